@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Named memory accesses and barriers, for C11 and C++20 alike.
+ *
+ * The memory order is in the name of the call, so a reader sees it at the place of use, and a use that needs another
+ * order needs another name. Plain integers only: shared memory holds fixed-width fields, no _Atomic objects.
+ * Owns no state and calls nothing.
+ */
+#ifndef PGAS_ATOMIC_H
+#define PGAS_ATOMIC_H
+
+#include <stdint.h>
+
+#define PGAS_INLINE static inline __attribute__((always_inline))
+#define PGAS_HOT static inline __attribute__((always_inline))
+#define PGAS_COLD __attribute__((noinline, cold))
+#define PGAS_LIKELY(x_arg) __builtin_expect(!!(x_arg), 1)
+#define PGAS_UNLIKELY(x_arg) __builtin_expect(!!(x_arg), 0)
+#define PGAS_EXPORT __attribute__((visibility("default")))
+#define PGAS_CACHE_LINE 64
+#ifdef __cplusplus
+#define PGAS_NOEXCEPT noexcept
+#else
+#define PGAS_NOEXCEPT
+#endif
+
+/* One access, no order: for a value that only has to be whole (a hint, a statistic, a pointer set before threads start). */
+#define pgas_load_relaxed(p_arg) __atomic_load_n((p_arg), __ATOMIC_RELAXED)
+#define pgas_store_relaxed(p_arg, v_arg) __atomic_store_n((p_arg), (v_arg), __ATOMIC_RELAXED)
+
+/* As load_relaxed, for an aligned word in the hot path: lets gcc use the machine's full addressing modes. */
+#if defined(__SANITIZE_THREAD__)
+#define pgas_load_word(p_arg) pgas_load_relaxed(p_arg)
+#else
+#define pgas_load_word(p_arg) (*(p_arg))
+#endif
+
+/* Publication: what was written before store_release is seen after the load_acquire that reads the stored value. */
+#define pgas_load_acquire(p_arg) __atomic_load_n((p_arg), __ATOMIC_ACQUIRE)
+#define pgas_store_release(p_arg, v_arg) __atomic_store_n((p_arg), (v_arg), __ATOMIC_RELEASE)
+
+/* Claim a thing that others compete for; on failure *e_arg holds what was there. */
+#define pgas_claim(p_arg, e_arg, v_arg)                                                                                \
+	__atomic_compare_exchange_n((p_arg), (e_arg), (v_arg), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+
+/* Count with several writers. release: the event that is counted happened before. */
+#define pgas_add_release(p_arg, v_arg) __atomic_fetch_add((p_arg), (v_arg), __ATOMIC_RELEASE)
+#define pgas_add_relaxed(p_arg, v_arg) __atomic_fetch_add((p_arg), (v_arg), __ATOMIC_RELAXED)
+#define pgas_swap_acq_rel(p_arg, v_arg) __atomic_exchange_n((p_arg), (v_arg), __ATOMIC_ACQ_REL)
+
+/* Store, then load another line: the sleeper's and the waker's side of a doorbell, and shmem_quiet. */
+PGAS_INLINE void pgas_fence_full(void)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Order earlier stores before later stores (put, then flag). Costs no instruction on x86. */
+PGAS_INLINE void pgas_fence_stores(void)
+{
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+/* Order earlier loads before later accesses (after a relaxed poll succeeded). */
+PGAS_INLINE void pgas_fence_acquire(void)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+}
+
+/* Keep the compiler from moving memory accesses; the other side pays the hardware barrier (membarrier). */
+PGAS_INLINE void pgas_fence_compiler(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* In a spin loop: let the other hardware thread run. */
+PGAS_INLINE void pgas_cpu_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("isb" ::: "memory"); /* "yield" is a nop on most cores; isb gives a pause of x86's length */
+#else
+	pgas_fence_compiler();
+#endif
+}
+
+#endif /* PGAS_ATOMIC_H */

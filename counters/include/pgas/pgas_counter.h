@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The completion counter that provider, SHMEM and conduit share: a value and an error value.
+ *
+ * A counter counts events that are over: the event's data is visible before the count moves. Who writes: one owner
+ * (pgas_counter_add_owner, no locked instruction) or many (pgas_counter_add_shared). The choice is made once, when the
+ * counter is bound, never per call. value and error are each a running sum modulo 2^64; a reader compares differences.
+ * Waiting is cold and lives in pgas_counter.cpp.
+ */
+#ifndef PGAS_COUNTER_H
+#define PGAS_COUNTER_H
+
+#include <stdint.h>
+#include <pgas/pgas_atomic.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Written by the owner (or by all, shared form); value and error lie on one line because they are read together. */
+struct pgas_counter {
+	uint64_t value;
+	uint64_t error;
+};
+
+/*
+ * One more event, one writer: a plain add, so that it is a single instruction where the machine has one. Legal because
+ * a counter with one writer is read by the same thread (or under the same lock) by contract.
+ * budget: 1 instruction (x86_64: add mem, imm), 3 on load/store machines
+ */
+PGAS_HOT void pgas_counter_add_owner(struct pgas_counter *c, uint64_t n)
+{
+	c->value += n;
+}
+
+/* One more event, many writers (FI_THREAD_SAFE, progress threads, other processes). */
+PGAS_HOT void pgas_counter_add_shared(struct pgas_counter *c, uint64_t n)
+{
+	/* pairs with load_acquire in pgas_counter_read() */
+	pgas_add_release(&c->value, n);
+}
+
+/* budget: 1 instruction (x86_64) */
+PGAS_HOT uint64_t pgas_counter_read(const struct pgas_counter *c)
+{
+	/* pairs with add_release in pgas_counter_add_shared() */
+	return pgas_load_acquire(&c->value);
+}
+
+PGAS_HOT uint64_t pgas_counter_read_error(const struct pgas_counter *c)
+{
+	return pgas_load_acquire(&c->error);
+}
+
+/* At least threshold events counted; correct across wrap-around of the sum. */
+PGAS_HOT int pgas_counter_reached(uint64_t value, uint64_t threshold)
+{
+	return (int64_t)(value - threshold) >= 0;
+}
+
+/*
+ * The way every waiting loop of the project waits: spin, then yield, then sleep, because users run more processes than
+ * cores. Start with {0}; call once per failed poll. Returns the nanoseconds it slept (0 while spinning or yielding).
+ */
+struct pgas_backoff {
+	uint32_t polls;
+};
+
+PGAS_EXPORT uint64_t pgas_backoff_pause(struct pgas_backoff *b) PGAS_NOEXCEPT;
+
+/* Monotonic nanoseconds, and a deadline from an int timeout in milliseconds (negative: never). */
+PGAS_EXPORT uint64_t pgas_now_ns(void) PGAS_NOEXCEPT;
+PGAS_EXPORT uint64_t pgas_deadline_ns(int timeout_ms) PGAS_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PGAS_COUNTER_H */

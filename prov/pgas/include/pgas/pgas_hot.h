@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The hot path: put, get, atomics, inject, counter and queue reads to a peer on this host. Nothing else.
+ *
+ * Each body exists once. fi_direct_*.h inlines it into the application; the ops tables (src/pgas_rma.cpp, ...) wrap it
+ * with check = PGAS_CHECKED. Every function answers 1 when it did the whole operation and 0 when it did nothing, so the
+ * caller has one cold exit: the ops table (direct) or the general engine (table).
+ *
+ * PGAS_UNCHECKED leans on the window's guard pages and on the caller's promise that key 0 stays registered while it is
+ * used; PGAS_CHECKED compares rank, bounds, rights and liveness first and never touches memory outside a registration.
+ * No system call, lock, allocation, division or indirect call.
+ */
+#ifndef PGAS_HOT_H
+#define PGAS_HOT_H
+
+#include <pgas/pgas_copy.h>
+#include <pgas/pgas_types.h>
+
+enum { PGAS_UNCHECKED = 0, PGAS_CHECKED = 1 };
+
+/*
+ * Where rank's key-0 region lies here, or 0. Invariant: window[rank] != 0 implies the region's mapping stays until the
+ * endpoint is closed. budget: 3 instructions unchecked, test and branch included
+ */
+PGAS_HOT uint64_t pgas_hot_window(const struct pgas_ep *ep, uint64_t rank, uint64_t off, uint64_t len, uint64_t rights,
+				  int check)
+{
+	if (check) {
+		if (PGAS_UNLIKELY(rank >= ep->rank_limit))
+			return 0;
+		const struct pgas_window_check *c = &ep->check[rank];
+		if (PGAS_UNLIKELY(len > c->limit || off > c->limit - len || (rights & ~c->rights)))
+			return 0;
+		/* pairs with store_release in key_table::close(): a closed region shows another value */
+		if (PGAS_UNLIKELY(!c->live || pgas_load_acquire(c->live) != c->live_value))
+			return 0;
+	}
+	/*
+	 * pairs with store_release in publish_window(): the mapping is complete before its address shows. A plain load of
+	 * an aligned word, because gcc folds base, index and constant into one address for those only.
+	 */
+	return pgas_load_word(&ep->window[rank]);
+}
+
+/* Rights as libfabric spells them; repeated here because the C header must not need fi_domain.h's order of inclusion. */
+#define PGAS_RIGHT_READ (1ULL << 12)  /* FI_REMOTE_READ */
+#define PGAS_RIGHT_WRITE (1ULL << 13) /* FI_REMOTE_WRITE */
+
+/*
+ * Put len bytes. The count moves after the bytes: same thread, program order; another process learns of the count only
+ * through a later release of ours.
+ * budget: 9 instructions for a constant 8 bytes, unchecked (paths.def: fi_inject_write_direct)
+ */
+PGAS_HOT int pgas_hot_put(struct pgas_ep *ep, const uint32_t *hot, const void *buf, uint64_t len, uint64_t rank,
+			  uint64_t off, uint64_t key, int check)
+{
+	if (PGAS_UNLIKELY(*hot != PGAS_MAGIC_HOT || key != 0))
+		return 0;
+	const uint64_t base = pgas_hot_window(ep, rank, off, len, PGAS_RIGHT_WRITE, check);
+	if (PGAS_UNLIKELY(!base))
+		return 0;
+	pgas_copy_out((void *)(uintptr_t)(base + off), buf, len);
+	pgas_counter_add_owner(ep->wr_cntr, 1);
+	return 1;
+}
+
+/* Get len bytes. budget: 9 instructions for a constant 8 bytes, unchecked (paths.def: fi_read_direct) */
+PGAS_HOT int pgas_hot_get(struct pgas_ep *ep, void *buf, uint64_t len, uint64_t rank, uint64_t off, uint64_t key,
+			  int check)
+{
+	if (PGAS_UNLIKELY(ep->hot_rma != PGAS_MAGIC_HOT || key != 0))
+		return 0;
+	const uint64_t base = pgas_hot_window(ep, rank, off, len, PGAS_RIGHT_READ, check);
+	if (PGAS_UNLIKELY(!base))
+		return 0;
+	pgas_copy_in(buf, (const void *)(uintptr_t)(base + off), len);
+	pgas_counter_add_owner(ep->rd_cntr, 1);
+	return 1;
+}
+
+/*
+ * Atomics that are one instruction of the machine: integer sum, bitwise, write, read, swap and compare-and-swap of 4
+ * and 8 bytes, one element. op and size are constants at every inline call; what is not listed answers 0. The operation
+ * is acquire-release: it is how programs build locks.
+ */
+enum pgas_hot_op {
+	PGAS_OP_SUM,
+	PGAS_OP_BOR,
+	PGAS_OP_BAND,
+	PGAS_OP_BXOR,
+	PGAS_OP_WRITE,
+	PGAS_OP_READ,
+	PGAS_OP_CSWAP,
+	PGAS_OP_NONE,
+};
+
+#define PGAS_AMO_BODY(type_arg)                                                                                        \
+	do {                                                                                                           \
+		type_arg *p_ = (type_arg *)(uintptr_t)(base + off);                                                    \
+		type_arg v_ = 0, old_ = 0;                                                                             \
+		if (op != PGAS_OP_READ)                                                                                \
+			__builtin_memcpy(&v_, buf, sizeof(v_));                                                        \
+		if (op == PGAS_OP_SUM)                                                                                 \
+			old_ = __atomic_fetch_add(p_, v_, __ATOMIC_ACQ_REL);                                           \
+		else if (op == PGAS_OP_BOR)                                                                            \
+			old_ = __atomic_fetch_or(p_, v_, __ATOMIC_ACQ_REL);                                            \
+		else if (op == PGAS_OP_BAND)                                                                           \
+			old_ = __atomic_fetch_and(p_, v_, __ATOMIC_ACQ_REL);                                           \
+		else if (op == PGAS_OP_BXOR)                                                                           \
+			old_ = __atomic_fetch_xor(p_, v_, __ATOMIC_ACQ_REL);                                           \
+		else if (op == PGAS_OP_READ)                                                                           \
+			old_ = __atomic_load_n(p_, __ATOMIC_ACQUIRE);                                                  \
+		else if (op == PGAS_OP_CSWAP) {                                                                        \
+			__builtin_memcpy(&old_, compare, sizeof(old_));                                                \
+			__atomic_compare_exchange_n(p_, &old_, v_, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);             \
+		} else if (fetch)                                                                                      \
+			old_ = __atomic_exchange_n(p_, v_, __ATOMIC_ACQ_REL);                                          \
+		else                                                                                                   \
+			__atomic_store_n(p_, v_, __ATOMIC_RELEASE);                                                    \
+		if (fetch)                                                                                             \
+			__builtin_memcpy(result, &old_, sizeof(old_));                                                 \
+	} while (0)
+
+/*
+ * One atomic on size (4 or 8) bytes; fetch: the old value goes to *result. A misaligned offset leaves by the cold exit
+ * (window bases are aligned). Without fetch it counts as a write, with it as a read.
+ * budget: 11 instructions for int64 sum without result, 12 with (paths.def: fi_inject_atomic_direct, ...)
+ */
+PGAS_HOT int pgas_hot_amo(struct pgas_ep *ep, const uint32_t *hot, int fetch, const void *buf, const void *compare,
+			  void *result, uint64_t size, uint64_t rank, uint64_t off, uint64_t key, enum pgas_hot_op op,
+			  int check)
+{
+	if (PGAS_UNLIKELY(*hot != PGAS_MAGIC_HOT || key != 0))
+		return 0;
+	const uint64_t rights = (op == PGAS_OP_READ ? 0 : PGAS_RIGHT_WRITE) | (fetch ? PGAS_RIGHT_READ : 0);
+	const uint64_t base = pgas_hot_window(ep, rank, off, size, rights, check);
+	if (PGAS_UNLIKELY(!base || (off & (size - 1))))
+		return 0;
+	if (size == 8)
+		PGAS_AMO_BODY(pgas_u64_alias);
+	else
+		PGAS_AMO_BODY(pgas_u32_alias);
+	pgas_counter_add_owner(fetch ? ep->rd_cntr : ep->wr_cntr, 1);
+	return 1;
+}
+
+/* Which one-instruction operation an fi_op on an fi_datatype is; PGAS_OP_NONE when it is none. Constant-folds. */
+PGAS_HOT enum pgas_hot_op pgas_hot_op_of(int datatype, int op, int fetch)
+{
+	/* fi_datatype: 4, 5 = INT32, UINT32; 6, 7 = INT64, UINT64. fi_op numbers are libfabric's ABI. */
+	if (datatype < 4 || datatype > 7)
+		return PGAS_OP_NONE;
+	switch (op) {
+	case 2:
+		return PGAS_OP_SUM;
+	case 6:
+		return PGAS_OP_BOR;
+	case 7:
+		return PGAS_OP_BAND;
+	case 9:
+		return PGAS_OP_BXOR;
+	case 10:
+		return fetch ? PGAS_OP_READ : PGAS_OP_NONE;
+	case 11:
+		return PGAS_OP_WRITE;
+	default:
+		return PGAS_OP_NONE;
+	}
+}
+
+/*
+ * One message of len <= PGAS_SLOT_INLINE bytes into the peer's ring. Claim the slot of the next position with one
+ * compare-exchange, fill it, release it. Answers 0 when the ring is full, somebody else was faster, or the peer is not
+ * connected: the cold path sorts it out.
+ * budget: 45 instructions for a constant 8 bytes (paths.def: fi_inject_direct)
+ */
+PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, uint64_t rank, uint64_t tag,
+			   uint64_t data, uint8_t kind, uint8_t flags, int check)
+{
+	if (PGAS_UNLIKELY(ep->hot_send != PGAS_MAGIC_HOT || len > PGAS_SLOT_INLINE))
+		return 0;
+	/* one cold exit for an unknown rank in both builds: peer[] has no guard element as window[] has */
+	if (PGAS_UNLIKELY(rank >= ep->rank_limit))
+		return 0;
+	(void)check;
+	const struct pgas_peer_hot *peer = &ep->peer[rank];
+	struct pgas_ring *ring = pgas_load_acquire(&peer->ring); /* pairs with store_release in connect() */
+	if (PGAS_UNLIKELY(!ring))
+		return 0;
+	const uint64_t pos = pgas_load_relaxed(&ring->tail_hint);
+	struct pgas_slot *slot =
+		(struct pgas_slot *)((char *)ring + PGAS_RING_SLOTS_OFF + (pos & ring->mask) * PGAS_SLOT_BYTES);
+	const uint64_t at = pos << PGAS_SLOT_POS_SHIFT;
+	uint64_t expected = at | PGAS_SLOT_FREE;
+	if (PGAS_UNLIKELY(!pgas_claim(&slot->state, &expected, at | peer->owner)))
+		return 0;
+	pgas_store_release(&ring->tail_hint, pos + 1); /* pairs with the load above: a hint never leads the claims */
+	slot->meta = peer->meta + ((uint64_t)kind << PGAS_META_KIND_SHIFT | (uint64_t)flags << PGAS_META_FLAGS_SHIFT);
+	slot->len = len;
+	if (kind == PGAS_KIND_TAGGED)
+		slot->tag = tag;
+	if (flags & PGAS_SLOT_CQ_DATA)
+		slot->data = data;
+	pgas_copy_out(slot->payload, buf, len);
+	pgas_store_release(&slot->state, at | PGAS_SLOT_READY); /* pairs with load_acquire in ring_take() */
+	/* The sleeper runs membarrier() after it set sleepers, so that a compiler fence is enough on this side. */
+	pgas_fence_compiler();
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&peer->door->sleepers)))
+		pgas_door_ring(peer->door);
+	pgas_counter_add_owner(ep->tx_cntr, 1);
+	return 1;
+}
+
+/* budget: 3 instructions (paths.def: fi_cntr_read_direct) */
+PGAS_HOT int pgas_hot_cntr_read(const struct pgas_cntr *cntr, uint64_t *value)
+{
+	if (PGAS_UNLIKELY(cntr->hot_read != PGAS_MAGIC_HOT))
+		return 0;
+	*value = cntr->count.value;
+	return 1;
+}
+
+/*
+ * Is this queue empty for sure? 1: nothing queued and nothing arrived. 0: ask the table.
+ * budget: 10 instructions with the -FI_EAGAIN (paths.def: fi_cq_read_direct)
+ */
+PGAS_HOT int pgas_hot_cq_empty(const struct pgas_cq *cq)
+{
+	return PGAS_LIKELY(cq->hot_read == PGAS_MAGIC_HOT) && PGAS_LIKELY(cq->queued == 0) &&
+	       /* acquire is not needed: nothing behind *poll is read here */
+	       PGAS_LIKELY(pgas_load_relaxed(cq->poll) != cq->poll_ready);
+}
+
+#endif /* PGAS_HOT_H */

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Layout of what the inline data path reads: the fronts of endpoint, counter and completion queue (private to the
+ * process), and the message ring (shared between processes).
+ *
+ * A program compiled with FABRIC_DIRECT carries these offsets in its own code. Every front therefore begins, behind
+ * libfabric's own fid, with a magic word that contains PGAS_LAYOUT_VERSION. A program built against another layout, an
+ * object of another provider, or one of ours that may not take the short way (threads, ordering, a completion wanted)
+ * shows another word, and the call goes through the ops table. Change anything here -> raise PGAS_LAYOUT_VERSION;
+ * tests/test_prov_layout.c fails otherwise.
+ */
+#ifndef PGAS_TYPES_H
+#define PGAS_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <rdma/fabric.h>
+#include <pgas/pgas_atomic.h>
+#include <pgas/pgas_counter.h>
+
+#define PGAS_LAYOUT_VERSION 1u
+#define PGAS_MAGIC_HOT (0x50474800u | PGAS_LAYOUT_VERSION) /* "PGH": the short way is open */
+#define PGAS_MAGIC_OWN (0x50474f00u | PGAS_LAYOUT_VERSION) /* "PGO": ours, but go through the table */
+
+/*
+ * libfabric's fid structures may grow at their end; ours start behind room for that. Reading the magic of a foreign
+ * object reads inside that provider's own, larger, object: every provider embeds its fid at the head of its state.
+ */
+#define PGAS_FRONT_OFF 96
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * Message ring: many producers (senders on this host), one consumer (the endpoint's owner). See pgas_ring.hpp for the
+ * protocol; the layout is here because fi_inject is inline.
+ *
+ * slot.state = position << 24 | owner << 4 | state
+ *   FREE(pos)        may be claimed for position pos only         written by the consumer
+ *   BUSY(pos, owner) claimed by attached sender `owner`           written by that producer (compare-exchange)
+ *   READY(pos)       filled, the consumer may take it             written by that producer (release)
+ */
+#define PGAS_INJECT_BYTES 4096 /* largest fi_inject of any kind */
+#define PGAS_SLOT_BYTES 128
+#define PGAS_SLOT_INLINE 88
+#define PGAS_SLOT_POS_SHIFT 24
+#define PGAS_SLOT_OWNER_SHIFT 4
+#define PGAS_SLOT_FREE 1u
+#define PGAS_SLOT_BUSY 2u
+#define PGAS_SLOT_READY 3u
+
+/* kind, in slot.meta */
+enum {
+	PGAS_KIND_MSG = 1,       /* fi_send family */
+	PGAS_KIND_TAGGED = 2,    /* fi_tsend family */
+	PGAS_KIND_RMA_DATA = 3,  /* remote CQ data of a write whose bytes are already in place */
+	PGAS_KIND_REQUEST = 4,   /* work for the target's progress (memory that cannot be reached directly) */
+	PGAS_KIND_RESPONSE = 5,  /* its answer, or "your long message was read" */
+};
+
+/* flags, in slot.meta */
+enum {
+	PGAS_SLOT_CQ_DATA = 1,  /* slot.data is the sender's cq data */
+	PGAS_SLOT_EAGER = 2,    /* payload is in the receiver's eager buffer */
+	PGAS_SLOT_LONG = 4,     /* payload stays at the sender: inline part is struct pgas_long */
+};
+
+struct pgas_slot {
+	uint64_t state;
+	uint64_t meta;  /* sender's attach index | kind << 32 | flags << 40 | eager buffer << 48: one store */
+	uint64_t len;   /* bytes of the message, wherever they are */
+	uint64_t tag;   /* PGAS_KIND_TAGGED, or the opcode of a request; else not written */
+	uint64_t data;  /* with PGAS_SLOT_CQ_DATA; else not written */
+	uint8_t payload[PGAS_SLOT_INLINE];
+};
+
+#define PGAS_META_KIND_SHIFT 32
+#define PGAS_META_FLAGS_SHIFT 40
+#define PGAS_META_AUX_SHIFT 48
+
+/* First line: written by producers. Slots follow at PGAS_RING_SLOTS_OFF. */
+struct pgas_ring {
+	uint64_t tail_hint; /* every position below it is claimed; may lag, never leads */
+	uint64_t mask;      /* slots - 1, constant */
+	uint64_t pad_[6];
+	uint64_t head;      /* positions below it are consumed; written by the consumer, lags */
+	uint64_t pad2_[7];
+};
+#define PGAS_RING_SLOTS_OFF 128
+
+/* Doorbell of a process's domain, in shared memory: who sleeps sets sleepers, who wakes bumps seq and calls futex. */
+struct pgas_door {
+	uint32_t sleepers;
+	uint32_t seq;
+	uint64_t pad_[7];
+};
+
+/* What a sender needs of one peer, private to the sender's endpoint. ring == NULL: take the cold way. */
+struct pgas_peer_hot {
+	struct pgas_ring *ring;
+	struct pgas_door *door;
+	uint64_t owner;   /* my attach index << PGAS_SLOT_OWNER_SHIFT | BUSY */
+	uint64_t meta;    /* my attach index, as it goes into slot.meta */
+};
+
+/* What the checked (table) path compares before it believes window[rank]; private to the endpoint. */
+struct pgas_window_check {
+	uint64_t limit;        /* bytes of the region */
+	const uint64_t *live;  /* in the target's key table: changes when the region is closed */
+	uint64_t live_value;
+	uint64_t rights;       /* FI_REMOTE_READ | FI_REMOTE_WRITE granted */
+};
+
+/* Wakes the owner of a doorbell; the one cold call of the inline send. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+PGAS_EXPORT void pgas_door_ring(struct pgas_door *door) PGAS_NOEXCEPT;
+#ifdef __cplusplus
+}
+#endif
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * Endpoint front. Allocated in one mapping with the window table behind it, so that window[rank] is one load from the
+ * endpoint's address. window[rank] is the address here of rank's key-0 region, 0 where it cannot be stored to directly;
+ * it is written when a peer is connected, and cleared by the watcher when it dies. window[-1] is always 0: FI_ADDR_UNSPEC
+ * leads to the cold path.
+ */
+struct pgas_ep_core;
+
+struct pgas_ep {
+	union {
+		uint8_t room_[PGAS_FRONT_OFF];
+	} fid_;
+	/* one line: everything a put, get or atomic touches besides the window */
+	uint32_t hot_inject;  /* MAGIC_HOT: inject_write/inject_atomic may go straight */
+	uint32_t hot_rma;     /* MAGIC_HOT: write/read/atomics too, because no completion entry is wanted */
+	uint32_t hot_send;    /* MAGIC_HOT: inject may go straight */
+	uint32_t reserved_;
+	struct pgas_counter *wr_cntr; /* never NULL: points at unbound_ when no counter is bound */
+	struct pgas_counter *rd_cntr;
+	struct pgas_counter *tx_cntr;
+	struct pgas_peer_hot *peer;   /* indexed by rank */
+	struct pgas_window_check *check;
+	uint64_t rank_limit;          /* ranks below it have entries in window, peer and check */
+	uint64_t op_flags;            /* default transmit flags */
+	struct pgas_ep_core *core;
+	struct pgas_counter unbound_;
+	uint64_t pad_[23];
+	uint64_t window_guard_;       /* window[-1] */
+	uint64_t window[];
+};
+
+/* Counter front: read is one load. value is local completions; a counter with a remote side is never MAGIC_HOT. */
+struct pgas_cntr_core;
+struct pgas_cntr {
+	union {
+		uint8_t room_[PGAS_FRONT_OFF];
+	} fid_;
+	uint32_t hot_read;
+	uint32_t reserved_;
+	struct pgas_counter count;
+	struct pgas_cntr_core *core;
+};
+
+/* Completion queue front: an empty read is two compares. */
+struct pgas_cq_core;
+struct pgas_cq {
+	union {
+		uint8_t room_[PGAS_FRONT_OFF];
+	} fid_;
+	uint32_t hot_read;          /* MAGIC_HOT: one reader at a time, no progress beyond *poll */
+	uint32_t reserved_;
+	const uint64_t *poll;       /* the word that changes when there is work */
+	uint64_t poll_ready;        /* ... to this value */
+	uint64_t queued;            /* entries and errors waiting */
+	struct pgas_cq_core *core;
+};
+
+#endif /* PGAS_TYPES_H */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the pgas provider offers beyond libfabric's own calls: memory that peers can map, and one region made of several
+ * mapped parts with holes between them. See fi_pgas(7).
+ *
+ *	struct fi_pgas_ops *ops;
+ *	fi_open_ops(&domain->fid, FI_PGAS_OPS, 0, (void **) &ops, NULL);
+ */
+#ifndef FI_EXT_PGAS_H
+#define FI_EXT_PGAS_H
+
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FI_PGAS_OPS "pgas_ops_v1"
+
+/* len bytes at offset off of a region are file fd from fd_off on. off, fd_off and len are multiples of the page size. */
+struct fi_pgas_part {
+	uint64_t off;
+	uint64_t len;
+	int fd;
+	uint64_t fd_off;
+};
+
+struct fi_pgas_ops {
+	size_t size;
+
+	/*
+	 * Registers [base, base + span) under key, of which only the parts exist. Peers see it at one base address, with
+	 * guard pages in the holes, so that one subtraction turns an address into an offset.
+	 */
+	int (*mr_reg_parts)(struct fid_domain *domain, void *base, size_t span, uint64_t access, uint64_t key,
+			    const struct fi_pgas_part *parts, size_t count, struct fid_mr **mr);
+
+	/* Memory backed by a descriptor of this process, so that a registration of it can be mapped by peers. */
+	int (*mem_alloc)(struct fid_domain *domain, size_t len, void **ptr);
+	int (*mem_free)(struct fid_domain *domain, void *ptr, size_t len);
+
+	/*
+	 * Connects to a peer now instead of at the first transfer, and answers the address at which its key-0 region is
+	 * mapped here (NULL: it is not mapped).
+	 */
+	int (*window)(struct fid_ep *ep, fi_addr_t addr, void **base);
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FI_EXT_PGAS_H */

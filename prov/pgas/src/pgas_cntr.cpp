@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Counters. A counter that only counts one-sided operations of its own process is read inline. One that counts messages,
+// or what peers do to us (FI_REMOTE_WRITE, FI_REMOTE_READ), goes through the table: reading it makes progress, and its
+// value is the local count plus the slot in shared memory that initiators add to.
+#include "pgas.hpp"
+#include "pgas_nosys.hpp"
+
+#include <sys/eventfd.h>
+
+namespace pgas {
+namespace {
+
+cntr_core *core_of_cntr(fid_cntr *f)
+{
+	return reinterpret_cast<cntr_core *>(reinterpret_cast<pgas_cntr *>(f)->core);
+}
+
+void progress(cntr_core *c)
+{
+	if (c->eps.empty())
+		return;
+	scoped_lock lock(c->dom->mutex);
+	c->dom->polled.fetch_add(1, std::memory_order_relaxed);
+	for (ep_core *ep : c->eps)
+		ep_progress(ep);
+}
+
+uint64_t read(fid_cntr *f) noexcept
+{
+	uint64_t value;
+	if (pgas_hot_cntr_read(reinterpret_cast<pgas_cntr *>(f), &value))
+		return value;
+	cntr_core *c = core_of_cntr(f);
+	guard([&] {
+		progress(c);
+		return 0;
+	});
+	value = cntr_value(c);
+	pgas_fence_full(); // what was counted is visible to everybody before the caller goes on
+	return value;
+}
+
+uint64_t readerr(fid_cntr *f) noexcept
+{
+	cntr_core *c = core_of_cntr(f);
+	guard([&] {
+		progress(c);
+		return 0;
+	});
+	return cntr_error(c);
+}
+
+int add(fid_cntr *f, uint64_t n) noexcept
+{
+	cntr_core *c = core_of_cntr(f);
+	pgas_counter_add_shared(&c->front->count, n);
+	cntr_signal(c);
+	return 0;
+}
+
+int adderr(fid_cntr *f, uint64_t n) noexcept
+{
+	cntr_core *c = core_of_cntr(f);
+	pgas_add_release(&c->front->count.error, n);
+	cntr_signal(c);
+	return 0;
+}
+
+// The remote slot belongs to the initiators, so a set value is stored as the difference to it.
+int set(fid_cntr *f, uint64_t n) noexcept
+{
+	cntr_core *c = core_of_cntr(f);
+	const uint64_t remote = c->remote ? pgas_load_acquire(&c->dom->counters()[c->remote].value) : 0;
+	pgas_store_release(&c->front->count.value, n - remote);
+	cntr_signal(c);
+	return 0;
+}
+
+int seterr(fid_cntr *f, uint64_t n) noexcept
+{
+	cntr_core *c = core_of_cntr(f);
+	pgas_store_release(&c->front->count.error, n);
+	cntr_signal(c);
+	return 0;
+}
+
+int wait(fid_cntr *f, uint64_t threshold, int timeout) noexcept
+{
+	cntr_core *c = core_of_cntr(f);
+	if (c->wait_obj == FI_WAIT_NONE && c->eps.empty() && !c->remote && timeout < 0 &&
+	    !pgas_counter_reached(cntr_value(c), threshold) && c->users.load() == 0)
+		PGAS_INFO(FI_LOG_CNTR, "waiting on a counter that nothing is bound to\n");
+	return guard([&] {
+		const uint64_t deadline = pgas_deadline_ns(timeout);
+		const uint64_t errors = cntr_error(c);
+		pgas_backoff pause{};
+		for (;;) {
+			progress(c);
+			if (pgas_counter_reached(cntr_value(c), threshold)) {
+				pgas_fence_full();
+				return 0;
+			}
+			if (cntr_error(c) != errors)
+				return -FI_EAVAIL;
+			const uint64_t now = pgas_now_ns();
+			if (now >= deadline)
+				return -FI_ETIMEDOUT;
+			if (pause.polls < 2000) {
+				pgas_backoff_pause(&pause);
+				continue;
+			}
+			const uint32_t seq = door_announce(c->dom);
+			progress(c);
+			const bool stay = !pgas_counter_reached(cntr_value(c), threshold) && cntr_error(c) == errors;
+			const uint64_t left = deadline - now;
+			door_wait(c->dom, seq, stay ? (left < 100'000'000 ? left : 100'000'000) : 0);
+		}
+	});
+}
+
+int cntr_close(fid *f) noexcept
+{
+	return guard([&] {
+		cntr_core *c = core_of_cntr(reinterpret_cast<fid_cntr *>(f));
+		if (c->users.load())
+			return -FI_EBUSY;
+		domain *dom = c->dom;
+		{
+			scoped_lock lock(dom->mutex);
+			std::erase(dom->cntrs, c);
+			if (c->remote)
+				dom->counter_used[c->remote] = false;
+		}
+		dom->users--;
+		pthread_mutex_destroy(&c->mutex);
+		pthread_cond_destroy(&c->cond);
+		delete c->front;
+		delete c;
+		return 0;
+	});
+}
+
+int cntr_control(fid *f, int command, void *arg) noexcept
+{
+	cntr_core *c = core_of_cntr(reinterpret_cast<fid_cntr *>(f));
+	switch (command) {
+	case FI_GETWAITOBJ:
+		*static_cast<fi_wait_obj *>(arg) = c->wait_obj;
+		return 0;
+	case FI_GETWAIT:
+		if (c->event) {
+			*static_cast<int *>(arg) = c->event.get();
+			return 0;
+		}
+		if (c->wait_obj == FI_WAIT_MUTEX_COND) {
+			*static_cast<fi_mutex_cond *>(arg) = c->mutex_cond;
+			return 0;
+		}
+		return -FI_ENODATA;
+	case FI_GETOPSFLAG:
+		*static_cast<uint64_t *>(arg) = 0;
+		return 0;
+	default:
+		return -FI_ENOSYS;
+	}
+}
+
+fi_ops g_fid_ops = {
+	.size = sizeof(fi_ops),
+	.close = cntr_close,
+	PGAS_NOSYS(fi_ops, bind),
+	.control = cntr_control,
+	PGAS_NOSYS(fi_ops, ops_open),
+	PGAS_NOSYS(fi_ops, tostr),
+	PGAS_NOSYS(fi_ops, ops_set),
+};
+
+fi_ops_cntr g_cntr_ops = {
+	.size = sizeof(fi_ops_cntr),
+	.read = read,
+	.readerr = readerr,
+	.add = add,
+	.set = set,
+	.wait = wait,
+	.adderr = adderr,
+	.seterr = seterr,
+};
+
+} // namespace
+
+uint64_t cntr_value(const cntr_core *c)
+{
+	const uint64_t local = pgas_counter_read(&c->front->count);
+	// pairs with add_release in remote_count(): the data of a counted write is visible here
+	return c->remote ? local + pgas_load_acquire(&c->dom->counters()[c->remote].value) : local;
+}
+
+uint64_t cntr_error(const cntr_core *c)
+{
+	const uint64_t local = pgas_counter_read_error(&c->front->count);
+	return c->remote ? local + pgas_load_acquire(&c->dom->counters()[c->remote].error) : local;
+}
+
+void cntr_signal(cntr_core *c)
+{
+	if (c->event) {
+		const uint64_t one = 1;
+		[[maybe_unused]] const ssize_t n = write(c->event.get(), &one, sizeof one);
+	}
+	if (c->wait_obj == FI_WAIT_MUTEX_COND) {
+		pthread_mutex_lock(&c->mutex);
+		pthread_cond_broadcast(&c->cond);
+		pthread_mutex_unlock(&c->mutex);
+	}
+	if (pgas_load_relaxed(&c->dom->door()->sleepers))
+		pgas_door_ring(c->dom->door());
+}
+
+int cntr_need_remote(cntr_core *c)
+{
+	if (c->remote)
+		return 0;
+	auto &used = c->dom->counter_used;
+	for (uint32_t i = 1; i < kRemoteCounters; i++) {
+		if (used[i])
+			continue;
+		used[i] = true;
+		remote_counter &slot = c->dom->counters()[i];
+		pgas_store_relaxed(&slot.value, uint64_t{0});
+		pgas_store_relaxed(&slot.error, uint64_t{0});
+		c->remote = static_cast<uint16_t>(i);
+		cntr_update_hot(c);
+		return 0;
+	}
+	PGAS_WARN(FI_LOG_CNTR, "all %u counters for remote events are in use\n", kRemoteCounters - 1);
+	return -FI_ENOSPC;
+}
+
+void cntr_update_hot(cntr_core *c)
+{
+	constexpr uint64_t one_sided = FI_WRITE | FI_READ;
+	bool hot = c->dom->hot_allowed() && !c->remote && !(c->bound_flags & ~one_sided) && !c->event &&
+		   c->wait_obj != FI_WAIT_MUTEX_COND;
+	for (const ep_core *ep : c->eps)
+		hot = hot && ep->pending.empty() && !(ep->tx_op_flags & FI_DELIVERY_COMPLETE);
+	pgas_store_relaxed(&c->front->hot_read, hot ? PGAS_MAGIC_HOT : PGAS_MAGIC_OWN);
+}
+
+int cntr_open(fid_domain *d, fi_cntr_attr *attr, fid_cntr **out, void *context) noexcept
+{
+	return guard([&] {
+		auto *dom = reinterpret_cast<domain *>(d);
+		const fi_wait_obj wait_obj = attr ? attr->wait_obj : FI_WAIT_NONE;
+		if ((attr && attr->events != FI_CNTR_EVENTS_COMP) || wait_obj == FI_WAIT_SET || wait_obj == FI_WAIT_POLLFD) {
+			PGAS_WARN(FI_LOG_CNTR, "counter: events or wait object not supported\n");
+			return -FI_ENOSYS;
+		}
+		if (attr && attr->flags)
+			return -FI_EBADFLAGS;
+		auto c = std::make_unique<cntr_core>();
+		auto front = std::make_unique<pgas_cntr>();
+		c->dom = dom;
+		c->front = front.get();
+		c->wait_obj = wait_obj;
+		if (wait_obj == FI_WAIT_FD) {
+			c->event = unique_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+			if (!c->event)
+				return -errno;
+		}
+		if (wait_obj == FI_WAIT_FD || wait_obj == FI_WAIT_MUTEX_COND)
+			if (const int err = domain_start_thread(dom))
+				return err;
+		auto *fid = reinterpret_cast<fid_cntr *>(front.get());
+		fid->fid = {FI_CLASS_CNTR, context, &g_fid_ops};
+		fid->ops = &g_cntr_ops;
+		front->core = reinterpret_cast<pgas_cntr_core *>(c.get());
+		cntr_update_hot(c.get());
+		scoped_lock lock(dom->mutex);
+		dom->cntrs.push_back(c.get());
+		dom->users++;
+		front.release();
+		c.release();
+		*out = fid;
+		return 0;
+	});
+}
+
+} // namespace pgas

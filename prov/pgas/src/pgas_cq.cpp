@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Completion queues. An empty read is inline (pgas_hot_cq_empty); everything else drains the rings of the endpoints bound
+// to the queue, under the domain's lock, and copies entries out in the format asked for. A full queue holds back new
+// operations (-FI_EAGAIN) and leaves arrivals in the ring; what was started before still finds its place.
+#include "pgas.hpp"
+#include "pgas_nosys.hpp"
+
+#include <sys/eventfd.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+// Where a queue with nothing to poll looks, and where one looks that must always take the long way.
+const uint64_t g_never = 0;
+const uint64_t g_always = 1;
+
+cq_core *core_of_cq(fid_cq *f)
+{
+	return reinterpret_cast<cq_core *>(reinterpret_cast<pgas_cq *>(f)->core);
+}
+
+size_t entry_bytes(fi_cq_format format)
+{
+	switch (format) {
+	case FI_CQ_FORMAT_MSG:
+		return sizeof(fi_cq_msg_entry);
+	case FI_CQ_FORMAT_DATA:
+		return sizeof(fi_cq_data_entry);
+	case FI_CQ_FORMAT_TAGGED:
+		return sizeof(fi_cq_tagged_entry);
+	default:
+		return sizeof(fi_cq_entry);
+	}
+}
+
+void update_queued(cq_core *cq)
+{
+	pgas_store_relaxed(&cq->front->queued, static_cast<uint64_t>(cq->entries.size()));
+}
+
+// The short way is closed while threads share the domain or the watcher wants a look. Written only when it changes: the
+// watcher closes it from its own thread, and a rewrite of the same value could undo that.
+void update_hot(cq_core *cq)
+{
+	pgas_cq *front = cq->front;
+	if (!cq->dom->hot_allowed()) {
+		pgas_store_relaxed(&front->hot_read, PGAS_MAGIC_OWN);
+	} else if (pgas_load_relaxed(&front->hot_read) != PGAS_MAGIC_HOT && !cq->dom->attention.load()) {
+		pgas_store_relaxed(&front->hot_read, PGAS_MAGIC_HOT);
+		pgas_fence_full(); // pairs with the fence in the watcher: one of us sees the other's store
+		if (cq->dom->attention.load())
+			pgas_store_relaxed(&front->hot_read, PGAS_MAGIC_OWN);
+	}
+}
+
+void progress(cq_core *cq)
+{
+	cq->dom->polled.fetch_add(1, std::memory_order_relaxed);
+	for (ep_core *ep : cq->eps)
+		ep_progress(ep);
+}
+
+// Lock held. Entries up to the first error; -FI_EAVAIL when that comes first.
+ssize_t take(cq_core *cq, void *buf, size_t count, fi_addr_t *src)
+{
+	const size_t step = entry_bytes(cq->format);
+	size_t n = 0;
+	char *out = static_cast<char *>(buf);
+	while (n < count && !cq->entries.empty()) {
+		const completion &c = cq->entries.front();
+		if (c.err)
+			break;
+		// the formats are prefixes of one another
+		const fi_cq_tagged_entry e{c.context, c.flags, c.len, c.buf, c.data, c.tag};
+		memcpy(out, &e, step);
+		if (src)
+			src[n] = c.src;
+		out += step;
+		n++;
+		cq->entries.pop_front();
+	}
+	update_queued(cq);
+	if (n)
+		return static_cast<ssize_t>(n);
+	return cq->entries.empty() ? -FI_EAGAIN : -FI_EAVAIL;
+}
+
+ssize_t read_from(fid_cq *f, void *buf, size_t count, fi_addr_t *src) noexcept
+{
+	if (pgas_hot_cq_empty(reinterpret_cast<pgas_cq *>(f)))
+		return -FI_EAGAIN;
+	cq_core *cq = core_of_cq(f);
+	return guard([&]() -> int {
+		scoped_lock lock(cq->dom->mutex);
+		if (cq->entries.size() < count || !count)
+			progress(cq);
+		if (!count)
+			return cq->entries.empty() ? -FI_EAGAIN : cq->entries.front().err ? -FI_EAVAIL : 0;
+		return static_cast<int>(take(cq, buf, count, src));
+	});
+}
+
+ssize_t read(fid_cq *f, void *buf, size_t count) noexcept
+{
+	return read_from(f, buf, count, nullptr);
+}
+
+ssize_t readerr(fid_cq *f, fi_cq_err_entry *buf, uint64_t) noexcept
+{
+	cq_core *cq = core_of_cq(f);
+	scoped_lock lock(cq->dom->mutex);
+	if (cq->entries.empty() || !cq->entries.front().err)
+		return -FI_EAGAIN;
+	const completion &c = cq->entries.front();
+	buf->op_context = c.context;
+	buf->flags = c.flags;
+	buf->len = c.len;
+	buf->buf = c.buf;
+	buf->data = c.data;
+	buf->tag = c.tag;
+	buf->olen = c.olen;
+	buf->err = c.err;
+	buf->prov_errno = c.prov_errno;
+	buf->err_data_size = 0; // nothing beyond prov_errno; err_data stays the caller's
+	cq->entries.pop_front();
+	update_queued(cq);
+	return 1;
+}
+
+ssize_t sread_from(fid_cq *f, void *buf, size_t count, fi_addr_t *src, const void *cond, int timeout) noexcept
+{
+	cq_core *cq = core_of_cq(f);
+	if (cq->wait_obj == FI_WAIT_NONE)
+		return -FI_EINVAL;
+	return guard([&]() -> int {
+		const uint64_t deadline = pgas_deadline_ns(timeout);
+		(void)cond; // a threshold is a hint: the first entry ends the wait
+		pgas_backoff wait{};
+		for (;;) {
+			const auto n = static_cast<int>(read_from(f, buf, count, src));
+			if (n != -FI_EAGAIN)
+				return n;
+			if (cq->signalled.exchange(false))
+				return -FI_EAGAIN;
+			const uint64_t now = pgas_now_ns();
+			if (now >= deadline)
+				return -FI_EAGAIN;
+			if (cq->wait_obj == FI_WAIT_YIELD || wait.polls < 2000) {
+				pgas_backoff_pause(&wait);
+				continue;
+			}
+			// long wait: sleep on the doorbell; looking once more after the announcement closes the race
+			const uint32_t seq = door_announce(cq->dom);
+			const auto again = static_cast<int>(read_from(f, buf, count, src));
+			const bool stay = again == -FI_EAGAIN && !cq->signalled.load();
+			const uint64_t left = deadline - now;
+			door_wait(cq->dom, seq, stay ? (left < 100'000'000 ? left : 100'000'000) : 0);
+			if (again != -FI_EAGAIN)
+				return again;
+		}
+	});
+}
+
+ssize_t sread(fid_cq *f, void *buf, size_t count, const void *cond, int timeout) noexcept
+{
+	return sread_from(f, buf, count, nullptr, cond, timeout);
+}
+
+int signal(fid_cq *f) noexcept
+{
+	cq_core *cq = core_of_cq(f);
+	if (cq->wait_obj == FI_WAIT_NONE)
+		return -FI_EINVAL;
+	cq->signalled = true;
+	if (cq->event) {
+		const uint64_t one = 1;
+		[[maybe_unused]] const ssize_t n = write(cq->event.get(), &one, sizeof one);
+	}
+	pthread_cond_broadcast(&cq->cond);
+	pgas_door_ring(cq->dom->door());
+	return 0;
+}
+
+const char *cq_strerror(fid_cq *, int prov_errno, const void *, char *buf, size_t len) noexcept
+{
+	const char *text = fi_strerror(prov_errno);
+	if (buf && len)
+		snprintf(buf, len, "%s", text);
+	return text;
+}
+
+int cq_close(fid *f) noexcept
+{
+	return guard([&] {
+		cq_core *cq = core_of_cq(reinterpret_cast<fid_cq *>(f));
+		if (!cq->eps.empty())
+			return -FI_EBUSY;
+		domain *dom = cq->dom;
+		{
+			scoped_lock lock(dom->mutex);
+			watch_barrier lock_watcher;
+			std::erase(dom->cqs, cq);
+		}
+		dom->users--;
+		pthread_mutex_destroy(&cq->mutex);
+		pthread_cond_destroy(&cq->cond);
+		delete cq->front;
+		delete cq;
+		return 0;
+	});
+}
+
+int cq_control(fid *f, int command, void *arg) noexcept
+{
+	cq_core *cq = core_of_cq(reinterpret_cast<fid_cq *>(f));
+	switch (command) {
+	case FI_GETWAITOBJ:
+		*static_cast<fi_wait_obj *>(arg) = cq->wait_obj;
+		return 0;
+	case FI_GETWAIT:
+		if (cq->event) {
+			*static_cast<int *>(arg) = cq->event.get();
+			return 0;
+		}
+		if (cq->wait_obj == FI_WAIT_MUTEX_COND) {
+			*static_cast<fi_mutex_cond *>(arg) = cq->mutex_cond;
+			return 0;
+		}
+		return -FI_ENODATA;
+	default:
+		return -FI_ENOSYS;
+	}
+}
+
+fi_ops g_fid_ops = {
+	.size = sizeof(fi_ops),
+	.close = cq_close,
+	PGAS_NOSYS(fi_ops, bind),
+	.control = cq_control,
+	PGAS_NOSYS(fi_ops, ops_open),
+	PGAS_NOSYS(fi_ops, tostr),
+	PGAS_NOSYS(fi_ops, ops_set),
+};
+
+fi_ops_cq g_cq_ops = {
+	.size = sizeof(fi_ops_cq),
+	.read = read,
+	.readfrom = read_from,
+	.readerr = readerr,
+	.sread = sread,
+	.sreadfrom = sread_from,
+	.signal = signal,
+	.strerror = cq_strerror,
+};
+
+} // namespace
+
+void cq_push(cq_core *cq, const completion &c)
+{
+	cq->entries.push_back(c);
+	update_queued(cq);
+	if (cq->event) {
+		const uint64_t one = 1;
+		[[maybe_unused]] const ssize_t n = write(cq->event.get(), &one, sizeof one);
+	}
+	if (cq->wait_obj == FI_WAIT_MUTEX_COND) {
+		pthread_mutex_lock(&cq->mutex);
+		pthread_cond_broadcast(&cq->cond);
+		pthread_mutex_unlock(&cq->mutex);
+	}
+	if (pgas_load_relaxed(&cq->dom->door()->sleepers)) // another thread of this process may sleep in sread
+		pgas_door_ring(cq->dom->door());
+}
+
+// The hot read may look at one word only. One idle endpoint: the next slot of its ring. None: a word that never changes.
+// Several endpoints, or work that waits in our own lists: a word that always says "look".
+void cq_update_poll(cq_core *cq)
+{
+	pgas_cq *front = cq->front;
+	const uint64_t *poll = &g_never;
+	uint64_t ready = 1;
+	if (cq->eps.size() > 1) {
+		poll = &g_always;
+	} else if (cq->eps.size() == 1) {
+		ep_core *ep = cq->eps[0];
+		if (!ep->enabled) {
+			poll = &g_never;
+		} else if (!ep->pending.empty() || !ep->replies.empty()) {
+			poll = &g_always;
+		} else {
+			auto *slots = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ep->ring) + PGAS_RING_SLOTS_OFF);
+			poll = &slots[ep->head & ep->ring->mask].state;
+			ready = ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_READY;
+		}
+	}
+	pgas_store_relaxed(&front->poll_ready, ready);
+	pgas_store_relaxed(&front->poll, poll);
+	update_hot(cq);
+}
+
+// Called by the watcher, which holds no lock of the domain.
+void cq_force_look(cq_core *cq)
+{
+	pgas_store_relaxed(&cq->front->hot_read, PGAS_MAGIC_OWN);
+}
+
+int cq_open(fid_domain *d, fi_cq_attr *attr, fid_cq **out, void *context) noexcept
+{
+	return guard([&] {
+		auto *dom = reinterpret_cast<domain *>(d);
+		const fi_wait_obj wait = attr ? attr->wait_obj : FI_WAIT_NONE;
+		if (wait != FI_WAIT_NONE && wait != FI_WAIT_UNSPEC && wait != FI_WAIT_FD && wait != FI_WAIT_MUTEX_COND &&
+		    wait != FI_WAIT_YIELD) {
+			PGAS_WARN(FI_LOG_CQ, "completion queue: wait object %d is not supported\n", static_cast<int>(wait));
+			return -FI_ENOSYS;
+		}
+		if (attr && attr->format > FI_CQ_FORMAT_TAGGED)
+			return -FI_ENOSYS;
+		auto cq = std::make_unique<cq_core>();
+		auto front = std::make_unique<pgas_cq>();
+		cq->dom = dom;
+		cq->front = front.get();
+		cq->format = attr && attr->format ? attr->format : FI_CQ_FORMAT_CONTEXT;
+		if (attr)
+			attr->format = cq->format;
+		cq->wait_obj = wait;
+		cq->flags = attr ? attr->flags : 0;
+		cq->room = attr && attr->size ? attr->size : 1024;
+		if (wait == FI_WAIT_FD) {
+			cq->event = unique_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+			if (!cq->event)
+				return -errno;
+		}
+		if (wait == FI_WAIT_FD || wait == FI_WAIT_MUTEX_COND)
+			if (const int err = domain_start_thread(dom)) // somebody must turn arrivals into signals
+				return err;
+		auto *fid = reinterpret_cast<fid_cq *>(front.get());
+		fid->fid = {FI_CLASS_CQ, context, &g_fid_ops};
+		fid->ops = &g_cq_ops;
+		front->core = reinterpret_cast<pgas_cq_core *>(cq.get());
+		scoped_lock lock(dom->mutex);
+		watch_barrier lock_watcher;
+		dom->cqs.push_back(cq.get());
+		dom->users++;
+		cq_update_poll(cq.get());
+		front.release();
+		cq.release();
+		*out = fid;
+		return 0;
+	});
+}
+
+} // namespace pgas

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The domain: owns the process's shared segment of keys, counters and doorbell, and opens everything below it.
+#include "pgas.hpp"
+#include "pgas_host.hpp"
+#include "pgas_info.hpp"
+#include "pgas_nosys.hpp"
+
+#include <sys/mman.h>
+
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+domain *domain_of(fid *f)
+{
+	return reinterpret_cast<domain *>(f);
+}
+
+int domain_close(fid *f) noexcept
+{
+	return guard([&] {
+		domain *dom = domain_of(f);
+		if (dom->users.load())
+			return -FI_EBUSY;
+		domain_stop_thread(dom);
+		unwatch_domain(dom);
+		dom->remotes.clear();
+		dom->fab->users--;
+		delete dom;
+		return 0;
+	});
+}
+
+int domain_bind(fid *f, fid *b, uint64_t flags) noexcept
+{
+	domain *dom = domain_of(f);
+	if (b->fclass != FI_CLASS_EQ || (flags & ~FI_REG_MR))
+		return -FI_EINVAL;
+	dom->bound_eq = reinterpret_cast<eq *>(b);
+	dom->bound_eq->users++;
+	return 0;
+}
+
+int mem_alloc(fid_domain *f, size_t len, void **ptr) noexcept
+{
+	return guard([&] {
+		domain *dom = domain_of(&f->fid);
+		if (!len)
+			return -FI_EINVAL;
+		const size_t bytes = round_up(len, page_bytes());
+		unique_fd fd(memfd_create("pgas-memory", MFD_CLOEXEC));
+		if (!fd || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
+			return -errno;
+		void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+		if (p == MAP_FAILED)
+			return -errno;
+		// the registration finds the descriptor by the mapped file; this keeps it open until mem_free
+		scoped_lock lock(dom->mutex);
+		const uint64_t id = file_id(fd.get(), nullptr, nullptr);
+		shared_file &file = dom->files[id];
+		file.fd = std::move(fd);
+		file.users = 1;
+		dom->allocations[reinterpret_cast<uintptr_t>(p)] = id;
+		*ptr = p;
+		return 0;
+	});
+}
+
+int mem_free(fid_domain *f, void *ptr, size_t len) noexcept
+{
+	return guard([&] {
+		domain *dom = domain_of(&f->fid);
+		scoped_lock lock(dom->mutex);
+		const auto it = dom->allocations.find(reinterpret_cast<uintptr_t>(ptr));
+		if (it == dom->allocations.end())
+			return -FI_EINVAL;
+		domain_file_release(dom, it->second);
+		dom->allocations.erase(it);
+		return munmap(ptr, round_up(len, page_bytes())) ? -errno : 0;
+	});
+}
+
+int reg_parts(fid_domain *f, void *base, size_t span, uint64_t access, uint64_t key, const fi_pgas_part *parts,
+	      size_t count, fid_mr **out) noexcept
+{
+	return guard([&] { return mr_register_parts(domain_of(&f->fid), base, span, access, key, parts, count, out); });
+}
+
+int window(fid_ep *fid, fi_addr_t addr, void **base) noexcept
+{
+	return guard([&] {
+		ep_core *ep = core_of(fid);
+		scoped_lock lock(ep->dom->mutex);
+		peer *p;
+		if (const int err = peer_get(ep, addr, &p))
+			return err;
+		publish_window(ep, p);
+		*base = reinterpret_cast<void *>(front_of(fid)->window[addr]);
+		return 0;
+	});
+}
+
+fi_pgas_ops g_ext_ops = {
+	.size = sizeof(fi_pgas_ops),
+	.mr_reg_parts = reg_parts,
+	.mem_alloc = mem_alloc,
+	.mem_free = mem_free,
+	.window = window,
+};
+
+int domain_ops_open(fid *, const char *name, uint64_t, void **ops, void *) noexcept
+{
+	if (strcmp(name, FI_PGAS_OPS) != 0)
+		return -FI_ENOSYS;
+	*ops = &g_ext_ops;
+	return 0;
+}
+
+int endpoint2(fid_domain *dom, fi_info *info, fid_ep **out, uint64_t flags, void *context) noexcept
+{
+	return flags ? -FI_ENOSYS : ep_open(dom, info, out, context);
+}
+
+fi_ops g_fid_ops = {
+	.size = sizeof(fi_ops),
+	.close = domain_close,
+	.bind = domain_bind,
+	PGAS_NOSYS(fi_ops, control),
+	.ops_open = domain_ops_open,
+	PGAS_NOSYS(fi_ops, tostr),
+	PGAS_NOSYS(fi_ops, ops_set),
+};
+
+fi_ops_domain g_domain_ops = {
+	.size = sizeof(fi_ops_domain),
+	.av_open = av_open,
+	.cq_open = cq_open,
+	.endpoint = ep_open,
+	PGAS_NOSYS(fi_ops_domain, scalable_ep),
+	.cntr_open = cntr_open,
+	.poll_open = poll_open,
+	.stx_ctx = stx_open,
+	PGAS_NOSYS(fi_ops_domain, srx_ctx),
+	.query_atomic = amo_query,
+	PGAS_NOSYS(fi_ops_domain, query_collective),
+	.endpoint2 = endpoint2,
+};
+
+} // namespace
+
+int domain_open(fid_fabric *f, fi_info *info, fid_domain **out, void *context) noexcept
+{
+	return guard([&] {
+		auto dom = std::make_unique<domain>();
+		dom->fab = reinterpret_cast<fabric *>(f);
+		const fi_domain_attr *a = info->domain_attr;
+		dom->threading = a && a->threading ? a->threading : FI_THREAD_SAFE;
+		dom->progress = a && a->data_progress ? a->data_progress : FI_PROGRESS_MANUAL;
+		const int mode = a ? a->mr_mode : 0;
+		dom->mr_mode = mode == FI_MR_BASIC ? FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY
+						   : mode & ~(FI_MR_BASIC | FI_MR_SCALABLE);
+		dom->caps = info->caps;
+		if (dom->threading != FI_THREAD_DOMAIN && dom->threading != FI_THREAD_COMPLETION)
+			dom->mutex.enable();
+		if (const int err = segment_create("domain", segment_kind::domain, kDomainBytes, dom->shared))
+			return err;
+		dom->shared.at<dom_shared>(0)->host = host_identity();
+		dom->keys.entries = dom->shared.at<key_entry>(kKeysOff);
+		dom->keys.parts = dom->shared.at<part_entry>(kPartsOff);
+		dom->counter_used.assign(kRemoteCounters, false);
+		dom->counter_used[kNoCounter] = true;
+		door_register();
+		cross_memory_allowed(); // also lets our peers in where the kernel asks for it
+		dom->fid.fid = {FI_CLASS_DOMAIN, context, &g_fid_ops};
+		dom->fid.ops = &g_domain_ops;
+		dom->fid.mr = &g_mr_ops;
+		if (dom->progress == FI_PROGRESS_AUTO)
+			if (const int err = domain_start_thread(dom.get()))
+				return err;
+		watch_domain(dom.get());
+		dom->fab->users++;
+		*out = &dom.release()->fid;
+		return 0;
+	});
+}
+
+} // namespace pgas

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Event queues: asynchronous address vector insertions, and whatever the application writes itself. Always thread safe.
+#include "pgas.hpp"
+#include "pgas_nosys.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+eq *eq_of(fid_eq *f)
+{
+	return reinterpret_cast<eq *>(f);
+}
+
+void eq_push(eq *q, eq_event &&e) // mutex held
+{
+	q->events.push_back(std::move(e));
+	pthread_cond_signal(&q->cond);
+	if (q->signal) {
+		const uint64_t one = 1;
+		[[maybe_unused]] const ssize_t n = write(q->signal.get(), &one, sizeof one);
+	}
+}
+
+void eq_popped(eq *q)
+{
+	if (q->events.empty() && q->signal) {
+		uint64_t count;
+		[[maybe_unused]] const ssize_t n = read(q->signal.get(), &count, sizeof count);
+	}
+}
+
+ssize_t take(eq *q, uint32_t *event, void *buf, size_t len, uint64_t flags)
+{
+	if (q->events.empty())
+		return -FI_EAGAIN;
+	eq_event &e = q->events.front();
+	if (e.is_error)
+		return -FI_EAVAIL;
+	if (len < e.data.size())
+		return -FI_ETOOSMALL;
+	*event = e.event;
+	memcpy(buf, e.data.data(), e.data.size());
+	const auto n = static_cast<ssize_t>(e.data.size());
+	if (!(flags & FI_PEEK)) {
+		q->events.pop_front();
+		eq_popped(q);
+	}
+	return n;
+}
+
+ssize_t eq_read(fid_eq *f, uint32_t *event, void *buf, size_t len, uint64_t flags) noexcept
+{
+	eq *q = eq_of(f);
+	pthread_mutex_lock(&q->mutex);
+	const ssize_t n = take(q, event, buf, len, flags);
+	pthread_mutex_unlock(&q->mutex);
+	return n;
+}
+
+ssize_t eq_readerr(fid_eq *f, fi_eq_err_entry *buf, uint64_t flags) noexcept
+{
+	eq *q = eq_of(f);
+	pthread_mutex_lock(&q->mutex);
+	ssize_t n = -FI_EAGAIN;
+	if (!q->events.empty() && q->events.front().is_error) {
+		void *const room = buf->err_data;
+		const size_t room_len = buf->err_data_size;
+		*buf = q->events.front().error;
+		buf->err_data = room;
+		buf->err_data_size = room_len ? 0 : buf->err_data_size;
+		if (!(flags & FI_PEEK)) {
+			q->events.pop_front();
+			eq_popped(q);
+		}
+		n = sizeof *buf;
+	}
+	pthread_mutex_unlock(&q->mutex);
+	return n;
+}
+
+ssize_t eq_write(fid_eq *f, uint32_t event, const void *buf, size_t len, uint64_t) noexcept
+{
+	return guard([&]() -> int {
+		eq *q = eq_of(f);
+		if (!(q->flags & FI_WRITE))
+			return -FI_EINVAL;
+		pthread_mutex_lock(&q->mutex);
+		int n = -FI_EAGAIN;
+		if (q->events.size() < q->room) {
+			const char *p = static_cast<const char *>(buf);
+			eq_push(q, {event, std::vector<char>(p, p + len), false, {}});
+			n = static_cast<int>(len);
+		}
+		pthread_mutex_unlock(&q->mutex);
+		return n;
+	});
+}
+
+ssize_t eq_sread(fid_eq *f, uint32_t *event, void *buf, size_t len, int timeout, uint64_t flags) noexcept
+{
+	eq *q = eq_of(f);
+	if (q->wait_obj == FI_WAIT_NONE)
+		return -FI_EINVAL;
+	timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	if (timeout > 0) {
+		until.tv_sec += timeout / 1000;
+		until.tv_nsec += static_cast<long>(timeout % 1000) * 1'000'000;
+		if (until.tv_nsec >= 1'000'000'000) {
+			until.tv_sec++;
+			until.tv_nsec -= 1'000'000'000;
+		}
+	}
+	pthread_mutex_lock(&q->mutex);
+	ssize_t n;
+	while ((n = take(q, event, buf, len, flags)) == -FI_EAGAIN) {
+		const int err = timeout < 0 ? pthread_cond_wait(&q->cond, &q->mutex)
+					    : pthread_cond_timedwait(&q->cond, &q->mutex, &until);
+		if (err == ETIMEDOUT)
+			break;
+	}
+	pthread_mutex_unlock(&q->mutex);
+	return n;
+}
+
+const char *eq_strerror(fid_eq *, int prov_errno, const void *, char *buf, size_t len) noexcept
+{
+	const char *text = fi_strerror(prov_errno);
+	if (buf && len)
+		snprintf(buf, len, "%s", text);
+	return text;
+}
+
+int eq_close(fid *f) noexcept
+{
+	eq *q = reinterpret_cast<eq *>(f);
+	if (q->users.load())
+		return -FI_EBUSY;
+	pthread_cond_destroy(&q->cond);
+	pthread_mutex_destroy(&q->mutex);
+	q->fab->users--;
+	delete q;
+	return 0;
+}
+
+int eq_control(fid *f, int command, void *arg) noexcept
+{
+	eq *q = reinterpret_cast<eq *>(f);
+	switch (command) {
+	case FI_GETWAITOBJ:
+		*static_cast<fi_wait_obj *>(arg) = q->wait_obj;
+		return 0;
+	case FI_GETWAIT:
+		if (q->signal) {
+			*static_cast<int *>(arg) = q->signal.get();
+			return 0;
+		}
+		if (q->wait_obj == FI_WAIT_MUTEX_COND) {
+			*static_cast<fi_mutex_cond *>(arg) = {&q->mutex, &q->cond};
+			return 0;
+		}
+		return -FI_ENODATA;
+	default:
+		return -FI_ENOSYS;
+	}
+}
+
+fi_ops g_fid_ops = {
+	.size = sizeof(fi_ops),
+	.close = eq_close,
+	PGAS_NOSYS(fi_ops, bind),
+	.control = eq_control,
+	PGAS_NOSYS(fi_ops, ops_open),
+	PGAS_NOSYS(fi_ops, tostr),
+	PGAS_NOSYS(fi_ops, ops_set),
+};
+
+fi_ops_eq g_eq_ops = {
+	.size = sizeof(fi_ops_eq),
+	.read = eq_read,
+	.readerr = eq_readerr,
+	.write = eq_write,
+	.sread = eq_sread,
+	.strerror = eq_strerror,
+};
+
+} // namespace
+
+int eq_report(eq *q, uint32_t event, fid_t fid, void *context, uint64_t data)
+{
+	const fi_eq_entry entry{fid, context, data};
+	const char *p = reinterpret_cast<const char *>(&entry);
+	pthread_mutex_lock(&q->mutex);
+	eq_push(q, {event, std::vector<char>(p, p + sizeof entry), false, {}});
+	pthread_mutex_unlock(&q->mutex);
+	return 0;
+}
+
+int eq_open(fid_fabric *f, fi_eq_attr *attr, fid_eq **out, void *context) noexcept
+{
+	return guard([&] {
+		const fi_wait_obj wait = attr->wait_obj;
+		if (wait != FI_WAIT_NONE && wait != FI_WAIT_UNSPEC && wait != FI_WAIT_FD && wait != FI_WAIT_MUTEX_COND &&
+		    wait != FI_WAIT_YIELD) {
+			PGAS_WARN(FI_LOG_EQ, "event queue: wait object %d is not supported\n", static_cast<int>(wait));
+			return -FI_ENOSYS;
+		}
+		auto q = std::make_unique<eq>();
+		q->fab = reinterpret_cast<fabric *>(f);
+		q->wait_obj = wait;
+		q->flags = attr->flags;
+		q->room = attr->size ? attr->size : 256;
+		if (wait == FI_WAIT_FD) {
+			q->signal = unique_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+			if (!q->signal)
+				return -errno;
+		}
+		pthread_condattr_t ca;
+		pthread_condattr_init(&ca);
+		pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
+		pthread_cond_init(&q->cond, &ca);
+		pthread_condattr_destroy(&ca);
+		q->fid.fid = {FI_CLASS_EQ, context, &g_fid_ops};
+		q->fid.ops = &g_eq_ops;
+		q->fab->users++;
+		*out = &q.release()->fid;
+		return 0;
+	});
+}
+
+} // namespace pgas

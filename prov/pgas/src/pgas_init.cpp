@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The provider object and its parameters. libfabric may not be called while it loads us beyond fi_param_define, so the
+// parameters are read at the first fi_getinfo or fi_fabric.
+#include "pgas.hpp"
+#include "pgas_info.hpp"
+
+#include <cstdlib>
+
+#ifndef PGAS_VERSION_MAJOR
+#define PGAS_VERSION_MAJOR 0
+#define PGAS_VERSION_MINOR 1
+#endif
+
+namespace pgas {
+
+int fabric_open(fi_fabric_attr *attr, fid_fabric **fab, void *context) noexcept;
+
+// fi_version says up to which API libfabric may ask us: libfabric skips a provider whose fi_version is below what the
+// caller wants, and the structures we use have only grown at their ends since 1.17.
+fi_provider g_provider = {
+	.version = FI_VERSION(PGAS_VERSION_MAJOR, PGAS_VERSION_MINOR),
+	.fi_version = FI_VERSION(2, 9),
+	.context = {},
+	.name = "pgas",
+	.getinfo = info_get,
+	.fabric = fabric_open,
+	.cleanup = [] {},
+};
+
+const params &parameters()
+{
+	static const params values = [] {
+		params p;
+		const auto read = [](const char *name, size_t &field, size_t least, size_t most) {
+			size_t v;
+			if (fi_param_get_size_t(&g_provider, name, &v) != 0)
+				return;
+			if (v < least || v > most) {
+				PGAS_WARN(FI_LOG_CORE, "parameter %s: %zu is outside %zu..%zu, using %zu\n", name, v,
+					  least, most, field);
+				return;
+			}
+			field = v;
+		};
+#define PGAS_PARAM(name_arg, field_arg, default_arg, min_arg, max_arg, text_arg)                                       \
+	read(name_arg, p.field_arg, (min_arg), (max_arg));
+#include "pgas_params.def"
+#undef PGAS_PARAM
+		size_t slots = 1;
+		while (slots < p.rx_slots)
+			slots *= 2;
+		p.rx_slots = slots;
+		p.eager_bytes = round_up(p.eager_bytes, kPage);
+		return p;
+	}();
+	return values;
+}
+
+} // namespace pgas
+
+extern "C" __attribute__((visibility("default"))) struct fi_provider *pgas_provider(void) noexcept
+{
+	static const bool defined = [] {
+#define PGAS_PARAM(name_arg, field_arg, default_arg, min_arg, max_arg, text_arg)                                       \
+	fi_param_define(&pgas::g_provider, name_arg, FI_PARAM_SIZE_T, text_arg);
+#include "pgas_params.def"
+#undef PGAS_PARAM
+		return true;
+	}();
+	(void)defined;
+	return &pgas::g_provider;
+}

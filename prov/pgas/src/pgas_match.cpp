@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Receiving: posted buffers, messages that came before their buffer, matching by source and tag, multi-receive buffers,
+// peek/claim/discard, cancel. Messages match in the order they were sent; a buffer matches in the order it was posted.
+#include "pgas.hpp"
+
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+constexpr uint64_t kPeekFlags = FI_PEEK | FI_CLAIM | FI_DISCARD;
+
+rx_entry *rx_alloc(ep_core *ep)
+{
+	if (ep->rx_spare.empty())
+		return new rx_entry;
+	rx_entry *e = ep->rx_spare.back();
+	ep->rx_spare.pop_back();
+	*e = {};
+	return e;
+}
+
+void rx_release(ep_core *ep, rx_entry *e)
+{
+	ep->rx_spare.push_back(e);
+}
+
+bool tag_fits(const rx_entry &rx, uint64_t tag)
+{
+	return ((rx.tag ^ tag) & ~rx.ignore) == 0;
+}
+
+// src is looked up only when a posted buffer asks for one: most do not.
+struct lazy_source {
+	ep_core *ep;
+	uint32_t src;
+	bool known = false;
+	fi_addr_t addr = FI_ADDR_NOTAVAIL;
+	fi_addr_t get()
+	{
+		if (!known) {
+			addr = sender_address(ep, src);
+			known = true;
+		}
+		return addr;
+	}
+};
+
+bool source_fits(const ep_core *ep, const rx_entry &rx, lazy_source &source)
+{
+	return rx.src == FI_ADDR_UNSPEC || !(ep->caps & FI_DIRECTED_RECV) || rx.src == source.get();
+}
+
+completion describe(ep_core *ep, bool tagged, uint8_t slot_flags, uint64_t tag, uint64_t data, lazy_source &source)
+{
+	completion c;
+	c.flags = FI_RECV | (tagged ? FI_TAGGED : FI_MSG) | (slot_flags & PGAS_SLOT_CQ_DATA ? FI_REMOTE_CQ_DATA : 0);
+	c.tag = tag;
+	c.data = data;
+	if (ep->caps & FI_SOURCE) {
+		c.src = source.get();
+		if (c.src != FI_ADDR_NOTAVAIL && ep->vector->entries[c.src].user_id != FI_ADDR_NOTAVAIL)
+			c.src = ep->vector->entries[c.src].user_id;
+	}
+	return c;
+}
+
+void retire_if_spent(ep_core *ep, rx_queue &q, rx_entry *rx)
+{
+	if (!rx->retired && rx->room - rx->used < ep->min_multi_recv) {
+		rx->retired = true;
+		q.take(rx);
+	}
+}
+
+// The buffer a message goes to: a posted one, or a piece of a multi-receive buffer. nullptr: nothing fits.
+rx_entry *match(ep_core *ep, rx_queue &q, bool tagged, uint64_t tag, uint64_t len, lazy_source &source)
+{
+	for (rx_entry *rx = q.first, *next; rx; rx = next) {
+		next = rx->next;
+		if ((tagged && !tag_fits(*rx, tag)) || !source_fits(ep, *rx, source))
+			continue;
+		if (!rx->multi) {
+			q.take(rx);
+			return rx;
+		}
+		if (len > rx->room - rx->used && rx->used) {
+			// what is left is too small for this message: give the buffer back and look on
+			rx->retired = true;
+			q.take(rx);
+			if (!rx->children) {
+				completion c;
+				c.context = rx->context;
+				c.flags = FI_MULTI_RECV;
+				rx->children = 1;
+				rx_entry *last = rx_alloc(ep);
+				last->parent = rx;
+				last->flags = rx->flags;
+				last->context = rx->context;
+				rx_finish(ep, last, c);
+			}
+			continue;
+		}
+		rx_entry *piece = rx_alloc(ep);
+		piece->flags = rx->flags;
+		piece->context = rx->context;
+		piece->parent = rx;
+		piece->iov[0] = {static_cast<char *>(rx->iov[0].iov_base) + rx->used, rx->room - rx->used};
+		piece->iov_count = 1;
+		piece->room = rx->room - rx->used;
+		const size_t take = len < piece->room ? len : piece->room;
+		rx->used += (take + 7) & ~size_t{7}; // the next message starts aligned
+		if (rx->used > rx->room)
+			rx->used = rx->room;
+		rx->children++;
+		retire_if_spent(ep, q, rx);
+		return piece;
+	}
+	return nullptr;
+}
+
+void deliver_bytes(ep_core *ep, rx_entry *rx, completion c, const char *bytes, uint64_t len)
+{
+	const size_t n = len < rx->room ? len : rx->room;
+	iov_scatter(rx->iov, rx->iov_count, 0, bytes, n);
+	c.len = n;
+	c.buf = rx->iov_count ? rx->iov[0].iov_base : nullptr;
+	if (len > rx->room) {
+		c.err = FI_ETRUNC;
+		c.olen = len - rx->room;
+	}
+	rx_finish(ep, rx, c);
+}
+
+void deliver_long(ep_core *ep, rx_entry *rx, completion c, uint32_t src, const long_message &m, uint64_t len)
+{
+	c.len = len < rx->room ? len : rx->room;
+	c.buf = rx->iov_count ? rx->iov[0].iov_base : nullptr;
+	if (len > rx->room) {
+		c.err = FI_ETRUNC;
+		c.olen = len - rx->room;
+	}
+	peer *from;
+	if (peer_of_sender(ep, src, &from) != 0) {
+		c.err = FI_ECONNRESET;
+		c.len = 0;
+		rx_finish(ep, rx, c);
+		return;
+	}
+	pull_start(ep, from, rx, m, c);
+}
+
+void deliver_waiting(ep_core *ep, rx_entry *rx, unexpected &u, bool tagged)
+{
+	lazy_source source{ep, u.src};
+	const completion c = describe(ep, tagged, u.flags, u.tag, u.data, source);
+	if (u.flags & PGAS_SLOT_LONG) {
+		long_message m;
+		memcpy(&m, u.bytes.data(), sizeof m);
+		deliver_long(ep, rx, c, u.src, m, u.len);
+	} else {
+		deliver_bytes(ep, rx, c, u.bytes.data(), u.len);
+	}
+}
+
+// A long message that nobody wants any more: its sender must hear that it is over.
+void discard(ep_core *ep, unexpected &u)
+{
+	if (!(u.flags & PGAS_SLOT_LONG))
+		return;
+	long_message m;
+	memcpy(&m, u.bytes.data(), sizeof m);
+	peer *from;
+	if (peer_of_sender(ep, u.src, &from) == 0)
+		reply_send(from, {.op_id = m.op_id, .off = 0, .len = 0, .status = 0, .long_done = 1}, nullptr, 0);
+}
+
+void report(ep_core *ep, completion c)
+{
+	if (ep->rx_cq)
+		cq_push(ep->rx_cq, c);
+}
+
+ssize_t peek(ep_core *ep, rx_queue &q, const rx_entry &want, bool tagged)
+{
+	ep_progress(ep);
+	for (auto it = q.waiting.begin(); it != q.waiting.end(); ++it) {
+		lazy_source source{ep, it->src};
+		if ((tagged && !tag_fits(want, it->tag)) || !source_fits(ep, want, source))
+			continue;
+		completion c = describe(ep, tagged, it->flags, it->tag, it->data, source);
+		c.context = want.context;
+		c.len = it->len;
+		if (want.flags & FI_DISCARD) {
+			discard(ep, *it);
+			q.waiting.erase(it);
+		} else if (want.flags & FI_CLAIM) {
+			ep->claimed[want.context] = std::make_unique<unexpected>(std::move(*it));
+			q.waiting.erase(it);
+		}
+		report(ep, c);
+		return 0;
+	}
+	completion c;
+	c.context = want.context;
+	c.flags = FI_RECV | (tagged ? FI_TAGGED : FI_MSG);
+	c.tag = want.tag;
+	c.err = FI_ENOMSG;
+	c.prov_errno = FI_ENOMSG;
+	report(ep, c);
+	return 0;
+}
+
+ssize_t claim(ep_core *ep, rx_entry *rx, bool tagged)
+{
+	const auto it = ep->claimed.find(rx->context);
+	if (it == ep->claimed.end()) {
+		rx_release(ep, rx);
+		return -FI_EINVAL;
+	}
+	std::unique_ptr<unexpected> u = std::move(it->second);
+	ep->claimed.erase(it);
+	if (rx->flags & FI_DISCARD) {
+		discard(ep, *u);
+		lazy_source source{ep, u->src};
+		completion c = describe(ep, tagged, u->flags, u->tag, u->data, source);
+		c.len = u->len;
+		rx_finish(ep, rx, c);
+	} else {
+		deliver_waiting(ep, rx, *u, tagged);
+	}
+	return 0;
+}
+
+// Gives waiting messages to a buffer that was just posted. True when the buffer is used up.
+bool feed(ep_core *ep, rx_queue &q, rx_entry *rx, bool tagged)
+{
+	for (auto it = q.waiting.begin(); it != q.waiting.end();) {
+		lazy_source source{ep, it->src};
+		if ((tagged && !tag_fits(*rx, it->tag)) || !source_fits(ep, *rx, source)) {
+			++it;
+			continue;
+		}
+		unexpected u = std::move(*it);
+		it = q.waiting.erase(it);
+		if (!rx->multi) {
+			deliver_waiting(ep, rx, u, tagged);
+			return true;
+		}
+		// multi-receive: post it for the moment so that match() carves a piece out of it
+		rx_queue only;
+		only.append(rx);
+		rx_entry *piece = match(ep, only, tagged, u.tag, u.len, source);
+		if (!piece) {
+			q.waiting.insert(it, std::move(u));
+			return true;
+		}
+		const bool spent = rx->retired;
+		deliver_waiting(ep, piece, u, tagged);
+		if (spent)
+			return true;
+	}
+	return false;
+}
+
+} // namespace
+
+void rx_finish(ep_core *ep, rx_entry *rx, const completion &result)
+{
+	completion c = result;
+	c.context = rx->context;
+	c.prov_errno = c.err;
+	const bool entry = !ep->rx_selective || (rx->flags & FI_COMPLETION) || c.err;
+	if (rx_entry *parent = rx->parent) {
+		parent->children--;
+		if (parent->retired && parent->children == 0) {
+			c.flags |= FI_MULTI_RECV;
+			rx_release(ep, parent);
+		}
+	}
+	if (ep->c_recv && (c.flags & FI_RECV)) {
+		if (c.err)
+			pgas_add_release(&ep->c_recv->front->count.error, uint64_t{1});
+		else
+			pgas_counter_add_shared(&ep->c_recv->front->count, 1);
+		cntr_signal(ep->c_recv);
+	}
+	rx_release(ep, rx);
+	if (entry)
+		report(ep, c);
+}
+
+void rx_deliver(ep_core *ep, const arrival &a)
+{
+	const bool tagged = a.kind == PGAS_KIND_TAGGED;
+	rx_queue &q = tagged ? ep->tagged : ep->msg;
+	const uint64_t tag = tagged ? a.tag : 0;
+	lazy_source source{ep, a.src};
+	rx_entry *rx = match(ep, q, tagged, tag, a.len, source);
+	if (!rx) {
+		unexpected u;
+		u.src = a.src;
+		u.flags = a.flags;
+		u.len = a.len;
+		u.tag = tag;
+		u.data = a.data;
+		const size_t n = a.flags & PGAS_SLOT_LONG ? sizeof(long_message) : a.len;
+		u.bytes.assign(a.bytes, a.bytes + n);
+		q.waiting.push_back(std::move(u));
+		return;
+	}
+	const completion c = describe(ep, tagged, a.flags, tag, a.data, source);
+	if (a.flags & PGAS_SLOT_LONG) {
+		long_message m;
+		memcpy(&m, a.bytes, sizeof m);
+		deliver_long(ep, rx, c, a.src, m, a.len);
+	} else {
+		deliver_bytes(ep, rx, c, a.bytes, a.len);
+	}
+}
+
+ssize_t rx_post(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore, void *context,
+		uint64_t flags, bool tagged)
+{
+	return guard([&]() -> int {
+		ep_core *ep = core_of(fid);
+		if (count > kIovLimit)
+			return -FI_EINVAL;
+		if (!ep->enabled)
+			return -FI_EOPBADSTATE;
+		scoped_lock lock(ep->dom->mutex);
+		rx_queue &q = tagged ? ep->tagged : ep->msg;
+		rx_entry *rx = rx_alloc(ep);
+		rx->flags = flags;
+		rx->context = context;
+		rx->src = src;
+		rx->tag = tag;
+		rx->ignore = ignore;
+		for (size_t i = 0; i < count; i++)
+			rx->iov[i] = iov[i];
+		rx->iov_count = count;
+		rx->room = iov_total(iov, count);
+		if (flags & kPeekFlags) {
+			if (flags & FI_PEEK) {
+				const auto rc = static_cast<int>(peek(ep, q, *rx, tagged));
+				rx_release(ep, rx);
+				return rc;
+			}
+			return static_cast<int>(claim(ep, rx, tagged));
+		}
+		if (flags & FI_MULTI_RECV) {
+			if (tagged || count != 1) {
+				rx_release(ep, rx);
+				return -FI_EINVAL;
+			}
+			rx->multi = true;
+		}
+		if (!q.waiting.empty() && feed(ep, q, rx, tagged))
+			return 0;
+		q.append(rx);
+		return 0;
+	});
+}
+
+ssize_t rx_cancel(ep_core *ep, void *context)
+{
+	for (rx_queue *q : {&ep->tagged, &ep->msg}) {
+		for (rx_entry *rx = q->first; rx; rx = rx->next) {
+			if (rx->context != context)
+				continue;
+			q->take(rx);
+			completion c;
+			c.context = context;
+			c.flags = FI_RECV | (q == &ep->tagged ? FI_TAGGED : FI_MSG);
+			c.tag = rx->tag;
+			c.err = c.prov_errno = FI_ECANCELED;
+			if (rx->multi && rx->children) {
+				rx->retired = true; // pieces under way still finish; the last one releases it
+				report(ep, c);
+			} else {
+				rx_release(ep, rx);
+				report(ep, c);
+			}
+			return 0;
+		}
+	}
+	return -FI_ENOENT;
+}
+
+void rx_drop_all(ep_core *ep)
+{
+	for (rx_queue *q : {&ep->tagged, &ep->msg}) {
+		while (rx_entry *rx = q->first) {
+			q->take(rx);
+			delete rx;
+		}
+	}
+	for (auto &[id, o] : ep->pending)
+		if (o->rx) {
+			if (rx_entry *parent = o->rx->parent; parent && parent->retired && --parent->children == 0)
+				delete parent;
+			delete o->rx;
+		}
+	for (rx_entry *rx : ep->rx_spare)
+		delete rx;
+	ep->rx_spare.clear();
+}
+
+} // namespace pgas

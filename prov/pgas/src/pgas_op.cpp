@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The general engine: an operation is submitted to its peer's wire, completes at once, waits in ep_core::pending, or
+// fails. The one place that moves counters and writes completion entries for what we initiate.
+#include "pgas.hpp"
+#include "pgas_info.hpp"
+
+namespace pgas {
+namespace {
+
+constexpr uint64_t kStrictOneSided = kOrderAll & ~(FI_ORDER_SAS);
+
+bool wants_entry(const ep_core *ep, const op &o)
+{
+	return ep->tx_cq && !o.quiet && (!ep->tx_selective || (o.flags & FI_COMPLETION));
+}
+
+bool target_error(int err) // found out about the target, as opposed to wrong arguments of the caller
+{
+	return err == -FI_EKEYREJECTED || err == -FI_EACCES || err == -FI_EFAULT || err == -FI_ECONNRESET || err == -FI_EIO;
+}
+
+} // namespace
+
+uint64_t op_default_flags(const pgas_ep *front)
+{
+	return front->op_flags;
+}
+
+void op_complete(ep_core *ep, op &o)
+{
+	cntr_core *counter = ep->c_send;
+	if (o.kind == op_kind::write || (o.kind == op_kind::amo && o.form == 0))
+		counter = ep->c_write;
+	else if (o.kind == op_kind::read || o.kind == op_kind::amo)
+		counter = ep->c_read;
+	if (counter) {
+		if (o.status)
+			pgas_add_release(&counter->front->count.error, uint64_t{1});
+		else
+			pgas_counter_add_shared(&counter->front->count, 1);
+		cntr_signal(counter);
+	}
+	if (!(o.status && ep->tx_cq && !o.quiet) && !wants_entry(ep, o))
+		return;
+	completion c;
+	c.context = o.context;
+	c.flags = o.cq_flags;
+	c.err = -o.status;
+	c.prov_errno = -o.status;
+	if (o.status)
+		c.olen = o.len;
+	cq_push(ep->tx_cq, c);
+}
+
+op *op_keep(ep_core *ep, op &&o, peer *to)
+{
+	auto kept = std::make_unique<op>(std::move(o));
+	op *p = kept.get();
+	p->id = ep->next_op++;
+	p->to = to;
+	if (p->kind != op_kind::send && p->kind != op_kind::pull)
+		to->one_sided++;
+	if (p->quiet && p->iov_count && p->kind != op_kind::read && p->kind != op_kind::pull) {
+		// the caller may reuse its buffer as soon as the call returns
+		p->copy.resize(p->len);
+		iov_gather(p->iov, p->iov_count, 0, p->copy.data(), p->len);
+		p->iov[0] = {p->copy.data(), p->len};
+		p->iov_count = 1;
+	}
+	ep->pending.emplace(p->id, std::move(kept));
+	ep_update_polls(ep);
+	return p;
+}
+
+ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o)
+{
+	ep_core *ep = core_of(fid);
+	scoped_lock lock(ep->dom->mutex);
+	peer *p;
+	if (const int err = peer_get(ep, addr, &p))
+		return err;
+	if (ep->tx_cq && !o.quiet && ep->tx_cq->full())
+		return -FI_EAGAIN;
+	if (p->one_sided && ((o.flags & FI_FENCE) || (ep->order & kStrictOneSided))) {
+		ep_progress(ep); // what was promised in order waits for what is still under way
+		if (p->one_sided)
+			return -FI_EAGAIN;
+	}
+	if (o.flags & FI_FENCE)
+		pgas_fence_full();
+	const auto submit = o.kind == op_kind::send ? p->wire->send : o.kind == op_kind::amo ? p->wire->amo : p->wire->rma;
+	const auto rc = static_cast<int>(submit(ep, p, o));
+	if (rc == 1)
+		return 0;
+	if (rc == -FI_EAGAIN) {
+		ep_progress(ep); // both sides full: somebody must take messages out
+		return rc;
+	}
+	if (rc < 0) {
+		PGAS_WARN(FI_LOG_EP_DATA, "operation to %s: %s\n", p->name.text, fi_strerror(-rc));
+		if (!target_error(rc) || o.quiet || !ep->tx_cq)
+			return rc;
+		o.status = rc;
+	}
+	op_complete(ep, o);
+	return 0;
+}
+
+} // namespace pgas

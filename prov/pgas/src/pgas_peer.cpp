@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Peers: an address becomes a connected peer at its first use, through the wire that reaches it; and the other way
+// round, a sender's entry in our attach table becomes a source address or somebody to answer to.
+#include "pgas.hpp"
+#include "pgas_host.hpp"
+
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+constexpr const wire_ops *kWires[] = {&g_shm_wire};
+constexpr uint64_t kRetryNs = 50'000'000; // a peer that was not there yet is looked for again after this
+
+void open_to_inline_code(ep_core *ep, peer *p)
+{
+	if (p->rank == FI_ADDR_NOTAVAIL || !p->ring)
+		return;
+	watch_barrier lock;
+	if (p->dead())
+		return;
+	ep->open_windows[p->rank] = p->rdom;
+	for (pgas_ep *front : ep->fronts) {
+		pgas_peer_hot &hot = front->peer[p->rank];
+		hot.door = p->rdom->door();
+		hot.owner = uint64_t{p->attach} << PGAS_SLOT_OWNER_SHIFT | PGAS_SLOT_BUSY;
+		hot.meta = p->attach;
+		pgas_store_release(&hot.ring, p->ring); // pairs with load_acquire in pgas_hot_send()
+	}
+}
+
+void close_to_inline_code(ep_core *ep, peer *p)
+{
+	if (p->rank == FI_ADDR_NOTAVAIL)
+		return;
+	watch_barrier lock;
+	ep->open_windows.erase(p->rank);
+	for (pgas_ep *front : ep->fronts) {
+		pgas_store_relaxed(&front->window[p->rank], uint64_t{0});
+		pgas_store_relaxed(&front->peer[p->rank].ring, static_cast<pgas_ring *>(nullptr));
+		front->check[p->rank] = {};
+	}
+}
+
+} // namespace
+
+const wire_ops *wire_for(const ep_address &a)
+{
+	for (const wire_ops *w : kWires)
+		if (w->reaches(a))
+			return w;
+	return nullptr;
+}
+
+int peer_connect(peer *p)
+{
+	ep_address a;
+	if (!address_parse(p->name.text, a))
+		return -FI_EINVAL;
+	if (a.named)
+		if (const int err = service_lookup(a.service, a))
+			return err;
+	p->wire = wire_for(a);
+	if (!p->wire) {
+		PGAS_WARN(FI_LOG_AV, "address %s is on another host\n", p->name.text);
+		return -FI_EHOSTUNREACH;
+	}
+	if (const int err = p->wire->connect(p->ep, p, a))
+		return err;
+	p->state = peer_state::connected;
+	if (strncmp(p->name.text, p->real_name.text, kNameBytes) != 0)
+		p->ep->vector->changes++; // a service name has a real one now: sources may be recognised
+	open_to_inline_code(p->ep, p);
+	return 0;
+}
+
+void peer_disconnect(peer *p)
+{
+	close_to_inline_code(p->ep, p);
+	if (p->wire && p->state == peer_state::connected)
+		p->wire->disconnect(p);
+	p->state = peer_state::fresh;
+}
+
+int peer_get(ep_core *ep, fi_addr_t addr, peer **out)
+{
+	if (!ep->enabled)
+		return -FI_EOPBADSTATE;
+	if (addr >= ep->vector->entries.size() || !ep->vector->entries[addr].used) {
+		PGAS_WARN(FI_LOG_EP_DATA, "address %llu is not in the address vector\n", static_cast<unsigned long long>(addr));
+		return -FI_EINVAL;
+	}
+	if (addr >= ep->peers.size())
+		ep->peers.resize(addr + 1);
+	if (!ep->peers[addr]) {
+		auto fresh = std::make_unique<peer>();
+		fresh->ep = ep;
+		fresh->rank = addr;
+		fresh->name = ep->vector->entries[addr].name;
+		ep->peers[addr] = std::move(fresh);
+	}
+	peer *p = ep->peers[addr].get();
+	if (p->state == peer_state::connected) {
+		if (p->dead())
+			return -FI_ECONNRESET;
+		*out = p;
+		return 0;
+	}
+	if (p->state == peer_state::failed && pgas_now_ns() - p->failed_at < kRetryNs)
+		return p->error;
+	const int err = peer_connect(p);
+	if (err) {
+		if (p->state != peer_state::failed)
+			PGAS_WARN(FI_LOG_EP_DATA, "cannot reach %s: %s\n", p->name.text, fi_strerror(-err));
+		p->state = peer_state::failed;
+		p->error = err;
+		p->failed_at = pgas_now_ns();
+		return err;
+	}
+	*out = p;
+	return 0;
+}
+
+// Sets window[rank] when the peer's key 0 can be stored to directly: contiguous here, readable and writable, addressed by
+// offset, and without counters at the target that every access must move.
+void publish_window(ep_core *ep, peer *p)
+{
+	if (p->rank == FI_ADDR_NOTAVAIL || p->dead() || p->shared->rem_wr_cntr || p->shared->rem_rd_cntr)
+		return;
+	xlate *x;
+	if (remote_translate(p->rdom, 0, &x) != 0 || !x->window || reinterpret_cast<uintptr_t>(x->window) % 16 || x->flags & (kKeyVirtual | kKeyWhole) || x->wr_cntr ||
+	    x->rd_cntr || (x->access & (FI_REMOTE_READ | FI_REMOTE_WRITE)) != (FI_REMOTE_READ | FI_REMOTE_WRITE))
+		return;
+	watch_barrier lock;
+	if (p->dead())
+		return;
+	for (pgas_ep *front : ep->fronts) {
+		front->check[p->rank] = {x->len, &x->entry->live, x->live, FI_REMOTE_READ | FI_REMOTE_WRITE};
+		// pairs with the load in pgas_hot_window(), which counts on the alignment for atomics
+		pgas_store_release(&front->window[p->rank], reinterpret_cast<uint64_t>(x->window));
+	}
+}
+
+fi_addr_t sender_address(ep_core *ep, uint32_t src)
+{
+	if (src >= kAttachMax)
+		return FI_ADDR_NOTAVAIL;
+	if (src >= ep->senders.size())
+		ep->senders.resize(src + 1);
+	auto &cached = ep->senders[src];
+	const uint64_t serial = pgas_load_relaxed(&ep->attaches()[src].serial);
+	if (cached.changes == ep->vector->changes && cached.serial == serial)
+		return cached.addr;
+	char name[kNameBytes];
+	memcpy(name, ep->attaches()[src].name, sizeof name);
+	name[kNameBytes - 1] = 0;
+	const auto it = ep->vector->by_name.find(name);
+	fi_addr_t found = it == ep->vector->by_name.end() ? FI_ADDR_NOTAVAIL : it->second;
+	if (found == FI_ADDR_NOTAVAIL) {
+		// the peer may stand in the vector under a service name; that is resolved once it is connected
+		for (const auto &p : ep->peers)
+			if (p && p->state == peer_state::connected && strncmp(p->real_name.text, name, kNameBytes) == 0)
+				found = p->rank;
+	}
+	cached = {found, ep->vector->changes, serial};
+	return found;
+}
+
+int peer_of_sender(ep_core *ep, uint32_t src, peer **out)
+{
+	const fi_addr_t addr = sender_address(ep, src);
+	if (addr != FI_ADDR_NOTAVAIL)
+		return peer_get(ep, addr, out);
+	auto &slot = ep->strangers[src];
+	if (slot && strncmp(slot->name.text, ep->attaches()[src].name, kNameBytes) != 0) {
+		fail_peer(ep, slot.get(), -FI_ECONNRESET); // the entry went to another sender
+		peer_disconnect(slot.get());
+		slot.reset();
+	}
+	if (!slot) {
+		slot = std::make_unique<peer>();
+		slot->ep = ep;
+		memcpy(slot->name.text, ep->attaches()[src].name, kNameBytes);
+		slot->name.text[kNameBytes - 1] = 0;
+	}
+	if (slot->state != peer_state::connected)
+		if (const int err = peer_connect(slot.get()))
+			return err;
+	if (slot->dead())
+		return -FI_ECONNRESET;
+	*out = slot.get();
+	return 0;
+}
+
+} // namespace pgas

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Progress: drain what arrived in an endpoint's ring, push what waits, look after the dead. And the domain's thread for
+// FI_PROGRESS_AUTO and for wait objects, which sleeps on the domain's doorbell when nothing happens.
+#include "pgas.hpp"
+#include "pgas_host.hpp"
+
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+constexpr int kDrainAtOnce = 256;
+constexpr size_t kQueueSlack = 65536; // completions beyond a queue's size before arrivals stay in the ring
+
+void handle(ep_core *ep, const pgas_slot *slot)
+{
+	arrival a(slot);
+	size_t room = PGAS_SLOT_INLINE;
+	if (a.flags & PGAS_SLOT_EAGER) {
+		if (a.aux >= ep->shared->eager_count)
+			return; // not something one of our senders writes
+		a.bytes = ep->eager_buffer(a.aux);
+		room = ep->shared->eager_bytes;
+	}
+	const bool whole = a.len <= room || (a.flags & PGAS_SLOT_LONG);
+	switch (a.kind) {
+	case PGAS_KIND_MSG:
+	case PGAS_KIND_TAGGED:
+		if (whole)
+			rx_deliver(ep, a);
+		break;
+	case PGAS_KIND_RMA_DATA: {
+		completion c;
+		c.flags = FI_REMOTE_WRITE | FI_RMA | FI_REMOTE_CQ_DATA;
+		c.len = a.len;
+		c.data = a.data;
+		if (ep->caps & FI_SOURCE)
+			c.src = sender_address(ep, a.src);
+		if (ep->rx_cq)
+			cq_push(ep->rx_cq, c);
+		break;
+	}
+	case PGAS_KIND_REQUEST:
+		if (whole)
+			request_run(ep, a.src, static_cast<uint16_t>(a.tag), a.bytes, a.len);
+		break;
+	case PGAS_KIND_RESPONSE:
+		if (whole)
+			response_take(ep, a.bytes, a.len);
+		break;
+	default:
+		break;
+	}
+	if (a.flags & PGAS_SLOT_EAGER)
+		pgas_store_release(&ep->eager_heads()[a.aux].owner, 0u); // pairs with claim in claim_eager()
+}
+
+bool drain(ep_core *ep)
+{
+	pgas_ring *ring = ep->ring;
+	auto *slots = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ring) + PGAS_RING_SLOTS_OFF);
+	const uint64_t before = ep->head;
+	for (int n = 0; n < kDrainAtOnce; n++) {
+		pgas_slot *slot = &slots[ep->head & ring->mask];
+		// pairs with store_release of READY in pgas_hot_send() and ring_send()
+		if (pgas_load_acquire(&slot->state) != (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_READY))
+			break;
+		if (ep->rx_cq && ep->rx_cq->entries.size() > ep->rx_cq->room + kQueueSlack)
+			break;
+		handle(ep, slot);
+		// pairs with load_acquire in claim_slot(): the bytes were read before the slot may be filled again
+		pgas_store_release(&slot->state, (ep->head + ring->mask + 1) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE);
+		ep->head++;
+	}
+	if (ep->head == before)
+		return false;
+	pgas_store_release(&ring->head, ep->head);
+	return true;
+}
+
+// Steps over slots whose sender died while filling them, and takes back eager buffers nobody will send.
+void bury(ep_core *ep)
+{
+	pgas_ring *ring = ep->ring;
+	auto *slots = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ring) + PGAS_RING_SLOTS_OFF);
+	const auto gone = [&](uint32_t attach) {
+		const attach_entry &a = ep->attaches()[attach & (kAttachMax - 1)];
+		return !process_alive(pgas_load_acquire(&a.state), a.start_time);
+	};
+	for (;;) {
+		drain(ep);
+		pgas_slot *slot = &slots[ep->head & ring->mask];
+		uint64_t state = pgas_load_acquire(&slot->state);
+		if ((state & 0xf) != PGAS_SLOT_BUSY || state >> PGAS_SLOT_POS_SHIFT != (ep->head << PGAS_SLOT_POS_SHIFT) >> PGAS_SLOT_POS_SHIFT ||
+		    !gone(static_cast<uint32_t>(state >> PGAS_SLOT_OWNER_SHIFT & 0xfffff)))
+			break;
+		pgas_store_release(&slot->state, (ep->head + ring->mask + 1) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE);
+		ep->head++;
+		pgas_store_release(&ring->head, ep->head);
+	}
+	// The ring is drained up to a living sender's slot: a claimed buffer of a dead one is in no slot before it.
+	if (slots[ep->head & ring->mask].state != (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE))
+		return;
+	for (uint32_t i = 0; i < ep->shared->eager_count; i++) {
+		const uint32_t owner = pgas_load_acquire(&ep->eager_heads()[i].owner);
+		if (owner && gone(owner - 1))
+			pgas_store_release(&ep->eager_heads()[i].owner, 0u);
+	}
+}
+
+void attend(domain *dom)
+{
+	if (!dom->attention.exchange(0))
+		return;
+	fail_dead_peers(dom);
+	for (ep_core *ep : dom->eps) {
+		if (!ep->enabled)
+			continue;
+		bury(ep);
+		ep_update_polls(ep);
+	}
+}
+
+long futex(uint32_t *at, int op, uint32_t value, const timespec *timeout)
+{
+	return syscall(SYS_futex, at, op, value, timeout, nullptr, 0);
+}
+
+// Senders check `sleepers` behind a compiler fence only; this makes every running thread of the registered processes pass
+// a full barrier, after which either they see our announcement or we see their message.
+bool barrier_everywhere()
+{
+	static const bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+	return registered && syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
+} // namespace
+
+bool ep_progress(ep_core *ep)
+{
+	if (!ep->enabled)
+		return false;
+	if (ep->dom->attention.load(std::memory_order_relaxed))
+		attend(ep->dom);
+	bool moved = drain(ep);
+	if (!ep->pending.empty() || !ep->replies.empty()) {
+		pending_push(ep);
+		moved = true;
+	}
+	if (moved)
+		ep_update_polls(ep);
+	return moved;
+}
+
+bool domain_progress(domain *dom)
+{
+	bool moved = false;
+	for (size_t i = 0; i < dom->eps.size(); i++)
+		moved |= ep_progress(dom->eps[i]);
+	return moved;
+}
+
+// --- doorbell ---------------------------------------------------------------------------------------------------------
+
+void door_register()
+{
+	barrier_everywhere();
+}
+
+uint32_t door_announce(domain *dom)
+{
+	pgas_door *door = dom->door();
+	const uint32_t seq = pgas_load_acquire(&door->seq);
+	__atomic_fetch_add(&door->sleepers, 1, __ATOMIC_SEQ_CST);
+	if (!barrier_everywhere())
+		pgas_fence_full(); // without membarrier a wake-up may be missed; door_wait() then sleeps briefly
+	return seq;
+}
+
+void door_wait(domain *dom, uint32_t seq, uint64_t max_ns)
+{
+	static const bool reliable = barrier_everywhere();
+	pgas_door *door = dom->door();
+	if (max_ns) {
+		if (!reliable && max_ns > 1'000'000)
+			max_ns = 1'000'000;
+		const timespec t{static_cast<time_t>(max_ns / 1'000'000'000), static_cast<long>(max_ns % 1'000'000'000)};
+		futex(&door->seq, FUTEX_WAIT, seq, &t);
+	}
+	__atomic_fetch_sub(&door->sleepers, 1, __ATOMIC_SEQ_CST);
+}
+
+// --- the domain's thread ----------------------------------------------------------------------------------------------
+
+namespace {
+
+void signal_waiters(domain *dom)
+{
+	for (cntr_core *c : dom->cntrs) { // remote counters move without any message
+		if (!c->remote || (!c->event && c->wait_obj != FI_WAIT_MUTEX_COND))
+			continue;
+		const uint64_t now = cntr_value(c);
+		if (now != c->signalled_value) {
+			c->signalled_value = now;
+			cntr_signal(c);
+		}
+	}
+}
+
+void *run(void *arg)
+{
+	auto *dom = static_cast<domain *>(arg);
+	uint32_t idle = 0, polled = 0;
+	while (!dom->thread_stop.load()) {
+		bool moved;
+		{
+			scoped_lock lock(dom->mutex);
+			moved = domain_progress(dom);
+			signal_waiters(dom);
+		}
+		if (moved) {
+			idle = 0;
+			continue;
+		}
+		const uint32_t now = dom->polled.load(std::memory_order_relaxed);
+		if (now != polled) {
+			// the application polls itself: stay out of its way, and keep senders from paying for a wake-up
+			polled = now;
+			idle = 0;
+			const timespec nap{0, 200'000};
+			nanosleep(&nap, nullptr);
+			continue;
+		}
+		if (++idle < 20) {
+			pgas_cpu_relax();
+			sched_yield();
+			continue;
+		}
+		const uint32_t seq = door_announce(dom);
+		bool again;
+		{
+			scoped_lock lock(dom->mutex);
+			again = domain_progress(dom);
+			signal_waiters(dom);
+		}
+		bool busy = false;
+		{
+			scoped_lock lock(dom->mutex);
+			for (const ep_core *ep : dom->eps)
+				busy = busy || !ep->pending.empty() || !ep->replies.empty();
+		}
+		door_wait(dom, seq, again || dom->thread_stop.load() ? 0 : busy ? 100'000 : 1'000'000'000);
+		idle = 0;
+	}
+	return nullptr;
+}
+
+} // namespace
+
+int domain_start_thread(domain *dom)
+{
+	if (dom->thread_running)
+		return 0;
+	dom->mutex.enable();
+	for (ep_core *ep : dom->eps) {
+		ep_update_hot(ep);
+		ep_update_polls(ep);
+	}
+	for (cq_core *cq : dom->cqs)
+		cq_update_poll(cq);
+	for (cntr_core *c : dom->cntrs)
+		cntr_update_hot(c);
+	sigset_t all, old;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	const int err = pthread_create(&dom->thread, nullptr, run, dom);
+	pthread_sigmask(SIG_SETMASK, &old, nullptr);
+	if (err) {
+		PGAS_WARN(FI_LOG_DOMAIN, "cannot start the progress thread: %s\n", strerror(err));
+		return -err;
+	}
+	dom->thread_running = true;
+	return 0;
+}
+
+void domain_stop_thread(domain *dom)
+{
+	if (!dom->thread_running)
+		return;
+	dom->thread_stop = true;
+	pgas_door_ring(dom->door());
+	pthread_join(dom->thread, nullptr);
+	dom->thread_running = false;
+}
+
+} // namespace pgas
+
+extern "C" __attribute__((visibility("default"))) void pgas_door_ring(struct pgas_door *door) noexcept
+{
+	__atomic_fetch_add(&door->seq, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &door->seq, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+}

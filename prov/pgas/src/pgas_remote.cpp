@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Domains of other processes on this host: opening their segment, and translating their keys to addresses here. A
+// translation is made once per (peer, key) and checked by one compare afterwards.
+#include "pgas.hpp"
+#include "pgas_host.hpp"
+
+#include <sys/mman.h>
+#include <sys/uio.h>
+
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+constexpr uint64_t kGuardBytes = uint64_t{1} << 32; // on both sides of a window: a small overrun faults, never hits us
+
+// Whether the kernel lets us is asked of its settings here; a refusal of the call itself turns it off for good.
+bool cma_possible(const remote_domain *r)
+{
+	return parameters().cma && (r->self || cross_memory_allowed());
+}
+
+int map_part(remote_domain *r, const part_entry &p, xlate_part &out, char *fixed)
+{
+	const uint64_t page = page_bytes();
+	unique_fd fd;
+	if (const int err = peer_file_open(r->pid, p.fd, p.dev, p.ino, fd))
+		return err;
+	const uint64_t lead = p.file_off % page;
+	const size_t bytes = round_up(p.len + lead, page);
+	void *want = fixed ? fixed - lead : nullptr;
+	const int flags = MAP_SHARED | MAP_NORESERVE | (fixed ? MAP_FIXED : 0);
+	void *m = mmap(want, bytes, PROT_READ | PROT_WRITE, flags, fd.get(), static_cast<off_t>(p.file_off - lead));
+	if (m == MAP_FAILED)
+		return -errno;
+	out.local = static_cast<char *>(m) + lead;
+	if (!fixed)
+		out.map = mapping(m, bytes);
+	return 0;
+}
+
+// All parts at one base, holes and both ends guarded. Works when the parts' file offsets fit the region's page grid.
+bool map_window(remote_domain *r, const std::vector<part_entry> &parts, xlate &x)
+{
+	const uint64_t page = page_bytes();
+	const uint64_t skew = (parts[0].file_off - parts[0].off) % page;
+	for (const part_entry &p : parts) {
+		if (p.fd < 0 || (p.file_off - p.off) % page != skew)
+			return false;
+		// neighbours may not share a page unless they are the same file's consecutive bytes
+		for (const part_entry &q : parts)
+			if (&q != &p && q.off >= p.off + p.len && (q.off + skew) / page == (p.off + p.len - 1 + skew) / page)
+				return false;
+	}
+	const size_t span = round_up(x.len + skew, page) + 2 * kGuardBytes;
+	void *m = mmap(nullptr, span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (m == MAP_FAILED)
+		return false;
+	x.reserve = mapping(m, span);
+	char *base = static_cast<char *>(m) + kGuardBytes + skew;
+	for (size_t i = 0; i < parts.size(); i++)
+		if (map_part(r, parts[i], x.parts[i], base + parts[i].off) != 0)
+			return false;
+	x.window = base;
+	return true;
+}
+
+int build(remote_domain *r, const key_entry &e, const key_entry *where, xlate &x)
+{
+	x.entry = where;
+	x.live = e.live;
+	x.base = e.base;
+	x.len = e.len;
+	x.access = e.access;
+	x.flags = e.flags;
+	x.wr_cntr = e.wr_cntr;
+	x.rd_cntr = e.rd_cntr;
+	if (e.part_first + uint64_t{e.part_count} > kParts || e.part_count == 0 || e.wr_cntr >= kRemoteCounters ||
+	    e.rd_cntr >= kRemoteCounters)
+		return -FI_EKEYREJECTED;
+	std::vector<part_entry> parts(r->parts() + e.part_first, r->parts() + e.part_first + e.part_count);
+	pgas_fence_acquire();
+	if (pgas_load_relaxed(&where->live) != e.live)
+		return -FI_EAGAIN; // closed while we copied: look again
+	for (const part_entry &p : parts)
+		x.parts.push_back({p.off, p.len, r->self ? reinterpret_cast<char *>(p.va) : nullptr, p.va, {}});
+	if (r->self) {
+		if (parts.size() == 1)
+			x.window = x.parts[0].local;
+		else if (parts.size() > 1 && !(x.flags & kKeyWhole)) {
+			bool contiguous = true;
+			for (const part_entry &p : parts)
+				contiguous = contiguous && p.va == e.base + p.off;
+			x.window = contiguous ? reinterpret_cast<char *>(e.base) : nullptr;
+		}
+		return 0;
+	}
+	if (!parameters().map || map_window(r, parts, x))
+		return 0;
+	x.reserve.reset();
+	for (size_t i = 0; i < parts.size(); i++) {
+		x.parts[i].local = nullptr;
+		if (parts[i].fd >= 0 && map_part(r, parts[i], x.parts[i], nullptr) != 0)
+			x.parts[i].local = nullptr;
+	}
+	return 0;
+}
+
+} // namespace
+
+uint64_t xlate::to_offset(uint64_t addr, bool &ok) const
+{
+	ok = true;
+	if (!(flags & kKeyVirtual))
+		return addr;
+	for (const xlate_part &p : parts)
+		if (addr >= p.va && addr - p.va <= p.len)
+			return p.off + (addr - p.va);
+	ok = false;
+	return 0;
+}
+
+remote_domain::~remote_domain()
+{
+	if (!self && pid)
+		unwatch_remote(this);
+}
+
+int remote_domain_get(domain *dom, uint32_t pid, int fd, uint64_t nonce, remote_domain **out)
+{
+	const auto it = dom->remotes.find(nonce);
+	if (it != dom->remotes.end()) {
+		it->second->users++;
+		*out = it->second.get();
+		return 0;
+	}
+	auto r = std::make_unique<remote_domain>();
+	r->dom = dom;
+	r->nonce = nonce;
+	const auto *own = dom->shared.at<segment_header>(0);
+	if (own->nonce == nonce) {
+		r->self = true;
+		r->shared = dom->shared.map.get();
+	} else {
+		if (const int err = segment_open(pid, fd, nonce, segment_kind::domain, kDoorOff, r->seg))
+			return err;
+		if (r->seg.map.size() != kDomainBytes)
+			return -FI_EHOSTUNREACH;
+		r->shared = r->seg.map.get();
+	}
+	const auto *h = reinterpret_cast<const segment_header *>(r->shared);
+	r->start_time = h->start_time;
+	r->cma = cma_possible(r.get());
+	if (!r->self) {
+		r->pid = pid;
+		watch_remote(r.get());
+	} else {
+		r->pid = own->pid;
+	}
+	r->users = 1;
+	*out = r.get();
+	dom->remotes.emplace(nonce, std::move(r));
+	return 0;
+}
+
+void remote_domain_put(remote_domain *r)
+{
+	if (--r->users == 0)
+		r->dom->remotes.erase(r->nonce);
+}
+
+int remote_translate(remote_domain *r, uint64_t key, xlate **out)
+{
+	auto it = r->cache.find(key);
+	if (it != r->cache.end()) {
+		xlate *x = it->second.get();
+		if (pgas_load_acquire(&x->entry->live) == x->live) { // pairs with store_release in key_table
+			*out = x;
+			return 0;
+		}
+		// a window may be in use by inline code of another thread: it is unmapped with the domain
+		if (key == 0 && x->window && !r->self)
+			r->retired.push_back(std::move(it->second));
+		r->cache.erase(it);
+	}
+	for (int tries = 0; tries < 3; tries++) {
+		key_entry e;
+		const key_entry *where;
+		if (!key_read(r->keys(), key, e, &where))
+			return -FI_EKEYREJECTED;
+		auto x = std::make_unique<xlate>();
+		const int err = build(r, e, where, *x);
+		if (err == -FI_EAGAIN)
+			continue;
+		if (err)
+			return err;
+		*out = x.get();
+		r->cache.emplace(key, std::move(x));
+		return 0;
+	}
+	return -FI_EKEYREJECTED;
+}
+
+} // namespace pgas

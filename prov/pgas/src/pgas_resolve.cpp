@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Names: the text form of an address, service names of this host (abstract sockets, gone with their process), and host
+// names as far as they mean this host.
+#include "pgas_resolve.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "pgas_host.hpp"
+
+namespace pgas {
+namespace {
+
+constexpr char kScheme[] = "fi_pgas://";
+constexpr size_t kSchemeLen = sizeof kScheme - 1;
+
+} // namespace
+
+bool address_parse(const char *text, ep_address &out)
+{
+	if (strnlen(text, kNameBytes) == kNameBytes || strncmp(text, kScheme, kSchemeLen) != 0)
+		return false;
+	text += kSchemeLen;
+	if (*text == '@') {
+		if (strlen(text + 1) == 0 || strlen(text + 1) >= sizeof out.service)
+			return false;
+		out = {};
+		out.named = true;
+		strcpy(out.service, text + 1);
+		return true;
+	}
+	unsigned long long host, nonce;
+	unsigned pid;
+	int fd, used = 0;
+	if (sscanf(text, "%16llx:%x:%x:%16llx%n", &host, &pid, reinterpret_cast<unsigned *>(&fd), &nonce, &used) != 4 ||
+	    text[used] != 0 || pid == 0 || fd < 0)
+		return false;
+	out = {};
+	out.host = host;
+	out.pid = pid;
+	out.fd = fd;
+	out.nonce = nonce;
+	return true;
+}
+
+ep_name address_format(const ep_address &a)
+{
+	ep_name n{};
+	if (a.named)
+		snprintf(n.text, sizeof n.text, "%s@%s", kScheme, a.service);
+	else
+		snprintf(n.text, sizeof n.text, "%s%016llx:%x:%x:%016llx", kScheme, static_cast<unsigned long long>(a.host),
+			 a.pid, a.fd, static_cast<unsigned long long>(a.nonce));
+	return n;
+}
+
+ep_name address_of_service(const char *service)
+{
+	ep_address a;
+	a.named = true;
+	snprintf(a.service, sizeof a.service, "%s", service);
+	return address_format(a);
+}
+
+// --- service names ----------------------------------------------------------------------------------------------------
+// Two abstract sockets: "pgas/UID/SERVICE" is taken once (bind fails for the second), and "pgas/UID/SERVICE/PID:FD:NONCE"
+// tells who has it. Abstract sockets end with their process, live in the network namespace, and /proc/net/unix lists them.
+namespace {
+
+int bind_abstract(const char *name, unique_fd &out)
+{
+	unique_fd fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	if (!fd)
+		return -errno;
+	sockaddr_un a{};
+	a.sun_family = AF_UNIX;
+	const size_t len = strlen(name);
+	if (len + 1 > sizeof a.sun_path)
+		return -FI_EINVAL;
+	memcpy(a.sun_path + 1, name, len);
+	if (bind(fd.get(), reinterpret_cast<sockaddr *>(&a), static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + len)))
+		return errno == EADDRINUSE ? -FI_EADDRINUSE : -errno;
+	out = std::move(fd);
+	return 0;
+}
+
+} // namespace
+
+int service_bind(const char *service, const ep_address &where, service_binding &out)
+{
+	char name[108];
+	snprintf(name, sizeof name, "pgas/%u/%s", geteuid(), service);
+	if (const int err = bind_abstract(name, out.name))
+		return err;
+	snprintf(name, sizeof name, "pgas/%u/%s/%x:%x:%016llx", geteuid(), service, where.pid, where.fd,
+		 static_cast<unsigned long long>(where.nonce));
+	return bind_abstract(name, out.target);
+}
+
+int service_lookup(const char *service, ep_address &out)
+{
+	char prefix[108];
+	const int prefix_len = snprintf(prefix, sizeof prefix, "@pgas/%u/%s/", geteuid(), service);
+	FILE *f = fopen("/proc/net/unix", "re");
+	if (!f)
+		return -FI_EHOSTUNREACH;
+	char line[512];
+	int err = -FI_EHOSTUNREACH;
+	while (err && fgets(line, sizeof line, f)) {
+		const char *at = strstr(line, prefix);
+		unsigned pid, fd;
+		unsigned long long nonce;
+		if (!at || sscanf(at + prefix_len, "%x:%x:%16llx", &pid, &fd, &nonce) != 3)
+			continue;
+		out = {};
+		out.host = host_identity();
+		out.pid = pid;
+		out.fd = static_cast<int>(fd);
+		out.nonce = nonce;
+		err = 0;
+	}
+	fclose(f);
+	return err;
+}
+
+// --- host names -------------------------------------------------------------------------------------------------------
+namespace {
+
+bool same_ip(const sockaddr *a, const sockaddr *b)
+{
+	if (!a || !b || a->sa_family != b->sa_family)
+		return false;
+	if (a->sa_family == AF_INET)
+		return reinterpret_cast<const sockaddr_in *>(a)->sin_addr.s_addr ==
+		       reinterpret_cast<const sockaddr_in *>(b)->sin_addr.s_addr;
+	if (a->sa_family == AF_INET6)
+		return memcmp(&reinterpret_cast<const sockaddr_in6 *>(a)->sin6_addr,
+			      &reinterpret_cast<const sockaddr_in6 *>(b)->sin6_addr, sizeof(in6_addr)) == 0;
+	return false;
+}
+
+bool is_loopback(const sockaddr *a)
+{
+	if (a->sa_family == AF_INET)
+		return ntohl(reinterpret_cast<const sockaddr_in *>(a)->sin_addr.s_addr) >> 24 == 127;
+	return a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6 *>(a)->sin6_addr);
+}
+
+bool is_this_host(const char *node, uint64_t flags)
+{
+	char self[256] = {};
+	gethostname(self, sizeof self - 1);
+	if (strcmp(node, "localhost") == 0 || strcmp(node, self) == 0)
+		return true;
+	addrinfo want{}, *list = nullptr;
+	want.ai_socktype = SOCK_STREAM;
+	want.ai_flags = flags & FI_NUMERICHOST ? AI_NUMERICHOST : 0;
+	if (getaddrinfo(node, nullptr, &want, &list) != 0)
+		return false;
+	ifaddrs *ifs = nullptr;
+	if (getifaddrs(&ifs) != 0)
+		ifs = nullptr;
+	bool found = false;
+	for (addrinfo *a = list; a && !found; a = a->ai_next) {
+		found = is_loopback(a->ai_addr);
+		for (ifaddrs *i = ifs; i && !found; i = i->ifa_next)
+			found = same_ip(a->ai_addr, i->ifa_addr);
+	}
+	if (ifs)
+		freeifaddrs(ifs);
+	freeaddrinfo(list);
+	return found;
+}
+
+} // namespace
+
+int resolve_node(const char *node, const char *service, uint64_t flags, ep_name &out)
+{
+	ep_address a;
+	if (node && strncmp(node, kScheme, kSchemeLen) == 0) {
+		if (!address_parse(node, a))
+			return -FI_ENODATA;
+		out = address_format(a);
+		return 0;
+	}
+	if (node && !is_this_host(node, flags)) {
+		PGAS_INFO(FI_LOG_CORE, "host %s is not this host\n", node);
+		return -FI_ENODATA;
+	}
+	if (!service)
+		return 0;
+	if (strlen(service) >= sizeof a.service || strpbrk(service, "/ "))
+		return -FI_ENODATA;
+	out = address_of_service(service);
+	return 0;
+}
+
+} // namespace pgas

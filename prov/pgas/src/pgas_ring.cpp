@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The message ring, cold side. Many producers (senders of this host), one consumer (the endpoint's owner).
+//
+// Why nothing is lost, torn or taken twice:
+// - A position is claimed by one compare-exchange of its slot's state from FREE(pos), a value that exists once: the
+//   consumer writes FREE(pos) when it frees position pos - slots. (no ABA: positions only grow)
+// - tail_hint never leads the claims: it is stored as pos + 1 only by who claimed pos, and who claims pos has seen every
+//   position from the hint up to pos taken. A late store may move the hint back; producers then walk forward again.
+// - Hence positions are claimed in order without gaps, and a sender's messages stand in the order it sent them.
+// - A producer that dies leaves BUSY(pos, owner): the owner's process is known and the consumer skips the slot.
+// - Full: the slot of pos still belongs to position pos - slots. Nothing was changed: -FI_EAGAIN.
+#include "pgas.hpp"
+
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+int64_t position_distance(uint64_t state, uint64_t pos) // of the slot's position to pos, modulo 2^40
+{
+	return static_cast<int64_t>((state & ~0xffffffull) - (pos << PGAS_SLOT_POS_SHIFT)) >> PGAS_SLOT_POS_SHIFT;
+}
+
+pgas_slot *claim_slot(peer *p, uint64_t *at)
+{
+	pgas_ring *ring = p->ring;
+	auto *slots = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ring) + PGAS_RING_SLOTS_OFF);
+	const uint64_t owner = uint64_t{p->attach} << PGAS_SLOT_OWNER_SHIFT | PGAS_SLOT_BUSY;
+	uint64_t pos = pgas_load_acquire(&ring->tail_hint);
+	for (;;) {
+		pgas_slot *slot = &slots[pos & ring->mask];
+		uint64_t state = pgas_load_acquire(&slot->state);
+		const int64_t ahead = position_distance(state, pos);
+		if (ahead < 0)
+			return nullptr;
+		if (ahead == 0 && (state & 0xf) == PGAS_SLOT_FREE) {
+			*at = pos << PGAS_SLOT_POS_SHIFT;
+			if (!pgas_claim(&slot->state, &state, *at | owner))
+				continue;
+			pgas_store_release(&ring->tail_hint, pos + 1);
+			return slot;
+		}
+		pos++;
+	}
+}
+
+bool claim_eager(peer *p, uint32_t *index)
+{
+	const auto l = ep_layout::of(p->shared->slots, p->shared->eager_count, p->shared->eager_bytes);
+	auto *heads = p->seg.at<eager_head>(l.eager_heads_off);
+	const uint32_t n = p->shared->eager_count;
+	const uint32_t start = pgas_load_relaxed(&p->shared->eager_hint);
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t at = (start + i) % n;
+		uint32_t expected = 0;
+		if (pgas_load_relaxed(&heads[at].owner) == 0 && pgas_claim(&heads[at].owner, &expected, p->attach + 1)) {
+			pgas_store_relaxed(&p->shared->eager_hint, at + 1);
+			*index = at;
+			return true;
+		}
+	}
+	return false;
+}
+
+void gather(const ring_message &m, char *to)
+{
+	if (m.head_len)
+		memcpy(to, m.head, m.head_len);
+	if (m.iov_len)
+		iov_gather(m.iov, m.iov_count, m.skip, to + m.head_len, m.iov_len);
+}
+
+int no_room(const peer *p)
+{
+	return p->dead() || pgas_load_acquire(&p->shared->closed) ? -FI_ECONNRESET : -FI_EAGAIN;
+}
+
+} // namespace
+
+size_t eager_room(const peer *p)
+{
+	return p->shared->eager_bytes;
+}
+
+int ring_send(peer *p, const ring_message &m)
+{
+	const size_t total = m.head_len + m.iov_len;
+	uint8_t flags = m.flags;
+	uint16_t aux = 0;
+	char *eager = nullptr;
+	eager_head *claimed = nullptr;
+	const auto l = ep_layout::of(p->shared->slots, p->shared->eager_count, p->shared->eager_bytes);
+	if (total > PGAS_SLOT_INLINE) {
+		if (total > eager_room(p))
+			return -FI_EMSGSIZE;
+		uint32_t index;
+		if (!claim_eager(p, &index))
+			return no_room(p);
+		claimed = p->seg.at<eager_head>(l.eager_heads_off) + index;
+		eager = p->seg.at<char>(l.eager_off + size_t{index} * p->shared->eager_bytes);
+		gather(m, eager);
+		flags |= PGAS_SLOT_EAGER;
+		aux = static_cast<uint16_t>(index);
+	}
+	uint64_t at;
+	pgas_slot *slot = claim_slot(p, &at);
+	if (!slot) {
+		if (claimed)
+			pgas_store_release(&claimed->owner, 0u);
+		return no_room(p);
+	}
+	slot->meta = p->attach | uint64_t{m.kind} << PGAS_META_KIND_SHIFT | uint64_t{flags} << PGAS_META_FLAGS_SHIFT |
+		     uint64_t{aux} << PGAS_META_AUX_SHIFT;
+	slot->len = m.len;
+	slot->tag = m.tag;
+	slot->data = m.data;
+	if (!eager)
+		gather(m, reinterpret_cast<char *>(slot->payload));
+	pgas_store_release(&slot->state, at | PGAS_SLOT_READY); // pairs with load_acquire in drain()
+	pgas_fence_compiler();                                   // see pgas_hot_send()
+	pgas_door *door = p->rdom->door();
+	if (pgas_load_relaxed(&door->sleepers))
+		pgas_door_ring(door);
+	return 0;
+}
+
+size_t iov_total(const iovec *iov, size_t count)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < count; i++)
+		n += iov[i].iov_len;
+	return n;
+}
+
+namespace {
+
+template <class Move>
+void iov_walk(const iovec *iov, size_t count, size_t skip, size_t len, Move &&move)
+{
+	size_t done = 0;
+	for (size_t i = 0; i < count && done < len; i++) {
+		if (skip >= iov[i].iov_len) {
+			skip -= iov[i].iov_len;
+			continue;
+		}
+		size_t n = iov[i].iov_len - skip;
+		if (n > len - done)
+			n = len - done;
+		move(static_cast<char *>(iov[i].iov_base) + skip, done, n);
+		done += n;
+		skip = 0;
+	}
+}
+
+} // namespace
+
+void iov_gather(const iovec *iov, size_t count, size_t skip, void *to, size_t len)
+{
+	iov_walk(iov, count, skip, len,
+		 [&](char *p, size_t at, size_t n) { pgas_copy_out(static_cast<char *>(to) + at, p, n); });
+}
+
+void iov_scatter(const iovec *iov, size_t count, size_t skip, const void *from, size_t len)
+{
+	iov_walk(iov, count, skip, len,
+		 [&](char *p, size_t at, size_t n) { pgas_copy_in(p, static_cast<const char *>(from) + at, n); });
+}
+
+} // namespace pgas

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// fi_ops_rma. Single-buffer calls try the checked hot path of pgas_hot.h first; everything else becomes an op.
+#include "pgas.hpp"
+
+namespace pgas {
+namespace {
+
+ssize_t general(fid_ep *fid, op_kind kind, const iovec *iov, size_t count, fi_addr_t addr, const fi_rma_iov *rma,
+		size_t rma_count, void *context, uint64_t data, uint64_t flags, bool quiet)
+{
+	if (count > kIovLimit || rma_count > kRmaIovLimit || rma_count == 0)
+		return -FI_EINVAL;
+	return guard([&]() -> int {
+		op o;
+		o.kind = kind;
+		o.flags = flags;
+		o.quiet = quiet;
+		o.context = context;
+		o.cq_flags = FI_RMA | (kind == op_kind::write ? FI_WRITE : FI_READ);
+		o.carries_data = flags & FI_REMOTE_CQ_DATA;
+		o.data = data;
+		for (size_t i = 0; i < count; i++)
+			o.iov[i] = iov[i];
+		o.iov_count = count;
+		o.len = iov_total(iov, count);
+		size_t remote = 0;
+		for (size_t i = 0; i < rma_count; i++) {
+			o.rma[i] = rma[i];
+			remote += rma[i].len;
+		}
+		o.rma_count = rma_count;
+		if (remote != o.len)
+			return -FI_EINVAL;
+		if ((flags & FI_INJECT) && o.len > core_of(fid)->inject_limit) {
+			PGAS_WARN(FI_LOG_EP_DATA, "inject of %zu bytes, at most %zu\n", o.len, core_of(fid)->inject_limit);
+			return -FI_EINVAL;
+		}
+		return static_cast<int>(op_submit(fid, addr, o));
+	});
+}
+
+PGAS_COLD ssize_t general1(fid_ep *fid, op_kind kind, const void *buf, size_t len, fi_addr_t addr, uint64_t off, uint64_t key,
+			   void *context, uint64_t data, uint64_t flags, bool quiet)
+{
+	const iovec iov{const_cast<void *>(buf), len};
+	const fi_rma_iov rma{off, len, key};
+	return general(fid, kind, &iov, 1, addr, &rma, 1, context, data, flags, quiet);
+}
+
+ssize_t read(fid_ep *f, void *buf, size_t len, void *, fi_addr_t src, uint64_t addr, uint64_t key, void *context) noexcept
+{
+	pgas_ep *ep = front_of(f);
+	if (pgas_hot_get(ep, buf, len, src, addr, key, PGAS_CHECKED))
+		return 0;
+	return general1(f, op_kind::read, buf, len, src, addr, key, context, 0, ep->op_flags, false);
+}
+
+ssize_t readv(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t src, uint64_t addr, uint64_t key,
+	      void *context) noexcept
+{
+	const fi_rma_iov rma{addr, iov_total(iov, count), key};
+	return general(f, op_kind::read, iov, count, src, &rma, 1, context, 0, front_of(f)->op_flags, false);
+}
+
+ssize_t readmsg(fid_ep *f, const fi_msg_rma *m, uint64_t flags) noexcept
+{
+	return general(f, op_kind::read, m->msg_iov, m->iov_count, m->addr, m->rma_iov, m->rma_iov_count, m->context, 0,
+		       flags & ~FI_REMOTE_CQ_DATA, false);
+}
+
+ssize_t write(fid_ep *f, const void *buf, size_t len, void *, fi_addr_t dest, uint64_t addr, uint64_t key,
+	      void *context) noexcept
+{
+	pgas_ep *ep = front_of(f);
+	if (pgas_hot_put(ep, &ep->hot_rma, buf, len, dest, addr, key, PGAS_CHECKED))
+		return 0;
+	return general1(f, op_kind::write, buf, len, dest, addr, key, context, 0, ep->op_flags, false);
+}
+
+ssize_t writev(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
+	       void *context) noexcept
+{
+	const fi_rma_iov rma{addr, iov_total(iov, count), key};
+	return general(f, op_kind::write, iov, count, dest, &rma, 1, context, 0, front_of(f)->op_flags, false);
+}
+
+ssize_t writemsg(fid_ep *f, const fi_msg_rma *m, uint64_t flags) noexcept
+{
+	return general(f, op_kind::write, m->msg_iov, m->iov_count, m->addr, m->rma_iov, m->rma_iov_count, m->context,
+		       m->data, flags, false);
+}
+
+ssize_t inject(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t addr, uint64_t key) noexcept
+{
+	pgas_ep *ep = front_of(f);
+	if (PGAS_LIKELY(len <= PGAS_INJECT_BYTES) && pgas_hot_put(ep, &ep->hot_inject, buf, len, dest, addr, key, PGAS_CHECKED))
+		return 0;
+	return general1(f, op_kind::write, buf, len, dest, addr, key, nullptr, 0, FI_INJECT, true);
+}
+
+ssize_t writedata(fid_ep *f, const void *buf, size_t len, void *, uint64_t data, fi_addr_t dest, uint64_t addr, uint64_t key,
+		  void *context) noexcept
+{
+	return general1(f, op_kind::write, buf, len, dest, addr, key, context, data,
+			front_of(f)->op_flags | FI_REMOTE_CQ_DATA, false);
+}
+
+ssize_t injectdata(fid_ep *f, const void *buf, size_t len, uint64_t data, fi_addr_t dest, uint64_t addr,
+		   uint64_t key) noexcept
+{
+	return general1(f, op_kind::write, buf, len, dest, addr, key, nullptr, data, FI_INJECT | FI_REMOTE_CQ_DATA, true);
+}
+
+} // namespace
+
+fi_ops_rma g_rma_ops = {
+	.size = sizeof(fi_ops_rma),
+	.read = read,
+	.readv = readv,
+	.readmsg = readmsg,
+	.write = write,
+	.writev = writev,
+	.writemsg = writemsg,
+	.inject = inject,
+	.writedata = writedata,
+	.injectdata = injectdata,
+};
+
+} // namespace pgas

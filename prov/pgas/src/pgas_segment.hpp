@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What lies in shared memory: one segment per domain (keys, doorbell, remote counters) and one per endpoint (attach
+// table, message ring, eager buffers). Both are memfds that peers open through /proc/PID/fd, so nothing has a name that
+// could be left behind, and only the same user gets in. Fixed-width fields and offsets only, no pointers.
+//
+//   domain segment                                   endpoint segment
+//   0        dom_shared (header)          owner      0        ep_shared (header)        owner
+//   keys     key_entry[direct + hash]     owner      attach   attach_entry[]            each sender its own
+//   parts    part_entry[]                 owner      ring     pgas_ring + slots         senders, owner
+//   -------- peers map the rest writable ----------  eager    eager_head[] + buffers    senders, owner
+//   door     pgas_door                    sleepers: owner, seq: anyone
+//   lock     amo_lock                     anyone
+//   counters remote_counter[]             initiators
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "pgas_util.hpp"
+#include <pgas/pgas_types.h>
+
+namespace pgas {
+
+inline constexpr uint64_t kSegmentMagic = 0x3153414750494f46; // "FOIPGAS1"
+inline constexpr uint32_t kSegmentVersion = 1;
+enum class segment_kind : uint32_t { domain = 1, endpoint = 2 };
+
+struct segment_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t kind;
+	uint64_t bytes;
+	uint64_t nonce;      // random; an address carries it, so a reused pid or fd number is noticed
+	uint64_t start_time; // of the process, in clock ticks since boot
+	uint32_t pid;
+	uint32_t uid;
+};
+
+// --- domain segment ---------------------------------------------------------------------------------------------------
+
+inline constexpr uint32_t kDirectKeys = 1024;    // keys below it index the table
+inline constexpr uint32_t kHashedKeys = 1 << 17; // the others probe linearly
+inline constexpr uint32_t kParts = 1 << 17;
+inline constexpr uint32_t kRemoteCounters = 4096;
+inline constexpr uint16_t kNoCounter = 0;        // remote counter 0 is never handed out
+
+inline constexpr uint32_t kKeyVirtual = 1; // addresses are the owner's virtual addresses, not offsets
+inline constexpr uint32_t kKeyWhole = 2;   // the whole address space
+
+// live: odd while registered; every registration and every close adds one, so a cached translation can be checked by
+// one compare. Written by the owner only; readers copy and re-check live (see key_table.cpp).
+struct key_entry {
+	uint64_t live;
+	uint64_t key;
+	uint64_t base;
+	uint64_t len;
+	uint32_t access;
+	uint32_t flags;
+	uint32_t part_first;
+	uint32_t part_count;
+	uint16_t wr_cntr;
+	uint16_t rd_cntr;
+	uint32_t pad_;
+	uint64_t pad2_;
+};
+static_assert(sizeof(key_entry) == 64);
+
+struct part_entry {
+	uint64_t off; // in the region
+	uint64_t len;
+	uint64_t va;  // in the owner
+	uint64_t file_off;
+	uint64_t ino;
+	uint64_t dev;
+	int32_t fd;   // in the owner, -1: cannot be mapped by others
+	uint32_t pad_;
+	uint64_t pad2_;
+};
+static_assert(sizeof(part_entry) == 64);
+
+struct remote_counter {
+	uint64_t value; // initiators add
+	uint64_t error;
+	uint64_t pad_[6];
+};
+static_assert(sizeof(remote_counter) == PGAS_CACHE_LINE);
+
+struct amo_lock {
+	uint64_t holder; // 0 free, else pid << 32 | low bits of start time
+	uint64_t pad_[7];
+};
+
+struct dom_shared {
+	segment_header h;
+	uint64_t host;
+};
+
+inline constexpr size_t kKeysOff = kPage;
+inline constexpr size_t kPartsOff = kKeysOff + sizeof(key_entry) * (kDirectKeys + kHashedKeys);
+inline constexpr size_t kDoorOff = round_up(kPartsOff + sizeof(part_entry) * kParts, 65536); // 64 KiB pages exist
+inline constexpr size_t kLockOff = kDoorOff + sizeof(pgas_door);
+inline constexpr size_t kCountersOff = kLockOff + sizeof(amo_lock);
+inline constexpr size_t kDomainBytes = round_up(kCountersOff + sizeof(remote_counter) * kRemoteCounters, 65536);
+static_assert(sizeof(pgas_door) == PGAS_CACHE_LINE && sizeof(amo_lock) == PGAS_CACHE_LINE);
+static_assert(sizeof(dom_shared) <= kPage);
+
+// --- endpoint segment -------------------------------------------------------------------------------------------------
+
+inline constexpr size_t kNameBytes = 64;
+inline constexpr uint32_t kAttachMax = 1 << 16; // senders that one endpoint can know at a time
+
+// state: 0 free, else pid of the sender; left: ring position at which it detached (0: still there).
+struct attach_entry {
+	uint32_t state;
+	uint32_t pad_;
+	uint64_t start_time;
+	uint64_t left;
+	uint64_t serial; // changes when the entry goes to another sender
+	char name[kNameBytes];
+	uint64_t pad2_[4];
+};
+static_assert(sizeof(attach_entry) == 128);
+
+// owner: 0 free, else attach index + 1 of the sender that claimed the buffer.
+struct eager_head {
+	uint32_t owner;
+	uint32_t pad_[15];
+};
+static_assert(sizeof(eager_head) == PGAS_CACHE_LINE);
+
+struct ep_shared {
+	segment_header h;
+	uint64_t dom_nonce;
+	int32_t dom_fd;
+	uint32_t closed;        // 1: the owner closed this endpoint
+	uint32_t eager_count;
+	uint32_t eager_bytes;
+	uint32_t slots;
+	uint16_t rem_wr_cntr;   // remote counters bound to the endpoint
+	uint16_t rem_rd_cntr;
+	uint32_t attach_hint;   // first index that was never used
+	uint32_t eager_hint;
+};
+static_assert(sizeof(ep_shared) <= kPage);
+
+inline constexpr size_t kAttachOff = kPage;
+inline constexpr size_t kRingOff = kAttachOff + sizeof(attach_entry) * kAttachMax;
+
+struct ep_layout {
+	size_t eager_heads_off;
+	size_t eager_off;
+	size_t bytes;
+	static ep_layout of(uint32_t slots, uint32_t eager_count, uint32_t eager_bytes)
+	{
+		ep_layout l;
+		l.eager_heads_off = round_up(kRingOff + PGAS_RING_SLOTS_OFF + size_t{slots} * PGAS_SLOT_BYTES, kPage);
+		l.eager_off = round_up(l.eager_heads_off + size_t{eager_count} * sizeof(eager_head), kPage);
+		l.bytes = round_up(l.eager_off + size_t{eager_count} * eager_bytes, 65536);
+		return l;
+	}
+};
+
+static_assert(sizeof(pgas_slot) == PGAS_SLOT_BYTES && sizeof(pgas_ring) == PGAS_RING_SLOTS_OFF);
+static_assert(offsetof(pgas_slot, payload) + PGAS_SLOT_INLINE == PGAS_SLOT_BYTES);
+
+// --- creating and opening ---------------------------------------------------------------------------------------------
+
+struct segment {
+	unique_fd fd;  // owner only
+	mapping map;
+	template <class T>
+	T *at(size_t off) const { return reinterpret_cast<T *>(map.get() + off); }
+};
+
+// Creates, sizes and maps a segment of this process and fills its header. 0 or -FI_E*.
+int segment_create(const char *what, segment_kind kind, size_t bytes, segment &out);
+
+// Opens fd number `fd` of process pid, checks owner, magic, version, kind, nonce and size, maps it. The first
+// read_only bytes are mapped without write permission. -FI_EHOSTUNREACH when the process or segment is not the one meant.
+int segment_open(uint32_t pid, int fd, uint64_t nonce, segment_kind kind, size_t read_only, segment &out);
+
+// Opens fd number `fd` of process pid and checks that it is the file (dev, ino); for mapping a peer's registered memory.
+int peer_file_open(uint32_t pid, int fd, uint64_t dev, uint64_t ino, unique_fd &out);
+
+uint64_t random_nonce();
+
+} // namespace pgas

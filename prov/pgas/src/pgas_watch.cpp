@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The watcher: one sleeping thread per process that learns of the death of peers (pidfd) and of senders that died while
+// they held a ring slot. It closes windows at once, so that stores to a dead peer leave the inline path, and asks the
+// domains to look (attention); all reporting is done by the application's own progress.
+//
+// It takes no domain lock. What it touches is guarded by its own mutex (watch_barrier) or is a relaxed atomic store.
+#include "pgas.hpp"
+#include "pgas_host.hpp"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+
+namespace pgas {
+namespace {
+
+constexpr int kScanMs = 250; // how soon a slot held by a dead sender is noticed
+
+struct watched {
+	unique_fd pidfd; // none: the process is looked at every scan instead
+	std::vector<remote_domain *> users;
+	uint64_t start_time;
+};
+
+struct watcher {
+	pthread_mutex_t mutex;
+	pthread_t thread;
+	bool running = false;
+	unique_fd epoll, wake;
+	std::unordered_map<uint32_t, watched> processes; // by pid
+	std::vector<domain *> domains;
+	watcher()
+	{
+		pthread_mutexattr_t attr;
+		pthread_mutexattr_init(&attr);
+		pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+		pthread_mutex_init(&mutex, &attr);
+		pthread_mutexattr_destroy(&attr);
+	}
+};
+
+watcher &the_watcher()
+{
+	static watcher *w = new watcher; // never destroyed: its thread may outlive static destruction
+	return *w;
+}
+
+void ask_to_look(domain *dom)
+{
+	dom->attention.store(1);
+	pgas_fence_full(); // pairs with the fence in update_hot() of pgas_cq.cpp
+	for (cq_core *cq : dom->cqs)
+		cq_force_look(cq);
+	pgas_door_ring(dom->door());
+}
+
+void declare_dead(remote_domain *r)
+{
+	r->dead.store(true, std::memory_order_release);
+	for (ep_core *ep : r->dom->eps) {
+		for (pgas_ep *front : ep->fronts) {
+			for (const auto &[rank, rdom] : ep->open_windows) {
+				if (rdom != r)
+					continue;
+				pgas_store_relaxed(&front->window[rank], uint64_t{0});
+				pgas_store_relaxed(&front->peer[rank].ring, static_cast<pgas_ring *>(nullptr));
+			}
+		}
+	}
+	ask_to_look(r->dom);
+}
+
+void check_process(uint32_t pid, watched &w)
+{
+	if (process_alive(pid, w.start_time))
+		return;
+	for (remote_domain *r : w.users)
+		if (!r->dead.load())
+			declare_dead(r);
+}
+
+// A slot that stays busy at the head of a ring for a whole scan, and whose sender is gone, blocks what comes behind it.
+void check_ring(ep_core *ep)
+{
+	pgas_ring *ring = pgas_load_acquire(&ep->ring);
+	if (!ring)
+		return;
+	const uint64_t pos = pgas_load_acquire(&ring->head);
+	auto *slots = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ring) + PGAS_RING_SLOTS_OFF);
+	const uint64_t state = pgas_load_acquire(&slots[pos & ring->mask].state);
+	if ((state & 0xf) != PGAS_SLOT_BUSY) {
+		ep->watch_state = 0;
+		return;
+	}
+	if (ep->watch_state != state) {
+		ep->watch_state = state;
+		return;
+	}
+	const auto owner = static_cast<uint32_t>(state >> PGAS_SLOT_OWNER_SHIFT & 0xfffff);
+	const attach_entry &a = ep->attaches()[owner & (kAttachMax - 1)];
+	if (!process_alive(pgas_load_acquire(&a.state), a.start_time))
+		ask_to_look(ep->dom);
+}
+
+void *run(void *)
+{
+	watcher &w = the_watcher();
+	for (;;) {
+		epoll_event events[16];
+		const int n = epoll_wait(w.epoll.get(), events, 16, kScanMs);
+		pthread_mutex_lock(&w.mutex);
+		for (int i = 0; i < n; i++) {
+			const uint32_t pid = events[i].data.u32;
+			if (pid == 0) {
+				uint64_t count;
+				[[maybe_unused]] const ssize_t got = read(w.wake.get(), &count, sizeof count);
+				continue;
+			}
+			const auto it = w.processes.find(pid);
+			if (it == w.processes.end())
+				continue;
+			check_process(pid, it->second);
+			if (it->second.pidfd) // it fired for good
+				epoll_ctl(w.epoll.get(), EPOLL_CTL_DEL, it->second.pidfd.get(), nullptr);
+		}
+		for (auto &[pid, p] : w.processes)
+			if (!p.pidfd)
+				check_process(pid, p);
+		for (domain *dom : w.domains)
+			for (ep_core *ep : dom->eps)
+				check_ring(ep);
+		const bool stop = w.domains.empty();
+		if (stop) {
+			w.running = false;
+			w.epoll.reset();
+			w.wake.reset();
+		}
+		pthread_mutex_unlock(&w.mutex);
+		if (stop)
+			return nullptr;
+	}
+}
+
+} // namespace
+
+watch_barrier::watch_barrier()
+{
+	pthread_mutex_lock(&the_watcher().mutex);
+}
+
+watch_barrier::~watch_barrier()
+{
+	pthread_mutex_unlock(&the_watcher().mutex);
+}
+
+void watch_start()
+{
+	watch_barrier lock;
+	watcher &w = the_watcher();
+	if (w.running)
+		return;
+	w.epoll = unique_fd(epoll_create1(EPOLL_CLOEXEC));
+	w.wake = unique_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	epoll_event e{};
+	e.events = EPOLLIN;
+	e.data.u32 = 0;
+	epoll_ctl(w.epoll.get(), EPOLL_CTL_ADD, w.wake.get(), &e);
+	sigset_t all, old; // the application's signals are not for this thread
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	pthread_attr_t attr;
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, 256 * 1024);
+	const int err = pthread_create(&w.thread, &attr, run, nullptr);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &old, nullptr);
+	if (err)
+		PGAS_WARN(FI_LOG_CORE, "cannot start the watcher thread: dead peers will not be noticed\n");
+	else
+		w.running = true;
+}
+
+void watch_domain(domain *dom)
+{
+	watch_barrier lock;
+	the_watcher().domains.push_back(dom);
+}
+
+void unwatch_domain(domain *dom)
+{
+	watch_barrier lock;
+	watcher &w = the_watcher();
+	std::erase(w.domains, dom);
+	if (w.running && w.domains.empty()) {
+		const uint64_t one = 1;
+		[[maybe_unused]] const ssize_t n = write(w.wake.get(), &one, sizeof one);
+	}
+}
+
+void watch_remote(remote_domain *r)
+{
+	watch_barrier lock;
+	watcher &w = the_watcher();
+	auto [it, fresh] = w.processes.try_emplace(r->pid);
+	watched &p = it->second;
+	p.users.push_back(r);
+	if (!fresh && p.start_time == r->start_time)
+		return;
+	p.start_time = r->start_time;
+#ifdef SYS_pidfd_open
+	p.pidfd = unique_fd(static_cast<int>(syscall(SYS_pidfd_open, r->pid, 0)));
+	// the pid could have changed hands between the address check and this line: then it is dead already
+	if (p.pidfd && process_alive(r->pid, r->start_time) && w.epoll) {
+		epoll_event e{};
+		e.events = EPOLLIN;
+		e.data.u32 = r->pid;
+		epoll_ctl(w.epoll.get(), EPOLL_CTL_ADD, p.pidfd.get(), &e);
+	} else {
+		p.pidfd.reset();
+	}
+#endif
+}
+
+void unwatch_remote(remote_domain *r)
+{
+	watch_barrier lock;
+	watcher &w = the_watcher();
+	const auto it = w.processes.find(r->pid);
+	if (it == w.processes.end())
+		return;
+	std::erase(it->second.users, r);
+	if (it->second.users.empty())
+		w.processes.erase(it); // closes the pidfd, which leaves the epoll set with it
+}
+
+} // namespace pgas
