@@ -57,6 +57,7 @@ struct mr;
 // What an address string says. named: a service name that a process of this host and user has bound.
 struct ep_address {
 	bool named = false;
+	bool any = false; // "an address of this host", as fi_getinfo offers before an endpoint exists
 	uint64_t host = 0;
 	uint32_t pid = 0;
 	int fd = -1;
@@ -69,6 +70,7 @@ struct ep_name {
 bool address_parse(const char *text, ep_address &out);
 ep_name address_format(const ep_address &a);
 ep_name address_of_service(const char *service);
+ep_name address_of_any();
 
 // Holds a service name of this host, as abstract sockets: gone with the process.
 struct service_binding {
@@ -404,6 +406,7 @@ struct op {
 	// while pending
 	uint64_t id = 0;
 	peer *to = nullptr;
+	const pgas_ep *front = nullptr; // the endpoint or alias it was called on
 	uint64_t sent = 0, acked = 0; // bytes (or 1/0 for atomics)
 	uint32_t in_flight = 0;
 	int status = 0;

@@ -70,7 +70,7 @@ int insert(fid_av *f, const void *addr, size_t count, fi_addr_t *out, uint64_t f
 			ep_address parsed;
 			ep_name name{};
 			memcpy(name.text, p, sizeof name.text);
-			int err = address_parse(name.text, parsed) ? 0 : -FI_EINVAL;
+			int err = address_parse(name.text, parsed) && !parsed.any ? 0 : -FI_EINVAL;
 			fi_addr_t at = FI_ADDR_NOTAVAIL;
 			if (err)
 				PGAS_WARN(FI_LOG_AV, "entry %zu is not an address of this provider\n", i);

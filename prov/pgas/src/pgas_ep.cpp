@@ -314,7 +314,7 @@ int enable(ep_core *ep)
 int make_alias(ep_core *ep, pgas_ep *of, struct fi_alias *a)
 {
 	constexpr uint64_t allowed = FI_TRANSMIT | FI_RECV | FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE |
-				     FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE | FI_MULTI_RECV;
+				     FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE | FI_MULTI_RECV | FI_PGAS_PRIVATE;
 	if (a->flags & ~allowed)
 		return -FI_EBADFLAGS;
 	pgas_ep *front;
@@ -539,7 +539,6 @@ int stx_open(fid_domain *d, fi_tx_attr *, fid_stx **out, void *context) noexcept
 void ep_update_hot(ep_core *ep)
 {
 	constexpr uint64_t store_order = FI_ORDER_WAW | FI_ORDER_RMA_WAW | FI_ORDER_WAS | FI_ORDER_SAW;
-	bool straight = ep->enabled && ep->dom->hot_allowed();
 #if defined(__aarch64__)
 	// plain stores may pass each other here; an endpoint that was promised their order goes through the table
 	const bool ordered = ep->order & store_order;
@@ -550,11 +549,20 @@ void ep_update_hot(ep_core *ep)
 	for (pgas_ep *front : ep->fronts) {
 		const bool entry = ep->tx_cq && (!ep->tx_selective || (front->op_flags & FI_COMPLETION));
 		const bool delivery = front->op_flags & FI_DELIVERY_COMPLETE;
-		const bool rma = straight && !ordered && !delivery;
-		const auto word = [](bool open) { return open ? PGAS_MAGIC_HOT : PGAS_MAGIC_OWN; };
-		front->hot_inject = word(rma && (ep->caps & (FI_RMA | FI_ATOMIC)));
-		front->hot_rma = word(rma && !entry && (ep->caps & (FI_RMA | FI_ATOMIC)));
-		front->hot_send = word(straight && (ep->caps & (FI_MSG | FI_TAGGED)));
+		const bool alone = ep->dom->hot_allowed() || (front->op_flags & FI_PGAS_PRIVATE);
+		const bool rma = ep->enabled && !ordered && !delivery && (ep->caps & (FI_RMA | FI_ATOMIC));
+		const auto word = [&](bool open) {
+			return !open ? PGAS_MAGIC_OWN : alone ? PGAS_MAGIC_HOT : PGAS_MAGIC_SHARED;
+		};
+		front->hot_inject = word(rma);
+		front->hot_rma = word(rma && !entry);
+		front->hot_send = ep->enabled && alone && (ep->caps & (FI_MSG | FI_TAGGED)) ? PGAS_MAGIC_HOT : PGAS_MAGIC_OWN;
+		// the invariant of pgas_types.h: windows only on fronts that may go straight
+		if (front->hot_inject != PGAS_MAGIC_HOT) {
+			watch_barrier lock_watcher;
+			for (const auto &[rank, rdom] : ep->open_windows)
+				pgas_store_relaxed(&front->window[rank], uint64_t{0});
+		}
 		const auto counter = [&](cntr_core *c) { return c ? &c->front->count : &front->unbound_; };
 		front->wr_cntr = counter(ep->c_write);
 		front->rd_cntr = counter(ep->c_read);

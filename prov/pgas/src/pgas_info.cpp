@@ -25,9 +25,10 @@ constexpr size_t kManyObjects = 65536;
 constexpr size_t kQueueDepth = 1 << 20;
 
 constexpr uint64_t kAllCaps = kPrimaryCaps | kTxModifiers | kRxModifiers | kSecondaryCaps;
-constexpr uint64_t kTxCaps = kPrimaryCaps | kTxModifiers | FI_LOCAL_COMM | FI_REMOTE_COMM;
+constexpr uint64_t kTxCaps = kPrimaryCaps | kTxModifiers | FI_FENCE;
+constexpr uint64_t kDomainCaps = FI_LOCAL_COMM | FI_REMOTE_COMM; // accepted anywhere, answered where they belong
 constexpr uint64_t kRxCaps = kPrimaryCaps | kRxModifiers | FI_MULTI_RECV | FI_DIRECTED_RECV | FI_RMA_EVENT |
-			     FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM;
+			     FI_SOURCE;
 
 bool refuse(const char *what)
 {
@@ -47,12 +48,12 @@ uint64_t expand_caps(uint64_t asked, uint64_t all)
 		caps |= messaging & all;
 	if ((asked & (FI_RMA | FI_ATOMIC)) && !(asked & one_sided))
 		caps |= one_sided & all;
-	return caps | ((FI_LOCAL_COMM | FI_REMOTE_COMM) & all);
+	return caps | (kDomainCaps & all);
 }
 
 bool tx_fits(const fi_tx_attr &h)
 {
-	if (h.caps & ~kTxCaps)
+	if (h.caps & ~(kTxCaps | kDomainCaps))
 		return refuse("tx_attr->caps");
 	if (h.op_flags & ~kTxOpFlags)
 		return refuse("tx_attr->op_flags");
@@ -71,7 +72,7 @@ bool tx_fits(const fi_tx_attr &h)
 
 bool rx_fits(const fi_rx_attr &h)
 {
-	if (h.caps & ~kRxCaps)
+	if (h.caps & ~(kRxCaps | kDomainCaps))
 		return refuse("rx_attr->caps");
 	if (h.op_flags & ~kRxOpFlags)
 		return refuse("rx_attr->op_flags");
@@ -128,7 +129,7 @@ bool domain_fits(const fi_domain_attr &h)
 		return refuse("domain_attr->max_ep contexts");
 	if (h.mr_iov_limit > kMrIovLimit)
 		return refuse("domain_attr->mr_iov_limit");
-	if (h.caps & ~(FI_LOCAL_COMM | FI_REMOTE_COMM))
+	if (h.caps & ~kDomainCaps)
 		return refuse("domain_attr->caps");
 	if (h.auth_key_size)
 		return refuse("domain_attr->auth_key");
@@ -197,7 +198,7 @@ fi_info *full_info()
 	d.control_progress = FI_PROGRESS_AUTO;
 	d.data_progress = FI_PROGRESS_MANUAL;
 	d.resource_mgmt = FI_RM_ENABLED;
-	d.av_type = FI_AV_TABLE;
+	d.av_type = FI_AV_UNSPEC; // either; both hand out the index
 	d.mr_mode = 0;
 	d.mr_key_size = sizeof(uint64_t);
 	d.cq_data_size = sizeof(uint64_t);
@@ -206,7 +207,7 @@ fi_info *full_info()
 	d.max_ep_tx_ctx = d.max_ep_rx_ctx = 1;
 	d.max_ep_stx_ctx = kManyObjects;
 	d.mr_iov_limit = kMrIovLimit;
-	d.caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
+	d.caps = kDomainCaps;
 	d.mr_cnt = kHashedKeys / 2;
 	i->fabric_attr->name = strdup(kFabricName);
 	i->fabric_attr->prov_version = g_provider.version;
@@ -305,6 +306,8 @@ int add_addresses(fi_info *i, const char *node, const char *service, uint64_t fl
 		if (!set_address(&i->dest_addr, &i->dest_addrlen, name))
 			return -FI_ENOMEM;
 	}
+	if (!i->src_addr && !(flags & FI_SOURCE && service) && !set_address(&i->src_addr, &i->src_addrlen, address_of_any()))
+		return -FI_ENOMEM;
 	if (!node && !service)
 		return 0;
 	if (const int err = resolve_node(node, service, flags, name))
@@ -313,6 +316,10 @@ int add_addresses(fi_info *i, const char *node, const char *service, uint64_t fl
 	const bool is_address = node && strchr(node, '/');
 	if (!is_address && (!service || (!source && !node)))
 		return 0; // half a name names nobody
+	if (source && i->src_addr) {
+		free(i->src_addr);
+		i->src_addr = nullptr;
+	}
 	if (!set_address(source ? &i->src_addr : &i->dest_addr, source ? &i->src_addrlen : &i->dest_addrlen, name))
 		return -FI_ENOMEM;
 	return 0;

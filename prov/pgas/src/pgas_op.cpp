@@ -76,6 +76,7 @@ op *op_keep(ep_core *ep, op &&o, peer *to)
 ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o)
 {
 	ep_core *ep = core_of(fid);
+	o.front = front_of(fid);
 	scoped_lock lock(ep->dom->mutex);
 	peer *p;
 	if (const int err = peer_get(ep, addr, &p))

@@ -39,7 +39,7 @@ void close_to_inline_code(ep_core *ep, peer *p)
 	for (pgas_ep *front : ep->fronts) {
 		pgas_store_relaxed(&front->window[p->rank], uint64_t{0});
 		pgas_store_relaxed(&front->peer[p->rank].ring, static_cast<pgas_ring *>(nullptr));
-		front->check[p->rank] = {};
+		pgas_store_relaxed(&front->check[p->rank].base, uint64_t{0});
 	}
 }
 
@@ -135,10 +135,17 @@ void publish_window(ep_core *ep, peer *p)
 	watch_barrier lock;
 	if (p->dead())
 		return;
+	const auto base = reinterpret_cast<uint64_t>(x->window);
 	for (pgas_ep *front : ep->fronts) {
-		front->check[p->rank] = {x->len, &x->entry->live, x->live, FI_REMOTE_READ | FI_REMOTE_WRITE};
+		pgas_window_check &c = front->check[p->rank];
+		pgas_store_relaxed(&c.limit, uint64_t{0}); // another thread may look meanwhile: nothing fits then
+		pgas_store_relaxed(&c.live, &x->entry->live);
+		pgas_store_relaxed(&c.live_value, x->live);
+		pgas_store_release(&c.base, base);
+		pgas_store_release(&c.limit, x->len);
 		// pairs with the load in pgas_hot_window(), which counts on the alignment for atomics
-		pgas_store_release(&front->window[p->rank], reinterpret_cast<uint64_t>(x->window));
+		if (front->hot_inject == PGAS_MAGIC_HOT)
+			pgas_store_release(&front->window[p->rank], base);
 	}
 }
 

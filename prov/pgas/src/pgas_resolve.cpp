@@ -28,6 +28,11 @@ bool address_parse(const char *text, ep_address &out)
 	if (strnlen(text, kNameBytes) == kNameBytes || strncmp(text, kScheme, kSchemeLen) != 0)
 		return false;
 	text += kSchemeLen;
+	if (strcmp(text, "*") == 0) {
+		out = {};
+		out.any = true;
+		return true;
+	}
 	if (*text == '@') {
 		if (strlen(text + 1) == 0 || strlen(text + 1) >= sizeof out.service)
 			return false;
@@ -53,11 +58,20 @@ bool address_parse(const char *text, ep_address &out)
 ep_name address_format(const ep_address &a)
 {
 	ep_name n{};
+	if (a.any)
+		return address_of_any();
 	if (a.named)
 		snprintf(n.text, sizeof n.text, "%s@%s", kScheme, a.service);
 	else
 		snprintf(n.text, sizeof n.text, "%s%016llx:%x:%x:%016llx", kScheme, static_cast<unsigned long long>(a.host),
 			 a.pid, a.fd, static_cast<unsigned long long>(a.nonce));
+	return n;
+}
+
+ep_name address_of_any()
+{
+	ep_name n{};
+	snprintf(n.text, sizeof n.text, "%s*", kScheme);
 	return n;
 }
 

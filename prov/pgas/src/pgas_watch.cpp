@@ -65,6 +65,7 @@ void declare_dead(remote_domain *r)
 				if (rdom != r)
 					continue;
 				pgas_store_relaxed(&front->window[rank], uint64_t{0});
+				pgas_store_relaxed(&front->check[rank].base, uint64_t{0});
 				pgas_store_relaxed(&front->peer[rank].ring, static_cast<pgas_ring *>(nullptr));
 			}
 		}

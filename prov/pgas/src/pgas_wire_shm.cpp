@@ -202,7 +202,7 @@ ssize_t shm_rma(ep_core *ep, peer *p, op &o)
 		pgas_fence_full();
 	for (size_t i = 0; i < o.rma_count; i++)
 		remote_count(p, x[i], write, i == 0);
-	if (p->rank != FI_ADDR_NOTAVAIL && o.rma[0].key == 0 && !ep->fronts[0]->window[p->rank])
+	if (p->rank != FI_ADDR_NOTAVAIL && o.rma[0].key == 0 && !pgas_load_relaxed(&o.front->check[p->rank].base))
 		publish_window(ep, p);
 	return 0;
 }
@@ -268,7 +268,7 @@ ssize_t shm_amo(ep_core *ep, peer *p, op &o)
 		pgas_fence_full();
 	for (size_t i = 0; i < o.rma_count; i++)
 		remote_count(p, x[i], o.form == 0, i == 0);
-	if (p->rank != FI_ADDR_NOTAVAIL && o.rma[0].key == 0 && !ep->fronts[0]->window[p->rank])
+	if (p->rank != FI_ADDR_NOTAVAIL && o.rma[0].key == 0 && !pgas_load_relaxed(&o.front->check[p->rank].base))
 		publish_window(ep, p);
 	return 0;
 }

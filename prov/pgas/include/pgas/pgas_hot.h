@@ -22,18 +22,19 @@ enum { PGAS_UNCHECKED = 0, PGAS_CHECKED = 1 };
  * Where rank's key-0 region lies here, or 0. Invariant: window[rank] != 0 implies the region's mapping stays until the
  * endpoint is closed. budget: 3 instructions unchecked, test and branch included
  */
-PGAS_HOT uint64_t pgas_hot_window(const struct pgas_ep *ep, uint64_t rank, uint64_t off, uint64_t len, uint64_t rights,
-				  int check)
+PGAS_HOT uint64_t pgas_hot_window(const struct pgas_ep *ep, uint64_t rank, uint64_t off, uint64_t len, int check)
 {
 	if (check) {
 		if (PGAS_UNLIKELY(rank >= ep->rank_limit))
 			return 0;
 		const struct pgas_window_check *c = &ep->check[rank];
-		if (PGAS_UNLIKELY(len > c->limit || off > c->limit - len || (rights & ~c->rights)))
+		/* pairs with store_release in publish_window(): base is written last */
+		const uint64_t base = pgas_load_acquire(&c->base);
+		const uint64_t limit = pgas_load_relaxed(&c->limit);
+		if (PGAS_UNLIKELY(!base || len > limit || off > limit - len))
 			return 0;
 		/* pairs with store_release in key_table::close(): a closed region shows another value */
-		if (PGAS_UNLIKELY(!c->live || pgas_load_acquire(c->live) != c->live_value))
-			return 0;
+		return PGAS_LIKELY(pgas_load_acquire(c->live) == c->live_value) ? base : 0;
 	}
 	/*
 	 * pairs with store_release in publish_window(): the mapping is complete before its address shows. A plain load of
@@ -42,9 +43,19 @@ PGAS_HOT uint64_t pgas_hot_window(const struct pgas_ep *ep, uint64_t rank, uint6
 	return pgas_load_word(&ep->window[rank]);
 }
 
-/* Rights as libfabric spells them; repeated here because the C header must not need fi_domain.h's order of inclusion. */
-#define PGAS_RIGHT_READ (1ULL << 12)  /* FI_REMOTE_READ */
-#define PGAS_RIGHT_WRITE (1ULL << 13) /* FI_REMOTE_WRITE */
+/* May this call go straight? Inline code only on MAGIC_HOT; the table also where threads share the endpoint. */
+PGAS_HOT int pgas_hot_open(uint32_t hot, int check)
+{
+	return PGAS_LIKELY(hot == PGAS_MAGIC_HOT) || (check && hot == PGAS_MAGIC_SHARED);
+}
+
+PGAS_HOT void pgas_hot_count(struct pgas_counter *counter, uint32_t hot, int check)
+{
+	if (check && hot == PGAS_MAGIC_SHARED)
+		pgas_counter_add_shared(counter, 1);
+	else
+		pgas_counter_add_owner(counter, 1);
+}
 
 /*
  * Put len bytes. The count moves after the bytes: same thread, program order; another process learns of the count only
@@ -54,13 +65,14 @@ PGAS_HOT uint64_t pgas_hot_window(const struct pgas_ep *ep, uint64_t rank, uint6
 PGAS_HOT int pgas_hot_put(struct pgas_ep *ep, const uint32_t *hot, const void *buf, uint64_t len, uint64_t rank,
 			  uint64_t off, uint64_t key, int check)
 {
-	if (PGAS_UNLIKELY(*hot != PGAS_MAGIC_HOT || key != 0))
+	const uint32_t word = pgas_load_word(hot);
+	if (PGAS_UNLIKELY(!pgas_hot_open(word, check) || key != 0))
 		return 0;
-	const uint64_t base = pgas_hot_window(ep, rank, off, len, PGAS_RIGHT_WRITE, check);
+	const uint64_t base = pgas_hot_window(ep, rank, off, len, check);
 	if (PGAS_UNLIKELY(!base))
 		return 0;
 	pgas_copy_out((void *)(uintptr_t)(base + off), buf, len);
-	pgas_counter_add_owner(ep->wr_cntr, 1);
+	pgas_hot_count(ep->wr_cntr, word, check);
 	return 1;
 }
 
@@ -68,13 +80,14 @@ PGAS_HOT int pgas_hot_put(struct pgas_ep *ep, const uint32_t *hot, const void *b
 PGAS_HOT int pgas_hot_get(struct pgas_ep *ep, void *buf, uint64_t len, uint64_t rank, uint64_t off, uint64_t key,
 			  int check)
 {
-	if (PGAS_UNLIKELY(ep->hot_rma != PGAS_MAGIC_HOT || key != 0))
+	const uint32_t word = pgas_load_word(&ep->hot_rma);
+	if (PGAS_UNLIKELY(!pgas_hot_open(word, check) || key != 0))
 		return 0;
-	const uint64_t base = pgas_hot_window(ep, rank, off, len, PGAS_RIGHT_READ, check);
+	const uint64_t base = pgas_hot_window(ep, rank, off, len, check);
 	if (PGAS_UNLIKELY(!base))
 		return 0;
 	pgas_copy_in(buf, (const void *)(uintptr_t)(base + off), len);
-	pgas_counter_add_owner(ep->rd_cntr, 1);
+	pgas_hot_count(ep->rd_cntr, word, check);
 	return 1;
 }
 
@@ -130,17 +143,17 @@ PGAS_HOT int pgas_hot_amo(struct pgas_ep *ep, const uint32_t *hot, int fetch, co
 			  void *result, uint64_t size, uint64_t rank, uint64_t off, uint64_t key, enum pgas_hot_op op,
 			  int check)
 {
-	if (PGAS_UNLIKELY(*hot != PGAS_MAGIC_HOT || key != 0))
+	const uint32_t word = pgas_load_word(hot);
+	if (PGAS_UNLIKELY(!pgas_hot_open(word, check) || key != 0))
 		return 0;
-	const uint64_t rights = (op == PGAS_OP_READ ? 0 : PGAS_RIGHT_WRITE) | (fetch ? PGAS_RIGHT_READ : 0);
-	const uint64_t base = pgas_hot_window(ep, rank, off, size, rights, check);
+	const uint64_t base = pgas_hot_window(ep, rank, off, size, check);
 	if (PGAS_UNLIKELY(!base || (off & (size - 1))))
 		return 0;
 	if (size == 8)
 		PGAS_AMO_BODY(pgas_u64_alias);
 	else
 		PGAS_AMO_BODY(pgas_u32_alias);
-	pgas_counter_add_owner(fetch ? ep->rd_cntr : ep->wr_cntr, 1);
+	pgas_hot_count(fetch ? ep->rd_cntr : ep->wr_cntr, word, check);
 	return 1;
 }
 

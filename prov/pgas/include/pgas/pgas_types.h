@@ -20,7 +20,8 @@
 
 #define PGAS_LAYOUT_VERSION 1u
 #define PGAS_MAGIC_HOT (0x50474800u | PGAS_LAYOUT_VERSION) /* "PGH": the short way is open */
-#define PGAS_MAGIC_OWN (0x50474f00u | PGAS_LAYOUT_VERSION) /* "PGO": ours, but go through the table */
+#define PGAS_MAGIC_SHARED (0x50475300u | PGAS_LAYOUT_VERSION) /* "PGS": through the table, which counts with atomics */
+#define PGAS_MAGIC_OWN (0x50474f00u | PGAS_LAYOUT_VERSION) /* "PGO": ours, through the table and its general engine */
 
 /*
  * libfabric's fid structures may grow at their end; ours start behind room for that. Reading the magic of a foreign
@@ -100,12 +101,15 @@ struct pgas_peer_hot {
 	uint64_t meta;    /* my attach index, as it goes into slot.meta */
 };
 
-/* What the checked (table) path compares before it believes window[rank]; private to the endpoint. */
+/*
+ * What the checked (table) path compares before it goes to a peer's key-0 region; private to the endpoint. Only regions
+ * that grant reading and writing are entered here.
+ */
 struct pgas_window_check {
+	uint64_t base;         /* as window[rank], but also on endpoints that threads share; 0: take the cold way */
 	uint64_t limit;        /* bytes of the region */
 	const uint64_t *live;  /* in the target's key table: changes when the region is closed */
 	uint64_t live_value;
-	uint64_t rights;       /* FI_REMOTE_READ | FI_REMOTE_WRITE granted */
 };
 
 /* Wakes the owner of a doorbell; the one cold call of the inline send. */
@@ -121,7 +125,8 @@ PGAS_EXPORT void pgas_door_ring(struct pgas_door *door) PGAS_NOEXCEPT;
  * Endpoint front. Allocated in one mapping with the window table behind it, so that window[rank] is one load from the
  * endpoint's address. window[rank] is the address here of rank's key-0 region, 0 where it cannot be stored to directly;
  * it is written when a peer is connected, and cleared by the watcher when it dies. window[-1] is always 0: FI_ADDR_UNSPEC
- * leads to the cold path.
+ * leads to the cold path. Invariant: a window is set only while hot_inject is MAGIC_HOT, so a caller that knows the
+ * endpoint to be ours may leave out the test of the magic word for injects.
  */
 struct pgas_ep_core;
 

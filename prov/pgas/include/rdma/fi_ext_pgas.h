@@ -19,6 +19,12 @@ extern "C" {
 
 #define FI_PGAS_OPS "pgas_ops_v1"
 
+/*
+ * Flag of fi_ep_alias: this alias is used by one thread at a time, whatever the domain's threading says. Its puts, gets
+ * and atomics to mapped memory go straight and execute no locked instruction for bookkeeping.
+ */
+#define FI_PGAS_PRIVATE (1ULL << 60)
+
 /* len bytes at offset off of a region are file fd from fd_off on. off, fd_off and len are multiples of the page size. */
 struct fi_pgas_part {
 	uint64_t off;
