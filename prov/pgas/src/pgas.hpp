@@ -106,6 +106,7 @@ struct eq {
 	std::atomic<int> users{0};
 };
 int eq_report(eq *q, uint32_t event, fid_t fid, void *context, uint64_t data);
+int eq_report_error(eq *q, fid_t fid, void *context, uint64_t data, int err); // err: positive FI_E*
 
 // --- key table of this process ----------------------------------------------------------------------------------------
 
@@ -235,6 +236,7 @@ struct cq_core {
 void cq_push(cq_core *cq, const completion &c);
 void cq_update_poll(cq_core *cq);
 void cq_force_look(cq_core *cq); // from the watcher: the next read takes the long way
+void cntr_force_look(cntr_core *c);
 int cq_open(fid_domain *dom, fi_cq_attr *attr, fid_cq **out, void *context) noexcept;
 
 struct cntr_core {
@@ -278,7 +280,7 @@ struct av {
 	uint64_t flags = 0;
 	std::vector<av_entry> entries;
 	std::vector<uint32_t> holes;
-	std::unordered_map<std::string, uint32_t> by_name; // canonical name -> index
+	std::unordered_multimap<std::string, uint32_t> by_name; // canonical name -> index
 	uint64_t changes = 0;
 	std::vector<ep_core *> eps;
 	std::atomic<int> users{0};
@@ -287,9 +289,11 @@ int av_open(fid_domain *dom, fi_av_attr *attr, fid_av **out, void *context) noex
 
 // --- wires and peers --------------------------------------------------------------------------------------------------
 
-// One piece of a translated region: local is its address here (mapped, or our own memory), else va is for process_vm.
+// One piece of a translated region. reachable: local is its address here (mapped, or our own memory); else va is for
+// process_vm.
 struct xlate_part {
 	uint64_t off, len;
+	bool reachable;
 	char *local;
 	uint64_t va;
 	mapping map;
@@ -375,6 +379,7 @@ void peer_disconnect(peer *p);
 // The peer that sent from attach index `src` of our table.
 int peer_of_sender(ep_core *ep, uint32_t src, peer **out);
 fi_addr_t sender_address(ep_core *ep, uint32_t src);
+fi_addr_t source_shown(const ep_core *ep, fi_addr_t addr); // as completions name it: FI_AV_USER_ID
 void publish_window(ep_core *ep, peer *p);
 
 // --- operations -------------------------------------------------------------------------------------------------------
@@ -489,6 +494,7 @@ struct ep_core {
 	size_t min_multi_recv = 64;
 	size_t inject_limit = kInjectBytes;
 	bool enabled = false;
+	bool serves = false; // peers asked for our progress: reading a counter must make some
 	segment seg;
 	ep_shared *shared = nullptr;
 	pgas_ring *ring = nullptr;
@@ -511,7 +517,7 @@ struct ep_core {
 	uint64_t next_op = 1;
 	std::deque<reply> replies;
 	std::unordered_map<void *, std::unique_ptr<unexpected>> claimed;
-	uint64_t watch_state = 0;        // watcher: the busy slot it saw at the head of the ring
+	uint64_t watch_state = 0;        // watcher: what it saw at the head of the ring
 	std::unordered_map<uint64_t, remote_domain *> open_windows; // ranks that inline code reaches; under watch_barrier
 
 	pgas_ep *front() const { return fronts[0]; }
@@ -535,8 +541,8 @@ op *op_keep(ep_core *ep, op &&o, peer *to);
 // Default flags of a call without a flags argument on this endpoint.
 uint64_t op_default_flags(const pgas_ep *front);
 
-extern fi_ops_rma g_rma_ops;
-extern fi_ops_atomic g_amo_ops;
+extern fi_ops_rma g_rma_ops, g_rma_ops_hot; // hot: for fronts whose hot_inject is MAGIC_HOT
+extern fi_ops_atomic g_amo_ops, g_amo_ops_hot;
 extern fi_ops_msg g_msg_ops;
 extern fi_ops_tagged g_tagged_ops;
 
@@ -546,6 +552,7 @@ void remote_count(peer *p, const xlate *x, bool write, bool endpoint_too);
 // Atomics on memory of this address space. operand/compare/result are packed arrays of count elements.
 bool amo_valid(fi_datatype type, fi_op op, int form);
 size_t amo_type_bytes(fi_datatype type);
+size_t amo_type_align(fi_datatype type);
 void amo_apply(fi_datatype type, fi_op op, void *target, size_t count, const void *operand, const void *compare,
 	       void *result, amo_lock *lock);
 int amo_query(fid_domain *dom, fi_datatype type, fi_op op, fi_atomic_attr *attr, uint64_t flags) noexcept;
@@ -590,7 +597,8 @@ struct request_head {
 	uint64_t off;   // where in the operation this piece belongs
 	uint32_t count; // atomics: elements
 	uint8_t type, amo, form, pad_;
-	uint8_t last, pad2_[7];
+	uint8_t last;  // 1: last piece of its remote segment, 2: of the operation
+	uint8_t pad2_[7];
 };
 struct response_head {
 	uint64_t op_id;
@@ -626,6 +634,7 @@ void fail_peer(ep_core *ep, const peer *p, int status); // ends everything that 
 void fail_dead_peers(domain *dom); // after the watcher asked for attention
 void op_push(ep_core *ep, op &o); // sends what may be sent of a pending operation
 void pending_push(ep_core *ep);   // the same for all that waits on this endpoint
+void replies_push(ep_core *ep);
 void pull_start(ep_core *ep, peer *from, rx_entry *rx, const long_message &m, const completion &c);
 
 // --- watcher ----------------------------------------------------------------------------------------------------------

@@ -191,10 +191,15 @@ using apply_fn = void (*)(void *, size_t, const void *, const void *, void *, am
 template <class T, fi_op Op>
 void apply(void *target, size_t count, const void *operand, const void *cmp, void *result, amo_lock *lock)
 {
+	// a float complex is 8 bytes wide, but C aligns it to 4: who finds it across two words takes the lock
+	bool whole = sizeof(T) <= 8;
+	if constexpr (kComplex<T>)
+		whole = whole && reinterpret_cast<uintptr_t>(target) % sizeof(T) == 0;
 	if constexpr (sizeof(T) <= 8)
-		apply_word<T, Op>(static_cast<T *>(target), count, static_cast<const T *>(operand), static_cast<const T *>(cmp),
-				  static_cast<T *>(result));
-	else
+		if (whole)
+			return apply_word<T, Op>(static_cast<T *>(target), count, static_cast<const T *>(operand),
+						 static_cast<const T *>(cmp), static_cast<T *>(result));
+	if constexpr (sizeof(T) > 8 || kComplex<T>)
 		apply_locked<T, Op>(static_cast<T *>(target), count, static_cast<const T *>(operand),
 				    static_cast<const T *>(cmp), static_cast<T *>(result), lock);
 }
@@ -249,6 +254,12 @@ bool is_compare(fi_op op)
 size_t amo_type_bytes(fi_datatype type)
 {
 	return static_cast<size_t>(type) < kTypes ? kTypeBytes[type] : 1;
+}
+
+size_t amo_type_align(fi_datatype type)
+{
+	const size_t bytes = type == FI_FLOAT_COMPLEX ? sizeof(float) : amo_type_bytes(type);
+	return bytes < 8 ? bytes : 8;
 }
 
 // form: 0 fi_atomic, 1 fi_fetch_atomic, 2 fi_compare_atomic
@@ -373,7 +384,7 @@ ssize_t writemsg(fid_ep *f, const fi_msg_atomic *m, uint64_t flags) noexcept
 
 // The one-instruction operations of pgas_hot.h, by operation; the rest is general.
 template <bool Fetch>
-bool straight(pgas_ep *ep, const uint32_t *hot, const void *buf, void *result, size_t count, fi_addr_t dest, uint64_t addr,
+bool straight(pgas_ep *ep, uint32_t hot, const void *buf, void *result, size_t count, fi_addr_t dest, uint64_t addr,
 	      uint64_t key, fi_datatype type, fi_op op_code)
 {
 	if (count != 1)
@@ -401,11 +412,19 @@ bool straight(pgas_ep *ep, const uint32_t *hot, const void *buf, void *result, s
 	}
 }
 
-ssize_t inject(fid_ep *f, const void *buf, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type,
-	       fi_op op_code) noexcept
+// One sum of 8 bytes of key 0 comes first (paths.def: *_table); the rest is out of line, behind the same arguments.
+bool smallest(size_t count, fi_datatype type, fi_op op_code, uint64_t key)
+{
+	const uint64_t other = (count ^ 1) | (static_cast<uint32_t>(op_code) ^ FI_SUM) |
+			       (static_cast<uint32_t>(type) ^ FI_INT64) >> 1 | key;
+	return PGAS_LIKELY(other == 0);
+}
+
+PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
+			       fi_datatype type, fi_op op_code) noexcept
 {
 	pgas_ep *ep = front_of(f);
-	if (straight<false>(ep, &ep->hot_inject, buf, nullptr, count, dest, addr, key, type, op_code))
+	if (straight<false>(ep, pgas_load_relaxed(&ep->hot_inject), buf, nullptr, count, dest, addr, key, type, op_code))
 		return 0;
 	const fi_ioc in{const_cast<void *>(buf), count};
 	const fi_rma_ioc rma{addr, count, key};
@@ -413,17 +432,38 @@ ssize_t inject(fid_ep *f, const void *buf, size_t count, fi_addr_t dest, uint64_
 		       {.in = &in, .in_count = 1, .rma = &rma, .rma_count = 1, .flags = FI_INJECT, .quiet = true});
 }
 
-ssize_t readwrite(fid_ep *f, const void *buf, size_t count, void *, void *result, void *, fi_addr_t dest, uint64_t addr,
-		  uint64_t key, fi_datatype type, fi_op op_code, void *context) noexcept
+PGAS_COLD ssize_t readwrite_other(fid_ep *f, const void *buf, size_t count, void *, void *result, void *, fi_addr_t dest,
+				  uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code, void *context) noexcept
 {
 	pgas_ep *ep = front_of(f);
-	if (straight<true>(ep, &ep->hot_rma, buf, result, count, dest, addr, key, type, op_code))
+	if (straight<true>(ep, pgas_load_relaxed(&ep->hot_rma), buf, result, count, dest, addr, key, type, op_code))
 		return 0;
 	const fi_ioc in{const_cast<void *>(buf), count}, res{result, count};
 	const fi_rma_ioc rma{addr, count, key};
 	return general(f, dest, type, op_code,
 		       {.in = &in, .in_count = 1, .res = &res, .res_count = 1, .rma = &rma, .rma_count = 1,
 			.flags = ep->op_flags, .context = context, .form = 1});
+}
+
+// In the table of endpoints whose injects are MAGIC_HOT only.
+ssize_t inject(fid_ep *f, const void *buf, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type,
+	       fi_op op_code) noexcept
+{
+	if (smallest(count, type, op_code, key) &&
+	    PGAS_LIKELY(pgas_hot_amo(front_of(f), PGAS_MAGIC_HOT, 0, buf, nullptr, nullptr, 8, dest, addr, 0, PGAS_OP_SUM,
+				     PGAS_CHECKED)))
+		return 0;
+	return inject_other(f, buf, count, dest, addr, key, type, op_code);
+}
+
+ssize_t readwrite(fid_ep *f, const void *buf, size_t count, void *desc, void *result, void *result_desc, fi_addr_t dest,
+		  uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code, void *context) noexcept
+{
+	pgas_ep *ep = front_of(f);
+	if (smallest(count, type, op_code, key) && ep->hot_rma == PGAS_MAGIC_HOT &&
+	    PGAS_LIKELY(pgas_hot_amo(ep, PGAS_MAGIC_HOT, 1, buf, nullptr, result, 8, dest, addr, 0, PGAS_OP_SUM, PGAS_CHECKED)))
+		return 0;
+	return readwrite_other(f, buf, count, desc, result, result_desc, dest, addr, key, type, op_code, context);
 }
 
 ssize_t readwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_ioc *res, void **, size_t res_count, fi_addr_t dest,
@@ -450,9 +490,9 @@ ssize_t compwrite(fid_ep *f, const void *buf, size_t count, void *, const void *
 {
 	pgas_ep *ep = front_of(f);
 	if (count == 1 && op_code == FI_CSWAP && type >= FI_INT32 && type <= FI_UINT64) {
-		const bool done = type >= FI_INT64 ? pgas_hot_amo(ep, &ep->hot_rma, 1, buf, cmp, result, 8, dest, addr,
+		const bool done = type >= FI_INT64 ? pgas_hot_amo(ep, pgas_load_relaxed(&ep->hot_rma), 1, buf, cmp, result, 8, dest, addr,
 								  key, PGAS_OP_CSWAP, PGAS_CHECKED)
-						   : pgas_hot_amo(ep, &ep->hot_rma, 1, buf, cmp, result, 4, dest, addr,
+						   : pgas_hot_amo(ep, pgas_load_relaxed(&ep->hot_rma), 1, buf, cmp, result, 4, dest, addr,
 								  key, PGAS_OP_CSWAP, PGAS_CHECKED);
 		if (done)
 			return 0;
@@ -503,22 +543,17 @@ int compwritevalid(fid_ep *, fi_datatype type, fi_op op_code, size_t *count) noe
 
 } // namespace
 
-fi_ops_atomic g_amo_ops = {
-	.size = sizeof(fi_ops_atomic),
-	.write = write,
-	.writev = writev,
-	.writemsg = writemsg,
-	.inject = inject,
-	.readwrite = readwrite,
-	.readwritev = readwritev,
-	.readwritemsg = readwritemsg,
-	.compwrite = compwrite,
-	.compwritev = compwritev,
-	.compwritemsg = compwritemsg,
-	.writevalid = writevalid,
-	.readwritevalid = readwritevalid,
-	.compwritevalid = compwritevalid,
-};
+#define PGAS_AMO_TABLE(inject_arg, readwrite_arg)                                                                      \
+	{                                                                                                              \
+		.size = sizeof(fi_ops_atomic), .write = write, .writev = writev, .writemsg = writemsg,                 \
+		.inject = inject_arg, .readwrite = readwrite_arg, .readwritev = readwritev,                            \
+		.readwritemsg = readwritemsg, .compwrite = compwrite, .compwritev = compwritev,                        \
+		.compwritemsg = compwritemsg, .writevalid = writevalid, .readwritevalid = readwritevalid,              \
+		.compwritevalid = compwritevalid                                                                       \
+	}
+fi_ops_atomic g_amo_ops = PGAS_AMO_TABLE(inject_other, readwrite);
+fi_ops_atomic g_amo_ops_hot = PGAS_AMO_TABLE(inject, readwrite);
+#undef PGAS_AMO_TABLE
 
 int amo_query(fid_domain *, fi_datatype type, fi_op op_code, fi_atomic_attr *attr, uint64_t flags) noexcept
 {

@@ -33,25 +33,37 @@ int add(av *v, const ep_name &name, fi_addr_t *out)
 		v->entries.emplace_back();
 	}
 	v->entries[at] = {true, name, FI_ADDR_NOTAVAIL};
-	v->by_name.emplace(name.text, at); // first insertion of a name is the one that sources are reported as
+	v->by_name.emplace(name.text, at);
 	v->changes++;
 	if (out)
 		*out = at;
 	return 0;
 }
 
-// Common end of the insert calls: count what went in, tell it now or through the event queue.
-int report(av *v, int good, size_t count, void *context, int first_error)
-{
-	if (v->flags & FI_EVENT) {
-		if (!v->bound_eq)
-			return -FI_ENOEQ;
-		eq_report(v->bound_eq, FI_AV_COMPLETE, &v->fid.fid, context, static_cast<uint64_t>(good));
-		return 0;
+// What one insert call found out about its addresses; told now, or through the event queue.
+struct insertion {
+	av *v;
+	uint64_t flags;
+	void *context;
+	int good = 0, first_error = 0;
+
+	void add(size_t i, int err)
+	{
+		if ((flags & FI_SYNC_ERR) && context && !(v->flags & FI_EVENT))
+			static_cast<int *>(context)[i] = -err;
+		if (err && (v->flags & FI_EVENT))
+			eq_report_error(v->bound_eq, &v->fid.fid, context, i, -err);
+		if (err && !first_error)
+			first_error = err;
+		good += !err;
 	}
-	(void)count;
-	return good == 0 && first_error == -FI_ENOMEM ? first_error : good;
-}
+	int answer()
+	{
+		if (v->flags & FI_EVENT)
+			return eq_report(v->bound_eq, FI_AV_COMPLETE, &v->fid.fid, context, static_cast<uint64_t>(good));
+		return good == 0 && first_error == -FI_ENOMEM ? first_error : good;
+	}
+};
 
 int insert(fid_av *f, const void *addr, size_t count, fi_addr_t *out, uint64_t flags, void *context) noexcept
 {
@@ -63,7 +75,9 @@ int insert(fid_av *f, const void *addr, size_t count, fi_addr_t *out, uint64_t f
 		const bool user_ids = flags & FI_AV_USER_ID;
 		if (user_ids && !out)
 			return -FI_EINVAL;
-		int good = 0, first_error = 0;
+		if ((v->flags & FI_EVENT) && !v->bound_eq)
+			return -FI_ENOEQ;
+		insertion result{v, flags, context};
 		const char *p = static_cast<const char *>(addr);
 		for (size_t i = 0; i < count; i++, p += kNameBytes) {
 			const fi_addr_t user_id = user_ids ? out[i] : FI_ADDR_NOTAVAIL;
@@ -80,13 +94,9 @@ int insert(fid_av *f, const void *addr, size_t count, fi_addr_t *out, uint64_t f
 				v->entries[at].user_id = user_id;
 			if (out)
 				out[i] = at;
-			if (flags & FI_SYNC_ERR && context)
-				static_cast<int *>(context)[i] = -err;
-			if (err && !first_error)
-				first_error = err;
-			good += !err;
+			result.add(i, err);
 		}
-		return report(v, good, count, context, first_error);
+		return result.answer();
 	});
 }
 
@@ -97,6 +107,9 @@ int insert_svc(fid_av *f, const char *node, const char *service, fi_addr_t *out,
 		scoped_lock lock(v->dom->mutex);
 		if (!service || (flags & ~(FI_MORE | FI_SYNC_ERR)))
 			return -FI_EINVAL;
+		if ((v->flags & FI_EVENT) && !v->bound_eq)
+			return -FI_ENOEQ;
+		insertion result{v, flags, context};
 		ep_name name;
 		fi_addr_t at = FI_ADDR_NOTAVAIL;
 		int err = resolve_node(node, service, 0, name);
@@ -104,7 +117,8 @@ int insert_svc(fid_av *f, const char *node, const char *service, fi_addr_t *out,
 			err = add(v, name, &at);
 		if (out)
 			*out = at;
-		return report(v, !err, 1, context, err);
+		result.add(0, err);
+		return result.answer();
 	});
 }
 
@@ -119,7 +133,9 @@ int insert_sym(fid_av *f, const char *node, size_t nodes, const char *service, s
 		const unsigned long first = service ? strtoul(service, &end, 10) : 0;
 		if (!service || *end || (flags & ~(FI_MORE | FI_SYNC_ERR)))
 			return -FI_EINVAL;
-		int good = 0, first_error = 0;
+		if ((v->flags & FI_EVENT) && !v->bound_eq)
+			return -FI_ENOEQ;
+		insertion result{v, flags, context};
 		for (size_t n = 0; n < nodes; n++) {
 			for (size_t s = 0; s < services; s++) {
 				char text[24];
@@ -131,12 +147,10 @@ int insert_sym(fid_av *f, const char *node, size_t nodes, const char *service, s
 					err = add(v, name, &at);
 				if (out)
 					out[n * services + s] = at;
-				if (err && !first_error)
-					first_error = err;
-				good += !err;
+				result.add(n * services + s, err);
 			}
 		}
-		return report(v, good, nodes * services, context, first_error);
+		return result.answer();
 	});
 }
 
@@ -161,9 +175,13 @@ int remove(fid_av *f, fi_addr_t *addrs, size_t count, uint64_t flags) noexcept
 					ep->peers[a].reset();
 				}
 			}
-			const auto it = v->by_name.find(v->entries[a].name.text);
-			if (it != v->by_name.end() && it->second == a)
-				v->by_name.erase(it);
+			const auto [first, last] = v->by_name.equal_range(v->entries[a].name.text);
+			for (auto it = first; it != last; ++it) {
+				if (it->second == a) {
+					v->by_name.erase(it);
+					break;
+				}
+			}
 			v->entries[a].used = false;
 			v->holes.push_back(static_cast<uint32_t>(a));
 			v->changes++;
@@ -214,7 +232,7 @@ int av_close(fid *f) noexcept
 int av_bind(fid *f, fid *b, uint64_t) noexcept
 {
 	av *v = reinterpret_cast<av *>(f);
-	if (b->fclass != FI_CLASS_EQ)
+	if (b->fclass != FI_CLASS_EQ || v->bound_eq)
 		return -FI_EINVAL;
 	v->bound_eq = reinterpret_cast<eq *>(b);
 	v->bound_eq->users++;

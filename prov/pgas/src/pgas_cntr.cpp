@@ -128,6 +128,7 @@ int cntr_close(fid *f) noexcept
 		domain *dom = c->dom;
 		{
 			scoped_lock lock(dom->mutex);
+			watch_barrier lock_watcher;
 			std::erase(dom->cntrs, c);
 			if (c->remote)
 				dom->counter_used[c->remote] = false;
@@ -243,8 +244,22 @@ void cntr_update_hot(cntr_core *c)
 	bool hot = c->dom->hot_allowed() && !c->remote && !(c->bound_flags & ~one_sided) && !c->event &&
 		   c->wait_obj != FI_WAIT_MUTEX_COND;
 	for (const ep_core *ep : c->eps)
-		hot = hot && ep->pending.empty() && !(ep->tx_op_flags & FI_DELIVERY_COMPLETE);
-	pgas_store_relaxed(&c->front->hot_read, hot ? PGAS_MAGIC_HOT : PGAS_MAGIC_OWN);
+		hot = hot && ep->pending.empty() && !ep->serves && !(ep->tx_op_flags & FI_DELIVERY_COMPLETE);
+	// as update_hot() of pgas_cq.cpp: the watcher closes it from its own thread
+	if (!hot || c->dom->attention.load()) {
+		pgas_store_relaxed(&c->front->hot_read, PGAS_MAGIC_OWN);
+	} else if (pgas_load_relaxed(&c->front->hot_read) != PGAS_MAGIC_HOT) {
+		pgas_store_relaxed(&c->front->hot_read, PGAS_MAGIC_HOT);
+		pgas_fence_full(); // pairs with the fence in the watcher's ask_to_look()
+		if (c->dom->attention.load())
+			pgas_store_relaxed(&c->front->hot_read, PGAS_MAGIC_OWN);
+	}
+}
+
+// Called by the watcher, which holds no lock of the domain.
+void cntr_force_look(cntr_core *c)
+{
+	pgas_store_relaxed(&c->front->hot_read, PGAS_MAGIC_OWN);
 }
 
 int cntr_open(fid_domain *d, fi_cntr_attr *attr, fid_cntr **out, void *context) noexcept
@@ -277,6 +292,7 @@ int cntr_open(fid_domain *d, fi_cntr_attr *attr, fid_cntr **out, void *context) 
 		front->core = reinterpret_cast<pgas_cntr_core *>(c.get());
 		cntr_update_hot(c.get());
 		scoped_lock lock(dom->mutex);
+		watch_barrier lock_watcher;
 		dom->cntrs.push_back(c.get());
 		dom->users++;
 		front.release();

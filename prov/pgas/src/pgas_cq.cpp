@@ -89,10 +89,8 @@ ssize_t take(cq_core *cq, void *buf, size_t count, fi_addr_t *src)
 	return cq->entries.empty() ? -FI_EAGAIN : -FI_EAVAIL;
 }
 
-ssize_t read_from(fid_cq *f, void *buf, size_t count, fi_addr_t *src) noexcept
+PGAS_COLD ssize_t read_other(fid_cq *f, void *buf, size_t count, fi_addr_t *src) noexcept
 {
-	if (pgas_hot_cq_empty(reinterpret_cast<pgas_cq *>(f)))
-		return -FI_EAGAIN;
 	cq_core *cq = core_of_cq(f);
 	return guard([&]() -> int {
 		scoped_lock lock(cq->dom->mutex);
@@ -104,9 +102,14 @@ ssize_t read_from(fid_cq *f, void *buf, size_t count, fi_addr_t *src) noexcept
 	});
 }
 
+ssize_t read_from(fid_cq *f, void *buf, size_t count, fi_addr_t *src) noexcept
+{
+	return PGAS_LIKELY(pgas_hot_cq_empty(reinterpret_cast<pgas_cq *>(f))) ? -FI_EAGAIN : read_other(f, buf, count, src);
+}
+
 ssize_t read(fid_cq *f, void *buf, size_t count) noexcept
 {
-	return read_from(f, buf, count, nullptr);
+	return PGAS_LIKELY(pgas_hot_cq_empty(reinterpret_cast<pgas_cq *>(f))) ? -FI_EAGAIN : read_other(f, buf, count, nullptr);
 }
 
 ssize_t readerr(fid_cq *f, fi_cq_err_entry *buf, uint64_t) noexcept

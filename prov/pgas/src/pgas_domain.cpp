@@ -27,6 +27,8 @@ int domain_close(fid *f) noexcept
 		domain_stop_thread(dom);
 		unwatch_domain(dom);
 		dom->remotes.clear();
+		if (dom->bound_eq)
+			dom->bound_eq->users--;
 		dom->fab->users--;
 		delete dom;
 		return 0;
@@ -36,7 +38,7 @@ int domain_close(fid *f) noexcept
 int domain_bind(fid *f, fid *b, uint64_t flags) noexcept
 {
 	domain *dom = domain_of(f);
-	if (b->fclass != FI_CLASS_EQ || (flags & ~FI_REG_MR))
+	if (b->fclass != FI_CLASS_EQ || (flags & ~FI_REG_MR) || dom->bound_eq)
 		return -FI_EINVAL;
 	dom->bound_eq = reinterpret_cast<eq *>(b);
 	dom->bound_eq->users++;
@@ -97,8 +99,44 @@ int window(fid_ep *fid, fi_addr_t addr, void **base) noexcept
 		if (const int err = peer_get(ep, addr, &p))
 			return err;
 		publish_window(ep, p);
-		*base = reinterpret_cast<void *>(front_of(fid)->window[addr]);
+		const pgas_ep *front = front_of(fid);
+		*base = front->check[addr].bound8 ? reinterpret_cast<void *>(front->check[addr].base) : nullptr;
 		return 0;
+	});
+}
+
+int symmetric(fid_ep *fid, const void *base) noexcept
+{
+	return guard([&] {
+		ep_core *ep = core_of(fid);
+		pgas_ep *front = front_of(fid);
+		const auto bias = reinterpret_cast<uint64_t>(base);
+		if (bias % 16)
+			return -FI_EINVAL;
+		scoped_lock lock(ep->dom->mutex);
+		watch_barrier lock_watcher;
+		for (const auto &[rank, rdom] : ep->open_windows)
+			if (front->window[rank])
+				front->window[rank] += front->bias - bias;
+		front->bias = bias;
+		return 0;
+	});
+}
+
+int drain(fid_ep *fid) noexcept
+{
+	return guard([&] {
+		ep_core *ep = core_of(fid);
+		pgas_backoff wait{};
+		for (;;) {
+			{
+				scoped_lock lock(ep->dom->mutex);
+				ep_progress(ep);
+				if (ep->pending.empty())
+					return 0;
+			}
+			pgas_backoff_pause(&wait);
+		}
 	});
 }
 
@@ -108,6 +146,8 @@ fi_pgas_ops g_ext_ops = {
 	.mem_alloc = mem_alloc,
 	.mem_free = mem_free,
 	.window = window,
+	.symmetric = symmetric,
+	.drain = drain,
 };
 
 int domain_ops_open(fid *, const char *name, uint64_t, void **ops, void *) noexcept

@@ -111,7 +111,11 @@ void core_destroy(ep_core *ep)
 {
 	domain *dom = ep->dom;
 	if (ep->shared) {
-		pgas_store_release(&ep->shared->closed, 1u); // pairs with load_acquire in ring_put()'s slow exit
+		pgas_backoff wait{}; // who was received wants to hear of it; but not for long, its ring may stay full
+		while (replies_push(ep), !ep->replies.empty() && wait.polls < 2000)
+			pgas_backoff_pause(&wait);
+		pgas_store_release(&ep->shared->closed, 1u); // pairs with load_acquire in ring_send() and abandoned()
+		ep->shared->rem_wr_cntr = ep->shared->rem_rd_cntr = kNoCounter; // their places may go to others now
 		for (auto &p : ep->peers)
 			if (p)
 				peer_disconnect(p.get());
@@ -192,10 +196,14 @@ int bind_cntr(ep_core *ep, cntr_core *c, uint64_t flags)
 	if (c->dom != ep->dom)
 		return -FI_EDOMAIN;
 	for (const auto &k : kinds) {
+		if ((flags & k.flag) && *k.slot)
+			return -FI_EINVAL;
+		if ((flags & k.flag) && k.remote && ep->enabled)
+			return -FI_EOPBADSTATE; // peers may have connected without it
+	}
+	for (const auto &k : kinds) {
 		if (!(flags & k.flag))
 			continue;
-		if (*k.slot)
-			return -FI_EINVAL;
 		if (k.remote)
 			if (const int err = cntr_need_remote(c))
 				return err;
@@ -237,6 +245,8 @@ int ep_bind(fid *f, fid *b, uint64_t flags) noexcept
 			ep->vector->eps.push_back(ep);
 			return 0;
 		case FI_CLASS_EQ:
+			if (ep->bound_eq)
+				return -FI_EINVAL;
 			ep->bound_eq = reinterpret_cast<eq *>(b);
 			ep->bound_eq->users++;
 			return 0;
@@ -283,7 +293,6 @@ int enable(ep_core *ep)
 	auto *slot = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ring) + PGAS_RING_SLOTS_OFF);
 	for (uint64_t i = 0; i < slots; i++)
 		slot[i].state = (slots + i) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE;
-	pgas_store_release(&ep->ring, ring); // pairs with load_acquire in the watcher's check_ring()
 	ep_address a;
 	a.host = host_identity();
 	a.pid = dom_header->pid;
@@ -297,6 +306,8 @@ int enable(ep_core *ep)
 			PGAS_INFO(FI_LOG_EP_CTRL, "service %s belongs to another endpoint of this process\n", ep->service.c_str());
 		} else if (err) {
 			PGAS_WARN(FI_LOG_EP_CTRL, "cannot take service name %s: %s\n", ep->service.c_str(), fi_strerror(-err));
+			ep->shared = nullptr;
+			ep->seg = {};
 			return err;
 		}
 	}
@@ -304,6 +315,7 @@ int enable(ep_core *ep)
 		ep->shared->rem_wr_cntr = ep->c_rem_write->remote;
 	if (ep->c_rem_read)
 		ep->shared->rem_rd_cntr = ep->c_rem_read->remote;
+	pgas_store_release(&ep->ring, ring); // pairs with load_acquire in the watcher's check_ring()
 	ep->enabled = true;
 	ep_update_hot(ep);
 	ep_update_polls(ep);
@@ -557,13 +569,17 @@ void ep_update_hot(ep_core *ep)
 		front->hot_inject = word(rma);
 		front->hot_rma = word(rma && !entry);
 		front->hot_send = ep->enabled && alone && (ep->caps & (FI_MSG | FI_TAGGED)) ? PGAS_MAGIC_HOT : PGAS_MAGIC_OWN;
+		auto *fid = reinterpret_cast<fid_ep *>(front);
+		fid->rma = front->hot_inject == PGAS_MAGIC_HOT ? &g_rma_ops_hot : &g_rma_ops;
+		fid->atomic = front->hot_inject == PGAS_MAGIC_HOT ? &g_amo_ops_hot : &g_amo_ops;
 		// the invariant of pgas_types.h: windows only on fronts that may go straight
 		if (front->hot_inject != PGAS_MAGIC_HOT) {
 			watch_barrier lock_watcher;
 			for (const auto &[rank, rdom] : ep->open_windows)
 				pgas_store_relaxed(&front->window[rank], uint64_t{0});
 		}
-		const auto counter = [&](cntr_core *c) { return c ? &c->front->count : &front->unbound_; };
+		const bool own = front->op_flags & FI_PGAS_PRIVATE;
+		const auto counter = [&](cntr_core *c) { return c && !own ? &c->front->count : &front->unbound_; };
 		front->wr_cntr = counter(ep->c_write);
 		front->rd_cntr = counter(ep->c_read);
 		front->tx_cntr = counter(ep->c_send);

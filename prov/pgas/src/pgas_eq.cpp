@@ -203,6 +203,19 @@ int eq_report(eq *q, uint32_t event, fid_t fid, void *context, uint64_t data)
 	return 0;
 }
 
+int eq_report_error(eq *q, fid_t fid, void *context, uint64_t data, int err)
+{
+	fi_eq_err_entry entry{};
+	entry.fid = fid;
+	entry.context = context;
+	entry.data = data;
+	entry.err = entry.prov_errno = err;
+	pthread_mutex_lock(&q->mutex);
+	eq_push(q, {0, {}, true, entry});
+	pthread_mutex_unlock(&q->mutex);
+	return 0;
+}
+
 int eq_open(fid_fabric *f, fi_eq_attr *attr, fid_eq **out, void *context) noexcept
 {
 	return guard([&] {

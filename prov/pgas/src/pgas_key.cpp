@@ -76,6 +76,7 @@ int key_table::open(uint64_t key, uint64_t base, uint64_t len, uint32_t access, 
 		first = parts_used;
 		parts_used += count;
 	}
+	pgas_fence_stores(); // a reader that sees one of the stores below sees the even live of close(), and starts again
 	for (uint32_t i = 0; i < count; i++) {
 		const mem_part &p = list[i];
 		parts[first + i] = {p.off, p.len, p.va, p.file_off, p.ino, p.dev, p.fd, 0, 0};

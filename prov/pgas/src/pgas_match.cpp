@@ -58,11 +58,8 @@ completion describe(ep_core *ep, bool tagged, uint8_t slot_flags, uint64_t tag, 
 	c.flags = FI_RECV | (tagged ? FI_TAGGED : FI_MSG) | (slot_flags & PGAS_SLOT_CQ_DATA ? FI_REMOTE_CQ_DATA : 0);
 	c.tag = tag;
 	c.data = data;
-	if (ep->caps & FI_SOURCE) {
-		c.src = source.get();
-		if (c.src != FI_ADDR_NOTAVAIL && ep->vector->entries[c.src].user_id != FI_ADDR_NOTAVAIL)
-			c.src = ep->vector->entries[c.src].user_id;
-	}
+	if (ep->caps & FI_SOURCE)
+		c.src = source_shown(ep, source.get());
 	return c;
 }
 
@@ -390,18 +387,18 @@ ssize_t rx_cancel(ep_core *ep, void *context)
 
 void rx_drop_all(ep_core *ep)
 {
+	for (auto &[id, o] : ep->pending)
+		if (o->rx) {
+			if (rx_entry *parent = o->rx->parent; parent && --parent->children == 0 && parent->retired)
+				delete parent; // else it is still posted
+			delete o->rx;
+		}
 	for (rx_queue *q : {&ep->tagged, &ep->msg}) {
 		while (rx_entry *rx = q->first) {
 			q->take(rx);
 			delete rx;
 		}
 	}
-	for (auto &[id, o] : ep->pending)
-		if (o->rx) {
-			if (rx_entry *parent = o->rx->parent; parent && parent->retired && --parent->children == 0)
-				delete parent;
-			delete o->rx;
-		}
 	for (rx_entry *rx : ep->rx_spare)
 		delete rx;
 	ep->rx_spare.clear();

@@ -187,6 +187,7 @@ int mr_bind(fid *f, fid *b, uint64_t flags) noexcept
 		if (m->open) { // already live: peers must translate again to see the counter
 			key_entry *e = m->dom->keys.find(m->key);
 			pgas_store_release(&e->live, e->live + 1);
+			pgas_fence_stores(); // as in key_table::open()
 			publish(m);
 		}
 		return 0;

@@ -48,11 +48,11 @@ PGAS_COLD ssize_t general1(fid_ep *fid, const void *buf, size_t len, fi_addr_t d
 	return general(fid, &iov, 1, dest, a);
 }
 
-// A send that wants no completion entry may take the inline path too.
+// A send that wants no completion entry may take the inline path too, unless it counts only when it was received.
 bool no_entry(fid_ep *fid, uint64_t flags)
 {
 	const ep_core *ep = core_of(fid);
-	return !ep->tx_cq || (ep->tx_selective && !(flags & FI_COMPLETION));
+	return (!ep->tx_cq || (ep->tx_selective && !(flags & FI_COMPLETION))) && !(flags & FI_DELIVERY_COMPLETE);
 }
 
 template <uint8_t Kind>
@@ -67,12 +67,23 @@ ssize_t send_one(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_
 }
 
 template <uint8_t Kind>
-ssize_t inject_one(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t tag, uint64_t data, bool has_data)
+PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t tag, uint64_t data,
+			       bool has_data)
 {
-	if (pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, has_data ? PGAS_SLOT_CQ_DATA : 0, PGAS_CHECKED))
-		return 0;
 	return general1(f, buf, len, dest,
 			{tag, Kind == PGAS_KIND_TAGGED, data, FI_INJECT | (has_data ? FI_REMOTE_CQ_DATA : 0), nullptr, true});
+}
+
+template <uint8_t Kind>
+inline __attribute__((always_inline)) ssize_t inject_one(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t tag, uint64_t data, bool has_data)
+{
+	// eight bytes first: the copy is then two instructions
+	if (len == 8 && PGAS_LIKELY(pgas_hot_send(front_of(f), buf, 8, dest, tag, data, Kind, has_data ? PGAS_SLOT_CQ_DATA : 0,
+						  PGAS_CHECKED)))
+		return 0;
+	if (len != 8 && pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, has_data ? PGAS_SLOT_CQ_DATA : 0, PGAS_CHECKED))
+		return 0;
+	return inject_other<Kind>(f, buf, len, dest, tag, data, has_data);
 }
 
 // --- messages ---------------------------------------------------------------------------------------------------------
@@ -81,6 +92,11 @@ uint64_t rx_flags(fid_ep *f)
 {
 	const ep_core *ep = core_of(f);
 	return ep->rx_op_flags | (ep->rx_selective ? 0 : FI_COMPLETION);
+}
+
+uint64_t tagged_rx_flags(fid_ep *f) // multi-receive is for messages without a tag
+{
+	return rx_flags(f) & ~FI_MULTI_RECV;
 }
 
 ssize_t recv(fid_ep *f, void *buf, size_t len, void *, fi_addr_t src, void *context) noexcept
@@ -134,13 +150,13 @@ ssize_t injectdata(fid_ep *f, const void *buf, size_t len, uint64_t data, fi_add
 ssize_t trecv(fid_ep *f, void *buf, size_t len, void *, fi_addr_t src, uint64_t tag, uint64_t ignore, void *context) noexcept
 {
 	const iovec iov{buf, len};
-	return rx_post(f, &iov, 1, src, tag, ignore, context, rx_flags(f), true);
+	return rx_post(f, &iov, 1, src, tag, ignore, context, tagged_rx_flags(f), true);
 }
 
 ssize_t trecvv(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore,
 	       void *context) noexcept
 {
-	return rx_post(f, iov, count, src, tag, ignore, context, rx_flags(f), true);
+	return rx_post(f, iov, count, src, tag, ignore, context, tagged_rx_flags(f), true);
 }
 
 ssize_t trecvmsg(fid_ep *f, const fi_msg_tagged *m, uint64_t flags) noexcept

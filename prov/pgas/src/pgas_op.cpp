@@ -41,7 +41,8 @@ void op_complete(ep_core *ep, op &o)
 			pgas_counter_add_shared(&counter->front->count, 1);
 		cntr_signal(counter);
 	}
-	if (!(o.status && ep->tx_cq && !o.quiet) && !wants_entry(ep, o))
+	// an inject that fails later has nowhere else to say so
+	if (!(o.status && ep->tx_cq) && !wants_entry(ep, o))
 		return;
 	completion c;
 	c.context = o.context;
@@ -61,12 +62,18 @@ op *op_keep(ep_core *ep, op &&o, peer *to)
 	p->to = to;
 	if (p->kind != op_kind::send && p->kind != op_kind::pull)
 		to->one_sided++;
-	if (p->quiet && p->iov_count && p->kind != op_kind::read && p->kind != op_kind::pull) {
-		// the caller may reuse its buffer as soon as the call returns
-		p->copy.resize(p->len);
-		iov_gather(p->iov, p->iov_count, 0, p->copy.data(), p->len);
-		p->iov[0] = {p->copy.data(), p->len};
-		p->iov_count = 1;
+	if ((p->flags & FI_INJECT) && p->kind != op_kind::read && p->kind != op_kind::pull) {
+		// the caller may reuse its buffers as soon as the call returns
+		p->copy.resize(p->cmp_count ? 2 * p->len : p->len);
+		const auto own = [&](iovec *iov, size_t &count, char *to) {
+			if (!count)
+				return;
+			iov_gather(iov, count, 0, to, p->len);
+			iov[0] = {to, p->len};
+			count = 1;
+		};
+		own(p->iov, p->iov_count, p->copy.data());
+		own(p->cmp, p->cmp_count, p->copy.data() + p->len);
 	}
 	ep->pending.emplace(p->id, std::move(kept));
 	ep_update_polls(ep);
@@ -77,6 +84,9 @@ ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o)
 {
 	ep_core *ep = core_of(fid);
 	o.front = front_of(fid);
+	for (size_t i = 0; i < o.rma_count; i++)
+		if (o.rma[i].key == 0)
+			o.rma[i].addr -= o.front->bias;
 	scoped_lock lock(ep->dom->mutex);
 	peer *p;
 	if (const int err = peer_get(ep, addr, &p))

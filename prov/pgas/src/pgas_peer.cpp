@@ -39,7 +39,7 @@ void close_to_inline_code(ep_core *ep, peer *p)
 	for (pgas_ep *front : ep->fronts) {
 		pgas_store_relaxed(&front->window[p->rank], uint64_t{0});
 		pgas_store_relaxed(&front->peer[p->rank].ring, static_cast<pgas_ring *>(nullptr));
-		pgas_store_relaxed(&front->check[p->rank].base, uint64_t{0});
+		pgas_store_relaxed(&front->check[p->rank].bound8, uint64_t{0});
 	}
 }
 
@@ -129,7 +129,7 @@ void publish_window(ep_core *ep, peer *p)
 	if (p->rank == FI_ADDR_NOTAVAIL || p->dead() || p->shared->rem_wr_cntr || p->shared->rem_rd_cntr)
 		return;
 	xlate *x;
-	if (remote_translate(p->rdom, 0, &x) != 0 || !x->window || reinterpret_cast<uintptr_t>(x->window) % 16 || x->flags & (kKeyVirtual | kKeyWhole) || x->wr_cntr ||
+	if (remote_translate(p->rdom, 0, &x) != 0 || !x->window || x->len < 8 || reinterpret_cast<uintptr_t>(x->window) % 16 || x->flags & (kKeyVirtual | kKeyWhole) || x->wr_cntr ||
 	    x->rd_cntr || (x->access & (FI_REMOTE_READ | FI_REMOTE_WRITE)) != (FI_REMOTE_READ | FI_REMOTE_WRITE))
 		return;
 	watch_barrier lock;
@@ -138,14 +138,14 @@ void publish_window(ep_core *ep, peer *p)
 	const auto base = reinterpret_cast<uint64_t>(x->window);
 	for (pgas_ep *front : ep->fronts) {
 		pgas_window_check &c = front->check[p->rank];
-		pgas_store_relaxed(&c.limit, uint64_t{0}); // another thread may look meanwhile: nothing fits then
-		pgas_store_relaxed(&c.live, &x->entry->live);
+		pgas_store_relaxed(&c.bound8, uint64_t{0}); // another thread may look meanwhile: nothing fits then
+		pgas_store_release(&c.live, &x->entry->live);
 		pgas_store_relaxed(&c.live_value, x->live);
-		pgas_store_release(&c.base, base);
-		pgas_store_release(&c.limit, x->len);
+		pgas_store_relaxed(&c.base, base);
+		pgas_store_release(&c.bound8, x->len - 7);
 		// pairs with the load in pgas_hot_window(), which counts on the alignment for atomics
 		if (front->hot_inject == PGAS_MAGIC_HOT)
-			pgas_store_release(&front->window[p->rank], base);
+			pgas_store_release(&front->window[p->rank], base - front->bias);
 	}
 }
 
@@ -162,8 +162,10 @@ fi_addr_t sender_address(ep_core *ep, uint32_t src)
 	char name[kNameBytes];
 	memcpy(name, ep->attaches()[src].name, sizeof name);
 	name[kNameBytes - 1] = 0;
-	const auto it = ep->vector->by_name.find(name);
-	fi_addr_t found = it == ep->vector->by_name.end() ? FI_ADDR_NOTAVAIL : it->second;
+	fi_addr_t found = FI_ADDR_NOTAVAIL; // inserted several times: the first entry that is still there
+	const auto [first, last] = ep->vector->by_name.equal_range(name);
+	for (auto it = first; it != last; ++it)
+		found = it->second < found ? it->second : found;
 	if (found == FI_ADDR_NOTAVAIL) {
 		// the peer may stand in the vector under a service name; that is resolved once it is connected
 		for (const auto &p : ep->peers)
@@ -172,6 +174,13 @@ fi_addr_t sender_address(ep_core *ep, uint32_t src)
 	}
 	cached = {found, ep->vector->changes, serial};
 	return found;
+}
+
+fi_addr_t source_shown(const ep_core *ep, fi_addr_t addr)
+{
+	if (addr == FI_ADDR_NOTAVAIL || ep->vector->entries[addr].user_id == FI_ADDR_NOTAVAIL)
+		return addr;
+	return ep->vector->entries[addr].user_id;
 }
 
 int peer_of_sender(ep_core *ep, uint32_t src, peer **out)

@@ -41,7 +41,7 @@ void handle(ep_core *ep, const pgas_slot *slot)
 		c.len = a.len;
 		c.data = a.data;
 		if (ep->caps & FI_SOURCE)
-			c.src = sender_address(ep, a.src);
+			c.src = source_shown(ep, sender_address(ep, a.src));
 		if (ep->rx_cq)
 			cq_push(ep->rx_cq, c);
 		break;

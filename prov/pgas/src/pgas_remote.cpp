@@ -35,6 +35,7 @@ int map_part(remote_domain *r, const part_entry &p, xlate_part &out, char *fixed
 	if (m == MAP_FAILED)
 		return -errno;
 	out.local = static_cast<char *>(m) + lead;
+	out.reachable = true;
 	if (!fixed)
 		out.map = mapping(m, bytes);
 	return 0;
@@ -84,7 +85,7 @@ int build(remote_domain *r, const key_entry &e, const key_entry *where, xlate &x
 	if (pgas_load_relaxed(&where->live) != e.live)
 		return -FI_EAGAIN; // closed while we copied: look again
 	for (const part_entry &p : parts)
-		x.parts.push_back({p.off, p.len, r->self ? reinterpret_cast<char *>(p.va) : nullptr, p.va, {}});
+		x.parts.push_back({p.off, p.len, r->self, r->self ? reinterpret_cast<char *>(p.va) : nullptr, p.va, {}});
 	if (r->self) {
 		if (parts.size() == 1)
 			x.window = x.parts[0].local;
@@ -100,9 +101,9 @@ int build(remote_domain *r, const key_entry &e, const key_entry *where, xlate &x
 		return 0;
 	x.reserve.reset();
 	for (size_t i = 0; i < parts.size(); i++) {
-		x.parts[i].local = nullptr;
-		if (parts[i].fd >= 0 && map_part(r, parts[i], x.parts[i], nullptr) != 0)
-			x.parts[i].local = nullptr;
+		x.parts[i].reachable = false;
+		if (parts[i].fd >= 0)
+			map_part(r, parts[i], x.parts[i], nullptr);
 	}
 	return 0;
 }

@@ -83,11 +83,11 @@ void op_push(ep_core *ep, op &o)
 		request_head h{};
 		h.op_id = o.id;
 		h.off = o.sent;
-		size_t n = o.len - o.sent;
+		size_t n = o.len - o.sent, here = n;
 		if (o.kind == op_kind::pull) {
 			h.key = o.peer_op;
 		} else {
-			const size_t here = remote_at(o, o.sent, &h.addr, &h.key);
+			here = remote_at(o, o.sent, &h.addr, &h.key);
 			if (n > here)
 				n = here;
 		}
@@ -104,7 +104,7 @@ void op_push(ep_core *ep, op &o)
 			n = room;
 		h.len = n;
 		h.count = amo ? static_cast<uint32_t>(n / amo_type_bytes(o.type)) : 0;
-		h.last = o.sent + n == o.len;
+		h.last = static_cast<uint8_t>((n == here ? 1 : 0) | (o.sent + n == o.len ? 2 : 0));
 		ring_message m{.kind = PGAS_KIND_REQUEST, .len = 0};
 		m.tag = code_of(o);
 		std::vector<char> packed;
@@ -186,15 +186,18 @@ int own_memory(domain *dom, const request_head &h, uint64_t right, size_t bytes,
 	return bytes ? -FI_EACCES : 0;
 }
 
-void count_remote(ep_core *ep, const key_entry &e, bool write)
+// As remote_count() for operations that come directly: each region once, the endpoint once per operation.
+void count_remote(ep_core *ep, const key_entry &e, bool write, uint8_t last)
 {
 	remote_counter *counters = ep->dom->counters();
-	const uint16_t region = write ? e.wr_cntr : e.rd_cntr;
-	const uint16_t whole = write ? ep->shared->rem_wr_cntr : ep->shared->rem_rd_cntr;
+	const uint16_t region = last & 1 ? (write ? e.wr_cntr : e.rd_cntr) : kNoCounter;
+	const uint16_t whole = last & 2 ? (write ? ep->shared->rem_wr_cntr : ep->shared->rem_rd_cntr) : kNoCounter;
 	if (region)
 		pgas_add_release(&counters[region].value, uint64_t{1});
 	if (whole && whole != region)
 		pgas_add_release(&counters[whole].value, uint64_t{1});
+	if ((region || whole) && pgas_load_relaxed(&ep->dom->door()->sleepers)) // a thread of ours may wait for it
+		pgas_door_ring(ep->dom->door());
 }
 
 int run_amo(ep_core *ep, const request_head &h, const char *data, size_t data_len, std::vector<char> &result,
@@ -214,7 +217,7 @@ int run_amo(ep_core *ep, const request_head &h, const char *data, size_t data_le
 	std::vector<iovec> at;
 	if (const int err = own_memory(ep->dom, h, right, bytes, at, entry))
 		return err;
-	const size_t unit = amo_type_bytes(type) < 8 ? amo_type_bytes(type) : 8;
+	const size_t unit = amo_type_align(type);
 	if (h.form)
 		result.resize(bytes);
 	size_t done = 0;
@@ -242,6 +245,7 @@ void request_run(ep_core *ep, uint32_t src, uint16_t code, const char *payload, 
 	peer *from;
 	if (peer_of_sender(ep, src, &from) != 0)
 		return; // it died after it asked
+	ep->serves = true;
 	response_head r{h.op_id, h.off, h.len, 0, 0};
 	std::vector<char> out;
 	std::vector<iovec> at;
@@ -251,8 +255,7 @@ void request_run(ep_core *ep, uint32_t src, uint16_t code, const char *payload, 
 		r.status = data_len == h.len ? own_memory(ep->dom, h, FI_REMOTE_WRITE, h.len, at, &entry) : -FI_EINVAL;
 		if (!r.status) {
 			iov_scatter(at.data(), at.size(), 0, data, h.len);
-			if (h.last)
-				count_remote(ep, entry, true);
+			count_remote(ep, entry, true, h.last);
 		}
 		break;
 	case kReqRead:
@@ -260,14 +263,13 @@ void request_run(ep_core *ep, uint32_t src, uint16_t code, const char *payload, 
 		if (!r.status) {
 			out.resize(h.len);
 			iov_gather(at.data(), at.size(), 0, out.data(), h.len);
-			if (h.last)
-				count_remote(ep, entry, false);
+			count_remote(ep, entry, false, h.last);
 		}
 		break;
 	case kReqAmo:
 		r.status = run_amo(ep, h, data, data_len, out, &entry);
-		if (!r.status && h.last)
-			count_remote(ep, entry, h.form == 0);
+		if (!r.status)
+			count_remote(ep, entry, h.form == 0, h.last);
 		break;
 	case kReqPull: {
 		const auto it = ep->pending.find(h.key);
@@ -420,7 +422,21 @@ void pull_start(ep_core *ep, peer *from, rx_entry *rx, const long_message &m, co
 		finish(ep, *kept);
 }
 
-void pending_push(ep_core *ep)
+namespace {
+
+// The peer closed its endpoint and will answer no more. What it answered before it did is in our ring, so it is only
+// over when that is empty.
+bool abandoned(const ep_core *ep, const op &o)
+{
+	if (!pgas_load_acquire(&o.to->shared->closed)) // pairs with store_release in core_destroy()
+		return false;
+	const auto *slots = reinterpret_cast<const pgas_slot *>(reinterpret_cast<const char *>(ep->ring) + PGAS_RING_SLOTS_OFF);
+	return pgas_load_acquire(&slots[ep->head & ep->ring->mask].state) == (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE);
+}
+
+} // namespace
+
+void replies_push(ep_core *ep)
 {
 	while (!ep->replies.empty()) {
 		reply &r = ep->replies.front();
@@ -431,8 +447,18 @@ void pending_push(ep_core *ep)
 			break;
 		ep->replies.pop_front();
 	}
+}
+
+void pending_push(ep_core *ep)
+{
+	replies_push(ep);
 	std::vector<op *> over;
 	for (auto &[id, o] : ep->pending) {
+		if (abandoned(ep, *o)) {
+			o->status = -FI_ECONNRESET;
+			over.push_back(o.get());
+			continue;
+		}
 		if (o->late_data) {
 			ring_message m{.kind = PGAS_KIND_RMA_DATA, .flags = PGAS_SLOT_CQ_DATA, .len = o->len, .data = o->data};
 			if (ring_send(o->to, m) != -FI_EAGAIN)
@@ -449,7 +475,6 @@ void pending_push(ep_core *ep)
 
 void fail_peer(ep_core *ep, const peer *p, int status)
 {
-	std::erase_if(ep->replies, [&](const reply &r) { return r.to == p; });
 	std::vector<op *> over;
 	for (auto &[id, o] : ep->pending)
 		if (o->to == p)
@@ -458,6 +483,7 @@ void fail_peer(ep_core *ep, const peer *p, int status)
 		o->status = status;
 		finish(ep, *o);
 	}
+	std::erase_if(ep->replies, [&](const reply &r) { return r.to == p; }); // also those that finish() just added
 }
 
 void fail_dead_peers(domain *dom)

@@ -85,6 +85,8 @@ size_t eager_room(const peer *p)
 
 int ring_send(peer *p, const ring_message &m)
 {
+	if (pgas_load_acquire(&p->shared->closed)) // nobody will take it out
+		return -FI_ECONNRESET;
 	const size_t total = m.head_len + m.iov_len;
 	uint8_t flags = m.flags;
 	uint16_t aux = 0;

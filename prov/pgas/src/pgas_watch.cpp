@@ -50,9 +50,11 @@ watcher &the_watcher()
 void ask_to_look(domain *dom)
 {
 	dom->attention.store(1);
-	pgas_fence_full(); // pairs with the fence in update_hot() of pgas_cq.cpp
+	pgas_fence_full(); // pairs with the fences in update_hot() of pgas_cq.cpp and cntr_update_hot()
 	for (cq_core *cq : dom->cqs)
 		cq_force_look(cq);
+	for (cntr_core *c : dom->cntrs)
+		cntr_force_look(c);
 	pgas_door_ring(dom->door());
 }
 
@@ -65,7 +67,7 @@ void declare_dead(remote_domain *r)
 				if (rdom != r)
 					continue;
 				pgas_store_relaxed(&front->window[rank], uint64_t{0});
-				pgas_store_relaxed(&front->check[rank].base, uint64_t{0});
+				pgas_store_relaxed(&front->check[rank].bound8, uint64_t{0});
 				pgas_store_relaxed(&front->peer[rank].ring, static_cast<pgas_ring *>(nullptr));
 			}
 		}
@@ -83,6 +85,7 @@ void check_process(uint32_t pid, watched &w)
 }
 
 // A slot that stays busy at the head of a ring for a whole scan, and whose sender is gone, blocks what comes behind it.
+// One that stays ready waits for a process that reads its counters inline and does not look.
 void check_ring(ep_core *ep)
 {
 	pgas_ring *ring = pgas_load_acquire(&ep->ring);
@@ -91,12 +94,16 @@ void check_ring(ep_core *ep)
 	const uint64_t pos = pgas_load_acquire(&ring->head);
 	auto *slots = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ring) + PGAS_RING_SLOTS_OFF);
 	const uint64_t state = pgas_load_acquire(&slots[pos & ring->mask].state);
-	if ((state & 0xf) != PGAS_SLOT_BUSY) {
+	if ((state & 0xf) == PGAS_SLOT_FREE) {
 		ep->watch_state = 0;
 		return;
 	}
 	if (ep->watch_state != state) {
 		ep->watch_state = state;
+		return;
+	}
+	if ((state & 0xf) == PGAS_SLOT_READY) {
+		ask_to_look(ep->dom);
 		return;
 	}
 	const auto owner = static_cast<uint32_t>(state >> PGAS_SLOT_OWNER_SHIFT & 0xfffff);

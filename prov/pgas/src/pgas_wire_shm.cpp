@@ -120,14 +120,12 @@ int move(remote_domain *r, const xlate &x, uint64_t off, size_t len, op &o, size
 		size_t n = part->len - (off - part->off);
 		if (n > len)
 			n = len;
-		if (part->local) {
+		if (part->reachable) {
 			char *at = part->local + (off - part->off);
 			if (write)
 				iov_gather(o.iov, o.iov_count, done, at, n);
 			else
 				iov_scatter(o.iov, o.iov_count, done, at, n);
-		} else if (r->self) {
-			return -FI_EFAULT;
 		} else if (!r->cma) {
 			return 1;
 		} else {
@@ -202,7 +200,7 @@ ssize_t shm_rma(ep_core *ep, peer *p, op &o)
 		pgas_fence_full();
 	for (size_t i = 0; i < o.rma_count; i++)
 		remote_count(p, x[i], write, i == 0);
-	if (p->rank != FI_ADDR_NOTAVAIL && o.rma[0].key == 0 && !pgas_load_relaxed(&o.front->check[p->rank].base))
+	if (p->rank != FI_ADDR_NOTAVAIL && o.rma[0].key == 0 && !pgas_load_relaxed(&o.front->check[p->rank].bound8))
 		publish_window(ep, p);
 	return 0;
 }
@@ -217,7 +215,7 @@ ssize_t shm_amo(ep_core *ep, peer *p, op &o)
 		right |= FI_REMOTE_READ;
 	xlate *x[kRmaIovLimit];
 	uint64_t off[kRmaIovLimit];
-	const size_t align = bytes < 8 ? bytes : 8;
+	const size_t align = amo_type_align(o.type);
 	char *at[kRmaIovLimit];
 	bool here = true;
 	for (size_t i = 0; i < o.rma_count; i++) {
@@ -225,15 +223,13 @@ ssize_t shm_amo(ep_core *ep, peer *p, op &o)
 			return err;
 		at[i] = nullptr;
 		for (const xlate_part &c : x[i]->parts)
-			if (c.local && off[i] >= c.off && o.rma[i].len <= c.len && off[i] - c.off <= c.len - o.rma[i].len)
+			if (c.reachable && off[i] >= c.off && o.rma[i].len <= c.len && off[i] - c.off <= c.len - o.rma[i].len)
 				at[i] = c.local + (off[i] - c.off);
 		here = here && at[i];
 		if (at[i] && reinterpret_cast<uintptr_t>(at[i]) % align)
 			return -FI_EINVAL; // not aligned for the type
 	}
-	if (!here) {
-		if (p->rdom->self)
-			return -FI_EFAULT;
+	if (!here) { // not mapped, or across two parts
 		op *kept = op_keep(ep, std::move(o), p);
 		op_push(ep, *kept);
 		return 1;
@@ -268,7 +264,7 @@ ssize_t shm_amo(ep_core *ep, peer *p, op &o)
 		pgas_fence_full();
 	for (size_t i = 0; i < o.rma_count; i++)
 		remote_count(p, x[i], o.form == 0, i == 0);
-	if (p->rank != FI_ADDR_NOTAVAIL && o.rma[0].key == 0 && !pgas_load_relaxed(&o.front->check[p->rank].base))
+	if (p->rank != FI_ADDR_NOTAVAIL && o.rma[0].key == 0 && !pgas_load_relaxed(&o.front->check[p->rank].bound8))
 		publish_window(ep, p);
 	return 0;
 }
@@ -282,7 +278,8 @@ ssize_t shm_send(ep_core *ep, peer *p, op &o)
 		       .len = o.len,
 		       .tag = o.tag,
 		       .data = o.data};
-	if (o.len <= eager_room(p)) {
+	// FI_DELIVERY_COMPLETE: the receiver takes it as a long message, whose sender hears when it is in its buffer
+	if (o.len <= eager_room(p) && !(o.flags & FI_DELIVERY_COMPLETE)) {
 		m.iov = o.iov;
 		m.iov_count = o.iov_count;
 		m.iov_len = o.len;
@@ -300,6 +297,7 @@ ssize_t shm_send(ep_core *ep, peer *p, op &o)
 	if (const int err = ring_send(p, m)) {
 		o = std::move(*kept);
 		ep->pending.erase(o.id);
+		ep_update_polls(ep);
 		return err;
 	}
 	return 1;

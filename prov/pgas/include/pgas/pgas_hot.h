@@ -28,13 +28,21 @@ PGAS_HOT uint64_t pgas_hot_window(const struct pgas_ep *ep, uint64_t rank, uint6
 		if (PGAS_UNLIKELY(rank >= ep->rank_limit))
 			return 0;
 		const struct pgas_window_check *c = &ep->check[rank];
-		/* pairs with store_release in publish_window(): base is written last */
-		const uint64_t base = pgas_load_acquire(&c->base);
-		const uint64_t limit = pgas_load_relaxed(&c->limit);
-		if (PGAS_UNLIKELY(!base || len > limit || off > limit - len))
+		/*
+		 * pairs with store_release in publish_window(): bound8 is written last. What follows depends on it through
+		 * the branch and reads lines of its own: on machines that reorder, the acquire of *live orders them.
+		 */
+		const uint64_t bound = pgas_load_word(&c->bound8);
+		if (len == 8 ? PGAS_UNLIKELY(off >= bound)
+			     : PGAS_UNLIKELY(!bound || len > bound + 7 || off > bound + 7 - len))
 			return 0;
 		/* pairs with store_release in key_table::close(): a closed region shows another value */
-		return PGAS_LIKELY(pgas_load_acquire(c->live) == c->live_value) ? base : 0;
+		if (PGAS_UNLIKELY(pgas_load_acquire(c->live) != c->live_value))
+			return 0;
+		const uint64_t base = c->base;
+		if (!base)
+			__builtin_unreachable(); /* bound8 != 0 implies it; saves the caller's test */
+		return base;
 	}
 	/*
 	 * pairs with store_release in publish_window(): the mapping is complete before its address shows. A plain load of
@@ -43,7 +51,10 @@ PGAS_HOT uint64_t pgas_hot_window(const struct pgas_ep *ep, uint64_t rank, uint6
 	return pgas_load_word(&ep->window[rank]);
 }
 
-/* May this call go straight? Inline code only on MAGIC_HOT; the table also where threads share the endpoint. */
+/*
+ * May this call go straight? Inline code only on MAGIC_HOT; the table also where threads share the endpoint. The table of
+ * an endpoint whose injects are MAGIC_HOT passes the constant instead of the field, and the test is gone.
+ */
 PGAS_HOT int pgas_hot_open(uint32_t hot, int check)
 {
 	return PGAS_LIKELY(hot == PGAS_MAGIC_HOT) || (check && hot == PGAS_MAGIC_SHARED);
@@ -62,32 +73,34 @@ PGAS_HOT void pgas_hot_count(struct pgas_counter *counter, uint32_t hot, int che
  * through a later release of ours.
  * budget: 9 instructions for a constant 8 bytes, unchecked (paths.def: fi_inject_write_direct)
  */
-PGAS_HOT int pgas_hot_put(struct pgas_ep *ep, const uint32_t *hot, const void *buf, uint64_t len, uint64_t rank,
+PGAS_HOT int pgas_hot_put(struct pgas_ep *ep, uint32_t hot, const void *buf, uint64_t len, uint64_t rank,
 			  uint64_t off, uint64_t key, int check)
 {
-	const uint32_t word = pgas_load_word(hot);
-	if (PGAS_UNLIKELY(!pgas_hot_open(word, check) || key != 0))
+	if (PGAS_UNLIKELY(!pgas_hot_open(hot, check) || key != 0))
 		return 0;
+	if (check)
+		off -= ep->bias;
 	const uint64_t base = pgas_hot_window(ep, rank, off, len, check);
 	if (PGAS_UNLIKELY(!base))
 		return 0;
 	pgas_copy_out((void *)(uintptr_t)(base + off), buf, len);
-	pgas_hot_count(ep->wr_cntr, word, check);
+	pgas_hot_count(ep->wr_cntr, hot, check);
 	return 1;
 }
 
 /* Get len bytes. budget: 9 instructions for a constant 8 bytes, unchecked (paths.def: fi_read_direct) */
-PGAS_HOT int pgas_hot_get(struct pgas_ep *ep, void *buf, uint64_t len, uint64_t rank, uint64_t off, uint64_t key,
+PGAS_HOT int pgas_hot_get(struct pgas_ep *ep, uint32_t hot, void *buf, uint64_t len, uint64_t rank, uint64_t off, uint64_t key,
 			  int check)
 {
-	const uint32_t word = pgas_load_word(&ep->hot_rma);
-	if (PGAS_UNLIKELY(!pgas_hot_open(word, check) || key != 0))
+	if (PGAS_UNLIKELY(!pgas_hot_open(hot, check) || key != 0))
 		return 0;
+	if (check)
+		off -= ep->bias;
 	const uint64_t base = pgas_hot_window(ep, rank, off, len, check);
 	if (PGAS_UNLIKELY(!base))
 		return 0;
 	pgas_copy_in(buf, (const void *)(uintptr_t)(base + off), len);
-	pgas_hot_count(ep->rd_cntr, word, check);
+	pgas_hot_count(ep->rd_cntr, hot, check);
 	return 1;
 }
 
@@ -139,13 +152,14 @@ enum pgas_hot_op {
  * (window bases are aligned). Without fetch it counts as a write, with it as a read.
  * budget: 11 instructions for int64 sum without result, 12 with (paths.def: fi_inject_atomic_direct, ...)
  */
-PGAS_HOT int pgas_hot_amo(struct pgas_ep *ep, const uint32_t *hot, int fetch, const void *buf, const void *compare,
+PGAS_HOT int pgas_hot_amo(struct pgas_ep *ep, uint32_t hot, int fetch, const void *buf, const void *compare,
 			  void *result, uint64_t size, uint64_t rank, uint64_t off, uint64_t key, enum pgas_hot_op op,
 			  int check)
 {
-	const uint32_t word = pgas_load_word(hot);
-	if (PGAS_UNLIKELY(!pgas_hot_open(word, check) || key != 0))
+	if (PGAS_UNLIKELY(!pgas_hot_open(hot, check) || key != 0))
 		return 0;
+	if (check)
+		off -= ep->bias;
 	const uint64_t base = pgas_hot_window(ep, rank, off, size, check);
 	if (PGAS_UNLIKELY(!base || (off & (size - 1))))
 		return 0;
@@ -153,7 +167,7 @@ PGAS_HOT int pgas_hot_amo(struct pgas_ep *ep, const uint32_t *hot, int fetch, co
 		PGAS_AMO_BODY(pgas_u64_alias);
 	else
 		PGAS_AMO_BODY(pgas_u32_alias);
-	pgas_hot_count(fetch ? ep->rd_cntr : ep->wr_cntr, word, check);
+	pgas_hot_count(fetch ? ep->rd_cntr : ep->wr_cntr, hot, check);
 	return 1;
 }
 

@@ -106,8 +106,8 @@ struct pgas_peer_hot {
  * that grant reading and writing are entered here.
  */
 struct pgas_window_check {
-	uint64_t base;         /* as window[rank], but also on endpoints that threads share; 0: take the cold way */
-	uint64_t limit;        /* bytes of the region */
+	uint64_t bound8;       /* offsets below it may start 8 bytes: region's bytes - 7; 0: take the cold way */
+	uint64_t base;         /* as window[rank], but also on endpoints that threads share */
 	const uint64_t *live;  /* in the target's key table: changes when the region is closed */
 	uint64_t live_value;
 };
@@ -148,7 +148,8 @@ struct pgas_ep {
 	uint64_t op_flags;            /* default transmit flags */
 	struct pgas_ep_core *core;
 	struct pgas_counter unbound_;
-	uint64_t pad_[23];
+	uint64_t bias;                /* subtracted from key-0 addresses; window[] has it subtracted already */
+	uint64_t pad_[22];
 	uint64_t window_guard_;       /* window[-1] */
 	uint64_t window[];
 };

@@ -21,7 +21,7 @@ static inline ssize_t fi_atomic(struct fid_ep *ep, const void *buf, size_t count
 {
 	struct pgas_ep *front = (struct pgas_ep *)ep;
 	if (PGAS_AMO_CONSTANT(count, datatype, op) && pgas_hot_op_of(datatype, op, 0) != PGAS_OP_NONE &&
-	    PGAS_LIKELY(pgas_hot_amo(front, &front->hot_rma, 0, buf, NULL, NULL, PGAS_AMO_BYTES(datatype),
+	    PGAS_LIKELY(pgas_hot_amo(front, pgas_load_word(&front->hot_rma), 0, buf, NULL, NULL, PGAS_AMO_BYTES(datatype),
 				     dest_addr, addr, key, pgas_hot_op_of(datatype, op, 0), PGAS_UNCHECKED)))
 		return 0;
 	return ep->atomic->write(ep, buf, count, desc, dest_addr, addr, key, datatype, op, context);
@@ -45,7 +45,7 @@ static inline ssize_t fi_inject_atomic(struct fid_ep *ep, const void *buf, size_
 {
 	struct pgas_ep *front = (struct pgas_ep *)ep;
 	if (PGAS_AMO_CONSTANT(count, datatype, op) && pgas_hot_op_of(datatype, op, 0) != PGAS_OP_NONE &&
-	    PGAS_LIKELY(pgas_hot_amo(front, &front->hot_inject, 0, buf, NULL, NULL, PGAS_AMO_BYTES(datatype),
+	    PGAS_LIKELY(pgas_hot_amo(front, pgas_load_word(&front->hot_inject), 0, buf, NULL, NULL, PGAS_AMO_BYTES(datatype),
 				     dest_addr, addr, key, pgas_hot_op_of(datatype, op, 0), PGAS_UNCHECKED)))
 		return 0;
 	return ep->atomic->inject(ep, buf, count, dest_addr, addr, key, datatype, op);
@@ -58,7 +58,7 @@ static inline ssize_t fi_fetch_atomic(struct fid_ep *ep, const void *buf, size_t
 {
 	struct pgas_ep *front = (struct pgas_ep *)ep;
 	if (PGAS_AMO_CONSTANT(count, datatype, op) && pgas_hot_op_of(datatype, op, 1) != PGAS_OP_NONE &&
-	    PGAS_LIKELY(pgas_hot_amo(front, &front->hot_rma, 1, buf, NULL, result, PGAS_AMO_BYTES(datatype),
+	    PGAS_LIKELY(pgas_hot_amo(front, pgas_load_word(&front->hot_rma), 1, buf, NULL, result, PGAS_AMO_BYTES(datatype),
 				     dest_addr, addr, key, pgas_hot_op_of(datatype, op, 1), PGAS_UNCHECKED)))
 		return 0;
 	return ep->atomic->readwrite(ep, buf, count, desc, result, result_desc, dest_addr, addr, key, datatype, op, context);
@@ -86,7 +86,7 @@ static inline ssize_t fi_compare_atomic(struct fid_ep *ep, const void *buf, size
 {
 	struct pgas_ep *front = (struct pgas_ep *)ep;
 	if (PGAS_AMO_CONSTANT(count, datatype, op) && op == FI_CSWAP && datatype >= FI_INT32 && datatype <= FI_UINT64 &&
-	    PGAS_LIKELY(pgas_hot_amo(front, &front->hot_rma, 1, buf, compare, result, PGAS_AMO_BYTES(datatype),
+	    PGAS_LIKELY(pgas_hot_amo(front, pgas_load_word(&front->hot_rma), 1, buf, compare, result, PGAS_AMO_BYTES(datatype),
 				     dest_addr, addr, key, PGAS_OP_CSWAP, PGAS_UNCHECKED)))
 		return 0;
 	return ep->atomic->compwrite(ep, buf, count, desc, compare, compare_desc, result, result_desc, dest_addr, addr, key,

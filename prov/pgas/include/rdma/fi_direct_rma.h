@@ -14,7 +14,8 @@
 static inline ssize_t fi_read(struct fid_ep *ep, void *buf, size_t len, void *desc, fi_addr_t src_addr, uint64_t addr,
 			      uint64_t key, void *context)
 {
-	if (PGAS_LIKELY(pgas_hot_get((struct pgas_ep *)ep, buf, len, src_addr, addr, key, PGAS_UNCHECKED)))
+	struct pgas_ep *front = (struct pgas_ep *)ep;
+	if (PGAS_LIKELY(pgas_hot_get(front, pgas_load_word(&front->hot_rma), buf, len, src_addr, addr, key, PGAS_UNCHECKED)))
 		return 0;
 	return ep->rma->read(ep, buf, len, desc, src_addr, addr, key, context);
 }
@@ -35,7 +36,7 @@ static inline ssize_t fi_write(struct fid_ep *ep, const void *buf, size_t len, v
 			       uint64_t addr, uint64_t key, void *context)
 {
 	struct pgas_ep *front = (struct pgas_ep *)ep;
-	if (PGAS_LIKELY(pgas_hot_put(front, &front->hot_rma, buf, len, dest_addr, addr, key, PGAS_UNCHECKED)))
+	if (PGAS_LIKELY(pgas_hot_put(front, pgas_load_word(&front->hot_rma), buf, len, dest_addr, addr, key, PGAS_UNCHECKED)))
 		return 0;
 	return ep->rma->write(ep, buf, len, desc, dest_addr, addr, key, context);
 }
@@ -57,7 +58,7 @@ static inline ssize_t fi_inject_write(struct fid_ep *ep, const void *buf, size_t
 {
 	struct pgas_ep *front = (struct pgas_ep *)ep;
 	if (PGAS_LIKELY(len <= PGAS_INJECT_BYTES) &&
-	    PGAS_LIKELY(pgas_hot_put(front, &front->hot_inject, buf, len, dest_addr, addr, key, PGAS_UNCHECKED)))
+	    PGAS_LIKELY(pgas_hot_put(front, pgas_load_word(&front->hot_inject), buf, len, dest_addr, addr, key, PGAS_UNCHECKED)))
 		return 0;
 	return ep->rma->inject(ep, buf, len, dest_addr, addr, key);
 }

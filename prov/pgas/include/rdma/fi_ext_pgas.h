@@ -21,7 +21,7 @@ extern "C" {
 
 /*
  * Flag of fi_ep_alias: this alias is used by one thread at a time, whatever the domain's threading says. Its puts, gets
- * and atomics to mapped memory go straight and execute no locked instruction for bookkeeping.
+ * and atomics to mapped memory go straight, execute no locked instruction for bookkeeping, and move no bound counter.
  */
 #define FI_PGAS_PRIVATE (1ULL << 60)
 
@@ -52,6 +52,15 @@ struct fi_pgas_ops {
 	 * mapped here (NULL: it is not mapped).
 	 */
 	int (*window)(struct fid_ep *ep, fi_addr_t addr, void **base);
+
+	/*
+	 * Symmetric addressing: from now on key-0 addresses given to this endpoint (or alias) are addresses of this
+	 * process's own key-0 region, which begins at base; a multiple of the page size. Saves the caller the subtraction.
+	 */
+	int (*symmetric)(struct fid_ep *ep, const void *base);
+
+	/* Makes progress until everything this endpoint started is complete. */
+	int (*drain)(struct fid_ep *ep);
 };
 
 #ifdef __cplusplus
