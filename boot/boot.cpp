@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * boot.cpp: the public calls: picks a backend at the first init and forwards to it, and the job of one that needs no
+ * backend.
+ */
+#include "boot.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <unistd.h>
+
+using pgas::boot::backend;
+using pgas::boot::guard;
+using pgas::boot::job;
+
+namespace {
+
+job g_job;
+
+/* ---- a job of one
+ * ------------------------------------------------------------------------------------------------------ */
+
+std::map<std::string, std::string>
+	*g_single_kv; /* lives from init to finalize; never destroyed by exit(), others may still ask */
+
+int single_init(job &job)
+{
+	g_single_kv = new std::map<std::string, std::string>;
+	job.rank = 0;
+	job.size = 1;
+	job.local_known = true;
+	job.local.assign(1, 0);
+	return pgas::boot::kJoined;
+}
+int single_finalize()
+{
+	delete g_single_kv;
+	g_single_kv = nullptr;
+	return 0;
+}
+int single_put(const char *key, const void *value, size_t bytes)
+{
+	(*g_single_kv)[key].assign(static_cast<const char *>(value), bytes);
+	return 0;
+}
+int single_nothing()
+{
+	return 0;
+}
+ssize_t single_get(int, const char *key, void *value, size_t room)
+{
+	auto found = g_single_kv->find(key);
+	if (found == g_single_kv->end())
+		return -ENOENT;
+	const std::string &have = found->second;
+	if (room > have.size())
+		room = have.size();
+	if (room)
+		memcpy(value, have.data(), room);
+	return static_cast<ssize_t>(have.size());
+}
+int single_allgather(const void *mine, size_t bytes, void *all)
+{
+	memmove(all, mine, bytes);
+	return 0;
+}
+void single_abort(int status, const char *message)
+{
+	if (message)
+		pgas::boot::complain("%s", message);
+	_exit(status & 0xff);
+}
+constexpr backend kSingle = {"single",       single_init, single_finalize,  single_put,     single_nothing,
+			     single_nothing, single_get,  single_allgather, single_nothing, single_abort};
+
+/* ---- choice
+ * ------------------------------------------------------------------------------------------------------------ */
+
+/* The order is from the innermost launcher outwards as far as it can be told: g_native refuses when the environment
+ * shows a launcher that was started inside its job; a PMI_FD that still is a socket was given to us by our own
+ * parent, because mpirun closes what its processes would inherit from a launcher further out. PGAS_BOOT_LAUNCHER
+ * names one backend and switches the guessing off. */
+int choose_backend()
+{
+	const backend *const all[] = {&pgas::boot::g_native, &pgas::boot::g_pmi1, &pgas::boot::g_pmix,
+				      &pgas::boot::g_pmi2, &kSingle};
+	const char *wanted = pgas_boot_getenv("PGAS_BOOT_LAUNCHER");
+	for (const backend *be : all) {
+		if (wanted && strcmp(wanted, be->name) != 0)
+			continue;
+		job fresh;
+		int rc = be->init(fresh);
+		if (rc == pgas::boot::kBeSingle) {
+			be = &kSingle;
+			rc = be->init(fresh);
+		}
+		if (rc < 0)
+			return rc;
+		if (rc == pgas::boot::kJoined) {
+			fresh.be = be;
+			g_job = std::move(fresh);
+			return 0;
+		}
+	}
+	pgas::boot::complain("PGAS_BOOT_LAUNCHER=%s: no such launcher here (oshrun, pmix, pmi1, pmi2 or single)",
+			     wanted);
+	return -EINVAL;
+}
+
+/* Keys of ours begin with x, those of callers with u. */
+int exchange(const void *mine, size_t bytes, void *all)
+{
+	char key[16];
+	snprintf(key, sizeof key, "x%u", g_job.exchanges++);
+	int rc = g_job.be->put(key, mine, bytes);
+	if (rc == 0)
+		rc = g_job.be->fence();
+	for (int rank = 0; rc == 0 && rank < g_job.size; rank++) {
+		ssize_t got = g_job.be->get(rank, key, static_cast<char *>(all) + rank * bytes, bytes);
+		if (got < 0 || static_cast<size_t>(got) != bytes) {
+			pgas::boot::complain("allgather: rank %d gave %zd bytes, %zu expected", rank, got, bytes);
+			rc = got < 0 ? static_cast<int>(got) : -EMSGSIZE;
+		}
+	}
+	return rc;
+}
+
+int check_key(const char *key)
+{
+	return key && *key && strlen(key) <= PGAS_BOOT_KEY_MAX ? 0 : -EINVAL;
+}
+
+std::string user_key(const char *key)
+{
+	return std::string("u") + key;
+}
+
+} // namespace
+
+namespace pgas::boot {
+
+void complain(const char *format, ...) noexcept
+{
+	int saved = errno;
+	char line[512];
+	int used = g_job.size > 0 ? snprintf(line, sizeof line, "pgas: PE %d: ", g_job.rank)
+				  : snprintf(line, sizeof line, "pgas: ");
+	va_list args;
+	va_start(args, format);
+	int more = vsnprintf(line + used, sizeof line - used, format, args);
+	va_end(args);
+	size_t length = static_cast<size_t>(used + (more > 0 ? more : 0));
+	if (length > sizeof line - 1)
+		length = sizeof line - 1;
+	line[length] = '\n'; /* over the final zero: write needs none */
+	ssize_t ignored = write(2, line, length + 1);
+	(void)ignored;
+	errno = saved;
+}
+
+} // namespace pgas::boot
+
+extern "C" {
+
+int pgas_boot_init(void) noexcept
+{
+	return guard([] {
+		if (g_job.users == 0)
+			if (int rc = choose_backend())
+				return rc;
+		g_job.users++;
+		return 0;
+	});
+}
+
+int pgas_boot_finalize(void) noexcept
+{
+	return guard([] {
+		if (g_job.users == 0)
+			return -EINVAL;
+		if (--g_job.users > 0)
+			return 0;
+		int rc = g_job.be->finalize();
+		g_job = job{};
+		return rc;
+	});
+}
+
+int pgas_boot_rank(void) noexcept
+{
+	return g_job.rank;
+}
+int pgas_boot_size(void) noexcept
+{
+	return g_job.size;
+}
+const char *pgas_boot_launcher(void) noexcept
+{
+	return g_job.be ? g_job.be->name : "";
+}
+
+int pgas_boot_local(int *ranks, int room) noexcept
+{
+	if (!g_job.be)
+		return -EINVAL;
+	if (!g_job.local_known)
+		return -ENOSYS;
+	int count = static_cast<int>(g_job.local.size());
+	for (int i = 0; i < count && i < room; i++)
+		ranks[i] = g_job.local[i];
+	return count;
+}
+
+int pgas_boot_put(const char *key, const void *value, size_t bytes) noexcept
+{
+	return guard([&] {
+		if (!g_job.be || check_key(key))
+			return -EINVAL;
+		return g_job.be->put(user_key(key).c_str(), value, bytes);
+	});
+}
+
+int pgas_boot_commit(void) noexcept
+{
+	return guard([] { return g_job.be ? g_job.be->commit() : -EINVAL; });
+}
+int pgas_boot_fence(void) noexcept
+{
+	return guard([] { return g_job.be ? g_job.be->fence() : -EINVAL; });
+}
+int pgas_boot_barrier(void) noexcept
+{
+	return guard([] { return g_job.be ? g_job.be->barrier() : -EINVAL; });
+}
+
+ssize_t pgas_boot_get(int rank, const char *key, void *value, size_t room) noexcept
+{
+	return guard([&]() -> ssize_t {
+		if (!g_job.be || check_key(key) || rank < 0 || rank >= g_job.size)
+			return -EINVAL;
+		return g_job.be->get(rank, user_key(key).c_str(), value, room);
+	});
+}
+
+int pgas_boot_allgather(const void *mine, size_t bytes, void *all) noexcept
+{
+	return guard([&] {
+		if (!g_job.be)
+			return -EINVAL;
+		if (bytes == 0)
+			return g_job.be->barrier();
+		return g_job.be->allgather ? g_job.be->allgather(mine, bytes, all) : exchange(mine, bytes, all);
+	});
+}
+
+void pgas_boot_abort(int status, const char *message) noexcept
+{
+	if (g_job.be)
+		g_job.be->abort(status, message);
+	else if (message)
+		pgas::boot::complain("%s", message);
+	_exit(status & 0xff);
+}
+
+int pgas_boot_env_share(const char *prefix) noexcept
+{
+	return guard([&] {
+		if (!g_job.be || !prefix || !*prefix)
+			return -EINVAL;
+		if (g_job.size == 1)
+			return 0;
+		std::string block;
+		if (g_job.rank == 0)
+			for (char **entry = environ; *entry; entry++)
+				if (strncmp(*entry, prefix, strlen(prefix)) == 0)
+					block.append(*entry, strlen(*entry) + 1);
+		char key[16];
+		snprintf(key, sizeof key, "x%u", g_job.exchanges++);
+		int rc = g_job.rank == 0 ? g_job.be->put(key, block.data(), block.size()) : 0;
+		if (rc == 0)
+			rc = g_job.be->fence();
+		if (rc || g_job.rank == 0)
+			return rc;
+		ssize_t bytes = g_job.be->get(0, key, nullptr, 0);
+		if (bytes <= 0)
+			return static_cast<int>(bytes);
+		block.resize(static_cast<size_t>(bytes));
+		bytes = g_job.be->get(0, key, block.data(), block.size());
+		if (bytes < 0)
+			return static_cast<int>(bytes);
+		for (size_t at = 0; at < block.size(); at += strlen(&block[at]) + 1)
+			if (size_t equals = block.find('=', at); equals != std::string::npos)
+				setenv(block.substr(at, equals - at).c_str(), &block[equals + 1], 0);
+		return 0;
+	});
+}
+
+} /* extern "C" */

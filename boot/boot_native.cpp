@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * boot_native.cpp: a PE's side of oshrun's board (boot_board.hpp): find it, take this rank's slot, exchange, barrier,
+ * abort.
+ *
+ * The board is the fast way: joining is one mmap and a few system calls, an allgather of 16 KiB or less is one barrier.
+ * It also knows who has finalized, which no PMI tells a launcher in time.
+ */
+#include "boot.hpp"
+#include "boot_board.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace pgas::boot {
+namespace {
+
+struct native_state {
+	board_view board;
+	uint32_t rank = 0;
+	uint32_t size = 0;
+	int life_fd = -1;
+	int mail_fd = -1;
+};
+native_state g_board;
+
+struct board_address {
+	int version, launcher_pid, board_fd;
+	unsigned rank;
+	unsigned long long cookie;
+};
+
+bool parse_address(const char *text, board_address &at)
+{
+	char end;
+	return sscanf(text, "%d:%d:%d:%u:%llx%c", &at.version, &at.launcher_pid, &at.board_fd, &at.rank, &at.cookie,
+		      &end) == 5 &&
+	       at.version == 1;
+}
+
+/* Is this descriptor still what oshrun gave us? Wrappers close descriptors, or put their own files under the number. */
+bool inherited(int fd, uint64_t ino)
+{
+	struct stat info;
+	if (fstat(fd, &info) != 0 || !S_ISFIFO(info.st_mode) || info.st_ino != ino)
+		return false;
+	fcntl(fd, F_SETFD, FD_CLOEXEC); /* programs that a PE runs are no PEs */
+	return true;
+}
+
+int open_fresh(bool own, int launcher_pid, int fd, int flags)
+{
+	char path[64];
+	if (own)
+		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	else
+		snprintf(path, sizeof path, "/proc/%d/fd/%d", launcher_pid, fd);
+	return open(path, flags | O_CLOEXEC);
+}
+
+bool board_matches(int fd, const board_address &at)
+{
+	struct stat info;
+	board_header head;
+	return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+	       pread(fd, &head, sizeof head, 0) == static_cast<ssize_t>(sizeof head) && head.magic == kBoardMagic &&
+	       head.cookie == at.cookie && at.rank < head.size &&
+	       static_cast<uint64_t>(info.st_size) == head.board_bytes;
+}
+
+/* -ENOENT: that job is over, the variable is a leftover. */
+int map_board(const board_address &at, board_view &board)
+{
+	int fd = at.board_fd;
+	int opened = -1;
+	if (!board_matches(fd, at)) {
+		fd = opened = open_fresh(false, at.launcher_pid, at.board_fd, O_RDWR);
+		if (fd < 0 || !board_matches(fd, at)) {
+			int why = fd < 0 ? errno : ENOENT;
+			if (opened >= 0)
+				close(opened);
+			return why == EACCES || why == EPERM ? -EACCES : -ENOENT;
+		}
+	}
+	board_header head;
+	ssize_t got = pread(fd, &head, sizeof head, 0);
+	void *base = got == static_cast<ssize_t>(sizeof head) ? mmap(nullptr, head.board_bytes, PROT_READ | PROT_WRITE,
+								     MAP_SHARED | MAP_NORESERVE, fd, 0)
+							      : MAP_FAILED;
+	int why = errno;
+	if (opened >= 0)
+		close(opened);
+	else
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+	if (base == MAP_FAILED)
+		return -why;
+	board.base = static_cast<char *>(base);
+	return 0;
+}
+
+/* The PMIx environment, if there is one, is what oshrun gave out together with its board. */
+bool pmix_is_ours(unsigned long long cookie)
+{
+	const char *nspace = pgas_boot_getenv("PMIX_NAMESPACE");
+	if (!nspace)
+		return !pgas_boot_getenv("PMI_RANK");
+	char ours[64];
+	board_nspace(cookie, ours, sizeof ours);
+	return strcmp(nspace, ours) == 0;
+}
+
+/* A launcher that runs inside our job gives its processes an environment of its own on top of ours. */
+bool inner_launcher(unsigned long long cookie)
+{
+	return pgas_boot_getenv("PMI_FD") /* oshrun removes it and never sets it */ ||
+	       (pgas_boot_getenv("PMIX_NAMESPACE") && !pmix_is_ours(cookie));
+}
+
+/* When oshrun dies, by kill -9 too, so must we, whatever stands between it and us. The parent-death signal that
+ * oshrun set between fork and exec ends only its own child, so the kernel is asked for SIGKILL when the last writer
+ * of `life` is gone. Owner and signal belong to an open file, hence a fresh open and no dup. No thread, no handler,
+ * no signal of the application is used. */
+void watch_launcher(const board_header &head)
+{
+	if (g_board.life_fd >= 0)
+		return; /* armed by an earlier init; it stays so after finalize, while main() runs on */
+	bool own = inherited(head.life_fd, head.life_ino);
+	int fd = open_fresh(own, static_cast<int>(head.launcher_pid), head.life_fd, O_RDONLY | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	if (fcntl(fd, F_SETOWN, getpid()) || fcntl(fd, F_SETSIG, SIGKILL) ||
+	    fcntl(fd, F_SETFL, O_RDONLY | O_NONBLOCK | O_ASYNC)) {
+		close(fd);
+		return;
+	}
+	g_board.life_fd = fd;
+	struct pollfd seen = {fd, POLLIN, 0};
+	if (poll(&seen, 1, 0) == 1 && (seen.revents & POLLHUP))
+		raise(SIGKILL); /* it died before we were armed */
+}
+
+bool send_mail(uint32_t kind, int status, const char *text)
+{
+	mail_record mail = {};
+	mail.kind = kind;
+	mail.rank = static_cast<int32_t>(g_board.rank);
+	mail.status = status;
+	for (size_t i = 0; text && text[i] && i < sizeof mail.text - 1; i++)
+		mail.text[i] = text[i];
+	for (;;) {
+		ssize_t sent = write(g_board.mail_fd, &mail, sizeof mail);
+		if (sent == static_cast<ssize_t>(sizeof mail))
+			return true;
+		if (sent >= 0 || errno != EINTR)
+			return false;
+	}
+}
+
+/* Async-signal-safe. oshrun ends the others and prints the message. */
+void native_abort(int status, const char *message)
+{
+	if (!send_mail(kMailAbort, status & 0xff, message)) {
+		if (message)
+			complain("%s", message);
+		kill(static_cast<pid_t>(g_board.board.head().launcher_pid), SIGTERM);
+	}
+	_exit(status & 0xff);
+}
+
+/* One process per rank. The slot of a process that died is free: its job is ending anyhow, and a wrapper may run two
+ * programs. */
+int claim_slot(board_slot &slot)
+{
+	std::atomic_ref<uint32_t> state(slot.state), pid(slot.pid);
+	const uint32_t me = static_cast<uint32_t>(getpid());
+	if (state.load(std::memory_order_acquire) == kSlotLive) {
+		uint32_t owner = pid.load(std::memory_order_relaxed);
+		if (owner == me) {
+			slot.refs++; /* another copy of this library in this process: they share the slot */
+			return 0;
+		}
+		if (kill(static_cast<pid_t>(owner), 0) == 0 || errno == EPERM)
+			return static_cast<int>(owner);
+	}
+	pid.store(me, std::memory_order_relaxed);
+	slot.refs = 1;
+	state.store(kSlotLive,
+		    std::memory_order_seq_cst); /* against early_exits: one of the two sides sees the other */
+	return 0;
+}
+
+int native_init(job &job)
+{
+	const char *text = pgas_boot_getenv(kBoardEnv);
+	if (!text)
+		return kNotMine;
+	board_address at;
+	if (!parse_address(text, at)) {
+		complain("%s=%s is not understood: oshrun of another version?", kBoardEnv, text);
+		return -EINVAL;
+	}
+	board_view board;
+	int rc = map_board(at, board);
+	if (rc == -ENOENT)
+		return pmix_is_ours(at.cookie) ? kBeSingle : kNotMine;
+	if (rc) {
+		complain("cannot reach the board of oshrun (pid %d): %s", at.launcher_pid, strerror(-rc));
+		return rc;
+	}
+	board_header &head = board.head();
+	board_slot &slot = board.slot(at.rank);
+	int holder = inner_launcher(at.cookie) ? -1 : claim_slot(slot);
+	if (holder != 0) {
+		if (holder > 0)
+			complain("place %u of the job is held by pid %d: this process starts as a job of one", at.rank,
+				 holder);
+		munmap(board.base, head.board_bytes);
+		return holder > 0 ? kBeSingle : kNotMine;
+	}
+	g_board.board = board;
+	g_board.rank = at.rank;
+	g_board.size = head.size;
+	watch_launcher(head);
+	if (g_board.mail_fd < 0)
+		g_board.mail_fd = inherited(head.mail_fd, head.mail_ino)
+					  ? head.mail_fd
+					  : open_fresh(false, at.launcher_pid, head.mail_fd, O_WRONLY);
+	if (getppid() != at.launcher_pid)
+		send_mail(kMailHello, getpid(),
+			  nullptr); /* a wrapper hides our end from oshrun unless it knows our pid */
+	if (std::atomic_ref<uint32_t>(head.early_exits).load(std::memory_order_seq_cst) > 0)
+		native_abort(1,
+			     "another PE ended without joining the job"); /* it will never come to the first barrier */
+	job.rank = static_cast<int>(at.rank);
+	job.size = static_cast<int>(head.size);
+	job.local_known = true;
+	for (int r = 0; r < job.size; r++)
+		job.local.push_back(r);
+	return kJoined;
+}
+
+int native_finalize()
+{
+	board_slot &slot = g_board.board.slot(g_board.rank);
+	if (--slot.refs == 0)
+		std::atomic_ref<uint32_t>(slot.state)
+			.store(kSlotDone, std::memory_order_release); /* read by oshrun when it reaps us */
+	munmap(g_board.board.base, g_board.board.head().board_bytes);
+	g_board.board.base = nullptr;
+	return 0;
+}
+
+/* ---- barrier
+ * ----------------------------------------------------------------------------------------------------------- */
+
+bool someone_is_gone()
+{
+	for (uint32_t r = 0; r < g_board.size; r++)
+		if (std::atomic_ref<uint32_t>(g_board.board.slot(r).state).load(std::memory_order_relaxed) == kSlotGone)
+			return true;
+	return false;
+}
+
+/* Central counter and futex: at start-up PEs outnumber cores and arrive late, so the sleepers must cost nothing. */
+int native_barrier()
+{
+	board_header &head = g_board.board.head();
+	std::atomic_ref<uint32_t> arrived(head.arrived), generation(head.generation);
+	const uint32_t seen = generation.load(std::memory_order_acquire);
+	if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == g_board.size) {
+		arrived.store(0, std::memory_order_relaxed);           /* nobody arrives again before the next line */
+		generation.store(seen + 1, std::memory_order_release); /* pairs with the acquire loads below */
+		syscall(SYS_futex, &head.generation, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+		return 0;
+	}
+	for (int i = 0; i < 64; i++)
+		if (generation.load(std::memory_order_acquire) != seen)
+			return 0;
+	const struct timespec pause = {0, 250'000'000};
+	while (generation.load(std::memory_order_acquire) == seen) {
+		long rc = syscall(SYS_futex, &head.generation, FUTEX_WAIT, seen, &pause, nullptr, 0);
+		if (rc == -1 && errno == ETIMEDOUT && someone_is_gone() &&
+		    generation.load(std::memory_order_acquire) == seen) {
+			complain("barrier cannot complete: a PE has left the job");
+			return -ECONNRESET;
+		}
+	}
+	return 0;
+}
+
+/* ---- exchange
+ * ---------------------------------------------------------------------------------------------------------- */
+
+/* Rounds of one cell per PE. The half is chosen by the generation, so it changes with every barrier: a cell is
+ * written again two barriers after it was read, and a reader has arrived at the barrier between. */
+int native_allgather(const void *mine, size_t bytes, void *all)
+{
+	std::string copy; /* rounds write to `all` before the last of `mine` has been read */
+	const char *from = static_cast<const char *>(mine);
+	char *to = static_cast<char *>(all);
+	if (bytes > kCellBytes && from >= to && from < to + bytes * g_board.size) {
+		copy.assign(from, bytes);
+		from = copy.data();
+	}
+	for (size_t at = 0; at < bytes; at += kCellBytes) {
+		size_t now = bytes - at < kCellBytes ? bytes - at : kCellBytes;
+		uint32_t half =
+			std::atomic_ref<uint32_t>(g_board.board.head().generation).load(std::memory_order_acquire) & 1;
+		memcpy(g_board.board.cell(half, g_board.rank), from + at, now);
+		if (int rc = native_barrier())
+			return rc;
+		for (uint32_t r = 0; r < g_board.size; r++)
+			memcpy(to + r * bytes + at, g_board.board.cell(half, r), now);
+	}
+	return 0;
+}
+
+int native_put(const char *key, const void *value, size_t bytes)
+{
+	size_t key_bytes = strlen(key);
+	board_slot &slot = g_board.board.slot(g_board.rank);
+	if (bytes > kKvBytes || slot.kv_staged + kv_span(key_bytes, bytes) > kKvBytes) {
+		complain("put %s: %zu bytes do not fit, %zu bytes for all keys of a PE", key + 1, bytes, kKvBytes);
+		return -ENOSPC;
+	}
+	char *at = g_board.board.arena(g_board.rank) + slot.kv_staged;
+	kv_record record = {static_cast<uint32_t>(key_bytes), static_cast<uint32_t>(bytes)};
+	memcpy(at, &record, sizeof record);
+	memcpy(at + sizeof record, key, key_bytes);
+	if (bytes)
+		memcpy(at + sizeof record + key_bytes, value, bytes);
+	slot.kv_staged += kv_span(key_bytes, bytes);
+	return 0;
+}
+
+int native_commit()
+{
+	board_slot &slot = g_board.board.slot(g_board.rank);
+	std::atomic_ref<uint64_t>(slot.kv_used)
+		.store(slot.kv_staged, std::memory_order_release); /* pairs with the acquire in native_get */
+	return 0;
+}
+
+int native_fence()
+{
+	native_commit();
+	return native_barrier();
+}
+
+ssize_t native_get(int rank, const char *key, void *value, size_t room)
+{
+	const char *arena = g_board.board.arena(static_cast<uint32_t>(rank));
+	const uint64_t used = std::atomic_ref<uint64_t>(g_board.board.slot(static_cast<uint32_t>(rank)).kv_used)
+				      .load(std::memory_order_acquire);
+	const size_t key_bytes = strlen(key);
+	ssize_t found = -ENOENT;
+	const char *where = nullptr;
+	for (uint64_t at = 0; at < used;) {
+		kv_record record;
+		memcpy(&record, arena + at, sizeof record);
+		const char *have = arena + at + sizeof record;
+		if (record.key_bytes == key_bytes && memcmp(have, key, key_bytes) == 0) {
+			found = record.value_bytes; /* no break: the last one wins */
+			where = have + key_bytes;
+		}
+		at += kv_span(record.key_bytes, record.value_bytes);
+	}
+	if (found > 0 && room > 0)
+		memcpy(value, where, room < static_cast<size_t>(found) ? room : static_cast<size_t>(found));
+	return found;
+}
+
+} // namespace
+
+constinit const backend g_native = {"oshrun",     native_init, native_finalize,  native_put,     native_commit,
+				    native_fence, native_get,  native_allgather, native_barrier, native_abort};
+
+} // namespace pgas::boot

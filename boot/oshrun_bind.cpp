@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * oshrun_bind.cpp: which PE runs on which CPUs. Only CPUs in oshrun's own affinity mask are given out.
+ *
+ * hwloc knows cores and their order; it is opened at run time and only when PEs are going to be bound, because loading
+ * a topology takes longer than starting a PE. Without it the kernel's own list of siblings answers the same question.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "oshrun.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+#ifdef HAVE_HWLOC
+#include <hwloc.h>
+#endif
+
+namespace oshrun {
+namespace {
+
+using cpu_sets = std::vector<cpu_set_t>;
+
+#ifdef HAVE_HWLOC
+#ifndef PGAS_HWLOC_SONAME
+#define PGAS_HWLOC_SONAME "libhwloc.so.15"
+#endif
+#define OSHRUN_HWLOC_CALLS(X_arg)                                                                                      \
+	X_arg(hwloc_topology_init) X_arg(hwloc_topology_destroy) X_arg(hwloc_topology_load)                            \
+		X_arg(hwloc_topology_set_all_types_filter) X_arg(hwloc_topology_set_type_filter)                       \
+			X_arg(hwloc_get_type_depth) X_arg(hwloc_get_nbobjs_by_depth) X_arg(hwloc_get_obj_by_depth)     \
+				X_arg(hwloc_bitmap_first) X_arg(hwloc_bitmap_next)
+
+bool cores_by_hwloc(const cpu_set_t &allowed, cpu_sets &cores)
+{
+	void *library = dlopen(PGAS_HWLOC_SONAME, RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		return false;
+#define OSHRUN_FIND(Name_arg)                                                                                          \
+	auto *const call_##Name_arg = reinterpret_cast<decltype(&Name_arg)>(dlsym(library, #Name_arg));                \
+	if (!call_##Name_arg)                                                                                          \
+		return false;
+	OSHRUN_HWLOC_CALLS(OSHRUN_FIND)
+#undef OSHRUN_FIND
+	const bool ours = !getenv(kHwlocPlugins);
+	if (ours)
+		setenv(kHwlocPlugins, "/nonexistent", 1);
+	hwloc_topology_t topology;
+	const int rc = call_hwloc_topology_init(&topology);
+	if (ours)
+		unsetenv(kHwlocPlugins); /* PEs may want them */
+	if (rc != 0)
+		return false;
+	call_hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+	call_hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
+	bool good = call_hwloc_topology_load(topology) == 0;
+	int depth = good ? call_hwloc_get_type_depth(topology, HWLOC_OBJ_CORE) : -1;
+	for (unsigned i = 0; depth >= 0 && i < call_hwloc_get_nbobjs_by_depth(topology, depth); i++) {
+		hwloc_obj_t core = call_hwloc_get_obj_by_depth(topology, depth, i);
+		cpu_set_t set;
+		CPU_ZERO(&set);
+		for (int cpu = call_hwloc_bitmap_first(core->cpuset); cpu >= 0 && cpu < CPU_SETSIZE;
+		     cpu = call_hwloc_bitmap_next(core->cpuset, cpu))
+			if (CPU_ISSET(cpu, &allowed))
+				CPU_SET(cpu, &set);
+		if (CPU_COUNT(&set) > 0)
+			cores.push_back(set);
+	}
+	call_hwloc_topology_destroy(topology);
+	return !cores.empty();
+}
+#else
+bool cores_by_hwloc(const cpu_set_t &, cpu_sets &)
+{
+	return false;
+}
+#endif
+
+/* "0-3,8": the form of the kernel's CPU lists */
+cpu_set_t read_list(const char *text)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	while (*text) {
+		char *end;
+		long first = strtol(text, &end, 10), last = first;
+		if (end == text)
+			break;
+		if (*end == '-')
+			last = strtol(end + 1, &end, 10);
+		for (long cpu = first; cpu <= last && cpu < CPU_SETSIZE; cpu++)
+			CPU_SET(static_cast<size_t>(cpu), &set);
+		text = *end == ',' ? end + 1 : end;
+		if (*end != ',')
+			break;
+	}
+	return set;
+}
+
+cpu_set_t siblings(int cpu)
+{
+	char path[96], text[256] = "";
+	snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+	if (FILE *file = fopen(path, "re")) {
+		if (!fgets(text, sizeof text, file))
+			text[0] = '\0';
+		fclose(file);
+	}
+	cpu_set_t set = read_list(text);
+	CPU_SET(static_cast<size_t>(cpu), &set);
+	return set;
+}
+
+void cores_by_kernel(const cpu_set_t &allowed, cpu_sets &cores)
+{
+	cpu_set_t left = allowed;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &left))
+			continue;
+		cpu_set_t core = siblings(cpu);
+		CPU_AND(&core, &core, &left);
+		CPU_XOR(&left, &left, &core);
+		cores.push_back(core);
+	}
+}
+
+cpu_sets split_hwthreads(const cpu_sets &cores)
+{
+	cpu_sets threads;
+	for (const cpu_set_t &core : cores)
+		for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+			if (CPU_ISSET(cpu, &core)) {
+				cpu_set_t one;
+				CPU_ZERO(&one);
+				CPU_SET(cpu, &one);
+				threads.push_back(one);
+			}
+	return threads;
+}
+
+} // namespace
+
+std::string cpu_list(const cpu_set_t &set)
+{
+	std::string text;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &set))
+			continue;
+		int last = cpu;
+		while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &set))
+			last++;
+		text += (text.empty() ? "" : ",") + std::to_string(cpu) +
+			(last > cpu ? "-" + std::to_string(last) : "");
+		cpu = last;
+	}
+	return text;
+}
+
+/* A PE alone has nobody to stay away from, and its threads would share one core: it is not bound unless asked for. */
+std::vector<cpu_set_t> plan_binding(const options &opts, std::string &why)
+{
+	cpu_set_t allowed;
+	why = "not bound";
+	if (opts.bind == bind_to::none || (opts.bind == bind_to::automatic && opts.count == 1))
+		return {};
+	if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+		why = "not bound: affinity is not known";
+		return {};
+	}
+	if (opts.bind == bind_to::automatic && opts.count > CPU_COUNT(&allowed)) {
+		why = "not bound: more PEs than CPUs"; /* known without looking at cores */
+		return {};
+	}
+	cpu_sets units;
+	if (!cores_by_hwloc(allowed, units)) {
+		units.clear();
+		cores_by_kernel(allowed, units);
+	}
+	if (opts.bind == bind_to::hwthread)
+		units = split_hwthreads(units);
+	if (opts.bind == bind_to::automatic && opts.count > static_cast<int>(units.size())) {
+		why = "not bound: more PEs than cores";
+		return {};
+	}
+	why = opts.bind == bind_to::hwthread ? "bound to hardware threads" : "bound to cores";
+	cpu_sets plan;
+	for (int pe = 0; pe < opts.count; pe++)
+		plan.push_back(
+			units[static_cast<size_t>(pe) % units.size()]); /* asked for and oversubscribed: go round */
+	return plan;
+}
+
+} // namespace oshrun

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * oshrun_guard.cpp: the guard, a child of oshrun that waits for oshrun to die without having ended its job.
+ *
+ * Then it kills what is left of the PEs and removes the PMIx server's directory. It has a session of its own, so a
+ * signal to the terminal's process group does not reach it. When a job ends in order, oshrun kills the guard. It is
+ * also the process in which the PMIx server lives: libpmix starts threads, and oshrun itself must stay single-threaded
+ * to fork PEs.
+ */
+#include "oshrun.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <filesystem>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#ifndef SYS_close_range
+#define SYS_close_range 436 /* the same on all architectures; headers before Linux 5.9 lack it */
+#endif
+
+namespace oshrun {
+namespace {
+
+using pgas::boot::board_header;
+
+/* Process groups miss whoever made a session of its own; the environment that it was started with still has our
+ * cookie. */
+bool carries_cookie(int pid, const std::string &mark)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/environ", pid);
+	owned_fd file(open(path, O_RDONLY | O_CLOEXEC));
+	std::string text;
+	char part[8192];
+	ssize_t got;
+	while (file.get() >= 0 && (got = read(file.get(), part, sizeof part)) > 0)
+		text.append(part, static_cast<size_t>(got));
+	return text.find(mark) != std::string::npos;
+}
+
+bool kill_by_cookie(uint64_t cookie)
+{
+	char mark[32];
+	snprintf(mark, sizeof mark, ":%016llx", static_cast<unsigned long long>(cookie));
+	bool any = false;
+	DIR *proc = opendir("/proc");
+	if (!proc)
+		return false;
+	while (dirent *entry = readdir(proc)) {
+		int pid = atoi(entry->d_name);
+		if (pid > 1 && pid != getpid() && carries_cookie(pid, mark)) {
+			kill(pid, SIGKILL);
+			any = true;
+		}
+	}
+	closedir(proc);
+	return any;
+}
+
+/* oshrun was killed. Twice, in case a process was being forked while we looked. */
+void end_job(const guard_setup &setup)
+{
+	board_header &head = setup.board.head();
+	for (uint32_t rank = 0; rank < head.size; rank++) {
+		pgas::boot::board_slot &slot = setup.board.slot(rank);
+		uint32_t child = std::atomic_ref<uint32_t>(slot.child_pid).load(std::memory_order_relaxed);
+		if (child > 1 &&
+		    std::atomic_ref<uint32_t>(slot.state).load(std::memory_order_relaxed) != pgas::boot::kSlotGone)
+			kill(-static_cast<pid_t>(child), SIGKILL);
+	}
+	for (int round = 0; round < 10 && kill_by_cookie(head.cookie); round++)
+		usleep(5000);
+	remove_tmpdir(head);
+}
+
+void announce_env(board_header &head, uint32_t state)
+{
+	/* pairs with the acquire of a child about to exec */
+	std::atomic_ref<uint32_t>(head.env_state).store(state, std::memory_order_release);
+	syscall(SYS_futex, &head.env_state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+/* Above all the write end of `life`, or oshrun would never be seen to be gone. A kernel without the call is asked
+ * for that one only. */
+void close_all_but(int keep, int keep_too, int life_write)
+{
+	close(life_write);
+	const unsigned low = static_cast<unsigned>(std::min(keep, keep_too)),
+		       high = static_cast<unsigned>(std::max(keep, keep_too));
+	const unsigned gaps[][2] = {{STDERR_FILENO + 1, low - 1}, {low + 1, high - 1}, {high + 1, ~0U}};
+	for (const auto &gap : gaps)
+		if (gap[0] <= gap[1])
+			syscall(SYS_close_range, gap[0], gap[1], 0);
+}
+
+[[noreturn]] void guard_main(const guard_setup &setup)
+{
+	close_all_but(setup.life_read_fd, setup.mail_write_fd, setup.life_write_fd);
+	setsid();
+	prctl(PR_SET_NAME, "oshrun-guard");
+	for (int sig : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGTSTP})
+		signal(sig, SIG_IGN);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, nullptr);
+	/* not ours to hold open: who reads oshrun's output waits for its end */
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = STDIN_FILENO; fd <= (setup.verbose ? STDOUT_FILENO : STDERR_FILENO); fd++)
+		dup2(null, fd);
+	if (setup.pmix)
+		announce_env(setup.board.head(),
+			     start_pmix_server(setup) ? pgas::boot::kEnvReady : pgas::boot::kEnvNone);
+	struct pollfd life = {setup.life_read_fd, POLLIN, 0};
+	while (poll(&life, 1, -1) < 0 && errno == EINTR) {}
+	end_job(setup);
+	_exit(0);
+}
+
+} // namespace
+
+pid_t start_guard(const guard_setup &setup)
+{
+	pid_t pid = fork();
+	if (pid == 0)
+		guard_main(setup);
+	return pid;
+}
+
+void remove_tmpdir(board_header &head)
+{
+	if (!head.tmpdir[0])
+		return;
+	std::error_code ignored; /* nothing can be done about it, and nobody is there to hear it */
+	std::filesystem::remove_all(head.tmpdir, ignored);
+	head.tmpdir[0] = '\0';
+}
+
+} // namespace oshrun

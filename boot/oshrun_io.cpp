@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * oshrun_io.cpp: see oshrun_io.hpp. Nothing here blocks: descriptors of the PEs are non-blocking, and our own stdout
+ * and stderr, whose flags belong to whoever gave them to us, are written in pieces that poll has promised to take.
+ */
+#include "oshrun_io.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+
+namespace oshrun {
+namespace {
+
+constexpr double kPromptDelay = 0.05;         /* an unfinished line is shown after so many seconds */
+constexpr double kHold = 1;                   /* and then others wait so long for its end */
+constexpr size_t kLongLine = size_t{1} << 16; /* and when it is that long */
+constexpr size_t kQueueMax = size_t{1} << 20; /* then PEs wait for our reader */
+constexpr size_t kSafeWrite = 4096;           /* PIPE_BUF: what a writable pipe takes without blocking */
+
+/* A terminal for stdout when we have one, so that PEs buffer by line and know that somebody is watching. */
+bool open_terminal(owned_fd &near_end, owned_fd &far_end)
+{
+	owned_fd master(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+	char name[128];
+	if (master.get() < 0 || grantpt(master.get()) || unlockpt(master.get()) ||
+	    ptsname_r(master.get(), name, sizeof name))
+		return false;
+	owned_fd slave(open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
+	struct termios mode;
+	if (slave.get() < 0 || tcgetattr(slave.get(), &mode))
+		return false;
+	mode.c_oflag &= ~static_cast<tcflag_t>(OPOST); /* our own terminal will do that */
+	mode.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+	struct winsize size;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+		ioctl(slave.get(), TIOCSWINSZ, &size);
+	if (tcsetattr(slave.get(), TCSANOW, &mode))
+		return false;
+	near_end = std::move(master);
+	far_end = std::move(slave);
+	return true;
+}
+
+bool writable(int fd, int timeout_ms)
+{
+	struct pollfd check = {fd, POLLOUT, 0};
+	return poll(&check, 1, timeout_ms) == 1;
+}
+
+} // namespace
+
+double now_s()
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+bool output::open_stream(int rank, bool is_error, owned_fd &far_end)
+{
+	owned_fd near_end;
+	if (is_error || !isatty(STDOUT_FILENO) || !open_terminal(near_end, far_end)) {
+		int ends[2];
+		if (pipe2(ends, O_CLOEXEC) != 0)
+			return false;
+		near_end = owned_fd(ends[0]);
+		far_end = owned_fd(ends[1]);
+	}
+	fcntl(near_end.get(), F_SETFL, fcntl(near_end.get(), F_GETFL) | O_NONBLOCK);
+	streams_.push_back({rank, is_error, std::move(near_end), {}});
+	return true;
+}
+
+void output::add_polls(std::vector<pollfd> &polls)
+{
+	for (stream &from : streams_) {
+		from.poll_index = SIZE_MAX;
+		if (from.fd.get() < 0 || sinks_[from.is_error].queue.size() > kQueueMax)
+			continue;
+		from.poll_index = polls.size();
+		polls.push_back({from.fd.get(), POLLIN, 0});
+	}
+	for (sink &to : sinks_) {
+		to.poll_index = SIZE_MAX;
+		if (to.queue.empty())
+			continue;
+		to.poll_index = polls.size();
+		polls.push_back({to.fd, POLLOUT, 0});
+	}
+}
+
+void output::handle(const std::vector<pollfd> &polls)
+{
+	for (stream &from : streams_)
+		if (from.poll_index < polls.size() && polls[from.poll_index].revents)
+			read_stream(from);
+	pass_on(now_s());
+	for (sink &to : sinks_)
+		write_out(to);
+}
+
+void output::read_now()
+{
+	for (stream &from : streams_)
+		while (from.fd.get() >= 0 && sinks_[from.is_error].queue.size() <= kQueueMax && read_stream(from)) {}
+	pass_on(now_s());
+	for (sink &to : sinks_)
+		write_out(to);
+}
+
+/* True when there may be more. */
+bool output::read_stream(stream &from)
+{
+	char part[16384];
+	ssize_t got = read(from.fd.get(), part, sizeof part);
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (got <= 0) { /* a terminal whose other end is closed answers EIO */
+		from.fd.reset();
+		return false;
+	}
+	if (from.text.empty())
+		from.since = now_s();
+	from.text.append(part, static_cast<size_t>(got));
+	if (from.text.size() > kLongLine)
+		pass_stream(from, now_s());
+	return true;
+}
+
+/* Whole lines at once, the beginning of a line when it is overdue, too long, or the last; nothing into a line that
+ * somebody else has begun, unless that one takes too long. Sets when to look again. */
+void output::pass_stream(stream &from, double now)
+{
+	if (from.text.empty())
+		return;
+	sink &to = sinks_[from.is_error];
+	double due = 0;
+	if (to.open_line && to.open_line != &from && now < to.open_since + kHold && from.text.size() <= kLongLine)
+		due = to.open_since + kHold;
+	else {
+		if (size_t last = from.text.rfind('\n'); last != std::string::npos) {
+			emit(from, from.text.data(), last + 1, now);
+			from.text.erase(0, last + 1);
+			from.since = now;
+		}
+		const bool over = from.fd.get() < 0;
+		if (!from.text.empty() && (over || now >= from.since + kPromptDelay || from.text.size() > kLongLine)) {
+			emit(from, from.text.data(), from.text.size(), now);
+			from.text.clear();
+			if (over)
+				to.open_since = now - kHold; /* its end will never come */
+		}
+		due = from.text.empty() ? 0 : from.since + kPromptDelay;
+	}
+	if (due > 0 && (deadline_ == 0 || due < deadline_))
+		deadline_ = due;
+}
+
+void output::pass_on(double now)
+{
+	deadline_ = 0;
+	for (sink &to : sinks_)
+		if (to.open_line)
+			pass_stream(*to.open_line, now); /* first: it may let the others go on */
+	for (stream &from : streams_)
+		pass_stream(from, now);
+}
+
+/* Tags go before each line. A line that another one interrupts is ended first when tagging, because its tag would be
+ * lost; without tags not a byte is added. */
+void output::emit(stream &from, const char *text, size_t length, double now)
+{
+	sink &to = sinks_[from.is_error];
+	if (to.broken)
+		return;
+	for (const char *end = text + length; tag_ && text < end;) {
+		const char *newline = static_cast<const char *>(memchr(text, '\n', static_cast<size_t>(end - text)));
+		const char *stop = newline ? newline + 1 : end;
+		if (to.open_line && to.open_line != &from)
+			to.queue += '\n';
+		if (to.open_line != &from)
+			to.queue += "[1," + std::to_string(from.rank) + (from.is_error ? "]<stderr>:" : "]<stdout>:");
+		to.queue.append(text, static_cast<size_t>(stop - text));
+		to.open_line = newline ? nullptr : &from;
+		text = stop;
+	}
+	if (!tag_) {
+		to.queue.append(text, length);
+		to.open_line = text[length - 1] == '\n' ? nullptr : &from;
+	}
+	to.open_since = now;
+}
+
+void output::write_out(sink &to)
+{
+	size_t done = 0;
+	while (done < to.queue.size() && !to.broken && writable(to.fd, 0)) {
+		ssize_t sent = write(to.fd, to.queue.data() + done, std::min(to.queue.size() - done, kSafeWrite));
+		if (sent > 0)
+			done += static_cast<size_t>(sent);
+		else if (errno != EINTR && errno != EAGAIN)
+			to.broken = true;
+	}
+	if (to.broken)
+		done = to.queue.size(); /* nobody reads: throw it away, or the PEs would wait for ever */
+	to.queue.erase(0, done);
+}
+
+void output::flush(double seconds)
+{
+	const double end = now_s() + seconds, late = end + 10; /* by that clock every line is overdue */
+	do {
+		read_now();
+		pass_on(late);
+		for (sink &to : sinks_) {
+			write_out(to);
+			if (!to.queue.empty())
+				writable(to.fd, 20);
+		}
+	} while ((!sinks_[0].queue.empty() || !sinks_[1].queue.empty()) && now_s() < end);
+	for (sink &to : sinks_)
+		if (to.open_line && tag_ && !to.broken) {
+			to.queue += '\n';
+			write_out(to);
+		}
+}
+
+bool input::open(owned_fd &far_end)
+{
+	if (!isatty(STDIN_FILENO))
+		return true;
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return false;
+	far_end = owned_fd(ends[0]);
+	to_pe_ = owned_fd(ends[1]);
+	fcntl(to_pe_.get(), F_SETFL, fcntl(to_pe_.get(), F_GETFL) | O_NONBLOCK);
+	return true;
+}
+
+void input::add_polls(std::vector<pollfd> &polls)
+{
+	poll_in_ = poll_out_ = SIZE_MAX;
+	if (to_pe_.get() < 0)
+		return;
+	if (!ended_ && queue_.empty() &&
+	    tcgetpgrp(STDIN_FILENO) == getpgrp()) { /* in the background a read would stop us */
+		poll_in_ = polls.size();
+		polls.push_back({STDIN_FILENO, POLLIN, 0});
+	}
+	poll_out_ = polls.size();
+	polls.push_back({to_pe_.get(), static_cast<short>(queue_.empty() ? 0 : POLLOUT), 0});
+}
+
+void input::handle(const std::vector<pollfd> &polls)
+{
+	if (poll_in_ < polls.size() && polls[poll_in_].revents) {
+		char part[4096];
+		ssize_t got = read(STDIN_FILENO, part, sizeof part);
+		if (got > 0)
+			queue_.assign(part, static_cast<size_t>(got));
+		else if (got == 0 || (errno != EINTR && errno != EAGAIN))
+			ended_ = true;
+	}
+	if (!queue_.empty()) {
+		ssize_t sent = write(to_pe_.get(), queue_.data(), queue_.size());
+		if (sent > 0)
+			queue_.erase(0, static_cast<size_t>(sent));
+		else if (sent < 0 && errno != EINTR && errno != EAGAIN)
+			to_pe_.reset();
+	}
+	if (ended_ && queue_.empty())
+		to_pe_.reset(); /* end of file for PE 0 */
+	else if (poll_out_ < polls.size() && (polls[poll_out_].revents & POLLERR))
+		to_pe_.reset(); /* PE 0 closed its input */
+}
+
+} // namespace oshrun

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * oshrun_opts.cpp: the command line. Options have the names that mpirun and mpiexec users know; those that make no
+ * sense on one machine are refused with a hint, those that cannot matter are accepted.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "oshrun.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sys/stat.h>
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "unknown"
+#endif
+
+namespace oshrun {
+namespace {
+
+constexpr const char *kHelp =
+	"Usage: oshrun [options] [--] program [args] [ : [options] program [args] ]...\n"
+	"Start the PEs of an OpenSHMEM or GASNet job on this machine.\n"
+	"\n"
+	"  -n, -np, -c N            number of PEs to start (default 1)\n"
+	"  --bind-to, --bind WHAT   core, hwthread or none; default: one PE per core if they\n"
+	"                           all fit and there is more than one, else none\n"
+	"  --report-bindings        say which PE runs on which CPUs\n"
+	"  --tag-output             begin each line with [1,PE]<stdout>: or [1,PE]<stderr>:\n"
+	"  -x NAME[=VALUE]          pass or set a variable in the environment of the PEs\n"
+	"  --wdir, -wd DIR          start the PEs in this directory\n"
+	"  --timeout SECONDS        end the job after this time; exit status 124\n"
+	"  --grace SECONDS          time between SIGTERM and SIGKILL when a job ends (default 2)\n"
+	"  --gdb                    run each PE under gdb and print a backtrace if it crashes\n"
+	"  --valgrind               run each PE under valgrind\n"
+	"  --debugger \"COMMAND\"     put COMMAND and its arguments before each program\n"
+	"  --pmix, --no-pmix        offer a PMIx server to the PEs, or do not; default: unless\n"
+	"                           the program plainly has no use for one\n"
+	"  -v, --verbose            say what is started, how it ends, and how long it took\n"
+	"  -h, --help               this text\n"
+	"  -V, --version            version\n"
+	"\n"
+	"The first PE gets standard input. The exit status is that of the first PE that fails,\n"
+	"128 + signal if a signal ended it, 0 if none failed. A PE that fails ends the job.\n";
+
+/* What the PEs need to find their way across machines; we are on one. */
+constexpr const char *kElsewhere[] = {"-host", "-H", "-hosts",    "-hostfile", "-machinefile",
+				      "-f",    "-N", "-npernode", "-ppn"};
+constexpr const char *kIgnored[] = {"-oversubscribe", "-allow-run-as-root"};
+constexpr const char *kIgnoredWithValue[] = {"-mca", "-map-by"};
+
+struct cursor {
+	int argc;
+	char **argv;
+	int at;
+	const char *value = nullptr; /* of --name=value */
+};
+
+/* "--name" and "-name" are the same, as in mpirun; "--name=value" is split. */
+bool is(const std::string &option, const char *name)
+{
+	return option == name;
+}
+
+const char *take(cursor &in, const std::string &option)
+{
+	if (in.value)
+		return std::exchange(in.value, nullptr);
+	if (in.at + 1 < in.argc)
+		return in.argv[++in.at];
+	say("option -%s needs a value; see oshrun --help", option.c_str());
+	return nullptr;
+}
+
+bool number(const char *text, const char *option, double low, double high, double &out)
+{
+	char *end;
+	errno = 0;
+	double value = strtod(text, &end);
+	if (end == text || *end || errno || !(value >= low) || value > high) {
+		say("%s %s: expected a number from %g to %g", option, text, low, high);
+		return false;
+	}
+	out = value;
+	return true;
+}
+
+bool take_number(cursor &in, const std::string &option, double low, double high, double &out)
+{
+	const char *text = take(in, option);
+	return text && number(text, ("-" + option).c_str(), low, high, out);
+}
+
+bool take_bind(cursor &in, const std::string &option, options &opts)
+{
+	const char *text = take(in, option);
+	if (!text)
+		return false;
+	std::string what = text;
+	if (what == "none")
+		opts.bind = bind_to::none;
+	else if (what == "core")
+		opts.bind = bind_to::core;
+	else if (what == "hwthread")
+		opts.bind = bind_to::hwthread;
+	else {
+		say("--bind-to %s: expected core, hwthread or none", text);
+		return false;
+	}
+	return true;
+}
+
+bool take_variable(cursor &in, const std::string &option, app &program)
+{
+	const char *text = take(in, option);
+	if (!text)
+		return false;
+	std::string assignment = text;
+	if (assignment.empty() || assignment[0] == '=') {
+		say("-x %s: expected NAME or NAME=VALUE", text);
+		return false;
+	}
+	if (assignment.find('=') == std::string::npos) {
+		const char *value = getenv(text);
+		if (!value) {
+			say("-x %s: not set here, so not set in the PEs", text);
+			return true;
+		}
+		assignment += std::string("=") + value;
+	}
+	program.set_env.push_back(assignment);
+	return true;
+}
+
+template <size_t Count>
+bool among(const std::string &option, const char *const (&list)[Count])
+{
+	for (const char *name : list)
+		if (option == name)
+			return true;
+	return false;
+}
+
+void add_words(strings &words, const std::string &text)
+{
+	for (size_t at = 0; at < text.size();) {
+		size_t end = text.find(' ', at);
+		if (end == std::string::npos)
+			end = text.size();
+		if (end > at)
+			words.push_back(text.substr(at, end - at));
+		at = end + 1;
+	}
+}
+
+/* One option at in.at. -1: go on; otherwise the exit code. */
+int parse_one(cursor &in, options &opts, app &program, strings &before)
+{
+	std::string option = in.argv[in.at] + (strncmp(in.argv[in.at], "--", 2) == 0 ? 1 : 0);
+	in.value = nullptr;
+	if (size_t equals = option.find('='); equals != std::string::npos && strncmp(in.argv[in.at], "--", 2) == 0) {
+		in.value = strchr(in.argv[in.at], '=') + 1;
+		option.resize(equals);
+	}
+	bool good = true;
+	double value = 0;
+	if (is(option, "-n") || is(option, "-np") || is(option, "-c")) {
+		good = take_number(in, option, 1, 1 << 20, value) && value == std::floor(value);
+		if (value != std::floor(value))
+			say("%s %g: expected a whole number", option.c_str(), value);
+		program.count = static_cast<int>(value);
+	} else if (is(option, "-bind-to") || is(option, "-bind"))
+		good = take_bind(in, option, opts);
+	else if (is(option, "-report-bindings"))
+		opts.report_bindings = true;
+	else if (is(option, "-tag-output"))
+		opts.tag_output = true;
+	else if (is(option, "-x"))
+		good = take_variable(in, option, program);
+	else if (is(option, "-wdir") || is(option, "-wd")) {
+		const char *text = take(in, option);
+		good = text != nullptr;
+		program.wdir = text ? text : "";
+	} else if (is(option, "-timeout"))
+		good = take_number(in, option, 0.001, 1e9, opts.timeout_s);
+	else if (is(option, "-grace"))
+		good = take_number(in, option, 0, 1e6, opts.grace_s);
+	else if (is(option, "-gdb"))
+		before = {"gdb",
+			  "-q",
+			  "-nx",
+			  "-batch",
+			  "-return-child-result",
+			  "-ex",
+			  "run",
+			  "-ex",
+			  "thread apply all bt",
+			  "--args"};
+	else if (is(option, "-valgrind"))
+		before = {"valgrind", "-q"};
+	else if (is(option, "-debugger")) {
+		const char *text = take(in, option);
+		good = text != nullptr;
+		before.clear();
+		add_words(before, text ? text : "");
+	} else if (is(option, "-pmix"))
+		opts.pmix = pmix_mode::on;
+	else if (is(option, "-no-pmix"))
+		opts.pmix = pmix_mode::off;
+	else if (is(option, "-v") || is(option, "-verbose"))
+		opts.verbose = true;
+	else if (is(option, "-h") || is(option, "-help")) {
+		fputs(kHelp, stdout);
+		return 0;
+	} else if (is(option, "-V") || is(option, "-version")) {
+		puts("oshrun " PACKAGE_VERSION);
+		return 0;
+	} else if (among(option, kElsewhere)) {
+		say("option -%s: oshrun starts PEs on this machine only; use mpirun, mpiexec or srun for several",
+		    option.c_str());
+		return kExitUsage;
+	} else if (among(option, kIgnoredWithValue))
+		in.at += is(option, "-mca") ? 2 : 1;
+	else if (!among(option, kIgnored)) {
+		say("unknown option %s; see oshrun --help", in.argv[in.at]);
+		return kExitUsage;
+	}
+	if (good && in.value) {
+		say("option -%s takes no value", option.c_str());
+		good = false;
+	}
+	return good ? -1 : kExitUsage;
+}
+
+bool executable_file(const std::string &path, int &why)
+{
+	struct stat info;
+	if (stat(path.c_str(), &info) != 0) {
+		why = errno;
+		return false;
+	}
+	why = S_ISDIR(info.st_mode) ? EISDIR : EACCES;
+	return S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
+}
+
+} // namespace
+
+/* As execvp would, but before anything has been started, and with the directory the PEs will be in. */
+int resolve(app &program)
+{
+	const std::string &name = program.argv[0];
+	const std::string dir = program.wdir.empty() ? "" : program.wdir + "/";
+	struct stat info;
+	if (!program.wdir.empty() && (stat(program.wdir.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))) {
+		say("--wdir %s: not a directory", program.wdir.c_str());
+		return kExitUsage;
+	}
+	int why = ENOENT, worst = ENOENT;
+	if (name.find('/') != std::string::npos) {
+		program.path = name;
+		if (executable_file(name[0] == '/' ? name : dir + name, why))
+			return 0;
+		worst = why;
+	} else {
+		const char *list = getenv("PATH");
+		std::string path = list ? list : "/usr/bin:/bin";
+		for (size_t at = 0; at <= path.size();) {
+			size_t end = std::min(path.find(':', at), path.size());
+			std::string folder = end == at ? "." : path.substr(at, end - at);
+			program.path = folder + "/" + name;
+			if (executable_file(folder[0] == '/' ? program.path : dir + program.path, why))
+				return 0;
+			if (why == EACCES)
+				worst = why;
+			at = end + 1;
+		}
+	}
+	if (worst == ENOENT || worst == ENOTDIR) {
+		say("%s: program not found%s", name.c_str(), name.find('/') == std::string::npos ? " in PATH" : "");
+		return kExitNotFound;
+	}
+	say("%s: cannot be executed: %s", name.c_str(), strerror(worst == EACCES ? EACCES : worst));
+	return kExitNotExecutable;
+}
+
+int parse_options(int argc, char **argv, options &opts)
+{
+	cursor in = {argc, argv, 1};
+	bool more = true;
+	while (more) {
+		app program;
+		strings before;
+		for (; in.at < argc && argv[in.at][0] == '-' && argv[in.at][1]; in.at++) {
+			if (strcmp(argv[in.at], "--") == 0) {
+				in.at++;
+				break;
+			}
+			int rc = parse_one(in, opts, program, before);
+			if (rc >= 0)
+				return rc;
+		}
+		program.argv = before;
+		for (; in.at < argc && strcmp(argv[in.at], ":") != 0; in.at++)
+			program.argv.push_back(argv[in.at]);
+		if (program.argv.size() == before.size()) {
+			say("no program to start; usage: oshrun -n N program [args]");
+			return kExitUsage;
+		}
+		more = in.at++ < argc; /* stopped at a colon */
+		opts.count += program.count;
+		opts.apps.push_back(program);
+	}
+	for (app &program : opts.apps)
+		if (int rc = resolve(program))
+			return rc;
+	return -1;
+}
+
+} // namespace oshrun

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * oshrun_start.cpp: makes the board and the pipes of a job and starts one PE: fork, and everything between fork and
+ * exec.
+ */
+#include "oshrun_job.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+namespace oshrun {
+namespace {
+
+using pgas::boot::board_header;
+constexpr int kHighFd = 200;
+
+int to_high(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, kHighFd);
+	if (high < 0)
+		return fd; /* a low limit on descriptors */
+	close(fd);
+	return high;
+}
+
+bool make_pipe(owned_fd &read_end, owned_fd &write_end)
+{
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return false;
+	read_end = owned_fd(to_high(ends[0]));
+	write_end = owned_fd(to_high(ends[1]));
+	return true;
+}
+
+uint64_t inode(int fd)
+{
+	struct stat info = {};
+	fstat(fd, &info);
+	return info.st_ino;
+}
+
+uint64_t fresh_cookie()
+{
+	uint64_t cookie = 0;
+	if (getrandom(&cookie, sizeof cookie, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof cookie)) {
+		double now = now_s();
+		memcpy(&cookie, &now, sizeof cookie);
+		cookie ^= static_cast<uint64_t>(getpid()) << 40;
+	}
+	return cookie;
+}
+
+/* What one PE gets to start with; used only in the child. */
+struct launch {
+	const options &opts;
+	const job_files &files;
+	int rank;
+	const strings &env;
+	const cpu_set_t *cpus;
+	const struct rlimit &file_limit;
+	bool await_pmix;
+	const app &program;
+	pid_t launcher;
+};
+
+/* The guard needs some milliseconds for the PMIx server, in which we have forked already. */
+void add_pmix(const launch &how, strings &env)
+{
+	board_header &head = how.files.view.head();
+	std::atomic_ref<uint32_t> state(head.env_state);
+	const struct timespec nap = {0, 100'000'000};
+	while (state.load(std::memory_order_acquire) == pgas::boot::kEnvPending && getppid() == how.launcher)
+		syscall(SYS_futex, &head.env_state, FUTEX_WAIT, pgas::boot::kEnvPending, &nap, nullptr, 0);
+	if (state.load(std::memory_order_acquire) != pgas::boot::kEnvReady)
+		return;
+	for (const char *at = head.env_text; at < head.env_text + head.env_bytes; at += strlen(at) + 1)
+		set_env(env, at);
+	set_env(env, "PMIX_RANK=" + std::to_string(how.rank));
+	/* Open MPI 4 believes in PMIx servers of launchers that it knows; this part of it doubts ours. */
+	const std::string schizo = "OMPI_MCA_schizo=";
+	for (const std::string &entry : env)
+		if (entry.compare(0, schizo.size(), schizo) == 0)
+			return;
+	env.push_back(schizo + "^orte");
+}
+
+strings pe_environment(const launch &how)
+{
+	strings env = how.env;
+	for (const std::string &assignment : how.program.set_env)
+		set_env(env, assignment);
+	char text[96];
+	snprintf(text, sizeof text, "%s=1:%d:%d:%d:%016llx", pgas::boot::kBoardEnv, how.launcher, how.files.board.get(),
+		 how.rank, static_cast<unsigned long long>(how.files.view.head().cookie));
+	env.push_back(text);
+	env.push_back("OSHRUN_RANK=" + std::to_string(how.rank));
+	env.push_back("OSHRUN_SIZE=" + std::to_string(how.opts.count));
+	if (how.await_pmix)
+		add_pmix(how, env);
+	return env;
+}
+
+std::vector<char *> pointers(strings &list)
+{
+	std::vector<char *> out;
+	for (std::string &text : list)
+		out.push_back(text.data());
+	out.push_back(nullptr);
+	return out;
+}
+
+[[noreturn]] void give_up(const launch &how, int why, const char *what)
+{
+	pgas::boot::mail_record mail = {};
+	mail.kind = pgas::boot::kMailExecFailed;
+	mail.rank = how.rank;
+	mail.status = why;
+	snprintf(mail.text, sizeof mail.text, "%s", what);
+	ssize_t ignored = write(how.files.mail_write.get(), &mail, sizeof mail);
+	(void)ignored;
+	_exit(why == ENOENT ? kExitNotFound : kExitNotExecutable);
+}
+
+void restore_signals()
+{
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sig != SIGKILL && sig != SIGSTOP)
+			signal(sig, SIG_DFL);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+[[noreturn]] void become_pe(const launch &how, int in, int out, int err)
+{
+	close(how.files.life_write.get());
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != how.launcher)
+		_exit(1); /* it died before that line */
+	restore_signals();
+	strings env = pe_environment(how);
+	setrlimit(RLIMIT_NOFILE, &how.file_limit);
+	if (in != STDIN_FILENO)
+		dup2(in, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+	dup2(err, STDERR_FILENO);
+	/* through exec, and through the exec of wrappers; the library closes them to what the PE itself runs */
+	for (int fd : {how.files.board.get(), how.files.life_read.get(), how.files.mail_write.get()})
+		fcntl(fd, F_SETFD, 0);
+	if (how.cpus)
+		sched_setaffinity(0, sizeof *how.cpus, how.cpus);
+	if (!how.program.wdir.empty() && chdir(how.program.wdir.c_str()) != 0)
+		give_up(how, errno, how.program.wdir.c_str());
+	strings argv = how.program.argv;
+	execve(how.program.path.c_str(), pointers(argv).data(), pointers(env).data());
+	if (errno == ENOEXEC) { /* a script without #!, as every shell starts it */
+		argv[0] = how.program.path;
+		argv.insert(argv.begin(), "/bin/sh");
+		execve("/bin/sh", pointers(argv).data(), pointers(env).data());
+		errno = ENOEXEC;
+	}
+	give_up(how, errno, how.program.path.c_str());
+}
+
+} // namespace
+
+bool make_files(uint32_t size, job_files &files)
+{
+	board_header plan = {};
+	const size_t bytes = pgas::boot::board_layout(plan, size);
+	if (int fd = memfd_create("oshrun-board", MFD_CLOEXEC); fd >= 0)
+		files.board = owned_fd(to_high(fd));
+	void *base = MAP_FAILED;
+	if (files.board.get() >= 0 && ftruncate(files.board.get(), static_cast<off_t>(bytes)) == 0)
+		base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, files.board.get(), 0);
+	if (base == MAP_FAILED) {
+		say("cannot make the board of %u PEs (%zu MiB, sparse): %s", size, bytes >> 20, strerror(errno));
+		return false;
+	}
+	if (!make_pipe(files.life_read, files.life_write) || !make_pipe(files.mail_read, files.mail_write)) {
+		say("cannot make a pipe: %s", strerror(errno));
+		return false;
+	}
+	fcntl(files.mail_read.get(), F_SETFL, O_NONBLOCK);
+	files.view.base = static_cast<char *>(base);
+	plan.magic = pgas::boot::kBoardMagic;
+	plan.cookie = fresh_cookie();
+	plan.size = size;
+	plan.launcher_pid = static_cast<uint32_t>(getpid());
+	plan.board_bytes = bytes;
+	plan.life_fd = files.life_read.get();
+	plan.life_ino = inode(plan.life_fd);
+	plan.mail_fd = files.mail_write.get();
+	plan.mail_ino = inode(plan.mail_fd);
+	memcpy(base, &plan, sizeof plan);
+	return true;
+}
+
+/* Two descriptors per PE. The PEs get the limit back that we were started with. */
+bool raise_file_limit(const options &opts, struct rlimit &before)
+{
+	getrlimit(RLIMIT_NOFILE, &before);
+	const rlim_t need = 2 * static_cast<rlim_t>(opts.count) + kHighFd + 32;
+	if (before.rlim_cur == RLIM_INFINITY || before.rlim_cur >= need)
+		return true;
+	struct rlimit more = before;
+	more.rlim_cur = before.rlim_max == RLIM_INFINITY || need < before.rlim_max ? need : before.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &more);
+	if (more.rlim_cur >= 2 * static_cast<rlim_t>(opts.count) + 32)
+		return true;
+	say("%d PEs need %llu file descriptors, the limit is %llu (ulimit -Hn)", opts.count,
+	    static_cast<unsigned long long>(need), static_cast<unsigned long long>(before.rlim_max));
+	return false;
+}
+
+bool start_pe(const options &opts, const job_files &files, int rank, const strings &env, const cpu_set_t *cpus,
+	      const struct rlimit &file_limit, bool await_pmix, output &out, input &in, pe &what)
+{
+	owned_fd far_in, far_out, far_err;
+	bool piped = out.open_stream(rank, false, far_out) && out.open_stream(rank, true, far_err);
+	if (piped && rank == 0)
+		piped = in.open(far_in);
+	else if (piped) {
+		far_in = owned_fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+		piped = far_in.get() >= 0;
+	}
+	if (!piped) {
+		say("cannot start PE %d of %d: standard streams: %s", rank, opts.count, strerror(errno));
+		return false;
+	}
+	launch how = {opts, files, rank, env, cpus, file_limit, await_pmix, *what.program, getpid()};
+	pid_t child = fork();
+	if (child == 0)
+		become_pe(how, far_in.get() >= 0 ? far_in.get() : STDIN_FILENO, far_out.get(), far_err.get());
+	if (child < 0) {
+		int why = errno;
+		struct rlimit limit = {};
+		getrlimit(RLIMIT_NPROC, &limit);
+		say("cannot start PE %d of %d: fork: %s (limit on processes: %lld)", rank, opts.count, strerror(why),
+		    static_cast<long long>(limit.rlim_cur));
+		return false;
+	}
+	setpgid(child, child); /* both sides: whoever comes first */
+	what.child = child;
+	std::atomic_ref<uint32_t>(files.view.slot(static_cast<uint32_t>(rank)).child_pid)
+		.store(static_cast<uint32_t>(child), std::memory_order_relaxed);
+	return true;
+}
+
+/* The kernel keeps the list in one file, unless it was built without; then every process is asked for its parent. */
+std::vector<pid_t> children_but(pid_t except)
+{
+	std::vector<pid_t> found;
+	char path[64];
+	snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
+	int pid;
+	if (FILE *file = fopen(path, "re")) {
+		while (fscanf(file, "%d", &pid) == 1)
+			if (pid != except)
+				found.push_back(pid);
+		fclose(file);
+		return found;
+	}
+	DIR *proc = opendir("/proc");
+	while (dirent *entry = proc ? readdir(proc) : nullptr) {
+		if ((pid = atoi(entry->d_name)) <= 1 || pid == except)
+			continue;
+		snprintf(path, sizeof path, "/proc/%d/stat", pid);
+		FILE *file = fopen(path, "re");
+		int parent = 0;
+		if (file && fscanf(file, "%*d (%*[^)]) %*c %d", &parent) == 1 && parent == getpid())
+			found.push_back(pid);
+		if (file)
+			fclose(file);
+	}
+	if (proc)
+		closedir(proc);
+	return found;
+}
+
+} // namespace oshrun

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pgas_boot.h: how a process learns its rank, meets the other processes of its job, and ends the job.
+ *
+ * One API over every launcher: oshrun's own board, PMIx (mpirun, srun --mpi=pmix), the PMI wire on PMI_FD
+ * (mpiexec.hydra, srun --mpi=pmi2), libpmi2, or no launcher at all (a job of one). Linked into libsma and into the
+ * GASNet conduit as a convenience library; not installed. Start-up only: nothing here belongs on a data path.
+ *
+ * Calls return 0 (or a count) on success and a negative errno on failure. A failure that the user must read about has
+ * been written to stderr, one line, by the time the call returns. One thread at a time.
+ */
+#ifndef PGAS_BOOT_H
+#define PGAS_BOOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Each library that links this in has its own copy, and exports none of it. */
+#pragma GCC visibility push(hidden)
+#ifdef __cplusplus
+#define PGAS_BOOT_NOEXCEPT noexcept
+extern "C" {
+#else
+#define PGAS_BOOT_NOEXCEPT
+#endif
+
+/* Longest key of pgas_boot_put, without the final zero. */
+#define PGAS_BOOT_KEY_MAX 30
+
+/* Find the launcher and join the job. Counted: each init wants one finalize; only the last finalize leaves the job.
+ * Not collective under oshrun: it never waits for another rank. */
+int pgas_boot_init(void) PGAS_BOOT_NOEXCEPT;
+
+/* Leave the job. A rank that ends after init and before finalize is a failed rank, and the launcher ends the job. */
+int pgas_boot_finalize(void) PGAS_BOOT_NOEXCEPT;
+
+/* Rank and number of ranks; before init -1 and 0. */
+int pgas_boot_rank(void) PGAS_BOOT_NOEXCEPT;
+int pgas_boot_size(void) PGAS_BOOT_NOEXCEPT;
+
+/* The launcher in use: "oshrun", "pmix", "pmi1", "pmi2", "single"; before init "". */
+const char *pgas_boot_launcher(void) PGAS_BOOT_NOEXCEPT;
+
+/* Ranks that the launcher placed on this host, ascending, this one included: writes up to `room` of them and returns
+ * how many there are, or -ENOSYS when the launcher does not say. It is the launcher's word: compare
+ * pgas_boot_host_id() of both sides before memory is shared. */
+int pgas_boot_local(int *ranks, int room) PGAS_BOOT_NOEXCEPT;
+
+/* Equal on two processes only if they share kernel, host name, and the IPC and PID namespaces. Needs no init. */
+uint64_t pgas_boot_host_id(void) PGAS_BOOT_NOEXCEPT;
+
+/* Key-value exchange. put stages, commit publishes what this rank staged, fence commits and waits for all ranks;
+ * after a fence get(rank, key) answers the length of the value and copies at most `room` bytes of it; -ENOENT when
+ * rank put no such key. A key put twice answers the later value under oshrun and PMIx; the PMI wire may refuse it:
+ * use fresh keys. */
+int pgas_boot_put(const char *key, const void *value, size_t bytes) PGAS_BOOT_NOEXCEPT;
+int pgas_boot_commit(void) PGAS_BOOT_NOEXCEPT;
+int pgas_boot_fence(void) PGAS_BOOT_NOEXCEPT;
+ssize_t pgas_boot_get(int rank, const char *key, void *value, size_t room) PGAS_BOOT_NOEXCEPT;
+
+/* Collective. All ranks pass the same `bytes`; all[rank * bytes] is what rank passed. `mine` may lie inside `all`. */
+int pgas_boot_allgather(const void *mine, size_t bytes, void *all) PGAS_BOOT_NOEXCEPT;
+int pgas_boot_barrier(void) PGAS_BOOT_NOEXCEPT;
+
+/* End the whole job with this exit status (low 8 bits) from any rank; message (may be NULL) is printed once, by the
+ * launcher where it can. Status 0 ends the job too, as a success where the launcher allows it. Does not return and
+ * runs no atexit handler. Under oshrun, PMI-1 and a job of one it is safe inside a signal handler; PMIx and libpmi2
+ * may lock, so there it is bounded by an alarm. */
+__attribute__((noreturn)) void pgas_boot_abort(int status, const char *message) PGAS_BOOT_NOEXCEPT;
+
+/* Environment. getenv answers NULL for a variable that is unset or empty. env_share is collective: variables that
+ * begin with `prefix` and that rank 0 has are set where they are missing, for launchers that carry no environment to
+ * other hosts. */
+const char *pgas_boot_getenv(const char *name) PGAS_BOOT_NOEXCEPT;
+int pgas_boot_env_share(const char *prefix) PGAS_BOOT_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

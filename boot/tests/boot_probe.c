@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * boot_probe.c: one PE of the multi-process tests; the first argument says what to do. Prints what a script can check.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* affinity */
+#endif
+#include "pgas_boot.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static int me, n;
+
+#define CHECK(what)                                                                                                    \
+	do {                                                                                                           \
+		if (!(what)) {                                                                                         \
+			fprintf(stderr, "PE %d: line %d: %s\n", me, __LINE__, #what);                                  \
+			pgas_boot_abort(99, "probe failed");                                                           \
+		}                                                                                                      \
+	} while (0)
+
+static unsigned char expected(int rank, size_t at, int salt)
+{
+	return (unsigned char)(rank * 131 + at * 7 + at / 251 + (size_t)salt);
+}
+
+static void check_allgather(size_t bytes, int salt, int inside)
+{
+	unsigned char *all = malloc(bytes * (size_t)n + 1), *mine = malloc(bytes + 1);
+	CHECK(all && mine);
+	if (inside) {
+		free(mine);
+		mine = all + bytes * (size_t)me;
+	}
+	for (size_t i = 0; i < bytes; i++)
+		mine[i] = expected(me, i, salt);
+	CHECK(pgas_boot_allgather(mine, bytes, all) == 0);
+	for (int r = 0; r < n; r++)
+		for (size_t i = 0; i < bytes; i++)
+			CHECK(all[(size_t)r * bytes + i] == expected(r, i, salt));
+	if (!inside)
+		free(mine);
+	free(all);
+}
+
+static void check_kv(void)
+{
+	char key[32], text[64], got[64];
+	for (int i = 0; i < 3; i++) {
+		snprintf(key, sizeof key, "name%d", i);
+		snprintf(text, sizeof text, "value %d = ; of %d\n", i, me);
+		CHECK(pgas_boot_put(key, text, strlen(text) + 1) == 0);
+	}
+	CHECK(pgas_boot_put("empty", "", 0) == 0);
+	size_t big_bytes = 5000;
+	unsigned char *big = malloc(big_bytes);
+	for (size_t i = 0; i < big_bytes; i++)
+		big[i] = expected(me, i, 3);
+	CHECK(pgas_boot_put("big", big, big_bytes) == 0);
+	CHECK(pgas_boot_commit() == 0);
+	CHECK(pgas_boot_fence() == 0);
+	for (int r = 0; r < n; r++) {
+		snprintf(text, sizeof text, "value 1 = ; of %d\n", r);
+		CHECK(pgas_boot_get(r, "name1", got, sizeof got) == (ssize_t)strlen(text) + 1);
+		CHECK(strcmp(got, text) == 0);
+		CHECK(pgas_boot_get(r, "empty", got, sizeof got) == 0);
+	}
+	int next = (me + 1) % n;
+	CHECK(pgas_boot_get(next, "big", big, big_bytes) == (ssize_t)big_bytes);
+	for (size_t i = 0; i < big_bytes; i++)
+		CHECK(big[i] == expected(next, i, 3));
+	CHECK(pgas_boot_get(next, "big", got, 4) == (ssize_t)big_bytes);
+	CHECK(pgas_boot_get(n, "big", got, 4) == -EINVAL);
+	CHECK(pgas_boot_put("a key that is much too long to be accepted", "", 0) == -EINVAL);
+	free(big);
+}
+
+static void check_local(void)
+{
+	int ranks[1024], count = pgas_boot_local(ranks, 1024), seen = 0;
+	if (count == -ENOSYS)
+		return;
+	CHECK(count >= 1 && count <= n);
+	uint64_t mine = pgas_boot_host_id(), *all = malloc(sizeof *all * (size_t)n);
+	CHECK(pgas_boot_allgather(&mine, sizeof mine, all) == 0);
+	for (int i = 0; i < count; i++) {
+		seen += ranks[i] == me;
+		CHECK(all[ranks[i]] == mine);
+	}
+	CHECK(seen == 1);
+	free(all);
+}
+
+static void check_env(void)
+{
+	if (me == 0)
+		setenv("PGASTEST_SHARED", "from zero", 1);
+	setenv("PGASTEST_OWN", me == 0 ? "zero" : "kept", 1);
+	CHECK(pgas_boot_env_share("PGASTEST_") == 0);
+	CHECK(pgas_boot_getenv("PGASTEST_SHARED") && strcmp(getenv("PGASTEST_SHARED"), "from zero") == 0);
+	CHECK(strcmp(getenv("PGASTEST_OWN"), me == 0 ? "zero" : "kept") == 0);
+	CHECK(pgas_boot_getenv("PGASTEST_ABSENT") == NULL);
+}
+
+static void everything(void)
+{
+	check_local();
+	for (int i = 0; i < 20; i++)
+		check_allgather(8, i, i & 1);
+	check_allgather(0, 0, 0);
+	check_allgather(1, 1, 0);
+	check_allgather(777, 2, 1);
+	check_kv();
+	check_allgather(n > 8 ? 4000 : 40000, 3, 0);
+	check_allgather(n > 8 ? 4000 : 40000, 4, 1);
+	for (int i = 0; i < 50; i++)
+		CHECK(pgas_boot_barrier() == 0);
+	check_env();
+}
+
+/* milliseconds since the moment (CLOCK_MONOTONIC seconds) that a script put into PROBE_T0 */
+static double since_start(void)
+{
+	struct timespec now;
+	const char *t0 = getenv("PROBE_T0");
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return t0 ? ((double)now.tv_sec + (double)now.tv_nsec * 1e-9 - atof(t0)) * 1e3 : 0;
+}
+
+static void hang(void)
+{
+	for (;;)
+		pause();
+}
+
+/* What a PE does between init and finalize. Returns the exit status. */
+static int act(const char *what, int argc, char **argv)
+{
+	int who = argc > 2 ? atoi(argv[2]) : 0;
+	if (strcmp(what, "all") == 0)
+		everything();
+	else if (strcmp(what, "hello") == 0)
+		printf("PE %d of %d by %s\n", me, n, pgas_boot_launcher());
+	else if (strcmp(what, "crash") == 0 && me == who) {
+		signal(SIGSEGV, SIG_DFL); /* a sanitizer would exit instead */
+		raise(SIGSEGV);
+	} else if (strcmp(what, "kill") == 0 && me == who)
+		raise(SIGKILL);
+	else if (strcmp(what, "exit") == 0 && me == who)
+		exit(atoi(argv[3]));
+	else if (strcmp(what, "abort") == 0 && me == who)
+		pgas_boot_abort(atoi(argv[3]), argc > 4 ? argv[4] : NULL);
+	else if (strcmp(what, "stop") == 0) { /* as abort, but the others are not in a barrier */
+		CHECK(pgas_boot_barrier() == 0);
+		if (me == who)
+			pgas_boot_abort(atoi(argv[3]), argv[4]);
+		hang();
+	} else if (strcmp(what, "leave") == 0 && me == who)
+		_exit(0);
+	else if (strcmp(what, "stubborn") == 0) {
+		signal(SIGTERM, SIG_IGN);
+		if (me == who)
+			_exit(3);
+		hang();
+	} else if (strcmp(what, "orphan") == 0) { /* a child in a session of its own, that no process group reaches */
+		if (fork() == 0) {
+			setsid();
+			signal(SIGTERM, SIG_IGN);
+			for (int fd = 0; fd < 3; fd++)
+				close(fd);
+			hang();
+		}
+	} else if (strcmp(what, "hang") == 0) {
+		printf("hanging %d\n", (int)getpid());
+		fflush(stdout);
+		hang();
+	} else if (strcmp(what, "cat") == 0) {
+		char line[256];
+		while (fgets(line, sizeof line, stdin))
+			printf("%d:%s", me, line);
+	} else if (strcmp(what, "lines") == 0) {
+		for (int i = 0; i < who; i++) {
+			printf("begin %d %d ", me, i);
+			fflush(stdout);
+			printf("end\n");
+			fflush(stdout);
+			fprintf(stderr, "err %d %d\n", me, i);
+		}
+	} else if (strcmp(what, "cpus") == 0) {
+		cpu_set_t set;
+		sched_getaffinity(0, sizeof set, &set);
+		printf("PE %d cpus %d first", me, CPU_COUNT(&set));
+		for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+			if (CPU_ISSET(cpu, &set)) {
+				printf(" %d", cpu);
+				break;
+			}
+		printf("\n");
+	} else if (strcmp(what, "child") == 0) { /* the same program run by a PE is not that PE */
+		fflush(stdout);
+		CHECK(system("\"$PROBE\" hello") == 0);
+	} else if (strcmp(what, "twice") == 0) {
+		CHECK(pgas_boot_init() == 0 && pgas_boot_finalize() == 0);
+		CHECK(pgas_boot_barrier() == 0);
+		CHECK(pgas_boot_finalize() == 0 && pgas_boot_size() == 0);
+		CHECK(pgas_boot_init() == 0);
+		everything();
+	} else if (strcmp(what, "time") == 0) {
+		double init_ms = since_start(), done_ms, *all = malloc(sizeof(double) * (size_t)n);
+		char card[64] = "card", *cards = malloc(64 * (size_t)n);
+		CHECK(pgas_boot_allgather(card, 64, cards) == 0 && pgas_boot_barrier() == 0);
+		done_ms = since_start();
+		CHECK(pgas_boot_allgather(&done_ms, sizeof done_ms, all) == 0);
+		for (int r = 0; r < n; r++)
+			done_ms = all[r] > done_ms ? all[r] : done_ms;
+		if (me == 0)
+			printf("%d PEs: first PE joined at %.1f ms, all met and exchanged at %.1f ms\n", n, init_ms,
+			       done_ms);
+		free(all);
+		free(cards);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "all";
+	if (strcmp(what, "early") == 0 && getenv("OSHRUN_RANK") && atoi(getenv("OSHRUN_RANK")) == 0)
+		return 0; /* one PE never joins */
+	if (pgas_boot_init() != 0)
+		return 98;
+	me = pgas_boot_rank();
+	n = pgas_boot_size();
+	int rc = act(what, argc, argv);
+	if (strcmp(what, "crash") == 0 || strcmp(what, "kill") == 0 || strcmp(what, "exit") == 0 ||
+	    strcmp(what, "abort") == 0 || strcmp(what, "leave") == 0 || strcmp(what, "early") == 0)
+		if (pgas_boot_barrier() != 0) /* the others wait for one who does not come */
+			return 97;
+	if (pgas_boot_finalize() != 0)
+		return 96;
+	if (strcmp(what, "all") == 0 && me == 0)
+		printf("ok %d\n", n);
+	if (strcmp(what, "finexit") == 0)
+		return argc > 2 ? atoi(argv[2]) : 0;
+	return rc;
+}

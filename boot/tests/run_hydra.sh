@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Under MPICH's mpiexec.hydra: the PMI wire, libpmi2 where it is built in, and hydra under oshrun.
+. "$(dirname "$0")/launchers.sh"
+
+hydra=$(command -v mpiexec.hydra) || skip "no mpiexec.hydra"
+run="$hydra -n"
+by $run 1 true
+[ "$rc" = 0 ] || skip "mpiexec.hydra does not start a program here"
+under hydra pmi1
+by "$OSHRUN" -n 2 $run 2 "$PROBE" hello
+[ "$rc" = 0 ] && [ "$(grep -c 'of 2 by pmi1' "$work/out")" -eq 4 ]
+check "hydra inside oshrun"
+
+PGAS_BOOT_LAUNCHER=pmi2
+export PGAS_BOOT_LAUNCHER
+by $run 2 "$PROBE" hello
+if grep -q 'built without PMI-2\|no such launcher\|no library' "$work/err"; then
+    note "no libpmi2"
+else
+    for n in 1 2 4; do
+        by $run $n "$PROBE" all
+        [ "$rc" = 0 ] && grep -qx "ok $n" "$work/out"
+        check "libpmi2 under hydra: $n ranks exchange"
+    done
+fi
+within 50 nobody
+check "no process is left"
+finish

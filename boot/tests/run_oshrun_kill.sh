@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Signals to oshrun, and oshrun killed with -9: by itself, with wrappers between it and the PEs, with daemons.
+. "$(dirname "$0")/common.sh"
+
+hanging() { [ "$(grep -c hanging "$work/out")" -eq "$1" ]; }
+
+killed() { # killed NAME PES ARGS...: starts, waits for the PEs, kill -9, checks
+    _name=$1
+    _pes=$2
+    shift 2
+    start "$@"
+    within 100 hanging "$_pes"
+    check "$_name: PEs run"
+    [ -n "$(marked)" ]
+    check "$_name: and are seen"
+    kill -9 "$runner"
+    wait "$runner" 2>/dev/null
+    clean "$_name, oshrun killed with -9"
+}
+
+killed "plain" 3 -n 3 "$PROBE" hang
+killed "with PMIx" 3 --pmix -n 3 "$PROBE" hang
+killed "below sh" 2 -n 2 sh -c '"$PROBE" hang; true'
+killed "below sh in a session of its own" 2 -n 2 sh -c 'setsid "$PROBE" hang & wait'
+killed "programs that are no PEs" 2 -n 2 sh -c 'echo hanging; sleep 100; true'
+
+for signal in TERM:15 INT:2 HUP:1; do
+    sig=${signal%:*}
+    want=$((128 + ${signal#*:}))
+    start -n 3 "$PROBE" hang
+    within 100 hanging 3
+    kill -$sig "$runner"
+    wait "$runner"
+    rc=$?
+    [ $rc -eq $want ] && grep -q "^oshrun: ended by signal $((want - 128)) " "$work/err"
+    check "SIG$sig gives $want (was $rc)"
+    clean "SIG$sig"
+done
+
+start -n 3 "$PROBE" hang
+within 100 hanging 3
+pe=$(sed -n 's/^hanging //p' "$work/out" | head -1)
+kill -9 "$pe"
+wait "$runner"
+[ $? -eq 137 ] && grep -q "pid $pe on .*killed by signal 9" "$work/err"
+check "a PE killed with -9"
+clean "a PE killed with -9"
+
+guards() { for p in $(marked); do [ "$(cat "/proc/$p/comm" 2>/dev/null)" = oshrun-guard ] && echo "$p"; done; }
+start -n 2 "$PROBE" hang
+within 100 hanging 2
+kill -9 "$(guards)"
+sleep 0.3
+kill -0 "$runner" && [ "$(marked | wc -l)" -eq 4 ] && nothing
+check "a guard that is killed is replaced, and its files are gone"
+kill -9 "$runner"
+wait "$runner" 2>/dev/null
+clean "guard and oshrun killed with -9"
+
+start -n 2 sh -c 'trap "echo got usr1; exit 0" USR1; echo hanging; while :; do sleep 0.1; done'
+within 100 hanging 2
+kill -USR1 "$runner"
+wait "$runner"
+[ $? -eq 0 ] && [ "$(grep -c 'got usr1' "$work/out")" -eq 2 ]
+check "SIGUSR1 is forwarded"
+clean "SIGUSR1"
+
+stopped() { [ "$(for p in $(marked); do cut -d' ' -f3 "/proc/$p/stat"; done 2>/dev/null | grep -c T)" -ge "$1" ]; }
+running() { ! stopped 1; }
+start -n 2 "$PROBE" hang
+within 100 hanging 2
+kill -TSTP "$runner"
+within 30 stopped 3
+check "SIGTSTP stops oshrun and the PEs"
+kill -CONT "$runner"
+within 30 running
+check "SIGCONT lets them go on"
+kill -TERM "$runner"
+wait "$runner"
+clean "SIGTSTP"
+finish
