@@ -29,6 +29,15 @@ std::erase(v, 1); return x.a - static_cast<int>(std::span(v).size());]])],
   dnl a program that puts unaligned words is legal; what the provider stores through is checked by its own tests
   AS_CASE([$enable_sanitizers], [*undefined*], [SANITIZER_FLAGS="$SANITIZER_FLAGS -fno-sanitize=alignment -fno-sanitize-recover=undefined"])
   AS_IF([test "x$enable_debug" = xyes], [DEBUG_FLAGS="-O0 -g3 -DPGAS_DEBUG=1"], [DEBUG_FLAGS="-DNDEBUG"])
+  dnl gcc folds equal functions into jumps to one another; clang does not, and does not know the flag
+  AC_MSG_CHECKING([whether $CXX knows -fno-ipa-icf])
+  AC_LANG_PUSH([C++])
+  saved_CXXFLAGS=$CXXFLAGS
+  CXXFLAGS="$CXXFLAGS -Werror -fno-ipa-icf"
+  AC_COMPILE_IFELSE([AC_LANG_PROGRAM()], [NO_IPA_ICF=-fno-ipa-icf; AC_MSG_RESULT([yes])], [NO_IPA_ICF=; AC_MSG_RESULT([no])])
+  CXXFLAGS=$saved_CXXFLAGS
+  AC_LANG_POP([C++])
+  AC_SUBST([NO_IPA_ICF])
   AC_SUBST([PGAS_WARNINGS])
   AC_SUBST([SANITIZER_FLAGS])
   AC_SUBST([DEBUG_FLAGS])

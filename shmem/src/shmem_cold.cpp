@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Cold exits of the data path: first access to a peer, threads that share a context, memory that is not mapped, and every
+// wrong use. Arguments are checked here; then the provider's table does the work and the operation is complete on return.
+#include "shmem_state.hpp"
+
+#include <cstring>
+
+namespace shmem {
+namespace {
+
+constexpr char kPut[] = "put";
+constexpr char kGet[] = "get";
+constexpr char kAmo[] = "atomic operation";
+
+void finish(context *c, ssize_t rc, const char *what, int pe)
+{
+    if (PGAS_UNLIKELY(rc != 0))
+        fail(what, "to PE %d: %s", pe, fi_strerror(static_cast<int>(rc < 0 ? -rc : rc)));
+    if (const int err = g.ops->drain(c->ep))
+        fail(what, "to PE %d: %s", pe, fi_strerror(-err));
+}
+
+template <class Call>
+ssize_t again(context *c, Call &&call)
+{
+    for (;;) {
+        const ssize_t rc = call();
+        if (rc != -FI_EAGAIN)
+            return rc;
+        g.ops->drain(c->ep);
+    }
+}
+
+void check_context(context *c, const char *what)
+{
+    check_running(what);
+    if (c == from_handle(SHMEM_CTX_INVALID))
+        fail(what, "the context is SHMEM_CTX_INVALID");
+}
+
+} // namespace
+
+void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe)
+{
+    check_context(c, kPut);
+    check_pe(kPut, pe);
+    if (!bytes)
+        return;
+    check_symmetric(kPut, "dest", dest, bytes);
+    finish(c, again(c, [&] {
+               return c->ep->rma->write(c->ep, source, bytes, nullptr, static_cast<fi_addr_t>(pe),
+                                        reinterpret_cast<uintptr_t>(dest), 0, nullptr);
+           }),
+           kPut, pe);
+}
+
+void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe)
+{
+    check_context(c, kGet);
+    check_pe(kGet, pe);
+    if (!bytes)
+        return;
+    check_symmetric(kGet, "source", source, bytes);
+    finish(c, again(c, [&] {
+               return c->ep->rma->read(c->ep, dest, bytes, nullptr, static_cast<fi_addr_t>(pe),
+                                       reinterpret_cast<uintptr_t>(source), 0, nullptr);
+           }),
+           kGet, pe);
+}
+
+void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe)
+{
+    cold_put(c, dest, &value, bytes, pe); // little endian: the value's bytes come first
+}
+
+uint64_t cold_g(context *c, const void *source, size_t bytes, int pe)
+{
+    uint64_t value = 0;
+    cold_get(c, &value, source, bytes, pe);
+    return value;
+}
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+
+uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, uint64_t value, uint64_t compare, bool fetch)
+{
+    const size_t bytes = type == FI_UINT64 ? 8 : 4;
+    check_context(c, kAmo);
+    check_pe(kAmo, pe);
+    check_symmetric(kAmo, "target", target, bytes);
+    if (reinterpret_cast<uintptr_t>(target) % bytes)
+        fail(kAmo, "target %p is not aligned to its %zu bytes", target, bytes);
+    uint64_t old = 0;
+    const auto to = static_cast<fi_addr_t>(pe);
+    const auto at = reinterpret_cast<uintptr_t>(target);
+    const fi_ops_atomic *amo = c->ep->atomic;
+    finish(c, again(c, [&] {
+               if (op == FI_CSWAP)
+                   return amo->compwrite(c->ep, &value, 1, nullptr, &compare, nullptr, &old, nullptr, to, at, 0, type, op, nullptr);
+               if (fetch)
+                   return amo->readwrite(c->ep, &value, 1, nullptr, &old, nullptr, to, at, 0, type, op, nullptr);
+               return amo->write(c->ep, &value, 1, nullptr, to, at, 0, type, op, nullptr);
+           }),
+           kAmo, pe);
+    return old;
+}
+
+void cold_quiet(context *c)
+{
+    check_context(c, "shmem_quiet");
+    g.ops->drain(c->ep);
+    pgas_store_relaxed(&c->pending, uint64_t{0});
+}
+
+} // namespace shmem

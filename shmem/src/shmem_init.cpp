@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Starting and ending a PE: environment, launcher, memory, endpoint, meeting the other PEs; and the queries about all that.
+#include "shmem_state.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include <rdma/providers/fi_prov.h>
+
+#include "pgas_boot.h"
+#include "shmem_barrier.hpp"
+#include "shmem_memory.hpp"
+
+// The provider is linked in, so it is asked directly: no search for other providers at start (which costs more than the rest
+// of init and loads libraries with signal handlers of their own), and no FI_PROVIDER_PATH to set.
+extern "C" fi_provider *pgas_provider(void);
+
+namespace shmem {
+
+constinit state g;
+
+namespace {
+
+// What contexts point at while there is no endpoint: windows that are all zero lead to the cold exits.
+constexpr size_t kEmptyRanks = 65536;
+alignas(64) char g_nowhere[sizeof(pgas_ep) + kEmptyRanks * sizeof(uint64_t)];
+
+fid_ep *nowhere()
+{
+    auto *ep = reinterpret_cast<pgas_ep *>(g_nowhere);
+    ep->wr_cntr = ep->rd_cntr = ep->tx_cntr = &ep->unbound_;
+    return reinterpret_cast<fid_ep *>(g_nowhere);
+}
+
+} // namespace
+
+constinit context g_default{reinterpret_cast<fid_ep *>(g_nowhere), 0, 0, &g_teams[0], nullptr, nullptr};
+constinit team g_teams[2] = {};
+
+namespace {
+
+constexpr size_t kInternalBytes = 64 * 1024; // of the heap, for ourselves
+
+struct card { // what PEs tell each other at start
+    char name[64];
+    uint64_t distances;
+    uint64_t heap_bytes;
+    uint64_t data_bytes;
+    uint64_t host;
+};
+
+void must(int rc, const char *what)
+{
+    if (rc != 0)
+        fail("shmem_init", "%s: %s", what, fi_strerror(rc < 0 ? -rc : rc));
+}
+
+void open_endpoint(int level)
+{
+    fi_provider *prov = pgas_provider();
+    fi_info *hints = fi_dupinfo(nullptr), *info = nullptr;
+    if (!hints)
+        fail("shmem_init", "out of memory");
+    hints->caps = FI_RMA | FI_ATOMIC;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->domain_attr->threading = level == SHMEM_THREAD_MULTIPLE ? FI_THREAD_SAFE : FI_THREAD_DOMAIN;
+    hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+    hints->domain_attr->av_type = FI_AV_TABLE;
+    must(prov->getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, hints, &info), "fi_getinfo");
+    must(prov->fabric(info->fabric_attr, &g.fabric, nullptr), "fi_fabric");
+    must(fi_domain(g.fabric, info, &g.domain, nullptr), "fi_domain");
+    must(fi_open_ops(&g.domain->fid, FI_PGAS_OPS, 0, reinterpret_cast<void **>(&g.ops), nullptr), "fi_open_ops");
+    fi_av_attr av{};
+    av.type = FI_AV_TABLE;
+    av.count = static_cast<size_t>(g.n_pes);
+    must(fi_av_open(g.domain, &av, &g.av, nullptr), "fi_av_open");
+    fi_cntr_attr cntr{};
+    must(fi_cntr_open(g.domain, &cntr, &g.cntr, nullptr), "fi_cntr_open");
+    fid_ep *ep;
+    must(fi_endpoint(g.domain, info, &ep, nullptr), "fi_endpoint");
+    must(fi_ep_bind(ep, &g.av->fid, 0), "fi_ep_bind");
+    must(fi_ep_bind(ep, &g.cntr->fid, FI_WRITE | FI_READ), "fi_ep_bind");
+    must(fi_enable(ep), "fi_enable");
+    must(g.ops->symmetric(ep, reinterpret_cast<void *>(g.base)), "symmetric addressing");
+    g_default.ep = ep;
+    fi_freeinfo(info);
+    fi_freeinfo(hints);
+}
+
+void register_memory()
+{
+    const fi_pgas_part parts[] = {
+        {0, g.data.bytes, g.data.fd, 0},
+        {g.heap_part.at - g.base, g.heap_part.bytes, g.heap_part.fd, 0},
+    };
+    must(g.ops->mr_reg_parts(g.domain, reinterpret_cast<void *>(g.base), g.span, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, parts,
+                             2, &g.mr),
+         "registering symmetric memory");
+}
+
+void setup_teams(const std::vector<card> &cards)
+{
+    team &world = g_teams[0];
+    world.my_pe = g.my_pe;
+    world.n_pes = g.n_pes;
+    world.start = 0;
+    world.stride = 1;
+    g.local_count = 0;
+    for (const card &c : cards)
+        g.local_count += c.host == cards[static_cast<size_t>(g.my_pe)].host;
+    g_teams[1] = world; // on one host the shared team has the same members
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    sched_getaffinity(0, sizeof cpus, &cpus);
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    g.oversubscribed = g.local_count > online;
+}
+
+void say_hello()
+{
+    if (g.my_pe != 0)
+        return;
+    if (g.env.version || g.env.info)
+        printf("%s, OpenSHMEM %d.%d\n", SHMEM_VENDOR_STRING, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
+    if (g.env.info)
+        env_print(stdout);
+    fflush(stdout);
+}
+
+int start(int requested)
+{
+    if (g.initialized)
+        return g.thread_level;
+    if (g.finalized)
+        fail("shmem_init", "called after shmem_finalize");
+    char message[kEnvMessage];
+    if (env_load(g.env, message) != 0)
+        fail("shmem_init", "%s", message);
+    if (pgas_boot_init() != 0)
+        fail("shmem_init", "cannot join the job");
+    g.my_pe = pgas_boot_rank();
+    g.n_pes = pgas_boot_size();
+    g.thread_level = requested;
+    char why[256];
+    memory_plan plan;
+    if (!memory_find(g.env.symmetric_size + kInternalBytes, plan, why, sizeof why))
+        fail("shmem_init", "%s", why);
+    // base is known, the heap's distance is agreed on with the addresses
+    g.base = plan.data_at;
+    open_endpoint(requested);
+    std::vector<card> cards(static_cast<size_t>(g.n_pes));
+    card mine{};
+    size_t len = sizeof mine.name;
+    must(fi_getname(&g_default.ep->fid, mine.name, &len), "fi_getname");
+    mine.distances = plan.distances;
+    mine.heap_bytes = plan.heap_bytes;
+    mine.data_bytes = plan.data_bytes;
+    mine.host = pgas_boot_host_id();
+    if (pgas_boot_allgather(&mine, sizeof mine, cards.data()) != 0)
+        fail("shmem_init", "cannot exchange addresses with the other PEs");
+    uint64_t common = UINT64_MAX;
+    for (int pe = 0; pe < g.n_pes; pe++) {
+        const card &c = cards[static_cast<size_t>(pe)];
+        common &= c.distances;
+        if (c.host != mine.host)
+            fail("shmem_init", "PE %d is on another host; this version runs on one host", pe);
+        if (c.heap_bytes != mine.heap_bytes)
+            fail("shmem_init", "SHMEM_SYMMETRIC_SIZE differs: %zu bytes here and %zu on PE %d", plan.heap_bytes,
+                 static_cast<size_t>(c.heap_bytes), pe);
+        if (c.data_bytes != mine.data_bytes)
+            fail("shmem_init", "PE %d runs another program: its static data is not as long", pe);
+    }
+    if (!common)
+        fail("shmem_init", "the PEs find no common place for the symmetric heap");
+    const auto distance = static_cast<unsigned>(__builtin_ctzll(common));
+    if (!memory_map(plan, distance, static_cast<int>(g.env.huge_pages), why, sizeof why))
+        fail("shmem_init", "%s", why);
+    register_memory();
+    heap_config config;
+    g.internal = reinterpret_cast<char *>(g.heap_part.at);
+    config.base = g.internal + kInternalBytes;
+    config.bytes = g.heap_part.bytes - kInternalBytes;
+    config.max_align = static_cast<size_t>(sysconf(_SC_PAGESIZE)); // what all PEs' bases have in common
+    must(g.heap_.init(config), "symmetric heap");
+    for (const card &c : cards)
+        if (fi_av_insert(g.av, c.name, 1, nullptr, 0, nullptr) != 1)
+            fail("shmem_init", "cannot enter the address of a PE");
+    setup_teams(cards);
+    barrier_setup();
+    fault_handler_install();
+    if (pgas_boot_barrier() != 0) // everybody's memory is registered before anybody's first access
+        fail("shmem_init", "cannot meet the other PEs");
+    g.initialized = true;
+    say_hello();
+    return g.thread_level;
+}
+
+void stop()
+{
+    if (!g.initialized)
+        return;
+    shmem_barrier_all();
+    fault_handler_remove();
+    contexts_close();
+    fid_ep *ep = g_default.ep;
+    g_default.ep = nowhere();
+    g.initialized = false;
+    g.finalized = true;
+    fi_close(&ep->fid);
+    fi_close(&g.mr->fid);
+    fi_close(&g.cntr->fid);
+    fi_close(&g.av->fid);
+    fi_close(&g.domain->fid);
+    fi_close(&g.fabric->fid);
+    pgas_boot_finalize();
+}
+
+// A program that leaves main without shmem_finalize: the standard calls it implied for start_pes only, but many programs
+// count on it; with exit() the others are told through the launcher.
+[[gnu::destructor]] void at_exit()
+{
+    if (g.initialized && g.n_pes == 1)
+        stop();
+}
+
+const bool g_nowhere_ready = nowhere() != nullptr;
+
+} // namespace
+} // namespace shmem
+
+using namespace shmem;
+
+SHMEM_NAME(void, shmem_init, (void))
+{
+    start(SHMEM_THREAD_SINGLE);
+}
+SHMEM_NAME(int, shmem_init_thread, (int requested, int *provided))
+{
+    if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE)
+        fail("shmem_init_thread", "thread level %d is none of SHMEM_THREAD_SINGLE to SHMEM_THREAD_MULTIPLE", requested);
+    *provided = start(requested);
+    return 0;
+}
+SHMEM_NAME(void, start_pes, (int npes))
+{
+    (void)npes;
+    start(SHMEM_THREAD_SINGLE);
+}
+SHMEM_NAME(void, shmem_finalize, (void))
+{
+    stop();
+}
+SHMEM_NAME(void, shmem_query_initialized, (int *initialized))
+{
+    *initialized = g.initialized || g.finalized;
+}
+SHMEM_NAME(void, shmem_query_thread, (int *provided))
+{
+    check_running("shmem_query_thread");
+    *provided = g.thread_level;
+}
+extern "C" SHMEM_EXPORT void pshmem_global_exit(int status) noexcept
+{
+    check_running("shmem_global_exit");
+    fflush(nullptr);
+    pgas_boot_abort(status, nullptr);
+}
+extern "C" SHMEM_EXPORT void shmem_global_exit(int status) noexcept __attribute__((weak, alias("pshmem_global_exit")));
+
+SHMEM_NAME(int, shmem_my_pe, (void))
+{
+    if (PGAS_UNLIKELY(g.my_pe < 0))
+        check_running("shmem_my_pe");
+    return g.my_pe;
+}
+SHMEM_NAME(int, shmem_n_pes, (void))
+{
+    if (PGAS_UNLIKELY(g.my_pe < 0))
+        check_running("shmem_n_pes");
+    return g.n_pes;
+}
+SHMEM_NAME(int, _my_pe, (void))
+{
+    return pshmem_my_pe();
+}
+SHMEM_NAME(int, _num_pes, (void))
+{
+    return pshmem_n_pes();
+}
+SHMEM_NAME(int, shmem_pe_accessible, (int pe))
+{
+    check_running("shmem_pe_accessible");
+    return pe >= 0 && pe < g.n_pes;
+}
+SHMEM_NAME(int, shmem_addr_accessible, (const void *addr, int pe))
+{
+    check_running("shmem_addr_accessible");
+    return pe >= 0 && pe < g.n_pes && is_symmetric(addr, 1);
+}
+SHMEM_NAME(void *, shmem_ptr, (const void *dest, int pe))
+{
+    check_running("shmem_ptr");
+    check_pe("shmem_ptr", pe);
+    if (!is_symmetric(dest, 1))
+        return nullptr;
+    return pe == g.my_pe ? const_cast<void *>(dest) : peer_pointer(dest, pe);
+}
+SHMEM_NAME(void, shmem_info_get_version, (int *major, int *minor))
+{
+    *major = SHMEM_MAJOR_VERSION;
+    *minor = SHMEM_MINOR_VERSION;
+}
+SHMEM_NAME(void, shmem_info_get_name, (char *name))
+{
+    strcpy(name, SHMEM_VENDOR_STRING);
+}
+SHMEM_NAME(void, shmem_pcontrol, (int level, ...))
+{
+    (void)level; // for profiling tools that take the name over
+}

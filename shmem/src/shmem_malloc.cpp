@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Symmetric heap calls. All PEs call them alike, the allocator is deterministic, so all get the same offset, or all get
+// NULL. The barriers are those the standard asks for: after allocation, before release.
+#include "shmem_state.hpp"
+
+#include <pthread.h>
+
+using namespace shmem;
+
+namespace {
+
+pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER; // SHMEM_THREAD_MULTIPLE: the collective order is still the program's
+
+struct locked {
+    locked() { pthread_mutex_lock(&g_mutex); }
+    ~locked() { pthread_mutex_unlock(&g_mutex); }
+};
+
+void *grant(void *ptr)
+{
+    if (ptr)
+        pshmem_barrier_all();
+    return ptr;
+}
+
+void *allocate(const char *routine, size_t size, size_t align)
+{
+    check_running(routine);
+    if (!size)
+        return nullptr;
+    void *ptr;
+    {
+        locked lock;
+        ptr = g.heap_.alloc(size, align);
+    }
+    return grant(ptr);
+}
+
+} // namespace
+
+SHMEM_NAME(void *, shmem_malloc, (size_t size))
+{
+    return allocate("shmem_malloc", size, 0);
+}
+SHMEM_NAME(void *, shmem_malloc_with_hints, (size_t size, long hints))
+{
+    if (hints & ~(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE))
+        fail("shmem_malloc_with_hints", "unknown hints %#lx", hints);
+    return allocate("shmem_malloc_with_hints", size, 0);
+}
+SHMEM_NAME(void *, shmem_align, (size_t alignment, size_t size))
+{
+    if (alignment == 0 || (alignment & (alignment - 1)))
+        return nullptr;
+    return allocate("shmem_align", size, alignment);
+}
+SHMEM_NAME(void *, shmem_calloc, (size_t count, size_t size))
+{
+    check_running("shmem_calloc");
+    if (!count || !size)
+        return nullptr;
+    void *ptr;
+    {
+        locked lock;
+        ptr = g.heap_.alloc_zeroed(count, size);
+    }
+    return grant(ptr);
+}
+SHMEM_NAME(void, shmem_free, (void *ptr))
+{
+    check_running("shmem_free");
+    if (!ptr)
+        return;
+    pshmem_barrier_all();
+    locked lock;
+    if (!g.heap_.release(ptr))
+        fail("shmem_free", "%p is not a block of the symmetric heap (never allocated, inside a block, or freed before)", ptr);
+}
+SHMEM_NAME(void *, shmem_realloc, (void *ptr, size_t size))
+{
+    check_running("shmem_realloc");
+    if (!ptr)
+        return pshmem_malloc(size);
+    if (!size) {
+        pshmem_free(ptr);
+        return nullptr;
+    }
+    pshmem_barrier_all();
+    void *moved;
+    {
+        locked lock;
+        if (!g.heap_.is_block(ptr))
+            fail("shmem_realloc", "%p is not a block of the symmetric heap", ptr);
+        moved = g.heap_.resize(ptr, size);
+    }
+    pshmem_barrier_all();
+    return moved;
+}
+SHMEM_NAME(void *, shmalloc, (size_t size))
+{
+    return pshmem_malloc(size);
+}
+SHMEM_NAME(void, shfree, (void *ptr))
+{
+    pshmem_free(ptr);
+}
+SHMEM_NAME(void *, shrealloc, (void *ptr, size_t size))
+{
+    return pshmem_realloc(ptr, size);
+}
+SHMEM_NAME(void *, shmemalign, (size_t alignment, size_t size))
+{
+    return pshmem_align(alignment, size);
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// fence and quiet. On one host puts are stores: fence orders stores, quiet is a full fence, and one compare asks whether a
+// wire still has something under way.
+#include "shmem_barrier.hpp"
+#include "shmem_state.hpp"
+
+using namespace shmem;
+
+namespace {
+
+// budget: 4 instructions with the return on x86_64 (paths.def: shmem_fence)
+PGAS_HOT void fence(context *c)
+{
+    pgas_fence_stores(); // pairs with the acquire of wait_until and of whoever reads the flag
+    if (PGAS_UNLIKELY(pgas_load_word(&c->pending)))
+        cold_quiet(c);
+}
+
+// budget: 6 instructions with the return (paths.def: shmem_quiet)
+PGAS_HOT void quiet(context *c)
+{
+    pgas_fence_full();
+    if (PGAS_UNLIKELY(pgas_load_word(&c->pending)))
+        cold_quiet(c);
+}
+
+} // namespace
+
+SHMEM_NAME(void, shmem_fence, (void))
+{
+    fence(&g_default);
+}
+SHMEM_NAME(void, shmem_ctx_fence, (shmem_ctx_t ctx))
+{
+    if (ctx != SHMEM_CTX_INVALID)
+        fence(from_handle(ctx));
+}
+SHMEM_NAME(void, shmem_quiet, (void))
+{
+    quiet(&g_default);
+}
+SHMEM_NAME(void, shmem_ctx_quiet, (shmem_ctx_t ctx))
+{
+    if (ctx != SHMEM_CTX_INVALID)
+        quiet(from_handle(ctx));
+}
+SHMEM_NAME(void, shmem_pe_quiet, (const int *target_pes, size_t npes))
+{
+    for (size_t i = 0; i < npes; i++)
+        check_pe("shmem_pe_quiet", target_pes[i]);
+    quiet(&g_default);
+}
+SHMEM_NAME(void, shmem_ctx_pe_quiet, (shmem_ctx_t ctx, const int *target_pes, size_t npes))
+{
+    for (size_t i = 0; i < npes; i++)
+        check_pe("shmem_ctx_pe_quiet", target_pes[i]);
+    if (ctx != SHMEM_CTX_INVALID)
+        quiet(from_handle(ctx));
+}
+
+SHMEM_NAME(void, shmem_sync_all, (void))
+{
+    check_running("shmem_sync_all");
+    barrier_all();
+}
+SHMEM_NAME(void, shmem_barrier_all, (void))
+{
+    check_running("shmem_barrier_all");
+    quiet(&g_default);
+    barrier_all();
+}
+SHMEM_NAME(void, shmem_sync, (int PE_start, int logPE_stride, int PE_size, long *pSync))
+{
+    check_running("shmem_sync");
+    set_barrier(PE_start, 1 << logPE_stride, PE_size, pSync);
+}
+SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, long *pSync))
+{
+    check_running("shmem_barrier");
+    quiet(&g_default);
+    set_barrier(PE_start, 1 << logPE_stride, PE_size, pSync);
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// C names of remote memory access; the bodies are in shmem_rma.hpp. On one host a non-blocking call is complete when it
+// returns, which the standard allows.
+#include "shmem_rma.hpp"
+
+namespace shmem {
+
+void check_stride(const char *routine, ptrdiff_t dst, ptrdiff_t sst)
+{
+    if (PGAS_UNLIKELY(dst < 1 || sst < 1))
+        fail(routine, "strides are %td and %td; both must be 1 or more", dst, sst);
+}
+
+void check_blocks(const char *routine, ptrdiff_t dst, ptrdiff_t sst, size_t bsize)
+{
+    check_stride(routine, dst, sst);
+    if (PGAS_UNLIKELY(static_cast<size_t>(dst) < bsize || static_cast<size_t>(sst) < bsize))
+        fail(routine, "strides are %td and %td; both must be at least the block size %zu", dst, sst, bsize);
+}
+
+void signal_op(context *c, const char *routine, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
+{
+    pgas_fence_stores(); // data before signal; pairs with load_acquire in shmem_signal_wait_until()
+    if (sig_op == SHMEM_SIGNAL_SET) {
+        if (!pgas_hot_amo(front_of(c), PGAS_MAGIC_HOT, 0, &signal, nullptr, nullptr, 8, static_cast<uint64_t>(pe),
+                          offset_of(c, sig_addr), 0, PGAS_OP_WRITE, PGAS_UNCHECKED))
+            cold_amo(c, sig_addr, pe, FI_UINT64, FI_ATOMIC_WRITE, signal, 0, false);
+    } else if (sig_op == SHMEM_SIGNAL_ADD) {
+        if (!pgas_hot_amo(front_of(c), PGAS_MAGIC_HOT, 0, &signal, nullptr, nullptr, 8, static_cast<uint64_t>(pe),
+                          offset_of(c, sig_addr), 0, PGAS_OP_SUM, PGAS_UNCHECKED))
+            cold_amo(c, sig_addr, pe, FI_UINT64, FI_SUM, signal, 0, false);
+    } else {
+        fail(routine, "signal operator is %d; it must be SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD", sig_op);
+    }
+}
+
+} // namespace shmem
+
+using namespace shmem;
+
+// The body of each call, by its name; `c` is the context, `name` the routine for messages.
+#define BODY_put(T) put(c, dest, source, nelems * sizeof(T), pe)
+#define BODY_get(T) get(c, dest, source, nelems * sizeof(T), pe)
+#define BODY_put_nbi(T) BODY_put(T)
+#define BODY_get_nbi(T) BODY_get(T)
+#define BODY_p(T) p(c, dest, value, pe)
+#define BODY_g(T) return g_value(c, source, pe)
+#define BODY_iput(T) iput(c, name, dest, source, dst, sst, nelems, pe)
+#define BODY_iget(T) iget(c, name, dest, source, dst, sst, nelems, pe)
+#define BODY_ibput(T) ibput(c, name, dest, source, dst, sst, bsize, nblocks, pe)
+#define BODY_ibget(T) ibget(c, name, dest, source, dst, sst, bsize, nblocks, pe)
+#define BODY_put_signal(T) put_signal(c, name, dest, source, nelems * sizeof(T), sig_addr, signal, sig_op, pe)
+#define BODY_put_signal_nbi(T) BODY_put_signal(T)
+
+#define DEFINE(R, N, T, CALL, P, A)                                                                                    \
+    SHMEM_NAME(R, shmem_##N##_##CALL, P)                                                                               \
+    {                                                                                                                  \
+        context *const c = &g_default;                                                                                 \
+        [[maybe_unused]] const char *const name = "shmem_" #N "_" #CALL;                                               \
+        BODY_##CALL(T);                                                                                                \
+    }                                                                                                                  \
+    SHMEM_NAME(R, shmem_ctx_##N##_##CALL, SHMEM_CTX_PARAMS P)                                                          \
+    {                                                                                                                  \
+        context *const c = from_handle(ctx);                                                                           \
+        [[maybe_unused]] const char *const name = "shmem_ctx_" #N "_" #CALL;                                           \
+        BODY_##CALL(T);                                                                                                \
+    }
+SHMEM_EACH_RMA(DEFINE)
+#undef DEFINE
+
+namespace {
+
+template <size_t Bits>
+struct unit {
+    alignas(1) char bytes[Bits / 8];
+};
+template <size_t Bits>
+unit<Bits> *as(void *p)
+{
+    return static_cast<unit<Bits> *>(p);
+}
+template <size_t Bits>
+const unit<Bits> *as(const void *p)
+{
+    return static_cast<const unit<Bits> *>(p);
+}
+constexpr size_t kmem = 8; // putmem counts bytes
+
+} // namespace
+
+#define k8 8
+#define k16 16
+#define k32 32
+#define k64 64
+#define k128 128
+#define SIZED_put(B) put(c, dest, source, nelems * (B / 8), pe)
+#define SIZED_get(B) get(c, dest, source, nelems * (B / 8), pe)
+#define SIZED_put_nbi(B) SIZED_put(B)
+#define SIZED_get_nbi(B) SIZED_get(B)
+#define SIZED_iput(B) iput(c, name, as<B>(dest), as<B>(source), dst, sst, nelems, pe)
+#define SIZED_iget(B) iget(c, name, as<B>(dest), as<B>(source), dst, sst, nelems, pe)
+#define SIZED_ibput(B) ibput(c, name, as<B>(dest), as<B>(source), dst, sst, bsize, nblocks, pe)
+#define SIZED_ibget(B) ibget(c, name, as<B>(dest), as<B>(source), dst, sst, bsize, nblocks, pe)
+#define SIZED_put_signal(B) put_signal(c, name, dest, source, nelems * (B / 8), sig_addr, signal, sig_op, pe)
+#define SIZED_put_signal_nbi(B) SIZED_put_signal(B)
+#define DEFINE(S, STEM, TAIL, P, A)                                                                                    \
+    SHMEM_NAME(void, shmem_##STEM##S##TAIL, P)                                                                         \
+    {                                                                                                                  \
+        context *const c = &g_default;                                                                                 \
+        [[maybe_unused]] const char *const name = "shmem_" #STEM #S #TAIL;                                             \
+        SIZED_##STEM##TAIL(k##S);                                                                                      \
+    }                                                                                                                  \
+    SHMEM_NAME(void, shmem_ctx_##STEM##S##TAIL, SHMEM_CTX_PARAMS P)                                                    \
+    {                                                                                                                  \
+        context *const c = from_handle(ctx);                                                                           \
+        [[maybe_unused]] const char *const name = "shmem_ctx_" #STEM #S #TAIL;                                         \
+        SIZED_##STEM##TAIL(k##S);                                                                                      \
+    }
+SHMEM_EACH_SIZE(DEFINE)
+#undef DEFINE
+
+// --- signals ------------------------------------------------------------------------------------------------------------
+
+SHMEM_NAME(void, shmem_signal_add, (uint64_t *sig_addr, uint64_t signal, int pe))
+{
+    signal_op(&g_default, "shmem_signal_add", sig_addr, signal, SHMEM_SIGNAL_ADD, pe);
+}
+SHMEM_NAME(void, shmem_ctx_signal_add, (shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe))
+{
+    signal_op(from_handle(ctx), "shmem_ctx_signal_add", sig_addr, signal, SHMEM_SIGNAL_ADD, pe);
+}
+SHMEM_NAME(void, shmem_signal_set, (uint64_t *sig_addr, uint64_t signal, int pe))
+{
+    signal_op(&g_default, "shmem_signal_set", sig_addr, signal, SHMEM_SIGNAL_SET, pe);
+}
+SHMEM_NAME(void, shmem_ctx_signal_set, (shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe))
+{
+    signal_op(from_handle(ctx), "shmem_ctx_signal_set", sig_addr, signal, SHMEM_SIGNAL_SET, pe);
+}
+SHMEM_NAME(uint64_t, shmem_signal_fetch, (const uint64_t *sig_addr))
+{
+    return pgas_load_acquire(sig_addr);
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// All state of a PE in one struct, and the calls between the files of the library.
+//
+// A PE's symmetric memory is one region, key 0, that begins at `base` (the program's writable static data) and ends with
+// the symmetric heap; one subtraction turns any symmetric address into an offset. Before shmem_init and after
+// shmem_finalize contexts point at an endpoint front whose windows are all zero, so that every call takes its cold exit,
+// which says what is wrong: the hot path needs no test of its own.
+#pragma once
+
+#define SHMEM_IMPL_BUILD 1
+#ifndef FABRIC_DIRECT
+#define FABRIC_DIRECT 1
+#endif
+
+#include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_ext_pgas.h>
+#include <rdma/fi_rma.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "shmem_env.hpp"
+#include "shmem_heap.hpp"
+#include <shmem.h>
+#include <pshmem.h>
+#include <shmemx.h>
+
+namespace shmem {
+
+struct team;
+
+// One line: what p, g, put, get and atomics of this context touch besides the endpoint's own.
+struct alignas(64) context {
+    fid_ep *ep;           // never null
+    uint64_t pending;     // operations handed to a wire that are not complete yet
+    long options;
+    team *owner;
+    context *next, *prev; // contexts of the same team
+};
+
+// Padded to the stride that shmem.h promises for predefined handles.
+struct alignas(SHMEM_IMPL_TEAM_STRIDE) team {
+    int my_pe;
+    int n_pes;
+    int start, stride;   // of the world, when the members are regular
+    int *members;        // world ranks, when they are not
+    shmem_team_config_t config;
+    context *contexts;
+    uint64_t round;      // barriers so far
+};
+
+struct part { // of the symmetric region: static data, heap
+    uintptr_t at = 0;
+    size_t bytes = 0;
+    int fd = -1;
+};
+
+struct state {
+    int my_pe = -1;
+    int n_pes = 0;
+    int thread_level = SHMEM_THREAD_SINGLE;
+    bool initialized = false;
+    bool finalized = false;
+    env_values env;
+    heap heap_;
+    part data, heap_part;
+    uintptr_t base = 0;
+    size_t span = 0;
+    char *internal = nullptr; // our own symmetric memory, at the start of the heap: see shmem_barrier.cpp
+    fid_fabric *fabric = nullptr;
+    fid_domain *domain = nullptr;
+    fid_av *av = nullptr;
+    fid_cntr *cntr = nullptr;
+    fid_mr *mr = nullptr;
+    fi_pgas_ops *ops = nullptr;
+    int local_count = 0;      // PEs on this host
+    bool oversubscribed = false;
+};
+
+#define SHMEM_HIDDEN __attribute__((visibility("hidden"))) // an extern declaration needs it said, or goes through the GOT
+extern SHMEM_HIDDEN state g;
+extern SHMEM_HIDDEN context g_default; // SHMEM_CTX_DEFAULT
+extern SHMEM_HIDDEN team g_teams[2];   // SHMEM_TEAM_WORLD, SHMEM_TEAM_SHARED
+
+// A handle is a distance from the default object (see shmem.h): one addition, no test.
+inline context *from_handle(shmem_ctx_t h)
+{
+    return reinterpret_cast<context *>(reinterpret_cast<uintptr_t>(&g_default) - SHMEM_IMPL_CTX_DEFAULT +
+                                       reinterpret_cast<uintptr_t>(h));
+}
+inline shmem_ctx_t to_handle(const context *c)
+{
+    return reinterpret_cast<shmem_ctx_t>(reinterpret_cast<uintptr_t>(c) - reinterpret_cast<uintptr_t>(&g_default) +
+                                         SHMEM_IMPL_CTX_DEFAULT);
+}
+inline team *from_handle(shmem_team_t h)
+{
+    return reinterpret_cast<team *>(reinterpret_cast<uintptr_t>(&g_teams[0]) - SHMEM_IMPL_TEAM_WORLD +
+                                    reinterpret_cast<uintptr_t>(h));
+}
+
+inline pgas_ep *front_of(const context *c)
+{
+    return reinterpret_cast<pgas_ep *>(c->ep);
+}
+
+// --- errors ---------------------------------------------------------------------------------------------------------
+
+// Prints one line "PE n: routine: text" and ends the job.
+[[noreturn, gnu::cold, gnu::format(printf, 2, 3)]] void fail(const char *routine, const char *format, ...);
+// The checks of every cold path. They return only when the arguments are right.
+void check_running(const char *routine);
+void check_pe(const char *routine, int pe);
+void check_symmetric(const char *routine, const char *argument, const void *ptr, size_t bytes);
+void fault_handler_install();
+void fault_handler_remove();
+
+// --- memory ---------------------------------------------------------------------------------------------------------
+
+bool memory_create(size_t heap_bytes, int huge, char *why, size_t room); // maps data and heap; false with a reason
+bool is_symmetric(const void *ptr, size_t bytes);
+void *peer_pointer(const void *ptr, int pe); // where pe's copy is mapped here, or null
+
+// --- cold exits of the data path ---------------------------------------------------------------------------------------
+
+[[gnu::cold, gnu::noinline]] void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe);
+[[gnu::cold, gnu::noinline]] void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe);
+// the same for one value of up to 8 bytes in a register, so that the hot path spills nothing
+[[gnu::cold, gnu::noinline]] void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe);
+[[gnu::cold, gnu::noinline]] uint64_t cold_g(context *c, const void *source, size_t bytes, int pe);
+// value and compare come in registers; answers the old value
+[[gnu::cold, gnu::noinline]] uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, uint64_t value,
+                                               uint64_t compare, bool fetch);
+[[gnu::cold, gnu::noinline]] void cold_quiet(context *c);
+
+// --- synchronisation inside the library -------------------------------------------------------------------------------
+
+void barrier_all(); // of the world, without quiet
+void set_barrier(int start, int stride, int count, long *psync);
+void wait_pause(unsigned &polls); // one failed poll of a wait loop
+void backtrace_print();
+
+} // namespace shmem
+
+// One line per C name: pshmem_ is the function, shmem_ its weak alias, so that profiling tools can take the name over.
+#define SHMEM_EXPORT __attribute__((visibility("default")))
+#define SHMEM_NAME(ret_arg, name_arg, params_arg)                                                                      \
+    extern "C" SHMEM_EXPORT ret_arg p##name_arg params_arg noexcept;                                                   \
+    extern "C" SHMEM_EXPORT ret_arg name_arg params_arg noexcept __attribute__((weak, alias("p" #name_arg)));          \
+    extern "C" SHMEM_EXPORT ret_arg p##name_arg params_arg noexcept

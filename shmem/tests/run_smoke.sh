@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The smoke program on 1 to 8 PEs, more than there are cores, and without a launcher; then 64 PEs that only start and meet.
+set -u
+top=${abs_top_builddir:-.}
+run=$top/boot/oshrun
+status=0
+check() {
+    echo "== $*"
+    timeout -s KILL 120 "$@" || { echo "FAILED ($?): $*"; status=1; }
+}
+check "$top/shmem/tests/shmem_smoke"
+for n in 1 2 3 4 8; do
+    check "$run" -n $n "$top/shmem/tests/shmem_smoke"
+done
+exit $status

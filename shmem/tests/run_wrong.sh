@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Each kind of wrong use ends the job soon, with a non-zero status and a line that says what was wrong.
+set -u
+top=${abs_top_builddir:-.}
+run=$top/boot/oshrun
+status=0
+expect() { # kind, words that must appear
+    kind=$1
+    shift
+    out=$(timeout -s KILL 60 "$run" -n 2 "$top/shmem/tests/shmem_wrong" "$kind" 2>&1)
+    rc=$?
+    if [ $rc -eq 0 ] || [ $rc -eq 137 ]; then
+        echo "FAILED: $kind: status $rc, expected an error"
+        status=1
+    fi
+    for word in "$@"; do
+        case $out in
+        *"$word"*) ;;
+        *)
+            echo "FAILED: $kind: no \"$word\" in: $out"
+            status=1
+            ;;
+        esac
+    done
+    echo "$kind: $rc"
+}
+expect before "before shmem_init"
+expect pe-high "PE number 2 is outside 0..1"
+expect pe-negative "PE number -1 is outside 0..1"
+expect address "not symmetric"
+expect stack "shmem_long_g" "not symmetric"
+expect unaligned "not aligned"
+expect stride "shmem_long_iput" "strides are 0 and 1"
+expect free-twice "shmem_free" "freed before"
+expect after "after shmem_finalize"
+out=$(timeout -s KILL 60 "$run" -n 3 "$top/shmem/tests/shmem_wrong" global-exit 2>&1)
+rc=$?
+[ $rc -eq 7 ] || { echo "FAILED: global-exit: status $rc, expected 7: $out"; status=1; }
+timeout -s KILL 60 "$run" -n 2 "$top/shmem/tests/shmem_wrong" fork || { echo "FAILED: fork"; status=1; }
+exit $status

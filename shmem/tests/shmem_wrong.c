@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Wrong use, one kind per run, named by the argument. Each must end the job with one line that names the routine and what
+ * was wrong; run_wrong.sh compares.
+ */
+#include <shmem.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static long g_cell;
+static char g_bytes[32];
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    long stack = 0;
+    if (!strcmp(what, "before"))
+        shmem_long_p(&g_cell, 1, 0);
+    shmem_init();
+    const int me = shmem_my_pe();
+    if (!strcmp(what, "pe-high"))
+        shmem_long_p(&g_cell, 1, shmem_n_pes());
+    else if (!strcmp(what, "pe-negative"))
+        shmem_long_p(&g_cell, 1, -1);
+    else if (!strcmp(what, "address"))
+        shmem_long_p(malloc(8), 1, (me + 1) % shmem_n_pes());
+    else if (!strcmp(what, "stack")) {
+        shmem_long_g(&g_cell, (me + 1) % shmem_n_pes()); /* connected now: the next one takes the short way and faults */
+        shmem_long_g(&stack, (me + 1) % shmem_n_pes());
+    }
+    if (!strcmp(what, "unaligned"))
+        shmem_long_atomic_add((long *)(void *)(g_bytes + 1), 1, 0);
+    else if (!strcmp(what, "stride"))
+        shmem_long_iput(&g_cell, &stack, 0, 1, 1, 0);
+    else if (!strcmp(what, "free-twice")) {
+        long *p = shmem_malloc(8);
+        shmem_free(p);
+        shmem_free(p);
+    } else if (!strcmp(what, "after")) {
+        shmem_finalize();
+        shmem_long_p(&g_cell, 1, 0);
+    } else if (!strcmp(what, "global-exit")) {
+        if (me == shmem_n_pes() - 1)
+            shmem_global_exit(7);
+        for (;;)
+            pause();
+    } else if (!strcmp(what, "fork")) {
+        g_cell = 5;
+        if (fork() == 0) {
+            g_cell = 99; /* must not reach the parent */
+            _exit(0);
+        }
+        sleep(1);
+        if (g_cell != 5 || shmem_long_g(&g_cell, me) != 5)
+            shmem_global_exit(9);
+        shmem_finalize();
+        return 0;
+    }
+    shmem_barrier_all();
+    fprintf(stderr, "nothing happened\n");
+    return 0;
+}
