@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// ofi_compare's data: the rows that ofi_bench knows, the columns (a provider run by one of the two builds of ofi_bench), and
+// the samples of each pair of them. Measuring is in compare_run.cpp, writing in compare_table.cpp and compare_svg.cpp.
+#pragma once
+
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+struct row {
+	std::string name, group, unit, label;
+	bool delivered = false;
+	bool more_is_better() const { return unit != "ns"; }
+};
+
+struct samples {
+	std::vector<double> values;
+	std::string failure; // why the last run of this row gave none: timeout, error, absent
+	int failures = 0;
+};
+
+struct column {
+	std::string title;
+	std::string program;  // ofi_bench or ofi_bench_direct
+	std::string provider;
+	std::map<std::string, samples> of; // by row name
+
+	// 0 when there are no samples
+	double best(const row &r) const;
+	double median(const row &r) const;
+};
+
+// How many times faster a is than b, by their best samples; 0 when one of them has none.
+double speedup(const row &r, const column &a, const column &b);
+
+struct settings {
+	int rounds = 5;
+	bool quick = false;
+	std::vector<std::string> extra; // passed on to ofi_bench
+};
+
+std::vector<row> list_rows(const std::string &program);
+// Round robin: in each round, each group of rows runs on every column before the next group does.
+void run(const settings &s, const std::vector<row> &rows, std::vector<column> &columns);
+
+// columns[1] is the one that the others are compared with.
+void write_table(std::FILE *out, const std::vector<row> &rows, const std::vector<column> &columns);
+void write_csv(std::FILE *out, const std::vector<row> &rows, const std::vector<column> &columns);
+void write_svg(std::FILE *out, const std::vector<row> &rows, const std::vector<column> &columns);
+
+} // namespace bench

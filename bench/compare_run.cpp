@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Runs ofi_bench as a child process and reads what it prints. Every run is bounded by ofi_bench itself.
+#include "compare.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+
+namespace bench {
+namespace {
+
+std::vector<std::string> split(const std::string &line, char at)
+{
+	std::vector<std::string> parts(1);
+	for (const char c : line) {
+		if (c == at)
+			parts.emplace_back();
+		else
+			parts.back() += c;
+	}
+	return parts;
+}
+
+// The lines that a program prints; its stderr goes where ours goes.
+std::vector<std::string> lines_of(const std::vector<std::string> &command)
+{
+	int out[2];
+	if (pipe2(out, O_CLOEXEC) != 0)
+		return {};
+	const pid_t child = fork();
+	if (child == 0) {
+		dup2(out[1], 1);
+		std::vector<char *> argv;
+		for (const std::string &word : command)
+			argv.push_back(const_cast<char *>(word.c_str()));
+		argv.push_back(nullptr);
+		execv(argv[0], argv.data());
+		perror(argv[0]);
+		_exit(127);
+	}
+	close(out[1]);
+	std::string text;
+	char piece[4096];
+	for (ssize_t n; (n = read(out[0], piece, sizeof piece)) > 0;)
+		text.append(piece, static_cast<size_t>(n));
+	close(out[0]);
+	if (child > 0)
+		waitpid(child, nullptr, 0);
+	std::vector<std::string> lines = split(text, '\n');
+	std::erase(lines, "");
+	return lines;
+}
+
+// One run of the rows of one group (quick: of all rows) on one column.
+void run_group(const settings &s, const std::vector<row> &rows, const std::string &group, column &c)
+{
+	constexpr int kGiveUp = 2; // a row that failed this often is not run again
+	std::string list;
+	for (const row &r : rows)
+		if ((r.group == group || s.quick) && c.of[r.name].failures < kGiveUp)
+			list += (list.empty() ? "" : ",") + r.name;
+	if (list.empty())
+		return;
+	std::vector<std::string> command{c.program, c.provider, "--rows", list};
+	if (s.quick)
+		command.emplace_back("--quick");
+	command.insert(command.end(), s.extra.begin(), s.extra.end());
+	for (const std::string &line : lines_of(command)) {
+		const std::vector<std::string> words = split(line, '\t');
+		samples &mine = c.of[words[0]];
+		for (size_t i = 1; i < words.size(); i++) {
+			char *end;
+			const double v = strtod(words[i].c_str(), &end);
+			if (*end == 0 && v > 0) {
+				mine.values.push_back(v);
+			} else {
+				mine.failure = words[i];
+				mine.failures++;
+			}
+		}
+	}
+}
+
+} // namespace
+
+double column::best(const row &r) const
+{
+	const auto it = of.find(r.name);
+	if (it == of.end() || it->second.values.empty())
+		return 0;
+	const auto &v = it->second.values;
+	return r.more_is_better() ? *std::max_element(v.begin(), v.end()) : *std::min_element(v.begin(), v.end());
+}
+
+double column::median(const row &r) const
+{
+	const auto it = of.find(r.name);
+	if (it == of.end() || it->second.values.empty())
+		return 0;
+	auto v = it->second.values;
+	std::nth_element(v.begin(), v.begin() + static_cast<ptrdiff_t>(v.size() / 2), v.end());
+	return v[v.size() / 2];
+}
+
+double speedup(const row &r, const column &a, const column &b)
+{
+	const double x = a.best(r), y = b.best(r);
+	return x == 0 || y == 0 ? 0 : r.more_is_better() ? x / y : y / x;
+}
+
+std::vector<row> list_rows(const std::string &program)
+{
+	std::vector<row> rows;
+	for (const std::string &line : lines_of({program, "--list"})) {
+		const std::vector<std::string> w = split(line, '\t');
+		if (w.size() == 5)
+			rows.push_back({w[0], w[1], w[2], w[4], w[3] == "delivered"});
+	}
+	return rows;
+}
+
+void run(const settings &s, const std::vector<row> &rows, std::vector<column> &columns)
+{
+	std::vector<std::string> groups;
+	for (const row &r : rows)
+		if (std::find(groups.begin(), groups.end(), r.group) == groups.end() && (groups.empty() || !s.quick)) // quick: all in one
+			groups.push_back(r.group);
+	const bool tell = isatty(2);
+	for (int round = 0; round < s.rounds; round++) {
+		for (const std::string &group : groups) {
+			for (size_t k = 0; k < columns.size(); k++) {
+				// who comes first changes from round to round
+				column &c = columns[(k + static_cast<size_t>(round)) % columns.size()];
+				if (tell)
+					fprintf(stderr, "\rround %d of %d: %s, %s\033[K", round + 1, s.rounds, group.c_str(), c.title.c_str());
+				run_group(s, rows, group, c);
+			}
+		}
+	}
+	if (tell)
+		fprintf(stderr, "\r\033[K");
+}
+
+} // namespace bench

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ofi_bench PROVIDER: runs the rows of ofi_rows_*.c between two processes of this host and prints one line per row:
+ * its name and the value of every sample, or timeout, error or absent. ofi_compare calls it and makes the table.
+ *
+ * This process only looks on: it starts the pair, takes the results, and ends a pair that hangs or dies; the rows behind
+ * the one that failed get a new pair.
+ */
+#define _GNU_SOURCE 1
+#include "ofi_rows.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MAX_ROWS = 128, QUIT = 0xffffffff };
+static const uint64_t kBriefly = 50000; /* between samples: somebody else wants the core */
+
+struct options {
+	const char *provider;
+	uint64_t samples, sample_ns, row_ns, timeout_ns;
+	uint64_t patience_ns; /* during a sample: a peer that runs answers within this */
+	int quick;
+	int cpu[2];
+	const struct bench_row *row[MAX_ROWS];
+	size_t rows;
+};
+
+static const struct bench_rows *const families[] = {&bench_rma_rows, &bench_amo_rows, &bench_msg_rows};
+static const char *const unit_names[] = {"ns", "Mop/s", "MB/s"};
+
+/* --- the pair ------------------------------------------------------------------------------------------------------ */
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (cpu >= 0)
+		sched_setaffinity(0, sizeof set, &set); /* a refusal costs accuracy only */
+}
+
+static long switches(void)
+{
+	struct rusage use;
+	getrusage(RUSAGE_THREAD, &use);
+	return use.ru_nvcsw + use.ru_nivcsw;
+}
+
+/* Nanoseconds of one sample of count iterations. *disturbed: a process lost its core meanwhile. */
+static uint64_t sample(struct bench_side *s, const struct options *o, size_t row, uint64_t count, int *disturbed)
+{
+	static uint64_t number;
+	struct bench_control *c = s->control;
+	number++;
+	bench_bound(s, o->timeout_ns, kBriefly);
+	c->row = row;
+	c->count = count;
+	c->stamp = number << 32;
+	bench_store(&c->go, number);
+	bench_wait_word(s, &c->ack, 2 * number - 1);
+	/* both are on a core now; a sample is shorter than a time slice, so with luck they stay there */
+	bench_store(&c->hello[0], number);
+	bench_wait_word(s, &c->hello[1], number);
+	bench_bound(s, o->timeout_ns, o->patience_ns);
+	const long before = switches();
+	const uint64_t start = bench_now_ns();
+	o->row[row]->origin(s, o->row[row], count);
+	const uint64_t end = bench_now_ns();
+	const long after = switches();
+	bench_bound(s, o->timeout_ns, kBriefly);
+	bench_wait_word(s, &c->ack, 2 * number);
+	*disturbed = before != after || c->disturbed;
+	return end > start ? end - start : 1;
+}
+
+static double value_of(const struct bench_row *row, uint64_t count, uint64_t ns)
+{
+	const double trips = (double)count * row->trips, t = (double)ns;
+	return row->unit == BENCH_NS ? t / trips : row->unit == BENCH_MOPS ? trips * 1e3 / t : trips * (double)row->bytes * 1e3 / t;
+}
+
+static uint64_t calibrate(struct bench_side *s, const struct options *o, size_t row)
+{
+	uint64_t count = o->row[row]->quick;
+	if (o->quick)
+		return count;
+	for (;;) {
+		int disturbed;
+		uint64_t ns = sample(s, o, row, count, &disturbed);
+		for (int again = 0; disturbed && again < 10; again++)
+			ns = sample(s, o, row, count, &disturbed);
+		if (ns * 2 > o->sample_ns || count > (uint64_t)1 << 24)
+			return count;
+		const uint64_t grow = o->sample_ns / ns;
+		count *= grow < 2 ? 2 : grow > 16 ? 16 : grow;
+	}
+}
+
+static void origin(struct bench_side *s, const struct options *o, size_t first, FILE *results)
+{
+	for (size_t r = first; r < o->rows; r++) {
+		const uint64_t limit = bench_now_ns() + o->row_ns;
+		const uint64_t count = calibrate(s, o, r);
+		fprintf(results, "%s", o->row[r]->name);
+		for (uint64_t k = 0, tries = 0; k < o->samples;) {
+			int disturbed;
+			const uint64_t ns = sample(s, o, r, count, &disturbed);
+			const int late = bench_now_ns() > limit;
+			if (disturbed && !late && !o->quick && tries++ < 20 * o->samples)
+				continue;
+			if (disturbed && late && k)
+				break;
+			fprintf(results, "\t%.6g", value_of(o->row[r], count, ns));
+			k += late ? o->samples : 1;
+		}
+		fprintf(results, "\n");
+		fflush(results);
+	}
+	bench_store(&s->control->go, QUIT);
+}
+
+static void target(struct bench_side *s, const struct options *o)
+{
+	struct bench_control *c = s->control;
+	uint64_t last = 0;
+	for (;;) {
+		bench_bound(s, UINT64_MAX, kBriefly);
+		while (bench_load(&c->go) == last) {
+			bench_poll(s);
+			bench_idle(s);
+		}
+		last = bench_load(&c->go);
+		if (last == QUIT)
+			return;
+		bench_bound(s, o->timeout_ns, kBriefly);
+		const struct bench_row *row = o->row[c->row];
+		if (row->prepare)
+			row->prepare(s, row, c->count);
+		bench_store(&c->ack, 2 * last - 1);
+		bench_wait_word(s, &c->hello[0], last);
+		bench_bound(s, o->timeout_ns, o->patience_ns);
+		const long before = switches();
+		bench_store(&c->hello[1], last);
+		row->target(s, row, c->count);
+		c->disturbed = switches() != before;
+		bench_store(&c->ack, 2 * last);
+	}
+}
+
+static pid_t start(const struct options *o, struct bench_control *control, int rank, size_t first, int results[2])
+{
+	const pid_t pid = fork();
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(results[0]);
+	pin(o->cpu[rank]);
+	static struct bench_side s;
+	bench_bound(&s, o->timeout_ns, kBriefly);
+	bench_open(&s, o->provider, rank, control);
+	if (rank == 0)
+		origin(&s, o, first, fdopen(results[1], "w"));
+	else
+		target(&s, o);
+	bench_bound(&s, o->timeout_ns, kBriefly);
+	bench_close(&s);
+	_exit(0);
+}
+
+/* --- looking on ---------------------------------------------------------------------------------------------------- */
+
+struct pair {
+	pid_t pid[2]; /* 0 when it has ended */
+	int code;     /* first bad end */
+};
+
+static void reap(struct pair *p, int flags)
+{
+	for (int r = 0; r < 2; r++) {
+		int status;
+		if (!p->pid[r] || waitpid(p->pid[r], &status, flags) != p->pid[r])
+			continue;
+		p->pid[r] = 0;
+		const int code = WIFEXITED(status) ? WEXITSTATUS(status) : BENCH_FAILED;
+		if (code && (!p->code || code == BENCH_ABSENT))
+			p->code = code;
+	}
+}
+
+/* Politely first: some providers remove their files in a signal handler. */
+static void end_pair(struct pair *p)
+{
+	const int code = p->code;
+	const int signals[] = {SIGTERM, SIGKILL};
+	for (int k = 0; k < 2; k++) {
+		for (int r = 0; r < 2; r++)
+			if (p->pid[r])
+				kill(p->pid[r], signals[k]);
+		for (int wait = 0; wait < 20 && (p->pid[0] || p->pid[1]); wait++) {
+			usleep(10000);
+			reap(p, WNOHANG);
+		}
+	}
+	reap(p, 0);
+	p->code = code;
+}
+
+/* Copies result lines to stdout; answers how many rows are done. */
+static size_t watch(struct pair *p, int fd, const struct options *o)
+{
+	size_t done = 0;
+	uint64_t deadline = bench_now_ns() + 2 * o->timeout_ns;
+	for (;;) {
+		struct pollfd in = {.fd = fd, .events = POLLIN};
+		char text[4096];
+		const int ready = poll(&in, 1, 50);
+		const ssize_t n = ready > 0 ? read(fd, text, sizeof text) : 0;
+		for (ssize_t i = 0; i < n; i++)
+			done += text[i] == '\n';
+		if (n > 0) {
+			fwrite(text, 1, (size_t)n, stdout);
+			deadline = bench_now_ns() + 2 * o->timeout_ns;
+			continue;
+		}
+		reap(p, WNOHANG);
+		if (p->code || (!p->pid[0] && !p->pid[1]))
+			return done;
+		if (bench_now_ns() > deadline) {
+			p->code = BENCH_TIMEOUT;
+			return done;
+		}
+		if (ready > 0)
+			usleep(2000); /* the writer is gone and the other one is still closing */
+	}
+}
+
+/* Runs rows from `first` on; answers the first one that is not done. */
+static size_t run_pair(const struct options *o, size_t first)
+{
+	struct bench_control *control =
+		mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int results[2];
+	if (control == MAP_FAILED || pipe(results)) {
+		perror("ofi_bench");
+		exit(1);
+	}
+	fflush(stdout);
+	struct pair p = {.code = 0};
+	for (int r = 0; r < 2; r++)
+		p.pid[r] = start(o, control, r, first, results);
+	close(results[1]);
+	size_t done = first + watch(&p, results[0], o);
+	end_pair(&p);
+	close(results[0]);
+	munmap(control, sizeof *control);
+	if (done < o->rows) {
+		const char *why = p.code == BENCH_TIMEOUT ? "timeout" : p.code == BENCH_ABSENT ? "absent" : "error";
+		const size_t until = p.code == BENCH_ABSENT ? o->rows : done + 1;
+		for (; done < until; done++)
+			printf("%s\t%s\n", o->row[done]->name, why);
+	}
+	fflush(stdout);
+	return done;
+}
+
+/* --- arguments ----------------------------------------------------------------------------------------------------- */
+
+static void list_rows(void)
+{
+	for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
+		for (size_t i = 0; i < families[f]->count; i++) {
+			const struct bench_row *r = &families[f]->row[i];
+			printf("%s\t%s\t%s\t%s\t%s\n", r->name, r->group, unit_names[r->unit], r->delivered ? "delivered" : "counted", r->label);
+		}
+}
+
+static int wanted(const char *list, const char *name)
+{
+	const size_t n = strlen(name);
+	for (const char *at = list; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+		if (!strncmp(at, name, n) && (at[n] == ',' || !at[n]))
+			return 1;
+	return !list;
+}
+
+static void choose_rows(struct options *o, const char *list)
+{
+	for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
+		for (size_t i = 0; i < families[f]->count; i++)
+			if (wanted(list, families[f]->row[i].name) && o->rows < MAX_ROWS)
+				o->row[o->rows++] = &families[f]->row[i];
+}
+
+static void choose_cpus(struct options *o)
+{
+	cpu_set_t set;
+	int found = 0;
+	o->cpu[0] = o->cpu[1] = -1;
+	if (sched_getaffinity(0, sizeof set, &set) || CPU_COUNT(&set) < 2) {
+		o->patience_ns = 0; /* one core for both */
+		return;
+	}
+	for (int i = 0; i < CPU_SETSIZE && found < 2; i++)
+		if (CPU_ISSET(i, &set))
+			o->cpu[found++] = i;
+}
+
+static int usage(int code)
+{
+	fprintf(code ? stderr : stdout,
+		"usage: ofi_bench PROVIDER[:virt] [--rows A,B,...] [--samples N] [--sample-us N] [--timeout-ms N] [--quick]\n"
+		"       ofi_bench --list\n"
+		"Prints the samples of each row; ofi_compare makes a table of them. :virt asks for virtual addresses.\n");
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {.samples = 5, .sample_ns = 1000000, .row_ns = 1000000000u, .patience_ns = 5000000u, .timeout_ns = 10000000000u};
+	const char *list = NULL;
+	setenv("IPATH_NO_BACKTRACE", "1", 0); /* a library below libfabric would take our signals */
+	for (int i = 1; i < argc; i++) {
+		const char *next = i + 1 < argc ? argv[i + 1] : "";
+		if (!strcmp(argv[i], "--list"))
+			return list_rows(), 0;
+		if (!strcmp(argv[i], "--help"))
+			return usage(0);
+		if (!strcmp(argv[i], "--quick"))
+			o.quick = 1, o.samples = 1;
+		else if (!strcmp(argv[i], "--rows"))
+			list = next, i++;
+		else if (!strcmp(argv[i], "--samples"))
+			o.samples = strtoull(next, NULL, 10), i++;
+		else if (!strcmp(argv[i], "--sample-us"))
+			o.sample_ns = strtoull(next, NULL, 10) * 1000, i++;
+		else if (!strcmp(argv[i], "--timeout-ms"))
+			o.timeout_ns = strtoull(next, NULL, 10) * 1000000, i++;
+		else if (argv[i][0] != '-' && !o.provider)
+			o.provider = argv[i];
+		else
+			return usage(2);
+	}
+	if (!o.provider || !o.samples || !o.sample_ns || !o.timeout_ns)
+		return usage(2);
+	choose_rows(&o, list);
+	choose_cpus(&o);
+	for (size_t at = 0; at < o.rows;)
+		at = run_pair(&o, at);
+	return 0;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One of the two processes of a measurement: its libfabric objects, its registered memory, and the page through which
+ * the two synchronise outside of the provider under test. Plain libfabric calls only; the same source is compiled a
+ * second time with FABRIC_DIRECT.
+ *
+ * Every wait has a deadline: a provider that hangs ends its process with BENCH_TIMEOUT, and ofi_bench goes on with the next row.
+ */
+#ifndef BENCH_OFI_FABRIC_H
+#define BENCH_OFI_FABRIC_H
+
+#include <stdint.h>
+#include <stddef.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
+
+#define BENCH_MAX_BYTES (4u << 20)              /* largest transfer */
+#define BENCH_MEM_BYTES (2u * BENCH_MAX_BYTES)  /* registered memory, and each private buffer */
+#define BENCH_LINE 64
+
+enum { BENCH_TIMEOUT = 3, BENCH_FAILED = 4, BENCH_ABSENT = 5 }; /* exit codes of a process */
+
+/* Shared by both processes. Each line has one writer, named behind it. */
+struct bench_control {
+	struct {
+		char name[256];
+		uint64_t name_len, base, key, ready;
+	} side[2];                               /* each its own */
+	_Alignas(BENCH_LINE) uint64_t go;        /* origin: number of the sample that starts; odd: prepare, even: run */
+	uint64_t row, count, stamp;              /* origin, before go */
+	_Alignas(BENCH_LINE) uint64_t ack;       /* target: the go it has finished */
+	uint64_t disturbed;                      /* target, before ack: it lost its core during the sample */
+	_Alignas(BENCH_LINE) uint64_t seen;      /* target: how much of the sample it has seen in its own memory */
+	_Alignas(BENCH_LINE) uint64_t hello[2];  /* handshake right before a sample */
+};
+
+struct bench_side {
+	int rank; /* 0: origin, measures. 1: target */
+	struct bench_control *control;
+	struct fi_info *info;
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fid_av *av;
+	struct fid_cq *cq;
+	struct fid_cntr *written, *got;
+	struct fid_ep *ep;
+	struct fid_mr *mr;
+	fi_addr_t peer;
+	uint64_t peer_base, peer_key; /* offset addressing: base is 0 */
+	char *mem;                    /* registered, from a memfd */
+	char *out, *in;               /* private buffers of BENCH_MEM_BYTES */
+	int mem_fd;
+	uint64_t writes, reads;       /* what the counters must reach */
+	uint64_t received, sent;      /* completion entries taken from the queue */
+	uint64_t deadline_ns;         /* a wait that is not over by then ends the process */
+	uint64_t yield_ns;            /* a wait that is not over by then gives the core away, every patience_ns */
+	uint64_t patience_ns;
+	uint32_t idle;
+};
+
+uint64_t bench_now_ns(void);
+
+/* Opens everything and exchanges addresses. Ends the process when that fails. Provider is NAME or NAME:virt. */
+void bench_open(struct bench_side *s, const char *provider, int rank, struct bench_control *control);
+void bench_close(struct bench_side *s);
+
+/* Ends the process with a line on stderr when call answered an error. */
+void bench_check(const struct bench_side *s, ssize_t rc, const char *call);
+
+/* Takes what the queue holds and adds it to received and sent; makes progress. */
+void bench_poll(struct bench_side *s);
+/* One fruitless look: gives the core away when the peer may need it, and checks the deadline. */
+void bench_idle(struct bench_side *s);
+/* Bounds the waits from now on. patience: how long to spin before the core is given away. */
+void bench_bound(struct bench_side *s, uint64_t timeout_ns, uint64_t patience_ns);
+
+/* Waits until the counter has reached value. */
+void bench_wait_counter(struct bench_side *s, struct fid_cntr *counter, uint64_t value);
+/* Waits until *word == value while making progress: *word is a control word, or memory that the peer writes to. */
+void bench_wait_word(struct bench_side *s, const uint64_t *word, uint64_t value);
+
+static inline uint64_t bench_load(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static inline void bench_store(uint64_t *p, uint64_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+}
+
+/* Repeats a call that answers -FI_EAGAIN, with progress in between. */
+#define BENCH_RETRY(s_arg, call_arg)                                                                                   \
+	do {                                                                                                           \
+		ssize_t rc_;                                                                                           \
+		while (__builtin_expect((rc_ = (call_arg)) != 0, 0)) {                                                 \
+			if (rc_ != -FI_EAGAIN)                                                                         \
+				bench_check((s_arg), rc_, #call_arg);                                                  \
+			bench_poll(s_arg);                                                                             \
+			bench_idle(s_arg);                                                                             \
+		}                                                                                                      \
+	} while (0)
+
+#endif /* BENCH_OFI_FABRIC_H */
