@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Test: RUNTIME PARAMETERS of fi_pgas.7 names the parameters of pgas_params.def, all of them and no others, with the same
+# default and range; and the default in a parameter's own text is its default.
+cd "$(dirname "$0")" || exit 99
+def=../prov/pgas/src/pgas_params.def
+page=man7/fi_pgas.7
+
+# NAME DEFAULT LEAST MOST TEXT-DEFAULT, one line each. The first five arguments hold no commas, numbers may be "1 << 20".
+from_def() {
+	{ grep -v '^/\*' "$def" | tr '\n\t' '  '; echo; } | sed 's/PGAS_PARAM(/\
+/g' | while IFS=, read -r name field default least most text; do
+		[ -n "$field" ] || continue
+		name=$(echo "$name" | tr -d '" ' | tr '[:lower:]' '[:upper:]')
+		said=$(echo "$text" | sed -n 's/.*(default \([0-9]*\)).*/\1/p')
+		# shellcheck disable=SC2004  # an expression, not a number
+		echo "FI_PGAS_$name $(($default)) $(($least)) $(($most)) $said"
+	done
+}
+
+from_page() {
+	awk '/^\.SH/ { inside = /RUNTIME PARAMETERS/ }
+	     inside && /^\.B FI_PGAS_/ { name = $2 }
+	     inside && /^Default [0-9]+, range [0-9]+ to [0-9]+\.$/ {
+		gsub(/[,.]/, ""); print name, $2, $4, $6, $2; name = "(no name)" }' "$page"
+}
+
+code=$(from_def | sort)
+text=$(from_page | sort)
+[ -n "$code" ] || { echo "cannot read $def"; exit 99; }
+if [ "$code" != "$text" ]; then
+	echo "name, default, least, most, default said in the text; $def:"
+	echo "$code"
+	echo "$page:"
+	echo "$text"
+	exit 1
+fi
+echo "$code"
