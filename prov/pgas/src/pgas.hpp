@@ -169,7 +169,8 @@ struct domain {
 
 	pgas_door *door() const { return shared.at<pgas_door>(kDoorOff); }
 	remote_counter *counters() const { return shared.at<remote_counter>(kCountersOff); }
-	bool hot_allowed() const { return !mutex.enabled(); }
+	bool shared_by_threads = false; // counters and queues may be touched by two threads at once
+	bool hot_allowed() const { return !shared_by_threads; }
 };
 
 uint64_t file_id(int fd, uint64_t *dev, uint64_t *ino); // one number per file, 0 when it is no regular file
@@ -225,6 +226,7 @@ struct cq_core {
 	size_t room;
 	std::deque<completion> entries;
 	std::vector<ep_core *> eps; // whose rings a read of this queue drains
+	std::atomic<int> users{0};  // poll sets
 	std::atomic<bool> signalled{false};
 	unique_fd event;
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

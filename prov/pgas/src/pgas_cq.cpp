@@ -200,7 +200,7 @@ int cq_close(fid *f) noexcept
 {
 	return guard([&] {
 		cq_core *cq = core_of_cq(reinterpret_cast<fid_cq *>(f));
-		if (!cq->eps.empty())
+		if (!cq->eps.empty() || cq->users.load())
 			return -FI_EBUSY;
 		domain *dom = cq->dom;
 		{

@@ -202,8 +202,11 @@ int domain_open(fid_fabric *f, fi_info *info, fid_domain **out, void *context) n
 		dom->mr_mode = mode == FI_MR_BASIC ? FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY
 						   : mode & ~(FI_MR_BASIC | FI_MR_SCALABLE);
 		dom->caps = info->caps;
-		if (dom->threading != FI_THREAD_DOMAIN && dom->threading != FI_THREAD_COMPLETION)
+		// FI_THREAD_COMPLETION: queues and counters belong to one thread each, but connecting, translating and progress
+		// touch what the domain shares, so the cold path locks while the hot one does not count with atomics
+		if (dom->threading != FI_THREAD_DOMAIN)
 			dom->mutex.enable();
+		dom->shared_by_threads = dom->threading != FI_THREAD_DOMAIN && dom->threading != FI_THREAD_COMPLETION;
 		if (const int err = segment_create("domain", segment_kind::domain, kDomainBytes, dom->shared))
 			return err;
 		dom->shared.at<dom_shared>(0)->host = host_identity();

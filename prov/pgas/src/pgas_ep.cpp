@@ -217,6 +217,14 @@ int bind_cntr(ep_core *ep, cntr_core *c, uint64_t flags)
 	return 0;
 }
 
+void tell_remote_counters(ep_core *ep) // initiators look these up when they connect
+{
+	if (ep->c_rem_write)
+		pgas_store_release(&ep->shared->rem_wr_cntr, ep->c_rem_write->remote);
+	if (ep->c_rem_read)
+		pgas_store_release(&ep->shared->rem_rd_cntr, ep->c_rem_read->remote);
+}
+
 int ep_bind(fid *f, fid *b, uint64_t flags) noexcept
 {
 	return guard([&] {
@@ -229,8 +237,10 @@ int ep_bind(fid *f, fid *b, uint64_t flags) noexcept
 			return bind_cq(ep, reinterpret_cast<cq_core *>(reinterpret_cast<pgas_cq *>(b)->core), flags);
 		case FI_CLASS_CNTR: {
 			const int err = bind_cntr(ep, reinterpret_cast<cntr_core *>(reinterpret_cast<pgas_cntr *>(b)->core), flags);
-			if (!err && ep->enabled)
+			if (!err && ep->enabled) {
+				tell_remote_counters(ep);
 				ep_update_hot(ep);
+			}
 			return err;
 		}
 		case FI_CLASS_AV:
@@ -311,10 +321,7 @@ int enable(ep_core *ep)
 			return err;
 		}
 	}
-	if (ep->c_rem_write)
-		ep->shared->rem_wr_cntr = ep->c_rem_write->remote;
-	if (ep->c_rem_read)
-		ep->shared->rem_rd_cntr = ep->c_rem_read->remote;
+	tell_remote_counters(ep);
 	pgas_store_release(&ep->ring, ring); // pairs with load_acquire in the watcher's check_ring()
 	ep->enabled = true;
 	ep_update_hot(ep);
@@ -522,6 +529,17 @@ int stx_close(fid *f) noexcept
 	return 0;
 }
 
+fi_ops_ep g_stx_ops = {
+	.size = sizeof(fi_ops_ep),
+	PGAS_NOSYS(fi_ops_ep, cancel),
+	PGAS_NOSYS(fi_ops_ep, getopt),
+	PGAS_NOSYS(fi_ops_ep, setopt),
+	PGAS_NOSYS(fi_ops_ep, tx_ctx),
+	PGAS_NOSYS(fi_ops_ep, rx_ctx),
+	PGAS_NOSYS(fi_ops_ep, rx_size_left),
+	PGAS_NOSYS(fi_ops_ep, tx_size_left),
+};
+
 fi_ops g_stx_fid_ops = {
 	.size = sizeof(fi_ops),
 	.close = stx_close,
@@ -540,7 +558,7 @@ int stx_open(fid_domain *d, fi_tx_attr *, fid_stx **out, void *context) noexcept
 		auto *s = new stx;
 		s->dom = reinterpret_cast<domain *>(d);
 		s->fid.fid = {FI_CLASS_STX_CTX, context, &g_stx_fid_ops};
-		s->fid.ops = &g_ep_ops;
+		s->fid.ops = &g_stx_ops;
 		s->dom->users++;
 		*out = &s->fid;
 		return 0;

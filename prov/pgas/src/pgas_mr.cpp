@@ -177,6 +177,8 @@ int mr_bind(fid *f, fid *b, uint64_t flags) noexcept
 		if (b->fclass != FI_CLASS_CNTR || !(flags & (FI_REMOTE_WRITE | FI_REMOTE_READ)) ||
 		    (flags & ~(FI_REMOTE_WRITE | FI_REMOTE_READ)))
 			return -FI_EINVAL;
+		if (((flags & FI_REMOTE_WRITE) && m->rem_wr) || ((flags & FI_REMOTE_READ) && m->rem_rd))
+			return -FI_EINVAL;
 		auto *c = reinterpret_cast<cntr_core *>(reinterpret_cast<pgas_cntr *>(b)->core);
 		if (const int err = cntr_need_remote(c))
 			return err;

@@ -4,6 +4,8 @@
 #include "pgas.hpp"
 #include "pgas_nosys.hpp"
 
+#include <algorithm>
+
 namespace pgas {
 namespace {
 
@@ -21,6 +23,11 @@ cq_core *as_cq(fid *f)
 cntr_core *as_cntr(fid *f)
 {
 	return reinterpret_cast<cntr_core *>(reinterpret_cast<pgas_cntr *>(f)->core);
+}
+
+std::atomic<int> &users_of(fid *member)
+{
+	return member->fclass == FI_CLASS_CQ ? as_cq(member)->users : as_cntr(member)->users;
 }
 
 int poll(fid_poll *f, void **contexts, int count) noexcept
@@ -61,25 +68,20 @@ int add(fid_poll *f, fid *member, uint64_t flags) noexcept
 		if (flags || (member->fclass != FI_CLASS_CQ && member->fclass != FI_CLASS_CNTR))
 			return -FI_EINVAL;
 		set->members.push_back(member);
-		if (member->fclass == FI_CLASS_CNTR)
-			as_cntr(member)->users++;
+		users_of(member)++;
 		return 0;
 	});
-}
-
-void let_go(fid *member)
-{
-	if (member->fclass == FI_CLASS_CNTR)
-		as_cntr(member)->users--;
 }
 
 int del(fid_poll *f, fid *member, uint64_t flags) noexcept
 {
 	return guard([&] {
 		auto *set = reinterpret_cast<poll_set *>(f);
-		if (flags || !std::erase(set->members, member))
+		const auto it = std::find(set->members.begin(), set->members.end(), member);
+		if (flags || it == set->members.end())
 			return -FI_EINVAL;
-		let_go(member);
+		set->members.erase(it);
+		users_of(member)--;
 		return 0;
 	});
 }
@@ -89,7 +91,7 @@ int close(fid *f) noexcept
 	return guard([&] {
 		auto *set = reinterpret_cast<poll_set *>(f);
 		for (fid *m : set->members)
-			let_go(m);
+			users_of(m)--;
 		set->dom->users--;
 		delete set;
 		return 0;

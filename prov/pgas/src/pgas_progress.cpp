@@ -265,9 +265,11 @@ void *run(void *arg)
 
 int domain_start_thread(domain *dom)
 {
+	watch_barrier once; // two queues may be opened at the same time
 	if (dom->thread_running)
 		return 0;
 	dom->mutex.enable();
+	dom->shared_by_threads = true;
 	for (ep_core *ep : dom->eps) {
 		ep_update_hot(ep);
 		ep_update_polls(ep);

@@ -85,8 +85,18 @@ int build(remote_domain *r, const key_entry &e, const key_entry *where, xlate &x
 	if (pgas_load_relaxed(&where->live) != e.live)
 		return -FI_EAGAIN; // closed while we copied: look again
 	for (const part_entry &p : parts)
+		if (p.len > e.len || p.off > e.len - p.len)
+			return -FI_EKEYREJECTED; // not something key_table::open() writes
+	for (const part_entry &p : parts)
 		x.parts.push_back({p.off, p.len, r->self, r->self ? reinterpret_cast<char *>(p.va) : nullptr, p.va, {}});
+	// Our own key 0 is mapped a second time where it can be: with symmetric addressing an identity would be window 0,
+	// which means "not here".
+	if (r->self && e.key == 0 && parts[0].fd >= 0 && !(x.flags & (kKeyVirtual | kKeyWhole)) && map_window(r, parts, x))
+		return 0;
 	if (r->self) {
+		for (size_t i = 0; i < parts.size(); i++)
+			x.parts[i].local = reinterpret_cast<char *>(parts[i].va);
+		x.reserve.reset();
 		if (parts.size() == 1)
 			x.window = x.parts[0].local;
 		else if (parts.size() > 1 && !(x.flags & kKeyWhole)) {
@@ -116,8 +126,11 @@ uint64_t xlate::to_offset(uint64_t addr, bool &ok) const
 	if (!(flags & kKeyVirtual))
 		return addr;
 	for (const xlate_part &p : parts)
-		if (addr >= p.va && addr - p.va <= p.len)
+		if (addr >= p.va && addr - p.va < p.len)
 			return p.off + (addr - p.va);
+	const xlate_part &last = parts.back();
+	if (addr == last.va + last.len)
+		return last.off + last.len; // nothing may be accessed there, but zero bytes may
 	ok = false;
 	return 0;
 }

@@ -163,7 +163,7 @@ int own_memory(domain *dom, const request_head &h, uint64_t right, size_t bytes,
 	if (entry->flags & kKeyVirtual) {
 		bool found = false;
 		for (uint32_t i = 0; i < entry->part_count && !found; i++) {
-			if (h.addr >= parts[i].va && h.addr - parts[i].va <= parts[i].len) {
+			if (h.addr >= parts[i].va && h.addr - parts[i].va < parts[i].len + !bytes) {
 				off = parts[i].off + (h.addr - parts[i].va);
 				found = true;
 			}

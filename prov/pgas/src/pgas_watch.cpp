@@ -41,10 +41,25 @@ struct watcher {
 	}
 };
 
+watcher *g_watcher = nullptr;
+
+// The thread does not exist in a child of fork(), and its mutex may be held for ever there: the child starts afresh. What
+// the parent opened is not for the child to watch.
+void forget_after_fork()
+{
+	g_watcher->epoll.reset();
+	g_watcher->wake.reset();
+	g_watcher = new watcher;
+}
+
 watcher &the_watcher()
 {
-	static watcher *w = new watcher; // never destroyed: its thread may outlive static destruction
-	return *w;
+	static const bool made = [] {
+		g_watcher = new watcher; // never destroyed: its thread may outlive static destruction
+		return pthread_atfork(nullptr, nullptr, forget_after_fork) == 0;
+	}();
+	(void)made;
+	return *g_watcher;
 }
 
 void ask_to_look(domain *dom)

@@ -93,17 +93,27 @@ void shm_disconnect(peer *p)
 
 // --- one-sided --------------------------------------------------------------------------------------------------------
 
-int check_segment(peer *p, const fi_rma_iov &s, uint64_t right, xlate **out, uint64_t *off)
+// The translation and offset of every remote segment. Segments of one key share one translation: looking it up twice could
+// find another registration and free the first.
+int check_segments(peer *p, const op &o, uint64_t right, xlate **out, uint64_t *off)
 {
-	if (const int err = remote_translate(p->rdom, s.key, out))
-		return err;
-	const xlate &x = **out;
-	if ((x.access & right) != right)
-		return -FI_EACCES;
-	bool ok;
-	*off = x.to_offset(s.addr, ok);
-	if (!ok || s.len > x.len || *off > x.len - s.len)
-		return -FI_EACCES; // outside the registration
+	for (size_t i = 0; i < o.rma_count; i++) {
+		const fi_rma_iov &s = o.rma[i];
+		size_t same = 0;
+		while (o.rma[same].key != s.key)
+			same++;
+		if (same < i)
+			out[i] = out[same];
+		else if (const int err = remote_translate(p->rdom, s.key, &out[i]))
+			return err;
+		const xlate &x = *out[i];
+		if ((x.access & right) != right)
+			return -FI_EACCES;
+		bool ok;
+		off[i] = x.to_offset(s.addr, ok);
+		if (!ok || s.len > x.len || off[i] > x.len - s.len)
+			return -FI_EACCES; // outside the registration
+	}
 	return 0;
 }
 
@@ -162,6 +172,16 @@ int move(remote_domain *r, const xlate &x, uint64_t off, size_t len, op &o, size
 	return 0;
 }
 
+// Key 0 was used and has no window yet, or one of an earlier registration. That one stays closed on a front that threads
+// share: they may be looking at its check.
+bool wants_window(const peer *p, const op &o, const xlate &x)
+{
+	if (p->rank == FI_ADDR_NOTAVAIL || o.rma[0].key != 0)
+		return false;
+	const pgas_window_check &c = o.front->check[p->rank];
+	return !pgas_load_relaxed(&c.bound8) || (c.live_value != x.live && o.front->hot_inject == PGAS_MAGIC_HOT);
+}
+
 int send_cq_data(peer *p, const op &o)
 {
 	ring_message m{.kind = PGAS_KIND_RMA_DATA, .flags = PGAS_SLOT_CQ_DATA, .len = o.len, .data = o.data};
@@ -174,9 +194,8 @@ ssize_t shm_rma(ep_core *ep, peer *p, op &o)
 	const uint64_t right = write ? FI_REMOTE_WRITE : FI_REMOTE_READ;
 	xlate *x[kRmaIovLimit];
 	uint64_t off[kRmaIovLimit];
-	for (size_t i = 0; i < o.rma_count; i++)
-		if (const int err = check_segment(p, o.rma[i], right, &x[i], &off[i]))
-			return err;
+	if (const int err = check_segments(p, o, right, x, off))
+		return err;
 	if (write)
 		pgas_fence_stores(); // writes keep their order (FI_ORDER_WAW); nothing on x86
 	else if (ep->order & (FI_ORDER_RAW | FI_ORDER_RMA_RAW))
@@ -200,7 +219,7 @@ ssize_t shm_rma(ep_core *ep, peer *p, op &o)
 		pgas_fence_full();
 	for (size_t i = 0; i < o.rma_count; i++)
 		remote_count(p, x[i], write, i == 0);
-	if (p->rank != FI_ADDR_NOTAVAIL && o.rma[0].key == 0 && !pgas_load_relaxed(&o.front->check[p->rank].bound8))
+	if (wants_window(p, o, *x[0]))
 		publish_window(ep, p);
 	return 0;
 }
@@ -218,9 +237,9 @@ ssize_t shm_amo(ep_core *ep, peer *p, op &o)
 	const size_t align = amo_type_align(o.type);
 	char *at[kRmaIovLimit];
 	bool here = true;
+	if (const int err = check_segments(p, o, right, x, off))
+		return err;
 	for (size_t i = 0; i < o.rma_count; i++) {
-		if (const int err = check_segment(p, o.rma[i], right, &x[i], &off[i]))
-			return err;
 		at[i] = nullptr;
 		for (const xlate_part &c : x[i]->parts)
 			if (c.reachable && off[i] >= c.off && o.rma[i].len <= c.len && off[i] - c.off <= c.len - o.rma[i].len)
@@ -264,7 +283,7 @@ ssize_t shm_amo(ep_core *ep, peer *p, op &o)
 		pgas_fence_full();
 	for (size_t i = 0; i < o.rma_count; i++)
 		remote_count(p, x[i], o.form == 0, i == 0);
-	if (p->rank != FI_ADDR_NOTAVAIL && o.rma[0].key == 0 && !pgas_load_relaxed(&o.front->check[p->rank].bound8))
+	if (wants_window(p, o, *x[0]))
 		publish_window(ep, p);
 	return 0;
 }

@@ -1,0 +1,51 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
+dnl
+dnl configure.m4: checks of instr-count/. configure.ac does
+dnl     m4_include([instr-count/configure.m4])
+dnl     PGAS_INSTR_COUNT
+dnl after the compilers, LT_INIT, libfabric and --with-pin. Before it,
+dnl configure.ac may set instr_count_direct, instr_count_shmem and
+dnl instr_count_gasnet to yes when those parts are built, and the variables
+dnl INSTR_COUNT_{PGAS,SHMEM,GASNET}_LIBS and _CFLAGS to what links them.
+
+AC_DEFUN([PGAS_INSTR_COUNT], [
+  AC_REQUIRE([AC_CANONICAL_HOST])
+  AC_REQUIRE([AM_PROG_AS])
+  dnl configure.ac owns --with-pin=DIR, $with_pin and PIN_ROOT.
+  AM_CONDITIONAL([INSTR_COUNT_PIN], [test "x${with_pin:-no}" != xno])
+
+  AS_CASE([$host], [x86_64-*-linux*|aarch64-*-linux*], [instr_count_arch=yes], [instr_count_arch=no])
+  AM_CONDITIONAL([INSTR_COUNT_ARCH], [test "$instr_count_arch" = yes])
+
+  PKG_CHECK_MODULES([INSTR_COUNT_CMOCKA], [cmocka], [instr_count_unit=yes], [instr_count_unit=no])
+  AM_CONDITIONAL([INSTR_COUNT_UNIT], [test "$instr_count_unit" = yes])
+  AS_IF([test -n "$LIBFABRIC_LIBS"],
+    [instr_count_fabric=yes
+     INSTR_COUNT_FABRIC_CFLAGS=$LIBFABRIC_CFLAGS
+     INSTR_COUNT_FABRIC_LIBS=$LIBFABRIC_LIBS
+     AC_SUBST([INSTR_COUNT_FABRIC_CFLAGS])
+     AC_SUBST([INSTR_COUNT_FABRIC_LIBS])],
+    [PKG_CHECK_MODULES([INSTR_COUNT_FABRIC], [libfabric], [instr_count_fabric=yes], [instr_count_fabric=no])])
+  AM_CONDITIONAL([INSTR_COUNT_FABRIC], [test "$instr_count_fabric" = yes])
+
+  dnl Our own oshcc may be the first in the path; only Open MPI's knows --showme.
+  instr_count_ompi=no
+  AC_PATH_PROGS([INSTR_COUNT_OMPI_CC], [oshcc.openmpi oshcc], [no])
+  AS_IF([test "$INSTR_COUNT_OMPI_CC" != no &&
+         "$INSTR_COUNT_OMPI_CC" --showme:link 2>/dev/null | grep loshmem >/dev/null],
+    [instr_count_ompi=yes
+     INSTR_COUNT_OMPI_CFLAGS=`"$INSTR_COUNT_OMPI_CC" --showme:compile`
+     INSTR_COUNT_OMPI_LIBS=`"$INSTR_COUNT_OMPI_CC" --showme:link`])
+  AC_SUBST([INSTR_COUNT_OMPI_CFLAGS])
+  AC_SUBST([INSTR_COUNT_OMPI_LIBS])
+  AM_CONDITIONAL([INSTR_COUNT_OMPI], [test "$instr_count_ompi" = yes])
+
+  AM_CONDITIONAL([INSTR_COUNT_DIRECT], [test "$instr_count_direct$instr_count_fabric" = yesyes])
+  AM_CONDITIONAL([INSTR_COUNT_SHMEM], [test "$instr_count_shmem" = yes])
+  AM_CONDITIONAL([INSTR_COUNT_GASNET], [test "$instr_count_gasnet" = yes])
+  AC_SUBST([INSTR_COUNT_PGAS_LIBS])
+  AC_SUBST([INSTR_COUNT_SHMEM_LIBS])
+  AC_SUBST([INSTR_COUNT_SHMEM_CFLAGS])
+  AC_SUBST([INSTR_COUNT_GASNET_LIBS])
+  AC_SUBST([INSTR_COUNT_GASNET_CFLAGS])
+])

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fi_driver.c: an origin and a target process with one endpoint each. Nothing
+ * here is counted, so it is plain libfabric for any RDM provider.
+ */
+#include "fi_driver.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What the two sides tell each other. */
+struct greeting {
+	char name[256];
+	size_t name_bytes;
+	uint64_t key;
+};
+
+static pid_t target_pid;
+
+static int complain(const char *what, int error)
+{
+	fprintf(stderr, "fi_driver: %s: %s\n", what, fi_strerror(-error));
+	return 1;
+}
+
+static int get_info(struct fi_side *s, const char *provider)
+{
+	struct fi_info *hints = fi_allocinfo();
+	if (!hints)
+		return complain("fi_allocinfo", -FI_ENOMEM);
+	hints->caps = FI_MSG | FI_RMA | FI_ATOMIC;
+	hints->ep_attr->type = FI_EP_RDM;
+	/* Our keys and offsets: the calls below name key 0 as a constant. */
+	hints->domain_attr->mr_mode = 0;
+	hints->domain_attr->threading = FI_THREAD_DOMAIN;
+	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+	hints->fabric_attr->prov_name = strdup(provider);
+	int ret = fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &s->info);
+	if (ret != 0) {
+		/* Some providers have no atomics; most paths need none. */
+		hints->caps = FI_MSG | FI_RMA;
+		ret = fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &s->info);
+	}
+	fi_freeinfo(hints);
+	if (ret == -FI_ENODATA || ret == -FI_ENOSYS)
+		return DRIVER_NOT_HERE;
+	return ret == 0 ? 0 : complain(provider, ret);
+}
+
+static int open_objects(struct fi_side *s)
+{
+	struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_CONTEXT, .size = 1024};
+	struct fi_cntr_attr cntr = {.events = FI_CNTR_EVENTS_COMP};
+	struct fi_av_attr av = {.type = FI_AV_TABLE};
+	int ret;
+	if ((ret = fi_fabric(s->info->fabric_attr, &s->fabric, NULL)) != 0 ||
+	    (ret = fi_domain(s->fabric, s->info, &s->domain, NULL)) != 0 ||
+	    (ret = fi_av_open(s->domain, &av, &s->av, NULL)) != 0 ||
+	    (ret = fi_cq_open(s->domain, &cq, &s->cq, NULL)) != 0 ||
+	    (ret = fi_cntr_open(s->domain, &cntr, &s->writes, NULL)) != 0 ||
+	    (ret = fi_cntr_open(s->domain, &cntr, &s->reads, NULL)) != 0 ||
+	    (ret = fi_endpoint(s->domain, s->info, &s->ep, NULL)) != 0 ||
+	    (ret = fi_ep_bind(s->ep, &s->av->fid, 0)) != 0 ||
+	    (ret = fi_ep_bind(s->ep, &s->cq->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION)) != 0 ||
+	    (ret = fi_ep_bind(s->ep, &s->writes->fid, FI_SEND | FI_WRITE)) != 0 ||
+	    (ret = fi_ep_bind(s->ep, &s->reads->fid, FI_READ)) != 0 ||
+	    (ret = fi_enable(s->ep)) != 0)
+		return complain("opening", ret);
+	return 0;
+}
+
+static int open_memory(struct fi_side *s)
+{
+	uint64_t remote = FI_REMOTE_READ | FI_REMOTE_WRITE;
+	int prot = PROT_READ | PROT_WRITE;
+	s->region = mmap(NULL, FI_DRIVER_BYTES, prot, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	s->local = mmap(NULL, FI_DRIVER_BYTES, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (s->region == MAP_FAILED || s->local == MAP_FAILED)
+		return complain("mmap", -FI_ENOMEM);
+	int ret = fi_mr_reg(s->domain, s->region, FI_DRIVER_BYTES, remote, 0, 0, 0, &s->mr, NULL);
+	if (ret == 0)
+		ret = fi_mr_reg(s->domain, s->local, FI_DRIVER_BYTES, FI_READ | FI_WRITE | FI_SEND | FI_RECV, 0, 1, 0,
+				&s->local_mr, NULL);
+	if (ret != 0)
+		return complain("fi_mr_reg", ret);
+	s->desc = fi_mr_desc(s->local_mr);
+	return 0;
+}
+
+static int meet_peer(struct fi_side *s)
+{
+	struct greeting mine = {.name_bytes = sizeof(mine.name)}, theirs;
+	int ret = fi_getname(&s->ep->fid, mine.name, &mine.name_bytes);
+	if (ret != 0)
+		return complain("fi_getname", ret);
+	mine.key = fi_mr_key(s->mr);
+	if (mine.key != 0)
+		return complain("the provider chose its own key", -FI_EKEYREJECTED);
+	if (write(s->to_peer, &mine, sizeof(mine)) != sizeof(mine) ||
+	    read(s->from_peer, &theirs, sizeof(theirs)) != sizeof(theirs))
+		return complain("the other process", -FI_EIO);
+	ret = fi_av_insert(s->av, theirs.name, 1, &s->peer, 0, NULL);
+	return ret == 1 ? 0 : complain("fi_av_insert", ret < 0 ? ret : -FI_EADDRNOTAVAIL);
+}
+
+/* The target takes what arrives until the origin closes its pipe. */
+static int serve(struct fi_side *s)
+{
+	struct pollfd quit = {.fd = s->from_peer, .events = POLLIN};
+	struct fi_cq_entry entry;
+	int receives = 0;
+	while (poll(&quit, 1, 0) == 0) {
+		while (receives < 64 && fi_recv(s->ep, s->local, 64, s->desc, FI_ADDR_UNSPEC, NULL) == 0)
+			receives++;
+		if (fi_cq_read(s->cq, &entry, 1) == 1)
+			receives--;
+	}
+	return 0;
+}
+
+/* Only the origin returns; 0 or an exit status. */
+static int open_pair(struct fi_side *s, const char *provider)
+{
+	int down[2], up[2];
+	if (pipe(down) != 0 || pipe(up) != 0)
+		return complain("pipe", -FI_EIO);
+	/* Before libfabric is awake: it does not like to be forked. */
+	target_pid = fork();
+	int target = target_pid == 0;
+	if (target)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	s->from_peer = target ? down[0] : up[0];
+	s->to_peer = target ? up[1] : down[1];
+	close(target ? down[1] : down[0]);
+	close(target ? up[0] : up[1]);
+	int ret = get_info(s, provider);
+	if (ret == 0)
+		ret = open_objects(s);
+	if (ret == 0)
+		ret = open_memory(s);
+	if (ret == 0)
+		ret = meet_peer(s);
+	if (!target)
+		return ret;
+	_exit(ret == 0 ? serve(s) : ret);
+}
+
+static uint64_t completed(struct fi_side *s)
+{
+	struct fi_cq_entry entry;
+	fi_cq_read(s->cq, &entry, 1);
+	return fi_cntr_read(s->writes) + fi_cntr_read(s->reads);
+}
+
+/* Until that many operations are complete; the target shares our cores. */
+static int settle(struct fi_side *s, uint64_t started)
+{
+	for (unsigned tries = 0; completed(s) < started; tries++) {
+		if (fi_cntr_readerr(s->writes) != 0 || fi_cntr_readerr(s->reads) != 0)
+			return complain("an operation", -FI_EIO);
+		if (tries > 20000)
+			return complain("an operation", -FI_ETIMEDOUT);
+		if (tries > 100)
+			usleep(500);
+	}
+	return 0;
+}
+
+/* The first words between two endpoints connect them: that is not counted. */
+static int connect_pair(struct fi_side *s)
+{
+	ssize_t ret = -FI_EAGAIN;
+	for (unsigned tries = 0; ret == -FI_EAGAIN && tries < 20000; tries++) {
+		ret = fi_inject(s->ep, s->local, 8, s->peer);
+		completed(s);
+		if (ret == -FI_EAGAIN)
+			usleep(500);
+	}
+	return ret == 0 ? settle(s, 1) : complain("the first message", (int) ret);
+}
+
+static int close_pair(struct fi_side *s)
+{
+	int status = 0;
+	close(s->to_peer);
+	waitpid(target_pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+int fi_driver_run(int argc, char **argv, ssize_t (*call)(struct fi_side *), ssize_t expected, int starts)
+{
+	static struct fi_side side;
+	ssize_t got = expected;
+	uint64_t started = 1;
+	int status = open_pair(&side, argc > 1 ? argv[1] : "pgas");
+	if (status == 0)
+		status = connect_pair(&side);
+	for (unsigned n = driver_calls(); status == 0 && n > 0; n--) {
+		got = call(&side);
+		started += starts && got == expected;
+		status = settle(&side, started);
+	}
+	if (status == 0 && got != expected)
+		status = complain("the counted call", (int) got);
+	return status != 0 ? status : close_pair(&side);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shmem_barrier.c: barrier over all PEs, called by all of them. */
+#include "shmem_driver.h"
+
+static void call(int peer)
+{
+	(void) peer;
+	shmem_barrier_all();
+}
+
+int main(void)
+{
+	return shmem_driver_run(call, 1);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shmem_long_g.c: get of one long. */
+#include "shmem_driver.h"
+
+static void call(int peer)
+{
+	PGAS_MARK_USE(shmem_long_g(cell, peer));
+}
+
+SHMEM_DRIVER_MAIN(call)

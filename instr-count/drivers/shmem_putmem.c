@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shmem_putmem.c: put of as many bytes as the argument says; the compiler does not know. */
+#include "shmem_driver.h"
+
+static char from[sizeof(cell)];
+static size_t bytes = 8;
+
+static void call(int peer)
+{
+	shmem_putmem(cell, from, bytes, peer);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		bytes = strtoul(argv[1], NULL, 0);
+	if (bytes == 0 || bytes > sizeof(cell)) {
+		fprintf(stderr, "shmem_putmem: 1 to %zu bytes\n", sizeof(cell));
+		return 2;
+	}
+	return shmem_driver_run(call, 0);
+}

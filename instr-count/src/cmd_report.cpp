@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_report.cpp: report and diff: the commands over results. */
+#include <cstdio>
+
+#include "commands.hpp"
+#include "locate.hpp"
+#include "options.hpp"
+#include "report.hpp"
+#include "runner.hpp"
+#include "text.hpp"
+
+namespace ic {
+
+/* A program whose cycles stand for the paths': ours before a hand-made one. */
+static std::vector<std::string> cpi_probe(const path_table &table, const result_set &set)
+{
+	for (const char *who : {"ours", "hand"})
+		for (const path_result &result : set.results) {
+			const path_entry *path = table.find(result.path);
+			if (result.status != path_status::ok || path == nullptr || path->who != who || path->launcher != "-")
+				continue;
+			count_request request = request_for(table, *path, {});
+			if (!request.argv[0].empty())
+				return request.argv;
+		}
+	return {};
+}
+
+exit_code cmd_report(const words &args)
+{
+	options opts("report", args, {{"--engine", true}, {"--calls", true}, {"--warmup", true}, {"--native-libc", false},
+				      {"--from", true}, {"--json", false}, {"--csv", false}, {"--html", false},
+				      {"--svg", false}, {"--latency-svg", false}, {"-o", true}, {"--cpi", true},
+				      {"--ghz", true}});
+	unsigned forms = 0;
+	for (const char *form : {"--json", "--csv", "--html", "--svg", "--latency-svg"})
+		forms += opts.has(form);
+	if (forms > 1)
+		fail(exit_code::usage, "choose one of --json, --csv, --html, --svg, --latency-svg");
+	double cpi = opts.has("--cpi") ? opts.real("--cpi", 1) : 0, ghz = opts.has("--ghz") ? opts.real("--ghz", 1) : 0;
+
+	path_table table = path_table::load();
+	result_set set;
+	if (opts.has("--from")) {
+		set = result_set::load(opts.value("--from"));
+	} else {
+		run_settings settings;
+		settings.engine = opts.value("--engine", settings.engine);
+		settings.calls = opts.number("--calls", settings.calls);
+		settings.warmup = opts.number("--warmup", settings.warmup);
+		settings.native_libc = opts.has("--native-libc");
+		set = run_paths(table, table.select(opts.words()), settings);
+	}
+	latency_model model = make_latency_model(cpi, ghz, cpi > 0 ? std::vector<std::string>{} : cpi_probe(table, set));
+	std::string text;
+	if (opts.has("--json"))
+		text = set.to_json();
+	else if (opts.has("--csv"))
+		text = csv_report(table, set);
+	else if (opts.has("--html"))
+		text = html_report(table, set, model);
+	else if (opts.has("--svg"))
+		text = svg_figures(build_figures(table, set), table.layer_names());
+	else if (opts.has("--latency-svg"))
+		text = svg_latency(build_figures(table, set), model);
+	else
+		text = text_report(table, set, model);
+	write_file(opts.value("-o", "-"), text);
+	return exit_code::ok;
+}
+
+exit_code cmd_diff(const words &args)
+{
+	options opts("diff", args, {});
+	if (opts.words().size() != 2)
+		fail(exit_code::usage, "diff needs two result files");
+	result_set before = result_set::load(opts.words()[0]), after = result_set::load(opts.words()[1]);
+	if (before.arch != after.arch)
+		printf("note: %s against %s\n", before.arch.c_str(), after.arch.c_str());
+	bool grew = false;
+	unsigned same = 0;
+	for (const path_result &now : after.results) {
+		const path_result *then = before.find(now.path);
+		bool had = then != nullptr && then->status == path_status::ok, has = now.status == path_status::ok;
+		unsigned long long a = had ? then->median : 0, b = now.median;
+		if (had && has && a == b) {
+			same++;
+		} else if (had && has) {
+			printf("%-26s %7llu -> %7llu  %+lld\n", now.path.c_str(), a, b, static_cast<long long>(b) - static_cast<long long>(a));
+			grew = grew || b > a;
+		} else if (has) {
+			printf("%-26s %7s -> %7llu  new\n", now.path.c_str(), "-", b);
+		} else if (had) {
+			printf("%-26s %7llu -> %7s  %s\n", now.path.c_str(), a, "-", status_text(now.status));
+		}
+	}
+	for (const path_result &then : before.results)
+		if (then.status == path_status::ok && after.find(then.path) == nullptr)
+			printf("%-26s %7llu -> %7s  gone\n", then.path.c_str(), static_cast<unsigned long long>(then.median), "-");
+	printf("%u paths unchanged\n", same);
+	return grew ? exit_code::over_budget : exit_code::ok;
+}
+
+} // namespace ic

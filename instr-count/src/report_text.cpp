@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* report_text.cpp: tables for a terminal. */
+#include <algorithm>
+
+#include "report.hpp"
+#include "text.hpp"
+
+namespace ic {
+
+namespace {
+
+std::string layer_text(const std::vector<std::pair<std::string, uint64_t>> &layers)
+{
+	std::vector<std::string> parts;
+	for (const auto &[name, count] : layers)
+		parts.push_back(format("%s %llu", name.c_str(), static_cast<unsigned long long>(count)));
+	return join(parts, " | ");
+}
+
+std::string rule(size_t width)
+{
+	return std::string(width, '-') + "\n";
+}
+
+std::string bar_text(uint64_t count, uint64_t longest)
+{
+	constexpr uint64_t kWidth = 40;
+	uint64_t n = longest == 0 ? 0 : (count * kWidth + longest - 1) / longest;
+	return std::string(static_cast<size_t>(n), '#');
+}
+
+std::string range_text(const path_result &r)
+{
+	if (r.min == r.max)
+		return "";
+	return format("%llu..%llu", static_cast<unsigned long long>(r.min), static_cast<unsigned long long>(r.max));
+}
+
+} // namespace
+
+std::string text_results(const result_set &set)
+{
+	std::string out = format("%-26s %7s %7s %-12s %8s  %s\n", "path", "instr", "budget", "min..max", "syscalls", "split");
+	out += rule(100);
+	for (const path_result &r : set.results) {
+		if (r.status != path_status::ok) {
+			out += format("%-26s %7s  %s\n", r.path.c_str(), "-",
+				      r.status == path_status::not_built ? ("not built: " + r.message).c_str()
+									: (std::string(status_text(r.status)) + ": " + r.message).c_str());
+			continue;
+		}
+		std::string budget = r.budget == 0 ? "-" : format("%llu", static_cast<unsigned long long>(r.budget));
+		out += format("%-26s %7llu %7s %-12s %8llu  %s%s\n", r.path.c_str(), static_cast<unsigned long long>(r.median),
+			      budget.c_str(), range_text(r).c_str(), static_cast<unsigned long long>(r.syscalls),
+			      layer_text(r.layers).c_str(), r.over_budget() ? "  OVER BUDGET" : "");
+		for (const std::string &note : r.notes)
+			out += format("%-26s note: %s\n", "", note.c_str());
+	}
+	return out;
+}
+
+static std::string text_figures(const std::vector<figure> &figures)
+{
+	std::string out;
+	for (const figure &fig : figures) {
+		out += format("\nFigure %s: %s\n", fig.id.c_str(), fig.title.c_str());
+		for (const figure_row &row : fig.rows) {
+			uint64_t longest = 0;
+			for (const figure_bar &bar : row.bars)
+				longest = std::max(longest, bar.count);
+			out += "\n  " + row.name + "\n";
+			for (const figure_bar &bar : row.bars) {
+				out += format("    %-38s %6llu %s\n", bar.who.c_str(), static_cast<unsigned long long>(bar.count),
+					      bar_text(bar.count, longest).c_str());
+				if (!bar.layers.empty())
+					out += format("    %-38s        %s\n", "", layer_text(bar.layers).c_str());
+				else if (!bar.scope.empty())
+					out += format("    %-38s        %s\n", "", bar.scope.c_str());
+			}
+		}
+	}
+	return out;
+}
+
+static std::string text_latency(const std::vector<figure> &figures, const latency_model &model)
+{
+	std::string out = "\nLatency model (Figure 5)\n  " + model.text() + "\n\n";
+	out += format("    %-18s %-38s %7s %10s\n", "operation", "who", "instr", "overhead");
+	for (const figure &fig : figures)
+		for (const figure_row &row : fig.rows)
+			for (const figure_bar &bar : row.bars)
+				out += format("    %-18s %-38s %7llu %7.1f ns\n", row.name.c_str(), bar.who.c_str(),
+					      static_cast<unsigned long long>(bar.count), model.ns(bar.count));
+	return out;
+}
+
+std::string text_report(const path_table &table, const result_set &set, const latency_model &model)
+{
+	std::vector<figure> figures = build_figures(table, set);
+	std::string out = format("Instructions on the critical path (%s, engine %s, user mode)\n\n", set.arch.c_str(),
+				 set.engine.c_str());
+	return out + text_results(set) + text_figures(figures) + text_latency(figures, model);
+}
+
+} // namespace ic

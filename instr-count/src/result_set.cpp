@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* result_set.cpp: measurements to results, results to JSON and back. */
+#include "result_set.hpp"
+
+#include <map>
+
+#include "error.hpp"
+#include "json.hpp"
+#include "source_lines.hpp"
+#include "text.hpp"
+
+namespace ic {
+
+static constexpr uint64_t kFormat = 1;
+
+const char *status_text(path_status status)
+{
+	switch (status) {
+	case path_status::ok: return "ok";
+	case path_status::not_built: return "not built";
+	case path_status::unsupported: return "unsupported";
+	case path_status::failed: break;
+	}
+	return "failed";
+}
+
+static path_status status_from(const std::string &text)
+{
+	for (path_status status : {path_status::ok, path_status::not_built, path_status::unsupported})
+		if (text == status_text(status))
+			return status;
+	return path_status::failed;
+}
+
+void path_result::fill(const measurement &m, const path_table &table)
+{
+	status = path_status::ok;
+	engine = m.engine;
+	entry = m.entry;
+	boundary = m.boundary;
+	calls = m.calls.size();
+	min = m.min();
+	median = m.median();
+	max = m.max();
+	syscalls = m.syscalls;
+	rep_iterations = m.rep_iterations;
+	exclusive_blocks = m.exclusive_blocks;
+	routines = m.routines();
+	notes = m.notes;
+
+	std::vector<place> places;
+	for (const cost_line &line : m.lines)
+		places.push_back(line.where);
+	source_map sources = find_sources(places);
+	std::map<std::string, uint64_t> sums;
+	for (const cost_line &line : m.lines) {
+		auto found = sources.find({line.where.path, line.where.file_addr});
+		sums[table.layer_of(line.where.image, found == sources.end() ? "" : found->second.file)] += line.count;
+	}
+	layers.clear();
+	for (const std::string &name : table.layer_names())
+		if (sums[name] != 0)
+			layers.push_back({name, sums[name]});
+}
+
+const path_result *result_set::find(const std::string &path) const
+{
+	for (const path_result &result : results)
+		if (result.path == path)
+			return &result;
+	return nullptr;
+}
+
+static std::string to_json(const path_result &r)
+{
+	auto text = [](const char *key, const std::string &value) {
+		return json_quote(key) + ": " + json_quote(value) + ", ";
+	};
+	auto number = [](const char *key, uint64_t value) {
+		return json_quote(key) + format(": %llu, ", static_cast<unsigned long long>(value));
+	};
+	std::string out = "    {" + text("path", r.path) + text("status", status_text(r.status)) + text("who", r.who) +
+			  text("figure", r.figure) + text("description", r.description) + text("entry", r.entry) +
+			  text("boundary", r.boundary) + text("engine", r.engine) + text("message", r.message) +
+			  "\n     " + number("budget", r.budget) + number("calls", r.calls) + number("min", r.min) +
+			  number("median", r.median) + number("max", r.max) + number("syscalls", r.syscalls) +
+			  number("rep_iterations", r.rep_iterations) + number("exclusive_blocks", r.exclusive_blocks);
+	std::vector<std::string> parts;
+	for (const auto &[layer, count] : r.layers)
+		parts.push_back("{" + text("layer", layer) + format("\"count\": %llu}", static_cast<unsigned long long>(count)));
+	out += "\n     \"layers\": [" + join(parts, ", ") + "],";
+	parts.clear();
+	for (const routine_cost &cost : r.routines)
+		parts.push_back("{" + text("image", cost.image) + text("routine", cost.routine) +
+				format("\"count\": %llu}", static_cast<unsigned long long>(cost.count)));
+	out += "\n     \"routines\": [" + join(parts, ",\n       ") + "],";
+	parts.clear();
+	for (const std::string &note : r.notes)
+		parts.push_back(json_quote(note));
+	return out + "\n     \"notes\": [" + join(parts, ", ") + "]}";
+}
+
+std::string result_set::to_json() const
+{
+	std::vector<std::string> parts;
+	for (const path_result &result : results)
+		parts.push_back(ic::to_json(result));
+	return format("{\"instr_count\": %llu, \"arch\": ", static_cast<unsigned long long>(kFormat)) +
+	       json_quote(arch) + ", \"engine\": " + json_quote(engine) + ",\n  \"results\": [\n" +
+	       join(parts, ",\n") + "\n  ]\n}\n";
+}
+
+static path_result result_from(const json_value &v)
+{
+	path_result r;
+	r.path = v["path"].str;
+	r.status = status_from(v["status"].str);
+	r.who = v["who"].str;
+	r.figure = v["figure"].str;
+	r.description = v["description"].str;
+	r.entry = v["entry"].str;
+	r.boundary = v["boundary"].str;
+	r.engine = v["engine"].str;
+	r.message = v["message"].str;
+	r.budget = v["budget"].u64();
+	r.calls = v["calls"].u64();
+	r.min = v["min"].u64();
+	r.median = v["median"].u64();
+	r.max = v["max"].u64();
+	r.syscalls = v["syscalls"].u64();
+	r.rep_iterations = v["rep_iterations"].u64();
+	r.exclusive_blocks = v["exclusive_blocks"].u64();
+	for (const json_value &layer : v["layers"].items)
+		r.layers.push_back({layer["layer"].str, layer["count"].u64()});
+	for (const json_value &cost : v["routines"].items)
+		r.routines.push_back({cost["image"].str, cost["routine"].str, cost["count"].u64()});
+	for (const json_value &note : v["notes"].items)
+		r.notes.push_back(note.str);
+	return r;
+}
+
+result_set result_set::from_json(const std::string &text, const std::string &source)
+{
+	json_value root = json_value::parse(text, source);
+	if (root["instr_count"].u64() != kFormat)
+		fail(exit_code::usage, "%s is not a result file of instr-count", source.c_str());
+	result_set set;
+	set.arch = root["arch"].str;
+	set.engine = root["engine"].str;
+	for (const json_value &item : root["results"].items)
+		set.results.push_back(result_from(item));
+	return set;
+}
+
+result_set result_set::load(const std::string &file)
+{
+	std::string text;
+	if (!read_file(file, text))
+		fail(exit_code::usage, "cannot read %s", file.c_str());
+	return from_json(text, file);
+}
+
+} // namespace ic

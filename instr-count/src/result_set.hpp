@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * result_set.hpp: the outcome of one run over the paths, as it is shown and as
+ * it is kept in a file. Only this file and result_set.cpp know the JSON form.
+ */
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "measurement.hpp"
+#include "path_table.hpp"
+
+namespace ic {
+
+enum class path_status { ok, not_built, unsupported, failed };
+
+struct path_result {
+	std::string path, who, figure, description, entry, boundary, engine;
+	path_status status = path_status::ok;
+	std::string message;  /* why there is no number */
+	uint64_t budget = 0;
+	uint64_t calls = 0, min = 0, median = 0, max = 0;
+	uint64_t syscalls = 0, rep_iterations = 0, exclusive_blocks = 0;
+	std::vector<std::pair<std::string, uint64_t>> layers;
+	std::vector<routine_cost> routines;
+	std::vector<std::string> notes;
+
+	bool over_budget() const { return status == path_status::ok && budget != 0 && median > budget; }
+	/* Copies the numbers and sorts them into the table's layers. */
+	void fill(const measurement &m, const path_table &table);
+};
+
+const char *status_text(path_status status);
+
+struct result_set {
+	std::string arch, engine;
+	std::vector<path_result> results;
+
+	const path_result *find(const std::string &path) const;
+	std::string to_json() const;
+	static result_set from_json(const std::string &text, const std::string &source);
+	static result_set load(const std::string &file);
+};
+
+} // namespace ic

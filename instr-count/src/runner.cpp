@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * runner.cpp: a path of one process is counted here; a path of several PEs is
+ * started by its launcher as N copies of "instr-count count --pe 0", of which
+ * the first counts and the others become the program at once.
+ */
+#include "runner.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "arch.hpp"
+#include "callgrind_engine.hpp"
+#include "error.hpp"
+#include "locate.hpp"
+#include "pin_engine.hpp"
+#include "step_engine.hpp"
+#include "subprocess.hpp"
+#include "text.hpp"
+
+namespace ic {
+
+void require_engine_name(const std::string &engine)
+{
+	if (engine != "step" && engine != "callgrind" && engine != "pin")
+		fail(exit_code::usage, "engine '%s' is none of step, callgrind, pin", engine.c_str());
+}
+
+measurement measure_with(const std::string &engine, const count_request &request)
+{
+	require_engine_name(engine);
+	if (engine == "callgrind")
+		return callgrind_count(request);
+	if (engine == "pin")
+		return pin_count(request);
+	return step_count(request);
+}
+
+int rank_from_environment()
+{
+	for (const char *name : {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"})
+		if (const char *text = getenv(name); text != nullptr && *text != '\0')
+			return atoi(text);
+	return -1;
+}
+
+/* %t is the top of the build tree, %b the folder of this command. */
+static std::string expand(const std::string &word, unsigned pes)
+{
+	std::string self = own_program(), folder = self.substr(0, self.rfind('/'));
+	std::string top = file_exists(folder + "/build-tree") ? folder.substr(0, folder.rfind('/')) : "";
+	std::string out;
+	for (size_t i = 0; i < word.size(); i++) {
+		char next = word[i] == '%' && i + 1 < word.size() ? word[i + 1] : '\0';
+		if (next == 'n')
+			out += format("%u", pes);
+		else if (next == 't')
+			out += top.empty() ? "/nonexistent" : top;
+		else if (next == 'b')
+			out += folder;
+		else {
+			out += word[i];
+			continue;
+		}
+		i++;
+	}
+	return out;
+}
+
+/* What the user has set stays; what needs a build tree goes without one. */
+static std::vector<std::string> environment_of(const path_table &table)
+{
+	std::vector<std::string> out;
+	for (const auto &[name, value] : table.environment) {
+		std::string expanded = expand(value, 1);
+		if (getenv(name.c_str()) == nullptr && (value == expanded || file_exists(expanded)))
+			out.push_back(name + "=" + expanded);
+	}
+	return out;
+}
+
+count_request request_for(const path_table &table, const path_entry &path, const run_settings &settings)
+{
+	count_request request;
+	request.argv = split_words(path.driver);
+	request.argv[0] = driver_file(request.argv[0]);
+	request.entry = entry_point::parse(path.entry);
+	request.to = boundary::parse(path.boundary);
+	request.calls = settings.calls;
+	request.warmup = settings.warmup;
+	request.native_libc = settings.native_libc;
+	request.extra_env = environment_of(table);
+	return request;
+}
+
+std::vector<std::string> launcher_command(const path_table &table, const std::string &name, unsigned pes)
+{
+	std::string variable = "INSTR_COUNT_LAUNCH_";
+	for (char c : name)
+		variable += static_cast<char>(toupper(c));
+	const char *given = getenv(variable.c_str());
+	auto known = table.launchers.find(name);
+	std::string alternatives = given != nullptr ? given : known != table.launchers.end() ? known->second : "";
+	for (const std::string &alternative : split(alternatives, ';')) {
+		std::vector<std::string> words;
+		for (const std::string &word : split_words(alternative))
+			words.push_back(expand(word, pes));
+		if (!words.empty() && !find_program(words[0]).empty())
+			return words;
+	}
+	return {};
+}
+
+path_status status_of(exit_code code)
+{
+	switch (code) {
+	case exit_code::not_here: return path_status::not_built;
+	case exit_code::usage: return path_status::unsupported;
+	default: return path_status::failed;
+	}
+}
+
+static void run_launched(const path_table &table, const path_entry &path, const run_settings &settings,
+			 path_result &result)
+{
+	std::vector<std::string> argv = launcher_command(table, path.launcher, path.pes);
+	if (argv.empty()) {
+		result.status = path_status::not_built;
+		result.message = "launcher " + path.launcher + " is not here";
+		return;
+	}
+	scratch_dir dir;
+	std::string file = dir.path() + "/result.json";
+	count_request request = request_for(table, path, settings);
+	std::vector<std::string> rest = {own_program(), "count", "--pe", "0", "--engine", settings.engine,
+					 "--entry", path.entry, "--boundary", path.boundary, "--calls",
+					 format("%u", settings.calls), "--warmup", format("%u", settings.warmup),
+					 "--quiet", "--json", file};
+	if (settings.native_libc)
+		rest.push_back("--native-libc");
+	rest.push_back("--");
+	rest.insert(rest.end(), request.argv.begin(), request.argv.end());
+	argv.insert(argv.end(), rest.begin(), rest.end());
+	run_options options;
+	options.env = request.extra_env;
+	options.env.push_back(format("INSTR_COUNT_CALLS=%u", settings.calls + settings.warmup));
+	options.capture = true;  /* what drivers print is not ours to show */
+	run_result run = run_program(argv, options);
+	std::string text;
+	if (!read_file(file, text) || text.empty()) {
+		result.status = path_status::failed;
+		result.message = format("%s ended with status %d and no count", argv[0].c_str(),
+					WIFEXITED(run.status) ? WEXITSTATUS(run.status) : 128 + WTERMSIG(run.status));
+		return;
+	}
+	result_set one = result_set::from_json(text, file);
+	if (one.results.empty())
+		fail(exit_code::internal, "empty result of %s", argv[0].c_str());
+	path_result got = one.results[0];
+	got.path = result.path;
+	got.who = result.who;
+	got.figure = result.figure;
+	got.description = result.description;
+	got.budget = result.budget;
+	result = got;
+}
+
+path_result run_path(const path_table &table, const path_entry &path, const run_settings &settings)
+{
+	path_result result;
+	result.path = path.name;
+	result.who = path.who;
+	result.figure = path.figure;
+	result.description = path.description;
+	result.entry = path.entry;
+	result.boundary = path.boundary;
+	result.budget = path.budget();
+	result.engine = settings.engine;
+	try {
+		if (driver_file(split_words(path.driver)[0]).empty()) {
+			result.status = path_status::not_built;
+			result.message = "driver " + split_words(path.driver)[0] + " is not built";
+		} else if (path.launcher != "-") {
+			run_launched(table, path, settings, result);
+		} else {
+			result.fill(measure_with(settings.engine, request_for(table, path, settings)), table);
+		}
+	} catch (const failure &e) {
+		/* A missing engine concerns all paths: let the command end. */
+		if (e.code() == exit_code::no_engine)
+			throw;
+		result.status = status_of(e.code());
+		result.message = e.what();
+	}
+	return result;
+}
+
+result_set run_paths(const path_table &table, const std::vector<const path_entry *> &paths,
+		     const run_settings &settings)
+{
+	require_engine_name(settings.engine);
+	result_set set;
+	set.arch = arch::kName;
+	set.engine = settings.engine;
+	bool tell = isatty(STDERR_FILENO) != 0;
+	for (const path_entry *path : paths) {
+		if (tell)
+			fprintf(stderr, "\r\033[Kcounting %s", path->name.c_str());
+		set.results.push_back(run_path(table, *path, settings));
+	}
+	if (tell)
+		fprintf(stderr, "\r\033[K");
+	return set;
+}
+
+} // namespace ic

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* step_engine.hpp: exact counts by single-stepping, on any Linux, with nothing installed. */
+#pragma once
+
+#include "measurement.hpp"
+
+namespace ic {
+
+measurement step_count(const count_request &request);
+
+/*
+ * Starts the program, lets the dynamic linker load it, and says where the
+ * entry lies without running main(). Other engines match names, which weak
+ * aliases defeat; this tells them every name and the file address.
+ */
+struct entry_facts {
+	bool found = false;
+	std::string path;                            /* file that holds the entry */
+	std::vector<std::string> names;              /* all names of the function */
+	std::vector<std::pair<uint64_t, uint64_t>> mark_ranges;  /* file addresses */
+};
+entry_facts step_probe(const count_request &request);
+
+} // namespace ic

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* subprocess.hpp: run another program to its end, with or without its output. */
+#pragma once
+
+#include <functional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace ic {
+
+struct run_result {
+	bool started = false;
+	int status = 0;       /* as wait(2) gives it */
+	std::string output;   /* stdout, when captured */
+};
+
+struct run_options {
+	std::vector<std::string> env;  /* NAME=VALUE, added to ours */
+	bool capture = false;
+	bool hush = false;             /* stderr to /dev/null */
+	std::function<void(pid_t)> tick;  /* called every 20 ms while it runs */
+};
+
+run_result run_program(const std::vector<std::string> &argv, const run_options &options);
+
+/* Full path of a program found along PATH, empty when there is none. */
+std::string find_program(const std::string &name);
+
+/* A private directory under TMPDIR, removed with its files when it goes. */
+class scratch_dir {
+public:
+	scratch_dir();
+	~scratch_dir();
+	scratch_dir(const scratch_dir &) = delete;
+	scratch_dir &operator=(const scratch_dir &) = delete;
+	const std::string &path() const { return path_; }
+	std::vector<std::string> files() const;
+
+private:
+	std::string path_;
+};
+
+} // namespace ic

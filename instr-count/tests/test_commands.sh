@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# test_commands.sh: what each subcommand prints and writes.
+. "${srcdir:-.}/instr-count/tests/common.sh"
+
+expect 0 "Counts the user instructions" "$IC" --help
+for command in list run check report explain diff count; do
+	expect 0 "Usage: instr-count $command" "$IC" $command --help
+done
+expect 0 "instr-count " "$IC" --version
+expect 0 "hand_leaf  *built  *3 " "$IC" list hand_leaf
+expect 0 "hand_leaf  *3  *3 " "$IC" run --json "$work/old.json" hand_leaf hand_loop
+expect 0 '"median": 22' cat "$work/old.json"
+expect 0 '"path": "hand_leaf"' "$IC" run --json - hand_leaf
+expect 0 "2 paths unchanged" "$IC" diff "$work/old.json" "$work/old.json"
+sed 's/"median": 22/"median": 21/' "$work/old.json" >"$work/less.json"
+expect 1 "hand_loop .*21 -> .*22 .*+1" "$IC" diff "$work/less.json" "$work/old.json"
+expect 0 "22 -> .*21 .*-1" "$IC" diff "$work/old.json" "$work/less.json"
+
+expect 0 "SHMEM-SFI" "$IC" report --from "$work/old.json"
+expect 0 "CPI 2.00 (given), 3.00 GHz (given)" "$IC" report --cpi 2 --ghz 3 --from "$work/old.json"
+expect 0 "^path,who,status" "$IC" report --csv --from "$work/old.json"
+expect 0 "GASNet-IBV" "$IC" report --svg --from "$work/old.json"
+expect 0 "overhead = " "$IC" report --latency-svg --from "$work/old.json"
+expect 0 "^$" sh -c "'$IC' report --html -o '$work/r.html' --from '$work/old.json' && echo"
+expect 0 "<svg .*" cat "$work/r.html"
+expect 0 "</html>" cat "$work/r.html"
+if command -v xmllint >/dev/null 2>&1; then
+	"$IC" report --svg -o "$work/r.svg" --from "$work/old.json"
+	expect 0 "^$" sh -c "xmllint --noout '$work/r.svg' && echo"
+fi
+
+expect 0 "hand_chain!hand_leaf" "$IC" explain hand_chain
+expect 0 "more (--limit)" "$IC" explain --limit 2 hand_chain
+# Without binutils there are still addresses and bytes.
+mkdir "$work/bin" && ln -s "$(command -v env)" "$work/bin/env"
+expect 0 "bytes " env PATH="$work/bin" "$IC" explain hand_leaf
+
+# A budget that is exceeded fails the check and says so.
+mkdir "$work/dir" "$work/dir/drivers"
+cp "$PROG" "$work/dir/drivers/prog"
+[ -d ./instr-count/tests/.libs ] && [ -f ./instr-count/tests/.libs/misbehave ] &&
+	cp ./instr-count/tests/.libs/misbehave "$work/dir/drivers/prog"
+: >"$work/dir/published.def"
+echo 'tight | ours | prog | - | work | return | 1 | 1 | - | cannot be held' >"$work/dir/paths.def"
+expect 1 "FAIL tight  *[0-9]* of 1" env INSTR_COUNT_DIR="$work/dir" "$IC" check
+expect 0 "OVER BUDGET" env INSTR_COUNT_DIR="$work/dir" "$IC" run tight
+echo 'wide | ours | prog | - | work | return | 999 | 999 | - | easily held' >"$work/dir/paths.def"
+expect 0 "PASS wide" env INSTR_COUNT_DIR="$work/dir" "$IC" check
+
+exit $failed

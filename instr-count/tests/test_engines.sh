@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# test_engines.sh: engines against hand counts and against each other, and against difficult programs.
+. "${srcdir:-.}/instr-count/tests/common.sh"
+
+# Each hand-counted function, to the instruction, on every call.
+expect 0 " 0 failed" "$IC" check 'hand*'
+cat "$work/out"
+if command -v valgrind >/dev/null 2>&1; then
+	expect 0 " 0 failed" "$IC" check --agree --calls 5 'hand*'
+	cat "$work/out"
+fi
+
+# work() is the same however the program behaves around it.
+plain=$(median --entry work -- "$PROG")
+[ -n "$plain" ] || bad "no count of work()"
+for how in alarm fork thread; do
+	got=$(median --entry work -- "$PROG" $how)
+	[ "$got" = "$plain" ] || bad "work() counts $got under $how, $plain otherwise"
+done
+got=$(median --entry work -- sh -c "exec $PROG")
+[ "$got" = "$plain" ] || bad "work() counts $got behind exec, $plain otherwise"
+expect 0 "min $plain, median $plain, max $plain" "$IC" count --entry work --calls 1000 -- "$PROG" alarm
+expect 0 "only 1 calls were made" "$IC" count --entry work -- "$PROG" once
+expect 0 "libm.so.6!cbrt" "$IC" count --entry cbrt -- "$PROG" dlopen
+expect 0 "misbehave!faults" "$IC" count --entry faults -- "$PROG" fault
+
+# A rank that is not chosen just becomes the program.
+expect 0 "^$" sh -c "PMIX_RANK=1 '$IC' count --pe 0 --entry work -- '$PROG' && echo"
+expect 0 "work to return" env PMIX_RANK=1 "$IC" count --pe 1 --entry work -- "$PROG"
+
+exit $failed
