@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pgas_counter.h: sums are exact for one and for many writers, comparing survives wrap-around, waiting gives way. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include <pgas/pgas_counter.h>
+
+enum { THREADS = 4, ADDS = 200000 };
+
+static void test_counter_owner_adds_give_exact_sum(void **state)
+{
+	struct pgas_counter c = {0, 0};
+	uint64_t sum = 0;
+	(void)state;
+	for (uint64_t i = 0; i < 1000; i++) {
+		pgas_counter_add_owner(&c, i);
+		sum += i;
+	}
+	assert_int_equal(pgas_counter_read(&c), sum);
+	assert_int_equal(pgas_counter_read_error(&c), 0);
+}
+
+static void *add_many(void *arg)
+{
+	for (int i = 0; i < ADDS; i++)
+		pgas_counter_add_shared(arg, 1);
+	return NULL;
+}
+
+static void test_counter_shared_adds_from_threads_give_exact_sum(void **state)
+{
+	struct pgas_counter c = {7, 0};
+	pthread_t t[THREADS];
+	(void)state;
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, add_many, &c), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	assert_int_equal(pgas_counter_read(&c), 7 + (uint64_t)THREADS * ADDS);
+}
+
+static void test_counter_shared_adds_from_processes_give_exact_sum(void **state)
+{
+	struct pgas_counter *c = mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid[THREADS];
+	(void)state;
+	assert_true(c != MAP_FAILED);
+	for (int i = 0; i < THREADS; i++) {
+		pid[i] = fork();
+		assert_true(pid[i] >= 0);
+		if (pid[i] == 0) {
+			add_many(c);
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < THREADS; i++) {
+		int status;
+		assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(pgas_counter_read(c), (uint64_t)THREADS * ADDS);
+	munmap(c, sizeof *c);
+}
+
+/* What is counted was done before: the reader that sees count n sees the n values. */
+struct published {
+	struct pgas_counter count;
+	uint64_t value[1000];
+};
+
+static void *publish(void *arg)
+{
+	struct published *p = arg;
+	for (uint64_t i = 0; i < 1000; i++) {
+		p->value[i] = i + 1;
+		pgas_counter_add_shared(&p->count, 1);
+	}
+	return NULL;
+}
+
+static void test_counter_shared_read_sees_what_was_counted(void **state)
+{
+	static struct published p;
+	pthread_t t;
+	uint64_t seen = 0;
+	(void)state;
+	assert_int_equal(pthread_create(&t, NULL, publish, &p), 0);
+	while (seen < 1000) {
+		const uint64_t n = pgas_counter_read(&p.count);
+		for (; seen < n; seen++)
+			assert_int_equal(p.value[seen], seen + 1);
+	}
+	pthread_join(t, NULL);
+}
+
+static void test_counter_reached_is_right_across_wrap_around(void **state)
+{
+	(void)state;
+	assert_true(pgas_counter_reached(5, 5));
+	assert_true(pgas_counter_reached(6, 5));
+	assert_false(pgas_counter_reached(4, 5));
+	assert_true(pgas_counter_reached(2, UINT64_MAX));      /* 3 events after the threshold */
+	assert_false(pgas_counter_reached(UINT64_MAX, 2));     /* 3 events before it */
+	assert_true(pgas_counter_reached(UINT64_MAX, UINT64_MAX));
+	assert_false(pgas_counter_reached(UINT64_MAX - 1, UINT64_MAX));
+	struct pgas_counter c = {UINT64_MAX, 0};
+	pgas_counter_add_owner(&c, 3);
+	assert_int_equal(pgas_counter_read(&c), 2);
+	assert_true(pgas_counter_reached(pgas_counter_read(&c), UINT64_MAX));
+}
+
+static void test_counter_backoff_spins_then_yields_then_sleeps(void **state)
+{
+	struct pgas_backoff b = {0};
+	uint64_t slept = 0;
+	int quick = 0;
+	(void)state;
+	while ((slept = pgas_backoff_pause(&b)) == 0 && quick < 1000000)
+		quick++;
+	assert_in_range(quick, 100, 100000); /* it polls for a while, but not for ever */
+	assert_true(slept > 0);
+	const uint64_t before = pgas_now_ns();
+	assert_int_equal(pgas_backoff_pause(&b), slept); /* and stays asleep */
+	assert_true(pgas_now_ns() - before >= slept);
+	b.polls = UINT32_MAX - 1; /* no wrap-around back to spinning */
+	assert_int_equal(pgas_backoff_pause(&b), slept);
+	assert_int_equal(pgas_backoff_pause(&b), slept);
+}
+
+static void test_counter_deadline_negative_is_never(void **state)
+{
+	(void)state;
+	assert_int_equal(pgas_deadline_ns(-1), UINT64_MAX);
+	const uint64_t now = pgas_now_ns();
+	const uint64_t in_a_second = pgas_deadline_ns(1000);
+	assert_in_range(in_a_second - now, 1000000000u, 3000000000u);
+	const uint64_t at_once = pgas_deadline_ns(0);
+	assert_true(at_once >= in_a_second - 1000000000u && at_once <= pgas_now_ns());
+	assert_true(pgas_deadline_ns(INT32_MAX) > now);
+}
+
+int main(void)
+{
+	alarm(100);
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_counter_owner_adds_give_exact_sum),
+		cmocka_unit_test(test_counter_shared_adds_from_threads_give_exact_sum),
+		cmocka_unit_test(test_counter_shared_adds_from_processes_give_exact_sum),
+		cmocka_unit_test(test_counter_shared_read_sees_what_was_counted),
+		cmocka_unit_test(test_counter_reached_is_right_across_wrap_around),
+		cmocka_unit_test(test_counter_backoff_spins_then_yields_then_sleeps),
+		cmocka_unit_test(test_counter_deadline_negative_is_never),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Atomics: every operation on every datatype in every form against an expectation computed here; what a type does not
+ * allow is refused; sums stay exact when four processes add to one place. Built twice: table and FABRIC_DIRECT.
+ */
+#include "amo_expect.h"
+
+enum { COUNT = 6, MAX_BYTES = 32 };
+enum { F_PLAIN, F_PLAINV, F_PLAINMSG, F_INJECT, F_FETCH, F_FETCHV, F_FETCHMSG, F_COMP, F_COMPV, F_COMPMSG, FORMS };
+
+static const int olds[COUNT] = {3, 5, 0, 7, 2, 6}, ins[COUNT] = {4, 2, 1, 7, 0, 3}, cmps[COUNT] = {3, 4, 1, 7, 1, 9};
+
+static bool op_compares(enum fi_op op)
+{
+	return op >= FI_CSWAP && op <= FI_MSWAP;
+}
+
+static bool form_allows(int form, enum fi_op op)
+{
+	if (form >= F_COMP)
+		return op_compares(op);
+	return !op_compares(op) && (form >= F_FETCH || op != FI_ATOMIC_READ);
+}
+
+struct style {
+	enum mem_kind kind;
+	struct node_opts opts;
+	uint64_t key;
+};
+
+struct call {
+	struct node *n;
+	fi_addr_t to;
+	uint64_t at, key;
+	const struct amo_type *t;
+	enum fi_op op;
+	size_t count;
+	char *in, *cmp, *res;
+};
+
+/* The vector forms split operands after the first element and the target after the second. */
+static ssize_t issue(const struct call *c, int form)
+{
+	const size_t b = c->t->bytes, n = c->count, two = n > 2 ? 2 : n;
+	const enum fi_datatype type = c->t->type;
+	struct fid_ep *ep = c->n->ep;
+	void *in = c->op == FI_ATOMIC_READ ? NULL : c->in;
+	struct fi_ioc iv[2] = {{c->in, 1}, {c->in + b, n - 1}}, cv[2] = {{c->cmp, 1}, {c->cmp + b, n - 1}};
+	struct fi_ioc rv[2] = {{c->res, 1}, {c->res + b, n - 1}};
+	struct fi_rma_ioc tv[2] = {{c->at, two, c->key}, {c->at + two * b, n - two, c->key}};
+	const size_t pieces = n > 1 ? 2 : 1, targets = n > two ? 2 : 1;
+	struct fi_msg_atomic m = {.msg_iov = c->op == FI_ATOMIC_READ ? NULL : iv, .iov_count = c->op == FI_ATOMIC_READ ? 0 : pieces,
+				  .addr = c->to, .rma_iov = tv, .rma_iov_count = targets, .datatype = type, .op = c->op,
+				  .context = c->in};
+	switch (form) {
+	case F_PLAIN:
+		return fi_atomic(ep, in, n, NULL, c->to, c->at, c->key, type, c->op, c->in);
+	case F_PLAINV:
+		return fi_atomicv(ep, iv, NULL, pieces, c->to, c->at, c->key, type, c->op, c->in);
+	case F_PLAINMSG:
+		return fi_atomicmsg(ep, &m, FI_COMPLETION);
+	case F_INJECT:
+		return fi_inject_atomic(ep, in, n, c->to, c->at, c->key, type, c->op);
+	case F_FETCH:
+		return fi_fetch_atomic(ep, in, n, NULL, c->res, NULL, c->to, c->at, c->key, type, c->op, c->in);
+	case F_FETCHV:
+		return fi_fetch_atomicv(ep, iv, NULL, pieces, rv, NULL, pieces, c->to, c->at, c->key, type, c->op, c->in);
+	case F_FETCHMSG:
+		return fi_fetch_atomicmsg(ep, &m, rv, NULL, pieces, FI_COMPLETION);
+	case F_COMP:
+		return fi_compare_atomic(ep, in, n, NULL, c->cmp, NULL, c->res, NULL, c->to, c->at, c->key, type, c->op, c->in);
+	case F_COMPV:
+		return fi_compare_atomicv(ep, iv, NULL, pieces, cv, NULL, pieces, rv, NULL, pieces, c->to, c->at, c->key, type,
+					  c->op, c->in);
+	default:
+		return fi_compare_atomicmsg(ep, &m, cv, NULL, pieces, rv, NULL, pieces, FI_COMPLETION);
+	}
+}
+
+/* Waits for one operation of the style that was chosen. */
+static void completed(struct node *n, const struct style *st, int form, uint64_t writes, uint64_t reads)
+{
+	const bool msg = form == F_PLAINMSG || form == F_FETCHMSG || form == F_COMPMSG;
+	if (n->tx_cq && form != F_INJECT && (!st->opts.selective || msg)) {
+		struct fi_cq_tagged_entry e;
+		wait_cq(n, n->tx_cq, &e);
+		CHECK_EQ(e.flags, FI_ATOMIC | (form >= F_FETCH ? FI_READ : FI_WRITE));
+	}
+	if (n->c_write)
+		wait_cntr(n, n->c_write, writes);
+	if (n->c_read)
+		wait_cntr(n, n->c_read, reads);
+}
+
+static void put(struct node *n, const struct style *st, fi_addr_t to, uint64_t at, uint64_t key, void *buf, size_t len)
+{
+	const uint64_t w = n->c_write ? fi_cntr_read(n->c_write) : 0;
+	CHECK_OK(RETRY(n, fi_write(n->ep, buf, len, NULL, to, at, key, NULL)));
+	if (n->tx_cq && !st->opts.selective)
+		wait_tx(n, 1);
+	if (n->c_write)
+		wait_cntr(n, n->c_write, w + 1);
+}
+
+static void get(struct node *n, const struct style *st, fi_addr_t from, uint64_t at, uint64_t key, void *buf, size_t len)
+{
+	const uint64_t r = n->c_read ? fi_cntr_read(n->c_read) : 0;
+	CHECK_OK(RETRY(n, fi_read(n->ep, buf, len, NULL, from, at, key, NULL)));
+	if (n->tx_cq && !st->opts.selective)
+		wait_tx(n, 1);
+	if (n->c_read)
+		wait_cntr(n, n->c_read, r + 1);
+}
+
+static void one(struct node *n, const struct style *st, fi_addr_t to, const struct remote_mem *r, const struct amo_type *t,
+		enum fi_op op, int form, size_t count)
+{
+	char old[COUNT * MAX_BYTES], in[COUNT * MAX_BYTES], cmp[COUNT * MAX_BYTES], res[COUNT * MAX_BYTES];
+	char after[(COUNT + 2) * MAX_BYTES], around[(COUNT + 2) * MAX_BYTES];
+	const uint64_t at = r->start + 128;
+	const struct call c = {n, to, at, r->key, t, op, count, in, cmp, res};
+	memset(around, 0x5A, sizeof around);
+	memset(res, 0x33, sizeof res);
+	for (size_t i = 0; i < COUNT; i++) {
+		t->make(old + i * t->bytes, olds[i]);
+		t->make(in + i * t->bytes, ins[i]);
+		t->make(cmp + i * t->bytes, cmps[i]);
+	}
+	memcpy(around + t->bytes, old, count * t->bytes);
+	put(n, st, to, at - t->bytes, r->key, around, (count + 2) * t->bytes);
+	const uint64_t w = n->c_write ? fi_cntr_read(n->c_write) : 0, rd = n->c_read ? fi_cntr_read(n->c_read) : 0;
+	CHECK_OK(RETRY(n, issue(&c, form)));
+	if (form == F_INJECT)
+		memset(in, 0x22, sizeof in);
+	completed(n, st, form, w + (form < F_FETCH), rd + (form >= F_FETCH));
+	for (size_t i = 0; i < COUNT; i++)
+		t->make(in + i * t->bytes, ins[i]);
+	get(n, st, to, at - t->bytes, r->key, after, (count + 2) * t->bytes);
+	for (size_t i = 0; i < count; i++) {
+		char want[MAX_BYTES] __attribute__((aligned(16))) = {0};
+		CHECK(t->expect(op, old + i * t->bytes, in + i * t->bytes, cmp + i * t->bytes, want));
+		if (!t->equal(after + (i + 1) * t->bytes, want) ||
+		    (form >= F_FETCH && !t->equal(res + i * t->bytes, old + i * t->bytes))) {
+			fprintf(stderr, "type %s, op %d, form %d, element %zu of %zu\n", t->name, op, form, i, count);
+			CHECK(!"atomic result");
+		}
+	}
+	CHECK_MEM(after, around, t->bytes); /* the neighbours are as they were */
+	CHECK_MEM(after + (count + 1) * t->bytes, around, t->bytes);
+	if (form >= F_FETCH && count < COUNT)
+		for (size_t i = count * t->bytes; i < sizeof res; i++)
+			CHECK_EQ(res[i], 0x33);
+}
+
+static void matrix(int rank, void *arg)
+{
+	const struct style *st = arg;
+	struct node n;
+	struct mem m;
+	struct remote_mem r[2];
+	node_open(&n, &st->opts);
+	mem_open(&n, &m, st->kind, 4096, st->key);
+	node_connect(&n);
+	mem_exchange(&n, &m, r);
+	if (rank == 0) {
+		for (int target = 0; target < 2; target++)
+			for (size_t t = 0; t < ARRAY_SIZE(amo_types); t++)
+				for (int op = 0; op < FI_ATOMIC_OP_LAST; op++)
+					for (int form = 0; form < FORMS; form++) {
+						char v[MAX_BYTES] __attribute__((aligned(16))), out[MAX_BYTES] __attribute__((aligned(16)));
+						amo_types[t].make(v, 1);
+						if (!form_allows(form, op) || !amo_types[t].expect(op, v, v, v, out))
+							continue;
+						one(&n, st, n.peer[target], &r[target], &amo_types[t], op, form, COUNT - 1);
+						if (form == F_PLAIN || form == F_INJECT || form == F_FETCH || form == F_COMP)
+							one(&n, st, n.peer[target], &r[target], &amo_types[t], op, form, 1);
+					}
+	}
+	team_barrier(&n);
+	mem_close(&m);
+	node_close(&n);
+}
+
+static const char *const env_no_cma[] = {"FI_PGAS_CMA=0", NULL};
+
+static void test_amo_memfd_every_type_op_form_is_right(void **state)
+{
+	struct style queue = {MEM_MEMFD, {0}, 77};
+	struct style quiet = {MEM_MEMFD, {.selective = true, .counters = FI_READ | FI_WRITE}, 0};
+	struct style shared = {MEM_MEMFD, {.selective = true, .counters = FI_READ | FI_WRITE, .threading = FI_THREAD_SAFE}, 0};
+	(void)state;
+	team_run(2, matrix, &queue);
+	team_run(2, matrix, &quiet);
+	team_run(2, matrix, &shared);
+}
+
+static void test_amo_private_every_type_op_form_is_right(void **state)
+{
+	struct style st = {MEM_PRIVATE, {.selective = true, .counters = FI_READ | FI_WRITE}, 0};
+	(void)state;
+	team_run(2, matrix, &st);
+	struct style queue = {MEM_PRIVATE, {.progress = FI_PROGRESS_AUTO, .counters = FI_READ | FI_WRITE}, 77};
+	team_run_env(2, matrix, &queue, env_no_cma);
+}
+
+static void test_amo_whole_va_every_type_op_form_is_right(void **state)
+{
+	struct style st = {MEM_WHOLE, {.counters = FI_READ | FI_WRITE}, 0};
+	(void)state;
+	team_run(2, matrix, &st);
+}
+
+static void test_amo_virtual_addresses_every_type_op_form_is_right(void **state)
+{
+	struct style st = {MEM_MEMFD, {.mr_mode = FI_MR_VIRT_ADDR | FI_MR_PROV_KEY}, 0};
+	(void)state;
+	team_run(2, matrix, &st);
+}
+
+/* --- constant operands: the inline path of the direct build -------------------------------------------------------- */
+
+#define CONSTANT_CASE(T_arg, type_arg, op_arg, old_arg, in_arg, new_arg)                                               \
+	do {                                                                                                           \
+		const T_arg in_ = (T_arg)(in_arg);                                                                     \
+		T_arg res_ = 1, out_ = (T_arg)(old_arg);                                                               \
+		put(n, st, to, at, 0, &out_, sizeof out_);                                                             \
+		if (op_arg != FI_ATOMIC_READ) {                                                                        \
+			CHECK_OK(RETRY(n, fi_inject_atomic(n->ep, &in_, 1, to, at, 0, type_arg, op_arg)));              \
+			get(n, st, to, at, 0, &out_, sizeof out_);                                                     \
+			CHECK_EQ(out_, (T_arg)(new_arg));                                                              \
+			out_ = (T_arg)(old_arg);                                                                       \
+			put(n, st, to, at, 0, &out_, sizeof out_);                                                     \
+			CHECK_OK(RETRY(n, fi_atomic(n->ep, &in_, 1, NULL, to, at, 0, type_arg, op_arg, NULL)));         \
+			get(n, st, to, at, 0, &out_, sizeof out_);                                                     \
+			CHECK_EQ(out_, (T_arg)(new_arg));                                                              \
+			out_ = (T_arg)(old_arg);                                                                       \
+			put(n, st, to, at, 0, &out_, sizeof out_);                                                     \
+		}                                                                                                      \
+		CHECK_OK(RETRY(n, fi_fetch_atomic(n->ep, op_arg == FI_ATOMIC_READ ? NULL : &in_, 1, NULL, &res_, NULL, to, at,  \
+						  0, type_arg, op_arg, NULL)));                                        \
+		CHECK_EQ(res_, (T_arg)(old_arg));                                                                      \
+		get(n, st, to, at, 0, &out_, sizeof out_);                                                             \
+		CHECK_EQ(out_, (T_arg)(new_arg));                                                                      \
+	} while (0)
+
+#define CONSTANT_TYPE(T_arg, type_arg)                                                                                 \
+	do {                                                                                                           \
+		CONSTANT_CASE(T_arg, type_arg, FI_SUM, -5, 7, 2);                                                      \
+		CONSTANT_CASE(T_arg, type_arg, FI_BOR, 0x50, 0x0f, 0x5f);                                              \
+		CONSTANT_CASE(T_arg, type_arg, FI_BAND, 0x5f, 0xf0, 0x50);                                             \
+		CONSTANT_CASE(T_arg, type_arg, FI_BXOR, 0x5f, 0xff, 0xa0);                                             \
+		CONSTANT_CASE(T_arg, type_arg, FI_ATOMIC_WRITE, 1, -1, -1);                                            \
+		CONSTANT_CASE(T_arg, type_arg, FI_ATOMIC_READ, -9, 0, -9);                                             \
+		CONSTANT_CASE(T_arg, type_arg, FI_MIN, 4, 3, 3);                                                       \
+		CONSTANT_CASE(T_arg, type_arg, FI_PROD, 4, 3, 12);                                                     \
+		T_arg cmp_ = 10, in_ = 20, res_ = 0, out_ = 10;                                                        \
+		put(n, st, to, at, 0, &out_, sizeof out_);                                                             \
+		CHECK_OK(RETRY(n, fi_compare_atomic(n->ep, &in_, 1, NULL, &cmp_, NULL, &res_, NULL, to, at, 0, type_arg, FI_CSWAP, NULL))); \
+		CHECK_EQ(res_, 10);                                                                                    \
+		CHECK_OK(RETRY(n, fi_compare_atomic(n->ep, &in_, 1, NULL, &cmp_, NULL, &res_, NULL, to, at, 0, type_arg, FI_CSWAP, NULL))); \
+		CHECK_EQ(res_, 20); /* the second one finds another value and says which */                            \
+		get(n, st, to, at, 0, &out_, sizeof out_);                                                             \
+		CHECK_EQ(out_, 20);                                                                                    \
+	} while (0)
+
+static void constants_to(struct node *n, const struct style *st, fi_addr_t to, uint64_t at)
+{
+	CONSTANT_TYPE(int32_t, FI_INT32);
+	CONSTANT_TYPE(uint32_t, FI_UINT32);
+	CONSTANT_TYPE(int64_t, FI_INT64);
+	CONSTANT_TYPE(uint64_t, FI_UINT64);
+}
+
+static void constants(int rank, void *arg)
+{
+	const struct style st = {MEM_MEMFD, {.selective = true, .counters = FI_READ | FI_WRITE}, 0};
+	struct node n;
+	struct mem m;
+	struct remote_mem r[2];
+	(void)arg;
+	node_open(&n, &st.opts);
+	mem_open(&n, &m, st.kind, 4096, 0);
+	node_connect(&n);
+	mem_exchange(&n, &m, r);
+	if (rank == 0) {
+		constants_to(&n, &st, n.peer[1], 64);
+		constants_to(&n, &st, n.self, 64);
+		const uint64_t w = fi_cntr_read(n.c_write), rd = fi_cntr_read(n.c_read);
+		int64_t v = 1;
+		for (int i = 0; i < 100; i++) {
+			CHECK_OK(fi_inject_atomic(n.ep, &v, 1, n.peer[1], 128, 0, FI_INT64, FI_SUM));
+			CHECK_OK(fi_fetch_atomic(n.ep, &v, 1, NULL, &v, NULL, n.peer[1], 256, 0, FI_INT64, FI_ATOMIC_READ, NULL));
+			v = 1;
+		}
+		CHECK_EQ(fi_cntr_read(n.c_write), w + 100);
+		CHECK_EQ(fi_cntr_read(n.c_read), rd + 100);
+	}
+	team_barrier(&n);
+	if (rank == 1)
+		CHECK_EQ(*(int64_t *)(m.base + 128), 100);
+	team_barrier(&n);
+	mem_close(&m);
+	node_close(&n);
+}
+
+static void test_amo_constant_operations_are_right(void **state)
+{
+	(void)state;
+	team_run(2, constants, NULL);
+}
+
+/* --- what is refused ----------------------------------------------------------------------------------------------- */
+
+static void refused(int rank, void *arg)
+{
+	struct node n;
+	struct mem m;
+	char buf[64 * MAX_BYTES] = {0}, cmp[MAX_BYTES] = {0}, res[MAX_BYTES] = {0};
+	int bad = 0, good = 0;
+	(void)rank;
+	(void)arg;
+	node_open(&n, NULL);
+	mem_open(&n, &m, MEM_MEMFD, 4096, 5);
+	node_connect(&n);
+	for (int type = 0; type <= FI_UINT128 + 1; type++) {
+		for (int op = 0; op <= FI_ATOMIC_OP_LAST; op++) {
+			for (int form = 0; form < 3; form++) {
+				char v[MAX_BYTES] __attribute__((aligned(16))) = {0}, out[MAX_BYTES] __attribute__((aligned(16)));
+				const bool allowed = type <= FI_UINT128 && op < FI_ATOMIC_OP_LAST &&
+						     form_allows(form * 3 + (form > 0), op) &&
+						     amo_types[type].expect(op, v, v, v, out);
+				struct fi_atomic_attr attr = {0};
+				size_t count = 0;
+				const uint64_t flag[3] = {0, FI_FETCH_ATOMIC, FI_COMPARE_ATOMIC};
+				const int valid = form == 0 ? fi_atomicvalid(n.ep, type, op, &count)
+						  : form == 1 ? fi_fetch_atomicvalid(n.ep, type, op, &count)
+							      : fi_compare_atomicvalid(n.ep, type, op, &count);
+				const int query = fi_query_atomic(n.domain, type, op, &attr, flag[form]);
+				CHECK_EQ(query, valid);
+				if (allowed) {
+					good++;
+					CHECK_OK(valid);
+					CHECK(count >= 1);
+					CHECK_EQ(attr.count, count);
+					CHECK_EQ(attr.size, amo_types[type].bytes);
+					continue;
+				}
+				bad++;
+				CHECK_EQ(valid, -FI_EOPNOTSUPP);
+				if (form == 0) {
+					CHECK_EQ(fi_atomic(n.ep, buf, 1, NULL, n.self, 0, 5, type, op, NULL), -FI_EOPNOTSUPP);
+					CHECK_EQ(fi_inject_atomic(n.ep, buf, 1, n.self, 0, 5, type, op), -FI_EOPNOTSUPP);
+				} else if (form == 1) {
+					CHECK_EQ(fi_fetch_atomic(n.ep, buf, 1, NULL, res, NULL, n.self, 0, 5, type, op, NULL),
+						 -FI_EOPNOTSUPP);
+				} else {
+					CHECK_EQ(fi_compare_atomic(n.ep, buf, 1, NULL, cmp, NULL, res, NULL, n.self, 0, 5, type, op,
+								   NULL),
+						 -FI_EOPNOTSUPP);
+				}
+			}
+		}
+	}
+	CHECK(bad > 300 && good > 300);
+	struct fi_atomic_attr attr;
+	CHECK_EQ(fi_query_atomic(n.domain, FI_INT64, FI_SUM, &attr, FI_TAGGED), -FI_EOPNOTSUPP);
+	CHECK_EQ(fi_query_atomic(n.domain, FI_INT64, FI_SUM, &attr, FI_MULTICAST), -FI_EBADFLAGS);
+	/* wrong counts */
+	struct fi_ioc iov[5] = {{buf, 1}, {buf, 1}, {buf, 1}, {buf, 1}, {buf, 1}};
+	struct fi_rma_ioc rma[5] = {{0, 1, 5}, {8, 1, 5}, {16, 1, 5}, {24, 1, 5}, {32, 1, 5}};
+	struct fi_msg_atomic msg = {.msg_iov = iov, .iov_count = 5, .addr = n.self, .rma_iov = rma, .rma_iov_count = 5,
+				    .datatype = FI_INT64, .op = FI_SUM};
+	CHECK_EQ(fi_atomicmsg(n.ep, &msg, 0), -FI_EINVAL);
+	msg.iov_count = 1;
+	msg.rma_iov_count = 0;
+	CHECK_EQ(fi_atomicmsg(n.ep, &msg, 0), -FI_EINVAL);
+	msg.rma_iov_count = 2; /* one operand for two targets */
+	CHECK_EQ(fi_atomicmsg(n.ep, &msg, 0), -FI_EINVAL);
+	CHECK_EQ(fi_atomic(n.ep, buf, 0, NULL, n.self, 0, 5, FI_INT64, FI_SUM, NULL), -FI_EINVAL);
+	CHECK_EQ(fi_inject_atomic(n.ep, buf, 513, n.self, 0, 5, FI_INT64, FI_SUM), -FI_EINVAL); /* over 4096 bytes */
+	CHECK_EQ(fi_atomic(n.ep, buf, 1, NULL, n.self, 4, 5, FI_INT64, FI_SUM, NULL), -FI_EINVAL); /* not aligned */
+	for (size_t i = 0; i < m.len; i++)
+		CHECK_EQ(m.base[i], 0);
+	struct fi_cq_tagged_entry e;
+	CHECK_EQ(fi_cq_read(n.tx_cq, &e, 1), -FI_EAGAIN);
+	mem_close(&m);
+	node_close(&n);
+}
+
+static void test_amo_invalid_combinations_are_refused(void **state)
+{
+	(void)state;
+	team_run(1, refused, NULL);
+}
+
+/* C aligns a float complex to 4 bytes; it is 8 bytes wide all the same. */
+static void half_aligned(int rank, void *arg)
+{
+	const enum mem_kind kind = *(enum mem_kind *)arg;
+	struct node n;
+	struct mem m;
+	struct remote_mem r[2];
+	float complex one_plus_i = 1 + I;
+	node_open(&n, NULL);
+	mem_open(&n, &m, kind, 4096, 3);
+	node_connect(&n);
+	mem_exchange(&n, &m, r);
+	for (int i = 0; i < 50; i++) {
+		CHECK_OK(RETRY(&n, fi_atomic(n.ep, &one_plus_i, 1, NULL, n.peer[0], r[0].start + 68, 3, FI_FLOAT_COMPLEX, FI_SUM,
+					     NULL)));
+		wait_tx(&n, 1);
+	}
+	team_barrier(&n);
+	if (rank == 0) {
+		float complex sum;
+		memcpy(&sum, m.base + 68, sizeof sum);
+		CHECK(crealf(sum) == 100 && cimagf(sum) == 100);
+	}
+	team_barrier(&n);
+	mem_close(&m);
+	node_close(&n);
+}
+
+static void test_amo_float_complex_aligned_to_four_bytes_is_exact(void **state)
+{
+	(void)state;
+	for (enum mem_kind k = MEM_MEMFD; k <= MEM_PRIVATE; k++)
+		team_run(2, half_aligned, &k);
+}
+
+/* --- contention: four processes, one place ------------------------------------------------------------------------- */
+
+struct contended {
+	int32_t i32;
+	int64_t i64;
+	double d;
+	double complex cd;
+	long double ld __attribute__((aligned(16)));
+	long double complex cld;
+	float complex cf;
+	uint64_t swapped;
+	uint64_t fetched;
+	uint8_t bytes[8];
+};
+#define AT(field_arg) (r[0].start + offsetof(struct contended, field_arg))
+
+static void contend(int rank, void *arg)
+{
+	const struct style *st = arg;
+	const int rounds = (st->kind == MEM_MEMFD ? 4000 : 200) / (TEST_SLOW ? 4 : 1);
+	struct node n;
+	struct mem m;
+	struct remote_mem r[TEAM_MAX];
+	node_open(&n, &st->opts);
+	mem_open(&n, &m, st->kind, 4096, st->key);
+	node_connect(&n);
+	mem_exchange(&n, &m, r);
+	const int32_t i32 = 1;
+	const int64_t i64 = 3;
+	const double d = 0.5;
+	const double complex cd = 1 + 2 * I;
+	const long double ld = 0.25L;
+	const long double complex cld = 1 - I;
+	const float complex cf = 2 + I;
+	const uint8_t u8 = 1;
+	uint64_t fetched = 0;
+	for (int i = 0; i < rounds; i++) {
+		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &i32, 1, n.peer[0], AT(i32), st->key, FI_INT32, FI_SUM)));
+		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &i64, 1, n.peer[0], AT(i64), st->key, FI_INT64, FI_SUM)));
+		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &d, 1, n.peer[0], AT(d), st->key, FI_DOUBLE, FI_SUM)));
+		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &cd, 1, n.peer[0], AT(cd), st->key, FI_DOUBLE_COMPLEX, FI_SUM)));
+		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &ld, 1, n.peer[0], AT(ld), st->key, FI_LONG_DOUBLE, FI_SUM)));
+		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &cld, 1, n.peer[0], AT(cld), st->key, FI_LONG_DOUBLE_COMPLEX, FI_SUM)));
+		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &cf, 1, n.peer[0], AT(cf), st->key, FI_FLOAT_COMPLEX, FI_SUM)));
+		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &u8, 1, n.peer[0], AT(bytes) + (uint64_t)rank, st->key, FI_UINT8, FI_SUM)));
+		/* every ticket is handed out once */
+		uint64_t ticket = 0, add = 1;
+		CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, &add, 1, NULL, &ticket, NULL, n.peer[0], AT(fetched), st->key, FI_UINT64,
+						   FI_SUM, NULL)));
+		wait_cntr(&n, n.c_read, ++fetched);
+		CHECK(ticket < (uint64_t)(rounds * team_size()));
+		((volatile unsigned char *)team_shared())[ticket]++;
+		if (i % 16)
+			continue;
+		/* an increment made of compare-and-swap */
+		for (uint64_t want = 0, seen = ~want, next;; want = seen) {
+			next = want + 1;
+			CHECK_OK(RETRY(&n, fi_compare_atomic(n.ep, &next, 1, NULL, &want, NULL, &seen, NULL, n.peer[0], AT(swapped),
+							     st->key, FI_UINT64, FI_CSWAP, NULL)));
+			wait_cntr(&n, n.c_read, ++fetched);
+			if (seen == want)
+				break;
+		}
+	}
+	wait_cntr(&n, n.c_write, 8 * (uint64_t)rounds);
+	team_barrier(&n);
+	if (rank == 0) {
+		struct contended c;
+		const int64_t all = (int64_t)rounds * team_size();
+		memcpy(&c, m.base, sizeof c);
+		CHECK_EQ(c.i32, all);
+		CHECK_EQ(c.i64, 3 * all);
+		CHECK(c.d == 0.5 * (double)all);
+		CHECK(creal(c.cd) == (double)all && cimag(c.cd) == 2.0 * (double)all);
+		CHECK(c.ld == 0.25L * (long double)all);
+		CHECK(creall(c.cld) == (long double)all && cimagl(c.cld) == -(long double)all);
+		CHECK(crealf(c.cf) == 2 * (float)all && cimagf(c.cf) == (float)all);
+		CHECK_EQ(c.swapped, (uint64_t)((rounds + 15) / 16 * team_size()));
+		CHECK_EQ(c.fetched, all);
+		for (int i = 0; i < team_size(); i++)
+			CHECK_EQ(c.bytes[i], (uint8_t)rounds);
+		for (int64_t i = 0; i < all; i++)
+			CHECK_EQ(((unsigned char *)team_shared())[i], 1);
+	}
+	team_barrier(&n);
+	mem_close(&m);
+	node_close(&n);
+}
+
+static void test_amo_contended_sums_are_exact(void **state)
+{
+	struct style hot = {MEM_MEMFD, {.selective = true, .counters = FI_READ | FI_WRITE}, 0};
+	struct style cold = {MEM_MEMFD, {.selective = true, .counters = FI_READ | FI_WRITE, .order = FI_ORDER_STRICT}, 9};
+	(void)state;
+	team_run(4, contend, &hot);
+	team_run(4, contend, &cold);
+}
+
+static void test_amo_contended_private_memory_sums_are_exact(void **state)
+{
+	struct style manual = {MEM_PRIVATE, {.selective = true, .counters = FI_READ | FI_WRITE}, 0};
+	struct style whole = {MEM_WHOLE, {.selective = true, .counters = FI_READ | FI_WRITE, .progress = FI_PROGRESS_AUTO}, 0};
+	(void)state;
+	team_run(4, contend, &manual);
+	team_run(4, contend, &whole);
+}
+
+/* An atomic that spans two pieces of one registration. */
+static void across_pieces(int rank, void *arg)
+{
+	static int64_t a[8] __attribute__((aligned(16))), b[8] __attribute__((aligned(16)));
+	const struct iovec iov[2] = {{a, sizeof a}, {b, sizeof b}};
+	struct node n;
+	struct fid_mr *mr;
+	int64_t in[4] = {1, 2, 3, 4}, res[4] = {0};
+	(void)arg;
+	node_open(&n, NULL);
+	for (int i = 0; i < 8; i++) {
+		a[i] = 10 + i;
+		b[i] = 20 + i;
+	}
+	CHECK_OK(fi_mr_regv(n.domain, iov, 2, ACCESS_ALL, 0, 8, 0, &mr, NULL));
+	node_connect(&n);
+	if (rank == 0) {
+		for (int target = 0; target < 2; target++) {
+			CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, in, 4, NULL, res, NULL, n.peer[target], 6 * 8, 8, FI_INT64, FI_SUM,
+							   NULL)));
+			wait_tx(&n, 1);
+			CHECK(res[0] == 16 && res[1] == 17 && res[2] == 20 && res[3] == 21);
+		}
+	}
+	team_barrier(&n);
+	CHECK(a[5] == 15 && a[6] == 17 && a[7] == 19 && b[0] == 23 && b[1] == 25 && b[2] == 22);
+	team_barrier(&n);
+	CHECK_OK(fi_close(&mr->fid));
+	node_close(&n);
+}
+
+static void test_amo_across_two_pieces_is_right(void **state)
+{
+	(void)state;
+	team_run(2, across_pieces, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_amo_memfd_every_type_op_form_is_right),
+		cmocka_unit_test(test_amo_private_every_type_op_form_is_right),
+		cmocka_unit_test(test_amo_whole_va_every_type_op_form_is_right),
+		cmocka_unit_test(test_amo_virtual_addresses_every_type_op_form_is_right),
+		cmocka_unit_test(test_amo_constant_operations_are_right),
+		cmocka_unit_test(test_amo_invalid_combinations_are_refused),
+		cmocka_unit_test(test_amo_float_complex_aligned_to_four_bytes_is_exact),
+		cmocka_unit_test(test_amo_contended_sums_are_exact),
+		cmocka_unit_test(test_amo_contended_private_memory_sums_are_exact),
+		cmocka_unit_test(test_amo_across_two_pieces_is_right),
+	};
+	common_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

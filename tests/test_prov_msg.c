@@ -1,0 +1,915 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages: all send and receive forms, plain and tagged, of all sizes, expected and unexpected, to oneself and to
+ * another process; order, truncation, multi-receive, directed receive, source, cancel, full rings, delivery. What only tags
+ * can do is in test_prov_tagged.c. Built twice: table and FABRIC_DIRECT.
+ */
+#include "common.h"
+
+#include <unistd.h>
+
+static const size_t sizes[] = {0, 1, 8, 88, 89, 4096, 16384, 16385, 300000};
+enum { SIZES = ARRAY_SIZE(sizes), BLANK = 0xEE };
+enum { S_SEND, S_SENDV, S_SENDMSG, S_SENDDATA, S_INJECT, S_INJECTDATA, S_MSGINJECT, S_CALLS };
+enum { R_RECV, R_RECVV, R_RECVMSG, R_CALLS };
+
+static const char *const env_no_cma[] = {"FI_PGAS_CMA=0", NULL};
+static const char *const env_tiny[] = {"FI_PGAS_RX_SLOTS=16", "FI_PGAS_EAGER_COUNT=2", NULL};
+static const char *const env_tiny_no_cma[] = {"FI_PGAS_RX_SLOTS=16", "FI_PGAS_EAGER_COUNT=2", "FI_PGAS_CMA=0", NULL};
+
+static bool fits(int call, size_t size)
+{
+	return size <= 4096 || (call != S_INJECT && call != S_INJECTDATA && call != S_MSGINJECT);
+}
+
+static bool has_data(int call)
+{
+	return call == S_SENDDATA || call == S_INJECTDATA || call == S_SENDMSG;
+}
+
+static uint64_t number_of(int call, int s)
+{
+	return 0x1122334455660000u + (uint64_t)(call * 64 + s);
+}
+
+static ssize_t send_form(struct node *n, bool tagged, int call, void *buf, size_t len, fi_addr_t to, uint64_t number)
+{
+	const size_t first = len / 3;
+	struct iovec iov[2] = {{buf, first}, {(char *)buf + first, len - first}};
+	struct fi_msg m = {.msg_iov = iov, .iov_count = 2, .addr = to, .context = buf, .data = number};
+	struct fi_msg_tagged t = {.msg_iov = iov, .iov_count = 2, .addr = to, .tag = number, .context = buf, .data = number};
+	switch (call) {
+	case S_SEND:
+		return tagged ? fi_tsend(n->ep, buf, len, NULL, to, number, buf) : fi_send(n->ep, buf, len, NULL, to, buf);
+	case S_SENDV:
+		return tagged ? fi_tsendv(n->ep, iov, NULL, 2, to, number, buf) : fi_sendv(n->ep, iov, NULL, 2, to, buf);
+	case S_SENDMSG:
+		return tagged ? fi_tsendmsg(n->ep, &t, FI_REMOTE_CQ_DATA | FI_COMPLETION)
+			      : fi_sendmsg(n->ep, &m, FI_REMOTE_CQ_DATA | FI_COMPLETION);
+	case S_SENDDATA:
+		return tagged ? fi_tsenddata(n->ep, buf, len, NULL, number, to, number, buf)
+			      : fi_senddata(n->ep, buf, len, NULL, number, to, buf);
+	case S_INJECT:
+		if (len == 8) /* constant for the direct build */
+			return tagged ? fi_tinject(n->ep, buf, 8, to, number) : fi_inject(n->ep, buf, 8, to);
+		return tagged ? fi_tinject(n->ep, buf, len, to, number) : fi_inject(n->ep, buf, len, to);
+	case S_INJECTDATA:
+		return tagged ? fi_tinjectdata(n->ep, buf, len, number, to, number) : fi_injectdata(n->ep, buf, len, number, to);
+	default:
+		return tagged ? fi_tsendmsg(n->ep, &t, FI_INJECT | FI_COMPLETION) : fi_sendmsg(n->ep, &m, FI_INJECT | FI_COMPLETION);
+	}
+}
+
+static ssize_t recv_form(struct node *n, bool tagged, int call, void *buf, size_t len, fi_addr_t from, uint64_t number, void *ctx)
+{
+	const size_t first = len / 4;
+	struct iovec iov[3] = {{buf, first}, {(char *)buf + first, 0}, {(char *)buf + first, len - first}};
+	struct fi_msg m = {.msg_iov = iov, .iov_count = 3, .addr = from, .context = ctx};
+	struct fi_msg_tagged t = {.msg_iov = iov, .iov_count = 3, .addr = from, .tag = number, .context = ctx};
+	switch (call) {
+	case R_RECV:
+		return tagged ? fi_trecv(n->ep, buf, len, NULL, from, number, 0, ctx) : fi_recv(n->ep, buf, len, NULL, from, ctx);
+	case R_RECVV:
+		return tagged ? fi_trecvv(n->ep, iov, NULL, 3, from, number, 0, ctx) : fi_recvv(n->ep, iov, NULL, 3, from, ctx);
+	default:
+		return tagged ? fi_trecvmsg(n->ep, &t, FI_COMPLETION) : fi_recvmsg(n->ep, &m, FI_COMPLETION);
+	}
+}
+
+/* --- every form ---------------------------------------------------------------------------------------------------- */
+
+struct forms {
+	bool tagged, expected, self;
+	struct node_opts opts;
+};
+
+struct letter { /* one posted receive */
+	int call, s;
+	unsigned char *buf;
+};
+
+static void post_all(struct node *n, const struct forms *f, struct letter *l)
+{
+	int i = 0;
+	for (int c = 0; c < S_CALLS; c++) {
+		for (int s = 0; s < SIZES; s++) {
+			if (!fits(c, sizes[s]))
+				continue;
+			l->call = c;
+			l->s = s;
+			l->buf = malloc(sizes[s] + 64);
+			memset(l->buf, BLANK, sizes[s] + 64);
+			CHECK_OK(recv_form(n, f->tagged, i++ % R_CALLS, l->buf, sizes[s] + 32, FI_ADDR_UNSPEC, number_of(c, s), l));
+			l++;
+		}
+	}
+}
+
+static void send_all(struct node *n, const struct forms *f, fi_addr_t to)
+{
+	for (int c = 0; c < S_CALLS; c++) {
+		for (int s = 0; s < SIZES; s++) {
+			if (!fits(c, sizes[s]))
+				continue;
+			/* long messages stay with the sender until they are received: every message has a buffer of its own */
+			unsigned char *buf = malloc(sizes[s] + 1);
+			fill(buf, sizes[s], number_of(c, s));
+			CHECK_OK(RETRY(n, send_form(n, f->tagged, c, buf, sizes[s], to, number_of(c, s))));
+			if (c == S_INJECT || c == S_INJECTDATA || c == S_MSGINJECT)
+				memset(buf, 0x11, sizes[s]);
+			if (c == S_INJECT || c == S_INJECTDATA)
+				free(buf);
+		}
+	}
+}
+
+static int letters(bool sent_entries)
+{
+	int n = 0;
+	for (int c = 0; c < S_CALLS; c++)
+		for (int s = 0; s < SIZES; s++)
+			n += fits(c, sizes[s]) && !(sent_entries && (c == S_INJECT || c == S_INJECTDATA));
+	return n;
+}
+
+static void take_sent(struct node *n, const struct forms *f)
+{
+	for (int i = letters(true); i > 0; i--) {
+		struct fi_cq_tagged_entry e;
+		wait_cq(n, n->tx_cq, &e);
+		CHECK_EQ(e.flags & ~(FI_REMOTE_CQ_DATA), FI_SEND | (f->tagged ? FI_TAGGED : FI_MSG));
+		free(e.op_context);
+	}
+}
+
+static void take_received(struct node *n, const struct forms *f, fi_addr_t from)
+{
+	for (int i = letters(false); i > 0; i--) {
+		struct fi_cq_tagged_entry e = {0};
+		fi_addr_t src = 99;
+		ssize_t rc;
+		const double end = now_s() + 60;
+		while ((rc = fi_cq_readfrom(n->rx_cq, &e, 1, &src)) == -FI_EAGAIN) {
+			node_poll(n);
+			CHECK(now_s() < end);
+		}
+		CHECK_EQ(rc, 1);
+		const struct letter *l = e.op_context;
+		const size_t len = sizes[l->s];
+		CHECK_EQ(src, from);
+		CHECK_EQ(e.len, len);
+		CHECK_EQ(e.flags, FI_RECV | (f->tagged ? FI_TAGGED : FI_MSG) | (has_data(l->call) ? FI_REMOTE_CQ_DATA : 0));
+		if (has_data(l->call))
+			CHECK_EQ(e.data, number_of(l->call, l->s));
+		if (f->tagged)
+			CHECK_EQ(e.tag, number_of(l->call, l->s));
+		CHECK(filled(l->buf, len, number_of(l->call, l->s)));
+		for (size_t k = len; k < len + 64; k++)
+			CHECK_EQ(l->buf[k], BLANK);
+		free(l->buf);
+	}
+	struct fi_cq_tagged_entry e;
+	CHECK_EQ(fi_cq_read(n->rx_cq, &e, 1), -FI_EAGAIN);
+}
+
+static void every_form(int rank, void *arg)
+{
+	const struct forms *f = arg;
+	struct letter *l = calloc((size_t)letters(false), sizeof *l);
+	struct node n;
+	node_open(&n, &f->opts);
+	node_connect(&n);
+	const int receiver = f->self ? 0 : 1;
+	if (rank == receiver && f->expected)
+		post_all(&n, f, l);
+	team_barrier(&n);
+	if (rank == 0)
+		send_all(&n, f, n.peer[receiver]);
+	if (!f->expected) {
+		team_barrier(&n);
+		if (rank == receiver)
+			post_all(&n, f, l);
+	}
+	if (rank == receiver)
+		take_received(&n, f, n.peer[0]);
+	if (rank == 0)
+		take_sent(&n, f);
+	if (n.c_send && rank == 0)
+		wait_cntr(&n, n.c_send, (uint64_t)letters(false));
+	if (n.c_recv && rank == receiver)
+		CHECK_EQ(fi_cntr_read(n.c_recv), letters(false));
+	team_barrier(&n);
+	free(l);
+	node_close(&n);
+}
+
+static void run_forms(bool tagged, const char *const *env)
+{
+	for (int i = 0; i < 4; i++) {
+		struct forms f = {tagged, i & 1, i & 2, {.two_cqs = true, .counters = FI_SEND | FI_RECV}};
+		team_run_env(f.self ? 1 : 2, every_form, &f, env);
+	}
+}
+
+static void test_msg_every_form_and_size_arrives(void **state)
+{
+	(void)state;
+	run_forms(false, NULL);
+	run_forms(true, NULL);
+}
+
+static void test_msg_every_form_without_cma_arrives(void **state)
+{
+	(void)state;
+	run_forms(false, env_no_cma);
+	run_forms(true, env_no_cma);
+}
+
+static void test_msg_every_form_through_tiny_ring_arrives(void **state)
+{
+	(void)state;
+	run_forms(false, env_tiny);
+	run_forms(true, env_tiny_no_cma);
+}
+
+static void test_msg_every_form_with_threads_and_auto_progress_arrives(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct forms f = {i & 1, i & 2, false, {.two_cqs = true, .threading = FI_THREAD_SAFE, .progress = FI_PROGRESS_AUTO,
+							.counters = FI_SEND | FI_RECV}};
+		team_run(2, every_form, &f);
+	}
+}
+
+static void test_msg_every_form_delivery_complete_arrives(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct forms f = {i & 1, i & 2, false, {.two_cqs = true, .tx_flags = FI_DELIVERY_COMPLETE, .counters = FI_SEND | FI_RECV}};
+		team_run(2, every_form, &f);
+		team_run_env(2, every_form, &f, env_no_cma);
+	}
+}
+
+/* --- order and numbers --------------------------------------------------------------------------------------------- */
+
+static size_t mixed_size(uint64_t i)
+{
+	static const size_t mix[] = {8, 16, 88, 100, 8, 4000, 8, 20000, 64};
+	return mix[i % ARRAY_SIZE(mix)];
+}
+
+/* Every rank but 0 sends `count` numbered messages of mixed sizes to rank 0, which must see each sender's in order. */
+struct stream {
+	int count;
+	bool inject, late; /* late: rank 0 does nothing until everybody met -FI_EAGAIN */
+};
+
+static void stream_send(struct node *n, const struct stream *st, int rank)
+{
+	static unsigned char *buf[64];
+	int in_flight = 0;
+	bool full = false;
+	for (int i = 0; i < 64; i++)
+		buf[i] = malloc(20000);
+	volatile uint32_t *met = team_shared();
+	for (uint64_t i = 0; i < (uint64_t)st->count; i++) {
+		const size_t len = st->inject ? 16 : mixed_size(i);
+		uint64_t *p = (uint64_t *)buf[i % 64];
+		if (!st->inject && in_flight == 64) {
+			wait_tx(n, 64); /* the oldest buffers are free again */
+			in_flight = 0;
+		}
+		fill(p, len, i);
+		p[0] = (uint64_t)rank << 32 | i;
+		for (;;) {
+			const ssize_t rc = st->inject ? fi_inject(n->ep, p, 16, n->peer[0]) : fi_send(n->ep, p, len, NULL, n->peer[0], NULL);
+			if (rc == 0)
+				break;
+			CHECK_EQ(rc, -FI_EAGAIN);
+			if (!full)
+				__atomic_fetch_add(met, 1, __ATOMIC_SEQ_CST);
+			full = true;
+			node_poll(n);
+		}
+		in_flight++;
+	}
+	if (!full)
+		__atomic_fetch_add(met, 1, __ATOMIC_SEQ_CST);
+	if (!st->inject)
+		wait_tx(n, in_flight);
+	for (int i = 0; i < 64; i++)
+		free(buf[i]);
+}
+
+/* Completions may come in another order than messages match (a long one takes a while), so what is checked is which of
+ * the posted buffers each message went to: a sender's next message goes to a buffer that was posted later. */
+struct posted {
+	uint64_t number;
+	unsigned char bytes[20000];
+};
+
+static void stream_take(struct node *n, const struct stream *st)
+{
+	const uint64_t senders = (uint64_t)team_size() - 1, all = senders * (uint64_t)st->count;
+	uint64_t *at = calloc((senders + 1) * (uint64_t)st->count, sizeof *at), posts = 0;
+	struct posted *buf[32];
+	for (int i = 0; i < 32; i++) {
+		buf[i] = malloc(sizeof *buf[i]);
+		buf[i]->number = ++posts;
+		CHECK_OK(fi_recv(n->ep, buf[i]->bytes, sizeof buf[i]->bytes, NULL, FI_ADDR_UNSPEC, buf[i]));
+	}
+	for (uint64_t got = 0; got < all; got++) {
+		struct fi_cq_tagged_entry e;
+		wait_cq(n, n->rx_cq, &e);
+		struct posted *p = e.op_context;
+		uint64_t head;
+		memcpy(&head, p->bytes, sizeof head);
+		const uint64_t from = head >> 32, i = head & 0xffffffff;
+		CHECK(from >= 1 && from <= senders && i < (uint64_t)st->count);
+		CHECK_EQ(at[from * (uint64_t)st->count + i], 0); /* not twice */
+		at[from * (uint64_t)st->count + i] = p->number;
+		CHECK_EQ(e.len, st->inject ? 16 : mixed_size(i));
+		unsigned char want[20000];
+		fill(want, e.len, i);
+		CHECK_MEM(p->bytes + 8, want + 8, e.len - 8);
+		p->number = ++posts;
+		CHECK_OK(fi_recv(n->ep, p->bytes, sizeof p->bytes, NULL, FI_ADDR_UNSPEC, p));
+	}
+	for (uint64_t from = 1; from <= senders; from++)
+		for (uint64_t i = 1; i < (uint64_t)st->count; i++)
+			CHECK(at[from * (uint64_t)st->count + i] > at[from * (uint64_t)st->count + i - 1]);
+	free(at);
+	for (int i = 0; i < 32; i++) {
+		struct fi_cq_err_entry err;
+		CHECK_OK(fi_cancel(&n->ep->fid, buf[i]));
+		wait_cq_error(n, n->rx_cq, &err);
+		CHECK_EQ(err.err, FI_ECANCELED);
+		free(buf[i]);
+	}
+}
+
+static void many_to_one(int rank, void *arg)
+{
+	const struct stream *st = arg;
+	const struct node_opts o = {.two_cqs = true};
+	struct node n;
+	node_open(&n, &o);
+	node_connect(&n);
+	if (rank) {
+		stream_send(&n, st, rank);
+	} else {
+		if (st->late) /* not a single call into libfabric until all senders stand before a full ring */
+			while (__atomic_load_n((uint32_t *)team_shared(), __ATOMIC_SEQ_CST) < (uint32_t)team_size() - 1)
+				sleep_ms(1);
+		stream_take(&n, st);
+	}
+	team_barrier(&n);
+	node_close(&n);
+}
+
+static void test_msg_stream_of_mixed_sizes_keeps_order(void **state)
+{
+	struct stream st = {TEST_SLOW ? 1000 : 4000, false, false};
+	(void)state;
+	team_run(2, many_to_one, &st);
+	st.count /= 4;
+	team_run_env(2, many_to_one, &st, env_no_cma);
+}
+
+static void test_msg_seven_senders_tiny_ring_lose_nothing(void **state)
+{
+	struct stream mixed = {TEST_SLOW ? 100 : 400, false, false}, inject = {TEST_SLOW ? 500 : 3000, true, false};
+	(void)state;
+	team_run_env(8, many_to_one, &mixed, env_tiny);
+	team_run_env(8, many_to_one, &inject, env_tiny);
+	mixed.count /= 4;
+	team_run_env(8, many_to_one, &mixed, env_tiny_no_cma);
+}
+
+static void test_msg_flood_of_idle_receiver_is_eagain_then_arrives(void **state)
+{
+	struct stream inject = {3000, true, true}, mixed = {400, false, true};
+	(void)state;
+	team_run(4, many_to_one, &inject);
+	team_run_env(4, many_to_one, &inject, env_tiny);
+	team_run_env(4, many_to_one, &mixed, env_tiny);
+}
+
+/* Everybody floods everybody and looks at nothing but the answer of the send. */
+static void all_to_all(int rank, void *arg)
+{
+	const int size = team_size(), count = TEST_SLOW ? 300 : 1000;
+	const struct node_opts o = {.two_cqs = true, .cq_size = 8};
+	struct node n;
+	int sent[TEAM_MAX] = {0}, left = size * count;
+	(void)arg;
+	node_open(&n, &o);
+	node_connect(&n);
+	while (left > 0) {
+		bool moved = false;
+		for (int to = 0; to < size; to++) {
+			const uint64_t v[2] = {(uint64_t)rank, (uint64_t)sent[to]};
+			if (sent[to] == count)
+				continue;
+			const ssize_t rc = fi_inject(n.ep, v, sizeof v, n.peer[to]);
+			if (rc == 0) {
+				sent[to]++;
+				left--;
+				moved = true;
+			} else {
+				CHECK_EQ(rc, -FI_EAGAIN);
+			}
+		}
+		if (!moved)
+			usleep(10);
+	}
+	uint64_t next[TEAM_MAX] = {0}, buf[2];
+	for (int got = 0; got < size * count; got++) {
+		struct fi_cq_tagged_entry e;
+		CHECK_OK(fi_recv(n.ep, buf, sizeof buf, NULL, FI_ADDR_UNSPEC, NULL));
+		wait_cq(&n, n.rx_cq, &e);
+		CHECK_EQ(buf[1], next[buf[0]]);
+		next[buf[0]]++;
+	}
+	struct fi_cq_tagged_entry e;
+	CHECK_EQ(fi_cq_read(n.rx_cq, &e, 1), -FI_EAGAIN);
+	team_barrier(&n);
+	node_close(&n);
+}
+
+static void test_msg_all_to_all_flood_arrives_once_and_in_order(void **state)
+{
+	(void)state;
+	team_run(4, all_to_all, NULL);
+	team_run_env(4, all_to_all, NULL, env_tiny);
+}
+
+/* --- long messages ------------------------------------------------------------------------------------------------- */
+
+static void long_messages(int rank, void *arg)
+{
+	const size_t most = *(size_t *)arg;
+	const struct node_opts o = {.two_cqs = true};
+	struct node n;
+	unsigned char *buf = malloc(most);
+	node_open(&n, &o);
+	node_connect(&n);
+	for (size_t len = 1; len <= most; len *= 4) {
+		struct fi_cq_tagged_entry e;
+		if (rank == 0) {
+			fill(buf, len, len);
+			CHECK_OK(RETRY(&n, fi_tsend(n.ep, buf, len, NULL, n.peer[1], len, buf)));
+			wait_tx(&n, 1);
+		} else {
+			memset(buf, 0, len);
+			CHECK_OK(fi_trecv(n.ep, buf, len, NULL, FI_ADDR_UNSPEC, len, 0, buf));
+			wait_cq(&n, n.rx_cq, &e);
+			CHECK_EQ(e.len, len);
+			CHECK(filled(buf, len, len));
+		}
+		team_barrier(&n);
+	}
+	free(buf);
+	node_close(&n);
+}
+
+static void test_msg_long_up_to_64_mib_arrives(void **state)
+{
+	size_t direct = TEST_SLOW ? 16 << 20 : 64 << 20, pieces = 16 << 20;
+	(void)state;
+	team_run(2, long_messages, &direct);
+	team_run_env(2, long_messages, &pieces, env_no_cma);
+}
+
+/* --- truncation ---------------------------------------------------------------------------------------------------- */
+
+static void truncated(int rank, void *arg)
+{
+	const bool late = *(bool *)arg;
+	const struct node_opts o = {.two_cqs = true, .counters = FI_RECV};
+	static const size_t lens[] = {20, 2000, 100000};
+	struct node n;
+	unsigned char *buf = calloc(1, 200000);
+	node_open(&n, &o);
+	node_connect(&n);
+	for (size_t k = 0; k < ARRAY_SIZE(lens); k++) {
+		const size_t room = lens[k] / 2;
+		if (rank == 1) {
+			struct fi_cq_err_entry err;
+			struct fi_cq_tagged_entry e;
+			if (late)
+				team_barrier(&n);
+			memset(buf, BLANK, lens[k]);
+			CHECK_OK(fi_recv(n.ep, buf, room, NULL, FI_ADDR_UNSPEC, buf));
+			if (!late)
+				team_barrier(&n);
+			wait_cq_error(&n, n.rx_cq, &err);
+			CHECK_EQ(err.err, FI_ETRUNC);
+			CHECK(err.op_context == buf);
+			CHECK_EQ(err.len, room);
+			CHECK_EQ(err.olen, lens[k] - room);
+			CHECK_EQ(err.flags & (FI_RECV | FI_MSG), FI_RECV | FI_MSG);
+			CHECK_EQ(err.data, 42);
+			CHECK(filled(buf, room, 7));
+			CHECK_EQ(buf[room], BLANK); /* not a byte more than there was room for */
+			CHECK(strstr(fi_cq_strerror(n.rx_cq, err.prov_errno, err.err_data, NULL, 0), "runca") != NULL);
+			CHECK_EQ(fi_cntr_readerr(n.c_recv), k + 1);
+			/* the next message is whole */
+			CHECK_OK(fi_recv(n.ep, buf, 8, NULL, FI_ADDR_UNSPEC, buf));
+			wait_cq(&n, n.rx_cq, &e);
+			CHECK_EQ(e.len, 8);
+			CHECK(filled(buf, 8, 8));
+		} else {
+			char small[8];
+			if (!late)
+				team_barrier(&n);
+			fill(buf, lens[k], 7);
+			fill(small, 8, 8);
+			CHECK_OK(RETRY(&n, fi_senddata(n.ep, buf, lens[k], NULL, 42, n.peer[1], NULL)));
+			CHECK_OK(RETRY(&n, fi_inject(n.ep, small, 8, n.peer[1])));
+			if (late)
+				team_barrier(&n);
+			wait_tx(&n, 1);
+		}
+		team_barrier(&n);
+	}
+	free(buf);
+	node_close(&n);
+}
+
+static void test_msg_too_long_for_its_buffer_is_truncated_with_error(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		bool late = i;
+		team_run(2, truncated, &late);
+		team_run_env(2, truncated, &late, env_no_cma);
+	}
+}
+
+/* --- multi-receive ------------------------------------------------------------------------------------------------- */
+
+enum { POOL = 16384, POOLS = 3 };
+
+static void multi_receive(int rank, void *arg)
+{
+	const bool late = *(bool *)arg;
+	const struct node_opts o = {.two_cqs = true};
+	const uint64_t count = 400;
+	struct node n;
+	size_t min = 1024, got = 0;
+	node_open(&n, &o);
+	node_connect(&n);
+	CHECK_OK(fi_setopt(&n.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &min, sizeof min));
+	if (rank == 1) {
+		unsigned char *pool[POOLS];
+		size_t live[POOLS] = {0};
+		int released = 0, posted = 0;
+		if (late)
+			team_barrier(&n);
+		for (int i = 0; i < POOLS; i++) {
+			pool[i] = malloc(POOL);
+			struct iovec iov = {pool[i], POOL};
+			struct fi_msg m = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = pool[i]};
+			CHECK_OK(fi_recvmsg(n.ep, &m, FI_MULTI_RECV | FI_COMPLETION));
+			posted++;
+		}
+		if (!late)
+			team_barrier(&n);
+		while (got < count) {
+			struct fi_cq_tagged_entry e;
+			wait_cq(&n, n.rx_cq, &e);
+			int which = -1;
+			for (int i = 0; i < POOLS; i++)
+				if (e.op_context == pool[i])
+					which = i;
+			CHECK(which >= 0);
+			if (e.flags & FI_RECV) {
+				CHECK(e.buf >= (void *)pool[which] && (char *)e.buf + e.len <= (char *)pool[which] + POOL);
+				CHECK_EQ(e.len, 16 + got * 7 % 900);
+				CHECK(filled(e.buf, e.len, got)); /* messages come in order, whatever buffer they are in */
+				live[which] += e.len;
+				got++;
+			}
+			if (e.flags & FI_MULTI_RECV) {
+				CHECK(live[which] <= POOL && live[which] > POOL - 2 * (1024 + 916));
+				released++;
+				live[which] = 0;
+				memset(pool[which], 0, POOL);
+				struct iovec iov = {pool[which], POOL};
+				struct fi_msg m = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = pool[which]};
+				CHECK_OK(fi_recvmsg(n.ep, &m, FI_MULTI_RECV | FI_COMPLETION));
+				posted++;
+			}
+		}
+		CHECK(released >= 8);
+		for (int i = 0; i < POOLS; i++) {
+			struct fi_cq_err_entry err;
+			CHECK_OK(fi_cancel(&n.ep->fid, pool[i]));
+			wait_cq_error(&n, n.rx_cq, &err);
+			CHECK_EQ(err.err, FI_ECANCELED);
+			free(pool[i]);
+		}
+	} else {
+		unsigned char buf[1024];
+		if (!late)
+			team_barrier(&n);
+		for (uint64_t i = 0; i < count; i++) {
+			fill(buf, 16 + i * 7 % 900, i);
+			CHECK_OK(RETRY(&n, fi_inject(n.ep, buf, 16 + i * 7 % 900, n.peer[1])));
+		}
+		if (late)
+			team_barrier(&n);
+	}
+	team_barrier(&n);
+	node_close(&n);
+}
+
+static void test_msg_multi_receive_fills_and_releases_buffers(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		bool late = i;
+		team_run(2, multi_receive, &late);
+		team_run_env(2, multi_receive, &late, env_tiny_no_cma);
+	}
+}
+
+/* A multi-receive buffer also takes long messages; the entry that releases it is the last of its pieces. */
+static void multi_receive_long(int rank, void *arg)
+{
+	const struct node_opts o = {.two_cqs = true, .rx_flags = FI_MULTI_RECV};
+	struct node n;
+	const size_t len = 40000;
+	unsigned char *buf = malloc(4 * len);
+	(void)arg;
+	node_open(&n, &o);
+	node_connect(&n);
+	if (rank == 1) {
+		struct fi_cq_tagged_entry e;
+		uint64_t tag_buf = 0;
+		CHECK_OK(fi_recv(n.ep, buf, 2 * len + 32, NULL, FI_ADDR_UNSPEC, buf)); /* by the endpoint's default flags */
+		/* those are for fi_recv: a tagged receive has no such form and must still work */
+		CHECK_OK(fi_trecv(n.ep, &tag_buf, 8, NULL, FI_ADDR_UNSPEC, 5, 0, &tag_buf));
+		team_barrier(&n);
+		for (int i = 0; i < 3; i++) {
+			wait_cq(&n, n.rx_cq, &e);
+			if (e.op_context == &tag_buf) {
+				CHECK_EQ(tag_buf, 77);
+				continue;
+			}
+			CHECK_EQ(e.len, len);
+			CHECK(filled(e.buf, len, e.buf == buf ? 1 : 2));
+			CHECK_EQ(!!(e.flags & FI_MULTI_RECV), e.buf != buf);
+		}
+	} else {
+		const uint64_t v = 77;
+		team_barrier(&n);
+		for (uint64_t i = 1; i <= 2; i++) {
+			fill(buf + (i - 1) * len, len, i);
+			CHECK_OK(RETRY(&n, fi_send(n.ep, buf + (i - 1) * len, len, NULL, n.peer[1], NULL)));
+		}
+		CHECK_OK(RETRY(&n, fi_tinject(n.ep, &v, 8, n.peer[1], 5)));
+		wait_tx(&n, 2);
+	}
+	team_barrier(&n);
+	free(buf);
+	node_close(&n);
+}
+
+static void test_msg_multi_receive_takes_long_messages(void **state)
+{
+	(void)state;
+	team_run(2, multi_receive_long, NULL);
+	team_run_env(2, multi_receive_long, NULL, env_no_cma);
+}
+
+/* --- who sends ----------------------------------------------------------------------------------------------------- */
+
+static void directed(int rank, void *arg)
+{
+	const bool late = *(bool *)arg;
+	const struct node_opts o = {.two_cqs = true};
+	struct node n;
+	node_open(&n, &o);
+	node_connect(&n);
+	if (rank == 0) {
+		uint64_t buf[4] = {0};
+		if (late)
+			team_barrier(&n);
+		/* asked for in another order than they come */
+		for (int from = 3; from >= 1; from--)
+			CHECK_OK(fi_recv(n.ep, &buf[from], 8, NULL, n.peer[from], &buf[from]));
+		if (!late)
+			team_barrier(&n);
+		for (int i = 0; i < 3; i++) {
+			struct fi_cq_tagged_entry e = {0};
+			fi_addr_t src;
+			const double end = now_s() + 60;
+			while (fi_cq_readfrom(n.rx_cq, &e, 1, &src) == -FI_EAGAIN)
+				CHECK(now_s() < end);
+			const uint64_t from = *(uint64_t *)e.op_context - 1000;
+			CHECK(e.op_context == &buf[from]);
+			CHECK_EQ(src, n.peer[from]);
+		}
+	} else {
+		const uint64_t v = 1000 + (uint64_t)rank;
+		if (!late)
+			team_barrier(&n);
+		CHECK_OK(RETRY(&n, fi_inject(n.ep, &v, 8, n.peer[0])));
+		if (late)
+			team_barrier(&n);
+	}
+	team_barrier(&n);
+	node_close(&n);
+}
+
+static void test_msg_directed_receive_takes_its_sender_only(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		bool late = i;
+		team_run(4, directed, &late);
+	}
+}
+
+/* A sender that is not in the receiver's vector has no address; once it is inserted it has. */
+static void unknown_source(int rank, void *arg)
+{
+	const struct node_opts o = {.two_cqs = true};
+	struct node n;
+	char(*names)[ADDR_BYTES] = team_shared();
+	(void)arg;
+	node_open(&n, &o);
+	memcpy(names[rank], n.name, ADDR_BYTES);
+	team_barrier(&n);
+	if (rank == 0) {
+		struct fi_cq_tagged_entry e;
+		fi_addr_t src, to;
+		uint64_t v;
+		for (int i = 0; i < 2; i++) {
+			CHECK_OK(fi_recv(n.ep, &v, 8, NULL, FI_ADDR_UNSPEC, NULL));
+			const double end = now_s() + 60;
+			while (fi_cq_readfrom(n.rx_cq, &e, 1, &src) == -FI_EAGAIN)
+				CHECK(now_s() < end);
+			CHECK_EQ(src, i ? 0 : FI_ADDR_NOTAVAIL);
+			CHECK_EQ(v, i);
+			if (i == 0)
+				CHECK_EQ(fi_av_insert(n.av, names[1], 1, &to, 0, NULL), 1);
+			team_barrier(&n);
+		}
+	} else {
+		fi_addr_t to;
+		CHECK_EQ(fi_av_insert(n.av, names[0], 1, &to, 0, NULL), 1);
+		for (uint64_t i = 0; i < 2; i++) {
+			CHECK_OK(RETRY(&n, fi_inject(n.ep, &i, 8, to)));
+			team_barrier(&n);
+		}
+	}
+	team_barrier(&n);
+	node_close(&n);
+}
+
+static void test_msg_source_is_unknown_until_inserted(void **state)
+{
+	(void)state;
+	team_run(2, unknown_source, NULL);
+}
+
+/* --- levels of completion ------------------------------------------------------------------------------------------ */
+
+/* FI_DELIVERY_COMPLETE: no entry and no count before the message is in the receiver's buffer; others may be earlier. */
+static void delivery(int rank, void *arg)
+{
+	const struct node_opts o = {.two_cqs = true, .counters = FI_SEND};
+	static const size_t lens[] = {0, 8, 3000, 100000};
+	unsigned char *buf = calloc(1, 100000);
+	volatile uint32_t *received = team_shared();
+	struct node n;
+	(void)arg;
+	node_open(&n, &o);
+	node_connect(&n);
+	for (size_t k = 0; k < ARRAY_SIZE(lens); k++) {
+		if (rank == 0) {
+			struct iovec iov = {buf, lens[k]};
+			struct fi_msg m = {.msg_iov = &iov, .iov_count = 1, .addr = n.peer[1], .context = buf};
+			struct fi_cq_tagged_entry e;
+			fill(buf, lens[k], k);
+			CHECK_OK(RETRY(&n, fi_sendmsg(n.ep, &m, FI_DELIVERY_COMPLETE | FI_COMPLETION)));
+			team_barrier(&n); /* it has been sent, but nothing is posted over there */
+			for (int i = 0; i < 20; i++) {
+				CHECK_EQ(fi_cq_read(n.tx_cq, &e, 1), -FI_EAGAIN);
+				CHECK_EQ(fi_cntr_read(n.c_send), k);
+				sleep_ms(1);
+			}
+			team_barrier(&n);
+			wait_cq(&n, n.tx_cq, &e);
+			CHECK_EQ(__atomic_load_n(received, __ATOMIC_SEQ_CST), k + 1);
+			CHECK_EQ(fi_cntr_read(n.c_send), k + 1);
+		} else {
+			struct fi_cq_tagged_entry e;
+			team_barrier(&n);
+			team_barrier(&n); /* drains the ring meanwhile: taking a message out is not delivering it */
+			__atomic_store_n(received, k + 1, __ATOMIC_SEQ_CST);
+			CHECK_OK(fi_recv(n.ep, buf, 100000, NULL, FI_ADDR_UNSPEC, buf));
+			wait_cq(&n, n.rx_cq, &e);
+			CHECK_EQ(e.len, lens[k]);
+			CHECK(filled(buf, lens[k], k));
+		}
+		team_barrier(&n);
+	}
+	free(buf);
+	node_close(&n);
+}
+
+static void test_msg_delivery_complete_waits_for_the_receiver(void **state)
+{
+	(void)state;
+	team_run(2, delivery, NULL);
+	team_run_env(2, delivery, NULL, env_no_cma);
+}
+
+/* --- leaving while things are open --------------------------------------------------------------------------------- */
+
+/* Closing an endpoint with posted receives, unexpected messages and pulls under way; the long sender gets an error. */
+static void close_pending(int rank, void *arg)
+{
+	const struct node_opts o = {.two_cqs = true, .rx_flags = FI_MULTI_RECV};
+	const size_t len = 3 << 20;
+	unsigned char *buf = malloc(len), *pool = malloc(len);
+	struct node n;
+	(void)arg;
+	node_open(&n, &o);
+	node_connect(&n);
+	if (rank == 1) {
+		uint64_t other;
+		CHECK_OK(fi_recv(n.ep, pool, len, NULL, FI_ADDR_UNSPEC, pool));
+		CHECK_OK(fi_trecv(n.ep, &other, 8, NULL, FI_ADDR_UNSPEC, 1234, 0, NULL));
+		team_barrier(NULL);
+		for (int i = 0; i < 20; i++)
+			node_poll(&n); /* starts taking what is there; without cma the long one takes many rounds */
+		node_close(&n);
+		team_barrier(NULL);
+	} else {
+		struct fi_cq_err_entry err = {0};
+		struct fi_cq_tagged_entry e;
+		uint64_t v = 5;
+		for (int i = 0; i < 3; i++) /* plain: into the pool, in pieces; tagged: unexpected */
+			CHECK_OK(RETRY(&n, i == 0 ? fi_send(n.ep, buf, len, NULL, n.peer[1], buf)
+						  : fi_tsend(n.ep, buf, len, NULL, n.peer[1], 7, buf)));
+		CHECK_OK(fi_tinject(n.ep, &v, 8, n.peer[1], 8));
+		team_barrier(NULL);
+		team_barrier(NULL); /* it is gone now */
+		int failed = 0;
+		for (int i = 0; i < 3; i++) {
+			const double end = now_s() + 5;
+			ssize_t rc;
+			while ((rc = fi_cq_read(n.tx_cq, &e, 1)) == -FI_EAGAIN)
+				CHECK(now_s() < end);
+			if (rc == -FI_EAVAIL) {
+				CHECK_EQ(fi_cq_readerr(n.tx_cq, &err, 0), 1);
+				CHECK_EQ(err.err, FI_ECONNRESET);
+				CHECK(err.op_context == buf);
+				failed++;
+			}
+		}
+		CHECK(failed >= 2); /* the two that nobody received */
+		node_close(&n);
+	}
+	free(buf);
+	free(pool);
+}
+
+static void test_msg_close_with_pending_ends_the_senders_too(void **state)
+{
+	(void)state;
+	team_run(2, close_pending, NULL);
+	team_run_env(2, close_pending, NULL, env_tiny_no_cma);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_msg_every_form_and_size_arrives),
+		cmocka_unit_test(test_msg_every_form_without_cma_arrives),
+		cmocka_unit_test(test_msg_every_form_through_tiny_ring_arrives),
+		cmocka_unit_test(test_msg_every_form_with_threads_and_auto_progress_arrives),
+		cmocka_unit_test(test_msg_every_form_delivery_complete_arrives),
+		cmocka_unit_test(test_msg_stream_of_mixed_sizes_keeps_order),
+		cmocka_unit_test(test_msg_seven_senders_tiny_ring_lose_nothing),
+		cmocka_unit_test(test_msg_flood_of_idle_receiver_is_eagain_then_arrives),
+		cmocka_unit_test(test_msg_all_to_all_flood_arrives_once_and_in_order),
+		cmocka_unit_test(test_msg_long_up_to_64_mib_arrives),
+		cmocka_unit_test(test_msg_too_long_for_its_buffer_is_truncated_with_error),
+		cmocka_unit_test(test_msg_multi_receive_fills_and_releases_buffers),
+		cmocka_unit_test(test_msg_multi_receive_takes_long_messages),
+		cmocka_unit_test(test_msg_directed_receive_takes_its_sender_only),
+		cmocka_unit_test(test_msg_source_is_unknown_until_inserted),
+		cmocka_unit_test(test_msg_delivery_complete_waits_for_the_receiver),
+		cmocka_unit_test(test_msg_close_with_pending_ends_the_senders_too),
+	};
+	common_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
