@@ -118,13 +118,14 @@ void attend(domain *dom)
 {
 	if (!dom->attention.exchange(0))
 		return;
+	// first what the dead left in our rings: an answer there ends its operation well
+	for (ep_core *ep : dom->eps)
+		if (ep->enabled)
+			bury(ep);
 	fail_dead_peers(dom);
-	for (ep_core *ep : dom->eps) {
-		if (!ep->enabled)
-			continue;
-		bury(ep);
-		ep_update_polls(ep);
-	}
+	for (ep_core *ep : dom->eps)
+		if (ep->enabled)
+			ep_update_polls(ep);
 }
 
 long futex(uint32_t *at, int op, uint32_t value, const timespec *timeout)
