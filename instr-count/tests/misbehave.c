@@ -19,18 +19,19 @@
 
 volatile long sink;
 static volatile sig_atomic_t ticks;
+static volatile int *volatile nowhere = (volatile int *) 8; /* volatile: the compiler may not know that it faults */
 
 NOINLINE void work(void) { sink++; }
 NOINLINE void never(void) { sink--; }
 NOINLINE void exits(void) { exit(0); }
-NOINLINE void crashes(void) { *(volatile int *) 8 = 1; }
+NOINLINE void crashes(void) { *nowhere = 1; }
 
 /* A fault inside the counted call that a handler repairs. */
 static sigjmp_buf back;
 NOINLINE void faults(void)
 {
 	if (sigsetjmp(back, 1) == 0)
-		*(volatile int *) 8 = 1;
+		*nowhere = 1;
 }
 static void repair(int sig) { (void) sig; siglongjmp(back, 1); }
 static void tick(int sig) { (void) sig; ticks++; }
