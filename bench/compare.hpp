@@ -27,6 +27,7 @@ struct column {
 	std::string title;
 	std::string program;  // ofi_bench or ofi_bench_direct
 	std::string provider;
+	std::string folder;   // where libfabric looks for it; empty: wherever it looks anyway
 	std::map<std::string, samples> of; // by row name
 
 	// 0 when there are no samples

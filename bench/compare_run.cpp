@@ -27,7 +27,7 @@ std::vector<std::string> split(const std::string &line, char at)
 }
 
 // The lines that a program prints; its stderr goes where ours goes.
-std::vector<std::string> lines_of(const std::vector<std::string> &command)
+std::vector<std::string> lines_of(const std::vector<std::string> &command, const std::string &folder = "")
 {
 	int out[2];
 	if (pipe2(out, O_CLOEXEC) != 0)
@@ -35,6 +35,8 @@ std::vector<std::string> lines_of(const std::vector<std::string> &command)
 	const pid_t child = fork();
 	if (child == 0) {
 		dup2(out[1], 1);
+		if (!folder.empty())
+			setenv("FI_PROVIDER_PATH", folder.c_str(), 1);
 		std::vector<char *> argv;
 		for (const std::string &word : command)
 			argv.push_back(const_cast<char *>(word.c_str()));
@@ -70,7 +72,7 @@ void run_group(const settings &s, const std::vector<row> &rows, const std::strin
 	if (s.quick)
 		command.emplace_back("--quick");
 	command.insert(command.end(), s.extra.begin(), s.extra.end());
-	for (const std::string &line : lines_of(command)) {
+	for (const std::string &line : lines_of(command, c.folder)) {
 		const std::vector<std::string> words = split(line, '\t');
 		samples &mine = c.of[words[0]];
 		for (size_t i = 1; i < words.size(); i++) {

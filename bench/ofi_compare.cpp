@@ -25,6 +25,7 @@ constexpr char kUsage[] =
 	"  --svg FILE       plot the ratios\n"
 	"  --help\n"
 	"NAME:virt asks a provider for virtual addresses and its own keys instead of offsets and key 0.\n"
+	"NAME@FOLDER takes the provider from that folder: compares two builds of it.\n"
 	"Without FI_PROVIDER_PATH the provider of this build tree is used.\n";
 
 std::string own_folder()
@@ -90,6 +91,14 @@ bool write_file(const char *name, const std::vector<bench::row> &rows, const std
 	return fclose(out) == 0;
 }
 
+// NAME or NAME@FOLDER
+bench::column column_of(const std::string &program, const std::string &spec)
+{
+	const size_t at = spec.find('@');
+	const std::string name = spec.substr(0, at);
+	return {name, program, name, at == std::string::npos ? "" : spec.substr(at + 1), {}};
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -117,10 +126,15 @@ int main(int argc, char **argv)
 		fprintf(stderr, "ofi_compare: no such rows, or no %s\n", program.c_str());
 		return 1;
 	}
-	std::vector<bench::column> columns{{a.providers[0], program, a.providers[0], {}},
-					   {a.providers[1], program, a.providers[1], {}}};
-	if (a.direct && a.providers[0].starts_with("pgas") && access(direct.c_str(), X_OK) == 0)
-		columns.push_back({a.providers[0] + " direct", direct, a.providers[0], {}});
+	std::vector<bench::column> columns;
+	for (const std::string &p : a.providers)
+		columns.push_back(column_of(program, p));
+	if (a.direct && columns[0].provider.starts_with("pgas") && access(direct.c_str(), X_OK) == 0 && columns[0].folder.empty()) {
+		columns.push_back(column_of(direct, a.providers[0]));
+		columns.back().title += " direct";
+	}
+	if (columns[0].title == columns[1].title)
+		columns[0].title += " A", columns[1].title += " B";
 	bench::run(a.run, rows, columns);
 	bench::write_table(stdout, rows, columns);
 	const bool wrote = write_file(a.csv, rows, columns, bench::write_csv) & write_file(a.svg, rows, columns, bench::write_svg);

@@ -72,6 +72,8 @@ void bench_poll(struct bench_side *s)
 			s->received++;
 		else
 			s->sent++;
+		if (e[i].op_context)
+			++*(uint64_t *)e[i].op_context;
 	}
 }
 

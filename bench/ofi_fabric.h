@@ -24,6 +24,7 @@
 #define BENCH_MAX_BYTES (4u << 20)              /* largest transfer */
 #define BENCH_MEM_BYTES (2u * BENCH_MAX_BYTES)  /* registered memory, and each private buffer */
 #define BENCH_LINE 64
+#define BENCH_SLOTS 256                         /* buffers of a stream of messages */
 
 enum { BENCH_TIMEOUT = 3, BENCH_FAILED = 4, BENCH_ABSENT = 5 }; /* exit codes of a process */
 
@@ -59,6 +60,7 @@ struct bench_side {
 	int mem_fd;
 	uint64_t writes, reads;       /* what the counters must reach */
 	uint64_t received, sent;      /* completion entries taken from the queue */
+	uint64_t slot_received[BENCH_SLOTS], slot_sent[BENCH_SLOTS]; /* the same, for operations whose context points here */
 	uint64_t deadline_ns;         /* a wait that is not over by then ends the process */
 	uint64_t yield_ns;            /* a wait that is not over by then gives the core away, every patience_ns */
 	uint64_t patience_ns;
@@ -74,7 +76,7 @@ void bench_close(struct bench_side *s);
 /* Ends the process with a line on stderr when call answered an error. */
 void bench_check(const struct bench_side *s, ssize_t rc, const char *call);
 
-/* Takes what the queue holds and adds it to received and sent; makes progress. */
+/* Takes what the queue holds and adds it to received and sent, and to the word a context points to; makes progress. */
 void bench_poll(struct bench_side *s);
 /* One fruitless look: gives the core away when the peer may need it, and checks the deadline. */
 void bench_idle(struct bench_side *s);

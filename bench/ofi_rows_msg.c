@@ -5,21 +5,22 @@
  */
 #include "ofi_rows.h"
 
+#include <string.h>
 #include <sys/uio.h>
 
-enum { TAG = 0x5047, WINDOW = 256, LARGE_WINDOW = 16 };
+enum { TAG = 0x5047, WINDOW = BENCH_SLOTS, LARGE_WINDOW = 16, HUGE_WINDOW = 4 };
 
 static int is_tagged(const struct bench_row *row)
 {
 	return row->name[0] == 't';
 }
 
-static void post(struct bench_side *s, const struct bench_row *row, char *buf)
+static void post(struct bench_side *s, const struct bench_row *row, char *buf, uint64_t *context)
 {
 	if (is_tagged(row))
-		BENCH_RETRY(s, fi_trecv(s->ep, buf, row->bytes, NULL, s->peer, TAG, 0, NULL));
+		BENCH_RETRY(s, fi_trecv(s->ep, buf, row->bytes, NULL, s->peer, TAG, 0, context));
 	else
-		BENCH_RETRY(s, fi_recv(s->ep, buf, row->bytes, NULL, s->peer, NULL));
+		BENCH_RETRY(s, fi_recv(s->ep, buf, row->bytes, NULL, s->peer, context));
 }
 
 static void send_inject(struct bench_side *s, const struct bench_row *row, const char *buf)
@@ -30,15 +31,24 @@ static void send_inject(struct bench_side *s, const struct bench_row *row, const
 		BENCH_RETRY(s, fi_inject(s->ep, buf, row->bytes, s->peer));
 }
 
-static void send_entry(struct bench_side *s, const struct bench_row *row, char *buf)
+static void send_entry(struct bench_side *s, const struct bench_row *row, char *buf, uint64_t *context)
 {
 	const struct iovec iov = {buf, row->bytes};
 	if (is_tagged(row)) {
-		const struct fi_msg_tagged m = {.msg_iov = &iov, .iov_count = 1, .addr = s->peer, .tag = TAG};
+		const struct fi_msg_tagged m = {.msg_iov = &iov, .iov_count = 1, .addr = s->peer, .tag = TAG, .context = context};
 		BENCH_RETRY(s, fi_tsendmsg(s->ep, &m, FI_COMPLETION));
 	} else {
-		const struct fi_msg m = {.msg_iov = &iov, .iov_count = 1, .addr = s->peer};
+		const struct fi_msg m = {.msg_iov = &iov, .iov_count = 1, .addr = s->peer, .context = context};
 		BENCH_RETRY(s, fi_sendmsg(s->ep, &m, FI_COMPLETION));
+	}
+}
+
+/* Waits until a slot has been used this often. Completions may come in another order than the operations. */
+static void wait_slot(struct bench_side *s, const uint64_t *slot, uint64_t times)
+{
+	while (*slot < times) {
+		bench_poll(s);
+		bench_idle(s);
 	}
 }
 
@@ -56,7 +66,7 @@ static void wait_entries(struct bench_side *s, uint64_t received, uint64_t sent)
 static void pp_prepare(struct bench_side *s, const struct bench_row *row, uint64_t count)
 {
 	(void)count;
-	post(s, row, s->in);
+	post(s, row, s->in, NULL);
 }
 
 /* One way: send, and have the buffer back. */
@@ -66,7 +76,7 @@ static void pp_send(struct bench_side *s, const struct bench_row *row, uint64_t 
 	if (row->bytes <= s->info->tx_attr->inject_size) {
 		send_inject(s, row, s->out);
 	} else {
-		send_entry(s, row, s->out);
+		send_entry(s, row, s->out, NULL);
 		wait_entries(s, 0, sent);
 	}
 }
@@ -81,13 +91,13 @@ static void pp_check(struct bench_side *s, const struct bench_row *row, uint64_t
 static void pp_origin(struct bench_side *s, const struct bench_row *row, uint64_t count)
 {
 	const uint64_t received = s->received, sent = s->sent, stamp = s->control->stamp;
-	post(s, row, s->in);
+	post(s, row, s->in, NULL);
 	for (uint64_t i = 0; i < count; i++) {
 		pp_send(s, row, stamp + i, sent + i + 1);
 		wait_entries(s, received + i + 1, 0);
 		pp_check(s, row, stamp + i);
 		if (i + 1 < count)
-			post(s, row, s->in);
+			post(s, row, s->in, NULL);
 	}
 }
 
@@ -98,7 +108,7 @@ static void pp_target(struct bench_side *s, const struct bench_row *row, uint64_
 		wait_entries(s, received + i + 1, 0);
 		pp_check(s, row, stamp + i);
 		if (i + 1 < count)
-			post(s, row, s->in);
+			post(s, row, s->in, NULL);
 		pp_send(s, row, stamp + i, sent + i + 1);
 	}
 }
@@ -107,13 +117,14 @@ static void pp_target(struct bench_side *s, const struct bench_row *row, uint64_
 
 static uint64_t window(const struct bench_row *row)
 {
-	return row->bytes <= 4096 ? WINDOW : LARGE_WINDOW;
+	return row->bytes <= 4096 ? WINDOW : row->bytes <= 65536 ? LARGE_WINDOW : HUGE_WINDOW;
 }
 
 static void stream_prepare(struct bench_side *s, const struct bench_row *row, uint64_t count)
 {
+	memset(s->slot_received, 0, sizeof s->slot_received);
 	for (uint64_t i = 0; i < window(row) && i < count; i++)
-		post(s, row, s->in + i * row->bytes);
+		post(s, row, s->in + i * row->bytes, &s->slot_received[i]);
 }
 
 static void inject_origin(struct bench_side *s, const struct bench_row *row, uint64_t count)
@@ -132,33 +143,28 @@ static void inject_origin(struct bench_side *s, const struct bench_row *row, uin
 static void entry_origin(struct bench_side *s, const struct bench_row *row, uint64_t count)
 {
 	const uint64_t k = window(row), sent = s->sent, stamp = s->control->stamp;
+	memset(s->slot_sent, 0, sizeof s->slot_sent);
 	for (uint64_t i = 0; i < count; i++) {
-		if (i >= k)
-			wait_entries(s, 0, sent + i - k + 1);
 		char *from = s->out + i % k * row->bytes;
+		wait_slot(s, &s->slot_sent[i % k], i / k);
 		bench_mark(from, row->bytes, stamp + i);
-		send_entry(s, row, from);
+		send_entry(s, row, from, &s->slot_sent[i % k]);
 	}
 	wait_entries(s, 0, sent + count);
 	bench_wait_word(s, &s->control->seen, stamp);
 }
 
-/* Buffers come back in the order they were posted, because messages are in order and all look alike. */
+/* Messages and buffers match in order, so message i is in buffer i % k. */
 static void stream_target(struct bench_side *s, const struct bench_row *row, uint64_t count)
 {
-	const uint64_t k = window(row), stamp = s->control->stamp, before = s->received;
-	uint64_t taken = 0, posted = k < count ? k : count;
-	while (taken < count) {
-		wait_entries(s, before + taken + 1, 0);
-		for (; taken < s->received - before; taken++) {
-			char *buf = s->in + taken % k * row->bytes;
-			if (*bench_word(buf, row->bytes, 2) != stamp + taken)
-				bench_check(s, -FI_EIO, "a message arrived out of order");
-			if (posted < count) {
-				post(s, row, buf);
-				posted++;
-			}
-		}
+	const uint64_t k = window(row), stamp = s->control->stamp;
+	for (uint64_t i = 0; i < count; i++) {
+		char *buf = s->in + i % k * row->bytes;
+		wait_slot(s, &s->slot_received[i % k], i / k + 1);
+		if (*bench_word(buf, row->bytes, 2) != stamp + i)
+			bench_check(s, -FI_EIO, "a message arrived with other bytes");
+		if (i + k < count)
+			post(s, row, buf, &s->slot_received[i % k]);
 	}
 	bench_store(&s->control->seen, stamp);
 }
@@ -176,6 +182,7 @@ static const struct bench_row rows[] = {
 	{"msg_cq_8", "message 8 B rate (send, queue entry)", "msg", BENCH_MOPS, 1, 1, 8, 256, stream_prepare, entry_origin, stream_target},
 	{"msg_bw_4K", "message 4 KiB stream", "msg", BENCH_MBS, 1, 1, 4096, 32, stream_prepare, entry_origin, stream_target},
 	{"msg_bw_64K", "message 64 KiB stream", "msg", BENCH_MBS, 1, 1, 65536, 8, stream_prepare, entry_origin, stream_target},
+	{"msg_bw_1M", "message 1 MiB stream", "msg", BENCH_MBS, 1, 1, 1048576, 4, stream_prepare, entry_origin, stream_target},
 	PP("tag_pp_8", "tagged 8 B", "tag", 8, 32),
 	PP("tag_pp_1K", "tagged 1 KiB", "tag", 1024, 32),
 	PP("tag_pp_16K", "tagged 16 KiB", "tag", 16384, 8),
