@@ -26,6 +26,7 @@
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
+#include "pgas_fifo.hpp"
 #include "pgas_segment.hpp"
 #include "pgas_util.hpp"
 #include <pgas/pgas_hot.h>
@@ -159,7 +160,7 @@ struct domain {
 	std::vector<ep_core *> eps;   // these three change under the domain's lock and the watch_barrier
 	std::vector<cq_core *> cqs;
 	std::vector<cntr_core *> cntrs;
-	std::atomic<uint32_t> attention{0}; // the watcher saw a death: cold path, look
+	std::atomic<uint32_t> attention{0}; // grows when the watcher saw something: cold path, look
 	std::atomic<uint32_t> polled{0};    // cold polls by the application; the progress thread naps while it moves
 	std::atomic<bool> thread_stop{false};
 	pthread_t thread;
@@ -172,6 +173,11 @@ struct domain {
 	bool shared_by_threads = false; // counters and queues may be touched by two threads at once
 	bool hot_allowed() const { return !shared_by_threads; }
 };
+// A hint to the progress thread. Two threads may count as one; all that matters is that the number moves.
+inline void domain_polled(domain *dom)
+{
+	dom->polled.store(dom->polled.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
 
 uint64_t file_id(int fd, uint64_t *dev, uint64_t *ino); // one number per file, 0 when it is no regular file
 void domain_file_release(domain *dom, uint64_t id);
@@ -224,7 +230,7 @@ struct cq_core {
 	fi_wait_obj wait_obj;
 	uint64_t flags;
 	size_t room;
-	std::deque<completion> entries;
+	fifo<completion> entries;
 	std::vector<ep_core *> eps; // whose rings a read of this queue drains
 	std::atomic<int> users{0};  // poll sets
 	std::atomic<bool> signalled{false};
@@ -370,8 +376,10 @@ struct peer {
 	segment seg;                       // its endpoint segment
 	ep_shared *shared = nullptr;
 	pgas_ring *ring = nullptr;
+	eager_area eager;
 	uint32_t attach = 0;               // our index in its attach table
 	uint32_t one_sided = 0;            // pending one-sided operations to it
+	uint32_t deaf = 0, deaf_for = 0;   // long messages from it to read without asking, because it did not answer
 	bool dead() const { return rdom && rdom->dead.load(std::memory_order_acquire); }
 };
 // The connected peer behind an address, or an error. Connects on first use.
@@ -422,6 +430,7 @@ struct op {
 	completion rx_result;         // pull: what the receive will report
 	bool late_data = false;       // done but for the cq data, which found the target's ring full
 	uint64_t peer_op = 0;         // pull: the sender's operation
+	uint64_t moved_ns = 0, acked_before = 0; // pull: when something came last
 };
 
 struct rx_entry {
@@ -439,6 +448,17 @@ struct rx_entry {
 	uint32_t children = 0;
 	bool retired = false;
 	rx_entry *parent = nullptr;
+	// everything but the links and the iov, which whoever posts it fills
+	void clear()
+	{
+		flags = tag = ignore = 0;
+		context = nullptr;
+		src = FI_ADDR_UNSPEC;
+		iov_count = room = used = 0;
+		multi = retired = false;
+		children = 0;
+		parent = nullptr;
+	}
 };
 
 struct unexpected {
@@ -501,6 +521,9 @@ struct ep_core {
 	ep_shared *shared = nullptr;
 	pgas_ring *ring = nullptr;
 	uint64_t head = 0;
+	uint64_t mask = 0;              // of the ring. Ours: the shared copy lies on the line that senders write
+	pgas_slot *slots = nullptr;
+	eager_area eager;
 	ep_name name{};
 	std::string service;
 	service_binding binding;
@@ -516,22 +539,26 @@ struct ep_core {
 	rx_queue msg, tagged;
 	std::vector<rx_entry *> rx_spare;
 	std::unordered_map<uint64_t, std::unique_ptr<op>> pending;
+	uint32_t one_sided = 0; // of them, as in peer::one_sided
 	uint64_t next_op = 1;
+	uint32_t pieces = 0; // asked for and not come yet, of all pulls
 	std::deque<reply> replies;
 	std::unordered_map<void *, std::unique_ptr<unexpected>> claimed;
 	uint64_t watch_state = 0;        // watcher: what it saw at the head of the ring
+	std::vector<uint32_t> watch_eager; // watcher: who held the eager buffers at its last look
+	uint32_t attended = 0;           // dom->attention when this endpoint last looked
 	std::unordered_map<uint64_t, remote_domain *> open_windows; // ranks that inline code reaches; under watch_barrier
 
 	pgas_ep *front() const { return fronts[0]; }
+	bool must_look() const { return dom->attention.load() != attended; }
 	attach_entry *attaches() const { return seg.at<attach_entry>(kAttachOff); }
-	eager_head *eager_heads() const;
-	char *eager_buffer(uint32_t i) const;
 };
 
 int ep_open(fid_domain *dom, fi_info *info, fid_ep **out, void *context) noexcept;
 int stx_open(fid_domain *dom, fi_tx_attr *attr, fid_stx **out, void *context) noexcept;
 void ep_update_hot(ep_core *ep);
-void ep_update_polls(ep_core *ep); // after head, pending or replies changed
+void ep_update_polls(ep_core *ep); // after pending or replies changed
+void ep_update_heads(ep_core *ep); // after only the head of the ring moved
 inline ep_core *core_of(fid_ep *fid) { return reinterpret_cast<ep_core *>(reinterpret_cast<pgas_ep *>(fid)->core); }
 inline pgas_ep *front_of(fid_ep *fid) { return reinterpret_cast<pgas_ep *>(fid); }
 
@@ -581,7 +608,7 @@ void rx_deliver(ep_core *ep, const arrival &a);
 ssize_t rx_post(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore, void *context,
 		uint64_t flags, bool tagged);
 ssize_t rx_cancel(ep_core *ep, void *context);
-void rx_finish(ep_core *ep, rx_entry *rx, const completion &c);
+void rx_finish(ep_core *ep, rx_entry *rx, completion &c); // adds what only the buffer knows to c
 void rx_drop_all(ep_core *ep);
 
 // --- progress ---------------------------------------------------------------------------------------------------------
@@ -626,17 +653,19 @@ struct ring_message {
 // Puts it inline or through an eager buffer. -FI_EAGAIN when there is no room, -FI_ECONNRESET when nobody will make any,
 // -FI_EMSGSIZE when it fits neither.
 int ring_send(peer *p, const ring_message &m);
-size_t eager_room(const peer *p);
+inline size_t eager_room(const peer *p) { return p->eager.bytes; }
+eager_area eager_area_of(const segment &seg, const ep_shared *shared);
 // Answers a request, now or when the peer's ring has room again.
-void reply_send(peer *p, const response_head &head, const void *data, size_t len);
+void reply_send(peer *p, const response_head &head, const iovec *iov, size_t iov_count, size_t skip, size_t len);
 
 void request_run(ep_core *ep, uint32_t src, uint16_t code, const char *payload, size_t payload_len);
 void response_take(ep_core *ep, const char *payload, size_t payload_len);
 void fail_peer(ep_core *ep, const peer *p, int status); // ends everything that waits for it
-void fail_dead_peers(domain *dom); // after the watcher asked for attention
+void fail_dead_peers(ep_core *ep); // after the watcher asked for attention
 void op_push(ep_core *ep, op &o); // sends what may be sent of a pending operation
-void pending_push(ep_core *ep);   // the same for all that waits on this endpoint
-void replies_push(ep_core *ep);
+bool pending_push(ep_core *ep);   // the same for all that waits on this endpoint; true when something moved
+bool replies_push(ep_core *ep);
+bool pending_retries(const ep_core *ep); // something waits that only a retry can move
 void pull_start(ep_core *ep, peer *from, rx_entry *rx, const long_message &m, const completion &c);
 
 // --- watcher ----------------------------------------------------------------------------------------------------------
@@ -656,6 +685,7 @@ void watch_remote(remote_domain *r);
 void unwatch_remote(remote_domain *r);
 
 size_t iov_total(const iovec *iov, size_t count);
+size_t iov_part(const iovec *iov, size_t count, size_t skip, size_t len, iovec *out); // bytes [skip, skip + len) as an iov
 void iov_gather(const iovec *iov, size_t count, size_t skip, void *to, size_t len);
 void iov_scatter(const iovec *iov, size_t count, size_t skip, const void *from, size_t len);
 

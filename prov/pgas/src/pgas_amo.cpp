@@ -139,24 +139,30 @@ void apply_word(T *target, size_t count, const T *operand, const T *cmp, T *resu
 
 // --- the lock for wide types: one word that names its holder, so that a dead holder can be passed by --------------------
 
-uint64_t lock_name()
+uint64_t lock_name() // of this process, also after fork(): pid and the low bits of its start time, so that a reused pid shows
 {
 	static thread_local uint64_t name = 0;
-	static std::atomic<uint32_t> threads{0};
-	if (!name)
-		name = static_cast<uint64_t>(getpid()) << 32 | (++threads & 0x7fffffff);
+	const auto pid = static_cast<uint32_t>(getpid());
+	if (name >> 32 != pid)
+		name = uint64_t{pid} << 32 | static_cast<uint32_t>(process_start_time(pid));
 	return name;
+}
+
+bool lock_abandoned(uint64_t holder)
+{
+	const uint64_t start = process_start_time(static_cast<uint32_t>(holder >> 32));
+	return !start || static_cast<uint32_t>(start) != static_cast<uint32_t>(holder);
 }
 
 void lock_take(amo_lock *l)
 {
+	const uint64_t me = lock_name();
 	pgas_backoff wait{};
 	for (uint32_t tries = 0;; tries++) {
 		uint64_t holder = 0;
-		if (pgas_claim(&l->holder, &holder, lock_name()))
+		if (pgas_claim(&l->holder, &holder, me))
 			return;
-		if (tries % 4096 == 4095 && !process_start_time(static_cast<uint32_t>(holder >> 32)) &&
-		    pgas_claim(&l->holder, &holder, lock_name()))
+		if (tries % 4096 == 4095 && lock_abandoned(holder) && pgas_claim(&l->holder, &holder, me))
 			return; // its process is gone; the element it worked on has its old or its new bytes
 		pgas_backoff_pause(&wait);
 	}

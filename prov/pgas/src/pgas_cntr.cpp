@@ -8,6 +8,8 @@
 
 #include <sys/eventfd.h>
 
+#include <algorithm>
+
 namespace pgas {
 namespace {
 
@@ -21,7 +23,7 @@ void progress(cntr_core *c)
 	if (c->eps.empty())
 		return;
 	scoped_lock lock(c->dom->mutex);
-	c->dom->polled.fetch_add(1, std::memory_order_relaxed);
+	domain_polled(c->dom);
 	for (ep_core *ep : c->eps)
 		ep_progress(ep);
 }
@@ -92,8 +94,8 @@ int wait(fid_cntr *f, uint64_t threshold, int timeout) noexcept
 	    !pgas_counter_reached(cntr_value(c), threshold) && c->users.load() == 0)
 		PGAS_INFO(FI_LOG_CNTR, "waiting on a counter that nothing is bound to\n");
 	return guard([&] {
-		const uint64_t deadline = pgas_deadline_ns(timeout);
 		const uint64_t errors = cntr_error(c);
+		uint64_t deadline = 0; // the clock is read only when there is something to wait for
 		pgas_backoff pause{};
 		for (;;) {
 			progress(c);
@@ -104,6 +106,8 @@ int wait(fid_cntr *f, uint64_t threshold, int timeout) noexcept
 			if (cntr_error(c) != errors)
 				return -FI_EAVAIL;
 			const uint64_t now = pgas_now_ns();
+			if (!deadline)
+				deadline = pgas_deadline_ns(timeout);
 			if (now >= deadline)
 				return -FI_ETIMEDOUT;
 			if (pause.polls < 2000) {
@@ -246,12 +250,13 @@ void cntr_update_hot(cntr_core *c)
 	for (const ep_core *ep : c->eps)
 		hot = hot && ep->pending.empty() && !ep->serves && !(ep->tx_op_flags & FI_DELIVERY_COMPLETE);
 	// as update_hot() of pgas_cq.cpp: the watcher closes it from its own thread
-	if (!hot || c->dom->attention.load()) {
+	const auto must_look = [c] { return std::ranges::any_of(c->eps, &ep_core::must_look); };
+	if (!hot || must_look()) {
 		pgas_store_relaxed(&c->front->hot_read, PGAS_MAGIC_OWN);
 	} else if (pgas_load_relaxed(&c->front->hot_read) != PGAS_MAGIC_HOT) {
 		pgas_store_relaxed(&c->front->hot_read, PGAS_MAGIC_HOT);
 		pgas_fence_full(); // pairs with the fence in the watcher's ask_to_look()
-		if (c->dom->attention.load())
+		if (must_look())
 			pgas_store_relaxed(&c->front->hot_read, PGAS_MAGIC_OWN);
 	}
 }

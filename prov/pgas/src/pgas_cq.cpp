@@ -8,6 +8,7 @@
 
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -47,19 +48,20 @@ void update_queued(cq_core *cq)
 void update_hot(cq_core *cq)
 {
 	pgas_cq *front = cq->front;
+	const auto must_look = [cq] { return std::ranges::any_of(cq->eps, &ep_core::must_look); };
 	if (!cq->dom->hot_allowed()) {
 		pgas_store_relaxed(&front->hot_read, PGAS_MAGIC_OWN);
-	} else if (pgas_load_relaxed(&front->hot_read) != PGAS_MAGIC_HOT && !cq->dom->attention.load()) {
+	} else if (pgas_load_relaxed(&front->hot_read) != PGAS_MAGIC_HOT && !must_look()) {
 		pgas_store_relaxed(&front->hot_read, PGAS_MAGIC_HOT);
 		pgas_fence_full(); // pairs with the fence in the watcher: one of us sees the other's store
-		if (cq->dom->attention.load())
+		if (must_look())
 			pgas_store_relaxed(&front->hot_read, PGAS_MAGIC_OWN);
 	}
 }
 
 void progress(cq_core *cq)
 {
-	cq->dom->polled.fetch_add(1, std::memory_order_relaxed);
+	domain_polled(cq->dom);
 	for (ep_core *ep : cq->eps)
 		ep_progress(ep);
 }
@@ -295,8 +297,7 @@ void cq_update_poll(cq_core *cq)
 		} else if (!ep->pending.empty() || !ep->replies.empty()) {
 			poll = &g_always;
 		} else {
-			auto *slots = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ep->ring) + PGAS_RING_SLOTS_OFF);
-			poll = &slots[ep->head & ep->ring->mask].state;
+			poll = &ep->slots[ep->head & ep->mask].state;
 			ready = ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_READY;
 		}
 	}

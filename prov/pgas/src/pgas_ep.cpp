@@ -20,16 +20,10 @@ static_assert(offsetof(pgas_ep, hot_inject) == PGAS_FRONT_OFF && offsetof(pgas_c
 static_assert(offsetof(pgas_ep, window) == offsetof(pgas_ep, window_guard_) + sizeof(uint64_t));
 static_assert(offsetof(pgas_ep, rd_cntr) + 8 <= 128, "what a put or get touches of the endpoint is one cache line");
 
-eager_head *ep_core::eager_heads() const
+eager_area eager_area_of(const segment &seg, const ep_shared *shared)
 {
 	const auto l = ep_layout::of(shared->slots, shared->eager_count, shared->eager_bytes);
-	return seg.at<eager_head>(l.eager_heads_off);
-}
-
-char *ep_core::eager_buffer(uint32_t i) const
-{
-	const auto l = ep_layout::of(shared->slots, shared->eager_count, shared->eager_bytes);
-	return seg.at<char>(l.eager_off + size_t{i} * shared->eager_bytes);
+	return {seg.at<eager_head>(l.eager_heads_off), seg.at<char>(l.eager_off), shared->eager_count, shared->eager_bytes};
 }
 
 namespace {
@@ -295,12 +289,13 @@ int enable(ep_core *ep)
 	ep->shared->slots = slots;
 	ep->shared->eager_count = eager_count;
 	ep->shared->eager_bytes = eager_bytes;
+	ep->eager = eager_area_of(ep->seg, ep->shared);
 	auto *ring = ep->seg.at<pgas_ring>(kRingOff);
-	ring->mask = slots - 1;
+	ring->mask = ep->mask = slots - 1;
 	// position 0 is never used: state 0 of fresh memory must not look like a claimable slot
 	ep->head = slots;
 	ring->head = ring->tail_hint = slots;
-	auto *slot = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ring) + PGAS_RING_SLOTS_OFF);
+	auto *slot = ep->slots = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ring) + PGAS_RING_SLOTS_OFF);
 	for (uint64_t i = 0; i < slots; i++)
 		slot[i].state = (slots + i) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE;
 	ep_address a;
@@ -568,14 +563,9 @@ int stx_open(fid_domain *d, fi_tx_attr *, fid_stx **out, void *context) noexcept
 // Opens or closes the short ways of every front, from what is bound and what the threading model allows.
 void ep_update_hot(ep_core *ep)
 {
-	constexpr uint64_t store_order = FI_ORDER_WAW | FI_ORDER_RMA_WAW | FI_ORDER_WAS | FI_ORDER_SAW;
-#if defined(__aarch64__)
-	// plain stores may pass each other here; an endpoint that was promised their order goes through the table
-	const bool ordered = ep->order & store_order;
-#else
-	const bool ordered = false;
-	(void)store_order;
-#endif
+	// the short ways have no fences, and would overtake what is still under way at a target
+	const bool behind = ep->one_sided && (ep->order & kStrictOneSided);
+	const bool ordered = (ep->order & kNeedsFence) || behind;
 	for (pgas_ep *front : ep->fronts) {
 		const bool entry = ep->tx_cq && (!ep->tx_selective || (front->op_flags & FI_COMPLETION));
 		const bool delivery = front->op_flags & FI_DELIVERY_COMPLETE;
@@ -586,7 +576,8 @@ void ep_update_hot(ep_core *ep)
 		};
 		front->hot_inject = word(rma);
 		front->hot_rma = word(rma && !entry);
-		front->hot_send = ep->enabled && alone && (ep->caps & (FI_MSG | FI_TAGGED)) ? PGAS_MAGIC_HOT : PGAS_MAGIC_OWN;
+		const bool send = ep->enabled && alone && !behind && (ep->caps & (FI_MSG | FI_TAGGED));
+		front->hot_send = send ? PGAS_MAGIC_HOT : PGAS_MAGIC_OWN;
 		auto *fid = reinterpret_cast<fid_ep *>(front);
 		fid->rma = front->hot_inject == PGAS_MAGIC_HOT ? &g_rma_ops_hot : &g_rma_ops;
 		fid->atomic = front->hot_inject == PGAS_MAGIC_HOT ? &g_amo_ops_hot : &g_amo_ops;
@@ -607,12 +598,17 @@ void ep_update_hot(ep_core *ep)
 			cntr_update_hot(c);
 }
 
-void ep_update_polls(ep_core *ep)
+void ep_update_heads(ep_core *ep)
 {
 	if (ep->tx_cq)
 		cq_update_poll(ep->tx_cq);
 	if (ep->rx_cq && ep->rx_cq != ep->tx_cq)
 		cq_update_poll(ep->rx_cq);
+}
+
+void ep_update_polls(ep_core *ep)
+{
+	ep_update_heads(ep);
 	for (cntr_core *c : {ep->c_read, ep->c_write})
 		if (c)
 			cntr_update_hot(c);

@@ -17,7 +17,7 @@ rx_entry *rx_alloc(ep_core *ep)
 		return new rx_entry;
 	rx_entry *e = ep->rx_spare.back();
 	ep->rx_spare.pop_back();
-	*e = {};
+	e->clear();
 	return e;
 }
 
@@ -117,10 +117,13 @@ rx_entry *match(ep_core *ep, rx_queue &q, bool tagged, uint64_t tag, uint64_t le
 	return nullptr;
 }
 
-void deliver_bytes(ep_core *ep, rx_entry *rx, completion c, const char *bytes, uint64_t len)
+void deliver_bytes(ep_core *ep, rx_entry *rx, completion &c, const char *bytes, uint64_t len)
 {
 	const size_t n = len < rx->room ? len : rx->room;
-	iov_scatter(rx->iov, rx->iov_count, 0, bytes, n);
+	if (rx->iov_count == 1)
+		pgas_copy_in(rx->iov[0].iov_base, bytes, n);
+	else
+		iov_scatter(rx->iov, rx->iov_count, 0, bytes, n);
 	c.len = n;
 	c.buf = rx->iov_count ? rx->iov[0].iov_base : nullptr;
 	if (len > rx->room) {
@@ -130,7 +133,7 @@ void deliver_bytes(ep_core *ep, rx_entry *rx, completion c, const char *bytes, u
 	rx_finish(ep, rx, c);
 }
 
-void deliver_long(ep_core *ep, rx_entry *rx, completion c, uint32_t src, const long_message &m, uint64_t len)
+void deliver_long(ep_core *ep, rx_entry *rx, completion &c, uint32_t src, const long_message &m, uint64_t len)
 {
 	c.len = len < rx->room ? len : rx->room;
 	c.buf = rx->iov_count ? rx->iov[0].iov_base : nullptr;
@@ -151,7 +154,7 @@ void deliver_long(ep_core *ep, rx_entry *rx, completion c, uint32_t src, const l
 void deliver_waiting(ep_core *ep, rx_entry *rx, unexpected &u, bool tagged)
 {
 	lazy_source source{ep, u.src};
-	const completion c = describe(ep, tagged, u.flags, u.tag, u.data, source);
+	completion c = describe(ep, tagged, u.flags, u.tag, u.data, source);
 	if (u.flags & PGAS_SLOT_LONG) {
 		long_message m;
 		memcpy(&m, u.bytes.data(), sizeof m);
@@ -170,10 +173,10 @@ void discard(ep_core *ep, unexpected &u)
 	memcpy(&m, u.bytes.data(), sizeof m);
 	peer *from;
 	if (peer_of_sender(ep, u.src, &from) == 0)
-		reply_send(from, {.op_id = m.op_id, .off = 0, .len = 0, .status = 0, .long_done = 1}, nullptr, 0);
+		reply_send(from, {.op_id = m.op_id, .off = 0, .len = 0, .status = 0, .long_done = 1}, nullptr, 0, 0, 0);
 }
 
-void report(ep_core *ep, completion c)
+void report(ep_core *ep, const completion &c)
 {
 	if (ep->rx_cq)
 		cq_push(ep->rx_cq, c);
@@ -263,9 +266,8 @@ bool feed(ep_core *ep, rx_queue &q, rx_entry *rx, bool tagged)
 
 } // namespace
 
-void rx_finish(ep_core *ep, rx_entry *rx, const completion &result)
+void rx_finish(ep_core *ep, rx_entry *rx, completion &c)
 {
-	completion c = result;
 	c.context = rx->context;
 	c.prov_errno = c.err;
 	const bool entry = !ep->rx_selective || (rx->flags & FI_COMPLETION) || c.err;
@@ -307,7 +309,7 @@ void rx_deliver(ep_core *ep, const arrival &a)
 		q.waiting.push_back(std::move(u));
 		return;
 	}
-	const completion c = describe(ep, tagged, a.flags, tag, a.data, source);
+	completion c = describe(ep, tagged, a.flags, tag, a.data, source);
 	if (a.flags & PGAS_SLOT_LONG) {
 		long_message m;
 		memcpy(&m, a.bytes, sizeof m);

@@ -8,8 +8,6 @@
 namespace pgas {
 namespace {
 
-constexpr uint64_t kStrictOneSided = kOrderAll & ~(FI_ORDER_SAS);
-
 bool wants_entry(const ep_core *ep, const op &o)
 {
 	return ep->tx_cq && !o.quiet && (!ep->tx_selective || (o.flags & FI_COMPLETION));
@@ -60,8 +58,11 @@ op *op_keep(ep_core *ep, op &&o, peer *to)
 	op *p = kept.get();
 	p->id = ep->next_op++;
 	p->to = to;
-	if (p->kind != op_kind::send && p->kind != op_kind::pull)
+	if (p->kind != op_kind::send && p->kind != op_kind::pull) {
 		to->one_sided++;
+		if (ep->one_sided++ == 0 && (ep->order & kStrictOneSided))
+			ep_update_hot(ep); // what comes behind it may not overtake it by the short way
+	}
 	if ((p->flags & FI_INJECT) && p->kind != op_kind::read && p->kind != op_kind::pull) {
 		// the caller may reuse its buffers as soon as the call returns
 		p->copy.resize(p->cmp_count ? 2 * p->len : p->len);

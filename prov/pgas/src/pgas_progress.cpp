@@ -23,10 +23,10 @@ void handle(ep_core *ep, const pgas_slot *slot)
 	arrival a(slot);
 	size_t room = PGAS_SLOT_INLINE;
 	if (a.flags & PGAS_SLOT_EAGER) {
-		if (a.aux >= ep->shared->eager_count)
+		if (a.aux >= ep->eager.count)
 			return; // not something one of our senders writes
-		a.bytes = ep->eager_buffer(a.aux);
-		room = ep->shared->eager_bytes;
+		a.bytes = ep->eager.buffer(a.aux);
+		room = ep->eager.bytes;
 	}
 	const bool whole = a.len <= room || (a.flags & PGAS_SLOT_LONG);
 	switch (a.kind) {
@@ -58,16 +58,16 @@ void handle(ep_core *ep, const pgas_slot *slot)
 		break;
 	}
 	if (a.flags & PGAS_SLOT_EAGER)
-		pgas_store_release(&ep->eager_heads()[a.aux].owner, 0u); // pairs with claim in claim_eager()
+		pgas_store_release(&ep->eager.heads[a.aux].owner, 0u); // pairs with claim in claim_eager()
 }
 
 bool drain(ep_core *ep)
 {
 	pgas_ring *ring = ep->ring;
-	auto *slots = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ring) + PGAS_RING_SLOTS_OFF);
+	pgas_slot *const slots = ep->slots;
 	const uint64_t before = ep->head;
 	for (int n = 0; n < kDrainAtOnce; n++) {
-		pgas_slot *slot = &slots[ep->head & ring->mask];
+		pgas_slot *slot = &slots[ep->head & ep->mask];
 		// pairs with store_release of READY in pgas_hot_send() and ring_send()
 		if (pgas_load_acquire(&slot->state) != (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_READY))
 			break;
@@ -75,7 +75,7 @@ bool drain(ep_core *ep)
 			break;
 		handle(ep, slot);
 		// pairs with load_acquire in claim_slot(): the bytes were read before the slot may be filled again
-		pgas_store_release(&slot->state, (ep->head + ring->mask + 1) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE);
+		pgas_store_release(&slot->state, (ep->head + ep->mask + 1) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE);
 		ep->head++;
 	}
 	if (ep->head == before)
@@ -84,48 +84,47 @@ bool drain(ep_core *ep)
 	return true;
 }
 
-// Steps over slots whose sender died while filling them, and takes back eager buffers nobody will send.
-void bury(ep_core *ep)
+// Steps over slots whose sender died while filling them, and takes back eager buffers nobody will send. Answers false when
+// the ring could not be emptied for that: look again.
+bool bury(ep_core *ep)
 {
 	pgas_ring *ring = ep->ring;
-	auto *slots = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ring) + PGAS_RING_SLOTS_OFF);
+	pgas_slot *const slots = ep->slots;
 	const auto gone = [&](uint32_t attach) {
 		const attach_entry &a = ep->attaches()[attach & (kAttachMax - 1)];
 		return !process_alive(pgas_load_acquire(&a.state), a.start_time);
 	};
 	for (;;) {
 		drain(ep);
-		pgas_slot *slot = &slots[ep->head & ring->mask];
+		pgas_slot *slot = &slots[ep->head & ep->mask];
 		uint64_t state = pgas_load_acquire(&slot->state);
 		if ((state & 0xf) != PGAS_SLOT_BUSY || state >> PGAS_SLOT_POS_SHIFT != (ep->head << PGAS_SLOT_POS_SHIFT) >> PGAS_SLOT_POS_SHIFT ||
 		    !gone(static_cast<uint32_t>(state >> PGAS_SLOT_OWNER_SHIFT & 0xfffff)))
 			break;
-		pgas_store_release(&slot->state, (ep->head + ring->mask + 1) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE);
+		pgas_store_release(&slot->state, (ep->head + ep->mask + 1) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE);
 		ep->head++;
 		pgas_store_release(&ring->head, ep->head);
 	}
 	// The ring is drained up to a living sender's slot: a claimed buffer of a dead one is in no slot before it.
-	if (slots[ep->head & ring->mask].state != (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE))
-		return;
-	for (uint32_t i = 0; i < ep->shared->eager_count; i++) {
-		const uint32_t owner = pgas_load_acquire(&ep->eager_heads()[i].owner);
+	if (pgas_load_acquire(&slots[ep->head & ep->mask].state) != (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE))
+		return false;
+	for (uint32_t i = 0; i < ep->eager.count; i++) {
+		const uint32_t owner = pgas_load_acquire(&ep->eager.heads[i].owner);
 		if (owner && gone(owner - 1))
-			pgas_store_release(&ep->eager_heads()[i].owner, 0u);
+			pgas_store_release(&ep->eager.heads[i].owner, 0u);
 	}
+	return true;
 }
 
-void attend(domain *dom)
+// Each endpoint looks for itself: with FI_THREAD_COMPLETION another one is another thread's.
+void attend(ep_core *ep)
 {
-	if (!dom->attention.exchange(0))
-		return;
-	// first what the dead left in our rings: an answer there ends its operation well
-	for (ep_core *ep : dom->eps)
-		if (ep->enabled)
-			bury(ep);
-	fail_dead_peers(dom);
-	for (ep_core *ep : dom->eps)
-		if (ep->enabled)
-			ep_update_polls(ep);
+	const uint32_t asked = ep->dom->attention.load();
+	// first what the dead left in our ring: an answer there ends its operation well
+	if (bury(ep))
+		ep->attended = asked;
+	fail_dead_peers(ep);
+	ep_update_polls(ep);
 }
 
 long futex(uint32_t *at, int op, uint32_t value, const timespec *timeout)
@@ -147,15 +146,17 @@ bool ep_progress(ep_core *ep)
 {
 	if (!ep->enabled)
 		return false;
-	if (ep->dom->attention.load(std::memory_order_relaxed))
-		attend(ep->dom);
+	if (ep->must_look())
+		attend(ep);
+	const bool waited = !ep->pending.empty() || !ep->replies.empty();
 	bool moved = drain(ep);
-	if (!ep->pending.empty() || !ep->replies.empty()) {
-		pending_push(ep);
-		moved = true;
+	if (waited || !ep->pending.empty() || !ep->replies.empty()) {
+		moved |= pending_push(ep);
+		if (moved)
+			ep_update_polls(ep);
+	} else if (moved) {
+		ep_update_heads(ep);
 	}
-	if (moved)
-		ep_update_polls(ep);
 	return moved;
 }
 
@@ -254,7 +255,7 @@ void *run(void *arg)
 		{
 			scoped_lock lock(dom->mutex);
 			for (const ep_core *ep : dom->eps)
-				busy = busy || !ep->pending.empty() || !ep->replies.empty();
+				busy = busy || pending_retries(ep);
 		}
 		door_wait(dom, seq, again || dom->thread_stop.load() ? 0 : busy ? 100'000 : 1'000'000'000);
 		idle = 0;

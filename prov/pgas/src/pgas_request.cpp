@@ -6,6 +6,7 @@
 // Everything travels through the rings. A reply that finds no room waits in ep_core::replies; a ring is always drained
 // (messages without a buffer move to the heap), so replies always get through and nothing can deadlock.
 #include "pgas.hpp"
+#include "pgas_info.hpp"
 
 #include <sys/uio.h>
 
@@ -15,6 +16,11 @@ namespace pgas {
 namespace {
 
 constexpr uint32_t kPiecesInFlight = 8;
+constexpr int kPopulateRead = 22, kPopulateWrite = 23; // MADV_POPULATE_*, which older headers lack
+
+constexpr size_t kPullBytes = 32768;        // of one piece of a long message: several fit the caches of both sides
+constexpr uint64_t kPatienceNs = 20'000;     // for a sender's answer, where we can do without it
+constexpr uint32_t kDeafMost = 64;           // long messages, before a sender that did not answer is asked again
 
 size_t piece_room(const peer *p)
 {
@@ -24,15 +30,19 @@ size_t piece_room(const peer *p)
 void finish(ep_core *ep, op &o)
 {
 	const uint64_t id = o.id;
-	if (o.kind != op_kind::send && o.kind != op_kind::pull)
+	if (o.kind != op_kind::send && o.kind != op_kind::pull) {
 		o.to->one_sided--;
+		if (--ep->one_sided == 0 && (ep->order & kStrictOneSided))
+			ep_update_hot(ep);
+	}
 	if (o.kind == op_kind::pull) {
+		ep->pieces -= o.in_flight; // those of a rescued one come too late and find nobody
 		completion c = o.rx_result;
 		if (o.status) {
 			c.err = -o.status;
 			c.len = 0;
 		}
-		reply_send(o.to, {.op_id = o.peer_op, .off = 0, .len = 0, .status = o.status, .long_done = 1}, nullptr, 0);
+		reply_send(o.to, {.op_id = o.peer_op, .off = 0, .len = 0, .status = o.status, .long_done = 1}, nullptr, 0, 0, 0);
 		rx_finish(ep, o.rx, c);
 		o.rx = nullptr;
 	} else {
@@ -75,11 +85,12 @@ uint16_t code_of(const op &o)
 
 void op_push(ep_core *ep, op &o)
 {
-	(void)ep;
 	if (o.kind == op_kind::send)
 		return; // the receiver pulls
 	const bool amo = o.kind == op_kind::amo;
 	while (!o.status && o.in_flight < kPiecesInFlight && (o.sent < o.len || (o.len == 0 && o.in_flight == 0 && !o.acked))) {
+		if (o.kind == op_kind::pull && ep->pieces >= kPiecesInFlight)
+			return; // pulls share what one operation may have: the buffers are ours
 		request_head h{};
 		h.op_id = o.id;
 		h.off = o.sent;
@@ -100,6 +111,8 @@ void op_push(ep_core *ep, op &o)
 			h.amo = static_cast<uint8_t>(o.amo);
 			h.form = o.form;
 		}
+		if (o.kind == op_kind::pull && room > kPullBytes)
+			room = kPullBytes;
 		if (n > room)
 			n = room;
 		h.len = n;
@@ -141,6 +154,8 @@ void op_push(ep_core *ep, op &o)
 		}
 		o.sent += n;
 		o.in_flight++;
+		if (o.kind == op_kind::pull)
+			ep->pieces++;
 		if (o.len == 0)
 			return;
 	}
@@ -186,6 +201,26 @@ int own_memory(domain *dom, const request_head &h, uint64_t right, size_t bytes,
 	return bytes ? -FI_EACCES : 0;
 }
 
+// Who registers the whole address space says nothing about which addresses are mapped: ask the kernel before touching what
+// a peer names, as process_vm_readv would. Kernels before 5.14 cannot tell.
+int mapped(const key_entry &e, const std::vector<iovec> &pieces, bool write)
+{
+	if (!(e.flags & kKeyWhole))
+		return 0;
+	const auto touch = [](const iovec &p, int how) {
+		const uintptr_t page = page_bytes();
+		const uintptr_t first = reinterpret_cast<uintptr_t>(p.iov_base) & ~(page - 1);
+		const uintptr_t end = round_up(reinterpret_cast<uintptr_t>(p.iov_base) + p.iov_len, page);
+		return p.iov_len == 0 || madvise(reinterpret_cast<void *>(first), end - first, how) == 0;
+	};
+	char here = 0;
+	static const bool kernel_can = touch({&here, 1}, kPopulateRead);
+	for (const iovec &p : pieces)
+		if (kernel_can && !touch(p, write ? kPopulateWrite : kPopulateRead))
+			return -FI_EFAULT;
+	return 0;
+}
+
 // As remote_count() for operations that come directly: each region once, the endpoint once per operation.
 void count_remote(ep_core *ep, const key_entry &e, bool write, uint8_t last)
 {
@@ -217,6 +252,8 @@ int run_amo(ep_core *ep, const request_head &h, const char *data, size_t data_le
 	std::vector<iovec> at;
 	if (const int err = own_memory(ep->dom, h, right, bytes, at, entry))
 		return err;
+	if (const int err = mapped(*entry, at, right & FI_REMOTE_WRITE))
+		return err;
 	const size_t unit = amo_type_align(type);
 	if (h.form)
 		result.resize(bytes);
@@ -245,7 +282,10 @@ void request_run(ep_core *ep, uint32_t src, uint16_t code, const char *payload, 
 	peer *from;
 	if (peer_of_sender(ep, src, &from) != 0)
 		return; // it died after it asked
-	ep->serves = true;
+	if (!ep->serves && code != kReqPull) { // a pull has a pending send, which keeps the counters cold as long as needed
+		ep->serves = true;
+		ep_update_polls(ep); // reading a counter makes progress from now on
+	}
 	response_head r{h.op_id, h.off, h.len, 0, 0};
 	std::vector<char> out;
 	std::vector<iovec> at;
@@ -253,6 +293,8 @@ void request_run(ep_core *ep, uint32_t src, uint16_t code, const char *payload, 
 	switch (code) {
 	case kReqWrite:
 		r.status = data_len == h.len ? own_memory(ep->dom, h, FI_REMOTE_WRITE, h.len, at, &entry) : -FI_EINVAL;
+		if (!r.status)
+			r.status = mapped(entry, at, true);
 		if (!r.status) {
 			iov_scatter(at.data(), at.size(), 0, data, h.len);
 			count_remote(ep, entry, true, h.last);
@@ -260,6 +302,8 @@ void request_run(ep_core *ep, uint32_t src, uint16_t code, const char *payload, 
 		break;
 	case kReqRead:
 		r.status = own_memory(ep->dom, h, FI_REMOTE_READ, h.len, at, &entry);
+		if (!r.status)
+			r.status = mapped(entry, at, false);
 		if (!r.status) {
 			out.resize(h.len);
 			iov_gather(at.data(), at.size(), 0, out.data(), h.len);
@@ -276,16 +320,17 @@ void request_run(ep_core *ep, uint32_t src, uint16_t code, const char *payload, 
 		if (it == ep->pending.end() || it->second->kind != op_kind::send || it->second->to->rdom != from->rdom ||
 		    h.off > it->second->len || h.len > it->second->len - h.off) {
 			r.status = -FI_EINVAL;
-		} else {
-			out.resize(h.len);
-			iov_gather(it->second->iov, it->second->iov_count, h.off, out.data(), h.len);
+		} else { // straight out of the caller's buffer
+			reply_send(from, r, it->second->iov, it->second->iov_count, h.off, h.len);
+			return;
 		}
 		break;
 	}
 	default:
 		r.status = -FI_ENOSYS;
 	}
-	reply_send(from, r, out.data(), out.size());
+	const iovec answer{out.data(), out.size()};
+	reply_send(from, r, &answer, 1, 0, out.size());
 }
 
 void response_take(ep_core *ep, const char *payload, size_t payload_len)
@@ -308,6 +353,9 @@ void response_take(ep_core *ep, const char *payload, size_t payload_len)
 	const char *data = payload + sizeof r;
 	const size_t data_len = payload_len - sizeof r;
 	o.in_flight--;
+	if (o.kind == op_kind::pull)
+		ep->pieces--;
+	o.to->deaf_for = 0;
 	if (r.status && !o.status)
 		o.status = r.status;
 	if (!r.status && data_len == r.len) {
@@ -333,14 +381,14 @@ void response_take(ep_core *ep, const char *payload, size_t payload_len)
 	}
 }
 
-void reply_send(peer *p, const response_head &head, const void *data, size_t len)
+void reply_send(peer *p, const response_head &head, const iovec *iov, size_t iov_count, size_t skip, size_t len)
 {
-	const iovec iov{const_cast<void *>(data), len};
 	ring_message m{.kind = PGAS_KIND_RESPONSE, .len = sizeof head + len};
 	m.head = &head;
 	m.head_len = sizeof head;
-	m.iov = &iov;
-	m.iov_count = 1;
+	m.iov = iov;
+	m.iov_count = iov_count;
+	m.skip = skip;
 	m.iov_len = len;
 	// replies keep their order among themselves, so a waiting one holds back those behind it
 	const bool waits = !p->ep->replies.empty();
@@ -350,72 +398,109 @@ void reply_send(peer *p, const response_head &head, const void *data, size_t len
 	r.to = p;
 	r.bytes.resize(sizeof head + len);
 	memcpy(r.bytes.data(), &head, sizeof head);
-	if (len)
-		memcpy(r.bytes.data() + sizeof head, data, len);
+	iov_gather(iov, iov_count, skip, r.bytes.data() + sizeof head, len);
 	p->ep->replies.push_back(std::move(r));
 }
+
+namespace {
+
+// Reads bytes [o.acked, o.len) of a long message out of the sender's memory. 1: the kernel does not permit it.
+int pull_directly(const remote_domain *r, op &o)
+{
+	size_t done = o.acked, skip = o.acked;
+	for (size_t i = 0; i < o.rma_count && done < o.len; i++) {
+		if (skip >= o.rma[i].len) {
+			skip -= o.rma[i].len;
+			continue;
+		}
+		uint64_t at = o.rma[i].addr + skip;
+		size_t n = o.rma[i].len - skip < o.len - done ? o.rma[i].len - skip : o.len - done;
+		skip = 0;
+		while (n) {
+			size_t moved = n;
+			if (r->self) {
+				iov_scatter(o.rx->iov, o.rx->iov_count, done, reinterpret_cast<const void *>(at), n);
+			} else {
+				iovec local[kIovLimit];
+				const size_t count = iov_part(o.rx->iov, o.rx->iov_count, done, n, local);
+				const iovec remote{reinterpret_cast<void *>(at), n};
+				const ssize_t got = process_vm_readv(static_cast<pid_t>(r->pid), local, count, &remote, 1, 0);
+				if (got <= 0)
+					return errno == EPERM || errno == ENOSYS ? 1 : errno == ESRCH ? -FI_ECONNRESET : -FI_EFAULT;
+				moved = static_cast<size_t>(got);
+			}
+			at += moved;
+			done += moved;
+			n -= moved;
+		}
+	}
+	return 0;
+}
+
+// Copying through the eager buffers keeps both processes busy and beats process_vm_readv, but needs a sender that looks
+// at its ring. A sender that did not answer is left alone for a while.
+bool worth_asking(peer *from, size_t bytes)
+{
+	if (from->deaf) {
+		from->deaf--;
+		return false;
+	}
+	return bytes >= 2 * kPullBytes;
+}
+
+// A sender that has not answered for a while: what is missing comes without it. Late answers find no operation.
+bool rescued(op &o)
+{
+	remote_domain *r = o.to->rdom;
+	if (!r->cma)
+		return false;
+	const uint64_t now = pgas_now_ns();
+	if (o.acked != o.acked_before || !o.in_flight) { // none in flight: others of ours have their turn
+		o.acked_before = o.acked;
+		o.moved_ns = now;
+	}
+	if (now - o.moved_ns < kPatienceNs && !o.to->deaf)
+		return false;
+	if (o.acked == 0) // not a word: ask it less and less often
+		o.to->deaf = o.to->deaf_for = o.to->deaf_for ? (o.to->deaf_for < kDeafMost ? 2 * o.to->deaf_for : kDeafMost) : 1;
+	const int status = pull_directly(r, o);
+	if (status == 1) {
+		r->cma = false;
+		return false;
+	}
+	o.status = status;
+	return true;
+}
+
+} // namespace
 
 void pull_start(ep_core *ep, peer *from, rx_entry *rx, const long_message &m, const completion &c)
 {
 	remote_domain *r = from->rdom;
-	const size_t want = c.len;
-	int status = 0;
-	if (r->self || r->cma) {
-		size_t done = 0;
-		size_t left = want;
-		for (uint32_t i = 0; i < m.iov_count && i < kIovLimit && left && !status; i++) {
-			uint64_t at = m.iov[i].addr;
-			size_t n = m.iov[i].len < left ? m.iov[i].len : left;
-			while (n) {
-				size_t moved = n;
-				if (r->self) {
-					iov_scatter(rx->iov, rx->iov_count, done, reinterpret_cast<const void *>(at), n);
-				} else {
-					iovec local[kIovLimit];
-					size_t count = 0, skip = done, room = n;
-					for (size_t k = 0; k < rx->iov_count && room; k++) {
-						if (skip >= rx->iov[k].iov_len) {
-							skip -= rx->iov[k].iov_len;
-							continue;
-						}
-						const size_t take = rx->iov[k].iov_len - skip < room ? rx->iov[k].iov_len - skip : room;
-						local[count++] = {static_cast<char *>(rx->iov[k].iov_base) + skip, take};
-						room -= take;
-						skip = 0;
-					}
-					const iovec remote{reinterpret_cast<void *>(at), n};
-					const ssize_t got =
-						process_vm_readv(static_cast<pid_t>(r->pid), local, count, &remote, 1, 0);
-					if (got <= 0) {
-						status = errno == EPERM || errno == ENOSYS ? 1 : errno == ESRCH ? -FI_ECONNRESET : -FI_EFAULT;
-						break;
-					}
-					moved = static_cast<size_t>(got);
-				}
-				at += moved;
-				done += moved;
-				left -= moved;
-				n -= moved;
-			}
-		}
+	op o;
+	o.kind = op_kind::pull;
+	o.len = c.len;
+	o.rx = rx;
+	o.rx_result = c;
+	o.peer_op = m.op_id;
+	o.rma_count = m.iov_count < kIovLimit ? m.iov_count : kIovLimit;
+	for (size_t i = 0; i < o.rma_count; i++)
+		o.rma[i] = {m.iov[i].addr, m.iov[i].len, 0};
+	if (r->self || (r->cma && !worth_asking(from, o.len))) {
+		const int status = pull_directly(r, o);
 		if (status != 1) {
 			completion end = c;
 			if (status) {
 				end.err = -status;
 				end.len = 0;
 			}
-			reply_send(from, {.op_id = m.op_id, .off = 0, .len = 0, .status = status, .long_done = 1}, nullptr, 0);
+			reply_send(from, {.op_id = m.op_id, .off = 0, .len = 0, .status = status, .long_done = 1}, nullptr, 0, 0, 0);
 			rx_finish(ep, rx, end);
 			return;
 		}
 		r->cma = false;
 	}
-	op o;
-	o.kind = op_kind::pull;
-	o.len = want;
-	o.rx = rx;
-	o.rx_result = c;
-	o.peer_op = m.op_id;
+	o.moved_ns = pgas_now_ns();
 	op *kept = op_keep(ep, std::move(o), from);
 	op_push(ep, *kept);
 	if (kept->status)
@@ -436,8 +521,9 @@ bool abandoned(const ep_core *ep, const op &o)
 
 } // namespace
 
-void replies_push(ep_core *ep)
+bool replies_push(ep_core *ep)
 {
+	const size_t before = ep->replies.size();
 	while (!ep->replies.empty()) {
 		reply &r = ep->replies.front();
 		ring_message m{.kind = PGAS_KIND_RESPONSE, .len = r.bytes.size()};
@@ -447,11 +533,12 @@ void replies_push(ep_core *ep)
 			break;
 		ep->replies.pop_front();
 	}
+	return ep->replies.size() != before;
 }
 
-void pending_push(ep_core *ep)
+bool pending_push(ep_core *ep)
 {
-	replies_push(ep);
+	bool moved = replies_push(ep);
 	std::vector<op *> over;
 	for (auto &[id, o] : ep->pending) {
 		if (abandoned(ep, *o)) {
@@ -465,12 +552,30 @@ void pending_push(ep_core *ep)
 				over.push_back(o.get());
 			continue;
 		}
+		if (o->kind == op_kind::pull && rescued(*o)) {
+			over.push_back(o.get());
+			continue;
+		}
+		const uint32_t in_flight = o->in_flight;
 		op_push(ep, *o);
+		moved = moved || o->in_flight != in_flight;
 		if (o->status && o->in_flight == 0)
 			over.push_back(o.get());
 	}
 	for (op *o : over)
 		finish(ep, *o);
+	return moved || !over.empty();
+}
+
+// What nobody's answer will move: it must be tried again. The rest sleeps until a message comes.
+bool pending_retries(const ep_core *ep)
+{
+	if (!ep->replies.empty())
+		return true;
+	for (const auto &[id, o] : ep->pending)
+		if (o->late_data || (o->kind == op_kind::pull && o->to->rdom->cma) || (o->kind != op_kind::send && o->in_flight == 0))
+			return true;
+	return false;
 }
 
 void fail_peer(ep_core *ep, const peer *p, int status)
@@ -486,16 +591,14 @@ void fail_peer(ep_core *ep, const peer *p, int status)
 	std::erase_if(ep->replies, [&](const reply &r) { return r.to == p; }); // also those that finish() just added
 }
 
-void fail_dead_peers(domain *dom)
+void fail_dead_peers(ep_core *ep)
 {
-	for (ep_core *ep : dom->eps) {
-		for (auto &p : ep->peers)
-			if (p && p->dead())
-				fail_peer(ep, p.get(), -FI_ECONNRESET);
-		for (auto &[src, p] : ep->strangers)
-			if (p && p->dead())
-				fail_peer(ep, p.get(), -FI_ECONNRESET);
-	}
+	for (auto &p : ep->peers)
+		if (p && p->dead())
+			fail_peer(ep, p.get(), -FI_ECONNRESET);
+	for (auto &[src, p] : ep->strangers)
+		if (p && p->dead())
+			fail_peer(ep, p.get(), -FI_ECONNRESET);
 }
 
 } // namespace pgas

@@ -45,17 +45,20 @@ pgas_slot *claim_slot(peer *p, uint64_t *at)
 	}
 }
 
-bool claim_eager(peer *p, uint32_t *index)
+// Small messages go round all buffers. Large ones go round a few as long as those are free again in time: what was used
+// last is still in the caches, and the other pages are never touched.
+bool claim_eager(peer *p, size_t bytes, uint32_t *index)
 {
-	const auto l = ep_layout::of(p->shared->slots, p->shared->eager_count, p->shared->eager_bytes);
-	auto *heads = p->seg.at<eager_head>(l.eager_heads_off);
-	const uint32_t n = p->shared->eager_count;
-	const uint32_t start = pgas_load_relaxed(&p->shared->eager_hint);
-	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t at = (start + i) % n;
+	const uint32_t round = bytes <= 4096 ? UINT32_MAX : bytes <= 16384 ? 15 : 3;
+	eager_head *heads = p->eager.heads;
+	const uint32_t n = p->eager.count;
+	uint32_t at = pgas_load_relaxed(&p->shared->eager_hint);
+	for (uint32_t i = 0; i < n; i++, at++) {
+		if (at >= n)
+			at = 0;
 		uint32_t expected = 0;
 		if (pgas_load_relaxed(&heads[at].owner) == 0 && pgas_claim(&heads[at].owner, &expected, p->attach + 1)) {
-			pgas_store_relaxed(&p->shared->eager_hint, at + 1);
+			pgas_store_relaxed(&p->shared->eager_hint, (at & ~round) | ((at + 1) & round));
 			*index = at;
 			return true;
 		}
@@ -78,11 +81,6 @@ int no_room(const peer *p)
 
 } // namespace
 
-size_t eager_room(const peer *p)
-{
-	return p->shared->eager_bytes;
-}
-
 int ring_send(peer *p, const ring_message &m)
 {
 	if (pgas_load_acquire(&p->shared->closed)) // nobody will take it out
@@ -92,15 +90,14 @@ int ring_send(peer *p, const ring_message &m)
 	uint16_t aux = 0;
 	char *eager = nullptr;
 	eager_head *claimed = nullptr;
-	const auto l = ep_layout::of(p->shared->slots, p->shared->eager_count, p->shared->eager_bytes);
 	if (total > PGAS_SLOT_INLINE) {
 		if (total > eager_room(p))
 			return -FI_EMSGSIZE;
 		uint32_t index;
-		if (!claim_eager(p, &index))
+		if (!claim_eager(p, total, &index))
 			return no_room(p);
-		claimed = p->seg.at<eager_head>(l.eager_heads_off) + index;
-		eager = p->seg.at<char>(l.eager_off + size_t{index} * p->shared->eager_bytes);
+		claimed = p->eager.heads + index;
+		eager = p->eager.buffer(index);
 		gather(m, eager);
 		flags |= PGAS_SLOT_EAGER;
 		aux = static_cast<uint16_t>(index);
@@ -156,6 +153,13 @@ void iov_walk(const iovec *iov, size_t count, size_t skip, size_t len, Move &&mo
 }
 
 } // namespace
+
+size_t iov_part(const iovec *iov, size_t count, size_t skip, size_t len, iovec *out)
+{
+	size_t n = 0;
+	iov_walk(iov, count, skip, len, [&](char *p, size_t, size_t bytes) { out[n++] = {p, bytes}; });
+	return n;
+}
 
 void iov_gather(const iovec *iov, size_t count, size_t skip, void *to, size_t len)
 {

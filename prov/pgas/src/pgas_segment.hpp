@@ -161,6 +161,16 @@ struct ep_layout {
 	}
 };
 
+// Where an endpoint segment has its eager buffers. A private copy: the shared fields lie on the line of eager_hint, which
+// senders write, and are believed once, when the segment is created or opened.
+struct eager_area {
+	eager_head *heads = nullptr;
+	char *first = nullptr;
+	uint32_t count = 0;
+	uint32_t bytes = 0; // of each
+	char *buffer(uint32_t i) const { return first + size_t{i} * bytes; }
+};
+
 static_assert(sizeof(pgas_slot) == PGAS_SLOT_BYTES && sizeof(pgas_ring) == PGAS_RING_SLOTS_OFF);
 static_assert(offsetof(pgas_slot, payload) + PGAS_SLOT_INLINE == PGAS_SLOT_BYTES);
 

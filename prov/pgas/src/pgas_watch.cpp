@@ -20,6 +20,7 @@ constexpr int kScanMs = 250; // how soon a slot held by a dead sender is noticed
 
 struct watched {
 	unique_fd pidfd; // none: the process is looked at every scan instead
+	bool over = false; // it is dead, and everybody knows
 	std::vector<remote_domain *> users;
 	uint64_t start_time;
 };
@@ -64,7 +65,7 @@ watcher &the_watcher()
 
 void ask_to_look(domain *dom)
 {
-	dom->attention.store(1);
+	dom->attention.fetch_add(1);
 	pgas_fence_full(); // pairs with the fences in update_hot() of pgas_cq.cpp and cntr_update_hot()
 	for (cq_core *cq : dom->cqs)
 		cq_force_look(cq);
@@ -92,11 +93,34 @@ void declare_dead(remote_domain *r)
 
 void check_process(uint32_t pid, watched &w)
 {
-	if (process_alive(pid, w.start_time))
+	if (w.over || process_alive(pid, w.start_time))
 		return;
+	w.over = true;
+	w.pidfd.reset(); // leaves the epoll set with it
 	for (remote_domain *r : w.users)
 		if (!r->dead.load())
 			declare_dead(r);
+}
+
+bool sender_gone(const ep_core *ep, uint32_t attach)
+{
+	const attach_entry &a = ep->attaches()[attach & (kAttachMax - 1)];
+	return !process_alive(pgas_load_acquire(&a.state), a.start_time);
+}
+
+// An eager buffer that a sender holds for a whole scan, and the sender is gone: nobody will send or free it.
+void check_eager(ep_core *ep)
+{
+	auto &seen = ep->watch_eager;
+	seen.resize(ep->eager.count);
+	for (uint32_t i = 0; i < seen.size(); i++) {
+		const uint32_t owner = pgas_load_acquire(&ep->eager.heads[i].owner);
+		if (owner && owner == seen[i] && sender_gone(ep, owner - 1)) {
+			ask_to_look(ep->dom);
+			return;
+		}
+		seen[i] = owner;
+	}
 }
 
 // A slot that stays busy at the head of a ring for a whole scan, and whose sender is gone, blocks what comes behind it.
@@ -109,6 +133,7 @@ void check_ring(ep_core *ep)
 	const uint64_t pos = pgas_load_acquire(&ring->head);
 	auto *slots = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ring) + PGAS_RING_SLOTS_OFF);
 	const uint64_t state = pgas_load_acquire(&slots[pos & ring->mask].state);
+	check_eager(ep);
 	if ((state & 0xf) == PGAS_SLOT_FREE) {
 		ep->watch_state = 0;
 		return;
@@ -121,9 +146,7 @@ void check_ring(ep_core *ep)
 		ask_to_look(ep->dom);
 		return;
 	}
-	const auto owner = static_cast<uint32_t>(state >> PGAS_SLOT_OWNER_SHIFT & 0xfffff);
-	const attach_entry &a = ep->attaches()[owner & (kAttachMax - 1)];
-	if (!process_alive(pgas_load_acquire(&a.state), a.start_time))
+	if (sender_gone(ep, static_cast<uint32_t>(state >> PGAS_SLOT_OWNER_SHIFT & 0xfffff)))
 		ask_to_look(ep->dom);
 }
 
@@ -145,8 +168,6 @@ void *run(void *)
 			if (it == w.processes.end())
 				continue;
 			check_process(pid, it->second);
-			if (it->second.pidfd) // it fired for good
-				epoll_ctl(w.epoll.get(), EPOLL_CTL_DEL, it->second.pidfd.get(), nullptr);
 		}
 		for (auto &[pid, p] : w.processes)
 			if (!p.pidfd)
@@ -233,6 +254,7 @@ void watch_remote(remote_domain *r)
 	if (!fresh && p.start_time == r->start_time)
 		return;
 	p.start_time = r->start_time;
+	p.over = false;
 #ifdef SYS_pidfd_open
 	p.pidfd = unique_fd(static_cast<int>(syscall(SYS_pidfd_open, r->pid, 0)));
 	// the pid could have changed hands between the address check and this line: then it is dead already

@@ -5,6 +5,7 @@
 // progress runs (pgas_request.cpp).
 #include "pgas.hpp"
 #include "pgas_host.hpp"
+#include "pgas_info.hpp"
 
 #include <sys/uio.h>
 
@@ -68,6 +69,7 @@ int shm_connect(ep_core *ep, peer *p, const ep_address &a)
 	p->seg = std::move(seg);
 	p->shared = shared;
 	p->ring = p->seg.at<pgas_ring>(kRingOff);
+	p->eager = eager_area_of(p->seg, shared);
 	p->rdom = r;
 	p->real_name = address_format(a);
 	if (const int err = attach(ep, p)) {
@@ -179,7 +181,16 @@ bool wants_window(const peer *p, const op &o, const xlate &x)
 	if (p->rank == FI_ADDR_NOTAVAIL || o.rma[0].key != 0)
 		return false;
 	const pgas_window_check &c = o.front->check[p->rank];
-	return !pgas_load_relaxed(&c.bound8) || (c.live_value != x.live && o.front->hot_inject == PGAS_MAGIC_HOT);
+	const bool current = c.live_value == x.live && pgas_load_relaxed(&o.front->window[p->rank]);
+	return !pgas_load_relaxed(&c.bound8) || (!current && o.front->hot_inject == PGAS_MAGIC_HOT);
+}
+
+void fence_before_read(const ep_core *ep)
+{
+	if (ep->order & kLoadAfterStore)
+		pgas_fence_full();
+	else if (ep->order & kLoadAfterLoad)
+		pgas_fence_acquire();
 }
 
 int send_cq_data(peer *p, const op &o)
@@ -197,9 +208,9 @@ ssize_t shm_rma(ep_core *ep, peer *p, op &o)
 	if (const int err = check_segments(p, o, right, x, off))
 		return err;
 	if (write)
-		pgas_fence_stores(); // writes keep their order (FI_ORDER_WAW); nothing on x86
-	else if (ep->order & (FI_ORDER_RAW | FI_ORDER_RMA_RAW))
-		pgas_fence_full();
+		pgas_fence_stores(); // writes come after what was before them (FI_ORDER_WAW, WAR); nothing on x86
+	else
+		fence_before_read(ep);
 	size_t done = 0;
 	for (size_t i = 0; i < o.rma_count; i++) {
 		const int rc = move(p->rdom, *x[i], off[i], o.rma[i].len, o, done, write);
@@ -271,6 +282,7 @@ ssize_t shm_amo(ep_core *ep, peer *p, op &o)
 		result.resize(o.len);
 		res = result.data();
 	}
+	fence_before_read(ep);
 	size_t done = 0;
 	for (size_t i = 0; i < o.rma_count; i++) {
 		amo_apply(o.type, o.amo, at[i], o.rma[i].len / bytes, in ? in + done : nullptr, cmp ? cmp + done : nullptr,

@@ -28,11 +28,8 @@ PGAS_HOT uint64_t pgas_hot_window(const struct pgas_ep *ep, uint64_t rank, uint6
 		if (PGAS_UNLIKELY(rank >= ep->rank_limit))
 			return 0;
 		const struct pgas_window_check *c = &ep->check[rank];
-		/*
-		 * pairs with store_release in publish_window(): bound8 is written last. What follows depends on it through
-		 * the branch and reads lines of its own: on machines that reorder, the acquire of *live orders them.
-		 */
-		const uint64_t bound = pgas_load_word(&c->bound8);
+		/* pairs with store_release in publish_window(): bound8 is written last, so the rest is complete */
+		const uint64_t bound = pgas_load_word_acquire(&c->bound8);
 		if (len == 8 ? PGAS_UNLIKELY(off >= bound)
 			     : PGAS_UNLIKELY(!bound || len > bound + 7 || off > bound + 7 - len))
 			return 0;
@@ -241,7 +238,7 @@ PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, ui
 /* budget: 3 instructions (paths.def: fi_cntr_read_direct) */
 PGAS_HOT int pgas_hot_cntr_read(const struct pgas_cntr *cntr, uint64_t *value)
 {
-	if (PGAS_UNLIKELY(cntr->hot_read != PGAS_MAGIC_HOT))
+	if (PGAS_UNLIKELY(pgas_load_word(&cntr->hot_read) != PGAS_MAGIC_HOT))
 		return 0;
 	*value = cntr->count.value;
 	return 1;
@@ -253,9 +250,9 @@ PGAS_HOT int pgas_hot_cntr_read(const struct pgas_cntr *cntr, uint64_t *value)
  */
 PGAS_HOT int pgas_hot_cq_empty(const struct pgas_cq *cq)
 {
-	return PGAS_LIKELY(cq->hot_read == PGAS_MAGIC_HOT) && PGAS_LIKELY(cq->queued == 0) &&
+	return PGAS_LIKELY(pgas_load_word(&cq->hot_read) == PGAS_MAGIC_HOT) && PGAS_LIKELY(pgas_load_word(&cq->queued) == 0) &&
 	       /* acquire is not needed: nothing behind *poll is read here */
-	       PGAS_LIKELY(pgas_load_relaxed(cq->poll) != cq->poll_ready);
+	       PGAS_LIKELY(pgas_load_relaxed(pgas_load_word(&cq->poll)) != pgas_load_word(&cq->poll_ready));
 }
 
 #endif /* PGAS_HOT_H */
