@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * FI_PROGRESS_AUTO: a target that never calls libfabric serves its peers, and its thread costs nothing while nobody asks.
+ * FI_PROGRESS_MANUAL: a target that does not call is not served behind its back, and one that calls is. Built twice.
+ */
+#include "common.h"
+
+#include <unistd.h>
+
+static const char *const env_no_cma[] = {"FI_PGAS_CMA=0", NULL};
+
+/* --- a sleeping target --------------------------------------------------------------------------------------------- */
+
+static void sleeping_target(int rank, void *arg)
+{
+	const enum mem_kind kind = *(enum mem_kind *)arg;
+	const struct node_opts o = {.two_cqs = true, .progress = FI_PROGRESS_AUTO, .counters = FI_READ | FI_WRITE};
+	volatile uint32_t *done = team_shared();
+	struct node n;
+	struct mem m;
+	struct remote_mem r[2];
+	static uint64_t in[50];
+	node_open(&n, &o);
+	mem_open(&n, &m, kind, 1 << 20, 0);
+	node_connect(&n);
+	mem_exchange(&n, &m, r);
+	if (rank == 1)
+		for (int i = 0; i < 50; i++)
+			CHECK_OK(fi_recv(n.ep, &in[i], 8, NULL, FI_ADDR_UNSPEC, &in[i]));
+	team_barrier(NULL);
+	if (rank == 0) {
+		unsigned char *buf = malloc(100000);
+		uint64_t one = 1, res = 0;
+		long double ld = 0.5L;
+		const double start = now_s();
+		for (uint64_t i = 0; i < 50; i++) {
+			CHECK_OK(RETRY(&n, fi_atomic(n.ep, &one, 1, NULL, n.peer[1], r[1].start, 0, FI_UINT64, FI_SUM, NULL)));
+			wait_tx(&n, 1);
+			CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, &one, 1, NULL, &res, NULL, n.peer[1], r[1].start + 8, 0, FI_UINT64, FI_SUM, NULL)));
+			wait_tx(&n, 1);
+			CHECK_EQ(res, i);
+			CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &ld, 1, n.peer[1], r[1].start + 16, 0, FI_LONG_DOUBLE, FI_SUM)));
+			CHECK_OK(RETRY(&n, fi_inject(n.ep, &i, 8, n.peer[1])));
+			if (i % 10 == 0)
+				sleep_ms(60); /* its thread went to sleep in between */
+		}
+		fill(buf, 100000, 4);
+		CHECK_OK(RETRY(&n, fi_write(n.ep, buf, 100000, NULL, n.peer[1], r[1].start + 4096, 0, NULL)));
+		wait_tx(&n, 1);
+		CHECK_OK(RETRY(&n, fi_tsend(n.ep, buf, 100000, NULL, n.peer[1], 1, NULL))); /* long, and unexpected for now */
+		wait_cntr(&n, n.c_write, 101);
+		CHECK(now_s() - start < 30);
+		__atomic_store_n(done, 1, __ATOMIC_SEQ_CST);
+		wait_tx(&n, 1);
+		free(buf);
+	} else {
+		while (!__atomic_load_n(done, __ATOMIC_SEQ_CST))
+			usleep(20000); /* not a single call into libfabric */
+		long double ld;
+		memcpy(&ld, m.base + 16, sizeof ld);
+		CHECK(ld == 25.0L);
+		CHECK_EQ(((uint64_t *)m.base)[0], 50);
+		CHECK_EQ(((uint64_t *)m.base)[1], 50);
+		CHECK(filled(m.base + 4096, 100000, 4));
+		/* the messages are in their buffers already: the thread received them */
+		for (uint64_t i = 0; i < 50; i++) {
+			struct fi_cq_tagged_entry e;
+			wait_cq(&n, n.rx_cq, &e);
+			CHECK(e.op_context == &in[i]);
+			CHECK_EQ(in[i], i);
+		}
+		unsigned char *buf = malloc(100000);
+		struct fi_cq_tagged_entry e;
+		CHECK_OK(fi_trecv(n.ep, buf, 100000, NULL, FI_ADDR_UNSPEC, 1, 0, NULL));
+		wait_cq(&n, n.rx_cq, &e);
+		CHECK(filled(buf, 100000, 4));
+		free(buf);
+	}
+	team_barrier(&n);
+	mem_close(&m);
+	node_close(&n);
+}
+
+static void test_progress_auto_target_asleep_is_served(void **state)
+{
+	(void)state;
+	for (enum mem_kind k = MEM_PRIVATE; k <= MEM_WHOLE; k++) {
+		team_run(2, sleeping_target, &k);
+		team_run_env(2, sleeping_target, &k, env_no_cma);
+	}
+}
+
+/* --- an idle thread ------------------------------------------------------------------------------------------------ */
+
+struct idle {
+	struct node_opts opts;
+	bool pending; /* a long message waits for a receiver that takes its time */
+};
+
+static void idle_cost(int rank, void *arg)
+{
+	const struct idle *s = arg;
+	struct node n;
+	unsigned char *buf = calloc(1, 1 << 20);
+	node_open(&n, &s->opts);
+	node_connect(&n);
+	if (rank == 0 && s->pending)
+		CHECK_OK(RETRY(&n, fi_send(n.ep, buf, 1 << 20, NULL, n.peer[1], NULL)));
+	team_barrier(NULL);
+	sleep_ms(200);
+	const double cpu = cpu_s(), wall = now_s();
+	sleep_ms(1500);
+	const double share = (cpu_s() - cpu) / (now_s() - wall);
+	if (share >= 0.02)
+		fprintf(stderr, "[rank %d] %.1f %% of a processor while idle\n", rank, 100 * share);
+	CHECK(share < 0.02);
+	team_barrier(NULL);
+	if (rank == 1 && s->pending) {
+		struct fi_cq_tagged_entry e;
+		CHECK_OK(fi_recv(n.ep, buf, 1 << 20, NULL, FI_ADDR_UNSPEC, NULL));
+		wait_cq(&n, n.rx_cq, &e);
+	}
+	if (rank == 0 && s->pending)
+		wait_tx(&n, 1);
+	team_barrier(&n);
+	free(buf);
+	node_close(&n);
+}
+
+static void test_progress_auto_idle_thread_takes_no_processor(void **state)
+{
+	struct idle s = {{.progress = FI_PROGRESS_AUTO, .two_cqs = true}, false};
+	(void)state;
+	team_run(2, idle_cost, &s);
+	s.pending = true;
+	team_run(2, idle_cost, &s);
+}
+
+static void test_progress_wait_object_idle_thread_takes_no_processor(void **state)
+{
+	struct idle s = {{.wait = FI_WAIT_FD, .two_cqs = true}, false};
+	(void)state;
+	team_run(2, idle_cost, &s);
+}
+
+static void test_progress_manual_idle_watcher_takes_no_processor(void **state)
+{
+	struct idle s = {{.two_cqs = true}, false};
+	(void)state;
+	team_run(2, idle_cost, &s);
+}
+
+/* A thread that sleeps in fi_cq_sread or fi_cntr_wait costs nothing either, and wakes for what comes. */
+static void blocking_cost(int rank, void *arg)
+{
+	const struct node_opts o = {.two_cqs = true, .wait = FI_WAIT_UNSPEC, .counters = FI_RECV};
+	struct node n;
+	struct fi_cq_tagged_entry e;
+	uint64_t v = 1;
+	(void)arg;
+	node_open(&n, &o);
+	node_connect(&n);
+	for (int i = 0; i < 2; i++) {
+		if (rank == 0) {
+			CHECK_OK(fi_recv(n.ep, &v, 8, NULL, FI_ADDR_UNSPEC, NULL));
+			const double cpu = cpu_s(), wall = now_s();
+			if (i == 0)
+				CHECK_EQ(fi_cq_sread(n.rx_cq, &e, 1, NULL, -1), 1);
+			else
+				CHECK_OK(fi_cntr_wait(n.c_recv, 2, -1));
+			const double share = (cpu_s() - cpu) / (now_s() - wall);
+			if (share >= 0.05)
+				fprintf(stderr, "%.1f %% of a processor while blocked\n", 100 * share);
+			CHECK(share < 0.05); /* it spins for a moment before it sleeps */
+		} else {
+			sleep_ms(1200);
+			CHECK_OK(RETRY(&n, fi_inject(n.ep, &v, 8, n.peer[0])));
+		}
+		team_barrier(NULL);
+	}
+	node_close(&n);
+}
+
+static void test_progress_blocked_thread_takes_no_processor(void **state)
+{
+	(void)state;
+	team_run(2, blocking_cost, NULL);
+}
+
+/* --- manual -------------------------------------------------------------------------------------------------------- */
+
+/* Nothing touches the target's private memory while it is not in libfabric, and everything comes when it calls. */
+static void manual_target(int rank, void *arg)
+{
+	const struct node_opts o = {.two_cqs = true, .counters = FI_WRITE};
+	struct node n;
+	struct mem m;
+	struct remote_mem r[2];
+	(void)arg;
+	node_open(&n, &o);
+	mem_open(&n, &m, MEM_PRIVATE, 4096, 0);
+	node_connect(&n);
+	mem_exchange(&n, &m, r);
+	if (rank == 0) {
+		const uint64_t one = 1;
+		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &one, 1, n.peer[1], 0, 0, FI_UINT64, FI_SUM)));
+		for (int i = 0; i < 10; i++) {
+			CHECK_EQ(fi_cntr_read(n.c_write), 0); /* honest: it has not happened */
+			sleep_ms(5);
+		}
+		team_barrier(NULL);
+		team_barrier(NULL);
+		wait_cntr(&n, n.c_write, 1);
+	} else {
+		team_barrier(NULL);
+		CHECK_EQ(*(uint64_t *)m.base, 0);
+		const double end = now_s() + 20;
+		while (*(volatile uint64_t *)m.base == 0) {
+			node_poll(&n);
+			CHECK(now_s() < end);
+		}
+		team_barrier(NULL);
+	}
+	team_barrier(&n);
+	mem_close(&m);
+	node_close(&n);
+}
+
+static void test_progress_manual_target_is_served_when_it_calls(void **state)
+{
+	(void)state;
+	team_run(2, manual_target, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_progress_auto_target_asleep_is_served),
+		cmocka_unit_test(test_progress_auto_idle_thread_takes_no_processor),
+		cmocka_unit_test(test_progress_wait_object_idle_thread_takes_no_processor),
+		cmocka_unit_test(test_progress_manual_idle_watcher_takes_no_processor),
+		cmocka_unit_test(test_progress_blocked_thread_takes_no_processor),
+		cmocka_unit_test(test_progress_manual_target_is_served_when_it_calls),
+	};
+	common_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
