@@ -72,6 +72,36 @@ static void test_ep_enable_wants_vector_and_queue(void **state)
 	team_run(1, states, NULL);
 }
 
+/* Clients with a pool of transmit contexts bind one, some of them after the endpoint was enabled. */
+static void transmit_contexts(int rank, void *arg)
+{
+	const struct node_opts o = {0};
+	struct node n;
+	struct fid_stx *stx;
+	uint64_t out = 7, in = 0;
+	(void)rank;
+	(void)arg;
+	node_open(&n, &o);
+	node_connect(&n);
+	CHECK_OK(fi_stx_context(n.domain, n.info->tx_attr, &stx, &n));
+	CHECK(stx->fid.context == &n);
+	CHECK_OK(fi_ep_bind(n.ep, &stx->fid, 0));
+	CHECK_EQ(fi_ep_bind(n.ep, &n.av->fid, 0), -FI_EOPBADSTATE); /* all else is too late */
+	CHECK_OK(fi_recv(n.ep, &in, 8, NULL, FI_ADDR_UNSPEC, NULL));
+	CHECK_OK(RETRY(&n, fi_inject(n.ep, &out, 8, n.self)));
+	struct fi_cq_tagged_entry e;
+	wait_cq(&n, n.rx_cq, &e);
+	CHECK_EQ(in, 7);
+	CHECK_OK(fi_close(&stx->fid));
+	node_close(&n);
+}
+
+static void test_ep_transmit_contexts_may_be_bound_any_time(void **state)
+{
+	(void)state;
+	team_run(1, transmit_contexts, NULL);
+}
+
 /* Objects of another domain are not for us. */
 static void foreign(int rank, void *arg)
 {
@@ -403,6 +433,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ep_enable_wants_vector_and_queue),
+		cmocka_unit_test(test_ep_transmit_contexts_may_be_bound_any_time),
 		cmocka_unit_test(test_ep_bind_refuses_objects_of_another_domain),
 		cmocka_unit_test(test_ep_options_and_default_flags_are_kept),
 		cmocka_unit_test(test_ep_alias_has_its_own_flags_and_life),
