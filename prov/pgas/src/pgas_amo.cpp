@@ -396,9 +396,10 @@ bool straight(pgas_ep *ep, uint32_t hot, const void *buf, void *result, size_t c
 	if (count != 1)
 		return false;
 	const uint64_t bytes = type >= FI_INT64 ? 8 : 4;
+	const uint64_t off = pgas_hot_offset(ep, addr);
 	const auto run = [&](pgas_hot_op o) {
-		return bytes == 8 ? pgas_hot_amo(ep, hot, Fetch, buf, nullptr, result, 8, dest, addr, key, o, PGAS_CHECKED)
-				  : pgas_hot_amo(ep, hot, Fetch, buf, nullptr, result, 4, dest, addr, key, o, PGAS_CHECKED);
+		return bytes == 8 ? pgas_hot_amo(ep, hot, Fetch, buf, nullptr, result, 8, dest, off, key, o, PGAS_CHECKED)
+				  : pgas_hot_amo(ep, hot, Fetch, buf, nullptr, result, 4, dest, off, key, o, PGAS_CHECKED);
 	};
 	switch (pgas_hot_op_of(type, op_code, Fetch)) {
 	case PGAS_OP_SUM:
@@ -421,9 +422,7 @@ bool straight(pgas_ep *ep, uint32_t hot, const void *buf, void *result, size_t c
 // One sum of 8 bytes of key 0 comes first (paths.def: *_table); the rest is out of line, behind the same arguments.
 bool smallest(size_t count, fi_datatype type, fi_op op_code, uint64_t key)
 {
-	const uint64_t other = (count ^ 1) | (static_cast<uint32_t>(op_code) ^ FI_SUM) |
-			       (static_cast<uint32_t>(type) ^ FI_INT64) >> 1 | key;
-	return PGAS_LIKELY(other == 0);
+	return PGAS_LIKELY(op_code == FI_SUM) && PGAS_LIKELY(type == FI_INT64) && PGAS_LIKELY(((count - 1) | key) == 0);
 }
 
 PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
@@ -455,21 +454,24 @@ PGAS_COLD ssize_t readwrite_other(fid_ep *f, const void *buf, size_t count, void
 ssize_t inject(fid_ep *f, const void *buf, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type,
 	       fi_op op_code) noexcept
 {
+	pgas_ep *ep = front_of(f);
+	const uint64_t off = pgas_hot_offset(ep, addr);
 	if (smallest(count, type, op_code, key) &&
-	    PGAS_LIKELY(pgas_hot_amo(front_of(f), PGAS_MAGIC_HOT, 0, buf, nullptr, nullptr, 8, dest, addr, 0, PGAS_OP_SUM,
-				     PGAS_CHECKED)))
+	    PGAS_LIKELY(pgas_hot_amo(ep, PGAS_MAGIC_HOT, 0, buf, nullptr, nullptr, 8, dest, off, 0, PGAS_OP_SUM, PGAS_CHECKED)))
 		return 0;
-	return inject_other(f, buf, count, dest, addr, key, type, op_code);
+	return pgas_hot_exit(inject_other(f, buf, count, dest, pgas_hot_addr(ep, off), key, type, op_code));
 }
 
 ssize_t readwrite(fid_ep *f, const void *buf, size_t count, void *desc, void *result, void *result_desc, fi_addr_t dest,
 		  uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code, void *context) noexcept
 {
 	pgas_ep *ep = front_of(f);
+	const uint64_t off = pgas_hot_offset(ep, addr);
 	if (smallest(count, type, op_code, key) && ep->hot_rma == PGAS_MAGIC_HOT &&
-	    PGAS_LIKELY(pgas_hot_amo(ep, PGAS_MAGIC_HOT, 1, buf, nullptr, result, 8, dest, addr, 0, PGAS_OP_SUM, PGAS_CHECKED)))
+	    PGAS_LIKELY(pgas_hot_amo(ep, PGAS_MAGIC_HOT, 1, buf, nullptr, result, 8, dest, off, 0, PGAS_OP_SUM, PGAS_CHECKED)))
 		return 0;
-	return readwrite_other(f, buf, count, desc, result, result_desc, dest, addr, key, type, op_code, context);
+	return pgas_hot_exit(
+		readwrite_other(f, buf, count, desc, result, result_desc, dest, pgas_hot_addr(ep, off), key, type, op_code, context));
 }
 
 ssize_t readwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_ioc *res, void **, size_t res_count, fi_addr_t dest,
@@ -496,9 +498,10 @@ ssize_t compwrite(fid_ep *f, const void *buf, size_t count, void *, const void *
 {
 	pgas_ep *ep = front_of(f);
 	if (count == 1 && op_code == FI_CSWAP && type >= FI_INT32 && type <= FI_UINT64) {
-		const bool done = type >= FI_INT64 ? pgas_hot_amo(ep, pgas_load_relaxed(&ep->hot_rma), 1, buf, cmp, result, 8, dest, addr,
+		const uint64_t off = pgas_hot_offset(ep, addr);
+		const bool done = type >= FI_INT64 ? pgas_hot_amo(ep, pgas_load_relaxed(&ep->hot_rma), 1, buf, cmp, result, 8, dest, off,
 								  key, PGAS_OP_CSWAP, PGAS_CHECKED)
-						   : pgas_hot_amo(ep, pgas_load_relaxed(&ep->hot_rma), 1, buf, cmp, result, 4, dest, addr,
+						   : pgas_hot_amo(ep, pgas_load_relaxed(&ep->hot_rma), 1, buf, cmp, result, 4, dest, off,
 								  key, PGAS_OP_CSWAP, PGAS_CHECKED);
 		if (done)
 			return 0;

@@ -52,14 +52,14 @@ PGAS_COLD ssize_t general1(fid_ep *fid, op_kind kind, const void *buf, size_t le
 // so that they stay where they are. This keeps the table within its budget (paths.def: *_table).
 bool smallest(size_t len, uint64_t key)
 {
-	return PGAS_LIKELY(((len ^ 8) | key) == 0);
+	return PGAS_LIKELY(((len - 8) | key) == 0);
 }
 
 PGAS_COLD ssize_t read_other(fid_ep *f, void *buf, size_t len, void *, fi_addr_t src, uint64_t addr, uint64_t key,
 			     void *context) noexcept
 {
 	pgas_ep *ep = front_of(f);
-	if (pgas_hot_get(ep, pgas_load_relaxed(&ep->hot_rma), buf, len, src, addr, key, PGAS_CHECKED))
+	if (pgas_hot_get(ep, pgas_load_relaxed(&ep->hot_rma), buf, len, src, pgas_hot_offset(ep, addr), key, PGAS_CHECKED))
 		return 0;
 	return general1(f, op_kind::read, buf, len, src, addr, key, context, 0, ep->op_flags, false);
 }
@@ -68,7 +68,7 @@ PGAS_COLD ssize_t write_other(fid_ep *f, const void *buf, size_t len, void *, fi
 			      void *context) noexcept
 {
 	pgas_ep *ep = front_of(f);
-	if (pgas_hot_put(ep, pgas_load_relaxed(&ep->hot_rma), buf, len, dest, addr, key, PGAS_CHECKED))
+	if (pgas_hot_put(ep, pgas_load_relaxed(&ep->hot_rma), buf, len, dest, pgas_hot_offset(ep, addr), key, PGAS_CHECKED))
 		return 0;
 	return general1(f, op_kind::write, buf, len, dest, addr, key, context, 0, ep->op_flags, false);
 }
@@ -77,7 +77,7 @@ PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t
 {
 	pgas_ep *ep = front_of(f);
 	if (len <= PGAS_INJECT_BYTES &&
-	    pgas_hot_put(ep, pgas_load_relaxed(&ep->hot_inject), buf, len, dest, addr, key, PGAS_CHECKED))
+	    pgas_hot_put(ep, pgas_load_relaxed(&ep->hot_inject), buf, len, dest, pgas_hot_offset(ep, addr), key, PGAS_CHECKED))
 		return 0;
 	return general1(f, op_kind::write, buf, len, dest, addr, key, nullptr, 0, FI_INJECT, true);
 }
@@ -85,10 +85,11 @@ PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t
 ssize_t read(fid_ep *f, void *buf, size_t len, void *desc, fi_addr_t src, uint64_t addr, uint64_t key, void *context) noexcept
 {
 	pgas_ep *ep = front_of(f);
+	const uint64_t off = pgas_hot_offset(ep, addr);
 	if (smallest(len, key) && ep->hot_rma == PGAS_MAGIC_HOT &&
-	    PGAS_LIKELY(pgas_hot_get(ep, PGAS_MAGIC_HOT, buf, 8, src, addr, 0, PGAS_CHECKED)))
+	    PGAS_LIKELY(pgas_hot_get(ep, PGAS_MAGIC_HOT, buf, 8, src, off, 0, PGAS_CHECKED)))
 		return 0;
-	return read_other(f, buf, len, desc, src, addr, key, context);
+	return pgas_hot_exit(read_other(f, buf, len, desc, src, pgas_hot_addr(ep, off), key, context));
 }
 
 ssize_t readv(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t src, uint64_t addr, uint64_t key,
@@ -108,10 +109,11 @@ ssize_t write(fid_ep *f, const void *buf, size_t len, void *desc, fi_addr_t dest
 	      void *context) noexcept
 {
 	pgas_ep *ep = front_of(f);
+	const uint64_t off = pgas_hot_offset(ep, addr);
 	if (smallest(len, key) && ep->hot_rma == PGAS_MAGIC_HOT &&
-	    PGAS_LIKELY(pgas_hot_put(ep, PGAS_MAGIC_HOT, buf, 8, dest, addr, 0, PGAS_CHECKED)))
+	    PGAS_LIKELY(pgas_hot_put(ep, PGAS_MAGIC_HOT, buf, 8, dest, off, 0, PGAS_CHECKED)))
 		return 0;
-	return write_other(f, buf, len, desc, dest, addr, key, context);
+	return pgas_hot_exit(write_other(f, buf, len, desc, dest, pgas_hot_addr(ep, off), key, context));
 }
 
 ssize_t writev(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
@@ -130,9 +132,11 @@ ssize_t writemsg(fid_ep *f, const fi_msg_rma *m, uint64_t flags) noexcept
 // In the table of endpoints whose injects are MAGIC_HOT only: needs no test of the word.
 ssize_t inject(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t addr, uint64_t key) noexcept
 {
-	if (smallest(len, key) && PGAS_LIKELY(pgas_hot_put(front_of(f), PGAS_MAGIC_HOT, buf, 8, dest, addr, 0, PGAS_CHECKED)))
+	pgas_ep *ep = front_of(f);
+	const uint64_t off = pgas_hot_offset(ep, addr);
+	if (smallest(len, key) && PGAS_LIKELY(pgas_hot_put(ep, PGAS_MAGIC_HOT, buf, 8, dest, off, 0, PGAS_CHECKED)))
 		return 0;
-	return inject_other(f, buf, len, dest, addr, key);
+	return inject_other(f, buf, len, dest, pgas_hot_addr(ep, off), key);
 }
 
 ssize_t writedata(fid_ep *f, const void *buf, size_t len, void *, uint64_t data, fi_addr_t dest, uint64_t addr, uint64_t key,

@@ -66,7 +66,33 @@ PGAS_HOT void pgas_hot_count(struct pgas_counter *counter, uint32_t hot, int che
 }
 
 /*
- * Put len bytes. The count moves after the bytes: same thread, program order; another process learns of the count only
+ * For the tables' entries. A key-0 address becomes the offset that the checked path compares and adds to the base; the way
+ * back is for the cold exit. The compiler must not see that the two cancel out, or it keeps both values in registers.
+ */
+PGAS_HOT uint64_t pgas_hot_offset(const struct pgas_ep *ep, uint64_t addr)
+{
+	uint64_t off = addr - ep->bias;
+	__asm__("" : "+r"(off));
+	return off;
+}
+
+PGAS_HOT uint64_t pgas_hot_addr(const struct pgas_ep *ep, uint64_t off)
+{
+	return off + pgas_load_relaxed(&ep->bias);
+}
+
+/*
+ * Makes the cold exit of an entry with arguments on the stack an ordinary call. A tail call would rebuild them in place,
+ * and gcc for that keeps all of them in saved registers, on the hot path too.
+ */
+PGAS_HOT intptr_t pgas_hot_exit(intptr_t ret)
+{
+	__asm__("" : "+r"(ret));
+	return ret;
+}
+
+/*
+ * Put len bytes. off: what pgas_hot_offset() gives (checked), or the address itself (unchecked). The count moves after the bytes: same thread, program order; another process learns of the count only
  * through a later release of ours.
  * budget: 9 instructions for a constant 8 bytes, unchecked (paths.def: fi_inject_write_direct)
  */
@@ -75,8 +101,6 @@ PGAS_HOT int pgas_hot_put(struct pgas_ep *ep, uint32_t hot, const void *buf, uin
 {
 	if (PGAS_UNLIKELY(!pgas_hot_open(hot, check) || key != 0))
 		return 0;
-	if (check)
-		off -= ep->bias;
 	const uint64_t base = pgas_hot_window(ep, rank, off, len, check);
 	if (PGAS_UNLIKELY(!base))
 		return 0;
@@ -91,8 +115,6 @@ PGAS_HOT int pgas_hot_get(struct pgas_ep *ep, uint32_t hot, void *buf, uint64_t 
 {
 	if (PGAS_UNLIKELY(!pgas_hot_open(hot, check) || key != 0))
 		return 0;
-	if (check)
-		off -= ep->bias;
 	const uint64_t base = pgas_hot_window(ep, rank, off, len, check);
 	if (PGAS_UNLIKELY(!base))
 		return 0;
@@ -155,10 +177,10 @@ PGAS_HOT int pgas_hot_amo(struct pgas_ep *ep, uint32_t hot, int fetch, const voi
 {
 	if (PGAS_UNLIKELY(!pgas_hot_open(hot, check) || key != 0))
 		return 0;
-	if (check)
-		off -= ep->bias;
 	const uint64_t base = pgas_hot_window(ep, rank, off, size, check);
-	if (PGAS_UNLIKELY(!base || (off & (size - 1))))
+	if (PGAS_UNLIKELY(!base))
+		return 0;
+	if (PGAS_UNLIKELY(off & (size - 1)))
 		return 0;
 	if (size == 8)
 		PGAS_AMO_BODY(pgas_u64_alias);
