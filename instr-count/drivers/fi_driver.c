@@ -28,6 +28,13 @@ static int complain(const char *what, int error)
 	return 1;
 }
 
+ssize_t fi_driver_other(ssize_t ret)
+{
+	if (ret != -FI_EAGAIN)
+		exit(complain("the counted call", (int) ret));
+	return ret;
+}
+
 static int get_info(struct fi_side *s, const char *provider)
 {
 	struct fi_info *hints = fi_allocinfo();
@@ -64,11 +71,13 @@ static int open_objects(struct fi_side *s)
 	    (ret = fi_cq_open(s->domain, &cq, &s->cq, NULL)) != 0 ||
 	    (ret = fi_cntr_open(s->domain, &cntr, &s->writes, NULL)) != 0 ||
 	    (ret = fi_cntr_open(s->domain, &cntr, &s->reads, NULL)) != 0 ||
+	    (ret = fi_cntr_open(s->domain, &cntr, &s->sends, NULL)) != 0 ||
 	    (ret = fi_endpoint(s->domain, s->info, &s->ep, NULL)) != 0 ||
 	    (ret = fi_ep_bind(s->ep, &s->av->fid, 0)) != 0 ||
 	    (ret = fi_ep_bind(s->ep, &s->cq->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION)) != 0 ||
-	    (ret = fi_ep_bind(s->ep, &s->writes->fid, FI_SEND | FI_WRITE)) != 0 ||
+	    (ret = fi_ep_bind(s->ep, &s->writes->fid, FI_WRITE)) != 0 ||
 	    (ret = fi_ep_bind(s->ep, &s->reads->fid, FI_READ)) != 0 ||
+	    (ret = fi_ep_bind(s->ep, &s->sends->fid, FI_SEND)) != 0 ||
 	    (ret = fi_enable(s->ep)) != 0)
 		return complain("opening", ret);
 	return 0;
@@ -154,14 +163,14 @@ static uint64_t completed(struct fi_side *s)
 {
 	struct fi_cq_entry entry;
 	fi_cq_read(s->cq, &entry, 1);
-	return fi_cntr_read(s->writes) + fi_cntr_read(s->reads);
+	return fi_cntr_read(s->writes) + fi_cntr_read(s->reads) + fi_cntr_read(s->sends);
 }
 
 /* Until that many operations are complete; the target shares our cores. */
 static int settle(struct fi_side *s, uint64_t started)
 {
 	for (unsigned tries = 0; completed(s) < started; tries++) {
-		if (fi_cntr_readerr(s->writes) != 0 || fi_cntr_readerr(s->reads) != 0)
+		if (fi_cntr_readerr(s->writes) + fi_cntr_readerr(s->reads) + fi_cntr_readerr(s->sends) != 0)
 			return complain("an operation", -FI_EIO);
 		if (tries > 20000)
 			return complain("an operation", -FI_ETIMEDOUT);

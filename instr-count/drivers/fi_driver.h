@@ -2,22 +2,27 @@
 /*
  * fi_driver.h: for drivers of one libfabric call. fi_driver.c starts a second
  * process as the target, opens an endpoint on both sides and exchanges
- * addresses; a driver adds the call itself between two marks:
+ * addresses; a driver adds a function op with the arguments of the call, in
+ * their order, and the call itself:
  *
- *	static DRIVER_NOINLINE ssize_t op(operands)
+ *	static DRIVER_NOINLINE ssize_t op(arguments of the call)
  *	{
- *		PGAS_MARK_BEGIN(op);
- *		ssize_t ret = one_call(operands);
- *		PGAS_MARK_USE(ret);
- *		PGAS_MARK_END(op);
- *		return ret;
+ *		FI_DRIVER_RETURN(fi_call(ep, buf, FI_DRIVER_CONSTANT(len, 8), ...), 0);
  *	}
  *	static ssize_t call(struct fi_side *s) { return op(operands of s); }
  *	FI_DRIVER_MAIN(call, 0, 1)
  *
- * The provider's name is the program's argument. Compiled with
- * -DFABRIC_DIRECT and the provider's headers, the same source is the direct
- * form of the path.
+ * Through the table op is nothing but the call: its arguments lie already
+ * where the ABI wants them, so the compiler jumps into the provider, and
+ * counting op from its first instruction to its return (entry op) counts the
+ * call and no work of its caller.
+ *
+ * Compiled with -DFABRIC_DIRECT and the provider's headers, the same source is
+ * the direct form: the call is inlined between two marks (entry mark:op), its
+ * constants are known to the compiler, and the result is tested, as programs
+ * do, and so costs nothing where it is known.
+ *
+ * The provider's name is the program's argument.
  */
 #ifndef INSTR_COUNT_FI_DRIVER_H
 #define INSTR_COUNT_FI_DRIVER_H
@@ -43,7 +48,7 @@ struct fi_side {
 	struct fid_ep *ep;
 	struct fid_av *av;
 	struct fid_cq *cq;
-	struct fid_cntr *writes, *reads;
+	struct fid_cntr *writes, *reads, *sends;
 	struct fid_mr *mr, *local_mr;
 	void *desc;           /* of local */
 	long *local;          /* operands and results */
@@ -51,6 +56,27 @@ struct fi_side {
 	fi_addr_t peer;
 	int to_peer, from_peer;
 };
+
+#ifdef FABRIC_DIRECT
+#define FI_DRIVER_CONSTANT(_argument, _value) ((void) (_argument), (_value))
+#define FI_DRIVER_RETURN(_call, _expected)                   \
+	do {                                                 \
+		PGAS_MARK_BEGIN(op);                         \
+		ssize_t ret_ = (ssize_t) (_call);            \
+		if (ret_ != (_expected)) {                   \
+			PGAS_MARK_END(op);                   \
+			return fi_driver_other(ret_);        \
+		}                                            \
+		PGAS_MARK_END(op);                           \
+		return (_expected);                          \
+	} while (0)
+#else
+#define FI_DRIVER_CONSTANT(_argument, _value) (_argument)
+#define FI_DRIVER_RETURN(_call, _expected) return (ssize_t) (_call)
+#endif
+
+/* Another result than expected: "not now" is no mistake, the rest ends the program. */
+ssize_t fi_driver_other(ssize_t ret) __attribute__((cold));
 
 /*
  * Runs call(side) as often as the engine wants. The last call must have

@@ -2,18 +2,16 @@
 /* fi_inject_atomic.c: one fi_inject_atomic, int64 sum. */
 #include "fi_driver.h"
 
-static DRIVER_NOINLINE ssize_t op(struct fid_ep *ep, const void *from, fi_addr_t peer, uint64_t to)
+static DRIVER_NOINLINE ssize_t op(struct fid_ep *ep, const void *buf, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
+				  enum fi_datatype type, enum fi_op what)
 {
-	PGAS_MARK_BEGIN(op);
-	ssize_t ret = fi_inject_atomic(ep, from, 1, peer, to, 0, FI_INT64, FI_SUM);
-	PGAS_MARK_USE(ret);
-	PGAS_MARK_END(op);
-	return ret;
+	FI_DRIVER_RETURN(fi_inject_atomic(ep, buf, FI_DRIVER_CONSTANT(count, 1), dest, addr, FI_DRIVER_CONSTANT(key, 0),
+					  FI_DRIVER_CONSTANT(type, FI_INT64), FI_DRIVER_CONSTANT(what, FI_SUM)), 0);
 }
 
 static ssize_t call(struct fi_side *s)
 {
-	return op(s->ep, s->local, s->peer, 64);
+	return op(s->ep, s->local, 1, s->peer, 64, 0, FI_INT64, FI_SUM);
 }
 
 FI_DRIVER_MAIN(call, 0, 1)

@@ -2,18 +2,15 @@
 /* fi_write.c: one 8-byte fi_write without a completion entry. */
 #include "fi_driver.h"
 
-static DRIVER_NOINLINE ssize_t op(struct fid_ep *ep, const void *from, void *desc, fi_addr_t peer, uint64_t to)
+static DRIVER_NOINLINE ssize_t op(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t addr, uint64_t key,
+				  void *context)
 {
-	PGAS_MARK_BEGIN(op);
-	ssize_t ret = fi_write(ep, from, 8, desc, peer, to, 0, NULL);
-	PGAS_MARK_USE(ret);
-	PGAS_MARK_END(op);
-	return ret;
+	FI_DRIVER_RETURN(fi_write(ep, buf, FI_DRIVER_CONSTANT(len, 8), desc, dest, addr, FI_DRIVER_CONSTANT(key, 0), context), 0);
 }
 
 static ssize_t call(struct fi_side *s)
 {
-	return op(s->ep, s->local, s->desc, s->peer, 64);
+	return op(s->ep, s->local, 8, s->desc, s->peer, 64, 0, NULL);
 }
 
 FI_DRIVER_MAIN(call, 0, 1)

@@ -39,10 +39,17 @@ void step_session::add(uint64_t pc)
 		order_.push_back(pc);
 }
 
-bool step_session::reached(uint64_t pc, uint64_t sp, const frame &call, arch::insn_kind kind)
+bool step_session::reached(uint64_t pc, uint64_t sp, frame &call, arch::insn_kind kind)
 {
-	if (request_.entry.is_mark)
-		return sp >= call.sp_at_mark && ends_.count(pc) != 0;
+	if (request_.entry.is_mark) {
+		/* Pairs nest when the marked code calls itself. The stack does not tell
+		 * them apart: arguments may still lie on it at the end mark. */
+		if (ends_.count(pc) != 0)
+			return call.depth-- == 0;
+		call.depth += call.entered && begins_.count(pc) != 0;
+		call.entered = true;
+		return false;
+	}
 	/* A recursive call may return to the same address, never with the same stack. */
 	if (pc == call.return_addr && sp == call.sp_after)
 		return true;
@@ -158,7 +165,7 @@ void step_session::measure(pid_t tid, uint64_t addr)
 	call_record record;
 	arch::registers regs = program_.registers(tid);
 	frame call = {arch::return_address(regs, [this](uint64_t a, void *o, size_t n) { return read(a, o, n); }),
-		      arch::sp_after_return(regs), regs.sp(), images_.find(addr)};
+		      arch::sp_after_return(regs), images_.find(addr)};
 	inside_ = true;
 	attempt_ = {};
 	uint64_t before = 0;          /* where the last counted step began */

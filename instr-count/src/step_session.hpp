@@ -49,11 +49,13 @@ private:
 
 	/* Measuring one call. */
 	struct frame {
-		uint64_t return_addr, sp_after, sp_at_mark;
+		uint64_t return_addr, sp_after;
 		const image *home;
+		bool entered = false; /* past the begin mark */
+		uint64_t depth = 0;   /* of the same pair within itself */
 	};
 	void measure(pid_t tid, uint64_t addr);
-	bool reached(uint64_t pc, uint64_t sp, const frame &call, arch::insn_kind kind);
+	bool reached(uint64_t pc, uint64_t sp, frame &call, arch::insn_kind kind);
 	step_end advance(pid_t tid);
 	bool run_exclusive(pid_t tid, uint64_t pc, call_record &record);
 	arch::insn_kind kind_at(uint64_t pc);
