@@ -41,7 +41,8 @@ uint64_t return_address(const registers &regs, const reader &read);
 /* The stack pointer just after the function of that frame has returned. */
 uint64_t sp_after_return(const registers &at_entry);
 
-enum class insn_kind : uint8_t { plain, syscall, rep_string, exclusive_load };
+/* landing_pad: marks where an indirect branch may arrive (endbr64, bti), and does nothing. */
+enum class insn_kind : uint8_t { plain, syscall, rep_string, exclusive_load, landing_pad };
 insn_kind classify(std::span<const uint8_t> bytes);
 /* Length of a fixed-width instruction, 0 where lengths vary. */
 extern const unsigned kInsnBytes;

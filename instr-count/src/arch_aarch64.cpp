@@ -53,6 +53,8 @@ insn_kind classify(std::span<const uint8_t> bytes)
 	memcpy(&insn, bytes.data(), sizeof(insn));
 	if ((insn & 0xffe0001f) == 0xd4000001)
 		return insn_kind::syscall;
+	if ((insn & 0xffffff3f) == 0xd503241f)
+		return insn_kind::landing_pad;
 	return is_exclusive(insn, true) ? insn_kind::exclusive_load : insn_kind::plain;
 }
 

@@ -37,6 +37,8 @@ uint64_t sp_after_return(const registers &at_entry)
 
 insn_kind classify(std::span<const uint8_t> bytes)
 {
+	if (bytes.size() >= 4 && bytes[0] == 0xf3 && bytes[1] == 0x0f && bytes[2] == 0x1e && bytes[3] == 0xfa)
+		return insn_kind::landing_pad;
 	size_t i = 0;
 	bool rep = false;
 	for (; i < bytes.size(); i++) {

@@ -93,6 +93,8 @@ verdict judge(const path_result &r, std::string &why)
 		return r.median == r.budget && r.min == r.max ? verdict::pass : verdict::fail;
 	}
 	why = format("%llu of %llu", median, budget);
+	if (r.landing_pads != 0)
+		why += format(" and %llu landing pads", static_cast<unsigned long long>(r.landing_pads));
 	return r.over_budget() ? verdict::fail : verdict::pass;
 }
 

@@ -131,6 +131,7 @@ measurement summarize(const count_request &request, const char *engine, std::vec
 	out.syscalls = chosen.syscalls;
 	out.rep_iterations = chosen.rep_iterations;
 	out.exclusive_blocks = chosen.exclusive_blocks;
+	out.landing_pads = chosen.landing_pads;
 	out.lines = std::move(chosen.lines);
 	out.trace = std::move(chosen.trace);
 	return out;

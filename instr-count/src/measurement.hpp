@@ -66,6 +66,7 @@ struct measurement {
 	uint64_t syscalls = 0;
 	uint64_t rep_iterations = 0;     /* of a repeated string instruction, beyond its first */
 	uint64_t exclusive_blocks = 0;   /* run at full speed, counted as one pass */
+	uint64_t landing_pads = 0;       /* endbr64, bti: part of the total */
 	std::vector<cost_line> lines;
 	std::vector<place> trace;        /* in order, when asked for */
 	std::vector<std::string> notes;
@@ -81,7 +82,7 @@ size_t median_index(const std::vector<uint64_t> &calls);
 
 /* One call as an engine saw it, before warm-up is dropped. */
 struct call_record {
-	uint64_t total = 0, syscalls = 0, rep_iterations = 0, exclusive_blocks = 0;
+	uint64_t total = 0, syscalls = 0, rep_iterations = 0, exclusive_blocks = 0, landing_pads = 0;
 	std::vector<cost_line> lines;
 	std::vector<place> trace;
 };

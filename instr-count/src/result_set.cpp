@@ -45,6 +45,7 @@ void path_result::fill(const measurement &m, const path_table &table)
 	syscalls = m.syscalls;
 	rep_iterations = m.rep_iterations;
 	exclusive_blocks = m.exclusive_blocks;
+	landing_pads = m.landing_pads;
 	routines = m.routines();
 	notes = m.notes;
 
@@ -84,7 +85,8 @@ static std::string to_json(const path_result &r)
 			  text("boundary", r.boundary) + text("engine", r.engine) + text("message", r.message) +
 			  "\n     " + number("budget", r.budget) + number("calls", r.calls) + number("min", r.min) +
 			  number("median", r.median) + number("max", r.max) + number("syscalls", r.syscalls) +
-			  number("rep_iterations", r.rep_iterations) + number("exclusive_blocks", r.exclusive_blocks);
+			  number("rep_iterations", r.rep_iterations) + number("exclusive_blocks", r.exclusive_blocks) +
+			  number("landing_pads", r.landing_pads);
 	std::vector<std::string> parts;
 	for (const auto &[layer, count] : r.layers)
 		parts.push_back("{" + text("layer", layer) + format("\"count\": %llu}", static_cast<unsigned long long>(count)));
@@ -130,6 +132,7 @@ static path_result result_from(const json_value &v)
 	r.syscalls = v["syscalls"].u64();
 	r.rep_iterations = v["rep_iterations"].u64();
 	r.exclusive_blocks = v["exclusive_blocks"].u64();
+	r.landing_pads = v["landing_pads"].u64();
 	for (const json_value &layer : v["layers"].items)
 		r.layers.push_back({layer["layer"].str, layer["count"].u64()});
 	for (const json_value &cost : v["routines"].items)

@@ -195,6 +195,7 @@ void step_session::measure(pid_t tid, uint64_t addr)
 		record.total++;
 		after_syscall = kind == arch::insn_kind::syscall;
 		record.syscalls += after_syscall;
+		record.landing_pads += kind == arch::insn_kind::landing_pad;
 		record.rep_iterations += kind == arch::insn_kind::rep_string && pc == before;
 		before = pc;
 		if (record.total > request_.max_instructions)
