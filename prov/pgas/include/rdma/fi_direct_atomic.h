@@ -10,17 +10,20 @@
 
 #include <pgas/pgas_hot.h>
 
-/* The inline code is worth its place only where the compiler can choose the instruction. */
+/*
+ * The inline code is worth its place only where the compiler can choose the instruction. "Likely", because gcc lays out the
+ * code by what it guessed before it folded these.
+ */
 #define PGAS_AMO_CONSTANT(count_arg, datatype_arg, op_arg)                                                             \
-	(__builtin_constant_p(count_arg) && __builtin_constant_p(datatype_arg) && __builtin_constant_p(op_arg) &&      \
-	 (count_arg) == 1)
+	(PGAS_LIKELY(__builtin_constant_p(count_arg)) && PGAS_LIKELY(__builtin_constant_p(datatype_arg)) &&            \
+	 PGAS_LIKELY(__builtin_constant_p(op_arg)) && PGAS_LIKELY((count_arg) == 1))
 #define PGAS_AMO_BYTES(datatype_arg) ((int)(datatype_arg) >= 6 ? 8u : 4u)
 
 static inline ssize_t fi_atomic(struct fid_ep *ep, const void *buf, size_t count, void *desc, fi_addr_t dest_addr,
 				uint64_t addr, uint64_t key, enum fi_datatype datatype, enum fi_op op, void *context)
 {
 	struct pgas_ep *front = (struct pgas_ep *)ep;
-	if (PGAS_AMO_CONSTANT(count, datatype, op) && pgas_hot_op_of(datatype, op, 0) != PGAS_OP_NONE &&
+	if (PGAS_AMO_CONSTANT(count, datatype, op) && PGAS_LIKELY(pgas_hot_op_of(datatype, op, 0) != PGAS_OP_NONE) &&
 	    PGAS_LIKELY(pgas_hot_amo(front, pgas_load_word(&front->hot_rma), 0, buf, NULL, NULL, PGAS_AMO_BYTES(datatype),
 				     dest_addr, addr, key, pgas_hot_op_of(datatype, op, 0), PGAS_UNCHECKED)))
 		return 0;
@@ -44,7 +47,7 @@ static inline ssize_t fi_inject_atomic(struct fid_ep *ep, const void *buf, size_
 				       uint64_t key, enum fi_datatype datatype, enum fi_op op)
 {
 	struct pgas_ep *front = (struct pgas_ep *)ep;
-	if (PGAS_AMO_CONSTANT(count, datatype, op) && pgas_hot_op_of(datatype, op, 0) != PGAS_OP_NONE &&
+	if (PGAS_AMO_CONSTANT(count, datatype, op) && PGAS_LIKELY(pgas_hot_op_of(datatype, op, 0) != PGAS_OP_NONE) &&
 	    PGAS_LIKELY(pgas_hot_amo(front, pgas_load_word(&front->hot_inject), 0, buf, NULL, NULL, PGAS_AMO_BYTES(datatype),
 				     dest_addr, addr, key, pgas_hot_op_of(datatype, op, 0), PGAS_UNCHECKED)))
 		return 0;
@@ -57,7 +60,7 @@ static inline ssize_t fi_fetch_atomic(struct fid_ep *ep, const void *buf, size_t
 				      enum fi_datatype datatype, enum fi_op op, void *context)
 {
 	struct pgas_ep *front = (struct pgas_ep *)ep;
-	if (PGAS_AMO_CONSTANT(count, datatype, op) && pgas_hot_op_of(datatype, op, 1) != PGAS_OP_NONE &&
+	if (PGAS_AMO_CONSTANT(count, datatype, op) && PGAS_LIKELY(pgas_hot_op_of(datatype, op, 1) != PGAS_OP_NONE) &&
 	    PGAS_LIKELY(pgas_hot_amo(front, pgas_load_word(&front->hot_rma), 1, buf, NULL, result, PGAS_AMO_BYTES(datatype),
 				     dest_addr, addr, key, pgas_hot_op_of(datatype, op, 1), PGAS_UNCHECKED)))
 		return 0;
@@ -85,7 +88,7 @@ static inline ssize_t fi_compare_atomic(struct fid_ep *ep, const void *buf, size
 					void *context)
 {
 	struct pgas_ep *front = (struct pgas_ep *)ep;
-	if (PGAS_AMO_CONSTANT(count, datatype, op) && op == FI_CSWAP && datatype >= FI_INT32 && datatype <= FI_UINT64 &&
+	if (PGAS_AMO_CONSTANT(count, datatype, op) && PGAS_LIKELY(op == FI_CSWAP && datatype >= FI_INT32 && datatype <= FI_UINT64) &&
 	    PGAS_LIKELY(pgas_hot_amo(front, pgas_load_word(&front->hot_rma), 1, buf, compare, result, PGAS_AMO_BYTES(datatype),
 				     dest_addr, addr, key, PGAS_OP_CSWAP, PGAS_UNCHECKED)))
 		return 0;
