@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Active messages: request and reply, short, medium and long, with 0 to 16 arguments. Part of gasnet.h.
+ *
+ * A message begins with one word: handler, number of arguments, kind, where the payload begins, and the sender's rank.
+ * Arguments follow; a long message carries address and length behind them. Short messages go inline into one slot of the
+ * target's ring; all others through the library.
+ */
+#ifndef GASNET_PGAS_AM_H
+#define GASNET_PGAS_AM_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GASNETI_MAX_ARGS 16
+#define GASNETI_MAX_LONG ((size_t)1 << 40)
+
+/* message word: handler | arguments << 8 | kind << 16 | payload offset << 24 | rank << 32 */
+enum {
+	GASNETI_SHORT = 0,
+	GASNETI_MEDIUM = 1,
+	GASNETI_LONG = 2,
+	GASNETI_CATEGORY = 3,
+	GASNETI_REPLY = 4, /* may be handled while requests are held back */
+};
+#define GASNETI_WORD(handler_arg, args_arg, kind_arg)                                                                  \
+	((uint64_t)(uint8_t)(handler_arg) | (uint64_t)(args_arg) << 8 | (uint64_t)(kind_arg) << 16)
+
+static inline size_t gasnet_AMMaxArgs(void)
+{
+	return GASNETI_MAX_ARGS;
+}
+static inline size_t gasnet_AMMaxMedium(void)
+{
+	return gasneti_front.max_medium;
+}
+static inline size_t gasnet_AMMaxLongRequest(void)
+{
+	return GASNETI_MAX_LONG;
+}
+static inline size_t gasnet_AMMaxLongReply(void)
+{
+	return GASNETI_MAX_LONG;
+}
+
+PGAS_EXPORT int gasnet_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *source) PGAS_NOEXCEPT;
+
+/* The rest of the way for each category; args holds as many as the word says. */
+PGAS_EXPORT int gasneti_request_short(gasnet_node_t dest, const void *message, size_t bytes) PGAS_NOEXCEPT;
+PGAS_EXPORT int gasneti_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+				       const gasnet_handlerarg_t *args) PGAS_NOEXCEPT;
+PGAS_EXPORT int gasneti_request_long(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes, void *to,
+				     const gasnet_handlerarg_t *args) PGAS_NOEXCEPT;
+PGAS_EXPORT int gasneti_reply_short(gasnet_token_t token, uint64_t word, const gasnet_handlerarg_t *args) PGAS_NOEXCEPT;
+PGAS_EXPORT int gasneti_reply_medium(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes,
+				     const gasnet_handlerarg_t *args) PGAS_NOEXCEPT;
+PGAS_EXPORT int gasneti_reply_long(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes, void *to,
+				   const gasnet_handlerarg_t *args) PGAS_NOEXCEPT;
+
+/*
+ * Looks for arrivals (a sender that never polls would fill its own ring), then puts the message into the target's ring.
+ * A full ring, a foreign layout, threads: the library.
+ * budget: 70 instructions without arguments (paths.def: gasnet_AMRequestShort0)
+ */
+PGAS_HOT int gasneti_send_short(gasnet_node_t dest, const void *message, size_t bytes)
+{
+	if (PGAS_UNLIKELY(!pgas_hot_cq_empty(gasneti_front.arrivals)))
+		gasneti_poll();
+	if (PGAS_LIKELY(pgas_hot_send(gasneti_front.am, message, bytes, dest, 0, 0, PGAS_KIND_MSG, 0, PGAS_UNCHECKED)))
+		return GASNET_OK;
+	return gasneti_request_short(dest, message, bytes);
+}
+
+#define GASNETI_ARG(i_arg) gasnet_handlerarg_t a##i_arg
+#define GASNETI_P1 , GASNETI_ARG(0)
+#define GASNETI_P2 GASNETI_P1, GASNETI_ARG(1)
+#define GASNETI_P3 GASNETI_P2, GASNETI_ARG(2)
+#define GASNETI_P4 GASNETI_P3, GASNETI_ARG(3)
+#define GASNETI_P5 GASNETI_P4, GASNETI_ARG(4)
+#define GASNETI_P6 GASNETI_P5, GASNETI_ARG(5)
+#define GASNETI_P7 GASNETI_P6, GASNETI_ARG(6)
+#define GASNETI_P8 GASNETI_P7, GASNETI_ARG(7)
+#define GASNETI_P9 GASNETI_P8, GASNETI_ARG(8)
+#define GASNETI_P10 GASNETI_P9, GASNETI_ARG(9)
+#define GASNETI_P11 GASNETI_P10, GASNETI_ARG(10)
+#define GASNETI_P12 GASNETI_P11, GASNETI_ARG(11)
+#define GASNETI_P13 GASNETI_P12, GASNETI_ARG(12)
+#define GASNETI_P14 GASNETI_P13, GASNETI_ARG(13)
+#define GASNETI_P15 GASNETI_P14, GASNETI_ARG(14)
+#define GASNETI_P16 GASNETI_P15, GASNETI_ARG(15)
+#define GASNETI_A1 a0
+#define GASNETI_A2 GASNETI_A1, a1
+#define GASNETI_A3 GASNETI_A2, a2
+#define GASNETI_A4 GASNETI_A3, a3
+#define GASNETI_A5 GASNETI_A4, a4
+#define GASNETI_A6 GASNETI_A5, a5
+#define GASNETI_A7 GASNETI_A6, a6
+#define GASNETI_A8 GASNETI_A7, a7
+#define GASNETI_A9 GASNETI_A8, a8
+#define GASNETI_A10 GASNETI_A9, a9
+#define GASNETI_A11 GASNETI_A10, a10
+#define GASNETI_A12 GASNETI_A11, a11
+#define GASNETI_A13 GASNETI_A12, a12
+#define GASNETI_A14 GASNETI_A13, a13
+#define GASNETI_A15 GASNETI_A14, a14
+#define GASNETI_A16 GASNETI_A15, a15
+
+/* The seven calls with n arguments. params_arg begins with a comma; define_arg declares `args`. */
+#define GASNETI_CALLS(n_arg, params_arg, define_arg)                                                                   \
+	static inline int gasnet_AMRequestMedium##n_arg(gasnet_node_t dest, gasnet_handler_t handler,                  \
+							const void *source_addr, size_t nbytes params_arg)             \
+	{                                                                                                              \
+		define_arg return gasneti_request_medium(dest, GASNETI_WORD(handler, n_arg, GASNETI_MEDIUM),           \
+							 source_addr, nbytes, args);                                   \
+	}                                                                                                              \
+	static inline int gasnet_AMRequestLong##n_arg(gasnet_node_t dest, gasnet_handler_t handler,                    \
+						      const void *source_addr, size_t nbytes,                          \
+						      void *dest_addr params_arg)                                      \
+	{                                                                                                              \
+		define_arg return gasneti_request_long(dest, GASNETI_WORD(handler, n_arg, GASNETI_LONG), source_addr,  \
+						       nbytes, dest_addr, args);                                       \
+	}                                                                                                              \
+	static inline int gasnet_AMRequestLongAsync##n_arg(gasnet_node_t dest, gasnet_handler_t handler,               \
+							   const void *source_addr, size_t nbytes,                     \
+							   void *dest_addr params_arg)                                 \
+	{                                                                                                              \
+		define_arg return gasneti_request_long(dest, GASNETI_WORD(handler, n_arg, GASNETI_LONG), source_addr,  \
+						       nbytes, dest_addr, args);                                       \
+	}                                                                                                              \
+	static inline int gasnet_AMReplyShort##n_arg(gasnet_token_t token, gasnet_handler_t handler params_arg)        \
+	{                                                                                                              \
+		define_arg return gasneti_reply_short(                                                                 \
+			token, GASNETI_WORD(handler, n_arg, GASNETI_SHORT | GASNETI_REPLY), args);                     \
+	}                                                                                                              \
+	static inline int gasnet_AMReplyMedium##n_arg(gasnet_token_t token, gasnet_handler_t handler,                  \
+						      const void *source_addr, size_t nbytes params_arg)               \
+	{                                                                                                              \
+		define_arg return gasneti_reply_medium(                                                                \
+			token, GASNETI_WORD(handler, n_arg, GASNETI_MEDIUM | GASNETI_REPLY), source_addr, nbytes,      \
+			args);                                                                                         \
+	}                                                                                                              \
+	static inline int gasnet_AMReplyLong##n_arg(gasnet_token_t token, gasnet_handler_t handler,                    \
+						    const void *source_addr, size_t nbytes,                            \
+						    void *dest_addr params_arg)                                        \
+	{                                                                                                              \
+		define_arg return gasneti_reply_long(token,                                                            \
+						     GASNETI_WORD(handler, n_arg, GASNETI_LONG | GASNETI_REPLY),       \
+						     source_addr, nbytes, dest_addr, args);                            \
+	}
+
+#define GASNETI_CALLS_N(n_arg)                                                                                         \
+	static inline int gasnet_AMRequestShort##n_arg(gasnet_node_t dest,                                             \
+						       gasnet_handler_t handler GASNETI_P##n_arg)                      \
+	{                                                                                                              \
+		const struct {                                                                                         \
+			uint64_t word;                                                                                 \
+			gasnet_handlerarg_t args[n_arg];                                                               \
+		} message = {gasneti_front.word + GASNETI_WORD(handler, n_arg, GASNETI_SHORT), {GASNETI_A##n_arg}};    \
+		return gasneti_send_short(dest, &message, 8 + 4 * (n_arg));                                            \
+	}                                                                                                              \
+	GASNETI_CALLS(n_arg, GASNETI_P##n_arg, const gasnet_handlerarg_t args[] = {GASNETI_A##n_arg};)
+
+static inline int gasnet_AMRequestShort0(gasnet_node_t dest, gasnet_handler_t handler)
+{
+	const uint64_t word = gasneti_front.word + GASNETI_WORD(handler, 0, GASNETI_SHORT);
+	return gasneti_send_short(dest, &word, sizeof word);
+}
+GASNETI_CALLS(0, , const gasnet_handlerarg_t *const args = NULL;)
+GASNETI_CALLS_N(1)
+GASNETI_CALLS_N(2)
+GASNETI_CALLS_N(3)
+GASNETI_CALLS_N(4)
+GASNETI_CALLS_N(5)
+GASNETI_CALLS_N(6)
+GASNETI_CALLS_N(7)
+GASNETI_CALLS_N(8)
+GASNETI_CALLS_N(9)
+GASNETI_CALLS_N(10)
+GASNETI_CALLS_N(11)
+GASNETI_CALLS_N(12)
+GASNETI_CALLS_N(13)
+GASNETI_CALLS_N(14)
+GASNETI_CALLS_N(15)
+GASNETI_CALLS_N(16)
+
+#undef GASNETI_CALLS_N
+#undef GASNETI_CALLS
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GASNET_PGAS_AM_H */

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Vector, indexed and strided transfers. Part of gasnet.h.
+ *
+ * Vector: lists of address and length on both sides. Indexed: lists of addresses, one length per side. Strided: count[0]
+ * contiguous bytes, repeated count[1] times at strides[0], that count[2] times at strides[1], and so on. Both sides have the
+ * same number of bytes. As with plain transfers an operation is complete when it returns.
+ */
+#ifndef GASNET_PGAS_VIS_H
+#define GASNET_PGAS_VIS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+	void *addr;
+	size_t len;
+} gasnet_memvec_t;
+
+PGAS_EXPORT void gasnet_putv_bulk(gasnet_node_t dstnode, size_t dstcount, gasnet_memvec_t const dstlist[], size_t srccount,
+				  gasnet_memvec_t const srclist[]) PGAS_NOEXCEPT;
+PGAS_EXPORT void gasnet_getv_bulk(size_t dstcount, gasnet_memvec_t const dstlist[], gasnet_node_t srcnode, size_t srccount,
+				  gasnet_memvec_t const srclist[]) PGAS_NOEXCEPT;
+PGAS_EXPORT void gasnet_puti_bulk(gasnet_node_t dstnode, size_t dstcount, void *const dstlist[], size_t dstlen,
+				  size_t srccount, void *const srclist[], size_t srclen) PGAS_NOEXCEPT;
+PGAS_EXPORT void gasnet_geti_bulk(size_t dstcount, void *const dstlist[], size_t dstlen, gasnet_node_t srcnode,
+				  size_t srccount, void *const srclist[], size_t srclen) PGAS_NOEXCEPT;
+PGAS_EXPORT void gasnet_puts_bulk(gasnet_node_t dstnode, void *dstaddr, const size_t dststrides[], void *srcaddr,
+				  const size_t srcstrides[], const size_t count[], size_t stridelevels) PGAS_NOEXCEPT;
+PGAS_EXPORT void gasnet_gets_bulk(void *dstaddr, const size_t dststrides[], gasnet_node_t srcnode, void *srcaddr,
+				  const size_t srcstrides[], const size_t count[], size_t stridelevels) PGAS_NOEXCEPT;
+
+/* The non-blocking forms: the same, and a handle that is complete. */
+#define GASNETI_VIS(name_arg, params_arg, args_arg)                                                                    \
+	static inline gasnet_handle_t name_arg##_nb_bulk params_arg                                                    \
+	{                                                                                                              \
+		name_arg##_bulk args_arg;                                                                              \
+		return GASNET_INVALID_HANDLE;                                                                          \
+	}                                                                                                              \
+	static inline void name_arg##_nbi_bulk params_arg                                                              \
+	{                                                                                                              \
+		name_arg##_bulk args_arg;                                                                              \
+	}
+
+GASNETI_VIS(gasnet_putv,
+	    (gasnet_node_t dstnode, size_t dstcount, gasnet_memvec_t const dstlist[], size_t srccount,
+	     gasnet_memvec_t const srclist[]),
+	    (dstnode, dstcount, dstlist, srccount, srclist))
+GASNETI_VIS(gasnet_getv,
+	    (size_t dstcount, gasnet_memvec_t const dstlist[], gasnet_node_t srcnode, size_t srccount,
+	     gasnet_memvec_t const srclist[]),
+	    (dstcount, dstlist, srcnode, srccount, srclist))
+GASNETI_VIS(gasnet_puti,
+	    (gasnet_node_t dstnode, size_t dstcount, void *const dstlist[], size_t dstlen, size_t srccount,
+	     void *const srclist[], size_t srclen),
+	    (dstnode, dstcount, dstlist, dstlen, srccount, srclist, srclen))
+GASNETI_VIS(gasnet_geti,
+	    (size_t dstcount, void *const dstlist[], size_t dstlen, gasnet_node_t srcnode, size_t srccount,
+	     void *const srclist[], size_t srclen),
+	    (dstcount, dstlist, dstlen, srcnode, srccount, srclist, srclen))
+GASNETI_VIS(gasnet_puts,
+	    (gasnet_node_t dstnode, void *dstaddr, const size_t dststrides[], void *srcaddr, const size_t srcstrides[],
+	     const size_t count[], size_t stridelevels),
+	    (dstnode, dstaddr, dststrides, srcaddr, srcstrides, count, stridelevels))
+GASNETI_VIS(gasnet_gets,
+	    (void *dstaddr, const size_t dststrides[], gasnet_node_t srcnode, void *srcaddr, const size_t srcstrides[],
+	     const size_t count[], size_t stridelevels),
+	    (dstaddr, dststrides, srcnode, srcaddr, srcstrides, count, stridelevels))
+#undef GASNETI_VIS
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GASNET_PGAS_VIS_H */

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Split-phase barrier. Every node writes one word into its own memory when it notifies, and reads the words of all others
+// when it waits: one cache line travels per pair, nobody has to act for the barrier to complete, and each node finds the
+// same mismatch because all read the same words.
+//
+// word = barrier's number << 34 | kind << 32 | name. Two words in turn: a node writes number k + 2 only after it completed
+// k + 1, for which all others had to have completed k, so nobody still reads the word it overwrites.
+#include "gasnet_state.hpp"
+
+namespace gasnet {
+namespace {
+
+enum kind : uint64_t { kAnonymous = 0, kNamed = 1, kMismatch = 2 };
+
+struct barrier_state {
+	uint64_t number = 0;   // barriers notified so far; the first is 1
+	bool open = false;     // notified and not waited for
+	int id = 0, flags = 0; // of our notify
+	gasnet_node_t arrived; // nodes below it have notified
+	bool named, mismatch;  // what those said
+	int name;
+	bool result_named = false;
+	int result = 0;
+};
+barrier_state b; // one thread at a time, by the specification
+
+kind kind_of(int flags)
+{
+	return flags & GASNET_BARRIERFLAG_MISMATCH ? kMismatch : flags & GASNET_BARRIERFLAG_ANONYMOUS ? kAnonymous : kNamed;
+}
+
+// Looks at nodes from the first that was missing; true when all are there.
+bool all_there()
+{
+	while (b.arrived < gasneti_front.nodes) {
+		// pairs with store_release in gasnet_barrier_notify(): what the node wrote before is visible after
+		const uint64_t word = pgas_load_acquire(&internal_of(b.arrived)->barrier[b.number & 1]);
+		if (word >> 34 != (b.number & 0x3fffffff))
+			return false;
+		const uint64_t k = word >> 32 & 3;
+		const int name = static_cast<int>(static_cast<uint32_t>(word));
+		if (k == kMismatch || (k == kNamed && b.named && name != b.name))
+			b.mismatch = true;
+		if (k == kNamed) {
+			b.named = true;
+			b.name = name;
+		}
+		b.arrived++;
+	}
+	return true;
+}
+
+int finish(int id, int flags)
+{
+	b.open = false;
+	b.result_named = b.named;
+	b.result = b.name;
+	const bool differs = flags != b.flags || (kind_of(flags) == kNamed && id != b.id);
+	return b.mismatch || differs ? GASNET_ERR_BARRIER_MISMATCH : GASNET_OK;
+}
+
+void check_open(const char *call)
+{
+	check_attached(call);
+	if (!b.open)
+		fail("%s: called without gasnet_barrier_notify before it", call);
+}
+
+} // namespace
+} // namespace gasnet
+
+using namespace gasnet;
+
+extern "C" void gasnet_barrier_notify(int id, int flags) noexcept
+{
+	if (PGAS_UNLIKELY(!g.attached || b.open)) {
+		check_attached("gasnet_barrier_notify");
+		fail("gasnet_barrier_notify: called twice without gasnet_barrier_wait between");
+	}
+	b.open = true;
+	b.number++;
+	b.id = id;
+	b.flags = flags;
+	b.arrived = 0;
+	b.named = b.mismatch = false;
+	b.name = 0;
+	const uint64_t word = (b.number & 0x3fffffff) << 34 | uint64_t{kind_of(flags)} << 32 | static_cast<uint32_t>(id);
+	// pairs with load_acquire in all_there()
+	pgas_store_release(&reinterpret_cast<internal_memory *>(g.base)->barrier[b.number & 1], word);
+}
+
+extern "C" int gasnet_barrier_try(int id, int flags) noexcept
+{
+	check_open("gasnet_barrier_try");
+	gasnet_AMPoll();
+	return all_there() ? finish(id, flags) : GASNET_ERR_NOT_READY;
+}
+
+extern "C" int gasnet_barrier_wait(int id, int flags) noexcept
+{
+	check_open("gasnet_barrier_wait");
+	gasnet_AMPoll();
+	pgas_backoff wait{};
+	while (!all_there())
+		gasneti_wait_turn(&wait);
+	return finish(id, flags);
+}
+
+extern "C" int gasnet_barrier(int id, int flags) noexcept
+{
+	gasnet_barrier_notify(id, flags);
+	return gasnet_barrier_wait(id, flags);
+}
+
+extern "C" int gasnet_barrier_result(int *id) noexcept
+{
+	if (b.result_named && id)
+		*id = b.result;
+	return !b.result_named;
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// From a message to its handler: 17 numbers of arguments, with and without a payload.
+#include "gasnet_state.hpp"
+
+#include <cstring>
+#include <utility>
+
+namespace gasnet {
+namespace {
+
+using arg = gasnet_handlerarg_t;
+template <size_t>
+using arg_at = arg;
+
+template <size_t... I>
+void call_short(gasneti_handler_fn fn, gasnet_token_t token, const arg *a, std::index_sequence<I...>)
+{
+	reinterpret_cast<void (*)(gasnet_token_t, arg_at<I>...)>(fn)(token, a[I]...);
+	(void)a;
+}
+
+template <size_t... I>
+void call_payload(gasneti_handler_fn fn, gasnet_token_t token, void *buf, size_t nbytes, const arg *a, std::index_sequence<I...>)
+{
+	reinterpret_cast<void (*)(gasnet_token_t, void *, size_t, arg_at<I>...)>(fn)(token, buf, nbytes, a[I]...);
+	(void)a;
+}
+
+#define GASNETI_EACH_COUNT(x_arg)                                                                                      \
+	x_arg(0) x_arg(1) x_arg(2) x_arg(3) x_arg(4) x_arg(5) x_arg(6) x_arg(7) x_arg(8) x_arg(9) x_arg(10) x_arg(11)  \
+		x_arg(12) x_arg(13) x_arg(14) x_arg(15) x_arg(16)
+
+bool run_short(gasneti_handler_fn fn, gasnet_token_t token, const arg *a, size_t n)
+{
+	switch (n) {
+#define GASNETI_CASE(n_arg)                                                                                            \
+	case n_arg:                                                                                                    \
+		call_short(fn, token, a, std::make_index_sequence<n_arg>());                                           \
+		return true;
+		GASNETI_EACH_COUNT(GASNETI_CASE)
+#undef GASNETI_CASE
+	default:
+		return false;
+	}
+}
+
+bool run_payload(gasneti_handler_fn fn, gasnet_token_t token, void *buf, size_t nbytes, const arg *a, size_t n)
+{
+	switch (n) {
+#define GASNETI_CASE(n_arg)                                                                                            \
+	case n_arg:                                                                                                    \
+		call_payload(fn, token, buf, nbytes, a, std::make_index_sequence<n_arg>());                            \
+		return true;
+		GASNETI_EACH_COUNT(GASNETI_CASE)
+#undef GASNETI_CASE
+	default:
+		return false;
+	}
+}
+
+[[gnu::cold]] void library_message(uint8_t handler, gasnet_node_t source, const arg *a, size_t n)
+{
+	if (handler == kExitHandler && n == 1)
+		exit_because_of(source, a[0]);
+	fail("message from node %u for handler %u, which is not registered", source, handler);
+}
+
+} // namespace
+
+// Called with the handler flag set. A message is what a node of this job wrote, still it is checked before it is believed.
+bool dispatch(const char *message, size_t bytes) noexcept
+{
+	uint64_t word;
+	if (bytes < sizeof word)
+		return false;
+	memcpy(&word, message, sizeof word);
+	const auto handler = static_cast<uint8_t>(word);
+	const size_t n = word >> 8 & 0xff;
+	const unsigned kind = word >> 16 & 0xff;
+	const auto *args = reinterpret_cast<const arg *>(message + 8);
+	gasneti_token token{static_cast<gasnet_node_t>(word >> 32), !(kind & GASNETI_REPLY), false};
+	if (token.source >= gasneti_front.nodes || bytes < 8 + 4 * n)
+		return false;
+	gasneti_handler_fn fn = g.handlers[handler];
+	if (PGAS_UNLIKELY(!fn)) {
+		library_message(handler, token.source, args, n);
+		return true;
+	}
+	switch (kind & GASNETI_CATEGORY) {
+	case GASNETI_SHORT:
+		return run_short(fn, &token, args, n);
+	case GASNETI_MEDIUM: {
+		const size_t at = word >> 24 & 0xff;
+		if (at < 8 || at > bytes)
+			return false;
+		auto *payload = const_cast<char *>(message) + at; // the handler may write into it: it is the receiver's memory
+		return run_payload(fn, &token, payload, bytes - at, args, n);
+	}
+	case GASNETI_LONG: {
+		const size_t at = (8 + 4 * n + 7) / 8 * 8;
+		uint64_t address, nbytes;
+		if (bytes < at + 16)
+			return false;
+		memcpy(&address, message + at, 8);
+		memcpy(&nbytes, message + at + 8, 8);
+		return run_payload(fn, &token, reinterpret_cast<void *>(address), nbytes, args, n);
+	}
+	default:
+		return false;
+	}
+}
+
+} // namespace gasnet
+
+extern "C" int gasnet_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *source) noexcept
+{
+	if (!token || !source)
+		return GASNET_ERR_BAD_ARG;
+	*source = token->source;
+	return GASNET_OK;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Ending the job: gasnet_exit, return from main, exit(), another node's exit.
+//
+// A node that leaves says so in its own memory, tells all others by message, and waits for them. Nodes that poll or wait
+// inside a call of ours get the message and come too; when all are there each ends with its code. A node that computes and
+// never calls us, or is dead, does not come: after GASNET_EXITTIMEOUT seconds the launcher ends it.
+#include "gasnet_state.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+
+#include "pgas_boot.h"
+
+namespace gasnet {
+namespace {
+
+std::atomic<bool> g_leaving{false};
+
+uint64_t timeout_ns()
+{
+	double seconds = 2.0 + 0.05 * gasneti_front.nodes;
+	if (const char *text = getenv("GASNET_EXITTIMEOUT"); text && *text)
+		seconds = atof(text);
+	if (!(seconds >= 0.01))
+		seconds = 0.01;
+	return static_cast<uint64_t>(seconds * 1e9);
+}
+
+bool is_leaving(gasnet_node_t node)
+{
+	return pgas_load_acquire(&internal_of(node)->exiting) != 0; // pairs with store_release in leave()
+}
+
+// Tells who does not know yet. One try each: a full ring is tried again by the caller's loop.
+bool tell(gasnet_node_t node, int code)
+{
+	struct {
+		uint64_t word;
+		gasnet_handlerarg_t code;
+	} const m = {uint64_t{gasneti_front.mynode} << 32 | GASNETI_WORD(kExitHandler, 1, GASNETI_SHORT), code};
+	const int rc = message_try(node, &m, 12, nullptr, 0);
+	return rc != -FI_EAGAIN; // a node that cannot be reached does not wait for news
+}
+
+// True when all nodes are leaving.
+bool gather(int code)
+{
+	std::vector<bool> told(gasneti_front.nodes);
+	const uint64_t deadline = pgas_now_ns() + timeout_ns();
+	pgas_backoff wait{};
+	for (;;) {
+		bool all = true;
+		for (gasnet_node_t n = 0; n < gasneti_front.nodes; n++) {
+			if (is_leaving(n))
+				continue;
+			all = false;
+			if (!told[n])
+				told[n] = tell(n, code);
+		}
+		if (all)
+			return true;
+		if (pgas_now_ns() >= deadline)
+			return false;
+		pgas_backoff_pause(&wait);
+	}
+}
+
+[[noreturn]] void leave(int code)
+{
+	if (g_leaving.exchange(true)) { // another thread, or a signal handler of the client in the middle of it
+		if (in_handler())
+			_exit(code);
+		for (;;)
+			pause();
+	}
+	fflush(nullptr);
+	if (!g.initialized) {
+		if (pgas_boot_size() > 0)
+			pgas_boot_abort(code, nullptr);
+		_exit(code);
+	}
+	// pairs with load_acquire in is_leaving()
+	pgas_store_release(&reinterpret_cast<internal_memory *>(g.base)->exiting, uint64_t{1} << 32 | static_cast<uint32_t>(code));
+	if (!gather(code))
+		pgas_boot_abort(code, nullptr);
+	pgas_boot_finalize();
+	_exit(code);
+}
+
+// exit() and return from main are gasnet_exit with that status.
+void at_exit(int status, void *)
+{
+	if (g.initialized && !g_leaving.load())
+		leave(status);
+}
+
+} // namespace
+
+void exit_setup()
+{
+	on_exit(at_exit, nullptr);
+}
+
+// The client hears of it by SIGQUIT, if it wants to, and may call gasnet_exit itself; when its handler returns we leave.
+void exit_because_of(gasnet_node_t, int code) noexcept
+{
+	struct sigaction now;
+	if (!g_leaving.load() && sigaction(SIGQUIT, nullptr, &now) == 0 && now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN)
+		raise(SIGQUIT);
+	leave(code);
+}
+
+} // namespace gasnet
+
+extern "C" void gasnet_exit(int exitcode) noexcept
+{
+	gasnet::leave(exitcode);
+}

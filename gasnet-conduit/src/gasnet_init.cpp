@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Starting a node: launcher, endpoints, memory at a common address (gasnet_init); handlers and segment (gasnet_attach);
+// and the queries about all that.
+#include "gasnet_state.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <rdma/providers/fi_prov.h>
+
+#include "pgas_boot.h"
+
+// The provider is linked in, so it is asked directly: no search for other providers at start.
+extern "C" fi_provider *pgas_provider(void);
+
+namespace {
+
+// What inline calls find before gasnet_init: no window, no magic word, so that they take their cold exits.
+constexpr size_t kEmptyRanks = GASNET_MAXNODES;
+alignas(64) char g_nowhere[sizeof(pgas_ep) + kEmptyRanks * sizeof(uint64_t)];
+constinit pgas_cq g_nothing{};
+constexpr size_t kHeadRoom = 128; // of an eager buffer, for word and arguments
+constexpr size_t kLeastMedium = 4096 - kHeadRoom;
+
+} // namespace
+
+extern "C" {
+constinit struct gasneti_front gasneti_front = {reinterpret_cast<pgas_ep *>(g_nowhere),
+						reinterpret_cast<pgas_ep *>(g_nowhere),
+						&g_nothing, 0, 0, 0, kLeastMedium, 0, 0};
+}
+
+namespace gasnet {
+
+state g;
+
+namespace {
+
+constexpr char kConfig[] = GASNET_CONFIG_STRING;
+constexpr size_t kMasks = 128; // places that are compared at start
+
+struct card { // what nodes tell each other at start
+	char rma_name[64];
+	char am_name[64];
+	uint64_t host;
+	uint64_t max_segment;
+	uint64_t place;
+};
+
+void must(int rc, const char *what)
+{
+	if (rc != 0)
+		fail("gasnet_init: %s: %s", what, fi_strerror(rc < 0 ? -rc : rc));
+}
+
+// One medium message is one eager buffer, so the library asks for larger ones than the provider's default.
+void choose_eager_size()
+{
+	setenv("FI_PGAS_EAGER_SIZE", "65536", 0);
+	g.eager_bytes = strtoul(getenv("FI_PGAS_EAGER_SIZE"), nullptr, 0);
+	if (g.eager_bytes < 4096) // the provider's smallest
+		g.eager_bytes = 4096;
+	gasneti_front.max_medium = g.eager_bytes - kHeadRoom;
+}
+
+void open_endpoints(int nodes)
+{
+	choose_eager_size();
+	fi_provider *prov = pgas_provider();
+	fi_info *hints = fi_dupinfo(nullptr), *info = nullptr;
+	if (!hints)
+		fail("gasnet_init: out of memory");
+	hints->caps = FI_RMA | FI_ATOMIC | FI_MSG | FI_MULTI_RECV;
+	hints->ep_attr->type = FI_EP_RDM;
+	hints->domain_attr->threading = kThreads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN;
+	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+	hints->domain_attr->av_type = FI_AV_TABLE;
+	must(prov->getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, hints, &info), "fi_getinfo");
+	must(prov->fabric(info->fabric_attr, &g.fabric, nullptr), "fi_fabric");
+	must(fi_domain(g.fabric, info, &g.domain, nullptr), "fi_domain");
+	must(fi_open_ops(&g.domain->fid, FI_PGAS_OPS, 0, reinterpret_cast<void **>(&g.ops), nullptr), "fi_open_ops");
+	fi_av_attr av{};
+	av.type = FI_AV_TABLE;
+	av.count = static_cast<size_t>(nodes);
+	must(fi_av_open(g.domain, &av, &g.rma_av, nullptr), "fi_av_open");
+	must(fi_av_open(g.domain, &av, &g.am_av, nullptr), "fi_av_open");
+	fi_cq_attr cq{};
+	cq.format = FI_CQ_FORMAT_DATA; // says where a message lies
+	cq.size = 4096;
+	must(fi_cq_open(g.domain, &cq, &g.cq, nullptr), "fi_cq_open");
+	fi_cntr_attr cntr{};
+	must(fi_cntr_open(g.domain, &cntr, &g.cntr, nullptr), "fi_cntr_open");
+
+	info->caps = FI_RMA | FI_ATOMIC;
+	must(fi_endpoint(g.domain, info, &g.rma, nullptr), "fi_endpoint");
+	must(fi_ep_bind(g.rma, &g.rma_av->fid, 0), "fi_ep_bind");
+	must(fi_ep_bind(g.rma, &g.cntr->fid, FI_WRITE | FI_READ), "fi_ep_bind");
+	must(fi_enable(g.rma), "fi_enable");
+	g.rma_front = g.rma;
+	if (kThreads) // windows are read by all threads; the alias counts nothing, so that is all they share
+		must(fi_ep_alias(g.rma, &g.rma_front, FI_TRANSMIT | FI_PGAS_PRIVATE), "fi_ep_alias");
+
+	info->caps = FI_MSG | FI_MULTI_RECV;
+	must(fi_endpoint(g.domain, info, &g.am, nullptr), "fi_endpoint");
+	must(fi_ep_bind(g.am, &g.am_av->fid, 0), "fi_ep_bind");
+	must(fi_ep_bind(g.am, &g.cq->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION), "fi_ep_bind");
+	must(fi_enable(g.am), "fi_enable");
+	fi_freeinfo(info);
+	fi_freeinfo(hints);
+}
+
+// Every node proposes a place; those that are free in all nodes are common. Places of the nodes come first: memory tools
+// reserve large parts of the address space, and a place the system chose is outside of them.
+void settle(const std::vector<card> &cards, size_t span)
+{
+	std::vector<uintptr_t> places;
+	for (const card &c : cards)
+		if (c.place && places.size() < kMasks - 32)
+			places.push_back(c.place);
+	for (unsigned i = 0; memory_fixed_place(i) && places.size() < kMasks; i++)
+		places.push_back(memory_fixed_place(i));
+	struct mask {
+		uint8_t free[kMasks];
+	} mine{};
+	for (size_t i = 0; i < places.size(); i++)
+		mine.free[i] = memory_is_free(places[i], span);
+	std::vector<mask> all(cards.size());
+	if (pgas_boot_allgather(&mine, sizeof mine, all.data()) != 0)
+		fail("gasnet_init: cannot exchange addresses with the other nodes");
+	for (size_t i = 0; i < places.size(); i++) {
+		bool common = true;
+		for (const mask &m : all)
+			common = common && m.free[i];
+		if (!common)
+			continue;
+		const int fd = memory_map(places[i], span);
+		if (fd < 0)
+			fail("gasnet_init: cannot map %zu bytes for the segment: %s (GASNET_MAX_SEGSIZE asks for less)", span,
+			     strerror(-fd));
+		g.base = places[i];
+		const fi_pgas_part part = {0, span, fd, 0};
+		must(g.ops->mr_reg_parts(g.domain, reinterpret_cast<void *>(g.base), span, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, &part,
+					 1, &g.mr),
+		     "registering the segment");
+		must(g.ops->symmetric(g.rma, reinterpret_cast<void *>(g.base)), "symmetric addressing");
+		if (g.rma_front != g.rma)
+			must(g.ops->symmetric(g.rma_front, reinterpret_cast<void *>(g.base)), "symmetric addressing");
+		return;
+	}
+	fail("gasnet_init: the nodes find no common place for segments of %zu bytes (GASNET_MAX_SEGSIZE asks for less)", span);
+}
+
+void connect(const std::vector<card> &cards)
+{
+	for (const card &c : cards)
+		if (fi_av_insert(g.rma_av, c.rma_name, 1, nullptr, 0, nullptr) != 1 ||
+		    fi_av_insert(g.am_av, c.am_name, 1, nullptr, 0, nullptr) != 1)
+			fail("gasnet_init: cannot enter the address of a node");
+	for (size_t node = 0; node < cards.size(); node++) {
+		void *base = nullptr;
+		must(g.ops->window(g.rma, node, &base), "mapping the segment of a node");
+		if (!base || !reinterpret_cast<pgas_ep *>(g.rma_front)->window[node])
+			fail("gasnet_init: the segment of node %zu cannot be mapped here", node);
+	}
+}
+
+int start(const char *config)
+{
+	if (g.initialized)
+		return GASNET_ERR_NOT_INIT; // what the specification leaves: an error
+	if (strcmp(config, kConfig) != 0) {
+		fprintf(stderr, "gasnet_init: the program was compiled for\n  %s\nand runs with\n  %s\n", config, kConfig);
+		return GASNET_ERR_RESOURCE;
+	}
+	if (pgas_boot_init() != 0)
+		return GASNET_ERR_RESOURCE;
+	const int me = pgas_boot_rank(), nodes = pgas_boot_size();
+	if (nodes > GASNET_MAXNODES)
+		fail("gasnet_init: %d nodes, at most %d", nodes, GASNET_MAXNODES);
+	pgas_boot_env_share("GASNET_");
+	gasneti_front.mynode = static_cast<gasnet_node_t>(me);
+	gasneti_front.nodes = static_cast<gasnet_node_t>(nodes);
+	const int here = pgas_boot_local(nullptr, 0);
+	g.max_segment = memory_default_segment(here > 0 ? here : nodes);
+	open_endpoints(nodes);
+	card mine{};
+	size_t len = sizeof mine.rma_name;
+	must(fi_getname(&g.rma->fid, mine.rma_name, &len), "fi_getname");
+	len = sizeof mine.am_name;
+	must(fi_getname(&g.am->fid, mine.am_name, &len), "fi_getname");
+	mine.host = pgas_boot_host_id();
+	mine.max_segment = g.max_segment;
+	mine.place = memory_propose(g.max_segment + kInternalBytes);
+	std::vector<card> cards(static_cast<size_t>(nodes));
+	if (pgas_boot_allgather(&mine, sizeof mine, cards.data()) != 0)
+		fail("gasnet_init: cannot exchange addresses with the other nodes");
+	for (const card &c : cards) {
+		if (c.host != mine.host)
+			fail("gasnet_init: node %zd is on another host; this version runs on one host", &c - cards.data());
+		if (c.max_segment < g.max_segment)
+			g.max_segment = c.max_segment; // one host: they are equal unless somebody set GASNET_MAX_SEGSIZE apart
+		g.hosts.push_back(c.host);
+	}
+	settle(cards, g.max_segment + kInternalBytes);
+	if (pgas_boot_barrier() != 0) // everybody's memory is registered before anybody maps it
+		fail("gasnet_init: cannot meet the other nodes");
+	connect(cards);
+	gasneti_front.rma = reinterpret_cast<pgas_ep *>(g.rma_front);
+	receive_open();
+	exit_setup();
+	g.initialized = true;
+	if (pgas_boot_barrier() != 0) // everybody can be reached before anybody may leave
+		fail("gasnet_init: cannot meet the other nodes");
+	return GASNET_OK;
+}
+
+// Handlers with an index first, then the others into the free places from above: the same on all nodes with the same table.
+int register_handlers(gasnet_handlerentry_t *table, int count)
+{
+	if (count < 0 || (count && !table))
+		return GASNET_ERR_BAD_ARG;
+	for (int i = 0; i < count; i++) {
+		const unsigned index = table[i].index;
+		if (!table[i].fnptr || (index && index < kFirstClient) || (index && g.handlers[index]))
+			return GASNET_ERR_BAD_ARG;
+		if (index)
+			g.handlers[index] = table[i].fnptr;
+	}
+	unsigned next = 255;
+	for (int i = 0; i < count; i++) {
+		if (table[i].index)
+			continue;
+		while (next >= kFirstClient && g.handlers[next])
+			next--;
+		if (next < kFirstClient)
+			return GASNET_ERR_BAD_ARG;
+		g.handlers[next] = table[i].fnptr;
+		table[i].index = static_cast<gasnet_handler_t>(next);
+	}
+	return GASNET_OK;
+}
+
+} // namespace
+
+void fail(const char *format, ...) noexcept
+{
+	char text[512];
+	int n = snprintf(text, sizeof text, "node %d: ", gasneti_front.nodes ? static_cast<int>(gasneti_front.mynode) : -1);
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text + n, sizeof text - static_cast<size_t>(n), format, args);
+	va_end(args);
+	fprintf(stderr, "%s\n", text);
+	fflush(nullptr);
+	pgas_boot_abort(1, nullptr);
+}
+
+void check_attached(const char *call) noexcept
+{
+	if (!g.attached)
+		fail("%s: called before gasnet_attach", call);
+}
+
+} // namespace gasnet
+
+using namespace gasnet;
+
+extern "C" int gasneti_init_mode(int *, char ***, const char *config) noexcept
+{
+	return start(config);
+}
+
+extern "C" int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize, uintptr_t) noexcept
+{
+	if (!g.initialized || g.attached)
+		return GASNET_ERR_NOT_INIT;
+	if (segsize % GASNET_PAGESIZE || segsize > g.max_segment)
+		return GASNET_ERR_BAD_ARG;
+	if (const int err = register_handlers(table, numentries))
+		return err;
+	const auto mine = static_cast<uint64_t>(segsize);
+	std::vector<uint64_t> sizes(gasneti_front.nodes);
+	if (pgas_boot_allgather(&mine, sizeof mine, sizes.data()) != 0)
+		return GASNET_ERR_RESOURCE;
+	for (const uint64_t bytes : sizes)
+		g.segments.push_back({bytes ? reinterpret_cast<void *>(g.base + kInternalBytes) : nullptr, bytes});
+	g.attached = true;
+	gasneti_front.word = uint64_t{gasneti_front.mynode} << 32;
+	gasneti_front.am = reinterpret_cast<pgas_ep *>(g.am);
+	gasneti_front.arrivals = reinterpret_cast<pgas_cq *>(g.cq);
+	return pgas_boot_barrier() == 0 ? GASNET_OK : GASNET_ERR_RESOURCE;
+}
+
+extern "C" uintptr_t gasnet_getMaxLocalSegmentSize(void) noexcept
+{
+	return g.max_segment;
+}
+
+extern "C" uintptr_t gasnet_getMaxGlobalSegmentSize(void) noexcept
+{
+	return g.max_segment;
+}
+
+extern "C" int gasnet_getSegmentInfo(gasnet_seginfo_t *table, int numentries) noexcept
+{
+	if (!g.attached)
+		return GASNET_ERR_NOT_INIT;
+	if (!table || numentries < 0)
+		return GASNET_ERR_BAD_ARG;
+	for (size_t i = 0; i < g.segments.size() && i < static_cast<size_t>(numentries); i++)
+		table[i] = g.segments[i];
+	return GASNET_OK;
+}
+
+extern "C" int gasnet_getNodeInfo(gasnet_nodeinfo_t *table, int numentries) noexcept
+{
+	if (!g.initialized)
+		return GASNET_ERR_NOT_INIT;
+	if (!table || numentries < 0)
+		return GASNET_ERR_BAD_ARG;
+	for (gasnet_node_t i = 0; i < gasneti_front.nodes && i < static_cast<gasnet_node_t>(numentries); i++)
+		table[i] = {0, 0, i == gasneti_front.mynode ? 0 : gasneti_window(i)};
+	return GASNET_OK;
+}
+
+extern "C" char *gasnet_getenv(const char *name) noexcept
+{
+	return getenv(name); // gasnet_init brought GASNET_* of the first node; launchers on one host carry the rest
+}
+
+extern "C" int gasnet_QueryGexObjects(void *, void *, void *, void *) noexcept
+{
+	return GASNET_ERR_RESOURCE;
+}

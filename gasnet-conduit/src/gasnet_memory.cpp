@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The region that other nodes map: how large it may be, where it lies, and the file behind it. It is created once, at
+// gasnet_init, with room for the largest segment; pages appear when they are touched.
+#include "gasnet_state.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+namespace gasnet {
+namespace {
+
+constexpr size_t kAlign = size_t{2} << 20; // huge pages may be used
+constexpr size_t kSmallest = size_t{1} << 20;
+
+size_t host_memory()
+{
+	const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+	return pages > 0 && bytes > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(bytes) : size_t{1} << 32;
+}
+
+// "1G", "512M", "0.5" (of the host's memory), each also with "/P" (per node, the default) or "/H" (shared by the host)
+bool parse_size(const char *text, int nodes_here, size_t *out)
+{
+	char *end;
+	double v = strtod(text, &end);
+	if (end == text || v <= 0)
+		return false;
+	const char unit = *end;
+	switch (unit) {
+	case 'T': case 't': v *= 1024; [[fallthrough]];
+	case 'G': case 'g': v *= 1024; [[fallthrough]];
+	case 'M': case 'm': v *= 1024; [[fallthrough]];
+	case 'K': case 'k': v *= 1024; end++; [[fallthrough]];
+	default: break;
+	}
+	if (*end == 'B' || *end == 'b')
+		end++;
+	else if (end[-1] >= '0' && end[-1] <= '9' && v <= 1.0)
+		v *= static_cast<double>(host_memory());
+	if (*end == '/' && (end[1] == 'H' || end[1] == 'h')) {
+		v /= nodes_here;
+		end += 2;
+	} else if (*end == '/' && (end[1] == 'P' || end[1] == 'p')) {
+		end += 2;
+	}
+	*out = static_cast<size_t>(v);
+	return *end == 0;
+}
+
+} // namespace
+
+size_t memory_default_segment(int nodes_here)
+{
+	size_t bytes = host_memory() / 100 * 85 / static_cast<size_t>(nodes_here);
+	if (const char *text = getenv("GASNET_MAX_SEGSIZE"); text && *text)
+		if (!parse_size(text, nodes_here, &bytes))
+			fail("GASNET_MAX_SEGSIZE: \"%s\" is no size (examples: 512M, 2G/P, 0.85/H)", text);
+	if (bytes < kSmallest)
+		bytes = kSmallest;
+	return bytes / GASNET_PAGESIZE * GASNET_PAGESIZE;
+}
+
+uintptr_t memory_propose(size_t span)
+{
+	void *p = mmap(nullptr, span + kAlign, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return 0;
+	munmap(p, span + kAlign);
+	return (reinterpret_cast<uintptr_t>(p) + kAlign - 1) / kAlign * kAlign;
+}
+
+uintptr_t memory_fixed_place(unsigned i)
+{
+	constexpr unsigned kPlaces = 24;
+	return i < kPlaces ? (uintptr_t{1} << 44) + (uintptr_t{i} << 41) : 0;
+}
+
+bool memory_is_free(uintptr_t at, size_t span)
+{
+	void *want = reinterpret_cast<void *>(at);
+	void *got = mmap(want, span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	if (got == MAP_FAILED)
+		return false;
+	munmap(got, span);
+	return got == want; // a kernel that does not know the flag maps elsewhere
+}
+
+int memory_map(uintptr_t at, size_t span)
+{
+	const int fd = memfd_create("gasnet-segment", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	void *want = reinterpret_cast<void *>(at);
+	if (ftruncate(fd, static_cast<off_t>(span)) != 0 ||
+	    mmap(want, span, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0) != want) {
+		const int err = errno;
+		close(fd);
+		return -err;
+	}
+	return fd;
+}
+
+} // namespace gasnet

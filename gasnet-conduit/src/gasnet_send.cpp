@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Sending active messages, where the inline path of gasnet_pgas_am.h ends.
+//
+// Why nothing deadlocks: a request that finds the target's ring full takes messages out of its own ring and runs their
+// handlers until there is room. A reply never waits: when there is no room it goes to the outbox and is sent by
+// later polls. So a handler always returns, every node that waits drains its ring, and a full ring becomes
+// free as long as its owner calls anything of ours. The outbox is bounded by what requesters send: each of their requests
+// also drains what was sent to them.
+#include "gasnet_state.hpp"
+
+#include <sys/uio.h>
+
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <mutex>
+
+namespace gasnet {
+namespace {
+
+struct waiting_reply {
+	gasnet_node_t to;
+	std::vector<char> bytes;
+};
+
+// A mutex where threads share the library, nothing elsewhere.
+class outbox_lock {
+public:
+	outbox_lock()
+	{
+		if constexpr (kThreads)
+			mutex_.lock();
+	}
+	~outbox_lock()
+	{
+		if constexpr (kThreads)
+			mutex_.unlock();
+	}
+	outbox_lock(const outbox_lock &) = delete;
+
+private:
+	static inline std::mutex mutex_;
+};
+
+std::deque<waiting_reply> g_outbox;
+std::atomic<size_t> g_outbox_count{0};
+
+bool node_ok(gasnet_node_t node)
+{
+	return node < gasneti_front.nodes;
+}
+
+[[noreturn, gnu::cold]] void lost(gasnet_node_t node, int err)
+{
+	fail("message to node %u: %s", node, fi_strerror(-err));
+}
+
+// Sends, polling until there is room. For requests: handlers may run.
+int send_waiting(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes)
+{
+	pgas_backoff wait{};
+	for (;;) {
+		const int rc = message_try(node, head, head_bytes, data, data_bytes);
+		if (PGAS_LIKELY(rc == 0))
+			return GASNET_OK;
+		if (rc != -FI_EAGAIN)
+			lost(node, rc);
+		gasneti_wait_turn(&wait);
+	}
+}
+
+// Sends now or later. For replies: nothing runs, nothing waits.
+void send_or_keep(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes)
+{
+	const int rc = message_try(node, head, head_bytes, data, data_bytes); // may overtake: messages have no order
+	if (PGAS_LIKELY(rc == 0))
+		return;
+	if (rc != -FI_EAGAIN)
+		lost(node, rc);
+	outbox_lock lock;
+	waiting_reply r{node, std::vector<char>(head_bytes + data_bytes)};
+	memcpy(r.bytes.data(), head, head_bytes);
+	if (data_bytes)
+		memcpy(r.bytes.data() + head_bytes, data, data_bytes);
+	g_outbox.push_back(std::move(r));
+	g_outbox_count.store(g_outbox.size(), std::memory_order_relaxed);
+}
+
+struct alignas(16) message_head {
+	uint64_t word;
+	char rest[PGAS_SLOT_INLINE - 8];
+};
+
+// Word and arguments; answers their bytes.
+size_t put_args(message_head &m, uint64_t word, const gasnet_handlerarg_t *args)
+{
+	const size_t n = word >> 8 & 0xff;
+	m.word = gasneti_front.word + word;
+	if (n)
+		memcpy(m.rest, args, 4 * n);
+	return 8 + 4 * n;
+}
+
+// The payload of a medium message begins at a multiple of 16 where the handler sees it: a slot's payload lies 8 behind one,
+// an eager buffer begins at one.
+size_t medium_head(message_head &m, uint64_t word, const gasnet_handlerarg_t *args, size_t nbytes)
+{
+	const size_t used = put_args(m, word, args);
+	size_t at = (used + 7) / 16 * 16 + 8;
+	if (at + nbytes > PGAS_SLOT_INLINE)
+		at = (used + 15) / 16 * 16;
+	m.word += uint64_t{at} << 24;
+	return at;
+}
+
+size_t long_head(message_head &m, uint64_t word, const gasnet_handlerarg_t *args, void *to, size_t nbytes)
+{
+	const size_t used = (put_args(m, word, args) + 7) / 8 * 8;
+	const auto address = reinterpret_cast<uint64_t>(to);
+	memcpy(reinterpret_cast<char *>(&m) + used, &address, 8);
+	memcpy(reinterpret_cast<char *>(&m) + used + 8, &nbytes, 8);
+	return used + 16;
+}
+
+bool in_segment(gasnet_node_t node, const void *to, size_t nbytes)
+{
+	const gasnet_seginfo_t &s = g.segments[node];
+	const auto at = reinterpret_cast<uintptr_t>(to), base = reinterpret_cast<uintptr_t>(s.addr);
+	return at >= base && nbytes <= s.size && at - base <= s.size - nbytes;
+}
+
+bool long_ok(gasnet_node_t node, const void *to, size_t nbytes)
+{
+	return node_ok(node) && (!nbytes || in_segment(node, to, nbytes));
+}
+
+} // namespace
+
+int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept
+{
+	const fi_addr_t to = node;
+	const size_t total = head_bytes + data_bytes;
+	if (total <= PGAS_SLOT_INLINE) {
+		alignas(16) char whole[PGAS_SLOT_INLINE];
+		const void *bytes = head;
+		if (data_bytes) {
+			memcpy(whole, head, head_bytes);
+			memcpy(whole + head_bytes, data, data_bytes);
+			bytes = whole;
+		}
+		return static_cast<int>(fi_inject(g.am, bytes, total, to));
+	}
+	const iovec iov[2] = {{const_cast<void *>(head), head_bytes}, {const_cast<void *>(data), data_bytes}};
+	return static_cast<int>(fi_sendv(g.am, iov, nullptr, data_bytes ? 2 : 1, to, nullptr));
+}
+
+bool outbox_push() noexcept
+{
+	if (PGAS_LIKELY(g_outbox_count.load(std::memory_order_relaxed) == 0))
+		return true;
+	outbox_lock lock;
+	// a node whose ring is full holds up its own replies only
+	std::vector<bool> full(gasneti_front.nodes);
+	std::deque<waiting_reply> left;
+	for (waiting_reply &r : g_outbox) {
+		const int rc = full[r.to] ? -FI_EAGAIN : message_try(r.to, r.bytes.data(), r.bytes.size(), nullptr, 0);
+		if (rc == -FI_EAGAIN) {
+			full[r.to] = true;
+			left.push_back(std::move(r));
+		} else if (rc != 0) {
+			lost(r.to, rc);
+		}
+	}
+	g_outbox.swap(left);
+	g_outbox_count.store(g_outbox.size(), std::memory_order_relaxed);
+	return g_outbox.empty();
+}
+
+namespace {
+
+// A request may not come from a handler, and a reply only from the handler of a request, once.
+int check_request(gasnet_node_t dest)
+{
+	if (!g.attached)
+		return GASNET_ERR_NOT_INIT;
+	return node_ok(dest) && !in_handler() ? GASNET_OK : GASNET_ERR_BAD_ARG;
+}
+
+int check_reply(gasnet_token_t token)
+{
+	if (!token || !token->request || token->replied)
+		return GASNET_ERR_BAD_ARG;
+	token->replied = true;
+	return GASNET_OK;
+}
+
+} // namespace
+} // namespace gasnet
+
+using namespace gasnet;
+
+extern "C" int gasneti_request_short(gasnet_node_t dest, const void *message, size_t bytes) noexcept
+{
+	if (const int err = check_request(dest))
+		return err;
+	return send_waiting(dest, message, bytes, nullptr, 0);
+}
+
+extern "C" int gasneti_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+				      const gasnet_handlerarg_t *args) noexcept
+{
+	if (const int err = check_request(dest))
+		return err;
+	if (nbytes > gasnet_AMMaxMedium())
+		return GASNET_ERR_BAD_ARG;
+	gasnet_AMPoll();
+	message_head m;
+	const size_t head = medium_head(m, word, args, nbytes);
+	return send_waiting(dest, &m, head, from, nbytes);
+}
+
+extern "C" int gasneti_request_long(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes, void *to,
+				    const gasnet_handlerarg_t *args) noexcept
+{
+	if (const int err = check_request(dest))
+		return err;
+	if (!long_ok(dest, to, nbytes))
+		return GASNET_ERR_BAD_ARG;
+	gasnet_AMPoll();
+	// the payload first; the message's release orders it before the handler
+	if (nbytes)
+		gasneti_put_any(dest, to, from, nbytes);
+	message_head m;
+	const size_t head = long_head(m, word, args, to, nbytes);
+	return send_waiting(dest, &m, head, nullptr, 0);
+}
+
+extern "C" int gasneti_reply_short(gasnet_token_t token, uint64_t word, const gasnet_handlerarg_t *args) noexcept
+{
+	if (const int err = check_reply(token))
+		return err;
+	message_head m;
+	const size_t head = put_args(m, word, args);
+	send_or_keep(token->source, &m, head, nullptr, 0);
+	return GASNET_OK;
+}
+
+extern "C" int gasneti_reply_medium(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes,
+				    const gasnet_handlerarg_t *args) noexcept
+{
+	if (nbytes > gasnet_AMMaxMedium())
+		return GASNET_ERR_BAD_ARG;
+	if (const int err = check_reply(token))
+		return err;
+	message_head m;
+	const size_t head = medium_head(m, word, args, nbytes);
+	send_or_keep(token->source, &m, head, from, nbytes);
+	return GASNET_OK;
+}
+
+extern "C" int gasneti_reply_long(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes, void *to,
+				  const gasnet_handlerarg_t *args) noexcept
+{
+	if (token && !long_ok(token->source, to, nbytes))
+		return GASNET_ERR_BAD_ARG;
+	if (const int err = check_reply(token))
+		return err;
+	if (nbytes)
+		gasneti_put_any(token->source, to, from, nbytes);
+	message_head m;
+	const size_t head = long_head(m, word, args, to, nbytes);
+	send_or_keep(token->source, &m, head, nullptr, 0);
+	return GASNET_OK;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// All state of a node in one struct, and the calls between the files of the library. What inline code of clients reads is
+// in struct gasneti_front (gasnet.h).
+//
+// Two endpoints: `rma` with the segments of all nodes as key 0, `am` for messages. A node's region is
+//
+//   base                       base + kInternalBytes
+//   | struct internal_memory   | the client's segment, as much of it as gasnet_attach asked for |
+//
+// at one address in all nodes, so that one addition of window[node] turns an address of a node's segment into ours.
+#pragma once
+
+#ifndef FABRIC_DIRECT
+#define FABRIC_DIRECT 1
+#endif
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_ext_pgas.h>
+#include <rdma/fi_rma.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <gasnet.h>
+
+namespace gasnet {
+
+constexpr size_t kInternalBytes = 65536; // multiple of every page size
+constexpr bool kThreads = GASNETI_THREADS;
+
+// Handlers 1 to 127 belong to the library.
+enum library_handler : uint8_t { kExitHandler = 1, kFirstClient = 128 };
+
+// What other nodes read of ours, or write. One line each: the first by us only.
+struct internal_memory {
+	alignas(64) uint64_t barrier[2]; // see gasnet_barrier.cpp; written by the owner
+	alignas(64) uint64_t exiting;    // 0, or 1 << 32 | exit code: this node is in gasnet_exit; written by the owner
+};
+static_assert(sizeof(internal_memory) <= kInternalBytes);
+
+struct state {
+	bool initialized = false;
+	bool attached = false;
+	int wait_mode = GASNET_WAIT_SPINBLOCK;
+	fid_fabric *fabric = nullptr;
+	fid_domain *domain = nullptr;
+	fid_av *rma_av = nullptr, *am_av = nullptr; // one each, so that a node's rank is its address in both
+	fid_cq *cq = nullptr;
+	fid_cntr *cntr = nullptr;
+	fid_ep *rma = nullptr;
+	fid_ep *rma_front = nullptr; // its alias that threads may read windows of; rma itself where threads do not share it
+	fid_ep *am = nullptr;
+	fid_mr *mr = nullptr;
+	fi_pgas_ops *ops = nullptr;
+	uintptr_t base = 0;
+	size_t max_segment = 0;
+	size_t eager_bytes = 0;
+	std::vector<gasnet_seginfo_t> segments;
+	std::vector<uint64_t> hosts;
+	gasneti_handler_fn handlers[256] = {};
+};
+extern state g;
+
+inline internal_memory *internal_of(gasnet_node_t node)
+{
+	return reinterpret_cast<internal_memory *>(g.base + gasneti_window(node));
+}
+
+// Prints one line "node n: text" and ends the job.
+[[noreturn, gnu::cold, gnu::format(printf, 1, 2)]] void fail(const char *format, ...) noexcept;
+// The call that must not happen before gasnet_attach.
+[[gnu::cold]] void check_attached(const char *call) noexcept;
+
+// --- memory (gasnet_memory.cpp) -------------------------------------------------------------------------------------------
+
+size_t memory_default_segment(int nodes_here); // what one node may take of this host's memory, or what GASNET_MAX_SEGSIZE says
+uintptr_t memory_propose(size_t span);         // an address that is free here
+bool memory_is_free(uintptr_t at, size_t span);
+int memory_map(uintptr_t at, size_t span);     // the region's file, mapped there; -errno
+uintptr_t memory_fixed_place(unsigned i);      // places that are free in most processes; 0 behind the last
+
+// --- messages ----------------------------------------------------------------------------------------------------------
+
+// Puts one message into a node's ring: 0, -FI_EAGAIN when there is no room, or what is wrong (gasnet_send.cpp).
+int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept;
+void receive_open();                   // gasnet_receive.cpp
+bool receive_some() noexcept;          // runs handlers of what arrived; true when there was something
+bool outbox_push() noexcept;           // sends replies that found no room; true when none is left
+bool in_handler() noexcept;
+
+// Runs the handler of one message (gasnet_dispatch.cpp). false: the message makes no sense.
+bool dispatch(const char *message, size_t bytes) noexcept;
+
+// --- exit (gasnet_exit.cpp) ----------------------------------------------------------------------------------------------
+
+void exit_setup();
+[[noreturn]] void exit_because_of(gasnet_node_t node, int code) noexcept; // another node ends the job
+
+void wait_pause(pgas_backoff *wait) noexcept;
+
+} // namespace gasnet
+
+struct gasneti_token {
+	gasnet_node_t source;
+	bool request;
+	bool replied;
+};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the multi-process tests share: a check that ends the whole job, and starting up. */
+#ifndef GASNET_TEST_H
+#define GASNET_TEST_H
+
+#include <gasnet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(cond_arg)                                                                                                \
+	do {                                                                                                           \
+		if (!(cond_arg)) {                                                                                     \
+			fprintf(stderr, "%s:%d: node %d: failed: %s\n", __FILE__, __LINE__, (int)gasnet_mynode(),      \
+				#cond_arg);                                                                            \
+			gasnet_exit(1);                                                                                \
+		}                                                                                                      \
+	} while (0)
+#define CHECK_OK(call_arg) CHECK((call_arg) == GASNET_OK)
+
+static gasnet_seginfo_t *test_segments;
+
+static inline void test_barrier(void)
+{
+	gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
+	CHECK_OK(gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS));
+}
+
+static inline void test_start(int *argc, char ***argv, gasnet_handlerentry_t *table, int count, uintptr_t segment)
+{
+	CHECK_OK(gasnet_init(argc, argv));
+	CHECK_OK(gasnet_attach(table, count, segment, 0));
+	test_segments = calloc(gasnet_nodes(), sizeof *test_segments);
+	CHECK(test_segments);
+	CHECK_OK(gasnet_getSegmentInfo(test_segments, (int)gasnet_nodes()));
+}
+
+/* An address `off` bytes into a node's segment. */
+static inline char *test_at(gasnet_node_t node, size_t off)
+{
+	return (char *)test_segments[node].addr + off;
+}
+
+#endif

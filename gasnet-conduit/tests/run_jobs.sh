@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs the multi-process programs of the GASNet library on 1 to 8 nodes.
+set -u
+here=${abs_top_builddir:-.}
+failed=0
+run() { # nodes program arguments...
+	nodes=$1
+	shift
+	timeout -s KILL 120 "$here/boot/oshrun" -n "$nodes" "$@" || {
+		echo "FAIL: $* on $nodes nodes: status $?"
+		failed=1
+	}
+}
+for program in gasnet_job gasnet_am gasnet_rma_test; do
+	for nodes in 1 2 3 8; do
+		run $nodes "$here/gasnet-conduit/tests/$program"
+	done
+done
+for program in gasnet_job_par gasnet_am_par gasnet_job_parsync gasnet_am_parsync; do
+	run 2 "$here/gasnet-conduit/tests/$program"
+done
+exit $failed
