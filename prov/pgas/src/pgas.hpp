@@ -516,6 +516,7 @@ struct ep_core {
 	size_t min_multi_recv = 64;
 	size_t inject_limit = kInjectBytes;
 	bool enabled = false;
+	bool in_place = false; // messages are taken out of the ring (pgas_inplace.cpp)
 	bool serves = false; // peers asked for our progress: reading a counter must make some
 	segment seg;
 	ep_shared *shared = nullptr;
@@ -605,6 +606,9 @@ struct arrival {
 // --- receiving --------------------------------------------------------------------------------------------------------
 
 void rx_deliver(ep_core *ep, const arrival &a);
+int message_take(fid_ep *fid, fi_pgas_message *m) noexcept; // pgas_inplace.cpp
+void message_release(fid_ep *fid, fi_pgas_message *m) noexcept;
+ssize_t message_send(fid_ep *fid, fi_addr_t addr, const void *head, size_t head_len, const void *data, size_t len) noexcept;
 ssize_t rx_post(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore, void *context,
 		uint64_t flags, bool tagged);
 ssize_t rx_cancel(ep_core *ep, void *context);

@@ -294,7 +294,7 @@ void cq_update_poll(cq_core *cq)
 		ep_core *ep = cq->eps[0];
 		if (!ep->enabled) {
 			poll = &g_never;
-		} else if (!ep->pending.empty() || !ep->replies.empty()) {
+		} else if (!ep->pending.empty() || !ep->replies.empty() || (ep->in_place && !ep->msg.waiting.empty())) {
 			poll = &g_always;
 		} else {
 			poll = &ep->slots[ep->head & ep->mask].state;

@@ -148,6 +148,9 @@ fi_pgas_ops g_ext_ops = {
 	.window = window,
 	.symmetric = symmetric,
 	.drain = drain,
+	.message_take = message_take,
+	.message_release = message_release,
+	.message_send = message_send,
 };
 
 int domain_ops_open(fid *, const char *name, uint64_t, void **ops, void *) noexcept

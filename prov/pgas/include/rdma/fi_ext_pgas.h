@@ -33,6 +33,15 @@ struct fi_pgas_part {
 	uint64_t fd_off;
 };
 
+/* A message that was taken and not given back yet. */
+struct fi_pgas_message {
+	void *buf;  /* the receiver's own memory, which it may change */
+	size_t len;
+	void *place_;
+	uint64_t state_;
+	void *eager_;
+};
+
 struct fi_pgas_ops {
 	size_t size;
 
@@ -61,6 +70,23 @@ struct fi_pgas_ops {
 
 	/* Makes progress until everything this endpoint started is complete. */
 	int (*drain)(struct fid_ep *ep);
+
+	/*
+	 * Receiving without posted buffers: the next message of fi_send's kind where it arrived, or -FI_EAGAIN. It stays there
+	 * until message_release, in any order and from any thread; places are few, so that should be soon. An endpoint that
+	 * takes messages posts no receives, and its messages are not longer than FI_PGAS_EAGER_SIZE. A message of up to
+	 * PGAS_SLOT_INLINE bytes begins 8 bytes behind a multiple of 16, a longer one at a multiple of 64; but one that the
+	 * provider had to move begins at a multiple of 16. fi_cq_read of the queue bound with FI_RECV answers -FI_EAGAIN at
+	 * once, inline, as long as nothing is to be taken.
+	 */
+	int (*message_take)(struct fid_ep *ep, struct fi_pgas_message *message);
+	void (*message_release)(struct fid_ep *ep, struct fi_pgas_message *message);
+
+	/*
+	 * One message of two pieces, up to FI_PGAS_EAGER_SIZE bytes; the pieces may be reused when it returns. No completion, no
+	 * count, no progress: -FI_EAGAIN leaves the caller to take its own messages first.
+	 */
+	ssize_t (*message_send)(struct fid_ep *ep, fi_addr_t addr, const void *head, size_t head_len, const void *data, size_t len);
 };
 
 #ifdef __cplusplus

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Messages without buffers and completions (fi_ext_pgas.h): a receiver that handles each message at once reads it where the
+// sender put it, in the slot or the eager buffer, and gives the place back; a sender passes head and payload in two pieces.
+//
+// What the general engine drained on the way (attention, requests between the messages) waits in ep_core::msg.waiting and
+// is older than anything in the ring, so it is answered first. cq_update_poll() keeps the queue's poll word at "look" then.
+#include "pgas.hpp"
+
+namespace pgas {
+namespace {
+
+void take_waiting(ep_core *ep, fi_pgas_message *m)
+{
+	auto *u = new unexpected(std::move(ep->msg.waiting.front()));
+	ep->msg.waiting.pop_front();
+	m->buf = u->bytes.data(); // operator new aligns for every type, as slots and eager buffers do not quite: see the header
+	m->len = u->len;
+	m->place_ = u;
+	m->state_ = 0;
+	m->eager_ = nullptr;
+}
+
+// The next slot of the ring, when it holds a message that came whole. false: look further.
+bool take_slot(ep_core *ep, fi_pgas_message *m)
+{
+	pgas_ring *ring = ep->ring;
+	auto *slots = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ring) + PGAS_RING_SLOTS_OFF);
+	pgas_slot *slot = &slots[ep->head & ring->mask];
+	// pairs with store_release of READY in pgas_hot_send() and ring_send()
+	if (pgas_load_acquire(&slot->state) != (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_READY))
+		return false;
+	const arrival a(slot);
+	if (a.kind != PGAS_KIND_MSG || (a.flags & PGAS_SLOT_LONG))
+		return false;
+	m->eager_ = nullptr;
+	m->buf = slot->payload;
+	m->len = a.len;
+	if (a.flags & PGAS_SLOT_EAGER) {
+		if (a.aux >= ep->shared->eager_count || a.len > ep->shared->eager_bytes)
+			return false; // not something one of our senders writes: the engine drops it
+		m->buf = ep->eager_buffer(a.aux);
+		m->eager_ = &ep->eager_heads()[a.aux].owner;
+	} else if (a.len > PGAS_SLOT_INLINE) {
+		return false;
+	}
+	m->place_ = &slot->state;
+	m->state_ = (ep->head + ring->mask + 1) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE;
+	ep->head++;
+	pgas_store_release(&ring->head, ep->head);
+	return true;
+}
+
+} // namespace
+
+int message_take(fid_ep *fid, fi_pgas_message *m) noexcept
+{
+	ep_core *ep = core_of(fid);
+	return guard([&] {
+		scoped_lock lock(ep->dom->mutex);
+		ep->in_place = true;
+		if (PGAS_UNLIKELY(!ep->enabled))
+			return -FI_EOPBADSTATE;
+		if (PGAS_UNLIKELY(ep->dom->attention.load(std::memory_order_relaxed)))
+			ep_progress(ep);
+		if (PGAS_LIKELY(ep->msg.waiting.empty()) && take_slot(ep, m)) {
+			ep_update_polls(ep);
+			return 0;
+		}
+		if (ep->msg.waiting.empty())
+			ep_progress(ep); // something else arrived, or something of ours waits
+		if (ep->msg.waiting.empty())
+			return -FI_EAGAIN;
+		take_waiting(ep, m);
+		ep_update_polls(ep);
+		return 0;
+	});
+}
+
+void message_release(fid_ep *, fi_pgas_message *m) noexcept
+{
+	if (PGAS_UNLIKELY(!m->state_)) {
+		delete static_cast<unexpected *>(m->place_);
+		return;
+	}
+	if (m->eager_)
+		pgas_store_release(static_cast<uint32_t *>(m->eager_), 0u); // pairs with claim in claim_eager()
+	// pairs with load_acquire in claim_slot(): the bytes were read before the slot may be filled again
+	pgas_store_release(static_cast<uint64_t *>(m->place_), m->state_);
+}
+
+ssize_t message_send(fid_ep *fid, fi_addr_t addr, const void *head, size_t head_len, const void *data, size_t len) noexcept
+{
+	ep_core *ep = core_of(fid);
+	return guard([&]() -> int {
+		scoped_lock lock(ep->dom->mutex);
+		peer *p;
+		if (const int err = peer_get(ep, addr, &p))
+			return err;
+		const iovec iov{const_cast<void *>(data), len};
+		ring_message m{.kind = PGAS_KIND_MSG, .len = head_len + len, .head = head, .head_len = head_len};
+		m.iov = &iov;
+		m.iov_count = 1;
+		m.iov_len = len;
+		return ring_send(p, m);
+	});
+}
+
+} // namespace pgas
