@@ -73,7 +73,7 @@ void open_endpoints(int nodes)
 	fi_info *hints = fi_dupinfo(nullptr), *info = nullptr;
 	if (!hints)
 		fail("gasnet_init: out of memory");
-	hints->caps = FI_RMA | FI_ATOMIC | FI_MSG | FI_MULTI_RECV;
+	hints->caps = FI_RMA | FI_ATOMIC | FI_MSG;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->domain_attr->threading = kThreads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN;
 	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
@@ -82,13 +82,15 @@ void open_endpoints(int nodes)
 	must(prov->fabric(info->fabric_attr, &g.fabric, nullptr), "fi_fabric");
 	must(fi_domain(g.fabric, info, &g.domain, nullptr), "fi_domain");
 	must(fi_open_ops(&g.domain->fid, FI_PGAS_OPS, 0, reinterpret_cast<void **>(&g.ops), nullptr), "fi_open_ops");
+	if (g.ops->size < sizeof(fi_pgas_ops))
+		fail("gasnet_init: libpgas.so is older than this library");
 	fi_av_attr av{};
 	av.type = FI_AV_TABLE;
 	av.count = static_cast<size_t>(nodes);
 	must(fi_av_open(g.domain, &av, &g.rma_av, nullptr), "fi_av_open");
 	must(fi_av_open(g.domain, &av, &g.am_av, nullptr), "fi_av_open");
 	fi_cq_attr cq{};
-	cq.format = FI_CQ_FORMAT_DATA; // says where a message lies
+	cq.format = FI_CQ_FORMAT_CONTEXT; // messages are taken from the endpoint; the queue says when to look, and what failed
 	cq.size = 4096;
 	must(fi_cq_open(g.domain, &cq, &g.cq, nullptr), "fi_cq_open");
 	fi_cntr_attr cntr{};
@@ -103,7 +105,7 @@ void open_endpoints(int nodes)
 	if (kThreads) // windows are read by all threads; the alias counts nothing, so that is all they share
 		must(fi_ep_alias(g.rma, &g.rma_front, FI_TRANSMIT | FI_PGAS_PRIVATE), "fi_ep_alias");
 
-	info->caps = FI_MSG | FI_MULTI_RECV;
+	info->caps = FI_MSG;
 	must(fi_endpoint(g.domain, info, &g.am, nullptr), "fi_endpoint");
 	must(fi_ep_bind(g.am, &g.am_av->fid, 0), "fi_ep_bind");
 	must(fi_ep_bind(g.am, &g.cq->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION), "fi_ep_bind");
@@ -209,7 +211,6 @@ int start(const char *config)
 		fail("gasnet_init: cannot meet the other nodes");
 	connect(cards);
 	gasneti_front.rma = reinterpret_cast<pgas_ep *>(g.rma_front);
-	receive_open();
 	exit_setup();
 	g.initialized = true;
 	if (pgas_boot_barrier() != 0) // everybody can be reached before anybody may leave

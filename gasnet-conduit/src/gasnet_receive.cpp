@@ -1,49 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Receiving active messages: multi-receive buffers that the provider fills, a queue that says what lies where, handlers.
+// Receiving active messages. A message is handled where it arrived, in the ring's slot or the eager buffer, and its place is
+// given back when the handler returns (message_take of fi_ext_pgas.h): no receive buffer, no completion, no copy.
 //
-// Handlers run in the thread that polls, never inside another handler. With threads several may run at once; a buffer is
-// posted again when the last of its messages was handled.
+// Handlers run in the thread that polls, never inside another handler. With threads several may run at once.
 #include "gasnet_state.hpp"
 
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
 namespace gasnet {
 namespace {
 
-constexpr size_t kBuffers = 4;
-constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr int kAtOnce = 64; // messages handled by one poll, so that a flood does not hold up its caller for ever
 
-struct buffer {
-	fi_context context; // first: the queue answers its address
-	std::atomic<uint32_t> users; // messages being handled, and one while the provider fills it
-	char *bytes;
-};
-
-buffer g_buffers[kBuffers];
 thread_local bool t_in_handler __attribute__((tls_model("initial-exec"))) = false;
-
-void post(buffer *b)
-{
-	b->users.store(1, std::memory_order_relaxed);
-	const iovec iov{b->bytes, kBufferBytes};
-	fi_msg m{};
-	m.msg_iov = &iov;
-	m.iov_count = 1;
-	m.addr = FI_ADDR_UNSPEC;
-	m.context = &b->context;
-	if (const auto rc = fi_recvmsg(g.am, &m, FI_MULTI_RECV | FI_COMPLETION))
-		fail("cannot post a receive buffer: %s", fi_strerror(static_cast<int>(-rc)));
-}
-
-void put(buffer *b)
-{
-	if (b->users.fetch_sub(1, std::memory_order_acq_rel) == 1)
-		post(b);
-}
 
 void run(const char *message, size_t bytes)
 {
@@ -53,7 +24,7 @@ void run(const char *message, size_t bytes)
 	t_in_handler = false;
 }
 
-// The provider aligns messages to 8 bytes; a payload may hold anything and is moved where it must.
+// Senders place the payload so that it is aligned where it arrives; only what the provider had to move is not.
 void handle(const char *message, size_t bytes)
 {
 	uint64_t word;
@@ -90,41 +61,23 @@ bool in_handler() noexcept
 	return t_in_handler;
 }
 
-void receive_open()
-{
-	const size_t least = g.eager_bytes;
-	if (const int rc = fi_setopt(&g.am->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof least))
-		fail("gasnet_init: receive buffers: %s", fi_strerror(-rc));
-	for (buffer &b : g_buffers) {
-		b.bytes = static_cast<char *>(aligned_alloc(4096, kBufferBytes));
-		if (!b.bytes)
-			fail("gasnet_init: out of memory for receive buffers");
-		post(&b);
-	}
-}
-
 bool receive_some() noexcept
 {
 	int n = 0;
 	for (; n < kAtOnce; n++) {
-		fi_cq_data_entry e;
-		const ssize_t rc = fi_cq_read(g.cq, &e, 1);
+		fi_pgas_message m;
+		const int rc = g.ops->message_take(g.am, &m);
 		if (rc == -FI_EAGAIN)
 			break;
-		if (rc < 0) {
-			report_error();
-			break;
-		}
-		auto *b = static_cast<buffer *>(e.op_context);
-		if (e.flags & FI_RECV) {
-			// counted before the provider's own hold can end: its last entry comes behind this one
-			b->users.fetch_add(1, std::memory_order_relaxed);
-			handle(static_cast<char *>(e.buf), e.len);
-			put(b);
-		}
-		if (e.flags & FI_MULTI_RECV)
-			put(b);
+		if (PGAS_UNLIKELY(rc != 0))
+			fail("active messages: %s", fi_strerror(-rc));
+		handle(static_cast<char *>(m.buf), m.len);
+		g.ops->message_release(g.am, &m);
+		if (pgas_hot_cq_empty(gasneti_front.arrivals))
+			return true;
 	}
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&reinterpret_cast<pgas_cq *>(g.cq)->queued)))
+		report_error();
 	return n > 0;
 }
 

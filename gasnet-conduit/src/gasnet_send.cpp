@@ -9,8 +9,6 @@
 // also drains what was sent to them.
 #include "gasnet_state.hpp"
 
-#include <sys/uio.h>
-
 #include <atomic>
 #include <cstring>
 #include <deque>
@@ -151,8 +149,7 @@ int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const v
 		}
 		return static_cast<int>(fi_inject(g.am, bytes, total, to));
 	}
-	const iovec iov[2] = {{const_cast<void *>(head), head_bytes}, {const_cast<void *>(data), data_bytes}};
-	return static_cast<int>(fi_sendv(g.am, iov, nullptr, data_bytes ? 2 : 1, to, nullptr));
+	return static_cast<int>(g.ops->message_send(g.am, to, head, head_bytes, data, data_bytes));
 }
 
 bool outbox_push() noexcept

@@ -88,8 +88,7 @@ uintptr_t memory_fixed_place(unsigned i);      // places that are free in most p
 
 // Puts one message into a node's ring: 0, -FI_EAGAIN when there is no room, or what is wrong (gasnet_send.cpp).
 int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept;
-void receive_open();                   // gasnet_receive.cpp
-bool receive_some() noexcept;          // runs handlers of what arrived; true when there was something
+bool receive_some() noexcept;          // gasnet_receive.cpp: runs handlers of what arrived; true when there was something
 bool outbox_push() noexcept;           // sends replies that found no room; true when none is left
 bool in_handler() noexcept;
 
