@@ -20,4 +20,14 @@ done
 for program in gasnet_job_par gasnet_am_par gasnet_job_parsync gasnet_am_parsync; do
 	run 2 "$here/gasnet-conduit/tests/$program"
 done
+for nodes in 1 2 8; do
+	run $nodes "$here/gasnet-conduit/tests/gasnet_flood" 500
+done
+for nodes in 2 8; do # rings that are full all the time
+	FI_PGAS_RX_SLOTS=16 FI_PGAS_EAGER_COUNT=2 run $nodes "$here/gasnet-conduit/tests/gasnet_flood" 150
+	FI_PGAS_RX_SLOTS=16 FI_PGAS_EAGER_COUNT=2 run $nodes "$here/gasnet-conduit/tests/gasnet_flood_par" 150
+done
+for nodes in 1 2 4; do
+	run $nodes "$here/gasnet-conduit/tests/gasnet_threads"
+done
 exit $failed

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ways a job can end; run_end.sh compares the exit status of the job, its duration and what is left behind.
+ *
+ *	gasnet_end WAY
+ */
+#include "gasnet_test.h"
+#include <signal.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t got_quit;
+
+static void on_quit(int sig)
+{
+	(void)sig;
+	got_quit = 1;
+	static const char text[] = "caught SIGQUIT\n";
+	if (write(1, text, sizeof text - 1) < 0)
+		_exit(99);
+}
+
+static void leave_from_handler(gasnet_token_t t)
+{
+	(void)t;
+	gasnet_exit(21);
+}
+
+static void computing(void)
+{
+	for (volatile int forever = 1; forever;)
+		usleep(1000);
+}
+
+int main(int argc, char **argv)
+{
+	const char *way = argc > 1 ? argv[1] : "";
+	gasnet_handlerentry_t table[] = {{200, (gasneti_handler_fn)(void *)leave_from_handler}};
+	CHECK_OK(gasnet_init(&argc, &argv));
+	const int first = gasnet_mynode() == 0, last = gasnet_mynode() == gasnet_nodes() - 1;
+	if (!strcmp(way, "before-attach"))
+		gasnet_exit(11); /* all together */
+	if (!strcmp(way, "one-before-attach") && last)
+		gasnet_exit(12); /* the others wait in attach */
+	CHECK_OK(gasnet_attach(table, 1, 1u << 20, 0));
+	test_barrier();
+	if (!strcmp(way, "all"))
+		gasnet_exit(0);
+	if (!strcmp(way, "all-with-code"))
+		gasnet_exit(13);
+	if (!strcmp(way, "return"))
+		return 14;
+	if (!strcmp(way, "exit"))
+		exit(15);
+	if (!strcmp(way, "one-in-barrier")) {
+		if (last)
+			gasnet_exit(16);
+		test_barrier();
+		CHECK(!"the barrier completed without the last node");
+	}
+	if (!strcmp(way, "one-polling")) {
+		if (last)
+			gasnet_exit(17);
+		for (;;)
+			gasnet_AMPoll();
+	}
+	if (!strcmp(way, "quit-handler")) {
+		signal(SIGQUIT, on_quit);
+		if (first)
+			gasnet_exit(18);
+		GASNET_BLOCKUNTIL(0);
+	}
+	if (!strcmp(way, "one-computing")) {
+		if (first)
+			gasnet_exit(19);
+		computing();
+	}
+	if (!strcmp(way, "in-handler")) {
+		if (first)
+			CHECK_OK(gasnet_AMRequestShort0(gasnet_nodes() - 1, 200));
+		GASNET_BLOCKUNTIL(0);
+	}
+	if (!strcmp(way, "killed")) {
+		if (last)
+			kill(getpid(), SIGKILL);
+		test_barrier();
+		CHECK(!"the barrier completed without the last node");
+	}
+	if (!strcmp(way, "aborted")) {
+		if (last)
+			abort();
+		GASNET_BLOCKUNTIL(0);
+	}
+	if (!strcmp(way, "returned-alone")) { /* main returns on one node only */
+		if (last)
+			return 22;
+		GASNET_BLOCKUNTIL(0);
+	}
+	if (!strcmp(way, "unregistered")) {
+		CHECK_OK(gasnet_AMRequestShort0(gasnet_nodes() - 1, 201));
+		GASNET_BLOCKUNTIL(0);
+	}
+	if (!strcmp(way, "barrier-twice")) {
+		gasnet_barrier_notify(0, 0);
+		gasnet_barrier_notify(0, 0);
+	}
+	if (!strcmp(way, "outside")) /* a node that does not exist */
+		gasnet_put_val(gasnet_nodes() + 5, test_segments, 1, 8);
+	fprintf(stderr, "no such way: %s\n", way);
+	gasnet_exit(98);
+}
