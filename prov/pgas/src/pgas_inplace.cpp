@@ -24,9 +24,7 @@ void take_waiting(ep_core *ep, fi_pgas_message *m)
 // The next slot of the ring, when it holds a message that came whole. false: look further.
 bool take_slot(ep_core *ep, fi_pgas_message *m)
 {
-	pgas_ring *ring = ep->ring;
-	auto *slots = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ring) + PGAS_RING_SLOTS_OFF);
-	pgas_slot *slot = &slots[ep->head & ring->mask];
+	pgas_slot *slot = &ep->slots[ep->head & ep->mask];
 	// pairs with store_release of READY in pgas_hot_send() and ring_send()
 	if (pgas_load_acquire(&slot->state) != (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_READY))
 		return false;
@@ -37,17 +35,17 @@ bool take_slot(ep_core *ep, fi_pgas_message *m)
 	m->buf = slot->payload;
 	m->len = a.len;
 	if (a.flags & PGAS_SLOT_EAGER) {
-		if (a.aux >= ep->shared->eager_count || a.len > ep->shared->eager_bytes)
+		if (a.aux >= ep->eager.count || a.len > ep->eager.bytes)
 			return false; // not something one of our senders writes: the engine drops it
-		m->buf = ep->eager_buffer(a.aux);
-		m->eager_ = &ep->eager_heads()[a.aux].owner;
+		m->buf = ep->eager.buffer(a.aux);
+		m->eager_ = &ep->eager.heads[a.aux].owner;
 	} else if (a.len > PGAS_SLOT_INLINE) {
 		return false;
 	}
 	m->place_ = &slot->state;
-	m->state_ = (ep->head + ring->mask + 1) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE;
+	m->state_ = (ep->head + ep->mask + 1) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE;
 	ep->head++;
-	pgas_store_release(&ring->head, ep->head);
+	pgas_store_release(&ep->ring->head, ep->head);
 	return true;
 }
 
@@ -61,10 +59,10 @@ int message_take(fid_ep *fid, fi_pgas_message *m) noexcept
 		ep->in_place = true;
 		if (PGAS_UNLIKELY(!ep->enabled))
 			return -FI_EOPBADSTATE;
-		if (PGAS_UNLIKELY(ep->dom->attention.load(std::memory_order_relaxed)))
+		if (PGAS_UNLIKELY(ep->must_look()))
 			ep_progress(ep);
 		if (PGAS_LIKELY(ep->msg.waiting.empty()) && take_slot(ep, m)) {
-			ep_update_polls(ep);
+			ep_update_heads(ep);
 			return 0;
 		}
 		if (ep->msg.waiting.empty())
@@ -72,7 +70,7 @@ int message_take(fid_ep *fid, fi_pgas_message *m) noexcept
 		if (ep->msg.waiting.empty())
 			return -FI_EAGAIN;
 		take_waiting(ep, m);
-		ep_update_polls(ep);
+		ep_update_heads(ep);
 		return 0;
 	});
 }
