@@ -314,7 +314,20 @@ static void rma_event(int rank, void *arg)
 		}
 		team_barrier(&n);
 	}
+	if (rank == 0) { /* what modifies the region counts, also when the old value comes back; a fetch alone does not */
+		uint64_t old, mask = ~0ull;
+		CHECK_OK(fi_fetch_atomic(n.ep, &v, 1, NULL, &old, NULL, n.peer[1], 8, 4, FI_UINT64, FI_SUM, NULL));
+		wait_tx(&n, 1);
+		CHECK_OK(fi_fetch_atomic(n.ep, NULL, 1, NULL, &old, NULL, n.peer[1], 8, 4, FI_UINT64, FI_ATOMIC_READ, NULL));
+		wait_tx(&n, 1);
+		CHECK_OK(fi_compare_atomic(n.ep, &v, 1, NULL, &mask, NULL, &old, NULL, n.peer[1], 8, 4, FI_UINT64, FI_MSWAP, NULL));
+		wait_tx(&n, 1);
+	} else {
+		CHECK_OK(fi_cntr_wait(c, 12, 20000));
+	}
+	team_barrier(&n);
 	if (rank == 1) {
+		CHECK_EQ(fi_cntr_read(c), 12);
 		CHECK_OK(fi_close(&m.mr->fid));
 		CHECK_OK(fi_close(&c->fid));
 	}

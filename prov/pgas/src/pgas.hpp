@@ -577,7 +577,20 @@ extern fi_ops_msg g_msg_ops;
 extern fi_ops_tagged g_tagged_ops;
 
 // Adds one to the remote counters of a region and of its endpoint, after the data.
-void remote_count(peer *p, const xlate *x, bool write, bool endpoint_too);
+
+// What a peer's operation did to our memory. A region's counter counts what modified it, also when the old value went back
+// (fi_mr); an endpoint's FI_REMOTE_WRITE counts base atomics only, the others are FI_REMOTE_READ there (fi_endpoint).
+enum class remote_effect : uint8_t { read, write, update };
+inline remote_effect amo_effect(uint8_t form, fi_op op)
+{
+	return form == 0 ? remote_effect::write : op == FI_ATOMIC_READ ? remote_effect::read : remote_effect::update;
+}
+struct remote_counter_ids {
+	uint16_t wr, rd; // kNoCounter: none bound
+};
+// Counts it, each counter once. False when nothing was bound.
+bool remote_count(remote_counter *counters, remote_effect what, remote_counter_ids region, remote_counter_ids whole);
+void remote_count(peer *p, const xlate *x, remote_effect what, bool endpoint_too);
 
 // Atomics on memory of this address space. operand/compare/result are packed arrays of count elements.
 bool amo_valid(fi_datatype type, fi_op op, int form);

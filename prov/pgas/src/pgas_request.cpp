@@ -221,17 +221,13 @@ int mapped(const key_entry &e, const std::vector<iovec> &pieces, bool write)
 	return 0;
 }
 
-// As remote_count() for operations that come directly: each region once, the endpoint once per operation.
-void count_remote(ep_core *ep, const key_entry &e, bool write, uint8_t last)
+// For operations that come as requests: each region once, the endpoint once per operation.
+void count_remote(ep_core *ep, const key_entry &e, remote_effect what, uint8_t last)
 {
-	remote_counter *counters = ep->dom->counters();
-	const uint16_t region = last & 1 ? (write ? e.wr_cntr : e.rd_cntr) : kNoCounter;
-	const uint16_t whole = last & 2 ? (write ? ep->shared->rem_wr_cntr : ep->shared->rem_rd_cntr) : kNoCounter;
-	if (region)
-		pgas_add_release(&counters[region].value, uint64_t{1});
-	if (whole && whole != region)
-		pgas_add_release(&counters[whole].value, uint64_t{1});
-	if ((region || whole) && pgas_load_relaxed(&ep->dom->door()->sleepers)) // a thread of ours may wait for it
+	const remote_counter_ids none{kNoCounter, kNoCounter}, region{e.wr_cntr, e.rd_cntr};
+	const remote_counter_ids whole{ep->shared->rem_wr_cntr, ep->shared->rem_rd_cntr};
+	if (remote_count(ep->dom->counters(), what, last & 1 ? region : none, last & 2 ? whole : none) &&
+	    pgas_load_relaxed(&ep->dom->door()->sleepers)) // a thread of ours may wait for it
 		pgas_door_ring(ep->dom->door());
 }
 
@@ -297,7 +293,7 @@ void request_run(ep_core *ep, uint32_t src, uint16_t code, const char *payload, 
 			r.status = mapped(entry, at, true);
 		if (!r.status) {
 			iov_scatter(at.data(), at.size(), 0, data, h.len);
-			count_remote(ep, entry, true, h.last);
+			count_remote(ep, entry, remote_effect::write, h.last);
 		}
 		break;
 	case kReqRead:
@@ -307,13 +303,13 @@ void request_run(ep_core *ep, uint32_t src, uint16_t code, const char *payload, 
 		if (!r.status) {
 			out.resize(h.len);
 			iov_gather(at.data(), at.size(), 0, out.data(), h.len);
-			count_remote(ep, entry, false, h.last);
+			count_remote(ep, entry, remote_effect::read, h.last);
 		}
 		break;
 	case kReqAmo:
 		r.status = run_amo(ep, h, data, data_len, out, &entry);
 		if (!r.status)
-			count_remote(ep, entry, h.form == 0, h.last);
+			count_remote(ep, entry, amo_effect(h.form, static_cast<fi_op>(h.amo)), h.last);
 		break;
 	case kReqPull: {
 		const auto it = ep->pending.find(h.key);

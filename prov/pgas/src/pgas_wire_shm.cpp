@@ -9,7 +9,9 @@
 
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace pgas {
 namespace {
@@ -229,7 +231,7 @@ ssize_t shm_rma(ep_core *ep, peer *p, op &o)
 	if (o.flags & FI_DELIVERY_COMPLETE)
 		pgas_fence_full();
 	for (size_t i = 0; i < o.rma_count; i++)
-		remote_count(p, x[i], write, i == 0);
+		remote_count(p, x[i], write ? remote_effect::write : remote_effect::read, i == 0);
 	if (wants_window(p, o, *x[0]))
 		publish_window(ep, p);
 	return 0;
@@ -294,7 +296,7 @@ ssize_t shm_amo(ep_core *ep, peer *p, op &o)
 	if (o.flags & FI_DELIVERY_COMPLETE)
 		pgas_fence_full();
 	for (size_t i = 0; i < o.rma_count; i++)
-		remote_count(p, x[i], o.form == 0, i == 0);
+		remote_count(p, x[i], amo_effect(o.form, o.amo), i == 0);
 	if (wants_window(p, o, *x[0]))
 		publish_window(ep, p);
 	return 0;
@@ -346,18 +348,27 @@ const wire_ops g_shm_wire = {
 	.send = shm_send,
 };
 
-// pairs with load_acquire in cntr_value(): who reads the count sees the data
-void remote_count(peer *p, const xlate *x, bool write, bool endpoint_too)
+bool remote_count(remote_counter *counters, remote_effect what, remote_counter_ids region, remote_counter_ids whole)
 {
-	remote_counter *counters = p->rdom->counters();
-	const uint16_t region = write ? x->wr_cntr : x->rd_cntr;
-	const uint16_t whole = endpoint_too ? (write ? p->shared->rem_wr_cntr : p->shared->rem_rd_cntr) : kNoCounter;
-	if (!region && !whole)
+	const bool wrote = what != remote_effect::read, fetched = what != remote_effect::write;
+	const uint16_t ids[] = {wrote ? region.wr : kNoCounter, fetched ? region.rd : kNoCounter, fetched ? whole.rd : whole.wr};
+	bool any = false;
+	for (size_t i = 0; i < std::size(ids); i++) {
+		const uint16_t id = ids[i];
+		if (!id || id >= kRemoteCounters || std::find(ids, ids + i, id) != ids + i)
+			continue;
+		pgas_add_release(&counters[id].value, uint64_t{1}); // pairs with load_acquire in cntr_value(): who reads the count sees the data
+		any = true;
+	}
+	return any;
+}
+
+void remote_count(peer *p, const xlate *x, remote_effect what, bool endpoint_too)
+{
+	const remote_counter_ids none{kNoCounter, kNoCounter};
+	const remote_counter_ids whole{p->shared->rem_wr_cntr, p->shared->rem_rd_cntr};
+	if (!remote_count(p->rdom->counters(), what, {x->wr_cntr, x->rd_cntr}, endpoint_too ? whole : none))
 		return;
-	if (region)
-		pgas_add_release(&counters[region].value, uint64_t{1});
-	if (whole && whole != region && whole < kRemoteCounters)
-		pgas_add_release(&counters[whole].value, uint64_t{1});
 	pgas_fence_full();
 	pgas_door *door = p->rdom->door();
 	if (pgas_load_relaxed(&door->sleepers))
