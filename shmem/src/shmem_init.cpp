@@ -45,6 +45,13 @@ constinit team g_teams[2] = {};
 
 namespace {
 
+// Inlined calls (shmem_inline.h) and ours go to the same windows.
+void set_default(fid_ep *ep)
+{
+    g_default.ep = ep;
+    shmem_impl_face1.window = reinterpret_cast<pgas_ep *>(ep)->window;
+}
+
 constexpr size_t kInternalBytes = 64 * 1024; // of the heap, for ourselves
 
 struct card { // what PEs tell each other at start
@@ -88,7 +95,7 @@ void open_endpoint(int level)
     must(fi_ep_bind(ep, &g.cntr->fid, FI_WRITE | FI_READ), "fi_ep_bind");
     must(fi_enable(ep), "fi_enable");
     must(g.ops->symmetric(ep, reinterpret_cast<void *>(g.base)), "symmetric addressing");
-    g_default.ep = ep;
+    set_default(ep);
     fi_freeinfo(info);
     fi_freeinfo(hints);
 }
@@ -209,7 +216,7 @@ void stop()
     fault_handler_remove();
     contexts_close();
     fid_ep *ep = g_default.ep;
-    g_default.ep = nowhere();
+    set_default(nowhere());
     g.initialized = false;
     g.finalized = true;
     fi_close(&ep->fid);
@@ -235,6 +242,9 @@ const bool g_nowhere_ready = nowhere() != nullptr;
 } // namespace shmem
 
 using namespace shmem;
+
+constinit shmem_impl_face shmem_impl_face1 = {
+    reinterpret_cast<const uint64_t *>(g_nowhere + offsetof(pgas_ep, window)), &g_default.pending, {}};
 
 SHMEM_NAME(void, shmem_init, (void))
 {

@@ -29,6 +29,7 @@
 #include <shmem.h>
 #include <pshmem.h>
 #include <shmemx.h>
+#include <shmem_face.h>
 
 namespace shmem {
 

@@ -7,9 +7,10 @@
 # Needs from configure.ac: AC_CONFIG_FILES([shmem/bin/oshcc], [chmod +x shmem/bin/oshcc]), AC_PROG_AWK, LT_INIT,
 # AM_INIT_AUTOMAKE([subdir-objects foreign]), PKG_CHECK_MODULES([CMOCKA], [cmocka]), AM_CONDITIONAL([HAVE_CMOCKA], ...).
 
-# ---- headers: shmem_inline.h joins the list when it exists --------------------------------------------------------
+# ---- headers ---------------------------------------------------------------------------------------------------------
 include_HEADERS += shmem/include/shmem.h shmem/include/shmemx.h shmem/include/pshmem.h shmem/include/shmem_types.h \
-	shmem/include/shmem_calls.h shmem/include/shmem_proto.h shmem/include/shmem_c11.h shmem/include/shmem_cxx.h
+	shmem/include/shmem_calls.h shmem/include/shmem_proto.h shmem/include/shmem_c11.h shmem/include/shmem_cxx.h \
+	shmem/include/shmem_face.h shmem/include/shmem_inline.h
 mppincludedir = $(includedir)/mpp
 mppinclude_HEADERS = shmem/include/mpp/shmem.h shmem/include/mpp/shmemx.h shmem/include/mpp/pshmem.h
 

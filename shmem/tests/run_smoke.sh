@@ -13,4 +13,8 @@ check "$top/shmem/tests/shmem_smoke"
 for n in 1 2 3 4 8; do
     check "$run" -n $n "$top/shmem/tests/shmem_smoke"
 done
+check "$top/shmem/tests/shmem_smoke_inline"
+for n in 1 2 4; do
+    check "$run" -n $n "$top/shmem/tests/shmem_smoke_inline"
+done
 exit $status

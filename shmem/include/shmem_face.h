@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * shmem_face.h: the one object that inlined calls (shmem_inline.h) read and the library writes, at init and finalize.
+ *
+ *   window[pe] + a symmetric address of ours = that PE's copy of the object, mapped here; 0: call the library
+ *   *pending: operations of the default context that are still under way
+ *
+ * The name ends with the version of the layout: a program and a library that disagree do not link.  The linker may copy
+ * the object into the program, so its size never changes and the library reaches it through its symbol only.
+ */
+#ifndef SHMEM_FACE_H
+#define SHMEM_FACE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct shmem_impl_face {
+    const uint64_t *window;
+    const uint64_t *pending;
+    uint64_t room_[6];
+};
+extern __attribute__((visibility("default"))) struct shmem_impl_face shmem_impl_face1;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SHMEM_FACE_H */
