@@ -29,6 +29,7 @@ struct column {
 	std::string provider;
 	std::string folder;   // where libfabric looks for it; empty: wherever it looks anyway
 	std::map<std::string, samples> of; // by row name
+	std::vector<std::string> launcher{}; // words before the program; empty: it is run itself
 
 	// 0 when there are no samples
 	double best(const row &r) const;

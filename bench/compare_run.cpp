@@ -68,7 +68,8 @@ void run_group(const settings &s, const std::vector<row> &rows, const std::strin
 			list += (list.empty() ? "" : ",") + r.name;
 	if (list.empty())
 		return;
-	std::vector<std::string> command{c.program, c.provider, "--rows", list};
+	std::vector<std::string> command = c.launcher;
+	command.insert(command.end(), {c.program, c.provider, "--rows", list});
 	if (s.quick)
 		command.emplace_back("--quick");
 	command.insert(command.end(), s.extra.begin(), s.extra.end());

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * shmem_bench: runs the rows of shmem_rows.c between PE 0 and PE 1 of a job of two and prints one line per row: its name and
+ * the value of every sample. shmem_compare compiles it with each library's oshcc, runs it, and makes the table.
+ *
+ * A sample is short, begins when both PEs are known to run, and is repeated when one of them lost its core meanwhile.
+ */
+#define _GNU_SOURCE 1
+#include "shmem_rows.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What the two PEs tell one another; each word is written by one side only. */
+static struct {
+	long row, count, go;   /* by PE 0, at PE 1 */
+	long ready;            /* by PE 1, at PE 0 */
+	long begin;            /* by PE 0, at PE 1 */
+	long done, disturbed;  /* by PE 1, at PE 0 */
+	long end;              /* by PE 0, at PE 1: the origin's part of the sample is over */
+} control;
+
+struct options {
+	uint64_t samples, sample_ns, row_ns, timeout_s;
+	int quick;
+	const char *rows;
+};
+
+enum { QUIT = -1 };
+static const char *const unit_names[] = {"ns", "Mop/s", "MB/s"};
+static const char kLaunch[] = "launch";
+static const char kInit[] = "init";
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static long switches(void)
+{
+	struct rusage use;
+	getrusage(RUSAGE_SELF, &use);
+	return use.ru_nvcsw + use.ru_nivcsw;
+}
+
+static void on_alarm(int sig)
+{
+	static const char text[] = "\ttimeout\n";
+	(void)sig;
+	if (shmem_my_pe() == 0 && write(1, text, sizeof text - 1) < 0)
+		_exit(3);
+	_exit(2);
+}
+
+/* Nanoseconds of one sample of count iterations. *disturbed: a PE lost its core meanwhile. */
+static uint64_t sample(struct bench_memory *m, size_t row, uint64_t count, int *disturbed)
+{
+	static long number;
+	const struct bench_row *r = &bench_rows[row];
+	number++;
+	shmem_long_p(&control.row, (long)row, 1);
+	shmem_long_p(&control.count, (long)count, 1);
+	shmem_fence();
+	shmem_long_p(&control.go, number, 1);
+	shmem_quiet();
+	shmem_long_wait_until(&control.ready, SHMEM_CMP_EQ, number);
+	shmem_long_p(&control.begin, number, 1);
+	shmem_quiet();
+	const long before = switches();
+	const uint64_t start = now_ns(CLOCK_MONOTONIC);
+	r->origin(m, r, count);
+	const uint64_t end = now_ns(CLOCK_MONOTONIC);
+	const long after = switches();
+	shmem_long_p(&control.end, number, 1);
+	shmem_quiet();
+	shmem_long_wait_until(&control.done, SHMEM_CMP_EQ, number);
+	*disturbed = before != after || control.disturbed;
+	return end > start ? end - start : 1;
+}
+
+static void target(struct bench_memory *m, uint64_t timeout_s)
+{
+	for (long number = 1;; number++) {
+		alarm((unsigned)timeout_s);
+		shmem_long_wait_until(&control.go, SHMEM_CMP_EQ, number);
+		if (control.row == QUIT)
+			return;
+		const struct bench_row *r = &bench_rows[control.row];
+		shmem_long_p(&control.ready, number, 0);
+		shmem_quiet();
+		shmem_long_wait_until(&control.begin, SHMEM_CMP_EQ, number);
+		const long before = switches();
+		if (r->target)
+			r->target(m, r, (uint64_t)control.count);
+		shmem_long_wait_until(&control.end, SHMEM_CMP_EQ, number);
+		shmem_long_p(&control.disturbed, switches() != before && r->target, 0);
+		shmem_fence();
+		shmem_long_p(&control.done, number, 0);
+		shmem_quiet();
+	}
+}
+
+static double value_of(const struct bench_row *row, uint64_t count, uint64_t ns)
+{
+	const double trips = (double)count * row->trips, t = (double)ns;
+	return row->unit == BENCH_NS ? t / trips : row->unit == BENCH_MOPS ? trips * 1e3 / t : trips * (double)row->bytes * 1e3 / t;
+}
+
+static uint64_t calibrate(struct bench_memory *m, const struct options *o, size_t row)
+{
+	int disturbed;
+	for (uint64_t count = o->quick ? 10 : 1;;) {
+		uint64_t ns = sample(m, row, count, &disturbed);
+		for (int again = 0; disturbed && again < 5; again++)
+			ns = sample(m, row, count, &disturbed);
+		if (ns * 2 > o->sample_ns || count > (uint64_t)1 << 24 || o->quick)
+			return count;
+		const uint64_t grow = o->sample_ns / ns;
+		count *= grow < 2 ? 2 : grow > 16 ? 16 : grow;
+	}
+}
+
+static int selected(const struct options *o, const char *name)
+{
+	const size_t n = strlen(name);
+	for (const char *at = o->rows; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+		if (!strncmp(at, name, n) && (at[n] == ',' || at[n] == 0))
+			return 1;
+	return !o->rows;
+}
+
+static void origin(struct bench_memory *m, const struct options *o)
+{
+	for (size_t r = 0; r < bench_row_count; r++) {
+		if (!selected(o, bench_rows[r].name))
+			continue;
+		alarm((unsigned)o->timeout_s);
+		printf("%s", bench_rows[r].name);
+		fflush(stdout);
+		const uint64_t limit = now_ns(CLOCK_MONOTONIC) + o->row_ns;
+		const uint64_t count = calibrate(m, o, r);
+		for (uint64_t k = 0, tries = 0; k < o->samples;) {
+			int disturbed;
+			const uint64_t ns = sample(m, r, count, &disturbed);
+			const int late = now_ns(CLOCK_MONOTONIC) > limit;
+			if (disturbed && !late && !o->quick && tries++ < 20 * o->samples)
+				continue;
+			if (disturbed && late && k)
+				break;
+			printf("\t%.6g", value_of(&bench_rows[r], count, ns));
+			k += late ? o->samples : 1;
+		}
+		printf("\n");
+		fflush(stdout);
+	}
+	alarm((unsigned)o->timeout_s);
+	shmem_long_p(&control.row, QUIT, 1);
+	shmem_fence();
+	static long last;
+	last = shmem_long_g(&control.go, 1) + 1;
+	shmem_long_p(&control.go, last, 1);
+	shmem_quiet();
+}
+
+static int list(void)
+{
+	printf("%s\tstart\tns\tdelivered\tlaunch: oshrun to init done\n%s\tstart\tns\tdelivered\tshmem_init\n", kLaunch, kInit);
+	for (size_t r = 0; r < bench_row_count; r++)
+		printf("%s\t%s\t%s\tdelivered\t%s\n", bench_rows[r].name, bench_rows[r].group, unit_names[bench_rows[r].unit],
+		       bench_rows[r].label);
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct options *o)
+{
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--quick"))
+			o->quick = 1, o->samples = 1;
+		else if (!strcmp(argv[i], "--rows") && i + 1 < argc)
+			o->rows = argv[++i];
+		else if (!strcmp(argv[i], "--samples") && i + 1 < argc)
+			o->samples = strtoull(argv[++i], NULL, 10);
+		else if (!strcmp(argv[i], "--timeout-ms") && i + 1 < argc)
+			o->timeout_s = (strtoull(argv[++i], NULL, 10) + 999) / 1000;
+		else if (argv[i][0] == '-')
+			return 0; /* a plain word is the column's title */
+	}
+	return o->samples > 0;
+}
+
+/* A PE on a core of its own, whatever the launcher did: both libraries get the same. */
+static void pin(int pe)
+{
+	cpu_set_t all, one;
+	if (sched_getaffinity(getppid(), sizeof all, &all) != 0 || CPU_COUNT(&all) < 2)
+		return;
+	int cpu = -1;
+	for (int k = -1; k < pe && cpu < CPU_SETSIZE - 1;)
+		k += CPU_ISSET(++cpu, &all) ? 1 : 0;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof one, &one); /* a refusal costs accuracy only */
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {.samples = 5, .sample_ns = 1000000, .row_ns = 3000000000u, .timeout_s = 20};
+	if (argc > 1 && !strcmp(argv[1], "--list"))
+		return list();
+	if (!parse(argc, argv, &o)) {
+		fprintf(stderr, "usage: oshrun -n 2 shmem_bench [--list] [--quick] [--samples N] [--rows A,B] [--timeout-ms N] [TITLE]\n");
+		return 2;
+	}
+	const char *launched = getenv("SHMEM_BENCH_START"); /* nanoseconds of CLOCK_REALTIME, by shmem_compare */
+	const uint64_t start = now_ns(CLOCK_REALTIME);
+	shmem_init();
+	const uint64_t end = now_ns(CLOCK_REALTIME);
+	if (shmem_n_pes() != 2) {
+		fprintf(stderr, "shmem_bench: needs two PEs\n");
+		return 2;
+	}
+	const int me = shmem_my_pe();
+	signal(SIGALRM, on_alarm);
+	pin(me);
+	if (me == 0 && launched && selected(&o, kLaunch))
+		printf("%s\t%.6g\n", kLaunch, (double)end - strtod(launched, NULL));
+	if (me == 0 && selected(&o, kInit))
+		printf("%s\t%.6g\n", kInit, (double)(end - start));
+	struct bench_memory m = {.remote = shmem_malloc(SHMEM_BENCH_BYTES), .local = malloc(SHMEM_BENCH_BYTES)};
+	m.words = shmem_align(64, 64 * BENCH_LINE * sizeof(long));
+	if (!m.remote || !m.local || !m.words) {
+		fprintf(stderr, "shmem_bench: no memory\n");
+		return 2;
+	}
+	memset(m.remote, 0, SHMEM_BENCH_BYTES);
+	memset(m.local, 1, SHMEM_BENCH_BYTES);
+	memset(m.words, 0, 64 * BENCH_LINE * sizeof(long));
+	shmem_barrier_all();
+	if (me == 0)
+		origin(&m, &o);
+	else
+		target(&m, o.timeout_s);
+	alarm((unsigned)o.timeout_s);
+	shmem_barrier_all();
+	shmem_free(m.words);
+	shmem_free(m.remote);
+	free(m.local);
+	shmem_finalize();
+	return 0;
+}

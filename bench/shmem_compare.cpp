@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// shmem_compare: one OpenSHMEM benchmark source, compiled by our oshcc (as a call, and inlined) and by Open MPI's, run with
+// each library's launcher on two PEs, interleaved in one run, as a table (and CSV, and SVG). Without Open MPI it says so and
+// shows ours alone. No pass or fail by speed: it exits 0 whenever the table was made.
+#include "compare.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+constexpr char kUsage[] =
+	"usage: shmem_compare [options]\n"
+	"Measures this OpenSHMEM library beside Open MPI's between two PEs of this host.\n"
+	"  --rounds N       rounds; each runs every row on every library (default 5)\n"
+	"  --samples N      samples of a row in a round (default 5)\n"
+	"  --rows A,B,...   only these rows (names: shmem_compare --list)\n"
+	"  --timeout-ms N   a row that takes longer than this is reported as timeout (default 20000)\n"
+	"  --oshcc FILE     Open MPI's oshcc (default: oshcc.openmpi, or an oshcc in PATH that is Open MPI's)\n"
+	"  --alone          leave Open MPI out\n"
+	"  --no-inline      leave out the column compiled with oshcc --inline\n"
+	"  --quick          one round, one short sample: shows that it works, measures nothing\n"
+	"  --csv FILE       write all results as CSV\n"
+	"  --svg FILE       plot the ratios\n"
+	"  --list           name the rows\n"
+	"  --help\n";
+
+using words = std::vector<std::string>;
+
+struct arguments {
+	bench::settings run;
+	const char *csv = nullptr, *svg = nullptr, *oshcc = nullptr;
+	std::string rows;
+	bool alone = false, inlined = true, list = false;
+};
+
+bool parse(int argc, char **argv, arguments &a)
+{
+	for (int i = 1; i < argc; i++) {
+		const std::string word = argv[i];
+		const bool more = i + 1 < argc;
+		if (word == "--quick") {
+			a.run.quick = true;
+			a.run.rounds = 1;
+		} else if (word == "--alone") {
+			a.alone = true;
+		} else if (word == "--no-inline") {
+			a.inlined = false;
+		} else if (word == "--list") {
+			a.list = true;
+		} else if (word == "--rounds" && more) {
+			a.run.rounds = atoi(argv[++i]);
+		} else if (word == "--csv" && more) {
+			a.csv = argv[++i];
+		} else if (word == "--svg" && more) {
+			a.svg = argv[++i];
+		} else if (word == "--oshcc" && more) {
+			a.oshcc = argv[++i];
+		} else if (word == "--rows" && more) {
+			a.rows = argv[++i];
+		} else if ((word == "--samples" || word == "--timeout-ms") && more) {
+			a.run.extra.push_back(word);
+			a.run.extra.emplace_back(argv[++i]);
+		} else {
+			return false;
+		}
+	}
+	return a.run.rounds > 0;
+}
+
+std::string own_folder()
+{
+	char path[PATH_MAX];
+	const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+	if (n <= 0)
+		return ".";
+	path[n] = 0;
+	*strrchr(path, '/') = 0;
+	return path;
+}
+
+std::string shell_quoted(const words &command)
+{
+	std::string line;
+	for (const std::string &word : command) {
+		line += line.empty() ? "'" : " '";
+		for (const char c : word)
+			line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+		line += '\'';
+	}
+	return line;
+}
+
+bool run_quietly(const words &command)
+{
+	return system((shell_quoted(command) + " >/dev/null 2>&1").c_str()) == 0;
+}
+
+bool run_loudly(const words &command)
+{
+	const bool good = system(shell_quoted(command).c_str()) == 0;
+	if (!good)
+		fprintf(stderr, "shmem_compare: failed: %s\n", shell_quoted(command).c_str());
+	return good;
+}
+
+// The file that a shell would run, or nothing.
+std::string in_path(const std::string &name)
+{
+	if (name.find('/') != std::string::npos)
+		return access(name.c_str(), X_OK) == 0 ? name : "";
+	const char *path = getenv("PATH");
+	for (std::string rest = path ? path : "/usr/bin:/bin"; !rest.empty();) {
+		const size_t colon = rest.find(':');
+		const std::string file = rest.substr(0, colon) + "/" + name;
+		if (access(file.c_str(), X_OK) == 0)
+			return file;
+		rest = colon == std::string::npos ? "" : rest.substr(colon + 1);
+	}
+	return "";
+}
+
+// Open MPI's compiler wrapper says its name when asked; other wrappers do not know the question.
+std::string openmpi_compiler(const arguments &a)
+{
+	words names{"oshcc.openmpi", "oshcc"};
+	if (a.oshcc)
+		names = {a.oshcc};
+	for (const std::string &name : names) {
+		const std::string file = in_path(name);
+		const std::string asks = shell_quoted({file}) + " --showme:version 2>&1 | grep -qiE 'open (mpi|shmem)'";
+		if (!file.empty() && system(asks.c_str()) == 0)
+			return file;
+	}
+	return "";
+}
+
+// mpirun beside the compiler; PEs are pinned by the benchmark itself.
+words openmpi_launcher(const std::string &compiler)
+{
+	const std::string folder = compiler.substr(0, compiler.rfind('/') + 1);
+	for (const char *name : {"oshrun.openmpi", "mpirun.openmpi", "oshrun", "mpirun"})
+		if (access((folder + name).c_str(), X_OK) == 0)
+			return {folder + name, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", "2"};
+	return {};
+}
+
+// Runs a command with SHMEM_BENCH_START set to the time of its start. What it says goes to a file: Open MPI 4.1 ends many
+// jobs with a crash in its shmem_finalize, after all results are there.
+words stamped(words launcher, const std::string &log)
+{
+	const std::string line = "SHMEM_BENCH_START=$(date +%s%N) exec \"$@\" 2>>" + shell_quoted({log});
+	launcher.insert(launcher.begin(), {"/bin/sh", "-c", line, "sh"});
+	return launcher;
+}
+
+// The log of a column that lacks results explains why.
+void explain(const std::vector<bench::row> &rows, const std::vector<bench::column> &columns)
+{
+	for (const bench::column &c : columns)
+		for (const bench::row &r : rows)
+			if (c.best(r) == 0) {
+				fprintf(stderr, "shmem_compare: %s has no result for %s; it said:\n", c.title.c_str(), r.name.c_str());
+				run_loudly({"cat", c.program + ".log"});
+				break;
+			}
+}
+
+struct workshop { // a folder for what is compiled here, gone at the end
+	std::string folder;
+	workshop()
+	{
+		char name[] = "/tmp/shmem_compare_XXXXXX";
+		if (mkdtemp(name))
+			folder = name;
+	}
+	~workshop()
+	{
+		if (!folder.empty())
+			run_quietly({"rm", "-rf", folder});
+	}
+};
+
+bool compile(const std::string &compiler, const words &options, const std::string &program)
+{
+	const std::string source = BENCH_SOURCE_DIR;
+	words command{compiler};
+	command.insert(command.end(), options.begin(), options.end());
+	command.insert(command.end(), {"-O2", "-std=gnu11", "-o", program, source + "/shmem_bench.c", source + "/shmem_rows.c"});
+	return run_loudly(command);
+}
+
+bool write_file(const char *name, const std::vector<bench::row> &rows, const std::vector<bench::column> &columns,
+		void (*write)(std::FILE *, const std::vector<bench::row> &, const std::vector<bench::column> &))
+{
+	if (!name)
+		return true;
+	std::FILE *out = fopen(name, "w");
+	if (!out) {
+		perror(name);
+		return false;
+	}
+	write(out, rows, columns);
+	return fclose(out) == 0;
+}
+
+bench::column column_of(const std::string &title, const std::string &program, const words &launcher)
+{
+	bench::column c;
+	c.title = title;
+	c.program = program;
+	c.provider = title;
+	c.launcher = stamped(launcher, program + ".log");
+	return c;
+}
+
+// In the build tree our tools look for headers and libraries there.
+void use_build_tree(const std::string &top)
+{
+	setenv("OSHCC_INCLUDEDIR", BENCH_INCLUDE_DIR, 0);
+	setenv("OSHCC_LIBDIR", (top + "/.libs").c_str(), 0);
+	const char *old = getenv("LD_LIBRARY_PATH");
+	setenv("LD_LIBRARY_PATH", (top + "/.libs" + (old ? std::string(":") + old : "")).c_str(), 1);
+	setenv("IPATH_NO_BACKTRACE", "1", 0);
+	setenv("OMPI_MCA_btl_base_warn_component_unused", "0", 0);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	arguments a;
+	if (argc > 1 && !strcmp(argv[1], "--help"))
+		return fputs(kUsage, stdout) < 0;
+	if (!parse(argc, argv, a))
+		return fputs(kUsage, stderr), 2;
+	const std::string top = own_folder() + "/..", oshcc = top + "/shmem/bin/oshcc";
+	const std::string peer = a.alone ? "" : openmpi_compiler(a); // before our own tools are in the way
+	use_build_tree(top);
+	const workshop shop;
+	const words launcher{top + "/boot/oshrun", "-n", "2", "--bind", "none"};
+	std::vector<bench::column> columns{column_of("pgas", shop.folder + "/ours", launcher)};
+	if (!compile(oshcc, {}, columns[0].program))
+		return 1;
+	if (peer.empty())
+		fprintf(stderr, "shmem_compare: %s\n", a.alone ? "this library alone" : "Open MPI's oshcc is not installed: this library alone");
+	else if (!openmpi_launcher(peer).empty() && compile(peer, {}, shop.folder + "/openmpi"))
+		columns.push_back(column_of("Open MPI", shop.folder + "/openmpi", openmpi_launcher(peer)));
+	if (a.inlined && compile(oshcc, {"--inline", BENCH_INLINE_FLAGS}, shop.folder + "/inlined"))
+		columns.insert(columns.size() < 2 ? columns.begin() : columns.end(), column_of("pgas inline", shop.folder + "/inlined", launcher));
+	if (columns.size() < 2)
+		columns.push_back(columns[0]), columns[1].title += " again";
+	std::vector<bench::row> rows = bench::list_rows(shop.folder + "/ours");
+	std::erase_if(rows, [&](const bench::row &r) {
+		return !a.rows.empty() && ("," + a.rows + ",").find("," + r.name + ",") == std::string::npos;
+	});
+	if (rows.empty()) {
+		fprintf(stderr, "shmem_compare: no such rows\n");
+		return 1;
+	}
+	if (a.list) {
+		for (const bench::row &r : rows)
+			printf("%s\t%s\t%s\t%s\n", r.name.c_str(), r.group.c_str(), r.unit.c_str(), r.label.c_str());
+		return 0;
+	}
+	bench::run(a.run, rows, columns);
+	explain(rows, columns);
+	bench::write_table(stdout, rows, columns);
+	const bool wrote = write_file(a.csv, rows, columns, bench::write_csv) & write_file(a.svg, rows, columns, bench::write_svg);
+	return wrote && columns[0].of.size() ? 0 : 1;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A row of shmem_bench: what PE 0 does count times while the clock runs, and what PE 1 does meanwhile. Only names of
+ * OpenSHMEM 1.4 are used, so that other libraries compile the same source.
+ */
+#ifndef BENCH_SHMEM_ROWS_H
+#define BENCH_SHMEM_ROWS_H
+
+#include <shmem.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SHMEM_BENCH_BYTES = 4 << 20 };
+
+/* Symmetric objects that the rows work on. */
+struct bench_memory {
+	char *remote;     /* heap, SHMEM_BENCH_BYTES */
+	char *local;      /* not symmetric, as long */
+	long *words;      /* heap, 64 words, each in a line of its own */
+	long round;       /* grows with every sample: ping-pongs wait for values never seen before */
+};
+
+enum bench_unit { BENCH_NS, BENCH_MOPS, BENCH_MBS };
+
+struct bench_row {
+	const char *name, *group, *label;
+	enum bench_unit unit;
+	size_t bytes;  /* of one operation */
+	int trips;     /* operations that one count stands for */
+	void (*origin)(struct bench_memory *m, const struct bench_row *row, uint64_t count);
+	void (*target)(struct bench_memory *m, const struct bench_row *row, uint64_t count); /* NULL: waits for the end */
+};
+
+extern const struct bench_row bench_rows[];
+extern const size_t bench_row_count;
+
+enum { BENCH_LINE = 64 / sizeof(long) };
+
+#endif
