@@ -9,10 +9,6 @@
 namespace shmem {
 namespace {
 
-constexpr char kPut[] = "put";
-constexpr char kGet[] = "get";
-constexpr char kAmo[] = "atomic operation";
-
 void finish(context *c, ssize_t rc, const char *what, int pe)
 {
     if (PGAS_UNLIKELY(rc != 0))
@@ -41,55 +37,56 @@ void check_context(context *c, const char *what)
 
 } // namespace
 
-void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe)
+void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name)
 {
-    check_context(c, kPut);
-    check_pe(kPut, pe);
+    check_context(c, name);
+    check_pe(name, pe);
     if (!bytes)
         return;
-    check_symmetric(kPut, "dest", dest, bytes);
+    check_symmetric(name, "dest", dest, bytes);
     finish(c, again(c, [&] {
                return c->ep->rma->write(c->ep, source, bytes, nullptr, static_cast<fi_addr_t>(pe),
                                         reinterpret_cast<uintptr_t>(dest), 0, nullptr);
            }),
-           kPut, pe);
+           name, pe);
 }
 
-void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe)
+void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name)
 {
-    check_context(c, kGet);
-    check_pe(kGet, pe);
+    check_context(c, name);
+    check_pe(name, pe);
     if (!bytes)
         return;
-    check_symmetric(kGet, "source", source, bytes);
+    check_symmetric(name, "source", source, bytes);
     finish(c, again(c, [&] {
                return c->ep->rma->read(c->ep, dest, bytes, nullptr, static_cast<fi_addr_t>(pe),
                                        reinterpret_cast<uintptr_t>(source), 0, nullptr);
            }),
-           kGet, pe);
+           name, pe);
 }
 
-void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe)
+void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name)
 {
-    cold_put(c, dest, &value, bytes, pe); // little endian: the value's bytes come first
+    cold_put(c, dest, &value, bytes, pe, name); // little endian: the value's bytes come first
 }
 
-uint64_t cold_g(context *c, const void *source, size_t bytes, int pe)
+uint64_t cold_g(context *c, const void *source, size_t bytes, int pe, const char *name)
 {
     uint64_t value = 0;
-    cold_get(c, &value, source, bytes, pe);
+    cold_get(c, &value, source, bytes, pe, name);
     return value;
 }
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 
-uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, uint64_t value, uint64_t compare, bool fetch)
+uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, uint64_t value, uint64_t compare, bool fetch,
+                  const char *name)
 {
     const size_t bytes = type == FI_UINT64 ? 8 : 4;
-    check_context(c, kAmo);
-    check_pe(kAmo, pe);
-    check_symmetric(kAmo, "target", target, bytes);
+    check_context(c, name);
+    check_pe(name, pe);
+    check_symmetric(name, "target", target, bytes);
     if (reinterpret_cast<uintptr_t>(target) % bytes)
-        fail(kAmo, "target %p is not aligned to its %zu bytes", target, bytes);
+        fail(name, "target %p is not aligned to its %zu bytes", target, bytes);
     uint64_t old = 0;
     const auto to = static_cast<fi_addr_t>(pe);
     const auto at = reinterpret_cast<uintptr_t>(target);
@@ -101,7 +98,7 @@ uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, 
                    return amo->readwrite(c->ep, &value, 1, nullptr, &old, nullptr, to, at, 0, type, op, nullptr);
                return amo->write(c->ep, &value, 1, nullptr, to, at, 0, type, op, nullptr);
            }),
-           kAmo, pe);
+           name, pe);
     return old;
 }
 

@@ -40,7 +40,8 @@ fid_ep *nowhere()
 
 } // namespace
 
-constinit context g_default{reinterpret_cast<fid_ep *>(g_nowhere), 0, 0, &g_teams[0], nullptr, nullptr};
+constinit context g_contexts[2] = {{reinterpret_cast<fid_ep *>(g_nowhere), 0, 0, &g_teams[0], nullptr, nullptr},
+                                   {reinterpret_cast<fid_ep *>(g_nowhere), 0, 0, &g_teams[0], nullptr, nullptr}};
 constinit team g_teams[2] = {};
 
 namespace {

@@ -19,20 +19,19 @@ void check_blocks(const char *routine, ptrdiff_t dst, ptrdiff_t sst, size_t bsiz
         fail(routine, "strides are %td and %td; both must be at least the block size %zu", dst, sst, bsize);
 }
 
-void signal_op(context *c, const char *routine, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
+void cold_signal(context *c, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, const char *name)
 {
-    pgas_fence_stores(); // data before signal; pairs with load_acquire in shmem_signal_wait_until()
-    if (sig_op == SHMEM_SIGNAL_SET) {
-        if (!pgas_hot_amo(front_of(c), PGAS_MAGIC_HOT, 0, &signal, nullptr, nullptr, 8, static_cast<uint64_t>(pe),
-                          offset_of(c, sig_addr), 0, PGAS_OP_WRITE, PGAS_UNCHECKED))
-            cold_amo(c, sig_addr, pe, FI_UINT64, FI_ATOMIC_WRITE, signal, 0, false);
-    } else if (sig_op == SHMEM_SIGNAL_ADD) {
-        if (!pgas_hot_amo(front_of(c), PGAS_MAGIC_HOT, 0, &signal, nullptr, nullptr, 8, static_cast<uint64_t>(pe),
-                          offset_of(c, sig_addr), 0, PGAS_OP_SUM, PGAS_UNCHECKED))
-            cold_amo(c, sig_addr, pe, FI_UINT64, FI_SUM, signal, 0, false);
-    } else {
-        fail(routine, "signal operator is %d; it must be SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD", sig_op);
-    }
+    if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
+        fail(name, "signal operator is %d; it must be SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD", sig_op);
+    pgas_fence_stores(); // data before signal
+    cold_amo(c, sig_addr, pe, FI_UINT64, sig_op == SHMEM_SIGNAL_SET ? FI_ATOMIC_WRITE : FI_SUM, signal, 0, false, name);
+}
+
+void put_signal_long(context *c, void *dest, const void *source, size_t bytes, uint64_t *sig_addr, uint64_t signal, int sig_op,
+                     int pe, const char *name)
+{
+    put(c, dest, source, bytes, pe, name);
+    signal_op(c, sig_addr, signal, sig_op, pe, name);
 }
 
 } // namespace shmem
@@ -40,12 +39,12 @@ void signal_op(context *c, const char *routine, uint64_t *sig_addr, uint64_t sig
 using namespace shmem;
 
 // The body of each call, by its name; `c` is the context, `name` the routine for messages.
-#define BODY_put(T) put(c, dest, source, nelems * sizeof(T), pe)
-#define BODY_get(T) get(c, dest, source, nelems * sizeof(T), pe)
+#define BODY_put(T) put(c, dest, source, nelems * sizeof(T), pe, name)
+#define BODY_get(T) get(c, dest, source, nelems * sizeof(T), pe, name)
 #define BODY_put_nbi(T) BODY_put(T)
 #define BODY_get_nbi(T) BODY_get(T)
-#define BODY_p(T) p(c, dest, value, pe)
-#define BODY_g(T) return g_value(c, source, pe)
+#define BODY_p(T) p(c, dest, value, pe, name)
+#define BODY_g(T) return g_value(c, source, pe, name)
 #define BODY_iput(T) iput(c, name, dest, source, dst, sst, nelems, pe)
 #define BODY_iget(T) iget(c, name, dest, source, dst, sst, nelems, pe)
 #define BODY_ibput(T) ibput(c, name, dest, source, dst, sst, bsize, nblocks, pe)
@@ -94,8 +93,8 @@ constexpr size_t kmem = 8; // putmem counts bytes
 #define k32 32
 #define k64 64
 #define k128 128
-#define SIZED_put(B) put(c, dest, source, nelems * (B / 8), pe)
-#define SIZED_get(B) get(c, dest, source, nelems * (B / 8), pe)
+#define SIZED_put(B) put(c, dest, source, nelems * (B / 8), pe, name)
+#define SIZED_get(B) get(c, dest, source, nelems * (B / 8), pe, name)
 #define SIZED_put_nbi(B) SIZED_put(B)
 #define SIZED_get_nbi(B) SIZED_get(B)
 #define SIZED_iput(B) iput(c, name, as<B>(dest), as<B>(source), dst, sst, nelems, pe)
@@ -124,19 +123,19 @@ SHMEM_EACH_SIZE(DEFINE)
 
 SHMEM_NAME(void, shmem_signal_add, (uint64_t *sig_addr, uint64_t signal, int pe))
 {
-    signal_op(&g_default, "shmem_signal_add", sig_addr, signal, SHMEM_SIGNAL_ADD, pe);
+    signal_op(&g_default, sig_addr, signal, SHMEM_SIGNAL_ADD, pe, "shmem_signal_add");
 }
 SHMEM_NAME(void, shmem_ctx_signal_add, (shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe))
 {
-    signal_op(from_handle(ctx), "shmem_ctx_signal_add", sig_addr, signal, SHMEM_SIGNAL_ADD, pe);
+    signal_op(from_handle(ctx), sig_addr, signal, SHMEM_SIGNAL_ADD, pe, "shmem_ctx_signal_add");
 }
 SHMEM_NAME(void, shmem_signal_set, (uint64_t *sig_addr, uint64_t signal, int pe))
 {
-    signal_op(&g_default, "shmem_signal_set", sig_addr, signal, SHMEM_SIGNAL_SET, pe);
+    signal_op(&g_default, sig_addr, signal, SHMEM_SIGNAL_SET, pe, "shmem_signal_set");
 }
 SHMEM_NAME(void, shmem_ctx_signal_set, (shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe))
 {
-    signal_op(from_handle(ctx), "shmem_ctx_signal_set", sig_addr, signal, SHMEM_SIGNAL_SET, pe);
+    signal_op(from_handle(ctx), sig_addr, signal, SHMEM_SIGNAL_SET, pe, "shmem_ctx_signal_set");
 }
 SHMEM_NAME(uint64_t, shmem_signal_fetch, (const uint64_t *sig_addr))
 {

@@ -85,7 +85,9 @@ struct state {
 
 #define SHMEM_HIDDEN __attribute__((visibility("hidden"))) // an extern declaration needs it said, or goes through the GOT
 extern SHMEM_HIDDEN state g;
-extern SHMEM_HIDDEN context g_default; // SHMEM_CTX_DEFAULT
+extern SHMEM_HIDDEN context g_contexts[2];             // what handles 0 and SHMEM_IMPL_CTX_DEFAULT stand for
+inline constexpr context &g_default = g_contexts[1]; // SHMEM_CTX_DEFAULT; the one before it has no window, ever
+static_assert(sizeof(context) == SHMEM_IMPL_CTX_DEFAULT);
 extern SHMEM_HIDDEN team g_teams[2];   // SHMEM_TEAM_WORLD, SHMEM_TEAM_SHARED
 
 // A handle is a distance from the default object (see shmem.h): one addition, no test.
@@ -127,16 +129,16 @@ bool memory_create(size_t heap_bytes, int huge, char *why, size_t room); // maps
 bool is_symmetric(const void *ptr, size_t bytes);
 void *peer_pointer(const void *ptr, int pe); // where pe's copy is mapped here, or null
 
-// --- cold exits of the data path ---------------------------------------------------------------------------------------
+// --- cold exits of the data path; name: the routine, for messages -------------------------------------------------------
 
-[[gnu::cold, gnu::noinline]] void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe);
-[[gnu::cold, gnu::noinline]] void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe);
+[[gnu::cold, gnu::noinline]] void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name);
+[[gnu::cold, gnu::noinline]] void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name);
 // the same for one value of up to 8 bytes in a register, so that the hot path spills nothing
-[[gnu::cold, gnu::noinline]] void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe);
-[[gnu::cold, gnu::noinline]] uint64_t cold_g(context *c, const void *source, size_t bytes, int pe);
+[[gnu::cold, gnu::noinline]] void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name);
+[[gnu::cold, gnu::noinline]] uint64_t cold_g(context *c, const void *source, size_t bytes, int pe, const char *name);
 // value and compare come in registers; answers the old value
 [[gnu::cold, gnu::noinline]] uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, uint64_t value,
-                                               uint64_t compare, bool fetch);
+                                               uint64_t compare, bool fetch, const char *name);
 [[gnu::cold, gnu::noinline]] void cold_quiet(context *c);
 
 // --- synchronisation inside the library -------------------------------------------------------------------------------

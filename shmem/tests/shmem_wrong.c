@@ -24,6 +24,24 @@ int main(int argc, char **argv)
         shmem_long_p(&g_cell, 1, shmem_n_pes());
     else if (!strcmp(what, "pe-negative"))
         shmem_long_p(&g_cell, 1, -1);
+    else if (!strncmp(what, "pe=", 3))
+        shmem_long_p(&g_cell, 1, atoi(what + 3));
+    else if (!strcmp(what, "pe-amo"))
+        shmem_int_atomic_fetch_inc((int *)&g_cell, shmem_n_pes());
+    else if (!strcmp(what, "pe-ctx"))
+        shmem_ctx_double_get(SHMEM_CTX_DEFAULT, (double *)&stack, (double *)g_bytes, 1, shmem_n_pes());
+    else if (!strcmp(what, "context"))
+        shmem_ctx_long_p(SHMEM_CTX_INVALID, &g_cell, 1, 0);
+    else if (!strcmp(what, "operator"))
+        shmem_long_wait_until(&g_cell, 17, 0);
+    else if (!strcmp(what, "signal-op"))
+        shmem_long_put_signal(&g_cell, &stack, 1, (uint64_t *)(void *)g_bytes, 1, 17, 0);
+    else if (!strcmp(what, "blocks"))
+        shmem_long_ibput(&g_cell, &stack, 1, 1, 2, 1, 0);
+    else if (!strcmp(what, "thread-level"))
+        shmem_init_thread(17, &(int){0});
+    else if (!strcmp(what, "default-context"))
+        shmem_ctx_destroy(SHMEM_CTX_DEFAULT);
     else if (!strcmp(what, "address"))
         shmem_long_p(malloc(8), 1, (me + 1) % shmem_n_pes());
     else if (!strcmp(what, "stack")) {
