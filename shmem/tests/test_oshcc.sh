@@ -43,7 +43,7 @@ chmod +x "$work/bin/oshcc"
 for name in oshc++ oshCC oshcxx; do ln -s oshcc "$work/bin/$name"; done
 export OSHCC_INCLUDEDIR="$include" OSHCC_LIBDIR=/some/lib OSHCC_CC=the-cc OSHCC_CXX=the-cxx
 for option in --show -show --showme -showme; do
-    expect "^the-cc -I$include hello.c -o hello -L/some/lib -Wl,-rpath,/some/lib -lsma\$" \
+    expect "^the-cc -I$include hello.c -o hello -L/some/lib -Wl,-rpath,/some/lib -Wl,-z,now -lsma\$" \
         "$work/bin/oshcc" $option hello.c -o hello
 done
 for name in oshc++ oshCC oshcxx; do
@@ -53,7 +53,7 @@ expect_not '-lsma' "$work/bin/oshcc" --show -c hello.c
 expect '-DSHMEM_INLINE=1' "$work/bin/oshcc" --show --inline hello.c
 expect_not '--inline' "$work/bin/oshcc" --show --inline hello.c
 expect "^-I$include\$" "$work/bin/oshcc" --showme:compile
-expect '^-L/some/lib -Wl,-rpath,/some/lib -lsma$' "$work/bin/oshcc" --showme:link
+expect '^-L/some/lib -Wl,-rpath,/some/lib -Wl,-z,now -lsma$' "$work/bin/oshcc" --showme:link
 expect "'a b/x.c' '-DS=\"q\"' -lm" "$work/bin/oshcc" --show 'a b/x.c' '-DS="q"' -lm
 expect '^usage: oshc++' "$work/bin/oshc++" --help
 
