@@ -62,6 +62,7 @@ struct card { // what PEs tell each other at start
     uint64_t heap_bytes;
     uint64_t data_bytes;
     uint64_t host;
+    uint64_t base;
 };
 
 void must(int rc, const char *what)
@@ -171,12 +172,15 @@ int start(int requested)
     mine.heap_bytes = plan.heap_bytes;
     mine.data_bytes = plan.data_bytes;
     mine.host = pgas_boot_host_id();
+    mine.base = plan.data_at;
     if (pgas_boot_allgather(&mine, sizeof mine, cards.data()) != 0)
         fail("shmem_init", "cannot exchange addresses with the other PEs");
     uint64_t common = UINT64_MAX;
+    uint64_t differ = 0; // bits in which the PEs' addresses of an object differ
     for (int pe = 0; pe < g.n_pes; pe++) {
         const card &c = cards[static_cast<size_t>(pe)];
         common &= c.distances;
+        differ |= c.base ^ mine.base;
         if (c.host != mine.host)
             fail("shmem_init", "PE %d is on another host; this version runs on one host", pe);
         if (c.heap_bytes != mine.heap_bytes)
@@ -195,7 +199,8 @@ int start(int requested)
     g.internal = reinterpret_cast<char *>(g.heap_part.at);
     config.base = g.internal + kInternalBytes;
     config.bytes = g.heap_part.bytes - kInternalBytes;
-    config.max_align = static_cast<size_t>(sysconf(_SC_PAGESIZE)); // what all PEs' bases have in common
+    if (differ) // bases agree in the bits below the lowest one that differs
+        config.max_align = size_t{1} << __builtin_ctzll(differ);
     must(g.heap_.init(config), "symmetric heap");
     for (const card &c : cards)
         if (fi_av_insert(g.av, c.name, 1, nullptr, 0, nullptr) != 1)
