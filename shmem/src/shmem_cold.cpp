@@ -44,6 +44,10 @@ void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe, 
     if (!bytes)
         return;
     check_symmetric(name, "dest", dest, bytes);
+    if (g.env.debug) {
+        debug_remote(name, "dest", dest, bytes);
+        debug_overlap(name, dest, source, bytes, pe);
+    }
     finish(c, again(c, [&] {
                return c->ep->rma->write(c->ep, source, bytes, nullptr, static_cast<fi_addr_t>(pe),
                                         reinterpret_cast<uintptr_t>(dest), 0, nullptr);
@@ -58,6 +62,10 @@ void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, 
     if (!bytes)
         return;
     check_symmetric(name, "source", source, bytes);
+    if (g.env.debug) {
+        debug_remote(name, "source", source, bytes);
+        debug_overlap(name, dest, source, bytes, pe);
+    }
     finish(c, again(c, [&] {
                return c->ep->rma->read(c->ep, dest, bytes, nullptr, static_cast<fi_addr_t>(pe),
                                        reinterpret_cast<uintptr_t>(source), 0, nullptr);
@@ -85,6 +93,8 @@ uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, 
     check_context(c, name);
     check_pe(name, pe);
     check_symmetric(name, "target", target, bytes);
+    if (g.env.debug)
+        debug_remote(name, "target", target, bytes);
     if (reinterpret_cast<uintptr_t>(target) % bytes)
         fail(name, "target %p is not aligned to its %zu bytes", target, bytes);
     uint64_t old = 0;

@@ -30,6 +30,7 @@ int create(team *owner, long options, shmem_ctx_t *out)
         delete c;
         return 1;
     }
+    c->front = front_for(c->ep);
     g.ops->symmetric(c->ep, reinterpret_cast<void *>(g.base));
     c->options = options;
     c->owner = owner;

@@ -65,6 +65,8 @@ class heap {
     {
         return reinterpret_cast<uintptr_t>(ptr) - base_ < granules_ << shift_;
     }
+    // Do these bytes lie within one used block?  Walks the blocks: for SHMEM_DEBUG.
+    bool covers(const void *ptr, size_t bytes) const noexcept;
     heap_stats stats() const noexcept;
 
     // Walks all records; nullptr when every invariant holds, else the one that does not.  For tests and SHMEM_DEBUG.

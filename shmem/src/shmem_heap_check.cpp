@@ -95,6 +95,18 @@ const char *heap::check_buckets() const noexcept
     return seen == used_blocks_ ? nullptr : "used blocks and buckets disagree";
 }
 
+bool heap::covers(const void *ptr, size_t bytes) const noexcept
+{
+    const auto at = reinterpret_cast<uintptr_t>(ptr);
+    for (index n = first_; n != 0; n = records_[n].next) {
+        const record &r = records_[n];
+        const uintptr_t from = base_ + (r.start << shift_), to = from + (r.count << shift_);
+        if (at >= from && at < to)
+            return r.used && bytes <= to - at;
+    }
+    return false;
+}
+
 const char *heap::check() const noexcept
 {
     tally sum;

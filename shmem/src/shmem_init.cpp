@@ -41,9 +41,15 @@ fid_ep *nowhere()
 } // namespace
 
 // not constinit: clang calls a cast address no constant expression, though it lays it out as data like gcc
-context g_contexts[2] = {{reinterpret_cast<fid_ep *>(g_nowhere), 0, 0, &g_teams[0], nullptr, nullptr},
-                         {reinterpret_cast<fid_ep *>(g_nowhere), 0, 0, &g_teams[0], nullptr, nullptr}};
+#define NOWHERE {reinterpret_cast<pgas_ep *>(g_nowhere), reinterpret_cast<fid_ep *>(g_nowhere), 0, 0, &g_teams[0], nullptr, nullptr}
+context g_contexts[2] = {NOWHERE, NOWHERE};
+#undef NOWHERE
 constinit team g_teams[2] = {};
+
+pgas_ep *front_for(fid_ep *ep)
+{
+    return reinterpret_cast<pgas_ep *>(g.env.debug ? nowhere() : ep);
+}
 
 namespace {
 
@@ -51,7 +57,8 @@ namespace {
 void set_default(fid_ep *ep)
 {
     g_default.ep = ep;
-    shmem_impl_face1.window = reinterpret_cast<pgas_ep *>(ep)->window;
+    g_default.front = front_for(ep);
+    shmem_impl_face1.window = g_default.front->window;
 }
 
 constexpr size_t kInternalBytes = 64 * 1024; // of the heap, for ourselves
@@ -212,6 +219,8 @@ int start(int requested)
         fail("shmem_init", "cannot meet the other PEs");
     g.initialized = true;
     say_hello();
+    if (g.env.debug)
+        debug_hello();
     return g.thread_level;
 }
 

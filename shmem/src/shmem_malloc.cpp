@@ -27,6 +27,10 @@ void *grant(void *ptr)
 void *allocate(const char *routine, size_t size, size_t align)
 {
     check_running(routine);
+    if (g.env.debug) {
+        debug_same(routine, "size", size);
+        debug_same(routine, "alignment", align);
+    }
     if (!size)
         return nullptr;
     void *ptr;
@@ -37,7 +41,20 @@ void *allocate(const char *routine, size_t size, size_t align)
     return grant(ptr);
 }
 
+// A wild store of the program's own may have hit our records.
+void debug_heap(const char *routine)
+{
+    if (const char *broken = g.env.debug ? g.heap_.check() : nullptr)
+        fail(routine, "the records of the symmetric heap are damaged: %s", broken);
+}
+
 } // namespace
+
+bool shmem::heap_covers(const void *ptr, size_t bytes)
+{
+    locked lock;
+    return g.heap_.covers(ptr, bytes);
+}
 
 SHMEM_NAME(void *, shmem_malloc, (size_t size))
 {
@@ -58,6 +75,10 @@ SHMEM_NAME(void *, shmem_align, (size_t alignment, size_t size))
 SHMEM_NAME(void *, shmem_calloc, (size_t count, size_t size))
 {
     check_running("shmem_calloc");
+    if (g.env.debug) {
+        debug_same("shmem_calloc", "count", count);
+        debug_same("shmem_calloc", "size", size);
+    }
     if (!count || !size)
         return nullptr;
     void *ptr;
@@ -70,16 +91,23 @@ SHMEM_NAME(void *, shmem_calloc, (size_t count, size_t size))
 SHMEM_NAME(void, shmem_free, (void *ptr))
 {
     check_running("shmem_free");
+    if (g.env.debug)
+        debug_same("shmem_free", "the block", ptr ? reinterpret_cast<uintptr_t>(ptr) - g.base : 0);
     if (!ptr)
         return;
     pshmem_barrier_all();
     locked lock;
+    debug_heap("shmem_free");
     if (!g.heap_.release(ptr))
         fail("shmem_free", "%p is not a block of the symmetric heap (never allocated, inside a block, or freed before)", ptr);
 }
 SHMEM_NAME(void *, shmem_realloc, (void *ptr, size_t size))
 {
     check_running("shmem_realloc");
+    if (g.env.debug) {
+        debug_same("shmem_realloc", "the block", ptr ? reinterpret_cast<uintptr_t>(ptr) - g.base : 0);
+        debug_same("shmem_realloc", "size", size);
+    }
     if (!ptr)
         return pshmem_malloc(size);
     if (!size) {

@@ -37,7 +37,8 @@ struct team;
 
 // One line: what p, g, put, get and atomics of this context touch besides the endpoint's own.
 struct alignas(64) context {
-    fid_ep *ep;           // never null
+    pgas_ep *front;       // what the hot path reads: that of ep, or one without windows; never null
+    fid_ep *ep;           // what the cold path calls; never null
     uint64_t pending;     // operations handed to a wire that are not complete yet
     long options;
     team *owner;
@@ -109,8 +110,10 @@ inline team *from_handle(shmem_team_t h)
 
 inline pgas_ep *front_of(const context *c)
 {
-    return reinterpret_cast<pgas_ep *>(c->ep);
+    return c->front;
 }
+// For a context that is made: with SHMEM_DEBUG every call shall come to the cold path.
+pgas_ep *front_for(fid_ep *ep);
 
 // --- errors ---------------------------------------------------------------------------------------------------------
 
@@ -120,6 +123,11 @@ inline pgas_ep *front_of(const context *c)
 void check_running(const char *routine);
 void check_pe(const char *routine, int pe);
 void check_symmetric(const char *routine, const char *argument, const void *ptr, size_t bytes);
+// SHMEM_DEBUG only
+void debug_remote(const char *name, const char *argument, const void *ptr, size_t bytes);
+void debug_overlap(const char *name, const void *dest, const void *source, size_t bytes, int pe);
+void debug_same(const char *name, const char *argument, uint64_t value); // collective
+void debug_hello();
 void fault_handler_install();
 void fault_handler_remove();
 
@@ -127,6 +135,7 @@ void fault_handler_remove();
 
 bool memory_create(size_t heap_bytes, int huge, char *why, size_t room); // maps data and heap; false with a reason
 bool is_symmetric(const void *ptr, size_t bytes);
+bool heap_covers(const void *ptr, size_t bytes); // within one allocated block?
 void *peer_pointer(const void *ptr, int pe); // where pe's copy is mapped here, or null
 
 // --- cold exits of the data path; name: the routine, for messages -------------------------------------------------------

@@ -13,6 +13,11 @@ check "$top/shmem/tests/shmem_smoke"
 for n in 1 2 3 4 8; do
     check "$run" -n $n "$top/shmem/tests/shmem_smoke"
 done
+# every call through the checks; and they find nothing
+export SHMEM_DEBUG=1
+check "$run" -n 3 "$top/shmem/tests/shmem_smoke"
+check "$run" -n 2 "$top/shmem/tests/shmem_smoke_inline"
+unset SHMEM_DEBUG
 check "$top/shmem/tests/shmem_smoke_inline"
 for n in 1 2 4; do
     check "$run" -n $n "$top/shmem/tests/shmem_smoke_inline"

@@ -46,6 +46,16 @@ expect unaligned shmem_long_atomic_add "not aligned"
 expect stride "shmem_long_iput" "strides are 0 and 1"
 expect free-twice "shmem_free" "freed before"
 expect after "after shmem_finalize"
+# what only SHMEM_DEBUG finds
+export SHMEM_DEBUG=1
+expect overlap shmem_putmem overlap
+expect hole shmem_long_p "not within one allocated block"
+expect sizes shmem_malloc "size is" "all PEs must pass the same"
+expect blocks-differ shmem_free "the block is"
+expect pe-high shmem_long_p "PE number 2 is outside 0..1"
+expect stack shmem_long_g "not symmetric"
+expect free-twice "shmem_free" "freed before"
+unset SHMEM_DEBUG
 out=$(timeout -s KILL 60 "$run" -n 3 "$top/shmem/tests/shmem_wrong" global-exit 2>&1)
 rc=$?
 [ $rc -eq 7 ] || { echo "FAILED: global-exit: status $rc, expected 7: $out"; status=1; }

@@ -48,7 +48,17 @@ int main(int argc, char **argv)
         shmem_long_g(&g_cell, (me + 1) % shmem_n_pes()); /* connected now: the next one takes the short way and faults */
         shmem_long_g(&stack, (me + 1) % shmem_n_pes());
     }
-    if (!strcmp(what, "unaligned"))
+    if (!strcmp(what, "overlap"))
+        shmem_putmem(g_bytes, g_bytes + 4, 8, me);
+    else if (!strcmp(what, "hole")) {
+        long *p = shmem_malloc(64);
+        shmem_long_p(p + 1000, 1, (me + 1) % shmem_n_pes());
+    } else if (!strcmp(what, "sizes"))
+        shmem_malloc(me == 0 ? 8 : 16);
+    else if (!strcmp(what, "blocks-differ")) {
+        long *a = shmem_malloc(8), *b = shmem_malloc(8);
+        shmem_free(me == 0 ? a : b);
+    } else if (!strcmp(what, "unaligned"))
         shmem_long_atomic_add((long *)(void *)(g_bytes + 1), 1, 0);
     else if (!strcmp(what, "stride"))
         shmem_long_iput(&g_cell, &stack, 0, 1, 1, 0);

@@ -261,6 +261,21 @@ void test_heap_max_align_refused_above(void **)
     assert_null(g_heap->alloc(64, 8192));
 }
 
+void test_heap_covers_within_one_block(void **)
+{
+    open_heap(g_heap, kNowhere, kMiB);
+    char *a = static_cast<char *>(g_heap->alloc(3 * kGranule));
+    char *b = static_cast<char *>(g_heap->alloc(kGranule));
+    assert_true(g_heap->covers(a, 3 * kGranule));
+    assert_true(g_heap->covers(a + kGranule + 5, 2 * kGranule - 5));
+    assert_false(g_heap->covers(a, 3 * kGranule + 1)); // reaches into the next block
+    assert_false(g_heap->covers(b + kGranule, 1));     // free
+    assert_true(g_heap->release(a));
+    assert_false(g_heap->covers(a, 1));
+    assert_true(g_heap->covers(b, kGranule));
+    assert_false(g_heap->covers(kNowhere + kMiB, 1));
+}
+
 void test_heap_two_bases_same_offsets(void **)
 {
     char *const bases[2] = {kNowhere, kNowhere + 77 * kMiB};
@@ -516,6 +531,7 @@ int main()
         cmocka_unit_test_setup_teardown(test_heap_zeroed_after_reuse, setup, teardown),
         cmocka_unit_test_setup_teardown(test_heap_large_blocks_waste_below_a_granule, setup, teardown),
         cmocka_unit_test_setup_teardown(test_heap_max_align_refused_above, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_heap_covers_within_one_block, setup, teardown),
         cmocka_unit_test_setup_teardown(test_heap_two_bases_same_offsets, setup, teardown),
         cmocka_unit_test_setup_teardown(test_heap_random_operations_match_model, setup, teardown),
         cmocka_unit_test_setup_teardown(test_heap_times_printed, setup, teardown),
