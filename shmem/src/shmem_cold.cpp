@@ -2,7 +2,7 @@
 //
 // Cold exits of the data path: first access to a peer, threads that share a context, memory that is not mapped, and every
 // wrong use. Arguments are checked here; then the provider's table does the work and the operation is complete on return.
-#include "shmem_state.hpp"
+#include "shmem_team.hpp"
 
 #include <cstring>
 
@@ -35,18 +35,26 @@ void check_context(context *c, const char *what)
         fail(what, "the context is SHMEM_CTX_INVALID");
 }
 
+// PE numbers are those of the context's team.
+void check_member(const char *what, const context *c, int pe)
+{
+    const team &t = *c->owner;
+    if (PGAS_UNLIKELY(pe < 0 || pe >= t.n_pes))
+        fail(what, "PE number %d is outside 0..%d%s", pe, t.n_pes - 1, &t == &g_teams[0] ? "" : " of the context's team");
+}
+
 } // namespace
 
 void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name)
 {
     check_context(c, name);
-    check_pe(name, pe);
+    check_member(name, c, pe);
     if (!bytes)
         return;
     check_symmetric(name, "dest", dest, bytes);
     if (g.env.debug) {
         debug_remote(name, "dest", dest, bytes);
-        debug_overlap(name, dest, source, bytes, pe);
+        debug_overlap(name, dest, source, bytes, world_pe(*c->owner, pe));
     }
     finish(c, again(c, [&] {
                return c->ep->rma->write(c->ep, source, bytes, nullptr, static_cast<fi_addr_t>(pe),
@@ -58,13 +66,13 @@ void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe, 
 void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name)
 {
     check_context(c, name);
-    check_pe(name, pe);
+    check_member(name, c, pe);
     if (!bytes)
         return;
     check_symmetric(name, "source", source, bytes);
     if (g.env.debug) {
         debug_remote(name, "source", source, bytes);
-        debug_overlap(name, dest, source, bytes, pe);
+        debug_overlap(name, dest, source, bytes, world_pe(*c->owner, pe));
     }
     finish(c, again(c, [&] {
                return c->ep->rma->read(c->ep, dest, bytes, nullptr, static_cast<fi_addr_t>(pe),
@@ -91,7 +99,7 @@ uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, 
 {
     const size_t bytes = type == FI_UINT64 ? 8 : 4;
     check_context(c, name);
-    check_pe(name, pe);
+    check_member(name, c, pe);
     check_symmetric(name, "target", target, bytes);
     if (g.env.debug)
         debug_remote(name, "target", target, bytes);

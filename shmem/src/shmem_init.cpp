@@ -3,7 +3,6 @@
 // Starting and ending a PE: environment, launcher, memory, endpoint, meeting the other PEs; and the queries about all that.
 #include "shmem_state.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -14,8 +13,8 @@
 #include <rdma/providers/fi_prov.h>
 
 #include "pgas_boot.h"
-#include "shmem_barrier.hpp"
 #include "shmem_memory.hpp"
+#include "shmem_team.hpp"
 
 // The provider is linked in, so it is asked directly: no search for other providers at start (which costs more than the rest
 // of init and loads libraries with signal handlers of their own), and no FI_PROVIDER_PATH to set.
@@ -61,10 +60,8 @@ void set_default(fid_ep *ep)
     shmem_impl_face1.window = g_default.front->window;
 }
 
-constexpr size_t kInternalBytes = 64 * 1024; // of the heap, for ourselves
-
 struct card { // what PEs tell each other at start
-    char name[64];
+    char name[kNameBytes];
     uint64_t distances;
     uint64_t heap_bytes;
     uint64_t data_bytes;
@@ -106,7 +103,7 @@ void open_endpoint(int level)
     must(fi_enable(ep), "fi_enable");
     must(g.ops->symmetric(ep, reinterpret_cast<void *>(g.base)), "symmetric addressing");
     set_default(ep);
-    fi_freeinfo(info);
+    g.info = info; // contexts of teams open endpoints like this one
     fi_freeinfo(hints);
 }
 
@@ -121,22 +118,21 @@ void register_memory()
          "registering symmetric memory");
 }
 
-void setup_teams(const std::vector<card> &cards)
+// Where the PEs are; SHMEM_FAKE_HOSTS cuts one host into several, for tests of what runs across hosts.
+void note_hosts(const std::vector<card> &cards)
 {
-    team &world = g_teams[0];
-    world.my_pe = g.my_pe;
-    world.n_pes = g.n_pes;
-    world.start = 0;
-    world.stride = 1;
+    const env_grid fake = g.env.fake_hosts;
+    if (fake.hosts && uint64_t{fake.hosts} * fake.pes_per_host < static_cast<uint64_t>(g.n_pes))
+        fail("shmem_init", "SHMEM_FAKE_HOSTS=%ux%u has no room for %d PEs", fake.hosts, fake.pes_per_host, g.n_pes);
+    g.hosts = new uint64_t[cards.size()];
+    g.names = new char[cards.size()][kNameBytes];
     g.local_count = 0;
-    for (const card &c : cards)
-        g.local_count += c.host == cards[static_cast<size_t>(g.my_pe)].host;
-    g_teams[1] = world; // on one host the shared team has the same members
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    sched_getaffinity(0, sizeof cpus, &cpus);
-    const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    g.oversubscribed = g.local_count > online;
+    for (size_t pe = 0; pe < cards.size(); pe++) {
+        g.hosts[pe] = fake.hosts ? pe / fake.pes_per_host : cards[pe].host;
+        memcpy(g.names[pe], cards[pe].name, kNameBytes);
+        g.local_count += cards[pe].host == cards[static_cast<size_t>(g.my_pe)].host;
+    }
+    g.oversubscribed = g.local_count > sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 void say_hello()
@@ -166,7 +162,7 @@ int start(int requested)
     g.thread_level = requested;
     char why[256];
     memory_plan plan;
-    if (!memory_find(g.env.symmetric_size + kInternalBytes, plan, why, sizeof why))
+    if (!memory_find(kInternalBytes, g.env.symmetric_size, plan, why, sizeof why))
         fail("shmem_init", "%s", why);
     // base is known, the heap's distance is agreed on with the addresses
     g.base = plan.data_at;
@@ -191,8 +187,8 @@ int start(int requested)
         if (c.host != mine.host)
             fail("shmem_init", "PE %d is on another host; this version runs on one host", pe);
         if (c.heap_bytes != mine.heap_bytes)
-            fail("shmem_init", "SHMEM_SYMMETRIC_SIZE differs: %zu bytes here and %zu on PE %d", plan.heap_bytes,
-                 static_cast<size_t>(c.heap_bytes), pe);
+            fail("shmem_init", "SHMEM_SYMMETRIC_SIZE differs: %zu bytes here and %zu on PE %d", plan.heap_bytes - kInternalBytes,
+                 static_cast<size_t>(c.heap_bytes) - kInternalBytes, pe);
         if (c.data_bytes != mine.data_bytes)
             fail("shmem_init", "PE %d runs another program: its static data is not as long", pe);
     }
@@ -212,8 +208,8 @@ int start(int requested)
     for (const card &c : cards)
         if (fi_av_insert(g.av, c.name, 1, nullptr, 0, nullptr) != 1)
             fail("shmem_init", "cannot enter the address of a PE");
-    setup_teams(cards);
-    barrier_setup();
+    note_hosts(cards);
+    teams_setup();
     fault_handler_install();
     if (pgas_boot_barrier() != 0) // everybody's memory is registered before anybody's first access
         fail("shmem_init", "cannot meet the other PEs");
@@ -228,9 +224,10 @@ void stop()
 {
     if (!g.initialized)
         return;
-    shmem_barrier_all();
+    pshmem_quiet();
+    sync_push(g_teams[0]); // nobody needs my memory any more
     fault_handler_remove();
-    contexts_close();
+    teams_close();
     fid_ep *ep = g_default.ep;
     set_default(nowhere());
     g.initialized = false;
@@ -241,6 +238,9 @@ void stop()
     fi_close(&g.av->fid);
     fi_close(&g.domain->fid);
     fi_close(&g.fabric->fid);
+    fi_freeinfo(g.info);
+    delete[] g.hosts;
+    delete[] g.names;
     pgas_boot_finalize();
 }
 

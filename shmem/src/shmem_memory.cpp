@@ -131,7 +131,7 @@ constexpr uint64_t kDistances[] = {uint64_t{64} << 30,  uint64_t{96} << 30, uint
 
 } // namespace
 
-bool memory_find(size_t heap_bytes, memory_plan &plan, char *why, size_t room)
+bool memory_find(size_t own_bytes, size_t heap_bytes, memory_plan &plan, char *why, size_t room)
 {
     range r;
     dl_iterate_phdr(find_data, &r);
@@ -141,12 +141,12 @@ bool memory_find(size_t heap_bytes, memory_plan &plan, char *why, size_t room)
     }
     plan.data_at = r.from;
     plan.data_bytes = r.to - r.from;
-    plan.heap_bytes = up(heap_bytes ? heap_bytes : 1);
     const size_t most = host_memory();
-    if (plan.heap_bytes > most) {
-        snprintf(why, room, "SHMEM_SYMMETRIC_SIZE asks for %zu bytes and this host has %zu; use less", plan.heap_bytes, most);
+    if (heap_bytes > most) {
+        snprintf(why, room, "SHMEM_SYMMETRIC_SIZE asks for %zu bytes and this host has %zu; use less", heap_bytes, most);
         return false;
     }
+    plan.heap_bytes = up(own_bytes + (heap_bytes ? heap_bytes : 1));
     plan.distances = 0;
     for (unsigned i = 0; i < sizeof kDistances / sizeof *kDistances; i++) {
         // data and heap may not meet, and nothing may lie where the heap goes

@@ -15,7 +15,8 @@ struct memory_plan {
 };
 
 // Both answer false with a reason; nothing of the process has changed then.
-bool memory_find(size_t heap_bytes, memory_plan &plan, char *why, size_t room);
+// own_bytes: address space for the library in front of the program's heap, mostly never touched
+bool memory_find(size_t own_bytes, size_t heap_bytes, memory_plan &plan, char *why, size_t room);
 bool memory_map(const memory_plan &plan, unsigned distance, int huge, char *why, size_t room);
 
 } // namespace shmem

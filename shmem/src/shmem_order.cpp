@@ -2,7 +2,6 @@
 //
 // fence and quiet. On one host puts are stores: fence orders stores, quiet is a full fence, and one compare asks whether a
 // wire still has something under way.
-#include "shmem_barrier.hpp"
 #include "shmem_state.hpp"
 
 using namespace shmem;
@@ -64,20 +63,11 @@ SHMEM_NAME(void, shmem_sync_all, (void))
     check_running("shmem_sync_all");
     barrier_all();
 }
+// The numbers that members raise are releases: on one host puts are complete when they are seen. Only a wire needs more.
 SHMEM_NAME(void, shmem_barrier_all, (void))
 {
     check_running("shmem_barrier_all");
-    quiet(&g_default);
+    if (PGAS_UNLIKELY(pgas_load_word(&g_default.pending)))
+        cold_quiet(&g_default);
     barrier_all();
-}
-SHMEM_NAME(void, shmem_sync, (int PE_start, int logPE_stride, int PE_size, long *pSync))
-{
-    check_running("shmem_sync");
-    set_barrier(PE_start, 1 << logPE_stride, PE_size, pSync);
-}
-SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, long *pSync))
-{
-    check_running("shmem_barrier");
-    quiet(&g_default);
-    set_barrier(PE_start, 1 << logPE_stride, PE_size, pSync);
 }

@@ -45,15 +45,39 @@ struct alignas(64) context {
     context *next, *prev; // contexts of the same team
 };
 
-// Padded to the stride that shmem.h promises for predefined handles.
+// A team as one of its members sees it. Padded to the stride that shmem.h promises for predefined handles. The arrays are one
+// per member, in one allocation; what lies in shared memory and who writes it is in shmem_team.hpp.
 struct alignas(SHMEM_IMPL_TEAM_STRIDE) team {
-    int my_pe;
-    int n_pes;
-    int start, stride;   // of the world, when the members are regular
-    int *members;        // world ranks, when they are not
-    shmem_team_config_t config;
-    context *contexts;
-    uint64_t round;      // barriers so far
+    uint32_t magic = 0;            // kTeamLive while it may be used
+    int my_pe = -1;
+    int n_pes = 0;
+    int start = 0, stride = 0;     // of the world; stride 0: irregular
+    int hosts = 1;                 // that the members are on
+    int fan = 2;                   // of the dissemination
+    int *leaders = nullptr;        // first member on each host
+    uint64_t first = 0;            // all numbers start here
+    uint64_t round = 0;            // syncs so far
+    uint64_t exchanges = 0;        // numbered collectives so far: exchange and broadcast
+    uint64_t known = 0;            // all members are known to have completed the collectives up to this number
+    char *block = nullptr;         // my part of the team's shared memory; null: an active set, which brings its own flags
+    char **peer = nullptr;         // block of each member, as mapped here; null: not asked yet, or on another host
+    uintptr_t *reach = nullptr;    // what turns a symmetric address of mine into that member's; kReachAsk, kReachNone
+    uint64_t *block_at = nullptr;  // block of each member, as a symmetric address of mine: for one-sided calls
+    uint64_t *staging_at = nullptr;// the same of staging memory; only of teams that use algorithms for several hosts
+    int *members = nullptr;        // world ranks
+    int *host = nullptr;           // host of each member, numbered from 0 in the order of appearance
+    const void **rows = nullptr;   // working space of reductions: one address per member
+    uint64_t *sent = nullptr, *received = nullptr; // signals to and from each member: shmem_coll_signal.hpp
+    uint64_t pieces = 0;           // recursive doublings so far
+    uint64_t ring_messages = 0;    // of reductions by ring, so far
+    long *psync = nullptr;         // of an active set
+    uint32_t block_lines = 0, staging_lines = 0; // taken from the arena
+    int pool_slot = -1;            // SHMEM_TEAM_AGREE=bitmask: place in the pool
+    shmem_team_config_t config{};
+    context *contexts = nullptr;
+    fid_ep *ep = nullptr;          // whose ranks are this team's, where they differ from the world's; for contexts
+    fid_av *av = nullptr;
+    team *next = nullptr, *prev = nullptr; // all teams that the program made
 };
 
 struct part { // of the symmetric region: static data, heap
@@ -61,6 +85,10 @@ struct part { // of the symmetric region: static data, heap
     size_t bytes = 0;
     int fd = -1;
 };
+
+// Address space for ourselves at the start of the heap; only what teams use of it becomes memory.
+constexpr size_t kInternalBytes = size_t{4} << 30;
+constexpr size_t kNameBytes = 64; // of an endpoint address
 
 struct state {
     int my_pe = -1;
@@ -73,7 +101,10 @@ struct state {
     part data, heap_part;
     uintptr_t base = 0;
     size_t span = 0;
-    char *internal = nullptr; // our own symmetric memory, at the start of the heap: see shmem_barrier.cpp
+    char *internal = nullptr; // our own symmetric memory, at the start of the heap: see shmem_team_memory.cpp
+    uint64_t *hosts = nullptr; // host of each PE
+    char (*names)[kNameBytes] = nullptr; // endpoint address of each PE
+    fi_info *info = nullptr;
     fid_fabric *fabric = nullptr;
     fid_domain *domain = nullptr;
     fid_av *av = nullptr;
@@ -106,6 +137,12 @@ inline team *from_handle(shmem_team_t h)
 {
     return reinterpret_cast<team *>(reinterpret_cast<uintptr_t>(&g_teams[0]) - SHMEM_IMPL_TEAM_WORLD +
                                     reinterpret_cast<uintptr_t>(h));
+}
+
+inline shmem_team_t to_handle(const team *t)
+{
+    return reinterpret_cast<shmem_team_t>(reinterpret_cast<uintptr_t>(t) - reinterpret_cast<uintptr_t>(&g_teams[0]) +
+                                          SHMEM_IMPL_TEAM_WORLD);
 }
 
 inline pgas_ep *front_of(const context *c)
@@ -153,7 +190,6 @@ void *peer_pointer(const void *ptr, int pe); // where pe's copy is mapped here, 
 // --- synchronisation inside the library -------------------------------------------------------------------------------
 
 void barrier_all(); // of the world, without quiet
-void set_barrier(int start, int stride, int count, long *psync);
 void wait_pause(unsigned &polls); // one failed poll of a wait loop
 void backtrace_print();
 

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Broadcast, collect, fcollect, alltoall and alltoalls on one host. The standard lets a PE call only when the others' dests are
+// ready, so members store into them at once; up to 56 bytes travel beside the number that announces them. A larger broadcast
+// is read by the members, all at a time, from the root's source, and the root waits for their progress.
+#include "shmem_coll.hpp"
+
+#include <cstdlib>
+
+namespace shmem {
+namespace {
+
+// All data pushed; tells everybody, waits for everybody.
+void done_pushing(team &t)
+{
+    if (t.block)
+        exchange(t, nullptr, 0);
+    else
+        sync(t);
+}
+
+template <class Body>
+void for_others_from_me(const team &t, Body &&body)
+{
+    for (int j = t.my_pe + 1; j < t.n_pes; j++)
+        body(j);
+    for (int j = 0; j < t.my_pe; j++)
+        body(j);
+}
+
+void copy_own(void *dest, const void *source, size_t bytes)
+{
+    if (dest != source && bytes)
+        memmove(dest, source, bytes);
+}
+
+// Until all members have completed collective `number`.
+void await_progress(team &t, uint64_t number)
+{
+    if (t.known >= number)
+        return;
+    for_others_from_me(t, [&](int j) {
+        if (is_near(t, j)) {
+            await_number(&head_of(t.peer[j])->progress, number);
+        } else {
+            const uint64_t *at = &as_mine(t, j, &head_of(t.block)->progress)->number;
+            unsigned polls = 0;
+            while (g_value(&g_default, at, world_pe(t, j)) < number)
+                wait_pause(polls);
+        }
+    });
+    t.known = number;
+}
+
+void broadcast_direct(team &t, void *dest, const void *source, size_t bytes, int root, bool root_too)
+{
+    const uint64_t number = exchange_begin(t);
+    if (t.my_pe == root) {
+        line mine{};
+        const size_t beside = bytes <= kInline ? bytes : 0;
+        memcpy(mine.payload, source, beside);
+        if (number > t.first + kRing)
+            await_progress(t, number - kRing); // the line is free again
+        for_others_from_me(t, [&](int j) { exchange_post(t, number, j, mine, beside); });
+        if (root_too)
+            copy_own(dest, source, bytes);
+        if (!beside)
+            await_progress(t, number); // they have read my source
+    } else {
+        const line *in = in_line(t, t.block, number, root);
+        await([=] { return pgas_load_relaxed(&in->number) == number; });
+        if (bytes <= kInline) {
+            memcpy(dest, in->payload, bytes);
+        } else if (is_near(t, root)) {
+            const void *from = there(t, root, source);
+            memcpy(dest, from, bytes);
+        } else {
+            get(&g_default, dest, source, bytes, world_pe(t, root));
+        }
+    }
+    completed(t);
+}
+
+} // namespace
+
+void broadcast(team &t, void *dest, const void *source, size_t bytes, int root, bool root_too)
+{
+    if (!bytes)
+        return;
+    if (t.n_pes == 1) {
+        if (root_too)
+            copy_own(dest, source, bytes);
+        return;
+    }
+    if (!t.block) { // an active set
+        sync(t);
+        if (t.my_pe != root) {
+            const void *from = view(t, root, source, bytes, dest);
+            copy_own(dest, from, bytes);
+        } else if (root_too) {
+            copy_own(dest, source, bytes);
+        }
+        return sync(t);
+    }
+    const auto how = choose_bcast(t, bytes);
+    if (PGAS_UNLIKELY(how != bcast_algorithm_kind::direct))
+        return broadcast_hosts(t, how, static_cast<char *>(dest), static_cast<const char *>(source), bytes, root, root_too);
+    broadcast_direct(t, dest, source, bytes, root, root_too);
+}
+
+void fcollect(team &t, void *dest, const void *source, size_t bytes)
+{
+    if (!bytes)
+        return;
+    auto *to = static_cast<char *>(dest);
+    const auto me = static_cast<size_t>(t.my_pe);
+    if (t.n_pes == 1)
+        return copy_own(dest, source, bytes);
+    const auto how = choose_fcollect(t, bytes);
+    if (PGAS_UNLIKELY(how != fcollect_algorithm_kind::direct)) {
+        const auto n = static_cast<size_t>(t.n_pes);
+        auto *offset = static_cast<size_t *>(malloc((n + 1) * sizeof(size_t)));
+        if (!offset)
+            fail("fcollect", "out of memory");
+        for (size_t j = 0; j <= n; j++)
+            offset[j] = j * bytes;
+        allgather_hosts(t, how, to, static_cast<const char *>(source), offset);
+        free(offset);
+        return;
+    }
+    if (t.block && bytes <= kInline) {
+        exchange(t, source, bytes);
+        for (int j = 0; j < t.n_pes; j++)
+            memcpy(to + static_cast<size_t>(j) * bytes, exchanged(t, j), bytes);
+        return;
+    }
+    for_others_from_me(t, [&](int j) { push(t, j, to + me * bytes, source, bytes); });
+    copy_own(to + me * bytes, source, bytes);
+    done_pushing(t);
+}
+
+namespace {
+
+// Lengths differ: where mine begins, for active sets, handed on along the set (in the last long of pSync, as 1 + offset).
+size_t offset_along_set(team &t, size_t bytes)
+{
+    long *at = t.psync + SHMEM_COLLECT_SYNC_SIZE - 1;
+    size_t mine = 0;
+    if (t.my_pe > 0) {
+        await([=] { return pgas_load_relaxed(at) != SHMEM_SYNC_VALUE; });
+        mine = static_cast<size_t>(pgas_load_relaxed(at)) - 1;
+        pgas_store_relaxed(at, SHMEM_SYNC_VALUE);
+    }
+    if (t.my_pe + 1 < t.n_pes) {
+        pshmem_fence();
+        p(&g_default, at, static_cast<long>(mine + bytes + 1), world_pe(t, t.my_pe + 1));
+    }
+    return mine;
+}
+
+struct announced {
+    uint64_t bytes;
+    char data[kInline - sizeof(uint64_t)]; // the whole block, when it fits
+};
+
+// One hop when all blocks are small; else lengths first, then data.
+void collect_team(team &t, char *dest, const char *source, size_t bytes)
+{
+    announced mine{bytes, {}};
+    const bool small = bytes <= sizeof mine.data;
+    if (small && bytes)
+        memcpy(mine.data, source, bytes);
+    exchange(t, &mine, sizeof mine);
+    const auto n = static_cast<size_t>(t.n_pes);
+    auto *offset = static_cast<size_t *>(malloc((n + 1) * sizeof(size_t)));
+    if (!offset)
+        fail("collect", "out of memory");
+    size_t largest = 0;
+    offset[0] = 0;
+    for (size_t j = 0; j < n; j++) {
+        uint64_t theirs;
+        memcpy(&theirs, exchanged(t, static_cast<int>(j)), sizeof theirs);
+        offset[j + 1] = offset[j] + theirs;
+        largest = theirs > largest ? theirs : largest;
+    }
+    const auto how = choose_fcollect(t, largest);
+    if (largest <= sizeof mine.data) {
+        for (size_t j = 0; j < n; j++)
+            memcpy(dest + offset[j], exchanged(t, static_cast<int>(j)) + sizeof(uint64_t), offset[j + 1] - offset[j]);
+    } else if (how != fcollect_algorithm_kind::direct) {
+        allgather_hosts(t, how, dest, source, offset);
+    } else {
+        char *at = dest + offset[t.my_pe];
+        for_others_from_me(t, [&](int j) { push(t, j, at, source, bytes); });
+        copy_own(at, source, bytes);
+        done_pushing(t);
+    }
+    free(offset);
+}
+
+} // namespace
+
+void collect(team &t, void *dest, const void *source, size_t bytes)
+{
+    if (t.n_pes == 1)
+        return copy_own(dest, source, bytes);
+    auto *to = static_cast<char *>(dest);
+    if (t.block)
+        return collect_team(t, to, static_cast<const char *>(source), bytes);
+    char *at = to + offset_along_set(t, bytes);
+    for_others_from_me(t, [&](int j) { push(t, j, at, source, bytes); });
+    copy_own(at, source, bytes);
+    sync(t);
+}
+
+// --- alltoall ------------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct plain {
+    char *dest;
+    const char *source;
+    size_t bytes;
+
+    void send(team &t, int j) const
+    {
+        push(t, j, dest + static_cast<size_t>(t.my_pe) * bytes, source + static_cast<size_t>(j) * bytes, bytes);
+    }
+};
+
+struct strided {
+    char *dest;
+    const char *source;
+    ptrdiff_t dst, sst;
+    size_t count, size;
+
+    void send(team &t, int j) const
+    {
+        char *to = dest + static_cast<ptrdiff_t>(t.my_pe) * static_cast<ptrdiff_t>(count * size) * dst;
+        const char *from = source + static_cast<ptrdiff_t>(j) * static_cast<ptrdiff_t>(count * size) * sst;
+        const ptrdiff_t to_step = dst * static_cast<ptrdiff_t>(size), from_step = sst * static_cast<ptrdiff_t>(size);
+        for (size_t i = 0; i < count; i++, to += to_step, from += from_step)
+            push(t, j, to, from, size);
+    }
+};
+
+template <class Moves>
+void alltoall_by(team &t, const Moves &moves, size_t bytes)
+{
+    const auto how = choose_alltoall(t, bytes);
+    if (PGAS_UNLIKELY(how != alltoall_algorithm_kind::direct && t.n_pes > 1)) {
+        const alltoall_moves m{[](team &to, int j, const void *arg) { static_cast<const Moves *>(arg)->send(to, j); }, &moves};
+        return alltoall_hosts(t, how, m);
+    }
+    for_others_from_me(t, [&](int j) { moves.send(t, j); });
+    moves.send(t, t.my_pe);
+    if (t.n_pes > 1)
+        done_pushing(t);
+}
+
+} // namespace
+
+void alltoall(team &t, void *dest, const void *source, size_t bytes)
+{
+    if (!bytes)
+        return;
+    const plain moves{static_cast<char *>(dest), static_cast<const char *>(source), bytes};
+    if (bytes > kInline || !t.block || t.n_pes == 1 || choose_alltoall(t, bytes) != alltoall_algorithm_kind::direct)
+        return alltoall_by(t, moves, bytes);
+    const uint64_t number = exchange_begin(t);
+    const auto post = [&](int j) {
+        line mine{};
+        memcpy(mine.payload, moves.source + static_cast<size_t>(j) * bytes, bytes);
+        exchange_post(t, number, j, mine, bytes);
+    };
+    for_others_from_me(t, post);
+    post(t.my_pe);
+    exchange_gather(t, number);
+    for (int j = 0; j < t.n_pes; j++)
+        memcpy(moves.dest + static_cast<size_t>(j) * bytes, exchanged(t, j), bytes);
+}
+
+void alltoalls(team &t, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t count, size_t size)
+{
+    if (!count)
+        return;
+    alltoall_by(t, strided{static_cast<char *>(dest), static_cast<const char *>(source), dst, sst, count, size}, count * size);
+}
+
+} // namespace shmem

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Making and ending teams. The members of a new team must learn where each other's blocks are: one exchange on the parent, in
+// which each PE offers a block of its own (and, for a split by color, says its color). That is all the agreement there is; it
+// costs what a reduction of one word costs. Destroying is a sync, after which nobody touches anybody's block.
+#include "shmem_coll.hpp"
+#include "shmem_team_split.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace shmem {
+namespace {
+
+pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
+team *g_made = nullptr;
+
+// Fewest rounds first, then fewest peers per round.
+int fan_for(int n)
+{
+    int rounds = 1;
+    for (int64_t reach = kFan; reach < n; reach *= kFan)
+        rounds++;
+    for (int fan = 2; fan < kFan; fan++) {
+        int64_t reach = 1;
+        for (int i = 0; i < rounds; i++)
+            reach *= fan;
+        if (reach >= n)
+            return fan;
+    }
+    return kFan;
+}
+
+// members[] is set; the rest that follows from it.
+void derive(team &t)
+{
+    const int n = t.n_pes;
+    t.fan = fan_for(n);
+    t.hosts = 0;
+    for (int j = 0; j < n; j++) {
+        int h = 0;
+        while (h < t.hosts && g.hosts[t.members[t.leaders[h]]] != g.hosts[t.members[j]])
+            h++;
+        if (h == t.hosts)
+            t.leaders[t.hosts++] = j;
+        t.host[j] = h;
+        t.reach[j] = kReachAsk;
+        t.peer[j] = nullptr;
+    }
+    t.start = t.members[0];
+    t.stride = n > 1 ? t.members[1] - t.members[0] : 1;
+    for (int j = 1; j < n; j++)
+        if (t.members[j] - t.members[j - 1] != t.stride)
+            t.stride = 0;
+}
+
+char *arena_address(uint32_t at)
+{
+    return g.internal + size_t{at} * kLine;
+}
+
+void enlist(team *t)
+{
+    pthread_mutex_lock(&g_mutex);
+    t->next = g_made;
+    t->prev = nullptr;
+    if (g_made)
+        g_made->prev = t;
+    g_made = t;
+    pthread_mutex_unlock(&g_mutex);
+}
+
+void delist(team *t)
+{
+    pthread_mutex_lock(&g_mutex);
+    (t->prev ? t->prev->next : g_made) = t->next;
+    if (t->next)
+        t->next->prev = t->prev;
+    pthread_mutex_unlock(&g_mutex);
+}
+
+// The highest number in any of my lines: all that was sent to me has been awaited.
+uint64_t highest_number(const team &t)
+{
+    uint64_t high = std::max({t.first, t.round, t.exchanges});
+    if (t.received)
+        for (int i = 0; i < 2 * t.n_pes; i++)
+            high = std::max(high, t.received[i] + 2); // a ring ends with two signals that nobody awaits
+    return high;
+}
+
+void set_numbers(team &t, uint64_t first)
+{
+    t.first = t.round = t.exchanges = t.known = first;
+}
+
+} // namespace
+
+bool team_arrays(team &t, int n)
+{
+    const auto count = static_cast<size_t>(n);
+    const size_t words = 5 * count, ints = 3 * count; // peer, reach, block_at, staging_at, rows; members, host, leaders
+    auto *at = static_cast<char *>(malloc(words * sizeof(uint64_t) + ints * sizeof(int)));
+    if (!at)
+        return false;
+    t.n_pes = n;
+    t.peer = reinterpret_cast<char **>(at);
+    t.reach = reinterpret_cast<uintptr_t *>(t.peer + count);
+    t.block_at = reinterpret_cast<uint64_t *>(t.reach + count);
+    t.staging_at = t.block_at + count;
+    t.rows = reinterpret_cast<const void **>(t.staging_at + count);
+    t.members = reinterpret_cast<int *>(t.rows + count);
+    t.host = t.members + count;
+    t.leaders = t.host + count;
+    for (size_t j = 0; j < count; j++) {
+        t.reach[j] = kReachAsk;
+        t.peer[j] = nullptr;
+    }
+    return true;
+}
+
+void team_release(team &t)
+{
+    team_contexts_close(t);
+    if (t.block) {
+        const auto at = static_cast<uint32_t>((t.block - g.internal) / static_cast<ptrdiff_t>(kLine));
+        if (t.pool_slot >= 0)
+            pool_give(t.pool_slot, highest_number(t));
+        else
+            arena_give({at, highest_number(t)}, t.block_lines);
+    }
+    if (t.staging_lines)
+        arena_give({static_cast<uint32_t>((t.staging_at[t.my_pe] - reinterpret_cast<uintptr_t>(g.internal)) / kLine), 0},
+                   t.staging_lines);
+    free(t.sent);
+    free(t.peer);
+    t.magic = 0;
+}
+
+// --- splitting -----------------------------------------------------------------------------------------------------------------
+
+offer make_offer(int most_members)
+{
+    offer o;
+    if (g.env.team_agree == team_agree_kind::bitmask) {
+        o.free_places = pool_free();
+        o.last = pool_last();
+        o.block = o.free_places != 0;
+    } else {
+        o.lines = block_lines(most_members);
+        const slot s = arena_take(o.lines);
+        o.block = s.at;
+        o.last = s.last;
+    }
+    if (o.block && wants_staging(g_teams[0].hosts)) {
+        o.staging = arena_take(kStagingBytes / kLine).at;
+        if (!o.staging) {
+            withdraw(o);
+            o.block = 0;
+        }
+    }
+    return o;
+}
+
+void withdraw(const offer &o)
+{
+    if (g.env.team_agree != team_agree_kind::bitmask)
+        arena_give({o.block, o.last}, o.lines);
+    if (o.staging)
+        arena_give({o.staging, 0}, kStagingBytes / kLine);
+}
+
+// A failure is one for all members alike: they look at the same offers.
+int make_team(team &parent, const int *list, int n, const offer &mine, size_t which, const shmem_team_config_t &config,
+              shmem_team_t *out)
+{
+    uint64_t first = 0, places = UINT64_MAX;
+    for (int i = 0; i < n; i++) {
+        const offer_wire o = offered(parent, list[i], which);
+        if (!o.block)
+            return withdraw(mine), 1;
+        first = std::max(first, o.last);
+        places &= o.free_places;
+    }
+    const bool pooled = g.env.team_agree == team_agree_kind::bitmask;
+    if (pooled && !places)
+        return withdraw(mine), 1;
+    auto *t = new (std::nothrow) team{};
+    if (!t || !team_arrays(*t, n))
+        fail("team split", "out of memory"); // the other members count on us already
+    for (int i = 0; i < n; i++) {
+        const offer_wire o = offered(parent, list[i], which);
+        t->members[i] = world_pe(parent, list[i]);
+        t->block_at[i] = reinterpret_cast<uintptr_t>(arena_address(o.block));
+        t->staging_at[i] = reinterpret_cast<uintptr_t>(arena_address(o.staging));
+        if (list[i] == parent.my_pe)
+            t->my_pe = i;
+    }
+    t->block_lines = mine.lines;
+    t->staging_lines = mine.staging ? kStagingBytes / kLine : 0;
+    if (pooled) {
+        t->pool_slot = __builtin_ctzll(places);
+        const slot s = pool_take(t->pool_slot);
+        for (int i = 0; i < n; i++)
+            t->block_at[i] = reinterpret_cast<uintptr_t>(arena_address(s.at));
+    }
+    derive(*t);
+    t->block = reinterpret_cast<char *>(t->block_at[t->my_pe]);
+    set_numbers(*t, first);
+    t->config = config;
+    t->magic = kTeamLive;
+    enlist(t);
+    *out = to_handle(t);
+    return 0;
+}
+
+// --- world and shared ------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Same places on every PE, because every PE takes them in the same order; so nothing has to be told.
+void predefine(team &t, const int *list, int n)
+{
+    t = team{};
+    if (!team_arrays(t, n))
+        fail("shmem_init", "out of memory");
+    t.block_lines = block_lines(g.n_pes);
+    const slot s = arena_take(t.block_lines), staging = arena_take(kStagingBytes / kLine);
+    if (!s.at || !staging.at)
+        fail("shmem_init", "too many PEs: no room for the memory of teams");
+    t.staging_lines = kStagingBytes / kLine;
+    for (int i = 0; i < n; i++) {
+        t.members[i] = list[i];
+        t.block_at[i] = reinterpret_cast<uintptr_t>(arena_address(s.at));
+        t.staging_at[i] = reinterpret_cast<uintptr_t>(arena_address(staging.at));
+        if (list[i] == g.my_pe)
+            t.my_pe = i;
+    }
+    derive(t);
+    t.block = arena_address(s.at);
+    t.magic = kTeamLive;
+}
+
+} // namespace
+
+void teams_setup()
+{
+    auto *list = static_cast<int *>(malloc(static_cast<size_t>(g.n_pes) * sizeof(int)));
+    if (!list)
+        fail("shmem_init", "out of memory");
+    arena_reset();
+    for (int pe = 0; pe < g.n_pes; pe++)
+        list[pe] = pe;
+    predefine(g_teams[0], list, g.n_pes);
+    int local = 0;
+    for (int pe = 0; pe < g.n_pes; pe++)
+        if (g.hosts[pe] == g.hosts[g.my_pe])
+            list[local++] = pe;
+    predefine(g_teams[1], list, local);
+    free(list);
+    if (g.env.team_agree == team_agree_kind::bitmask)
+        pool_setup(block_lines(g.n_pes));
+}
+
+void sets_close(); // shmem_coll_set.cpp
+
+void teams_close()
+{
+    while (team *t = g_made) {
+        delist(t);
+        team_release(*t);
+        delete t;
+    }
+    sets_close();
+    for (team &t : g_teams)
+        team_release(t);
+}
+
+} // namespace shmem
+
+using namespace shmem;
+
+// --- C names ---------------------------------------------------------------------------------------------------------------------
+
+SHMEM_NAME(void, shmem_team_destroy, (shmem_team_t team))
+{
+    check_running("shmem_team_destroy");
+    if (team == SHMEM_TEAM_INVALID)
+        return;
+    if (team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
+        fail("shmem_team_destroy", "a predefined team cannot be destroyed");
+    struct team *t = live_team(team);
+    if (!t)
+        fail("shmem_team_destroy", "not a team, or destroyed before");
+    sync_push(*t); // all members are through with all collectives, and nobody looks at my block any more
+    delist(t);
+    team_release(*t);
+    delete t;
+}
+SHMEM_NAME(int, shmem_team_my_pe, (shmem_team_t team))
+{
+    check_running("shmem_team_my_pe");
+    const struct team *t = live_team(team);
+    return t ? t->my_pe : -1;
+}
+SHMEM_NAME(int, shmem_team_n_pes, (shmem_team_t team))
+{
+    check_running("shmem_team_n_pes");
+    const struct team *t = live_team(team);
+    return t ? t->n_pes : -1;
+}
+SHMEM_NAME(int, shmem_team_get_config, (shmem_team_t team, long config_mask, shmem_team_config_t *config))
+{
+    check_running("shmem_team_get_config");
+    const struct team *t = live_team(team);
+    if (!t || (config_mask & ~SHMEM_TEAM_NUM_CONTEXTS) || (config_mask && !config))
+        return -1;
+    if (config_mask & SHMEM_TEAM_NUM_CONTEXTS)
+        config->num_contexts = t->config.num_contexts;
+    return 0;
+}
+SHMEM_NAME(int, shmem_team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_team_t dest_team))
+{
+    check_running("shmem_team_translate_pe");
+    const struct team *from = live_team(src_team), *to = live_team(dest_team);
+    if (!from || !to || src_pe < 0 || src_pe >= from->n_pes)
+        return -1;
+    return member_of(*to, world_pe(*from, src_pe));
+}
+SHMEM_NAME(void *, shmem_team_ptr, (shmem_team_t team, const void *dest, int pe))
+{
+    check_running("shmem_team_ptr");
+    const struct team *t = live_team(team);
+    if (!t || pe < 0 || pe >= t->n_pes)
+        return nullptr;
+    return pshmem_ptr(dest, world_pe(*t, pe));
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Where the blocks of teams come from. The library's own part of the symmetric region is address space that costs nothing until
+// it is touched; a block is taken from a list of given-back ones of its size, or from the end. Every PE does this for itself:
+// members of a team need not have the same place, they tell each other. Hence no agreement, no maximum, and no two live teams
+// of a PE in one place.
+//
+// SHMEM_TEAM_AGREE=bitmask is the classic way, to compare with: a pool of 64 places that are the same on every PE, and a mask
+// of free ones that is combined by AND over the parent.
+#include "shmem_team.hpp"
+
+#include <pthread.h>
+
+#include <vector>
+
+namespace shmem {
+namespace {
+
+constexpr unsigned kClasses = 27; // blocks of 2^k lines
+constexpr uint32_t kFirstLine = 64;
+constexpr int kPlaces = 64;
+
+struct arena {
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    std::vector<slot> given_back[kClasses];
+    uint64_t end = kFirstLine;
+    // the pool
+    uint32_t pool_at = 0, pool_lines = 0;
+    uint64_t pool_free = 0;
+    uint64_t pool_last = 0;
+};
+arena g_arena;
+
+struct locked {
+    locked() { pthread_mutex_lock(&g_arena.mutex); }
+    ~locked() { pthread_mutex_unlock(&g_arena.mutex); }
+};
+
+unsigned class_of(uint32_t lines)
+{
+    return lines <= 1 ? 0 : 32u - static_cast<unsigned>(__builtin_clz(lines - 1));
+}
+
+uint32_t from_end(uint64_t lines)
+{
+    if ((g_arena.end + lines) * kLine > kInternalBytes)
+        return 0;
+    const uint64_t at = g_arena.end;
+    g_arena.end += lines;
+    return static_cast<uint32_t>(at);
+}
+
+} // namespace
+
+slot arena_take(uint32_t lines)
+{
+    const unsigned c = class_of(lines);
+    if (c >= kClasses)
+        return {};
+    locked lock;
+    auto &list = g_arena.given_back[c];
+    if (!list.empty()) {
+        const slot s = list.back();
+        list.pop_back();
+        return s;
+    }
+    return {from_end(uint64_t{1} << c), 0};
+}
+
+void arena_give(slot s, uint32_t lines)
+{
+    if (!s.at)
+        return;
+    locked lock;
+    g_arena.given_back[class_of(lines)].push_back(s);
+}
+
+void arena_reset()
+{
+    for (auto &list : g_arena.given_back)
+        list.clear();
+    g_arena.end = kFirstLine;
+}
+
+void pool_setup(uint32_t lines)
+{
+    g_arena.pool_lines = lines;
+    g_arena.pool_at = from_end(uint64_t{lines} * kPlaces);
+    g_arena.pool_free = g_arena.pool_at ? UINT64_MAX : 0;
+    g_arena.pool_last = 0;
+}
+
+uint64_t pool_free()
+{
+    locked lock;
+    return g_arena.pool_free;
+}
+
+slot pool_take(int place)
+{
+    locked lock;
+    g_arena.pool_free &= ~(uint64_t{1} << place);
+    return {g_arena.pool_at + g_arena.pool_lines * static_cast<uint32_t>(place), g_arena.pool_last};
+}
+
+void pool_give(int place, uint64_t last)
+{
+    locked lock;
+    g_arena.pool_free |= uint64_t{1} << place;
+    if (last > g_arena.pool_last)
+        g_arena.pool_last = last;
+}
+
+uint64_t pool_last()
+{
+    locked lock;
+    return g_arena.pool_last;
+}
+
+} // namespace shmem
