@@ -77,11 +77,11 @@ test_shmem_env_LDADD = $(CMOCKA_LIBS)
 TESTS += test_shmem_heap test_shmem_env
 endif
 
-# scripts: check_exports.sh joins TESTS when libsma exists (PGAS_TEST_LIBSMA below; libsma must export nothing but the
-# list, shmemx_* and shmem_impl_*)
+# scripts; libsma must export nothing but the list, shmemx_* and shmem_impl_* (check_exports.sh)
 dist_check_SCRIPTS += shmem/tests/check_declares.sh shmem/tests/check_rejects.sh shmem/tests/check_exports.sh \
 	shmem/tests/test_shmem_headers.sh shmem/tests/test_oshcc.sh shmem/tests/test_shmem_info.sh
 TESTS += test_shmem_api test_shmem_generic_c11 test_shmem_generic_cxx shmem/tests/check_declares.sh \
+	shmem/tests/check_exports.sh \
 	shmem/tests/check_rejects.sh shmem/tests/test_shmem_headers.sh shmem/tests/test_oshcc.sh \
 	shmem/tests/test_shmem_info.sh
 AM_TESTS_ENVIRONMENT += \

@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Every collective of every type: on 1 to 8 PEs by the table, and by every algorithm, on one host and on several made-up ones.
+# --long: every algorithm on every number of PEs.
+set -u
+top=${abs_top_builddir:-.}
+long=${1:-${PGAS_TEST_LONG:-}}
+status=0
+check() { # PEs, what, VARIABLE=value...
+    n=$1 what=$2
+    shift 2
+    echo "== $n PEs, $what $*"
+    env "$@" timeout -s KILL 300 "$top/boot/oshrun" -n "$n" "$top"/shmem/tests/$what || { echo "FAILED ($?): $n $what $*"; status=1; }
+}
+algorithms() { # PEs, more variables
+    n=$1
+    shift
+    for a in central tree dissemination two-level; do check "$n" coll_types SHMEM_BARRIER_ALGORITHM=$a "$@"; done
+    check "$n" coll_types SHMEM_REDUCE_ALGORITHM=recursive SHMEM_BCAST_ALGORITHM=tree SHMEM_FCOLLECT_ALGORITHM=recursive \
+        SHMEM_ALLTOALL_ALGORITHM=pairwise "$@"
+    check "$n" coll_types SHMEM_REDUCE_ALGORITHM=ring SHMEM_BCAST_ALGORITHM=scatter SHMEM_FCOLLECT_ALGORITHM=ring \
+        SHMEM_ALLTOALL_ALGORITHM=two-level "$@"
+    check "$n" coll_types SHMEM_REDUCE_ALGORITHM=two-level SHMEM_BCAST_ALGORITHM=two-level SHMEM_FCOLLECT_ALGORITHM=two-level \
+        SHMEM_ALLTOALL_ALGORITHM=direct "$@"
+    check "$n" coll_types SHMEM_REDUCE_ALGORITHM=direct SHMEM_BCAST_ALGORITHM=direct SHMEM_FCOLLECT_ALGORITHM=direct "$@"
+}
+"$top/shmem/tests/coll_types" || status=1
+for n in 1 2 3 5 8; do
+    check $n coll_types
+    check $n coll_sets
+done
+check 3 "coll_sets threads"
+check 3 coll_types SHMEM_DEBUG=1
+algorithms 3
+algorithms 5 SHMEM_FAKE_HOSTS=3x2
+check 8 coll_types SHMEM_FAKE_HOSTS=2x4
+check 4 coll_types SHMEM_FAKE_HOSTS=4x1
+check 5 coll_sets SHMEM_FAKE_HOSTS=2x3
+if [ -n "$long" ]; then
+    for n in 2 4 5 7 8; do
+        algorithms $n
+        algorithms $n SHMEM_FAKE_HOSTS=2x4
+        algorithms $n SHMEM_FAKE_HOSTS=8x1
+    done
+fi
+exit $status
