@@ -42,8 +42,6 @@ AC_DEFUN([PGAS_INSTR_COUNT], [
 
   AM_CONDITIONAL([INSTR_COUNT_DIRECT], [test "$instr_count_direct$instr_count_fabric" = yesyes])
   AM_CONDITIONAL([INSTR_COUNT_SHMEM], [test "$instr_count_shmem" = yes])
-  AM_CONDITIONAL([INSTR_COUNT_SHMEM_INLINE],
-    [test "$instr_count_shmem" = yes && test -f "$srcdir/shmem/include/shmem_inline.h"])
   AM_CONDITIONAL([INSTR_COUNT_GASNET], [test "$instr_count_gasnet" = yes])
   AC_SUBST([INSTR_COUNT_PGAS_LIBS])
   AC_SUBST([INSTR_COUNT_SHMEM_LIBS])
