@@ -379,7 +379,6 @@ struct peer {
 	eager_area eager;
 	uint32_t attach = 0;               // our index in its attach table
 	uint32_t one_sided = 0;            // pending one-sided operations to it
-	uint32_t deaf = 0, deaf_for = 0;   // long messages from it to read without asking, because it did not answer
 	bool dead() const { return rdom && rdom->dead.load(std::memory_order_acquire); }
 };
 // The connected peer behind an address, or an error. Connects on first use.
@@ -430,7 +429,6 @@ struct op {
 	completion rx_result;         // pull: what the receive will report
 	bool late_data = false;       // done but for the cq data, which found the target's ring full
 	uint64_t peer_op = 0;         // pull: the sender's operation
-	uint64_t moved_ns = 0, acked_before = 0; // pull: when something came last
 };
 
 struct rx_entry {

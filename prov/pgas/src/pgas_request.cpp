@@ -19,8 +19,6 @@ constexpr uint32_t kPiecesInFlight = 8;
 constexpr int kPopulateRead = 22, kPopulateWrite = 23; // MADV_POPULATE_*, which older headers lack
 
 constexpr size_t kPullBytes = 32768;        // of one piece of a long message: several fit the caches of both sides
-constexpr uint64_t kPatienceNs = 20'000;     // for a sender's answer, where we can do without it
-constexpr uint32_t kDeafMost = 64;           // long messages, before a sender that did not answer is asked again
 
 size_t piece_room(const peer *p)
 {
@@ -36,7 +34,7 @@ void finish(ep_core *ep, op &o)
 			ep_update_hot(ep);
 	}
 	if (o.kind == op_kind::pull) {
-		ep->pieces -= o.in_flight; // those of a rescued one come too late and find nobody
+		ep->pieces -= o.in_flight;
 		completion c = o.rx_result;
 		if (o.status) {
 			c.err = -o.status;
@@ -351,7 +349,6 @@ void response_take(ep_core *ep, const char *payload, size_t payload_len)
 	o.in_flight--;
 	if (o.kind == op_kind::pull)
 		ep->pieces--;
-	o.to->deaf_for = 0;
 	if (r.status && !o.status)
 		o.status = r.status;
 	if (!r.status && data_len == r.len) {
@@ -433,41 +430,6 @@ int pull_directly(const remote_domain *r, op &o)
 	return 0;
 }
 
-// Copying through the eager buffers keeps both processes busy and beats process_vm_readv, but needs a sender that looks
-// at its ring. A sender that did not answer is left alone for a while.
-bool worth_asking(peer *from, size_t bytes)
-{
-	if (from->deaf) {
-		from->deaf--;
-		return false;
-	}
-	return bytes >= 2 * kPullBytes;
-}
-
-// A sender that has not answered for a while: what is missing comes without it. Late answers find no operation.
-bool rescued(op &o)
-{
-	remote_domain *r = o.to->rdom;
-	if (!r->cma)
-		return false;
-	const uint64_t now = pgas_now_ns();
-	if (o.acked != o.acked_before || !o.in_flight) { // none in flight: others of ours have their turn
-		o.acked_before = o.acked;
-		o.moved_ns = now;
-	}
-	if (now - o.moved_ns < kPatienceNs && !o.to->deaf)
-		return false;
-	if (o.acked == 0) // not a word: ask it less and less often
-		o.to->deaf = o.to->deaf_for = o.to->deaf_for ? (o.to->deaf_for < kDeafMost ? 2 * o.to->deaf_for : kDeafMost) : 1;
-	const int status = pull_directly(r, o);
-	if (status == 1) {
-		r->cma = false;
-		return false;
-	}
-	o.status = status;
-	return true;
-}
-
 } // namespace
 
 void pull_start(ep_core *ep, peer *from, rx_entry *rx, const long_message &m, const completion &c)
@@ -482,7 +444,7 @@ void pull_start(ep_core *ep, peer *from, rx_entry *rx, const long_message &m, co
 	o.rma_count = m.iov_count < kIovLimit ? m.iov_count : kIovLimit;
 	for (size_t i = 0; i < o.rma_count; i++)
 		o.rma[i] = {m.iov[i].addr, m.iov[i].len, 0};
-	if (r->self || (r->cma && !worth_asking(from, o.len))) {
+	if (r->self || r->cma) { // one copy by the kernel beats two through the eager buffers from 8 KiB on
 		const int status = pull_directly(r, o);
 		if (status != 1) {
 			completion end = c;
@@ -496,7 +458,6 @@ void pull_start(ep_core *ep, peer *from, rx_entry *rx, const long_message &m, co
 		}
 		r->cma = false;
 	}
-	o.moved_ns = pgas_now_ns();
 	op *kept = op_keep(ep, std::move(o), from);
 	op_push(ep, *kept);
 	if (kept->status)
@@ -548,10 +509,6 @@ bool pending_push(ep_core *ep)
 				over.push_back(o.get());
 			continue;
 		}
-		if (o->kind == op_kind::pull && rescued(*o)) {
-			over.push_back(o.get());
-			continue;
-		}
 		const uint32_t in_flight = o->in_flight;
 		op_push(ep, *o);
 		moved = moved || o->in_flight != in_flight;
@@ -569,7 +526,7 @@ bool pending_retries(const ep_core *ep)
 	if (!ep->replies.empty())
 		return true;
 	for (const auto &[id, o] : ep->pending)
-		if (o->late_data || (o->kind == op_kind::pull && o->to->rdom->cma) || (o->kind != op_kind::send && o->in_flight == 0))
+		if (o->late_data || (o->kind != op_kind::send && o->in_flight == 0))
 			return true;
 	return false;
 }
