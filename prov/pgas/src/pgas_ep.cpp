@@ -14,8 +14,9 @@
 
 namespace pgas {
 
-static_assert(sizeof(fid_ep) <= PGAS_FRONT_OFF && sizeof(fid_cq) <= PGAS_FRONT_OFF && sizeof(fid_cntr) <= PGAS_FRONT_OFF);
-static_assert(offsetof(pgas_ep, hot_inject) == PGAS_FRONT_OFF && offsetof(pgas_cq, hot_read) == PGAS_FRONT_OFF &&
+static_assert(sizeof(fid_ep) <= PGAS_FRONT_EP_OFF && sizeof(fid_cq) <= PGAS_FRONT_OFF && sizeof(fid_cntr) <= PGAS_FRONT_OFF);
+static_assert(PGAS_LAYOUT_VERSION % 8 != 0, "a magic word must not look like the low half of a pointer");
+static_assert(offsetof(pgas_ep, hot_inject) == PGAS_FRONT_EP_OFF && offsetof(pgas_cq, hot_read) == PGAS_FRONT_OFF &&
 	      offsetof(pgas_cntr, hot_read) == PGAS_FRONT_OFF);
 static_assert(offsetof(pgas_ep, window) == offsetof(pgas_ep, window_guard_) + sizeof(uint64_t));
 static_assert(offsetof(pgas_ep, rd_cntr) + 8 <= 128, "what a put or get touches of the endpoint is one cache line");

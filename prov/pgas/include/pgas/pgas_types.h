@@ -18,16 +18,19 @@
 #include <pgas/pgas_atomic.h>
 #include <pgas/pgas_counter.h>
 
-#define PGAS_LAYOUT_VERSION 1u
+#define PGAS_LAYOUT_VERSION 2u
 #define PGAS_MAGIC_HOT (0x50474800u | PGAS_LAYOUT_VERSION) /* "PGH": the short way is open */
 #define PGAS_MAGIC_SHARED (0x50475300u | PGAS_LAYOUT_VERSION) /* "PGS": through the table, which counts with atomics */
 #define PGAS_MAGIC_OWN (0x50474f00u | PGAS_LAYOUT_VERSION) /* "PGO": ours, through the table and its general engine */
 
 /*
- * libfabric's fid structures may grow at their end; ours start behind room for that. Reading the magic of a foreign
- * object reads inside that provider's own, larger, object: every provider embeds its fid at the head of its state.
+ * Where our part of an object begins. It must lie behind libfabric's own structure, with a little room because that may grow
+ * at its end (80 bytes of fid_ep, 32 of fid_cq and fid_cntr), and the magic words must lie inside the smallest object that
+ * another provider puts in the same place, because they are looked for there too: the objects of libfabric's hooks, 104
+ * bytes for an endpoint and 48 for a counter. What stands there is the half of a pointer, which no magic word looks like.
  */
-#define PGAS_FRONT_OFF 96
+#define PGAS_FRONT_EP_OFF 88
+#define PGAS_FRONT_OFF 40
 
 /* ------------------------------------------------------------------------------------------------------------------
  * Message ring: many producers (senders on this host), one consumer (the endpoint's owner). See pgas_ring.hpp for the
@@ -132,7 +135,7 @@ struct pgas_ep_core;
 
 struct pgas_ep {
 	union {
-		uint8_t room_[PGAS_FRONT_OFF];
+		uint8_t room_[PGAS_FRONT_EP_OFF];
 	} fid_;
 	/* one line: everything a put, get or atomic touches besides the window */
 	uint32_t hot_inject;  /* MAGIC_HOT: inject_write/inject_atomic may go straight */
@@ -149,9 +152,9 @@ struct pgas_ep {
 	struct pgas_ep_core *core;
 	struct pgas_counter unbound_;
 	uint64_t bias;                /* subtracted from key-0 addresses; window[] has it subtracted already */
-	uint64_t pad_[22];
+	uint64_t pad_[23];
 	uint64_t window_guard_;       /* window[-1] */
-	uint64_t window[];
+	__extension__ uint64_t window[];
 };
 
 /* Counter front: read is one load. value is local completions; a counter with a remote side is never MAGIC_HOT. */

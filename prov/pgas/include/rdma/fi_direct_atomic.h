@@ -8,6 +8,7 @@
 
 #define FABRIC_DIRECT_ATOMIC 1
 
+#include <rdma/fi_atomic.h> /* for who includes this alone; libfabric comes from there */
 #include <pgas/pgas_hot.h>
 
 /*

@@ -7,6 +7,7 @@
 
 #define FABRIC_DIRECT_EQ 1
 
+#include <rdma/fi_eq.h> /* for who includes this alone; libfabric comes from there */
 #include <pgas/pgas_hot.h>
 
 static inline int fi_trywait(struct fid_fabric *fabric, struct fid **fids, int count)

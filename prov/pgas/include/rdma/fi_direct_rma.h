@@ -8,6 +8,7 @@
 
 #define FABRIC_DIRECT_RMA 1
 
+#include <rdma/fi_rma.h> /* for who includes this alone; libfabric comes from there */
 #include <pgas/pgas_hot.h>
 
 /* budget: 14 instructions for a constant 8 bytes, key 0, no completion entry wanted (paths.def: fi_read_direct) */
