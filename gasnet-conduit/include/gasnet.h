@@ -275,7 +275,7 @@ static inline int gasnet_hsl_trylock(gasnet_hsl_t *hsl)
 /* --- polling ------------------------------------------------------------------------------------------------------- */
 
 PGAS_EXPORT int gasneti_poll(void) PGAS_NOEXCEPT;
-/* One turn of a waiting loop: polls, and gives the core away when nothing came for long. */
+/* One turn of a waiting loop: polls, spins, and gives the core away when nothing came for long. */
 PGAS_EXPORT void gasneti_wait_turn(struct pgas_backoff *wait) PGAS_NOEXCEPT;
 
 /* budget: 12 instructions when nothing is there, SEQ (paths.def: gasnet_AMPoll) */

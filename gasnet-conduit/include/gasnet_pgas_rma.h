@@ -24,16 +24,62 @@ PGAS_EXPORT void gasneti_sync_other(void) PGAS_NOEXCEPT; /* waits for everything
 PGAS_EXPORT void gasneti_put_any(gasnet_node_t node, void *dest, const void *src, size_t nbytes) PGAS_NOEXCEPT;
 PGAS_EXPORT void gasneti_get_any(void *dest, gasnet_node_t node, const void *src, size_t nbytes) PGAS_NOEXCEPT;
 
+/* pair with one another across processes: see "Order" below */
+#define GASNETI_STORE(p_arg, v_arg, type_arg) pgas_store_release((type_arg *)(p_arg), (v_arg))
+#define GASNETI_LOAD(v_arg, p_arg, type_arg) ((v_arg) = pgas_load_acquire((const type_arg *)(p_arg)))
+
 /* Where an address of node's segment is mapped here, as an addend; 0: it is not. budget: 2 instructions */
 PGAS_HOT uint64_t gasneti_window(gasnet_node_t node)
 {
 	return pgas_hot_window(gasneti_front.rma, node, 0, 0, PGAS_UNCHECKED);
 }
 
-/* A put that was waited for is seen by whoever learns of it later: orders it before the caller's next store. */
-PGAS_HOT void gasneti_put_done(void)
+/*
+ * Order. A put is visible before every later put, message and barrier of its thread: one of 1, 2, 4 or 8 bytes is a store
+ * with release, a longer one begins with a store fence; so completing a put costs nothing. A get is done before every later
+ * one: a load with acquire, or a fence behind the copy. On x86_64 all of this is plain moves. Plain loads and stores of the
+ * client are its own to order, as the specification says.
+ */
+PGAS_HOT void gasneti_copy_out(void *shared, const void *from, size_t len)
 {
-	pgas_fence_stores(); /* nothing on x86_64; pairs with the acquire of the reader's flag, lock or message */
+	switch (len) {
+	case 8:
+		PGAS_MOVE(pgas_u64_alias, shared, from, PGAS_LOAD_PRIVATE, GASNETI_STORE);
+		return;
+	case 4:
+		PGAS_MOVE(pgas_u32_alias, shared, from, PGAS_LOAD_PRIVATE, GASNETI_STORE);
+		return;
+	case 2:
+		PGAS_MOVE(pgas_u16_alias, shared, from, PGAS_LOAD_PRIVATE, GASNETI_STORE);
+		return;
+	case 1:
+		PGAS_MOVE(uint8_t, shared, from, PGAS_LOAD_PRIVATE, GASNETI_STORE);
+		return;
+	default:
+		pgas_fence_stores();
+		memcpy(shared, from, len);
+	}
+}
+
+PGAS_HOT void gasneti_copy_in(void *to, const void *shared, size_t len)
+{
+	switch (len) {
+	case 8:
+		PGAS_MOVE(pgas_u64_alias, to, shared, GASNETI_LOAD, PGAS_STORE_PRIVATE);
+		return;
+	case 4:
+		PGAS_MOVE(pgas_u32_alias, to, shared, GASNETI_LOAD, PGAS_STORE_PRIVATE);
+		return;
+	case 2:
+		PGAS_MOVE(pgas_u16_alias, to, shared, GASNETI_LOAD, PGAS_STORE_PRIVATE);
+		return;
+	case 1:
+		PGAS_MOVE(uint8_t, to, shared, GASNETI_LOAD, PGAS_STORE_PRIVATE);
+		return;
+	default:
+		memcpy(to, shared, len);
+		pgas_fence_acquire();
+	}
 }
 
 /* budget: 7 instructions for a constant 8 bytes (paths.def: gasnet_put_nbi_8) */
@@ -41,7 +87,7 @@ PGAS_HOT void gasneti_put(gasnet_node_t node, void *dest, const void *src, size_
 {
 	const uint64_t window = gasneti_window(node);
 	if (PGAS_LIKELY(window))
-		pgas_copy_out((void *)((uintptr_t)dest + window), src, nbytes);
+		gasneti_copy_out((void *)((uintptr_t)dest + window), src, nbytes);
 	else
 		gasneti_put_other(node, dest, src, nbytes);
 }
@@ -51,7 +97,7 @@ PGAS_HOT void gasneti_get(void *dest, gasnet_node_t node, const void *src, size_
 {
 	const uint64_t window = gasneti_window(node);
 	if (PGAS_LIKELY(window))
-		pgas_copy_in(dest, (const void *)((uintptr_t)src + window), nbytes);
+		gasneti_copy_in(dest, (const void *)((uintptr_t)src + window), nbytes);
 	else
 		gasneti_get_other(dest, node, src, nbytes);
 }
@@ -67,6 +113,7 @@ PGAS_HOT void gasneti_get(void *dest, gasnet_node_t node, const void *src, size_
 PGAS_HOT void gasneti_memset(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
 	const uint64_t window = gasneti_window(node);
+	pgas_fence_stores();
 	if (PGAS_LIKELY(window))
 		memset((void *)((uintptr_t)dest + window), val, nbytes);
 	else
@@ -79,27 +126,22 @@ PGAS_HOT void gasneti_memset(gasnet_node_t node, void *dest, int val, size_t nby
 PGAS_HOT void gasnet_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
 	GASNETI_PUT(node, dest, src, nbytes);
-	gasneti_put_done();
 }
 PGAS_HOT void gasnet_put_bulk(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
 	GASNETI_PUT(node, dest, src, nbytes);
-	gasneti_put_done();
 }
 PGAS_HOT void gasnet_get(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
 	GASNETI_GET(dest, node, src, nbytes);
-	pgas_fence_acquire();
 }
 PGAS_HOT void gasnet_get_bulk(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
 	GASNETI_GET(dest, node, src, nbytes);
-	pgas_fence_acquire();
 }
 PGAS_HOT void gasnet_memset(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
 	gasneti_memset(node, dest, val, nbytes);
-	gasneti_put_done();
 }
 
 /* --- implicit handles ---------------------------------------------------------------------------------------------- */
@@ -129,13 +171,11 @@ PGAS_HOT void gasnet_memset_nbi(gasnet_node_t node, void *dest, int val, size_t 
 /* budget: 6 instructions when nothing is pending (paths.def: gasnet_wait_syncnbi_puts) */
 PGAS_HOT void gasnet_wait_syncnbi_puts(void)
 {
-	gasneti_put_done();
 	if (PGAS_UNLIKELY(gasneti_front.pending_puts))
 		gasneti_sync_other();
 }
 PGAS_HOT void gasnet_wait_syncnbi_gets(void)
 {
-	pgas_fence_acquire();
 	if (PGAS_UNLIKELY(gasneti_front.pending_gets))
 		gasneti_sync_other();
 }
@@ -205,7 +245,6 @@ PGAS_HOT int gasneti_sync_handle(gasnet_handle_t handle, const char *call)
 {
 	if (PGAS_UNLIKELY(handle != GASNET_INVALID_HANDLE))
 		gasneti_bad_handle(call);
-	gasneti_put_done();
 	return GASNET_OK;
 }
 PGAS_HOT int gasneti_sync_handles(gasnet_handle_t *handles, size_t count, const char *call)
@@ -260,16 +299,16 @@ PGAS_HOT int gasneti_put_bits(uint64_t to, gasnet_register_value_t value, size_t
 {
 	switch (nbytes) {
 	case 8:
-		pgas_store_relaxed((pgas_u64_alias *)to, value);
+		pgas_store_release((pgas_u64_alias *)to, value);
 		return 1;
 	case 4:
-		pgas_store_relaxed((pgas_u32_alias *)to, (uint32_t)value);
+		pgas_store_release((pgas_u32_alias *)to, (uint32_t)value);
 		return 1;
 	case 2:
-		pgas_store_relaxed((pgas_u16_alias *)to, (uint16_t)value);
+		pgas_store_release((pgas_u16_alias *)to, (uint16_t)value);
 		return 1;
 	case 1:
-		pgas_store_relaxed((uint8_t *)to, (uint8_t)value);
+		pgas_store_release((uint8_t *)to, (uint8_t)value);
 		return 1;
 	default:
 		return 0;
@@ -286,7 +325,6 @@ PGAS_HOT void gasnet_put_nbi_val(gasnet_node_t node, void *dest, gasnet_register
 PGAS_HOT void gasnet_put_val(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes)
 {
 	gasnet_put_nbi_val(node, dest, value, nbytes);
-	gasneti_put_done();
 }
 PGAS_HOT gasnet_handle_t gasnet_put_nb_val(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes)
 {
@@ -301,21 +339,20 @@ PGAS_HOT gasnet_register_value_t gasnet_get_val(gasnet_node_t node, const void *
 		return gasneti_get_value_other(node, src, nbytes);
 	switch (nbytes) {
 	case 8:
-		value = pgas_load_relaxed((const pgas_u64_alias *)from);
+		value = pgas_load_acquire((const pgas_u64_alias *)from);
 		break;
 	case 4:
-		value = pgas_load_relaxed((const pgas_u32_alias *)from);
+		value = pgas_load_acquire((const pgas_u32_alias *)from);
 		break;
 	case 2:
-		value = pgas_load_relaxed((const pgas_u16_alias *)from);
+		value = pgas_load_acquire((const pgas_u16_alias *)from);
 		break;
 	case 1:
-		value = pgas_load_relaxed((const uint8_t *)from);
+		value = pgas_load_acquire((const uint8_t *)from);
 		break;
 	default:
 		return gasneti_get_value_other(node, src, nbytes);
 	}
-	pgas_fence_acquire();
 	return value;
 }
 PGAS_HOT gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, const void *src, size_t nbytes)

@@ -187,6 +187,7 @@ int start(const char *config)
 	gasneti_front.nodes = static_cast<gasnet_node_t>(nodes);
 	const int here = pgas_boot_local(nullptr, 0);
 	g.max_segment = memory_default_segment(here > 0 ? here : nodes);
+	wait_setup(here > 0 ? here : nodes);
 	open_endpoints(nodes);
 	card mine{};
 	size_t len = sizeof mine.rma_name;

@@ -98,10 +98,15 @@ extern "C" int gasneti_poll(void) noexcept
 
 extern "C" void gasneti_wait_turn(struct pgas_backoff *wait) noexcept
 {
+	if (PGAS_LIKELY(pgas_hot_cq_empty(gasneti_front.arrivals))) {
+		outbox_push();
+		wait_pause(wait);
+		return;
+	}
 	if (in_handler())
 		return;
 	if (g.attached && receive_some())
-		*wait = {};
+		wait->polls = 0;
 	else
 		wait_pause(wait);
 	outbox_push();

@@ -47,6 +47,7 @@ struct state {
 	bool initialized = false;
 	bool attached = false;
 	int wait_mode = GASNET_WAIT_SPINBLOCK;
+	uint32_t spins = 0; // polls before a waiting loop gives the core away
 	fid_fabric *fabric = nullptr;
 	fid_domain *domain = nullptr;
 	fid_av *rma_av = nullptr, *am_av = nullptr; // one each, so that a node's rank is its address in both
@@ -100,6 +101,7 @@ bool dispatch(const char *message, size_t bytes) noexcept;
 void exit_setup();
 [[noreturn]] void exit_because_of(gasnet_node_t node, int code) noexcept; // another node ends the job
 
+void wait_setup(int nodes_here) noexcept; // gasnet_wait.cpp
 void wait_pause(pgas_backoff *wait) noexcept;
 
 } // namespace gasnet

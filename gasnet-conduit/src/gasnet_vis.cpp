@@ -96,28 +96,24 @@ extern "C" void gasnet_putv_bulk(gasnet_node_t dstnode, size_t dstcount, gasnet_
 				 gasnet_memvec_t const srclist[]) noexcept
 {
 	walk("gasnet_putv", vector_side(dstlist, dstcount), vector_side(srclist, srccount), putter(dstnode));
-	gasneti_put_done();
 }
 
 extern "C" void gasnet_getv_bulk(size_t dstcount, gasnet_memvec_t const dstlist[], gasnet_node_t srcnode, size_t srccount,
 				 gasnet_memvec_t const srclist[]) noexcept
 {
 	walk("gasnet_getv", vector_side(dstlist, dstcount), vector_side(srclist, srccount), getter(srcnode));
-	pgas_fence_acquire();
 }
 
 extern "C" void gasnet_puti_bulk(gasnet_node_t dstnode, size_t dstcount, void *const dstlist[], size_t dstlen, size_t srccount,
 				 void *const srclist[], size_t srclen) noexcept
 {
 	walk("gasnet_puti", indexed_side(dstlist, dstcount, dstlen), indexed_side(srclist, srccount, srclen), putter(dstnode));
-	gasneti_put_done();
 }
 
 extern "C" void gasnet_geti_bulk(size_t dstcount, void *const dstlist[], size_t dstlen, gasnet_node_t srcnode, size_t srccount,
 				 void *const srclist[], size_t srclen) noexcept
 {
 	walk("gasnet_geti", indexed_side(dstlist, dstcount, dstlen), indexed_side(srclist, srccount, srclen), getter(srcnode));
-	pgas_fence_acquire();
 }
 
 extern "C" void gasnet_puts_bulk(gasnet_node_t dstnode, void *dstaddr, const size_t dststrides[], void *srcaddr,
@@ -125,7 +121,6 @@ extern "C" void gasnet_puts_bulk(gasnet_node_t dstnode, void *dstaddr, const siz
 {
 	auto move = putter(dstnode);
 	strided(static_cast<char *>(dstaddr), dststrides, static_cast<char *>(srcaddr), srcstrides, count, stridelevels, move);
-	gasneti_put_done();
 }
 
 extern "C" void gasnet_gets_bulk(void *dstaddr, const size_t dststrides[], gasnet_node_t srcnode, void *srcaddr,
@@ -133,5 +128,4 @@ extern "C" void gasnet_gets_bulk(void *dstaddr, const size_t dststrides[], gasne
 {
 	auto move = getter(srcnode);
 	strided(static_cast<char *>(dstaddr), dststrides, static_cast<char *>(srcaddr), srcstrides, count, stridelevels, move);
-	pgas_fence_acquire();
 }

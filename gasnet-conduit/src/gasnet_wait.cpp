@@ -1,25 +1,45 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How long to spin before the core is given away.
+// How long a waiting loop spins before it gives the core away.
 #include "gasnet_state.hpp"
 
 #include <sched.h>
+#include <time.h>
+#include <unistd.h>
 
 namespace gasnet {
+namespace {
 
-// SPIN keeps the core as long as there may be one for each node; BLOCK gives it away at once; SPINBLOCK, the default, spins,
-// then yields, then sleeps.
+constexpr uint32_t kEager = 500;          // polls without a pause: the answer of a node that runs comes within them
+constexpr uint32_t kSpins = 20000;        // when every node has a core
+constexpr uint32_t kSpinsCrowded = 50;    // when nodes share cores: who is waited for may need ours
+constexpr uint32_t kYields = 2000;
+constexpr long kNapNs = 50'000;
+
+} // namespace
+
+void wait_setup(int nodes_here) noexcept
+{
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN); // not our affinity: a launcher that binds gives each node its own
+	g.spins = nodes_here <= cores ? kSpins : kSpinsCrowded;
+}
+
+// SPIN never sleeps, BLOCK gives the core away at once, SPINBLOCK (the default) spins, then yields, then sleeps.
 void wait_pause(pgas_backoff *wait) noexcept
 {
-	constexpr uint32_t kSpinOnly = 20000;
-	if (g.wait_mode == GASNET_WAIT_BLOCK)
+	const uint32_t polls = wait->polls++;
+	if (polls < g.spins && g.wait_mode != GASNET_WAIT_BLOCK) {
+		if (polls >= kEager)
+			pgas_cpu_relax();
+		return;
+	}
+	if (polls < g.spins + kYields || g.wait_mode == GASNET_WAIT_SPIN) {
 		sched_yield();
-	else if (g.wait_mode == GASNET_WAIT_SPIN && wait->polls < kSpinOnly)
-		wait->polls++, pgas_cpu_relax();
-	else if (g.wait_mode == GASNET_WAIT_SPIN)
-		sched_yield();
-	else
-		pgas_backoff_pause(wait);
+		return;
+	}
+	wait->polls = g.spins + kYields; // does not wrap around
+	const timespec nap{0, kNapNs};
+	nanosleep(&nap, nullptr);
 }
 
 } // namespace gasnet

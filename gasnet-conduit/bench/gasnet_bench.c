@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Times of GASNet calls between node 0 and the last node, and of a barrier of all. Public names only, so that it compiles
+ * against any GASNet (see compare.sh). Each row is the best of several rounds, because a busy machine only adds time.
+ *
+ *	gasnet_bench [scale]
+ */
+#include <gasnet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SEGMENT (4u << 20)
+#define ROUNDS 7
+enum { H_PING = 128, H_PONG, H_ONE, H_MEDIUM, H_MEDIUM_PONG, H_ONE_MEDIUM };
+
+static volatile long pongs, ones;
+static gasnet_seginfo_t segments[1024];
+static gasnet_node_t me, other;
+static char buffer[1 << 20], reply_buffer[65536];
+static double scale = 1;
+
+static void ping(gasnet_token_t t)
+{
+	gasnet_AMReplyShort0(t, H_PONG);
+}
+static void pong(gasnet_token_t t)
+{
+	(void)t;
+	pongs++;
+}
+static void one(gasnet_token_t t)
+{
+	(void)t;
+	ones++;
+}
+static void medium(gasnet_token_t t, void *buf, size_t n)
+{
+	(void)buf;
+	gasnet_AMReplyMedium0(t, H_MEDIUM_PONG, reply_buffer, n);
+}
+static void medium_pong(gasnet_token_t t, void *buf, size_t n)
+{
+	(void)t;
+	(void)buf;
+	(void)n;
+	pongs++;
+}
+static void one_medium(gasnet_token_t t, void *buf, size_t n)
+{
+	(void)t;
+	(void)buf;
+	(void)n;
+	ones++;
+}
+
+static double now(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+static void meet(void)
+{
+	gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
+	gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
+}
+
+static void short_round_trip(long n)
+{
+	for (long i = 0; i < n; i++) {
+		const long want = pongs + 1;
+		gasnet_AMRequestShort0(other, H_PING);
+		GASNET_BLOCKUNTIL(pongs == want);
+	}
+}
+static void medium_round_trip(long n)
+{
+	for (long i = 0; i < n; i++) {
+		const long want = pongs + 1;
+		gasnet_AMRequestMedium0(other, H_MEDIUM, buffer, 1024);
+		GASNET_BLOCKUNTIL(pongs == want);
+	}
+}
+static void short_flood(long n) /* ends when the last was handled: it is answered */
+{
+	const long want = pongs + 1;
+	for (long i = 0; i < n; i++)
+		gasnet_AMRequestShort0(other, H_ONE);
+	gasnet_AMRequestShort0(other, H_PING);
+	GASNET_BLOCKUNTIL(pongs == want);
+}
+static void medium_flood(long n)
+{
+	const long want = pongs + 1;
+	for (long i = 0; i < n; i++)
+		gasnet_AMRequestMedium0(other, H_ONE_MEDIUM, buffer, 1024);
+	gasnet_AMRequestShort0(other, H_PING);
+	GASNET_BLOCKUNTIL(pongs == want);
+}
+static void put_8(long n)
+{
+	for (long i = 0; i < n; i++)
+		gasnet_put(other, segments[other].addr, buffer, 8);
+}
+static void put_nbi_8(long n)
+{
+	for (long i = 0; i < n; i++)
+		gasnet_put_nbi(other, segments[other].addr, buffer, 8);
+	gasnet_wait_syncnbi_puts();
+}
+static void get_8(long n)
+{
+	for (long i = 0; i < n; i++)
+		gasnet_get(buffer, other, segments[other].addr, 8);
+}
+static size_t bytes; /* not a constant: the compiler must not see the length */
+static void put_bulk(long n)
+{
+	for (long i = 0; i < n; i++)
+		gasnet_put_bulk(other, segments[other].addr, buffer, bytes);
+}
+static void get_bulk(long n)
+{
+	for (long i = 0; i < n; i++)
+		gasnet_get_bulk(buffer, other, segments[other].addr, bytes);
+}
+static void long_round_trip(long n)
+{
+	for (long i = 0; i < n; i++) {
+		const long want = pongs + 1;
+		gasnet_AMRequestLong0(other, H_MEDIUM, buffer, 1024, segments[other].addr);
+		GASNET_BLOCKUNTIL(pongs == want);
+	}
+}
+static void poll_nothing(long n)
+{
+	for (long i = 0; i < n; i++)
+		gasnet_AMPoll();
+}
+static void barriers(long n)
+{
+	for (long i = 0; i < n; i++)
+		meet();
+}
+
+/* Node 0 measures; the others serve until the meeting, or take part. */
+static void measure(const char *name, void (*work)(long), long n, int all, size_t per_call)
+{
+	double best = 1e9;
+	n = (long)((double)n * scale) + 1;
+	for (int r = 0; r < ROUNDS; r++) {
+		meet();
+		if (me == 0 || all) {
+			const double t0 = now();
+			work(n);
+			const double t = (now() - t0) / (double)n;
+			best = t < best ? t : best;
+		}
+		meet();
+	}
+	if (me != 0)
+		return;
+	if (per_call)
+		printf("%-28s %10.3f GB/s\n", name, (double)per_call / best / 1e9);
+	else
+		printf("%-28s %10.1f ns\n", name, best * 1e9);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	typedef void (*fn)();
+	gasnet_handlerentry_t table[] = {
+		{H_PING, (fn)(void *)ping},	{H_PONG, (fn)(void *)pong},		  {H_ONE, (fn)(void *)one},
+		{H_MEDIUM, (fn)(void *)medium}, {H_MEDIUM_PONG, (fn)(void *)medium_pong}, {H_ONE_MEDIUM, (fn)(void *)one_medium}};
+	if (gasnet_init(&argc, &argv) != GASNET_OK || gasnet_attach(table, 6, SEGMENT, 0) != GASNET_OK)
+		return 1;
+	if (argc > 1)
+		scale = atof(argv[1]);
+	gasnet_getSegmentInfo(segments, 1024);
+	me = gasnet_mynode();
+	other = gasnet_nodes() - 1;
+	meet();
+	measure("AM short round trip", short_round_trip, 20000, 0, 0);
+	measure("AM short flood, each", short_flood, 50000, 0, 0);
+	measure("AM medium 1 KiB round trip", medium_round_trip, 10000, 0, 0);
+	measure("AM medium 1 KiB flood, each", medium_flood, 20000, 0, 0);
+	measure("AM long 1 KiB round trip", long_round_trip, 10000, 0, 0);
+	measure("AMPoll, nothing there", poll_nothing, 1000000, 0, 0);
+	measure("put 8 B", put_8, 1000000, 0, 0);
+	measure("put_nbi 8 B", put_nbi_8, 1000000, 0, 0);
+	measure("get 8 B", get_8, 1000000, 0, 0);
+	for (bytes = 64; bytes <= 1 << 20; bytes *= 16) {
+		char name[40];
+		snprintf(name, sizeof name, "put_bulk %zu B", bytes);
+		measure(name, put_bulk, (long)((64u << 20) / (bytes + 256)) + 4, 0, bytes);
+		snprintf(name, sizeof name, "get_bulk %zu B", bytes);
+		measure(name, get_bulk, (long)((64u << 20) / (bytes + 256)) + 4, 0, bytes);
+	}
+	measure("barrier", barriers, 20000, 1, 0);
+	meet();
+	gasnet_exit(0);
+}
