@@ -28,6 +28,13 @@ pgas_slot *claim_slot(peer *p, uint64_t *at)
 	auto *slots = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ring) + PGAS_RING_SLOTS_OFF);
 	const uint64_t owner = uint64_t{p->attach} << PGAS_SLOT_OWNER_SHIFT | PGAS_SLOT_BUSY;
 	uint64_t pos = pgas_load_acquire(&ring->tail_hint);
+	// The slot behind the hint is free as a rule: claimed unseen, because a look first would fetch its line twice.
+	uint64_t expected = pos << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE;
+	if (PGAS_LIKELY(pgas_claim(&slots[pos & ring->mask].state, &expected, (pos << PGAS_SLOT_POS_SHIFT) | owner))) {
+		*at = pos << PGAS_SLOT_POS_SHIFT;
+		pgas_store_release(&ring->tail_hint, pos + 1);
+		return &slots[pos & ring->mask];
+	}
 	for (;;) {
 		pgas_slot *slot = &slots[pos & ring->mask];
 		uint64_t state = pgas_load_acquire(&slot->state);
@@ -57,7 +64,8 @@ bool claim_eager(peer *p, size_t bytes, uint32_t *index)
 		if (at >= n)
 			at = 0;
 		uint32_t expected = 0;
-		if (pgas_load_relaxed(&heads[at].owner) == 0 && pgas_claim(&heads[at].owner, &expected, p->attach + 1)) {
+		// the first is free as a rule: a look before the claim would fetch its line twice from the receiver
+		if ((i == 0 || pgas_load_relaxed(&heads[at].owner) == 0) && pgas_claim(&heads[at].owner, &expected, p->attach + 1)) {
 			pgas_store_relaxed(&p->shared->eager_hint, (at & ~round) | ((at + 1) & round));
 			*index = at;
 			return true;
