@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The calls of gasnet_tools.h that are not inline: process, environment, numbers as text.
+#include <gasnet_tools.h>
+
+#include <execinfo.h>
+#include <malloc.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <cctype>
+#include <cstdarg>
+#include <cstdio>
+
+namespace {
+
+struct prefix {
+	char letter;
+	uint64_t factor;
+};
+constexpr prefix kPrefixes[] = {{'K', 1ull << 10}, {'M', 1ull << 20}, {'G', 1ull << 30}, {'T', 1ull << 40}, {'P', 1ull << 50}};
+
+} // namespace
+
+extern "C" void gasnett_fatalerror(const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fprintf(stderr, "*** FATAL ERROR: ");
+	vfprintf(stderr, format, args);
+	fprintf(stderr, "\n");
+	va_end(args);
+	fflush(nullptr);
+	abort();
+}
+
+extern "C" void gasnett_killmyprocess(int exitcode)
+{
+	_exit(exitcode);
+}
+
+extern "C" void gasnett_flush_streams(void)
+{
+	fflush(nullptr);
+}
+
+extern "C" void gasnett_close_streams(void)
+{
+	fflush(nullptr);
+	fclose(stdin);
+	fclose(stdout);
+	fclose(stderr);
+}
+
+extern "C" gasnett_sighandlerfn_t gasnett_reghandler(int sig, gasnett_sighandlerfn_t handler)
+{
+	return signal(sig, handler);
+}
+
+extern "C" int gasnett_maximize_rlimit(int resource, const char *)
+{
+	rlimit now;
+	const auto which = static_cast<__rlimit_resource_t>(resource);
+	if (getrlimit(which, &now) != 0)
+		return 0;
+	now.rlim_cur = now.rlim_max;
+	return setrlimit(which, &now) == 0;
+}
+
+extern "C" int gasnett_maximize_rlimits(void)
+{
+	int ok = 1;
+	for (const int r : {static_cast<int>(RLIMIT_DATA), static_cast<int>(RLIMIT_AS), static_cast<int>(RLIMIT_STACK)})
+		ok &= gasnett_maximize_rlimit(r, "");
+	return ok;
+}
+
+extern "C" int gasnett_cpu_count(void)
+{
+	return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+extern "C" void gasnett_set_affinity(int rank)
+{
+	cpu_set_t all, one;
+	if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) == 0)
+		return;
+	int n = rank % CPU_COUNT(&all), cpu = 0;
+	while (!CPU_ISSET(cpu, &all) || n-- > 0)
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof one, &one);
+}
+
+extern "C" const char *gasnett_gethostname(void)
+{
+	static char name[256];
+	if (!name[0])
+		gethostname(name, sizeof name - 1);
+	return name;
+}
+
+extern "C" uint64_t gasnett_getPhysMemSz(int failure_is_fatal)
+{
+	const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+	if (pages > 0 && bytes > 0)
+		return static_cast<uint64_t>(pages) * static_cast<uint64_t>(bytes);
+	if (failure_is_fatal)
+		gasnett_fatalerror("the size of physical memory is not known");
+	return 0;
+}
+
+extern "C" int gasnett_isLittleEndian(void)
+{
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+}
+
+extern "C" uint64_t gasnett_checksum(const void *from, size_t n)
+{
+	uint64_t sum = 0xcbf29ce484222325u; // FNV-1a
+	for (size_t i = 0; i < n; i++)
+		sum = (sum ^ static_cast<const unsigned char *>(from)[i]) * 0x100000001b3u;
+	return sum;
+}
+
+extern "C" char *gasnett_getenv(const char *name)
+{
+	return getenv(name);
+}
+
+extern "C" void gasnett_setenv(const char *name, const char *value)
+{
+	setenv(name, value, 1);
+}
+
+extern "C" void gasnett_unsetenv(const char *name)
+{
+	unsetenv(name);
+}
+
+extern "C" int gasnett_verboseenv(void)
+{
+	return gasnett_getenv_yesno_withdefault("GASNET_VERBOSEENV", 0);
+}
+
+extern "C" char *gasnett_getenv_withdefault(const char *name, const char *fallback)
+{
+	char *text = getenv(name);
+	return text ? text : const_cast<char *>(fallback);
+}
+
+extern "C" int gasnett_getenv_yesno_withdefault(const char *name, int fallback)
+{
+	const char *text = getenv(name);
+	if (!text || !*text)
+		return fallback;
+	const int c = toupper(static_cast<unsigned char>(*text));
+	return c == 'Y' || c == 'T' || (c >= '1' && c <= '9');
+}
+
+extern "C" int64_t gasnett_getenv_int_withdefault(const char *name, int64_t fallback, uint64_t unit)
+{
+	const char *text = getenv(name);
+	return text && *text ? gasnett_parse_int(text, unit) : fallback;
+}
+
+extern "C" double gasnett_getenv_dbl_withdefault(const char *name, double fallback)
+{
+	const char *text = getenv(name);
+	if (!text || !*text)
+		return fallback;
+	char *end;
+	const double v = strtod(text, &end);
+	return *end == '/' ? v / strtod(end + 1, nullptr) : v;
+}
+
+// "4096", "64K", "1.5 MB", "0x100", "4TB"; a number without a unit counts `unit`s (0: has none)
+extern "C" int64_t gasnett_parse_int(const char *text, uint64_t unit)
+{
+	char *end;
+	double v = strtod(text, &end);
+	while (isspace(static_cast<unsigned char>(*end)))
+		end++;
+	const int c = toupper(static_cast<unsigned char>(*end));
+	uint64_t factor = c == 'B' || !unit ? 1 : unit;
+	for (const prefix &p : kPrefixes)
+		if (unit && c == p.letter)
+			factor = p.factor;
+	if (v == static_cast<double>(static_cast<int64_t>(v)) && factor == 1)
+		return strtoll(text, nullptr, 0); // all 64 bits
+	return static_cast<int64_t>(v * static_cast<double>(factor));
+}
+
+extern "C" char *gasnett_format_number(int64_t value, char *to, size_t room, int is_memory)
+{
+	char unit[4] = "";
+	if (is_memory) {
+		const uint64_t magnitude = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+		uint64_t factor = 1;
+		unit[0] = 'B';
+		for (const prefix &p : kPrefixes)
+			if (magnitude && magnitude % p.factor == 0) {
+				factor = p.factor;
+				snprintf(unit, sizeof unit, "%cB", p.letter);
+			}
+		value /= static_cast<int64_t>(factor);
+	}
+	snprintf(to, room, "%lld%s%s", static_cast<long long>(value), is_memory ? " " : "", unit);
+	return to;
+}
+
+extern "C" const char *gasnett_performance_warning_str(void)
+{
+	return "";
+}
+
+extern "C" void gasnett_backtrace_init(const char *)
+{
+}
+
+extern "C" int gasnett_print_backtrace(int fd)
+{
+	void *frames[64];
+	const int n = backtrace(frames, 64);
+	backtrace_symbols_fd(frames, n, fd);
+	return n > 0 ? 0 : 1;
+}
+
+extern "C" int gasnett_print_backtrace_ifenabled(int fd)
+{
+	return gasnett_getenv_yesno_withdefault("GASNET_BACKTRACE", 0) ? gasnett_print_backtrace(fd) : 1;
+}
+
+extern "C" int gasnett_getheapstats(gasnett_heapstats_t *stats)
+{
+	const struct mallinfo2 now = mallinfo2();
+	stats->allocated_bytes = now.uordblks;
+	stats->allocated_objects = 0; // libc does not count them
+	return 0;
+}
+
+extern "C" void *gasnett_mmap(uintptr_t bytes)
+{
+	return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
