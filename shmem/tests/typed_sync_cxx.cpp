@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The same test as C++: the generic names are overloads here.
+#include "typed_sync.c"
