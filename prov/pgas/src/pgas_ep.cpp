@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 namespace pgas {
 
@@ -562,6 +563,18 @@ int stx_open(fid_domain *d, fi_tx_attr *, fid_stx **out, void *context) noexcept
 	});
 }
 
+namespace {
+
+// Other threads read these fields while an alias of theirs is made: what stays the same is not written.
+template <class T>
+void change(T &field, std::type_identity_t<T> value)
+{
+	if (field != value)
+		field = value;
+}
+
+} // namespace
+
 // Opens or closes the short ways of every front, from what is bound and what the threading model allows.
 void ep_update_hot(ep_core *ep)
 {
@@ -576,13 +589,13 @@ void ep_update_hot(ep_core *ep)
 		const auto word = [&](bool open) {
 			return !open ? PGAS_MAGIC_OWN : alone ? PGAS_MAGIC_HOT : PGAS_MAGIC_SHARED;
 		};
-		front->hot_inject = word(rma);
-		front->hot_rma = word(rma && !entry);
+		change(front->hot_inject, word(rma));
+		change(front->hot_rma, word(rma && !entry));
 		const bool send = ep->enabled && alone && !behind && (ep->caps & (FI_MSG | FI_TAGGED));
-		front->hot_send = send ? PGAS_MAGIC_HOT : PGAS_MAGIC_OWN;
+		change(front->hot_send, send ? PGAS_MAGIC_HOT : PGAS_MAGIC_OWN);
 		auto *fid = reinterpret_cast<fid_ep *>(front);
-		fid->rma = front->hot_inject == PGAS_MAGIC_HOT ? &g_rma_ops_hot : &g_rma_ops;
-		fid->atomic = front->hot_inject == PGAS_MAGIC_HOT ? &g_amo_ops_hot : &g_amo_ops;
+		change(fid->rma, front->hot_inject == PGAS_MAGIC_HOT ? &g_rma_ops_hot : &g_rma_ops);
+		change(fid->atomic, front->hot_inject == PGAS_MAGIC_HOT ? &g_amo_ops_hot : &g_amo_ops);
 		// the invariant of pgas_types.h: windows only on fronts that may go straight
 		if (front->hot_inject != PGAS_MAGIC_HOT) {
 			watch_barrier lock_watcher;
@@ -591,9 +604,9 @@ void ep_update_hot(ep_core *ep)
 		}
 		const bool own = front->op_flags & FI_PGAS_PRIVATE;
 		const auto counter = [&](cntr_core *c) { return c && !own ? &c->front->count : &front->unbound_; };
-		front->wr_cntr = counter(ep->c_write);
-		front->rd_cntr = counter(ep->c_read);
-		front->tx_cntr = counter(ep->c_send);
+		change(front->wr_cntr, counter(ep->c_write));
+		change(front->rd_cntr, counter(ep->c_read));
+		change(front->tx_cntr, counter(ep->c_send));
 	}
 	for (cntr_core *c : {ep->c_send, ep->c_recv, ep->c_read, ep->c_write, ep->c_rem_read, ep->c_rem_write})
 		if (c)
