@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include <cstdlib>
 #include <new>
 
 namespace shmem {
@@ -80,6 +81,7 @@ void sets_close()
     while (team *t = g_sets) {
         g_sets = t->next;
         team_release(*t);
+        free(t->peer);
         delete t;
     }
 }

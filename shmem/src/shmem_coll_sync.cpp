@@ -21,7 +21,7 @@ namespace shmem {
 void wait_pause(unsigned &polls)
 {
     const unsigned n = polls++;
-    const unsigned spins = g.oversubscribed ? 4 : 2000;
+    const unsigned spins = g.oversubscribed ? 0 : 2000;
     if (n < spins) {
         pgas_cpu_relax();
     } else if (n < spins + 10000) {
@@ -203,13 +203,17 @@ void completed(team &t)
 uintptr_t resolve(team &t, int member)
 {
     const int pe = world_pe(t, member);
-    uintptr_t reach = kReachNone;
-    if (g.hosts[pe] == g.hosts[g.my_pe])
-        if (void *at = pe == g.my_pe ? reinterpret_cast<void *>(g.base) : peer_pointer(reinterpret_cast<void *>(g.base), pe))
-            reach = reinterpret_cast<uintptr_t>(at) - g.base;
-    t.reach[member] = reach;
+    uintptr_t reach = pgas_load_relaxed(&g.reach[pe]);
+    if (reach == kReachAsk) { // threads may ask at a time; all get the same answer
+        reach = kReachNone;
+        if (g.hosts[pe] == g.hosts[g.my_pe])
+            if (void *at = pe == g.my_pe ? reinterpret_cast<void *>(g.base) : peer_pointer(reinterpret_cast<void *>(g.base), pe))
+                reach = reinterpret_cast<uintptr_t>(at) - g.base;
+        pgas_store_relaxed(&g.reach[pe], reach);
+    }
     if (reach != kReachNone && t.block)
         t.peer[member] = reinterpret_cast<char *>(t.block_at[member] + reach);
+    t.reach[member] = reach;
     return reach;
 }
 

@@ -126,13 +126,16 @@ void note_hosts(const std::vector<card> &cards)
         fail("shmem_init", "SHMEM_FAKE_HOSTS=%ux%u has no room for %d PEs", fake.hosts, fake.pes_per_host, g.n_pes);
     g.hosts = new uint64_t[cards.size()];
     g.names = new char[cards.size()][kNameBytes];
+    g.reach = new uintptr_t[cards.size()];
     g.local_count = 0;
     for (size_t pe = 0; pe < cards.size(); pe++) {
         g.hosts[pe] = fake.hosts ? pe / fake.pes_per_host : cards[pe].host;
         memcpy(g.names[pe], cards[pe].name, kNameBytes);
+        g.reach[pe] = kReachAsk;
         g.local_count += cards[pe].host == cards[static_cast<size_t>(g.my_pe)].host;
     }
     g.oversubscribed = g.local_count > sysconf(_SC_NPROCESSORS_ONLN);
+    g.eager_polls = g.oversubscribed ? 1 : 64;
 }
 
 void say_hello()
@@ -241,6 +244,7 @@ void stop()
     fi_freeinfo(g.info);
     delete[] g.hosts;
     delete[] g.names;
+    delete[] g.reach;
     pgas_boot_finalize();
 }
 

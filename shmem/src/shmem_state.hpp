@@ -45,9 +45,9 @@ struct alignas(64) context {
     context *next, *prev; // contexts of the same team
 };
 
-// A team as one of its members sees it. Padded to the stride that shmem.h promises for predefined handles. The arrays are one
-// per member, in one allocation; what lies in shared memory and who writes it is in shmem_team.hpp.
-struct alignas(SHMEM_IMPL_TEAM_STRIDE) team {
+// A team as one of its members sees it. The arrays are one per member, in one allocation; what lies in shared memory and who
+// writes it is in shmem_team.hpp.
+struct team_fields {
     uint32_t magic = 0;            // kTeamLive while it may be used
     int my_pe = -1;
     int n_pes = 0;
@@ -77,8 +77,12 @@ struct alignas(SHMEM_IMPL_TEAM_STRIDE) team {
     context *contexts = nullptr;
     fid_ep *ep = nullptr;          // whose ranks are this team's, where they differ from the world's; for contexts
     fid_av *av = nullptr;
+    int room = 0;                  // members that the arrays have room for
     team *next = nullptr, *prev = nullptr; // all teams that the program made
 };
+
+// Padded to the stride that shmem.h promises for predefined handles.
+struct alignas(SHMEM_IMPL_TEAM_STRIDE) team : team_fields {};
 
 struct part { // of the symmetric region: static data, heap
     uintptr_t at = 0;
@@ -111,8 +115,10 @@ struct state {
     fid_cntr *cntr = nullptr;
     fid_mr *mr = nullptr;
     fi_pgas_ops *ops = nullptr;
+    uintptr_t *reach = nullptr; // as in struct team, of all PEs
     int local_count = 0;      // PEs on this host
     bool oversubscribed = false;
+    unsigned eager_polls = 64; // of a wait, before it thinks of giving the core away
 };
 
 #define SHMEM_HIDDEN __attribute__((visibility("hidden"))) // an extern declaration needs it said, or goes through the GOT

@@ -17,6 +17,7 @@ namespace {
 
 pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
 team *g_made = nullptr;
+team *g_spare = nullptr; // destroyed, with their arrays
 
 // Fewest rounds first, then fewest peers per round.
 int fan_for(int n)
@@ -47,8 +48,10 @@ void derive(team &t)
         if (h == t.hosts)
             t.leaders[t.hosts++] = j;
         t.host[j] = h;
-        t.reach[j] = kReachAsk;
+        t.reach[j] = kReachAsk; // most are known from other teams; the rest is asked for at the first use
         t.peer[j] = nullptr;
+        if (pgas_load_relaxed(&g.reach[t.members[j]]) != kReachAsk)
+            resolve(t, j);
     }
     t.start = t.members[0];
     t.stride = n > 1 ? t.members[1] - t.members[0] : 1;
@@ -62,24 +65,53 @@ char *arena_address(uint32_t at)
     return g.internal + size_t{at} * kLine;
 }
 
-void enlist(team *t)
+struct locked { // costs nothing where there is one thread
+    const bool needed = g.thread_level == SHMEM_THREAD_MULTIPLE;
+    locked()
+    {
+        if (needed)
+            pthread_mutex_lock(&g_mutex);
+    }
+    ~locked()
+    {
+        if (needed)
+            pthread_mutex_unlock(&g_mutex);
+    }
+};
+
+// A team with arrays for n members, on the list; an old one that is large enough, or a new one. Null: no memory.
+team *team_make(int n)
 {
-    pthread_mutex_lock(&g_mutex);
+    locked lock;
+    team *t = g_spare;
+    if (t && t->room >= n) {
+        g_spare = t->next;
+        char **const arrays = t->peer;
+        const int room = t->room;
+        static_cast<team_fields &>(*t) = team_fields{}; // not the padding
+        t->peer = arrays;
+        t->room = room;
+    } else {
+        t = new (std::nothrow) team{};
+    }
+    if (!t || !team_arrays(*t, n))
+        return nullptr;
     t->next = g_made;
-    t->prev = nullptr;
     if (g_made)
         g_made->prev = t;
     g_made = t;
-    pthread_mutex_unlock(&g_mutex);
+    return t;
 }
 
-void delist(team *t)
+// team_release has been called
+void team_unmake(team *t)
 {
-    pthread_mutex_lock(&g_mutex);
+    locked lock;
     (t->prev ? t->prev->next : g_made) = t->next;
     if (t->next)
         t->next->prev = t->prev;
-    pthread_mutex_unlock(&g_mutex);
+    t->next = g_spare;
+    g_spare = t;
 }
 
 // The highest number in any of my lines: all that was sent to me has been awaited.
@@ -103,11 +135,14 @@ bool team_arrays(team &t, int n)
 {
     const auto count = static_cast<size_t>(n);
     const size_t words = 5 * count, ints = 3 * count; // peer, reach, block_at, staging_at, rows; members, host, leaders
-    auto *at = static_cast<char *>(malloc(words * sizeof(uint64_t) + ints * sizeof(int)));
-    if (!at)
-        return false;
+    if (t.room < n) {
+        void *at = realloc(t.peer, words * sizeof(uint64_t) + ints * sizeof(int));
+        if (!at)
+            return false;
+        t.peer = static_cast<char **>(at);
+        t.room = n;
+    }
     t.n_pes = n;
-    t.peer = reinterpret_cast<char **>(at);
     t.reach = reinterpret_cast<uintptr_t *>(t.peer + count);
     t.block_at = reinterpret_cast<uint64_t *>(t.reach + count);
     t.staging_at = t.block_at + count;
@@ -136,7 +171,9 @@ void team_release(team &t)
         arena_give({static_cast<uint32_t>((t.staging_at[t.my_pe] - reinterpret_cast<uintptr_t>(g.internal)) / kLine), 0},
                    t.staging_lines);
     free(t.sent);
-    free(t.peer);
+    t.sent = t.received = nullptr;
+    t.block = nullptr;
+    t.staging_lines = 0;
     t.magic = 0;
 }
 
@@ -188,8 +225,8 @@ int make_team(team &parent, const int *list, int n, const offer &mine, size_t wh
     const bool pooled = g.env.team_agree == team_agree_kind::bitmask;
     if (pooled && !places)
         return withdraw(mine), 1;
-    auto *t = new (std::nothrow) team{};
-    if (!t || !team_arrays(*t, n))
+    team *t = team_make(n);
+    if (!t)
         fail("team split", "out of memory"); // the other members count on us already
     for (int i = 0; i < n; i++) {
         const offer_wire o = offered(parent, list[i], which);
@@ -207,12 +244,11 @@ int make_team(team &parent, const int *list, int n, const offer &mine, size_t wh
         for (int i = 0; i < n; i++)
             t->block_at[i] = reinterpret_cast<uintptr_t>(arena_address(s.at));
     }
-    derive(*t);
     t->block = reinterpret_cast<char *>(t->block_at[t->my_pe]);
+    derive(*t);
     set_numbers(*t, first);
     t->config = config;
     t->magic = kTeamLive;
-    enlist(t);
     *out = to_handle(t);
     return 0;
 }
@@ -239,8 +275,8 @@ void predefine(team &t, const int *list, int n)
         if (list[i] == g.my_pe)
             t.my_pe = i;
     }
-    derive(t);
     t.block = arena_address(s.at);
+    derive(t);
     t.magic = kTeamLive;
 }
 
@@ -270,13 +306,21 @@ void sets_close(); // shmem_coll_set.cpp
 void teams_close()
 {
     while (team *t = g_made) {
-        delist(t);
         team_release(*t);
+        team_unmake(t);
+    }
+    while (team *t = g_spare) {
+        g_spare = t->next;
+        free(t->peer);
         delete t;
     }
     sets_close();
-    for (team &t : g_teams)
+    for (team &t : g_teams) {
         team_release(t);
+        free(t.peer);
+        t.peer = nullptr;
+        t.room = 0;
+    }
 }
 
 } // namespace shmem
@@ -296,9 +340,8 @@ SHMEM_NAME(void, shmem_team_destroy, (shmem_team_t team))
     if (!t)
         fail("shmem_team_destroy", "not a team, or destroyed before");
     sync_push(*t); // all members are through with all collectives, and nobody looks at my block any more
-    delist(t);
     team_release(*t);
-    delete t;
+    team_unmake(t);
 }
 SHMEM_NAME(int, shmem_team_my_pe, (shmem_team_t team))
 {

@@ -150,7 +150,7 @@ const void *view(team &t, int member, const void *source, size_t bytes, void *ro
 template <class Ready>
 PGAS_HOT void await(Ready &&ready)
 {
-    for (unsigned i = 0; i < 64; i++)
+    for (unsigned i = 0; i < g.eager_polls; i++)
         if (PGAS_LIKELY(ready())) {
             pgas_fence_acquire();
             return;

@@ -31,9 +31,18 @@ struct arena {
 };
 arena g_arena;
 
-struct locked {
-    locked() { pthread_mutex_lock(&g_arena.mutex); }
-    ~locked() { pthread_mutex_unlock(&g_arena.mutex); }
+struct locked { // costs nothing where there is one thread
+    const bool needed = g.thread_level == SHMEM_THREAD_MULTIPLE;
+    locked()
+    {
+        if (needed)
+            pthread_mutex_lock(&g_arena.mutex);
+    }
+    ~locked()
+    {
+        if (needed)
+            pthread_mutex_unlock(&g_arena.mutex);
+    }
 };
 
 unsigned class_of(uint32_t lines)

@@ -58,10 +58,9 @@ bool all_alike(const team &parent, uint64_t check)
 }
 
 // The team of a list that every member of the parent knows; a member that is not in it takes part in the exchange only.
-int split_list(team &parent, const std::vector<int> &list, uint64_t check, const shmem_team_config_t &config, shmem_team_t *out)
+int split_list(team &parent, const int *list, int n, uint64_t check, const shmem_team_config_t &config, shmem_team_t *out)
 {
-    const bool in = std::find(list.begin(), list.end(), parent.my_pe) != list.end();
-    const int n = static_cast<int>(list.size());
+    const bool in = std::find(list, list + n, parent.my_pe) != list + n;
     offer mine;
     if (in)
         mine = make_offer(n);
@@ -71,8 +70,24 @@ int split_list(team &parent, const std::vector<int> &list, uint64_t check, const
             withdraw(mine);
         return 1;
     }
-    return in ? make_team(parent, list.data(), n, mine, 0, config, out) : 0;
+    return in ? make_team(parent, list, n, mine, 0, config, out) : 0;
 }
+
+// Member numbers; on the stack for teams of usual size.
+class member_list {
+public:
+    explicit member_list(int n) : many_(n > kFew ? static_cast<size_t>(n) : 0), at_(n > kFew ? many_.data() : few_) {}
+    member_list(const member_list &) = delete;
+    member_list &operator=(const member_list &) = delete;
+    int *data() { return at_; }
+    int &operator[](int i) { return at_[i]; }
+
+private:
+    static constexpr int kFew = 128;
+    int few_[kFew];
+    std::vector<int> many_;
+    int *at_;
+};
 
 } // namespace
 } // namespace shmem
@@ -92,11 +107,11 @@ SHMEM_NAME(int, shmem_team_split_strided,
     if (size < 1 || size > parent->n_pes || start < 0 || start >= parent->n_pes || last < 0 || last >= parent->n_pes ||
         (stride == 0 && size > 1))
         return -1;
-    std::vector<int> list(static_cast<size_t>(size));
+    member_list list(size);
     for (int i = 0; i < size; i++)
-        list[static_cast<size_t>(i)] = start + i * stride;
+        list[i] = start + i * stride;
     const uint64_t check = mixed(mixed(mixed(kSeed, start), size > 1 ? stride : 1), size);
-    return split_list(*parent, list, check, config_from(config, config_mask), new_team);
+    return split_list(*parent, list.data(), size, check, config_from(config, config_mask), new_team);
 }
 
 SHMEM_NAME(int, shmem_team_split_2d,
@@ -189,14 +204,16 @@ extern "C" SHMEM_EXPORT int shmemx_team_create_group(shmem_team_t parent_team, c
     team *parent = live_team(parent_team);
     if (!parent || npes < 1 || npes > parent->n_pes || !config_ok(config, config_mask))
         return -1;
-    std::vector<int> list(pes, pes + npes);
+    member_list list(npes);
+    std::copy(pes, pes + npes, list.data());
     std::vector<bool> seen(static_cast<size_t>(parent->n_pes));
     uint64_t check = mixed(kSeed, npes);
-    for (const int pe : list) {
+    for (int i = 0; i < npes; i++) {
+        const int pe = list[i];
         if (pe < 0 || pe >= parent->n_pes || seen[static_cast<size_t>(pe)])
             return -1;
         seen[static_cast<size_t>(pe)] = true;
         check = mixed(check, pe);
     }
-    return split_list(*parent, list, check, config_from(config, config_mask), new_team);
+    return split_list(*parent, list.data(), npes, check, config_from(config, config_mask), new_team);
 }
