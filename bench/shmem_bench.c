@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmem_bench: runs the rows of shmem_rows.c between PE 0 and PE 1 of a job of two and prints one line per row: its name and
- * the value of every sample. shmem_compare compiles it with each library's oshcc, runs it, and makes the table.
+ * shmem_bench: runs the rows of shmem_rows.c between PE 0 and PE 1 of a job of two, and those of shmem_rows_coll.c in a job of
+ * any size, and prints one line per row: its name and the value of every sample. shmem_compare compiles it with each library's
+ * oshcc, runs it, and makes the table.
  *
- * A sample is short, begins when both PEs are known to run, and is repeated when one of them lost its core meanwhile.
+ * A sample is short, begins when all PEs are known to run, and is repeated when one of them lost its core meanwhile.
  */
 #define _GNU_SOURCE 1
 #include "shmem_rows.h"
@@ -17,13 +18,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What the two PEs tell one another; each word is written by one side only. */
+/* What PE 0 and the others tell one another; each word is written by one side only. */
 static struct {
-	long row, count, go;   /* by PE 0, at PE 1 */
-	long ready;            /* by PE 1, at PE 0 */
-	long begin;            /* by PE 0, at PE 1 */
-	long done, disturbed;  /* by PE 1, at PE 0 */
-	long end;              /* by PE 0, at PE 1: the origin's part of the sample is over */
+	long row, count, go;   /* by PE 0, at the others */
+	long ready;            /* by the others, at PE 0: they count */
+	long begin;            /* by PE 0, at the others */
+	long done, disturbed;  /* by the others, at PE 0: they count */
+	long end;              /* by PE 0, at the others: the origin's part of the sample is over */
 } control;
 
 struct options {
@@ -36,6 +37,22 @@ enum { QUIT = -1 };
 static const char *const unit_names[] = {"ns", "Mop/s", "MB/s"};
 static const char kLaunch[] = "launch";
 static const char kInit[] = "init";
+
+static size_t rows_in_all(void)
+{
+	return bench_row_count + bench_coll_row_count;
+}
+
+static const struct bench_row *row_at(size_t i)
+{
+	return i < bench_row_count ? &bench_rows[i] : &bench_coll_rows[i - bench_row_count];
+}
+
+static void tell_others(long *word, long value)
+{
+	for (int pe = 1; pe < shmem_n_pes(); pe++)
+		shmem_long_p(word, value, pe);
+}
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -64,25 +81,27 @@ static void on_alarm(int sig)
 static uint64_t sample(struct bench_memory *m, size_t row, uint64_t count, int *disturbed)
 {
 	static long number;
-	const struct bench_row *r = &bench_rows[row];
+	const struct bench_row *r = row_at(row);
+	const long others = shmem_n_pes() - 1, disturbed_before = control.disturbed;
 	number++;
-	shmem_long_p(&control.row, (long)row, 1);
-	shmem_long_p(&control.count, (long)count, 1);
+	tell_others(&control.row, (long)row);
+	tell_others(&control.count, (long)count);
 	shmem_fence();
-	shmem_long_p(&control.go, number, 1);
+	tell_others(&control.go, number);
 	shmem_quiet();
-	shmem_long_wait_until(&control.ready, SHMEM_CMP_EQ, number);
-	shmem_long_p(&control.begin, number, 1);
+	shmem_long_wait_until(&control.ready, SHMEM_CMP_EQ, number * others);
+	tell_others(&control.begin, number);
 	shmem_quiet();
+	m->untimed_ns = 0;
 	const long before = switches();
 	const uint64_t start = now_ns(CLOCK_MONOTONIC);
 	r->origin(m, r, count);
-	const uint64_t end = now_ns(CLOCK_MONOTONIC);
+	const uint64_t end = now_ns(CLOCK_MONOTONIC) - m->untimed_ns;
 	const long after = switches();
-	shmem_long_p(&control.end, number, 1);
+	tell_others(&control.end, number);
 	shmem_quiet();
-	shmem_long_wait_until(&control.done, SHMEM_CMP_EQ, number);
-	*disturbed = before != after || control.disturbed;
+	shmem_long_wait_until(&control.done, SHMEM_CMP_EQ, number * others);
+	*disturbed = before != after || control.disturbed != disturbed_before;
 	return end > start ? end - start : 1;
 }
 
@@ -93,17 +112,19 @@ static void target(struct bench_memory *m, uint64_t timeout_s)
 		shmem_long_wait_until(&control.go, SHMEM_CMP_EQ, number);
 		if (control.row == QUIT)
 			return;
-		const struct bench_row *r = &bench_rows[control.row];
-		shmem_long_p(&control.ready, number, 0);
+		const struct bench_row *r = row_at((size_t)control.row);
+		shmem_long_atomic_inc(&control.ready, 0);
 		shmem_quiet();
 		shmem_long_wait_until(&control.begin, SHMEM_CMP_EQ, number);
 		const long before = switches();
 		if (r->target)
 			r->target(m, r, (uint64_t)control.count);
+		const int disturbed = switches() != before && r->target;
 		shmem_long_wait_until(&control.end, SHMEM_CMP_EQ, number);
-		shmem_long_p(&control.disturbed, switches() != before && r->target, 0);
-		shmem_fence();
-		shmem_long_p(&control.done, number, 0);
+		if (disturbed)
+			shmem_long_atomic_inc(&control.disturbed, 0);
+		shmem_quiet();
+		shmem_long_atomic_inc(&control.done, 0);
 		shmem_quiet();
 	}
 }
@@ -139,11 +160,11 @@ static int selected(const struct options *o, const char *name)
 
 static void origin(struct bench_memory *m, const struct options *o)
 {
-	for (size_t r = 0; r < bench_row_count; r++) {
-		if (!selected(o, bench_rows[r].name))
+	for (size_t r = shmem_n_pes() == 2 ? 0 : bench_row_count; r < rows_in_all(); r++) {
+		if (!selected(o, row_at(r)->name))
 			continue;
 		alarm((unsigned)o->timeout_s);
-		printf("%s", bench_rows[r].name);
+		printf("%s", row_at(r)->name);
 		fflush(stdout);
 		const uint64_t limit = now_ns(CLOCK_MONOTONIC) + o->row_ns;
 		const uint64_t count = calibrate(m, o, r);
@@ -155,27 +176,24 @@ static void origin(struct bench_memory *m, const struct options *o)
 				continue;
 			if (disturbed && late && k)
 				break;
-			printf("\t%.6g", value_of(&bench_rows[r], count, ns));
+			printf("\t%.6g", value_of(row_at(r), count, ns));
 			k += late ? o->samples : 1;
 		}
 		printf("\n");
 		fflush(stdout);
 	}
 	alarm((unsigned)o->timeout_s);
-	shmem_long_p(&control.row, QUIT, 1);
+	tell_others(&control.row, QUIT);
 	shmem_fence();
-	static long last;
-	last = shmem_long_g(&control.go, 1) + 1;
-	shmem_long_p(&control.go, last, 1);
+	tell_others(&control.go, shmem_long_g(&control.go, 1) + 1);
 	shmem_quiet();
 }
 
 static int list(void)
 {
 	printf("%s\tstart\tns\tdelivered\tlaunch: oshrun to init done\n%s\tstart\tns\tdelivered\tshmem_init\n", kLaunch, kInit);
-	for (size_t r = 0; r < bench_row_count; r++)
-		printf("%s\t%s\t%s\tdelivered\t%s\n", bench_rows[r].name, bench_rows[r].group, unit_names[bench_rows[r].unit],
-		       bench_rows[r].label);
+	for (size_t r = 0; r < rows_in_all(); r++)
+		printf("%s\t%s\t%s\tdelivered\t%s\n", row_at(r)->name, row_at(r)->group, unit_names[row_at(r)->unit], row_at(r)->label);
 	return 0;
 }
 
@@ -216,15 +234,15 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "--list"))
 		return list();
 	if (!parse(argc, argv, &o)) {
-		fprintf(stderr, "usage: oshrun -n 2 shmem_bench [--list] [--quick] [--samples N] [--rows A,B] [--timeout-ms N] [TITLE]\n");
+		fprintf(stderr, "usage: oshrun -n N shmem_bench [--list] [--quick] [--samples N] [--rows A,B] [--timeout-ms N] [TITLE]\n");
 		return 2;
 	}
 	const char *launched = getenv("SHMEM_BENCH_START"); /* nanoseconds of CLOCK_REALTIME, by shmem_compare */
 	const uint64_t start = now_ns(CLOCK_REALTIME);
 	shmem_init();
 	const uint64_t end = now_ns(CLOCK_REALTIME);
-	if (shmem_n_pes() != 2) {
-		fprintf(stderr, "shmem_bench: needs two PEs\n");
+	if (shmem_n_pes() < 2) {
+		fprintf(stderr, "shmem_bench: needs two PEs, or more for collectives\n");
 		return 2;
 	}
 	const int me = shmem_my_pe();

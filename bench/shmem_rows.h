@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A row of shmem_bench: what PE 0 does count times while the clock runs, and what PE 1 does meanwhile. Only names of
- * OpenSHMEM 1.4 are used, so that other libraries compile the same source.
+ * A row of shmem_bench: what PE 0 does count times while the clock runs, and what the other PEs do meanwhile. Only names of
+ * OpenSHMEM 1.4 are used, so that other libraries compile the same source; rows of teams exist where the library has them.
  */
 #ifndef BENCH_SHMEM_ROWS_H
 #define BENCH_SHMEM_ROWS_H
@@ -18,6 +18,7 @@ struct bench_memory {
 	char *local;      /* not symmetric, as long */
 	long *words;      /* heap, 64 words, each in a line of its own */
 	long round;       /* grows with every sample: ping-pongs wait for values never seen before */
+	uint64_t untimed_ns; /* an origin may leave out what it does not want to show */
 };
 
 enum bench_unit { BENCH_NS, BENCH_MOPS, BENCH_MBS };
@@ -31,8 +32,10 @@ struct bench_row {
 	void (*target)(struct bench_memory *m, const struct bench_row *row, uint64_t count); /* NULL: waits for the end */
 };
 
-extern const struct bench_row bench_rows[];
+extern const struct bench_row bench_rows[];      /* of two PEs */
 extern const size_t bench_row_count;
+extern const struct bench_row bench_coll_rows[]; /* collectives: of any number */
+extern const size_t bench_coll_row_count;
 
 enum { BENCH_LINE = 64 / sizeof(long) };
 

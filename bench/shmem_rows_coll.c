@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The rows of shmem_bench that are collectives: every PE runs the same function. A library of OpenSHMEM 1.5 and later is called
+ * through SHMEM_TEAM_WORLD, an older one through the active set of all PEs. A sample ends with a barrier, so that PE 0 does not
+ * stop its clock while others still work; it is one of many calls of the sample.
+ */
+#include "shmem_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#if SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 5
+#define HAVE_TEAMS 1
+#endif
+
+enum { LARGEST = 1 << 20, BATCH = 64 };
+
+static char *g_source, *g_dest;
+
+#ifndef HAVE_TEAMS
+#define LONGER(a, b) ((a) > (b) ? (a) : (b))
+enum {
+	SYNC_LONGS = LONGER(LONGER(SHMEM_REDUCE_SYNC_SIZE, SHMEM_COLLECT_SYNC_SIZE), LONGER(SHMEM_BCAST_SYNC_SIZE, SHMEM_ALLTOALL_SYNC_SIZE))
+};
+static long g_psync[2][SYNC_LONGS]; /* zero is SHMEM_SYNC_VALUE or is set below */
+static double *g_work;
+static long *turn(void)
+{
+	static unsigned number;
+	return g_psync[number++ % 2];
+}
+#endif
+
+/* All PEs come here together, in their first sample of a collective. */
+static void setup(void)
+{
+	if (g_source)
+		return;
+	const size_t all = (size_t)LARGEST * (size_t)shmem_n_pes(), sums = (size_t)LARGEST * sizeof(double);
+	const size_t bytes = all > sums ? all : sums;
+	char *source = shmem_malloc(bytes);
+	g_dest = shmem_malloc(bytes);
+	if (!source || !g_dest)
+		shmem_global_exit(2);
+	memset(source, 1, bytes);
+	memset(g_dest, 0, bytes);
+#ifndef HAVE_TEAMS
+	g_work = shmem_malloc((LARGEST / 2 + 1 + SHMEM_REDUCE_MIN_WRKDATA_SIZE) * sizeof(double));
+	for (int i = 0; i < 2 * SYNC_LONGS; i++)
+		g_psync[i / SYNC_LONGS][i % SYNC_LONGS] = SHMEM_SYNC_VALUE;
+#endif
+	g_source = source;
+	shmem_barrier_all();
+}
+
+#ifdef HAVE_TEAMS
+#define BROADCAST(bytes) shmem_broadcastmem(SHMEM_TEAM_WORLD, g_dest, g_source, bytes, 0)
+#define FCOLLECT(bytes) shmem_fcollectmem(SHMEM_TEAM_WORLD, g_dest, g_source, bytes)
+#define ALLTOALL(bytes) shmem_alltoallmem(SHMEM_TEAM_WORLD, g_dest, g_source, bytes)
+#define SUM(n) shmem_double_sum_reduce(SHMEM_TEAM_WORLD, (double *)(void *)g_dest, (double *)(void *)g_source, n)
+#else
+#define BROADCAST(bytes) shmem_broadcast64(g_dest, g_source, (bytes) / 8, 0, 0, 0, shmem_n_pes(), turn())
+#define FCOLLECT(bytes) shmem_fcollect64(g_dest, g_source, (bytes) / 8, 0, 0, shmem_n_pes(), turn())
+#define ALLTOALL(bytes) shmem_alltoall64(g_dest, g_source, (bytes) / 8, 0, 0, shmem_n_pes(), turn())
+#define SUM(n)                                                                                                         \
+	shmem_double_sum_to_all((double *)(void *)g_dest, (double *)(void *)g_source, (int)(n), 0, 0, shmem_n_pes(), g_work, turn())
+#endif
+
+#define LOOP(NAME, CALL)                                                                                               \
+	static void NAME(struct bench_memory *m, const struct bench_row *row, uint64_t count)                          \
+	{                                                                                                              \
+		(void)m, (void)row;                                                                                    \
+		setup();                                                                                               \
+		for (uint64_t i = 0; i < count; i++)                                                                   \
+			CALL;                                                                                          \
+		shmem_barrier_all();                                                                                   \
+	}
+LOOP(sync_loop, shmem_sync_all())
+LOOP(barrier_loop, shmem_barrier_all())
+LOOP(broadcast_loop, BROADCAST(row->bytes))
+LOOP(fcollect_loop, FCOLLECT(row->bytes))
+LOOP(alltoall_loop, ALLTOALL(row->bytes))
+LOOP(sum_loop, SUM(row->bytes / sizeof(double)))
+
+#ifdef HAVE_TEAMS
+/* `count` teams of the first `size` PEs, BATCH at a time; only their making is timed. */
+static void make_teams(struct bench_memory *m, uint64_t count, int size)
+{
+	shmem_team_t teams[BATCH];
+	struct timespec from, to;
+	for (uint64_t made = 0; made < count;) {
+		const int batch = count - made < BATCH ? (int)(count - made) : BATCH;
+		for (int i = 0; i < batch; i++)
+			shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, size, NULL, 0, &teams[i]);
+		made += (uint64_t)batch;
+		clock_gettime(CLOCK_MONOTONIC, &from);
+		for (int i = 0; i < batch; i++)
+			shmem_team_destroy(teams[i]);
+		shmem_sync_all();
+		clock_gettime(CLOCK_MONOTONIC, &to);
+		m->untimed_ns += (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000u + (uint64_t)to.tv_nsec - (uint64_t)from.tv_nsec;
+	}
+}
+
+static void duplicate(struct bench_memory *m, const struct bench_row *row, uint64_t count)
+{
+	(void)row;
+	make_teams(m, count, shmem_n_pes());
+}
+
+static void half(struct bench_memory *m, const struct bench_row *row, uint64_t count)
+{
+	(void)row;
+	make_teams(m, count, (shmem_n_pes() + 1) / 2);
+}
+#endif
+
+#define BOTH(CALL) CALL, CALL
+#define SIZES(NAME, CALL, GROUP)                                                                                       \
+	{NAME "_8", GROUP, NAME " 8 B", BENCH_NS, 8, 1, BOTH(CALL)},                                                   \
+	{NAME "_1k", GROUP, NAME " 1 KiB", BENCH_NS, 1024, 1, BOTH(CALL)},                                             \
+	{NAME "_8k", GROUP, NAME " 8 KiB", BENCH_NS, 8192, 1, BOTH(CALL)},                                             \
+	{NAME "_64k", GROUP, NAME " 64 KiB", BENCH_NS, 65536, 1, BOTH(CALL)},                                          \
+	{NAME "_1m", GROUP, NAME " 1 MiB", BENCH_NS, LARGEST, 1, BOTH(CALL)}
+
+const struct bench_row bench_coll_rows[] = {
+	{"barrier_loop", "coll", "barrier_all, back to back", BENCH_NS, 0, 1, BOTH(barrier_loop)},
+	{"sync_loop", "coll", "sync_all, back to back", BENCH_NS, 0, 1, BOTH(sync_loop)},
+	{"sum_1", "coll-sum", "sum of 1 double", BENCH_NS, 8, 1, BOTH(sum_loop)},
+	{"sum_1024", "coll-sum", "sum of 1,024 doubles", BENCH_NS, 8192, 1, BOTH(sum_loop)},
+	{"sum_1m", "coll-sum", "sum of 1,048,576 doubles", BENCH_NS, (size_t)LARGEST * 8, 1, BOTH(sum_loop)},
+	SIZES("broadcast", broadcast_loop, "coll-broadcast"),
+	SIZES("fcollect", fcollect_loop, "coll-fcollect"),
+	SIZES("alltoall", alltoall_loop, "coll-alltoall"),
+#ifdef HAVE_TEAMS
+	{"team_dup", "teams", "make a team of all", BENCH_NS, 0, 1, BOTH(duplicate)},
+	{"team_half", "teams", "make a team of the first half", BENCH_NS, 0, 1, BOTH(half)},
+#endif
+};
+const size_t bench_coll_row_count = sizeof bench_coll_rows / sizeof bench_coll_rows[0];
