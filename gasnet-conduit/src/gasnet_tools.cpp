@@ -12,6 +12,7 @@
 #include <cctype>
 #include <cstdarg>
 #include <cstdio>
+#include <initializer_list>
 
 namespace {
 
