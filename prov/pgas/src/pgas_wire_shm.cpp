@@ -21,28 +21,51 @@ bool shm_reaches(const ep_address &a)
 	return a.host == host_identity();
 }
 
-// Enters us in the peer's attach table. Fresh entries first; then those whose sender left and whose messages are consumed,
-// or whose process is gone.
+constexpr uint32_t kEntering = 1u << 31; // in attach_entry::state, with the pid of who is filling the entry in
+
+// Takes an entry whose sender left or died, once all of its messages are consumed: they carry the number of the entry. The
+// state word decides between several who want it. 1: not yet.
+int take_over(const peer *p, attach_entry &e, uint32_t me)
+{
+	uint32_t holder = pgas_load_acquire(&e.state);
+	uint64_t left = pgas_load_acquire(&e.left);
+	const bool gone = holder & kEntering ? process_start_time(holder & ~kEntering) == 0 : !process_alive(holder, e.start_time);
+	if (!holder || (!left && !gone))
+		return -FI_EBUSY;
+	if (!left) { // it died without a word: nothing of its is behind this
+		const uint64_t tail = pgas_load_acquire(&p->ring->tail_hint);
+		pgas_claim(&e.left, &left, tail ? tail : 1);
+		left = pgas_load_acquire(&e.left);
+	}
+	if (!left || pgas_load_acquire(&p->ring->head) < left)
+		return 1;
+	// left is cleared only by who has the state word, so what was read above still holds when the claim succeeds
+	if ((holder & kEntering && !gone) || !pgas_claim(&e.state, &holder, me | kEntering))
+		return -FI_EBUSY;
+	pgas_store_release(&e.left, uint64_t{0});
+	return 0;
+}
+
+// Enters us in the peer's attach table. Fresh entries first, then those that nobody needs any more.
 int attach(ep_core *ep, peer *p)
 {
 	auto *table = p->seg.at<attach_entry>(kAttachOff);
 	const auto me = static_cast<uint32_t>(getpid());
 	uint32_t at = kAttachMax;
+	bool soon = false;
 	if (pgas_load_relaxed(&p->shared->attach_hint) < kAttachMax) {
 		const uint32_t fresh = pgas_add_relaxed(&p->shared->attach_hint, 1u);
 		if (fresh < kAttachMax)
 			at = fresh;
 	}
 	for (uint32_t i = 0; at == kAttachMax && i < kAttachMax; i++) {
-		attach_entry &e = table[i];
-		uint64_t left = pgas_load_acquire(&e.left);
-		uint32_t holder = pgas_load_acquire(&e.state);
-		const uint64_t head = pgas_load_acquire(&p->ring->head);
-		if (left && head >= left && pgas_claim(&e.left, &left, uint64_t{0}))
+		const int rc = take_over(p, table[i], me);
+		if (rc == 0)
 			at = i;
-		else if (!left && holder && !process_alive(holder, e.start_time) && pgas_claim(&e.state, &holder, me))
-			at = i;
+		soon = soon || rc == 1;
 	}
+	if (at == kAttachMax && soon)
+		return -FI_EAGAIN;
 	if (at == kAttachMax) {
 		PGAS_WARN(FI_LOG_AV, "peer %s knows %u senders already and can take no more\n", p->name.text, kAttachMax);
 		return -FI_ENOSPC;
