@@ -120,7 +120,7 @@ rx_entry *match(ep_core *ep, rx_queue &q, bool tagged, uint64_t tag, uint64_t le
 void deliver_bytes(ep_core *ep, rx_entry *rx, completion &c, const char *bytes, uint64_t len)
 {
 	const size_t n = len < rx->room ? len : rx->room;
-	if (rx->iov_count == 1)
+	if (n && rx->iov_count == 1)
 		pgas_copy_in(rx->iov[0].iov_base, bytes, n);
 	else
 		iov_scatter(rx->iov, rx->iov_count, 0, bytes, n);
