@@ -30,13 +30,13 @@ exit_code cmd_report(const words &args)
 {
 	options opts("report", args, {{"--engine", true}, {"--calls", true}, {"--warmup", true}, {"--native-libc", false},
 				      {"--from", true}, {"--json", false}, {"--csv", false}, {"--html", false},
-				      {"--svg", false}, {"--latency-svg", false}, {"-o", true}, {"--cpi", true},
+				      {"--svg", false}, {"--latency-svg", false}, {"--short", false}, {"-o", true}, {"--cpi", true},
 				      {"--ghz", true}});
 	unsigned forms = 0;
-	for (const char *form : {"--json", "--csv", "--html", "--svg", "--latency-svg"})
+	for (const char *form : {"--json", "--csv", "--html", "--svg", "--latency-svg", "--short"})
 		forms += opts.has(form);
 	if (forms > 1)
-		fail(exit_code::usage, "choose one of --json, --csv, --html, --svg, --latency-svg");
+		fail(exit_code::usage, "choose one of --json, --csv, --html, --svg, --latency-svg, --short");
 	double cpi = opts.has("--cpi") ? opts.real("--cpi", 1) : 0, ghz = opts.has("--ghz") ? opts.real("--ghz", 1) : 0;
 
 	path_table table = path_table::load();
@@ -51,6 +51,10 @@ exit_code cmd_report(const words &args)
 		settings.native_libc = opts.has("--native-libc");
 		set = run_paths(table, table.select(opts.words()), settings);
 	}
+	if (opts.has("--short")) {
+		write_file(opts.value("-o", "-"), short_report(table, set));
+		return exit_code::ok;
+	}
 	latency_model model = make_latency_model(cpi, ghz, cpi > 0 ? std::vector<std::string>{} : cpi_probe(table, set));
 	std::string text;
 	if (opts.has("--json"))
@@ -60,7 +64,7 @@ exit_code cmd_report(const words &args)
 	else if (opts.has("--html"))
 		text = html_report(table, set, model);
 	else if (opts.has("--svg"))
-		text = svg_figures(build_figures(table, set), table.layer_names());
+		text = svg_figures(table, set);
 	else if (opts.has("--latency-svg"))
 		text = svg_latency(build_figures(table, set), model);
 	else

@@ -44,6 +44,8 @@ void parse_directive(path_table &table, const std::vector<std::string> &f, const
 {
 	if (f[0] == "%layer" && f.size() == 4)
 		table.layers.push_back({f[1], f[2], f[3] == "-" ? "" : f[3]});
+	else if (f[0] == "%routine" && f.size() == 3)
+		table.routines.push_back({f[1], f[2], ""});
 	else if (f[0] == "%launch" && f.size() == 3)
 		table.launchers[f[1]] = f[2];
 	else if (f[0] == "%env" && f.size() == 3)
@@ -156,8 +158,11 @@ std::vector<std::string> path_table::layer_names() const
 	return out;
 }
 
-std::string path_table::layer_of(const std::string &image, const std::string &source_file) const
+std::string path_table::layer_of(const std::string &image, const std::string &source_file, const std::string &routine) const
 {
+	for (const layer_rule &rule : routines)
+		if (glob_any(rule.image_patterns, routine))
+			return rule.layer;
 	/* Inlining moves a layer into another's image; its source file tells. */
 	if (!source_file.empty())
 		for (const layer_rule &rule : layers)

@@ -42,6 +42,7 @@ struct published_entry {
 
 struct path_table {
 	std::vector<layer_rule> layers;
+	std::vector<layer_rule> routines;              /* patterns of names that decide before all else */
 	std::map<std::string, std::string> launchers;  /* command with %n for the number of PEs */
 	std::vector<std::pair<std::string, std::string>> environment;
 	std::map<std::string, std::string> titles;     /* figure -> title */
@@ -57,7 +58,7 @@ struct path_table {
 	/* The named paths (shell patterns allowed), or all of them. */
 	std::vector<const path_entry *> select(const std::vector<std::string> &names) const;
 	std::vector<std::string> layer_names() const;
-	std::string layer_of(const std::string &image, const std::string &source_file) const;
+	std::string layer_of(const std::string &image, const std::string &source_file, const std::string &routine = "") const;
 };
 
 } // namespace ic

@@ -8,9 +8,19 @@
 
 namespace ic {
 
-std::string display_who(const path_result &result)
+/* Ours may be inlined, table or context forms of the same row: the path says which. */
+static figure_bar bar_of(const path_result &result)
 {
-	return result.who == "ours" ? "this project (" + result.path + ")" : result.who + ", measured";
+	if (result.who == "ours")
+		return {result.path, result.median, bar_kind::ours, result.description, result.layers};
+	/* A peer that waits for another process spins as long as that takes: its
+	 * shortest call is the fair one. */
+	std::string scope = result.description;
+	if (result.min != result.max)
+		scope = format("shortest of %llu, median %llu", static_cast<unsigned long long>(result.calls),
+				static_cast<unsigned long long>(result.median));
+	return {result.who, result.min, bar_kind::peer, scope,
+		result.min == result.median ? result.layers : decltype(result.layers){}};
 }
 
 static figure_row &row_of(figure &fig, const std::string &name)
@@ -29,15 +39,17 @@ std::vector<figure> build_figures(const path_table &table, const result_set &set
 		figure fig{id, title, {}};
 		for (const published_entry &entry : table.published)
 			if (entry.figure == id)
-				row_of(fig, entry.row).bars.push_back({entry.who, entry.count, true, entry.scope, {}});
+				row_of(fig, entry.row).bars.push_back({entry.who, entry.count, bar_kind::quoted, entry.scope, {}});
 		for (const path_result &result : set.results) {
 			if (result.status != path_status::ok)
 				continue;
 			std::vector<std::string> where = split(result.figure, ':');
 			if (where.size() == 2 && where[0] == id)
-				row_of(fig, where[1]).bars.push_back({display_who(result), result.median, false,
-								      result.boundary, result.layers});
+				row_of(fig, where[1]).bars.push_back(bar_of(result));
 		}
+		for (figure_row &row : fig.rows)
+			std::stable_sort(row.bars.begin(), row.bars.end(),
+					 [](const figure_bar &a, const figure_bar &b) { return a.kind < b.kind; });
 		if (!fig.rows.empty())
 			figures.push_back(fig);
 	}

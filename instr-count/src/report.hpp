@@ -15,10 +15,14 @@
 
 namespace ic {
 
+/* In the order in which they are shown: ours, other libraries counted in the
+ * same run, and numbers that were counted elsewhere. */
+enum class bar_kind { ours, peer, quoted };
+
 struct figure_bar {
 	std::string who;
 	uint64_t count = 0;
-	bool published = false;   /* someone else's number, not measured here */
+	bar_kind kind = bar_kind::ours;
 	std::string scope;        /* what it covers */
 	std::vector<std::pair<std::string, uint64_t>> layers;
 };
@@ -35,13 +39,12 @@ struct figure {
 
 std::vector<figure> build_figures(const path_table &table, const result_set &set);
 
-/* Ours may be inlined, table or context forms of the same row. */
-std::string display_who(const path_result &result);
-
 std::string text_results(const result_set &set);
+/* The figures alone, one line per operation. */
+std::string short_report(const path_table &table, const result_set &set);
 std::string text_report(const path_table &table, const result_set &set, const latency_model &model);
 std::string csv_report(const path_table &table, const result_set &set);
-std::string svg_figures(const std::vector<figure> &figures, const std::vector<std::string> &layers);
+std::string svg_figures(const path_table &table, const result_set &set);
 std::string svg_latency(const std::vector<figure> &figures, const latency_model &model);
 std::string html_report(const path_table &table, const result_set &set, const latency_model &model);
 

@@ -69,14 +69,10 @@ static std::string text_figures(const std::vector<figure> &figures)
 			for (const figure_bar &bar : row.bars)
 				longest = std::max(longest, bar.count);
 			out += "\n  " + row.name + "\n";
-			for (const figure_bar &bar : row.bars) {
-				out += format("    %-38s %6llu %s\n", bar.who.c_str(), static_cast<unsigned long long>(bar.count),
-					      bar_text(bar.count, longest).c_str());
-				if (!bar.layers.empty())
-					out += format("    %-38s        %s\n", "", layer_text(bar.layers).c_str());
-				else if (!bar.scope.empty())
-					out += format("    %-38s        %s\n", "", bar.scope.c_str());
-			}
+			for (const figure_bar &bar : row.bars)
+				out += format("  %s %-26s %6llu %-40s %s\n", bar.kind == bar_kind::ours ? "*" : " ", bar.who.c_str(),
+					      static_cast<unsigned long long>(bar.count), bar_text(bar.count, longest).c_str(),
+					      bar.layers.empty() ? bar.scope.c_str() : layer_text(bar.layers).c_str());
 		}
 	}
 	return out;
@@ -85,21 +81,48 @@ static std::string text_figures(const std::vector<figure> &figures)
 static std::string text_latency(const std::vector<figure> &figures, const latency_model &model)
 {
 	std::string out = "\nLatency model (Figure 5)\n  " + model.text() + "\n\n";
-	out += format("    %-18s %-38s %7s %10s\n", "operation", "who", "instr", "overhead");
+	out += format("    %-24s %-26s %7s %10s\n", "operation", "who", "instr", "overhead");
 	for (const figure &fig : figures)
 		for (const figure_row &row : fig.rows)
 			for (const figure_bar &bar : row.bars)
-				out += format("    %-18s %-38s %7llu %7.1f ns\n", row.name.c_str(), bar.who.c_str(),
-					      static_cast<unsigned long long>(bar.count), model.ns(bar.count));
+				out += format("  %s %-24s %-26s %7llu %7.1f ns\n", bar.kind == bar_kind::ours ? "*" : " ", row.name.c_str(),
+					      bar.who.c_str(), static_cast<unsigned long long>(bar.count), model.ns(bar.count));
 	return out;
+}
+
+static std::string title(const result_set &set)
+{
+	return format("Instructions on the critical path (%s, engine %s, user mode%s%s)\n", set.arch.c_str(), set.engine.c_str(),
+		      set.compiler.empty() ? "" : ", ", set.compiler.c_str());
 }
 
 std::string text_report(const path_table &table, const result_set &set, const latency_model &model)
 {
 	std::vector<figure> figures = build_figures(table, set);
-	std::string out = format("Instructions on the critical path (%s, engine %s, user mode)\n\n", set.arch.c_str(),
-				 set.engine.c_str());
-	return out + text_results(set) + text_figures(figures) + text_latency(figures, model);
+	return title(set) + "\n" + text_results(set) + text_figures(figures) + text_latency(figures, model);
+}
+
+std::string short_report(const path_table &table, const result_set &set)
+{
+	std::string out = title(set) + format("\n%-26s %5s  %-32s %s\n", "operation", "ours", "of which", "others") + rule(110);
+	for (const figure &fig : build_figures(table, set))
+		for (const figure_row &row : fig.rows) {
+			std::vector<std::string> others;
+			for (const figure_bar &bar : row.bars)
+				if (bar.kind != bar_kind::ours)
+					others.push_back(format("%s %llu%s", bar.who.c_str(), static_cast<unsigned long long>(bar.count),
+								bar.kind == bar_kind::quoted ? "*" : ""));
+			bool first = true;
+			for (const figure_bar &bar : row.bars)
+				if (bar.kind == bar_kind::ours) {
+					/* Several forms of ours: the path's name tells them apart. */
+					out += format("%-26s %5llu  %-32s %s\n", first ? row.name.c_str() : ("  " + bar.who).c_str(),
+						      static_cast<unsigned long long>(bar.count), layer_text(bar.layers).c_str(),
+						      first ? join(others, ", ").c_str() : "");
+					first = false;
+				}
+		}
+	return out + "* quoted: the paper's numbers, or counted on another machine\n";
 }
 
 } // namespace ic

@@ -56,7 +56,8 @@ void path_result::fill(const measurement &m, const path_table &table)
 	std::map<std::string, uint64_t> sums;
 	for (const cost_line &line : m.lines) {
 		auto found = sources.find({line.where.path, line.where.file_addr});
-		sums[table.layer_of(line.where.image, found == sources.end() ? "" : found->second.file)] += line.count;
+		sums[table.layer_of(line.where.image, found == sources.end() ? "" : found->second.file,
+				    line.where.routine)] += line.count;
 	}
 	layers.clear();
 	for (const std::string &name : table.layer_names())
@@ -108,7 +109,7 @@ std::string result_set::to_json() const
 	for (const path_result &result : results)
 		parts.push_back(ic::to_json(result));
 	return format("{\"instr_count\": %llu, \"arch\": ", static_cast<unsigned long long>(kFormat)) +
-	       json_quote(arch) + ", \"engine\": " + json_quote(engine) + ",\n  \"results\": [\n" +
+	       json_quote(arch) + ", \"engine\": " + json_quote(engine) + ", \"compiler\": " + json_quote(compiler) + ",\n  \"results\": [\n" +
 	       join(parts, ",\n") + "\n  ]\n}\n";
 }
 
@@ -150,6 +151,7 @@ result_set result_set::from_json(const std::string &text, const std::string &sou
 	result_set set;
 	set.arch = root["arch"].str;
 	set.engine = root["engine"].str;
+	set.compiler = root["compiler"].str;
 	for (const json_value &item : root["results"].items)
 		set.results.push_back(result_from(item));
 	return set;

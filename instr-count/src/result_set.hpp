@@ -38,6 +38,7 @@ const char *status_text(path_status status);
 
 struct result_set {
 	std::string arch, engine;
+	std::string compiler;  /* that built the command, and so the drivers beside it */
 	std::vector<path_result> results;
 
 	const path_result *find(const std::string &path) const;

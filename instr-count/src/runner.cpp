@@ -204,6 +204,11 @@ result_set run_paths(const path_table &table, const std::vector<const path_entry
 	result_set set;
 	set.arch = arch::kName;
 	set.engine = settings.engine;
+#ifdef __clang__
+	set.compiler = format("clang %d.%d", __clang_major__, __clang_minor__);
+#else
+	set.compiler = format("gcc %d.%d", __GNUC__, __GNUC_MINOR__);
+#endif
 	bool tell = isatty(STDERR_FILENO) != 0;
 	for (const path_entry *path : paths) {
 		if (tell)
