@@ -53,6 +53,7 @@ constexpr help_entry kHelp[] = {
 	 "The paper's figures with its numbers, peers and ours, and the latency model.\n"
 	 "\n"
 	 "  --from FILE      use the results of an earlier 'run --json FILE'\n"
+	 "  --short          the figures alone, one line per operation\n"
 	 "  --json, --csv, --html, --svg   another form than text\n"
 	 "  --latency-svg    the latency plot alone\n"
 	 "  -o FILE          write there instead of standard output\n"

@@ -104,7 +104,7 @@ std::string text_report(const path_table &table, const result_set &set, const la
 
 std::string short_report(const path_table &table, const result_set &set)
 {
-	std::string out = title(set) + format("\n%-26s %5s  %-32s %s\n", "operation", "ours", "of which", "others") + rule(110);
+	std::string out = title(set) + format("\n%-28s %5s  %-32s %s\n", "operation", "ours", "of which", "others") + rule(110);
 	for (const figure &fig : build_figures(table, set))
 		for (const figure_row &row : fig.rows) {
 			std::vector<std::string> others;
@@ -116,7 +116,7 @@ std::string short_report(const path_table &table, const result_set &set)
 			for (const figure_bar &bar : row.bars)
 				if (bar.kind == bar_kind::ours) {
 					/* Several forms of ours: the path's name tells them apart. */
-					out += format("%-26s %5llu  %-32s %s\n", first ? row.name.c_str() : ("  " + bar.who).c_str(),
+					out += format("%-28s %5llu  %-32s %s\n", first ? row.name.c_str() : ("  " + bar.who).c_str(),
 						      static_cast<unsigned long long>(bar.count), layer_text(bar.layers).c_str(),
 						      first ? join(others, ", ").c_str() : "");
 					first = false;

@@ -18,6 +18,8 @@ expect 1 "hand_loop .*21 -> .*22 .*+1" "$IC" diff "$work/less.json" "$work/old.j
 expect 0 "22 -> .*21 .*-1" "$IC" diff "$work/old.json" "$work/less.json"
 
 expect 0 "SHMEM-SFI" "$IC" report --from "$work/old.json"
+expect 0 "quoted: the paper" "$IC" report --short --from "$work/old.json"
+expect 2 "choose one of" "$IC" report --short --svg --from "$work/old.json"
 expect 0 "CPI 2.00 (given), 3.00 GHz (given)" "$IC" report --cpi 2 --ghz 3 --from "$work/old.json"
 expect 0 "^path,who,status" "$IC" report --csv --from "$work/old.json"
 expect 0 "GASNet-IBV" "$IC" report --svg --from "$work/old.json"
