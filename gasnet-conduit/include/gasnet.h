@@ -53,8 +53,8 @@
 #define GASNET_SPEC_VERSION_MAJOR 1
 #define GASNET_SPEC_VERSION_MINOR 8
 #define GASNET_VERSION GASNET_SPEC_VERSION_MAJOR
-#define GASNET_RELEASE_VERSION_MAJOR 0
-#define GASNET_RELEASE_VERSION_MINOR 1
+#define GASNET_RELEASE_VERSION_MAJOR 1 /* of this library; programs expect it to be positive */
+#define GASNET_RELEASE_VERSION_MINOR 0
 #define GASNET_RELEASE_VERSION_PATCH 0
 
 #define GASNET_CONDUIT_PGAS 1
@@ -102,7 +102,7 @@
 
 #define GASNET_BARRIERFLAG_ANONYMOUS 1
 #define GASNET_BARRIERFLAG_MISMATCH 2
-#define GASNET_BARRIERFLAG_UNNAMED 4 /* a promise that all nodes pass ANONYMOUS; combined with it */
+#define GASNET_BARRIERFLAG_UNNAMED 4 /* anonymous, and a promise that it is so on all nodes */
 
 #define GASNET_WAIT_SPIN 0
 #define GASNET_WAIT_BLOCK 1
@@ -300,6 +300,7 @@ static inline int gasnet_AMPoll(void)
 
 #include <gasnet_pgas_am.h>
 #include <gasnet_pgas_rma.h>
-#include <gasnet_pgas_vis.h>
+#include <gasnet_vis.h>
+#include <gasnet_coll.h>
 
 #endif /* GASNET_H */

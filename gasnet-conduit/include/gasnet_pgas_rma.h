@@ -28,6 +28,13 @@ PGAS_EXPORT void gasneti_get_any(void *dest, gasnet_node_t node, const void *src
 #define GASNETI_STORE(p_arg, v_arg, type_arg) pgas_store_release((type_arg *)(p_arg), (v_arg))
 #define GASNETI_LOAD(v_arg, p_arg, type_arg) ((v_arg) = pgas_load_acquire((const type_arg *)(p_arg)))
 
+/* bulk transfers may be unaligned, which ordered accesses of aarch64 may not be */
+#if defined(__x86_64__)
+#define GASNETI_ALIGNED(p_arg, n_arg) 1
+#else
+#define GASNETI_ALIGNED(p_arg, n_arg) ((uintptr_t)(p_arg) % (n_arg) == 0)
+#endif
+
 /* Where an address of node's segment is mapped here, as an addend; 0: it is not. budget: 2 instructions */
 PGAS_HOT uint64_t gasneti_window(gasnet_node_t node)
 {
@@ -42,20 +49,15 @@ PGAS_HOT uint64_t gasneti_window(gasnet_node_t node)
  */
 PGAS_HOT void gasneti_copy_out(void *shared, const void *from, size_t len)
 {
-	switch (len) {
-	case 8:
+	if (len == 8 && GASNETI_ALIGNED(shared, 8)) {
 		PGAS_MOVE(pgas_u64_alias, shared, from, PGAS_LOAD_PRIVATE, GASNETI_STORE);
-		return;
-	case 4:
+	} else if (len == 4 && GASNETI_ALIGNED(shared, 4)) {
 		PGAS_MOVE(pgas_u32_alias, shared, from, PGAS_LOAD_PRIVATE, GASNETI_STORE);
-		return;
-	case 2:
+	} else if (len == 2 && GASNETI_ALIGNED(shared, 2)) {
 		PGAS_MOVE(pgas_u16_alias, shared, from, PGAS_LOAD_PRIVATE, GASNETI_STORE);
-		return;
-	case 1:
+	} else if (len == 1) {
 		PGAS_MOVE(uint8_t, shared, from, PGAS_LOAD_PRIVATE, GASNETI_STORE);
-		return;
-	default:
+	} else {
 		pgas_fence_stores();
 		memcpy(shared, from, len);
 	}
@@ -63,20 +65,15 @@ PGAS_HOT void gasneti_copy_out(void *shared, const void *from, size_t len)
 
 PGAS_HOT void gasneti_copy_in(void *to, const void *shared, size_t len)
 {
-	switch (len) {
-	case 8:
+	if (len == 8 && GASNETI_ALIGNED(shared, 8)) {
 		PGAS_MOVE(pgas_u64_alias, to, shared, GASNETI_LOAD, PGAS_STORE_PRIVATE);
-		return;
-	case 4:
+	} else if (len == 4 && GASNETI_ALIGNED(shared, 4)) {
 		PGAS_MOVE(pgas_u32_alias, to, shared, GASNETI_LOAD, PGAS_STORE_PRIVATE);
-		return;
-	case 2:
+	} else if (len == 2 && GASNETI_ALIGNED(shared, 2)) {
 		PGAS_MOVE(pgas_u16_alias, to, shared, GASNETI_LOAD, PGAS_STORE_PRIVATE);
-		return;
-	case 1:
+	} else if (len == 1) {
 		PGAS_MOVE(uint8_t, to, shared, GASNETI_LOAD, PGAS_STORE_PRIVATE);
-		return;
-	default:
+	} else {
 		memcpy(to, shared, len);
 		pgas_fence_acquire();
 	}
@@ -297,22 +294,17 @@ PGAS_HOT int gasnet_try_syncnb_some_nopoll(gasnet_handle_t *handles, size_t coun
 
 PGAS_HOT int gasneti_put_bits(uint64_t to, gasnet_register_value_t value, size_t nbytes)
 {
-	switch (nbytes) {
-	case 8:
+	if (nbytes == 8 && GASNETI_ALIGNED(to, 8))
 		pgas_store_release((pgas_u64_alias *)to, value);
-		return 1;
-	case 4:
+	else if (nbytes == 4 && GASNETI_ALIGNED(to, 4))
 		pgas_store_release((pgas_u32_alias *)to, (uint32_t)value);
-		return 1;
-	case 2:
+	else if (nbytes == 2 && GASNETI_ALIGNED(to, 2))
 		pgas_store_release((pgas_u16_alias *)to, (uint16_t)value);
-		return 1;
-	case 1:
+	else if (nbytes == 1)
 		pgas_store_release((uint8_t *)to, (uint8_t)value);
-		return 1;
-	default:
+	else
 		return 0;
-	}
+	return 1;
 }
 
 PGAS_HOT void gasnet_put_nbi_val(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes)
@@ -334,26 +326,17 @@ PGAS_HOT gasnet_handle_t gasnet_put_nb_val(gasnet_node_t node, void *dest, gasne
 PGAS_HOT gasnet_register_value_t gasnet_get_val(gasnet_node_t node, const void *src, size_t nbytes)
 {
 	const uint64_t window = gasneti_window(node), from = (uintptr_t)src + window;
-	gasnet_register_value_t value;
 	if (PGAS_UNLIKELY(!window))
 		return gasneti_get_value_other(node, src, nbytes);
-	switch (nbytes) {
-	case 8:
-		value = pgas_load_acquire((const pgas_u64_alias *)from);
-		break;
-	case 4:
-		value = pgas_load_acquire((const pgas_u32_alias *)from);
-		break;
-	case 2:
-		value = pgas_load_acquire((const pgas_u16_alias *)from);
-		break;
-	case 1:
-		value = pgas_load_acquire((const uint8_t *)from);
-		break;
-	default:
-		return gasneti_get_value_other(node, src, nbytes);
-	}
-	return value;
+	if (nbytes == 8 && GASNETI_ALIGNED(from, 8))
+		return pgas_load_acquire((const pgas_u64_alias *)from);
+	if (nbytes == 4 && GASNETI_ALIGNED(from, 4))
+		return pgas_load_acquire((const pgas_u32_alias *)from);
+	if (nbytes == 2 && GASNETI_ALIGNED(from, 2))
+		return pgas_load_acquire((const pgas_u16_alias *)from);
+	if (nbytes == 1)
+		return pgas_load_acquire((const uint8_t *)from);
+	return gasneti_get_value_other(node, src, nbytes);
 }
 PGAS_HOT gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, const void *src, size_t nbytes)
 {

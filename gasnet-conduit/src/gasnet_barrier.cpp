@@ -16,7 +16,6 @@ enum kind : uint64_t { kAnonymous = 0, kNamed = 1, kMismatch = 2 };
 struct barrier_state {
 	uint64_t number = 0;   // barriers notified so far; the first is 1
 	bool open = false;     // notified and not waited for
-	int id = 0, flags = 0; // of our notify
 	gasnet_node_t arrived; // nodes below it have notified
 	bool named, mismatch;  // what those said
 	int name;
@@ -27,7 +26,9 @@ barrier_state b; // one thread at a time, by the specification
 
 kind kind_of(int flags)
 {
-	return flags & GASNET_BARRIERFLAG_MISMATCH ? kMismatch : flags & GASNET_BARRIERFLAG_ANONYMOUS ? kAnonymous : kNamed;
+	if (flags & GASNET_BARRIERFLAG_MISMATCH)
+		return kMismatch;
+	return flags & (GASNET_BARRIERFLAG_ANONYMOUS | GASNET_BARRIERFLAG_UNNAMED) ? kAnonymous : kNamed;
 }
 
 // Looks at nodes from the first that was missing; true when all are there.
@@ -56,7 +57,8 @@ int finish(int id, int flags)
 	b.open = false;
 	b.result_named = b.named;
 	b.result = b.name;
-	const bool differs = flags != b.flags || (kind_of(flags) == kNamed && id != b.id);
+	// who notified without a name may still wait for one, and the other way round; a name must be the one the nodes gave
+	const bool differs = (kind_of(flags) == kNamed && b.named && id != b.name) || kind_of(flags) == kMismatch;
 	return b.mismatch || differs ? GASNET_ERR_BARRIER_MISMATCH : GASNET_OK;
 }
 
@@ -80,8 +82,6 @@ extern "C" void gasnet_barrier_notify(int id, int flags) noexcept
 	}
 	b.open = true;
 	b.number++;
-	b.id = id;
-	b.flags = flags;
 	b.arrived = 0;
 	b.named = b.mismatch = false;
 	b.name = 0;

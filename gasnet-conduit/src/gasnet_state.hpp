@@ -40,6 +40,8 @@ enum library_handler : uint8_t { kExitHandler = 1, kFirstClient = 128 };
 struct internal_memory {
 	alignas(64) uint64_t barrier[2]; // see gasnet_barrier.cpp; written by the owner
 	alignas(64) uint64_t exiting;    // 0, or 1 << 32 | exit code: this node is in gasnet_exit; written by the owner
+	alignas(64) uint64_t piece;      // see gasnet_coll.cpp; written by the owner
+	alignas(64) char bytes[32768];
 };
 static_assert(sizeof(internal_memory) <= kInternalBytes);
 

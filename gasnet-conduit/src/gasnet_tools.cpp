@@ -71,8 +71,9 @@ extern "C" int gasnett_maximize_rlimit(int resource, const char *)
 
 extern "C" int gasnett_maximize_rlimits(void)
 {
+	constexpr int kWhich[] = {RLIMIT_DATA, RLIMIT_AS, RLIMIT_STACK};
 	int ok = 1;
-	for (const int r : {static_cast<int>(RLIMIT_DATA), static_cast<int>(RLIMIT_AS), static_cast<int>(RLIMIT_STACK)})
+	for (const int r : kWhich)
 		ok &= gasnett_maximize_rlimit(r, "");
 	return ok;
 }

@@ -71,8 +71,9 @@ static void constant_sizes(gasnet_node_t to)
 static void values(gasnet_node_t to)
 {
 	const gasnet_register_value_t v = 0xf1e2d3c4b5a69788u;
-	for (size_t n = 1; n <= 8; n++) {
-		char *at = test_at(to, MINE(512));
+	for (size_t i = 0; i < 16; i++) {
+		const size_t n = i % 8 + 1;
+		char *at = test_at(to, MINE(i < 8 ? 512 : 637)); /* aligned, and over the end of a cache line */
 		const gasnet_register_value_t low = n == 8 ? v : v & (((gasnet_register_value_t)1 << 8 * n) - 1);
 		gasnet_memset(to, at, 0x55, 16);
 		gasnet_put_val(to, at, v, n);
@@ -191,6 +192,7 @@ int main(int argc, char **argv)
 		for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
 			there_and_back(to, sizes[s], 0);
 			there_and_back(to, sizes[s], 3);
+			there_and_back(to, sizes[s], 61); /* over the end of a cache line */
 		}
 		constant_sizes(to);
 		values(to);

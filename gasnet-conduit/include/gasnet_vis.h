@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Vector, indexed and strided transfers. Part of gasnet.h.
+ * Vector, indexed and strided transfers. Part of gasnet.h, which includes it.
  *
  * Vector: lists of address and length on both sides. Indexed: lists of addresses, one length per side. Strided: count[0]
  * contiguous bytes, repeated count[1] times at strides[0], that count[2] times at strides[1], and so on. Both sides have the
  * same number of bytes. As with plain transfers an operation is complete when it returns.
  */
-#ifndef GASNET_PGAS_VIS_H
-#define GASNET_PGAS_VIS_H
+#ifndef GASNET_VIS_H
+#define GASNET_VIS_H
+
+#include <gasnet.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -73,4 +75,4 @@ GASNETI_VIS(gasnet_gets,
 }
 #endif
 
-#endif /* GASNET_PGAS_VIS_H */
+#endif /* GASNET_VIS_H */
