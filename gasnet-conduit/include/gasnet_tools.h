@@ -250,11 +250,12 @@ PGAS_EXPORT int gasnett_getheapstats(gasnett_heapstats_t *stats);
 PGAS_EXPORT void *gasnett_mmap(uintptr_t bytes);
 
 typedef struct {
-	int (*fnp)(int fd);
 	const char *name;
+	int (*fnp)(int fd); /* 0: it printed one */
 	int threadsupport;
-	int required;
 } gasnett_backtrace_type_t;
+/* A program that defines it has its own backtraces printed. */
+extern gasnett_backtrace_type_t gasnett_backtrace_user;
 
 /* Debug allocation: plain in this library. */
 #define gasnett_debug_malloc(n_arg) malloc(n_arg)

@@ -222,8 +222,12 @@ extern "C" void gasnett_backtrace_init(const char *)
 {
 }
 
+extern "C" __attribute__((weak)) gasnett_backtrace_type_t gasnett_backtrace_user; // the program's, if it has one
+
 extern "C" int gasnett_print_backtrace(int fd)
 {
+	if (&gasnett_backtrace_user && gasnett_backtrace_user.fnp && gasnett_backtrace_user.fnp(fd) == 0)
+		return 0;
 	void *frames[64];
 	const int n = backtrace(frames, 64);
 	backtrace_symbols_fd(frames, n, fd);

@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs gasnet_bench of this library and of another GASNet in turns, and prints the best of each beside one another.
+#
+#	compare.sh OURS OTHER [ROUNDS [SCALE]]
+#
+# OURS and OTHER are commands that start gasnet_bench on two nodes, e.g.
+#	compare.sh "gasnetrun_pgas -n 2 ./gasnet_bench" "env GASNET_PSHM_NODES=2 ./gasnet_bench.smp"
+set -u
+[ $# -ge 2 ] || { sed -n '3,10p' "$0"; exit 2; }
+ours=$1 other=$2 rounds=${3:-5} scale=${4:-0.3}
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+i=0
+while [ $i -lt "$rounds" ]; do
+	$ours "$scale" >> "$dir/ours" || exit 1
+	$other "$scale" >> "$dir/other" || exit 1
+	i=$((i + 1))
+done
+awk '
+{ name = substr($0, 1, 28); sub(/ +$/, "", name); v = $(NF - 1); unit[name] = $NF; side = FILENAME ~ /ours$/ ? "a" : "b"
+  k = side name
+  if (!(k in best) || ($NF == "ns" ? v < best[k] : v > best[k])) best[k] = v
+  if (!(name in seen)) { seen[name] = 1; order[++n] = name } }
+END { printf "%-30s %10s %10s %-5s %s\n", "", "ours", "other", "", "ours is"
+  for (i = 1; i <= n; i++) { name = order[i]; a = best["a" name]; b = best["b" name]
+    printf "%-30s %10.2f %10.2f %-5s %.2fx\n", name, a, b, unit[name], unit[name] == "ns" ? b / a : a / b } }
+' "$dir/ours" "$dir/other"
