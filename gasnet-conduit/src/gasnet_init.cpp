@@ -28,7 +28,7 @@ constexpr size_t kLeastMedium = 4096 - kHeadRoom;
 } // namespace
 
 extern "C" {
-constinit struct gasneti_front gasneti_front = {reinterpret_cast<pgas_ep *>(g_nowhere),
+struct gasneti_front gasneti_front = {reinterpret_cast<pgas_ep *>(g_nowhere),
 						reinterpret_cast<pgas_ep *>(g_nowhere),
 						&g_nothing, 0, 0, 0, kLeastMedium, 0, 0};
 }

@@ -38,7 +38,7 @@ public:
 	outbox_lock(const outbox_lock &) = delete;
 
 private:
-	static inline std::mutex mutex_;
+	[[maybe_unused]] static inline std::mutex mutex_;
 };
 
 std::deque<waiting_reply> g_outbox;
