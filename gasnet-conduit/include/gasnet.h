@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include <pgas/pgas_hot.h>
+#include <gasnet_config.h>
 
 #if defined(GASNET_SEQ) + defined(GASNET_PAR) + defined(GASNET_PARSYNC) != 1
 #error define exactly one of GASNET_SEQ, GASNET_PAR and GASNET_PARSYNC before including gasnet.h
@@ -53,9 +54,6 @@
 #define GASNET_SPEC_VERSION_MAJOR 1
 #define GASNET_SPEC_VERSION_MINOR 8
 #define GASNET_VERSION GASNET_SPEC_VERSION_MAJOR
-#define GASNET_RELEASE_VERSION_MAJOR 1 /* of this library; programs expect it to be positive */
-#define GASNET_RELEASE_VERSION_MINOR 0
-#define GASNET_RELEASE_VERSION_PATCH 0
 
 #define GASNET_CONDUIT_PGAS 1
 #define GASNET_CONDUIT_NAME PGAS
