@@ -193,6 +193,27 @@ void exchange(team &t, const void *payload, size_t bytes)
     exchange_gather(t, number);
 }
 
+// The slowest member decides what is known, which may be more than was asked for.
+void await_progress(team &t, uint64_t number)
+{
+    uint64_t slowest = UINT64_MAX;
+    for (int i = 1; i < t.n_pes; i++) {
+        const int j = (t.my_pe + i) % t.n_pes;
+        uint64_t seen = 0;
+        if (is_near(t, j)) {
+            const line *at = &head_of(t.peer[j])->progress;
+            await([&] { return (seen = pgas_load_relaxed(&at->number)) >= number; });
+        } else {
+            const uint64_t *at = &as_mine(t, j, &head_of(t.block)->progress)->number;
+            unsigned polls = 0;
+            while ((seen = g_value(&g_default, at, world_pe(t, j))) < number)
+                wait_pause(polls);
+        }
+        slowest = seen < slowest ? seen : slowest;
+    }
+    t.known = slowest > t.known ? slowest : t.known;
+}
+
 void completed(team &t)
 {
     pgas_store_release(&head_of(t.block)->progress.number, t.exchanges); // pairs with the wait of a root in broadcast

@@ -20,8 +20,9 @@
 //   signal[2][n]       member j (shmem_coll_signal)   owner
 //
 // Exchange number r uses in[r % 4]. Whoever takes part in r + 1 has read everything of r; so after exchange r all members have
-// completed r - 1, and line r % 4 may be written again for r + 4. A broadcast has no such answer: its root looks at the
-// members' progress when it knows too little (`known`).
+// completed r - 1, and line r % 4 may be written again for r + 4. Broadcasts have numbers of the same sequence but tell their
+// members nothing about each other: after three of them in a row a writer knows too little (`known`) and looks at the members'
+// progress.
 #pragma once
 
 #include "shmem_rma.hpp"
@@ -173,9 +174,13 @@ void sync_push(team &t); // dissemination: nobody touches my block any more when
 
 // An exchange: begin gives the number; post my line to each member, then gather; after that in_line(t, t.block, number, j) is
 // what member j posted, until exchange number + 2 begins.
+[[gnu::cold, gnu::noinline]] void await_progress(team &t, uint64_t number); // until all have completed collective `number`
 inline uint64_t exchange_begin(team &t)
 {
-    return ++t.exchanges;
+    const uint64_t number = ++t.exchanges;
+    if (PGAS_UNLIKELY(t.known + kRing < number)) // is my line of number - kRing read everywhere?
+        await_progress(t, number - kRing);
+    return number;
 }
 inline void exchange_post(team &t, uint64_t number, int member, const line &from, size_t bytes)
 {

@@ -28,6 +28,7 @@ algorithms() { # PEs, more variables
 for n in 1 2 3 5 8; do
     check $n coll_types
     check $n coll_sets
+    check $n "coll_mix 30"
 done
 check 3 "coll_sets threads"
 check 3 coll_types SHMEM_DEBUG=1
@@ -36,7 +37,12 @@ algorithms 5 SHMEM_FAKE_HOSTS=3x2
 check 8 coll_types SHMEM_FAKE_HOSTS=2x4
 check 4 coll_types SHMEM_FAKE_HOSTS=4x1
 check 5 coll_sets SHMEM_FAKE_HOSTS=2x3
+check 6 "coll_mix 20" SHMEM_FAKE_HOSTS=2x3
+check 6 "coll_mix 20" SHMEM_FAKE_HOSTS=2x3 SHMEM_BCAST_ALGORITHM=direct SHMEM_REDUCE_ALGORITHM=direct
+check 4 "coll_mix 20" SHMEM_BCAST_ALGORITHM=tree SHMEM_REDUCE_ALGORITHM=recursive SHMEM_BARRIER_ALGORITHM=tree
+check 4 "coll_mix 20" SHMEM_BCAST_ALGORITHM=scatter SHMEM_REDUCE_ALGORITHM=ring SHMEM_BARRIER_ALGORITHM=central
 if [ -n "$long" ]; then
+    check 16 "coll_mix 500"
     for n in 2 4 5 7 8; do
         algorithms $n
         algorithms $n SHMEM_FAKE_HOSTS=2x4
