@@ -163,6 +163,7 @@ void collect_team(team &t, char *dest, const char *source, size_t bytes)
         offset[j + 1] = offset[j] + theirs;
         largest = theirs > largest ? theirs : largest;
     }
+    check_symmetric("collect", "dest", dest, offset[n]);
     const auto how = choose_fcollect(t, largest);
     if (largest <= sizeof mine.data) {
         for (size_t j = 0; j < n; j++)

@@ -130,14 +130,24 @@ int do_alltoall(const char *routine, shmem_team_t handle, void *dest, const void
     return 0;
 }
 
+// Elements from the first to the last of `count` that are `stride` apart.
+size_t spanned(size_t count, ptrdiff_t stride)
+{
+    size_t span;
+    if (!count)
+        return 0;
+    return __builtin_mul_overflow(count - 1, static_cast<size_t>(stride), &span) ? SIZE_MAX / 2 : span + 1;
+}
+
 int do_alltoalls(const char *routine, shmem_team_t handle, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
                  size_t count, size_t size)
 {
-    team *t = enter(routine, handle, dest, source, count ? 1 : 0, count ? 1 : 0, size);
-    if (!t)
-        return -1;
     if (dst < 1 || sst < 1)
         fail(routine, "the strides are %td and %td; both must be at least 1", dst, sst);
+    const size_t all = times(routine, handle, count);
+    team *t = enter(routine, handle, dest, source, spanned(all, dst), spanned(all, sst), size);
+    if (!t)
+        return -1;
     if (PGAS_UNLIKELY(g.env.debug))
         check_alike(*t, routine, count, 0, dest, source);
     alltoalls(*t, dest, source, dst, sst, count, size);

@@ -129,7 +129,8 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
     {                                                                                                                  \
         constexpr const char *name = "shmem_fcollect" #S;                                                              \
         check_running(name);                                                                                           \
-        check_arrays(name, dest, nelems * (S / 8), source, nelems * (S / 8));                                          \
+        const size_t bytes = nelems * (S / 8);                                                                         \
+        check_arrays(name, dest, bytes * static_cast<size_t>(PE_size > 0 ? PE_size : 0), source, bytes);               \
         on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_COLLECT_SYNC_SIZE,                                  \
                [&](team &t) { fcollect(t, dest, source, nelems * (S / 8)); });                                         \
     }                                                                                                                  \
@@ -138,7 +139,8 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
     {                                                                                                                  \
         constexpr const char *name = "shmem_alltoall" #S;                                                              \
         check_running(name);                                                                                           \
-        check_arrays(name, dest, nelems * (S / 8), source, nelems * (S / 8));                                          \
+        const size_t bytes = nelems * (S / 8) * static_cast<size_t>(PE_size > 0 ? PE_size : 0);                        \
+        check_arrays(name, dest, bytes, source, bytes);                                                                \
         on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_ALLTOALL_SYNC_SIZE,                                 \
                [&](team &t) { alltoall(t, dest, source, nelems * (S / 8)); });                                         \
     }                                                                                                                  \

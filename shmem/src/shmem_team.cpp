@@ -263,6 +263,9 @@ void predefine(team &t, const int *list, int n)
     t = team{};
     if (!team_arrays(t, n))
         fail("shmem_init", "out of memory");
+    static_assert(kFan == 4 && kRounds == 10);
+    if (g.n_pes > 1 << 20)
+        fail("shmem_init", "%d PEs are more than teams are made for", g.n_pes);
     t.block_lines = block_lines(g.n_pes);
     const slot s = arena_take(t.block_lines), staging = arena_take(kStagingBytes / kLine);
     if (!s.at || !staging.at)

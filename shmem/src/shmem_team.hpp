@@ -36,7 +36,7 @@ constexpr size_t kLine = PGAS_CACHE_LINE;
 constexpr size_t kInline = kLine - sizeof(uint64_t); // bytes that travel with a number
 constexpr unsigned kRing = 4;
 constexpr int kFan = 4;                              // of the tree, and most peers per round of the dissemination
-constexpr int kRounds = 16;                          // 3^16 and 4^16 are beyond any number of PEs
+constexpr int kRounds = 10;                          // 4^10 is a million PEs; see fan_for
 constexpr uintptr_t kReachAsk = 1, kReachNone = 2;   // real ones are multiples of the page size
 constexpr size_t kStagingBytes = 256 * 1024;
 
