@@ -40,8 +40,8 @@ void debug_same(const char *name, const char *argument, uint64_t value)
 void debug_hello()
 {
     fprintf(stderr, "PE %d of %d: static data %p, %zu bytes; symmetric heap %p, %zu bytes; thread level %d\n", g.my_pe, g.n_pes,
-            reinterpret_cast<void *>(g.data.at), g.data.bytes, reinterpret_cast<void *>(g.heap_part.at), g.heap_part.bytes,
-            g.thread_level);
+            reinterpret_cast<void *>(g.data.at), g.data.bytes, reinterpret_cast<void *>(g.heap_part.at + kInternalBytes),
+            g.heap_part.bytes - kInternalBytes, g.thread_level);
 }
 
 } // namespace shmem
