@@ -85,6 +85,25 @@ static void step(shmem_team_t team, int at, unsigned kind, unsigned draw)
     }
 }
 
+/* Sums that rounding makes depend on the order: the same bits on every member and every time. */
+static void reproducible(shmem_team_t team)
+{
+    enum { kReals = 1500 };
+    static double source[kReals], dest[2][kReals], all[kReals * kMostPes];
+    g_doing = "reproducible sums";
+    for (size_t n = 3; n <= kReals; n = n * 4 + 1) {
+        for (size_t i = 0; i < n; i++)
+            source[i] = 1.0 / (double)(g_me * 7 + (int)i + 3);
+        for (int k = 0; k < 2; k++)
+            EXPECT(shmem_double_sum_reduce(team, dest[k], source, n) == 0);
+        EXPECT(memcmp(dest[0], dest[1], n * sizeof(double)) == 0);
+        EXPECT(shmem_double_fcollect(team, all, dest[0], n) == 0);
+        for (int j = 0; j < shmem_team_n_pes(team); j++)
+            EXPECT(memcmp(all + (size_t)j * n, dest[0], n * sizeof(double)) == 0);
+        shmem_team_sync(team);
+    }
+}
+
 int main(int argc, char **argv)
 {
     shmem_init();
@@ -95,6 +114,9 @@ int main(int argc, char **argv)
     EXPECT(shmemx_team_split_color(SHMEM_TEAM_WORLD, g_me % 2, -g_me, NULL, 0, &teams[1]) == 0);
     EXPECT(shmemx_team_split_color(SHMEM_TEAM_WORLD, g_me / 3, g_me, NULL, 0, &teams[2]) == 0);
     EXPECT(shmemx_team_split_color(SHMEM_TEAM_WORLD, g_me == n - 1 && n > 1 ? -1 : 0, 0, NULL, 0, &teams[3]) == 0);
+    for (int k = 0; k < kTeams; k++)
+        if (teams[k] != SHMEM_TEAM_INVALID)
+            reproducible(teams[k]);
     unsigned shared = 12345, own = 99u * (unsigned)g_me + 7;
     g_doing = "mixed collectives";
     for (int b = 0; b < batches; b++) {

@@ -2,8 +2,15 @@
 /*
  * Every team reduction, scan and data collective of every type: result, untouched source, nothing written behind the end; in
  * place and not, from no element to more than one share per PE; on the world team, one of every second PE, and an irregular one.
+ * TEST_GENERIC: by the names without a type, in C++ (those of C11 are macros and cannot stand inside these).
  */
 #include "coll_test.h"
+
+#ifdef TEST_GENERIC
+#define NAME(N, CALL) shmem_##CALL
+#else
+#define NAME(N, CALL) shmem_##N##_##CALL
+#endif
 
 enum { kMost = 1100, kPad = 8 };
 static char g_source[16 * (kMost * 8 + kPad)] __attribute__((aligned(64)));
@@ -29,7 +36,7 @@ static char g_dest[16 * (kMost * 8 + kPad)] __attribute__((aligned(64)));
         for (size_t i = 0; i < n; i++)                                                                                 \
             source[i] = (T)value_of(me, i);                                                                            \
         shmem_team_sync(team);                                                                                         \
-        EXPECT(shmem_##N##_##CALL(team, dest, source, n) == 0);                                                        \
+        EXPECT(NAME(N, CALL)(team, dest, source, n) == 0);                                                        \
         for (size_t i = 0; i < n; i++) {                                                                               \
             T a = (T)value_of(world_pe_of(team, 0), i);                                                                \
             for (int j = 1; j < members; j++) {                                                                        \
@@ -54,7 +61,7 @@ static char g_dest[16 * (kMost * 8 + kPad)] __attribute__((aligned(64)));
             source[i] = (T)value_of(me, i);                                                                            \
         }                                                                                                              \
         shmem_team_sync(team);                                                                                         \
-        EXPECT(shmem_##N##_##CALL(team, dest, source, n) == 0);                                                        \
+        EXPECT(NAME(N, CALL)(team, dest, source, n) == 0);                                                        \
         for (size_t i = 0; i < n; i++) {                                                                               \
             T a = (T)0;                                                                                                \
             for (int j = 0; j < mine + !EXCLUSIVE; j++)                                                                \
@@ -99,7 +106,7 @@ static const reduce_test kReduce[] = {SHMEM_REDUCE_SUM_TYPES(LIST_SUMS, ) SHMEM_
             memset(g_dest, 0, (n + kPad) * sizeof(T));                                                                 \
             FILL(T, n);                                                                                                \
             shmem_team_sync(team);                                                                                     \
-            EXPECT(shmem_##N##_broadcast(team, dest, source, n, root) == 0);                                           \
+            EXPECT(NAME(N, broadcast)(team, dest, source, n, root) == 0);                                           \
             for (size_t i = 0; i < n; i++)                                                                             \
                 EXPECT(dest[i] == (T)value_of(world_pe_of(team, root), i) && source[i] == (T)value_of(me, i));         \
             EXPECT(dest[n] == (T)0);                                                                                   \
@@ -108,14 +115,14 @@ static const reduce_test kReduce[] = {SHMEM_REDUCE_SUM_TYPES(LIST_SUMS, ) SHMEM_
         g_doing = "shmem_" #N "_fcollect";                                                                             \
         memset(g_dest, 0, (all + kPad) * sizeof(T));                                                                   \
         shmem_team_sync(team);                                                                                         \
-        EXPECT(shmem_##N##_fcollect(team, dest, source, n) == 0);                                                      \
+        EXPECT(NAME(N, fcollect)(team, dest, source, n) == 0);                                                      \
         for (size_t i = 0; i < all; i++)                                                                               \
             EXPECT(dest[i] == (T)value_of(world_pe_of(team, (int)(i / n)), i % n));                                    \
         EXPECT(dest[all] == (T)0);                                                                                     \
         g_doing = "shmem_" #N "_collect"; /* member j gives (j % 3) * n / 2 elements: also none */                     \
         memset(g_dest, 0, (all + kPad) * sizeof(T));                                                                   \
         shmem_team_sync(team);                                                                                         \
-        EXPECT(shmem_##N##_collect(team, dest, source, (size_t)(mine % 3) * n / 2) == 0);                              \
+        EXPECT(NAME(N, collect)(team, dest, source, (size_t)(mine % 3) * n / 2) == 0);                              \
         size_t at = 0;                                                                                                 \
         for (int j = 0; j < members; j++)                                                                              \
             for (size_t i = 0; i < (size_t)(j % 3) * n / 2; i++, at++)                                                 \
@@ -125,7 +132,7 @@ static const reduce_test kReduce[] = {SHMEM_REDUCE_SUM_TYPES(LIST_SUMS, ) SHMEM_
         memset(g_dest, 0, (all + kPad) * sizeof(T));                                                                   \
         FILL(T, all);                                                                                                  \
         shmem_team_sync(team);                                                                                         \
-        EXPECT(shmem_##N##_alltoall(team, dest, source, n) == 0);                                                      \
+        EXPECT(NAME(N, alltoall)(team, dest, source, n) == 0);                                                      \
         for (size_t i = 0; i < all; i++)                                                                               \
             EXPECT(dest[i] == (T)value_of(world_pe_of(team, (int)(i / n)), (size_t)mine * n + i % n));                 \
         EXPECT(dest[all] == (T)0);                                                                                     \
@@ -133,7 +140,7 @@ static const reduce_test kReduce[] = {SHMEM_REDUCE_SUM_TYPES(LIST_SUMS, ) SHMEM_
         const size_t few = n / 4, every = (size_t)members * few;                                                       \
         memset(g_dest, 0, (all + kPad) * sizeof(T));                                                                   \
         shmem_team_sync(team);                                                                                         \
-        EXPECT(shmem_##N##_alltoalls(team, dest, source, 2, 3, few) == 0);                                             \
+        EXPECT(NAME(N, alltoalls)(team, dest, source, 2, 3, few) == 0);                                             \
         for (size_t i = 0; i < every; i++) {                                                                           \
             EXPECT(dest[2 * i] == (T)value_of(world_pe_of(team, (int)(i / few)), 3 * ((size_t)mine * few + i % few))); \
             EXPECT(dest[2 * i + 1] == (T)0);                                                                           \

@@ -36,7 +36,11 @@ int main(int argc, char **argv)
         shmem_long_sum_reduce(SHMEM_TEAM_WORLD, g_to + (me ? 1 : 0), g_from, 1);
     else if (!strcmp(what, "world"))
         shmem_team_destroy(SHMEM_TEAM_WORLD);
-    else if (!strcmp(what, "outside"))
+    else if (!strcmp(what, "twice")) {
+        shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team);
+        shmem_team_destroy(team);
+        shmem_team_destroy(team);
+    } else if (!strcmp(what, "outside"))
         shmem_barrier(0, 0, 1, g_psync);
     else if (!strcmp(what, "triplet"))
         shmem_barrier(0, 3, n, g_psync);

@@ -31,6 +31,7 @@ for n in 1 2 3 5 8; do
     check $n "coll_mix 30"
 done
 check 3 "coll_sets threads"
+check 2 coll_types_cxx
 check 3 coll_types SHMEM_DEBUG=1
 algorithms 3
 algorithms 5 SHMEM_FAKE_HOSTS=3x2

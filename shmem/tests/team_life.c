@@ -284,10 +284,19 @@ static void reduce_on(int k, int round)
     shmem_team_sync(team); /* my dest is read before anybody's next result goes there */
 }
 
+/* Threads also make and destroy teams at the same time, each of its own parent. */
 static void *reduce_thread(void *arg)
 {
-    for (int round = 0; round < 4; round++)
-        reduce_on((int)(intptr_t)arg, round);
+    const int k = (int)(intptr_t)arg;
+    for (int round = 0; round < 4; round++) {
+        reduce_on(k, round);
+        for (int i = 0; i < 50 && g_overlap[k] != SHMEM_TEAM_INVALID; i++) {
+            shmem_team_t copy;
+            EXPECT(shmem_team_split_strided(g_overlap[k], 0, 1, shmem_team_n_pes(g_overlap[k]), NULL, 0, &copy) == 0);
+            EXPECT(shmem_team_sync(copy) == 0);
+            shmem_team_destroy(copy);
+        }
+    }
     return NULL;
 }
 
