@@ -210,42 +210,58 @@ void withdraw(const offer &o)
         arena_give({o.staging, 0}, kStagingBytes / kLine);
 }
 
-// A failure is one for all members alike: they look at the same offers.
-int make_team(team &parent, const int *list, int n, const offer &mine, size_t which, const shmem_team_config_t &config,
-              shmem_team_t *out)
+// What follows from the list of members alone; done while the offers are on their way.
+team *prepare_team(const team &parent, const int *list, int n)
 {
-    uint64_t first = 0, places = UINT64_MAX;
-    for (int i = 0; i < n; i++) {
-        const offer_wire o = offered(parent, list[i], which);
-        if (!o.block)
-            return withdraw(mine), 1;
-        first = std::max(first, o.last);
-        places &= o.free_places;
-    }
-    const bool pooled = g.env.team_agree == team_agree_kind::bitmask;
-    if (pooled && !places)
-        return withdraw(mine), 1;
     team *t = team_make(n);
     if (!t)
         fail("team split", "out of memory"); // the other members count on us already
     for (int i = 0; i < n; i++) {
-        const offer_wire o = offered(parent, list[i], which);
         t->members[i] = world_pe(parent, list[i]);
-        t->block_at[i] = reinterpret_cast<uintptr_t>(arena_address(o.block));
-        t->staging_at[i] = reinterpret_cast<uintptr_t>(arena_address(o.staging));
         if (list[i] == parent.my_pe)
             t->my_pe = i;
     }
-    t->block_lines = mine.lines;
-    t->staging_lines = mine.staging ? kStagingBytes / kLine : 0;
+    derive(*t);
+    return t;
+}
+
+void drop_team(team *t, const offer &mine)
+{
+    withdraw(mine);
+    team_unmake(t);
+}
+
+// A failure is one for all members alike: they look at the same offers.
+int finish_team(team *t, const team &parent, const int *list, const offer &mine, size_t which, const shmem_team_config_t &config,
+                shmem_team_t *out)
+{
+    const int n = t->n_pes;
+    uint64_t first = 0, places = UINT64_MAX;
+    bool all = true;
+    for (int i = 0; i < n; i++) {
+        const offer_wire o = offered(parent, list[i], which);
+        all = all && o.block;
+        first = std::max(first, o.last);
+        t->block_at[i] = reinterpret_cast<uintptr_t>(arena_address(o.block));
+        t->staging_at[i] = reinterpret_cast<uintptr_t>(arena_address(o.staging));
+    }
+    const bool pooled = g.env.team_agree == team_agree_kind::bitmask;
+    for (int j = 0; pooled && j < parent.n_pes; j++)
+        places &= offered(parent, j, 0).free_places;
+    if (!all || !places)
+        return drop_team(t, mine), 1;
     if (pooled) {
         t->pool_slot = __builtin_ctzll(places);
         const slot s = pool_take(t->pool_slot);
         for (int i = 0; i < n; i++)
             t->block_at[i] = reinterpret_cast<uintptr_t>(arena_address(s.at));
     }
+    for (int i = 0; i < n; i++)
+        if (t->reach[i] != kReachAsk && t->reach[i] != kReachNone)
+            t->peer[i] = reinterpret_cast<char *>(t->block_at[i] + t->reach[i]);
     t->block = reinterpret_cast<char *>(t->block_at[t->my_pe]);
-    derive(*t);
+    t->block_lines = mine.lines;
+    t->staging_lines = mine.staging ? kStagingBytes / kLine : 0;
     set_numbers(*t, first);
     t->config = config;
     t->magic = kTeamLive;
@@ -278,7 +294,7 @@ void predefine(team &t, const int *list, int n)
         if (list[i] == g.my_pe)
             t.my_pe = i;
     }
-    t.block = arena_address(s.at);
+    t.block = arena_address(s.at); // before derive: members' blocks are found there
     derive(t);
     t.magic = kTeamLive;
 }

@@ -31,15 +31,23 @@ shmem_team_config_t config_from(const shmem_team_config_t *config, long mask)
     return mask & SHMEM_TEAM_NUM_CONTEXTS ? *config : shmem_team_config_t{};
 }
 
-void tell(team &parent, const offer *first, const offer *second, uint64_t check)
+// My part of the exchange on the parent; exchange_gather waits for the others' parts.
+uint64_t tell(team &parent, const offer *first, const offer *second, uint64_t check)
 {
     split_line l{};
     if (first)
         l.offers[0] = *first;
     if (second)
         l.offers[1] = *second;
+    if (g.env.team_agree == team_agree_kind::bitmask) // the classic way takes all members of the parent for members of the team
+        l.offers[0].free_places = pool_free();
     l.check_or_color = check;
-    exchange(parent, &l, sizeof l);
+    line mine{};
+    memcpy(mine.payload, &l, sizeof l);
+    const uint64_t number = exchange_begin(parent);
+    for (int j = 0; j < parent.n_pes; j++)
+        exchange_post(parent, number, (parent.my_pe + j) % parent.n_pes, mine, sizeof l);
+    return number;
 }
 
 uint64_t told(const team &parent, int member)
@@ -64,13 +72,15 @@ int split_list(team &parent, const int *list, int n, uint64_t check, const shmem
     offer mine;
     if (in)
         mine = make_offer(n);
-    tell(parent, in ? &mine : nullptr, nullptr, check);
+    const uint64_t number = tell(parent, in ? &mine : nullptr, nullptr, check);
+    team *t = in ? prepare_team(parent, list, n) : nullptr;
+    exchange_gather(parent, number);
     if (!all_alike(parent, check)) {
         if (in)
-            withdraw(mine);
+            drop_team(t, mine);
         return 1;
     }
-    return in ? make_team(parent, list, n, mine, 0, config, out) : 0;
+    return in ? finish_team(t, parent, list, mine, 0, config, out) : 0;
 }
 
 // Member numbers; on the stack for teams of usual size.
@@ -129,29 +139,33 @@ SHMEM_NAME(int, shmem_team_split_2d,
         row.push_back(j);
     for (int j = me % wide; j < n; j += wide)
         column.push_back(j);
-    const offer x = make_offer(static_cast<int>(row.size())), y = make_offer(static_cast<int>(column.size()));
+    const int row_len = static_cast<int>(row.size()), column_len = static_cast<int>(column.size());
+    const shmem_team_config_t x_config = config_from(xaxis_config, xaxis_mask), y_config = config_from(yaxis_config, yaxis_mask);
     const uint64_t check = mixed(kSeed, wide);
-    tell(*parent, &x, &y, check);
+    if (g.env.team_agree == team_agree_kind::bitmask) { // two places cannot be agreed on at a time: one after the other
+        if (split_list(*parent, row.data(), row_len, check, x_config, xaxis_team))
+            return -1;
+        const int rc = split_list(*parent, column.data(), column_len, check, y_config, yaxis_team);
+        if (rc) {
+            pshmem_team_destroy(*xaxis_team);
+            *xaxis_team = SHMEM_TEAM_INVALID;
+        }
+        return rc;
+    }
+    const offer x = make_offer(row_len), y = make_offer(column_len);
+    const uint64_t number = tell(*parent, &x, &y, check);
+    team *const along_x = prepare_team(*parent, row.data(), row_len), *const along_y = prepare_team(*parent, column.data(), column_len);
+    exchange_gather(*parent, number);
     bool ok = all_alike(*parent, check);
     for (int j = 0; j < n; j++) // both or none, everywhere
         ok = ok && offered(*parent, j, 0).block && offered(*parent, j, 1).block;
-    if (!ok || g.env.team_agree == team_agree_kind::bitmask) {
-        withdraw(x);
-        withdraw(y);
-        if (!ok)
-            return -1;
-        // two places of the pool cannot be agreed on at a time: one after the other
-        const offer first = make_offer(static_cast<int>(row.size()));
-        tell(*parent, &first, nullptr, check);
-        if (make_team(*parent, row.data(), static_cast<int>(row.size()), first, 0, config_from(xaxis_config, xaxis_mask), xaxis_team))
-            return -1;
-        const offer second = make_offer(static_cast<int>(column.size()));
-        tell(*parent, &second, nullptr, check);
-        return make_team(*parent, column.data(), static_cast<int>(column.size()), second, 0, config_from(yaxis_config, yaxis_mask),
-                         yaxis_team);
+    if (!ok) {
+        drop_team(along_x, x);
+        drop_team(along_y, y);
+        return -1;
     }
-    make_team(*parent, row.data(), static_cast<int>(row.size()), x, 0, config_from(xaxis_config, xaxis_mask), xaxis_team);
-    make_team(*parent, column.data(), static_cast<int>(column.size()), y, 1, config_from(yaxis_config, yaxis_mask), yaxis_team);
+    finish_team(along_x, *parent, row.data(), x, 0, x_config, xaxis_team);
+    finish_team(along_y, *parent, column.data(), y, 1, y_config, yaxis_team);
     return 0;
 }
 
@@ -170,7 +184,7 @@ extern "C" SHMEM_EXPORT int shmemx_team_split_color(shmem_team_t parent_team, in
         mine = make_offer(parent->n_pes);
     const auto pack = [](int c, int k) { return uint64_t{static_cast<uint32_t>(c)} << 32 | static_cast<uint32_t>(k); };
     constexpr int kWrong = -2;
-    tell(*parent, in ? &mine : nullptr, nullptr, pack(valid ? color : kWrong, key));
+    exchange_gather(*parent, tell(*parent, in ? &mine : nullptr, nullptr, pack(valid ? color : kWrong, key)));
     struct entry {
         int key, member;
     };
@@ -192,7 +206,8 @@ extern "C" SHMEM_EXPORT int shmemx_team_split_color(shmem_team_t parent_team, in
     std::vector<int> list;
     for (const entry &e : entries)
         list.push_back(e.member);
-    return make_team(*parent, list.data(), static_cast<int>(list.size()), mine, 0, config_from(config, config_mask), new_team);
+    team *t = prepare_team(*parent, list.data(), static_cast<int>(list.size()));
+    return finish_team(t, *parent, list.data(), mine, 0, config_from(config, config_mask), new_team);
 }
 
 extern "C" SHMEM_EXPORT int shmemx_team_create_group(shmem_team_t parent_team, const int *pes, int npes,
