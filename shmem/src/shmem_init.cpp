@@ -3,6 +3,7 @@
 // Starting and ending a PE: environment, launcher, memory, endpoint, meeting the other PEs; and the queries about all that.
 #include "shmem_state.hpp"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -67,6 +68,7 @@ struct card { // what PEs tell each other at start
     uint64_t data_bytes;
     uint64_t host;
     uint64_t base;
+    cpu_set_t cpus; // that it may run on
 };
 
 void must(int rc, const char *what)
@@ -128,13 +130,19 @@ void note_hosts(const std::vector<card> &cards)
     g.names = new char[cards.size()][kNameBytes];
     g.reach = new uintptr_t[cards.size()];
     g.local_count = 0;
+    cpu_set_t cpus; // of all PEs on this host together: what the system has may be more than we may use
+    CPU_ZERO(&cpus);
     for (size_t pe = 0; pe < cards.size(); pe++) {
         g.hosts[pe] = fake.hosts ? pe / fake.pes_per_host : cards[pe].host;
         memcpy(g.names[pe], cards[pe].name, kNameBytes);
         g.reach[pe] = kReachAsk;
-        g.local_count += cards[pe].host == cards[static_cast<size_t>(g.my_pe)].host;
+        if (cards[pe].host != cards[static_cast<size_t>(g.my_pe)].host)
+            continue;
+        g.local_count++;
+        CPU_OR(&cpus, &cpus, &cards[pe].cpus);
     }
-    g.oversubscribed = g.local_count > sysconf(_SC_NPROCESSORS_ONLN);
+    const long usable = CPU_COUNT(&cpus) ? CPU_COUNT(&cpus) : sysconf(_SC_NPROCESSORS_ONLN);
+    g.oversubscribed = g.local_count > usable;
     g.eager_polls = g.oversubscribed ? 1 : 64;
 }
 
@@ -179,6 +187,8 @@ int start(int requested)
     mine.data_bytes = plan.data_bytes;
     mine.host = pgas_boot_host_id();
     mine.base = plan.data_at;
+    if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus) != 0)
+        CPU_ZERO(&mine.cpus);
     if (pgas_boot_allgather(&mine, sizeof mine, cards.data()) != 0)
         fail("shmem_init", "cannot exchange addresses with the other PEs");
     uint64_t common = UINT64_MAX;

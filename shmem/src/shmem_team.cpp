@@ -306,7 +306,7 @@ void teams_setup()
     auto *list = static_cast<int *>(malloc(static_cast<size_t>(g.n_pes) * sizeof(int)));
     if (!list)
         fail("shmem_init", "out of memory");
-    arena_reset();
+    arena_setup();
     for (int pe = 0; pe < g.n_pes; pe++)
         list[pe] = pe;
     predefine(g_teams[0], list, g.n_pes);

@@ -202,7 +202,7 @@ struct slot {
 };
 slot arena_take(uint32_t lines);
 void arena_give(slot s, uint32_t lines);
-void arena_reset();
+void arena_setup(); // at init
 void pool_setup(uint32_t lines);   // SHMEM_TEAM_AGREE=bitmask
 uint64_t pool_free();              // bit i: place i is free here
 slot pool_take(int place);

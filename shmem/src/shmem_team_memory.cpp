@@ -29,19 +29,20 @@ struct arena {
     uint64_t pool_free = 0;
     uint64_t pool_last = 0;
 };
-arena g_arena;
+// Never destroyed: a program that leaves main without shmem_finalize ends its teams after the destructors have run.
+arena *g_here = nullptr;
 
 struct locked { // costs nothing where there is one thread
     const bool needed = g.thread_level == SHMEM_THREAD_MULTIPLE;
     locked()
     {
         if (needed)
-            pthread_mutex_lock(&g_arena.mutex);
+            pthread_mutex_lock(&g_here->mutex);
     }
     ~locked()
     {
         if (needed)
-            pthread_mutex_unlock(&g_arena.mutex);
+            pthread_mutex_unlock(&g_here->mutex);
     }
 };
 
@@ -52,10 +53,10 @@ unsigned class_of(uint32_t lines)
 
 uint32_t from_end(uint64_t lines)
 {
-    if ((g_arena.end + lines) * kLine > kInternalBytes)
+    if ((g_here->end + lines) * kLine > kInternalBytes)
         return 0;
-    const uint64_t at = g_arena.end;
-    g_arena.end += lines;
+    const uint64_t at = g_here->end;
+    g_here->end += lines;
     return static_cast<uint32_t>(at);
 }
 
@@ -67,7 +68,7 @@ slot arena_take(uint32_t lines)
     if (c >= kClasses)
         return {};
     locked lock;
-    auto &list = g_arena.given_back[c];
+    auto &list = g_here->given_back[c];
     if (!list.empty()) {
         const slot s = list.back();
         list.pop_back();
@@ -81,49 +82,47 @@ void arena_give(slot s, uint32_t lines)
     if (!s.at)
         return;
     locked lock;
-    g_arena.given_back[class_of(lines)].push_back(s);
+    g_here->given_back[class_of(lines)].push_back(s);
 }
 
-void arena_reset()
+void arena_setup()
 {
-    for (auto &list : g_arena.given_back)
-        list.clear();
-    g_arena.end = kFirstLine;
+    g_here = new arena;
 }
 
 void pool_setup(uint32_t lines)
 {
-    g_arena.pool_lines = lines;
-    g_arena.pool_at = from_end(uint64_t{lines} * kPlaces);
-    g_arena.pool_free = g_arena.pool_at ? UINT64_MAX : 0;
-    g_arena.pool_last = 0;
+    g_here->pool_lines = lines;
+    g_here->pool_at = from_end(uint64_t{lines} * kPlaces);
+    g_here->pool_free = g_here->pool_at ? UINT64_MAX : 0;
+    g_here->pool_last = 0;
 }
 
 uint64_t pool_free()
 {
     locked lock;
-    return g_arena.pool_free;
+    return g_here->pool_free;
 }
 
 slot pool_take(int place)
 {
     locked lock;
-    g_arena.pool_free &= ~(uint64_t{1} << place);
-    return {g_arena.pool_at + g_arena.pool_lines * static_cast<uint32_t>(place), g_arena.pool_last};
+    g_here->pool_free &= ~(uint64_t{1} << place);
+    return {g_here->pool_at + g_here->pool_lines * static_cast<uint32_t>(place), g_here->pool_last};
 }
 
 void pool_give(int place, uint64_t last)
 {
     locked lock;
-    g_arena.pool_free |= uint64_t{1} << place;
-    if (last > g_arena.pool_last)
-        g_arena.pool_last = last;
+    g_here->pool_free |= uint64_t{1} << place;
+    if (last > g_here->pool_last)
+        g_here->pool_last = last;
 }
 
 uint64_t pool_last()
 {
     locked lock;
-    return g_arena.pool_last;
+    return g_here->pool_last;
 }
 
 } // namespace shmem
