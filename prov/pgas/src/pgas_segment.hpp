@@ -49,7 +49,7 @@ inline constexpr uint32_t kKeyVirtual = 1; // addresses are the owner's virtual 
 inline constexpr uint32_t kKeyWhole = 2;   // the whole address space
 
 // live: odd while registered; every registration and every close adds one, so a cached translation can be checked by
-// one compare. Written by the owner only; readers copy and re-check live (see key_table.cpp).
+// one compare. Written by the owner only; readers copy and re-check live (see pgas_key.cpp).
 struct key_entry {
 	uint64_t live;
 	uint64_t key;

@@ -248,7 +248,7 @@ PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, ui
 	if (flags & PGAS_SLOT_CQ_DATA)
 		slot->data = data;
 	pgas_copy_out(slot->payload, buf, len);
-	pgas_store_release(&slot->state, at | PGAS_SLOT_READY); /* pairs with load_acquire in ring_take() */
+	pgas_store_release(&slot->state, at | PGAS_SLOT_READY); /* pairs with load_acquire in drain() */
 	/* The sleeper runs membarrier() after it set sleepers, so that a compiler fence is enough on this side. */
 	pgas_fence_compiler();
 	if (PGAS_UNLIKELY(pgas_load_relaxed(&peer->door->sleepers)))

@@ -33,7 +33,7 @@
 #define PGAS_FRONT_OFF 40
 
 /* ------------------------------------------------------------------------------------------------------------------
- * Message ring: many producers (senders on this host), one consumer (the endpoint's owner). See pgas_ring.hpp for the
+ * Message ring: many producers (senders on this host), one consumer (the endpoint's owner). See pgas_ring.cpp for the
  * protocol; the layout is here because fi_inject is inline.
  *
  * slot.state = position << 24 | owner << 4 | state
