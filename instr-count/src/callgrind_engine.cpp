@@ -163,6 +163,22 @@ call_record callgrind_parse(const std::string &text, const entry_facts &facts)
 	return record;
 }
 
+call_record valgrind_record(const call_record &raw)
+{
+	address_counts self;
+	for (const cost_line &line : raw.lines)
+		self[{line.where.path, line.where.file_addr}] += line.count;
+	drop_last_looks(self);
+	call_record out;
+	out.syscalls = raw.syscalls;
+	for (const auto &[key, count] : self) {
+		out.total += count;
+		out.landing_pads += kind_in_file(key.first, key.second) == arch::insn_kind::landing_pad ? count : 0;
+		out.lines.push_back({name_address(key.first, key.second), count});
+	}
+	return out;
+}
+
 namespace {
 
 std::string valgrind_program()

@@ -9,6 +9,7 @@
 #include "report.hpp"
 #include "runner.hpp"
 #include "text.hpp"
+#include "valgrind_engine.hpp"
 
 namespace ic {
 
@@ -102,7 +103,8 @@ verdict judge(const path_result &r, std::string &why)
 void demand_agreement(const path_table &table, const path_entry &path, const path_result &r, run_settings settings,
 		      verdict &v, std::string &why)
 {
-	settings.engine = settings.engine == "callgrind" ? "step" : "callgrind";
+	std::string why_not;
+	settings.engine = settings.engine != "step" ? "step" : valgrind_ready(why_not) ? "valgrind" : "callgrind";
 	if (path.boundary != "return" || path.who == "hand-step")
 		return;
 	path_result other = run_path(table, path, settings);

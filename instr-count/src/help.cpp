@@ -37,7 +37,7 @@ constexpr help_entry kHelp[] = {
 	 "Usage: instr-count run [OPTION...] [PATH...]\n"
 	 "Counts the paths (all without a name) and prints a table.\n"
 	 "\n"
-	 "  --engine NAME    step (default), callgrind or pin\n"
+	 "  --engine NAME    step (default), valgrind, callgrind or pin\n"
 	 "  --calls N        calls to count (20)     --warmup N   calls to drop first (3)\n"
 	 "  --json FILE      also write the results ('-' for standard output only)\n"
 	 "  --native-libc    let libc choose its own memcpy; counts then differ by machine\n"},
@@ -46,7 +46,7 @@ constexpr help_entry kHelp[] = {
 	 "Counts the paths and fails (1) when a median exceeds its budget, or when a\n"
 	 "hand-counted function does not match exactly. Paths not built are skipped.\n"
 	 "\n"
-	 "  --agree          count with callgrind too and demand the same numbers\n"
+	 "  --agree          count with valgrind too and demand the same numbers\n"
 	 "  --engine NAME, --calls N, --warmup N, --native-libc: as for run\n"},
 	{"report",
 	 "Usage: instr-count report [OPTION...] [PATH...]\n"
@@ -80,7 +80,7 @@ constexpr help_entry kHelp[] = {
 	 "  --boundary B     return (default), syscall, image:PATTERN, symbol:NAME;\n"
 	 "                   the instruction at the boundary is not counted\n"
 	 "  --pe N           under a launcher: count on this PE, just run on the others\n"
-	 "  --engine NAME    step (default), callgrind or pin\n"
+	 "  --engine NAME    step (default), valgrind, callgrind or pin\n"
 	 "  --calls N        calls to count (20)     --warmup N   calls to drop first (3)\n"
 	 "  --max-instructions N   give up on a call after N (20000000)\n"
 	 "  --json FILE      write the result ('-' for standard output only)\n"

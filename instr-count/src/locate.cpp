@@ -105,4 +105,10 @@ std::string pin_tool(const std::string &name)
 			       under(source_dir(), "pin/obj-intel64/" + name), under(INSTR_COUNT_LIBEXECDIR, "pin/" + name)});
 }
 
+std::string valgrind_tool(const std::string &name)
+{
+	return first_existing({under(override_dir(), "valgrind/" + name), under(build_dir(), "valgrind/" + name),
+			       under(INSTR_COUNT_LIBEXECDIR, "valgrind/" + name)});
+}
+
 } // namespace ic

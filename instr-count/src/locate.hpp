@@ -10,6 +10,7 @@
 
 namespace ic {
 
+std::string valgrind_tool(const std::string &name);  /* empty when it is not built */
 std::string data_file(const std::string &name);      /* paths.def, published.def */
 std::string driver_file(const std::string &name);    /* empty when not built */
 std::string pin_root();                              /* empty when no kit is known */

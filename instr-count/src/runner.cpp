@@ -19,18 +19,21 @@
 #include "step_engine.hpp"
 #include "subprocess.hpp"
 #include "text.hpp"
+#include "valgrind_engine.hpp"
 
 namespace ic {
 
 void require_engine_name(const std::string &engine)
 {
-	if (engine != "step" && engine != "callgrind" && engine != "pin")
-		fail(exit_code::usage, "engine '%s' is none of step, callgrind, pin", engine.c_str());
+	if (engine != "step" && engine != "valgrind" && engine != "callgrind" && engine != "pin")
+		fail(exit_code::usage, "engine '%s' is none of step, valgrind, callgrind, pin", engine.c_str());
 }
 
 measurement measure_with(const std::string &engine, const count_request &request)
 {
 	require_engine_name(engine);
+	if (engine == "valgrind")
+		return valgrind_count(request);
 	if (engine == "callgrind")
 		return callgrind_count(request);
 	if (engine == "pin")

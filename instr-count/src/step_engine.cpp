@@ -57,7 +57,10 @@ measurement step_count(const count_request &request)
 
 entry_facts step_probe(const count_request &request)
 {
-	step_session session(request);
+	/* Killed before main(): it must not have joined a job by then. */
+	count_request alone = request;
+	alone.extra_env.push_back("PGAS_BOOT_LAUNCHER=single");
+	step_session session(alone);
 	session.run(true);
 	entry_facts facts;
 	if (!session.armed())
@@ -69,6 +72,12 @@ entry_facts step_probe(const count_request &request)
 	facts.found = true;
 	facts.path = where->path;
 	uint64_t addr = begin - where->bias;
+	for (uint64_t at : session.begins())
+		if (session.images().find(at) == where)
+			facts.begins.push_back(at - where->bias);
+	for (uint64_t at : session.ends())
+		if (session.images().find(at) == where)
+			facts.ends.push_back(at - where->bias);
 	if (!request.entry.is_mark) {
 		facts.names = where->elf->names_at(addr);
 		return facts;

@@ -18,6 +18,7 @@ struct entry_facts {
 	std::string path;                            /* file that holds the entry */
 	std::vector<std::string> names;              /* all names of the function */
 	std::vector<std::pair<uint64_t, uint64_t>> mark_ranges;  /* file addresses */
+	std::vector<uint64_t> begins, ends;          /* file addresses of the entry, and of end marks */
 };
 entry_facts step_probe(const count_request &request);
 
