@@ -29,4 +29,12 @@ expect 0 "misbehave!faults" "$IC" count --entry faults -- "$PROG" fault
 expect 0 "^$" sh -c "PMIX_RANK=1 '$IC' count --pe 0 --entry work -- '$PROG' && echo"
 expect 0 "work to return" env PMIX_RANK=1 "$IC" count --pe 1 --entry work -- "$PROG"
 
+# Under our launcher, on a chosen PE of a real job.
+if [ -x ./boot/oshrun ] && [ -x ./instr-count/drivers/shmem_int_p ]; then
+	expect 0 "shmem_int_p to return, engine step, 20 calls" ./boot/oshrun -n 2 -- "$IC" count --pe 0 --entry shmem_int_p -- \
+		./instr-count/drivers/shmem_int_p
+	expect 0 "shmem_barrier_all to return" ./boot/oshrun -n 3 -- "$IC" count --pe 2 --entry shmem_barrier_all -- \
+		./instr-count/drivers/shmem_int_p
+fi
+
 exit $failed
