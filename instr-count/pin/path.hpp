@@ -166,6 +166,9 @@ public:
 		tid_ = tid;
 		sp_ = sp;
 		return_addr_ = 0;
+		begin_pc_ = pc;
+		fresh_ = true;
+		depth_ = 0;
 		home_ = where.find(pc);
 		if (!where.is_mark())
 			PIN_SafeCopy(&return_addr_, reinterpret_cast<void *>(sp), sizeof(return_addr_));
@@ -173,10 +176,17 @@ public:
 	void end() { active_ = false; }
 
 	/* Before the instruction at pc runs: is the path over? */
-	bool over(const finder &where, ADDRINT pc, ADDRINT sp, bool is_syscall) const
+	bool over(const finder &where, ADDRINT pc, ADDRINT sp, bool is_syscall)
 	{
-		if (where.is_mark())
-			return sp >= sp_ && where.ends(pc);
+		bool at_begin = fresh_ && pc == begin_pc_;
+		fresh_ = false;
+		if (where.is_mark()) {
+			/* Pairs nest; the stack pointer does not tell them apart. */
+			if (where.ends(pc))
+				return depth_-- == 0;
+			depth_ += !at_begin && where.begins(pc);
+			return false;
+		}
 		if (pc == return_addr_ && sp == sp_ + sizeof(ADDRINT))
 			return true;
 		if ((where.to_syscall() && is_syscall) || where.stops(pc))
@@ -188,7 +198,9 @@ public:
 private:
 	bool active_ = false;
 	THREADID tid_ = 0;
-	ADDRINT sp_ = 0, return_addr_ = 0;
+	ADDRINT sp_ = 0, return_addr_ = 0, begin_pc_ = 0;
+	bool fresh_ = false;  /* nothing looked at yet */
+	UINT32 depth_ = 0;    /* of marked code within itself */
 	const image *home_ = nullptr;
 };
 
