@@ -664,6 +664,7 @@ struct ring_message {
 	size_t iov_count = 0;
 	size_t skip = 0;
 	size_t iov_len = 0;
+	bool head_twice = false; // also in the slot, when the message goes through an eager buffer; head fits there
 };
 // Puts it inline or through an eager buffer. -FI_EAGAIN when there is no room, -FI_ECONNRESET when nobody will make any,
 // -FI_EMSGSIZE when it fits neither.

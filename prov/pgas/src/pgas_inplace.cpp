@@ -16,6 +16,7 @@ void take_waiting(ep_core *ep, fi_pgas_message *m)
 	ep->msg.waiting.pop_front();
 	m->buf = u->bytes.data(); // operator new aligns for every type, as slots and eager buffers do not quite: see the header
 	m->len = u->len;
+	m->head = nullptr;
 	m->place_ = u;
 	m->state_ = 0;
 	m->eager_ = nullptr;
@@ -32,6 +33,7 @@ bool take_slot(ep_core *ep, fi_pgas_message *m)
 	if (a.kind != PGAS_KIND_MSG || (a.flags & PGAS_SLOT_LONG))
 		return false;
 	m->eager_ = nullptr;
+	m->head = nullptr;
 	m->buf = slot->payload;
 	m->len = a.len;
 	if (a.flags & PGAS_SLOT_EAGER) {
@@ -39,6 +41,8 @@ bool take_slot(ep_core *ep, fi_pgas_message *m)
 			return false; // not something one of our senders writes: the engine drops it
 		m->buf = ep->eager.buffer(a.aux);
 		m->eager_ = &ep->eager.heads[a.aux].owner;
+		if (a.tag && a.tag <= PGAS_SLOT_INLINE) // message_send() left it there
+			m->head = slot->payload;
 	} else if (a.len > PGAS_SLOT_INLINE) {
 		return false;
 	}
@@ -100,6 +104,8 @@ ssize_t message_send(fid_ep *fid, fi_addr_t addr, const void *head, size_t head_
 		m.iov = &iov;
 		m.iov_count = 1;
 		m.iov_len = len;
+		m.head_twice = head_len <= PGAS_SLOT_INLINE;
+		m.tag = m.head_twice ? head_len : 0;
 		return ring_send(p, m);
 	});
 }

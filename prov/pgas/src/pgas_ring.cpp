@@ -124,6 +124,8 @@ int ring_send(peer *p, const ring_message &m)
 	slot->data = m.data;
 	if (!eager)
 		gather(m, reinterpret_cast<char *>(slot->payload));
+	else if (m.head_twice) // the receiver finds it on the line it reads anyway
+		memcpy(slot->payload, m.head, m.head_len);
 	pgas_store_release(&slot->state, at | PGAS_SLOT_READY); // pairs with load_acquire in drain()
 	pgas_fence_compiler();                                   // see pgas_hot_send()
 	pgas_door *door = p->rdom->door();

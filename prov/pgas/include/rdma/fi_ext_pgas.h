@@ -37,6 +37,7 @@ struct fi_pgas_part {
 struct fi_pgas_message {
 	void *buf;  /* the receiver's own memory, which it may change */
 	size_t len;
+	const void *head; /* the first piece of message_send once more, where reading it costs less; NULL: it is in buf only */
 	void *place_;
 	uint64_t state_;
 	void *eager_;
