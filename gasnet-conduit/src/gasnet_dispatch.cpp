@@ -69,16 +69,16 @@ bool run_payload(gasneti_handler_fn fn, gasnet_token_t token, void *buf, size_t 
 } // namespace
 
 // Called with the handler flag set. A message is what a node of this job wrote, still it is checked before it is believed.
-bool dispatch(const char *message, size_t bytes) noexcept
+bool dispatch(const char *head, const char *message, size_t bytes) noexcept
 {
 	uint64_t word;
 	if (bytes < sizeof word)
 		return false;
-	memcpy(&word, message, sizeof word);
+	memcpy(&word, head, sizeof word);
 	const auto handler = static_cast<uint8_t>(word);
 	const size_t n = word >> 8 & 0xff;
 	const unsigned kind = word >> 16 & 0xff;
-	const auto *args = reinterpret_cast<const arg *>(message + 8);
+	const auto *args = reinterpret_cast<const arg *>(head + 8);
 	gasneti_token token{static_cast<gasnet_node_t>(word >> 32), !(kind & GASNETI_REPLY), false};
 	if (token.source >= gasneti_front.nodes || bytes < 8 + 4 * n)
 		return false;
@@ -102,8 +102,8 @@ bool dispatch(const char *message, size_t bytes) noexcept
 		uint64_t address, nbytes;
 		if (bytes < at + 16)
 			return false;
-		memcpy(&address, message + at, 8);
-		memcpy(&nbytes, message + at + 8, 8);
+		memcpy(&address, head + at, 8);
+		memcpy(&nbytes, head + at + 8, 8);
 		return run_payload(fn, &token, reinterpret_cast<void *>(address), nbytes, args, n);
 	}
 	default:

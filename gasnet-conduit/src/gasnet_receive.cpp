@@ -16,35 +16,44 @@ constexpr int kAtOnce = 64; // messages handled by one poll, so that a flood doe
 
 thread_local bool t_in_handler __attribute__((tls_model("initial-exec"))) = false;
 
-void run(const char *message, size_t bytes)
+void run(const char *head, const char *message, size_t bytes)
 {
 	t_in_handler = true;
-	if (!dispatch(message, bytes))
+	if (!dispatch(head, message, bytes))
 		fail("a message of %zu bytes makes no sense", bytes);
 	t_in_handler = false;
 }
 
 // Senders place the payload so that it is aligned where it arrives; only what the provider had to move is not.
-void handle(const char *message, size_t bytes)
+[[gnu::cold, gnu::noinline]] void run_moved(const char *message, size_t bytes, size_t at)
 {
-	uint64_t word;
-	memcpy(&word, message, sizeof word);
-	const size_t at = word >> 24 & 0xff;
-	if ((word >> 16 & GASNETI_CATEGORY) != GASNETI_MEDIUM || bytes < at || reinterpret_cast<uintptr_t>(message + at) % 16 == 0) {
-		run(message, bytes);
-		return;
-	}
 	constexpr size_t kHead = 96;
 	const size_t total = kHead + bytes - at;
 	auto *copy = static_cast<char *>(aligned_alloc(16, (total + 15) / 16 * 16));
 	if (!copy)
 		fail("out of memory for a message of %zu bytes", bytes);
 	memcpy(copy, message, at);
+	uint64_t word;
+	memcpy(&word, message, sizeof word);
 	word = (word & ~(uint64_t{0xff} << 24)) | uint64_t{kHead} << 24;
 	memcpy(copy, &word, sizeof word);
 	memcpy(copy + kHead, message + at, bytes - at);
-	run(copy, total);
+	run(copy, copy, total);
 	free(copy);
+}
+
+void handle(const fi_pgas_message &m)
+{
+	const auto *message = static_cast<const char *>(m.buf);
+	const char *head = m.head ? static_cast<const char *>(m.head) : message;
+	uint64_t word;
+	memcpy(&word, head, sizeof word);
+	const size_t at = word >> 24 & 0xff;
+	if ((word >> 16 & GASNETI_CATEGORY) == GASNETI_MEDIUM && PGAS_UNLIKELY(reinterpret_cast<uintptr_t>(message + at) % 16) &&
+	    m.len >= at)
+		run_moved(message, m.len, at);
+	else
+		run(head, message, m.len);
 }
 
 [[gnu::cold]] void report_error()
@@ -71,7 +80,7 @@ bool receive_some() noexcept
 			break;
 		if (PGAS_UNLIKELY(rc != 0))
 			fail("active messages: %s", fi_strerror(-rc));
-		handle(static_cast<char *>(m.buf), m.len);
+		handle(m);
 		g.ops->message_release(g.am, &m);
 		if (pgas_hot_cq_empty(gasneti_front.arrivals))
 			return true;

@@ -95,8 +95,9 @@ bool receive_some() noexcept;          // gasnet_receive.cpp: runs handlers of w
 bool outbox_push() noexcept;           // sends replies that found no room; true when none is left
 bool in_handler() noexcept;
 
-// Runs the handler of one message (gasnet_dispatch.cpp). false: the message makes no sense.
-bool dispatch(const char *message, size_t bytes) noexcept;
+// Runs the handler of one message (gasnet_dispatch.cpp). false: the message makes no sense. head: word and arguments, which may
+// lie elsewhere than in front of the payload.
+bool dispatch(const char *head, const char *message, size_t bytes) noexcept;
 
 // --- exit (gasnet_exit.cpp) ----------------------------------------------------------------------------------------------
 
