@@ -101,6 +101,10 @@ int ring_send(peer *p, const ring_message &m)
 	if (total > PGAS_SLOT_INLINE) {
 		if (total > eager_room(p))
 			return -FI_EMSGSIZE;
+		// the receiver wrote both last; fetch the second line while the first is waited for
+		__builtin_prefetch(reinterpret_cast<char *>(p->ring) + PGAS_RING_SLOTS_OFF +
+					   (pgas_load_relaxed(&p->ring->tail_hint) & p->ring->mask) * PGAS_SLOT_BYTES,
+				   1);
 		uint32_t index;
 		if (!claim_eager(p, total, &index))
 			return no_room(p);
@@ -131,6 +135,10 @@ int ring_send(peer *p, const ring_message &m)
 	pgas_door *door = p->rdom->door();
 	if (pgas_load_relaxed(&door->sleepers))
 		pgas_door_ring(door);
+	if (eager) { // the receiver freed the next one last: have its line here when the next message asks for it
+		const uint32_t next = pgas_load_relaxed(&p->shared->eager_hint);
+		__builtin_prefetch(&p->eager.heads[next < p->eager.count ? next : 0], 1);
+	}
 	return 0;
 }
 
