@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 
 #include "pgas_boot.h"
 
@@ -99,18 +100,38 @@ void at_exit(int status, void *)
 		leave(status);
 }
 
+bool client_catches_quit()
+{
+	struct sigaction now;
+	return sigaction(SIGQUIT, nullptr, &now) == 0 && now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN;
+}
+
+// A signal that ends programs: the client hears of it as SIGQUIT, if it wants to; else, and when its handler returns, the signal
+// does what it does by default, and the launcher ends the job.
+void on_terminate(int sig)
+{
+	if (!g_leaving.load() && client_catches_quit())
+		raise(SIGQUIT);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
 } // namespace
 
 void exit_setup()
 {
 	on_exit(at_exit, nullptr);
+	for (const int sig : {SIGINT, SIGTERM, SIGHUP}) {
+		struct sigaction now;
+		if (sigaction(sig, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
+			signal(sig, on_terminate);
+	}
 }
 
 // The client hears of it by SIGQUIT, if it wants to, and may call gasnet_exit itself; when its handler returns we leave.
 void exit_because_of(gasnet_node_t, int code) noexcept
 {
-	struct sigaction now;
-	if (!g_leaving.load() && sigaction(SIGQUIT, nullptr, &now) == 0 && now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN)
+	if (!g_leaving.load() && client_catches_quit())
 		raise(SIGQUIT);
 	leave(code);
 }

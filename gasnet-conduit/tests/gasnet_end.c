@@ -19,6 +19,12 @@ static void on_quit(int sig)
 		_exit(99);
 }
 
+static void leave_on_quit(int sig)
+{
+	(void)sig;
+	gasnet_exit(23);
+}
+
 static void leave_from_handler(gasnet_token_t t)
 {
 	(void)t;
@@ -67,6 +73,17 @@ int main(int argc, char **argv)
 		signal(SIGQUIT, on_quit);
 		if (first)
 			gasnet_exit(18);
+		GASNET_BLOCKUNTIL(0);
+	}
+	if (!strcmp(way, "interrupted")) { /* the client hears of any signal that would end it as SIGQUIT */
+		signal(SIGQUIT, leave_on_quit);
+		if (last)
+			raise(SIGINT);
+		GASNET_BLOCKUNTIL(0);
+	}
+	if (!strcmp(way, "terminated")) {
+		if (last)
+			raise(SIGTERM);
 		GASNET_BLOCKUNTIL(0);
 	}
 	if (!strcmp(way, "one-computing")) {

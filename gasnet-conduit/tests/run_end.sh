@@ -37,6 +37,8 @@ expect one-polling 17 - 3
 expect quit-handler 18 "caught SIGQUIT" 3
 expect one-computing 19 - 3
 expect returned-alone 22 - 3
+expect interrupted 23 - 3
+expect terminated 143 "signal 15" 3
 expect killed 137 "signal 9" 3
 expect aborted 134 "signal 6" 3
 # without a launcher: a job of one node
