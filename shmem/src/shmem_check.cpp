@@ -80,16 +80,31 @@ uintptr_t program_counter(const void *context)
 #endif
 }
 
-// Name of the routine of ours that was running, or null when the fault happened elsewhere. memcpy is called by puts and
-// gets, so a fault in libc counts when its address lies in a window.
-const char *our_routine(uintptr_t pc)
+// The name of a routine that has this instruction, without the p of pshmem; null when it is not ours, "" when it has none.
+const char *routine_at(const void *pc)
 {
     Dl_info here, there;
-    if (!dladdr(reinterpret_cast<void *>(pc), &there) || !dladdr(reinterpret_cast<void *>(&our_routine), &here) ||
-        here.dli_fbase != there.dli_fbase)
+    if (!dladdr(pc, &there) || !dladdr(reinterpret_cast<void *>(&routine_at), &here) || here.dli_fbase != there.dli_fbase)
         return nullptr;
-    const char *name = there.dli_sname;
-    return name && name[0] == 'p' && strncmp(name + 1, "shmem", 5) == 0 ? name + 1 : name ? name : "an OpenSHMEM routine";
+    const char *name = there.dli_sname ? there.dli_sname : "";
+    return strncmp(name, "pshmem", 6) == 0 ? name + 1 : name;
+}
+
+// The routine of ours that was running, or null when the fault happened elsewhere. What it called inside has no name of its
+// own: the callers are asked. memcpy is called by puts and gets, so a fault in libc counts when its address lies in a window.
+const char *our_routine(uintptr_t pc)
+{
+    const char *name = routine_at(reinterpret_cast<void *>(pc));
+    if (!name || *name)
+        return name;
+    void *frames[64];
+    const int count = backtrace(frames, 64);
+    for (int i = 0; i < count; i++) {
+        name = routine_at(frames[i]);
+        if (name && strncmp(name, "shmem", 5) == 0)
+            return name;
+    }
+    return "an OpenSHMEM routine";
 }
 
 int window_owner(uintptr_t at)
@@ -113,7 +128,10 @@ void on_fault(int sig, siginfo_t *info, void *where)
     const int owner = g.initialized ? window_owner(at) : -1;
     if (routine || owner >= 0) {
         char text[256];
-        const int n = owner >= 0
+        const int n = sig == SIGBUS && info->si_code == BUS_ADRALN
+                          ? snprintf(text, sizeof text, "PE %d: %s: the address %p is not aligned to the size of its object\n", g.my_pe,
+                                     routine ? routine : "a put or get", info->si_addr)
+                      : owner >= 0
                           ? snprintf(text, sizeof text,
                                      "PE %d: %s: the address is not symmetric memory (%p here, in what is mapped of PE %d)\n",
                                      g.my_pe, routine ? routine : "a put or get",

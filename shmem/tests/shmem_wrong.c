@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static long g_cell;
-static char g_bytes[32];
+static _Alignas(64) char g_bytes[128];
 
 int main(int argc, char **argv)
 {
@@ -34,6 +34,8 @@ int main(int argc, char **argv)
         shmem_ctx_long_p(SHMEM_CTX_INVALID, &g_cell, 1, 0);
     else if (!strcmp(what, "operator"))
         shmem_long_wait_until(&g_cell, 17, 0);
+    else if (!strcmp(what, "unaligned-wait"))
+        shmem_long_wait_until((long *)(void *)(g_bytes + 61), SHMEM_CMP_NE, 0);
     else if (!strcmp(what, "signal-op"))
         shmem_long_put_signal(&g_cell, &stack, 1, (uint64_t *)(void *)g_bytes, 1, 17, 0);
     else if (!strcmp(what, "blocks"))
