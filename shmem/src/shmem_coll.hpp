@@ -8,7 +8,7 @@
 
 namespace shmem {
 
-// --- choice ------------------------------------------------------------------------------------------------------------------
+// --- choice ----------------------------------------------------------------------------------------------------------
 
 barrier_algorithm_kind choose_sync(const team &t);
 reduce_algorithm_kind choose_reduce(const team &t, size_t bytes);
@@ -17,7 +17,7 @@ fcollect_algorithm_kind choose_fcollect(const team &t, size_t bytes); // of one 
 alltoall_algorithm_kind choose_alltoall(const team &t, size_t bytes); // from one member to another
 bool wants_staging(int hosts); // does a team on so many hosts use algorithms that need staging memory?
 
-// --- reductions ----------------------------------------------------------------------------------------------------------------
+// --- reductions ------------------------------------------------------------------------------------------------------
 
 // out[i] = rows[0][i] op rows[1][i] op ..., from left to right; out may be one of the rows.
 struct reduction {
@@ -28,7 +28,7 @@ struct reduction {
 void reduce(team &t, const reduction &op, void *dest, const void *source, size_t elements);
 void scan(team &t, const reduction &op, void *dest, const void *source, size_t elements, bool exclusive);
 
-// --- data movement ---------------------------------------------------------------------------------------------------------------
+// --- data movement ---------------------------------------------------------------------------------------------------
 
 void broadcast(team &t, void *dest, const void *source, size_t bytes, int root, bool root_too);
 void fcollect(team &t, void *dest, const void *source, size_t bytes);
@@ -49,7 +49,7 @@ struct alltoall_moves {
 };
 void alltoall_hosts(team &t, alltoall_algorithm_kind how, const alltoall_moves &moves);
 
-// --- checks ------------------------------------------------------------------------------------------------------------------------
+// --- checks ----------------------------------------------------------------------------------------------------------
 
 // With SHMEM_DEBUG: members compare what they were called with; the job ends with a line when they differ.
 void check_alike(team &t, const char *routine, uint64_t elements, int root, const void *dest, const void *source);

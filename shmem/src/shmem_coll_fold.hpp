@@ -64,7 +64,8 @@ void fold(void *out, const void *const *rows, size_t row_count, size_t elements)
 }
 
 template <size_t Size>
-using unsigned_of = std::conditional_t<Size == 1, uint8_t, std::conditional_t<Size == 2, uint16_t, std::conditional_t<Size == 4, uint32_t, uint64_t>>>;
+using unsigned_of = std::conditional_t<Size == 1, uint8_t,
+                                       std::conditional_t<Size == 2, uint16_t, std::conditional_t<Size == 4, uint32_t, uint64_t>>>;
 
 // The kind of number that does T's work under Op.
 template <class Op, class T>

@@ -22,7 +22,7 @@ void copy_own(char *dest, const char *source, size_t bytes)
         memmove(dest, source, bytes);
 }
 
-// --- collect: member j's block is dest[offset[j], offset[j + 1]) ---------------------------------------------------------------
+// --- collect: member j's block is dest[offset[j], offset[j + 1]) -----------------------------------------------------
 
 struct blocks {
     team &t;
@@ -86,7 +86,7 @@ struct blocks {
     }
 };
 
-// --- broadcast -------------------------------------------------------------------------------------------------------------------
+// --- broadcast -------------------------------------------------------------------------------------------------------
 
 // A binomial tree over `count` takers, who(0) is the root: hears from the taker above, then passes `from` on.
 template <class Who>

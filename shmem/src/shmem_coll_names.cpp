@@ -45,7 +45,8 @@ team *enter(const char *routine, shmem_team_t handle, T *dest, const T *source, 
     team *t = live_team(handle);
     if (PGAS_UNLIKELY(!t))
         return nullptr;
-    if (PGAS_UNLIKELY(__builtin_mul_overflow(dest_count, size, &dest_count) || __builtin_mul_overflow(source_count, size, &source_count)))
+    if (PGAS_UNLIKELY(__builtin_mul_overflow(dest_count, size, &dest_count) ||
+                      __builtin_mul_overflow(source_count, size, &source_count)))
         fail(routine, "so many elements do not fit in memory");
     check_symmetric(routine, "dest", dest, dest_count);
     check_symmetric(routine, "source", source, source_count);

@@ -166,7 +166,7 @@ void barrier_all()
     sync(g_teams[0]);
 }
 
-// --- exchange --------------------------------------------------------------------------------------------------------------
+// --- exchange --------------------------------------------------------------------------------------------------------
 
 // budget: 5 instructions per member, besides waiting
 void exchange_gather(team &t, uint64_t number)
@@ -219,7 +219,7 @@ void completed(team &t)
     pgas_store_release(&head_of(t.block)->progress.number, t.exchanges); // pairs with the wait of a root in broadcast
 }
 
-// --- reaching members --------------------------------------------------------------------------------------------------------
+// --- reaching members ------------------------------------------------------------------------------------------------
 
 uintptr_t resolve(team &t, int member)
 {
@@ -227,9 +227,11 @@ uintptr_t resolve(team &t, int member)
     uintptr_t reach = pgas_load_relaxed(&g.reach[pe]);
     if (reach == kReachAsk) { // threads may ask at a time; all get the same answer
         reach = kReachNone;
-        if (g.hosts[pe] == g.hosts[g.my_pe])
-            if (void *at = pe == g.my_pe ? reinterpret_cast<void *>(g.base) : peer_pointer(reinterpret_cast<void *>(g.base), pe))
-                reach = reinterpret_cast<uintptr_t>(at) - g.base;
+        void *const base = reinterpret_cast<void *>(g.base);
+        if (pe == g.my_pe)
+            reach = 0;
+        else if (void *at = g.hosts[pe] == g.hosts[g.my_pe] ? peer_pointer(base, pe) : nullptr)
+            reach = reinterpret_cast<uintptr_t>(at) - g.base;
         pgas_store_relaxed(&g.reach[pe], reach);
     }
     if (reach != kReachNone && t.block)

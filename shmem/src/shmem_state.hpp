@@ -83,6 +83,7 @@ struct team_fields {
 
 // Padded to the stride that shmem.h promises for predefined handles.
 struct alignas(SHMEM_IMPL_TEAM_STRIDE) team : team_fields {};
+static_assert(sizeof(team) == SHMEM_IMPL_TEAM_STRIDE);
 
 struct part { // of the symmetric region: static data, heap
     uintptr_t at = 0;

@@ -177,7 +177,7 @@ void team_release(team &t)
     t.magic = 0;
 }
 
-// --- splitting -----------------------------------------------------------------------------------------------------------------
+// --- splitting -------------------------------------------------------------------------------------------------------
 
 offer make_offer(int most_members)
 {
@@ -232,8 +232,8 @@ void drop_team(team *t, const offer &mine)
 }
 
 // A failure is one for all members alike: they look at the same offers.
-int finish_team(team *t, const team &parent, const int *list, const offer &mine, size_t which, const shmem_team_config_t &config,
-                shmem_team_t *out)
+int finish_team(team *t, const team &parent, const int *list, const offer &mine, size_t which,
+                const shmem_team_config_t &config, shmem_team_t *out)
 {
     const int n = t->n_pes;
     uint64_t first = 0, places = UINT64_MAX;
@@ -269,7 +269,7 @@ int finish_team(team *t, const team &parent, const int *list, const offer &mine,
     return 0;
 }
 
-// --- world and shared ------------------------------------------------------------------------------------------------------------
+// --- world and shared ------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -346,7 +346,7 @@ void teams_close()
 
 using namespace shmem;
 
-// --- C names ---------------------------------------------------------------------------------------------------------------------
+// --- C names ---------------------------------------------------------------------------------------------------------
 
 SHMEM_NAME(void, shmem_team_destroy, (shmem_team_t team))
 {

@@ -83,7 +83,7 @@ inline int world_pe(const team &t, int member)
     return t.members[member];
 }
 
-// --- reaching members -----------------------------------------------------------------------------------------------------
+// --- reaching members ------------------------------------------------------------------------------------------------
 
 [[gnu::cold, gnu::noinline]] uintptr_t resolve(team &t, int member); // fills reach[member] and peer[member]
 
@@ -108,7 +108,8 @@ inline T *there(const team &t, int member, T *mine)
 template <class T>
 inline T *as_mine(const team &t, int member, const T *in_my_block)
 {
-    return reinterpret_cast<T *>(t.block_at[member] + (reinterpret_cast<uintptr_t>(in_my_block) - reinterpret_cast<uintptr_t>(t.block)));
+    const uintptr_t offset = reinterpret_cast<uintptr_t>(in_my_block) - reinterpret_cast<uintptr_t>(t.block);
+    return reinterpret_cast<T *>(t.block_at[member] + offset);
 }
 
 [[gnu::cold, gnu::noinline]] void set_far(team &t, int member, line *mine, uint64_t number, const void *payload, size_t bytes);
@@ -145,7 +146,7 @@ void push(team &t, int member, void *dest, const void *source, size_t bytes);
 // Member's bytes: where they are when mapped, else a copy of them in room.
 const void *view(team &t, int member, const void *source, size_t bytes, void *room);
 
-// --- waiting ---------------------------------------------------------------------------------------------------------------
+// --- waiting ---------------------------------------------------------------------------------------------------------
 
 // Polls until ready() holds; ready uses relaxed loads, the fence makes them acquire. pairs with set_number and set_line
 template <class Ready>
@@ -167,7 +168,7 @@ inline void await_number(const line *l, uint64_t number)
     await([=] { return pgas_load_relaxed(&l->number) >= number; });
 }
 
-// --- moves -----------------------------------------------------------------------------------------------------------------
+// --- moves -----------------------------------------------------------------------------------------------------------
 
 void sync(team &t);      // by the algorithm of the table
 void sync_push(team &t); // dissemination: nobody touches my block any more when it returns
@@ -194,7 +195,7 @@ inline const char *exchanged(const team &t, int from)
 }
 void completed(team &t); // says to a later root that I am through with collective t.exchanges
 
-// --- memory and life (shmem_team_memory.cpp, shmem_team.cpp) ------------------------------------------------------------
+// --- memory and life (shmem_team_memory.cpp, shmem_team.cpp) ---------------------------------------------------------
 
 struct slot {
     uint32_t at = 0;   // in lines from g.internal; 0: none

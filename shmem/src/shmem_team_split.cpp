@@ -140,7 +140,8 @@ SHMEM_NAME(int, shmem_team_split_2d,
     for (int j = me % wide; j < n; j += wide)
         column.push_back(j);
     const int row_len = static_cast<int>(row.size()), column_len = static_cast<int>(column.size());
-    const shmem_team_config_t x_config = config_from(xaxis_config, xaxis_mask), y_config = config_from(yaxis_config, yaxis_mask);
+    const shmem_team_config_t x_config = config_from(xaxis_config, xaxis_mask);
+    const shmem_team_config_t y_config = config_from(yaxis_config, yaxis_mask);
     const uint64_t check = mixed(kSeed, wide);
     if (g.env.team_agree == team_agree_kind::bitmask) { // two places cannot be agreed on at a time: one after the other
         if (split_list(*parent, row.data(), row_len, check, x_config, xaxis_team))
@@ -154,7 +155,8 @@ SHMEM_NAME(int, shmem_team_split_2d,
     }
     const offer x = make_offer(row_len), y = make_offer(column_len);
     const uint64_t number = tell(*parent, &x, &y, check);
-    team *const along_x = prepare_team(*parent, row.data(), row_len), *const along_y = prepare_team(*parent, column.data(), column_len);
+    team *const along_x = prepare_team(*parent, row.data(), row_len);
+    team *const along_y = prepare_team(*parent, column.data(), column_len);
     exchange_gather(*parent, number);
     bool ok = all_alike(*parent, check);
     for (int j = 0; j < n; j++) // both or none, everywhere

@@ -30,8 +30,8 @@ offer make_offer(int most_members);
 void withdraw(const offer &o);
 // The team of parent's members list[0..n), I am among them: prepared while the offers travel, finished when they are there.
 team *prepare_team(const team &parent, const int *list, int n);
-int finish_team(team *t, const team &parent, const int *list, const offer &mine, size_t which, const shmem_team_config_t &config,
-                shmem_team_t *out);
+int finish_team(team *t, const team &parent, const int *list, const offer &mine, size_t which,
+                const shmem_team_config_t &config, shmem_team_t *out);
 void drop_team(team *t, const offer &mine); // instead of finishing
 
 inline offer_wire offered(const team &parent, int member, size_t which)

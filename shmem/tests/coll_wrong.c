@@ -44,9 +44,10 @@ int main(int argc, char **argv)
         shmem_barrier(0, 0, 1, g_psync);
     else if (!strcmp(what, "triplet"))
         shmem_barrier(0, 3, n, g_psync);
-    else if (!strcmp(what, "psync"))
-        shmem_barrier(0, 0, n - 1 + (n == 1), stack);
-    else if (!strcmp(what, "context")) {
+    else if (!strcmp(what, "psync")) {
+        if (me < n - 1)
+            shmem_barrier(0, 0, n - 1, stack);
+    } else if (!strcmp(what, "context")) {
         shmem_ctx_t ctx;
         shmem_team_split_strided(SHMEM_TEAM_WORLD, n - 1, 1, 1, NULL, 0, &team);
         if (team != SHMEM_TEAM_INVALID) {

@@ -10,7 +10,10 @@ check() { # PEs, what, VARIABLE=value...
     n=$1 what=$2
     shift 2
     echo "== $n PEs, $what $*"
-    env "$@" timeout -s KILL 900 "$top/boot/oshrun" -n "$n" "$top"/shmem/tests/team_life $what || { echo "FAILED ($?): $n $what $*"; status=1; }
+    env "$@" timeout -s KILL 900 "$top/boot/oshrun" -n "$n" "$top"/shmem/tests/team_life $what || {
+        echo "FAILED ($?): $n $what $*"
+        status=1
+    }
 }
 for n in 1 2 3 5 8; do
     check $n shapes
