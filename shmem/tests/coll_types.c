@@ -16,7 +16,7 @@ enum { kMost = 1100, kPad = 8 };
 static char g_source[16 * (kMost * 8 + kPad)] __attribute__((aligned(64)));
 static char g_dest[16 * (kMost * 8 + kPad)] __attribute__((aligned(64)));
 
-/* ---- reductions and scans: A is F(result, operand) as an expression of a and b ------------------------------------------ */
+/* ---- reductions and scans: EXPR combines a and b; LESS makes some values negative, where signs matter ---------------- */
 #define SUM_OF (a + b)
 #define PROD_OF (a * b)
 #define MIN_OF (b < a ? b : a)
@@ -25,7 +25,7 @@ static char g_dest[16 * (kMost * 8 + kPad)] __attribute__((aligned(64)));
 #define OR_OF (a | b)
 #define XOR_OF (a ^ b)
 
-#define DEFINE_REDUCE(N, T, CALL, EXPR)                                                                                \
+#define DEFINE_REDUCE(N, T, CALL, EXPR, LESS)                                                                          \
     static void N##_##CALL(shmem_team_t team, size_t n, int in_place)                                                  \
     {                                                                                                                  \
         T *source = (T *)(void *)g_source, *dest = in_place ? source : (T *)(void *)g_dest;                            \
@@ -34,17 +34,17 @@ static char g_dest[16 * (kMost * 8 + kPad)] __attribute__((aligned(64)));
         for (size_t i = 0; i < n + kPad; i++)                                                                          \
             dest[i] = (T)77;                                                                                           \
         for (size_t i = 0; i < n; i++)                                                                                 \
-            source[i] = (T)value_of(me, i);                                                                            \
+            source[i] = (T)(value_of(me, i) - LESS);                                                                   \
         shmem_team_sync(team);                                                                                         \
-        EXPECT(NAME(N, CALL)(team, dest, source, n) == 0);                                                        \
+        EXPECT(NAME(N, CALL)(team, dest, source, n) == 0);                                                             \
         for (size_t i = 0; i < n; i++) {                                                                               \
-            T a = (T)value_of(world_pe_of(team, 0), i);                                                                \
+            T a = (T)(value_of(world_pe_of(team, 0), i) - LESS);                                                       \
             for (int j = 1; j < members; j++) {                                                                        \
-                const T b = (T)value_of(world_pe_of(team, j), i);                                                      \
+                const T b = (T)(value_of(world_pe_of(team, j), i) - LESS);                                             \
                 a = (T)EXPR;                                                                                           \
             }                                                                                                          \
             EXPECT(dest[i] == a);                                                                                      \
-            EXPECT(in_place || source[i] == (T)value_of(me, i));                                                       \
+            EXPECT(in_place || source[i] == (T)(value_of(me, i) - LESS));                                              \
         }                                                                                                              \
         for (size_t i = n; i < n + kPad && !in_place; i++)                                                             \
             EXPECT(dest[i] == (T)77);                                                                                  \
@@ -71,15 +71,15 @@ static char g_dest[16 * (kMost * 8 + kPad)] __attribute__((aligned(64)));
         shmem_team_sync(team);                                                                                         \
     }
 #define SUMS(N, T, A)                                                                                                  \
-    DEFINE_REDUCE(N, T, sum_reduce, SUM_OF)                                                                            \
-    DEFINE_REDUCE(N, T, prod_reduce, PROD_OF)                                                                          \
+    DEFINE_REDUCE(N, T, sum_reduce, SUM_OF, 0)                                                                            \
+    DEFINE_REDUCE(N, T, prod_reduce, PROD_OF, 0)                                                                          \
     DEFINE_SCAN(N, T, sum_inscan, 0)                                                                                   \
     DEFINE_SCAN(N, T, sum_exscan, 1)
-#define COMPARISONS(N, T, A) DEFINE_REDUCE(N, T, min_reduce, MIN_OF) DEFINE_REDUCE(N, T, max_reduce, MAX_OF)
+#define COMPARISONS(N, T, A) DEFINE_REDUCE(N, T, min_reduce, MIN_OF, 6) DEFINE_REDUCE(N, T, max_reduce, MAX_OF, 6)
 #define BITS(N, T, A)                                                                                                  \
-    DEFINE_REDUCE(N, T, and_reduce, AND_OF)                                                                            \
-    DEFINE_REDUCE(N, T, or_reduce, OR_OF)                                                                              \
-    DEFINE_REDUCE(N, T, xor_reduce, XOR_OF)
+    DEFINE_REDUCE(N, T, and_reduce, AND_OF, 0)                                                                            \
+    DEFINE_REDUCE(N, T, or_reduce, OR_OF, 0)                                                                              \
+    DEFINE_REDUCE(N, T, xor_reduce, XOR_OF, 0)
 SHMEM_REDUCE_SUM_TYPES(SUMS, )
 SHMEM_REDUCE_CMP_TYPES(COMPARISONS, )
 SHMEM_REDUCE_BIT_TYPES(BITS, )
