@@ -164,8 +164,10 @@ void connect(const std::vector<card> &cards)
 	for (size_t node = 0; node < cards.size(); node++) {
 		void *base = nullptr;
 		must(g.ops->window(g.rma, node, &base), "mapping the segment of a node");
-		if (!base || !reinterpret_cast<pgas_ep *>(g.rma_front)->window[node])
+		const uint64_t window = reinterpret_cast<pgas_ep *>(g.rma_front)->window[node];
+		if (!base || !window)
 			fail("gasnet_init: the segment of node %zu cannot be mapped here", node);
+		g.internals.push_back(reinterpret_cast<internal_memory *>(g.base + window));
 	}
 }
 

@@ -65,13 +65,15 @@ struct state {
 	size_t eager_bytes = 0;
 	std::vector<gasnet_seginfo_t> segments;
 	std::vector<uint64_t> hosts;
+	std::vector<internal_memory *> internals; // of all nodes, as mapped here
 	gasneti_handler_fn handlers[256] = {};
 };
 extern state g;
 
+// Not by the window: that is closed when the node dies, and its last words count all the same.
 inline internal_memory *internal_of(gasnet_node_t node)
 {
-	return reinterpret_cast<internal_memory *>(g.base + gasneti_window(node));
+	return g.internals[node];
 }
 
 // Prints one line "node n: text" and ends the job.
