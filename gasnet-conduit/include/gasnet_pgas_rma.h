@@ -32,7 +32,7 @@ PGAS_EXPORT void gasneti_get_any(void *dest, gasnet_node_t node, const void *src
 #if defined(__x86_64__)
 #define GASNETI_ALIGNED(p_arg, n_arg) 1
 #else
-#define GASNETI_ALIGNED(p_arg, n_arg) ((uintptr_t)(p_arg) % (n_arg) == 0)
+#define GASNETI_ALIGNED(p_arg, n_arg) PGAS_LIKELY((uintptr_t)(p_arg) % (n_arg) == 0)
 #endif
 
 /* Where an address of node's segment is mapped here, as an addend; 0: it is not. budget: 2 instructions */

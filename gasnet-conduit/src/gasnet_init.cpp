@@ -4,6 +4,7 @@
 // and the queries about all that.
 #include "gasnet_state.hpp"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -115,12 +116,14 @@ void open_endpoints(int nodes)
 }
 
 // Every node proposes a place; those that are free in all nodes are common. Places of the nodes come first: memory tools
-// reserve large parts of the address space, and a place the system chose is outside of them.
+// reserve large parts of the address space, and a place the system chose is outside of them. What is free stays reserved until
+// the choice is made, or the next allocation might go there.
 void settle(const std::vector<card> &cards, size_t span)
 {
+	const uintptr_t own = cards[gasneti_front.mynode].place;
 	std::vector<uintptr_t> places;
 	for (const card &c : cards)
-		if (c.place && places.size() < kMasks - 32)
+		if (c.place && places.size() < kMasks - 32 && std::find(places.begin(), places.end(), c.place) == places.end())
 			places.push_back(c.place);
 	for (unsigned i = 0; memory_fixed_place(i) && places.size() < kMasks; i++)
 		places.push_back(memory_fixed_place(i));
@@ -128,7 +131,7 @@ void settle(const std::vector<card> &cards, size_t span)
 		uint8_t free[kMasks];
 	} mine{};
 	for (size_t i = 0; i < places.size(); i++)
-		mine.free[i] = memory_is_free(places[i], span);
+		mine.free[i] = places[i] == own || memory_reserve(places[i], span);
 	std::vector<mask> all(cards.size());
 	if (pgas_boot_allgather(&mine, sizeof mine, all.data()) != 0)
 		fail("gasnet_init: cannot exchange addresses with the other nodes");
@@ -138,6 +141,9 @@ void settle(const std::vector<card> &cards, size_t span)
 			common = common && m.free[i];
 		if (!common)
 			continue;
+		for (size_t k = 0; k < places.size(); k++)
+			if (k != i && mine.free[k])
+				memory_release(places[k], span);
 		const int fd = memory_map(places[i], span);
 		if (fd < 0)
 			fail("gasnet_init: cannot map %zu bytes for the segment: %s (GASNET_MAX_SEGSIZE asks for less)", span,

@@ -70,24 +70,37 @@ uintptr_t memory_propose(size_t span)
 	void *p = mmap(nullptr, span + kAlign, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return 0;
-	munmap(p, span + kAlign);
-	return (reinterpret_cast<uintptr_t>(p) + kAlign - 1) / kAlign * kAlign;
+	const auto from = reinterpret_cast<uintptr_t>(p), at = (from + kAlign - 1) / kAlign * kAlign;
+	if (at > from)
+		munmap(p, at - from);
+	munmap(reinterpret_cast<void *>(at + span), from + kAlign - at);
+	return at;
 }
 
 uintptr_t memory_fixed_place(unsigned i)
 {
+#if defined(__SANITIZE_THREAD__)
+	constexpr unsigned kPlaces = 0; // the tool ends programs that map outside of what it left them
+#else
 	constexpr unsigned kPlaces = 24;
+#endif
 	return i < kPlaces ? (uintptr_t{1} << 44) + (uintptr_t{i} << 41) : 0;
 }
 
-bool memory_is_free(uintptr_t at, size_t span)
+bool memory_reserve(uintptr_t at, size_t span)
 {
 	void *want = reinterpret_cast<void *>(at);
 	void *got = mmap(want, span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-	if (got == MAP_FAILED)
-		return false;
-	munmap(got, span);
-	return got == want; // a kernel that does not know the flag maps elsewhere
+	if (got == want)
+		return true;
+	if (got != MAP_FAILED)
+		munmap(got, span); // a kernel that does not know the flag maps elsewhere
+	return false;
+}
+
+void memory_release(uintptr_t at, size_t span)
+{
+	munmap(reinterpret_cast<void *>(at), span);
 }
 
 int memory_map(uintptr_t at, size_t span)
@@ -97,7 +110,7 @@ int memory_map(uintptr_t at, size_t span)
 		return -errno;
 	void *want = reinterpret_cast<void *>(at);
 	if (ftruncate(fd, static_cast<off_t>(span)) != 0 ||
-	    mmap(want, span, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0) != want) {
+	    mmap(want, span, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0) != want) {
 		const int err = errno;
 		close(fd);
 		return -err;

@@ -84,9 +84,10 @@ inline internal_memory *internal_of(gasnet_node_t node)
 // --- memory (gasnet_memory.cpp) -------------------------------------------------------------------------------------------
 
 size_t memory_default_segment(int nodes_here); // what one node may take of this host's memory, or what GASNET_MAX_SEGSIZE says
-uintptr_t memory_propose(size_t span);         // an address that is free here
-bool memory_is_free(uintptr_t at, size_t span);
-int memory_map(uintptr_t at, size_t span);     // the region's file, mapped there; -errno
+uintptr_t memory_propose(size_t span);         // reserves address space where the system likes; 0: there is none
+bool memory_reserve(uintptr_t at, size_t span); // false: something is there
+void memory_release(uintptr_t at, size_t span);
+int memory_map(uintptr_t at, size_t span);     // the region's file, mapped over what was reserved there; -errno
 uintptr_t memory_fixed_place(unsigned i);      // places that are free in most processes; 0 behind the last
 
 // --- messages ----------------------------------------------------------------------------------------------------------
