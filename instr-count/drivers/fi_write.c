@@ -2,8 +2,8 @@
 /* fi_write.c: one 8-byte fi_write without a completion entry. */
 #include "fi_driver.h"
 
-static DRIVER_NOINLINE ssize_t op(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t addr, uint64_t key,
-				  void *context)
+static DRIVER_NOINLINE ssize_t op(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t dest,
+				  uint64_t addr, uint64_t key, void *context)
 {
 	FI_DRIVER_RETURN(fi_write(ep, buf, FI_DRIVER_CONSTANT(len, 8), desc, dest, addr, FI_DRIVER_CONSTANT(key, 0), context), 0);
 }

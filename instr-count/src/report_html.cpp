@@ -36,7 +36,8 @@ std::string row(const path_result &r)
 	std::string count = ok ? number(r.median) : status_text(r.status);
 	if (ok && r.min != r.max)
 		count += " (" + number(r.min) + "–" + number(r.max) + ")";
-	return format("<tr class=\"%s\">", kind) + cell(r.path) + cell(count, true) + cell(r.budget != 0 ? number(r.budget) : "–", true) +
+	std::string budget = r.budget != 0 ? number(r.budget) : "–";
+	return format("<tr class=\"%s\">", kind) + cell(r.path) + cell(count, true) + cell(budget, true) +
 	       cell(ok ? number(r.syscalls) : "", true) + cell(ok ? join(parts, " + ") : r.message) + cell(r.description) + "</tr>\n";
 }
 

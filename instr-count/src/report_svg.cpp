@@ -17,7 +17,7 @@ namespace {
 constexpr double kWidth = 1000, kLabel = 232, kBar = 400;
 constexpr double kLine = 19, kBarHeight = 13;
 constexpr const char *kColours[] = {"#1f6fb2", "#c8414f", "#4f9d69", "#e6a23c", "#6b5b95", "#7d8aa0", "#2e4057"};
-constexpr const char *kQuoted = "#c9ced6";
+constexpr const char *kQuoted = "#c9ced6", *kGrey = "#9aa3b2";
 constexpr const char *kInk = "#1d2433", *kFaint = "#6a7385", *kRule = "#e3e6eb";
 
 std::string text_at(double x, double y, const std::string &text, const std::string &extra = "")
@@ -51,7 +51,8 @@ std::string faint(const char *more = "")
 std::string draw_bar(const figure_bar &bar, double y, double scale, const std::vector<std::string> &layers)
 {
 	bool ours = bar.kind == bar_kind::ours;
-	std::string out = text_at(kLabel - 10, y + 11, bar.who, ours ? "text-anchor=\"end\" font-weight=\"bold\"" : "text-anchor=\"end\"");
+	std::string out = text_at(kLabel - 10, y + 11, bar.who,
+				  ours ? "text-anchor=\"end\" font-weight=\"bold\"" : "text-anchor=\"end\"");
 	double x = kLabel;
 	std::string tip = bar.who + ": " + bar.scope;
 	if (bar.layers.empty()) {
@@ -177,7 +178,8 @@ std::string svg_latency(const std::vector<figure> &figures, const latency_model 
 						continue;
 					double n = static_cast<double>(std::max<uint64_t>(bar.count, 1)), x = px(n);
 					double y = py(model.ns(static_cast<uint64_t>(n)));
-					const char *colour = kind == bar_kind::quoted ? "#9aa3b2" : kind == bar_kind::peer ? kColours[3] : kColours[0];
+					const char *colour = kind == bar_kind::quoted ? kGrey
+							     : kind == bar_kind::peer ? kColours[3] : kColours[0];
 					body += format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"%s\" fill-opacity=\"0.85\"><title>", x, y, colour);
 					body += escape_markup(format("%s, %s: %llu instructions, %.1f ns", row.name.c_str(), bar.who.c_str(),
 								     static_cast<unsigned long long>(bar.count), model.ns(bar.count)));
@@ -191,8 +193,10 @@ std::string svg_latency(const std::vector<figure> &figures, const latency_model 
 					}
 				}
 	double x = left + 12;
-	for (auto [colour, text] : {std::pair{kColours[0], "this project"}, {kColours[3], "counted in the same run"}, {"#9aa3b2", "quoted"}}) {
-		body += format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"%s\"/>\n", x, top + 16, colour) + text_at(x + 10, top + 20, text);
+	for (auto [colour, text] :
+	     {std::pair{kColours[0], "this project"}, {kColours[3], "counted in the same run"}, {kGrey, "quoted"}}) {
+		body += format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"%s\"/>\n", x, top + 16, colour);
+		body += text_at(x + 10, top + 20, text);
 		x += 190;
 	}
 	return open_svg(top + height + 50) + body + "</svg>\n";

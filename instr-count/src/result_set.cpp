@@ -109,7 +109,8 @@ std::string result_set::to_json() const
 	for (const path_result &result : results)
 		parts.push_back(ic::to_json(result));
 	return format("{\"instr_count\": %llu, \"arch\": ", static_cast<unsigned long long>(kFormat)) +
-	       json_quote(arch) + ", \"engine\": " + json_quote(engine) + ", \"compiler\": " + json_quote(compiler) + ",\n  \"results\": [\n" +
+	       json_quote(arch) + ", \"engine\": " + json_quote(engine) +
+	       ", \"compiler\": " + json_quote(compiler) + ",\n  \"results\": [\n" +
 	       join(parts, ",\n") + "\n  ]\n}\n";
 }
 

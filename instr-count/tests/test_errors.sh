@@ -55,7 +55,8 @@ expect 7 "within 1 instructions" "$IC" count --entry work --max-instructions 1 -
 
 # engines
 expect 6 "no program" env INSTR_COUNT_VALGRIND=/nonexistent/valgrind "$IC" count --engine callgrind --entry work -- "$PROG"
-expect 6 "no program 'valgrind'" env INSTR_COUNT_VALGRIND=/nonexistent/valgrind "$IC" count --engine valgrind --entry work -- "$PROG"
+expect 6 "no program 'valgrind'" env INSTR_COUNT_VALGRIND=/nonexistent/valgrind \
+	"$IC" count --engine valgrind --entry work -- "$PROG"
 expect 6 "no Pin kit" env PIN_ROOT= "$IC" count --engine pin --entry work -- "$PROG"
 expect 6 "has no program 'pin'" env PIN_ROOT="$work" "$IC" count --engine pin --entry work -- "$PROG"
 
