@@ -2,7 +2,8 @@
 //
 // Ending the job: gasnet_exit, return from main, exit(), another node's exit.
 //
-// A node that leaves says so in its own memory, tells all others by message, and waits for them. Nodes that poll or wait
+// A node that leaves says so in its own memory, tells all others by message (at once when its code is not 0, else after a second:
+// then they come by themselves as a rule), and waits for them. Nodes that poll or wait
 // inside a call of ours get the message and come too; when all are there each ends with its code. A node that computes and
 // never calls us, or is dead, does not come: after GASNET_EXITTIMEOUT seconds the launcher ends it.
 #include "gasnet_state.hpp"
@@ -21,6 +22,7 @@ namespace gasnet {
 namespace {
 
 std::atomic<bool> g_leaving{false};
+constexpr uint64_t kGraceNs = 1'000'000'000;
 
 uint64_t timeout_ns()
 {
@@ -54,15 +56,18 @@ bool tell(gasnet_node_t node, int code)
 bool gather(int code)
 {
 	std::vector<bool> told(gasneti_front.nodes);
-	const uint64_t deadline = pgas_now_ns() + timeout_ns();
+	const uint64_t start = pgas_now_ns(), timeout = timeout_ns(), deadline = start + timeout;
+	// Nodes that leave well come by themselves, behind what they still have to do after the last barrier. Who fails does not wait.
+	const uint64_t tell_at = code ? start : start + (timeout / 2 < kGraceNs ? timeout / 2 : kGraceNs);
 	pgas_backoff wait{};
 	for (;;) {
 		bool all = true;
+		const bool tell_now = pgas_now_ns() >= tell_at;
 		for (gasnet_node_t n = 0; n < gasneti_front.nodes; n++) {
 			if (is_leaving(n))
 				continue;
 			all = false;
-			if (!told[n])
+			if (tell_now && !told[n])
 				told[n] = tell(n, code);
 		}
 		if (all)

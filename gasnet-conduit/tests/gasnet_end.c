@@ -51,6 +51,19 @@ int main(int argc, char **argv)
 	test_barrier();
 	if (!strcmp(way, "all"))
 		gasnet_exit(0);
+	if (!strcmp(way, "work-after-barrier")) { /* who is first out leaves the others time for what they still have to do */
+		if (first) {
+			usleep(200000);
+			gasnet_AMPoll();
+			printf("said something\n");
+		}
+		gasnet_exit(0);
+	}
+	if (!strcmp(way, "one-with-success")) { /* but not for ever */
+		if (first)
+			gasnet_exit(0);
+		GASNET_BLOCKUNTIL(0);
+	}
 	if (!strcmp(way, "all-with-code"))
 		gasnet_exit(13);
 	if (!strcmp(way, "return"))

@@ -32,6 +32,8 @@ for nodes in 1 3; do
 	expect outside 1 "put: node" $nodes
 done
 expect one-before-attach 12 - 3
+expect work-after-barrier 0 "said something" 3
+expect one-with-success 0 - 3
 expect one-in-barrier 16 - 3
 expect one-polling 17 - 3
 expect quit-handler 18 "caught SIGQUIT" 3

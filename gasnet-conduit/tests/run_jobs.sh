@@ -7,10 +7,14 @@ failed=0
 run() { # nodes program arguments...
 	nodes=$1
 	shift
-	timeout -s KILL 120 "$here/boot/oshrun" -n "$nodes" "$@" || {
-		echo "FAIL: $* on $nodes nodes: status $?"
+	out=$(timeout -s KILL 120 "$here/boot/oshrun" -n "$nodes" "$@" 2>&1)
+	status=$?
+	printf '%s\n' "$out"
+	# the first node says so before it leaves: nobody may end it earlier
+	if [ $status -ne 0 ] || ! printf '%s\n' "$out" | grep -q ': ok$'; then
+		echo "FAIL: $* on $nodes nodes: status $status"
 		failed=1
-	}
+	fi
 }
 for program in gasnet_job gasnet_am gasnet_rma_test; do
 	for nodes in 1 2 3 8; do
