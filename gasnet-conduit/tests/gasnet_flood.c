@@ -36,7 +36,7 @@ static void long_request(gasnet_token_t t, void *buf, size_t n, gasnet_handlerar
 	CHECK_OK(gasnet_AMGetMsgSource(t, &s));
 	handled++;
 	sum += a;
-	CHECK_OK(gasnet_AMReplyLong1(t, H_LONG_REPLY, buf, n, test_at(s, SEGMENT / 2 + gasnet_mynode() * 1024), a));
+	CHECK_OK(gasnet_AMReplyLong1(t, H_LONG_REPLY, buf, n, test_at(s, SEGMENT / 2 + gasnet_mynode() * 1024 + (size_t)a % 1024), a));
 }
 
 static void silent_request(gasnet_token_t t, gasnet_handlerarg_t a)
@@ -64,8 +64,7 @@ static void medium_reply(gasnet_token_t t, void *buf, size_t n, gasnet_handlerar
 static void long_reply(gasnet_token_t t, void *buf, size_t n, gasnet_handlerarg_t a)
 {
 	(void)t;
-	(void)a;
-	CHECK(((unsigned char *)buf)[0] == ((unsigned char *)buf)[n - 1]);
+	CHECK(n == 1 && *(unsigned char *)buf == (unsigned char)a);
 	answered++;
 }
 
