@@ -20,9 +20,6 @@ PGAS_EXPORT void gasneti_put_value_other(gasnet_node_t node, void *dest, gasnet_
 PGAS_EXPORT gasnet_register_value_t gasneti_get_value_other(gasnet_node_t node, const void *src, size_t nbytes) PGAS_NOEXCEPT;
 PGAS_EXPORT void gasneti_memset_other(gasnet_node_t node, void *dest, int val, size_t nbytes) PGAS_NOEXCEPT;
 PGAS_EXPORT void gasneti_sync_other(void) PGAS_NOEXCEPT; /* waits for everything handed to a wire */
-/* put and get of a length that the compiler does not know */
-PGAS_EXPORT void gasneti_put_any(gasnet_node_t node, void *dest, const void *src, size_t nbytes) PGAS_NOEXCEPT;
-PGAS_EXPORT void gasneti_get_any(void *dest, gasnet_node_t node, const void *src, size_t nbytes) PGAS_NOEXCEPT;
 
 /* pair with one another across processes: see "Order" below */
 #define GASNETI_STORE(p_arg, v_arg, type_arg) pgas_store_release((type_arg *)(p_arg), (v_arg))
@@ -99,13 +96,36 @@ PGAS_HOT void gasneti_get(void *dest, gasnet_node_t node, const void *src, size_
 		gasneti_get_other(dest, node, src, nbytes);
 }
 
-/* A length known at compile time becomes moves; the switch over an unknown one is not worth its place in every caller. */
+/* The same for a length that only the call knows: one memcpy, no switch in every caller. */
+PGAS_HOT void gasneti_put_some(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
+{
+	const uint64_t window = gasneti_window(node);
+	if (PGAS_LIKELY(window)) {
+		pgas_fence_stores();
+		memcpy((void *)((uintptr_t)dest + window), src, nbytes);
+	} else {
+		gasneti_put_other(node, dest, src, nbytes);
+	}
+}
+
+PGAS_HOT void gasneti_get_some(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
+{
+	const uint64_t window = gasneti_window(node);
+	if (PGAS_LIKELY(window)) {
+		memcpy(dest, (const void *)((uintptr_t)src + window), nbytes);
+		pgas_fence_acquire();
+	} else {
+		gasneti_get_other(dest, node, src, nbytes);
+	}
+}
+
+/* A length known at compile time becomes moves. */
 #define GASNETI_PUT(node_arg, dest_arg, src_arg, nbytes_arg)                                                           \
 	(__builtin_constant_p(nbytes_arg) ? gasneti_put(node_arg, dest_arg, src_arg, nbytes_arg) :                     \
-					    gasneti_put_any(node_arg, dest_arg, src_arg, nbytes_arg))
+					    gasneti_put_some(node_arg, dest_arg, src_arg, nbytes_arg))
 #define GASNETI_GET(dest_arg, node_arg, src_arg, nbytes_arg)                                                           \
 	(__builtin_constant_p(nbytes_arg) ? gasneti_get(dest_arg, node_arg, src_arg, nbytes_arg) :                     \
-					    gasneti_get_any(dest_arg, node_arg, src_arg, nbytes_arg))
+					    gasneti_get_some(dest_arg, node_arg, src_arg, nbytes_arg))
 
 PGAS_HOT void gasneti_memset(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {

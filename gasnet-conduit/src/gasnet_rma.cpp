@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Transfers where the inline path ends: lengths that the compiler did not know, and nodes without a window here, whose bytes
-// go through the provider's general path. These wait until the operation is complete.
+// Transfers where the inline path ends: nodes without a window here, whose bytes go through the provider's general path.
+// These wait until the operation is complete.
 #include "gasnet_state.hpp"
 
 #include <cstring>
@@ -39,16 +39,6 @@ void whole(const char *what, gasnet_node_t node, Submit &&submit)
 } // namespace gasnet
 
 using namespace gasnet;
-
-extern "C" void gasneti_put_any(gasnet_node_t node, void *dest, const void *src, size_t nbytes) noexcept
-{
-	gasneti_put(node, dest, src, nbytes);
-}
-
-extern "C" void gasneti_get_any(void *dest, gasnet_node_t node, const void *src, size_t nbytes) noexcept
-{
-	gasneti_get(dest, node, src, nbytes);
-}
 
 extern "C" void gasneti_put_other(gasnet_node_t node, void *dest, const void *src, size_t nbytes) noexcept
 {

@@ -227,7 +227,7 @@ extern "C" int gasneti_request_long(gasnet_node_t dest, uint64_t word, const voi
 	gasnet_AMPoll();
 	// the payload first; the message's release orders it before the handler
 	if (nbytes)
-		gasneti_put_any(dest, to, from, nbytes);
+		gasneti_put_some(dest, to, from, nbytes);
 	message_head m;
 	const size_t head = long_head(m, word, args, to, nbytes);
 	return send_waiting(dest, &m, head, nullptr, 0);
@@ -264,7 +264,7 @@ extern "C" int gasneti_reply_long(gasnet_token_t token, uint64_t word, const voi
 	if (const int err = check_reply(token))
 		return err;
 	if (nbytes)
-		gasneti_put_any(token->source, to, from, nbytes);
+		gasneti_put_some(token->source, to, from, nbytes);
 	message_head m;
 	const size_t head = long_head(m, word, args, to, nbytes);
 	send_or_keep(token->source, &m, head, nullptr, 0);
