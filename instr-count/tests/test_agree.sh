@@ -11,10 +11,9 @@ if [ $? -eq 6 ]; then
 	exit 77
 fi
 
-# All of them with INSTR_COUNT_LONG=1. OpenSHMEM's transfers are not among them: Valgrind leaves no room for their windows,
-# so that they take the long way there.
-paths='hand* fi_* gasnet_am_short0 gasnet_ampoll gasnet_put_nbi upc_* shmem_quiet'
-[ -z "$INSTR_COUNT_LONG" ] || paths='hand* fi_* gasnet_* upc_* shmem_quiet shmem_fence shmem_wait_until shmem_barrier_1pe'
+# All of them with INSTR_COUNT_LONG=1.
+paths='hand* fi_* gasnet_am_short0 gasnet_ampoll gasnet_put_nbi upc_* shmem_quiet shmem_int_p shmem_long_g shmem_fetch_add'
+[ -z "$INSTR_COUNT_LONG" ] || paths='hand* fi_* gasnet_* upc_* shmem_*'
 set -f
 timeout -s KILL 600 "$IC" check --agree --calls 2 --warmup 2 $paths >"$work/agree" 2>"$work/err"
 set +f

@@ -132,9 +132,22 @@ void child_after_fork()
 // ThreadSanitizer leaves 20 GiB of address space around the program here, and ends it when it maps anything beyond
 constexpr uint64_t kDistances[] = {uint64_t{1} << 30, uint64_t{2} << 30, uint64_t{4} << 30};
 #else
+// Large ones first: the program's own heap grows behind its data. Small ones are for small address spaces (Valgrind, limits).
 constexpr uint64_t kDistances[] = {uint64_t{64} << 30,  uint64_t{96} << 30, uint64_t{160} << 30, uint64_t{256} << 30,
-                                   uint64_t{512} << 30, uint64_t{1} << 40,  uint64_t{2} << 40,   uint64_t{4} << 40};
+                                   uint64_t{512} << 30, uint64_t{1} << 40,  uint64_t{2} << 40,   uint64_t{4} << 40,
+                                   uint64_t{16} << 30,  uint64_t{8} << 30,  uint64_t{4} << 30,   uint64_t{2} << 30,
+                                   uint64_t{1} << 30};
 #endif
+
+// Would the windows on all PEs fit as well? Each takes the span of data and heap, most of it a hole.
+bool roomy(uint64_t span)
+{
+    const auto bytes = static_cast<size_t>(span) * (static_cast<size_t>(g.n_pes) + 1);
+    void *all = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all != MAP_FAILED)
+        munmap(all, bytes);
+    return all != MAP_FAILED;
+}
 
 } // namespace
 
@@ -155,17 +168,23 @@ bool memory_find(size_t own_bytes, size_t heap_bytes, memory_plan &plan, char *w
     }
     plan.heap_bytes = up(own_bytes + (heap_bytes ? heap_bytes : 1));
     plan.distances = 0;
+    uint64_t fits = 0;
     for (unsigned i = 0; i < sizeof kDistances / sizeof *kDistances; i++) {
         // data and heap may not meet, and nothing may lie where the heap goes
         if (kDistances[i] <= plan.data_bytes)
             continue;
         void *want = reinterpret_cast<void *>(plan.data_at + kDistances[i]);
         void *got = mmap(want, plan.heap_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-        if (got == want)
-            plan.distances |= uint64_t{1} << i;
+        if (got == want) {
+            fits |= uint64_t{1} << i;
+            if (roomy(kDistances[i] + plan.heap_bytes))
+                plan.distances |= uint64_t{1} << i;
+        }
         if (got != MAP_FAILED)
             munmap(got, plan.heap_bytes);
     }
+    if (!plan.distances) // without windows, then: slower, and as right
+        plan.distances = fits;
     if (!plan.distances) {
         snprintf(why, room, "no room in the address space for a symmetric heap of %zu bytes", plan.heap_bytes);
         return false;

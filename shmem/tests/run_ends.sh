@@ -63,7 +63,7 @@ wait $runner 2>/dev/null
 all_gone "oshrun killed with -9"
 
 if command -v valgrind >/dev/null; then
-    # without libtool's script in between; valgrind refuses the large mappings, so this is also the way without windows
+    # without libtool's script in between
     program=$top/examples/.libs/ring
     [ -x "$program" ] || program=$top/examples/ring
     LD_LIBRARY_PATH="$top/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" timeout -s KILL 250 "$run" -n 2 -- valgrind -q --error-exitcode=42 \
