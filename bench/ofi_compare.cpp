@@ -137,6 +137,6 @@ int main(int argc, char **argv)
 		columns[0].title += " A", columns[1].title += " B";
 	bench::run(a.run, rows, columns);
 	bench::write_table(stdout, rows, columns);
-	const bool wrote = write_file(a.csv, rows, columns, bench::write_csv) & write_file(a.svg, rows, columns, bench::write_svg);
-	return wrote && columns[0].of.size() ? 0 : 1;
+	const bool csv = write_file(a.csv, rows, columns, bench::write_csv), svg = write_file(a.svg, rows, columns, bench::write_svg);
+	return csv && svg && columns[0].of.size() ? 0 : 1;
 }
