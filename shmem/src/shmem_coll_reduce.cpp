@@ -61,10 +61,13 @@ void push_to_all(team &t, char *dest, const char *result, size_t bytes)
 void reduce_shares(team &t, const reduction &op, char *dest, const char *source, size_t elements)
 {
     alignas(64) char result[kPiece], room[kPiece];
+    bool in_place = t.hosts == 1 && t.block; // threads may share an active set's working space
+    for (int j = 0; in_place && j < t.n_pes; j++)
+        in_place = is_near(t, j);
     sync(t); // all sources are complete
     for_pieces(t, op, elements, [&](size_t at, size_t count) {
         const size_t bytes = count * op.size;
-        if (t.hosts == 1 && t.block) { // threads may share an active set's working space
+        if (in_place) {
             for (int j = 0; j < t.n_pes; j++)
                 t.rows[j] = view(t, j, source + at, bytes, nullptr);
             op.fold(result, t.rows, static_cast<size_t>(t.n_pes), count);

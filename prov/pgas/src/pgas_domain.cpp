@@ -134,6 +134,9 @@ int drain(fid_ep *fid) noexcept
 				ep_progress(ep);
 				if (ep->pending.empty())
 					return 0;
+				// who should answer may be waiting for us, on another endpoint
+				if (ep->dom->threading != FI_THREAD_COMPLETION)
+					domain_progress(ep->dom);
 			}
 			pgas_backoff_pause(&wait);
 		}
