@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// ofi_compare's data: the rows that ofi_bench knows, the columns (a provider run by one of the two builds of ofi_bench), and
-// the samples of each pair of them. Measuring is in compare_run.cpp, writing in compare_table.cpp and compare_svg.cpp.
+// What ofi_compare and shmem_compare share: the rows that a benchmark knows, the columns (a build of it, for a provider or a
+// library), and the samples of each pair of them. Measuring is in compare_run.cpp, writing in compare_table.cpp and
+// compare_svg.cpp, the command line in compare_options.cpp.
 #pragma once
 
 #include <cstdio>
@@ -45,6 +46,18 @@ struct settings {
 	std::vector<std::string> extra; // passed on to ofi_bench
 };
 
+struct options { // what both commands understand
+	settings run;
+	const char *csv = nullptr, *svg = nullptr;
+	std::string rows; // names between commas; empty: all
+
+	// Takes the option at argv[i] and its value; false when it is none of these. Moves i to the last word taken.
+	bool take(int argc, char **argv, int &i);
+	bool wants(const row &r) const;
+};
+
+std::string own_folder(); // of the running program
+
 std::vector<row> list_rows(const std::string &program);
 // Round robin: in each round, each group of rows runs on every column before the next group does.
 void run(const settings &s, const std::vector<row> &rows, std::vector<column> &columns);
@@ -53,5 +66,7 @@ void run(const settings &s, const std::vector<row> &rows, std::vector<column> &c
 void write_table(std::FILE *out, const std::vector<row> &rows, const std::vector<column> &columns);
 void write_csv(std::FILE *out, const std::vector<row> &rows, const std::vector<column> &columns);
 void write_svg(std::FILE *out, const std::vector<row> &rows, const std::vector<column> &columns);
+// The table to stdout, and the files that were asked for. Answers the exit status.
+int write_results(const options &o, const std::vector<row> &rows, const std::vector<column> &columns);
 
 } // namespace bench

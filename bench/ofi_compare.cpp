@@ -6,7 +6,6 @@
 
 #include <unistd.h>
 
-#include <climits>
 #include <cstdlib>
 #include <cstring>
 
@@ -28,22 +27,9 @@ constexpr char kUsage[] =
 	"NAME@FOLDER takes the provider from that folder: compares two builds of it.\n"
 	"Without FI_PROVIDER_PATH the provider of this build tree is used.\n";
 
-std::string own_folder()
-{
-	char path[PATH_MAX];
-	const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-	if (n <= 0)
-		return ".";
-	path[n] = 0;
-	*strrchr(path, '/') = 0;
-	return path;
-}
-
 struct arguments {
-	bench::settings run;
+	bench::options common;
 	std::vector<std::string> providers;
-	const char *csv = nullptr, *svg = nullptr;
-	std::string rows;
 	bool direct = true;
 };
 
@@ -51,44 +37,16 @@ bool parse(int argc, char **argv, arguments &a)
 {
 	for (int i = 1; i < argc; i++) {
 		const std::string word = argv[i];
-		const bool more = i + 1 < argc;
-		if (word == "--quick") {
-			a.run.quick = true;
-			a.run.rounds = 1;
-		} else if (word == "--no-direct") {
+		if (a.common.take(argc, argv, i))
+			continue;
+		if (word == "--no-direct")
 			a.direct = false;
-		} else if (word == "--rounds" && more) {
-			a.run.rounds = atoi(argv[++i]);
-		} else if (word == "--csv" && more) {
-			a.csv = argv[++i];
-		} else if (word == "--svg" && more) {
-			a.svg = argv[++i];
-		} else if (word == "--rows" && more) {
-			a.rows = argv[++i];
-		} else if ((word == "--samples" || word == "--timeout-ms") && more) {
-			a.run.extra.push_back(word);
-			a.run.extra.emplace_back(argv[++i]);
-		} else if (word[0] != '-' && a.providers.size() < 2) {
+		else if (word[0] != '-' && a.providers.size() < 2)
 			a.providers.push_back(word);
-		} else {
+		else
 			return false;
-		}
 	}
-	return a.run.rounds > 0;
-}
-
-bool write_file(const char *name, const std::vector<bench::row> &rows, const std::vector<bench::column> &columns,
-		void (*write)(std::FILE *, const std::vector<bench::row> &, const std::vector<bench::column> &))
-{
-	if (!name)
-		return true;
-	std::FILE *out = fopen(name, "w");
-	if (!out) {
-		perror(name);
-		return false;
-	}
-	write(out, rows, columns);
-	return fclose(out) == 0;
+	return a.common.run.rounds > 0;
 }
 
 // NAME or NAME@FOLDER
@@ -108,7 +66,7 @@ int main(int argc, char **argv)
 		return fputs(kUsage, stdout) < 0;
 	if (!parse(argc, argv, a))
 		return fputs(kUsage, stderr), 2;
-	const std::string folder = own_folder(), provider = folder + "/../.libs";
+	const std::string folder = bench::own_folder(), provider = folder + "/../.libs";
 	if (access((provider + "/libpgas-fi.so").c_str(), R_OK) == 0)
 		setenv("FI_PROVIDER_PATH", provider.c_str(), 0);
 	setenv("IPATH_NO_BACKTRACE", "1", 0);
@@ -119,9 +77,7 @@ int main(int argc, char **argv)
 		a.providers[1] = "shm";
 	const std::string program = folder + "/ofi_bench", direct = folder + "/ofi_bench_direct";
 	std::vector<bench::row> rows = bench::list_rows(program);
-	std::erase_if(rows, [&](const bench::row &r) {
-		return !a.rows.empty() && ("," + a.rows + ",").find("," + r.name + ",") == std::string::npos;
-	});
+	std::erase_if(rows, [&](const bench::row &r) { return !a.common.wants(r); });
 	if (rows.empty()) {
 		fprintf(stderr, "ofi_compare: no such rows, or no %s\n", program.c_str());
 		return 1;
@@ -135,8 +91,6 @@ int main(int argc, char **argv)
 	}
 	if (columns[0].title == columns[1].title)
 		columns[0].title += " A", columns[1].title += " B";
-	bench::run(a.run, rows, columns);
-	bench::write_table(stdout, rows, columns);
-	const bool csv = write_file(a.csv, rows, columns, bench::write_csv), svg = write_file(a.svg, rows, columns, bench::write_svg);
-	return csv && svg && columns[0].of.size() ? 0 : 1;
+	bench::run(a.common.run, rows, columns);
+	return bench::write_results(a.common, rows, columns);
 }

@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <climits>
 #include <cstdlib>
 #include <cstring>
 
@@ -34,9 +33,8 @@ constexpr char kUsage[] =
 using words = std::vector<std::string>;
 
 struct arguments {
-	bench::settings run;
-	const char *csv = nullptr, *svg = nullptr, *oshcc = nullptr;
-	std::string rows;
+	bench::options common;
+	const char *oshcc = nullptr;
 	std::string pes = "2";
 	bool alone = false, inlined = true, list = false;
 };
@@ -46,46 +44,22 @@ bool parse(int argc, char **argv, arguments &a)
 	for (int i = 1; i < argc; i++) {
 		const std::string word = argv[i];
 		const bool more = i + 1 < argc;
-		if (word == "--quick") {
-			a.run.quick = true;
-			a.run.rounds = 1;
-		} else if (word == "--alone") {
+		if (a.common.take(argc, argv, i))
+			continue;
+		if (word == "--alone")
 			a.alone = true;
-		} else if (word == "--no-inline") {
+		else if (word == "--no-inline")
 			a.inlined = false;
-		} else if (word == "--list") {
+		else if (word == "--list")
 			a.list = true;
-		} else if (word == "--rounds" && more) {
-			a.run.rounds = atoi(argv[++i]);
-		} else if (word == "--csv" && more) {
-			a.csv = argv[++i];
-		} else if (word == "--svg" && more) {
-			a.svg = argv[++i];
-		} else if (word == "--oshcc" && more) {
+		else if (word == "--oshcc" && more)
 			a.oshcc = argv[++i];
-		} else if (word == "--pes" && more) {
+		else if (word == "--pes" && more)
 			a.pes = argv[++i];
-		} else if (word == "--rows" && more) {
-			a.rows = argv[++i];
-		} else if ((word == "--samples" || word == "--timeout-ms") && more) {
-			a.run.extra.push_back(word);
-			a.run.extra.emplace_back(argv[++i]);
-		} else {
+		else
 			return false;
-		}
 	}
-	return a.run.rounds > 0 && atoi(a.pes.c_str()) >= 2;
-}
-
-std::string own_folder()
-{
-	char path[PATH_MAX];
-	const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-	if (n <= 0)
-		return ".";
-	path[n] = 0;
-	*strrchr(path, '/') = 0;
-	return path;
+	return a.common.run.rounds > 0 && atoi(a.pes.c_str()) >= 2;
 }
 
 std::string shell_quoted(const words &command)
@@ -199,20 +173,6 @@ bool compile(const std::string &compiler, const words &options, const std::strin
 	return run_loudly(command);
 }
 
-bool write_file(const char *name, const std::vector<bench::row> &rows, const std::vector<bench::column> &columns,
-		void (*write)(std::FILE *, const std::vector<bench::row> &, const std::vector<bench::column> &))
-{
-	if (!name)
-		return true;
-	std::FILE *out = fopen(name, "w");
-	if (!out) {
-		perror(name);
-		return false;
-	}
-	write(out, rows, columns);
-	return fclose(out) == 0;
-}
-
 bench::column column_of(const std::string &title, const std::string &program, const words &launcher)
 {
 	bench::column c;
@@ -243,7 +203,7 @@ int main(int argc, char **argv)
 		return fputs(kUsage, stdout) < 0;
 	if (!parse(argc, argv, a))
 		return fputs(kUsage, stderr), 2;
-	const std::string top = own_folder() + "/..", oshcc = top + "/shmem/bin/oshcc";
+	const std::string top = bench::own_folder() + "/..", oshcc = top + "/shmem/bin/oshcc";
 	const std::string peer = a.alone ? "" : openmpi_compiler(a); // before our own tools are in the way
 	use_build_tree(top);
 	const workshop shop;
@@ -262,7 +222,7 @@ int main(int argc, char **argv)
 	std::vector<bench::row> rows = bench::list_rows(shop.folder + "/ours");
 	std::erase_if(rows, [&](const bench::row &r) {
 		const bool any_size = r.group == "teams" || r.group.starts_with("coll");
-		return (!a.rows.empty() && ("," + a.rows + ",").find("," + r.name + ",") == std::string::npos) || (a.pes != "2" && !any_size);
+		return !a.common.wants(r) || (a.pes != "2" && !any_size);
 	});
 	if (rows.empty()) {
 		fprintf(stderr, "shmem_compare: no such rows\n");
@@ -273,9 +233,7 @@ int main(int argc, char **argv)
 			printf("%s\t%s\t%s\t%s\n", r.name.c_str(), r.group.c_str(), r.unit.c_str(), r.label.c_str());
 		return 0;
 	}
-	bench::run(a.run, rows, columns);
+	bench::run(a.common.run, rows, columns);
 	explain(rows, columns);
-	bench::write_table(stdout, rows, columns);
-	const bool csv = write_file(a.csv, rows, columns, bench::write_csv), svg = write_file(a.svg, rows, columns, bench::write_svg);
-	return csv && svg && columns[0].of.size() ? 0 : 1;
+	return bench::write_results(a.common, rows, columns);
 }

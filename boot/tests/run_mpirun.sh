@@ -33,6 +33,9 @@ int main(int argc, char **argv) {
     return 0;
 }
 EOF
+    # an aborted job of Open MPI leaves its shared memory behind: here it goes with $work
+    OMPI_MCA_btl_vader_backing_directory=$work
+    export OMPI_MCA_btl_vader_backing_directory
     if "$mpicc" "$work/mpi.c" -o "$work/mpi" 2>/dev/null; then
         by "$OSHRUN" -n 4 "$work/mpi"
         [ "$rc" = 0 ] && [ "$(grep -c 'of 4 sum 6' "$work/out")" -eq 4 ]

@@ -101,6 +101,22 @@ static int open_memory(struct fi_side *s)
 	return 0;
 }
 
+/* Closed, not left to the end of the process: libfabric's shm keeps a file in /dev/shm until then. */
+static void close_objects(struct fi_side *s)
+{
+	struct fid *const all[] = {
+		s->ep ? &s->ep->fid : NULL,         s->mr ? &s->mr->fid : NULL,         s->local_mr ? &s->local_mr->fid : NULL,
+		s->writes ? &s->writes->fid : NULL, s->reads ? &s->reads->fid : NULL,   s->sends ? &s->sends->fid : NULL,
+		s->cq ? &s->cq->fid : NULL,         s->av ? &s->av->fid : NULL,         s->domain ? &s->domain->fid : NULL,
+		s->fabric ? &s->fabric->fid : NULL,
+	};
+	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i])
+			fi_close(all[i]);
+	if (s->info)
+		fi_freeinfo(s->info);
+}
+
 static int meet_peer(struct fi_side *s)
 {
 	struct greeting mine = {.name_bytes = sizeof(mine.name)}, theirs;
@@ -156,7 +172,10 @@ static int open_pair(struct fi_side *s, const char *provider)
 		ret = meet_peer(s);
 	if (!target)
 		return ret;
-	_exit(ret == 0 ? serve(s) : ret);
+	if (ret == 0)
+		ret = serve(s);
+	close_objects(s);
+	_exit(ret);
 }
 
 static uint64_t completed(struct fi_side *s)
@@ -196,6 +215,7 @@ static int connect_pair(struct fi_side *s)
 static int close_pair(struct fi_side *s)
 {
 	int status = 0;
+	close_objects(s);
 	close(s->to_peer);
 	waitpid(target_pid, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;

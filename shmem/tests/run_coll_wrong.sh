@@ -2,28 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Wrong use of teams and collectives ends the job soon, with a non-zero status and a line that says what was wrong.
 set -u
-top=${abs_top_builddir:-.}
-status=0
-expect() { # kind, words that must appear
-    kind=$1
-    shift
-    out=$(timeout -s KILL 60 "$top/boot/oshrun" -n 3 "$top/shmem/tests/coll_wrong" "$kind" 2>&1)
-    rc=$?
-    if [ $rc -eq 0 ] || [ $rc -eq 137 ]; then
-        echo "FAILED: $kind: status $rc, expected an error"
-        status=1
-    fi
-    for word in "$@"; do
-        case $out in
-        *"$word"*) ;;
-        *)
-            echo "FAILED: $kind: no \"$word\" in: $out"
-            status=1
-            ;;
-        esac
-    done
-    echo "$kind: $rc"
-}
+. "$(dirname "$0")/wrong_use.sh"
+program=$top/shmem/tests/coll_wrong
+pes=3
 expect before "before shmem_init"
 expect root "shmem_long_broadcast" "the root 3 is outside 0..2"
 expect dest "shmem_long_sum_reduce: dest" "not symmetric"

@@ -2,29 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Each kind of wrong use ends the job soon, with a non-zero status and a line that says what was wrong.
 set -u
-top=${abs_top_builddir:-.}
-run=$top/boot/oshrun
-status=0
-expect() { # kind, words that must appear
-    kind=$1
-    shift
-    out=$(timeout -s KILL 60 "$run" -n 2 "$top/shmem/tests/shmem_wrong" "$kind" 2>&1)
-    rc=$?
-    if [ $rc -eq 0 ] || [ $rc -eq 137 ]; then
-        echo "FAILED: $kind: status $rc, expected an error"
-        status=1
-    fi
-    for word in "$@"; do
-        case $out in
-        *"$word"*) ;;
-        *)
-            echo "FAILED: $kind: no \"$word\" in: $out"
-            status=1
-            ;;
-        esac
-    done
-    echo "$kind: $rc"
-}
+. "$(dirname "$0")/wrong_use.sh"
+program=$top/shmem/tests/shmem_wrong
+pes=2
 expect before "before shmem_init"
 expect pe-high shmem_long_p "PE number 2 is outside 0..1"
 expect pe-negative shmem_long_p "PE number -1 is outside 0..1"
@@ -57,8 +37,8 @@ expect pe-high shmem_long_p "PE number 2 is outside 0..1"
 expect stack shmem_long_g "not symmetric"
 expect free-twice "shmem_free" "freed before"
 unset SHMEM_DEBUG
-out=$(timeout -s KILL 60 "$run" -n 3 "$top/shmem/tests/shmem_wrong" global-exit 2>&1)
+out=$(timeout -s KILL 60 "$run" -n 3 "$program" global-exit 2>&1)
 rc=$?
 [ $rc -eq 7 ] || { echo "FAILED: global-exit: status $rc, expected 7: $out"; status=1; }
-timeout -s KILL 60 "$run" -n 2 "$top/shmem/tests/shmem_wrong" fork || { echo "FAILED: fork"; status=1; }
+timeout -s KILL 60 "$run" -n 2 "$program" fork || { echo "FAILED: fork"; status=1; }
 exit $status
