@@ -694,6 +694,7 @@ public:
 	~watch_barrier();
 	watch_barrier(const watch_barrier &) = delete;
 };
+bool sender_gone(const ep_core *ep, uint32_t attach); // the process behind an attach entry of ours
 void watch_start();
 void watch_domain(domain *dom);
 void unwatch_domain(domain *dom);

@@ -234,10 +234,8 @@ int ep_bind(fid *f, fid *b, uint64_t flags) noexcept
 			return bind_cq(ep, reinterpret_cast<cq_core *>(reinterpret_cast<pgas_cq *>(b)->core), flags);
 		case FI_CLASS_CNTR: {
 			const int err = bind_cntr(ep, reinterpret_cast<cntr_core *>(reinterpret_cast<pgas_cntr *>(b)->core), flags);
-			if (!err && ep->enabled) {
-				tell_remote_counters(ep);
+			if (!err && ep->enabled)
 				ep_update_hot(ep);
-			}
 			return err;
 		}
 		case FI_CLASS_AV:
@@ -298,7 +296,7 @@ int enable(ep_core *ep)
 	// position 0 is never used: state 0 of fresh memory must not look like a claimable slot
 	ep->head = slots;
 	ring->head = ring->tail_hint = slots;
-	auto *slot = ep->slots = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ring) + PGAS_RING_SLOTS_OFF);
+	pgas_slot *const slot = ep->slots = slots_of(ring);
 	for (uint64_t i = 0; i < slots; i++)
 		slot[i].state = (slots + i) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE;
 	ep_address a;

@@ -3,7 +3,6 @@
 // Progress: drain what arrived in an endpoint's ring, push what waits, look after the dead. And the domain's thread for
 // FI_PROGRESS_AUTO and for wait objects, which sleeps on the domain's doorbell when nothing happens.
 #include "pgas.hpp"
-#include "pgas_host.hpp"
 
 #include <linux/futex.h>
 #include <linux/membarrier.h>
@@ -90,16 +89,12 @@ bool bury(ep_core *ep)
 {
 	pgas_ring *ring = ep->ring;
 	pgas_slot *const slots = ep->slots;
-	const auto gone = [&](uint32_t attach) {
-		const attach_entry &a = ep->attaches()[attach & (kAttachMax - 1)];
-		return !process_alive(pgas_load_acquire(&a.state), a.start_time);
-	};
 	for (;;) {
 		drain(ep);
 		pgas_slot *slot = &slots[ep->head & ep->mask];
 		uint64_t state = pgas_load_acquire(&slot->state);
 		if ((state & 0xf) != PGAS_SLOT_BUSY || state >> PGAS_SLOT_POS_SHIFT != (ep->head << PGAS_SLOT_POS_SHIFT) >> PGAS_SLOT_POS_SHIFT ||
-		    !gone(static_cast<uint32_t>(state >> PGAS_SLOT_OWNER_SHIFT & 0xfffff)))
+		    !sender_gone(ep, static_cast<uint32_t>(state >> PGAS_SLOT_OWNER_SHIFT & 0xfffff)))
 			break;
 		pgas_store_release(&slot->state, (ep->head + ep->mask + 1) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE);
 		ep->head++;
@@ -110,7 +105,7 @@ bool bury(ep_core *ep)
 		return false;
 	for (uint32_t i = 0; i < ep->eager.count; i++) {
 		const uint32_t owner = pgas_load_acquire(&ep->eager.heads[i].owner);
-		if (owner && gone(owner - 1))
+		if (owner && sender_gone(ep, owner - 1))
 			pgas_store_release(&ep->eager.heads[i].owner, 0u);
 	}
 	return true;
@@ -245,15 +240,11 @@ void *run(void *arg)
 			continue;
 		}
 		const uint32_t seq = door_announce(dom);
-		bool again;
+		bool again, busy = false;
 		{
 			scoped_lock lock(dom->mutex);
 			again = domain_progress(dom);
 			signal_waiters(dom);
-		}
-		bool busy = false;
-		{
-			scoped_lock lock(dom->mutex);
 			for (const ep_core *ep : dom->eps)
 				busy = busy || pending_retries(ep);
 		}

@@ -18,8 +18,6 @@ namespace {
 constexpr uint32_t kPiecesInFlight = 8;
 constexpr int kPopulateRead = 22, kPopulateWrite = 23; // MADV_POPULATE_*, which older headers lack
 
-constexpr size_t kPullBytes = 32768;        // of one piece of a long message: several fit the caches of both sides
-
 size_t piece_room(const peer *p)
 {
 	return eager_room(p) - sizeof(request_head) - sizeof(response_head);
@@ -109,8 +107,6 @@ void op_push(ep_core *ep, op &o)
 			h.amo = static_cast<uint8_t>(o.amo);
 			h.form = o.form;
 		}
-		if (o.kind == op_kind::pull && room > kPullBytes)
-			room = kPullBytes;
 		if (n > room)
 			n = room;
 		h.len = n;
@@ -397,18 +393,13 @@ void reply_send(peer *p, const response_head &head, const iovec *iov, size_t iov
 
 namespace {
 
-// Reads bytes [o.acked, o.len) of a long message out of the sender's memory. 1: the kernel does not permit it.
-int pull_directly(const remote_domain *r, op &o)
+// Reads a long message out of the sender's memory. 1: the kernel does not permit it.
+int pull_directly(const remote_domain *r, const op &o)
 {
-	size_t done = o.acked, skip = o.acked;
+	size_t done = 0;
 	for (size_t i = 0; i < o.rma_count && done < o.len; i++) {
-		if (skip >= o.rma[i].len) {
-			skip -= o.rma[i].len;
-			continue;
-		}
-		uint64_t at = o.rma[i].addr + skip;
-		size_t n = o.rma[i].len - skip < o.len - done ? o.rma[i].len - skip : o.len - done;
-		skip = 0;
+		uint64_t at = o.rma[i].addr;
+		size_t n = o.rma[i].len < o.len - done ? o.rma[i].len : o.len - done;
 		while (n) {
 			size_t moved = n;
 			if (r->self) {
@@ -472,8 +463,7 @@ bool abandoned(const ep_core *ep, const op &o)
 {
 	if (!pgas_load_acquire(&o.to->shared->closed)) // pairs with store_release in core_destroy()
 		return false;
-	const auto *slots = reinterpret_cast<const pgas_slot *>(reinterpret_cast<const char *>(ep->ring) + PGAS_RING_SLOTS_OFF);
-	return pgas_load_acquire(&slots[ep->head & ep->ring->mask].state) == (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE);
+	return pgas_load_acquire(&ep->slots[ep->head & ep->mask].state) == (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE);
 }
 
 } // namespace

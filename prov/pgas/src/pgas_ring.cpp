@@ -25,7 +25,7 @@ int64_t position_distance(uint64_t state, uint64_t pos) // of the slot's positio
 pgas_slot *claim_slot(peer *p, uint64_t *at)
 {
 	pgas_ring *ring = p->ring;
-	auto *slots = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ring) + PGAS_RING_SLOTS_OFF);
+	pgas_slot *const slots = slots_of(ring);
 	const uint64_t owner = uint64_t{p->attach} << PGAS_SLOT_OWNER_SHIFT | PGAS_SLOT_BUSY;
 	uint64_t pos = pgas_load_acquire(&ring->tail_hint);
 	// The slot behind the hint is free as a rule: claimed unseen, because a look first would fetch its line twice.
@@ -102,9 +102,7 @@ int ring_send(peer *p, const ring_message &m)
 		if (total > eager_room(p))
 			return -FI_EMSGSIZE;
 		// the receiver wrote both last; fetch the second line while the first is waited for
-		__builtin_prefetch(reinterpret_cast<char *>(p->ring) + PGAS_RING_SLOTS_OFF +
-					   (pgas_load_relaxed(&p->ring->tail_hint) & p->ring->mask) * PGAS_SLOT_BYTES,
-				   1);
+		__builtin_prefetch(&slots_of(p->ring)[pgas_load_relaxed(&p->ring->tail_hint) & p->ring->mask], 1);
 		uint32_t index;
 		if (!claim_eager(p, total, &index))
 			return no_room(p);

@@ -172,6 +172,8 @@ struct eager_area {
 };
 
 static_assert(sizeof(pgas_slot) == PGAS_SLOT_BYTES && sizeof(pgas_ring) == PGAS_RING_SLOTS_OFF);
+inline pgas_slot *slots_of(pgas_ring *ring) { return reinterpret_cast<pgas_slot *>(ring + 1); }
+
 static_assert(offsetof(pgas_slot, payload) + PGAS_SLOT_INLINE == PGAS_SLOT_BYTES);
 
 // --- creating and opening ---------------------------------------------------------------------------------------------

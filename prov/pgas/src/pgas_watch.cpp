@@ -102,12 +102,6 @@ void check_process(uint32_t pid, watched &w)
 			declare_dead(r);
 }
 
-bool sender_gone(const ep_core *ep, uint32_t attach)
-{
-	const attach_entry &a = ep->attaches()[attach & (kAttachMax - 1)];
-	return !process_alive(pgas_load_acquire(&a.state), a.start_time);
-}
-
 // An eager buffer that a sender holds for a whole scan, and the sender is gone: nobody will send or free it.
 void check_eager(ep_core *ep)
 {
@@ -131,7 +125,7 @@ void check_ring(ep_core *ep)
 	if (!ring)
 		return;
 	const uint64_t pos = pgas_load_acquire(&ring->head);
-	auto *slots = reinterpret_cast<pgas_slot *>(reinterpret_cast<char *>(ring) + PGAS_RING_SLOTS_OFF);
+	pgas_slot *const slots = slots_of(ring);
 	const uint64_t state = pgas_load_acquire(&slots[pos & ring->mask].state);
 	check_eager(ep);
 	if ((state & 0xf) == PGAS_SLOT_FREE) {
@@ -188,6 +182,12 @@ void *run(void *)
 }
 
 } // namespace
+
+bool sender_gone(const ep_core *ep, uint32_t attach)
+{
+	const attach_entry &a = ep->attaches()[attach & (kAttachMax - 1)];
+	return !process_alive(pgas_load_acquire(&a.state), a.start_time);
+}
 
 watch_barrier::watch_barrier()
 {
