@@ -138,6 +138,8 @@ static double value_of(const struct bench_row *row, uint64_t count, uint64_t ns)
 static uint64_t calibrate(struct bench_memory *m, const struct options *o, size_t row)
 {
 	int disturbed;
+	if (!o->quick)
+		sample(m, row, 1, &disturbed); /* the first touches memory, makes connections, and says nothing about the rest */
 	for (uint64_t count = o->quick ? 10 : 1;;) {
 		uint64_t ns = sample(m, row, count, &disturbed);
 		for (int again = 0; disturbed && again < 5; again++)

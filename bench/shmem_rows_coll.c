@@ -6,6 +6,7 @@
  */
 #include "shmem_rows.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -76,6 +77,17 @@ static void setup(void)
 			CALL;                                                                                          \
 		shmem_barrier_all();                                                                                   \
 	}
+/* What no alltoall can do without: so many bytes, copied by every PE at the same time. */
+static void copy_blocks(size_t bytes)
+{
+	const size_t n = (size_t)shmem_n_pes();
+	for (size_t j = 0; j < n; j++)
+		memcpy(g_dest + j * bytes, g_source + j * bytes, bytes);
+	__asm__ volatile("" ::: "memory");
+}
+
+LOOP(yield_loop, sched_yield())
+LOOP(copy_loop, copy_blocks(row->bytes))
 LOOP(sync_loop, shmem_sync_all())
 LOOP(barrier_loop, shmem_barrier_all())
 LOOP(broadcast_loop, BROADCAST(row->bytes))
@@ -127,12 +139,16 @@ static void half(struct bench_memory *m, const struct bench_row *row, uint64_t c
 const struct bench_row bench_coll_rows[] = {
 	{"barrier_loop", "coll", "barrier_all, back to back", BENCH_NS, 0, 1, BOTH(barrier_loop)},
 	{"sync_loop", "coll", "sync_all, back to back", BENCH_NS, 0, 1, BOTH(sync_loop)},
+	{"yield", "coll", "floor of a barrier: all yield", BENCH_NS, 0, 1, BOTH(yield_loop)},
 	{"sum_1", "coll-sum", "sum of 1 double", BENCH_NS, 8, 1, BOTH(sum_loop)},
 	{"sum_1024", "coll-sum", "sum of 1,024 doubles", BENCH_NS, 8192, 1, BOTH(sum_loop)},
 	{"sum_1m", "coll-sum", "sum of 1,048,576 doubles", BENCH_NS, (size_t)LARGEST * 8, 1, BOTH(sum_loop)},
 	SIZES("broadcast", broadcast_loop, "coll-broadcast"),
 	SIZES("fcollect", fcollect_loop, "coll-fcollect"),
 	SIZES("alltoall", alltoall_loop, "coll-alltoall"),
+	{"copy_8k", "coll-alltoall", "floor of 8 KiB: memcpy", BENCH_NS, 8192, 1, BOTH(copy_loop)},
+	{"copy_64k", "coll-alltoall", "floor of 64 KiB: memcpy", BENCH_NS, 65536, 1, BOTH(copy_loop)},
+	{"copy_1m", "coll-alltoall", "floor of 1 MiB: memcpy", BENCH_NS, LARGEST, 1, BOTH(copy_loop)},
 #ifdef HAVE_TEAMS
 	{"team_dup", "teams", "make a team of all", BENCH_NS, 0, 1, BOTH(duplicate)},
 	{"team_half", "teams", "make a team of the first half", BENCH_NS, 0, 1, BOTH(half)},
