@@ -8,6 +8,20 @@
 
 namespace shmem {
 
+// --- small things ----------------------------------------------------------------------------------------------------
+
+// i of a ring of n; one turn too far at most
+inline int wrap(int i, int n)
+{
+    return i >= n ? i - n : i < 0 ? i + n : i;
+}
+
+inline void copy_own(void *dest, const void *source, size_t bytes)
+{
+    if (dest != source && bytes)
+        memmove(dest, source, bytes);
+}
+
 // --- choice ----------------------------------------------------------------------------------------------------------
 
 barrier_algorithm_kind choose_sync(const team &t);

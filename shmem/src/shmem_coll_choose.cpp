@@ -82,7 +82,9 @@ reduce_algorithm_kind choose_reduce(const team &t, size_t bytes)
 }
 bcast_algorithm_kind choose_bcast(const team &t, size_t bytes)
 {
-    return choose(t, bytes, g.env.bcast_algorithm, kBcast);
+    const bcast_by by = choose(t, bytes, g.env.bcast_algorithm, kBcast);
+    const bool few_cores = g.oversubscribed && g.env.bcast_algorithm == bcast_by::automatic;
+    return by == bcast_by::direct && few_cores ? bcast_by::flat : by; // a hop would cost a time slice
 }
 fcollect_algorithm_kind choose_fcollect(const team &t, size_t bytes)
 {

@@ -11,17 +11,6 @@
 namespace shmem {
 namespace {
 
-int wrap(int i, int n)
-{
-    return i >= n ? i - n : i < 0 ? i + n : i;
-}
-
-void copy_own(char *dest, const char *source, size_t bytes)
-{
-    if (dest != source && bytes)
-        memmove(dest, source, bytes);
-}
-
 // --- collect: member j's block is dest[offset[j], offset[j + 1]) -----------------------------------------------------
 
 struct blocks {

@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Broadcast, collect, fcollect, alltoall and alltoalls on one host. The standard lets a PE call only when the others' dests are
-// ready, so members store into them at once; up to 56 bytes travel beside the number that announces them. A larger broadcast
-// is read by the members, all at a time, from the root's source, and the root waits for their progress.
+// Collect, fcollect, alltoall and alltoalls on one host. The standard lets a PE call only when the others' dests are ready, so
+// members store into them at once; up to 56 bytes travel beside the number that announces them.
 #include "shmem_coll.hpp"
 
 #include <cstdlib>
 
 namespace shmem {
 namespace {
-
-// All data pushed; tells everybody, waits for everybody.
-void done_pushing(team &t)
-{
-    if (t.block)
-        exchange(t, nullptr, 0);
-    else
-        sync(t);
-}
 
 template <class Body>
 void for_others_from_me(const team &t, Body &&body)
@@ -28,65 +18,28 @@ void for_others_from_me(const team &t, Body &&body)
         body(j);
 }
 
-void copy_own(void *dest, const void *source, size_t bytes)
+// send(j) for every member, me last; returns when all have sent. A member is told as soon as its data is there, while the next
+// one's is on its way.
+template <class Send>
+void send_to_all(team &t, Send &&send)
 {
-    if (dest != source && bytes)
-        memmove(dest, source, bytes);
-}
-
-void broadcast_direct(team &t, void *dest, const void *source, size_t bytes, int root, bool root_too)
-{
-    const uint64_t number = t.my_pe == root ? exchange_begin(t) : ++t.exchanges; // who writes no line need not wait
-    if (t.my_pe == root) {
-        line mine{};
-        const size_t beside = bytes <= kInline ? bytes : 0;
-        memcpy(mine.payload, source, beside);
-        for_others_from_me(t, [&](int j) { exchange_post(t, number, j, mine, beside); });
-        if (root_too)
-            copy_own(dest, source, bytes);
-        if (!beside)
-            await_progress(t, number); // they have read my source
-    } else {
-        const line *in = in_line(t, t.block, number, root);
-        await([=] { return pgas_load_relaxed(&in->number) == number; });
-        if (bytes <= kInline) {
-            memcpy(dest, in->payload, bytes);
-        } else if (is_near(t, root)) {
-            const void *from = there(t, root, source);
-            memcpy(dest, from, bytes);
-        } else {
-            get(&g_default, dest, source, bytes, world_pe(t, root));
-        }
+    if (!t.block) {
+        for_others_from_me(t, send);
+        send(t.my_pe);
+        return sync(t);
     }
-    completed(t);
+    const line nothing{};
+    const uint64_t number = exchange_begin(t);
+    for_others_from_me(t, [&](int j) {
+        send(j);
+        exchange_post(t, number, j, nothing, 0);
+    });
+    send(t.my_pe);
+    exchange_post(t, number, t.my_pe, nothing, 0);
+    exchange_gather(t, number);
 }
 
 } // namespace
-
-void broadcast(team &t, void *dest, const void *source, size_t bytes, int root, bool root_too)
-{
-    if (!bytes)
-        return;
-    if (t.n_pes == 1) {
-        if (root_too)
-            copy_own(dest, source, bytes);
-        return;
-    }
-    if (!t.block) { // an active set
-        sync(t);
-        if (t.my_pe != root) {
-            const void *from = view(t, root, source, bytes, dest);
-            copy_own(dest, from, bytes);
-        } else if (root_too) {
-            copy_own(dest, source, bytes);
-        }
-        return sync(t);
-    }
-    const auto how = choose_bcast(t, bytes);
-    if (PGAS_UNLIKELY(how != bcast_algorithm_kind::direct))
-        return broadcast_hosts(t, how, static_cast<char *>(dest), static_cast<const char *>(source), bytes, root, root_too);
-    broadcast_direct(t, dest, source, bytes, root, root_too);
-}
 
 void fcollect(team &t, void *dest, const void *source, size_t bytes)
 {
@@ -114,9 +67,8 @@ void fcollect(team &t, void *dest, const void *source, size_t bytes)
             memcpy(to + static_cast<size_t>(j) * bytes, exchanged(t, j), bytes);
         return;
     }
-    for_others_from_me(t, [&](int j) { push(t, j, to + me * bytes, source, bytes); });
-    copy_own(to + me * bytes, source, bytes);
-    done_pushing(t);
+    const copying how_to = copying_of((static_cast<size_t>(t.n_pes) + 1) * bytes);
+    send_to_all(t, [&](int j) { push(t, j, to + me * bytes, source, bytes, how_to); });
 }
 
 namespace {
@@ -172,9 +124,8 @@ void collect_team(team &t, char *dest, const char *source, size_t bytes)
         allgather_hosts(t, how, dest, source, offset);
     } else {
         char *at = dest + offset[t.my_pe];
-        for_others_from_me(t, [&](int j) { push(t, j, at, source, bytes); });
-        copy_own(at, source, bytes);
-        done_pushing(t);
+        const copying how_to = copying_of(offset[n] + bytes);
+        send_to_all(t, [&](int j) { push(t, j, at, source, bytes, how_to); });
     }
     free(offset);
 }
@@ -189,9 +140,7 @@ void collect(team &t, void *dest, const void *source, size_t bytes)
     if (t.block)
         return collect_team(t, to, static_cast<const char *>(source), bytes);
     char *at = to + offset_along_set(t, bytes);
-    for_others_from_me(t, [&](int j) { push(t, j, at, source, bytes); });
-    copy_own(at, source, bytes);
-    sync(t);
+    send_to_all(t, [&](int j) { push(t, j, at, source, bytes); });
 }
 
 // --- alltoall --------------------------------------------------------------------------------------------------------
@@ -202,10 +151,11 @@ struct plain {
     char *dest;
     const char *source;
     size_t bytes;
+    copying how;
 
     void send(team &t, int j) const
     {
-        push(t, j, dest + static_cast<size_t>(t.my_pe) * bytes, source + static_cast<size_t>(j) * bytes, bytes);
+        push(t, j, dest + static_cast<size_t>(t.my_pe) * bytes, source + static_cast<size_t>(j) * bytes, bytes, how);
     }
 };
 
@@ -233,10 +183,9 @@ void alltoall_by(team &t, const Moves &moves, size_t bytes)
         const alltoall_moves m{[](team &to, int j, const void *arg) { static_cast<const Moves *>(arg)->send(to, j); }, &moves};
         return alltoall_hosts(t, how, m);
     }
-    for_others_from_me(t, [&](int j) { moves.send(t, j); });
-    moves.send(t, t.my_pe);
-    if (t.n_pes > 1)
-        done_pushing(t);
+    if (t.n_pes == 1)
+        return moves.send(t, 0);
+    send_to_all(t, [&](int j) { moves.send(t, j); });
 }
 
 } // namespace
@@ -245,7 +194,8 @@ void alltoall(team &t, void *dest, const void *source, size_t bytes)
 {
     if (!bytes)
         return;
-    const plain moves{static_cast<char *>(dest), static_cast<const char *>(source), bytes};
+    const plain moves{static_cast<char *>(dest), static_cast<const char *>(source), bytes,
+                      copying_of(2 * static_cast<size_t>(t.n_pes) * bytes)};
     if (bytes > kInline || !t.block || t.n_pes == 1 || choose_alltoall(t, bytes) != alltoall_algorithm_kind::direct)
         return alltoall_by(t, moves, bytes);
     const uint64_t number = exchange_begin(t);

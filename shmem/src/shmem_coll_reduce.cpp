@@ -50,17 +50,19 @@ void for_pieces(const team &t, const reduction &op, size_t elements, Body &&body
         body(at * op.size, std::min(step, mine.to - at));
 }
 
-void push_to_all(team &t, char *dest, const char *result, size_t bytes)
+void push_to_all(team &t, char *dest, const char *result, size_t bytes, copying how)
 {
     for (int j = t.my_pe; j < t.n_pes; j++)
-        push(t, j, dest, result, bytes);
+        push(t, j, dest, result, bytes, how);
     for (int j = 0; j < t.my_pe; j++)
-        push(t, j, dest, result, bytes);
+        push(t, j, dest, result, bytes, how);
 }
 
 void reduce_shares(team &t, const reduction &op, char *dest, const char *source, size_t elements)
 {
     alignas(64) char result[kPiece], room[kPiece];
+    // Results are in the first-level cache and every member reads all sources: worth it only when all of it is too much.
+    const copying how = copying_of_all(2 * elements * op.size * static_cast<size_t>(t.n_pes));
     bool in_place = t.hosts == 1 && t.block; // threads may share an active set's working space
     for (int j = 0; in_place && j < t.n_pes; j++)
         in_place = is_near(t, j);
@@ -78,7 +80,7 @@ void reduce_shares(team &t, const reduction &op, char *dest, const char *source,
                 op.fold(result, rows, 2, count);
             }
         }
-        push_to_all(t, dest + at, result, bytes);
+        push_to_all(t, dest + at, result, bytes, how);
     });
     sync(t);
 }

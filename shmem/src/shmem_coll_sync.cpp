@@ -15,6 +15,8 @@
 #include <sched.h>
 #include <time.h>
 
+#include <algorithm>
+
 namespace shmem {
 
 // Cores to spare: spin, since the peer answers within a cache miss or two. None: hand the core over at once.
@@ -43,14 +45,14 @@ template <class Who>
 PGAS_HOT void disseminate(team &t, uint64_t number, int me, int count, int fan, Who &&who)
 {
     line *hop = head_of(t.block)->hop;
-    for (int64_t distance = 1; distance < count; distance *= fan, hop += kFan - 1) {
+    for (int64_t distance = 1; distance < count; distance *= fan, hop += (kFan - 1) * kApart) {
         for (int64_t j = 1; j < fan && j * distance < count; j++) {
             int64_t to = me + j * distance;
             to -= to >= count ? count : 0;
-            set_number(t, who(static_cast<int>(to)), &hop[j - 1], number);
+            set_number(t, who(static_cast<int>(to)), &hop[(j - 1) * kApart], number);
         }
         for (int64_t j = 1; j < fan && j * distance < count; j++)
-            await_number(&hop[j - 1], number);
+            await_number(&hop[(j - 1) * kApart], number);
     }
 }
 
@@ -196,25 +198,28 @@ void exchange(team &t, const void *payload, size_t bytes)
     exchange_gather(t, number);
 }
 
+uint64_t await_progress_of(team &t, int member, uint64_t number)
+{
+    uint64_t seen = 0;
+    if (is_near(t, member)) {
+        const line *at = &head_of(t.peer[member])->progress;
+        await([&] { return (seen = pgas_load_relaxed(&at->number)) >= number; });
+    } else {
+        const uint64_t *at = &as_mine(t, member, &head_of(t.block)->progress)->number;
+        unsigned polls = 0;
+        while ((seen = g_value(&g_default, at, world_pe(t, member))) < number)
+            wait_pause(polls);
+    }
+    return seen;
+}
+
 // The slowest member decides what is known, which may be more than was asked for.
 void await_progress(team &t, uint64_t number)
 {
     uint64_t slowest = UINT64_MAX;
-    for (int i = 1; i < t.n_pes; i++) {
-        const int j = (t.my_pe + i) % t.n_pes;
-        uint64_t seen = 0;
-        if (is_near(t, j)) {
-            const line *at = &head_of(t.peer[j])->progress;
-            await([&] { return (seen = pgas_load_relaxed(&at->number)) >= number; });
-        } else {
-            const uint64_t *at = &as_mine(t, j, &head_of(t.block)->progress)->number;
-            unsigned polls = 0;
-            while ((seen = g_value(&g_default, at, world_pe(t, j))) < number)
-                wait_pause(polls);
-        }
-        slowest = seen < slowest ? seen : slowest;
-    }
-    t.known = slowest > t.known ? slowest : t.known;
+    for (int i = 1; i < t.n_pes; i++)
+        slowest = std::min(slowest, await_progress_of(t, (t.my_pe + i) % t.n_pes, number));
+    t.known = std::max(slowest, t.known);
 }
 
 void completed(team &t)
@@ -253,7 +258,17 @@ void set_far(team &t, int member, line *mine, uint64_t number, const void *paylo
     amo<PGAS_OP_WRITE>(&g_default, &at->number, number, pe);
 }
 
-void push(team &t, int member, void *dest, const void *source, size_t bytes)
+copying copying_of(size_t bytes)
+{
+    return PGAS_UNLIKELY(bytes >= g.stream.member) ? copying::streamed : copying::cached;
+}
+
+copying copying_of_all(size_t bytes)
+{
+    return PGAS_UNLIKELY(bytes >= g.stream.host) ? copying::streamed : copying::cached;
+}
+
+void push(team &t, int member, void *dest, const void *source, size_t bytes, copying how)
 {
     if (!bytes)
         return;
@@ -262,8 +277,11 @@ void push(team &t, int member, void *dest, const void *source, size_t bytes)
         return;
     }
     void *at = there(t, member, dest);
-    if (at != source)
-        memmove(at, source, bytes);
+    if (at == source)
+        return;
+    if (PGAS_UNLIKELY(how == copying::streamed))
+        return copy_streamed(at, source, bytes);
+    memmove(at, source, bytes);
 }
 
 const void *view(team &t, int member, const void *source, size_t bytes, void *room)

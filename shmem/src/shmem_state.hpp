@@ -26,6 +26,7 @@
 
 #include "shmem_env.hpp"
 #include "shmem_heap.hpp"
+#include "shmem_stream.hpp"
 #include <shmem.h>
 #include <pshmem.h>
 #include <shmemx.h>
@@ -59,6 +60,8 @@ struct team_fields {
     uint64_t round = 0;            // syncs so far
     uint64_t exchanges = 0;        // numbered collectives so far: exchange and broadcast
     uint64_t known = 0;            // all members are known to have completed the collectives up to this number
+    uint64_t known_below = 0;      // the same of those that I tell in a broadcast whose root is `below_root`
+    int below_root = -1;
     char *block = nullptr;         // my part of the team's shared memory; null: an active set, which brings its own flags
     char **peer = nullptr;         // block of each member, as mapped here; null: not asked yet, or on another host
     uintptr_t *reach = nullptr;    // what turns a symmetric address of mine into that member's; kReachAsk, kReachNone
@@ -71,7 +74,8 @@ struct team_fields {
     uint64_t pieces = 0;           // recursive doublings so far
     uint64_t ring_messages = 0;    // of reductions by ring, so far
     long *psync = nullptr;         // of an active set
-    uint32_t block_lines = 0, staging_lines = 0; // taken from the arena
+    uint32_t block_lines = 0;      // taken from the arena
+    bool has_staging = false;
     int pool_slot = -1;            // SHMEM_TEAM_AGREE=bitmask: place in the pool
     shmem_team_config_t config{};
     context *contexts = nullptr;
@@ -119,6 +123,7 @@ struct state {
     uintptr_t *reach = nullptr; // as in struct team, of all PEs
     int local_count = 0;      // PEs on this host
     bool oversubscribed = false;
+    stream_limits stream;
     unsigned eager_polls = 64; // of a wait, before it thinks of giving the core away
 };
 

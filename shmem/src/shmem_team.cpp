@@ -127,6 +127,7 @@ uint64_t highest_number(const team &t)
 void set_numbers(team &t, uint64_t first)
 {
     t.first = t.round = t.exchanges = t.known = first;
+    t.below_root = -1;
 }
 
 } // namespace
@@ -167,13 +168,12 @@ void team_release(team &t)
         else
             arena_give({at, highest_number(t)}, t.block_lines);
     }
-    if (t.staging_lines)
-        arena_give({static_cast<uint32_t>((t.staging_at[t.my_pe] - reinterpret_cast<uintptr_t>(g.internal)) / kLine), 0},
-                   t.staging_lines);
+    if (t.has_staging)
+        staging_give(static_cast<uint32_t>((t.staging_at[t.my_pe] - reinterpret_cast<uintptr_t>(g.internal)) / kLine));
     free(t.sent);
     t.sent = t.received = nullptr;
     t.block = nullptr;
-    t.staging_lines = 0;
+    t.has_staging = false;
     t.magic = 0;
 }
 
@@ -193,7 +193,7 @@ offer make_offer(int most_members)
         o.last = s.last;
     }
     if (o.block && wants_staging(g_teams[0].hosts)) {
-        o.staging = arena_take(kStagingBytes / kLine).at;
+        o.staging = staging_take().at;
         if (!o.staging) {
             withdraw(o);
             o.block = 0;
@@ -206,8 +206,7 @@ void withdraw(const offer &o)
 {
     if (g.env.team_agree != team_agree_kind::bitmask)
         arena_give({o.block, o.last}, o.lines);
-    if (o.staging)
-        arena_give({o.staging, 0}, kStagingBytes / kLine);
+    staging_give(o.staging);
 }
 
 // What follows from the list of members alone; done while the offers are on their way.
@@ -261,7 +260,7 @@ int finish_team(team *t, const team &parent, const int *list, const offer &mine,
             t->peer[i] = reinterpret_cast<char *>(t->block_at[i] + t->reach[i]);
     t->block = reinterpret_cast<char *>(t->block_at[t->my_pe]);
     t->block_lines = mine.lines;
-    t->staging_lines = mine.staging ? kStagingBytes / kLine : 0;
+    t->has_staging = mine.staging != 0;
     set_numbers(*t, first);
     t->config = config;
     t->magic = kTeamLive;
@@ -283,10 +282,10 @@ void predefine(team &t, const int *list, int n)
     if (g.n_pes > 1 << 20)
         fail("shmem_init", "%d PEs are more than teams are made for", g.n_pes);
     t.block_lines = block_lines(g.n_pes);
-    const slot s = arena_take(t.block_lines), staging = arena_take(kStagingBytes / kLine);
+    const slot s = arena_take(t.block_lines), staging = staging_take();
     if (!s.at || !staging.at)
         fail("shmem_init", "too many PEs: no room for the memory of teams");
-    t.staging_lines = kStagingBytes / kLine;
+    t.has_staging = true;
     for (int i = 0; i < n; i++) {
         t.members[i] = list[i];
         t.block_at[i] = reinterpret_cast<uintptr_t>(arena_address(s.at));

@@ -8,8 +8,9 @@
 // flag is ever reset, a peer that is one collective ahead does no harm, and what an earlier team left behind means nothing.
 //
 //   line               written by                     read by
-//   progress           owner: last numbered           broadcast's root, before it uses a line again
+//   progress           owner: last numbered           whoever told it in a broadcast, before it uses a line again
 //                      collective it completed
+//   notes[32]          broadcast: the member above    owner
 //   arrived, released  central sync, in the block of  all members
 //                      member 0
 //   up[], down         tree sync: children, parent    owner
@@ -21,8 +22,9 @@
 //
 // Exchange number r uses in[r % 4]. Whoever takes part in r + 1 has read everything of r; so after exchange r all members have
 // completed r - 1, and line r % 4 may be written again for r + 4. Broadcasts have numbers of the same sequence but tell their
-// members nothing about each other: after three of them in a row a writer knows too little (`known`) and looks at the members'
-// progress.
+// members nothing about each other: after some of them in a row a writer knows too little (`known`) and looks at the progress
+// of those it writes to. Up to 8 bytes travel in notes[r % 32], four of which are in one cache line: a member that is behind
+// finds several with one miss.
 #pragma once
 
 #include "shmem_rma.hpp"
@@ -35,6 +37,8 @@ constexpr uint32_t kTeamLive = 0x7ea3a11e;
 constexpr size_t kLine = PGAS_CACHE_LINE;
 constexpr size_t kInline = kLine - sizeof(uint64_t); // bytes that travel with a number
 constexpr unsigned kRing = 4;
+constexpr unsigned kNotes = 32;
+constexpr int kApart = 2; // lines with different writers: cores fetch the neighbour of a line too
 constexpr int kFan = 4;                              // of the tree, and most peers per round of the dissemination
 constexpr int kRounds = 10;                          // 4^10 is a million PEs; see fan_for
 constexpr uintptr_t kReachAsk = 1, kReachNone = 2;   // real ones are multiples of the page size
@@ -45,10 +49,16 @@ struct line {
     char payload[kInline];
 };
 
+struct note { // begins like a line
+    uint64_t number;
+    char payload[8];
+};
+
 struct block_head {
     line progress, arrived, released, down, host_down;
     line up[kFan];
-    line hop[kRounds * (kFan - 1)];
+    line hop[kRounds * (kFan - 1) * kApart];
+    note notes[kNotes];
 };
 static_assert(sizeof(line) == kLine && sizeof(block_head) % kLine == 0);
 
@@ -138,11 +148,16 @@ PGAS_HOT void set_line(team &t, int member, line *mine, uint64_t number, const l
         pgas_store_release(&at->number, number); // pairs with await() in the member
         return;
     }
-    set_far(t, member, mine, number, from.payload, kInline);
+    set_far(t, member, mine, number, from.payload, bytes <= 8 ? 8 : kInline);
 }
 
+// How to copy what a collective moves: through the caches, or around them when it would only flush them.
+enum class copying { cached, streamed };
+copying copying_of(size_t bytes);     // that one member reads and writes in the collective
+copying copying_of_all(size_t bytes); // that all members on the host read and write
+
 // Bytes into member's memory, at its copy of dest. Visible to it after a later set_number.
-void push(team &t, int member, void *dest, const void *source, size_t bytes);
+void push(team &t, int member, void *dest, const void *source, size_t bytes, copying how = copying::cached);
 // Member's bytes: where they are when mapped, else a copy of them in room.
 const void *view(team &t, int member, const void *source, size_t bytes, void *room);
 
@@ -175,7 +190,8 @@ void sync_push(team &t); // dissemination: nobody touches my block any more when
 
 // An exchange: begin gives the number; post my line to each member, then gather; after that in_line(t, t.block, number, j) is
 // what member j posted, until exchange number + 2 begins.
-[[gnu::cold, gnu::noinline]] void await_progress(team &t, uint64_t number); // until all have completed collective `number`
+uint64_t await_progress_of(team &t, int member, uint64_t number); // until it has completed collective `number`, or a later one
+[[gnu::cold, gnu::noinline]] void await_progress(team &t, uint64_t number); // the same of all
 inline uint64_t exchange_begin(team &t)
 {
     const uint64_t number = ++t.exchanges;
@@ -203,6 +219,8 @@ struct slot {
 };
 slot arena_take(uint32_t lines);
 void arena_give(slot s, uint32_t lines);
+slot staging_take(); // kept apart from blocks: what is in it are no numbers
+void staging_give(uint32_t at);
 void arena_setup(); // at init
 void pool_setup(uint32_t lines);   // SHMEM_TEAM_AGREE=bitmask
 uint64_t pool_free();              // bit i: place i is free here

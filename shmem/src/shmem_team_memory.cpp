@@ -23,6 +23,7 @@ constexpr int kPlaces = 64;
 struct arena {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     std::vector<slot> given_back[kClasses];
+    std::vector<slot> staging;
     uint64_t end = kFirstLine;
     // the pool
     uint32_t pool_at = 0, pool_lines = 0;
@@ -60,6 +61,15 @@ uint32_t from_end(uint64_t lines)
     return static_cast<uint32_t>(at);
 }
 
+slot take(std::vector<slot> &given_back, uint64_t lines)
+{
+    if (given_back.empty())
+        return {from_end(lines), 0};
+    const slot s = given_back.back();
+    given_back.pop_back();
+    return s;
+}
+
 } // namespace
 
 slot arena_take(uint32_t lines)
@@ -68,13 +78,21 @@ slot arena_take(uint32_t lines)
     if (c >= kClasses)
         return {};
     locked lock;
-    auto &list = g_here->given_back[c];
-    if (!list.empty()) {
-        const slot s = list.back();
-        list.pop_back();
-        return s;
-    }
-    return {from_end(uint64_t{1} << c), 0};
+    return take(g_here->given_back[c], uint64_t{1} << c);
+}
+
+slot staging_take()
+{
+    locked lock;
+    return take(g_here->staging, kStagingBytes / kLine);
+}
+
+void staging_give(uint32_t at)
+{
+    if (!at)
+        return;
+    locked lock;
+    g_here->staging.push_back({at, 0});
 }
 
 void arena_give(slot s, uint32_t lines)

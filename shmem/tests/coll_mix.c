@@ -85,6 +85,29 @@ static void step(shmem_team_t team, int at, unsigned kind, unsigned draw)
     }
 }
 
+/* A root that runs ahead of the others as far as it can, now with one size, now with another: nothing is written over unread. */
+static void streams(shmem_team_t team, unsigned *own)
+{
+    enum { kStream = 150 };
+    static long source[kWords], dest[kStream][kWords];
+    g_doing = "streams of broadcasts";
+    const int members = shmem_team_n_pes(team), mine = shmem_team_my_pe(team);
+    for (int round = 0; round < 12; round++) {
+        const int root = round % members;
+        for (int i = 0; i < kStream; i++) {
+            const size_t n = round % 3 == 0 ? 1 : round % 3 == 1 ? (size_t)(i % 7 + 1) : (i % 50 ? 1 : kWords);
+            for (size_t k = 0; k < n; k++)
+                source[k] = word(root, i, k); /* the root's own copy may change at once */
+            if (mine != root && i % 40 == 39)
+                rest(own);
+            EXPECT(shmem_long_broadcast(team, dest[i], source, n, root) == 0);
+            for (size_t k = 0; k < n; k++)
+                EXPECT(dest[i][k] == word(root, i, k));
+        }
+        shmem_team_sync(team); /* all dests have been looked at */
+    }
+}
+
 /* Sums that rounding makes depend on the order: the same bits on every member and every time. */
 static void reproducible(shmem_team_t team)
 {
@@ -118,6 +141,11 @@ int main(int argc, char **argv)
         if (teams[k] != SHMEM_TEAM_INVALID)
             reproducible(teams[k]);
     unsigned shared = 12345, own = 99u * (unsigned)g_me + 7;
+    for (int k = 0; k < kTeams; k++) {
+        if (teams[k] != SHMEM_TEAM_INVALID)
+            streams(teams[k], &own);
+        shmem_barrier_all(); /* the teams overlap, and use the same dests */
+    }
     g_doing = "mixed collectives";
     for (int b = 0; b < batches; b++) {
         for (int at = 0; at < kBatch; at++) {

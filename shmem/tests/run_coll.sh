@@ -32,10 +32,15 @@ for n in 1 2 3 5 8; do
     check $n coll_types
     check $n coll_sets
     check $n "coll_mix 30"
+    check $n "coll_mix 10" SHMEM_BCAST_ALGORITHM=direct
 done
+check 4 "coll_mix 10" SHMEM_BCAST_ALGORITHM=flat
+check 16 "coll_mix 10" SHMEM_BCAST_ALGORITHM=direct
 check 3 "coll_sets threads"
 check 2 coll_types_cxx
 check 3 coll_types SHMEM_DEBUG=1
+check 3 coll_types SHMEM_STREAM_FROM=1
+check 4 "coll_mix 10" SHMEM_STREAM_FROM=1
 algorithms 3
 algorithms 5 SHMEM_FAKE_HOSTS=3x2
 check 8 coll_types SHMEM_FAKE_HOSTS=2x4
