@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What ofi_compare and shmem_compare share: the rows that a benchmark knows, the columns (a build of it, for a provider or a
-// library), and the samples of each pair of them. Measuring is in compare_run.cpp, writing in compare_table.cpp and
-// compare_svg.cpp, the command line in compare_options.cpp.
+// library), and the samples of each pair of them. Measuring is in compare_run.cpp, writing in compare_table.cpp, compare_svg.cpp
+// and compare_scaling.cpp, the command line in compare_options.cpp.
 #pragma once
 
 #include <cstdio>
@@ -68,5 +68,18 @@ void write_csv(std::FILE *out, const std::vector<row> &rows, const std::vector<c
 void write_svg(std::FILE *out, const std::vector<row> &rows, const std::vector<column> &columns);
 // The table to stdout, and the files that were asked for. Answers the exit status.
 int write_results(const options &o, const std::vector<row> &rows, const std::vector<column> &columns);
+
+// Several numbers of PEs: a column for each library and number.
+struct scaling {
+	std::vector<int> pes;
+	std::vector<std::string> libraries; // the second is what the first is compared with
+	std::vector<column> columns;
+
+	const column &at(size_t library, size_t k) const { return columns[library * pes.size() + k]; }
+};
+void write_scaling_table(std::FILE *out, const std::vector<row> &rows, const scaling &s);
+void write_scaling_csv(std::FILE *out, const std::vector<row> &rows, const scaling &s);
+void write_scaling_svg(std::FILE *out, const std::vector<row> &rows, const scaling &s);
+int write_scaling(const options &o, const std::vector<row> &rows, const scaling &s);
 
 } // namespace bench

@@ -12,8 +12,9 @@
 namespace bench {
 namespace {
 
-bool write_file(const char *name, const std::vector<row> &rows, const std::vector<column> &columns,
-		void (*write)(std::FILE *, const std::vector<row> &, const std::vector<column> &))
+template <class Results>
+bool write_file(const char *name, const std::vector<row> &rows, const Results &results,
+		void (*write)(std::FILE *, const std::vector<row> &, const Results &))
 {
 	if (!name)
 		return true;
@@ -22,7 +23,7 @@ bool write_file(const char *name, const std::vector<row> &rows, const std::vecto
 		perror(name);
 		return false;
 	}
-	write(out, rows, columns);
+	write(out, rows, results);
 	return fclose(out) == 0;
 }
 
@@ -78,6 +79,13 @@ int write_results(const options &o, const std::vector<row> &rows, const std::vec
 	write_table(stdout, rows, columns);
 	const bool csv = write_file(o.csv, rows, columns, write_csv), svg = write_file(o.svg, rows, columns, write_svg);
 	return csv && svg && columns[0].of.size() ? 0 : 1;
+}
+
+int write_scaling(const options &o, const std::vector<row> &rows, const scaling &s)
+{
+	write_scaling_table(stdout, rows, s);
+	const bool csv = write_file(o.csv, rows, s, write_scaling_csv), svg = write_file(o.svg, rows, s, write_scaling_svg);
+	return csv && svg && s.columns[0].of.size() ? 0 : 1;
 }
 
 } // namespace bench

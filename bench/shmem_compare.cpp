@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -17,6 +18,7 @@ constexpr char kUsage[] =
 	"usage: shmem_compare [options]\n"
 	"Measures this OpenSHMEM library beside Open MPI's between two PEs of this host, or collectives of more.\n"
 	"  --pes N          so many PEs; when not 2, only the rows of collectives and teams (default 2)\n"
+	"  --pes N,M,...    collectives and teams with each of these: a table and plot of how they grow\n"
 	"  --rounds N       rounds; each runs every row on every library (default 5)\n"
 	"  --samples N      samples of a row in a round (default 5)\n"
 	"  --rows A,B,...   only these rows (names: shmem_compare --list)\n"
@@ -26,7 +28,7 @@ constexpr char kUsage[] =
 	"  --no-inline      leave out the column compiled with oshcc --inline\n"
 	"  --quick          one round, one short sample: shows that it works, measures nothing\n"
 	"  --csv FILE       write all results as CSV\n"
-	"  --svg FILE       plot the ratios\n"
+	"  --svg FILE       plot the ratios, or the growth\n"
 	"  --list           name the rows\n"
 	"  --help\n";
 
@@ -35,9 +37,17 @@ using words = std::vector<std::string>;
 struct arguments {
 	bench::options common;
 	const char *oshcc = nullptr;
-	std::string pes = "2";
+	std::vector<int> pes{2};
 	bool alone = false, inlined = true, list = false;
 };
+
+std::vector<int> numbers(const std::string &text)
+{
+	std::vector<int> all;
+	for (size_t at = 0; at <= text.size(); at = std::min(text.find(',', at), text.size()) + 1)
+		all.push_back(atoi(text.c_str() + at));
+	return all;
+}
 
 bool parse(int argc, char **argv, arguments &a)
 {
@@ -55,11 +65,11 @@ bool parse(int argc, char **argv, arguments &a)
 		else if (word == "--oshcc" && more)
 			a.oshcc = argv[++i];
 		else if (word == "--pes" && more)
-			a.pes = argv[++i];
+			a.pes = numbers(argv[++i]);
 		else
 			return false;
 	}
-	return a.common.run.rounds > 0 && atoi(a.pes.c_str()) >= 2;
+	return a.common.run.rounds > 0 && !a.pes.empty() && std::ranges::min(a.pes) >= 2;
 }
 
 std::string shell_quoted(const words &command)
@@ -118,13 +128,20 @@ std::string openmpi_compiler(const arguments &a)
 	return "";
 }
 
-// mpirun beside the compiler; PEs are pinned by the benchmark itself.
-words openmpi_launcher(const std::string &compiler, const std::string &pes)
+// mpirun beside the compiler; PEs are pinned by the benchmark itself. Open MPI 4.1 crashes in shmem_init of 8 PEs and more when
+// their addresses are random; our oshrun has the same in its PEs.
+words openmpi_launcher(const std::string &compiler, int pes)
 {
 	const std::string folder = compiler.substr(0, compiler.rfind('/') + 1);
+	const std::string setarch = in_path("setarch");
+	words command;
+	if (!setarch.empty() && run_quietly({setarch, "-R", "true"}))
+		command = {setarch, "-R"};
 	for (const char *name : {"oshrun.openmpi", "mpirun.openmpi", "oshrun", "mpirun"})
-		if (access((folder + name).c_str(), X_OK) == 0)
-			return {folder + name, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", pes};
+		if (access((folder + name).c_str(), X_OK) == 0) {
+			command.insert(command.end(), {folder + name, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", std::to_string(pes)});
+			return command;
+		}
 	return {};
 }
 
@@ -207,22 +224,17 @@ int main(int argc, char **argv)
 	const std::string peer = a.alone ? "" : openmpi_compiler(a); // before our own tools are in the way
 	use_build_tree(top);
 	const workshop shop;
-	const words launcher{top + "/boot/oshrun", "-n", a.pes, "--bind", "none"};
-	std::vector<bench::column> columns{column_of("pgas", shop.folder + "/ours", launcher)};
-	if (!compile(oshcc, {}, columns[0].program))
+	const auto launcher = [&](int pes) { return words{top + "/boot/oshrun", "-n", std::to_string(pes), "--bind", "none"}; };
+	const std::string ours = shop.folder + "/ours", theirs = shop.folder + "/openmpi", inlined = shop.folder + "/inlined";
+	if (!compile(oshcc, {}, ours))
 		return 1;
-	if (peer.empty())
+	const bool beside = !peer.empty() && !openmpi_launcher(peer, 2).empty() && compile(peer, {}, theirs);
+	if (!beside)
 		fprintf(stderr, "shmem_compare: %s\n", a.alone ? "this library alone" : "Open MPI's oshcc is not installed: this library alone");
-	else if (!openmpi_launcher(peer, a.pes).empty() && compile(peer, {}, shop.folder + "/openmpi"))
-		columns.push_back(column_of("Open MPI", shop.folder + "/openmpi", openmpi_launcher(peer, a.pes)));
-	if (a.inlined && compile(oshcc, {"--inline", BENCH_INLINE_FLAGS}, shop.folder + "/inlined"))
-		columns.insert(columns.size() < 2 ? columns.begin() : columns.end(), column_of("pgas inline", shop.folder + "/inlined", launcher));
-	if (columns.size() < 2)
-		columns.push_back(columns[0]), columns[1].title += " again";
-	std::vector<bench::row> rows = bench::list_rows(shop.folder + "/ours");
+	std::vector<bench::row> rows = bench::list_rows(ours);
 	std::erase_if(rows, [&](const bench::row &r) {
 		const bool any_size = r.group == "teams" || r.group.starts_with("coll");
-		return !a.common.wants(r) || (a.pes != "2" && !any_size);
+		return !a.common.wants(r) || (a.pes != std::vector{2} && !any_size);
 	});
 	if (rows.empty()) {
 		fprintf(stderr, "shmem_compare: no such rows\n");
@@ -233,6 +245,26 @@ int main(int argc, char **argv)
 			printf("%s\t%s\t%s\t%s\n", r.name.c_str(), r.group.c_str(), r.unit.c_str(), r.label.c_str());
 		return 0;
 	}
+	if (a.pes.size() > 1) {
+		bench::scaling s{a.pes, {"pgas"}, {}};
+		for (const int n : a.pes)
+			s.columns.push_back(column_of("pgas", ours, launcher(n)));
+		if (beside)
+			s.libraries.emplace_back("Open MPI");
+		for (const int n : beside ? a.pes : std::vector<int>{})
+			s.columns.push_back(column_of("Open MPI", theirs, openmpi_launcher(peer, n)));
+		bench::run(a.common.run, rows, s.columns);
+		explain(rows, s.columns);
+		return bench::write_scaling(a.common, rows, s);
+	}
+	const int pes = a.pes[0];
+	std::vector<bench::column> columns{column_of("pgas", ours, launcher(pes))};
+	if (beside)
+		columns.push_back(column_of("Open MPI", theirs, openmpi_launcher(peer, pes)));
+	if (a.inlined && compile(oshcc, {"--inline", BENCH_INLINE_FLAGS}, inlined))
+		columns.insert(columns.size() < 2 ? columns.begin() : columns.end(), column_of("pgas inline", inlined, launcher(pes)));
+	if (columns.size() < 2)
+		columns.push_back(columns[0]), columns[1].title += " again";
 	bench::run(a.common.run, rows, columns);
 	explain(rows, columns);
 	return bench::write_results(a.common, rows, columns);

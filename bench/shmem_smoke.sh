@@ -26,4 +26,19 @@ while IFS="$tab" read -r name group unit label; do
 	done
 done <"$out/rows"
 grep -q '</svg>' "$out/svg" || fail "the plot is not complete"
+
+# The same with several numbers of PEs.
+timeout -k 1 120 bench/shmem_compare --quick --alone --pes 2,3 --rows barrier_loop,sum_1,broadcast_8 --csv "$out/csv" --svg "$out/svg" >"$out/table" ||
+	fail "shmem_compare --pes 2,3 answers $?"
+cat "$out/table"
+for name in barrier_loop sum_1 broadcast_8; do
+	for pes in 2 3; do
+		grep -Eq "^$name,pgas,$pes,[0-9.e+]*[1-9]" "$out/csv" || fail "no result of $name on $pes PEs"
+	done
+done
+test "$(grep -c '<polyline' "$out/svg")" -eq 3 && grep -q '</svg>' "$out/svg" || fail "the plot of the growth is not complete"
+for wrong in 1 2,1 2, x; do
+	bench/shmem_compare --pes "$wrong" --quick >/dev/null 2>&1
+	test $? -eq 2 || fail "--pes $wrong is not refused"
+done
 exit 0
