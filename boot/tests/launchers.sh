@@ -12,6 +12,9 @@ by() {
     [ $(($(date +%s) - _begin)) -lt $((59 * SLOW)) ] || rc=hung
 }
 
+# with an error, in time, and not because the launcher never began
+ended_badly() { [ "$rc" != 0 ] && [ "$rc" != hung ] && ! grep -q 'Unable to allocate' "$work/err"; }
+
 # under NAME KIND: $run is the launcher's command line, up to the number of PEs
 under() {
     for n in 1 2 4 8; do
@@ -23,11 +26,17 @@ under() {
     [ "$rc" = 0 ] && [ "$(grep -c "of 2 by $2" "$work/out")" -eq 2 ]
     check "$1: known as $2"
     by $run 3 "$PROBE" stop 1 5 "the reason" # not abort: an mpirun whose server has a fence open when it is told to stop may hang
-    cat "$work/out" "$work/err" | grep -q 'the reason' && [ "$rc" != 0 ] && [ "$rc" != hung ]
+    cat "$work/out" "$work/err" | grep -q 'the reason' && ended_badly
     check "$1: abort ends the job, with status $rc"
     by $run 3 "$PROBE" crash 1
-    [ "$rc" != 0 ] && [ "$rc" != hung ]
+    ended_badly
     check "$1: a crash ends the job, with status $rc"
+    by $run 3 "$PROBE" kill 1
+    ended_badly
+    check "$1: a killed one ends the job, with status $rc"
+    by $run 3 "$PROBE" exit 1 7
+    ended_badly
+    check "$1: one that exits with 7 ends the job, with status $rc"
     by $run 2 "$OSHRUN" -n 2 "$PROBE" hello
     [ "$rc" = 0 ] && [ "$(grep -c 'of 2 by oshrun' "$work/out")" -eq 4 ]
     check "$1: oshrun inside it"

@@ -1,0 +1,177 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# own_slurm.sh COMMAND [ARGUMENT...]: runs a command beside a Slurm of its own and ends with the command's status; with 77 and the
+# reason where no Slurm can be started.
+#
+# One node, this machine. Keys, sockets, ports, state and logs are all in one new folder and are told by SLURM_CONF only, so a Slurm
+# or munge that the machine has is neither asked nor disturbed. Whatever ends the command or this script, the daemons, the
+# jobs and the folder go. All that belongs to it is known by its SLURM_CONF in the environment.
+set -u
+
+SLOW=${SLOW:-1}
+PATH=$PATH:/usr/sbin:/sbin
+[ $# -gt 0 ] || { echo "usage: own_slurm.sh COMMAND [ARGUMENT...]" >&2; exit 99; }
+give_up() {
+    echo "skipped: no Slurm of our own: $*"
+    exit 77
+}
+for program in munged slurmctld slurmd srun sinfo squeue scancel; do
+    command -v $program >/dev/null || give_up "no $program"
+done
+[ "$(id -u)" -eq 0 ] || give_up "slurmd wants to be root"
+
+base=${TMPDIR:-/tmp}
+[ ${#base} -le 40 ] || base=/tmp # the name of a socket has 107 characters
+dir=$(mktemp -d "$base/slurm.XXXXXX") || give_up "no folder"
+child= munge= controller= node=
+
+of_ours() { (unset SLURM_CONF && grep -lzsx "SLURM_CONF=$dir/slurm.conf" /proc/[0-9]*/environ | sed 's|/proc/||;s|/environ||'); }
+lives() { kill -0 "$1" 2>/dev/null && ! grep -qs '^State:.*Z' "/proc/$1/status"; }
+within() { # tenths of a second, condition
+    _left=$(($1 * SLOW))
+    shift
+    until "$@"; do
+        [ $_left -gt 0 ] || return 1
+        _left=$((_left - 1))
+        sleep 0.1
+    done
+}
+no_job() { [ -z "$(timeout -s KILL 10 squeue --noheader 2>/dev/null)" ]; }
+no_step() { # still has its manager
+    for _pid in $(of_ours); do
+        ! grep -qs slurmstepd "/proc/$_pid/cmdline" || return 1
+    done
+}
+nobody() { [ -z "$(of_ours)" ]; }
+
+daemons_stop() {
+    for _pid in $node $controller $munge; do
+        kill -TERM "$_pid" 2>/dev/null
+    done
+    within 100 nobody || for _pid in $(of_ours); do kill -KILL "$_pid" 2>/dev/null; done
+    for _pid in $node $controller $munge; do
+        wait "$_pid" 2>/dev/null
+    done
+    munge= controller= node=
+}
+end() {
+    trap - EXIT
+    trap '' HUP INT PIPE TERM
+    if [ -n "$child" ] && lives "$child"; then
+        kill -TERM "$child"
+        wait "$child" 2>/dev/null
+    fi
+    if [ -n "$node" ] && lives "$controller" && ! no_job; then
+        timeout -s KILL 10 scancel --quiet --partition=own --state=PENDING,RUNNING,SUSPENDED 2>/dev/null
+        within 50 no_job
+    fi
+    [ -z "$node" ] || within 50 no_step
+    daemons_stop
+    rm -rf "$dir"
+}
+trap end EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 141' PIPE
+trap 'exit 143' TERM
+
+# Slurm in a job of another Slurm, or of any launcher, must not take over what that one said.
+for name in $(env | sed -n 's/^\(\(SLURMD\{0,1\}\|SRUN\|SBATCH\|PMI\|PMIX\)_[A-Za-z0-9_]*\)=.*/\1/p'); do
+    unset "$name"
+done
+SLURM_CONF=$dir/slurm.conf
+export SLURM_CONF
+ulimit -c 0 # jobs that crash on purpose leave no core
+
+chmod 711 "$dir" # munged demands that everyone can reach its socket; it is the secret key that must stay secret
+mkdir "$dir/state" "$dir/spool" "$dir/tmp" "$dir/log"
+(umask 077 && head -c 128 /dev/urandom >"$dir/key") || give_up "no key"
+
+# By what the name of this machine stands for the daemons choose where to listen; where that is not the loopback they listen on
+# every address, and only the key keeps others out.
+host=$(uname -n)
+listen=
+case $(getent hosts "$host" 2>/dev/null) in 127.*) listen="CommunicationParameters=NoCtldInAddrAny,NoInAddrAny" ;; esac
+host=${host%%.*}
+
+configure() { # port of the controller; the node's is the next
+    cat >"$SLURM_CONF" <<END
+ClusterName=own
+SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=$1
+SlurmdPort=$(($1 + 1))
+$listen
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+CredType=cred/munge
+AuthInfo=socket=$dir/munge
+StateSaveLocation=$dir/state
+SlurmdSpoolDir=$dir/spool
+SlurmctldPidFile=$dir/slurmctld.pid
+SlurmdPidFile=$dir/slurmd.pid
+TmpFS=$dir/tmp
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/linear
+SchedulerType=sched/builtin
+SlurmdParameters=config_overrides
+PropagateResourceLimits=NONE
+MpiDefault=none
+MailProg=/bin/true
+ReturnToService=2
+MessageTimeout=60
+KillWait=5
+NodeName=$host NodeAddr=127.0.0.1 CPUs=16 State=UNKNOWN
+PartitionName=own Nodes=$host Default=YES MaxTime=10 State=UP OverSubscribe=FORCE:32
+END
+    echo 'CgroupPlugin=cgroup/v1' >"$dir/cgroup.conf"
+}
+
+# With setpriv the daemons end also when this shell is killed.
+bound=
+setpriv --pdeathsig TERM true 2>/dev/null && bound="setpriv --pdeathsig TERM"
+daemon() { # name of the log, command; leaves $daemon
+    _log=$dir/log/$1
+    shift
+    $bound "$@" >"$_log" 2>&1 </dev/null &
+    daemon=$!
+}
+ready() {
+    lives "$munge" && lives "$controller" && lives "$node" || return 0 # there is nothing to wait for
+    [ "$(timeout -s KILL 10 sinfo --noheader --format=%T 2>/dev/null)" = idle ]
+}
+listening() { [ -S "$dir/munge" ] || ! lives "$munge"; }
+
+tries=0
+until
+    configure $((20000 + 2 * ($(od -An -N2 -tu2 /dev/urandom) % 6000))) # below the ports that the kernel gives to clients
+    daemon munged munged --foreground --key-file="$dir/key" --socket="$dir/munge" --pid-file="$dir/munged.pid" \
+        --seed-file="$dir/seed" --log-file="$dir/log/munged.more"
+    munge=$daemon
+    within 100 listening
+    daemon slurmctld slurmctld -D
+    controller=$daemon
+    daemon slurmd slurmd -D
+    node=$daemon
+    within 300 ready && lives "$munge" && lives "$controller" && lives "$node"
+do
+    tries=$((tries + 1))
+    tail -n 5 "$dir"/log/*
+    # another port may be free; nothing else gets better by trying again
+    grep -qi 'address already in use' "$dir"/log/* && [ $tries -lt 5 ] || give_up "the daemons did not come up"
+    daemons_stop
+done
+
+OWN_SLURM=$dir
+export OWN_SLURM
+exec 3<&0
+"$@" <&3 3<&- & # in the background, so that a signal is answered at once
+child=$!
+exec 3<&-
+wait $child
+rc=$?
+child=
+exit $rc

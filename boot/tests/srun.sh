@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# srun.sh: what the tests under Slurm's srun share. Takes the machine's Slurm where one answers, and starts one of its own for the
+# length of the test otherwise.
+. "$(dirname "$0")/launchers.sh"
+
+command -v srun >/dev/null || skip "no srun"
+if ! timeout -s KILL 10 sinfo >/dev/null 2>&1; then
+    [ -z "${OWN_SLURM:-}" ] || { echo "our own Slurm does not answer"; exit 99; }
+    "$here/own_slurm.sh" "$0" "$@"
+    exit $?
+fi
+note "Slurm $(srun --version | sed 's/^slurm[^ ]* //'), $([ -n "${OWN_SLURM:-}" ] && echo "our own" || echo "the machine's")"
+ulimit -c 0 # a core may have the size of all segments
+trap 'timeout -s KILL 10 scancel --quiet --name="$mark" 2>/dev/null; rm -rf "$work"' EXIT
+
+# Without --kill-on-bad-exit Slurm's pmi2 plugin lets the other tasks of a step run on when one crashes.
+srun="srun --job-name=$mark --immediate=30 --time=5 --overcommit --kill-on-bad-exit"
+by $srun -n 1 true
+[ "$rc" = 0 ] || { cat "$work/err"; [ -n "${OWN_SLURM:-}" ] && exit 1 || skip "Slurm does not start a program here"; }
+
+# usable PLUGIN: whether a program started with --mpi=PLUGIN has a launcher that it knows; $run is then the command line
+usable() {
+    run="$srun --mpi=$1 -n"
+    if [ "$1" = pmix ] && ! "$OSHRUN" --pmix env 2>/dev/null | grep -q '^PMIX_NAMESPACE='; then
+        note "pmix: built without PMIx, or no libpmix"
+        return 1
+    fi
+    srun --mpi=list 2>&1 | grep -qw "$1" || { note "Slurm has no plugin $1"; return 1; }
+    by $run 1 true
+    [ "$rc" = 0 ] || { note "Slurm does not start a program with $1: $(cat "$work/err")"; return 1; }
+}
