@@ -3,7 +3,7 @@
 # own_slurm.sh COMMAND [ARGUMENT...]: runs a command beside a Slurm of its own and ends with the command's status; with 77 and the
 # reason where no Slurm can be started.
 #
-# One node, this machine. Keys, sockets, ports, state and logs are all in one new folder and are told by SLURM_CONF only, so a Slurm
+# One node, this machine; root or not. Keys, sockets, ports, state and logs are all in one new folder and are told by SLURM_CONF only, so a Slurm
 # or munge that the machine has is neither asked nor disturbed. Whatever ends the command or this script, the daemons, the
 # jobs and the folder go. All that belongs to it is known by its SLURM_CONF in the environment.
 set -u
@@ -18,15 +18,15 @@ give_up() {
 for program in munged slurmctld slurmd srun sinfo squeue scancel; do
     command -v $program >/dev/null || give_up "no $program"
 done
-[ "$(id -u)" -eq 0 ] || give_up "slurmd wants to be root"
 
 base=${TMPDIR:-/tmp}
 [ ${#base} -le 40 ] || base=/tmp # the name of a socket has 107 characters
 dir=$(mktemp -d "$base/slurm.XXXXXX") || give_up "no folder"
-child= munge= controller= node=
+child= node=
 
 of_ours() { (unset SLURM_CONF && grep -lzsx "SLURM_CONF=$dir/slurm.conf" /proc/[0-9]*/environ | sed 's|/proc/||;s|/environ||'); }
 lives() { kill -0 "$1" 2>/dev/null && ! grep -qs '^State:.*Z' "/proc/$1/status"; }
+gone() { ! lives "$1"; }
 within() { # tenths of a second, condition
     _left=$(($1 * SLOW))
     shift
@@ -43,32 +43,50 @@ no_step() { # still has its manager
     done
 }
 nobody() { [ -z "$(of_ours)" ]; }
+daemons_gone() { gone "$node" && gone "$controller" && gone "$munge"; }
 
 daemons_stop() {
-    for _pid in $node $controller $munge; do
-        kill -TERM "$_pid" 2>/dev/null
-    done
-    within 100 nobody || for _pid in $(of_ours); do kill -KILL "$_pid" 2>/dev/null; done
-    for _pid in $node $controller $munge; do
-        wait "$_pid" 2>/dev/null
-    done
-    munge= controller= node=
+    kill -TERM "$node" "$controller" "$munge" 2>/dev/null
+    within 100 daemons_gone || kill -KILL "$node" "$controller" "$munge" 2>/dev/null
+    wait "$node" "$controller" "$munge" 2>/dev/null
+    node=
 }
 end() {
     trap - EXIT
     trap '' HUP INT PIPE TERM
     if [ -n "$child" ] && lives "$child"; then
         kill -TERM "$child"
+        within 50 gone "$child" || kill -KILL "$child"
         wait "$child" 2>/dev/null
     fi
-    if [ -n "$node" ] && lives "$controller" && ! no_job; then
-        timeout -s KILL 10 scancel --quiet --partition=own --state=PENDING,RUNNING,SUSPENDED 2>/dev/null
-        within 50 no_job
+    if [ -n "$node" ]; then
+        if lives "$controller" && ! no_job; then
+            timeout -s KILL 10 scancel --quiet --partition=own 2>/dev/null
+            within 30 no_job
+        fi
+        within 30 no_step
+        daemons_stop
     fi
-    [ -z "$node" ] || within 50 no_step
-    daemons_stop
+    exec 9>&-
+    wait "$guard"
+}
+# Who outlives this shell: when nobody holds the other end of its fifo any more, it ends the rest of ours and removes the folder.
+guard() {
+    trap '' HUP INT PIPE TERM
+    exec 9>&-
+    read -r _ <"$dir/alive"
+    for _try in 1 2 3 4 5; do
+        for _pid in $(of_ours); do
+            kill -KILL "$_pid" 2>/dev/null
+        done
+        within 5 nobody && break
+    done
     rm -rf "$dir"
 }
+mkfifo "$dir/alive" || give_up "no fifo"
+guard &
+guard=$!
+exec 9>"$dir/alive"
 trap end EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
@@ -93,6 +111,7 @@ host=$(uname -n)
 listen=
 case $(getent hosts "$host" 2>/dev/null) in 127.*) listen="CommunicationParameters=NoCtldInAddrAny,NoInAddrAny" ;; esac
 host=${host%%.*}
+user=$(id -un 2>/dev/null) || user=$(id -u)
 
 configure() { # port of the controller; the node's is the next
     cat >"$SLURM_CONF" <<END
@@ -101,8 +120,8 @@ SlurmctldHost=$host(127.0.0.1)
 SlurmctldPort=$1
 SlurmdPort=$(($1 + 1))
 $listen
-SlurmUser=root
-SlurmdUser=root
+SlurmUser=$user
+SlurmdUser=$user
 AuthType=auth/munge
 CredType=cred/munge
 AuthInfo=socket=$dir/munge
@@ -130,13 +149,10 @@ END
     echo 'CgroupPlugin=cgroup/v1' >"$dir/cgroup.conf"
 }
 
-# With setpriv the daemons end also when this shell is killed.
-bound=
-setpriv --pdeathsig TERM true 2>/dev/null && bound="setpriv --pdeathsig TERM"
 daemon() { # name of the log, command; leaves $daemon
     _log=$dir/log/$1
     shift
-    $bound "$@" >"$_log" 2>&1 </dev/null &
+    "$@" >"$_log" 2>&1 </dev/null 9>&- &
     daemon=$!
 }
 ready() {
@@ -165,10 +181,10 @@ do
     daemons_stop
 done
 
-OWN_SLURM=$dir
-export OWN_SLURM
+OWN_SLURM=$dir TMPDIR=$dir/tmp
+export OWN_SLURM TMPDIR
 exec 3<&0
-"$@" <&3 3<&- & # in the background, so that a signal is answered at once
+"$@" <&3 3<&- 9>&- & # in the background, so that a signal is answered at once
 child=$!
 exec 3<&-
 wait $child
