@@ -3,9 +3,9 @@
 # own_slurm.sh COMMAND [ARGUMENT...]: runs a command beside a Slurm of its own and ends with the command's status; with 77 and the
 # reason where no Slurm can be started.
 #
-# One node, this machine; root or not. Keys, sockets, ports, state and logs are all in one new folder and are told by SLURM_CONF only, so a Slurm
-# or munge that the machine has is neither asked nor disturbed. Whatever ends the command or this script, the daemons, the
-# jobs and the folder go. All that belongs to it is known by its SLURM_CONF in the environment.
+# One node, this machine; root or not. Keys, sockets, ports, state and logs are all in one new folder and are told by SLURM_CONF
+# only, so a Slurm or munge that the machine has is neither asked nor disturbed. Whatever ends the command or this script, the
+# daemons, the jobs and the folder go. All that belongs to it is known by its SLURM_CONF in the environment.
 set -u
 
 SLOW=${SLOW:-1}
@@ -146,7 +146,7 @@ KillWait=5
 NodeName=$host NodeAddr=127.0.0.1 CPUs=16 State=UNKNOWN
 PartitionName=own Nodes=$host Default=YES MaxTime=10 State=UP OverSubscribe=FORCE:32
 END
-    echo 'CgroupPlugin=cgroup/v1' >"$dir/cgroup.conf"
+    echo "CgroupPlugin=$cgroups" >"$dir/cgroup.conf" # none is used; a word must stand there that this version takes
 }
 
 daemon() { # name of the log, command; leaves $daemon
@@ -162,6 +162,7 @@ ready() {
 listening() { [ -S "$dir/munge" ] || ! lives "$munge"; }
 
 tries=0
+cgroups=cgroup/v1
 until
     configure $((20000 + 2 * ($(od -An -N2 -tu2 /dev/urandom) % 6000))) # below the ports that the kernel gives to clients
     daemon munged munged --foreground --key-file="$dir/key" --socket="$dir/munge" --pid-file="$dir/munged.pid" \
@@ -176,8 +177,9 @@ until
 do
     tries=$((tries + 1))
     tail -n 5 "$dir"/log/*
-    # another port may be free; nothing else gets better by trying again
-    grep -qi 'address already in use' "$dir"/log/* && [ $tries -lt 5 ] || give_up "the daemons did not come up"
+    # another port may be free, newer versions know other cgroups; nothing else gets better by trying again
+    [ $tries -lt 5 ] && grep -qi 'address already in use\|cgroup plugin' "$dir"/log/* || give_up "the daemons did not come up"
+    ! grep -qi 'cgroup plugin' "$dir"/log/* || cgroups=disabled
     daemons_stop
 done
 
