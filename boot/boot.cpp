@@ -79,6 +79,14 @@ constexpr backend kSingle = {"single",       single_init, single_finalize,  sing
 /* ---- choice
  * ------------------------------------------------------------------------------------------------------------ */
 
+/* srun without --mpi tells its tasks nothing of one another: a program of four PEs would be four programs of one PE,
+ * and nobody would notice. A batch script has no step. */
+bool srun_tells_nothing()
+{
+	const char *tasks = pgas_boot_getenv("SLURM_STEP_NUM_TASKS");
+	return pgas_boot_getenv("SLURM_STEP_ID") && tasks && atoi(tasks) > 1;
+}
+
 /* The order is from the innermost launcher outwards as far as it can be told: g_native refuses when the environment
  * shows a launcher that was started inside its job; a PMI_FD that still is a socket was given to us by our own
  * parent, because mpirun closes what its processes would inherit from a launcher further out. PGAS_BOOT_LAUNCHER
@@ -91,6 +99,13 @@ int choose_backend()
 	for (const backend *be : all) {
 		if (wanted && strcmp(wanted, be->name) != 0)
 			continue;
+		if (be == &kSingle && !wanted && srun_tells_nothing()) {
+			pgas::boot::complain(
+				"started by srun with %s tasks, but without --mpi=pmix or --mpi=pmi2 (for jobs "
+				"of one each: PGAS_BOOT_LAUNCHER=single)",
+				pgas_boot_getenv("SLURM_STEP_NUM_TASKS"));
+			return -ENOTCONN;
+		}
 		job fresh;
 		int rc = be->init(fresh);
 		if (rc == pgas::boot::kBeSingle) {

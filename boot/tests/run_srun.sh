@@ -18,5 +18,11 @@ for plugin in pmix:pmix pmi2:pmi1; do
     fi
     under "srun --mpi=${plugin%:*}" "${plugin#*:}"
 done
-[ -n "$tried" ] || skip "Slurm has neither pmix nor pmi2"
+by $srun --mpi=none -n 2 "$PROBE" hello
+ended_badly && grep -q 'without --mpi=pmix' "$work/err" && [ ! -s "$work/out" ]
+check "srun without --mpi: not two jobs of one"
+PGAS_BOOT_LAUNCHER=single by $srun --mpi=none -n 2 "$PROBE" hello
+[ "$rc" = 0 ] && [ "$(grep -c 'PE 0 of 1 by single' "$work/out")" -eq 2 ]
+check "srun without --mpi: unless that is wanted"
+[ -n "$tried" ] || note "Slurm has neither pmix nor pmi2"
 finish

@@ -23,6 +23,7 @@ ends() {
 tried=
 for plugin in pmix pmi2; do
     usable $plugin || continue
+    case $plugin in pmi2) status=137 ;; *) status=5 ;; esac # Slurm's pmi2 plugin kills all tasks, the one that asked for it too
     tried="$tried $plugin"
     runs 'hello from PE 3 of 4; PE 2 is on my left' ./examples/hello
     runs '100 rounds over 4 PEs' ./examples/ring
@@ -31,6 +32,10 @@ for plugin in pmix pmi2; do
     for way in exit kill crash; do
         ends any ./shmem/tests/shmem_ends $way
     done
+    ends $status ./shmem/tests/shmem_ends global-exit
+    run="$srun --wait=3 --mpi=$plugin -n"
+    ends any ./shmem/tests/shmem_ends leave
+    run="$srun --mpi=$plugin -n"
     runs 'job: 4 nodes: ok' ./gasnet-conduit/tests/gasnet_job
     runs '4 nodes, .*: ok' ./gasnet-conduit/tests/gasnet_am
     ends 13 ./gasnet-conduit/tests/gasnet_end all-with-code

@@ -22,8 +22,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *const kLaunchers[] = {"PGAS_BOOT", "PGAS_BOOT_LAUNCHER", "PMIX_NAMESPACE", "PMIX_RANK",
-					 "PMI_FD",    "PMI_RANK",           "PMI_SIZE"};
+static const char *const kLaunchers[] = {
+	"PGAS_BOOT", "PGAS_BOOT_LAUNCHER", "PMIX_NAMESPACE", "PMIX_RANK",           "PMI_FD",
+	"PMI_RANK",  "PMI_SIZE",           "SLURM_STEP_ID",  "SLURM_STEP_NUM_TASKS"};
 
 static int setup(void **state)
 {
@@ -206,15 +207,38 @@ static void test_single_host_id_and_environment(void **state)
 	assert_string_equal(pgas_boot_getenv("BOOT_TEST_SET"), "x");
 }
 
+static void test_single_task_of_srun_without_mpi_refuses(void **state)
+{
+	(void)state;
+	setenv("SLURM_STEP_NUM_TASKS", "4", 1); /* no step: a batch script */
+	assert_single();
+	assert_int_equal(pgas_boot_finalize(), 0);
+	setenv("SLURM_STEP_ID", "0", 1);
+	assert_int_equal(pgas_boot_init(), -ENOTCONN);
+	assert_int_equal(pgas_boot_size(), 0);
+	setenv("PGAS_BOOT_LAUNCHER", "single", 1);
+	assert_single();
+	assert_int_equal(pgas_boot_finalize(), 0);
+	unsetenv("PGAS_BOOT_LAUNCHER");
+	setenv("SLURM_STEP_NUM_TASKS", "1", 1);
+	assert_single();
+}
+
 int main(void)
 {
 #define CASE(name_arg) cmocka_unit_test_setup_teardown(name_arg, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		CASE(test_single_before_init_refuses),       CASE(test_single_exchanges_with_itself),
-		CASE(test_single_init_is_counted),           CASE(test_single_keys_have_bounds),
-		CASE(test_single_leftover_board_is_ignored), CASE(test_single_other_file_is_no_board),
-		CASE(test_single_leftover_pmi_is_ignored),   CASE(test_single_nonsense_is_an_error),
-		CASE(test_single_abort_exits_with_status),   CASE(test_single_host_id_and_environment),
+		CASE(test_single_before_init_refuses),
+		CASE(test_single_exchanges_with_itself),
+		CASE(test_single_init_is_counted),
+		CASE(test_single_keys_have_bounds),
+		CASE(test_single_leftover_board_is_ignored),
+		CASE(test_single_other_file_is_no_board),
+		CASE(test_single_leftover_pmi_is_ignored),
+		CASE(test_single_nonsense_is_an_error),
+		CASE(test_single_abort_exits_with_status),
+		CASE(test_single_host_id_and_environment),
+		CASE(test_single_task_of_srun_without_mpi_refuses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
