@@ -100,6 +100,8 @@ done
 SLURM_CONF=$dir/slurm.conf
 export SLURM_CONF
 ulimit -c 0 # jobs that crash on purpose leave no core
+# Slurm closes every file that it may have; some containers allow a billion
+case $(ulimit -H -n) in ????? | ??????* | unlimited) ulimit -n 9999 ;; esac
 
 chmod 711 "$dir" # munged demands that everyone can reach its socket; it is the secret key that must stay secret
 mkdir "$dir/state" "$dir/spool" "$dir/tmp" "$dir/log"
