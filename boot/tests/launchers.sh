@@ -4,6 +4,11 @@
 
 skip() { echo "skipped: $*"; exit 77; }
 
+# libpmix keeps some of what it allocates: not what a build with sanitizers shall look for
+echo 'leak:libpmix' >"$work/lsan"
+LSAN_OPTIONS=${LSAN_OPTIONS:+$LSAN_OPTIONS:}suppressions=$work/lsan:print_suppressions=0
+export LSAN_OPTIONS
+
 # by COMMAND...: bounded, marked; leaves $rc, $work/out, $work/err
 by() {
     _begin=$(date +%s)
