@@ -141,6 +141,7 @@ const struct bench_row bench_coll_rows[] = {
 	{"sync_loop", "coll", "sync_all, back to back", BENCH_NS, 0, 1, BOTH(sync_loop)},
 	{"yield", "coll", "floor of a barrier: all yield", BENCH_NS, 0, 1, BOTH(yield_loop)},
 	{"sum_1", "coll-sum", "sum of 1 double", BENCH_NS, 8, 1, BOTH(sum_loop)},
+	{"sum_64", "coll-sum", "sum of 64 doubles", BENCH_NS, 512, 1, BOTH(sum_loop)},
 	{"sum_1024", "coll-sum", "sum of 1,024 doubles", BENCH_NS, 8192, 1, BOTH(sum_loop)},
 	{"sum_1m", "coll-sum", "sum of 1,048,576 doubles", BENCH_NS, (size_t)LARGEST * 8, 1, BOTH(sum_loop)},
 	SIZES("broadcast", broadcast_loop, "coll-broadcast"),
