@@ -57,6 +57,7 @@ for way in FI_PGAS_CMA=1 FI_PGAS_CMA=0; do
     check 4 "coll_mix 20" FI_PGAS_MAP=0 $way
     check 3 typed_rma FI_PGAS_MAP=0 $way
     check 3 typed_amo FI_PGAS_MAP=0 $way
+    check 3 typed_sync FI_PGAS_MAP=0 $way
 done
 if [ -n "$long" ]; then
     check 16 "coll_mix 500"

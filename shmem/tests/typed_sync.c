@@ -221,6 +221,39 @@ static void data_then_flag(void)
 	shmem_free(data);
 }
 
+/* --- tests in loops --------------------------------------------------------------------------------------------------- */
+
+/* Nothing but tests while a value is on its way: they get it here, and give way to those who send. */
+static void tests_in_loops(uint64_t *at)
+{
+	size_t which[2];
+	at[0] = at[1] = 0;
+	shmem_barrier_all();
+	for (uint64_t k = 1; k <= 40; k++) {
+		shmem_uint64_p(at, k, right);
+		shmem_uint64_p(at + 1, k, right);
+		switch (k % 4) {
+		case 0:
+			while (!shmem_uint64_test(at, SHMEM_CMP_EQ, k) || !shmem_uint64_test(at + 1, SHMEM_CMP_EQ, k))
+				;
+			break;
+		case 1:
+			while (!shmem_uint64_test_all(at, 2, NULL, SHMEM_CMP_EQ, k))
+				;
+			break;
+		case 2:
+			while (shmem_uint64_test_any(at, 1, NULL, SHMEM_CMP_EQ, k) != 0 || shmem_uint64_test_any(at + 1, 1, NULL, SHMEM_CMP_EQ, k) != 0)
+				;
+			break;
+		default:
+			while (shmem_uint64_test_some(at, 2, which, NULL, SHMEM_CMP_EQ, k) != 2)
+				;
+		}
+		EXPECT(at[0] == k && at[1] == k);
+		shmem_barrier_all();
+	}
+}
+
 int main(void)
 {
 	static uint64_t fixed[K];
@@ -234,6 +267,7 @@ int main(void)
 	all_on(heap);
 	old_waits((long *)heap);
 	data_then_flag();
+	tests_in_loops((uint64_t *)heap);
 	shmem_free(heap);
 	test_done("typed_sync");
 	return 0;
