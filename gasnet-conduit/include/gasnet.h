@@ -89,7 +89,7 @@
 	GASNETI_STRING(GASNET_RELEASE_VERSION_PATCH) ",SPEC=" GASNETI_STRING(GASNET_SPEC_VERSION_MAJOR) "."            \
 	GASNETI_STRING(GASNET_SPEC_VERSION_MINOR) ",CONDUIT=PGAS,THREADMODEL=" GASNETI_MODE_STR                        \
 	",SEGMENT=FAST,PTR=64bit,ALIGN,PSHM,NODEBUG,LAYOUT=" GASNETI_STRING(GASNETI_LAYOUT)
-#define GASNETI_LAYOUT 1 /* of struct gasneti_front and of the messages */
+#define GASNETI_LAYOUT 2 /* of struct gasneti_front and of the messages */
 
 #define GASNET_OK 0
 #define GASNET_ERR_NOT_INIT 10001
@@ -159,12 +159,9 @@ typedef struct {
  * fronts whose magic words and windows are zero, so that every call takes its cold exit, which says what is wrong.
  */
 struct gasneti_front {
-	struct pgas_ep *rma;     /* windows on the segments of all nodes, addressed by their own addresses */
 	struct pgas_ep *am;      /* active messages */
 	const struct pgas_cq *arrivals;
 	uint64_t word;           /* what every message of this node begins with: its rank, in the upper half */
-	uint64_t pending_puts;   /* handed to a wire and not known to be complete */
-	uint64_t pending_gets;
 	uint64_t max_medium;     /* bytes of payload */
 	gasnet_node_t mynode, nodes;
 };
@@ -174,6 +171,11 @@ extern "C" {
 #endif
 
 extern PGAS_EXPORT struct gasneti_front gasneti_front;
+/*
+ * By node: what to add to an address of its segment to have it here; 0: there is no such node. Set by gasnet_init for good. An
+ * array and not a pointer to one, because a compiler sees that nothing else is in it, and keeps what it read over loops.
+ */
+extern PGAS_EXPORT uint64_t gasneti_windows[GASNET_MAXNODES];
 
 /* --- job control --------------------------------------------------------------------------------------------------- */
 

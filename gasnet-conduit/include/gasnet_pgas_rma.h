@@ -2,10 +2,22 @@
 /*
  * The extended interface: put, get, memset, values, their synchronisation, and barriers. Part of gasnet.h.
  *
- * All segments begin at one address, and the endpoint's windows are addressed by it (fi_ext_pgas.h, symmetric): the
- * address of a datum in its node's segment plus window[node] is its address here. A window that is set makes a transfer a
- * copy that is over when the call returns, so non-blocking calls answer GASNET_INVALID_HANDLE, which is complete. A
- * window that is 0 leads to the library, which moves the bytes through the provider and waits.
+ * All segments begin at one address, and gasnet_init has mapped those of all nodes: the address of a datum in its node's
+ * segment plus gasneti_windows[node] is its address here. A transfer is a copy that is over when the call returns, so
+ * non-blocking calls answer GASNET_INVALID_HANDLE, which is complete.
+ *
+ * Order. The specification has a put complete when later gets, or loads of the target, see it, and a get complete when its
+ * value was there during the call. "Later" is what somebody can know: from a message, a barrier, a word that was put, or some
+ * way of its own. So the order is where the knowledge is, and the bytes are plain copies:
+ * - messages and barriers release what their thread put and got before, and acquire where they arrive;
+ * - a put of a word (1, 2, 4 or 8 aligned bytes; any kind of put) is a store with release: it may be a flag;
+ * - a get of a word is a load with acquire: what is got behind it is not older;
+ * - longer transfers are data: nothing orders two of them but one of the above between them, or a fence of gasnet_tools.h.
+ *   Whoever draws conclusions from the bytes of a longer get, or of a longer put before it is complete, needs that fence, or
+ *   compiles with GASNET_PGAS_STRICT_ORDER, which gives every longer transfer a fence of its own;
+ * - plain loads and stores of the client are its own to order, with gasnett_local_wmb() and gasnett_local_rmb();
+ * - nothing orders a put before a later get of another place: gasnett_local_mb() does.
+ * On x86_64 all of this is plain moves. tests/gasnet_order.c checks each line.
  */
 #ifndef GASNET_PGAS_RMA_H
 #define GASNET_PGAS_RMA_H
@@ -14,132 +26,200 @@
 extern "C" {
 #endif
 
-PGAS_EXPORT void gasneti_put_other(gasnet_node_t node, void *dest, const void *src, size_t nbytes) PGAS_NOEXCEPT;
-PGAS_EXPORT void gasneti_get_other(void *dest, gasnet_node_t node, const void *src, size_t nbytes) PGAS_NOEXCEPT;
-PGAS_EXPORT void gasneti_put_value_other(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes) PGAS_NOEXCEPT;
-PGAS_EXPORT gasnet_register_value_t gasneti_get_value_other(gasnet_node_t node, const void *src, size_t nbytes) PGAS_NOEXCEPT;
-PGAS_EXPORT void gasneti_memset_other(gasnet_node_t node, void *dest, int val, size_t nbytes) PGAS_NOEXCEPT;
-PGAS_EXPORT void gasneti_sync_other(void) PGAS_NOEXCEPT; /* waits for everything handed to a wire */
+/* The cold exit, for a node that does not exist. It does not come back, so that a compiler may take the test out of loops. */
+PGAS_EXPORT void gasneti_no_window(const char *call, gasnet_node_t node) PGAS_NOEXCEPT __attribute__((noreturn, cold));
+/* Up to 8 bytes, of any number and alignment, in order as words are. Addresses as mapped here. */
+PGAS_EXPORT void gasneti_copy_out_small(void *shared, const void *from, size_t nbytes) PGAS_NOEXCEPT;
+PGAS_EXPORT void gasneti_copy_in_small(void *to, const void *shared, size_t nbytes) PGAS_NOEXCEPT;
+/* Values of 3, 5, 6 or 7 bytes. */
+PGAS_EXPORT void gasneti_put_odd(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes) PGAS_NOEXCEPT;
+PGAS_EXPORT gasnet_register_value_t gasneti_get_odd(gasnet_node_t node, const void *src, size_t nbytes) PGAS_NOEXCEPT;
 
-/* pair with one another across processes: see "Order" below */
-#define GASNETI_STORE(p_arg, v_arg, type_arg) pgas_store_release((type_arg *)(p_arg), (v_arg))
-#define GASNETI_LOAD(v_arg, p_arg, type_arg) ((v_arg) = pgas_load_acquire((const type_arg *)(p_arg)))
-
-/* bulk transfers may be unaligned, which ordered accesses of aarch64 may not be */
-#if defined(__x86_64__)
-#define GASNETI_ALIGNED(p_arg, n_arg) 1
+/*
+ * One word with release, and with acquire. To the compiler these are volatile accesses: in order among themselves, and around
+ * fences and calls, but no reason to load everything else again, as the builtins with an order are. Bulk transfers may be
+ * unaligned, which ordered accesses of aarch64 may not be.
+ */
+#if defined(__aarch64__) && !defined(__SANITIZE_THREAD__)
+#define GASNETI_WORD_ACCESS(type_arg, bits_arg, suffix_arg, reg_arg)                                                   \
+	PGAS_HOT void gasneti_store##bits_arg(void *p, type_arg v)                                                     \
+	{                                                                                                              \
+		if (PGAS_LIKELY((uintptr_t)p % sizeof v == 0))                                                         \
+			__asm__ volatile("stlr" suffix_arg " %" reg_arg "1, %0" : "=Q"(*(type_arg *)p) : "r"(v));      \
+		else                                                                                                   \
+			__asm__ volatile("dmb ish\n\tstr" suffix_arg " %" reg_arg "1, %0" : "=Q"(*(type_arg *)p) : "r"(v)); \
+	}                                                                                                              \
+	PGAS_HOT type_arg gasneti_load##bits_arg(const void *p)                                                        \
+	{                                                                                                              \
+		type_arg v;                                                                                            \
+		if (PGAS_LIKELY((uintptr_t)p % sizeof v == 0))                                                         \
+			__asm__ volatile("ldar" suffix_arg " %" reg_arg "0, %1" : "=r"(v) : "Q"(*(const type_arg *)p)); \
+		else                                                                                                   \
+			__asm__ volatile("ldr" suffix_arg " %" reg_arg "0, %1\n\tdmb ishld"                            \
+					 : "=r"(v)                                                                     \
+					 : "Q"(*(const type_arg *)p));                                                 \
+		return v;                                                                                              \
+	}
+#elif defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#define GASNETI_WORD_ACCESS(type_arg, bits_arg, suffix_arg, reg_arg)                                                   \
+	PGAS_HOT void gasneti_store##bits_arg(void *p, type_arg v)                                                     \
+	{                                                                                                              \
+		*(volatile type_arg *)p = v;                                                                           \
+	}                                                                                                              \
+	PGAS_HOT type_arg gasneti_load##bits_arg(const void *p)                                                        \
+	{                                                                                                              \
+		return *(const volatile type_arg *)p;                                                                  \
+	}
 #else
-#define GASNETI_ALIGNED(p_arg, n_arg) PGAS_LIKELY((uintptr_t)(p_arg) % (n_arg) == 0)
+#define GASNETI_WORD_ACCESS(type_arg, bits_arg, suffix_arg, reg_arg)                                                   \
+	PGAS_HOT void gasneti_store##bits_arg(void *p, type_arg v)                                                     \
+	{                                                                                                              \
+		if (PGAS_LIKELY((uintptr_t)p % sizeof v == 0)) {                                                       \
+			pgas_store_release((type_arg *)p, v);                                                          \
+		} else {                                                                                               \
+			pgas_fence_stores();                                                                           \
+			memcpy(p, &v, sizeof v);                                                                       \
+		}                                                                                                      \
+	}                                                                                                              \
+	PGAS_HOT type_arg gasneti_load##bits_arg(const void *p)                                                        \
+	{                                                                                                              \
+		type_arg v;                                                                                            \
+		if (PGAS_LIKELY((uintptr_t)p % sizeof v == 0)) {                                                       \
+			v = pgas_load_acquire((const type_arg *)p);                                                    \
+		} else {                                                                                               \
+			memcpy(&v, p, sizeof v);                                                                       \
+			pgas_fence_acquire();                                                                          \
+		}                                                                                                      \
+		return v;                                                                                              \
+	}
 #endif
+GASNETI_WORD_ACCESS(pgas_u64_alias, 64, "", "")
+GASNETI_WORD_ACCESS(pgas_u32_alias, 32, "", "w")
+GASNETI_WORD_ACCESS(pgas_u16_alias, 16, "h", "w")
+GASNETI_WORD_ACCESS(uint8_t, 8, "b", "w")
+#undef GASNETI_WORD_ACCESS
 
-/* Where an address of node's segment is mapped here, as an addend; 0: it is not. budget: 2 instructions */
+/* Where an address of node's segment is mapped here, as an addend. budget: 2 instructions, and 1 for the cold exit */
 PGAS_HOT uint64_t gasneti_window(gasnet_node_t node)
 {
-	return pgas_hot_window(gasneti_front.rma, node, 0, 0, PGAS_UNCHECKED);
+	return gasneti_windows[node];
+}
+PGAS_HOT uint64_t gasneti_window_for(const char *call, gasnet_node_t node)
+{
+	const uint64_t window = gasneti_window(node);
+	if (PGAS_UNLIKELY(!window))
+		gasneti_no_window(call, node);
+	return window;
+}
+
+/* More than a word. A word that is put next says that this is there. */
+PGAS_HOT void gasneti_copy_out(void *shared, const void *from, size_t len)
+{
+#ifdef GASNET_PGAS_STRICT_ORDER
+	pgas_fence_store_store();
+#endif
+	memcpy(shared, from, len);
+	pgas_fence_compiler();
+}
+
+/* More than a word. A word that was got before said that this is there. */
+PGAS_HOT void gasneti_copy_in(void *to, const void *shared, size_t len)
+{
+	pgas_fence_compiler();
+	memcpy(to, shared, len);
+#ifdef GASNET_PGAS_STRICT_ORDER
+	pgas_fence_acquire();
+#endif
+}
+
+/* A length known at compile time becomes moves. budget: 7 instructions for 8 bytes (paths.def: gasnet_put_nbi) */
+PGAS_HOT void gasneti_put_known(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
+{
+	char *to = (char *)dest + gasneti_window_for("put", node);
+	if (nbytes == 8) {
+		uint64_t v;
+		memcpy(&v, src, sizeof v);
+		gasneti_store64(to, v);
+	} else if (nbytes == 4) {
+		uint32_t v;
+		memcpy(&v, src, sizeof v);
+		gasneti_store32(to, v);
+	} else if (nbytes == 2) {
+		uint16_t v;
+		memcpy(&v, src, sizeof v);
+		gasneti_store16(to, v);
+	} else if (nbytes == 1) {
+		uint8_t v;
+		memcpy(&v, src, sizeof v);
+		gasneti_store8(to, v);
+	} else {
+		gasneti_copy_out(to, src, nbytes);
+	}
+}
+
+/* budget: 7 instructions for 8 bytes (paths.def: gasnet_get_bulk) */
+PGAS_HOT void gasneti_get_known(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
+{
+	const char *from = (const char *)src + gasneti_window_for("get", node);
+	if (nbytes == 8) {
+		const uint64_t v = gasneti_load64(from);
+		memcpy(dest, &v, sizeof v);
+	} else if (nbytes == 4) {
+		const uint32_t v = gasneti_load32(from);
+		memcpy(dest, &v, sizeof v);
+	} else if (nbytes == 2) {
+		const uint16_t v = gasneti_load16(from);
+		memcpy(dest, &v, sizeof v);
+	} else if (nbytes == 1) {
+		const uint8_t v = gasneti_load8(from);
+		memcpy(dest, &v, sizeof v);
+	} else {
+		gasneti_copy_in(dest, from, nbytes);
+	}
 }
 
 /*
- * Order. A put is visible before every later put, message and barrier of its thread: one of 1, 2, 4 or 8 bytes is a store
- * with release, a longer one begins with a store fence; so completing a put costs nothing. A get is done before every later
- * one: a load with acquire, or a fence behind the copy. On x86_64 all of this is plain moves. Plain loads and stores of the
- * client are its own to order, as the specification says.
+ * A length that only the call knows: one copy, no switch in every caller. The compiler need not know the private object, or it
+ * warns of the branch for more bytes than that has.
  */
-PGAS_HOT void gasneti_copy_out(void *shared, const void *from, size_t len)
-{
-	if (len == 8 && GASNETI_ALIGNED(shared, 8)) {
-		PGAS_MOVE(pgas_u64_alias, shared, from, PGAS_LOAD_PRIVATE, GASNETI_STORE);
-	} else if (len == 4 && GASNETI_ALIGNED(shared, 4)) {
-		PGAS_MOVE(pgas_u32_alias, shared, from, PGAS_LOAD_PRIVATE, GASNETI_STORE);
-	} else if (len == 2 && GASNETI_ALIGNED(shared, 2)) {
-		PGAS_MOVE(pgas_u16_alias, shared, from, PGAS_LOAD_PRIVATE, GASNETI_STORE);
-	} else if (len == 1) {
-		PGAS_MOVE(uint8_t, shared, from, PGAS_LOAD_PRIVATE, GASNETI_STORE);
-	} else {
-		pgas_fence_stores();
-		memcpy(shared, from, len);
-	}
-}
-
-PGAS_HOT void gasneti_copy_in(void *to, const void *shared, size_t len)
-{
-	if (len == 8 && GASNETI_ALIGNED(shared, 8)) {
-		PGAS_MOVE(pgas_u64_alias, to, shared, GASNETI_LOAD, PGAS_STORE_PRIVATE);
-	} else if (len == 4 && GASNETI_ALIGNED(shared, 4)) {
-		PGAS_MOVE(pgas_u32_alias, to, shared, GASNETI_LOAD, PGAS_STORE_PRIVATE);
-	} else if (len == 2 && GASNETI_ALIGNED(shared, 2)) {
-		PGAS_MOVE(pgas_u16_alias, to, shared, GASNETI_LOAD, PGAS_STORE_PRIVATE);
-	} else if (len == 1) {
-		PGAS_MOVE(uint8_t, to, shared, GASNETI_LOAD, PGAS_STORE_PRIVATE);
-	} else {
-		memcpy(to, shared, len);
-		pgas_fence_acquire();
-	}
-}
-
-/* budget: 7 instructions for a constant 8 bytes (paths.def: gasnet_put_nbi_8) */
-PGAS_HOT void gasneti_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
-{
-	const uint64_t window = gasneti_window(node);
-	if (PGAS_LIKELY(window))
-		gasneti_copy_out((void *)((uintptr_t)dest + window), src, nbytes);
-	else
-		gasneti_put_other(node, dest, src, nbytes);
-}
-
-/* budget: 7 instructions for a constant 8 bytes */
-PGAS_HOT void gasneti_get(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
-{
-	const uint64_t window = gasneti_window(node);
-	if (PGAS_LIKELY(window))
-		gasneti_copy_in(dest, (const void *)((uintptr_t)src + window), nbytes);
-	else
-		gasneti_get_other(dest, node, src, nbytes);
-}
-
-/* The same for a length that only the call knows: one memcpy, no switch in every caller. */
 PGAS_HOT void gasneti_put_some(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
-	const uint64_t window = gasneti_window(node);
-	if (PGAS_LIKELY(window)) {
-		pgas_fence_stores();
-		memcpy((void *)((uintptr_t)dest + window), src, nbytes);
-	} else {
-		gasneti_put_other(node, dest, src, nbytes);
-	}
+	char *to = (char *)dest + gasneti_window_for("put", node);
+	__asm__("" : "+r"(src));
+	if (PGAS_LIKELY(nbytes > 8))
+		gasneti_copy_out(to, src, nbytes);
+	else
+		gasneti_copy_out_small(to, src, nbytes);
 }
 
 PGAS_HOT void gasneti_get_some(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
-	const uint64_t window = gasneti_window(node);
-	if (PGAS_LIKELY(window)) {
-		memcpy(dest, (const void *)((uintptr_t)src + window), nbytes);
-		pgas_fence_acquire();
-	} else {
-		gasneti_get_other(dest, node, src, nbytes);
-	}
+	const char *from = (const char *)src + gasneti_window_for("get", node);
+	__asm__("" : "+r"(dest));
+	if (PGAS_LIKELY(nbytes > 8))
+		gasneti_copy_in(dest, from, nbytes);
+	else
+		gasneti_copy_in_small(dest, from, nbytes);
 }
 
-/* A length known at compile time becomes moves. */
 #define GASNETI_PUT(node_arg, dest_arg, src_arg, nbytes_arg)                                                           \
-	(__builtin_constant_p(nbytes_arg) ? gasneti_put(node_arg, dest_arg, src_arg, nbytes_arg) :                     \
+	(__builtin_constant_p(nbytes_arg) ? gasneti_put_known(node_arg, dest_arg, src_arg, nbytes_arg) :               \
 					    gasneti_put_some(node_arg, dest_arg, src_arg, nbytes_arg))
 #define GASNETI_GET(dest_arg, node_arg, src_arg, nbytes_arg)                                                           \
-	(__builtin_constant_p(nbytes_arg) ? gasneti_get(dest_arg, node_arg, src_arg, nbytes_arg) :                     \
+	(__builtin_constant_p(nbytes_arg) ? gasneti_get_known(dest_arg, node_arg, src_arg, nbytes_arg) :               \
 					    gasneti_get_some(dest_arg, node_arg, src_arg, nbytes_arg))
 
 PGAS_HOT void gasneti_memset(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
-	const uint64_t window = gasneti_window(node);
-	pgas_fence_stores();
-	if (PGAS_LIKELY(window))
-		memset((void *)((uintptr_t)dest + window), val, nbytes);
-	else
-		gasneti_memset_other(node, dest, val, nbytes);
+	char *to = (char *)dest + gasneti_window_for("memset", node);
+	pgas_fence_store_store(); /* as a put of words: memset of one is a way to clear a flag */
+	memset(to, val, nbytes);
+	pgas_fence_compiler();
 }
 
 /* --- blocking ------------------------------------------------------------------------------------------------------ */
 
-/* budget: 10 instructions for a constant 8 bytes (paths.def: gasnet_put_bulk_8) */
+/* budget: 10 instructions for a constant 8 bytes (paths.def: gasnet_put_bulk) */
 PGAS_HOT void gasnet_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
 	GASNETI_PUT(node, dest, src, nbytes);
@@ -163,7 +243,7 @@ PGAS_HOT void gasnet_memset(gasnet_node_t node, void *dest, int val, size_t nbyt
 
 /* --- implicit handles ---------------------------------------------------------------------------------------------- */
 
-/* budget: 9 instructions for a constant 8 bytes (paths.def: gasnet_put_nbi_8) */
+/* budget: 9 instructions for a constant 8 bytes (paths.def: gasnet_put_nbi) */
 PGAS_HOT void gasnet_put_nbi(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
 	GASNETI_PUT(node, dest, src, nbytes);
@@ -185,25 +265,22 @@ PGAS_HOT void gasnet_memset_nbi(gasnet_node_t node, void *dest, int val, size_t 
 	gasneti_memset(node, dest, val, nbytes);
 }
 
-/* budget: 6 instructions when nothing is pending (paths.def: gasnet_wait_syncnbi_puts) */
+/* Nothing is pending: see "Order" above. budget: 0 instructions (paths.def: gasnet_wait_puts) */
 PGAS_HOT void gasnet_wait_syncnbi_puts(void)
 {
-	if (PGAS_UNLIKELY(gasneti_front.pending_puts))
-		gasneti_sync_other();
+	pgas_fence_compiler();
 }
 PGAS_HOT void gasnet_wait_syncnbi_gets(void)
 {
-	if (PGAS_UNLIKELY(gasneti_front.pending_gets))
-		gasneti_sync_other();
+	pgas_fence_compiler();
 }
 PGAS_HOT void gasnet_wait_syncnbi_all(void)
 {
-	gasnet_wait_syncnbi_puts();
-	gasnet_wait_syncnbi_gets();
+	pgas_fence_compiler();
 }
 PGAS_HOT int gasnet_try_syncnbi_puts(void)
 {
-	gasnet_wait_syncnbi_puts(); /* what is pending here is under way in a wire: a wait is bounded */
+	gasnet_wait_syncnbi_puts();
 	return GASNET_OK;
 }
 PGAS_HOT int gasnet_try_syncnbi_gets(void)
@@ -312,27 +389,19 @@ PGAS_HOT int gasnet_try_syncnb_some_nopoll(gasnet_handle_t *handles, size_t coun
 
 /* --- values -------------------------------------------------------------------------------------------------------- */
 
-PGAS_HOT int gasneti_put_bits(uint64_t to, gasnet_register_value_t value, size_t nbytes)
-{
-	if (nbytes == 8 && GASNETI_ALIGNED(to, 8))
-		pgas_store_release((pgas_u64_alias *)to, value);
-	else if (nbytes == 4 && GASNETI_ALIGNED(to, 4))
-		pgas_store_release((pgas_u32_alias *)to, (uint32_t)value);
-	else if (nbytes == 2 && GASNETI_ALIGNED(to, 2))
-		pgas_store_release((pgas_u16_alias *)to, (uint16_t)value);
-	else if (nbytes == 1)
-		pgas_store_release((uint8_t *)to, (uint8_t)value);
-	else
-		return 0;
-	return 1;
-}
-
 PGAS_HOT void gasnet_put_nbi_val(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes)
 {
-	const uint64_t window = gasneti_window(node);
-	if (PGAS_LIKELY(window) && PGAS_LIKELY(gasneti_put_bits((uintptr_t)dest + window, value, nbytes)))
-		return;
-	gasneti_put_value_other(node, dest, value, nbytes);
+	char *to = (char *)dest + gasneti_window_for("put", node);
+	if (nbytes == 8)
+		gasneti_store64(to, value);
+	else if (nbytes == 4)
+		gasneti_store32(to, (uint32_t)value);
+	else if (nbytes == 2)
+		gasneti_store16(to, (uint16_t)value);
+	else if (nbytes == 1)
+		gasneti_store8(to, (uint8_t)value);
+	else
+		gasneti_put_odd(node, dest, value, nbytes);
 }
 PGAS_HOT void gasnet_put_val(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes)
 {
@@ -345,18 +414,16 @@ PGAS_HOT gasnet_handle_t gasnet_put_nb_val(gasnet_node_t node, void *dest, gasne
 }
 PGAS_HOT gasnet_register_value_t gasnet_get_val(gasnet_node_t node, const void *src, size_t nbytes)
 {
-	const uint64_t window = gasneti_window(node), from = (uintptr_t)src + window;
-	if (PGAS_UNLIKELY(!window))
-		return gasneti_get_value_other(node, src, nbytes);
-	if (nbytes == 8 && GASNETI_ALIGNED(from, 8))
-		return pgas_load_acquire((const pgas_u64_alias *)from);
-	if (nbytes == 4 && GASNETI_ALIGNED(from, 4))
-		return pgas_load_acquire((const pgas_u32_alias *)from);
-	if (nbytes == 2 && GASNETI_ALIGNED(from, 2))
-		return pgas_load_acquire((const pgas_u16_alias *)from);
+	const char *from = (const char *)src + gasneti_window_for("get", node);
+	if (nbytes == 8)
+		return gasneti_load64(from);
+	if (nbytes == 4)
+		return gasneti_load32(from);
+	if (nbytes == 2)
+		return gasneti_load16(from);
 	if (nbytes == 1)
-		return pgas_load_acquire((const uint8_t *)from);
-	return gasneti_get_value_other(node, src, nbytes);
+		return gasneti_load8(from);
+	return gasneti_get_odd(node, src, nbytes);
 }
 PGAS_HOT gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, const void *src, size_t nbytes)
 {

@@ -36,7 +36,7 @@ uint64_t timeout_ns()
 
 bool is_leaving(gasnet_node_t node)
 {
-	if (!gasneti_window(node)) // it died
+	if (!provider_window(node)) // it died
 		return true;
 	return pgas_load_acquire(&internal_of(node)->exiting) != 0; // pairs with store_release in leave()
 }

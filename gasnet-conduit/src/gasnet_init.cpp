@@ -19,9 +19,8 @@ extern "C" fi_provider *pgas_provider(void);
 
 namespace {
 
-// What inline calls find before gasnet_init: no window, no magic word, so that they take their cold exits.
-constexpr size_t kEmptyRanks = GASNET_MAXNODES;
-alignas(64) char g_nowhere[sizeof(pgas_ep) + kEmptyRanks * sizeof(uint64_t)];
+// What inline calls find before gasnet_init: no magic word (and no window), so that they take their cold exits.
+alignas(64) char g_nowhere[sizeof(pgas_ep)];
 constinit pgas_cq g_nothing{};
 constexpr size_t kHeadRoom = 128; // of an eager buffer, for word and arguments
 constexpr size_t kLeastMedium = 4096 - kHeadRoom;
@@ -29,9 +28,8 @@ constexpr size_t kLeastMedium = 4096 - kHeadRoom;
 } // namespace
 
 extern "C" {
-struct gasneti_front gasneti_front = {reinterpret_cast<pgas_ep *>(g_nowhere),
-						reinterpret_cast<pgas_ep *>(g_nowhere),
-						&g_nothing, 0, 0, 0, kLeastMedium, 0, 0};
+struct gasneti_front gasneti_front = {reinterpret_cast<pgas_ep *>(g_nowhere), &g_nothing, 0, kLeastMedium, 0, 0};
+uint64_t gasneti_windows[GASNET_MAXNODES];
 }
 
 namespace gasnet {
@@ -170,10 +168,10 @@ void connect(const std::vector<card> &cards)
 	for (size_t node = 0; node < cards.size(); node++) {
 		void *base = nullptr;
 		must(g.ops->window(g.rma, node, &base), "mapping the segment of a node");
-		const uint64_t window = reinterpret_cast<pgas_ep *>(g.rma_front)->window[node];
+		const uint64_t window = provider_window(static_cast<gasnet_node_t>(node));
 		if (!base || !window)
 			fail("gasnet_init: the segment of node %zu cannot be mapped here", node);
-		g.internals.push_back(reinterpret_cast<internal_memory *>(g.base + window));
+		gasneti_windows[node] = window;
 	}
 }
 
@@ -219,7 +217,6 @@ int start(const char *config)
 	if (pgas_boot_barrier() != 0) // everybody's memory is registered before anybody maps it
 		fail("gasnet_init: cannot meet the other nodes");
 	connect(cards);
-	gasneti_front.rma = reinterpret_cast<pgas_ep *>(g.rma_front);
 	exit_setup();
 	g.initialized = true;
 	if (pgas_boot_barrier() != 0) // everybody can be reached before anybody may leave

@@ -65,15 +65,18 @@ struct state {
 	size_t eager_bytes = 0;
 	std::vector<gasnet_seginfo_t> segments;
 	std::vector<uint64_t> hosts;
-	std::vector<internal_memory *> internals; // of all nodes, as mapped here
 	gasneti_handler_fn handlers[256] = {};
 };
 extern state g;
 
-// Not by the window: that is closed when the node dies, and its last words count all the same.
+// gasneti_windows is for good; the provider's window of a node becomes 0 when it dies, its last words count all the same.
 inline internal_memory *internal_of(gasnet_node_t node)
 {
-	return g.internals[node];
+	return reinterpret_cast<internal_memory *>(g.base + gasneti_windows[node]);
+}
+inline uint64_t provider_window(gasnet_node_t node)
+{
+	return pgas_load_relaxed(&reinterpret_cast<const pgas_ep *>(g.rma_front)->window[node]);
 }
 
 // Prints one line "node n: text" and ends the job.

@@ -79,12 +79,12 @@ void strided(char *to, const size_t *to_strides, char *from, const size_t *from_
 
 auto putter(gasnet_node_t node)
 {
-	return [node](char *to, char *from, size_t n) { gasneti_put(node, to, from, n); };
+	return [node](char *to, char *from, size_t n) { gasneti_put_some(node, to, from, n); };
 }
 
 auto getter(gasnet_node_t node)
 {
-	return [node](char *to, char *from, size_t n) { gasneti_get(to, node, from, n); };
+	return [node](char *to, char *from, size_t n) { gasneti_get_some(to, node, from, n); };
 }
 
 } // namespace

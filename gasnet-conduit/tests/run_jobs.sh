@@ -31,6 +31,10 @@ for nodes in 2 8; do # rings that are full all the time
 	FI_PGAS_RX_SLOTS=16 FI_PGAS_EAGER_COUNT=2 run $nodes "$here/gasnet-conduit/tests/gasnet_flood" 150
 	FI_PGAS_RX_SLOTS=16 FI_PGAS_EAGER_COUNT=2 run $nodes "$here/gasnet-conduit/tests/gasnet_flood_par" 150
 done
+for nodes in 2 8; do
+	run $nodes "$here/gasnet-conduit/tests/gasnet_order" ${GASNET_ORDER_ROUNDS-}
+done
+run 2 "$here/gasnet-conduit/tests/gasnet_order_strict" ${GASNET_ORDER_ROUNDS-}
 for nodes in 1 2 4; do
 	run $nodes "$here/gasnet-conduit/tests/gasnet_threads"
 done
