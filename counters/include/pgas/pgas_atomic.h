@@ -50,6 +50,10 @@
 #define pgas_claim(p_arg, e_arg, v_arg)                                                                                \
 	__atomic_compare_exchange_n((p_arg), (e_arg), (v_arg), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 
+/* The same without release, where what was written before is published later: does not wait for earlier stores. */
+#define pgas_claim_acquire(p_arg, e_arg, v_arg)                                                                        \
+	__atomic_compare_exchange_n((p_arg), (e_arg), (v_arg), 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)
+
 /* Count with several writers. release: the event that is counted happened before. */
 #define pgas_add_release(p_arg, v_arg) __atomic_fetch_add((p_arg), (v_arg), __ATOMIC_RELEASE)
 #define pgas_add_relaxed(p_arg, v_arg) __atomic_fetch_add((p_arg), (v_arg), __ATOMIC_RELAXED)

@@ -377,6 +377,8 @@ struct peer {
 	ep_shared *shared = nullptr;
 	pgas_ring *ring = nullptr;
 	eager_area eager;
+	std::vector<uint32_t> returns_seen; // eager.returns, as we saw them last: 32 bits that only grow, so old ones do not mislead
+	uint32_t eager_at = 0;             // the buffer to try first
 	uint32_t attach = 0;               // our index in its attach table
 	uint32_t one_sided = 0;            // pending one-sided operations to it
 	bool dead() const { return rdom && rdom->dead.load(std::memory_order_acquire); }
@@ -544,7 +546,7 @@ struct ep_core {
 	std::deque<reply> replies;
 	std::unordered_map<void *, std::unique_ptr<unexpected>> claimed;
 	uint64_t watch_state = 0;        // watcher: what it saw at the head of the ring
-	std::vector<uint32_t> watch_eager; // watcher: who held the eager buffers at its last look
+	std::vector<uint64_t> watch_eager; // watcher: who held the eager buffers at its last look
 	uint32_t attended = 0;           // dom->attention when this endpoint last looked
 	std::unordered_map<uint64_t, remote_domain *> open_windows; // ranks that inline code reaches; under watch_barrier
 
@@ -670,6 +672,13 @@ struct ring_message {
 // -FI_EMSGSIZE when it fits neither.
 int ring_send(peer *p, const ring_message &m);
 inline size_t eager_room(const peer *p) { return p->eager.bytes; }
+// The claim that a message just taken out of the ring has on its buffer, and giving that back: by number, so that doing it
+// twice (a sender that died while its message was handled) is doing it once.
+inline uint32_t eager_holder(const uint32_t *returns) { return pgas_load_relaxed(returns) + 1; }
+inline void eager_return(uint32_t *returns, uint32_t claim)
+{
+	pgas_store_release(returns, claim); // pairs with load_acquire in claim_eager(): we have read the bytes
+}
 eager_area eager_area_of(const segment &seg, const ep_shared *shared);
 // Answers a request, now or when the peer's ring has room again.
 void reply_send(peer *p, const response_head &head, const iovec *iov, size_t iov_count, size_t skip, size_t len);

@@ -25,7 +25,8 @@ static_assert(offsetof(pgas_ep, rd_cntr) + 8 <= 128, "what a put or get touches 
 eager_area eager_area_of(const segment &seg, const ep_shared *shared)
 {
 	const auto l = ep_layout::of(shared->slots, shared->eager_count, shared->eager_bytes);
-	return {seg.at<eager_head>(l.eager_heads_off), seg.at<char>(l.eager_off), shared->eager_count, shared->eager_bytes};
+	return {seg.at<eager_head>(l.eager_heads_off), seg.at<uint32_t>(l.eager_returns_off), seg.at<char>(l.eager_off),
+		shared->eager_count, shared->eager_bytes};
 }
 
 namespace {

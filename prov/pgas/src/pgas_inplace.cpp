@@ -40,7 +40,8 @@ bool take_slot(ep_core *ep, fi_pgas_message *m)
 		if (a.aux >= ep->eager.count || a.len > ep->eager.bytes)
 			return false; // not something one of our senders writes: the engine drops it
 		m->buf = ep->eager.buffer(a.aux);
-		m->eager_ = &ep->eager.heads[a.aux].owner;
+		m->eager_ = &ep->eager.returns[a.aux];
+		m->claim_ = eager_holder(&ep->eager.returns[a.aux]);
 		if (a.tag && a.tag <= PGAS_SLOT_INLINE) // message_send() left it there
 			m->head = slot->payload;
 	} else if (a.len > PGAS_SLOT_INLINE) {
@@ -86,7 +87,7 @@ void message_release(fid_ep *, fi_pgas_message *m) noexcept
 		return;
 	}
 	if (m->eager_)
-		pgas_store_release(static_cast<uint32_t *>(m->eager_), 0u); // pairs with claim in claim_eager()
+		eager_return(static_cast<uint32_t *>(m->eager_), m->claim_);
 	// pairs with load_acquire in claim_slot(): the bytes were read before the slot may be filled again
 	pgas_store_release(static_cast<uint64_t *>(m->place_), m->state_);
 }

@@ -57,7 +57,7 @@ void handle(ep_core *ep, const pgas_slot *slot)
 		break;
 	}
 	if (a.flags & PGAS_SLOT_EAGER)
-		pgas_store_release(&ep->eager.heads[a.aux].owner, 0u); // pairs with claim in claim_eager()
+		eager_return(&ep->eager.returns[a.aux], eager_holder(&ep->eager.returns[a.aux]));
 }
 
 bool drain(ep_core *ep)
@@ -104,9 +104,9 @@ bool bury(ep_core *ep)
 	if (pgas_load_acquire(&slots[ep->head & ep->mask].state) != (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE))
 		return false;
 	for (uint32_t i = 0; i < ep->eager.count; i++) {
-		const uint32_t owner = pgas_load_acquire(&ep->eager.heads[i].owner);
-		if (owner && sender_gone(ep, owner - 1))
-			pgas_store_release(&ep->eager.heads[i].owner, 0u);
+		const uint64_t claim = pgas_load_acquire(&ep->eager.heads[i].claim);
+		if (eager_head::count(claim) != pgas_load_relaxed(&ep->eager.returns[i]) && sender_gone(ep, eager_head::sender(claim)))
+			eager_return(&ep->eager.returns[i], eager_head::count(claim));
 	}
 	return true;
 }

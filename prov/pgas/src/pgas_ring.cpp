@@ -30,7 +30,7 @@ pgas_slot *claim_slot(peer *p, uint64_t *at)
 	uint64_t pos = pgas_load_acquire(&ring->tail_hint);
 	// The slot behind the hint is free as a rule: claimed unseen, because a look first would fetch its line twice.
 	uint64_t expected = pos << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE;
-	if (PGAS_LIKELY(pgas_claim(&slots[pos & ring->mask].state, &expected, (pos << PGAS_SLOT_POS_SHIFT) | owner))) {
+	if (PGAS_LIKELY(pgas_claim_acquire(&slots[pos & ring->mask].state, &expected, (pos << PGAS_SLOT_POS_SHIFT) | owner))) {
 		*at = pos << PGAS_SLOT_POS_SHIFT;
 		pgas_store_release(&ring->tail_hint, pos + 1);
 		return &slots[pos & ring->mask];
@@ -43,7 +43,7 @@ pgas_slot *claim_slot(peer *p, uint64_t *at)
 			return nullptr;
 		if (ahead == 0 && (state & 0xf) == PGAS_SLOT_FREE) {
 			*at = pos << PGAS_SLOT_POS_SHIFT;
-			if (!pgas_claim(&slot->state, &state, *at | owner))
+			if (!pgas_claim_acquire(&slot->state, &state, *at | owner))
 				continue;
 			pgas_store_release(&ring->tail_hint, pos + 1);
 			return slot;
@@ -52,22 +52,39 @@ pgas_slot *claim_slot(peer *p, uint64_t *at)
 	}
 }
 
-// Small messages go round all buffers. Large ones go round a few as long as those are free again in time: what was used
-// last is still in the caches, and the other pages are never touched.
-bool claim_eager(peer *p, size_t bytes, uint32_t *index)
+// What the owner gave back since we looked last, of the buffers whose numbers stand on one line with that of `at`.
+void look_at_returns(peer *p, uint32_t at)
 {
-	const uint32_t round = bytes <= 4096 ? UINT32_MAX : bytes <= 16384 ? 15 : 3;
-	eager_head *heads = p->eager.heads;
+	const uint32_t first = at - at % kReturnsPerLine;
+	const uint32_t end = first + kReturnsPerLine < p->eager.count ? first + kReturnsPerLine : p->eager.count;
+	for (uint32_t i = first; i < end; i++)
+		p->returns_seen[i] = pgas_load_acquire(&p->eager.returns[i]); // pairs with store_release in eager_return()
+}
+
+// Goes round a few buffers as long as those are free again in time: what was used last is still in the caches, and the other
+// pages are never touched. answers false when none is free.
+bool claim_eager(peer *p, size_t bytes, uint32_t *index, uint32_t *number)
+{
+	const uint32_t round = bytes <= 16384 ? kReturnsPerLine - 1 : 3;
 	const uint32_t n = p->eager.count;
-	uint32_t at = pgas_load_relaxed(&p->shared->eager_hint);
+	uint32_t at = p->eager_at, looked = UINT32_MAX;
 	for (uint32_t i = 0; i < n; i++, at++) {
 		if (at >= n)
 			at = 0;
-		uint32_t expected = 0;
-		// the first is free as a rule: a look before the claim would fetch its line twice from the receiver
-		if ((i == 0 || pgas_load_relaxed(&heads[at].owner) == 0) && pgas_claim(&heads[at].owner, &expected, p->attach + 1)) {
-			pgas_store_relaxed(&p->shared->eager_hint, (at & ~round) | ((at + 1) & round));
+		uint64_t claim = pgas_load_relaxed(&p->eager.heads[at].claim);
+		if (p->returns_seen[at] != eager_head::count(claim)) {
+			if (looked == at / kReturnsPerLine)
+				continue;
+			looked = at / kReturnsPerLine;
+			look_at_returns(p, at);
+			if (p->returns_seen[at] != eager_head::count(claim))
+				continue;
+		}
+		const uint32_t count = eager_head::count(claim) + 1;
+		if (pgas_claim_acquire(&p->eager.heads[at].claim, &claim, uint64_t{count} << 32 | (p->attach + 1))) {
+			p->eager_at = (at & ~round) | ((at + 1) & round);
 			*index = at;
+			*number = count;
 			return true;
 		}
 	}
@@ -78,7 +95,9 @@ void gather(const ring_message &m, char *to)
 {
 	if (m.head_len)
 		memcpy(to, m.head, m.head_len);
-	if (m.iov_len)
+	if (m.iov_count == 1 && !m.skip)
+		memcpy(to + m.head_len, m.iov->iov_base, m.iov_len);
+	else if (m.iov_len)
 		iov_gather(m.iov, m.iov_count, m.skip, to + m.head_len, m.iov_len);
 }
 
@@ -97,16 +116,14 @@ int ring_send(peer *p, const ring_message &m)
 	uint8_t flags = m.flags;
 	uint16_t aux = 0;
 	char *eager = nullptr;
-	eager_head *claimed = nullptr;
+	uint32_t index = 0, claim = 0;
 	if (total > PGAS_SLOT_INLINE) {
 		if (total > eager_room(p))
 			return -FI_EMSGSIZE;
-		// the receiver wrote both last; fetch the second line while the first is waited for
+		// the receiver wrote it last; fetch it while the bytes are copied
 		__builtin_prefetch(&slots_of(p->ring)[pgas_load_relaxed(&p->ring->tail_hint) & p->ring->mask], 1);
-		uint32_t index;
-		if (!claim_eager(p, total, &index))
+		if (!claim_eager(p, total, &index, &claim))
 			return no_room(p);
-		claimed = p->eager.heads + index;
 		eager = p->eager.buffer(index);
 		gather(m, eager);
 		flags |= PGAS_SLOT_EAGER;
@@ -115,8 +132,8 @@ int ring_send(peer *p, const ring_message &m)
 	uint64_t at;
 	pgas_slot *slot = claim_slot(p, &at);
 	if (!slot) {
-		if (claimed)
-			pgas_store_release(&claimed->owner, 0u);
+		if (eager)
+			eager_return(&p->eager.returns[index], claim);
 		return no_room(p);
 	}
 	slot->meta = p->attach | uint64_t{m.kind} << PGAS_META_KIND_SHIFT | uint64_t{flags} << PGAS_META_FLAGS_SHIFT |
@@ -133,10 +150,6 @@ int ring_send(peer *p, const ring_message &m)
 	pgas_door *door = p->rdom->door();
 	if (pgas_load_relaxed(&door->sleepers))
 		pgas_door_ring(door);
-	if (eager) { // the receiver freed the next one last: have its line here when the next message asks for it
-		const uint32_t next = pgas_load_relaxed(&p->shared->eager_hint);
-		__builtin_prefetch(&p->eager.heads[next < p->eager.count ? next : 0], 1);
-	}
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 //   0        dom_shared (header)          owner      0        ep_shared (header)        owner
 //   keys     key_entry[direct + hash]     owner      attach   attach_entry[]            each sender its own
 //   parts    part_entry[]                 owner      ring     pgas_ring + slots         senders, owner
-//   -------- peers map the rest writable ----------  eager    eager_head[] + buffers    senders, owner
+//   -------- peers map the rest writable ----------  eager    claims, returns, buffers  senders, owner
 //   door     pgas_door                    sleepers: owner, seq: anyone
 //   lock     amo_lock                     anyone
 //   counters remote_counter[]             initiators
@@ -23,7 +23,7 @@
 namespace pgas {
 
 inline constexpr uint64_t kSegmentMagic = 0x3153414750494f46; // "FOIPGAS1"
-inline constexpr uint32_t kSegmentVersion = 1;
+inline constexpr uint32_t kSegmentVersion = 2;
 enum class segment_kind : uint32_t { domain = 1, endpoint = 2 };
 
 struct segment_header {
@@ -122,12 +122,17 @@ struct attach_entry {
 };
 static_assert(sizeof(attach_entry) == 128);
 
-// owner: 0 free, else attach index + 1 of the sender that claimed the buffer.
+// claim: how often the buffer was claimed << 32 | attach index + 1 of who did last. The buffer is free when it was given back
+// that often (eager_area::returns). Senders write claims, one line each, and the owner writes returns, many to a line: so a
+// sender's claim stays in its cache, and one look at a line of returns tells it of 16 buffers.
 struct eager_head {
-	uint32_t owner;
-	uint32_t pad_[15];
+	uint64_t claim;
+	uint64_t pad_[7];
+	static uint32_t count(uint64_t claim) { return static_cast<uint32_t>(claim >> 32); }
+	static uint32_t sender(uint64_t claim) { return static_cast<uint32_t>(claim) - 1; } // attach index
 };
 static_assert(sizeof(eager_head) == PGAS_CACHE_LINE);
+inline constexpr uint32_t kReturnsPerLine = PGAS_CACHE_LINE / sizeof(uint32_t);
 
 struct ep_shared {
 	segment_header h;
@@ -140,7 +145,6 @@ struct ep_shared {
 	uint16_t rem_wr_cntr;   // remote counters bound to the endpoint
 	uint16_t rem_rd_cntr;
 	uint32_t attach_hint;   // first index that was never used
-	uint32_t eager_hint;
 };
 static_assert(sizeof(ep_shared) <= kPage);
 
@@ -149,22 +153,25 @@ inline constexpr size_t kRingOff = kAttachOff + sizeof(attach_entry) * kAttachMa
 
 struct ep_layout {
 	size_t eager_heads_off;
+	size_t eager_returns_off;
 	size_t eager_off;
 	size_t bytes;
 	static ep_layout of(uint32_t slots, uint32_t eager_count, uint32_t eager_bytes)
 	{
 		ep_layout l;
 		l.eager_heads_off = round_up(kRingOff + PGAS_RING_SLOTS_OFF + size_t{slots} * PGAS_SLOT_BYTES, kPage);
-		l.eager_off = round_up(l.eager_heads_off + size_t{eager_count} * sizeof(eager_head), kPage);
+		l.eager_returns_off = l.eager_heads_off + size_t{eager_count} * sizeof(eager_head);
+		l.eager_off = round_up(l.eager_returns_off + size_t{eager_count} * sizeof(uint32_t), kPage);
 		l.bytes = round_up(l.eager_off + size_t{eager_count} * eager_bytes, 65536);
 		return l;
 	}
 };
 
-// Where an endpoint segment has its eager buffers. A private copy: the shared fields lie on the line of eager_hint, which
-// senders write, and are believed once, when the segment is created or opened.
+// Where an endpoint segment has its eager buffers. A private copy: the shared fields are believed once, when the segment
+// is created or opened.
 struct eager_area {
 	eager_head *heads = nullptr;
+	uint32_t *returns = nullptr; // how often each was given back
 	char *first = nullptr;
 	uint32_t count = 0;
 	uint32_t bytes = 0; // of each

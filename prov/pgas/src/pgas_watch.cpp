@@ -108,12 +108,13 @@ void check_eager(ep_core *ep)
 	auto &seen = ep->watch_eager;
 	seen.resize(ep->eager.count);
 	for (uint32_t i = 0; i < seen.size(); i++) {
-		const uint32_t owner = pgas_load_acquire(&ep->eager.heads[i].owner);
-		if (owner && owner == seen[i] && sender_gone(ep, owner - 1)) {
+		const uint64_t claim = pgas_load_acquire(&ep->eager.heads[i].claim);
+		if (claim == seen[i] && eager_head::count(claim) != pgas_load_acquire(&ep->eager.returns[i]) &&
+		    sender_gone(ep, eager_head::sender(claim))) {
 			ask_to_look(ep->dom);
 			return;
 		}
-		seen[i] = owner;
+		seen[i] = claim;
 	}
 }
 

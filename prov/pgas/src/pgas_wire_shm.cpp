@@ -95,6 +95,8 @@ int shm_connect(ep_core *ep, peer *p, const ep_address &a)
 	p->shared = shared;
 	p->ring = p->seg.at<pgas_ring>(kRingOff);
 	p->eager = eager_area_of(p->seg, shared);
+	p->returns_seen.assign(p->eager.count, 0);
+	p->eager_at = 0;
 	p->rdom = r;
 	p->real_name = address_format(a);
 	if (const int err = attach(ep, p)) {

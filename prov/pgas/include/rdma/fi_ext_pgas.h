@@ -41,6 +41,7 @@ struct fi_pgas_message {
 	void *place_;
 	uint64_t state_;
 	void *eager_;
+	uint32_t claim_;
 };
 
 struct fi_pgas_ops {
