@@ -551,7 +551,7 @@ struct ep_core {
 	std::unordered_map<uint64_t, remote_domain *> open_windows; // ranks that inline code reaches; under watch_barrier
 
 	pgas_ep *front() const { return fronts[0]; }
-	bool must_look() const { return dom->attention.load() != attended; }
+	bool must_look() const { return dom->attention.load() != pgas_load_relaxed(&attended); }
 	attach_entry *attaches() const { return seg.at<attach_entry>(kAttachOff); }
 };
 

@@ -117,7 +117,7 @@ void attend(ep_core *ep)
 	const uint32_t asked = ep->dom->attention.load();
 	// first what the dead left in our ring: an answer there ends its operation well
 	if (bury(ep))
-		ep->attended = asked;
+		pgas_store_relaxed(&ep->attended, asked);
 	fail_dead_peers(ep);
 	ep_update_polls(ep);
 }
