@@ -16,7 +16,7 @@ static char *payload;
 
 static gasnet_handlerarg_t arg_value(int i, int n)
 {
-	return (gasnet_handlerarg_t)(i * 0x01010101u ^ 0x80000000u) - n; /* negative ones too */
+	return (gasnet_handlerarg_t)((i * 0x01010101u ^ 0x80000000u) - (unsigned)n); /* negative ones too */
 }
 
 static void check_args(const gasnet_handlerarg_t *a, int n)

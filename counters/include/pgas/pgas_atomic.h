@@ -50,9 +50,22 @@
 #define pgas_claim(p_arg, e_arg, v_arg)                                                                                \
 	__atomic_compare_exchange_n((p_arg), (e_arg), (v_arg), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 
-/* The same without release, where what was written before is published later: does not wait for earlier stores. */
-#define pgas_claim_acquire(p_arg, e_arg, v_arg)                                                                        \
-	__atomic_compare_exchange_n((p_arg), (e_arg), (v_arg), 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)
+/*
+ * The same for a thing that is only written to, and published later by a release: the branch on success orders the stores behind
+ * it, in the machine, and what was read before stays before. On aarch64 it does not wait for earlier releases, as acquires do,
+ * nor for earlier stores.
+ */
+#if defined(__SANITIZE_THREAD__)
+#define pgas_claim_to_write pgas_claim
+#else
+#define pgas_claim_to_write(p_arg, e_arg, v_arg)                                                                       \
+	__extension__({                                                                                                \
+		const int claimed_ =                                                                                   \
+			__atomic_compare_exchange_n((p_arg), (e_arg), (v_arg), 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
+		__atomic_signal_fence(__ATOMIC_ACQUIRE);                                                               \
+		claimed_;                                                                                              \
+	})
+#endif
 
 /* Count with several writers. release: the event that is counted happened before. */
 #define pgas_add_release(p_arg, v_arg) __atomic_fetch_add((p_arg), (v_arg), __ATOMIC_RELEASE)

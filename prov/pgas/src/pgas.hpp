@@ -666,11 +666,12 @@ struct ring_message {
 	size_t iov_count = 0;
 	size_t skip = 0;
 	size_t iov_len = 0;
-	bool head_twice = false; // also in the slot, when the message goes through an eager buffer; head fits there
 };
 // Puts it inline or through an eager buffer. -FI_EAGAIN when there is no room, -FI_ECONNRESET when nobody will make any,
 // -FI_EMSGSIZE when it fits neither.
 int ring_send(peer *p, const ring_message &m);
+// The same for a message of fi_send's kind in two pieces, the first of which the slot has too (message_send of fi_ext_pgas.h).
+int ring_send_pieces(peer *p, const void *head, size_t head_len, const void *data, size_t len);
 inline size_t eager_room(const peer *p) { return p->eager.bytes; }
 // The claim that a message just taken out of the ring has on its buffer, and giving that back: by number, so that doing it
 // twice (a sender that died while its message was handled) is doing it once.

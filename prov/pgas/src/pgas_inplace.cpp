@@ -113,14 +113,7 @@ ssize_t message_send(fid_ep *fid, fi_addr_t addr, const void *head, size_t head_
 		peer *p;
 		if (const int err = peer_get(ep, addr, &p))
 			return err;
-		const iovec iov{const_cast<void *>(data), len};
-		ring_message m{.kind = PGAS_KIND_MSG, .len = head_len + len, .head = head, .head_len = head_len};
-		m.iov = &iov;
-		m.iov_count = 1;
-		m.iov_len = len;
-		m.head_twice = head_len <= PGAS_SLOT_INLINE;
-		m.tag = m.head_twice ? head_len : 0;
-		return ring_send(p, m);
+		return ring_send_pieces(p, head, head_len, data, len);
 	});
 }
 

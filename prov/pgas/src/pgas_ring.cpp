@@ -27,10 +27,10 @@ pgas_slot *claim_slot(peer *p, uint64_t *at)
 	pgas_ring *ring = p->ring;
 	pgas_slot *const slots = slots_of(ring);
 	const uint64_t owner = uint64_t{p->attach} << PGAS_SLOT_OWNER_SHIFT | PGAS_SLOT_BUSY;
-	uint64_t pos = pgas_load_acquire(&ring->tail_hint);
+	uint64_t pos = pgas_load_relaxed(&ring->tail_hint);
 	// The slot behind the hint is free as a rule: claimed unseen, because a look first would fetch its line twice.
 	uint64_t expected = pos << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE;
-	if (PGAS_LIKELY(pgas_claim_acquire(&slots[pos & ring->mask].state, &expected, (pos << PGAS_SLOT_POS_SHIFT) | owner))) {
+	if (PGAS_LIKELY(pgas_claim_to_write(&slots[pos & ring->mask].state, &expected, (pos << PGAS_SLOT_POS_SHIFT) | owner))) {
 		*at = pos << PGAS_SLOT_POS_SHIFT;
 		pgas_store_release(&ring->tail_hint, pos + 1);
 		return &slots[pos & ring->mask];
@@ -43,7 +43,7 @@ pgas_slot *claim_slot(peer *p, uint64_t *at)
 			return nullptr;
 		if (ahead == 0 && (state & 0xf) == PGAS_SLOT_FREE) {
 			*at = pos << PGAS_SLOT_POS_SHIFT;
-			if (!pgas_claim_acquire(&slot->state, &state, *at | owner))
+			if (!pgas_claim_to_write(&slot->state, &state, *at | owner))
 				continue;
 			pgas_store_release(&ring->tail_hint, pos + 1);
 			return slot;
@@ -81,7 +81,7 @@ bool claim_eager(peer *p, size_t bytes, uint32_t *index, uint32_t *number)
 				continue;
 		}
 		const uint32_t count = eager_head::count(claim) + 1;
-		if (pgas_claim_acquire(&p->eager.heads[at].claim, &claim, uint64_t{count} << 32 | (p->attach + 1))) {
+		if (pgas_claim_to_write(&p->eager.heads[at].claim, &claim, uint64_t{count} << 32 | (p->attach + 1))) {
 			p->eager_at = (at & ~round) | ((at + 1) & round);
 			*index = at;
 			*number = count;
@@ -95,9 +95,7 @@ void gather(const ring_message &m, char *to)
 {
 	if (m.head_len)
 		memcpy(to, m.head, m.head_len);
-	if (m.iov_count == 1 && !m.skip)
-		memcpy(to + m.head_len, m.iov->iov_base, m.iov_len);
-	else if (m.iov_len)
+	if (m.iov_len)
 		iov_gather(m.iov, m.iov_count, m.skip, to + m.head_len, m.iov_len);
 }
 
@@ -106,51 +104,65 @@ int no_room(const peer *p)
 	return p->dead() || pgas_load_acquire(&p->shared->closed) ? -FI_ECONNRESET : -FI_EAGAIN;
 }
 
-} // namespace
-
-int ring_send(peer *p, const ring_message &m)
+// One message of `total` bytes that fill() writes where it is told. twice: what of it the slot has too when the rest is in an
+// eager buffer, because the receiver reads the slot's line anyway.
+template <class Fill>
+[[gnu::always_inline]] inline int send_filled(peer *p, const ring_message &m, size_t total, const void *twice, size_t twice_len,
+					      Fill &&fill)
 {
-	if (pgas_load_acquire(&p->shared->closed)) // nobody will take it out
+	if (pgas_load_relaxed(&p->shared->closed)) // nobody will take it out
 		return -FI_ECONNRESET;
-	const size_t total = m.head_len + m.iov_len;
-	uint8_t flags = m.flags;
-	uint16_t aux = 0;
+	uint64_t meta = p->attach | uint64_t{m.kind} << PGAS_META_KIND_SHIFT | uint64_t{m.flags} << PGAS_META_FLAGS_SHIFT;
 	char *eager = nullptr;
 	uint32_t index = 0, claim = 0;
 	if (total > PGAS_SLOT_INLINE) {
 		if (total > eager_room(p))
 			return -FI_EMSGSIZE;
-		// the receiver wrote it last; fetch it while the bytes are copied
-		__builtin_prefetch(&slots_of(p->ring)[pgas_load_relaxed(&p->ring->tail_hint) & p->ring->mask], 1);
 		if (!claim_eager(p, total, &index, &claim))
 			return no_room(p);
 		eager = p->eager.buffer(index);
-		gather(m, eager);
-		flags |= PGAS_SLOT_EAGER;
-		aux = static_cast<uint16_t>(index);
+		fill(eager);
+		meta |= uint64_t{PGAS_SLOT_EAGER} << PGAS_META_FLAGS_SHIFT | uint64_t{index} << PGAS_META_AUX_SHIFT;
 	}
 	uint64_t at;
 	pgas_slot *slot = claim_slot(p, &at);
-	if (!slot) {
+	if (PGAS_UNLIKELY(!slot)) {
 		if (eager)
 			eager_return(&p->eager.returns[index], claim);
 		return no_room(p);
 	}
-	slot->meta = p->attach | uint64_t{m.kind} << PGAS_META_KIND_SHIFT | uint64_t{flags} << PGAS_META_FLAGS_SHIFT |
-		     uint64_t{aux} << PGAS_META_AUX_SHIFT;
+	slot->meta = meta;
 	slot->len = m.len;
 	slot->tag = m.tag;
 	slot->data = m.data;
 	if (!eager)
-		gather(m, reinterpret_cast<char *>(slot->payload));
-	else if (m.head_twice) // the receiver finds it on the line it reads anyway
-		memcpy(slot->payload, m.head, m.head_len);
+		fill(reinterpret_cast<char *>(slot->payload));
+	else if (twice_len)
+		pgas_copy_out(slot->payload, twice, twice_len);
 	pgas_store_release(&slot->state, at | PGAS_SLOT_READY); // pairs with load_acquire in drain()
 	pgas_fence_compiler();                                   // see pgas_hot_send()
 	pgas_door *door = p->rdom->door();
-	if (pgas_load_relaxed(&door->sleepers))
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&door->sleepers)))
 		pgas_door_ring(door);
 	return 0;
+}
+
+} // namespace
+
+int ring_send(peer *p, const ring_message &m)
+{
+	return send_filled(p, m, m.head_len + m.iov_len, nullptr, 0, [&m](char *to) { gather(m, to); });
+}
+
+int ring_send_pieces(peer *p, const void *head, size_t head_len, const void *data, size_t len)
+{
+	const size_t total = head_len + len, twice = head_len <= PGAS_SLOT_INLINE ? head_len : 0;
+	const ring_message m{.kind = PGAS_KIND_MSG, .len = total, .tag = twice};
+	return send_filled(p, m, total, head, twice, [=](char *to) {
+		pgas_copy_out(to, head, head_len);
+		if (len)
+			memcpy(to + head_len, data, len);
+	});
 }
 
 size_t iov_total(const iovec *iov, size_t count)

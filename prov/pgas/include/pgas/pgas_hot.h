@@ -230,7 +230,8 @@ PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, ui
 		return 0;
 	(void)check;
 	const struct pgas_peer_hot *peer = &ep->peer[rank];
-	struct pgas_ring *ring = pgas_load_acquire(&peer->ring); /* pairs with store_release in connect() */
+	/* pairs with store_release in connect(): what is behind a pointer is read after it */
+	struct pgas_ring *ring = pgas_load_relaxed(&peer->ring);
 	if (PGAS_UNLIKELY(!ring))
 		return 0;
 	const uint64_t pos = pgas_load_relaxed(&ring->tail_hint);
@@ -238,7 +239,7 @@ PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, ui
 		(struct pgas_slot *)((char *)ring + PGAS_RING_SLOTS_OFF + (pos & ring->mask) * PGAS_SLOT_BYTES);
 	const uint64_t at = pos << PGAS_SLOT_POS_SHIFT;
 	uint64_t expected = at | PGAS_SLOT_FREE;
-	if (PGAS_UNLIKELY(!pgas_claim_acquire(&slot->state, &expected, at | peer->owner)))
+	if (PGAS_UNLIKELY(!pgas_claim_to_write(&slot->state, &expected, at | peer->owner)))
 		return 0;
 	pgas_store_release(&ring->tail_hint, pos + 1); /* pairs with the load above: a hint never leads the claims */
 	slot->meta = peer->meta + ((uint64_t)kind << PGAS_META_KIND_SHIFT | (uint64_t)flags << PGAS_META_FLAGS_SHIFT);
