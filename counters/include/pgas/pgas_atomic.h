@@ -52,19 +52,14 @@
 
 /*
  * The same for a thing that is only written to, and published later by a release: the branch on success orders the stores behind
- * it, in the machine, and what was read before stays before. On aarch64 it does not wait for earlier releases, as acquires do,
- * nor for earlier stores.
+ * it, for compilers and machines (neither stores before it knows that it may). On aarch64 it does not wait for earlier releases,
+ * as acquires do, nor for earlier stores.
  */
 #if defined(__SANITIZE_THREAD__)
 #define pgas_claim_to_write pgas_claim
 #else
 #define pgas_claim_to_write(p_arg, e_arg, v_arg)                                                                       \
-	__extension__({                                                                                                \
-		const int claimed_ =                                                                                   \
-			__atomic_compare_exchange_n((p_arg), (e_arg), (v_arg), 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
-		__atomic_signal_fence(__ATOMIC_ACQUIRE);                                                               \
-		claimed_;                                                                                              \
-	})
+	__atomic_compare_exchange_n((p_arg), (e_arg), (v_arg), 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 #endif
 
 /* Count with several writers. release: the event that is counted happened before. */
