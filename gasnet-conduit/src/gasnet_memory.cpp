@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kAlign = size_t{2} << 20; // huge pages may be used
 constexpr size_t kSmallest = size_t{1} << 20;
+[[maybe_unused]] constexpr size_t kLargestTraced = size_t{256} << 20; // ThreadSanitizer leaves a program a few GiB of addresses
 
 size_t host_memory()
 {
@@ -57,6 +58,10 @@ bool parse_size(const char *text, int nodes_here, size_t *out)
 size_t memory_default_segment(int nodes_here)
 {
 	size_t bytes = host_memory() / 100 * 85 / static_cast<size_t>(nodes_here);
+#if defined(__SANITIZE_THREAD__)
+	if (bytes > kLargestTraced)
+		bytes = kLargestTraced;
+#endif
 	if (const char *text = getenv("GASNET_MAX_SEGSIZE"); text && *text)
 		if (!parse_size(text, nodes_here, &bytes))
 			fail("GASNET_MAX_SEGSIZE: \"%s\" is no size (examples: 512M, 2G/P, 0.85/H)", text);
