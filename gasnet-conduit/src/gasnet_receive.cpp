@@ -14,8 +14,6 @@ namespace {
 
 constexpr int kAtOnce = 64; // messages handled by one poll, so that a flood does not hold up its caller for ever
 
-thread_local bool t_in_handler __attribute__((tls_model("initial-exec"))) = false;
-
 void run(const char *head, const char *message, size_t bytes)
 {
 	t_in_handler = true;
@@ -65,10 +63,7 @@ void handle(const fi_pgas_message &m)
 
 } // namespace
 
-bool in_handler() noexcept
-{
-	return t_in_handler;
-}
+__thread bool t_in_handler = false;
 
 bool receive_some() noexcept
 {

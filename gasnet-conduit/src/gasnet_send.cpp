@@ -204,7 +204,7 @@ extern "C" int gasneti_request_short(gasnet_node_t dest, const void *message, si
 	return send_waiting(dest, message, bytes, nullptr, 0);
 }
 
-extern "C" int gasneti_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+extern "C" [[gnu::flatten]] int gasneti_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
 				      const gasnet_handlerarg_t *args) noexcept
 {
 	if (const int err = check_request(dest))

@@ -99,7 +99,8 @@ uintptr_t memory_fixed_place(unsigned i);      // places that are free in most p
 int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept;
 bool receive_some() noexcept;          // gasnet_receive.cpp: runs handlers of what arrived; true when there was something
 bool outbox_push() noexcept;           // sends replies that found no room; true when none is left
-bool in_handler() noexcept;
+extern __thread bool t_in_handler __attribute__((tls_model("initial-exec"))); // this thread runs a handler
+inline bool in_handler() noexcept { return t_in_handler; }
 
 // Runs the handler of one message (gasnet_dispatch.cpp). false: the message makes no sense. head: word and arguments, which may
 // lie elsewhere than in front of the payload.
