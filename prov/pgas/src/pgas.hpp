@@ -674,11 +674,12 @@ int ring_send(peer *p, const ring_message &m);
 int ring_send_pieces(peer *p, const void *head, size_t head_len, const void *data, size_t len);
 inline size_t eager_room(const peer *p) { return p->eager.bytes; }
 // The claim that a message just taken out of the ring has on its buffer, and giving that back: by number, so that doing it
-// twice (a sender that died while its message was handled) is doing it once.
+// twice (a sender that died while its message was handled) is doing it once, even when another has claimed it in between.
 inline uint32_t eager_holder(const uint32_t *returns) { return pgas_load_relaxed(returns) + 1; }
 inline void eager_return(uint32_t *returns, uint32_t claim)
 {
-	pgas_store_release(returns, claim); // pairs with load_acquire in claim_eager(): we have read the bytes
+	if (PGAS_LIKELY(claim - pgas_load_relaxed(returns) == 1))
+		pgas_store_release(returns, claim); // pairs with load_acquire in claim_eager(): we have read the bytes
 }
 eager_area eager_area_of(const segment &seg, const ep_shared *shared);
 // Answers a request, now or when the peer's ring has room again.
