@@ -112,32 +112,44 @@ static void medium_flood(long n)
 	gasnet_AMRequestShort0(other, H_PING);
 	GASNET_BLOCKUNTIL(pongs == want);
 }
+/* A compiler may make one transfer of many, or none of them, where a library shows it plain copies. */
+#define EACH() __asm__ volatile("" ::: "memory")
 static void put_8(long n)
 {
-	for (long i = 0; i < n; i++)
+	for (long i = 0; i < n; i++) {
 		gasnet_put(other, TARGET, buffer, 8);
+		EACH();
+	}
 }
 static void put_nbi_8(long n)
 {
-	for (long i = 0; i < n; i++)
+	for (long i = 0; i < n; i++) {
 		gasnet_put_nbi(other, TARGET, buffer, 8);
+		EACH();
+	}
 	gasnet_wait_syncnbi_puts();
 }
 static void get_8(long n)
 {
-	for (long i = 0; i < n; i++)
+	for (long i = 0; i < n; i++) {
 		gasnet_get(buffer, other, TARGET, 8);
+		EACH();
+	}
 }
 static size_t bytes; /* not a constant: the compiler must not see the length */
 static void put_bulk(long n)
 {
-	for (long i = 0; i < n; i++)
+	for (long i = 0; i < n; i++) {
 		gasnet_put_bulk(other, TARGET, buffer, bytes);
+		EACH();
+	}
 }
 static void get_bulk(long n)
 {
-	for (long i = 0; i < n; i++)
+	for (long i = 0; i < n; i++) {
 		gasnet_get_bulk(buffer, other, TARGET, bytes);
+		EACH();
+	}
 }
 static void long_round_trip(long n)
 {
