@@ -6,15 +6,20 @@
 #
 # OURS and OTHER are commands that start gasnet_bench on two nodes, e.g.
 #	compare.sh "gasnetrun_pgas -n 2 ./gasnet_bench" "env GASNET_PSHM_NODES=2 ./gasnet_bench.smp"
+#
+# Both get the same two CPUs: a library that does not pin its processes may else find two threads of one core, which are
+# twice as near to each other. PIN is the command that does so, "taskset -c 0,1" when not set; empty: none.
 set -u
-[ $# -ge 2 ] || { sed -n '3,10p' "$0"; exit 2; }
+[ $# -ge 2 ] || { sed -n '3,13p' "$0"; exit 2; }
+pin=${PIN-taskset -c 0,1}
+$pin true 2>/dev/null || { echo "compare.sh: not pinned: $pin does not work here" >&2; pin=; }
 ours=$1 other=$2 rounds=${3:-5} scale=${4:-0.3}
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 i=0
 while [ $i -lt "$rounds" ]; do
-	$ours "$scale" >> "$dir/ours" || exit 1
-	$other "$scale" >> "$dir/other" || exit 1
+	$pin $ours "$scale" >> "$dir/ours" || exit 1
+	$pin $other "$scale" >> "$dir/other" || exit 1
 	i=$((i + 1))
 done
 awk '
