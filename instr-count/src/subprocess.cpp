@@ -8,6 +8,7 @@
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/personality.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,13 @@
 namespace ic {
 
 static constexpr int kNotStarted = 127;
+
+void fix_addresses()
+{
+	const int now = personality(0xffffffff);
+	if (now != -1)
+		personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE);
+}
 
 run_result run_program(const std::vector<std::string> &argv, const run_options &options)
 {
@@ -36,6 +44,7 @@ run_result run_program(const std::vector<std::string> &argv, const run_options &
 			size_t equals = pair.find('=');
 			setenv(pair.substr(0, equals).c_str(), pair.c_str() + equals + 1, 1);
 		}
+		fix_addresses();
 		std::vector<char *> args;
 		for (const std::string &arg : argv)
 			args.push_back(const_cast<char *>(arg.c_str()));

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "error.hpp"
+#include "subprocess.hpp"
 #include "text.hpp"
 
 namespace ic {
@@ -33,6 +34,7 @@ constexpr long kOptions = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TR
 		size_t equals = pair.find('=');
 		setenv(pair.substr(0, equals).c_str(), pair.c_str() + equals + 1, 1);
 	}
+	fix_addresses();
 	std::vector<char *> argv;
 	for (const std::string &arg : spec.argv)
 		argv.push_back(const_cast<char *>(arg.c_str()));
