@@ -10,7 +10,7 @@
 namespace gasnet {
 namespace {
 
-constexpr uint32_t kEager = 500;          // polls without a pause: the answer of a node that runs comes within them
+constexpr uint32_t kEager = 4;            // polls without a pause: more of them take the line from who is about to write it
 constexpr uint32_t kSpins = 20000;        // when every node has a core
 constexpr uint32_t kSpinsCrowded = 50;    // when nodes share cores: who is waited for may need ours
 constexpr uint32_t kYields = 2000;
