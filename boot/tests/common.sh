@@ -48,16 +48,7 @@ start() {
 # processes that were started with our mark (a zombie has no environment and is not one)
 marked() { grep -lzsx "TEST_MARK=$mark" /proc/[0-9]*/environ | sed 's|/proc/||;s|/environ||'; }
 
-# wait until a condition holds, at most so many tenths of a second
-within() {
-    _left=$(($1 * SLOW))
-    shift
-    until "$@"; do
-        [ $_left -gt 0 ] || return 1
-        _left=$((_left - 1))
-        sleep 0.1
-    done
-}
+. "$here/within.sh"
 
 nobody() { [ -z "$(marked)" ]; }
 nothing() { [ -z "$(ls -A "$work/tmp")" ]; }

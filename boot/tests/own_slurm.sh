@@ -10,6 +10,7 @@ set -u
 
 SLOW=${SLOW:-1}
 PATH=$PATH:/usr/sbin:/sbin
+. "$(dirname "$0")/within.sh"
 [ $# -gt 0 ] || { echo "usage: own_slurm.sh COMMAND [ARGUMENT...]" >&2; exit 99; }
 give_up() {
     echo "skipped: no Slurm of our own: $*"
@@ -27,15 +28,6 @@ child= node=
 of_ours() { (unset SLURM_CONF && grep -lzsx "SLURM_CONF=$dir/slurm.conf" /proc/[0-9]*/environ | sed 's|/proc/||;s|/environ||'); }
 lives() { kill -0 "$1" 2>/dev/null && ! grep -qs '^State:.*Z' "/proc/$1/status"; }
 gone() { ! lives "$1"; }
-within() { # tenths of a second, condition
-    _left=$(($1 * SLOW))
-    shift
-    until "$@"; do
-        [ $_left -gt 0 ] || return 1
-        _left=$((_left - 1))
-        sleep 0.1
-    done
-}
 no_job() { [ -z "$(timeout -s KILL 10 squeue --noheader 2>/dev/null)" ]; }
 no_step() { # still has its manager
     for _pid in $(of_ours); do

@@ -132,50 +132,53 @@ PGAS_HOT void gasneti_copy_in(void *to, const void *shared, size_t len)
 #endif
 }
 
+/* One word of 1, 2, 4 or 8 bytes between private memory and a node's; 0: it is none. No code but the move when nbytes is known. */
+#define GASNETI_PUT_WORD(bits_arg)                                                                                     \
+	if (nbytes == bits_arg / 8) {                                                                                  \
+		uint##bits_arg##_t v;                                                                                  \
+		memcpy(&v, from, sizeof v);                                                                            \
+		gasneti_store##bits_arg(shared, v);                                                                    \
+		return 1;                                                                                              \
+	}
+PGAS_HOT int gasneti_put_word(void *shared, const void *from, size_t nbytes)
+{
+	GASNETI_PUT_WORD(64)
+	GASNETI_PUT_WORD(32)
+	GASNETI_PUT_WORD(16)
+	GASNETI_PUT_WORD(8)
+	return 0;
+}
+#undef GASNETI_PUT_WORD
+#define GASNETI_GET_WORD(bits_arg)                                                                                     \
+	if (nbytes == bits_arg / 8) {                                                                                  \
+		const uint##bits_arg##_t v = gasneti_load##bits_arg(shared);                                           \
+		memcpy(to, &v, sizeof v);                                                                              \
+		return 1;                                                                                              \
+	}
+PGAS_HOT int gasneti_get_word(void *to, const void *shared, size_t nbytes)
+{
+	GASNETI_GET_WORD(64)
+	GASNETI_GET_WORD(32)
+	GASNETI_GET_WORD(16)
+	GASNETI_GET_WORD(8)
+	return 0;
+}
+#undef GASNETI_GET_WORD
+
 /* A length known at compile time becomes moves. budget: 7 instructions for 8 bytes (paths.def: gasnet_put_nbi) */
 PGAS_HOT void gasneti_put_known(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
 	char *to = (char *)dest + gasneti_window_for("put", node);
-	if (nbytes == 8) {
-		uint64_t v;
-		memcpy(&v, src, sizeof v);
-		gasneti_store64(to, v);
-	} else if (nbytes == 4) {
-		uint32_t v;
-		memcpy(&v, src, sizeof v);
-		gasneti_store32(to, v);
-	} else if (nbytes == 2) {
-		uint16_t v;
-		memcpy(&v, src, sizeof v);
-		gasneti_store16(to, v);
-	} else if (nbytes == 1) {
-		uint8_t v;
-		memcpy(&v, src, sizeof v);
-		gasneti_store8(to, v);
-	} else {
+	if (!gasneti_put_word(to, src, nbytes))
 		gasneti_copy_out(to, src, nbytes);
-	}
 }
 
 /* budget: 7 instructions for 8 bytes (paths.def: gasnet_get_bulk) */
 PGAS_HOT void gasneti_get_known(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
 	const char *from = (const char *)src + gasneti_window_for("get", node);
-	if (nbytes == 8) {
-		const uint64_t v = gasneti_load64(from);
-		memcpy(dest, &v, sizeof v);
-	} else if (nbytes == 4) {
-		const uint32_t v = gasneti_load32(from);
-		memcpy(dest, &v, sizeof v);
-	} else if (nbytes == 2) {
-		const uint16_t v = gasneti_load16(from);
-		memcpy(dest, &v, sizeof v);
-	} else if (nbytes == 1) {
-		const uint8_t v = gasneti_load8(from);
-		memcpy(dest, &v, sizeof v);
-	} else {
+	if (!gasneti_get_word(dest, from, nbytes))
 		gasneti_copy_in(dest, from, nbytes);
-	}
 }
 
 /*

@@ -13,33 +13,12 @@ extern "C" void gasneti_no_window(const char *call, gasnet_node_t node) noexcept
 	fail("%s: node %u of %u", call, node, gasneti_front.nodes);
 }
 
-namespace {
-
-template <class T>
-T word_at(const void *p)
-{
-	T v;
-	memcpy(&v, p, sizeof v);
-	return v;
-}
-
-} // namespace
-
 extern "C" void gasneti_copy_out_small(void *shared, const void *from, size_t nbytes) noexcept
 {
-	switch (nbytes) {
-	case 8:
-		return gasneti_store64(shared, word_at<uint64_t>(from));
-	case 4:
-		return gasneti_store32(shared, word_at<uint32_t>(from));
-	case 2:
-		return gasneti_store16(shared, word_at<uint16_t>(from));
-	case 1:
-		return gasneti_store8(shared, word_at<uint8_t>(from));
-	default:
-		pgas_fence_stores();
-		memcpy(shared, from, nbytes);
-	}
+	if (gasneti_put_word(shared, from, nbytes))
+		return;
+	pgas_fence_stores();
+	memcpy(shared, from, nbytes);
 }
 
 extern "C" void gasneti_copy_in_small(void *to, const void *shared, size_t nbytes) noexcept

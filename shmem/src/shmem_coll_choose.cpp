@@ -9,7 +9,8 @@ namespace shmem {
 namespace {
 
 constexpr size_t kAny = SIZE_MAX;
-enum hosts_kind { one_host, several_hosts, one_pe_each }; // one_pe_each: several hosts, with one member on each
+// crowded_host: one host, with more PEs than cores; one_pe_each: several hosts, with one member on each
+enum hosts_kind { crowded_host, one_host, several_hosts, one_pe_each };
 
 template <class Algorithm>
 struct rule {
@@ -28,6 +29,7 @@ constexpr rule<reduce_by> kReduce[] = {
 
 using bcast_by = bcast_algorithm_kind;
 constexpr rule<bcast_by> kBcast[] = {
+    {crowded_host, kAny, bcast_by::flat}, // a hop would cost a time slice
     {one_host, kAny, bcast_by::direct},
     {one_pe_each, 256 * 1024, bcast_by::tree},
     {one_pe_each, kAny, bcast_by::scatter},
@@ -49,6 +51,20 @@ constexpr rule<alltoall_by> kAlltoall[] = {
     {several_hosts, kAny, alltoall_by::two_level},
 };
 
+bool is_on(const team &t, hosts_kind hosts)
+{
+    switch (hosts) {
+    case crowded_host:
+        return t.hosts == 1 && g.oversubscribed;
+    case one_host:
+        return t.hosts == 1;
+    case one_pe_each:
+        return t.hosts == t.n_pes;
+    default:
+        return true;
+    }
+}
+
 template <class Algorithm, size_t N>
 Algorithm choose(const team &t, size_t bytes, Algorithm forced, const rule<Algorithm> (&table)[N])
 {
@@ -56,11 +72,9 @@ Algorithm choose(const team &t, size_t bytes, Algorithm forced, const rule<Algor
         return Algorithm::direct;
     if (PGAS_UNLIKELY(forced != Algorithm::automatic))
         return forced;
-    for (const auto &r : table) {
-        const bool fits = r.hosts == one_host ? t.hosts == 1 : r.hosts == one_pe_each ? t.hosts == t.n_pes : true;
-        if (fits && bytes <= r.up_to)
+    for (const auto &r : table)
+        if (is_on(t, r.hosts) && bytes <= r.up_to)
             return r.algorithm;
-    }
     return table[0].algorithm;
 }
 
@@ -82,9 +96,7 @@ reduce_algorithm_kind choose_reduce(const team &t, size_t bytes)
 }
 bcast_algorithm_kind choose_bcast(const team &t, size_t bytes)
 {
-    const bcast_by by = choose(t, bytes, g.env.bcast_algorithm, kBcast);
-    const bool few_cores = g.oversubscribed && g.env.bcast_algorithm == bcast_by::automatic;
-    return by == bcast_by::direct && few_cores ? bcast_by::flat : by; // a hop would cost a time slice
+    return choose(t, bytes, g.env.bcast_algorithm, kBcast);
 }
 fcollect_algorithm_kind choose_fcollect(const team &t, size_t bytes)
 {

@@ -24,9 +24,8 @@ void wait_pause(unsigned &polls)
 {
     const unsigned n = polls++;
     const unsigned spins = g.oversubscribed ? 0 : 2000;
-    // Peers that cannot map our memory ask us to act for them; what they wait for may be what we wait for.
     if (n >= spins && n % 4 == 0)
-        g.cntr->ops->read(g.cntr);
+        act_for_peers(); // what they wait for may be what we wait for
     if (n < spins) {
         pgas_cpu_relax();
     } else if (n < spins + 10000) {

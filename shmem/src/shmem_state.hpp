@@ -203,6 +203,11 @@ void *peer_pointer(const void *ptr, int pe); // where pe's copy is mapped here, 
 
 void barrier_all(); // of the world, without quiet
 void wait_pause(unsigned &polls); // one failed poll of a wait loop
+// Peers that cannot map our memory ask us to act for them: whoever waits does so now and then.
+inline void act_for_peers()
+{
+    g.cntr->ops->read(g.cntr);
+}
 void backtrace_print();
 
 } // namespace shmem

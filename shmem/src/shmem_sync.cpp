@@ -38,7 +38,7 @@ Answer not_yet(Answer answer)
 {
     static thread_local unsigned failed;
     if (PGAS_UNLIKELY(++failed % 64 == 0)) {
-        g.cntr->ops->read(g.cntr);
+        act_for_peers();
         if (g.oversubscribed)
             sched_yield();
     }

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# within.sh: within TENTHS COMMAND...: until it holds, at most so many tenths of a second, stretched by $SLOW.
+within() {
+    _left=$(($1 * SLOW))
+    shift
+    until "$@"; do
+        [ $_left -gt 0 ] || return 1
+        _left=$((_left - 1))
+        sleep 0.1
+    done
+}
