@@ -53,14 +53,20 @@ AC_DEFUN([PGAS_INSTR_COUNT], [
   AC_SUBST([VALGRIND_TOOL_LIBS])
   AM_CONDITIONAL([INSTR_COUNT_VALGRIND], [test "$instr_count_valgrind" = yes])
 
-  dnl Our own oshcc may be the first in the path; only Open MPI's knows --showme.
+  dnl Our own oshcc may be the first in the path; only Open MPI's knows --showme. Its headers come in a package of their own, so
+  dnl the wrapper alone proves nothing.
   instr_count_ompi=no
   AC_PATH_PROGS([INSTR_COUNT_OMPI_CC], [oshcc.openmpi oshcc], [no])
   AS_IF([test "$INSTR_COUNT_OMPI_CC" != no &&
          "$INSTR_COUNT_OMPI_CC" --showme:link 2>/dev/null | grep loshmem >/dev/null],
-    [instr_count_ompi=yes
-     INSTR_COUNT_OMPI_CFLAGS=`"$INSTR_COUNT_OMPI_CC" --showme:compile`
-     INSTR_COUNT_OMPI_LIBS=`"$INSTR_COUNT_OMPI_CC" --showme:link`])
+    [INSTR_COUNT_OMPI_CFLAGS=`"$INSTR_COUNT_OMPI_CC" --showme:compile`
+     INSTR_COUNT_OMPI_LIBS=`"$INSTR_COUNT_OMPI_CC" --showme:link`
+     instr_count_saved_CPPFLAGS=$CPPFLAGS instr_count_saved_LIBS=$LIBS
+     CPPFLAGS="$CPPFLAGS $INSTR_COUNT_OMPI_CFLAGS" LIBS="$LIBS $INSTR_COUNT_OMPI_LIBS"
+     AC_MSG_CHECKING([whether Open MPI's OpenSHMEM can be linked])
+     AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <shmem.h>]], [[shmem_init();]])], [instr_count_ompi=yes])
+     AC_MSG_RESULT([$instr_count_ompi])
+     CPPFLAGS=$instr_count_saved_CPPFLAGS LIBS=$instr_count_saved_LIBS])
   AC_SUBST([INSTR_COUNT_OMPI_CFLAGS])
   AC_SUBST([INSTR_COUNT_OMPI_LIBS])
   AM_CONDITIONAL([INSTR_COUNT_OMPI], [test "$instr_count_ompi" = yes])
