@@ -208,6 +208,7 @@ void use_build_tree(const std::string &top)
 	const char *old = getenv("LD_LIBRARY_PATH");
 	setenv("LD_LIBRARY_PATH", (top + "/.libs" + (old ? std::string(":") + old : "")).c_str(), 1);
 	setenv("IPATH_NO_BACKTRACE", "1", 0);
+	setenv("SHMEM_SYMMETRIC_SIZE", "1024M", 0); // 16 MiB for each of 16 PEs, twice; Open MPI reads it too
 	setenv("OMPI_MCA_btl_base_warn_component_unused", "0", 0);
 }
 

@@ -7,6 +7,7 @@
 #include "shmem_rows.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,9 +16,10 @@
 #define HAVE_TEAMS 1
 #endif
 
-enum { LARGEST = 1 << 20, BATCH = 64 };
+enum { MIB = 1 << 20, BATCH = 64 };
 
 static char *g_source, *g_dest;
+static size_t g_room; /* bytes of each */
 
 #ifndef HAVE_TEAMS
 #define LONGER(a, b) ((a) > (b) ? (a) : (b))
@@ -33,46 +35,54 @@ static long *turn(void)
 }
 #endif
 
-/* All PEs come here together, in their first sample of a collective. */
-static void setup(void)
+/* Memory for a row that moves `bytes`. All PEs come here together, in every sample, and most have enough already. */
+static void setup(size_t bytes)
 {
-	if (g_source)
+	const size_t least = (size_t)MIB * sizeof(double); /* most rows need no more, so this happens seldom */
+	const size_t room = bytes > least ? bytes : least;
+	if (room <= g_room)
 		return;
-	const size_t all = (size_t)LARGEST * (size_t)shmem_n_pes(), sums = (size_t)LARGEST * sizeof(double);
-	const size_t bytes = all > sums ? all : sums;
-	char *source = shmem_malloc(bytes);
-	g_dest = shmem_malloc(bytes);
-	if (!source || !g_dest)
-		shmem_global_exit(2);
-	memset(source, 1, bytes);
-	memset(g_dest, 0, bytes);
 #ifndef HAVE_TEAMS
-	g_work = shmem_malloc((LARGEST / 2 + 1 + SHMEM_REDUCE_MIN_WRKDATA_SIZE) * sizeof(double));
-	for (int i = 0; i < 2 * SYNC_LONGS; i++)
+	if (!g_work)
+		g_work = shmem_malloc((MIB / 2 + 1 + SHMEM_REDUCE_MIN_WRKDATA_SIZE) * sizeof(double));
+	for (int i = 0; i < 2 * SYNC_LONGS && !g_room; i++)
 		g_psync[i / SYNC_LONGS][i % SYNC_LONGS] = SHMEM_SYNC_VALUE;
 #endif
-	g_source = source;
+	shmem_free(g_dest);
+	shmem_free(g_source);
+	g_source = shmem_malloc(room);
+	g_dest = shmem_malloc(room);
+	if (!g_source || !g_dest) {
+		fprintf(stderr, "shmem_bench: no symmetric memory for 2 x %zu bytes; raise SHMEM_SYMMETRIC_SIZE\n", room);
+		shmem_global_exit(2);
+	}
+	memset(g_source, 1, room);
+	memset(g_dest, 0, room);
+	g_room = room;
 	shmem_barrier_all();
 }
 
 #ifdef HAVE_TEAMS
 #define BROADCAST(bytes) shmem_broadcastmem(SHMEM_TEAM_WORLD, g_dest, g_source, bytes, 0)
 #define FCOLLECT(bytes) shmem_fcollectmem(SHMEM_TEAM_WORLD, g_dest, g_source, bytes)
+#define COLLECT(bytes) shmem_collectmem(SHMEM_TEAM_WORLD, g_dest, g_source, bytes)
 #define ALLTOALL(bytes) shmem_alltoallmem(SHMEM_TEAM_WORLD, g_dest, g_source, bytes)
 #define SUM(n) shmem_double_sum_reduce(SHMEM_TEAM_WORLD, (double *)(void *)g_dest, (double *)(void *)g_source, n)
 #else
 #define BROADCAST(bytes) shmem_broadcast64(g_dest, g_source, (bytes) / 8, 0, 0, 0, shmem_n_pes(), turn())
+#define COLLECT(bytes) shmem_collect64(g_dest, g_source, (bytes) / 8, 0, 0, shmem_n_pes(), turn())
 #define FCOLLECT(bytes) shmem_fcollect64(g_dest, g_source, (bytes) / 8, 0, 0, shmem_n_pes(), turn())
 #define ALLTOALL(bytes) shmem_alltoall64(g_dest, g_source, (bytes) / 8, 0, 0, shmem_n_pes(), turn())
 #define SUM(n)                                                                                                         \
 	shmem_double_sum_to_all((double *)(void *)g_dest, (double *)(void *)g_source, (int)(n), 0, 0, shmem_n_pes(), g_work, turn())
 #endif
 
-#define LOOP(NAME, CALL)                                                                                               \
+/* BLOCKS: of row->bytes, that source and dest must hold */
+#define LOOP(NAME, BLOCKS, CALL)                                                                                       \
 	static void NAME(struct bench_memory *m, const struct bench_row *row, uint64_t count)                          \
 	{                                                                                                              \
-		(void)m, (void)row;                                                                                    \
-		setup();                                                                                               \
+		(void)m;                                                                                               \
+		setup(row->bytes * (size_t)(BLOCKS));                                                                  \
 		for (uint64_t i = 0; i < count; i++)                                                                   \
 			CALL;                                                                                          \
 		shmem_barrier_all();                                                                                   \
@@ -86,14 +96,15 @@ static void copy_blocks(size_t bytes)
 	__asm__ volatile("" ::: "memory");
 }
 
-LOOP(yield_loop, sched_yield())
-LOOP(copy_loop, copy_blocks(row->bytes))
-LOOP(sync_loop, shmem_sync_all())
-LOOP(barrier_loop, shmem_barrier_all())
-LOOP(broadcast_loop, BROADCAST(row->bytes))
-LOOP(fcollect_loop, FCOLLECT(row->bytes))
-LOOP(alltoall_loop, ALLTOALL(row->bytes))
-LOOP(sum_loop, SUM(row->bytes / sizeof(double)))
+LOOP(yield_loop, 0, sched_yield())
+LOOP(copy_loop, shmem_n_pes(), copy_blocks(row->bytes))
+LOOP(sync_loop, 0, shmem_sync_all())
+LOOP(barrier_loop, 0, shmem_barrier_all())
+LOOP(broadcast_loop, 1, BROADCAST(row->bytes))
+LOOP(fcollect_loop, shmem_n_pes(), FCOLLECT(row->bytes))
+LOOP(collect_loop, shmem_n_pes(), COLLECT(row->bytes))
+LOOP(alltoall_loop, shmem_n_pes(), ALLTOALL(row->bytes))
+LOOP(sum_loop, 1, SUM(row->bytes / sizeof(double)))
 
 #ifdef HAVE_TEAMS
 /* `count` teams of the first `size` PEs, BATCH at a time; only their making is timed. */
@@ -134,7 +145,10 @@ static void half(struct bench_memory *m, const struct bench_row *row, uint64_t c
 	{NAME "_1k", GROUP, NAME " 1 KiB", BENCH_NS, 1024, 1, BOTH(CALL)},                                             \
 	{NAME "_8k", GROUP, NAME " 8 KiB", BENCH_NS, 8192, 1, BOTH(CALL)},                                             \
 	{NAME "_64k", GROUP, NAME " 64 KiB", BENCH_NS, 65536, 1, BOTH(CALL)},                                          \
-	{NAME "_1m", GROUP, NAME " 1 MiB", BENCH_NS, LARGEST, 1, BOTH(CALL)}
+	{NAME "_256k", GROUP, NAME " 256 KiB", BENCH_NS, 262144, 1, BOTH(CALL)},                                       \
+	{NAME "_1m", GROUP, NAME " 1 MiB", BENCH_NS, MIB, 1, BOTH(CALL)},                                              \
+	{NAME "_4m", GROUP, NAME " 4 MiB", BENCH_NS, 4 * MIB, 1, BOTH(CALL)},                                          \
+	{NAME "_16m", GROUP, NAME " 16 MiB", BENCH_NS, 16 * MIB, 1, BOTH(CALL)}
 
 const struct bench_row bench_coll_rows[] = {
 	{"barrier_loop", "coll", "barrier_all, back to back", BENCH_NS, 0, 1, BOTH(barrier_loop)},
@@ -143,13 +157,14 @@ const struct bench_row bench_coll_rows[] = {
 	{"sum_1", "coll-sum", "sum of 1 double", BENCH_NS, 8, 1, BOTH(sum_loop)},
 	{"sum_64", "coll-sum", "sum of 64 doubles", BENCH_NS, 512, 1, BOTH(sum_loop)},
 	{"sum_1024", "coll-sum", "sum of 1,024 doubles", BENCH_NS, 8192, 1, BOTH(sum_loop)},
-	{"sum_1m", "coll-sum", "sum of 1,048,576 doubles", BENCH_NS, (size_t)LARGEST * 8, 1, BOTH(sum_loop)},
+	{"sum_1m", "coll-sum", "sum of 1,048,576 doubles", BENCH_NS, (size_t)MIB * 8, 1, BOTH(sum_loop)},
 	SIZES("broadcast", broadcast_loop, "coll-broadcast"),
 	SIZES("fcollect", fcollect_loop, "coll-fcollect"),
+	SIZES("collect", collect_loop, "coll-collect"),
 	SIZES("alltoall", alltoall_loop, "coll-alltoall"),
 	{"copy_8k", "coll-alltoall", "floor of 8 KiB: memcpy", BENCH_NS, 8192, 1, BOTH(copy_loop)},
 	{"copy_64k", "coll-alltoall", "floor of 64 KiB: memcpy", BENCH_NS, 65536, 1, BOTH(copy_loop)},
-	{"copy_1m", "coll-alltoall", "floor of 1 MiB: memcpy", BENCH_NS, LARGEST, 1, BOTH(copy_loop)},
+	{"copy_1m", "coll-alltoall", "floor of 1 MiB: memcpy", BENCH_NS, MIB, 1, BOTH(copy_loop)},
 #ifdef HAVE_TEAMS
 	{"team_dup", "teams", "make a team of all", BENCH_NS, 0, 1, BOTH(duplicate)},
 	{"team_half", "teams", "make a team of the first half", BENCH_NS, 0, 1, BOTH(half)},
