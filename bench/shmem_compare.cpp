@@ -26,6 +26,7 @@ constexpr char kUsage[] =
 	"  --oshcc FILE     Open MPI's oshcc (default: oshcc.openmpi, or an oshcc in PATH that is Open MPI's)\n"
 	"  --alone          leave Open MPI out\n"
 	"  --no-inline      leave out the column compiled with oshcc --inline\n"
+	"  --caches         collectives that never and that always store around the caches, one number of PEs\n"
 	"  --quick          one round, one short sample: shows that it works, measures nothing\n"
 	"  --csv FILE       write all results as CSV\n"
 	"  --svg FILE       plot the ratios, or the growth\n"
@@ -38,7 +39,7 @@ struct arguments {
 	bench::options common;
 	const char *oshcc = nullptr;
 	std::vector<int> pes{2};
-	bool alone = false, inlined = true, list = false;
+	bool alone = false, inlined = true, list = false, caches = false;
 };
 
 std::vector<int> numbers(const std::string &text)
@@ -62,6 +63,8 @@ bool parse(int argc, char **argv, arguments &a)
 			a.inlined = false;
 		else if (word == "--list")
 			a.list = true;
+		else if (word == "--caches")
+			a.caches = a.alone = true;
 		else if (word == "--oshcc" && more)
 			a.oshcc = argv[++i];
 		else if (word == "--pes" && more)
@@ -69,6 +72,8 @@ bool parse(int argc, char **argv, arguments &a)
 		else
 			return false;
 	}
+	if (a.caches && a.pes.size() > 1)
+		return false;
 	return a.common.run.rounds > 0 && !a.pes.empty() && std::ranges::min(a.pes) >= 2;
 }
 
@@ -200,6 +205,18 @@ bench::column column_of(const std::string &title, const std::string &program, co
 	return c;
 }
 
+// What the library decides beside both that it could: shows where its limits should lie on a machine.
+std::vector<bench::column> cache_columns(const std::string &program, const words &launcher)
+{
+	const auto with = [&](const char *from) {
+		words command{"env", std::string("SHMEM_STREAM_FROM=") + from};
+		command.insert(command.end(), launcher.begin(), launcher.end());
+		return command;
+	};
+	return {column_of("pgas", program, launcher), column_of("never around", program, with("1t")),
+		column_of("always around", program, with("1"))};
+}
+
 // In the build tree our tools look for headers and libraries there.
 void use_build_tree(const std::string &top)
 {
@@ -230,7 +247,7 @@ int main(int argc, char **argv)
 	if (!compile(oshcc, {}, ours))
 		return 1;
 	const bool beside = !peer.empty() && !openmpi_launcher(peer, 2).empty() && compile(peer, {}, theirs);
-	if (!beside)
+	if (!beside && !a.caches)
 		fprintf(stderr, "shmem_compare: %s\n", a.alone ? "this library alone" : "Open MPI's oshcc is not installed: this library alone");
 	std::vector<bench::row> rows = bench::list_rows(ours);
 	std::erase_if(rows, [&](const bench::row &r) {
@@ -262,7 +279,9 @@ int main(int argc, char **argv)
 	std::vector<bench::column> columns{column_of("pgas", ours, launcher(pes))};
 	if (beside)
 		columns.push_back(column_of("Open MPI", theirs, openmpi_launcher(peer, pes)));
-	if (a.inlined && compile(oshcc, {"--inline", BENCH_INLINE_FLAGS}, inlined))
+	if (a.caches)
+		columns = cache_columns(ours, launcher(pes));
+	else if (a.inlined && compile(oshcc, {"--inline", BENCH_INLINE_FLAGS}, inlined))
 		columns.insert(columns.size() < 2 ? columns.begin() : columns.end(), column_of("pgas inline", inlined, launcher(pes)));
 	if (columns.size() < 2)
 		columns.push_back(columns[0]), columns[1].title += " again";

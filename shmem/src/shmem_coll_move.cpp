@@ -46,12 +46,11 @@ void fcollect(team &t, void *dest, const void *source, size_t bytes)
     if (!bytes)
         return;
     auto *to = static_cast<char *>(dest);
-    const auto me = static_cast<size_t>(t.my_pe);
+    const auto me = static_cast<size_t>(t.my_pe), n = static_cast<size_t>(t.n_pes);
     if (t.n_pes == 1)
         return copy_own(dest, source, bytes);
     const auto how = choose_fcollect(t, bytes);
     if (PGAS_UNLIKELY(how != fcollect_algorithm_kind::direct)) {
-        const auto n = static_cast<size_t>(t.n_pes);
         auto *offset = static_cast<size_t *>(malloc((n + 1) * sizeof(size_t)));
         if (!offset)
             fail("fcollect", "out of memory");
@@ -67,7 +66,7 @@ void fcollect(team &t, void *dest, const void *source, size_t bytes)
             memcpy(to + static_cast<size_t>(j) * bytes, exchanged(t, j), bytes);
         return;
     }
-    const copying how_to = copying_of((static_cast<size_t>(t.n_pes) + 1) * bytes);
+    const copying how_to = copying_of(streamer::fcollect, n * (n + 1) * bytes);
     send_to_all(t, [&](int j) { push(t, j, to + me * bytes, source, bytes, how_to); });
 }
 
@@ -124,7 +123,7 @@ void collect_team(team &t, char *dest, const char *source, size_t bytes)
         allgather_hosts(t, how, dest, source, offset);
     } else {
         char *at = dest + offset[t.my_pe];
-        const copying how_to = copying_of(offset[n] + bytes);
+        const copying how_to = copying_of(streamer::collect, (n + 1) * offset[n]);
         send_to_all(t, [&](int j) { push(t, j, at, source, bytes, how_to); });
     }
     free(offset);
@@ -194,8 +193,9 @@ void alltoall(team &t, void *dest, const void *source, size_t bytes)
 {
     if (!bytes)
         return;
+    const auto n = static_cast<size_t>(t.n_pes);
     const plain moves{static_cast<char *>(dest), static_cast<const char *>(source), bytes,
-                      copying_of(2 * static_cast<size_t>(t.n_pes) * bytes)};
+                      copying_of(streamer::alltoall, 2 * n * n * bytes)};
     if (bytes > kInline || !t.block || t.n_pes == 1 || choose_alltoall(t, bytes) != alltoall_algorithm_kind::direct)
         return alltoall_by(t, moves, bytes);
     const uint64_t number = exchange_begin(t);

@@ -61,8 +61,7 @@ void push_to_all(team &t, char *dest, const char *result, size_t bytes, copying 
 void reduce_shares(team &t, const reduction &op, char *dest, const char *source, size_t elements)
 {
     alignas(64) char result[kPiece], room[kPiece];
-    // Results are in the first-level cache and every member reads all sources: worth it only when all of it is too much.
-    const copying how = copying_of_all(2 * elements * op.size * static_cast<size_t>(t.n_pes));
+    const copying how = copying_of(streamer::reduce, 2 * elements * op.size * static_cast<size_t>(t.n_pes));
     bool in_place = t.hosts == 1 && t.block; // threads may share an active set's working space
     for (int j = 0; in_place && j < t.n_pes; j++)
         in_place = is_near(t, j);

@@ -257,14 +257,9 @@ void set_far(team &t, int member, line *mine, uint64_t number, const void *paylo
     amo<PGAS_OP_WRITE>(&g_default, &at->number, number, pe);
 }
 
-copying copying_of(size_t bytes)
+copying copying_of(streamer who, size_t bytes)
 {
-    return PGAS_UNLIKELY(bytes >= g.stream.member) ? copying::streamed : copying::cached;
-}
-
-copying copying_of_all(size_t bytes)
-{
-    return PGAS_UNLIKELY(bytes >= g.stream.host) ? copying::streamed : copying::cached;
+    return PGAS_UNLIKELY(bytes >= g.stream.of[static_cast<unsigned>(who)]) ? copying::streamed : copying::cached;
 }
 
 void push(team &t, int member, void *dest, const void *source, size_t bytes, copying how)

@@ -143,7 +143,7 @@ void note_hosts(const std::vector<card> &cards)
     }
     const long usable = CPU_COUNT(&cpus) ? CPU_COUNT(&cpus) : sysconf(_SC_NPROCESSORS_ONLN);
     g.oversubscribed = g.local_count > usable;
-    g.stream = stream_limits_of(g.env.stream_from);
+    g.stream = stream_limits_of(g.env.stream_from, last_level_bytes(cpus));
     g.eager_polls = g.oversubscribed ? 1 : 64;
 }
 

@@ -153,8 +153,7 @@ PGAS_HOT void set_line(team &t, int member, line *mine, uint64_t number, const l
 
 // How to copy what a collective moves: through the caches, or around them when it would only flush them.
 enum class copying { cached, streamed };
-copying copying_of(size_t bytes);     // that one member reads and writes in the collective
-copying copying_of_all(size_t bytes); // that all members on the host read and write
+copying copying_of(streamer who, size_t bytes); // that all members read and write in the collective
 
 // Bytes into member's memory, at its copy of dest. Visible to it after a later set_number.
 void push(team &t, int member, void *dest, const void *source, size_t bytes, copying how = copying::cached);
