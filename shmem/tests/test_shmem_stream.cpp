@@ -40,13 +40,14 @@ void test_stream_small_share_of_the_cache_stays_in_it(void **)
         assert_true(fcollect_of(4, kMiB) < limit(server, who));
     }
     assert_true(2 * 2 * 2 * kMiB < limit(desktop, streamer::alltoall));
+    assert_true(2 * 2 * 8 * kMiB < limit(desktop, streamer::reduce)); // measured: 1.2 times as slow
 }
 
 #ifdef __x86_64__
 void test_stream_more_than_the_cache_goes_around_it(void **)
 {
     const stream_limits desktop = stream_limits_of(0, 36 * kMiB), server = stream_limits_of(0, 300 * kMiB);
-    for (const streamer who : {streamer::fcollect, streamer::collect, streamer::alltoall, streamer::reduce}) {
+    for (const streamer who : {streamer::fcollect, streamer::collect, streamer::alltoall}) {
         assert_true(fcollect_of(16, kMiB) >= limit(server, who)); // measured: twice as fast around the caches
         assert_true(fcollect_of(2, 16 * kMiB) >= limit(desktop, who));
     }
