@@ -204,6 +204,10 @@ int main(int argc, char **argv)
 		return 1;
 	if (argc > 1)
 		scale = atof(argv[1]);
+	if (!(scale >= 0 && scale <= 1e6)) { /* more would not end, and has no count */
+		fprintf(stderr, "gasnet_bench: %s is no factor from 0 to 1000000\n", argv[1]);
+		gasnet_exit(2);
+	}
 	gasnet_getSegmentInfo(segments, 1024);
 	me = gasnet_mynode();
 	other = gasnet_nodes() - 1;

@@ -23,6 +23,7 @@ namespace {
 
 std::atomic<bool> g_leaving{false};
 constexpr uint64_t kGraceNs = 1'000'000'000;
+constexpr double kLongest = 1e9; // seconds: 32 years, which a clock of nanoseconds can still add
 
 uint64_t timeout_ns()
 {
@@ -31,6 +32,8 @@ uint64_t timeout_ns()
 		seconds = atof(text);
 	if (!(seconds >= 0.01))
 		seconds = 0.01;
+	if (seconds > kLongest)
+		seconds = kLongest;
 	return static_cast<uint64_t>(seconds * 1e9);
 }
 

@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kAlign = size_t{2} << 20; // huge pages may be used
 constexpr size_t kSmallest = size_t{1} << 20;
+constexpr double kLargest = 0x1p47; // no program has more addresses
 [[maybe_unused]] constexpr size_t kLargestTraced = size_t{256} << 20; // ThreadSanitizer leaves a program a few GiB of addresses
 
 size_t host_memory()
@@ -29,7 +30,7 @@ bool parse_size(const char *text, int nodes_here, size_t *out)
 {
 	char *end;
 	double v = strtod(text, &end);
-	if (end == text || v <= 0)
+	if (end == text || !(v > 0))
 		return false;
 	const char unit = *end;
 	switch (unit) {
@@ -49,8 +50,10 @@ bool parse_size(const char *text, int nodes_here, size_t *out)
 	} else if (*end == '/' && (end[1] == 'P' || end[1] == 'p')) {
 		end += 2;
 	}
+	if (*end || v > kLargest)
+		return false;
 	*out = static_cast<size_t>(v);
-	return *end == 0;
+	return true;
 }
 
 } // namespace
@@ -64,7 +67,7 @@ size_t memory_default_segment(int nodes_here)
 #endif
 	if (const char *text = getenv("GASNET_MAX_SEGSIZE"); text && *text)
 		if (!parse_size(text, nodes_here, &bytes))
-			fail("GASNET_MAX_SEGSIZE: \"%s\" is no size (examples: 512M, 2G/P, 0.85/H)", text);
+			fail("GASNET_MAX_SEGSIZE: \"%s\" is no size that a segment can have (examples: 512M, 2G/P, 0.85/H)", text);
 	if (bytes < kSmallest)
 		bytes = kSmallest;
 	return bytes / GASNET_PAGESIZE * GASNET_PAGESIZE;

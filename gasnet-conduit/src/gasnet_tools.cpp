@@ -22,6 +22,25 @@ struct prefix {
 };
 constexpr prefix kPrefixes[] = {{'K', 1ull << 10}, {'M', 1ull << 20}, {'G', 1ull << 30}, {'T', 1ull << 40}, {'P', 1ull << 50}};
 
+__extension__ typedef unsigned __int128 wide; // products of two 64-bit numbers
+
+// What the letter behind a number stands for; a number without a unit counts `unit`s (0: has none).
+uint64_t unit_factor(char letter, uint64_t unit)
+{
+	if (!unit)
+		return 1;
+	const int c = toupper(static_cast<unsigned char>(letter));
+	for (const prefix &p : kPrefixes)
+		if (c == p.letter)
+			return p.factor;
+	return c == 'B' ? 1 : unit;
+}
+
+bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
 } // namespace
 
 extern "C" void gasnett_fatalerror(const char *format, ...)
@@ -178,21 +197,33 @@ extern "C" double gasnett_getenv_dbl_withdefault(const char *name, double fallba
 	return *end == '/' ? v / strtod(end + 1, nullptr) : v;
 }
 
-// "4096", "64K", "1.5 MB", "0x100", "4TB"; a number without a unit counts `unit`s (0: has none)
+// "4096", "64K", "1.5 MB", "0x100", "4TB". In whole numbers all the way: a double has neither all 64 bits nor room for every
+// product, and a cast of what does not fit is undefined. What is too large becomes the largest number.
 extern "C" int64_t gasnett_parse_int(const char *text, uint64_t unit)
 {
-	char *end;
-	double v = strtod(text, &end);
+	if (!text)
+		return 0;
+	while (isspace(static_cast<unsigned char>(*text)))
+		text++;
+	const bool negative = *text == '-';
+	if (negative || *text == '+')
+		text++;
+	const bool hex = text[0] == '0' && toupper(static_cast<unsigned char>(text[1])) == 'X';
+	char *end = const_cast<char *>(text);
+	const uint64_t whole = is_digit(*text) ? strtoull(text, &end, hex ? 16 : 10) : 0;
+	uint64_t part = 0, parts = 1; // a fraction of decimal digits; more than 15 of them change nothing
+	if (*end == '.' && !hex)
+		for (end++; is_digit(*end); end++)
+			if (parts < 1'000'000'000'000'000) {
+				part = part * 10 + static_cast<uint64_t>(*end - '0');
+				parts *= 10;
+			}
 	while (isspace(static_cast<unsigned char>(*end)))
 		end++;
-	const int c = toupper(static_cast<unsigned char>(*end));
-	uint64_t factor = c == 'B' || !unit ? 1 : unit;
-	for (const prefix &p : kPrefixes)
-		if (unit && c == p.letter)
-			factor = p.factor;
-	if (v == static_cast<double>(static_cast<int64_t>(v)) && factor == 1)
-		return strtoll(text, nullptr, 0); // all 64 bits
-	return static_cast<int64_t>(v * static_cast<double>(factor));
+	const uint64_t factor = unit_factor(*end, unit), limit = uint64_t{INT64_MAX} + (negative ? 1 : 0);
+	const wide exact = wide{whole} * factor + wide{part} * factor / parts;
+	const uint64_t value = exact > limit ? limit : static_cast<uint64_t>(exact);
+	return static_cast<int64_t>(negative ? 0 - value : value);
 }
 
 extern "C" char *gasnett_format_number(int64_t value, char *to, size_t room, int is_memory)

@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 		gasnet_exit(0);
 	if (!strcmp(way, "work-after-barrier")) { /* who is first out leaves the others time for what they still have to do */
 		if (first) {
-			usleep(200000);
+			usleep(50000);
 			gasnet_AMPoll();
 			printf("said something\n");
 		}
@@ -103,6 +103,15 @@ int main(int argc, char **argv)
 		if (first)
 			gasnet_exit(19);
 		computing();
+	}
+	if (!strcmp(way, "slow")) { /* who comes in time, comes by itself */
+		if (first)
+			gasnet_exit(24);
+		usleep(100000);
+		if (last)
+			printf("came by itself\n");
+		fflush(stdout);
+		GASNET_BLOCKUNTIL(0);
 	}
 	if (!strcmp(way, "in-handler")) {
 		if (first)

@@ -46,7 +46,7 @@ $cc -O2 -DGASNET_PAR $flags -o "$dir/mixed" "$dir/p.c" $libs -lgasnet-pgas-seq -
 $cc -O2 -DGASNET_SEQ $flags -o "$dir/static" "$dir/p.c" $libs "$top/libgasnet-pgas-seq.a" -lpgas -lfabric -lstdc++ -ldl -lm -lpthread ||
 	fail "linking the archive"
 for p in seq static; do
-	n=$(GASNETRUN_OSHRUN=$top/boot/oshrun timeout -s KILL 60 "$top/gasnet-conduit/bin/gasnetrun_pgas" -n 3 "$dir/$p" | grep -c "of 3")
+	n=$(GASNETRUN_OSHRUN=$top/boot/oshrun timeout -s KILL $((60 * ${TEST_SLOW:-5})) "$top/gasnet-conduit/bin/gasnetrun_pgas" -n 3 "$dir/$p" | grep -c "of 3")
 	[ "$n" -eq 3 ] || fail "gasnetrun_pgas -n 3 $p: $n nodes"
 done
 for mode in seq par parsync; do

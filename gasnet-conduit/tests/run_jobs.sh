@@ -7,7 +7,7 @@ failed=0
 run() { # nodes program arguments...
 	nodes=$1
 	shift
-	out=$(timeout -s KILL 120 "$here/boot/oshrun" -n "$nodes" "$@" 2>&1)
+	out=$(timeout -s KILL $((120 * ${TEST_SLOW:-5})) "$here/boot/oshrun" -n "$nodes" "$@" 2>&1)
 	status=$?
 	printf '%s\n' "$out"
 	# the first node says so before it leaves: nobody may end it earlier
@@ -37,5 +37,14 @@ done
 run 2 "$here/gasnet-conduit/tests/gasnet_order_strict" ${GASNET_ORDER_ROUNDS-}
 for nodes in 1 2 4; do
 	run $nodes "$here/gasnet-conduit/tests/gasnet_threads"
+done
+# a size that no integer holds is said to be none
+for size in 99999999999T inf nan 1e300; do
+	out=$(GASNET_MAX_SEGSIZE=$size timeout -s KILL $((60 * ${TEST_SLOW:-5})) "$here/gasnet-conduit/tests/gasnet_job" 2>&1)
+	status=$?
+	if [ $status -ne 1 ] || ! printf '%s\n' "$out" | grep -q "\"$size\" is no size"; then
+		echo "FAIL: GASNET_MAX_SEGSIZE=$size: status $status: $out"
+		failed=1
+	fi
 done
 exit $failed

@@ -59,7 +59,34 @@ static void test_parse_int_units_multiply(void **state)
 	assert_int_equal(gasnett_parse_int("2 GB", 1), 2147483648);
 	assert_int_equal(gasnett_parse_int("3", 1024), 3072);
 	assert_int_equal(gasnett_parse_int("3B", 1024), 3);
+	assert_int_equal(gasnett_parse_int("+7", 0), 7);
+	assert_int_equal(gasnett_parse_int("010", 0), 10); /* GASNet knows no octal numbers */
+	assert_int_equal(gasnett_parse_int("64K", 0), 64);
+	assert_int_equal(gasnett_parse_int("0xFFK", 1), 255 * 1024);
+	assert_int_equal(gasnett_parse_int(".5K", 1), 512);
+	assert_int_equal(gasnett_parse_int("-0.25 kb", 1), -256);
+	assert_int_equal(gasnett_parse_int("0.123456789012345678901234567890T", 1), 135742175046);
+	assert_int_equal(gasnett_parse_int("", 1), 0);
+	assert_int_equal(gasnett_parse_int("K", 1), 0);
+	assert_int_equal(gasnett_parse_int("--5", 0), 0);
+	assert_int_equal(gasnett_parse_int(NULL, 1), 0);
+}
+
+static void test_parse_int_keeps_64_bits_and_saturates(void **state)
+{
+	(void)state;
 	assert_true(gasnett_parse_int("9223372036854775807", 0) == INT64_MAX);
+	assert_true(gasnett_parse_int("9223372036854775806", 1) == INT64_MAX - 1);
+	assert_true(gasnett_parse_int("-9223372036854775808", 0) == INT64_MIN);
+	assert_true(gasnett_parse_int("-9223372036854775807", 0) == -INT64_MAX);
+	assert_true(gasnett_parse_int("0x7fffffffffffffff", 0) == INT64_MAX);
+	assert_true(gasnett_parse_int("9007199254740993", 0) == 9007199254740993); /* 2^53 + 1, which no double holds */
+	assert_true(gasnett_parse_int("8191P", 1) == (int64_t)8191 << 50);
+	assert_true(gasnett_parse_int("8192P", 1) == INT64_MAX);
+	assert_true(gasnett_parse_int("-8192P", 1) == INT64_MIN);
+	assert_true(gasnett_parse_int("99999999999999999999999", 0) == INT64_MAX);
+	assert_true(gasnett_parse_int("-99999999999999999999999", 0) == INT64_MIN);
+	assert_true(gasnett_parse_int("18446744073709551615.999999999999999", UINT64_MAX) == INT64_MAX);
 }
 
 static void test_format_number_parses_back(void **state)
@@ -144,6 +171,7 @@ int main(void)
 		cmocka_unit_test(test_atomic64_operations),
 		cmocka_unit_test(test_strongatomic_operations),
 		cmocka_unit_test(test_parse_int_units_multiply),
+		cmocka_unit_test(test_parse_int_keeps_64_bits_and_saturates),
 		cmocka_unit_test(test_format_number_parses_back),
 		cmocka_unit_test(test_environment_defaults_and_values),
 		cmocka_unit_test(test_count0s_and_checksum),

@@ -176,8 +176,8 @@ std::string svg_latency(const std::vector<figure> &figures, const latency_model 
 				for (const figure_bar &bar : row.bars) {
 					if (bar.kind != kind)
 						continue;
-					double n = static_cast<double>(std::max<uint64_t>(bar.count, 1)), x = px(n);
-					double y = py(model.ns(static_cast<uint64_t>(n)));
+					const uint64_t n = std::max<uint64_t>(bar.count, 1);
+					double x = px(static_cast<double>(n)), y = py(model.ns(n));
 					const char *colour = kind == bar_kind::quoted ? kGrey
 							     : kind == bar_kind::peer ? kColours[3] : kColours[0];
 					body += format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"%s\" fill-opacity=\"0.85\"><title>", x, y, colour);
