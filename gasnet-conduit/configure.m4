@@ -2,13 +2,11 @@ dnl SPDX-License-Identifier: BSD-3-Clause
 dnl PGAS_GASNET_CONFIG: files that carry the installation's paths. The makefile fragments are read by other makes than ours and need
 dnl the paths in full.
 AC_DEFUN([PGAS_GASNET_CONFIG], [
-  test "x$prefix" != xNONE || prefix=$ac_default_prefix
-  test "x$exec_prefix" != xNONE || exec_prefix='${prefix}'
-  gasnet_saved=$exec_prefix
-  eval "exec_prefix=$exec_prefix"
-  eval "gasnet_includedir=$includedir"
-  eval "gasnet_libdir=$libdir"
-  exec_prefix=$gasnet_saved
+  gasnet_prefix=`pgas_full '${prefix}'`
+  gasnet_includedir=`pgas_full "$includedir"`
+  gasnet_libdir=`pgas_full "$libdir"`
+  PREFIX_FROM_MAK=`pgas_way "$gasnet_includedir/gasnet-pgas/pgas-conduit" "$gasnet_prefix"`
+  AC_SUBST([PREFIX_FROM_MAK])
   AC_SUBST([gasnet_includedir])
   AC_SUBST([gasnet_libdir])
   AC_CONFIG_FILES([gasnet-conduit/pgas-conduit/pgas-seq.mak gasnet-conduit/pgas-conduit/pgas-par.mak

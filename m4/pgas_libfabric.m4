@@ -1,5 +1,5 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
-dnl PGAS_LIBFABRIC: headers and library, and the folder in which that libfabric looks for external providers.
+dnl PGAS_LIBFABRIC: headers and library, and the folder in which that libfabric looks for external providers. After PGAS_PATHS.
 AC_DEFUN([PGAS_LIBFABRIC], [
   AC_ARG_WITH([libfabric],
     [AS_HELP_STRING([--with-libfabric=DIR], [libfabric's install prefix @<:@pkg-config@:>@])], [], [with_libfabric=yes])
@@ -27,9 +27,12 @@ AC_DEFUN([PGAS_LIBFABRIC], [
   AC_SUBST([providerdir])
   AC_SUBST([LIBFABRIC_LIBDIR])
   AC_SUBST([LIBFABRIC_VERSION])
-  pgas_prefix=$prefix; test "x$pgas_prefix" = xNONE && pgas_prefix=$ac_default_prefix
-  pgas_libdir=`eval "prefix=$pgas_prefix; exec_prefix=$exec_prefix; test x\\$exec_prefix = xNONE && exec_prefix=\\$prefix; eval echo $libdir"`
-  providerdir_shown=`libdir=$pgas_libdir; eval echo "$providerdir"`
+  providerdir_shown=`pgas_full "$providerdir"`
+  LIB_FROM_PROVIDER=`pgas_way "$providerdir_shown" "$pgas_libdir"`
+  AC_SUBST([LIB_FROM_PROVIDER])
+  dnl --with-libfabric: libpgas.so must find it at run time as well
+  AS_IF([test "x$with_libfabric" != xyes], [LIBFABRIC_RUNPATH="-Wl,-rpath,$LIBFABRIC_LIBDIR"])
+  AC_SUBST([LIBFABRIC_RUNPATH])
   AS_IF([test "x$providerdir_shown" = "x$LIBFABRIC_LIBDIR/libfabric"],
     [provider_found="by itself"], [provider_found="with FI_PROVIDER_PATH=$providerdir_shown"])
 ])

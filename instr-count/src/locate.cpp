@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* locate.cpp: the build tree is known by the file build-tree beside the command. */
+/*
+ * locate.cpp: the build tree is known by the file build-tree beside the command; an installation by the way from the
+ * command to its data, so that it may be moved as a whole.
+ */
 #include "locate.hpp"
 
 #include <cstdlib>
@@ -45,6 +48,13 @@ std::string source_dir()
 	return std::string(trim(named));
 }
 
+/* A folder of the installation, given by its way from the command's own. */
+std::string installed(const char *way)
+{
+	std::string self = own_program();
+	return *way != '\0' && self[0] == '/' ? self.substr(0, self.rfind('/') + 1) + way : "";
+}
+
 std::string first_existing(std::initializer_list<std::string> candidates)
 {
 	for (const std::string &path : candidates)
@@ -76,7 +86,7 @@ std::string data_file(const std::string &name)
 			fail(exit_code::usage, "INSTR_COUNT_DIR is %s, but there is no %s in it", dir.c_str(), name.c_str());
 		return path;
 	}
-	std::string path = first_existing({under(source_dir(), name), under(INSTR_COUNT_DATADIR, name)});
+	std::string path = first_existing({under(source_dir(), name), under(installed(INSTR_COUNT_DATADIR), name)});
 	if (path.empty())
 		fail(exit_code::internal, "cannot find %s: not in a build tree and not installed (set INSTR_COUNT_DIR)",
 		     name.c_str());
@@ -89,7 +99,7 @@ std::string driver_file(const std::string &name)
 		std::string path = dir + "/drivers/" + name;
 		return access(path.c_str(), X_OK) == 0 ? path : "";
 	}
-	return first_existing({under(build_dir(), "drivers/" + name), under(INSTR_COUNT_LIBEXECDIR, "drivers/" + name)});
+	return first_existing({under(build_dir(), "drivers/" + name), under(installed(INSTR_COUNT_LIBEXECDIR), "drivers/" + name)});
 }
 
 std::string pin_root()
@@ -102,13 +112,13 @@ std::string pin_root()
 std::string pin_tool(const std::string &name)
 {
 	return first_existing({under(override_dir(), "pin/" + name), under(build_dir(), "pin/obj-intel64/" + name),
-			       under(source_dir(), "pin/obj-intel64/" + name), under(INSTR_COUNT_LIBEXECDIR, "pin/" + name)});
+			       under(source_dir(), "pin/obj-intel64/" + name), under(installed(INSTR_COUNT_LIBEXECDIR), "pin/" + name)});
 }
 
 std::string valgrind_tool(const std::string &name)
 {
 	return first_existing({under(override_dir(), "valgrind/" + name), under(build_dir(), "valgrind/" + name),
-			       under(INSTR_COUNT_LIBEXECDIR, "valgrind/" + name)});
+			       under(installed(INSTR_COUNT_LIBEXECDIR), "valgrind/" + name)});
 }
 
 } // namespace ic

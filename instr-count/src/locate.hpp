@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * locate.hpp: where the tables, the drivers and the Pin tools are. In order:
- * INSTR_COUNT_DIR, the build tree this command lies in, the install
- * directories given at build time.
+ * INSTR_COUNT_DIR, the build tree this command lies in, the installation it
+ * lies in.
  */
 #pragma once
 

@@ -1,0 +1,50 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
+dnl PGAS_PATHS: where installed files find one another. An installation may be moved as a whole, and the default prefix is in no
+dnl loader's cache: libraries and programs carry the way to the libraries relative to themselves ($ORIGIN), then in full.
+dnl Defines two functions for the rest of configure:
+dnl   pgas_full VALUE        a folder as configure has it, with all variables replaced
+dnl   pgas_way FROM TO       the relative way between two folders given in full
+AC_DEFUN([PGAS_PATHS], [
+  pgas_full() {
+    ( test "x$prefix" != xNONE || prefix=$ac_default_prefix
+      test "x$exec_prefix" != xNONE || exec_prefix=$prefix
+      pgas_value=[$]1
+      while :; do
+        case $pgas_value in
+        *'$'*) eval "pgas_value=\"$pgas_value\"" ;;
+        *) break ;;
+        esac
+      done
+      printf '%s\n' "$pgas_value" )
+  }
+  pgas_way() {
+    ( pgas_from=${1%/}/ pgas_to=${2%/}/ pgas_up=
+      while :; do
+        case $pgas_to in "$pgas_from"*) break ;; esac
+        pgas_from=${pgas_from%/*/}/ pgas_up=$pgas_up../
+      done
+      pgas_found=$pgas_up${pgas_to#"$pgas_from"}
+      printf '%s\n' "${pgas_found:-.}" | $SED 's|/$||' )
+  }
+  pgas_libdir=`pgas_full "$libdir"`
+  pgas_bindir=`pgas_full "$bindir"`
+  LIBEXEC_FROM_BIN=`pgas_full "$libexecdir/$PACKAGE"`
+  LIB_FROM_DRIVERS=`pgas_way "$LIBEXEC_FROM_BIN/instr-count/drivers" "$pgas_libdir"`
+  LIBEXEC_FROM_BIN=`pgas_way "$pgas_bindir" "$LIBEXEC_FROM_BIN"`
+  DATA_FROM_BIN=`pgas_full "$datadir/$PACKAGE"`
+  DATA_FROM_BIN=`pgas_way "$pgas_bindir" "$DATA_FROM_BIN"`
+  AC_SUBST([LIB_FROM_DRIVERS])
+  AC_SUBST([LIBEXEC_FROM_BIN])
+  AC_SUBST([DATA_FROM_BIN])
+
+  dnl Folders that every loader searches need no entry. /usr/local/lib is not one of them: it waits for ldconfig, where it is at all.
+  pgas_multiarch=`$CC -print-multiarch 2>/dev/null`
+  AS_CASE([$pgas_libdir],
+    [/lib|/lib64|/usr/lib|/usr/lib64|"/lib/${pgas_multiarch:-none}"|"/usr/lib/${pgas_multiarch:-none}"],
+      [LIBDIR_RUNPATH= PC_RUNPATH=],
+      [LIBDIR_RUNPATH='-Wl,-rpath,$(libdir)' PC_RUNPATH='-Wl,-rpath,${libdir}'])
+  AC_SUBST([LIBDIR_RUNPATH])
+  AC_SUBST([PC_RUNPATH])
+  dnl libtool would put the full path first, so that a copy of an installation would load the original's libraries
+  hardcode_into_libs=no
+])

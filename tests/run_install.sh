@@ -1,0 +1,170 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# run_install.sh: make install into a folder of its own, which is then moved; everything must work from there, for another
+# user where we are root, with nothing in the environment but PATH. Runs in the top build folder, after all other tests:
+# libtool moves the libraries of the build tree aside for a moment while it installs.
+set -u
+top=${abs_top_builddir:-$PWD}
+status=0
+number=0
+work=$(mktemp -d) || exit 99
+# libtool was ended in the middle: what it put aside goes back
+mend() {
+	for aside in "$top"/.libs/*.so*U; do
+		[ ! -e "$aside" ] || mv -f "$aside" "${aside%U}"
+	done
+}
+trap 'mend; rm -rf "$work"' EXIT
+trap 'exit 99' HUP INT TERM
+mend
+
+setting() { # a folder as make install has it
+	printf 'include Makefile\nprint-setting:\n\t@echo $(%s)\n' "$1" | env -u MAKEFLAGS -u MFLAGS make -s -f - print-setting
+}
+
+check() { # of the command before, by its exit status
+	rc=$?
+	number=$((number + 1))
+	if [ $rc = 0 ]; then
+		echo "ok $number - $1"
+	else
+		echo "FAILED $number - $1 (status $rc)"
+		[ ! -s "$work/out" ] || sed 's/^/#   /' "$work/out" | tail -20
+		status=1
+	fi
+}
+
+if ! env -u MAKEFLAGS -u MFLAGS make install DESTDIR="$work/first" >"$work/out" 2>&1; then
+	tail -20 "$work/out"
+	echo "FAILED: make install DESTDIR=$work/first"
+	exit 1
+fi
+mv "$work/first" "$work/moved"
+mkdir "$work/user"
+chmod 755 "$work"
+chmod 1777 "$work/user"
+moved=$work/moved
+prefix=$(setting prefix) bindir=$moved$(setting bindir) libdir=$moved$(setting libdir)
+providerdir=$moved$(setting providerdir) pkgconfigdir=$moved$(setting pkgconfigdir) gasnetmakdir=$moved$(setting gasnetmakdir)
+drivers=$moved$(setting instrcountdriversdir)
+cc=$(setting CC) flags=$(setting SANITIZER_FLAGS)
+cd "$work/user" || exit 99
+
+other= # who uses it
+if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$libdir/libsma.so" 2>/dev/null; then
+	other="setpriv --reuid 65534 --regid 65534 --clear-groups"
+fi
+echo "# as ${other:-the same user}"
+user() { # program, arguments; its output is in $work/out
+	$other env -i PATH="$PATH" IPATH_NO_BACKTRACE=1 CCACHE_DISABLE=1 ${ASAN_OPTIONS+ASAN_OPTIONS="$ASAN_OPTIONS"} \
+		timeout -s KILL 120 "$@" >"$work/out" 2>&1
+}
+says() { grep -q "$1" "$work/out"; }
+
+# whose libraries: those beside them, whatever else is installed on this machine
+own() { # files
+	for file; do
+		[ -f "$file" ] || { echo "no $file"; return 1; }
+		user ldd "$file" || return 1
+		! grep 'libpgas\.so\|libsma\.so\|libgasnet' "$work/out" | grep -v "=> $moved/" || return 1
+		says 'libpgas\.so' || return 1
+	done
+}
+own "$libdir/libsma.so" "$libdir"/libgasnet-pgas-*.so "$providerdir/libpgas-fi.so"
+check "libraries find one another"
+[ ! -d "$drivers" ] || own "$drivers/shmem_int_p" "$drivers/gasnet_put_nbi" "$drivers/fi_write_direct"
+check "drivers of instr-count find the libraries"
+for file in "$libdir"/*.so "$providerdir"/*.so; do readelf -d "$file"; done >"$work/out" 2>/dev/null
+! cat "$work/out" "$pkgconfigdir"/*.pc "$gasnetmakdir"/*.mak "$bindir/oshcc" | grep -F "$top"
+check "nothing points to the build tree"
+
+if command -v fi_info >/dev/null; then
+	user env FI_PROVIDER_PATH="$providerdir" fi_info -p pgas && says 'provider: pgas'
+	check "fi_info -p pgas"
+fi
+
+cat >hello.c <<'TEXT'
+#include <shmem.h>
+#include <stdio.h>
+static int from;
+int main(void)
+{
+	shmem_init();
+	shmem_int_p(&from, shmem_my_pe() + 1, (shmem_my_pe() + 1) % shmem_n_pes());
+	shmem_barrier_all();
+	printf("hello %d\n", from);
+	shmem_finalize();
+	return 0;
+}
+TEXT
+runs() { # program on two PEs
+	user "$bindir/oshrun" -n 2 "$1" && [ "$(grep -c '^hello [12]$' "$work/out")" = 2 ]
+}
+user "$bindir/oshcc" $flags hello.c -o oshcc && runs ./oshcc && own ./oshcc
+check "oshcc, oshrun"
+user "$bindir/oshcc" --inline $flags hello.c -o inline && runs ./inline
+check "oshcc --inline"
+user "$bindir/shmem-info" && says SHMEM_SYMMETRIC_SIZE
+check "shmem-info"
+
+pc() { # module, options: what pkg-config says of the moved installation
+	module=$1
+	shift
+	PKG_CONFIG_PATH=$pkgconfigdir pkg-config --define-variable=prefix="$moved$prefix" "$@" "$module"
+}
+if command -v pkg-config >/dev/null; then
+	# as README has it; and with libraries dropped that nothing before them asks for, as some compilers do by themselves
+	user $cc $flags -Wl,--as-needed hello.c $(pc sma --cflags --libs) -o pc && runs ./pc && own ./pc
+	check "cc with pkg-config"
+	case $libdir in
+	"$moved$prefix/lib") # pkg-config takes the folder above lib for the prefix
+		user $cc $flags hello.c $(PKG_CONFIG_PATH=$pkgconfigdir pkg-config --define-prefix --cflags --libs sma) -o pc && runs ./pc
+		check "pkg-config --define-prefix"
+		;;
+	esac
+	cat >direct.c <<'TEXT'
+#include <pgas/pgas_counter.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_ext_pgas.h>
+int main(void) { return pgas_now_ns() > 0 ? 0 : 1; }
+TEXT
+	user $cc $flags -Werror -DFABRIC_DIRECT -I"$(pc libpgas --variable=directdir)" direct.c $(pc libpgas --cflags --libs) -o direct &&
+		user ./direct && own ./direct
+	check "a direct program, with pkg-config"
+fi
+
+cat >node.c <<'TEXT'
+#include <gasnet.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	if (gasnet_init(&argc, &argv) != GASNET_OK || gasnet_attach(NULL, 0, GASNET_PAGESIZE, 0) != GASNET_OK)
+		return 1;
+	printf("hello %d\n", (int)gasnet_mynode() + 1);
+	gasnet_exit(0);
+}
+TEXT
+cat >node.mk <<TEXT
+include $gasnetmakdir/pgas-seq.mak
+\$(OUT): node.c
+	\$(GASNET_CC) $flags \$(GASNET_CPPFLAGS) \$(GASNET_CFLAGS) \$(GASNET_LDFLAGS) -o \$@ node.c \$(GASNET_LIBS)
+TEXT
+for static in "" 1; do
+	user make -f node.mk OUT=node$static GASNET_STATIC=$static && own ./node$static &&
+		user "$bindir/gasnetrun_pgas" -n 2 ./node$static && [ "$(grep -c '^hello [12]$' "$work/out")" = 2 ]
+	check "GASNet by its makefile fragment${static:+, static}, gasnetrun_pgas"
+done
+if command -v pkg-config >/dev/null; then
+	user $cc $flags node.c $(pc gasnet-pgas-seq --cflags --libs) -o gasnet && own ./gasnet && runs ./gasnet
+	check "GASNet by pkg-config"
+fi
+
+if [ -x "$bindir/instr-count" ]; then
+	user "$bindir/instr-count" run shmem_int_p
+	rc=$?
+	[ $rc = 0 ] || [ $rc = 6 ] # 6: this kernel lets nobody trace
+	check "instr-count"
+	user "$bindir/instr-count" list && says '^shmem_int_p  *built'
+	check "instr-count has its drivers"
+fi
+exit $status
