@@ -49,7 +49,7 @@ constexpr const char *kHelp =
 	"The first PE gets standard input. The exit status is that of the first PE that fails,\n"
 	"128 + signal if a signal ended it, 0 if none failed. A PE that fails ends the job.\n";
 
-/* What the PEs need to find their way across machines; we are on one. */
+/* Where PEs go, of launchers for several machines; a job is on one. */
 constexpr const char *kElsewhere[] = {"-host", "-H", "-hosts",    "-hostfile", "-machinefile",
 				      "-f",    "-N", "-npernode", "-ppn"};
 constexpr const char *kIgnored[] = {"-oversubscribe", "-allow-run-as-root"};
@@ -60,6 +60,7 @@ struct cursor {
 	char **argv;
 	int at;
 	const char *value = nullptr; /* of --name=value */
+	std::string typed;           /* the option as the user wrote it, for messages */
 };
 
 /* "--name" and "-name" are the same, as in mpirun; "--name=value" is split. */
@@ -68,38 +69,50 @@ bool is(const std::string &option, const char *name)
 	return option == name;
 }
 
-const char *take(cursor &in, const std::string &option)
+const char *take(cursor &in)
 {
 	if (in.value)
 		return std::exchange(in.value, nullptr);
 	if (in.at + 1 < in.argc)
 		return in.argv[++in.at];
-	say("option -%s needs a value; see oshrun --help", option.c_str());
+	say("option %s needs a value; see oshrun --help", in.typed.c_str());
 	return nullptr;
 }
 
-bool number(const char *text, const char *option, double low, double high, double &out)
+bool parse_number(const char *text, double low, double high, double &out)
 {
 	char *end;
 	errno = 0;
-	double value = strtod(text, &end);
-	if (end == text || *end || errno || !(value >= low) || value > high) {
-		say("%s %s: expected a number from %g to %g", option, text, low, high);
-		return false;
+	out = strtod(text, &end);
+	return end != text && !*end && !errno && out >= low && out <= high;
+}
+
+bool take_seconds(cursor &in, double low, double high, double &out)
+{
+	const char *text = take(in);
+	if (!text || parse_number(text, low, high, out))
+		return text != nullptr;
+	say("%s %s: expected a number from %.15g to %.15g", in.typed.c_str(), text, low, high);
+	return false;
+}
+
+bool take_count(cursor &in, int &out)
+{
+	constexpr int most = 1 << 20;
+	const char *text = take(in);
+	double value;
+	if (text && parse_number(text, 1, most, value) && value == std::floor(value)) {
+		out = static_cast<int>(value);
+		return true;
 	}
-	out = value;
-	return true;
+	if (text)
+		say("%s %s: expected a whole number from 1 to %d", in.typed.c_str(), text, most);
+	return false;
 }
 
-bool take_number(cursor &in, const std::string &option, double low, double high, double &out)
+bool take_bind(cursor &in, options &opts)
 {
-	const char *text = take(in, option);
-	return text && number(text, ("-" + option).c_str(), low, high, out);
-}
-
-bool take_bind(cursor &in, const std::string &option, options &opts)
-{
-	const char *text = take(in, option);
+	const char *text = take(in);
 	if (!text)
 		return false;
 	std::string what = text;
@@ -110,15 +123,15 @@ bool take_bind(cursor &in, const std::string &option, options &opts)
 	else if (what == "hwthread")
 		opts.bind = bind_to::hwthread;
 	else {
-		say("--bind-to %s: expected core, hwthread or none", text);
+		say("%s %s: expected core, hwthread or none", in.typed.c_str(), text);
 		return false;
 	}
 	return true;
 }
 
-bool take_variable(cursor &in, const std::string &option, app &program)
+bool take_variable(cursor &in, app &program)
 {
-	const char *text = take(in, option);
+	const char *text = take(in);
 	if (!text)
 		return false;
 	std::string assignment = text;
@@ -164,19 +177,17 @@ int parse_one(cursor &in, options &opts, app &program, strings &before)
 {
 	std::string option = in.argv[in.at] + (strncmp(in.argv[in.at], "--", 2) == 0 ? 1 : 0);
 	in.value = nullptr;
+	in.typed = in.argv[in.at];
 	if (size_t equals = option.find('='); equals != std::string::npos && strncmp(in.argv[in.at], "--", 2) == 0) {
 		in.value = strchr(in.argv[in.at], '=') + 1;
 		option.resize(equals);
+		in.typed.resize(equals + 1);
 	}
 	bool good = true;
-	double value = 0;
-	if (is(option, "-n") || is(option, "-np") || is(option, "-c")) {
-		good = take_number(in, option, 1, 1 << 20, value) && value == std::floor(value);
-		if (value != std::floor(value))
-			say("%s %g: expected a whole number", option.c_str(), value);
-		program.count = static_cast<int>(value);
-	} else if (is(option, "-bind-to") || is(option, "-bind"))
-		good = take_bind(in, option, opts);
+	if (is(option, "-n") || is(option, "-np") || is(option, "-c"))
+		good = take_count(in, program.count);
+	else if (is(option, "-bind-to") || is(option, "-bind"))
+		good = take_bind(in, opts);
 	else if (is(option, "-report-bindings"))
 		opts.report_bindings = true;
 	else if (is(option, "-aslr"))
@@ -184,15 +195,15 @@ int parse_one(cursor &in, options &opts, app &program, strings &before)
 	else if (is(option, "-tag-output"))
 		opts.tag_output = true;
 	else if (is(option, "-x"))
-		good = take_variable(in, option, program);
+		good = take_variable(in, program);
 	else if (is(option, "-wdir") || is(option, "-wd")) {
-		const char *text = take(in, option);
+		const char *text = take(in);
 		good = text != nullptr;
 		program.wdir = text ? text : "";
 	} else if (is(option, "-timeout"))
-		good = take_number(in, option, 0.001, 1e9, opts.timeout_s);
+		good = take_seconds(in, 0.001, 1e9, opts.timeout_s);
 	else if (is(option, "-grace"))
-		good = take_number(in, option, 0, 1e6, opts.grace_s);
+		good = take_seconds(in, 0, 1e6, opts.grace_s);
 	else if (is(option, "-gdb"))
 		before = {"gdb",
 			  "-q",
@@ -207,7 +218,7 @@ int parse_one(cursor &in, options &opts, app &program, strings &before)
 	else if (is(option, "-valgrind"))
 		before = {"valgrind", "-q"};
 	else if (is(option, "-debugger")) {
-		const char *text = take(in, option);
+		const char *text = take(in);
 		good = text != nullptr;
 		before.clear();
 		add_words(before, text ? text : "");
@@ -224,8 +235,7 @@ int parse_one(cursor &in, options &opts, app &program, strings &before)
 		puts("oshrun " PACKAGE_VERSION);
 		return 0;
 	} else if (among(option, kElsewhere)) {
-		say("option -%s: oshrun starts PEs on this machine only; use mpirun, mpiexec or srun for several",
-		    option.c_str());
+		say("option %s: all PEs of a job run on this machine in this version; leave it out", in.typed.c_str());
 		return kExitUsage;
 	} else if (among(option, kIgnoredWithValue))
 		in.at += is(option, "-mca") ? 2 : 1;
@@ -234,7 +244,7 @@ int parse_one(cursor &in, options &opts, app &program, strings &before)
 		return kExitUsage;
 	}
 	if (good && in.value) {
-		say("option -%s takes no value", option.c_str());
+		say("option %s takes no value", in.typed.c_str());
 		good = false;
 	}
 	return good ? -1 : kExitUsage;

@@ -94,12 +94,17 @@ chmod +x "$work/plain"
 job -n 2 "$work/plain"
 [ $rc -eq 0 ] && [ "$(grep -c 'plain script' "$work/out")" -eq 2 ]
 check "a script without #!"
-job -n 0 true
-[ $rc -eq 1 ] && grep -q 'expected a number from 1' "$work/err"
-check "-n 0"
-job -n two true
-[ $rc -eq 1 ] && [ "$(wc -l <"$work/err")" -eq 1 ]
-check "-n two"
+for wrong in 0 two 1.5 1048577; do
+    job -n $wrong true
+    [ $rc -eq 1 ] && [ "$(cat "$work/err")" = "oshrun: -n $wrong: expected a whole number from 1 to 1048576" ]
+    check "-n $wrong"
+done
+job --timeout=-1 true
+[ $rc -eq 1 ] && [ "$(cat "$work/err")" = "oshrun: --timeout -1: expected a number from 0.001 to 1000000000" ]
+check "--timeout=-1"
+job -n
+[ $rc -eq 1 ] && grep -q 'option -n needs a value' "$work/err"
+check "-n without a number"
 job -n 2
 [ $rc -eq 1 ] && grep -q 'no program' "$work/err"
 check "no program"
@@ -109,9 +114,11 @@ check "nothing after the colon"
 job --no-such-option true
 [ $rc -eq 1 ] && grep -q 'unknown option --no-such-option' "$work/err"
 check "unknown option"
-job --hostfile x -n 2 true
-[ $rc -eq 1 ] && grep -q 'this machine only' "$work/err"
-check "options for several hosts"
+for option in --hostfile -hostfile -H --host; do
+    job $option x -n 2 true
+    [ $rc -eq 1 ] && grep -q "^oshrun: option $option: all PEs of a job run on this machine" "$work/err" && ! grep -q mpirun "$work/err"
+    check "$option: an option for several hosts"
+done
 (ulimit -n 100 && job -n 100 true && cp "$work/err" "$work/err2" && exit $rc)
 [ $? -eq 1 ] && grep -q 'file descriptors, the limit is 100' "$work/err"
 check "too few file descriptors"
