@@ -142,6 +142,19 @@ struct shared_file { // a file that backs registered memory; one descriptor howe
 
 struct remote_domain;
 
+// Where our own key 0 lies (pgas_layout.cpp). Written once, before the first transfer.
+struct key0_piece {
+	uint64_t at, off, len;
+};
+struct key0_layout {
+	uint64_t base = 0, span = 0; // of the addresses; offsets begin at 0
+	std::vector<key0_piece> pieces; // by address; none: addresses are the base and an offset
+
+	bool given() const { return !pieces.empty(); }
+	uint64_t to_offset(uint64_t addr) const; // UINT64_MAX when it is in no piece
+	bool to_address(uint64_t off, uint64_t len, uint64_t &at) const; // false when it is not within one piece
+};
+
 struct domain {
 	fid_domain fid{};
 	fabric *fab;
@@ -152,6 +165,7 @@ struct domain {
 	uint64_t caps;
 	segment shared;
 	key_table keys;
+	key0_layout layout;
 	std::vector<bool> counter_used;
 	uint64_t next_key = 1; // provider keys, when the client wants us to choose
 	std::unordered_map<uint64_t, std::unique_ptr<remote_domain>> remotes; // by nonce
@@ -181,6 +195,7 @@ inline void domain_polled(domain *dom)
 
 uint64_t file_id(int fd, uint64_t *dev, uint64_t *ino); // one number per file, 0 when it is no regular file
 void domain_file_release(domain *dom, uint64_t id);
+int key0_layout_set(domain *dom, const fi_pgas_piece *list, size_t count);
 int domain_start_thread(domain *dom);
 void domain_stop_thread(domain *dom);
 // Announces a sleeper; answers the doorbell's number. Whatever arrives from now on rings. Then look once more, and wait.
@@ -315,7 +330,9 @@ struct xlate {
 	uint16_t wr_cntr = kNoCounter, rd_cntr = kNoCounter;
 	mapping reserve;              // guard pages around a contiguous window
 	std::vector<xlate_part> parts;
-	char *window = nullptr;       // whole region contiguous here
+	char *window = nullptr;       // whole region here, at its offsets, or as our own lies (laid_out: domain::layout)
+	uint64_t window_len = 0;
+	bool laid_out = false;
 	uint64_t to_offset(uint64_t addr, bool &ok) const;
 };
 

@@ -114,13 +114,26 @@ int symmetric(fid_ep *fid, const void *base) noexcept
 		if (bias % 16)
 			return -FI_EINVAL;
 		scoped_lock lock(ep->dom->mutex);
+		const key0_layout &layout = ep->dom->layout;
+		if (layout.given() && bias && bias != layout.base)
+			return -FI_EINVAL;
 		watch_barrier lock_watcher;
-		for (const auto &[rank, rdom] : ep->open_windows)
-			if (front->window[rank])
+		for (const auto &[rank, rdom] : ep->open_windows) {
+			if (layout.given() && bias != front->bias) { // offsets and addresses have different windows: open anew
+				front->window[rank] = 0;
+				pgas_store_relaxed(&front->check[rank].bound8, uint64_t{0});
+			} else if (front->window[rank]) {
 				front->window[rank] += front->bias - bias;
+			}
+		}
 		front->bias = bias;
 		return 0;
 	});
+}
+
+int symmetric_layout(fid_domain *f, const fi_pgas_piece *pieces, size_t count) noexcept
+{
+	return guard([&] { return key0_layout_set(domain_of(&f->fid), pieces, count); });
 }
 
 int drain(fid_ep *fid) noexcept
@@ -154,6 +167,7 @@ fi_pgas_ops g_ext_ops = {
 	.message_take = message_take,
 	.message_release = message_release,
 	.message_send = message_send,
+	.symmetric_layout = symmetric_layout,
 };
 
 int domain_ops_open(fid *, const char *name, uint64_t, void **ops, void *) noexcept

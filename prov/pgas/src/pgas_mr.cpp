@@ -337,11 +337,15 @@ int mr_register_parts(domain *dom, void *base, size_t span, uint64_t access, uin
 	auto m = fresh(dom, access, nullptr);
 	m->base = reinterpret_cast<uintptr_t>(base);
 	m->len = span;
+	const bool laid_out = key == 0 && dom->layout.given();
+	if (laid_out && m->base != dom->layout.base)
+		return -FI_EINVAL;
 	for (size_t i = 0; i < count; i++) {
 		const fi_pgas_part &p = parts[i];
-		uint64_t dev = 0, ino = 0;
+		uint64_t dev = 0, ino = 0, at = m->base + p.off;
 		const uint64_t id = file_id(p.fd, &dev, &ino);
-		if (!id || p.off % page || p.len % page || p.fd_off % page || p.len > span || p.off > span - p.len) {
+		if (!id || p.off % page || p.len % page || p.fd_off % page || p.len > span || p.off > span - p.len ||
+		    (laid_out && !dom->layout.to_address(p.off, p.len, at))) {
 			PGAS_WARN(FI_LOG_MR, "part %zu: not a file, not page aligned, or outside the region\n", i);
 			forget(m.get());
 			return -FI_EINVAL;
@@ -358,7 +362,7 @@ int mr_register_parts(domain *dom, void *base, size_t span, uint64_t access, uin
 		}
 		it->second.users++;
 		m->files.push_back(id);
-		m->parts.push_back({p.off, p.len, m->base + p.off, p.fd_off, it->second.fd.get(), dev, ino});
+		m->parts.push_back({p.off, p.len, at, p.fd_off, it->second.fd.get(), dev, ino});
 	}
 	return enter(dom, std::move(m), key, false, out);
 }

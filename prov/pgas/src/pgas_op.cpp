@@ -18,6 +18,12 @@ bool target_error(int err) // found out about the target, as opposed to wrong ar
 	return err == -FI_EKEYREJECTED || err == -FI_EACCES || err == -FI_EFAULT || err == -FI_ECONNRESET || err == -FI_EIO;
 }
 
+// The offset in the target's key 0 that an address given to this endpoint means.
+uint64_t key0_offset(const pgas_ep *front, const key0_layout &layout, uint64_t addr)
+{
+	return front->bias && layout.given() ? layout.to_offset(addr) : addr - front->bias;
+}
+
 } // namespace
 
 uint64_t op_default_flags(const pgas_ep *front)
@@ -87,7 +93,7 @@ ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o)
 	o.front = front_of(fid);
 	for (size_t i = 0; i < o.rma_count; i++)
 		if (o.rma[i].key == 0)
-			o.rma[i].addr -= o.front->bias;
+			o.rma[i].addr = key0_offset(o.front, ep->dom->layout, o.rma[i].addr);
 	scoped_lock lock(ep->dom->mutex);
 	peer *p;
 	if (const int err = peer_get(ep, addr, &p))

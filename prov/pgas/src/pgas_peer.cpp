@@ -129,20 +129,23 @@ void publish_window(ep_core *ep, peer *p)
 	if (p->rank == FI_ADDR_NOTAVAIL || p->dead() || p->shared->rem_wr_cntr || p->shared->rem_rd_cntr)
 		return;
 	xlate *x;
-	if (remote_translate(p->rdom, 0, &x) != 0 || !x->window || x->len < 8 || reinterpret_cast<uintptr_t>(x->window) % 16 || x->flags & (kKeyVirtual | kKeyWhole) || x->wr_cntr ||
-	    x->rd_cntr || (x->access & (FI_REMOTE_READ | FI_REMOTE_WRITE)) != (FI_REMOTE_READ | FI_REMOTE_WRITE))
+	if (remote_translate(p->rdom, 0, &x) != 0 || !x->window || x->window_len < 8 ||
+	    reinterpret_cast<uintptr_t>(x->window) % 16 || x->flags & (kKeyVirtual | kKeyWhole) || x->wr_cntr || x->rd_cntr ||
+	    (x->access & (FI_REMOTE_READ | FI_REMOTE_WRITE)) != (FI_REMOTE_READ | FI_REMOTE_WRITE))
 		return;
 	watch_barrier lock;
 	if (p->dead())
 		return;
 	const auto base = reinterpret_cast<uint64_t>(x->window);
 	for (pgas_ep *front : ep->fronts) {
+		if (x->laid_out && !front->bias)
+			continue; // takes offsets, and this window has the distances of addresses
 		pgas_window_check &c = front->check[p->rank];
 		pgas_store_relaxed(&c.bound8, uint64_t{0}); // another thread may look meanwhile: nothing fits then
 		pgas_store_release(&c.live, &x->entry->live);
 		pgas_store_relaxed(&c.live_value, x->live);
 		pgas_store_relaxed(&c.base, base);
-		pgas_store_release(&c.bound8, x->len - 7);
+		pgas_store_release(&c.bound8, x->window_len - 7);
 		// pairs with the load in pgas_hot_window(), which counts on the alignment for atomics
 		if (front->hot_inject == PGAS_MAGIC_HOT)
 			pgas_store_release(&front->window[p->rank], base - front->bias);

@@ -14,6 +14,7 @@ namespace pgas {
 namespace {
 
 constexpr uint64_t kGuardBytes = uint64_t{1} << 32; // on both sides of a window: a small overrun faults, never hits us
+constexpr uint64_t kHugeBytes = uint64_t{2} << 20;  // laid out windows are congruent with our region: huge pages fit
 
 // Whether the kernel lets us is asked of its settings here; a refusal of the call itself turns it off for good.
 bool cma_possible(const remote_domain *r)
@@ -41,8 +42,36 @@ int map_part(remote_domain *r, const part_entry &p, xlate_part &out, char *fixed
 	return 0;
 }
 
+// How the windows on this region are laid out: as our own key 0 (pgas_layout.cpp), or null, by its offsets.
+const key0_layout *layout_for(const remote_domain *r, const key_entry &e)
+{
+	const bool ours = e.key == 0 && !(e.flags & (kKeyVirtual | kKeyWhole)) && r->dom->layout.given();
+	return ours ? &r->dom->layout : nullptr;
+}
+
+// Where a part goes, from the window's base on. False: our region has nothing that corresponds to it.
+bool place_in_window(const key0_layout *layout, const part_entry &p, uint64_t &off)
+{
+	if (!layout) {
+		off = p.off;
+		return true;
+	}
+	uint64_t at;
+	if (!layout->to_address(p.off, p.len, at))
+		return false;
+	off = at - layout->base;
+	return true;
+}
+
+void set_window(xlate &x, char *base, const key0_layout *layout)
+{
+	x.window = base;
+	x.window_len = layout ? layout->span : x.len;
+	x.laid_out = layout != nullptr;
+}
+
 // All parts at one base, holes and both ends guarded. Works when the parts' file offsets fit the region's page grid.
-bool map_window(remote_domain *r, const std::vector<part_entry> &parts, xlate &x)
+bool map_window(remote_domain *r, const std::vector<part_entry> &parts, const key0_layout *layout, xlate &x)
 {
 	const uint64_t page = page_bytes();
 	const uint64_t skew = (parts[0].file_off - parts[0].off) % page;
@@ -54,17 +83,34 @@ bool map_window(remote_domain *r, const std::vector<part_entry> &parts, xlate &x
 			if (&q != &p && q.off >= p.off + p.len && (q.off + skew) / page == (p.off + p.len - 1 + skew) / page)
 				return false;
 	}
-	const size_t span = round_up(x.len + skew, page) + 2 * kGuardBytes;
+	const size_t span = round_up((layout ? layout->span + kHugeBytes : x.len) + skew, page) + 2 * kGuardBytes;
 	void *m = mmap(nullptr, span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (m == MAP_FAILED)
 		return false;
 	x.reserve = mapping(m, span);
-	char *base = static_cast<char *>(m) + kGuardBytes + skew;
-	for (size_t i = 0; i < parts.size(); i++)
-		if (map_part(r, parts[i], x.parts[i], base + parts[i].off) != 0)
+	char *base = static_cast<char *>(m) + kGuardBytes;
+	if (layout)
+		base += (layout->base - reinterpret_cast<uintptr_t>(base)) % kHugeBytes;
+	base += skew;
+	for (size_t i = 0; i < parts.size(); i++) {
+		uint64_t off;
+		if (!place_in_window(layout, parts[i], off) || map_part(r, parts[i], x.parts[i], base + off) != 0)
 			return false;
-	x.window = base;
+	}
+	set_window(x, base, layout);
 	return true;
+}
+
+// Our own memory needs no mapping; it is a window when it lies as windows do.
+void window_on_self(const std::vector<part_entry> &parts, const key0_layout *layout, xlate &x)
+{
+	const uint64_t base = layout ? layout->base : parts[0].va - parts[0].off;
+	for (const part_entry &p : parts) {
+		uint64_t off;
+		if (!place_in_window(layout, p, off) || p.va != base + off)
+			return;
+	}
+	set_window(x, reinterpret_cast<char *>(base), layout);
 }
 
 int build(remote_domain *r, const key_entry &e, const key_entry *where, xlate &x)
@@ -87,27 +133,22 @@ int build(remote_domain *r, const key_entry &e, const key_entry *where, xlate &x
 	for (const part_entry &p : parts)
 		if (p.len > e.len || p.off > e.len - p.len)
 			return -FI_EKEYREJECTED; // not something key_table::open() writes
+	const key0_layout *layout = layout_for(r, e);
 	for (const part_entry &p : parts)
 		x.parts.push_back({p.off, p.len, r->self, r->self ? reinterpret_cast<char *>(p.va) : nullptr, p.va, {}});
 	// Our own key 0 is mapped a second time where it can be: with symmetric addressing an identity would be window 0,
 	// which means "not here".
-	if (r->self && e.key == 0 && parts[0].fd >= 0 && !(x.flags & (kKeyVirtual | kKeyWhole)) && map_window(r, parts, x))
+	if (r->self && e.key == 0 && parts[0].fd >= 0 && !(x.flags & (kKeyVirtual | kKeyWhole)) &&
+	    map_window(r, parts, layout, x))
 		return 0;
 	if (r->self) {
 		for (size_t i = 0; i < parts.size(); i++)
 			x.parts[i].local = reinterpret_cast<char *>(parts[i].va);
 		x.reserve.reset();
-		if (parts.size() == 1)
-			x.window = x.parts[0].local;
-		else if (parts.size() > 1 && !(x.flags & kKeyWhole)) {
-			bool contiguous = true;
-			for (const part_entry &p : parts)
-				contiguous = contiguous && p.va == e.base + p.off;
-			x.window = contiguous ? reinterpret_cast<char *>(e.base) : nullptr;
-		}
+		window_on_self(parts, layout, x);
 		return 0;
 	}
-	if (!parameters().map || map_window(r, parts, x))
+	if (!parameters().map || map_window(r, parts, layout, x))
 		return 0;
 	x.reserve.reset();
 	for (size_t i = 0; i < parts.size(); i++) {

@@ -33,6 +33,13 @@ struct fi_pgas_part {
 	uint64_t fd_off;
 };
 
+/* len bytes at offset off of this process's own key-0 region lie at addr; all three are multiples of the page size. */
+struct fi_pgas_piece {
+	const void *addr;
+	uint64_t off;
+	uint64_t len;
+};
+
 /* A message that was taken and not given back yet. */
 struct fi_pgas_message {
 	void *buf;  /* the receiver's own memory, which it may change */
@@ -89,6 +96,14 @@ struct fi_pgas_ops {
 	 * count, no progress: -FI_EAGAIN leaves the caller to take its own messages first.
 	 */
 	ssize_t (*message_send)(struct fid_ep *ep, fi_addr_t addr, const void *head, size_t head_len, const void *data, size_t len);
+
+	/*
+	 * Symmetric addressing of a key-0 region in pieces, whose distances differ from process to process: offsets are the same
+	 * everywhere, addresses need not be. mr_reg_parts of key 0 then finds its parts at the addresses given here (base: the lowest
+	 * of them), symmetric takes that base, and windows on peers have the distances of our own pieces. To be called
+	 * before key 0 is registered and before the first transfer: -FI_EBUSY later.
+	 */
+	int (*symmetric_layout)(struct fid_domain *domain, const struct fi_pgas_piece *pieces, size_t count);
 };
 
 #ifdef __cplusplus
