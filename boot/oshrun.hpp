@@ -62,7 +62,7 @@ struct options {
 	int count = 0; /* PEs of all apps */
 	bind_to bind = bind_to::automatic;
 	pmix_mode pmix = pmix_mode::automatic;
-	bool aslr = false; /* off: PEs of one program have the same addresses, which large shmem_align needs */
+	bool aslr = true; /* off: PEs of one program have the same addresses */
 	bool tag_output = false;
 	bool verbose = false;
 	bool report_bindings = false;

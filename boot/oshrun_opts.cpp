@@ -34,7 +34,7 @@ constexpr const char *kHelp =
 	"  --tag-output             begin each line with [1,PE]<stdout>: or [1,PE]<stderr>:\n"
 	"  -x NAME[=VALUE]          pass or set a variable in the environment of the PEs\n"
 	"  --wdir, -wd DIR          start the PEs in this directory\n"
-	"  --aslr                   leave address space randomisation on in the PEs\n"
+	"  --no-aslr                switch address space randomisation off in the PEs\n"
 	"  --timeout SECONDS        end the job after this time; exit status 124\n"
 	"  --grace SECONDS          time between SIGTERM and SIGKILL when a job ends (default 2)\n"
 	"  --gdb                    run each PE under gdb and print a backtrace if it crashes\n"
@@ -190,8 +190,8 @@ int parse_one(cursor &in, options &opts, app &program, strings &before)
 		good = take_bind(in, opts);
 	else if (is(option, "-report-bindings"))
 		opts.report_bindings = true;
-	else if (is(option, "-aslr"))
-		opts.aslr = true;
+	else if (is(option, "-aslr") || is(option, "-no-aslr"))
+		opts.aslr = is(option, "-aslr");
 	else if (is(option, "-tag-output"))
 		opts.tag_output = true;
 	else if (is(option, "-x"))

@@ -165,7 +165,7 @@ void restore_signals()
 		sched_setaffinity(0, sizeof *how.cpus, how.cpus);
 	if (!how.program.wdir.empty() && chdir(how.program.wdir.c_str()) != 0)
 		give_up(how, errno, how.program.wdir.c_str());
-	if (!how.opts.aslr) /* where the system refuses that, addresses differ: nothing but large alignments needs them equal */
+	if (!how.opts.aslr) /* where the system refuses that, addresses differ: nothing of ours needs them equal */
 		personality(static_cast<unsigned long>(personality(0xffffffff)) | ADDR_NO_RANDOMIZE);
 	strings argv = how.program.argv;
 	execve(how.program.path.c_str(), pointers(argv).data(), pointers(env).data());

@@ -12,8 +12,7 @@ void check_alike(team &t, const char *routine, uint64_t elements, int root, cons
     struct call {
         uint64_t name, elements, dest, source;
         int64_t root;
-    } mine{0xcbf29ce484222325u, elements, reinterpret_cast<uintptr_t>(dest) - g.base, reinterpret_cast<uintptr_t>(source) - g.base,
-           root};
+    } mine{0xcbf29ce484222325u, elements, symmetric_offset(dest), symmetric_offset(source), root};
     static_assert(sizeof(call) <= kInline);
     for (const char *c = routine; *c; c++)
         mine.name = (mine.name ^ static_cast<unsigned char>(*c)) * 0x100000001b3u;

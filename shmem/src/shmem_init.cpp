@@ -63,11 +63,10 @@ void set_default(fid_ep *ep)
 
 struct card { // what PEs tell each other at start
     char name[kNameBytes];
-    uint64_t distances;
+    uint64_t heap_at;
     uint64_t heap_bytes;
     uint64_t data_bytes;
     uint64_t host;
-    uint64_t base;
     cpu_set_t cpus; // that it may run on
 };
 
@@ -111,12 +110,16 @@ void open_endpoint(int level)
 
 void register_memory()
 {
-    const fi_pgas_part parts[] = {
-        {0, g.data.bytes, g.data.fd, 0},
-        {g.heap_part.at - g.base, g.heap_part.bytes, g.heap_part.fd, 0},
+    const part &d = g.data, &h = g.heap_part;
+    const uint64_t heap_off = heap_offset();
+    const fi_pgas_piece pieces[] = {
+        {reinterpret_cast<void *>(d.at), 0, d.bytes},
+        {reinterpret_cast<void *>(h.at), heap_off, h.bytes},
     };
-    must(g.ops->mr_reg_parts(g.domain, reinterpret_cast<void *>(g.base), g.span, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, parts,
-                             2, &g.mr),
+    must(g.ops->symmetric_layout(g.domain, pieces, 2), "symmetric addressing");
+    const fi_pgas_part parts[] = {{0, d.bytes, d.fd, 0}, {heap_off, h.bytes, h.fd, 0}};
+    must(g.ops->mr_reg_parts(g.domain, reinterpret_cast<void *>(g.base), heap_off + h.bytes,
+                             FI_REMOTE_READ | FI_REMOTE_WRITE, 0, parts, 2, &g.mr),
          "registering symmetric memory");
 }
 
@@ -176,28 +179,24 @@ int start(int requested)
     memory_plan plan;
     if (!memory_find(kInternalBytes, g.env.symmetric_size, plan, why, sizeof why))
         fail("shmem_init", "%s", why);
-    // base is known, the heap's distance is agreed on with the addresses
-    g.base = plan.data_at;
+    g.base = plan.base();
     open_endpoint(requested);
     std::vector<card> cards(static_cast<size_t>(g.n_pes));
     card mine{};
     size_t len = sizeof mine.name;
     must(fi_getname(&g_default.ep->fid, mine.name, &len), "fi_getname");
-    mine.distances = plan.distances;
+    mine.heap_at = plan.heap_at;
     mine.heap_bytes = plan.heap_bytes;
     mine.data_bytes = plan.data_bytes;
     mine.host = pgas_boot_host_id();
-    mine.base = plan.data_at;
     if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus) != 0)
         CPU_ZERO(&mine.cpus);
     if (pgas_boot_allgather(&mine, sizeof mine, cards.data()) != 0)
         fail("shmem_init", "cannot exchange addresses with the other PEs");
-    uint64_t common = UINT64_MAX;
-    uint64_t differ = 0; // bits in which the PEs' addresses of an object differ
+    uint64_t differ = 0; // bits in which the PEs' addresses of a block of the heap differ
     for (int pe = 0; pe < g.n_pes; pe++) {
         const card &c = cards[static_cast<size_t>(pe)];
-        common &= c.distances;
-        differ |= c.base ^ mine.base;
+        differ |= c.heap_at ^ mine.heap_at;
         if (c.host != mine.host)
             fail("shmem_init", "PE %d is on another host; this version runs on one host", pe);
         if (c.heap_bytes != mine.heap_bytes)
@@ -206,17 +205,14 @@ int start(int requested)
         if (c.data_bytes != mine.data_bytes)
             fail("shmem_init", "PE %d runs another program: its static data is not as long", pe);
     }
-    if (!common)
-        fail("shmem_init", "the PEs find no common place for the symmetric heap");
-    const auto distance = static_cast<unsigned>(__builtin_ctzll(common));
-    if (!memory_map(plan, distance, static_cast<int>(g.env.huge_pages), why, sizeof why))
+    if (!memory_map(plan, static_cast<int>(g.env.huge_pages), why, sizeof why))
         fail("shmem_init", "%s", why);
     register_memory();
     heap_config config;
     g.internal = reinterpret_cast<char *>(g.heap_part.at);
     config.base = g.internal + kInternalBytes;
     config.bytes = g.heap_part.bytes - kInternalBytes;
-    if (differ) // bases agree in the bits below the lowest one that differs
+    if (differ) // they agree in the bits below the lowest one that differs; place_heap sees to it that these are enough
         config.max_align = size_t{1} << __builtin_ctzll(differ);
     must(g.heap_.init(config), "symmetric heap");
     for (const card &c : cards)

@@ -25,7 +25,7 @@ uint32_t *node_of(long *lock)
 
 int home_of(const long *lock) // spread over the PEs, the same everywhere: by offset
 {
-    return static_cast<int>((reinterpret_cast<uintptr_t>(lock) - g.base) / sizeof(long) % static_cast<uintptr_t>(g.n_pes));
+    return static_cast<int>(symmetric_offset(lock) / sizeof(long) % static_cast<uint64_t>(g.n_pes));
 }
 
 uint32_t my_node(long *lock)

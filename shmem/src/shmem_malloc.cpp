@@ -93,7 +93,7 @@ SHMEM_NAME(void, shmem_free, (void *ptr))
 {
     check_running("shmem_free");
     if (g.env.debug)
-        debug_same("shmem_free", "the block", ptr ? reinterpret_cast<uintptr_t>(ptr) - g.base : 0);
+        debug_same("shmem_free", "the block", ptr ? symmetric_offset(ptr) : 0);
     if (!ptr)
         return;
     pshmem_barrier_all();
@@ -106,7 +106,7 @@ SHMEM_NAME(void *, shmem_realloc, (void *ptr, size_t size))
 {
     check_running("shmem_realloc");
     if (g.env.debug) {
-        debug_same("shmem_realloc", "the block", ptr ? reinterpret_cast<uintptr_t>(ptr) - g.base : 0);
+        debug_same("shmem_realloc", "the block", ptr ? symmetric_offset(ptr) : 0);
         debug_same("shmem_realloc", "size", size);
     }
     if (!ptr)

@@ -2,12 +2,13 @@
 //
 // Symmetric memory: the program's writable static data and the symmetric heap as one region.
 //
-//   base = first page of .data/.bss behind RELRO            base + distance = heap
+//   base = first page of .data/.bss behind RELRO            heap: shmem_place.cpp decides where
 //   |-- .data .bss --|................. hole ................|---- heap ----|
 //
 // At init the static data moves into a memfd that is mapped over itself, shared, so that peers can map the same pages; the
-// heap is a second memfd at a fixed distance. Only offsets cross between PEs, so address space randomisation may stay on;
-// the distance must be the same on all PEs and is agreed on at init. A child after fork() gets private copies.
+// heap is a second memfd. Only offsets cross between PEs, so address space randomisation may stay on: the offset of an
+// object is the same on all PEs, the distance between static data and heap need not be. A child after fork() gets private
+// copies.
 #include "shmem_state.hpp"
 
 #include <fcntl.h>
@@ -128,27 +129,6 @@ void child_after_fork()
     mmap(reinterpret_cast<void *>(h.at), h.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, h.fd, 0);
 }
 
-#if defined(__SANITIZE_THREAD__) && defined(__aarch64__)
-// ThreadSanitizer leaves 20 GiB of address space around the program here, and ends it when it maps anything beyond
-constexpr uint64_t kDistances[] = {uint64_t{1} << 30, uint64_t{2} << 30, uint64_t{4} << 30};
-#else
-// Large ones first: the program's own heap grows behind its data. Small ones are for small address spaces (Valgrind, limits).
-constexpr uint64_t kDistances[] = {uint64_t{64} << 30,  uint64_t{96} << 30, uint64_t{160} << 30, uint64_t{256} << 30,
-                                   uint64_t{512} << 30, uint64_t{1} << 40,  uint64_t{2} << 40,   uint64_t{4} << 40,
-                                   uint64_t{16} << 30,  uint64_t{8} << 30,  uint64_t{4} << 30,   uint64_t{2} << 30,
-                                   uint64_t{1} << 30};
-#endif
-
-// Would the windows on all PEs fit as well? Each takes the span of data and heap, most of it a hole.
-bool roomy(uint64_t span)
-{
-    const auto bytes = static_cast<size_t>(span) * (static_cast<size_t>(g.n_pes) + 1);
-    void *all = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (all != MAP_FAILED)
-        munmap(all, bytes);
-    return all != MAP_FAILED;
-}
-
 } // namespace
 
 bool memory_find(size_t own_bytes, size_t heap_bytes, memory_plan &plan, char *why, size_t room)
@@ -167,40 +147,22 @@ bool memory_find(size_t own_bytes, size_t heap_bytes, memory_plan &plan, char *w
         return false;
     }
     plan.heap_bytes = up(own_bytes + (heap_bytes ? heap_bytes : 1));
-    plan.distances = 0;
-    uint64_t fits = 0;
-    for (unsigned i = 0; i < sizeof kDistances / sizeof *kDistances; i++) {
-        // data and heap may not meet, and nothing may lie where the heap goes
-        if (kDistances[i] <= plan.data_bytes)
-            continue;
-        void *want = reinterpret_cast<void *>(plan.data_at + kDistances[i]);
-        void *got = mmap(want, plan.heap_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-        if (got == want) {
-            fits |= uint64_t{1} << i;
-            if (roomy(kDistances[i] + plan.heap_bytes))
-                plan.distances |= uint64_t{1} << i;
-        }
-        if (got != MAP_FAILED)
-            munmap(got, plan.heap_bytes);
-    }
-    if (!plan.distances) // without windows, then: slower, and as right
-        plan.distances = fits;
-    if (!plan.distances) {
+    if (!place_heap(plan, g.n_pes)) {
         snprintf(why, room, "no room in the address space for a symmetric heap of %zu bytes", plan.heap_bytes);
         return false;
     }
     return true;
 }
 
-bool memory_map(const memory_plan &plan, unsigned distance, int huge, char *why, size_t room)
+bool memory_map(const memory_plan &plan, int huge, char *why, size_t room)
 {
     const int fd = memfd_create("shmem-heap", MFD_CLOEXEC | (huge == 2 ? MFD_HUGETLB : 0u));
     if (fd < 0 || ftruncate(fd, static_cast<off_t>(plan.heap_bytes)) != 0) {
         snprintf(why, room, "the system refuses a symmetric heap of %zu bytes: %s", plan.heap_bytes, strerror(errno));
         return false;
     }
-    void *want = reinterpret_cast<void *>(plan.data_at + kDistances[distance]);
-    void *got = mmap(want, plan.heap_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
+    void *want = reinterpret_cast<void *>(plan.heap_at); // reserved since memory_find
+    void *got = mmap(want, plan.heap_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
     if (got != want) {
         snprintf(why, room, "the system refuses to map a symmetric heap of %zu bytes: %s", plan.heap_bytes, strerror(errno));
         return false;
@@ -212,12 +174,25 @@ bool memory_map(const memory_plan &plan, unsigned distance, int huge, char *why,
         return false;
     g.data = {plan.data_at, plan.data_bytes, data_fd};
     g.heap_part = {reinterpret_cast<uintptr_t>(got), plan.heap_bytes, fd};
-    g.base = plan.data_at;
-    g.span = kDistances[distance] + plan.heap_bytes;
+    g.base = plan.base();
+    g.span = plan.span();
     static bool registered = false;
     if (!registered)
         registered = pthread_atfork(nullptr, nullptr, child_after_fork) == 0;
     return true;
+}
+
+uint64_t heap_offset()
+{
+    constexpr uint64_t unit = uint64_t{1} << 30; // a hole behind the static data: what overruns it is in neither
+    return (g.data.bytes / unit + 2) * unit;
+}
+
+uint64_t symmetric_offset(const void *ptr)
+{
+    const auto at = reinterpret_cast<uintptr_t>(ptr);
+    const part &h = g.heap_part;
+    return at >= h.at && at - h.at < h.bytes ? heap_offset() + (at - h.at) : at - g.data.at;
 }
 
 bool is_symmetric(const void *ptr, size_t bytes)

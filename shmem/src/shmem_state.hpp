@@ -2,8 +2,8 @@
 //
 // All state of a PE in one struct, and the calls between the files of the library.
 //
-// A PE's symmetric memory is one region, key 0, that begins at `base` (the program's writable static data) and ends with
-// the symmetric heap; one subtraction turns any symmetric address into an offset. Before shmem_init and after
+// A PE's symmetric memory is one region, key 0, of two parts: the program's writable static data and the symmetric heap. They
+// lie at the same offsets of the region on all PEs (symmetric_offset), at addresses of each PE's own. Before shmem_init and after
 // shmem_finalize contexts point at an endpoint front whose windows are all zero, so that every call takes its cold exit,
 // which says what is wrong: the hot path needs no test of its own.
 #pragma once
@@ -108,7 +108,7 @@ struct state {
     env_values env;
     heap heap_;
     part data, heap_part;
-    uintptr_t base = 0;
+    uintptr_t base = 0;       // lowest address of both parts, and how far they reach: here, other PEs have other distances
     size_t span = 0;
     char *internal = nullptr; // our own symmetric memory, at the start of the heap: see shmem_team_memory.cpp
     uint64_t *hosts = nullptr; // host of each PE
@@ -182,7 +182,8 @@ void fault_handler_remove();
 
 // --- memory ---------------------------------------------------------------------------------------------------------
 
-bool memory_create(size_t heap_bytes, int huge, char *why, size_t room); // maps data and heap; false with a reason
+uint64_t heap_offset(); // of the heap in the symmetric region, on all PEs
+uint64_t symmetric_offset(const void *ptr); // what a symmetric address is called on all PEs
 bool is_symmetric(const void *ptr, size_t bytes);
 bool heap_covers(const void *ptr, size_t bytes); // within one allocated block?
 void *peer_pointer(const void *ptr, int pe); // where pe's copy is mapped here, or null

@@ -14,7 +14,7 @@ check "$memory"
 for n in 1 2 3 8; do
     SHMEM_SYMMETRIC_SIZE=200M check "$run" -n $n "$memory"
 done
-TEST_ASLR=1 SHMEM_SYMMETRIC_SIZE=80M check "$run" -n 3 --aslr "$memory"
+SHMEM_SYMMETRIC_SIZE=80M check "$run" -n 3 --no-aslr "$memory"
 SHMEM_SYMMETRIC_SIZE=100M SHMEM_DEBUG=1 check "$run" -n 2 "$memory"
 SHMEM_SYMMETRIC_SIZE=200M SHMEM_HUGE_PAGES=advise check "$run" -n 2 "$memory"
 # levels 0 to 3; several threads in several PEs at once
