@@ -44,11 +44,8 @@ const char *pgas_boot_launcher(void) PGAS_BOOT_NOEXCEPT;
 
 /* Ranks that the launcher placed on this host, ascending, this one included: writes up to `room` of them and returns
  * how many there are, or -ENOSYS when the launcher does not say. It is the launcher's word: compare
- * pgas_boot_host_id() of both sides before memory is shared. */
+ * pgas_host_id() (pgas/pgas_hostid.h) of both sides before memory is shared. */
 int pgas_boot_local(int *ranks, int room) PGAS_BOOT_NOEXCEPT;
-
-/* Equal on two processes only if they share kernel, host name, and the IPC and PID namespaces. Needs no init. */
-uint64_t pgas_boot_host_id(void) PGAS_BOOT_NOEXCEPT;
 
 /* Key-value exchange. put stages, commit publishes what this rank staged, fence commits and waits for all ranks;
  * after a fence get(rank, key) answers the length of the value and copies at most `room` bytes of it; -ENOENT when

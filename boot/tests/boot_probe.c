@@ -6,6 +6,7 @@
 #define _GNU_SOURCE 1 /* affinity */
 #endif
 #include "pgas_boot.h"
+#include <pgas/pgas_hostid.h>
 
 #include <errno.h>
 #include <sched.h>
@@ -90,7 +91,9 @@ static void check_local(void)
 	if (count == -ENOSYS)
 		return;
 	CHECK(count >= 1 && count <= n);
-	uint64_t mine = pgas_boot_host_id(), *all = malloc(sizeof *all * (size_t)n);
+	char why[320];
+	uint64_t mine = 0, *all = malloc(sizeof *all * (size_t)n);
+	CHECK(pgas_host_id(&mine, why, sizeof why) == 0);
 	CHECK(pgas_boot_allgather(&mine, sizeof mine, all) == 0);
 	for (int i = 0; i < count; i++) {
 		seen += ranks[i] == me;

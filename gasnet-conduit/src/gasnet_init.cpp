@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <pgas/pgas_hostid.h>
 #include <rdma/providers/fi_prov.h>
 
 #include "pgas_boot.h"
@@ -194,13 +195,17 @@ int start(const char *config)
 	const int here = pgas_boot_local(nullptr, 0);
 	g.max_segment = memory_default_segment(here > 0 ? here : nodes);
 	wait_setup(here > 0 ? here : nodes);
+	char why[320];
+	uint64_t host;
+	if (pgas_host_id(&host, why, sizeof why) != 0)
+		fail("gasnet_init: %s", why);
 	open_endpoints(nodes);
 	card mine{};
 	size_t len = sizeof mine.rma_name;
 	must(fi_getname(&g.rma->fid, mine.rma_name, &len), "fi_getname");
 	len = sizeof mine.am_name;
 	must(fi_getname(&g.am->fid, mine.am_name, &len), "fi_getname");
-	mine.host = pgas_boot_host_id();
+	mine.host = host;
 	mine.max_segment = g.max_segment;
 	mine.place = memory_propose(g.max_segment + kInternalBytes);
 	std::vector<card> cards(static_cast<size_t>(nodes));
@@ -208,7 +213,8 @@ int start(const char *config)
 		fail("gasnet_init: cannot exchange addresses with the other nodes");
 	for (const card &c : cards) {
 		if (c.host != mine.host)
-			fail("gasnet_init: node %zd is on another host; this version runs on one host", &c - cards.data());
+			fail("gasnet_init: node %zd is on another host, or in other namespaces (PID, network, UTS, IPC or user) of "
+			     "this one; this version runs on one host", &c - cards.data());
 		if (c.max_segment < g.max_segment)
 			g.max_segment = c.max_segment; // one host: they are equal unless somebody set GASNET_MAX_SEGSIZE apart
 		g.hosts.push_back(c.host);

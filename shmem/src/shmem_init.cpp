@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include <pgas/pgas_hostid.h>
 #include <rdma/providers/fi_prov.h>
 
 #include "pgas_boot.h"
@@ -175,7 +176,10 @@ int start(int requested)
     g.my_pe = pgas_boot_rank();
     g.n_pes = pgas_boot_size();
     g.thread_level = requested;
-    char why[256];
+    char why[320];
+    uint64_t host;
+    if (pgas_host_id(&host, why, sizeof why) != 0)
+        fail("shmem_init", "%s", why);
     memory_plan plan;
     if (!memory_find(kInternalBytes, g.env.symmetric_size, plan, why, sizeof why))
         fail("shmem_init", "%s", why);
@@ -188,7 +192,7 @@ int start(int requested)
     mine.heap_at = plan.heap_at;
     mine.heap_bytes = plan.heap_bytes;
     mine.data_bytes = plan.data_bytes;
-    mine.host = pgas_boot_host_id();
+    mine.host = host;
     if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus) != 0)
         CPU_ZERO(&mine.cpus);
     if (pgas_boot_allgather(&mine, sizeof mine, cards.data()) != 0)
@@ -198,7 +202,8 @@ int start(int requested)
         const card &c = cards[static_cast<size_t>(pe)];
         differ |= c.heap_at ^ mine.heap_at;
         if (c.host != mine.host)
-            fail("shmem_init", "PE %d is on another host; this version runs on one host", pe);
+            fail("shmem_init", "PE %d is on another host, or in other namespaces (PID, network, UTS, IPC or user) of this one; "
+                 "this version runs on one host", pe);
         if (c.heap_bytes != mine.heap_bytes)
             fail("shmem_init", "SHMEM_SYMMETRIC_SIZE differs: %zu bytes here and %zu on PE %d", plan.heap_bytes - kInternalBytes,
                  static_cast<size_t>(c.heap_bytes) - kInternalBytes, pe);

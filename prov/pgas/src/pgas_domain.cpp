@@ -213,6 +213,8 @@ fi_ops_domain g_domain_ops = {
 int domain_open(fid_fabric *f, fi_info *info, fid_domain **out, void *context) noexcept
 {
 	return guard([&] {
+		if (const int err = host_identity_find())
+			return err;
 		auto dom = std::make_unique<domain>();
 		dom->fab = reinterpret_cast<fabric *>(f);
 		const fi_domain_attr *a = info->domain_attr;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Host identity, process identity, and the permission question of cross-memory attach.
+// Host identity (decided in counters/, kept here), process identity, and the permission question of cross-memory attach.
 #include "pgas_host.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "pgas/pgas_hostid.h"
 #include "pgas_util.hpp"
 
 namespace pgas {
@@ -33,35 +34,27 @@ size_t read_file(const char *path, char *buf, size_t room)
 	return got;
 }
 
-uint64_t mix(uint64_t h, const void *data, size_t len) // FNV-1a: identity, not security
-{
-	const auto *p = static_cast<const unsigned char *>(data);
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ p[i]) * 0x100000001b3u;
-	return h;
-}
-
-uint64_t compute_identity()
-{
-	uint64_t h = 0xcbf29ce484222325u;
-	char buf[256];
-	h = mix(h, buf, read_file("/proc/sys/kernel/random/boot_id", buf, sizeof buf));
-	for (const char *ns : {"pid", "net", "uts", "ipc", "user"}) {
-		char path[64];
-		snprintf(path, sizeof path, "/proc/self/ns/%s", ns);
-		struct stat st;
-		if (stat(path, &st) == 0)
-			h = mix(h, &st.st_ino, sizeof st.st_ino);
-	}
-	return h;
-}
+std::atomic<uint64_t> g_identity{0}; // 0: not asked yet, or cannot be told
 
 } // namespace
 
+int host_identity_find()
+{
+	uint64_t id = 0;
+	char why[320];
+	const int err = pgas_host_id(&id, why, sizeof why);
+	if (err)
+		PGAS_WARN(FI_LOG_DOMAIN, "%s\n", why);
+	g_identity.store(id, std::memory_order_relaxed);
+	return err ? -FI_EOPNOTSUPP : 0;
+}
+
 uint64_t host_identity()
 {
-	static const uint64_t id = compute_identity();
-	return id;
+	const uint64_t known = g_identity.load(std::memory_order_relaxed);
+	if (known == 0)
+		host_identity_find();
+	return known ? known : g_identity.load(std::memory_order_relaxed);
 }
 
 uint64_t process_start_time(uint32_t pid)

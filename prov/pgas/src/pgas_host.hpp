@@ -7,9 +7,10 @@
 
 namespace pgas {
 
-// Boot id and the namespaces that decide whether /proc/PID and our memfds mean the same to both sides. Two containers
-// that share the pid namespace but not the network or host name count as two hosts.
-uint64_t host_identity();
+// What pgas_hostid.h says, asked again at every fi_domain: a process that forked may be in other namespaces than its parent.
+// 0 or -FI_EOPNOTSUPP after a warning: without an identity every host would be ours.
+int host_identity_find();
+uint64_t host_identity(); // 0, which is nobody's, when it cannot be told
 
 // Start time of a process in clock ticks since boot; 0 when there is none or it is a zombie. With the pid it names one
 // process for good.

@@ -18,7 +18,7 @@ namespace {
 
 bool shm_reaches(const ep_address &a)
 {
-	return a.host == host_identity();
+	return a.host == host_identity() && a.host != 0;
 }
 
 constexpr uint32_t kEntering = 1u << 31; // in attach_entry::state, with the pid of who is filling the entry in
