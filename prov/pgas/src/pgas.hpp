@@ -333,6 +333,7 @@ struct xlate {
 	char *window = nullptr;       // whole region here, at its offsets, or as our own lies (laid_out: domain::layout)
 	uint64_t window_len = 0;
 	bool laid_out = false;
+	bool shown = false;           // fronts have or had the window: inline code may be inside it
 	uint64_t to_offset(uint64_t addr, bool &ok) const;
 };
 
@@ -348,8 +349,9 @@ struct remote_domain {
 	uint64_t start_time = 0;
 	uint64_t nonce = 0;
 	uint32_t users = 0;
+	bool given_out = false; // the application has addresses in its windows (fi_pgas_ops::window)
 	std::unordered_map<uint64_t, std::unique_ptr<xlate>> cache; // by key
-	std::vector<std::unique_ptr<xlate>> retired;                // windows: unmapped with the domain
+	std::vector<std::unique_ptr<xlate>> retired;                // windows of closed regions whose place must stay
 	pgas_door *door() const { return reinterpret_cast<pgas_door *>(shared + kDoorOff); }
 	remote_counter *counters() const { return reinterpret_cast<remote_counter *>(shared + kCountersOff); }
 	amo_lock *lock() const { return reinterpret_cast<amo_lock *>(shared + kLockOff); }
@@ -359,6 +361,13 @@ struct remote_domain {
 };
 int remote_domain_get(domain *dom, uint32_t pid, int fd, uint64_t nonce, remote_domain **out);
 void remote_domain_put(remote_domain *r);
+// Gives the memory behind everything mapped of it back, and leaves private memory in its place: threads may still be inside.
+void remote_domain_hollow(remote_domain *r);
+// Has the application addresses of its own in the windows, by the window call or symmetric addressing? It may read what the
+// dead left, and store, whenever it likes: nothing changes there before fi_av_remove.
+bool windows_given_out(const remote_domain *r);
+// Is every window of this domain surely left, once the fronts do not show it any more? Domain's lock held.
+bool windows_quiet(const remote_domain *r);
 // The translation of a key, made or renewed as needed. -FI_EKEYREJECTED when the key is not registered.
 int remote_translate(remote_domain *r, uint64_t key, xlate **out);
 
@@ -378,7 +387,9 @@ struct wire_ops {
 extern const wire_ops g_shm_wire;
 const wire_ops *wire_for(const ep_address &a);
 
-enum class peer_state : uint8_t { fresh, connected, failed };
+// fresh -> connected (peer_connect) or failed (and tried again); connected -> gone when its process died and nothing of it
+// is mapped any more. fi_av_remove and closing the endpoint end a peer in any state.
+enum class peer_state : uint8_t { fresh, connected, failed, gone };
 
 struct peer {
 	ep_core *ep;
@@ -398,12 +409,17 @@ struct peer {
 	uint32_t eager_at = 0;             // the buffer to try first
 	uint32_t attach = 0;               // our index in its attach table
 	uint32_t one_sided = 0;            // pending one-sided operations to it
+	bool hollow = false;               // dead, and its memory is given back; the addresses stay
 	bool dead() const { return rdom && rdom->dead.load(std::memory_order_acquire); }
 };
 // The connected peer behind an address, or an error. Connects on first use.
 int peer_get(ep_core *ep, fi_addr_t addr, peer **out);
 int peer_connect(peer *p);
 void peer_disconnect(peer *p);
+// Lets go of peers whose process died, and of strangers that departed or are known by an address now. Domain's lock held.
+void peers_release(ep_core *ep);
+// fi_av_remove: everything that goes by this address.
+void peer_forget(ep_core *ep, fi_addr_t addr);
 // The peer that sent from attach index `src` of our table.
 int peer_of_sender(ep_core *ep, uint32_t src, peer **out);
 fi_addr_t sender_address(ep_core *ep, uint32_t src);
@@ -548,6 +564,7 @@ struct ep_core {
 
 	std::vector<std::unique_ptr<peer>> peers;                        // by rank
 	std::unordered_map<uint32_t, std::unique_ptr<peer>> strangers;   // by attach index
+	size_t strangers_sweep = 8;     // so many, and the departed among them are looked for
 	struct sender_cache {
 		fi_addr_t addr = FI_ADDR_NOTAVAIL;
 		uint64_t changes = UINT64_MAX;

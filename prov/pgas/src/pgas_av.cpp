@@ -168,13 +168,8 @@ int remove(fid_av *f, fi_addr_t *addrs, size_t count, uint64_t flags) noexcept
 				err = -FI_EINVAL;
 				continue;
 			}
-			for (ep_core *ep : v->eps) {
-				if (a < ep->peers.size() && ep->peers[a]) {
-					fail_peer(ep, ep->peers[a].get(), -FI_ECANCELED);
-					peer_disconnect(ep->peers[a].get());
-					ep->peers[a].reset();
-				}
-			}
+			for (ep_core *ep : v->eps)
+				peer_forget(ep, a);
 			const auto [first, last] = v->by_name.equal_range(v->entries[a].name.text);
 			for (auto it = first; it != last; ++it) {
 				if (it->second == a) {

@@ -99,6 +99,7 @@ int window(fid_ep *fid, fi_addr_t addr, void **base) noexcept
 		if (const int err = peer_get(ep, addr, &p))
 			return err;
 		publish_window(ep, p);
+		p->rdom->given_out = true; // addresses in it are the application's now
 		const pgas_ep *front = front_of(fid);
 		*base = front->check[addr].bound8 ? reinterpret_cast<void *>(front->check[addr].base) : nullptr;
 		return 0;

@@ -104,6 +104,8 @@ ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o)
 		ep_progress(ep); // what was promised in order waits for what is still under way
 		if (p->one_sided)
 			return -FI_EAGAIN;
+		if (const int err = peer_get(ep, addr, &p)) // it may have died meanwhile, and be let go
+			return err;
 	}
 	if (o.flags & FI_FENCE)
 		pgas_fence_full();

@@ -107,6 +107,8 @@ int peer_get(ep_core *ep, fi_addr_t addr, peer **out)
 		*out = p;
 		return 0;
 	}
+	if (p->state == peer_state::gone)
+		return -FI_ECONNRESET;
 	if (p->state == peer_state::failed && pgas_now_ns() - p->failed_at < kRetryNs)
 		return p->error;
 	const int err = peer_connect(p);
@@ -136,6 +138,7 @@ void publish_window(ep_core *ep, peer *p)
 	watch_barrier lock;
 	if (p->dead())
 		return;
+	x->shown = true;
 	const auto base = reinterpret_cast<uint64_t>(x->window);
 	for (pgas_ep *front : ep->fronts) {
 		if (x->laid_out && !front->bias)
@@ -186,30 +189,111 @@ fi_addr_t source_shown(const ep_core *ep, fi_addr_t addr)
 	return ep->vector->entries[addr].user_id;
 }
 
+// --- letting go -------------------------------------------------------------------------------------------------------
+//
+// Who may still touch what is mapped of a peer: the general path, under the domain's lock, which asks the peer's state
+// first; inline code and the tables' short ways, which have no lock and need the fronts' words alone; and the application
+// with an address that fi_pgas_ops::window answered. A stranger has no rank, so that the general path is all it has. A peer with
+// a rank is unmapped when windows_quiet() says that nobody can be inside any more; else its memory is given back and its
+// addresses stay, with private memory behind them, until fi_av_remove (then nobody may use the address) or the end.
+
+namespace {
+
+using stranger_at = std::unordered_map<uint32_t, std::unique_ptr<peer>>::iterator;
+
+stranger_at stranger_end(ep_core *ep, stranger_at at, int status)
+{
+	fail_peer(ep, at->second.get(), status);
+	peer_disconnect(at->second.get());
+	return ep->strangers.erase(at);
+}
+
+// Something waits for its answer, or is to be answered to it.
+bool in_use(const ep_core *ep, const peer *p)
+{
+	for (const auto &[id, o] : ep->pending)
+		if (o->to == p)
+			return true;
+	for (const reply &r : ep->replies)
+		if (r.to == p)
+			return true;
+	return false;
+}
+
+// The dead, those who closed their endpoint, and those whose address was inserted meanwhile.
+void strangers_release(ep_core *ep)
+{
+	for (auto it = ep->strangers.begin(); it != ep->strangers.end();) {
+		peer *p = it->second.get();
+		const bool over = p->dead() || pgas_load_acquire(&p->shared->closed) || // pairs with store_release in core_destroy()
+				  sender_address(ep, it->first) != FI_ADDR_NOTAVAIL;
+		if (p->dead() || (over && !in_use(ep, p)))
+			it = stranger_end(ep, it, -FI_ECONNRESET);
+		else
+			++it;
+	}
+	ep->strangers_sweep = 2 * ep->strangers.size() + 8;
+}
+
+} // namespace
+
+void peers_release(ep_core *ep)
+{
+	strangers_release(ep);
+	for (auto &p : ep->peers) {
+		if (!p || p->state != peer_state::connected || !p->dead() || windows_given_out(p->rdom))
+			continue;
+		if (windows_quiet(p->rdom)) {
+			peer_disconnect(p.get());
+			p->state = peer_state::gone;
+		} else if (!p->hollow) {
+			remote_domain_hollow(p->rdom);
+			p->seg.map.hollow();
+			p->hollow = true;
+		}
+	}
+}
+
+void peer_forget(ep_core *ep, fi_addr_t addr)
+{
+	const ep_name &name = ep->vector->entries[addr].name;
+	for (auto it = ep->strangers.begin(); it != ep->strangers.end();) {
+		if (strncmp(it->second->name.text, name.text, kNameBytes) == 0)
+			it = stranger_end(ep, it, -FI_ECANCELED);
+		else
+			++it;
+	}
+	if (addr >= ep->peers.size() || !ep->peers[addr])
+		return;
+	fail_peer(ep, ep->peers[addr].get(), -FI_ECANCELED);
+	peer_disconnect(ep->peers[addr].get());
+	ep->peers[addr].reset();
+}
+
 int peer_of_sender(ep_core *ep, uint32_t src, peer **out)
 {
 	const fi_addr_t addr = sender_address(ep, src);
 	if (addr != FI_ADDR_NOTAVAIL)
 		return peer_get(ep, addr, out);
-	auto &slot = ep->strangers[src];
-	if (slot && strncmp(slot->name.text, ep->attaches()[src].name, kNameBytes) != 0) {
-		fail_peer(ep, slot.get(), -FI_ECONNRESET); // the entry went to another sender
-		peer_disconnect(slot.get());
-		slot.reset();
+	ep_name name; // a copy: the entry is the sender's to write
+	memcpy(name.text, ep->attaches()[src].name, kNameBytes);
+	name.text[kNameBytes - 1] = 0;
+	const auto known = ep->strangers.find(src);
+	if (known != ep->strangers.end() && strncmp(known->second->name.text, name.text, kNameBytes) == 0) {
+		*out = known->second.get();
+		return known->second->dead() ? -FI_ECONNRESET : 0;
 	}
-	if (!slot) {
-		slot = std::make_unique<peer>();
-		slot->ep = ep;
-		memcpy(slot->name.text, ep->attaches()[src].name, kNameBytes);
-		slot->name.text[kNameBytes - 1] = 0;
-	}
-	if (slot->state != peer_state::connected)
-		if (const int err = peer_connect(slot.get()))
-			return err;
-	if (slot->dead())
-		return -FI_ECONNRESET;
-	*out = slot.get();
-	return 0;
+	if (known != ep->strangers.end())
+		stranger_end(ep, known, -FI_ECONNRESET); // the entry went to another sender
+	if (ep->strangers.size() >= ep->strangers_sweep)
+		strangers_release(ep);
+	auto fresh = std::make_unique<peer>();
+	fresh->ep = ep;
+	fresh->name = name;
+	if (const int err = peer_connect(fresh.get()))
+		return err;
+	*out = (ep->strangers[src] = std::move(fresh)).get();
+	return (*out)->dead() ? -FI_ECONNRESET : 0;
 }
 
 } // namespace pgas

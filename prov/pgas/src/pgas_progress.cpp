@@ -119,6 +119,7 @@ void attend(ep_core *ep)
 	if (bury(ep))
 		pgas_store_relaxed(&ep->attended, asked);
 	fail_dead_peers(ep);
+	peers_release(ep);
 	ep_update_polls(ep);
 }
 

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace pgas {
@@ -70,6 +72,89 @@ void set_window(xlate &x, char *base, const key0_layout *layout)
 	x.laid_out = layout != nullptr;
 }
 
+// --- windows whose region was closed ----------------------------------------------------------------------------------
+//
+//   built -> shown (publish_window)                   fronts have it, inline code may be inside
+//   built -> gone                                     nobody saw it but the general path, which holds the lock
+//   shown -> gone                                     windows_quiet(): fronts are cleared first, then nobody is inside
+//   shown -> retired, hollow -> shown                 else: the memory is given back, and the place serves the next
+//                                                     registration, at the same base: what is late for the closed region
+//                                                     lands at its offset of the next one under the same key, as by any wire
+// A place that is too small stays, and the next is twice as large: a handful per page offset, however often key 0 comes.
+
+// Private memory where the parts were. Holes and guards stay as they are.
+void hollow_parts(const xlate &x)
+{
+	const uintptr_t page = page_bytes();
+	for (const xlate_part &p : x.parts) {
+		if (p.local < x.reserve.get() || p.local >= x.reserve.get() + x.reserve.size())
+			continue; // not mapped, or our own memory
+		const uintptr_t first = reinterpret_cast<uintptr_t>(p.local) & ~(page - 1);
+		hollow_out(reinterpret_cast<void *>(first), round_up(reinterpret_cast<uintptr_t>(p.local) + p.len, page) - first);
+	}
+}
+
+void close_windows(const remote_domain *r)
+{
+	watch_barrier lock;
+	for (ep_core *ep : r->dom->eps)
+		for (const auto &[rank, rdom] : ep->open_windows)
+			for (pgas_ep *front : ep->fronts)
+				if (rdom == r) {
+					pgas_store_relaxed(&front->window[rank], uint64_t{0});
+					pgas_store_relaxed(&front->check[rank].bound8, uint64_t{0});
+				}
+}
+
+void retire(remote_domain *r, std::unique_ptr<xlate> x)
+{
+	if (!x->shown)
+		return;
+	if (windows_quiet(r)) {
+		close_windows(r);
+		return;
+	}
+	if (!x->reserve)
+		return; // our own memory
+	hollow_parts(*x);
+	r->retired.push_back(std::move(x));
+}
+
+bool reserve_window(remote_domain *r, size_t span, uint64_t skew, xlate &x)
+{
+	for (auto it = r->retired.begin(); it != r->retired.end(); ++it) {
+		if (reinterpret_cast<uintptr_t>((*it)->window) % page_bytes() != skew || (*it)->reserve.size() < span)
+			continue;
+		x.reserve = std::move((*it)->reserve);
+		x.shown = true;
+		r->retired.erase(it);
+		return true;
+	}
+	if (!r->retired.empty())
+		span = std::bit_ceil(span);
+	void *m = mmap(nullptr, span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (m == MAP_FAILED)
+		return false;
+	x.reserve = mapping(m, span);
+	return true;
+}
+
+// A part could not be mapped. Always false. A place that was shown before goes back to the others.
+bool give_up_window(remote_domain *r, xlate &x)
+{
+	if (x.shown) {
+		hollow_parts(x);
+		auto place = std::make_unique<xlate>();
+		place->reserve = std::move(x.reserve);
+		place->window = x.window;
+		r->retired.push_back(std::move(place));
+	}
+	x.reserve.reset();
+	x.window = nullptr;
+	x.shown = false;
+	return false;
+}
+
 // All parts at one base, holes and both ends guarded. Works when the parts' file offsets fit the region's page grid.
 bool map_window(remote_domain *r, const std::vector<part_entry> &parts, const key0_layout *layout, xlate &x)
 {
@@ -84,20 +169,18 @@ bool map_window(remote_domain *r, const std::vector<part_entry> &parts, const ke
 				return false;
 	}
 	const size_t span = round_up((layout ? layout->span + kHugeBytes : x.len) + skew, page) + 2 * kGuardBytes;
-	void *m = mmap(nullptr, span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (m == MAP_FAILED)
+	if (!reserve_window(r, span, skew, x))
 		return false;
-	x.reserve = mapping(m, span);
-	char *base = static_cast<char *>(m) + kGuardBytes;
+	char *base = x.reserve.get() + kGuardBytes;
 	if (layout)
 		base += (layout->base - reinterpret_cast<uintptr_t>(base)) % kHugeBytes;
 	base += skew;
+	set_window(x, base, layout);
 	for (size_t i = 0; i < parts.size(); i++) {
 		uint64_t off;
 		if (!place_in_window(layout, parts[i], off) || map_part(r, parts[i], x.parts[i], base + off) != 0)
-			return false;
+			return give_up_window(r, x);
 	}
-	set_window(x, base, layout);
 	return true;
 }
 
@@ -176,6 +259,34 @@ uint64_t xlate::to_offset(uint64_t addr, bool &ok) const
 	return 0;
 }
 
+bool windows_given_out(const remote_domain *r)
+{
+	const auto symmetric = [](const ep_core *ep) { return std::ranges::any_of(ep->fronts, [](const pgas_ep *f) { return f->bias; }); };
+	return r->given_out || std::ranges::any_of(r->dom->eps, symmetric);
+}
+
+// FI_THREAD_DOMAIN: the application lets one thread at a time into the domain, inline code included, and that one is in
+// this call. A progress thread is a second one, and an alias with FI_PGAS_PRIVATE is free to be.
+bool windows_quiet(const remote_domain *r)
+{
+	if (windows_given_out(r) || r->dom->threading != FI_THREAD_DOMAIN || r->dom->thread_running)
+		return false;
+	for (const ep_core *ep : r->dom->eps)
+		for (const pgas_ep *front : ep->fronts)
+			if (front->op_flags & FI_PGAS_PRIVATE)
+				return false;
+	return true;
+}
+
+void remote_domain_hollow(remote_domain *r)
+{
+	std::erase_if(r->cache, [](const auto &entry) { return !entry.second->shown; });
+	for (const auto &[key, x] : r->cache)
+		if (x->reserve)
+			hollow_parts(*x);
+	r->seg.map.hollow();
+}
+
 remote_domain::~remote_domain()
 {
 	if (!self && pid)
@@ -234,9 +345,7 @@ int remote_translate(remote_domain *r, uint64_t key, xlate **out)
 			*out = x;
 			return 0;
 		}
-		// a window may be in use by inline code of another thread: it is unmapped with the domain
-		if (key == 0 && x->window && !r->self)
-			r->retired.push_back(std::move(it->second));
+		retire(r, std::move(it->second));
 		r->cache.erase(it);
 	}
 	for (int tries = 0; tries < 3; tries++) {

@@ -68,6 +68,12 @@ private:
 	int fd_ = -1;
 };
 
+inline void hollow_out(void *at, size_t bytes)
+{
+	if (at)
+		mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
 class mapping {
 public:
 	mapping() = default;
@@ -90,6 +96,8 @@ public:
 		ptr_ = nullptr;
 		bytes_ = 0;
 	}
+	// Private memory in its place, in one step: who stores or loads there meanwhile meets the old or the new.
+	void hollow() { hollow_out(ptr_, bytes_); }
 	char *get() const { return static_cast<char *>(ptr_); }
 	size_t size() const { return bytes_; }
 	explicit operator bool() const { return ptr_ != nullptr; }
