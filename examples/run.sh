@@ -7,7 +7,7 @@ run=$top/boot/oshrun
 status=0
 check() {
     echo "== $*"
-    timeout -s KILL 120 "$@" || { echo "FAILED ($?): $*"; status=1; }
+    timeout -s KILL $((120 * ${TEST_SLOW:-5})) "$@" || { echo "FAILED ($?): $*"; status=1; }
 }
 for n in 4 1 3; do
     for program in hello ring heat2d gups gups_inline sort; do

@@ -79,6 +79,9 @@ void team_kill(int rank);                 /* marks and kills; returns when the p
 /* --- time ---------------------------------------------------------------------------------------------------------- */
 
 double now_s(void);
+double hang_end(void); /* when a wait that is still going on counts as hung, by now_s(); hang_ms() is the same as a timeout */
+int hang_ms(void);
+double patience(void); /* how many times longer than on an idle machine "soon" may take now; 1 on an idle one */
 double cpu_s(void);
 void sleep_ms(int ms);
 int open_fds(void); /* descriptors of this process */
@@ -158,7 +161,7 @@ void mem_exchange(struct node *n, const struct mem *m, struct remote_mem *all);
 void fill(void *p, size_t len, uint64_t seed);        /* bytes that depend on seed and place */
 bool filled(const void *p, size_t len, uint64_t seed);
 
-/* --- waiting: progress included, given up after 60 seconds --------------------------------------------------------- */
+/* --- waiting: progress included, given up at hang_end() ------------------------------------------------------------ */
 
 void wait_cntr(struct node *n, struct fid_cntr *c, uint64_t value);
 /* The next entry of the queue; fails the case on an error entry. */
@@ -171,7 +174,7 @@ void wait_tx(struct node *n, int count); /* `count` good transmit completions */
 #define RETRY(n_arg, call_arg)                                                                                         \
 	({                                                                                                             \
 		ssize_t rc_;                                                                                           \
-		const double end_ = now_s() + 60;                                                                      \
+		const double end_ = hang_end();                                                                        \
 		while ((rc_ = (call_arg)) == -FI_EAGAIN) {                                                             \
 			node_poll(n_arg);                                                                              \
 			CHECK(now_s() < end_);                                                                         \

@@ -140,7 +140,7 @@ static void test_counter_deadline_negative_is_never(void **state)
 	assert_int_equal(pgas_deadline_ns(-1), UINT64_MAX);
 	const uint64_t now = pgas_now_ns();
 	const uint64_t in_a_second = pgas_deadline_ns(1000);
-	assert_in_range(in_a_second - now, 1000000000u, 3000000000u);
+	assert_in_range(in_a_second - now, 1000000000u, 60000000000u);
 	const uint64_t at_once = pgas_deadline_ns(0);
 	assert_true(at_once >= in_a_second - 1000000000u && at_once <= pgas_now_ns());
 	assert_true(pgas_deadline_ns(INT32_MAX) > now);
@@ -148,7 +148,7 @@ static void test_counter_deadline_negative_is_never(void **state)
 
 int main(void)
 {
-	alarm(100);
+	alarm(600);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_counter_owner_adds_give_exact_sum),
 		cmocka_unit_test(test_counter_shared_adds_from_threads_give_exact_sum),

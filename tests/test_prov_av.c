@@ -202,7 +202,7 @@ static void events(int rank, void *arg)
 	CHECK_OK(fi_av_bind(av, &eq->fid, 0));
 	CHECK_EQ(fi_close(&eq->fid), -FI_EBUSY);
 	CHECK_OK(fi_av_insert(av, n.name, 1, a, 0, &n));
-	CHECK_EQ(fi_eq_sread(eq, &event, &e, sizeof e, 5000, 0), (ssize_t)sizeof e);
+	CHECK_EQ(fi_eq_sread(eq, &event, &e, sizeof e, hang_ms(), 0), (ssize_t)sizeof e);
 	CHECK_EQ(event, FI_AV_COMPLETE);
 	CHECK(e.fid == &av->fid && e.context == &n && e.data == 1);
 	CHECK_EQ(a[0], 0);
@@ -210,13 +210,13 @@ static void events(int rank, void *arg)
 	memcpy(three, n.name, ADDR_BYTES);
 	memcpy(three + 2 * ADDR_BYTES, n.name, ADDR_BYTES);
 	CHECK_OK(fi_av_insert(av, three, 3, a, 0, a));
-	CHECK_EQ(fi_eq_sread(eq, &event, &e, sizeof e, 5000, 0), -FI_EAVAIL);
+	CHECK_EQ(fi_eq_sread(eq, &event, &e, sizeof e, hang_ms(), 0), -FI_EAVAIL);
 	CHECK_EQ(fi_eq_readerr(eq, &err, 0), (ssize_t)sizeof err);
 	CHECK(err.fid == &av->fid && err.context == a);
 	CHECK_EQ(err.data, 1);
 	CHECK_EQ(err.err, FI_EINVAL);
 	CHECK(strlen(fi_eq_strerror(eq, err.prov_errno, err.err_data, NULL, 0)) > 3);
-	CHECK_EQ(fi_eq_sread(eq, &event, &e, sizeof e, 5000, 0), (ssize_t)sizeof e);
+	CHECK_EQ(fi_eq_sread(eq, &event, &e, sizeof e, hang_ms(), 0), (ssize_t)sizeof e);
 	CHECK(event == FI_AV_COMPLETE && e.context == a && e.data == 2);
 	CHECK_EQ(fi_eq_read(eq, &event, &e, sizeof e, 0), -FI_EAGAIN);
 	CHECK_OK(fi_close(&av->fid));
@@ -257,7 +257,7 @@ static void user_ids(int rank, void *arg)
 		for (int i = 0; i < 2; i++) {
 			struct fi_cq_tagged_entry e = {0};
 			fi_addr_t src = 0;
-			const double end = now_s() + 60;
+			const double end = hang_end();
 			while (fi_cq_readfrom(n.rx_cq, &e, 1, &src) == -FI_EAGAIN)
 				CHECK(now_s() < end);
 			CHECK_EQ(src, 4242);
@@ -296,7 +296,7 @@ static void twice(int rank, void *arg)
 			fi_addr_t src = 99;
 			uint64_t v;
 			CHECK_OK(fi_recv(n.ep, &v, 8, NULL, FI_ADDR_UNSPEC, NULL));
-			const double end = now_s() + 60;
+			const double end = hang_end();
 			while (fi_cq_readfrom(n.rx_cq, &e, 1, &src) == -FI_EAGAIN)
 				CHECK(now_s() < end);
 			CHECK_EQ(src, a[i]);
@@ -343,7 +343,7 @@ static void services(int rank, void *arg)
 		CHECK_OK(fi_recv(n.ep, &v, 8, NULL, a[2], NULL)); /* known by its service name, recognised by its real one */
 		struct fi_cq_tagged_entry e;
 		fi_addr_t src;
-		const double end = now_s() + 60;
+		const double end = hang_end();
 		while (fi_cq_readfrom(n.rx_cq, &e, 1, &src) == -FI_EAGAIN)
 			CHECK(now_s() < end);
 		CHECK_EQ(v, 10);

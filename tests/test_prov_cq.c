@@ -247,16 +247,16 @@ static void sread(int rank, void *arg)
 	if (rank == 0) {
 		double t = now_s();
 		CHECK_EQ(fi_cq_sread(n.rx_cq, &e, 1, NULL, 0), -FI_EAGAIN); /* only looks */
-		CHECK(now_s() - t < 0.5);
+		CHECK(now_s() - t < 0.5 * patience());
 		t = now_s();
 		CHECK_EQ(fi_cq_sread(n.rx_cq, &e, 1, NULL, 120), -FI_EAGAIN);
 		const double waited = now_s() - t;
-		CHECK(waited > 0.119 && waited < 2);
+		CHECK(waited > 0.119 && waited < 2 * patience());
 		for (uint64_t i = 0; i < 20; i++) {
 			CHECK_OK(fi_recv(n.ep, &v, 8, NULL, FI_ADDR_UNSPEC, &v));
 			CHECK_OK(RETRY(&n, fi_inject(n.ep, &i, 8, n.peer[1]))); /* "go": it answers some time later */
 			CHECK_EQ(i % 2 ? fi_cq_sread(n.rx_cq, &e, 1, NULL, -1)
-				       : fi_cq_sreadfrom(n.rx_cq, &e, 1, &src, NULL, 20000), 1);
+				       : fi_cq_sreadfrom(n.rx_cq, &e, 1, &src, NULL, hang_ms()), 1);
 			CHECK(e.op_context == &v);
 			CHECK_EQ(v, 100 + i);
 			if (i % 2 == 0)
@@ -297,7 +297,7 @@ static void *sleep_in_sread(void *arg)
 {
 	struct sleeper *s = arg;
 	struct fi_cq_tagged_entry e;
-	s->rc = fi_cq_sread(s->cq, &e, 1, NULL, 20000);
+	s->rc = fi_cq_sread(s->cq, &e, 1, NULL, hang_ms());
 	return NULL;
 }
 
@@ -316,7 +316,7 @@ static void signalled(int rank, void *arg)
 		CHECK_OK(fi_cq_signal(n.tx_cq));
 		CHECK_OK(pthread_join(t, NULL));
 		CHECK_EQ(s.rc, -FI_EAGAIN);
-		CHECK(now_s() - start < 10);
+		CHECK(now_s() - start < 10 * patience());
 	}
 	node_close(&n);
 }
@@ -355,7 +355,7 @@ static void wait_fd(int rank, void *arg)
 			CHECK_OK(fi_recv(n.ep, &v, 8, NULL, FI_ADDR_UNSPEC, &v));
 			while (fi_cq_read(n.rx_cq, &e, 1) == -FI_EAGAIN)
 				if (fi_trywait(n.fabric, fids, 1) == 0)
-					CHECK_EQ(poll(&p, 1, 20000), 1);
+					CHECK_EQ(poll(&p, 1, hang_ms()), 1);
 			CHECK_EQ(e.len, 8);
 		}
 	} else {

@@ -16,7 +16,7 @@
 static const char *const env_no_cma[] = {"FI_PGAS_CMA=0", NULL};
 static const char *const env_tiny[] = {"FI_PGAS_RX_SLOTS=16", "FI_PGAS_EAGER_COUNT=2", NULL};
 
-#define LIMIT_S (TEST_SLOW ? 6.0 : 3.0) /* "about a second" on a busy machine */
+#define LIMIT_S (3.0 * patience()) /* "about a second" on a machine that does something else too */
 
 /* --- the victim ---------------------------------------------------------------------------------------------------- */
 
@@ -50,7 +50,7 @@ static char *trap_page(void)
 
 static void wait_trapped(struct node *n, uint32_t count)
 {
-	const double end = now_s() + 30;
+	const double end = hang_end();
 	while (__atomic_load_n(&scene()->trapped, __ATOMIC_SEQ_CST) < count) {
 		node_poll(n);
 		sleep_ms(1);
@@ -69,7 +69,7 @@ static void __attribute__((noreturn)) wait_for_death(void)
 /* The entry of one operation; entries of what was under way before go by. */
 static void wait_entry(struct node *n, struct fid_cq *cq, const void *context)
 {
-	const double end = now_s() + 60;
+	const double end = hang_end();
 	for (;;) {
 		struct fi_cq_tagged_entry e;
 		struct fi_cq_err_entry err = {0};
@@ -166,7 +166,7 @@ static void flood(int rank, void *arg)
 		bool killed = false;
 		CHECK_OK(fi_trecv(n.ep, buf, len, NULL, n.peer[1], 1, 0, buf));
 		CHECK_OK(fi_recv(n.ep, drop, len, NULL, FI_ADDR_UNSPEC, drop));
-		const double end = now_s() + 90;
+		const double end = hang_end();
 		while (next < COUNT || !killed) {
 			struct fi_cq_tagged_entry e;
 			const ssize_t rc = fi_cq_read(n.rx_cq, &e, 1);
@@ -449,9 +449,9 @@ static void asleep(int rank, void *arg)
 		CHECK_OK(RETRY(&n, fi_send(n.ep, buf, len, NULL, n.peer[1], &n)));
 		const double start = now_s();
 		if (queue)
-			CHECK_EQ(fi_cq_sread(n.tx_cq, &e, 1, NULL, 20000), -FI_EAVAIL);
+			CHECK_EQ(fi_cq_sread(n.tx_cq, &e, 1, NULL, hang_ms()), -FI_EAVAIL);
 		else
-			CHECK_EQ(fi_cntr_wait(n.c_send, 1, 20000), -FI_EAVAIL);
+			CHECK_EQ(fi_cntr_wait(n.c_send, 1, hang_ms()), -FI_EAVAIL);
 		CHECK(now_s() - start < 0.4 + LIMIT_S);
 	}
 	team_barrier(NULL);
@@ -482,7 +482,7 @@ static void sender_dies(int rank, void *arg)
 		memset(buf, 3, len);
 		CHECK_OK(RETRY(&n, fi_send(n.ep, buf, len, NULL, n.peer[0], NULL)));
 		team_barrier(NULL);
-		const double end = now_s() + 30;
+		const double end = hang_end();
 		while (now_s() < end)
 			node_poll(&n); /* serves what the receiver fetches */
 		CHECK(!"still alive");
@@ -492,7 +492,7 @@ static void sender_dies(int rank, void *arg)
 	struct fi_cq_tagged_entry e;
 	if (begun) {
 		CHECK_OK(fi_recv(n.ep, buf, len, NULL, FI_ADDR_UNSPEC, buf));
-		const double end = now_s() + 20;
+		const double end = hang_end();
 		while (((volatile unsigned char *)buf)[0] != 3) { /* the first bytes are here */
 			CHECK_EQ(fi_cq_read(n.rx_cq, &e, 1), -FI_EAGAIN);
 			CHECK(now_s() < end);

@@ -148,7 +148,7 @@ static void take_received(struct node *n, const struct forms *f, fi_addr_t from)
 		struct fi_cq_tagged_entry e = {0};
 		fi_addr_t src = 99;
 		ssize_t rc;
-		const double end = now_s() + 60;
+		const double end = hang_end();
 		while ((rc = fi_cq_readfrom(n->rx_cq, &e, 1, &src)) == -FI_EAGAIN) {
 			node_poll(n);
 			CHECK(now_s() < end);
@@ -707,7 +707,7 @@ static void directed(int rank, void *arg)
 		for (int i = 0; i < 3; i++) {
 			struct fi_cq_tagged_entry e = {0};
 			fi_addr_t src;
-			const double end = now_s() + 60;
+			const double end = hang_end();
 			while (fi_cq_readfrom(n.rx_cq, &e, 1, &src) == -FI_EAGAIN)
 				CHECK(now_s() < end);
 			const uint64_t from = *(uint64_t *)e.op_context - 1000;
@@ -751,7 +751,7 @@ static void unknown_source(int rank, void *arg)
 		uint64_t v;
 		for (int i = 0; i < 2; i++) {
 			CHECK_OK(fi_recv(n.ep, &v, 8, NULL, FI_ADDR_UNSPEC, NULL));
-			const double end = now_s() + 60;
+			const double end = hang_end();
 			while (fi_cq_readfrom(n.rx_cq, &e, 1, &src) == -FI_EAGAIN)
 				CHECK(now_s() < end);
 			CHECK_EQ(src, i ? 0 : FI_ADDR_NOTAVAIL);
@@ -864,7 +864,7 @@ static void close_pending(int rank, void *arg)
 		team_barrier(NULL); /* it is gone now */
 		int failed = 0;
 		for (int i = 0; i < 3; i++) {
-			const double end = now_s() + 5;
+			const double end = now_s() + 5 * patience();
 			ssize_t rc;
 			while ((rc = fi_cq_read(n.tx_cq, &e, 1)) == -FI_EAGAIN)
 				CHECK(now_s() < end);

@@ -56,7 +56,7 @@ static void data_then_flag(int rank, void *arg)
 			}
 			CHECK_OK(RETRY(&n, fi_inject_write(n.ep, &i, 8, n.peer[1], rf[1].start, 0)));
 			writes++;
-			const double end = now_s() + 60; /* the checker answers in its own memory, which is read one-sidedly too */
+			const double end = hang_end(); /* the checker answers in its own memory, which is read one-sidedly too */
 			uint64_t ack = 0;
 			uint64_t reads = fi_cntr_read(n.c_read);
 			while (ack != i) {
@@ -66,7 +66,7 @@ static void data_then_flag(int rank, void *arg)
 			}
 			wait_cntr(&n, n.c_write, writes);
 		} else {
-			const double end = now_s() + 60;
+			const double end = hang_end();
 			for (int polls = 0; __atomic_load_n(&f[0], __ATOMIC_ACQUIRE) != i; polls++) {
 				if (c->data_kind != MEM_MEMFD || polls % 64 == 0)
 					node_poll(&n); /* only this thread serves */
@@ -236,7 +236,7 @@ static void fenced(int rank, void *arg)
 			CHECK_OK(RETRY(&n, fi_writemsg(n.ep, &m, FI_FENCE)));
 			team_barrier(&n);
 		} else {
-			const double end = now_s() + 60;
+			const double end = hang_end();
 			while (__atomic_load_n((uint64_t *)flag.base, __ATOMIC_ACQUIRE) != i) {
 				node_poll(&n);
 				CHECK(now_s() < end);

@@ -49,7 +49,7 @@ static void sleeping_target(int rank, void *arg)
 		wait_tx(&n, 1);
 		CHECK_OK(RETRY(&n, fi_tsend(n.ep, buf, 100000, NULL, n.peer[1], 1, NULL))); /* long, and unexpected for now */
 		wait_cntr(&n, n.c_write, 101);
-		CHECK(now_s() - start < 30);
+		CHECK(now_s() - start < 30 * patience());
 		__atomic_store_n(done, 1, __ATOMIC_SEQ_CST);
 		wait_tx(&n, 1);
 		free(buf);
@@ -109,11 +109,14 @@ static void idle_cost(int rank, void *arg)
 		CHECK_OK(RETRY(&n, fi_send(n.ep, buf, 1 << 20, NULL, n.peer[1], NULL)));
 	team_barrier(NULL);
 	sleep_ms(200);
-	const double cpu = cpu_s(), wall = now_s();
-	sleep_ms(1500);
-	const double share = (cpu_s() - cpu) / (now_s() - wall);
-	if (share >= 0.02)
-		fprintf(stderr, "[rank %d] %.1f %% of a processor while idle\n", rank, 100 * share);
+	double share = 1;
+	for (int i = 0; i < 5 && share >= 0.02; i++) { /* others on the machine make every wake-up dearer, but not all the time */
+		const double cpu = cpu_s(), wall = now_s();
+		sleep_ms(1500);
+		share = (cpu_s() - cpu) / (now_s() - wall);
+		if (share >= 0.02)
+			fprintf(stderr, "[rank %d] %.1f %% of a processor while idle\n", rank, 100 * share);
+	}
 	CHECK(share < 0.02);
 	team_barrier(NULL);
 	if (rank == 1 && s->pending) {
@@ -215,7 +218,7 @@ static void manual_target(int rank, void *arg)
 	} else {
 		team_barrier(NULL);
 		CHECK_EQ(*(uint64_t *)m.base, 0);
-		const double end = now_s() + 20;
+		const double end = hang_end();
 		while (*(volatile uint64_t *)m.base == 0) {
 			node_poll(&n);
 			CHECK(now_s() < end);

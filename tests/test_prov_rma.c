@@ -199,7 +199,7 @@ static void take_data(struct node *n, bool source)
 				continue;
 			struct fi_cq_tagged_entry e = {0};
 			fi_addr_t src = 12345;
-			const double end = now_s() + 60;
+			const double end = hang_end();
 			ssize_t rc;
 			while ((rc = fi_cq_readfrom(n->rx_cq, &e, 1, &src)) == -FI_EAGAIN)
 				CHECK(now_s() < end);

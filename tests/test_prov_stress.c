@@ -110,7 +110,7 @@ static void all_to_all(int rank, void *arg)
 	team_barrier(&t.n);
 	for (int p = 0; p < RANKS; p++)
 		t.out[p] = malloc(MOST);
-	const double end = now_s() + 120;
+	const double end = hang_end();
 	for (int left = RANKS - 1; left;) {
 		const int p = (int)(next_random(&dice) % RANKS);
 		if (p == rank || t.busy[p] || t.sent[p] == (uint64_t)rounds) {

@@ -120,7 +120,7 @@ static ssize_t peek(struct node *n, uint64_t tag, uint64_t ignore, fi_addr_t fro
 
 static void peek_until_there(struct node *n, uint64_t tag, void *context, uint64_t flags, struct fi_cq_tagged_entry *e)
 {
-	const double end = now_s() + 60;
+	const double end = hang_end();
 	for (;;) {
 		CHECK_OK(peek(n, tag, 0, FI_ADDR_UNSPEC, context, flags));
 		const ssize_t rc = fi_cq_read(n->rx_cq, e, 1);

@@ -26,7 +26,7 @@ struct worker {
 static ssize_t patiently(struct node *n, ssize_t (*call)(struct worker *, uint64_t), struct worker *w, uint64_t i)
 {
 	ssize_t rc;
-	const double end = now_s() + 60;
+	const double end = hang_end();
 	while ((rc = call(w, i)) == -FI_EAGAIN) {
 		node_poll(n);
 		sched_yield();
@@ -84,7 +84,7 @@ static void *work(void *arg)
 /* All threads read one queue: whoever finds an entry tells the thread that waits for it. */
 static void await_entry(struct node *n, uint32_t *done)
 {
-	const double end = now_s() + 60;
+	const double end = hang_end();
 	while (!__atomic_load_n(done, __ATOMIC_ACQUIRE)) {
 		struct fi_cq_tagged_entry e[4];
 		const ssize_t got = fi_cq_read(n->rx_cq, e, 4);
@@ -258,7 +258,7 @@ static void *lane_work(void *arg)
 		while ((rc = fi_inject(l->ep, &v, 8, l->peer)) == -FI_EAGAIN)
 			fi_cq_read(l->cq, NULL, 0);
 		CHECK_OK(rc);
-		const double end = now_s() + 60;
+		const double end = hang_end();
 		while ((rc = fi_cq_read(l->cq, &e, 1)) == -FI_EAGAIN) {
 			sched_yield();
 			CHECK(now_s() < end);

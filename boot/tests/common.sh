@@ -16,9 +16,6 @@ trap 'rm -rf "$work"' EXIT
 failures=0
 count=0
 
-# Slow machines, sanitizers: everything that waits may be stretched.
-SLOW=${SLOW:-1}
-
 note() { echo "# $*"; }
 
 check() { # check DESCRIPTION: of the command before, by its exit status
@@ -34,7 +31,7 @@ check() { # check DESCRIPTION: of the command before, by its exit status
 
 # job ARGS...: runs oshrun with a bound; leaves $rc, $work/out, $work/err
 job() {
-    TEST_MARK=$mark TMPDIR=$work/tmp timeout -s KILL $((40 * SLOW)) "$OSHRUN" "$@" >"$work/out" 2>"$work/err" </dev/null
+    TEST_MARK=$mark TMPDIR=$work/tmp timeout -s KILL $((60 * SLOW)) "$OSHRUN" "$@" >"$work/out" 2>"$work/err" </dev/null
     rc=$?
 }
 
@@ -54,7 +51,7 @@ nobody() { [ -z "$(marked)" ]; }
 nothing() { [ -z "$(ls -A "$work/tmp")" ]; }
 
 clean() { # nothing of the job is left
-    within 20 nobody
+    within 60 nobody
     check "$1: no process is left"
     nothing
     check "$1: no file is left"

@@ -8,7 +8,6 @@
 # daemons, the jobs and the folder go. All that belongs to it is known by its SLURM_CONF in the environment.
 set -u
 
-SLOW=${SLOW:-1}
 PATH=$PATH:/usr/sbin:/sbin
 . "$(dirname "$0")/within.sh"
 [ $# -gt 0 ] || { echo "usage: own_slurm.sh COMMAND [ARGUMENT...]" >&2; exit 99; }
@@ -28,7 +27,7 @@ child= node=
 of_ours() { (unset SLURM_CONF && grep -lzsx "SLURM_CONF=$dir/slurm.conf" /proc/[0-9]*/environ | sed 's|/proc/||;s|/environ||'); }
 lives() { kill -0 "$1" 2>/dev/null && ! grep -qs '^State:.*Z' "/proc/$1/status"; }
 gone() { ! lives "$1"; }
-no_job() { [ -z "$(timeout -s KILL 10 squeue --noheader 2>/dev/null)" ]; }
+no_job() { [ -z "$(timeout -s KILL $((10 * SLOW)) squeue --noheader 2>/dev/null)" ]; }
 no_step() { # still has its manager
     for _pid in $(of_ours); do
         ! grep -qs slurmstepd "/proc/$_pid/cmdline" || return 1
@@ -53,7 +52,7 @@ end() {
     fi
     if [ -n "$node" ]; then
         if lives "$controller" && ! no_job; then
-            timeout -s KILL 10 scancel --quiet --partition=own 2>/dev/null
+            timeout -s KILL $((10 * SLOW)) scancel --quiet --partition=own 2>/dev/null
             within 30 no_job
         fi
         within 30 no_step
@@ -151,7 +150,7 @@ daemon() { # name of the log, command; leaves $daemon
 }
 ready() {
     lives "$munge" && lives "$controller" && lives "$node" || return 0 # there is nothing to wait for
-    [ "$(timeout -s KILL 10 sinfo --noheader --format=%T 2>/dev/null)" = idle ]
+    [ "$(timeout -s KILL $((10 * SLOW)) sinfo --noheader --format=%T 2>/dev/null)" = idle ]
 }
 listening() { [ -S "$dir/munge" ] || ! lives "$munge"; }
 

@@ -3,7 +3,7 @@
 # Standard streams, environment, working directory, binding, help.
 . "$(dirname "$0")/common.sh"
 
-TEST_MARK=$mark timeout -s KILL 40 "$OSHRUN" -n 3 "$PROBE" cat >"$work/out" 2>"$work/err" <<EOF
+TEST_MARK=$mark timeout -s KILL $((60 * SLOW)) "$OSHRUN" -n 3 "$PROBE" cat >"$work/out" 2>"$work/err" <<EOF
 one
 two
 EOF
@@ -12,7 +12,7 @@ EOF
 check "stdin goes to PE 0 only"
 
 seq 1 20000 >"$work/many"
-timeout -s KILL 40 "$OSHRUN" -n 2 "$PROBE" cat <"$work/many" >"$work/out" 2>"$work/err"
+timeout -s KILL $((60 * SLOW)) "$OSHRUN" -n 2 "$PROBE" cat <"$work/many" >"$work/out" 2>"$work/err"
 [ $? -eq 0 ] && [ "$(sed 's/^0://' "$work/out" | cmp - "$work/many" && echo same)" = same ]
 check "all of a long stdin, and all of a long stdout"
 
@@ -40,7 +40,7 @@ check "a prompt is shown before its line ends"
 kill -TERM "$runner"
 wait "$runner"
 
-timeout -s KILL 40 "$OSHRUN" -n 2 yes 2>"$work/err" | head -3 >"$work/out"
+timeout -s KILL $((60 * SLOW)) "$OSHRUN" -n 2 yes 2>"$work/err" | head -3 >"$work/out"
 [ "$(cat "$work/out")" = "y
 y
 y" ] && [ ! -s "$work/err" ]
@@ -83,13 +83,14 @@ job -v -n 2 true
 check "--verbose"
 
 if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; then
-    script -qec "timeout -s KILL 40 '$OSHRUN' -n 2 sh -c 'test -t 1 && echo terminal \$OSHRUN_RANK'" /dev/null </dev/null | tr -d '\r' >"$work/out"
+    script -qec "timeout -s KILL $((60 * SLOW)) '$OSHRUN' -n 2 sh -c 'test -t 1 && echo terminal \$OSHRUN_RANK'" /dev/null </dev/null | tr -d '\r' >"$work/out"
     [ "$(sort "$work/out" | tr '\n' ,)" = "terminal 0,terminal 1," ]
     check "a terminal for us is one for the PEs"
-    (sleep 1; echo typed; sleep 1) | script -qec "timeout --foreground -s KILL 40 '$OSHRUN' -n 2 '$PROBE' cat" /dev/null | tr -d '\r' >"$work/out" &
-    reader=$!
     typed() { grep -q '^0:typed' "$work/out"; }
-    within 40 typed
+    : >"$work/out"
+    (sleep 1; echo typed; within 30 typed) | script -qec "timeout --foreground -s KILL $((60 * SLOW)) '$OSHRUN' -n 2 '$PROBE' cat" /dev/null >"$work/out" &
+    reader=$!
+    within 100 typed
     check "what is typed reaches PE 0"
     wait $reader
 fi
@@ -106,7 +107,7 @@ if [ "$cpus" -ge 2 ]; then
     one=$(taskset -c "$(taskset -pc $$ | sed 's/.*: //;s/[-,].*//')" nproc 2>/dev/null)
     if [ "$one" = 1 ]; then
         first=$(taskset -pc $$ | sed 's/.*: //;s/[-,].*//')
-        TEST_MARK=$mark taskset -c "$first" timeout -s KILL 40 "$OSHRUN" --bind-to core -n 2 "$PROBE" cpus >"$work/out" 2>"$work/err"
+        TEST_MARK=$mark taskset -c "$first" timeout -s KILL $((60 * SLOW)) "$OSHRUN" --bind-to core -n 2 "$PROBE" cpus >"$work/out" 2>"$work/err"
         [ $? -eq 0 ] && [ "$(grep -c "cpus 1 first $first" "$work/out")" -eq 2 ]
         check "only CPUs that we may use"
     fi

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Programs between oshrun and the PE: shells, valgrind, gdb, and Python, which closes every descriptor that it does not know.
 . "$(dirname "$0")/common.sh"
-SLOW=3
 
 job -n 3 sh -c 'exec 3>/dev/null 4>/dev/null 9>/dev/null; "$PROBE" all'
 [ $rc -eq 0 ] && grep -qx 'ok 3' "$work/out"

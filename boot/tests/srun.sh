@@ -4,17 +4,17 @@
 . "$(dirname "$0")/launchers.sh"
 
 command -v srun >/dev/null || skip "no srun"
-if ! timeout -s KILL 10 sinfo >/dev/null 2>&1; then
+if ! timeout -s KILL $((10 * SLOW)) sinfo >/dev/null 2>&1; then
     [ -z "${OWN_SLURM:-}" ] || { echo "our own Slurm does not answer"; exit 99; }
     rm -rf "$work" # exec does not come to the trap
     exec "$here/own_slurm.sh" "$0" "$@"
 fi
 note "Slurm $(srun --version | sed 's/^slurm[^ ]* //'), $([ -n "${OWN_SLURM:-}" ] && echo "our own" || echo "the machine's")"
 ulimit -c 0 # a core may have the size of all segments
-trap 'timeout -s KILL 10 scancel --quiet --name="$mark" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'timeout -s KILL $((10 * SLOW)) scancel --quiet --name="$mark" 2>/dev/null; rm -rf "$work"' EXIT
 
 # Without --kill-on-bad-exit Slurm's pmi2 plugin lets the other tasks of a step run on when one crashes.
-srun="srun --job-name=$mark --immediate=30 --time=5 --overcommit --kill-on-bad-exit"
+srun="srun --job-name=$mark --immediate=$((30 * SLOW)) --time=5 --overcommit --kill-on-bad-exit"
 by $srun -n 1 true
 [ "$rc" = 0 ] || { cat "$work/err"; [ -n "${OWN_SLURM:-}" ] && exit 1 || skip "Slurm does not start a program here"; }
 

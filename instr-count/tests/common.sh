@@ -23,7 +23,7 @@ bad() {
 expect() {
 	want=$1 text=$2
 	shift 2
-	timeout -s KILL 300 "$@" >"$work/out" 2>&1
+	timeout -s KILL $((120 * ${TEST_SLOW:-5})) "$@" >"$work/out" 2>&1
 	got=$?
 	if [ $got -ne "$want" ]; then
 		bad "status $got, not $want: $*"
@@ -38,5 +38,5 @@ expect() {
 
 # median of a count command
 median() {
-	timeout -s KILL 120 "$IC" count "$@" 2>/dev/null | sed -n 's/.*median \([0-9]*\),.*/\1/p'
+	timeout -s KILL $((120 * ${TEST_SLOW:-5})) "$IC" count "$@" 2>/dev/null | sed -n 's/.*median \([0-9]*\),.*/\1/p'
 }

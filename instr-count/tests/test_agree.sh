@@ -15,7 +15,7 @@ fi
 paths='hand* fi_* gasnet_am_short0 gasnet_ampoll gasnet_put_nbi upc_* shmem_quiet shmem_int_p shmem_long_g shmem_fetch_add'
 [ -z "$INSTR_COUNT_LONG" ] || paths='hand* fi_* gasnet_* upc_* shmem_*'
 set -f
-timeout -s KILL 600 "$IC" check --agree --calls 2 --warmup 2 $paths >"$work/agree" 2>"$work/err"
+timeout -s KILL $((240 * ${TEST_SLOW:-5})) "$IC" check --agree --calls 2 --warmup 2 $paths >"$work/agree" 2>"$work/err"
 set +f
 cat "$work/agree"
 grep 'valgrind' "$work/agree" | grep '^FAIL' && bad "the engines disagree"

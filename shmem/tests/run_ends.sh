@@ -24,8 +24,8 @@ nobody() {
     done
     return 0
 }
-all_gone() { # within 20 s
-    left=200
+all_gone() {
+    left=$((200 * ${TEST_SLOW:-5}))
     until nobody; do
         left=$((left - 1))
         [ $left -gt 0 ] || { fail "$1: processes are left"; return; }
@@ -36,7 +36,7 @@ all_gone() { # within 20 s
         fail "$1: files are left in /dev/shm"
 }
 expect() { # kind, exit status, words of the line
-    timeout -s KILL 60 "$run" -n 4 "$ends" "$1" >"$work/out" 2>&1 </dev/null
+    timeout -s KILL $((60 * ${TEST_SLOW:-5})) "$run" -n 4 "$ends" "$1" >"$work/out" 2>&1 </dev/null
     rc=$?
     [ $rc -eq "$2" ] || fail "$1: status $rc, expected $2: $(cat "$work/out")"
     [ -z "$3" ] || grep -q "$3" "$work/out" || fail "$1: no \"$3\" in: $(cat "$work/out")"
@@ -52,7 +52,7 @@ expect global-exit 5 ''
 
 "$run" -n 4 "$ends" hang >"$work/out" 2>&1 </dev/null &
 runner=$!
-left=300
+left=$((300 * ${TEST_SLOW:-5}))
 until grep -q waiting "$work/out"; do
     left=$((left - 1))
     [ $left -gt 0 ] || break
@@ -66,7 +66,7 @@ if command -v valgrind >/dev/null; then
     # without libtool's script in between
     program=$top/examples/.libs/ring
     [ -x "$program" ] || program=$top/examples/ring
-    LD_LIBRARY_PATH="$top/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" timeout -s KILL 250 "$run" -n 2 -- valgrind -q --error-exitcode=42 \
+    LD_LIBRARY_PATH="$top/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" timeout -s KILL $((120 * ${TEST_SLOW:-5})) "$run" -n 2 -- valgrind -q --error-exitcode=42 \
         "$program" 5 >"$work/out" 2>&1 || fail "under valgrind ($?): $(cat "$work/out")"
     grep -q '5 rounds over 2 PEs' "$work/out" || fail "under valgrind: $(cat "$work/out")"
     grep -v WARNING "$work/out" | grep -E '^==[0-9]+== ' && fail "valgrind has something to say"
@@ -76,8 +76,8 @@ root=
 [ "$(id -u)" -ne 0 ] || root=--allow-run-as-root
 if [ -n "$mpirun" ] && "$mpirun" $root --version 2>/dev/null | grep -qi 'open.\?mpi' &&
     "$run" --pmix env 2>/dev/null | grep -q '^PMIX_NAMESPACE=' &&
-    timeout -s KILL 60 "$mpirun" $root --oversubscribe -n 1 true >/dev/null 2>&1; then
-    timeout -s KILL 120 "$mpirun" $root --oversubscribe -n 4 "$top/examples/ring" >"$work/out" 2>&1 || fail "under mpirun ($?): $(cat "$work/out")"
+    timeout -s KILL $((60 * ${TEST_SLOW:-5})) "$mpirun" $root --oversubscribe -n 1 true >/dev/null 2>&1; then
+    timeout -s KILL $((120 * ${TEST_SLOW:-5})) "$mpirun" $root --oversubscribe -n 4 "$top/examples/ring" >"$work/out" 2>&1 || fail "under mpirun ($?): $(cat "$work/out")"
     grep -q '100 rounds over 4 PEs' "$work/out" || fail "under mpirun: $(cat "$work/out")"
 fi
 exit $status

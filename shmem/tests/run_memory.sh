@@ -7,7 +7,7 @@ run=$top/boot/oshrun
 status=0
 check() {
     echo "== $*"
-    timeout -s KILL 300 "$@" || { echo "FAILED ($?): $*"; status=1; }
+    timeout -s KILL $((120 * ${TEST_SLOW:-5})) "$@" || { echo "FAILED ($?): $*"; status=1; }
 }
 memory=$top/shmem/tests/memory threads=$top/shmem/tests/threads
 check "$memory"
@@ -26,7 +26,7 @@ for n in 1 3 5; do
 done
 check "$run" -n 64 "$top/shmem/tests/meet"
 # a heap that the host cannot have is refused with a reason, before anything else happens
-if out=$(SHMEM_SYMMETRIC_SIZE=1000T timeout -s KILL 60 "$run" -n 2 "$memory" 2>&1); then
+if out=$(SHMEM_SYMMETRIC_SIZE=1000T timeout -s KILL $((60 * ${TEST_SLOW:-5})) "$run" -n 2 "$memory" 2>&1); then
     echo "FAILED: a heap of 1000 TiB was granted"
     status=1
 fi

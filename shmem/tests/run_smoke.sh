@@ -7,7 +7,7 @@ run=$top/boot/oshrun
 status=0
 check() {
     echo "== $*"
-    timeout -s KILL 120 "$@" || { echo "FAILED ($?): $*"; status=1; }
+    timeout -s KILL $((120 * ${TEST_SLOW:-5})) "$@" || { echo "FAILED ($?): $*"; status=1; }
 }
 check "$top/shmem/tests/shmem_smoke"
 for n in 1 2 3 4 8; do

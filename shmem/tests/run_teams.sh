@@ -10,7 +10,7 @@ check() { # PEs, what, VARIABLE=value...
     n=$1 what=$2
     shift 2
     echo "== $n PEs, $what $*"
-    env "$@" timeout -s KILL 900 "$top/boot/oshrun" -n "$n" "$top"/shmem/tests/team_life $what || {
+    env "$@" timeout -s KILL $((180 * ${TEST_SLOW:-5})) "$top/boot/oshrun" -n "$n" "$top"/shmem/tests/team_life $what || {
         echo "FAILED ($?): $n $what $*"
         status=1
     }

@@ -6,7 +6,7 @@ top=${abs_top_builddir:-.}
 run=$top/boot/oshrun
 status=0
 check() { # PEs, program
-    timeout -s KILL 300 "$run" -n "$1" "$top/shmem/tests/$2" || { echo "FAILED ($?): $2 on $1 PEs ${SHMEM_DEBUG:+with SHMEM_DEBUG}"; status=1; }
+    timeout -s KILL $((120 * ${TEST_SLOW:-5})) "$run" -n "$1" "$top/shmem/tests/$2" || { echo "FAILED ($?): $2 on $1 PEs ${SHMEM_DEBUG:+with SHMEM_DEBUG}"; status=1; }
 }
 for family in rma amo sync; do
     for n in 1 2 3 5 8; do

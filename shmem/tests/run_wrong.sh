@@ -37,8 +37,8 @@ expect pe-high shmem_long_p "PE number 2 is outside 0..1"
 expect stack shmem_long_g "not symmetric"
 expect free-twice "shmem_free" "freed before"
 unset SHMEM_DEBUG
-out=$(timeout -s KILL 60 "$run" -n 3 "$program" global-exit 2>&1)
+out=$(timeout -s KILL $((60 * ${TEST_SLOW:-5})) "$run" -n 3 "$program" global-exit 2>&1)
 rc=$?
 [ $rc -eq 7 ] || { echo "FAILED: global-exit: status $rc, expected 7: $out"; status=1; }
-timeout -s KILL 60 "$run" -n 2 "$program" fork || { echo "FAILED: fork"; status=1; }
+timeout -s KILL $((60 * ${TEST_SLOW:-5})) "$run" -n 2 "$program" fork || { echo "FAILED: fork"; status=1; }
 exit $status

@@ -8,7 +8,7 @@ status=0
 expect() { # kind, words that must appear
     kind=$1
     shift
-    out=$(timeout -s KILL 60 "$run" -n "$pes" "$program" "$kind" 2>&1)
+    out=$(timeout -s KILL $((60 * ${TEST_SLOW:-5})) "$run" -n "$pes" "$program" "$kind" 2>&1)
     rc=$?
     if [ $rc -eq 0 ] || [ $rc -eq 137 ]; then
         echo "FAILED: $kind: status $rc, expected an error"
