@@ -29,7 +29,7 @@ failures=0
 run() {
 	name=$1 provider=$2 ranks=$3 part=$4
 	shift 4
-	FI_PROVIDER=$provider IPATH_NO_BACKTRACE=1 TMPDIR=$work timeout -k 5 ${MPI_TEST_SECONDS:-150} "$mpirun" $root --oversubscribe --bind-to none \
+	FI_PROVIDER=$provider IPATH_NO_BACKTRACE=1 TMPDIR=$work timeout -k 5 ${MPI_TEST_SECONDS:-$((60 * ${TEST_SLOW:-5}))} "$mpirun" $root --oversubscribe --bind-to none \
 		--mca opal_common_ofi_provider_include "$provider" --mca mtl_ofi_provider_include "$provider" \
 		--mca mpi_yield_when_idle 1 --mca btl_base_warn_component_unused 0 "$@" -n "$ranks" "$work/mpi_client" "$part" \
 		>"$work/out" 2>"$work/err" </dev/null

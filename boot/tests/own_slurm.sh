@@ -22,7 +22,7 @@ done
 base=${TMPDIR:-/tmp}
 [ ${#base} -le 40 ] || base=/tmp # the name of a socket has 107 characters
 dir=$(mktemp -d "$base/slurm.XXXXXX") || give_up "no folder"
-child= node=
+child='' node=''
 
 of_ours() { (unset SLURM_CONF && grep -lzsx "SLURM_CONF=$dir/slurm.conf" /proc/[0-9]*/environ | sed 's|/proc/||;s|/environ||'); }
 lives() { kill -0 "$1" 2>/dev/null && ! grep -qs '^State:.*Z' "/proc/$1/status"; }
@@ -92,7 +92,7 @@ SLURM_CONF=$dir/slurm.conf
 export SLURM_CONF
 ulimit -c 0 # jobs that crash on purpose leave no core
 # Slurm closes every file that it may have; some containers allow a billion
-case $(ulimit -H -n) in ????? | ??????* | unlimited) ulimit -n 9999 ;; esac
+case $(ulimit -H -n) in ?????*) ulimit -n 9999 ;; esac
 
 chmod 711 "$dir" # munged demands that everyone can reach its socket; it is the secret key that must stay secret
 mkdir "$dir/state" "$dir/spool" "$dir/tmp" "$dir/log"
