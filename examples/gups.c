@@ -6,6 +6,7 @@
  *
  *	oshrun -n 4 ./gups [LOG2_WORDS_PER_PE [UPDATES_PER_PE]]
  */
+#define _POSIX_C_SOURCE 199309L /* clock_gettime, also with -std=c99 and -std=c11 */
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>
