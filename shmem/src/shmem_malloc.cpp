@@ -6,6 +6,8 @@
 
 #include <pthread.h>
 
+#include <cstdio>
+
 using namespace shmem;
 
 namespace {
@@ -63,8 +65,9 @@ SHMEM_NAME(void *, shmem_malloc, (size_t size))
 SHMEM_NAME(void *, shmem_malloc_with_hints, (size_t size, long hints))
 {
     // one that is not known is no reason to fail: a program may know a later standard
-    if (g.env.debug && (hints & ~(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE)))
-        fail("shmem_malloc_with_hints", "unknown hints %#lx", hints);
+    const long unknown = hints & ~(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE);
+    if (g.env.debug && unknown)
+        fprintf(stderr, "PE %d: shmem_malloc_with_hints: unknown hints %#lx are ignored\n", g.my_pe, unknown);
     return allocate("shmem_malloc_with_hints", size, 0);
 }
 SHMEM_NAME(void *, shmem_align, (size_t alignment, size_t size))

@@ -27,6 +27,23 @@ expect unaligned shmem_long_atomic_add "not aligned"
 expect stride "shmem_long_iput" "strides are 0 and 1"
 expect free-twice "shmem_free" "freed before"
 expect after "after shmem_finalize"
+# static data of a shared library: by the cold path, by the fault handler, and from inlined code
+outside='is static data of liboutside.so: only the program'
+expect library shmem_long_p "$outside"
+for call in p g put get amo; do
+    expect library-$call "$outside"
+done
+program=$top/shmem/tests/shmem_wrong_inline
+for call in p g put get amo; do
+    expect library-$call "$outside"
+done
+expect stack "not symmetric"
+program=$top/shmem/tests/shmem_wrong
+# who prints it says which PE, once
+out=$(timeout -s KILL 60 "$run" -n "$pes" "$program" pe-high 2>&1; timeout -s KILL 60 "$program" pe-high 2>&1)
+printf '%s\n' "$out" | grep -q '^oshrun: PE [01] ([^)]*): ended the job with status 1: shmem_long_p: ' &&
+    printf '%s\n' "$out" | grep -q '^pgas: PE 0: shmem_long_p: ' ||
+    { echo "FAILED: the PE is not named once: $out"; status=1; }
 # what only SHMEM_DEBUG finds
 export SHMEM_DEBUG=1
 expect overlap shmem_putmem overlap
@@ -36,6 +53,10 @@ expect blocks-differ shmem_free "the block is"
 expect pe-high shmem_long_p "PE number 2 is outside 0..1"
 expect stack shmem_long_g "not symmetric"
 expect free-twice "shmem_free" "freed before"
+expect library-p shmem_long_p "$outside"
+# a hint that nobody knows is a hint
+out=$(timeout -s KILL 60 "$run" -n 2 "$program" hints 2>&1) && printf '%s\n' "$out" | grep -q 'unknown hints 0x10000000000 are ignored' ||
+    { echo "FAILED: hints: $out"; status=1; }
 unset SHMEM_DEBUG
 out=$(timeout -s KILL $((60 * ${TEST_SLOW:-5})) "$run" -n 3 "$program" global-exit 2>&1)
 rc=$?

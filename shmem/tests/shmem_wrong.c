@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+long *outside(void); /* static data of a shared library, four of them */
+
 static long g_cell;
 static _Alignas(64) char g_bytes[128];
 
@@ -49,6 +51,24 @@ int main(int argc, char **argv)
     else if (!strcmp(what, "stack")) {
         shmem_long_g(&g_cell, (me + 1) % shmem_n_pes()); /* connected now: the next one takes the short way and faults */
         shmem_long_g(&stack, (me + 1) % shmem_n_pes());
+    }
+    else if (!strcmp(what, "library"))
+        shmem_long_p(outside() + 1, 1, (me + 1) % shmem_n_pes());
+    else if (!strncmp(what, "library-", 8)) {
+        shmem_long_g(&g_cell, (me + 1) % shmem_n_pes()); /* connected, as above */
+        if (!strcmp(what, "library-p"))
+            shmem_long_p(outside() + 1, 1, (me + 1) % shmem_n_pes());
+        else if (!strcmp(what, "library-g"))
+            shmem_long_g(outside() + 1, (me + 1) % shmem_n_pes());
+        else if (!strcmp(what, "library-put"))
+            shmem_putmem(outside(), g_bytes, 4 * sizeof(long), (me + 1) % shmem_n_pes());
+        else if (!strcmp(what, "library-get"))
+            shmem_getmem(g_bytes, outside(), 4 * sizeof(long), (me + 1) % shmem_n_pes());
+        else if (!strcmp(what, "library-amo"))
+            shmem_long_atomic_inc(outside() + 1, (me + 1) % shmem_n_pes());
+    } else if (!strcmp(what, "hints")) {
+        long *p = shmem_malloc_with_hints(8, SHMEM_MALLOC_SIGNAL_REMOTE | 1L << 40);
+        shmem_global_exit(p ? 0 : 9);
     }
     if (!strcmp(what, "overlap"))
         shmem_putmem(g_bytes, g_bytes + 4, 8, me);
