@@ -104,6 +104,8 @@ user "$bindir/oshcc" $flags hello.c -o oshcc && runs ./oshcc && own ./oshcc
 check "oshcc, oshrun"
 user "$bindir/oshcc" --inline $flags hello.c -o inline && runs ./inline
 check "oshcc --inline"
+user "$bindir/oshcc" -static-libsma $flags hello.c -o static && runs ./static && user ldd ./static && ! says 'libsma\|libpgas'
+check "oshcc -static-libsma"
 user "$bindir/shmem-info" && says SHMEM_SYMMETRIC_SIZE
 check "shmem-info"
 
@@ -122,6 +124,9 @@ if command -v pkg-config >/dev/null; then
 		check "pkg-config --define-prefix"
 		;;
 	esac
+	user $cc $flags hello.c $(pc sma --cflags) $(pc sma --variable=archives) -o static && runs ./static &&
+		user ldd ./static && ! says 'libsma\|libpgas'
+	check "the archives, with pkg-config"
 	cat >direct.c <<'TEXT'
 #include <pgas/pgas_counter.h>
 #include <rdma/fi_endpoint.h>

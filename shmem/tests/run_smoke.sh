@@ -22,4 +22,9 @@ check "$top/shmem/tests/shmem_smoke_inline"
 for n in 1 2 4; do
     check "$run" -n $n "$top/shmem/tests/shmem_smoke_inline"
 done
+# linked from the archives
+check "$top/shmem/tests/shmem_smoke_static"
+for n in 2 4; do
+    check "$run" -n $n "$top/shmem/tests/shmem_smoke_static"
+done
 exit $status

@@ -38,7 +38,19 @@ for call in p g put get amo; do
     expect library-$call "$outside"
 done
 expect stack "not symmetric"
-program=$top/shmem/tests/shmem_wrong
+# linked from the archive: the program's code cannot be told from ours by where it lies
+program=$top/shmem/tests/shmem_wrong_static
+expect pe-high shmem_long_p "PE number 2 is outside 0..1"
+expect library shmem_long_p "$outside"
+for call in p g put get amo; do
+    expect library-$call "$outside"
+done
+for program in "$top/shmem/tests/shmem_wrong_static" "$top/shmem/tests/shmem_wrong"; do
+    out=$(timeout -s KILL 60 "$run" -n "$pes" "$program" crash 2>&1)
+    case $?,$out in
+    0,* | *" PE number "* | *symmetric*) echo "FAILED: $program: a crash of the program's own is taken for wrong use: $out"; status=1 ;;
+    esac
+done
 # who prints it says which PE, once
 out=$(timeout -s KILL 60 "$run" -n "$pes" "$program" pe-high 2>&1; timeout -s KILL 60 "$program" pe-high 2>&1)
 printf '%s\n' "$out" | grep -q '^oshrun: PE [01] ([^)]*): ended the job with status 1: shmem_long_p: ' &&

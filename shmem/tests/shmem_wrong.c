@@ -52,6 +52,8 @@ int main(int argc, char **argv)
         shmem_long_g(&g_cell, (me + 1) % shmem_n_pes()); /* connected now: the next one takes the short way and faults */
         shmem_long_g(&stack, (me + 1) % shmem_n_pes());
     }
+    else if (!strcmp(what, "crash"))
+        *(volatile long *)(uintptr_t)(me - me) = 1; /* no wrong use of the library */
     else if (!strcmp(what, "library"))
         shmem_long_p(outside() + 1, 1, (me + 1) % shmem_n_pes());
     else if (!strncmp(what, "library-", 8)) {

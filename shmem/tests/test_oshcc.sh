@@ -54,6 +54,8 @@ expect '-DSHMEM_INLINE=1' "$work/bin/oshcc" --show --inline hello.c
 expect_not '--inline' "$work/bin/oshcc" --show --inline hello.c
 expect "^-I$include\$" "$work/bin/oshcc" --showme:compile
 expect '^-L/some/lib -Wl,-rpath,/some/lib -Wl,-z,now -lsma$' "$work/bin/oshcc" --showme:link
+expect '-L/some/lib .*-l:libsma.a -l:libpgas.a .*-lstdc++' "$work/bin/oshcc" -static-libsma --showme:link
+expect_not '-lsma\|-static-libsma' "$work/bin/oshcc" --show -static-libsma hello.c
 expect "'a b/x.c' '-DS=\"q\"' -lm" "$work/bin/oshcc" --show 'a b/x.c' '-DS="q"' -lm
 expect '^usage: oshc++' "$work/bin/oshc++" --help
 
