@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * boot.cpp: the public calls: picks a backend at the first init and forwards to it, and the job of one that needs no
- * backend.
+ * boot.cpp: the public calls: picks a backend at init and forwards to it, and the job of one that needs no backend.
  */
 #include "boot.hpp"
 
@@ -18,7 +17,10 @@ using pgas::boot::job;
 
 namespace {
 
-job g_job;
+pgas::boot::forever<job> g_jobs[2];
+job &g_job = g_jobs[0].it;
+job &g_left = g_jobs[1].it; /* what the last finalize left: how far the keys were numbered, and a connection that stays */
+pid_t g_pid;                /* that joined: a child of fork() has the connection too, but not the say */
 
 /* ---- a job of one
  * ------------------------------------------------------------------------------------------------------ */
@@ -116,6 +118,7 @@ int choose_backend()
 			return rc;
 		if (rc == pgas::boot::kJoined) {
 			fresh.be = be;
+			fresh.exchanges = g_left.exchanges;
 			g_job = std::move(fresh);
 			return 0;
 		}
@@ -123,6 +126,32 @@ int choose_backend()
 	pgas::boot::complain("PGAS_BOOT_LAUNCHER=%s: no such launcher here (oshrun, pmix, pmi1, pmi2 or single)",
 			     wanted);
 	return -EINVAL;
+}
+
+int join()
+{
+	/* from here, so that it runs before our libraries and the launcher's are taken down */
+	static const bool registered = atexit([] { pgas_boot_close(); }) == 0;
+	if (!registered)
+		return -ENOMEM;
+	g_pid = getpid();
+	if (!g_left.be)
+		return choose_backend();
+	g_job = std::move(g_left);
+	g_left = job{};
+	return 0;
+}
+
+int leave()
+{
+	int rc = 0;
+	g_left = std::move(g_job);
+	g_job = job{};
+	if (!g_left.be->once) {
+		rc = g_left.be->finalize();
+		g_left.be = nullptr;
+	}
+	return rc;
 }
 
 /* Keys of ours begin with x, those of callers with u. */
@@ -184,7 +213,7 @@ int pgas_boot_init(void) noexcept
 {
 	return guard([] {
 		if (g_job.users == 0)
-			if (int rc = choose_backend())
+			if (int rc = join())
 				return rc;
 		g_job.users++;
 		return 0;
@@ -198,9 +227,17 @@ int pgas_boot_finalize(void) noexcept
 			return -EINVAL;
 		if (--g_job.users > 0)
 			return 0;
-		int rc = g_job.be->finalize();
-		g_job = job{};
-		return rc;
+		return leave();
+	});
+}
+
+void pgas_boot_close(void) noexcept
+{
+	guard([] {
+		if (g_left.be && g_pid == getpid())
+			g_left.be->finalize();
+		g_left.be = nullptr;
+		return 0;
 	});
 }
 

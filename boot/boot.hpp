@@ -34,6 +34,8 @@ struct backend {
 	int (*allgather)(const void *mine, size_t bytes, void *all);
 	int (*barrier)();
 	void (*abort)(int status, const char *message); /* returns only if it could not end the process */
+	/* The launcher may let a process join once only: the connection stays after the last finalize, and ends with the process. */
+	bool once = false;
 };
 
 struct job {
@@ -41,12 +43,20 @@ struct job {
 	int rank = -1;
 	int size = 0;
 	int users = 0;          /* inits - finalizes */
-	unsigned exchanges = 0; /* numbers the keys of allgather and env_share; equal on all ranks */
+	unsigned exchanges = 0; /* numbers the keys of allgather and env_share; equal on all ranks; never used again */
 	bool local_known = false;
 	std::vector<int> local; /* ranks on this host, ascending */
 };
 
 extern const backend g_native, g_pmix, g_pmi1, g_pmi2;
+
+/* Never destroyed: the end of the process still needs it. */
+template <class T>
+union forever {
+	T it;
+	constexpr forever() : it{} {}
+	~forever() {}
+};
 
 /* One line on stderr with one write, so that lines of many ranks do not mix. Keeps errno. */
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...) noexcept;

@@ -26,7 +26,8 @@ struct pmi1_state {
 	std::string pending; /* read, not yet used */
 	text_kvs kvs = {};
 };
-pmi1_state g_pmi;
+forever<pmi1_state> g_state;
+pmi1_state &g_pmi = g_state.it;
 
 int send_line(const std::string &line)
 {
@@ -202,6 +203,7 @@ void pmi1_abort(int status, const char *message)
 } // namespace
 
 constinit const backend g_pmi1 = {"pmi1",       pmi1_init, pmi1_finalize, pmi1_put,     pmi1_commit,
-				  pmi1_barrier, pmi1_get,  nullptr,       pmi1_barrier, pmi1_abort};
+				  pmi1_barrier, pmi1_get,  nullptr,       pmi1_barrier, pmi1_abort,
+				  true};
 
 } // namespace pgas::boot

@@ -133,7 +133,8 @@ void pmi2_abort(int status, const char *message)
 } // namespace
 
 constinit const backend g_pmi2 = {"pmi2",     pmi2_init, pmi2_finalize, pmi2_put,   pmi2_commit,
-				  pmi2_fence, pmi2_get,  nullptr,       pmi2_fence, pmi2_abort};
+				  pmi2_fence, pmi2_get,  nullptr,       pmi2_fence, pmi2_abort,
+				  true};
 
 } // namespace pgas::boot
 

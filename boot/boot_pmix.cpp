@@ -213,7 +213,8 @@ void pmix_abort(int status, const char *message)
 } // namespace
 
 constinit const backend g_pmix = {"pmix",     pmix_init, pmix_finalize, pmix_put,     pmix_commit,
-				  pmix_fence, pmix_get,  nullptr,       pmix_barrier, pmix_abort};
+				  pmix_fence, pmix_get,  nullptr,       pmix_barrier, pmix_abort,
+				  true}; /* once: a fence of some ranks that joined again before others left fails */
 
 } // namespace pgas::boot
 

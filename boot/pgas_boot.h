@@ -29,11 +29,15 @@ extern "C" {
 #define PGAS_BOOT_KEY_MAX 30
 
 /* Find the launcher and join the job. Counted: each init wants one finalize; only the last finalize leaves the job.
- * Not collective under oshrun: it never waits for another rank. */
+ * It may be joined again: all ranks do, or none. Not collective under oshrun: it never waits for another rank. */
 int pgas_boot_init(void) PGAS_BOOT_NOEXCEPT;
 
 /* Leave the job. A rank that ends after init and before finalize is a failed rank, and the launcher ends the job. */
 int pgas_boot_finalize(void) PGAS_BOOT_NOEXCEPT;
+
+/* Some launchers let a process join once only: then finalize keeps the connection for another init, and exit() ends it.
+ * Who ends by _exit() after finalize calls this first. */
+void pgas_boot_close(void) PGAS_BOOT_NOEXCEPT;
 
 /* Rank and number of ranks; before init -1 and 0. */
 int pgas_boot_rank(void) PGAS_BOOT_NOEXCEPT;

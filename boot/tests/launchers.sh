@@ -27,6 +27,9 @@ under() {
         [ "$rc" = 0 ] && grep -qx "ok $n" "$work/out"
         check "$1: $n ranks exchange"
     done
+    by $run 3 "$PROBE" twice
+    [ "$rc" = 0 ]
+    check "$1: 3 ranks leave and join again"
     by $run 2 "$PROBE" hello
     [ "$rc" = 0 ] && [ "$(grep -c "of 2 by $2" "$work/out")" -eq 2 ]
     check "$1: known as $2"

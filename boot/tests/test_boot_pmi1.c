@@ -65,6 +65,9 @@ static void serve(int fd, enum manner manner)
 		else if (strcmp(line, "cmd=get_my_kvsname\n") == 0)
 			answer(fd, manner, "cmd=my_kvsname kvsname=kvs_1_2\n");
 		else if (sscanf(line, "cmd=put kvsname=kvs_1_2 key=%79s value=%1099s", key, value) == 2 && kept < 64) {
+			for (int i = 0; i < kept; i++)
+				if (strcmp(keys[i], key) == 0)
+					_exit(6); /* some launchers refuse that */
 			strcpy(keys[kept], key);
 			strcpy(values[kept++], value);
 			answer(fd, manner, "cmd=put_result rc=0 msg=success\n");
@@ -148,6 +151,15 @@ static void exchange(void)
 	assert_memory_equal(big, got, 500);
 	assert_int_equal(pgas_boot_barrier(), 0);
 	assert_int_equal(pgas_boot_finalize(), 0);
+	assert_int_equal(pgas_boot_size(), 0);
+	assert_int_equal(pgas_boot_barrier(), -EINVAL);
+	/* again: the launcher would not take a second init of this process, nor the same keys */
+	assert_int_equal(pgas_boot_init(), 0);
+	assert_int_equal(pgas_boot_size(), 1);
+	assert_int_equal(pgas_boot_allgather(big + 1, 500, got), 0);
+	assert_memory_equal(big + 1, got, 500);
+	assert_int_equal(pgas_boot_finalize(), 0);
+	pgas_boot_close();
 }
 
 static void test_pmi1_proper_launcher_exchanges(void **state)

@@ -100,6 +100,7 @@ bool gather(int code)
 	if (!gather(code))
 		pgas_boot_abort(code, nullptr);
 	pgas_boot_finalize();
+	pgas_boot_close();
 	_exit(code);
 }
 
