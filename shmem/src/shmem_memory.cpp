@@ -15,7 +15,6 @@
 #include <link.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -23,6 +22,7 @@
 #include <cstring>
 
 #include "shmem_memory.hpp"
+#include "shmem_pages.hpp"
 
 namespace shmem {
 namespace {
@@ -68,25 +68,23 @@ int find_data(dl_phdr_info *info, size_t, void *out)
     return 1; // the first object is the program; the others are libraries
 }
 
+// Once in a process: what has moved stays there after shmem_finalize, and the next shmem_init finds it.
 bool move_data(const range &r, int *out, char *why, size_t room)
 {
     const size_t bytes = r.to - r.from;
+    if (g.data.fd >= 0) {
+        *out = g.data.fd;
+        return true;
+    }
     const int fd = memfd_create("shmem-data", MFD_CLOEXEC);
     if (fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
         snprintf(why, room, "cannot create shared memory for %zu bytes of static data: %s", bytes, strerror(errno));
         return false;
     }
-    // write() copies page by page inside the kernel: no second mapping, and holes of .bss stay holes when they read as zero
-    size_t done = 0;
-    while (done < bytes) {
-        // the bare call: address sanitizers object to the gaps between the program's objects
-        const ssize_t n = syscall(SYS_pwrite64, fd, r.from + done, bytes - done, static_cast<off_t>(done));
-        if (n <= 0) {
-            snprintf(why, room, "cannot copy %zu bytes of static data: %s", bytes, strerror(errno));
-            close(fd);
-            return false;
-        }
-        done += static_cast<size_t>(n);
+    if (const int err = pages_to_file(r.from, bytes, fd)) {
+        snprintf(why, room, "cannot copy %zu bytes of static data: %s", bytes, strerror(err));
+        close(fd);
+        return false;
     }
     if (mmap(reinterpret_cast<void *>(r.from), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
         snprintf(why, room, "cannot map %zu bytes of static data: %s", bytes, strerror(errno));
@@ -112,21 +110,22 @@ size_t host_memory()
     return total ? total : SIZE_MAX;
 }
 
-// A child of fork() must not write into the parent's symmetric memory: it gets copies of the static data, and the heap
-// copy-on-write. vfork and posix_spawn do not come here and need not.
+// A child of fork() must not write into the parent's symmetric memory: it gets copies of the static data, as far as that is
+// more than zeros, and the heap copy-on-write. vfork and posix_spawn do not come here and need not.
 void child_after_fork()
 {
     const part &d = g.data;
     if (d.fd < 0)
         return;
-    void *copy = mmap(nullptr, d.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (copy == MAP_FAILED)
+    void *copy = mmap(nullptr, d.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (copy == MAP_FAILED || pages_from_file(d.fd, d.at, d.bytes, static_cast<char *>(copy)) != 0)
         _exit(127);
-    memcpy(copy, reinterpret_cast<void *>(d.at), d.bytes);
     if (mremap(copy, d.bytes, d.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void *>(d.at)) == MAP_FAILED)
         _exit(127);
     const part &h = g.heap_part;
-    mmap(reinterpret_cast<void *>(h.at), h.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, h.fd, 0);
+    if (h.bytes)
+        mmap(reinterpret_cast<void *>(h.at), h.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, h.fd, 0);
+    g.data.fd = -1; // children of this child find private memory, which fork() copies by itself
 }
 
 } // namespace
@@ -193,6 +192,17 @@ uint64_t symmetric_offset(const void *ptr)
     const auto at = reinterpret_cast<uintptr_t>(ptr);
     const part &h = g.heap_part;
     return at >= h.at && at - h.at < h.bytes ? heap_offset() + (at - h.at) : at - g.data.at;
+}
+
+// The static data stays where it is: the program uses it.
+void memory_release()
+{
+    const part h = g.heap_part;
+    g.heap_part = {};
+    if (h.bytes) {
+        munmap(reinterpret_cast<void *>(h.at), h.bytes);
+        close(h.fd);
+    }
 }
 
 bool is_symmetric(const void *ptr, size_t bytes)

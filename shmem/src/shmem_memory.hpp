@@ -23,5 +23,6 @@ struct memory_plan {
 bool memory_find(size_t own_bytes, size_t heap_bytes, memory_plan &plan, char *why, size_t room);
 bool memory_map(const memory_plan &plan, int huge, char *why, size_t room);
 bool place_heap(memory_plan &plan, int n_pes); // shmem_place.cpp: fills heap_at and reserves it; false when there is no room
+void memory_release(); // the heap; at finalize
 
 } // namespace shmem

@@ -17,6 +17,7 @@ done
 SHMEM_SYMMETRIC_SIZE=80M check "$run" -n 3 --no-aslr "$memory"
 SHMEM_SYMMETRIC_SIZE=100M SHMEM_DEBUG=1 check "$run" -n 2 "$memory"
 SHMEM_SYMMETRIC_SIZE=200M SHMEM_HUGE_PAGES=advise check "$run" -n 2 "$memory"
+check "$run" -n 2 "$top/shmem/tests/untouched"
 # levels 0 to 3; several threads in several PEs at once
 for level in 0 1 2 3; do
     check "$run" -n 2 "$threads" $level
