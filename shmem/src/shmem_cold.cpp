@@ -4,17 +4,30 @@
 // wrong use. Arguments are checked here; then the provider's table does the work and the operation is complete on return.
 #include "shmem_team.hpp"
 
+#include <time.h>
+
 #include <cstring>
 
 namespace shmem {
 namespace {
 
+// A peer that cannot be reached has ended, as a rule. The launcher knows how, says so and ends us: it gets the time for that.
+void failed_to(int pe, ssize_t rc, const char *what)
+{
+    const auto err = static_cast<int>(rc < 0 ? -rc : rc);
+    if (err == FI_EHOSTUNREACH || err == FI_ECONNRESET || err == FI_ENOTCONN) {
+        const timespec patience{1, 0};
+        nanosleep(&patience, nullptr);
+    }
+    fail(what, "to PE %d: %s", pe, fi_strerror(err));
+}
+
 void finish(context *c, ssize_t rc, const char *what, int pe)
 {
     if (PGAS_UNLIKELY(rc != 0))
-        fail(what, "to PE %d: %s", pe, fi_strerror(static_cast<int>(rc < 0 ? -rc : rc)));
+        failed_to(pe, rc, what);
     if (const int err = g.ops->drain(c->ep))
-        fail(what, "to PE %d: %s", pe, fi_strerror(-err));
+        failed_to(pe, err, what);
 }
 
 template <class Call>

@@ -3,6 +3,7 @@
 // Starting and ending a PE: environment, launcher, memory, endpoint, meeting the other PEs; and the queries about all that.
 #include "shmem_state.hpp"
 
+#include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <rdma/providers/fi_prov.h>
 
 #include "pgas_boot.h"
+#include "shmem_leave.hpp"
 #include "shmem_memory.hpp"
 #include "shmem_team.hpp"
 
@@ -162,12 +164,8 @@ void say_hello()
     fflush(stdout);
 }
 
-int start(int requested)
+void join(int requested)
 {
-    if (g.initialized)
-        return g.thread_level;
-    if (g.finalized)
-        fail("shmem_init", "called after shmem_finalize");
     char message[kEnvMessage];
     if (env_load(g.env, message) != 0)
         fail("shmem_init", "%s", message);
@@ -229,18 +227,17 @@ int start(int requested)
     if (pgas_boot_barrier() != 0) // everybody's memory is registered before anybody's first access
         fail("shmem_init", "cannot meet the other PEs");
     g.initialized = true;
+    g.finalized = false;
     say_hello();
     if (g.env.debug)
         debug_hello();
-    return g.thread_level;
 }
 
-void stop()
+// Back to what it was before join(), the static data excepted, which stays in shared memory.
+void leave(const char *how)
 {
-    if (!g.initialized)
-        return;
     pshmem_quiet();
-    sync_push(g_teams[0]); // nobody needs my memory any more
+    leave_together(how); // nobody needs my memory any more
     fault_handler_remove();
     teams_close();
     fid_ep *ep = g_default.ep;
@@ -254,18 +251,70 @@ void stop()
     fi_close(&g.domain->fid);
     fi_close(&g.fabric->fid);
     fi_freeinfo(g.info);
+    g.heap_.fini();
+    memory_release();
     delete[] g.hosts;
     delete[] g.names;
     delete[] g.reach;
     pgas_boot_finalize();
 }
 
-// A program that leaves main without shmem_finalize: the standard calls it implied for start_pes only, but many programs
-// count on it; with exit() the others are told through the launcher.
-[[gnu::destructor]] void at_exit()
+// Starting and ending, one thread at a time. Checked: a signal handler may call exit() in the middle of one.
+pthread_mutex_t g_life = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+struct life_lock {
+    const bool mine = pthread_mutex_lock(&g_life) == 0;
+    life_lock() = default;
+    ~life_lock()
+    {
+        if (mine)
+            pthread_mutex_unlock(&g_life);
+    }
+    life_lock(const life_lock &) = delete;
+    life_lock &operator=(const life_lock &) = delete;
+};
+
+// A program that returns from main or calls exit(0) without shmem_finalize: that is implied, as the standard has it for
+// start_pes. Whoever exits with another status has failed; the launcher tells the others. Registered at the first init, so it
+// runs after the handlers and destructors of what the program made later, and before those of what was there before: ours,
+// the provider's and libpmix's among them.
+void at_exit(int status, void *)
 {
-    if (g.initialized && g.n_pes == 1)
-        stop();
+    if (status != 0 || !g.initialized || g.pid != getpid())
+        return;
+    life_lock lock;
+    if (!lock.mine || !g.initialized)
+        return;
+    fflush(nullptr); // should the others never come, what it wrote is not lost
+    g.inits = 0;
+    leave("exit");
+}
+
+int start(int requested, bool counted = true)
+{
+    life_lock lock;
+    if (!g.initialized) {
+        join(requested);
+        static const bool registered = on_exit(at_exit, nullptr) == 0;
+        if (!registered)
+            fail("shmem_init", "out of memory");
+        g.pid = getpid();
+        g.inits = 1;
+    } else if (counted) {
+        g.inits++;
+    }
+    return g.thread_level;
+}
+
+void stop()
+{
+    life_lock lock;
+    if (!g.initialized)
+        return;
+    if (--g.inits > 0)
+        pshmem_barrier_all(); // every finalize has one in it
+    else
+        leave("shmem_finalize");
 }
 
 const bool g_nowhere_ready = nowhere() != nullptr;
@@ -292,7 +341,7 @@ SHMEM_NAME(int, shmem_init_thread, (int requested, int *provided))
 SHMEM_NAME(void, start_pes, (int npes))
 {
     (void)npes;
-    start(SHMEM_THREAD_SINGLE);
+    start(SHMEM_THREAD_SINGLE, false); // again: no effect, and no finalize of its own
 }
 SHMEM_NAME(void, shmem_finalize, (void))
 {
@@ -300,7 +349,7 @@ SHMEM_NAME(void, shmem_finalize, (void))
 }
 SHMEM_NAME(void, shmem_query_initialized, (int *initialized))
 {
-    *initialized = g.initialized || g.finalized;
+    *initialized = g.initialized;
 }
 SHMEM_NAME(void, shmem_query_thread, (int *provided))
 {

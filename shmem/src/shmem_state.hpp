@@ -105,6 +105,8 @@ struct state {
     int thread_level = SHMEM_THREAD_SINGLE;
     bool initialized = false;
     bool finalized = false;
+    unsigned inits = 0; // without their finalize
+    int pid = 0;        // that joined: a child of fork() is no PE
     env_values env;
     heap heap_;
     part data, heap_part;

@@ -4,6 +4,7 @@
 // which each PE offers a block of its own (and, for a split by color, says its color). That is all the agreement there is; it
 // costs what a reduction of one word costs. Destroying is a sync, after which nobody touches anybody's block.
 #include "shmem_coll.hpp"
+#include "shmem_leave.hpp"
 #include "shmem_team_split.hpp"
 
 #include <pthread.h>
@@ -319,6 +320,11 @@ void teams_setup()
         pool_setup(block_lines(g.n_pes));
 }
 
+team *teams_made()
+{
+    return g_made;
+}
+
 void sets_close(); // shmem_coll_set.cpp
 
 void teams_close()
@@ -339,6 +345,7 @@ void teams_close()
         t.peer = nullptr;
         t.room = 0;
     }
+    arena_close();
 }
 
 } // namespace shmem

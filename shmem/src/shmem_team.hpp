@@ -221,6 +221,7 @@ void arena_give(slot s, uint32_t lines);
 slot staging_take(); // kept apart from blocks: what is in it are no numbers
 void staging_give(uint32_t at);
 void arena_setup(); // at init
+void arena_close();
 void pool_setup(uint32_t lines);   // SHMEM_TEAM_AGREE=bitmask
 uint64_t pool_free();              // bit i: place i is free here
 slot pool_take(int place);

@@ -7,6 +7,7 @@
 //
 // SHMEM_TEAM_AGREE=bitmask is the classic way, to compare with: a pool of 64 places that are the same on every PE, and a mask
 // of free ones that is combined by AND over the parent.
+#include "shmem_leave.hpp"
 #include "shmem_team.hpp"
 
 #include <pthread.h>
@@ -17,7 +18,7 @@ namespace shmem {
 namespace {
 
 constexpr unsigned kClasses = 27; // blocks of 2^k lines
-constexpr uint32_t kFirstLine = 64;
+constexpr uint32_t kFirstLine = kLeaveLines;
 constexpr int kPlaces = 64;
 
 struct arena {
@@ -30,7 +31,6 @@ struct arena {
     uint64_t pool_free = 0;
     uint64_t pool_last = 0;
 };
-// Never destroyed: a program that leaves main without shmem_finalize ends its teams after the destructors have run.
 arena *g_here = nullptr;
 
 struct locked { // costs nothing where there is one thread
@@ -106,6 +106,12 @@ void arena_give(slot s, uint32_t lines)
 void arena_setup()
 {
     g_here = new arena;
+}
+
+void arena_close()
+{
+    delete g_here;
+    g_here = nullptr;
 }
 
 void pool_setup(uint32_t lines)

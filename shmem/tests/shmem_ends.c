@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 		else if (!strcmp(what, "exit"))
 			exit(9);
 		else if (!strcmp(what, "leave"))
-			return 0;
+			_exit(0);
 		else if (!strcmp(what, "kill"))
 			raise(SIGKILL);
 		else if (!strcmp(what, "abort"))

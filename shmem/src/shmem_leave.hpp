@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The last meeting of all PEs: see shmem_leave.cpp.
+#pragma once
+
+namespace shmem {
+
+struct team;
+
+// Lines in front of all blocks in the library's own symmetric memory, the first unused.
+constexpr int kLeaveLines = 64;
+
+// Returns when all PEs are here, and after that nobody reads or writes my memory. how: the routine, for messages.
+void leave_together(const char *how);
+
+team *teams_made(); // a list of all teams but the predefined ones
+
+} // namespace shmem
