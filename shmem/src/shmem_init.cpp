@@ -234,10 +234,10 @@ void join(int requested)
 }
 
 // Back to what it was before join(), the static data excepted, which stays in shared memory.
-void leave(const char *how)
+void leave(const char *how, bool implied)
 {
     pshmem_quiet();
-    leave_together(how); // nobody needs my memory any more
+    leave_together(how, implied); // nobody needs my memory any more
     fault_handler_remove();
     teams_close();
     fid_ep *ep = g_default.ep;
@@ -287,7 +287,7 @@ void at_exit(int status, void *)
         return;
     fflush(nullptr); // should the others never come, what it wrote is not lost
     g.inits = 0;
-    leave("exit");
+    leave("exit", true);
 }
 
 int start(int requested, bool counted = true)
@@ -314,7 +314,7 @@ void stop()
     if (--g.inits > 0)
         pshmem_barrier_all(); // every finalize has one in it
     else
-        leave("shmem_finalize");
+        leave("shmem_finalize", false);
 }
 
 const bool g_nowhere_ready = nowhere() != nullptr;

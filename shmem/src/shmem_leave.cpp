@@ -7,6 +7,8 @@
 #include "shmem_leave.hpp"
 #include "shmem_team.hpp"
 
+#include <cstdio>
+
 #include <pgas/pgas_counter.h>
 
 namespace shmem {
@@ -14,6 +16,7 @@ namespace {
 
 constexpr uint64_t kMet = 1; // the heap is new at every init, so all lines begin at 0
 constexpr uint64_t kLookNs = 20'000'000;
+constexpr uint64_t kPatienceNs = 10'000'000'000;
 constexpr unsigned kPollsPerLook = 64;
 static_assert(1 + kRounds * (kFan - 1) <= kLeaveLines);
 
@@ -68,7 +71,24 @@ bool awaited()
     return false;
 }
 
-void await_or_complain(const line *l, const char *how)
+struct leaving {
+    const char *how;
+    bool implied; // main has been left
+    uint64_t since = pgas_now_ns();
+    bool said = false;
+};
+
+// Others may wait for a value that will never come. Nobody can tell that from work that takes long; so it is no more than a hint.
+void say_who_left(leaving &me)
+{
+    if (me.said || !me.implied || pgas_now_ns() - me.since < kPatienceNs)
+        return;
+    me.said = true;
+    fprintf(stderr, "PE %d: %s: left main without shmem_finalize, and waits for the other PEs to come to their ends\n", g.my_pe,
+            me.how);
+}
+
+void await_or_complain(const line *l, leaving &me)
 {
     unsigned polls = 0, looks = 0;
     uint64_t next = pgas_now_ns() + kLookNs;
@@ -78,21 +98,23 @@ void await_or_complain(const line *l, const char *how)
             continue;
         next = pgas_now_ns() + kLookNs;
         if (awaited())
-            fail(how, "this PE leaves while another one waits for it in a barrier, sync or other collective call");
+            fail(me.how, "this PE leaves while another one waits for it in a barrier, sync or other collective call");
+        say_who_left(me);
     }
 }
 
 } // namespace
 
-void leave_together(const char *how)
+void leave_together(const char *how, bool implied)
 {
     team &t = g_teams[0];
+    leaving me{how, implied};
     int index = 0;
     for (int64_t distance = 1; distance < t.n_pes; distance *= t.fan, index += kFan - 1) {
         for (int64_t j = 1; j < t.fan && j * distance < t.n_pes; j++)
             tell(t, static_cast<int>((t.my_pe + j * distance) % t.n_pes), hop_line(index + static_cast<int>(j) - 1));
         for (int64_t j = 1; j < t.fan && j * distance < t.n_pes; j++)
-            await_or_complain(hop_line(index + static_cast<int>(j) - 1), how);
+            await_or_complain(hop_line(index + static_cast<int>(j) - 1), me);
     }
 }
 

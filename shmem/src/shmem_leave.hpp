@@ -11,7 +11,8 @@ struct team;
 constexpr int kLeaveLines = 64;
 
 // Returns when all PEs are here, and after that nobody reads or writes my memory. how: the routine, for messages.
-void leave_together(const char *how);
+// implied: the program did not ask for it.
+void leave_together(const char *how, bool implied);
 
 team *teams_made(); // a list of all teams but the predefined ones
 

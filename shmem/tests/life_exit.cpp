@@ -95,7 +95,13 @@ void others_wait()
 		return;
 	if (strcmp(g_what, "barrier") == 0)
 		shmem_barrier_all();
-	else if (strcmp(g_what, "reduce") == 0)
+	else if (strcmp(g_what, "wait") == 0) {
+		if (shmem_my_pe() == 0) {
+			sleep(15); // longer than the one that left is silent
+			shmem_global_exit(5);
+		}
+		shmem_long_wait_until(&g_word, SHMEM_CMP_NE, 0);
+	} else if (strcmp(g_what, "reduce") == 0)
 		shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &g_sum, &g_one, 1);
 	else if (strcmp(g_what, "broadcast") == 0) {
 		shmem_long_broadcast(SHMEM_TEAM_WORLD, &g_sum, &g_one, 1, 0);
