@@ -19,7 +19,7 @@ namespace {
 
 pgas::boot::forever<job> g_jobs[2];
 job &g_job = g_jobs[0].it;
-job &g_left = g_jobs[1].it; /* what the last finalize left: how far the keys were numbered, and a connection that stays */
+job &g_left = g_jobs[1].it; /* what the last finalize left: the number of keys used, a connection that stays */
 pid_t g_pid;                /* that joined: a child of fork() has the connection too, but not the say */
 
 /* ---- a job of one

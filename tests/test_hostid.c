@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pgas_hostid.h: one identity per host; every namespace that shared memory needs is in it; without /proc, or with a /proc
- * that shows other processes, there is none, and fi_domain refuses.
+ * pgas_hostid.h: one identity per host; every namespace that shared memory needs is in it; without /proc, or with a
+ * /proc that shows other processes, there is none, and fi_domain refuses.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* unshare */
@@ -211,7 +211,8 @@ static int domain_without_proc(uint64_t outside)
 	(void)outside;
 	hints->fabric_attr->prov_name = strdup("pgas");
 	hints->caps = FI_RMA;
-	if (fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info) != 0 || fi_fabric(info->fabric_attr, &fabric, NULL) != 0)
+	if (fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info) != 0 ||
+	    fi_fabric(info->fabric_attr, &fabric, NULL) != 0)
 		return 1;
 	if (fi_domain(fabric, info, &domain, NULL) != 0) /* before: it works */
 		return 2;

@@ -275,9 +275,9 @@ struct life_lock {
 };
 
 // A program that returns from main or calls exit(0) without shmem_finalize: that is implied, as the standard has it for
-// start_pes. Whoever exits with another status has failed; the launcher tells the others. Registered at the first init, so it
-// runs after the handlers and destructors of what the program made later, and before those of what was there before: ours,
-// the provider's and libpmix's among them.
+// start_pes. Whoever exits with another status has failed; the launcher tells the others. Registered at the first init,
+// so it runs after the handlers and destructors of what the program made later, and before those of what was there
+// before: ours, the provider's and libpmix's among them.
 void at_exit(int status, void *)
 {
     if (status != 0 || !g.initialized || g.pid != getpid())

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The last meeting of all PEs, at shmem_finalize or at the end of a program that does not call it: nobody takes its memory away
-// while another PE may need it. It has lines of its own in front of the blocks of teams, so that a PE that leaves never passes
-// for one that has come to a barrier; and whoever waits here looks now and then whether others wait for it somewhere else.
+// The last meeting of all PEs, at shmem_finalize or at the end of a program that does not call it: nobody takes its
+// memory away while another PE may need it. It has lines of its own in front of the blocks of teams, so that a PE that
+// leaves never passes for one that has come to a barrier; and whoever waits here looks now and then whether others wait
+// for it somewhere else.
 #include "shmem_amo.hpp"
 #include "shmem_leave.hpp"
 #include "shmem_team.hpp"
@@ -43,7 +44,8 @@ bool beyond(const line *lines, size_t count, uint64_t mine)
     return false;
 }
 
-// Has a member told me of a collective that I have not entered? Numbers only grow, and I shall enter none: it waits in vain.
+// Has a member told me of a collective that I have not entered? Numbers only grow, and I shall enter none: it waits in
+// vain.
 bool awaited_in(team &t)
 {
     if (!t.block || t.n_pes == 1)
@@ -78,14 +80,15 @@ struct leaving {
     bool said = false;
 };
 
-// Others may wait for a value that will never come. Nobody can tell that from work that takes long; so it is no more than a hint.
+// Others may wait for a value that will never come. Nobody can tell that from work that takes long; so it is no more
+// than a hint.
 void say_who_left(leaving &me)
 {
     if (me.said || !me.implied || pgas_now_ns() - me.since < kPatienceNs)
         return;
     me.said = true;
-    fprintf(stderr, "PE %d: %s: left main without shmem_finalize, and waits for the other PEs to come to their ends\n", g.my_pe,
-            me.how);
+    fprintf(stderr, "PE %d: %s: left main without shmem_finalize, and waits for the other PEs to come to their ends\n",
+            g.my_pe, me.how);
 }
 
 void await_or_complain(const line *l, leaving &me)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which pages hold something. What is mapped from a file does; of anonymous memory (.bss) those that the kernel has a page or
-// a swap entry for: it says so in /proc/self/pagemap, since Linux 6.7 by ranges (PAGEMAP_SCAN), before that by a word per page.
-// Reading instead of asking would be right too, and is the fallback, but visits every page.
+// Which pages hold something. What is mapped from a file does; of anonymous memory (.bss) those that the kernel has a
+// page or a swap entry for: it says so in /proc/self/pagemap, since Linux 6.7 by ranges (PAGEMAP_SCAN), before that by
+// a word per page. Reading instead of asking would be right too, and is the fallback, but visits every page.
 #include "shmem_pages.hpp"
 
 #include <fcntl.h>
@@ -36,7 +36,7 @@ constexpr uint64_t kScanPresent = 1u << 3, kScanSwapped = 1u << 4;
 constexpr uint64_t kTablePresent = uint64_t{1} << 63, kTableSwapped = uint64_t{1} << 62;
 
 // Not instrumented, and not memcmp: address sanitizers object to the gaps between the program's objects.
-[[gnu::no_sanitize("address", "thread")]] bool is_zero(uintptr_t at)
+__attribute__((no_sanitize("address", "thread"))) bool is_zero(uintptr_t at)
 {
     const auto *words = reinterpret_cast<const uint64_t *>(at);
     uint64_t any = 0;
@@ -46,7 +46,7 @@ constexpr uint64_t kTablePresent = uint64_t{1} << 63, kTableSwapped = uint64_t{1
     return any == 0;
 }
 
-[[gnu::no_sanitize("address", "thread")]] void copy_page(char *to, uintptr_t from)
+__attribute__((no_sanitize("address", "thread"))) void copy_page(char *to, uintptr_t from)
 {
     const auto *words = reinterpret_cast<const volatile uint64_t *>(from); // volatile: no compiler makes a memcpy of it
     auto *out = reinterpret_cast<uint64_t *>(to);

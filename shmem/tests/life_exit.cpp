@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Programs that end without shmem_finalize, rightly and wrongly; the first argument says how, run_life.sh what must come of it.
+// Programs that end without shmem_finalize, rightly and wrongly; the first argument says how, run_life.sh what must
+// come of it.
 #include <shmem.h>
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The library's life: counted init and finalize, starting again, ending without finalize; alone, under oshrun, and under mpirun
-# and mpiexec.hydra where these are installed.
+# The library's life: counted init and finalize, starting again, ending without finalize; alone, under oshrun, and under
+# mpirun and mpiexec.hydra where these are installed.
 set -u
 top=${abs_top_builddir:-.}
 oshrun=$top/boot/oshrun

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Static data that the program never touches costs nothing: not at init, not in a child of fork(). What it did touch is there
- * in both, wherever in .bss it lies.
+ * Static data that the program never touches costs nothing: not at init, not in a child of fork(). What it did touch is
+ * there in both, wherever in .bss it lies.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
