@@ -572,6 +572,62 @@ static void test_amo_across_two_pieces_is_right(void **state)
 	team_run(2, across_pieces, NULL);
 }
 
+/* Sums and products of integers wrap around, whatever the sign and width. */
+static void overflows(int rank, void *arg)
+{
+	static const struct {
+		enum fi_datatype type;
+		size_t bytes;
+		enum fi_op op;
+		uint64_t old, in, want;
+	} cases[] = {
+		{FI_INT8, 1, FI_SUM, 0x7f, 1, 0x80},
+		{FI_INT8, 1, FI_PROD, 0x80, 0xff, 0x80},
+		{FI_INT16, 2, FI_PROD, 0x8000, 0xffff, 0x8000},
+		{FI_UINT16, 2, FI_PROD, 0xffff, 0xffff, 1},
+		{FI_INT32, 4, FI_SUM, 0x7fffffff, 1, 0x80000000},
+		{FI_INT32, 4, FI_PROD, 0x7fffffff, 0x7fffffff, 1},
+		{FI_INT32, 4, FI_PROD, 0x80000000, 0xffffffff, 0x80000000},
+		{FI_INT64, 8, FI_SUM, INT64_MAX, INT64_MAX, (uint64_t)-2},
+		{FI_INT64, 8, FI_PROD, INT64_MAX, INT64_MAX, 1},
+		{FI_INT64, 8, FI_PROD, (uint64_t)INT64_MIN, (uint64_t)-1, (uint64_t)INT64_MIN},
+	};
+	const struct style st = {MEM_MEMFD, {.selective = true, .counters = FI_READ | FI_WRITE}, 9};
+	struct node n;
+	struct mem m;
+	(void)rank;
+	(void)arg;
+	node_open(&n, &st.opts);
+	mem_open(&n, &m, MEM_MEMFD, 4096, 9);
+	node_connect(&n);
+	for (size_t k = 0; k < ARRAY_SIZE(cases); k++) {
+		uint64_t seen = 0, in = cases[k].in, was = 0;
+		uint64_t old = cases[k].old;
+		put(&n, &st, n.self, m.start, 9, &old, 8);
+		const uint64_t r = fi_cntr_read(n.c_read);
+		CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, &in, 1, NULL, &was, NULL, n.self, m.start, 9, cases[k].type, cases[k].op, NULL)));
+		wait_cntr(&n, n.c_read, r + 1);
+		get(&n, &st, n.self, m.start, 9, &seen, cases[k].bytes);
+		CHECK_MEM(&was, &old, cases[k].bytes);
+		CHECK_EQ(seen, cases[k].want);
+	}
+	__int128 big[2] = {(__int128)1 << 126, 2}, out = 0;
+	put(&n, &st, n.self, m.start, 9, &big[0], 16);
+	const uint64_t w = fi_cntr_read(n.c_write);
+	CHECK_OK(RETRY(&n, fi_atomic(n.ep, &big[1], 1, NULL, n.self, m.start, 9, FI_INT128, FI_PROD, NULL)));
+	wait_cntr(&n, n.c_write, w + 1);
+	get(&n, &st, n.self, m.start, 9, &out, 16);
+	CHECK(out < 0 && (unsigned __int128)out == (unsigned __int128)1 << 127);
+	mem_close(&m);
+	node_close(&n);
+}
+
+static void test_amo_integers_wrap_around(void **state)
+{
+	(void)state;
+	team_run(1, overflows, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -585,6 +641,7 @@ int main(void)
 		cmocka_unit_test(test_amo_contended_sums_are_exact),
 		cmocka_unit_test(test_amo_contended_private_memory_sums_are_exact),
 		cmocka_unit_test(test_amo_across_two_pieces_is_right),
+		cmocka_unit_test(test_amo_integers_wrap_around),
 	};
 	common_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);

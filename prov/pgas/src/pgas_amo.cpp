@@ -20,6 +20,20 @@ inline constexpr bool kComplex<std::complex<T>> = true;
 template <class T>
 inline constexpr bool kInteger = std::is_integral_v<T> || std::is_same_v<T, __int128> || std::is_same_v<T, unsigned __int128>;
 
+// Integers wrap around: sums and products are computed without a sign, and not in the int that short types become.
+template <class T>
+auto wrapping(const T &v)
+{
+	if constexpr (!kInteger<T>)
+		return v;
+	else if constexpr (sizeof(T) <= sizeof(unsigned))
+		return static_cast<unsigned>(v);
+	else if constexpr (sizeof(T) <= sizeof(uint64_t))
+		return static_cast<uint64_t>(v);
+	else
+		return static_cast<unsigned __int128>(v);
+}
+
 // The new value of a location, and whether it is to be written.
 template <class T, fi_op Op>
 bool step(const T &old, const T &operand, const T &cmp, T &out)
@@ -31,9 +45,9 @@ bool step(const T &old, const T &operand, const T &cmp, T &out)
 	else if constexpr (Op == FI_MAX)
 		return out = operand, operand > old;
 	else if constexpr (Op == FI_SUM)
-		out = static_cast<T>(old + operand);
+		out = static_cast<T>(wrapping(old) + wrapping(operand));
 	else if constexpr (Op == FI_PROD)
-		out = static_cast<T>(old * operand);
+		out = static_cast<T>(wrapping(old) * wrapping(operand));
 	else if constexpr (Op == FI_LOR)
 		out = as(truth(old) || truth(operand));
 	else if constexpr (Op == FI_LAND)
