@@ -464,6 +464,47 @@ static void error_entries(int rank, void *arg)
 	node_close(&n);
 }
 
+/* A cancelled multi-receive buffer is given back by the error entry, as by any other: it says FI_MULTI_RECV. */
+static void cancelled_multi_receive(int rank, void *arg)
+{
+	const struct node_opts o = {.two_cqs = true};
+	struct node n;
+	char pool[4096];
+	uint64_t v = 7;
+	struct fi_cq_tagged_entry e;
+	struct fi_cq_err_entry err;
+	struct iovec iov = {pool, sizeof pool};
+	struct fi_msg m = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = &v};
+	(void)rank;
+	(void)arg;
+	node_open(&n, &o);
+	node_connect(&n);
+	for (int used = 0; used < 2; used++) {
+		CHECK_OK(fi_recvmsg(n.ep, &m, FI_MULTI_RECV | FI_COMPLETION));
+		if (used) {
+			CHECK_OK(RETRY(&n, fi_inject(n.ep, &v, 8, n.self)));
+			wait_cq(&n, n.rx_cq, &e);
+			CHECK_EQ(e.flags & FI_MULTI_RECV, 0);
+		}
+		CHECK_OK(fi_cancel(&n.ep->fid, &v));
+		wait_cq_error(&n, n.rx_cq, &err);
+		CHECK_EQ(err.err, FI_ECANCELED);
+		CHECK(err.op_context == &v);
+		CHECK_EQ(err.flags, FI_RECV | FI_MSG | FI_MULTI_RECV);
+	}
+	CHECK_OK(fi_recv(n.ep, pool, 8, NULL, FI_ADDR_UNSPEC, &e)); /* a plain one has no such thing to say */
+	CHECK_OK(fi_cancel(&n.ep->fid, &e));
+	wait_cq_error(&n, n.rx_cq, &err);
+	CHECK_EQ(err.flags, FI_RECV | FI_MSG);
+	node_close(&n);
+}
+
+static void test_cq_cancelled_multi_receive_gives_the_buffer_back(void **state)
+{
+	(void)state;
+	team_run(1, cancelled_multi_receive, NULL);
+}
+
 static void test_cq_error_entry_tells_operation_and_reason(void **state)
 {
 	(void)state;
@@ -539,6 +580,7 @@ int main(void)
 		cmocka_unit_test(test_cq_wait_fd_becomes_readable_for_an_arrival),
 		cmocka_unit_test(test_cq_wait_mutex_cond_is_signalled_for_an_arrival),
 		cmocka_unit_test(test_cq_error_entry_tells_operation_and_reason),
+		cmocka_unit_test(test_cq_cancelled_multi_receive_gives_the_buffer_back),
 		cmocka_unit_test(test_cq_shared_by_endpoints_serves_all),
 	};
 	common_init();

@@ -378,6 +378,8 @@ ssize_t rx_cancel(ep_core *ep, void *context)
 				rx->retired = true; // pieces under way still finish; the last one releases it
 				report(ep, c);
 			} else {
+				if (rx->multi)
+					c.flags |= FI_MULTI_RECV; // this entry gives the buffer back
 				rx_release(ep, rx);
 				report(ep, c);
 			}
