@@ -480,7 +480,7 @@ void mem_register(struct node *n, struct mem *m, uint64_t key, uint64_t access)
 	if (fd >= 0)
 		close(fd);
 	m->key = fi_mr_key(m->mr);
-	const bool virtual = n->info->domain_attr->mr_mode == FI_MR_BASIC || (n->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR);
+	const bool virtual = n->info->domain_attr->mr_mode == API_MR_BASIC || (n->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR);
 	m->start = whole || virtual ? (uintptr_t)m->base : 0;
 }
 

@@ -44,6 +44,12 @@
 #endif
 
 #define TEST_API FI_VERSION(1, 17)
+/* Names that libfabric 2 deprecates with a warning at each use, or does not have; the values are part of the ABI. */
+#define API_ORDER_STRICT 0x1ffull
+#define API_ORDER_DATA (1ull << 16)
+#define API_MR_BASIC (1 << 0)
+#define API_MR_SCALABLE (1 << 1)
+#define API_PROGRESS_UNIFIED 3
 #define TEAM_MAX 64
 #define ADDR_BYTES 64
 #define ARRAY_SIZE(a_arg) (sizeof(a_arg) / sizeof((a_arg)[0]))

@@ -520,7 +520,7 @@ static void contend(int rank, void *arg)
 static void test_amo_contended_sums_are_exact(void **state)
 {
 	struct style hot = {MEM_MEMFD, {.selective = true, .counters = FI_READ | FI_WRITE}, 0};
-	struct style cold = {MEM_MEMFD, {.selective = true, .counters = FI_READ | FI_WRITE, .order = FI_ORDER_STRICT}, 9};
+	struct style cold = {MEM_MEMFD, {.selective = true, .counters = FI_READ | FI_WRITE, .order = API_ORDER_STRICT}, 9};
 	(void)state;
 	team_run(4, contend, &hot);
 	team_run(4, contend, &cold);

@@ -2,6 +2,8 @@
 /* Address vectors: table and map, thousands of entries, remove and reuse, lookup, names, events, per-address errors. */
 #include "common.h"
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* fi_av_bind: deprecated since libfabric 2, and served */
+
 static void fake_name(char *to, uint64_t i)
 {
 	memset(to, 0, ADDR_BYTES);

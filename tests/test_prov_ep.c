@@ -7,6 +7,8 @@
 
 #include <rdma/fi_collective.h>
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* fi_wait_open: deprecated since libfabric 2, and served */
+
 /* --- states -------------------------------------------------------------------------------------------------------- */
 
 static void states(int rank, void *arg)

@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <pthread.h>
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* fi_domain_bind, fi_poll: deprecated since libfabric 2, and served */
+
 static const enum fi_wait_obj waits[] = {FI_WAIT_NONE, FI_WAIT_UNSPEC, FI_WAIT_FD, FI_WAIT_MUTEX_COND, FI_WAIT_YIELD};
 
 /* --- fabric and domain --------------------------------------------------------------------------------------------- */

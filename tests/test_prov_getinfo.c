@@ -84,9 +84,9 @@ HINT(tx_caps_over, h->tx_attr->caps = FI_RECV | FI_MSG)
 HINT(tx_caps_beyond, h->caps = FI_MSG; h->tx_attr->caps = FI_TAGGED)
 HINT(tx_flags, h->tx_attr->op_flags = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
 HINT(tx_flags_over, h->tx_attr->op_flags = FI_COMMIT_COMPLETE)
-HINT(tx_order, h->tx_attr->msg_order = FI_ORDER_STRICT | FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAW)
+HINT(tx_order, h->tx_attr->msg_order = API_ORDER_STRICT | FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAW)
 HINT(tx_order_over, h->tx_attr->msg_order = 1ull << 60)
-HINT(tx_comp_order, h->tx_attr->comp_order = FI_ORDER_STRICT)
+HINT(tx_comp_order, h->tx_attr->comp_order = API_ORDER_STRICT)
 HINT(inject, h->tx_attr->inject_size = 4096)
 HINT(inject_over, h->tx_attr->inject_size = 4097)
 HINT(tx_size, h->tx_attr->size = 65536)
@@ -101,7 +101,7 @@ HINT(rx_flags, h->rx_attr->op_flags = FI_COMPLETION | FI_MULTI_RECV)
 HINT(rx_flags_over, h->rx_attr->op_flags = FI_INJECT)
 HINT(rx_order, h->rx_attr->msg_order = FI_ORDER_SAS)
 HINT(rx_order_over, h->rx_attr->msg_order = 1ull << 61)
-HINT(rx_comp_order, h->rx_attr->comp_order = FI_ORDER_DATA)
+HINT(rx_comp_order, h->rx_attr->comp_order = API_ORDER_DATA)
 HINT(rx_size, h->rx_attr->size = 65536)
 HINT(rx_size_over, h->rx_attr->size = (size_t)1 << 40)
 HINT(rx_iov, h->rx_attr->iov_limit = 4)
@@ -319,27 +319,27 @@ static void mr_modes(int rank, void *arg)
 	struct fi_info *h = hints_new(), *i;
 	(void)rank;
 	(void)arg;
-	h->domain_attr->mr_mode = FI_MR_UNSPEC;
+	h->domain_attr->mr_mode = 0;
 	i = ask(old, NULL, NULL, 0, h, 0);
-	CHECK(has_mode(i, FI_MR_SCALABLE) || has_mode(i, FI_MR_BASIC));
+	CHECK(has_mode(i, API_MR_SCALABLE) || has_mode(i, API_MR_BASIC));
 	fi_freeinfo(i);
-	h->domain_attr->mr_mode = FI_MR_BASIC;
+	h->domain_attr->mr_mode = API_MR_BASIC;
 	i = ask(old, NULL, NULL, 0, h, 0);
-	CHECK_EQ(i->domain_attr->mr_mode, FI_MR_BASIC);
+	CHECK_EQ(i->domain_attr->mr_mode, API_MR_BASIC);
 	fi_freeinfo(i);
 	i = ask(TEST_API, NULL, NULL, 0, h, 0);
-	CHECK_EQ(i->domain_attr->mr_mode, FI_MR_BASIC);
+	CHECK_EQ(i->domain_attr->mr_mode, API_MR_BASIC);
 	fi_freeinfo(i);
-	h->domain_attr->mr_mode = FI_MR_SCALABLE;
+	h->domain_attr->mr_mode = API_MR_SCALABLE;
 	i = ask(old, NULL, NULL, 0, h, 0);
-	CHECK_EQ(i->domain_attr->mr_mode, FI_MR_SCALABLE);
+	CHECK_EQ(i->domain_attr->mr_mode, API_MR_SCALABLE);
 	fi_freeinfo(i);
 	i = ask(TEST_API, NULL, NULL, 0, h, 0);
-	CHECK_EQ(i->domain_attr->mr_mode, FI_MR_SCALABLE);
+	CHECK_EQ(i->domain_attr->mr_mode, API_MR_SCALABLE);
 	fi_freeinfo(i);
 	/* new style: none needed, whatever is offered; who wants provider keys or addresses finds an entry with them */
 	static const int offers[] = {0, FI_MR_LOCAL, FI_MR_LOCAL | FI_MR_RAW | FI_MR_HMEM, FI_MR_ENDPOINT, FI_MR_PROV_KEY,
-				     FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY, ~(FI_MR_BASIC | FI_MR_SCALABLE)};
+				     FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY, ~(API_MR_BASIC | API_MR_SCALABLE)};
 	for (size_t k = 0; k < ARRAY_SIZE(offers); k++) {
 		h->domain_attr->mr_mode = offers[k];
 		i = ask(TEST_API, NULL, NULL, 0, h, 0);
@@ -372,7 +372,7 @@ static void sandia(int rank, void *arg)
 		h->addr_format = FI_FORMAT_UNSPEC;
 		h->domain_attr->data_progress = FI_PROGRESS_AUTO;
 		h->domain_attr->resource_mgmt = FI_RM_ENABLED;
-		h->domain_attr->mr_mode = basic ? FI_MR_BASIC : FI_MR_SCALABLE;
+		h->domain_attr->mr_mode = basic ? API_MR_BASIC : API_MR_SCALABLE;
 		h->domain_attr->threading = FI_THREAD_SAFE;
 		h->domain_attr->av_type = FI_AV_TABLE;
 		h->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
@@ -381,7 +381,7 @@ static void sandia(int rank, void *arg)
 		CHECK_EQ(i->domain_attr->data_progress, FI_PROGRESS_AUTO);
 		CHECK(i->caps & FI_RMA_EVENT);
 		CHECK(i->tx_attr->inject_size >= 16);
-		CHECK_EQ(i->domain_attr->mr_mode, basic ? FI_MR_BASIC : FI_MR_SCALABLE);
+		CHECK_EQ(i->domain_attr->mr_mode, basic ? API_MR_BASIC : API_MR_SCALABLE);
 		fi_freeinfo(i);
 		fi_freeinfo(h);
 	}
@@ -445,7 +445,7 @@ static void mpich(int rank, void *arg)
 	h->tx_attr->op_flags = FI_COMPLETION;
 	h->tx_attr->msg_order = h->rx_attr->msg_order = FI_ORDER_SAS;
 	h->rx_attr->op_flags = FI_COMPLETION;
-	h->tx_attr->comp_order = h->rx_attr->comp_order = FI_ORDER_NONE;
+	h->tx_attr->comp_order = h->rx_attr->comp_order = 0;
 	h->domain_attr->cq_data_size = 4;
 	struct fi_info *i = ask(FI_VERSION(1, 5), NULL, NULL, 0, h, 0);
 	CHECK_EQ(i->domain_attr->threading, FI_THREAD_DOMAIN);
@@ -475,7 +475,7 @@ static void ompi_mtl(int rank, void *arg)
 	h->domain_attr->resource_mgmt = FI_RM_ENABLED;
 	h->domain_attr->av_type = FI_AV_MAP;
 	h->domain_attr->cq_data_size = 4;
-	h->domain_attr->mr_mode = FI_MR_UNSPEC;
+	h->domain_attr->mr_mode = 0;
 	struct fi_info *i = ask(FI_VERSION(1, 0), NULL, NULL, 0, h, 0);
 	CHECK_EQ(i->domain_attr->av_type, FI_AV_MAP);
 	CHECK(i->domain_attr->cq_data_size >= 4);

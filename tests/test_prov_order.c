@@ -109,7 +109,7 @@ static void test_order_waw_mapped_flag_waits_for_private_data(void **state)
 	team_run_env(2, data_then_flag, &c, env_no_cma); /* data by request, flag by the short way if that were allowed */
 	c.small = true;
 	team_run_env(2, data_then_flag, &c, env_no_cma);
-	c.opts.order = FI_ORDER_STRICT;
+	c.opts.order = API_ORDER_STRICT;
 	team_run_env(2, data_then_flag, &c, env_no_cma);
 	c.opts.threading = FI_THREAD_SAFE;
 	team_run_env(2, data_then_flag, &c, env_no_cma);

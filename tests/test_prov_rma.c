@@ -286,7 +286,7 @@ static void test_rma_virtual_addresses_arrive(void **state)
 		team_run(2, matrix, &st);
 		team_run_env(2, matrix, &st, env_no_cma);
 	}
-	struct style old = {MEM_MEMFD, {.two_cqs = true, .version = FI_VERSION(1, 4), .mr_mode = FI_MR_BASIC}, 0};
+	struct style old = {MEM_MEMFD, {.two_cqs = true, .version = FI_VERSION(1, 4), .mr_mode = API_MR_BASIC}, 0};
 	team_run(2, matrix, &old);
 }
 

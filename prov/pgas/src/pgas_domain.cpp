@@ -2,6 +2,7 @@
 //
 // The domain: owns the process's shared segment of keys, counters and doorbell, and opens everything below it.
 #include "pgas.hpp"
+#include "pgas_api.hpp"
 #include "pgas_host.hpp"
 #include "pgas_info.hpp"
 #include "pgas_nosys.hpp"
@@ -38,7 +39,7 @@ int domain_close(fid *f) noexcept
 int domain_bind(fid *f, fid *b, uint64_t flags) noexcept
 {
 	domain *dom = domain_of(f);
-	if (b->fclass != FI_CLASS_EQ || (flags & ~FI_REG_MR) || dom->bound_eq)
+	if (b->fclass != FI_CLASS_EQ || (flags & ~kApiRegMr) || dom->bound_eq)
 		return -FI_EINVAL;
 	dom->bound_eq = reinterpret_cast<eq *>(b);
 	dom->bound_eq->users++;
@@ -222,8 +223,8 @@ int domain_open(fid_fabric *f, fi_info *info, fid_domain **out, void *context) n
 		dom->threading = a && a->threading ? a->threading : FI_THREAD_SAFE;
 		dom->progress = a && a->data_progress ? a->data_progress : FI_PROGRESS_MANUAL;
 		const int mode = a ? a->mr_mode : 0;
-		dom->mr_mode = mode == FI_MR_BASIC ? FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY
-						   : mode & ~(FI_MR_BASIC | FI_MR_SCALABLE);
+		dom->mr_mode = mode == kApiMrBasic ? FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY
+						   : mode & ~(kApiMrBasic | kApiMrScalable);
 		dom->caps = info->caps;
 		// FI_THREAD_COMPLETION: queues and counters belong to one thread each, but connecting, translating and progress
 		// touch what the domain shares, so the cold path locks while the hot one does not count with atomics

@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kFabricName[] = "pgas";
 constexpr char kDomainName[] = "pgas";
-constexpr uint32_t kProtocol = FI_PROV_SPECIFIC | 0x7067;
+constexpr uint32_t kProtocol = kApiProviderSpecific | 0x7067;
 constexpr uint64_t kTxOpFlags = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |
 				FI_DELIVERY_COMPLETE | FI_MORE | FI_FENCE;
 constexpr uint64_t kRxOpFlags = FI_COMPLETION | FI_MULTI_RECV | FI_MORE;
@@ -261,10 +261,10 @@ bool choose_mr_mode(fi_info *i, uint32_t version, const fi_info *hints, int &off
 	offered = 0;
 	const int asked = hints && hints->domain_attr ? hints->domain_attr->mr_mode : 0;
 	const bool old_style = FI_VERSION_LT(version, FI_VERSION(1, 5));
-	if (old_style || (asked & (FI_MR_BASIC | FI_MR_SCALABLE))) {
-		if (asked & ~(FI_MR_BASIC | FI_MR_SCALABLE) && old_style)
+	if (old_style || (asked & (kApiMrBasic | kApiMrScalable))) {
+		if (asked && asked != kApiMrBasic && asked != kApiMrScalable) // the two stand alone
 			return refuse("domain_attr->mr_mode");
-		i->domain_attr->mr_mode = asked == FI_MR_BASIC ? int{FI_MR_BASIC} : int{FI_MR_SCALABLE};
+		i->domain_attr->mr_mode = asked == kApiMrBasic ? kApiMrBasic : kApiMrScalable;
 		return true;
 	}
 	offered = asked & (FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT);

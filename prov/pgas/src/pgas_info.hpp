@@ -3,7 +3,7 @@
 // fi_getinfo of the provider; see pgas_info.cpp.
 #pragma once
 
-#include <rdma/fabric.h>
+#include "pgas_api.hpp"
 
 namespace pgas {
 
@@ -16,7 +16,7 @@ inline constexpr uint64_t kRxModifiers = FI_RECV | FI_REMOTE_READ | FI_REMOTE_WR
 inline constexpr uint64_t kSecondaryCaps =
 	FI_MULTI_RECV | FI_DIRECTED_RECV | FI_RMA_EVENT | FI_SOURCE | FI_FENCE | FI_LOCAL_COMM | FI_REMOTE_COMM;
 
-inline constexpr uint64_t kOrderAll = FI_ORDER_STRICT | FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR |
+inline constexpr uint64_t kOrderAll = kApiOrderStrict | FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR |
 				      FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW |
 				      FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW;
 // What an endpoint with one of these was promised about one-sided operations, and what of it costs a barrier here: a load

@@ -55,19 +55,20 @@ static inline int fi_enable(struct fid_ep *ep)
 	return ep->fid.ops->control(&ep->fid, FI_ENABLE, NULL);
 }
 
+/* an endpoint begins with its fid */
 static inline ssize_t fi_cancel(fid_t fid, void *context)
 {
-	return container_of(fid, struct fid_ep, fid)->ops->cancel(fid, context);
+	return ((struct fid_ep *)fid)->ops->cancel(fid, context);
 }
 
 static inline int fi_setopt(fid_t fid, int level, int optname, const void *optval, size_t optlen)
 {
-	return container_of(fid, struct fid_ep, fid)->ops->setopt(fid, level, optname, optval, optlen);
+	return ((struct fid_ep *)fid)->ops->setopt(fid, level, optname, optval, optlen);
 }
 
 static inline int fi_getopt(fid_t fid, int level, int optname, void *optval, size_t *optlen)
 {
-	return container_of(fid, struct fid_ep, fid)->ops->getopt(fid, level, optname, optval, optlen);
+	return ((struct fid_ep *)fid)->ops->getopt(fid, level, optname, optval, optlen);
 }
 
 static inline int fi_ep_alias(struct fid_ep *ep, struct fid_ep **alias_ep, uint64_t flags)
@@ -75,7 +76,7 @@ static inline int fi_ep_alias(struct fid_ep *ep, struct fid_ep **alias_ep, uint6
 	struct fid *fid;
 	const int ret = fi_alias(&ep->fid, &fid, flags);
 	if (!ret)
-		*alias_ep = container_of(fid, struct fid_ep, fid);
+		*alias_ep = (struct fid_ep *)fid;
 	return ret;
 }
 

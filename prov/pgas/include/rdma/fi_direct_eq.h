@@ -82,6 +82,10 @@ static inline ssize_t fi_cq_readfrom(struct fid_cq *cq, void *buf, size_t count,
 
 static inline ssize_t fi_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf, uint64_t flags)
 {
+#if FI_MAJOR_VERSION > 1 || FI_MINOR_VERSION >= 20
+	if (buf)
+		buf->src_addr = FI_ADDR_NOTAVAIL; /* the provider writes it when fi_getinfo was asked for 1.20 or newer */
+#endif
 	return cq->ops->readerr(cq, buf, flags);
 }
 
