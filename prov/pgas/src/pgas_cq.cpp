@@ -4,6 +4,7 @@
 // to the queue, under the domain's lock, and copies entries out in the format asked for. A full queue holds back new
 // operations (-FI_EAGAIN) and leaves arrivals in the ring; what was started before still finds its place.
 #include "pgas.hpp"
+#include "pgas_api.hpp"
 #include "pgas_nosys.hpp"
 
 #include <sys/eventfd.h>
@@ -130,7 +131,12 @@ ssize_t readerr(fid_cq *f, fi_cq_err_entry *buf, uint64_t) noexcept
 	buf->olen = c.olen;
 	buf->err = c.err;
 	buf->prov_errno = c.prov_errno;
-	buf->err_data_size = 0; // nothing beyond prov_errno; err_data stays the caller's
+	// the structure grew with the API: who asked for an older one has no room for the rest
+	const uint32_t api = cq->dom->fab->fid.api_version;
+	if (FI_VERSION_GE(api, FI_VERSION(1, 5)))
+		buf->err_data_size = 0; // nothing beyond prov_errno; err_data stays the caller's
+	if (FI_VERSION_GE(api, FI_VERSION(1, 20)))
+		*api_error_source(buf) = c.src;
 	cq->entries.pop_front();
 	update_queued(cq);
 	return 1;
