@@ -32,6 +32,10 @@ HINT(collective, h->caps = FI_COLLECTIVE)
 HINT(multicast, h->caps = FI_MSG | FI_MULTICAST)
 HINT(hmem, h->caps = FI_RMA | FI_HMEM)
 HINT(trigger, h->caps = FI_RMA | FI_TRIGGER)
+HINT(peer, h->caps = FI_MSG | FI_PEER)
+HINT(user_id, h->caps = FI_MSG | FI_SOURCE | FI_AV_USER_ID)
+HINT(domain_user_id, h->domain_attr->caps = FI_AV_USER_ID)
+HINT(domain_peer, h->domain_attr->caps = FI_PEER)
 HINT(named_rx, h->caps = FI_MSG | FI_NAMED_RX_CTX)
 HINT(ep_msg, h->ep_attr->type = FI_EP_MSG)
 HINT(ep_dgram, h->ep_attr->type = FI_EP_DGRAM)
@@ -54,8 +58,8 @@ HINT(domain_other, h->domain_attr->name = strdup("eth0"))
 HINT(fabric_name, h->fabric_attr->name = strdup("pgas"))
 HINT(fabric_other, h->fabric_attr->name = strdup("IB-0x1"))
 HINT(thread_over, h->domain_attr->threading = FI_THREAD_ENDPOINT + 1)
-HINT(progress_over, h->domain_attr->data_progress = FI_PROGRESS_MANUAL + 1)
-HINT(control_over, h->domain_attr->control_progress = FI_PROGRESS_MANUAL + 1)
+HINT(progress_over, h->domain_attr->data_progress = API_PROGRESS_UNIFIED + 1)
+HINT(control_over, h->domain_attr->control_progress = API_PROGRESS_UNIFIED + 1)
 HINT(rm, h->domain_attr->resource_mgmt = FI_RM_ENABLED)
 HINT(rm_off, h->domain_attr->resource_mgmt = FI_RM_DISABLED)
 HINT(av_map, h->domain_attr->av_type = FI_AV_MAP)
@@ -114,7 +118,8 @@ static const struct {
 } fields[] = {
 #define YES(name_arg) {#name_arg, hint_##name_arg, true}
 #define NO(name_arg) {#name_arg, hint_##name_arg, false}
-	YES(none), YES(all_caps), NO(collective), NO(multicast), NO(hmem), NO(trigger), NO(named_rx), NO(ep_msg), NO(ep_dgram),
+	YES(none), YES(all_caps), NO(collective), NO(multicast), NO(hmem), NO(trigger), NO(peer), YES(user_id), YES(domain_user_id),
+	NO(domain_peer), NO(named_rx), NO(ep_msg), NO(ep_dgram),
 	YES(ep_unspec), NO(protocol_other), NO(protocol_version), YES(max_msg), NO(prefix), NO(tx_ctx), YES(tx_ctx_shared),
 	NO(rx_ctx), NO(rx_ctx_shared), NO(auth_key), YES(format_str), NO(format_sock), NO(format_ib), YES(mode_any),
 	YES(domain_name), NO(domain_other), YES(fabric_name), NO(fabric_other), NO(thread_over), NO(progress_over),
@@ -190,8 +195,8 @@ static void echoes(int rank, void *arg)
 	(void)rank;
 	(void)arg;
 	for (int t = FI_THREAD_SAFE; t <= FI_THREAD_ENDPOINT; t++)
-		for (int d = FI_PROGRESS_AUTO; d <= FI_PROGRESS_MANUAL; d++)
-			for (int c = FI_PROGRESS_AUTO; c <= FI_PROGRESS_MANUAL; c++) {
+		for (int d = FI_PROGRESS_AUTO; d <= API_PROGRESS_UNIFIED; d++)
+			for (int c = FI_PROGRESS_AUTO; c <= API_PROGRESS_UNIFIED; c++) {
 				struct fi_info *h = hints_new();
 				h->domain_attr->threading = t;
 				h->domain_attr->data_progress = d;

@@ -22,11 +22,13 @@ constexpr uint64_t kTxOpFlags = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE |
 constexpr uint64_t kRxOpFlags = FI_COMPLETION | FI_MULTI_RECV | FI_MORE;
 constexpr int kMrBits = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT | FI_MR_RMA_EVENT;
 constexpr size_t kManyObjects = 65536;
+constexpr size_t kCounters = kRemoteCounters - 1; // each may be bound to remote events; 0 stands for none
 constexpr size_t kQueueDepth = 1 << 20;
 
 constexpr uint64_t kAllCaps = kPrimaryCaps | kTxModifiers | kRxModifiers | kSecondaryCaps;
 constexpr uint64_t kTxCaps = kPrimaryCaps | kTxModifiers | FI_FENCE;
-constexpr uint64_t kDomainCaps = FI_LOCAL_COMM | FI_REMOTE_COMM; // accepted anywhere, answered where they belong
+constexpr uint64_t kFreeCaps = FI_LOCAL_COMM | FI_REMOTE_COMM; // answered whether asked for or not
+constexpr uint64_t kDomainCaps = kFreeCaps | FI_AV_USER_ID;
 constexpr uint64_t kRxCaps = kPrimaryCaps | kRxModifiers | FI_MULTI_RECV | FI_DIRECTED_RECV | FI_RMA_EVENT |
 			     FI_SOURCE;
 
@@ -48,7 +50,15 @@ uint64_t expand_caps(uint64_t asked, uint64_t all)
 		caps |= messaging & all;
 	if ((asked & (FI_RMA | FI_ATOMIC)) && !(asked & one_sided))
 		caps |= one_sided & all;
-	return caps | (kDomainCaps & all);
+	return caps | (kFreeCaps & all);
+}
+
+// Of a transmit or receive context: what its own hints ask, or what of the endpoint's capabilities concerns it. Never more
+// than the endpoint has. The domain's bits are accepted here too, and then answered.
+uint64_t context_caps(uint64_t asked, uint64_t asked_of_endpoint, uint64_t all, uint64_t endpoint)
+{
+	const uint64_t caps = expand_caps(asked ? asked : asked_of_endpoint, all);
+	return (caps & endpoint) | (asked & kDomainCaps);
 }
 
 bool tx_fits(const fi_tx_attr &h)
@@ -112,7 +122,8 @@ bool domain_fits(const fi_domain_attr &h)
 		return refuse("domain_attr->name");
 	if (h.threading > FI_THREAD_ENDPOINT)
 		return refuse("domain_attr->threading");
-	if (h.control_progress > FI_PROGRESS_MANUAL || h.data_progress > FI_PROGRESS_MANUAL)
+	if (static_cast<int>(h.control_progress) > kApiProgressUnified ||
+	    static_cast<int>(h.data_progress) > kApiProgressUnified)
 		return refuse("domain_attr->progress");
 	if (h.resource_mgmt > FI_RM_ENABLED)
 		return refuse("domain_attr->resource_mgmt");
@@ -123,7 +134,7 @@ bool domain_fits(const fi_domain_attr &h)
 	if (h.cq_data_size > sizeof(uint64_t))
 		return refuse("domain_attr->cq_data_size");
 	if (h.cq_cnt > kManyObjects || h.ep_cnt > kManyObjects || h.tx_ctx_cnt > kManyObjects ||
-	    h.rx_ctx_cnt > kManyObjects || h.cntr_cnt > kManyObjects || h.mr_cnt > kHashedKeys / 2)
+	    h.rx_ctx_cnt > kManyObjects || h.cntr_cnt > kCounters || h.mr_cnt > kHashedKeys / 2)
 		return refuse("domain_attr counts");
 	if (h.max_ep_tx_ctx > 1 || h.max_ep_rx_ctx > 1 || h.max_ep_srx_ctx > 0 || h.max_ep_stx_ctx > kManyObjects)
 		return refuse("domain_attr->max_ep contexts");
@@ -131,8 +142,10 @@ bool domain_fits(const fi_domain_attr &h)
 		return refuse("domain_attr->mr_iov_limit");
 	if (h.caps & ~kDomainCaps)
 		return refuse("domain_attr->caps");
-	if (h.auth_key_size)
+	if (h.auth_key_size || api_max_ep_auth_key(h))
 		return refuse("domain_attr->auth_key");
+	if (api_max_group_id(h))
+		return refuse("domain_attr->max_group_id");
 	if (h.max_err_data)
 		return refuse("domain_attr->max_err_data");
 	return true;
@@ -154,10 +167,13 @@ bool hints_fit(const fi_info &h)
 		return false;
 	if (h.fabric_attr && h.fabric_attr->name && strcmp(h.fabric_attr->name, kFabricName) != 0)
 		return refuse("fabric_attr->name");
+	if (h.fabric_attr && h.fabric_attr->prov_version > g_provider.version)
+		return refuse("fabric_attr->prov_version");
 	// a direction or attribute that needs a capability the hints leave out
-	if (h.caps && h.tx_attr && (expand_caps(h.tx_attr->caps, kTxCaps) & h.tx_attr->caps & ~expand_caps(h.caps, kAllCaps)))
+	const uint64_t caps = expand_caps(h.caps, kAllCaps);
+	if (h.tx_attr && (h.tx_attr->caps & ~caps))
 		return refuse("tx_attr->caps beyond caps");
-	if (h.caps && h.rx_attr && (expand_caps(h.rx_attr->caps, kRxCaps) & h.rx_attr->caps & ~expand_caps(h.caps, kAllCaps)))
+	if (h.rx_attr && (h.rx_attr->caps & ~caps))
 		return refuse("rx_attr->caps beyond caps");
 	return true;
 }
@@ -203,7 +219,7 @@ fi_info *full_info()
 	d.mr_key_size = sizeof(uint64_t);
 	d.cq_data_size = sizeof(uint64_t);
 	d.cq_cnt = d.ep_cnt = d.tx_ctx_cnt = d.rx_ctx_cnt = kManyObjects;
-	d.cntr_cnt = kRemoteCounters - 1;
+	d.cntr_cnt = kCounters;
 	d.max_ep_tx_ctx = d.max_ep_rx_ctx = 1;
 	d.max_ep_stx_ctx = kManyObjects;
 	d.mr_iov_limit = kMrIovLimit;
@@ -218,8 +234,9 @@ fi_info *full_info()
 void narrow(fi_info *i, const fi_info &h)
 {
 	i->caps = expand_caps(h.caps, kAllCaps);
-	i->tx_attr->caps = expand_caps(h.tx_attr && h.tx_attr->caps ? h.tx_attr->caps : h.caps, kTxCaps);
-	i->rx_attr->caps = expand_caps(h.rx_attr && h.rx_attr->caps ? h.rx_attr->caps : h.caps, kRxCaps);
+	i->tx_attr->caps = context_caps(h.tx_attr ? h.tx_attr->caps : 0, h.caps, kTxCaps, i->caps);
+	i->rx_attr->caps = context_caps(h.rx_attr ? h.rx_attr->caps : 0, h.caps, kRxCaps, i->caps);
+	i->domain_attr->caps = (i->caps | (h.domain_attr ? h.domain_attr->caps : 0)) & kDomainCaps;
 	i->handle = h.handle;
 	if (h.tx_attr) {
 		i->tx_attr->op_flags = h.tx_attr->op_flags;
@@ -234,6 +251,8 @@ void narrow(fi_info *i, const fi_info &h)
 		i->rx_attr->op_flags = h.rx_attr->op_flags;
 		if (h.rx_attr->size)
 			i->rx_attr->size = h.rx_attr->size;
+		// messages without a buffer wait in our heap, which has no size of its own
+		i->rx_attr->total_buffered_recv = h.rx_attr->total_buffered_recv;
 		i->rx_attr->msg_order = h.rx_attr->msg_order ? h.rx_attr->msg_order : uint64_t{FI_ORDER_SAS};
 	}
 	if (h.ep_attr && h.ep_attr->tx_ctx_cnt)
@@ -249,6 +268,7 @@ void narrow(fi_info *i, const fi_info &h)
 			i->domain_attr->resource_mgmt = d->resource_mgmt;
 		if (d->av_type)
 			i->domain_attr->av_type = d->av_type;
+		i->domain_attr->tclass = d->tclass;
 		i->domain_attr->domain = d->domain;
 	}
 	if (h.fabric_attr)

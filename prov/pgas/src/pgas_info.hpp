@@ -14,7 +14,8 @@ inline constexpr uint64_t kPrimaryCaps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC
 inline constexpr uint64_t kTxModifiers = FI_READ | FI_WRITE | FI_SEND;
 inline constexpr uint64_t kRxModifiers = FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE;
 inline constexpr uint64_t kSecondaryCaps =
-	FI_MULTI_RECV | FI_DIRECTED_RECV | FI_RMA_EVENT | FI_SOURCE | FI_FENCE | FI_LOCAL_COMM | FI_REMOTE_COMM;
+	FI_MULTI_RECV | FI_DIRECTED_RECV | FI_RMA_EVENT | FI_SOURCE | FI_FENCE | FI_LOCAL_COMM | FI_REMOTE_COMM |
+	FI_AV_USER_ID;
 
 inline constexpr uint64_t kOrderAll = kApiOrderStrict | FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR |
 				      FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW |
