@@ -276,6 +276,65 @@ static void test_av_user_id_is_what_sources_show(void **state)
 	team_run(2, user_ids, NULL);
 }
 
+/* Opened with FI_AV_USER_ID: a source is nobody until it has got a number, which insertions cannot give. */
+static void set_user_ids(int rank, void *arg)
+{
+	/* the entry of 1.20 and newer; older headers do not name it, libfabric 1.17 has no call for it */
+	typedef int (*set_fn)(struct fid_av *, fi_addr_t, fi_addr_t, uint64_t);
+	struct fi_av_attr attr = {.type = FI_AV_TABLE, .flags = FI_AV_USER_ID};
+	struct fi_cq_attr ca = {.format = FI_CQ_FORMAT_TAGGED, .size = 64};
+	const struct node_opts o = {.caps = FI_MSG | FI_SOURCE | FI_AV_USER_ID, .no_enable = true};
+	struct node n;
+	struct fid_ep *ep;
+	struct fid_av *av;
+	struct fid_cq *cq;
+	char name[ADDR_BYTES];
+	size_t len = sizeof name;
+	fi_addr_t at = 77, src;
+	uint64_t v = 1, in;
+	struct fi_cq_tagged_entry e[2];
+	(void)rank;
+	(void)arg;
+	node_open(&n, &o);
+	CHECK(n.info->caps & FI_AV_USER_ID && n.info->domain_attr->caps & FI_AV_USER_ID);
+	CHECK_OK(fi_av_open(n.domain, &attr, &av, NULL));
+	CHECK_OK(fi_cq_open(n.domain, &ca, &cq, NULL));
+	CHECK_OK(fi_endpoint(n.domain, n.info, &ep, NULL));
+	CHECK_OK(fi_ep_bind(ep, &av->fid, 0));
+	CHECK_OK(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV));
+	CHECK_OK(fi_enable(ep));
+	CHECK_OK(fi_getname(&ep->fid, name, &len));
+	CHECK_EQ(fi_av_insert(av, name, 1, &at, FI_AV_USER_ID, NULL), -FI_EINVAL);
+	CHECK_EQ(fi_av_insert(av, name, 1, &at, 0, NULL), 1);
+	CHECK_EQ(at, 0);
+	CHECK(av->ops->size >= 11 * sizeof(void *));
+	const set_fn set = ((const set_fn *)av->ops)[10];
+	CHECK_EQ(set(av, 1, 5, 0), -FI_EINVAL);
+	CHECK_EQ(set(av, 0, 5, FI_MORE), -FI_EINVAL);
+	CHECK_EQ(set(n.av, 0, 5, 0), -FI_EINVAL); /* opened without the flag */
+	static const fi_addr_t shown[] = {FI_ADDR_NOTAVAIL, 4711, 0};
+	for (size_t k = 0; k < ARRAY_SIZE(shown); k++) {
+		if (k)
+			CHECK_OK(set(av, at, shown[k], 0));
+		CHECK_OK(fi_recv(ep, &in, 8, NULL, FI_ADDR_UNSPEC, NULL));
+		CHECK_OK(fi_inject(ep, &v, 8, at));
+		const double end = now_s() + 60;
+		while (fi_cq_readfrom(cq, e, 1, &src) == -FI_EAGAIN)
+			CHECK(now_s() < end);
+		CHECK_EQ(src, shown[k]);
+	}
+	CHECK_OK(fi_close(&ep->fid));
+	CHECK_OK(fi_close(&cq->fid));
+	CHECK_OK(fi_close(&av->fid));
+	node_close(&n);
+}
+
+static void test_av_opened_with_user_id_shows_what_was_set(void **state)
+{
+	(void)state;
+	team_run(1, set_user_ids, NULL);
+}
+
 /* One address under two indices: its messages show the first, and the second after the first was removed. */
 static void twice(int rank, void *arg)
 {
@@ -439,6 +498,7 @@ int main(void)
 		cmocka_unit_test(test_av_full_vector_says_so),
 		cmocka_unit_test(test_av_event_insertions_report_through_the_queue),
 		cmocka_unit_test(test_av_user_id_is_what_sources_show),
+		cmocka_unit_test(test_av_opened_with_user_id_shows_what_was_set),
 		cmocka_unit_test(test_av_same_address_twice_shows_the_living_entry),
 		cmocka_unit_test(test_av_service_names_lead_to_their_holders),
 		cmocka_unit_test(test_av_remove_ends_pending_and_insert_starts_afresh),

@@ -292,7 +292,7 @@ int fabric_trywait(fid_fabric *fab, fid **fids, int count) noexcept;
 struct av_entry {
 	bool used = false;
 	ep_name name;
-	fi_addr_t user_id = FI_ADDR_NOTAVAIL;
+	fi_addr_t user_id = FI_ADDR_NOTAVAIL; // as completions show it
 };
 
 struct av {

@@ -3,6 +3,7 @@
 // Address vectors. Both types hand out the index: it is the rank, and what window[] is indexed by. Inserting an address
 // checks its form only; the peer is contacted at the first transfer, so peers may be inserted before they exist.
 #include "pgas.hpp"
+#include "pgas_api.hpp"
 #include "pgas_nosys.hpp"
 #include "pgas_resolve.hpp"
 
@@ -18,7 +19,23 @@ av *av_of(fid_av *f)
 	return reinterpret_cast<av *>(f);
 }
 
-int add(av *v, const ep_name &name, fi_addr_t *out)
+// What a caller may give insertions as flags, and the identifiers that come with FI_AV_USER_ID: in the array that receives
+// the addresses.
+int check_flags(const av *v, uint64_t flags, const fi_addr_t *out)
+{
+	if (flags & ~(FI_MORE | FI_SYNC_ERR | FI_AV_USER_ID))
+		return -FI_EBADFLAGS;
+	// a vector opened with FI_AV_USER_ID gets them by fi_av_set_user_id only
+	if ((flags & FI_AV_USER_ID) && (!out || (v->flags & FI_AV_USER_ID)))
+		return -FI_EINVAL;
+	if ((v->flags & FI_EVENT) && !v->bound_eq)
+		return -FI_ENOEQ;
+	return 0;
+}
+
+// *out: where the index goes; before that, the identifier when flags have FI_AV_USER_ID. Without one, sources are shown by
+// index; in a vector opened with FI_AV_USER_ID as FI_ADDR_NOTAVAIL until they get one.
+int add(av *v, const ep_name &name, uint64_t flags, fi_addr_t *out)
 {
 	uint32_t at;
 	if (!v->holes.empty()) {
@@ -32,12 +49,23 @@ int add(av *v, const ep_name &name, fi_addr_t *out)
 		}
 		v->entries.emplace_back();
 	}
-	v->entries[at] = {true, name, FI_ADDR_NOTAVAIL};
+	const fi_addr_t shown = flags & FI_AV_USER_ID ? *out : v->flags & FI_AV_USER_ID ? FI_ADDR_NOTAVAIL : at;
+	v->entries[at] = {true, name, shown};
 	v->by_name.emplace(name.text, at);
 	v->changes++;
-	if (out)
-		*out = at;
+	*out = at;
 	return 0;
+}
+
+// err: why there is no name to add, or 0. out: may be NULL.
+int insert_one(av *v, int err, const ep_name &name, uint64_t flags, fi_addr_t *out)
+{
+	fi_addr_t at = out ? *out : FI_ADDR_NOTAVAIL;
+	if (!err)
+		err = add(v, name, flags, &at);
+	if (out)
+		*out = err ? FI_ADDR_NOTAVAIL : at;
+	return err;
 }
 
 // What one insert call found out about its addresses; told now, or through the event queue.
@@ -70,31 +98,20 @@ int insert(fid_av *f, const void *addr, size_t count, fi_addr_t *out, uint64_t f
 	return guard([&] {
 		av *v = av_of(f);
 		scoped_lock lock(v->dom->mutex);
-		if (flags & ~(FI_MORE | FI_SYNC_ERR | FI_AV_USER_ID))
-			return -FI_EBADFLAGS;
-		const bool user_ids = flags & FI_AV_USER_ID;
-		if (user_ids && !out)
-			return -FI_EINVAL;
-		if ((v->flags & FI_EVENT) && !v->bound_eq)
-			return -FI_ENOEQ;
+		if (const int err = check_flags(v, flags, out))
+			return err;
 		insertion result{v, flags, context};
 		const char *p = static_cast<const char *>(addr);
 		for (size_t i = 0; i < count; i++, p += kNameBytes) {
-			const fi_addr_t user_id = user_ids ? out[i] : FI_ADDR_NOTAVAIL;
 			ep_address parsed;
 			ep_name name{};
 			memcpy(name.text, p, sizeof name.text);
-			int err = address_parse(name.text, parsed) && !parsed.any ? 0 : -FI_EINVAL;
-			fi_addr_t at = FI_ADDR_NOTAVAIL;
+			const int err = address_parse(name.text, parsed) && !parsed.any ? 0 : -FI_EINVAL;
 			if (err)
 				PGAS_WARN(FI_LOG_AV, "entry %zu is not an address of this provider\n", i);
 			else
-				err = add(v, address_format(parsed), &at);
-			if (!err && user_ids)
-				v->entries[at].user_id = user_id;
-			if (out)
-				out[i] = at;
-			result.add(i, err);
+				name = address_format(parsed);
+			result.add(i, insert_one(v, err, name, flags, out ? out + i : nullptr));
 		}
 		return result.answer();
 	});
@@ -105,19 +122,14 @@ int insert_svc(fid_av *f, const char *node, const char *service, fi_addr_t *out,
 	return guard([&] {
 		av *v = av_of(f);
 		scoped_lock lock(v->dom->mutex);
-		if (!service || (flags & ~(FI_MORE | FI_SYNC_ERR)))
+		if (!service)
 			return -FI_EINVAL;
-		if ((v->flags & FI_EVENT) && !v->bound_eq)
-			return -FI_ENOEQ;
+		if (const int err = check_flags(v, flags, out))
+			return err;
 		insertion result{v, flags, context};
-		ep_name name;
-		fi_addr_t at = FI_ADDR_NOTAVAIL;
-		int err = resolve_node(node, service, 0, name);
-		if (!err)
-			err = add(v, name, &at);
-		if (out)
-			*out = at;
-		result.add(0, err);
+		ep_name name{};
+		const int err = resolve_node(node, service, 0, name);
+		result.add(0, insert_one(v, err, name, flags, out));
 		return result.answer();
 	});
 }
@@ -131,23 +143,19 @@ int insert_sym(fid_av *f, const char *node, size_t nodes, const char *service, s
 		// all nodes of our wire are this host: nodes beyond the first cannot be reached
 		char *end = nullptr;
 		const unsigned long first = service ? strtoul(service, &end, 10) : 0;
-		if (!service || *end || (flags & ~(FI_MORE | FI_SYNC_ERR)))
+		if (!service || *end)
 			return -FI_EINVAL;
-		if ((v->flags & FI_EVENT) && !v->bound_eq)
-			return -FI_ENOEQ;
+		if (const int err = check_flags(v, flags, out))
+			return err;
 		insertion result{v, flags, context};
 		for (size_t n = 0; n < nodes; n++) {
 			for (size_t s = 0; s < services; s++) {
 				char text[24];
 				snprintf(text, sizeof text, "%lu", first + s);
-				ep_name name;
-				fi_addr_t at = FI_ADDR_NOTAVAIL;
-				int err = n ? -FI_EHOSTUNREACH : resolve_node(node, text, 0, name);
-				if (!err)
-					err = add(v, name, &at);
-				if (out)
-					out[n * services + s] = at;
-				result.add(n * services + s, err);
+				ep_name name{};
+				const size_t i = n * services + s;
+				const int err = n ? -FI_EHOSTUNREACH : resolve_node(node, text, 0, name);
+				result.add(i, insert_one(v, err, name, flags, out ? out + i : nullptr));
 			}
 		}
 		return result.answer();
@@ -194,6 +202,17 @@ int lookup(fid_av *f, fi_addr_t addr, void *buf, size_t *len) noexcept
 	const size_t room = *len;
 	*len = kNameBytes;
 	memcpy(buf, v->entries[addr].name.text, room < kNameBytes ? room : kNameBytes);
+	return 0;
+}
+
+// Messages that arrive from now on show it; entries already in a queue keep what they had.
+int set_user_id(fid_av *f, fi_addr_t addr, fi_addr_t user_id, uint64_t flags) noexcept
+{
+	av *v = av_of(f);
+	scoped_lock lock(v->dom->mutex);
+	if (flags || !(v->flags & FI_AV_USER_ID) || addr >= v->entries.size() || !v->entries[addr].used)
+		return -FI_EINVAL;
+	v->entries[addr].user_id = user_id;
 	return 0;
 }
 
@@ -244,15 +263,18 @@ fi_ops g_fid_ops = {
 	PGAS_NOSYS(fi_ops, ops_set),
 };
 
-fi_ops_av g_av_ops = {
-	.size = sizeof(fi_ops_av),
+api_av_ops g_av_ops = {
+	.size = sizeof(api_av_ops),
 	.insert = insert,
 	.insertsvc = insert_svc,
 	.insertsym = insert_sym,
 	.remove = remove,
 	.lookup = lookup,
 	.straddr = straddr,
-	PGAS_NOSYS(fi_ops_av, av_set),
+	PGAS_NOSYS(api_av_ops, av_set),
+	PGAS_NOSYS(api_av_ops, insert_auth_key),
+	PGAS_NOSYS(api_av_ops, lookup_auth_key),
+	.set_user_id = set_user_id,
 };
 
 } // namespace
@@ -277,7 +299,7 @@ int av_open(fid_domain *d, fi_av_attr *attr, fid_av **out, void *context) noexce
 			v->entries.reserve(attr->count < 65536 ? attr->count : 65536);
 		}
 		v->fid.fid = {FI_CLASS_AV, context, &g_fid_ops};
-		v->fid.ops = &g_av_ops;
+		v->fid.ops = reinterpret_cast<fi_ops_av *>(&g_av_ops);
 		v->dom->users++;
 		*out = &v.release()->fid;
 		return 0;

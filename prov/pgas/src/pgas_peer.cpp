@@ -184,9 +184,7 @@ fi_addr_t sender_address(ep_core *ep, uint32_t src)
 
 fi_addr_t source_shown(const ep_core *ep, fi_addr_t addr)
 {
-	if (addr == FI_ADDR_NOTAVAIL || ep->vector->entries[addr].user_id == FI_ADDR_NOTAVAIL)
-		return addr;
-	return ep->vector->entries[addr].user_id;
+	return addr == FI_ADDR_NOTAVAIL ? addr : ep->vector->entries[addr].user_id;
 }
 
 // --- letting go -------------------------------------------------------------------------------------------------------
