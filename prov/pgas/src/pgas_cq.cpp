@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <type_traits>
 
 namespace pgas {
 namespace {
@@ -25,17 +26,28 @@ cq_core *core_of_cq(fid_cq *f)
 	return reinterpret_cast<cq_core *>(reinterpret_cast<pgas_cq *>(f)->core);
 }
 
-size_t entry_bytes(fi_cq_format format)
+// The formats are prefixes of one another, and of what is queued. Sizes are constants: the copy is a few moves.
+static_assert(offsetof(completion, flags) == offsetof(fi_cq_tagged_entry, flags) &&
+	      offsetof(completion, len) == offsetof(fi_cq_tagged_entry, len) &&
+	      offsetof(completion, buf) == offsetof(fi_cq_tagged_entry, buf) &&
+	      offsetof(completion, data) == offsetof(fi_cq_tagged_entry, data) &&
+	      offsetof(completion, tag) == offsetof(fi_cq_tagged_entry, tag));
+
+char *put_entry(fi_cq_format format, char *out, const completion &c)
 {
+	const auto put = [&](auto bytes) {
+		memcpy(out, &c, bytes);
+		return out + bytes;
+	};
 	switch (format) {
 	case FI_CQ_FORMAT_MSG:
-		return sizeof(fi_cq_msg_entry);
+		return put(std::integral_constant<size_t, sizeof(fi_cq_msg_entry)>{});
 	case FI_CQ_FORMAT_DATA:
-		return sizeof(fi_cq_data_entry);
+		return put(std::integral_constant<size_t, sizeof(fi_cq_data_entry)>{});
 	case FI_CQ_FORMAT_TAGGED:
-		return sizeof(fi_cq_tagged_entry);
+		return put(std::integral_constant<size_t, sizeof(fi_cq_tagged_entry)>{});
 	default:
-		return sizeof(fi_cq_entry);
+		return put(std::integral_constant<size_t, sizeof(fi_cq_entry)>{});
 	}
 }
 
@@ -70,19 +82,15 @@ void progress(cq_core *cq)
 // Lock held. Entries up to the first error; -FI_EAVAIL when that comes first.
 ssize_t take(cq_core *cq, void *buf, size_t count, fi_addr_t *src)
 {
-	const size_t step = entry_bytes(cq->format);
 	size_t n = 0;
 	char *out = static_cast<char *>(buf);
 	while (n < count && !cq->entries.empty()) {
 		const completion &c = cq->entries.front();
 		if (c.err)
 			break;
-		// the formats are prefixes of one another
-		const fi_cq_tagged_entry e{c.context, c.flags, c.len, c.buf, c.data, c.tag};
-		memcpy(out, &e, step);
+		out = put_entry(cq->format, out, c);
 		if (src)
 			src[n] = c.src;
-		out += step;
 		n++;
 		cq->entries.pop_front();
 	}

@@ -48,11 +48,26 @@ PGAS_COLD ssize_t general1(fid_ep *fid, const void *buf, size_t len, fi_addr_t d
 	return general(fid, &iov, 1, dest, a);
 }
 
-// A send that wants no completion entry may take the inline path too, unless it counts only when it was received.
-bool no_entry(fid_ep *fid, uint64_t flags)
+// A send may take the inline path too, unless it counts only when it was received, or waits for what is before it. Its
+// bytes are then at the receiver, and the entry it may want can be written at once.
+template <uint8_t Kind>
+bool send_inline(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t tag, uint64_t data, uint64_t flags,
+		 void *context)
 {
-	const ep_core *ep = core_of(fid);
-	return (!ep->tx_cq || (ep->tx_selective && !(flags & FI_COMPLETION))) && !(flags & FI_DELIVERY_COMPLETE);
+	const uint8_t slot_flags = flags & FI_REMOTE_CQ_DATA ? PGAS_SLOT_CQ_DATA : 0;
+	if ((flags & (FI_DELIVERY_COMPLETE | FI_FENCE)) || len > PGAS_SLOT_INLINE)
+		return false;
+	ep_core *ep = core_of(f);
+	if (!ep->tx_cq || (ep->tx_selective && !(flags & FI_COMPLETION)))
+		return pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, slot_flags, PGAS_CHECKED);
+	scoped_lock lock(ep->dom->mutex);
+	if (ep->tx_cq->full() || !pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, slot_flags, PGAS_CHECKED))
+		return false;
+	completion c;
+	c.context = context;
+	c.flags = FI_SEND | (Kind == PGAS_KIND_TAGGED ? FI_TAGGED : FI_MSG);
+	cq_push(ep->tx_cq, c);
+	return true;
 }
 
 template <uint8_t Kind>
@@ -60,8 +75,10 @@ ssize_t send_one(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_
 		 void *context)
 {
 	const uint64_t flags = front_of(f)->op_flags | (has_data ? FI_REMOTE_CQ_DATA : 0);
-	if (no_entry(f, flags) &&
-	    pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, has_data ? PGAS_SLOT_CQ_DATA : 0, PGAS_CHECKED))
+	bool sent = false;
+	if (const int err = guard([&] { return sent = send_inline<Kind>(f, buf, len, dest, tag, data, flags, context), 0; }))
+		return err;
+	if (sent)
 		return 0;
 	return general1(f, buf, len, dest, {tag, Kind == PGAS_KIND_TAGGED, data, flags, context, false});
 }
