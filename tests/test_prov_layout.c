@@ -19,6 +19,7 @@ static const struct {
 	uint64_t hash;
 } recorded[] = {
 	{2, 0xde1e700490979ec8},
+	{3, 0xcc9acfbd6edbbd16},
 };
 
 struct item {
@@ -71,6 +72,7 @@ static const struct item layout[] = {
 	WHOLE(pgas_peer_hot),
 	FIELD(pgas_peer_hot, ring),
 	FIELD(pgas_peer_hot, door),
+	FIELD(pgas_peer_hot, mask),
 	FIELD(pgas_peer_hot, owner),
 	FIELD(pgas_peer_hot, meta),
 	WHOLE(pgas_window_check),
@@ -87,7 +89,6 @@ static const struct item layout[] = {
 	FIELD(pgas_slot, payload),
 	WHOLE(pgas_ring),
 	FIELD(pgas_ring, tail_hint),
-	FIELD(pgas_ring, mask),
 	FIELD(pgas_ring, head),
 	WHOLE(pgas_door),
 	FIELD(pgas_door, sleepers),

@@ -404,11 +404,13 @@ struct peer {
 	segment seg;                       // its endpoint segment
 	ep_shared *shared = nullptr;
 	pgas_ring *ring = nullptr;
+	uint64_t mask = 0;                 // of the ring, and eager: what its owner wrote, checked at connect
 	eager_area eager;
 	std::vector<uint32_t> returns_seen; // eager.returns, as we saw them last: 32 bits that only grow, so old ones do not mislead
 	uint32_t eager_at = 0;             // the buffer to try first
 	uint32_t attach = 0;               // our index in its attach table
 	uint32_t one_sided = 0;            // pending one-sided operations to it
+	uint32_t replies = 0;              // of ep_core::replies
 	bool hollow = false;               // dead, and its memory is given back; the addresses stay
 	bool dead() const { return rdom && rdom->dead.load(std::memory_order_acquire); }
 };
@@ -554,8 +556,9 @@ struct ep_core {
 	segment seg;
 	ep_shared *shared = nullptr;
 	pgas_ring *ring = nullptr;
-	uint64_t head = 0;
-	uint64_t mask = 0;              // of the ring. Ours: the shared copy lies on the line that senders write
+	uint64_t head = 0;              // of the ring; the shared copy is for senders. The watcher reads this one
+	uint64_t mask = 0;
+	bool told_garbage = false;      // once is enough
 	pgas_slot *slots = nullptr;
 	eager_area eager;
 	ep_name name{};
@@ -634,21 +637,40 @@ void amo_apply(fi_datatype type, fi_op op, void *target, size_t count, const voi
 	       void *result, amo_lock *lock);
 int amo_query(fid_domain *dom, fi_datatype type, fi_op op, fi_atomic_attr *attr, uint64_t flags) noexcept;
 
-// A slot as the receiver reads it: copied out once, because the sender's process could still scribble on it.
+// A slot as the receiver reads it: copied out once, because the sender's process could still scribble on it, and checked. Valid:
+// src is an index of the attach table, kind a kind, aux (with PGAS_SLOT_EAGER) a buffer, and bytes has the len bytes, or the
+// head of a long message. What the bytes say is for who reads them.
 struct arrival {
 	uint32_t src;
 	uint8_t kind, flags;
 	uint16_t aux;
 	uint64_t len, tag, data;
 	const char *bytes;
-	explicit arrival(const pgas_slot *s)
-		: src(static_cast<uint32_t>(s->meta)), kind(static_cast<uint8_t>(s->meta >> PGAS_META_KIND_SHIFT)),
-		  flags(static_cast<uint8_t>(s->meta >> PGAS_META_FLAGS_SHIFT)),
-		  aux(static_cast<uint16_t>(s->meta >> PGAS_META_AUX_SHIFT)), len(s->len), tag(s->tag),
-		  data(flags & PGAS_SLOT_CQ_DATA ? s->data : 0), bytes(reinterpret_cast<const char *>(s->payload))
+	bool read(const ep_core *ep, const pgas_slot *s)
 	{
+		const uint64_t meta = pgas_load_relaxed(&s->meta);
+		src = static_cast<uint32_t>(meta);
+		kind = static_cast<uint8_t>(meta >> PGAS_META_KIND_SHIFT);
+		flags = static_cast<uint8_t>(meta >> PGAS_META_FLAGS_SHIFT);
+		aux = static_cast<uint16_t>(meta >> PGAS_META_AUX_SHIFT);
+		len = pgas_load_relaxed(&s->len);
+		tag = pgas_load_relaxed(&s->tag);
+		data = flags & PGAS_SLOT_CQ_DATA ? pgas_load_relaxed(&s->data) : 0;
+		bytes = reinterpret_cast<const char *>(s->payload);
+		size_t room = PGAS_SLOT_INLINE;
+		if (flags & PGAS_SLOT_EAGER) {
+			if (PGAS_UNLIKELY(aux >= ep->eager.count))
+				return false;
+			bytes = ep->eager.buffer(aux);
+			room = ep->eager.bytes;
+		}
+		const bool message = kind == PGAS_KIND_MSG || kind == PGAS_KIND_TAGGED;
+		const bool whole = len <= room || (flags & PGAS_SLOT_LONG ? message : kind == PGAS_KIND_RMA_DATA);
+		return PGAS_LIKELY(src < kAttachMax && kind >= PGAS_KIND_MSG && kind <= PGAS_KIND_RESPONSE && whole);
 	}
 };
+// Something in shared memory that none of us writes: said once per endpoint.
+void garbage_found(ep_core *ep, const char *what);
 
 // --- receiving --------------------------------------------------------------------------------------------------------
 
@@ -715,13 +737,13 @@ inline void eager_return(uint32_t *returns, uint32_t claim)
 	if (PGAS_LIKELY(claim - pgas_load_relaxed(returns) == 1))
 		pgas_store_release(returns, claim); // pairs with load_acquire in claim_eager(): we have read the bytes
 }
-eager_area eager_area_of(const segment &seg, const ep_shared *shared);
+eager_area eager_area_of(const segment &seg, const ep_shape &shape);
 // Answers a request, now or when the peer's ring has room again.
 void reply_send(peer *p, const response_head &head, const iovec *iov, size_t iov_count, size_t skip, size_t len);
 
 void request_run(ep_core *ep, uint32_t src, uint16_t code, const char *payload, size_t payload_len);
 void response_take(ep_core *ep, const char *payload, size_t payload_len);
-void fail_peer(ep_core *ep, const peer *p, int status); // ends everything that waits for it
+void fail_peer(ep_core *ep, peer *p, int status); // ends everything that waits for it
 void fail_dead_peers(ep_core *ep); // after the watcher asked for attention
 void op_push(ep_core *ep, op &o); // sends what may be sent of a pending operation
 bool pending_push(ep_core *ep);   // the same for all that waits on this endpoint; true when something moved

@@ -168,23 +168,36 @@ bool lock_abandoned(uint64_t holder)
 	return !start || static_cast<uint32_t>(start) != static_cast<uint32_t>(holder);
 }
 
+constexpr uint64_t kLockMostNs = 10'000'000'000; // nobody holds it that long, but a process that is stopped
+
+// Others can write the word: who is named there may not have it. Then nobody would ever give it back.
 void lock_take(amo_lock *l)
 {
 	const uint64_t me = lock_name();
 	pgas_backoff wait{};
+	uint64_t seen = 0, since = 0;
 	for (uint32_t tries = 0;; tries++) {
 		uint64_t holder = 0;
 		if (pgas_claim(&l->holder, &holder, me))
 			return;
-		if (tries % 4096 == 4095 && lock_abandoned(holder) && pgas_claim(&l->holder, &holder, me))
-			return; // its process is gone; the element it worked on has its old or its new bytes
+		if (tries % 1024 == 1023) {
+			const uint64_t now = pgas_now_ns();
+			if (holder != seen) {
+				seen = holder;
+				since = now;
+			}
+			// its process is gone; the element it worked on has its old or its new bytes
+			if ((lock_abandoned(holder) || now - since > kLockMostNs) && pgas_claim(&l->holder, &holder, me))
+				return;
+		}
 		pgas_backoff_pause(&wait);
 	}
 }
 
 void lock_drop(amo_lock *l)
 {
-	pgas_store_release(&l->holder, uint64_t{0}); // pairs with claim in lock_take()
+	uint64_t mine = lock_name();
+	pgas_claim(&l->holder, &mine, uint64_t{0}); // pairs with claim in lock_take(); it may have been taken over
 }
 
 template <class T, fi_op Op>

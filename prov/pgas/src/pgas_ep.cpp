@@ -22,11 +22,11 @@ static_assert(offsetof(pgas_ep, hot_inject) == PGAS_FRONT_EP_OFF && offsetof(pga
 static_assert(offsetof(pgas_ep, window) == offsetof(pgas_ep, window_guard_) + sizeof(uint64_t));
 static_assert(offsetof(pgas_ep, rd_cntr) + 8 <= 128, "what a put or get touches of the endpoint is one cache line");
 
-eager_area eager_area_of(const segment &seg, const ep_shared *shared)
+eager_area eager_area_of(const segment &seg, const ep_shape &shape)
 {
-	const auto l = ep_layout::of(shared->slots, shared->eager_count, shared->eager_bytes);
+	const auto l = ep_layout::of(shape.slots, shape.eager_count, shape.eager_bytes);
 	return {seg.at<eager_head>(l.eager_heads_off), seg.at<uint32_t>(l.eager_returns_off), seg.at<char>(l.eager_off),
-		shared->eager_count, shared->eager_bytes};
+		shape.eager_count, shape.eager_bytes};
 }
 
 namespace {
@@ -291,9 +291,9 @@ int enable(ep_core *ep)
 	ep->shared->slots = slots;
 	ep->shared->eager_count = eager_count;
 	ep->shared->eager_bytes = eager_bytes;
-	ep->eager = eager_area_of(ep->seg, ep->shared);
+	ep->eager = eager_area_of(ep->seg, {slots, eager_count, eager_bytes});
 	auto *ring = ep->seg.at<pgas_ring>(kRingOff);
-	ring->mask = ep->mask = slots - 1;
+	ep->mask = slots - 1;
 	// position 0 is never used: state 0 of fresh memory must not look like a claimable slot
 	ep->head = slots;
 	ring->head = ring->tail_hint = slots;

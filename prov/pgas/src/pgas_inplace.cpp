@@ -29,27 +29,22 @@ bool take_slot(ep_core *ep, fi_pgas_message *m)
 	// pairs with store_release of READY in pgas_hot_send() and ring_send()
 	if (pgas_load_acquire(&slot->state) != (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_READY))
 		return false;
-	const arrival a(slot);
-	if (a.kind != PGAS_KIND_MSG || (a.flags & PGAS_SLOT_LONG))
-		return false;
+	arrival a;
+	if (!a.read(ep, slot) || a.kind != PGAS_KIND_MSG || (a.flags & PGAS_SLOT_LONG))
+		return false; // for the engine, which drops what is nothing
 	m->eager_ = nullptr;
 	m->head = nullptr;
-	m->buf = slot->payload;
+	m->buf = const_cast<char *>(a.bytes);
 	m->len = a.len;
 	if (a.flags & PGAS_SLOT_EAGER) {
-		if (a.aux >= ep->eager.count || a.len > ep->eager.bytes)
-			return false; // not something one of our senders writes: the engine drops it
-		m->buf = ep->eager.buffer(a.aux);
 		m->eager_ = &ep->eager.returns[a.aux];
 		m->claim_ = eager_holder(&ep->eager.returns[a.aux]);
 		if (a.tag && a.tag <= PGAS_SLOT_INLINE) // message_send() left it there
 			m->head = slot->payload;
-	} else if (a.len > PGAS_SLOT_INLINE) {
-		return false;
 	}
 	m->place_ = &slot->state;
 	m->state_ = (ep->head + ep->mask + 1) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE;
-	ep->head++;
+	pgas_store_relaxed(&ep->head, ep->head + 1);
 	pgas_store_release(&ep->ring->head, ep->head);
 	return true;
 }

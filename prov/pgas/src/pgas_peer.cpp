@@ -24,7 +24,8 @@ void open_to_inline_code(ep_core *ep, peer *p)
 	for (pgas_ep *front : ep->fronts) {
 		pgas_peer_hot &hot = front->peer[p->rank];
 		hot.door = p->rdom->door();
-		hot.owner = uint64_t{p->attach} << PGAS_SLOT_OWNER_SHIFT | PGAS_SLOT_BUSY;
+		hot.mask = p->mask;
+		hot.owner = p->attach << PGAS_SLOT_OWNER_SHIFT | PGAS_SLOT_BUSY;
 		hot.meta = p->attach;
 		pgas_store_release(&hot.ring, p->ring); // pairs with load_acquire in pgas_hot_send()
 	}
@@ -254,17 +255,19 @@ void peers_release(ep_core *ep)
 
 void peer_forget(ep_core *ep, fi_addr_t addr)
 {
-	const ep_name &name = ep->vector->entries[addr].name;
+	peer *p = addr < ep->peers.size() ? ep->peers[addr].get() : nullptr;
+	const bool led = p && p->real_name.text[0]; // strangers have real names, addresses may be those of services
+	const ep_name &name = led ? p->real_name : ep->vector->entries[addr].name;
 	for (auto it = ep->strangers.begin(); it != ep->strangers.end();) {
 		if (strncmp(it->second->name.text, name.text, kNameBytes) == 0)
 			it = stranger_end(ep, it, -FI_ECANCELED);
 		else
 			++it;
 	}
-	if (addr >= ep->peers.size() || !ep->peers[addr])
+	if (!p)
 		return;
-	fail_peer(ep, ep->peers[addr].get(), -FI_ECANCELED);
-	peer_disconnect(ep->peers[addr].get());
+	fail_peer(ep, p, -FI_ECANCELED);
+	peer_disconnect(p);
 	ep->peers[addr].reset();
 }
 

@@ -19,20 +19,15 @@ constexpr size_t kQueueSlack = 65536; // completions beyond a queue's size befor
 
 void handle(ep_core *ep, const pgas_slot *slot)
 {
-	arrival a(slot);
-	size_t room = PGAS_SLOT_INLINE;
-	if (a.flags & PGAS_SLOT_EAGER) {
-		if (a.aux >= ep->eager.count)
-			return; // not something one of our senders writes
-		a.bytes = ep->eager.buffer(a.aux);
-		room = ep->eager.bytes;
+	arrival a;
+	if (PGAS_UNLIKELY(!a.read(ep, slot))) {
+		garbage_found(ep, "a message");
+		return;
 	}
-	const bool whole = a.len <= room || (a.flags & PGAS_SLOT_LONG);
 	switch (a.kind) {
 	case PGAS_KIND_MSG:
 	case PGAS_KIND_TAGGED:
-		if (whole)
-			rx_deliver(ep, a);
+		rx_deliver(ep, a);
 		break;
 	case PGAS_KIND_RMA_DATA: {
 		completion c;
@@ -46,18 +41,34 @@ void handle(ep_core *ep, const pgas_slot *slot)
 		break;
 	}
 	case PGAS_KIND_REQUEST:
-		if (whole)
-			request_run(ep, a.src, static_cast<uint16_t>(a.tag), a.bytes, a.len);
+		request_run(ep, a.src, static_cast<uint16_t>(a.tag), a.bytes, a.len);
 		break;
 	case PGAS_KIND_RESPONSE:
-		if (whole)
-			response_take(ep, a.bytes, a.len);
+		response_take(ep, a.bytes, a.len);
 		break;
 	default:
 		break;
 	}
 	if (a.flags & PGAS_SLOT_EAGER)
 		eager_return(&ep->eager.returns[a.aux], eager_holder(&ep->eager.returns[a.aux]));
+}
+
+uint64_t free_word(const ep_core *ep) // of the slot at the head, for the next time round
+{
+	return (ep->head + ep->mask + 1) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE;
+}
+
+// The slot at the head is in no state that it can have: it is used again, and what was in it is lost. A sender that still fills
+// it makes it wrong once more. Not when it was taken a round ago and not given back (message_take).
+bool step_over_garbage(ep_core *ep, pgas_slot *slot, uint64_t state)
+{
+	if (slot_state_of(state, ep->head) != slot_state::wrong ||
+	    (ep->in_place && slot_state_of(state, ep->head - ep->mask - 1) == slot_state::ready))
+		return false;
+	garbage_found(ep, "a slot");
+	pgas_store_release(&slot->state, free_word(ep));
+	pgas_store_relaxed(&ep->head, ep->head + 1);
+	return true;
 }
 
 bool drain(ep_core *ep)
@@ -68,14 +79,18 @@ bool drain(ep_core *ep)
 	for (int n = 0; n < kDrainAtOnce; n++) {
 		pgas_slot *slot = &slots[ep->head & ep->mask];
 		// pairs with store_release of READY in pgas_hot_send() and ring_send()
-		if (pgas_load_acquire(&slot->state) != (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_READY))
+		const uint64_t state = pgas_load_acquire(&slot->state);
+		if (state != (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_READY)) {
+			if (step_over_garbage(ep, slot, state))
+				continue;
 			break;
+		}
 		if (ep->rx_cq && ep->rx_cq->entries.size() > ep->rx_cq->room + kQueueSlack)
 			break;
 		handle(ep, slot);
 		// pairs with load_acquire in claim_slot(): the bytes were read before the slot may be filled again
-		pgas_store_release(&slot->state, (ep->head + ep->mask + 1) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE);
-		ep->head++;
+		pgas_store_release(&slot->state, free_word(ep));
+		pgas_store_relaxed(&ep->head, ep->head + 1);
 	}
 	if (ep->head == before)
 		return false;
@@ -83,25 +98,48 @@ bool drain(ep_core *ep)
 	return true;
 }
 
+// The slot at the head is free. A hint above it is nothing that a sender wrote; whoever believed it has filled slots further on,
+// before which we would wait for ever: step to the first of them.
+void close_gap(ep_core *ep)
+{
+	uint64_t hint = pgas_load_relaxed(&ep->ring->tail_hint);
+	if (static_cast<int64_t>(hint - ep->head) <= 0)
+		return;
+	uint64_t first = ep->head + 1, end = ep->head + ep->mask + 1;
+	while (first < end && slot_state_of(pgas_load_acquire(&ep->slots[first & ep->mask].state), first) == slot_state::free)
+		first++;
+	if (first == end) { // nobody did
+		pgas_claim(&ep->ring->tail_hint, &hint, ep->head);
+		return;
+	}
+	while (ep->head < first) {
+		uint64_t free = ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE;
+		if (!pgas_claim(&ep->slots[ep->head & ep->mask].state, &free, free_word(ep)))
+			return; // a sender did
+		garbage_found(ep, "the hint");
+		pgas_store_relaxed(&ep->head, ep->head + 1);
+	}
+}
+
 // Steps over slots whose sender died while filling them, and takes back eager buffers nobody will send. Answers false when
 // the ring could not be emptied for that: look again.
 bool bury(ep_core *ep)
 {
-	pgas_ring *ring = ep->ring;
 	pgas_slot *const slots = ep->slots;
-	for (;;) {
+	for (uint64_t n = 0; n <= ep->mask; n++) {
 		drain(ep);
 		pgas_slot *slot = &slots[ep->head & ep->mask];
-		uint64_t state = pgas_load_acquire(&slot->state);
-		if ((state & 0xf) != PGAS_SLOT_BUSY || state >> PGAS_SLOT_POS_SHIFT != (ep->head << PGAS_SLOT_POS_SHIFT) >> PGAS_SLOT_POS_SHIFT ||
-		    !sender_gone(ep, static_cast<uint32_t>(state >> PGAS_SLOT_OWNER_SHIFT & 0xfffff)))
+		const uint64_t state = pgas_load_acquire(&slot->state);
+		if (slot_state_of(state, ep->head) != slot_state::busy || !sender_gone(ep, slot_owner(state)))
 			break;
-		pgas_store_release(&slot->state, (ep->head + ep->mask + 1) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE);
-		ep->head++;
-		pgas_store_release(&ring->head, ep->head);
+		pgas_store_release(&slot->state, free_word(ep));
+		pgas_store_relaxed(&ep->head, ep->head + 1);
 	}
+	if (slot_state_of(pgas_load_acquire(&slots[ep->head & ep->mask].state), ep->head) == slot_state::free)
+		close_gap(ep);
+	pgas_store_release(&ep->ring->head, ep->head); // also when another wrote there
 	// The ring is drained up to a living sender's slot: a claimed buffer of a dead one is in no slot before it.
-	if (pgas_load_acquire(&slots[ep->head & ep->mask].state) != (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE))
+	if (slot_state_of(pgas_load_acquire(&slots[ep->head & ep->mask].state), ep->head) != slot_state::free)
 		return false;
 	for (uint32_t i = 0; i < ep->eager.count; i++) {
 		const uint64_t claim = pgas_load_acquire(&ep->eager.heads[i].claim);
@@ -137,6 +175,15 @@ bool barrier_everywhere()
 }
 
 } // namespace
+
+void garbage_found(ep_core *ep, const char *what)
+{
+	if (ep->told_garbage)
+		return;
+	ep->told_garbage = true;
+	PGAS_WARN(FI_LOG_EP_DATA, "%s in our shared memory is nothing that this provider writes: dropped; more will not be reported\n",
+		  what);
+}
 
 bool ep_progress(ep_core *ep)
 {

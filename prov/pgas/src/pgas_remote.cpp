@@ -15,6 +15,8 @@
 namespace pgas {
 namespace {
 
+constexpr uint64_t kRegionMost = uint64_t{1} << 46; // bytes of a region that is mapped: what the owner wrote is checked by it
+constexpr size_t kWindowParts = 1024;               // of a window: each is compared with each
 constexpr uint64_t kGuardBytes = uint64_t{1} << 32; // on both sides of a window: a small overrun faults, never hits us
 constexpr uint64_t kHugeBytes = uint64_t{2} << 20;  // laid out windows are congruent with our region: huge pages fit
 
@@ -28,7 +30,9 @@ int map_part(remote_domain *r, const part_entry &p, xlate_part &out, char *fixed
 {
 	const uint64_t page = page_bytes();
 	unique_fd fd;
-	if (const int err = peer_file_open(r->pid, p.fd, p.dev, p.ino, fd))
+	if (p.len > kRegionMost || p.file_off > kRegionMost)
+		return -FI_EKEYREJECTED; // not something that can be mapped
+	if (const int err = peer_file_open(r->pid, p.fd, p.dev, p.ino, p.file_off + p.len, fd))
 		return err;
 	const uint64_t lead = p.file_off % page;
 	const size_t bytes = round_up(p.len + lead, page);
@@ -160,6 +164,8 @@ bool map_window(remote_domain *r, const std::vector<part_entry> &parts, const ke
 {
 	const uint64_t page = page_bytes();
 	const uint64_t skew = (parts[0].file_off - parts[0].off) % page;
+	if (x.len > kRegionMost || parts.size() > kWindowParts)
+		return false;
 	for (const part_entry &p : parts) {
 		if (p.fd < 0 || (p.file_off - p.off) % page != skew)
 			return false;

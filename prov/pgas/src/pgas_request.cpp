@@ -10,17 +10,21 @@
 
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace pgas {
 namespace {
 
 constexpr uint32_t kPiecesInFlight = 8;
+constexpr int32_t kErrnoMost = 4095;    // of what a response may say
+constexpr int kRepliesAtOnce = 256;     // that replies_push() looks at
 constexpr int kPopulateRead = 22, kPopulateWrite = 23; // MADV_POPULATE_*, which older headers lack
 
+// What goes into one of the peer's eager buffers, and comes back into one of ours, which may be smaller.
 size_t piece_room(const peer *p)
 {
-	return eager_room(p) - sizeof(request_head) - sizeof(response_head);
+	return std::min<size_t>(eager_room(p), p->ep->eager.bytes) - sizeof(request_head) - sizeof(response_head);
 }
 
 void finish(ep_core *ep, op &o)
@@ -225,7 +229,7 @@ void count_remote(ep_core *ep, const key_entry &e, remote_effect what, uint8_t l
 		pgas_door_ring(ep->dom->door());
 }
 
-int run_amo(ep_core *ep, const request_head &h, const char *data, size_t data_len, std::vector<char> &result,
+int run_amo(ep_core *ep, const request_head &h, const char *data, size_t data_len, size_t room, std::vector<char> &result,
 	    key_entry *entry)
 {
 	const auto type = static_cast<fi_datatype>(h.type);
@@ -239,6 +243,8 @@ int run_amo(ep_core *ep, const request_head &h, const char *data, size_t data_le
 	uint64_t right = op == FI_ATOMIC_READ ? 0 : FI_REMOTE_WRITE;
 	if (h.form)
 		right |= FI_REMOTE_READ;
+	if (bytes > room)
+		return -FI_EINVAL;
 	std::vector<iovec> at;
 	if (const int err = own_memory(ep->dom, h, right, bytes, at, entry))
 		return err;
@@ -276,6 +282,7 @@ void request_run(ep_core *ep, uint32_t src, uint16_t code, const char *payload, 
 		ep->serves = true;
 		ep_update_polls(ep); // reading a counter makes progress from now on
 	}
+	const size_t room = eager_room(from) - sizeof(response_head); // no requester of ours wants more at a time
 	response_head r{h.op_id, h.off, h.len, 0, 0};
 	std::vector<char> out;
 	std::vector<iovec> at;
@@ -291,7 +298,7 @@ void request_run(ep_core *ep, uint32_t src, uint16_t code, const char *payload, 
 		}
 		break;
 	case kReqRead:
-		r.status = own_memory(ep->dom, h, FI_REMOTE_READ, h.len, at, &entry);
+		r.status = h.len <= room ? own_memory(ep->dom, h, FI_REMOTE_READ, h.len, at, &entry) : -FI_EINVAL;
 		if (!r.status)
 			r.status = mapped(entry, at, false);
 		if (!r.status) {
@@ -301,14 +308,14 @@ void request_run(ep_core *ep, uint32_t src, uint16_t code, const char *payload, 
 		}
 		break;
 	case kReqAmo:
-		r.status = run_amo(ep, h, data, data_len, out, &entry);
+		r.status = run_amo(ep, h, data, data_len, room, out, &entry);
 		if (!r.status)
 			count_remote(ep, entry, amo_effect(h.form, static_cast<fi_op>(h.amo)), h.last);
 		break;
 	case kReqPull: {
 		const auto it = ep->pending.find(h.key);
 		if (it == ep->pending.end() || it->second->kind != op_kind::send || it->second->to->rdom != from->rdom ||
-		    h.off > it->second->len || h.len > it->second->len - h.off) {
+		    h.off > it->second->len || h.len > it->second->len - h.off || h.len > room) {
 			r.status = -FI_EINVAL;
 		} else { // straight out of the caller's buffer
 			reply_send(from, r, it->second->iov, it->second->iov_count, h.off, h.len);
@@ -323,6 +330,11 @@ void request_run(ep_core *ep, uint32_t src, uint16_t code, const char *payload, 
 	reply_send(from, r, &answer, 1, 0, out.size());
 }
 
+static bool answer_has_data(const op &o)
+{
+	return o.kind == op_kind::read || o.kind == op_kind::pull || (o.kind == op_kind::amo && o.form);
+}
+
 void response_take(ep_core *ep, const char *payload, size_t payload_len)
 {
 	if (payload_len < sizeof(response_head))
@@ -333,6 +345,8 @@ void response_take(ep_core *ep, const char *payload, size_t payload_len)
 	if (it == ep->pending.end())
 		return; // failed meanwhile
 	op &o = *it->second;
+	if (r.status > 0 || r.status < -kErrnoMost)
+		r.status = -FI_EIO;
 	if (r.long_done) {
 		if (o.kind != op_kind::send)
 			return;
@@ -340,22 +354,28 @@ void response_take(ep_core *ep, const char *payload, size_t payload_len)
 		finish(ep, o);
 		return;
 	}
+	if (o.kind == op_kind::send || !o.in_flight || o.late_data)
+		return; // it asked for nothing
 	const char *data = payload + sizeof r;
 	const size_t data_len = payload_len - sizeof r;
 	o.in_flight--;
 	if (o.kind == op_kind::pull)
 		ep->pieces--;
+	if (!r.status && (r.off > o.len || r.len > o.len - r.off || data_len != (answer_has_data(o) ? r.len : 0)))
+		r.status = -FI_EIO; // not an answer to what was asked
 	if (r.status && !o.status)
 		o.status = r.status;
-	if (!r.status && data_len == r.len) {
+	if (!r.status && data_len) {
 		if (o.kind == op_kind::read)
 			iov_scatter(o.iov, o.iov_count, r.off, data, data_len);
-		else if (o.kind == op_kind::amo && o.res_count)
+		else if (o.kind == op_kind::amo)
 			iov_scatter(o.res, o.res_count, r.off, data, data_len);
-		else if (o.kind == op_kind::pull)
+		else
 			iov_scatter(o.rx->iov, o.rx->iov_count, r.off, data, data_len);
 	}
 	o.acked += r.len ? r.len : 1;
+	if (!o.status && o.sent >= o.len && !o.in_flight && o.acked < o.len)
+		o.status = -FI_EIO; // all answered, and less than was asked
 	if ((o.status || o.acked >= o.len) && o.in_flight == 0) {
 		if (!o.status && o.carries_data) {
 			ring_message m{.kind = PGAS_KIND_RMA_DATA, .flags = PGAS_SLOT_CQ_DATA, .len = o.len, .data = o.data};
@@ -379,9 +399,8 @@ void reply_send(peer *p, const response_head &head, const iovec *iov, size_t iov
 	m.iov_count = iov_count;
 	m.skip = skip;
 	m.iov_len = len;
-	// replies keep their order among themselves, so a waiting one holds back those behind it
-	const bool waits = !p->ep->replies.empty();
-	if (!waits && ring_send(p, m) != -FI_EAGAIN)
+	// a peer's replies keep their order, so a waiting one holds back those behind it
+	if (!p->replies && ring_send(p, m) != -FI_EAGAIN)
 		return;
 	reply r;
 	r.to = p;
@@ -389,6 +408,7 @@ void reply_send(peer *p, const response_head &head, const iovec *iov, size_t iov
 	memcpy(r.bytes.data(), &head, sizeof head);
 	iov_gather(iov, iov_count, skip, r.bytes.data() + sizeof head, len);
 	p->ep->replies.push_back(std::move(r));
+	p->replies++;
 }
 
 namespace {
@@ -401,18 +421,14 @@ int pull_directly(const remote_domain *r, const op &o)
 		uint64_t at = o.rma[i].addr;
 		size_t n = o.rma[i].len < o.len - done ? o.rma[i].len : o.len - done;
 		while (n) {
-			size_t moved = n;
-			if (r->self) {
-				iov_scatter(o.rx->iov, o.rx->iov_count, done, reinterpret_cast<const void *>(at), n);
-			} else {
-				iovec local[kIovLimit];
-				const size_t count = iov_part(o.rx->iov, o.rx->iov_count, done, n, local);
-				const iovec remote{reinterpret_cast<void *>(at), n};
-				const ssize_t got = process_vm_readv(static_cast<pid_t>(r->pid), local, count, &remote, 1, 0);
-				if (got <= 0)
-					return errno == EPERM || errno == ENOSYS ? 1 : errno == ESRCH ? -FI_ECONNRESET : -FI_EFAULT;
-				moved = static_cast<size_t>(got);
-			}
+			// ourselves, too: the address came through memory that others can write, and the kernel checks it
+			iovec local[kIovLimit];
+			const size_t count = iov_part(o.rx->iov, o.rx->iov_count, done, n, local);
+			const iovec remote{reinterpret_cast<void *>(at), n};
+			const ssize_t got = process_vm_readv(static_cast<pid_t>(r->pid), local, count, &remote, 1, 0);
+			if (got <= 0)
+				return errno == EPERM || errno == ENOSYS ? 1 : errno == ESRCH ? -FI_ECONNRESET : -FI_EFAULT;
+			const auto moved = static_cast<size_t>(got);
 			at += moved;
 			done += moved;
 			n -= moved;
@@ -435,7 +451,7 @@ void pull_start(ep_core *ep, peer *from, rx_entry *rx, const long_message &m, co
 	o.rma_count = m.iov_count < kIovLimit ? m.iov_count : kIovLimit;
 	for (size_t i = 0; i < o.rma_count; i++)
 		o.rma[i] = {m.iov[i].addr, m.iov[i].len, 0};
-	if (r->self || r->cma) { // one copy by the kernel beats two through the eager buffers from 8 KiB on
+	if (r->cma) { // one copy by the kernel beats two through the eager buffers from 8 KiB on
 		const int status = pull_directly(r, o);
 		if (status != 1) {
 			completion end = c;
@@ -471,14 +487,21 @@ bool abandoned(const ep_core *ep, const op &o)
 bool replies_push(ep_core *ep)
 {
 	const size_t before = ep->replies.size();
-	while (!ep->replies.empty()) {
-		reply &r = ep->replies.front();
-		ring_message m{.kind = PGAS_KIND_RESPONSE, .len = r.bytes.size()};
-		m.head = r.bytes.data();
-		m.head_len = r.bytes.size();
-		if (ring_send(r.to, m) == -FI_EAGAIN)
-			break;
-		ep->replies.pop_front();
+	std::vector<const peer *> full; // theirs wait; those of others do not
+	auto it = ep->replies.begin();
+	for (int n = 0; n < kRepliesAtOnce && it != ep->replies.end(); n++) {
+		ring_message m{.kind = PGAS_KIND_RESPONSE, .len = it->bytes.size()};
+		m.head = it->bytes.data();
+		m.head_len = it->bytes.size();
+		if (std::find(full.begin(), full.end(), it->to) != full.end()) {
+			++it;
+		} else if (ring_send(it->to, m) == -FI_EAGAIN) {
+			full.push_back(it->to);
+			++it;
+		} else {
+			it->to->replies--;
+			it = ep->replies.erase(it);
+		}
 	}
 	return ep->replies.size() != before;
 }
@@ -521,7 +544,7 @@ bool pending_retries(const ep_core *ep)
 	return false;
 }
 
-void fail_peer(ep_core *ep, const peer *p, int status)
+void fail_peer(ep_core *ep, peer *p, int status)
 {
 	std::vector<op *> over;
 	for (auto &[id, o] : ep->pending)
@@ -532,6 +555,7 @@ void fail_peer(ep_core *ep, const peer *p, int status)
 		finish(ep, *o);
 	}
 	std::erase_if(ep->replies, [&](const reply &r) { return r.to == p; }); // also those that finish() just added
+	p->replies = 0;
 }
 
 void fail_dead_peers(ep_core *ep)

@@ -7,6 +7,7 @@
 //   consumer writes FREE(pos) when it frees position pos - slots. (no ABA: positions only grow)
 // - tail_hint never leads the claims: it is stored as pos + 1 only by who claimed pos, and who claims pos has seen every
 //   position from the hint up to pos taken. A late store may move the hint back; producers then walk forward again.
+//   A hint that nobody of us wrote is found out by the owner's head, which is a lower bound as well.
 // - Hence positions are claimed in order without gaps, and a sender's messages stand in the order it sent them.
 // - A producer that dies leaves BUSY(pos, owner): the owner's process is known and the consumer skips the slot.
 // - Full: the slot of pos still belongs to position pos - slots. Nothing was changed: -FI_EAGAIN.
@@ -22,34 +23,59 @@ int64_t position_distance(uint64_t state, uint64_t pos) // of the slot's positio
 	return static_cast<int64_t>((state & ~0xffffffull) - (pos << PGAS_SLOT_POS_SHIFT)) >> PGAS_SLOT_POS_SHIFT;
 }
 
-pgas_slot *claim_slot(peer *p, uint64_t *at)
+uint64_t busy_word(const peer *p)
 {
-	pgas_ring *ring = p->ring;
-	pgas_slot *const slots = slots_of(ring);
-	const uint64_t owner = uint64_t{p->attach} << PGAS_SLOT_OWNER_SHIFT | PGAS_SLOT_BUSY;
-	uint64_t pos = pgas_load_relaxed(&ring->tail_hint);
-	// The slot behind the hint is free as a rule: claimed unseen, because a look first would fetch its line twice.
-	uint64_t expected = pos << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE;
-	if (PGAS_LIKELY(pgas_claim_to_write(&slots[pos & ring->mask].state, &expected, (pos << PGAS_SLOT_POS_SHIFT) | owner))) {
-		*at = pos << PGAS_SLOT_POS_SHIFT;
-		pgas_store_release(&ring->tail_hint, pos + 1);
-		return &slots[pos & ring->mask];
-	}
-	for (;;) {
-		pgas_slot *slot = &slots[pos & ring->mask];
+	return uint64_t{p->attach} << PGAS_SLOT_OWNER_SHIFT | PGAS_SLOT_BUSY;
+}
+
+// The first free position from pos on. Every position in between was seen taken, so pos may be any that is not above the
+// first free one. Two rings' lengths are more than a hint that lags needs; who is overtaken by others all the time comes again.
+pgas_slot *claim_from(peer *p, uint64_t pos, uint64_t *at)
+{
+	pgas_slot *const slots = slots_of(p->ring);
+	for (uint64_t steps = 0; steps <= 2 * (p->mask + 1); steps++) {
+		pgas_slot *slot = &slots[pos & p->mask];
 		uint64_t state = pgas_load_acquire(&slot->state);
 		const int64_t ahead = position_distance(state, pos);
 		if (ahead < 0)
 			return nullptr;
-		if (ahead == 0 && (state & 0xf) == PGAS_SLOT_FREE) {
-			*at = pos << PGAS_SLOT_POS_SHIFT;
-			if (!pgas_claim_to_write(&slot->state, &state, *at | owner))
-				continue;
-			pgas_store_release(&ring->tail_hint, pos + 1);
-			return slot;
+		if (slot_state_of(state, pos) != slot_state::free) {
+			pos++;
+			continue;
 		}
-		pos++;
+		*at = pos << PGAS_SLOT_POS_SHIFT;
+		if (!pgas_claim_to_write(&slot->state, &state, *at | busy_word(p)))
+			continue;
+		pgas_store_release(&p->ring->tail_hint, pos + 1);
+		return slot;
 	}
+	return nullptr;
+}
+
+// The ring is full, or the hint is nothing that a sender wrote. Then the owner's head tells: the position there is free, or
+// behind the hint by more than a ring. A hint that leads has left free positions behind it, and the owner waits at the first.
+PGAS_COLD pgas_slot *claim_beside_hint(peer *p, uint64_t *at)
+{
+	const uint64_t head = pgas_load_acquire(&p->ring->head), hint = pgas_load_relaxed(&p->ring->tail_hint);
+	const uint64_t state = pgas_load_acquire(&slots_of(p->ring)[head & p->mask].state);
+	if (slot_state_of(state, head) != slot_state::free && hint - head <= p->mask + 1)
+		return nullptr;
+	return claim_from(p, head, at);
+}
+
+pgas_slot *claim_slot(peer *p, uint64_t *at)
+{
+	const uint64_t pos = pgas_load_relaxed(&p->ring->tail_hint);
+	// The slot behind the hint is free as a rule: claimed unseen, because a look first would fetch its line twice.
+	pgas_slot *slot = &slots_of(p->ring)[pos & p->mask];
+	*at = pos << PGAS_SLOT_POS_SHIFT;
+	uint64_t expected = *at | PGAS_SLOT_FREE;
+	if (PGAS_LIKELY(pgas_claim_to_write(&slot->state, &expected, *at | busy_word(p)))) {
+		pgas_store_release(&p->ring->tail_hint, pos + 1);
+		return slot;
+	}
+	slot = claim_from(p, pos, at);
+	return slot ? slot : claim_beside_hint(p, at);
 }
 
 // What the owner gave back since we looked last, of the buffers whose numbers stand on one line with that of `at`.

@@ -26,7 +26,7 @@ int segment_create(const char *what, segment_kind kind, size_t bytes, segment &o
 {
 	char name[64];
 	snprintf(name, sizeof name, "pgas-%s", what);
-	unique_fd fd(memfd_create(name, MFD_CLOEXEC));
+	unique_fd fd(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
 	if (!fd) {
 		const int err = errno;
 		PGAS_WARN(FI_LOG_CORE, "cannot create the %s segment: %s\n", what, strerror(err));
@@ -35,6 +35,12 @@ int segment_create(const char *what, segment_kind kind, size_t bytes, segment &o
 	if (ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
 		const int err = errno;
 		PGAS_WARN(FI_LOG_CORE, "cannot size the %s segment to %zu bytes: %s\n", what, bytes, strerror(err));
+		return -err;
+	}
+	// a peer that makes the file smaller would end us by SIGBUS
+	if (fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+		const int err = errno;
+		PGAS_WARN(FI_LOG_CORE, "cannot seal the %s segment: %s\n", what, strerror(err));
 		return -err;
 	}
 	void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd.get(), 0);
@@ -88,7 +94,8 @@ int segment_open(uint32_t pid, int fd, uint64_t nonce, segment_kind kind, size_t
 		return S_ISREG(st.st_mode) ? -FI_EACCES : -FI_EHOSTUNREACH;
 	}
 	const auto bytes = static_cast<size_t>(st.st_size);
-	if (bytes < kPage || bytes <= read_only)
+	const int seals = fcntl(file.get(), F_GET_SEALS);
+	if (bytes < kPage || bytes <= read_only || seals < 0 || !(seals & F_SEAL_SHRINK))
 		return -FI_EHOSTUNREACH;
 	void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.get(), 0);
 	if (p == MAP_FAILED)
@@ -104,7 +111,7 @@ int segment_open(uint32_t pid, int fd, uint64_t nonce, segment_kind kind, size_t
 	return 0;
 }
 
-int peer_file_open(uint32_t pid, int fd, uint64_t dev, uint64_t ino, unique_fd &out)
+int peer_file_open(uint32_t pid, int fd, uint64_t dev, uint64_t ino, uint64_t need_bytes, unique_fd &out)
 {
 	unique_fd file = open_peer_fd(pid, fd);
 	struct stat st;
@@ -112,6 +119,8 @@ int peer_file_open(uint32_t pid, int fd, uint64_t dev, uint64_t ino, unique_fd &
 		return -errno;
 	if (st.st_dev != dev || st.st_ino != ino)
 		return -FI_EHOSTUNREACH;
+	if (static_cast<uint64_t>(st.st_size) < need_bytes)
+		return -FI_EKEYREJECTED;
 	out = std::move(file);
 	return 0;
 }

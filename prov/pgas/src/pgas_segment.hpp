@@ -6,12 +6,16 @@
 //
 //   domain segment                                   endpoint segment
 //   0        dom_shared (header)          owner      0        ep_shared (header)        owner
-//   keys     key_entry[direct + hash]     owner      attach   attach_entry[]            each sender its own
-//   parts    part_entry[]                 owner      ring     pgas_ring + slots         senders, owner
-//   -------- peers map the rest writable ----------  eager    claims, returns, buffers  senders, owner
-//   door     pgas_door                    sleepers: owner, seq: anyone
+//   keys     key_entry[direct + hash]     owner      -------- peers map the rest writable ----------
+//   parts    part_entry[]                 owner      attach   hint, attach_entry[]      each sender its own
+//   -------- peers map the rest writable ----------  ring     pgas_ring + slots         senders, owner
+//   door     pgas_door                    sleepers:  eager    claims, returns, buffers  senders, owner
+//                                         owner; seq: anyone
 //   lock     amo_lock                     anyone
 //   counters remote_counter[]             initiators
+//
+// Whatever a peer can write is bad input: indices and lengths are checked after they were copied (slot_read), constants are
+// copied once at connect (ep_shape), loops over shared memory are bounded. The files cannot shrink under a mapping: sealed.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +27,7 @@
 namespace pgas {
 
 inline constexpr uint64_t kSegmentMagic = 0x3153414750494f46; // "FOIPGAS1"
-inline constexpr uint32_t kSegmentVersion = 2;
+inline constexpr uint32_t kSegmentVersion = 3;
 enum class segment_kind : uint32_t { domain = 1, endpoint = 2 };
 
 struct segment_header {
@@ -144,11 +148,12 @@ struct ep_shared {
 	uint32_t slots;
 	uint16_t rem_wr_cntr;   // remote counters bound to the endpoint
 	uint16_t rem_rd_cntr;
-	uint32_t attach_hint;   // first index that was never used
 };
-static_assert(sizeof(ep_shared) <= kPage);
+inline constexpr size_t kHeaderBytes = 65536; // whole pages on every machine: senders map them read-only
+static_assert(sizeof(ep_shared) <= kHeaderBytes);
 
-inline constexpr size_t kAttachOff = kPage;
+inline constexpr size_t kAttachHintOff = kHeaderBytes; // uint32_t: where a sender looks for a free entry first
+inline constexpr size_t kAttachOff = kAttachHintOff + kPage;
 inline constexpr size_t kRingOff = kAttachOff + sizeof(attach_entry) * kAttachMax;
 
 struct ep_layout {
@@ -167,8 +172,38 @@ struct ep_layout {
 	}
 };
 
-// Where an endpoint segment has its eager buffers. A private copy: the shared fields are believed once, when the segment
-// is created or opened.
+// The sizes of an endpoint segment, as its owner wrote them: copied once, then checked, then believed.
+struct ep_shape {
+	uint32_t slots, eager_count, eager_bytes;
+	static ep_shape of(const ep_shared *s)
+	{
+		return {pgas_load_relaxed(&s->slots), pgas_load_relaxed(&s->eager_count), pgas_load_relaxed(&s->eager_bytes)};
+	}
+	bool fits(size_t file_bytes) const // the bounds are those of pgas_params.def
+	{
+		return slots >= 16 && slots <= 1u << 20 && (slots & (slots - 1)) == 0 && eager_count >= 2 && eager_count <= 65535 &&
+		       eager_bytes >= kPage && eager_bytes <= 1u << 24 && eager_bytes % kPage == 0 &&
+		       ep_layout::of(slots, eager_count, eager_bytes).bytes == file_bytes;
+	}
+};
+
+// What the state of position pos's slot says. wrong: nobody of ours writes that there.
+enum class slot_state : uint8_t { free, busy, ready, wrong };
+inline slot_state slot_state_of(uint64_t state, uint64_t pos)
+{
+	const uint64_t at = pos << PGAS_SLOT_POS_SHIFT;
+	if (state == (at | PGAS_SLOT_FREE))
+		return slot_state::free;
+	if (state == (at | PGAS_SLOT_READY))
+		return slot_state::ready;
+	return (state ^ at) >> PGAS_SLOT_POS_SHIFT == 0 && (state & 0xf) == PGAS_SLOT_BUSY ? slot_state::busy : slot_state::wrong;
+}
+inline uint32_t slot_owner(uint64_t state) // attach index of who made it busy
+{
+	return static_cast<uint32_t>(state >> PGAS_SLOT_OWNER_SHIFT & 0xfffff);
+}
+
+// Where an endpoint segment has its eager buffers. A private copy.
 struct eager_area {
 	eager_head *heads = nullptr;
 	uint32_t *returns = nullptr; // how often each was given back
@@ -199,8 +234,9 @@ int segment_create(const char *what, segment_kind kind, size_t bytes, segment &o
 // read_only bytes are mapped without write permission. -FI_EHOSTUNREACH when the process or segment is not the one meant.
 int segment_open(uint32_t pid, int fd, uint64_t nonce, segment_kind kind, size_t read_only, segment &out);
 
-// Opens fd number `fd` of process pid and checks that it is the file (dev, ino); for mapping a peer's registered memory.
-int peer_file_open(uint32_t pid, int fd, uint64_t dev, uint64_t ino, unique_fd &out);
+// Opens fd number `fd` of process pid and checks that it is the file (dev, ino) and has that many bytes; for mapping a peer's
+// registered memory.
+int peer_file_open(uint32_t pid, int fd, uint64_t dev, uint64_t ino, uint64_t need_bytes, unique_fd &out);
 
 uint64_t random_nonce();
 

@@ -119,17 +119,19 @@ void check_eager(ep_core *ep)
 }
 
 // A slot that stays busy at the head of a ring for a whole scan, and whose sender is gone, blocks what comes behind it.
-// One that stays ready waits for a process that reads its counters inline and does not look.
+// One that stays ready waits for a process that reads its counters inline and does not look. What no slot can say, and a hint
+// that leads a free slot, is garbage to be put right; by who owns the ring, too.
 void check_ring(ep_core *ep)
 {
 	pgas_ring *ring = pgas_load_acquire(&ep->ring);
 	if (!ring)
 		return;
-	const uint64_t pos = pgas_load_acquire(&ring->head);
-	pgas_slot *const slots = slots_of(ring);
-	const uint64_t state = pgas_load_acquire(&slots[pos & ring->mask].state);
+	const uint64_t pos = pgas_load_relaxed(&ep->head);
+	const uint64_t state = pgas_load_acquire(&ep->slots[pos & ep->mask].state);
+	const bool leads = static_cast<int64_t>(pgas_load_relaxed(&ring->tail_hint) - pos) > 0;
+	const slot_state kind = slot_state_of(state, pos);
 	check_eager(ep);
-	if ((state & 0xf) == PGAS_SLOT_FREE) {
+	if (kind == slot_state::free && !leads && pgas_load_relaxed(&ring->head) == pos) {
 		ep->watch_state = 0;
 		return;
 	}
@@ -137,11 +139,7 @@ void check_ring(ep_core *ep)
 		ep->watch_state = state;
 		return;
 	}
-	if ((state & 0xf) == PGAS_SLOT_READY) {
-		ask_to_look(ep->dom);
-		return;
-	}
-	if (sender_gone(ep, static_cast<uint32_t>(state >> PGAS_SLOT_OWNER_SHIFT & 0xfffff)))
+	if (kind != slot_state::busy || sender_gone(ep, slot_owner(state)))
 		ask_to_look(ep->dom);
 }
 

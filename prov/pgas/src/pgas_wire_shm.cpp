@@ -22,15 +22,18 @@ bool shm_reaches(const ep_address &a)
 }
 
 constexpr uint32_t kEntering = 1u << 31; // in attach_entry::state, with the pid of who is filling the entry in
+constexpr uint32_t kUsedEnough = 16, kUsedLooks = 4; // entries before used ones are looked at, and how many are
 
 // Takes an entry whose sender left or died, once all of its messages are consumed: they carry the number of the entry. The
 // state word decides between several who want it. 1: not yet.
 int take_over(const peer *p, attach_entry &e, uint32_t me)
 {
 	uint32_t holder = pgas_load_acquire(&e.state);
+	if (!holder) // never used
+		return pgas_claim(&e.state, &holder, me | kEntering) ? 0 : -FI_EBUSY;
 	uint64_t left = pgas_load_acquire(&e.left);
 	const bool gone = holder & kEntering ? process_start_time(holder & ~kEntering) == 0 : !process_alive(holder, e.start_time);
-	if (!holder || (!left && !gone))
+	if (!left && !gone)
 		return -FI_EBUSY;
 	if (!left) { // it died without a word: nothing of its is behind this
 		const uint64_t tail = pgas_load_acquire(&p->ring->tail_hint);
@@ -46,24 +49,28 @@ int take_over(const peer *p, attach_entry &e, uint32_t me)
 	return 0;
 }
 
-// Enters us in the peer's attach table. Fresh entries first, then those that nobody needs any more.
+// Enters us in the peer's attach table. A few looks for an entry that nobody needs any more, so that the table grows with those
+// who are there and not with all who ever were; then the next fresh one, which the hint knows; then any. The hint may be
+// anything: an entry is taken by its state alone.
 int attach(ep_core *ep, peer *p)
 {
 	auto *table = p->seg.at<attach_entry>(kAttachOff);
+	auto *hint = p->seg.at<uint32_t>(kAttachHintOff);
 	const auto me = static_cast<uint32_t>(getpid());
 	uint32_t at = kAttachMax;
 	bool soon = false;
-	if (pgas_load_relaxed(&p->shared->attach_hint) < kAttachMax) {
-		const uint32_t fresh = pgas_add_relaxed(&p->shared->attach_hint, 1u);
-		if (fresh < kAttachMax)
-			at = fresh;
-	}
-	for (uint32_t i = 0; at == kAttachMax && i < kAttachMax; i++) {
+	const auto try_entry = [&](uint32_t i) {
 		const int rc = take_over(p, table[i], me);
 		if (rc == 0)
 			at = i;
 		soon = soon || rc == 1;
-	}
+	};
+	const uint32_t used = pgas_load_relaxed(hint);
+	for (uint64_t i = 0; at == kAttachMax && i < kUsedLooks && used >= kUsedEnough; i++)
+		try_entry(static_cast<uint32_t>((pgas_now_ns() * 0x9E3779B97F4A7C15u) >> 40) % (used < kAttachMax ? used : kAttachMax));
+	const uint32_t first = at == kAttachMax ? pgas_add_relaxed(hint, 1u) : 0;
+	for (uint32_t i = 0; at == kAttachMax && i < kAttachMax; i++)
+		try_entry((first + i) % kAttachMax);
 	if (at == kAttachMax && soon)
 		return -FI_EAGAIN;
 	if (at == kAttachMax) {
@@ -82,11 +89,11 @@ int attach(ep_core *ep, peer *p)
 int shm_connect(ep_core *ep, peer *p, const ep_address &a)
 {
 	segment seg;
-	if (const int err = segment_open(a.pid, a.fd, a.nonce, segment_kind::endpoint, 0, seg))
+	if (const int err = segment_open(a.pid, a.fd, a.nonce, segment_kind::endpoint, kHeaderBytes, seg))
 		return err;
 	auto *shared = seg.at<ep_shared>(0);
-	const ep_layout l = ep_layout::of(shared->slots, shared->eager_count, shared->eager_bytes);
-	if (l.bytes != seg.map.size() || (shared->slots & (shared->slots - 1)) || shared->closed)
+	const ep_shape shape = ep_shape::of(shared);
+	if (!shape.fits(seg.map.size()) || pgas_load_acquire(&shared->closed))
 		return -FI_EHOSTUNREACH;
 	remote_domain *r;
 	if (const int err = remote_domain_get(ep->dom, a.pid, shared->dom_fd, shared->dom_nonce, &r))
@@ -94,7 +101,8 @@ int shm_connect(ep_core *ep, peer *p, const ep_address &a)
 	p->seg = std::move(seg);
 	p->shared = shared;
 	p->ring = p->seg.at<pgas_ring>(kRingOff);
-	p->eager = eager_area_of(p->seg, shared);
+	p->mask = shape.slots - 1;
+	p->eager = eager_area_of(p->seg, shape);
 	p->returns_seen.assign(p->eager.count, 0);
 	p->eager_at = 0;
 	p->rdom = r;

@@ -18,7 +18,7 @@
 #include <pgas/pgas_atomic.h>
 #include <pgas/pgas_counter.h>
 
-#define PGAS_LAYOUT_VERSION 2u
+#define PGAS_LAYOUT_VERSION 3u
 #define PGAS_MAGIC_HOT (0x50474800u | PGAS_LAYOUT_VERSION) /* "PGH": the short way is open */
 #define PGAS_MAGIC_SHARED (0x50475300u | PGAS_LAYOUT_VERSION) /* "PGS": through the table, which counts with atomics */
 #define PGAS_MAGIC_OWN (0x50474f00u | PGAS_LAYOUT_VERSION) /* "PGO": ours, through the table and its general engine */
@@ -79,11 +79,10 @@ struct pgas_slot {
 #define PGAS_META_FLAGS_SHIFT 40
 #define PGAS_META_AUX_SHIFT 48
 
-/* First line: written by producers. Slots follow at PGAS_RING_SLOTS_OFF. */
+/* First line: written by producers. Slots follow at PGAS_RING_SLOTS_OFF; how many is in no memory that peers can write. */
 struct pgas_ring {
 	uint64_t tail_hint; /* every position below it is claimed; may lag, never leads */
-	uint64_t mask;      /* slots - 1, constant */
-	uint64_t pad_[6];
+	uint64_t pad_[7];
 	uint64_t head;      /* positions below it are consumed; written by the consumer, lags */
 	uint64_t pad2_[7];
 };
@@ -100,8 +99,9 @@ struct pgas_door {
 struct pgas_peer_hot {
 	struct pgas_ring *ring;
 	struct pgas_door *door;
-	uint64_t owner;   /* my attach index << PGAS_SLOT_OWNER_SHIFT | BUSY */
-	uint64_t meta;    /* my attach index, as it goes into slot.meta */
+	uint64_t mask;    /* of the ring: slots - 1, as checked at connect */
+	uint32_t owner;   /* my attach index << PGAS_SLOT_OWNER_SHIFT | BUSY */
+	uint32_t meta;    /* my attach index, as it goes into slot.meta */
 };
 
 /*
