@@ -140,6 +140,9 @@ uintptr_t program_counter(const ucontext_t &u)
     return static_cast<uintptr_t>(u.uc_mcontext.gregs[REG_RIP]);
 #elif defined(__aarch64__)
     return u.uc_mcontext.pc;
+#else
+    (void)u;
+    return 0;
 #endif
 }
 
