@@ -5,6 +5,7 @@
  */
 #include "common.h"
 
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -158,6 +159,7 @@ static void visited(int rank, void *arg)
 	}
 	const struct node_opts o = {.threading = v->threading, .two_cqs = true};
 	struct node n;
+	mallopt(M_ARENA_MAX, 1); /* one more for the watcher would be 64 MiB of addresses, at any time */
 	struct usage first = {0};
 	unsigned char *buf = malloc(REGION);
 	memset(buf, 1, REGION);

@@ -57,7 +57,7 @@ bad "global exit after a PE left" 5 'status 5' "$oshrun" -n 3 "$exits" global-ex
 bad "abort after a PE left" 134 'PE 0 .*signal 6' "$oshrun" -n 3 "$exits" kill
 bad "leave while others wait for a value" 5 'PE 1: exit: left main without shmem_finalize' "$oshrun" -n 3 "$exits" wait
 for how in barrier reduce broadcast; do
-    bad "leave while others are in $how" 1 'PE 1: exit: this PE leaves while another one waits' "$oshrun" -n 3 "$exits" $how
+    bad "leave while others are in $how" 1 'PE 1 .*: exit: this PE leaves while another one waits' "$oshrun" -n 3 "$exits" $how
     SHMEM_BARRIER_ALGORITHM=dissemination bad "the same, dissemination" 1 'this PE leaves while another one waits' \
         "$oshrun" -n 3 "$exits" $how
 done
