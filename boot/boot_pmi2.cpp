@@ -91,7 +91,8 @@ int pmi2_init(job &job)
 	int spawned, appnum;
 	if (g_pmi.init(&spawned, &job.size, &job.rank, &appnum) != PMI2_SUCCESS ||
 	    g_pmi.job_id(g_pmi.id, sizeof g_pmi.id) != PMI2_SUCCESS) {
-		complain("PMI2_Init failed: is the launcher still there?");
+		complain("PMI2_Init failed: the launcher is gone, or it and %s do not understand each other%s", PGAS_PMI2_SONAME,
+			 pgas_boot_getenv("PMI_FD") ? "; PGAS_BOOT_LAUNCHER=pmi1 does without it" : "");
 		return -ECONNREFUSED;
 	}
 	g_pmi.rank = job.rank;
