@@ -19,7 +19,7 @@ static const struct {
 	uint64_t hash;
 } recorded[] = {
 	{2, 0xde1e700490979ec8},
-	{3, 0xcc9acfbd6edbbd16},
+	{3, 0x289e5123bfd3e850},
 };
 
 struct item {

@@ -24,8 +24,8 @@ void open_to_inline_code(ep_core *ep, peer *p)
 	for (pgas_ep *front : ep->fronts) {
 		pgas_peer_hot &hot = front->peer[p->rank];
 		hot.door = p->rdom->door();
-		hot.mask = p->mask;
-		hot.owner = p->attach << PGAS_SLOT_OWNER_SHIFT | PGAS_SLOT_BUSY;
+		hot.mask = static_cast<uint32_t>(p->mask);
+		hot.owner = uint64_t{p->attach} << PGAS_SLOT_OWNER_SHIFT | PGAS_SLOT_BUSY;
 		hot.meta = p->attach;
 		pgas_store_release(&hot.ring, p->ring); // pairs with load_acquire in pgas_hot_send()
 	}

@@ -236,7 +236,7 @@ PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, ui
 		return 0;
 	const uint64_t pos = pgas_load_relaxed(&ring->tail_hint);
 	struct pgas_slot *slot =
-		(struct pgas_slot *)((char *)ring + PGAS_RING_SLOTS_OFF + (pos & peer->mask) * PGAS_SLOT_BYTES);
+		(struct pgas_slot *)((char *)ring + PGAS_RING_SLOTS_OFF + (uint64_t)((uint32_t)pos & peer->mask) * PGAS_SLOT_BYTES);
 	const uint64_t at = pos << PGAS_SLOT_POS_SHIFT;
 	uint64_t expected = at | PGAS_SLOT_FREE;
 	if (PGAS_UNLIKELY(!pgas_claim_to_write(&slot->state, &expected, at | peer->owner)))

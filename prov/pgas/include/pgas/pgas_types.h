@@ -99,8 +99,8 @@ struct pgas_door {
 struct pgas_peer_hot {
 	struct pgas_ring *ring;
 	struct pgas_door *door;
-	uint64_t mask;    /* of the ring: slots - 1, as checked at connect */
-	uint32_t owner;   /* my attach index << PGAS_SLOT_OWNER_SHIFT | BUSY */
+	uint64_t owner;   /* my attach index << PGAS_SLOT_OWNER_SHIFT | BUSY */
+	uint32_t mask;    /* of the ring: slots - 1, as checked at connect */
 	uint32_t meta;    /* my attach index, as it goes into slot.meta */
 };
 
