@@ -398,7 +398,7 @@ struct header {
 };
 
 enum { S_FAITHFUL, S_MAGIC, S_VERSION, S_KIND, S_BYTES, S_NONCE, S_PID, S_SHORT, S_LONG, S_TINY, S_EMPTY, S_SLOTS, S_EAGER,
-       S_PIPE, S_SOCKET, S_NULL, S_DIR, S_CASES };
+       S_UNSEALED, S_PIPE, S_SOCKET, S_NULL, S_DIR, S_CASES };
 
 /* A descriptor in this process that holds a copy of the endpoint's segment, spoilt in one way. */
 static int spoilt(int original, int how)
@@ -418,7 +418,7 @@ static int spoilt(int original, int how)
 	if (how == S_DIR)
 		return open("/", O_RDONLY | O_DIRECTORY);
 	CHECK_OK(fstat(original, &st));
-	const int fd = memfd_create("copy", MFD_CLOEXEC);
+	const int fd = memfd_create("copy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	CHECK(fd >= 0);
 	CHECK_OK(ftruncate(fd, st.st_size));
 	char *from = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, original, 0);
@@ -463,6 +463,8 @@ static int spoilt(int original, int how)
 		CHECK_OK(ftruncate(fd, 16));
 	if (how == S_EMPTY)
 		CHECK_OK(ftruncate(fd, 0));
+	if (how != S_UNSEALED) /* such a file could shrink under the mapping */
+		CHECK_OK(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW));
 	return fd;
 }
 
