@@ -68,7 +68,10 @@ enum {
 
 struct pgas_slot {
 	uint64_t state;
-	uint64_t meta;  /* sender's attach index | kind << 32 | flags << 40 | eager buffer << 48: one store */
+	__extension__ union {
+		uint64_t meta;          /* sender's attach index | kind << 32 | flags << 40 | eager buffer << 48 */
+		uint32_t meta_half[2];  /* the same: lower half first, as on all processors that this runs on */
+	};
 	uint64_t len;   /* bytes of the message, wherever they are */
 	uint64_t tag;   /* PGAS_KIND_TAGGED, or the opcode of a request; else not written */
 	uint64_t data;  /* with PGAS_SLOT_CQ_DATA; else not written */
