@@ -56,11 +56,24 @@ bool parse_size(const char *text, int nodes_here, size_t *out)
 	return true;
 }
 
+// Is there address space for a segment and for the windows on all others? The provider guards each by 4 GiB on both sides.
+bool roomy(size_t bytes, int nodes_here)
+{
+	constexpr size_t guards = size_t{8} << 30;
+	const size_t all = bytes + static_cast<size_t>(nodes_here) * (bytes + guards);
+	void *p = mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p != MAP_FAILED)
+		munmap(p, all);
+	return p != MAP_FAILED;
+}
+
 } // namespace
 
 size_t memory_default_segment(int nodes_here)
 {
 	size_t bytes = host_memory() / 100 * 85 / static_cast<size_t>(nodes_here);
+	while (bytes > kSmallest && !roomy(bytes, nodes_here)) // a limit, or Valgrind, which gives 128 GiB to everything
+		bytes /= 2;
 #if defined(__SANITIZE_THREAD__)
 	if (bytes > kLargestTraced)
 		bytes = kLargestTraced;

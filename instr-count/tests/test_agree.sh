@@ -18,7 +18,8 @@ set -f
 timeout -s KILL $((240 * ${TEST_SLOW:-5})) "$IC" check --agree --calls 2 --warmup 2 $paths >"$work/agree" 2>"$work/err"
 set +f
 cat "$work/agree"
-grep 'valgrind' "$work/agree" | grep '^FAIL' && bad "the engines disagree"
+# a budget that another compiler exceeds is no disagreement: test_budgets.sh
+grep 'valgrind' "$work/agree" | grep -v 'valgrind agrees' | grep '^FAIL' && bad "the engines disagree"
 # An engine that answers nothing agrees with everybody.
 agreed=$(grep -c 'valgrind agrees' "$work/agree")
 built=$(grep -c -v -e 'not built' -e 'hand_to_' -e 'hand_thread' -e 'passed,' "$work/agree")
