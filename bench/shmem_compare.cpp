@@ -134,7 +134,7 @@ std::string openmpi_compiler(const arguments &a)
 }
 
 // mpirun beside the compiler; PEs are pinned by the benchmark itself. Open MPI 4.1 crashes in shmem_init of 8 PEs and more when
-// their addresses are random; our oshrun has the same in its PEs.
+// their addresses are random.
 words openmpi_launcher(const std::string &compiler, int pes)
 {
 	const std::string folder = compiler.substr(0, compiler.rfind('/') + 1);
