@@ -218,14 +218,15 @@ std::vector<bench::column> cache_columns(const std::string &program, const words
 }
 
 // In the build tree our tools look for headers and libraries there.
-void use_build_tree(const std::string &top)
+void use_build_tree(const std::string &top, int pes)
 {
 	setenv("OSHCC_INCLUDEDIR", BENCH_INCLUDE_DIR, 0);
 	setenv("OSHCC_LIBDIR", (top + "/.libs").c_str(), 0);
 	const char *old = getenv("LD_LIBRARY_PATH");
 	setenv("LD_LIBRARY_PATH", (top + "/.libs" + (old ? std::string(":") + old : "")).c_str(), 1);
 	setenv("IPATH_NO_BACKTRACE", "1", 0);
-	setenv("SHMEM_SYMMETRIC_SIZE", "1024M", 0); // 16 MiB for each of 16 PEs, twice; Open MPI reads it too
+	if (pes > 4) // 16 MiB for each PE, twice; Open MPI reads it too, and needs more
+		setenv("SHMEM_SYMMETRIC_SIZE", "2048M", 0);
 	setenv("OMPI_MCA_btl_base_warn_component_unused", "0", 0);
 }
 
@@ -240,7 +241,7 @@ int main(int argc, char **argv)
 		return fputs(kUsage, stderr), 2;
 	const std::string top = bench::own_folder() + "/..", oshcc = top + "/shmem/bin/oshcc";
 	const std::string peer = a.alone ? "" : openmpi_compiler(a); // before our own tools are in the way
-	use_build_tree(top);
+	use_build_tree(top, std::ranges::max(a.pes));
 	const workshop shop;
 	const auto launcher = [&](int pes) { return words{top + "/boot/oshrun", "-n", std::to_string(pes), "--bind", "none"}; };
 	const std::string ours = shop.folder + "/ours", theirs = shop.folder + "/openmpi", inlined = shop.folder + "/inlined";
