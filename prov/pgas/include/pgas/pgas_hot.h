@@ -242,8 +242,13 @@ PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, ui
 	if (PGAS_UNLIKELY(!pgas_claim_to_write(&slot->state, &expected, at | peer->owner)))
 		return 0;
 	pgas_store_release(&ring->tail_hint, pos + 1); /* pairs with the load above: a hint never leads the claims */
-	slot->meta_half[0] = peer->meta; /* in halves: a constant needs no register */
-	slot->meta_half[1] = (uint32_t)kind << (PGAS_META_KIND_SHIFT - 32) | (uint32_t)flags << (PGAS_META_FLAGS_SHIFT - 32);
+	const uint32_t what = (uint32_t)kind << (PGAS_META_KIND_SHIFT - 32) | (uint32_t)flags << (PGAS_META_FLAGS_SHIFT - 32);
+#ifdef __x86_64__
+	slot->meta_half[0] = peer->meta; /* in halves: the constant needs no register there */
+	slot->meta_half[1] = what;
+#else
+	slot->meta = peer->meta | (uint64_t)what << 32;
+#endif
 	slot->len = len;
 	if (kind == PGAS_KIND_TAGGED)
 		slot->tag = tag;
