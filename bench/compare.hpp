@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What ofi_compare and shmem_compare share: the rows that a benchmark knows, the columns (a build of it, for a provider or a
-// library), and the samples of each pair of them. Measuring is in compare_run.cpp, writing in compare_table.cpp, compare_svg.cpp
-// and compare_scaling.cpp, the command line in compare_options.cpp.
+// What ofi_compare and shmem_compare share: the rows that a benchmark knows, the columns (a build of it, for a provider
+// or a library), and the samples of each pair of them. Measuring is in compare_run.cpp, writing in compare_table.cpp,
+// compare_svg.cpp and compare_scaling.cpp, the command line in compare_options.cpp.
 #pragma once
 
 #include <cstdio>
@@ -26,10 +26,10 @@ struct samples {
 
 struct column {
 	std::string title;
-	std::string program;  // ofi_bench or ofi_bench_direct
+	std::string program; // ofi_bench or ofi_bench_direct
 	std::string provider;
-	std::string folder;   // where libfabric looks for it; empty: wherever it looks anyway
-	std::map<std::string, samples> of; // by row name
+	std::string folder;                  // where libfabric looks for it; empty: wherever it looks anyway
+	std::map<std::string, samples> of;   // by row name
 	std::vector<std::string> launcher{}; // words before the program; empty: it is run itself
 
 	// 0 when there are no samples

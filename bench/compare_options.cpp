@@ -84,7 +84,8 @@ int write_results(const options &o, const std::vector<row> &rows, const std::vec
 int write_scaling(const options &o, const std::vector<row> &rows, const scaling &s)
 {
 	write_scaling_table(stdout, rows, s);
-	const bool csv = write_file(o.csv, rows, s, write_scaling_csv), svg = write_file(o.svg, rows, s, write_scaling_svg);
+	const bool csv = write_file(o.csv, rows, s, write_scaling_csv),
+		   svg = write_file(o.svg, rows, s, write_scaling_svg);
 	return csv && svg && s.columns[0].of.size() ? 0 : 1;
 }
 

@@ -131,7 +131,8 @@ void run(const settings &s, const std::vector<row> &rows, std::vector<column> &c
 {
 	std::vector<std::string> groups;
 	for (const row &r : rows)
-		if (std::find(groups.begin(), groups.end(), r.group) == groups.end() && (groups.empty() || !s.quick)) // quick: all in one
+		// quick: all in one
+		if (std::find(groups.begin(), groups.end(), r.group) == groups.end() && (groups.empty() || !s.quick))
 			groups.push_back(r.group);
 	const bool tell = isatty(2);
 	for (int round = 0; round < s.rounds; round++) {
@@ -140,7 +141,8 @@ void run(const settings &s, const std::vector<row> &rows, std::vector<column> &c
 				// who comes first changes from round to round
 				column &c = columns[(k + static_cast<size_t>(round)) % columns.size()];
 				if (tell)
-					fprintf(stderr, "\rround %d of %d: %s, %s\033[K", round + 1, s.rounds, group.c_str(), c.title.c_str());
+					fprintf(stderr, "\rround %d of %d: %s, %s\033[K", round + 1, s.rounds,
+						group.c_str(), c.title.c_str());
 				run_group(s, rows, group, c);
 			}
 		}

@@ -39,14 +39,18 @@ std::string short_time(double ns)
 
 void draw(std::FILE *out, const plot &p, const row &r)
 {
-	fprintf(out, "<text x=\"%.0f\" y=\"%.0f\" font-weight=\"bold\">%s</text>\n", p.x0 + 8, p.y0 + 16, r.label.c_str());
+	fprintf(out, "<text x=\"%.0f\" y=\"%.0f\" font-weight=\"bold\">%s</text>\n", p.x0 + 8, p.y0 + 16,
+		r.label.c_str());
 	for (int decade = static_cast<int>(std::ceil(p.low)); decade <= static_cast<int>(p.high); decade++) {
 		const double v = std::pow(10, decade), y = p.y(v);
-		fprintf(out, "<line x1=\"%.0f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#ccc\"/>", p.x0 + kLeft, p.x0 + kWide - kRight, y, y);
-		fprintf(out, "<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\" font-size=\"9\">%s</text>\n", p.x0 + kLeft - 4, y + 3, short_time(v).c_str());
+		fprintf(out, "<line x1=\"%.0f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#ccc\"/>", p.x0 + kLeft,
+			p.x0 + kWide - kRight, y, y);
+		fprintf(out, "<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\" font-size=\"9\">%s</text>\n",
+			p.x0 + kLeft - 4, y + 3, short_time(v).c_str());
 	}
 	for (size_t k = 0; k < p.s.pes.size(); k++)
-		fprintf(out, "<text x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\" font-size=\"9\">%d</text>\n", p.x(k), p.y0 + kHigh - 12, p.s.pes[k]);
+		fprintf(out, "<text x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\" font-size=\"9\">%d</text>\n", p.x(k),
+			p.y0 + kHigh - 12, p.s.pes[k]);
 	for (size_t library = 0; library < p.s.libraries.size(); library++) {
 		std::string line;
 		for (size_t k = 0; k < p.s.pes.size(); k++) {
@@ -56,10 +60,13 @@ void draw(std::FILE *out, const plot &p, const row &r)
 			char point[64];
 			snprintf(point, sizeof point, "%.1f,%.1f ", p.x(k), p.y(v));
 			line += point;
-			fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\" fill=\"%s\"><title>%d PEs: %s</title></circle>\n", p.x(k), p.y(v),
-				kColours[library % 3], p.s.pes[k], short_time(v).c_str());
+			fprintf(out,
+				"<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\" fill=\"%s\"><title>%d PEs: "
+				"%s</title></circle>\n",
+				p.x(k), p.y(v), kColours[library % 3], p.s.pes[k], short_time(v).c_str());
 		}
-		fprintf(out, "<polyline points=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\"/>\n", line.c_str(), kColours[library % 3]);
+		fprintf(out, "<polyline points=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\"/>\n",
+			line.c_str(), kColours[library % 3]);
 	}
 }
 
@@ -108,23 +115,28 @@ void write_scaling_csv(std::FILE *out, const std::vector<row> &rows, const scali
 	for (const row &r : rows)
 		for (size_t library = 0; library < s.libraries.size(); library++)
 			for (size_t k = 0; k < s.pes.size(); k++)
-				fprintf(out, "%s,%s,%d,%g,%g\n", r.name.c_str(), s.libraries[library].c_str(), s.pes[k], s.at(library, k).best(r),
-					s.at(library, k).median(r));
+				fprintf(out, "%s,%s,%d,%g,%g\n", r.name.c_str(), s.libraries[library].c_str(), s.pes[k],
+					s.at(library, k).best(r), s.at(library, k).median(r));
 }
 
 void write_scaling_svg(std::FILE *out, const std::vector<row> &rows, const scaling &s)
 {
 	const size_t down = (rows.size() + kAcross - 1) / kAcross;
-	const double width = kWide * static_cast<double>(std::min(kAcross, rows.size())), height = kTop + kHigh * static_cast<double>(down);
+	const double width = kWide * static_cast<double>(std::min(kAcross, rows.size())),
+		     height = kTop + kHigh * static_cast<double>(down);
 	fprintf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
-		"font-family=\"sans-serif\" font-size=\"11\" fill=\"#222\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+		"font-family=\"sans-serif\" font-size=\"11\" fill=\"#222\">\n<rect width=\"100%%\" height=\"100%%\" "
+		"fill=\"#fff\"/>\n"
 		"<text x=\"8\" y=\"20\" font-size=\"14\" font-weight=\"bold\">Time by number of PEs</text>\n"
-		"<text x=\"8\" y=\"36\" font-size=\"10\" fill=\"#666\">one host; best samples; both scales logarithmic</text>\n",
+		"<text x=\"8\" y=\"36\" font-size=\"10\" fill=\"#666\">one host; best samples; both scales "
+		"logarithmic</text>\n",
 		width, height, width, height);
 	for (size_t library = 0; library < s.libraries.size(); library++)
-		fprintf(out, "<rect x=\"%zu\" y=\"27\" width=\"10\" height=\"10\" fill=\"%s\"/><text x=\"%zu\" y=\"36\">%s</text>\n", 300 + 110 * library,
-			kColours[library % 3], 314 + 110 * library, s.libraries[library].c_str());
+		fprintf(out,
+			"<rect x=\"%zu\" y=\"27\" width=\"10\" height=\"10\" fill=\"%s\"/><text x=\"%zu\" "
+			"y=\"36\">%s</text>\n",
+			300 + 110 * library, kColours[library % 3], 314 + 110 * library, s.libraries[library].c_str());
 	for (size_t i = 0; i < rows.size(); i++) {
 		double low = 1e300, high = 0;
 		for (const column &c : s.columns)
@@ -132,8 +144,9 @@ void write_scaling_svg(std::FILE *out, const std::vector<row> &rows, const scali
 				low = std::min(low, v), high = std::max(high, v);
 		if (high == 0)
 			continue;
-		const plot p{s, kWide * static_cast<double>(i % kAcross), kTop + kHigh * static_cast<double>(i / kAcross),
-			     std::floor(std::log10(low)), std::ceil(std::log10(high) + 1e-9)};
+		const plot p{s, kWide * static_cast<double>(i % kAcross),
+			     kTop + kHigh * static_cast<double>(i / kAcross), std::floor(std::log10(low)),
+			     std::ceil(std::log10(high) + 1e-9)};
 		draw(out, p, rows[i]);
 	}
 	fputs("</svg>\n", out);

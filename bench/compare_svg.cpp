@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A bar per row and compared column: how many times faster than the base column, on a log scale. Bars start at 1: to the
-// right is faster, to the left (red) slower.
+// A bar per row and compared column: how many times faster than the base column, on a log scale. Bars start at 1: to
+// the right is faster, to the left (red) slower.
 #include "compare.hpp"
 
 #include <algorithm>
@@ -39,10 +39,17 @@ void axis(std::FILE *out, const scale &s, double bottom)
 			if (std::log10(v) < s.low || std::log10(v) > s.high)
 				continue;
 			const bool one = std::abs(v - 1) < 1e-9;
-			fprintf(out, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.0f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"%s\"/>\n", s.x(v), s.x(v),
-				kTop - 6, bottom, one ? "#333" : step == 1 ? "#bbb" : "#eee", one ? "1.5" : "1");
+			fprintf(out,
+				"<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.0f\" y2=\"%.1f\" stroke=\"%s\" "
+				"stroke-width=\"%s\"/>\n",
+				s.x(v), s.x(v), kTop - 6, bottom,
+				one         ? "#333"
+				: step == 1 ? "#bbb"
+					    : "#eee",
+				one ? "1.5" : "1");
 			if (step == 1)
-				fprintf(out, "<text x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\">%gx</text>\n", s.x(v), kTop - 12, v);
+				fprintf(out, "<text x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\">%gx</text>\n", s.x(v),
+					kTop - 12, v);
 		}
 	}
 }
@@ -50,10 +57,14 @@ void axis(std::FILE *out, const scale &s, double bottom)
 void bar(std::FILE *out, const scale &s, double v, double y, const char *colour)
 {
 	const double from = std::min(s.x(1), s.x(v)), width = std::max(1.0, std::abs(s.x(v) - s.x(1)));
-	fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.0f\" fill=\"%s\"/>\n", from, y, width, kBar - 1,
-		v < 1 ? kSlower : colour);
-	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"9\">%.*fx</text>\n", std::max(s.x(v), s.x(1)) + 4, y + kBar - 1.5,
-		v < 10 ? 2 : v < 100 ? 1 : 0, v);
+	fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.0f\" fill=\"%s\"/>\n", from, y, width,
+		kBar - 1, v < 1 ? kSlower : colour);
+	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"9\">%.*fx</text>\n", std::max(s.x(v), s.x(1)) + 4,
+		y + kBar - 1.5,
+		v < 10    ? 2
+		: v < 100 ? 1
+			  : 0,
+		v);
 }
 
 } // namespace
@@ -68,25 +79,32 @@ void write_svg(std::FILE *out, const std::vector<row> &rows, const std::vector<c
 	const double width = kLabels + kPlot + 50;
 	fprintf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
-		"font-family=\"sans-serif\" font-size=\"11\" fill=\"#222\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+		"font-family=\"sans-serif\" font-size=\"11\" fill=\"#222\">\n<rect width=\"100%%\" height=\"100%%\" "
+		"fill=\"#fff\"/>\n"
 		"<text x=\"12\" y=\"20\" font-size=\"14\" font-weight=\"bold\">How many times faster than %s</text>\n"
-		"<text x=\"12\" y=\"36\" font-size=\"10\" fill=\"#666\">two processes, one host; best samples; log scale</text>\n",
+		"<text x=\"12\" y=\"36\" font-size=\"10\" fill=\"#666\">two processes, one host; best samples; log "
+		"scale</text>\n",
 		width, bottom + 20, width, bottom + 20, columns[1].title.c_str());
 	double legend = kLabels + 120;
 	for (size_t k = 0; k < columns.size(); k++) {
 		if (k == 1)
 			continue;
-		fprintf(out, "<rect x=\"%.0f\" y=\"11\" width=\"10\" height=\"10\" fill=\"%s\"/><text x=\"%.0f\" y=\"20\">%s</text>\n", legend,
-			kColours[k % 4], legend + 14, columns[k].title.c_str());
+		fprintf(out,
+			"<rect x=\"%.0f\" y=\"11\" width=\"10\" height=\"10\" fill=\"%s\"/><text x=\"%.0f\" "
+			"y=\"20\">%s</text>\n",
+			legend, kColours[k % 4], legend + 14, columns[k].title.c_str());
 		legend += 120;
 	}
-	fprintf(out, "<rect x=\"%.0f\" y=\"11\" width=\"10\" height=\"10\" fill=\"%s\"/><text x=\"%.0f\" y=\"20\">slower</text>\n", legend,
-		kSlower, legend + 14);
+	fprintf(out,
+		"<rect x=\"%.0f\" y=\"11\" width=\"10\" height=\"10\" fill=\"%s\"/><text x=\"%.0f\" "
+		"y=\"20\">slower</text>\n",
+		legend, kSlower, legend + 14);
 	axis(out, s, bottom);
 	double y = kTop;
 	for (size_t i = 0; i < rows.size(); i++) {
 		y += i && rows[i].group != rows[i - 1].group ? kGroupGap : 0;
-		fprintf(out, "<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", kLabels - 30, y + (step - kGap) / 2 + 4, rows[i].label.c_str());
+		fprintf(out, "<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", kLabels - 30,
+			y + (step - kGap) / 2 + 4, rows[i].label.c_str());
 		double at = y;
 		for (size_t k = 0; k < columns.size(); k++) {
 			if (k == 1)

@@ -65,9 +65,11 @@ void write_table(std::FILE *out, const std::vector<row> &rows, const std::vector
 				fprintf(out, "  %*s", kRatio, ratio(speedup(r, c, base)).c_str());
 		fputc('\n', out);
 	}
-	fprintf(out, "\nns: less is better; Mop/s, MB/s: more is better. times %s: by best, above 1 is faster than %s.\n"
-		     "d: the clock stops when every byte is at its destination (seen there, or in hand for reads and messages).\n"
-		     "c: each operation waits for its counter only; the end of the sample waits for the data.\n",
+	fprintf(out,
+		"\nns: less is better; Mop/s, MB/s: more is better. times %s: by best, above 1 is faster than %s.\n"
+		"d: the clock stops when every byte is at its destination (seen there, or in hand for reads and "
+		"messages).\n"
+		"c: each operation waits for its counter only; the end of the sample waits for the data.\n",
 		base.title.c_str(), base.title.c_str());
 }
 
@@ -78,9 +80,10 @@ void write_csv(std::FILE *out, const std::vector<row> &rows, const std::vector<c
 		for (const column &c : columns) {
 			const auto it = c.of.find(r.name);
 			const size_t n = it == c.of.end() ? 0 : it->second.values.size();
-			fprintf(out, "%s,%s,%s,%s,%s,%g,%g,%zu,%s,%g\n", r.name.c_str(), r.group.c_str(), r.unit.c_str(),
-				r.delivered ? "delivered" : "counted", c.title.c_str(), c.best(r), c.median(r), n,
-				it == c.of.end() ? "" : it->second.failure.c_str(), speedup(r, c, columns[1]));
+			fprintf(out, "%s,%s,%s,%s,%s,%g,%g,%zu,%s,%g\n", r.name.c_str(), r.group.c_str(),
+				r.unit.c_str(), r.delivered ? "delivered" : "counted", c.title.c_str(), c.best(r),
+				c.median(r), n, it == c.of.end() ? "" : it->second.failure.c_str(),
+				speedup(r, c, columns[1]));
 		}
 	}
 }

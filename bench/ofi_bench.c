@@ -3,8 +3,8 @@
  * ofi_bench PROVIDER: runs the rows of ofi_rows_*.c between two processes of this host and prints one line per row:
  * its name and the value of every sample, or timeout, error or absent. ofi_compare calls it and makes the table.
  *
- * This process only looks on: it starts the pair, takes the results, and ends a pair that hangs or dies; the rows behind
- * the one that failed get a new pair.
+ * This process only looks on: it starts the pair, takes the results, and ends a pair that hangs or dies; the rows
+ * behind the one that failed get a new pair.
  */
 #define _GNU_SOURCE 1
 #include "ofi_rows.h"
@@ -38,7 +38,7 @@ struct options {
 static const struct bench_rows *const families[] = {&bench_rma_rows, &bench_amo_rows, &bench_msg_rows};
 static const char *const unit_names[] = {"ns", "Mop/s", "MB/s"};
 
-/* --- the pair ------------------------------------------------------------------------------------------------------ */
+/* --- the pair ----------------------------------------------------------------------------------------------------- */
 
 static void pin(int cpu)
 {
@@ -86,7 +86,9 @@ static uint64_t sample(struct bench_side *s, const struct options *o, size_t row
 static double value_of(const struct bench_row *row, uint64_t count, uint64_t ns)
 {
 	const double trips = (double)count * row->trips, t = (double)ns;
-	return row->unit == BENCH_NS ? t / trips : row->unit == BENCH_MOPS ? trips * 1e3 / t : trips * (double)row->bytes * 1e3 / t;
+	return row->unit == BENCH_NS     ? t / trips
+	       : row->unit == BENCH_MOPS ? trips * 1e3 / t
+					 : trips * (double)row->bytes * 1e3 / t;
 }
 
 static uint64_t calibrate(struct bench_side *s, const struct options *o, size_t row)
@@ -177,7 +179,7 @@ static pid_t start(const struct options *o, struct bench_control *control, int r
 	_exit(0);
 }
 
-/* --- looking on ---------------------------------------------------------------------------------------------------- */
+/* --- looking on --------------------------------------------------------------------------------------------------- */
 
 struct pair {
 	pid_t pid[2]; /* 0 when it has ended */
@@ -273,14 +275,15 @@ static size_t run_pair(const struct options *o, size_t first)
 	return done;
 }
 
-/* --- arguments ----------------------------------------------------------------------------------------------------- */
+/* --- arguments ---------------------------------------------------------------------------------------------------- */
 
 static void list_rows(void)
 {
 	for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
 		for (size_t i = 0; i < families[f]->count; i++) {
 			const struct bench_row *r = &families[f]->row[i];
-			printf("%s\t%s\t%s\t%s\t%s\n", r->name, r->group, unit_names[r->unit], r->delivered ? "delivered" : "counted", r->label);
+			printf("%s\t%s\t%s\t%s\t%s\n", r->name, r->group, unit_names[r->unit],
+			       r->delivered ? "delivered" : "counted", r->label);
 		}
 }
 
@@ -317,16 +320,21 @@ static void choose_cpus(struct options *o)
 
 static int usage(int code)
 {
-	fprintf(code ? stderr : stdout,
-		"usage: ofi_bench PROVIDER[:virt] [--rows A,B,...] [--samples N] [--sample-us N] [--timeout-ms N] [--quick]\n"
-		"       ofi_bench --list\n"
-		"Prints the samples of each row; ofi_compare makes a table of them. :virt asks for virtual addresses.\n");
+	fprintf(code ? stderr : stdout, "usage: ofi_bench PROVIDER[:virt] [--rows A,B,...] [--samples N] [--sample-us "
+					"N] [--timeout-ms N] [--quick]\n"
+					"       ofi_bench --list\n"
+					"Prints the samples of each row; ofi_compare makes a table of them. :virt asks "
+					"for virtual addresses.\n");
 	return code;
 }
 
 int main(int argc, char **argv)
 {
-	struct options o = {.samples = 5, .sample_ns = 1000000, .row_ns = 1000000000u, .patience_ns = 5000000u, .timeout_ns = 10000000000u};
+	struct options o = {.samples = 5,
+			    .sample_ns = 1000000,
+			    .row_ns = 1000000000u,
+			    .patience_ns = 5000000u,
+			    .timeout_ns = 10000000000u};
 	const char *list = NULL;
 	setenv("IPATH_NO_BACKTRACE", "1", 0); /* a library below libfabric would take our signals */
 	for (int i = 1; i < argc; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// ofi_compare: provider A beside provider B, interleaved in one run, as a table (and CSV, and SVG). A third column is A's
-// FABRIC_DIRECT build when A is pgas. No pass or fail: it exits 0 whenever the table was made.
+// ofi_compare: provider A beside provider B, interleaved in one run, as a table (and CSV, and SVG). A third column is
+// A's FABRIC_DIRECT build when A is pgas. No pass or fail: it exits 0 whenever the table was made.
 #include "compare.hpp"
 
 #include <unistd.h>
@@ -13,7 +13,8 @@ namespace {
 
 constexpr char kUsage[] =
 	"usage: ofi_compare [options] [A [B]]\n"
-	"Measures libfabric provider A (default pgas) beside provider B (default shm) between two processes of this host.\n"
+	"Measures libfabric provider A (default pgas) beside provider B (default shm) between two processes of this "
+	"host.\n"
 	"  --rounds N       rounds; each runs every row on every provider (default 5)\n"
 	"  --samples N      samples of a row in a round (default 5)\n"
 	"  --rows A,B,...   only these rows (names: ofi_bench --list)\n"
@@ -85,7 +86,8 @@ int main(int argc, char **argv)
 	std::vector<bench::column> columns;
 	for (const std::string &p : a.providers)
 		columns.push_back(column_of(program, p));
-	if (a.direct && columns[0].provider.starts_with("pgas") && access(direct.c_str(), X_OK) == 0 && columns[0].folder.empty()) {
+	if (a.direct && columns[0].provider.starts_with("pgas") && access(direct.c_str(), X_OK) == 0 &&
+	    columns[0].folder.empty()) {
 		columns.push_back(column_of(direct, a.providers[0]));
 		columns.back().title += " direct";
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Opening a provider the same way whatever its name: RDM endpoint, address table, key 0, offset addressing, counters for
- * writes and reads, one completion queue that gets an entry only where one is asked for, manual progress, one thread.
- * With ":virt" behind the name, the provider's own keys and virtual addresses instead of offsets.
+ * Opening a provider the same way whatever its name: RDM endpoint, address table, key 0, offset addressing, counters
+ * for writes and reads, one completion queue that gets an entry only where one is asked for, manual progress, one
+ * thread. With ":virt" behind the name, the provider's own keys and virtual addresses instead of offsets.
  */
 #define _GNU_SOURCE 1
 #include "ofi_fabric.h"
@@ -55,7 +55,8 @@ static void report_error(struct bench_side *s)
 {
 	struct fi_cq_err_entry e = {0};
 	const ssize_t n = fi_cq_readerr(s->cq, &e, 0);
-	fprintf(stderr, "ofi_bench: rank %d: completion with error: %s\n", s->rank, n == 1 ? fi_strerror(e.err) : "unknown");
+	fprintf(stderr, "ofi_bench: rank %d: completion with error: %s\n", s->rank,
+		n == 1 ? fi_strerror(e.err) : "unknown");
 	_exit(BENCH_FAILED);
 }
 
@@ -128,7 +129,8 @@ static void open_memory(struct bench_side *s)
 	memset(s->mem, 0, bytes);
 	memset(s->out, 0, bytes);
 	memset(s->in, 0, bytes);
-	bench_check(s, fi_mr_reg(s->domain, s->mem, bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 0, 0, &s->mr, NULL), "fi_mr_reg");
+	bench_check(s, fi_mr_reg(s->domain, s->mem, bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 0, 0, &s->mr, NULL),
+		    "fi_mr_reg");
 }
 
 static void open_endpoint(struct bench_side *s)
@@ -185,7 +187,8 @@ void bench_open(struct bench_side *s, const char *provider, int rank, struct ben
 	s->info = find_provider(name, colon != NULL);
 	if (!s->info) {
 		if (rank == 0)
-			fprintf(stderr, "ofi_bench: no provider %s with messages, tagged messages, RMA and atomics\n", provider);
+			fprintf(stderr, "ofi_bench: no provider %s with messages, tagged messages, RMA and atomics\n",
+				provider);
 		_exit(BENCH_ABSENT);
 	}
 	open_endpoint(s);
@@ -195,8 +198,8 @@ void bench_open(struct bench_side *s, const char *provider, int rank, struct ben
 
 void bench_close(struct bench_side *s)
 {
-	struct fid *const all[] = {&s->ep->fid, &s->mr->fid, &s->written->fid, &s->got->fid, &s->cq->fid,
-				   &s->av->fid, &s->domain->fid, &s->fabric->fid};
+	struct fid *const all[] = {&s->ep->fid, &s->mr->fid, &s->written->fid, &s->got->fid,
+				   &s->cq->fid, &s->av->fid, &s->domain->fid,  &s->fabric->fid};
 	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
 		fi_close(all[i]);
 	fi_freeinfo(s->info);

@@ -4,7 +4,8 @@
  * the two synchronise outside of the provider under test. Plain libfabric calls only; the same source is compiled a
  * second time with FABRIC_DIRECT.
  *
- * Every wait has a deadline: a provider that hangs ends its process with BENCH_TIMEOUT, and ofi_bench goes on with the next row.
+ * Every wait has a deadline: a provider that hangs ends its process with BENCH_TIMEOUT, and ofi_bench goes on with the
+ * next row.
  */
 #ifndef BENCH_OFI_FABRIC_H
 #define BENCH_OFI_FABRIC_H
@@ -21,10 +22,10 @@
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
-#define BENCH_MAX_BYTES (4u << 20)              /* largest transfer */
-#define BENCH_MEM_BYTES (2u * BENCH_MAX_BYTES)  /* registered memory, and each private buffer */
+#define BENCH_MAX_BYTES (4u << 20)             /* largest transfer */
+#define BENCH_MEM_BYTES (2u * BENCH_MAX_BYTES) /* registered memory, and each private buffer */
 #define BENCH_LINE 64
-#define BENCH_SLOTS 256                         /* buffers of a stream of messages */
+#define BENCH_SLOTS 256 /* buffers of a stream of messages */
 
 enum { BENCH_TIMEOUT = 3, BENCH_FAILED = 4, BENCH_ABSENT = 5 }; /* exit codes of a process */
 
@@ -33,13 +34,13 @@ struct bench_control {
 	struct {
 		char name[256];
 		uint64_t name_len, base, key, ready;
-	} side[2];                               /* each its own */
-	_Alignas(BENCH_LINE) uint64_t go;        /* origin: number of the sample that starts; odd: prepare, even: run */
-	uint64_t row, count, stamp;              /* origin, before go */
-	_Alignas(BENCH_LINE) uint64_t ack;       /* target: the go it has finished */
-	uint64_t disturbed;                      /* target, before ack: it lost its core during the sample */
-	_Alignas(BENCH_LINE) uint64_t seen;      /* target: how much of the sample it has seen in its own memory */
-	_Alignas(BENCH_LINE) uint64_t hello[2];  /* handshake right before a sample */
+	} side[2];                              /* each its own */
+	_Alignas(BENCH_LINE) uint64_t go;       /* origin: number of the sample that starts; odd: prepare, even: run */
+	uint64_t row, count, stamp;             /* origin, before go */
+	_Alignas(BENCH_LINE) uint64_t ack;      /* target: the go it has finished */
+	uint64_t disturbed;                     /* target, before ack: it lost its core during the sample */
+	_Alignas(BENCH_LINE) uint64_t seen;     /* target: how much of the sample it has seen in its own memory */
+	_Alignas(BENCH_LINE) uint64_t hello[2]; /* handshake right before a sample */
 };
 
 struct bench_side {
@@ -58,11 +59,14 @@ struct bench_side {
 	char *mem;                    /* registered, from a memfd */
 	char *out, *in;               /* private buffers of BENCH_MEM_BYTES */
 	int mem_fd;
-	uint64_t writes, reads;       /* what the counters must reach */
-	uint64_t received, sent;      /* completion entries taken from the queue */
-	uint64_t slot_received[BENCH_SLOTS], slot_sent[BENCH_SLOTS]; /* the same, for operations whose context points here */
-	uint64_t deadline_ns;         /* a wait that is not over by then ends the process */
-	uint64_t yield_ns;            /* a wait that is not over by then gives the core away, every patience_ns */
+	uint64_t writes, reads;  /* what the counters must reach */
+	uint64_t received, sent; /* completion entries taken from the queue */
+	/* the same, for operations whose context points here */
+	uint64_t slot_received[BENCH_SLOTS], slot_sent[BENCH_SLOTS];
+	/* a wait that is not over by then ends the process */
+	uint64_t deadline_ns;
+	/* a wait that is not over by then gives the core away, every patience_ns */
+	uint64_t yield_ns;
 	uint64_t patience_ns;
 	uint32_t idle;
 };

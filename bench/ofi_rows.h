@@ -20,9 +20,9 @@ struct bench_row {
 	const char *group; /* rows that one pair of processes runs in one go */
 	enum bench_unit unit;
 	int delivered;
-	int trips;         /* one-way trips of an iteration: 2 in a ping-pong */
+	int trips; /* one-way trips of an iteration: 2 in a ping-pong */
 	size_t bytes;
-	uint32_t quick;    /* iterations of a sample in a quick run, and where calibration starts */
+	uint32_t quick; /* iterations of a sample in a quick run, and where calibration starts */
 	void (*prepare)(struct bench_side *s, const struct bench_row *row, uint64_t count);
 	void (*origin)(struct bench_side *s, const struct bench_row *row, uint64_t count);
 	void (*target)(struct bench_side *s, const struct bench_row *row, uint64_t count);

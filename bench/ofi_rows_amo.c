@@ -20,7 +20,8 @@ static void sum_origin(struct bench_side *s, const struct bench_row *row, uint64
 	(void)row;
 	const int64_t one = 1;
 	for (uint64_t i = 0; i < count; i++) {
-		BENCH_RETRY(s, fi_inject_atomic(s->ep, &one, 1, s->peer, s->peer_base + i % SUM_SLOTS * 8, s->peer_key, FI_INT64, FI_SUM));
+		BENCH_RETRY(s, fi_inject_atomic(s->ep, &one, 1, s->peer, s->peer_base + i % SUM_SLOTS * 8, s->peer_key,
+						FI_INT64, FI_SUM));
 		s->writes++;
 	}
 	bench_wait_counter(s, s->written, s->writes);
@@ -43,7 +44,8 @@ static void fetch_origin(struct bench_side *s, const struct bench_row *row, uint
 	uint64_t *old = (uint64_t *)(void *)s->in;
 	for (uint64_t i = 0; i < count; i++) {
 		*old = UINT64_MAX;
-		BENCH_RETRY(s, fi_fetch_atomic(s->ep, &one, 1, NULL, old, NULL, s->peer, s->peer_base, s->peer_key, FI_INT64, FI_SUM, NULL));
+		BENCH_RETRY(s, fi_fetch_atomic(s->ep, &one, 1, NULL, old, NULL, s->peer, s->peer_base, s->peer_key,
+					       FI_INT64, FI_SUM, NULL));
 		bench_wait_counter(s, s->got, ++s->reads);
 		bench_wait_word(s, old, i);
 	}
@@ -57,8 +59,8 @@ static void cswap_origin(struct bench_side *s, const struct bench_row *row, uint
 	for (uint64_t i = 0; i < count; i++) {
 		const uint64_t compare = i, swap = i + 1;
 		*old = UINT64_MAX;
-		BENCH_RETRY(s, fi_compare_atomic(s->ep, &swap, 1, NULL, &compare, NULL, old, NULL, s->peer, s->peer_base, s->peer_key,
-						 FI_UINT64, FI_CSWAP, NULL));
+		BENCH_RETRY(s, fi_compare_atomic(s->ep, &swap, 1, NULL, &compare, NULL, old, NULL, s->peer,
+						 s->peer_base, s->peer_key, FI_UINT64, FI_CSWAP, NULL));
 		bench_wait_counter(s, s->got, ++s->reads);
 		bench_wait_word(s, old, i);
 	}

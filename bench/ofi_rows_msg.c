@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages, plain and tagged: ping-pong by size, rate of small ones, a stream of large ones. Small messages go by inject;
- * larger ones by send with an entry in the completion queue. Receives are always reported by the queue.
+ * Messages, plain and tagged: ping-pong by size, rate of small ones, a stream of large ones. Small messages go by
+ * inject; larger ones by send with an entry in the completion queue. Receives are always reported by the queue.
  */
 #include "ofi_rows.h"
 
@@ -35,7 +35,8 @@ static void send_entry(struct bench_side *s, const struct bench_row *row, char *
 {
 	const struct iovec iov = {buf, row->bytes};
 	if (is_tagged(row)) {
-		const struct fi_msg_tagged m = {.msg_iov = &iov, .iov_count = 1, .addr = s->peer, .tag = TAG, .context = context};
+		const struct fi_msg_tagged m = {
+			.msg_iov = &iov, .iov_count = 1, .addr = s->peer, .tag = TAG, .context = context};
 		BENCH_RETRY(s, fi_tsendmsg(s->ep, &m, FI_COMPLETION));
 	} else {
 		const struct fi_msg m = {.msg_iov = &iov, .iov_count = 1, .addr = s->peer, .context = context};
@@ -61,7 +62,7 @@ static void wait_entries(struct bench_side *s, uint64_t received, uint64_t sent)
 	}
 }
 
-/* --- ping-pong ----------------------------------------------------------------------------------------------------- */
+/* --- ping-pong ---------------------------------------------------------------------------------------------------- */
 
 static void pp_prepare(struct bench_side *s, const struct bench_row *row, uint64_t count)
 {
@@ -113,7 +114,7 @@ static void pp_target(struct bench_side *s, const struct bench_row *row, uint64_
 	}
 }
 
-/* --- streams ------------------------------------------------------------------------------------------------------- */
+/* --- streams ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t window(const struct bench_row *row)
 {
@@ -170,7 +171,10 @@ static void stream_target(struct bench_side *s, const struct bench_row *row, uin
 }
 
 #define PP(name_arg, label_arg, group_arg, bytes_arg, quick_arg)                                                       \
-	{name_arg, label_arg " ping-pong", group_arg, BENCH_NS, 1, 2, bytes_arg, quick_arg, pp_prepare, pp_origin, pp_target}
+	{                                                                                                              \
+		name_arg, label_arg " ping-pong", group_arg, BENCH_NS, 1, 2, bytes_arg, quick_arg, pp_prepare,         \
+			pp_origin, pp_target                                                                           \
+	}
 
 static const struct bench_row rows[] = {
 	PP("msg_pp_8", "message 8 B", "msg", 8, 32),
@@ -178,16 +182,22 @@ static const struct bench_row rows[] = {
 	PP("msg_pp_16K", "message 16 KiB", "msg", 16384, 8),
 	PP("msg_pp_64K", "message 64 KiB", "msg", 65536, 8),
 	PP("msg_pp_1M", "message 1 MiB", "msg", 1048576, 2),
-	{"msg_rate_8", "message 8 B rate (inject)", "msg", BENCH_MOPS, 1, 1, 8, 256, stream_prepare, inject_origin, stream_target},
-	{"msg_cq_8", "message 8 B rate (send, queue entry)", "msg", BENCH_MOPS, 1, 1, 8, 256, stream_prepare, entry_origin, stream_target},
-	{"msg_bw_4K", "message 4 KiB stream", "msg", BENCH_MBS, 1, 1, 4096, 32, stream_prepare, entry_origin, stream_target},
-	{"msg_bw_64K", "message 64 KiB stream", "msg", BENCH_MBS, 1, 1, 65536, 8, stream_prepare, entry_origin, stream_target},
-	{"msg_bw_1M", "message 1 MiB stream", "msg", BENCH_MBS, 1, 1, 1048576, 4, stream_prepare, entry_origin, stream_target},
+	{"msg_rate_8", "message 8 B rate (inject)", "msg", BENCH_MOPS, 1, 1, 8, 256, stream_prepare, inject_origin,
+	 stream_target},
+	{"msg_cq_8", "message 8 B rate (send, queue entry)", "msg", BENCH_MOPS, 1, 1, 8, 256, stream_prepare,
+	 entry_origin, stream_target},
+	{"msg_bw_4K", "message 4 KiB stream", "msg", BENCH_MBS, 1, 1, 4096, 32, stream_prepare, entry_origin,
+	 stream_target},
+	{"msg_bw_64K", "message 64 KiB stream", "msg", BENCH_MBS, 1, 1, 65536, 8, stream_prepare, entry_origin,
+	 stream_target},
+	{"msg_bw_1M", "message 1 MiB stream", "msg", BENCH_MBS, 1, 1, 1048576, 4, stream_prepare, entry_origin,
+	 stream_target},
 	PP("tag_pp_8", "tagged 8 B", "tag", 8, 32),
 	PP("tag_pp_1K", "tagged 1 KiB", "tag", 1024, 32),
 	PP("tag_pp_16K", "tagged 16 KiB", "tag", 16384, 8),
 	PP("tag_pp_64K", "tagged 64 KiB", "tag", 65536, 8),
 	PP("tag_pp_1M", "tagged 1 MiB", "tag", 1048576, 2),
-	{"tag_rate_8", "tagged 8 B rate (inject)", "tag", BENCH_MOPS, 1, 1, 8, 256, stream_prepare, inject_origin, stream_target},
+	{"tag_rate_8", "tagged 8 B rate (inject)", "tag", BENCH_MOPS, 1, 1, 8, 256, stream_prepare, inject_origin,
+	 stream_target},
 };
 const struct bench_rows bench_msg_rows = {rows, sizeof rows / sizeof rows[0]};

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Puts and gets: rate of small ones, latency and bandwidth by size. Completion by counter, except where the name says cq.
+ * Puts and gets: rate of small ones, latency and bandwidth by size. Completion by counter, except where the name says
+ * cq.
  */
 #include "ofi_rows.h"
 
-enum { PUT_SLOTS = 512 };       /* 8-byte puts go round these */
-enum { PP_OFF = 8192 };         /* the word of the put ping-pong */
+enum { PUT_SLOTS = 512 }; /* 8-byte puts go round these */
+enum { PP_OFF = 8192 };   /* the word of the put ping-pong */
 
-/* --- 8-byte puts ------------------------------------------------------------------------------------------------- */
+/* --- 8-byte puts -------------------------------------------------------------------------------------------------- */
 
 /* Not a loop condition: the compiler must see a constant length, as it does in a PGAS runtime. */
 static inline void put8(struct bench_side *s, uint64_t value, uint64_t off)
@@ -73,13 +74,14 @@ static void put_pp_target(struct bench_side *s, const struct bench_row *row, uin
 	}
 }
 
-/* --- with an entry in the completion queue for each ---------------------------------------------------------------- */
+/* --- with an entry in the completion queue for each --------------------------------------------------------------- */
 
 static void write_cq(struct bench_side *s, uint64_t *from, uint64_t off)
 {
 	const struct iovec iov = {from, 8};
 	const struct fi_rma_iov rma = {s->peer_base + off, 8, s->peer_key};
-	const struct fi_msg_rma m = {.msg_iov = &iov, .iov_count = 1, .addr = s->peer, .rma_iov = &rma, .rma_iov_count = 1};
+	const struct fi_msg_rma m = {
+		.msg_iov = &iov, .iov_count = 1, .addr = s->peer, .rma_iov = &rma, .rma_iov_count = 1};
 	BENCH_RETRY(s, fi_writemsg(s->ep, &m, FI_COMPLETION));
 	s->writes++;
 }
@@ -105,7 +107,7 @@ static void write_cq_origin(struct bench_side *s, const struct bench_row *row, u
 	bench_wait_word(s, &s->control->seen, stamp);
 }
 
-/* --- by size ------------------------------------------------------------------------------------------------------- */
+/* --- by size ------------------------------------------------------------------------------------------------------ */
 
 static void write_lat_origin(struct bench_side *s, const struct bench_row *row, uint64_t count)
 {
@@ -142,7 +144,8 @@ static void write_bw_origin(struct bench_side *s, const struct bench_row *row, u
 	bench_mark(s->in, row->bytes, stamp + 1);
 	for (uint64_t i = 0; i < count; i++) {
 		const char *from = i < count - last ? s->out : s->in;
-		BENCH_RETRY(s, fi_write(s->ep, from, row->bytes, NULL, s->peer, s->peer_base + i % k * row->bytes, s->peer_key, NULL));
+		BENCH_RETRY(s, fi_write(s->ep, from, row->bytes, NULL, s->peer, s->peer_base + i % k * row->bytes,
+					s->peer_key, NULL));
 		s->writes++;
 	}
 	bench_wait_counter(s, s->written, s->writes);
@@ -181,7 +184,8 @@ static void read_bw_origin(struct bench_side *s, const struct bench_row *row, ui
 	const uint64_t k = places(row), stamp = s->control->stamp;
 	for (uint64_t i = 0; i < count; i++) {
 		const uint64_t at = i % k * row->bytes;
-		BENCH_RETRY(s, fi_read(s->ep, s->in + at, row->bytes, NULL, s->peer, s->peer_base + at, s->peer_key, NULL));
+		BENCH_RETRY(
+			s, fi_read(s->ep, s->in + at, row->bytes, NULL, s->peer, s->peer_base + at, s->peer_key, NULL));
 		s->reads++;
 	}
 	bench_wait_counter(s, s->got, s->reads);
@@ -199,17 +203,25 @@ static void read_target(struct bench_side *s, const struct bench_row *row, uint6
 }
 
 #define WRITE_LAT(text_arg, label_arg, bytes_arg, quick_arg)                                                           \
-	{"write_lat_" text_arg, "write " label_arg " latency", "write_lat", BENCH_NS, 1, 1, bytes_arg, quick_arg,      \
-	 NULL, write_lat_origin, write_lat_target}
+	{                                                                                                              \
+		"write_lat_" text_arg, "write " label_arg " latency", "write_lat", BENCH_NS, 1, 1, bytes_arg,          \
+			quick_arg, NULL, write_lat_origin, write_lat_target                                            \
+	}
 #define WRITE_BW(text_arg, label_arg, bytes_arg, quick_arg)                                                            \
-	{"write_bw_" text_arg, "write " label_arg " bandwidth", "write_bw", BENCH_MBS, 1, 1, bytes_arg, quick_arg,     \
-	 NULL, write_bw_origin, write_bw_target}
+	{                                                                                                              \
+		"write_bw_" text_arg, "write " label_arg " bandwidth", "write_bw", BENCH_MBS, 1, 1, bytes_arg,         \
+			quick_arg, NULL, write_bw_origin, write_bw_target                                              \
+	}
 #define READ_LAT(text_arg, label_arg, bytes_arg, quick_arg)                                                            \
-	{"read_lat_" text_arg, "read " label_arg " latency", "read_lat", BENCH_NS, 1, 1, bytes_arg, quick_arg,         \
-	 read_prepare, read_lat_origin, read_target}
+	{                                                                                                              \
+		"read_lat_" text_arg, "read " label_arg " latency", "read_lat", BENCH_NS, 1, 1, bytes_arg, quick_arg,  \
+			read_prepare, read_lat_origin, read_target                                                     \
+	}
 #define READ_BW(text_arg, label_arg, bytes_arg, quick_arg)                                                             \
-	{"read_bw_" text_arg, "read " label_arg " bandwidth", "read_bw", BENCH_MBS, 1, 1, bytes_arg, quick_arg,        \
-	 read_prepare, read_bw_origin, read_target}
+	{                                                                                                              \
+		"read_bw_" text_arg, "read " label_arg " bandwidth", "read_bw", BENCH_MBS, 1, 1, bytes_arg, quick_arg, \
+			read_prepare, read_bw_origin, read_target                                                      \
+	}
 /* 8 B to 4 MiB, by eights (and one step of two at the end) */
 #define BY_SIZE(row_arg)                                                                                               \
 	row_arg("8", "8 B", 8, 64), row_arg("64", "64 B", 64, 64), row_arg("512", "512 B", 512, 64),                   \
@@ -218,10 +230,13 @@ static void read_target(struct bench_side *s, const struct bench_row *row, uint6
 		row_arg("4M", "4 MiB", 4194304, 2)
 
 static const struct bench_row rows[] = {
-	{"put_rate_8", "inject_write 8 B rate", "put", BENCH_MOPS, 1, 1, 8, 1024, NULL, put_rate_origin, put_rate_target},
-	{"put_wait_8", "inject_write 8 B + counter wait", "put", BENCH_NS, 0, 1, 8, 256, NULL, put_wait_origin, put_rate_target},
+	{"put_rate_8", "inject_write 8 B rate", "put", BENCH_MOPS, 1, 1, 8, 1024, NULL, put_rate_origin,
+	 put_rate_target},
+	{"put_wait_8", "inject_write 8 B + counter wait", "put", BENCH_NS, 0, 1, 8, 256, NULL, put_wait_origin,
+	 put_rate_target},
 	{"put_pp_8", "inject_write 8 B ping-pong", "put", BENCH_NS, 1, 2, 8, 64, NULL, put_pp_origin, put_pp_target},
-	{"write_cq_8", "write 8 B + queue entry rate", "put", BENCH_MOPS, 1, 1, 8, 256, NULL, write_cq_origin, put_rate_target},
+	{"write_cq_8", "write 8 B + queue entry rate", "put", BENCH_MOPS, 1, 1, 8, 256, NULL, write_cq_origin,
+	 put_rate_target},
 	BY_SIZE(WRITE_LAT),
 	BY_SIZE(READ_LAT),
 	BY_SIZE(WRITE_BW),

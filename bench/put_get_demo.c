@@ -26,10 +26,10 @@
 #include <rdma/fi_rma.h>
 
 enum {
-	WORD_OFF = 0,       /* rank 0 puts a word here */
-	COUNT_OFF = 64,     /* rank 0 adds here */
-	BLOCK_OFF = 4096,   /* rank 0 puts a block here */
-	TEXT_OFF = 131072,  /* rank 1 wrote something here, rank 0 gets it */
+	WORD_OFF = 0,      /* rank 0 puts a word here */
+	COUNT_OFF = 64,    /* rank 0 adds here */
+	BLOCK_OFF = 4096,  /* rank 0 puts a block here */
+	TEXT_OFF = 131072, /* rank 1 wrote something here, rank 0 gets it */
 	MEM_BYTES = 1 << 20,
 	BLOCK_BYTES = 65536,
 	NAME_BYTES = 256,
@@ -44,7 +44,8 @@ static struct fid_fabric *fabric;
 static struct fid_domain *domain;
 static struct fid_av *av;
 static struct fid_cq *cq;
-static struct fid_cntr *written, *got, *remote; /* remote: puts that arrived here; NULL when the provider has no such counter */
+/* remote: puts that arrived here; NULL when the provider has no such counter */
+static struct fid_cntr *written, *got, *remote;
 static struct fid_ep *ep;
 static struct fid_mr *mr;
 static char *mem;
@@ -71,7 +72,7 @@ static uint64_t now_s(void)
 	return (uint64_t)t.tv_sec;
 }
 
-/* --- setting up ---------------------------------------------------------------------------------------------------- */
+/* --- setting up --------------------------------------------------------------------------------------------------- */
 
 static int find(const char *provider, uint64_t more_caps)
 {
@@ -107,7 +108,10 @@ static void open_all(const char *provider)
 	struct fi_cntr_attr counter = {.events = FI_CNTR_EVENTS_COMP, .wait_obj = FI_WAIT_UNSPEC};
 	if (find(provider, FI_RMA_EVENT) && find(provider, 0)) {
 		if (rank == 0)
-			fprintf(stderr, "put_get_demo: libfabric has no provider %s here; FI_PROVIDER_PATH names the folder of libpgas-fi.so\n", provider);
+			fprintf(stderr,
+				"put_get_demo: libfabric has no provider %s here; FI_PROVIDER_PATH names the folder of "
+				"libpgas-fi.so\n",
+				provider);
 		_exit(1);
 	}
 	check(fi_fabric(info->fabric_attr, &fabric, NULL), "fi_fabric");
@@ -137,7 +141,8 @@ static void exchange(int to_peer, int from_peer)
 	char name[2][NAME_BYTES] = {{0}};
 	size_t len = NAME_BYTES;
 	check(fi_getname(&ep->fid, name[rank], &len), "fi_getname");
-	if (write(to_peer, name[rank], NAME_BYTES) != NAME_BYTES || read(from_peer, name[!rank], NAME_BYTES) != NAME_BYTES)
+	if (write(to_peer, name[rank], NAME_BYTES) != NAME_BYTES ||
+	    read(from_peer, name[!rank], NAME_BYTES) != NAME_BYTES)
 		check(-FI_EIO, "exchange of addresses");
 	for (int r = 0; r < 2; r++) {
 		fi_addr_t at;
@@ -149,15 +154,16 @@ static void exchange(int to_peer, int from_peer)
 
 static void close_all(void)
 {
-	struct fid *const all[] = {&ep->fid, &mr->fid, remote ? &remote->fid : NULL, &written->fid, &got->fid,
-				   &cq->fid, &av->fid, &domain->fid, &fabric->fid};
+	struct fid *const all[] = {&ep->fid,      &mr->fid,     remote ? &remote->fid : NULL,
+				   &written->fid, &got->fid,    &cq->fid,
+				   &av->fid,      &domain->fid, &fabric->fid};
 	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
 		if (all[i])
 			check(fi_close(all[i]), "fi_close");
 	fi_freeinfo(info);
 }
 
-/* --- waiting, always with an end ----------------------------------------------------------------------------------- */
+/* --- waiting, always with an end ---------------------------------------------------------------------------------- */
 
 static void wait_counter(struct fid_cntr *counter, uint64_t value, const char *what)
 {
@@ -189,7 +195,7 @@ static size_t wait_message(void)
 		check(rc_, #call_arg);                                                                                 \
 	} while (0)
 
-/* --- the two ranks ------------------------------------------------------------------------------------------------- */
+/* --- the two ranks ------------------------------------------------------------------------------------------------ */
 
 static void line(const char *call, const char *what, int good)
 {
@@ -242,13 +248,16 @@ static void act(void)
 	const size_t len = wait_message();
 	line("fi_inject, recv", "message to rank 1, and its answer", len == sizeof a);
 
-	printf("\n  rank 1 saw: word 0x%016" PRIx64 " (%s), counter %" PRIu64 " (%s), block %s\n", a.word, a.word == word ? "ok" : "WRONG",
-	       a.sum, a.sum == 42 ? "ok" : "WRONG", a.block_sum == sum_of(block, sizeof block) ? "ok" : "WRONG");
+	printf("\n  rank 1 saw: word 0x%016" PRIx64 " (%s), counter %" PRIu64 " (%s), block %s\n", a.word,
+	       a.word == word ? "ok" : "WRONG", a.sum, a.sum == 42 ? "ok" : "WRONG",
+	       a.block_sum == sum_of(block, sizeof block) ? "ok" : "WRONG");
 	if (a.has_remote)
-		printf("  its remote-write counter: %" PRIu64 " (%s)\n", a.remote_writes, a.remote_writes >= 2 ? "ok" : "WRONG");
+		printf("  its remote-write counter: %" PRIu64 " (%s)\n", a.remote_writes,
+		       a.remote_writes >= 2 ? "ok" : "WRONG");
 	else
 		printf("  its remote-write counter: this provider has none\n");
-	wrong |= a.word != word || a.sum != 42 || a.block_sum != sum_of(block, sizeof block) || (a.has_remote && a.remote_writes < 2);
+	wrong |= a.word != word || a.sum != 42 || a.block_sum != sum_of(block, sizeof block) ||
+		 (a.has_remote && a.remote_writes < 2);
 	printf("\n%s\n", wrong ? "something is WRONG" : "all values are right");
 }
 

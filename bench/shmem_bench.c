@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmem_bench: runs the rows of shmem_rows.c between PE 0 and PE 1 of a job of two, and those of shmem_rows_coll.c in a job of
- * any size, and prints one line per row: its name and the value of every sample. shmem_compare compiles it with each library's
- * oshcc, runs it, and makes the table.
+ * shmem_bench: runs the rows of shmem_rows.c between PE 0 and PE 1 of a job of two, and those of shmem_rows_coll.c in a
+ * job of any size, and prints one line per row: its name and the value of every sample. shmem_compare compiles it with
+ * each library's oshcc, runs it, and makes the table.
  *
  * A sample is short, begins when all PEs are known to run, and is repeated when one of them lost its core meanwhile.
  */
@@ -20,11 +20,11 @@
 
 /* What PE 0 and the others tell one another; each word is written by one side only. */
 static struct {
-	long row, count, go;   /* by PE 0, at the others */
-	long ready;            /* by the others, at PE 0: they count */
-	long begin;            /* by PE 0, at the others */
-	long done, disturbed;  /* by the others, at PE 0: they count */
-	long end;              /* by PE 0, at the others: the origin's part of the sample is over */
+	long row, count, go;  /* by PE 0, at the others */
+	long ready;           /* by the others, at PE 0: they count */
+	long begin;           /* by PE 0, at the others */
+	long done, disturbed; /* by the others, at PE 0: they count */
+	long end;             /* by PE 0, at the others: the origin's part of the sample is over */
 } control;
 
 struct options {
@@ -132,14 +132,17 @@ static void target(struct bench_memory *m, uint64_t timeout_s)
 static double value_of(const struct bench_row *row, uint64_t count, uint64_t ns)
 {
 	const double trips = (double)count * row->trips, t = (double)ns;
-	return row->unit == BENCH_NS ? t / trips : row->unit == BENCH_MOPS ? trips * 1e3 / t : trips * (double)row->bytes * 1e3 / t;
+	return row->unit == BENCH_NS     ? t / trips
+	       : row->unit == BENCH_MOPS ? trips * 1e3 / t
+					 : trips * (double)row->bytes * 1e3 / t;
 }
 
 static uint64_t calibrate(struct bench_memory *m, const struct options *o, size_t row)
 {
 	int disturbed;
 	if (!o->quick)
-		sample(m, row, 1, &disturbed); /* the first touches memory, makes connections, and says nothing about the rest */
+		/* the first touches memory, makes connections, and says nothing about the rest */
+		sample(m, row, 1, &disturbed);
 	for (uint64_t count = o->quick ? 10 : 1;;) {
 		uint64_t ns = sample(m, row, count, &disturbed);
 		for (int again = 0; disturbed && again < 5; again++)
@@ -193,9 +196,11 @@ static void origin(struct bench_memory *m, const struct options *o)
 
 static int list(void)
 {
-	printf("%s\tstart\tns\tdelivered\tlaunch: oshrun to init done\n%s\tstart\tns\tdelivered\tshmem_init\n", kLaunch, kInit);
+	printf("%s\tstart\tns\tdelivered\tlaunch: oshrun to init done\n%s\tstart\tns\tdelivered\tshmem_init\n", kLaunch,
+	       kInit);
 	for (size_t r = 0; r < rows_in_all(); r++)
-		printf("%s\t%s\t%s\tdelivered\t%s\n", row_at(r)->name, row_at(r)->group, unit_names[row_at(r)->unit], row_at(r)->label);
+		printf("%s\t%s\t%s\tdelivered\t%s\n", row_at(r)->name, row_at(r)->group, unit_names[row_at(r)->unit],
+		       row_at(r)->label);
 	return 0;
 }
 
@@ -236,7 +241,8 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "--list"))
 		return list();
 	if (!parse(argc, argv, &o)) {
-		fprintf(stderr, "usage: oshrun -n N shmem_bench [--list] [--quick] [--samples N] [--rows A,B] [--timeout-ms N] [TITLE]\n");
+		fprintf(stderr, "usage: oshrun -n N shmem_bench [--list] [--quick] [--samples N] [--rows A,B] "
+				"[--timeout-ms N] [TITLE]\n");
 		return 2;
 	}
 	const char *launched = getenv("SHMEM_BENCH_START"); /* nanoseconds of CLOCK_REALTIME, by shmem_compare */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// shmem_compare: one OpenSHMEM benchmark source, compiled by our oshcc (as a call, and inlined) and by Open MPI's, run with
-// each library's launcher on two PEs, interleaved in one run, as a table (and CSV, and SVG). Without Open MPI it says so and
-// shows ours alone. No pass or fail by speed: it exits 0 whenever the table was made.
+// shmem_compare: one OpenSHMEM benchmark source, compiled by our oshcc (as a call, and inlined) and by Open MPI's, run
+// with each library's launcher on two PEs, interleaved in one run, as a table (and CSV, and SVG). Without Open MPI it
+// says so and shows ours alone. No pass or fail by speed: it exits 0 whenever the table was made.
 #include "compare.hpp"
 
 #include <sys/wait.h>
@@ -133,8 +133,8 @@ std::string openmpi_compiler(const arguments &a)
 	return "";
 }
 
-// mpirun beside the compiler; PEs are pinned by the benchmark itself. Open MPI 4.1 crashes in shmem_init of 8 PEs and more when
-// their addresses are random.
+// mpirun beside the compiler; PEs are pinned by the benchmark itself. Open MPI 4.1 crashes in shmem_init of 8 PEs and
+// more when their addresses are random.
 words openmpi_launcher(const std::string &compiler, int pes)
 {
 	const std::string folder = compiler.substr(0, compiler.rfind('/') + 1);
@@ -144,14 +144,15 @@ words openmpi_launcher(const std::string &compiler, int pes)
 		command = {setarch, "-R"};
 	for (const char *name : {"oshrun.openmpi", "mpirun.openmpi", "oshrun", "mpirun"})
 		if (access((folder + name).c_str(), X_OK) == 0) {
-			command.insert(command.end(), {folder + name, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", std::to_string(pes)});
+			command.insert(command.end(), {folder + name, "--allow-run-as-root", "--oversubscribe",
+						       "--bind-to", "none", "-n", std::to_string(pes)});
 			return command;
 		}
 	return {};
 }
 
-// Runs a command with SHMEM_BENCH_START set to the time of its start. What it says goes to a file: Open MPI 4.1 ends many
-// jobs with a crash in its shmem_finalize, after all results are there.
+// Runs a command with SHMEM_BENCH_START set to the time of its start. What it says goes to a file: Open MPI 4.1 ends
+// many jobs with a crash in its shmem_finalize, after all results are there.
 words stamped(words launcher, const std::string &log)
 {
 	const std::string line = "SHMEM_BENCH_START=$(date +%s%N) exec \"$@\" 2>>" + shell_quoted({log});
@@ -165,7 +166,8 @@ void explain(const std::vector<bench::row> &rows, const std::vector<bench::colum
 	for (const bench::column &c : columns)
 		for (const bench::row &r : rows)
 			if (c.best(r) == 0 && r.group != "teams") { // a library older than 1.5 has none
-				fprintf(stderr, "shmem_compare: %s has no result for %s; it said:\n", c.title.c_str(), r.name.c_str());
+				fprintf(stderr, "shmem_compare: %s has no result for %s; it said:\n", c.title.c_str(),
+					r.name.c_str());
 				run_loudly({"cat", c.program + ".log"});
 				break;
 			}
@@ -191,7 +193,8 @@ bool compile(const std::string &compiler, const words &options, const std::strin
 	const std::string source = BENCH_SOURCE_DIR;
 	words command{compiler};
 	command.insert(command.end(), options.begin(), options.end());
-	command.insert(command.end(), {"-O2", "-std=gnu11", "-o", program, source + "/shmem_bench.c", source + "/shmem_rows.c", source + "/shmem_rows_coll.c"});
+	command.insert(command.end(), {"-O2", "-std=gnu11", "-o", program, source + "/shmem_bench.c",
+				       source + "/shmem_rows.c", source + "/shmem_rows_coll.c"});
 	return run_loudly(command);
 }
 
@@ -243,13 +246,17 @@ int main(int argc, char **argv)
 	const std::string peer = a.alone ? "" : openmpi_compiler(a); // before our own tools are in the way
 	use_build_tree(top, std::ranges::max(a.pes));
 	const workshop shop;
-	const auto launcher = [&](int pes) { return words{top + "/boot/oshrun", "-n", std::to_string(pes), "--bind", "none"}; };
-	const std::string ours = shop.folder + "/ours", theirs = shop.folder + "/openmpi", inlined = shop.folder + "/inlined";
+	const auto launcher = [&](int pes) {
+		return words{top + "/boot/oshrun", "-n", std::to_string(pes), "--bind", "none"};
+	};
+	const std::string ours = shop.folder + "/ours", theirs = shop.folder + "/openmpi",
+			  inlined = shop.folder + "/inlined";
 	if (!compile(oshcc, {}, ours))
 		return 1;
 	const bool beside = !peer.empty() && !openmpi_launcher(peer, 2).empty() && compile(peer, {}, theirs);
 	if (!beside && !a.caches)
-		fprintf(stderr, "shmem_compare: %s\n", a.alone ? "this library alone" : "Open MPI's oshcc is not installed: this library alone");
+		fprintf(stderr, "shmem_compare: %s\n",
+			a.alone ? "this library alone" : "Open MPI's oshcc is not installed: this library alone");
 	std::vector<bench::row> rows = bench::list_rows(ours);
 	std::erase_if(rows, [&](const bench::row &r) {
 		const bool any_size = r.group == "teams" || r.group.starts_with("coll");
@@ -283,7 +290,8 @@ int main(int argc, char **argv)
 	if (a.caches)
 		columns = cache_columns(ours, launcher(pes));
 	else if (a.inlined && compile(oshcc, {"--inline", BENCH_INLINE_FLAGS}, inlined))
-		columns.insert(columns.size() < 2 ? columns.begin() : columns.end(), column_of("pgas inline", inlined, launcher(pes)));
+		columns.insert(columns.size() < 2 ? columns.begin() : columns.end(),
+			       column_of("pgas inline", inlined, launcher(pes)));
 	if (columns.size() < 2)
 		columns.push_back(columns[0]), columns[1].title += " again";
 	bench::run(a.common.run, rows, columns);

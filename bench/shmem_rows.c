@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rows of shmem_bench. PE 0 is the origin, PE 1 the target. Every row ends with shmem_quiet or with the value in hand,
- * so what is timed has arrived.
+ * The rows of shmem_bench. PE 0 is the origin, PE 1 the target. Every row ends with shmem_quiet or with the value in
+ * hand, so what is timed has arrived.
  */
 #include "shmem_rows.h"
 
@@ -9,7 +9,7 @@
 
 static long static_words[64];
 
-/* --- one word ---------------------------------------------------------------------------------------------------------- */
+/* --- one word ----------------------------------------------------------------------------------------------------- */
 
 static void p_rate(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
@@ -77,7 +77,7 @@ static void g_rate(struct bench_memory *m, const struct bench_row *row, uint64_t
 	m->local[0] = (char)sum;
 }
 
-/* --- blocks ---------------------------------------------------------------------------------------------------------- */
+/* --- blocks ------------------------------------------------------------------------------------------------------- */
 
 /* Small blocks walk over 64 KiB, so that neither side works on one line only. */
 static size_t step_of(const struct bench_row *row, uint64_t i)
@@ -111,7 +111,7 @@ static void get_blocks(struct bench_memory *m, const struct bench_row *row, uint
 	}
 }
 
-/* --- atomics --------------------------------------------------------------------------------------------------------- */
+/* --- atomics ------------------------------------------------------------------------------------------------------ */
 
 static void add_rate(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
@@ -165,7 +165,7 @@ static void contend(struct bench_memory *m, const struct bench_row *row, uint64_
 	m->local[0] = (char)sum;
 }
 
-/* --- both sides ------------------------------------------------------------------------------------------------------ */
+/* --- both sides --------------------------------------------------------------------------------------------------- */
 
 static void ping(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
@@ -219,8 +219,14 @@ static void meet(struct bench_memory *m, const struct bench_row *row, uint64_t c
 		shmem_barrier_all();
 }
 
-#define PUT(bytes_arg, text_arg) {"put_" #bytes_arg, "put", "put " text_arg, BENCH_MBS, bytes_arg, 1, put_blocks, NULL}
-#define GET(bytes_arg, text_arg) {"get_" #bytes_arg, "get", "get " text_arg, BENCH_MBS, bytes_arg, 1, get_blocks, NULL}
+#define PUT(bytes_arg, text_arg)                                                                                       \
+	{                                                                                                              \
+		"put_" #bytes_arg, "put", "put " text_arg, BENCH_MBS, bytes_arg, 1, put_blocks, NULL                   \
+	}
+#define GET(bytes_arg, text_arg)                                                                                       \
+	{                                                                                                              \
+		"get_" #bytes_arg, "get", "get " text_arg, BENCH_MBS, bytes_arg, 1, get_blocks, NULL                   \
+	}
 
 const struct bench_row bench_rows[] = {
 	{"p_rate", "word", "int p, then quiet: rate", BENCH_MOPS, 4, 1, p_rate, NULL},

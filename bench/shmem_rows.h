@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A row of shmem_bench: what PE 0 does count times while the clock runs, and what the other PEs do meanwhile. Only names of
- * OpenSHMEM 1.4 are used, so that other libraries compile the same source; rows of teams exist where the library has them.
+ * A row of shmem_bench: what PE 0 does count times while the clock runs, and what the other PEs do meanwhile. Only
+ * names of OpenSHMEM 1.4 are used, so that other libraries compile the same source; rows of teams exist where the
+ * library has them.
  */
 #ifndef BENCH_SHMEM_ROWS_H
 #define BENCH_SHMEM_ROWS_H
@@ -14,10 +15,10 @@ enum { SHMEM_BENCH_BYTES = 4 << 20 };
 
 /* Symmetric objects that the rows work on. */
 struct bench_memory {
-	char *remote;     /* heap, SHMEM_BENCH_BYTES */
-	char *local;      /* not symmetric, as long */
-	long *words;      /* heap, 64 words, each in a line of its own */
-	long round;       /* grows with every sample: ping-pongs wait for values never seen before */
+	char *remote;        /* heap, SHMEM_BENCH_BYTES */
+	char *local;         /* not symmetric, as long */
+	long *words;         /* heap, 64 words, each in a line of its own */
+	long round;          /* grows with every sample: ping-pongs wait for values never seen before */
 	uint64_t untimed_ns; /* an origin may leave out what it does not want to show */
 };
 
@@ -26,13 +27,14 @@ enum bench_unit { BENCH_NS, BENCH_MOPS, BENCH_MBS };
 struct bench_row {
 	const char *name, *group, *label;
 	enum bench_unit unit;
-	size_t bytes;  /* of one operation */
-	int trips;     /* operations that one count stands for */
+	size_t bytes; /* of one operation */
+	int trips;    /* operations that one count stands for */
 	void (*origin)(struct bench_memory *m, const struct bench_row *row, uint64_t count);
-	void (*target)(struct bench_memory *m, const struct bench_row *row, uint64_t count); /* NULL: waits for the end */
+	/* NULL: waits for the end */
+	void (*target)(struct bench_memory *m, const struct bench_row *row, uint64_t count);
 };
 
-extern const struct bench_row bench_rows[];      /* of two PEs */
+extern const struct bench_row bench_rows[]; /* of two PEs */
 extern const size_t bench_row_count;
 extern const struct bench_row bench_coll_rows[]; /* collectives: of any number */
 extern const size_t bench_coll_row_count;

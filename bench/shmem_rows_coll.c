@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rows of shmem_bench that are collectives: every PE runs the same function. A library of OpenSHMEM 1.5 and later is called
- * through SHMEM_TEAM_WORLD, an older one through the active set of all PEs. A sample ends with a barrier, so that PE 0 does not
- * stop its clock while others still work; it is one of many calls of the sample.
+ * The rows of shmem_bench that are collectives: every PE runs the same function. A library of OpenSHMEM 1.5 and later
+ * is called through SHMEM_TEAM_WORLD, an older one through the active set of all PEs. A sample ends with a barrier, so
+ * that PE 0 does not stop its clock while others still work; it is one of many calls of the sample.
  */
 #include "shmem_rows.h"
 
@@ -24,7 +24,8 @@ static size_t g_room; /* bytes of each */
 #ifndef HAVE_TEAMS
 #define LONGER(a, b) ((a) > (b) ? (a) : (b))
 enum {
-	SYNC_LONGS = LONGER(LONGER(SHMEM_REDUCE_SYNC_SIZE, SHMEM_COLLECT_SYNC_SIZE), LONGER(SHMEM_BCAST_SYNC_SIZE, SHMEM_ALLTOALL_SYNC_SIZE))
+	SYNC_LONGS = LONGER(LONGER(SHMEM_REDUCE_SYNC_SIZE, SHMEM_COLLECT_SYNC_SIZE),
+			    LONGER(SHMEM_BCAST_SYNC_SIZE, SHMEM_ALLTOALL_SYNC_SIZE))
 };
 static long g_psync[2][SYNC_LONGS]; /* zero is SHMEM_SYNC_VALUE or is set below */
 static double *g_work;
@@ -53,7 +54,8 @@ static void setup(size_t bytes)
 	g_source = shmem_malloc(room);
 	g_dest = shmem_malloc(room);
 	if (!g_source || !g_dest) {
-		fprintf(stderr, "shmem_bench: no symmetric memory for 2 x %zu bytes; raise SHMEM_SYMMETRIC_SIZE\n", room);
+		fprintf(stderr, "shmem_bench: no symmetric memory for 2 x %zu bytes; raise SHMEM_SYMMETRIC_SIZE\n",
+			room);
 		shmem_global_exit(2);
 	}
 	memset(g_source, 1, room);
@@ -74,7 +76,8 @@ static void setup(size_t bytes)
 #define FCOLLECT(bytes) shmem_fcollect64(g_dest, g_source, (bytes) / 8, 0, 0, shmem_n_pes(), turn())
 #define ALLTOALL(bytes) shmem_alltoall64(g_dest, g_source, (bytes) / 8, 0, 0, shmem_n_pes(), turn())
 #define SUM(n)                                                                                                         \
-	shmem_double_sum_to_all((double *)(void *)g_dest, (double *)(void *)g_source, (int)(n), 0, 0, shmem_n_pes(), g_work, turn())
+	shmem_double_sum_to_all((double *)(void *)g_dest, (double *)(void *)g_source, (int)(n), 0, 0, shmem_n_pes(),   \
+				g_work, turn())
 #endif
 
 /* BLOCKS: of row->bytes, that source and dest must hold */
@@ -82,7 +85,7 @@ static void setup(size_t bytes)
 	static void NAME(struct bench_memory *m, const struct bench_row *row, uint64_t count)                          \
 	{                                                                                                              \
 		(void)m;                                                                                               \
-		setup(row->bytes * (size_t)(BLOCKS));                                                                  \
+		setup(row->bytes *(size_t)(BLOCKS));                                                                   \
 		for (uint64_t i = 0; i < count; i++)                                                                   \
 			CALL;                                                                                          \
 		shmem_barrier_all();                                                                                   \
@@ -122,7 +125,8 @@ static void make_teams(struct bench_memory *m, uint64_t count, int size)
 			shmem_team_destroy(teams[i]);
 		shmem_sync_all();
 		clock_gettime(CLOCK_MONOTONIC, &to);
-		m->untimed_ns += (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000u + (uint64_t)to.tv_nsec - (uint64_t)from.tv_nsec;
+		m->untimed_ns += (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000u + (uint64_t)to.tv_nsec -
+				 (uint64_t)from.tv_nsec;
 	}
 }
 
@@ -142,13 +146,15 @@ static void half(struct bench_memory *m, const struct bench_row *row, uint64_t c
 #define BOTH(CALL) CALL, CALL
 #define SIZES(NAME, CALL, GROUP)                                                                                       \
 	{NAME "_8", GROUP, NAME " 8 B", BENCH_NS, 8, 1, BOTH(CALL)},                                                   \
-	{NAME "_1k", GROUP, NAME " 1 KiB", BENCH_NS, 1024, 1, BOTH(CALL)},                                             \
-	{NAME "_8k", GROUP, NAME " 8 KiB", BENCH_NS, 8192, 1, BOTH(CALL)},                                             \
-	{NAME "_64k", GROUP, NAME " 64 KiB", BENCH_NS, 65536, 1, BOTH(CALL)},                                          \
-	{NAME "_256k", GROUP, NAME " 256 KiB", BENCH_NS, 262144, 1, BOTH(CALL)},                                       \
-	{NAME "_1m", GROUP, NAME " 1 MiB", BENCH_NS, MIB, 1, BOTH(CALL)},                                              \
-	{NAME "_4m", GROUP, NAME " 4 MiB", BENCH_NS, 4 * MIB, 1, BOTH(CALL)},                                          \
-	{NAME "_16m", GROUP, NAME " 16 MiB", BENCH_NS, 16 * MIB, 1, BOTH(CALL)}
+		{NAME "_1k", GROUP, NAME " 1 KiB", BENCH_NS, 1024, 1, BOTH(CALL)},                                     \
+		{NAME "_8k", GROUP, NAME " 8 KiB", BENCH_NS, 8192, 1, BOTH(CALL)},                                     \
+		{NAME "_64k", GROUP, NAME " 64 KiB", BENCH_NS, 65536, 1, BOTH(CALL)},                                  \
+		{NAME "_256k", GROUP, NAME " 256 KiB", BENCH_NS, 262144, 1, BOTH(CALL)},                               \
+		{NAME "_1m", GROUP, NAME " 1 MiB", BENCH_NS, MIB, 1, BOTH(CALL)},                                      \
+		{NAME "_4m", GROUP, NAME " 4 MiB", BENCH_NS, 4 * MIB, 1, BOTH(CALL)},                                  \
+	{                                                                                                              \
+		NAME "_16m", GROUP, NAME " 16 MiB", BENCH_NS, 16 * MIB, 1, BOTH(CALL)                                  \
+	}
 
 const struct bench_row bench_coll_rows[] = {
 	{"barrier_loop", "coll", "barrier_all, back to back", BENCH_NS, 0, 1, BOTH(barrier_loop)},

@@ -1,7 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * boot.cpp: the public calls: picks a backend at init and forwards to it, and the job of one that needs no backend.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// boot.cpp: the public calls: picks a backend at init and forwards to it, and the job of one that needs no backend.
 #include "boot.hpp"
 
 #include <cstdarg>
@@ -19,14 +17,13 @@ namespace {
 
 pgas::boot::forever<job> g_jobs[2];
 job &g_job = g_jobs[0].it;
-job &g_left = g_jobs[1].it; /* what the last finalize left: the number of keys used, a connection that stays */
-pid_t g_pid;                /* that joined: a child of fork() has the connection too, but not the say */
+job &g_left = g_jobs[1].it; // what the last finalize left: the number of keys used, a connection that stays
+pid_t g_pid;                // that joined: a child of fork() has the connection too, but not the say
 
-/* ---- a job of one
- * ------------------------------------------------------------------------------------------------------ */
+// --- a job of one ----------------------------------------------------------------------------------------------------
 
 std::map<std::string, std::string>
-	*g_single_kv; /* lives from init to finalize; never destroyed by exit(), others may still ask */
+	*g_single_kv; // lives from init to finalize; never destroyed by exit(), others may still ask
 
 int single_init(job &job)
 {
@@ -78,21 +75,20 @@ void single_abort(int status, const char *message)
 constexpr backend kSingle = {"single",       single_init, single_finalize,  single_put,     single_nothing,
 			     single_nothing, single_get,  single_allgather, single_nothing, single_abort};
 
-/* ---- choice
- * ------------------------------------------------------------------------------------------------------------ */
+// --- choice ----------------------------------------------------------------------------------------------------------
 
-/* srun without --mpi tells its tasks nothing of one another: a program of four PEs would be four programs of one PE,
- * and nobody would notice. A batch script has no step. */
+// srun without --mpi tells its tasks nothing of one another: a program of four PEs would be four programs of one PE,
+// and nobody would notice. A batch script has no step.
 bool srun_tells_nothing()
 {
 	const char *tasks = pgas_boot_getenv("SLURM_STEP_NUM_TASKS");
 	return pgas_boot_getenv("SLURM_STEP_ID") && tasks && atoi(tasks) > 1;
 }
 
-/* The order is from the innermost launcher outwards as far as it can be told: g_native refuses when the environment
- * shows a launcher that was started inside its job; a PMI_FD that still is a socket was given to us by our own
- * parent, because mpirun closes what its processes would inherit from a launcher further out. PGAS_BOOT_LAUNCHER
- * names one backend and switches the guessing off. */
+// The order is from the innermost launcher outwards as far as it can be told: g_native refuses when the environment
+// shows a launcher that was started inside its job; a PMI_FD that still is a socket was given to us by our own
+// parent, because mpirun closes what its processes would inherit from a launcher further out. PGAS_BOOT_LAUNCHER
+// names one backend and switches the guessing off.
 int choose_backend()
 {
 	const backend *const all[] = {&pgas::boot::g_native, &pgas::boot::g_pmi1, &pgas::boot::g_pmix,
@@ -130,7 +126,7 @@ int choose_backend()
 
 int join()
 {
-	/* from here, so that it runs before our libraries and the launcher's are taken down */
+	// from here, so that it runs before our libraries and the launcher's are taken down
 	static const bool registered = atexit([] { pgas_boot_close(); }) == 0;
 	if (!registered)
 		return -ENOMEM;
@@ -154,7 +150,7 @@ int leave()
 	return rc;
 }
 
-/* Keys of ours begin with x, those of callers with u. */
+// Keys of ours begin with x, those of callers with u.
 int exchange(const void *mine, size_t bytes, void *all)
 {
 	char key[16];
@@ -199,7 +195,7 @@ void complain(const char *format, ...) noexcept
 	size_t length = static_cast<size_t>(used + (more > 0 ? more : 0));
 	if (length > sizeof line - 1)
 		length = sizeof line - 1;
-	line[length] = '\n'; /* over the final zero: write needs none */
+	line[length] = '\n'; // over the final zero: write needs none
 	ssize_t ignored = write(2, line, length + 1);
 	(void)ignored;
 	errno = saved;
@@ -350,4 +346,4 @@ int pgas_boot_env_share(const char *prefix) noexcept
 	});
 }
 
-} /* extern "C" */
+} // extern "C"

@@ -1,10 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * boot.hpp: inside of the bootstrap library: what a backend (one per kind of launcher) offers, and the small helpers
- * they share.
- */
-#ifndef PGAS_BOOT_HPP
-#define PGAS_BOOT_HPP
+// SPDX-License-Identifier: BSD-3-Clause
+// boot.hpp: inside of the bootstrap library: what a backend (one per kind of launcher) offers, and the small helpers
+// they share.
+#pragma once
 
 #include "pgas_boot.h"
 
@@ -15,14 +12,14 @@
 
 namespace pgas::boot {
 
-/* Answers of a backend's init, besides a negative errno after one line on stderr. */
+// Answers of a backend's init, besides a negative errno after one line on stderr.
 enum : int {
-	kNotMine = 0, /* ask the next */
+	kNotMine = 0, // ask the next
 	kJoined = 1,
-	kBeSingle = 2, /* the environment is a leftover: ask nobody, be a job of one */
+	kBeSingle = 2, // the environment is a leftover: ask nobody, be a job of one
 };
 
-/* allgather may be null: then put, fence and get do it. */
+// allgather may be null: then put, fence and get do it.
 struct backend {
 	const char *name;
 	int (*init)(struct job &);
@@ -33,8 +30,9 @@ struct backend {
 	ssize_t (*get)(int rank, const char *key, void *value, size_t room);
 	int (*allgather)(const void *mine, size_t bytes, void *all);
 	int (*barrier)();
-	void (*abort)(int status, const char *message); /* returns only if it could not end the process */
-	/* The launcher may let a process join once only: the connection stays after the last finalize, and ends with the process. */
+	void (*abort)(int status, const char *message); // returns only if it could not end the process
+	// The launcher may let a process join once only: the connection stays after the last finalize, and ends with
+	// the process.
 	bool once = false;
 };
 
@@ -42,15 +40,15 @@ struct job {
 	const backend *be = nullptr;
 	int rank = -1;
 	int size = 0;
-	int users = 0;          /* inits - finalizes */
-	unsigned exchanges = 0; /* numbers the keys of allgather and env_share; equal on all ranks; never used again */
+	int users = 0;          // inits - finalizes
+	unsigned exchanges = 0; // numbers the keys of allgather and env_share; equal on all ranks; never used again
 	bool local_known = false;
-	std::vector<int> local; /* ranks on this host, ascending */
+	std::vector<int> local; // ranks on this host, ascending
 };
 
 extern const backend g_native, g_pmix, g_pmi1, g_pmi2;
 
-/* Never destroyed: the end of the process still needs it. */
+// Never destroyed: the end of the process still needs it.
 template <class T>
 union forever {
 	T it;
@@ -58,10 +56,10 @@ union forever {
 	~forever() {}
 };
 
-/* One line on stderr with one write, so that lines of many ranks do not mix. Keeps errno. */
+// One line on stderr with one write, so that lines of many ranks do not mix. Keeps errno.
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...) noexcept;
 
-/* Every extern "C" entry runs its body in this: nothing is thrown across the C border. */
+// Every extern "C" entry runs its body in this: nothing is thrown across the C border.
 template <class Body>
 auto guard(Body body) noexcept -> decltype(body())
 {
@@ -74,18 +72,17 @@ auto guard(Body body) noexcept -> decltype(body())
 	}
 }
 
-/* "(vector,(first node,nodes,ranks per node),...)", the form in which PMI says where ranks are. */
+// "(vector,(first node,nodes,ranks per node),...)", the form in which PMI says where ranks are.
 bool parse_process_mapping(const char *text, int rank, int size, std::vector<int> &local);
 
-/* Key-value space of the PMI kind: short strings, one space for all ranks. A backend brings the three calls and gets
- * put and get of bytes of any length. */
+// Key-value space of the PMI kind: short strings, one space for all ranks. A backend brings the three calls and gets
+// put and get of bytes of any length.
 struct text_kvs {
-	size_t value_room; /* characters in one value */
+	size_t value_room; // characters in one value
 	int (*put_text)(const char *key, const char *value);
-	int (*get_text)(int owner, const char *key, char *value, size_t room); /* 0, -ENOENT, or another error */
+	int (*get_text)(int owner, const char *key, char *value, size_t room); // 0, -ENOENT, or another error
 };
 int kvs_put(const text_kvs &kvs, int rank, const char *key, const void *value, size_t bytes);
 ssize_t kvs_get(const text_kvs &kvs, int rank, const char *key, void *value, size_t room);
 
 } // namespace pgas::boot
-#endif

@@ -1,20 +1,17 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * boot_board.hpp: the board, one memfd that oshrun makes for a job and every PE maps.
- *
- *   | header | slot[size] | key-value arena[size] | exchange half 0 [size] | exchange half 1 [size] |
- *
- * Roles: oshrun writes the header before it forks; the guard (oshrun's helper) writes the PMIx environment once; each
- * PE writes its own slot, arena and exchange cell; all PEs share the barrier words. The file is sparse, so what is not
- * touched costs nothing.
- *
- * Besides the board there are two pipes. `life`: oshrun alone holds the write end, never writes; when oshrun is gone,
- * however it went, every reader is told by the kernel. `mail`: PEs and guard write records of at most PIPE_BUF bytes,
- * hence whole; oshrun reads. All three descriptors are inherited under the numbers that the header names; a PE whose
- * wrapper closed them opens /proc/<launcher>/fd/<number> instead.
- */
-#ifndef PGAS_BOOT_BOARD_HPP
-#define PGAS_BOOT_BOARD_HPP
+// SPDX-License-Identifier: BSD-3-Clause
+// boot_board.hpp: the board, one memfd that oshrun makes for a job and every PE maps.
+//
+//   | header | slot[size] | key-value arena[size] | exchange half 0 [size] | exchange half 1 [size] |
+//
+// Roles: oshrun writes the header before it forks; the guard (oshrun's helper) writes the PMIx environment once; each
+// PE writes its own slot, arena and exchange cell; all PEs share the barrier words. The file is sparse, so what is not
+// touched costs nothing.
+//
+// Besides the board there are two pipes. `life`: oshrun alone holds the write end, never writes; when oshrun is gone,
+// however it went, every reader is told by the kernel. `mail`: PEs and guard write records of at most PIPE_BUF bytes,
+// hence whole; oshrun reads. All three descriptors are inherited under the numbers that the header names; a PE whose
+// wrapper closed them opens /proc/<launcher>/fd/<number> instead.
+#pragma once
 
 #include <climits>
 #include <cstddef>
@@ -24,49 +21,49 @@
 
 namespace pgas::boot {
 
-constexpr uint64_t kBoardMagic = 0x3164726162736770; /* "pgsbard1": also the version of this layout */
-constexpr size_t kKvBytes = size_t{1} << 20;         /* key-value arena of one PE */
-constexpr size_t kCellBytes = size_t{16} << 10;      /* what one PE moves in one round of an allgather */
-constexpr const char *kBoardEnv = "PGAS_BOOT";       /* 1:launcher pid:board fd:rank:cookie */
+constexpr uint64_t kBoardMagic = 0x3164726162736770; // "pgsbard1": also the version of this layout
+constexpr size_t kKvBytes = size_t{1} << 20;         // key-value arena of one PE
+constexpr size_t kCellBytes = size_t{16} << 10;      // what one PE moves in one round of an allgather
+constexpr const char *kBoardEnv = "PGAS_BOOT";       // 1:launcher pid:board fd:rank:cookie
 
-/* Life of a PE as seen on the board. A program may finalize and another one, run by the same wrapper, may start:
- * done -> live. */
+// Life of a PE as seen on the board. A program may finalize and another one, run by the same wrapper, may start:
+// done -> live.
 enum : uint32_t { kSlotNew = 0, kSlotLive = 1, kSlotDone = 2, kSlotGone = 3 };
 
-/* A PMIx client of this rank (an MPI program, say) and oshrun's PMIx server. */
+// A PMIx client of this rank (an MPI program, say) and oshrun's PMIx server.
 enum : uint32_t { kPmixNever = 0, kPmixConnected = 1, kPmixFinalized = 2 };
 
-/* What the guard says of the PMIx environment. */
+// What the guard says of the PMIx environment.
 enum : uint32_t { kEnvPending = 0, kEnvReady = 1, kEnvNone = 2 };
 
 struct alignas(64) board_slot {
-	uint32_t state;     /* PE: live, done; oshrun: gone, once the child is reaped */
-	uint32_t pid;       /* PE: process that joined, which need not be oshrun's child */
-	uint32_t refs;      /* PE: copies of this library that joined in that process */
-	uint32_t child_pid; /* oshrun: its child, leader of the PE's process group */
-	uint32_t pmix;      /* guard: kPmix... of this rank */
+	uint32_t state;     // PE: live, done; oshrun: gone, once the child is reaped
+	uint32_t pid;       // PE: process that joined, which need not be oshrun's child
+	uint32_t refs;      // PE: copies of this library that joined in that process
+	uint32_t child_pid; // oshrun: its child, leader of the PE's process group
+	uint32_t pmix;      // guard: kPmix... of this rank
 	uint32_t pad;
-	uint64_t kv_used;   /* PE: bytes of the arena that are published (release); kv_used <= kv_staged */
-	uint64_t kv_staged; /* PE: bytes that are written; here because two copies of the library may share the slot */
+	uint64_t kv_used;   // PE: bytes of the arena that are published (release); kv_used <= kv_staged
+	uint64_t kv_staged; // PE: bytes that are written; here because two copies of the library may share the slot
 };
 static_assert(sizeof(board_slot) == 64);
 
 struct board_header {
 	uint64_t magic;
-	uint64_t cookie; /* tells this job's board from any other file under the same number */
+	uint64_t cookie; // tells this job's board from any other file under the same number
 	uint32_t size;
 	uint32_t launcher_pid;
 	int32_t life_fd, mail_fd;
 	uint64_t life_ino, mail_ino;
 	uint64_t board_bytes, slot_off, kv_off, cell_off;
-	char tmpdir[160]; /* guard: private directory of the PMIx server, or empty */
+	char tmpdir[160]; // guard: private directory of the PMIx server, or empty
 
-	alignas(64) uint32_t early_exits; /* oshrun: PEs that ended without joining (seq_cst, against state = live) */
-	alignas(64) uint32_t arrived;     /* PEs inside the current barrier */
-	alignas(64) uint32_t generation;  /* barriers completed; futex; its low bit picks the exchange half */
-	alignas(64) uint32_t env_state;   /* futex; pairs the guard's release with the acquire of PEs about to exec */
+	alignas(64) uint32_t early_exits; // oshrun: PEs that ended without joining (seq_cst, against state = live)
+	alignas(64) uint32_t arrived;     // PEs inside the current barrier
+	alignas(64) uint32_t generation;  // barriers completed; futex; its low bit picks the exchange half
+	alignas(64) uint32_t env_state;   // futex; pairs the guard's release with the acquire of PEs about to exec
 	uint32_t env_bytes;
-	char env_text[8000]; /* NAME=value, each ended by a zero byte */
+	char env_text[8000]; // NAME=value, each ended by a zero byte
 };
 static_assert(std::is_trivially_copyable_v<board_header> && std::is_trivially_copyable_v<board_slot>);
 static_assert(offsetof(board_header, generation) % 64 == 0 && sizeof(board_header) % 64 == 0);
@@ -76,12 +73,12 @@ enum : uint32_t { kMailHello = 1, kMailAbort = 2, kMailExecFailed = 3, kMailPmix
 struct mail_record {
 	uint32_t kind;
 	int32_t rank;
-	int32_t status; /* exit status, errno, or pid: by kind */
+	int32_t status; // exit status, errno, or pid: by kind
 	char text[244];
 };
 static_assert(sizeof(mail_record) == 256 && sizeof(mail_record) <= PIPE_BUF, "records must be written whole");
 
-/* Key-value record in an arena: header, key, value, padded to 8 bytes. */
+// Key-value record in an arena: header, key, value, padded to 8 bytes.
 struct kv_record {
 	uint32_t key_bytes, value_bytes;
 };
@@ -93,7 +90,7 @@ constexpr size_t kv_span(size_t key_bytes, size_t value_bytes)
 constexpr size_t page_up(size_t bytes)
 {
 	return (bytes + 65535) & ~size_t{65535};
-} /* 64 KiB pages exist on aarch64 */
+} // 64 KiB pages exist on aarch64
 
 struct board_view {
 	char *base = nullptr;
@@ -106,13 +103,13 @@ struct board_view {
 	}
 };
 
-/* PMIx namespace that oshrun gives out; another one in the environment means a launcher inside the job. */
+// PMIx namespace that oshrun gives out; another one in the environment means a launcher inside the job.
 inline void board_nspace(uint64_t cookie, char *text, size_t room)
 {
 	snprintf(text, room, "oshrun-%016llx", static_cast<unsigned long long>(cookie));
 }
 
-/* Fills offsets; returns the size of the file. */
+// Fills offsets; returns the size of the file.
 constexpr size_t board_layout(board_header &head, uint32_t size)
 {
 	head.slot_off = page_up(sizeof(board_header));
@@ -122,4 +119,3 @@ constexpr size_t board_layout(board_header &head, uint32_t size)
 }
 
 } // namespace pgas::boot
-#endif

@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * boot_env.cpp: what can be known about this process without a launcher: its environment; and the text form in which
- * PMI tells which ranks share a host.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// boot_env.cpp: what can be known about this process without a launcher: its environment; and the text form in which
+// PMI tells which ranks share a host.
 #include "boot.hpp"
 
 #include <cstdio>
@@ -33,7 +31,7 @@ bool parse_process_mapping(const char *text, int rank, int size, std::vector<int
 	}
 	if (blocks.empty())
 		return false;
-	/* The list of blocks repeats until all ranks are placed. */
+	// The list of blocks repeats until all ranks are placed.
 	std::vector<int> node_of(static_cast<size_t>(size));
 	for (int placed = 0; placed < size;)
 		for (const block &at : blocks)

@@ -1,10 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * boot_kvs.cpp: bytes of any length in a PMI key-value space, which takes short printable strings under short keys.
- *
- * Value i of a key is stored under "pg<rank>.<key>.<i>" as hexadecimal; value 0 begins with the length and a dot.
- * Hexadecimal, because the PMI-1 wire splits at blanks and '=' and the PMI-2 wire at ';'.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// boot_kvs.cpp: bytes of any length in a PMI key-value space, which takes short printable strings under short keys.
+//
+// Value i of a key is stored under "pg<rank>.<key>.<i>" as hexadecimal; value 0 begins with the length and a dot.
+// Hexadecimal, because the PMI-1 wire splits at blanks and '=' and the PMI-2 wire at ';'.
 #include "boot.hpp"
 
 #include <cstdio>
@@ -14,7 +12,7 @@
 namespace pgas::boot {
 namespace {
 
-constexpr size_t kHeadRoom = 24; /* "<length>." */
+constexpr size_t kHeadRoom = 24; // "<length>."
 
 std::string piece_key(int rank, const char *key, size_t piece)
 {
@@ -69,7 +67,7 @@ ssize_t kvs_get(const text_kvs &kvs, int rank, const char *key, void *value, siz
 				return -EPROTO;
 			hex = dot + 1;
 			if (room == 0)
-				break; /* only the length was asked for */
+				break; // only the length was asked for
 		}
 		if (bytes > at && !*hex)
 			return -EPROTO;

@@ -1,11 +1,9 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * boot_native.cpp: a PE's side of oshrun's board (boot_board.hpp): find it, take this rank's slot, exchange, barrier,
- * abort.
- *
- * The board is the fast way: joining is one mmap and a few system calls, an allgather of 16 KiB or less is one barrier.
- * It also knows who has finalized, which no PMI tells a launcher in time.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// boot_native.cpp: a PE's side of oshrun's board (boot_board.hpp): find it, take this rank's slot, exchange, barrier,
+// abort.
+//
+// The board is the fast way: joining is one mmap and a few system calls, an allgather of 16 KiB or less is one barrier.
+// It also knows who has finalized, which no PMI tells a launcher in time.
 #include "boot.hpp"
 #include "boot_board.hpp"
 
@@ -48,13 +46,13 @@ bool parse_address(const char *text, board_address &at)
 	       at.version == 1;
 }
 
-/* Is this descriptor still what oshrun gave us? Wrappers close descriptors, or put their own files under the number. */
+// Is this descriptor still what oshrun gave us? Wrappers close descriptors, or put their own files under the number.
 bool inherited(int fd, uint64_t ino)
 {
 	struct stat info;
 	if (fstat(fd, &info) != 0 || !S_ISFIFO(info.st_mode) || info.st_ino != ino)
 		return false;
-	fcntl(fd, F_SETFD, FD_CLOEXEC); /* programs that a PE runs are no PEs */
+	fcntl(fd, F_SETFD, FD_CLOEXEC); // programs that a PE runs are no PEs
 	return true;
 }
 
@@ -78,7 +76,7 @@ bool board_matches(int fd, const board_address &at)
 	       static_cast<uint64_t>(info.st_size) == head.board_bytes;
 }
 
-/* -ENOENT: that job is over, the variable is a leftover. */
+// -ENOENT: that job is over, the variable is a leftover.
 int map_board(const board_address &at, board_view &board)
 {
 	int fd = at.board_fd;
@@ -108,7 +106,7 @@ int map_board(const board_address &at, board_view &board)
 	return 0;
 }
 
-/* The PMIx environment, if there is one, is what oshrun gave out together with its board. */
+// The PMIx environment, if there is one, is what oshrun gave out together with its board.
 bool pmix_is_ours(unsigned long long cookie)
 {
 	const char *nspace = pgas_boot_getenv("PMIX_NAMESPACE");
@@ -119,21 +117,21 @@ bool pmix_is_ours(unsigned long long cookie)
 	return strcmp(nspace, ours) == 0;
 }
 
-/* A launcher that runs inside our job gives its processes an environment of its own on top of ours. */
+// A launcher that runs inside our job gives its processes an environment of its own on top of ours.
 bool inner_launcher(unsigned long long cookie)
 {
 	return pgas_boot_getenv("PMI_FD") /* oshrun removes it and never sets it */ ||
 	       (pgas_boot_getenv("PMIX_NAMESPACE") && !pmix_is_ours(cookie));
 }
 
-/* When oshrun dies, by kill -9 too, so must we, whatever stands between it and us. The parent-death signal that
- * oshrun set between fork and exec ends only its own child, so the kernel is asked for SIGKILL when the last writer
- * of `life` is gone. Owner and signal belong to an open file, hence a fresh open and no dup. No thread, no handler,
- * no signal of the application is used. */
+// When oshrun dies, by kill -9 too, so must we, whatever stands between it and us. The parent-death signal that
+// oshrun set between fork and exec ends only its own child, so the kernel is asked for SIGKILL when the last writer
+// of `life` is gone. Owner and signal belong to an open file, hence a fresh open and no dup. No thread, no handler,
+// no signal of the application is used.
 void watch_launcher(const board_header &head)
 {
 	if (g_board.life_fd >= 0)
-		return; /* armed by an earlier init; it stays so after finalize, while main() runs on */
+		return; // armed by an earlier init; it stays so after finalize, while main() runs on
 	bool own = inherited(head.life_fd, head.life_ino);
 	int fd = open_fresh(own, static_cast<int>(head.launcher_pid), head.life_fd, O_RDONLY | O_NONBLOCK);
 	if (fd < 0)
@@ -146,7 +144,7 @@ void watch_launcher(const board_header &head)
 	g_board.life_fd = fd;
 	struct pollfd seen = {fd, POLLIN, 0};
 	if (poll(&seen, 1, 0) == 1 && (seen.revents & POLLHUP))
-		raise(SIGKILL); /* it died before we were armed */
+		raise(SIGKILL); // it died before we were armed
 }
 
 bool send_mail(uint32_t kind, int status, const char *text)
@@ -166,7 +164,7 @@ bool send_mail(uint32_t kind, int status, const char *text)
 	}
 }
 
-/* Async-signal-safe. oshrun ends the others and prints the message. */
+// Async-signal-safe. oshrun ends the others and prints the message.
 void native_abort(int status, const char *message)
 {
 	if (!send_mail(kMailAbort, status & 0xff, message)) {
@@ -177,8 +175,8 @@ void native_abort(int status, const char *message)
 	_exit(status & 0xff);
 }
 
-/* One process per rank. The slot of a process that died is free: its job is ending anyhow, and a wrapper may run two
- * programs. */
+// One process per rank. The slot of a process that died is free: its job is ending anyhow, and a wrapper may run two
+// programs.
 int claim_slot(board_slot &slot)
 {
 	std::atomic_ref<uint32_t> state(slot.state), pid(slot.pid);
@@ -186,7 +184,7 @@ int claim_slot(board_slot &slot)
 	if (state.load(std::memory_order_acquire) == kSlotLive) {
 		uint32_t owner = pid.load(std::memory_order_relaxed);
 		if (owner == me) {
-			slot.refs++; /* another copy of this library in this process: they share the slot */
+			slot.refs++; // another copy of this library in this process: they share the slot
 			return 0;
 		}
 		if (kill(static_cast<pid_t>(owner), 0) == 0 || errno == EPERM)
@@ -195,7 +193,7 @@ int claim_slot(board_slot &slot)
 	pid.store(me, std::memory_order_relaxed);
 	slot.refs = 1;
 	state.store(kSlotLive,
-		    std::memory_order_seq_cst); /* against early_exits: one of the two sides sees the other */
+		    std::memory_order_seq_cst); // against early_exits: one of the two sides sees the other
 	return 0;
 }
 
@@ -237,10 +235,10 @@ int native_init(job &job)
 					  : open_fresh(false, at.launcher_pid, head.mail_fd, O_WRONLY);
 	if (getppid() != at.launcher_pid)
 		send_mail(kMailHello, getpid(),
-			  nullptr); /* a wrapper hides our end from oshrun unless it knows our pid */
+			  nullptr); // a wrapper hides our end from oshrun unless it knows our pid
 	if (std::atomic_ref<uint32_t>(head.early_exits).load(std::memory_order_seq_cst) > 0)
 		native_abort(1,
-			     "another PE ended without joining the job"); /* it will never come to the first barrier */
+			     "another PE ended without joining the job"); // it will never come to the first barrier
 	job.rank = static_cast<int>(at.rank);
 	job.size = static_cast<int>(head.size);
 	job.local_known = true;
@@ -254,14 +252,13 @@ int native_finalize()
 	board_slot &slot = g_board.board.slot(g_board.rank);
 	if (--slot.refs == 0)
 		std::atomic_ref<uint32_t>(slot.state)
-			.store(kSlotDone, std::memory_order_release); /* read by oshrun when it reaps us */
+			.store(kSlotDone, std::memory_order_release); // read by oshrun when it reaps us
 	munmap(g_board.board.base, g_board.board.head().board_bytes);
 	g_board.board.base = nullptr;
 	return 0;
 }
 
-/* ---- barrier
- * ----------------------------------------------------------------------------------------------------------- */
+// --- barrier ---------------------------------------------------------------------------------------------------------
 
 bool someone_is_gone()
 {
@@ -271,15 +268,15 @@ bool someone_is_gone()
 	return false;
 }
 
-/* Central counter and futex: at start-up PEs outnumber cores and arrive late, so the sleepers must cost nothing. */
+// Central counter and futex: at start-up PEs outnumber cores and arrive late, so the sleepers must cost nothing.
 int native_barrier()
 {
 	board_header &head = g_board.board.head();
 	std::atomic_ref<uint32_t> arrived(head.arrived), generation(head.generation);
 	const uint32_t seen = generation.load(std::memory_order_acquire);
 	if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == g_board.size) {
-		arrived.store(0, std::memory_order_relaxed);           /* nobody arrives again before the next line */
-		generation.store(seen + 1, std::memory_order_release); /* pairs with the acquire loads below */
+		arrived.store(0, std::memory_order_relaxed);           // nobody arrives again before the next line
+		generation.store(seen + 1, std::memory_order_release); // pairs with the acquire loads below
 		syscall(SYS_futex, &head.generation, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 		return 0;
 	}
@@ -298,14 +295,13 @@ int native_barrier()
 	return 0;
 }
 
-/* ---- exchange
- * ---------------------------------------------------------------------------------------------------------- */
+// --- exchange --------------------------------------------------------------------------------------------------------
 
-/* Rounds of one cell per PE. The half is chosen by the generation, so it changes with every barrier: a cell is
- * written again two barriers after it was read, and a reader has arrived at the barrier between. */
+// Rounds of one cell per PE. The half is chosen by the generation, so it changes with every barrier: a cell is
+// written again two barriers after it was read, and a reader has arrived at the barrier between.
 int native_allgather(const void *mine, size_t bytes, void *all)
 {
-	std::string copy; /* rounds write to `all` before the last of `mine` has been read */
+	std::string copy; // rounds write to `all` before the last of `mine` has been read
 	const char *from = static_cast<const char *>(mine);
 	char *to = static_cast<char *>(all);
 	if (bytes > kCellBytes && from >= to && from < to + bytes * g_board.size) {
@@ -347,7 +343,7 @@ int native_commit()
 {
 	board_slot &slot = g_board.board.slot(g_board.rank);
 	std::atomic_ref<uint64_t>(slot.kv_used)
-		.store(slot.kv_staged, std::memory_order_release); /* pairs with the acquire in native_get */
+		.store(slot.kv_staged, std::memory_order_release); // pairs with the acquire in native_get
 	return 0;
 }
 
@@ -370,7 +366,7 @@ ssize_t native_get(int rank, const char *key, void *value, size_t room)
 		memcpy(&record, arena + at, sizeof record);
 		const char *have = arena + at + sizeof record;
 		if (record.key_bytes == key_bytes && memcmp(have, key, key_bytes) == 0) {
-			found = record.value_bytes; /* no break: the last one wins */
+			found = record.value_bytes; // no break: the last one wins
 			where = have + key_bytes;
 		}
 		at += kv_span(record.key_bytes, record.value_bytes);

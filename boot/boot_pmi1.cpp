@@ -1,10 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * boot_pmi1.cpp: the PMI-1 wire protocol, spoken directly on the socket that the launcher left in PMI_FD.
- *
- * Lines of "cmd=<name> key=value ...". mpiexec.hydra speaks it, Slurm's pmi2 plugin speaks it on the same socket as
- * PMI-2, and so do others: one page of text instead of a library per launcher.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// boot_pmi1.cpp: the PMI-1 wire protocol, spoken directly on the socket that the launcher left in PMI_FD.
+//
+// Lines of "cmd=<name> key=value ...". mpiexec.hydra speaks it, Slurm's pmi2 plugin speaks it on the same socket as
+// PMI-2, and so do others: one page of text instead of a library per launcher.
 #include "boot.hpp"
 
 #include <cerrno>
@@ -17,13 +15,13 @@
 namespace pgas::boot {
 namespace {
 
-constexpr size_t kLineMax = 1000; /* Slurm reads lines into 1024 bytes */
+constexpr size_t kLineMax = 1000; // Slurm reads lines into 1024 bytes
 
 struct pmi1_state {
 	int fd = -1;
 	int rank = 0;
 	std::string kvsname;
-	std::string pending; /* read, not yet used */
+	std::string pending; // read, not yet used
 	text_kvs kvs = {};
 };
 forever<pmi1_state> g_state;
@@ -62,7 +60,7 @@ int read_line(std::string &line)
 	}
 }
 
-/* value of " name=..." in a line, up to the next blank */
+// value of " name=..." in a line, up to the next blank
 bool field(const std::string &line, const char *name, std::string &value)
 {
 	std::string mark = std::string(name) + "=";
@@ -76,7 +74,7 @@ bool field(const std::string &line, const char *name, std::string &value)
 	return false;
 }
 
-/* One question, one answer; `expect` is the answer's cmd. The rc that the launcher gives is returned as 0 or 1. */
+// One question, one answer; `expect` is the answer's cmd. The rc that the launcher gives is returned as 0 or 1.
 int ask(const std::string &question, const char *expect, std::string &answer)
 {
 	int rc = send_line(question + "\n");
@@ -148,7 +146,7 @@ int pmi1_init(job &job)
 	int type;
 	socklen_t length = sizeof type;
 	if (getsockopt(g_pmi.fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0)
-		return kNotMine; /* a leftover: the socket itself was not inherited */
+		return kNotMine; // a leftover: the socket itself was not inherited
 	if (job.rank < 0 || job.rank >= job.size) {
 		complain("PMI_RANK=%s and PMI_SIZE=%s make no sense", rank, size);
 		return -EINVAL;
@@ -173,7 +171,7 @@ int pmi1_put(const char *key, const void *value, size_t bytes)
 }
 int pmi1_commit()
 {
-	return 0; /* the launcher has each value as soon as it was put */
+	return 0; // the launcher has each value as soon as it was put
 }
 int pmi1_barrier()
 {
@@ -186,24 +184,23 @@ ssize_t pmi1_get(int rank, const char *key, void *value, size_t room)
 	return kvs_get(g_pmi.kvs, rank, key, value, room);
 }
 
-/* No allocation: it may be called by a signal handler. */
+// No allocation: it may be called by a signal handler.
 void pmi1_abort(int status, const char *message)
 {
 	if (message) {
 		complain("%s", message);
-		usleep(50'000); /* hydra drops what it has not forwarded when it hears of the abort */
+		usleep(50'000); // hydra drops what it has not forwarded when it hears of the abort
 	}
 	char line[64];
 	int length = snprintf(line, sizeof line, "cmd=abort exitcode=%d\n", status & 0xff);
 	if (write(g_pmi.fd, line, static_cast<size_t>(length)) == length)
-		sleep(10); /* to be ended with the others; an exit of our own may be taken for a plain one */
+		sleep(10); // to be ended with the others; an exit of our own may be taken for a plain one
 	_exit(status & 0xff);
 }
 
 } // namespace
 
-constinit const backend g_pmi1 = {"pmi1",       pmi1_init, pmi1_finalize, pmi1_put,     pmi1_commit,
-				  pmi1_barrier, pmi1_get,  nullptr,       pmi1_barrier, pmi1_abort,
-				  true};
+constinit const backend g_pmi1 = {"pmi1",   pmi1_init, pmi1_finalize, pmi1_put,   pmi1_commit, pmi1_barrier,
+				  pmi1_get, nullptr,   pmi1_barrier,  pmi1_abort, true};
 
 } // namespace pgas::boot

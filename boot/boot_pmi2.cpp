@@ -1,11 +1,9 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * boot_pmi2.cpp: PMI-2 through the launcher's own library, for launchers that leave no PMI_FD socket but bring a
- * libpmi2.
- *
- * The library is opened at run time: who starts under oshrun, PMIx or alone must not need it. With a PMI_FD the wire
- * (boot_pmi1.cpp) is asked first; PGAS_BOOT_LAUNCHER=pmi2 forces this one.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// boot_pmi2.cpp: PMI-2 through the launcher's own library, for launchers that leave no PMI_FD socket but bring a
+// libpmi2.
+//
+// The library is opened at run time: who starts under oshrun, PMIx or alone must not need it. With a PMI_FD the wire
+// (boot_pmi1.cpp) is asked first; PGAS_BOOT_LAUNCHER=pmi2 forces this one.
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -91,7 +89,8 @@ int pmi2_init(job &job)
 	int spawned, appnum;
 	if (g_pmi.init(&spawned, &job.size, &job.rank, &appnum) != PMI2_SUCCESS ||
 	    g_pmi.job_id(g_pmi.id, sizeof g_pmi.id) != PMI2_SUCCESS) {
-		complain("PMI2_Init failed: the launcher is gone, or it and %s do not understand each other%s", PGAS_PMI2_SONAME,
+		complain("PMI2_Init failed: the launcher is gone, or it and %s do not understand each other%s",
+			 PGAS_PMI2_SONAME,
 			 pgas_boot_getenv("PMI_FD") ? "; PGAS_BOOT_LAUNCHER=pmi1 does without it" : "");
 		return -ECONNREFUSED;
 	}
@@ -126,16 +125,15 @@ ssize_t pmi2_get(int rank, const char *key, void *value, size_t room)
 }
 void pmi2_abort(int status, const char *message)
 {
-	alarm(10); /* the library may hold a lock that this thread has */
+	alarm(10); // the library may hold a lock that this thread has
 	g_pmi.abort(1, message ? message : "");
 	_exit(status & 0xff);
 }
 
 } // namespace
 
-constinit const backend g_pmi2 = {"pmi2",     pmi2_init, pmi2_finalize, pmi2_put,   pmi2_commit,
-				  pmi2_fence, pmi2_get,  nullptr,       pmi2_fence, pmi2_abort,
-				  true};
+constinit const backend g_pmi2 = {"pmi2",   pmi2_init, pmi2_finalize, pmi2_put,   pmi2_commit, pmi2_fence,
+				  pmi2_get, nullptr,   pmi2_fence,    pmi2_abort, true};
 
 } // namespace pgas::boot
 
@@ -146,7 +144,7 @@ static int pmi2_absent(job &)
 {
 	if (!pgas_boot_getenv("PMI_RANK"))
 		return kNotMine;
-	/* or each rank would run as a job of one */
+	// or each rank would run as a job of one
 	complain("started by a PMI-2 launcher without PMI_FD, but built without PMI-2");
 	return -ENOSYS;
 }

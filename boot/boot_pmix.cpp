@@ -1,11 +1,9 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * boot_pmix.cpp: client of a PMIx server: mpirun, srun --mpi=pmix, and oshrun for programs that ask for PMIx by name.
- *
- * libpmix is opened at run time: it brings libevent, hwloc and a thread, which a PE under oshrun or alone should
- * neither need nor pay for. In a process that has libpmix already (MPI beside SHMEM) the dynamic linker gives us that
- * same copy.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// boot_pmix.cpp: client of a PMIx server: mpirun, srun --mpi=pmix, and oshrun for programs that ask for PMIx by name.
+//
+// libpmix is opened at run time: it brings libevent, hwloc and a thread, which a PE under oshrun or alone should
+// neither need nor pay for. In a process that has libpmix already (MPI beside SHMEM) the dynamic linker gives us that
+// same copy.
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -47,7 +45,7 @@ bool find(void *library, const char *name, Function &function)
 
 bool open_library()
 {
-	void *library = dlopen(PGAS_PMIX_SONAME, RTLD_NOW | RTLD_GLOBAL); /* global: its plugins look for its symbols */
+	void *library = dlopen(PGAS_PMIX_SONAME, RTLD_NOW | RTLD_GLOBAL); // global: its plugins look for its symbols
 	if (!library) {
 		complain("PMIx launcher found, but no library: %s", dlerror());
 		return false;
@@ -61,8 +59,8 @@ bool open_library()
 	return all;
 }
 
-/* Values that PMIx_Get hands over are malloc'ed; only the kinds that we ask for occur. The library's own release is
- * a macro or a function depending on its version. */
+// Values that PMIx_Get hands over are malloc'ed; only the kinds that we ask for occur. The library's own release is
+// a macro or a function depending on its version.
 void release(pmix_value_t *value)
 {
 	if (value->type == PMIX_STRING)
@@ -144,7 +142,7 @@ int report(const char *call, pmix_status_t rc)
 
 int pmix_put(const char *key, const void *bytes, size_t length)
 {
-	/* an empty byte object is no value in some versions, so one byte of our own goes first */
+	// an empty byte object is no value in some versions, so one byte of our own goes first
 	std::string framed(1, '\0');
 	framed.append(static_cast<const char *>(bytes), length);
 	pmix_value_t value;
@@ -169,7 +167,7 @@ int fence_with(bool collect)
 	info.value.data.flag = collect;
 	pmix_status_t rc = g_px.fence(nullptr, 0, &info, 1);
 	if (rc != PMIX_SUCCESS)
-		sleep(1); /* a rank has died: let the launcher see that one first, name it, and end us */
+		sleep(1); // a rank has died: let the launcher see that one first, name it, and end us
 	return report("fence", rc);
 }
 
@@ -205,16 +203,16 @@ void pmix_abort(int status, const char *message)
 	if (message)
 		complain("%s", message);
 	signal(SIGALRM, SIG_DFL);
-	alarm(10); /* the library may hold a lock that this thread has */
+	alarm(10); // the library may hold a lock that this thread has
 	g_px.abort(status & 0xff, message ? message : "", nullptr, 0);
 	_exit(status & 0xff);
 }
 
 } // namespace
 
-constinit const backend g_pmix = {"pmix",     pmix_init, pmix_finalize, pmix_put,     pmix_commit,
-				  pmix_fence, pmix_get,  nullptr,       pmix_barrier, pmix_abort,
-				  true}; /* once: a fence of some ranks that joined again before others left fails */
+constinit const backend g_pmix = {"pmix", pmix_init, pmix_finalize, pmix_put, pmix_commit, pmix_fence,
+				  // once: a fence of some ranks that joined again before others left fails
+				  pmix_get, nullptr, pmix_barrier, pmix_abort, true};
 
 } // namespace pgas::boot
 
@@ -225,7 +223,7 @@ static int pmix_absent(job &)
 {
 	if (!pgas_boot_getenv("PMIX_NAMESPACE"))
 		return kNotMine;
-	complain("started by a PMIx launcher, but built without PMIx"); /* or each rank would run as a job of one */
+	complain("started by a PMIx launcher, but built without PMIx"); // or each rank would run as a job of one
 	return -ENOSYS;
 }
 constinit const backend g_pmix = {"pmix",  pmix_absent, nullptr, nullptr, nullptr,

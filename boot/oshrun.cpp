@@ -1,12 +1,10 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * oshrun.cpp: starts the PEs of a job on this machine. Nothing but the C library is needed; libpmix and hwloc are used
- * when there.
- *
- *   oshrun_opts   command line            oshrun_env   environment of a PE      oshrun_bind    which PE on which core
- *   oshrun_start  board, pipes, fork      oshrun_job   watch and end the job    oshrun_io      stdout, stderr, stdin
- *   oshrun_guard  helper process          oshrun_pmix  PMIx server in it        oshrun_elf     does a program want one?
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun.cpp: starts the PEs of a job on this machine. Nothing but the C library is needed; libpmix and hwloc are used
+// when there.
+//
+//   oshrun_opts   command line            oshrun_env   environment of a PE      oshrun_bind    which PE on which core
+//   oshrun_start  board, pipes, fork      oshrun_job   watch and end the job    oshrun_io      stdout, stderr, stdin
+//   oshrun_guard  helper process          oshrun_pmix  PMIx server in it        oshrun_elf     does a program want one?
 #include "oshrun.hpp"
 
 #include <cstdarg>

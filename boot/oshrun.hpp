@@ -1,9 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * oshrun.hpp: what the files of the launcher share. oshrun.cpp has the map of them.
- */
-#ifndef PGAS_OSHRUN_HPP
-#define PGAS_OSHRUN_HPP
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun.hpp: what the files of the launcher share. oshrun.cpp has the map of them.
+#pragma once
 
 #include "boot_board.hpp"
 
@@ -19,7 +16,7 @@ namespace oshrun {
 
 using strings = std::vector<std::string>;
 
-/* Exit codes of our own; those of PEs are passed on. */
+// Exit codes of our own; those of PEs are passed on.
 enum : int { kExitUsage = 1, kExitCannotStart = 1, kExitTimeout = 124, kExitNotExecutable = 126, kExitNotFound = 127 };
 
 class owned_fd {
@@ -48,58 +45,58 @@ private:
 enum class bind_to { automatic, none, core, hwthread };
 enum class pmix_mode { automatic, on, off };
 
-/* One program of the job: "-n 2 ./a" of "-n 2 ./a : -n 2 ./b". */
+// One program of the job: "-n 2 ./a" of "-n 2 ./a : -n 2 ./b".
 struct app {
 	int count = 1;
 	strings argv;
-	std::string path; /* what to exec, found by resolve() */
-	strings set_env;  /* NAME=value, -x of this program */
+	std::string path; // what to exec, found by resolve()
+	strings set_env;  // NAME=value, -x of this program
 	std::string wdir;
 };
 
 struct options {
 	std::vector<app> apps;
-	int count = 0; /* PEs of all apps */
+	int count = 0; // PEs of all apps
 	bind_to bind = bind_to::automatic;
 	pmix_mode pmix = pmix_mode::automatic;
-	bool aslr = true; /* off: PEs of one program have the same addresses */
+	bool aslr = true; // off: PEs of one program have the same addresses
 	bool tag_output = false;
 	bool verbose = false;
 	bool report_bindings = false;
-	double timeout_s = 0; /* 0: none */
-	double grace_s = 2;   /* between SIGTERM and SIGKILL */
+	double timeout_s = 0; // 0: none
+	double grace_s = 2;   // between SIGTERM and SIGKILL
 };
 
-/* opts: fills options and returns -1, or returns the exit code after help, version or an error line. */
+// opts: fills options and returns -1, or returns the exit code after help, version or an error line.
 int parse_options(int argc, char **argv, options &opts);
-int resolve(app &program); /* 0, or 126/127 after an error line */
+int resolve(app &program); // 0, or 126/127 after an error line
 
-/* "oshrun: ..." on stderr, one line, one write. */
+// "oshrun: ..." on stderr, one line, one write.
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
 
-/* env: the environment that all PEs share, without what an outer launcher left. */
+// env: the environment that all PEs share, without what an outer launcher left.
 strings base_environment();
 void set_env(strings &env, const std::string &assignment);
 
-/* hwloc, ours and the one in libpmix, loads plugins that look for GPUs: 200 ms for nothing that we ask. */
+// hwloc, ours and the one in libpmix, loads plugins that look for GPUs: 200 ms for nothing that we ask.
 constexpr const char *kHwlocPlugins = "HWLOC_PLUGINS_PATH";
 
-/* bind: a CPU set per PE, or none at all when PEs are not bound. */
+// bind: a CPU set per PE, or none at all when PEs are not bound.
 std::vector<cpu_set_t> plan_binding(const options &opts, std::string &why);
 std::string cpu_list(const cpu_set_t &set);
 
-/* guard: a helper process that outlives a killed oshrun for the moment it takes to clean up, and that hosts the PMIx
- * server. */
+// guard: a helper process that outlives a killed oshrun for the moment it takes to clean up, and that hosts the PMIx
+// server.
 struct guard_setup {
 	pgas::boot::board_view board;
 	int life_read_fd, life_write_fd, mail_write_fd;
 	bool pmix;
 	bool verbose;
 };
-pid_t start_guard(const guard_setup &setup); /* -1 and errno when fork fails */
+pid_t start_guard(const guard_setup &setup); // -1 and errno when fork fails
 void remove_tmpdir(pgas::boot::board_header &head);
 
-/* pmix: runs inside the guard. Writes the environment of a PE to the board; false: no PMIx here. */
+// pmix: runs inside the guard. Writes the environment of a PE to the board; false: no PMIx here.
 bool start_pmix_server(const guard_setup &setup);
 bool pmix_available();
 bool wants_pmix(const app &program);
@@ -107,4 +104,3 @@ bool wants_pmix(const app &program);
 int run_job(options &opts);
 
 } // namespace oshrun
-#endif

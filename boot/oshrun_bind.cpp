@@ -1,10 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * oshrun_bind.cpp: which PE runs on which CPUs. Only CPUs in oshrun's own affinity mask are given out.
- *
- * hwloc knows cores and their order; it is opened at run time and only when PEs are going to be bound, because loading
- * a topology takes longer than starting a PE. Without it the kernel's own list of siblings answers the same question.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_bind.cpp: which PE runs on which CPUs. Only CPUs in oshrun's own affinity mask are given out.
+//
+// hwloc knows cores and their order; it is opened at run time and only when PEs are going to be bound, because loading
+// a topology takes longer than starting a PE. Without it the kernel's own list of siblings answers the same question.
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -50,7 +48,7 @@ bool cores_by_hwloc(const cpu_set_t &allowed, cpu_sets &cores)
 	hwloc_topology_t topology;
 	const int rc = call_hwloc_topology_init(&topology);
 	if (ours)
-		unsetenv(kHwlocPlugins); /* PEs may want them */
+		unsetenv(kHwlocPlugins); // PEs may want them
 	if (rc != 0)
 		return false;
 	call_hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
@@ -78,7 +76,7 @@ bool cores_by_hwloc(const cpu_set_t &, cpu_sets &)
 }
 #endif
 
-/* "0-3,8": the form of the kernel's CPU lists */
+// "0-3,8": the form of the kernel's CPU lists
 cpu_set_t read_list(const char *text)
 {
 	cpu_set_t set;
@@ -158,7 +156,7 @@ std::string cpu_list(const cpu_set_t &set)
 	return text;
 }
 
-/* A PE alone has nobody to stay away from, and its threads would share one core: it is not bound unless asked for. */
+// A PE alone has nobody to stay away from, and its threads would share one core: it is not bound unless asked for.
 std::vector<cpu_set_t> plan_binding(const options &opts, std::string &why)
 {
 	cpu_set_t allowed;
@@ -170,7 +168,7 @@ std::vector<cpu_set_t> plan_binding(const options &opts, std::string &why)
 		return {};
 	}
 	if (opts.bind == bind_to::automatic && opts.count > CPU_COUNT(&allowed)) {
-		why = "not bound: more PEs than CPUs"; /* known without looking at cores */
+		why = "not bound: more PEs than CPUs"; // known without looking at cores
 		return {};
 	}
 	cpu_sets units;
@@ -187,8 +185,7 @@ std::vector<cpu_set_t> plan_binding(const options &opts, std::string &why)
 	why = opts.bind == bind_to::hwthread ? "bound to hardware threads" : "bound to cores";
 	cpu_sets plan;
 	for (int pe = 0; pe < opts.count; pe++)
-		plan.push_back(
-			units[static_cast<size_t>(pe) % units.size()]); /* asked for and oversubscribed: go round */
+		plan.push_back(units[static_cast<size_t>(pe) % units.size()]); // asked for and oversubscribed: go round
 	return plan;
 }
 

@@ -1,10 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * oshrun_elf.cpp: will this program want a PMIx server? Starting one takes some ten milliseconds.
- *
- * No, if it is an ELF program that asks for one of our libraries and for none of the MPI or PMIx kind. Anything else,
- * scripts and wrappers included, may turn out to be an MPI program.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_elf.cpp: will this program want a PMIx server? Starting one takes some ten milliseconds.
+//
+// No, if it is an ELF program that asks for one of our libraries and for none of the MPI or PMIx kind. Anything else,
+// scripts and wrappers included, may turn out to be an MPI program.
 #include "oshrun.hpp"
 
 #include <cstring>
@@ -40,7 +38,7 @@ bool begins(const char *name, const char *const (&list)[Count])
 	return false;
 }
 
-/* Offset in the file of a virtual address. */
+// Offset in the file of a virtual address.
 size_t file_offset(const image &file, const Elf64_Ehdr &head, uint64_t address)
 {
 	const auto *segments = file.at<Elf64_Phdr>(head.e_phoff, head.e_phnum);

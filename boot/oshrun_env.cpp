@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * oshrun_env.cpp: the environment of the PEs: ours, without what a launcher around us told oshrun about itself. A PE
- * that read those variables would take itself for a rank of the outer job.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_env.cpp: the environment of the PEs: ours, without what a launcher around us told oshrun about itself. A PE
+// that read those variables would take itself for a rank of the outer job.
 #include "oshrun.hpp"
 
 #include <cstdio>
@@ -34,7 +32,7 @@ constexpr const char *kOuter[] = {"PGAS_BOOT=",
 				  "HYDRA_",
 				  "MPI_LOCALNRANKS=",
 				  "MPI_LOCALRANKID="};
-constexpr const char *kKeep[] = {"PMIX_MCA_"}; /* the user's own settings of the PMIx library */
+constexpr const char *kKeep[] = {"PMIX_MCA_"}; // the user's own settings of the PMIx library
 
 template <size_t Count>
 bool begins(const char *entry, const char *const (&list)[Count])
@@ -75,8 +73,8 @@ strings base_environment()
 	for (char **entry = environ; *entry; entry++)
 		if (!begins(*entry, kOuter) || begins(*entry, kKeep))
 			env.push_back(*entry);
-	/* A libfabric that was built with PSM takes SIGSEGV and SIGTERM for its backtrace, which hides how a PE
-	 * died. */
+	// A libfabric that was built with PSM takes SIGSEGV and SIGTERM for its backtrace, which hides how a PE
+	// died.
 	if (!getenv("IPATH_NO_BACKTRACE"))
 		env.push_back("IPATH_NO_BACKTRACE=1");
 	return env;

@@ -1,12 +1,10 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * oshrun_guard.cpp: the guard, a child of oshrun that waits for oshrun to die without having ended its job.
- *
- * Then it kills what is left of the PEs and removes the PMIx server's directory. It has a session of its own, so a
- * signal to the terminal's process group does not reach it. When a job ends in order, oshrun kills the guard. It is
- * also the process in which the PMIx server lives: libpmix starts threads, and oshrun itself must stay single-threaded
- * to fork PEs.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_guard.cpp: the guard, a child of oshrun that waits for oshrun to die without having ended its job.
+//
+// Then it kills what is left of the PEs and removes the PMIx server's directory. It has a session of its own, so a
+// signal to the terminal's process group does not reach it. When a job ends in order, oshrun kills the guard. It is
+// also the process in which the PMIx server lives: libpmix starts threads, and oshrun itself must stay single-threaded
+// to fork PEs.
 #include "oshrun.hpp"
 
 #include <algorithm>
@@ -32,8 +30,8 @@ namespace {
 
 using pgas::boot::board_header;
 
-/* Process groups miss whoever made a session of its own; the environment that it was started with still has our
- * cookie. */
+// Process groups miss whoever made a session of its own; the environment that it was started with still has our
+// cookie.
 bool carries_cookie(int pid, const std::string &mark)
 {
 	char path[64];
@@ -66,7 +64,7 @@ bool kill_by_cookie(uint64_t cookie)
 	return any;
 }
 
-/* oshrun was killed. Twice, in case a process was being forked while we looked. */
+// oshrun was killed. Twice, in case a process was being forked while we looked.
 void end_job(const guard_setup &setup)
 {
 	board_header &head = setup.board.head();
@@ -84,13 +82,13 @@ void end_job(const guard_setup &setup)
 
 void announce_env(board_header &head, uint32_t state)
 {
-	/* pairs with the acquire of a child about to exec */
+	// pairs with the acquire of a child about to exec
 	std::atomic_ref<uint32_t>(head.env_state).store(state, std::memory_order_release);
 	syscall(SYS_futex, &head.env_state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-/* Above all the write end of `life`, or oshrun would never be seen to be gone. A kernel without the call is asked
- * for that one only. */
+// Above all the write end of `life`, or oshrun would never be seen to be gone. A kernel without the call is asked
+// for that one only.
 void close_all_but(int keep, int keep_too, int life_write)
 {
 	close(life_write);
@@ -112,7 +110,7 @@ void close_all_but(int keep, int keep_too, int life_write)
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, nullptr);
-	/* not ours to hold open: who reads oshrun's output waits for its end */
+	// not ours to hold open: who reads oshrun's output waits for its end
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = STDIN_FILENO; fd <= (setup.verbose ? STDOUT_FILENO : STDERR_FILENO); fd++)
 		dup2(null, fd);
@@ -139,7 +137,7 @@ void remove_tmpdir(board_header &head)
 {
 	if (!head.tmpdir[0])
 		return;
-	std::error_code ignored; /* nothing can be done about it, and nobody is there to hear it */
+	std::error_code ignored; // nothing can be done about it, and nobody is there to hear it
 	std::filesystem::remove_all(head.tmpdir, ignored);
 	head.tmpdir[0] = '\0';
 }

@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * oshrun_io.cpp: see oshrun_io.hpp. Nothing here blocks: descriptors of the PEs are non-blocking, and our own stdout
- * and stderr, whose flags belong to whoever gave them to us, are written in pieces that poll has promised to take.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_io.cpp: see oshrun_io.hpp. Nothing here blocks: descriptors of the PEs are non-blocking, and our own stdout
+// and stderr, whose flags belong to whoever gave them to us, are written in pieces that poll has promised to take.
 #include "oshrun_io.hpp"
 
 #include <cerrno>
@@ -16,13 +14,13 @@
 namespace oshrun {
 namespace {
 
-constexpr double kPromptDelay = 0.05;         /* an unfinished line is shown after so many seconds */
-constexpr double kHold = 1;                   /* and then others wait so long for its end */
-constexpr size_t kLongLine = size_t{1} << 16; /* and when it is that long */
-constexpr size_t kQueueMax = size_t{1} << 20; /* then PEs wait for our reader */
-constexpr size_t kSafeWrite = 4096;           /* PIPE_BUF: what a writable pipe takes without blocking */
+constexpr double kPromptDelay = 0.05;         // an unfinished line is shown after so many seconds
+constexpr double kHold = 1;                   // and then others wait so long for its end
+constexpr size_t kLongLine = size_t{1} << 16; // and when it is that long
+constexpr size_t kQueueMax = size_t{1} << 20; // then PEs wait for our reader
+constexpr size_t kSafeWrite = 4096;           // PIPE_BUF: what a writable pipe takes without blocking
 
-/* A terminal for stdout when we have one, so that PEs buffer by line and know that somebody is watching. */
+// A terminal for stdout when we have one, so that PEs buffer by line and know that somebody is watching.
 bool open_terminal(owned_fd &near_end, owned_fd &far_end)
 {
 	owned_fd master(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
@@ -34,7 +32,7 @@ bool open_terminal(owned_fd &near_end, owned_fd &far_end)
 	struct termios mode;
 	if (slave.get() < 0 || tcgetattr(slave.get(), &mode))
 		return false;
-	mode.c_oflag &= ~static_cast<tcflag_t>(OPOST); /* our own terminal will do that */
+	mode.c_oflag &= ~static_cast<tcflag_t>(OPOST); // our own terminal will do that
 	mode.c_lflag &= ~static_cast<tcflag_t>(ECHO);
 	struct winsize size;
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
@@ -113,14 +111,14 @@ void output::read_now()
 		write_out(to);
 }
 
-/* True when there may be more. */
+// True when there may be more.
 bool output::read_stream(stream &from)
 {
 	char part[16384];
 	ssize_t got = read(from.fd.get(), part, sizeof part);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
-	if (got <= 0) { /* a terminal whose other end is closed answers EIO */
+	if (got <= 0) { // a terminal whose other end is closed answers EIO
 		from.fd.reset();
 		return false;
 	}
@@ -132,8 +130,8 @@ bool output::read_stream(stream &from)
 	return true;
 }
 
-/* Whole lines at once, the beginning of a line when it is overdue, too long, or the last; nothing into a line that
- * somebody else has begun, unless that one takes too long. Sets when to look again. */
+// Whole lines at once, the beginning of a line when it is overdue, too long, or the last; nothing into a line that
+// somebody else has begun, unless that one takes too long. Sets when to look again.
 void output::pass_stream(stream &from, double now)
 {
 	if (from.text.empty())
@@ -153,7 +151,7 @@ void output::pass_stream(stream &from, double now)
 			emit(from, from.text.data(), from.text.size(), now);
 			from.text.clear();
 			if (over)
-				to.open_since = now - kHold; /* its end will never come */
+				to.open_since = now - kHold; // its end will never come
 		}
 		due = from.text.empty() ? 0 : from.since + kPromptDelay;
 	}
@@ -166,13 +164,13 @@ void output::pass_on(double now)
 	deadline_ = 0;
 	for (sink &to : sinks_)
 		if (to.open_line)
-			pass_stream(*to.open_line, now); /* first: it may let the others go on */
+			pass_stream(*to.open_line, now); // first: it may let the others go on
 	for (stream &from : streams_)
 		pass_stream(from, now);
 }
 
-/* Tags go before each line. A line that another one interrupts is ended first when tagging, because its tag would be
- * lost; without tags not a byte is added. */
+// Tags go before each line. A line that another one interrupts is ended first when tagging, because its tag would be
+// lost; without tags not a byte is added.
 void output::emit(stream &from, const char *text, size_t length, double now)
 {
 	sink &to = sinks_[from.is_error];
@@ -207,13 +205,13 @@ void output::write_out(sink &to)
 			to.broken = true;
 	}
 	if (to.broken)
-		done = to.queue.size(); /* nobody reads: throw it away, or the PEs would wait for ever */
+		done = to.queue.size(); // nobody reads: throw it away, or the PEs would wait for ever
 	to.queue.erase(0, done);
 }
 
 void output::flush(double seconds)
 {
-	const double end = now_s() + seconds, late = end + 10; /* by that clock every line is overdue */
+	const double end = now_s() + seconds, late = end + 10; // by that clock every line is overdue
 	do {
 		read_now();
 		pass_on(late);
@@ -249,7 +247,7 @@ void input::add_polls(std::vector<pollfd> &polls)
 	if (to_pe_.get() < 0)
 		return;
 	if (!ended_ && queue_.empty() &&
-	    tcgetpgrp(STDIN_FILENO) == getpgrp()) { /* in the background a read would stop us */
+	    tcgetpgrp(STDIN_FILENO) == getpgrp()) { // in the background a read would stop us
 		poll_in_ = polls.size();
 		polls.push_back({STDIN_FILENO, POLLIN, 0});
 	}
@@ -275,9 +273,9 @@ void input::handle(const std::vector<pollfd> &polls)
 			to_pe_.reset();
 	}
 	if (ended_ && queue_.empty())
-		to_pe_.reset(); /* end of file for PE 0 */
+		to_pe_.reset(); // end of file for PE 0
 	else if (poll_out_ < polls.size() && (polls[poll_out_].revents & POLLERR))
-		to_pe_.reset(); /* PE 0 closed its input */
+		to_pe_.reset(); // PE 0 closed its input
 }
 
 } // namespace oshrun

@@ -1,11 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * oshrun_io.hpp: the PEs' standard streams as oshrun sees them. Output is forwarded by whole lines, so lines of
- * different PEs never mix; a line that stays unfinished for a moment (a prompt) is passed on as it is, and others wait
- * for its end, for a second at most. Input goes to PE 0 only.
- */
-#ifndef PGAS_OSHRUN_IO_HPP
-#define PGAS_OSHRUN_IO_HPP
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_io.hpp: the PEs' standard streams as oshrun sees them. Output is forwarded by whole lines, so lines of
+// different PEs never mix; a line that stays unfinished for a moment (a prompt) is passed on as it is, and others wait
+// for its end, for a second at most. Input goes to PE 0 only.
+#pragma once
 
 #include "oshrun.hpp"
 
@@ -20,15 +17,15 @@ class output {
 public:
 	explicit output(bool tag) : tag_(tag) {}
 
-	/* Makes the channel for one stream of a PE; the far end is for the PE and closed by the caller. Both are
-	 * close-on-exec. */
+	// Makes the channel for one stream of a PE; the far end is for the PE and closed by the caller. Both are
+	// close-on-exec.
 	bool open_stream(int rank, bool is_error, owned_fd &far_end);
 
-	void add_polls(std::vector<pollfd> &polls); /* appends; handle() gets the same list back */
+	void add_polls(std::vector<pollfd> &polls); // appends; handle() gets the same list back
 	void handle(const std::vector<pollfd> &polls);
-	void read_now();            /* whatever is there, without waiting */
-	void flush(double seconds); /* the rest, unfinished lines too; gives up after so long a wait for our reader */
-	double deadline() const { return deadline_; } /* when a line that is held back is due; 0: none */
+	void read_now();            // whatever is there, without waiting
+	void flush(double seconds); // the rest, unfinished lines too; gives up after so long a wait for our reader
+	double deadline() const { return deadline_; } // when a line that is held back is due; 0: none
 	bool reader_gone() const { return sinks_[0].broken; }
 
 private:
@@ -36,14 +33,14 @@ private:
 		int rank;
 		bool is_error;
 		owned_fd fd;
-		std::string text; /* read, not passed on */
-		double since = 0; /* when the first byte of its last line came */
+		std::string text; // read, not passed on
+		double since = 0; // when the first byte of its last line came
 		size_t poll_index = SIZE_MAX;
 	};
 	struct sink {
 		int fd;
 		std::string queue = {};
-		stream *open_line = nullptr; /* who wrote the unfinished line that is showing */
+		stream *open_line = nullptr; // who wrote the unfinished line that is showing
 		double open_since = 0;
 		bool broken = false;
 		size_t poll_index = SIZE_MAX;
@@ -56,15 +53,15 @@ private:
 
 	bool tag_;
 	double deadline_ = 0;
-	std::deque<stream> streams_; /* addresses stay: open_line */
+	std::deque<stream> streams_; // addresses stay: open_line
 	sink sinks_[2] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
 };
 
-/* PE 0 inherits our standard input, unless that is a terminal: a PE is in a process group of its own, which may not
- * read a terminal, so then we read and forward. */
+// PE 0 inherits our standard input, unless that is a terminal: a PE is in a process group of its own, which may not
+// read a terminal, so then we read and forward.
 class input {
 public:
-	bool open(owned_fd &far_end); /* far_end stays empty when PE 0 may use descriptor 0 itself */
+	bool open(owned_fd &far_end); // far_end stays empty when PE 0 may use descriptor 0 itself
 	void add_polls(std::vector<pollfd> &polls);
 	void handle(const std::vector<pollfd> &polls);
 
@@ -76,4 +73,3 @@ private:
 };
 
 } // namespace oshrun
-#endif

@@ -1,11 +1,9 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * oshrun_job.cpp: the life of a job: start all PEs, forward what they say and what we are told, and end it.
- *
- * running -> ending (SIGTERM was sent, a grace period runs) -> killing (SIGKILL) -> over. The first thing that goes
- * wrong decides the exit status and is the only one that is reported. PEs are process groups; what escapes from them
- * comes back to us as a child, because oshrun is a subreaper, so "no child but the guard" is the end.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_job.cpp: the life of a job: start all PEs, forward what they say and what we are told, and end it.
+//
+// running -> ending (SIGTERM was sent, a grace period runs) -> killing (SIGKILL) -> over. The first thing that goes
+// wrong decides the exit status and is the only one that is reported. PEs are process groups; what escapes from them
+// comes back to us as a child, because oshrun is a subreaper, so "no child but the guard" is the end.
 #include "oshrun_job.hpp"
 
 #include <atomic>
@@ -29,7 +27,7 @@ namespace oshrun {
 namespace {
 
 using pgas::boot::board_slot;
-constexpr double kWrapperDelay = 0.3; /* a wrapper whose PE died has that long to tell us the exit status itself */
+constexpr double kWrapperDelay = 0.3; // a wrapper whose PE died has that long to tell us the exit status itself
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
 
 enum class phase { running, ending, killing };
@@ -73,16 +71,15 @@ private:
 	owned_fd signals_;
 	phase phase_ = phase::running;
 	double started_at_;
-	double deadline_ = 0; /* of the phase: --timeout, then the grace period */
-	int live_ = 0;        /* PEs whose child is not reaped */
+	double deadline_ = 0; // of the phase: --timeout, then the grace period
+	int live_ = 0;        // PEs whose child is not reaped
 	int exit_code_ = 0;
 	bool failed_ = false;
 	size_t signals_poll_ = 0, mail_poll_ = 0;
-	size_t watch_poll_ = 0; /* first pidfd; those of pes_ that have one follow in order */
+	size_t watch_poll_ = 0; // first pidfd; those of pes_ that have one follow in order
 };
 
-/* ---- small answers
- * ------------------------------------------------------------------------------------------------------- */
+// --- small answers ---------------------------------------------------------------------------------------------------
 
 std::string job::name(int rank, pid_t pid) const
 {
@@ -110,15 +107,14 @@ bool job::anyone_left()
 	return live_ > 0 || !children_but(guard_).empty();
 }
 
-/* ---- start
- * --------------------------------------------------------------------------------------------------------------- */
+// --- start -----------------------------------------------------------------------------------------------------------
 
 bool job::start()
 {
 	const uint32_t size = static_cast<uint32_t>(opts_.count);
 	struct rlimit file_limit = {};
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a limit on file size becomes an error of ftruncate */
+	signal(SIGXFSZ, SIG_IGN); // a limit on file size becomes an error of ftruncate
 	signal(SIGTTOU, SIG_IGN);
 	if (!raise_file_limit(opts_, file_limit) || !make_files(size, files_))
 		return false;
@@ -128,7 +124,7 @@ bool job::start()
 	struct sigaction hup = {};
 	sigaction(SIGHUP, nullptr, &hup);
 	for (int sig : kForwarded)
-		if (sig != SIGHUP || hup.sa_handler != SIG_IGN) /* nohup(1) */
+		if (sig != SIGHUP || hup.sa_handler != SIG_IGN) // nohup(1)
 			sigaddset(&set, sig);
 	sigprocmask(SIG_BLOCK, &set, nullptr);
 	signals_ = owned_fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -167,8 +163,7 @@ bool job::start()
 	return true;
 }
 
-/* ---- ending
- * -------------------------------------------------------------------------------------------------------------- */
+// --- ending ----------------------------------------------------------------------------------------------------------
 
 void job::signal_all(int sig)
 {
@@ -177,14 +172,14 @@ void job::signal_all(int sig)
 			kill(-what.child, sig);
 	if (sig == SIGKILL || sig == SIGTERM)
 		for (pid_t child : children_but(guard_))
-			kill(child, sig); /* and who left the group */
+			kill(child, sig); // and who left the group
 }
 
 void job::begin_end(int sig)
 {
 	if (sig == SIGKILL) {
 		phase_ = phase::killing;
-		deadline_ = now_s() + 5; /* a process in the kernel's hands may not end at all: do not wait for ever */
+		deadline_ = now_s() + 5; // a process in the kernel's hands may not end at all: do not wait for ever
 	} else if (phase_ == phase::running) {
 		phase_ = phase::ending;
 		deadline_ = now_s() + opts_.grace_s;
@@ -204,13 +199,12 @@ void job::fail(int code, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	if (text[0]) /* some ends are nobody's fault */
+	if (text[0]) // some ends are nobody's fault
 		say("%s", text);
 	begin_end(SIGTERM);
 }
 
-/* ---- news
- * ---------------------------------------------------------------------------------------------------------------- */
+// --- news ------------------------------------------------------------------------------------------------------------
 
 std::vector<pollfd> job::wait_for_news()
 {
@@ -237,7 +231,7 @@ std::vector<pollfd> job::wait_for_news()
 		timeout = left < 0 ? 0 : left > 1e9 ? 1'000'000'000 : static_cast<int>(left);
 	}
 	if (live_ == 0 && (timeout < 0 || timeout > 20))
-		timeout = 20; /* only adopted processes are left, and one may be adopted at any time */
+		timeout = 20; // only adopted processes are left, and one may be adopted at any time
 	if (poll(polls.data(), polls.size(), timeout) < 0)
 		for (pollfd &one : polls)
 			one.revents = 0;
@@ -252,7 +246,7 @@ void job::on_signal(int sig)
 		break;
 	case SIGUSR1:
 	case SIGUSR2:
-		for (pe &what : pes_) /* to the program rather than to a shell around it, which would die of it */
+		for (pe &what : pes_) // to the program rather than to a shell around it, which would die of it
 			if (what.joined > 0)
 				kill(what.joined, sig);
 			else if (what.child > 0)
@@ -267,7 +261,7 @@ void job::on_signal(int sig)
 		signal_all(SIGCONT);
 		break;
 	default:
-		if (failed_) { /* asked twice, or already ending: no more patience */
+		if (failed_) { // asked twice, or already ending: no more patience
 			begin_end(SIGKILL);
 			break;
 		}
@@ -291,7 +285,7 @@ void job::on_hello(const pgas::boot::mail_record &mail)
 	what.joined = mail.status;
 	what.joined_watch = owned_fd(static_cast<int>(syscall(SYS_pidfd_open, what.joined, 0)));
 	if (what.joined_watch.get() < 0)
-		what.lost_at = now_s(); /* gone already, if the slot says that it did not finalize */
+		what.lost_at = now_s(); // gone already, if the slot says that it did not finalize
 }
 
 void job::on_abort(const pgas::boot::mail_record &mail)
@@ -326,7 +320,7 @@ void job::read_mail()
 	}
 }
 
-/* How one PE ended. Its last words have been forwarded, its mail has been read. */
+// How one PE ended. Its last words have been forwarded, its mail has been read.
 void job::judge(int rank, int status)
 {
 	board_slot &slot = files_.view.slot(static_cast<uint32_t>(rank));
@@ -348,7 +342,7 @@ void job::judge(int rank, int status)
 	else if (state == pgas::boot::kSlotLive || pmix == pgas::boot::kPmixConnected)
 		fail(1, "%s: exited with status 0, but without finalize", who.c_str());
 	else if (state == pgas::boot::kSlotNew && pmix == pgas::boot::kPmixNever) {
-		/* against state = live, then early_exits, in the PE: one of us sees the other */
+		// against state = live, then early_exits, in the PE: one of us sees the other
 		std::atomic_ref<uint32_t>(files_.view.head().early_exits).fetch_add(1, std::memory_order_seq_cst);
 		if (someone_joined())
 			fail(1, "%s: exited with status 0 without joining the job that other PEs have joined",
@@ -356,8 +350,8 @@ void job::judge(int rank, int status)
 	}
 }
 
-/* Somebody killed it, or libpmix crashed in it. PEs may be waiting for its PMIx environment; its server is gone for
- * good. */
+// Somebody killed it, or libpmix crashed in it. PEs may be waiting for its PMIx environment; its server is gone for
+// good.
 void job::replace_guard()
 {
 	pgas::boot::board_header &head = files_.view.head();
@@ -376,7 +370,7 @@ pid_t job::begin_guard(bool pmix)
 
 void job::reap()
 {
-	std::vector<std::pair<int, int>> ended; /* rank, status */
+	std::vector<std::pair<int, int>> ended; // rank, status
 	int status;
 	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
 		if (pid == guard_)
@@ -393,8 +387,8 @@ void job::reap()
 		judge(rank, how);
 }
 
-/* A process that joined below a wrapper ended. If it had finalized, good; if not, the wrapper may be about to say so
- * itself. */
+// A process that joined below a wrapper ended. If it had finalized, good; if not, the wrapper may be about to say so
+// itself.
 void job::check_watches(const std::vector<pollfd> &polls)
 {
 	size_t at = watch_poll_;
@@ -421,7 +415,7 @@ void job::check_deadlines()
 			     name(static_cast<int>(rank), what.joined).c_str());
 	}
 	if (out_.reader_gone())
-		fail(128 + SIGPIPE, "%s", ""); /* quietly, as any program does whose output goes to head(1) */
+		fail(128 + SIGPIPE, "%s", ""); // quietly, as any program does whose output goes to head(1)
 	if (deadline_ == 0 || now < deadline_)
 		return;
 	if (phase_ == phase::running) {
@@ -440,10 +434,10 @@ void job::watch()
 			if (now_s() > deadline_)
 				break;
 			if (live_ == 0)
-				signal_all(SIGKILL); /* newly adopted ones */
+				signal_all(SIGKILL); // newly adopted ones
 		}
 		if (live_ == 0 && phase_ == phase::running)
-			begin_end(SIGTERM); /* all PEs are done; what they left behind goes too */
+			begin_end(SIGTERM); // all PEs are done; what they left behind goes too
 		std::vector<pollfd> polls = wait_for_news();
 		if (polls[mail_poll_].revents)
 			read_mail();

@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * oshrun_opts.cpp: the command line. Options have the names that mpirun and mpiexec users know; those that make no
- * sense on one machine are refused with a hint, those that cannot matter are accepted.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_opts.cpp: the command line. Options have the names that mpirun and mpiexec users know; those that make no
+// sense on one machine are refused with a hint, those that cannot matter are accepted.
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -49,7 +47,7 @@ constexpr const char *kHelp =
 	"The first PE gets standard input. The exit status is that of the first PE that fails,\n"
 	"128 + signal if a signal ended it, 0 if none failed. A PE that fails ends the job.\n";
 
-/* Where PEs go, of launchers for several machines; a job is on one. */
+// Where PEs go, of launchers for several machines; a job is on one.
 constexpr const char *kElsewhere[] = {"-host", "-H", "-hosts",    "-hostfile", "-machinefile",
 				      "-f",    "-N", "-npernode", "-ppn"};
 constexpr const char *kIgnored[] = {"-oversubscribe", "-allow-run-as-root"};
@@ -59,11 +57,11 @@ struct cursor {
 	int argc;
 	char **argv;
 	int at;
-	const char *value = nullptr; /* of --name=value */
-	std::string typed;           /* the option as the user wrote it, for messages */
+	const char *value = nullptr; // of --name=value
+	std::string typed;           // the option as the user wrote it, for messages
 };
 
-/* "--name" and "-name" are the same, as in mpirun; "--name=value" is split. */
+// "--name" and "-name" are the same, as in mpirun; "--name=value" is split.
 bool is(const std::string &option, const char *name)
 {
 	return option == name;
@@ -172,7 +170,7 @@ void add_words(strings &words, const std::string &text)
 	}
 }
 
-/* One option at in.at. -1: go on; otherwise the exit code. */
+// One option at in.at. -1: go on; otherwise the exit code.
 int parse_one(cursor &in, options &opts, app &program, strings &before)
 {
 	std::string option = in.argv[in.at] + (strncmp(in.argv[in.at], "--", 2) == 0 ? 1 : 0);
@@ -263,7 +261,7 @@ bool executable_file(const std::string &path, int &why)
 
 } // namespace
 
-/* As execvp would, but before anything has been started, and with the directory the PEs will be in. */
+// As execvp would, but before anything has been started, and with the directory the PEs will be in.
 int resolve(app &program)
 {
 	const std::string &name = program.argv[0];
@@ -324,7 +322,7 @@ int parse_options(int argc, char **argv, options &opts)
 			say("no program to start; usage: oshrun -n N program [args]");
 			return kExitUsage;
 		}
-		more = in.at++ < argc; /* stopped at a colon */
+		more = in.at++ < argc; // stopped at a colon
 		opts.count += program.count;
 		opts.apps.push_back(program);
 	}

@@ -1,10 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * oshrun_pmix.cpp: a PMIx server for the PEs of this machine, for programs that want PMIx by name: MPI beside or
- * instead of SHMEM. PEs that use our own library never talk to it. Runs in the guard; libpmix is opened at run time.
- *
- * One server, one host: a fence is complete when all local clients have arrived, and what they put is already here.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_pmix.cpp: a PMIx server for the PEs of this machine, for programs that want PMIx by name: MPI beside or
+// instead of SHMEM. PEs that use our own library never talk to it. Runs in the guard; libpmix is opened at run time.
+//
+// One server, one host: a fence is complete when all local clients have arrived, and what they put is already here.
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -34,7 +32,7 @@ struct server_state {
 	decltype(&PMIx_generate_ppn) generate_ppn;
 	guard_setup setup;
 	char nspace[64];
-	std::atomic<uint32_t> pending; /* registrations under way in the library's thread */
+	std::atomic<uint32_t> pending; // registrations under way in the library's thread
 };
 server_state g_server;
 
@@ -47,7 +45,7 @@ bool find(void *library, const char *name, Function &function)
 
 bool open_library()
 {
-	void *library = dlopen(PGAS_PMIX_SONAME, RTLD_NOW | RTLD_GLOBAL); /* global: its plugins look for its symbols */
+	void *library = dlopen(PGAS_PMIX_SONAME, RTLD_NOW | RTLD_GLOBAL); // global: its plugins look for its symbols
 	return library && find(library, "PMIx_server_init", g_server.init) &&
 	       find(library, "PMIx_server_register_nspace", g_server.register_nspace) &&
 	       find(library, "PMIx_server_register_client", g_server.register_client) &&
@@ -56,8 +54,7 @@ bool open_library()
 	       find(library, "PMIx_generate_ppn", g_server.generate_ppn);
 }
 
-/* ---- what the library asks of its host
- * ----------------------------------------------------------------------------------- */
+// --- what the library asks of its host -------------------------------------------------------------------------------
 
 void mark(const pmix_proc_t *proc, uint32_t state)
 {
@@ -89,7 +86,7 @@ pmix_status_t on_abort(const pmix_proc_t *proc, void *, int status, const char t
 	mail.kind = pgas::boot::kMailPmixAbort;
 	mail.rank = static_cast<int32_t>(proc->rank);
 	mail.status = status;
-	if (text && strcmp(text, "N/A") != 0) /* Open MPI's way to say nothing */
+	if (text && strcmp(text, "N/A") != 0) // Open MPI's way to say nothing
 		snprintf(mail.text, sizeof mail.text, "%s", text);
 	ssize_t ignored = write(g_server.setup.mail_write_fd, &mail, sizeof mail);
 	(void)ignored;
@@ -107,8 +104,7 @@ pmix_status_t on_fence(const pmix_proc_t[], size_t, const pmix_info_t[], size_t,
 	return PMIX_SUCCESS;
 }
 
-/* ---- start
- * --------------------------------------------------------------------------------------------------------------- */
+// --- start -----------------------------------------------------------------------------------------------------------
 
 class info_list {
 public:
@@ -124,7 +120,7 @@ public:
 	void text(const char *key, const std::string &value)
 	{
 		add(key, PMIX_STRING).value.data.string =
-			strdup(value.c_str()); /* once per job: left to the end of the process */
+			strdup(value.c_str()); // once per job: left to the end of the process
 	}
 	void u32(const char *key, uint32_t value) { add(key, PMIX_UINT32).value.data.uint32 = value; }
 	void u16(const char *key, uint16_t value) { add(key, PMIX_UINT16).value.data.uint16 = value; }
@@ -151,7 +147,7 @@ void finished(pmix_status_t, void *)
 	g_server.pending.fetch_sub(1, std::memory_order_release);
 }
 
-/* The work is done by a thread of the library; it takes well under a millisecond. */
+// The work is done by a thread of the library; it takes well under a millisecond.
 void await_pending()
 {
 	const struct timespec nap = {0, 50'000};
@@ -209,7 +205,7 @@ info_list describe_job(uint32_t size, const std::string &tmpdir)
 
 bool start_server(const std::string &tmpdir)
 {
-	static pmix_server_module_t host; /* the library keeps the address */
+	static pmix_server_module_t host; // the library keeps the address
 	host.client_connected2 = on_connected;
 	host.client_finalized = on_finalized;
 	host.abort = on_abort;
@@ -227,7 +223,7 @@ bool register_pes(uint32_t size, const std::string &tmpdir)
 	if (g_server.register_nspace(g_server.nspace, static_cast<int>(size), job.data(), job.size(), finished,
 				     nullptr) != PMIX_SUCCESS)
 		return false;
-	await_pending(); /* `job` is ours again after that */
+	await_pending(); // `job` is ours again after that
 	pmix_proc_t proc;
 	memset(&proc, 0, sizeof proc);
 	snprintf(proc.nspace, sizeof proc.nspace, "%s", g_server.nspace);
@@ -239,7 +235,7 @@ bool register_pes(uint32_t size, const std::string &tmpdir)
 	return g_server.pending == 0;
 }
 
-/* The variables of rank 0, all but its rank, which each PE writes itself. */
+// The variables of rank 0, all but its rank, which each PE writes itself.
 bool publish_environment(pgas::boot::board_header &head)
 {
 	pmix_proc_t proc;
@@ -273,7 +269,7 @@ bool start_pmix_server(const guard_setup &setup)
 	clearenv();
 	for (const std::string &entry : clean)
 		putenv(strdup(entry.c_str()));
-	setenv("PMIX_MCA_gds", "hash", 0); /* the others leave files in shared memory */
+	setenv("PMIX_MCA_gds", "hash", 0); // the others leave files in shared memory
 	setenv(kHwlocPlugins, "/nonexistent", 0);
 	if (!open_library() || !make_tmpdir(head))
 		return false;

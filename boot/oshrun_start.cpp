@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * oshrun_start.cpp: makes the board and the pipes of a job and starts one PE: fork, and everything between fork and
- * exec.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_start.cpp: makes the board and the pipes of a job and starts one PE: fork, and everything between fork and
+// exec.
 #include "oshrun_job.hpp"
 
 #include <atomic>
@@ -30,7 +28,7 @@ int to_high(int fd)
 {
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, kHighFd);
 	if (high < 0)
-		return fd; /* a low limit on descriptors */
+		return fd; // a low limit on descriptors
 	close(fd);
 	return high;
 }
@@ -63,7 +61,7 @@ uint64_t fresh_cookie()
 	return cookie;
 }
 
-/* What one PE gets to start with; used only in the child. */
+// What one PE gets to start with; used only in the child.
 struct launch {
 	const options &opts;
 	const job_files &files;
@@ -76,7 +74,7 @@ struct launch {
 	pid_t launcher;
 };
 
-/* The guard needs some milliseconds for the PMIx server, in which we have forked already. */
+// The guard needs some milliseconds for the PMIx server, in which we have forked already.
 void add_pmix(const launch &how, strings &env)
 {
 	board_header &head = how.files.view.head();
@@ -89,7 +87,7 @@ void add_pmix(const launch &how, strings &env)
 	for (const char *at = head.env_text; at < head.env_text + head.env_bytes; at += strlen(at) + 1)
 		set_env(env, at);
 	set_env(env, "PMIX_RANK=" + std::to_string(how.rank));
-	/* Open MPI 4 believes in PMIx servers of launchers that it knows; this part of it doubts ours. */
+	// Open MPI 4 believes in PMIx servers of launchers that it knows; this part of it doubts ours.
 	const std::string schizo = "OMPI_MCA_schizo=";
 	for (const std::string &entry : env)
 		if (entry.compare(0, schizo.size(), schizo) == 0)
@@ -150,7 +148,7 @@ void restore_signals()
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != how.launcher)
-		_exit(1); /* it died before that line */
+		_exit(1); // it died before that line
 	restore_signals();
 	strings env = pe_environment(how);
 	setrlimit(RLIMIT_NOFILE, &how.file_limit);
@@ -158,18 +156,18 @@ void restore_signals()
 		dup2(in, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	dup2(err, STDERR_FILENO);
-	/* through exec, and through the exec of wrappers; the library closes them to what the PE itself runs */
+	// through exec, and through the exec of wrappers; the library closes them to what the PE itself runs
 	for (int fd : {how.files.board.get(), how.files.life_read.get(), how.files.mail_write.get()})
 		fcntl(fd, F_SETFD, 0);
 	if (how.cpus)
 		sched_setaffinity(0, sizeof *how.cpus, how.cpus);
 	if (!how.program.wdir.empty() && chdir(how.program.wdir.c_str()) != 0)
 		give_up(how, errno, how.program.wdir.c_str());
-	if (!how.opts.aslr) /* where the system refuses that, addresses differ: nothing of ours needs them equal */
+	if (!how.opts.aslr) // where the system refuses that, addresses differ: nothing of ours needs them equal
 		personality(static_cast<unsigned long>(personality(0xffffffff)) | ADDR_NO_RANDOMIZE);
 	strings argv = how.program.argv;
 	execve(how.program.path.c_str(), pointers(argv).data(), pointers(env).data());
-	if (errno == ENOEXEC) { /* a script without #!, as every shell starts it */
+	if (errno == ENOEXEC) { // a script without #!, as every shell starts it
 		argv[0] = how.program.path;
 		argv.insert(argv.begin(), "/bin/sh");
 		execve("/bin/sh", pointers(argv).data(), pointers(env).data());
@@ -212,7 +210,7 @@ bool make_files(uint32_t size, job_files &files)
 	return true;
 }
 
-/* Two descriptors per PE. The PEs get the limit back that we were started with. */
+// Two descriptors per PE. The PEs get the limit back that we were started with.
 bool raise_file_limit(const options &opts, struct rlimit &before)
 {
 	getrlimit(RLIMIT_NOFILE, &before);
@@ -256,14 +254,14 @@ bool start_pe(const options &opts, const job_files &files, int rank, const strin
 		    static_cast<long long>(limit.rlim_cur));
 		return false;
 	}
-	setpgid(child, child); /* both sides: whoever comes first */
+	setpgid(child, child); // both sides: whoever comes first
 	what.child = child;
 	std::atomic_ref<uint32_t>(files.view.slot(static_cast<uint32_t>(rank)).child_pid)
 		.store(static_cast<uint32_t>(child), std::memory_order_relaxed);
 	return true;
 }
 
-/* The kernel keeps the list in one file, unless it was built without; then every process is asked for its parent. */
+// The kernel keeps the list in one file, unless it was built without; then every process is asked for its parent.
 std::vector<pid_t> children_but(pid_t except)
 {
 	std::vector<pid_t> found;

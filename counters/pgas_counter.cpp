@@ -8,7 +8,8 @@
 
 namespace {
 
-// Spinning pays while the peer runs on another core; with more processes than cores a yield hands the core over at once.
+// Spinning pays while the peer runs on another core; with more processes than cores a yield hands the core over at
+// once.
 constexpr uint32_t kSpins = 200;
 constexpr uint32_t kYields = 2000;
 constexpr long kSleepNs = 50'000;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gups: random access. A table of 64-bit words is spread over all PEs; every PE changes words at random places, each by an
- * atomic exclusive or at its owner. The same changes once more must bring the table back to where it began, with no update
- * lost. Prints updates per second.
+ * gups: random access. A table of 64-bit words is spread over all PEs; every PE changes words at random places, each by
+ * an atomic exclusive or at its owner. The same changes once more must bring the table back to where it began, with no
+ * update lost. Prints updates per second.
  *
- *	oshrun -n 4 ./gups [LOG2_WORDS_PER_PE [UPDATES_PER_PE]]
+ * 	oshrun -n 4 ./gups [LOG2_WORDS_PER_PE [UPDATES_PER_PE]]
  */
 #define _POSIX_C_SOURCE 199309L /* clock_gettime, also with -std=c99 and -std=c11 */
 #include <shmem.h>
@@ -75,8 +75,9 @@ int main(int argc, char **argv)
 	shmem_long_atomic_add(&errors, wrong, 0);
 	shmem_barrier_all();
 	if (me == 0)
-		printf("%llu updates of %llu words on %d PEs: %.6f GUPS, %ld errors\n", (unsigned long long)(updates * (uint64_t)n),
-		       (unsigned long long)(words * (uint64_t)n), n, 1e-9 * (double)(updates * (uint64_t)n) / (end - begin), errors);
+		printf("%llu updates of %llu words on %d PEs: %.6f GUPS, %ld errors\n",
+		       (unsigned long long)(updates * (uint64_t)n), (unsigned long long)(words * (uint64_t)n), n,
+		       1e-9 * (double)(updates * (uint64_t)n) / (end - begin), errors);
 	const int bad = me == 0 ? errors != 0 : wrong != 0;
 	shmem_free(table);
 	shmem_finalize();

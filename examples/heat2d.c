@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * heat2d: heat spreads over a plate that is split into strips of rows. In each step a PE puts its first and last row into
- * its neighbours' ghost rows, together with a signal; nobody waits for more than its two neighbours. One PE does the same
- * work alone afterwards, and both results must agree to the bit: the order of additions is the same.
+ * heat2d: heat spreads over a plate that is split into strips of rows. In each step a PE puts its first and last row
+ * into its neighbours' ghost rows, together with a signal; nobody waits for more than its two neighbours. One PE does
+ * the same work alone afterwards, and both results must agree to the bit: the order of additions is the same.
  *
- *	oshrun -n 4 ./heat2d [SIZE [STEPS]]
+ * 	oshrun -n 4 ./heat2d [SIZE [STEPS]]
  */
 #include <shmem.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 #include <string.h>
 
 struct strip {
-	int columns, rows;   /* of its own, without the two ghost rows */
-	int first;           /* number of its first row in the plate */
-	double *now, *next;  /* (rows + 2) x columns, symmetric: every PE allocates the largest strip */
+	int columns, rows;  /* of its own, without the two ghost rows */
+	int first;          /* number of its first row in the plate */
+	double *now, *next; /* (rows + 2) x columns, symmetric: every PE allocates the largest strip */
 };
 
 static uint64_t from_above, from_below; /* steps whose ghost row is here */
@@ -36,7 +36,8 @@ static void relax(struct strip *s, int size)
 {
 	for (int r = 1; r <= s->rows; r++) {
 		const int global = s->first + r - 1;
-		const double *up = row_of(s->now, s, r - 1), *mid = row_of(s->now, s, r), *down = row_of(s->now, s, r + 1);
+		const double *up = row_of(s->now, s, r - 1), *mid = row_of(s->now, s, r),
+			     *down = row_of(s->now, s, r + 1);
 		double *to = row_of(s->next, s, r);
 		if (global == 0 || global == size - 1)
 			continue; /* the edge of the plate keeps its temperature */
@@ -62,11 +63,12 @@ static void parallel(struct strip *s, int size, int steps)
 		if (me > 0) { /* my first row is the ghost row below the last one of the PE above me */
 			int unused;
 			const int rows_above = rows_of(size, n, me - 1, &unused);
-			shmem_double_put_signal(row_of(s->now, s, rows_above + 1), row_of(s->now, s, 1), (size_t)s->columns, &from_below, 1,
-						SHMEM_SIGNAL_ADD, me - 1);
+			shmem_double_put_signal(row_of(s->now, s, rows_above + 1), row_of(s->now, s, 1),
+						(size_t)s->columns, &from_below, 1, SHMEM_SIGNAL_ADD, me - 1);
 		}
 		if (me < n - 1)
-			shmem_double_put_signal(s->now, row_of(s->now, s, s->rows), (size_t)s->columns, &from_above, 1, SHMEM_SIGNAL_ADD, me + 1);
+			shmem_double_put_signal(s->now, row_of(s->now, s, s->rows), (size_t)s->columns, &from_above, 1,
+						SHMEM_SIGNAL_ADD, me + 1);
 		if (me > 0)
 			shmem_signal_wait_until(&from_above, SHMEM_CMP_GE, (uint64_t)step);
 		if (me < n - 1)
@@ -87,15 +89,16 @@ static int compare(const struct strip *mine, int size, int steps)
 	for (int pe = 0; pe < shmem_n_pes(); pe++) {
 		int first;
 		const int rows = rows_of(size, shmem_n_pes(), pe, &first);
-		shmem_double_get(plate + (size_t)first * (size_t)size, row_of(mine->now, mine, 1), (size_t)rows * (size_t)size, pe);
+		shmem_double_get(plate + (size_t)first * (size_t)size, row_of(mine->now, mine, 1),
+				 (size_t)rows * (size_t)size, pe);
 	}
 	start(&whole);
 	for (int step = 0; step < steps; step++)
 		relax(&whole, size);
 	const int same = memcmp(plate, whole.now + size, cells * sizeof *plate) == 0;
 	if (same)
-		printf("%d x %d, %d steps, %d PEs: %.6f beside the hot edge, as computed by one PE\n", size, size, steps, shmem_n_pes(),
-		       plate[(size_t)(size / 2) * (size_t)size + 1]);
+		printf("%d x %d, %d steps, %d PEs: %.6f beside the hot edge, as computed by one PE\n", size, size,
+		       steps, shmem_n_pes(), plate[(size_t)(size / 2) * (size_t)size + 1]);
 	else
 		fprintf(stderr, "the plate is not what one PE computes\n");
 	free(a);
@@ -111,7 +114,8 @@ int main(int argc, char **argv)
 	const int me = shmem_my_pe(), n = shmem_n_pes();
 	if (size < n || size < 3 || steps < 1) {
 		if (me == 0)
-			fprintf(stderr, "usage: heat2d [SIZE [STEPS]]; SIZE at least 3 and at least the number of PEs\n");
+			fprintf(stderr,
+				"usage: heat2d [SIZE [STEPS]]; SIZE at least 3 and at least the number of PEs\n");
 		shmem_finalize();
 		return 2;
 	}

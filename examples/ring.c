@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ring: a message goes around all PEs, and every PE adds its number to it. Data and signal are one call: who waits for the
- * signal finds the data.
+ * ring: a message goes around all PEs, and every PE adds its number to it. Data and signal are one call: who waits for
+ * the signal finds the data.
  *
- *	oshrun -n 4 ./ring [ROUNDS]
+ * 	oshrun -n 4 ./ring [ROUNDS]
  */
 #include <shmem.h>
 #include <stdio.h>

@@ -17,10 +17,10 @@
 namespace {
 
 // static, hence symmetric
-long filled;                     // numbers in this PE's bucket
-uint64_t sum_before, sum_after;  // at PE 0: over all numbers, before and after
-long count_after;                // at PE 0
-uint64_t largest;                // of this PE's bucket, 0 when it is empty
+long filled;                    // numbers in this PE's bucket
+uint64_t sum_before, sum_after; // at PE 0: over all numbers, before and after
+long count_after;               // at PE 0
+uint64_t largest;               // of this PE's bucket, 0 when it is empty
 
 struct shared_array { // freed by all PEs together, as it must be
 	uint64_t *at;
@@ -54,7 +54,8 @@ void send_to_owners(const std::vector<uint64_t> &numbers, uint64_t *bucket, size
 	for (int k = 0; k < n; k++) { // everybody begins with another owner
 		const int pe = (me + k) % n;
 		const auto &part = out[static_cast<size_t>(pe)];
-		const auto at = static_cast<size_t>(shmem_atomic_fetch_add(&filled, static_cast<long>(part.size()), pe));
+		const auto at =
+			static_cast<size_t>(shmem_atomic_fetch_add(&filled, static_cast<long>(part.size()), pe));
 		if (at + part.size() > room) {
 			fprintf(stderr, "PE %d: the bucket of PE %d is full\n", me, pe);
 			shmem_global_exit(1);

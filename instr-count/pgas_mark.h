@@ -23,24 +23,23 @@
 #define PGAS_MARK_H
 
 /* Record: mark minus here, kind, name in 24 bytes (elf_file.cpp reads it). */
-#define PGAS_MARK_AT(_name, _kind)                                   \
-	__asm__ volatile(                                            \
-		"771:\n\t"                                           \
-		".pushsection pgas_marks,\"a\",@progbits\n\t"       \
-		".balign 4\n\t"                                      \
-		".long 771b - .\n\t"                                 \
-		".long " #_kind "\n"                                 \
-		"772:\n\t"                                           \
-		".asciz \"" #_name "\"\n"                            \
-		"773:\n\t"                                           \
-		".zero 24 - (773b - 772b)\n\t"                       \
-		".popsection"                                        \
-		::: "memory")
+#define PGAS_MARK_AT(_name, _kind)                                                                                     \
+	__asm__ volatile("771:\n\t"                                                                                    \
+			 ".pushsection pgas_marks,\"a\",@progbits\n\t"                                                 \
+			 ".balign 4\n\t"                                                                               \
+			 ".long 771b - .\n\t"                                                                          \
+			 ".long " #_kind "\n"                                                                          \
+			 "772:\n\t"                                                                                    \
+			 ".asciz \"" #_name "\"\n"                                                                     \
+			 "773:\n\t"                                                                                    \
+			 ".zero 24 - (773b - 772b)\n\t"                                                                \
+			 ".popsection" ::                                                                              \
+				 : "memory")
 
 #define PGAS_MARK_BEGIN(_name) PGAS_MARK_AT(_name, 0)
 #define PGAS_MARK_END(_name) PGAS_MARK_AT(_name, 1)
 
 /* The value must exist in a register here; costs nothing itself. */
-#define PGAS_MARK_USE(_value) __asm__ volatile("" :: "r"(_value))
+#define PGAS_MARK_USE(_value) __asm__ volatile("" ::"r"(_value))
 
 #endif /* PGAS_MARK_H */

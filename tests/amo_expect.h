@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an atomic must do, computed independently of the provider: one function per datatype, written from the formulas of
- * fi_atomic(3). Included by test_prov_amo.c only.
+ * What an atomic must do, computed independently of the provider: one function per datatype, written from the formulas
+ * of fi_atomic(3). Included by test_prov_amo.c only.
  */
 #ifndef TESTS_AMO_EXPECT_H
 #define TESTS_AMO_EXPECT_H
@@ -86,9 +86,7 @@ typedef void (*make_fn)(void *to, int number); /* a small value, exact in every 
 		memcpy(&c, cmp, sizeof c);                                                                             \
 		switch ((int)op) {                                                                                     \
 			EXPECT_COMMON(T_arg)                                                                           \
-			cases_arg                                                                                      \
-		default:                                                                                               \
-			return false;                                                                                  \
+			cases_arg default : return false;                                                              \
 		}                                                                                                      \
 	}                                                                                                              \
 	static bool equal_##name_arg(const void *a, const void *b)                                                     \
@@ -113,7 +111,8 @@ typedef void (*make_fn)(void *to, int number); /* a small value, exact in every 
 	}
 
 #define INTEGER_TYPE(name_arg, T_arg)                                                                                  \
-	EXPECT_TYPE(name_arg, T_arg, EXPECT_ORDERED EXPECT_INTEGER(T_arg)) MAKE_REAL(name_arg, T_arg)
+	EXPECT_TYPE(name_arg, T_arg, EXPECT_ORDERED EXPECT_INTEGER(T_arg))                                             \
+	MAKE_REAL(name_arg, T_arg)
 #define REAL_TYPE(name_arg, T_arg) EXPECT_TYPE(name_arg, T_arg, EXPECT_ORDERED) MAKE_REAL(name_arg, T_arg)
 #define COMPLEX_TYPE(name_arg, T_arg) EXPECT_TYPE(name_arg, T_arg, ) MAKE_COMPLEX(name_arg, T_arg)
 
@@ -144,7 +143,10 @@ static const struct amo_type {
 	equal_fn equal;
 	make_fn make;
 } amo_types[] = {
-#define ROW(type_arg, name_arg, T_arg) {type_arg, #name_arg, sizeof(T_arg), expect_##name_arg, equal_##name_arg, make_##name_arg}
+#define ROW(type_arg, name_arg, T_arg)                                                                                 \
+	{                                                                                                              \
+		type_arg, #name_arg, sizeof(T_arg), expect_##name_arg, equal_##name_arg, make_##name_arg               \
+	}
 	ROW(FI_INT8, i8, int8_t),
 	ROW(FI_UINT8, u8, uint8_t),
 	ROW(FI_INT16, i16, int16_t),

@@ -16,29 +16,29 @@
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
-#define RMA(name_arg, call_arg, len_arg)                                                                              \
-	ssize_t name_arg(struct fid_ep *ep, void *buf, fi_addr_t dest, uint64_t addr);                                \
-	ssize_t name_arg(struct fid_ep *ep, void *buf, fi_addr_t dest, uint64_t addr)                                 \
-	{                                                                                                             \
-		return call_arg(ep, buf, len_arg, NULL, dest, addr, 0, NULL);                                         \
+#define RMA(name_arg, call_arg, len_arg)                                                                               \
+	ssize_t name_arg(struct fid_ep *ep, void *buf, fi_addr_t dest, uint64_t addr);                                 \
+	ssize_t name_arg(struct fid_ep *ep, void *buf, fi_addr_t dest, uint64_t addr)                                  \
+	{                                                                                                              \
+		return call_arg(ep, buf, len_arg, NULL, dest, addr, 0, NULL);                                          \
 	}
-#define INJECT(name_arg, len_arg)                                                                                     \
-	ssize_t name_arg(struct fid_ep *ep, const void *buf, fi_addr_t dest, uint64_t addr);                          \
-	ssize_t name_arg(struct fid_ep *ep, const void *buf, fi_addr_t dest, uint64_t addr)                           \
-	{                                                                                                             \
-		return fi_inject_write(ep, buf, len_arg, dest, addr, 0);                                              \
+#define INJECT(name_arg, len_arg)                                                                                      \
+	ssize_t name_arg(struct fid_ep *ep, const void *buf, fi_addr_t dest, uint64_t addr);                           \
+	ssize_t name_arg(struct fid_ep *ep, const void *buf, fi_addr_t dest, uint64_t addr)                            \
+	{                                                                                                              \
+		return fi_inject_write(ep, buf, len_arg, dest, addr, 0);                                               \
 	}
-#define AMO(name_arg, type_arg, op_arg)                                                                               \
-	ssize_t name_arg(struct fid_ep *ep, const void *buf, fi_addr_t dest, uint64_t addr);                          \
-	ssize_t name_arg(struct fid_ep *ep, const void *buf, fi_addr_t dest, uint64_t addr)                           \
-	{                                                                                                             \
-		return fi_inject_atomic(ep, buf, 1, dest, addr, 0, type_arg, op_arg);                                 \
+#define AMO(name_arg, type_arg, op_arg)                                                                                \
+	ssize_t name_arg(struct fid_ep *ep, const void *buf, fi_addr_t dest, uint64_t addr);                           \
+	ssize_t name_arg(struct fid_ep *ep, const void *buf, fi_addr_t dest, uint64_t addr)                            \
+	{                                                                                                              \
+		return fi_inject_atomic(ep, buf, 1, dest, addr, 0, type_arg, op_arg);                                  \
 	}
-#define FETCH(name_arg, type_arg, op_arg)                                                                             \
-	ssize_t name_arg(struct fid_ep *ep, const void *buf, void *result, fi_addr_t dest, uint64_t addr);            \
-	ssize_t name_arg(struct fid_ep *ep, const void *buf, void *result, fi_addr_t dest, uint64_t addr)             \
-	{                                                                                                             \
-		return fi_fetch_atomic(ep, buf, 1, NULL, result, NULL, dest, addr, 0, type_arg, op_arg, NULL);        \
+#define FETCH(name_arg, type_arg, op_arg)                                                                              \
+	ssize_t name_arg(struct fid_ep *ep, const void *buf, void *result, fi_addr_t dest, uint64_t addr);             \
+	ssize_t name_arg(struct fid_ep *ep, const void *buf, void *result, fi_addr_t dest, uint64_t addr)              \
+	{                                                                                                              \
+		return fi_fetch_atomic(ep, buf, 1, NULL, result, NULL, dest, addr, 0, type_arg, op_arg, NULL);         \
 	}
 
 /* inject_write_1 exits=1 atomics=0 calls=- */
@@ -78,8 +78,10 @@ FETCH(fetch_read_64, FI_INT64, FI_ATOMIC_READ)
 FETCH(fetch_swap_32, FI_INT32, FI_ATOMIC_WRITE)
 
 /* compare_swap_64 exits=1 atomics=1 calls=- */
-ssize_t compare_swap_64(struct fid_ep *ep, const void *buf, const void *cmp, void *result, fi_addr_t dest, uint64_t addr);
-ssize_t compare_swap_64(struct fid_ep *ep, const void *buf, const void *cmp, void *result, fi_addr_t dest, uint64_t addr)
+ssize_t compare_swap_64(struct fid_ep *ep, const void *buf, const void *cmp, void *result, fi_addr_t dest,
+			uint64_t addr);
+ssize_t compare_swap_64(struct fid_ep *ep, const void *buf, const void *cmp, void *result, fi_addr_t dest,
+			uint64_t addr)
 {
 	return fi_compare_atomic(ep, buf, 1, NULL, cmp, NULL, result, NULL, dest, addr, 0, FI_INT64, FI_CSWAP, NULL);
 }

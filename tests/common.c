@@ -39,7 +39,7 @@ static struct sigaction g_fatal[ARRAY_SIZE(fatal_signals)]; /* as they were befo
 
 const char *const mem_names[MEM_KINDS] = {"memfd", "private", "whole address space"};
 
-/* --- checks -------------------------------------------------------------------------------------------------------- */
+/* --- checks ------------------------------------------------------------------------------------------------------- */
 
 static void __attribute__((noreturn)) check_failed(const char *file, int line)
 {
@@ -81,13 +81,13 @@ void check_bytes(const void *a, const void *b, size_t len, const char *file, int
 	for (size_t i = 0; i < len; i++) {
 		if (p[i] == q[i])
 			continue;
-		fprintf(stderr, "[rank %d] %s:%d: byte %zu of %zu is %02x, expected %02x\n", g_rank, file, line, i, len, p[i],
-			q[i]);
+		fprintf(stderr, "[rank %d] %s:%d: byte %zu of %zu is %02x, expected %02x\n", g_rank, file, line, i, len,
+			p[i], q[i]);
 		check_failed(file, line);
 	}
 }
 
-/* --- time ---------------------------------------------------------------------------------------------------------- */
+/* --- time --------------------------------------------------------------------------------------------------------- */
 
 static double seconds(clockid_t id)
 {
@@ -101,7 +101,8 @@ double now_s(void)
 	return seconds(CLOCK_MONOTONIC);
 }
 
-/* What TEST_SLOW in the environment says: a limit against hangs is that many times what an idle machine needs at most. */
+/* What TEST_SLOW in the environment says: a limit against hangs is that many times what an idle machine needs at
+ * most. */
 static int slowness(void)
 {
 	const char *text = getenv("TEST_SLOW");
@@ -146,8 +147,7 @@ double cpu_s(void)
 void sleep_ms(int ms)
 {
 	struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
-	while (nanosleep(&t, &t) != 0 && errno == EINTR) {
-	}
+	while (nanosleep(&t, &t) != 0 && errno == EINTR) {}
 }
 
 int open_fds(void)
@@ -161,7 +161,7 @@ int open_fds(void)
 	return n - 3; /* ".", "..", and the directory itself */
 }
 
-/* --- team ---------------------------------------------------------------------------------------------------------- */
+/* --- team --------------------------------------------------------------------------------------------------------- */
 
 int team_size(void)
 {
@@ -234,7 +234,8 @@ static void child(int rank, pid_t parent, team_fn fn, void *arg, const char *con
 	if (getppid() != parent)
 		_exit(1);
 	for (size_t i = 0; i < ARRAY_SIZE(fatal_signals); i++)
-		sigaction(fatal_signals[i], &g_fatal[i], NULL); /* a child that crashes ends, and runs no further case */
+		/* a child that crashes ends, and runs no further case */
+		sigaction(fatal_signals[i], &g_fatal[i], NULL);
 	g_rank = rank;
 	g_team->pid[rank] = getpid();
 	alarm((unsigned)(2 * hang_ms() / 1000)); /* a wait says by itself where it hangs; this is for who cannot */
@@ -310,7 +311,7 @@ void team_run_env(int size, team_fn fn, void *arg, const char *const *env)
 	CHECK_EQ(bad, 0);
 }
 
-/* --- objects ------------------------------------------------------------------------------------------------------- */
+/* --- objects ------------------------------------------------------------------------------------------------------ */
 
 struct fi_info *hints_new(void)
 {
@@ -333,7 +334,8 @@ struct fi_info *info_get(const struct node_opts *o)
 	h->rx_attr->op_flags = o->rx_flags;
 	h->tx_attr->msg_order = h->rx_attr->msg_order = o->order;
 	h->tx_attr->inject_size = o->inject_size;
-	CHECK_OK(fi_getinfo(o->version ? o->version : TEST_API, NULL, o->service, o->service ? FI_SOURCE : 0, h, &list));
+	CHECK_OK(
+		fi_getinfo(o->version ? o->version : TEST_API, NULL, o->service, o->service ? FI_SOURCE : 0, h, &list));
 	for (struct fi_info *i = list; i; i = i->next) {
 		if (i->domain_attr->mr_mode == o->mr_mode) {
 			found = fi_dupinfo(i);
@@ -358,7 +360,8 @@ static void open_counter(struct node *n, const struct node_opts *o, uint64_t fla
 void node_open_ep(struct node *n, const struct node_opts *o)
 {
 	struct fi_av_attr av = {.type = o->av_type ? o->av_type : FI_AV_TABLE};
-	struct fi_cq_attr cq = {.size = o->cq_size, .format = o->format ? o->format : FI_CQ_FORMAT_TAGGED, .wait_obj = o->wait};
+	struct fi_cq_attr cq = {
+		.size = o->cq_size, .format = o->format ? o->format : FI_CQ_FORMAT_TAGGED, .wait_obj = o->wait};
 	const uint64_t selective = o->selective ? FI_SELECTIVE_COMPLETION : 0;
 	CHECK_OK(fi_av_open(n->domain, &av, &n->av, NULL));
 	CHECK_OK(fi_endpoint(n->domain, n->info, &n->ep, NULL));
@@ -419,7 +422,8 @@ static void close_fid(struct fid *f)
 void node_close(struct node *n)
 {
 	close_fid(n->ep ? &n->ep->fid : NULL);
-	struct fid_cntr *const counters[] = {n->c_send, n->c_recv, n->c_read, n->c_write, n->c_rem_read, n->c_rem_write};
+	struct fid_cntr *const counters[] = {n->c_send,  n->c_recv,     n->c_read,
+					     n->c_write, n->c_rem_read, n->c_rem_write};
 	for (size_t i = 0; i < ARRAY_SIZE(counters); i++)
 		close_fid(counters[i] ? &counters[i]->fid : NULL);
 	if (n->rx_cq != n->tx_cq)
@@ -447,7 +451,7 @@ void node_poll(struct node *n)
 	}
 }
 
-/* --- memory -------------------------------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 void mem_alloc(struct mem *m, enum mem_kind kind, size_t len)
 {
@@ -476,11 +480,13 @@ void mem_register(struct node *n, struct mem *m, uint64_t key, uint64_t access)
 {
 	const int fd = m->kind == MEM_MEMFD ? (int)m->key : -1;
 	const bool whole = m->kind == MEM_WHOLE;
-	CHECK_OK(fi_mr_reg(n->domain, whole ? NULL : m->base, whole ? SIZE_MAX : m->len, access, 0, key, 0, &m->mr, NULL));
+	CHECK_OK(fi_mr_reg(n->domain, whole ? NULL : m->base, whole ? SIZE_MAX : m->len, access, 0, key, 0, &m->mr,
+			   NULL));
 	if (fd >= 0)
 		close(fd);
 	m->key = fi_mr_key(m->mr);
-	const bool virtual = n->info->domain_attr->mr_mode == API_MR_BASIC || (n->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR);
+	const bool virtual = n->info->domain_attr->mr_mode == API_MR_BASIC ||
+			     (n->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR);
 	m->start = whole || virtual ? (uintptr_t)m->base : 0;
 }
 
@@ -535,15 +541,15 @@ bool filled(const void *p, size_t len, uint64_t seed)
 {
 	for (size_t i = 0; i < len; i++) {
 		if (((const unsigned char *)p)[i] != byte_of(seed, i)) {
-			fprintf(stderr, "byte %zu of %zu is %02x, expected %02x\n", i, len, ((const unsigned char *)p)[i],
-				byte_of(seed, i));
+			fprintf(stderr, "byte %zu of %zu is %02x, expected %02x\n", i, len,
+				((const unsigned char *)p)[i], byte_of(seed, i));
 			return false;
 		}
 	}
 	return true;
 }
 
-/* --- waiting ------------------------------------------------------------------------------------------------------- */
+/* --- waiting ------------------------------------------------------------------------------------------------------ */
 
 static void give_way(int polls)
 {

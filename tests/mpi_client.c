@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program that knows nothing of us: plain MPI, run by run_openmpi.sh over the provider. Every part checks every byte it
- * received and ends the job when one is wrong. Rank 0 prints one line per part.
+ * A program that knows nothing of us: plain MPI, run by run_openmpi.sh over the provider. Every part checks every byte
+ * it received and ends the job when one is wrong. Rank 0 prints one line per part.
  *   mpi_client two-sided   ring, reductions, messages of 1 B to 8 MiB, any-source and any-tag order, probe
  *   mpi_client one-sided   put, get, accumulate, fetch-and-op behind fences and locks
  */

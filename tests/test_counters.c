@@ -106,8 +106,8 @@ static void test_counter_reached_is_right_across_wrap_around(void **state)
 	assert_true(pgas_counter_reached(5, 5));
 	assert_true(pgas_counter_reached(6, 5));
 	assert_false(pgas_counter_reached(4, 5));
-	assert_true(pgas_counter_reached(2, UINT64_MAX));      /* 3 events after the threshold */
-	assert_false(pgas_counter_reached(UINT64_MAX, 2));     /* 3 events before it */
+	assert_true(pgas_counter_reached(2, UINT64_MAX));  /* 3 events after the threshold */
+	assert_false(pgas_counter_reached(UINT64_MAX, 2)); /* 3 events before it */
 	assert_true(pgas_counter_reached(UINT64_MAX, UINT64_MAX));
 	assert_false(pgas_counter_reached(UINT64_MAX - 1, UINT64_MAX));
 	struct pgas_counter c = {UINT64_MAX, 0};

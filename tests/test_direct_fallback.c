@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A direct program on objects that are not ours: other providers of libfabric, and libfabric's hook around ours. The inline
- * code must recognise them and go through the ops table; the transfers must arrive all the same. On our own endpoint the
- * same program must find the short way open, or it would test nothing.
+ * A direct program on objects that are not ours: other providers of libfabric, and libfabric's hook around ours. The
+ * inline code must recognise them and go through the ops table; the transfers must arrive all the same. On our own
+ * endpoint the same program must find the short way open, or it would test nothing.
  *
  * Always compiled with FABRIC_DIRECT. Each case is one child with two endpoints.
  */
@@ -29,7 +29,7 @@ struct side {
 
 struct place {
 	const char *provider;
-	bool hot; /* the short way is open */
+	bool hot;   /* the short way is open */
 	int *there; /* set by the child, shared with it */
 };
 
@@ -88,7 +88,7 @@ static int progress(struct side *a, struct side *b)
 /* Calls and waits for the counter; what the provider has no room for is asked again. */
 #define COMPLETE(a_arg, b_arg, counter_arg, call_arg)                                                                  \
 	do {                                                                                                           \
-		const uint64_t before_ = fi_cntr_read((a_arg)->counter_arg);                                          \
+		const uint64_t before_ = fi_cntr_read((a_arg)->counter_arg);                                           \
 		ssize_t ret_;                                                                                          \
 		for (unsigned tries_ = 0; (ret_ = (call_arg)) == -FI_EAGAIN && tries_ < 60000; tries_++) {             \
 			progress((a_arg), (b_arg));                                                                    \
@@ -160,7 +160,8 @@ static void transfers(struct side *a, struct side *b, uint64_t *local, uint64_t 
 		local[0] = 2;
 		local[1] = 0;
 		COMPLETE(a, b, reads,
-			 fi_fetch_atomic(a->ep, local, 1, desc, local + 1, desc, a->other, OFF_SUM, 0, FI_INT64, FI_SUM, NULL));
+			 fi_fetch_atomic(a->ep, local, 1, desc, local + 1, desc, a->other, OFF_SUM, 0, FI_INT64, FI_SUM,
+					 NULL));
 		CHECK_EQ(local[1], 40);
 		wait_word(a, b, (uint64_t *)(bytes + OFF_SUM), 42);
 	}

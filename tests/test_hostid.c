@@ -235,12 +235,9 @@ int main(void)
 {
 #define CASE(name_arg) cmocka_unit_test_setup_teardown(name_arg, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		CASE(test_hostid_of_this_host_is_stable),
-		CASE(test_hostid_differs_by_boot_and_each_namespace),
-		CASE(test_hostid_without_proc_is_refused),
-		CASE(test_hostid_of_foreign_proc_is_refused),
-		CASE(test_hostid_in_other_namespaces_differs),
-		CASE(test_domain_without_proc_is_refused),
+		CASE(test_hostid_of_this_host_is_stable),      CASE(test_hostid_differs_by_boot_and_each_namespace),
+		CASE(test_hostid_without_proc_is_refused),     CASE(test_hostid_of_foreign_proc_is_refused),
+		CASE(test_hostid_in_other_namespaces_differs), CASE(test_domain_without_proc_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

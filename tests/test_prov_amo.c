@@ -49,8 +49,13 @@ static ssize_t issue(const struct call *c, int form)
 	struct fi_ioc rv[2] = {{c->res, 1}, {c->res + b, n - 1}};
 	struct fi_rma_ioc tv[2] = {{c->at, two, c->key}, {c->at + two * b, n - two, c->key}};
 	const size_t pieces = n > 1 ? 2 : 1, targets = n > two ? 2 : 1;
-	struct fi_msg_atomic m = {.msg_iov = c->op == FI_ATOMIC_READ ? NULL : iv, .iov_count = c->op == FI_ATOMIC_READ ? 0 : pieces,
-				  .addr = c->to, .rma_iov = tv, .rma_iov_count = targets, .datatype = type, .op = c->op,
+	struct fi_msg_atomic m = {.msg_iov = c->op == FI_ATOMIC_READ ? NULL : iv,
+				  .iov_count = c->op == FI_ATOMIC_READ ? 0 : pieces,
+				  .addr = c->to,
+				  .rma_iov = tv,
+				  .rma_iov_count = targets,
+				  .datatype = type,
+				  .op = c->op,
 				  .context = c->in};
 	switch (form) {
 	case F_PLAIN:
@@ -64,14 +69,16 @@ static ssize_t issue(const struct call *c, int form)
 	case F_FETCH:
 		return fi_fetch_atomic(ep, in, n, NULL, c->res, NULL, c->to, c->at, c->key, type, c->op, c->in);
 	case F_FETCHV:
-		return fi_fetch_atomicv(ep, iv, NULL, pieces, rv, NULL, pieces, c->to, c->at, c->key, type, c->op, c->in);
+		return fi_fetch_atomicv(ep, iv, NULL, pieces, rv, NULL, pieces, c->to, c->at, c->key, type, c->op,
+					c->in);
 	case F_FETCHMSG:
 		return fi_fetch_atomicmsg(ep, &m, rv, NULL, pieces, FI_COMPLETION);
 	case F_COMP:
-		return fi_compare_atomic(ep, in, n, NULL, c->cmp, NULL, c->res, NULL, c->to, c->at, c->key, type, c->op, c->in);
+		return fi_compare_atomic(ep, in, n, NULL, c->cmp, NULL, c->res, NULL, c->to, c->at, c->key, type, c->op,
+					 c->in);
 	case F_COMPV:
-		return fi_compare_atomicv(ep, iv, NULL, pieces, cv, NULL, pieces, rv, NULL, pieces, c->to, c->at, c->key, type,
-					  c->op, c->in);
+		return fi_compare_atomicv(ep, iv, NULL, pieces, cv, NULL, pieces, rv, NULL, pieces, c->to, c->at,
+					  c->key, type, c->op, c->in);
 	default:
 		return fi_compare_atomicmsg(ep, &m, cv, NULL, pieces, rv, NULL, pieces, FI_COMPLETION);
 	}
@@ -102,7 +109,8 @@ static void put(struct node *n, const struct style *st, fi_addr_t to, uint64_t a
 		wait_cntr(n, n->c_write, w + 1);
 }
 
-static void get(struct node *n, const struct style *st, fi_addr_t from, uint64_t at, uint64_t key, void *buf, size_t len)
+static void get(struct node *n, const struct style *st, fi_addr_t from, uint64_t at, uint64_t key, void *buf,
+		size_t len)
 {
 	const uint64_t r = n->c_read ? fi_cntr_read(n->c_read) : 0;
 	CHECK_OK(RETRY(n, fi_read(n->ep, buf, len, NULL, from, at, key, NULL)));
@@ -112,8 +120,8 @@ static void get(struct node *n, const struct style *st, fi_addr_t from, uint64_t
 		wait_cntr(n, n->c_read, r + 1);
 }
 
-static void one(struct node *n, const struct style *st, fi_addr_t to, const struct remote_mem *r, const struct amo_type *t,
-		enum fi_op op, int form, size_t count)
+static void one(struct node *n, const struct style *st, fi_addr_t to, const struct remote_mem *r,
+		const struct amo_type *t, enum fi_op op, int form, size_t count)
 {
 	char old[COUNT * MAX_BYTES], in[COUNT * MAX_BYTES], cmp[COUNT * MAX_BYTES], res[COUNT * MAX_BYTES];
 	char after[(COUNT + 2) * MAX_BYTES], around[(COUNT + 2) * MAX_BYTES];
@@ -167,13 +175,17 @@ static void matrix(int rank, void *arg)
 			for (size_t t = 0; t < ARRAY_SIZE(amo_types); t++)
 				for (int op = 0; op < FI_ATOMIC_OP_LAST; op++)
 					for (int form = 0; form < FORMS; form++) {
-						char v[MAX_BYTES] __attribute__((aligned(16))), out[MAX_BYTES] __attribute__((aligned(16)));
+						char v[MAX_BYTES] __attribute__((aligned(16))),
+							out[MAX_BYTES] __attribute__((aligned(16)));
 						amo_types[t].make(v, 1);
 						if (!form_allows(form, op) || !amo_types[t].expect(op, v, v, v, out))
 							continue;
-						one(&n, st, n.peer[target], &r[target], &amo_types[t], op, form, COUNT - 1);
-						if (form == F_PLAIN || form == F_INJECT || form == F_FETCH || form == F_COMP)
-							one(&n, st, n.peer[target], &r[target], &amo_types[t], op, form, 1);
+						one(&n, st, n.peer[target], &r[target], &amo_types[t], op, form,
+						    COUNT - 1);
+						if (form == F_PLAIN || form == F_INJECT || form == F_FETCH ||
+						    form == F_COMP)
+							one(&n, st, n.peer[target], &r[target], &amo_types[t], op, form,
+							    1);
 					}
 	}
 	team_barrier(&n);
@@ -187,7 +199,8 @@ static void test_amo_memfd_every_type_op_form_is_right(void **state)
 {
 	struct style queue = {MEM_MEMFD, {0}, 77};
 	struct style quiet = {MEM_MEMFD, {.selective = true, .counters = FI_READ | FI_WRITE}, 0};
-	struct style shared = {MEM_MEMFD, {.selective = true, .counters = FI_READ | FI_WRITE, .threading = FI_THREAD_SAFE}, 0};
+	struct style shared = {
+		MEM_MEMFD, {.selective = true, .counters = FI_READ | FI_WRITE, .threading = FI_THREAD_SAFE}, 0};
 	(void)state;
 	team_run(2, matrix, &queue);
 	team_run(2, matrix, &quiet);
@@ -217,7 +230,7 @@ static void test_amo_virtual_addresses_every_type_op_form_is_right(void **state)
 	team_run(2, matrix, &st);
 }
 
-/* --- constant operands: the inline path of the direct build -------------------------------------------------------- */
+/* --- constant operands: the inline path of the direct build ------------------------------------------------------- */
 
 #define CONSTANT_CASE(T_arg, type_arg, op_arg, old_arg, in_arg, new_arg)                                               \
 	do {                                                                                                           \
@@ -225,19 +238,19 @@ static void test_amo_virtual_addresses_every_type_op_form_is_right(void **state)
 		T_arg res_ = 1, out_ = (T_arg)(old_arg);                                                               \
 		put(n, st, to, at, 0, &out_, sizeof out_);                                                             \
 		if (op_arg != FI_ATOMIC_READ) {                                                                        \
-			CHECK_OK(RETRY(n, fi_inject_atomic(n->ep, &in_, 1, to, at, 0, type_arg, op_arg)));              \
+			CHECK_OK(RETRY(n, fi_inject_atomic(n->ep, &in_, 1, to, at, 0, type_arg, op_arg)));             \
 			get(n, st, to, at, 0, &out_, sizeof out_);                                                     \
 			CHECK_EQ(out_, (T_arg)(new_arg));                                                              \
 			out_ = (T_arg)(old_arg);                                                                       \
 			put(n, st, to, at, 0, &out_, sizeof out_);                                                     \
-			CHECK_OK(RETRY(n, fi_atomic(n->ep, &in_, 1, NULL, to, at, 0, type_arg, op_arg, NULL)));         \
+			CHECK_OK(RETRY(n, fi_atomic(n->ep, &in_, 1, NULL, to, at, 0, type_arg, op_arg, NULL)));        \
 			get(n, st, to, at, 0, &out_, sizeof out_);                                                     \
 			CHECK_EQ(out_, (T_arg)(new_arg));                                                              \
 			out_ = (T_arg)(old_arg);                                                                       \
 			put(n, st, to, at, 0, &out_, sizeof out_);                                                     \
 		}                                                                                                      \
-		CHECK_OK(RETRY(n, fi_fetch_atomic(n->ep, op_arg == FI_ATOMIC_READ ? NULL : &in_, 1, NULL, &res_, NULL, to, at,  \
-						  0, type_arg, op_arg, NULL)));                                        \
+		CHECK_OK(RETRY(n, fi_fetch_atomic(n->ep, op_arg == FI_ATOMIC_READ ? NULL : &in_, 1, NULL, &res_, NULL, \
+						  to, at, 0, type_arg, op_arg, NULL)));                                \
 		CHECK_EQ(res_, (T_arg)(old_arg));                                                                      \
 		get(n, st, to, at, 0, &out_, sizeof out_);                                                             \
 		CHECK_EQ(out_, (T_arg)(new_arg));                                                                      \
@@ -255,9 +268,11 @@ static void test_amo_virtual_addresses_every_type_op_form_is_right(void **state)
 		CONSTANT_CASE(T_arg, type_arg, FI_PROD, 4, 3, 12);                                                     \
 		T_arg cmp_ = 10, in_ = 20, res_ = 0, out_ = 10;                                                        \
 		put(n, st, to, at, 0, &out_, sizeof out_);                                                             \
-		CHECK_OK(RETRY(n, fi_compare_atomic(n->ep, &in_, 1, NULL, &cmp_, NULL, &res_, NULL, to, at, 0, type_arg, FI_CSWAP, NULL))); \
+		CHECK_OK(RETRY(n, fi_compare_atomic(n->ep, &in_, 1, NULL, &cmp_, NULL, &res_, NULL, to, at, 0,         \
+						    type_arg, FI_CSWAP, NULL)));                                       \
 		CHECK_EQ(res_, 10);                                                                                    \
-		CHECK_OK(RETRY(n, fi_compare_atomic(n->ep, &in_, 1, NULL, &cmp_, NULL, &res_, NULL, to, at, 0, type_arg, FI_CSWAP, NULL))); \
+		CHECK_OK(RETRY(n, fi_compare_atomic(n->ep, &in_, 1, NULL, &cmp_, NULL, &res_, NULL, to, at, 0,         \
+						    type_arg, FI_CSWAP, NULL)));                                       \
 		CHECK_EQ(res_, 20); /* the second one finds another value and says which */                            \
 		get(n, st, to, at, 0, &out_, sizeof out_);                                                             \
 		CHECK_EQ(out_, 20);                                                                                    \
@@ -289,7 +304,8 @@ static void constants(int rank, void *arg)
 		int64_t v = 1;
 		for (int i = 0; i < 100; i++) {
 			CHECK_OK(fi_inject_atomic(n.ep, &v, 1, n.peer[1], 128, 0, FI_INT64, FI_SUM));
-			CHECK_OK(fi_fetch_atomic(n.ep, &v, 1, NULL, &v, NULL, n.peer[1], 256, 0, FI_INT64, FI_ATOMIC_READ, NULL));
+			CHECK_OK(fi_fetch_atomic(n.ep, &v, 1, NULL, &v, NULL, n.peer[1], 256, 0, FI_INT64,
+						 FI_ATOMIC_READ, NULL));
 			v = 1;
 		}
 		CHECK_EQ(fi_cntr_read(n.c_write), w + 100);
@@ -309,7 +325,7 @@ static void test_amo_constant_operations_are_right(void **state)
 	team_run(2, constants, NULL);
 }
 
-/* --- what is refused ----------------------------------------------------------------------------------------------- */
+/* --- what is refused ---------------------------------------------------------------------------------------------- */
 
 static void refused(int rank, void *arg)
 {
@@ -325,14 +341,15 @@ static void refused(int rank, void *arg)
 	for (int type = 0; type <= FI_UINT128 + 1; type++) {
 		for (int op = 0; op <= FI_ATOMIC_OP_LAST; op++) {
 			for (int form = 0; form < 3; form++) {
-				char v[MAX_BYTES] __attribute__((aligned(16))) = {0}, out[MAX_BYTES] __attribute__((aligned(16)));
+				char v[MAX_BYTES] __attribute__((aligned(16))) = {0},
+						  out[MAX_BYTES] __attribute__((aligned(16)));
 				const bool allowed = type <= FI_UINT128 && op < FI_ATOMIC_OP_LAST &&
 						     form_allows(form * 3 + (form > 0), op) &&
 						     amo_types[type].expect(op, v, v, v, out);
 				struct fi_atomic_attr attr = {0};
 				size_t count = 0;
 				const uint64_t flag[3] = {0, FI_FETCH_ATOMIC, FI_COMPARE_ATOMIC};
-				const int valid = form == 0 ? fi_atomicvalid(n.ep, type, op, &count)
+				const int valid = form == 0   ? fi_atomicvalid(n.ep, type, op, &count)
 						  : form == 1 ? fi_fetch_atomicvalid(n.ep, type, op, &count)
 							      : fi_compare_atomicvalid(n.ep, type, op, &count);
 				const int query = fi_query_atomic(n.domain, type, op, &attr, flag[form]);
@@ -348,14 +365,17 @@ static void refused(int rank, void *arg)
 				bad++;
 				CHECK_EQ(valid, -FI_EOPNOTSUPP);
 				if (form == 0) {
-					CHECK_EQ(fi_atomic(n.ep, buf, 1, NULL, n.self, 0, 5, type, op, NULL), -FI_EOPNOTSUPP);
-					CHECK_EQ(fi_inject_atomic(n.ep, buf, 1, n.self, 0, 5, type, op), -FI_EOPNOTSUPP);
+					CHECK_EQ(fi_atomic(n.ep, buf, 1, NULL, n.self, 0, 5, type, op, NULL),
+						 -FI_EOPNOTSUPP);
+					CHECK_EQ(fi_inject_atomic(n.ep, buf, 1, n.self, 0, 5, type, op),
+						 -FI_EOPNOTSUPP);
 				} else if (form == 1) {
-					CHECK_EQ(fi_fetch_atomic(n.ep, buf, 1, NULL, res, NULL, n.self, 0, 5, type, op, NULL),
+					CHECK_EQ(fi_fetch_atomic(n.ep, buf, 1, NULL, res, NULL, n.self, 0, 5, type, op,
+								 NULL),
 						 -FI_EOPNOTSUPP);
 				} else {
-					CHECK_EQ(fi_compare_atomic(n.ep, buf, 1, NULL, cmp, NULL, res, NULL, n.self, 0, 5, type, op,
-								   NULL),
+					CHECK_EQ(fi_compare_atomic(n.ep, buf, 1, NULL, cmp, NULL, res, NULL, n.self, 0,
+								   5, type, op, NULL),
 						 -FI_EOPNOTSUPP);
 				}
 			}
@@ -368,8 +388,13 @@ static void refused(int rank, void *arg)
 	/* wrong counts */
 	struct fi_ioc iov[5] = {{buf, 1}, {buf, 1}, {buf, 1}, {buf, 1}, {buf, 1}};
 	struct fi_rma_ioc rma[5] = {{0, 1, 5}, {8, 1, 5}, {16, 1, 5}, {24, 1, 5}, {32, 1, 5}};
-	struct fi_msg_atomic msg = {.msg_iov = iov, .iov_count = 5, .addr = n.self, .rma_iov = rma, .rma_iov_count = 5,
-				    .datatype = FI_INT64, .op = FI_SUM};
+	struct fi_msg_atomic msg = {.msg_iov = iov,
+				    .iov_count = 5,
+				    .addr = n.self,
+				    .rma_iov = rma,
+				    .rma_iov_count = 5,
+				    .datatype = FI_INT64,
+				    .op = FI_SUM};
 	CHECK_EQ(fi_atomicmsg(n.ep, &msg, 0), -FI_EINVAL);
 	msg.iov_count = 1;
 	msg.rma_iov_count = 0;
@@ -377,7 +402,7 @@ static void refused(int rank, void *arg)
 	msg.rma_iov_count = 2; /* one operand for two targets */
 	CHECK_EQ(fi_atomicmsg(n.ep, &msg, 0), -FI_EINVAL);
 	CHECK_EQ(fi_atomic(n.ep, buf, 0, NULL, n.self, 0, 5, FI_INT64, FI_SUM, NULL), -FI_EINVAL);
-	CHECK_EQ(fi_inject_atomic(n.ep, buf, 513, n.self, 0, 5, FI_INT64, FI_SUM), -FI_EINVAL); /* over 4096 bytes */
+	CHECK_EQ(fi_inject_atomic(n.ep, buf, 513, n.self, 0, 5, FI_INT64, FI_SUM), -FI_EINVAL);    /* over 4096 bytes */
 	CHECK_EQ(fi_atomic(n.ep, buf, 1, NULL, n.self, 4, 5, FI_INT64, FI_SUM, NULL), -FI_EINVAL); /* not aligned */
 	for (size_t i = 0; i < m.len; i++)
 		CHECK_EQ(m.base[i], 0);
@@ -406,8 +431,8 @@ static void half_aligned(int rank, void *arg)
 	node_connect(&n);
 	mem_exchange(&n, &m, r);
 	for (int i = 0; i < 50; i++) {
-		CHECK_OK(RETRY(&n, fi_atomic(n.ep, &one_plus_i, 1, NULL, n.peer[0], r[0].start + 68, 3, FI_FLOAT_COMPLEX, FI_SUM,
-					     NULL)));
+		CHECK_OK(RETRY(&n, fi_atomic(n.ep, &one_plus_i, 1, NULL, n.peer[0], r[0].start + 68, 3,
+					     FI_FLOAT_COMPLEX, FI_SUM, NULL)));
 		wait_tx(&n, 1);
 	}
 	team_barrier(&n);
@@ -428,7 +453,7 @@ static void test_amo_float_complex_aligned_to_four_bytes_is_exact(void **state)
 		team_run(2, half_aligned, &k);
 }
 
-/* --- contention: four processes, one place ------------------------------------------------------------------------- */
+/* --- contention: four processes, one place ------------------------------------------------------------------------ */
 
 struct contended {
 	int32_t i32;
@@ -468,15 +493,19 @@ static void contend(int rank, void *arg)
 		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &i32, 1, n.peer[0], AT(i32), st->key, FI_INT32, FI_SUM)));
 		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &i64, 1, n.peer[0], AT(i64), st->key, FI_INT64, FI_SUM)));
 		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &d, 1, n.peer[0], AT(d), st->key, FI_DOUBLE, FI_SUM)));
-		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &cd, 1, n.peer[0], AT(cd), st->key, FI_DOUBLE_COMPLEX, FI_SUM)));
+		CHECK_OK(RETRY(&n,
+			       fi_inject_atomic(n.ep, &cd, 1, n.peer[0], AT(cd), st->key, FI_DOUBLE_COMPLEX, FI_SUM)));
 		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &ld, 1, n.peer[0], AT(ld), st->key, FI_LONG_DOUBLE, FI_SUM)));
-		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &cld, 1, n.peer[0], AT(cld), st->key, FI_LONG_DOUBLE_COMPLEX, FI_SUM)));
-		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &cf, 1, n.peer[0], AT(cf), st->key, FI_FLOAT_COMPLEX, FI_SUM)));
-		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &u8, 1, n.peer[0], AT(bytes) + (uint64_t)rank, st->key, FI_UINT8, FI_SUM)));
+		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &cld, 1, n.peer[0], AT(cld), st->key, FI_LONG_DOUBLE_COMPLEX,
+						    FI_SUM)));
+		CHECK_OK(RETRY(&n,
+			       fi_inject_atomic(n.ep, &cf, 1, n.peer[0], AT(cf), st->key, FI_FLOAT_COMPLEX, FI_SUM)));
+		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &u8, 1, n.peer[0], AT(bytes) + (uint64_t)rank, st->key,
+						    FI_UINT8, FI_SUM)));
 		/* every ticket is handed out once */
 		uint64_t ticket = 0, add = 1;
-		CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, &add, 1, NULL, &ticket, NULL, n.peer[0], AT(fetched), st->key, FI_UINT64,
-						   FI_SUM, NULL)));
+		CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, &add, 1, NULL, &ticket, NULL, n.peer[0], AT(fetched), st->key,
+						   FI_UINT64, FI_SUM, NULL)));
 		wait_cntr(&n, n.c_read, ++fetched);
 		CHECK(ticket < (uint64_t)(rounds * team_size()));
 		((volatile unsigned char *)team_shared())[ticket]++;
@@ -485,8 +514,8 @@ static void contend(int rank, void *arg)
 		/* an increment made of compare-and-swap */
 		for (uint64_t want = 0, seen = ~want, next;; want = seen) {
 			next = want + 1;
-			CHECK_OK(RETRY(&n, fi_compare_atomic(n.ep, &next, 1, NULL, &want, NULL, &seen, NULL, n.peer[0], AT(swapped),
-							     st->key, FI_UINT64, FI_CSWAP, NULL)));
+			CHECK_OK(RETRY(&n, fi_compare_atomic(n.ep, &next, 1, NULL, &want, NULL, &seen, NULL, n.peer[0],
+							     AT(swapped), st->key, FI_UINT64, FI_CSWAP, NULL)));
 			wait_cntr(&n, n.c_read, ++fetched);
 			if (seen == want)
 				break;
@@ -520,7 +549,8 @@ static void contend(int rank, void *arg)
 static void test_amo_contended_sums_are_exact(void **state)
 {
 	struct style hot = {MEM_MEMFD, {.selective = true, .counters = FI_READ | FI_WRITE}, 0};
-	struct style cold = {MEM_MEMFD, {.selective = true, .counters = FI_READ | FI_WRITE, .order = API_ORDER_STRICT}, 9};
+	struct style cold = {
+		MEM_MEMFD, {.selective = true, .counters = FI_READ | FI_WRITE, .order = API_ORDER_STRICT}, 9};
 	(void)state;
 	team_run(4, contend, &hot);
 	team_run(4, contend, &cold);
@@ -529,7 +559,8 @@ static void test_amo_contended_sums_are_exact(void **state)
 static void test_amo_contended_private_memory_sums_are_exact(void **state)
 {
 	struct style manual = {MEM_PRIVATE, {.selective = true, .counters = FI_READ | FI_WRITE}, 0};
-	struct style whole = {MEM_WHOLE, {.selective = true, .counters = FI_READ | FI_WRITE, .progress = FI_PROGRESS_AUTO}, 0};
+	struct style whole = {
+		MEM_WHOLE, {.selective = true, .counters = FI_READ | FI_WRITE, .progress = FI_PROGRESS_AUTO}, 0};
 	(void)state;
 	team_run(4, contend, &manual);
 	team_run(4, contend, &whole);
@@ -553,8 +584,8 @@ static void across_pieces(int rank, void *arg)
 	node_connect(&n);
 	if (rank == 0) {
 		for (int target = 0; target < 2; target++) {
-			CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, in, 4, NULL, res, NULL, n.peer[target], 6 * 8, 8, FI_INT64, FI_SUM,
-							   NULL)));
+			CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, in, 4, NULL, res, NULL, n.peer[target], 6 * 8, 8,
+							   FI_INT64, FI_SUM, NULL)));
 			wait_tx(&n, 1);
 			CHECK(res[0] == 16 && res[1] == 17 && res[2] == 20 && res[3] == 21);
 		}
@@ -605,7 +636,8 @@ static void overflows(int rank, void *arg)
 		uint64_t old = cases[k].old;
 		put(&n, &st, n.self, m.start, 9, &old, 8);
 		const uint64_t r = fi_cntr_read(n.c_read);
-		CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, &in, 1, NULL, &was, NULL, n.self, m.start, 9, cases[k].type, cases[k].op, NULL)));
+		CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, &in, 1, NULL, &was, NULL, n.self, m.start, 9, cases[k].type,
+						   cases[k].op, NULL)));
 		wait_cntr(&n, n.c_read, r + 1);
 		get(&n, &st, n.self, m.start, 9, &seen, cases[k].bytes);
 		CHECK_MEM(&was, &old, cases[k].bytes);

@@ -7,10 +7,11 @@
 static void fake_name(char *to, uint64_t i)
 {
 	memset(to, 0, ADDR_BYTES);
-	snprintf(to, ADDR_BYTES, "fi_pgas://%016llx:%x:%x:%016llx", 0x1234ull, (unsigned)(i + 1), 5u, (unsigned long long)i * 77);
+	snprintf(to, ADDR_BYTES, "fi_pgas://%016llx:%x:%x:%016llx", 0x1234ull, (unsigned)(i + 1), 5u,
+		 (unsigned long long)i * 77);
 }
 
-/* --- many entries -------------------------------------------------------------------------------------------------- */
+/* --- many entries ------------------------------------------------------------------------------------------------- */
 
 static void thousands(int rank, void *arg)
 {
@@ -73,7 +74,7 @@ static void test_av_five_thousand_entries_are_kept_and_reused(void **state)
 	team_run(1, thousands, &t);
 }
 
-/* --- single calls -------------------------------------------------------------------------------------------------- */
+/* --- single calls ------------------------------------------------------------------------------------------------- */
 
 static void basics(int rank, void *arg)
 {
@@ -123,8 +124,16 @@ static void basics(int rank, void *arg)
 	CHECK_EQ(fi_av_insert(av, n.name, 1, a, FI_PEEK, NULL), -FI_EBADFLAGS);
 	memset(two, 'x', sizeof two); /* no end */
 	CHECK_EQ(fi_av_insert(av, two, 1, a, 0, NULL), 0);
-	static const char *const bad[] = {"", "fi_pgas://", "fi_pgas://@", "fi_pgas://*", "fi_pgas://zz:1:1:1", "fi_pgas://1:2:3",
-					  "fi_pgas://1:0:3:4", "fi_pgas://1:2:3:4 ", "fi_shm://1:2:3:4", "fi_pgas://1:2:ffffffff:4"};
+	static const char *const bad[] = {"",
+					  "fi_pgas://",
+					  "fi_pgas://@",
+					  "fi_pgas://*",
+					  "fi_pgas://zz:1:1:1",
+					  "fi_pgas://1:2:3",
+					  "fi_pgas://1:0:3:4",
+					  "fi_pgas://1:2:3:4 ",
+					  "fi_shm://1:2:3:4",
+					  "fi_pgas://1:2:ffffffff:4"};
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		memset(two, 0, ADDR_BYTES);
 		strcpy(two, bad[i]);
@@ -180,7 +189,7 @@ static void test_av_full_vector_says_so(void **state)
 	team_run_env(1, full, NULL, env_few);
 }
 
-/* --- events and ids ------------------------------------------------------------------------------------------------ */
+/* --- events and ids ----------------------------------------------------------------------------------------------- */
 
 static void events(int rank, void *arg)
 {
@@ -374,7 +383,7 @@ static void test_av_same_address_twice_shows_the_living_entry(void **state)
 	team_run(2, twice, NULL);
 }
 
-/* --- names --------------------------------------------------------------------------------------------------------- */
+/* --- names -------------------------------------------------------------------------------------------------------- */
 
 /* Service names: insertsvc and insertsym reach the processes that took the names; a name is held by one process. */
 static void services(int rank, void *arg)
@@ -401,7 +410,8 @@ static void services(int rank, void *arg)
 		CHECK_EQ(fi_av_insertsym(n.av, "localhost", 1, "abc", 1, &a[3], 0, NULL), -FI_EINVAL);
 		uint64_t v = 9;
 		CHECK_OK(RETRY(&n, fi_inject(n.ep, &v, 8, a[2])));
-		CHECK_OK(fi_recv(n.ep, &v, 8, NULL, a[2], NULL)); /* known by its service name, recognised by its real one */
+		/* known by its service name, recognised by its real one */
+		CHECK_OK(fi_recv(n.ep, &v, 8, NULL, a[2], NULL));
 		struct fi_cq_tagged_entry e;
 		fi_addr_t src;
 		const double end = hang_end();
@@ -428,7 +438,7 @@ static void services(int rank, void *arg)
 		node_open(&t, &thief);
 		CHECK_EQ(fi_enable(t.ep), -FI_EADDRINUSE);
 		CHECK_EQ(fi_enable(t.ep), -FI_EADDRINUSE); /* and stays so */
-		sleep_ms(600);                              /* the watcher looked at the endpoint meanwhile */
+		sleep_ms(600);                             /* the watcher looked at the endpoint meanwhile */
 		node_close(&t);
 	}
 	team_barrier(&n);
@@ -456,7 +466,8 @@ static void remove_pending(int rank, void *arg)
 	if (rank == 0) {
 		struct fi_cq_err_entry err;
 		struct fi_cq_tagged_entry e;
-		CHECK_OK(fi_send(n.ep, buf, len, NULL, n.peer[1], buf)); /* long: waits for a receive that never comes */
+		/* long: waits for a receive that never comes */
+		CHECK_OK(fi_send(n.ep, buf, len, NULL, n.peer[1], buf));
 		CHECK_EQ(fi_cq_read(n.tx_cq, &e, 1), -FI_EAGAIN);
 		CHECK_OK(fi_av_remove(n.av, &n.peer[1], 1, 0));
 		wait_cq_error(&n, n.tx_cq, &err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counters: every call; waiting with threshold, timeout and error; every bind flag, also the remote ones on endpoints and
- * on regions. Counts are honest: what is counted has arrived. Built twice: table and FABRIC_DIRECT.
+ * Counters: every call; waiting with threshold, timeout and error; every bind flag, also the remote ones on endpoints
+ * and on regions. Counts are honest: what is counted has arrived. Built twice: table and FABRIC_DIRECT.
  */
 #include "common.h"
 
@@ -70,7 +70,7 @@ static void test_cntr_every_call_does_what_it_says(void **state)
 	team_run(1, calls, NULL);
 }
 
-/* --- waiting ------------------------------------------------------------------------------------------------------- */
+/* --- waiting ------------------------------------------------------------------------------------------------------ */
 
 static const enum fi_wait_obj waits[] = {FI_WAIT_NONE, FI_WAIT_UNSPEC, FI_WAIT_FD, FI_WAIT_MUTEX_COND, FI_WAIT_YIELD};
 
@@ -101,7 +101,8 @@ static void waiting(int rank, void *arg)
 		struct later l = {c, i * 40 - 40, false};
 		pthread_t t;
 		CHECK_OK(pthread_create(&t, NULL, add_later, &l));
-		CHECK_OK(fi_cntr_wait(c, 3 * (uint64_t)i - 1, i == 3 ? -1 : hang_ms())); /* a threshold inside the step */
+		/* a threshold inside the step */
+		CHECK_OK(fi_cntr_wait(c, 3 * (uint64_t)i - 1, i == 3 ? -1 : hang_ms()));
 		CHECK_EQ(fi_cntr_read(c), 3 * (uint64_t)i);
 		CHECK_OK(pthread_join(t, NULL));
 	}
@@ -125,13 +126,14 @@ static void test_cntr_wait_ends_at_threshold_error_or_time(void **state)
 	}
 }
 
-/* --- bind flags ---------------------------------------------------------------------------------------------------- */
+/* --- bind flags --------------------------------------------------------------------------------------------------- */
 
 /* Each counter moves for its own kind of operation only. */
 static void kinds(int rank, void *arg)
 {
 	const struct node_opts o = {.selective = true,
-				    .counters = FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE};
+				    .counters = FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ |
+						FI_REMOTE_WRITE};
 	struct node n;
 	struct mem m;
 	struct remote_mem r[2];
@@ -154,10 +156,12 @@ static void kinds(int rank, void *arg)
 		wait_cntr(&n, n.c_read, 2);
 		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &v, 1, n.peer[1], r[1].start + 16, 0, FI_UINT64, FI_SUM)));
 		wait_cntr(&n, n.c_write, 5);
-		CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, &v, 1, NULL, &res, NULL, n.peer[1], r[1].start + 16, 0, FI_UINT64, FI_SUM, NULL)));
+		CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, &v, 1, NULL, &res, NULL, n.peer[1], r[1].start + 16, 0,
+						   FI_UINT64, FI_SUM, NULL)));
 		wait_cntr(&n, n.c_read, 3);
 		for (int i = 0; i < 4; i++)
-			CHECK_OK(RETRY(&n, i % 2 ? fi_inject(n.ep, &v, 8, n.peer[1]) : fi_send(n.ep, &v, 8, NULL, n.peer[1], NULL)));
+			CHECK_OK(RETRY(&n, i % 2 ? fi_inject(n.ep, &v, 8, n.peer[1])
+						 : fi_send(n.ep, &v, 8, NULL, n.peer[1], NULL)));
 		wait_cntr(&n, n.c_send, 4);
 	}
 	team_barrier(&n);
@@ -218,7 +222,8 @@ static void binding(int rank, void *arg)
 	CHECK_EQ(fi_ep_bind(n.ep, &d->fid, FI_WRITE), -FI_EINVAL); /* taken */
 	CHECK_EQ(fi_close(&c->fid), -FI_EBUSY);
 	CHECK_OK(fi_enable(n.ep));
-	CHECK_OK(fi_ep_bind(n.ep, &d->fid, FI_SEND)); /* later is fine for what we count ourselves, */
+	/* later is fine for what we count ourselves, */
+	CHECK_OK(fi_ep_bind(n.ep, &d->fid, FI_SEND));
 	CHECK_EQ(fi_ep_bind(n.ep, &d->fid, FI_REMOTE_WRITE), -FI_EOPBADSTATE); /* not for what peers must know */
 	CHECK_OK(fi_close(&n.ep->fid));
 	n.ep = NULL;
@@ -233,7 +238,8 @@ static void test_cntr_bind_refuses_what_could_not_count(void **state)
 	team_run(1, binding, NULL);
 }
 
-/* Many counters for remote events: all that were promised, each its own, and the place of a closed one is used again. */
+/* Many counters for remote events: all that were promised, each its own, and the place of a closed one is used
+ * again. */
 static void many_remote(int rank, void *arg)
 {
 	const struct node_opts o = {.no_enable = true};
@@ -314,13 +320,16 @@ static void rma_event(int rank, void *arg)
 		}
 		team_barrier(&n);
 	}
-	if (rank == 0) { /* what modifies the region counts, also when the old value comes back; a fetch alone does not */
+	/* what modifies the region counts, also when the old value comes back; a fetch alone does not */
+	if (rank == 0) {
 		uint64_t old, mask = ~0ull;
 		CHECK_OK(fi_fetch_atomic(n.ep, &v, 1, NULL, &old, NULL, n.peer[1], 8, 4, FI_UINT64, FI_SUM, NULL));
 		wait_tx(&n, 1);
-		CHECK_OK(fi_fetch_atomic(n.ep, NULL, 1, NULL, &old, NULL, n.peer[1], 8, 4, FI_UINT64, FI_ATOMIC_READ, NULL));
+		CHECK_OK(fi_fetch_atomic(n.ep, NULL, 1, NULL, &old, NULL, n.peer[1], 8, 4, FI_UINT64, FI_ATOMIC_READ,
+					 NULL));
 		wait_tx(&n, 1);
-		CHECK_OK(fi_compare_atomic(n.ep, &v, 1, NULL, &mask, NULL, &old, NULL, n.peer[1], 8, 4, FI_UINT64, FI_MSWAP, NULL));
+		CHECK_OK(fi_compare_atomic(n.ep, &v, 1, NULL, &mask, NULL, &old, NULL, n.peer[1], 8, 4, FI_UINT64,
+					   FI_MSWAP, NULL));
 		wait_tx(&n, 1);
 	} else {
 		CHECK_OK(fi_cntr_wait(c, 12, hang_ms()));
@@ -369,8 +378,7 @@ static void remote_fd(int rank, void *arg)
 		for (uint64_t i = 0; i < 5; i++) {
 			struct fid *fids[] = {&c->fid};
 			struct pollfd p = {fd, POLLIN, 0};
-			while (fi_trywait(n.fabric, fids, 1) != 0) {
-			}
+			while (fi_trywait(n.fabric, fids, 1) != 0) {}
 			team_barrier(NULL);
 			const double t = now_s();
 			CHECK_EQ(poll(&p, 1, hang_ms()), 1);
@@ -409,7 +417,8 @@ static void counter_progress(int rank, void *arg)
 		const uint64_t one = 1;
 		const double t = now_s();
 		for (uint64_t i = 1; i <= 50; i++) {
-			CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &one, 1, n.peer[1], r[1].start, 0, FI_UINT64, FI_SUM)));
+			CHECK_OK(RETRY(&n,
+				       fi_inject_atomic(n.ep, &one, 1, n.peer[1], r[1].start, 0, FI_UINT64, FI_SUM)));
 			CHECK_OK(fi_cntr_wait(n.c_write, i, hang_ms()));
 		}
 		CHECK(now_s() - t < 10 * patience()); /* the first may take a look of the watcher, the others not */

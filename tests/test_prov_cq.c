@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completion queues: formats, selective completion, waiting, signals, a full queue, error entries with text, one queue for
- * several endpoints. Built twice: table and FABRIC_DIRECT.
+ * Completion queues: formats, selective completion, waiting, signals, a full queue, error entries with text, one queue
+ * for several endpoints. Built twice: table and FABRIC_DIRECT.
  */
 #define _GNU_SOURCE
 #include "common.h"
@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* --- formats ------------------------------------------------------------------------------------------------------- */
+/* --- formats ------------------------------------------------------------------------------------------------------ */
 
 static void formats(int rank, void *arg)
 {
@@ -103,11 +103,12 @@ static void test_cq_open_takes_what_it_knows_and_refuses_the_rest(void **state)
 	team_run(1, opening, NULL);
 }
 
-/* --- selective completion ------------------------------------------------------------------------------------------ */
+/* --- selective completion ----------------------------------------------------------------------------------------- */
 
 static void selective(int rank, void *arg)
 {
-	const struct node_opts o = {.two_cqs = true, .selective = true, .counters = FI_SEND | FI_RECV | FI_WRITE | FI_READ};
+	const struct node_opts o = {
+		.two_cqs = true, .selective = true, .counters = FI_SEND | FI_RECV | FI_WRITE | FI_READ};
 	struct node n;
 	struct mem m;
 	struct fi_cq_tagged_entry e;
@@ -119,7 +120,8 @@ static void selective(int rank, void *arg)
 	node_connect(&n);
 	struct iovec iov = {&v, 8};
 	struct fi_rma_iov rma = {0, 8, 1};
-	struct fi_msg_rma w = {.msg_iov = &iov, .iov_count = 1, .addr = n.self, .rma_iov = &rma, .rma_iov_count = 1, .context = &w};
+	struct fi_msg_rma w = {
+		.msg_iov = &iov, .iov_count = 1, .addr = n.self, .rma_iov = &rma, .rma_iov_count = 1, .context = &w};
 	CHECK_OK(fi_write(n.ep, &v, 8, NULL, n.self, 0, 1, NULL));
 	CHECK_OK(fi_writemsg(n.ep, &w, 0));
 	CHECK_OK(fi_read(n.ep, &v, 8, NULL, n.self, 0, 1, NULL));
@@ -164,7 +166,7 @@ static void test_cq_selective_has_entries_only_where_asked(void **state)
 	team_run(1, selective, NULL);
 }
 
-/* --- a full queue -------------------------------------------------------------------------------------------------- */
+/* --- a full queue ------------------------------------------------------------------------------------------------- */
 
 /* Four places and many operations: the calls answer -FI_EAGAIN, and in the end nothing is missing. */
 static void overrun(int rank, void *arg)
@@ -185,7 +187,8 @@ static void overrun(int rank, void *arg)
 		uint64_t done = 0;
 		for (uint64_t i = 0; i < MANY;) {
 			v = i + 1;
-			const ssize_t rc = fi_write(n.ep, &v, 8, NULL, n.peer[1], r[1].start + 8 * i, 2, (void *)(i + 1));
+			const ssize_t rc =
+				fi_write(n.ep, &v, 8, NULL, n.peer[1], r[1].start + 8 * i, 2, (void *)(i + 1));
 			if (rc == 0) {
 				i++;
 				continue;
@@ -231,7 +234,7 @@ static void test_cq_of_four_places_loses_nothing(void **state)
 	team_run(2, overrun, NULL);
 }
 
-/* --- waiting ------------------------------------------------------------------------------------------------------- */
+/* --- waiting ------------------------------------------------------------------------------------------------------ */
 
 static const enum fi_wait_obj waits[] = {FI_WAIT_UNSPEC, FI_WAIT_FD, FI_WAIT_MUTEX_COND, FI_WAIT_YIELD};
 
@@ -256,7 +259,8 @@ static void sread(int rank, void *arg)
 			CHECK_OK(fi_recv(n.ep, &v, 8, NULL, FI_ADDR_UNSPEC, &v));
 			CHECK_OK(RETRY(&n, fi_inject(n.ep, &i, 8, n.peer[1]))); /* "go": it answers some time later */
 			CHECK_EQ(i % 2 ? fi_cq_sread(n.rx_cq, &e, 1, NULL, -1)
-				       : fi_cq_sreadfrom(n.rx_cq, &e, 1, &src, NULL, hang_ms()), 1);
+				       : fi_cq_sreadfrom(n.rx_cq, &e, 1, &src, NULL, hang_ms()),
+				 1);
 			CHECK(e.op_context == &v);
 			CHECK_EQ(v, 100 + i);
 			if (i % 2 == 0)
@@ -421,7 +425,7 @@ static void test_cq_wait_mutex_cond_is_signalled_for_an_arrival(void **state)
 	team_run(2, wait_cond, NULL);
 }
 
-/* --- errors and sharing -------------------------------------------------------------------------------------------- */
+/* --- errors and sharing ------------------------------------------------------------------------------------------- */
 
 static void error_entries(int rank, void *arg)
 {
@@ -465,8 +469,8 @@ static void error_entries(int rank, void *arg)
 }
 
 /*
- * The error entry grew: err_data_size came with API 1.5, the source with 1.20. A caller of an older one has less room, and
- * nothing behind it may be written. The table is called directly: libfabric's own inline writes the source first.
+ * The error entry grew: err_data_size came with API 1.5, the source with 1.20. A caller of an older one has less room,
+ * and nothing behind it may be written. The table is called directly: libfabric's own inline writes the source first.
  */
 static void error_entry_ends_where_the_api_does(int rank, void *arg)
 {
@@ -482,7 +486,9 @@ static void error_entry_ends_where_the_api_does(int rank, void *arg)
 	(void)rank;
 	(void)arg;
 	for (size_t k = 0; k < ARRAY_SIZE(known) && known[k].api <= fi_version(); k++) {
-		const struct node_opts o = {.version = known[k].api, .two_cqs = true, .caps = FI_MSG | FI_SOURCE,
+		const struct node_opts o = {.version = known[k].api,
+					    .two_cqs = true,
+					    .caps = FI_MSG | FI_SOURCE,
 					    .mr_mode = known[k].api < FI_VERSION(1, 5) ? API_MR_SCALABLE : 0};
 		struct node n;
 		uint64_t small, big[2] = {1, 2};

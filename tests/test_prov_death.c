@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A peer that dies (kill -9) in the middle of anything: the others get errors within about a second of the next progress,
- * what it held is taken back, traffic between the living goes on, and nothing is left behind. Built twice.
+ * A peer that dies (kill -9) in the middle of anything: the others get errors within about a second of the next
+ * progress, what it held is taken back, traffic between the living goes on, and nothing is left behind. Built twice.
  *
- * To die at an exact place, the victim sends from a page that may not be read: the provider faults while it copies, with
- * the slot, the buffer or the lock already in its hands, the handler says so and waits for the kill.
+ * To die at an exact place, the victim sends from a page that may not be read: the provider faults while it copies,
+ * with the slot, the buffer or the lock already in its hands, the handler says so and waits for the kill.
  */
 #include "common.h"
 
@@ -18,7 +18,7 @@ static const char *const env_tiny[] = {"FI_PGAS_RX_SLOTS=16", "FI_PGAS_EAGER_COU
 
 #define LIMIT_S (3.0 * patience()) /* "about a second" on a machine that does something else too */
 
-/* --- the victim ---------------------------------------------------------------------------------------------------- */
+/* --- the victim --------------------------------------------------------------------------------------------------- */
 
 struct scene {
 	uint32_t trapped; /* victims that stand at their place */
@@ -64,7 +64,7 @@ static void __attribute__((noreturn)) wait_for_death(void)
 		sleep_ms(1000);
 }
 
-/* --- talking among the living -------------------------------------------------------------------------------------- */
+/* --- talking among the living ------------------------------------------------------------------------------------- */
 
 /* The entry of one operation; entries of what was under way before go by. */
 static void wait_entry(struct node *n, struct fid_cq *cq, const void *context)
@@ -131,7 +131,7 @@ static void expect_reset(struct node *n, fi_addr_t to)
 	CHECK(rc == -FI_ECONNRESET || rc == -FI_EHOSTUNREACH);
 }
 
-/* --- in the middle of a flood -------------------------------------------------------------------------------------- */
+/* --- in the middle of a flood ------------------------------------------------------------------------------------- */
 
 /* Rank 2 floods rank 0 and is killed; rank 1 floods rank 0 all the time and must lose nothing. */
 static void flood(int rank, void *arg)
@@ -173,7 +173,8 @@ static void flood(int rank, void *arg)
 			CHECK(now_s() < end);
 			if (rc == -FI_EAGAIN)
 				continue;
-			if (rc == -FI_EAVAIL) { /* the receive that was in the middle of the dead sender's long message */
+			/* the receive that was in the middle of the dead sender's long message */
+			if (rc == -FI_EAVAIL) {
 				struct fi_cq_err_entry err = {0};
 				CHECK_EQ(fi_cq_readerr(n.rx_cq, &err, 0), 1);
 				CHECK(killed && err.err == FI_ECONNRESET && err.op_context == drop);
@@ -224,7 +225,7 @@ static void test_death_in_a_send_flood_loses_nothing_of_others(void **state)
 	team_run_env(3, flood, &lens[2], env_no_cma);
 }
 
-/* --- holding something --------------------------------------------------------------------------------------------- */
+/* --- holding something -------------------------------------------------------------------------------------------- */
 
 enum hold { HOLD_SLOT, HOLD_SLOT_INJECT, HOLD_EAGER, HOLD_LOCK, HOLD_LOCK_FETCH };
 
@@ -305,15 +306,16 @@ static void hold_and_die(int rank, void *arg)
 		/* wide atomics of both go on, and are exact from what the dead one left */
 		long double one = 1, now;
 		if (rank == 0) {
-			/* Each operation happened or not, never half. Victims are killed one after the other: one that waited
-			 * for the lock may take it over from the one that died before it, and add as well. */
+			/* Each operation happened or not, never half. Victims are killed one after the other: one that
+			 * waited for the lock may take it over from the one that died before it, and add as well. */
 			memcpy(&now, m.base, sizeof now);
 			CHECK(now >= 0 && now <= h->victims && now == (int)now);
 			memset(m.base, 0, 32);
 		}
 		team_barrier(&n);
 		for (int i = 0; i < 100; i++) {
-			CHECK_OK(RETRY(&n, fi_atomic(n.ep, &one, 1, NULL, n.peer[0], 32, 7, FI_LONG_DOUBLE, FI_SUM, NULL)));
+			CHECK_OK(RETRY(&n,
+				       fi_atomic(n.ep, &one, 1, NULL, n.peer[0], 32, 7, FI_LONG_DOUBLE, FI_SUM, NULL)));
 			wait_tx(&n, 1);
 		}
 		team_barrier(&n);
@@ -362,7 +364,7 @@ static void test_death_holding_the_wide_atomic_lock_frees_it(void **state)
 	run_holding(HOLD_LOCK_FETCH, 2, NULL);
 }
 
-/* --- with something pending ---------------------------------------------------------------------------------------- */
+/* --- with something pending --------------------------------------------------------------------------------------- */
 
 /* Everything that waits for the dead one ends with an error, in a process that only reads its queue and counters. */
 static void pending(int rank, void *arg)
@@ -386,7 +388,8 @@ static void pending(int rank, void *arg)
 	int ops = 2;
 	if (progress == FI_PROGRESS_MANUAL) { /* an automatic target would have answered these */
 		CHECK_OK(RETRY(&n, fi_atomic(n.ep, &one, 1, NULL, n.peer[1], r[1].start, 3, FI_UINT64, FI_SUM, &n)));
-		CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, &one, 1, NULL, &res, NULL, n.peer[1], r[1].start, 3, FI_UINT64, FI_SUM, &n)));
+		CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, &one, 1, NULL, &res, NULL, n.peer[1], r[1].start, 3, FI_UINT64,
+						   FI_SUM, &n)));
 		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &one, 1, n.peer[1], r[1].start, 3, FI_UINT64, FI_SUM)));
 		ops += 3;
 	}
@@ -525,12 +528,13 @@ static void test_death_of_a_long_sender_ends_the_receive(void **state)
 	team_run_env(2, sender_dies, &begun, env_no_cma);
 }
 
-/* --- one-sided ----------------------------------------------------------------------------------------------------- */
+/* --- one-sided ---------------------------------------------------------------------------------------------------- */
 
 /* Puts and gets by the short way to a peer that dies: errors soon, no crash, and nobody else notices. */
 static void one_sided(int rank, void *arg)
 {
-	const struct node_opts o = {.selective = true, .counters = FI_WRITE | FI_READ, .threading = *(enum fi_threading *)arg};
+	const struct node_opts o = {
+		.selective = true, .counters = FI_WRITE | FI_READ, .threading = *(enum fi_threading *)arg};
 	struct node n;
 	struct mem m;
 	struct remote_mem r[3];
@@ -582,7 +586,7 @@ static void test_death_of_a_put_target_is_noticed_by_the_short_way(void **state)
 	team_run(3, one_sided, &t);
 }
 
-/* --- again and again ----------------------------------------------------------------------------------------------- */
+/* --- again and again ---------------------------------------------------------------------------------------------- */
 
 /* Four processes all talk to all; one after the other is killed at a random moment; the last two still talk. */
 static void decimation(int rank, void *arg)

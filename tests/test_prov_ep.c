@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Endpoints: what must be bound before they are enabled, options, default flags, aliases, names, several in one process,
- * closing, and that every call of every table answers.
+ * Endpoints: what must be bound before they are enabled, options, default flags, aliases, names, several in one
+ * process, closing, and that every call of every table answers.
  */
 #include "common.h"
 
@@ -9,7 +9,7 @@
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* fi_wait_open: deprecated since libfabric 2, and served */
 
-/* --- states -------------------------------------------------------------------------------------------------------- */
+/* --- states ------------------------------------------------------------------------------------------------------- */
 
 static void states(int rank, void *arg)
 {
@@ -133,7 +133,7 @@ static void test_ep_bind_refuses_objects_of_another_domain(void **state)
 	team_run(1, foreign, NULL);
 }
 
-/* --- options and flags --------------------------------------------------------------------------------------------- */
+/* --- options and flags -------------------------------------------------------------------------------------------- */
 
 static void options(int rank, void *arg)
 {
@@ -254,7 +254,7 @@ static void test_ep_alias_has_its_own_flags_and_life(void **state)
 	}
 }
 
-/* --- several endpoints --------------------------------------------------------------------------------------------- */
+/* --- several endpoints -------------------------------------------------------------------------------------------- */
 
 /* Three endpoints per process, one shared transmit queue, own receive queues and vectors, as GASNet has them. */
 static void several(int rank, void *arg)
@@ -352,7 +352,8 @@ static void again_and_again(int rank, void *arg)
 		CHECK_EQ(in, v);
 		node_close(&n);
 	}
-	const double end = hang_end(); /* the watcher puts its two descriptors away soon after the last domain is gone */
+	/* the watcher puts its two descriptors away soon after the last domain is gone */
+	const double end = hang_end();
 	while (open_fds() > fds) {
 		sleep_ms(10);
 		CHECK(now_s() < end);
@@ -369,7 +370,7 @@ static void test_ep_open_and_close_leave_nothing_behind(void **state)
 	team_run(1, again_and_again, &o);
 }
 
-/* --- completeness of the tables ------------------------------------------------------------------------------------ */
+/* --- completeness of the tables ----------------------------------------------------------------------------------- */
 
 static void tables(int rank, void *arg)
 {
@@ -411,11 +412,12 @@ static void tables(int rank, void *arg)
 	CHECK_EQ(fi_join(n.ep, n.name, 0, &mc, NULL), -FI_ENOSYS);
 	CHECK(n.ep->ops->tx_size_left(n.ep) > 0 && n.ep->ops->rx_size_left(n.ep) > 0);
 	/* every table has every entry */
-	void *const *tables_[] = {(void *const *)n.ep->ops, (void *const *)n.ep->cm,	(void *const *)n.ep->msg,
-				  (void *const *)n.ep->rma, (void *const *)n.ep->tagged, (void *const *)n.ep->atomic,
-				  (void *const *)n.ep->collective, (void *const *)n.domain->ops, (void *const *)n.domain->mr,
-				  (void *const *)n.fabric->ops, (void *const *)n.av->ops, (void *const *)n.tx_cq->ops,
-				  (void *const *)n.ep->fid.ops, (void *const *)n.domain->fid.ops, (void *const *)n.av->fid.ops};
+	void *const *tables_[] = {
+		(void *const *)n.ep->ops,        (void *const *)n.ep->cm,          (void *const *)n.ep->msg,
+		(void *const *)n.ep->rma,        (void *const *)n.ep->tagged,      (void *const *)n.ep->atomic,
+		(void *const *)n.ep->collective, (void *const *)n.domain->ops,     (void *const *)n.domain->mr,
+		(void *const *)n.fabric->ops,    (void *const *)n.av->ops,         (void *const *)n.tx_cq->ops,
+		(void *const *)n.ep->fid.ops,    (void *const *)n.domain->fid.ops, (void *const *)n.av->fid.ops};
 	for (size_t t = 0; t < ARRAY_SIZE(tables_); t++) {
 		const size_t bytes = (size_t)tables_[t][0]; /* .size comes first in all of them */
 		CHECK(bytes >= 2 * sizeof(void *) && bytes < 1000);

@@ -17,10 +17,25 @@
 
 static const char *const env_no_cma[] = {"FI_PGAS_CMA=0", NULL};
 
-/* --- target errors: every one-sided call answers alike ------------------------------------------------------------- */
+/* --- target errors: every one-sided call answers alike ------------------------------------------------------------ */
 
-enum { C_WRITE, C_WRITEV, C_WRITEMSG, C_WRITEDATA, C_READ, C_READV, C_READMSG, C_ATOMIC, C_FETCH, C_COMPARE, C_ENTRIES,
-       C_INJECT = C_ENTRIES, C_INJECTDATA, C_INJECTAMO, C_CALLS };
+enum {
+	C_WRITE,
+	C_WRITEV,
+	C_WRITEMSG,
+	C_WRITEDATA,
+	C_READ,
+	C_READV,
+	C_READMSG,
+	C_ATOMIC,
+	C_FETCH,
+	C_COMPARE,
+	C_ENTRIES,
+	C_INJECT = C_ENTRIES,
+	C_INJECTDATA,
+	C_INJECTAMO,
+	C_CALLS
+};
 
 static uint64_t g_buf[8], g_res[8], g_cmp[8];
 
@@ -28,7 +43,8 @@ static ssize_t issue(struct node *n, int call, fi_addr_t to, uint64_t at, uint64
 {
 	struct iovec iov = {g_buf, 8};
 	struct fi_rma_iov rma = {at, 8, key};
-	struct fi_msg_rma m = {.msg_iov = &iov, .iov_count = 1, .addr = to, .rma_iov = &rma, .rma_iov_count = 1, .context = g_buf};
+	struct fi_msg_rma m = {
+		.msg_iov = &iov, .iov_count = 1, .addr = to, .rma_iov = &rma, .rma_iov_count = 1, .context = g_buf};
 	switch (call) {
 	case C_WRITE:
 		return fi_write(n->ep, g_buf, 8, NULL, to, at, key, g_buf);
@@ -51,7 +67,8 @@ static ssize_t issue(struct node *n, int call, fi_addr_t to, uint64_t at, uint64
 	case C_FETCH:
 		return fi_fetch_atomic(n->ep, g_buf, 1, NULL, g_res, NULL, to, at, key, FI_UINT64, FI_SUM, g_buf);
 	case C_COMPARE:
-		return fi_compare_atomic(n->ep, g_buf, 1, NULL, g_cmp, NULL, g_res, NULL, to, at, key, FI_UINT64, FI_CSWAP, g_buf);
+		return fi_compare_atomic(n->ep, g_buf, 1, NULL, g_cmp, NULL, g_res, NULL, to, at, key, FI_UINT64,
+					 FI_CSWAP, g_buf);
 	case C_INJECT:
 		return fi_inject_write(n->ep, g_buf, 8, to, at, key);
 	case C_INJECTDATA:
@@ -116,8 +133,8 @@ static void target_errors(int rank, void *arg)
 			must_fail(&n, to, r[target].start, 0x8000000000000000u, FI_EKEYREJECTED);
 			must_fail(&n, to, rr[target].start, 22, FI_EACCES);
 			if (kind != MEM_WHOLE) {
-				must_fail(&n, to, r[target].start + 1000, 21, FI_EACCES); /* behind the end */
-				must_fail(&n, to, r[target].start + 992 + 1, 21, FI_EACCES); /* across it */
+				must_fail(&n, to, r[target].start + 1000, 21, FI_EACCES);           /* behind the end */
+				must_fail(&n, to, r[target].start + 992 + 1, 21, FI_EACCES);        /* across it */
 				must_fail(&n, to, r[target].start + UINT64_MAX - 7, 21, FI_EACCES); /* wraps around */
 				must_fail(&n, to, 1ull << 40, 21, FI_EACCES);
 			}
@@ -208,7 +225,7 @@ static void test_errors_unmapped_address_does_not_hurt_the_target(void **state)
 	team_run_env(2, unmapped_address, &p, env_no_cma);
 }
 
-/* --- arguments ----------------------------------------------------------------------------------------------------- */
+/* --- arguments ---------------------------------------------------------------------------------------------------- */
 
 static void arguments(int rank, void *arg)
 {
@@ -302,7 +319,7 @@ static void test_errors_wrong_arguments_are_refused(void **state)
 	team_run(1, arguments, &limit);
 }
 
-/* --- addresses that lead to the wrong process ---------------------------------------------------------------------- */
+/* --- addresses that lead to the wrong process --------------------------------------------------------------------- */
 
 struct parts {
 	unsigned long long host, nonce;
@@ -349,7 +366,8 @@ static void stale(int rank, void *arg)
 		const struct parts me = take_apart(names[0]), other = take_apart(names[1]), dead = take_apart(names[2]);
 		team_kill(2);
 		refuse_name(&n, &dead, -FI_EHOSTUNREACH);
-		struct parts p = dead; /* a pid that came back as another process: the number is alive, the rest is not */
+		/* a pid that came back as another process: the number is alive, the rest is not */
+		struct parts p = dead;
 		p.pid = other.pid;
 		refuse_name(&n, &p, -FI_EHOSTUNREACH);
 		p = other; /* the nonce of another endpoint */
@@ -387,7 +405,7 @@ static void test_errors_stale_or_forged_address_reaches_nobody(void **state)
 	team_run(3, stale, NULL);
 }
 
-/* --- segments that are not what they seem -------------------------------------------------------------------------- */
+/* --- segments that are not what they seem ------------------------------------------------------------------------- */
 
 /* The first bytes of every segment: what the opener believes only after it has compared it. */
 struct header {
@@ -397,8 +415,27 @@ struct header {
 	uint32_t pid, uid;
 };
 
-enum { S_FAITHFUL, S_MAGIC, S_VERSION, S_KIND, S_BYTES, S_NONCE, S_PID, S_SHORT, S_LONG, S_TINY, S_EMPTY, S_SLOTS, S_EAGER,
-       S_UNSEALED, S_PIPE, S_SOCKET, S_NULL, S_DIR, S_CASES };
+enum {
+	S_FAITHFUL,
+	S_MAGIC,
+	S_VERSION,
+	S_KIND,
+	S_BYTES,
+	S_NONCE,
+	S_PID,
+	S_SHORT,
+	S_LONG,
+	S_TINY,
+	S_EMPTY,
+	S_SLOTS,
+	S_EAGER,
+	S_UNSEALED,
+	S_PIPE,
+	S_SOCKET,
+	S_NULL,
+	S_DIR,
+	S_CASES
+};
 
 /* A descriptor in this process that holds a copy of the endpoint's segment, spoilt in one way. */
 static int spoilt(int original, int how)
@@ -513,7 +550,7 @@ static void test_errors_segment_is_checked_before_it_is_believed(void **state)
 	team_run(2, segments, NULL);
 }
 
-/* --- who may attach ------------------------------------------------------------------------------------------------ */
+/* --- who may attach ----------------------------------------------------------------------------------------------- */
 
 /* A process of another user is refused by the kernel or by us, and the refusal has a code. */
 static void other_user(int rank, void *arg)

@@ -5,11 +5,12 @@
 #include <poll.h>
 #include <pthread.h>
 
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* fi_domain_bind, fi_poll: deprecated since libfabric 2, and served */
+#pragma GCC diagnostic ignored                                                                                         \
+	"-Wdeprecated-declarations" /* fi_domain_bind, fi_poll: deprecated since libfabric 2, and served */
 
 static const enum fi_wait_obj waits[] = {FI_WAIT_NONE, FI_WAIT_UNSPEC, FI_WAIT_FD, FI_WAIT_MUTEX_COND, FI_WAIT_YIELD};
 
-/* --- fabric and domain --------------------------------------------------------------------------------------------- */
+/* --- fabric and domain -------------------------------------------------------------------------------------------- */
 
 static void lifetimes(int rank, void *arg)
 {
@@ -114,7 +115,7 @@ static void test_domain_two_in_one_process_reach_each_other(void **state)
 	team_run(1, two_domains, NULL);
 }
 
-/* --- event queues -------------------------------------------------------------------------------------------------- */
+/* --- event queues ------------------------------------------------------------------------------------------------- */
 
 static void *write_later(void *arg)
 {
@@ -208,7 +209,7 @@ static void test_eq_keeps_order_size_and_wait_object(void **state)
 	}
 }
 
-/* --- poll sets and trywait ----------------------------------------------------------------------------------------- */
+/* --- poll sets and trywait ---------------------------------------------------------------------------------------- */
 
 static void poll_set(int rank, void *arg)
 {
@@ -320,7 +321,8 @@ static void test_trywait_says_whether_to_sleep(void **state)
 	team_run(1, trywait, NULL);
 }
 
-/* A child of fork() inherits the library's state; it may open its own objects, and its peers' deaths are seen there too. */
+/* A child of fork() inherits the library's state; it may open its own objects, and its peers' deaths are seen there
+ * too. */
 static void after_fork_child(int rank, void *arg);
 
 static void after_fork(int rank, void *arg)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A hostile peer of the same user: it attaches as any peer does, and then writes garbage into everything of the others that
- * is mapped writable here, the rings, eager buffers, attach tables, doorbells, locks and counters, while they communicate.
- * What it destroys is lost; but nobody crashes, every call returns, nothing outside of registered memory is written, all
- * can close what they have, and fresh endpoints work afterwards. Built twice.
+ * A hostile peer of the same user: it attaches as any peer does, and then writes garbage into everything of the others
+ * that is mapped writable here, the rings, eager buffers, attach tables, doorbells, locks and counters, while they
+ * communicate. What it destroys is lost; but nobody crashes, every call returns, nothing outside of registered memory
+ * is written, all can close what they have, and fresh endpoints work afterwards. Built twice.
  *
  * PGAS_FUZZ_SECONDS: how long each case lasts. PGAS_FUZZ_SEED: a seed that was printed.
  */
@@ -23,7 +23,8 @@
 #define CALL_S 45.0 /* a call may wait for a lock that nobody gives back: ten seconds, and a busy machine */
 
 static const char *const env_mapped[] = {"FI_PGAS_RX_SLOTS=64", "FI_PGAS_EAGER_COUNT=8", NULL};
-static const char *const env_requests[] = {"FI_PGAS_RX_SLOTS=64", "FI_PGAS_EAGER_COUNT=8", "FI_PGAS_MAP=0", "FI_PGAS_CMA=0", NULL};
+static const char *const env_requests[] = {"FI_PGAS_RX_SLOTS=64", "FI_PGAS_EAGER_COUNT=8", "FI_PGAS_MAP=0",
+					   "FI_PGAS_CMA=0", NULL};
 
 static uint64_t g_seed;
 static double g_seconds;
@@ -36,7 +37,7 @@ static uint64_t next(uint64_t *s) /* splitmix64 */
 	return z ^ (z >> 31);
 }
 
-/* --- the vandal ---------------------------------------------------------------------------------------------------- */
+/* --- the vandal --------------------------------------------------------------------------------------------------- */
 
 struct area {
 	char *at;
@@ -53,7 +54,8 @@ static int writable_areas(struct area *list, int room)
 	while (n < room && fgets(line, sizeof line, f)) {
 		unsigned long from, to;
 		char rights[8];
-		if (sscanf(line, "%lx-%lx %7s", &from, &to, rights) == 3 && strcmp(rights, "rw-s") == 0 && strstr(line, "memfd:pgas-"))
+		if (sscanf(line, "%lx-%lx %7s", &from, &to, rights) == 3 && strcmp(rights, "rw-s") == 0 &&
+		    strstr(line, "memfd:pgas-"))
 			list[n++] = (struct area){(char *)from, to - from};
 	}
 	fclose(f);
@@ -127,7 +129,7 @@ static void vandal(struct node *n, uint64_t *s, double end)
 	for (int i = 0; i < mapped; i++)
 		if (!has_area(own, owned, &all[i]))
 			all[count++] = all[i];
-	CHECK_EQ(count, 2 * TALKERS); /* of each an endpoint's and a domain's segment */
+	CHECK_EQ(count, 2 * TALKERS);      /* of each an endpoint's and a domain's segment */
 	const uint64_t calm = next(s) % 3; /* 0: no pause, nobody gets much done */
 	while (now_s() < end) {
 		const struct area *a = &all[next(s) % (uint64_t)count];
@@ -141,7 +143,7 @@ static void vandal(struct node *n, uint64_t *s, double end)
 	}
 }
 
-/* --- those who communicate ----------------------------------------------------------------------------------------- */
+/* --- those who communicate ---------------------------------------------------------------------------------------- */
 
 struct talker {
 	struct node n;
@@ -189,7 +191,8 @@ static void take_completions(struct talker *t, bool sleep)
 	struct fi_cq_tagged_entry e[8];
 	struct fi_cq_err_entry err = {0};
 	for (int round = 0; round < 4; round++) {
-		const ssize_t n = TIMED(t, sleep ? fi_cq_sread(t->n.tx_cq, e, 8, NULL, 3) : fi_cq_read(t->n.tx_cq, e, 8));
+		const ssize_t n =
+			TIMED(t, sleep ? fi_cq_sread(t->n.tx_cq, e, 8, NULL, 3) : fi_cq_read(t->n.tx_cq, e, 8));
 		for (ssize_t i = 0; i < n; i++)
 			again(t, e[i].op_context);
 		t->good += n > 0 ? (uint64_t)n : 0;
@@ -233,7 +236,8 @@ static void say_something(struct talker *t, uint64_t *s)
 		rc = TIMED(t, fi_atomic(ep, t->out, 4, NULL, to, off, key, FI_DOUBLE_COMPLEX, FI_SUM, NULL));
 		break;
 	case 7:
-		rc = TIMED(t, fi_fetch_atomic(ep, t->out, 4, NULL, t->out + 4096, NULL, to, off, key, FI_UINT64, FI_SUM, NULL));
+		rc = TIMED(t, fi_fetch_atomic(ep, t->out, 4, NULL, t->out + 4096, NULL, to, off, key, FI_UINT64, FI_SUM,
+					      NULL));
 		break;
 	default:
 		rc = TIMED(t, fi_writedata(ep, t->out, 16, NULL, 42, to, off, key, NULL));
@@ -323,8 +327,8 @@ static void fuzz(int rank, void *arg)
 	} else {
 		talk(&t, rank, &s, end);
 		if (getenv("PGAS_FUZZ_TELL"))
-			fprintf(stderr, "rank %d: %lu calls, %lu completions, %lu errors, slowest call %.3f s\n", rank, (unsigned long)t.calls,
-				(unsigned long)t.good, (unsigned long)t.bad, t.slowest);
+			fprintf(stderr, "rank %d: %lu calls, %lu completions, %lu errors, slowest call %.3f s\n", rank,
+				(unsigned long)t.calls, (unsigned long)t.good, (unsigned long)t.bad, t.slowest);
 		CHECK(t.calls > 0);
 	}
 	talker_close(&t);

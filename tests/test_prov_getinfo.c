@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fi_getinfo: every field of the hints, accepted and refused; what comes back; what real clients ask; names and addresses;
- * the text form; the parameters. Nothing here opens an object.
+ * fi_getinfo: every field of the hints, accepted and refused; what comes back; what real clients ask; names and
+ * addresses; the text form; the parameters. Nothing here opens an object.
  */
 #include "common.h"
 
 #include <unistd.h>
 
-static struct fi_info *ask(uint32_t version, const char *node, const char *service, uint64_t flags, struct fi_info *h, int want)
+static struct fi_info *ask(uint32_t version, const char *node, const char *service, uint64_t flags, struct fi_info *h,
+			   int want)
 {
 	struct fi_info *list = NULL;
 	const int rc = fi_getinfo(version, node, service, flags, h, &list);
@@ -17,7 +18,7 @@ static struct fi_info *ask(uint32_t version, const char *node, const char *servi
 	return list;
 }
 
-/* --- one field at a time ------------------------------------------------------------------------------------------- */
+/* --- one field at a time ------------------------------------------------------------------------------------------ */
 
 #define HINT(name_arg, statement_arg)                                                                                  \
 	static void hint_##name_arg(struct fi_info *h)                                                                 \
@@ -25,9 +26,9 @@ static struct fi_info *ask(uint32_t version, const char *node, const char *servi
 		statement_arg;                                                                                         \
 	}
 HINT(none, (void)h)
-HINT(all_caps, h->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_MULTI_RECV | FI_DIRECTED_RECV | FI_RMA_EVENT | FI_SOURCE |
-			 FI_FENCE | FI_LOCAL_COMM | FI_REMOTE_COMM | FI_READ | FI_WRITE | FI_SEND | FI_RECV | FI_REMOTE_READ |
-			 FI_REMOTE_WRITE)
+HINT(all_caps, h->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_MULTI_RECV | FI_DIRECTED_RECV | FI_RMA_EVENT |
+			 FI_SOURCE | FI_FENCE | FI_LOCAL_COMM | FI_REMOTE_COMM | FI_READ | FI_WRITE | FI_SEND |
+			 FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE)
 HINT(collective, h->caps = FI_COLLECTIVE)
 HINT(multicast, h->caps = FI_MSG | FI_MULTICAST)
 HINT(hmem, h->caps = FI_RMA | FI_HMEM)
@@ -86,7 +87,8 @@ HINT(err_data, h->domain_attr->max_err_data = 8)
 HINT(tx_caps, h->tx_attr->caps = FI_MSG | FI_RMA | FI_SEND | FI_READ | FI_WRITE)
 HINT(tx_caps_over, h->tx_attr->caps = FI_RECV | FI_MSG)
 HINT(tx_caps_beyond, h->caps = FI_MSG; h->tx_attr->caps = FI_TAGGED)
-HINT(tx_flags, h->tx_attr->op_flags = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
+HINT(tx_flags, h->tx_attr->op_flags = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |
+				      FI_DELIVERY_COMPLETE)
 HINT(tx_flags_over, h->tx_attr->op_flags = FI_COMMIT_COMPLETE)
 HINT(tx_order, h->tx_attr->msg_order = API_ORDER_STRICT | FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAW)
 HINT(tx_order_over, h->tx_attr->msg_order = 1ull << 60)
@@ -116,20 +118,97 @@ static const struct {
 	void (*set)(struct fi_info *);
 	bool ok;
 } fields[] = {
-#define YES(name_arg) {#name_arg, hint_##name_arg, true}
-#define NO(name_arg) {#name_arg, hint_##name_arg, false}
-	YES(none), YES(all_caps), NO(collective), NO(multicast), NO(hmem), NO(trigger), NO(peer), YES(user_id), YES(domain_user_id),
-	NO(domain_peer), NO(named_rx), NO(ep_msg), NO(ep_dgram),
-	YES(ep_unspec), NO(protocol_other), NO(protocol_version), YES(max_msg), NO(prefix), NO(tx_ctx), YES(tx_ctx_shared),
-	NO(rx_ctx), NO(rx_ctx_shared), NO(auth_key), YES(format_str), NO(format_sock), NO(format_ib), YES(mode_any),
-	YES(domain_name), NO(domain_other), YES(fabric_name), NO(fabric_other), NO(thread_over), NO(progress_over),
-	NO(control_over), YES(rm), YES(rm_off), YES(av_map), YES(av_table), NO(av_over), YES(key_size), NO(key_size_over),
-	YES(cq_data), NO(cq_data_over), YES(cq_cnt), NO(cq_cnt_over), NO(ep_cnt_over), NO(cntr_cnt_over), YES(mr_cnt),
-	NO(mr_cnt_over), NO(max_ep_tx), NO(max_ep_srx), YES(mr_iov), NO(mr_iov_over), YES(domain_caps), NO(domain_caps_over),
-	NO(domain_auth), NO(err_data), YES(tx_caps), NO(tx_caps_over), NO(tx_caps_beyond), YES(tx_flags), NO(tx_flags_over),
-	YES(tx_order), NO(tx_order_over), NO(tx_comp_order), YES(inject), NO(inject_over), YES(tx_size), NO(tx_size_over),
-	YES(tx_iov), NO(tx_iov_over), NO(rma_iov_over), YES(rx_caps), NO(rx_caps_over), NO(rx_caps_beyond), YES(rx_flags),
-	NO(rx_flags_over), YES(rx_order), NO(rx_order_over), NO(rx_comp_order), YES(rx_size), NO(rx_size_over), YES(rx_iov),
+#define YES(name_arg)                                                                                                  \
+	{                                                                                                              \
+#name_arg, hint_##name_arg, true                                                                       \
+	}
+#define NO(name_arg)                                                                                                   \
+	{                                                                                                              \
+#name_arg, hint_##name_arg, false                                                                      \
+	}
+	YES(none),
+	YES(all_caps),
+	NO(collective),
+	NO(multicast),
+	NO(hmem),
+	NO(trigger),
+	NO(peer),
+	YES(user_id),
+	YES(domain_user_id),
+	NO(domain_peer),
+	NO(named_rx),
+	NO(ep_msg),
+	NO(ep_dgram),
+	YES(ep_unspec),
+	NO(protocol_other),
+	NO(protocol_version),
+	YES(max_msg),
+	NO(prefix),
+	NO(tx_ctx),
+	YES(tx_ctx_shared),
+	NO(rx_ctx),
+	NO(rx_ctx_shared),
+	NO(auth_key),
+	YES(format_str),
+	NO(format_sock),
+	NO(format_ib),
+	YES(mode_any),
+	YES(domain_name),
+	NO(domain_other),
+	YES(fabric_name),
+	NO(fabric_other),
+	NO(thread_over),
+	NO(progress_over),
+	NO(control_over),
+	YES(rm),
+	YES(rm_off),
+	YES(av_map),
+	YES(av_table),
+	NO(av_over),
+	YES(key_size),
+	NO(key_size_over),
+	YES(cq_data),
+	NO(cq_data_over),
+	YES(cq_cnt),
+	NO(cq_cnt_over),
+	NO(ep_cnt_over),
+	NO(cntr_cnt_over),
+	YES(mr_cnt),
+	NO(mr_cnt_over),
+	NO(max_ep_tx),
+	NO(max_ep_srx),
+	YES(mr_iov),
+	NO(mr_iov_over),
+	YES(domain_caps),
+	NO(domain_caps_over),
+	NO(domain_auth),
+	NO(err_data),
+	YES(tx_caps),
+	NO(tx_caps_over),
+	NO(tx_caps_beyond),
+	YES(tx_flags),
+	NO(tx_flags_over),
+	YES(tx_order),
+	NO(tx_order_over),
+	NO(tx_comp_order),
+	YES(inject),
+	NO(inject_over),
+	YES(tx_size),
+	NO(tx_size_over),
+	YES(tx_iov),
+	NO(tx_iov_over),
+	NO(rma_iov_over),
+	YES(rx_caps),
+	NO(rx_caps_over),
+	NO(rx_caps_beyond),
+	YES(rx_flags),
+	NO(rx_flags_over),
+	YES(rx_order),
+	NO(rx_order_over),
+	NO(rx_comp_order),
+	YES(rx_size),
+	NO(rx_size_over),
+	YES(rx_iov),
 	NO(rx_iov_over),
 };
 
@@ -156,7 +235,8 @@ static void satisfies(const struct fi_info *i, const struct fi_info *h)
 	CHECK(i->tx_attr->rma_iov_limit >= 1 && i->rx_attr->iov_limit >= h->rx_attr->iov_limit);
 	CHECK(i->domain_attr->mr_key_size >= 8 && i->domain_attr->cq_data_size >= 8);
 	CHECK(i->domain_attr->cq_cnt >= h->domain_attr->cq_cnt && i->domain_attr->ep_cnt >= h->domain_attr->ep_cnt);
-	CHECK(i->domain_attr->mr_cnt >= h->domain_attr->mr_cnt && i->domain_attr->mr_iov_limit >= h->domain_attr->mr_iov_limit);
+	CHECK(i->domain_attr->mr_cnt >= h->domain_attr->mr_cnt &&
+	      i->domain_attr->mr_iov_limit >= h->domain_attr->mr_iov_limit);
 	if (h->domain_attr->av_type)
 		CHECK_EQ(i->domain_attr->av_type, h->domain_attr->av_type);
 	if (h->domain_attr->resource_mgmt)
@@ -223,11 +303,13 @@ static void caps(int rank, void *arg)
 		uint64_t ask, have, lack;
 	} want[] = {
 		{FI_MSG, FI_MSG | FI_SEND | FI_RECV, FI_RMA | FI_TAGGED | FI_READ | FI_REMOTE_WRITE | FI_SOURCE},
-		{FI_RMA, FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE, FI_MSG | FI_SEND | FI_RECV | FI_ATOMIC},
+		{FI_RMA, FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE,
+		 FI_MSG | FI_SEND | FI_RECV | FI_ATOMIC},
 		{FI_MSG | FI_SEND, FI_MSG | FI_SEND, FI_RECV},
 		{FI_RMA | FI_WRITE, FI_RMA | FI_WRITE, FI_READ | FI_REMOTE_READ},
 		{FI_ATOMIC | FI_REMOTE_READ, FI_ATOMIC | FI_REMOTE_READ, FI_WRITE},
-		{FI_TAGGED | FI_DIRECTED_RECV | FI_SOURCE, FI_TAGGED | FI_DIRECTED_RECV | FI_SOURCE | FI_SEND | FI_RECV, FI_MSG | FI_RMA},
+		{FI_TAGGED | FI_DIRECTED_RECV | FI_SOURCE, FI_TAGGED | FI_DIRECTED_RECV | FI_SOURCE | FI_SEND | FI_RECV,
+		 FI_MSG | FI_RMA},
 	};
 	(void)rank;
 	(void)arg;
@@ -248,12 +330,13 @@ static void test_getinfo_caps_are_those_asked_for(void **state)
 	team_run(1, caps, NULL);
 }
 
-/* --- no hints, attributes only ------------------------------------------------------------------------------------- */
+/* --- no hints, attributes only ------------------------------------------------------------------------------------ */
 
 static void full(const struct fi_info *i)
 {
-	const uint64_t all = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_MULTI_RECV | FI_DIRECTED_RECV | FI_RMA_EVENT | FI_SOURCE |
-			     FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+	const uint64_t all = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_MULTI_RECV | FI_DIRECTED_RECV | FI_RMA_EVENT |
+			     FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SEND | FI_RECV | FI_READ | FI_WRITE |
+			     FI_REMOTE_READ | FI_REMOTE_WRITE;
 	CHECK_EQ(i->caps & all, all);
 	CHECK_EQ(i->mode, 0);
 	CHECK_EQ(i->domain_attr->mr_mode, 0);
@@ -308,7 +391,7 @@ static void test_getinfo_without_hints_tells_everything(void **state)
 	team_run(1, no_hints, NULL);
 }
 
-/* --- registration modes -------------------------------------------------------------------------------------------- */
+/* --- registration modes ------------------------------------------------------------------------------------------- */
 
 static bool has_mode(const struct fi_info *list, int mode)
 {
@@ -343,8 +426,13 @@ static void mr_modes(int rank, void *arg)
 	CHECK_EQ(i->domain_attr->mr_mode, API_MR_SCALABLE);
 	fi_freeinfo(i);
 	/* new style: none needed, whatever is offered; who wants provider keys or addresses finds an entry with them */
-	static const int offers[] = {0, FI_MR_LOCAL, FI_MR_LOCAL | FI_MR_RAW | FI_MR_HMEM, FI_MR_ENDPOINT, FI_MR_PROV_KEY,
-				     FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY, ~(API_MR_BASIC | API_MR_SCALABLE)};
+	static const int offers[] = {0,
+				     FI_MR_LOCAL,
+				     FI_MR_LOCAL | FI_MR_RAW | FI_MR_HMEM,
+				     FI_MR_ENDPOINT,
+				     FI_MR_PROV_KEY,
+				     FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
+				     ~(API_MR_BASIC | API_MR_SCALABLE)};
 	for (size_t k = 0; k < ARRAY_SIZE(offers); k++) {
 		h->domain_attr->mr_mode = offers[k];
 		i = ask(TEST_API, NULL, NULL, 0, h, 0);
@@ -364,7 +452,7 @@ static void test_getinfo_mr_mode_old_and_new_style(void **state)
 	team_run(1, mr_modes, NULL);
 }
 
-/* --- what real clients ask (FACTS: the contract) ------------------------------------------------------------------- */
+/* --- what real clients ask (FACTS: the contract) ------------------------------------------------------------------ */
 
 static void sandia(int rank, void *arg)
 {
@@ -372,7 +460,8 @@ static void sandia(int rank, void *arg)
 	(void)arg;
 	for (int basic = 0; basic < 2; basic++) {
 		struct fi_info *h = hints_new();
-		h->caps = FI_RMA | FI_WRITE | FI_READ | FI_ATOMIC | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT;
+		h->caps = FI_RMA | FI_WRITE | FI_READ | FI_ATOMIC | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE |
+			  FI_RMA_EVENT;
 		h->caps &= ~FI_RECV;
 		h->addr_format = FI_FORMAT_UNSPEC;
 		h->domain_attr->data_progress = FI_PROGRESS_AUTO;
@@ -405,7 +494,8 @@ static void gasnet(int rank, void *arg)
 	for (int key = 1; key >= 0; key--) {
 		struct fi_info *h = hints_new();
 		h->caps = FI_RMA | FI_MSG | FI_MULTI_RECV;
-		h->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_ENDPOINT | (key ? FI_MR_PROV_KEY : 0);
+		h->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_ENDPOINT |
+					  (key ? FI_MR_PROV_KEY : 0);
 		h->domain_attr->threading = FI_THREAD_SAFE;
 		h->domain_attr->resource_mgmt = FI_RM_ENABLED;
 		h->domain_attr->av_type = FI_AV_TABLE;
@@ -544,7 +634,7 @@ static void test_getinfo_contract_nvshmem(void **state)
 	team_run(1, nvshmem, NULL);
 }
 
-/* --- names and addresses ------------------------------------------------------------------------------------------- */
+/* --- names and addresses ------------------------------------------------------------------------------------------ */
 
 static void names(int rank, void *arg)
 {
@@ -598,12 +688,13 @@ static void test_getinfo_names_become_addresses(void **state)
 	team_run(1, names, NULL);
 }
 
-/* --- text and parameters ------------------------------------------------------------------------------------------- */
+/* --- text and parameters ------------------------------------------------------------------------------------------ */
 
 static void text(int rank, void *arg)
 {
-	static const char *const words[] = {"FI_MSG", "FI_RMA", "FI_TAGGED", "FI_ATOMIC", "FI_EP_RDM", "FI_ADDR_STR", "FI_THREAD_SAFE",
-					    "FI_ORDER_SAS", "prov_name: pgas", "fi_pgas://", "FI_RM_ENABLED", "inject_size: 4096"};
+	static const char *const words[] = {"FI_MSG",          "FI_RMA",      "FI_TAGGED",      "FI_ATOMIC",
+					    "FI_EP_RDM",       "FI_ADDR_STR", "FI_THREAD_SAFE", "FI_ORDER_SAS",
+					    "prov_name: pgas", "fi_pgas://",  "FI_RM_ENABLED",  "inject_size: 4096"};
 	struct fi_info *h = hints_new(), *i = ask(TEST_API, NULL, NULL, 0, h, 0);
 	(void)rank;
 	(void)arg;
@@ -632,8 +723,8 @@ static void test_getinfo_tostr_reads_well(void **state)
 
 static void parameters(int rank, void *arg)
 {
-	static const char *const all[] = {"FI_PGAS_RX_SLOTS", "FI_PGAS_EAGER_SIZE", "FI_PGAS_EAGER_COUNT", "FI_PGAS_MAX_PEERS",
-					  "FI_PGAS_CMA", "FI_PGAS_MAP"};
+	static const char *const all[] = {"FI_PGAS_RX_SLOTS",  "FI_PGAS_EAGER_SIZE", "FI_PGAS_EAGER_COUNT",
+					  "FI_PGAS_MAX_PEERS", "FI_PGAS_CMA",        "FI_PGAS_MAP"};
 	struct fi_param *p;
 	int count = 0, ours = 0;
 	(void)rank;
@@ -681,8 +772,9 @@ static void nonsense(int rank, void *arg)
 
 static void test_getinfo_parameters_out_of_range_are_ignored(void **state)
 {
-	static const char *const env[] = {"FI_PGAS_RX_SLOTS=3", "FI_PGAS_EAGER_SIZE=99999999999", "FI_PGAS_EAGER_COUNT=0",
-					  "FI_PGAS_MAX_PEERS=0", "FI_PGAS_CMA=7", NULL};
+	static const char *const env[] = {"FI_PGAS_RX_SLOTS=3",    "FI_PGAS_EAGER_SIZE=99999999999",
+					  "FI_PGAS_EAGER_COUNT=0", "FI_PGAS_MAX_PEERS=0",
+					  "FI_PGAS_CMA=7",         NULL};
 	(void)state;
 	team_run_env(1, nonsense, NULL, env);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fi_getinfo with random hints: what is answered keeps every promise that the hints asked for, what can be met is met, and
- * what cannot is refused. A sample of the answers is opened and used. PGAS_TEST_SEED and PGAS_TEST_COUNT choose other hints.
+ * fi_getinfo with random hints: what is answered keeps every promise that the hints asked for, what can be met is met,
+ * and what cannot is refused. A sample of the answers is opened and used. PGAS_TEST_SEED and PGAS_TEST_COUNT choose
+ * other hints.
  */
 #include "common.h"
 
@@ -25,14 +26,17 @@ static bool once_in(uint64_t n)
 	return below(n) == 0;
 }
 
-/* --- hints --------------------------------------------------------------------------------------------------------- */
+/* --- hints -------------------------------------------------------------------------------------------------------- */
 
 #define PRIMARY (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC)
 #define TX_CAPS (PRIMARY | FI_SEND | FI_READ | FI_WRITE | FI_FENCE)
-#define RX_CAPS (PRIMARY | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_MULTI_RECV | FI_DIRECTED_RECV | FI_RMA_EVENT | FI_SOURCE)
+#define RX_CAPS                                                                                                        \
+	(PRIMARY | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_MULTI_RECV | FI_DIRECTED_RECV | FI_RMA_EVENT |      \
+	 FI_SOURCE)
 #define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_AV_USER_ID)
-#define ORDERS (API_ORDER_STRICT | FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW | \
-		FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW)
+#define ORDERS                                                                                                         \
+	(API_ORDER_STRICT | FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW |                \
+	 FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW)
 
 static bool g_wild; /* the hints being made have something that need not be met */
 
@@ -64,7 +68,8 @@ static uint64_t bits(uint64_t set)
 static void make_caps(struct fi_info *h)
 {
 	h->caps = bits(TX_CAPS | RX_CAPS | DOMAIN_CAPS);
-	/* what contexts ask is part of what the endpoint asks, directions counted in that a primary capability implies */
+	/* what contexts ask is part of what the endpoint asks, directions counted in that a primary capability
+	 * implies */
 	uint64_t have = h->caps ? h->caps : UINT64_MAX;
 	if ((have & (FI_MSG | FI_TAGGED)) && !(have & (FI_SEND | FI_RECV)))
 		have |= FI_SEND | FI_RECV;
@@ -88,8 +93,8 @@ static void make_contexts(struct fi_info *h)
 {
 	struct fi_tx_attr *tx = h->tx_attr;
 	struct fi_rx_attr *rx = h->rx_attr;
-	tx->op_flags = bits(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE |
-			    FI_FENCE);
+	tx->op_flags = bits(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |
+			    FI_DELIVERY_COMPLETE | FI_MORE | FI_FENCE);
 	tx->msg_order = bits(ORDERS);
 	tx->comp_order = number(0);
 	tx->inject_size = number(4096);
@@ -146,7 +151,9 @@ static void make_domain(struct fi_info *h, uint32_t api)
 	d->max_err_data = number(0);
 	d->mr_cnt = number(65536);
 	d->tclass = (uint32_t)number(UINT32_MAX);
-	h->addr_format = once_in(40) ? (g_wild = true, (uint32_t)below(16)) : once_in(3) ? FI_ADDR_STR : FI_FORMAT_UNSPEC;
+	h->addr_format = once_in(40)  ? (g_wild = true, (uint32_t)below(16))
+			 : once_in(3) ? FI_ADDR_STR
+				      : FI_FORMAT_UNSPEC;
 	if (once_in(8))
 		d->name = strdup(once_in(10) ? (g_wild = true, "eth0") : "pgas");
 	if (once_in(8))
@@ -165,11 +172,12 @@ static void make_domain(struct fi_info *h, uint32_t api)
 
 static uint32_t make_version(void)
 {
-	const uint32_t versions[] = {FI_VERSION(1, 0), FI_VERSION(1, 4), FI_VERSION(1, 5), FI_VERSION(1, 9), TEST_API, fi_version()};
+	const uint32_t versions[] = {FI_VERSION(1, 0), FI_VERSION(1, 4), FI_VERSION(1, 5),
+				     FI_VERSION(1, 9), TEST_API,         fi_version()};
 	return versions[below(ARRAY_SIZE(versions))];
 }
 
-/* --- promises ------------------------------------------------------------------------------------------------------ */
+/* --- promises ----------------------------------------------------------------------------------------------------- */
 
 static const char *g_broken;
 
@@ -179,10 +187,13 @@ static void promise(bool kept, const char *what)
 		g_broken = what;
 }
 #define PROMISE(cond_arg) promise((cond_arg), #cond_arg)
-#define COVERS(i_arg, h_arg, field_arg) promise(((h_arg)->field_arg & ~(i_arg)->field_arg) == 0, #i_arg "->" #field_arg " has all bits")
-#define REACHES(i_arg, h_arg, field_arg) promise((i_arg)->field_arg >= (h_arg)->field_arg, #i_arg "->" #field_arg " is large enough")
-#define ECHOES(i_arg, h_arg, field_arg) \
-	promise(!(h_arg)->field_arg || (i_arg)->field_arg == (h_arg)->field_arg, #i_arg "->" #field_arg " is the one asked for")
+#define COVERS(i_arg, h_arg, field_arg)                                                                                \
+	promise(((h_arg)->field_arg & ~(i_arg)->field_arg) == 0, #i_arg "->" #field_arg " has all bits")
+#define REACHES(i_arg, h_arg, field_arg)                                                                               \
+	promise((i_arg)->field_arg >= (h_arg)->field_arg, #i_arg "->" #field_arg " is large enough")
+#define ECHOES(i_arg, h_arg, field_arg)                                                                                \
+	promise(!(h_arg)->field_arg || (i_arg)->field_arg == (h_arg)->field_arg,                                       \
+		#i_arg "->" #field_arg " is the one asked for")
 
 static void promises_caps(const struct fi_info *i, const struct fi_info *h)
 {
@@ -196,7 +207,8 @@ static void promises_caps(const struct fi_info *i, const struct fi_info *h)
 	PROMISE(!(i->rx_attr->caps & context & ~i->caps));
 	PROMISE(!(i->tx_attr->caps & ~(TX_CAPS | DOMAIN_CAPS)) && !(i->rx_attr->caps & ~(RX_CAPS | DOMAIN_CAPS)));
 	PROMISE(!(i->caps & (FI_MSG | FI_TAGGED)) || (i->caps & (FI_SEND | FI_RECV)));
-	PROMISE(!(i->caps & (FI_RMA | FI_ATOMIC)) || (i->caps & (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)));
+	PROMISE(!(i->caps & (FI_RMA | FI_ATOMIC)) ||
+		(i->caps & (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)));
 	PROMISE(!(i->caps & FI_AV_USER_ID) || !h->caps || (h->caps & FI_AV_USER_ID));
 	PROMISE(i->mode == 0 && i->domain_attr->mode == 0 && i->tx_attr->mode == 0 && i->rx_attr->mode == 0);
 }
@@ -264,7 +276,8 @@ static void promises_domain(const struct fi_info *i, const struct fi_info *h)
 
 static void promises_mr(const struct fi_info *i, const struct fi_info *h, uint32_t api)
 {
-	const int styles = API_MR_BASIC | API_MR_SCALABLE, got = i->domain_attr->mr_mode, asked = h->domain_attr->mr_mode;
+	const int styles = API_MR_BASIC | API_MR_SCALABLE, got = i->domain_attr->mr_mode,
+		  asked = h->domain_attr->mr_mode;
 	if (api < FI_VERSION(1, 5))
 		PROMISE(got == API_MR_BASIC || got == API_MR_SCALABLE);
 	if (asked & styles)
@@ -273,7 +286,7 @@ static void promises_mr(const struct fi_info *i, const struct fi_info *h, uint32
 		PROMISE(!(got & ~asked));
 }
 
-/* --- use ----------------------------------------------------------------------------------------------------------- */
+/* --- use ---------------------------------------------------------------------------------------------------------- */
 
 static void wait_flags(struct fid_cq *cq, uint64_t flags)
 {
@@ -319,7 +332,8 @@ static void use(struct node *n)
 			CHECK(now_s() < end);
 		}
 		if (caps & FI_ATOMIC) {
-			CHECK_OK(RETRY(n, fi_inject_atomic(n->ep, &word, 1, n->self, m.start + 8, m.key, FI_UINT64, FI_SUM)));
+			CHECK_OK(RETRY(
+				n, fi_inject_atomic(n->ep, &word, 1, n->self, m.start + 8, m.key, FI_UINT64, FI_SUM)));
 			while (*(volatile uint64_t *)(m.base + 8) != 2 * word) {
 				node_poll(n);
 				CHECK(now_s() < end);
@@ -356,7 +370,7 @@ static void open_and_use(struct fi_info *info)
 	node_close(&n);
 }
 
-/* --- the run ------------------------------------------------------------------------------------------------------- */
+/* --- the run ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t from_env(const char *name, uint64_t otherwise)
 {
@@ -386,8 +400,9 @@ static bool one(uint64_t which, bool open)
 		promises_mr(i, h, api);
 	}
 	if (g_broken) {
-		fprintf(stderr, "hints %llu, API %u.%u: not kept: %s\nasked %s\nanswered %d\n", (unsigned long long)which, FI_MAJOR(api),
-			FI_MINOR(api), g_broken, fi_tostr(h, FI_TYPE_INFO), rc);
+		fprintf(stderr, "hints %llu, API %u.%u: not kept: %s\nasked %s\nanswered %d\n",
+			(unsigned long long)which, FI_MAJOR(api), FI_MINOR(api), g_broken, fi_tostr(h, FI_TYPE_INFO),
+			rc);
 		if (list)
 			fprintf(stderr, "%s\n", fi_tostr(list, FI_TYPE_INFO));
 		CHECK(!"promise");
@@ -413,8 +428,8 @@ static void random_hints(int rank, void *arg)
 			opened += open;
 		}
 	}
-	printf("seed %llu: %llu hints, %llu answered, %llu opened\n", (unsigned long long)seed, (unsigned long long)count,
-	       (unsigned long long)answered, (unsigned long long)opened);
+	printf("seed %llu: %llu hints, %llu answered, %llu opened\n", (unsigned long long)seed,
+	       (unsigned long long)count, (unsigned long long)answered, (unsigned long long)opened);
 	CHECK(answered > count / 4 && answered < count); /* else the hints are too wild, or too tame */
 }
 

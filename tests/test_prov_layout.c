@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The layout that direct programs carry in their code, against the one recorded for its version. Whoever changes a structure
- * or constant of pgas_types.h raises PGAS_LAYOUT_VERSION and appends a line to `recorded`; a line that is there already
- * is never changed, because programs with that version exist.
+ * The layout that direct programs carry in their code, against the one recorded for its version. Whoever changes a
+ * structure or constant of pgas_types.h raises PGAS_LAYOUT_VERSION and appends a line to `recorded`; a line that is
+ * there already is never changed, because programs with that version exist.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,15 +30,16 @@ struct item {
 
 #define FIELD(type_arg, field_arg)                                                                                     \
 	{                                                                                                              \
-		#type_arg "." #field_arg, offsetof(struct type_arg, field_arg), sizeof(((struct type_arg *)0)->field_arg) \
+#type_arg "." #field_arg, offsetof(struct type_arg, field_arg),                                        \
+			sizeof(((struct type_arg *)0)->field_arg)                                                      \
 	}
 #define WHOLE(type_arg)                                                                                                \
 	{                                                                                                              \
-		#type_arg, 0, sizeof(struct type_arg)                                                                  \
+#type_arg, 0, sizeof(struct type_arg)                                                                  \
 	}
 #define VALUE(name_arg)                                                                                                \
 	{                                                                                                              \
-		#name_arg, name_arg, 0                                                                                 \
+#name_arg, name_arg, 0                                                                                 \
 	}
 
 static const struct item layout[] = {

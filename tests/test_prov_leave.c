@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a process keeps of others: nothing of peers that died or left, and nothing per registration of key 0. Measured by
- * /proc/self: address space, memory, number of mappings, descriptors. Built twice.
+ * What a process keeps of others: nothing of peers that died or left, and nothing per registration of key 0. Measured
+ * by /proc/self: address space, memory, number of mappings, descriptors. Built twice.
  */
 #include "common.h"
 
@@ -41,13 +41,13 @@ static struct usage usage(void)
 	return u;
 }
 
-/* --- clients that come and go -------------------------------------------------------------------------------------- */
+/* --- clients that come and go ------------------------------------------------------------------------------------- */
 
 enum stay { STRANGER, INSERTED, REMOVED };
 struct visit {
-	enum stay stay;      /* what the survivor does with their address, after the message */
-	bool killed;         /* or they end by exit(), with everything open */
-	bool same_process;   /* they are endpoints of one process, which closes each */
+	enum stay stay;    /* what the survivor does with their address, after the message */
+	bool killed;       /* or they end by exit(), with everything open */
+	bool same_process; /* they are endpoints of one process, which closes each */
 	enum fi_threading threading;
 };
 
@@ -117,7 +117,8 @@ static void bring_clients(const struct visit *v)
 		if (pid == 0)
 			client(v, i);
 		CHECK_EQ(waitpid(pid, &status, 0), pid);
-		CHECK(v->killed ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL : WIFEXITED(status) && !WEXITSTATUS(status));
+		CHECK(v->killed ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL
+				: WIFEXITED(status) && !WEXITSTATUS(status));
 		tell(&scene()->dead, i);
 	}
 }
@@ -146,7 +147,8 @@ static bool settled(const struct visit *v, const struct usage *first)
 	const struct usage now = usage();
 	return now.rss_kb < first->rss_kb + 6000 &&
 	       (!addresses || (now.vm_kb < first->vm_kb + (v->same_process ? 700 << 10 : 60 << 10) &&
-			       now.maps < first->maps + (v->same_process ? 60 : 8) * (TEST_SLOW ? 4 : 1))) && /* shadow memory */
+			       /* shadow memory */
+			       now.maps < first->maps + (v->same_process ? 60 : 8) * (TEST_SLOW ? 4 : 1))) &&
 	       now.fds <= first->fds + (v->same_process ? 1 : 0);
 }
 
@@ -179,8 +181,11 @@ static void visited(int rank, void *arg)
 			node_poll(&n);
 			sleep_ms(5);
 			if (now_s() > end)
-				fprintf(stderr, "client %u: VmSize %ld kB (%ld), VmRSS %ld kB (%ld), %d maps (%d), %d descriptors (%d)\n", i,
-					now.vm_kb, first.vm_kb, now.rss_kb, first.rss_kb, now.maps, first.maps, now.fds, first.fds);
+				fprintf(stderr,
+					"client %u: VmSize %ld kB (%ld), VmRSS %ld kB (%ld), %d maps (%d), %d "
+					"descriptors (%d)\n",
+					i, now.vm_kb, first.vm_kb, now.rss_kb, first.rss_kb, now.maps, first.maps,
+					now.fds, first.fds);
 			CHECK(now_s() < end);
 		}
 	}
@@ -192,7 +197,7 @@ static void test_leave_clients_are_let_go(void **state)
 {
 	(void)state;
 	const struct visit visits[] = {
-		{STRANGER, true, false, FI_THREAD_DOMAIN}, {STRANGER, true, false, FI_THREAD_SAFE},
+		{STRANGER, true, false, FI_THREAD_DOMAIN},  {STRANGER, true, false, FI_THREAD_SAFE},
 		{STRANGER, false, false, FI_THREAD_DOMAIN}, {INSERTED, true, false, FI_THREAD_DOMAIN},
 		{INSERTED, true, false, FI_THREAD_SAFE},    {REMOVED, true, false, FI_THREAD_SAFE},
 		{REMOVED, false, false, FI_THREAD_DOMAIN},  {STRANGER, false, true, FI_THREAD_DOMAIN},
@@ -201,12 +206,12 @@ static void test_leave_clients_are_let_go(void **state)
 		team_run(2, visited, (void *)&visits[i]);
 }
 
-/* --- key 0 again and again ----------------------------------------------------------------------------------------- */
+/* --- key 0 again and again ---------------------------------------------------------------------------------------- */
 
 struct renewal {
 	uint32_t count;
-	bool sizes;         /* of 1 to 64 pages, else of one */
-	bool alias;         /* through an alias with FI_PGAS_PRIVATE */
+	bool sizes; /* of 1 to 64 pages, else of one */
+	bool alias; /* through an alias with FI_PGAS_PRIVATE */
 	enum fi_threading threading;
 };
 
@@ -215,7 +220,8 @@ static void touch(struct node *n, struct fid_ep *ep, uint32_t i, size_t len)
 {
 	uint64_t v = i, back = 0;
 	struct fi_cq_tagged_entry e;
-	/* a read with a completion goes the general way, which finds the new region; inline code alone would not look */
+	/* a read with a completion goes the general way, which finds the new region; inline code alone would not
+	 * look */
 	CHECK_OK(RETRY(n, fi_read(ep, &back, 8, NULL, n->peer[0], len - 8, 0, NULL)));
 	wait_cq(n, n->tx_cq, &e);
 	CHECK_EQ(back, 0);
@@ -261,8 +267,8 @@ static void renew(int rank, void *arg)
 	if (rank == 1) {
 		const struct usage last = usage();
 		if (last.maps > first.maps + 4 || last.vm_kb > first.vm_kb + (32 << 20))
-			fprintf(stderr, "%u registrations: VmSize %ld kB (%ld), %d maps (%d)\n", r->count, last.vm_kb, first.vm_kb,
-				last.maps, first.maps);
+			fprintf(stderr, "%u registrations: VmSize %ld kB (%ld), %d maps (%d)\n", r->count, last.vm_kb,
+				first.vm_kb, last.maps, first.maps);
 		CHECK(last.maps <= first.maps + 4);
 		CHECK(last.vm_kb <= first.vm_kb + (32 << 20)); /* a place or two, of thousands */
 		CHECK(last.rss_kb <= first.rss_kb + 4096);

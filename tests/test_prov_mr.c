@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory registration: keys of all kinds and thousands of them, several pieces, virtual addresses, keys of the provider's
- * choice, rights, the raw key, and what peers see of a region that was closed and of a key that came back with other
- * memory. Built twice: table and FABRIC_DIRECT (there, key 0 is a promise to stay registered: those cases use other keys).
+ * Memory registration: keys of all kinds and thousands of them, several pieces, virtual addresses, keys of the
+ * provider's choice, rights, the raw key, and what peers see of a region that was closed and of a key that came back
+ * with other memory. Built twice: table and FABRIC_DIRECT (there, key 0 is a promise to stay registered: those cases
+ * use other keys).
  */
 #include "common.h"
 
@@ -35,11 +36,12 @@ static void rejected(struct node *n, fi_addr_t to, uint64_t at, uint64_t key, si
 	CHECK(err.op_context == buf);
 }
 
-/* --- keys ---------------------------------------------------------------------------------------------------------- */
+/* --- keys --------------------------------------------------------------------------------------------------------- */
 
 static void keys(int rank, void *arg)
 {
-	static const uint64_t key[] = {0, 1, 1023, 1024, 1025, 65536, UINT32_MAX, 1ull << 40, UINT64_MAX - 1, UINT64_MAX};
+	static const uint64_t key[] = {0,     1,          1023,       1024,           1025,
+				       65536, UINT32_MAX, 1ull << 40, UINT64_MAX - 1, UINT64_MAX};
 	enum { N = ARRAY_SIZE(key) };
 	struct node n;
 	struct mem m[N];
@@ -52,7 +54,8 @@ static void keys(int rank, void *arg)
 		CHECK_EQ(m[i].key, key[i]);
 		CHECK_EQ(fi_mr_key(m[i].mr), key[i]);
 		CHECK_EQ(m[i].mr->fid.fclass, FI_CLASS_MR);
-		CHECK_EQ(fi_mr_reg(n.domain, m[i].base, 64, ACCESS_ALL, 0, key[i], 0, &again, NULL), -FI_ENOKEY); /* taken */
+		/* taken */
+		CHECK_EQ(fi_mr_reg(n.domain, m[i].base, 64, ACCESS_ALL, 0, key[i], 0, &again, NULL), -FI_ENOKEY);
 	}
 	node_connect(&n);
 	for (size_t i = 0; i < N; i++)
@@ -116,7 +119,7 @@ static void test_mr_thousands_of_keys_lead_to_their_memory(void **state)
 	team_run(2, thousands, NULL);
 }
 
-/* --- forms --------------------------------------------------------------------------------------------------------- */
+/* --- forms -------------------------------------------------------------------------------------------------------- */
 
 /* Pieces of different kinds, one after the other under one key. */
 static void pieces(int rank, void *arg)
@@ -131,7 +134,8 @@ static void pieces(int rank, void *arg)
 	mem_alloc(&b, MEM_PRIVATE, 500);
 	mem_alloc(&c, MEM_MEMFD, 1500);
 	const struct iovec iov[3] = {{a.base, 1000}, {b.base, 500}, {c.base, 1500}};
-	struct fi_mr_attr attr = {.mr_iov = iov, .iov_count = 3, .access = ACCESS_ALL, .requested_key = 31, .context = &n};
+	struct fi_mr_attr attr = {
+		.mr_iov = iov, .iov_count = 3, .access = ACCESS_ALL, .requested_key = 31, .context = &n};
 	CHECK_OK(fi_mr_regattr(n.domain, &attr, 0, &mr));
 	CHECK(mr->fid.context == &n);
 	CHECK(fi_mr_desc(mr) != NULL);
@@ -142,7 +146,8 @@ static void pieces(int rank, void *arg)
 			CHECK_OK(RETRY(&n, fi_write(n.ep, buf, sizeof buf, NULL, n.peer[target], 0, 31, NULL)));
 			wait_tx(&n, 1);
 			memset(back, 0, sizeof back);
-			CHECK_OK(RETRY(&n, fi_read(n.ep, back, 1200, NULL, n.peer[target], 900, 31, NULL))); /* across all three */
+			/* across all three */
+			CHECK_OK(RETRY(&n, fi_read(n.ep, back, 1200, NULL, n.peer[target], 900, 31, NULL)));
 			wait_tx(&n, 1);
 			CHECK_MEM(back, buf + 900, 1200);
 		}
@@ -171,7 +176,8 @@ static void test_mr_several_pieces_are_one_region(void **state)
 	team_run_env(2, pieces, NULL, env_no_cma);
 }
 
-/* FI_MR_VIRT_ADDR: peers use the owner's addresses; FI_MR_PROV_KEY: the provider chooses, and two are never the same. */
+/* FI_MR_VIRT_ADDR: peers use the owner's addresses; FI_MR_PROV_KEY: the provider chooses, and two are never the
+ * same. */
 static void modes(int rank, void *arg)
 {
 	const struct node_opts o = {.mr_mode = *(int *)arg};
@@ -259,7 +265,7 @@ static void test_mr_raw_key_is_the_key(void **state)
 	team_run(1, raw, NULL);
 }
 
-/* --- what is refused ----------------------------------------------------------------------------------------------- */
+/* --- what is refused ---------------------------------------------------------------------------------------------- */
 
 static void refused(int rank, void *arg)
 {
@@ -302,7 +308,8 @@ static void test_mr_wrong_arguments_are_refused(void **state)
 	team_run(1, refused, NULL);
 }
 
-/* Rights: a region opened for reading is not written to, and the other way round; atomics need both or the one they use. */
+/* Rights: a region opened for reading is not written to, and the other way round; atomics need both or the one they
+ * use. */
 static void rights(int rank, void *arg)
 {
 	struct node n;
@@ -319,7 +326,8 @@ static void rights(int rank, void *arg)
 	if (rank == 0) {
 		struct fi_rma_iov none = {0, 8, 12};
 		struct iovec iov = {&v, 8};
-		struct fi_msg_rma m = {.msg_iov = &iov, .iov_count = 1, .addr = n.peer[1], .rma_iov = &none, .rma_iov_count = 1};
+		struct fi_msg_rma m = {
+			.msg_iov = &iov, .iov_count = 1, .addr = n.peer[1], .rma_iov = &none, .rma_iov_count = 1};
 		rejected(&n, n.peer[1], 0, 11, 8, FI_EACCES);
 		CHECK_EQ(get8(&n, n.peer[1], 0, 11), 0);
 		put8(&n, n.peer[1], 0, 12, 5);
@@ -332,10 +340,12 @@ static void rights(int rank, void *arg)
 		CHECK_EQ(err.err, FI_EACCES);
 		CHECK_OK(RETRY(&n, fi_atomic(n.ep, &v, 1, NULL, n.peer[1], 8, 12, FI_UINT64, FI_SUM, NULL)));
 		wait_tx(&n, 1);
-		CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, &v, 1, NULL, &res, NULL, n.peer[1], 8, 12, FI_UINT64, FI_SUM, NULL)));
+		CHECK_OK(RETRY(
+			&n, fi_fetch_atomic(n.ep, &v, 1, NULL, &res, NULL, n.peer[1], 8, 12, FI_UINT64, FI_SUM, NULL)));
 		wait_cq_error(&n, n.tx_cq, &err);
 		CHECK_EQ(err.err, FI_EACCES);
-		CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, NULL, 1, NULL, &res, NULL, n.peer[1], 8, 11, FI_UINT64, FI_ATOMIC_READ, NULL)));
+		CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, NULL, 1, NULL, &res, NULL, n.peer[1], 8, 11, FI_UINT64,
+						   FI_ATOMIC_READ, NULL)));
 		wait_tx(&n, 1);
 	}
 	team_barrier(&n);
@@ -356,9 +366,10 @@ static void test_mr_rights_are_kept(void **state)
 	team_run_env(2, rights, NULL, env_no_cma);
 }
 
-/* --- regions that go and come -------------------------------------------------------------------------------------- */
+/* --- regions that go and come ------------------------------------------------------------------------------------- */
 
-/* Closed while a peer holds its translation: the peer is told; the same key with other memory leads to the other memory. */
+/* Closed while a peer holds its translation: the peer is told; the same key with other memory leads to the other
+ * memory. */
 static void comes_back(int rank, void *arg)
 {
 	const uint64_t key = *(uint64_t *)arg;
@@ -384,7 +395,8 @@ static void comes_back(int rank, void *arg)
 			for (uint64_t i = 0; i < 10; i++) {
 				CHECK_EQ(((uint64_t *)m.base)[i], round * 100 + i);
 				if (old.base)
-					CHECK_EQ(((uint64_t *)old.base)[i], (round - 1) * 100 + i); /* nobody wrote there any more */
+					/* nobody wrote there any more */
+					CHECK_EQ(((uint64_t *)old.base)[i], (round - 1) * 100 + i);
 			}
 			if (old.base)
 				mem_close(&old);
@@ -459,7 +471,8 @@ static void test_mr_key_that_comes_back_is_noticed_by_the_short_way(void **state
 #endif
 }
 
-/* Two registrations of one memory, and one of a part of it: all see the same bytes; a closed one does not close the others. */
+/* Two registrations of one memory, and one of a part of it: all see the same bytes; a closed one does not close the
+ * others. */
 static void overlapping(int rank, void *arg)
 {
 	struct node n;

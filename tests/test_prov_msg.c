@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages: all send and receive forms, plain and tagged, of all sizes, expected and unexpected, to oneself and to
- * another process; order, truncation, multi-receive, directed receive, source, cancel, full rings, delivery. What only tags
- * can do is in test_prov_tagged.c. Built twice: table and FABRIC_DIRECT.
+ * another process; order, truncation, multi-receive, directed receive, source, cancel, full rings, delivery. What only
+ * tags can do is in test_prov_tagged.c. Built twice: table and FABRIC_DIRECT.
  */
 #include "common.h"
 
@@ -37,12 +37,15 @@ static ssize_t send_form(struct node *n, bool tagged, int call, void *buf, size_
 	const size_t first = len / 3;
 	struct iovec iov[2] = {{buf, first}, {(char *)buf + first, len - first}};
 	struct fi_msg m = {.msg_iov = iov, .iov_count = 2, .addr = to, .context = buf, .data = number};
-	struct fi_msg_tagged t = {.msg_iov = iov, .iov_count = 2, .addr = to, .tag = number, .context = buf, .data = number};
+	struct fi_msg_tagged t = {
+		.msg_iov = iov, .iov_count = 2, .addr = to, .tag = number, .context = buf, .data = number};
 	switch (call) {
 	case S_SEND:
-		return tagged ? fi_tsend(n->ep, buf, len, NULL, to, number, buf) : fi_send(n->ep, buf, len, NULL, to, buf);
+		return tagged ? fi_tsend(n->ep, buf, len, NULL, to, number, buf)
+			      : fi_send(n->ep, buf, len, NULL, to, buf);
 	case S_SENDV:
-		return tagged ? fi_tsendv(n->ep, iov, NULL, 2, to, number, buf) : fi_sendv(n->ep, iov, NULL, 2, to, buf);
+		return tagged ? fi_tsendv(n->ep, iov, NULL, 2, to, number, buf)
+			      : fi_sendv(n->ep, iov, NULL, 2, to, buf);
 	case S_SENDMSG:
 		return tagged ? fi_tsendmsg(n->ep, &t, FI_REMOTE_CQ_DATA | FI_COMPLETION)
 			      : fi_sendmsg(n->ep, &m, FI_REMOTE_CQ_DATA | FI_COMPLETION);
@@ -54,13 +57,16 @@ static ssize_t send_form(struct node *n, bool tagged, int call, void *buf, size_
 			return tagged ? fi_tinject(n->ep, buf, 8, to, number) : fi_inject(n->ep, buf, 8, to);
 		return tagged ? fi_tinject(n->ep, buf, len, to, number) : fi_inject(n->ep, buf, len, to);
 	case S_INJECTDATA:
-		return tagged ? fi_tinjectdata(n->ep, buf, len, number, to, number) : fi_injectdata(n->ep, buf, len, number, to);
+		return tagged ? fi_tinjectdata(n->ep, buf, len, number, to, number)
+			      : fi_injectdata(n->ep, buf, len, number, to);
 	default:
-		return tagged ? fi_tsendmsg(n->ep, &t, FI_INJECT | FI_COMPLETION) : fi_sendmsg(n->ep, &m, FI_INJECT | FI_COMPLETION);
+		return tagged ? fi_tsendmsg(n->ep, &t, FI_INJECT | FI_COMPLETION)
+			      : fi_sendmsg(n->ep, &m, FI_INJECT | FI_COMPLETION);
 	}
 }
 
-static ssize_t recv_form(struct node *n, bool tagged, int call, void *buf, size_t len, fi_addr_t from, uint64_t number, void *ctx)
+static ssize_t recv_form(struct node *n, bool tagged, int call, void *buf, size_t len, fi_addr_t from, uint64_t number,
+			 void *ctx)
 {
 	const size_t first = len / 4;
 	struct iovec iov[3] = {{buf, first}, {(char *)buf + first, 0}, {(char *)buf + first, len - first}};
@@ -68,15 +74,17 @@ static ssize_t recv_form(struct node *n, bool tagged, int call, void *buf, size_
 	struct fi_msg_tagged t = {.msg_iov = iov, .iov_count = 3, .addr = from, .tag = number, .context = ctx};
 	switch (call) {
 	case R_RECV:
-		return tagged ? fi_trecv(n->ep, buf, len, NULL, from, number, 0, ctx) : fi_recv(n->ep, buf, len, NULL, from, ctx);
+		return tagged ? fi_trecv(n->ep, buf, len, NULL, from, number, 0, ctx)
+			      : fi_recv(n->ep, buf, len, NULL, from, ctx);
 	case R_RECVV:
-		return tagged ? fi_trecvv(n->ep, iov, NULL, 3, from, number, 0, ctx) : fi_recvv(n->ep, iov, NULL, 3, from, ctx);
+		return tagged ? fi_trecvv(n->ep, iov, NULL, 3, from, number, 0, ctx)
+			      : fi_recvv(n->ep, iov, NULL, 3, from, ctx);
 	default:
 		return tagged ? fi_trecvmsg(n->ep, &t, FI_COMPLETION) : fi_recvmsg(n->ep, &m, FI_COMPLETION);
 	}
 }
 
-/* --- every form ---------------------------------------------------------------------------------------------------- */
+/* --- every form --------------------------------------------------------------------------------------------------- */
 
 struct forms {
 	bool tagged, expected, self;
@@ -99,7 +107,8 @@ static void post_all(struct node *n, const struct forms *f, struct letter *l)
 			l->s = s;
 			l->buf = malloc(sizes[s] + 64);
 			memset(l->buf, BLANK, sizes[s] + 64);
-			CHECK_OK(recv_form(n, f->tagged, i++ % R_CALLS, l->buf, sizes[s] + 32, FI_ADDR_UNSPEC, number_of(c, s), l));
+			CHECK_OK(recv_form(n, f->tagged, i++ % R_CALLS, l->buf, sizes[s] + 32, FI_ADDR_UNSPEC,
+					   number_of(c, s), l));
 			l++;
 		}
 	}
@@ -111,7 +120,8 @@ static void send_all(struct node *n, const struct forms *f, fi_addr_t to)
 		for (int s = 0; s < SIZES; s++) {
 			if (!fits(c, sizes[s]))
 				continue;
-			/* long messages stay with the sender until they are received: every message has a buffer of its own */
+			/* long messages stay with the sender until they are received: every message has a buffer of its
+			 * own */
 			unsigned char *buf = malloc(sizes[s] + 1);
 			fill(buf, sizes[s], number_of(c, s));
 			CHECK_OK(RETRY(n, send_form(n, f->tagged, c, buf, sizes[s], to, number_of(c, s))));
@@ -158,7 +168,8 @@ static void take_received(struct node *n, const struct forms *f, fi_addr_t from)
 		const size_t len = sizes[l->s];
 		CHECK_EQ(src, from);
 		CHECK_EQ(e.len, len);
-		CHECK_EQ(e.flags, FI_RECV | (f->tagged ? FI_TAGGED : FI_MSG) | (has_data(l->call) ? FI_REMOTE_CQ_DATA : 0));
+		CHECK_EQ(e.flags,
+			 FI_RECV | (f->tagged ? FI_TAGGED : FI_MSG) | (has_data(l->call) ? FI_REMOTE_CQ_DATA : 0));
 		if (has_data(l->call))
 			CHECK_EQ(e.data, number_of(l->call, l->s));
 		if (f->tagged)
@@ -236,8 +247,13 @@ static void test_msg_every_form_with_threads_and_auto_progress_arrives(void **st
 {
 	(void)state;
 	for (int i = 0; i < 4; i++) {
-		struct forms f = {i & 1, i & 2, false, {.two_cqs = true, .threading = FI_THREAD_SAFE, .progress = FI_PROGRESS_AUTO,
-							.counters = FI_SEND | FI_RECV}};
+		struct forms f = {i & 1,
+				  i & 2,
+				  false,
+				  {.two_cqs = true,
+				   .threading = FI_THREAD_SAFE,
+				   .progress = FI_PROGRESS_AUTO,
+				   .counters = FI_SEND | FI_RECV}};
 		team_run(2, every_form, &f);
 	}
 }
@@ -246,13 +262,16 @@ static void test_msg_every_form_delivery_complete_arrives(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 4; i++) {
-		struct forms f = {i & 1, i & 2, false, {.two_cqs = true, .tx_flags = FI_DELIVERY_COMPLETE, .counters = FI_SEND | FI_RECV}};
+		struct forms f = {i & 1,
+				  i & 2,
+				  false,
+				  {.two_cqs = true, .tx_flags = FI_DELIVERY_COMPLETE, .counters = FI_SEND | FI_RECV}};
 		team_run(2, every_form, &f);
 		team_run_env(2, every_form, &f, env_no_cma);
 	}
 }
 
-/* --- order and numbers --------------------------------------------------------------------------------------------- */
+/* --- order and numbers -------------------------------------------------------------------------------------------- */
 
 static size_t mixed_size(uint64_t i)
 {
@@ -284,7 +303,8 @@ static void stream_send(struct node *n, const struct stream *st, int rank)
 		fill(p, len, i);
 		p[0] = (uint64_t)rank << 32 | i;
 		for (;;) {
-			const ssize_t rc = st->inject ? fi_inject(n->ep, p, 16, n->peer[0]) : fi_send(n->ep, p, len, NULL, n->peer[0], NULL);
+			const ssize_t rc = st->inject ? fi_inject(n->ep, p, 16, n->peer[0])
+						      : fi_send(n->ep, p, len, NULL, n->peer[0], NULL);
 			if (rc == 0)
 				break;
 			CHECK_EQ(rc, -FI_EAGAIN);
@@ -446,7 +466,7 @@ static void test_msg_all_to_all_flood_arrives_once_and_in_order(void **state)
 	team_run_env(4, all_to_all, NULL, env_tiny);
 }
 
-/* --- long messages ------------------------------------------------------------------------------------------------- */
+/* --- long messages ------------------------------------------------------------------------------------------------ */
 
 static void long_messages(int rank, void *arg)
 {
@@ -483,7 +503,7 @@ static void test_msg_long_up_to_64_mib_arrives(void **state)
 	team_run_env(2, long_messages, &pieces, env_no_cma);
 }
 
-/* --- truncation ---------------------------------------------------------------------------------------------------- */
+/* --- truncation --------------------------------------------------------------------------------------------------- */
 
 static void truncated(int rank, void *arg)
 {
@@ -549,7 +569,7 @@ static void test_msg_too_long_for_its_buffer_is_truncated_with_error(void **stat
 	}
 }
 
-/* --- multi-receive ------------------------------------------------------------------------------------------------- */
+/* --- multi-receive ------------------------------------------------------------------------------------------------ */
 
 enum { POOL = 16384, POOLS = 3 };
 
@@ -587,9 +607,11 @@ static void multi_receive(int rank, void *arg)
 					which = i;
 			CHECK(which >= 0);
 			if (e.flags & FI_RECV) {
-				CHECK(e.buf >= (void *)pool[which] && (char *)e.buf + e.len <= (char *)pool[which] + POOL);
+				CHECK(e.buf >= (void *)pool[which] &&
+				      (char *)e.buf + e.len <= (char *)pool[which] + POOL);
 				CHECK_EQ(e.len, 16 + got * 7 % 900);
-				CHECK(filled(e.buf, e.len, got)); /* messages come in order, whatever buffer they are in */
+				/* messages come in order, whatever buffer they are in */
+				CHECK(filled(e.buf, e.len, got));
 				live[which] += e.len;
 				got++;
 			}
@@ -599,7 +621,10 @@ static void multi_receive(int rank, void *arg)
 				live[which] = 0;
 				memset(pool[which], 0, POOL);
 				struct iovec iov = {pool[which], POOL};
-				struct fi_msg m = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = pool[which]};
+				struct fi_msg m = {.msg_iov = &iov,
+						   .iov_count = 1,
+						   .addr = FI_ADDR_UNSPEC,
+						   .context = pool[which]};
 				CHECK_OK(fi_recvmsg(n.ep, &m, FI_MULTI_RECV | FI_COMPLETION));
 				posted++;
 			}
@@ -650,7 +675,8 @@ static void multi_receive_long(int rank, void *arg)
 	if (rank == 1) {
 		struct fi_cq_tagged_entry e;
 		uint64_t tag_buf = 0;
-		CHECK_OK(fi_recv(n.ep, buf, 2 * len + 32, NULL, FI_ADDR_UNSPEC, buf)); /* by the endpoint's default flags */
+		/* by the endpoint's default flags */
+		CHECK_OK(fi_recv(n.ep, buf, 2 * len + 32, NULL, FI_ADDR_UNSPEC, buf));
 		/* those are for fi_recv: a tagged receive has no such form and must still work */
 		CHECK_OK(fi_trecv(n.ep, &tag_buf, 8, NULL, FI_ADDR_UNSPEC, 5, 0, &tag_buf));
 		team_barrier(&n);
@@ -686,7 +712,7 @@ static void test_msg_multi_receive_takes_long_messages(void **state)
 	team_run_env(2, multi_receive_long, NULL, env_no_cma);
 }
 
-/* --- who sends ----------------------------------------------------------------------------------------------------- */
+/* --- who sends ---------------------------------------------------------------------------------------------------- */
 
 static void directed(int rank, void *arg)
 {
@@ -778,7 +804,7 @@ static void test_msg_source_is_unknown_until_inserted(void **state)
 	team_run(2, unknown_source, NULL);
 }
 
-/* --- levels of completion ------------------------------------------------------------------------------------------ */
+/* --- levels of completion ----------------------------------------------------------------------------------------- */
 
 /* FI_DELIVERY_COMPLETE: no entry and no count before the message is in the receiver's buffer; others may be earlier. */
 static void delivery(int rank, void *arg)
@@ -831,7 +857,7 @@ static void test_msg_delivery_complete_waits_for_the_receiver(void **state)
 	team_run_env(2, delivery, NULL, env_no_cma);
 }
 
-/* --- leaving while things are open --------------------------------------------------------------------------------- */
+/* --- leaving while things are open -------------------------------------------------------------------------------- */
 
 /* Closing an endpoint with posted receives, unexpected messages and pulls under way; the long sender gets an error. */
 static void close_pending(int rank, void *arg)

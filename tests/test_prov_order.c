@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ordering flags are kept: what an endpoint was opened with holds for mapped and for private memory, by the short way and
- * through the target's progress. A checker in the target looks while the initiator writes. Built twice.
+ * Ordering flags are kept: what an endpoint was opened with holds for mapped and for private memory, by the short way
+ * and through the target's progress. A checker in the target looks while the initiator writes. Built twice.
  */
 #include "common.h"
 
@@ -9,7 +9,7 @@
 
 static const char *const env_no_cma[] = {"FI_PGAS_CMA=0", NULL};
 
-/* --- data, then flag ----------------------------------------------------------------------------------------------- */
+/* --- data, then flag ---------------------------------------------------------------------------------------------- */
 
 struct mailbox {
 	uint64_t data[64];
@@ -48,15 +48,18 @@ static void data_then_flag(int rank, void *arg)
 				buf[k] = i * 1000 + (uint64_t)k;
 			if (c->small) {
 				for (uint64_t k = 0; k < 64; k += 9)
-					CHECK_OK(RETRY(&n, fi_inject_write(n.ep, &buf[k], 8, n.peer[1], rd[1].start + 8 * k, 5)));
+					CHECK_OK(RETRY(&n, fi_inject_write(n.ep, &buf[k], 8, n.peer[1],
+									   rd[1].start + 8 * k, 5)));
 				writes += 8;
 			} else {
-				CHECK_OK(RETRY(&n, fi_write(n.ep, buf, sizeof buf, NULL, n.peer[1], rd[1].start, 5, NULL)));
+				CHECK_OK(RETRY(&n,
+					       fi_write(n.ep, buf, sizeof buf, NULL, n.peer[1], rd[1].start, 5, NULL)));
 				writes++;
 			}
 			CHECK_OK(RETRY(&n, fi_inject_write(n.ep, &i, 8, n.peer[1], rf[1].start, 0)));
 			writes++;
-			const double end = hang_end(); /* the checker answers in its own memory, which is read one-sidedly too */
+			/* the checker answers in its own memory, which is read one-sidedly too */
+			const double end = hang_end();
 			uint64_t ack = 0;
 			uint64_t reads = fi_cntr_read(n.c_read);
 			while (ack != i) {
@@ -89,8 +92,11 @@ static const uint64_t counters = FI_READ | FI_WRITE;
 
 static void test_order_waw_flag_after_data_on_mapped_memory(void **state)
 {
-	struct order_case c = {{.selective = true, .counters = counters, .order = FI_ORDER_WAW | FI_ORDER_SAS}, MEM_MEMFD, MEM_MEMFD,
-			       TEST_SLOW ? 200 : 2000, false};
+	struct order_case c = {{.selective = true, .counters = counters, .order = FI_ORDER_WAW | FI_ORDER_SAS},
+			       MEM_MEMFD,
+			       MEM_MEMFD,
+			       TEST_SLOW ? 200 : 2000,
+			       false};
 	(void)state;
 	team_run(2, data_then_flag, &c);
 	c.small = true;
@@ -102,11 +108,15 @@ static void test_order_waw_flag_after_data_on_mapped_memory(void **state)
 
 static void test_order_waw_mapped_flag_waits_for_private_data(void **state)
 {
-	struct order_case c = {{.selective = true, .counters = counters, .order = FI_ORDER_WAW}, MEM_PRIVATE, MEM_MEMFD,
-			       TEST_SLOW ? 50 : 200, false};
+	struct order_case c = {{.selective = true, .counters = counters, .order = FI_ORDER_WAW},
+			       MEM_PRIVATE,
+			       MEM_MEMFD,
+			       TEST_SLOW ? 50 : 200,
+			       false};
 	(void)state;
 	team_run(2, data_then_flag, &c);
-	team_run_env(2, data_then_flag, &c, env_no_cma); /* data by request, flag by the short way if that were allowed */
+	/* data by request, flag by the short way if that were allowed */
+	team_run_env(2, data_then_flag, &c, env_no_cma);
 	c.small = true;
 	team_run_env(2, data_then_flag, &c, env_no_cma);
 	c.opts.order = API_ORDER_STRICT;
@@ -115,7 +125,7 @@ static void test_order_waw_mapped_flag_waits_for_private_data(void **state)
 	team_run_env(2, data_then_flag, &c, env_no_cma);
 }
 
-/* --- message after write, read after write ------------------------------------------------------------------------- */
+/* --- message after write, read after write ------------------------------------------------------------------------ */
 
 static void write_then_message(int rank, void *arg)
 {
@@ -145,7 +155,8 @@ static void write_then_message(int rank, void *arg)
 			CHECK_OK(fi_recvmsg(n.ep, &msg, FI_COMPLETION));
 			wait_cq(&n, n.rx_cq, &e);
 			CHECK_EQ(v, i);
-			CHECK_EQ(__atomic_load_n((uint64_t *)(m.base + 512), __ATOMIC_ACQUIRE), i); /* before the message */
+			/* before the message */
+			CHECK_EQ(__atomic_load_n((uint64_t *)(m.base + 512), __ATOMIC_ACQUIRE), i);
 			team_barrier(&n);
 		}
 	}
@@ -156,9 +167,13 @@ static void write_then_message(int rank, void *arg)
 
 static void test_order_saw_raw_message_and_read_come_after_write(void **state)
 {
-	struct order_case c = {{.selective = true, .counters = counters,
-				.order = FI_ORDER_SAW | FI_ORDER_RAW | FI_ORDER_WAW | FI_ORDER_SAS}, MEM_MEMFD, MEM_MEMFD,
-			       TEST_SLOW ? 50 : 300, false};
+	struct order_case c = {{.selective = true,
+				.counters = counters,
+				.order = FI_ORDER_SAW | FI_ORDER_RAW | FI_ORDER_WAW | FI_ORDER_SAS},
+			       MEM_MEMFD,
+			       MEM_MEMFD,
+			       TEST_SLOW ? 50 : 300,
+			       false};
 	(void)state;
 	team_run(2, write_then_message, &c);
 	c.data_kind = MEM_PRIVATE;
@@ -181,7 +196,8 @@ static void store_buffering(int rank, void *arg)
 	node_connect(&n);
 	mem_exchange(&n, &m, r);
 	uint64_t v = 0;
-	CHECK_OK(RETRY(&n, fi_inject_write(n.ep, &v, 8, n.peer[1 - rank], r[1 - rank].start + 1024, 0))); /* the way is open */
+	/* the way is open */
+	CHECK_OK(RETRY(&n, fi_inject_write(n.ep, &v, 8, n.peer[1 - rank], r[1 - rank].start + 1024, 0)));
 	team_barrier(&n);
 	for (uint64_t i = 1; i <= (uint64_t)c->rounds; i++) {
 		/* flags of both in rank 0's memory, on lines of their own: 0 and 128 */
@@ -204,8 +220,11 @@ static void store_buffering(int rank, void *arg)
 
 static void test_order_raw_two_writers_cannot_both_miss_the_other(void **state)
 {
-	struct order_case c = {{.selective = true, .counters = counters, .order = FI_ORDER_RAW}, MEM_MEMFD, MEM_MEMFD,
-			       TEST_SLOW ? 300 : 3000, false};
+	struct order_case c = {{.selective = true, .counters = counters, .order = FI_ORDER_RAW},
+			       MEM_MEMFD,
+			       MEM_MEMFD,
+			       TEST_SLOW ? 300 : 3000,
+			       false};
 	(void)state;
 	team_run(2, store_buffering, &c);
 }
@@ -232,7 +251,11 @@ static void fenced(int rank, void *arg)
 			CHECK_OK(RETRY(&n, fi_write(n.ep, buf, sizeof buf, NULL, n.peer[1], rd[1].start, 5, NULL)));
 			struct iovec iov = {&i, 8};
 			struct fi_rma_iov rma = {rf[1].start, 8, 0};
-			struct fi_msg_rma m = {.msg_iov = &iov, .iov_count = 1, .addr = n.peer[1], .rma_iov = &rma, .rma_iov_count = 1};
+			struct fi_msg_rma m = {.msg_iov = &iov,
+					       .iov_count = 1,
+					       .addr = n.peer[1],
+					       .rma_iov = &rma,
+					       .rma_iov_count = 1};
 			CHECK_OK(RETRY(&n, fi_writemsg(n.ep, &m, FI_FENCE)));
 			team_barrier(&n);
 		} else {

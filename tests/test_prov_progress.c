@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * FI_PROGRESS_AUTO: a target that never calls libfabric serves its peers, and its thread costs nothing while nobody asks.
- * FI_PROGRESS_MANUAL: a target that does not call is not served behind its back, and one that calls is. Built twice.
+ * FI_PROGRESS_AUTO: a target that never calls libfabric serves its peers, and its thread costs nothing while nobody
+ * asks. FI_PROGRESS_MANUAL: a target that does not call is not served behind its back, and one that calls is. Built
+ * twice.
  */
 #include "common.h"
 
@@ -9,7 +10,7 @@
 
 static const char *const env_no_cma[] = {"FI_PGAS_CMA=0", NULL};
 
-/* --- a sleeping target --------------------------------------------------------------------------------------------- */
+/* --- a sleeping target -------------------------------------------------------------------------------------------- */
 
 static void sleeping_target(int rank, void *arg)
 {
@@ -34,12 +35,15 @@ static void sleeping_target(int rank, void *arg)
 		long double ld = 0.5L;
 		const double start = now_s();
 		for (uint64_t i = 0; i < 50; i++) {
-			CHECK_OK(RETRY(&n, fi_atomic(n.ep, &one, 1, NULL, n.peer[1], r[1].start, 0, FI_UINT64, FI_SUM, NULL)));
+			CHECK_OK(RETRY(
+				&n, fi_atomic(n.ep, &one, 1, NULL, n.peer[1], r[1].start, 0, FI_UINT64, FI_SUM, NULL)));
 			wait_tx(&n, 1);
-			CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, &one, 1, NULL, &res, NULL, n.peer[1], r[1].start + 8, 0, FI_UINT64, FI_SUM, NULL)));
+			CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, &one, 1, NULL, &res, NULL, n.peer[1], r[1].start + 8,
+							   0, FI_UINT64, FI_SUM, NULL)));
 			wait_tx(&n, 1);
 			CHECK_EQ(res, i);
-			CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &ld, 1, n.peer[1], r[1].start + 16, 0, FI_LONG_DOUBLE, FI_SUM)));
+			CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &ld, 1, n.peer[1], r[1].start + 16, 0, FI_LONG_DOUBLE,
+							    FI_SUM)));
 			CHECK_OK(RETRY(&n, fi_inject(n.ep, &i, 8, n.peer[1])));
 			if (i % 10 == 0)
 				sleep_ms(60); /* its thread went to sleep in between */
@@ -47,7 +51,8 @@ static void sleeping_target(int rank, void *arg)
 		fill(buf, 100000, 4);
 		CHECK_OK(RETRY(&n, fi_write(n.ep, buf, 100000, NULL, n.peer[1], r[1].start + 4096, 0, NULL)));
 		wait_tx(&n, 1);
-		CHECK_OK(RETRY(&n, fi_tsend(n.ep, buf, 100000, NULL, n.peer[1], 1, NULL))); /* long, and unexpected for now */
+		/* long, and unexpected for now */
+		CHECK_OK(RETRY(&n, fi_tsend(n.ep, buf, 100000, NULL, n.peer[1], 1, NULL)));
 		wait_cntr(&n, n.c_write, 101);
 		CHECK(now_s() - start < 30 * patience());
 		__atomic_store_n(done, 1, __ATOMIC_SEQ_CST);
@@ -56,7 +61,8 @@ static void sleeping_target(int rank, void *arg)
 	} else {
 		while (!__atomic_load_n(done, __ATOMIC_SEQ_CST))
 			usleep(20000); /* not a single call into libfabric */
-		node_poll(&n); /* takes the lock that its thread had: ThreadSanitizer cannot see that the peer told us */
+		/* takes the lock that its thread had: ThreadSanitizer cannot see that the peer told us */
+		node_poll(&n);
 		long double ld;
 		memcpy(&ld, m.base + 16, sizeof ld);
 		CHECK(ld == 25.0L);
@@ -91,7 +97,7 @@ static void test_progress_auto_target_asleep_is_served(void **state)
 	}
 }
 
-/* --- an idle thread ------------------------------------------------------------------------------------------------ */
+/* --- an idle thread ----------------------------------------------------------------------------------------------- */
 
 struct idle {
 	struct node_opts opts;
@@ -110,7 +116,8 @@ static void idle_cost(int rank, void *arg)
 	team_barrier(NULL);
 	sleep_ms(200);
 	double share = 1;
-	for (int i = 0; i < 5 && share >= 0.02; i++) { /* others on the machine make every wake-up dearer, but not all the time */
+	/* others on the machine make every wake-up dearer, but not all the time */
+	for (int i = 0; i < 5 && share >= 0.02; i++) {
 		const double cpu = cpu_s(), wall = now_s();
 		sleep_ms(1500);
 		share = (cpu_s() - cpu) / (now_s() - wall);
@@ -191,7 +198,7 @@ static void test_progress_blocked_thread_takes_no_processor(void **state)
 	team_run(2, blocking_cost, NULL);
 }
 
-/* --- manual -------------------------------------------------------------------------------------------------------- */
+/* --- manual ------------------------------------------------------------------------------------------------------- */
 
 /* Nothing touches the target's private memory while it is not in libfabric, and everything comes when it calls. */
 static void manual_target(int rank, void *arg)

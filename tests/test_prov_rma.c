@@ -3,8 +3,8 @@
  * RMA: all calls x all kinds of memory x sizes from 0 to 1 MiB, to oneself and to another process, with one and several
  * pieces on both sides, directly and through the target's progress. Built twice: table and FABRIC_DIRECT.
  *
- * Rank 0 initiates. Every (call, size) has its own place in the target's region, so the target compares its whole region
- * with the expected image once, places in between included.
+ * Rank 0 initiates. Every (call, size) has its own place in the target's region, so the target compares its whole
+ * region with the expected image once, places in between included.
  */
 #include "common.h"
 
@@ -80,13 +80,15 @@ struct style {
 	uint64_t key;
 };
 
-static ssize_t issue_write(struct node *n, int call, int s, unsigned char *buf, fi_addr_t to, const struct remote_mem *r)
+static ssize_t issue_write(struct node *n, int call, int s, unsigned char *buf, fi_addr_t to,
+			   const struct remote_mem *r)
 {
 	const size_t len = sizes[s], first = len / 3;
 	const uint64_t at = r->start + place(call, s);
 	struct iovec iov[2] = {{buf, first}, {buf + first, len - first}};
 	struct fi_rma_iov rma[2] = {{at, first, r->key}, {at + first + HOLE, len - first, r->key}};
-	struct fi_msg_rma m = {.msg_iov = iov, .iov_count = 2, .addr = to, .rma_iov = rma, .rma_iov_count = 2, .context = buf};
+	struct fi_msg_rma m = {
+		.msg_iov = iov, .iov_count = 2, .addr = to, .rma_iov = rma, .rma_iov_count = 2, .context = buf};
 	switch (call) {
 	case W_WRITE:
 		if (len == 8) /* a constant length takes another way in the direct build */
@@ -159,8 +161,12 @@ static void read_all(struct node *n, const struct style *st, fi_addr_t from, con
 			unsigned char *to = buf + GAP;
 			struct iovec iov[2] = {{to, first}, {to + first, len - first}};
 			struct fi_rma_iov rma[2] = {{at, first, r->key}, {at + first + HOLE, len - first, r->key}};
-			struct fi_msg_rma m = {.msg_iov = iov, .iov_count = 2, .addr = from, .rma_iov = rma,
-					       .rma_iov_count = 2, .context = buf};
+			struct fi_msg_rma m = {.msg_iov = iov,
+					       .iov_count = 2,
+					       .addr = from,
+					       .rma_iov = rma,
+					       .rma_iov_count = 2,
+					       .context = buf};
 			memset(buf, BLANK, len + 2 * GAP);
 			if (c == R_READ && len == 8)
 				CHECK_OK(RETRY(n, fi_read(n->ep, to, 8, NULL, from, at, r->key, buf)));
@@ -282,7 +288,8 @@ static void test_rma_virtual_addresses_arrive(void **state)
 {
 	(void)state;
 	for (enum mem_kind k = MEM_MEMFD; k <= MEM_PRIVATE; k++) {
-		struct style st = {k, {.two_cqs = true, .mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY}, 0};
+		struct style st = {
+			k, {.two_cqs = true, .mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY}, 0};
 		team_run(2, matrix, &st);
 		team_run_env(2, matrix, &st, env_no_cma);
 	}
@@ -292,15 +299,18 @@ static void test_rma_virtual_addresses_arrive(void **state)
 
 static void test_rma_thread_safe_every_call_arrives(void **state)
 {
-	struct style st = {MEM_MEMFD, {.two_cqs = true, .selective = true, .threading = FI_THREAD_SAFE,
-				       .counters = FI_READ | FI_WRITE}, 0};
+	struct style st = {
+		MEM_MEMFD,
+		{.two_cqs = true, .selective = true, .threading = FI_THREAD_SAFE, .counters = FI_READ | FI_WRITE},
+		0};
 	(void)state;
 	team_run(2, matrix, &st);
 }
 
 static void test_rma_auto_progress_every_call_arrives(void **state)
 {
-	struct style st = {MEM_PRIVATE, {.two_cqs = true, .progress = FI_PROGRESS_AUTO, .counters = FI_READ | FI_WRITE}, 3};
+	struct style st = {
+		MEM_PRIVATE, {.two_cqs = true, .progress = FI_PROGRESS_AUTO, .counters = FI_READ | FI_WRITE}, 3};
 	(void)state;
 	team_run(2, matrix, &st);
 	team_run_env(2, matrix, &st, env_no_cma);
@@ -308,7 +318,8 @@ static void test_rma_auto_progress_every_call_arrives(void **state)
 
 static void test_rma_delivery_complete_every_call_arrives(void **state)
 {
-	struct style st = {MEM_MEMFD, {.two_cqs = true, .tx_flags = FI_DELIVERY_COMPLETE, .counters = FI_READ | FI_WRITE}, 0};
+	struct style st = {
+		MEM_MEMFD, {.two_cqs = true, .tx_flags = FI_DELIVERY_COMPLETE, .counters = FI_READ | FI_WRITE}, 0};
 	(void)state;
 	team_run(2, matrix, &st);
 }
@@ -337,7 +348,8 @@ static void two_regions(int rank, void *arg)
 		char buf[128];
 		struct iovec iov = {buf, 128};
 		struct fi_rma_iov rma[2] = {{ra[1].start + 16, 64, ra[1].key}, {rb[1].start + 32, 64, rb[1].key}};
-		struct fi_msg_rma m = {.msg_iov = &iov, .iov_count = 1, .addr = n.peer[1], .rma_iov = rma, .rma_iov_count = 2};
+		struct fi_msg_rma m = {
+			.msg_iov = &iov, .iov_count = 1, .addr = n.peer[1], .rma_iov = rma, .rma_iov_count = 2};
 		fill(buf, 128, 3);
 		CHECK_OK(RETRY(&n, fi_writemsg(n.ep, &m, FI_COMPLETION)));
 		wait_cntr(&n, n.c_write, 1);
@@ -383,7 +395,10 @@ static void inject_reuse(int rank, void *arg)
 		struct iovec iov = {buf, sizeof buf};
 		for (int i = 0; i < 64; i++) {
 			struct fi_rma_iov rma = {r[1].start + (uint64_t)i * 512, 512, r[1].key};
-			struct fi_msg_rma msg = {.msg_iov = &iov, .iov_count = 1, .addr = n.peer[1], .rma_iov = &rma,
+			struct fi_msg_rma msg = {.msg_iov = &iov,
+						 .iov_count = 1,
+						 .addr = n.peer[1],
+						 .rma_iov = &rma,
 						 .rma_iov_count = 1};
 			fill(buf, sizeof buf, (uint64_t)i);
 			CHECK_OK(RETRY(&n, fi_writemsg(n.ep, &msg, FI_INJECT | FI_COMPLETION)));

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Eight processes, more than this machine may have cores, all talking to all at the same time: puts, gets, atomics and
- * messages of every way (slot, eager buffer, long), with the smallest rings so that everybody runs into full ones. At the
- * end every sum is exact, every message came once and in its sender's order. Built twice: table and FABRIC_DIRECT.
+ * messages of every way (slot, eager buffer, long), with the smallest rings so that everybody runs into full ones. At
+ * the end every sum is exact, every message came once and in its sender's order. Built twice: table and FABRIC_DIRECT.
  */
 #include "common.h"
 
 #include <sched.h>
 
 enum { RANKS = 8, BUFFERS = 16, MOST = 40000 };
-static const char *const env_small[] = {"FI_PGAS_RX_SLOTS=16", "FI_PGAS_EAGER_COUNT=2", "FI_PGAS_EAGER_SIZE=4096", NULL};
-static const char *const env_small_no_cma[] = {"FI_PGAS_RX_SLOTS=16", "FI_PGAS_EAGER_COUNT=2", "FI_PGAS_EAGER_SIZE=4096",
-					       "FI_PGAS_CMA=0", NULL};
+static const char *const env_small[] = {"FI_PGAS_RX_SLOTS=16", "FI_PGAS_EAGER_COUNT=2", "FI_PGAS_EAGER_SIZE=4096",
+					NULL};
+static const char *const env_small_no_cma[] = {"FI_PGAS_RX_SLOTS=16", "FI_PGAS_EAGER_COUNT=2",
+					       "FI_PGAS_EAGER_SIZE=4096", "FI_PGAS_CMA=0", NULL};
 
 struct shape {
 	enum mem_kind kind;
@@ -19,7 +20,8 @@ struct shape {
 	int rounds;
 };
 
-/* Everybody's region: one word that all add to, a word per rank that only this rank adds to, and a lane per rank for puts. */
+/* Everybody's region: one word that all add to, a word per rank that only this rank adds to, and a lane per rank for
+ * puts. */
 #define LANE 512
 #define OFF_ALL 0
 #define OFF_OWN(rank_arg) (8 + 8 * (size_t)(rank_arg))
@@ -42,8 +44,8 @@ struct talk {
 	struct node n;
 	struct mem m;
 	struct remote_mem r[RANKS];
-	unsigned char *in[BUFFERS];  /* posted receives */
-	unsigned char *out[RANKS];   /* one message to each peer at a time */
+	unsigned char *in[BUFFERS]; /* posted receives */
+	unsigned char *out[RANKS];  /* one message to each peer at a time */
 	bool busy[RANKS];
 	uint64_t sent[RANKS], received[RANKS], expected;
 	uint64_t got;
@@ -140,13 +142,17 @@ static void all_to_all(int rank, void *arg)
 		if (++t.sent[p] == (uint64_t)rounds)
 			left--;
 		const uint64_t value = seed_of(rank, p, i);
-		CHECK_OK(RETRY(&t.n, fi_inject_write(t.n.ep, &value, 8, t.n.peer[p], to + OFF_LANE(rank) + 8 * (i % (LANE / 8)), key)));
-		CHECK_OK(RETRY(&t.n, fi_inject_atomic(t.n.ep, &one, 1, t.n.peer[p], to + OFF_ALL, key, FI_UINT64, FI_SUM)));
-		CHECK_OK(RETRY(&t.n, fi_inject_atomic(t.n.ep, &one, 1, t.n.peer[p], to + OFF_OWN(rank), key, FI_UINT64, FI_SUM)));
+		CHECK_OK(RETRY(&t.n, fi_inject_write(t.n.ep, &value, 8, t.n.peer[p],
+						     to + OFF_LANE(rank) + 8 * (i % (LANE / 8)), key)));
+		CHECK_OK(RETRY(&t.n,
+			       fi_inject_atomic(t.n.ep, &one, 1, t.n.peer[p], to + OFF_ALL, key, FI_UINT64, FI_SUM)));
+		CHECK_OK(RETRY(&t.n, fi_inject_atomic(t.n.ep, &one, 1, t.n.peer[p], to + OFF_OWN(rank), key, FI_UINT64,
+						      FI_SUM)));
 		writes += 3;
 		if (i % 8 == 0) { /* only this rank adds to that word, so it reads what it added */
 			wait_cntr(&t.n, t.n.c_write, writes);
-			CHECK_OK(RETRY(&t.n, fi_read(t.n.ep, &word, 8, NULL, t.n.peer[p], to + OFF_OWN(rank), key, NULL)));
+			CHECK_OK(RETRY(&t.n,
+				       fi_read(t.n.ep, &word, 8, NULL, t.n.peer[p], to + OFF_OWN(rank), key, NULL)));
 			wait_cntr(&t.n, t.n.c_read, ++reads);
 			CHECK_EQ(word, i + 1);
 		}
@@ -171,7 +177,8 @@ static void all_to_all(int rank, void *arg)
 			continue;
 		CHECK_EQ(*(uint64_t *)(t.m.base + OFF_OWN(p)), rounds);
 		for (int i = rounds > LANE / 8 ? rounds - LANE / 8 : 0; i < rounds; i++)
-			CHECK_EQ(*(uint64_t *)(t.m.base + OFF_LANE(p) + 8 * ((size_t)i % (LANE / 8))), seed_of(p, rank, (uint64_t)i));
+			CHECK_EQ(*(uint64_t *)(t.m.base + OFF_LANE(p) + 8 * ((size_t)i % (LANE / 8))),
+				 seed_of(p, rank, (uint64_t)i));
 	}
 	team_barrier(&t.n);
 	for (int p = 0; p < RANKS; p++)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Symmetric addressing of a region in pieces (symmetric_layout of fi_ext_pgas.h): offsets are the same in all processes, the
- * addresses and distances of the pieces are not, and the order in memory is not either. An address of ours must lead to the
- * peer's copy by every way: windows, table, process_vm, requests; on endpoints of one thread, of several, and private aliases.
+ * Symmetric addressing of a region in pieces (symmetric_layout of fi_ext_pgas.h): offsets are the same in all
+ * processes, the addresses and distances of the pieces are not, and the order in memory is not either. An address of
+ * ours must lead to the peer's copy by every way: windows, table, process_vm, requests; on endpoints of one thread, of
+ * several, and private aliases.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -83,7 +84,8 @@ static uint64_t drained(struct region *r, struct fid_ep *ep, ssize_t rc)
 	return 0;
 }
 
-/* Every call that takes an address, at the beginning and at the end of a piece; the peer's first words are what it was told. */
+/* Every call that takes an address, at the beginning and at the end of a piece; the peer's first words are what it was
+ * told. */
 static void touch(struct region *r, struct fid_ep *ep, int me, int to, int i)
 {
 	const fi_addr_t peer = r->n.peer[to];
@@ -96,7 +98,9 @@ static void touch(struct region *r, struct fid_ep *ep, int me, int to, int i)
 	drained(r, ep, RETRY(&r->n, fi_read(ep, &v, 8, NULL, peer, at + mine, 0, NULL)));
 	CHECK_EQ(v, mark);
 	drained(r, ep, RETRY(&r->n, fi_inject_atomic(ep, &one, 1, peer, at + mine, 0, FI_UINT64, FI_SUM)));
-	drained(r, ep, RETRY(&r->n, fi_fetch_atomic(ep, &one, 1, NULL, &old, NULL, peer, at + mine, 0, FI_UINT64, FI_SUM, NULL)));
+	drained(r, ep,
+		RETRY(&r->n,
+		      fi_fetch_atomic(ep, &one, 1, NULL, &old, NULL, peer, at + mine, 0, FI_UINT64, FI_SUM, NULL)));
 	CHECK_EQ(old, mark + 1);
 	const uint64_t end = at + len[i] - 256 * (uint64_t)(me + 1);
 	fill(block, sizeof block, mark);
@@ -152,8 +156,7 @@ static void every_way(int rank, void *arg)
 		CHECK(to == rank || !window == !way->window);
 		/* what the neighbour wrote, through the window, at our distances */
 		for (int i = 0; window && i < PIECES; i++)
-			CHECK_EQ(*(uint64_t *)((char *)window + (r.at[i] - r.base) + 64),
-				 1000 + 10 * (uint64_t)i + 2);
+			CHECK_EQ(*(uint64_t *)((char *)window + (r.at[i] - r.base) + 64), 1000 + 10 * (uint64_t)i + 2);
 	}
 	team_barrier(&r.n);
 	if (ep != r.n.ep)
@@ -198,7 +201,8 @@ static void test_symmetric_pieces_through_target_progress(void **state)
 	team_run_env(2, every_way, &way, env);
 }
 
-/* Offsets still work on an endpoint of the domain that is not symmetric, and on one that was; addresses in holes do not. */
+/* Offsets still work on an endpoint of the domain that is not symmetric, and on one that was; addresses in holes do
+ * not. */
 static void offsets_and_holes(int rank, void *arg)
 {
 	const struct way way = {.window = true};
@@ -219,7 +223,8 @@ static void offsets_and_holes(int rank, void *arg)
 	CHECK(window);
 	struct iovec iov = {.iov_base = &v, .iov_len = 8};
 	struct fi_rma_iov rma = {.addr = (uintptr_t)r.at[1] - 8, .len = 8, .key = 0};
-	struct fi_msg_rma msg = {.msg_iov = &iov, .iov_count = 1, .addr = r.n.peer[right], .rma_iov = &rma, .rma_iov_count = 1};
+	struct fi_msg_rma msg = {
+		.msg_iov = &iov, .iov_count = 1, .addr = r.n.peer[right], .rma_iov = &rma, .rma_iov_count = 1};
 	struct fi_cq_err_entry error = {0};
 	CHECK_OK(fi_writemsg(r.n.ep, &msg, FI_COMPLETION));
 	wait_cq_error(&r.n, r.n.tx_cq, &error);
@@ -247,13 +252,13 @@ static void wrong_layouts(int rank, void *arg)
 	const struct way way = {.window = true};
 	char *at = (char *)(100 * UNIT);
 	const struct fi_pgas_piece wrong[][2] = {
-		{{at, 0, UNIT}, {at, 8 * UNIT, UNIT}},                   /* addresses overlap */
+		{{at, 0, UNIT}, {at, 8 * UNIT, UNIT}}, /* addresses overlap */
 		{{at, 0, 4 * UNIT}, {at + 2 * UNIT, 8 * UNIT, UNIT}},
-		{{at, 0, 4 * UNIT}, {at + 8 * UNIT, 3 * UNIT, UNIT}},    /* offsets overlap */
-		{{at + 8, 0, UNIT}, {at + 8 * UNIT, 3 * UNIT, UNIT}},    /* not on a page */
+		{{at, 0, 4 * UNIT}, {at + 8 * UNIT, 3 * UNIT, UNIT}}, /* offsets overlap */
+		{{at + 8, 0, UNIT}, {at + 8 * UNIT, 3 * UNIT, UNIT}}, /* not on a page */
 		{{at, 0, UNIT}, {at + 8 * UNIT, 3 * UNIT, 100}},
 		{{at, 0, UNIT}, {at + 8 * UNIT, 3 * UNIT, 0}},
-		{{at, 0, UNIT}, {at + 8 * UNIT, 0 - UNIT, 2 * UNIT}},    /* wraps */
+		{{at, 0, UNIT}, {at + 8 * UNIT, 0 - UNIT, 2 * UNIT}}, /* wraps */
 		{{at, 0, UNIT}, {(char *)(0 - UNIT), 3 * UNIT, 2 * UNIT}},
 	};
 	(void)arg;
@@ -273,7 +278,8 @@ static void wrong_layouts(int rank, void *arg)
 	CHECK_EQ(r.ops->symmetric_layout(r.n.domain, &good, 1), -FI_EBUSY); /* key 0 is there */
 	CHECK_OK(fi_close(&r.mr->fid));
 	struct fi_pgas_part part = {off[1], len[1], r.fd[1], 0};
-	CHECK_EQ(r.ops->mr_reg_parts(r.n.domain, r.base + UNIT, 200 * UNIT, ACCESS_ALL, 0, &part, 1, &r.mr), -FI_EINVAL);
+	CHECK_EQ(r.ops->mr_reg_parts(r.n.domain, r.base + UNIT, 200 * UNIT, ACCESS_ALL, 0, &part, 1, &r.mr),
+		 -FI_EINVAL);
 	part.off = off[1] + UNIT; /* where no piece is */
 	CHECK_EQ(r.ops->mr_reg_parts(r.n.domain, r.base, 200 * UNIT, ACCESS_ALL, 0, &part, 1, &r.mr), -FI_EINVAL);
 	part.off = off[1];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What only tagged messages can do: matching with ignored bits, in the order of posting and of sending; looking at, claiming
- * and discarding a message before it is received. Built twice: table and FABRIC_DIRECT.
+ * What only tagged messages can do: matching with ignored bits, in the order of posting and of sending; looking at,
+ * claiming and discarding a message before it is received. Built twice: table and FABRIC_DIRECT.
  */
 #include "common.h"
 
 static const char *const env_no_cma[] = {"FI_PGAS_CMA=0", NULL};
 static const size_t lens[] = {8, 2000, 100000};
 
-/* --- matching ------------------------------------------------------------------------------------------------------ */
+/* --- matching ----------------------------------------------------------------------------------------------------- */
 
 static void matching(int rank, void *arg)
 {
@@ -33,8 +33,8 @@ static void matching(int rank, void *arg)
 	static const struct {
 		uint64_t tag, ignore, gets;
 	} want[] = {
-		{0x203, 0, 0x203},	 {0x100, 0xff, 0x100}, {0x1ff, 0xff, 0x102},
-		{0, UINT64_MAX, 0x201}, {0x104, 0, 0x104},     {7, UINT64_MAX, UINT64_MAX},
+		{0x203, 0, 0x203},      {0x100, 0xff, 0x100}, {0x1ff, 0xff, 0x102},
+		{0, UINT64_MAX, 0x201}, {0x104, 0, 0x104},    {7, UINT64_MAX, UINT64_MAX},
 	};
 	uint64_t buf[ARRAY_SIZE(want)] = {0};
 	if (late)
@@ -63,7 +63,8 @@ static void test_tagged_matches_oldest_buffer_and_oldest_message(void **state)
 	}
 }
 
-/* Messages of one tag keep their order although others are received in between; plain messages are a world of their own. */
+/* Messages of one tag keep their order although others are received in between; plain messages are a world of their
+ * own. */
 static void order_of_one_tag(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true};
@@ -110,7 +111,7 @@ static void test_tagged_messages_of_one_tag_keep_order(void **state)
 	team_run(2, order_of_one_tag, NULL);
 }
 
-/* --- peek, claim, discard ------------------------------------------------------------------------------------------ */
+/* --- peek, claim, discard ----------------------------------------------------------------------------------------- */
 
 static ssize_t peek(struct node *n, uint64_t tag, uint64_t ignore, fi_addr_t from, void *context, uint64_t flags)
 {
@@ -139,7 +140,8 @@ static void peek_until_there(struct node *n, uint64_t tag, void *context, uint64
 static void receive(struct node *n, uint64_t tag, void *buf, size_t room, void *context, uint64_t flags)
 {
 	struct iovec iov = {buf, room};
-	struct fi_msg_tagged m = {.msg_iov = &iov, .iov_count = buf ? 1 : 0, .addr = FI_ADDR_UNSPEC, .tag = tag, .context = context};
+	struct fi_msg_tagged m = {
+		.msg_iov = &iov, .iov_count = buf ? 1 : 0, .addr = FI_ADDR_UNSPEC, .tag = tag, .context = context};
 	CHECK_OK(fi_trecvmsg(n->ep, &m, flags | FI_COMPLETION));
 }
 
@@ -160,7 +162,8 @@ static void peeking(int rank, void *arg)
 			for (size_t i = 0; i < ARRAY_SIZE(tags); i++) {
 				out[i] = malloc(lens[k]);
 				fill(out[i], lens[k], i + 10);
-				CHECK_OK(RETRY(&n, fi_tsenddata(n.ep, out[i], lens[k], NULL, i, n.peer[1], tags[i], out[i])));
+				CHECK_OK(RETRY(
+					&n, fi_tsenddata(n.ep, out[i], lens[k], NULL, i, n.peer[1], tags[i], out[i])));
 			}
 			wait_tx(&n, ARRAY_SIZE(tags)); /* discarded ones complete too */
 			for (size_t i = 0; i < ARRAY_SIZE(tags); i++)
@@ -168,13 +171,14 @@ static void peeking(int rank, void *arg)
 		} else {
 			struct fi_cq_tagged_entry e = {0};
 			peek_until_there(&n, 9, &ctx[0], FI_PEEK, &e); /* the last one: all are here */
-			for (int again = 0; again < 2; again++) {       /* looking takes nothing away */
+			for (int again = 0; again < 2; again++) {      /* looking takes nothing away */
 				peek_until_there(&n, 1, &ctx[0], FI_PEEK, &e);
 				CHECK_EQ(e.len, lens[k]);
 				CHECK_EQ(e.tag, 1);
 				CHECK_EQ(e.data, 0);
 				CHECK(e.op_context == &ctx[0]);
-				CHECK_EQ(e.flags & (FI_RECV | FI_TAGGED | FI_REMOTE_CQ_DATA), FI_RECV | FI_TAGGED | FI_REMOTE_CQ_DATA);
+				CHECK_EQ(e.flags & (FI_RECV | FI_TAGGED | FI_REMOTE_CQ_DATA),
+					 FI_RECV | FI_TAGGED | FI_REMOTE_CQ_DATA);
 			}
 			/* a message that is not there */
 			struct fi_cq_err_entry err;
@@ -182,7 +186,8 @@ static void peeking(int rank, void *arg)
 			wait_cq_error(&n, n.rx_cq, &err);
 			CHECK_EQ(err.err, FI_ENOMSG);
 			CHECK(err.op_context == &ctx[1]);
-			/* claim the first of tag 1: the second is then the next one, and the claimed one waits for us */
+			/* claim the first of tag 1: the second is then the next one, and the claimed one waits for
+			 * us */
 			peek_until_there(&n, 1, &ctx[1], FI_PEEK | FI_CLAIM, &e);
 			CHECK_EQ(e.data, 0);
 			receive(&n, 1, buf, 100000, &ctx[2], 0);
@@ -219,7 +224,8 @@ static void peeking(int rank, void *arg)
 			}
 			/* a claim of nothing */
 			struct iovec iov = {buf, 8};
-			struct fi_msg_tagged m = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .tag = 1, .context = &ctx[2]};
+			struct fi_msg_tagged m = {
+				.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .tag = 1, .context = &ctx[2]};
 			CHECK_EQ(fi_trecvmsg(n.ep, &m, FI_CLAIM), -FI_EINVAL);
 		}
 		team_barrier(&n);
@@ -274,7 +280,7 @@ static void test_tagged_claim_into_small_buffer_is_truncated(void **state)
 	team_run(2, claim_truncated, NULL);
 }
 
-/* --- cancel -------------------------------------------------------------------------------------------------------- */
+/* --- cancel ------------------------------------------------------------------------------------------------------- */
 
 static void cancelled(int rank, void *arg)
 {

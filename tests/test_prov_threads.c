@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads: FI_THREAD_SAFE with four threads on one endpoint, FI_THREAD_ENDPOINT and FI_THREAD_COMPLETION with an endpoint
- * per thread; counts are exact and no message is lost. Runs under TSan. Built twice: table and FABRIC_DIRECT.
+ * Threads: FI_THREAD_SAFE with four threads on one endpoint, FI_THREAD_ENDPOINT and FI_THREAD_COMPLETION with an
+ * endpoint per thread; counts are exact and no message is lost. Runs under TSan. Built twice: table and FABRIC_DIRECT.
  */
 #include "common.h"
 
@@ -13,7 +13,7 @@ static int g_rounds;
 
 static const char *const env_no_cma[] = {"FI_PGAS_CMA=0", NULL};
 
-/* --- one endpoint, four threads ------------------------------------------------------------------------------------ */
+/* --- one endpoint, four threads ----------------------------------------------------------------------------------- */
 
 struct worker {
 	struct node *n;
@@ -38,14 +38,16 @@ static ssize_t patiently(struct node *n, ssize_t (*call)(struct worker *, uint64
 static ssize_t do_put(struct worker *w, uint64_t i)
 {
 	const uint64_t v = (uint64_t)w->id << 32 | i;
-	return fi_inject_write(w->n->ep, &v, 8, w->n->peer[1], w->r->start + 8 * ((uint64_t)w->id * (uint64_t)g_rounds + i), w->key);
+	return fi_inject_write(w->n->ep, &v, 8, w->n->peer[1],
+			       w->r->start + 8 * ((uint64_t)w->id * (uint64_t)g_rounds + i), w->key);
 }
 
 static ssize_t do_add(struct worker *w, uint64_t i)
 {
 	const uint64_t one = 1;
 	(void)i;
-	return fi_inject_atomic(w->n->ep, &one, 1, w->n->peer[1], w->r->start + w->r->len - 8, w->key, FI_UINT64, FI_SUM);
+	return fi_inject_atomic(w->n->ep, &one, 1, w->n->peer[1], w->r->start + w->r->len - 8, w->key, FI_UINT64,
+				FI_SUM);
 }
 
 static ssize_t do_get(struct worker *w, uint64_t i)
@@ -103,13 +105,15 @@ static uint64_t receive(struct node *n, bool tagged, uint64_t tag)
 	uint32_t done = 0;
 	struct iovec iov = {&v, 8};
 	struct fi_msg m = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = &done};
-	struct fi_msg_tagged t = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .tag = tag, .context = &done};
+	struct fi_msg_tagged t = {
+		.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .tag = tag, .context = &done};
 	CHECK_OK(tagged ? fi_trecvmsg(n->ep, &t, FI_COMPLETION) : fi_recvmsg(n->ep, &m, FI_COMPLETION));
 	await_entry(n, &done);
 	return v;
 }
 
-/* Receives from four threads of rank 0 in four threads of rank 1, each its own tag; and plain ones in the main thread. */
+/* Receives from four threads of rank 0 in four threads of rank 1, each its own tag; and plain ones in the main
+ * thread. */
 static void *receive_tag(void *arg)
 {
 	struct worker *w = arg;
@@ -179,7 +183,9 @@ static const uint64_t all_counters = FI_SEND | FI_RECV | FI_READ | FI_WRITE;
 
 static void test_threads_safe_four_threads_count_exactly(void **state)
 {
-	struct shape s = {{.threading = FI_THREAD_SAFE, .selective = true, .counters = all_counters}, MEM_MEMFD, 0,
+	struct shape s = {{.threading = FI_THREAD_SAFE, .selective = true, .counters = all_counters},
+			  MEM_MEMFD,
+			  0,
 			  TEST_SLOW ? 150 : 1500};
 	(void)state;
 	team_run(2, one_endpoint, &s);
@@ -190,7 +196,9 @@ static void test_threads_safe_four_threads_count_exactly(void **state)
 
 static void test_threads_safe_private_memory_counts_exactly(void **state)
 {
-	struct shape s = {{.threading = FI_THREAD_SAFE, .selective = true, .counters = all_counters}, MEM_PRIVATE, 0,
+	struct shape s = {{.threading = FI_THREAD_SAFE, .selective = true, .counters = all_counters},
+			  MEM_PRIVATE,
+			  0,
 			  TEST_SLOW ? 40 : 200};
 	(void)state;
 	team_run(2, one_endpoint, &s);
@@ -199,13 +207,18 @@ static void test_threads_safe_private_memory_counts_exactly(void **state)
 
 static void test_threads_safe_with_auto_progress_count_exactly(void **state)
 {
-	struct shape s = {{.threading = FI_THREAD_SAFE, .progress = FI_PROGRESS_AUTO, .selective = true, .counters = all_counters},
-			  MEM_MEMFD, 0, TEST_SLOW ? 100 : 600};
+	struct shape s = {{.threading = FI_THREAD_SAFE,
+			   .progress = FI_PROGRESS_AUTO,
+			   .selective = true,
+			   .counters = all_counters},
+			  MEM_MEMFD,
+			  0,
+			  TEST_SLOW ? 100 : 600};
 	(void)state;
 	team_run(2, one_endpoint, &s);
 }
 
-/* --- an endpoint per thread ---------------------------------------------------------------------------------------- */
+/* --- an endpoint per thread --------------------------------------------------------------------------------------- */
 
 struct lane { /* one thread's objects, all in one domain */
 	struct node *n;
@@ -240,15 +253,16 @@ static void lane_open(struct lane *l, char *name)
 }
 
 /*
- * The first use of the peer, of its keys and of its ring happens in all threads at once. Each thread has its own endpoint,
- * queue, vector and counters; domain, regions and the peer's translations are what they share.
+ * The first use of the peer, of its keys and of its ring happens in all threads at once. Each thread has its own
+ * endpoint, queue, vector and counters; domain, regions and the peer's translations are what they share.
  */
 static void *lane_work(void *arg)
 {
 	struct lane *l = arg;
 	struct fi_cq_tagged_entry e;
 	for (uint64_t i = 0; i < (uint64_t)g_rounds; i++) {
-		const uint64_t v = (uint64_t)l->id << 32 | i, at = l->r->start + 8 * ((uint64_t)l->id * (uint64_t)g_rounds + i);
+		const uint64_t v = (uint64_t)l->id << 32 | i,
+			       at = l->r->start + 8 * ((uint64_t)l->id * (uint64_t)g_rounds + i);
 		uint64_t in = 0;
 		ssize_t rc;
 		CHECK_OK(fi_inject_write(l->ep, &v, 8, l->peer, at, l->key));
@@ -264,7 +278,7 @@ static void *lane_work(void *arg)
 			CHECK(now_s() < end);
 		}
 		CHECK_EQ(rc, 1);
-		CHECK_EQ(in, v); /* the lane of the same number over there does the same */
+		CHECK_EQ(in, v);   /* the lane of the same number over there does the same */
 		if (i % 50 == 0) { /* registering is a call on the domain, from any thread */
 			struct fid_mr *mr;
 			CHECK_OK(fi_mr_reg(l->n->domain, &in, 8, ACCESS_ALL, 0, 1000 + (uint64_t)l->id, 0, &mr, NULL));
@@ -340,7 +354,7 @@ static void test_threads_fid_endpoint_per_thread_is_exact(void **state)
 	run_lanes(FI_THREAD_FID);
 }
 
-/* --- opening and closing in threads -------------------------------------------------------------------------------- */
+/* --- opening and closing in threads ------------------------------------------------------------------------------- */
 
 static void *open_close(void *arg)
 {

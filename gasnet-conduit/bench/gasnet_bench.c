@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Times of GASNet calls between node 0 and the last node, and of a barrier of all. Public names only, so that it compiles
- * against any GASNet (see compare.sh). Each row is the best of several rounds, because a busy machine only adds time.
+ * Times of GASNet calls between node 0 and the last node, and of a barrier of all. Public names only, so that it
+ * compiles against any GASNet (see compare.sh). Each row is the best of several rounds, because a busy machine only
+ * adds time.
  *
- *	gasnet_bench [scale]
+ * 	gasnet_bench [scale]
  */
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3") /* as other GASNets compile their clients, whatever CFLAGS says: loops of 2 ns show where they begin */
+#pragma GCC optimize(                                                                                                  \
+	"O3") /* as other GASNets compile their clients, whatever CFLAGS says: loops of 2 ns show where they begin */
 #endif
 #include <gasnet.h>
 #include <stdio.h>
@@ -22,8 +24,9 @@ static volatile long pongs, ones;
 static gasnet_seginfo_t segments[1024];
 static gasnet_node_t me, other;
 /*
- * Buffer and target lie in different parts of a page, and neither at its beginning, where a linker puts variables: processors
- * compare the low bits of addresses first, and else chance decides which library's loads meet its own stores.
+ * Buffer and target lie in different parts of a page, and neither at its beginning, where a linker puts variables:
+ * processors compare the low bits of addresses first, and else chance decides which library's loads meet its own
+ * stores.
  */
 static struct {
 	char before[2048], bytes[1 << 20];
@@ -197,9 +200,12 @@ static void measure(const char *name, void (*work)(long), long n, int all, size_
 int main(int argc, char **argv)
 {
 	typedef void (*fn)();
-	gasnet_handlerentry_t table[] = {
-		{H_PING, (fn)(void *)ping},	{H_PONG, (fn)(void *)pong},		  {H_ONE, (fn)(void *)one},
-		{H_MEDIUM, (fn)(void *)medium}, {H_MEDIUM_PONG, (fn)(void *)medium_pong}, {H_ONE_MEDIUM, (fn)(void *)one_medium}};
+	gasnet_handlerentry_t table[] = {{H_PING, (fn)(void *)ping},
+					 {H_PONG, (fn)(void *)pong},
+					 {H_ONE, (fn)(void *)one},
+					 {H_MEDIUM, (fn)(void *)medium},
+					 {H_MEDIUM_PONG, (fn)(void *)medium_pong},
+					 {H_ONE_MEDIUM, (fn)(void *)one_medium}};
 	if (gasnet_init(&argc, &argv) != GASNET_OK || gasnet_attach(table, 6, SEGMENT, 0) != GASNET_OK)
 		return 1;
 	if (argc > 1)

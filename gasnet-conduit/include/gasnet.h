@@ -49,7 +49,7 @@
 #define GASNETI_STRING_(a_arg) #a_arg
 #define GASNETI_STRING(a_arg) GASNETI_STRING_(a_arg)
 
-/* --- constants ----------------------------------------------------------------------------------------------------- */
+/* --- constants ---------------------------------------------------------------------------------------------------- */
 
 #define GASNET_SPEC_VERSION_MAJOR 1
 #define GASNET_SPEC_VERSION_MINOR 8
@@ -84,11 +84,13 @@
 #define GASNET_PAGESIZE 65536 /* the largest page size of these machines; every smaller one divides it */
 #endif
 
+/* clang-format off */
 #define GASNET_CONFIG_STRING                                                                                           \
 	"RELEASE=" GASNETI_STRING(GASNET_RELEASE_VERSION_MAJOR) "." GASNETI_STRING(GASNET_RELEASE_VERSION_MINOR) "."   \
 	GASNETI_STRING(GASNET_RELEASE_VERSION_PATCH) ",SPEC=" GASNETI_STRING(GASNET_SPEC_VERSION_MAJOR) "."            \
 	GASNETI_STRING(GASNET_SPEC_VERSION_MINOR) ",CONDUIT=PGAS,THREADMODEL=" GASNETI_MODE_STR                        \
 	",SEGMENT=FAST,PTR=64bit,ALIGN,PSHM,NODEBUG,LAYOUT=" GASNETI_STRING(GASNETI_LAYOUT)
+/* clang-format on */
 #define GASNETI_LAYOUT 2 /* of struct gasneti_front and of the messages */
 
 #define GASNET_OK 0
@@ -106,7 +108,7 @@
 #define GASNET_WAIT_BLOCK 1
 #define GASNET_WAIT_SPINBLOCK 2
 
-/* --- types --------------------------------------------------------------------------------------------------------- */
+/* --- types -------------------------------------------------------------------------------------------------------- */
 
 typedef uint32_t gasnet_node_t;
 typedef uint8_t gasnet_handler_t;
@@ -149,20 +151,26 @@ typedef struct {
 #endif
 } gasnet_hsl_t;
 #ifdef GASNET_SEQ
-#define GASNET_HSL_INITIALIZER {0}
+#define GASNET_HSL_INITIALIZER                                                                                         \
+	{                                                                                                              \
+		0                                                                                                      \
+	}
 #else
-#define GASNET_HSL_INITIALIZER {PTHREAD_MUTEX_INITIALIZER}
+#define GASNET_HSL_INITIALIZER                                                                                         \
+	{                                                                                                              \
+		PTHREAD_MUTEX_INITIALIZER                                                                              \
+	}
 #endif
 
 /*
- * What inline calls read. Written by gasnet_init and gasnet_attach, and by nobody else; before that all pointers lead to
- * fronts whose magic words and windows are zero, so that every call takes its cold exit, which says what is wrong.
+ * What inline calls read. Written by gasnet_init and gasnet_attach, and by nobody else; before that all pointers lead
+ * to fronts whose magic words and windows are zero, so that every call takes its cold exit, which says what is wrong.
  */
 struct gasneti_front {
-	struct pgas_ep *am;      /* active messages */
+	struct pgas_ep *am; /* active messages */
 	const struct pgas_cq *arrivals;
-	uint64_t word;           /* what every message of this node begins with: its rank, in the upper half */
-	uint64_t max_medium;     /* bytes of payload */
+	uint64_t word;       /* what every message of this node begins with: its rank, in the upper half */
+	uint64_t max_medium; /* bytes of payload */
 	gasnet_node_t mynode, nodes;
 };
 
@@ -172,12 +180,13 @@ extern "C" {
 
 extern PGAS_EXPORT struct gasneti_front gasneti_front;
 /*
- * By node: what to add to an address of its segment to have it here; 0: there is no such node. Set by gasnet_init for good. An
- * array and not a pointer to one, because a compiler sees that nothing else is in it, and keeps what it read over loops.
+ * By node: what to add to an address of its segment to have it here; 0: there is no such node. Set by gasnet_init for
+ * good. An array and not a pointer to one, because a compiler sees that nothing else is in it, and keeps what it read
+ * over loops.
  */
 extern PGAS_EXPORT uint64_t gasneti_windows[GASNET_MAXNODES];
 
-/* --- job control --------------------------------------------------------------------------------------------------- */
+/* --- job control -------------------------------------------------------------------------------------------------- */
 
 /* The mode is part of the name, so that a client and a library of different modes do not link. */
 #define gasneti_init_mode GASNETI_PASTE(gasneti_init_, GASNETI_MODE)
@@ -186,7 +195,8 @@ static inline int gasnet_init(int *argc, char ***argv)
 {
 	return gasneti_init_mode(argc, argv, GASNET_CONFIG_STRING);
 }
-PGAS_EXPORT int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize, uintptr_t minheapoffset) PGAS_NOEXCEPT;
+PGAS_EXPORT int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize,
+			      uintptr_t minheapoffset) PGAS_NOEXCEPT;
 PGAS_EXPORT void gasnet_exit(int exitcode) PGAS_NOEXCEPT __attribute__((noreturn));
 PGAS_EXPORT uintptr_t gasnet_getMaxLocalSegmentSize(void) PGAS_NOEXCEPT;
 PGAS_EXPORT uintptr_t gasnet_getMaxGlobalSegmentSize(void) PGAS_NOEXCEPT;
@@ -208,7 +218,7 @@ static inline gasnet_node_t gasnet_nodes(void)
 	return gasneti_front.nodes;
 }
 
-/* --- threads and atomicity ----------------------------------------------------------------------------------------- */
+/* --- threads and atomicity ---------------------------------------------------------------------------------------- */
 
 /* No thread metadata is needed. BEGIN_FUNCTION is a declaration, because clients put it among theirs. */
 #define GASNET_BEGIN_FUNCTION() struct gasneti_no_threadinfo
@@ -272,7 +282,7 @@ static inline int gasnet_hsl_trylock(gasnet_hsl_t *hsl)
 }
 #endif
 
-/* --- polling ------------------------------------------------------------------------------------------------------- */
+/* --- polling ------------------------------------------------------------------------------------------------------ */
 
 PGAS_EXPORT int gasneti_poll(void) PGAS_NOEXCEPT;
 /* One turn of a waiting loop: polls, spins, and gives the core away when nothing came for long. */

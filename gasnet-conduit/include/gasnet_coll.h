@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The two collectives of GASNet-1's draft that test programs and small clients use to set themselves up: initialisation and
- * a blocking broadcast over all nodes. The rest of that draft is not here: it never became part of the specification.
+ * The two collectives of GASNet-1's draft that test programs and small clients use to set themselves up: initialisation
+ * and a blocking broadcast over all nodes. The rest of that draft is not here: it never became part of the
+ * specification.
  */
 #ifndef GASNET_COLL_H
 #define GASNET_COLL_H
@@ -14,8 +15,8 @@ extern "C" {
 
 typedef struct gasneti_team *gasnet_team_handle_t;
 typedef struct {
-	void (*fnptr)(void *results, size_t result_count, const void *left, size_t left_count, const void *right, size_t element, int flags,
-		      int argument);
+	void (*fnptr)(void *results, size_t result_count, const void *left, size_t left_count, const void *right,
+		      size_t element, int flags, int argument);
 	unsigned flags;
 } gasnet_coll_fn_entry_t;
 typedef uint32_t gasnet_image_t;
@@ -34,10 +35,11 @@ typedef uint32_t gasnet_image_t;
 #define GASNET_COLL_DST_IN_SEGMENT (1 << 9)
 
 /* Images and functions are not used. */
-PGAS_EXPORT void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image, gasnet_coll_fn_entry_t functions[], size_t count,
-				  int init_flags) PGAS_NOEXCEPT;
+PGAS_EXPORT void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
+				  gasnet_coll_fn_entry_t functions[], size_t count, int init_flags) PGAS_NOEXCEPT;
 /* nbytes at src of node `root` go to dst of every node, itself included; collective, one thread of each node. */
-PGAS_EXPORT void gasnet_coll_broadcast(gasnet_team_handle_t team, void *dst, gasnet_image_t root, void *src, size_t nbytes, int flags) PGAS_NOEXCEPT;
+PGAS_EXPORT void gasnet_coll_broadcast(gasnet_team_handle_t team, void *dst, gasnet_image_t root, void *src,
+				       size_t nbytes, int flags) PGAS_NOEXCEPT;
 
 #ifdef __cplusplus
 }

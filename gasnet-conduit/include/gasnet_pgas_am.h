@@ -3,8 +3,8 @@
  * Active messages: request and reply, short, medium and long, with 0 to 16 arguments. Part of gasnet.h.
  *
  * A message begins with one word: handler, number of arguments, kind, where the payload begins, and the sender's rank.
- * Arguments follow; a long message carries address and length behind them. Short messages go inline into one slot of the
- * target's ring; all others through the library.
+ * Arguments follow; a long message carries address and length behind them. Short messages go inline into one slot of
+ * the target's ring; all others through the library.
  */
 #ifndef GASNET_PGAS_AM_H
 #define GASNET_PGAS_AM_H
@@ -136,9 +136,9 @@ PGAS_HOT int gasneti_send_short(gasnet_node_t dest, const void *message, size_t 
 	static inline int gasnet_AMReplyMedium##n_arg(gasnet_token_t token, gasnet_handler_t handler,                  \
 						      const void *source_addr, size_t nbytes params_arg)               \
 	{                                                                                                              \
-		define_arg return gasneti_reply_medium(                                                                \
-			token, GASNETI_WORD(handler, n_arg, GASNETI_MEDIUM | GASNETI_REPLY), source_addr, nbytes,      \
-			args);                                                                                         \
+		define_arg return gasneti_reply_medium(token,                                                          \
+						       GASNETI_WORD(handler, n_arg, GASNETI_MEDIUM | GASNETI_REPLY),   \
+						       source_addr, nbytes, args);                                     \
 	}                                                                                                              \
 	static inline int gasnet_AMReplyLong##n_arg(gasnet_token_t token, gasnet_handler_t handler,                    \
 						    const void *source_addr, size_t nbytes,                            \
@@ -150,8 +150,7 @@ PGAS_HOT int gasneti_send_short(gasnet_node_t dest, const void *message, size_t 
 	}
 
 #define GASNETI_CALLS_N(n_arg)                                                                                         \
-	static inline int gasnet_AMRequestShort##n_arg(gasnet_node_t dest,                                             \
-						       gasnet_handler_t handler GASNETI_P##n_arg)                      \
+	static inline int gasnet_AMRequestShort##n_arg(gasnet_node_t dest, gasnet_handler_t handler GASNETI_P##n_arg)  \
 	{                                                                                                              \
 		const struct {                                                                                         \
 			uint64_t word;                                                                                 \

@@ -158,12 +158,30 @@ typedef uint32_t gasnett_strongatomic_val_t;
 typedef int32_t gasnett_strongatomic_sval_t;
 #undef GASNETI_ATOMIC
 
-#define gasnett_atomic_init(v_arg) {(v_arg)}
-#define gasnett_atomic32_init(v_arg) {(v_arg)}
-#define gasnett_atomic64_init(v_arg) {(v_arg)}
-#define gasnett_strongatomic_init(v_arg) {(v_arg)}
-#define gasnett_strongatomic32_init(v_arg) {(v_arg)}
-#define gasnett_strongatomic64_init(v_arg) {(v_arg)}
+#define gasnett_atomic_init(v_arg)                                                                                     \
+	{                                                                                                              \
+		(v_arg)                                                                                                \
+	}
+#define gasnett_atomic32_init(v_arg)                                                                                   \
+	{                                                                                                              \
+		(v_arg)                                                                                                \
+	}
+#define gasnett_atomic64_init(v_arg)                                                                                   \
+	{                                                                                                              \
+		(v_arg)                                                                                                \
+	}
+#define gasnett_strongatomic_init(v_arg)                                                                               \
+	{                                                                                                              \
+		(v_arg)                                                                                                \
+	}
+#define gasnett_strongatomic32_init(v_arg)                                                                             \
+	{                                                                                                              \
+		(v_arg)                                                                                                \
+	}
+#define gasnett_strongatomic64_init(v_arg)                                                                             \
+	{                                                                                                              \
+		(v_arg)                                                                                                \
+	}
 
 #define GASNETT_ATOMIC_MAX UINT32_MAX
 #define GASNETT_ATOMIC_SIGNED_MIN INT32_MIN

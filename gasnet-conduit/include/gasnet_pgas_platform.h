@@ -34,8 +34,10 @@
 #endif
 #define PLATFORM_COMPILER_VERSION_STR __VERSION__
 #define PLATFORM_COMPILER_IDSTR __VERSION__
-#define PLATFORM_COMPILER_VERSION_GT(a_arg, b_arg, c_arg) ((__GNUC__ * 10000 + __GNUC_MINOR__ * 100) > ((a_arg) * 10000 + (b_arg) * 100))
-#define PLATFORM_COMPILER_VERSION_GE(a_arg, b_arg, c_arg) ((__GNUC__ * 10000 + __GNUC_MINOR__ * 100) >= ((a_arg) * 10000 + (b_arg) * 100))
+#define PLATFORM_COMPILER_VERSION_GT(a_arg, b_arg, c_arg)                                                              \
+	((__GNUC__ * 10000 + __GNUC_MINOR__ * 100) > ((a_arg)*10000 + (b_arg)*100))
+#define PLATFORM_COMPILER_VERSION_GE(a_arg, b_arg, c_arg)                                                              \
+	((__GNUC__ * 10000 + __GNUC_MINOR__ * 100) >= ((a_arg)*10000 + (b_arg)*100))
 #define PLATFORM_COMPILER_VERSION_LT(a_arg, b_arg, c_arg) (!PLATFORM_COMPILER_VERSION_GE(a_arg, b_arg, c_arg))
 
 #ifndef HAVE_PTHREAD_H

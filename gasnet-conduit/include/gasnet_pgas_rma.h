@@ -2,18 +2,20 @@
 /*
  * The extended interface: put, get, memset, values, their synchronisation, and barriers. Part of gasnet.h.
  *
- * All segments begin at one address, and gasnet_init has mapped those of all nodes: the address of a datum in its node's
- * segment plus gasneti_windows[node] is its address here. A transfer is a copy that is over when the call returns, so
- * non-blocking calls answer GASNET_INVALID_HANDLE, which is complete.
+ * All segments begin at one address, and gasnet_init has mapped those of all nodes: the address of a datum in its
+ * node's segment plus gasneti_windows[node] is its address here. A transfer is a copy that is over when the call
+ * returns, so non-blocking calls answer GASNET_INVALID_HANDLE, which is complete.
  *
- * Order. The specification has a put complete when later gets, or loads of the target, see it, and a get complete when its
- * value was there during the call. "Later" is what somebody can know: from a message, a barrier, a word that was put, or some
- * way of its own. So the order is where the knowledge is, and the bytes are plain copies:
+ * Order. The specification has a put complete when later gets, or loads of the target, see it, and a get complete when
+ * its value was there during the call. "Later" is what somebody can know: from a message, a barrier, a word that was
+ * put, or some way of its own. So the order is where the knowledge is, and the bytes are plain copies:
  * - messages and barriers release what their thread put and got before, and acquire where they arrive;
  * - a put of a word (1, 2, 4 or 8 aligned bytes; any kind of put) is a store with release: it may be a flag;
  * - a get of a word is a load with acquire: what is got behind it is not older;
- * - longer transfers are data: nothing orders two of them but one of the above between them, or a fence of gasnet_tools.h.
- *   Whoever draws conclusions from the bytes of a longer get, or of a longer put before it is complete, needs that fence, or
+ * - longer transfers are data: nothing orders two of them but one of the above between them, or a fence of
+ * gasnet_tools.h.
+ * Whoever draws conclusions from the bytes of a longer get, or of a longer put before it is complete, needs that fence,
+ * or
  *   compiles with GASNET_PGAS_STRICT_ORDER, which gives every longer transfer a fence of its own;
  * - plain loads and stores of the client are its own to order, with gasnett_local_wmb() and gasnett_local_rmb();
  * - nothing orders a put before a later get of another place: gasnett_local_mb() does.
@@ -26,19 +28,21 @@
 extern "C" {
 #endif
 
-/* The cold exit, for a node that does not exist. It does not come back, so that a compiler may take the test out of loops. */
+/* The cold exit, for a node that does not exist. It does not come back, so that a compiler may take the test out of
+ * loops. */
 PGAS_EXPORT void gasneti_no_window(const char *call, gasnet_node_t node) PGAS_NOEXCEPT __attribute__((noreturn, cold));
 /* Up to 8 bytes, of any number and alignment, in order as words are. Addresses as mapped here. */
 PGAS_EXPORT void gasneti_copy_out_small(void *shared, const void *from, size_t nbytes) PGAS_NOEXCEPT;
 PGAS_EXPORT void gasneti_copy_in_small(void *to, const void *shared, size_t nbytes) PGAS_NOEXCEPT;
 /* Values of 3, 5, 6 or 7 bytes. */
-PGAS_EXPORT void gasneti_put_odd(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes) PGAS_NOEXCEPT;
+PGAS_EXPORT void gasneti_put_odd(gasnet_node_t node, void *dest, gasnet_register_value_t value,
+				 size_t nbytes) PGAS_NOEXCEPT;
 PGAS_EXPORT gasnet_register_value_t gasneti_get_odd(gasnet_node_t node, const void *src, size_t nbytes) PGAS_NOEXCEPT;
 
 /*
- * One word with release, and with acquire. To the compiler these are volatile accesses: in order among themselves, and around
- * fences and calls, but no reason to load everything else again, as the builtins with an order are. Bulk transfers may be
- * unaligned, which ordered accesses of aarch64 may not be.
+ * One word with release, and with acquire. To the compiler these are volatile accesses: in order among themselves, and
+ * around fences and calls, but no reason to load everything else again, as the builtins with an order are. Bulk
+ * transfers may be unaligned, which ordered accesses of aarch64 may not be.
  */
 #if defined(__aarch64__) && !defined(__SANITIZE_THREAD__)
 #define GASNETI_WORD_ACCESS(type_arg, bits_arg, suffix_arg, reg_arg)                                                   \
@@ -47,13 +51,17 @@ PGAS_EXPORT gasnet_register_value_t gasneti_get_odd(gasnet_node_t node, const vo
 		if (PGAS_LIKELY((uintptr_t)p % sizeof v == 0))                                                         \
 			__asm__ volatile("stlr" suffix_arg " %" reg_arg "1, %0" : "=Q"(*(type_arg *)p) : "r"(v));      \
 		else                                                                                                   \
-			__asm__ volatile("dmb ish\n\tstr" suffix_arg " %" reg_arg "1, %0" : "=Q"(*(type_arg *)p) : "r"(v)); \
+			__asm__ volatile("dmb ish\n\tstr" suffix_arg " %" reg_arg "1, %0"                              \
+					 : "=Q"(*(type_arg *)p)                                                        \
+					 : "r"(v));                                                                    \
 	}                                                                                                              \
 	PGAS_HOT type_arg gasneti_load##bits_arg(const void *p)                                                        \
 	{                                                                                                              \
 		type_arg v;                                                                                            \
 		if (PGAS_LIKELY((uintptr_t)p % sizeof v == 0))                                                         \
-			__asm__ volatile("ldar" suffix_arg " %" reg_arg "0, %1" : "=r"(v) : "Q"(*(const type_arg *)p)); \
+			__asm__ volatile("ldar" suffix_arg " %" reg_arg "0, %1"                                        \
+					 : "=r"(v)                                                                     \
+					 : "Q"(*(const type_arg *)p));                                                 \
 		else                                                                                                   \
 			__asm__ volatile("ldr" suffix_arg " %" reg_arg "0, %1\n\tdmb ishld"                            \
 					 : "=r"(v)                                                                     \
@@ -132,7 +140,8 @@ PGAS_HOT void gasneti_copy_in(void *to, const void *shared, size_t len)
 #endif
 }
 
-/* One word of 1, 2, 4 or 8 bytes between private memory and a node's; 0: it is none. No code but the move when nbytes is known. */
+/* One word of 1, 2, 4 or 8 bytes between private memory and a node's; 0: it is none. No code but the move when nbytes
+ * is known. */
 #define GASNETI_PUT_WORD(bits_arg)                                                                                     \
 	if (nbytes == bits_arg / 8) {                                                                                  \
 		uint##bits_arg##_t v;                                                                                  \
@@ -182,8 +191,8 @@ PGAS_HOT void gasneti_get_known(void *dest, gasnet_node_t node, const void *src,
 }
 
 /*
- * A length that only the call knows: one copy, no switch in every caller. The compiler need not know the private object, or it
- * warns of the branch for more bytes than that has.
+ * A length that only the call knows: one copy, no switch in every caller. The compiler need not know the private
+ * object, or it warns of the branch for more bytes than that has.
  */
 PGAS_HOT void gasneti_put_some(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
@@ -206,11 +215,11 @@ PGAS_HOT void gasneti_get_some(void *dest, gasnet_node_t node, const void *src, 
 }
 
 #define GASNETI_PUT(node_arg, dest_arg, src_arg, nbytes_arg)                                                           \
-	(__builtin_constant_p(nbytes_arg) ? gasneti_put_known(node_arg, dest_arg, src_arg, nbytes_arg) :               \
-					    gasneti_put_some(node_arg, dest_arg, src_arg, nbytes_arg))
+	(__builtin_constant_p(nbytes_arg) ? gasneti_put_known(node_arg, dest_arg, src_arg, nbytes_arg)                 \
+					  : gasneti_put_some(node_arg, dest_arg, src_arg, nbytes_arg))
 #define GASNETI_GET(dest_arg, node_arg, src_arg, nbytes_arg)                                                           \
-	(__builtin_constant_p(nbytes_arg) ? gasneti_get_known(dest_arg, node_arg, src_arg, nbytes_arg) :               \
-					    gasneti_get_some(dest_arg, node_arg, src_arg, nbytes_arg))
+	(__builtin_constant_p(nbytes_arg) ? gasneti_get_known(dest_arg, node_arg, src_arg, nbytes_arg)                 \
+					  : gasneti_get_some(dest_arg, node_arg, src_arg, nbytes_arg))
 
 PGAS_HOT void gasneti_memset(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
@@ -220,7 +229,7 @@ PGAS_HOT void gasneti_memset(gasnet_node_t node, void *dest, int val, size_t nby
 	pgas_fence_compiler();
 }
 
-/* --- blocking ------------------------------------------------------------------------------------------------------ */
+/* --- blocking ----------------------------------------------------------------------------------------------------- */
 
 /* budget: 10 instructions for a constant 8 bytes (paths.def: gasnet_put_bulk) */
 PGAS_HOT void gasnet_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
@@ -244,7 +253,7 @@ PGAS_HOT void gasnet_memset(gasnet_node_t node, void *dest, int val, size_t nbyt
 	gasneti_memset(node, dest, val, nbytes);
 }
 
-/* --- implicit handles ---------------------------------------------------------------------------------------------- */
+/* --- implicit handles --------------------------------------------------------------------------------------------- */
 
 /* budget: 9 instructions for a constant 8 bytes (paths.def: gasnet_put_nbi) */
 PGAS_HOT void gasnet_put_nbi(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
@@ -306,7 +315,7 @@ PGAS_HOT gasnet_handle_t gasnet_end_nbi_accessregion(void)
 	return GASNET_INVALID_HANDLE;
 }
 
-/* --- explicit handles: an operation is complete when it returns ---------------------------------------------------- */
+/* --- explicit handles: an operation is complete when it returns --------------------------------------------------- */
 
 PGAS_HOT gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
@@ -390,7 +399,7 @@ PGAS_HOT int gasnet_try_syncnb_some_nopoll(gasnet_handle_t *handles, size_t coun
 	return gasneti_sync_handles(handles, count, "gasnet_try_syncnb_some_nopoll");
 }
 
-/* --- values -------------------------------------------------------------------------------------------------------- */
+/* --- values ------------------------------------------------------------------------------------------------------- */
 
 PGAS_HOT void gasnet_put_nbi_val(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes)
 {
@@ -437,7 +446,7 @@ PGAS_HOT gasnet_register_value_t gasnet_wait_syncnb_valget(gasnet_valget_handle_
 	return handle;
 }
 
-/* --- barriers ------------------------------------------------------------------------------------------------------ */
+/* --- barriers ----------------------------------------------------------------------------------------------------- */
 
 PGAS_EXPORT void gasnet_barrier_notify(int id, int flags) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasnet_barrier_wait(int id, int flags) PGAS_NOEXCEPT;

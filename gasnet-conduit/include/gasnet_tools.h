@@ -58,7 +58,7 @@
 extern "C" {
 #endif
 
-/* --- time: a tick is a nanosecond ------------------------------------------------------------------------------------ */
+/* --- time: a tick is a nanosecond --------------------------------------------------------------------------------- */
 
 typedef uint64_t gasnett_tick_t;
 #define GASNETT_TICK_MIN ((gasnett_tick_t)0)
@@ -110,7 +110,7 @@ static inline void gasnett_sched_yield(void)
 	sched_yield();
 }
 
-/* --- locks; nothing to lock under GASNET_SEQ ------------------------------------------------------------------------- */
+/* --- locks; nothing to lock under GASNET_SEQ ---------------------------------------------------------------------- */
 
 #if defined(GASNET_SEQ)
 typedef char gasnett_mutex_t;
@@ -131,7 +131,8 @@ typedef char gasnett_rwlock_t;
 #define gasnett_cond_destroy(c_arg) ((void)(c_arg))
 #define gasnett_cond_signal(c_arg) ((void)(c_arg))
 #define gasnett_cond_broadcast(c_arg) ((void)(c_arg))
-#define gasnett_cond_wait(c_arg, m_arg) ((void)(c_arg), (void)(m_arg), gasnett_fatalerror("gasnett_cond_wait without threads"))
+#define gasnett_cond_wait(c_arg, m_arg)                                                                                \
+	((void)(c_arg), (void)(m_arg), gasnett_fatalerror("gasnett_cond_wait without threads"))
 #define gasnett_rwlock_init(l_arg) ((void)(l_arg))
 #define gasnett_rwlock_destroy(l_arg) ((void)(l_arg))
 #define gasnett_rwlock_rdlock(l_arg) ((void)(l_arg))
@@ -182,7 +183,7 @@ typedef pthread_rwlock_t gasnett_rwlock_t;
 #define gasnett_threadkey_get_noinit(key_arg) gasnett_threadkey_get(key_arg)
 #define gasnett_threadkey_set_noinit(key_arg, value_arg) gasnett_threadkey_set(key_arg, value_arg)
 
-/* --- bits ------------------------------------------------------------------------------------------------------------- */
+/* --- bits --------------------------------------------------------------------------------------------------------- */
 
 /* How many of n bytes are zero; and the same while copying. */
 static inline size_t gasnett_count0s(const void *from, size_t n)
@@ -212,7 +213,7 @@ static inline int gasnett_count0s_uintptr_t(uintptr_t v)
 }
 #define GASNETT_HAVE_COUNT0S 1
 
-/* --- process, environment, text: in the library ----------------------------------------------------------------------- */
+/* --- process, environment, text: in the library ------------------------------------------------------------------- */
 
 typedef void (*gasnett_sighandlerfn_t)(int);
 typedef struct {
@@ -269,7 +270,7 @@ extern gasnett_backtrace_type_t gasnett_backtrace_user;
 #define gasnett_debug_memcheck_one() ((void)0)
 #define gasnett_debug_memcheck_all() ((void)0)
 
-/* --- tracing: none; arguments are not evaluated ------------------------------------------------------------------------ */
+/* --- tracing: none; arguments are not evaluated ------------------------------------------------------------------- */
 
 static inline void gasneti_no_trace(const char *format, ...) __attribute__((format(printf, 1, 2), unused));
 static inline void gasneti_no_trace(const char *format, ...)

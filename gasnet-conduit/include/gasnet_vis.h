@@ -2,9 +2,9 @@
 /*
  * Vector, indexed and strided transfers. Part of gasnet.h, which includes it.
  *
- * Vector: lists of address and length on both sides. Indexed: lists of addresses, one length per side. Strided: count[0]
- * contiguous bytes, repeated count[1] times at strides[0], that count[2] times at strides[1], and so on. Both sides have the
- * same number of bytes. As with plain transfers an operation is complete when it returns.
+ * Vector: lists of address and length on both sides. Indexed: lists of addresses, one length per side. Strided:
+ * count[0] contiguous bytes, repeated count[1] times at strides[0], that count[2] times at strides[1], and so on. Both
+ * sides have the same number of bytes. As with plain transfers an operation is complete when it returns.
  */
 #ifndef GASNET_VIS_H
 #define GASNET_VIS_H
@@ -20,10 +20,10 @@ typedef struct {
 	size_t len;
 } gasnet_memvec_t;
 
-PGAS_EXPORT void gasnet_putv_bulk(gasnet_node_t dstnode, size_t dstcount, gasnet_memvec_t const dstlist[], size_t srccount,
-				  gasnet_memvec_t const srclist[]) PGAS_NOEXCEPT;
-PGAS_EXPORT void gasnet_getv_bulk(size_t dstcount, gasnet_memvec_t const dstlist[], gasnet_node_t srcnode, size_t srccount,
-				  gasnet_memvec_t const srclist[]) PGAS_NOEXCEPT;
+PGAS_EXPORT void gasnet_putv_bulk(gasnet_node_t dstnode, size_t dstcount, gasnet_memvec_t const dstlist[],
+				  size_t srccount, gasnet_memvec_t const srclist[]) PGAS_NOEXCEPT;
+PGAS_EXPORT void gasnet_getv_bulk(size_t dstcount, gasnet_memvec_t const dstlist[], gasnet_node_t srcnode,
+				  size_t srccount, gasnet_memvec_t const srclist[]) PGAS_NOEXCEPT;
 PGAS_EXPORT void gasnet_puti_bulk(gasnet_node_t dstnode, size_t dstcount, void *const dstlist[], size_t dstlen,
 				  size_t srccount, void *const srclist[], size_t srclen) PGAS_NOEXCEPT;
 PGAS_EXPORT void gasnet_geti_bulk(size_t dstcount, void *const dstlist[], size_t dstlen, gasnet_node_t srcnode,

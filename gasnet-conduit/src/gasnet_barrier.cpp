@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Split-phase barrier. Every node writes one word into its own memory when it notifies, and reads the words of all others
-// when it waits: one cache line travels per pair, nobody has to act for the barrier to complete, and each node finds the
-// same mismatch because all read the same words.
+// Split-phase barrier. Every node writes one word into its own memory when it notifies, and reads the words of all
+// others when it waits: one cache line travels per pair, nobody has to act for the barrier to complete, and each node
+// finds the same mismatch because all read the same words.
 //
-// word = barrier's number << 34 | kind << 32 | name. Two words in turn: a node writes number k + 2 only after it completed
-// k + 1, for which all others had to have completed k, so nobody still reads the word it overwrites.
+// word = barrier's number << 34 | kind << 32 | name. Two words in turn: a node writes number k + 2 only after it
+// completed k + 1, for which all others had to have completed k, so nobody still reads the word it overwrites.
 #include "gasnet_state.hpp"
 
 namespace gasnet {
@@ -57,7 +57,8 @@ int finish(int id, int flags)
 	b.open = false;
 	b.result_named = b.named;
 	b.result = b.name;
-	// who notified without a name may still wait for one, and the other way round; a name must be the one the nodes gave
+	// who notified without a name may still wait for one, and the other way round; a name must be the one the nodes
+	// gave
 	const bool differs = (kind_of(flags) == kNamed && b.named && id != b.name) || kind_of(flags) == kMismatch;
 	return b.mismatch || differs ? GASNET_ERR_BARRIER_MISMATCH : GASNET_OK;
 }
@@ -85,7 +86,8 @@ extern "C" void gasnet_barrier_notify(int id, int flags) noexcept
 	b.arrived = 0;
 	b.named = b.mismatch = false;
 	b.name = 0;
-	const uint64_t word = (b.number & 0x3fffffff) << 34 | uint64_t{kind_of(flags)} << 32 | static_cast<uint32_t>(id);
+	const uint64_t word = (b.number & 0x3fffffff) << 34 | uint64_t{kind_of(flags)} << 32 |
+			      static_cast<uint32_t>(id);
 	// pairs with load_acquire in all_there()
 	pgas_store_release(&reinterpret_cast<internal_memory *>(g.base)->barrier[b.number & 1], word);
 }

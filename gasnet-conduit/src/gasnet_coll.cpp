@@ -42,7 +42,8 @@ extern "C" void gasnet_coll_init(const gasnet_image_t *, gasnet_image_t, gasnet_
 	check_attached("gasnet_coll_init");
 }
 
-extern "C" void gasnet_coll_broadcast(gasnet_team_handle_t, void *dst, gasnet_image_t root, void *src, size_t nbytes, int) noexcept
+extern "C" void gasnet_coll_broadcast(gasnet_team_handle_t, void *dst, gasnet_image_t root, void *src, size_t nbytes,
+				      int) noexcept
 {
 	check_attached("gasnet_coll_broadcast");
 	if (root >= gasneti_front.nodes)

@@ -21,7 +21,8 @@ void call_short(gasneti_handler_fn fn, gasnet_token_t token, const arg *a, std::
 }
 
 template <size_t... I>
-void call_payload(gasneti_handler_fn fn, gasnet_token_t token, void *buf, size_t nbytes, const arg *a, std::index_sequence<I...>)
+void call_payload(gasneti_handler_fn fn, gasnet_token_t token, void *buf, size_t nbytes, const arg *a,
+		  std::index_sequence<I...>)
 {
 	reinterpret_cast<void (*)(gasnet_token_t, void *, size_t, arg_at<I>...)>(fn)(token, buf, nbytes, a[I]...);
 	(void)a;
@@ -68,7 +69,8 @@ bool run_payload(gasneti_handler_fn fn, gasnet_token_t token, void *buf, size_t 
 
 } // namespace
 
-// Called with the handler flag set. A message is what a node of this job wrote, still it is checked before it is believed.
+// Called with the handler flag set. A message is what a node of this job wrote, still it is checked before it is
+// believed.
 bool dispatch(const char *head, const char *message, size_t bytes) noexcept
 {
 	uint64_t word;
@@ -94,7 +96,8 @@ bool dispatch(const char *head, const char *message, size_t bytes) noexcept
 		const size_t at = word >> 24 & 0xff;
 		if (at < 8 || at > bytes)
 			return false;
-		auto *payload = const_cast<char *>(message) + at; // the handler may write into it: it is the receiver's memory
+		// the handler may write into it: it is the receiver's memory
+		auto *payload = const_cast<char *>(message) + at;
 		return run_payload(fn, &token, payload, bytes - at, args, n);
 	}
 	case GASNETI_LONG: {

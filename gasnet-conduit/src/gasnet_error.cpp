@@ -12,7 +12,8 @@ struct error_text {
 
 constexpr error_text kErrors[] = {
 	{GASNET_OK, "GASNET_OK", "No error"},
-	{GASNET_ERR_NOT_INIT, "GASNET_ERR_NOT_INIT", "The call needs gasnet_init or gasnet_attach before it, or came twice"},
+	{GASNET_ERR_NOT_INIT, "GASNET_ERR_NOT_INIT",
+	 "The call needs gasnet_init or gasnet_attach before it, or came twice"},
 	{GASNET_ERR_BAD_ARG, "GASNET_ERR_BAD_ARG", "An argument is wrong"},
 	{GASNET_ERR_RESOURCE, "GASNET_ERR_RESOURCE", "The system or the other nodes do not give what the call needs"},
 	{GASNET_ERR_BARRIER_MISMATCH, "GASNET_ERR_BARRIER_MISMATCH", "The nodes named the barrier differently"},

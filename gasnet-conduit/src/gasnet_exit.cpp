@@ -2,10 +2,10 @@
 //
 // Ending the job: gasnet_exit, return from main, exit(), another node's exit.
 //
-// A node that leaves says so in its own memory, tells all others by message (at once when its code is not 0, else after a second:
-// then they come by themselves as a rule), and waits for them. Nodes that poll or wait
-// inside a call of ours get the message and come too; when all are there each ends with its code. A node that computes and
-// never calls us, or is dead, does not come: after GASNET_EXITTIMEOUT seconds the launcher ends it.
+// A node that leaves says so in its own memory, tells all others by message (at once when its code is not 0, else after
+// a second: then they come by themselves as a rule), and waits for them. Nodes that poll or wait
+// inside a call of ours get the message and come too; when all are there each ends with its code. A node that computes
+// and never calls us, or is dead, does not come: after GASNET_EXITTIMEOUT seconds the launcher ends it.
 #include "gasnet_state.hpp"
 
 #include <signal.h>
@@ -60,7 +60,8 @@ bool gather(int code)
 {
 	std::vector<bool> told(gasneti_front.nodes);
 	const uint64_t start = pgas_now_ns(), timeout = timeout_ns(), deadline = start + timeout;
-	// Nodes that leave well come by themselves, behind what they still have to do after the last barrier. Who fails does not wait.
+	// Nodes that leave well come by themselves, behind what they still have to do after the last barrier. Who fails
+	// does not wait.
 	const uint64_t tell_at = code ? start : start + (timeout / 2 < kGraceNs ? timeout / 2 : kGraceNs);
 	pgas_backoff wait{};
 	for (;;) {
@@ -96,7 +97,8 @@ bool gather(int code)
 		_exit(code);
 	}
 	// pairs with load_acquire in is_leaving()
-	pgas_store_release(&reinterpret_cast<internal_memory *>(g.base)->exiting, uint64_t{1} << 32 | static_cast<uint32_t>(code));
+	pgas_store_release(&reinterpret_cast<internal_memory *>(g.base)->exiting,
+			   uint64_t{1} << 32 | static_cast<uint32_t>(code));
 	if (!gather(code))
 		pgas_boot_abort(code, nullptr);
 	pgas_boot_finalize();
@@ -117,8 +119,8 @@ bool client_catches_quit()
 	return sigaction(SIGQUIT, nullptr, &now) == 0 && now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN;
 }
 
-// A signal that ends programs: the client hears of it as SIGQUIT, if it wants to; else, and when its handler returns, the signal
-// does what it does by default, and the launcher ends the job.
+// A signal that ends programs: the client hears of it as SIGQUIT, if it wants to; else, and when its handler returns,
+// the signal does what it does by default, and the launcher ends the job.
 void on_terminate(int sig)
 {
 	if (!g_leaving.load() && client_catches_quit())
@@ -139,7 +141,8 @@ void exit_setup()
 	}
 }
 
-// The client hears of it by SIGQUIT, if it wants to, and may call gasnet_exit itself; when its handler returns we leave.
+// The client hears of it by SIGQUIT, if it wants to, and may call gasnet_exit itself; when its handler returns we
+// leave.
 void exit_because_of(gasnet_node_t, int code) noexcept
 {
 	if (!g_leaving.load() && client_catches_quit())

@@ -90,7 +90,8 @@ void open_endpoints(int nodes)
 	must(fi_av_open(g.domain, &av, &g.rma_av, nullptr), "fi_av_open");
 	must(fi_av_open(g.domain, &av, &g.am_av, nullptr), "fi_av_open");
 	fi_cq_attr cq{};
-	cq.format = FI_CQ_FORMAT_CONTEXT; // messages are taken from the endpoint; the queue says when to look, and what failed
+	// messages are taken from the endpoint; the queue says when to look, and what failed
+	cq.format = FI_CQ_FORMAT_CONTEXT;
 	cq.size = 4096;
 	must(fi_cq_open(g.domain, &cq, &g.cq, nullptr), "fi_cq_open");
 	fi_cntr_attr cntr{};
@@ -114,15 +115,16 @@ void open_endpoints(int nodes)
 	fi_freeinfo(hints);
 }
 
-// Every node proposes a place; those that are free in all nodes are common. Places of the nodes come first: memory tools
-// reserve large parts of the address space, and a place the system chose is outside of them. What is free stays reserved until
-// the choice is made, or the next allocation might go there.
+// Every node proposes a place; those that are free in all nodes are common. Places of the nodes come first: memory
+// tools reserve large parts of the address space, and a place the system chose is outside of them. What is free stays
+// reserved until the choice is made, or the next allocation might go there.
 void settle(const std::vector<card> &cards, size_t span)
 {
 	const uintptr_t own = cards[gasneti_front.mynode].place;
 	std::vector<uintptr_t> places;
 	for (const card &c : cards)
-		if (c.place && places.size() < kMasks - 32 && std::find(places.begin(), places.end(), c.place) == places.end())
+		if (c.place && places.size() < kMasks - 32 &&
+		    std::find(places.begin(), places.end(), c.place) == places.end())
 			places.push_back(c.place);
 	for (unsigned i = 0; memory_fixed_place(i) && places.size() < kMasks; i++)
 		places.push_back(memory_fixed_place(i));
@@ -145,19 +147,20 @@ void settle(const std::vector<card> &cards, size_t span)
 				memory_release(places[k], span);
 		const int fd = memory_map(places[i], span);
 		if (fd < 0)
-			fail("gasnet_init: cannot map %zu bytes for the segment: %s (GASNET_MAX_SEGSIZE asks for less)", span,
-			     strerror(-fd));
+			fail("gasnet_init: cannot map %zu bytes for the segment: %s (GASNET_MAX_SEGSIZE asks for less)",
+			     span, strerror(-fd));
 		g.base = places[i];
 		const fi_pgas_part part = {0, span, fd, 0};
-		must(g.ops->mr_reg_parts(g.domain, reinterpret_cast<void *>(g.base), span, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, &part,
-					 1, &g.mr),
+		must(g.ops->mr_reg_parts(g.domain, reinterpret_cast<void *>(g.base), span,
+					 FI_REMOTE_READ | FI_REMOTE_WRITE, 0, &part, 1, &g.mr),
 		     "registering the segment");
 		must(g.ops->symmetric(g.rma, reinterpret_cast<void *>(g.base)), "symmetric addressing");
 		if (g.rma_front != g.rma)
 			must(g.ops->symmetric(g.rma_front, reinterpret_cast<void *>(g.base)), "symmetric addressing");
 		return;
 	}
-	fail("gasnet_init: the nodes find no common place for segments of %zu bytes (GASNET_MAX_SEGSIZE asks for less)", span);
+	fail("gasnet_init: the nodes find no common place for segments of %zu bytes (GASNET_MAX_SEGSIZE asks for less)",
+	     span);
 }
 
 void connect(const std::vector<card> &cards)
@@ -181,7 +184,8 @@ int start(const char *config)
 	if (g.initialized)
 		return GASNET_ERR_NOT_INIT; // what the specification leaves: an error
 	if (strcmp(config, kConfig) != 0) {
-		fprintf(stderr, "gasnet_init: the program was compiled for\n  %s\nand runs with\n  %s\n", config, kConfig);
+		fprintf(stderr, "gasnet_init: the program was compiled for\n  %s\nand runs with\n  %s\n", config,
+			kConfig);
 		return GASNET_ERR_RESOURCE;
 	}
 	if (pgas_boot_init() != 0)
@@ -213,10 +217,13 @@ int start(const char *config)
 		fail("gasnet_init: cannot exchange addresses with the other nodes");
 	for (const card &c : cards) {
 		if (c.host != mine.host)
-			fail("gasnet_init: node %zd is on another host, or in other namespaces (PID, network, UTS, IPC or user) of "
-			     "this one; this version runs on one host", &c - cards.data());
+			fail("gasnet_init: node %zd is on another host, or in other namespaces (PID, network, UTS, IPC "
+			     "or user) of "
+			     "this one; this version runs on one host",
+			     &c - cards.data());
 		if (c.max_segment < g.max_segment)
-			g.max_segment = c.max_segment; // one host: they are equal unless somebody set GASNET_MAX_SEGSIZE apart
+			// one host: they are equal unless somebody set GASNET_MAX_SEGSIZE apart
+			g.max_segment = c.max_segment;
 		g.hosts.push_back(c.host);
 	}
 	settle(cards, g.max_segment + kInternalBytes);
@@ -230,7 +237,8 @@ int start(const char *config)
 	return GASNET_OK;
 }
 
-// Handlers with an index first, then the others into the free places from above: the same on all nodes with the same table.
+// Handlers with an index first, then the others into the free places from above: the same on all nodes with the same
+// table.
 int register_handlers(gasnet_handlerentry_t *table, int count)
 {
 	if (count < 0 || (count && !table))
@@ -261,7 +269,8 @@ int register_handlers(gasnet_handlerentry_t *table, int count)
 void fail(const char *format, ...) noexcept
 {
 	char text[512];
-	int n = snprintf(text, sizeof text, "node %d: ", gasneti_front.nodes ? static_cast<int>(gasneti_front.mynode) : -1);
+	int n = snprintf(text, sizeof text,
+			 "node %d: ", gasneti_front.nodes ? static_cast<int>(gasneti_front.mynode) : -1);
 	va_list args;
 	va_start(args, format);
 	vsnprintf(text + n, sizeof text - static_cast<size_t>(n), format, args);

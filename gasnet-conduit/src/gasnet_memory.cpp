@@ -17,7 +17,8 @@ namespace {
 constexpr size_t kAlign = size_t{2} << 20; // huge pages may be used
 constexpr size_t kSmallest = size_t{1} << 20;
 constexpr double kLargest = 0x1p47; // no program has more addresses
-[[maybe_unused]] constexpr size_t kLargestTraced = size_t{256} << 20; // ThreadSanitizer leaves a program a few GiB of addresses
+// ThreadSanitizer leaves a program a few GiB of addresses
+[[maybe_unused]] constexpr size_t kLargestTraced = size_t{256} << 20;
 
 size_t host_memory()
 {
@@ -34,11 +35,25 @@ bool parse_size(const char *text, int nodes_here, size_t *out)
 		return false;
 	const char unit = *end;
 	switch (unit) {
-	case 'T': case 't': v *= 1024; [[fallthrough]];
-	case 'G': case 'g': v *= 1024; [[fallthrough]];
-	case 'M': case 'm': v *= 1024; [[fallthrough]];
-	case 'K': case 'k': v *= 1024; end++; [[fallthrough]];
-	default: break;
+	case 'T':
+	case 't':
+		v *= 1024;
+		[[fallthrough]];
+	case 'G':
+	case 'g':
+		v *= 1024;
+		[[fallthrough]];
+	case 'M':
+	case 'm':
+		v *= 1024;
+		[[fallthrough]];
+	case 'K':
+	case 'k':
+		v *= 1024;
+		end++;
+		[[fallthrough]];
+	default:
+		break;
 	}
 	if (*end == 'B' || *end == 'b')
 		end++;
@@ -56,7 +71,8 @@ bool parse_size(const char *text, int nodes_here, size_t *out)
 	return true;
 }
 
-// Is there address space for a segment and for the windows on all others? The provider guards each by 4 GiB on both sides.
+// Is there address space for a segment and for the windows on all others? The provider guards each by 4 GiB on both
+// sides.
 bool roomy(size_t bytes, int nodes_here)
 {
 	constexpr size_t guards = size_t{8} << 30;
@@ -72,7 +88,8 @@ bool roomy(size_t bytes, int nodes_here)
 size_t memory_default_segment(int nodes_here)
 {
 	size_t bytes = host_memory() / 100 * 85 / static_cast<size_t>(nodes_here);
-	while (bytes > kSmallest && !roomy(bytes, nodes_here)) // a limit, or Valgrind, which gives 128 GiB to everything
+	// a limit, or Valgrind, which gives 128 GiB to everything
+	while (bytes > kSmallest && !roomy(bytes, nodes_here))
 		bytes /= 2;
 #if defined(__SANITIZE_THREAD__)
 	if (bytes > kLargestTraced)
@@ -80,7 +97,9 @@ size_t memory_default_segment(int nodes_here)
 #endif
 	if (const char *text = getenv("GASNET_MAX_SEGSIZE"); text && *text)
 		if (!parse_size(text, nodes_here, &bytes))
-			fail("GASNET_MAX_SEGSIZE: \"%s\" is no size that a segment can have (examples: 512M, 2G/P, 0.85/H)", text);
+			fail("GASNET_MAX_SEGSIZE: \"%s\" is no size that a segment can have (examples: 512M, 2G/P, "
+			     "0.85/H)",
+			     text);
 	if (bytes < kSmallest)
 		bytes = kSmallest;
 	return bytes / GASNET_PAGESIZE * GASNET_PAGESIZE;
@@ -111,7 +130,8 @@ uintptr_t memory_fixed_place(unsigned i)
 bool memory_reserve(uintptr_t at, size_t span)
 {
 	void *want = reinterpret_cast<void *>(at);
-	void *got = mmap(want, span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	void *got =
+		mmap(want, span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	if (got == want)
 		return true;
 	if (got != MAP_FAILED)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Receiving active messages. A message is handled where it arrived, in the ring's slot or the eager buffer, and its place is
-// given back when the handler returns (message_take of fi_ext_pgas.h): no receive buffer, no completion, no copy.
+// Receiving active messages. A message is handled where it arrived, in the ring's slot or the eager buffer, and its
+// place is given back when the handler returns (message_take of fi_ext_pgas.h): no receive buffer, no completion, no
+// copy.
 //
 // Handlers run in the thread that polls, never inside another handler. With threads several may run at once.
 #include "gasnet_state.hpp"
@@ -47,8 +48,8 @@ void handle(const fi_pgas_message &m)
 	uint64_t word;
 	memcpy(&word, head, sizeof word);
 	const size_t at = word >> 24 & 0xff;
-	if ((word >> 16 & GASNETI_CATEGORY) == GASNETI_MEDIUM && PGAS_UNLIKELY(reinterpret_cast<uintptr_t>(message + at) % 16) &&
-	    m.len >= at)
+	if ((word >> 16 & GASNETI_CATEGORY) == GASNETI_MEDIUM &&
+	    PGAS_UNLIKELY(reinterpret_cast<uintptr_t>(message + at) % 16) && m.len >= at)
 		run_moved(message, m.len, at);
 	else
 		run(head, message, m.len);

@@ -5,8 +5,8 @@
 // Why nothing deadlocks: a request that finds the target's ring full takes messages out of its own ring and runs their
 // handlers until there is room. A reply never waits: when there is no room it goes to the outbox and is sent by
 // later polls. So a handler always returns, every node that waits drains its ring, and a full ring becomes
-// free as long as its owner calls anything of ours. The outbox is bounded by what requesters send: each of their requests
-// also drains what was sent to them.
+// free as long as its owner calls anything of ours. The outbox is bounded by what requesters send: each of their
+// requests also drains what was sent to them.
 #include "gasnet_state.hpp"
 
 #include <atomic>
@@ -100,8 +100,8 @@ size_t put_args(message_head &m, uint64_t word, const gasnet_handlerarg_t *args)
 	return 8 + 4 * n;
 }
 
-// The payload of a medium message begins at a multiple of 16 where the handler sees it: a slot's payload lies 8 behind one,
-// an eager buffer begins at one.
+// The payload of a medium message begins at a multiple of 16 where the handler sees it: a slot's payload lies 8 behind
+// one, an eager buffer begins at one.
 size_t medium_head(message_head &m, uint64_t word, const gasnet_handlerarg_t *args, size_t nbytes)
 {
 	const size_t used = put_args(m, word, args);
@@ -204,8 +204,8 @@ extern "C" int gasneti_request_short(gasnet_node_t dest, const void *message, si
 	return send_waiting(dest, message, bytes, nullptr, 0);
 }
 
-extern "C" [[gnu::flatten]] int gasneti_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
-				      const gasnet_handlerarg_t *args) noexcept
+extern "C" [[gnu::flatten]] int gasneti_request_medium(gasnet_node_t dest, uint64_t word, const void *from,
+						       size_t nbytes, const gasnet_handlerarg_t *args) noexcept
 {
 	if (const int err = check_request(dest))
 		return err;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// All state of a node in one struct, and the calls between the files of the library. What inline code of clients reads is
-// in struct gasneti_front (gasnet.h).
+// All state of a node in one struct, and the calls between the files of the library. What inline code of clients reads
+// is in struct gasneti_front (gasnet.h).
 //
 // Two endpoints: `rma` with the segments of all nodes as key 0, `am` for messages. A node's region is
 //
@@ -56,7 +56,8 @@ struct state {
 	fid_cq *cq = nullptr;
 	fid_cntr *cntr = nullptr;
 	fid_ep *rma = nullptr;
-	fid_ep *rma_front = nullptr; // its alias that threads may read windows of; rma itself where threads do not share it
+	// its alias that threads may read windows of; rma itself where threads do not share it
+	fid_ep *rma_front = nullptr;
 	fid_ep *am = nullptr;
 	fid_mr *mr = nullptr;
 	fi_pgas_ops *ops = nullptr;
@@ -69,7 +70,8 @@ struct state {
 };
 extern state g;
 
-// gasneti_windows is for good; the provider's window of a node becomes 0 when it dies, its last words count all the same.
+// gasneti_windows is for good; the provider's window of a node becomes 0 when it dies, its last words count all the
+// same.
 inline internal_memory *internal_of(gasnet_node_t node)
 {
 	return reinterpret_cast<internal_memory *>(g.base + gasneti_windows[node]);
@@ -84,29 +86,35 @@ inline uint64_t provider_window(gasnet_node_t node)
 // The call that must not happen before gasnet_attach.
 [[gnu::cold]] void check_attached(const char *call) noexcept;
 
-// --- memory (gasnet_memory.cpp) -------------------------------------------------------------------------------------------
+// --- memory (gasnet_memory.cpp) --------------------------------------------------------------------------------------
 
-size_t memory_default_segment(int nodes_here); // what one node may take of this host's memory, or what GASNET_MAX_SEGSIZE says
-uintptr_t memory_propose(size_t span);         // reserves address space where the system likes; 0: there is none
+// what one node may take of this host's memory, or what GASNET_MAX_SEGSIZE says
+size_t memory_default_segment(int nodes_here);
+uintptr_t memory_propose(size_t span);          // reserves address space where the system likes; 0: there is none
 bool memory_reserve(uintptr_t at, size_t span); // false: something is there
 void memory_release(uintptr_t at, size_t span);
-int memory_map(uintptr_t at, size_t span);     // the region's file, mapped over what was reserved there; -errno
-uintptr_t memory_fixed_place(unsigned i);      // places that are free in most processes; 0 behind the last
+int memory_map(uintptr_t at, size_t span); // the region's file, mapped over what was reserved there; -errno
+uintptr_t memory_fixed_place(unsigned i);  // places that are free in most processes; 0 behind the last
 
-// --- messages ----------------------------------------------------------------------------------------------------------
+// --- messages --------------------------------------------------------------------------------------------------------
 
 // Puts one message into a node's ring: 0, -FI_EAGAIN when there is no room, or what is wrong (gasnet_send.cpp).
 int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept;
-bool receive_some() noexcept;          // gasnet_receive.cpp: runs handlers of what arrived; true when there was something
-bool outbox_push() noexcept;           // sends replies that found no room; true when none is left
+// gasnet_receive.cpp: runs handlers of what arrived; true when there was something
+bool receive_some() noexcept;
+// sends replies that found no room; true when none is left
+bool outbox_push() noexcept;
 extern __thread bool t_in_handler __attribute__((tls_model("initial-exec"))); // this thread runs a handler
-inline bool in_handler() noexcept { return t_in_handler; }
+inline bool in_handler() noexcept
+{
+	return t_in_handler;
+}
 
-// Runs the handler of one message (gasnet_dispatch.cpp). false: the message makes no sense. head: word and arguments, which may
-// lie elsewhere than in front of the payload.
+// Runs the handler of one message (gasnet_dispatch.cpp). false: the message makes no sense. head: word and arguments,
+// which may lie elsewhere than in front of the payload.
 bool dispatch(const char *head, const char *message, size_t bytes) noexcept;
 
-// --- exit (gasnet_exit.cpp) ----------------------------------------------------------------------------------------------
+// --- exit (gasnet_exit.cpp) ------------------------------------------------------------------------------------------
 
 void exit_setup();
 [[noreturn]] void exit_because_of(gasnet_node_t node, int code) noexcept; // another node ends the job

@@ -20,7 +20,8 @@ struct prefix {
 	char letter;
 	uint64_t factor;
 };
-constexpr prefix kPrefixes[] = {{'K', 1ull << 10}, {'M', 1ull << 20}, {'G', 1ull << 30}, {'T', 1ull << 40}, {'P', 1ull << 50}};
+constexpr prefix kPrefixes[] = {
+	{'K', 1ull << 10}, {'M', 1ull << 20}, {'G', 1ull << 30}, {'T', 1ull << 40}, {'P', 1ull << 50}};
 
 __extension__ typedef unsigned __int128 wide; // products of two 64-bit numbers
 
@@ -197,8 +198,8 @@ extern "C" double gasnett_getenv_dbl_withdefault(const char *name, double fallba
 	return *end == '/' ? v / strtod(end + 1, nullptr) : v;
 }
 
-// "4096", "64K", "1.5 MB", "0x100", "4TB". In whole numbers all the way: a double has neither all 64 bits nor room for every
-// product, and a cast of what does not fit is undefined. What is too large becomes the largest number.
+// "4096", "64K", "1.5 MB", "0x100", "4TB". In whole numbers all the way: a double has neither all 64 bits nor room for
+// every product, and a cast of what does not fit is undefined. What is too large becomes the largest number.
 extern "C" int64_t gasnett_parse_int(const char *text, uint64_t unit)
 {
 	if (!text)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Vector, indexed and strided transfers: both sides are walked as lists of contiguous pieces, and what overlaps is copied.
+// Vector, indexed and strided transfers: both sides are walked as lists of contiguous pieces, and what overlaps is
+// copied.
 #include "gasnet_state.hpp"
 
 namespace gasnet {
@@ -65,16 +66,16 @@ void walk(const char *call, const Side &to, const Side &from, Move &&move)
 }
 
 template <class Move>
-void strided(char *to, const size_t *to_strides, char *from, const size_t *from_strides, const size_t *count, size_t level,
-	     Move &move)
+void strided(char *to, const size_t *to_strides, char *from, const size_t *from_strides, const size_t *count,
+	     size_t level, Move &move)
 {
 	if (level == 0) {
 		move(to, from, count[0]);
 		return;
 	}
 	for (size_t i = 0; i < count[level]; i++)
-		strided(to + i * to_strides[level - 1], to_strides, from + i * from_strides[level - 1], from_strides, count, level - 1,
-			move);
+		strided(to + i * to_strides[level - 1], to_strides, from + i * from_strides[level - 1], from_strides,
+			count, level - 1, move);
 }
 
 auto putter(gasnet_node_t node)
@@ -92,40 +93,44 @@ auto getter(gasnet_node_t node)
 
 using namespace gasnet;
 
-extern "C" void gasnet_putv_bulk(gasnet_node_t dstnode, size_t dstcount, gasnet_memvec_t const dstlist[], size_t srccount,
-				 gasnet_memvec_t const srclist[]) noexcept
+extern "C" void gasnet_putv_bulk(gasnet_node_t dstnode, size_t dstcount, gasnet_memvec_t const dstlist[],
+				 size_t srccount, gasnet_memvec_t const srclist[]) noexcept
 {
 	walk("gasnet_putv", vector_side(dstlist, dstcount), vector_side(srclist, srccount), putter(dstnode));
 }
 
-extern "C" void gasnet_getv_bulk(size_t dstcount, gasnet_memvec_t const dstlist[], gasnet_node_t srcnode, size_t srccount,
-				 gasnet_memvec_t const srclist[]) noexcept
+extern "C" void gasnet_getv_bulk(size_t dstcount, gasnet_memvec_t const dstlist[], gasnet_node_t srcnode,
+				 size_t srccount, gasnet_memvec_t const srclist[]) noexcept
 {
 	walk("gasnet_getv", vector_side(dstlist, dstcount), vector_side(srclist, srccount), getter(srcnode));
 }
 
-extern "C" void gasnet_puti_bulk(gasnet_node_t dstnode, size_t dstcount, void *const dstlist[], size_t dstlen, size_t srccount,
-				 void *const srclist[], size_t srclen) noexcept
+extern "C" void gasnet_puti_bulk(gasnet_node_t dstnode, size_t dstcount, void *const dstlist[], size_t dstlen,
+				 size_t srccount, void *const srclist[], size_t srclen) noexcept
 {
-	walk("gasnet_puti", indexed_side(dstlist, dstcount, dstlen), indexed_side(srclist, srccount, srclen), putter(dstnode));
+	walk("gasnet_puti", indexed_side(dstlist, dstcount, dstlen), indexed_side(srclist, srccount, srclen),
+	     putter(dstnode));
 }
 
-extern "C" void gasnet_geti_bulk(size_t dstcount, void *const dstlist[], size_t dstlen, gasnet_node_t srcnode, size_t srccount,
-				 void *const srclist[], size_t srclen) noexcept
+extern "C" void gasnet_geti_bulk(size_t dstcount, void *const dstlist[], size_t dstlen, gasnet_node_t srcnode,
+				 size_t srccount, void *const srclist[], size_t srclen) noexcept
 {
-	walk("gasnet_geti", indexed_side(dstlist, dstcount, dstlen), indexed_side(srclist, srccount, srclen), getter(srcnode));
+	walk("gasnet_geti", indexed_side(dstlist, dstcount, dstlen), indexed_side(srclist, srccount, srclen),
+	     getter(srcnode));
 }
 
 extern "C" void gasnet_puts_bulk(gasnet_node_t dstnode, void *dstaddr, const size_t dststrides[], void *srcaddr,
 				 const size_t srcstrides[], const size_t count[], size_t stridelevels) noexcept
 {
 	auto move = putter(dstnode);
-	strided(static_cast<char *>(dstaddr), dststrides, static_cast<char *>(srcaddr), srcstrides, count, stridelevels, move);
+	strided(static_cast<char *>(dstaddr), dststrides, static_cast<char *>(srcaddr), srcstrides, count, stridelevels,
+		move);
 }
 
 extern "C" void gasnet_gets_bulk(void *dstaddr, const size_t dststrides[], gasnet_node_t srcnode, void *srcaddr,
 				 const size_t srcstrides[], const size_t count[], size_t stridelevels) noexcept
 {
 	auto move = getter(srcnode);
-	strided(static_cast<char *>(dstaddr), dststrides, static_cast<char *>(srcaddr), srcstrides, count, stridelevels, move);
+	strided(static_cast<char *>(dstaddr), dststrides, static_cast<char *>(srcaddr), srcstrides, count, stridelevels,
+		move);
 }

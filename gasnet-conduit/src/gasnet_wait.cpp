@@ -10,9 +10,10 @@
 namespace gasnet {
 namespace {
 
-constexpr uint32_t kEager = 4;            // polls without a pause: more of them take the line from who is about to write it
-constexpr uint32_t kSpins = 20000;        // when every node has a core
-constexpr uint32_t kSpinsCrowded = 50;    // when nodes share cores: who is waited for may need ours
+// polls without a pause: more of them take the line from who is about to write it
+constexpr uint32_t kEager = 4;
+constexpr uint32_t kSpins = 20000;     // when every node has a core
+constexpr uint32_t kSpinsCrowded = 50; // when nodes share cores: who is waited for may need ours
 constexpr uint32_t kYields = 2000;
 constexpr long kNapNs = 50'000;
 
@@ -20,7 +21,8 @@ constexpr long kNapNs = 50'000;
 
 void wait_setup(int nodes_here) noexcept
 {
-	const long cores = sysconf(_SC_NPROCESSORS_ONLN); // not our affinity: a launcher that binds gives each node its own
+	// not our affinity: a launcher that binds gives each node its own
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	g.spins = nodes_here <= cores ? kSpins : kSpinsCrowded;
 }
 

@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Active messages: every request and reply call with 0 to 16 arguments, to every node; payloads of many sizes; who asked;
- * what must be refused.
+ * Active messages: every request and reply call with 0 to 16 arguments, to every node; payloads of many sizes; who
+ * asked; what must be refused.
  */
 #include "gasnet_test.h"
 
 #define SEGMENT (4u << 20)
-enum { H_SHORT = 128, H_MEDIUM = 145, H_LONG = 162, H_SHORT_REPLY = 179, H_MEDIUM_REPLY = 196, H_LONG_REPLY = 213, H_REFUSE = 230, H_REFUSE_REPLY };
+enum {
+	H_SHORT = 128,
+	H_MEDIUM = 145,
+	H_LONG = 162,
+	H_SHORT_REPLY = 179,
+	H_MEDIUM_REPLY = 196,
+	H_LONG_REPLY = 213,
+	H_REFUSE = 230,
+	H_REFUSE_REPLY
+};
 
-static volatile int replies;       /* reply handlers that ran */
+static volatile int replies; /* reply handlers that ran */
 static volatile int async_replies;
-static gasnet_node_t peer;         /* whom this node asks */
-static size_t nbytes;              /* of the payload */
+static gasnet_node_t peer; /* whom this node asks */
+static size_t nbytes;      /* of the payload */
 static char *payload;
 
 static gasnet_handlerarg_t arg_value(int i, int n)
@@ -51,8 +60,8 @@ static gasnet_node_t source_of(gasnet_token_t token)
 }
 
 /* requests of node s use the part of a segment that is theirs */
-#define LONG_REQUEST_AT(s_arg) ((size_t)(s_arg) * 131072)
-#define LONG_REPLY_AT(s_arg) (SEGMENT / 2 + (size_t)(s_arg) * 131072)
+#define LONG_REQUEST_AT(s_arg) ((size_t)(s_arg)*131072)
+#define LONG_REPLY_AT(s_arg) (SEGMENT / 2 + (size_t)(s_arg)*131072)
 
 #define P0
 #define P1 , gasnet_handlerarg_t a0
@@ -219,7 +228,8 @@ int main(int argc, char **argv)
 	CHECK(gasnet_AMMaxLongRequest() >= SEGMENT && gasnet_AMMaxLongReply() >= SEGMENT);
 	payload = malloc(gasnet_AMMaxMedium() + 1);
 	CHECK(payload);
-	const size_t sizes[] = {0, 1, 7, 8, 24, 25, 56, 57, 64, 72, 73, 80, 81, 100, 1000, 4096, 16384, gasnet_AMMaxMedium()};
+	const size_t sizes[] = {0,  1,  7,  8,  24,  25,   56,   57,    64,
+				72, 73, 80, 81, 100, 1000, 4096, 16384, gasnet_AMMaxMedium()};
 	for (gasnet_node_t i = 0; i < gasnet_nodes(); i++) {
 		peer = (gasnet_mynode() + i) % gasnet_nodes();
 		for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {

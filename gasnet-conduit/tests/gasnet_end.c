@@ -51,7 +51,8 @@ int main(int argc, char **argv)
 	test_barrier();
 	if (!strcmp(way, "all"))
 		gasnet_exit(0);
-	if (!strcmp(way, "work-after-barrier")) { /* who is first out leaves the others time for what they still have to do */
+	/* who is first out leaves the others time for what they still have to do */
+	if (!strcmp(way, "work-after-barrier")) {
 		if (first) {
 			usleep(50000);
 			gasnet_AMPoll();

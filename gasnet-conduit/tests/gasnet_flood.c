@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Floods: every node sends requests to all nodes without waiting, each is answered, and at the end every node has handled
- * what was meant for it and has all its replies. run_jobs.sh also runs it with rings of 16 slots and 2 eager buffers, where
- * both directions are full all the time.
+ * Floods: every node sends requests to all nodes without waiting, each is answered, and at the end every node has
+ * handled what was meant for it and has all its replies. run_jobs.sh also runs it with rings of 16 slots and 2 eager
+ * buffers, where both directions are full all the time.
  */
 #include "gasnet_test.h"
 
@@ -36,7 +36,8 @@ static void long_request(gasnet_token_t t, void *buf, size_t n, gasnet_handlerar
 	CHECK_OK(gasnet_AMGetMsgSource(t, &s));
 	handled++;
 	sum += a;
-	CHECK_OK(gasnet_AMReplyLong1(t, H_LONG_REPLY, buf, n, test_at(s, SEGMENT / 2 + gasnet_mynode() * 1024 + (size_t)a % 1024), a));
+	CHECK_OK(gasnet_AMReplyLong1(t, H_LONG_REPLY, buf, n,
+				     test_at(s, SEGMENT / 2 + gasnet_mynode() * 1024 + (size_t)a % 1024), a));
 }
 
 static void silent_request(gasnet_token_t t, gasnet_handlerarg_t a)
@@ -71,9 +72,9 @@ static void long_reply(gasnet_token_t t, void *buf, size_t n, gasnet_handlerarg_
 int main(int argc, char **argv)
 {
 #define FN(name_arg) ((gasneti_handler_fn)(void *)(name_arg))
-	gasnet_handlerentry_t table[] = {{H_SHORT, FN(short_request)},	     {H_MEDIUM, FN(medium_request)},
-					 {H_LONG, FN(long_request)},	     {H_SILENT, FN(silent_request)},
-					 {H_SHORT_REPLY, FN(short_reply)},   {H_MEDIUM_REPLY, FN(medium_reply)},
+	gasnet_handlerentry_t table[] = {{H_SHORT, FN(short_request)},     {H_MEDIUM, FN(medium_request)},
+					 {H_LONG, FN(long_request)},       {H_SILENT, FN(silent_request)},
+					 {H_SHORT_REPLY, FN(short_reply)}, {H_MEDIUM_REPLY, FN(medium_reply)},
 					 {H_LONG_REPLY, FN(long_reply)}};
 	test_start(&argc, &argv, table, sizeof table / sizeof *table, SEGMENT);
 	const int rounds = argc > 1 ? atoi(argv[1]) : 1000;
@@ -94,9 +95,11 @@ int main(int argc, char **argv)
 			CHECK_OK(gasnet_AMRequestShort2(to, H_SHORT, i, ~i));
 			CHECK_OK(gasnet_AMRequestShort1(to, H_SILENT, i));
 			CHECK_OK(gasnet_AMRequestMedium1(to, H_MEDIUM, payload, n, i));
-			/* its place in the target is ours, but earlier ones may still be read: same bytes in all of a byte's rounds */
+			/* its place in the target is ours, but earlier ones may still be read: same bytes in all of a
+			 * byte's rounds */
 			CHECK_OK(gasnet_AMRequestLong1(to, H_LONG, line, 1,
-						       test_at(to, ((size_t)gasnet_mynode() * 1024 + (size_t)i % 1024)), i));
+						       test_at(to, ((size_t)gasnet_mynode() * 1024 + (size_t)i % 1024)),
+						       i));
 		}
 		if (i % 256 == 255) /* a long message's place is used again after 1024 rounds */
 			GASNET_BLOCKUNTIL(answered == 3L * (i + 1) * (long)gasnet_nodes());

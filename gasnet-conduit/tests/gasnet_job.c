@@ -13,7 +13,8 @@ static void nothing(gasnet_token_t t)
 static void before_attach(void)
 {
 	gasnet_seginfo_t s;
-	gasnet_handlerentry_t low = {5, FN(nothing)}, twice[] = {{200, FN(nothing)}, {200, FN(nothing)}}, none = {130, NULL};
+	gasnet_handlerentry_t low = {5, FN(nothing)}, twice[] = {{200, FN(nothing)}, {200, FN(nothing)}},
+			      none = {130, NULL};
 	(void)twice;
 	(void)none;
 	CHECK(gasnet_getSegmentInfo(&s, 1) == GASNET_ERR_NOT_INIT);
@@ -24,7 +25,8 @@ static void before_attach(void)
 	CHECK(gasnet_attach(NULL, 0, SEGMENT + 1, 0) == GASNET_ERR_BAD_ARG);
 	CHECK(gasnet_attach(NULL, 0, gasnet_getMaxLocalSegmentSize() + GASNET_PAGESIZE, 0) == GASNET_ERR_BAD_ARG);
 	CHECK(gasnet_getMaxGlobalSegmentSize() <= gasnet_getMaxLocalSegmentSize());
-	CHECK(gasnet_getMaxGlobalSegmentSize() >= SEGMENT * 2 && gasnet_getMaxGlobalSegmentSize() % GASNET_PAGESIZE == 0);
+	CHECK(gasnet_getMaxGlobalSegmentSize() >= SEGMENT * 2 &&
+	      gasnet_getMaxGlobalSegmentSize() % GASNET_PAGESIZE == 0);
 }
 
 static void queries(uintptr_t mine)
@@ -44,7 +46,8 @@ static void queries(uintptr_t mine)
 		CHECK((uintptr_t)test_segments[n].addr % GASNET_PAGESIZE == 0);
 		/* load and store through the offset is the node's memory */
 		gasnet_put_val(n, test_at(n, 8 * gasnet_mynode()), 1000 + gasnet_mynode(), 8);
-		CHECK(*(volatile uint64_t *)(test_at(n, 8 * gasnet_mynode()) + info[n].offset) == 1000 + gasnet_mynode());
+		CHECK(*(volatile uint64_t *)(test_at(n, 8 * gasnet_mynode()) + info[n].offset) ==
+		      1000 + gasnet_mynode());
 	}
 	free(info);
 	CHECK(strcmp(gasnet_ErrorName(GASNET_ERR_BAD_ARG), "GASNET_ERR_BAD_ARG") == 0);
@@ -93,7 +96,8 @@ static void barriers(void)
 		CHECK(gasnet_barrier_result(&id) == 0 && id == i);
 		CHECK_OK(one_barrier(me, anonymous, me + 7, anonymous, i));
 		CHECK(gasnet_barrier_result(&id) != 0);
-		CHECK_OK(one_barrier(-i, last ? anonymous : 0, -i, last ? anonymous : 0, i)); /* one node is indifferent */
+		/* one node is indifferent */
+		CHECK_OK(one_barrier(-i, last ? anonymous : 0, -i, last ? anonymous : 0, i));
 		if (several)
 			CHECK(gasnet_barrier_result(&id) == 0 && id == -i);
 		/* the last names it otherwise: everybody hears */
@@ -105,7 +109,8 @@ static void barriers(void)
 		/* flags may differ between notify and wait; a name that is waited for must be the one that was given */
 		CHECK_OK(one_barrier(3, 0, 3, me ? 0 : anonymous, i));
 		CHECK_OK(one_barrier(3, me ? anonymous : 0, 3, 0, i));
-		CHECK(one_barrier(5, me ? anonymous : 0, me ? 6 : 5, 0, i) == (me ? GASNET_ERR_BARRIER_MISMATCH : GASNET_OK));
+		CHECK(one_barrier(5, me ? anonymous : 0, me ? 6 : 5, 0, i) ==
+		      (me ? GASNET_ERR_BARRIER_MISMATCH : GASNET_OK));
 		CHECK_OK(one_barrier(5, anonymous, 6 + me, 0, i)); /* nobody named it */
 		CHECK_OK(gasnet_barrier(9, 0));
 		CHECK_OK(gasnet_barrier(me, GASNET_BARRIERFLAG_UNNAMED));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What "Order" in gasnet_pgas_rma.h promises, each line as a race between the even nodes, which write, and their odd
- * neighbours, which look. Data lie in 64 places that change from round to round, so that some are far away when the flag,
- * which is always near, goes out: a machine that may swap the two does. Numbers only grow, so an old one shows.
+ * neighbours, which look. Data lie in 64 places that change from round to round, so that some are far away when the
+ * flag, which is always near, goes out: a machine that may swap the two does. Numbers only grow, so an old one shows.
  *
- *	gasnet_order [rounds]
+ * 	gasnet_order [rounds]
  *
  * Compiled with GASNET_PGAS_STRICT_ORDER it also checks longer transfers without anything between them.
  */
@@ -31,8 +31,8 @@ static void expect_all(const volatile uint64_t *p, uint64_t least, const char *w
 {
 	for (size_t i = 0; i < WORDS; i++)
 		if (p[i] < least) {
-			fprintf(stderr, "node %d: %s: word %d is %llu, older than %llu\n", (int)gasnet_mynode(), what, (int)i,
-				(unsigned long long)p[i], (unsigned long long)least);
+			fprintf(stderr, "node %d: %s: word %d is %llu, older than %llu\n", (int)gasnet_mynode(), what,
+				(int)i, (unsigned long long)p[i], (unsigned long long)least);
 			gasnet_exit(1);
 		}
 }
@@ -67,7 +67,8 @@ static void await_own(size_t off, uint64_t value)
 
 static void look(gasnet_token_t token, gasnet_handlerarg_t round)
 {
-	expect_all((const volatile uint64_t *)test_at(gasnet_mynode(), place((uint64_t)round)), (uint64_t)round, "put, then a request");
+	expect_all((const volatile uint64_t *)test_at(gasnet_mynode(), place((uint64_t)round)), (uint64_t)round,
+		   "put, then a request");
 	looked = (uint64_t)round;
 	CHECK_OK(gasnet_AMReplyShort1(token, H_SEEN, round));
 }
@@ -78,7 +79,7 @@ static void saw(gasnet_token_t token, gasnet_handlerarg_t round)
 	seen = (uint64_t)round;
 }
 
-/* --- longer puts, then something that tells of them ---------------------------------------------------------------- */
+/* --- longer puts, then something that tells of them --------------------------------------------------------------- */
 
 static void put_then_request(uint64_t rounds, int writer)
 {
@@ -110,7 +111,8 @@ static void put_then_barrier(uint64_t rounds, int writer)
 		}
 		test_barrier();
 		if (!writer)
-			expect_all((const volatile uint64_t *)test_at(gasnet_mynode(), place(r)), r, "put, then a barrier");
+			expect_all((const volatile uint64_t *)test_at(gasnet_mynode(), place(r)), r,
+				   "put, then a barrier");
 		test_barrier();
 	}
 }
@@ -125,10 +127,18 @@ static void put_then_flag(uint64_t rounds, int writer)
 			gasnet_put_bulk(peer, test_at(peer, place(r)), data, BYTES);
 			const volatile size_t eight = 8; /* a length that the compiler does not know */
 			switch (r % 4) {
-			case 0: gasnet_put_val(peer, test_at(peer, FLAG), r, 8); break;
-			case 1: gasnet_put(peer, test_at(peer, FLAG), &r, 8); break;
-			case 2: gasnet_put_nbi(peer, test_at(peer, FLAG), &r, 8); break;
-			default: gasnet_put_nbi_bulk(peer, test_at(peer, FLAG), &r, eight); break;
+			case 0:
+				gasnet_put_val(peer, test_at(peer, FLAG), r, 8);
+				break;
+			case 1:
+				gasnet_put(peer, test_at(peer, FLAG), &r, 8);
+				break;
+			case 2:
+				gasnet_put_nbi(peer, test_at(peer, FLAG), &r, 8);
+				break;
+			default:
+				gasnet_put_nbi_bulk(peer, test_at(peer, FLAG), &r, eight);
+				break;
 			}
 			await(gasnet_mynode(), ACK, r);
 		} else {
@@ -138,7 +148,8 @@ static void put_then_flag(uint64_t rounds, int writer)
 				expect_all(copy, r, "put, then a flag, got");
 			} else {
 				await_own(FLAG, r);
-				expect_all((const volatile uint64_t *)test_at(gasnet_mynode(), place(r)), r, "put, then a flag, read");
+				expect_all((const volatile uint64_t *)test_at(gasnet_mynode(), place(r)), r,
+					   "put, then a flag, read");
 			}
 			gasnet_put_val(peer, test_at(peer, ACK), r, 8);
 		}
@@ -238,8 +249,8 @@ static void longer(uint64_t rounds, int writer)
 int main(int argc, char **argv)
 {
 	gasnet_handlerentry_t table[] = {{H_LOOK, (void (*)())look}, {H_SEEN, (void (*)())saw}};
-	static void (*const races[])(uint64_t, int) = {put_then_request, put_then_barrier, put_then_flag, store_then_flag,
-						       get_then_flag,    words,            longer};
+	static void (*const races[])(uint64_t, int) = {
+		put_then_request, put_then_barrier, put_then_flag, store_then_flag, get_then_flag, words, longer};
 	test_start(&argc, &argv, table, 2, SEGMENT);
 	const uint64_t rounds = argc > 1 ? strtoull(argv[1], NULL, 0) : 20000;
 	const int writer = gasnet_mynode() % 2 == 0;

@@ -33,22 +33,26 @@ static void there_and_back(gasnet_node_t to, size_t n, size_t off)
 		expect(at, n);
 	ROUND(gasnet_put(to, at, source, n), gasnet_get(back, to, at, n))
 	ROUND(gasnet_put_bulk(to, at, source, n), gasnet_get_bulk(back, to, at, n))
-	ROUND((gasnet_put_nbi(to, at, source, n), gasnet_wait_syncnbi_puts()), (gasnet_get_nbi(back, to, at, n), gasnet_wait_syncnbi_gets()))
+	ROUND((gasnet_put_nbi(to, at, source, n), gasnet_wait_syncnbi_puts()),
+	      (gasnet_get_nbi(back, to, at, n), gasnet_wait_syncnbi_gets()))
 	ROUND((gasnet_put_nbi_bulk(to, at, source, n), gasnet_wait_syncnbi_all()),
 	      (gasnet_get_nbi_bulk(back, to, at, n), gasnet_wait_syncnbi_all()))
-	ROUND((h[0] = gasnet_put_nb(to, at, source, n), gasnet_wait_syncnb(h[0])), (h[0] = gasnet_get_nb(back, to, at, n), gasnet_wait_syncnb(h[0])))
-	ROUND(h[0] = gasnet_put_nb_bulk(to, at, source, n); while (gasnet_try_syncnb(h[0]) != GASNET_OK);,
-	      h[0] = gasnet_get_nb_bulk(back, to, at, n); while (gasnet_try_syncnb_nopoll(h[0]) != GASNET_OK);)
+	ROUND((h[0] = gasnet_put_nb(to, at, source, n), gasnet_wait_syncnb(h[0])),
+	      (h[0] = gasnet_get_nb(back, to, at, n), gasnet_wait_syncnb(h[0])))
+	ROUND(h[0] = gasnet_put_nb_bulk(to, at, source, n); while (gasnet_try_syncnb(h[0]) != GASNET_OK);
+	      , h[0] = gasnet_get_nb_bulk(back, to, at, n); while (gasnet_try_syncnb_nopoll(h[0]) != GASNET_OK);)
 	ROUND(gasnet_begin_nbi_accessregion(); gasnet_put_nbi_bulk(to, at, source, n / 2);
 	      gasnet_put_nbi_bulk(to, at + n / 2, source + n / 2, n - n / 2); h[0] = gasnet_end_nbi_accessregion();
 	      gasnet_wait_syncnb(h[0]), gasnet_get_bulk(back, to, at, n))
-	ROUND(for (int i = 0; i < 4; i++) h[i] = gasnet_put_nb_bulk(to, at, source, n);
-	      gasnet_wait_syncnb_all(h, 4); for (int i = 0; i < 4; i++) CHECK(gasnet_try_syncnb_all(h + i, 1) == GASNET_OK);,
-	      for (int i = 0; i < 4; i++) h[i] = gasnet_get_nb_bulk(back, to, at, n);
-	      gasnet_wait_syncnb_some(h, 4); while (gasnet_try_syncnb_some(h, 4) != GASNET_OK);
-	      while (gasnet_try_syncnb_some_nopoll(h, 4) != GASNET_OK); while (gasnet_try_syncnb_all_nopoll(h, 4) != GASNET_OK);)
+	ROUND(for (int i = 0; i < 4; i++) h[i] = gasnet_put_nb_bulk(to, at, source, n); gasnet_wait_syncnb_all(h, 4);
+	      for (int i = 0; i < 4; i++) CHECK(gasnet_try_syncnb_all(h + i, 1) == GASNET_OK);
+	      , for (int i = 0; i < 4; i++) h[i] = gasnet_get_nb_bulk(back, to, at, n); gasnet_wait_syncnb_some(h, 4);
+	      while (gasnet_try_syncnb_some(h, 4) != GASNET_OK);
+	      while (gasnet_try_syncnb_some_nopoll(h, 4) != GASNET_OK);
+	      while (gasnet_try_syncnb_all_nopoll(h, 4) != GASNET_OK);)
 	gasnet_put_nbi_bulk(to, at, source, n);
-	while (gasnet_try_syncnbi_puts() != GASNET_OK || gasnet_try_syncnbi_gets() != GASNET_OK || gasnet_try_syncnbi_all() != GASNET_OK)
+	while (gasnet_try_syncnbi_puts() != GASNET_OK || gasnet_try_syncnbi_gets() != GASNET_OK ||
+	       gasnet_try_syncnbi_all() != GASNET_OK)
 		;
 #undef ROUND
 }
@@ -64,7 +68,8 @@ static void constant_sizes(gasnet_node_t to)
 	gasnet_wait_syncnbi_puts();                                                                                    \
 	gasnet_get_bulk(back, to, test_at(to, MINE(128)), n_arg);                                                      \
 	expect(back, n_arg);
-	ONE(1) ONE(2) ONE(3) ONE(4) ONE(7) ONE(8) ONE(15) ONE(16) ONE(32) ONE(48)
+	ONE(1)
+	ONE(2) ONE(3) ONE(4) ONE(7) ONE(8) ONE(15) ONE(16) ONE(32) ONE(48)
 #undef ONE
 }
 
@@ -81,7 +86,8 @@ static void values(gasnet_node_t to)
 		CHECK(gasnet_get_val(to, at + n, 1) == 0x55);
 		gasnet_put_nbi_val(to, at, ~v, n);
 		gasnet_wait_syncnbi_puts();
-		CHECK(gasnet_wait_syncnb_valget(gasnet_get_nb_val(to, at, n)) == (~v & (n == 8 ? ~(uint64_t)0 : ((uint64_t)1 << 8 * n) - 1)));
+		CHECK(gasnet_wait_syncnb_valget(gasnet_get_nb_val(to, at, n)) ==
+		      (~v & (n == 8 ? ~(uint64_t)0 : ((uint64_t)1 << 8 * n) - 1)));
 		gasnet_wait_syncnb(gasnet_put_nb_val(to, at, v, n));
 		CHECK(gasnet_get_val(to, at, n) == low);
 		CHECK(gasnet_get_val(to, at + n, 1) == 0x55);
@@ -201,7 +207,8 @@ int main(int argc, char **argv)
 		strides(to);
 	}
 	/* what was put before a barrier is there after it */
-	const gasnet_node_t right = (gasnet_mynode() + 1) % gasnet_nodes(), left = (gasnet_mynode() + gasnet_nodes() - 1) % gasnet_nodes();
+	const gasnet_node_t right = (gasnet_mynode() + 1) % gasnet_nodes(),
+			    left = (gasnet_mynode() + gasnet_nodes() - 1) % gasnet_nodes();
 	for (uint64_t round = 1; round <= 200; round++) {
 		gasnet_put_val(right, test_at(right, SEGMENT - 64), round * 1000 + gasnet_mynode(), 8);
 		test_barrier();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads (PAR): several threads of each node send requests, wait for their own replies, put and get, and poll at the same
- * time; a handler-safe lock guards what handlers and threads both change.
+ * Threads (PAR): several threads of each node send requests, wait for their own replies, put and get, and poll at the
+ * same time; a handler-safe lock guards what handlers and threads both change.
  */
 #include "gasnet_test.h"
 #include <pthread.h>
@@ -11,9 +11,9 @@
 enum { H_ADD = 128, H_ADD_REPLY, H_ECHO, H_ECHO_REPLY };
 
 static gasnet_hsl_t lock = GASNET_HSL_INITIALIZER;
-static long guarded;           /* two fields that must agree whenever the lock is free */
+static long guarded; /* two fields that must agree whenever the lock is free */
 static long guarded_twice;
-static long replies[THREADS];  /* by thread; written with atomics, whoever's poll runs the handler */
+static long replies[THREADS]; /* by thread; written with atomics, whoever's poll runs the handler */
 
 static void add(gasnet_token_t t, gasnet_handlerarg_t thread)
 {
@@ -80,7 +80,8 @@ static void *work(void *arg)
 int main(int argc, char **argv)
 {
 #define FN(name_arg) ((gasneti_handler_fn)(void *)(name_arg))
-	gasnet_handlerentry_t table[] = {{H_ADD, FN(add)}, {H_ADD_REPLY, FN(add_reply)}, {H_ECHO, FN(echo)}, {H_ECHO_REPLY, FN(echo_reply)}};
+	gasnet_handlerentry_t table[] = {
+		{H_ADD, FN(add)}, {H_ADD_REPLY, FN(add_reply)}, {H_ECHO, FN(echo)}, {H_ECHO_REPLY, FN(echo_reply)}};
 	test_start(&argc, &argv, table, 4, SEGMENT);
 	pthread_t threads[THREADS];
 	for (int i = 1; i < THREADS; i++)

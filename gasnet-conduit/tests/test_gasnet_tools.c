@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gasnet_tools.h, without a job: time, atomics, numbers as text, environment; and GASNet's own answers before gasnet_init. */
+/* gasnet_tools.h, without a job: time, atomics, numbers as text, environment; and GASNet's own answers before
+ * gasnet_init. */
 #include <gasnet.h>
 #include <gasnet_tools.h>
 
@@ -95,8 +96,10 @@ static void test_format_number_parses_back(void **state)
 	const int64_t values[] = {0, 1, 1000, 1024, 65536, 1572864, 1ll << 40, -4096};
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
 		char text[64];
-		assert_int_equal(gasnett_parse_int(gasnett_format_number(values[i], text, sizeof text, 1), 1), values[i]);
-		assert_int_equal(gasnett_parse_int(gasnett_format_number(values[i], text, sizeof text, 0), 0), values[i]);
+		assert_int_equal(gasnett_parse_int(gasnett_format_number(values[i], text, sizeof text, 1), 1),
+				 values[i]);
+		assert_int_equal(gasnett_parse_int(gasnett_format_number(values[i], text, sizeof text, 0), 0),
+				 values[i]);
 	}
 }
 

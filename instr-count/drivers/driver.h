@@ -27,17 +27,17 @@ static inline unsigned driver_calls(void)
 {
 	const char *text = getenv("INSTR_COUNT_CALLS");
 	unsigned long n = text ? strtoul(text, NULL, 0) : 0;
-	return n > 0 && n < 100000000 ? (unsigned) n : 25;
+	return n > 0 && n < 100000000 ? (unsigned)n : 25;
 }
 
 /* A program of one process: main() that runs the statement n times. */
-#define DRIVER_MAIN(...)                                     \
-	int main(void)                                       \
-	{                                                    \
-		for (unsigned n = driver_calls(); n > 0; n--) { \
-			__VA_ARGS__;                         \
-		}                                            \
-		return 0;                                    \
+#define DRIVER_MAIN(...)                                                                                               \
+	int main(void)                                                                                                 \
+	{                                                                                                              \
+		for (unsigned n = driver_calls(); n > 0; n--) {                                                        \
+			__VA_ARGS__;                                                                                   \
+		}                                                                                                      \
+		return 0;                                                                                              \
 	}
 
 #endif /* INSTR_COUNT_DRIVER_H */

@@ -31,7 +31,7 @@ static int complain(const char *what, int error)
 ssize_t fi_driver_other(ssize_t ret)
 {
 	if (ret != -FI_EAGAIN)
-		exit(complain("the counted call", (int) ret));
+		exit(complain("the counted call", (int)ret));
 	return ret;
 }
 
@@ -77,8 +77,7 @@ static int open_objects(struct fi_side *s)
 	    (ret = fi_ep_bind(s->ep, &s->cq->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION)) != 0 ||
 	    (ret = fi_ep_bind(s->ep, &s->writes->fid, FI_WRITE)) != 0 ||
 	    (ret = fi_ep_bind(s->ep, &s->reads->fid, FI_READ)) != 0 ||
-	    (ret = fi_ep_bind(s->ep, &s->sends->fid, FI_SEND)) != 0 ||
-	    (ret = fi_enable(s->ep)) != 0)
+	    (ret = fi_ep_bind(s->ep, &s->sends->fid, FI_SEND)) != 0 || (ret = fi_enable(s->ep)) != 0)
 		return complain("opening", ret);
 	return 0;
 }
@@ -105,9 +104,15 @@ static int open_memory(struct fi_side *s)
 static void close_objects(struct fi_side *s)
 {
 	struct fid *const all[] = {
-		s->ep ? &s->ep->fid : NULL,         s->mr ? &s->mr->fid : NULL,         s->local_mr ? &s->local_mr->fid : NULL,
-		s->writes ? &s->writes->fid : NULL, s->reads ? &s->reads->fid : NULL,   s->sends ? &s->sends->fid : NULL,
-		s->cq ? &s->cq->fid : NULL,         s->av ? &s->av->fid : NULL,         s->domain ? &s->domain->fid : NULL,
+		s->ep ? &s->ep->fid : NULL,
+		s->mr ? &s->mr->fid : NULL,
+		s->local_mr ? &s->local_mr->fid : NULL,
+		s->writes ? &s->writes->fid : NULL,
+		s->reads ? &s->reads->fid : NULL,
+		s->sends ? &s->sends->fid : NULL,
+		s->cq ? &s->cq->fid : NULL,
+		s->av ? &s->av->fid : NULL,
+		s->domain ? &s->domain->fid : NULL,
 		s->fabric ? &s->fabric->fid : NULL,
 	};
 	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -209,7 +214,7 @@ static int connect_pair(struct fi_side *s)
 		if (ret == -FI_EAGAIN)
 			usleep(500);
 	}
-	return ret == 0 ? settle(s, 1) : complain("the first message", (int) ret);
+	return ret == 0 ? settle(s, 1) : complain("the first message", (int)ret);
 }
 
 static int close_pair(struct fi_side *s)
@@ -235,6 +240,6 @@ int fi_driver_run(int argc, char **argv, ssize_t (*call)(struct fi_side *), ssiz
 		status = settle(&side, started);
 	}
 	if (status == 0 && got != expected)
-		status = complain("the counted call", (int) got);
+		status = complain("the counted call", (int)got);
 	return status != 0 ? status : close_pair(&side);
 }

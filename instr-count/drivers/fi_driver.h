@@ -50,29 +50,29 @@ struct fi_side {
 	struct fid_cq *cq;
 	struct fid_cntr *writes, *reads, *sends;
 	struct fid_mr *mr, *local_mr;
-	void *desc;           /* of local */
-	long *local;          /* operands and results */
-	char *region;         /* what the peer may touch: key 0, addressed by offset */
+	void *desc;   /* of local */
+	long *local;  /* operands and results */
+	char *region; /* what the peer may touch: key 0, addressed by offset */
 	fi_addr_t peer;
 	int to_peer, from_peer;
 };
 
 #ifdef FABRIC_DIRECT
-#define FI_DRIVER_CONSTANT(_argument, _value) ((void) (_argument), (_value))
-#define FI_DRIVER_RETURN(_call, _expected)                   \
-	do {                                                 \
-		PGAS_MARK_BEGIN(op);                         \
-		ssize_t ret_ = (ssize_t) (_call);            \
-		if (ret_ != (_expected)) {                   \
-			PGAS_MARK_END(op);                   \
-			return fi_driver_other(ret_);        \
-		}                                            \
-		PGAS_MARK_END(op);                           \
-		return (_expected);                          \
+#define FI_DRIVER_CONSTANT(_argument, _value) ((void)(_argument), (_value))
+#define FI_DRIVER_RETURN(_call, _expected)                                                                             \
+	do {                                                                                                           \
+		PGAS_MARK_BEGIN(op);                                                                                   \
+		ssize_t ret_ = (ssize_t)(_call);                                                                       \
+		if (ret_ != (_expected)) {                                                                             \
+			PGAS_MARK_END(op);                                                                             \
+			return fi_driver_other(ret_);                                                                  \
+		}                                                                                                      \
+		PGAS_MARK_END(op);                                                                                     \
+		return (_expected);                                                                                    \
 	} while (0)
 #else
 #define FI_DRIVER_CONSTANT(_argument, _value) (_argument)
-#define FI_DRIVER_RETURN(_call, _expected) return (ssize_t) (_call)
+#define FI_DRIVER_RETURN(_call, _expected) return (ssize_t)(_call)
 #endif
 
 /* Another result than expected: "not now" is no mistake, the rest ends the program. */
@@ -85,10 +85,10 @@ ssize_t fi_driver_other(ssize_t ret) __attribute__((cold));
  */
 int fi_driver_run(int argc, char **argv, ssize_t (*call)(struct fi_side *), ssize_t expected, int starts);
 
-#define FI_DRIVER_MAIN(_call, _expected, _starts)                              \
-	int main(int argc, char **argv)                                        \
-	{                                                                      \
-		return fi_driver_run(argc, argv, _call, _expected, _starts);   \
+#define FI_DRIVER_MAIN(_call, _expected, _starts)                                                                      \
+	int main(int argc, char **argv)                                                                                \
+	{                                                                                                              \
+		return fi_driver_run(argc, argv, _call, _expected, _starts);                                           \
 	}
 
 #endif /* INSTR_COUNT_FI_DRIVER_H */

@@ -2,11 +2,12 @@
 /* fi_inject_atomic.c: one fi_inject_atomic, int64 sum. */
 #include "fi_driver.h"
 
-static DRIVER_NOINLINE ssize_t op(struct fid_ep *ep, const void *buf, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
-				  enum fi_datatype type, enum fi_op what)
+static DRIVER_NOINLINE ssize_t op(struct fid_ep *ep, const void *buf, size_t count, fi_addr_t dest, uint64_t addr,
+				  uint64_t key, enum fi_datatype type, enum fi_op what)
 {
 	FI_DRIVER_RETURN(fi_inject_atomic(ep, buf, FI_DRIVER_CONSTANT(count, 1), dest, addr, FI_DRIVER_CONSTANT(key, 0),
-					  FI_DRIVER_CONSTANT(type, FI_INT64), FI_DRIVER_CONSTANT(what, FI_SUM)), 0);
+					  FI_DRIVER_CONSTANT(type, FI_INT64), FI_DRIVER_CONSTANT(what, FI_SUM)),
+			 0);
 }
 
 static ssize_t call(struct fi_side *s)

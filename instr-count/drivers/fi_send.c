@@ -2,7 +2,8 @@
 /* fi_send.c: one 8-byte message that wants an entry in the queue. */
 #include "fi_driver.h"
 
-static DRIVER_NOINLINE ssize_t op(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t dest, void *context)
+static DRIVER_NOINLINE ssize_t op(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t dest,
+				  void *context)
 {
 	FI_DRIVER_RETURN(fi_send(ep, buf, FI_DRIVER_CONSTANT(len, 8), desc, dest, context), 0);
 }

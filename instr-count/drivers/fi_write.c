@@ -5,7 +5,9 @@
 static DRIVER_NOINLINE ssize_t op(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t dest,
 				  uint64_t addr, uint64_t key, void *context)
 {
-	FI_DRIVER_RETURN(fi_write(ep, buf, FI_DRIVER_CONSTANT(len, 8), desc, dest, addr, FI_DRIVER_CONSTANT(key, 0), context), 0);
+	FI_DRIVER_RETURN(
+		fi_write(ep, buf, FI_DRIVER_CONSTANT(len, 8), desc, dest, addr, FI_DRIVER_CONSTANT(key, 0), context),
+		0);
 }
 
 static ssize_t call(struct fi_side *s)

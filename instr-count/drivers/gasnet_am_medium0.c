@@ -8,7 +8,7 @@ static DRIVER_NOINLINE void op(gasnet_node_t peer, void *remote)
 	PGAS_MARK_BEGIN(op);
 	gasnet_AMRequestMedium0(peer, GASNET_DRIVER_HANDLER + 2, &local, 8);
 	PGAS_MARK_END(op);
-	(void) remote;
+	(void)remote;
 }
 
 GASNET_DRIVER_MAIN(op)

@@ -7,7 +7,7 @@ static DRIVER_NOINLINE void op(gasnet_node_t peer, void *remote)
 	PGAS_MARK_BEGIN(op);
 	gasnet_AMRequestShort4(peer, GASNET_DRIVER_HANDLER + 1, 1, 2, 3, 4);
 	PGAS_MARK_END(op);
-	(void) remote;
+	(void)remote;
 }
 
 GASNET_DRIVER_MAIN(op)

@@ -14,18 +14,24 @@
 enum { GASNET_DRIVER_HANDLER = 201, GASNET_DRIVER_SEGMENT = 1 << 16 };
 
 /* Swallows what the AM drivers send; one of each shape. */
-static void take_short0(gasnet_token_t token) { (void) token; }
+static void take_short0(gasnet_token_t token)
+{
+	(void)token;
+}
 static void take_short4(gasnet_token_t token, gasnet_handlerarg_t a, gasnet_handlerarg_t b, gasnet_handlerarg_t c,
 			gasnet_handlerarg_t d)
 {
-	(void) token, (void) a, (void) b, (void) c, (void) d;
+	(void)token, (void)a, (void)b, (void)c, (void)d;
 }
-static void take_medium0(gasnet_token_t token, void *buf, size_t bytes) { (void) token, (void) buf, (void) bytes; }
+static void take_medium0(gasnet_token_t token, void *buf, size_t bytes)
+{
+	(void)token, (void)buf, (void)bytes;
+}
 
 static gasnet_handlerentry_t gasnet_driver_handlers[] = {
-	{GASNET_DRIVER_HANDLER, (void (*)()) take_short0},
-	{GASNET_DRIVER_HANDLER + 1, (void (*)()) take_short4},
-	{GASNET_DRIVER_HANDLER + 2, (void (*)()) take_medium0},
+	{GASNET_DRIVER_HANDLER, (void (*)())take_short0},
+	{GASNET_DRIVER_HANDLER + 1, (void (*)())take_short4},
+	{GASNET_DRIVER_HANDLER + 2, (void (*)())take_medium0},
 };
 
 static void gasnet_driver_barrier(void)
@@ -42,7 +48,7 @@ static inline int gasnet_driver_run(int *argc, char ***argv, void (*call)(gasnet
 		return 1;
 	if (gasnet_attach(gasnet_driver_handlers, 3, GASNET_DRIVER_SEGMENT, 0) != GASNET_OK)
 		return 1;
-	gasnet_getSegmentInfo(segments, (int) gasnet_nodes());
+	gasnet_getSegmentInfo(segments, (int)gasnet_nodes());
 	gasnet_driver_barrier();
 	gasnet_node_t peer = gasnet_nodes() - 1;
 	if (gasnet_mynode() == 0)
@@ -53,10 +59,10 @@ static inline int gasnet_driver_run(int *argc, char ***argv, void (*call)(gasnet
 	return 0;
 }
 
-#define GASNET_DRIVER_MAIN(_call)                              \
-	int main(int argc, char **argv)                        \
-	{                                                      \
-		return gasnet_driver_run(&argc, &argv, _call); \
+#define GASNET_DRIVER_MAIN(_call)                                                                                      \
+	int main(int argc, char **argv)                                                                                \
+	{                                                                                                              \
+		return gasnet_driver_run(&argc, &argv, _call);                                                         \
 	}
 
 #endif /* INSTR_COUNT_GASNET_DRIVER_H */

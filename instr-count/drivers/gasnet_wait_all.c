@@ -7,7 +7,7 @@ static DRIVER_NOINLINE void op(gasnet_node_t peer, void *remote)
 	PGAS_MARK_BEGIN(op);
 	gasnet_wait_syncnbi_all();
 	PGAS_MARK_END(op);
-	(void) peer, (void) remote;
+	(void)peer, (void)remote;
 }
 
 GASNET_DRIVER_MAIN(op)

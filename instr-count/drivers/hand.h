@@ -4,7 +4,7 @@
 #define INSTR_COUNT_HAND_H
 
 long hand_leaf(long x);
-long hand_leaf_alias(long x);  /* weak, same address as hand_leaf */
+long hand_leaf_alias(long x); /* weak, same address as hand_leaf */
 long hand_loop(void);
 long hand_chain(long x);
 long hand_recursion(long depth);

@@ -4,7 +4,7 @@
 
 static void call(int peer)
 {
-	(void) peer;
+	(void)peer;
 	shmem_barrier_all();
 }
 

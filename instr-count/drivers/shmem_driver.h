@@ -31,10 +31,10 @@ static inline int shmem_driver_run(void (*call)(int peer), int everyone)
 	return 0;
 }
 
-#define SHMEM_DRIVER_MAIN(_call)                          \
-	int main(void)                                    \
-	{                                                 \
-		return shmem_driver_run(_call, 0);        \
+#define SHMEM_DRIVER_MAIN(_call)                                                                                       \
+	int main(void)                                                                                                 \
+	{                                                                                                              \
+		return shmem_driver_run(_call, 0);                                                                     \
 	}
 
 #endif /* INSTR_COUNT_SHMEM_DRIVER_H */

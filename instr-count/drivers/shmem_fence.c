@@ -4,7 +4,7 @@
 
 static void call(int peer)
 {
-	shmem_int_p((int *) cell, 7, peer);
+	shmem_int_p((int *)cell, 7, peer);
 	shmem_fence();
 }
 

@@ -12,7 +12,7 @@ static DRIVER_NOINLINE void op(int *to, int value, int peer)
 
 static void call(int peer)
 {
-	op((int *) cell, 7, peer);
+	op((int *)cell, 7, peer);
 }
 
 SHMEM_DRIVER_MAIN(call)

@@ -4,7 +4,7 @@
 
 static void call(int peer)
 {
-	(void) peer;
+	(void)peer;
 	shmem_long_wait_until(cell, SHMEM_CMP_EQ, 0);
 }
 

@@ -1,12 +1,9 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * path.hpp: what both Pin tools share: which addresses begin a path, which end
- * it, and the state of one call. The rules are those of the step engine
- * (src/step_call.cpp): addresses, not names; a return is known by address and
- * stack pointer together; the instruction at the boundary is not counted.
- */
-#ifndef INSTR_COUNT_PIN_PATH_HPP
-#define INSTR_COUNT_PIN_PATH_HPP
+// SPDX-License-Identifier: BSD-3-Clause
+// path.hpp: what both Pin tools share: which addresses begin a path, which end
+// it, and the state of one call. The rules are those of the step engine
+// (src/step_call.cpp): addresses, not names; a return is known by address and
+// stack pointer together; the instruction at the boundary is not counted.
+#pragma once
 
 #include <list>
 #include <map>
@@ -18,14 +15,14 @@
 
 namespace path {
 
-/* One record of the section pgas_marks; pgas_mark.h writes it. */
+// One record of the section pgas_marks; pgas_mark.h writes it.
 struct mark_record {
 	INT32 relative;
 	UINT32 kind;
 	char name[24];
 };
 
-/* '*' and '?' as in the shell; the tool's runtime has no fnmatch. */
+// '*' and '?' as in the shell; the tool's runtime has no fnmatch.
 inline bool glob(const char *pattern, const char *name)
 {
 	if (*pattern == '\0')
@@ -63,7 +60,7 @@ struct image {
 	bool is_boundary;
 };
 
-/* From the command line, and from each image as it is loaded. */
+// From the command line, and from each image as it is loaded.
 class finder {
 public:
 	bool parse(const std::string &entry, const std::string &boundary)
@@ -102,7 +99,7 @@ public:
 					stops_.insert(RTN_Address(rtn));
 			}
 		}
-		/* The routine list has one name per address; aliases are found so. */
+		// The routine list has one name per address; aliases are found so.
 		add_alias(img, name_, !is_mark_ && wanted(name) ? &begins_ : nullptr);
 		add_alias(img, boundary_symbol_, &stops_);
 	}
@@ -144,17 +141,18 @@ private:
 				return;
 			std::string name(record.name, sizeof(record.name));
 			if (name.substr(0, name.find('\0')) == name_)
-				(record.kind == 0 ? begins_ : ends_).insert(here + static_cast<ADDRINT>(record.relative));
+				(record.kind == 0 ? begins_ : ends_)
+					.insert(here + static_cast<ADDRINT>(record.relative));
 		}
 	}
 
 	std::string image_pattern_, name_, boundary_images_, boundary_symbol_;
 	bool is_mark_ = false, to_syscall_ = false;
-	std::list<image> images_;  /* a list: calls keep pointers into it */
+	std::list<image> images_; // a list: calls keep pointers into it
 	std::set<ADDRINT> begins_, ends_, stops_;
 };
 
-/* One call under way, on the thread that entered it first. */
+// One call under way, on the thread that entered it first.
 class call {
 public:
 	bool active() const { return active_; }
@@ -175,13 +173,13 @@ public:
 	}
 	void end() { active_ = false; }
 
-	/* Before the instruction at pc runs: is the path over? */
+	// Before the instruction at pc runs: is the path over?
 	bool over(const finder &where, ADDRINT pc, ADDRINT sp, bool is_syscall)
 	{
 		bool at_begin = fresh_ && pc == begin_pc_;
 		fresh_ = false;
 		if (where.is_mark()) {
-			/* Pairs nest; the stack pointer does not tell them apart. */
+			// Pairs nest; the stack pointer does not tell them apart.
 			if (where.ends(pc))
 				return depth_-- == 0;
 			depth_ += !at_begin && where.begins(pc);
@@ -199,11 +197,9 @@ private:
 	bool active_ = false;
 	THREADID tid_ = 0;
 	ADDRINT sp_ = 0, return_addr_ = 0, begin_pc_ = 0;
-	bool fresh_ = false;  /* nothing looked at yet */
-	UINT32 depth_ = 0;    /* of marked code within itself */
+	bool fresh_ = false; // nothing looked at yet
+	UINT32 depth_ = 0;   // of marked code within itself
 	const image *home_ = nullptr;
 };
 
 } // namespace path
-
-#endif

@@ -1,13 +1,11 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * path_count.cpp: Pin tool. Counts the instructions of each call from entry to
- * boundary, per address, and writes text that src/pin_engine.cpp reads:
- *
- *	call <TAB> total <TAB> system calls
- *	at <TAB> image <TAB> address in the file <TAB> count <TAB> routine
- *
- *	pin -t path_count.so -entry shmem_int_p -o out -- ./prog
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// path_count.cpp: Pin tool. Counts the instructions of each call from entry to
+// boundary, per address, and writes text that src/pin_engine.cpp reads:
+//
+// 	call <TAB> total <TAB> system calls
+// 	at <TAB> image <TAB> address in the file <TAB> count <TAB> routine
+//
+// 	pin -t path_count.so -entry shmem_int_p -o out -- ./prog
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -35,7 +33,7 @@ std::vector<record> records;
 
 VOID on_instruction(THREADID tid, ADDRINT pc, ADDRINT sp, BOOL is_begin, BOOL is_syscall)
 {
-	/* Read without the lock: only this thread can make it true for itself. */
+	// Read without the lock: only this thread can make it true for itself.
 	if (!is_begin && !current.on(tid))
 		return;
 	PIN_GetLock(&lock, static_cast<INT32>(tid) + 1);
@@ -44,7 +42,7 @@ VOID on_instruction(THREADID tid, ADDRINT pc, ADDRINT sp, BOOL is_begin, BOOL is
 	if (is_begin && !current.active() && records.size() < knob_calls.Value()) {
 		records.push_back(record());
 		current.begin(finder, tid, pc, sp);
-		/* An empty pair of marks ends where it begins. */
+		// An empty pair of marks ends where it begins.
 		if (current.over(finder, pc, sp, is_syscall != 0))
 			current.end();
 	}
@@ -61,7 +59,8 @@ VOID instrument(INS ins, VOID *)
 {
 	ADDRINT pc = INS_Address(ins);
 	INS_InsertCall(ins, IPOINT_BEFORE, reinterpret_cast<AFUNPTR>(on_instruction), IARG_THREAD_ID, IARG_INST_PTR,
-		       IARG_REG_VALUE, REG_STACK_PTR, IARG_BOOL, finder.begins(pc), IARG_BOOL, INS_IsSyscall(ins), IARG_END);
+		       IARG_REG_VALUE, REG_STACK_PTR, IARG_BOOL, finder.begins(pc), IARG_BOOL, INS_IsSyscall(ins),
+		       IARG_END);
 }
 
 VOID on_image(IMG img, VOID *)
@@ -81,8 +80,8 @@ VOID on_end(INT32, VOID *)
 			const path::image *where = finder.find(line.first);
 			std::string routine = RTN_FindNameByAddress(line.first);
 			out << "at\t" << (where != nullptr ? where->path : "?") << "\t0x" << std::hex
-			    << line.first - (where != nullptr ? where->offset : 0) << std::dec << '\t' << line.second << '\t'
-			    << (routine.empty() ? "?" : routine) << '\n';
+			    << line.first - (where != nullptr ? where->offset : 0) << std::dec << '\t' << line.second
+			    << '\t' << (routine.empty() ? "?" : routine) << '\n';
 		}
 	}
 }

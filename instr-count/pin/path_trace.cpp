@@ -1,10 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * path_trace.cpp: Pin tool. Lists the executed instructions of one call, in
- * order, with image, routine, source line and disassembly: to explain a count.
- *
- *	pin -t path_trace.so -entry shmem_int_p -skip 3 -o out -- ./prog
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// path_trace.cpp: Pin tool. Lists the executed instructions of one call, in
+// order, with image, routine, source line and disassembly: to explain a count.
+//
+// 	pin -t path_trace.so -entry shmem_int_p -skip 3 -o out -- ./prog
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -26,7 +24,7 @@ PIN_LOCK lock;
 UINT32 seen;
 bool done;
 std::vector<ADDRINT> trace;
-std::map<ADDRINT, std::string> code;  /* disassembly, made when the code is first met */
+std::map<ADDRINT, std::string> code; // disassembly, made when the code is first met
 
 VOID on_instruction(THREADID tid, ADDRINT pc, ADDRINT sp, BOOL is_begin, BOOL is_syscall)
 {
@@ -49,7 +47,8 @@ VOID instrument(INS ins, VOID *)
 	ADDRINT pc = INS_Address(ins);
 	code[pc] = INS_Disassemble(ins);
 	INS_InsertCall(ins, IPOINT_BEFORE, reinterpret_cast<AFUNPTR>(on_instruction), IARG_THREAD_ID, IARG_INST_PTR,
-		       IARG_REG_VALUE, REG_STACK_PTR, IARG_BOOL, finder.begins(pc), IARG_BOOL, INS_IsSyscall(ins), IARG_END);
+		       IARG_REG_VALUE, REG_STACK_PTR, IARG_BOOL, finder.begins(pc), IARG_BOOL, INS_IsSyscall(ins),
+		       IARG_END);
 }
 
 VOID on_image(IMG img, VOID *)
@@ -64,7 +63,8 @@ VOID on_end(INT32, VOID *)
 	size_t number = 0;
 	for (ADDRINT pc : trace) {
 		const path::image *where = finder.find(pc);
-		std::string now = (where != nullptr ? path::base_name(where->path) : "?") + "!" + RTN_FindNameByAddress(pc);
+		std::string now = (where != nullptr ? path::base_name(where->path) : "?") + "!" +
+				  RTN_FindNameByAddress(pc);
 		if (now != heading)
 			out << '\n' << now << '\n';
 		heading = now;
@@ -73,7 +73,8 @@ VOID on_end(INT32, VOID *)
 		PIN_LockClient();
 		PIN_GetSourceLocation(pc, &column, &line, &file);
 		PIN_UnlockClient();
-		out << ++number << "\t0x" << std::hex << pc - (where != nullptr ? where->offset : 0) << std::dec << '\t' << code[pc];
+		out << ++number << "\t0x" << std::hex << pc - (where != nullptr ? where->offset : 0) << std::dec << '\t'
+		    << code[pc];
 		if (!file.empty())
 			out << "\t" << path::base_name(file) << ':' << line;
 		out << '\n';

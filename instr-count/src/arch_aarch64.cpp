@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* arch_aarch64.cpp: registers, instruction kinds and exclusive sequences of aarch64. */
+// SPDX-License-Identifier: BSD-3-Clause
+// arch_aarch64.cpp: registers, instruction kinds and exclusive sequences of aarch64.
 #include "arch.hpp"
 
 #ifdef __aarch64__
@@ -12,17 +12,26 @@ namespace ic::arch {
 const char *const kName = "aarch64";
 const char *const kGlibcTunables = "glibc.cpu.name=generic";
 
-static constexpr uint8_t kBrk[] = {0x00, 0x00, 0x20, 0xd4};  /* brk #0 */
+static constexpr uint8_t kBrk[] = {0x00, 0x00, 0x20, 0xd4}; // brk #0
 const std::span<const uint8_t> kBreakpoint(kBrk);
 const uint64_t kBreakpointAdvance = 0;
 const unsigned kInsnBytes = 4;
 
-/* Longest exclusive sequence looked at; real ones have three to eight. */
+// Longest exclusive sequence looked at; real ones have three to eight.
 static constexpr unsigned kMaxBlock = 24;
 
-uint64_t registers::pc() const { return raw.pc; }
-uint64_t registers::sp() const { return raw.sp; }
-void registers::set_pc(uint64_t pc) { raw.pc = pc; }
+uint64_t registers::pc() const
+{
+	return raw.pc;
+}
+uint64_t registers::sp() const
+{
+	return raw.sp;
+}
+void registers::set_pc(uint64_t pc)
+{
+	raw.pc = pc;
+}
 
 uint64_t return_address(const registers &regs, const reader &)
 {
@@ -34,7 +43,7 @@ uint64_t sp_after_return(const registers &at_entry)
 	return at_entry.raw.sp;
 }
 
-/* Load/store exclusive class; CASP shares the encoding space, o1 with bit 31 clear. */
+// Load/store exclusive class; CASP shares the encoding space, o1 with bit 31 clear.
 static bool is_exclusive(uint32_t insn, bool load)
 {
 	if ((insn & 0x3f800000) != 0x08000000)
@@ -63,7 +72,7 @@ static int64_t sign_extend(uint32_t value, unsigned bits)
 	return static_cast<int64_t>(uint64_t(value) << (64 - bits)) >> (64 - bits);
 }
 
-/* Target of b.cond, cbz/cbnz, tbz/tbnz; false for anything else. */
+// Target of b.cond, cbz/cbnz, tbz/tbnz; false for anything else.
 static bool conditional_target(uint32_t insn, uint64_t pc, uint64_t &target)
 {
 	int64_t offset;
@@ -77,7 +86,7 @@ static bool conditional_target(uint32_t insn, uint64_t pc, uint64_t &target)
 	return true;
 }
 
-/* Branches, exceptions and system instructions, but for the conditional ones above. */
+// Branches, exceptions and system instructions, but for the conditional ones above.
 static bool leaves_straight_line(uint32_t insn)
 {
 	return (insn & 0x7c000000) == 0x14000000 || (insn & 0xfe000000) == 0xd6000000 ||
@@ -104,12 +113,12 @@ bool find_exclusive_block(uint64_t pc, const reader &read, exclusive_block &bloc
 			block.exits.push_back(target);
 			block.executed.push_back(line);
 		} else if (is_exclusive(insn, false)) {
-			/* Stop right behind the store: its status is settled, and
-			 * a retry is stepped and counted like any other code. */
+			// Stop right behind the store: its status is settled, and
+			// a retry is stepped and counted like any other code.
 			block.status_register = (insn >> 16) & 31;
 			block.exits.push_back(at + 4);
 			block.executed.push_back(line);
-			/* An exit inside the sequence would not tell what ran. */
+			// An exit inside the sequence would not tell what ran.
 			return std::none_of(block.exits.begin(), block.exits.end(),
 					    [&](uint64_t e) { return e >= pc && e <= at; });
 		}

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* arch_x86_64.cpp: registers and instruction kinds of x86_64. */
+// SPDX-License-Identifier: BSD-3-Clause
+// arch_x86_64.cpp: registers and instruction kinds of x86_64.
 #include "arch.hpp"
 
 #ifdef __x86_64__
@@ -14,12 +14,18 @@ const std::span<const uint8_t> kBreakpoint(kInt3);
 const uint64_t kBreakpointAdvance = 1;
 const unsigned kInsnBytes = 0;
 
-uint64_t registers::pc() const { return raw.rip; }
-uint64_t registers::sp() const { return raw.rsp; }
+uint64_t registers::pc() const
+{
+	return raw.rip;
+}
+uint64_t registers::sp() const
+{
+	return raw.rsp;
+}
 void registers::set_pc(uint64_t pc)
 {
 	raw.rip = pc;
-	/* Not inside a system call: the kernel must not "restart" one. */
+	// Not inside a system call: the kernel must not "restart" one.
 	raw.orig_rax = ~0ull;
 }
 

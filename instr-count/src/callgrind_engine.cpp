@@ -1,10 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * callgrind_engine.cpp: callgrind collects only inside the entry function and
- * writes one dump each time it is left, so there is one total per call, as
- * from the other engines. Dumps carry addresses as in the files, which we name
- * with our own symbol reader: both engines then split alike.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// callgrind_engine.cpp: callgrind collects only inside the entry function and
+// writes one dump each time it is left, so there is one total per call, as
+// from the other engines. Dumps carry addresses as in the files, which we name
+// with our own symbol reader: both engines then split alike.
 #include "callgrind_engine.hpp"
 
 #include <algorithm>
@@ -49,14 +47,12 @@ arch::insn_kind kind_in_file(const std::string &path, uint64_t addr)
 	return arch::classify({reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
 }
 
-/* File and address of an instruction, and how often it ran. */
+// File and address of an instruction, and how often it ran.
 using address_counts = std::map<std::pair<std::string, uint64_t>, uint64_t>;
 
-/*
- * Valgrind runs a repeated string instruction once more to see that it is
- * over; the processor does not. How often it was begun is how often the
- * instruction before it ran, or once when nothing falls into it.
- */
+// Valgrind runs a repeated string instruction once more to see that it is
+// over; the processor does not. How often it was begun is how often the
+// instruction before it ran, or once when nothing falls into it.
 void drop_last_looks(address_counts &self)
 {
 	for (auto it = self.begin(); it != self.end(); ++it) {
@@ -69,7 +65,7 @@ void drop_last_looks(address_counts &self)
 			    it->first.second - before->first.second < arch::kMaxInstruction)
 				begun = before->second;
 		}
-		/* No repetition at all is one step for the processor, too. */
+		// No repetition at all is one step for the processor, too.
 		if (it->second > begun)
 			it->second -= begun;
 	}
@@ -83,7 +79,7 @@ bool in_ranges(const entry_facts &facts, uint64_t addr)
 	return false;
 }
 
-/* cost lines are "0xADDR LINE COUNT" */
+// cost lines are "0xADDR LINE COUNT"
 bool parse_cost(const std::string &line, uint64_t &addr, uint64_t &count)
 {
 	if (!line.starts_with("0x"))
@@ -99,15 +95,15 @@ call_record callgrind_parse(const std::string &text, const entry_facts &facts)
 	bool marked = !facts.mark_ranges.empty();
 	address_counts self;
 	std::string object;
-	/* callgrind follows calls by the stack pointer. Where functions leave it
-	 * alone, as on aarch64, it can miss a return; the signs are code that is
-	 * not in the object it names, and cost in the entry's own caller. */
+	// callgrind follows calls by the stack pointer. Where functions leave it
+	// alone, as on aarch64, it can miss a return; the signs are code that is
+	// not in the object it names, and cost in the entry's own caller.
 	bool lost = false;
-	uint64_t outside_calls = 0;  /* inclusive cost of calls made outside the marks */
+	uint64_t outside_calls = 0; // inclusive cost of calls made outside the marks
 	bool after_calls = false;
 	std::string function, callee;
-	std::set<std::string> callers;            /* functions that called the entry */
-	std::map<std::string, uint64_t> by_name;  /* own cost per function name */
+	std::set<std::string> callers;           // functions that called the entry
+	std::map<std::string, uint64_t> by_name; // own cost per function name
 	auto is_entry = [&](const std::string &name) {
 		std::string plain = name.substr(0, name.find('@'));
 		return std::find(facts.names.begin(), facts.names.end(), plain) != facts.names.end();
@@ -137,8 +133,7 @@ call_record callgrind_parse(const std::string &text, const entry_facts &facts)
 				self[{object, addr}] += count;
 				by_name[function] += count;
 				lost = lost || name_address(object, addr).routine == "?";
-			}
-			else if (marked && in_holder(addr) && !in_ranges(facts, addr))
+			} else if (marked && in_holder(addr) && !in_ranges(facts, addr))
 				outside_calls += count;
 			after_calls = false;
 		}
@@ -151,7 +146,7 @@ call_record callgrind_parse(const std::string &text, const entry_facts &facts)
 	call_record record;
 	for (const auto &[key, count] : self) {
 		object = key.first;
-		/* Of the function around the marks, only what lies between them. */
+		// Of the function around the marks, only what lies between them.
 		if (marked && in_holder(key.second) && !in_ranges(facts, key.second))
 			continue;
 		record.total += count;
@@ -200,22 +195,26 @@ bool is_script(const std::string &program)
 
 std::vector<std::string> command(const count_request &request, const entry_facts &facts, const std::string &dir)
 {
-	std::vector<std::string> argv = {valgrind_program(), "-q", "--tool=callgrind", "--dump-instr=yes",
-					 "--compress-strings=no", "--compress-pos=no",
+	std::vector<std::string> argv = {valgrind_program(),
+					 "-q",
+					 "--tool=callgrind",
+					 "--dump-instr=yes",
+					 "--compress-strings=no",
+					 "--compress-pos=no",
 					 "--callgrind-out-file=" + dir + "/cg.%p"};
-	/* Names must match callgrind's own choice among aliases: give all. */
+	// Names must match callgrind's own choice among aliases: give all.
 	for (const std::string &name : facts.names) {
 		argv.push_back("--toggle-collect=" + demangle(name));
 		argv.push_back("--dump-after=" + demangle(name));
 	}
-	/* libtool's wrapper scripts exec the real program. */
+	// libtool's wrapper scripts exec the real program.
 	if (is_script(request.argv[0]))
 		argv.push_back("--trace-children=yes");
 	argv.insert(argv.end(), request.argv.begin(), request.argv.end());
 	return argv;
 }
 
-/* cg.PID.N in the order of N; the plain cg.PID is the rest at exit. */
+// cg.PID.N in the order of N; the plain cg.PID is the rest at exit.
 std::vector<std::string> dumps_in_order(const scratch_dir &dir)
 {
 	std::vector<std::pair<unsigned long, std::string>> found;
@@ -246,8 +245,8 @@ measurement callgrind_count(const count_request &request)
 	scratch_dir dir;
 	run_options options;
 	options.env = request.environment();
-	/* One dump per call, and nobody knows how many calls will come: when
-	 * there are enough, have the rest of the program run unobserved. */
+	// One dump per call, and nobody knows how many calls will come: when
+	// there are enough, have the rest of the program run unobserved.
 	bool enough = false;
 	options.tick = [&](pid_t pid) {
 		if (enough || dumps_in_order(dir).size() <= size_t(request.calls) + request.warmup)

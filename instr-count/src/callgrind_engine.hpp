@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* callgrind_engine.hpp: the second opinion, from Valgrind's callgrind where it is installed. */
+// SPDX-License-Identifier: BSD-3-Clause
+// callgrind_engine.hpp: the second opinion, from Valgrind's callgrind where it is installed.
 #pragma once
 
 #include "measurement.hpp"
@@ -9,10 +9,10 @@ namespace ic {
 
 measurement callgrind_count(const count_request &request);
 
-/* One dump of callgrind (uncompressed, with instruction addresses). */
+// One dump of callgrind (uncompressed, with instruction addresses).
 call_record callgrind_parse(const std::string &text, const entry_facts &facts);
 
-/* The same call with names put to its addresses, and without the looks that Valgrind alone takes. */
+// The same call with names put to its addresses, and without the looks that Valgrind alone takes.
 call_record valgrind_record(const call_record &raw);
 
 } // namespace ic

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_count.cpp: count: any function of any program, also on one PE of a job. */
+// SPDX-License-Identifier: BSD-3-Clause
+// cmd_count.cpp: count: any function of any program, also on one PE of a job.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -43,10 +43,10 @@ void become_program_unless_chosen(const options &opts, const count_request &requ
 	int rank = rank_from_environment();
 	if (rank < 0)
 		fail(exit_code::usage, "--pe is given, but no launcher set a rank (PMIX_RANK, PMI_RANK, "
-		     "OMPI_COMM_WORLD_RANK, SLURM_PROCID)");
+				       "OMPI_COMM_WORLD_RANK, SLURM_PROCID)");
 	if (static_cast<unsigned>(rank) == opts.number("--pe", 0))
 		return;
-	/* Drivers loop as often on every PE. */
+	// Drivers loop as often on every PE.
 	setenv("INSTR_COUNT_CALLS", format("%u", request.calls + request.warmup).c_str(), 1);
 	std::vector<char *> argv;
 	for (const std::string &arg : request.argv)
@@ -60,25 +60,35 @@ static void print_count(const path_result &r)
 {
 	printf("%s to %s, engine %s, %llu calls\n", r.entry.c_str(), r.boundary.c_str(), r.engine.c_str(),
 	       static_cast<unsigned long long>(r.calls));
-	printf("  instructions: min %llu, median %llu, max %llu; system calls: %llu\n", static_cast<unsigned long long>(r.min),
-	       static_cast<unsigned long long>(r.median), static_cast<unsigned long long>(r.max),
-	       static_cast<unsigned long long>(r.syscalls));
+	printf("  instructions: min %llu, median %llu, max %llu; system calls: %llu\n",
+	       static_cast<unsigned long long>(r.min), static_cast<unsigned long long>(r.median),
+	       static_cast<unsigned long long>(r.max), static_cast<unsigned long long>(r.syscalls));
 	if (r.rep_iterations != 0)
-		printf("  %llu of them are repetitions of string instructions\n", static_cast<unsigned long long>(r.rep_iterations));
+		printf("  %llu of them are repetitions of string instructions\n",
+		       static_cast<unsigned long long>(r.rep_iterations));
 	if (r.exclusive_blocks != 0)
 		printf("  %llu exclusive load/store sequences, each counted as one pass\n",
 		       static_cast<unsigned long long>(r.exclusive_blocks));
 	for (const std::string &note : r.notes)
 		printf("  note: %s\n", note.c_str());
 	for (const routine_cost &cost : r.routines)
-		printf("  %8llu  %s!%s\n", static_cast<unsigned long long>(cost.count), cost.image.c_str(), cost.routine.c_str());
+		printf("  %8llu  %s!%s\n", static_cast<unsigned long long>(cost.count), cost.image.c_str(),
+		       cost.routine.c_str());
 }
 
 exit_code cmd_count(const words &args)
 {
-	options opts("count", args, {{"--entry", true}, {"--boundary", true}, {"--pe", true}, {"--engine", true},
-				     {"--calls", true}, {"--warmup", true}, {"--max-instructions", true},
-				     {"--json", true}, {"--quiet", false}, {"--native-libc", false}});
+	options opts("count", args,
+		     {{"--entry", true},
+		      {"--boundary", true},
+		      {"--pe", true},
+		      {"--engine", true},
+		      {"--calls", true},
+		      {"--warmup", true},
+		      {"--max-instructions", true},
+		      {"--json", true},
+		      {"--quiet", false},
+		      {"--native-libc", false}});
 	count_request request = request_from(opts, "count");
 	std::string engine = opts.value("--engine", "step"), file = opts.value("--json");
 	require_engine_name(engine);
@@ -98,7 +108,7 @@ exit_code cmd_count(const words &args)
 		try {
 			table = path_table::load();
 		} catch (const failure &) {
-			/* Without the tables there are no layers, but still a count. */
+			// Without the tables there are no layers, but still a count.
 		}
 		result.fill(measure_with(engine, request), table);
 	} catch (const failure &e) {

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_explain.cpp: explain: the instructions one call ran, in order, with names and lines. */
+// SPDX-License-Identifier: BSD-3-Clause
+// cmd_explain.cpp: explain: the instructions one call ran, in order, with names and lines.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -20,7 +20,7 @@ namespace {
 
 using code_map = std::map<std::pair<std::string, uint64_t>, std::string>;
 
-/* Executed addresses closer than this are disassembled in one go. */
+// Executed addresses closer than this are disassembled in one go.
 constexpr uint64_t kGap = 256;
 
 void disassemble_range(const std::string &path, uint64_t from, uint64_t to, code_map &out)
@@ -29,7 +29,8 @@ void disassemble_range(const std::string &path, uint64_t from, uint64_t to, code
 	run.capture = run.hush = true;
 	run_result result = run_program({"objdump", "-d", "-C", "--no-show-raw-insn",
 					 format("--start-address=0x%llx", static_cast<unsigned long long>(from)),
-					 format("--stop-address=0x%llx", static_cast<unsigned long long>(to)), path}, run);
+					 format("--stop-address=0x%llx", static_cast<unsigned long long>(to)), path},
+					run);
 	for (const std::string &line : split(result.output, '\n')) {
 		size_t colon = line.find(':');
 		uint64_t addr;
@@ -74,7 +75,7 @@ std::string raw_bytes(const place &where)
 	return out;
 }
 
-/* "put.h:31", with the inlined function's name when it is not the routine's own. */
+// "put.h:31", with the inlined function's name when it is not the routine's own.
 std::string source_text(const place &where, const source_map &sources)
 {
 	auto found = sources.find({where.path, where.file_addr});
@@ -82,7 +83,7 @@ std::string source_text(const place &where, const source_map &sources)
 		return "";
 	const source_line &line = found->second;
 	std::string out = format("%s:%u", base_name(line.file).c_str(), line.line);
-	/* Another alias of the same function is no inlining. */
+	// Another alias of the same function is no inlining.
 	auto elf = elf_file::open(where.path);
 	std::vector<std::string> own;
 	if (elf != nullptr)
@@ -97,8 +98,8 @@ std::string listing(const measurement &m, unsigned limit)
 {
 	code_map code = disassemble(m.trace);
 	source_map sources = find_sources(m.trace);
-	std::string out = format("%s to %s: %llu instructions, %llu system calls (median of %zu calls)\n", m.entry.c_str(),
-				 m.boundary.c_str(), static_cast<unsigned long long>(m.median()),
+	std::string out = format("%s to %s: %llu instructions, %llu system calls (median of %zu calls)\n",
+				 m.entry.c_str(), m.boundary.c_str(), static_cast<unsigned long long>(m.median()),
 				 static_cast<unsigned long long>(m.syscalls), m.calls.size());
 	std::string heading;
 	for (size_t i = 0; i < m.trace.size() && i < limit; i++) {
@@ -117,11 +118,12 @@ std::string listing(const measurement &m, unsigned limit)
 		out += format("... %zu more (--limit)\n", m.trace.size() - limit);
 	out += "\n";
 	for (const routine_cost &cost : m.routines())
-		out += format("%8llu  %s!%s\n", static_cast<unsigned long long>(cost.count), cost.image.c_str(), cost.routine.c_str());
+		out += format("%8llu  %s!%s\n", static_cast<unsigned long long>(cost.count), cost.image.c_str(),
+			      cost.routine.c_str());
 	return out;
 }
 
-/* A path with a launcher: one PE explains itself into a file. */
+// A path with a launcher: one PE explains itself into a file.
 std::string explain_launched(const path_table &table, const path_entry &path, const std::string &limit)
 {
 	std::vector<std::string> argv = launcher_command(table, path.launcher, path.pes);
@@ -130,8 +132,8 @@ std::string explain_launched(const path_table &table, const path_entry &path, co
 	scratch_dir dir;
 	std::string file = dir.path() + "/listing";
 	count_request request = request_for(table, path, {});
-	std::vector<std::string> rest = {own_program(), "explain", "--pe", "0", "--entry", path.entry, "--boundary",
-					 path.boundary, "--limit", limit, "-o", file, "--"};
+	std::vector<std::string> rest = {own_program(), "explain", "--pe", "0",  "--entry", path.entry, "--boundary",
+					 path.boundary, "--limit", limit,  "-o", file,      "--"};
 	argv.insert(argv.end(), rest.begin(), rest.end());
 	argv.insert(argv.end(), request.argv.begin(), request.argv.end());
 	run_options run;
@@ -149,9 +151,16 @@ std::string explain_launched(const path_table &table, const path_entry &path, co
 
 exit_code cmd_explain(const words &args)
 {
-	options opts("explain", args, {{"--entry", true}, {"--boundary", true}, {"--pe", true}, {"--limit", true},
-				       {"-o", true}, {"--calls", true}, {"--warmup", true}, {"--max-instructions", true},
-				       {"--native-libc", false}});
+	options opts("explain", args,
+		     {{"--entry", true},
+		      {"--boundary", true},
+		      {"--pe", true},
+		      {"--limit", true},
+		      {"-o", true},
+		      {"--calls", true},
+		      {"--warmup", true},
+		      {"--max-instructions", true},
+		      {"--native-libc", false}});
 	unsigned limit = opts.number("--limit", 2000);
 	count_request request;
 	if (opts.has("--entry")) {
@@ -163,9 +172,11 @@ exit_code cmd_explain(const words &args)
 		path_table table = path_table::load();
 		const path_entry *path = table.select(opts.words())[0];
 		if (driver_file(split_words(path->driver)[0]).empty())
-			fail(exit_code::program_failed, "%s: driver %s is not built", path->name.c_str(), path->driver.c_str());
+			fail(exit_code::program_failed, "%s: driver %s is not built", path->name.c_str(),
+			     path->driver.c_str());
 		if (path->launcher != "-") {
-			write_file(opts.value("-o", "-"), explain_launched(table, *path, opts.value("--limit", "2000")));
+			write_file(opts.value("-o", "-"),
+				   explain_launched(table, *path, opts.value("--limit", "2000")));
 			return exit_code::ok;
 		}
 		request = request_for(table, *path, {});

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_paths.cpp: list, run, check: the commands over paths.def. */
+// SPDX-License-Identifier: BSD-3-Clause
+// cmd_paths.cpp: list, run, check: the commands over paths.def.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -17,8 +17,8 @@
 namespace ic {
 
 static const std::vector<option_spec> kRunOptions = {
-	{"--engine", true}, {"--calls", true}, {"--warmup", true}, {"--json", true}, {"--native-libc", false},
-	{"--agree", false},
+	{"--engine", true}, {"--calls", true},        {"--warmup", true},
+	{"--json", true},   {"--native-libc", false}, {"--agree", false},
 };
 
 static run_settings settings_from(const options &opts)
@@ -41,7 +41,8 @@ exit_code cmd_list(const words &args)
 	printf("%-26s %-10s %6s  %-28s %-20s %s\n", "path", "driver", "budget", "entry", "boundary", "what");
 	for (const path_entry *path : table.select(opts.words())) {
 		bool built = !driver_file(split_words(path->driver)[0]).empty();
-		std::string budget = path->budget() == 0 ? "-" : format("%llu", static_cast<unsigned long long>(path->budget()));
+		std::string budget =
+			path->budget() == 0 ? "-" : format("%llu", static_cast<unsigned long long>(path->budget()));
 		printf("%-26s %-10s %6s  %-28s %-20s %s\n", path->name.c_str(), built ? "built" : "not built",
 		       budget.c_str(), path->entry.c_str(), path->boundary.c_str(), path->description.c_str());
 	}
@@ -62,7 +63,7 @@ exit_code cmd_run(const words &args)
 	for (const path_result &result : set.results)
 		if (result.status == path_status::failed)
 			return exit_code::program_failed;
-	/* Asked for by name and yet no number: that is an error, too. */
+	// Asked for by name and yet no number: that is an error, too.
 	for (const path_result &result : set.results)
 		if (!opts.words().empty() && set.results.size() == 1 && result.status != path_status::ok) {
 			fprintf(stderr, "instr-count: %s: %s\n", result.path.c_str(), result.message.c_str());
@@ -75,7 +76,7 @@ namespace {
 
 enum class verdict { pass, fail, skip };
 
-/* A hand-counted function tests the engine: it must match, not just fit. */
+// A hand-counted function tests the engine: it must match, not just fit.
 verdict judge(const path_result &r, std::string &why)
 {
 	unsigned long long median = r.median, budget = r.budget;
@@ -102,7 +103,7 @@ verdict judge(const path_result &r, std::string &why)
 	return r.over_budget() ? verdict::fail : verdict::pass;
 }
 
-/* A routine that only one of the two runs went through; empty when they went the same way. */
+// A routine that only one of the two runs went through; empty when they went the same way.
 std::string other_way(const path_result &a, const path_result &b)
 {
 	std::set<std::string> in_a, in_b, differ;
@@ -110,14 +111,13 @@ std::string other_way(const path_result &a, const path_result &b)
 		in_a.insert(cost.image + "!" + cost.routine);
 	for (const routine_cost &cost : b.routines)
 		in_b.insert(cost.image + "!" + cost.routine);
-	std::set_symmetric_difference(in_a.begin(), in_a.end(), in_b.begin(), in_b.end(), std::inserter(differ, differ.end()));
+	std::set_symmetric_difference(in_a.begin(), in_a.end(), in_b.begin(), in_b.end(),
+				      std::inserter(differ, differ.end()));
 	return differ.empty() ? "" : *differ.begin();
 }
 
-/*
- * Both engines saw the same calls, so the medians must be the same number. A program that takes another way under the
- * other engine, because that leaves it less address space for one, was not the same call: that is said, and no verdict.
- */
+// Both engines saw the same calls, so the medians must be the same number. A program that takes another way under the
+// other engine, because that leaves it less address space for one, was not the same call: that is said, and no verdict.
 void demand_agreement(const path_table &table, const path_entry &path, const path_result &r, run_settings settings,
 		      verdict &v, std::string &why)
 {
@@ -135,7 +135,8 @@ void demand_agreement(const path_table &table, const path_entry &path, const pat
 		why += ", another way under " + settings.engine + ": " + routine;
 	} else if (other.median != r.median || other.syscalls != r.syscalls) {
 		why += format(", but %s counts %llu with %llu system calls", settings.engine.c_str(),
-			      static_cast<unsigned long long>(other.median), static_cast<unsigned long long>(other.syscalls));
+			      static_cast<unsigned long long>(other.median),
+			      static_cast<unsigned long long>(other.syscalls));
 		v = verdict::fail;
 	} else {
 		why += ", " + settings.engine + " agrees";
@@ -158,7 +159,10 @@ exit_code cmd_check(const words &args)
 		verdict v = judge(r, why);
 		if (opts.has("--agree") && r.status == path_status::ok)
 			demand_agreement(table, *path, r, settings, v, why);
-		printf("%s %-26s %s\n", v == verdict::pass ? "PASS" : v == verdict::fail ? "FAIL" : "SKIP",
+		printf("%s %-26s %s\n",
+		       v == verdict::pass   ? "PASS"
+		       : v == verdict::fail ? "FAIL"
+					    : "SKIP",
 		       path->name.c_str(), why.c_str());
 		fflush(stdout);
 		(v == verdict::pass ? passed : v == verdict::fail ? failed : skipped)++;

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_report.cpp: report and diff: the commands over results. */
+// SPDX-License-Identifier: BSD-3-Clause
+// cmd_report.cpp: report and diff: the commands over results.
 #include <cstdio>
 
 #include "commands.hpp"
@@ -11,13 +11,14 @@
 
 namespace ic {
 
-/* A program whose cycles stand for the paths': ours before a hand-made one. */
+// A program whose cycles stand for the paths': ours before a hand-made one.
 static std::vector<std::string> cpi_probe(const path_table &table, const result_set &set)
 {
 	for (const char *who : {"ours", "hand"})
 		for (const path_result &result : set.results) {
 			const path_entry *path = table.find(result.path);
-			if (result.status != path_status::ok || path == nullptr || path->who != who || path->launcher != "-")
+			if (result.status != path_status::ok || path == nullptr || path->who != who ||
+			    path->launcher != "-")
 				continue;
 			count_request request = request_for(table, *path, {});
 			if (!request.argv[0].empty())
@@ -28,10 +29,21 @@ static std::vector<std::string> cpi_probe(const path_table &table, const result_
 
 exit_code cmd_report(const words &args)
 {
-	options opts("report", args, {{"--engine", true}, {"--calls", true}, {"--warmup", true}, {"--native-libc", false},
-				      {"--from", true}, {"--json", false}, {"--csv", false}, {"--html", false},
-				      {"--svg", false}, {"--latency-svg", false}, {"--short", false}, {"-o", true}, {"--cpi", true},
-				      {"--ghz", true}});
+	options opts("report", args,
+		     {{"--engine", true},
+		      {"--calls", true},
+		      {"--warmup", true},
+		      {"--native-libc", false},
+		      {"--from", true},
+		      {"--json", false},
+		      {"--csv", false},
+		      {"--html", false},
+		      {"--svg", false},
+		      {"--latency-svg", false},
+		      {"--short", false},
+		      {"-o", true},
+		      {"--cpi", true},
+		      {"--ghz", true}});
 	unsigned forms = 0;
 	for (const char *form : {"--json", "--csv", "--html", "--svg", "--latency-svg", "--short"})
 		forms += opts.has(form);
@@ -55,7 +67,8 @@ exit_code cmd_report(const words &args)
 		write_file(opts.value("-o", "-"), short_report(table, set));
 		return exit_code::ok;
 	}
-	latency_model model = make_latency_model(cpi, ghz, cpi > 0 ? std::vector<std::string>{} : cpi_probe(table, set));
+	latency_model model =
+		make_latency_model(cpi, ghz, cpi > 0 ? std::vector<std::string>{} : cpi_probe(table, set));
 	std::string text;
 	if (opts.has("--json"))
 		text = set.to_json();
@@ -90,7 +103,8 @@ exit_code cmd_diff(const words &args)
 		if (had && has && a == b) {
 			same++;
 		} else if (had && has) {
-			printf("%-26s %7llu -> %7llu  %+lld\n", now.path.c_str(), a, b, static_cast<long long>(b) - static_cast<long long>(a));
+			printf("%-26s %7llu -> %7llu  %+lld\n", now.path.c_str(), a, b,
+			       static_cast<long long>(b) - static_cast<long long>(a));
 			grew = grew || b > a;
 		} else if (has) {
 			printf("%-26s %7s -> %7llu  new\n", now.path.c_str(), "-", b);
@@ -100,7 +114,8 @@ exit_code cmd_diff(const words &args)
 	}
 	for (const path_result &then : before.results)
 		if (then.status == path_status::ok && after.find(then.path) == nullptr)
-			printf("%-26s %7llu -> %7s  gone\n", then.path.c_str(), static_cast<unsigned long long>(then.median), "-");
+			printf("%-26s %7llu -> %7s  gone\n", then.path.c_str(),
+			       static_cast<unsigned long long>(then.median), "-");
 	printf("%u paths unchanged\n", same);
 	return grew ? exit_code::over_budget : exit_code::ok;
 }

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* commands.hpp: one function per subcommand; each takes the words after its name. */
+// SPDX-License-Identifier: BSD-3-Clause
+// commands.hpp: one function per subcommand; each takes the words after its name.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ exit_code cmd_diff(const words &args);
 exit_code cmd_count(const words &args);
 exit_code cmd_explain(const words &args);
 
-/* Help of one subcommand, or of the whole command for "". */
+// Help of one subcommand, or of the whole command for "".
 std::string help_text(const std::string &command);
 
 } // namespace ic

@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * elf_file.cpp: a bounds-checked reader for 64-bit little-endian ELF. Damaged
- * files lose their symbols, never the reader.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// elf_file.cpp: a bounds-checked reader for 64-bit little-endian ELF. Damaged
+// files lose their symbols, never the reader.
 #include "elf_file.hpp"
 
 #include <algorithm>
@@ -18,9 +16,9 @@ namespace ic {
 
 namespace {
 
-/* One record of the pgas_marks section, as pgas_mark.h writes it. */
+// One record of the pgas_marks section, as pgas_mark.h writes it.
 struct mark_record {
-	int32_t relative;  /* mark address minus the address of this field */
+	int32_t relative; // mark address minus the address of this field
 	uint32_t kind;
 	char name[24];
 };
@@ -65,7 +63,7 @@ std::string demangle(std::string_view name)
 
 std::shared_ptr<const elf_file> elf_file::open(const std::string &path)
 {
-	/* Paths run many programs over the same libraries: read each once. */
+	// Paths run many programs over the same libraries: read each once.
 	static std::map<std::string, std::shared_ptr<const elf_file>> cache;
 	auto found = cache.find(path);
 	if (found != cache.end())
@@ -98,15 +96,14 @@ bool elf_file::load()
 		if (!read_at(bytes_, head.e_phoff + uint64_t(i) * head.e_phentsize, ph))
 			break;
 		if (ph.p_type == PT_LOAD)
-			segments_.push_back({ph.p_offset, ph.p_vaddr, ph.p_filesz, ph.p_memsz,
-					     (ph.p_flags & PF_X) != 0});
+			segments_.push_back(
+				{ph.p_offset, ph.p_vaddr, ph.p_filesz, ph.p_memsz, (ph.p_flags & PF_X) != 0});
 		else if (ph.p_type == PT_DYNAMIC)
 			dynamic_addr_ = ph.p_vaddr;
 	}
 
 	auto section = [&](size_t i, Elf64_Shdr &sh) {
-		return i < head.e_shnum &&
-		       read_at(bytes_, head.e_shoff + i * head.e_shentsize, sh);
+		return i < head.e_shnum && read_at(bytes_, head.e_shoff + i * head.e_shentsize, sh);
 	};
 	Elf64_Shdr names{}, sh;
 	if (!section(head.e_shstrndx, names))
@@ -119,8 +116,7 @@ bool elf_file::load()
 		std::string_view name = string_at(bytes_, names, sh.sh_name);
 		if (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM)
 			load_symbols(head.e_shoff + i * head.e_shentsize,
-				     head.e_shoff + uint64_t(sh.sh_link) * head.e_shentsize,
-				     sh.sh_type == SHT_DYNSYM);
+				     head.e_shoff + uint64_t(sh.sh_link) * head.e_shentsize, sh.sh_type == SHT_DYNSYM);
 		if (name == "pgas_marks" && sh.sh_type != SHT_NOBITS && sh.sh_offset <= bytes_.size())
 			load_marks(sh.sh_addr, std::string_view(bytes_).substr(sh.sh_offset, sh.sh_size));
 	}
@@ -147,7 +143,7 @@ void elf_file::load_symbols(size_t table, size_t strings, bool dynamic)
 			continue;
 		std::string_view name = string_at(bytes_, str, sym.st_name);
 		name = name.substr(0, name.find('@'));
-		/* $x and $d are the assembler's notes on arm, not functions. */
+		// $x and $d are the assembler's notes on arm, not functions.
 		if (name.empty() || name[0] == '$' || section_at(sym.st_value).empty())
 			continue;
 		symbols_.push_back({sym.st_value, sym.st_size, name, type == STT_GNU_IFUNC,
@@ -187,23 +183,22 @@ const elf_symbol *elf_file::at(uint64_t addr) const
 {
 	auto after = std::upper_bound(symbols_.begin(), symbols_.end(), addr,
 				      [](uint64_t a, const elf_symbol &s) { return a < s.addr; });
-	/* Labels without a size may sit inside a sized function, so look a
-	 * little further back for one that truly holds the address. */
+	// Labels without a size may sit inside a sized function, so look a
+	// little further back for one that truly holds the address.
 	const elf_symbol *nearest = nullptr, *holder = nullptr;
 	unsigned looked = 0;
 	for (auto it = after; it != symbols_.begin() && looked < 32; looked++) {
 		--it;
 		if (nearest == nullptr || it->addr == nearest->addr)
 			nearest = &*it;
-		if (it->size != 0 && addr < it->addr + it->size &&
-		    (holder == nullptr || it->addr == holder->addr))
+		if (it->size != 0 && addr < it->addr + it->size && (holder == nullptr || it->addr == holder->addr))
 			holder = &*it;
 		else if (holder != nullptr)
 			break;
 	}
 	if (holder != nullptr)
 		return holder;
-	/* Hand-written code reaches to the next symbol, not across a section. */
+	// Hand-written code reaches to the next symbol, not across a section.
 	if (nearest != nullptr && nearest->size == 0 && section_at(addr) == section_at(nearest->addr))
 		return nearest;
 	return nullptr;

@@ -1,9 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * elf_file.hpp: what we need of one ELF file: its functions by name and by
- * address, its loadable segments, its PLT ranges and its pgas_mark records.
- * All addresses are as in the file; image_map adds the load bias.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// elf_file.hpp: what we need of one ELF file: its functions by name and by
+// address, its loadable segments, its PLT ranges and its pgas_mark records.
+// All addresses are as in the file; image_map adds the load bias.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +17,7 @@ struct elf_symbol {
 	uint64_t size;
 	std::string_view name;
 	bool ifunc;
-	uint8_t rank;  /* lower is the better name for the same address */
+	uint8_t rank; // lower is the better name for the same address
 };
 
 struct elf_segment {
@@ -42,7 +40,7 @@ struct elf_mark {
 
 class elf_file {
 public:
-	/* nullptr when the bytes are no ELF file of this machine's class. */
+	// nullptr when the bytes are no ELF file of this machine's class.
 	static std::shared_ptr<const elf_file> open(const std::string &path);
 	static std::shared_ptr<const elf_file> parse(std::string bytes);
 
@@ -53,15 +51,15 @@ public:
 	uint64_t entry() const { return entry_; }
 	uint64_t dynamic_addr() const { return dynamic_addr_; }
 
-	/* Every function called `name`; the demangled name also counts. */
+	// Every function called `name`; the demangled name also counts.
 	std::vector<const elf_symbol *> find(const std::string &name) const;
-	/* The function that holds addr, nullptr when none is known. */
+	// The function that holds addr, nullptr when none is known.
 	const elf_symbol *at(uint64_t addr) const;
-	/* All names of exactly this address: weak aliases, versions. */
+	// All names of exactly this address: weak aliases, versions.
 	std::vector<std::string> names_at(uint64_t addr) const;
-	/* Code bytes of the file at that address, at most n; empty when none. */
+	// Code bytes of the file at that address, at most n; empty when none.
 	std::string_view bytes_at(uint64_t addr, size_t n) const;
-	/* "plt" and friends for code that has no symbol. */
+	// "plt" and friends for code that has no symbol.
 	std::string section_at(uint64_t addr) const;
 
 private:
@@ -71,7 +69,7 @@ private:
 
 	std::string bytes_;
 	std::vector<elf_segment> segments_;
-	std::vector<elf_symbol> symbols_;  /* by address, then rank */
+	std::vector<elf_symbol> symbols_; // by address, then rank
 	std::vector<elf_range> code_sections_;
 	std::vector<elf_mark> marks_;
 	uint64_t entry_ = 0;

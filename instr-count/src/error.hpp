@@ -1,9 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * error.hpp: how the command fails. One exception type carries the sentence
- * for the user and the exit status; main() prints the one and returns the
- * other. The numbers are part of the interface (instr-count(1)).
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// error.hpp: how the command fails. One exception type carries the sentence
+// for the user and the exit status; main() prints the one and returns the
+// other. The numbers are part of the interface (instr-count(1)).
 #pragma once
 
 #include <exception>
@@ -14,14 +12,14 @@ namespace ic {
 
 enum class exit_code : int {
 	ok = 0,
-	over_budget = 1,     /* check, diff: a count grew past its limit */
+	over_budget = 1, // check, diff: a count grew past its limit
 	usage = 2,
 	no_symbol = 3,
 	never_called = 4,
-	program_failed = 5,  /* the counted program crashed or said no */
-	no_engine = 6,       /* valgrind, Pin or ptrace is not to be had */
+	program_failed = 5, // the counted program crashed or said no
+	no_engine = 6,      // valgrind, Pin or ptrace is not to be had
 	internal = 7,
-	not_here = 77,       /* the program says that what it needs is missing */
+	not_here = 77, // the program says that what it needs is missing
 };
 
 class failure : public std::exception {
@@ -35,7 +33,6 @@ private:
 	std::string text_;
 };
 
-[[noreturn]] void fail(exit_code code, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+[[noreturn]] void fail(exit_code code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 } // namespace ic

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* image_map.cpp: /proc/PID/maps to images with their load bias. */
+// SPDX-License-Identifier: BSD-3-Clause
+// image_map.cpp: /proc/PID/maps to images with their load bias.
 #include "image_map.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ uint64_t page_floor(uint64_t addr)
 	return addr & ~(page - 1);
 }
 
-/* The vdso has no file; its bytes are read from the program itself. */
+// The vdso has no file; its bytes are read from the program itself.
 std::shared_ptr<const elf_file> load_elf(const std::string &path, uint64_t begin, uint64_t end,
 					 const image_map::memory_reader &read)
 {
@@ -48,9 +48,8 @@ bool image_map::refresh(pid_t pid, const memory_reader &read)
 	std::sort(mappings_.begin(), mappings_.end(),
 		  [](const mapping &a, const mapping &b) { return a.begin < b.begin; });
 	return before.size() != images_.size() ||
-	       !std::equal(before.begin(), before.end(), images_.begin(), [](const auto &a, const auto &b) {
-		       return a->path == b->path && a->bias == b->bias;
-	       });
+	       !std::equal(before.begin(), before.end(), images_.begin(),
+			   [](const auto &a, const auto &b) { return a->path == b->path && a->bias == b->bias; });
 }
 
 void image_map::add_mapping(const std::string &line, pid_t, const memory_reader &read)
@@ -58,8 +57,9 @@ void image_map::add_mapping(const std::string &line, pid_t, const memory_reader 
 	uint64_t begin, end, offset;
 	char perms[5];
 	int used = 0;
-	if (sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &begin, &end, perms,
-		   &offset, &used) < 4 || used == 0 || perms[2] != 'x')
+	if (sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &begin, &end, perms, &offset,
+		   &used) < 4 ||
+	    used == 0 || perms[2] != 'x')
 		return;
 	std::string path(trim(line.substr(static_cast<size_t>(used))));
 	if (path.ends_with(" (deleted)"))
@@ -76,9 +76,8 @@ void image_map::add_mapping(const std::string &line, pid_t, const memory_reader 
 				bias = begin - (page_floor(segment.addr) + (offset - page_floor(segment.file_offset)));
 				break;
 			}
-	auto same = std::find_if(images_.begin(), images_.end(), [&](const auto &known) {
-		return known->path == path && known->bias == bias;
-	});
+	auto same = std::find_if(images_.begin(), images_.end(),
+				 [&](const auto &known) { return known->path == path && known->bias == bias; });
 	if (same == images_.end()) {
 		auto fresh = std::make_unique<image>();
 		fresh->path = path;
@@ -137,7 +136,7 @@ std::vector<symbol_hit> image_map::resolve(const std::string &name, const std::s
 	return hits;
 }
 
-/* Compilers rename: f.part.0, f.constprop.0. Worth a hint in the error. */
+// Compilers rename: f.part.0, f.constprop.0. Worth a hint in the error.
 std::vector<std::string> image_map::similar(const std::string &name) const
 {
 	std::vector<std::string> out;

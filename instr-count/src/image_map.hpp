@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * image_map.hpp: which file lies where in a running program. Built from
- * /proc/PID/maps, so it sees what dlopen brought as well.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// image_map.hpp: which file lies where in a running program. Built from
+// /proc/PID/maps, so it sees what dlopen brought as well.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +16,7 @@ namespace ic {
 
 struct image {
 	std::string path;
-	std::string name;  /* last part of path, what reports and patterns use */
+	std::string name; // last part of path, what reports and patterns use
 	uint64_t bias = 0;
 	std::shared_ptr<const elf_file> elf;
 };
@@ -30,7 +28,7 @@ struct mapping {
 
 struct symbol_hit {
 	const image *where;
-	uint64_t addr;  /* in the running program */
+	uint64_t addr; // in the running program
 	bool ifunc;
 };
 
@@ -38,15 +36,15 @@ struct place {
 	std::string image;
 	std::string routine;
 	uint64_t offset = 0;
-	std::string path;        /* file that holds it */
-	uint64_t file_addr = 0;  /* address in that file, for objdump and addr2line */
+	std::string path;       // file that holds it
+	uint64_t file_addr = 0; // address in that file, for objdump and addr2line
 };
 
 class image_map {
 public:
 	using memory_reader = std::function<bool(uint64_t addr, void *out, size_t n)>;
 
-	/* Re-reads the maps. Returns true when an image is new or gone. */
+	// Re-reads the maps. Returns true when an image is new or gone.
 	bool refresh(pid_t pid, const memory_reader &read);
 
 	const image *find(uint64_t addr) const;
@@ -59,7 +57,7 @@ private:
 	void add_mapping(const std::string &line, pid_t pid, const memory_reader &read);
 
 	std::vector<std::unique_ptr<image>> images_;
-	std::vector<mapping> mappings_;  /* executable ones, by address */
+	std::vector<mapping> mappings_; // executable ones, by address
 };
 
 } // namespace ic

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* json.cpp: a small recursive-descent reader. */
+// SPDX-License-Identifier: BSD-3-Clause
+// json.cpp: a small recursive-descent reader.
 #include "json.hpp"
 
 #include <cstdlib>
@@ -87,7 +87,7 @@ private:
 					wrong();
 				c = text_[at_];
 				if (c == 'u') {
-					/* We only ever write control characters so. */
+					// We only ever write control characters so.
 					c = static_cast<char>(strtoul(text_.substr(at_ + 1, 4).c_str(), nullptr, 16));
 					at_ += 4;
 				} else if (c == 'n') {

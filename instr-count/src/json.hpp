@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* json.hpp: as much JSON as our own result files need, written and read back. */
+// SPDX-License-Identifier: BSD-3-Clause
+// json.hpp: as much JSON as our own result files need, written and read back.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ struct json_value {
 	std::vector<json_value> items;
 	std::map<std::string, json_value> members;
 
-	/* Lookups never fail: what is not there is null, 0 or empty. */
+	// Lookups never fail: what is not there is null, 0 or empty.
 	const json_value &operator[](const std::string &key) const;
 	uint64_t u64() const { return kind == number && num > 0 ? static_cast<uint64_t>(num) : 0; }
 
-	/* Fails with the source's name and the offset of the first wrong byte. */
+	// Fails with the source's name and the offset of the first wrong byte.
 	static json_value parse(const std::string &text, const std::string &source);
 };
 

@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * latency_model.cpp: CPI from hardware counters where the machine lends them.
- * The probe runs twice, short and long; the difference is the loop alone.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// latency_model.cpp: CPI from hardware counters where the machine lends them.
+// The probe runs twice, short and long; the difference is the loop alone.
 #include "latency_model.hpp"
 
 #include <cstdlib>
@@ -37,7 +35,7 @@ struct counters {
 	uint64_t instructions = 0, cycles = 0;
 };
 
-/* Counters are inherited by the child, so they cover the whole probe. */
+// Counters are inherited by the child, so they cover the whole probe.
 bool watch(const std::vector<std::string> &probe, unsigned calls, counters &out)
 {
 	int fds[2] = {open_counter(PERF_COUNT_HW_INSTRUCTIONS), open_counter(PERF_COUNT_HW_CPU_CYCLES)};
@@ -108,8 +106,8 @@ latency_model make_latency_model(double cpi, double ghz, const std::vector<std::
 
 std::string latency_model::text() const
 {
-	return format("overhead = instructions x CPI / frequency, CPI %.2f (%s), %.2f GHz (%s)", cpi, cpi_source.c_str(),
-		      ghz, ghz_source.c_str());
+	return format("overhead = instructions x CPI / frequency, CPI %.2f (%s), %.2f GHz (%s)", cpi,
+		      cpi_source.c_str(), ghz, ghz_source.c_str());
 }
 
 } // namespace ic

@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * latency_model.hpp: software overhead = instructions x CPI / frequency, the
- * model of the paper's section 7.2. Both factors say where they come from.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// latency_model.hpp: software overhead = instructions x CPI / frequency, the
+// model of the paper's section 7.2. Both factors say where they come from.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +19,8 @@ struct latency_model {
 	std::string text() const;
 };
 
-/* Options of 0 mean: find out. probe is a program for the hardware counters
- * to watch (INSTR_COUNT_CALLS says how long), empty for none. */
+// Options of 0 mean: find out. probe is a program for the hardware counters
+// to watch (INSTR_COUNT_CALLS says how long), empty for none.
 latency_model make_latency_model(double cpi, double ghz, const std::vector<std::string> &probe);
 
 } // namespace ic

@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * locate.cpp: the build tree is known by the file build-tree beside the command; an installation by the way from the
- * command to its data, so that it may be moved as a whole.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// locate.cpp: the build tree is known by the file build-tree beside the command; an installation by the way from the
+// command to its data, so that it may be moved as a whole.
 #include "locate.hpp"
 
 #include <cstdlib>
@@ -31,7 +29,7 @@ std::string override_dir()
 	return dir != nullptr ? dir : "";
 }
 
-/* Directory of the command when it lies in a build tree, else empty. */
+// Directory of the command when it lies in a build tree, else empty.
 std::string build_dir()
 {
 	std::string self = own_program();
@@ -39,7 +37,7 @@ std::string build_dir()
 	return file_exists(dir + "/build-tree") ? dir : "";
 }
 
-/* The build-tree file names the source folder; they differ in VPATH builds. */
+// The build-tree file names the source folder; they differ in VPATH builds.
 std::string source_dir()
 {
 	std::string dir = build_dir(), named;
@@ -48,7 +46,7 @@ std::string source_dir()
 	return std::string(trim(named));
 }
 
-/* A folder of the installation, given by its way from the command's own. */
+// A folder of the installation, given by its way from the command's own.
 std::string installed(const char *way)
 {
 	std::string self = own_program();
@@ -63,7 +61,7 @@ std::string first_existing(std::initializer_list<std::string> candidates)
 	return "";
 }
 
-/* An empty directory must not turn into a path at the root. */
+// An empty directory must not turn into a path at the root.
 std::string under(const std::string &dir, const std::string &rest)
 {
 	return dir.empty() ? "-" : dir + "/" + rest;
@@ -83,7 +81,8 @@ std::string data_file(const std::string &name)
 	if (std::string dir = override_dir(); !dir.empty()) {
 		std::string path = dir + "/" + name;
 		if (!file_exists(path))
-			fail(exit_code::usage, "INSTR_COUNT_DIR is %s, but there is no %s in it", dir.c_str(), name.c_str());
+			fail(exit_code::usage, "INSTR_COUNT_DIR is %s, but there is no %s in it", dir.c_str(),
+			     name.c_str());
 		return path;
 	}
 	std::string path = first_existing({under(source_dir(), name), under(installed(INSTR_COUNT_DATADIR), name)});
@@ -99,20 +98,22 @@ std::string driver_file(const std::string &name)
 		std::string path = dir + "/drivers/" + name;
 		return access(path.c_str(), X_OK) == 0 ? path : "";
 	}
-	return first_existing({under(build_dir(), "drivers/" + name), under(installed(INSTR_COUNT_LIBEXECDIR), "drivers/" + name)});
+	return first_existing(
+		{under(build_dir(), "drivers/" + name), under(installed(INSTR_COUNT_LIBEXECDIR), "drivers/" + name)});
 }
 
 std::string pin_root()
 {
 	const char *root = getenv("PIN_ROOT");
 	std::string found = root != nullptr && *root != '\0' ? root : INSTR_COUNT_PIN_ROOT;
-	return found == "no" ? "" : found;  /* configure's word for none */
+	return found == "no" ? "" : found; // configure's word for none
 }
 
 std::string pin_tool(const std::string &name)
 {
 	return first_existing({under(override_dir(), "pin/" + name), under(build_dir(), "pin/obj-intel64/" + name),
-			       under(source_dir(), "pin/obj-intel64/" + name), under(installed(INSTR_COUNT_LIBEXECDIR), "pin/" + name)});
+			       under(source_dir(), "pin/obj-intel64/" + name),
+			       under(installed(INSTR_COUNT_LIBEXECDIR), "pin/" + name)});
 }
 
 std::string valgrind_tool(const std::string &name)

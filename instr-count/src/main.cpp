@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* main.cpp: picks the subcommand; the only place that turns failures into exit statuses. */
+// SPDX-License-Identifier: BSD-3-Clause
+// main.cpp: picks the subcommand; the only place that turns failures into exit statuses.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -18,11 +18,11 @@ struct command {
 };
 
 constexpr command kCommands[] = {
-	{"list", ic::cmd_list}, {"run", ic::cmd_run}, {"check", ic::cmd_check}, {"report", ic::cmd_report},
+	{"list", ic::cmd_list}, {"run", ic::cmd_run},     {"check", ic::cmd_check},     {"report", ic::cmd_report},
 	{"diff", ic::cmd_diff}, {"count", ic::cmd_count}, {"explain", ic::cmd_explain},
 };
 
-/* --help counts only before "--": what follows belongs to the program. */
+// --- help counts only before "--": what follows belongs to the program. ----------------------------------------------
 bool wants_help(const ic::words &args)
 {
 	auto end = std::find(args.begin(), args.end(), "--");

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* measurement.cpp: reading requests, reducing many calls to one answer. */
+// SPDX-License-Identifier: BSD-3-Clause
+// measurement.cpp: reading requests, reducing many calls to one answer.
 #include "measurement.hpp"
 
 #include <algorithm>
@@ -29,10 +29,14 @@ boundary boundary::parse(const std::string &text)
 std::string boundary::text() const
 {
 	switch (kind) {
-	case at_syscall: return "syscall";
-	case at_image: return "image:" + pattern;
-	case at_symbol: return "symbol:" + pattern;
-	case at_return: break;
+	case at_syscall:
+		return "syscall";
+	case at_image:
+		return "image:" + pattern;
+	case at_symbol:
+		return "symbol:" + pattern;
+	case at_return:
+		break;
 	}
 	return "return";
 }
@@ -41,7 +45,7 @@ entry_point entry_point::parse(const std::string &text)
 {
 	entry_point out;
 	std::string rest = text;
-	/* operator!= has a '!' too, but no image before it. */
+	// operator!= has a '!' too, but no image before it.
 	size_t bang = rest.find('!');
 	if (bang != std::string::npos && bang > 0 && !rest.starts_with("operator")) {
 		out.image_pattern = rest.substr(0, bang);
@@ -65,7 +69,7 @@ std::string entry_point::text() const
 std::vector<std::string> count_request::environment() const
 {
 	std::vector<std::string> out = extra_env;
-	/* Lazy binding would count the dynamic linker in each first call. */
+	// Lazy binding would count the dynamic linker in each first call.
 	out.push_back("LD_BIND_NOW=1");
 	out.push_back(format("INSTR_COUNT_CALLS=%u", calls + warmup));
 	if (!native_libc) {

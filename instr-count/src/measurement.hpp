@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * measurement.hpp: what is asked of an engine and what every engine answers.
- * All engines answer in the same terms, so that they can be compared.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// measurement.hpp: what is asked of an engine and what every engine answers.
+// All engines answer in the same terms, so that they can be compared.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +11,16 @@
 
 namespace ic {
 
-/* Where a path ends. The instruction at the boundary is not counted. */
+// Where a path ends. The instruction at the boundary is not counted.
 struct boundary {
 	enum kind_t { at_return, at_image, at_symbol, at_syscall } kind = at_return;
-	std::string pattern;  /* image patterns, or the symbol's name */
+	std::string pattern; // image patterns, or the symbol's name
 
 	static boundary parse(const std::string &text);
 	std::string text() const;
 };
 
-/* [IMAGE!]FUNCTION, or mark:NAME for code between two marks. */
+// [IMAGE!]FUNCTION, or mark:NAME for code between two marks.
 struct entry_point {
 	std::string image_pattern;
 	std::string name;
@@ -38,15 +36,15 @@ struct count_request {
 	boundary to;
 	unsigned calls = 20;
 	unsigned warmup = 3;
-	std::vector<std::string> extra_env;  /* NAME=VALUE */
-	bool native_libc = false;   /* let libc choose its own variants */
+	std::vector<std::string> extra_env; // NAME=VALUE
+	bool native_libc = false;           // let libc choose its own variants
 	bool want_trace = false;
 	uint64_t max_instructions = 20000000;
 
 	std::vector<std::string> environment() const;
 };
 
-/* One executed instruction address and how often it ran in one call. */
+// One executed instruction address and how often it ran in one call.
 struct cost_line {
 	place where;
 	uint64_t count = 0;
@@ -61,14 +59,14 @@ struct measurement {
 	std::string engine;
 	std::string entry;
 	std::string boundary;
-	std::vector<uint64_t> calls;     /* one total per counted call */
-	/* The rest describes the call with the median total. */
+	std::vector<uint64_t> calls; // one total per counted call
+	// The rest describes the call with the median total.
 	uint64_t syscalls = 0;
-	uint64_t rep_iterations = 0;     /* of a repeated string instruction, beyond its first */
-	uint64_t exclusive_blocks = 0;   /* run at full speed, counted as one pass */
-	uint64_t landing_pads = 0;       /* endbr64, bti: part of the total */
+	uint64_t rep_iterations = 0;   // of a repeated string instruction, beyond its first
+	uint64_t exclusive_blocks = 0; // run at full speed, counted as one pass
+	uint64_t landing_pads = 0;     // endbr64, bti: part of the total
 	std::vector<cost_line> lines;
-	std::vector<place> trace;        /* in order, when asked for */
+	std::vector<place> trace; // in order, when asked for
 	std::vector<std::string> notes;
 
 	uint64_t min() const;
@@ -77,17 +75,17 @@ struct measurement {
 	std::vector<routine_cost> routines() const;
 };
 
-/* Index of the (lower) median; calls must not be empty. */
+// Index of the (lower) median; calls must not be empty.
 size_t median_index(const std::vector<uint64_t> &calls);
 
-/* One call as an engine saw it, before warm-up is dropped. */
+// One call as an engine saw it, before warm-up is dropped.
 struct call_record {
 	uint64_t total = 0, syscalls = 0, rep_iterations = 0, exclusive_blocks = 0, landing_pads = 0;
 	std::vector<cost_line> lines;
 	std::vector<place> trace;
 };
 
-/* Drops the warm-up and keeps the median call's detail. */
+// Drops the warm-up and keeps the median call's detail.
 measurement summarize(const count_request &request, const char *engine, std::vector<call_record> records);
 
 } // namespace ic

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* options.cpp: the parser behind every subcommand. */
+// SPDX-License-Identifier: BSD-3-Clause
+// options.cpp: the parser behind every subcommand.
 #include "options.hpp"
 
 #include <cstdlib>
@@ -29,12 +29,15 @@ options::options(const char *command, const std::vector<std::string> &args, cons
 			if (name == candidate.name)
 				spec = &candidate;
 		if (spec == nullptr)
-			fail(exit_code::usage, "%s has no option %s (see instr-count %s --help)", command, name.c_str(), command);
+			fail(exit_code::usage, "%s has no option %s (see instr-count %s --help)", command, name.c_str(),
+			     command);
 		if (!spec->has_value && equals != std::string::npos)
 			fail(exit_code::usage, "option %s takes no value", name.c_str());
 		if (spec->has_value && equals == std::string::npos && i + 1 >= args.size())
 			fail(exit_code::usage, "option %s needs a value", name.c_str());
-		values_[name] = !spec->has_value ? "" : equals != std::string::npos ? arg.substr(equals + 1) : args[++i];
+		values_[name] = !spec->has_value              ? ""
+				: equals != std::string::npos ? arg.substr(equals + 1)
+							      : args[++i];
 	}
 }
 

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* options.hpp: command lines: --name value, --name=value, flags, words, and what follows "--". */
+// SPDX-License-Identifier: BSD-3-Clause
+// options.hpp: command lines: --name value, --name=value, flags, words, and what follows "--".
 #pragma once
 
 #include <map>
@@ -9,13 +9,13 @@
 namespace ic {
 
 struct option_spec {
-	const char *name;   /* with its dashes */
+	const char *name; // with its dashes
 	bool has_value;
 };
 
 class options {
 public:
-	/* command: for messages. Anything unknown fails with a usage error. */
+	// command: for messages. Anything unknown fails with a usage error.
 	options(const char *command, const std::vector<std::string> &args, const std::vector<option_spec> &specs);
 
 	bool has(const std::string &name) const { return values_.count(name) != 0; }

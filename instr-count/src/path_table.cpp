@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* path_table.cpp: line formats with fields split by '|'. */
+// SPDX-License-Identifier: BSD-3-Clause
+// path_table.cpp: line formats with fields split by '|'.
 #include "path_table.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ uint64_t number(const std::string &field, const std::string &source, size_t line
 	return value;
 }
 
-/* Calls take(fields, line number) for each line that says something. */
+// Calls take(fields, line number) for each line that says something.
 template <typename Take>
 void each_line(const std::string &text, Take take)
 {
@@ -78,7 +78,8 @@ void path_table::parse_paths(const std::string &text, const std::string &source)
 		path.launcher = launch[0];
 		if (launch.size() == 2)
 			path.pes = static_cast<unsigned>(number(launch[1], source, line));
-		if (path.launcher != "-" && (launch.size() != 2 || path.pes == 0 || launchers.count(path.launcher) == 0))
+		if (path.launcher != "-" &&
+		    (launch.size() != 2 || path.pes == 0 || launchers.count(path.launcher) == 0))
 			bad_line(source, line, "'" + f[3] + "' is neither '-' nor LAUNCHER:PES with a known launcher");
 		path.entry = f[4];
 		path.boundary = f[5];
@@ -140,7 +141,8 @@ std::vector<const path_entry *> path_table::select(const std::vector<std::string
 			if (glob_any(name, path.name) && std::find(out.begin(), out.end(), &path) == out.end())
 				out.push_back(&path);
 		if (out.size() == before && find(name) == nullptr)
-			fail(exit_code::usage, "no path '%s' in paths.def ('instr-count list' shows them)", name.c_str());
+			fail(exit_code::usage, "no path '%s' in paths.def ('instr-count list' shows them)",
+			     name.c_str());
 	}
 	if (names.empty())
 		for (const path_entry &path : paths)
@@ -158,12 +160,13 @@ std::vector<std::string> path_table::layer_names() const
 	return out;
 }
 
-std::string path_table::layer_of(const std::string &image, const std::string &source_file, const std::string &routine) const
+std::string path_table::layer_of(const std::string &image, const std::string &source_file,
+				 const std::string &routine) const
 {
 	for (const layer_rule &rule : routines)
 		if (glob_any(rule.image_patterns, routine))
 			return rule.layer;
-	/* Inlining moves a layer into another's image; its source file tells. */
+	// Inlining moves a layer into another's image; its source file tells.
 	if (!source_file.empty())
 		for (const layer_rule &rule : layers)
 			if (glob_any(rule.source_patterns, source_file))

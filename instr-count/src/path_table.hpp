@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * path_table.hpp: paths.def and published.def in memory. The tables' own
- * header comments are the description of the format.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// path_table.hpp: paths.def and published.def in memory. The tables' own
+// header comments are the description of the format.
 #pragma once
 
 #include <cstdint>
@@ -22,43 +20,44 @@ struct layer_rule {
 
 struct path_entry {
 	std::string name;
-	std::string who;         /* "ours", "hand", or the peer's name */
+	std::string who; // "ours", "hand", or the peer's name
 	std::string driver;
-	std::string launcher;    /* "-" for a plain process */
+	std::string launcher; // "-" for a plain process
 	unsigned pes = 1;
 	std::string entry, boundary;
-	uint64_t budget_x86_64 = 0, budget_aarch64 = 0;  /* 0: not set */
-	std::string figure;      /* "6:int_p" or "-" */
+	uint64_t budget_x86_64 = 0, budget_aarch64 = 0; // 0: not set
+	std::string figure;                             // "6:int_p" or "-"
 	std::string description;
 
-	uint64_t budget() const; /* of the machine we run on */
+	uint64_t budget() const; // of the machine we run on
 };
 
 struct published_entry {
 	std::string figure, row, who;
 	uint64_t count = 0;
-	std::string scope;       /* what the number covers */
+	std::string scope; // what the number covers
 };
 
 struct path_table {
 	std::vector<layer_rule> layers;
-	std::vector<layer_rule> routines;              /* patterns of names that decide before all else */
-	std::map<std::string, std::string> launchers;  /* command with %n for the number of PEs */
+	std::vector<layer_rule> routines;             // patterns of names that decide before all else
+	std::map<std::string, std::string> launchers; // command with %n for the number of PEs
 	std::vector<std::pair<std::string, std::string>> environment;
-	std::map<std::string, std::string> titles;     /* figure -> title */
+	std::map<std::string, std::string> titles; // figure -> title
 	std::vector<path_entry> paths;
 	std::vector<published_entry> published;
 
 	static path_table load();
-	/* source: name for messages. */
+	// source: name for messages.
 	void parse_paths(const std::string &text, const std::string &source);
 	void parse_published(const std::string &text, const std::string &source);
 
 	const path_entry *find(const std::string &name) const;
-	/* The named paths (shell patterns allowed), or all of them. */
+	// The named paths (shell patterns allowed), or all of them.
 	std::vector<const path_entry *> select(const std::vector<std::string> &names) const;
 	std::vector<std::string> layer_names() const;
-	std::string layer_of(const std::string &image, const std::string &source_file, const std::string &routine = "") const;
+	std::string layer_of(const std::string &image, const std::string &source_file,
+			     const std::string &routine = "") const;
 };
 
 } // namespace ic

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* pin_engine.cpp: runs the Pin tool and reads its text output. */
+// SPDX-License-Identifier: BSD-3-Clause
+// pin_engine.cpp: runs the Pin tool and reads its text output.
 #include "pin_engine.hpp"
 
 #include <cstring>
@@ -44,18 +44,28 @@ measurement pin_count(const count_request &request)
 {
 	std::string root = pin_root();
 	if (root.empty())
-		fail(exit_code::no_engine, "engine pin: no Pin kit is known (configure --with-pin=DIR, or set PIN_ROOT)");
+		fail(exit_code::no_engine,
+		     "engine pin: no Pin kit is known (configure --with-pin=DIR, or set PIN_ROOT)");
 	std::string pin = find_program(root + "/pin"), tool = pin_tool("path_count.so");
 	if (pin.empty())
 		fail(exit_code::no_engine, "engine pin: %s has no program 'pin'", root.c_str());
 	if (tool.empty())
-		fail(exit_code::no_engine, "engine pin: path_count.so is not built (make -C instr-count/pin PIN_ROOT=%s)",
-		     root.c_str());
+		fail(exit_code::no_engine,
+		     "engine pin: path_count.so is not built (make -C instr-count/pin PIN_ROOT=%s)", root.c_str());
 	scratch_dir dir;
 	std::string output = dir.path() + "/pin.out";
-	std::vector<std::string> argv = {pin, "-t", tool, "-entry", request.entry.text(), "-boundary",
-					 request.to.text(), "-calls", format("%u", request.calls + request.warmup),
-					 "-o", output, "--"};
+	std::vector<std::string> argv = {pin,
+					 "-t",
+					 tool,
+					 "-entry",
+					 request.entry.text(),
+					 "-boundary",
+					 request.to.text(),
+					 "-calls",
+					 format("%u", request.calls + request.warmup),
+					 "-o",
+					 output,
+					 "--"};
 	argv.insert(argv.end(), request.argv.begin(), request.argv.end());
 	run_options options;
 	options.env = request.environment();

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* report.cpp: the figures' contents, and the CSV form which is no more than that. */
+// SPDX-License-Identifier: BSD-3-Clause
+// report.cpp: the figures' contents, and the CSV form which is no more than that.
 #include "report.hpp"
 
 #include <algorithm>
@@ -8,17 +8,17 @@
 
 namespace ic {
 
-/* Ours may be inlined, table or context forms of the same row: the path says which. */
+// Ours may be inlined, table or context forms of the same row: the path says which.
 static figure_bar bar_of(const path_result &result)
 {
 	if (result.who == "ours")
 		return {result.path, result.median, bar_kind::ours, result.description, result.layers};
-	/* A peer that waits for another process spins as long as that takes: its
-	 * shortest call is the fair one. */
+	// A peer that waits for another process spins as long as that takes: its
+	// shortest call is the fair one.
 	std::string scope = result.description;
 	if (result.min != result.max)
 		scope = format("shortest of %llu, median %llu", static_cast<unsigned long long>(result.calls),
-				static_cast<unsigned long long>(result.median));
+			       static_cast<unsigned long long>(result.median));
 	return {result.who, result.min, bar_kind::peer, scope,
 		result.min == result.median ? result.layers : decltype(result.layers){}};
 }
@@ -39,7 +39,8 @@ std::vector<figure> build_figures(const path_table &table, const result_set &set
 		figure fig{id, title, {}};
 		for (const published_entry &entry : table.published)
 			if (entry.figure == id)
-				row_of(fig, entry.row).bars.push_back({entry.who, entry.count, bar_kind::quoted, entry.scope, {}});
+				row_of(fig, entry.row)
+					.bars.push_back({entry.who, entry.count, bar_kind::quoted, entry.scope, {}});
 		for (const path_result &result : set.results) {
 			if (result.status != path_status::ok)
 				continue;
@@ -75,21 +76,23 @@ std::string csv_report(const path_table &table, const result_set &set)
 	out += "\n";
 	for (const path_result &r : set.results) {
 		out += join({csv_field(r.path), csv_field(r.who), status_text(r.status), r.engine, set.arch,
-			     csv_field(r.entry), csv_field(r.boundary)}, ",");
+			     csv_field(r.entry), csv_field(r.boundary)},
+			    ",");
 		for (uint64_t n : {r.calls, r.min, r.median, r.max, r.budget, r.syscalls})
 			out += format(",%llu", static_cast<unsigned long long>(n));
 		out += "," + csv_field(r.figure);
 		for (const std::string &name : names) {
 			auto found = std::find_if(r.layers.begin(), r.layers.end(),
 						  [&](const auto &layer) { return layer.first == name; });
-			out += format(",%llu", static_cast<unsigned long long>(found == r.layers.end() ? 0 : found->second));
+			out += format(",%llu",
+				      static_cast<unsigned long long>(found == r.layers.end() ? 0 : found->second));
 		}
 		out += "\n";
 	}
 	for (const published_entry &p : table.published)
-		out += csv_field(p.figure + ":" + p.row) + "," + csv_field(p.who) + ",published,,,," + csv_field(p.scope) +
-		       format(",,,%llu,,,,", static_cast<unsigned long long>(p.count)) + csv_field(p.figure + ":" + p.row) +
-		       std::string(names.size(), ',') + "\n";
+		out += csv_field(p.figure + ":" + p.row) + "," + csv_field(p.who) + ",published,,,," +
+		       csv_field(p.scope) + format(",,,%llu,,,,", static_cast<unsigned long long>(p.count)) +
+		       csv_field(p.figure + ":" + p.row) + std::string(names.size(), ',') + "\n";
 	return out;
 }
 

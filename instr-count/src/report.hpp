@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * report.hpp: results arranged as the paper's figures. build_figures() makes
- * the arrangement once; each format only draws it.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// report.hpp: results arranged as the paper's figures. build_figures() makes
+// the arrangement once; each format only draws it.
 #pragma once
 
 #include <string>
@@ -15,15 +13,15 @@
 
 namespace ic {
 
-/* In the order in which they are shown: ours, other libraries counted in the
- * same run, and numbers that were counted elsewhere. */
+// In the order in which they are shown: ours, other libraries counted in the
+// same run, and numbers that were counted elsewhere.
 enum class bar_kind { ours, peer, quoted };
 
 struct figure_bar {
 	std::string who;
 	uint64_t count = 0;
 	bar_kind kind = bar_kind::ours;
-	std::string scope;        /* what it covers */
+	std::string scope; // what it covers
 	std::vector<std::pair<std::string, uint64_t>> layers;
 };
 
@@ -40,7 +38,7 @@ struct figure {
 std::vector<figure> build_figures(const path_table &table, const result_set &set);
 
 std::string text_results(const result_set &set);
-/* The figures alone, one line per operation. */
+// The figures alone, one line per operation.
 std::string short_report(const path_table &table, const result_set &set);
 std::string text_report(const path_table &table, const result_set &set, const latency_model &model);
 std::string csv_report(const path_table &table, const result_set &set);

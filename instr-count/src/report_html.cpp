@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* report_html.cpp: one page, nothing to fetch: the pictures, then every number behind them. */
+// SPDX-License-Identifier: BSD-3-Clause
+// report_html.cpp: one page, nothing to fetch: the pictures, then every number behind them.
 #include "report.hpp"
 #include "text.hpp"
 
@@ -10,10 +10,12 @@ namespace {
 constexpr const char *kHead =
 	"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
 	"<meta name=\"viewport\" content=\"width=device-width\">\n<title>Instructions on the critical path</title>\n"
-	"<style>\nbody{font-family:Helvetica,Arial,sans-serif;color:#1d2433;margin:2em auto;max-width:1000px;padding:0 1em}\n"
+	"<style>\nbody{font-family:Helvetica,Arial,sans-serif;color:#1d2433;margin:2em auto;max-width:1000px;padding:0 "
+	"1em}\n"
 	"svg{max-width:100%;height:auto}\ntable{border-collapse:collapse;font-size:14px;width:100%}\n"
 	"td,th{padding:4px 10px;border-bottom:1px solid #e3e6eb;text-align:left;vertical-align:top}\n"
-	"td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\ntr.over td{background:#fbe3e4}\ntr.none td{color:#8a93a3}\n"
+	"td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\ntr.over td{background:#fbe3e4}\ntr.none "
+	"td{color:#8a93a3}\n"
 	"tr.peer td:first-child{color:#6a7385}\nsummary{cursor:pointer}\ncode{font-size:13px}\n</style></head><body>\n";
 
 std::string number(uint64_t n)
@@ -38,13 +40,15 @@ std::string row(const path_result &r)
 		count += " (" + number(r.min) + "–" + number(r.max) + ")";
 	std::string budget = r.budget != 0 ? number(r.budget) : "–";
 	return format("<tr class=\"%s\">", kind) + cell(r.path) + cell(count, true) + cell(budget, true) +
-	       cell(ok ? number(r.syscalls) : "", true) + cell(ok ? join(parts, " + ") : r.message) + cell(r.description) + "</tr>\n";
+	       cell(ok ? number(r.syscalls) : "", true) + cell(ok ? join(parts, " + ") : r.message) +
+	       cell(r.description) + "</tr>\n";
 }
 
-/* Where the instructions go, routine by routine. */
+// Where the instructions go, routine by routine.
 std::string routines(const path_result &r)
 {
-	std::string out = "<details><summary><code>" + escape_markup(r.path) + "</code>, " + number(r.median) + "</summary><table>\n";
+	std::string out = "<details><summary><code>" + escape_markup(r.path) + "</code>, " + number(r.median) +
+			  "</summary><table>\n";
 	for (const routine_cost &cost : r.routines)
 		out += "<tr>" + cell(number(cost.count), true) + cell(cost.image) + cell(cost.routine) + "</tr>\n";
 	return out + "</table></details>\n";
@@ -55,7 +59,8 @@ std::string routines(const path_result &r)
 std::string html_report(const path_table &table, const result_set &set, const latency_model &model)
 {
 	std::string out = kHead + svg_figures(table, set) + svg_latency(build_figures(table, set), model);
-	out += "<h2>Every path</h2>\n<table><tr><th>path</th><th class=\"n\">instructions</th><th class=\"n\">budget</th>"
+	out += "<h2>Every path</h2>\n<table><tr><th>path</th><th class=\"n\">instructions</th><th "
+	       "class=\"n\">budget</th>"
 	       "<th class=\"n\">system calls</th><th>split</th><th>what</th></tr>\n";
 	for (const path_result &r : set.results)
 		if (!r.who.starts_with("hand"))
@@ -64,7 +69,8 @@ std::string html_report(const path_table &table, const result_set &set, const la
 	for (const path_result &r : set.results)
 		if (r.status == path_status::ok && !r.who.starts_with("hand"))
 			out += routines(r);
-	out += "<h2>The engine itself</h2>\n<p>Functions that a person counted; the engine must find these numbers.</p>\n<table>\n";
+	out += "<h2>The engine itself</h2>\n<p>Functions that a person counted; the engine must find these "
+	       "numbers.</p>\n<table>\n";
 	for (const path_result &r : set.results)
 		if (r.who.starts_with("hand"))
 			out += row(r);

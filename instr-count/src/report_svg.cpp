@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * report_svg.cpp: the figures as bars, and the latency model as a plot. Plain
- * SVG without scripts or fonts of its own, so that it shows alike everywhere.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// report_svg.cpp: the figures as bars, and the latency model as a plot. Plain
+// SVG without scripts or fonts of its own, so that it shows alike everywhere.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -28,12 +26,14 @@ std::string text_at(double x, double y, const std::string &text, const std::stri
 std::string rect(double x, double y, double width, const char *colour, const std::string &tip)
 {
 	return format("<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"><title>", x, y, width,
-		      kBarHeight, colour) + escape_markup(tip) + "</title></rect>\n";
+		      kBarHeight, colour) +
+	       escape_markup(tip) + "</title></rect>\n";
 }
 
 std::string line(double x1, double y1, double x2, double y2, const char *colour)
 {
-	return format("<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n", x1, y1, x2, y2, colour);
+	return format("<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n", x1, y1, x2, y2,
+		      colour);
 }
 
 const char *colour_of(const std::string &layer, const std::vector<std::string> &layers)
@@ -47,7 +47,7 @@ std::string faint(const char *more = "")
 	return format("fill=\"%s\" font-size=\"11\" %s", kFaint, more);
 }
 
-/* One bar in layer colours where the layers are known; behind it the number and what it consists of. */
+// One bar in layer colours where the layers are known; behind it the number and what it consists of.
 std::string draw_bar(const figure_bar &bar, double y, double scale, const std::vector<std::string> &layers)
 {
 	bool ours = bar.kind == bar_kind::ours;
@@ -75,9 +75,11 @@ std::string draw_bar(const figure_bar &bar, double y, double scale, const std::v
 
 std::string open_svg(double height)
 {
-	return format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
-		      "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"12\" fill=\"%s\">\n"
-		      "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n", kWidth, height, kWidth, height, kInk);
+	return format(
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
+		"font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"12\" fill=\"%s\">\n"
+		"<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
+		kWidth, height, kWidth, height, kInk);
 }
 
 std::string legend(const std::vector<figure> &figures, const std::vector<std::string> &layers, double y)
@@ -105,7 +107,7 @@ std::string legend(const std::vector<figure> &figures, const std::vector<std::st
 	return out;
 }
 
-/* "Figure 6" is the paper's; a letter is ours. */
+// "Figure 6" is the paper's; a letter is ours.
 std::string heading(const figure &fig)
 {
 	bool papers = !fig.id.empty() && fig.id[0] >= '0' && fig.id[0] <= '9';
@@ -121,8 +123,10 @@ std::string svg_figures(const path_table &table, const result_set &set)
 	double y = 30;
 	std::string body = text_at(20, y, "Instructions on the critical path", "font-size=\"18\" font-weight=\"bold\"");
 	y += 20;
-	body += text_at(20, y, "user instructions of one call, first to last, everything included; " + set.arch + ", engine " +
-			set.engine + (set.compiler.empty() ? "" : ", " + set.compiler), faint());
+	body += text_at(20, y,
+			"user instructions of one call, first to last, everything included; " + set.arch + ", engine " +
+				set.engine + (set.compiler.empty() ? "" : ", " + set.compiler),
+			faint());
 	y += 14;
 	body += legend(figures, layers, y);
 	y += 24;
@@ -131,7 +135,7 @@ std::string svg_figures(const path_table &table, const result_set &set)
 		y += 24;
 		body += text_at(20, y, heading(fig), "font-size=\"14\" font-weight=\"bold\"");
 		y += 10;
-		/* One scale per figure, and none that makes a few instructions look long. */
+		// One scale per figure, and none that makes a few instructions look long.
 		uint64_t longest = 100;
 		for (const figure_row &row : fig.rows)
 			for (const figure_bar &bar : row.bars)
@@ -150,13 +154,15 @@ std::string svg_figures(const path_table &table, const result_set &set)
 	return open_svg(y + 6) + body + "</svg>\n";
 }
 
-/* Log-log: a straight line for the model, a point for each counted or quoted number. */
+// Log-log: a straight line for the model, a point for each counted or quoted number.
 std::string svg_latency(const std::vector<figure> &figures, const latency_model &model)
 {
 	constexpr double left = 80, top = 64, width = 890, height = 330, decades = 4;
 	auto px = [&](double n) { return left + width * std::clamp(std::log10(std::max(n, 1.0)) / decades, 0.0, 1.0); };
 	double low = std::log10(model.ns(1));
-	auto py = [&](double ns) { return top + height * (1 - std::clamp((std::log10(ns) - low) / decades, 0.0, 1.0)); };
+	auto py = [&](double ns) {
+		return top + height * (1 - std::clamp((std::log10(ns) - low) / decades, 0.0, 1.0));
+	};
 	std::string body = text_at(20, 26, "Software overhead of one call (the model of the paper's Figure 5)",
 				   "font-size=\"14\" font-weight=\"bold\"");
 	body += text_at(20, 45, model.text(), faint());
@@ -164,11 +170,12 @@ std::string svg_latency(const std::vector<figure> &figures, const latency_model 
 		double n = std::pow(10.0, d), ns = model.ns(1) * n;
 		body += line(px(n), top, px(n), top + height, kRule) + line(left, py(ns), left + width, py(ns), kRule);
 		body += text_at(px(n), top + height + 17, format("%.0f", n), faint("text-anchor=\"middle\""));
-		body += text_at(left - 8, py(ns) + 4, ns < 1000 ? format("%.3g ns", ns) : format("%.3g us", ns / 1000), faint("text-anchor=\"end\""));
+		body += text_at(left - 8, py(ns) + 4, ns < 1000 ? format("%.3g ns", ns) : format("%.3g us", ns / 1000),
+				faint("text-anchor=\"end\""));
 	}
 	body += line(px(1), py(model.ns(1)), px(1e4), py(model.ns(10000)), kFaint);
 	body += text_at(left + width / 2, top + height + 36, "instructions", faint("text-anchor=\"middle\""));
-	/* Ours last, on top. Names only where the paper has the row; others tell theirs under the pointer. */
+	// Ours last, on top. Names only where the paper has the row; others tell theirs under the pointer.
 	double label_x = 0;
 	for (bar_kind kind : {bar_kind::quoted, bar_kind::peer, bar_kind::ours})
 		for (const figure &fig : figures)
@@ -179,13 +186,17 @@ std::string svg_latency(const std::vector<figure> &figures, const latency_model 
 					const uint64_t n = std::max<uint64_t>(bar.count, 1);
 					double x = px(static_cast<double>(n)), y = py(model.ns(n));
 					const char *colour = kind == bar_kind::quoted ? kGrey
-							     : kind == bar_kind::peer ? kColours[3] : kColours[0];
-					body += format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"%s\" fill-opacity=\"0.85\"><title>", x, y, colour);
-					body += escape_markup(format("%s, %s: %llu instructions, %.1f ns", row.name.c_str(), bar.who.c_str(),
-								     static_cast<unsigned long long>(bar.count), model.ns(bar.count)));
+							     : kind == bar_kind::peer ? kColours[3]
+										      : kColours[0];
+					body += format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"%s\" "
+						       "fill-opacity=\"0.85\"><title>",
+						       x, y, colour);
+					body += escape_markup(format(
+						"%s, %s: %llu instructions, %.1f ns", row.name.c_str(), bar.who.c_str(),
+						static_cast<unsigned long long>(bar.count), model.ns(bar.count)));
 					body += "</title></circle>\n";
 					if (fig.id == "6" && row.name == fig.rows[0].name) {
-						/* Left above the line; right below it where the last one is close. */
+						// Left above the line; right below it where the last one is close.
 						bool above = std::fabs(x - label_x) > 40;
 						body += text_at(x + (above ? -9 : 9), y + (above ? -6 : 15), bar.who,
 								faint(above ? "text-anchor=\"end\"" : ""));

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* report_text.cpp: tables for a terminal. */
+// SPDX-License-Identifier: BSD-3-Clause
+// report_text.cpp: tables for a terminal.
 #include <algorithm>
 
 #include "report.hpp"
@@ -40,19 +40,22 @@ std::string range_text(const path_result &r)
 
 std::string text_results(const result_set &set)
 {
-	std::string out = format("%-26s %7s %7s %-12s %8s  %s\n", "path", "instr", "budget", "min..max", "syscalls", "split");
+	std::string out =
+		format("%-26s %7s %7s %-12s %8s  %s\n", "path", "instr", "budget", "min..max", "syscalls", "split");
 	out += rule(100);
 	for (const path_result &r : set.results) {
 		if (r.status != path_status::ok) {
 			out += format("%-26s %7s  %s\n", r.path.c_str(), "-",
-				      r.status == path_status::not_built ? ("not built: " + r.message).c_str()
-									: (std::string(status_text(r.status)) + ": " + r.message).c_str());
+				      r.status == path_status::not_built
+					      ? ("not built: " + r.message).c_str()
+					      : (std::string(status_text(r.status)) + ": " + r.message).c_str());
 			continue;
 		}
 		std::string budget = r.budget == 0 ? "-" : format("%llu", static_cast<unsigned long long>(r.budget));
-		out += format("%-26s %7llu %7s %-12s %8llu  %s%s\n", r.path.c_str(), static_cast<unsigned long long>(r.median),
-			      budget.c_str(), range_text(r).c_str(), static_cast<unsigned long long>(r.syscalls),
-			      layer_text(r.layers).c_str(), r.over_budget() ? "  OVER BUDGET" : "");
+		out += format("%-26s %7llu %7s %-12s %8llu  %s%s\n", r.path.c_str(),
+			      static_cast<unsigned long long>(r.median), budget.c_str(), range_text(r).c_str(),
+			      static_cast<unsigned long long>(r.syscalls), layer_text(r.layers).c_str(),
+			      r.over_budget() ? "  OVER BUDGET" : "");
 		for (const std::string &note : r.notes)
 			out += format("%-26s note: %s\n", "", note.c_str());
 	}
@@ -70,8 +73,9 @@ static std::string text_figures(const std::vector<figure> &figures)
 				longest = std::max(longest, bar.count);
 			out += "\n  " + row.name + "\n";
 			for (const figure_bar &bar : row.bars)
-				out += format("  %s %-26s %6llu %-40s %s\n", bar.kind == bar_kind::ours ? "*" : " ", bar.who.c_str(),
-					      static_cast<unsigned long long>(bar.count), bar_text(bar.count, longest).c_str(),
+				out += format("  %s %-26s %6llu %-40s %s\n", bar.kind == bar_kind::ours ? "*" : " ",
+					      bar.who.c_str(), static_cast<unsigned long long>(bar.count),
+					      bar_text(bar.count, longest).c_str(),
 					      bar.layers.empty() ? bar.scope.c_str() : layer_text(bar.layers).c_str());
 		}
 	}
@@ -85,15 +89,16 @@ static std::string text_latency(const std::vector<figure> &figures, const latenc
 	for (const figure &fig : figures)
 		for (const figure_row &row : fig.rows)
 			for (const figure_bar &bar : row.bars)
-				out += format("  %s %-24s %-26s %7llu %7.1f ns\n", bar.kind == bar_kind::ours ? "*" : " ", row.name.c_str(),
-					      bar.who.c_str(), static_cast<unsigned long long>(bar.count), model.ns(bar.count));
+				out += format("  %s %-24s %-26s %7llu %7.1f ns\n",
+					      bar.kind == bar_kind::ours ? "*" : " ", row.name.c_str(), bar.who.c_str(),
+					      static_cast<unsigned long long>(bar.count), model.ns(bar.count));
 	return out;
 }
 
 static std::string title(const result_set &set)
 {
-	return format("Instructions on the critical path (%s, engine %s, user mode%s%s)\n", set.arch.c_str(), set.engine.c_str(),
-		      set.compiler.empty() ? "" : ", ", set.compiler.c_str());
+	return format("Instructions on the critical path (%s, engine %s, user mode%s%s)\n", set.arch.c_str(),
+		      set.engine.c_str(), set.compiler.empty() ? "" : ", ", set.compiler.c_str());
 }
 
 std::string text_report(const path_table &table, const result_set &set, const latency_model &model)
@@ -104,20 +109,24 @@ std::string text_report(const path_table &table, const result_set &set, const la
 
 std::string short_report(const path_table &table, const result_set &set)
 {
-	std::string out = title(set) + format("\n%-28s %5s  %-32s %s\n", "operation", "ours", "of which", "others") + rule(110);
+	std::string out = title(set) + format("\n%-28s %5s  %-32s %s\n", "operation", "ours", "of which", "others") +
+			  rule(110);
 	for (const figure &fig : build_figures(table, set))
 		for (const figure_row &row : fig.rows) {
 			std::vector<std::string> others;
 			for (const figure_bar &bar : row.bars)
 				if (bar.kind != bar_kind::ours)
-					others.push_back(format("%s %llu%s", bar.who.c_str(), static_cast<unsigned long long>(bar.count),
+					others.push_back(format("%s %llu%s", bar.who.c_str(),
+								static_cast<unsigned long long>(bar.count),
 								bar.kind == bar_kind::quoted ? "*" : ""));
 			bool first = true;
 			for (const figure_bar &bar : row.bars)
 				if (bar.kind == bar_kind::ours) {
-					/* Several forms of ours: the path's name tells them apart. */
-					out += format("%-28s %5llu  %-32s %s\n", first ? row.name.c_str() : ("  " + bar.who).c_str(),
-						      static_cast<unsigned long long>(bar.count), layer_text(bar.layers).c_str(),
+					// Several forms of ours: the path's name tells them apart.
+					out += format("%-28s %5llu  %-32s %s\n",
+						      first ? row.name.c_str() : ("  " + bar.who).c_str(),
+						      static_cast<unsigned long long>(bar.count),
+						      layer_text(bar.layers).c_str(),
 						      first ? join(others, ", ").c_str() : "");
 					first = false;
 				}

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* result_set.cpp: measurements to results, results to JSON and back. */
+// SPDX-License-Identifier: BSD-3-Clause
+// result_set.cpp: measurements to results, results to JSON and back.
 #include "result_set.hpp"
 
 #include <map>
@@ -16,10 +16,14 @@ static constexpr uint64_t kFormat = 1;
 const char *status_text(path_status status)
 {
 	switch (status) {
-	case path_status::ok: return "ok";
-	case path_status::not_built: return "not built";
-	case path_status::unsupported: return "unsupported";
-	case path_status::failed: break;
+	case path_status::ok:
+		return "ok";
+	case path_status::not_built:
+		return "not built";
+	case path_status::unsupported:
+		return "unsupported";
+	case path_status::failed:
+		break;
 	}
 	return "failed";
 }
@@ -90,7 +94,8 @@ static std::string to_json(const path_result &r)
 			  number("landing_pads", r.landing_pads);
 	std::vector<std::string> parts;
 	for (const auto &[layer, count] : r.layers)
-		parts.push_back("{" + text("layer", layer) + format("\"count\": %llu}", static_cast<unsigned long long>(count)));
+		parts.push_back("{" + text("layer", layer) +
+				format("\"count\": %llu}", static_cast<unsigned long long>(count)));
 	out += "\n     \"layers\": [" + join(parts, ", ") + "],";
 	parts.clear();
 	for (const routine_cost &cost : r.routines)
@@ -109,9 +114,8 @@ std::string result_set::to_json() const
 	for (const path_result &result : results)
 		parts.push_back(ic::to_json(result));
 	return format("{\"instr_count\": %llu, \"arch\": ", static_cast<unsigned long long>(kFormat)) +
-	       json_quote(arch) + ", \"engine\": " + json_quote(engine) +
-	       ", \"compiler\": " + json_quote(compiler) + ",\n  \"results\": [\n" +
-	       join(parts, ",\n") + "\n  ]\n}\n";
+	       json_quote(arch) + ", \"engine\": " + json_quote(engine) + ", \"compiler\": " + json_quote(compiler) +
+	       ",\n  \"results\": [\n" + join(parts, ",\n") + "\n  ]\n}\n";
 }
 
 static path_result result_from(const json_value &v)

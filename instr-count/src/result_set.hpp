@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * result_set.hpp: the outcome of one run over the paths, as it is shown and as
- * it is kept in a file. Only this file and result_set.cpp know the JSON form.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// result_set.hpp: the outcome of one run over the paths, as it is shown and as
+// it is kept in a file. Only this file and result_set.cpp know the JSON form.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +18,7 @@ enum class path_status { ok, not_built, unsupported, failed };
 struct path_result {
 	std::string path, who, figure, description, entry, boundary, engine;
 	path_status status = path_status::ok;
-	std::string message;  /* why there is no number */
+	std::string message; // why there is no number
 	uint64_t budget = 0;
 	uint64_t calls = 0, min = 0, median = 0, max = 0;
 	uint64_t syscalls = 0, rep_iterations = 0, exclusive_blocks = 0, landing_pads = 0;
@@ -28,9 +26,10 @@ struct path_result {
 	std::vector<routine_cost> routines;
 	std::vector<std::string> notes;
 
-	/* Budgets are for code without landing pads: whether a compiler puts them in by default is its packager's choice. */
+	// Budgets are for code without landing pads: whether a compiler puts them in by default is its packager's
+	// choice.
 	bool over_budget() const { return status == path_status::ok && budget != 0 && median > budget + landing_pads; }
-	/* Copies the numbers and sorts them into the table's layers. */
+	// Copies the numbers and sorts them into the table's layers.
 	void fill(const measurement &m, const path_table &table);
 };
 
@@ -38,7 +37,7 @@ const char *status_text(path_status status);
 
 struct result_set {
 	std::string arch, engine;
-	std::string compiler;  /* that built the command, and so the drivers beside it */
+	std::string compiler; // that built the command, and so the drivers beside it
 	std::vector<path_result> results;
 
 	const path_result *find(const std::string &path) const;

@@ -1,9 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * runner.cpp: a path of one process is counted here; a path of several PEs is
- * started by its launcher as N copies of "instr-count count --pe 0", of which
- * the first counts and the others become the program at once.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// runner.cpp: a path of one process is counted here; a path of several PEs is
+// started by its launcher as N copies of "instr-count count --pe 0", of which
+// the first counts and the others become the program at once.
 #include "runner.hpp"
 
 #include <cstdio>
@@ -49,7 +47,7 @@ int rank_from_environment()
 	return -1;
 }
 
-/* %t is the top of the build tree, %b the folder of this command. */
+// %t is the top of the build tree, %b the folder of this command.
 static std::string expand(const std::string &word, unsigned pes)
 {
 	std::string self = own_program(), folder = self.substr(0, self.rfind('/'));
@@ -72,7 +70,7 @@ static std::string expand(const std::string &word, unsigned pes)
 	return out;
 }
 
-/* What the user has set stays; what needs a build tree goes without one. */
+// What the user has set stays; what needs a build tree goes without one.
 static std::vector<std::string> environment_of(const path_table &table)
 {
 	std::vector<std::string> out;
@@ -119,9 +117,12 @@ std::vector<std::string> launcher_command(const path_table &table, const std::st
 path_status status_of(exit_code code)
 {
 	switch (code) {
-	case exit_code::not_here: return path_status::not_built;
-	case exit_code::usage: return path_status::unsupported;
-	default: return path_status::failed;
+	case exit_code::not_here:
+		return path_status::not_built;
+	case exit_code::usage:
+		return path_status::unsupported;
+	default:
+		return path_status::failed;
 	}
 }
 
@@ -137,10 +138,15 @@ static void run_launched(const path_table &table, const path_entry &path, const 
 	scratch_dir dir;
 	std::string file = dir.path() + "/result.json";
 	count_request request = request_for(table, path, settings);
-	std::vector<std::string> rest = {own_program(), "count", "--pe", "0", "--engine", settings.engine,
-					 "--entry", path.entry, "--boundary", path.boundary, "--calls",
-					 format("%u", settings.calls), "--warmup", format("%u", settings.warmup),
-					 "--quiet", "--json", file};
+	std::vector<std::string> rest = {own_program(), "count",
+					 "--pe",        "0",
+					 "--engine",    settings.engine,
+					 "--entry",     path.entry,
+					 "--boundary",  path.boundary,
+					 "--calls",     format("%u", settings.calls),
+					 "--warmup",    format("%u", settings.warmup),
+					 "--quiet",     "--json",
+					 file};
 	if (settings.native_libc)
 		rest.push_back("--native-libc");
 	rest.push_back("--");
@@ -149,7 +155,7 @@ static void run_launched(const path_table &table, const path_entry &path, const 
 	run_options options;
 	options.env = request.extra_env;
 	options.env.push_back(format("INSTR_COUNT_CALLS=%u", settings.calls + settings.warmup));
-	options.capture = true;  /* what drivers print is not ours to show */
+	options.capture = true; // what drivers print is not ours to show
 	run_result run = run_program(argv, options);
 	std::string text;
 	if (!read_file(file, text) || text.empty()) {
@@ -191,7 +197,7 @@ path_result run_path(const path_table &table, const path_entry &path, const run_
 			result.fill(measure_with(settings.engine, request_for(table, path, settings)), table);
 		}
 	} catch (const failure &e) {
-		/* A missing engine concerns all paths: let the command end. */
+		// A missing engine concerns all paths: let the command end.
 		if (e.code() == exit_code::no_engine)
 			throw;
 		result.status = status_of(e.code());

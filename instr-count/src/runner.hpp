@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* runner.hpp: from a path of the table to a result, with any engine, with or without a launcher. */
+// SPDX-License-Identifier: BSD-3-Clause
+// runner.hpp: from a path of the table to a result, with any engine, with or without a launcher.
 #pragma once
 
 #include "error.hpp"
@@ -16,25 +16,25 @@ struct run_settings {
 	bool native_libc = false;
 };
 
-/* Engines by name; an unknown name is a usage error. */
+// Engines by name; an unknown name is a usage error.
 measurement measure_with(const std::string &engine, const count_request &request);
 void require_engine_name(const std::string &engine);
 
-/* Never throws for a single path's trouble: it is in the result. */
+// Never throws for a single path's trouble: it is in the result.
 path_result run_path(const path_table &table, const path_entry &path, const run_settings &settings);
 result_set run_paths(const path_table &table, const std::vector<const path_entry *> &paths,
 		     const run_settings &settings);
 
-/* The request for a path that needs no launcher; driver must be built. */
+// The request for a path that needs no launcher; driver must be built.
 count_request request_for(const path_table &table, const path_entry &path, const run_settings &settings);
 
-/* How a failure shows in a table. */
+// How a failure shows in a table.
 path_status status_of(exit_code code);
 
-/* Launcher words for n PEs; empty when none of the alternatives is here. */
+// Launcher words for n PEs; empty when none of the alternatives is here.
 std::vector<std::string> launcher_command(const path_table &table, const std::string &name, unsigned pes);
 
-/* Rank given by whatever launcher started us, -1 without one. */
+// Rank given by whatever launcher started us, -1 without one.
 int rank_from_environment();
 
 } // namespace ic

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* source_lines.cpp: one addr2line run per image and per batch of addresses. */
+// SPDX-License-Identifier: BSD-3-Clause
+// source_lines.cpp: one addr2line run per image and per batch of addresses.
 #include "source_lines.hpp"
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace ic {
 
-static constexpr size_t kBatch = 400;  /* keeps the command line short */
+static constexpr size_t kBatch = 400; // keeps the command line short
 
-/* Output per address: "0xADDR", then function and file:line per inline level. */
+// Output per address: "0xADDR", then function and file:line per inline level.
 static void parse_batch(const std::string &output, const std::string &path, source_map &out)
 {
 	std::vector<std::string> lines = split(output, '\n');

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* source_lines.hpp: source file and line of addresses, by addr2line where it is installed. */
+// SPDX-License-Identifier: BSD-3-Clause
+// source_lines.hpp: source file and line of addresses, by addr2line where it is installed.
 #pragma once
 
 #include <map>
@@ -11,12 +11,12 @@
 namespace ic {
 
 struct source_line {
-	std::string function;  /* innermost, inlined ones included */
-	std::string file;      /* empty when unknown */
+	std::string function; // innermost, inlined ones included
+	std::string file;     // empty when unknown
 	unsigned line = 0;
 };
 
-/* Key: file and address in it. Empty map when there is no addr2line. */
+// Key: file and address in it. Empty map when there is no addr2line.
 using source_map = std::map<std::pair<std::string, uint64_t>, source_line>;
 source_map find_sources(const std::vector<place> &places);
 

@@ -1,9 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * step_call.cpp: one call, from its first instruction to the boundary. While
- * it runs no breakpoint of ours is in the program, so recursion and other
- * threads pass freely. An instruction counts when its step has completed.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// step_call.cpp: one call, from its first instruction to the boundary. While
+// it runs no breakpoint of ours is in the program, so recursion and other
+// threads pass freely. An instruction counts when its step has completed.
 #include <algorithm>
 #include <csignal>
 #include <sys/syscall.h>
@@ -24,7 +22,7 @@ arch::insn_kind step_session::kind_at(uint64_t pc)
 		return known->second;
 	uint8_t bytes[arch::kMaxInstruction];
 	size_t n = sizeof(bytes);
-	/* The last instruction of a mapping has fewer bytes behind it. */
+	// The last instruction of a mapping has fewer bytes behind it.
 	while (n > 1 && !read(pc, bytes, n))
 		n--;
 	arch::insn_kind kind = arch::classify({bytes, n});
@@ -42,15 +40,15 @@ void step_session::add(uint64_t pc)
 bool step_session::reached(uint64_t pc, uint64_t sp, frame &call, arch::insn_kind kind)
 {
 	if (request_.entry.is_mark) {
-		/* Pairs nest when the marked code calls itself. The stack does not tell
-		 * them apart: arguments may still lie on it at the end mark. */
+		// Pairs nest when the marked code calls itself. The stack does not tell
+		// them apart: arguments may still lie on it at the end mark.
 		if (ends_.count(pc) != 0)
 			return call.depth-- == 0;
 		call.depth += call.entered && begins_.count(pc) != 0;
 		call.entered = true;
 		return false;
 	}
-	/* A recursive call may return to the same address, never with the same stack. */
+	// A recursive call may return to the same address, never with the same stack.
 	if (pc == call.return_addr && sp == call.sp_after)
 		return true;
 	switch (request_.to.kind) {
@@ -67,11 +65,9 @@ bool step_session::reached(uint64_t pc, uint64_t sp, frame &call, arch::insn_kin
 	return where != nullptr && where != call.home && glob_any(request_.to.pattern, where->name);
 }
 
-/*
- * One step of tid. Signals from outside wait until the call is over; faults
- * are the program's own and go in at once, which ends the step at the first
- * instruction of the handler instead.
- */
+// One step of tid. Signals from outside wait until the call is over; faults
+// are the program's own and go in at once, which ends the step at the first
+// instruction of the handler instead.
 step_session::step_end step_session::advance(pid_t tid)
 {
 	int signal = 0;
@@ -103,22 +99,23 @@ step_session::step_end step_session::advance(pid_t tid)
 	}
 }
 
-/* Returns false when there is no such block here and the caller shall step. */
+// Returns false when there is no such block here and the caller shall step.
 bool step_session::run_exclusive(pid_t tid, uint64_t pc, call_record &record)
 {
 	arch::exclusive_block block;
-	if (!arch::find_exclusive_block(pc, [this](uint64_t a, void *o, size_t n) { return read(a, o, n); }, block))
+	if (!arch::find_exclusive_block(
+		    pc, [this](uint64_t a, void *o, size_t n) { return read(a, o, n); }, block))
 		return false;
-	/* A store that lost its reservation sends the program round again. How
-	 * often is chance, not the path's length: take the lost pass back. */
+	// A store that lost its reservation sends the program round again. How
+	// often is chance, not the path's length: take the lost pass back.
 	if (attempt_.pc == pc && attempt_.lost) {
 		record = attempt_.record;
 		counts_ = attempt_.counts;
 		order_.resize(std::min(order_.size(), attempt_.order));
 	}
 	attempt_ = {pc, false, record, counts_, order_.size()};
-	/* Another thread that meets these breakpoints is parked: letting it
-	 * over one would mean taking it out under the counted thread. */
+	// Another thread that meets these breakpoints is parked: letting it
+	// over one would mean taking it out under the counted thread.
 	hold_others_ = true;
 	for (uint64_t exit : block.exits)
 		program_.insert(exit);
@@ -168,7 +165,7 @@ void step_session::measure(pid_t tid, uint64_t addr)
 		      arch::sp_after_return(regs), images_.find(addr)};
 	inside_ = true;
 	attempt_ = {};
-	uint64_t before = 0;          /* where the last counted step began */
+	uint64_t before = 0; // where the last counted step began
 	bool after_syscall = false;
 	while (true) {
 		uint64_t pc = regs.pc();
@@ -186,7 +183,7 @@ void step_session::measure(pid_t tid, uint64_t addr)
 		if (end == step_end::gone)
 			return;
 		regs = program_.registers(tid);
-		/* aarch64 reports once more behind a system call, having run nothing. */
+		// aarch64 reports once more behind a system call, having run nothing.
 		bool nothing_ran = after_syscall && regs.pc() == pc;
 		after_syscall = false;
 		if (end == step_end::diverted || nothing_ran)
@@ -207,20 +204,21 @@ void step_session::measure(pid_t tid, uint64_t addr)
 	finish_record(record);
 	records_.push_back(std::move(record));
 	arm();
-	/* A path of no length ends where it began: do not meet ourselves again. */
+	// A path of no length ends where it began: do not meet ourselves again.
 	if (uint64_t pc = regs.pc(); pc == addr && program_.inserted(pc))
 		step_over(tid, pc);
 	else
 		resume_with_deferred(tid);
 }
 
-/* Names are looked up now: after the program is gone its maps are too. */
+// Names are looked up now: after the program is gone its maps are too.
 void step_session::finish_record(call_record &record)
 {
 	bool refreshed = false;
 	for (const auto &[pc, count] : counts_) {
 		if (images_.find(pc) == nullptr && !refreshed) {
-			images_.refresh(program_.pid(), [this](uint64_t a, void *o, size_t n) { return read(a, o, n); });
+			images_.refresh(program_.pid(),
+					[this](uint64_t a, void *o, size_t n) { return read(a, o, n); });
 			refreshed = true;
 		}
 		record.lines.push_back({images_.locate(pc), count});

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* step_engine.cpp: the engine's two questions, and the reasons for no answer. */
+// SPDX-License-Identifier: BSD-3-Clause
+// step_engine.cpp: the engine's two questions, and the reasons for no answer.
 #include "step_engine.hpp"
 
 #include <csignal>
@@ -23,7 +23,8 @@ void step_session::throw_unless_counted() const
 		     records_.size(), entry.c_str());
 	}
 	if (WIFEXITED(status_) && WEXITSTATUS(status_) == static_cast<int>(exit_code::not_here))
-		fail(exit_code::not_here, "%s says that what it needs is not here (status 77)", base_name(program).c_str());
+		fail(exit_code::not_here, "%s says that what it needs is not here (status 77)",
+		     base_name(program).c_str());
 	if (WIFEXITED(status_) && WEXITSTATUS(status_) != 0)
 		fail(exit_code::program_failed, "%s exited with status %d; %zu calls of %s were complete", program,
 		     WEXITSTATUS(status_), records_.size(), entry.c_str());
@@ -34,8 +35,10 @@ void step_session::throw_unless_counted() const
 	if (armed())
 		fail(exit_code::never_called, "%s has %s but never called it", program, entry.c_str());
 	if (entry_is_ifunc_)
-		fail(exit_code::no_symbol, "%s is an indirect function (libc chooses at start): name the chosen one, "
-		     "'instr-count explain' on a caller shows it", entry.c_str());
+		fail(exit_code::no_symbol,
+		     "%s is an indirect function (libc chooses at start): name the chosen one, "
+		     "'instr-count explain' on a caller shows it",
+		     entry.c_str());
 	std::string hint;
 	for (const auto &where : images_.images())
 		if (where->elf != nullptr && where->elf->stripped() && where->name == base_name(program))
@@ -57,7 +60,7 @@ measurement step_count(const count_request &request)
 
 entry_facts step_probe(const count_request &request)
 {
-	/* Killed before main(): it must not have joined a job by then. */
+	// Killed before main(): it must not have joined a job by then.
 	count_request alone = request;
 	alone.extra_env.push_back("PGAS_BOOT_LAUNCHER=single");
 	step_session session(alone);

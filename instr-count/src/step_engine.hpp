@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* step_engine.hpp: exact counts by single-stepping, on any Linux, with nothing installed. */
+// SPDX-License-Identifier: BSD-3-Clause
+// step_engine.hpp: exact counts by single-stepping, on any Linux, with nothing installed.
 #pragma once
 
 #include "measurement.hpp"
@@ -8,17 +8,15 @@ namespace ic {
 
 measurement step_count(const count_request &request);
 
-/*
- * Starts the program, lets the dynamic linker load it, and says where the
- * entry lies without running main(). Other engines match names, which weak
- * aliases defeat; this tells them every name and the file address.
- */
+// Starts the program, lets the dynamic linker load it, and says where the
+// entry lies without running main(). Other engines match names, which weak
+// aliases defeat; this tells them every name and the file address.
 struct entry_facts {
 	bool found = false;
-	std::string path;                            /* file that holds the entry */
-	std::vector<std::string> names;              /* all names of the function */
-	std::vector<std::pair<uint64_t, uint64_t>> mark_ranges;  /* file addresses */
-	std::vector<uint64_t> begins, ends;          /* file addresses of the entry, and of end marks */
+	std::string path;                                       // file that holds the entry
+	std::vector<std::string> names;                         // all names of the function
+	std::vector<std::pair<uint64_t, uint64_t>> mark_ranges; // file addresses
+	std::vector<uint64_t> begins, ends;                     // file addresses of the entry, and of end marks
 };
 entry_facts step_probe(const count_request &request);
 

@@ -1,10 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * step_session.cpp: from exec to an armed entry. The dynamic linker loads in
- * peace; at the program's first own instruction all start-up libraries are
- * mapped and names resolve. What dlopen brings later is seen through the
- * linker's own debugger hook.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// step_session.cpp: from exec to an armed entry. The dynamic linker loads in
+// peace; at the program's first own instruction all start-up libraries are
+// mapped and names resolve. What dlopen brings later is seen through the
+// linker's own debugger hook.
 #include "step_session.hpp"
 
 #include <csignal>
@@ -75,7 +73,7 @@ void step_session::serve(const stop &event)
 	if (addr != 0)
 		on_breakpoint(event, addr);
 	else
-		/* The program's own trap, unless it is the tail of a step. */
+		// The program's own trap, unless it is the tail of a step.
 		program_.resume(event.tid, event.code == TRAP_TRACE ? 0 : SIGTRAP);
 }
 
@@ -89,7 +87,7 @@ void step_session::on_breakpoint(const stop &event, uint64_t addr)
 	regs.set_pc(addr);
 	program_.set_registers(event.tid, regs);
 	if (!program_.inserted(addr)) {
-		/* Trapped before we took it out: just run the real instruction. */
+		// Trapped before we took it out: just run the real instruction.
 		program_.resume(event.tid);
 	} else if (addr == start_) {
 		program_.remove(start_);
@@ -132,7 +130,8 @@ void step_session::resolve()
 				continue;
 			for (const elf_mark &mark : where->elf->marks())
 				if (mark.name == entry.name)
-					(mark.kind == mark_kind::begin ? begins_ : ends_).insert(mark.addr + where->bias);
+					(mark.kind == mark_kind::begin ? begins_ : ends_)
+						.insert(mark.addr + where->bias);
 		}
 	} else {
 		for (const symbol_hit &hit : images_.resolve(entry.name, entry.image_pattern)) {
@@ -146,7 +145,7 @@ void step_session::resolve()
 			boundary_addrs_.insert(hit.addr);
 }
 
-/* Find _r_debug through the executable's dynamic section; static programs have none. */
+// Find _r_debug through the executable's dynamic section; static programs have none.
 void step_session::watch_linker()
 {
 	const image *program = images_.find(start_);
@@ -183,7 +182,7 @@ void step_session::step_over(pid_t tid, uint64_t addr)
 	resume_with_deferred(tid);
 }
 
-/* The other threads must not wait for us while one is stepped. */
+// The other threads must not wait for us while one is stepped.
 stop step_session::wait_for(pid_t tid)
 {
 	for (;;) {
@@ -197,7 +196,12 @@ stop step_session::wait_for(pid_t tid)
 void step_session::remember_fault(const stop &event)
 {
 	switch (event.value) {
-	case SIGSEGV: case SIGBUS: case SIGILL: case SIGFPE: case SIGABRT: case SIGSYS: {
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGILL:
+	case SIGFPE:
+	case SIGABRT:
+	case SIGSYS: {
 		if (images_.images().empty())
 			return;
 		place where = images_.locate(program_.registers(event.tid).pc());

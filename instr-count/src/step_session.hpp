@@ -1,9 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * step_session.hpp: one program run under the step engine. Three parts:
- * finding the entry (step_session.cpp), measuring one call (step_call.cpp),
- * and ending with an answer or a reason (step_engine.cpp).
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// step_session.hpp: one program run under the step engine. Three parts:
+// finding the entry (step_session.cpp), measuring one call (step_call.cpp),
+// and ending with an answer or a reason (step_engine.cpp).
 #pragma once
 
 #include <deque>
@@ -22,7 +20,7 @@ class step_session {
 public:
 	explicit step_session(const count_request &request);
 
-	/* Runs until the program ends, or until the entry is known. */
+	// Runs until the program ends, or until the entry is known.
 	void run(bool stop_when_armed);
 
 	bool armed() const { return !begins_.empty(); }
@@ -35,7 +33,7 @@ public:
 private:
 	enum class step_end { done, diverted, gone };
 
-	/* Finding the entry. */
+	// Finding the entry.
 	void at_exec();
 	void at_program_start();
 	void at_link_event();
@@ -47,12 +45,12 @@ private:
 	void step_over(pid_t tid, uint64_t addr);
 	stop wait_for(pid_t tid);
 
-	/* Measuring one call. */
+	// Measuring one call.
 	struct frame {
 		uint64_t return_addr, sp_after;
 		const image *home;
-		bool entered = false; /* past the begin mark */
-		uint64_t depth = 0;   /* of the same pair within itself */
+		bool entered = false; // past the begin mark
+		uint64_t depth = 0;   // of the same pair within itself
 	};
 	void measure(pid_t tid, uint64_t addr);
 	bool reached(uint64_t pc, uint64_t sp, frame &call, arch::insn_kind kind);
@@ -70,30 +68,30 @@ private:
 	const count_request &request_;
 	tracee program_;
 	image_map images_;
-	uint64_t start_ = 0;         /* the program's first own instruction */
-	uint64_t linker_break_ = 0;  /* called by ld.so when its list changed */
+	uint64_t start_ = 0;        // the program's first own instruction
+	uint64_t linker_break_ = 0; // called by ld.so when its list changed
 	std::set<uint64_t> begins_, ends_, boundary_addrs_;
 	std::vector<call_record> records_;
 
 	bool ended_ = false;
-	bool inside_ = false;        /* the end came within a counted call */
+	bool inside_ = false; // the end came within a counted call
 	int status_ = 0;
-	std::string fault_;          /* where a fatal signal struck */
+	std::string fault_; // where a fatal signal struck
 	bool entry_is_ifunc_ = false;
 
-	/* State of the call being measured. */
+	// State of the call being measured.
 	std::unordered_map<uint64_t, arch::insn_kind> kinds_;
 	std::unordered_map<uint64_t, uint64_t> counts_;
 	std::vector<uint64_t> order_;
 	struct {
-		uint64_t pc = 0;     /* of the latest exclusive load, 0 before the first */
-		bool lost = false;   /* its store failed */
-		call_record record;  /* what was counted before it */
+		uint64_t pc = 0;    // of the latest exclusive load, 0 before the first
+		bool lost = false;  // its store failed
+		call_record record; // what was counted before it
 		std::unordered_map<uint64_t, uint64_t> counts;
 		size_t order = 0;
 	} attempt_;
-	std::deque<int> deferred_;   /* signals held back until the call is over */
-	std::vector<stop> held_;     /* threads parked at a temporary breakpoint */
+	std::deque<int> deferred_; // signals held back until the call is over
+	std::vector<stop> held_;   // threads parked at a temporary breakpoint
 	bool hold_others_ = false;
 };
 

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* subprocess.cpp: fork, exec, wait. */
+// SPDX-License-Identifier: BSD-3-Clause
+// subprocess.cpp: fork, exec, wait.
 #include "subprocess.hpp"
 
 #include <cerrno>

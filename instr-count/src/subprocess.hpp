@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* subprocess.hpp: run another program to its end, with or without its output. */
+// SPDX-License-Identifier: BSD-3-Clause
+// subprocess.hpp: run another program to its end, with or without its output.
 #pragma once
 
 #include <functional>
@@ -11,27 +11,27 @@ namespace ic {
 
 struct run_result {
 	bool started = false;
-	int status = 0;       /* as wait(2) gives it */
-	std::string output;   /* stdout, when captured */
+	int status = 0;     // as wait(2) gives it
+	std::string output; // stdout, when captured
 };
 
 struct run_options {
-	std::vector<std::string> env;  /* NAME=VALUE, added to ours */
+	std::vector<std::string> env; // NAME=VALUE, added to ours
 	bool capture = false;
-	bool hush = false;             /* stderr to /dev/null */
-	std::function<void(pid_t)> tick;  /* called every 20 ms while it runs */
+	bool hush = false;               // stderr to /dev/null
+	std::function<void(pid_t)> tick; // called every 20 ms while it runs
 };
 
 run_result run_program(const std::vector<std::string> &argv, const run_options &options);
 
-/* In a child before exec: what is counted runs at the same addresses every time, and Open MPI's OpenSHMEM, which crashes in
- * shmem_init now and then where they are random, does not. Where the system refuses it, they stay random. */
+// In a child before exec: what is counted runs at the same addresses every time, and Open MPI's OpenSHMEM, which
+// crashes in shmem_init now and then where they are random, does not. Where the system refuses it, they stay random.
 void fix_addresses();
 
-/* Full path of a program found along PATH, empty when there is none. */
+// Full path of a program found along PATH, empty when there is none.
 std::string find_program(const std::string &name);
 
-/* A private directory under TMPDIR, removed with its files when it goes. */
+// A private directory under TMPDIR, removed with its files when it goes.
 class scratch_dir {
 public:
 	scratch_dir();

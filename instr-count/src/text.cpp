@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* text.cpp: strings, files, and the one place that builds failures. */
+// SPDX-License-Identifier: BSD-3-Clause
+// text.cpp: strings, files, and the one place that builds failures.
 #include "text.hpp"
 
 #include <cerrno>
@@ -156,11 +156,20 @@ std::string escape_markup(const std::string &text)
 	std::string out;
 	for (char c : text) {
 		switch (c) {
-		case '<': out += "&lt;"; break;
-		case '>': out += "&gt;"; break;
-		case '&': out += "&amp;"; break;
-		case '"': out += "&quot;"; break;
-		default: out += c;
+		case '<':
+			out += "&lt;";
+			break;
+		case '>':
+			out += "&gt;";
+			break;
+		case '&':
+			out += "&amp;";
+			break;
+		case '"':
+			out += "&quot;";
+			break;
+		default:
+			out += c;
 		}
 	}
 	return out;

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* text.hpp: the few string helpers every other file needs. */
+// SPDX-License-Identifier: BSD-3-Clause
+// text.hpp: the few string helpers every other file needs.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ std::vector<std::string> split_words(std::string_view s);
 std::string base_name(const std::string &path);
 std::string join(const std::vector<std::string> &parts, const char *separator);
 
-/* Shell pattern, or several of them separated by blanks or commas. */
+// Shell pattern, or several of them separated by blanks or commas.
 bool glob_any(const std::string &patterns, const std::string &name);
 
-/* Decimal or 0x number; false when anything is left over. */
+// Decimal or 0x number; false when anything is left over.
 bool parse_u64(std::string_view s, uint64_t &value);
 
 bool read_file(const std::string &path, std::string &content);
 void write_file(const std::string &path, const std::string &content);
 bool file_exists(const std::string &path);
 
-/* For SVG and HTML. */
+// For SVG and HTML.
 std::string escape_markup(const std::string &text);
 
 } // namespace ic

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* tracee.cpp: ptrace(2) with PTRACE_SEIZE, for x86_64 and aarch64 alike. */
+// SPDX-License-Identifier: BSD-3-Clause
+// tracee.cpp: ptrace(2) with PTRACE_SEIZE, for x86_64 and aarch64 alike.
 #include "tracee.hpp"
 
 #include <cerrno>
@@ -21,10 +21,10 @@ namespace ic {
 
 namespace {
 
-constexpr long kOptions = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
-			  PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+constexpr long kOptions = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC |
+			  PTRACE_O_EXITKILL;
 
-/* In the child: wait until we are traced, then become the program. */
+// In the child: wait until we are traced, then become the program.
 [[noreturn]] void become_program(const launch_spec &spec, int go, int errors)
 {
 	char byte;
@@ -42,7 +42,7 @@ constexpr long kOptions = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TR
 	execvp(argv[0], argv.data());
 	int error = errno;
 	ssize_t ignored = ::write(errors, &error, sizeof(error));
-	(void) ignored;
+	(void)ignored;
 	_exit(127);
 }
 
@@ -84,7 +84,7 @@ tracee::tracee(const launch_spec &spec)
 		fail(exit_code::no_engine, "engine step: this system does not let us trace programs (ptrace: %s)",
 		     strerror(error));
 	}
-	/* Closed by a good exec, or it brings the reason. */
+	// Closed by a good exec, or it brings the reason.
 	alive_ = true;
 	threads_.insert(pid_);
 	int reason = 0;
@@ -154,8 +154,8 @@ void tracee::child_seen(pid_t child)
 	let_go(child, memory_shared);
 }
 
-/* A forked child carries copies of our breakpoints: take them out, then
- * detach. After vfork the memory is still the parent's and stays armed. */
+// A forked child carries copies of our breakpoints: take them out, then
+// detach. After vfork the memory is still the parent's and stays armed.
 void tracee::let_go(pid_t child, bool memory_shared)
 {
 	int memory = memory_shared ? -1 : open(format("/proc/%d/mem", child).c_str(), O_RDWR | O_CLOEXEC);
@@ -187,7 +187,7 @@ stop tracee::wait()
 			return {stop::program_exit, tid, status};
 		}
 		if (threads_.count(tid) == 0) {
-			/* First sign of a new task: a thread of ours, or a child. */
+			// First sign of a new task: a thread of ours, or a child.
 			if (thread_group(tid) != pid_) {
 				child_seen(tid);
 				continue;
@@ -277,8 +277,7 @@ void tracee::insert(uint64_t addr)
 	if (inserted(addr))
 		return;
 	std::vector<uint8_t> saved(arch::kBreakpoint.size());
-	if (!read(addr, saved.data(), saved.size()) ||
-	    !write(addr, arch::kBreakpoint.data(), arch::kBreakpoint.size()))
+	if (!read(addr, saved.data(), saved.size()) || !write(addr, arch::kBreakpoint.data(), arch::kBreakpoint.size()))
 		fail(exit_code::internal, "engine step: cannot set a breakpoint at %#llx",
 		     static_cast<unsigned long long>(addr));
 	breakpoints_[addr] = saved;
@@ -304,7 +303,7 @@ uint64_t tracee::breakpoint_hit(const stop &event) const
 {
 	if (event.kind != stop::trap)
 		return 0;
-	/* x86 says SI_KERNEL, aarch64 TRAP_BRKPT; a finished step is TRAP_TRACE. */
+	// x86 says SI_KERNEL, aarch64 TRAP_BRKPT; a finished step is TRAP_TRACE.
 	if (event.code != SI_KERNEL && event.code != TRAP_BRKPT)
 		return 0;
 	uint64_t addr = registers(event.tid).pc() - arch::kBreakpointAdvance;

@@ -1,9 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * tracee.hpp: one program under ptrace. Owns the processes' fate (they die
- * with us), memory and register access, breakpoints and the event queue.
- * It knows nothing of counting.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// tracee.hpp: one program under ptrace. Owns the processes' fate (they die
+// with us), memory and register access, breakpoints and the event queue.
+// It knows nothing of counting.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +17,14 @@ namespace ic {
 
 struct launch_spec {
 	std::vector<std::string> argv;
-	std::vector<std::string> env;  /* NAME=VALUE, added to ours */
+	std::vector<std::string> env; // NAME=VALUE, added to ours
 };
 
 struct stop {
 	enum kind_t { signal, trap, new_thread, exec, thread_exit, program_exit, group } kind;
 	pid_t tid;
-	int value;      /* signal number, or wait status for program_exit */
-	int code = 0;   /* si_code of a trap */
+	int value;    // signal number, or wait status for program_exit
+	int code = 0; // si_code of a trap
 };
 
 class tracee {
@@ -39,8 +37,8 @@ public:
 	pid_t pid() const { return pid_; }
 	bool alive() const { return alive_; }
 
-	/* Next thing that happened to any thread. Children of the program are
-	 * let go inside: they are not what is counted. */
+	// Next thing that happened to any thread. Children of the program are
+	// let go inside: they are not what is counted.
 	stop wait();
 	void resume(pid_t tid, int signal = 0);
 	void single_step(pid_t tid, int signal = 0);
@@ -56,7 +54,7 @@ public:
 	void remove(uint64_t addr);
 	void remove_all();
 	bool inserted(uint64_t addr) const { return breakpoints_.count(addr) != 0; }
-	/* Address of the breakpoint this trap came from, 0 when from none. */
+	// Address of the breakpoint this trap came from, 0 when from none.
 	uint64_t breakpoint_hit(const stop &event) const;
 
 	uint64_t auxv(uint64_t type) const;
@@ -72,13 +70,13 @@ private:
 	int memory_ = -1;
 	bool alive_ = false;
 	std::set<pid_t> threads_;
-	/* A fork is told twice, in either order: by the parent (shared memory or
-	 * not) and by the child (it has stopped). */
+	// A fork is told twice, in either order: by the parent (shared memory or
+	// not) and by the child (it has stopped).
 	std::map<pid_t, bool> made_;
 	std::set<pid_t> seen_;
-	std::map<uint64_t, std::vector<uint8_t>> breakpoints_;  /* address, what was there */
-	/* Every address that ever had one, and its own code: traps come late, and
-	 * children carry copies from the moment of their fork. */
+	std::map<uint64_t, std::vector<uint8_t>> breakpoints_; // address, what was there
+	// Every address that ever had one, and its own code: traps come late, and
+	// children carry copies from the moment of their fork.
 	std::map<uint64_t, std::vector<uint8_t>> past_;
 };
 

@@ -1,9 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * valgrind_engine.cpp: runs the tool and reads its text output, which has the
- * form of the Pin tool's. The tool is told addresses in files, so that names
- * and aliases do not matter, and it follows no calls, so that none is lost.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// valgrind_engine.cpp: runs the tool and reads its text output, which has the
+// form of the Pin tool's. The tool is told addresses in files, so that names
+// and aliases do not matter, and it follows no calls, so that none is lost.
 #include "valgrind_engine.hpp"
 
 #include <cstdlib>
@@ -35,7 +33,7 @@ std::string valgrind_program()
 	return find_program(given != nullptr && *given != '\0' ? given : "valgrind");
 }
 
-/* Where Valgrind keeps what every tool needs. */
+// Where Valgrind keeps what every tool needs.
 std::string valgrind_library()
 {
 	const char *given = getenv("VALGRIND_LIB");
@@ -46,7 +44,7 @@ std::string valgrind_library()
 	return "";
 }
 
-/* Valgrind looks for tools in one folder only: make one with theirs and ours. */
+// Valgrind looks for tools in one folder only: make one with theirs and ours.
 void fill_library(const std::string &dir)
 {
 	std::error_code ignored;
@@ -57,9 +55,10 @@ void fill_library(const std::string &dir)
 
 std::vector<std::string> command(const count_request &request, const entry_facts &facts, const std::string &output)
 {
-	/* Exclusive accesses are emulated: a helper between load and store would lose the reservation. Programs may be
-	 * started by scripts, which exec them. */
-	std::vector<std::string> argv = {valgrind_program(), "-q", "--tool=path", "--sim-hints=fallback-llsc",
+	// Exclusive accesses are emulated: a helper between load and store would lose the reservation. Programs may be
+	// started by scripts, which exec them.
+	std::vector<std::string> argv = {valgrind_program(),     "-q",
+					 "--tool=path",          "--sim-hints=fallback-llsc",
 					 "--trace-children=yes", format("--calls=%u", request.calls + request.warmup),
 					 "--out=" + output};
 	for (uint64_t addr : facts.begins)
@@ -89,7 +88,8 @@ measurement valgrind_count(const count_request &request)
 	if (!valgrind_ready(why))
 		fail(exit_code::no_engine, "%s", why.c_str());
 	if (!request.entry.is_mark && request.to.kind != boundary::at_return)
-		fail(exit_code::usage, "engine valgrind sees whole calls only, not the boundary '%s'", request.to.text().c_str());
+		fail(exit_code::usage, "engine valgrind sees whole calls only, not the boundary '%s'",
+		     request.to.text().c_str());
 	entry_facts facts = step_probe(request);
 	if (!facts.found)
 		fail(exit_code::no_symbol, "no image of %s has %s %s", request.argv[0].c_str(),
@@ -105,7 +105,8 @@ measurement valgrind_count(const count_request &request)
 		fail(exit_code::program_failed, "%s was ended by %s under valgrind", request.argv[0].c_str(),
 		     strsignal(WTERMSIG(result.status)));
 	if (WEXITSTATUS(result.status) == static_cast<int>(exit_code::not_here))
-		fail(exit_code::not_here, "%s says that what it needs is not here (status 77)", base_name(request.argv[0]).c_str());
+		fail(exit_code::not_here, "%s says that what it needs is not here (status 77)",
+		     base_name(request.argv[0]).c_str());
 	if (WEXITSTATUS(result.status) != 0)
 		fail(exit_code::program_failed, "%s exited with status %d under valgrind", request.argv[0].c_str(),
 		     WEXITSTATUS(result.status));
@@ -115,7 +116,8 @@ measurement valgrind_count(const count_request &request)
 	for (call_record &record : records)
 		record = valgrind_record(record);
 	if (records.empty())
-		fail(exit_code::never_called, "%s has %s but never called it", request.argv[0].c_str(), request.entry.text().c_str());
+		fail(exit_code::never_called, "%s has %s but never called it", request.argv[0].c_str(),
+		     request.entry.text().c_str());
 	return summarize(request, "valgrind", std::move(records));
 }
 

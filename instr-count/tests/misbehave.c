@@ -19,12 +19,24 @@
 
 volatile long sink;
 static volatile sig_atomic_t ticks;
-static volatile int *volatile nowhere = (volatile int *) 8; /* volatile: the compiler may not know that it faults */
+static volatile int *volatile nowhere = (volatile int *)8; /* volatile: the compiler may not know that it faults */
 
-NOINLINE void work(void) { sink++; }
-NOINLINE void never(void) { sink--; }
-NOINLINE void exits(void) { exit(0); }
-NOINLINE void crashes(void) { *nowhere = 1; }
+NOINLINE void work(void)
+{
+	sink++;
+}
+NOINLINE void never(void)
+{
+	sink--;
+}
+NOINLINE void exits(void)
+{
+	exit(0);
+}
+NOINLINE void crashes(void)
+{
+	*nowhere = 1;
+}
 
 /* A fault inside the counted call that a handler repairs. */
 static sigjmp_buf back;
@@ -33,8 +45,16 @@ NOINLINE void faults(void)
 	if (sigsetjmp(back, 1) == 0)
 		*nowhere = 1;
 }
-static void repair(int sig) { (void) sig; siglongjmp(back, 1); }
-static void tick(int sig) { (void) sig; ticks++; }
+static void repair(int sig)
+{
+	(void)sig;
+	siglongjmp(back, 1);
+}
+static void tick(int sig)
+{
+	(void)sig;
+	ticks++;
+}
 
 static void loop(unsigned n)
 {
@@ -71,11 +91,11 @@ static int with_fork(void)
 static int with_dlopen(void)
 {
 	void *lib = dlopen("libm.so.6", RTLD_NOW);
-	double (*cube_root)(double) = lib ? (double (*)(double)) dlsym(lib, "cbrt") : NULL;
+	double (*cube_root)(double) = lib ? (double (*)(double))dlsym(lib, "cbrt") : NULL;
 	if (!cube_root)
 		return 1;
 	for (int i = 0; i < 30; i++)
-		sink += (long) cube_root(27.0);
+		sink += (long)cube_root(27.0);
 	return 0;
 }
 

@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * test_instr_count_unit.cpp: the parts of instr-count that need no traced
- * program: tables, result files, engine output, symbols, options.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+// test_instr_count_unit.cpp: the parts of instr-count that need no traced
+// program: tables, result files, engine output, symbols, options.
 #include <cstring>
 
 #include "arch.hpp"
@@ -17,7 +15,7 @@
 #include "result_set.hpp"
 #include "text.hpp"
 
-/* Last: it makes a macro of fail(), which C++ headers use as a name. */
+// Last: it makes a macro of fail(), which C++ headers use as a name.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +29,7 @@ using namespace ic;
 
 namespace {
 
-/* The exit status a call fails with, ok when it does not fail. */
+// The exit status a call fails with, ok when it does not fail.
 template <typename F>
 int status_of(F f)
 {
@@ -45,15 +43,14 @@ int status_of(F f)
 
 constexpr int kUsage = static_cast<int>(exit_code::usage);
 
-const char *kTable =
-	"# comment\n"
-	"%layer | SHMEM | libsma.so* | */shmem/*\n"
-	"%layer | provider | libpgas* | */prov/pgas/*\n"
-	"%layer | libc | libc.so* | -\n"
-	"%launch | run | launcher -n %n --\n"
-	"%figure | 6 | Six\n"
-	"one | ours | drv arg | - | f | return | 11 | 12 | 6:row | a path\n"
-	"two | peer | drv | run:2 | mark:m | return | 0 | 0 | - | another\n";
+const char *kTable = "# comment\n"
+		     "%layer | SHMEM | libsma.so* | */shmem/*\n"
+		     "%layer | provider | libpgas* | */prov/pgas/*\n"
+		     "%layer | libc | libc.so* | -\n"
+		     "%launch | run | launcher -n %n --\n"
+		     "%figure | 6 | Six\n"
+		     "one | ours | drv arg | - | f | return | 11 | 12 | 6:row | a path\n"
+		     "two | peer | drv | run:2 | mark:m | return | 0 | 0 | - | another\n";
 
 path_table sample()
 {
@@ -173,7 +170,8 @@ void test_json_round_trip(void **)
 
 void test_json_damaged_text_is_refused(void **)
 {
-	const char *bad[] = {"", "{", "[1,]", "{\"a\" 1}", "\"open", "nul", "[1] 2", "{\"instr_count\": 1", "\\", "\"\\"};
+	const char *bad[] = {"",   "{",   "[1,]", "{\"a\" 1}", "\"open", "nul", "[1] 2", "{\"instr_count\": 1",
+			     "\\", "\"\\"};
 	for (const char *text : bad)
 		assert_int_equal(status_of([&] { json_value::parse(text, "t"); }), kUsage);
 	std::string deep(100, '[');
@@ -186,21 +184,20 @@ void test_callgrind_dump_is_summed(void **)
 	entry_facts facts;
 	facts.path = "/nonexistent/prog";
 	facts.names = {"f"};
-	const char *dump =
-		"positions: instr line\nevents: Ir\n"
-		"ob=/nonexistent/other\nfn=main\ncfn=f\ncalls=1 0x744 29 \n0x794 2 7\n"
-		"calls=0 0x744 29 \n0x798 2 7\n";
-	/* Nothing but inclusive cost: nothing to count. */
+	const char *dump = "positions: instr line\nevents: Ir\n"
+			   "ob=/nonexistent/other\nfn=main\ncfn=f\ncalls=1 0x744 29 \n0x794 2 7\n"
+			   "calls=0 0x744 29 \n0x798 2 7\n";
+	// Nothing but inclusive cost: nothing to count.
 	assert_int_equal(callgrind_parse(dump, facts).total, 0);
-	/* Code in an object that cannot hold it means callgrind is lost. */
+	// Code in an object that cannot hold it means callgrind is lost.
 	std::string lost = std::string(dump) + "fn=g\n0x800 1 3\n";
 	assert_int_equal(status_of([&] { callgrind_parse(lost, facts); }), kUsage);
 }
 
 void test_pin_output_is_read(void **)
 {
-	std::vector<call_record> records =
-		pin_parse("# path_count 1\ncall\t5\t1\nat\t/lib/a.so\t0x10\t3\tf\nat\t/lib/b.so\t0x20\t2\tg\ncall\t4\t0\n", "t");
+	std::vector<call_record> records = pin_parse(
+		"# path_count 1\ncall\t5\t1\nat\t/lib/a.so\t0x10\t3\tf\nat\t/lib/b.so\t0x20\t2\tg\ncall\t4\t0\n", "t");
 	assert_int_equal(records.size(), 2);
 	assert_int_equal(records[0].total, 5);
 	assert_int_equal(records[0].syscalls, 1);
@@ -224,7 +221,7 @@ void test_elf_own_program_is_understood(void **)
 	assert_null(elf_file::parse("\177ELF but not really").get());
 }
 
-/* Whatever is cut off or overwritten, the reader must survive. */
+// Whatever is cut off or overwritten, the reader must survive.
 void test_elf_damaged_file_is_survived(void **)
 {
 	std::string good;
@@ -295,7 +292,8 @@ void test_words_and_patterns(void **)
 	assert_int_equal(split("a | b|c", '|').size(), 3);
 	uint64_t v;
 	assert_true(parse_u64("0x10", v) && v == 16);
-	assert_false(parse_u64("10x", v) || parse_u64("", v) || parse_u64("-1", v) || parse_u64("99999999999999999999", v));
+	assert_false(parse_u64("10x", v) || parse_u64("", v) || parse_u64("-1", v) ||
+		     parse_u64("99999999999999999999", v));
 }
 
 #ifdef __x86_64__
@@ -313,14 +311,14 @@ void test_arch_instruction_kinds(void **)
 {
 	using namespace arch;
 	auto kind = [](uint32_t insn) { return classify({reinterpret_cast<uint8_t *>(&insn), 4}); };
-	assert_true(kind(0xd4000001) == insn_kind::syscall);          /* svc #0 */
-	assert_true(kind(0xc85f7c01) == insn_kind::exclusive_load);   /* ldxr x1, [x0] */
-	assert_true(kind(0xc85ffc03) == insn_kind::exclusive_load);   /* ldaxr x3, [x0] */
-	assert_true(kind(0xc87f0402) == insn_kind::exclusive_load);   /* ldxp x2, x1, [x0] */
-	assert_true(kind(0xc8dffc01) == insn_kind::plain);            /* ldar x1, [x0] */
-	assert_true(kind(0xc8a07c41) == insn_kind::plain);            /* cas x0, x1, [x2] */
-	assert_true(kind(0x48207c82) == insn_kind::plain);            /* casp x0, x1, x2, x3, [x4] */
-	assert_true(kind(0xd65f03c0) == insn_kind::plain);            /* ret */
+	assert_true(kind(0xd4000001) == insn_kind::syscall);        // svc #0
+	assert_true(kind(0xc85f7c01) == insn_kind::exclusive_load); // ldxr x1, [x0]
+	assert_true(kind(0xc85ffc03) == insn_kind::exclusive_load); // ldaxr x3, [x0]
+	assert_true(kind(0xc87f0402) == insn_kind::exclusive_load); // ldxp x2, x1, [x0]
+	assert_true(kind(0xc8dffc01) == insn_kind::plain);          // ldar x1, [x0]
+	assert_true(kind(0xc8a07c41) == insn_kind::plain);          // cas x0, x1, [x2]
+	assert_true(kind(0x48207c82) == insn_kind::plain);          // casp x0, x1, x2, x3, [x4]
+	assert_true(kind(0xd65f03c0) == insn_kind::plain);          // ret
 }
 #endif
 

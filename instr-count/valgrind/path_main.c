@@ -43,9 +43,9 @@ static Long max_calls = 23;
 static const HChar *out_name;
 
 /* The call being counted. */
-static ThreadId active;          /* 0: none */
+static ThreadId active; /* 0: none */
 static Addr return_addr, return_sp;
-static UInt depth;               /* of marked code within itself */
+static UInt depth; /* of marked code within itself */
 static ULong total, syscalls;
 static Long calls_done;
 static Int out_fd = -1;
@@ -55,7 +55,7 @@ static UInt used[TABLE_SIZE], n_used;
 
 static UInt slot_of(Addr pc)
 {
-	UInt at = (UInt) ((pc >> 2) * 2654435761u) & (TABLE_SIZE - 1);
+	UInt at = (UInt)((pc >> 2) * 2654435761u) & (TABLE_SIZE - 1);
 	while (keys[at] != 0 && keys[at] != pc)
 		at = (at + 1) & (TABLE_SIZE - 1);
 	return at;
@@ -80,7 +80,8 @@ static void say(const HChar *format, ...)
 	va_start(args, format);
 	UInt n = VG_(vsnprintf)(line, sizeof(line), format, args);
 	va_end(args);
-	VG_(write)(out_fd, line, n);
+	VG_(write)
+	(out_fd, line, n);
 }
 
 /* The file that holds an address, and the address as the file has it. */
@@ -130,11 +131,12 @@ static VG_REGPARM(3) void on_instruction(Addr pc, UWord flags, Addr sp)
 	active = tid;
 	depth = 0;
 #if defined(VGA_amd64)
-	return_addr = *(Addr *) sp;
+	return_addr = *(Addr *)sp;
 	return_sp = sp + 8;
 #elif defined(VGA_arm64)
 	VexGuestArchState state;
-	VG_(get_shadow_regs_area)(tid, (UChar *) &state, 0, 0, sizeof(state));
+	VG_(get_shadow_regs_area)
+	(tid, (UChar *)&state, 0, 0, sizeof(state));
 	return_addr = state.guest_X30;
 	return_sp = sp;
 #else
@@ -161,8 +163,8 @@ static UWord flags_at(Addr pc)
 	return flags;
 }
 
-static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout, const VexGuestExtents *extents,
-			const VexArchInfo *host, IRType guest_word, IRType host_word)
+static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
+			const VexGuestExtents *extents, const VexArchInfo *host, IRType guest_word, IRType host_word)
 {
 	IRSB *out = deepCopyIRSBExceptStmts(in);
 	for (Int i = 0; i < in->stmts_used; i++) {
@@ -172,9 +174,9 @@ static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayo
 			Addr pc = stmt->Ist.IMark.addr;
 			IRTemp sp = newIRTemp(out->tyenv, guest_word);
 			addStmtToIRSB(out, IRStmt_WrTmp(sp, IRExpr_Get(layout->offset_SP, guest_word)));
-			IRDirty *call = unsafeIRDirty_0_N(3, "on_instruction", VG_(fnptr_to_fnentry)(&on_instruction),
-							  mkIRExprVec_3(mkIRExpr_HWord(pc), mkIRExpr_HWord(flags_at(pc)),
-									IRExpr_RdTmp(sp)));
+			IRDirty *call = unsafeIRDirty_0_N(
+				3, "on_instruction", VG_(fnptr_to_fnentry)(&on_instruction),
+				mkIRExprVec_3(mkIRExpr_HWord(pc), mkIRExpr_HWord(flags_at(pc)), IRExpr_RdTmp(sp)));
 #if defined(VGA_arm64)
 			/* The helper reads the link register: it must be in the state, not in flight. */
 			call->nFxState = 1;
@@ -207,10 +209,11 @@ static void add_place(Place *list, UInt *n, const HChar *text)
 {
 	HChar *copy = VG_(strdup)("place", text), *colon = VG_(strrchr)(copy, ':');
 	if (colon == NULL || *n == MAX_PLACES)
-		VG_(fmsg_bad_option)(text, "FILE:0xADDR, at most %d of them\n", MAX_PLACES);
+		VG_(fmsg_bad_option)
+	(text, "FILE:0xADDR, at most %d of them\n", MAX_PLACES);
 	*colon = '\0';
 	list[*n].file = copy;
-	list[(*n)++].addr = (Addr) VG_(strtoull16)(colon + 1, NULL);
+	list[(*n)++].addr = (Addr)VG_(strtoull16)(colon + 1, NULL);
 }
 
 static Bool option(const HChar *arg)
@@ -231,22 +234,27 @@ static Bool option(const HChar *arg)
 
 static void usage(void)
 {
-	VG_(printf)("    --entry=FILE:0xADDR  --end=FILE:0xADDR  --calls=N  --out=FILE\n");
+	VG_(printf)
+	("    --entry=FILE:0xADDR  --end=FILE:0xADDR  --calls=N  --out=FILE\n");
 }
 
 static void debug_usage(void)
 {
-	VG_(printf)("    (none)\n");
+	VG_(printf)
+	("    (none)\n");
 }
 
 static void after_options(void)
 {
 	if (n_entries == 0 || out_name == NULL)
-		VG_(fmsg_bad_option)("--entry, --out", "both are needed\n");
+		VG_(fmsg_bad_option)
+	("--entry, --out", "both are needed\n");
 	out_fd = VG_(fd_open)(out_name, VKI_O_CREAT | VKI_O_TRUNC | VKI_O_WRONLY, 0600);
 	if (out_fd < 0) {
-		VG_(umsg)("cannot write %s\n", out_name);
-		VG_(exit)(1);
+		VG_(umsg)
+		("cannot write %s\n", out_name);
+		VG_(exit)
+		(1);
 	}
 }
 
@@ -258,15 +266,24 @@ static void fini(Int exit_code)
 
 static void pre_clo_init(void)
 {
-	VG_(details_name)("path");
-	VG_(details_version)(NULL);
-	VG_(details_description)("instructions of one call");
-	VG_(details_copyright_author)("see the file's header");
-	VG_(details_bug_reports_to)("the project's issue tracker");
-	VG_(details_avg_translation_sizeB)(600);
-	VG_(basic_tool_funcs)(after_options, instrument, fini);
-	VG_(needs_command_line_options)(option, usage, debug_usage);
-	VG_(needs_syscall_wrapper)(before_syscall, after_syscall);
+	VG_(details_name)
+	("path");
+	VG_(details_version)
+	(NULL);
+	VG_(details_description)
+	("instructions of one call");
+	VG_(details_copyright_author)
+	("see the file's header");
+	VG_(details_bug_reports_to)
+	("the project's issue tracker");
+	VG_(details_avg_translation_sizeB)
+	(600);
+	VG_(basic_tool_funcs)
+	(after_options, instrument, fini);
+	VG_(needs_command_line_options)
+	(option, usage, debug_usage);
+	VG_(needs_syscall_wrapper)
+	(before_syscall, after_syscall);
 }
 
 #if defined(VGA_arm64)

@@ -15,133 +15,135 @@ namespace {
 
 // Facts as pairs, so that both outputs say the same.
 struct fact {
-    const char *key, *text;
+	const char *key, *text;
 };
 
 #define TEXT_OF(value) #value
 #define TEXT(value) TEXT_OF(value)
 
 constexpr fact kFacts[] = {
-    {"vendor", SHMEM_VENDOR_STRING},
-    {"version", PACKAGE_VERSION},
-    {"specification", TEXT(SHMEM_MAJOR_VERSION) "." TEXT(SHMEM_MINOR_VERSION)},
-    {"thread_level", "SHMEM_THREAD_MULTIPLE"},
-    {"profiling", "pshmem_* for every routine; shmem_* are weak"},
-    {"type_generic", "C11 _Generic, C++ overloads"},
-    {"inlined_face", "oshcc --inline, or -DSHMEM_INLINE=1"},
-    {"teams", "any set of PEs, no fixed maximum"},
-    {"extensions", "shmemx_team_split_color, shmemx_team_create_group"},
-    {"contexts", "serialized, private, nostore; of any team; sessions"},
-    {"deprecated_names", "all of the specification, active sets included"},
-    {"sync_size", TEXT(SHMEM_SYNC_SIZE)},
-    {"reduce_min_wrkdata_size", TEXT(SHMEM_REDUCE_MIN_WRKDATA_SIZE)},
+	{"vendor", SHMEM_VENDOR_STRING},
+	{"version", PACKAGE_VERSION},
+	{"specification", TEXT(SHMEM_MAJOR_VERSION) "." TEXT(SHMEM_MINOR_VERSION)},
+	{"thread_level", "SHMEM_THREAD_MULTIPLE"},
+	{"profiling", "pshmem_* for every routine; shmem_* are weak"},
+	{"type_generic", "C11 _Generic, C++ overloads"},
+	{"inlined_face", "oshcc --inline, or -DSHMEM_INLINE=1"},
+	{"teams", "any set of PEs, no fixed maximum"},
+	{"extensions", "shmemx_team_split_color, shmemx_team_create_group"},
+	{"contexts", "serialized, private, nostore; of any team; sessions"},
+	{"deprecated_names", "all of the specification, active sets included"},
+	{"sync_size", TEXT(SHMEM_SYNC_SIZE)},
+	{"reduce_min_wrkdata_size", TEXT(SHMEM_REDUCE_MIN_WRKDATA_SIZE)},
 };
 
 void print_json_string(const char *text)
 {
-    std::putchar('"');
-    for (; *text; text++) {
-        const auto c = static_cast<unsigned char>(*text);
-        if (c == '"' || c == '\\')
-            std::printf("\\%c", c);
-        else if (c < 0x20)
-            std::printf("\\u%04x", c);
-        else
-            std::putchar(c);
-    }
-    std::putchar('"');
+	std::putchar('"');
+	for (; *text; text++) {
+		const auto c = static_cast<unsigned char>(*text);
+		if (c == '"' || c == '\\')
+			std::printf("\\%c", c);
+		else if (c < 0x20)
+			std::printf("\\u%04x", c);
+		else
+			std::putchar(c);
+	}
+	std::putchar('"');
 }
 
 void print_json_pair(const char *lead, const char *key, const char *text)
 {
-    std::fputs(lead, stdout);
-    print_json_string(key);
-    std::fputs(": ", stdout);
-    if (text)
-        print_json_string(text);
-    else
-        std::fputs("null", stdout);
+	std::fputs(lead, stdout);
+	print_json_string(key);
+	std::fputs(": ", stdout);
+	if (text)
+		print_json_string(text);
+	else
+		std::fputs("null", stdout);
 }
 
 void print_json_environment()
 {
-    std::fputs(",\n  \"environment\": [", stdout);
-    for (size_t i = 0; i < shmem::env_count(); i++) {
-        const shmem::env_entry e = shmem::env_get(i);
-        print_json_pair(i ? ",\n    {" : "\n    {", "name", e.name);
-        const bool is_set = e.kind == shmem::env_kind::set;
-        print_json_pair(", ", "value", is_set ? (e.from ? "on" : "off") : e.value);
-        print_json_pair(", ", "default", is_set ? "off" : e.fallback);
-        print_json_pair(", ", "from", e.from);
-        print_json_pair(", ", "text", e.text);
-        std::putchar('}');
-    }
-    std::fputs("\n  ]", stdout);
+	std::fputs(",\n  \"environment\": [", stdout);
+	for (size_t i = 0; i < shmem::env_count(); i++) {
+		const shmem::env_entry e = shmem::env_get(i);
+		print_json_pair(i ? ",\n    {" : "\n    {", "name", e.name);
+		const bool is_set = e.kind == shmem::env_kind::set;
+		print_json_pair(", ", "value", is_set ? (e.from ? "on" : "off") : e.value);
+		print_json_pair(", ", "default", is_set ? "off" : e.fallback);
+		print_json_pair(", ", "from", e.from);
+		print_json_pair(", ", "text", e.text);
+		std::putchar('}');
+	}
+	std::fputs("\n  ]", stdout);
 }
 
 void print_json(const char *error)
 {
-    const char *lead = "{\n  ";
-    for (const fact &f : kFacts) {
-        print_json_pair(lead, f.key, f.text);
-        lead = ",\n  ";
-    }
-    print_json_environment();
-    print_json_pair(",\n  ", "error", error);
-    std::fputs("\n}\n", stdout);
+	const char *lead = "{\n  ";
+	for (const fact &f : kFacts) {
+		print_json_pair(lead, f.key, f.text);
+		lead = ",\n  ";
+	}
+	print_json_environment();
+	print_json_pair(",\n  ", "error", error);
+	std::fputs("\n}\n", stdout);
 }
 
 void print_text(const char *error)
 {
-    for (const fact &f : kFacts) {
-        char key[32];
-        std::snprintf(key, sizeof(key), "%s:", f.key);
-        for (char *c = key; *c; c++)
-            *c = *c == '_' ? ' ' : *c;
-        std::printf("%-25s%s\n", key, f.text);
-    }
-    std::putchar('\n');
-    shmem::env_print(stdout);
-    if (error)
-        std::printf("\nerror: %s\n", error);
+	for (const fact &f : kFacts) {
+		char key[32];
+		std::snprintf(key, sizeof(key), "%s:", f.key);
+		for (char *c = key; *c; c++)
+			*c = *c == '_' ? ' ' : *c;
+		std::printf("%-25s%s\n", key, f.text);
+	}
+	std::putchar('\n');
+	shmem::env_print(stdout);
+	if (error)
+		std::printf("\nerror: %s\n", error);
 }
 
 void print_usage(FILE *out)
 {
-    std::fputs("usage: shmem-info [--json | --version | --help]\n\n"
-               "Prints version and capabilities of the OpenSHMEM library, and its environment with current values.\n\n"
-               "  --json     the same as a JSON object\n"
-               "  --version  only the version\n"
-               "  --help     this text\n", out);
+	std::fputs(
+		"usage: shmem-info [--json | --version | --help]\n\n"
+		"Prints version and capabilities of the OpenSHMEM library, and its environment with current values.\n\n"
+		"  --json     the same as a JSON object\n"
+		"  --version  only the version\n"
+		"  --help     this text\n",
+		out);
 }
 
 } // namespace
 
 int main(int argc, char **argv)
 {
-    bool json = false;
-    for (int i = 1; i < argc; i++) {
-        if (std::strcmp(argv[i], "--json") == 0) {
-            json = true;
-        } else if (std::strcmp(argv[i], "--version") == 0) {
-            std::printf("%s %s (OpenSHMEM %d.%d)\n", SHMEM_VENDOR_STRING, PACKAGE_VERSION, SHMEM_MAJOR_VERSION,
-                        SHMEM_MINOR_VERSION);
-            return 0;
-        } else if (std::strcmp(argv[i], "--help") == 0 || std::strcmp(argv[i], "-h") == 0) {
-            print_usage(stdout);
-            return 0;
-        } else {
-            std::fprintf(stderr, "shmem-info: unknown argument %s\n", argv[i]);
-            print_usage(stderr);
-            return 2;
-        }
-    }
-    shmem::env_values values;
-    char message[shmem::kEnvMessage];
-    const char *error = shmem::env_load(values, message) == 0 ? nullptr : message;
-    if (json)
-        print_json(error);
-    else
-        print_text(error);
-    return error != nullptr;
+	bool json = false;
+	for (int i = 1; i < argc; i++) {
+		if (std::strcmp(argv[i], "--json") == 0) {
+			json = true;
+		} else if (std::strcmp(argv[i], "--version") == 0) {
+			std::printf("%s %s (OpenSHMEM %d.%d)\n", SHMEM_VENDOR_STRING, PACKAGE_VERSION,
+				    SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
+			return 0;
+		} else if (std::strcmp(argv[i], "--help") == 0 || std::strcmp(argv[i], "-h") == 0) {
+			print_usage(stdout);
+			return 0;
+		} else {
+			std::fprintf(stderr, "shmem-info: unknown argument %s\n", argv[i]);
+			print_usage(stderr);
+			return 2;
+		}
+	}
+	shmem::env_values values;
+	char message[shmem::kEnvMessage];
+	const char *error = shmem::env_load(values, message) == 0 ? nullptr : message;
+	if (json)
+		print_json(error);
+	else
+		print_text(error);
+	return error != nullptr;
 }

@@ -17,13 +17,13 @@
 
 #include "shmem_types.h"
 
-/* ---- version --------------------------------------------------------------------------------------------------- */
+/* --- version ------------------------------------------------------------------------------------------------------ */
 #define SHMEM_MAJOR_VERSION 1
 #define SHMEM_MINOR_VERSION 6
 #define SHMEM_MAX_NAME_LEN 256
 #define SHMEM_VENDOR_STRING "PGAS OpenSHMEM"
 
-/* ---- options, flags, operators: integer constant expressions --------------------------------------------------- */
+/* --- options, flags, operators: integer constant expressions ------------------------------------------------------ */
 #define SHMEM_THREAD_SINGLE 0
 #define SHMEM_THREAD_FUNNELED 1
 #define SHMEM_THREAD_SERIALIZED 2
@@ -65,7 +65,7 @@
 #define SHMEM_ALLTOALLS_SYNC_SIZE SHMEM_SYNC_SIZE
 #define SHMEM_REDUCE_MIN_WRKDATA_SIZE 16
 
-/* ---- the names of constants before 1.3 (deprecated) ------------------------------------------------------------ */
+/* --- the names of constants before 1.3 (deprecated) --------------------------------------------------------------- */
 #define _SHMEM_MAJOR_VERSION SHMEM_MAJOR_VERSION
 #define _SHMEM_MINOR_VERSION SHMEM_MINOR_VERSION
 #define _SHMEM_MAX_NAME_LEN SHMEM_MAX_NAME_LEN
@@ -114,14 +114,14 @@ typedef struct shmem_team_impl *shmem_team_t;
 #define SHMEM_TEAM_SHARED SHMEM_IMPL_HANDLE(shmem_team_t, SHMEM_IMPL_TEAM_SHARED)
 
 typedef struct {
-    int num_contexts;
+	int num_contexts;
 } shmem_team_config_t;
 
 typedef struct {
-    size_t total_ops;
+	size_t total_ops;
 } shmem_ctx_session_config_t;
 
-/* ---- prototypes ------------------------------------------------------------------------------------------------ */
+/* --- prototypes --------------------------------------------------------------------------------------------------- */
 #if defined(SHMEM_IMPL_BUILD) && defined(__cplusplus)
 #define SHMEM_IMPL_NOEXCEPT noexcept
 #else
@@ -155,7 +155,7 @@ extern "C" {
 #include "shmem_inline.h"
 #endif
 
-/* ---- type-generic names ---------------------------------------------------------------------------------------- */
+/* --- type-generic names ------------------------------------------------------------------------------------------- */
 #if defined(SHMEM_IMPL_BUILD)
 /* none: the library defines the typed names */
 #elif defined(__cplusplus)

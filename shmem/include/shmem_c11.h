@@ -19,11 +19,11 @@
 #define SHMEM_IMPL_SELCX(N, T, CALL) , T * : shmem_ctx_##N##CALL, const T * : shmem_ctx_##N##CALL
 
 /* selection by the first argument, and by the second behind a context or team */
-#define SHMEM_IMPL_PLAIN(LIST, CALL, a, ...) _Generic((a) LIST(SHMEM_IMPL_SEL, CALL))(a, __VA_ARGS__)
-#define SHMEM_IMPL_PLAINC(LIST, CALL, a, ...) _Generic((a) LIST(SHMEM_IMPL_SELC, CALL))(a, __VA_ARGS__)
-#define SHMEM_IMPL_CTX(LIST, CALL, ctx, a, ...) _Generic((a) LIST(SHMEM_IMPL_SELX, CALL))(ctx, a, __VA_ARGS__)
-#define SHMEM_IMPL_CTXC(LIST, CALL, ctx, a, ...) _Generic((a) LIST(SHMEM_IMPL_SELCX, CALL))(ctx, a, __VA_ARGS__)
-#define SHMEM_IMPL_TEAM(LIST, CALL, team, a, ...) _Generic((a) LIST(SHMEM_IMPL_SEL, CALL))(team, a, __VA_ARGS__)
+#define SHMEM_IMPL_PLAIN(LIST, CALL, a, ...) _Generic((a)LIST(SHMEM_IMPL_SEL, CALL))(a, __VA_ARGS__)
+#define SHMEM_IMPL_PLAINC(LIST, CALL, a, ...) _Generic((a)LIST(SHMEM_IMPL_SELC, CALL))(a, __VA_ARGS__)
+#define SHMEM_IMPL_CTX(LIST, CALL, ctx, a, ...) _Generic((a)LIST(SHMEM_IMPL_SELX, CALL))(ctx, a, __VA_ARGS__)
+#define SHMEM_IMPL_CTXC(LIST, CALL, ctx, a, ...) _Generic((a)LIST(SHMEM_IMPL_SELCX, CALL))(ctx, a, __VA_ARGS__)
+#define SHMEM_IMPL_TEAM(LIST, CALL, team, a, ...) _Generic((a)LIST(SHMEM_IMPL_SEL, CALL))(team, a, __VA_ARGS__)
 
 /* SHMEM_IMPL_WAY<n>(P, X, arguments...): X when there are n + 1 arguments, else P */
 #define SHMEM_IMPL_1ST(a1, ...) a1
@@ -37,14 +37,14 @@
 #define SHMEM_IMPL_GO(WAY, LIST, CALL, ...) WAY(LIST, CALL, __VA_ARGS__)
 
 /* a call of n arguments, or n + 1 with a context in front */
-#define SHMEM_IMPL_OPT(n, LIST, CALL, ...)                                                                    \
-    SHMEM_IMPL_GO(SHMEM_IMPL_WAY##n(SHMEM_IMPL_PLAIN, SHMEM_IMPL_CTX, __VA_ARGS__), SHMEM_##LIST##_DISTINCT, CALL, \
-                  __VA_ARGS__)
-#define SHMEM_IMPL_OPTC(n, LIST, CALL, ...)                                                                     \
-    SHMEM_IMPL_GO(SHMEM_IMPL_WAY##n(SHMEM_IMPL_PLAINC, SHMEM_IMPL_CTXC, __VA_ARGS__), SHMEM_##LIST##_DISTINCT, CALL, \
-                  __VA_ARGS__)
+#define SHMEM_IMPL_OPT(n, LIST, CALL, ...)                                                                             \
+	SHMEM_IMPL_GO(SHMEM_IMPL_WAY##n(SHMEM_IMPL_PLAIN, SHMEM_IMPL_CTX, __VA_ARGS__), SHMEM_##LIST##_DISTINCT, CALL, \
+		      __VA_ARGS__)
+#define SHMEM_IMPL_OPTC(n, LIST, CALL, ...)                                                                            \
+	SHMEM_IMPL_GO(SHMEM_IMPL_WAY##n(SHMEM_IMPL_PLAINC, SHMEM_IMPL_CTXC, __VA_ARGS__), SHMEM_##LIST##_DISTINCT,     \
+		      CALL, __VA_ARGS__)
 
-/* ---- remote memory access and put with signal: [ctx,] dest, ... ------------------------------------------------ */
+/* --- remote memory access and put with signal: [ctx,] dest, ... --------------------------------------------------- */
 #define shmem_put(...) SHMEM_IMPL_OPT(4, RMA, _put, __VA_ARGS__)
 #define shmem_get(...) SHMEM_IMPL_OPT(4, RMA, _get, __VA_ARGS__)
 #define shmem_put_nbi(...) SHMEM_IMPL_OPT(4, RMA, _put_nbi, __VA_ARGS__)
@@ -57,12 +57,16 @@
 #define shmem_ibget(...) SHMEM_IMPL_OPT(7, RMA, _ibget, __VA_ARGS__)
 #define shmem_put_signal(...) SHMEM_IMPL_OPT(7, RMA, _put_signal, __VA_ARGS__)
 #define shmem_put_signal_nbi(...) SHMEM_IMPL_OPT(7, RMA, _put_signal_nbi, __VA_ARGS__)
-#define shmem_signal_add(...) \
-    _Generic((SHMEM_IMPL_1ST(__VA_ARGS__, 0)), shmem_ctx_t : shmem_ctx_signal_add, default : shmem_signal_add)(__VA_ARGS__)
-#define shmem_signal_set(...) \
-    _Generic((SHMEM_IMPL_1ST(__VA_ARGS__, 0)), shmem_ctx_t : shmem_ctx_signal_set, default : shmem_signal_set)(__VA_ARGS__)
+#define shmem_signal_add(...)                                                                                          \
+	_Generic((SHMEM_IMPL_1ST(__VA_ARGS__, 0)), shmem_ctx_t                                                         \
+		 : shmem_ctx_signal_add, default                                                                       \
+		 : shmem_signal_add)(__VA_ARGS__)
+#define shmem_signal_set(...)                                                                                          \
+	_Generic((SHMEM_IMPL_1ST(__VA_ARGS__, 0)), shmem_ctx_t                                                         \
+		 : shmem_ctx_signal_set, default                                                                       \
+		 : shmem_signal_set)(__VA_ARGS__)
 
-/* ---- atomics: [ctx,] dest or source, ... ----------------------------------------------------------------------- */
+/* --- atomics: [ctx,] dest or source, ... -------------------------------------------------------------------------- */
 #define shmem_atomic_fetch(...) SHMEM_IMPL_OPTC(2, AMO_EXT, _atomic_fetch, __VA_ARGS__)
 #define shmem_atomic_set(...) SHMEM_IMPL_OPT(3, AMO_EXT, _atomic_set, __VA_ARGS__)
 #define shmem_atomic_swap(...) SHMEM_IMPL_OPT(3, AMO_EXT, _atomic_swap, __VA_ARGS__)
@@ -96,7 +100,7 @@
 #define shmem_fadd(...) SHMEM_IMPL_PLAIN(SHMEM_AMO_OLD_STD_DISTINCT, _fadd, __VA_ARGS__)
 #define shmem_add(...) SHMEM_IMPL_PLAIN(SHMEM_AMO_OLD_STD_DISTINCT, _add, __VA_ARGS__)
 
-/* ---- point-to-point synchronisation: ivar, ... ----------------------------------------------------------------- */
+/* --- point-to-point synchronisation: ivar, ... -------------------------------------------------------------------- */
 #define shmem_wait_until(...) SHMEM_IMPL_PLAIN(SHMEM_SYNC_DISTINCT, _wait_until, __VA_ARGS__)
 #define shmem_test(...) SHMEM_IMPL_PLAIN(SHMEM_SYNC_DISTINCT, _test, __VA_ARGS__)
 #define shmem_wait_until_all(...) SHMEM_IMPL_PLAIN(SHMEM_AMO_STD_DISTINCT, _wait_until_all, __VA_ARGS__)
@@ -112,9 +116,9 @@
 #define shmem_test_any_vector(...) SHMEM_IMPL_PLAIN(SHMEM_AMO_STD_DISTINCT, _test_any_vector, __VA_ARGS__)
 #define shmem_test_some_vector(...) SHMEM_IMPL_PLAIN(SHMEM_AMO_STD_DISTINCT, _test_some_vector, __VA_ARGS__)
 
-/* ---- collectives: team, dest, ... ------------------------------------------------------------------------------ */
-#define shmem_sync(...) \
-    _Generic((SHMEM_IMPL_1ST(__VA_ARGS__, 0)), shmem_team_t : shmem_team_sync, default : shmem_sync)(__VA_ARGS__)
+/* --- collectives: team, dest, ... --------------------------------------------------------------------------------- */
+#define shmem_sync(...)                                                                                                \
+	_Generic((SHMEM_IMPL_1ST(__VA_ARGS__, 0)), shmem_team_t : shmem_team_sync, default : shmem_sync)(__VA_ARGS__)
 #define shmem_alltoall(...) SHMEM_IMPL_TEAM(SHMEM_RMA_DISTINCT, _alltoall, __VA_ARGS__)
 #define shmem_alltoalls(...) SHMEM_IMPL_TEAM(SHMEM_RMA_DISTINCT, _alltoalls, __VA_ARGS__)
 #define shmem_broadcast(...) SHMEM_IMPL_TEAM(SHMEM_RMA_DISTINCT, _broadcast, __VA_ARGS__)

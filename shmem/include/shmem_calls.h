@@ -15,204 +15,216 @@
 
 #include "shmem_types.h"
 
-/* ---- RMA and put with signal [ctx] ----------------------------------------------------------------------------- */
+/* clang-format off */
+
+/* --- RMA and put with signal [ctx] -------------------------------------------------------------------------------- */
 #define SHMEM_RMA_CALLS(N, T, F) \
-    F(void, N, T, put, (T *dest, const T *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
-    F(void, N, T, get, (T *dest, const T *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
-    F(void, N, T, put_nbi, (T *dest, const T *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
-    F(void, N, T, get_nbi, (T *dest, const T *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
-    F(void, N, T, p, (T *dest, T value, int pe), (dest, value, pe)) \
-    F(T, N, T, g, (const T *source, int pe), (source, pe)) \
-    F(void, N, T, iput, (T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
-      (dest, source, dst, sst, nelems, pe)) \
-    F(void, N, T, iget, (T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
-      (dest, source, dst, sst, nelems, pe)) \
-    F(void, N, T, ibput, (T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe), \
-      (dest, source, dst, sst, bsize, nblocks, pe)) \
-    F(void, N, T, ibget, (T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe), \
-      (dest, source, dst, sst, bsize, nblocks, pe)) \
-    F(void, N, T, put_signal, \
-      (T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), \
-      (dest, source, nelems, sig_addr, signal, sig_op, pe)) \
-    F(void, N, T, put_signal_nbi, \
-      (T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), \
-      (dest, source, nelems, sig_addr, signal, sig_op, pe))
+	F(void, N, T, put, (T *dest, const T *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
+	F(void, N, T, get, (T *dest, const T *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
+	F(void, N, T, put_nbi, (T *dest, const T *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
+	F(void, N, T, get_nbi, (T *dest, const T *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
+	F(void, N, T, p, (T *dest, T value, int pe), (dest, value, pe)) \
+	F(T, N, T, g, (const T *source, int pe), (source, pe)) \
+	F(void, N, T, iput, (T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
+	  (dest, source, dst, sst, nelems, pe)) \
+	F(void, N, T, iget, (T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
+	  (dest, source, dst, sst, nelems, pe)) \
+	F(void, N, T, ibput, \
+	  (T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe), \
+	  (dest, source, dst, sst, bsize, nblocks, pe)) \
+	F(void, N, T, ibget, \
+	  (T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe), \
+	  (dest, source, dst, sst, bsize, nblocks, pe)) \
+	F(void, N, T, put_signal, \
+	  (T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), \
+	  (dest, source, nelems, sig_addr, signal, sig_op, pe)) \
+	F(void, N, T, put_signal_nbi, \
+	  (T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), \
+	  (dest, source, nelems, sig_addr, signal, sig_op, pe))
 
-/* ---- the same by element size: F(SIZE, STEM, TAIL, (parameters), (arguments)), name shmem_<STEM><SIZE><TAIL> [ctx] -- */
+/* --- by element size: F(SIZE, STEM, TAIL, (parameters), (arguments)), name shmem_<STEM><SIZE><TAIL> [ctx] --------- */
 #define SHMEM_SIZE_CALLS(S, F) \
-    F(S, put, , (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
-    F(S, get, , (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
-    F(S, put, _nbi, (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
-    F(S, get, _nbi, (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
-    F(S, iput, , (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
-      (dest, source, dst, sst, nelems, pe)) \
-    F(S, iget, , (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
-      (dest, source, dst, sst, nelems, pe)) \
-    F(S, ibput, , (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe), \
-      (dest, source, dst, sst, bsize, nblocks, pe)) \
-    F(S, ibget, , (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe), \
-      (dest, source, dst, sst, bsize, nblocks, pe)) \
-    F(S, put, _signal, \
-      (void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), \
-      (dest, source, nelems, sig_addr, signal, sig_op, pe)) \
-    F(S, put, _signal_nbi, \
-      (void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), \
-      (dest, source, nelems, sig_addr, signal, sig_op, pe))
+	F(S, put, , (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
+	F(S, get, , (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
+	F(S, put, _nbi, (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
+	F(S, get, _nbi, (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
+	F(S, iput, , (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
+	  (dest, source, dst, sst, nelems, pe)) \
+	F(S, iget, , (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
+	  (dest, source, dst, sst, nelems, pe)) \
+	F(S, ibput, , \
+	  (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe), \
+	  (dest, source, dst, sst, bsize, nblocks, pe)) \
+	F(S, ibget, , \
+	  (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe), \
+	  (dest, source, dst, sst, bsize, nblocks, pe)) \
+	F(S, put, _signal, \
+	  (void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), \
+	  (dest, source, nelems, sig_addr, signal, sig_op, pe)) \
+	F(S, put, _signal_nbi, \
+	  (void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), \
+	  (dest, source, nelems, sig_addr, signal, sig_op, pe))
 #define SHMEM_MEM_CALLS(S, F) \
-    F(S, put, , (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
-    F(S, get, , (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
-    F(S, put, _nbi, (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
-    F(S, get, _nbi, (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
-    F(S, put, _signal, \
-      (void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), \
-      (dest, source, nelems, sig_addr, signal, sig_op, pe)) \
-    F(S, put, _signal_nbi, \
-      (void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), \
-      (dest, source, nelems, sig_addr, signal, sig_op, pe))
+	F(S, put, , (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
+	F(S, get, , (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
+	F(S, put, _nbi, (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
+	F(S, get, _nbi, (void *dest, const void *source, size_t nelems, int pe), (dest, source, nelems, pe)) \
+	F(S, put, _signal, \
+	  (void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), \
+	  (dest, source, nelems, sig_addr, signal, sig_op, pe)) \
+	F(S, put, _signal_nbi, \
+	  (void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), \
+	  (dest, source, nelems, sig_addr, signal, sig_op, pe))
 
-/* ---- atomic memory operations [ctx] ---------------------------------------------------------------------------- */
+/* --- atomic memory operations [ctx] ------------------------------------------------------------------------------- */
 #define SHMEM_AMO_EXT_CALLS(N, T, F) \
-    F(T, N, T, atomic_fetch, (const T *source, int pe), (source, pe)) \
-    F(void, N, T, atomic_set, (T *dest, T value, int pe), (dest, value, pe)) \
-    F(T, N, T, atomic_swap, (T *dest, T value, int pe), (dest, value, pe)) \
-    F(void, N, T, atomic_fetch_nbi, (T *fetch, const T *source, int pe), (fetch, source, pe)) \
-    F(void, N, T, atomic_swap_nbi, (T *fetch, T *dest, T value, int pe), (fetch, dest, value, pe))
+	F(T, N, T, atomic_fetch, (const T *source, int pe), (source, pe)) \
+	F(void, N, T, atomic_set, (T *dest, T value, int pe), (dest, value, pe)) \
+	F(T, N, T, atomic_swap, (T *dest, T value, int pe), (dest, value, pe)) \
+	F(void, N, T, atomic_fetch_nbi, (T *fetch, const T *source, int pe), (fetch, source, pe)) \
+	F(void, N, T, atomic_swap_nbi, (T *fetch, T *dest, T value, int pe), (fetch, dest, value, pe))
 #define SHMEM_AMO_STD_CALLS(N, T, F) \
-    F(T, N, T, atomic_compare_swap, (T *dest, T cond, T value, int pe), (dest, cond, value, pe)) \
-    F(T, N, T, atomic_fetch_inc, (T *dest, int pe), (dest, pe)) \
-    F(void, N, T, atomic_inc, (T *dest, int pe), (dest, pe)) \
-    F(T, N, T, atomic_fetch_add, (T *dest, T value, int pe), (dest, value, pe)) \
-    F(void, N, T, atomic_add, (T *dest, T value, int pe), (dest, value, pe)) \
-    F(void, N, T, atomic_compare_swap_nbi, (T *fetch, T *dest, T cond, T value, int pe), (fetch, dest, cond, value, pe)) \
-    F(void, N, T, atomic_fetch_inc_nbi, (T *fetch, T *dest, int pe), (fetch, dest, pe)) \
-    F(void, N, T, atomic_fetch_add_nbi, (T *fetch, T *dest, T value, int pe), (fetch, dest, value, pe))
+	F(T, N, T, atomic_compare_swap, (T *dest, T cond, T value, int pe), (dest, cond, value, pe)) \
+	F(T, N, T, atomic_fetch_inc, (T *dest, int pe), (dest, pe)) \
+	F(void, N, T, atomic_inc, (T *dest, int pe), (dest, pe)) \
+	F(T, N, T, atomic_fetch_add, (T *dest, T value, int pe), (dest, value, pe)) \
+	F(void, N, T, atomic_add, (T *dest, T value, int pe), (dest, value, pe)) \
+	F(void, N, T, atomic_compare_swap_nbi, \
+	  (T *fetch, T *dest, T cond, T value, int pe), (fetch, dest, cond, value, pe)) \
+	F(void, N, T, atomic_fetch_inc_nbi, (T *fetch, T *dest, int pe), (fetch, dest, pe)) \
+	F(void, N, T, atomic_fetch_add_nbi, (T *fetch, T *dest, T value, int pe), (fetch, dest, value, pe))
 #define SHMEM_AMO_BIT_CALLS(N, T, F) \
-    F(T, N, T, atomic_fetch_and, (T *dest, T value, int pe), (dest, value, pe)) \
-    F(T, N, T, atomic_fetch_or, (T *dest, T value, int pe), (dest, value, pe)) \
-    F(T, N, T, atomic_fetch_xor, (T *dest, T value, int pe), (dest, value, pe)) \
-    F(void, N, T, atomic_and, (T *dest, T value, int pe), (dest, value, pe)) \
-    F(void, N, T, atomic_or, (T *dest, T value, int pe), (dest, value, pe)) \
-    F(void, N, T, atomic_xor, (T *dest, T value, int pe), (dest, value, pe)) \
-    F(void, N, T, atomic_fetch_and_nbi, (T *fetch, T *dest, T value, int pe), (fetch, dest, value, pe)) \
-    F(void, N, T, atomic_fetch_or_nbi, (T *fetch, T *dest, T value, int pe), (fetch, dest, value, pe)) \
-    F(void, N, T, atomic_fetch_xor_nbi, (T *fetch, T *dest, T value, int pe), (fetch, dest, value, pe))
+	F(T, N, T, atomic_fetch_and, (T *dest, T value, int pe), (dest, value, pe)) \
+	F(T, N, T, atomic_fetch_or, (T *dest, T value, int pe), (dest, value, pe)) \
+	F(T, N, T, atomic_fetch_xor, (T *dest, T value, int pe), (dest, value, pe)) \
+	F(void, N, T, atomic_and, (T *dest, T value, int pe), (dest, value, pe)) \
+	F(void, N, T, atomic_or, (T *dest, T value, int pe), (dest, value, pe)) \
+	F(void, N, T, atomic_xor, (T *dest, T value, int pe), (dest, value, pe)) \
+	F(void, N, T, atomic_fetch_and_nbi, (T *fetch, T *dest, T value, int pe), (fetch, dest, value, pe)) \
+	F(void, N, T, atomic_fetch_or_nbi, (T *fetch, T *dest, T value, int pe), (fetch, dest, value, pe)) \
+	F(void, N, T, atomic_fetch_xor_nbi, (T *fetch, T *dest, T value, int pe), (fetch, dest, value, pe))
 
-/* ---- atomic memory operations by their names before 1.4 (deprecated) ------------------------------------------- */
+/* --- atomic memory operations by their names before 1.4 (deprecated) ---------------------------------------------- */
 #define SHMEM_AMO_OLD_EXT_CALLS(N, T, F) \
-    F(T, N, T, fetch, (const T *source, int pe), (source, pe)) \
-    F(void, N, T, set, (T *dest, T value, int pe), (dest, value, pe)) \
-    F(T, N, T, swap, (T *dest, T value, int pe), (dest, value, pe))
+	F(T, N, T, fetch, (const T *source, int pe), (source, pe)) \
+	F(void, N, T, set, (T *dest, T value, int pe), (dest, value, pe)) \
+	F(T, N, T, swap, (T *dest, T value, int pe), (dest, value, pe))
 #define SHMEM_AMO_OLD_STD_CALLS(N, T, F) \
-    F(T, N, T, cswap, (T *dest, T cond, T value, int pe), (dest, cond, value, pe)) \
-    F(T, N, T, finc, (T *dest, int pe), (dest, pe)) \
-    F(void, N, T, inc, (T *dest, int pe), (dest, pe)) \
-    F(T, N, T, fadd, (T *dest, T value, int pe), (dest, value, pe)) \
-    F(void, N, T, add, (T *dest, T value, int pe), (dest, value, pe))
+	F(T, N, T, cswap, (T *dest, T cond, T value, int pe), (dest, cond, value, pe)) \
+	F(T, N, T, finc, (T *dest, int pe), (dest, pe)) \
+	F(void, N, T, inc, (T *dest, int pe), (dest, pe)) \
+	F(T, N, T, fadd, (T *dest, T value, int pe), (dest, value, pe)) \
+	F(void, N, T, add, (T *dest, T value, int pe), (dest, value, pe))
 
-/* ---- point-to-point synchronisation ---------------------------------------------------------------------------- */
+/* --- point-to-point synchronisation ------------------------------------------------------------------------------- */
 #define SHMEM_WAIT_UNTIL_CALLS(N, T, F) \
-    F(void, N, T, wait_until, (T *ivar, int cmp, T cmp_value), (ivar, cmp, cmp_value))
+	F(void, N, T, wait_until, (T *ivar, int cmp, T cmp_value), (ivar, cmp, cmp_value))
 #define SHMEM_TEST_CALLS(N, T, F) F(int, N, T, test, (T *ivar, int cmp, T cmp_value), (ivar, cmp, cmp_value))
 #define SHMEM_SYNC_CALLS(N, T, F) SHMEM_WAIT_UNTIL_CALLS(N, T, F) SHMEM_TEST_CALLS(N, T, F)
 #define SHMEM_WAIT_CALLS(N, T, F) F(void, N, T, wait, (T *ivar, T cmp_value), (ivar, cmp_value))
 #define SHMEM_SYNC_SET_CALLS(N, T, F) \
-    F(void, N, T, wait_until_all, (T *ivars, size_t nelems, const int *status, int cmp, T cmp_value), \
-      (ivars, nelems, status, cmp, cmp_value)) \
-    F(size_t, N, T, wait_until_any, (T *ivars, size_t nelems, const int *status, int cmp, T cmp_value), \
-      (ivars, nelems, status, cmp, cmp_value)) \
-    F(size_t, N, T, wait_until_some, \
-      (T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, T cmp_value), \
-      (ivars, nelems, indices, status, cmp, cmp_value)) \
-    F(void, N, T, wait_until_all_vector, \
-      (T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values), \
-      (ivars, nelems, status, cmp, cmp_values)) \
-    F(size_t, N, T, wait_until_any_vector, \
-      (T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values), \
-      (ivars, nelems, status, cmp, cmp_values)) \
-    F(size_t, N, T, wait_until_some_vector, \
-      (T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values), \
-      (ivars, nelems, indices, status, cmp, cmp_values)) \
-    F(int, N, T, test_all, (T *ivars, size_t nelems, const int *status, int cmp, T cmp_value), \
-      (ivars, nelems, status, cmp, cmp_value)) \
-    F(size_t, N, T, test_any, (T *ivars, size_t nelems, const int *status, int cmp, T cmp_value), \
-      (ivars, nelems, status, cmp, cmp_value)) \
-    F(size_t, N, T, test_some, (T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, T cmp_value), \
-      (ivars, nelems, indices, status, cmp, cmp_value)) \
-    F(int, N, T, test_all_vector, (T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values), \
-      (ivars, nelems, status, cmp, cmp_values)) \
-    F(size_t, N, T, test_any_vector, (T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values), \
-      (ivars, nelems, status, cmp, cmp_values)) \
-    F(size_t, N, T, test_some_vector, \
-      (T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values), \
-      (ivars, nelems, indices, status, cmp, cmp_values))
+	F(void, N, T, wait_until_all, (T *ivars, size_t nelems, const int *status, int cmp, T cmp_value), \
+	  (ivars, nelems, status, cmp, cmp_value)) \
+	F(size_t, N, T, wait_until_any, (T *ivars, size_t nelems, const int *status, int cmp, T cmp_value), \
+	  (ivars, nelems, status, cmp, cmp_value)) \
+	F(size_t, N, T, wait_until_some, \
+	  (T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, T cmp_value), \
+	  (ivars, nelems, indices, status, cmp, cmp_value)) \
+	F(void, N, T, wait_until_all_vector, \
+	  (T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values), \
+	  (ivars, nelems, status, cmp, cmp_values)) \
+	F(size_t, N, T, wait_until_any_vector, \
+	  (T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values), \
+	  (ivars, nelems, status, cmp, cmp_values)) \
+	F(size_t, N, T, wait_until_some_vector, \
+	  (T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values), \
+	  (ivars, nelems, indices, status, cmp, cmp_values)) \
+	F(int, N, T, test_all, (T *ivars, size_t nelems, const int *status, int cmp, T cmp_value), \
+	  (ivars, nelems, status, cmp, cmp_value)) \
+	F(size_t, N, T, test_any, (T *ivars, size_t nelems, const int *status, int cmp, T cmp_value), \
+	  (ivars, nelems, status, cmp, cmp_value)) \
+	F(size_t, N, T, test_some, \
+	  (T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, T cmp_value), \
+	  (ivars, nelems, indices, status, cmp, cmp_value)) \
+	F(int, N, T, test_all_vector, (T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values), \
+	  (ivars, nelems, status, cmp, cmp_values)) \
+	F(size_t, N, T, test_any_vector, (T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values), \
+	  (ivars, nelems, status, cmp, cmp_values)) \
+	F(size_t, N, T, test_some_vector, \
+	  (T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values), \
+	  (ivars, nelems, indices, status, cmp, cmp_values))
 
-/* ---- collectives over teams ------------------------------------------------------------------------------------ */
+/* --- collectives over teams --------------------------------------------------------------------------------------- */
 #define SHMEM_COLL_CALLS(N, T, F) \
-    F(int, N, T, alltoall, (shmem_team_t team, T *dest, const T *source, size_t nelems), (team, dest, source, nelems)) \
-    F(int, N, T, alltoalls, \
-      (shmem_team_t team, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems), \
-      (team, dest, source, dst, sst, nelems)) \
-    F(int, N, T, broadcast, (shmem_team_t team, T *dest, const T *source, size_t nelems, int PE_root), \
-      (team, dest, source, nelems, PE_root)) \
-    F(int, N, T, collect, (shmem_team_t team, T *dest, const T *source, size_t nelems), (team, dest, source, nelems)) \
-    F(int, N, T, fcollect, (shmem_team_t team, T *dest, const T *source, size_t nelems), (team, dest, source, nelems))
+	F(int, N, T, alltoall, \
+	  (shmem_team_t team, T *dest, const T *source, size_t nelems), (team, dest, source, nelems)) \
+	F(int, N, T, alltoalls, \
+	  (shmem_team_t team, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems), \
+	  (team, dest, source, dst, sst, nelems)) \
+	F(int, N, T, broadcast, (shmem_team_t team, T *dest, const T *source, size_t nelems, int PE_root), \
+	  (team, dest, source, nelems, PE_root)) \
+	F(int, N, T, collect, \
+	  (shmem_team_t team, T *dest, const T *source, size_t nelems), (team, dest, source, nelems)) \
+	F(int, N, T, fcollect, \
+	  (shmem_team_t team, T *dest, const T *source, size_t nelems), (team, dest, source, nelems))
 #define SHMEM_IMPL_REDUCE(N, T, F, CALL) \
-    F(int, N, T, CALL, (shmem_team_t team, T *dest, const T *source, size_t nreduce), (team, dest, source, nreduce))
+	F(int, N, T, CALL, (shmem_team_t team, T *dest, const T *source, size_t nreduce), (team, dest, source, nreduce))
 #define SHMEM_REDUCE_BIT_CALLS(N, T, F)    \
-    SHMEM_IMPL_REDUCE(N, T, F, and_reduce) \
-    SHMEM_IMPL_REDUCE(N, T, F, or_reduce)  \
-    SHMEM_IMPL_REDUCE(N, T, F, xor_reduce)
+	SHMEM_IMPL_REDUCE(N, T, F, and_reduce) \
+	SHMEM_IMPL_REDUCE(N, T, F, or_reduce)  \
+	SHMEM_IMPL_REDUCE(N, T, F, xor_reduce)
 #define SHMEM_REDUCE_CMP_CALLS(N, T, F)    \
-    SHMEM_IMPL_REDUCE(N, T, F, max_reduce) \
-    SHMEM_IMPL_REDUCE(N, T, F, min_reduce)
+	SHMEM_IMPL_REDUCE(N, T, F, max_reduce) \
+	SHMEM_IMPL_REDUCE(N, T, F, min_reduce)
 #define SHMEM_REDUCE_SUM_CALLS(N, T, F)     \
-    SHMEM_IMPL_REDUCE(N, T, F, sum_reduce)  \
-    SHMEM_IMPL_REDUCE(N, T, F, prod_reduce) \
-    SHMEM_IMPL_REDUCE(N, T, F, sum_inscan)  \
-    SHMEM_IMPL_REDUCE(N, T, F, sum_exscan)
+	SHMEM_IMPL_REDUCE(N, T, F, sum_reduce)  \
+	SHMEM_IMPL_REDUCE(N, T, F, prod_reduce) \
+	SHMEM_IMPL_REDUCE(N, T, F, sum_inscan)  \
+	SHMEM_IMPL_REDUCE(N, T, F, sum_exscan)
 
-/* ---- reductions over active sets (deprecated) ------------------------------------------------------------------ */
+/* --- reductions over active sets (deprecated) --------------------------------------------------------------------- */
 #define SHMEM_IMPL_TO_ALL(N, T, F, CALL) \
-    F(void, N, T, CALL, \
-      (T *dest, const T *source, int nreduce, int PE_start, int logPE_stride, int PE_size, T *pWrk, long *pSync), \
-      (dest, source, nreduce, PE_start, logPE_stride, PE_size, pWrk, pSync))
+	F(void, N, T, CALL, \
+	  (T *dest, const T *source, int nreduce, int PE_start, int logPE_stride, int PE_size, T *pWrk, long *pSync), \
+	  (dest, source, nreduce, PE_start, logPE_stride, PE_size, pWrk, pSync))
 #define SHMEM_TO_ALL_BIT_CALLS(N, T, F)    \
-    SHMEM_IMPL_TO_ALL(N, T, F, and_to_all) \
-    SHMEM_IMPL_TO_ALL(N, T, F, or_to_all)  \
-    SHMEM_IMPL_TO_ALL(N, T, F, xor_to_all)
+	SHMEM_IMPL_TO_ALL(N, T, F, and_to_all) \
+	SHMEM_IMPL_TO_ALL(N, T, F, or_to_all)  \
+	SHMEM_IMPL_TO_ALL(N, T, F, xor_to_all)
 #define SHMEM_TO_ALL_CMP_CALLS(N, T, F)    \
-    SHMEM_IMPL_TO_ALL(N, T, F, max_to_all) \
-    SHMEM_IMPL_TO_ALL(N, T, F, min_to_all)
+	SHMEM_IMPL_TO_ALL(N, T, F, max_to_all) \
+	SHMEM_IMPL_TO_ALL(N, T, F, min_to_all)
 #define SHMEM_TO_ALL_SUM_CALLS(N, T, F)    \
-    SHMEM_IMPL_TO_ALL(N, T, F, sum_to_all) \
-    SHMEM_IMPL_TO_ALL(N, T, F, prod_to_all)
+	SHMEM_IMPL_TO_ALL(N, T, F, sum_to_all) \
+	SHMEM_IMPL_TO_ALL(N, T, F, prod_to_all)
 
-/* ---- calls x types --------------------------------------------------------------------------------------------- */
+/* --- calls x types ------------------------------------------------------------------------------------------------ */
 #define SHMEM_EACH_RMA(F) SHMEM_RMA_TYPES(SHMEM_RMA_CALLS, F)
 #define SHMEM_EACH_SIZE(F) SHMEM_SIZES(SHMEM_SIZE_CALLS, F) SHMEM_MEM_CALLS(mem, F)
 #define SHMEM_EACH_AMO(F)                         \
-    SHMEM_AMO_EXT_TYPES(SHMEM_AMO_EXT_CALLS, F)   \
-    SHMEM_AMO_STD_TYPES(SHMEM_AMO_STD_CALLS, F)   \
-    SHMEM_AMO_BIT_TYPES(SHMEM_AMO_BIT_CALLS, F)
+	SHMEM_AMO_EXT_TYPES(SHMEM_AMO_EXT_CALLS, F)   \
+	SHMEM_AMO_STD_TYPES(SHMEM_AMO_STD_CALLS, F)   \
+	SHMEM_AMO_BIT_TYPES(SHMEM_AMO_BIT_CALLS, F)
 #define SHMEM_EACH_AMO_OLD(F)                           \
-    SHMEM_AMO_OLD_EXT_TYPES(SHMEM_AMO_OLD_EXT_CALLS, F) \
-    SHMEM_AMO_OLD_STD_TYPES(SHMEM_AMO_OLD_STD_CALLS, F)
+	SHMEM_AMO_OLD_EXT_TYPES(SHMEM_AMO_OLD_EXT_CALLS, F) \
+	SHMEM_AMO_OLD_STD_TYPES(SHMEM_AMO_OLD_STD_CALLS, F)
 #define SHMEM_EACH_SYNC(F)                  \
-    SHMEM_SYNC_TYPES(SHMEM_SYNC_CALLS, F)   \
-    SHMEM_WAIT_TYPES(SHMEM_WAIT_CALLS, F)   \
-    SHMEM_AMO_STD_TYPES(SHMEM_SYNC_SET_CALLS, F)
+	SHMEM_SYNC_TYPES(SHMEM_SYNC_CALLS, F)   \
+	SHMEM_WAIT_TYPES(SHMEM_WAIT_CALLS, F)   \
+	SHMEM_AMO_STD_TYPES(SHMEM_SYNC_SET_CALLS, F)
 #define SHMEM_EACH_COLL(F) SHMEM_RMA_TYPES(SHMEM_COLL_CALLS, F)
 #define SHMEM_EACH_REDUCE(F)                          \
-    SHMEM_REDUCE_BIT_TYPES(SHMEM_REDUCE_BIT_CALLS, F) \
-    SHMEM_REDUCE_CMP_TYPES(SHMEM_REDUCE_CMP_CALLS, F) \
-    SHMEM_REDUCE_SUM_TYPES(SHMEM_REDUCE_SUM_CALLS, F)
+	SHMEM_REDUCE_BIT_TYPES(SHMEM_REDUCE_BIT_CALLS, F) \
+	SHMEM_REDUCE_CMP_TYPES(SHMEM_REDUCE_CMP_CALLS, F) \
+	SHMEM_REDUCE_SUM_TYPES(SHMEM_REDUCE_SUM_CALLS, F)
 #define SHMEM_EACH_TO_ALL(F)                          \
-    SHMEM_TO_ALL_BIT_TYPES(SHMEM_TO_ALL_BIT_CALLS, F) \
-    SHMEM_TO_ALL_CMP_TYPES(SHMEM_TO_ALL_CMP_CALLS, F) \
-    SHMEM_TO_ALL_SUM_TYPES(SHMEM_TO_ALL_SUM_CALLS, F)
+	SHMEM_TO_ALL_BIT_TYPES(SHMEM_TO_ALL_BIT_CALLS, F) \
+	SHMEM_TO_ALL_CMP_TYPES(SHMEM_TO_ALL_CMP_CALLS, F) \
+	SHMEM_TO_ALL_SUM_TYPES(SHMEM_TO_ALL_SUM_CALLS, F)
 
 /* (a, b) -> (shmem_ctx_t ctx, a, b), and (a, b) -> (ctx, a, b): the context forms of the families marked [ctx]. */
 #define SHMEM_CTX_PARAMS(...) (shmem_ctx_t ctx, __VA_ARGS__)
 #define SHMEM_CTX_ARGS(...) (ctx, __VA_ARGS__)
+/* clang-format on */
 
 #endif /* SHMEM_CALLS_H */

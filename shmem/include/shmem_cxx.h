@@ -8,11 +8,20 @@
 #ifndef SHMEM_CXX_H
 #define SHMEM_CXX_H
 
-#define SHMEM_IMPL_OVER(R, N, T, CALL, P, A) \
-    inline R shmem_##CALL P { return shmem_##N##_##CALL A; }
-#define SHMEM_IMPL_OVER_CTX(R, N, T, CALL, P, A)                                                 \
-    inline R shmem_##CALL P { return shmem_##N##_##CALL A; }                                     \
-    inline R shmem_##CALL SHMEM_CTX_PARAMS P { return shmem_ctx_##N##_##CALL SHMEM_CTX_ARGS A; }
+#define SHMEM_IMPL_OVER(R, N, T, CALL, P, A)                                                                           \
+	inline R shmem_##CALL P                                                                                        \
+	{                                                                                                              \
+		return shmem_##N##_##CALL A;                                                                           \
+	}
+#define SHMEM_IMPL_OVER_CTX(R, N, T, CALL, P, A)                                                                       \
+	inline R shmem_##CALL P                                                                                        \
+	{                                                                                                              \
+		return shmem_##N##_##CALL A;                                                                           \
+	}                                                                                                              \
+	inline R shmem_##CALL SHMEM_CTX_PARAMS P                                                                       \
+	{                                                                                                              \
+		return shmem_ctx_##N##_##CALL SHMEM_CTX_ARGS A;                                                        \
+	}
 
 SHMEM_RMA_DISTINCT(SHMEM_RMA_CALLS, SHMEM_IMPL_OVER_CTX)
 SHMEM_AMO_EXT_DISTINCT(SHMEM_AMO_EXT_CALLS, SHMEM_IMPL_OVER_CTX)
@@ -29,14 +38,17 @@ SHMEM_REDUCE_BIT_DISTINCT(SHMEM_REDUCE_BIT_CALLS, SHMEM_IMPL_OVER)
 SHMEM_REDUCE_CMP_DISTINCT(SHMEM_REDUCE_CMP_CALLS, SHMEM_IMPL_OVER)
 SHMEM_REDUCE_SUM_DISTINCT(SHMEM_REDUCE_SUM_CALLS, SHMEM_IMPL_OVER)
 
-inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
+inline int shmem_sync(shmem_team_t team)
+{
+	return shmem_team_sync(team);
+}
 inline void shmem_signal_add(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe)
 {
-    shmem_ctx_signal_add(ctx, sig_addr, signal, pe);
+	shmem_ctx_signal_add(ctx, sig_addr, signal, pe);
 }
 inline void shmem_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe)
 {
-    shmem_ctx_signal_set(ctx, sig_addr, signal, pe);
+	shmem_ctx_signal_set(ctx, sig_addr, signal, pe);
 }
 
 /*
@@ -44,33 +56,33 @@ inline void shmem_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signa
  * std::complex; the assertion refuses other templates.  E is the element; both the generic name and the typed names
  * (shmem_complexd_sum_reduce ...) take it.
  */
-#define SHMEM_IMPL_STD_AS(NAME, CALL, E, C)                                                                        \
-    template <template <class> class Z>                                                                            \
-    inline int NAME(shmem_team_t team, Z<E> *dest, const Z<E> *source, size_t nreduce)                             \
-    {                                                                                                              \
-        static_assert(sizeof(Z<E>) == 2 * sizeof(E), #NAME ": not a complex type");                                \
-        return CALL(team, reinterpret_cast<C *>(dest), reinterpret_cast<const C *>(source), nreduce);              \
-    }
-#define SHMEM_IMPL_STD_OLD(NAME, E, C)                                                                             \
-    template <template <class> class Z>                                                                            \
-    inline void NAME(Z<E> *dest, const Z<E> *source, int nreduce, int PE_start, int logPE_stride, int PE_size,     \
-                     Z<E> *pWrk, long *pSync)                                                                      \
-    {                                                                                                              \
-        static_assert(sizeof(Z<E>) == 2 * sizeof(E), #NAME ": not a complex type");                                \
-        NAME(reinterpret_cast<C *>(dest), reinterpret_cast<const C *>(source), nreduce, PE_start, logPE_stride,    \
-             PE_size, reinterpret_cast<C *>(pWrk), pSync);                                                         \
-    }
-#define SHMEM_IMPL_STD(N, E, C)                                                       \
-    SHMEM_IMPL_STD_AS(shmem_sum_reduce, shmem_##N##_sum_reduce, E, C)                 \
-    SHMEM_IMPL_STD_AS(shmem_prod_reduce, shmem_##N##_prod_reduce, E, C)               \
-    SHMEM_IMPL_STD_AS(shmem_sum_inscan, shmem_##N##_sum_inscan, E, C)                 \
-    SHMEM_IMPL_STD_AS(shmem_sum_exscan, shmem_##N##_sum_exscan, E, C)                 \
-    SHMEM_IMPL_STD_AS(shmem_##N##_sum_reduce, shmem_##N##_sum_reduce, E, C)           \
-    SHMEM_IMPL_STD_AS(shmem_##N##_prod_reduce, shmem_##N##_prod_reduce, E, C)         \
-    SHMEM_IMPL_STD_AS(shmem_##N##_sum_inscan, shmem_##N##_sum_inscan, E, C)           \
-    SHMEM_IMPL_STD_AS(shmem_##N##_sum_exscan, shmem_##N##_sum_exscan, E, C)           \
-    SHMEM_IMPL_STD_OLD(shmem_##N##_sum_to_all, E, C)                                  \
-    SHMEM_IMPL_STD_OLD(shmem_##N##_prod_to_all, E, C)
+#define SHMEM_IMPL_STD_AS(NAME, CALL, E, C)                                                                            \
+	template <template <class> class Z>                                                                            \
+	inline int NAME(shmem_team_t team, Z<E> *dest, const Z<E> *source, size_t nreduce)                             \
+	{                                                                                                              \
+		static_assert(sizeof(Z<E>) == 2 * sizeof(E), #NAME ": not a complex type");                            \
+		return CALL(team, reinterpret_cast<C *>(dest), reinterpret_cast<const C *>(source), nreduce);          \
+	}
+#define SHMEM_IMPL_STD_OLD(NAME, E, C)                                                                                 \
+	template <template <class> class Z>                                                                            \
+	inline void NAME(Z<E> *dest, const Z<E> *source, int nreduce, int PE_start, int logPE_stride, int PE_size,     \
+			 Z<E> *pWrk, long *pSync)                                                                      \
+	{                                                                                                              \
+		static_assert(sizeof(Z<E>) == 2 * sizeof(E), #NAME ": not a complex type");                            \
+		NAME(reinterpret_cast<C *>(dest), reinterpret_cast<const C *>(source), nreduce, PE_start,              \
+		     logPE_stride, PE_size, reinterpret_cast<C *>(pWrk), pSync);                                       \
+	}
+#define SHMEM_IMPL_STD(N, E, C)                                                                                        \
+	SHMEM_IMPL_STD_AS(shmem_sum_reduce, shmem_##N##_sum_reduce, E, C)                                              \
+	SHMEM_IMPL_STD_AS(shmem_prod_reduce, shmem_##N##_prod_reduce, E, C)                                            \
+	SHMEM_IMPL_STD_AS(shmem_sum_inscan, shmem_##N##_sum_inscan, E, C)                                              \
+	SHMEM_IMPL_STD_AS(shmem_sum_exscan, shmem_##N##_sum_exscan, E, C)                                              \
+	SHMEM_IMPL_STD_AS(shmem_##N##_sum_reduce, shmem_##N##_sum_reduce, E, C)                                        \
+	SHMEM_IMPL_STD_AS(shmem_##N##_prod_reduce, shmem_##N##_prod_reduce, E, C)                                      \
+	SHMEM_IMPL_STD_AS(shmem_##N##_sum_inscan, shmem_##N##_sum_inscan, E, C)                                        \
+	SHMEM_IMPL_STD_AS(shmem_##N##_sum_exscan, shmem_##N##_sum_exscan, E, C)                                        \
+	SHMEM_IMPL_STD_OLD(shmem_##N##_sum_to_all, E, C)                                                               \
+	SHMEM_IMPL_STD_OLD(shmem_##N##_prod_to_all, E, C)
 SHMEM_IMPL_STD(complexd, double, shmem_impl_complexd_t)
 SHMEM_IMPL_STD(complexf, float, shmem_impl_complexf_t)
 #undef SHMEM_IMPL_STD

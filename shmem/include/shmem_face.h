@@ -18,9 +18,9 @@ extern "C" {
 #endif
 
 struct shmem_impl_face {
-    const uint64_t *window;
-    const uint64_t *pending;
-    uint64_t room_[6];
+	const uint64_t *window;
+	const uint64_t *pending;
+	uint64_t room_[6];
 };
 extern __attribute__((visibility("default"))) struct shmem_impl_face shmem_impl_face1;
 

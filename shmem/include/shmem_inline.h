@@ -5,7 +5,7 @@
  * p, g, put and get of constant size, atomics, fence and quiet of the default context are compiled into the program: a
  * load of the peer's window, one test, and the access.  What the window does not reach (first access to a PE, threads
  * that share the context, a wrong PE, before init, after finalize) leaves by one call of the library's own function,
- * which does or explains it.  Results are those of the calls.  Unlike them, the inlined puts move no counter: a store to
+ * which does or explains it. Results are those of the calls. Unlike them, the inlined puts move no counter: a store to
  * mapped memory is complete for quiet as soon as it is ordered.
  *
  * Profiling tools that take over shmem_* names do not see inlined calls.
@@ -29,64 +29,64 @@ extern "C" {
 
 PGAS_HOT uint64_t shmem_impl_window(int pe)
 {
-    return pgas_load_word(&shmem_impl_face1.window[pe]);
+	return pgas_load_word(&shmem_impl_face1.window[pe]);
 }
 #define SHMEM_IMPL_AT(T, base_arg, ptr_arg) ((T *)(uintptr_t)((base_arg) + (uintptr_t)(ptr_arg)))
 
-/* ---- p and g: budget 7 instructions in the caller (paths.def: shmem_int_p_inline) -------------------------------- */
-#define SHMEM_IMPL_RMA_TYPE(N, T, A)                                                       \
-    SHMEM_IMPL_HOT void shmem_##N##_p(T *dest, T value, int pe)                            \
-    {                                                                                      \
-        const uint64_t base_ = shmem_impl_window(pe);                                      \
-        if (PGAS_LIKELY(base_ != 0))                                                       \
-            pgas_copy_out(SHMEM_IMPL_AT(T, base_, dest), &value, sizeof value);            \
-        else                                                                               \
-            pshmem_##N##_p(dest, value, pe);                                               \
-    }                                                                                      \
-    SHMEM_IMPL_HOT T shmem_##N##_g(const T *source, int pe)                                \
-    {                                                                                      \
-        const uint64_t base_ = shmem_impl_window(pe);                                      \
-        T value_;                                                                          \
-        if (PGAS_UNLIKELY(base_ == 0))                                                     \
-            return pshmem_##N##_g(source, pe);                                             \
-        pgas_copy_in(&value_, SHMEM_IMPL_AT(const T, base_, source), sizeof value_);       \
-        return value_;                                                                     \
-    }
+/* --- p and g: budget 7 instructions in the caller (paths.def: shmem_int_p_inline) --------------------------------- */
+#define SHMEM_IMPL_RMA_TYPE(N, T, A)                                                                                   \
+	SHMEM_IMPL_HOT void shmem_##N##_p(T *dest, T value, int pe)                                                    \
+	{                                                                                                              \
+		const uint64_t base_ = shmem_impl_window(pe);                                                          \
+		if (PGAS_LIKELY(base_ != 0))                                                                           \
+			pgas_copy_out(SHMEM_IMPL_AT(T, base_, dest), &value, sizeof value);                            \
+		else                                                                                                   \
+			pshmem_##N##_p(dest, value, pe);                                                               \
+	}                                                                                                              \
+	SHMEM_IMPL_HOT T shmem_##N##_g(const T *source, int pe)                                                        \
+	{                                                                                                              \
+		const uint64_t base_ = shmem_impl_window(pe);                                                          \
+		T value_;                                                                                              \
+		if (PGAS_UNLIKELY(base_ == 0))                                                                         \
+			return pshmem_##N##_g(source, pe);                                                             \
+		pgas_copy_in(&value_, SHMEM_IMPL_AT(const T, base_, source), sizeof value_);                           \
+		return value_;                                                                                         \
+	}
 SHMEM_RMA_TYPES(SHMEM_IMPL_RMA_TYPE, )
 #undef SHMEM_IMPL_RMA_TYPE
 
-/* ---- put and get, when the compiler knows the size and it is small; else the library's copy loops are better ----- */
+/* --- put and get, when the compiler knows the size and it is small; else the library's copy loops are better ------ */
 #define SHMEM_IMPL_SMALL(bytes_arg) (__builtin_constant_p(bytes_arg) && (bytes_arg) <= 128)
-#define SHMEM_IMPL_PUT(name_arg, bytes_arg)                                                \
-    const uint64_t base_ = shmem_impl_window(pe);                                          \
-    if (SHMEM_IMPL_SMALL(bytes_arg) && PGAS_LIKELY(base_ != 0))                            \
-        pgas_copy_out(SHMEM_IMPL_AT(void, base_, dest), source, (bytes_arg));              \
-    else                                                                                   \
-        p##name_arg(dest, source, nelems, pe);
-#define SHMEM_IMPL_GET(name_arg, bytes_arg)                                                \
-    const uint64_t base_ = shmem_impl_window(pe);                                          \
-    if (SHMEM_IMPL_SMALL(bytes_arg) && PGAS_LIKELY(base_ != 0))                            \
-        pgas_copy_in(dest, SHMEM_IMPL_AT(const void, base_, source), (bytes_arg));         \
-    else                                                                                   \
-        p##name_arg(dest, source, nelems, pe);
+#define SHMEM_IMPL_PUT(name_arg, bytes_arg)                                                                            \
+	const uint64_t base_ = shmem_impl_window(pe);                                                                  \
+	if (SHMEM_IMPL_SMALL(bytes_arg) && PGAS_LIKELY(base_ != 0))                                                    \
+		pgas_copy_out(SHMEM_IMPL_AT(void, base_, dest), source, (bytes_arg));                                  \
+	else                                                                                                           \
+		p##name_arg(dest, source, nelems, pe);
+#define SHMEM_IMPL_GET(name_arg, bytes_arg)                                                                            \
+	const uint64_t base_ = shmem_impl_window(pe);                                                                  \
+	if (SHMEM_IMPL_SMALL(bytes_arg) && PGAS_LIKELY(base_ != 0))                                                    \
+		pgas_copy_in(dest, SHMEM_IMPL_AT(const void, base_, source), (bytes_arg));                             \
+	else                                                                                                           \
+		p##name_arg(dest, source, nelems, pe);
 
-#define SHMEM_IMPL_COPY(name_arg, T, move_arg, bytes_arg)                                  \
-    SHMEM_IMPL_HOT void name_arg(T *dest, const T *source, size_t nelems, int pe)          \
-    {                                                                                      \
-        move_arg(name_arg, bytes_arg)                                                      \
-    }
-#define SHMEM_IMPL_COPIES(N, T, A)                                                         \
-    SHMEM_IMPL_COPY(shmem_##N##_put, T, SHMEM_IMPL_PUT, nelems * sizeof(T))                \
-    SHMEM_IMPL_COPY(shmem_##N##_put_nbi, T, SHMEM_IMPL_PUT, nelems * sizeof(T))            \
-    SHMEM_IMPL_COPY(shmem_##N##_get, T, SHMEM_IMPL_GET, nelems * sizeof(T))                \
-    SHMEM_IMPL_COPY(shmem_##N##_get_nbi, T, SHMEM_IMPL_GET, nelems * sizeof(T))
+#define SHMEM_IMPL_COPY(name_arg, T, move_arg, bytes_arg)                                                              \
+	SHMEM_IMPL_HOT void name_arg(T *dest, const T *source, size_t nelems, int pe)                                  \
+	{                                                                                                              \
+		move_arg(name_arg, bytes_arg)                                                                          \
+	}
+#define SHMEM_IMPL_COPIES(N, T, A)                                                                                     \
+	SHMEM_IMPL_COPY(shmem_##N##_put, T, SHMEM_IMPL_PUT, nelems * sizeof(T))                                        \
+	SHMEM_IMPL_COPY(shmem_##N##_put_nbi, T, SHMEM_IMPL_PUT, nelems * sizeof(T))                                    \
+	SHMEM_IMPL_COPY(shmem_##N##_get, T, SHMEM_IMPL_GET, nelems * sizeof(T))                                        \
+	SHMEM_IMPL_COPY(shmem_##N##_get_nbi, T, SHMEM_IMPL_GET, nelems * sizeof(T))
 SHMEM_RMA_TYPES(SHMEM_IMPL_COPIES, )
 #undef SHMEM_IMPL_COPIES
-#define SHMEM_IMPL_SIZED(S, A)                                                             \
-    SHMEM_IMPL_COPY(shmem_put##S, void, SHMEM_IMPL_PUT, nelems * (S / 8))                  \
-    SHMEM_IMPL_COPY(shmem_put##S##_nbi, void, SHMEM_IMPL_PUT, nelems * (S / 8))            \
-    SHMEM_IMPL_COPY(shmem_get##S, void, SHMEM_IMPL_GET, nelems * (S / 8))                  \
-    SHMEM_IMPL_COPY(shmem_get##S##_nbi, void, SHMEM_IMPL_GET, nelems * (S / 8))
+#define SHMEM_IMPL_SIZED(S, A)                                                                                         \
+	SHMEM_IMPL_COPY(shmem_put##S, void, SHMEM_IMPL_PUT, nelems *(S / 8))                                           \
+	SHMEM_IMPL_COPY(shmem_put##S##_nbi, void, SHMEM_IMPL_PUT, nelems *(S / 8))                                     \
+	SHMEM_IMPL_COPY(shmem_get##S, void, SHMEM_IMPL_GET, nelems *(S / 8))                                           \
+	SHMEM_IMPL_COPY(shmem_get##S##_nbi, void, SHMEM_IMPL_GET, nelems *(S / 8))
 SHMEM_SIZES(SHMEM_IMPL_SIZED, )
 #undef SHMEM_IMPL_SIZED
 SHMEM_IMPL_COPY(shmem_putmem, void, SHMEM_IMPL_PUT, nelems)
@@ -103,32 +103,44 @@ SHMEM_IMPL_COPY(shmem_getmem_nbi, void, SHMEM_IMPL_GET, nelems)
  * at_ is the peer's copy; a misaligned one goes to the library, which says so.  The last line of a call that answers a
  * value returns the library's answer.
  */
-#define SHMEM_IMPL_TYPED_AMO(R, N, T, CALL, P, A)                                          \
-    SHMEM_IMPL_HOT R shmem_##N##_##CALL P                                                  \
-    {                                                                                      \
-        const uint64_t base_ = shmem_impl_window(pe);                                      \
-        T *const at_ = SHMEM_IMPL_AT(T, base_, SHMEM_IMPL_ON_##CALL);                      \
-        if (PGAS_LIKELY(base_ != 0 && ((uintptr_t)SHMEM_IMPL_ON_##CALL & (sizeof(T) - 1)) == 0)) { \
-            SHMEM_IMPL_DO_##CALL(T)                                                        \
-        }                                                                                  \
-        SHMEM_IMPL_OR_##CALL pshmem_##N##_##CALL A;                                        \
-    }
-#define SHMEM_IMPL_LOAD(T, give_arg) T old_; __atomic_load(at_, &old_, __ATOMIC_ACQUIRE); give_arg
-#define SHMEM_IMPL_SWAP(T, give_arg) T old_; __atomic_exchange(at_, &value, &old_, __ATOMIC_ACQ_REL); give_arg
-#define SHMEM_IMPL_CSWAP(T, give_arg)                                                      \
-    T old_ = cond;                                                                         \
-    __atomic_compare_exchange_n(at_, &old_, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE); \
-    give_arg
-#define SHMEM_IMPL_FETCH(T, op_arg, value_arg, give_arg)                                   \
-    const T old_ = __atomic_fetch_##op_arg(at_, (T)(value_arg), __ATOMIC_ACQ_REL);         \
-    give_arg
+#define SHMEM_IMPL_TYPED_AMO(R, N, T, CALL, P, A)                                                                      \
+	SHMEM_IMPL_HOT R shmem_##N##_##CALL P                                                                          \
+	{                                                                                                              \
+		const uint64_t base_ = shmem_impl_window(pe);                                                          \
+		T *const at_ = SHMEM_IMPL_AT(T, base_, SHMEM_IMPL_ON_##CALL);                                          \
+		if (PGAS_LIKELY(base_ != 0 && ((uintptr_t)SHMEM_IMPL_ON_##CALL & (sizeof(T) - 1)) == 0)) {             \
+			SHMEM_IMPL_DO_##CALL(T)                                                                        \
+		}                                                                                                      \
+		SHMEM_IMPL_OR_##CALL pshmem_##N##_##CALL A;                                                            \
+	}
+#define SHMEM_IMPL_LOAD(T, give_arg)                                                                                   \
+	T old_;                                                                                                        \
+	__atomic_load(at_, &old_, __ATOMIC_ACQUIRE);                                                                   \
+	give_arg
+#define SHMEM_IMPL_SWAP(T, give_arg)                                                                                   \
+	T old_;                                                                                                        \
+	__atomic_exchange(at_, &value, &old_, __ATOMIC_ACQ_REL);                                                       \
+	give_arg
+#define SHMEM_IMPL_CSWAP(T, give_arg)                                                                                  \
+	T old_ = cond;                                                                                                 \
+	__atomic_compare_exchange_n(at_, &old_, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);                         \
+	give_arg
+#define SHMEM_IMPL_FETCH(T, op_arg, value_arg, give_arg)                                                               \
+	const T old_ = __atomic_fetch_##op_arg(at_, (T)(value_arg), __ATOMIC_ACQ_REL);                                 \
+	give_arg
 #define SHMEM_IMPL_GIVE return old_;
-#define SHMEM_IMPL_GIVE_NBI *fetch = old_; return;
-#define SHMEM_IMPL_DROP (void)old_; return;
+#define SHMEM_IMPL_GIVE_NBI                                                                                            \
+	*fetch = old_;                                                                                                 \
+	return;
+#define SHMEM_IMPL_DROP                                                                                                \
+	(void)old_;                                                                                                    \
+	return;
 
 #define SHMEM_IMPL_DO_atomic_fetch(T) SHMEM_IMPL_LOAD(T, SHMEM_IMPL_GIVE)
 #define SHMEM_IMPL_DO_atomic_fetch_nbi(T) SHMEM_IMPL_LOAD(T, SHMEM_IMPL_GIVE_NBI)
-#define SHMEM_IMPL_DO_atomic_set(T) __atomic_store(at_, &value, __ATOMIC_RELEASE); return;
+#define SHMEM_IMPL_DO_atomic_set(T)                                                                                    \
+	__atomic_store(at_, &value, __ATOMIC_RELEASE);                                                                 \
+	return;
 #define SHMEM_IMPL_DO_atomic_swap(T) SHMEM_IMPL_SWAP(T, SHMEM_IMPL_GIVE)
 #define SHMEM_IMPL_DO_atomic_swap_nbi(T) SHMEM_IMPL_SWAP(T, SHMEM_IMPL_GIVE_NBI)
 #define SHMEM_IMPL_DO_atomic_compare_swap(T) SHMEM_IMPL_CSWAP(T, SHMEM_IMPL_GIVE)
@@ -203,18 +215,18 @@ SHMEM_EACH_AMO(SHMEM_IMPL_TYPED_AMO)
 #undef SHMEM_IMPL_GIVE_NBI
 #undef SHMEM_IMPL_DROP
 
-/* ---- order: fence costs no instruction of its own on x86_64, quiet one full fence --------------------------------- */
+/* --- order: fence costs no instruction of its own on x86_64, quiet one full fence --------------------------------- */
 SHMEM_IMPL_HOT void shmem_fence(void)
 {
-    pgas_fence_stores();
-    if (PGAS_UNLIKELY(pgas_load_word(shmem_impl_face1.pending) != 0))
-        pshmem_fence();
+	pgas_fence_stores();
+	if (PGAS_UNLIKELY(pgas_load_word(shmem_impl_face1.pending) != 0))
+		pshmem_fence();
 }
 SHMEM_IMPL_HOT void shmem_quiet(void)
 {
-    pgas_fence_full();
-    if (PGAS_UNLIKELY(pgas_load_word(shmem_impl_face1.pending) != 0))
-        pshmem_quiet();
+	pgas_fence_full();
+	if (PGAS_UNLIKELY(pgas_load_word(shmem_impl_face1.pending) != 0))
+		pshmem_quiet();
 }
 
 #undef SHMEM_IMPL_AT

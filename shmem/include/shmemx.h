@@ -21,14 +21,14 @@ extern "C" {
  * PEs of the same color form a team; members are numbered by key, equal keys by their number in parent_team.
  */
 int shmemx_team_split_color(shmem_team_t parent_team, int color, int key, const shmem_team_config_t *config,
-                            long config_mask, shmem_team_t *new_team) SHMEM_IMPL_NOEXCEPT;
+			    long config_mask, shmem_team_t *new_team) SHMEM_IMPL_NOEXCEPT;
 
 /*
  * The listed PEs (numbers in parent_team, each at most once, same list on every member of parent_team) form a team, in
  * the order of the list; PEs not in the list get SHMEM_TEAM_INVALID.
  */
 int shmemx_team_create_group(shmem_team_t parent_team, const int *pes, int npes, const shmem_team_config_t *config,
-                             long config_mask, shmem_team_t *new_team) SHMEM_IMPL_NOEXCEPT;
+			     long config_mask, shmem_team_t *new_team) SHMEM_IMPL_NOEXCEPT;
 
 #ifdef __cplusplus
 }

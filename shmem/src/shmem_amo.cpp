@@ -9,7 +9,8 @@ using namespace shmem;
 #define BODY_atomic_fetch(T) return (amo_fetch<PGAS_OP_READ>(c, const_cast<T *>(source), static_cast<T>(0), pe, name))
 #define BODY_atomic_set(T) (amo<PGAS_OP_WRITE>(c, dest, value, pe, name))
 #define BODY_atomic_swap(T) return (amo_fetch<PGAS_OP_WRITE>(c, dest, value, pe, name))
-#define BODY_atomic_fetch_nbi(T) *fetch = (amo_fetch<PGAS_OP_READ>(c, const_cast<T *>(source), static_cast<T>(0), pe, name))
+#define BODY_atomic_fetch_nbi(T)                                                                                       \
+	*fetch = (amo_fetch<PGAS_OP_READ>(c, const_cast<T *>(source), static_cast<T>(0), pe, name))
 #define BODY_atomic_swap_nbi(T) *fetch = (amo_fetch<PGAS_OP_WRITE>(c, dest, value, pe, name))
 #define BODY_atomic_compare_swap(T) return amo_compare(c, dest, cond, value, pe, name)
 #define BODY_atomic_compare_swap_nbi(T) *fetch = amo_compare(c, dest, cond, value, pe, name)
@@ -30,18 +31,18 @@ using namespace shmem;
 #define BODY_atomic_fetch_xor_nbi(T) *fetch = (amo_fetch<PGAS_OP_BXOR>(c, dest, value, pe, name))
 
 #define DEFINE(R, N, T, CALL, P, A)                                                                                    \
-    SHMEM_NAME(R, shmem_##N##_##CALL, P)                                                                               \
-    {                                                                                                                  \
-        context *const c = &g_default;                                                                                 \
-        constexpr const char *name = "shmem_" #N "_" #CALL;                                                             \
-        BODY_##CALL(T);                                                                                                \
-    }                                                                                                                  \
-    SHMEM_NAME(R, shmem_ctx_##N##_##CALL, SHMEM_CTX_PARAMS P)                                                          \
-    {                                                                                                                  \
-        context *const c = from_handle(ctx);                                                                           \
-        constexpr const char *name = "shmem_ctx_" #N "_" #CALL;                                                         \
-        BODY_##CALL(T);                                                                                                \
-    }
+	SHMEM_NAME(R, shmem_##N##_##CALL, P)                                                                           \
+	{                                                                                                              \
+		context *const c = &g_default;                                                                         \
+		constexpr const char *name = "shmem_" #N "_" #CALL;                                                    \
+		BODY_##CALL(T);                                                                                        \
+	}                                                                                                              \
+	SHMEM_NAME(R, shmem_ctx_##N##_##CALL, SHMEM_CTX_PARAMS P)                                                      \
+	{                                                                                                              \
+		context *const c = from_handle(ctx);                                                                   \
+		constexpr const char *name = "shmem_ctx_" #N "_" #CALL;                                                \
+		BODY_##CALL(T);                                                                                        \
+	}
 SHMEM_EACH_AMO(DEFINE)
 #undef DEFINE
 
@@ -54,11 +55,11 @@ SHMEM_EACH_AMO(DEFINE)
 #define BODY_fadd(T) BODY_atomic_fetch_add(T)
 #define BODY_add(T) BODY_atomic_add(T)
 #define DEFINE(R, N, T, CALL, P, A)                                                                                    \
-    SHMEM_NAME(R, shmem_##N##_##CALL, P)                                                                               \
-    {                                                                                                                  \
-        context *const c = &g_default;                                                                                 \
-        constexpr const char *name = "shmem_" #N "_" #CALL;                                                             \
-        BODY_##CALL(T);                                                                                                \
-    }
+	SHMEM_NAME(R, shmem_##N##_##CALL, P)                                                                           \
+	{                                                                                                              \
+		context *const c = &g_default;                                                                         \
+		constexpr const char *name = "shmem_" #N "_" #CALL;                                                    \
+		BODY_##CALL(T);                                                                                        \
+	}
 SHMEM_EACH_AMO_OLD(DEFINE)
 #undef DEFINE

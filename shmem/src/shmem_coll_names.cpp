@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The C names of the team collectives, and what is checked before each: a team that is none answers -1; memory that is not
-// symmetric, a root outside the team and a stride of zero end the job with a line that says so. With SHMEM_DEBUG the members
-// also compare their arguments.
+// The C names of the team collectives, and what is checked before each: a team that is none answers -1; memory that is
+// not symmetric, a root outside the team and a stride of zero end the job with a line that says so. With SHMEM_DEBUG
+// the members also compare their arguments.
 #include "shmem_coll_fold.hpp"
 
 namespace shmem {
 
 void check_alike(team &t, const char *routine, uint64_t elements, int root, const void *dest, const void *source)
 {
-    struct call {
-        uint64_t name, elements, dest, source;
-        int64_t root;
-    } mine{0xcbf29ce484222325u, elements, symmetric_offset(dest), symmetric_offset(source), root};
-    static_assert(sizeof(call) <= kInline);
-    for (const char *c = routine; *c; c++)
-        mine.name = (mine.name ^ static_cast<unsigned char>(*c)) * 0x100000001b3u;
-    exchange(t, &mine, sizeof mine);
-    for (int j = 0; j < t.n_pes; j++) {
-        call theirs;
-        memcpy(&theirs, exchanged(t, j), sizeof theirs);
-        if (theirs.name != mine.name)
-            fail(routine, "PE %d is in another collective routine on the same team", world_pe(t, j));
-        if (theirs.elements != mine.elements)
-            fail(routine, "%zu elements here and %zu on PE %d", static_cast<size_t>(elements), static_cast<size_t>(theirs.elements),
-                 world_pe(t, j));
-        if (theirs.root != mine.root)
-            fail(routine, "the root is %d here and %d on PE %d", root, static_cast<int>(theirs.root), world_pe(t, j));
-        if (elements && (theirs.dest != mine.dest || theirs.source != mine.source))
-            fail(routine, "dest or source is another symmetric object on PE %d", world_pe(t, j));
-    }
+	struct call {
+		uint64_t name, elements, dest, source;
+		int64_t root;
+	} mine{0xcbf29ce484222325u, elements, symmetric_offset(dest), symmetric_offset(source), root};
+	static_assert(sizeof(call) <= kInline);
+	for (const char *c = routine; *c; c++)
+		mine.name = (mine.name ^ static_cast<unsigned char>(*c)) * 0x100000001b3u;
+	exchange(t, &mine, sizeof mine);
+	for (int j = 0; j < t.n_pes; j++) {
+		call theirs;
+		memcpy(&theirs, exchanged(t, j), sizeof theirs);
+		if (theirs.name != mine.name)
+			fail(routine, "PE %d is in another collective routine on the same team", world_pe(t, j));
+		if (theirs.elements != mine.elements)
+			fail(routine, "%zu elements here and %zu on PE %d", static_cast<size_t>(elements),
+			     static_cast<size_t>(theirs.elements), world_pe(t, j));
+		if (theirs.root != mine.root)
+			fail(routine, "the root is %d here and %d on PE %d", root, static_cast<int>(theirs.root),
+			     world_pe(t, j));
+		if (elements && (theirs.dest != mine.dest || theirs.source != mine.source))
+			fail(routine, "dest or source is another symmetric object on PE %d", world_pe(t, j));
+	}
 }
 
 namespace {
@@ -37,121 +38,124 @@ namespace {
 // What every collective begins with. Null: not a team.
 template <class T>
 team *enter(const char *routine, shmem_team_t handle, T *dest, const T *source, size_t dest_count, size_t source_count,
-            size_t size)
+	    size_t size)
 {
-    if (PGAS_UNLIKELY(!g.initialized))
-        check_running(routine);
-    team *t = live_team(handle);
-    if (PGAS_UNLIKELY(!t))
-        return nullptr;
-    if (PGAS_UNLIKELY(__builtin_mul_overflow(dest_count, size, &dest_count) ||
-                      __builtin_mul_overflow(source_count, size, &source_count)))
-        fail(routine, "so many elements do not fit in memory");
-    check_symmetric(routine, "dest", dest, dest_count);
-    check_symmetric(routine, "source", source, source_count);
-    return t;
+	if (PGAS_UNLIKELY(!g.initialized))
+		check_running(routine);
+	team *t = live_team(handle);
+	if (PGAS_UNLIKELY(!t))
+		return nullptr;
+	if (PGAS_UNLIKELY(__builtin_mul_overflow(dest_count, size, &dest_count) ||
+			  __builtin_mul_overflow(source_count, size, &source_count)))
+		fail(routine, "so many elements do not fit in memory");
+	check_symmetric(routine, "dest", dest, dest_count);
+	check_symmetric(routine, "source", source, source_count);
+	return t;
 }
 
 size_t times(const char *routine, shmem_team_t handle, size_t count)
 {
-    const team *t = live_team(handle);
-    size_t all;
-    if (__builtin_mul_overflow(count, static_cast<size_t>(t ? t->n_pes : 0), &all))
-        fail(routine, "so many elements do not fit in memory");
-    return all;
+	const team *t = live_team(handle);
+	size_t all;
+	if (__builtin_mul_overflow(count, static_cast<size_t>(t ? t->n_pes : 0), &all))
+		fail(routine, "so many elements do not fit in memory");
+	return all;
 }
 
 int do_reduce(const char *routine, shmem_team_t handle, void *dest, const void *source, size_t count, reduction op)
 {
-    team *t = enter(routine, handle, dest, source, count, count, op.size);
-    if (!t)
-        return -1;
-    if (PGAS_UNLIKELY(g.env.debug))
-        check_alike(*t, routine, count, 0, dest, source);
-    reduce(*t, op, dest, source, count);
-    return 0;
+	team *t = enter(routine, handle, dest, source, count, count, op.size);
+	if (!t)
+		return -1;
+	if (PGAS_UNLIKELY(g.env.debug))
+		check_alike(*t, routine, count, 0, dest, source);
+	reduce(*t, op, dest, source, count);
+	return 0;
 }
 
-int do_scan(const char *routine, shmem_team_t handle, void *dest, const void *source, size_t count, reduction op, bool exclusive)
+int do_scan(const char *routine, shmem_team_t handle, void *dest, const void *source, size_t count, reduction op,
+	    bool exclusive)
 {
-    team *t = enter(routine, handle, dest, source, count, count, op.size);
-    if (!t)
-        return -1;
-    if (PGAS_UNLIKELY(g.env.debug))
-        check_alike(*t, routine, count, 0, dest, source);
-    scan(*t, op, dest, source, count, exclusive);
-    return 0;
+	team *t = enter(routine, handle, dest, source, count, count, op.size);
+	if (!t)
+		return -1;
+	if (PGAS_UNLIKELY(g.env.debug))
+		check_alike(*t, routine, count, 0, dest, source);
+	scan(*t, op, dest, source, count, exclusive);
+	return 0;
 }
 
-int do_broadcast(const char *routine, shmem_team_t handle, void *dest, const void *source, size_t count, int root, size_t size)
+int do_broadcast(const char *routine, shmem_team_t handle, void *dest, const void *source, size_t count, int root,
+		 size_t size)
 {
-    team *t = enter(routine, handle, dest, source, count, count, size);
-    if (!t)
-        return -1;
-    if (root < 0 || root >= t->n_pes)
-        fail(routine, "the root %d is outside 0..%d of the team", root, t->n_pes - 1);
-    if (PGAS_UNLIKELY(g.env.debug))
-        check_alike(*t, routine, count, root, dest, source);
-    broadcast(*t, dest, source, count * size, root, true);
-    return 0;
+	team *t = enter(routine, handle, dest, source, count, count, size);
+	if (!t)
+		return -1;
+	if (root < 0 || root >= t->n_pes)
+		fail(routine, "the root %d is outside 0..%d of the team", root, t->n_pes - 1);
+	if (PGAS_UNLIKELY(g.env.debug))
+		check_alike(*t, routine, count, root, dest, source);
+	broadcast(*t, dest, source, count * size, root, true);
+	return 0;
 }
 
 int do_fcollect(const char *routine, shmem_team_t handle, void *dest, const void *source, size_t count, size_t size)
 {
-    team *t = enter(routine, handle, dest, source, times(routine, handle, count), count, size);
-    if (!t)
-        return -1;
-    if (PGAS_UNLIKELY(g.env.debug))
-        check_alike(*t, routine, count, 0, dest, source);
-    fcollect(*t, dest, source, count * size);
-    return 0;
+	team *t = enter(routine, handle, dest, source, times(routine, handle, count), count, size);
+	if (!t)
+		return -1;
+	if (PGAS_UNLIKELY(g.env.debug))
+		check_alike(*t, routine, count, 0, dest, source);
+	fcollect(*t, dest, source, count * size);
+	return 0;
 }
 
 int do_collect(const char *routine, shmem_team_t handle, void *dest, const void *source, size_t count, size_t size)
 {
-    team *t = enter(routine, handle, dest, source, 0, count, size);
-    if (!t)
-        return -1;
-    if (PGAS_UNLIKELY(g.env.debug))
-        check_alike(*t, routine, 0, 0, nullptr, nullptr); // lengths may differ; so may a source that is not used
-    collect(*t, dest, source, count * size);
-    return 0;
+	team *t = enter(routine, handle, dest, source, 0, count, size);
+	if (!t)
+		return -1;
+	if (PGAS_UNLIKELY(g.env.debug))
+		// lengths may differ; so may a source that is not used
+		check_alike(*t, routine, 0, 0, nullptr, nullptr);
+	collect(*t, dest, source, count * size);
+	return 0;
 }
 
 int do_alltoall(const char *routine, shmem_team_t handle, void *dest, const void *source, size_t count, size_t size)
 {
-    const size_t all = times(routine, handle, count);
-    team *t = enter(routine, handle, dest, source, all, all, size);
-    if (!t)
-        return -1;
-    if (PGAS_UNLIKELY(g.env.debug))
-        check_alike(*t, routine, count, 0, dest, source);
-    alltoall(*t, dest, source, count * size);
-    return 0;
+	const size_t all = times(routine, handle, count);
+	team *t = enter(routine, handle, dest, source, all, all, size);
+	if (!t)
+		return -1;
+	if (PGAS_UNLIKELY(g.env.debug))
+		check_alike(*t, routine, count, 0, dest, source);
+	alltoall(*t, dest, source, count * size);
+	return 0;
 }
 
 // Elements from the first to the last of `count` that are `stride` apart.
 size_t spanned(size_t count, ptrdiff_t stride)
 {
-    size_t span;
-    if (!count)
-        return 0;
-    return __builtin_mul_overflow(count - 1, static_cast<size_t>(stride), &span) ? SIZE_MAX / 2 : span + 1;
+	size_t span;
+	if (!count)
+		return 0;
+	return __builtin_mul_overflow(count - 1, static_cast<size_t>(stride), &span) ? SIZE_MAX / 2 : span + 1;
 }
 
 int do_alltoalls(const char *routine, shmem_team_t handle, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
-                 size_t count, size_t size)
+		 size_t count, size_t size)
 {
-    if (dst < 1 || sst < 1)
-        fail(routine, "the strides are %td and %td; both must be at least 1", dst, sst);
-    const size_t all = times(routine, handle, count);
-    team *t = enter(routine, handle, dest, source, spanned(all, dst), spanned(all, sst), size);
-    if (!t)
-        return -1;
-    if (PGAS_UNLIKELY(g.env.debug))
-        check_alike(*t, routine, count, 0, dest, source);
-    alltoalls(*t, dest, source, dst, sst, count, size);
-    return 0;
+	if (dst < 1 || sst < 1)
+		fail(routine, "the strides are %td and %td; both must be at least 1", dst, sst);
+	const size_t all = times(routine, handle, count);
+	team *t = enter(routine, handle, dest, source, spanned(all, dst), spanned(all, sst), size);
+	if (!t)
+		return -1;
+	if (PGAS_UNLIKELY(g.env.debug))
+		check_alike(*t, routine, count, 0, dest, source);
+	alltoalls(*t, dest, source, dst, sst, count, size);
+	return 0;
 }
 
 } // namespace
@@ -174,33 +178,33 @@ using namespace shmem;
 #define BODY_collect(T) do_collect(name, team, dest, source, nelems, sizeof(T))
 #define BODY_fcollect(T) do_fcollect(name, team, dest, source, nelems, sizeof(T))
 #define DEFINE(R, N, T, CALL, P, A)                                                                                    \
-    SHMEM_NAME(int, shmem_##N##_##CALL, P)                                                                             \
-    {                                                                                                                  \
-        constexpr const char *name = "shmem_" #N "_" #CALL;                                                            \
-        return BODY_##CALL(T);                                                                                         \
-    }
+	SHMEM_NAME(int, shmem_##N##_##CALL, P)                                                                         \
+	{                                                                                                              \
+		constexpr const char *name = "shmem_" #N "_" #CALL;                                                    \
+		return BODY_##CALL(T);                                                                                 \
+	}
 SHMEM_EACH_COLL(DEFINE)
 SHMEM_EACH_REDUCE(DEFINE)
 #undef DEFINE
 
 SHMEM_NAME(int, shmem_alltoallmem, (shmem_team_t team, void *dest, const void *source, size_t nelems))
 {
-    return do_alltoall("shmem_alltoallmem", team, dest, source, nelems, 1);
+	return do_alltoall("shmem_alltoallmem", team, dest, source, nelems, 1);
 }
 SHMEM_NAME(int, shmem_alltoallsmem,
-           (shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems))
+	   (shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems))
 {
-    return do_alltoalls("shmem_alltoallsmem", team, dest, source, dst, sst, nelems, 1);
+	return do_alltoalls("shmem_alltoallsmem", team, dest, source, dst, sst, nelems, 1);
 }
 SHMEM_NAME(int, shmem_broadcastmem, (shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root))
 {
-    return do_broadcast("shmem_broadcastmem", team, dest, source, nelems, PE_root, 1);
+	return do_broadcast("shmem_broadcastmem", team, dest, source, nelems, PE_root, 1);
 }
 SHMEM_NAME(int, shmem_collectmem, (shmem_team_t team, void *dest, const void *source, size_t nelems))
 {
-    return do_collect("shmem_collectmem", team, dest, source, nelems, 1);
+	return do_collect("shmem_collectmem", team, dest, source, nelems, 1);
 }
 SHMEM_NAME(int, shmem_fcollectmem, (shmem_team_t team, void *dest, const void *source, size_t nelems))
 {
-    return do_fcollect("shmem_fcollectmem", team, dest, source, nelems, 1);
+	return do_fcollect("shmem_fcollectmem", team, dest, source, nelems, 1);
 }

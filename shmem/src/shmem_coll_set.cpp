@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collectives over active sets (deprecated): PE_start, logPE_stride, PE_size and a pSync array of the caller. The set of all PEs
-// is the world team and goes the way of teams. Other sets bring no shared memory but pSync: they sync there (it is back at
-// SHMEM_SYNC_VALUE afterwards) and move data through the windows; pWrk is not needed.
+// Collectives over active sets (deprecated): PE_start, logPE_stride, PE_size and a pSync array of the caller. The set
+// of all PEs is the world team and goes the way of teams. Other sets bring no shared memory but pSync: they sync there
+// (it is back at SHMEM_SYNC_VALUE afterwards) and move data through the windows; pWrk is not needed.
 #include "shmem_coll_fold.hpp"
 
 #include <pthread.h>
@@ -18,72 +18,72 @@ team *g_sets = nullptr; // each seen once; a program has few
 
 team *make_set(const char *routine, int start, int stride, int count)
 {
-    auto *t = new (std::nothrow) team{};
-    if (!t || !team_arrays(*t, count))
-        fail(routine, "out of memory");
-    t->start = start;
-    t->stride = stride;
-    t->my_pe = (g.my_pe - start) / stride;
-    for (int j = 0; j < count; j++) {
-        t->members[j] = start + j * stride;
-        t->hosts += g.hosts[t->members[j]] != g.hosts[start]; // only whether there is more than one matters
-    }
-    return t;
+	auto *t = new (std::nothrow) team{};
+	if (!t || !team_arrays(*t, count))
+		fail(routine, "out of memory");
+	t->start = start;
+	t->stride = stride;
+	t->my_pe = (g.my_pe - start) / stride;
+	for (int j = 0; j < count; j++) {
+		t->members[j] = start + j * stride;
+		t->hosts += g.hosts[t->members[j]] != g.hosts[start]; // only whether there is more than one matters
+	}
+	return t;
 }
 
 // The team to work on. Threads may use one set with different pSyncs at a time, so each call has a copy.
 team set_of(const char *routine, int start, int log_stride, int count, long *psync, size_t psync_longs)
 {
-    check_running(routine);
-    const int64_t stride = log_stride >= 0 && log_stride < 31 ? int64_t{1} << log_stride : 0;
-    if (count < 1 || start < 0 || stride < 1 || start + (count - 1) * stride >= g.n_pes)
-        fail(routine, "the active set %d, %d, %d is not within 0..%d", start, log_stride, count, g.n_pes - 1);
-    const int64_t me = (g.my_pe - start) / stride;
-    if (g.my_pe < start || (g.my_pe - start) % stride || me >= count)
-        fail(routine, "PE %d is not in the active set %d, %d, %d", g.my_pe, start, log_stride, count);
-    check_symmetric(routine, "pSync", psync, psync_longs * sizeof(long));
-    pthread_mutex_lock(&g_mutex);
-    team *t = g_sets;
-    while (t && !(t->start == start && t->stride == stride && t->n_pes == count))
-        t = t->next;
-    if (!t) {
-        t = make_set(routine, start, static_cast<int>(stride), count);
-        t->next = g_sets;
-        g_sets = t;
-    }
-    pthread_mutex_unlock(&g_mutex);
-    team copy = *t;
-    copy.psync = psync;
-    return copy;
+	check_running(routine);
+	const int64_t stride = log_stride >= 0 && log_stride < 31 ? int64_t{1} << log_stride : 0;
+	if (count < 1 || start < 0 || stride < 1 || start + (count - 1) * stride >= g.n_pes)
+		fail(routine, "the active set %d, %d, %d is not within 0..%d", start, log_stride, count, g.n_pes - 1);
+	const int64_t me = (g.my_pe - start) / stride;
+	if (g.my_pe < start || (g.my_pe - start) % stride || me >= count)
+		fail(routine, "PE %d is not in the active set %d, %d, %d", g.my_pe, start, log_stride, count);
+	check_symmetric(routine, "pSync", psync, psync_longs * sizeof(long));
+	pthread_mutex_lock(&g_mutex);
+	team *t = g_sets;
+	while (t && !(t->start == start && t->stride == stride && t->n_pes == count))
+		t = t->next;
+	if (!t) {
+		t = make_set(routine, start, static_cast<int>(stride), count);
+		t->next = g_sets;
+		g_sets = t;
+	}
+	pthread_mutex_unlock(&g_mutex);
+	team copy = *t;
+	copy.psync = psync;
+	return copy;
 }
 
 // Runs body on the world team or on the set.
 template <class Body>
 void on_set(const char *routine, int start, int log_stride, int count, long *psync, size_t psync_longs, Body &&body)
 {
-    if (start == 0 && count == g.n_pes && (log_stride == 0 || count == 1) && g.initialized &&
-        g.thread_level != SHMEM_THREAD_MULTIPLE)
-        return body(g_teams[0]);
-    team t = set_of(routine, start, log_stride, count, psync, psync_longs);
-    body(t);
+	if (start == 0 && count == g.n_pes && (log_stride == 0 || count == 1) && g.initialized &&
+	    g.thread_level != SHMEM_THREAD_MULTIPLE)
+		return body(g_teams[0]);
+	team t = set_of(routine, start, log_stride, count, psync, psync_longs);
+	body(t);
 }
 
 void check_arrays(const char *routine, const void *dest, size_t dest_bytes, const void *source, size_t source_bytes)
 {
-    check_symmetric(routine, "dest", dest, dest_bytes);
-    check_symmetric(routine, "source", source, source_bytes);
+	check_symmetric(routine, "dest", dest, dest_bytes);
+	check_symmetric(routine, "source", source, source_bytes);
 }
 
 } // namespace
 
 void sets_close()
 {
-    while (team *t = g_sets) {
-        g_sets = t->next;
-        team_release(*t);
-        free(t->peer);
-        delete t;
-    }
+	while (team *t = g_sets) {
+		g_sets = t->next;
+		team_release(*t);
+		free(t->peer);
+		delete t;
+	}
 }
 
 } // namespace shmem
@@ -92,85 +92,89 @@ using namespace shmem;
 
 SHMEM_NAME(void, shmem_sync, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
-    check_running("shmem_sync");
-    on_set("shmem_sync", PE_start, logPE_stride, PE_size, pSync, SHMEM_BARRIER_SYNC_SIZE, [](team &t) { sync(t); });
+	check_running("shmem_sync");
+	on_set("shmem_sync", PE_start, logPE_stride, PE_size, pSync, SHMEM_BARRIER_SYNC_SIZE, [](team &t) { sync(t); });
 }
 SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
-    check_running("shmem_barrier");
-    pshmem_quiet();
-    on_set("shmem_barrier", PE_start, logPE_stride, PE_size, pSync, SHMEM_BARRIER_SYNC_SIZE, [](team &t) { sync(t); });
+	check_running("shmem_barrier");
+	pshmem_quiet();
+	on_set("shmem_barrier", PE_start, logPE_stride, PE_size, pSync, SHMEM_BARRIER_SYNC_SIZE,
+	       [](team &t) { sync(t); });
 }
 
 #define DEFINE(S, A)                                                                                                   \
-    SHMEM_NAME(void, shmem_broadcast##S,                                                                               \
-               (void *dest, const void *source, size_t nelems, int PE_root, int PE_start, int logPE_stride, int PE_size, \
-                long *pSync))                                                                                          \
-    {                                                                                                                  \
-        constexpr const char *name = "shmem_broadcast" #S;                                                             \
-        check_running(name);                                                                                           \
-        check_arrays(name, dest, nelems * (S / 8), source, nelems * (S / 8));                                          \
-        if (PE_root < 0 || PE_root >= PE_size)                                                                         \
-            fail(name, "the root %d is outside 0..%d of the active set", PE_root, PE_size - 1);                        \
-        on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_BCAST_SYNC_SIZE,                                    \
-               [&](team &t) { broadcast(t, dest, source, nelems * (S / 8), PE_root, false); });                        \
-    }                                                                                                                  \
-    SHMEM_NAME(void, shmem_collect##S,                                                                                 \
-               (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size, long *pSync)) \
-    {                                                                                                                  \
-        constexpr const char *name = "shmem_collect" #S;                                                               \
-        check_running(name);                                                                                           \
-        check_arrays(name, dest, nelems * (S / 8), source, nelems * (S / 8));                                          \
-        on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_COLLECT_SYNC_SIZE,                                  \
-               [&](team &t) { collect(t, dest, source, nelems * (S / 8)); });                                          \
-    }                                                                                                                  \
-    SHMEM_NAME(void, shmem_fcollect##S,                                                                                \
-               (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size, long *pSync)) \
-    {                                                                                                                  \
-        constexpr const char *name = "shmem_fcollect" #S;                                                              \
-        check_running(name);                                                                                           \
-        const size_t bytes = nelems * (S / 8);                                                                         \
-        check_arrays(name, dest, bytes * static_cast<size_t>(PE_size > 0 ? PE_size : 0), source, bytes);               \
-        on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_COLLECT_SYNC_SIZE,                                  \
-               [&](team &t) { fcollect(t, dest, source, nelems * (S / 8)); });                                         \
-    }                                                                                                                  \
-    SHMEM_NAME(void, shmem_alltoall##S,                                                                                \
-               (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size, long *pSync)) \
-    {                                                                                                                  \
-        constexpr const char *name = "shmem_alltoall" #S;                                                              \
-        check_running(name);                                                                                           \
-        const size_t bytes = nelems * (S / 8) * static_cast<size_t>(PE_size > 0 ? PE_size : 0);                        \
-        check_arrays(name, dest, bytes, source, bytes);                                                                \
-        on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_ALLTOALL_SYNC_SIZE,                                 \
-               [&](team &t) { alltoall(t, dest, source, nelems * (S / 8)); });                                         \
-    }                                                                                                                  \
-    SHMEM_NAME(void, shmem_alltoalls##S,                                                                               \
-               (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int PE_start,             \
-                int logPE_stride, int PE_size, long *pSync))                                                           \
-    {                                                                                                                  \
-        constexpr const char *name = "shmem_alltoalls" #S;                                                             \
-        check_running(name);                                                                                           \
-        check_arrays(name, dest, nelems * (S / 8), source, nelems * (S / 8));                                          \
-        if (dst < 1 || sst < 1)                                                                                        \
-            fail(name, "the strides are %td and %td; both must be at least 1", dst, sst);                              \
-        on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_ALLTOALLS_SYNC_SIZE,                                \
-               [&](team &t) { alltoalls(t, dest, source, dst, sst, nelems, S / 8); });                                 \
-    }
+	SHMEM_NAME(void, shmem_broadcast##S,                                                                           \
+		   (void *dest, const void *source, size_t nelems, int PE_root, int PE_start, int logPE_stride,        \
+		    int PE_size, long *pSync))                                                                         \
+	{                                                                                                              \
+		constexpr const char *name = "shmem_broadcast" #S;                                                     \
+		check_running(name);                                                                                   \
+		check_arrays(name, dest, nelems *(S / 8), source, nelems *(S / 8));                                    \
+		if (PE_root < 0 || PE_root >= PE_size)                                                                 \
+			fail(name, "the root %d is outside 0..%d of the active set", PE_root, PE_size - 1);            \
+		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_BCAST_SYNC_SIZE,                            \
+		       [&](team &t) { broadcast(t, dest, source, nelems *(S / 8), PE_root, false); });                 \
+	}                                                                                                              \
+	SHMEM_NAME(void, shmem_collect##S,                                                                             \
+		   (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,        \
+		    long *pSync))                                                                                      \
+	{                                                                                                              \
+		constexpr const char *name = "shmem_collect" #S;                                                       \
+		check_running(name);                                                                                   \
+		check_arrays(name, dest, nelems *(S / 8), source, nelems *(S / 8));                                    \
+		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_COLLECT_SYNC_SIZE,                          \
+		       [&](team &t) { collect(t, dest, source, nelems *(S / 8)); });                                   \
+	}                                                                                                              \
+	SHMEM_NAME(void, shmem_fcollect##S,                                                                            \
+		   (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,        \
+		    long *pSync))                                                                                      \
+	{                                                                                                              \
+		constexpr const char *name = "shmem_fcollect" #S;                                                      \
+		check_running(name);                                                                                   \
+		const size_t bytes = nelems * (S / 8);                                                                 \
+		check_arrays(name, dest, bytes *static_cast<size_t>(PE_size > 0 ? PE_size : 0), source, bytes);        \
+		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_COLLECT_SYNC_SIZE,                          \
+		       [&](team &t) { fcollect(t, dest, source, nelems *(S / 8)); });                                  \
+	}                                                                                                              \
+	SHMEM_NAME(void, shmem_alltoall##S,                                                                            \
+		   (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,        \
+		    long *pSync))                                                                                      \
+	{                                                                                                              \
+		constexpr const char *name = "shmem_alltoall" #S;                                                      \
+		check_running(name);                                                                                   \
+		const size_t bytes = nelems * (S / 8) * static_cast<size_t>(PE_size > 0 ? PE_size : 0);                \
+		check_arrays(name, dest, bytes, source, bytes);                                                        \
+		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_ALLTOALL_SYNC_SIZE,                         \
+		       [&](team &t) { alltoall(t, dest, source, nelems *(S / 8)); });                                  \
+	}                                                                                                              \
+	SHMEM_NAME(void, shmem_alltoalls##S,                                                                           \
+		   (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int PE_start,         \
+		    int logPE_stride, int PE_size, long *pSync))                                                       \
+	{                                                                                                              \
+		constexpr const char *name = "shmem_alltoalls" #S;                                                     \
+		check_running(name);                                                                                   \
+		check_arrays(name, dest, nelems *(S / 8), source, nelems *(S / 8));                                    \
+		if (dst < 1 || sst < 1)                                                                                \
+			fail(name, "the strides are %td and %td; both must be at least 1", dst, sst);                  \
+		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_ALLTOALLS_SYNC_SIZE,                        \
+		       [&](team &t) { alltoalls(t, dest, source, dst, sst, nelems, S / 8); });                         \
+	}
 SHMEM_COLL_SIZES(DEFINE, )
 #undef DEFINE
 
 namespace {
 
-void do_to_all(const char *name, void *dest, const void *source, int nreduce, int start, int log_stride, int size, long *psync,
-               reduction op)
+void do_to_all(const char *name, void *dest, const void *source, int nreduce, int start, int log_stride, int size,
+	       long *psync, reduction op)
 {
-    check_running(name);
-    if (nreduce < 0)
-        fail(name, "the number of elements is %d", nreduce);
-    const auto count = static_cast<size_t>(nreduce);
-    check_arrays(name, dest, count * op.size, source, count * op.size);
-    on_set(name, start, log_stride, size, psync, SHMEM_REDUCE_SYNC_SIZE,
-           [&](team &t) { reduce(t, op, dest, source, count); });
+	check_running(name);
+	if (nreduce < 0)
+		fail(name, "the number of elements is %d", nreduce);
+	const auto count = static_cast<size_t>(nreduce);
+	check_arrays(name, dest, count * op.size, source, count * op.size);
+	on_set(name, start, log_stride, size, psync, SHMEM_REDUCE_SYNC_SIZE,
+	       [&](team &t) { reduce(t, op, dest, source, count); });
 }
 
 } // namespace
@@ -183,11 +187,11 @@ void do_to_all(const char *name, void *dest, const void *source, int nreduce, in
 #define OP_sum_to_all op_sum
 #define OP_prod_to_all op_prod
 #define DEFINE(R, N, T, CALL, P, A)                                                                                    \
-    SHMEM_NAME(void, shmem_##N##_##CALL, P)                                                                            \
-    {                                                                                                                  \
-        (void)pWrk;                                                                                                    \
-        do_to_all("shmem_" #N "_" #CALL, dest, source, nreduce, PE_start, logPE_stride, PE_size, pSync,                \
-                  reduction_of<OP_##CALL, T>());                                                                       \
-    }
+	SHMEM_NAME(void, shmem_##N##_##CALL, P)                                                                        \
+	{                                                                                                              \
+		(void)pWrk;                                                                                            \
+		do_to_all("shmem_" #N "_" #CALL, dest, source, nreduce, PE_start, logPE_stride, PE_size, pSync,        \
+			  reduction_of<OP_##CALL, T>());                                                               \
+	}
 SHMEM_EACH_TO_ALL(DEFINE)
 #undef DEFINE

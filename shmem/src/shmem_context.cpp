@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Contexts: aliases of an endpoint. PE numbers given to a context are those of its team. Where they are the world's too, the
-// endpoint is the PE's own; else the team gets an endpoint with an address vector in the team's order, when its first context
-// is made, so that the data path knows nothing of teams. A private or serialized context is used by one thread at a time, so
-// its alias counts without locked instructions whatever the thread level; others follow the level. Sessions are hints and
-// change nothing here.
+// Contexts: aliases of an endpoint. PE numbers given to a context are those of its team. Where they are the world's
+// too, the endpoint is the PE's own; else the team gets an endpoint with an address vector in the team's order, when
+// its first context is made, so that the data path knows nothing of teams. A private or serialized context is used by
+// one thread at a time, so its alias counts without locked instructions whatever the thread level; others follow the
+// level. Sessions are hints and change nothing here.
 #include "shmem_team.hpp"
 
 #include <pthread.h>
@@ -19,89 +19,89 @@ pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER; // lists of contexts, endpo
 constexpr long kOptions = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
 
 struct locked {
-    locked() { pthread_mutex_lock(&g_mutex); }
-    ~locked() { pthread_mutex_unlock(&g_mutex); }
+	locked() { pthread_mutex_lock(&g_mutex); }
+	~locked() { pthread_mutex_unlock(&g_mutex); }
 };
 
 void close_endpoint(team &t)
 {
-    if (t.ep)
-        fi_close(&t.ep->fid);
-    if (t.av)
-        fi_close(&t.av->fid);
-    t.ep = nullptr;
-    t.av = nullptr;
+	if (t.ep)
+		fi_close(&t.ep->fid);
+	if (t.av)
+		fi_close(&t.av->fid);
+	t.ep = nullptr;
+	t.av = nullptr;
 }
 
 bool open_endpoint(team &t)
 {
-    fi_av_attr attr{};
-    attr.type = FI_AV_TABLE;
-    attr.count = static_cast<size_t>(t.n_pes);
-    if (fi_av_open(g.domain, &attr, &t.av, nullptr) != 0)
-        return false;
-    for (int j = 0; j < t.n_pes; j++)
-        if (fi_av_insert(t.av, g.names[world_pe(t, j)], 1, nullptr, 0, nullptr) != 1)
-            return false;
-    return fi_endpoint(g.domain, g.info, &t.ep, nullptr) == 0 && fi_ep_bind(t.ep, &t.av->fid, 0) == 0 &&
-           fi_ep_bind(t.ep, &g.cntr->fid, FI_WRITE | FI_READ) == 0 && fi_enable(t.ep) == 0 &&
-           g.ops->symmetric(t.ep, reinterpret_cast<void *>(g.base)) == 0;
+	fi_av_attr attr{};
+	attr.type = FI_AV_TABLE;
+	attr.count = static_cast<size_t>(t.n_pes);
+	if (fi_av_open(g.domain, &attr, &t.av, nullptr) != 0)
+		return false;
+	for (int j = 0; j < t.n_pes; j++)
+		if (fi_av_insert(t.av, g.names[world_pe(t, j)], 1, nullptr, 0, nullptr) != 1)
+			return false;
+	return fi_endpoint(g.domain, g.info, &t.ep, nullptr) == 0 && fi_ep_bind(t.ep, &t.av->fid, 0) == 0 &&
+	       fi_ep_bind(t.ep, &g.cntr->fid, FI_WRITE | FI_READ) == 0 && fi_enable(t.ep) == 0 &&
+	       g.ops->symmetric(t.ep, reinterpret_cast<void *>(g.base)) == 0;
 }
 
 // The endpoint whose ranks are the team's.
 fid_ep *endpoint_of(team &t)
 {
-    if (t.start == 0 && t.stride == 1)
-        return g_default.ep;
-    if (!t.ep && !open_endpoint(t))
-        close_endpoint(t);
-    return t.ep;
+	if (t.start == 0 && t.stride == 1)
+		return g_default.ep;
+	if (!t.ep && !open_endpoint(t))
+		close_endpoint(t);
+	return t.ep;
 }
 
 int create(team &owner, long options, shmem_ctx_t *out)
 {
-    *out = SHMEM_CTX_INVALID;
-    if (options & ~kOptions)
-        return 1;
-    const uint64_t flags = options & (SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE) ? FI_PGAS_PRIVATE : 0;
-    auto *c = new (std::nothrow) context{};
-    if (!c)
-        return 1;
-    locked lock;
-    fid_ep *ep = endpoint_of(owner);
-    if (!ep || fi_ep_alias(ep, &c->ep, FI_TRANSMIT | flags) != 0) {
-        delete c;
-        return 1;
-    }
-    c->front = front_for(c->ep);
-    g.ops->symmetric(c->ep, reinterpret_cast<void *>(g.base));
-    c->options = options;
-    c->owner = &owner;
-    c->next = owner.contexts;
-    if (c->next)
-        c->next->prev = c;
-    owner.contexts = c;
-    *out = to_handle(c);
-    return 0;
+	*out = SHMEM_CTX_INVALID;
+	if (options & ~kOptions)
+		return 1;
+	const uint64_t flags = options & (SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE) ? FI_PGAS_PRIVATE : 0;
+	auto *c = new (std::nothrow) context{};
+	if (!c)
+		return 1;
+	locked lock;
+	fid_ep *ep = endpoint_of(owner);
+	if (!ep || fi_ep_alias(ep, &c->ep, FI_TRANSMIT | flags) != 0) {
+		delete c;
+		return 1;
+	}
+	c->front = front_for(c->ep);
+	g.ops->symmetric(c->ep, reinterpret_cast<void *>(g.base));
+	c->options = options;
+	c->owner = &owner;
+	c->next = owner.contexts;
+	if (c->next)
+		c->next->prev = c;
+	owner.contexts = c;
+	*out = to_handle(c);
+	return 0;
 }
 
 void destroy(context *c)
 {
-    locked lock;
-    (c->prev ? c->prev->next : c->owner->contexts) = c->next;
-    if (c->next)
-        c->next->prev = c->prev;
-    fi_close(&c->ep->fid);
-    delete c;
+	locked lock;
+	(c->prev ? c->prev->next : c->owner->contexts) = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	fi_close(&c->ep->fid);
+	delete c;
 }
 
 } // namespace
 
 void team_contexts_close(team &t)
 {
-    while (t.contexts)
-        destroy(t.contexts);
-    close_endpoint(t);
+	while (t.contexts)
+		destroy(t.contexts);
+	close_endpoint(t);
 }
 
 } // namespace shmem
@@ -110,46 +110,46 @@ using namespace shmem;
 
 SHMEM_NAME(int, shmem_ctx_create, (long options, shmem_ctx_t *ctx))
 {
-    check_running("shmem_ctx_create");
-    return create(g_teams[0], options, ctx);
+	check_running("shmem_ctx_create");
+	return create(g_teams[0], options, ctx);
 }
 SHMEM_NAME(int, shmem_team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t *ctx))
 {
-    check_running("shmem_team_create_ctx");
-    struct team *t = live_team(team);
-    if (t)
-        return create(*t, options, ctx);
-    *ctx = SHMEM_CTX_INVALID;
-    return -1;
+	check_running("shmem_team_create_ctx");
+	struct team *t = live_team(team);
+	if (t)
+		return create(*t, options, ctx);
+	*ctx = SHMEM_CTX_INVALID;
+	return -1;
 }
 SHMEM_NAME(int, shmem_ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))
 {
-    check_running("shmem_ctx_get_team");
-    if (ctx == SHMEM_CTX_INVALID) {
-        *team = SHMEM_TEAM_INVALID;
-        return -1;
-    }
-    *team = to_handle(from_handle(ctx)->owner);
-    return 0;
+	check_running("shmem_ctx_get_team");
+	if (ctx == SHMEM_CTX_INVALID) {
+		*team = SHMEM_TEAM_INVALID;
+		return -1;
+	}
+	*team = to_handle(from_handle(ctx)->owner);
+	return 0;
 }
 SHMEM_NAME(void, shmem_ctx_destroy, (shmem_ctx_t ctx))
 {
-    check_running("shmem_ctx_destroy");
-    if (ctx == SHMEM_CTX_INVALID)
-        return;
-    if (ctx == SHMEM_CTX_DEFAULT)
-        fail("shmem_ctx_destroy", "the default context cannot be destroyed");
-    pshmem_ctx_quiet(ctx);
-    destroy(from_handle(ctx));
+	check_running("shmem_ctx_destroy");
+	if (ctx == SHMEM_CTX_INVALID)
+		return;
+	if (ctx == SHMEM_CTX_DEFAULT)
+		fail("shmem_ctx_destroy", "the default context cannot be destroyed");
+	pshmem_ctx_quiet(ctx);
+	destroy(from_handle(ctx));
 }
 SHMEM_NAME(void, shmem_ctx_session_start,
-           (shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config, long config_mask))
+	   (shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config, long config_mask))
 {
-    (void)ctx, (void)options, (void)config, (void)config_mask;
-    check_running("shmem_ctx_session_start");
+	(void)ctx, (void)options, (void)config, (void)config_mask;
+	check_running("shmem_ctx_session_start");
 }
 SHMEM_NAME(void, shmem_ctx_session_stop, (shmem_ctx_t ctx))
 {
-    (void)ctx;
-    check_running("shmem_ctx_session_stop");
+	(void)ctx;
+	check_running("shmem_ctx_session_stop");
 }

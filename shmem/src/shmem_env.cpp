@@ -18,9 +18,9 @@ namespace shmem {
 namespace {
 
 struct variable {
-    const char *name, *old_name;
-    env_kind kind;
-    const char *fallback, *text, *words;
+	const char *name, *old_name;
+	env_kind kind;
+	const char *fallback, *text, *words;
 };
 
 constexpr variable kVariables[] = {
@@ -40,91 +40,91 @@ constexpr variable kVariables[] = {
 };
 
 constexpr const char kSizeExpected[] =
-    "a number of bytes below 2^64, with or without fraction and suffix k, m, g or t (example: 1.5g)";
+	"a number of bytes below 2^64, with or without fraction and suffix k, m, g or t (example: 1.5g)";
 
 // the words of a list end in ", "
 size_t words_length(const char *words) noexcept
 {
-    const size_t n = std::strlen(words);
-    return n < 2 ? 0 : n - 2;
+	const size_t n = std::strlen(words);
+	return n < 2 ? 0 : n - 2;
 }
 
 const char *value_of(const variable &v, const char **from) noexcept
 {
-    for (const char *name : {v.name, v.old_name}) {
-        const char *value = name ? std::getenv(name) : nullptr;
-        if (value) {
-            *from = name;
-            return value;
-        }
-    }
-    *from = nullptr;
-    return v.fallback;
+	for (const char *name : {v.name, v.old_name}) {
+		const char *value = name ? std::getenv(name) : nullptr;
+		if (value) {
+			*from = name;
+			return value;
+		}
+	}
+	*from = nullptr;
+	return v.fallback;
 }
 
-// ---- one parser for each kind; false: not a value of this kind ----------------------------------------------------
+// --- one parser for each kind; false: not a value of this kind -------------------------------------------------------
 
 bool parse_bool(const char *text, bool &value) noexcept
 {
-    static constexpr const char *kYes[] = {"1", "yes", "on", "true", "y"};
-    static constexpr const char *kNo[] = {"0", "no", "off", "false", "n"};
-    for (size_t i = 0; i < sizeof(kYes) / sizeof(kYes[0]); i++) {
-        if (strcasecmp(text, kYes[i]) == 0)
-            return value = true, true;
-        if (strcasecmp(text, kNo[i]) == 0)
-            return value = false, true;
-    }
-    return false;
+	static constexpr const char *kYes[] = {"1", "yes", "on", "true", "y"};
+	static constexpr const char *kNo[] = {"0", "no", "off", "false", "n"};
+	for (size_t i = 0; i < sizeof(kYes) / sizeof(kYes[0]); i++) {
+		if (strcasecmp(text, kYes[i]) == 0)
+			return value = true, true;
+		if (strcasecmp(text, kNo[i]) == 0)
+			return value = false, true;
+	}
+	return false;
 }
 
 bool parse_grid(const char *text, env_grid &value) noexcept
 {
-    if (*text == '\0') {
-        value = {};
-        return true;
-    }
-    unsigned long parts[2];
-    for (unsigned long &part : parts) {
-        if (!std::isdigit(static_cast<unsigned char>(*text)))
-            return false;
-        char *end;
-        errno = 0;
-        part = std::strtoul(text, &end, 10);
-        const bool last = &part == &parts[1];
-        if (errno != 0 || part == 0 || part > 1000000 || (last ? *end != '\0' : (*end != 'x' && *end != 'X')))
-            return false;
-        text = end + 1;
-    }
-    value = {static_cast<unsigned>(parts[0]), static_cast<unsigned>(parts[1])};
-    return true;
+	if (*text == '\0') {
+		value = {};
+		return true;
+	}
+	unsigned long parts[2];
+	for (unsigned long &part : parts) {
+		if (!std::isdigit(static_cast<unsigned char>(*text)))
+			return false;
+		char *end;
+		errno = 0;
+		part = std::strtoul(text, &end, 10);
+		const bool last = &part == &parts[1];
+		if (errno != 0 || part == 0 || part > 1000000 || (last ? *end != '\0' : (*end != 'x' && *end != 'X')))
+			return false;
+		text = end + 1;
+	}
+	value = {static_cast<unsigned>(parts[0]), static_cast<unsigned>(parts[1])};
+	return true;
 }
 
 // position of text in "a, b, c, "
 bool parse_choice(const char *words, const char *text, int &value) noexcept
 {
-    const size_t length = std::strlen(text);
-    int at = 0;
-    for (const char *word = words; *word != '\0'; at++) {
-        const char *end = std::strchr(word, ',');
-        if (length == static_cast<size_t>(end - word) && strncasecmp(word, text, length) == 0)
-            return value = at, true;
-        word = end + 2;
-    }
-    return false;
+	const size_t length = std::strlen(text);
+	int at = 0;
+	for (const char *word = words; *word != '\0'; at++) {
+		const char *end = std::strchr(word, ',');
+		if (length == static_cast<size_t>(end - word) && strncasecmp(word, text, length) == 0)
+			return value = at, true;
+		word = end + 2;
+	}
+	return false;
 }
 
 int fail(char (&message)[kEnvMessage], const char *name, const char *value, const char *expected) noexcept
 {
-    std::snprintf(message, sizeof(message), "%s: \"%.60s%s\" is not %.160s", name, value,
-                  std::strlen(value) > 60 ? "..." : "", expected);
-    return -EINVAL;
+	std::snprintf(message, sizeof(message), "%s: \"%.60s%s\" is not %.160s", name, value,
+		      std::strlen(value) > 60 ? "..." : "", expected);
+	return -EINVAL;
 }
 
 int fail_choice(char (&message)[kEnvMessage], const char *name, const char *value, const char *words) noexcept
 {
-    char expected[160];
-    std::snprintf(expected, sizeof(expected), "one of: %.*s", static_cast<int>(words_length(words)), words);
-    return fail(message, name, value, expected);
+	char expected[160];
+	std::snprintf(expected, sizeof(expected), "one of: %.*s", static_cast<int>(words_length(words)), words);
+	return fail(message, name, value, expected);
 }
 
 __extension__ typedef unsigned __int128 wide; // products of a 64-bit number and a power of ten or of two
@@ -135,69 +135,72 @@ namespace {
 
 // a decimal number without sign: digits / divisor, plus something smaller than the last digit when `rest`
 struct decimal {
-    wide digits = 0, divisor = 1;
-    bool rest = false;
+	wide digits = 0, divisor = 1;
+	bool rest = false;
 
-    static constexpr uint64_t kFinest = 1000000000000000000u; // 18 digits behind the point
+	static constexpr uint64_t kFinest = 1000000000000000000u; // 18 digits behind the point
 
-    bool times_ten() noexcept
-    {
-        if (divisor > 1)
-            divisor /= 10;
-        else
-            digits *= 10;
-        return digits / divisor <= SIZE_MAX;
-    }
-    void by_ten() noexcept
-    {
-        if (divisor < kFinest) {
-            divisor *= 10;
-        } else {
-            rest = rest || digits % 10 != 0;
-            digits /= 10;
-        }
-    }
+	bool times_ten() noexcept
+	{
+		if (divisor > 1)
+			divisor /= 10;
+		else
+			digits *= 10;
+		return digits / divisor <= SIZE_MAX;
+	}
+	void by_ten() noexcept
+	{
+		if (divisor < kFinest) {
+			divisor *= 10;
+		} else {
+			rest = rest || digits % 10 != 0;
+			digits /= 10;
+		}
+	}
 };
 
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+bool is_digit(char c) noexcept
+{
+	return c >= '0' && c <= '9';
+}
 
 // "12", "1.5", ".5", "1e9"; false when there is no digit or the number leaves size_t.  *text moves behind it.
 bool parse_decimal(const char *&text, decimal &d) noexcept
 {
-    bool any = false, fraction = false;
-    for (; is_digit(*text) || (*text == '.' && !fraction); text++) {
-        if (*text == '.') {
-            fraction = true;
-            continue;
-        }
-        any = true;
-        const auto digit = static_cast<unsigned>(*text - '0');
-        if (fraction && d.divisor == decimal::kFinest) {
-            d.rest = d.rest || digit != 0;
-            continue;
-        }
-        d.digits = d.digits * 10 + digit;
-        d.divisor *= fraction ? 10 : 1;
-        if (d.digits / d.divisor > SIZE_MAX)
-            return false;
-    }
-    if (!any || (*text != 'e' && *text != 'E'))
-        return any;
-    const bool down = text[1] == '-';
-    const char *exponent = text + 1 + (down || text[1] == '+');
-    if (!is_digit(*exponent))
-        return false;
-    unsigned steps = 0;
-    for (; is_digit(*exponent); exponent++)
-        steps = steps > 1000 ? steps : steps * 10 + static_cast<unsigned>(*exponent - '0');
-    text = exponent;
-    for (; steps > 0 && d.digits != 0; steps--) {
-        if (down)
-            d.by_ten();
-        else if (!d.times_ten())
-            return false;
-    }
-    return true;
+	bool any = false, fraction = false;
+	for (; is_digit(*text) || (*text == '.' && !fraction); text++) {
+		if (*text == '.') {
+			fraction = true;
+			continue;
+		}
+		any = true;
+		const auto digit = static_cast<unsigned>(*text - '0');
+		if (fraction && d.divisor == decimal::kFinest) {
+			d.rest = d.rest || digit != 0;
+			continue;
+		}
+		d.digits = d.digits * 10 + digit;
+		d.divisor *= fraction ? 10 : 1;
+		if (d.digits / d.divisor > SIZE_MAX)
+			return false;
+	}
+	if (!any || (*text != 'e' && *text != 'E'))
+		return any;
+	const bool down = text[1] == '-';
+	const char *exponent = text + 1 + (down || text[1] == '+');
+	if (!is_digit(*exponent))
+		return false;
+	unsigned steps = 0;
+	for (; is_digit(*exponent); exponent++)
+		steps = steps > 1000 ? steps : steps * 10 + static_cast<unsigned>(*exponent - '0');
+	text = exponent;
+	for (; steps > 0 && d.digits != 0; steps--) {
+		if (down)
+			d.by_ten();
+		else if (!d.times_ten())
+			return false;
+	}
+	return true;
 }
 
 } // namespace
@@ -205,58 +208,72 @@ bool parse_decimal(const char *&text, decimal &d) noexcept
 // Exact, without floating point: the specification asks for the ceiling of number times suffix.
 bool env_parse_size(const char *text, size_t &bytes) noexcept
 {
-    decimal d;
-    if (*text == '+')
-        text++;
-    if (!parse_decimal(text, d))
-        return false;
-    unsigned shift = 0;
-    switch (*text) {
-    case 'k': case 'K': shift = 10; break;
-    case 'm': case 'M': shift = 20; break;
-    case 'g': case 'G': shift = 30; break;
-    case 't': case 'T': shift = 40; break;
-    case '\0': break;
-    default: return false;
-    }
-    const wide whole = d.digits / d.divisor; // < 2^64
-    const wide part = d.digits % d.divisor << shift; // < 2^60 << 40
-    const wide scaled = (whole << shift) + part / d.divisor + (part % d.divisor != 0 || d.rest ? 1 : 0);
-    if (scaled > SIZE_MAX)
-        return false;
-    bytes = static_cast<size_t>(scaled);
-    return true;
+	decimal d;
+	if (*text == '+')
+		text++;
+	if (!parse_decimal(text, d))
+		return false;
+	unsigned shift = 0;
+	switch (*text) {
+	case 'k':
+	case 'K':
+		shift = 10;
+		break;
+	case 'm':
+	case 'M':
+		shift = 20;
+		break;
+	case 'g':
+	case 'G':
+		shift = 30;
+		break;
+	case 't':
+	case 'T':
+		shift = 40;
+		break;
+	case '\0':
+		break;
+	default:
+		return false;
+	}
+	const wide whole = d.digits / d.divisor;         // < 2^64
+	const wide part = d.digits % d.divisor << shift; // < 2^60 << 40
+	const wide scaled = (whole << shift) + part / d.divisor + (part % d.divisor != 0 || d.rest ? 1 : 0);
+	if (scaled > SIZE_MAX)
+		return false;
+	bytes = static_cast<size_t>(scaled);
+	return true;
 }
 
 int env_load(env_values &values, char (&message)[kEnvMessage]) noexcept
 {
-    const variable *v = kVariables;
-    const char *from, *text;
-    message[0] = '\0';
-#define ENV_SET(member, NAME, old, about) \
-    text = value_of(*v++, &from);         \
-    values.member = from != nullptr;
-#define ENV_BOOL(member, NAME, def, about)    \
-    text = value_of(*v++, &from);             \
-    if (!parse_bool(text, values.member))     \
-        return fail(message, from, text, "yes or no");
-#define ENV_SIZE(member, NAME, old, def, about)  \
-    text = value_of(*v++, &from);                \
-    if (!env_parse_size(text, values.member))    \
-        return fail(message, from, text, kSizeExpected);
-#define ENV_GRID(member, NAME, about)         \
-    text = value_of(*v++, &from);             \
-    if (!parse_grid(text, values.member))     \
-        return fail(message, from, text, "hosts x PEs per host (example: 2x4)");
-#define ENV_CHOICE(member, NAME, def, about, list)                     \
-    text = value_of(*v, &from);                                        \
-    {                                                                  \
-        int at = 0;                                                    \
-        if (!parse_choice(v->words, text, at))                         \
-            return fail_choice(message, from, text, v->words);         \
-        values.member = static_cast<member##_kind>(at);                \
-        v++;                                                           \
-    }
+	const variable *v = kVariables;
+	const char *from, *text;
+	message[0] = '\0';
+#define ENV_SET(member, NAME, old, about)                                                                              \
+	text = value_of(*v++, &from);                                                                                  \
+	values.member = from != nullptr;
+#define ENV_BOOL(member, NAME, def, about)                                                                             \
+	text = value_of(*v++, &from);                                                                                  \
+	if (!parse_bool(text, values.member))                                                                          \
+		return fail(message, from, text, "yes or no");
+#define ENV_SIZE(member, NAME, old, def, about)                                                                        \
+	text = value_of(*v++, &from);                                                                                  \
+	if (!env_parse_size(text, values.member))                                                                      \
+		return fail(message, from, text, kSizeExpected);
+#define ENV_GRID(member, NAME, about)                                                                                  \
+	text = value_of(*v++, &from);                                                                                  \
+	if (!parse_grid(text, values.member))                                                                          \
+		return fail(message, from, text, "hosts x PEs per host (example: 2x4)");
+#define ENV_CHOICE(member, NAME, def, about, list)                                                                     \
+	text = value_of(*v, &from);                                                                                    \
+	{                                                                                                              \
+		int at = 0;                                                                                            \
+		if (!parse_choice(v->words, text, at))                                                                 \
+			return fail_choice(message, from, text, v->words);                                             \
+		values.member = static_cast<member##_kind>(at);                                                        \
+		v++;                                                                                                   \
+	}
 #define C(enumerator, word)
 #include "shmem_env.def"
 #undef ENV_SET
@@ -265,74 +282,88 @@ int env_load(env_values &values, char (&message)[kEnvMessage]) noexcept
 #undef ENV_GRID
 #undef ENV_CHOICE
 #undef C
-    return 0;
+	return 0;
 }
 
-// ---- printing -----------------------------------------------------------------------------------------------------
+// --- printing --------------------------------------------------------------------------------------------------------
 
-size_t env_count() noexcept { return sizeof(kVariables) / sizeof(kVariables[0]); }
+size_t env_count() noexcept
+{
+	return sizeof(kVariables) / sizeof(kVariables[0]);
+}
 
 env_entry env_get(size_t i) noexcept
 {
-    const variable &v = kVariables[i];
-    env_entry e{v.name, v.old_name, v.kind, v.fallback, v.text, v.words, nullptr, nullptr};
-    e.value = value_of(v, &e.from);
-    return e;
+	const variable &v = kVariables[i];
+	env_entry e{v.name, v.old_name, v.kind, v.fallback, v.text, v.words, nullptr, nullptr};
+	e.value = value_of(v, &e.from);
+	return e;
 }
 
 namespace {
 
 void print_entry(FILE *out, const env_entry &e) noexcept
 {
-    if (e.kind == env_kind::set)
-        std::fprintf(out, "  %s: %s", e.name, e.from ? "on" : "off");
-    else
-        std::fprintf(out, "  %s=%s", e.name, e.value);
-    if (!e.from)
-        std::fputs(" (default)", out);
-    else if (std::strcmp(e.from, e.name) != 0)
-        std::fprintf(out, " (from %s, deprecated)", e.from);
-    std::fprintf(out, "\n        %s", e.text);
-    switch (e.kind) {
-    case env_kind::set: std::fputs("; any value", out); break;
-    case env_kind::boolean: std::fputs("; yes or no", out); break;
-    case env_kind::size: std::fputs("; bytes, suffix k m g t", out); break;
-    case env_kind::grid: std::fputs("; example: 2x4", out); break;
-    case env_kind::choice:
-        std::fprintf(out, "; one of: %.*s", static_cast<int>(words_length(e.words)), e.words);
-        break;
-    }
-    if (e.from && e.kind != env_kind::set && *e.fallback)
-        std::fprintf(out, "; default %s", e.fallback);
-    std::fputc('\n', out);
+	if (e.kind == env_kind::set)
+		std::fprintf(out, "  %s: %s", e.name, e.from ? "on" : "off");
+	else
+		std::fprintf(out, "  %s=%s", e.name, e.value);
+	if (!e.from)
+		std::fputs(" (default)", out);
+	else if (std::strcmp(e.from, e.name) != 0)
+		std::fprintf(out, " (from %s, deprecated)", e.from);
+	std::fprintf(out, "\n        %s", e.text);
+	switch (e.kind) {
+	case env_kind::set:
+		std::fputs("; any value", out);
+		break;
+	case env_kind::boolean:
+		std::fputs("; yes or no", out);
+		break;
+	case env_kind::size:
+		std::fputs("; bytes, suffix k m g t", out);
+		break;
+	case env_kind::grid:
+		std::fputs("; example: 2x4", out);
+		break;
+	case env_kind::choice:
+		std::fprintf(out, "; one of: %.*s", static_cast<int>(words_length(e.words)), e.words);
+		break;
+	}
+	if (e.from && e.kind != env_kind::set && *e.fallback)
+		std::fprintf(out, "; default %s", e.fallback);
+	std::fputc('\n', out);
 }
 
 } // namespace
 
 void env_print(FILE *out) noexcept
 {
-    std::fputs("SHMEM environment:\n", out);
-    for (size_t i = 0; i < env_count(); i++)
-        print_entry(out, env_get(i));
-    env_unknown([](const char *name, void *arg) {
-        std::fprintf(static_cast<FILE *>(arg), "  %s is set, but no such variable is known\n", name);
-    }, out);
+	std::fputs("SHMEM environment:\n", out);
+	for (size_t i = 0; i < env_count(); i++)
+		print_entry(out, env_get(i));
+	env_unknown(
+		[](const char *name, void *arg) {
+			std::fprintf(static_cast<FILE *>(arg), "  %s is set, but no such variable is known\n", name);
+		},
+		out);
 }
 
 void env_unknown(void (*found)(const char *name, void *arg), void *arg) noexcept
 {
-    for (char **at = environ; *at; at++) {
-        const char *end = std::strchr(*at, '=');
-        if (!end || (std::strncmp(*at, "SHMEM_", 6) != 0 && std::strncmp(*at, "SMA_", 4) != 0))
-            continue;
-        char name[128];
-        std::snprintf(name, sizeof(name), "%.*s", static_cast<int>(end - *at), *at);
-        bool known = false;
-        for (const variable &v : kVariables)
-            known = known || std::strcmp(name, v.name) == 0 || (v.old_name && std::strcmp(name, v.old_name) == 0);
-        if (!known)
-            found(name, arg);
-    }
+	for (char **at = environ; *at; at++) {
+		const char *end = std::strchr(*at, '=');
+		if (!end || (std::strncmp(*at, "SHMEM_", 6) != 0 && std::strncmp(*at, "SMA_", 4) != 0))
+			continue;
+		char name[128];
+		std::snprintf(name, sizeof(name), "%.*s", static_cast<int>(end - *at), *at);
+		bool known = false;
+		for (const variable &v : kVariables)
+			known = known || std::strcmp(name, v.name) == 0 ||
+				(v.old_name && std::strcmp(name, v.old_name) == 0);
+		if (!known)
+			found(name, arg);
+	}
 }
 
 } // namespace shmem

@@ -4,8 +4,7 @@
 //
 // Owns reading, checking and printing; the variables are in shmem_env.def and nowhere else.  A wrong value is an error
 // with one message that names the variable, the value and what is expected; nothing is silently replaced by a default.
-#ifndef SHMEM_ENV_HPP
-#define SHMEM_ENV_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdio>
@@ -13,7 +12,7 @@
 namespace shmem {
 
 struct env_grid {
-    unsigned hosts = 0, pes_per_host = 0; // 0: not set
+	unsigned hosts = 0, pes_per_host = 0; // 0: not set
 };
 
 // enum class huge_pages_kind { off, advise, ... } and so on, one for each ENV_CHOICE
@@ -21,7 +20,7 @@ struct env_grid {
 #define ENV_BOOL(member, NAME, def, text)
 #define ENV_SIZE(member, NAME, old, def, text)
 #define ENV_GRID(member, NAME, text)
-#define ENV_CHOICE(member, NAME, def, text, list) enum class member##_kind : int { list };
+#define ENV_CHOICE(member, NAME, def, text, list) enum class member##_kind : int{list};
 #define C(enumerator, word) enumerator,
 #include "shmem_env.def"
 #undef ENV_SET
@@ -49,14 +48,14 @@ enum class env_kind { set, boolean, size, grid, choice };
 
 // one variable as read: what printing needs
 struct env_entry {
-    const char *name;     // with SHMEM_
-    const char *old_name; // SMA_..., or nullptr
-    env_kind kind;
-    const char *fallback; // value when not set; "" for none
-    const char *text;
-    const char *words;    // choices, "a, b, c"; "" for other kinds
-    const char *value;    // text in effect: of the environment, or fallback
-    const char *from;     // name of the variable that gave the value; nullptr when the default holds
+	const char *name;     // with SHMEM_
+	const char *old_name; // SMA_..., or nullptr
+	env_kind kind;
+	const char *fallback; // value when not set; "" for none
+	const char *text;
+	const char *words; // choices, "a, b, c"; "" for other kinds
+	const char *value; // text in effect: of the environment, or fallback
+	const char *from;  // name of the variable that gave the value; nullptr when the default holds
 };
 
 constexpr size_t kEnvMessage = 256;
@@ -80,5 +79,3 @@ void env_print(FILE *out) noexcept;
 void env_unknown(void (*found)(const char *name, void *arg), void *arg) noexcept;
 
 } // namespace shmem
-
-#endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Locks: a queue (MCS), so that waiting PEs spin on their own memory and are served in order. The symmetric long holds two
-// 32-bit halves:
+// Locks: a queue (MCS), so that waiting PEs spin on their own memory and are served in order. The symmetric long holds
+// two 32-bit halves:
 //   high half, at the lock's home PE: the last PE in the queue + 1, or 0
 //   low half, at each PE: bit 31 "I wait", bits 0..30 the PE behind me + 1
 #include "shmem_amo.hpp"
@@ -15,69 +15,69 @@ constexpr uint32_t kWaiting = 1u << 31;
 
 uint32_t *tail_of(long *lock)
 {
-    return reinterpret_cast<uint32_t *>(lock) + 1;
+	return reinterpret_cast<uint32_t *>(lock) + 1;
 }
 
 uint32_t *node_of(long *lock)
 {
-    return reinterpret_cast<uint32_t *>(lock);
+	return reinterpret_cast<uint32_t *>(lock);
 }
 
 int home_of(const long *lock) // spread over the PEs, the same everywhere: by offset
 {
-    return static_cast<int>(symmetric_offset(lock) / sizeof(long) % static_cast<uint64_t>(g.n_pes));
+	return static_cast<int>(symmetric_offset(lock) / sizeof(long) % static_cast<uint64_t>(g.n_pes));
 }
 
 uint32_t my_node(long *lock)
 {
-    return pgas_load_acquire(node_of(lock));
+	return pgas_load_acquire(node_of(lock));
 }
 
 } // namespace
 
 SHMEM_NAME(void, shmem_set_lock, (long *lock))
 {
-    check_running("shmem_set_lock");
-    check_symmetric("shmem_set_lock", "lock", lock, sizeof *lock);
-    context *c = &g_default;
-    const auto me = static_cast<uint32_t>(g.my_pe) + 1;
-    pgas_store_relaxed(node_of(lock), kWaiting);
-    const uint32_t before = amo_fetch<PGAS_OP_WRITE>(c, tail_of(lock), me, home_of(lock));
-    if (before) {
-        amo<PGAS_OP_BOR>(c, node_of(lock), me, static_cast<int>(before) - 1);
-        unsigned polls = 0;
-        while (my_node(lock) & kWaiting)
-            wait_pause(polls);
-    }
-    pgas_fence_full();
+	check_running("shmem_set_lock");
+	check_symmetric("shmem_set_lock", "lock", lock, sizeof *lock);
+	context *c = &g_default;
+	const auto me = static_cast<uint32_t>(g.my_pe) + 1;
+	pgas_store_relaxed(node_of(lock), kWaiting);
+	const uint32_t before = amo_fetch<PGAS_OP_WRITE>(c, tail_of(lock), me, home_of(lock));
+	if (before) {
+		amo<PGAS_OP_BOR>(c, node_of(lock), me, static_cast<int>(before) - 1);
+		unsigned polls = 0;
+		while (my_node(lock) & kWaiting)
+			wait_pause(polls);
+	}
+	pgas_fence_full();
 }
 
 SHMEM_NAME(int, shmem_test_lock, (long *lock))
 {
-    check_running("shmem_test_lock");
-    check_symmetric("shmem_test_lock", "lock", lock, sizeof *lock);
-    const auto me = static_cast<uint32_t>(g.my_pe) + 1;
-    pgas_store_relaxed(node_of(lock), uint32_t{0});
-    const bool got = amo_compare(&g_default, tail_of(lock), uint32_t{0}, me, home_of(lock)) == 0;
-    pgas_fence_full();
-    return got ? 0 : 1;
+	check_running("shmem_test_lock");
+	check_symmetric("shmem_test_lock", "lock", lock, sizeof *lock);
+	const auto me = static_cast<uint32_t>(g.my_pe) + 1;
+	pgas_store_relaxed(node_of(lock), uint32_t{0});
+	const bool got = amo_compare(&g_default, tail_of(lock), uint32_t{0}, me, home_of(lock)) == 0;
+	pgas_fence_full();
+	return got ? 0 : 1;
 }
 
 SHMEM_NAME(void, shmem_clear_lock, (long *lock))
 {
-    check_running("shmem_clear_lock");
-    check_symmetric("shmem_clear_lock", "lock", lock, sizeof *lock);
-    pshmem_quiet(); // what was written under the lock is there for the next holder
-    context *c = &g_default;
-    const auto me = static_cast<uint32_t>(g.my_pe) + 1;
-    uint32_t behind = my_node(lock) & ~kWaiting;
-    if (!behind) {
-        if (amo_compare(c, tail_of(lock), me, uint32_t{0}, home_of(lock)) == me)
-            return;
-        unsigned polls = 0; // somebody took the tail and is about to tell us its name
-        while (!(behind = my_node(lock) & ~kWaiting))
-            wait_pause(polls);
-    }
-    pgas_store_relaxed(node_of(lock), uint32_t{0});
-    amo<PGAS_OP_BAND>(c, node_of(lock), ~kWaiting, static_cast<int>(behind) - 1);
+	check_running("shmem_clear_lock");
+	check_symmetric("shmem_clear_lock", "lock", lock, sizeof *lock);
+	pshmem_quiet(); // what was written under the lock is there for the next holder
+	context *c = &g_default;
+	const auto me = static_cast<uint32_t>(g.my_pe) + 1;
+	uint32_t behind = my_node(lock) & ~kWaiting;
+	if (!behind) {
+		if (amo_compare(c, tail_of(lock), me, uint32_t{0}, home_of(lock)) == me)
+			return;
+		unsigned polls = 0; // somebody took the tail and is about to tell us its name
+		while (!(behind = my_node(lock) & ~kWaiting))
+			wait_pause(polls);
+	}
+	pgas_store_relaxed(node_of(lock), uint32_t{0});
+	amo<PGAS_OP_BAND>(c, node_of(lock), ~kWaiting, static_cast<int>(behind) - 1);
 }

@@ -12,136 +12,138 @@ using namespace shmem;
 
 namespace {
 
-pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER; // SHMEM_THREAD_MULTIPLE: the collective order is still the program's
+// SHMEM_THREAD_MULTIPLE: the collective order is still the program's
+pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 struct locked {
-    locked() { pthread_mutex_lock(&g_mutex); }
-    ~locked() { pthread_mutex_unlock(&g_mutex); }
+	locked() { pthread_mutex_lock(&g_mutex); }
+	~locked() { pthread_mutex_unlock(&g_mutex); }
 };
 
 void *grant(void *ptr)
 {
-    if (ptr)
-        pshmem_barrier_all();
-    return ptr;
+	if (ptr)
+		pshmem_barrier_all();
+	return ptr;
 }
 
 void *allocate(const char *routine, size_t size, size_t align)
 {
-    check_running(routine);
-    if (g.env.debug) {
-        debug_same(routine, "size", size);
-        debug_same(routine, "alignment", align);
-    }
-    if (!size)
-        return nullptr;
-    void *ptr;
-    {
-        locked lock;
-        ptr = g.heap_.alloc(size, align);
-    }
-    return grant(ptr);
+	check_running(routine);
+	if (g.env.debug) {
+		debug_same(routine, "size", size);
+		debug_same(routine, "alignment", align);
+	}
+	if (!size)
+		return nullptr;
+	void *ptr;
+	{
+		locked lock;
+		ptr = g.heap_.alloc(size, align);
+	}
+	return grant(ptr);
 }
 
 // A wild store of the program's own may have hit our records.
 void debug_heap(const char *routine)
 {
-    if (const char *broken = g.env.debug ? g.heap_.check() : nullptr)
-        fail(routine, "the records of the symmetric heap are damaged: %s", broken);
+	if (const char *broken = g.env.debug ? g.heap_.check() : nullptr)
+		fail(routine, "the records of the symmetric heap are damaged: %s", broken);
 }
 
 } // namespace
 
 bool shmem::heap_covers(const void *ptr, size_t bytes)
 {
-    locked lock;
-    return g.heap_.covers(ptr, bytes);
+	locked lock;
+	return g.heap_.covers(ptr, bytes);
 }
 
 SHMEM_NAME(void *, shmem_malloc, (size_t size))
 {
-    return allocate("shmem_malloc", size, 0);
+	return allocate("shmem_malloc", size, 0);
 }
 SHMEM_NAME(void *, shmem_malloc_with_hints, (size_t size, long hints))
 {
-    // one that is not known is no reason to fail: a program may know a later standard
-    const long unknown = hints & ~(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE);
-    if (g.env.debug && unknown)
-        fprintf(stderr, "PE %d: shmem_malloc_with_hints: unknown hints %#lx are ignored\n", g.my_pe, unknown);
-    return allocate("shmem_malloc_with_hints", size, 0);
+	// one that is not known is no reason to fail: a program may know a later standard
+	const long unknown = hints & ~(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE);
+	if (g.env.debug && unknown)
+		fprintf(stderr, "PE %d: shmem_malloc_with_hints: unknown hints %#lx are ignored\n", g.my_pe, unknown);
+	return allocate("shmem_malloc_with_hints", size, 0);
 }
 SHMEM_NAME(void *, shmem_align, (size_t alignment, size_t size))
 {
-    if (alignment == 0 || (alignment & (alignment - 1)))
-        return nullptr;
-    return allocate("shmem_align", size, alignment);
+	if (alignment == 0 || (alignment & (alignment - 1)))
+		return nullptr;
+	return allocate("shmem_align", size, alignment);
 }
 SHMEM_NAME(void *, shmem_calloc, (size_t count, size_t size))
 {
-    check_running("shmem_calloc");
-    if (g.env.debug) {
-        debug_same("shmem_calloc", "count", count);
-        debug_same("shmem_calloc", "size", size);
-    }
-    if (!count || !size)
-        return nullptr;
-    void *ptr;
-    {
-        locked lock;
-        ptr = g.heap_.alloc_zeroed(count, size);
-    }
-    return grant(ptr);
+	check_running("shmem_calloc");
+	if (g.env.debug) {
+		debug_same("shmem_calloc", "count", count);
+		debug_same("shmem_calloc", "size", size);
+	}
+	if (!count || !size)
+		return nullptr;
+	void *ptr;
+	{
+		locked lock;
+		ptr = g.heap_.alloc_zeroed(count, size);
+	}
+	return grant(ptr);
 }
 SHMEM_NAME(void, shmem_free, (void *ptr))
 {
-    check_running("shmem_free");
-    if (g.env.debug)
-        debug_same("shmem_free", "the block", ptr ? symmetric_offset(ptr) : 0);
-    if (!ptr)
-        return;
-    pshmem_barrier_all();
-    locked lock;
-    debug_heap("shmem_free");
-    if (!g.heap_.release(ptr))
-        fail("shmem_free", "%p is not a block of the symmetric heap (never allocated, inside a block, or freed before)", ptr);
+	check_running("shmem_free");
+	if (g.env.debug)
+		debug_same("shmem_free", "the block", ptr ? symmetric_offset(ptr) : 0);
+	if (!ptr)
+		return;
+	pshmem_barrier_all();
+	locked lock;
+	debug_heap("shmem_free");
+	if (!g.heap_.release(ptr))
+		fail("shmem_free",
+		     "%p is not a block of the symmetric heap (never allocated, inside a block, or freed before)", ptr);
 }
 SHMEM_NAME(void *, shmem_realloc, (void *ptr, size_t size))
 {
-    check_running("shmem_realloc");
-    if (g.env.debug) {
-        debug_same("shmem_realloc", "the block", ptr ? symmetric_offset(ptr) : 0);
-        debug_same("shmem_realloc", "size", size);
-    }
-    if (!ptr)
-        return pshmem_malloc(size);
-    if (!size) {
-        pshmem_free(ptr);
-        return nullptr;
-    }
-    pshmem_barrier_all();
-    void *moved;
-    {
-        locked lock;
-        if (!g.heap_.is_block(ptr))
-            fail("shmem_realloc", "%p is not a block of the symmetric heap", ptr);
-        moved = g.heap_.resize(ptr, size);
-    }
-    pshmem_barrier_all();
-    return moved;
+	check_running("shmem_realloc");
+	if (g.env.debug) {
+		debug_same("shmem_realloc", "the block", ptr ? symmetric_offset(ptr) : 0);
+		debug_same("shmem_realloc", "size", size);
+	}
+	if (!ptr)
+		return pshmem_malloc(size);
+	if (!size) {
+		pshmem_free(ptr);
+		return nullptr;
+	}
+	pshmem_barrier_all();
+	void *moved;
+	{
+		locked lock;
+		if (!g.heap_.is_block(ptr))
+			fail("shmem_realloc", "%p is not a block of the symmetric heap", ptr);
+		moved = g.heap_.resize(ptr, size);
+	}
+	pshmem_barrier_all();
+	return moved;
 }
 SHMEM_NAME(void *, shmalloc, (size_t size))
 {
-    return pshmem_malloc(size);
+	return pshmem_malloc(size);
 }
 SHMEM_NAME(void, shfree, (void *ptr))
 {
-    pshmem_free(ptr);
+	pshmem_free(ptr);
 }
 SHMEM_NAME(void *, shrealloc, (void *ptr, size_t size))
 {
-    return pshmem_realloc(ptr, size);
+	return pshmem_realloc(ptr, size);
 }
 SHMEM_NAME(void *, shmemalign, (size_t alignment, size_t size))
 {
-    return pshmem_align(alignment, size);
+	return pshmem_align(alignment, size);
 }

@@ -5,10 +5,10 @@
 //   base = first page of .data/.bss behind RELRO            heap: shmem_place.cpp decides where
 //   |-- .data .bss --|................. hole ................|---- heap ----|
 //
-// At init the static data moves into a memfd that is mapped over itself, shared, so that peers can map the same pages; the
-// heap is a second memfd. Only offsets cross between PEs, so address space randomisation may stay on: the offset of an
-// object is the same on all PEs, the distance between static data and heap need not be. A child after fork() gets private
-// copies.
+// At init the static data moves into a memfd that is mapped over itself, shared, so that peers can map the same pages;
+// the heap is a second memfd. Only offsets cross between PEs, so address space randomisation may stay on: the offset of
+// an object is the same on all PEs, the distance between static data and heap need not be. A child after fork() gets
+// private copies.
 #include "shmem_state.hpp"
 
 #include <fcntl.h>
@@ -29,197 +29,204 @@ namespace {
 
 size_t page()
 {
-    static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    return bytes;
+	static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+	return bytes;
 }
 
 uintptr_t up(uintptr_t v)
 {
-    return (v + page() - 1) / page() * page();
+	return (v + page() - 1) / page() * page();
 }
 
 struct range {
-    uintptr_t from = 0, to = 0;
+	uintptr_t from = 0, to = 0;
 };
 
 // The writable segment of the executable, without what the loader makes read-only after relocation.
 int find_data(dl_phdr_info *info, size_t, void *out)
 {
-    auto *r = static_cast<range *>(out);
-    uintptr_t relro_end = 0;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const auto &p = info->dlpi_phdr[i];
-        if (p.p_type == PT_GNU_RELRO)
-            relro_end = info->dlpi_addr + p.p_vaddr + p.p_memsz;
-    }
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const auto &p = info->dlpi_phdr[i];
-        if (p.p_type != PT_LOAD || !(p.p_flags & PF_W))
-            continue;
-        uintptr_t from = info->dlpi_addr + p.p_vaddr;
-        const uintptr_t to = up(from + p.p_memsz);
-        if (relro_end > from && relro_end <= to)
-            from = relro_end;
-        r->from = up(from); // a page that RELRO shares is read-only anyway; what precedes the first whole page stays private
-        if (from % page() && !(relro_end > info->dlpi_addr + p.p_vaddr))
-            r->from = from / page() * page();
-        r->to = to;
-    }
-    return 1; // the first object is the program; the others are libraries
+	auto *r = static_cast<range *>(out);
+	uintptr_t relro_end = 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const auto &p = info->dlpi_phdr[i];
+		if (p.p_type == PT_GNU_RELRO)
+			relro_end = info->dlpi_addr + p.p_vaddr + p.p_memsz;
+	}
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const auto &p = info->dlpi_phdr[i];
+		if (p.p_type != PT_LOAD || !(p.p_flags & PF_W))
+			continue;
+		uintptr_t from = info->dlpi_addr + p.p_vaddr;
+		const uintptr_t to = up(from + p.p_memsz);
+		if (relro_end > from && relro_end <= to)
+			from = relro_end;
+		// a page that RELRO shares is read-only anyway; what precedes the first whole page stays private
+		r->from = up(from);
+		if (from % page() && !(relro_end > info->dlpi_addr + p.p_vaddr))
+			r->from = from / page() * page();
+		r->to = to;
+	}
+	return 1; // the first object is the program; the others are libraries
 }
 
 // Once in a process: what has moved stays there after shmem_finalize, and the next shmem_init finds it.
 bool move_data(const range &r, int *out, char *why, size_t room)
 {
-    const size_t bytes = r.to - r.from;
-    if (g.data.fd >= 0) {
-        *out = g.data.fd;
-        return true;
-    }
-    const int fd = memfd_create("shmem-data", MFD_CLOEXEC);
-    if (fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
-        snprintf(why, room, "cannot create shared memory for %zu bytes of static data: %s", bytes, strerror(errno));
-        return false;
-    }
-    if (const int err = pages_to_file(r.from, bytes, fd)) {
-        snprintf(why, room, "cannot copy %zu bytes of static data: %s", bytes, strerror(err));
-        close(fd);
-        return false;
-    }
-    if (mmap(reinterpret_cast<void *>(r.from), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
-        snprintf(why, room, "cannot map %zu bytes of static data: %s", bytes, strerror(errno));
-        close(fd);
-        return false;
-    }
-    *out = fd;
-    return true;
+	const size_t bytes = r.to - r.from;
+	if (g.data.fd >= 0) {
+		*out = g.data.fd;
+		return true;
+	}
+	const int fd = memfd_create("shmem-data", MFD_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
+		snprintf(why, room, "cannot create shared memory for %zu bytes of static data: %s", bytes,
+			 strerror(errno));
+		return false;
+	}
+	if (const int err = pages_to_file(r.from, bytes, fd)) {
+		snprintf(why, room, "cannot copy %zu bytes of static data: %s", bytes, strerror(err));
+		close(fd);
+		return false;
+	}
+	if (mmap(reinterpret_cast<void *>(r.from), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
+	    MAP_FAILED) {
+		snprintf(why, room, "cannot map %zu bytes of static data: %s", bytes, strerror(errno));
+		close(fd);
+		return false;
+	}
+	*out = fd;
+	return true;
 }
 
 // Physical memory and swap of this host, or the limit of its control group is not asked: a refusal later is a SIGBUS.
 size_t host_memory()
 {
-    size_t total = 0;
-    if (FILE *f = fopen("/proc/meminfo", "re")) {
-        char line[128];
-        size_t kib;
-        while (fgets(line, sizeof line, f))
-            if (sscanf(line, "MemTotal: %zu kB", &kib) == 1 || sscanf(line, "SwapTotal: %zu kB", &kib) == 1)
-                total += kib * 1024;
-        fclose(f);
-    }
-    return total ? total : SIZE_MAX;
+	size_t total = 0;
+	if (FILE *f = fopen("/proc/meminfo", "re")) {
+		char line[128];
+		size_t kib;
+		while (fgets(line, sizeof line, f))
+			if (sscanf(line, "MemTotal: %zu kB", &kib) == 1 || sscanf(line, "SwapTotal: %zu kB", &kib) == 1)
+				total += kib * 1024;
+		fclose(f);
+	}
+	return total ? total : SIZE_MAX;
 }
 
-// A child of fork() must not write into the parent's symmetric memory: it gets copies of the static data, as far as that is
-// more than zeros, and the heap copy-on-write. vfork and posix_spawn do not come here and need not.
+// A child of fork() must not write into the parent's symmetric memory: it gets copies of the static data, as far as
+// that is more than zeros, and the heap copy-on-write. vfork and posix_spawn do not come here and need not.
 void child_after_fork()
 {
-    const part &d = g.data;
-    if (d.fd < 0)
-        return;
-    void *copy = mmap(nullptr, d.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (copy == MAP_FAILED || pages_from_file(d.fd, d.at, d.bytes, static_cast<char *>(copy)) != 0)
-        _exit(127);
-    if (mremap(copy, d.bytes, d.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void *>(d.at)) == MAP_FAILED)
-        _exit(127);
-    const part &h = g.heap_part;
-    if (h.bytes)
-        mmap(reinterpret_cast<void *>(h.at), h.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, h.fd, 0);
-    g.data.fd = -1; // children of this child find private memory, which fork() copies by itself
+	const part &d = g.data;
+	if (d.fd < 0)
+		return;
+	void *copy = mmap(nullptr, d.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (copy == MAP_FAILED || pages_from_file(d.fd, d.at, d.bytes, static_cast<char *>(copy)) != 0)
+		_exit(127);
+	if (mremap(copy, d.bytes, d.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void *>(d.at)) == MAP_FAILED)
+		_exit(127);
+	const part &h = g.heap_part;
+	if (h.bytes)
+		mmap(reinterpret_cast<void *>(h.at), h.bytes, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, h.fd, 0);
+	g.data.fd = -1; // children of this child find private memory, which fork() copies by itself
 }
 
 } // namespace
 
 bool memory_find(size_t own_bytes, size_t heap_bytes, memory_plan &plan, char *why, size_t room)
 {
-    range r;
-    dl_iterate_phdr(find_data, &r);
-    if (r.to <= r.from) {
-        snprintf(why, room, "cannot find the program's static data");
-        return false;
-    }
-    plan.data_at = r.from;
-    plan.data_bytes = r.to - r.from;
-    const size_t most = host_memory();
-    if (heap_bytes > most) {
-        snprintf(why, room, "SHMEM_SYMMETRIC_SIZE asks for %zu bytes and this host has %zu; use less", heap_bytes, most);
-        return false;
-    }
-    plan.heap_bytes = up(own_bytes + (heap_bytes ? heap_bytes : 1));
-    if (!place_heap(plan, g.n_pes)) {
-        snprintf(why, room, "no room in the address space for a symmetric heap of %zu bytes", plan.heap_bytes);
-        return false;
-    }
-    return true;
+	range r;
+	dl_iterate_phdr(find_data, &r);
+	if (r.to <= r.from) {
+		snprintf(why, room, "cannot find the program's static data");
+		return false;
+	}
+	plan.data_at = r.from;
+	plan.data_bytes = r.to - r.from;
+	const size_t most = host_memory();
+	if (heap_bytes > most) {
+		snprintf(why, room, "SHMEM_SYMMETRIC_SIZE asks for %zu bytes and this host has %zu; use less",
+			 heap_bytes, most);
+		return false;
+	}
+	plan.heap_bytes = up(own_bytes + (heap_bytes ? heap_bytes : 1));
+	if (!place_heap(plan, g.n_pes)) {
+		snprintf(why, room, "no room in the address space for a symmetric heap of %zu bytes", plan.heap_bytes);
+		return false;
+	}
+	return true;
 }
 
 bool memory_map(const memory_plan &plan, int huge, char *why, size_t room)
 {
-    const int fd = memfd_create("shmem-heap", MFD_CLOEXEC | (huge == 2 ? MFD_HUGETLB : 0u));
-    if (fd < 0 || ftruncate(fd, static_cast<off_t>(plan.heap_bytes)) != 0) {
-        snprintf(why, room, "the system refuses a symmetric heap of %zu bytes: %s", plan.heap_bytes, strerror(errno));
-        return false;
-    }
-    void *want = reinterpret_cast<void *>(plan.heap_at); // reserved since memory_find
-    void *got = mmap(want, plan.heap_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
-    if (got != want) {
-        snprintf(why, room, "the system refuses to map a symmetric heap of %zu bytes: %s", plan.heap_bytes, strerror(errno));
-        return false;
-    }
-    if (huge == 1)
-        madvise(got, plan.heap_bytes, MADV_HUGEPAGE);
-    int data_fd;
-    if (!move_data({plan.data_at, plan.data_at + plan.data_bytes}, &data_fd, why, room))
-        return false;
-    g.data = {plan.data_at, plan.data_bytes, data_fd};
-    g.heap_part = {reinterpret_cast<uintptr_t>(got), plan.heap_bytes, fd};
-    g.base = plan.base();
-    g.span = plan.span();
-    static bool registered = false;
-    if (!registered)
-        registered = pthread_atfork(nullptr, nullptr, child_after_fork) == 0;
-    return true;
+	const int fd = memfd_create("shmem-heap", MFD_CLOEXEC | (huge == 2 ? MFD_HUGETLB : 0u));
+	if (fd < 0 || ftruncate(fd, static_cast<off_t>(plan.heap_bytes)) != 0) {
+		snprintf(why, room, "the system refuses a symmetric heap of %zu bytes: %s", plan.heap_bytes,
+			 strerror(errno));
+		return false;
+	}
+	void *want = reinterpret_cast<void *>(plan.heap_at); // reserved since memory_find
+	void *got = mmap(want, plan.heap_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
+	if (got != want) {
+		snprintf(why, room, "the system refuses to map a symmetric heap of %zu bytes: %s", plan.heap_bytes,
+			 strerror(errno));
+		return false;
+	}
+	if (huge == 1)
+		madvise(got, plan.heap_bytes, MADV_HUGEPAGE);
+	int data_fd;
+	if (!move_data({plan.data_at, plan.data_at + plan.data_bytes}, &data_fd, why, room))
+		return false;
+	g.data = {plan.data_at, plan.data_bytes, data_fd};
+	g.heap_part = {reinterpret_cast<uintptr_t>(got), plan.heap_bytes, fd};
+	g.base = plan.base();
+	g.span = plan.span();
+	static bool registered = false;
+	if (!registered)
+		registered = pthread_atfork(nullptr, nullptr, child_after_fork) == 0;
+	return true;
 }
 
 uint64_t heap_offset()
 {
-    constexpr uint64_t unit = uint64_t{1} << 30; // a hole behind the static data: what overruns it is in neither
-    return (g.data.bytes / unit + 2) * unit;
+	constexpr uint64_t unit = uint64_t{1} << 30; // a hole behind the static data: what overruns it is in neither
+	return (g.data.bytes / unit + 2) * unit;
 }
 
 uint64_t symmetric_offset(const void *ptr)
 {
-    const auto at = reinterpret_cast<uintptr_t>(ptr);
-    const part &h = g.heap_part;
-    return at >= h.at && at - h.at < h.bytes ? heap_offset() + (at - h.at) : at - g.data.at;
+	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	const part &h = g.heap_part;
+	return at >= h.at && at - h.at < h.bytes ? heap_offset() + (at - h.at) : at - g.data.at;
 }
 
 // The static data stays where it is: the program uses it.
 void memory_release()
 {
-    const part h = g.heap_part;
-    g.heap_part = {};
-    if (h.bytes) {
-        munmap(reinterpret_cast<void *>(h.at), h.bytes);
-        close(h.fd);
-    }
+	const part h = g.heap_part;
+	g.heap_part = {};
+	if (h.bytes) {
+		munmap(reinterpret_cast<void *>(h.at), h.bytes);
+		close(h.fd);
+	}
 }
 
 bool is_symmetric(const void *ptr, size_t bytes)
 {
-    const auto at = reinterpret_cast<uintptr_t>(ptr);
-    for (const part &p : {g.data, g.heap_part})
-        if (p.bytes && at >= p.at && bytes <= p.bytes && at - p.at <= p.bytes - bytes)
-            return true;
-    return false;
+	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	for (const part &p : {g.data, g.heap_part})
+		if (p.bytes && at >= p.at && bytes <= p.bytes && at - p.at <= p.bytes - bytes)
+			return true;
+	return false;
 }
 
 void *peer_pointer(const void *ptr, int pe)
 {
-    void *base = nullptr;
-    if (g.ops->window(g_default.ep, static_cast<fi_addr_t>(pe), &base) != 0 || !base)
-        return nullptr;
-    return static_cast<char *>(base) + (reinterpret_cast<uintptr_t>(ptr) - g.base);
+	void *base = nullptr;
+	if (g.ops->window(g_default.ep, static_cast<fi_addr_t>(pe), &base) != 0 || !base)
+		return nullptr;
+	return static_cast<char *>(base) + (reinterpret_cast<uintptr_t>(ptr) - g.base);
 }
 
 } // namespace shmem

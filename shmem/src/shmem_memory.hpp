@@ -10,19 +10,20 @@
 namespace shmem {
 
 struct memory_plan {
-    uintptr_t data_at, heap_at;
-    size_t data_bytes, heap_bytes;
+	uintptr_t data_at, heap_at;
+	size_t data_bytes, heap_bytes;
 
-    uintptr_t base() const { return std::min(data_at, heap_at); }
-    size_t span() const { return std::max(data_at + data_bytes, heap_at + heap_bytes) - base(); }
+	uintptr_t base() const { return std::min(data_at, heap_at); }
+	size_t span() const { return std::max(data_at + data_bytes, heap_at + heap_bytes) - base(); }
 };
 
 // Both answer false with a reason.
-// own_bytes: address space for the library in front of the program's heap, mostly never touched. The place of the heap is
-// reserved then.
+// own_bytes: address space for the library in front of the program's heap, mostly never touched. The place of the heap
+// is reserved then.
 bool memory_find(size_t own_bytes, size_t heap_bytes, memory_plan &plan, char *why, size_t room);
 bool memory_map(const memory_plan &plan, int huge, char *why, size_t room);
-bool place_heap(memory_plan &plan, int n_pes); // shmem_place.cpp: fills heap_at and reserves it; false when there is no room
+// shmem_place.cpp: fills heap_at and reserves it; false when there is no room
+bool place_heap(memory_plan &plan, int n_pes);
 void memory_release(); // the heap; at finalize
 
 } // namespace shmem

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Where the symmetric heap goes. Each PE decides for itself: the provider lays the windows on other PEs out as our own
-// memory lies (symmetric_layout of fi_ext_pgas.h), so the distance between static data and heap may differ from PE to PE, as
-// the random addresses of the program do. What the PEs have in common is that the heap begins at a multiple of a power of two
-// that is at least its size: an offset that is aligned on one PE is aligned on all, whatever the alignment.
+// memory lies (symmetric_layout of fi_ext_pgas.h), so the distance between static data and heap may differ from PE to
+// PE, as the random addresses of the program do. What the PEs have in common is that the heap begins at a multiple of a
+// power of two that is at least its size: an offset that is aligned on one PE is aligned on all, whatever the
+// alignment.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,47 +20,49 @@ namespace {
 constexpr uint64_t kDistances[] = {uint64_t{1} << 30, uint64_t{2} << 30, uint64_t{4} << 30};
 constexpr uint64_t kFarthest = uint64_t{15} << 30; // end of the heap, from the static data on
 #else
-// Large ones first: the program's own heap grows behind its data. Small ones are for small address spaces (Valgrind, limits).
+// Large ones first: the program's own heap grows behind its data. Small ones are for small address spaces (Valgrind,
+// limits).
 constexpr uint64_t kDistances[] = {uint64_t{64} << 30,  uint64_t{96} << 30, uint64_t{160} << 30, uint64_t{256} << 30,
-                                   uint64_t{512} << 30, uint64_t{1} << 40,  uint64_t{2} << 40,   uint64_t{4} << 40,
-                                   uint64_t{16} << 30,  uint64_t{8} << 30,  uint64_t{4} << 30,   uint64_t{2} << 30,
-                                   uint64_t{1} << 30};
+				   uint64_t{512} << 30, uint64_t{1} << 40,  uint64_t{2} << 40,   uint64_t{4} << 40,
+				   uint64_t{16} << 30,  uint64_t{8} << 30,  uint64_t{4} << 30,   uint64_t{2} << 30,
+				   uint64_t{1} << 30};
 constexpr uint64_t kFarthest = UINT64_MAX;
 #endif
 constexpr unsigned kCount = sizeof kDistances / sizeof *kDistances;
 
 bool reserve(uintptr_t at, size_t bytes)
 {
-    void *want = reinterpret_cast<void *>(at);
-    void *got = mmap(want, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (got == want)
-        return true;
-    if (got != MAP_FAILED) // a kernel that takes the address for a hint
-        munmap(got, bytes);
-    return false;
+	void *want = reinterpret_cast<void *>(at);
+	void *got =
+		mmap(want, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	if (got == want)
+		return true;
+	if (got != MAP_FAILED) // a kernel that takes the address for a hint
+		munmap(got, bytes);
+	return false;
 }
 
 // Would the windows on all PEs fit as well? Each takes the span of data and heap, most of it a hole.
 bool roomy(uint64_t span, int n_pes)
 {
-    const auto bytes = static_cast<size_t>(span) * (static_cast<size_t>(n_pes) + 1);
-    void *all = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (all != MAP_FAILED)
-        munmap(all, bytes);
-    return all != MAP_FAILED;
+	const auto bytes = static_cast<size_t>(span) * (static_cast<size_t>(n_pes) + 1);
+	void *all = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (all != MAP_FAILED)
+		munmap(all, bytes);
+	return all != MAP_FAILED;
 }
 
-// The i-th place of an alignment: above the static data, then below it (a program that was started by naming the loader lies
-// at the upper end). 0: there is none.
+// The i-th place of an alignment: above the static data, then below it (a program that was started by naming the loader
+// lies at the upper end). 0: there is none.
 uintptr_t candidate(const memory_plan &plan, unsigned i, uint64_t align)
 {
-    const uint64_t distance = kDistances[i % kCount];
-    if (i < kCount) { // data and heap may not meet
-        const uintptr_t at = (plan.data_at + distance + align - 1) / align * align;
-        return distance <= plan.data_bytes || at + plan.heap_bytes - plan.data_at > kFarthest ? 0 : at;
-    }
-    const uint64_t below = distance + plan.heap_bytes;
-    return plan.data_at < below || kFarthest < UINT64_MAX ? 0 : (plan.data_at - below) / align * align;
+	const uint64_t distance = kDistances[i % kCount];
+	if (i < kCount) { // data and heap may not meet
+		const uintptr_t at = (plan.data_at + distance + align - 1) / align * align;
+		return distance <= plan.data_bytes || at + plan.heap_bytes - plan.data_at > kFarthest ? 0 : at;
+	}
+	const uint64_t below = distance + plan.heap_bytes;
+	return plan.data_at < below || kFarthest < UINT64_MAX ? 0 : (plan.data_at - below) / align * align;
 }
 
 } // namespace
@@ -67,20 +70,20 @@ uintptr_t candidate(const memory_plan &plan, unsigned i, uint64_t align)
 // Windows matter more than alignments beyond what there is room for, and those more than the order of the distances.
 bool place_heap(memory_plan &plan, int n_pes)
 {
-    const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-    for (const bool windows : {true, false}) { // without windows it is slower, and as right
-        for (uint64_t align = std::bit_ceil(plan.heap_bytes); align >= page; align /= 2) {
-            for (unsigned i = 0; i < 2 * kCount; i++) { // above and below
-                plan.heap_at = candidate(plan, i, align);
-                if (!plan.heap_at || !reserve(plan.heap_at, plan.heap_bytes))
-                    continue;
-                if (!windows || roomy(plan.span(), n_pes))
-                    return true;
-                munmap(reinterpret_cast<void *>(plan.heap_at), plan.heap_bytes);
-            }
-        }
-    }
-    return false;
+	const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+	for (const bool windows : {true, false}) { // without windows it is slower, and as right
+		for (uint64_t align = std::bit_ceil(plan.heap_bytes); align >= page; align /= 2) {
+			for (unsigned i = 0; i < 2 * kCount; i++) { // above and below
+				plan.heap_at = candidate(plan, i, align);
+				if (!plan.heap_at || !reserve(plan.heap_at, plan.heap_bytes))
+					continue;
+				if (!windows || roomy(plan.span(), n_pes))
+					return true;
+				munmap(reinterpret_cast<void *>(plan.heap_at), plan.heap_bytes);
+			}
+		}
+	}
+	return false;
 }
 
 } // namespace shmem

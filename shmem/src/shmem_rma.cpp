@@ -8,30 +8,31 @@ namespace shmem {
 
 void check_stride(const char *routine, ptrdiff_t dst, ptrdiff_t sst)
 {
-    if (PGAS_UNLIKELY(dst < 1 || sst < 1))
-        fail(routine, "strides are %td and %td; both must be 1 or more", dst, sst);
+	if (PGAS_UNLIKELY(dst < 1 || sst < 1))
+		fail(routine, "strides are %td and %td; both must be 1 or more", dst, sst);
 }
 
 void check_blocks(const char *routine, ptrdiff_t dst, ptrdiff_t sst, size_t bsize)
 {
-    check_stride(routine, dst, sst);
-    if (PGAS_UNLIKELY(static_cast<size_t>(dst) < bsize || static_cast<size_t>(sst) < bsize))
-        fail(routine, "strides are %td and %td; both must be at least the block size %zu", dst, sst, bsize);
+	check_stride(routine, dst, sst);
+	if (PGAS_UNLIKELY(static_cast<size_t>(dst) < bsize || static_cast<size_t>(sst) < bsize))
+		fail(routine, "strides are %td and %td; both must be at least the block size %zu", dst, sst, bsize);
 }
 
 void cold_signal(context *c, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, const char *name)
 {
-    if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
-        fail(name, "signal operator is %d; it must be SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD", sig_op);
-    pgas_fence_stores(); // data before signal
-    cold_amo(c, sig_addr, pe, FI_UINT64, sig_op == SHMEM_SIGNAL_SET ? FI_ATOMIC_WRITE : FI_SUM, signal, 0, false, name);
+	if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
+		fail(name, "signal operator is %d; it must be SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD", sig_op);
+	pgas_fence_stores(); // data before signal
+	cold_amo(c, sig_addr, pe, FI_UINT64, sig_op == SHMEM_SIGNAL_SET ? FI_ATOMIC_WRITE : FI_SUM, signal, 0, false,
+		 name);
 }
 
-void put_signal_long(context *c, void *dest, const void *source, size_t bytes, uint64_t *sig_addr, uint64_t signal, int sig_op,
-                     int pe, const char *name)
+void put_signal_long(context *c, void *dest, const void *source, size_t bytes, uint64_t *sig_addr, uint64_t signal,
+		     int sig_op, int pe, const char *name)
 {
-    put(c, dest, source, bytes, pe, name);
-    signal_op(c, sig_addr, signal, sig_op, pe, name);
+	put(c, dest, source, bytes, pe, name);
+	signal_op(c, sig_addr, signal, sig_op, pe, name);
 }
 
 } // namespace shmem
@@ -53,18 +54,18 @@ using namespace shmem;
 #define BODY_put_signal_nbi(T) BODY_put_signal(T)
 
 #define DEFINE(R, N, T, CALL, P, A)                                                                                    \
-    SHMEM_NAME(R, shmem_##N##_##CALL, P)                                                                               \
-    {                                                                                                                  \
-        context *const c = &g_default;                                                                                 \
-        [[maybe_unused]] const char *const name = "shmem_" #N "_" #CALL;                                               \
-        BODY_##CALL(T);                                                                                                \
-    }                                                                                                                  \
-    SHMEM_NAME(R, shmem_ctx_##N##_##CALL, SHMEM_CTX_PARAMS P)                                                          \
-    {                                                                                                                  \
-        context *const c = from_handle(ctx);                                                                           \
-        [[maybe_unused]] const char *const name = "shmem_ctx_" #N "_" #CALL;                                           \
-        BODY_##CALL(T);                                                                                                \
-    }
+	SHMEM_NAME(R, shmem_##N##_##CALL, P)                                                                           \
+	{                                                                                                              \
+		context *const c = &g_default;                                                                         \
+		[[maybe_unused]] const char *const name = "shmem_" #N "_" #CALL;                                       \
+		BODY_##CALL(T);                                                                                        \
+	}                                                                                                              \
+	SHMEM_NAME(R, shmem_ctx_##N##_##CALL, SHMEM_CTX_PARAMS P)                                                      \
+	{                                                                                                              \
+		context *const c = from_handle(ctx);                                                                   \
+		[[maybe_unused]] const char *const name = "shmem_ctx_" #N "_" #CALL;                                   \
+		BODY_##CALL(T);                                                                                        \
+	}
 SHMEM_EACH_RMA(DEFINE)
 #undef DEFINE
 
@@ -72,17 +73,17 @@ namespace {
 
 template <size_t Bits>
 struct unit {
-    alignas(1) char bytes[Bits / 8];
+	alignas(1) char bytes[Bits / 8];
 };
 template <size_t Bits>
 unit<Bits> *as(void *p)
 {
-    return static_cast<unit<Bits> *>(p);
+	return static_cast<unit<Bits> *>(p);
 }
 template <size_t Bits>
 const unit<Bits> *as(const void *p)
 {
-    return static_cast<const unit<Bits> *>(p);
+	return static_cast<const unit<Bits> *>(p);
 }
 constexpr size_t kmem = 8; // putmem counts bytes
 
@@ -93,51 +94,51 @@ constexpr size_t kmem = 8; // putmem counts bytes
 #define k32 32
 #define k64 64
 #define k128 128
-#define SIZED_put(B) put(c, dest, source, nelems * (B / 8), pe, name)
-#define SIZED_get(B) get(c, dest, source, nelems * (B / 8), pe, name)
+#define SIZED_put(B) put(c, dest, source, nelems *(B / 8), pe, name)
+#define SIZED_get(B) get(c, dest, source, nelems *(B / 8), pe, name)
 #define SIZED_put_nbi(B) SIZED_put(B)
 #define SIZED_get_nbi(B) SIZED_get(B)
 #define SIZED_iput(B) iput(c, name, as<B>(dest), as<B>(source), dst, sst, nelems, pe)
 #define SIZED_iget(B) iget(c, name, as<B>(dest), as<B>(source), dst, sst, nelems, pe)
 #define SIZED_ibput(B) ibput(c, name, as<B>(dest), as<B>(source), dst, sst, bsize, nblocks, pe)
 #define SIZED_ibget(B) ibget(c, name, as<B>(dest), as<B>(source), dst, sst, bsize, nblocks, pe)
-#define SIZED_put_signal(B) put_signal(c, name, dest, source, nelems * (B / 8), sig_addr, signal, sig_op, pe)
+#define SIZED_put_signal(B) put_signal(c, name, dest, source, nelems *(B / 8), sig_addr, signal, sig_op, pe)
 #define SIZED_put_signal_nbi(B) SIZED_put_signal(B)
 #define DEFINE(S, STEM, TAIL, P, A)                                                                                    \
-    SHMEM_NAME(void, shmem_##STEM##S##TAIL, P)                                                                         \
-    {                                                                                                                  \
-        context *const c = &g_default;                                                                                 \
-        [[maybe_unused]] const char *const name = "shmem_" #STEM #S #TAIL;                                             \
-        SIZED_##STEM##TAIL(k##S);                                                                                      \
-    }                                                                                                                  \
-    SHMEM_NAME(void, shmem_ctx_##STEM##S##TAIL, SHMEM_CTX_PARAMS P)                                                    \
-    {                                                                                                                  \
-        context *const c = from_handle(ctx);                                                                           \
-        [[maybe_unused]] const char *const name = "shmem_ctx_" #STEM #S #TAIL;                                         \
-        SIZED_##STEM##TAIL(k##S);                                                                                      \
-    }
+	SHMEM_NAME(void, shmem_##STEM##S##TAIL, P)                                                                     \
+	{                                                                                                              \
+		context *const c = &g_default;                                                                         \
+		[[maybe_unused]] const char *const name = "shmem_" #STEM #S #TAIL;                                     \
+		SIZED_##STEM##TAIL(k##S);                                                                              \
+	}                                                                                                              \
+	SHMEM_NAME(void, shmem_ctx_##STEM##S##TAIL, SHMEM_CTX_PARAMS P)                                                \
+	{                                                                                                              \
+		context *const c = from_handle(ctx);                                                                   \
+		[[maybe_unused]] const char *const name = "shmem_ctx_" #STEM #S #TAIL;                                 \
+		SIZED_##STEM##TAIL(k##S);                                                                              \
+	}
 SHMEM_EACH_SIZE(DEFINE)
 #undef DEFINE
 
-// --- signals ------------------------------------------------------------------------------------------------------------
+// --- signals ---------------------------------------------------------------------------------------------------------
 
-SHMEM_NAME(void, shmem_signal_add, (uint64_t *sig_addr, uint64_t signal, int pe))
+SHMEM_NAME(void, shmem_signal_add, (uint64_t * sig_addr, uint64_t signal, int pe))
 {
-    signal_op(&g_default, sig_addr, signal, SHMEM_SIGNAL_ADD, pe, "shmem_signal_add");
+	signal_op(&g_default, sig_addr, signal, SHMEM_SIGNAL_ADD, pe, "shmem_signal_add");
 }
 SHMEM_NAME(void, shmem_ctx_signal_add, (shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe))
 {
-    signal_op(from_handle(ctx), sig_addr, signal, SHMEM_SIGNAL_ADD, pe, "shmem_ctx_signal_add");
+	signal_op(from_handle(ctx), sig_addr, signal, SHMEM_SIGNAL_ADD, pe, "shmem_ctx_signal_add");
 }
-SHMEM_NAME(void, shmem_signal_set, (uint64_t *sig_addr, uint64_t signal, int pe))
+SHMEM_NAME(void, shmem_signal_set, (uint64_t * sig_addr, uint64_t signal, int pe))
 {
-    signal_op(&g_default, sig_addr, signal, SHMEM_SIGNAL_SET, pe, "shmem_signal_set");
+	signal_op(&g_default, sig_addr, signal, SHMEM_SIGNAL_SET, pe, "shmem_signal_set");
 }
 SHMEM_NAME(void, shmem_ctx_signal_set, (shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe))
 {
-    signal_op(from_handle(ctx), sig_addr, signal, SHMEM_SIGNAL_SET, pe, "shmem_ctx_signal_set");
+	signal_op(from_handle(ctx), sig_addr, signal, SHMEM_SIGNAL_SET, pe, "shmem_ctx_signal_set");
 }
 SHMEM_NAME(uint64_t, shmem_signal_fetch, (const uint64_t *sig_addr))
 {
-    return pgas_load_acquire(sig_addr);
+	return pgas_load_acquire(sig_addr);
 }

@@ -2,10 +2,10 @@
 //
 // All state of a PE in one struct, and the calls between the files of the library.
 //
-// A PE's symmetric memory is one region, key 0, of two parts: the program's writable static data and the symmetric heap. They
-// lie at the same offsets of the region on all PEs (symmetric_offset), at addresses of each PE's own. Before shmem_init and after
-// shmem_finalize contexts point at an endpoint front whose windows are all zero, so that every call takes its cold exit,
-// which says what is wrong: the hot path needs no test of its own.
+// A PE's symmetric memory is one region, key 0, of two parts: the program's writable static data and the symmetric
+// heap. They lie at the same offsets of the region on all PEs (symmetric_offset), at addresses of each PE's own. Before
+// shmem_init and after shmem_finalize contexts point at an endpoint front whose windows are all zero, so that every
+// call takes its cold exit, which says what is wrong: the hot path needs no test of its own.
 #pragma once
 
 #define SHMEM_IMPL_BUILD 1
@@ -38,51 +38,57 @@ struct team;
 
 // One line: what p, g, put, get and atomics of this context touch besides the endpoint's own.
 struct alignas(64) context {
-    pgas_ep *front;       // what the hot path reads: that of ep, or one without windows; never null
-    fid_ep *ep;           // what the cold path calls; never null
-    uint64_t pending;     // operations handed to a wire that are not complete yet
-    long options;
-    team *owner;
-    context *next, *prev; // contexts of the same team
+	pgas_ep *front;   // what the hot path reads: that of ep, or one without windows; never null
+	fid_ep *ep;       // what the cold path calls; never null
+	uint64_t pending; // operations handed to a wire that are not complete yet
+	long options;
+	team *owner;
+	context *next, *prev; // contexts of the same team
 };
 
-// A team as one of its members sees it. The arrays are one per member, in one allocation; what lies in shared memory and who
-// writes it is in shmem_team.hpp.
+// A team as one of its members sees it. The arrays are one per member, in one allocation; what lies in shared memory
+// and who writes it is in shmem_team.hpp.
 struct team_fields {
-    uint32_t magic = 0;            // kTeamLive while it may be used
-    int my_pe = -1;
-    int n_pes = 0;
-    int start = 0, stride = 0;     // of the world; stride 0: irregular
-    int hosts = 1;                 // that the members are on
-    int fan = 2;                   // of the dissemination
-    int *leaders = nullptr;        // first member on each host
-    uint64_t first = 0;            // all numbers start here
-    uint64_t round = 0;            // syncs so far
-    uint64_t exchanges = 0;        // numbered collectives so far: exchange and broadcast
-    uint64_t known = 0;            // all members are known to have completed the collectives up to this number
-    uint64_t known_below = 0;      // the same of those that I tell in a broadcast whose root is `below_root`
-    int below_root = -1;
-    char *block = nullptr;         // my part of the team's shared memory; null: an active set, which brings its own flags
-    char **peer = nullptr;         // block of each member, as mapped here; null: not asked yet, or on another host
-    uintptr_t *reach = nullptr;    // what turns a symmetric address of mine into that member's; kReachAsk, kReachNone
-    uint64_t *block_at = nullptr;  // block of each member, as a symmetric address of mine: for one-sided calls
-    uint64_t *staging_at = nullptr;// the same of staging memory; only of teams that use algorithms for several hosts
-    int *members = nullptr;        // world ranks
-    int *host = nullptr;           // host of each member, numbered from 0 in the order of appearance
-    const void **rows = nullptr;   // working space of reductions: one address per member
-    uint64_t *sent = nullptr, *received = nullptr; // signals to and from each member: shmem_coll_signal.hpp
-    uint64_t pieces = 0;           // recursive doublings so far
-    uint64_t ring_messages = 0;    // of reductions by ring, so far
-    long *psync = nullptr;         // of an active set
-    uint32_t block_lines = 0;      // taken from the arena
-    bool has_staging = false;
-    int pool_slot = -1;            // SHMEM_TEAM_AGREE=bitmask: place in the pool
-    shmem_team_config_t config{};
-    context *contexts = nullptr;
-    fid_ep *ep = nullptr;          // whose ranks are this team's, where they differ from the world's; for contexts
-    fid_av *av = nullptr;
-    int room = 0;                  // members that the arrays have room for
-    team *next = nullptr, *prev = nullptr; // all teams that the program made
+	uint32_t magic = 0; // kTeamLive while it may be used
+	int my_pe = -1;
+	int n_pes = 0;
+	int start = 0, stride = 0; // of the world; stride 0: irregular
+	int hosts = 1;             // that the members are on
+	int fan = 2;               // of the dissemination
+	int *leaders = nullptr;    // first member on each host
+	uint64_t first = 0;        // all numbers start here
+	uint64_t round = 0;        // syncs so far
+	uint64_t exchanges = 0;    // numbered collectives so far: exchange and broadcast
+	uint64_t known = 0;        // all members are known to have completed the collectives up to this number
+	uint64_t known_below = 0;  // the same of those that I tell in a broadcast whose root is `below_root`
+	int below_root = -1;
+	// my part of the team's shared memory; null: an active set, which brings its own flags
+	char *block = nullptr;
+	// block of each member, as mapped here; null: not asked yet, or on another host
+	char **peer = nullptr;
+	// what turns a symmetric address of mine into that member's; kReachAsk, kReachNone
+	uintptr_t *reach = nullptr;
+	// block of each member, as a symmetric address of mine: for one-sided calls
+	uint64_t *block_at = nullptr;
+	// the same of staging memory; only of teams that use algorithms for several hosts
+	uint64_t *staging_at = nullptr;
+	int *members = nullptr; // world ranks
+	// host of each member, numbered from 0 in the order of appearance
+	int *host = nullptr;
+	const void **rows = nullptr;                   // working space of reductions: one address per member
+	uint64_t *sent = nullptr, *received = nullptr; // signals to and from each member: shmem_coll_signal.hpp
+	uint64_t pieces = 0;                           // recursive doublings so far
+	uint64_t ring_messages = 0;                    // of reductions by ring, so far
+	long *psync = nullptr;                         // of an active set
+	uint32_t block_lines = 0;                      // taken from the arena
+	bool has_staging = false;
+	int pool_slot = -1; // SHMEM_TEAM_AGREE=bitmask: place in the pool
+	shmem_team_config_t config{};
+	context *contexts = nullptr;
+	fid_ep *ep = nullptr; // whose ranks are this team's, where they differ from the world's; for contexts
+	fid_av *av = nullptr;
+	int room = 0;                          // members that the arrays have room for
+	team *next = nullptr, *prev = nullptr; // all teams that the program made
 };
 
 // Padded to the stride that shmem.h promises for predefined handles.
@@ -90,9 +96,9 @@ struct alignas(SHMEM_IMPL_TEAM_STRIDE) team : team_fields {};
 static_assert(sizeof(team) == SHMEM_IMPL_TEAM_STRIDE);
 
 struct part { // of the symmetric region: static data, heap
-    uintptr_t at = 0;
-    size_t bytes = 0;
-    int fd = -1;
+	uintptr_t at = 0;
+	size_t bytes = 0;
+	int fd = -1;
 };
 
 // Address space for ourselves at the start of the heap; only what teams use of it becomes memory.
@@ -100,73 +106,76 @@ constexpr size_t kInternalBytes = size_t{4} << 30;
 constexpr size_t kNameBytes = 64; // of an endpoint address
 
 struct state {
-    int my_pe = -1;
-    int n_pes = 0;
-    int thread_level = SHMEM_THREAD_SINGLE;
-    bool initialized = false;
-    bool finalized = false;
-    unsigned inits = 0; // without their finalize
-    int pid = 0;        // that joined: a child of fork() is no PE
-    env_values env;
-    heap heap_;
-    part data, heap_part;
-    uintptr_t base = 0;       // lowest address of both parts, and how far they reach: here, other PEs have other distances
-    size_t span = 0;
-    char *internal = nullptr; // our own symmetric memory, at the start of the heap: see shmem_team_memory.cpp
-    uint64_t *hosts = nullptr; // host of each PE
-    char (*names)[kNameBytes] = nullptr; // endpoint address of each PE
-    fi_info *info = nullptr;
-    fid_fabric *fabric = nullptr;
-    fid_domain *domain = nullptr;
-    fid_av *av = nullptr;
-    fid_cntr *cntr = nullptr;
-    fid_mr *mr = nullptr;
-    fi_pgas_ops *ops = nullptr;
-    uintptr_t *reach = nullptr; // as in struct team, of all PEs
-    int local_count = 0;      // PEs on this host
-    bool oversubscribed = false;
-    stream_limits stream;
-    unsigned eager_polls = 64; // of a wait, before it thinks of giving the core away
+	int my_pe = -1;
+	int n_pes = 0;
+	int thread_level = SHMEM_THREAD_SINGLE;
+	bool initialized = false;
+	bool finalized = false;
+	unsigned inits = 0; // without their finalize
+	int pid = 0;        // that joined: a child of fork() is no PE
+	env_values env;
+	heap heap_;
+	part data, heap_part;
+	// lowest address of both parts, and how far they reach: here, other PEs have other distances
+	uintptr_t base = 0;
+	size_t span = 0;
+	// our own symmetric memory, at the start of the heap: see shmem_team_memory.cpp
+	char *internal = nullptr;
+	uint64_t *hosts = nullptr;           // host of each PE
+	char (*names)[kNameBytes] = nullptr; // endpoint address of each PE
+	fi_info *info = nullptr;
+	fid_fabric *fabric = nullptr;
+	fid_domain *domain = nullptr;
+	fid_av *av = nullptr;
+	fid_cntr *cntr = nullptr;
+	fid_mr *mr = nullptr;
+	fi_pgas_ops *ops = nullptr;
+	uintptr_t *reach = nullptr; // as in struct team, of all PEs
+	int local_count = 0;        // PEs on this host
+	bool oversubscribed = false;
+	stream_limits stream;
+	unsigned eager_polls = 64; // of a wait, before it thinks of giving the core away
 };
 
-#define SHMEM_HIDDEN __attribute__((visibility("hidden"))) // an extern declaration needs it said, or goes through the GOT
+#define SHMEM_HIDDEN                                                                                                   \
+	__attribute__((visibility("hidden"))) // an extern declaration needs it said, or goes through the GOT
 extern SHMEM_HIDDEN state g;
-extern SHMEM_HIDDEN context g_contexts[2];             // what handles 0 and SHMEM_IMPL_CTX_DEFAULT stand for
+extern SHMEM_HIDDEN context g_contexts[2];           // what handles 0 and SHMEM_IMPL_CTX_DEFAULT stand for
 inline constexpr context &g_default = g_contexts[1]; // SHMEM_CTX_DEFAULT; the one before it has no window, ever
 static_assert(sizeof(context) == SHMEM_IMPL_CTX_DEFAULT);
-extern SHMEM_HIDDEN team g_teams[2];   // SHMEM_TEAM_WORLD, SHMEM_TEAM_SHARED
+extern SHMEM_HIDDEN team g_teams[2]; // SHMEM_TEAM_WORLD, SHMEM_TEAM_SHARED
 
 // A handle is a distance from the default object (see shmem.h): one addition, no test.
 inline context *from_handle(shmem_ctx_t h)
 {
-    return reinterpret_cast<context *>(reinterpret_cast<uintptr_t>(&g_default) - SHMEM_IMPL_CTX_DEFAULT +
-                                       reinterpret_cast<uintptr_t>(h));
+	return reinterpret_cast<context *>(reinterpret_cast<uintptr_t>(&g_default) - SHMEM_IMPL_CTX_DEFAULT +
+					   reinterpret_cast<uintptr_t>(h));
 }
 inline shmem_ctx_t to_handle(const context *c)
 {
-    return reinterpret_cast<shmem_ctx_t>(reinterpret_cast<uintptr_t>(c) - reinterpret_cast<uintptr_t>(&g_default) +
-                                         SHMEM_IMPL_CTX_DEFAULT);
+	return reinterpret_cast<shmem_ctx_t>(reinterpret_cast<uintptr_t>(c) - reinterpret_cast<uintptr_t>(&g_default) +
+					     SHMEM_IMPL_CTX_DEFAULT);
 }
 inline team *from_handle(shmem_team_t h)
 {
-    return reinterpret_cast<team *>(reinterpret_cast<uintptr_t>(&g_teams[0]) - SHMEM_IMPL_TEAM_WORLD +
-                                    reinterpret_cast<uintptr_t>(h));
+	return reinterpret_cast<team *>(reinterpret_cast<uintptr_t>(&g_teams[0]) - SHMEM_IMPL_TEAM_WORLD +
+					reinterpret_cast<uintptr_t>(h));
 }
 
 inline shmem_team_t to_handle(const team *t)
 {
-    return reinterpret_cast<shmem_team_t>(reinterpret_cast<uintptr_t>(t) - reinterpret_cast<uintptr_t>(&g_teams[0]) +
-                                          SHMEM_IMPL_TEAM_WORLD);
+	return reinterpret_cast<shmem_team_t>(reinterpret_cast<uintptr_t>(t) -
+					      reinterpret_cast<uintptr_t>(&g_teams[0]) + SHMEM_IMPL_TEAM_WORLD);
 }
 
 inline pgas_ep *front_of(const context *c)
 {
-    return c->front;
+	return c->front;
 }
 // For a context that is made: with SHMEM_DEBUG every call shall come to the cold path.
 pgas_ep *front_for(fid_ep *ep);
 
-// --- errors ---------------------------------------------------------------------------------------------------------
+// --- errors ----------------------------------------------------------------------------------------------------------
 
 // Prints one line "PE n: routine: text" and ends the job.
 [[noreturn, gnu::cold, gnu::format(printf, 2, 3)]] void fail(const char *routine, const char *format, ...);
@@ -182,34 +191,37 @@ void debug_hello();
 void fault_handler_install();
 void fault_handler_remove();
 
-// --- memory ---------------------------------------------------------------------------------------------------------
+// --- memory ----------------------------------------------------------------------------------------------------------
 
-uint64_t heap_offset(); // of the heap in the symmetric region, on all PEs
+uint64_t heap_offset();                     // of the heap in the symmetric region, on all PEs
 uint64_t symmetric_offset(const void *ptr); // what a symmetric address is called on all PEs
 bool is_symmetric(const void *ptr, size_t bytes);
 bool heap_covers(const void *ptr, size_t bytes); // within one allocated block?
-void *peer_pointer(const void *ptr, int pe); // where pe's copy is mapped here, or null
+void *peer_pointer(const void *ptr, int pe);     // where pe's copy is mapped here, or null
 
-// --- cold exits of the data path; name: the routine, for messages -------------------------------------------------------
+// --- cold exits of the data path; name: the routine, for messages ----------------------------------------------------
 
-[[gnu::cold, gnu::noinline]] void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name);
-[[gnu::cold, gnu::noinline]] void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name);
+[[gnu::cold, gnu::noinline]] void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe,
+					   const char *name);
+[[gnu::cold, gnu::noinline]] void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe,
+					   const char *name);
 // the same for one value of up to 8 bytes in a register, so that the hot path spills nothing
-[[gnu::cold, gnu::noinline]] void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name);
+[[gnu::cold, gnu::noinline]] void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe,
+					 const char *name);
 [[gnu::cold, gnu::noinline]] uint64_t cold_g(context *c, const void *source, size_t bytes, int pe, const char *name);
 // value and compare come in registers; answers the old value
-[[gnu::cold, gnu::noinline]] uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, uint64_t value,
-                                               uint64_t compare, bool fetch, const char *name);
+[[gnu::cold, gnu::noinline]] uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op,
+					       uint64_t value, uint64_t compare, bool fetch, const char *name);
 [[gnu::cold, gnu::noinline]] void cold_quiet(context *c);
 
-// --- synchronisation inside the library -------------------------------------------------------------------------------
+// --- synchronisation inside the library ------------------------------------------------------------------------------
 
-void barrier_all(); // of the world, without quiet
+void barrier_all();               // of the world, without quiet
 void wait_pause(unsigned &polls); // one failed poll of a wait loop
 // Peers that cannot map our memory ask us to act for them: whoever waits does so now and then.
 inline void act_for_peers()
 {
-    g.cntr->ops->read(g.cntr);
+	g.cntr->ops->read(g.cntr);
 }
 void backtrace_print();
 
@@ -218,6 +230,6 @@ void backtrace_print();
 // One line per C name: pshmem_ is the function, shmem_ its weak alias, so that profiling tools can take the name over.
 #define SHMEM_EXPORT __attribute__((visibility("default")))
 #define SHMEM_NAME(ret_arg, name_arg, params_arg)                                                                      \
-    extern "C" SHMEM_EXPORT ret_arg p##name_arg params_arg noexcept;                                                   \
-    extern "C" SHMEM_EXPORT ret_arg name_arg params_arg noexcept __attribute__((weak, alias("p" #name_arg)));          \
-    extern "C" SHMEM_EXPORT ret_arg p##name_arg params_arg noexcept
+	extern "C" SHMEM_EXPORT ret_arg p##name_arg params_arg noexcept;                                               \
+	extern "C" SHMEM_EXPORT ret_arg name_arg params_arg noexcept __attribute__((weak, alias("p" #name_arg)));      \
+	extern "C" SHMEM_EXPORT ret_arg p##name_arg params_arg noexcept

@@ -12,70 +12,70 @@ namespace {
 template <class T>
 PGAS_HOT bool holds(const T *ivar, int cmp, T value)
 {
-    const T now = pgas_load_acquire(ivar); // pairs with the fence before a put of the flag
-    switch (cmp) {
-    case SHMEM_CMP_EQ:
-        return now == value;
-    case SHMEM_CMP_NE:
-        return now != value;
-    case SHMEM_CMP_GT:
-        return now > value;
-    case SHMEM_CMP_GE:
-        return now >= value;
-    case SHMEM_CMP_LT:
-        return now < value;
-    case SHMEM_CMP_LE:
-        return now <= value;
-    default:
-        fail("wait_until or test", "comparison operator %d is none of SHMEM_CMP_*", cmp);
-    }
+	const T now = pgas_load_acquire(ivar); // pairs with the fence before a put of the flag
+	switch (cmp) {
+	case SHMEM_CMP_EQ:
+		return now == value;
+	case SHMEM_CMP_NE:
+		return now != value;
+	case SHMEM_CMP_GT:
+		return now > value;
+	case SHMEM_CMP_GE:
+		return now >= value;
+	case SHMEM_CMP_LT:
+		return now < value;
+	case SHMEM_CMP_LE:
+		return now <= value;
+	default:
+		fail("wait_until or test", "comparison operator %d is none of SHMEM_CMP_*", cmp);
+	}
 }
 
-// Programs call a test until it holds: now and then one that does not hold does what a wait would do, so that the others get the
-// core, and peers that cannot map our memory get on. Passes its argument on.
+// Programs call a test until it holds: now and then one that does not hold does what a wait would do, so that the
+// others get the core, and peers that cannot map our memory get on. Passes its argument on.
 template <class Answer>
 Answer not_yet(Answer answer)
 {
-    static thread_local unsigned failed;
-    if (PGAS_UNLIKELY(++failed % 64 == 0)) {
-        act_for_peers();
-        if (g.oversubscribed)
-            sched_yield();
-    }
-    return answer;
+	static thread_local unsigned failed;
+	if (PGAS_UNLIKELY(++failed % 64 == 0)) {
+		act_for_peers();
+		if (g.oversubscribed)
+			sched_yield();
+	}
+	return answer;
 }
 
 template <class T>
 void wait(const T *ivar, int cmp, T value)
 {
-    unsigned polls = 0;
-    while (!holds(ivar, cmp, value))
-        wait_pause(polls);
+	unsigned polls = 0;
+	while (!holds(ivar, cmp, value))
+		wait_pause(polls);
 }
 
 // One value for all elements, or one each.
 template <class T>
 struct operand {
-    const T *values;
-    bool each;
-    T at(size_t i) const { return each ? values[i] : *values; }
+	const T *values;
+	bool each;
+	T at(size_t i) const { return each ? values[i] : *values; }
 };
 
 template <class T>
 int test_all(T *ivars, size_t n, const int *status, int cmp, operand<T> v)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!(status && status[i]) && !holds(ivars + i, cmp, v.at(i)))
-            return not_yet(0);
-    return 1;
+	for (size_t i = 0; i < n; i++)
+		if (!(status && status[i]) && !holds(ivars + i, cmp, v.at(i)))
+			return not_yet(0);
+	return 1;
 }
 
 template <class T>
 void wait_all(T *ivars, size_t n, const int *status, int cmp, operand<T> v)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!(status && status[i]))
-            wait(ivars + i, cmp, v.at(i));
+	for (size_t i = 0; i < n; i++)
+		if (!(status && status[i]))
+			wait(ivars + i, cmp, v.at(i));
 }
 
 // Where the last search ended, so that a variable that is always satisfied cannot hide the others.
@@ -84,62 +84,62 @@ thread_local size_t g_next = 0;
 template <class T>
 size_t test_any(T *ivars, size_t n, const int *status, int cmp, operand<T> v)
 {
-    for (size_t k = 0; k < n; k++) {
-        const size_t i = (g_next + k) % n;
-        if (!(status && status[i]) && holds(ivars + i, cmp, v.at(i))) {
-            g_next = i + 1;
-            return i;
-        }
-    }
-    return not_yet(SIZE_MAX);
+	for (size_t k = 0; k < n; k++) {
+		const size_t i = (g_next + k) % n;
+		if (!(status && status[i]) && holds(ivars + i, cmp, v.at(i))) {
+			g_next = i + 1;
+			return i;
+		}
+	}
+	return not_yet(SIZE_MAX);
 }
 
 bool nothing_to_wait_for(size_t n, const int *status)
 {
-    if (!status)
-        return n == 0;
-    for (size_t i = 0; i < n; i++)
-        if (!status[i])
-            return false;
-    return true;
+	if (!status)
+		return n == 0;
+	for (size_t i = 0; i < n; i++)
+		if (!status[i])
+			return false;
+	return true;
 }
 
 template <class T>
 size_t wait_any(T *ivars, size_t n, const int *status, int cmp, operand<T> v)
 {
-    if (nothing_to_wait_for(n, status))
-        return SIZE_MAX;
-    unsigned polls = 0;
-    for (;;) {
-        const size_t i = test_any(ivars, n, status, cmp, v);
-        if (i != SIZE_MAX)
-            return i;
-        wait_pause(polls);
-    }
+	if (nothing_to_wait_for(n, status))
+		return SIZE_MAX;
+	unsigned polls = 0;
+	for (;;) {
+		const size_t i = test_any(ivars, n, status, cmp, v);
+		if (i != SIZE_MAX)
+			return i;
+		wait_pause(polls);
+	}
 }
 
 template <class T>
 size_t test_some(T *ivars, size_t n, size_t *indices, const int *status, int cmp, operand<T> v)
 {
-    size_t found = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!(status && status[i]) && holds(ivars + i, cmp, v.at(i)))
-            indices[found++] = i;
-    return found == n ? found : not_yet(found); // a program may wait for more of them
+	size_t found = 0;
+	for (size_t i = 0; i < n; i++)
+		if (!(status && status[i]) && holds(ivars + i, cmp, v.at(i)))
+			indices[found++] = i;
+	return found == n ? found : not_yet(found); // a program may wait for more of them
 }
 
 template <class T>
 size_t wait_some(T *ivars, size_t n, size_t *indices, const int *status, int cmp, operand<T> v)
 {
-    if (nothing_to_wait_for(n, status))
-        return 0;
-    unsigned polls = 0;
-    for (;;) {
-        const size_t found = test_some(ivars, n, indices, status, cmp, v);
-        if (found)
-            return found;
-        wait_pause(polls);
-    }
+	if (nothing_to_wait_for(n, status))
+		return 0;
+	unsigned polls = 0;
+	for (;;) {
+		const size_t found = test_some(ivars, n, indices, status, cmp, v);
+		if (found)
+			return found;
+		wait_pause(polls);
+	}
 }
 
 } // namespace
@@ -155,7 +155,8 @@ using namespace shmem;
 #define BODY_wait_until_some(T) return wait_some(ivars, nelems, indices, status, cmp, operand<T>{&cmp_value, false})
 #define BODY_wait_until_all_vector(T) wait_all(ivars, nelems, status, cmp, operand<T>{cmp_values, true})
 #define BODY_wait_until_any_vector(T) return wait_any(ivars, nelems, status, cmp, operand<T>{cmp_values, true})
-#define BODY_wait_until_some_vector(T) return wait_some(ivars, nelems, indices, status, cmp, operand<T>{cmp_values, true})
+#define BODY_wait_until_some_vector(T)                                                                                 \
+	return wait_some(ivars, nelems, indices, status, cmp, operand<T>{cmp_values, true})
 #define BODY_test_all(T) return test_all(ivars, nelems, status, cmp, operand<T>{&cmp_value, false})
 #define BODY_test_any(T) return test_any(ivars, nelems, status, cmp, operand<T>{&cmp_value, false})
 #define BODY_test_some(T) return test_some(ivars, nelems, indices, status, cmp, operand<T>{&cmp_value, false})
@@ -163,28 +164,28 @@ using namespace shmem;
 #define BODY_test_any_vector(T) return test_any(ivars, nelems, status, cmp, operand<T>{cmp_values, true})
 #define BODY_test_some_vector(T) return test_some(ivars, nelems, indices, status, cmp, operand<T>{cmp_values, true})
 #define DEFINE(R, N, T, CALL, P, A)                                                                                    \
-    SHMEM_NAME(R, shmem_##N##_##CALL, P)                                                                               \
-    {                                                                                                                  \
-        BODY_##CALL(T);                                                                                                \
-    }
+	SHMEM_NAME(R, shmem_##N##_##CALL, P)                                                                           \
+	{                                                                                                              \
+		BODY_##CALL(T);                                                                                        \
+	}
 SHMEM_EACH_SYNC(DEFINE)
 #undef DEFINE
 
-SHMEM_NAME(uint64_t, shmem_signal_wait_until, (uint64_t *sig_addr, int cmp, uint64_t cmp_value))
+SHMEM_NAME(uint64_t, shmem_signal_wait_until, (uint64_t * sig_addr, int cmp, uint64_t cmp_value))
 {
-    unsigned polls = 0;
-    for (;;) {
-        const uint64_t now = pgas_load_acquire(sig_addr);
-        if (holds(&now, cmp, cmp_value))
-            return now; // the value that satisfied the wait, not a later one
-        wait_pause(polls);
-    }
+	unsigned polls = 0;
+	for (;;) {
+		const uint64_t now = pgas_load_acquire(sig_addr);
+		if (holds(&now, cmp, cmp_value))
+			return now; // the value that satisfied the wait, not a later one
+		wait_pause(polls);
+	}
 }
 SHMEM_NAME(void, shmem_wait_until, (long *ivar, int cmp, long cmp_value))
 {
-    wait(ivar, cmp, cmp_value);
+	wait(ivar, cmp, cmp_value);
 }
 SHMEM_NAME(void, shmem_wait, (long *ivar, long cmp_value))
 {
-    wait(ivar, SHMEM_CMP_NE, cmp_value);
+	wait(ivar, SHMEM_CMP_NE, cmp_value);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the blocks of teams come from. The library's own part of the symmetric region is address space that costs nothing until
-// it is touched; a block is taken from a list of given-back ones of its size, or from the end. Every PE does this for itself:
-// members of a team need not have the same place, they tell each other. Hence no agreement, no maximum, and no two live teams
-// of a PE in one place.
+// Where the blocks of teams come from. The library's own part of the symmetric region is address space that costs
+// nothing until it is touched; a block is taken from a list of given-back ones of its size, or from the end. Every PE
+// does this for itself: members of a team need not have the same place, they tell each other. Hence no agreement, no
+// maximum, and no two live teams of a PE in one place.
 //
-// SHMEM_TEAM_AGREE=bitmask is the classic way, to compare with: a pool of 64 places that are the same on every PE, and a mask
-// of free ones that is combined by AND over the parent.
+// SHMEM_TEAM_AGREE=bitmask is the classic way, to compare with: a pool of 64 places that are the same on every PE, and
+// a mask of free ones that is combined by AND over the parent.
 #include "shmem_leave.hpp"
 #include "shmem_team.hpp"
 
@@ -22,131 +22,131 @@ constexpr uint32_t kFirstLine = kLeaveLines;
 constexpr int kPlaces = 64;
 
 struct arena {
-    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    std::vector<slot> given_back[kClasses];
-    std::vector<slot> staging;
-    uint64_t end = kFirstLine;
-    // the pool
-    uint32_t pool_at = 0, pool_lines = 0;
-    uint64_t pool_free = 0;
-    uint64_t pool_last = 0;
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	std::vector<slot> given_back[kClasses];
+	std::vector<slot> staging;
+	uint64_t end = kFirstLine;
+	// the pool
+	uint32_t pool_at = 0, pool_lines = 0;
+	uint64_t pool_free = 0;
+	uint64_t pool_last = 0;
 };
 arena *g_here = nullptr;
 
 struct locked { // costs nothing where there is one thread
-    const bool needed = g.thread_level == SHMEM_THREAD_MULTIPLE;
-    locked()
-    {
-        if (needed)
-            pthread_mutex_lock(&g_here->mutex);
-    }
-    ~locked()
-    {
-        if (needed)
-            pthread_mutex_unlock(&g_here->mutex);
-    }
+	const bool needed = g.thread_level == SHMEM_THREAD_MULTIPLE;
+	locked()
+	{
+		if (needed)
+			pthread_mutex_lock(&g_here->mutex);
+	}
+	~locked()
+	{
+		if (needed)
+			pthread_mutex_unlock(&g_here->mutex);
+	}
 };
 
 unsigned class_of(uint32_t lines)
 {
-    return lines <= 1 ? 0 : 32u - static_cast<unsigned>(__builtin_clz(lines - 1));
+	return lines <= 1 ? 0 : 32u - static_cast<unsigned>(__builtin_clz(lines - 1));
 }
 
 uint32_t from_end(uint64_t lines)
 {
-    if ((g_here->end + lines) * kLine > kInternalBytes)
-        return 0;
-    const uint64_t at = g_here->end;
-    g_here->end += lines;
-    return static_cast<uint32_t>(at);
+	if ((g_here->end + lines) * kLine > kInternalBytes)
+		return 0;
+	const uint64_t at = g_here->end;
+	g_here->end += lines;
+	return static_cast<uint32_t>(at);
 }
 
 slot take(std::vector<slot> &given_back, uint64_t lines)
 {
-    if (given_back.empty())
-        return {from_end(lines), 0};
-    const slot s = given_back.back();
-    given_back.pop_back();
-    return s;
+	if (given_back.empty())
+		return {from_end(lines), 0};
+	const slot s = given_back.back();
+	given_back.pop_back();
+	return s;
 }
 
 } // namespace
 
 slot arena_take(uint32_t lines)
 {
-    const unsigned c = class_of(lines);
-    if (c >= kClasses)
-        return {};
-    locked lock;
-    return take(g_here->given_back[c], uint64_t{1} << c);
+	const unsigned c = class_of(lines);
+	if (c >= kClasses)
+		return {};
+	locked lock;
+	return take(g_here->given_back[c], uint64_t{1} << c);
 }
 
 slot staging_take()
 {
-    locked lock;
-    return take(g_here->staging, kStagingBytes / kLine);
+	locked lock;
+	return take(g_here->staging, kStagingBytes / kLine);
 }
 
 void staging_give(uint32_t at)
 {
-    if (!at)
-        return;
-    locked lock;
-    g_here->staging.push_back({at, 0});
+	if (!at)
+		return;
+	locked lock;
+	g_here->staging.push_back({at, 0});
 }
 
 void arena_give(slot s, uint32_t lines)
 {
-    if (!s.at)
-        return;
-    locked lock;
-    g_here->given_back[class_of(lines)].push_back(s);
+	if (!s.at)
+		return;
+	locked lock;
+	g_here->given_back[class_of(lines)].push_back(s);
 }
 
 void arena_setup()
 {
-    g_here = new arena;
+	g_here = new arena;
 }
 
 void arena_close()
 {
-    delete g_here;
-    g_here = nullptr;
+	delete g_here;
+	g_here = nullptr;
 }
 
 void pool_setup(uint32_t lines)
 {
-    g_here->pool_lines = lines;
-    g_here->pool_at = from_end(uint64_t{lines} * kPlaces);
-    g_here->pool_free = g_here->pool_at ? UINT64_MAX : 0;
-    g_here->pool_last = 0;
+	g_here->pool_lines = lines;
+	g_here->pool_at = from_end(uint64_t{lines} * kPlaces);
+	g_here->pool_free = g_here->pool_at ? UINT64_MAX : 0;
+	g_here->pool_last = 0;
 }
 
 uint64_t pool_free()
 {
-    locked lock;
-    return g_here->pool_free;
+	locked lock;
+	return g_here->pool_free;
 }
 
 slot pool_take(int place)
 {
-    locked lock;
-    g_here->pool_free &= ~(uint64_t{1} << place);
-    return {g_here->pool_at + g_here->pool_lines * static_cast<uint32_t>(place), g_here->pool_last};
+	locked lock;
+	g_here->pool_free &= ~(uint64_t{1} << place);
+	return {g_here->pool_at + g_here->pool_lines * static_cast<uint32_t>(place), g_here->pool_last};
 }
 
 void pool_give(int place, uint64_t last)
 {
-    locked lock;
-    g_here->pool_free |= uint64_t{1} << place;
-    if (last > g_here->pool_last)
-        g_here->pool_last = last;
+	locked lock;
+	g_here->pool_free |= uint64_t{1} << place;
+	if (last > g_here->pool_last)
+		g_here->pool_last = last;
 }
 
 uint64_t pool_last()
 {
-    locked lock;
-    return g_here->pool_last;
+	locked lock;
+	return g_here->pool_last;
 }
 
 } // namespace shmem

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmem_align of 8 bytes to 64 MiB, wherever the PEs' addresses are: aligned on every PE, at the same place of all heaps, and
- * everybody reaches everybody's blocks by puts, gets, atomics, pointers, locks and collectives, and static data as before. What
- * no place in the heap can be aligned to answers NULL on all PEs.
+ * shmem_align of 8 bytes to 64 MiB, wherever the PEs' addresses are: aligned on every PE, at the same place of all
+ * heaps, and everybody reaches everybody's blocks by puts, gets, atomics, pointers, locks and collectives, and static
+ * data as before. What no place in the heap can be aligned to answers NULL on all PEs.
  *
- *   align [--random | --fixed] [--no-window]   the launcher has left randomisation on, or switched it off; shmem_ptr answers NULL
+ * align [--random | --fixed] [--no-window] the launcher has left randomisation on, or switched it off; shmem_ptr
+ * answers NULL
  */
 #include "expect.h"
 
@@ -15,8 +16,8 @@
 enum { WORDS = 32 };
 
 static int me, n;
-static long words[WORDS];    /* static data, of everybody */
-static uint64_t place;       /* of the block in question, by its PE */
+static long words[WORDS]; /* static data, of everybody */
+static uint64_t place;    /* of the block in question, by its PE */
 static long lock;
 static long psync[SHMEM_SYNC_SIZE];
 
@@ -29,7 +30,8 @@ static void same_everywhere(const char *first, const char *block)
 	shmem_barrier_all();
 }
 
-/* Everybody writes to everybody: word `me` of each PE's block by p and get, word n + me by atomics, 2 n + me through a pointer. */
+/* Everybody writes to everybody: word `me` of each PE's block by p and get, word n + me by atomics, 2 n + me through a
+ * pointer. */
 static void reach_all(long *block, long mark, bool window)
 {
 	for (int i = 0; i < 3 * n; i++)
@@ -103,7 +105,8 @@ static void exclude_each_other(long *guard, long *count)
 static void one_alignment(const char *first, size_t align, bool window)
 {
 	const size_t bytes = 3 * 4096;
-	char *a = shmem_align(align, sizeof(long) * WORDS), *odd = shmem_malloc(align / 3 + 1 < 100000 ? align / 3 + 1 : 100000);
+	char *a = shmem_align(align, sizeof(long) * WORDS),
+	     *odd = shmem_malloc(align / 3 + 1 < 100000 ? align / 3 + 1 : 100000);
 	char *b = shmem_align(align, (size_t)n * bytes), *c = shmem_align(align, bytes);
 	EXPECT(a && odd && b && c && a != b);
 	EXPECT((uintptr_t)a % align == 0 && (uintptr_t)b % align == 0 && (uintptr_t)c % align == 0);

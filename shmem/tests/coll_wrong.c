@@ -1,62 +1,63 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One kind of wrong use of teams and collectives per run: run_coll_wrong.sh looks for the line that the library prints. */
+/* One kind of wrong use of teams and collectives per run: run_coll_wrong.sh looks for the line that the library
+ * prints. */
 #include "coll_test.h"
 
 static long g_from[64], g_to[64], g_psync[SHMEM_SYNC_SIZE];
 
 int main(int argc, char **argv)
 {
-    const char *what = argc > 1 ? argv[1] : "";
-    long stack[4] = {0};
-    shmem_team_t team;
-    if (!strcmp(what, "before"))
-        shmem_long_sum_reduce(SHMEM_TEAM_WORLD, g_to, g_from, 1);
-    shmem_init();
-    const int me = shmem_my_pe(), n = shmem_n_pes();
-    if (!strcmp(what, "root"))
-        shmem_long_broadcast(SHMEM_TEAM_WORLD, g_to, g_from, 1, n);
-    else if (!strcmp(what, "dest"))
-        shmem_long_sum_reduce(SHMEM_TEAM_WORLD, stack, g_from, 1);
-    else if (!strcmp(what, "source"))
-        shmem_long_fcollect(SHMEM_TEAM_WORLD, g_to, stack, 1);
-    else if (!strcmp(what, "stride"))
-        shmem_long_alltoalls(SHMEM_TEAM_WORLD, g_to, g_from, 1, 0, 1);
-    else if (!strcmp(what, "huge"))
-        shmem_long_fcollect(SHMEM_TEAM_WORLD, g_to, g_from, SIZE_MAX / 4);
-    else if (!strcmp(what, "nelems"))
-        shmem_long_sum_reduce(SHMEM_TEAM_WORLD, g_to, g_from, me ? 5 : 6);
-    else if (!strcmp(what, "roots"))
-        shmem_long_broadcast(SHMEM_TEAM_WORLD, g_to, g_from, 1, me ? 1 : 0);
-    else if (!strcmp(what, "routines")) {
-        if (me)
-            shmem_long_sum_reduce(SHMEM_TEAM_WORLD, g_to, g_from, 1);
-        else
-            shmem_long_max_reduce(SHMEM_TEAM_WORLD, g_to, g_from, 1);
-    } else if (!strcmp(what, "objects"))
-        shmem_long_sum_reduce(SHMEM_TEAM_WORLD, g_to + (me ? 1 : 0), g_from, 1);
-    else if (!strcmp(what, "world"))
-        shmem_team_destroy(SHMEM_TEAM_WORLD);
-    else if (!strcmp(what, "twice")) {
-        shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team);
-        shmem_team_destroy(team);
-        shmem_team_destroy(team);
-    } else if (!strcmp(what, "outside"))
-        shmem_barrier(0, 0, 1, g_psync);
-    else if (!strcmp(what, "triplet"))
-        shmem_barrier(0, 3, n, g_psync);
-    else if (!strcmp(what, "psync")) {
-        if (me < n - 1)
-            shmem_barrier(0, 0, n - 1, stack);
-    } else if (!strcmp(what, "context")) {
-        shmem_ctx_t ctx;
-        shmem_team_split_strided(SHMEM_TEAM_WORLD, n - 1, 1, 1, NULL, 0, &team);
-        if (team != SHMEM_TEAM_INVALID) {
-            shmem_team_create_ctx(team, 0, &ctx);
-            shmem_ctx_long_p(ctx, g_to, 1, 1);
-        }
-    }
-    shmem_barrier_all();
-    fprintf(stderr, "nothing happened\n");
-    shmem_finalize();
-    return 0;
+	const char *what = argc > 1 ? argv[1] : "";
+	long stack[4] = {0};
+	shmem_team_t team;
+	if (!strcmp(what, "before"))
+		shmem_long_sum_reduce(SHMEM_TEAM_WORLD, g_to, g_from, 1);
+	shmem_init();
+	const int me = shmem_my_pe(), n = shmem_n_pes();
+	if (!strcmp(what, "root"))
+		shmem_long_broadcast(SHMEM_TEAM_WORLD, g_to, g_from, 1, n);
+	else if (!strcmp(what, "dest"))
+		shmem_long_sum_reduce(SHMEM_TEAM_WORLD, stack, g_from, 1);
+	else if (!strcmp(what, "source"))
+		shmem_long_fcollect(SHMEM_TEAM_WORLD, g_to, stack, 1);
+	else if (!strcmp(what, "stride"))
+		shmem_long_alltoalls(SHMEM_TEAM_WORLD, g_to, g_from, 1, 0, 1);
+	else if (!strcmp(what, "huge"))
+		shmem_long_fcollect(SHMEM_TEAM_WORLD, g_to, g_from, SIZE_MAX / 4);
+	else if (!strcmp(what, "nelems"))
+		shmem_long_sum_reduce(SHMEM_TEAM_WORLD, g_to, g_from, me ? 5 : 6);
+	else if (!strcmp(what, "roots"))
+		shmem_long_broadcast(SHMEM_TEAM_WORLD, g_to, g_from, 1, me ? 1 : 0);
+	else if (!strcmp(what, "routines")) {
+		if (me)
+			shmem_long_sum_reduce(SHMEM_TEAM_WORLD, g_to, g_from, 1);
+		else
+			shmem_long_max_reduce(SHMEM_TEAM_WORLD, g_to, g_from, 1);
+	} else if (!strcmp(what, "objects"))
+		shmem_long_sum_reduce(SHMEM_TEAM_WORLD, g_to + (me ? 1 : 0), g_from, 1);
+	else if (!strcmp(what, "world"))
+		shmem_team_destroy(SHMEM_TEAM_WORLD);
+	else if (!strcmp(what, "twice")) {
+		shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team);
+		shmem_team_destroy(team);
+		shmem_team_destroy(team);
+	} else if (!strcmp(what, "outside"))
+		shmem_barrier(0, 0, 1, g_psync);
+	else if (!strcmp(what, "triplet"))
+		shmem_barrier(0, 3, n, g_psync);
+	else if (!strcmp(what, "psync")) {
+		if (me < n - 1)
+			shmem_barrier(0, 0, n - 1, stack);
+	} else if (!strcmp(what, "context")) {
+		shmem_ctx_t ctx;
+		shmem_team_split_strided(SHMEM_TEAM_WORLD, n - 1, 1, 1, NULL, 0, &team);
+		if (team != SHMEM_TEAM_INVALID) {
+			shmem_team_create_ctx(team, 0, &ctx);
+			shmem_ctx_long_p(ctx, g_to, 1, 1);
+		}
+	}
+	shmem_barrier_all();
+	fprintf(stderr, "nothing happened\n");
+	shmem_finalize();
+	return 0;
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Symmetric memory: the same offsets on all PEs whatever is allocated and freed, alignment, zeroed and resized blocks, an
- * exhausted heap that answers NULL on all PEs alike, what is symmetric and what is not, pointers to other PEs' objects, and
- * with --long transfers of more than 4 GiB in one call.
+ * Symmetric memory: the same offsets on all PEs whatever is allocated and freed, alignment, zeroed and resized blocks,
+ * an exhausted heap that answers NULL on all PEs alike, what is symmetric and what is not, pointers to other PEs'
+ * objects, and with --long transfers of more than 4 GiB in one call.
  */
 #include "expect.h"
 
 #include <stdint.h>
 
 static int me, n, right;
-static long fixed[3] = {7, 8, 9};           /* .data */
-static char unfixed[3000];                  /* .bss */
+static long fixed[3] = {7, 8, 9}; /* .data */
+static char unfixed[3000];        /* .bss */
 static _Alignas(256) char aligned[256];
-static uint64_t offset;                     /* of the block in question, by its PE */
+static uint64_t offset; /* of the block in question, by its PE */
 
 /* Is this block at the same place of the heap on every PE? first: a block that everybody has. */
 static void same_everywhere(const void *first, const void *ptr)
@@ -135,8 +135,10 @@ static void what_is_symmetric(void)
 	const long *literal = (const long *)(const void *)"constant";
 	for (int pe = 0; pe < n; pe++) {
 		EXPECT(shmem_pe_accessible(pe));
-		EXPECT(shmem_addr_accessible(fixed, pe) && shmem_addr_accessible(unfixed, pe) && shmem_addr_accessible(heap, pe));
-		EXPECT(!shmem_addr_accessible(&stack, pe) && !shmem_addr_accessible(own, pe) && !shmem_addr_accessible(literal, pe));
+		EXPECT(shmem_addr_accessible(fixed, pe) && shmem_addr_accessible(unfixed, pe) &&
+		       shmem_addr_accessible(heap, pe));
+		EXPECT(!shmem_addr_accessible(&stack, pe) && !shmem_addr_accessible(own, pe) &&
+		       !shmem_addr_accessible(literal, pe));
 		EXPECT(shmem_ptr(&stack, pe) == NULL && shmem_ptr(own, pe) == NULL);
 	}
 	EXPECT(!shmem_pe_accessible(-1) && !shmem_pe_accessible(n));

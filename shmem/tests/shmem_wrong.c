@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Wrong use, one kind per run, named by the argument. Each must end the job with one line that names the routine and what
- * was wrong; run_wrong.sh compares.
+ * Wrong use, one kind per run, named by the argument. Each must end the job with one line that names the routine and
+ * what was wrong; run_wrong.sh compares.
  */
 #include <shmem.h>
 #include <stdio.h>
@@ -16,101 +16,101 @@ static _Alignas(64) char g_bytes[128];
 
 int main(int argc, char **argv)
 {
-    const char *what = argc > 1 ? argv[1] : "";
-    long stack = 0;
-    if (!strcmp(what, "before"))
-        shmem_long_p(&g_cell, 1, 0);
-    shmem_init();
-    const int me = shmem_my_pe();
-    if (!strcmp(what, "pe-high"))
-        shmem_long_p(&g_cell, 1, shmem_n_pes());
-    else if (!strcmp(what, "pe-negative"))
-        shmem_long_p(&g_cell, 1, -1);
-    else if (!strncmp(what, "pe=", 3))
-        shmem_long_p(&g_cell, 1, atoi(what + 3));
-    else if (!strcmp(what, "pe-amo"))
-        shmem_int_atomic_fetch_inc((int *)&g_cell, shmem_n_pes());
-    else if (!strcmp(what, "pe-ctx"))
-        shmem_ctx_double_get(SHMEM_CTX_DEFAULT, (double *)&stack, (double *)g_bytes, 1, shmem_n_pes());
-    else if (!strcmp(what, "context"))
-        shmem_ctx_long_p(SHMEM_CTX_INVALID, &g_cell, 1, 0);
-    else if (!strcmp(what, "operator"))
-        shmem_long_wait_until(&g_cell, 17, 0);
-    else if (!strcmp(what, "unaligned-wait"))
-        shmem_long_wait_until((long *)(void *)(g_bytes + 61), SHMEM_CMP_NE, 0);
-    else if (!strcmp(what, "signal-op"))
-        shmem_long_put_signal(&g_cell, &stack, 1, (uint64_t *)(void *)g_bytes, 1, 17, 0);
-    else if (!strcmp(what, "blocks"))
-        shmem_long_ibput(&g_cell, &stack, 1, 1, 2, 1, 0);
-    else if (!strcmp(what, "thread-level"))
-        shmem_init_thread(17, &(int){0});
-    else if (!strcmp(what, "default-context"))
-        shmem_ctx_destroy(SHMEM_CTX_DEFAULT);
-    else if (!strcmp(what, "address"))
-        shmem_long_p(malloc(8), 1, (me + 1) % shmem_n_pes());
-    else if (!strcmp(what, "stack")) {
-        shmem_long_g(&g_cell, (me + 1) % shmem_n_pes()); /* connected now: the next one takes the short way and faults */
-        shmem_long_g(&stack, (me + 1) % shmem_n_pes());
-    }
-    else if (!strcmp(what, "crash"))
-        *(volatile long *)(uintptr_t)(me - me) = 1; /* no wrong use of the library */
-    else if (!strcmp(what, "library"))
-        shmem_long_p(outside() + 1, 1, (me + 1) % shmem_n_pes());
-    else if (!strncmp(what, "library-", 8)) {
-        shmem_long_g(&g_cell, (me + 1) % shmem_n_pes()); /* connected, as above */
-        if (!strcmp(what, "library-p"))
-            shmem_long_p(outside() + 1, 1, (me + 1) % shmem_n_pes());
-        else if (!strcmp(what, "library-g"))
-            shmem_long_g(outside() + 1, (me + 1) % shmem_n_pes());
-        else if (!strcmp(what, "library-put"))
-            shmem_putmem(outside(), g_bytes, 4 * sizeof(long), (me + 1) % shmem_n_pes());
-        else if (!strcmp(what, "library-get"))
-            shmem_getmem(g_bytes, outside(), 4 * sizeof(long), (me + 1) % shmem_n_pes());
-        else if (!strcmp(what, "library-amo"))
-            shmem_long_atomic_inc(outside() + 1, (me + 1) % shmem_n_pes());
-    } else if (!strcmp(what, "hints")) {
-        long *p = shmem_malloc_with_hints(8, SHMEM_MALLOC_SIGNAL_REMOTE | 1L << 40);
-        shmem_global_exit(p ? 0 : 9);
-    }
-    if (!strcmp(what, "overlap"))
-        shmem_putmem(g_bytes, g_bytes + 4, 8, me);
-    else if (!strcmp(what, "hole")) {
-        long *p = shmem_malloc(64);
-        shmem_long_p(p + 1000, 1, (me + 1) % shmem_n_pes());
-    } else if (!strcmp(what, "sizes"))
-        shmem_malloc(me == 0 ? 8 : 16);
-    else if (!strcmp(what, "blocks-differ")) {
-        long *a = shmem_malloc(8), *b = shmem_malloc(8);
-        shmem_free(me == 0 ? a : b);
-    } else if (!strcmp(what, "unaligned"))
-        shmem_long_atomic_add((long *)(void *)(g_bytes + 1), 1, 0);
-    else if (!strcmp(what, "stride"))
-        shmem_long_iput(&g_cell, &stack, 0, 1, 1, 0);
-    else if (!strcmp(what, "free-twice")) {
-        long *p = shmem_malloc(8);
-        shmem_free(p);
-        shmem_free(p);
-    } else if (!strcmp(what, "after")) {
-        shmem_finalize();
-        shmem_long_p(&g_cell, 1, 0);
-    } else if (!strcmp(what, "global-exit")) {
-        if (me == shmem_n_pes() - 1)
-            shmem_global_exit(7);
-        for (;;)
-            pause();
-    } else if (!strcmp(what, "fork")) {
-        g_cell = 5;
-        if (fork() == 0) {
-            g_cell = 99; /* must not reach the parent */
-            _exit(0);
-        }
-        sleep(1);
-        if (g_cell != 5 || shmem_long_g(&g_cell, me) != 5)
-            shmem_global_exit(9);
-        shmem_finalize();
-        return 0;
-    }
-    shmem_barrier_all();
-    fprintf(stderr, "nothing happened\n");
-    return 0;
+	const char *what = argc > 1 ? argv[1] : "";
+	long stack = 0;
+	if (!strcmp(what, "before"))
+		shmem_long_p(&g_cell, 1, 0);
+	shmem_init();
+	const int me = shmem_my_pe();
+	if (!strcmp(what, "pe-high"))
+		shmem_long_p(&g_cell, 1, shmem_n_pes());
+	else if (!strcmp(what, "pe-negative"))
+		shmem_long_p(&g_cell, 1, -1);
+	else if (!strncmp(what, "pe=", 3))
+		shmem_long_p(&g_cell, 1, atoi(what + 3));
+	else if (!strcmp(what, "pe-amo"))
+		shmem_int_atomic_fetch_inc((int *)&g_cell, shmem_n_pes());
+	else if (!strcmp(what, "pe-ctx"))
+		shmem_ctx_double_get(SHMEM_CTX_DEFAULT, (double *)&stack, (double *)g_bytes, 1, shmem_n_pes());
+	else if (!strcmp(what, "context"))
+		shmem_ctx_long_p(SHMEM_CTX_INVALID, &g_cell, 1, 0);
+	else if (!strcmp(what, "operator"))
+		shmem_long_wait_until(&g_cell, 17, 0);
+	else if (!strcmp(what, "unaligned-wait"))
+		shmem_long_wait_until((long *)(void *)(g_bytes + 61), SHMEM_CMP_NE, 0);
+	else if (!strcmp(what, "signal-op"))
+		shmem_long_put_signal(&g_cell, &stack, 1, (uint64_t *)(void *)g_bytes, 1, 17, 0);
+	else if (!strcmp(what, "blocks"))
+		shmem_long_ibput(&g_cell, &stack, 1, 1, 2, 1, 0);
+	else if (!strcmp(what, "thread-level"))
+		shmem_init_thread(17, &(int){0});
+	else if (!strcmp(what, "default-context"))
+		shmem_ctx_destroy(SHMEM_CTX_DEFAULT);
+	else if (!strcmp(what, "address"))
+		shmem_long_p(malloc(8), 1, (me + 1) % shmem_n_pes());
+	else if (!strcmp(what, "stack")) {
+		/* connected now: the next one takes the short way and faults */
+		shmem_long_g(&g_cell, (me + 1) % shmem_n_pes());
+		shmem_long_g(&stack, (me + 1) % shmem_n_pes());
+	} else if (!strcmp(what, "crash"))
+		*(volatile long *)(uintptr_t)(me - me) = 1; /* no wrong use of the library */
+	else if (!strcmp(what, "library"))
+		shmem_long_p(outside() + 1, 1, (me + 1) % shmem_n_pes());
+	else if (!strncmp(what, "library-", 8)) {
+		shmem_long_g(&g_cell, (me + 1) % shmem_n_pes()); /* connected, as above */
+		if (!strcmp(what, "library-p"))
+			shmem_long_p(outside() + 1, 1, (me + 1) % shmem_n_pes());
+		else if (!strcmp(what, "library-g"))
+			shmem_long_g(outside() + 1, (me + 1) % shmem_n_pes());
+		else if (!strcmp(what, "library-put"))
+			shmem_putmem(outside(), g_bytes, 4 * sizeof(long), (me + 1) % shmem_n_pes());
+		else if (!strcmp(what, "library-get"))
+			shmem_getmem(g_bytes, outside(), 4 * sizeof(long), (me + 1) % shmem_n_pes());
+		else if (!strcmp(what, "library-amo"))
+			shmem_long_atomic_inc(outside() + 1, (me + 1) % shmem_n_pes());
+	} else if (!strcmp(what, "hints")) {
+		long *p = shmem_malloc_with_hints(8, SHMEM_MALLOC_SIGNAL_REMOTE | 1L << 40);
+		shmem_global_exit(p ? 0 : 9);
+	}
+	if (!strcmp(what, "overlap"))
+		shmem_putmem(g_bytes, g_bytes + 4, 8, me);
+	else if (!strcmp(what, "hole")) {
+		long *p = shmem_malloc(64);
+		shmem_long_p(p + 1000, 1, (me + 1) % shmem_n_pes());
+	} else if (!strcmp(what, "sizes"))
+		shmem_malloc(me == 0 ? 8 : 16);
+	else if (!strcmp(what, "blocks-differ")) {
+		long *a = shmem_malloc(8), *b = shmem_malloc(8);
+		shmem_free(me == 0 ? a : b);
+	} else if (!strcmp(what, "unaligned"))
+		shmem_long_atomic_add((long *)(void *)(g_bytes + 1), 1, 0);
+	else if (!strcmp(what, "stride"))
+		shmem_long_iput(&g_cell, &stack, 0, 1, 1, 0);
+	else if (!strcmp(what, "free-twice")) {
+		long *p = shmem_malloc(8);
+		shmem_free(p);
+		shmem_free(p);
+	} else if (!strcmp(what, "after")) {
+		shmem_finalize();
+		shmem_long_p(&g_cell, 1, 0);
+	} else if (!strcmp(what, "global-exit")) {
+		if (me == shmem_n_pes() - 1)
+			shmem_global_exit(7);
+		for (;;)
+			pause();
+	} else if (!strcmp(what, "fork")) {
+		g_cell = 5;
+		if (fork() == 0) {
+			g_cell = 99; /* must not reach the parent */
+			_exit(0);
+		}
+		sleep(1);
+		if (g_cell != 5 || shmem_long_g(&g_cell, me) != 5)
+			shmem_global_exit(9);
+		shmem_finalize();
+		return 0;
+	}
+	shmem_barrier_all();
+	fprintf(stderr, "nothing happened\n");
+	return 0;
 }

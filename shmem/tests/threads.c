@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads: with SHMEM_THREAD_MULTIPLE all threads of all PEs call at once, on the default context, on shared contexts and on
- * private ones; sums are exact and every value is where it belongs. The other levels: what is provided, and contexts that
- * one thread at a time uses.
+ * Threads: with SHMEM_THREAD_MULTIPLE all threads of all PEs call at once, on the default context, on shared contexts
+ * and on private ones; sums are exact and every value is where it belongs. The other levels: what is provided, and
+ * contexts that one thread at a time uses.
  */
 #include "expect.h"
 
@@ -12,7 +12,7 @@ enum { THREADS = 4, TIMES = 200, WORDS = 32 };
 
 static int me, n, right;
 static long counter, guarded;
-static long *block;              /* symmetric, THREADS x WORDS */
+static long *block; /* symmetric, THREADS x WORDS */
 static long flags[THREADS];
 static shmem_ctx_t shared, serialized;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
@@ -61,7 +61,8 @@ static void multiple(void)
 	shmem_ctx_quiet(shared);
 	shmem_ctx_quiet(serialized);
 	shmem_barrier_all();
-	EXPECT(shmem_long_atomic_fetch(&counter, me) == (1L + 2 + 3 + 4) * THREADS * n * (TIMES / n + (me < TIMES % n)));
+	EXPECT(shmem_long_atomic_fetch(&counter, me) ==
+	       (1L + 2 + 3 + 4) * THREADS * n * (TIMES / n + (me < TIMES % n)));
 	shmem_ctx_destroy(shared);
 	shmem_ctx_destroy(serialized);
 	shmem_free(block);

@@ -15,16 +15,16 @@ static int me, n, right, left;
 static shmem_ctx_t ctx;
 
 /* differs between neighbours and between elements, and every type holds it */
-#define VALUE(T, i_arg, pe_arg) ((T)(((i_arg) * 3 + (pe_arg) * 37 + 1) % 120))
+#define VALUE(T, i_arg, pe_arg) ((T)(((i_arg)*3 + (pe_arg)*37 + 1) % 120))
 #define UNTOUCHED(T) ((T)125)
 
 /* everybody's memory is written with what no transfer brings */
-#define CLEAR(T)                                  \
-	do {                                      \
-		shmem_barrier_all();              \
-		for (int i = 0; i < N; i++)       \
-			remote[i] = UNTOUCHED(T); \
-		shmem_barrier_all();              \
+#define CLEAR(T)                                                                                                       \
+	do {                                                                                                           \
+		shmem_barrier_all();                                                                                   \
+		for (int i = 0; i < N; i++)                                                                            \
+			remote[i] = UNTOUCHED(T);                                                                      \
+		shmem_barrier_all();                                                                                   \
 	} while (0)
 
 #define STRIDE_TO 3
@@ -86,14 +86,16 @@ static shmem_ctx_t ctx;
 			back[i] = UNTOUCHED(T);                                                                        \
 		CALL(NAME, iget, back, remote, STRIDE_FROM, STRIDE_TO, (size_t)7, right);                              \
 		for (int i = 0; i < N; i++)                                                                            \
-			EXPECT_AS(what, back[i] == (i % STRIDE_FROM == 0 && i / STRIDE_FROM < 7 ? mine[i] : UNTOUCHED(T))); \
+			EXPECT_AS(what,                                                                                \
+				  back[i] == (i % STRIDE_FROM == 0 && i / STRIDE_FROM < 7 ? mine[i] : UNTOUCHED(T)));  \
 		CLEAR(T);                                                                                              \
 		CALL(NAME, ibput, remote, mine, 5, 3, (size_t)BLOCK, (size_t)BLOCKS, right);                           \
 		shmem_ctx_quiet(ctx);                                                                                  \
 		shmem_barrier_all();                                                                                   \
 		for (int i = 0; i < N; i++)                                                                            \
-			EXPECT_AS(what, remote[i] == (i % 5 < BLOCK && i / 5 < BLOCKS ? VALUE(T, i / 5 * 3 + i % 5, left) \
-										      : UNTOUCHED(T)));                \
+			EXPECT_AS(what,                                                                                \
+				  remote[i] == (i % 5 < BLOCK && i / 5 < BLOCKS ? VALUE(T, i / 5 * 3 + i % 5, left)    \
+										: UNTOUCHED(T)));                      \
 		for (int i = 0; i < N; i++)                                                                            \
 			back[i] = UNTOUCHED(T);                                                                        \
 		CALL(NAME, ibget, back, remote, 3, 5, (size_t)BLOCK, (size_t)BLOCKS, right);                           \
@@ -101,8 +103,10 @@ static shmem_ctx_t ctx;
 			EXPECT_AS(what, back[i] == (i % 3 < BLOCK && i / 3 < BLOCKS ? mine[i] : UNTOUCHED(T)));        \
 		signals[0] = signals[1] = 0;                                                                           \
 		CLEAR(T);                                                                                              \
-		CALL(NAME, put_signal, remote, mine, (size_t)N / 2, &signals[0], (uint64_t)me + 1, SHMEM_SIGNAL_SET, right); \
-		CALL(NAME, put_signal_nbi, remote + N / 2, mine + N / 2, (size_t)N / 2, &signals[1], 7, SHMEM_SIGNAL_ADD, right); \
+		CALL(NAME, put_signal, remote, mine, (size_t)N / 2, &signals[0], (uint64_t)me + 1, SHMEM_SIGNAL_SET,   \
+		     right);                                                                                           \
+		CALL(NAME, put_signal_nbi, remote + N / 2, mine + N / 2, (size_t)N / 2, &signals[1], 7,                \
+		     SHMEM_SIGNAL_ADD, right);                                                                         \
 		EXPECT_AS(what, shmem_signal_wait_until(&signals[0], SHMEM_CMP_NE, 0) == (uint64_t)left + 1);          \
 		for (int i = 0; i < N / 2; i++)                                                                        \
 			EXPECT_AS(what, remote[i] == VALUE(T, i, left));                                               \
@@ -112,16 +116,16 @@ static shmem_ctx_t ctx;
 		EXPECT_AS(what, shmem_signal_fetch(&signals[1]) == 7);                                                 \
 		shmem_barrier_all();                                                                                   \
 	}
-#define RMA_TYPE(NAME, T, A)                \
-	static T static_##NAME[N];          \
-	RMA_TESTS(NAME, T, TYPED)           \
+#define RMA_TYPE(NAME, T, A)                                                                                           \
+	static T static_##NAME[N];                                                                                     \
+	RMA_TESTS(NAME, T, TYPED)                                                                                      \
 	RMA_TESTS(NAME, T, TYPED_CTX)
 TEST_RMA_TYPES(RMA_TYPE, )
 
-#define RMA_RUN(NAME, T, A)                         \
-	rma_TYPED_##NAME(static_##NAME);            \
-	rma_TYPED_##NAME((T *)heap);                \
-	rma_TYPED_CTX_##NAME(static_##NAME);        \
+#define RMA_RUN(NAME, T, A)                                                                                            \
+	rma_TYPED_##NAME(static_##NAME);                                                                               \
+	rma_TYPED_##NAME((T *)heap);                                                                                   \
+	rma_TYPED_CTX_##NAME(static_##NAME);                                                                           \
 	rma_TYPED_CTX_##NAME((T *)heap);
 
 /* By size in bits, and by bytes: the same bytes whatever they mean; addresses of any alignment. */
@@ -144,11 +148,13 @@ TEST_RMA_TYPES(RMA_TYPE, )
 			EXPECT(remote[1 + i] == (unsigned char)((i + 3) * 5 + (size_t)left + 1));                      \
 		EXPECT(remote[0] == 0xee && remote[1 + 6 * BYTES] == 0xee);                                            \
 		for (size_t i = 0; i < 3 * BYTES; i++)                                                                 \
-			EXPECT(remote[256 + i / BYTES * 2 * BYTES + i % BYTES] == (unsigned char)(i * 5 + (size_t)left + 1)); \
+			EXPECT(remote[256 + i / BYTES * 2 * BYTES + i % BYTES] ==                                      \
+			       (unsigned char)(i * 5 + (size_t)left + 1));                                             \
 		EXPECT(remote[256 + BYTES] == 0xee);                                                                   \
 		for (size_t i = 0; i < 2 * BYTES; i++) {                                                               \
 			EXPECT(remote[384 + i] == (unsigned char)(i * 5 + (size_t)left + 1));                          \
-			EXPECT(remote[384 + 3 * BYTES + i] == (unsigned char)((i + 2 * BYTES) * 5 + (size_t)left + 1)); \
+			EXPECT(remote[384 + 3 * BYTES + i] ==                                                          \
+			       (unsigned char)((i + 2 * BYTES) * 5 + (size_t)left + 1));                               \
 		}                                                                                                      \
 		EXPECT(remote[384 + 2 * BYTES] == 0xee);                                                               \
 		memset(back, 0xdd, sizeof back);                                                                       \
@@ -166,9 +172,10 @@ TEST_RMA_TYPES(RMA_TYPE, )
 		PRE##put##S##_signal_nbi(__VA_ARGS__ remote + 256, mine, 6, signals, 4, SHMEM_SIGNAL_ADD, right);      \
 		shmem_signal_wait_until(signals, SHMEM_CMP_EQ, 7);                                                     \
 		for (size_t i = 0; i < 6 * BYTES; i++)                                                                 \
-			EXPECT(remote[i] == (unsigned char)(i * 5 + (size_t)left + 1) && remote[256 + i] == remote[i]); \
+			EXPECT(remote[i] == (unsigned char)(i * 5 + (size_t)left + 1) &&                               \
+			       remote[256 + i] == remote[i]);                                                          \
 	} while (0);
-#define SIZED_RUN(S, A) SIZED_CALLS(S, shmem_) SIZED_CALLS(S, shmem_ctx_, ctx,)
+#define SIZED_RUN(S, A) SIZED_CALLS(S, shmem_) SIZED_CALLS(S, shmem_ctx_, ctx, )
 
 static void sized(unsigned char *remote)
 {
@@ -191,7 +198,8 @@ static void lengths(unsigned char *remote, size_t room)
 		shmem_putmem(remote + shift, mine + 8 - shift, len, right);
 		shmem_barrier_all();
 		for (size_t i = 0; i < len; i++)
-			EXPECT(remote[shift + i] == (unsigned char)((i + 8 - shift) * 7 + (i + 8 - shift) / 251 + (size_t)left));
+			EXPECT(remote[shift + i] ==
+			       (unsigned char)((i + 8 - shift) * 7 + (i + 8 - shift) / 251 + (size_t)left));
 		EXPECT((shift == 0 || remote[shift - 1] == 0xee) && remote[shift + len] == 0xee);
 		memset(back, 0xdd, len + 16);
 		shmem_getmem(back + 1, remote + shift, len, right);

@@ -24,7 +24,8 @@
 #define PGAS_NOEXCEPT
 #endif
 
-/* One access, no order: for a value that only has to be whole (a hint, a statistic, a pointer set before threads start). */
+/* One access, no order: for a value that only has to be whole (a hint, a statistic, a pointer set before threads
+ * start). */
 #define pgas_load_relaxed(p_arg) __atomic_load_n((p_arg), __ATOMIC_RELAXED)
 #define pgas_store_relaxed(p_arg, v_arg) __atomic_store_n((p_arg), (v_arg), __ATOMIC_RELAXED)
 
@@ -51,9 +52,9 @@
 	__atomic_compare_exchange_n((p_arg), (e_arg), (v_arg), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 
 /*
- * The same for a thing that is only written to, and published later by a release: the branch on success orders the stores behind
- * it, for compilers and machines (neither stores before it knows that it may). On aarch64 it does not wait for earlier releases,
- * as acquires do, nor for earlier stores.
+ * The same for a thing that is only written to, and published later by a release: the branch on success orders the
+ * stores behind it, for compilers and machines (neither stores before it knows that it may). On aarch64 it does not
+ * wait for earlier releases, as acquires do, nor for earlier stores.
  */
 #if defined(__SANITIZE_THREAD__)
 #define pgas_claim_to_write pgas_claim
@@ -79,7 +80,8 @@ PGAS_INLINE void pgas_fence_stores(void)
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
-/* As fence_stores, where no earlier load matters: half the price of it on aarch64, where the other waits for loads too. */
+/* As fence_stores, where no earlier load matters: half the price of it on aarch64, where the other waits for loads
+ * too. */
 PGAS_INLINE void pgas_fence_store_store(void)
 {
 #if defined(__aarch64__) && !defined(__SANITIZE_THREAD__)

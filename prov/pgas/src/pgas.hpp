@@ -53,7 +53,7 @@ struct cq_core;
 struct cntr_core;
 struct mr;
 
-// --- addresses --------------------------------------------------------------------------------------------------------
+// --- addresses -------------------------------------------------------------------------------------------------------
 
 // What an address string says. named: a service name that a process of this host and user has bound.
 struct ep_address {
@@ -80,7 +80,7 @@ struct service_binding {
 int service_bind(const char *service, const ep_address &where, service_binding &out); // -FI_EADDRINUSE
 int service_lookup(const char *service, ep_address &out);                             // -FI_EHOSTUNREACH
 
-// --- fabric, event queue ----------------------------------------------------------------------------------------------
+// --- fabric, event queue ---------------------------------------------------------------------------------------------
 
 struct fabric {
 	fid_fabric fid{};
@@ -109,7 +109,7 @@ struct eq {
 int eq_report(eq *q, uint32_t event, fid_t fid, void *context, uint64_t data);
 int eq_report_error(eq *q, fid_t fid, void *context, uint64_t data, int err); // err: positive FI_E*
 
-// --- key table of this process ----------------------------------------------------------------------------------------
+// --- key table of this process ---------------------------------------------------------------------------------------
 
 struct mem_part {
 	uint64_t off, len, va, file_off;
@@ -120,12 +120,13 @@ struct mem_part {
 struct key_table {
 	key_entry *entries = nullptr;
 	part_entry *parts = nullptr;
-	std::unordered_map<uint64_t, uint32_t> index; // live keys
+	std::unordered_map<uint64_t, uint32_t> index;          // live keys
 	std::vector<std::pair<uint32_t, uint32_t>> free_parts; // first, count
 	uint32_t parts_used = 0;
 
 	// Fills an entry; publish() makes it live. -FI_ENOKEY when the key is taken.
-	int open(uint64_t key, uint64_t base, uint64_t len, uint32_t access, uint32_t flags, const std::vector<mem_part> &p);
+	int open(uint64_t key, uint64_t base, uint64_t len, uint32_t access, uint32_t flags,
+		 const std::vector<mem_part> &p);
 	void publish(uint64_t key);
 	void close(uint64_t key);
 	key_entry *find(uint64_t key);
@@ -133,7 +134,7 @@ struct key_table {
 // Reads an entry of a table that its owner may change meanwhile. Answers false when the key is not live.
 bool key_read(const key_entry *table, uint64_t key, key_entry &copy, const key_entry **where);
 
-// --- domain -----------------------------------------------------------------------------------------------------------
+// --- domain ----------------------------------------------------------------------------------------------------------
 
 struct shared_file { // a file that backs registered memory; one descriptor however many registrations
 	unique_fd fd;
@@ -147,11 +148,11 @@ struct key0_piece {
 	uint64_t at, off, len;
 };
 struct key0_layout {
-	uint64_t base = 0, span = 0; // of the addresses; offsets begin at 0
+	uint64_t base = 0, span = 0;    // of the addresses; offsets begin at 0
 	std::vector<key0_piece> pieces; // by address; none: addresses are the base and an offset
 
 	bool given() const { return !pieces.empty(); }
-	uint64_t to_offset(uint64_t addr) const; // UINT64_MAX when it is in no piece
+	uint64_t to_offset(uint64_t addr) const;                         // UINT64_MAX when it is in no piece
 	bool to_address(uint64_t off, uint64_t len, uint64_t &at) const; // false when it is not within one piece
 };
 
@@ -167,11 +168,14 @@ struct domain {
 	key_table keys;
 	key0_layout layout;
 	std::vector<bool> counter_used;
-	uint64_t next_key = 1; // provider keys, when the client wants us to choose
+	// provider keys, when the client wants us to choose
+	uint64_t next_key = 1;
 	std::unordered_map<uint64_t, std::unique_ptr<remote_domain>> remotes; // by nonce
 	std::unordered_map<uint64_t, shared_file> files;                      // by file_id()
-	std::unordered_map<uintptr_t, uint64_t> allocations;                  // fi_pgas_ops::mem_alloc: address -> file_id()
-	std::vector<ep_core *> eps;   // these three change under the domain's lock and the watch_barrier
+	// fi_pgas_ops::mem_alloc: address -> file_id()
+	std::unordered_map<uintptr_t, uint64_t> allocations;
+	// these three change under the domain's lock and the watch_barrier
+	std::vector<ep_core *> eps;
 	std::vector<cq_core *> cqs;
 	std::vector<cntr_core *> cntrs;
 	std::atomic<uint32_t> attention{0}; // grows when the watcher saw something: cold path, look
@@ -198,12 +202,13 @@ void domain_file_release(domain *dom, uint64_t id);
 int key0_layout_set(domain *dom, const fi_pgas_piece *list, size_t count);
 int domain_start_thread(domain *dom);
 void domain_stop_thread(domain *dom);
-// Announces a sleeper; answers the doorbell's number. Whatever arrives from now on rings. Then look once more, and wait.
+// Announces a sleeper; answers the doorbell's number. Whatever arrives from now on rings. Then look once more, and
+// wait.
 uint32_t door_announce(domain *dom);
-void door_register(); // once per process that may ring doors
+void door_register();                                       // once per process that may ring doors
 void door_wait(domain *dom, uint32_t seq, uint64_t max_ns); // max_ns 0: only take the announcement back
 
-// --- memory regions ---------------------------------------------------------------------------------------------------
+// --- memory regions --------------------------------------------------------------------------------------------------
 
 struct mr {
 	fid_mr fid{};
@@ -220,10 +225,10 @@ struct mr {
 	std::vector<uint64_t> files;
 };
 extern fi_ops_mr g_mr_ops;
-int mr_register_parts(domain *dom, void *base, size_t span, uint64_t access, uint64_t key,
-		      const fi_pgas_part *parts, size_t count, fid_mr **out);
+int mr_register_parts(domain *dom, void *base, size_t span, uint64_t access, uint64_t key, const fi_pgas_part *parts,
+		      size_t count, fid_mr **out);
 
-// --- completion objects -----------------------------------------------------------------------------------------------
+// --- completion objects ----------------------------------------------------------------------------------------------
 
 struct completion {
 	void *context = nullptr;
@@ -268,7 +273,7 @@ struct cntr_core {
 	fi_wait_obj wait_obj;
 	uint16_t remote = kNoCounter; // slot in the domain's shared counters
 	uint64_t bound_flags = 0;
-	uint64_t polled_value = 0; // value at the last fi_poll or fi_trywait
+	uint64_t polled_value = 0;    // value at the last fi_poll or fi_trywait
 	uint64_t signalled_value = 0; // value at the last wake-up of a wait object
 	std::vector<ep_core *> eps;
 	std::atomic<int> users{0};
@@ -278,7 +283,7 @@ struct cntr_core {
 	fi_mutex_cond mutex_cond{&mutex, &cond};
 };
 int cntr_open(fid_domain *dom, fi_cntr_attr *attr, fid_cntr **out, void *context) noexcept;
-int cntr_need_remote(cntr_core *c);   // gives it a slot that peers can add to
+int cntr_need_remote(cntr_core *c); // gives it a slot that peers can add to
 void cntr_update_hot(cntr_core *c);
 uint64_t cntr_value(const cntr_core *c);
 uint64_t cntr_error(const cntr_core *c);
@@ -287,7 +292,7 @@ void cntr_signal(cntr_core *c);
 int poll_open(fid_domain *dom, fi_poll_attr *attr, fid_poll **out) noexcept;
 int fabric_trywait(fid_fabric *fab, fid **fids, int count) noexcept;
 
-// --- address vector ---------------------------------------------------------------------------------------------------
+// --- address vector --------------------------------------------------------------------------------------------------
 
 struct av_entry {
 	bool used = false;
@@ -310,7 +315,7 @@ struct av {
 };
 int av_open(fid_domain *dom, fi_av_attr *attr, fid_av **out, void *context) noexcept;
 
-// --- wires and peers --------------------------------------------------------------------------------------------------
+// --- wires and peers -------------------------------------------------------------------------------------------------
 
 // One piece of a translated region. reachable: local is its address here (mapped, or our own memory); else va is for
 // process_vm.
@@ -328,19 +333,19 @@ struct xlate {
 	uint64_t base = 0, len = 0;
 	uint32_t access = 0, flags = 0;
 	uint16_t wr_cntr = kNoCounter, rd_cntr = kNoCounter;
-	mapping reserve;              // guard pages around a contiguous window
+	mapping reserve; // guard pages around a contiguous window
 	std::vector<xlate_part> parts;
-	char *window = nullptr;       // whole region here, at its offsets, or as our own lies (laid_out: domain::layout)
+	char *window = nullptr; // whole region here, at its offsets, or as our own lies (laid_out: domain::layout)
 	uint64_t window_len = 0;
 	bool laid_out = false;
-	bool shown = false;           // fronts have or had the window: inline code may be inside it
+	bool shown = false; // fronts have or had the window: inline code may be inside it
 	uint64_t to_offset(uint64_t addr, bool &ok) const;
 };
 
 // A domain of another process on this host (or our own), shared by all endpoints that talk to it.
 struct remote_domain {
-	domain *dom;      // ours
-	segment seg;      // peer's, when not self
+	domain *dom; // ours
+	segment seg; // peer's, when not self
 	char *shared = nullptr;
 	bool self = false;
 	bool cma = false; // process_vm works for it
@@ -349,7 +354,8 @@ struct remote_domain {
 	uint64_t start_time = 0;
 	uint64_t nonce = 0;
 	uint32_t users = 0;
-	bool given_out = false; // the application has addresses in its windows (fi_pgas_ops::window)
+	// the application has addresses in its windows (fi_pgas_ops::window)
+	bool given_out = false;
 	std::unordered_map<uint64_t, std::unique_ptr<xlate>> cache; // by key
 	std::vector<std::unique_ptr<xlate>> retired;                // windows of closed regions whose place must stay
 	pgas_door *door() const { return reinterpret_cast<pgas_door *>(shared + kDoorOff); }
@@ -361,10 +367,11 @@ struct remote_domain {
 };
 int remote_domain_get(domain *dom, uint32_t pid, int fd, uint64_t nonce, remote_domain **out);
 void remote_domain_put(remote_domain *r);
-// Gives the memory behind everything mapped of it back, and leaves private memory in its place: threads may still be inside.
+// Gives the memory behind everything mapped of it back, and leaves private memory in its place: threads may still be
+// inside.
 void remote_domain_hollow(remote_domain *r);
-// Has the application addresses of its own in the windows, by the window call or symmetric addressing? It may read what the
-// dead left, and store, whenever it likes: nothing changes there before fi_av_remove.
+// Has the application addresses of its own in the windows, by the window call or symmetric addressing? It may read what
+// the dead left, and store, whenever it likes: nothing changes there before fi_av_remove.
 bool windows_given_out(const remote_domain *r);
 // Is every window of this domain surely left, once the fronts do not show it any more? Domain's lock held.
 bool windows_quiet(const remote_domain *r);
@@ -387,38 +394,40 @@ struct wire_ops {
 extern const wire_ops g_shm_wire;
 const wire_ops *wire_for(const ep_address &a);
 
-// fresh -> connected (peer_connect) or failed (and tried again); connected -> gone when its process died and nothing of it
-// is mapped any more. fi_av_remove and closing the endpoint end a peer in any state.
+// fresh -> connected (peer_connect) or failed (and tried again); connected -> gone when its process died and nothing of
+// it is mapped any more. fi_av_remove and closing the endpoint end a peer in any state.
 enum class peer_state : uint8_t { fresh, connected, failed, gone };
 
 struct peer {
 	ep_core *ep;
 	fi_addr_t rank = FI_ADDR_NOTAVAIL; // NOTAVAIL: a sender that is not in our address vector
 	ep_name name{};
-	ep_name real_name{};               // where a service name led
+	ep_name real_name{}; // where a service name led
 	const wire_ops *wire = nullptr;
 	peer_state state = peer_state::fresh;
-	int error = 0;                     // why it failed, -FI_E*
+	int error = 0; // why it failed, -FI_E*
 	uint64_t failed_at = 0;
 	remote_domain *rdom = nullptr;
-	segment seg;                       // its endpoint segment
+	segment seg; // its endpoint segment
 	ep_shared *shared = nullptr;
 	pgas_ring *ring = nullptr;
-	uint64_t mask = 0;                 // of the ring, and eager: what its owner wrote, checked at connect
+	uint64_t mask = 0; // of the ring, and eager: what its owner wrote, checked at connect
 	eager_area eager;
-	std::vector<uint32_t> returns_seen; // eager.returns, as we saw them last: 32 bits that only grow, so old ones do not mislead
-	uint32_t eager_at = 0;             // the buffer to try first
-	uint32_t attach = 0;               // our index in its attach table
-	uint32_t one_sided = 0;            // pending one-sided operations to it
-	uint32_t replies = 0;              // of ep_core::replies
-	bool hollow = false;               // dead, and its memory is given back; the addresses stay
+	// eager.returns, as we saw them last: 32 bits that only grow, so old ones do not mislead
+	std::vector<uint32_t> returns_seen;
+	uint32_t eager_at = 0;  // the buffer to try first
+	uint32_t attach = 0;    // our index in its attach table
+	uint32_t one_sided = 0; // pending one-sided operations to it
+	uint32_t replies = 0;   // of ep_core::replies
+	bool hollow = false;    // dead, and its memory is given back; the addresses stay
 	bool dead() const { return rdom && rdom->dead.load(std::memory_order_acquire); }
 };
 // The connected peer behind an address, or an error. Connects on first use.
 int peer_get(ep_core *ep, fi_addr_t addr, peer **out);
 int peer_connect(peer *p);
 void peer_disconnect(peer *p);
-// Lets go of peers whose process died, and of strangers that departed or are known by an address now. Domain's lock held.
+// Lets go of peers whose process died, and of strangers that departed or are known by an address now. Domain's lock
+// held.
 void peers_release(ep_core *ep);
 // fi_av_remove: everything that goes by this address.
 void peer_forget(ep_core *ep, fi_addr_t addr);
@@ -428,21 +437,22 @@ fi_addr_t sender_address(ep_core *ep, uint32_t src);
 fi_addr_t source_shown(const ep_core *ep, fi_addr_t addr); // as completions name it: FI_AV_USER_ID
 void publish_window(ep_core *ep, peer *p);
 
-// --- operations -------------------------------------------------------------------------------------------------------
+// --- operations ------------------------------------------------------------------------------------------------------
 
 enum class op_kind : uint8_t { write, read, amo, send, pull };
 
-// One operation as the general engine sees it; lives on the caller's stack until it must wait, then in ep_core::pending.
+// One operation as the general engine sees it; lives on the caller's stack until it must wait, then in
+// ep_core::pending.
 struct op {
 	op_kind kind = op_kind::write;
-	uint64_t flags = 0;      // FI_COMPLETION, FI_INJECT, FI_REMOTE_CQ_DATA, ...
-	uint64_t cq_flags = 0;   // FI_RMA | FI_WRITE, ...
+	uint64_t flags = 0;    // FI_COMPLETION, FI_INJECT, FI_REMOTE_CQ_DATA, ...
+	uint64_t cq_flags = 0; // FI_RMA | FI_WRITE, ...
 	void *context = nullptr;
 	uint64_t data = 0;
 	uint64_t tag = 0;
 	bool tagged = false;
 	bool carries_data = false; // data goes to the target's completion queue
-	bool quiet = false;      // inject: no completion entry, ever
+	bool quiet = false;        // inject: no completion entry, ever
 	size_t len = 0;
 	size_t iov_count = 0;
 	iovec iov[kIovLimit];
@@ -451,21 +461,21 @@ struct op {
 	// atomics
 	fi_datatype type = FI_INT8;
 	fi_op amo = FI_SUM;
-	uint8_t form = 0;        // 0 plain, 1 fetch, 2 compare
+	uint8_t form = 0; // 0 plain, 1 fetch, 2 compare
 	size_t cmp_count = 0, res_count = 0;
 	iovec cmp[kIovLimit], res[kIovLimit];
 	// while pending
 	uint64_t id = 0;
 	peer *to = nullptr;
 	const pgas_ep *front = nullptr; // the endpoint or alias it was called on
-	uint64_t sent = 0, acked = 0; // bytes (or 1/0 for atomics)
+	uint64_t sent = 0, acked = 0;   // bytes (or 1/0 for atomics)
 	uint32_t in_flight = 0;
 	int status = 0;
-	std::vector<char> copy;       // source bytes of an injected operation that must wait
+	std::vector<char> copy;        // source bytes of an injected operation that must wait
 	struct rx_entry *rx = nullptr; // pull: the receive that waits for the bytes
-	completion rx_result;         // pull: what the receive will report
-	bool late_data = false;       // done but for the cq data, which found the target's ring full
-	uint64_t peer_op = 0;         // pull: the sender's operation
+	completion rx_result;          // pull: what the receive will report
+	bool late_data = false;        // done but for the cq data, which found the target's ring full
+	uint64_t peer_op = 0;          // pull: the sender's operation
 };
 
 struct rx_entry {
@@ -552,28 +562,29 @@ struct ep_core {
 	size_t inject_limit = kInjectBytes;
 	bool enabled = false;
 	bool in_place = false; // messages are taken out of the ring (pgas_inplace.cpp)
-	bool serves = false; // peers asked for our progress: reading a counter must make some
+	bool serves = false;   // peers asked for our progress: reading a counter must make some
 	segment seg;
 	ep_shared *shared = nullptr;
 	pgas_ring *ring = nullptr;
-	uint64_t head = 0;              // of the ring; the shared copy is for senders. The watcher reads this one
+	uint64_t head = 0; // of the ring; the shared copy is for senders. The watcher reads this one
 	uint64_t mask = 0;
-	bool told_garbage = false;      // once is enough
+	bool told_garbage = false; // once is enough
 	pgas_slot *slots = nullptr;
 	eager_area eager;
 	ep_name name{};
 	std::string service;
 	service_binding binding;
 
-	std::vector<std::unique_ptr<peer>> peers;                        // by rank
-	std::unordered_map<uint32_t, std::unique_ptr<peer>> strangers;   // by attach index
-	size_t strangers_sweep = 8;     // so many, and the departed among them are looked for
+	std::vector<std::unique_ptr<peer>> peers;                      // by rank
+	std::unordered_map<uint32_t, std::unique_ptr<peer>> strangers; // by attach index
+	// so many, and the departed among them are looked for
+	size_t strangers_sweep = 8;
 	struct sender_cache {
 		fi_addr_t addr = FI_ADDR_NOTAVAIL;
 		uint64_t changes = UINT64_MAX;
 		uint64_t serial = 0;
 	};
-	std::vector<sender_cache> senders;                                // by attach index
+	std::vector<sender_cache> senders; // by attach index
 	rx_queue msg, tagged;
 	std::vector<rx_entry *> rx_spare;
 	std::unordered_map<uint64_t, std::unique_ptr<op>> pending;
@@ -582,10 +593,12 @@ struct ep_core {
 	uint32_t pieces = 0; // asked for and not come yet, of all pulls
 	std::deque<reply> replies;
 	std::unordered_map<void *, std::unique_ptr<unexpected>> claimed;
-	uint64_t watch_state = 0;        // watcher: what it saw at the head of the ring
-	std::vector<uint64_t> watch_eager; // watcher: who held the eager buffers at its last look
-	uint32_t attended = 0;           // dom->attention when this endpoint last looked
-	std::unordered_map<uint64_t, remote_domain *> open_windows; // ranks that inline code reaches; under watch_barrier
+	uint64_t watch_state = 0; // watcher: what it saw at the head of the ring
+	// watcher: who held the eager buffers at its last look
+	std::vector<uint64_t> watch_eager;
+	uint32_t attended = 0; // dom->attention when this endpoint last looked
+	// ranks that inline code reaches; under watch_barrier
+	std::unordered_map<uint64_t, remote_domain *> open_windows;
 
 	pgas_ep *front() const { return fronts[0]; }
 	bool must_look() const { return dom->attention.load() != pgas_load_relaxed(&attended); }
@@ -597,8 +610,14 @@ int stx_open(fid_domain *dom, fi_tx_attr *attr, fid_stx **out, void *context) no
 void ep_update_hot(ep_core *ep);
 void ep_update_polls(ep_core *ep); // after pending or replies changed
 void ep_update_heads(ep_core *ep); // after only the head of the ring moved
-inline ep_core *core_of(fid_ep *fid) { return reinterpret_cast<ep_core *>(reinterpret_cast<pgas_ep *>(fid)->core); }
-inline pgas_ep *front_of(fid_ep *fid) { return reinterpret_cast<pgas_ep *>(fid); }
+inline ep_core *core_of(fid_ep *fid)
+{
+	return reinterpret_cast<ep_core *>(reinterpret_cast<pgas_ep *>(fid)->core);
+}
+inline pgas_ep *front_of(fid_ep *fid)
+{
+	return reinterpret_cast<pgas_ep *>(fid);
+}
 
 // Finishes an operation: counters and completion entry (or error entry). o.status decides.
 void op_complete(ep_core *ep, op &o);
@@ -615,8 +634,9 @@ extern fi_ops_tagged g_tagged_ops;
 
 // Adds one to the remote counters of a region and of its endpoint, after the data.
 
-// What a peer's operation did to our memory. A region's counter counts what modified it, also when the old value went back
-// (fi_mr); an endpoint's FI_REMOTE_WRITE counts base atomics only, the others are FI_REMOTE_READ there (fi_endpoint).
+// What a peer's operation did to our memory. A region's counter counts what modified it, also when the old value went
+// back (fi_mr); an endpoint's FI_REMOTE_WRITE counts base atomics only, the others are FI_REMOTE_READ there
+// (fi_endpoint).
 enum class remote_effect : uint8_t { read, write, update };
 inline remote_effect amo_effect(uint8_t form, fi_op op)
 {
@@ -637,9 +657,9 @@ void amo_apply(fi_datatype type, fi_op op, void *target, size_t count, const voi
 	       void *result, amo_lock *lock);
 int amo_query(fid_domain *dom, fi_datatype type, fi_op op, fi_atomic_attr *attr, uint64_t flags) noexcept;
 
-// A slot as the receiver reads it: copied out once, because the sender's process could still scribble on it, and checked. Valid:
-// src is an index of the attach table, kind a kind, aux (with PGAS_SLOT_EAGER) a buffer, and bytes has the len bytes, or the
-// head of a long message. What the bytes say is for who reads them.
+// A slot as the receiver reads it: copied out once, because the sender's process could still scribble on it, and
+// checked. Valid: src is an index of the attach table, kind a kind, aux (with PGAS_SLOT_EAGER) a buffer, and bytes has
+// the len bytes, or the head of a long message. What the bytes say is for who reads them.
 struct arrival {
 	uint32_t src;
 	uint8_t kind, flags;
@@ -672,19 +692,20 @@ struct arrival {
 // Something in shared memory that none of us writes: said once per endpoint.
 void garbage_found(ep_core *ep, const char *what);
 
-// --- receiving --------------------------------------------------------------------------------------------------------
+// --- receiving -------------------------------------------------------------------------------------------------------
 
 void rx_deliver(ep_core *ep, const arrival &a);
 int message_take(fid_ep *fid, fi_pgas_message *m) noexcept; // pgas_inplace.cpp
 void message_release(fid_ep *fid, fi_pgas_message *m) noexcept;
-ssize_t message_send(fid_ep *fid, fi_addr_t addr, const void *head, size_t head_len, const void *data, size_t len) noexcept;
-ssize_t rx_post(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore, void *context,
-		uint64_t flags, bool tagged);
+ssize_t message_send(fid_ep *fid, fi_addr_t addr, const void *head, size_t head_len, const void *data,
+		     size_t len) noexcept;
+ssize_t rx_post(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore,
+		void *context, uint64_t flags, bool tagged);
 ssize_t rx_cancel(ep_core *ep, void *context);
 void rx_finish(ep_core *ep, rx_entry *rx, completion &c); // adds what only the buffer knows to c
 void rx_drop_all(ep_core *ep);
 
-// --- progress ---------------------------------------------------------------------------------------------------------
+// --- progress --------------------------------------------------------------------------------------------------------
 
 // Drains what arrived and pushes what waits; true when something moved. Lock held.
 bool ep_progress(ep_core *ep);
@@ -699,7 +720,7 @@ struct request_head {
 	uint64_t off;   // where in the operation this piece belongs
 	uint32_t count; // atomics: elements
 	uint8_t type, amo, form, pad_;
-	uint8_t last;  // 1: last piece of its remote segment, 2: of the operation
+	uint8_t last; // 1: last piece of its remote segment, 2: of the operation
 	uint8_t pad2_[7];
 };
 struct response_head {
@@ -723,15 +744,24 @@ struct ring_message {
 	size_t skip = 0;
 	size_t iov_len = 0;
 };
-// Puts it inline or through an eager buffer. -FI_EAGAIN when there is no room, -FI_ECONNRESET when nobody will make any,
+// Puts it inline or through an eager buffer. -FI_EAGAIN when there is no room, -FI_ECONNRESET when nobody will make
+// any,
 // -FI_EMSGSIZE when it fits neither.
 int ring_send(peer *p, const ring_message &m);
-// The same for a message of fi_send's kind in two pieces, the first of which the slot has too (message_send of fi_ext_pgas.h).
+// The same for a message of fi_send's kind in two pieces, the first of which the slot has too (message_send of
+// fi_ext_pgas.h).
 int ring_send_pieces(peer *p, const void *head, size_t head_len, const void *data, size_t len);
-inline size_t eager_room(const peer *p) { return p->eager.bytes; }
-// The claim that a message just taken out of the ring has on its buffer, and giving that back: by number, so that doing it
-// twice (a sender that died while its message was handled) is doing it once, even when another has claimed it in between.
-inline uint32_t eager_holder(const uint32_t *returns) { return pgas_load_relaxed(returns) + 1; }
+inline size_t eager_room(const peer *p)
+{
+	return p->eager.bytes;
+}
+// The claim that a message just taken out of the ring has on its buffer, and giving that back: by number, so that doing
+// it twice (a sender that died while its message was handled) is doing it once, even when another has claimed it in
+// between.
+inline uint32_t eager_holder(const uint32_t *returns)
+{
+	return pgas_load_relaxed(returns) + 1;
+}
 inline void eager_return(uint32_t *returns, uint32_t claim)
 {
 	if (PGAS_LIKELY(claim - pgas_load_relaxed(returns) == 1))
@@ -744,14 +774,15 @@ void reply_send(peer *p, const response_head &head, const iovec *iov, size_t iov
 void request_run(ep_core *ep, uint32_t src, uint16_t code, const char *payload, size_t payload_len);
 void response_take(ep_core *ep, const char *payload, size_t payload_len);
 void fail_peer(ep_core *ep, peer *p, int status); // ends everything that waits for it
-void fail_dead_peers(ep_core *ep); // after the watcher asked for attention
-void op_push(ep_core *ep, op &o); // sends what may be sent of a pending operation
-bool pending_push(ep_core *ep);   // the same for all that waits on this endpoint; true when something moved
+void fail_dead_peers(ep_core *ep);                // after the watcher asked for attention
+void op_push(ep_core *ep, op &o);                 // sends what may be sent of a pending operation
+// the same for all that waits on this endpoint; true when something moved
+bool pending_push(ep_core *ep);
 bool replies_push(ep_core *ep);
 bool pending_retries(const ep_core *ep); // something waits that only a retry can move
 void pull_start(ep_core *ep, peer *from, rx_entry *rx, const long_message &m, const completion &c);
 
-// --- watcher ----------------------------------------------------------------------------------------------------------
+// --- watcher ---------------------------------------------------------------------------------------------------------
 
 // Held while windows, endpoints or their lists change, so that the watcher sees whole ones. A leaf: taken after a
 // domain's lock, never the other way round.
@@ -769,7 +800,8 @@ void watch_remote(remote_domain *r);
 void unwatch_remote(remote_domain *r);
 
 size_t iov_total(const iovec *iov, size_t count);
-size_t iov_part(const iovec *iov, size_t count, size_t skip, size_t len, iovec *out); // bytes [skip, skip + len) as an iov
+// bytes [skip, skip + len) as an iov
+size_t iov_part(const iovec *iov, size_t count, size_t skip, size_t len, iovec *out);
 void iov_gather(const iovec *iov, size_t count, size_t skip, void *to, size_t len);
 void iov_scatter(const iovec *iov, size_t count, size_t skip, const void *from, size_t len);
 

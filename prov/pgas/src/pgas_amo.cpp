@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// fi_ops_atomic: every operation on every datatype that allows it, one template per operation, chosen by a table that is
-// built at compile time. Types of up to 8 bytes use the CPU's compare-exchange; wider ones take the lock in the target's
-// segment, which every process uses for them.
+// fi_ops_atomic: every operation on every datatype that allows it, one template per operation, chosen by a table that
+// is built at compile time. Types of up to 8 bytes use the CPU's compare-exchange; wider ones take the lock in the
+// target's segment, which every process uses for them.
 #include "pgas.hpp"
 #include "pgas_host.hpp"
 
@@ -18,7 +18,8 @@ inline constexpr bool kComplex = false;
 template <class T>
 inline constexpr bool kComplex<std::complex<T>> = true;
 template <class T>
-inline constexpr bool kInteger = std::is_integral_v<T> || std::is_same_v<T, __int128> || std::is_same_v<T, unsigned __int128>;
+inline constexpr bool kInteger = std::is_integral_v<T> || std::is_same_v<T, __int128> ||
+				 std::is_same_v<T, unsigned __int128>;
 
 // Integers wrap around: sums and products are computed without a sign, and not in the int that short types become.
 template <class T>
@@ -151,9 +152,10 @@ void apply_word(T *target, size_t count, const T *operand, const T *cmp, T *resu
 	}
 }
 
-// --- the lock for wide types: one word that names its holder, so that a dead holder can be passed by --------------------
+// --- the lock for wide types: one word that names its holder, so that a dead holder can be passed by -----------------
 
-uint64_t lock_name() // of this process, also after fork(): pid and the low bits of its start time, so that a reused pid shows
+// of this process, also after fork(): pid and the low bits of its start time, so that a reused pid shows
+uint64_t lock_name()
 {
 	static thread_local uint64_t name = 0;
 	const auto pid = static_cast<uint32_t>(getpid());
@@ -187,7 +189,8 @@ void lock_take(amo_lock *l)
 				since = now;
 			}
 			// its process is gone; the element it worked on has its old or its new bytes
-			if ((lock_abandoned(holder) || now - since > kLockMostNs) && pgas_claim(&l->holder, &holder, me))
+			if ((lock_abandoned(holder) || now - since > kLockMostNs) &&
+			    pgas_claim(&l->holder, &holder, me))
 				return;
 		}
 		pgas_backoff_pause(&wait);
@@ -275,7 +278,8 @@ constexpr std::array<std::array<apply_fn, kOps>, kTypes> kTable = {
 	row_of<__int128>(),
 	row_of<unsigned __int128>(),
 };
-constexpr size_t kTypeBytes[kTypes] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 8, 16, sizeof(long double), 2 * sizeof(long double), 16, 16};
+constexpr size_t kTypeBytes[kTypes] = {
+	1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 8, 16, sizeof(long double), 2 * sizeof(long double), 16, 16};
 
 bool is_compare(fi_op op)
 {
@@ -354,8 +358,9 @@ ssize_t general(fid_ep *fid, fi_addr_t dest, fi_datatype type, fi_op op_code, co
 	return guard([&]() -> int {
 		if (!amo_valid(type, op_code, a.form))
 			return -FI_EOPNOTSUPP;
-		if (a.in_count > kIovLimit || a.cmp_count > kIovLimit || a.res_count > kIovLimit || a.rma_count > kRmaIovLimit ||
-		    !a.rma_count || (a.form && !a.res_count) || (a.form == 2 && !a.cmp_count))
+		if (a.in_count > kIovLimit || a.cmp_count > kIovLimit || a.res_count > kIovLimit ||
+		    a.rma_count > kRmaIovLimit || !a.rma_count || (a.form && !a.res_count) ||
+		    (a.form == 2 && !a.cmp_count))
 			return -FI_EINVAL;
 		const size_t bytes = amo_type_bytes(type);
 		op o;
@@ -388,13 +393,18 @@ ssize_t general(fid_ep *fid, fi_addr_t dest, fi_datatype type, fi_op op_code, co
 	});
 }
 
-ssize_t write(fid_ep *f, const void *buf, size_t count, void *, fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type,
-	      fi_op op_code, void *context) noexcept
+ssize_t write(fid_ep *f, const void *buf, size_t count, void *, fi_addr_t dest, uint64_t addr, uint64_t key,
+	      fi_datatype type, fi_op op_code, void *context) noexcept
 {
 	const fi_ioc in{const_cast<void *>(buf), count};
 	const fi_rma_ioc rma{addr, count, key};
 	return general(f, dest, type, op_code,
-		       {.in = &in, .in_count = 1, .rma = &rma, .rma_count = 1, .flags = front_of(f)->op_flags, .context = context});
+		       {.in = &in,
+			.in_count = 1,
+			.rma = &rma,
+			.rma_count = 1,
+			.flags = front_of(f)->op_flags,
+			.context = context});
 }
 
 ssize_t writev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
@@ -405,14 +415,23 @@ ssize_t writev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_addr_t de
 		total += iov[i].count;
 	const fi_rma_ioc rma{addr, total, key};
 	return general(f, dest, type, op_code,
-		       {.in = iov, .in_count = count, .rma = &rma, .rma_count = 1, .flags = front_of(f)->op_flags, .context = context});
+		       {.in = iov,
+			.in_count = count,
+			.rma = &rma,
+			.rma_count = 1,
+			.flags = front_of(f)->op_flags,
+			.context = context});
 }
 
 ssize_t writemsg(fid_ep *f, const fi_msg_atomic *m, uint64_t flags) noexcept
 {
 	return general(f, m->addr, m->datatype, m->op,
-		       {.in = m->msg_iov, .in_count = m->iov_count, .rma = m->rma_iov, .rma_count = m->rma_iov_count,
-			.flags = flags, .context = m->context});
+		       {.in = m->msg_iov,
+			.in_count = m->iov_count,
+			.rma = m->rma_iov,
+			.rma_count = m->rma_iov_count,
+			.flags = flags,
+			.context = m->context});
 }
 
 // The one-instruction operations of pgas_hot.h, by operation; the rest is general.
@@ -425,8 +444,9 @@ bool straight(pgas_ep *ep, uint32_t hot, const void *buf, void *result, size_t c
 	const uint64_t bytes = type >= FI_INT64 ? 8 : 4;
 	const uint64_t off = pgas_hot_offset(ep, addr);
 	const auto run = [&](pgas_hot_op o) {
-		return bytes == 8 ? pgas_hot_amo(ep, hot, Fetch, buf, nullptr, result, 8, dest, off, key, o, PGAS_CHECKED)
-				  : pgas_hot_amo(ep, hot, Fetch, buf, nullptr, result, 4, dest, off, key, o, PGAS_CHECKED);
+		return bytes == 8
+			       ? pgas_hot_amo(ep, hot, Fetch, buf, nullptr, result, 8, dest, off, key, o, PGAS_CHECKED)
+			       : pgas_hot_amo(ep, hot, Fetch, buf, nullptr, result, 4, dest, off, key, o, PGAS_CHECKED);
 	};
 	switch (pgas_hot_op_of(type, op_code, Fetch)) {
 	case PGAS_OP_SUM:
@@ -456,7 +476,8 @@ PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t count, fi_addr
 			       fi_datatype type, fi_op op_code) noexcept
 {
 	pgas_ep *ep = front_of(f);
-	if (straight<false>(ep, pgas_load_relaxed(&ep->hot_inject), buf, nullptr, count, dest, addr, key, type, op_code))
+	if (straight<false>(ep, pgas_load_relaxed(&ep->hot_inject), buf, nullptr, count, dest, addr, key, type,
+			    op_code))
 		return 0;
 	const fi_ioc in{const_cast<void *>(buf), count};
 	const fi_rma_ioc rma{addr, count, key};
@@ -464,8 +485,9 @@ PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t count, fi_addr
 		       {.in = &in, .in_count = 1, .rma = &rma, .rma_count = 1, .flags = FI_INJECT, .quiet = true});
 }
 
-PGAS_COLD ssize_t readwrite_other(fid_ep *f, const void *buf, size_t count, void *, void *result, void *, fi_addr_t dest,
-				  uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code, void *context) noexcept
+PGAS_COLD ssize_t readwrite_other(fid_ep *f, const void *buf, size_t count, void *, void *result, void *,
+				  fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code,
+				  void *context) noexcept
 {
 	pgas_ep *ep = front_of(f);
 	if (straight<true>(ep, pgas_load_relaxed(&ep->hot_rma), buf, result, count, dest, addr, key, type, op_code))
@@ -473,8 +495,15 @@ PGAS_COLD ssize_t readwrite_other(fid_ep *f, const void *buf, size_t count, void
 	const fi_ioc in{const_cast<void *>(buf), count}, res{result, count};
 	const fi_rma_ioc rma{addr, count, key};
 	return general(f, dest, type, op_code,
-		       {.in = &in, .in_count = 1, .res = &res, .res_count = 1, .rma = &rma, .rma_count = 1,
-			.flags = ep->op_flags, .context = context, .form = 1});
+		       {.in = &in,
+			.in_count = 1,
+			.res = &res,
+			.res_count = 1,
+			.rma = &rma,
+			.rma_count = 1,
+			.flags = ep->op_flags,
+			.context = context,
+			.form = 1});
 }
 
 // In the table of endpoints whose injects are MAGIC_HOT only.
@@ -484,7 +513,8 @@ ssize_t inject(fid_ep *f, const void *buf, size_t count, fi_addr_t dest, uint64_
 	pgas_ep *ep = front_of(f);
 	const uint64_t off = pgas_hot_offset(ep, addr);
 	if (smallest(count, type, op_code, key) &&
-	    PGAS_LIKELY(pgas_hot_amo(ep, PGAS_MAGIC_HOT, 0, buf, nullptr, nullptr, 8, dest, off, 0, PGAS_OP_SUM, PGAS_CHECKED)))
+	    PGAS_LIKELY(pgas_hot_amo(ep, PGAS_MAGIC_HOT, 0, buf, nullptr, nullptr, 8, dest, off, 0, PGAS_OP_SUM,
+				     PGAS_CHECKED)))
 		return 0;
 	return pgas_hot_exit(inject_other(f, buf, count, dest, pgas_hot_addr(ep, off), key, type, op_code));
 }
@@ -495,29 +525,44 @@ ssize_t readwrite(fid_ep *f, const void *buf, size_t count, void *desc, void *re
 	pgas_ep *ep = front_of(f);
 	const uint64_t off = pgas_hot_offset(ep, addr);
 	if (smallest(count, type, op_code, key) && ep->hot_rma == PGAS_MAGIC_HOT &&
-	    PGAS_LIKELY(pgas_hot_amo(ep, PGAS_MAGIC_HOT, 1, buf, nullptr, result, 8, dest, off, 0, PGAS_OP_SUM, PGAS_CHECKED)))
+	    PGAS_LIKELY(pgas_hot_amo(ep, PGAS_MAGIC_HOT, 1, buf, nullptr, result, 8, dest, off, 0, PGAS_OP_SUM,
+				     PGAS_CHECKED)))
 		return 0;
-	return pgas_hot_exit(
-		readwrite_other(f, buf, count, desc, result, result_desc, dest, pgas_hot_addr(ep, off), key, type, op_code, context));
+	return pgas_hot_exit(readwrite_other(f, buf, count, desc, result, result_desc, dest, pgas_hot_addr(ep, off),
+					     key, type, op_code, context));
 }
 
-ssize_t readwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_ioc *res, void **, size_t res_count, fi_addr_t dest,
-		   uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code, void *context) noexcept
+ssize_t readwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_ioc *res, void **, size_t res_count,
+		   fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code, void *context) noexcept
 {
 	size_t total = 0;
 	for (size_t i = 0; i < res_count; i++)
 		total += res[i].count;
 	const fi_rma_ioc rma{addr, total, key};
 	return general(f, dest, type, op_code,
-		       {.in = iov, .in_count = count, .res = res, .res_count = res_count, .rma = &rma, .rma_count = 1,
-			.flags = front_of(f)->op_flags, .context = context, .form = 1});
+		       {.in = iov,
+			.in_count = count,
+			.res = res,
+			.res_count = res_count,
+			.rma = &rma,
+			.rma_count = 1,
+			.flags = front_of(f)->op_flags,
+			.context = context,
+			.form = 1});
 }
 
 ssize_t readwritemsg(fid_ep *f, const fi_msg_atomic *m, fi_ioc *res, void **, size_t res_count, uint64_t flags) noexcept
 {
 	return general(f, m->addr, m->datatype, m->op,
-		       {.in = m->msg_iov, .in_count = m->iov_count, .res = res, .res_count = res_count, .rma = m->rma_iov,
-			.rma_count = m->rma_iov_count, .flags = flags, .context = m->context, .form = 1});
+		       {.in = m->msg_iov,
+			.in_count = m->iov_count,
+			.res = res,
+			.res_count = res_count,
+			.rma = m->rma_iov,
+			.rma_count = m->rma_iov_count,
+			.flags = flags,
+			.context = m->context,
+			.form = 1});
 }
 
 ssize_t compwrite(fid_ep *f, const void *buf, size_t count, void *, const void *cmp, void *, void *result, void *,
@@ -526,40 +571,67 @@ ssize_t compwrite(fid_ep *f, const void *buf, size_t count, void *, const void *
 	pgas_ep *ep = front_of(f);
 	if (count == 1 && op_code == FI_CSWAP && type >= FI_INT32 && type <= FI_UINT64) {
 		const uint64_t off = pgas_hot_offset(ep, addr);
-		const bool done = type >= FI_INT64 ? pgas_hot_amo(ep, pgas_load_relaxed(&ep->hot_rma), 1, buf, cmp, result, 8, dest, off,
-								  key, PGAS_OP_CSWAP, PGAS_CHECKED)
-						   : pgas_hot_amo(ep, pgas_load_relaxed(&ep->hot_rma), 1, buf, cmp, result, 4, dest, off,
-								  key, PGAS_OP_CSWAP, PGAS_CHECKED);
+		const bool done = type >= FI_INT64
+					  ? pgas_hot_amo(ep, pgas_load_relaxed(&ep->hot_rma), 1, buf, cmp, result, 8,
+							 dest, off, key, PGAS_OP_CSWAP, PGAS_CHECKED)
+					  : pgas_hot_amo(ep, pgas_load_relaxed(&ep->hot_rma), 1, buf, cmp, result, 4,
+							 dest, off, key, PGAS_OP_CSWAP, PGAS_CHECKED);
 		if (done)
 			return 0;
 	}
 	const fi_ioc in{const_cast<void *>(buf), count}, with{const_cast<void *>(cmp), count}, res{result, count};
 	const fi_rma_ioc rma{addr, count, key};
 	return general(f, dest, type, op_code,
-		       {.in = &in, .in_count = 1, .cmp = &with, .cmp_count = 1, .res = &res, .res_count = 1, .rma = &rma,
-			.rma_count = 1, .flags = ep->op_flags, .context = context, .form = 2});
+		       {.in = &in,
+			.in_count = 1,
+			.cmp = &with,
+			.cmp_count = 1,
+			.res = &res,
+			.res_count = 1,
+			.rma = &rma,
+			.rma_count = 1,
+			.flags = ep->op_flags,
+			.context = context,
+			.form = 2});
 }
 
 ssize_t compwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, const fi_ioc *cmp, void **, size_t cmp_count,
-		   fi_ioc *res, void **, size_t res_count, fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type,
-		   fi_op op_code, void *context) noexcept
+		   fi_ioc *res, void **, size_t res_count, fi_addr_t dest, uint64_t addr, uint64_t key,
+		   fi_datatype type, fi_op op_code, void *context) noexcept
 {
 	size_t total = 0;
 	for (size_t i = 0; i < res_count; i++)
 		total += res[i].count;
 	const fi_rma_ioc rma{addr, total, key};
 	return general(f, dest, type, op_code,
-		       {.in = iov, .in_count = count, .cmp = cmp, .cmp_count = cmp_count, .res = res, .res_count = res_count,
-			.rma = &rma, .rma_count = 1, .flags = front_of(f)->op_flags, .context = context, .form = 2});
+		       {.in = iov,
+			.in_count = count,
+			.cmp = cmp,
+			.cmp_count = cmp_count,
+			.res = res,
+			.res_count = res_count,
+			.rma = &rma,
+			.rma_count = 1,
+			.flags = front_of(f)->op_flags,
+			.context = context,
+			.form = 2});
 }
 
-ssize_t compwritemsg(fid_ep *f, const fi_msg_atomic *m, const fi_ioc *cmp, void **, size_t cmp_count, fi_ioc *res, void **,
-		     size_t res_count, uint64_t flags) noexcept
+ssize_t compwritemsg(fid_ep *f, const fi_msg_atomic *m, const fi_ioc *cmp, void **, size_t cmp_count, fi_ioc *res,
+		     void **, size_t res_count, uint64_t flags) noexcept
 {
 	return general(f, m->addr, m->datatype, m->op,
-		       {.in = m->msg_iov, .in_count = m->iov_count, .cmp = cmp, .cmp_count = cmp_count, .res = res,
-			.res_count = res_count, .rma = m->rma_iov, .rma_count = m->rma_iov_count, .flags = flags,
-			.context = m->context, .form = 2});
+		       {.in = m->msg_iov,
+			.in_count = m->iov_count,
+			.cmp = cmp,
+			.cmp_count = cmp_count,
+			.res = res,
+			.res_count = res_count,
+			.rma = m->rma_iov,
+			.rma_count = m->rma_iov_count,
+			.flags = flags,
+			.context = m->context,
+			.form = 2});
 }
 
 int writevalid(fid_ep *, fi_datatype type, fi_op op_code, size_t *count) noexcept

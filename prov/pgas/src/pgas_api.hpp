@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What libfabric's headers have only in some versions. libfabric 2 took names away and deprecated others, whose values stay
-// part of the ABI; and structures grew at their ends, so that a module built on 1.17 meets larger ones than its headers know.
+// What libfabric's headers have only in some versions. libfabric 2 took names away and deprecated others, whose values
+// stay part of the ABI; and structures grew at their ends, so that a module built on 1.17 meets larger ones than its
+// headers know.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -14,11 +15,11 @@
 namespace pgas {
 
 inline constexpr uint32_t kApiProviderSpecific = 1u << 31; // FI_PROV_SPECIFIC
-inline constexpr uint64_t kApiOrderStrict = 0x1ff;	   // FI_ORDER_STRICT
-inline constexpr int kApiMrBasic = 1 << 0;		   // FI_MR_BASIC
-inline constexpr int kApiMrScalable = 1 << 1;		   // FI_MR_SCALABLE
+inline constexpr uint64_t kApiOrderStrict = 0x1ff;         // FI_ORDER_STRICT
+inline constexpr int kApiMrBasic = 1 << 0;                 // FI_MR_BASIC
+inline constexpr int kApiMrScalable = 1 << 1;              // FI_MR_SCALABLE
 inline constexpr uint64_t kApiRegMr = uint64_t{1} << 59;   // FI_REG_MR
-inline constexpr int kApiProgressUnified = 3;		   // FI_PROGRESS_CONTROL_UNIFIED
+inline constexpr int kApiProgressUnified = 3;              // FI_PROGRESS_CONTROL_UNIFIED
 
 // fi_ops_av as of 1.20. Callers look at size before they use the last three.
 struct api_av_ops {
@@ -49,19 +50,20 @@ inline fi_addr_t *api_error_source(fi_cq_err_entry *e)
 	return api_field<fi_addr_t>(e, offsetof(fi_cq_err_entry, err_data_size) + sizeof(size_t));
 }
 
-// The last fields of fi_domain_attr in hints. libfabric hands hints over in its own, largest form, whatever the caller's was.
+// The last fields of fi_domain_attr in hints. libfabric hands hints over in its own, largest form, whatever the
+// caller's was.
 inline size_t api_max_ep_auth_key(const fi_domain_attr &a)
 {
-	return FI_VERSION_GE(fi_version(), FI_VERSION(1, 20)) ?
-		       *api_field<const size_t>(&a, offsetof(fi_domain_attr, tclass) + 8) :
-		       0;
+	return FI_VERSION_GE(fi_version(), FI_VERSION(1, 20))
+		       ? *api_field<const size_t>(&a, offsetof(fi_domain_attr, tclass) + 8)
+		       : 0;
 }
 
 inline uint32_t api_max_group_id(const fi_domain_attr &a)
 {
-	return FI_VERSION_GE(fi_version(), FI_VERSION(2, 0)) ?
-		       *api_field<const uint32_t>(&a, offsetof(fi_domain_attr, tclass) + 16) :
-		       0;
+	return FI_VERSION_GE(fi_version(), FI_VERSION(2, 0))
+		       ? *api_field<const uint32_t>(&a, offsetof(fi_domain_attr, tclass) + 16)
+		       : 0;
 }
 
 } // namespace pgas

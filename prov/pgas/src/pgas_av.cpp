@@ -19,8 +19,8 @@ av *av_of(fid_av *f)
 	return reinterpret_cast<av *>(f);
 }
 
-// What a caller may give insertions as flags, and the identifiers that come with FI_AV_USER_ID: in the array that receives
-// the addresses.
+// What a caller may give insertions as flags, and the identifiers that come with FI_AV_USER_ID: in the array that
+// receives the addresses.
 int check_flags(const av *v, uint64_t flags, const fi_addr_t *out)
 {
 	if (flags & ~(FI_MORE | FI_SYNC_ERR | FI_AV_USER_ID))
@@ -33,8 +33,8 @@ int check_flags(const av *v, uint64_t flags, const fi_addr_t *out)
 	return 0;
 }
 
-// *out: where the index goes; before that, the identifier when flags have FI_AV_USER_ID. Without one, sources are shown by
-// index; in a vector opened with FI_AV_USER_ID as FI_ADDR_NOTAVAIL until they get one.
+// *out: where the index goes; before that, the identifier when flags have FI_AV_USER_ID. Without one, sources are shown
+// by index; in a vector opened with FI_AV_USER_ID as FI_ADDR_NOTAVAIL until they get one.
 int add(av *v, const ep_name &name, uint64_t flags, fi_addr_t *out)
 {
 	uint32_t at;
@@ -88,7 +88,8 @@ struct insertion {
 	int answer()
 	{
 		if (v->flags & FI_EVENT)
-			return eq_report(v->bound_eq, FI_AV_COMPLETE, &v->fid.fid, context, static_cast<uint64_t>(good));
+			return eq_report(v->bound_eq, FI_AV_COMPLETE, &v->fid.fid, context,
+					 static_cast<uint64_t>(good));
 		return good == 0 && first_error == -FI_ENOMEM ? first_error : good;
 	}
 };

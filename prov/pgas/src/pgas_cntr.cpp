@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Counters. A counter that only counts one-sided operations of its own process is read inline. One that counts messages,
-// or what peers do to us (FI_REMOTE_WRITE, FI_REMOTE_READ), goes through the table: reading it makes progress, and its
-// value is the local count plus the slot in shared memory that initiators add to.
+// Counters. A counter that only counts one-sided operations of its own process is read inline. One that counts
+// messages, or what peers do to us (FI_REMOTE_WRITE, FI_REMOTE_READ), goes through the table: reading it makes
+// progress, and its value is the local count plus the slot in shared memory that initiators add to.
 #include "pgas.hpp"
 #include "pgas_nosys.hpp"
 
@@ -272,7 +272,8 @@ int cntr_open(fid_domain *d, fi_cntr_attr *attr, fid_cntr **out, void *context) 
 	return guard([&] {
 		auto *dom = reinterpret_cast<domain *>(d);
 		const fi_wait_obj wait_obj = attr ? attr->wait_obj : FI_WAIT_NONE;
-		if ((attr && attr->events != FI_CNTR_EVENTS_COMP) || wait_obj == FI_WAIT_SET || wait_obj == FI_WAIT_POLLFD) {
+		if ((attr && attr->events != FI_CNTR_EVENTS_COMP) || wait_obj == FI_WAIT_SET ||
+		    wait_obj == FI_WAIT_POLLFD) {
 			PGAS_WARN(FI_LOG_CNTR, "counter: events or wait object not supported\n");
 			return -FI_ENOSYS;
 		}

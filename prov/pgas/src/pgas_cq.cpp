@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Completion queues. An empty read is inline (pgas_hot_cq_empty); everything else drains the rings of the endpoints bound
-// to the queue, under the domain's lock, and copies entries out in the format asked for. A full queue holds back new
-// operations (-FI_EAGAIN) and leaves arrivals in the ring; what was started before still finds its place.
+// Completion queues. An empty read is inline (pgas_hot_cq_empty); everything else drains the rings of the endpoints
+// bound to the queue, under the domain's lock, and copies entries out in the format asked for. A full queue holds back
+// new operations (-FI_EAGAIN) and leaves arrivals in the ring; what was started before still finds its place.
 #include "pgas.hpp"
 #include "pgas_api.hpp"
 #include "pgas_nosys.hpp"
@@ -115,12 +115,14 @@ PGAS_COLD ssize_t read_other(fid_cq *f, void *buf, size_t count, fi_addr_t *src)
 
 ssize_t read_from(fid_cq *f, void *buf, size_t count, fi_addr_t *src) noexcept
 {
-	return PGAS_LIKELY(pgas_hot_cq_empty(reinterpret_cast<pgas_cq *>(f))) ? -FI_EAGAIN : read_other(f, buf, count, src);
+	return PGAS_LIKELY(pgas_hot_cq_empty(reinterpret_cast<pgas_cq *>(f))) ? -FI_EAGAIN
+									      : read_other(f, buf, count, src);
 }
 
 ssize_t read(fid_cq *f, void *buf, size_t count) noexcept
 {
-	return PGAS_LIKELY(pgas_hot_cq_empty(reinterpret_cast<pgas_cq *>(f))) ? -FI_EAGAIN : read_other(f, buf, count, nullptr);
+	return PGAS_LIKELY(pgas_hot_cq_empty(reinterpret_cast<pgas_cq *>(f))) ? -FI_EAGAIN
+									      : read_other(f, buf, count, nullptr);
 }
 
 ssize_t readerr(fid_cq *f, fi_cq_err_entry *buf, uint64_t) noexcept
@@ -295,8 +297,8 @@ void cq_push(cq_core *cq, const completion &c)
 		pgas_door_ring(cq->dom->door());
 }
 
-// The hot read may look at one word only. One idle endpoint: the next slot of its ring. None: a word that never changes.
-// Several endpoints, or work that waits in our own lists: a word that always says "look".
+// The hot read may look at one word only. One idle endpoint: the next slot of its ring. None: a word that never
+// changes. Several endpoints, or work that waits in our own lists: a word that always says "look".
 void cq_update_poll(cq_core *cq)
 {
 	pgas_cq *front = cq->front;
@@ -331,9 +333,10 @@ int cq_open(fid_domain *d, fi_cq_attr *attr, fid_cq **out, void *context) noexce
 	return guard([&] {
 		auto *dom = reinterpret_cast<domain *>(d);
 		const fi_wait_obj wait = attr ? attr->wait_obj : FI_WAIT_NONE;
-		if (wait != FI_WAIT_NONE && wait != FI_WAIT_UNSPEC && wait != FI_WAIT_FD && wait != FI_WAIT_MUTEX_COND &&
-		    wait != FI_WAIT_YIELD) {
-			PGAS_WARN(FI_LOG_CQ, "completion queue: wait object %d is not supported\n", static_cast<int>(wait));
+		if (wait != FI_WAIT_NONE && wait != FI_WAIT_UNSPEC && wait != FI_WAIT_FD &&
+		    wait != FI_WAIT_MUTEX_COND && wait != FI_WAIT_YIELD) {
+			PGAS_WARN(FI_LOG_CQ, "completion queue: wait object %d is not supported\n",
+				  static_cast<int>(wait));
 			return -FI_ENOSYS;
 		}
 		if (attr && attr->format > FI_CQ_FORMAT_TAGGED)

@@ -121,7 +121,8 @@ int symmetric(fid_ep *fid, const void *base) noexcept
 			return -FI_EINVAL;
 		watch_barrier lock_watcher;
 		for (const auto &[rank, rdom] : ep->open_windows) {
-			if (layout.given() && bias != front->bias) { // offsets and addresses have different windows: open anew
+			// offsets and addresses have different windows: open anew
+			if (layout.given() && bias != front->bias) {
 				front->window[rank] = 0;
 				pgas_store_relaxed(&front->check[rank].bound8, uint64_t{0});
 			} else if (front->window[rank]) {
@@ -226,8 +227,9 @@ int domain_open(fid_fabric *f, fi_info *info, fid_domain **out, void *context) n
 		dom->mr_mode = mode == kApiMrBasic ? FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY
 						   : mode & ~(kApiMrBasic | kApiMrScalable);
 		dom->caps = info->caps;
-		// FI_THREAD_COMPLETION: queues and counters belong to one thread each, but connecting, translating and progress
-		// touch what the domain shares, so the cold path locks while the hot one does not count with atomics
+		// FI_THREAD_COMPLETION: queues and counters belong to one thread each, but connecting, translating and
+		// progress touch what the domain shares, so the cold path locks while the hot one does not count with
+		// atomics
 		if (dom->threading != FI_THREAD_DOMAIN)
 			dom->mutex.enable();
 		dom->shared_by_threads = dom->threading != FI_THREAD_DOMAIN && dom->threading != FI_THREAD_COMPLETION;

@@ -15,7 +15,8 @@
 
 namespace pgas {
 
-static_assert(sizeof(fid_ep) <= PGAS_FRONT_EP_OFF && sizeof(fid_cq) <= PGAS_FRONT_OFF && sizeof(fid_cntr) <= PGAS_FRONT_OFF);
+static_assert(sizeof(fid_ep) <= PGAS_FRONT_EP_OFF && sizeof(fid_cq) <= PGAS_FRONT_OFF &&
+	      sizeof(fid_cntr) <= PGAS_FRONT_OFF);
 static_assert(PGAS_LAYOUT_VERSION % 8 != 0, "a magic word must not look like the low half of a pointer");
 static_assert(offsetof(pgas_ep, hot_inject) == PGAS_FRONT_EP_OFF && offsetof(pgas_cq, hot_read) == PGAS_FRONT_OFF &&
 	      offsetof(pgas_cntr, hot_read) == PGAS_FRONT_OFF);
@@ -56,7 +57,8 @@ int front_create(ep_core *core, void *context, uint64_t op_flags, pgas_ep **out)
 	void *p = mmap(nullptr, l.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED) {
 		const int err = errno;
-		PGAS_WARN(FI_LOG_EP_CTRL, "cannot reserve %zu bytes of address space for an endpoint: %s (FI_PGAS_MAX_PEERS)\n",
+		PGAS_WARN(FI_LOG_EP_CTRL,
+			  "cannot reserve %zu bytes of address space for an endpoint: %s (FI_PGAS_MAX_PEERS)\n",
 			  l.bytes, strerror(err));
 		return -err;
 	}
@@ -111,7 +113,8 @@ void core_destroy(ep_core *ep)
 		pgas_backoff wait{}; // who was received wants to hear of it; but not for long, its ring may stay full
 		while (replies_push(ep), !ep->replies.empty() && wait.polls < 2000)
 			pgas_backoff_pause(&wait);
-		pgas_store_release(&ep->shared->closed, 1u); // pairs with load_acquire in ring_send() and abandoned()
+		// pairs with load_acquire in ring_send() and abandoned()
+		pgas_store_release(&ep->shared->closed, 1u);
 		ep->shared->rem_wr_cntr = ep->shared->rem_rd_cntr = kNoCounter; // their places may go to others now
 		for (auto &p : ep->peers)
 			if (p)
@@ -181,8 +184,8 @@ int bind_cntr(ep_core *ep, cntr_core *c, uint64_t flags)
 		cntr_core **slot;
 		bool remote;
 	} const kinds[] = {
-		{FI_SEND, &ep->c_send, false},		{FI_RECV, &ep->c_recv, false},
-		{FI_READ, &ep->c_read, false},		{FI_WRITE, &ep->c_write, false},
+		{FI_SEND, &ep->c_send, false},           {FI_RECV, &ep->c_recv, false},
+		{FI_READ, &ep->c_read, false},           {FI_WRITE, &ep->c_write, false},
 		{FI_REMOTE_READ, &ep->c_rem_read, true}, {FI_REMOTE_WRITE, &ep->c_rem_write, true},
 	};
 	uint64_t known = 0;
@@ -227,14 +230,16 @@ int ep_bind(fid *f, fid *b, uint64_t flags) noexcept
 	return guard([&] {
 		ep_core *ep = core_of(reinterpret_cast<fid_ep *>(f));
 		scoped_lock lock(ep->dom->mutex);
-		// counters and transmit contexts are also bound late by real clients (Sandia OpenSHMEM with one endpoint)
+		// counters and transmit contexts are also bound late by real clients (Sandia OpenSHMEM with one
+		// endpoint)
 		if (ep->enabled && b->fclass != FI_CLASS_CNTR && b->fclass != FI_CLASS_STX_CTX)
 			return -FI_EOPBADSTATE;
 		switch (b->fclass) {
 		case FI_CLASS_CQ:
 			return bind_cq(ep, reinterpret_cast<cq_core *>(reinterpret_cast<pgas_cq *>(b)->core), flags);
 		case FI_CLASS_CNTR: {
-			const int err = bind_cntr(ep, reinterpret_cast<cntr_core *>(reinterpret_cast<pgas_cntr *>(b)->core), flags);
+			const int err = bind_cntr(
+				ep, reinterpret_cast<cntr_core *>(reinterpret_cast<pgas_cntr *>(b)->core), flags);
 			if (!err && ep->enabled)
 				ep_update_hot(ep);
 			return err;
@@ -257,7 +262,8 @@ int ep_bind(fid *f, fid *b, uint64_t flags) noexcept
 			ep->bound_eq->users++;
 			return 0;
 		case FI_CLASS_STX_CTX:
-			return 0; // nothing of ours is scarce enough to be shared; accepted so that callers need no second way
+			// nothing of ours is scarce enough to be shared; accepted so that callers need no second way
+			return 0;
 		default:
 			return -FI_EINVAL;
 		}
@@ -310,9 +316,11 @@ int enable(ep_core *ep)
 		const int err = service_bind(ep->service.c_str(), a, ep->binding);
 		ep_address other;
 		if (err == -FI_EADDRINUSE && service_lookup(ep->service.c_str(), other) == 0 && other.pid == a.pid) {
-			PGAS_INFO(FI_LOG_EP_CTRL, "service %s belongs to another endpoint of this process\n", ep->service.c_str());
+			PGAS_INFO(FI_LOG_EP_CTRL, "service %s belongs to another endpoint of this process\n",
+				  ep->service.c_str());
 		} else if (err) {
-			PGAS_WARN(FI_LOG_EP_CTRL, "cannot take service name %s: %s\n", ep->service.c_str(), fi_strerror(-err));
+			PGAS_WARN(FI_LOG_EP_CTRL, "cannot take service name %s: %s\n", ep->service.c_str(),
+				  fi_strerror(-err));
 			ep->shared = nullptr;
 			ep->seg = {};
 			return err;
@@ -330,11 +338,13 @@ int enable(ep_core *ep)
 int make_alias(ep_core *ep, pgas_ep *of, struct fi_alias *a)
 {
 	constexpr uint64_t allowed = FI_TRANSMIT | FI_RECV | FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE |
-				     FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE | FI_MULTI_RECV | FI_PGAS_PRIVATE;
+				     FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE | FI_MULTI_RECV |
+				     FI_PGAS_PRIVATE;
 	if (a->flags & ~allowed)
 		return -FI_EBADFLAGS;
 	pgas_ep *front;
-	const uint64_t flags = a->flags & FI_TRANSMIT ? a->flags & ~(FI_TRANSMIT | FI_RECV | FI_MULTI_RECV) : of->op_flags;
+	const uint64_t flags = a->flags & FI_TRANSMIT ? a->flags & ~(FI_TRANSMIT | FI_RECV | FI_MULTI_RECV)
+						      : of->op_flags;
 	if (const int err = front_create(ep, reinterpret_cast<fid_ep *>(of)->fid.context, flags, &front))
 		return err;
 	ep_update_hot(ep);
@@ -511,7 +521,7 @@ fi_ops_collective g_collective_ops = {
 	PGAS_NOSYS(fi_ops_collective, barrier2),
 };
 
-// --- shared transmit contexts: accepted, nothing to share ----------------------------------------------------------------
+// --- shared transmit contexts: accepted, nothing to share ------------------------------------------------------------
 
 struct stx {
 	fid_stx fid{};

@@ -220,8 +220,8 @@ int eq_open(fid_fabric *f, fi_eq_attr *attr, fid_eq **out, void *context) noexce
 {
 	return guard([&] {
 		const fi_wait_obj wait = attr->wait_obj;
-		if (wait != FI_WAIT_NONE && wait != FI_WAIT_UNSPEC && wait != FI_WAIT_FD && wait != FI_WAIT_MUTEX_COND &&
-		    wait != FI_WAIT_YIELD) {
+		if (wait != FI_WAIT_NONE && wait != FI_WAIT_UNSPEC && wait != FI_WAIT_FD &&
+		    wait != FI_WAIT_MUTEX_COND && wait != FI_WAIT_YIELD) {
 			PGAS_WARN(FI_LOG_EQ, "event queue: wait object %d is not supported\n", static_cast<int>(wait));
 			return -FI_ENOSYS;
 		}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Host identity (decided in counters/, kept here), process identity, and the permission question of cross-memory attach.
+// Host identity (decided in counters/, kept here), process identity, and the permission question of cross-memory
+// attach.
 #include "pgas_host.hpp"
 
 #include <fcntl.h>

@@ -7,8 +7,8 @@
 
 namespace pgas {
 
-// What pgas_hostid.h says, asked again at every fi_domain: a process that forked may be in other namespaces than its parent.
-// 0 or -FI_EOPNOTSUPP after a warning: without an identity every host would be ours.
+// What pgas_hostid.h says, asked again at every fi_domain: a process that forked may be in other namespaces than its
+// parent. 0 or -FI_EOPNOTSUPP after a warning: without an identity every host would be ours.
 int host_identity_find();
 uint64_t host_identity(); // 0, which is nobody's, when it cannot be told
 

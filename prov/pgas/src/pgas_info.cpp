@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// fi_getinfo: what we can do, narrowed to what the caller asks. An external provider gets none of libfabric's helpers for
-// this, so every field of the hints is checked here: a hint we cannot satisfy answers -FI_ENODATA and one INFO line that
-// names the field.
+// fi_getinfo: what we can do, narrowed to what the caller asks. An external provider gets none of libfabric's helpers
+// for this, so every field of the hints is checked here: a hint we cannot satisfy answers -FI_ENODATA and one INFO line
+// that names the field.
 #include "pgas_info.hpp"
 
 #include <cstdlib>
@@ -29,8 +29,7 @@ constexpr uint64_t kAllCaps = kPrimaryCaps | kTxModifiers | kRxModifiers | kSeco
 constexpr uint64_t kTxCaps = kPrimaryCaps | kTxModifiers | FI_FENCE;
 constexpr uint64_t kFreeCaps = FI_LOCAL_COMM | FI_REMOTE_COMM; // answered whether asked for or not
 constexpr uint64_t kDomainCaps = kFreeCaps | FI_AV_USER_ID;
-constexpr uint64_t kRxCaps = kPrimaryCaps | kRxModifiers | FI_MULTI_RECV | FI_DIRECTED_RECV | FI_RMA_EVENT |
-			     FI_SOURCE;
+constexpr uint64_t kRxCaps = kPrimaryCaps | kRxModifiers | FI_MULTI_RECV | FI_DIRECTED_RECV | FI_RMA_EVENT | FI_SOURCE;
 
 bool refuse(const char *what)
 {
@@ -53,8 +52,8 @@ uint64_t expand_caps(uint64_t asked, uint64_t all)
 	return caps | (kFreeCaps & all);
 }
 
-// Of a transmit or receive context: what its own hints ask, or what of the endpoint's capabilities concerns it. Never more
-// than the endpoint has. The domain's bits are accepted here too, and then answered.
+// Of a transmit or receive context: what its own hints ask, or what of the endpoint's capabilities concerns it. Never
+// more than the endpoint has. The domain's bits are accepted here too, and then answered.
 uint64_t context_caps(uint64_t asked, uint64_t asked_of_endpoint, uint64_t all, uint64_t endpoint)
 {
 	const uint64_t caps = expand_caps(asked ? asked : asked_of_endpoint, all);
@@ -326,7 +325,8 @@ int add_addresses(fi_info *i, const char *node, const char *service, uint64_t fl
 		if (!set_address(&i->dest_addr, &i->dest_addrlen, name))
 			return -FI_ENOMEM;
 	}
-	if (!i->src_addr && !(flags & FI_SOURCE && service) && !set_address(&i->src_addr, &i->src_addrlen, address_of_any()))
+	if (!i->src_addr && !(flags & FI_SOURCE && service) &&
+	    !set_address(&i->src_addr, &i->src_addrlen, address_of_any()))
 		return -FI_ENOMEM;
 	if (!node && !service)
 		return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The module that libfabric loads: exports fi_prov_ini and nothing else. All code and state live in libpgas.so, so that a
-// program linked with it for FABRIC_DIRECT shares them.
+// The module that libfabric loads: exports fi_prov_ini and nothing else. All code and state live in libpgas.so, so that
+// a program linked with it for FABRIC_DIRECT shares them.
 #include <rdma/fabric.h>
 #include <rdma/providers/fi_prov.h>
 

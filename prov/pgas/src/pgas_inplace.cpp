@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Messages without buffers and completions (fi_ext_pgas.h): a receiver that handles each message at once reads it where the
-// sender put it, in the slot or the eager buffer, and gives the place back; a sender passes head and payload in two pieces.
+// Messages without buffers and completions (fi_ext_pgas.h): a receiver that handles each message at once reads it where
+// the sender put it, in the slot or the eager buffer, and gives the place back; a sender passes head and payload in two
+// pieces.
 //
-// What the general engine drained on the way (attention, requests between the messages) waits in ep_core::msg.waiting and
-// is older than anything in the ring, so it is answered first. cq_update_poll() keeps the queue's poll word at "look" then.
+// What the general engine drained on the way (attention, requests between the messages) waits in ep_core::msg.waiting
+// and is older than anything in the ring, so it is answered first. cq_update_poll() keeps the queue's poll word at
+// "look" then.
 #include "pgas.hpp"
 
 namespace pgas {
@@ -14,7 +16,8 @@ void take_waiting(ep_core *ep, fi_pgas_message *m)
 {
 	auto *u = new unexpected(std::move(ep->msg.waiting.front()));
 	ep->msg.waiting.pop_front();
-	m->buf = u->bytes.data(); // operator new aligns for every type, as slots and eager buffers do not quite: see the header
+	// operator new aligns for every type, as slots and eager buffers do not quite: see the header
+	m->buf = u->bytes.data();
 	m->len = u->len;
 	m->head = nullptr;
 	m->place_ = u;
@@ -49,8 +52,8 @@ bool take_slot(ep_core *ep, fi_pgas_message *m)
 	return true;
 }
 
-// Threads that poll a ring in which nothing is do not take the lock for that. The two words of the queue's front change under the
-// lock one after the other: who reads one old and one new finds nothing, and something at its next look.
+// Threads that poll a ring in which nothing is do not take the lock for that. The two words of the queue's front change
+// under the lock one after the other: who reads one old and one new finds nothing, and something at its next look.
 bool surely_nothing(const ep_core *ep)
 {
 	if (!ep->dom->mutex.enabled() || !pgas_load_relaxed(&ep->in_place) || !ep->rx_cq || ep->must_look())
@@ -100,7 +103,8 @@ void message_release(fid_ep *, fi_pgas_message *m) noexcept
 	pgas_store_release(static_cast<uint64_t *>(m->place_), m->state_);
 }
 
-ssize_t message_send(fid_ep *fid, fi_addr_t addr, const void *head, size_t head_len, const void *data, size_t len) noexcept
+ssize_t message_send(fid_ep *fid, fi_addr_t addr, const void *head, size_t head_len, const void *data,
+		     size_t len) noexcept
 {
 	ep_core *ep = core_of(fid);
 	return guard([&]() -> int {

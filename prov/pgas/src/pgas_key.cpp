@@ -76,7 +76,8 @@ int key_table::open(uint64_t key, uint64_t base, uint64_t len, uint32_t access, 
 		first = parts_used;
 		parts_used += count;
 	}
-	pgas_fence_stores(); // a reader that sees one of the stores below sees the even live of close(), and starts again
+	// a reader that sees one of the stores below sees the even live of close(), and starts again
+	pgas_fence_stores();
 	for (uint32_t i = 0; i < count; i++) {
 		const mem_part &p = list[i];
 		parts[first + i] = {p.off, p.len, p.va, p.file_off, p.ino, p.dev, p.fd, 0, 0};
@@ -98,7 +99,8 @@ void key_table::publish(uint64_t key)
 {
 	key_entry *e = find(key);
 	if (e && !(e->live & 1))
-		pgas_store_release(&e->live, e->live + 1); // pairs with load_acquire in key_read() and pgas_hot_window()
+		// pairs with load_acquire in key_read() and pgas_hot_window()
+		pgas_store_release(&e->live, e->live + 1);
 }
 
 void key_table::close(uint64_t key)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Symmetric addressing of a key-0 region in pieces (symmetric_layout of fi_ext_pgas.h). Offsets are the same in all
-// processes and are what crosses between them; the addresses of the pieces, and so their distances, are each process's own.
+// processes and are what crosses between them; the addresses of the pieces, and so their distances, are each process's
+// own.
 //
 //   in process A   base  |-- piece 0 --|........ hole ........|-- piece 1 --|
 //   in process B   base  |-- piece 0 --|.... hole ....|-- piece 1 --|
@@ -65,7 +66,8 @@ int key0_layout_set(domain *dom, const fi_pgas_piece *list, size_t count)
 	key0_layout fresh;
 	for (size_t i = 0; i < count; i++)
 		fresh.pieces.push_back({reinterpret_cast<uintptr_t>(list[i].addr), list[i].off, list[i].len});
-	std::sort(fresh.pieces.begin(), fresh.pieces.end(), [](const key0_piece &a, const key0_piece &b) { return a.at < b.at; });
+	std::sort(fresh.pieces.begin(), fresh.pieces.end(),
+		  [](const key0_piece &a, const key0_piece &b) { return a.at < b.at; });
 	if (!sane(fresh.pieces)) {
 		PGAS_WARN(FI_LOG_MR, "symmetric layout: pieces overlap or are not page aligned\n");
 		return -FI_EINVAL;

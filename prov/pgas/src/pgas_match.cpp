@@ -319,8 +319,8 @@ void rx_deliver(ep_core *ep, const arrival &a)
 	}
 }
 
-ssize_t rx_post(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore, void *context,
-		uint64_t flags, bool tagged)
+ssize_t rx_post(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore,
+		void *context, uint64_t flags, bool tagged)
 {
 	return guard([&]() -> int {
 		ep_core *ep = core_of(fid);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Memory registration. A registration finds out which file backs the memory (a shared mapping of a memfd, of /dev/shm, of
-// any file) and lists the file, so that peers can map it; private memory is listed by address only and reached with
+// Memory registration. A registration finds out which file backs the memory (a shared mapping of a memfd, of /dev/shm,
+// of any file) and lists the file, so that peers can map it; private memory is listed by address only and reached with
 // process_vm_readv or through our progress.
 #include "pgas.hpp"
 #include "pgas_nosys.hpp"
@@ -55,7 +55,8 @@ unique_fd descriptor_of(uint64_t dev, uint64_t ino, uint64_t start, uint64_t end
 		while (const dirent *e = readdir(d)) {
 			const int fd = atoi(e->d_name);
 			uint64_t fdev, fino;
-			if (e->d_name[0] == '.' || fd == dirfd(d) || !file_id(fd, &fdev, &fino) || fdev != dev || fino != ino)
+			if (e->d_name[0] == '.' || fd == dirfd(d) || !file_id(fd, &fdev, &fino) || fdev != dev ||
+			    fino != ino)
 				continue;
 			if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR) {
 				found = unique_fd(fcntl(fd, F_DUPFD_CLOEXEC, 3));
@@ -100,8 +101,9 @@ void find_backing(domain *dom, mr *m, uint64_t base, uint64_t len, uint64_t off)
 		uint64_t start, end, foff, ino;
 		unsigned major, minor;
 		char perms[8];
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64, &start, &end, perms, &foff, &major,
-			   &minor, &ino) != 7 || end <= at)
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64, &start, &end, perms, &foff,
+			   &major, &minor, &ino) != 7 ||
+		    end <= at)
 			continue;
 		if (start > at || perms[3] != 's' || !ino) {
 			ok = false;
@@ -239,7 +241,8 @@ int enter(domain *dom, std::unique_ptr<mr> m, uint64_t wanted_key, bool deferred
 			dom->next_key++;
 		m->key = dom->next_key++;
 	}
-	if (const int err = dom->keys.open(m->key, m->base, m->len, static_cast<uint32_t>(m->access), m->flags, m->parts)) {
+	if (const int err =
+		    dom->keys.open(m->key, m->base, m->len, static_cast<uint32_t>(m->access), m->flags, m->parts)) {
 		if (err == -FI_ENOKEY)
 			PGAS_WARN(FI_LOG_MR, "key %" PRIu64 " is registered already\n", m->key);
 		forget(m.get());
@@ -269,7 +272,8 @@ int reg_attr(fid *f, const fi_mr_attr *attr, uint64_t flags, fid_mr **out) noexc
 	return guard([&] {
 		auto *dom = reinterpret_cast<domain *>(f);
 		if (attr->iov_count == 0 || attr->iov_count > kMrIovLimit || !attr->mr_iov) {
-			PGAS_WARN(FI_LOG_MR, "registration with %zu pieces, supported are 1 to %zu\n", attr->iov_count, kMrIovLimit);
+			PGAS_WARN(FI_LOG_MR, "registration with %zu pieces, supported are 1 to %zu\n", attr->iov_count,
+				  kMrIovLimit);
 			return -FI_EINVAL;
 		}
 		if (attr->offset || (attr->access & ~kAccessBits)) {
@@ -291,7 +295,8 @@ int reg_attr(fid *f, const fi_mr_attr *attr, uint64_t flags, fid_mr **out) noexc
 		} else {
 			uint64_t off = 0;
 			for (size_t i = 0; i < attr->iov_count; i++) {
-				find_backing(dom, m.get(), reinterpret_cast<uintptr_t>(iov[i].iov_base), iov[i].iov_len, off);
+				find_backing(dom, m.get(), reinterpret_cast<uintptr_t>(iov[i].iov_base), iov[i].iov_len,
+					     off);
 				off += iov[i].iov_len;
 			}
 		}
@@ -313,8 +318,8 @@ int reg_v(fid *f, const iovec *iov, size_t count, uint64_t access, uint64_t offs
 	return reg_attr(f, &attr, flags, out);
 }
 
-int reg(fid *f, const void *buf, size_t len, uint64_t access, uint64_t offset, uint64_t key, uint64_t flags, fid_mr **out,
-	void *context) noexcept
+int reg(fid *f, const void *buf, size_t len, uint64_t access, uint64_t offset, uint64_t key, uint64_t flags,
+	fid_mr **out, void *context) noexcept
 {
 	const iovec iov{const_cast<void *>(buf), len};
 	return reg_v(f, &iov, 1, access, offset, key, flags, out, context);

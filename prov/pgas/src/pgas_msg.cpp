@@ -35,7 +35,8 @@ ssize_t general(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t dest, con
 		o.iov_count = count;
 		o.len = iov_total(iov, count);
 		if ((a.flags & FI_INJECT) && o.len > core_of(fid)->inject_limit) {
-			PGAS_WARN(FI_LOG_EP_DATA, "inject of %zu bytes, at most %zu\n", o.len, core_of(fid)->inject_limit);
+			PGAS_WARN(FI_LOG_EP_DATA, "inject of %zu bytes, at most %zu\n", o.len,
+				  core_of(fid)->inject_limit);
 			return -FI_EINVAL;
 		}
 		return static_cast<int>(op_submit(fid, dest, o));
@@ -76,7 +77,8 @@ ssize_t send_one(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_
 {
 	const uint64_t flags = front_of(f)->op_flags | (has_data ? FI_REMOTE_CQ_DATA : 0);
 	bool sent = false;
-	if (const int err = guard([&] { return sent = send_inline<Kind>(f, buf, len, dest, tag, data, flags, context), 0; }))
+	if (const int err =
+		    guard([&] { return sent = send_inline<Kind>(f, buf, len, dest, tag, data, flags, context), 0; }))
 		return err;
 	if (sent)
 		return 0;
@@ -87,23 +89,26 @@ template <uint8_t Kind>
 PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t tag, uint64_t data,
 			       bool has_data)
 {
-	return general1(f, buf, len, dest,
-			{tag, Kind == PGAS_KIND_TAGGED, data, FI_INJECT | (has_data ? FI_REMOTE_CQ_DATA : 0), nullptr, true});
+	return general1(
+		f, buf, len, dest,
+		{tag, Kind == PGAS_KIND_TAGGED, data, FI_INJECT | (has_data ? FI_REMOTE_CQ_DATA : 0), nullptr, true});
 }
 
 template <uint8_t Kind>
-inline __attribute__((always_inline)) ssize_t inject_one(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t tag, uint64_t data, bool has_data)
+inline __attribute__((always_inline)) ssize_t inject_one(fid_ep *f, const void *buf, size_t len, fi_addr_t dest,
+							 uint64_t tag, uint64_t data, bool has_data)
 {
 	// eight bytes first: the copy is then two instructions
-	if (len == 8 && PGAS_LIKELY(pgas_hot_send(front_of(f), buf, 8, dest, tag, data, Kind, has_data ? PGAS_SLOT_CQ_DATA : 0,
-						  PGAS_CHECKED)))
+	if (len == 8 && PGAS_LIKELY(pgas_hot_send(front_of(f), buf, 8, dest, tag, data, Kind,
+						  has_data ? PGAS_SLOT_CQ_DATA : 0, PGAS_CHECKED)))
 		return 0;
-	if (len != 8 && pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, has_data ? PGAS_SLOT_CQ_DATA : 0, PGAS_CHECKED))
+	if (len != 8 &&
+	    pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, has_data ? PGAS_SLOT_CQ_DATA : 0, PGAS_CHECKED))
 		return 0;
 	return inject_other<Kind>(f, buf, len, dest, tag, data, has_data);
 }
 
-// --- messages ---------------------------------------------------------------------------------------------------------
+// --- messages --------------------------------------------------------------------------------------------------------
 
 uint64_t rx_flags(fid_ep *f)
 {
@@ -162,9 +167,10 @@ ssize_t injectdata(fid_ep *f, const void *buf, size_t len, uint64_t data, fi_add
 	return inject_one<PGAS_KIND_MSG>(f, buf, len, dest, 0, data, true);
 }
 
-// --- tagged -----------------------------------------------------------------------------------------------------------
+// --- tagged ----------------------------------------------------------------------------------------------------------
 
-ssize_t trecv(fid_ep *f, void *buf, size_t len, void *, fi_addr_t src, uint64_t tag, uint64_t ignore, void *context) noexcept
+ssize_t trecv(fid_ep *f, void *buf, size_t len, void *, fi_addr_t src, uint64_t tag, uint64_t ignore,
+	      void *context) noexcept
 {
 	const iovec iov{buf, len};
 	return rx_post(f, &iov, 1, src, tag, ignore, context, tagged_rx_flags(f), true);
@@ -188,7 +194,8 @@ ssize_t tsend(fid_ep *f, const void *buf, size_t len, void *, fi_addr_t dest, ui
 
 ssize_t tsendv(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t dest, uint64_t tag, void *context) noexcept
 {
-	return general(f, iov, count, dest, {.tag = tag, .tagged = true, .flags = front_of(f)->op_flags, .context = context});
+	return general(f, iov, count, dest,
+		       {.tag = tag, .tagged = true, .flags = front_of(f)->op_flags, .context = context});
 }
 
 ssize_t tsendmsg(fid_ep *f, const fi_msg_tagged *m, uint64_t flags) noexcept

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Entries for calls that fi_pgas(7) lists as unsupported. libfabric's inlines call through the tables without looking, so
-// every table is complete; one template makes the answer for any signature.
+// Entries for calls that fi_pgas(7) lists as unsupported. libfabric's inlines call through the tables without looking,
+// so every table is complete; one template makes the answer for any signature.
 #pragma once
 
 #include <rdma/fi_errno.h>
@@ -16,7 +16,6 @@ struct unsupported_call<Result (*)(Args...)> {
 	static Result call(Args...) noexcept { return static_cast<Result>(-FI_ENOSYS); }
 };
 
-#define PGAS_NOSYS(table_arg, member_arg)                                                                              \
-	.member_arg = ::pgas::unsupported_call<decltype(table_arg::member_arg)>::call
+#define PGAS_NOSYS(table_arg, member_arg) .member_arg = ::pgas::unsupported_call<decltype(table_arg::member_arg)>::call
 
 } // namespace pgas

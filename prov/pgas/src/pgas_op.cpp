@@ -15,7 +15,8 @@ bool wants_entry(const ep_core *ep, const op &o)
 
 bool target_error(int err) // found out about the target, as opposed to wrong arguments of the caller
 {
-	return err == -FI_EKEYREJECTED || err == -FI_EACCES || err == -FI_EFAULT || err == -FI_ECONNRESET || err == -FI_EIO;
+	return err == -FI_EKEYREJECTED || err == -FI_EACCES || err == -FI_EFAULT || err == -FI_ECONNRESET ||
+	       err == -FI_EIO;
 }
 
 // The offset in the target's key 0 that an address given to this endpoint means.
@@ -109,7 +110,9 @@ ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o)
 	}
 	if (o.flags & FI_FENCE)
 		pgas_fence_full();
-	const auto submit = o.kind == op_kind::send ? p->wire->send : o.kind == op_kind::amo ? p->wire->amo : p->wire->rma;
+	const auto submit = o.kind == op_kind::send  ? p->wire->send
+			    : o.kind == op_kind::amo ? p->wire->amo
+						     : p->wire->rma;
 	const auto rc = static_cast<int>(submit(ep, p, o));
 	if (rc == 1)
 		return 0;

@@ -89,7 +89,8 @@ int peer_get(ep_core *ep, fi_addr_t addr, peer **out)
 	if (!ep->enabled)
 		return -FI_EOPBADSTATE;
 	if (addr >= ep->vector->entries.size() || !ep->vector->entries[addr].used) {
-		PGAS_WARN(FI_LOG_EP_DATA, "address %llu is not in the address vector\n", static_cast<unsigned long long>(addr));
+		PGAS_WARN(FI_LOG_EP_DATA, "address %llu is not in the address vector\n",
+			  static_cast<unsigned long long>(addr));
 		return -FI_EINVAL;
 	}
 	if (addr >= ep->peers.size())
@@ -125,16 +126,16 @@ int peer_get(ep_core *ep, fi_addr_t addr, peer **out)
 	return 0;
 }
 
-// Sets window[rank] when the peer's key 0 can be stored to directly: contiguous here, readable and writable, addressed by
-// offset, and without counters at the target that every access must move.
+// Sets window[rank] when the peer's key 0 can be stored to directly: contiguous here, readable and writable, addressed
+// by offset, and without counters at the target that every access must move.
 void publish_window(ep_core *ep, peer *p)
 {
 	if (p->rank == FI_ADDR_NOTAVAIL || p->dead() || p->shared->rem_wr_cntr || p->shared->rem_rd_cntr)
 		return;
 	xlate *x;
 	if (remote_translate(p->rdom, 0, &x) != 0 || !x->window || x->window_len < 8 ||
-	    reinterpret_cast<uintptr_t>(x->window) % 16 || x->flags & (kKeyVirtual | kKeyWhole) || x->wr_cntr || x->rd_cntr ||
-	    (x->access & (FI_REMOTE_READ | FI_REMOTE_WRITE)) != (FI_REMOTE_READ | FI_REMOTE_WRITE))
+	    reinterpret_cast<uintptr_t>(x->window) % 16 || x->flags & (kKeyVirtual | kKeyWhole) || x->wr_cntr ||
+	    x->rd_cntr || (x->access & (FI_REMOTE_READ | FI_REMOTE_WRITE)) != (FI_REMOTE_READ | FI_REMOTE_WRITE))
 		return;
 	watch_barrier lock;
 	if (p->dead())
@@ -188,13 +189,14 @@ fi_addr_t source_shown(const ep_core *ep, fi_addr_t addr)
 	return addr == FI_ADDR_NOTAVAIL ? addr : ep->vector->entries[addr].user_id;
 }
 
-// --- letting go -------------------------------------------------------------------------------------------------------
+// --- letting go ------------------------------------------------------------------------------------------------------
 //
 // Who may still touch what is mapped of a peer: the general path, under the domain's lock, which asks the peer's state
-// first; inline code and the tables' short ways, which have no lock and need the fronts' words alone; and the application
-// with an address that fi_pgas_ops::window answered. A stranger has no rank, so that the general path is all it has. A peer with
-// a rank is unmapped when windows_quiet() says that nobody can be inside any more; else its memory is given back and its
-// addresses stay, with private memory behind them, until fi_av_remove (then nobody may use the address) or the end.
+// first; inline code and the tables' short ways, which have no lock and need the fronts' words alone; and the
+// application with an address that fi_pgas_ops::window answered. A stranger has no rank, so that the general path is
+// all it has. A peer with a rank is unmapped when windows_quiet() says that nobody can be inside any more; else its
+// memory is given back and its addresses stay, with private memory behind them, until fi_av_remove (then nobody may use
+// the address) or the end.
 
 namespace {
 
@@ -224,7 +226,8 @@ void strangers_release(ep_core *ep)
 {
 	for (auto it = ep->strangers.begin(); it != ep->strangers.end();) {
 		peer *p = it->second.get();
-		const bool over = p->dead() || pgas_load_acquire(&p->shared->closed) || // pairs with store_release in core_destroy()
+		// pairs with store_release in core_destroy()
+		const bool over = p->dead() || pgas_load_acquire(&p->shared->closed) ||
 				  sender_address(ep, it->first) != FI_ADDR_NOTAVAIL;
 		if (p->dead() || (over && !in_use(ep, p)))
 			it = stranger_end(ep, it, -FI_ECONNRESET);

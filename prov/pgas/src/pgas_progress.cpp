@@ -58,8 +58,8 @@ uint64_t free_word(const ep_core *ep) // of the slot at the head, for the next t
 	return (ep->head + ep->mask + 1) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE;
 }
 
-// The slot at the head is in no state that it can have: it is used again, and what was in it is lost. A sender that still fills
-// it makes it wrong once more. Not when it was taken a round ago and not given back (message_take).
+// The slot at the head is in no state that it can have: it is used again, and what was in it is lost. A sender that
+// still fills it makes it wrong once more. Not when it was taken a round ago and not given back (message_take).
 bool step_over_garbage(ep_core *ep, pgas_slot *slot, uint64_t state)
 {
 	if (slot_state_of(state, ep->head) != slot_state::wrong ||
@@ -98,15 +98,16 @@ bool drain(ep_core *ep)
 	return true;
 }
 
-// The slot at the head is free. A hint above it is nothing that a sender wrote; whoever believed it has filled slots further on,
-// before which we would wait for ever: step to the first of them.
+// The slot at the head is free. A hint above it is nothing that a sender wrote; whoever believed it has filled slots
+// further on, before which we would wait for ever: step to the first of them.
 void close_gap(ep_core *ep)
 {
 	uint64_t hint = pgas_load_relaxed(&ep->ring->tail_hint);
 	if (static_cast<int64_t>(hint - ep->head) <= 0)
 		return;
 	uint64_t first = ep->head + 1, end = ep->head + ep->mask + 1;
-	while (first < end && slot_state_of(pgas_load_acquire(&ep->slots[first & ep->mask].state), first) == slot_state::free)
+	while (first < end &&
+	       slot_state_of(pgas_load_acquire(&ep->slots[first & ep->mask].state), first) == slot_state::free)
 		first++;
 	if (first == end) { // nobody did
 		pgas_claim(&ep->ring->tail_hint, &hint, ep->head);
@@ -121,8 +122,8 @@ void close_gap(ep_core *ep)
 	}
 }
 
-// Steps over slots whose sender died while filling them, and takes back eager buffers nobody will send. Answers false when
-// the ring could not be emptied for that: look again.
+// Steps over slots whose sender died while filling them, and takes back eager buffers nobody will send. Answers false
+// when the ring could not be emptied for that: look again.
 bool bury(ep_core *ep)
 {
 	pgas_slot *const slots = ep->slots;
@@ -143,7 +144,8 @@ bool bury(ep_core *ep)
 		return false;
 	for (uint32_t i = 0; i < ep->eager.count; i++) {
 		const uint64_t claim = pgas_load_acquire(&ep->eager.heads[i].claim);
-		if (eager_head::count(claim) != pgas_load_relaxed(&ep->eager.returns[i]) && sender_gone(ep, eager_head::sender(claim)))
+		if (eager_head::count(claim) != pgas_load_relaxed(&ep->eager.returns[i]) &&
+		    sender_gone(ep, eager_head::sender(claim)))
 			eager_return(&ep->eager.returns[i], eager_head::count(claim));
 	}
 	return true;
@@ -166,8 +168,8 @@ long futex(uint32_t *at, int op, uint32_t value, const timespec *timeout)
 	return syscall(SYS_futex, at, op, value, timeout, nullptr, 0);
 }
 
-// Senders check `sleepers` behind a compiler fence only; this makes every running thread of the registered processes pass
-// a full barrier, after which either they see our announcement or we see their message.
+// Senders check `sleepers` behind a compiler fence only; this makes every running thread of the registered processes
+// pass a full barrier, after which either they see our announcement or we see their message.
 bool barrier_everywhere()
 {
 	static const bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
@@ -181,7 +183,8 @@ void garbage_found(ep_core *ep, const char *what)
 	if (ep->told_garbage)
 		return;
 	ep->told_garbage = true;
-	PGAS_WARN(FI_LOG_EP_DATA, "%s in our shared memory is nothing that this provider writes: dropped; more will not be reported\n",
+	PGAS_WARN(FI_LOG_EP_DATA,
+		  "%s in our shared memory is nothing that this provider writes: dropped; more will not be reported\n",
 		  what);
 }
 
@@ -211,7 +214,7 @@ bool domain_progress(domain *dom)
 	return moved;
 }
 
-// --- doorbell ---------------------------------------------------------------------------------------------------------
+// --- doorbell --------------------------------------------------------------------------------------------------------
 
 void door_register()
 {
@@ -235,13 +238,14 @@ void door_wait(domain *dom, uint32_t seq, uint64_t max_ns)
 	if (max_ns) {
 		if (!reliable && max_ns > 1'000'000)
 			max_ns = 1'000'000;
-		const timespec t{static_cast<time_t>(max_ns / 1'000'000'000), static_cast<long>(max_ns % 1'000'000'000)};
+		const timespec t{static_cast<time_t>(max_ns / 1'000'000'000),
+				 static_cast<long>(max_ns % 1'000'000'000)};
 		futex(&door->seq, FUTEX_WAIT, seq, &t);
 	}
 	__atomic_fetch_sub(&door->sleepers, 1, __ATOMIC_SEQ_CST);
 }
 
-// --- the domain's thread ----------------------------------------------------------------------------------------------
+// --- the domain's thread ---------------------------------------------------------------------------------------------
 
 namespace {
 

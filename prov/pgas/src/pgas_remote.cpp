@@ -15,7 +15,8 @@
 namespace pgas {
 namespace {
 
-constexpr uint64_t kRegionMost = uint64_t{1} << 46; // bytes of a region that is mapped: what the owner wrote is checked by it
+// bytes of a region that is mapped: what the owner wrote is checked by it
+constexpr uint64_t kRegionMost = uint64_t{1} << 46;
 constexpr size_t kWindowParts = 1024;               // of a window: each is compared with each
 constexpr uint64_t kGuardBytes = uint64_t{1} << 32; // on both sides of a window: a small overrun faults, never hits us
 constexpr uint64_t kHugeBytes = uint64_t{2} << 20;  // laid out windows are congruent with our region: huge pages fit
@@ -76,15 +77,16 @@ void set_window(xlate &x, char *base, const key0_layout *layout)
 	x.laid_out = layout != nullptr;
 }
 
-// --- windows whose region was closed ----------------------------------------------------------------------------------
+// --- windows whose region was closed ---------------------------------------------------------------------------------
 //
 //   built -> shown (publish_window)                   fronts have it, inline code may be inside
 //   built -> gone                                     nobody saw it but the general path, which holds the lock
 //   shown -> gone                                     windows_quiet(): fronts are cleared first, then nobody is inside
 //   shown -> retired, hollow -> shown                 else: the memory is given back, and the place serves the next
-//                                                     registration, at the same base: what is late for the closed region
-//                                                     lands at its offset of the next one under the same key, as by any wire
-// A place that is too small stays, and the next is twice as large: a handful per page offset, however often key 0 comes.
+// registration, at the same base: what is late for the closed region
+// lands at its offset of the next one under the same key, as by any wire
+// A place that is too small stays, and the next is twice as large: a handful per page offset, however often key 0
+// comes.
 
 // Private memory where the parts were. Holes and guards stay as they are.
 void hollow_parts(const xlate &x)
@@ -94,7 +96,8 @@ void hollow_parts(const xlate &x)
 		if (p.local < x.reserve.get() || p.local >= x.reserve.get() + x.reserve.size())
 			continue; // not mapped, or our own memory
 		const uintptr_t first = reinterpret_cast<uintptr_t>(p.local) & ~(page - 1);
-		hollow_out(reinterpret_cast<void *>(first), round_up(reinterpret_cast<uintptr_t>(p.local) + p.len, page) - first);
+		hollow_out(reinterpret_cast<void *>(first),
+			   round_up(reinterpret_cast<uintptr_t>(p.local) + p.len, page) - first);
 	}
 }
 
@@ -171,7 +174,8 @@ bool map_window(remote_domain *r, const std::vector<part_entry> &parts, const ke
 			return false;
 		// neighbours may not share a page unless they are the same file's consecutive bytes
 		for (const part_entry &q : parts)
-			if (&q != &p && q.off >= p.off + p.len && (q.off + skew) / page == (p.off + p.len - 1 + skew) / page)
+			if (&q != &p && q.off >= p.off + p.len &&
+			    (q.off + skew) / page == (p.off + p.len - 1 + skew) / page)
 				return false;
 	}
 	const size_t span = round_up((layout ? layout->span + kHugeBytes : x.len) + skew, page) + 2 * kGuardBytes;
@@ -224,9 +228,10 @@ int build(remote_domain *r, const key_entry &e, const key_entry *where, xlate &x
 			return -FI_EKEYREJECTED; // not something key_table::open() writes
 	const key0_layout *layout = layout_for(r, e);
 	for (const part_entry &p : parts)
-		x.parts.push_back({p.off, p.len, r->self, r->self ? reinterpret_cast<char *>(p.va) : nullptr, p.va, {}});
-	// Our own key 0 is mapped a second time where it can be: with symmetric addressing an identity would be window 0,
-	// which means "not here".
+		x.parts.push_back(
+			{p.off, p.len, r->self, r->self ? reinterpret_cast<char *>(p.va) : nullptr, p.va, {}});
+	// Our own key 0 is mapped a second time where it can be: with symmetric addressing an identity would be window
+	// 0, which means "not here".
 	if (r->self && e.key == 0 && parts[0].fd >= 0 && !(x.flags & (kKeyVirtual | kKeyWhole)) &&
 	    map_window(r, parts, layout, x))
 		return 0;
@@ -267,7 +272,9 @@ uint64_t xlate::to_offset(uint64_t addr, bool &ok) const
 
 bool windows_given_out(const remote_domain *r)
 {
-	const auto symmetric = [](const ep_core *ep) { return std::ranges::any_of(ep->fronts, [](const pgas_ep *f) { return f->bias; }); };
+	const auto symmetric = [](const ep_core *ep) {
+		return std::ranges::any_of(ep->fronts, [](const pgas_ep *f) { return f->bias; });
+	};
 	return r->given_out || std::ranges::any_of(r->dom->eps, symmetric);
 }
 

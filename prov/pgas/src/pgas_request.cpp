@@ -17,8 +17,8 @@ namespace pgas {
 namespace {
 
 constexpr uint32_t kPiecesInFlight = 8;
-constexpr int32_t kErrnoMost = 4095;    // of what a response may say
-constexpr int kRepliesAtOnce = 256;     // that replies_push() looks at
+constexpr int32_t kErrnoMost = 4095;                   // of what a response may say
+constexpr int kRepliesAtOnce = 256;                    // that replies_push() looks at
 constexpr int kPopulateRead = 22, kPopulateWrite = 23; // MADV_POPULATE_*, which older headers lack
 
 // What goes into one of the peer's eager buffers, and comes back into one of ours, which may be smaller.
@@ -42,7 +42,8 @@ void finish(ep_core *ep, op &o)
 			c.err = -o.status;
 			c.len = 0;
 		}
-		reply_send(o.to, {.op_id = o.peer_op, .off = 0, .len = 0, .status = o.status, .long_done = 1}, nullptr, 0, 0, 0);
+		reply_send(o.to, {.op_id = o.peer_op, .off = 0, .len = 0, .status = o.status, .long_done = 1}, nullptr,
+			   0, 0, 0);
 		rx_finish(ep, o.rx, c);
 		o.rx = nullptr;
 	} else {
@@ -88,7 +89,8 @@ void op_push(ep_core *ep, op &o)
 	if (o.kind == op_kind::send)
 		return; // the receiver pulls
 	const bool amo = o.kind == op_kind::amo;
-	while (!o.status && o.in_flight < kPiecesInFlight && (o.sent < o.len || (o.len == 0 && o.in_flight == 0 && !o.acked))) {
+	while (!o.status && o.in_flight < kPiecesInFlight &&
+	       (o.sent < o.len || (o.len == 0 && o.in_flight == 0 && !o.acked))) {
 		if (o.kind == op_kind::pull && ep->pieces >= kPiecesInFlight)
 			return; // pulls share what one operation may have: the buffers are ours
 		request_head h{};
@@ -159,12 +161,13 @@ void op_push(ep_core *ep, op &o)
 	}
 }
 
-// --- at the target ----------------------------------------------------------------------------------------------------
+// --- at the target ---------------------------------------------------------------------------------------------------
 
 namespace {
 
 // Checks a request against our own key table; the memory is ours, so the address is one of this process.
-int own_memory(domain *dom, const request_head &h, uint64_t right, size_t bytes, std::vector<iovec> &pieces, key_entry *entry)
+int own_memory(domain *dom, const request_head &h, uint64_t right, size_t bytes, std::vector<iovec> &pieces,
+	       key_entry *entry)
 {
 	const key_entry *where;
 	if (!key_read(dom->keys.entries, h.key, *entry, &where))
@@ -199,8 +202,8 @@ int own_memory(domain *dom, const request_head &h, uint64_t right, size_t bytes,
 	return bytes ? -FI_EACCES : 0;
 }
 
-// Who registers the whole address space says nothing about which addresses are mapped: ask the kernel before touching what
-// a peer names, as process_vm_readv would. Kernels before 5.14 cannot tell.
+// Who registers the whole address space says nothing about which addresses are mapped: ask the kernel before touching
+// what a peer names, as process_vm_readv would. Kernels before 5.14 cannot tell.
 int mapped(const key_entry &e, const std::vector<iovec> &pieces, bool write)
 {
 	if (!(e.flags & kKeyWhole))
@@ -229,8 +232,8 @@ void count_remote(ep_core *ep, const key_entry &e, remote_effect what, uint8_t l
 		pgas_door_ring(ep->dom->door());
 }
 
-int run_amo(ep_core *ep, const request_head &h, const char *data, size_t data_len, size_t room, std::vector<char> &result,
-	    key_entry *entry)
+int run_amo(ep_core *ep, const request_head &h, const char *data, size_t data_len, size_t room,
+	    std::vector<char> &result, key_entry *entry)
 {
 	const auto type = static_cast<fi_datatype>(h.type);
 	const auto op = static_cast<fi_op>(h.amo);
@@ -257,9 +260,9 @@ int run_amo(ep_core *ep, const request_head &h, const char *data, size_t data_le
 	for (const iovec &piece : at) {
 		if (reinterpret_cast<uintptr_t>(piece.iov_base) % unit || piece.iov_len % amo_type_bytes(type))
 			return -FI_EINVAL;
-		amo_apply(type, op, piece.iov_base, piece.iov_len / amo_type_bytes(type), has_operand ? data + done : nullptr,
-			  h.form == 2 ? data + bytes + done : nullptr, h.form ? result.data() + done : nullptr,
-			  ep->dom->shared.at<amo_lock>(kLockOff));
+		amo_apply(type, op, piece.iov_base, piece.iov_len / amo_type_bytes(type),
+			  has_operand ? data + done : nullptr, h.form == 2 ? data + bytes + done : nullptr,
+			  h.form ? result.data() + done : nullptr, ep->dom->shared.at<amo_lock>(kLockOff));
 		done += piece.iov_len;
 	}
 	return 0;
@@ -278,7 +281,8 @@ void request_run(ep_core *ep, uint32_t src, uint16_t code, const char *payload, 
 	peer *from;
 	if (peer_of_sender(ep, src, &from) != 0)
 		return; // it died after it asked
-	if (!ep->serves && code != kReqPull) { // a pull has a pending send, which keeps the counters cold as long as needed
+	// a pull has a pending send, which keeps the counters cold as long as needed
+	if (!ep->serves && code != kReqPull) {
 		ep->serves = true;
 		ep_update_polls(ep); // reading a counter makes progress from now on
 	}
@@ -314,8 +318,9 @@ void request_run(ep_core *ep, uint32_t src, uint16_t code, const char *payload, 
 		break;
 	case kReqPull: {
 		const auto it = ep->pending.find(h.key);
-		if (it == ep->pending.end() || it->second->kind != op_kind::send || it->second->to->rdom != from->rdom ||
-		    h.off > it->second->len || h.len > it->second->len - h.off || h.len > room) {
+		if (it == ep->pending.end() || it->second->kind != op_kind::send ||
+		    it->second->to->rdom != from->rdom || h.off > it->second->len || h.len > it->second->len - h.off ||
+		    h.len > room) {
 			r.status = -FI_EINVAL;
 		} else { // straight out of the caller's buffer
 			reply_send(from, r, it->second->iov, it->second->iov_count, h.off, h.len);
@@ -378,7 +383,8 @@ void response_take(ep_core *ep, const char *payload, size_t payload_len)
 		o.status = -FI_EIO; // all answered, and less than was asked
 	if ((o.status || o.acked >= o.len) && o.in_flight == 0) {
 		if (!o.status && o.carries_data) {
-			ring_message m{.kind = PGAS_KIND_RMA_DATA, .flags = PGAS_SLOT_CQ_DATA, .len = o.len, .data = o.data};
+			ring_message m{
+				.kind = PGAS_KIND_RMA_DATA, .flags = PGAS_SLOT_CQ_DATA, .len = o.len, .data = o.data};
 			if (ring_send(o.to, m) == -FI_EAGAIN) {
 				o.late_data = true; // retried by the progress engine
 				return;
@@ -421,13 +427,16 @@ int pull_directly(const remote_domain *r, const op &o)
 		uint64_t at = o.rma[i].addr;
 		size_t n = o.rma[i].len < o.len - done ? o.rma[i].len : o.len - done;
 		while (n) {
-			// ourselves, too: the address came through memory that others can write, and the kernel checks it
+			// ourselves, too: the address came through memory that others can write, and the kernel checks
+			// it
 			iovec local[kIovLimit];
 			const size_t count = iov_part(o.rx->iov, o.rx->iov_count, done, n, local);
 			const iovec remote{reinterpret_cast<void *>(at), n};
 			const ssize_t got = process_vm_readv(static_cast<pid_t>(r->pid), local, count, &remote, 1, 0);
 			if (got <= 0)
-				return errno == EPERM || errno == ENOSYS ? 1 : errno == ESRCH ? -FI_ECONNRESET : -FI_EFAULT;
+				return errno == EPERM || errno == ENOSYS ? 1
+				       : errno == ESRCH                  ? -FI_ECONNRESET
+									 : -FI_EFAULT;
 			const auto moved = static_cast<size_t>(got);
 			at += moved;
 			done += moved;
@@ -459,7 +468,8 @@ void pull_start(ep_core *ep, peer *from, rx_entry *rx, const long_message &m, co
 				end.err = -status;
 				end.len = 0;
 			}
-			reply_send(from, {.op_id = m.op_id, .off = 0, .len = 0, .status = status, .long_done = 1}, nullptr, 0, 0, 0);
+			reply_send(from, {.op_id = m.op_id, .off = 0, .len = 0, .status = status, .long_done = 1},
+				   nullptr, 0, 0, 0);
 			rx_finish(ep, rx, end);
 			return;
 		}
@@ -479,7 +489,8 @@ bool abandoned(const ep_core *ep, const op &o)
 {
 	if (!pgas_load_acquire(&o.to->shared->closed)) // pairs with store_release in core_destroy()
 		return false;
-	return pgas_load_acquire(&ep->slots[ep->head & ep->mask].state) == (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE);
+	return pgas_load_acquire(&ep->slots[ep->head & ep->mask].state) ==
+	       (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE);
 }
 
 } // namespace
@@ -517,7 +528,8 @@ bool pending_push(ep_core *ep)
 			continue;
 		}
 		if (o->late_data) {
-			ring_message m{.kind = PGAS_KIND_RMA_DATA, .flags = PGAS_SLOT_CQ_DATA, .len = o->len, .data = o->data};
+			ring_message m{
+				.kind = PGAS_KIND_RMA_DATA, .flags = PGAS_SLOT_CQ_DATA, .len = o->len, .data = o->data};
 			if (ring_send(o->to, m) != -FI_EAGAIN)
 				over.push_back(o.get());
 			continue;

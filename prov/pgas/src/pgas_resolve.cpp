@@ -63,8 +63,9 @@ ep_name address_format(const ep_address &a)
 	if (a.named)
 		snprintf(n.text, sizeof n.text, "%s@%s", kScheme, a.service);
 	else
-		snprintf(n.text, sizeof n.text, "%s%016llx:%x:%x:%016llx", kScheme, static_cast<unsigned long long>(a.host),
-			 a.pid, a.fd, static_cast<unsigned long long>(a.nonce));
+		snprintf(n.text, sizeof n.text, "%s%016llx:%x:%x:%016llx", kScheme,
+			 static_cast<unsigned long long>(a.host), a.pid, a.fd,
+			 static_cast<unsigned long long>(a.nonce));
 	return n;
 }
 
@@ -83,9 +84,10 @@ ep_name address_of_service(const char *service)
 	return address_format(a);
 }
 
-// --- service names ----------------------------------------------------------------------------------------------------
-// Two abstract sockets: "pgas/UID/SERVICE" is taken once (bind fails for the second), and "pgas/UID/SERVICE/PID:FD:NONCE"
-// tells who has it. Abstract sockets end with their process, live in the network namespace, and /proc/net/unix lists them.
+// --- service names ---------------------------------------------------------------------------------------------------
+// Two abstract sockets: "pgas/UID/SERVICE" is taken once (bind fails for the second), and
+// "pgas/UID/SERVICE/PID:FD:NONCE" tells who has it. Abstract sockets end with their process, live in the network
+// namespace, and /proc/net/unix lists them.
 namespace {
 
 int bind_abstract(const char *name, unique_fd &out)
@@ -99,7 +101,8 @@ int bind_abstract(const char *name, unique_fd &out)
 	if (len + 1 > sizeof a.sun_path)
 		return -FI_EINVAL;
 	memcpy(a.sun_path + 1, name, len);
-	if (bind(fd.get(), reinterpret_cast<sockaddr *>(&a), static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + len)))
+	if (bind(fd.get(), reinterpret_cast<sockaddr *>(&a),
+		 static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + len)))
 		return errno == EADDRINUSE ? -FI_EADDRINUSE : -errno;
 	out = std::move(fd);
 	return 0;
@@ -144,7 +147,7 @@ int service_lookup(const char *service, ep_address &out)
 	return err;
 }
 
-// --- host names -------------------------------------------------------------------------------------------------------
+// --- host names ------------------------------------------------------------------------------------------------------
 namespace {
 
 bool same_ip(const sockaddr *a, const sockaddr *b)

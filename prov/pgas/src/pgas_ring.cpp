@@ -5,7 +5,8 @@
 // Why nothing is lost, torn or taken twice:
 // - A position is claimed by one compare-exchange of its slot's state from FREE(pos), a value that exists once: the
 //   consumer writes FREE(pos) when it frees position pos - slots. (no ABA: positions only grow)
-// - tail_hint never leads the claims: it is stored as pos + 1 only by who claimed pos, and who claims pos has seen every
+// - tail_hint never leads the claims: it is stored as pos + 1 only by who claimed pos, and who claims pos has seen
+// every
 //   position from the hint up to pos taken. A late store may move the hint back; producers then walk forward again.
 //   A hint that nobody of us wrote is found out by the owner's head, which is a lower bound as well.
 // - Hence positions are claimed in order without gaps, and a sender's messages stand in the order it sent them.
@@ -28,8 +29,9 @@ uint64_t busy_word(const peer *p)
 	return uint64_t{p->attach} << PGAS_SLOT_OWNER_SHIFT | PGAS_SLOT_BUSY;
 }
 
-// The first free position from pos on. Every position in between was seen taken, so pos may be any that is not above the
-// first free one. Two rings' lengths are more than a hint that lags needs; who is overtaken by others all the time comes again.
+// The first free position from pos on. Every position in between was seen taken, so pos may be any that is not above
+// the first free one. Two rings' lengths are more than a hint that lags needs; who is overtaken by others all the time
+// comes again.
 pgas_slot *claim_from(peer *p, uint64_t pos, uint64_t *at)
 {
 	pgas_slot *const slots = slots_of(p->ring);
@@ -52,8 +54,9 @@ pgas_slot *claim_from(peer *p, uint64_t pos, uint64_t *at)
 	return nullptr;
 }
 
-// The ring is full, or the hint is nothing that a sender wrote. Then the owner's head tells: the position there is free, or
-// behind the hint by more than a ring. A hint that leads has left free positions behind it, and the owner waits at the first.
+// The ring is full, or the hint is nothing that a sender wrote. Then the owner's head tells: the position there is
+// free, or behind the hint by more than a ring. A hint that leads has left free positions behind it, and the owner
+// waits at the first.
 PGAS_COLD pgas_slot *claim_beside_hint(peer *p, uint64_t *at)
 {
 	const uint64_t head = pgas_load_acquire(&p->ring->head), hint = pgas_load_relaxed(&p->ring->tail_hint);
@@ -84,11 +87,12 @@ void look_at_returns(peer *p, uint32_t at)
 	const uint32_t first = at - at % kReturnsPerLine;
 	const uint32_t end = first + kReturnsPerLine < p->eager.count ? first + kReturnsPerLine : p->eager.count;
 	for (uint32_t i = first; i < end; i++)
-		p->returns_seen[i] = pgas_load_acquire(&p->eager.returns[i]); // pairs with store_release in eager_return()
+		// pairs with store_release in eager_return()
+		p->returns_seen[i] = pgas_load_acquire(&p->eager.returns[i]);
 }
 
-// Goes round a few buffers as long as those are free again in time: what was used last is still in the caches, and the other
-// pages are never touched. answers false when none is free.
+// Goes round a few buffers as long as those are free again in time: what was used last is still in the caches, and the
+// other pages are never touched. answers false when none is free.
 bool claim_eager(peer *p, size_t bytes, uint32_t *index, uint32_t *number)
 {
 	const uint32_t round = bytes <= 16384 ? kReturnsPerLine - 1 : 3;
@@ -130,15 +134,16 @@ int no_room(const peer *p)
 	return p->dead() || pgas_load_acquire(&p->shared->closed) ? -FI_ECONNRESET : -FI_EAGAIN;
 }
 
-// One message of `total` bytes that fill() writes where it is told. twice: what of it the slot has too when the rest is in an
-// eager buffer, because the receiver reads the slot's line anyway.
+// One message of `total` bytes that fill() writes where it is told. twice: what of it the slot has too when the rest is
+// in an eager buffer, because the receiver reads the slot's line anyway.
 template <class Fill>
-[[gnu::always_inline]] inline int send_filled(peer *p, const ring_message &m, size_t total, const void *twice, size_t twice_len,
-					      Fill &&fill)
+[[gnu::always_inline]] inline int send_filled(peer *p, const ring_message &m, size_t total, const void *twice,
+					      size_t twice_len, Fill &&fill)
 {
 	if (pgas_load_relaxed(&p->shared->closed)) // nobody will take it out
 		return -FI_ECONNRESET;
-	uint64_t meta = p->attach | uint64_t{m.kind} << PGAS_META_KIND_SHIFT | uint64_t{m.flags} << PGAS_META_FLAGS_SHIFT;
+	uint64_t meta = p->attach | uint64_t{m.kind} << PGAS_META_KIND_SHIFT |
+			uint64_t{m.flags} << PGAS_META_FLAGS_SHIFT;
 	char *eager = nullptr;
 	uint32_t index = 0, claim = 0;
 	if (total > PGAS_SLOT_INLINE) {
@@ -166,7 +171,7 @@ template <class Fill>
 	else if (twice_len)
 		pgas_copy_out(slot->payload, twice, twice_len);
 	pgas_store_release(&slot->state, at | PGAS_SLOT_READY); // pairs with load_acquire in drain()
-	pgas_fence_compiler();                                   // see pgas_hot_send()
+	pgas_fence_compiler();                                  // see pgas_hot_send()
 	pgas_door *door = p->rdom->door();
 	if (PGAS_UNLIKELY(pgas_load_relaxed(&door->sleepers)))
 		pgas_door_ring(door);

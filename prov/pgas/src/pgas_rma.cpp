@@ -33,23 +33,24 @@ ssize_t general(fid_ep *fid, op_kind kind, const iovec *iov, size_t count, fi_ad
 		if (remote != o.len)
 			return -FI_EINVAL;
 		if ((flags & FI_INJECT) && o.len > core_of(fid)->inject_limit) {
-			PGAS_WARN(FI_LOG_EP_DATA, "inject of %zu bytes, at most %zu\n", o.len, core_of(fid)->inject_limit);
+			PGAS_WARN(FI_LOG_EP_DATA, "inject of %zu bytes, at most %zu\n", o.len,
+				  core_of(fid)->inject_limit);
 			return -FI_EINVAL;
 		}
 		return static_cast<int>(op_submit(fid, addr, o));
 	});
 }
 
-PGAS_COLD ssize_t general1(fid_ep *fid, op_kind kind, const void *buf, size_t len, fi_addr_t addr, uint64_t off, uint64_t key,
-			   void *context, uint64_t data, uint64_t flags, bool quiet)
+PGAS_COLD ssize_t general1(fid_ep *fid, op_kind kind, const void *buf, size_t len, fi_addr_t addr, uint64_t off,
+			   uint64_t key, void *context, uint64_t data, uint64_t flags, bool quiet)
 {
 	const iovec iov{const_cast<void *>(buf), len};
 	const fi_rma_iov rma{off, len, key};
 	return general(fid, kind, &iov, 1, addr, &rma, 1, context, data, flags, quiet);
 }
 
-// Eight bytes of key 0 come first; everything else is one test away, out of line, in a function with the same arguments,
-// so that they stay where they are. This keeps the table within its budget (paths.def: *_table).
+// Eight bytes of key 0 come first; everything else is one test away, out of line, in a function with the same
+// arguments, so that they stay where they are. This keeps the table within its budget (paths.def: *_table).
 bool smallest(size_t len, uint64_t key)
 {
 	return PGAS_LIKELY(((len - 8) | key) == 0);
@@ -59,30 +60,34 @@ PGAS_COLD ssize_t read_other(fid_ep *f, void *buf, size_t len, void *, fi_addr_t
 			     void *context) noexcept
 {
 	pgas_ep *ep = front_of(f);
-	if (pgas_hot_get(ep, pgas_load_relaxed(&ep->hot_rma), buf, len, src, pgas_hot_offset(ep, addr), key, PGAS_CHECKED))
+	if (pgas_hot_get(ep, pgas_load_relaxed(&ep->hot_rma), buf, len, src, pgas_hot_offset(ep, addr), key,
+			 PGAS_CHECKED))
 		return 0;
 	return general1(f, op_kind::read, buf, len, src, addr, key, context, 0, ep->op_flags, false);
 }
 
-PGAS_COLD ssize_t write_other(fid_ep *f, const void *buf, size_t len, void *, fi_addr_t dest, uint64_t addr, uint64_t key,
-			      void *context) noexcept
+PGAS_COLD ssize_t write_other(fid_ep *f, const void *buf, size_t len, void *, fi_addr_t dest, uint64_t addr,
+			      uint64_t key, void *context) noexcept
 {
 	pgas_ep *ep = front_of(f);
-	if (pgas_hot_put(ep, pgas_load_relaxed(&ep->hot_rma), buf, len, dest, pgas_hot_offset(ep, addr), key, PGAS_CHECKED))
+	if (pgas_hot_put(ep, pgas_load_relaxed(&ep->hot_rma), buf, len, dest, pgas_hot_offset(ep, addr), key,
+			 PGAS_CHECKED))
 		return 0;
 	return general1(f, op_kind::write, buf, len, dest, addr, key, context, 0, ep->op_flags, false);
 }
 
-PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t addr, uint64_t key) noexcept
+PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t addr,
+			       uint64_t key) noexcept
 {
 	pgas_ep *ep = front_of(f);
-	if (len <= PGAS_INJECT_BYTES &&
-	    pgas_hot_put(ep, pgas_load_relaxed(&ep->hot_inject), buf, len, dest, pgas_hot_offset(ep, addr), key, PGAS_CHECKED))
+	if (len <= PGAS_INJECT_BYTES && pgas_hot_put(ep, pgas_load_relaxed(&ep->hot_inject), buf, len, dest,
+						     pgas_hot_offset(ep, addr), key, PGAS_CHECKED))
 		return 0;
 	return general1(f, op_kind::write, buf, len, dest, addr, key, nullptr, 0, FI_INJECT, true);
 }
 
-ssize_t read(fid_ep *f, void *buf, size_t len, void *desc, fi_addr_t src, uint64_t addr, uint64_t key, void *context) noexcept
+ssize_t read(fid_ep *f, void *buf, size_t len, void *desc, fi_addr_t src, uint64_t addr, uint64_t key,
+	     void *context) noexcept
 {
 	pgas_ep *ep = front_of(f);
 	const uint64_t off = pgas_hot_offset(ep, addr);
@@ -139,8 +144,8 @@ ssize_t inject(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t 
 	return inject_other(f, buf, len, dest, pgas_hot_addr(ep, off), key);
 }
 
-ssize_t writedata(fid_ep *f, const void *buf, size_t len, void *, uint64_t data, fi_addr_t dest, uint64_t addr, uint64_t key,
-		  void *context) noexcept
+ssize_t writedata(fid_ep *f, const void *buf, size_t len, void *, uint64_t data, fi_addr_t dest, uint64_t addr,
+		  uint64_t key, void *context) noexcept
 {
 	return general1(f, op_kind::write, buf, len, dest, addr, key, context, data,
 			front_of(f)->op_flags | FI_REMOTE_CQ_DATA, false);
@@ -149,7 +154,8 @@ ssize_t writedata(fid_ep *f, const void *buf, size_t len, void *, uint64_t data,
 ssize_t injectdata(fid_ep *f, const void *buf, size_t len, uint64_t data, fi_addr_t dest, uint64_t addr,
 		   uint64_t key) noexcept
 {
-	return general1(f, op_kind::write, buf, len, dest, addr, key, nullptr, data, FI_INJECT | FI_REMOTE_CQ_DATA, true);
+	return general1(f, op_kind::write, buf, len, dest, addr, key, nullptr, data, FI_INJECT | FI_REMOTE_CQ_DATA,
+			true);
 }
 
 } // namespace

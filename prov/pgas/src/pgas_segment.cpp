@@ -17,8 +17,7 @@ namespace pgas {
 uint64_t random_nonce()
 {
 	uint64_t v = 0;
-	while (getrandom(&v, sizeof v, 0) != sizeof v || v == 0) {
-	}
+	while (getrandom(&v, sizeof v, 0) != sizeof v || v == 0) {}
 	return v;
 }
 
@@ -102,7 +101,8 @@ int segment_open(uint32_t pid, int fd, uint64_t nonce, segment_kind kind, size_t
 		return -errno;
 	mapping map(p, bytes);
 	if (!header_is(reinterpret_cast<segment_header *>(p), pid, nonce, kind, bytes)) {
-		PGAS_INFO(FI_LOG_AV, "segment %d of process %u is not the one the address names (stale address)\n", fd, pid);
+		PGAS_INFO(FI_LOG_AV, "segment %d of process %u is not the one the address names (stale address)\n", fd,
+			  pid);
 		return -FI_EHOSTUNREACH;
 	}
 	if (read_only && mprotect(p, read_only, PROT_READ) != 0)

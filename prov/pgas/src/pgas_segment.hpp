@@ -14,8 +14,9 @@
 //   lock     amo_lock                     anyone
 //   counters remote_counter[]             initiators
 //
-// Whatever a peer can write is bad input: indices and lengths are checked after they were copied (slot_read), constants are
-// copied once at connect (ep_shape), loops over shared memory are bounded. The files cannot shrink under a mapping: sealed.
+// Whatever a peer can write is bad input: indices and lengths are checked after they were copied (slot_read), constants
+// are copied once at connect (ep_shape), loops over shared memory are bounded. The files cannot shrink under a mapping:
+// sealed.
 #pragma once
 
 #include <cstdint>
@@ -41,13 +42,13 @@ struct segment_header {
 	uint32_t uid;
 };
 
-// --- domain segment ---------------------------------------------------------------------------------------------------
+// --- domain segment --------------------------------------------------------------------------------------------------
 
 inline constexpr uint32_t kDirectKeys = 1024;    // keys below it index the table
 inline constexpr uint32_t kHashedKeys = 1 << 17; // the others probe linearly
 inline constexpr uint32_t kParts = 1 << 17;
 inline constexpr uint32_t kRemoteCounters = 4096;
-inline constexpr uint16_t kNoCounter = 0;        // remote counter 0 is never handed out
+inline constexpr uint16_t kNoCounter = 0; // remote counter 0 is never handed out
 
 inline constexpr uint32_t kKeyVirtual = 1; // addresses are the owner's virtual addresses, not offsets
 inline constexpr uint32_t kKeyWhole = 2;   // the whole address space
@@ -73,11 +74,11 @@ static_assert(sizeof(key_entry) == 64);
 struct part_entry {
 	uint64_t off; // in the region
 	uint64_t len;
-	uint64_t va;  // in the owner
+	uint64_t va; // in the owner
 	uint64_t file_off;
 	uint64_t ino;
 	uint64_t dev;
-	int32_t fd;   // in the owner, -1: cannot be mapped by others
+	int32_t fd; // in the owner, -1: cannot be mapped by others
 	uint32_t pad_;
 	uint64_t pad2_;
 };
@@ -109,7 +110,7 @@ inline constexpr size_t kDomainBytes = round_up(kCountersOff + sizeof(remote_cou
 static_assert(sizeof(pgas_door) == PGAS_CACHE_LINE && sizeof(amo_lock) == PGAS_CACHE_LINE);
 static_assert(sizeof(dom_shared) <= kPage);
 
-// --- endpoint segment -------------------------------------------------------------------------------------------------
+// --- endpoint segment ------------------------------------------------------------------------------------------------
 
 inline constexpr size_t kNameBytes = 64;
 inline constexpr uint32_t kAttachMax = 1 << 16; // senders that one endpoint can know at a time
@@ -126,9 +127,9 @@ struct attach_entry {
 };
 static_assert(sizeof(attach_entry) == 128);
 
-// claim: how often the buffer was claimed << 32 | attach index + 1 of who did last. The buffer is free when it was given back
-// that often (eager_area::returns). Senders write claims, one line each, and the owner writes returns, many to a line: so a
-// sender's claim stays in its cache, and one look at a line of returns tells it of 16 buffers.
+// claim: how often the buffer was claimed << 32 | attach index + 1 of who did last. The buffer is free when it was
+// given back that often (eager_area::returns). Senders write claims, one line each, and the owner writes returns, many
+// to a line: so a sender's claim stays in its cache, and one look at a line of returns tells it of 16 buffers.
 struct eager_head {
 	uint64_t claim;
 	uint64_t pad_[7];
@@ -142,11 +143,11 @@ struct ep_shared {
 	segment_header h;
 	uint64_t dom_nonce;
 	int32_t dom_fd;
-	uint32_t closed;        // 1: the owner closed this endpoint
+	uint32_t closed; // 1: the owner closed this endpoint
 	uint32_t eager_count;
 	uint32_t eager_bytes;
 	uint32_t slots;
-	uint16_t rem_wr_cntr;   // remote counters bound to the endpoint
+	uint16_t rem_wr_cntr; // remote counters bound to the endpoint
 	uint16_t rem_rd_cntr;
 };
 inline constexpr size_t kHeaderBytes = 65536; // whole pages on every machine: senders map them read-only
@@ -177,13 +178,14 @@ struct ep_shape {
 	uint32_t slots, eager_count, eager_bytes;
 	static ep_shape of(const ep_shared *s)
 	{
-		return {pgas_load_relaxed(&s->slots), pgas_load_relaxed(&s->eager_count), pgas_load_relaxed(&s->eager_bytes)};
+		return {pgas_load_relaxed(&s->slots), pgas_load_relaxed(&s->eager_count),
+			pgas_load_relaxed(&s->eager_bytes)};
 	}
 	bool fits(size_t file_bytes) const // the bounds are those of pgas_params.def
 	{
-		return slots >= 16 && slots <= 1u << 20 && (slots & (slots - 1)) == 0 && eager_count >= 2 && eager_count <= 65535 &&
-		       eager_bytes >= kPage && eager_bytes <= 1u << 24 && eager_bytes % kPage == 0 &&
-		       ep_layout::of(slots, eager_count, eager_bytes).bytes == file_bytes;
+		return slots >= 16 && slots <= 1u << 20 && (slots & (slots - 1)) == 0 && eager_count >= 2 &&
+		       eager_count <= 65535 && eager_bytes >= kPage && eager_bytes <= 1u << 24 &&
+		       eager_bytes % kPage == 0 && ep_layout::of(slots, eager_count, eager_bytes).bytes == file_bytes;
 	}
 };
 
@@ -196,7 +198,8 @@ inline slot_state slot_state_of(uint64_t state, uint64_t pos)
 		return slot_state::free;
 	if (state == (at | PGAS_SLOT_READY))
 		return slot_state::ready;
-	return (state ^ at) >> PGAS_SLOT_POS_SHIFT == 0 && (state & 0xf) == PGAS_SLOT_BUSY ? slot_state::busy : slot_state::wrong;
+	return (state ^ at) >> PGAS_SLOT_POS_SHIFT == 0 && (state & 0xf) == PGAS_SLOT_BUSY ? slot_state::busy
+											   : slot_state::wrong;
 }
 inline uint32_t slot_owner(uint64_t state) // attach index of who made it busy
 {
@@ -214,28 +217,35 @@ struct eager_area {
 };
 
 static_assert(sizeof(pgas_slot) == PGAS_SLOT_BYTES && sizeof(pgas_ring) == PGAS_RING_SLOTS_OFF);
-inline pgas_slot *slots_of(pgas_ring *ring) { return reinterpret_cast<pgas_slot *>(ring + 1); }
+inline pgas_slot *slots_of(pgas_ring *ring)
+{
+	return reinterpret_cast<pgas_slot *>(ring + 1);
+}
 
 static_assert(offsetof(pgas_slot, payload) + PGAS_SLOT_INLINE == PGAS_SLOT_BYTES);
 
-// --- creating and opening ---------------------------------------------------------------------------------------------
+// --- creating and opening --------------------------------------------------------------------------------------------
 
 struct segment {
-	unique_fd fd;  // owner only
+	unique_fd fd; // owner only
 	mapping map;
 	template <class T>
-	T *at(size_t off) const { return reinterpret_cast<T *>(map.get() + off); }
+	T *at(size_t off) const
+	{
+		return reinterpret_cast<T *>(map.get() + off);
+	}
 };
 
 // Creates, sizes and maps a segment of this process and fills its header. 0 or -FI_E*.
 int segment_create(const char *what, segment_kind kind, size_t bytes, segment &out);
 
 // Opens fd number `fd` of process pid, checks owner, magic, version, kind, nonce and size, maps it. The first
-// read_only bytes are mapped without write permission. -FI_EHOSTUNREACH when the process or segment is not the one meant.
+// read_only bytes are mapped without write permission. -FI_EHOSTUNREACH when the process or segment is not the one
+// meant.
 int segment_open(uint32_t pid, int fd, uint64_t nonce, segment_kind kind, size_t read_only, segment &out);
 
-// Opens fd number `fd` of process pid and checks that it is the file (dev, ino) and has that many bytes; for mapping a peer's
-// registered memory.
+// Opens fd number `fd` of process pid and checks that it is the file (dev, ino) and has that many bytes; for mapping a
+// peer's registered memory.
 int peer_file_open(uint32_t pid, int fd, uint64_t dev, uint64_t ino, uint64_t need_bytes, unique_fd &out);
 
 uint64_t random_nonce();

@@ -19,7 +19,7 @@ namespace {
 constexpr int kScanMs = 250; // how soon a slot held by a dead sender is noticed
 
 struct watched {
-	unique_fd pidfd; // none: the process is looked at every scan instead
+	unique_fd pidfd;   // none: the process is looked at every scan instead
 	bool over = false; // it is dead, and everybody knows
 	std::vector<remote_domain *> users;
 	uint64_t start_time;
@@ -44,8 +44,8 @@ struct watcher {
 
 watcher *g_watcher = nullptr;
 
-// The thread does not exist in a child of fork(), and its mutex may be held for ever there: the child starts afresh. What
-// the parent opened is not for the child to watch.
+// The thread does not exist in a child of fork(), and its mutex may be held for ever there: the child starts afresh.
+// What the parent opened is not for the child to watch.
 void forget_after_fork()
 {
 	g_watcher->epoll.reset();
@@ -119,8 +119,8 @@ void check_eager(ep_core *ep)
 }
 
 // A slot that stays busy at the head of a ring for a whole scan, and whose sender is gone, blocks what comes behind it.
-// One that stays ready waits for a process that reads its counters inline and does not look. What no slot can say, and a hint
-// that leads a free slot, is garbage to be put right; by who owns the ring, too.
+// One that stays ready waits for a process that reads its counters inline and does not look. What no slot can say, and
+// a hint that leads a free slot, is garbage to be put right; by who owns the ring, too.
 void check_ring(ep_core *ep)
 {
 	pgas_ring *ring = pgas_load_acquire(&ep->ring);

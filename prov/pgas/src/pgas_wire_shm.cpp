@@ -21,18 +21,20 @@ bool shm_reaches(const ep_address &a)
 	return a.host == host_identity() && a.host != 0;
 }
 
-constexpr uint32_t kEntering = 1u << 31; // in attach_entry::state, with the pid of who is filling the entry in
+// in attach_entry::state, with the pid of who is filling the entry in
+constexpr uint32_t kEntering = 1u << 31;
 constexpr uint32_t kUsedEnough = 16, kUsedLooks = 4; // entries before used ones are looked at, and how many are
 
-// Takes an entry whose sender left or died, once all of its messages are consumed: they carry the number of the entry. The
-// state word decides between several who want it. 1: not yet.
+// Takes an entry whose sender left or died, once all of its messages are consumed: they carry the number of the entry.
+// The state word decides between several who want it. 1: not yet.
 int take_over(const peer *p, attach_entry &e, uint32_t me)
 {
 	uint32_t holder = pgas_load_acquire(&e.state);
 	if (!holder) // never used
 		return pgas_claim(&e.state, &holder, me | kEntering) ? 0 : -FI_EBUSY;
 	uint64_t left = pgas_load_acquire(&e.left);
-	const bool gone = holder & kEntering ? process_start_time(holder & ~kEntering) == 0 : !process_alive(holder, e.start_time);
+	const bool gone = holder & kEntering ? process_start_time(holder & ~kEntering) == 0
+					     : !process_alive(holder, e.start_time);
 	if (!left && !gone)
 		return -FI_EBUSY;
 	if (!left) { // it died without a word: nothing of its is behind this
@@ -49,9 +51,9 @@ int take_over(const peer *p, attach_entry &e, uint32_t me)
 	return 0;
 }
 
-// Enters us in the peer's attach table. A few looks for an entry that nobody needs any more, so that the table grows with those
-// who are there and not with all who ever were; then the next fresh one, which the hint knows; then any. The hint may be
-// anything: an entry is taken by its state alone.
+// Enters us in the peer's attach table. A few looks for an entry that nobody needs any more, so that the table grows
+// with those who are there and not with all who ever were; then the next fresh one, which the hint knows; then any. The
+// hint may be anything: an entry is taken by its state alone.
 int attach(ep_core *ep, peer *p)
 {
 	auto *table = p->seg.at<attach_entry>(kAttachOff);
@@ -67,14 +69,16 @@ int attach(ep_core *ep, peer *p)
 	};
 	const uint32_t used = pgas_load_relaxed(hint);
 	for (uint64_t i = 0; at == kAttachMax && i < kUsedLooks && used >= kUsedEnough; i++)
-		try_entry(static_cast<uint32_t>((pgas_now_ns() * 0x9E3779B97F4A7C15u) >> 40) % (used < kAttachMax ? used : kAttachMax));
+		try_entry(static_cast<uint32_t>((pgas_now_ns() * 0x9E3779B97F4A7C15u) >> 40) %
+			  (used < kAttachMax ? used : kAttachMax));
 	const uint32_t first = at == kAttachMax ? pgas_add_relaxed(hint, 1u) : 0;
 	for (uint32_t i = 0; at == kAttachMax && i < kAttachMax; i++)
 		try_entry((first + i) % kAttachMax);
 	if (at == kAttachMax && soon)
 		return -FI_EAGAIN;
 	if (at == kAttachMax) {
-		PGAS_WARN(FI_LOG_AV, "peer %s knows %u senders already and can take no more\n", p->name.text, kAttachMax);
+		PGAS_WARN(FI_LOG_AV, "peer %s knows %u senders already and can take no more\n", p->name.text,
+			  kAttachMax);
 		return -FI_ENOSPC;
 	}
 	attach_entry &e = table[at];
@@ -128,10 +132,10 @@ void shm_disconnect(peer *p)
 	p->rdom = nullptr;
 }
 
-// --- one-sided --------------------------------------------------------------------------------------------------------
+// --- one-sided -------------------------------------------------------------------------------------------------------
 
-// The translation and offset of every remote segment. Segments of one key share one translation: looking it up twice could
-// find another registration and free the first.
+// The translation and offset of every remote segment. Segments of one key share one translation: looking it up twice
+// could find another registration and free the first.
 int check_segments(peer *p, const op &o, uint64_t right, xlate **out, uint64_t *off)
 {
 	for (size_t i = 0; i < o.rma_count; i++) {
@@ -194,7 +198,8 @@ int move(remote_domain *r, const xlate &x, uint64_t off, size_t len, op &o, size
 						  : process_vm_readv(pid, local, count, &remote, 1, 0);
 			if (got <= 0) {
 				if (errno == EPERM || errno == ENOSYS) {
-					PGAS_INFO(FI_LOG_EP_DATA, "process_vm calls are not permitted: using the target's progress\n");
+					PGAS_INFO(FI_LOG_EP_DATA,
+						  "process_vm calls are not permitted: using the target's progress\n");
 					r->cma = false;
 					return 1;
 				}
@@ -209,8 +214,8 @@ int move(remote_domain *r, const xlate &x, uint64_t off, size_t len, op &o, size
 	return 0;
 }
 
-// Key 0 was used and has no window yet, or one of an earlier registration. That one stays closed on a front that threads
-// share: they may be looking at its check.
+// Key 0 was used and has no window yet, or one of an earlier registration. That one stays closed on a front that
+// threads share: they may be looking at its check.
 bool wants_window(const peer *p, const op &o, const xlate &x)
 {
 	if (p->rank == FI_ADDR_NOTAVAIL || o.rma[0].key != 0)
@@ -270,7 +275,7 @@ ssize_t shm_rma(ep_core *ep, peer *p, op &o)
 	return 0;
 }
 
-// --- atomics ----------------------------------------------------------------------------------------------------------
+// --- atomics ---------------------------------------------------------------------------------------------------------
 
 ssize_t shm_amo(ep_core *ep, peer *p, op &o)
 {
@@ -288,7 +293,8 @@ ssize_t shm_amo(ep_core *ep, peer *p, op &o)
 	for (size_t i = 0; i < o.rma_count; i++) {
 		at[i] = nullptr;
 		for (const xlate_part &c : x[i]->parts)
-			if (c.reachable && off[i] >= c.off && o.rma[i].len <= c.len && off[i] - c.off <= c.len - o.rma[i].len)
+			if (c.reachable && off[i] >= c.off && o.rma[i].len <= c.len &&
+			    off[i] - c.off <= c.len - o.rma[i].len)
 				at[i] = c.local + (off[i] - c.off);
 		here = here && at[i];
 		if (at[i] && reinterpret_cast<uintptr_t>(at[i]) % align)
@@ -320,8 +326,8 @@ ssize_t shm_amo(ep_core *ep, peer *p, op &o)
 	fence_before_read(ep);
 	size_t done = 0;
 	for (size_t i = 0; i < o.rma_count; i++) {
-		amo_apply(o.type, o.amo, at[i], o.rma[i].len / bytes, in ? in + done : nullptr, cmp ? cmp + done : nullptr,
-			  res ? res + done : nullptr, p->rdom->lock());
+		amo_apply(o.type, o.amo, at[i], o.rma[i].len / bytes, in ? in + done : nullptr,
+			  cmp ? cmp + done : nullptr, res ? res + done : nullptr, p->rdom->lock());
 		done += o.rma[i].len;
 	}
 	if (o.res_count > 1)
@@ -335,7 +341,7 @@ ssize_t shm_amo(ep_core *ep, peer *p, op &o)
 	return 0;
 }
 
-// --- messages ---------------------------------------------------------------------------------------------------------
+// --- messages --------------------------------------------------------------------------------------------------------
 
 ssize_t shm_send(ep_core *ep, peer *p, op &o)
 {
@@ -384,13 +390,15 @@ const wire_ops g_shm_wire = {
 bool remote_count(remote_counter *counters, remote_effect what, remote_counter_ids region, remote_counter_ids whole)
 {
 	const bool wrote = what != remote_effect::read, fetched = what != remote_effect::write;
-	const uint16_t ids[] = {wrote ? region.wr : kNoCounter, fetched ? region.rd : kNoCounter, fetched ? whole.rd : whole.wr};
+	const uint16_t ids[] = {wrote ? region.wr : kNoCounter, fetched ? region.rd : kNoCounter,
+				fetched ? whole.rd : whole.wr};
 	bool any = false;
 	for (size_t i = 0; i < std::size(ids); i++) {
 		const uint16_t id = ids[i];
 		if (!id || id >= kRemoteCounters || std::find(ids, ids + i, id) != ids + i)
 			continue;
-		pgas_add_release(&counters[id].value, uint64_t{1}); // pairs with load_acquire in cntr_value(): who reads the count sees the data
+		// pairs with load_acquire in cntr_value(): who reads the count sees the data
+		pgas_add_release(&counters[id].value, uint64_t{1});
 		any = true;
 	}
 	return any;

@@ -42,15 +42,15 @@ PGAS_HOT uint64_t pgas_hot_window(const struct pgas_ep *ep, uint64_t rank, uint6
 		return base;
 	}
 	/*
-	 * pairs with store_release in publish_window(): the mapping is complete before its address shows. A plain load of
-	 * an aligned word, because gcc folds base, index and constant into one address for those only.
+	 * pairs with store_release in publish_window(): the mapping is complete before its address shows. A plain load
+	 * of an aligned word, because gcc folds base, index and constant into one address for those only.
 	 */
 	return pgas_load_word(&ep->window[rank]);
 }
 
 /*
- * May this call go straight? Inline code only on MAGIC_HOT; the table also where threads share the endpoint. The table of
- * an endpoint whose injects are MAGIC_HOT passes the constant instead of the field, and the test is gone.
+ * May this call go straight? Inline code only on MAGIC_HOT; the table also where threads share the endpoint. The table
+ * of an endpoint whose injects are MAGIC_HOT passes the constant instead of the field, and the test is gone.
  */
 PGAS_HOT int pgas_hot_open(uint32_t hot, int check)
 {
@@ -66,8 +66,9 @@ PGAS_HOT void pgas_hot_count(struct pgas_counter *counter, uint32_t hot, int che
 }
 
 /*
- * For the tables' entries. A key-0 address becomes the offset that the checked path compares and adds to the base; the way
- * back is for the cold exit. The compiler must not see that the two cancel out, or it keeps both values in registers.
+ * For the tables' entries. A key-0 address becomes the offset that the checked path compares and adds to the base; the
+ * way back is for the cold exit. The compiler must not see that the two cancel out, or it keeps both values in
+ * registers.
  */
 PGAS_HOT uint64_t pgas_hot_offset(const struct pgas_ep *ep, uint64_t addr)
 {
@@ -82,8 +83,8 @@ PGAS_HOT uint64_t pgas_hot_addr(const struct pgas_ep *ep, uint64_t off)
 }
 
 /*
- * Makes the cold exit of an entry with arguments on the stack an ordinary call. A tail call would rebuild them in place,
- * and gcc for that keeps all of them in saved registers, on the hot path too.
+ * Makes the cold exit of an entry with arguments on the stack an ordinary call. A tail call would rebuild them in
+ * place, and gcc for that keeps all of them in saved registers, on the hot path too.
  */
 PGAS_HOT intptr_t pgas_hot_exit(intptr_t ret)
 {
@@ -92,12 +93,12 @@ PGAS_HOT intptr_t pgas_hot_exit(intptr_t ret)
 }
 
 /*
- * Put len bytes. off: what pgas_hot_offset() gives (checked), or the address itself (unchecked). The count moves after the bytes: same thread, program order; another process learns of the count only
- * through a later release of ours.
+ * Put len bytes. off: what pgas_hot_offset() gives (checked), or the address itself (unchecked). The count moves after
+ * the bytes: same thread, program order; another process learns of the count only through a later release of ours.
  * budget: 9 instructions for a constant 8 bytes, unchecked (paths.def: fi_inject_write_direct)
  */
-PGAS_HOT int pgas_hot_put(struct pgas_ep *ep, uint32_t hot, const void *buf, uint64_t len, uint64_t rank,
-			  uint64_t off, uint64_t key, int check)
+PGAS_HOT int pgas_hot_put(struct pgas_ep *ep, uint32_t hot, const void *buf, uint64_t len, uint64_t rank, uint64_t off,
+			  uint64_t key, int check)
 {
 	if (PGAS_UNLIKELY(!pgas_hot_open(hot, check) || key != 0))
 		return 0;
@@ -110,8 +111,8 @@ PGAS_HOT int pgas_hot_put(struct pgas_ep *ep, uint32_t hot, const void *buf, uin
 }
 
 /* Get len bytes. budget: 9 instructions for a constant 8 bytes, unchecked (paths.def: fi_read_direct) */
-PGAS_HOT int pgas_hot_get(struct pgas_ep *ep, uint32_t hot, void *buf, uint64_t len, uint64_t rank, uint64_t off, uint64_t key,
-			  int check)
+PGAS_HOT int pgas_hot_get(struct pgas_ep *ep, uint32_t hot, void *buf, uint64_t len, uint64_t rank, uint64_t off,
+			  uint64_t key, int check)
 {
 	if (PGAS_UNLIKELY(!pgas_hot_open(hot, check) || key != 0))
 		return 0;
@@ -235,14 +236,15 @@ PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, ui
 	if (PGAS_UNLIKELY(!ring))
 		return 0;
 	const uint64_t pos = pgas_load_relaxed(&ring->tail_hint);
-	struct pgas_slot *slot =
-		(struct pgas_slot *)((char *)ring + PGAS_RING_SLOTS_OFF + (uint64_t)((uint32_t)pos & peer->mask) * PGAS_SLOT_BYTES);
+	struct pgas_slot *slot = (struct pgas_slot *)((char *)ring + PGAS_RING_SLOTS_OFF +
+						      (uint64_t)((uint32_t)pos & peer->mask) * PGAS_SLOT_BYTES);
 	const uint64_t at = pos << PGAS_SLOT_POS_SHIFT;
 	uint64_t expected = at | PGAS_SLOT_FREE;
 	if (PGAS_UNLIKELY(!pgas_claim_to_write(&slot->state, &expected, at | peer->owner)))
 		return 0;
 	pgas_store_release(&ring->tail_hint, pos + 1); /* pairs with the load above: a hint never leads the claims */
-	const uint32_t what = (uint32_t)kind << (PGAS_META_KIND_SHIFT - 32) | (uint32_t)flags << (PGAS_META_FLAGS_SHIFT - 32);
+	const uint32_t what = (uint32_t)kind << (PGAS_META_KIND_SHIFT - 32) | (uint32_t)flags
+										      << (PGAS_META_FLAGS_SHIFT - 32);
 #ifdef __x86_64__
 	slot->meta_half[0] = peer->meta; /* in halves: the constant needs no register there */
 	slot->meta_half[1] = what;
@@ -279,7 +281,8 @@ PGAS_HOT int pgas_hot_cntr_read(const struct pgas_cntr *cntr, uint64_t *value)
  */
 PGAS_HOT int pgas_hot_cq_empty(const struct pgas_cq *cq)
 {
-	return PGAS_LIKELY(pgas_load_word(&cq->hot_read) == PGAS_MAGIC_HOT) && PGAS_LIKELY(pgas_load_word(&cq->queued) == 0) &&
+	return PGAS_LIKELY(pgas_load_word(&cq->hot_read) == PGAS_MAGIC_HOT) &&
+	       PGAS_LIKELY(pgas_load_word(&cq->queued) == 0) &&
 	       /* acquire is not needed: nothing behind *poll is read here */
 	       PGAS_LIKELY(pgas_load_relaxed(pgas_load_word(&cq->poll)) != pgas_load_word(&cq->poll_ready));
 }

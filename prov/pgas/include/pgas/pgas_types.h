@@ -19,20 +19,21 @@
 #include <pgas/pgas_counter.h>
 
 #define PGAS_LAYOUT_VERSION 3u
-#define PGAS_MAGIC_HOT (0x50474800u | PGAS_LAYOUT_VERSION) /* "PGH": the short way is open */
+#define PGAS_MAGIC_HOT (0x50474800u | PGAS_LAYOUT_VERSION)    /* "PGH": the short way is open */
 #define PGAS_MAGIC_SHARED (0x50475300u | PGAS_LAYOUT_VERSION) /* "PGS": through the table, which counts with atomics */
 #define PGAS_MAGIC_OWN (0x50474f00u | PGAS_LAYOUT_VERSION) /* "PGO": ours, through the table and its general engine */
 
 /*
- * Where our part of an object begins. It must lie behind libfabric's own structure, with a little room because that may grow
- * at its end (80 bytes of fid_ep, 32 of fid_cq and fid_cntr), and the magic words must lie inside the smallest object that
- * another provider puts in the same place, because they are looked for there too: the objects of libfabric's hooks, 104
- * bytes for an endpoint and 48 for a counter. What stands there is the half of a pointer, which no magic word looks like.
+ * Where our part of an object begins. It must lie behind libfabric's own structure, with a little room because that may
+ * grow at its end (80 bytes of fid_ep, 32 of fid_cq and fid_cntr), and the magic words must lie inside the smallest
+ * object that another provider puts in the same place, because they are looked for there too: the objects of
+ * libfabric's hooks, 104 bytes for an endpoint and 48 for a counter. What stands there is the half of a pointer, which
+ * no magic word looks like.
  */
 #define PGAS_FRONT_EP_OFF 88
 #define PGAS_FRONT_OFF 40
 
-/* ------------------------------------------------------------------------------------------------------------------
+/* ---  ----------------------------------------------------------------------------------------------------------------
  * Message ring: many producers (senders on this host), one consumer (the endpoint's owner). See pgas_ring.cpp for the
  * protocol; the layout is here because fi_inject is inline.
  *
@@ -52,29 +53,29 @@
 
 /* kind, in slot.meta */
 enum {
-	PGAS_KIND_MSG = 1,       /* fi_send family */
-	PGAS_KIND_TAGGED = 2,    /* fi_tsend family */
-	PGAS_KIND_RMA_DATA = 3,  /* remote CQ data of a write whose bytes are already in place */
-	PGAS_KIND_REQUEST = 4,   /* work for the target's progress (memory that cannot be reached directly) */
-	PGAS_KIND_RESPONSE = 5,  /* its answer, or "your long message was read" */
+	PGAS_KIND_MSG = 1,      /* fi_send family */
+	PGAS_KIND_TAGGED = 2,   /* fi_tsend family */
+	PGAS_KIND_RMA_DATA = 3, /* remote CQ data of a write whose bytes are already in place */
+	PGAS_KIND_REQUEST = 4,  /* work for the target's progress (memory that cannot be reached directly) */
+	PGAS_KIND_RESPONSE = 5, /* its answer, or "your long message was read" */
 };
 
 /* flags, in slot.meta */
 enum {
-	PGAS_SLOT_CQ_DATA = 1,  /* slot.data is the sender's cq data */
-	PGAS_SLOT_EAGER = 2,    /* payload is in the receiver's eager buffer */
-	PGAS_SLOT_LONG = 4,     /* payload stays at the sender: inline part is struct pgas_long */
+	PGAS_SLOT_CQ_DATA = 1, /* slot.data is the sender's cq data */
+	PGAS_SLOT_EAGER = 2,   /* payload is in the receiver's eager buffer */
+	PGAS_SLOT_LONG = 4,    /* payload stays at the sender: inline part is struct pgas_long */
 };
 
 struct pgas_slot {
 	uint64_t state;
 	__extension__ union {
-		uint64_t meta;          /* sender's attach index | kind << 32 | flags << 40 | eager buffer << 48 */
-		uint32_t meta_half[2];  /* the same: lower half first, as on all processors that this runs on */
+		uint64_t meta;         /* sender's attach index | kind << 32 | flags << 40 | eager buffer << 48 */
+		uint32_t meta_half[2]; /* the same: lower half first, as on all processors that this runs on */
 	};
-	uint64_t len;   /* bytes of the message, wherever they are */
-	uint64_t tag;   /* PGAS_KIND_TAGGED, or the opcode of a request; else not written */
-	uint64_t data;  /* with PGAS_SLOT_CQ_DATA; else not written */
+	uint64_t len;  /* bytes of the message, wherever they are */
+	uint64_t tag;  /* PGAS_KIND_TAGGED, or the opcode of a request; else not written */
+	uint64_t data; /* with PGAS_SLOT_CQ_DATA; else not written */
 	uint8_t payload[PGAS_SLOT_INLINE];
 };
 
@@ -82,11 +83,12 @@ struct pgas_slot {
 #define PGAS_META_FLAGS_SHIFT 40
 #define PGAS_META_AUX_SHIFT 48
 
-/* First line: written by producers. Slots follow at PGAS_RING_SLOTS_OFF; how many is in no memory that peers can write. */
+/* First line: written by producers. Slots follow at PGAS_RING_SLOTS_OFF; how many is in no memory that peers can
+ * write. */
 struct pgas_ring {
 	uint64_t tail_hint; /* every position below it is claimed; may lag, never leads */
 	uint64_t pad_[7];
-	uint64_t head;      /* positions below it are consumed; written by the consumer, lags */
+	uint64_t head; /* positions below it are consumed; written by the consumer, lags */
 	uint64_t pad2_[7];
 };
 #define PGAS_RING_SLOTS_OFF 128
@@ -102,9 +104,9 @@ struct pgas_door {
 struct pgas_peer_hot {
 	struct pgas_ring *ring;
 	struct pgas_door *door;
-	uint64_t owner;   /* my attach index << PGAS_SLOT_OWNER_SHIFT | BUSY */
-	uint32_t mask;    /* of the ring: slots - 1, as checked at connect */
-	uint32_t meta;    /* my attach index, as it goes into slot.meta */
+	uint64_t owner; /* my attach index << PGAS_SLOT_OWNER_SHIFT | BUSY */
+	uint32_t mask;  /* of the ring: slots - 1, as checked at connect */
+	uint32_t meta;  /* my attach index, as it goes into slot.meta */
 };
 
 /*
@@ -112,9 +114,9 @@ struct pgas_peer_hot {
  * that grant reading and writing are entered here.
  */
 struct pgas_window_check {
-	uint64_t bound8;       /* offsets below it may start 8 bytes: region's bytes - 7; 0: take the cold way */
-	uint64_t base;         /* as window[rank], but also on endpoints that threads share */
-	const uint64_t *live;  /* in the target's key table: changes when the region is closed */
+	uint64_t bound8;      /* offsets below it may start 8 bytes: region's bytes - 7; 0: take the cold way */
+	uint64_t base;        /* as window[rank], but also on endpoints that threads share */
+	const uint64_t *live; /* in the target's key table: changes when the region is closed */
 	uint64_t live_value;
 };
 
@@ -127,13 +129,13 @@ PGAS_EXPORT void pgas_door_ring(struct pgas_door *door) PGAS_NOEXCEPT;
 }
 #endif
 
-/* ------------------------------------------------------------------------------------------------------------------
+/* ---  ----------------------------------------------------------------------------------------------------------------
  * Endpoint front. Allocated in one mapping with the window table behind it, so that window[rank] is one load from the
  * endpoint's address. window[rank] is the address here of rank's key-0 region, 0 where it cannot be stored to directly;
- * it is written when a peer is connected, and cleared by the watcher when it dies. window[-1] is always 0: FI_ADDR_UNSPEC
- * leads to the cold path. Invariant: a window is set only while hot_inject is MAGIC_HOT, so a caller that knows the
- * endpoint to be ours may leave out the test of the magic word for injects.
- */
+ * it is written when a peer is connected, and cleared by the watcher when it dies. window[-1] is always 0:
+ * FI_ADDR_UNSPEC leads to the cold path. Invariant: a window is set only while hot_inject is MAGIC_HOT, so a caller
+ * that knows the endpoint to be ours may leave out the test of the magic word for injects.
+ *  */
 struct pgas_ep_core;
 
 struct pgas_ep {
@@ -141,22 +143,22 @@ struct pgas_ep {
 		uint8_t room_[PGAS_FRONT_EP_OFF];
 	} fid_;
 	/* one line: everything a put, get or atomic touches besides the window */
-	uint32_t hot_inject;  /* MAGIC_HOT: inject_write/inject_atomic may go straight */
-	uint32_t hot_rma;     /* MAGIC_HOT: write/read/atomics too, because no completion entry is wanted */
-	uint32_t hot_send;    /* MAGIC_HOT: inject may go straight */
+	uint32_t hot_inject; /* MAGIC_HOT: inject_write/inject_atomic may go straight */
+	uint32_t hot_rma;    /* MAGIC_HOT: write/read/atomics too, because no completion entry is wanted */
+	uint32_t hot_send;   /* MAGIC_HOT: inject may go straight */
 	uint32_t reserved_;
 	struct pgas_counter *wr_cntr; /* never NULL: points at unbound_ when no counter is bound */
 	struct pgas_counter *rd_cntr;
 	struct pgas_counter *tx_cntr;
-	struct pgas_peer_hot *peer;   /* indexed by rank */
+	struct pgas_peer_hot *peer; /* indexed by rank */
 	struct pgas_window_check *check;
-	uint64_t rank_limit;          /* ranks below it have entries in window, peer and check */
-	uint64_t op_flags;            /* default transmit flags */
+	uint64_t rank_limit; /* ranks below it have entries in window, peer and check */
+	uint64_t op_flags;   /* default transmit flags */
 	struct pgas_ep_core *core;
 	struct pgas_counter unbound_;
-	uint64_t bias;                /* subtracted from key-0 addresses; window[] has it subtracted already */
+	uint64_t bias; /* subtracted from key-0 addresses; window[] has it subtracted already */
 	uint64_t pad_[23];
-	uint64_t window_guard_;       /* window[-1] */
+	uint64_t window_guard_; /* window[-1] */
 	__extension__ uint64_t window[];
 };
 
@@ -178,11 +180,11 @@ struct pgas_cq {
 	union {
 		uint8_t room_[PGAS_FRONT_OFF];
 	} fid_;
-	uint32_t hot_read;          /* MAGIC_HOT: one reader at a time, no progress beyond *poll */
+	uint32_t hot_read; /* MAGIC_HOT: one reader at a time, no progress beyond *poll */
 	uint32_t reserved_;
-	const uint64_t *poll;       /* the word that changes when there is work */
-	uint64_t poll_ready;        /* ... to this value */
-	uint64_t queued;            /* entries and errors waiting */
+	const uint64_t *poll; /* the word that changes when there is work */
+	uint64_t poll_ready;  /* ... to this value */
+	uint64_t queued;      /* entries and errors waiting */
 	struct pgas_cq_core *core;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * FABRIC_DIRECT file of the pgas provider: nothing here is hot, so libfabric's own inline functions stay (name and connection calls).
- * libfabric includes this file inside extern "C".
+ * FABRIC_DIRECT file of the pgas provider: nothing here is hot, so libfabric's own inline functions stay (name and
+ * connection calls). libfabric includes this file inside extern "C".
  */
 #ifndef FI_DIRECT_CM_H
 #define FI_DIRECT_CM_H

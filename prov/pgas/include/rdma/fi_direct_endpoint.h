@@ -25,9 +25,9 @@ static inline int fi_endpoint2(struct fid_domain *domain, struct fi_info *info, 
 {
 	if (!flags)
 		return fi_endpoint(domain, info, ep, context);
-	return FI_CHECK_OP(domain->ops, struct fi_ops_domain, endpoint2) ?
-		       domain->ops->endpoint2(domain, info, ep, flags, context) :
-		       -FI_ENOSYS;
+	return FI_CHECK_OP(domain->ops, struct fi_ops_domain, endpoint2)
+		       ? domain->ops->endpoint2(domain, info, ep, flags, context)
+		       : -FI_ENOSYS;
 }
 
 static inline int fi_scalable_ep(struct fid_domain *domain, struct fi_info *info, struct fid_ep **sep, void *context)
@@ -80,12 +80,14 @@ static inline int fi_ep_alias(struct fid_ep *ep, struct fid_ep **alias_ep, uint6
 	return ret;
 }
 
-static inline int fi_tx_context(struct fid_ep *ep, int idx, struct fi_tx_attr *attr, struct fid_ep **tx_ep, void *context)
+static inline int fi_tx_context(struct fid_ep *ep, int idx, struct fi_tx_attr *attr, struct fid_ep **tx_ep,
+				void *context)
 {
 	return ep->ops->tx_ctx(ep, idx, attr, tx_ep, context);
 }
 
-static inline int fi_rx_context(struct fid_ep *ep, int idx, struct fi_rx_attr *attr, struct fid_ep **rx_ep, void *context)
+static inline int fi_rx_context(struct fid_ep *ep, int idx, struct fi_rx_attr *attr, struct fid_ep **rx_ep,
+				void *context)
 {
 	return ep->ops->rx_ctx(ep, idx, attr, rx_ep, context);
 }
@@ -100,12 +102,14 @@ static inline FI_DEPRECATED_FUNC ssize_t fi_tx_size_left(struct fid_ep *ep)
 	return ep->ops->tx_size_left(ep);
 }
 
-static inline int fi_stx_context(struct fid_domain *domain, struct fi_tx_attr *attr, struct fid_stx **stx, void *context)
+static inline int fi_stx_context(struct fid_domain *domain, struct fi_tx_attr *attr, struct fid_stx **stx,
+				 void *context)
 {
 	return domain->ops->stx_ctx(domain, attr, stx, context);
 }
 
-static inline int fi_srx_context(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **rx_ep, void *context)
+static inline int fi_srx_context(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **rx_ep,
+				 void *context)
 {
 	return domain->ops->srx_ctx(domain, attr, rx_ep, context);
 }
@@ -115,8 +119,8 @@ static inline ssize_t fi_recv(struct fid_ep *ep, void *buf, size_t len, void *de
 	return ep->msg->recv(ep, buf, len, desc, src_addr, context);
 }
 
-static inline ssize_t fi_recvv(struct fid_ep *ep, const struct iovec *iov, void **desc, size_t count, fi_addr_t src_addr,
-			       void *context)
+static inline ssize_t fi_recvv(struct fid_ep *ep, const struct iovec *iov, void **desc, size_t count,
+			       fi_addr_t src_addr, void *context)
 {
 	return ep->msg->recvv(ep, iov, desc, count, src_addr, context);
 }
@@ -126,13 +130,14 @@ static inline ssize_t fi_recvmsg(struct fid_ep *ep, const struct fi_msg *msg, ui
 	return ep->msg->recvmsg(ep, msg, flags);
 }
 
-static inline ssize_t fi_send(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t dest_addr, void *context)
+static inline ssize_t fi_send(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t dest_addr,
+			      void *context)
 {
 	return ep->msg->send(ep, buf, len, desc, dest_addr, context);
 }
 
-static inline ssize_t fi_sendv(struct fid_ep *ep, const struct iovec *iov, void **desc, size_t count, fi_addr_t dest_addr,
-			       void *context)
+static inline ssize_t fi_sendv(struct fid_ep *ep, const struct iovec *iov, void **desc, size_t count,
+			       fi_addr_t dest_addr, void *context)
 {
 	return ep->msg->sendv(ep, iov, desc, count, dest_addr, context);
 }
@@ -145,7 +150,8 @@ static inline ssize_t fi_sendmsg(struct fid_ep *ep, const struct fi_msg *msg, ui
 /* budget: 45 instructions for a constant 8 bytes (paths.def: fi_inject_direct) */
 static inline ssize_t fi_inject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t dest_addr)
 {
-	if (PGAS_LIKELY(pgas_hot_send((struct pgas_ep *)ep, buf, len, dest_addr, 0, 0, PGAS_KIND_MSG, 0, PGAS_UNCHECKED)))
+	if (PGAS_LIKELY(
+		    pgas_hot_send((struct pgas_ep *)ep, buf, len, dest_addr, 0, 0, PGAS_KIND_MSG, 0, PGAS_UNCHECKED)))
 		return 0;
 	return ep->msg->inject(ep, buf, len, dest_addr);
 }

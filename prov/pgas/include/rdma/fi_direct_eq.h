@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queue and counter calls of a FABRIC_DIRECT program: an empty fi_cq_read and fi_cntr_read are inline, the rest forwards.
+ * Queue and counter calls of a FABRIC_DIRECT program: an empty fi_cq_read and fi_cntr_read are inline, the rest
+ * forwards.
  */
 #ifndef FI_DIRECT_EQ_H
 #define FI_DIRECT_EQ_H
@@ -55,7 +56,8 @@ static inline ssize_t fi_eq_write(struct fid_eq *eq, uint32_t event, const void 
 	return eq->ops->write(eq, event, buf, len, flags);
 }
 
-static inline ssize_t fi_eq_sread(struct fid_eq *eq, uint32_t *event, void *buf, size_t len, int timeout, uint64_t flags)
+static inline ssize_t fi_eq_sread(struct fid_eq *eq, uint32_t *event, void *buf, size_t len, int timeout,
+				  uint64_t flags)
 {
 	return eq->ops->sread(eq, event, buf, len, timeout, flags);
 }
@@ -84,7 +86,8 @@ static inline ssize_t fi_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *b
 {
 #if FI_MAJOR_VERSION > 1 || FI_MINOR_VERSION >= 20
 	if (buf)
-		buf->src_addr = FI_ADDR_NOTAVAIL; /* the provider writes it when fi_getinfo was asked for 1.20 or newer */
+		/* the provider writes it when fi_getinfo was asked for 1.20 or newer */
+		buf->src_addr = FI_ADDR_NOTAVAIL;
 #endif
 	return cq->ops->readerr(cq, buf, flags);
 }

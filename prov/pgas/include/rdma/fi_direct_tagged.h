@@ -16,8 +16,8 @@ static inline ssize_t fi_trecv(struct fid_ep *ep, void *buf, size_t len, void *d
 	return ep->tagged->recv(ep, buf, len, desc, src_addr, tag, ignore, context);
 }
 
-static inline ssize_t fi_trecvv(struct fid_ep *ep, const struct iovec *iov, void **desc, size_t count, fi_addr_t src_addr,
-				uint64_t tag, uint64_t ignore, void *context)
+static inline ssize_t fi_trecvv(struct fid_ep *ep, const struct iovec *iov, void **desc, size_t count,
+				fi_addr_t src_addr, uint64_t tag, uint64_t ignore, void *context)
 {
 	return ep->tagged->recvv(ep, iov, desc, count, src_addr, tag, ignore, context);
 }
@@ -27,14 +27,14 @@ static inline ssize_t fi_trecvmsg(struct fid_ep *ep, const struct fi_msg_tagged 
 	return ep->tagged->recvmsg(ep, msg, flags);
 }
 
-static inline ssize_t fi_tsend(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t dest_addr, uint64_t tag,
-			       void *context)
+static inline ssize_t fi_tsend(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t dest_addr,
+			       uint64_t tag, void *context)
 {
 	return ep->tagged->send(ep, buf, len, desc, dest_addr, tag, context);
 }
 
-static inline ssize_t fi_tsendv(struct fid_ep *ep, const struct iovec *iov, void **desc, size_t count, fi_addr_t dest_addr,
-				uint64_t tag, void *context)
+static inline ssize_t fi_tsendv(struct fid_ep *ep, const struct iovec *iov, void **desc, size_t count,
+				fi_addr_t dest_addr, uint64_t tag, void *context)
 {
 	return ep->tagged->sendv(ep, iov, desc, count, dest_addr, tag, context);
 }
@@ -47,7 +47,8 @@ static inline ssize_t fi_tsendmsg(struct fid_ep *ep, const struct fi_msg_tagged 
 /* budget: as fi_inject (paths.def: fi_tinject_direct) */
 static inline ssize_t fi_tinject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t dest_addr, uint64_t tag)
 {
-	if (PGAS_LIKELY(pgas_hot_send((struct pgas_ep *)ep, buf, len, dest_addr, tag, 0, PGAS_KIND_TAGGED, 0, PGAS_UNCHECKED)))
+	if (PGAS_LIKELY(pgas_hot_send((struct pgas_ep *)ep, buf, len, dest_addr, tag, 0, PGAS_KIND_TAGGED, 0,
+				      PGAS_UNCHECKED)))
 		return 0;
 	return ep->tagged->inject(ep, buf, len, dest_addr, tag);
 }

@@ -25,7 +25,8 @@ extern "C" {
  */
 #define FI_PGAS_PRIVATE (1ULL << 60)
 
-/* len bytes at offset off of a region are file fd from fd_off on. off, fd_off and len are multiples of the page size. */
+/* len bytes at offset off of a region are file fd from fd_off on. off, fd_off and len are multiples of the page
+ * size. */
 struct fi_pgas_part {
 	uint64_t off;
 	uint64_t len;
@@ -42,9 +43,10 @@ struct fi_pgas_piece {
 
 /* A message that was taken and not given back yet. */
 struct fi_pgas_message {
-	void *buf;  /* the receiver's own memory, which it may change */
+	void *buf; /* the receiver's own memory, which it may change */
 	size_t len;
-	const void *head; /* the first piece of message_send once more, where reading it costs less; NULL: it is in buf only */
+	/* the first piece of message_send once more, where reading it costs less; NULL: it is in buf only */
+	const void *head;
 	void *place_;
 	uint64_t state_;
 	void *eager_;
@@ -55,8 +57,8 @@ struct fi_pgas_ops {
 	size_t size;
 
 	/*
-	 * Registers [base, base + span) under key, of which only the parts exist. Peers see it at one base address, with
-	 * guard pages in the holes, so that one subtraction turns an address into an offset.
+	 * Registers [base, base + span) under key, of which only the parts exist. Peers see it at one base address,
+	 * with guard pages in the holes, so that one subtraction turns an address into an offset.
 	 */
 	int (*mr_reg_parts)(struct fid_domain *domain, void *base, size_t span, uint64_t access, uint64_t key,
 			    const struct fi_pgas_part *parts, size_t count, struct fid_mr **mr);
@@ -73,7 +75,8 @@ struct fi_pgas_ops {
 
 	/*
 	 * Symmetric addressing: from now on key-0 addresses given to this endpoint (or alias) are addresses of this
-	 * process's own key-0 region, which begins at base; a multiple of the page size. Saves the caller the subtraction.
+	 * process's own key-0 region, which begins at base; a multiple of the page size. Saves the caller the
+	 * subtraction.
 	 */
 	int (*symmetric)(struct fid_ep *ep, const void *base);
 
@@ -81,27 +84,28 @@ struct fi_pgas_ops {
 	int (*drain)(struct fid_ep *ep);
 
 	/*
-	 * Receiving without posted buffers: the next message of fi_send's kind where it arrived, or -FI_EAGAIN. It stays there
-	 * until message_release, in any order and from any thread; places are few, so that should be soon. An endpoint that
-	 * takes messages posts no receives, and its messages are not longer than FI_PGAS_EAGER_SIZE. A message of up to
-	 * PGAS_SLOT_INLINE bytes begins 8 bytes behind a multiple of 16, a longer one at a multiple of 64; but one that the
-	 * provider had to move begins at a multiple of 16. fi_cq_read of the queue bound with FI_RECV answers -FI_EAGAIN at
-	 * once, inline, as long as nothing is to be taken.
+	 * Receiving without posted buffers: the next message of fi_send's kind where it arrived, or -FI_EAGAIN. It
+	 * stays there until message_release, in any order and from any thread; places are few, so that should be soon.
+	 * An endpoint that takes messages posts no receives, and its messages are not longer than FI_PGAS_EAGER_SIZE. A
+	 * message of up to PGAS_SLOT_INLINE bytes begins 8 bytes behind a multiple of 16, a longer one at a multiple of
+	 * 64; but one that the provider had to move begins at a multiple of 16. fi_cq_read of the queue bound with
+	 * FI_RECV answers -FI_EAGAIN at once, inline, as long as nothing is to be taken.
 	 */
 	int (*message_take)(struct fid_ep *ep, struct fi_pgas_message *message);
 	void (*message_release)(struct fid_ep *ep, struct fi_pgas_message *message);
 
 	/*
-	 * One message of two pieces, up to FI_PGAS_EAGER_SIZE bytes; the pieces may be reused when it returns. No completion, no
-	 * count, no progress: -FI_EAGAIN leaves the caller to take its own messages first.
+	 * One message of two pieces, up to FI_PGAS_EAGER_SIZE bytes; the pieces may be reused when it returns. No
+	 * completion, no count, no progress: -FI_EAGAIN leaves the caller to take its own messages first.
 	 */
-	ssize_t (*message_send)(struct fid_ep *ep, fi_addr_t addr, const void *head, size_t head_len, const void *data, size_t len);
+	ssize_t (*message_send)(struct fid_ep *ep, fi_addr_t addr, const void *head, size_t head_len, const void *data,
+				size_t len);
 
 	/*
-	 * Symmetric addressing of a key-0 region in pieces, whose distances differ from process to process: offsets are the same
-	 * everywhere, addresses need not be. mr_reg_parts of key 0 then finds its parts at the addresses given here (base: the lowest
-	 * of them), symmetric takes that base, and windows on peers have the distances of our own pieces. To be called
-	 * before key 0 is registered and before the first transfer: -FI_EBUSY later.
+	 * Symmetric addressing of a key-0 region in pieces, whose distances differ from process to process: offsets are
+	 * the same everywhere, addresses need not be. mr_reg_parts of key 0 then finds its parts at the addresses given
+	 * here (base: the lowest of them), symmetric takes that base, and windows on peers have the distances of our
+	 * own pieces. To be called before key 0 is registered and before the first transfer: -FI_EBUSY later.
 	 */
 	int (*symmetric_layout)(struct fid_domain *domain, const struct fi_pgas_piece *pieces, size_t count);
 };
