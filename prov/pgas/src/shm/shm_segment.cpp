@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Creating our memfds and opening those of peers, with every check made before a byte is believed.
-#include "pgas_segment.hpp"
+#include "shm_segment.hpp"
 
 #include <fcntl.h>
 #include <sys/random.h>
@@ -10,9 +10,16 @@
 #include <cstdio>
 #include <cstring>
 
-#include "pgas_host.hpp"
+#include "shm_process.hpp"
 
 namespace pgas {
+
+eager_area eager_area_of(const segment &seg, const ep_shape &shape)
+{
+	const auto l = ep_layout::of(shape.slots, shape.eager_count, shape.eager_bytes);
+	return {seg.at<eager_head>(l.eager_heads_off), seg.at<uint32_t>(l.eager_returns_off), seg.at<char>(l.eager_off),
+		shape.eager_count, shape.eager_bytes};
+}
 
 uint64_t random_nonce()
 {

@@ -4,9 +4,9 @@
 // they held a ring slot. It closes windows at once, so that stores to a dead peer leave the inline path, and asks the
 // domains to look (attention); all reporting is done by the application's own progress.
 //
-// It takes no domain lock. What it touches is guarded by its own mutex (watch_barrier) or is a relaxed atomic store.
-#include "pgas.hpp"
-#include "pgas_host.hpp"
+// It takes no domain lock. What it touches is guarded by the watch_barrier or is a relaxed atomic store.
+#include "shm.hpp"
+#include "shm_process.hpp"
 
 #include <signal.h>
 #include <sys/epoll.h>
@@ -26,26 +26,17 @@ struct watched {
 };
 
 struct watcher {
-	pthread_mutex_t mutex;
 	pthread_t thread;
 	bool running = false;
 	unique_fd epoll, wake;
 	std::unordered_map<uint32_t, watched> processes; // by pid
 	std::vector<domain *> domains;
-	watcher()
-	{
-		pthread_mutexattr_t attr;
-		pthread_mutexattr_init(&attr);
-		pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
-		pthread_mutex_init(&mutex, &attr);
-		pthread_mutexattr_destroy(&attr);
-	}
 };
 
 watcher *g_watcher = nullptr;
 
-// The thread does not exist in a child of fork(), and its mutex may be held for ever there: the child starts afresh.
-// What the parent opened is not for the child to watch.
+// The thread does not exist in a child of fork(): the child starts afresh. What the parent opened is not for the child
+// to watch.
 void forget_after_fork()
 {
 	g_watcher->epoll.reset();
@@ -63,32 +54,11 @@ watcher &the_watcher()
 	return *g_watcher;
 }
 
-void ask_to_look(domain *dom)
-{
-	dom->attention.fetch_add(1);
-	pgas_fence_full(); // pairs with the fences in update_hot() of pgas_cq.cpp and cntr_update_hot()
-	for (cq_core *cq : dom->cqs)
-		cq_force_look(cq);
-	for (cntr_core *c : dom->cntrs)
-		cntr_force_look(c);
-	pgas_door_ring(dom->door());
-}
-
 void declare_dead(remote_domain *r)
 {
 	r->dead.store(true, std::memory_order_release);
-	for (ep_core *ep : r->dom->eps) {
-		for (pgas_ep *front : ep->fronts) {
-			for (const auto &[rank, rdom] : ep->open_windows) {
-				if (rdom != r)
-					continue;
-				pgas_store_relaxed(&front->window[rank], uint64_t{0});
-				pgas_store_relaxed(&front->check[rank].bound8, uint64_t{0});
-				pgas_store_relaxed(&front->peer[rank].ring, static_cast<pgas_ring *>(nullptr));
-			}
-		}
-	}
-	ask_to_look(r->dom);
+	windows_close_all(r, true);
+	domain_ask_to_look(r->dom);
 }
 
 void check_process(uint32_t pid, watched &w)
@@ -103,15 +73,15 @@ void check_process(uint32_t pid, watched &w)
 }
 
 // An eager buffer that a sender holds for a whole scan, and the sender is gone: nobody will send or free it.
-void check_eager(ep_core *ep)
+void check_eager(shm_ep *on)
 {
-	auto &seen = ep->watch_eager;
-	seen.resize(ep->eager.count);
+	auto &seen = on->watch_eager;
+	seen.resize(on->eager.count);
 	for (uint32_t i = 0; i < seen.size(); i++) {
-		const uint64_t claim = pgas_load_acquire(&ep->eager.heads[i].claim);
-		if (claim == seen[i] && eager_head::count(claim) != pgas_load_acquire(&ep->eager.returns[i]) &&
-		    sender_gone(ep, eager_head::sender(claim))) {
-			ask_to_look(ep->dom);
+		const uint64_t claim = pgas_load_acquire(&on->eager.heads[i].claim);
+		if (claim == seen[i] && eager_head::count(claim) != pgas_load_acquire(&on->eager.returns[i]) &&
+		    sender_gone(on, eager_head::sender(claim))) {
+			domain_ask_to_look(on->ep->dom);
 			return;
 		}
 		seen[i] = claim;
@@ -121,26 +91,24 @@ void check_eager(ep_core *ep)
 // A slot that stays busy at the head of a ring for a whole scan, and whose sender is gone, blocks what comes behind it.
 // One that stays ready waits for a process that reads its counters inline and does not look. What no slot can say, and
 // a hint that leads a free slot, is garbage to be put right; by who owns the ring, too.
-void check_ring(ep_core *ep)
+void check_ring(shm_ep *on)
 {
-	pgas_ring *ring = pgas_load_acquire(&ep->ring);
-	if (!ring)
-		return;
-	const uint64_t pos = pgas_load_relaxed(&ep->head);
-	const uint64_t state = pgas_load_acquire(&ep->slots[pos & ep->mask].state);
+	const pgas_ring *ring = on->ring;
+	const uint64_t pos = pgas_load_relaxed(&on->head);
+	const uint64_t state = pgas_load_acquire(&on->slots[pos & on->mask].state);
 	const bool leads = static_cast<int64_t>(pgas_load_relaxed(&ring->tail_hint) - pos) > 0;
 	const slot_state kind = slot_state_of(state, pos);
-	check_eager(ep);
+	check_eager(on);
 	if (kind == slot_state::free && !leads && pgas_load_relaxed(&ring->head) == pos) {
-		ep->watch_state = 0;
+		on->watch_state = 0;
 		return;
 	}
-	if (ep->watch_state != state) {
-		ep->watch_state = state;
+	if (on->watch_state != state) {
+		on->watch_state = state;
 		return;
 	}
-	if (kind != slot_state::busy || sender_gone(ep, slot_owner(state)))
-		ask_to_look(ep->dom);
+	if (kind != slot_state::busy || sender_gone(on, slot_owner(state)))
+		domain_ask_to_look(on->ep->dom);
 }
 
 void *run(void *)
@@ -149,7 +117,7 @@ void *run(void *)
 	for (;;) {
 		epoll_event events[16];
 		const int n = epoll_wait(w.epoll.get(), events, 16, kScanMs);
-		pthread_mutex_lock(&w.mutex);
+		watch_barrier lock;
 		for (int i = 0; i < n; i++) {
 			const uint32_t pid = events[i].data.u32;
 			if (pid == 0) {
@@ -158,44 +126,31 @@ void *run(void *)
 				continue;
 			}
 			const auto it = w.processes.find(pid);
-			if (it == w.processes.end())
-				continue;
-			check_process(pid, it->second);
+			if (it != w.processes.end())
+				check_process(pid, it->second);
 		}
 		for (auto &[pid, p] : w.processes)
 			if (!p.pidfd)
 				check_process(pid, p);
 		for (domain *dom : w.domains)
 			for (ep_core *ep : dom->eps)
-				check_ring(ep);
-		const bool stop = w.domains.empty();
-		if (stop) {
+				if (shm_ep *on = shm_of(ep))
+					check_ring(on);
+		if (w.domains.empty()) {
 			w.running = false;
 			w.epoll.reset();
 			w.wake.reset();
-		}
-		pthread_mutex_unlock(&w.mutex);
-		if (stop)
 			return nullptr;
+		}
 	}
 }
 
 } // namespace
 
-bool sender_gone(const ep_core *ep, uint32_t attach)
+bool sender_gone(const shm_ep *on, uint32_t attach)
 {
-	const attach_entry &a = ep->attaches()[attach & (kAttachMax - 1)];
+	const attach_entry &a = on->attaches()[attach & (kAttachMax - 1)];
 	return !process_alive(pgas_load_acquire(&a.state), a.start_time);
-}
-
-watch_barrier::watch_barrier()
-{
-	pthread_mutex_lock(&the_watcher().mutex);
-}
-
-watch_barrier::~watch_barrier()
-{
-	pthread_mutex_unlock(&the_watcher().mutex);
 }
 
 void watch_start()

@@ -2,8 +2,8 @@
 //
 // Domains of other processes on this host: opening their segment, and translating their keys to addresses here. A
 // translation is made once per (peer, key) and checked by one compare afterwards.
-#include "pgas.hpp"
-#include "pgas_host.hpp"
+#include "shm.hpp"
+#include "shm_process.hpp"
 
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -43,7 +43,7 @@ int map_part(remote_domain *r, const part_entry &p, xlate_part &out, char *fixed
 	if (m == MAP_FAILED)
 		return -errno;
 	out.local = static_cast<char *>(m) + lead;
-	out.reachable = true;
+	out.how = reach::here;
 	if (!fixed)
 		out.map = mapping(m, bytes);
 	return 0;
@@ -83,8 +83,9 @@ void set_window(xlate &x, char *base, const key0_layout *layout)
 //   built -> gone                                     nobody saw it but the general path, which holds the lock
 //   shown -> gone                                     windows_quiet(): fronts are cleared first, then nobody is inside
 //   shown -> retired, hollow -> shown                 else: the memory is given back, and the place serves the next
-// registration, at the same base: what is late for the closed region
-// lands at its offset of the next one under the same key, as by any wire
+//                                                     registration, at the same base: what is late for the closed
+//                                                     region lands at its offset of the next one under the same key,
+//                                                     as by any wire
 // A place that is too small stays, and the next is twice as large: a handful per page offset, however often key 0
 // comes.
 
@@ -101,24 +102,12 @@ void hollow_parts(const xlate &x)
 	}
 }
 
-void close_windows(const remote_domain *r)
-{
-	watch_barrier lock;
-	for (ep_core *ep : r->dom->eps)
-		for (const auto &[rank, rdom] : ep->open_windows)
-			for (pgas_ep *front : ep->fronts)
-				if (rdom == r) {
-					pgas_store_relaxed(&front->window[rank], uint64_t{0});
-					pgas_store_relaxed(&front->check[rank].bound8, uint64_t{0});
-				}
-}
-
 void retire(remote_domain *r, std::unique_ptr<xlate> x)
 {
 	if (!x->shown)
 		return;
 	if (windows_quiet(r)) {
-		close_windows(r);
+		windows_close_all(r, false);
 		return;
 	}
 	if (!x->reserve)
@@ -228,8 +217,12 @@ int build(remote_domain *r, const key_entry &e, const key_entry *where, xlate &x
 			return -FI_EKEYREJECTED; // not something key_table::open() writes
 	const key0_layout *layout = layout_for(r, e);
 	for (const part_entry &p : parts)
-		x.parts.push_back(
-			{p.off, p.len, r->self, r->self ? reinterpret_cast<char *>(p.va) : nullptr, p.va, {}});
+		x.parts.push_back({p.off,
+				   p.len,
+				   r->self ? reach::here : reach::far,
+				   r->self ? reinterpret_cast<char *>(p.va) : nullptr,
+				   p.va,
+				   {}});
 	// Our own key 0 is mapped a second time where it can be: with symmetric addressing an identity would be window
 	// 0, which means "not here".
 	if (r->self && e.key == 0 && parts[0].fd >= 0 && !(x.flags & (kKeyVirtual | kKeyWhole)) &&
@@ -246,7 +239,7 @@ int build(remote_domain *r, const key_entry &e, const key_entry *where, xlate &x
 		return 0;
 	x.reserve.reset();
 	for (size_t i = 0; i < parts.size(); i++) {
-		x.parts[i].reachable = false;
+		x.parts[i].how = reach::far;
 		if (parts[i].fd >= 0)
 			map_part(r, parts[i], x.parts[i], nullptr);
 	}
@@ -270,27 +263,6 @@ uint64_t xlate::to_offset(uint64_t addr, bool &ok) const
 	return 0;
 }
 
-bool windows_given_out(const remote_domain *r)
-{
-	const auto symmetric = [](const ep_core *ep) {
-		return std::ranges::any_of(ep->fronts, [](const pgas_ep *f) { return f->bias; });
-	};
-	return r->given_out || std::ranges::any_of(r->dom->eps, symmetric);
-}
-
-// FI_THREAD_DOMAIN: the application lets one thread at a time into the domain, inline code included, and that one is in
-// this call. A progress thread is a second one, and an alias with FI_PGAS_PRIVATE is free to be.
-bool windows_quiet(const remote_domain *r)
-{
-	if (windows_given_out(r) || r->dom->threading != FI_THREAD_DOMAIN || r->dom->thread_running)
-		return false;
-	for (const ep_core *ep : r->dom->eps)
-		for (const pgas_ep *front : ep->fronts)
-			if (front->op_flags & FI_PGAS_PRIVATE)
-				return false;
-	return true;
-}
-
 void remote_domain_hollow(remote_domain *r)
 {
 	std::erase_if(r->cache, [](const auto &entry) { return !entry.second->shown; });
@@ -308,8 +280,9 @@ remote_domain::~remote_domain()
 
 int remote_domain_get(domain *dom, uint32_t pid, int fd, uint64_t nonce, remote_domain **out)
 {
-	const auto it = dom->remotes.find(nonce);
-	if (it != dom->remotes.end()) {
+	shm_domain &own_shm = shm_of(dom);
+	const auto it = own_shm.remotes.find(nonce);
+	if (it != own_shm.remotes.end()) {
 		it->second->users++;
 		*out = it->second.get();
 		return 0;
@@ -317,10 +290,10 @@ int remote_domain_get(domain *dom, uint32_t pid, int fd, uint64_t nonce, remote_
 	auto r = std::make_unique<remote_domain>();
 	r->dom = dom;
 	r->nonce = nonce;
-	const auto *own = dom->shared.at<segment_header>(0);
+	const auto *own = own_shm.shared.at<segment_header>(0);
 	if (own->nonce == nonce) {
 		r->self = true;
-		r->shared = dom->shared.map.get();
+		r->shared = own_shm.shared.map.get();
 	} else {
 		if (const int err = segment_open(pid, fd, nonce, segment_kind::domain, kDoorOff, r->seg))
 			return err;
@@ -339,14 +312,14 @@ int remote_domain_get(domain *dom, uint32_t pid, int fd, uint64_t nonce, remote_
 	}
 	r->users = 1;
 	*out = r.get();
-	dom->remotes.emplace(nonce, std::move(r));
+	own_shm.remotes.emplace(nonce, std::move(r));
 	return 0;
 }
 
 void remote_domain_put(remote_domain *r)
 {
 	if (--r->users == 0)
-		r->dom->remotes.erase(r->nonce);
+		shm_of(r->dom).remotes.erase(r->nonce);
 }
 
 int remote_translate(remote_domain *r, uint64_t key, xlate **out)
@@ -354,7 +327,8 @@ int remote_translate(remote_domain *r, uint64_t key, xlate **out)
 	auto it = r->cache.find(key);
 	if (it != r->cache.end()) {
 		xlate *x = it->second.get();
-		if (pgas_load_acquire(&x->entry->live) == x->live) { // pairs with store_release in key_table
+		if (pgas_load_acquire(&x->entry->live) ==
+		    x->live) { // pairs with store_release in publish() and close()
 			*out = x;
 			return 0;
 		}

@@ -5,7 +5,7 @@
 // could be left behind, and only the same user gets in. Fixed-width fields and offsets only, no pointers.
 //
 //   domain segment                                   endpoint segment
-//   0        dom_shared (header)          owner      0        ep_shared (header)        owner
+//   0        segment_header               owner      0        ep_shared (header)        owner
 //   keys     key_entry[direct + hash]     owner      -------- peers map the rest writable ----------
 //   parts    part_entry[]                 owner      attach   hint, attach_entry[]      each sender its own
 //   -------- peers map the rest writable ----------  ring     pgas_ring + slots         senders, owner
@@ -14,19 +14,21 @@
 //   lock     amo_lock                     anyone
 //   counters remote_counter[]             initiators
 //
-// Whatever a peer can write is bad input: indices and lengths are checked after they were copied (slot_read), constants
-// are copied once at connect (ep_shape), loops over shared memory are bounded. The files cannot shrink under a mapping:
-// sealed.
+// Whatever a peer can write is bad input: indices and lengths are checked after they were copied (slot_message),
+// constants are copied once at connect (ep_shape), loops over shared memory are bounded. The files cannot shrink under
+// a mapping: sealed.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "pgas_util.hpp"
+#include "../pgas_addr.hpp"
+#include "../pgas_completion.hpp"
 #include <pgas/pgas_types.h>
 
 namespace pgas {
 
+inline constexpr size_t kPage = 4096; // layout unit of our segments; the real page size is a multiple
 inline constexpr uint64_t kSegmentMagic = 0x3153414750494f46; // "FOIPGAS1"
 inline constexpr uint32_t kSegmentVersion = 3;
 enum class segment_kind : uint32_t { domain = 1, endpoint = 2 };
@@ -47,11 +49,6 @@ struct segment_header {
 inline constexpr uint32_t kDirectKeys = 1024;    // keys below it index the table
 inline constexpr uint32_t kHashedKeys = 1 << 17; // the others probe linearly
 inline constexpr uint32_t kParts = 1 << 17;
-inline constexpr uint32_t kRemoteCounters = 4096;
-inline constexpr uint16_t kNoCounter = 0; // remote counter 0 is never handed out
-
-inline constexpr uint32_t kKeyVirtual = 1; // addresses are the owner's virtual addresses, not offsets
-inline constexpr uint32_t kKeyWhole = 2;   // the whole address space
 
 // live: odd while registered; every registration and every close adds one, so a cached translation can be checked by
 // one compare. Written by the owner only; readers copy and re-check live (see pgas_key.cpp).
@@ -84,21 +81,9 @@ struct part_entry {
 };
 static_assert(sizeof(part_entry) == 64);
 
-struct remote_counter {
-	uint64_t value; // initiators add
-	uint64_t error;
-	uint64_t pad_[6];
-};
-static_assert(sizeof(remote_counter) == PGAS_CACHE_LINE);
-
 struct amo_lock {
 	uint64_t holder; // 0 free, else pid << 32 | low bits of start time
 	uint64_t pad_[7];
-};
-
-struct dom_shared {
-	segment_header h;
-	uint64_t host;
 };
 
 inline constexpr size_t kKeysOff = kPage;
@@ -108,11 +93,10 @@ inline constexpr size_t kLockOff = kDoorOff + sizeof(pgas_door);
 inline constexpr size_t kCountersOff = kLockOff + sizeof(amo_lock);
 inline constexpr size_t kDomainBytes = round_up(kCountersOff + sizeof(remote_counter) * kRemoteCounters, 65536);
 static_assert(sizeof(pgas_door) == PGAS_CACHE_LINE && sizeof(amo_lock) == PGAS_CACHE_LINE);
-static_assert(sizeof(dom_shared) <= kPage);
+static_assert(sizeof(segment_header) <= kPage);
 
 // --- endpoint segment ------------------------------------------------------------------------------------------------
 
-inline constexpr size_t kNameBytes = 64;
 inline constexpr uint32_t kAttachMax = 1 << 16; // senders that one endpoint can know at a time
 
 // state: 0 free, else pid of the sender; left: ring position at which it detached (0: still there).
@@ -191,19 +175,29 @@ struct ep_shape {
 
 // What the state of position pos's slot says. wrong: nobody of ours writes that there.
 enum class slot_state : uint8_t { free, busy, ready, wrong };
-inline slot_state slot_state_of(uint64_t state, uint64_t pos)
+inline uint64_t slot_word(uint64_t pos, uint64_t state)
 {
-	const uint64_t at = pos << PGAS_SLOT_POS_SHIFT;
-	if (state == (at | PGAS_SLOT_FREE))
-		return slot_state::free;
-	if (state == (at | PGAS_SLOT_READY))
-		return slot_state::ready;
-	return (state ^ at) >> PGAS_SLOT_POS_SHIFT == 0 && (state & 0xf) == PGAS_SLOT_BUSY ? slot_state::busy
-											   : slot_state::wrong;
+	return pos << PGAS_SLOT_POS_SHIFT | state;
 }
-inline uint32_t slot_owner(uint64_t state) // attach index of who made it busy
+inline slot_state slot_state_of(uint64_t word, uint64_t pos)
 {
-	return static_cast<uint32_t>(state >> PGAS_SLOT_OWNER_SHIFT & 0xfffff);
+	constexpr uint64_t kStateMask = (1u << PGAS_SLOT_OWNER_SHIFT) - 1;
+	if (word == slot_word(pos, PGAS_SLOT_FREE))
+		return slot_state::free;
+	if (word == slot_word(pos, PGAS_SLOT_READY))
+		return slot_state::ready;
+	const bool here = (word ^ slot_word(pos, 0)) >> PGAS_SLOT_POS_SHIFT == 0;
+	return here && (word & kStateMask) == PGAS_SLOT_BUSY ? slot_state::busy : slot_state::wrong;
+}
+inline uint32_t slot_owner(uint64_t word) // attach index of whoever made it busy
+{
+	constexpr uint64_t kOwnerMask = (1u << (PGAS_SLOT_POS_SHIFT - PGAS_SLOT_OWNER_SHIFT)) - 1;
+	return static_cast<uint32_t>(word >> PGAS_SLOT_OWNER_SHIFT & kOwnerMask);
+}
+inline int64_t slot_distance(uint64_t word, uint64_t pos) // of the slot's position to pos, modulo 2^40
+{
+	const uint64_t position = word >> PGAS_SLOT_POS_SHIFT << PGAS_SLOT_POS_SHIFT;
+	return static_cast<int64_t>(position - slot_word(pos, 0)) >> PGAS_SLOT_POS_SHIFT;
 }
 
 // Where an endpoint segment has its eager buffers. A private copy.
@@ -235,6 +229,8 @@ struct segment {
 		return reinterpret_cast<T *>(map.get() + off);
 	}
 };
+
+eager_area eager_area_of(const segment &seg, const ep_shape &shape);
 
 // Creates, sizes and maps a segment of this process and fills its header. 0 or -FI_E*.
 int segment_create(const char *what, segment_kind kind, size_t bytes, segment &out);

@@ -5,40 +5,34 @@
 // Why nothing is lost, torn or taken twice:
 // - A position is claimed by one compare-exchange of its slot's state from FREE(pos), a value that exists once: the
 //   consumer writes FREE(pos) when it frees position pos - slots. (no ABA: positions only grow)
-// - tail_hint never leads the claims: it is stored as pos + 1 only by who claimed pos, and who claims pos has seen
-// every
-//   position from the hint up to pos taken. A late store may move the hint back; producers then walk forward again.
+// - tail_hint never leads the claims: it is stored as pos + 1 only by whoever claimed pos, and has seen every position
+//   from the hint up to pos taken. A late store may move the hint back; producers then walk forward again.
 //   A hint that nobody of us wrote is found out by the owner's head, which is a lower bound as well.
 // - Hence positions are claimed in order without gaps, and a sender's messages stand in the order it sent them.
 // - A producer that dies leaves BUSY(pos, owner): the owner's process is known and the consumer skips the slot.
 // - Full: the slot of pos still belongs to position pos - slots. Nothing was changed: -FI_EAGAIN.
-#include "pgas.hpp"
+#include "shm.hpp"
 
 #include <cstring>
 
 namespace pgas {
 namespace {
 
-int64_t position_distance(uint64_t state, uint64_t pos) // of the slot's position to pos, modulo 2^40
-{
-	return static_cast<int64_t>((state & ~0xffffffull) - (pos << PGAS_SLOT_POS_SHIFT)) >> PGAS_SLOT_POS_SHIFT;
-}
-
-uint64_t busy_word(const peer *p)
+uint64_t busy_word(const shm_peer *p)
 {
 	return uint64_t{p->attach} << PGAS_SLOT_OWNER_SHIFT | PGAS_SLOT_BUSY;
 }
 
 // The first free position from pos on. Every position in between was seen taken, so pos may be any that is not above
-// the first free one. Two rings' lengths are more than a hint that lags needs; who is overtaken by others all the time
-// comes again.
-pgas_slot *claim_from(peer *p, uint64_t pos, uint64_t *at)
+// the first free one. Two rings' lengths are more than a hint that lags needs; whoever is overtaken by others all the
+// time comes again.
+pgas_slot *claim_from(shm_peer *p, uint64_t pos, uint64_t *at)
 {
 	pgas_slot *const slots = slots_of(p->ring);
 	for (uint64_t steps = 0; steps <= 2 * (p->mask + 1); steps++) {
 		pgas_slot *slot = &slots[pos & p->mask];
 		uint64_t state = pgas_load_acquire(&slot->state);
-		const int64_t ahead = position_distance(state, pos);
+		const int64_t ahead = slot_distance(state, pos);
 		if (ahead < 0)
 			return nullptr;
 		if (slot_state_of(state, pos) != slot_state::free) {
@@ -57,7 +51,7 @@ pgas_slot *claim_from(peer *p, uint64_t pos, uint64_t *at)
 // The ring is full, or the hint is nothing that a sender wrote. Then the owner's head tells: the position there is
 // free, or behind the hint by more than a ring. A hint that leads has left free positions behind it, and the owner
 // waits at the first.
-PGAS_COLD pgas_slot *claim_beside_hint(peer *p, uint64_t *at)
+PGAS_COLD pgas_slot *claim_beside_hint(shm_peer *p, uint64_t *at)
 {
 	const uint64_t head = pgas_load_acquire(&p->ring->head), hint = pgas_load_relaxed(&p->ring->tail_hint);
 	const uint64_t state = pgas_load_acquire(&slots_of(p->ring)[head & p->mask].state);
@@ -66,7 +60,7 @@ PGAS_COLD pgas_slot *claim_beside_hint(peer *p, uint64_t *at)
 	return claim_from(p, head, at);
 }
 
-pgas_slot *claim_slot(peer *p, uint64_t *at)
+pgas_slot *claim_slot(shm_peer *p, uint64_t *at)
 {
 	const uint64_t pos = pgas_load_relaxed(&p->ring->tail_hint);
 	// The slot behind the hint is free as a rule: claimed unseen, because a look first would fetch its line twice.
@@ -82,7 +76,7 @@ pgas_slot *claim_slot(peer *p, uint64_t *at)
 }
 
 // What the owner gave back since we looked last, of the buffers whose numbers stand on one line with that of `at`.
-void look_at_returns(peer *p, uint32_t at)
+void look_at_returns(shm_peer *p, uint32_t at)
 {
 	const uint32_t first = at - at % kReturnsPerLine;
 	const uint32_t end = first + kReturnsPerLine < p->eager.count ? first + kReturnsPerLine : p->eager.count;
@@ -92,8 +86,8 @@ void look_at_returns(peer *p, uint32_t at)
 }
 
 // Goes round a few buffers as long as those are free again in time: what was used last is still in the caches, and the
-// other pages are never touched. answers false when none is free.
-bool claim_eager(peer *p, size_t bytes, uint32_t *index, uint32_t *number)
+// other pages are never touched. Returns false when none is free.
+bool claim_eager(shm_peer *p, size_t bytes, uint32_t *index, uint32_t *number)
 {
 	const uint32_t round = bytes <= 16384 ? kReturnsPerLine - 1 : 3;
 	const uint32_t n = p->eager.count;
@@ -129,7 +123,7 @@ void gather(const ring_message &m, char *to)
 		iov_gather(m.iov, m.iov_count, m.skip, to + m.head_len, m.iov_len);
 }
 
-int no_room(const peer *p)
+int no_room(const shm_peer *p)
 {
 	return p->dead() || pgas_load_acquire(&p->shared->closed) ? -FI_ECONNRESET : -FI_EAGAIN;
 }
@@ -137,7 +131,7 @@ int no_room(const peer *p)
 // One message of `total` bytes that fill() writes where it is told. twice: what of it the slot has too when the rest is
 // in an eager buffer, because the receiver reads the slot's line anyway.
 template <class Fill>
-[[gnu::always_inline]] inline int send_filled(peer *p, const ring_message &m, size_t total, const void *twice,
+[[gnu::always_inline]] inline int send_filled(shm_peer *p, const ring_message &m, size_t total, const void *twice,
 					      size_t twice_len, Fill &&fill)
 {
 	if (pgas_load_relaxed(&p->shared->closed)) // nobody will take it out
@@ -147,7 +141,7 @@ template <class Fill>
 	char *eager = nullptr;
 	uint32_t index = 0, claim = 0;
 	if (total > PGAS_SLOT_INLINE) {
-		if (total > eager_room(p))
+		if (total > p->eager.bytes)
 			return -FI_EMSGSIZE;
 		if (!claim_eager(p, total, &index, &claim))
 			return no_room(p);
@@ -164,7 +158,7 @@ template <class Fill>
 	}
 	slot->meta = meta;
 	slot->len = m.len;
-	slot->tag = m.tag;
+	slot->tag = m.word;
 	slot->data = m.data;
 	if (!eager)
 		fill(reinterpret_cast<char *>(slot->payload));
@@ -180,69 +174,20 @@ template <class Fill>
 
 } // namespace
 
-int ring_send(peer *p, const ring_message &m)
+int ring_send(shm_peer *p, const ring_message &m)
 {
 	return send_filled(p, m, m.head_len + m.iov_len, nullptr, 0, [&m](char *to) { gather(m, to); });
 }
 
-int ring_send_pieces(peer *p, const void *head, size_t head_len, const void *data, size_t len)
+int ring_send_pieces(shm_peer *p, const void *head, size_t head_len, const void *data, size_t len)
 {
 	const size_t total = head_len + len, twice = head_len <= PGAS_SLOT_INLINE ? head_len : 0;
-	const ring_message m{.kind = PGAS_KIND_MSG, .len = total, .tag = twice};
+	const ring_message m{.kind = PGAS_KIND_MSG, .len = total, .word = twice};
 	return send_filled(p, m, total, head, twice, [=](char *to) {
 		pgas_copy_out(to, head, head_len);
 		if (len)
 			memcpy(to + head_len, data, len);
 	});
-}
-
-size_t iov_total(const iovec *iov, size_t count)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < count; i++)
-		n += iov[i].iov_len;
-	return n;
-}
-
-namespace {
-
-template <class Move>
-void iov_walk(const iovec *iov, size_t count, size_t skip, size_t len, Move &&move)
-{
-	size_t done = 0;
-	for (size_t i = 0; i < count && done < len; i++) {
-		if (skip >= iov[i].iov_len) {
-			skip -= iov[i].iov_len;
-			continue;
-		}
-		size_t n = iov[i].iov_len - skip;
-		if (n > len - done)
-			n = len - done;
-		move(static_cast<char *>(iov[i].iov_base) + skip, done, n);
-		done += n;
-		skip = 0;
-	}
-}
-
-} // namespace
-
-size_t iov_part(const iovec *iov, size_t count, size_t skip, size_t len, iovec *out)
-{
-	size_t n = 0;
-	iov_walk(iov, count, skip, len, [&](char *p, size_t, size_t bytes) { out[n++] = {p, bytes}; });
-	return n;
-}
-
-void iov_gather(const iovec *iov, size_t count, size_t skip, void *to, size_t len)
-{
-	iov_walk(iov, count, skip, len,
-		 [&](char *p, size_t at, size_t n) { pgas_copy_out(static_cast<char *>(to) + at, p, n); });
-}
-
-void iov_scatter(const iovec *iov, size_t count, size_t skip, const void *from, size_t len)
-{
-	iov_walk(iov, count, skip, len,
-		 [&](char *p, size_t at, size_t n) { pgas_copy_in(p, static_cast<const char *>(from) + at, n); });
 }
 
 } // namespace pgas

@@ -5,7 +5,7 @@
 // An entry is registered or closed by one store of `live` (odd: registered), so a reader copies the entry and believes
 // the copy when live was odd and did not change meanwhile. Keys below kDirectKeys index; the others probe linearly and
 // stop at an entry that was never used (live == 0).
-#include "pgas.hpp"
+#include "shm.hpp"
 
 namespace pgas {
 namespace {
@@ -42,11 +42,9 @@ bool key_read(const key_entry *table, uint64_t key, key_entry &copy, const key_e
 	return false;
 }
 
-int key_table::open(uint64_t key, uint64_t base, uint64_t len, uint32_t access, uint32_t flags,
-		    const std::vector<mem_part> &list)
+int key_table::open(const mr &m)
 {
-	if (index.count(key))
-		return -FI_ENOKEY;
+	const uint64_t key = m.key;
 	uint32_t slot = static_cast<uint32_t>(key);
 	if (key >= kDirectKeys) {
 		uint32_t at = first_probe(key), tries = 0;
@@ -59,7 +57,7 @@ int key_table::open(uint64_t key, uint64_t base, uint64_t len, uint32_t access, 
 		}
 		slot = kDirectKeys + at;
 	}
-	const auto count = static_cast<uint32_t>(list.size());
+	const auto count = static_cast<uint32_t>(m.parts.size());
 	uint32_t first = kParts;
 	for (auto it = free_parts.begin(); it != free_parts.end(); ++it) {
 		if (it->second == count) {
@@ -79,15 +77,15 @@ int key_table::open(uint64_t key, uint64_t base, uint64_t len, uint32_t access, 
 	// a reader that sees one of the stores below sees the even live of close(), and starts again
 	pgas_fence_stores();
 	for (uint32_t i = 0; i < count; i++) {
-		const mem_part &p = list[i];
+		const mem_part &p = m.parts[i];
 		parts[first + i] = {p.off, p.len, p.va, p.file_off, p.ino, p.dev, p.fd, 0, 0};
 	}
 	key_entry &e = entries[slot];
 	e.key = key;
-	e.base = base;
-	e.len = len;
-	e.access = access;
-	e.flags = flags;
+	e.base = m.base;
+	e.len = m.len;
+	e.access = static_cast<uint32_t>(m.access);
+	e.flags = m.flags;
 	e.part_first = first;
 	e.part_count = count;
 	e.wr_cntr = e.rd_cntr = kNoCounter;
@@ -95,12 +93,21 @@ int key_table::open(uint64_t key, uint64_t base, uint64_t len, uint32_t access, 
 	return 0;
 }
 
-void key_table::publish(uint64_t key)
+// What else refers to the entry changes under the reader's live check, so it is complete before it is live. One that is
+// live already is closed first: peers must translate again to see what changed.
+void key_table::publish(uint64_t key, uint16_t wr_cntr, uint16_t rd_cntr)
 {
 	key_entry *e = find(key);
-	if (e && !(e->live & 1))
-		// pairs with load_acquire in key_read() and pgas_hot_window()
-		pgas_store_release(&e->live, e->live + 1);
+	if (!e)
+		return;
+	if (e->live & 1) {
+		pgas_store_release(&e->live, e->live + 1); // pairs with load_acquire in key_read()
+		pgas_fence_stores();                       // as in open()
+	}
+	e->wr_cntr = wr_cntr;
+	e->rd_cntr = rd_cntr;
+	// pairs with load_acquire in key_read() and pgas_hot_window()
+	pgas_store_release(&e->live, e->live + 1);
 }
 
 void key_table::close(uint64_t key)
