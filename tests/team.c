@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -31,7 +32,8 @@ struct team {
 };
 
 static struct team *g_team;
-static int g_size, g_rank = -1;
+static int g_size;
+static _Thread_local int g_rank = -1; /* by thread: see team_in_one_process() */
 static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS};
 static struct sigaction g_fatal[ARRAY_SIZE(fatal_signals)]; /* as they were before CMocka took them */
 
@@ -214,7 +216,8 @@ void team_exchange(struct node *progress, const void *mine, size_t len, void *al
 	team_barrier(progress);
 }
 
-static void child(int rank, pid_t parent, team_fn fn, void *arg, const char *const *env)
+/* What a fresh child does first. */
+static void child_begin(int rank, pid_t parent, const char *const *env)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -223,7 +226,6 @@ static void child(int rank, pid_t parent, team_fn fn, void *arg, const char *con
 		/* a child that crashes ends, and runs no further case */
 		sigaction(fatal_signals[i], &g_fatal[i], NULL);
 	g_rank = rank;
-	g_team->pid[rank] = getpid();
 	alarm((unsigned)(2 * hang_ms() / 1000)); /* a wait says by itself where it hangs; this is for who cannot */
 	for (; env && *env; env++) {
 		char *copy = strdup(*env);
@@ -232,10 +234,55 @@ static void child(int rank, pid_t parent, team_fn fn, void *arg, const char *con
 		setenv(copy, eq + 1, 1);
 		free(copy);
 	}
+}
+
+static void child(int rank, pid_t parent, team_fn fn, void *arg, const char *const *env)
+{
+	child_begin(rank, parent, env);
+	g_team->pid[rank] = getpid();
 	team_barrier(NULL); /* every pid is known */
 	fn(rank, arg);
 	fflush(NULL);
 	exit(0); /* leak checkers run at exit */
+}
+
+/* --- a team in one process: its ranks are threads ------------------------------------------------------------------- */
+
+struct rank_thread {
+	pthread_t thread;
+	int rank;
+	team_fn fn;
+	void *arg;
+};
+
+static void *rank_run(void *arg)
+{
+	const struct rank_thread *t = arg;
+	g_rank = t->rank;
+	g_team->pid[t->rank] = getpid();
+	team_barrier(NULL);
+	t->fn(t->rank, t->arg);
+	return NULL;
+}
+
+static void child_of_threads(pid_t parent, int size, team_fn fn, void *arg, const char *const *env)
+{
+	struct rank_thread ranks[TEAM_MAX];
+	child_begin(0, parent, env);
+	for (int i = 0; i < size; i++) {
+		ranks[i] = (struct rank_thread){.rank = i, .fn = fn, .arg = arg};
+		CHECK_EQ(pthread_create(&ranks[i].thread, NULL, rank_run, &ranks[i]), 0);
+	}
+	for (int i = 0; i < size; i++)
+		CHECK_EQ(pthread_join(ranks[i].thread, NULL), 0);
+	fflush(NULL);
+	exit(0);
+}
+
+bool team_in_one_process(void)
+{
+	const char *text = getenv("TEST_ONE_PROCESS");
+	return text && strcmp(text, "1") == 0;
 }
 
 void team_run(int size, team_fn fn, void *arg)
@@ -297,13 +344,17 @@ void team_run_env(int size, team_fn fn, void *arg, const char *const *env)
 	g_team->members = (uint32_t)size;
 	g_size = size;
 	fflush(NULL);
-	for (int i = 0; i < size; i++) {
+	const bool threads = team_in_one_process();
+	const int children = threads ? 1 : size;
+	for (int i = 0; i < children; i++) {
 		pids[i] = fork();
 		CHECK(pids[i] >= 0);
+		if (pids[i] == 0 && threads)
+			child_of_threads(parent, size, fn, arg, env);
 		if (pids[i] == 0)
 			child(i, parent, fn, arg, env);
 	}
-	const int bad = wait_for_all(pids, size);
+	const int bad = wait_for_all(pids, children);
 	munmap(g_team, sizeof *g_team);
 	g_team = outer;
 	g_size = outer_size;

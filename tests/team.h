@@ -41,9 +41,22 @@ void team_fail(const char *file, int line) __attribute__((noreturn));
 
 typedef void (*team_fn)(int rank, void *arg);
 
-/* Runs fn in `size` children and asserts that all end well. env: "NAME=VALUE" strings, NULL at the end, or NULL. */
+/*
+ * Runs fn in `size` children and asserts that all end well. env: "NAME=VALUE" strings, NULL at the end, or NULL. With
+ * TEST_ONE_PROCESS=1 in the environment the ranks are threads of one child: that is how the loopback wire, which reaches
+ * no other process, gets a whole team (tests/run_loop.sh).
+ */
 void team_run(int size, team_fn fn, void *arg);
 void team_run_env(int size, team_fn fn, void *arg, const char *const *env);
+
+/* At the begin of a case that counts on what only stores can do: a transfer that is over, or refused for good, when the
+ * call returns. Over the loopback wire it is left out, and run_loop.sh says so. */
+#define ONLY_AT_ONCE()                                                                                                 \
+	do {                                                                                                           \
+		if (team_in_one_process())                                                                             \
+			skip();                                                                                        \
+	} while (0)
+bool team_in_one_process(void);
 
 struct node;
 int team_size(void);

@@ -296,6 +296,7 @@ static void constants(int rank, void *arg)
 static void test_amo_constant_operations_are_right(void **state)
 {
 	(void)state;
+	ONLY_AT_ONCE();
 	team_run(2, constants, NULL);
 }
 
@@ -389,6 +390,7 @@ static void refused(int rank, void *arg)
 static void test_amo_invalid_combinations_are_refused(void **state)
 {
 	(void)state;
+	ONLY_AT_ONCE();
 	team_run(1, refused, NULL);
 }
 

@@ -189,6 +189,7 @@ static void across_pieces(int rank, void *arg)
 static void test_amo_across_two_pieces_is_right(void **state)
 {
 	(void)state;
+	ONLY_AT_ONCE();
 	team_run(2, across_pieces, NULL);
 }
 

@@ -263,7 +263,7 @@ static void many_remote(int rank, void *arg)
 			CHECK_OK(fi_mr_bind(mr[i], &c[i]->fid, FI_REMOTE_WRITE));
 		}
 		for (uint64_t i = 0; i < MANY; i += 7)
-			CHECK_OK(fi_inject_write(n.ep, &i, 8, n.self, 0, i + 10));
+			CHECK_OK(RETRY(&n, fi_inject_write(n.ep, &i, 8, n.self, 0, i + 10)));
 		for (int i = 0; i < MANY; i++) {
 			CHECK_EQ(fi_cntr_read(c[i]), i % 7 == 0);
 			CHECK_EQ(fi_close(&c[i]->fid), -FI_EBUSY);
@@ -277,6 +277,7 @@ static void many_remote(int rank, void *arg)
 static void test_cntr_remote_places_are_used_again(void **state)
 {
 	(void)state;
+	ONLY_AT_ONCE();
 	team_run(1, many_remote, NULL);
 }
 
@@ -300,7 +301,7 @@ static void rma_event(int rank, void *arg)
 	}
 	node_connect(&n);
 	if (rank == 0) {
-		CHECK_OK(fi_write(n.ep, &v, 8, NULL, n.peer[1], 0, 4, NULL));
+		CHECK_OK(RETRY(&n, fi_write(n.ep, &v, 8, NULL, n.peer[1], 0, 4, NULL)));
 		wait_cq_error(&n, n.tx_cq, &err);
 		CHECK_EQ(err.err, FI_EKEYREJECTED);
 	}
@@ -311,7 +312,7 @@ static void rma_event(int rank, void *arg)
 	for (uint64_t i = 1; i <= 10; i++) {
 		if (rank == 0) {
 			sleep_ms(i == 5 ? 150 : 2);
-			CHECK_OK(fi_write(n.ep, &i, 8, NULL, n.peer[1], 8 * i, 4, NULL));
+			CHECK_OK(RETRY(&n, fi_write(n.ep, &i, 8, NULL, n.peer[1], 8 * i, 4, NULL)));
 			wait_tx(&n, 1);
 		} else {
 			CHECK_OK(fi_cntr_wait(c, i, hang_ms()));

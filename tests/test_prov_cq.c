@@ -118,7 +118,7 @@ static void selective(int rank, void *arg)
 	struct fi_rma_iov rma = {0, 8, 1};
 	struct fi_msg_rma w = {
 		.msg_iov = &iov, .iov_count = 1, .addr = n.self, .rma_iov = &rma, .rma_iov_count = 1, .context = &w};
-	CHECK_OK(fi_write(n.ep, &v, 8, NULL, n.self, 0, 1, NULL));
+	CHECK_OK(RETRY(&n, fi_write(n.ep, &v, 8, NULL, n.self, 0, 1, NULL)));
 	CHECK_OK(fi_writemsg(n.ep, &w, 0));
 	CHECK_OK(fi_read(n.ep, &v, 8, NULL, n.self, 0, 1, NULL));
 	CHECK_OK(fi_send(n.ep, &v, 8, NULL, n.self, NULL));
@@ -227,6 +227,7 @@ static void overrun(int rank, void *arg)
 static void test_cq_of_four_places_loses_nothing(void **state)
 {
 	(void)state;
+	ONLY_AT_ONCE();
 	team_run(2, overrun, NULL);
 }
 
@@ -246,7 +247,7 @@ static void error_entries(int rank, void *arg)
 	mem_open(&n, &m, MEM_MEMFD, 4096, 1);
 	node_connect(&n);
 	/* good, bad, good: the queue keeps their order, and an error blocks what is behind it until it is read */
-	CHECK_OK(fi_write(n.ep, &v, 8, NULL, n.self, 0, 1, &e[0]));
+	CHECK_OK(RETRY(&n, fi_write(n.ep, &v, 8, NULL, n.self, 0, 1, &e[0])));
 	CHECK_OK(fi_write(n.ep, &v, 8, NULL, n.self, 4096, 1, &e[1]));
 	CHECK_OK(fi_write(n.ep, &v, 8, NULL, n.self, 8, 1, &v));
 	CHECK_EQ(fi_cq_readerr(n.tx_cq, &err, 0), -FI_EAGAIN); /* a good one comes first */
@@ -365,6 +366,7 @@ static void test_cq_cancelled_multi_receive_gives_the_buffer_back(void **state)
 static void test_cq_error_entry_tells_operation_and_reason(void **state)
 {
 	(void)state;
+	ONLY_AT_ONCE();
 	team_run(1, error_entries, NULL);
 }
 

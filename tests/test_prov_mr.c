@@ -116,6 +116,7 @@ static void thousands(int rank, void *arg)
 static void test_mr_thousands_of_keys_lead_to_their_memory(void **state)
 {
 	(void)state;
+	ONLY_AT_ONCE();
 	team_run(2, thousands, NULL);
 }
 
@@ -463,6 +464,7 @@ static void comes_back_hot(int rank, void *arg)
 static void test_mr_key_that_comes_back_is_noticed_by_the_short_way(void **state)
 {
 	(void)state;
+	ONLY_AT_ONCE();
 	uint64_t other = 5;
 	team_run(2, comes_back_hot, &other);
 #ifndef FABRIC_DIRECT

@@ -27,7 +27,7 @@ struct stream {
 
 static void stream_send(struct node *n, const struct stream *st, int rank)
 {
-	static unsigned char *buf[64];
+	unsigned char *buf[64];
 	int in_flight = 0;
 	bool full = false;
 	for (int i = 0; i < 64; i++)

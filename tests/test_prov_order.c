@@ -226,6 +226,7 @@ static void test_order_raw_two_writers_cannot_both_miss_the_other(void **state)
 			       TEST_SLOW ? 300 : 3000,
 			       false};
 	(void)state;
+	ONLY_AT_ONCE();
 	team_run(2, store_buffering, &c);
 }
 

@@ -459,6 +459,7 @@ static void silent_target(int rank, void *arg)
 static void test_rma_target_that_does_nothing_still_receives(void **state)
 {
 	(void)state;
+	ONLY_AT_ONCE();
 	for (enum mem_kind k = MEM_MEMFD; k <= MEM_WHOLE; k++)
 		team_run(2, silent_target, &k);
 }
@@ -496,6 +497,7 @@ static void parts(int rank, void *arg)
 static void test_rma_window_of_allocated_memory_is_peer_memory(void **state)
 {
 	(void)state;
+	ONLY_AT_ONCE();
 	team_run(2, parts, NULL);
 }
 

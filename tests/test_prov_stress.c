@@ -96,7 +96,7 @@ static void all_to_all(int rank, void *arg)
 {
 	const struct shape *s = arg;
 	const struct node_opts o = {.two_cqs = true, .selective = true, .counters = FI_READ | FI_WRITE};
-	static struct talk t;
+	static _Thread_local struct talk t; /* ranks may be threads: team.h */
 	uint32_t dice = 12345u + (uint32_t)rank;
 	const int rounds = TEST_SLOW ? s->rounds / 4 : s->rounds;
 	uint64_t reads = 0, writes = 0, word = 0;

@@ -16,12 +16,17 @@ cntr_core *core_of_cntr(fid_cntr *f)
 	return reinterpret_cast<cntr_core *>(reinterpret_cast<pgas_cntr *>(f)->core);
 }
 
+// A counter of a region's remote events has no endpoint of its own; any of the domain may have to run the operation
+// that it waits for. With FI_THREAD_COMPLETION they are other threads' to look at.
 void progress(cntr_core *c)
 {
-	if (c->eps.empty())
+	const bool any = c->eps.empty() && c->remote && c->dom->threading != FI_THREAD_COMPLETION;
+	if (c->eps.empty() && !any)
 		return;
 	scoped_lock lock(c->dom->mutex);
 	domain_polled(c->dom);
+	if (any)
+		domain_progress(c->dom);
 	for (ep_core *ep : c->eps)
 		ep_progress(ep);
 }

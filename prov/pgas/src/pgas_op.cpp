@@ -103,6 +103,8 @@ void op_take_back(wire_ep &on, op *kept, op &out)
 void op_finish(wire_ep &on, op &o)
 {
 	const uint64_t id = o.id;
+	o.to->unsent -= o.unsent;
+	o.to->late -= o.late_data;
 	if (one_sided(o))
 		end_one_sided(on.ep, o.to);
 	if (o.kind == op_kind::pull) {

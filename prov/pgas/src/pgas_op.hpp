@@ -56,7 +56,8 @@ struct op {
 	uint32_t in_flight = 0;       // pieces that are asked for and not answered
 	int status = 0;
 	std::vector<char> copy; // source bytes of an injected operation that must wait
-	bool late_data = false; // done but for the cq data, which found no room at the target
+	bool unsent = false;    // counted in peer::unsent: pieces of it are still to be asked for
+	bool late_data = false; // done but for the cq data, which found no room at the target; counted in peer::late
 	rx_entry *rx = nullptr; // pull: the receive that waits for the bytes
 	completion rx_result;   // pull: what the receive will report
 	uint64_t peer_op = 0;   // pull: the sender's operation

@@ -142,8 +142,13 @@ bool wants_to_send(const op &o)
 	return o.sent < o.len || (o.len == 0 && o.in_flight == 0 && !o.acked);
 }
 
-// Sends what may be sent of a kept operation.
-void push(wire_ep &on, op &o)
+bool wholly_sent(const op &o)
+{
+	return o.len ? o.sent == o.len : o.in_flight || o.acked;
+}
+
+// Asks for what may be asked for of a kept operation.
+void ask(wire_ep &on, op &o)
 {
 	while (wants_to_send(o)) {
 		if (o.kind == op_kind::pull && on.pieces >= kPiecesInFlight)
@@ -165,11 +170,24 @@ void push(wire_ep &on, op &o)
 	}
 }
 
+void push(wire_ep &on, op &o)
+{
+	ask(on, o);
+	if (o.unsent && (wholly_sent(o) || o.status)) {
+		o.unsent = false;
+		o.to->unsent--;
+	}
+}
+
 } // namespace
 
+// One-sided operations to one peer are asked for in the order they were started.
 int request_submit(wire_ep &on, peer &p, op &&o)
 {
-	push(on, *op_keep(on, std::move(o), &p));
+	op *kept = op_keep(on, std::move(o), &p);
+	kept->unsent = true;
+	if (p.unsent++ == 0)
+		push(on, *kept);
 	return kKept;
 }
 
@@ -397,8 +415,9 @@ void response_take(wire_ep &on, const char *payload, size_t payload_len)
 		push(on, o);
 		return;
 	}
-	if (!o.status && o.carries_data && send_cq_data(o) == -FI_EAGAIN) {
+	if (!o.status && o.carries_data && (o.to->late || send_cq_data(o) == -FI_EAGAIN)) {
 		o.late_data = true; // request_push_all() tries again
+		o.to->late++;
 		return;
 	}
 	op_finish(on, o);
@@ -431,6 +450,10 @@ bool request_push_all(wire_ep &on)
 {
 	bool moved = replies_push(on);
 	std::vector<op *> over;
+	std::vector<const peer *> asking, telling; // that something of an earlier operation is still to be sent to
+	const auto behind = [](const std::vector<const peer *> &list, const peer *p) {
+		return std::find(list.begin(), list.end(), p) != list.end();
+	};
 	for (auto &[id, o] : on.pending) {
 		if (on.ops->silent(on, *o->to)) {
 			o->status = -FI_ECONNRESET;
@@ -438,12 +461,17 @@ bool request_push_all(wire_ep &on)
 			continue;
 		}
 		if (o->late_data) {
-			if (send_cq_data(*o) != -FI_EAGAIN)
+			if (!behind(telling, o->to) && send_cq_data(*o) != -FI_EAGAIN)
 				over.push_back(o.get());
+			else
+				telling.push_back(o->to);
 			continue;
 		}
 		const uint32_t in_flight = o->in_flight;
-		push(on, *o);
+		if (!o->unsent || !behind(asking, o->to))
+			push(on, *o);
+		if (o->unsent)
+			asking.push_back(o->to);
 		moved = moved || o->in_flight != in_flight;
 		if (o->status && o->in_flight == 0)
 			over.push_back(o.get());

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
@@ -39,7 +40,7 @@ struct reply { // an answer that found no room at the peer
 struct wire_ep {
 	const wire_ops *ops = nullptr;
 	ep_core *ep = nullptr;
-	std::unordered_map<uint64_t, std::unique_ptr<op>> pending; // kept operations by number
+	std::map<uint64_t, std::unique_ptr<op>> pending; // kept operations by number, that is, in the order they came
 	std::deque<reply> replies;
 	uint32_t pieces = 0; // asked for and not come yet, of all pulls
 

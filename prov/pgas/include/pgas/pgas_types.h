@@ -34,8 +34,8 @@
 #define PGAS_FRONT_OFF 40
 
 /*
- * Message ring: many producers (senders on this host), one consumer (the endpoint's owner). See shm/shm_ring.cpp for the
- * protocol; the layout is here because fi_inject is inline.
+ * Message ring: many producers (senders on this host), one consumer (the endpoint's owner). See shm/shm_ring.cpp for
+ * the protocol; the layout is here because fi_inject is inline.
  *
  * slot.state = position << 24 | owner << 4 | state
  *   FREE(pos)        may be claimed for position pos only         written by the consumer
@@ -73,8 +73,8 @@ struct pgas_slot {
 		uint64_t meta;         /* sender's attach index | kind << 32 | flags << 40 | eager buffer << 48 */
 		uint32_t meta_half[2]; /* the same: lower half first, as on all processors that this runs on */
 	};
-	uint64_t len;  /* bytes of the message, wherever they are */
-	__extension__ union {  /* by kind; else not written */
+	uint64_t len;                /* bytes of the message, wherever they are */
+	__extension__ union {        /* by kind; else not written */
 		uint64_t tag;        /* PGAS_KIND_TAGGED */
 		uint64_t code;       /* PGAS_KIND_REQUEST: what is asked for */
 		uint64_t head_bytes; /* PGAS_KIND_MSG with PGAS_SLOT_EAGER: so much of it is in payload, too */

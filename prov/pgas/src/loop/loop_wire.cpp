@@ -32,6 +32,8 @@ constexpr uint32_t kConnectTries = 3;  // that a connection takes
 constexpr uint32_t kRefuseEvery = 7;   // of the packets; the next try goes through
 constexpr uint32_t kDelay = 2;         // looks of the receiver before it sees a packet
 
+constexpr uint32_t kTokenMask = 0xffffff; // of tokens: addresses have little room for them
+
 enum class packet_kind : uint8_t { message, control };
 
 struct packet {
@@ -118,9 +120,11 @@ int loop_ep_open(wire_domain &, ep_core &ep, wire_ep **out)
 	}
 	on->number = static_cast<uint32_t>(d.names.size());
 	d.names.push_back({});
-	while (!on->token || d.eps.count(on->token))
+	while (!on->token || d.eps.count(on->token)) {
 		if (getrandom(&on->token, sizeof on->token, 0) < 0)
 			return -errno;
+		on->token &= kTokenMask;
+	}
 	d.eps[on->token] = on.get();
 	*out = on.release();
 	return 0;
@@ -400,7 +404,7 @@ bool loop_settle(wire_ep &)
 } // namespace
 
 const wire_ops g_loop_wire = {
-	.name = "loop",
+	.name = "lo",
 	.limits = {.sources = kSources},
 	.domain_open = loop_domain_open,
 	.domain_close = loop_domain_close,
