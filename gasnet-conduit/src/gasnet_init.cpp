@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include <pgas/pgas_hostid.h>
+#include <pgas/pgas_machine.hpp>
 #include <rdma/providers/fi_prov.h>
 
 #include "pgas_boot.h"
@@ -48,6 +49,7 @@ struct card { // what nodes tell each other at start
 	uint64_t host;
 	uint64_t max_segment;
 	uint64_t place;
+	cpu_set_t cores; // that it may run on
 };
 
 void must(int rc, const char *what)
@@ -198,7 +200,6 @@ int start(const char *config)
 	gasneti_front.nodes = static_cast<gasnet_node_t>(nodes);
 	const int here = pgas_boot_local(nullptr, 0);
 	g.max_segment = memory_default_segment(here > 0 ? here : nodes);
-	wait_setup(here > 0 ? here : nodes);
 	char why[320];
 	uint64_t host;
 	if (pgas_host_id(&host, why, sizeof why) != 0)
@@ -211,10 +212,13 @@ int start(const char *config)
 	must(fi_getname(&g.am->fid, mine.am_name, &len), "fi_getname");
 	mine.host = host;
 	mine.max_segment = g.max_segment;
+	mine.cores = pgas::usable_cores();
 	mine.place = memory_propose(g.max_segment + kInternalBytes);
 	std::vector<card> cards(static_cast<size_t>(nodes));
 	if (pgas_boot_allgather(&mine, sizeof mine, cards.data()) != 0)
 		fail("gasnet_init: cannot exchange addresses with the other nodes");
+	cpu_set_t cores;
+	CPU_ZERO(&cores);
 	for (const card &c : cards) {
 		if (c.host != mine.host)
 			fail("gasnet_init: node %zd is on another host, or in other namespaces (PID, network, UTS, IPC "
@@ -225,7 +229,9 @@ int start(const char *config)
 			// one host: they are equal unless somebody set GASNET_MAX_SEGSIZE apart
 			g.max_segment = c.max_segment;
 		g.hosts.push_back(c.host);
+		CPU_OR(&cores, &cores, &c.cores);
 	}
+	wait_setup(cores, nodes); // all nodes are on this host
 	settle(cards, g.max_segment + kInternalBytes);
 	if (pgas_boot_barrier() != 0) // everybody's memory is registered before anybody maps it
 		fail("gasnet_init: cannot meet the other nodes");

@@ -22,9 +22,13 @@
 #include <rdma/fi_ext_pgas.h>
 #include <rdma/fi_rma.h>
 
+#include <sched.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include <pgas/pgas_counter.h>
 
 #include <gasnet.h>
 
@@ -49,7 +53,6 @@ struct state {
 	bool initialized = false;
 	bool attached = false;
 	int wait_mode = GASNET_WAIT_SPINBLOCK;
-	uint32_t spins = 0; // polls before a waiting loop gives the core away
 	fid_fabric *fabric = nullptr;
 	fid_domain *domain = nullptr;
 	fid_av *rma_av = nullptr, *am_av = nullptr; // one each, so that a node's rank is its address in both
@@ -119,7 +122,8 @@ bool dispatch(const char *head, const char *message, size_t bytes) noexcept;
 void exit_setup();
 [[noreturn]] void exit_because_of(gasnet_node_t node, int code) noexcept; // another node ends the job
 
-void wait_setup(int nodes_here) noexcept; // gasnet_wait.cpp
+// gasnet_wait.cpp; cores: what the nodes of this host may run on, all together
+void wait_setup(const cpu_set_t &cores, int nodes_here) noexcept;
 void wait_pause(pgas_backoff *wait) noexcept;
 
 } // namespace gasnet

@@ -5,7 +5,6 @@
 #include "shmem_state.hpp"
 
 #include <pthread.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include <pgas/pgas_hostid.h>
+#include <pgas/pgas_machine.hpp>
 #include <rdma/providers/fi_prov.h>
 
 #include "pgas_boot.h"
@@ -131,6 +131,11 @@ void register_memory()
 	     "registering symmetric memory");
 }
 
+// Cores to spare: spin, since the peer answers within a cache miss or two. None: hand the core over at once. What the
+// others wait for may be what we wait for, so whoever waits acts for them.
+constexpr pgas_backoff_rule kWaitSpare{0, 2000, 10000, 100'000, act_for_peers, 4};
+constexpr pgas_backoff_rule kWaitCrowded{0, 0, 10000, 100'000, act_for_peers, 4};
+
 // Where the PEs are; SHMEM_FAKE_HOSTS cuts one host into several, for tests of what runs across hosts.
 void note_hosts(const std::vector<card> &cards)
 {
@@ -142,7 +147,7 @@ void note_hosts(const std::vector<card> &cards)
 	g.names = new char[cards.size()][kNameBytes];
 	g.reach = new uintptr_t[cards.size()];
 	g.local_count = 0;
-	cpu_set_t cpus; // of all PEs on this host together: what the system has may be more than we may use
+	cpu_set_t cpus; // of all PEs on this host together
 	CPU_ZERO(&cpus);
 	for (size_t pe = 0; pe < cards.size(); pe++) {
 		g.hosts[pe] = fake.hosts ? pe / fake.pes_per_host : cards[pe].host;
@@ -153,8 +158,8 @@ void note_hosts(const std::vector<card> &cards)
 		g.local_count++;
 		CPU_OR(&cpus, &cpus, &cards[pe].cpus);
 	}
-	const long usable = CPU_COUNT(&cpus) ? CPU_COUNT(&cpus) : sysconf(_SC_NPROCESSORS_ONLN);
-	g.oversubscribed = g.local_count > usable;
+	g.oversubscribed = !pgas::cores_suffice(cpus, g.local_count);
+	g.waiting = g.oversubscribed ? kWaitCrowded : kWaitSpare;
 	g.stream = stream_limits_of(g.env.stream_from, last_level_bytes(cpus));
 	g.eager_polls = g.oversubscribed ? 1 : 64;
 }
@@ -197,8 +202,7 @@ void join(int requested)
 	mine.heap_bytes = plan.heap_bytes;
 	mine.data_bytes = plan.data_bytes;
 	mine.host = host;
-	if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus) != 0)
-		CPU_ZERO(&mine.cpus);
+	mine.cpus = pgas::usable_cores();
 	if (pgas_boot_allgather(&mine, sizeof mine, cards.data()) != 0)
 		fail("shmem_init", "cannot exchange addresses with the other PEs");
 	uint64_t differ = 0; // bits in which the PEs' addresses of a block of the heap differ

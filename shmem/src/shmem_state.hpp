@@ -20,6 +20,7 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_ext_pgas.h>
 #include <rdma/fi_rma.h>
+#include <pgas/pgas_counter.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -133,6 +134,7 @@ struct state {
 	uintptr_t *reach = nullptr; // as in struct team, of all PEs
 	int local_count = 0;        // PEs on this host
 	bool oversubscribed = false;
+	pgas_backoff_rule waiting{}; // how every wait of this library waits
 	stream_limits stream;
 	unsigned eager_polls = 64; // of a wait, before it thinks of giving the core away
 };
