@@ -12,12 +12,8 @@
 
 #include <pgas/pgas_hostid.h>
 #include <pgas/pgas_machine.hpp>
-#include <rdma/providers/fi_prov.h>
 
 #include "pgas_boot.h"
-
-// The provider is linked in, so it is asked directly: no search for other providers at start.
-extern "C" fi_provider *pgas_provider(void);
 
 namespace {
 
@@ -68,53 +64,36 @@ void choose_eager_size()
 	gasneti_front.max_medium = g.eager_bytes - kHeadRoom;
 }
 
+void cannot_open(const char *call, int err)
+{
+	must(err, call);
+}
+
 void open_endpoints(int nodes)
 {
 	choose_eager_size();
-	fi_provider *prov = pgas_provider();
-	fi_info *hints = fi_dupinfo(nullptr), *info = nullptr;
-	if (!hints)
-		fail("gasnet_init: out of memory");
-	hints->caps = FI_RMA | FI_ATOMIC | FI_MSG;
-	hints->ep_attr->type = FI_EP_RDM;
-	hints->domain_attr->threading = kThreads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN;
-	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
-	hints->domain_attr->av_type = FI_AV_TABLE;
-	must(prov->getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, hints, &info), "fi_getinfo");
-	must(prov->fabric(info->fabric_attr, &g.fabric, nullptr), "fi_fabric");
-	must(fi_domain(g.fabric, info, &g.domain, nullptr), "fi_domain");
-	must(fi_open_ops(&g.domain->fid, FI_PGAS_OPS, 0, reinterpret_cast<void **>(&g.ops), nullptr), "fi_open_ops");
-	if (g.ops->size < sizeof(fi_pgas_ops))
-		fail("gasnet_init: libpgas.so is older than this library");
-	fi_av_attr av{};
-	av.type = FI_AV_TABLE;
-	av.count = static_cast<size_t>(nodes);
-	must(fi_av_open(g.domain, &av, &g.rma_av, nullptr), "fi_av_open");
-	must(fi_av_open(g.domain, &av, &g.am_av, nullptr), "fi_av_open");
+	pgas_open(&g.net, FI_RMA | FI_ATOMIC | FI_MSG, kThreads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN, cannot_open);
 	fi_cq_attr cq{};
 	// messages are taken from the endpoint; the queue says when to look, and what failed
 	cq.format = FI_CQ_FORMAT_CONTEXT;
 	cq.size = 4096;
-	must(fi_cq_open(g.domain, &cq, &g.cq, nullptr), "fi_cq_open");
+	must(fi_cq_open(g.net.domain, &cq, &g.cq, nullptr), "fi_cq_open");
 	fi_cntr_attr cntr{};
-	must(fi_cntr_open(g.domain, &cntr, &g.cntr, nullptr), "fi_cntr_open");
+	must(fi_cntr_open(g.net.domain, &cntr, &g.cntr, nullptr), "fi_cntr_open");
+	const auto peers = static_cast<size_t>(nodes);
+	pgas_opened_ep own;
 
-	info->caps = FI_RMA | FI_ATOMIC;
-	must(fi_endpoint(g.domain, info, &g.rma, nullptr), "fi_endpoint");
-	must(fi_ep_bind(g.rma, &g.rma_av->fid, 0), "fi_ep_bind");
-	must(fi_ep_bind(g.rma, &g.cntr->fid, FI_WRITE | FI_READ), "fi_ep_bind");
-	must(fi_enable(g.rma), "fi_enable");
-	g.rma_front = g.rma;
+	const pgas_ep_wish rma{FI_RMA | FI_ATOMIC, peers, &g.cntr->fid, FI_WRITE | FI_READ};
+	pgas_open_ep(&g.net, &rma, &own, cannot_open);
+	g.rma_av = own.av;
+	g.rma = g.rma_front = own.ep;
 	if (kThreads) // windows are read by all threads; the alias counts nothing, so that is all they share
 		must(fi_ep_alias(g.rma, &g.rma_front, FI_TRANSMIT | FI_PGAS_PRIVATE), "fi_ep_alias");
 
-	info->caps = FI_MSG;
-	must(fi_endpoint(g.domain, info, &g.am, nullptr), "fi_endpoint");
-	must(fi_ep_bind(g.am, &g.am_av->fid, 0), "fi_ep_bind");
-	must(fi_ep_bind(g.am, &g.cq->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION), "fi_ep_bind");
-	must(fi_enable(g.am), "fi_enable");
-	fi_freeinfo(info);
-	fi_freeinfo(hints);
+	const pgas_ep_wish am{FI_MSG, peers, &g.cq->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION};
+	pgas_open_ep(&g.net, &am, &own, cannot_open);
+	g.am_av = own.av;
+	g.am = own.ep;
 }
 
 // Every node proposes a place; those that are free in all nodes are common. Places of the nodes come first: memory
@@ -153,12 +132,13 @@ void settle(const std::vector<card> &cards, size_t span)
 			     span, strerror(-fd));
 		g.base = places[i];
 		const fi_pgas_part part = {0, span, fd, 0};
-		must(g.ops->mr_reg_parts(g.domain, reinterpret_cast<void *>(g.base), span,
-					 FI_REMOTE_READ | FI_REMOTE_WRITE, 0, &part, 1, &g.mr),
+		must(g.net.ops->mr_reg_parts(g.net.domain, reinterpret_cast<void *>(g.base), span,
+					     FI_REMOTE_READ | FI_REMOTE_WRITE, 0, &part, 1, &g.mr),
 		     "registering the segment");
-		must(g.ops->symmetric(g.rma, reinterpret_cast<void *>(g.base)), "symmetric addressing");
+		must(g.net.ops->symmetric(g.rma, reinterpret_cast<void *>(g.base)), "symmetric addressing");
 		if (g.rma_front != g.rma)
-			must(g.ops->symmetric(g.rma_front, reinterpret_cast<void *>(g.base)), "symmetric addressing");
+			must(g.net.ops->symmetric(g.rma_front, reinterpret_cast<void *>(g.base)),
+			     "symmetric addressing");
 		return;
 	}
 	fail("gasnet_init: the nodes find no common place for segments of %zu bytes (GASNET_MAX_SEGSIZE asks for less)",
@@ -173,7 +153,7 @@ void connect(const std::vector<card> &cards)
 			fail("gasnet_init: cannot enter the address of a node");
 	for (size_t node = 0; node < cards.size(); node++) {
 		void *base = nullptr;
-		must(g.ops->window(g.rma, node, &base), "mapping the segment of a node");
+		must(g.net.ops->window(g.rma, node, &base), "mapping the segment of a node");
 		const uint64_t window = provider_window(static_cast<gasnet_node_t>(node));
 		if (!base || !window)
 			fail("gasnet_init: the segment of node %zu cannot be mapped here", node);
@@ -228,7 +208,6 @@ int start(const char *config)
 		if (c.max_segment < g.max_segment)
 			// one host: they are equal unless somebody set GASNET_MAX_SEGSIZE apart
 			g.max_segment = c.max_segment;
-		g.hosts.push_back(c.host);
 		CPU_OR(&cores, &cores, &c.cores);
 	}
 	wait_setup(cores, nodes); // all nodes are on this host

@@ -71,13 +71,13 @@ bool receive_some() noexcept
 	int n = 0;
 	for (; n < kAtOnce; n++) {
 		fi_pgas_message m;
-		const int rc = g.ops->message_take(g.am, &m);
+		const int rc = g.net.ops->message_take(g.am, &m);
 		if (rc == -FI_EAGAIN)
 			break;
 		if (PGAS_UNLIKELY(rc != 0))
 			fail("active messages: %s", fi_strerror(-rc));
 		handle(m);
-		g.ops->message_release(g.am, &m);
+		g.net.ops->message_release(g.am, &m);
 		if (pgas_hot_cq_empty(gasneti_front.arrivals))
 			return true;
 	}

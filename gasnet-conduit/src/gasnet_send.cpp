@@ -149,7 +149,7 @@ int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const v
 		}
 		return static_cast<int>(fi_inject(g.am, bytes, total, to));
 	}
-	return static_cast<int>(g.ops->message_send(g.am, to, head, head_bytes, data, data_bytes));
+	return static_cast<int>(g.net.ops->message_send(g.am, to, head, head_bytes, data, data_bytes));
 }
 
 bool outbox_push() noexcept

@@ -19,7 +19,6 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
-#include <rdma/fi_ext_pgas.h>
 #include <rdma/fi_rma.h>
 
 #include <sched.h>
@@ -29,6 +28,7 @@
 #include <vector>
 
 #include <pgas/pgas_counter.h>
+#include <pgas/pgas_open.h>
 
 #include <gasnet.h>
 
@@ -53,8 +53,7 @@ struct state {
 	bool initialized = false;
 	bool attached = false;
 	int wait_mode = GASNET_WAIT_SPINBLOCK;
-	fid_fabric *fabric = nullptr;
-	fid_domain *domain = nullptr;
+	pgas_opened net{};                          // fabric and domain of both endpoints
 	fid_av *rma_av = nullptr, *am_av = nullptr; // one each, so that a node's rank is its address in both
 	fid_cq *cq = nullptr;
 	fid_cntr *cntr = nullptr;
@@ -63,12 +62,10 @@ struct state {
 	fid_ep *rma_front = nullptr;
 	fid_ep *am = nullptr;
 	fid_mr *mr = nullptr;
-	fi_pgas_ops *ops = nullptr;
 	uintptr_t base = 0;
 	size_t max_segment = 0;
 	size_t eager_bytes = 0;
 	std::vector<gasnet_seginfo_t> segments;
-	std::vector<uint64_t> hosts;
 	gasneti_handler_fn handlers[256] = {};
 };
 extern state g;

@@ -25,27 +25,24 @@ struct locked {
 
 void close_endpoint(team &t)
 {
-	if (t.ep)
-		fi_close(&t.ep->fid);
-	if (t.av)
-		fi_close(&t.av->fid);
+	pgas_opened_ep own{t.av, t.ep};
+	pgas_close_ep(&own);
 	t.ep = nullptr;
 	t.av = nullptr;
 }
 
 bool open_endpoint(team &t)
 {
-	fi_av_attr attr{};
-	attr.type = FI_AV_TABLE;
-	attr.count = static_cast<size_t>(t.n_pes);
-	if (fi_av_open(g.domain, &attr, &t.av, nullptr) != 0)
+	const pgas_ep_wish wish{0, static_cast<size_t>(t.n_pes), &g.cntr->fid, FI_WRITE | FI_READ};
+	pgas_opened_ep own;
+	if (pgas_open_ep(&g.net, &wish, &own, nullptr) != 0)
 		return false;
+	t.av = own.av;
+	t.ep = own.ep;
 	for (int j = 0; j < t.n_pes; j++)
 		if (fi_av_insert(t.av, g.names[world_pe(t, j)], 1, nullptr, 0, nullptr) != 1)
 			return false;
-	return fi_endpoint(g.domain, g.info, &t.ep, nullptr) == 0 && fi_ep_bind(t.ep, &t.av->fid, 0) == 0 &&
-	       fi_ep_bind(t.ep, &g.cntr->fid, FI_WRITE | FI_READ) == 0 && fi_enable(t.ep) == 0 &&
-	       g.ops->symmetric(t.ep, reinterpret_cast<void *>(g.base)) == 0;
+	return g.net.ops->symmetric(t.ep, reinterpret_cast<void *>(g.base)) == 0;
 }
 
 // The endpoint whose ranks are the team's.
@@ -74,7 +71,7 @@ int create(team &owner, long options, shmem_ctx_t *out)
 		return 1;
 	}
 	c->front = front_for(c->ep);
-	g.ops->symmetric(c->ep, reinterpret_cast<void *>(g.base));
+	g.net.ops->symmetric(c->ep, reinterpret_cast<void *>(g.base));
 	c->options = options;
 	c->owner = &owner;
 	c->next = owner.contexts;

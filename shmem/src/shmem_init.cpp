@@ -14,16 +14,11 @@
 
 #include <pgas/pgas_hostid.h>
 #include <pgas/pgas_machine.hpp>
-#include <rdma/providers/fi_prov.h>
 
 #include "pgas_boot.h"
 #include "shmem_leave.hpp"
 #include "shmem_memory.hpp"
 #include "shmem_team.hpp"
-
-// The provider is linked in, so it is asked directly: no search for other providers at start (which costs more than the
-// rest of init and loads libraries with signal handlers of their own), and no FI_PROVIDER_PATH to set.
-extern "C" fi_provider *pgas_provider(void);
 
 namespace shmem {
 
@@ -84,36 +79,23 @@ void must(int rc, const char *what)
 		fail("shmem_init", "%s: %s", what, fi_strerror(rc < 0 ? -rc : rc));
 }
 
+void cannot_open(const char *call, int err)
+{
+	must(err, call);
+}
+
 void open_endpoint(int level)
 {
-	fi_provider *prov = pgas_provider();
-	fi_info *hints = fi_dupinfo(nullptr), *info = nullptr;
-	if (!hints)
-		fail("shmem_init", "out of memory");
-	hints->caps = FI_RMA | FI_ATOMIC;
-	hints->ep_attr->type = FI_EP_RDM;
-	hints->domain_attr->threading = level == SHMEM_THREAD_MULTIPLE ? FI_THREAD_SAFE : FI_THREAD_DOMAIN;
-	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
-	hints->domain_attr->av_type = FI_AV_TABLE;
-	must(prov->getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, hints, &info), "fi_getinfo");
-	must(prov->fabric(info->fabric_attr, &g.fabric, nullptr), "fi_fabric");
-	must(fi_domain(g.fabric, info, &g.domain, nullptr), "fi_domain");
-	must(fi_open_ops(&g.domain->fid, FI_PGAS_OPS, 0, reinterpret_cast<void **>(&g.ops), nullptr), "fi_open_ops");
-	fi_av_attr av{};
-	av.type = FI_AV_TABLE;
-	av.count = static_cast<size_t>(g.n_pes);
-	must(fi_av_open(g.domain, &av, &g.av, nullptr), "fi_av_open");
+	pgas_open(&g.net, FI_RMA | FI_ATOMIC, level == SHMEM_THREAD_MULTIPLE ? FI_THREAD_SAFE : FI_THREAD_DOMAIN,
+		  cannot_open);
 	fi_cntr_attr cntr{};
-	must(fi_cntr_open(g.domain, &cntr, &g.cntr, nullptr), "fi_cntr_open");
-	fid_ep *ep;
-	must(fi_endpoint(g.domain, info, &ep, nullptr), "fi_endpoint");
-	must(fi_ep_bind(ep, &g.av->fid, 0), "fi_ep_bind");
-	must(fi_ep_bind(ep, &g.cntr->fid, FI_WRITE | FI_READ), "fi_ep_bind");
-	must(fi_enable(ep), "fi_enable");
-	must(g.ops->symmetric(ep, reinterpret_cast<void *>(g.base)), "symmetric addressing");
-	set_default(ep);
-	g.info = info; // contexts of teams open endpoints like this one
-	fi_freeinfo(hints);
+	must(fi_cntr_open(g.net.domain, &cntr, &g.cntr, nullptr), "fi_cntr_open");
+	const pgas_ep_wish wish{0, static_cast<size_t>(g.n_pes), &g.cntr->fid, FI_WRITE | FI_READ};
+	pgas_opened_ep own;
+	pgas_open_ep(&g.net, &wish, &own, cannot_open);
+	g.av = own.av;
+	must(g.net.ops->symmetric(own.ep, reinterpret_cast<void *>(g.base)), "symmetric addressing");
+	set_default(own.ep);
 }
 
 void register_memory()
@@ -124,10 +106,10 @@ void register_memory()
 		{reinterpret_cast<void *>(d.at), 0, d.bytes},
 		{reinterpret_cast<void *>(h.at), heap_off, h.bytes},
 	};
-	must(g.ops->symmetric_layout(g.domain, pieces, 2), "symmetric addressing");
+	must(g.net.ops->symmetric_layout(g.net.domain, pieces, 2), "symmetric addressing");
 	const fi_pgas_part parts[] = {{0, d.bytes, d.fd, 0}, {heap_off, h.bytes, h.fd, 0}};
-	must(g.ops->mr_reg_parts(g.domain, reinterpret_cast<void *>(g.base), heap_off + h.bytes,
-				 FI_REMOTE_READ | FI_REMOTE_WRITE, 0, parts, 2, &g.mr),
+	must(g.net.ops->mr_reg_parts(g.net.domain, reinterpret_cast<void *>(g.base), heap_off + h.bytes,
+				     FI_REMOTE_READ | FI_REMOTE_WRITE, 0, parts, 2, &g.mr),
 	     "registering symmetric memory");
 }
 
@@ -262,9 +244,7 @@ void leave(const char *how, bool implied)
 	fi_close(&g.mr->fid);
 	fi_close(&g.cntr->fid);
 	fi_close(&g.av->fid);
-	fi_close(&g.domain->fid);
-	fi_close(&g.fabric->fid);
-	fi_freeinfo(g.info);
+	pgas_close(&g.net);
 	g.heap_.fini();
 	memory_release();
 	delete[] g.hosts;

@@ -18,9 +18,9 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
-#include <rdma/fi_ext_pgas.h>
 #include <rdma/fi_rma.h>
 #include <pgas/pgas_counter.h>
+#include <pgas/pgas_open.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -124,13 +124,10 @@ struct state {
 	char *internal = nullptr;
 	uint64_t *hosts = nullptr;           // host of each PE
 	char (*names)[kNameBytes] = nullptr; // endpoint address of each PE
-	fi_info *info = nullptr;
-	fid_fabric *fabric = nullptr;
-	fid_domain *domain = nullptr;
+	pgas_opened net{};                   // fabric and domain; contexts of teams open endpoints in it too
 	fid_av *av = nullptr;
 	fid_cntr *cntr = nullptr;
 	fid_mr *mr = nullptr;
-	fi_pgas_ops *ops = nullptr;
 	uintptr_t *reach = nullptr; // as in struct team, of all PEs
 	int local_count = 0;        // PEs on this host
 	bool oversubscribed = false;
