@@ -9,8 +9,8 @@
 #include <map>
 #include <unistd.h>
 
+using pgas::guard;
 using pgas::boot::backend;
-using pgas::boot::guard;
 using pgas::boot::job;
 
 namespace {

@@ -5,8 +5,9 @@
 
 #include "pgas_boot.h"
 
+#include <pgas/pgas_base.hpp>
+
 #include <cerrno>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -58,19 +59,6 @@ union forever {
 
 // One line on stderr with one write, so that lines of many ranks do not mix. Keeps errno.
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...) noexcept;
-
-// Every extern "C" entry runs its body in this: nothing is thrown across the C border.
-template <class Body>
-auto guard(Body body) noexcept -> decltype(body())
-{
-	try {
-		return body();
-	} catch (const std::bad_alloc &) {
-		return -ENOMEM;
-	} catch (...) {
-		return -EIO;
-	}
-}
 
 // "(vector,(first node,nodes,ranks per node),...)", the form in which PMI says where ranks are.
 bool parse_process_mapping(const char *text, int rank, int size, std::vector<int> &local);

@@ -113,7 +113,7 @@ void settle(const std::vector<card> &cards, size_t span)
 		uint8_t free[kMasks];
 	} mine{};
 	for (size_t i = 0; i < places.size(); i++)
-		mine.free[i] = places[i] == own || memory_reserve(places[i], span);
+		mine.free[i] = places[i] == own || pgas::reserve_addresses(places[i], span);
 	std::vector<mask> all(cards.size());
 	if (pgas_boot_allgather(&mine, sizeof mine, all.data()) != 0)
 		fail("gasnet_init: cannot exchange addresses with the other nodes");

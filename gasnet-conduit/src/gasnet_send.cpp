@@ -12,7 +12,8 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
-#include <mutex>
+
+#include <pgas/pgas_base.hpp>
 
 namespace gasnet {
 namespace {
@@ -22,25 +23,7 @@ struct waiting_reply {
 	std::vector<char> bytes;
 };
 
-// A mutex where threads share the library, nothing elsewhere.
-class outbox_lock {
-public:
-	outbox_lock()
-	{
-		if constexpr (kThreads)
-			mutex_.lock();
-	}
-	~outbox_lock()
-	{
-		if constexpr (kThreads)
-			mutex_.unlock();
-	}
-	outbox_lock(const outbox_lock &) = delete;
-
-private:
-	[[maybe_unused]] static inline std::mutex mutex_;
-};
-
+pthread_mutex_t g_outbox_mutex = PTHREAD_MUTEX_INITIALIZER;
 std::deque<waiting_reply> g_outbox;
 std::atomic<size_t> g_outbox_count{0};
 
@@ -76,7 +59,7 @@ void send_or_keep(gasnet_node_t node, const void *head, size_t head_bytes, const
 		return;
 	if (rc != -FI_EAGAIN)
 		lost(node, rc);
-	outbox_lock lock;
+	const pgas::mutex_holder lock(g_outbox_mutex, kThreads);
 	waiting_reply r{node, std::vector<char>(head_bytes + data_bytes)};
 	memcpy(r.bytes.data(), head, head_bytes);
 	if (data_bytes)
@@ -156,7 +139,7 @@ bool outbox_push() noexcept
 {
 	if (PGAS_LIKELY(g_outbox_count.load(std::memory_order_relaxed) == 0))
 		return true;
-	outbox_lock lock;
+	const pgas::mutex_holder lock(g_outbox_mutex, kThreads);
 	// a node whose ring is full holds up its own replies only
 	std::vector<bool> full(gasneti_front.nodes);
 	std::deque<waiting_reply> left;

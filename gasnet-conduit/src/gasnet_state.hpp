@@ -90,8 +90,7 @@ inline uint64_t provider_window(gasnet_node_t node)
 
 // what one node may take of this host's memory, or what GASNET_MAX_SEGSIZE says
 size_t memory_default_segment(int nodes_here);
-uintptr_t memory_propose(size_t span);          // reserves address space where the system likes; 0: there is none
-bool memory_reserve(uintptr_t at, size_t span); // false: something is there
+uintptr_t memory_propose(size_t span); // reserves address space where the system likes; 0: there is none
 void memory_release(uintptr_t at, size_t span);
 int memory_map(uintptr_t at, size_t span); // the region's file, mapped over what was reserved there; -errno
 uintptr_t memory_fixed_place(unsigned i);  // places that are free in most processes; 0 behind the last

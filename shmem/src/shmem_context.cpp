@@ -7,21 +7,16 @@
 // level. Sessions are hints and change nothing here.
 #include "shmem_team.hpp"
 
-#include <pthread.h>
-
 #include <new>
+
+#include <pgas/pgas_base.hpp>
 
 namespace shmem {
 namespace {
 
-pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER; // lists of contexts, endpoints of teams
+pthread_mutex_t g_contexts_mutex = PTHREAD_MUTEX_INITIALIZER; // lists of contexts, endpoints of teams
 
 constexpr long kOptions = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
-
-struct locked {
-	locked() { pthread_mutex_lock(&g_mutex); }
-	~locked() { pthread_mutex_unlock(&g_mutex); }
-};
 
 void close_endpoint(team &t)
 {
@@ -64,7 +59,7 @@ int create(team &owner, long options, shmem_ctx_t *out)
 	auto *c = new (std::nothrow) context{};
 	if (!c)
 		return 1;
-	locked lock;
+	const pgas::mutex_holder lock(g_contexts_mutex);
 	fid_ep *ep = endpoint_of(owner);
 	if (!ep || fi_ep_alias(ep, &c->ep, FI_TRANSMIT | flags) != 0) {
 		delete c;
@@ -84,7 +79,7 @@ int create(team &owner, long options, shmem_ctx_t *out)
 
 void destroy(context *c)
 {
-	locked lock;
+	const pgas::mutex_holder lock(g_contexts_mutex);
 	(c->prev ? c->prev->next : c->owner->contexts) = c->next;
 	if (c->next)
 		c->next->prev = c->prev;
