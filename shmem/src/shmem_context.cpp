@@ -67,7 +67,6 @@ int create(team &owner, long options, shmem_ctx_t *out)
 	}
 	c->front = front_for(c->ep);
 	g.net.ops->symmetric(c->ep, reinterpret_cast<void *>(g.base));
-	c->options = options;
 	c->owner = &owner;
 	c->next = owner.contexts;
 	if (c->next)

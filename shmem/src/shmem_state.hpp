@@ -39,10 +39,11 @@ struct team;
 
 // One line: what p, g, put, get and atomics of this context touch besides the endpoint's own.
 struct alignas(64) context {
-	pgas_ep *front;   // what the hot path reads: that of ep, or one without windows; never null
-	fid_ep *ep;       // what the cold path calls; never null
-	uint64_t pending; // operations handed to a wire that are not complete yet
-	long options;
+	pgas_ep *front; // what the hot path reads: that of ep, or one without windows; never null
+	fid_ep *ep;     // what the cold path calls; never null
+	// Operations handed to a wire that are not complete yet. 0 on one host, where every operation is complete when
+	// its call returns; quiet and fence, also those compiled into programs, look at it for the sake of other wires.
+	uint64_t pending;
 	team *owner;
 	context *next, *prev; // contexts of the same team
 };
@@ -171,13 +172,18 @@ inline pgas_ep *front_of(const context *c)
 {
 	return c->front;
 }
-// For a context that is made: with SHMEM_DEBUG every call shall come to the cold path.
+// shmem_state.cpp. For a context that is made: with SHMEM_DEBUG every call shall come to the cold path.
 pgas_ep *front_for(fid_ep *ep);
+void set_default(fid_ep *ep); // from now on the default context's endpoint
+fid_ep *nowhere();            // an endpoint without windows
 
 // --- errors ----------------------------------------------------------------------------------------------------------
 
-// Prints one line "PE n: routine: text" and ends the job.
+// Prints one line "PE n: routine: text" and ends the job (shmem_fail.cpp).
 [[noreturn, gnu::cold, gnu::format(printf, 2, 3)]] void fail(const char *routine, const char *format, ...);
+// The same when rc is an error of libfabric, negative or positive.
+void must(const char *routine, const char *what, int rc);
+void backtrace_print();
 // The checks of every cold path. They return only when the arguments are right.
 void check_running(const char *routine);
 void check_pe(const char *routine, int pe);
@@ -222,7 +228,6 @@ inline void act_for_peers()
 {
 	g.cntr->ops->read(g.cntr);
 }
-void backtrace_print();
 
 } // namespace shmem
 
