@@ -5,7 +5,6 @@
 #include "gasnet_state.hpp"
 
 #include <algorithm>
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -48,12 +47,6 @@ struct card { // what nodes tell each other at start
 	cpu_set_t cores; // that it may run on
 };
 
-void must(int rc, const char *what)
-{
-	if (rc != 0)
-		fail("gasnet_init: %s: %s", what, fi_strerror(rc < 0 ? -rc : rc));
-}
-
 // One medium message is one eager buffer, so the library asks for larger ones than the provider's default.
 void choose_eager_size()
 {
@@ -66,7 +59,7 @@ void choose_eager_size()
 
 void cannot_open(const char *call, int err)
 {
-	must(err, call);
+	must(call, err);
 }
 
 void open_endpoints(int nodes)
@@ -77,9 +70,9 @@ void open_endpoints(int nodes)
 	// messages are taken from the endpoint; the queue says when to look, and what failed
 	cq.format = FI_CQ_FORMAT_CONTEXT;
 	cq.size = 4096;
-	must(fi_cq_open(g.net.domain, &cq, &g.cq, nullptr), "fi_cq_open");
+	must("fi_cq_open", fi_cq_open(g.net.domain, &cq, &g.cq, nullptr));
 	fi_cntr_attr cntr{};
-	must(fi_cntr_open(g.net.domain, &cntr, &g.cntr, nullptr), "fi_cntr_open");
+	must("fi_cntr_open", fi_cntr_open(g.net.domain, &cntr, &g.cntr, nullptr));
 	const auto peers = static_cast<size_t>(nodes);
 	pgas_opened_ep own;
 
@@ -88,7 +81,7 @@ void open_endpoints(int nodes)
 	g.rma_av = own.av;
 	g.rma = g.rma_front = own.ep;
 	if (kThreads) // windows are read by all threads; the alias counts nothing, so that is all they share
-		must(fi_ep_alias(g.rma, &g.rma_front, FI_TRANSMIT | FI_PGAS_PRIVATE), "fi_ep_alias");
+		must("fi_ep_alias", fi_ep_alias(g.rma, &g.rma_front, FI_TRANSMIT | FI_PGAS_PRIVATE));
 
 	const pgas_ep_wish am{FI_MSG, peers, &g.cq->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION};
 	pgas_open_ep(&g.net, &am, &own, cannot_open);
@@ -132,13 +125,13 @@ void settle(const std::vector<card> &cards, size_t span)
 			     span, strerror(-fd));
 		g.base = places[i];
 		const fi_pgas_part part = {0, span, fd, 0};
-		must(g.net.ops->mr_reg_parts(g.net.domain, reinterpret_cast<void *>(g.base), span,
-					     FI_REMOTE_READ | FI_REMOTE_WRITE, 0, &part, 1, &g.mr),
-		     "registering the segment");
-		must(g.net.ops->symmetric(g.rma, reinterpret_cast<void *>(g.base)), "symmetric addressing");
+		must("registering the segment",
+		     g.net.ops->mr_reg_parts(g.net.domain, reinterpret_cast<void *>(g.base), span,
+					     FI_REMOTE_READ | FI_REMOTE_WRITE, 0, &part, 1, &g.mr));
+		must("symmetric addressing", g.net.ops->symmetric(g.rma, reinterpret_cast<void *>(g.base)));
 		if (g.rma_front != g.rma)
-			must(g.net.ops->symmetric(g.rma_front, reinterpret_cast<void *>(g.base)),
-			     "symmetric addressing");
+			must("symmetric addressing",
+			     g.net.ops->symmetric(g.rma_front, reinterpret_cast<void *>(g.base)));
 		return;
 	}
 	fail("gasnet_init: the nodes find no common place for segments of %zu bytes (GASNET_MAX_SEGSIZE asks for less)",
@@ -153,7 +146,7 @@ void connect(const std::vector<card> &cards)
 			fail("gasnet_init: cannot enter the address of a node");
 	for (size_t node = 0; node < cards.size(); node++) {
 		void *base = nullptr;
-		must(g.net.ops->window(g.rma, node, &base), "mapping the segment of a node");
+		must("mapping the segment of a node", g.net.ops->window(g.rma, node, &base));
 		const uint64_t window = provider_window(static_cast<gasnet_node_t>(node));
 		if (!base || !window)
 			fail("gasnet_init: the segment of node %zu cannot be mapped here", node);
@@ -187,9 +180,9 @@ int start(const char *config)
 	open_endpoints(nodes);
 	card mine{};
 	size_t len = sizeof mine.rma_name;
-	must(fi_getname(&g.rma->fid, mine.rma_name, &len), "fi_getname");
+	must("fi_getname", fi_getname(&g.rma->fid, mine.rma_name, &len));
 	len = sizeof mine.am_name;
-	must(fi_getname(&g.am->fid, mine.am_name, &len), "fi_getname");
+	must("fi_getname", fi_getname(&g.am->fid, mine.am_name, &len));
 	mine.host = host;
 	mine.max_segment = g.max_segment;
 	mine.cores = pgas::usable_cores();
@@ -250,26 +243,6 @@ int register_handlers(gasnet_handlerentry_t *table, int count)
 }
 
 } // namespace
-
-void fail(const char *format, ...) noexcept
-{
-	char text[512];
-	int n = snprintf(text, sizeof text,
-			 "node %d: ", gasneti_front.nodes ? static_cast<int>(gasneti_front.mynode) : -1);
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text + n, sizeof text - static_cast<size_t>(n), format, args);
-	va_end(args);
-	fprintf(stderr, "%s\n", text);
-	fflush(nullptr);
-	pgas_boot_abort(1, nullptr);
-}
-
-void check_attached(const char *call) noexcept
-{
-	if (!g.attached)
-		fail("%s: called before gasnet_attach", call);
-}
 
 } // namespace gasnet
 

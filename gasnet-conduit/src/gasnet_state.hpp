@@ -81,9 +81,11 @@ inline uint64_t provider_window(gasnet_node_t node)
 	return pgas_load_relaxed(&reinterpret_cast<const pgas_ep *>(g.rma_front)->window[node]);
 }
 
-// Prints one line "node n: text" and ends the job.
+// gasnet_fail.cpp. Prints one line "node n: text" and ends the job.
 [[noreturn, gnu::cold, gnu::format(printf, 1, 2)]] void fail(const char *format, ...) noexcept;
-// The call that must not happen before gasnet_attach.
+// The same when rc is an error of libfabric, negative or positive: gasnet_init failed.
+void must(const char *what, int rc) noexcept;
+// Fails in a call that must not happen before gasnet_attach.
 [[gnu::cold]] void check_attached(const char *call) noexcept;
 
 // --- memory (gasnet_memory.cpp) --------------------------------------------------------------------------------------
