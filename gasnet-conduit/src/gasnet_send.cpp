@@ -73,10 +73,10 @@ struct alignas(16) message_head {
 	char rest[PGAS_SLOT_INLINE - 8];
 };
 
-// Word and arguments; answers their bytes.
+// Lays out word and arguments and returns how many bytes they are.
 size_t put_args(message_head &m, uint64_t word, const gasnet_handlerarg_t *args)
 {
-	const size_t n = word >> 8 & 0xff;
+	const size_t n = word_args(word);
 	m.word = gasneti_front.word + word;
 	if (n)
 		memcpy(m.rest, args, 4 * n);
@@ -91,7 +91,7 @@ size_t medium_head(message_head &m, uint64_t word, const gasnet_handlerarg_t *ar
 	size_t at = (used + 7) / 16 * 16 + 8;
 	if (at + nbytes > PGAS_SLOT_INLINE)
 		at = (used + 15) / 16 * 16;
-	m.word += uint64_t{at} << 24;
+	m.word += word_with_payload(at);
 	return at;
 }
 

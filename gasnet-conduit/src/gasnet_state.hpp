@@ -40,11 +40,13 @@ constexpr bool kThreads = GASNETI_THREADS;
 // Handlers 1 to 127 belong to the library.
 enum library_handler : uint8_t { kExitHandler = 1, kFirstClient = 128 };
 
+constexpr uint64_t kExiting = uint64_t{1} << 32; // beside an exit code, which may be 0
+
 // What other nodes read of ours, or write. One line each: the first by us only.
 struct internal_memory {
 	alignas(64) uint64_t barrier[2]; // see gasnet_barrier.cpp; written by the owner
-	alignas(64) uint64_t exiting;    // 0, or 1 << 32 | exit code: this node is in gasnet_exit; written by the owner
-	alignas(64) uint64_t piece;      // see gasnet_coll.cpp; written by the owner
+	alignas(64) uint64_t exiting; // 0, or kExiting | exit code: this node is in gasnet_exit; written by the owner
+	alignas(64) uint64_t piece;   // see gasnet_coll.cpp; written by the owner
 	alignas(64) char bytes[32768];
 };
 static_assert(sizeof(internal_memory) <= kInternalBytes);
@@ -98,6 +100,41 @@ int memory_map(uintptr_t at, size_t span); // the region's file, mapped over wha
 uintptr_t memory_fixed_place(unsigned i);  // places that are free in most processes; 0 behind the last
 
 // --- messages --------------------------------------------------------------------------------------------------------
+
+// The fields of a message's word (gasnet_pgas_am.h).
+inline uint8_t word_handler(uint64_t word)
+{
+	return static_cast<uint8_t>(word);
+}
+inline size_t word_args(uint64_t word) // how many
+{
+	return word >> GASNETI_WORD_ARGS & 0xff;
+}
+inline unsigned word_kind(uint64_t word)
+{
+	return word >> GASNETI_WORD_KIND & 0xff;
+}
+inline unsigned word_category(uint64_t word)
+{
+	return word_kind(word) & GASNETI_CATEGORY;
+}
+inline size_t word_payload(uint64_t word) // where it begins in the message
+{
+	return word >> GASNETI_WORD_PAYLOAD & 0xff;
+}
+inline gasnet_node_t word_rank(uint64_t word)
+{
+	return static_cast<gasnet_node_t>(word >> GASNETI_WORD_RANK);
+}
+// Fields to be added to a word that does not have them yet.
+constexpr uint64_t word_with_payload(size_t at)
+{
+	return uint64_t{at} << GASNETI_WORD_PAYLOAD;
+}
+constexpr uint64_t word_with_rank(gasnet_node_t rank)
+{
+	return uint64_t{rank} << GASNETI_WORD_RANK;
+}
 
 // Puts one message into a node's ring: 0, -FI_EAGAIN when there is no room, or what is wrong (gasnet_send.cpp).
 int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept;
