@@ -62,7 +62,7 @@ void cannot_open(const char *call, int err)
 	must(call, err);
 }
 
-void open_endpoints(int nodes)
+void open_endpoints()
 {
 	choose_eager_size();
 	pgas_open(&g.net, FI_RMA | FI_ATOMIC | FI_MSG, kThreads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN, cannot_open);
@@ -73,7 +73,7 @@ void open_endpoints(int nodes)
 	must("fi_cq_open", fi_cq_open(g.net.domain, &cq, &g.cq, nullptr));
 	fi_cntr_attr cntr{};
 	must("fi_cntr_open", fi_cntr_open(g.net.domain, &cntr, &g.cntr, nullptr));
-	const auto peers = static_cast<size_t>(nodes);
+	const size_t peers = gasneti_front.nodes;
 	pgas_opened_ep own;
 
 	const pgas_ep_wish rma{FI_RMA | FI_ATOMIC, peers, &g.cntr->fid, FI_WRITE | FI_READ};
@@ -89,12 +89,10 @@ void open_endpoints(int nodes)
 	g.am = own.ep;
 }
 
-// Every node proposes a place; those that are free in all nodes are common. Places of the nodes come first: memory
-// tools reserve large parts of the address space, and a place the system chose is outside of them. What is free stays
-// reserved until the choice is made, or the next allocation might go there.
-void settle(const std::vector<card> &cards, size_t span)
+// Places of the nodes come first: memory tools reserve large parts of the address space, and a place the system chose
+// is outside of them.
+std::vector<uintptr_t> list_places(const std::vector<card> &cards)
 {
-	const uintptr_t own = cards[gasneti_front.mynode].place;
 	std::vector<uintptr_t> places;
 	for (const card &c : cards)
 		if (c.place && places.size() < kMasks - 32 &&
@@ -102,6 +100,32 @@ void settle(const std::vector<card> &cards, size_t span)
 			places.push_back(c.place);
 	for (unsigned i = 0; memory_fixed_place(i) && places.size() < kMasks; i++)
 		places.push_back(memory_fixed_place(i));
+	return places;
+}
+
+// Maps and registers our region.
+void map_region(uintptr_t at, size_t span)
+{
+	const int fd = memory_map(at, span);
+	if (fd < 0)
+		fail("gasnet_init: cannot map %zu bytes for the segment: %s (GASNET_MAX_SEGSIZE asks for less)", span,
+		     strerror(-fd));
+	g.base = at;
+	void *const base = reinterpret_cast<void *>(at);
+	const fi_pgas_part part = {0, span, fd, 0};
+	must("registering the segment",
+	     g.net.ops->mr_reg_parts(g.net.domain, base, span, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, &part, 1, &g.mr));
+	must("symmetric addressing", g.net.ops->symmetric(g.rma, base));
+	if (g.rma_front != g.rma)
+		must("symmetric addressing", g.net.ops->symmetric(g.rma_front, base));
+}
+
+// Every node proposes a place; the first of those that are free in all nodes is taken. What is free stays reserved
+// until the choice is made, or the next allocation might go there.
+uintptr_t agree_on_place(const std::vector<card> &cards, size_t span)
+{
+	const uintptr_t own = cards[gasneti_front.mynode].place;
+	const std::vector<uintptr_t> places = list_places(cards);
 	struct mask {
 		uint8_t free[kMasks];
 	} mine{};
@@ -110,32 +134,18 @@ void settle(const std::vector<card> &cards, size_t span)
 	std::vector<mask> all(cards.size());
 	if (pgas_boot_allgather(&mine, sizeof mine, all.data()) != 0)
 		fail("gasnet_init: cannot exchange addresses with the other nodes");
+	uintptr_t chosen = 0;
 	for (size_t i = 0; i < places.size(); i++) {
-		bool common = true;
-		for (const mask &m : all)
-			common = common && m.free[i];
-		if (!common)
-			continue;
-		for (size_t k = 0; k < places.size(); k++)
-			if (k != i && mine.free[k])
-				memory_release(places[k], span);
-		const int fd = memory_map(places[i], span);
-		if (fd < 0)
-			fail("gasnet_init: cannot map %zu bytes for the segment: %s (GASNET_MAX_SEGSIZE asks for less)",
-			     span, strerror(-fd));
-		g.base = places[i];
-		const fi_pgas_part part = {0, span, fd, 0};
-		must("registering the segment",
-		     g.net.ops->mr_reg_parts(g.net.domain, reinterpret_cast<void *>(g.base), span,
-					     FI_REMOTE_READ | FI_REMOTE_WRITE, 0, &part, 1, &g.mr));
-		must("symmetric addressing", g.net.ops->symmetric(g.rma, reinterpret_cast<void *>(g.base)));
-		if (g.rma_front != g.rma)
-			must("symmetric addressing",
-			     g.net.ops->symmetric(g.rma_front, reinterpret_cast<void *>(g.base)));
-		return;
+		if (!chosen && std::all_of(all.begin(), all.end(), [i](const mask &m) { return m.free[i] != 0; }))
+			chosen = places[i];
+		else if (mine.free[i])
+			memory_release(places[i], span);
 	}
-	fail("gasnet_init: the nodes find no common place for segments of %zu bytes (GASNET_MAX_SEGSIZE asks for less)",
-	     span);
+	if (!chosen)
+		fail("gasnet_init: the nodes find no common place for segments of %zu bytes (GASNET_MAX_SEGSIZE asks "
+		     "for less)",
+		     span);
+	return chosen;
 }
 
 void connect(const std::vector<card> &cards)
@@ -154,17 +164,11 @@ void connect(const std::vector<card> &cards)
 	}
 }
 
-int start(const char *config)
+// Joins the job. False: there is none, and the launcher's part has said why.
+bool join_job()
 {
-	if (g.initialized)
-		return GASNET_ERR_NOT_INIT; // what the specification leaves: an error
-	if (strcmp(config, kConfig) != 0) {
-		fprintf(stderr, "gasnet_init: the program was compiled for\n  %s\nand runs with\n  %s\n", config,
-			kConfig);
-		return GASNET_ERR_RESOURCE;
-	}
 	if (pgas_boot_init() != 0)
-		return GASNET_ERR_RESOURCE;
+		return false;
 	const int me = pgas_boot_rank(), nodes = pgas_boot_size();
 	if (nodes > GASNET_MAXNODES)
 		fail("gasnet_init: %d nodes, at most %d", nodes, GASNET_MAXNODES);
@@ -173,11 +177,20 @@ int start(const char *config)
 	gasneti_front.nodes = static_cast<gasnet_node_t>(nodes);
 	const int here = pgas_boot_local(nullptr, 0);
 	g.max_segment = memory_default_segment(here > 0 ? here : nodes);
+	return true;
+}
+
+uint64_t find_host()
+{
 	char why[320];
 	uint64_t host;
 	if (pgas_host_id(&host, why, sizeof why) != 0)
 		fail("gasnet_init: %s", why);
-	open_endpoints(nodes);
+	return host;
+}
+
+card own_card(uint64_t host)
+{
 	card mine{};
 	size_t len = sizeof mine.rma_name;
 	must("fi_getname", fi_getname(&g.rma->fid, mine.rma_name, &len));
@@ -187,7 +200,12 @@ int start(const char *config)
 	mine.max_segment = g.max_segment;
 	mine.cores = pgas::usable_cores();
 	mine.place = memory_propose(g.max_segment + kInternalBytes);
-	std::vector<card> cards(static_cast<size_t>(nodes));
+	return mine;
+}
+
+std::vector<card> exchange(const card &mine)
+{
+	std::vector<card> cards(gasneti_front.nodes);
 	if (pgas_boot_allgather(&mine, sizeof mine, cards.data()) != 0)
 		fail("gasnet_init: cannot exchange addresses with the other nodes");
 	cpu_set_t cores;
@@ -195,23 +213,43 @@ int start(const char *config)
 	for (const card &c : cards) {
 		if (c.host != mine.host)
 			fail("gasnet_init: node %zd is on another host, or in other namespaces (PID, network, UTS, IPC "
-			     "or user) of "
-			     "this one; this version runs on one host",
+			     "or user) of this one; this version runs on one host",
 			     &c - cards.data());
-		if (c.max_segment < g.max_segment)
-			// one host: they are equal unless somebody set GASNET_MAX_SEGSIZE apart
-			g.max_segment = c.max_segment;
+		// one host: they are equal unless somebody set GASNET_MAX_SEGSIZE apart
+		g.max_segment = std::min<size_t>(g.max_segment, c.max_segment);
 		CPU_OR(&cores, &cores, &c.cores);
 	}
-	wait_setup(cores, nodes); // all nodes are on this host
-	settle(cards, g.max_segment + kInternalBytes);
-	if (pgas_boot_barrier() != 0) // everybody's memory is registered before anybody maps it
+	wait_setup(cores, static_cast<int>(cards.size())); // all nodes are on this host
+	return cards;
+}
+
+void meet()
+{
+	if (pgas_boot_barrier() != 0)
 		fail("gasnet_init: cannot meet the other nodes");
+}
+
+int start(const char *config)
+{
+	if (g.initialized)
+		return GASNET_ERR_NOT_INIT; // what the specification leaves: an error
+	if (strcmp(config, kConfig) != 0) {
+		fprintf(stderr, "gasnet_init: the program was compiled for\n  %s\nand runs with\n  %s\n", config,
+			kConfig);
+		return GASNET_ERR_RESOURCE;
+	}
+	if (!join_job())
+		return GASNET_ERR_RESOURCE;
+	const uint64_t host = find_host();
+	open_endpoints();
+	const std::vector<card> cards = exchange(own_card(host));
+	const size_t span = g.max_segment + kInternalBytes;
+	map_region(agree_on_place(cards, span), span);
+	meet(); // everybody's memory is registered before anybody maps it
 	connect(cards);
 	exit_setup();
 	g.initialized = true;
-	if (pgas_boot_barrier() != 0) // everybody can be reached before anybody may leave
-		fail("gasnet_init: cannot meet the other nodes");
+	meet(); // everybody can be reached before anybody may leave
 	return GASNET_OK;
 }
 
@@ -268,7 +306,7 @@ extern "C" int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintp
 	for (const uint64_t bytes : sizes)
 		g.segments.push_back({bytes ? reinterpret_cast<void *>(g.base + kInternalBytes) : nullptr, bytes});
 	g.attached = true;
-	gasneti_front.word = uint64_t{gasneti_front.mynode} << 32;
+	gasneti_front.word = word_with_rank(gasneti_front.mynode);
 	gasneti_front.am = reinterpret_cast<pgas_ep *>(g.am);
 	gasneti_front.arrivals = reinterpret_cast<pgas_cq *>(g.cq);
 	return pgas_boot_barrier() == 0 ? GASNET_OK : GASNET_ERR_RESOURCE;
