@@ -91,7 +91,7 @@ struct copier { // to a file, from the memory that begins at base
 	}
 };
 
-// The kernel's map of our pages. Every look answers how far it came; from there on the caller asks in another way.
+// The kernel's map of our pages. Every look tells how far it came; from there on the caller asks in another way.
 class page_map {
 public:
 	page_map() : fd_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC))

@@ -214,7 +214,7 @@ void *peer_pointer(const void *ptr, int pe);     // where pe's copy is mapped he
 [[gnu::cold, gnu::noinline]] void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe,
 					 const char *name);
 [[gnu::cold, gnu::noinline]] uint64_t cold_g(context *c, const void *source, size_t bytes, int pe, const char *name);
-// value and compare come in registers; answers the old value
+// value and compare come in registers; returns the old value
 [[gnu::cold, gnu::noinline]] uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op,
 					       uint64_t value, uint64_t compare, bool fetch, const char *name);
 [[gnu::cold, gnu::noinline]] void cold_quiet(context *c);
