@@ -12,7 +12,7 @@ using namespace shmem;
 
 namespace {
 
-// SHMEM_THREAD_MULTIPLE: the collective order is still the program's
+// For SHMEM_THREAD_MULTIPLE. The order of the collective calls is still up to the program.
 pthread_mutex_t g_heap_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 void *grant(void *ptr)
@@ -48,10 +48,12 @@ void debug_heap(const char *routine)
 
 } // namespace
 
-bool shmem::heap_covers(const void *ptr, size_t bytes)
+void shmem::debug_remote(const char *name, const char *argument, const void *ptr, size_t bytes)
 {
 	const pgas::mutex_holder lock(g_heap_mutex);
-	return g.heap_.covers(ptr, bytes);
+	if (g.heap_.contains(ptr) && !g.heap_.covers(ptr, bytes))
+		fail(name, "%s %p (%zu bytes) is in the symmetric heap, but not within one allocated block", argument,
+		     ptr, bytes);
 }
 
 SHMEM_NAME(void *, shmem_malloc, (size_t size))

@@ -97,13 +97,13 @@ struct team_fields {
 struct alignas(SHMEM_IMPL_TEAM_STRIDE) team : team_fields {};
 static_assert(sizeof(team) == SHMEM_IMPL_TEAM_STRIDE);
 
-struct part { // of the symmetric region: static data, heap
+struct part { // one of the two parts of the symmetric region: static data or heap
 	uintptr_t at = 0;
 	size_t bytes = 0;
 	int fd = -1;
 };
 
-// Address space for ourselves at the start of the heap; only what teams use of it becomes memory.
+// Address space for the library itself at the start of the heap. Only what teams use of it becomes memory.
 constexpr size_t kInternalBytes = size_t{4} << 30;
 constexpr size_t kNameBytes = 64; // of an endpoint address
 
@@ -113,12 +113,12 @@ struct state {
 	int thread_level = SHMEM_THREAD_SINGLE;
 	bool initialized = false;
 	bool finalized = false;
-	unsigned inits = 0; // without their finalize
-	int pid = 0;        // that joined: a child of fork() is no PE
+	unsigned inits = 0; // calls of init whose finalize has not come yet
+	int pid = 0;        // the process that joined: a child of fork() is no PE
 	env_values env;
 	heap heap_;
 	part data, heap_part;
-	// lowest address of both parts, and how far they reach: here, other PEs have other distances
+	// the lowest address of both parts, and how far they reach on this PE; other PEs have other distances
 	uintptr_t base = 0;
 	size_t span = 0;
 	// our own symmetric memory, at the start of the heap: see shmem_team_memory.cpp
@@ -201,8 +201,7 @@ void fault_handler_remove();
 uint64_t heap_offset();                     // of the heap in the symmetric region, on all PEs
 uint64_t symmetric_offset(const void *ptr); // what a symmetric address is called on all PEs
 bool is_symmetric(const void *ptr, size_t bytes);
-bool heap_covers(const void *ptr, size_t bytes); // within one allocated block?
-void *peer_pointer(const void *ptr, int pe);     // where pe's copy is mapped here, or null
+void *peer_pointer(const void *ptr, int pe); // where pe's copy is mapped here, or null
 
 // --- cold exits of the data path; name: the routine, for messages ----------------------------------------------------
 
