@@ -16,7 +16,7 @@ namespace {
 pgas::boot::forever<job> g_jobs[2];
 job &g_job = g_jobs[0].it;
 job &g_left = g_jobs[1].it; // what the last finalize left: the number of keys used, a connection that stays
-pid_t g_pid;                // that joined: a child of fork() has the connection too, but not the say
+pid_t g_pid;                // the process that joined; a child of fork() has the connection too, but may not end it
 
 // --- choice ----------------------------------------------------------------------------------------------------------
 

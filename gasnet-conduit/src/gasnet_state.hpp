@@ -42,7 +42,7 @@ enum library_handler : uint8_t { kExitHandler = 1, kFirstClient = 128 };
 
 constexpr uint64_t kExiting = uint64_t{1} << 32; // beside an exit code, which may be 0
 
-// What other nodes read of ours, or write. One line each: the first by us only.
+// What a node tells the others: it alone writes this, and they read it through their windows. One cache line each.
 struct internal_memory {
 	alignas(64) uint64_t barrier[2]; // see gasnet_barrier.cpp; written by the owner
 	alignas(64) uint64_t exiting; // 0, or kExiting | exit code: this node is in gasnet_exit; written by the owner
@@ -72,8 +72,8 @@ struct state {
 };
 extern state g;
 
-// gasneti_windows is for good; the provider's window of a node becomes 0 when it dies, its last words count all the
-// same.
+// gasneti_windows stays when a node dies, while the provider's window of it becomes 0: what the node wrote last still
+// counts.
 inline internal_memory *internal_of(gasnet_node_t node)
 {
 	return reinterpret_cast<internal_memory *>(g.base + gasneti_windows[node]);
