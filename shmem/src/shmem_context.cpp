@@ -14,8 +14,6 @@
 namespace shmem {
 namespace {
 
-pthread_mutex_t g_contexts_mutex = PTHREAD_MUTEX_INITIALIZER; // lists of contexts, endpoints of teams
-
 constexpr long kOptions = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
 
 void close_endpoint(team &t)
@@ -59,7 +57,7 @@ int create(team &owner, long options, shmem_ctx_t *out)
 	auto *c = new (std::nothrow) context{};
 	if (!c)
 		return 1;
-	const pgas::mutex_holder lock(g_contexts_mutex);
+	const pgas::mutex_holder lock(g.contexts_mutex);
 	fid_ep *ep = endpoint_of(owner);
 	if (!ep || fi_ep_alias(ep, &c->ep, FI_TRANSMIT | flags) != 0) {
 		delete c;
@@ -78,7 +76,7 @@ int create(team &owner, long options, shmem_ctx_t *out)
 
 void destroy(context *c)
 {
-	const pgas::mutex_holder lock(g_contexts_mutex);
+	const pgas::mutex_holder lock(g.contexts_mutex);
 	(c->prev ? c->prev->next : c->owner->contexts) = c->next;
 	if (c->next)
 		c->next->prev = c->prev;

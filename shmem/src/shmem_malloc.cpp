@@ -12,9 +12,6 @@ using namespace shmem;
 
 namespace {
 
-// For SHMEM_THREAD_MULTIPLE. The order of the collective calls is still up to the program.
-pthread_mutex_t g_heap_mutex = PTHREAD_MUTEX_INITIALIZER;
-
 void *grant(void *ptr)
 {
 	if (ptr)
@@ -33,7 +30,7 @@ void *allocate(const char *routine, size_t size, size_t align)
 		return nullptr;
 	void *ptr;
 	{
-		const pgas::mutex_holder lock(g_heap_mutex);
+		const pgas::mutex_holder lock(g.heap_mutex);
 		ptr = g.heap_.alloc(size, align);
 	}
 	return grant(ptr);
@@ -47,14 +44,6 @@ void debug_heap(const char *routine)
 }
 
 } // namespace
-
-void shmem::debug_remote(const char *name, const char *argument, const void *ptr, size_t bytes)
-{
-	const pgas::mutex_holder lock(g_heap_mutex);
-	if (g.heap_.contains(ptr) && !g.heap_.covers(ptr, bytes))
-		fail(name, "%s %p (%zu bytes) is in the symmetric heap, but not within one allocated block", argument,
-		     ptr, bytes);
-}
 
 SHMEM_NAME(void *, shmem_malloc, (size_t size))
 {
@@ -85,7 +74,7 @@ SHMEM_NAME(void *, shmem_calloc, (size_t count, size_t size))
 		return nullptr;
 	void *ptr;
 	{
-		const pgas::mutex_holder lock(g_heap_mutex);
+		const pgas::mutex_holder lock(g.heap_mutex);
 		ptr = g.heap_.alloc_zeroed(count, size);
 	}
 	return grant(ptr);
@@ -98,7 +87,7 @@ SHMEM_NAME(void, shmem_free, (void *ptr))
 	if (!ptr)
 		return;
 	pshmem_barrier_all();
-	const pgas::mutex_holder lock(g_heap_mutex);
+	const pgas::mutex_holder lock(g.heap_mutex);
 	debug_heap("shmem_free");
 	if (!g.heap_.release(ptr))
 		fail("shmem_free",
@@ -120,7 +109,7 @@ SHMEM_NAME(void *, shmem_realloc, (void *ptr, size_t size))
 	pshmem_barrier_all();
 	void *moved;
 	{
-		const pgas::mutex_holder lock(g_heap_mutex);
+		const pgas::mutex_holder lock(g.heap_mutex);
 		if (!g.heap_.is_block(ptr))
 			fail("shmem_realloc", "%p is not a block of the symmetric heap", ptr);
 		moved = g.heap_.resize(ptr, size);
