@@ -74,10 +74,10 @@ struct guard_setup {
 	bool verbose;
 };
 pid_t start_guard(const guard_setup &setup); // -1 and errno when fork fails
-void remove_tmpdir(pgas::boot::board_header &head);
 
 // pmix: runs inside the guard. Writes the environment of a PE to the board; false: no PMIx here.
 bool start_pmix_server(const guard_setup &setup);
+void remove_tmpdir(pgas::boot::board_header &head); // the server's; whoever outlives the server removes it
 bool pmix_available();
 bool wants_pmix(const app &program);
 
