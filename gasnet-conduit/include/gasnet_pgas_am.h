@@ -18,7 +18,7 @@ extern "C" {
 
 /*
  * The message word, from its lowest bits on: handler (8 bits), number of arguments (8), kind (8), where the payload
- * begins in the message (8), rank of the sender (32). The library reads it by the functions of gasnet_state.hpp.
+ * begins in the message (8), rank of the sender (32). The library reads it by the functions of gasnet_message.hpp.
  */
 enum {
 	GASNETI_WORD_ARGS = 8, /* positions of the fields */

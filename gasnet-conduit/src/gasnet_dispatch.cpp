@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // From a message to its handler: 17 numbers of arguments, with and without a payload.
-#include "gasnet_state.hpp"
+#include "gasnet_message.hpp"
 
 #include <cstring>
 #include <utility>
@@ -63,7 +63,7 @@ bool run_payload(gasneti_handler_fn fn, gasnet_token_t token, void *buf, size_t 
 [[gnu::cold]] void library_message(uint8_t handler, gasnet_node_t source, const arg *a, size_t n)
 {
 	if (handler == kExitHandler && n == 1)
-		exit_because_of(source, a[0]);
+		g.told_to_exit(a[0]);
 	fail("message from node %u for handler %u, which is not registered", source, handler);
 }
 

@@ -6,7 +6,7 @@
 // a second: then they come by themselves as a rule), and waits for them. Nodes that poll or wait
 // inside a call of ours get the message and come too; when all are there each ends with its code. A node that computes
 // and never calls us, or is dead, does not come: after GASNET_EXITTIMEOUT seconds the launcher ends it.
-#include "gasnet_state.hpp"
+#include "gasnet_message.hpp"
 
 #include <signal.h>
 #include <unistd.h>
@@ -129,25 +129,26 @@ void on_terminate(int sig)
 	raise(sig);
 }
 
+// Another node ends the job. The client hears of it by SIGQUIT, if it wants to, and may call gasnet_exit itself; when
+// its handler returns we leave.
+void exit_as_told(int code)
+{
+	if (!g_leaving.load() && client_catches_quit())
+		raise(SIGQUIT);
+	leave(code);
+}
+
 } // namespace
 
 void exit_setup()
 {
+	g.told_to_exit = exit_as_told;
 	on_exit(at_exit, nullptr);
 	for (const int sig : {SIGINT, SIGTERM, SIGHUP}) {
 		struct sigaction now;
 		if (sigaction(sig, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
 			signal(sig, on_terminate);
 	}
-}
-
-// The client hears of it by SIGQUIT, if it wants to, and may call gasnet_exit itself; when its handler returns we
-// leave.
-void exit_because_of(gasnet_node_t, int code) noexcept
-{
-	if (!g_leaving.load() && client_catches_quit())
-		raise(SIGQUIT);
-	leave(code);
 }
 
 } // namespace gasnet

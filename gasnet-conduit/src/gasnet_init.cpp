@@ -2,7 +2,7 @@
 //
 // Starting a node: launcher, endpoints, memory at a common address (gasnet_init); handlers and segment (gasnet_attach);
 // and the queries about all that.
-#include "gasnet_state.hpp"
+#include "gasnet_message.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -5,7 +5,7 @@
 // copy.
 //
 // Handlers run in the thread that polls, never inside another handler. With threads several may run at once.
-#include "gasnet_state.hpp"
+#include "gasnet_message.hpp"
 
 #include <cstdlib>
 #include <cstring>

@@ -69,6 +69,7 @@ struct state {
 	size_t eager_bytes = 0;
 	std::vector<gasnet_seginfo_t> segments;
 	gasneti_handler_fn handlers[256] = {};
+	void (*told_to_exit)(int code) = nullptr; // another node ends the job; does not return (gasnet_exit.cpp)
 };
 extern state g;
 
@@ -101,46 +102,9 @@ uintptr_t memory_fixed_place(unsigned i);  // places that are free in most proce
 
 // --- messages --------------------------------------------------------------------------------------------------------
 
-// The fields of a message's word (gasnet_pgas_am.h).
-inline uint8_t word_handler(uint64_t word)
-{
-	return static_cast<uint8_t>(word);
-}
-inline size_t word_args(uint64_t word) // how many
-{
-	return word >> GASNETI_WORD_ARGS & 0xff;
-}
-inline unsigned word_kind(uint64_t word)
-{
-	return word >> GASNETI_WORD_KIND & 0xff;
-}
-inline unsigned word_category(uint64_t word)
-{
-	return word_kind(word) & GASNETI_CATEGORY;
-}
-inline size_t word_payload(uint64_t word) // where it begins in the message
-{
-	return word >> GASNETI_WORD_PAYLOAD & 0xff;
-}
-inline gasnet_node_t word_rank(uint64_t word)
-{
-	return static_cast<gasnet_node_t>(word >> GASNETI_WORD_RANK);
-}
-// Fields to be added to a word that does not have them yet.
-constexpr uint64_t word_with_payload(size_t at)
-{
-	return uint64_t{at} << GASNETI_WORD_PAYLOAD;
-}
-constexpr uint64_t word_with_rank(gasnet_node_t rank)
-{
-	return uint64_t{rank} << GASNETI_WORD_RANK;
-}
-
-// Puts one message into a node's ring: 0, -FI_EAGAIN when there is no room, or what is wrong (gasnet_send.cpp).
-int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept;
 // gasnet_receive.cpp: runs handlers of what arrived; true when there was something
 bool receive_some() noexcept;
-// sends replies that found no room; true when none is left
+// gasnet_outbox.cpp: sends replies that found no room; true when none is left
 bool outbox_push() noexcept;
 extern __thread bool t_in_handler __attribute__((tls_model("initial-exec"))); // this thread runs a handler
 inline bool in_handler() noexcept
@@ -148,14 +112,13 @@ inline bool in_handler() noexcept
 	return t_in_handler;
 }
 
-// Runs the handler of one message (gasnet_dispatch.cpp). false: the message makes no sense. head: word and arguments,
+// Runs the handler of one message (gasnet_dispatch.cpp). False: the message makes no sense. head: word and arguments,
 // which may lie elsewhere than in front of the payload.
 bool dispatch(const char *head, const char *message, size_t bytes) noexcept;
 
 // --- exit (gasnet_exit.cpp) ------------------------------------------------------------------------------------------
 
 void exit_setup();
-[[noreturn]] void exit_because_of(gasnet_node_t node, int code) noexcept; // another node ends the job
 
 // gasnet_wait.cpp; cores: what the nodes of this host may run on, all together
 void wait_setup(const cpu_set_t &cores, int nodes_here) noexcept;
