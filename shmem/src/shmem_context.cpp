@@ -37,11 +37,11 @@ bool open_endpoint(team &t)
 {
 	fi_av_attr attr{};
 	attr.type = FI_AV_TABLE;
-	attr.count = static_cast<size_t>(t.n_pes);
+	attr.count = static_cast<size_t>(t.size);
 	if (fi_av_open(g.domain, &attr, &t.av, nullptr) != 0)
 		return false;
-	for (int j = 0; j < t.n_pes; j++)
-		if (fi_av_insert(t.av, g.names[world_pe(t, j)], 1, nullptr, 0, nullptr) != 1)
+	for (int j = 0; j < t.size; j++)
+		if (fi_av_insert(t.av, g.names[teams::world_rank(t, j)], 1, nullptr, 0, nullptr) != 1)
 			return false;
 	return fi_endpoint(g.domain, g.info, &t.ep, nullptr) == 0 && fi_ep_bind(t.ep, &t.av->fid, 0) == 0 &&
 	       fi_ep_bind(t.ep, &g.cntr->fid, FI_WRITE | FI_READ) == 0 && fi_enable(t.ep) == 0 &&

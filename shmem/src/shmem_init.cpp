@@ -140,14 +140,12 @@ void note_hosts(const std::vector<card> &cards)
 		     g.n_pes);
 	g.hosts = new uint64_t[cards.size()];
 	g.names = new char[cards.size()][kNameBytes];
-	g.reach = new uintptr_t[cards.size()];
 	g.local_count = 0;
 	cpu_set_t cpus; // of all PEs on this host together: what the system has may be more than we may use
 	CPU_ZERO(&cpus);
 	for (size_t pe = 0; pe < cards.size(); pe++) {
 		g.hosts[pe] = fake.hosts ? pe / fake.pes_per_host : cards[pe].host;
 		memcpy(g.names[pe], cards[pe].name, kNameBytes);
-		g.reach[pe] = kReachAsk;
 		if (cards[pe].host != cards[static_cast<size_t>(g.my_pe)].host)
 			continue;
 		g.local_count++;
@@ -155,8 +153,7 @@ void note_hosts(const std::vector<card> &cards)
 	}
 	const long usable = CPU_COUNT(&cpus) ? CPU_COUNT(&cpus) : sysconf(_SC_NPROCESSORS_ONLN);
 	g.oversubscribed = g.local_count > usable;
-	g.stream = stream_limits_of(g.env.stream_from, last_level_bytes(cpus));
-	g.eager_polls = g.oversubscribed ? 1 : 64;
+	g.stream = teams::stream_limits_of(g.env.stream_from, teams::last_level_bytes(cpus));
 }
 
 void say_hello()
@@ -265,7 +262,6 @@ void leave(const char *how, bool implied)
 	memory_release();
 	delete[] g.hosts;
 	delete[] g.names;
-	delete[] g.reach;
 	pgas_boot_finalize();
 }
 
