@@ -724,7 +724,8 @@ static void test_getinfo_tostr_reads_well(void **state)
 static void parameters(int rank, void *arg)
 {
 	static const char *const all[] = {"FI_PGAS_RX_SLOTS",  "FI_PGAS_EAGER_SIZE", "FI_PGAS_EAGER_COUNT",
-					  "FI_PGAS_MAX_PEERS", "FI_PGAS_CMA",        "FI_PGAS_MAP"};
+					  "FI_PGAS_MAX_PEERS", "FI_PGAS_CMA",        "FI_PGAS_MAP",
+					  "FI_PGAS_LOOP"};
 	struct fi_param *p;
 	int count = 0, ours = 0;
 	(void)rank;

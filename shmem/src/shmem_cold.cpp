@@ -3,7 +3,7 @@
 // Cold exits of the data path: first access to a peer, threads that share a context, memory that is not mapped, and
 // every wrong use. Arguments are checked here; then the provider's table does the work and the operation is complete on
 // return.
-#include "shmem_team.hpp"
+#include "shmem_state.hpp"
 
 #include <time.h>
 
@@ -54,8 +54,8 @@ void check_context(context *c, const char *what)
 void check_member(const char *what, const context *c, int pe)
 {
 	const team &t = *c->owner;
-	if (PGAS_UNLIKELY(pe < 0 || pe >= t.n_pes))
-		fail(what, "PE number %d is outside 0..%d%s", pe, t.n_pes - 1,
+	if (PGAS_UNLIKELY(pe < 0 || pe >= t.size))
+		fail(what, "PE number %d is outside 0..%d%s", pe, t.size - 1,
 		     &t == &g_teams[0] ? "" : " of the context's team");
 }
 
@@ -70,7 +70,7 @@ void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe, 
 	check_symmetric(name, "dest", dest, bytes);
 	if (g.env.debug) {
 		debug_remote(name, "dest", dest, bytes);
-		debug_overlap(name, dest, source, bytes, world_pe(*c->owner, pe));
+		debug_overlap(name, dest, source, bytes, teams::world_rank(*c->owner, pe));
 	}
 	finish(c,
 	       again(c,
@@ -90,7 +90,7 @@ void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, 
 	check_symmetric(name, "source", source, bytes);
 	if (g.env.debug) {
 		debug_remote(name, "source", source, bytes);
-		debug_overlap(name, dest, source, bytes, world_pe(*c->owner, pe));
+		debug_overlap(name, dest, source, bytes, teams::world_rank(*c->owner, pe));
 	}
 	finish(c,
 	       again(c,

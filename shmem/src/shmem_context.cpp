@@ -26,14 +26,14 @@ void close_endpoint(team &t)
 
 bool open_endpoint(team &t)
 {
-	const pgas_ep_wish wish{0, static_cast<size_t>(t.n_pes), &g.cntr->fid, FI_WRITE | FI_READ};
+	const pgas_ep_wish wish{0, static_cast<size_t>(t.size), &g.cntr->fid, FI_WRITE | FI_READ};
 	pgas_opened_ep own;
 	if (pgas_open_ep(&g.net, &wish, &own, nullptr) != 0)
 		return false;
 	t.av = own.av;
 	t.ep = own.ep;
-	for (int j = 0; j < t.n_pes; j++)
-		if (fi_av_insert(t.av, g.names[world_pe(t, j)], 1, nullptr, 0, nullptr) != 1)
+	for (int j = 0; j < t.size; j++)
+		if (fi_av_insert(t.av, g.names[teams::world_rank(t, j)], 1, nullptr, 0, nullptr) != 1)
 			return false;
 	return g.net.ops->symmetric(t.ep, reinterpret_cast<void *>(g.base)) == 0;
 }

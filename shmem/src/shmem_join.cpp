@@ -171,11 +171,6 @@ void map_memory(const memory_plan &plan, const cards_of_all &cards)
 
 // --- meet: all others can be reached ---------------------------------------------------------------------------------
 
-// Cores to spare: spin, since the peer answers within a cache miss or two. None: hand the core over at once. What the
-// others wait for may be what we wait for, so whoever waits acts for them.
-constexpr pgas_backoff_rule kWaitSpare{0, 2000, 10000, 100'000, act_for_peers, 4};
-constexpr pgas_backoff_rule kWaitCrowded{0, 0, 10000, 100'000, act_for_peers, 4};
-
 // Where the PEs are; SHMEM_FAKE_HOSTS cuts one host into several, for tests of what runs across hosts.
 void note_hosts(const cards_of_all &cards)
 {
@@ -184,23 +179,19 @@ void note_hosts(const cards_of_all &cards)
 		fail(kRoutine, "SHMEM_FAKE_HOSTS=%ux%u has no room for %d PEs", fake.hosts, fake.pes_per_host, g.n_pes);
 	g.hosts = new uint64_t[cards.size()];
 	g.names = new char[cards.size()][kNameBytes];
-	g.reach = new uintptr_t[cards.size()];
 	g.local_count = 0;
 	cpu_set_t cpus; // of all PEs on this host together
 	CPU_ZERO(&cpus);
 	for (size_t pe = 0; pe < cards.size(); pe++) {
 		g.hosts[pe] = fake.hosts ? pe / fake.pes_per_host : cards[pe].host;
 		memcpy(g.names[pe], cards[pe].name, kNameBytes);
-		g.reach[pe] = kReachAsk;
 		if (cards[pe].host != cards[static_cast<size_t>(g.my_pe)].host)
 			continue;
 		g.local_count++;
 		CPU_OR(&cpus, &cpus, &cards[pe].cpus);
 	}
 	g.oversubscribed = !pgas::cores_suffice(cpus, g.local_count);
-	g.waiting = g.oversubscribed ? kWaitCrowded : kWaitSpare;
-	g.stream = stream_limits_of(g.env.stream_from, last_level_bytes(cpus));
-	g.eager_polls = g.oversubscribed ? 1 : 64;
+	g.stream = teams::stream_limits_of(g.env.stream_from, teams::last_level_bytes(cpus));
 }
 
 void meet(const cards_of_all &cards)
@@ -262,7 +253,6 @@ void leave(const char *how, bool implied)
 	memory_release();
 	delete[] g.hosts;
 	delete[] g.names;
-	delete[] g.reach;
 	pgas_boot_finalize();
 }
 

@@ -29,13 +29,15 @@
 
 #include "shmem_env.hpp"
 #include "shmem_heap.hpp"
-#include "shmem_stream.hpp"
 #include <shmem.h>
 #include <pshmem.h>
 #include <shmemx.h>
 #include <shmem_face.h>
+#include <teams/teams_team.hpp>
 
 namespace shmem {
+
+namespace teams = pgas::teams;
 
 struct team;
 
@@ -50,53 +52,13 @@ struct alignas(64) context {
 	context *next, *prev; // contexts of the same team
 };
 
-// A team as one of its members sees it. The arrays are one per member, in one allocation; what lies in shared memory
-// and who writes it is in shmem_team.hpp.
-struct team_fields {
-	uint32_t magic = 0; // kTeamLive while it may be used
-	int my_pe = -1;
-	int n_pes = 0;
-	int start = 0, stride = 0; // of the world; stride 0: irregular
-	int hosts = 1;             // that the members are on
-	int fan = 2;               // of the dissemination
-	int *leaders = nullptr;    // first member on each host
-	uint64_t first = 0;        // all numbers start here
-	uint64_t round = 0;        // syncs so far
-	uint64_t exchanges = 0;    // numbered collectives so far: exchange and broadcast
-	uint64_t known = 0;        // all members are known to have completed the collectives up to this number
-	uint64_t known_below = 0;  // the same of those that I tell in a broadcast whose root is `below_root`
-	int below_root = -1;
-	// my part of the team's shared memory; null: an active set, which brings its own flags
-	char *block = nullptr;
-	// block of each member, as mapped here; null: not asked yet, or on another host
-	char **peer = nullptr;
-	// what turns a symmetric address of mine into that member's; kReachAsk, kReachNone
-	uintptr_t *reach = nullptr;
-	// block of each member, as a symmetric address of mine: for one-sided calls
-	uint64_t *block_at = nullptr;
-	// the same of staging memory; only of teams that use algorithms for several hosts
-	uint64_t *staging_at = nullptr;
-	int *members = nullptr; // world ranks
-	// host of each member, numbered from 0 in the order of appearance
-	int *host = nullptr;
-	const void **rows = nullptr;                   // working space of reductions: one address per member
-	uint64_t *sent = nullptr, *received = nullptr; // signals to and from each member: shmem_coll_signal.hpp
-	uint64_t pieces = 0;                           // recursive doublings so far
-	uint64_t ring_messages = 0;                    // of reductions by ring, so far
-	long *psync = nullptr;                         // of an active set
-	uint32_t block_lines = 0;                      // taken from the arena
-	bool has_staging = false;
-	int pool_slot = -1; // SHMEM_TEAM_AGREE=bitmask: place in the pool
+// A team of SHMEM. Padded to the stride that shmem.h promises for predefined handles.
+struct alignas(SHMEM_IMPL_TEAM_STRIDE) team : teams::team {
 	shmem_team_config_t config{};
 	context *contexts = nullptr;
 	fid_ep *ep = nullptr; // whose ranks are this team's, where they differ from the world's; for contexts
 	fid_av *av = nullptr;
-	int room = 0;                          // members that the arrays have room for
-	team *next = nullptr, *prev = nullptr; // all teams that the program made
 };
-
-// Padded to the stride that shmem.h promises for predefined handles.
-struct alignas(SHMEM_IMPL_TEAM_STRIDE) team : team_fields {};
 static_assert(sizeof(team) == SHMEM_IMPL_TEAM_STRIDE);
 
 struct part { // one of the two parts of the symmetric region: static data or heap
@@ -126,7 +88,7 @@ struct state {
 	// the lowest address of both parts, and how far they reach on this PE; other PEs have other distances
 	uintptr_t base = 0;
 	size_t span = 0;
-	// our own symmetric memory, at the start of the heap: see shmem_team_memory.cpp
+	// our own symmetric memory, at the start of the heap: for leaving (shmem_leave.cpp) and for teams
 	char *internal = nullptr;
 	uint64_t *hosts = nullptr;           // host of each PE
 	char (*names)[kNameBytes] = nullptr; // endpoint address of each PE
@@ -134,12 +96,9 @@ struct state {
 	fid_av *av = nullptr;
 	fid_cntr *cntr = nullptr;
 	fid_mr *mr = nullptr;
-	uintptr_t *reach = nullptr; // as in struct team, of all PEs
-	int local_count = 0;        // PEs on this host
+	int local_count = 0; // PEs on this host
 	bool oversubscribed = false;
-	pgas_backoff_rule waiting{}; // how every wait of this library waits
-	stream_limits stream;
-	unsigned eager_polls = 64; // of a wait, before it thinks of giving the core away
+	teams::stream_limits stream;
 };
 
 #define SHMEM_HIDDEN                                                                                                   \

@@ -67,17 +67,14 @@ test_shmem_generic_cxx_CPPFLAGS = -I$(top_srcdir)/shmem/include -I$(top_srcdir)/
 test_shmem_generic_cxx_LDADD = shmem/tests/libstub.la
 
 if HAVE_CMOCKA
-check_PROGRAMS += test_shmem_heap test_shmem_env test_shmem_stream
+check_PROGRAMS += test_shmem_heap test_shmem_env
 test_shmem_heap_SOURCES = shmem/tests/test_shmem_heap.cpp $(shmem_heap_sources)
 test_shmem_heap_CPPFLAGS = -I$(top_srcdir)/shmem/src $(CMOCKA_CFLAGS)
 test_shmem_heap_LDADD = $(CMOCKA_LIBS)
 test_shmem_env_SOURCES = shmem/tests/test_shmem_env.cpp $(shmem_env_sources)
 test_shmem_env_CPPFLAGS = -I$(top_srcdir)/shmem/src $(CMOCKA_CFLAGS)
 test_shmem_env_LDADD = $(CMOCKA_LIBS)
-test_shmem_stream_SOURCES = shmem/tests/test_shmem_stream.cpp shmem/src/shmem_stream.cpp
-test_shmem_stream_CPPFLAGS = -I$(top_srcdir)/shmem/src $(CMOCKA_CFLAGS)
-test_shmem_stream_LDADD = $(CMOCKA_LIBS)
-TESTS += test_shmem_heap test_shmem_env test_shmem_stream
+TESTS += test_shmem_heap test_shmem_env
 endif
 
 # scripts; libsma must export nothing but the list, shmemx_* and shmem_impl_* (check_exports.sh)

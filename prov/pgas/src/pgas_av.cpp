@@ -2,10 +2,11 @@
 //
 // Address vectors. Both types hand out the index: it is the rank, and what window[] is indexed by. Inserting an address
 // checks its form only; the peer is contacted at the first transfer, so peers may be inserted before they exist.
-#include "pgas.hpp"
+#include "pgas_av.hpp"
 #include "pgas_api.hpp"
+#include "pgas_domain.hpp"
 #include "pgas_nosys.hpp"
-#include "pgas_resolve.hpp"
+#include "pgas_peer.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -141,7 +142,7 @@ int insert_sym(fid_av *f, const char *node, size_t nodes, const char *service, s
 	return guard([&] {
 		av *v = av_of(f);
 		scoped_lock lock(v->dom->mutex);
-		// all nodes of our wire are this host: nodes beyond the first cannot be reached
+		// all nodes of our wires are this host: nodes beyond the first cannot be reached
 		char *end = nullptr;
 		const unsigned long first = service ? strtoul(service, &end, 10) : 0;
 		if (!service || *end)

@@ -2,11 +2,9 @@
 //
 // Counters. A counter that only counts one-sided operations of its own process is read inline. One that counts
 // messages, or what peers do to us (FI_REMOTE_WRITE, FI_REMOTE_READ), goes through the table: reading it makes
-// progress, and its value is the local count plus the slot in shared memory that initiators add to.
-#include "pgas.hpp"
+// progress, and its value is the local count plus the remote counter that initiators add to.
+#include "pgas_ep.hpp"
 #include "pgas_nosys.hpp"
-
-#include <sys/eventfd.h>
 
 #include <algorithm>
 
@@ -69,11 +67,11 @@ int adderr(fid_cntr *f, uint64_t n) noexcept
 	return 0;
 }
 
-// The remote slot belongs to the initiators, so a set value is stored as the difference to it.
+// The remote counter belongs to the initiators, so a set value is stored as the difference to it.
 int set(fid_cntr *f, uint64_t n) noexcept
 {
 	cntr_core *c = core_of_cntr(f);
-	const uint64_t remote = c->remote ? pgas_load_acquire(&c->dom->counters()[c->remote].value) : 0;
+	const uint64_t remote = c->remote ? pgas_load_acquire(&c->dom->counters[c->remote].value) : 0;
 	pgas_store_release(&c->front->count.value, n - remote);
 	cntr_signal(c);
 	return 0;
@@ -90,7 +88,7 @@ int seterr(fid_cntr *f, uint64_t n) noexcept
 int wait(fid_cntr *f, uint64_t threshold, int timeout) noexcept
 {
 	cntr_core *c = core_of_cntr(f);
-	if (c->wait_obj == FI_WAIT_NONE && c->eps.empty() && !c->remote && timeout < 0 &&
+	if (c->waiters.kind == FI_WAIT_NONE && c->eps.empty() && !c->remote && timeout < 0 &&
 	    !pgas_counter_reached(cntr_value(c), threshold) && c->users.load() == 0)
 		PGAS_INFO(FI_LOG_CNTR, "waiting on a counter that nothing is bound to\n");
 	return guard([&] {
@@ -110,15 +108,15 @@ int wait(fid_cntr *f, uint64_t threshold, int timeout) noexcept
 				deadline = pgas_deadline_ns(timeout);
 			if (now >= deadline)
 				return -FI_ETIMEDOUT;
-			if (pause.polls < 2000) {
+			if (pause.polls < kPollsBeforeSleep) {
 				pgas_backoff_pause(&pause);
 				continue;
 			}
-			const uint32_t seq = door_announce(c->dom);
+			const uint32_t ticket = sleep_announce(c->dom);
 			progress(c);
 			const bool stay = !pgas_counter_reached(cntr_value(c), threshold) && cntr_error(c) == errors;
 			const uint64_t left = deadline - now;
-			door_wait(c->dom, seq, stay ? (left < 100'000'000 ? left : 100'000'000) : 0);
+			sleep_until_woken(c->dom, ticket, stay ? std::min(left, kSleepMostNs) : 0);
 		}
 	});
 }
@@ -138,8 +136,6 @@ int cntr_close(fid *f) noexcept
 				dom->counter_used[c->remote] = false;
 		}
 		dom->users--;
-		pthread_mutex_destroy(&c->mutex);
-		pthread_cond_destroy(&c->cond);
 		delete c->front;
 		delete c;
 		return 0;
@@ -148,27 +144,11 @@ int cntr_close(fid *f) noexcept
 
 int cntr_control(fid *f, int command, void *arg) noexcept
 {
-	cntr_core *c = core_of_cntr(reinterpret_cast<fid_cntr *>(f));
-	switch (command) {
-	case FI_GETWAITOBJ:
-		*static_cast<fi_wait_obj *>(arg) = c->wait_obj;
-		return 0;
-	case FI_GETWAIT:
-		if (c->event) {
-			*static_cast<int *>(arg) = c->event.get();
-			return 0;
-		}
-		if (c->wait_obj == FI_WAIT_MUTEX_COND) {
-			*static_cast<fi_mutex_cond *>(arg) = c->mutex_cond;
-			return 0;
-		}
-		return -FI_ENODATA;
-	case FI_GETOPSFLAG:
+	if (command == FI_GETOPSFLAG) {
 		*static_cast<uint64_t *>(arg) = 0;
 		return 0;
-	default:
-		return -FI_ENOSYS;
 	}
+	return core_of_cntr(reinterpret_cast<fid_cntr *>(f))->waiters.control(command, arg);
 }
 
 fi_ops g_fid_ops = {
@@ -194,79 +174,6 @@ fi_ops_cntr g_cntr_ops = {
 
 } // namespace
 
-uint64_t cntr_value(const cntr_core *c)
-{
-	const uint64_t local = pgas_counter_read(&c->front->count);
-	// pairs with add_release in remote_count(): the data of a counted write is visible here
-	return c->remote ? local + pgas_load_acquire(&c->dom->counters()[c->remote].value) : local;
-}
-
-uint64_t cntr_error(const cntr_core *c)
-{
-	const uint64_t local = pgas_counter_read_error(&c->front->count);
-	return c->remote ? local + pgas_load_acquire(&c->dom->counters()[c->remote].error) : local;
-}
-
-void cntr_signal(cntr_core *c)
-{
-	if (c->event) {
-		const uint64_t one = 1;
-		[[maybe_unused]] const ssize_t n = write(c->event.get(), &one, sizeof one);
-	}
-	if (c->wait_obj == FI_WAIT_MUTEX_COND) {
-		pthread_mutex_lock(&c->mutex);
-		pthread_cond_broadcast(&c->cond);
-		pthread_mutex_unlock(&c->mutex);
-	}
-	if (pgas_load_relaxed(&c->dom->door()->sleepers))
-		pgas_door_ring(c->dom->door());
-}
-
-int cntr_need_remote(cntr_core *c)
-{
-	if (c->remote)
-		return 0;
-	auto &used = c->dom->counter_used;
-	for (uint32_t i = 1; i < kRemoteCounters; i++) {
-		if (used[i])
-			continue;
-		used[i] = true;
-		remote_counter &slot = c->dom->counters()[i];
-		pgas_store_relaxed(&slot.value, uint64_t{0});
-		pgas_store_relaxed(&slot.error, uint64_t{0});
-		c->remote = static_cast<uint16_t>(i);
-		cntr_update_hot(c);
-		return 0;
-	}
-	PGAS_WARN(FI_LOG_CNTR, "all %u counters for remote events are in use\n", kRemoteCounters - 1);
-	return -FI_ENOSPC;
-}
-
-void cntr_update_hot(cntr_core *c)
-{
-	constexpr uint64_t one_sided = FI_WRITE | FI_READ;
-	bool hot = c->dom->hot_allowed() && !c->remote && !(c->bound_flags & ~one_sided) && !c->event &&
-		   c->wait_obj != FI_WAIT_MUTEX_COND;
-	for (const ep_core *ep : c->eps)
-		hot = hot && ep->pending.empty() && !ep->serves && !(ep->tx_op_flags & FI_DELIVERY_COMPLETE);
-	// as update_hot() of pgas_cq.cpp: the watcher closes it from its own thread
-	const auto must_look = [c] { return std::ranges::any_of(c->eps, &ep_core::must_look); };
-	if (!hot || must_look()) {
-		pgas_store_relaxed(&c->front->hot_read, PGAS_MAGIC_OWN);
-	} else if (pgas_load_relaxed(&c->front->hot_read) != PGAS_MAGIC_HOT) {
-		pgas_store_relaxed(&c->front->hot_read, PGAS_MAGIC_HOT);
-		pgas_fence_full(); // pairs with the fence in the watcher's ask_to_look()
-		if (must_look())
-			pgas_store_relaxed(&c->front->hot_read, PGAS_MAGIC_OWN);
-	}
-}
-
-// Called by the watcher, which holds no lock of the domain.
-void cntr_force_look(cntr_core *c)
-{
-	pgas_store_relaxed(&c->front->hot_read, PGAS_MAGIC_OWN);
-}
-
 int cntr_open(fid_domain *d, fi_cntr_attr *attr, fid_cntr **out, void *context) noexcept
 {
 	return guard([&] {
@@ -283,13 +190,9 @@ int cntr_open(fid_domain *d, fi_cntr_attr *attr, fid_cntr **out, void *context) 
 		auto front = std::make_unique<pgas_cntr>();
 		c->dom = dom;
 		c->front = front.get();
-		c->wait_obj = wait_obj;
-		if (wait_obj == FI_WAIT_FD) {
-			c->event = unique_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-			if (!c->event)
-				return -errno;
-		}
-		if (wait_obj == FI_WAIT_FD || wait_obj == FI_WAIT_MUTEX_COND)
+		if (const int err = c->waiters.open(wait_obj))
+			return err;
+		if (c->waiters.outside())
 			if (const int err = domain_start_thread(dom))
 				return err;
 		auto *fid = reinterpret_cast<fid_cntr *>(front.get());

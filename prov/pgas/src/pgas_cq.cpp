@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Completion queues. An empty read is inline (pgas_hot_cq_empty); everything else drains the rings of the endpoints
-// bound to the queue, under the domain's lock, and copies entries out in the format asked for. A full queue holds back
-// new operations (-FI_EAGAIN) and leaves arrivals in the ring; what was started before still finds its place.
-#include "pgas.hpp"
+// Completion queues. An empty read is inline (pgas_hot_cq_empty); everything else makes progress on the endpoints bound
+// to the queue, under the domain's lock, and copies entries out in the format asked for. A full queue holds back new
+// operations (-FI_EAGAIN) and leaves arrivals where they are; what was started before still finds its place.
 #include "pgas_api.hpp"
+#include "pgas_ep.hpp"
 #include "pgas_nosys.hpp"
-
-#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -16,10 +14,6 @@
 
 namespace pgas {
 namespace {
-
-// Where a queue with nothing to poll looks, and where one looks that must always take the long way.
-const uint64_t g_never = 0;
-const uint64_t g_always = 1;
 
 cq_core *core_of_cq(fid_cq *f)
 {
@@ -51,27 +45,6 @@ char *put_entry(fi_cq_format format, char *out, const completion &c)
 	}
 }
 
-void update_queued(cq_core *cq)
-{
-	pgas_store_relaxed(&cq->front->queued, static_cast<uint64_t>(cq->entries.size()));
-}
-
-// The short way is closed while threads share the domain or the watcher wants a look. Written only when it changes: the
-// watcher closes it from its own thread, and a rewrite of the same value could undo that.
-void update_hot(cq_core *cq)
-{
-	pgas_cq *front = cq->front;
-	const auto must_look = [cq] { return std::ranges::any_of(cq->eps, &ep_core::must_look); };
-	if (!cq->dom->hot_allowed()) {
-		pgas_store_relaxed(&front->hot_read, PGAS_MAGIC_OWN);
-	} else if (pgas_load_relaxed(&front->hot_read) != PGAS_MAGIC_HOT && !must_look()) {
-		pgas_store_relaxed(&front->hot_read, PGAS_MAGIC_HOT);
-		pgas_fence_full(); // pairs with the fence in the watcher: one of us sees the other's store
-		if (must_look())
-			pgas_store_relaxed(&front->hot_read, PGAS_MAGIC_OWN);
-	}
-}
-
 void progress(cq_core *cq)
 {
 	domain_polled(cq->dom);
@@ -94,7 +67,7 @@ ssize_t take(cq_core *cq, void *buf, size_t count, fi_addr_t *src)
 		n++;
 		cq->entries.pop_front();
 	}
-	update_queued(cq);
+	cq_update_queued(cq);
 	if (n)
 		return static_cast<ssize_t>(n);
 	return cq->entries.empty() ? -FI_EAGAIN : -FI_EAVAIL;
@@ -148,14 +121,14 @@ ssize_t readerr(fid_cq *f, fi_cq_err_entry *buf, uint64_t) noexcept
 	if (FI_VERSION_GE(api, FI_VERSION(1, 20)))
 		*api_error_source(buf) = c.src;
 	cq->entries.pop_front();
-	update_queued(cq);
+	cq_update_queued(cq);
 	return 1;
 }
 
 ssize_t sread_from(fid_cq *f, void *buf, size_t count, fi_addr_t *src, const void *cond, int timeout) noexcept
 {
 	cq_core *cq = core_of_cq(f);
-	if (cq->wait_obj == FI_WAIT_NONE)
+	if (cq->waiters.kind == FI_WAIT_NONE)
 		return -FI_EINVAL;
 	return guard([&]() -> int {
 		const uint64_t deadline = pgas_deadline_ns(timeout);
@@ -170,16 +143,16 @@ ssize_t sread_from(fid_cq *f, void *buf, size_t count, fi_addr_t *src, const voi
 			const uint64_t now = pgas_now_ns();
 			if (now >= deadline)
 				return -FI_EAGAIN;
-			if (cq->wait_obj == FI_WAIT_YIELD || wait.polls < 2000) {
+			if (cq->waiters.kind == FI_WAIT_YIELD || wait.polls < kPollsBeforeSleep) {
 				pgas_backoff_pause(&wait);
 				continue;
 			}
-			// long wait: sleep on the doorbell; looking once more after the announcement closes the race
-			const uint32_t seq = door_announce(cq->dom);
+			// long wait: looking once more after the announcement closes the race
+			const uint32_t ticket = sleep_announce(cq->dom);
 			const auto again = static_cast<int>(read_from(f, buf, count, src));
 			const bool stay = again == -FI_EAGAIN && !cq->signalled.load();
 			const uint64_t left = deadline - now;
-			door_wait(cq->dom, seq, stay ? (left < 100'000'000 ? left : 100'000'000) : 0);
+			sleep_until_woken(cq->dom, ticket, stay ? std::min(left, kSleepMostNs) : 0);
 			if (again != -FI_EAGAIN)
 				return again;
 		}
@@ -194,15 +167,11 @@ ssize_t sread(fid_cq *f, void *buf, size_t count, const void *cond, int timeout)
 int signal(fid_cq *f) noexcept
 {
 	cq_core *cq = core_of_cq(f);
-	if (cq->wait_obj == FI_WAIT_NONE)
+	if (cq->waiters.kind == FI_WAIT_NONE)
 		return -FI_EINVAL;
 	cq->signalled = true;
-	if (cq->event) {
-		const uint64_t one = 1;
-		[[maybe_unused]] const ssize_t n = write(cq->event.get(), &one, sizeof one);
-	}
-	pthread_cond_broadcast(&cq->cond);
-	pgas_door_ring(cq->dom->door());
+	cq->waiters.raise();
+	domain_wake(cq->dom);
 	return 0;
 }
 
@@ -227,8 +196,6 @@ int cq_close(fid *f) noexcept
 			std::erase(dom->cqs, cq);
 		}
 		dom->users--;
-		pthread_mutex_destroy(&cq->mutex);
-		pthread_cond_destroy(&cq->cond);
 		delete cq->front;
 		delete cq;
 		return 0;
@@ -237,24 +204,7 @@ int cq_close(fid *f) noexcept
 
 int cq_control(fid *f, int command, void *arg) noexcept
 {
-	cq_core *cq = core_of_cq(reinterpret_cast<fid_cq *>(f));
-	switch (command) {
-	case FI_GETWAITOBJ:
-		*static_cast<fi_wait_obj *>(arg) = cq->wait_obj;
-		return 0;
-	case FI_GETWAIT:
-		if (cq->event) {
-			*static_cast<int *>(arg) = cq->event.get();
-			return 0;
-		}
-		if (cq->wait_obj == FI_WAIT_MUTEX_COND) {
-			*static_cast<fi_mutex_cond *>(arg) = cq->mutex_cond;
-			return 0;
-		}
-		return -FI_ENODATA;
-	default:
-		return -FI_ENOSYS;
-	}
+	return core_of_cq(reinterpret_cast<fid_cq *>(f))->waiters.control(command, arg);
 }
 
 fi_ops g_fid_ops = {
@@ -280,54 +230,6 @@ fi_ops_cq g_cq_ops = {
 
 } // namespace
 
-void cq_push(cq_core *cq, const completion &c)
-{
-	cq->entries.push_back(c);
-	update_queued(cq);
-	if (cq->event) {
-		const uint64_t one = 1;
-		[[maybe_unused]] const ssize_t n = write(cq->event.get(), &one, sizeof one);
-	}
-	if (cq->wait_obj == FI_WAIT_MUTEX_COND) {
-		pthread_mutex_lock(&cq->mutex);
-		pthread_cond_broadcast(&cq->cond);
-		pthread_mutex_unlock(&cq->mutex);
-	}
-	if (pgas_load_relaxed(&cq->dom->door()->sleepers)) // another thread of this process may sleep in sread
-		pgas_door_ring(cq->dom->door());
-}
-
-// The hot read may look at one word only. One idle endpoint: the next slot of its ring. None: a word that never
-// changes. Several endpoints, or work that waits in our own lists: a word that always says "look".
-void cq_update_poll(cq_core *cq)
-{
-	pgas_cq *front = cq->front;
-	const uint64_t *poll = &g_never;
-	uint64_t ready = 1;
-	if (cq->eps.size() > 1) {
-		poll = &g_always;
-	} else if (cq->eps.size() == 1) {
-		ep_core *ep = cq->eps[0];
-		if (!ep->enabled) {
-			poll = &g_never;
-		} else if (!ep->pending.empty() || !ep->replies.empty() || (ep->in_place && !ep->msg.waiting.empty())) {
-			poll = &g_always;
-		} else {
-			poll = &ep->slots[ep->head & ep->mask].state;
-			ready = ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_READY;
-		}
-	}
-	pgas_store_relaxed(&front->poll_ready, ready);
-	pgas_store_relaxed(&front->poll, poll);
-	update_hot(cq);
-}
-
-// Called by the watcher, which holds no lock of the domain.
-void cq_force_look(cq_core *cq)
-{
-	pgas_store_relaxed(&cq->front->hot_read, PGAS_MAGIC_OWN);
-}
-
 int cq_open(fid_domain *d, fi_cq_attr *attr, fid_cq **out, void *context) noexcept
 {
 	return guard([&] {
@@ -348,15 +250,11 @@ int cq_open(fid_domain *d, fi_cq_attr *attr, fid_cq **out, void *context) noexce
 		cq->format = attr && attr->format ? attr->format : FI_CQ_FORMAT_CONTEXT;
 		if (attr)
 			attr->format = cq->format;
-		cq->wait_obj = wait;
 		cq->flags = attr ? attr->flags : 0;
 		cq->room = attr && attr->size ? attr->size : 1024;
-		if (wait == FI_WAIT_FD) {
-			cq->event = unique_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-			if (!cq->event)
-				return -errno;
-		}
-		if (wait == FI_WAIT_FD || wait == FI_WAIT_MUTEX_COND)
+		if (const int err = cq->waiters.open(wait))
+			return err;
+		if (cq->waiters.outside())
 			if (const int err = domain_start_thread(dom)) // somebody must turn arrivals into signals
 				return err;
 		auto *fid = reinterpret_cast<fid_cq *>(front.get());

@@ -1,94 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Endpoints: open, bind, enable, options, names, aliases, close. The front (pgas_types.h) is what applications hold and
-// inline code reads; ep_core is everything else, shared by the endpoint and its aliases.
-#include "pgas.hpp"
-#include "pgas_host.hpp"
-#include "pgas_info.hpp"
+// Endpoints: open, bind, enable, options, names, aliases, close.
+#include "pgas_ep.hpp"
 #include "pgas_nosys.hpp"
+#include "pgas_peer.hpp"
+#include "pgas_request.hpp"
 
-#include <sys/mman.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_collective.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
-#include <type_traits>
 
 namespace pgas {
-
-static_assert(sizeof(fid_ep) <= PGAS_FRONT_EP_OFF && sizeof(fid_cq) <= PGAS_FRONT_OFF &&
-	      sizeof(fid_cntr) <= PGAS_FRONT_OFF);
-static_assert(PGAS_LAYOUT_VERSION % 8 != 0, "a magic word must not look like the low half of a pointer");
-static_assert(offsetof(pgas_ep, hot_inject) == PGAS_FRONT_EP_OFF && offsetof(pgas_cq, hot_read) == PGAS_FRONT_OFF &&
-	      offsetof(pgas_cntr, hot_read) == PGAS_FRONT_OFF);
-static_assert(offsetof(pgas_ep, window) == offsetof(pgas_ep, window_guard_) + sizeof(uint64_t));
-static_assert(offsetof(pgas_ep, rd_cntr) + 8 <= 128, "what a put or get touches of the endpoint is one cache line");
-
-eager_area eager_area_of(const segment &seg, const ep_shape &shape)
-{
-	const auto l = ep_layout::of(shape.slots, shape.eager_count, shape.eager_bytes);
-	return {seg.at<eager_head>(l.eager_heads_off), seg.at<uint32_t>(l.eager_returns_off), seg.at<char>(l.eager_off),
-		shape.eager_count, shape.eager_bytes};
-}
-
 namespace {
-
-extern fi_ops g_fid_ops;
-extern fi_ops_ep g_ep_ops;
-extern fi_ops_cm g_cm_ops;
-extern fi_ops_collective g_collective_ops;
-
-// One mapping: front and windows; peers and checks behind it. Address space only, pages come when ranks are used.
-struct front_layout {
-	size_t peer_off, check_off, bytes;
-	static front_layout of(size_t ranks)
-	{
-		front_layout l;
-		l.peer_off = round_up(sizeof(pgas_ep) + ranks * sizeof(uint64_t), 65536) + 65536; // guard page between
-		l.check_off = l.peer_off + round_up(ranks * sizeof(pgas_peer_hot), 65536);
-		l.bytes = l.check_off + round_up(ranks * sizeof(pgas_window_check), 65536);
-		return l;
-	}
-};
-
-int front_create(ep_core *core, void *context, uint64_t op_flags, pgas_ep **out)
-{
-	const size_t ranks = parameters().max_peers;
-	const front_layout l = front_layout::of(ranks);
-	void *p = mmap(nullptr, l.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (p == MAP_FAILED) {
-		const int err = errno;
-		PGAS_WARN(FI_LOG_EP_CTRL,
-			  "cannot reserve %zu bytes of address space for an endpoint: %s (FI_PGAS_MAX_PEERS)\n",
-			  l.bytes, strerror(err));
-		return -err;
-	}
-	mprotect(static_cast<char *>(p) + l.peer_off - 65536, 65536, PROT_NONE);
-	auto *front = static_cast<pgas_ep *>(p);
-	auto *fid = reinterpret_cast<fid_ep *>(front);
-	fid->fid = {FI_CLASS_EP, context, &g_fid_ops};
-	fid->ops = &g_ep_ops;
-	fid->cm = &g_cm_ops;
-	fid->msg = &g_msg_ops;
-	fid->rma = &g_rma_ops;
-	fid->tagged = &g_tagged_ops;
-	fid->atomic = &g_amo_ops;
-	fid->collective = &g_collective_ops;
-	front->hot_inject = front->hot_rma = front->hot_send = PGAS_MAGIC_OWN;
-	front->wr_cntr = front->rd_cntr = front->tx_cntr = &front->unbound_;
-	front->peer = reinterpret_cast<pgas_peer_hot *>(static_cast<char *>(p) + l.peer_off);
-	front->check = reinterpret_cast<pgas_window_check *>(static_cast<char *>(p) + l.check_off);
-	front->rank_limit = ranks;
-	front->op_flags = op_flags;
-	front->core = reinterpret_cast<pgas_ep_core *>(core);
-	core->fronts.push_back(front);
-	*out = front;
-	return 0;
-}
-
-void front_destroy(pgas_ep *front)
-{
-	munmap(front, front_layout::of(parameters().max_peers).bytes);
-}
 
 void unbind_cntr(ep_core *ep, cntr_core *c)
 {
@@ -106,23 +32,44 @@ void unbind_cq(ep_core *ep, cq_core *cq)
 	cq_update_poll(cq);
 }
 
+void close_wires(ep_core *ep)
+{
+	watch_barrier lock_watcher;
+	for (wire_ep *&on : ep->on) {
+		if (on)
+			on->ops->ep_close(on);
+		on = nullptr;
+	}
+}
+
+// The peers hear that the endpoint closes. Whoever was received wants to hear of it before; but not for long, because
+// there may never be room for that.
+void leave(ep_core *ep)
+{
+	for (wire_ep *on : ep->on) {
+		if (!on)
+			continue;
+		pgas_backoff wait{};
+		for (replies_push(*on); !on->replies.empty() && wait.polls < kPollsBeforeSleep; replies_push(*on))
+			pgas_backoff_pause(&wait);
+		on->ops->ep_leave(*on);
+	}
+	for (auto &p : ep->peers)
+		if (p)
+			peer_disconnect(p.get());
+	for (wire_ep *on : ep->on)
+		if (on)
+			for (auto &s : on->strangers)
+				peer_disconnect(s.second.get());
+}
+
 void core_destroy(ep_core *ep)
 {
 	domain *dom = ep->dom;
-	if (ep->shared) {
-		pgas_backoff wait{}; // who was received wants to hear of it; but not for long, its ring may stay full
-		while (replies_push(ep), !ep->replies.empty() && wait.polls < 2000)
-			pgas_backoff_pause(&wait);
-		// pairs with load_acquire in ring_send() and abandoned()
-		pgas_store_release(&ep->shared->closed, 1u);
-		ep->shared->rem_wr_cntr = ep->shared->rem_rd_cntr = kNoCounter; // their places may go to others now
-		for (auto &p : ep->peers)
-			if (p)
-				peer_disconnect(p.get());
-		for (auto &s : ep->strangers)
-			peer_disconnect(s.second.get());
-	}
+	if (ep->enabled)
+		leave(ep);
 	rx_drop_all(ep);
+	close_wires(ep);
 	std::erase(dom->eps, ep);
 	unbind_cq(ep, ep->tx_cq);
 	if (ep->rx_cq != ep->tx_cq)
@@ -181,7 +128,7 @@ int bind_cntr(ep_core *ep, cntr_core *c, uint64_t flags)
 {
 	struct {
 		uint64_t flag;
-		cntr_core **slot;
+		cntr_core **where;
 		bool remote;
 	} const kinds[] = {
 		{FI_SEND, &ep->c_send, false},           {FI_RECV, &ep->c_recv, false},
@@ -196,7 +143,7 @@ int bind_cntr(ep_core *ep, cntr_core *c, uint64_t flags)
 	if (c->dom != ep->dom)
 		return -FI_EDOMAIN;
 	for (const auto &k : kinds) {
-		if ((flags & k.flag) && *k.slot)
+		if ((flags & k.flag) && *k.where)
 			return -FI_EINVAL;
 		if ((flags & k.flag) && k.remote && ep->enabled)
 			return -FI_EOPBADSTATE; // peers may have connected without it
@@ -207,7 +154,7 @@ int bind_cntr(ep_core *ep, cntr_core *c, uint64_t flags)
 		if (k.remote)
 			if (const int err = cntr_need_remote(c))
 				return err;
-		*k.slot = c;
+		*k.where = c;
 		c->users++;
 	}
 	c->bound_flags |= flags;
@@ -215,14 +162,6 @@ int bind_cntr(ep_core *ep, cntr_core *c, uint64_t flags)
 		c->eps.push_back(ep);
 	cntr_update_hot(c);
 	return 0;
-}
-
-void tell_remote_counters(ep_core *ep) // initiators look these up when they connect
-{
-	if (ep->c_rem_write)
-		pgas_store_release(&ep->shared->rem_wr_cntr, ep->c_rem_write->remote);
-	if (ep->c_rem_read)
-		pgas_store_release(&ep->shared->rem_rd_cntr, ep->c_rem_read->remote);
 }
 
 int ep_bind(fid *f, fid *b, uint64_t flags) noexcept
@@ -270,6 +209,62 @@ int ep_bind(fid *f, fid *b, uint64_t flags) noexcept
 	});
 }
 
+int open_wires(ep_core *ep)
+{
+	watch_barrier lock_watcher; // a wire's thread sees the endpoint with all of it or with nothing
+	size_t at = 0;
+	for (const wire_ops *w : wires()) {
+		if (const int err = w->ep_open(*ep->dom->on[at], *ep, &ep->on[at])) {
+			close_wires(ep);
+			return err;
+		}
+		at++;
+	}
+	return 0;
+}
+
+// The parts of all wires that have room; the first has what peers need most.
+ep_name name_of(const ep_core *ep)
+{
+	ep_address a;
+	size_t used = 0;
+	for (const wire_ep *on : ep->on) {
+		if (!on)
+			continue;
+		char part[kNameBytes];
+		on->ops->address(*on, part, sizeof part);
+		const int n = snprintf(a.parts + used, sizeof a.parts - used, "%s%s%s%s", used ? "+" : "",
+				       on->ops->name, on->ops->name[0] ? "/" : "", part);
+		if (used + static_cast<size_t>(n) + kSchemeBytes >= kNameBytes) {
+			a.parts[used] = 0;
+			PGAS_INFO(FI_LOG_EP_CTRL, "address: no room for the part of wire %s\n", on->ops->name);
+			break;
+		}
+		used += static_cast<size_t>(n);
+	}
+	return address_format(a);
+}
+
+int take_service_name(ep_core *ep)
+{
+	if (ep->service.empty())
+		return 0;
+	const int err = service_bind(ep->service.c_str(), ep->name, ep->binding);
+	if (!err)
+		return 0;
+	ep_address other;
+	std::string_view part;
+	int cost = -1;
+	if (err == -FI_EADDRINUSE && service_lookup(ep->service.c_str(), other) == 0 &&
+	    wire_to(*ep, other.parts, part, &cost) && cost <= kCostOwnProcess) {
+		PGAS_INFO(FI_LOG_EP_CTRL, "service %s belongs to another endpoint of this process\n",
+			  ep->service.c_str());
+		return 0;
+	}
+	PGAS_WARN(FI_LOG_EP_CTRL, "cannot take service name %s: %s\n", ep->service.c_str(), fi_strerror(-err));
+	return err;
+}
+
 int enable(ep_core *ep)
 {
 	if (ep->enabled)
@@ -283,55 +278,19 @@ int enable(ep_core *ep)
 		PGAS_WARN(FI_LOG_EP_CTRL, "endpoint enabled without a completion queue or counter\n");
 		return -FI_ENOCQ;
 	}
-	const params &par = parameters();
-	const auto slots = static_cast<uint32_t>(par.rx_slots);
-	const auto eager_count = static_cast<uint32_t>(par.eager_count);
-	const auto eager_bytes = static_cast<uint32_t>(par.eager_bytes);
-	const ep_layout l = ep_layout::of(slots, eager_count, eager_bytes);
-	if (const int err = segment_create("endpoint", segment_kind::endpoint, l.bytes, ep->seg))
+	if (const int err = open_wires(ep))
 		return err;
-	ep->shared = ep->seg.at<ep_shared>(0);
-	const auto *dom_header = ep->dom->shared.at<segment_header>(0);
-	ep->shared->dom_nonce = dom_header->nonce;
-	ep->shared->dom_fd = ep->dom->shared.fd.get();
-	ep->shared->slots = slots;
-	ep->shared->eager_count = eager_count;
-	ep->shared->eager_bytes = eager_bytes;
-	ep->eager = eager_area_of(ep->seg, {slots, eager_count, eager_bytes});
-	auto *ring = ep->seg.at<pgas_ring>(kRingOff);
-	ep->mask = slots - 1;
-	// position 0 is never used: state 0 of fresh memory must not look like a claimable slot
-	ep->head = slots;
-	ring->head = ring->tail_hint = slots;
-	pgas_slot *const slot = ep->slots = slots_of(ring);
-	for (uint64_t i = 0; i < slots; i++)
-		slot[i].state = (slots + i) << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_FREE;
-	ep_address a;
-	a.host = host_identity();
-	a.pid = dom_header->pid;
-	a.fd = ep->seg.fd.get();
-	a.nonce = ep->seg.at<segment_header>(0)->nonce;
-	ep->name = address_format(a);
-	if (!ep->service.empty()) {
-		const int err = service_bind(ep->service.c_str(), a, ep->binding);
-		ep_address other;
-		if (err == -FI_EADDRINUSE && service_lookup(ep->service.c_str(), other) == 0 && other.pid == a.pid) {
-			PGAS_INFO(FI_LOG_EP_CTRL, "service %s belongs to another endpoint of this process\n",
-				  ep->service.c_str());
-		} else if (err) {
-			PGAS_WARN(FI_LOG_EP_CTRL, "cannot take service name %s: %s\n", ep->service.c_str(),
-				  fi_strerror(-err));
-			ep->shared = nullptr;
-			ep->seg = {};
-			return err;
-		}
+	ep->name = name_of(ep);
+	if (const int err = take_service_name(ep)) {
+		close_wires(ep);
+		return err;
 	}
-	tell_remote_counters(ep);
-	pgas_store_release(&ep->ring, ring); // pairs with load_acquire in the watcher's check_ring()
 	ep->enabled = true;
+	for (wire_ep *on : ep->on)
+		if (on && on->ops->ep_ready)
+			on->ops->ep_ready(*on);
 	ep_update_hot(ep);
 	ep_update_polls(ep);
-	watch_start();
 	return 0;
 }
 
@@ -521,121 +480,14 @@ fi_ops_collective g_collective_ops = {
 	PGAS_NOSYS(fi_ops_collective, barrier2),
 };
 
-// --- shared transmit contexts: accepted, nothing to share ------------------------------------------------------------
-
-struct stx {
-	fid_stx fid{};
-	domain *dom;
-};
-
-int stx_close(fid *f) noexcept
-{
-	auto *s = reinterpret_cast<stx *>(f);
-	s->dom->users--;
-	delete s;
-	return 0;
-}
-
-fi_ops_ep g_stx_ops = {
-	.size = sizeof(fi_ops_ep),
-	PGAS_NOSYS(fi_ops_ep, cancel),
-	PGAS_NOSYS(fi_ops_ep, getopt),
-	PGAS_NOSYS(fi_ops_ep, setopt),
-	PGAS_NOSYS(fi_ops_ep, tx_ctx),
-	PGAS_NOSYS(fi_ops_ep, rx_ctx),
-	PGAS_NOSYS(fi_ops_ep, rx_size_left),
-	PGAS_NOSYS(fi_ops_ep, tx_size_left),
-};
-
-fi_ops g_stx_fid_ops = {
-	.size = sizeof(fi_ops),
-	.close = stx_close,
-	PGAS_NOSYS(fi_ops, bind),
-	PGAS_NOSYS(fi_ops, control),
-	PGAS_NOSYS(fi_ops, ops_open),
-	PGAS_NOSYS(fi_ops, tostr),
-	PGAS_NOSYS(fi_ops, ops_set),
-};
-
 } // namespace
 
-int stx_open(fid_domain *d, fi_tx_attr *, fid_stx **out, void *context) noexcept
+void front_set_tables(fid_ep *fid)
 {
-	return guard([&] {
-		auto *s = new stx;
-		s->dom = reinterpret_cast<domain *>(d);
-		s->fid.fid = {FI_CLASS_STX_CTX, context, &g_stx_fid_ops};
-		s->fid.ops = &g_stx_ops;
-		s->dom->users++;
-		*out = &s->fid;
-		return 0;
-	});
-}
-
-namespace {
-
-// Other threads read these fields while an alias of theirs is made: what stays the same is not written.
-template <class T>
-void change(T &field, std::type_identity_t<T> value)
-{
-	if (field != value)
-		field = value;
-}
-
-} // namespace
-
-// Opens or closes the short ways of every front, from what is bound and what the threading model allows.
-void ep_update_hot(ep_core *ep)
-{
-	// the short ways have no fences, and would overtake what is still under way at a target
-	const bool behind = ep->one_sided && (ep->order & kStrictOneSided);
-	const bool ordered = (ep->order & kNeedsFence) || behind;
-	for (pgas_ep *front : ep->fronts) {
-		const bool entry = ep->tx_cq && (!ep->tx_selective || (front->op_flags & FI_COMPLETION));
-		const bool delivery = front->op_flags & FI_DELIVERY_COMPLETE;
-		const bool alone = ep->dom->hot_allowed() || (front->op_flags & FI_PGAS_PRIVATE);
-		const bool rma = ep->enabled && !ordered && !delivery && (ep->caps & (FI_RMA | FI_ATOMIC));
-		const auto word = [&](bool open) {
-			return !open ? PGAS_MAGIC_OWN : alone ? PGAS_MAGIC_HOT : PGAS_MAGIC_SHARED;
-		};
-		change(front->hot_inject, word(rma));
-		change(front->hot_rma, word(rma && !entry));
-		const bool send = ep->enabled && alone && !behind && (ep->caps & (FI_MSG | FI_TAGGED));
-		change(front->hot_send, send ? PGAS_MAGIC_HOT : PGAS_MAGIC_OWN);
-		auto *fid = reinterpret_cast<fid_ep *>(front);
-		change(fid->rma, front->hot_inject == PGAS_MAGIC_HOT ? &g_rma_ops_hot : &g_rma_ops);
-		change(fid->atomic, front->hot_inject == PGAS_MAGIC_HOT ? &g_amo_ops_hot : &g_amo_ops);
-		// the invariant of pgas_types.h: windows only on fronts that may go straight
-		if (front->hot_inject != PGAS_MAGIC_HOT) {
-			watch_barrier lock_watcher;
-			for (const auto &[rank, rdom] : ep->open_windows)
-				pgas_store_relaxed(&front->window[rank], uint64_t{0});
-		}
-		const bool own = front->op_flags & FI_PGAS_PRIVATE;
-		const auto counter = [&](cntr_core *c) { return c && !own ? &c->front->count : &front->unbound_; };
-		change(front->wr_cntr, counter(ep->c_write));
-		change(front->rd_cntr, counter(ep->c_read));
-		change(front->tx_cntr, counter(ep->c_send));
-	}
-	for (cntr_core *c : {ep->c_send, ep->c_recv, ep->c_read, ep->c_write, ep->c_rem_read, ep->c_rem_write})
-		if (c)
-			cntr_update_hot(c);
-}
-
-void ep_update_heads(ep_core *ep)
-{
-	if (ep->tx_cq)
-		cq_update_poll(ep->tx_cq);
-	if (ep->rx_cq && ep->rx_cq != ep->tx_cq)
-		cq_update_poll(ep->rx_cq);
-}
-
-void ep_update_polls(ep_core *ep)
-{
-	ep_update_heads(ep);
-	for (cntr_core *c : {ep->c_read, ep->c_write})
-		if (c)
-			cntr_update_hot(c);
+	fid->fid.ops = &g_fid_ops;
+	fid->ops = &g_ep_ops;
+	fid->cm = &g_cm_ops;
+	fid->collective = &g_collective_ops;
 }
 
 int ep_open(fid_domain *d, fi_info *info, fid_ep **out, void *context) noexcept

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Event queues: asynchronous address vector insertions, and whatever the application writes itself. Always thread safe.
-#include "pgas.hpp"
+#include "pgas_fabric.hpp"
 #include "pgas_nosys.hpp"
-
-#include <poll.h>
-#include <sys/eventfd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -21,19 +18,13 @@ eq *eq_of(fid_eq *f)
 void eq_push(eq *q, eq_event &&e) // mutex held
 {
 	q->events.push_back(std::move(e));
-	pthread_cond_signal(&q->cond);
-	if (q->signal) {
-		const uint64_t one = 1;
-		[[maybe_unused]] const ssize_t n = write(q->signal.get(), &one, sizeof one);
-	}
+	q->waiters.raise_held();
 }
 
 void eq_popped(eq *q)
 {
-	if (q->events.empty() && q->signal) {
-		uint64_t count;
-		[[maybe_unused]] const ssize_t n = read(q->signal.get(), &count, sizeof count);
-	}
+	if (q->events.empty())
+		q->waiters.lower();
 }
 
 ssize_t take(eq *q, uint32_t *event, void *buf, size_t len, uint64_t flags)
@@ -58,16 +49,16 @@ ssize_t take(eq *q, uint32_t *event, void *buf, size_t len, uint64_t flags)
 ssize_t eq_read(fid_eq *f, uint32_t *event, void *buf, size_t len, uint64_t flags) noexcept
 {
 	eq *q = eq_of(f);
-	pthread_mutex_lock(&q->mutex);
+	pthread_mutex_lock(&q->waiters.mutex);
 	const ssize_t n = take(q, event, buf, len, flags);
-	pthread_mutex_unlock(&q->mutex);
+	pthread_mutex_unlock(&q->waiters.mutex);
 	return n;
 }
 
 ssize_t eq_readerr(fid_eq *f, fi_eq_err_entry *buf, uint64_t flags) noexcept
 {
 	eq *q = eq_of(f);
-	pthread_mutex_lock(&q->mutex);
+	pthread_mutex_lock(&q->waiters.mutex);
 	ssize_t n = -FI_EAGAIN;
 	if (!q->events.empty() && q->events.front().is_error) {
 		void *const room = buf->err_data;
@@ -81,7 +72,7 @@ ssize_t eq_readerr(fid_eq *f, fi_eq_err_entry *buf, uint64_t flags) noexcept
 		}
 		n = sizeof *buf;
 	}
-	pthread_mutex_unlock(&q->mutex);
+	pthread_mutex_unlock(&q->waiters.mutex);
 	return n;
 }
 
@@ -91,14 +82,14 @@ ssize_t eq_write(fid_eq *f, uint32_t event, const void *buf, size_t len, uint64_
 		eq *q = eq_of(f);
 		if (!(q->flags & FI_WRITE))
 			return -FI_EINVAL;
-		pthread_mutex_lock(&q->mutex);
+		pthread_mutex_lock(&q->waiters.mutex);
 		int n = -FI_EAGAIN;
 		if (q->events.size() < q->room) {
 			const char *p = static_cast<const char *>(buf);
 			eq_push(q, {event, std::vector<char>(p, p + len), false, {}});
 			n = static_cast<int>(len);
 		}
-		pthread_mutex_unlock(&q->mutex);
+		pthread_mutex_unlock(&q->waiters.mutex);
 		return n;
 	});
 }
@@ -106,7 +97,7 @@ ssize_t eq_write(fid_eq *f, uint32_t event, const void *buf, size_t len, uint64_
 ssize_t eq_sread(fid_eq *f, uint32_t *event, void *buf, size_t len, int timeout, uint64_t flags) noexcept
 {
 	eq *q = eq_of(f);
-	if (q->wait_obj == FI_WAIT_NONE)
+	if (q->waiters.kind == FI_WAIT_NONE)
 		return -FI_EINVAL;
 	timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);
@@ -118,15 +109,15 @@ ssize_t eq_sread(fid_eq *f, uint32_t *event, void *buf, size_t len, int timeout,
 			until.tv_nsec -= 1'000'000'000;
 		}
 	}
-	pthread_mutex_lock(&q->mutex);
+	pthread_mutex_lock(&q->waiters.mutex);
 	ssize_t n;
 	while ((n = take(q, event, buf, len, flags)) == -FI_EAGAIN) {
-		const int err = timeout < 0 ? pthread_cond_wait(&q->cond, &q->mutex)
-					    : pthread_cond_timedwait(&q->cond, &q->mutex, &until);
+		const int err = timeout < 0 ? pthread_cond_wait(&q->waiters.cond, &q->waiters.mutex)
+					    : pthread_cond_timedwait(&q->waiters.cond, &q->waiters.mutex, &until);
 		if (err == ETIMEDOUT)
 			break;
 	}
-	pthread_mutex_unlock(&q->mutex);
+	pthread_mutex_unlock(&q->waiters.mutex);
 	return n;
 }
 
@@ -143,8 +134,6 @@ int eq_close(fid *f) noexcept
 	eq *q = reinterpret_cast<eq *>(f);
 	if (q->users.load())
 		return -FI_EBUSY;
-	pthread_cond_destroy(&q->cond);
-	pthread_mutex_destroy(&q->mutex);
 	q->fab->users--;
 	delete q;
 	return 0;
@@ -152,24 +141,7 @@ int eq_close(fid *f) noexcept
 
 int eq_control(fid *f, int command, void *arg) noexcept
 {
-	eq *q = reinterpret_cast<eq *>(f);
-	switch (command) {
-	case FI_GETWAITOBJ:
-		*static_cast<fi_wait_obj *>(arg) = q->wait_obj;
-		return 0;
-	case FI_GETWAIT:
-		if (q->signal) {
-			*static_cast<int *>(arg) = q->signal.get();
-			return 0;
-		}
-		if (q->wait_obj == FI_WAIT_MUTEX_COND) {
-			*static_cast<fi_mutex_cond *>(arg) = {&q->mutex, &q->cond};
-			return 0;
-		}
-		return -FI_ENODATA;
-	default:
-		return -FI_ENOSYS;
-	}
+	return reinterpret_cast<eq *>(f)->waiters.control(command, arg);
 }
 
 fi_ops g_fid_ops = {
@@ -197,9 +169,9 @@ int eq_report(eq *q, uint32_t event, fid_t fid, void *context, uint64_t data)
 {
 	const fi_eq_entry entry{fid, context, data};
 	const char *p = reinterpret_cast<const char *>(&entry);
-	pthread_mutex_lock(&q->mutex);
+	pthread_mutex_lock(&q->waiters.mutex);
 	eq_push(q, {event, std::vector<char>(p, p + sizeof entry), false, {}});
-	pthread_mutex_unlock(&q->mutex);
+	pthread_mutex_unlock(&q->waiters.mutex);
 	return 0;
 }
 
@@ -210,9 +182,9 @@ int eq_report_error(eq *q, fid_t fid, void *context, uint64_t data, int err)
 	entry.context = context;
 	entry.data = data;
 	entry.err = entry.prov_errno = err;
-	pthread_mutex_lock(&q->mutex);
+	pthread_mutex_lock(&q->waiters.mutex);
 	eq_push(q, {0, {}, true, entry});
-	pthread_mutex_unlock(&q->mutex);
+	pthread_mutex_unlock(&q->waiters.mutex);
 	return 0;
 }
 
@@ -227,19 +199,10 @@ int eq_open(fid_fabric *f, fi_eq_attr *attr, fid_eq **out, void *context) noexce
 		}
 		auto q = std::make_unique<eq>();
 		q->fab = reinterpret_cast<fabric *>(f);
-		q->wait_obj = wait;
 		q->flags = attr->flags;
 		q->room = attr->size ? attr->size : 256;
-		if (wait == FI_WAIT_FD) {
-			q->signal = unique_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-			if (!q->signal)
-				return -errno;
-		}
-		pthread_condattr_t ca;
-		pthread_condattr_init(&ca);
-		pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
-		pthread_cond_init(&q->cond, &ca);
-		pthread_condattr_destroy(&ca);
+		if (const int err = q->waiters.open(wait))
+			return err;
 		q->fid.fid = {FI_CLASS_EQ, context, &g_fid_ops};
 		q->fid.ops = &g_eq_ops;
 		q->fab->users++;

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The fabric object: opens domains and event queues. Wait sets and passive endpoints are not supported (fi_pgas(7)).
-#include "pgas.hpp"
+#include "pgas_fabric.hpp"
 #include "pgas_nosys.hpp"
 
 #include <cstring>
 
 namespace pgas {
-
-int domain_open(fid_fabric *fab, fi_info *info, fid_domain **out, void *context) noexcept;
-int eq_open(fid_fabric *fab, fi_eq_attr *attr, fid_eq **out, void *context) noexcept;
 
 namespace {
 

@@ -17,28 +17,28 @@ class fifo {
 public:
 	bool empty() const { return head_ == tail_; }
 	size_t size() const { return tail_ - head_; }
-	T &front() { return slots_[head_ & mask_]; }
+	T &front() { return cells_[head_ & mask_]; }
 	void pop_front() { head_++; }
 	void push_back(const T &v)
 	{
 		if (size() == capacity_) [[unlikely]]
 			grow();
-		slots_[tail_++ & mask_] = v;
+		cells_[tail_++ & mask_] = v;
 	}
 
 private:
 	void grow()
 	{
 		const size_t more = capacity_ ? 2 * capacity_ : 64;
-		auto slots = std::make_unique<T[]>(more);
+		auto cells = std::make_unique<T[]>(more);
 		for (size_t i = head_; i != tail_; i++)
-			slots[i & (more - 1)] = slots_[i & mask_];
-		slots_ = std::move(slots);
+			cells[i & (more - 1)] = cells_[i & mask_];
+		cells_ = std::move(cells);
 		capacity_ = more;
 		mask_ = more - 1;
 	}
 
-	std::unique_ptr<T[]> slots_;
+	std::unique_ptr<T[]> cells_;
 	size_t head_ = 0, tail_ = 0; // running; tail_ - head_ <= capacity_
 	size_t capacity_ = 0, mask_ = 0;
 };

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "pgas.hpp"
-#include "pgas_resolve.hpp"
+#include "pgas_addr.hpp"
+#include "pgas_wire.hpp"
 
 namespace pgas {
 namespace {
@@ -133,7 +133,7 @@ bool domain_fits(const fi_domain_attr &h)
 	if (h.cq_data_size > sizeof(uint64_t))
 		return refuse("domain_attr->cq_data_size");
 	if (h.cq_cnt > kManyObjects || h.ep_cnt > kManyObjects || h.tx_ctx_cnt > kManyObjects ||
-	    h.rx_ctx_cnt > kManyObjects || h.cntr_cnt > kCounters || h.mr_cnt > kHashedKeys / 2)
+	    h.rx_ctx_cnt > kManyObjects || h.cntr_cnt > kCounters || h.mr_cnt > kRegionsMost)
 		return refuse("domain_attr counts");
 	if (h.max_ep_tx_ctx > 1 || h.max_ep_rx_ctx > 1 || h.max_ep_srx_ctx > 0 || h.max_ep_stx_ctx > kManyObjects)
 		return refuse("domain_attr->max_ep contexts");
@@ -223,7 +223,7 @@ fi_info *full_info()
 	d.max_ep_stx_ctx = kManyObjects;
 	d.mr_iov_limit = kMrIovLimit;
 	d.caps = kDomainCaps;
-	d.mr_cnt = kHashedKeys / 2;
+	d.mr_cnt = kRegionsMost;
 	i->fabric_attr->name = strdup(kFabricName);
 	i->fabric_attr->prov_version = g_provider.version;
 	return i;

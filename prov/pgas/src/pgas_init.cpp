@@ -2,8 +2,9 @@
 //
 // The provider object and its parameters. libfabric may not be called while it loads us beyond fi_param_define, so the
 // parameters are read at the first fi_getinfo or fi_fabric.
-#include "pgas.hpp"
+#include "pgas_fabric.hpp"
 #include "pgas_info.hpp"
+#include "pgas_params.hpp"
 
 #include <cstdlib>
 
@@ -13,8 +14,6 @@
 #endif
 
 namespace pgas {
-
-int fabric_open(fi_fabric_attr *attr, fid_fabric **fab, void *context) noexcept;
 
 // fi_version says up to which API libfabric may ask us: libfabric skips a provider whose fi_version is below what the
 // caller wants, and the structures we use have only grown at their ends since 1.17.
@@ -47,11 +46,6 @@ const params &parameters()
 	read(name_arg, p.field_arg, (min_arg), (max_arg));
 #include "pgas_params.def"
 #undef PGAS_PARAM
-		size_t slots = 1;
-		while (slots < p.rx_slots)
-			slots *= 2;
-		p.rx_slots = slots;
-		p.eager_bytes = round_up(p.eager_bytes, kPage);
 		return p;
 	}();
 	return values;

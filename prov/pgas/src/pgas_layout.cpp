@@ -9,7 +9,7 @@
 //
 // A window on a peer has the peer's pieces at the distances that our own have, so that one addition still leads from an
 // address of ours to the peer's copy.
-#include "pgas.hpp"
+#include "pgas_ep.hpp"
 
 #include <algorithm>
 
@@ -76,7 +76,7 @@ int key0_layout_set(domain *dom, const fi_pgas_piece *list, size_t count)
 	fresh.span = fresh.pieces.back().at + fresh.pieces.back().len - fresh.base;
 	scoped_lock lock(dom->mutex);
 	// windows are laid out when they are made, so it must be known before the first
-	if (dom->keys.find(0) || !dom->remotes.empty())
+	if (dom->regions.count(0) || dom->connected)
 		return -FI_EBUSY;
 	for (const ep_core *ep : dom->eps)
 		for (const pgas_ep *front : ep->fronts)

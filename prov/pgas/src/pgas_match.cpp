@@ -2,7 +2,9 @@
 //
 // Receiving: posted buffers, messages that came before their buffer, matching by source and tag, multi-receive buffers,
 // peek/claim/discard, cancel. Messages match in the order they were sent; a buffer matches in the order it was posted.
-#include "pgas.hpp"
+#include "pgas_ep.hpp"
+#include "pgas_iov.hpp"
+#include "pgas_peer.hpp"
 
 #include <cstring>
 
@@ -11,21 +13,6 @@ namespace {
 
 constexpr uint64_t kPeekFlags = FI_PEEK | FI_CLAIM | FI_DISCARD;
 
-rx_entry *rx_alloc(ep_core *ep)
-{
-	if (ep->rx_spare.empty())
-		return new rx_entry;
-	rx_entry *e = ep->rx_spare.back();
-	ep->rx_spare.pop_back();
-	e->clear();
-	return e;
-}
-
-void rx_release(ep_core *ep, rx_entry *e)
-{
-	ep->rx_spare.push_back(e);
-}
-
 bool tag_fits(const rx_entry &rx, uint64_t tag)
 {
 	return ((rx.tag ^ tag) & ~rx.ignore) == 0;
@@ -33,14 +20,14 @@ bool tag_fits(const rx_entry &rx, uint64_t tag)
 
 // src is looked up only when a posted buffer asks for one: most do not.
 struct lazy_source {
-	ep_core *ep;
+	wire_ep *on;
 	uint32_t src;
 	bool known = false;
 	fi_addr_t addr = FI_ADDR_NOTAVAIL;
 	fi_addr_t get()
 	{
 		if (!known) {
-			addr = sender_address(ep, src);
+			addr = sender_address(*on, src);
 			known = true;
 		}
 		return addr;
@@ -52,10 +39,10 @@ bool source_fits(const ep_core *ep, const rx_entry &rx, lazy_source &source)
 	return rx.src == FI_ADDR_UNSPEC || !(ep->caps & FI_DIRECTED_RECV) || rx.src == source.get();
 }
 
-completion describe(ep_core *ep, bool tagged, uint8_t slot_flags, uint64_t tag, uint64_t data, lazy_source &source)
+completion describe(ep_core *ep, bool tagged, bool has_data, uint64_t tag, uint64_t data, lazy_source &source)
 {
 	completion c;
-	c.flags = FI_RECV | (tagged ? FI_TAGGED : FI_MSG) | (slot_flags & PGAS_SLOT_CQ_DATA ? FI_REMOTE_CQ_DATA : 0);
+	c.flags = FI_RECV | (tagged ? FI_TAGGED : FI_MSG) | (has_data ? FI_REMOTE_CQ_DATA : 0);
 	c.tag = tag;
 	c.data = data;
 	if (ep->caps & FI_SOURCE)
@@ -133,7 +120,7 @@ void deliver_bytes(ep_core *ep, rx_entry *rx, completion &c, const char *bytes, 
 	rx_finish(ep, rx, c);
 }
 
-void deliver_long(ep_core *ep, rx_entry *rx, completion &c, uint32_t src, const long_message &m, uint64_t len)
+void deliver_long(rx_entry *rx, completion &c, wire_ep &on, uint32_t src, const char *bytes, uint64_t len)
 {
 	c.len = len < rx->room ? len : rx->room;
 	c.buf = rx->iov_count ? rx->iov[0].iov_base : nullptr;
@@ -142,64 +129,51 @@ void deliver_long(ep_core *ep, rx_entry *rx, completion &c, uint32_t src, const 
 		c.olen = len - rx->room;
 	}
 	peer *from;
-	if (peer_of_sender(ep, src, &from) != 0) {
+	if (peer_of_sender(on, src, &from) != 0) {
 		c.err = FI_ECONNRESET;
 		c.len = 0;
-		rx_finish(ep, rx, c);
+	} else if (on.ops->pull(on, *from, rx, bytes, c) == kKept) {
 		return;
 	}
-	pull_start(ep, from, rx, m, c);
+	rx_finish(on.ep, rx, c);
 }
 
 void deliver_waiting(ep_core *ep, rx_entry *rx, unexpected &u, bool tagged)
 {
-	lazy_source source{ep, u.src};
-	completion c = describe(ep, tagged, u.flags, u.tag, u.data, source);
-	if (u.flags & PGAS_SLOT_LONG) {
-		long_message m;
-		memcpy(&m, u.bytes.data(), sizeof m);
-		deliver_long(ep, rx, c, u.src, m, u.len);
-	} else {
+	lazy_source source{u.on, u.src};
+	completion c = describe(ep, tagged, u.has_data, u.tag, u.data, source);
+	if (u.is_long)
+		deliver_long(rx, c, *u.on, u.src, u.bytes.data(), u.len);
+	else
 		deliver_bytes(ep, rx, c, u.bytes.data(), u.len);
-	}
 }
 
 // A long message that nobody wants any more: its sender must hear that it is over.
-void discard(ep_core *ep, unexpected &u)
+void discard(unexpected &u)
 {
-	if (!(u.flags & PGAS_SLOT_LONG))
-		return;
-	long_message m;
-	memcpy(&m, u.bytes.data(), sizeof m);
 	peer *from;
-	if (peer_of_sender(ep, u.src, &from) == 0)
-		reply_send(from, {.op_id = m.op_id, .off = 0, .len = 0, .status = 0, .long_done = 1}, nullptr, 0, 0, 0);
-}
-
-void report(ep_core *ep, const completion &c)
-{
-	if (ep->rx_cq)
-		cq_push(ep->rx_cq, c);
+	if (u.is_long && peer_of_sender(*u.on, u.src, &from) == 0)
+		u.on->ops->discard(*from, u.bytes.data());
 }
 
 ssize_t peek(ep_core *ep, rx_queue &q, const rx_entry &want, bool tagged)
 {
 	ep_progress(ep);
 	for (auto it = q.waiting.begin(); it != q.waiting.end(); ++it) {
-		lazy_source source{ep, it->src};
+		lazy_source source{it->on, it->src};
 		if ((tagged && !tag_fits(want, it->tag)) || !source_fits(ep, want, source))
 			continue;
-		completion c = describe(ep, tagged, it->flags, it->tag, it->data, source);
+		completion c = describe(ep, tagged, it->has_data, it->tag, it->data, source);
 		c.context = want.context;
 		c.len = it->len;
 		if (want.flags & FI_DISCARD) {
-			discard(ep, *it);
+			discard(*it);
 			q.waiting.erase(it);
 		} else if (want.flags & FI_CLAIM) {
 			ep->claimed[want.context] = std::make_unique<unexpected>(std::move(*it));
 			q.waiting.erase(it);
 		}
-		report(ep, c);
+		rx_report(ep, c);
 		return 0;
 	}
 	completion c;
@@ -208,7 +182,7 @@ ssize_t peek(ep_core *ep, rx_queue &q, const rx_entry &want, bool tagged)
 	c.tag = want.tag;
 	c.err = FI_ENOMSG;
 	c.prov_errno = FI_ENOMSG;
-	report(ep, c);
+	rx_report(ep, c);
 	return 0;
 }
 
@@ -222,9 +196,9 @@ ssize_t claim(ep_core *ep, rx_entry *rx, bool tagged)
 	std::unique_ptr<unexpected> u = std::move(it->second);
 	ep->claimed.erase(it);
 	if (rx->flags & FI_DISCARD) {
-		discard(ep, *u);
-		lazy_source source{ep, u->src};
-		completion c = describe(ep, tagged, u->flags, u->tag, u->data, source);
+		discard(*u);
+		lazy_source source{u->on, u->src};
+		completion c = describe(ep, tagged, u->has_data, u->tag, u->data, source);
 		c.len = u->len;
 		rx_finish(ep, rx, c);
 	} else {
@@ -237,7 +211,7 @@ ssize_t claim(ep_core *ep, rx_entry *rx, bool tagged)
 bool feed(ep_core *ep, rx_queue &q, rx_entry *rx, bool tagged)
 {
 	for (auto it = q.waiting.begin(); it != q.waiting.end();) {
-		lazy_source source{ep, it->src};
+		lazy_source source{it->on, it->src};
 		if ((tagged && !tag_fits(*rx, it->tag)) || !source_fits(ep, *rx, source)) {
 			++it;
 			continue;
@@ -266,57 +240,42 @@ bool feed(ep_core *ep, rx_queue &q, rx_entry *rx, bool tagged)
 
 } // namespace
 
-void rx_finish(ep_core *ep, rx_entry *rx, completion &c)
+void rx_deliver(const arrival &a)
 {
-	c.context = rx->context;
-	c.prov_errno = c.err;
-	const bool entry = !ep->rx_selective || (rx->flags & FI_COMPLETION) || c.err;
-	if (rx_entry *parent = rx->parent) {
-		parent->children--;
-		if (parent->retired && parent->children == 0) {
-			c.flags |= FI_MULTI_RECV;
-			rx_release(ep, parent);
-		}
-	}
-	if (ep->c_recv && (c.flags & FI_RECV)) {
-		if (c.err)
-			pgas_add_release(&ep->c_recv->front->count.error, uint64_t{1});
-		else
-			pgas_counter_add_shared(&ep->c_recv->front->count, 1);
-		cntr_signal(ep->c_recv);
-	}
-	rx_release(ep, rx);
-	if (entry)
-		report(ep, c);
-}
-
-void rx_deliver(ep_core *ep, const arrival &a)
-{
-	const bool tagged = a.kind == PGAS_KIND_TAGGED;
-	rx_queue &q = tagged ? ep->tagged : ep->msg;
-	const uint64_t tag = tagged ? a.tag : 0;
-	lazy_source source{ep, a.src};
-	rx_entry *rx = match(ep, q, tagged, tag, a.len, source);
+	ep_core *ep = a.on->ep;
+	rx_queue &q = a.tagged ? ep->tagged : ep->msg;
+	const uint64_t tag = a.tagged ? a.tag : 0;
+	lazy_source source{a.on, a.src};
+	rx_entry *rx = match(ep, q, a.tagged, tag, a.len, source);
 	if (!rx) {
 		unexpected u;
+		u.on = a.on;
 		u.src = a.src;
-		u.flags = a.flags;
+		u.is_long = a.is_long;
+		u.has_data = a.has_data;
 		u.len = a.len;
 		u.tag = tag;
 		u.data = a.data;
-		const size_t n = a.flags & PGAS_SLOT_LONG ? sizeof(long_message) : a.len;
-		u.bytes.assign(a.bytes, a.bytes + n);
+		u.bytes.assign(a.bytes, a.bytes + a.bytes_len);
 		q.waiting.push_back(std::move(u));
 		return;
 	}
-	completion c = describe(ep, tagged, a.flags, tag, a.data, source);
-	if (a.flags & PGAS_SLOT_LONG) {
-		long_message m;
-		memcpy(&m, a.bytes, sizeof m);
-		deliver_long(ep, rx, c, a.src, m, a.len);
-	} else {
+	completion c = describe(ep, a.tagged, a.has_data, tag, a.data, source);
+	if (a.is_long)
+		deliver_long(rx, c, *a.on, a.src, a.bytes, a.len);
+	else
 		deliver_bytes(ep, rx, c, a.bytes, a.len);
-	}
+}
+
+void rx_deliver_data(wire_ep &on, uint32_t src, uint64_t len, uint64_t data)
+{
+	completion c;
+	c.flags = FI_REMOTE_WRITE | FI_RMA | FI_REMOTE_CQ_DATA;
+	c.len = len;
+	c.data = data;
+	if (on.ep->caps & FI_SOURCE)
+		c.src = source_shown(on.ep, sender_address(on, src));
+	rx_report(on.ep, c);
 }
 
 ssize_t rx_post(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore,
@@ -376,36 +335,17 @@ ssize_t rx_cancel(ep_core *ep, void *context)
 			c.err = c.prov_errno = FI_ECANCELED;
 			if (rx->multi && rx->children) {
 				rx->retired = true; // pieces under way still finish; the last one releases it
-				report(ep, c);
+				rx_report(ep, c);
 			} else {
 				if (rx->multi)
 					c.flags |= FI_MULTI_RECV; // this entry gives the buffer back
 				rx_release(ep, rx);
-				report(ep, c);
+				rx_report(ep, c);
 			}
 			return 0;
 		}
 	}
 	return -FI_ENOENT;
-}
-
-void rx_drop_all(ep_core *ep)
-{
-	for (auto &[id, o] : ep->pending)
-		if (o->rx) {
-			if (rx_entry *parent = o->rx->parent; parent && --parent->children == 0 && parent->retired)
-				delete parent; // else it is still posted
-			delete o->rx;
-		}
-	for (rx_queue *q : {&ep->tagged, &ep->msg}) {
-		while (rx_entry *rx = q->first) {
-			q->take(rx);
-			delete rx;
-		}
-	}
-	for (rx_entry *rx : ep->rx_spare)
-		delete rx;
-	ep->rx_spare.clear();
 }
 
 } // namespace pgas

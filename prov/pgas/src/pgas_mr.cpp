@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Memory registration. A registration finds out which file backs the memory (a shared mapping of a memfd, of /dev/shm,
-// of any file) and lists the file, so that peers can map it; private memory is listed by address only and reached with
-// process_vm_readv or through our progress.
-#include "pgas.hpp"
+// Memory registration. A registration finds out which file backs the memory (a shared mapping of a memfd or of any
+// other file) and lists the file, so that peers can map it; private memory is listed by address only, and wires reach
+// it by the kernel's help or through our progress.
+#include "pgas_ep.hpp"
+#include "pgas_iov.hpp"
 #include "pgas_nosys.hpp"
+#include "pgas_wire.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,6 +20,16 @@
 
 namespace pgas {
 
+namespace {
+
+uint64_t id_of(uint64_t dev, uint64_t ino)
+{
+	const uint64_t id = dev * 0x9E3779B97F4A7C15u ^ ino;
+	return id ? id : 1;
+}
+
+} // namespace
+
 uint64_t file_id(int fd, uint64_t *dev, uint64_t *ino)
 {
 	struct stat st;
@@ -27,8 +39,7 @@ uint64_t file_id(int fd, uint64_t *dev, uint64_t *ino)
 		*dev = st.st_dev;
 	if (ino)
 		*ino = st.st_ino;
-	const uint64_t id = st.st_dev * 0x9E3779B97F4A7C15u ^ st.st_ino;
-	return id ? id : 1;
+	return id_of(st.st_dev, st.st_ino);
 }
 
 void domain_file_release(domain *dom, uint64_t id)
@@ -74,8 +85,7 @@ unique_fd descriptor_of(uint64_t dev, uint64_t ino, uint64_t start, uint64_t end
 
 int use_file(domain *dom, mr *m, uint64_t dev, uint64_t ino, uint64_t start, uint64_t end)
 {
-	const uint64_t raw = dev * 0x9E3779B97F4A7C15u ^ ino;
-	const uint64_t id = raw ? raw : 1;
+	const uint64_t id = id_of(dev, ino);
 	auto it = dom->files.find(id);
 	if (it == dom->files.end()) {
 		unique_fd fd = descriptor_of(dev, ino, start, end);
@@ -128,18 +138,32 @@ void find_backing(domain *dom, mr *m, uint64_t base, uint64_t len, uint64_t off)
 	m->parts.push_back({off, len, base, 0, -1, 0, 0});
 }
 
-int publish(mr *m)
+// Peers may use it from now on; or once more, because its counters changed.
+void show(mr *m)
 {
-	domain *dom = m->dom;
-	// what else refers to it changes under the reader's live check, so the entry is complete before it is published
-	if (key_entry *e = dom->keys.find(m->key)) {
-		if (m->rem_wr)
-			e->wr_cntr = m->rem_wr->remote;
-		if (m->rem_rd)
-			e->rd_cntr = m->rem_rd->remote;
-	}
-	dom->keys.publish(m->key);
 	m->open = true;
+	for (wire_domain *d : m->dom->on)
+		if (d && d->ops->mr_show)
+			d->ops->mr_show(*d, *m);
+}
+
+void close_on_wires(mr *m)
+{
+	for (wire_domain *d : m->dom->on)
+		if (d && d->ops->mr_close)
+			d->ops->mr_close(*d, *m);
+}
+
+int open_on_wires(mr *m)
+{
+	for (wire_domain *d : m->dom->on) {
+		if (!d || !d->ops->mr_open)
+			continue;
+		if (const int err = d->ops->mr_open(*d, *m)) {
+			close_on_wires(m);
+			return err;
+		}
+	}
 	return 0;
 }
 
@@ -155,7 +179,8 @@ int mr_close(fid *f) noexcept
 	return guard([&] {
 		mr *m = mr_of(f);
 		scoped_lock lock(m->dom->mutex);
-		m->dom->keys.close(m->key);
+		close_on_wires(m);
+		m->dom->regions.erase(m->key);
 		// peers keep what they mapped until they look again; the file stays alive through their mappings
 		forget(m);
 		for (cntr_core *c : {m->rem_wr, m->rem_rd})
@@ -172,10 +197,8 @@ int mr_bind(fid *f, fid *b, uint64_t flags) noexcept
 	return guard([&] {
 		mr *m = mr_of(f);
 		scoped_lock lock(m->dom->mutex);
-		if (b->fclass == FI_CLASS_EP) {
-			m->bound_ep = core_of(reinterpret_cast<fid_ep *>(b));
-			return 0;
-		}
+		if (b->fclass == FI_CLASS_EP)
+			return 0; // FI_MR_ENDPOINT: all endpoints of a domain share its regions
 		if (b->fclass != FI_CLASS_CNTR || !(flags & (FI_REMOTE_WRITE | FI_REMOTE_READ)) ||
 		    (flags & ~(FI_REMOTE_WRITE | FI_REMOTE_READ)))
 			return -FI_EINVAL;
@@ -188,12 +211,8 @@ int mr_bind(fid *f, fid *b, uint64_t flags) noexcept
 			m->rem_wr = c, c->users++;
 		if (flags & FI_REMOTE_READ)
 			m->rem_rd = c, c->users++;
-		if (m->open) { // already live: peers must translate again to see the counter
-			key_entry *e = m->dom->keys.find(m->key);
-			pgas_store_release(&e->live, e->live + 1);
-			pgas_fence_stores(); // as in key_table::open()
-			publish(m);
-		}
+		if (m->open)
+			show(m); // peers must look again to see the counter
 		return 0;
 	});
 }
@@ -205,7 +224,9 @@ int mr_control(fid *f, int command, void *arg) noexcept
 		scoped_lock lock(m->dom->mutex);
 		switch (command) {
 		case FI_ENABLE:
-			return m->open ? 0 : publish(m);
+			if (!m->open)
+				show(m);
+			return 0;
 		case FI_GET_RAW_MR: {
 			auto *a = static_cast<struct fi_mr_raw_attr *>(arg);
 			if (a->base_addr)
@@ -237,21 +258,26 @@ int enter(domain *dom, std::unique_ptr<mr> m, uint64_t wanted_key, bool deferred
 {
 	m->key = wanted_key;
 	if (dom->mr_mode & FI_MR_PROV_KEY) {
-		while (dom->keys.find(dom->next_key))
+		while (dom->regions.count(dom->next_key))
 			dom->next_key++;
 		m->key = dom->next_key++;
 	}
-	if (const int err =
-		    dom->keys.open(m->key, m->base, m->len, static_cast<uint32_t>(m->access), m->flags, m->parts)) {
-		if (err == -FI_ENOKEY)
-			PGAS_WARN(FI_LOG_MR, "key %" PRIu64 " is registered already\n", m->key);
+	int err = 0;
+	if (dom->regions.count(m->key)) {
+		PGAS_WARN(FI_LOG_MR, "key %" PRIu64 " is registered already\n", m->key);
+		err = -FI_ENOKEY;
+	} else {
+		err = open_on_wires(m.get());
+	}
+	if (err) {
 		forget(m.get());
 		return err;
 	}
+	dom->regions.emplace(m->key, m.get());
 	m->fid.mem_desc = m.get();
 	m->fid.key = m->key;
 	if (!deferred)
-		publish(m.get());
+		show(m.get());
 	dom->users++;
 	*out = &m.release()->fid;
 	return 0;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// fi_ops_msg and fi_ops_tagged: sends try the inline ring path, receives go to the matching engine (pgas_match.cpp).
-#include "pgas.hpp"
+// fi_ops_msg and fi_ops_tagged: sends try the inline path of pgas_hot.h, receives go to the matching engine
+// (pgas_match.cpp).
+#include "pgas_ep.hpp"
+#include "pgas_iov.hpp"
+#include "pgas_op.hpp"
 
 namespace pgas {
 namespace {
@@ -55,14 +58,14 @@ template <uint8_t Kind>
 bool send_inline(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t tag, uint64_t data, uint64_t flags,
 		 void *context)
 {
-	const uint8_t slot_flags = flags & FI_REMOTE_CQ_DATA ? PGAS_SLOT_CQ_DATA : 0;
-	if ((flags & (FI_DELIVERY_COMPLETE | FI_FENCE)) || len > PGAS_SLOT_INLINE)
+	const uint8_t hot_flags = flags & FI_REMOTE_CQ_DATA ? PGAS_HOT_CQ_DATA : 0;
+	if ((flags & (FI_DELIVERY_COMPLETE | FI_FENCE)) || len > PGAS_HOT_SEND_BYTES)
 		return false;
 	ep_core *ep = core_of(f);
 	if (!ep->tx_cq || (ep->tx_selective && !(flags & FI_COMPLETION)))
-		return pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, slot_flags, PGAS_CHECKED);
+		return pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, hot_flags, PGAS_CHECKED);
 	scoped_lock lock(ep->dom->mutex);
-	if (ep->tx_cq->full() || !pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, slot_flags, PGAS_CHECKED))
+	if (ep->tx_cq->full() || !pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, hot_flags, PGAS_CHECKED))
 		return false;
 	completion c;
 	c.context = context;
@@ -100,10 +103,10 @@ inline __attribute__((always_inline)) ssize_t inject_one(fid_ep *f, const void *
 {
 	// eight bytes first: the copy is then two instructions
 	if (len == 8 && PGAS_LIKELY(pgas_hot_send(front_of(f), buf, 8, dest, tag, data, Kind,
-						  has_data ? PGAS_SLOT_CQ_DATA : 0, PGAS_CHECKED)))
+						  has_data ? PGAS_HOT_CQ_DATA : 0, PGAS_CHECKED)))
 		return 0;
 	if (len != 8 &&
-	    pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, has_data ? PGAS_SLOT_CQ_DATA : 0, PGAS_CHECKED))
+	    pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, has_data ? PGAS_HOT_CQ_DATA : 0, PGAS_CHECKED))
 		return 0;
 	return inject_other<Kind>(f, buf, len, dest, tag, data, has_data);
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The general engine: an operation is submitted to its peer's wire, completes at once, waits in ep_core::pending, or
-// fails. The one place that moves counters and writes completion entries for what we initiate.
-#include "pgas.hpp"
+// The engine's lower half: operations that are kept, finished or failed. The one place that moves counters and writes
+// completion entries for what we initiate. Submitting is in pgas_submit.cpp.
+#include "pgas_op.hpp"
+#include "pgas_ep.hpp"
 #include "pgas_info.hpp"
+#include "pgas_iov.hpp"
+#include "pgas_peer.hpp"
 
 namespace pgas {
 namespace {
@@ -13,39 +16,50 @@ bool wants_entry(const ep_core *ep, const op &o)
 	return ep->tx_cq && !o.quiet && (!ep->tx_selective || (o.flags & FI_COMPLETION));
 }
 
-bool target_error(int err) // found out about the target, as opposed to wrong arguments of the caller
+bool one_sided(const op &o)
 {
-	return err == -FI_EKEYREJECTED || err == -FI_EACCES || err == -FI_EFAULT || err == -FI_ECONNRESET ||
-	       err == -FI_EIO;
+	return o.kind != op_kind::send && o.kind != op_kind::pull;
 }
 
-// The offset in the target's key 0 that an address given to this endpoint means.
-uint64_t key0_offset(const pgas_ep *front, const key0_layout &layout, uint64_t addr)
+void begin_one_sided(ep_core *ep, peer *to)
 {
-	return front->bias && layout.given() ? layout.to_offset(addr) : addr - front->bias;
+	to->one_sided++;
+	if (ep->one_sided++ == 0 && (ep->order & kStrictOneSided))
+		ep_update_hot(ep); // what comes behind it may not overtake it by the short way
+}
+
+void end_one_sided(ep_core *ep, peer *to)
+{
+	to->one_sided--;
+	if (--ep->one_sided == 0 && (ep->order & kStrictOneSided))
+		ep_update_hot(ep);
+}
+
+// The caller of an inject may reuse its buffers as soon as the call returns.
+void own_source(op &o)
+{
+	o.copy.resize(o.cmp_count ? 2 * o.len : o.len);
+	const auto own = [&](iovec *iov, size_t &count, char *to) {
+		if (!count)
+			return;
+		iov_gather(iov, count, 0, to, o.len);
+		iov[0] = {to, o.len};
+		count = 1;
+	};
+	own(o.iov, o.iov_count, o.copy.data());
+	own(o.cmp, o.cmp_count, o.copy.data() + o.len);
 }
 
 } // namespace
 
-uint64_t op_default_flags(const pgas_ep *front)
-{
-	return front->op_flags;
-}
-
 void op_complete(ep_core *ep, op &o)
 {
 	cntr_core *counter = ep->c_send;
-	if (o.kind == op_kind::write || (o.kind == op_kind::amo && o.form == 0))
+	if (o.kind == op_kind::write || (o.kind == op_kind::amo && o.form == kAmoPlain))
 		counter = ep->c_write;
 	else if (o.kind == op_kind::read || o.kind == op_kind::amo)
 		counter = ep->c_read;
-	if (counter) {
-		if (o.status)
-			pgas_add_release(&counter->front->count.error, uint64_t{1});
-		else
-			pgas_counter_add_shared(&counter->front->count, 1);
-		cntr_signal(counter);
-	}
+	cntr_count(counter, o.status);
 	// an inject that fails later has nowhere else to say so
 	if (!(o.status && ep->tx_cq) && !wants_entry(ep, o))
 		return;
@@ -59,75 +73,71 @@ void op_complete(ep_core *ep, op &o)
 	cq_push(ep->tx_cq, c);
 }
 
-op *op_keep(ep_core *ep, op &&o, peer *to)
+op *op_keep(wire_ep &on, op &&o, peer *to)
 {
+	ep_core *ep = on.ep;
 	auto kept = std::make_unique<op>(std::move(o));
 	op *p = kept.get();
 	p->id = ep->next_op++;
 	p->to = to;
-	if (p->kind != op_kind::send && p->kind != op_kind::pull) {
-		to->one_sided++;
-		if (ep->one_sided++ == 0 && (ep->order & kStrictOneSided))
-			ep_update_hot(ep); // what comes behind it may not overtake it by the short way
-	}
-	if ((p->flags & FI_INJECT) && p->kind != op_kind::read && p->kind != op_kind::pull) {
-		// the caller may reuse its buffers as soon as the call returns
-		p->copy.resize(p->cmp_count ? 2 * p->len : p->len);
-		const auto own = [&](iovec *iov, size_t &count, char *to) {
-			if (!count)
-				return;
-			iov_gather(iov, count, 0, to, p->len);
-			iov[0] = {to, p->len};
-			count = 1;
-		};
-		own(p->iov, p->iov_count, p->copy.data());
-		own(p->cmp, p->cmp_count, p->copy.data() + p->len);
-	}
-	ep->pending.emplace(p->id, std::move(kept));
+	if (one_sided(*p))
+		begin_one_sided(ep, to);
+	if ((p->flags & FI_INJECT) && p->kind != op_kind::read && p->kind != op_kind::pull)
+		own_source(*p);
+	on.pending.emplace(p->id, std::move(kept));
+	ep->kept++;
 	ep_update_polls(ep);
 	return p;
 }
 
-ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o)
+void op_take_back(wire_ep &on, op *kept, op &out)
 {
-	ep_core *ep = core_of(fid);
-	o.front = front_of(fid);
-	for (size_t i = 0; i < o.rma_count; i++)
-		if (o.rma[i].key == 0)
-			o.rma[i].addr = key0_offset(o.front, ep->dom->layout, o.rma[i].addr);
-	scoped_lock lock(ep->dom->mutex);
-	peer *p;
-	if (const int err = peer_get(ep, addr, &p))
-		return err;
-	if (ep->tx_cq && !o.quiet && ep->tx_cq->full())
-		return -FI_EAGAIN;
-	if (p->one_sided && ((o.flags & FI_FENCE) || (ep->order & kStrictOneSided))) {
-		ep_progress(ep); // what was promised in order waits for what is still under way
-		if (p->one_sided)
-			return -FI_EAGAIN;
-		if (const int err = peer_get(ep, addr, &p)) // it may have died meanwhile, and be let go
-			return err;
+	out = std::move(*kept);
+	if (one_sided(out))
+		end_one_sided(on.ep, out.to);
+	on.pending.erase(out.id);
+	on.ep->kept--;
+	ep_update_polls(on.ep);
+}
+
+void op_finish(wire_ep &on, op &o)
+{
+	const uint64_t id = o.id;
+	if (one_sided(o))
+		end_one_sided(on.ep, o.to);
+	if (o.kind == op_kind::pull) {
+		on.pieces -= o.in_flight;
+		completion c = o.rx_result;
+		if (o.status) {
+			c.err = -o.status;
+			c.len = 0;
+		}
+		o.to->wire->pull_over(*o.to, o.peer_op, o.status);
+		rx_finish(on.ep, o.rx, c);
+		o.rx = nullptr;
+	} else {
+		op_complete(on.ep, o);
 	}
-	if (o.flags & FI_FENCE)
-		pgas_fence_full();
-	const auto submit = o.kind == op_kind::send  ? p->wire->send
-			    : o.kind == op_kind::amo ? p->wire->amo
-						     : p->wire->rma;
-	const auto rc = static_cast<int>(submit(ep, p, o));
-	if (rc == 1)
-		return 0;
-	if (rc == -FI_EAGAIN) {
-		ep_progress(ep); // both sides full: somebody must take messages out
-		return rc;
+	on.pending.erase(id);
+	on.ep->kept--;
+}
+
+void op_fail_peer(peer *p, int status)
+{
+	if (!p->on)
+		return;
+	wire_ep &on = *p->on;
+	std::vector<op *> over;
+	for (auto &[id, o] : on.pending)
+		if (o->to == p)
+			over.push_back(o.get());
+	for (op *o : over) {
+		o->status = status;
+		op_finish(on, *o);
 	}
-	if (rc < 0) {
-		PGAS_WARN(FI_LOG_EP_DATA, "operation to %s: %s\n", p->name.text, fi_strerror(-rc));
-		if (!target_error(rc) || o.quiet || !ep->tx_cq)
-			return rc;
-		o.status = rc;
-	}
-	op_complete(ep, o);
-	return 0;
+	// also those that op_finish() just added
+	on.ep->kept -= static_cast<uint32_t>(std::erase_if(on.replies, [&](const reply &r) { return r.to == p; }));
+	p->replies = 0;
 }
 
 } // namespace pgas

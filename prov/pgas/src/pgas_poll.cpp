@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Poll sets, and fi_trywait: may the caller block on the wait objects of these queues without missing an event?
-#include "pgas.hpp"
+#include "pgas_ep.hpp"
 #include "pgas_nosys.hpp"
 
 #include <algorithm>
@@ -115,12 +115,6 @@ fi_ops_poll g_poll_ops = {
 	.poll_del = del,
 };
 
-void drain_signal(int fd)
-{
-	uint64_t count;
-	[[maybe_unused]] const ssize_t n = ::read(fd, &count, sizeof count);
-}
-
 } // namespace
 
 int poll_open(fid_domain *d, fi_poll_attr *attr, fid_poll **out) noexcept
@@ -147,10 +141,9 @@ int fabric_trywait(fid_fabric *, fid **fids, int count) noexcept
 			if (f->fclass == FI_CLASS_CQ) {
 				cq_core *cq = as_cq(f);
 				scoped_lock lock(cq->dom->mutex);
-				if (cq->wait_obj == FI_WAIT_NONE)
+				if (cq->waiters.kind == FI_WAIT_NONE)
 					return -FI_EINVAL;
-				if (cq->event)
-					drain_signal(cq->event.get());
+				cq->waiters.lower();
 				for (ep_core *ep : cq->eps)
 					ep_progress(ep);
 				if (!cq->entries.empty() || cq->signalled.exchange(false))
@@ -158,8 +151,7 @@ int fabric_trywait(fid_fabric *, fid **fids, int count) noexcept
 			} else if (f->fclass == FI_CLASS_CNTR) {
 				cntr_core *c = as_cntr(f);
 				scoped_lock lock(c->dom->mutex);
-				if (c->event)
-					drain_signal(c->event.get());
+				c->waiters.lower();
 				for (ep_core *ep : c->eps)
 					ep_progress(ep);
 				const uint64_t now = cntr_value(c) + cntr_error(c);
@@ -169,9 +161,9 @@ int fabric_trywait(fid_fabric *, fid **fids, int count) noexcept
 				}
 			} else if (f->fclass == FI_CLASS_EQ) {
 				eq *q = reinterpret_cast<eq *>(f);
-				pthread_mutex_lock(&q->mutex);
+				pthread_mutex_lock(&q->waiters.mutex);
 				const bool empty = q->events.empty();
-				pthread_mutex_unlock(&q->mutex);
+				pthread_mutex_unlock(&q->waiters.mutex);
 				if (!empty)
 					return -FI_EAGAIN;
 			} else {

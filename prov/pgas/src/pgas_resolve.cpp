@@ -2,7 +2,9 @@
 //
 // Names: the text form of an address, service names of this host (abstract sockets, gone with their process), and host
 // names as far as they mean this host.
-#include "pgas_resolve.hpp"
+#include "pgas_addr.hpp"
+#include "pgas_host.hpp"
+#include "pgas_wire.hpp"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -13,21 +15,43 @@
 #include <cstdio>
 #include <cstring>
 
-#include "pgas_host.hpp"
-
 namespace pgas {
+
+std::string_view address_next_part(std::string_view &parts)
+{
+	const size_t end = std::min(parts.find('+'), parts.size());
+	const std::string_view part = parts.substr(0, end);
+	parts.remove_prefix(std::min(end + 1, parts.size()));
+	return part;
+}
+
 namespace {
 
-constexpr char kScheme[] = "fi_pgas://";
-constexpr size_t kSchemeLen = sizeof kScheme - 1;
+constexpr char kPartChars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:.-_/";
+
+// Parts of wires that are not in use here may be anything printable: the peer's other parts lead to it, or nothing
+// does.
+bool part_canonical(std::string_view part, char *out, size_t room)
+{
+	std::string_view rest;
+	const wire_ops *w = wire_of_part(part, rest);
+	const size_t name = static_cast<size_t>(rest.data() - part.data());
+	if (part.size() >= room || part.empty())
+		return false;
+	memcpy(out, part.data(), part.size());
+	out[part.size()] = 0;
+	if (w)
+		return w->canonical(rest, out + name, room - name);
+	return name > 1 && !rest.empty() && part.find_first_not_of(kPartChars) == part.npos;
+}
 
 } // namespace
 
 bool address_parse(const char *text, ep_address &out)
 {
-	if (strnlen(text, kNameBytes) == kNameBytes || strncmp(text, kScheme, kSchemeLen) != 0)
+	if (strnlen(text, kNameBytes) == kNameBytes || strncmp(text, kScheme, kSchemeBytes) != 0)
 		return false;
-	text += kSchemeLen;
+	text += kSchemeBytes;
 	if (strcmp(text, "*") == 0) {
 		out = {};
 		out.any = true;
@@ -41,17 +65,18 @@ bool address_parse(const char *text, ep_address &out)
 		strcpy(out.service, text + 1);
 		return true;
 	}
-	unsigned long long host, nonce;
-	unsigned pid;
-	int fd, used = 0;
-	if (sscanf(text, "%16llx:%x:%x:%16llx%n", &host, &pid, reinterpret_cast<unsigned *>(&fd), &nonce, &used) != 4 ||
-	    text[used] != 0 || pid == 0 || fd < 0)
-		return false;
 	out = {};
-	out.host = host;
-	out.pid = pid;
-	out.fd = fd;
-	out.nonce = nonce;
+	size_t used = 0;
+	std::string_view parts(text);
+	if (parts.empty() || parts.back() == '+')
+		return false;
+	while (!parts.empty()) {
+		if (used)
+			out.parts[used++] = '+';
+		if (!part_canonical(address_next_part(parts), out.parts + used, sizeof out.parts - kSchemeBytes - used))
+			return false;
+		used += strlen(out.parts + used);
+	}
 	return true;
 }
 
@@ -63,9 +88,8 @@ ep_name address_format(const ep_address &a)
 	if (a.named)
 		snprintf(n.text, sizeof n.text, "%s@%s", kScheme, a.service);
 	else
-		snprintf(n.text, sizeof n.text, "%s%016llx:%x:%x:%016llx", kScheme,
-			 static_cast<unsigned long long>(a.host), a.pid, a.fd,
-			 static_cast<unsigned long long>(a.nonce));
+		snprintf(n.text, sizeof n.text, "%s%.*s", kScheme, static_cast<int>(kNameBytes - kSchemeBytes - 1),
+			 a.parts);
 	return n;
 }
 
@@ -85,10 +109,22 @@ ep_name address_of_service(const char *service)
 }
 
 // --- service names ---------------------------------------------------------------------------------------------------
-// Two abstract sockets: "pgas/UID/SERVICE" is taken once (bind fails for the second), and
-// "pgas/UID/SERVICE/PID:FD:NONCE" tells who has it. Abstract sockets end with their process, live in the network
-// namespace, and /proc/net/unix lists them.
+//
+// Two abstract sockets: "pgas/UID/SERVICE" is taken once (bind fails for the second), and "pgas/UID/SERVICE/PARTS"
+// tells who has it. Abstract sockets end with their process, live in the network namespace, and /proc/net/unix lists
+// them. Such a name is short: what begins with the identity of this host is written from the ':' behind it on.
 namespace {
+
+constexpr size_t kHostChars = 16;
+struct host_name {
+	char text[kHostChars + 1];
+};
+host_name host_text()
+{
+	host_name h;
+	snprintf(h.text, sizeof h.text, "%016llx", static_cast<unsigned long long>(host_identity()));
+	return h;
+}
 
 int bind_abstract(const char *name, unique_fd &out)
 {
@@ -110,14 +146,17 @@ int bind_abstract(const char *name, unique_fd &out)
 
 } // namespace
 
-int service_bind(const char *service, const ep_address &where, service_binding &out)
+int service_bind(const char *service, const ep_name &where, service_binding &out)
 {
 	char name[108];
 	snprintf(name, sizeof name, "pgas/%u/%s", geteuid(), service);
 	if (const int err = bind_abstract(name, out.name))
 		return err;
-	snprintf(name, sizeof name, "pgas/%u/%s/%x:%x:%016llx", geteuid(), service, where.pid, where.fd,
-		 static_cast<unsigned long long>(where.nonce));
+	const host_name host = host_text();
+	const char *parts = where.text + kSchemeBytes;
+	if (strncmp(parts, host.text, kHostChars) == 0)
+		parts += kHostChars;
+	snprintf(name, sizeof name, "pgas/%u/%s/%s", geteuid(), service, parts);
 	return bind_abstract(name, out.target);
 }
 
@@ -132,16 +171,14 @@ int service_lookup(const char *service, ep_address &out)
 	int err = -FI_EHOSTUNREACH;
 	while (err && fgets(line, sizeof line, f)) {
 		const char *at = strstr(line, prefix);
-		unsigned pid, fd;
-		unsigned long long nonce;
-		if (!at || sscanf(at + prefix_len, "%x:%x:%16llx", &pid, &fd, &nonce) != 3)
+		if (!at)
 			continue;
-		out = {};
-		out.host = host_identity();
-		out.pid = pid;
-		out.fd = static_cast<int>(fd);
-		out.nonce = nonce;
-		err = 0;
+		at += prefix_len;
+		char text[kSchemeBytes + 20 + sizeof line];
+		snprintf(text, sizeof text, "%s%.*s%.*s", kScheme, *at == ':' ? static_cast<int>(kHostChars) : 0,
+			 host_text().text, static_cast<int>(strcspn(at, "\n")), at);
+		if (address_parse(text, out) && !out.named && !out.any)
+			err = 0;
 	}
 	fclose(f);
 	return err;
@@ -201,7 +238,7 @@ bool is_this_host(const char *node, uint64_t flags)
 int resolve_node(const char *node, const char *service, uint64_t flags, ep_name &out)
 {
 	ep_address a;
-	if (node && strncmp(node, kScheme, kSchemeLen) == 0) {
+	if (node && strncmp(node, kScheme, kSchemeBytes) == 0) {
 		if (!address_parse(node, a))
 			return -FI_ENODATA;
 		out = address_format(a);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // fi_ops_rma. Single-buffer calls try the checked hot path of pgas_hot.h first; everything else becomes an op.
-#include "pgas.hpp"
+#include "pgas_ep.hpp"
+#include "pgas_iov.hpp"
+#include "pgas_op.hpp"
 
 namespace pgas {
 namespace {

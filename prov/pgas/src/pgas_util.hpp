@@ -151,8 +151,6 @@ private:
 	const bool locked_;
 };
 
-inline constexpr size_t kPage = 4096; // layout unit of our own segments; real page size is a multiple
-
 inline size_t page_bytes()
 {
 	static const size_t bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));

@@ -33,8 +33,8 @@
 #define PGAS_FRONT_EP_OFF 88
 #define PGAS_FRONT_OFF 40
 
-/* ---  ----------------------------------------------------------------------------------------------------------------
- * Message ring: many producers (senders on this host), one consumer (the endpoint's owner). See pgas_ring.cpp for the
+/*
+ * Message ring: many producers (senders on this host), one consumer (the endpoint's owner). See shm/shm_ring.cpp for the
  * protocol; the layout is here because fi_inject is inline.
  *
  * slot.state = position << 24 | owner << 4 | state
@@ -64,7 +64,7 @@ enum {
 enum {
 	PGAS_SLOT_CQ_DATA = 1, /* slot.data is the sender's cq data */
 	PGAS_SLOT_EAGER = 2,   /* payload is in the receiver's eager buffer */
-	PGAS_SLOT_LONG = 4,    /* payload stays at the sender: inline part is struct pgas_long */
+	PGAS_SLOT_LONG = 4,    /* payload stays at the sender: inline part says where */
 };
 
 struct pgas_slot {
@@ -74,10 +74,18 @@ struct pgas_slot {
 		uint32_t meta_half[2]; /* the same: lower half first, as on all processors that this runs on */
 	};
 	uint64_t len;  /* bytes of the message, wherever they are */
-	uint64_t tag;  /* PGAS_KIND_TAGGED, or the opcode of a request; else not written */
+	__extension__ union {  /* by kind; else not written */
+		uint64_t tag;        /* PGAS_KIND_TAGGED */
+		uint64_t code;       /* PGAS_KIND_REQUEST: what is asked for */
+		uint64_t head_bytes; /* PGAS_KIND_MSG with PGAS_SLOT_EAGER: so much of it is in payload, too */
+	};
 	uint64_t data; /* with PGAS_SLOT_CQ_DATA; else not written */
 	uint8_t payload[PGAS_SLOT_INLINE];
 };
+
+/* What of it callers of the inline send must know (pgas_hot_send). */
+#define PGAS_HOT_SEND_BYTES PGAS_SLOT_INLINE
+#define PGAS_HOT_CQ_DATA PGAS_SLOT_CQ_DATA
 
 #define PGAS_META_KIND_SHIFT 32
 #define PGAS_META_FLAGS_SHIFT 40
@@ -129,13 +137,13 @@ PGAS_EXPORT void pgas_door_ring(struct pgas_door *door) PGAS_NOEXCEPT;
 }
 #endif
 
-/* ---  ----------------------------------------------------------------------------------------------------------------
+/*
  * Endpoint front. Allocated in one mapping with the window table behind it, so that window[rank] is one load from the
  * endpoint's address. window[rank] is the address here of rank's key-0 region, 0 where it cannot be stored to directly;
  * it is written when a peer is connected, and cleared by the watcher when it dies. window[-1] is always 0:
  * FI_ADDR_UNSPEC leads to the cold path. Invariant: a window is set only while hot_inject is MAGIC_HOT, so a caller
  * that knows the endpoint to be ours may leave out the test of the magic word for injects.
- *  */
+ */
 struct pgas_ep_core;
 
 struct pgas_ep {
@@ -174,7 +182,7 @@ struct pgas_cntr {
 	struct pgas_cntr_core *core;
 };
 
-/* Completion queue front: an empty read is two compares. */
+/* Completion queue front: an empty read is three compares. */
 struct pgas_cq_core;
 struct pgas_cq {
 	union {

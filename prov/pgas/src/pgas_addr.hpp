@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Addresses. An address is a text:
+//
+//   fi_pgas://PART[+PART...]   an endpoint; each wire that reaches it has one part, which only that wire understands
+//   fi_pgas://@SERVICE         the endpoint of this host that took the service name
+//   fi_pgas://*                any endpoint of this host: what fi_getinfo offers before there is one
+//
+// A part begins with the name of its wire and '/'; the part of the shared-memory wire has no name in front.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "pgas_util.hpp"
+
+namespace pgas {
+
+inline constexpr size_t kNameBytes = 64; // of an address, with the zero byte at its end
+inline constexpr char kScheme[] = "fi_pgas://";
+inline constexpr size_t kSchemeBytes = sizeof kScheme - 1;
+
+struct ep_name {
+	char text[kNameBytes];
+	bool operator==(const ep_name &o) const { return std::string_view(text) == o.text; }
+};
+
+struct ep_address {
+	bool named = false;
+	bool any = false;
+	char service[40] = {};
+	char parts[kNameBytes] = {}; // in the form that the wires write themselves
+};
+bool address_parse(const char *text, ep_address &out);
+ep_name address_format(const ep_address &a);
+ep_name address_of_service(const char *service);
+ep_name address_of_any();
+
+// The next part of a list of parts, which shrinks; empty at the end.
+std::string_view address_next_part(std::string_view &parts);
+
+// Holds a service name of this host, as abstract sockets: gone with the process.
+struct service_binding {
+	unique_fd name, target;
+};
+int service_bind(const char *service, const ep_name &where, service_binding &out); // -FI_EADDRINUSE
+int service_lookup(const char *service, ep_address &out);                          // -FI_EHOSTUNREACH
+
+// node and service of fi_getinfo and fi_av_insertsvc to one of our addresses. -FI_ENODATA when node is not this host.
+int resolve_node(const char *node, const char *service, uint64_t flags, ep_name &out);
+
+} // namespace pgas

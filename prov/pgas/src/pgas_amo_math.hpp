@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Atomics on memory of this address space, whoever asked for them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <rdma/fi_atomic.h>
+
+namespace pgas {
+
+// fi_atomic, fi_fetch_atomic, fi_compare_atomic. All but the first have a result.
+enum amo_form : uint8_t { kAmoPlain = 0, kAmoFetch = 1, kAmoCompare = 2 };
+
+// What everybody takes who changes an element of more than 8 bytes of one process's memory.
+struct wide_lock {
+	void (*take)(void *at);
+	void (*drop)(void *at);
+	void *at;
+};
+
+bool amo_valid(fi_datatype type, fi_op op, int form);
+size_t amo_type_bytes(fi_datatype type);
+size_t amo_type_align(fi_datatype type);
+// operand, compare and result are packed arrays of count elements.
+void amo_apply(fi_datatype type, fi_op op, void *target, size_t count, const void *operand, const void *compare,
+	       void *result, const wide_lock &lock);
+
+} // namespace pgas

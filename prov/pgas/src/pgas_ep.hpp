@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Endpoints. The front (pgas_types.h) is what applications hold and inline code reads; ep_core is everything else,
+// shared by the endpoint and its aliases.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "pgas_av.hpp"
+#include "pgas_domain.hpp"
+#include "pgas_rx.hpp"
+
+namespace pgas {
+
+struct peer;
+
+struct ep_core {
+	domain *dom;
+	std::vector<pgas_ep *> fronts; // [0] the endpoint, then its aliases; each owns its mapping
+	av *vector = nullptr;
+	cq_core *tx_cq = nullptr, *rx_cq = nullptr;
+	bool tx_selective = false, rx_selective = false;
+	cntr_core *c_send = nullptr, *c_recv = nullptr, *c_read = nullptr, *c_write = nullptr;
+	cntr_core *c_rem_read = nullptr, *c_rem_write = nullptr;
+	eq *bound_eq = nullptr;
+	uint64_t caps = 0, tx_op_flags = 0, rx_op_flags = 0, order = 0;
+	size_t min_multi_recv = 64;
+	size_t inject_limit = kInjectBytes;
+	bool enabled = false;
+	bool in_place = false; // messages are taken where they arrived (pgas_ext.cpp)
+	bool serves = false;   // peers asked for our progress: reading a counter must make some
+	ep_name name{};
+	std::string service;
+	service_binding binding;
+
+	wire_ep *on[kWiresMost] = {};             // in the order of wires(); set when it is enabled
+	std::vector<std::unique_ptr<peer>> peers; // by rank
+	rx_queue msg, tagged;
+	std::vector<rx_entry *> rx_spare;
+	std::unordered_map<void *, std::unique_ptr<unexpected>> claimed;
+	uint32_t kept = 0;      // operations and replies that wait in all wires
+	uint32_t one_sided = 0; // of them, as in peer::one_sided
+	uint64_t next_op = 1;
+	uint32_t attended = 0; // dom->attention when this endpoint last looked
+
+	pgas_ep *front() const { return fronts[0]; }
+	bool must_look() const { return dom->attention.load() != pgas_load_relaxed(&attended); }
+};
+
+int ep_open(fid_domain *dom, fi_info *info, fid_ep **out, void *context) noexcept;
+int stx_open(fid_domain *dom, fi_tx_attr *attr, fid_stx **out, void *context) noexcept;
+// Takes in what arrived and pushes what waits; true when something moved. Lock held.
+bool ep_progress(ep_core *ep);
+void ep_update_hot(ep_core *ep);   // opens or closes the short ways of every front
+void ep_update_polls(ep_core *ep); // after something was kept or ended
+void ep_update_heads(ep_core *ep); // after only something arrived or was taken
+
+int front_create(ep_core *core, void *context, uint64_t op_flags, pgas_ep **out);
+void front_destroy(pgas_ep *front);
+void front_set_tables(fid_ep *fid); // the calls of an endpoint (pgas_ep.cpp)
+
+inline ep_core *core_of(fid_ep *fid)
+{
+	return reinterpret_cast<ep_core *>(reinterpret_cast<pgas_ep *>(fid)->core);
+}
+inline pgas_ep *front_of(fid_ep *fid)
+{
+	return reinterpret_cast<pgas_ep *>(fid);
+}
+
+} // namespace pgas

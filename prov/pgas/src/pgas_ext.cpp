@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// fi_ext_pgas.h: memory that peers can map, windows, symmetric addressing, drain, and messages without buffers.
+#include "pgas_ext.hpp"
+#include "pgas_ep.hpp"
+#include "pgas_peer.hpp"
+
+#include <sys/mman.h>
+
+namespace pgas {
+namespace {
+
+domain *domain_of(fid *f)
+{
+	return reinterpret_cast<domain *>(f);
+}
+
+int mem_alloc(fid_domain *f, size_t len, void **ptr) noexcept
+{
+	return guard([&] {
+		domain *dom = domain_of(&f->fid);
+		if (!len)
+			return -FI_EINVAL;
+		const size_t bytes = round_up(len, page_bytes());
+		unique_fd fd(memfd_create("pgas-memory", MFD_CLOEXEC));
+		if (!fd || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
+			return -errno;
+		void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+		if (p == MAP_FAILED)
+			return -errno;
+		// the registration finds the descriptor by the mapped file; this keeps it open until mem_free
+		scoped_lock lock(dom->mutex);
+		const uint64_t id = file_id(fd.get(), nullptr, nullptr);
+		shared_file &file = dom->files[id];
+		file.fd = std::move(fd);
+		file.users = 1;
+		dom->allocations[reinterpret_cast<uintptr_t>(p)] = id;
+		*ptr = p;
+		return 0;
+	});
+}
+
+int mem_free(fid_domain *f, void *ptr, size_t len) noexcept
+{
+	return guard([&] {
+		domain *dom = domain_of(&f->fid);
+		scoped_lock lock(dom->mutex);
+		const auto it = dom->allocations.find(reinterpret_cast<uintptr_t>(ptr));
+		if (it == dom->allocations.end())
+			return -FI_EINVAL;
+		domain_file_release(dom, it->second);
+		dom->allocations.erase(it);
+		return munmap(ptr, round_up(len, page_bytes())) ? -errno : 0;
+	});
+}
+
+int reg_parts(fid_domain *f, void *base, size_t span, uint64_t access, uint64_t key, const fi_pgas_part *parts,
+	      size_t count, fid_mr **out) noexcept
+{
+	return guard([&] { return mr_register_parts(domain_of(&f->fid), base, span, access, key, parts, count, out); });
+}
+
+int window(fid_ep *fid, fi_addr_t addr, void **base) noexcept
+{
+	return guard([&] {
+		ep_core *ep = core_of(fid);
+		scoped_lock lock(ep->dom->mutex);
+		peer *p;
+		if (const int err = peer_get(ep, addr, &p))
+			return err;
+		if (p->wire->window)
+			p->wire->window(*p->on, *p);
+		const pgas_ep *front = front_of(fid);
+		*base = front->check[addr].bound8 ? reinterpret_cast<void *>(front->check[addr].base) : nullptr;
+		return 0;
+	});
+}
+
+int symmetric(fid_ep *fid, const void *base) noexcept
+{
+	return guard([&] {
+		ep_core *ep = core_of(fid);
+		pgas_ep *front = front_of(fid);
+		const auto bias = reinterpret_cast<uint64_t>(base);
+		if (bias % 16)
+			return -FI_EINVAL;
+		scoped_lock lock(ep->dom->mutex);
+		const key0_layout &layout = ep->dom->layout;
+		if (layout.given() && bias && bias != layout.base)
+			return -FI_EINVAL;
+		for (wire_ep *on : ep->on)
+			if (on && on->ops->windows_rebias)
+				on->ops->windows_rebias(*on, front, bias);
+		front->bias = bias;
+		return 0;
+	});
+}
+
+int symmetric_layout(fid_domain *f, const fi_pgas_piece *pieces, size_t count) noexcept
+{
+	return guard([&] { return key0_layout_set(domain_of(&f->fid), pieces, count); });
+}
+
+// Everything this endpoint started is complete. Answers that it owes to others do not count.
+bool flushed(ep_core *ep)
+{
+	for (wire_ep *on : ep->on)
+		if (on && (!on->pending.empty() || (on->ops->flush && on->ops->flush(*on) != 0)))
+			return false;
+	return true;
+}
+
+int drain(fid_ep *fid) noexcept
+{
+	return guard([&] {
+		ep_core *ep = core_of(fid);
+		pgas_backoff wait{};
+		for (;;) {
+			{
+				scoped_lock lock(ep->dom->mutex);
+				ep_progress(ep);
+				if (flushed(ep))
+					return 0;
+				// whoever should answer may be waiting for us, on another endpoint
+				if (ep->dom->threading != FI_THREAD_COMPLETION)
+					domain_progress(ep->dom);
+			}
+			pgas_backoff_pause(&wait);
+		}
+	});
+}
+
+// --- messages without buffers and completions ------------------------------------------------------------------------
+//
+// A receiver that handles each message at once reads it where it arrived and gives the place back; a sender passes head
+// and payload in two pieces. What progress took in on the way (attention, requests between the messages), or what came
+// by a wire that has no places to give, waits in ep_core::msg.waiting. That is older than anything still to be taken,
+// so it comes first. cq_update_poll() keeps the queue's poll word at "look" then.
+
+void take_waiting(ep_core *ep, fi_pgas_message *m)
+{
+	auto *u = new unexpected(std::move(ep->msg.waiting.front()));
+	ep->msg.waiting.pop_front();
+	// operator new aligns for every type: see fi_ext_pgas.h
+	m->buf = u->bytes.data();
+	m->len = u->len;
+	m->head = nullptr;
+	m->place_ = u;
+	m->state_ = 0;
+	m->eager_ = nullptr;
+}
+
+// Threads that poll when nothing is there do not take the lock for that. The two words of the queue's front change
+// under the lock one after the other: whoever reads one old and one new finds nothing, and something at its next look.
+bool surely_nothing(const ep_core *ep)
+{
+	if (!ep->dom->mutex.enabled() || !pgas_load_relaxed(&ep->in_place) || !ep->rx_cq || ep->must_look())
+		return false;
+	const pgas_cq *front = ep->rx_cq->front;
+	return pgas_load_relaxed(&front->queued) == 0 &&
+	       pgas_load_relaxed(pgas_load_relaxed(&front->poll)) != pgas_load_relaxed(&front->poll_ready);
+}
+
+// Of all wires; false when none has anything in place.
+bool take_in_place(ep_core *ep, fi_pgas_message *m)
+{
+	for (wire_ep *on : ep->on)
+		if (on && on->ops->take && on->ops->take(*on, m))
+			return true;
+	return false;
+}
+
+int message_take(fid_ep *fid, fi_pgas_message *m) noexcept
+{
+	ep_core *ep = core_of(fid);
+	if (surely_nothing(ep))
+		return -FI_EAGAIN;
+	return guard([&] {
+		scoped_lock lock(ep->dom->mutex);
+		pgas_store_relaxed(&ep->in_place, true);
+		if (PGAS_UNLIKELY(!ep->enabled))
+			return -FI_EOPBADSTATE;
+		if (PGAS_UNLIKELY(ep->must_look()))
+			ep_progress(ep);
+		if (PGAS_LIKELY(ep->msg.waiting.empty()) && take_in_place(ep, m)) {
+			ep_update_heads(ep);
+			return 0;
+		}
+		if (ep->msg.waiting.empty())
+			ep_progress(ep); // something else arrived, or something of ours waits
+		if (ep->msg.waiting.empty())
+			return -FI_EAGAIN;
+		take_waiting(ep, m);
+		ep_update_heads(ep);
+		return 0;
+	});
+}
+
+// Of the wires only the first gives places.
+void message_release(fid_ep *fid, fi_pgas_message *m) noexcept
+{
+	if (PGAS_LIKELY(m->state_))
+		core_of(fid)->on[0]->ops->give_back(m);
+	else
+		delete static_cast<unexpected *>(m->place_);
+}
+
+ssize_t message_send(fid_ep *fid, fi_addr_t addr, const void *head, size_t head_len, const void *data,
+		     size_t len) noexcept
+{
+	ep_core *ep = core_of(fid);
+	return guard([&]() -> int {
+		scoped_lock lock(ep->dom->mutex);
+		peer *p;
+		if (const int err = peer_get(ep, addr, &p))
+			return err;
+		return p->wire->send_pieces(*p, head, head_len, data, len);
+	});
+}
+
+} // namespace
+
+fi_pgas_ops g_ext_ops = {
+	.size = sizeof(fi_pgas_ops),
+	.mr_reg_parts = reg_parts,
+	.mem_alloc = mem_alloc,
+	.mem_free = mem_free,
+	.window = window,
+	.symmetric = symmetric,
+	.drain = drain,
+	.message_take = message_take,
+	.message_release = message_release,
+	.message_send = message_send,
+	.symmetric_layout = symmetric_layout,
+};
+
+} // namespace pgas

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Lists of buffers: their total, a part of them, and copies out of and into them.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+
+namespace pgas {
+
+size_t iov_total(const iovec *iov, size_t count);
+// Writes bytes [skip, skip + len) of the list as a list of their own; returns how many entries that has.
+size_t iov_part(const iovec *iov, size_t count, size_t skip, size_t len, iovec *out);
+void iov_gather(const iovec *iov, size_t count, size_t skip, void *to, size_t len);
+void iov_scatter(const iovec *iov, size_t count, size_t skip, const void *from, size_t len);
+
+} // namespace pgas

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The engine: an operation is submitted to its peer's wire, completes at once, is kept by the wire, or fails.
+//
+//   submitted -> done            op_submit() completes it
+//   submitted -> kept            op_keep(): it lives in wire_ep::pending until op_finish()
+//   kept      -> finished        op_finish(), from its wire's progress; or op_fail_peer(), when the peer is given up
+#pragma once
+
+#include <sys/uio.h>
+
+#include <vector>
+
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_rma.h>
+
+#include "pgas_amo_math.hpp"
+#include "pgas_completion.hpp"
+#include "pgas_params.hpp"
+
+namespace pgas {
+
+struct peer;
+struct rx_entry;
+struct wire_ep;
+
+enum class op_kind : uint8_t { write, read, amo, send, pull };
+
+// One operation. It lives on the caller's stack until it must wait.
+struct op {
+	op_kind kind = op_kind::write;
+	uint64_t flags = 0;    // FI_COMPLETION, FI_INJECT, FI_REMOTE_CQ_DATA, ...
+	uint64_t cq_flags = 0; // FI_RMA | FI_WRITE, ...
+	void *context = nullptr;
+	uint64_t data = 0;
+	uint64_t tag = 0;
+	bool tagged = false;
+	bool carries_data = false; // data goes to the target's completion queue
+	bool quiet = false;        // inject: no completion entry, ever
+	size_t len = 0;
+	size_t iov_count = 0;
+	iovec iov[kIovLimit];
+	size_t rma_count = 0;
+	fi_rma_iov rma[kRmaIovLimit];
+	// atomics
+	fi_datatype type = FI_INT8;
+	fi_op amo = FI_SUM;
+	amo_form form = kAmoPlain;
+	size_t cmp_count = 0, res_count = 0;
+	iovec cmp[kIovLimit], res[kIovLimit];
+	const pgas_ep *front = nullptr; // the endpoint or alias it was called on
+	// while kept
+	uint64_t id = 0;
+	peer *to = nullptr;
+	uint64_t sent = 0, acked = 0; // bytes (or 1/0 for atomics)
+	uint32_t in_flight = 0;       // pieces that are asked for and not answered
+	int status = 0;
+	std::vector<char> copy; // source bytes of an injected operation that must wait
+	bool late_data = false; // done but for the cq data, which found no room at the target
+	rx_entry *rx = nullptr; // pull: the receive that waits for the bytes
+	completion rx_result;   // pull: what the receive will report
+	uint64_t peer_op = 0;   // pull: the sender's operation
+};
+
+// What became of an operation that a wire was given; or a negative -FI_E*. -FI_EAGAIN: nothing was done, try again.
+enum submitted : int { kDone = 0, kKept = 1 };
+
+// Submits: completes at once, keeps it pending, or returns -FI_EAGAIN or another error.
+ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o);
+// Counters and completion entry (or error entry) of an operation that is over; o.status decides.
+void op_complete(ep_core *ep, op &o);
+// For wires: keeps an operation, takes one back that could not be sent after all, ends one that was kept.
+op *op_keep(wire_ep &on, op &&o, peer *to);
+void op_take_back(wire_ep &on, op *kept, op &out);
+void op_finish(wire_ep &on, op &o);
+void op_fail_peer(peer *p, int status); // ends everything that waits for it
+
+extern fi_ops_rma g_rma_ops, g_rma_ops_hot; // hot: for fronts whose hot_inject is MAGIC_HOT
+extern fi_ops_atomic g_amo_ops, g_amo_ops_hot;
+int amo_query(fid_domain *dom, fi_datatype type, fi_op op, fi_atomic_attr *attr, uint64_t flags) noexcept;
+
+} // namespace pgas

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Peers: who is behind an address or a source.
+#pragma once
+
+#include "pgas_wire.hpp"
+
+namespace pgas {
+
+// fresh -> connecting (connect is under way) -> connected or failed (and tried again); connected -> gone when its
+// process died and nothing of it is mapped any more. fi_av_remove and closing the endpoint end a peer in any state.
+enum class peer_state : uint8_t { fresh, connecting, connected, failed, gone };
+
+inline const std::atomic<bool> g_nobody_dead{false};
+
+struct peer {
+	ep_core *ep = nullptr;
+	fi_addr_t rank = FI_ADDR_NOTAVAIL; // NOTAVAIL: a sender that is not in our address vector
+	const wire_ops *wire = nullptr;
+	wire_ep *on = nullptr;
+	wire_peer *line = nullptr; // what the wire keeps
+	const std::atomic<bool> *dead_flag = &g_nobody_dead;
+	peer_state state = peer_state::fresh;
+	uint32_t one_sided = 0; // pending one-sided operations to it
+	uint32_t replies = 0;   // of wire_ep::replies
+	int error = 0;          // why it failed, -FI_E*
+	uint64_t failed_at = 0;
+	ep_name name{};
+	ep_name real_name{}; // where a service name led
+
+	bool dead() const { return dead_flag->load(std::memory_order_acquire); }
+};
+// Sets *out to the connected peer behind an address, or returns an error. Connects at the first use.
+int peer_get(ep_core *ep, fi_addr_t addr, peer **out);
+void peer_disconnect(peer *p);
+// Fails what waits for peers whose process died. After a wire asked for attention.
+void peers_fail_dead(ep_core *ep);
+// Lets go of peers whose process died, and of strangers that departed or are known by an address now.
+void peers_release(ep_core *ep);
+// fi_av_remove: everything that goes by this address.
+void peer_forget(ep_core *ep, fi_addr_t addr);
+// Sends a control message; -FI_EAGAIN also while the connection is under way.
+int peer_control(peer &p, const control &m);
+// The peer behind source `src` of a wire; the connection to it may still be under way.
+int peer_of_sender(wire_ep &on, uint32_t src, peer **out);
+fi_addr_t sender_address(wire_ep &on, uint32_t src);
+fi_addr_t source_shown(const ep_core *ep, fi_addr_t addr); // as completions name it: FI_AV_USER_ID
+
+} // namespace pgas

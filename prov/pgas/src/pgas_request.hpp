@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Requests: work that the other side's progress does, over the control messages of any wire (pgas_request.cpp).
+#pragma once
+
+#include "pgas_wire.hpp"
+
+namespace pgas {
+
+// Keeps an operation and asks the target to run it: kKept.
+int request_submit(wire_ep &on, peer &p, op &&o);
+// Keeps a receive whose bytes the sender shall send in answer to requests; sender_op is its operation.
+int request_pull(wire_ep &on, peer &from, rx_entry *rx, uint64_t sender_op, const completion &c);
+// Tells the sender of a long message that it is over.
+void request_long_done(peer &p, uint64_t sender_op, int status);
+
+// What arrived by control().
+void request_run(wire_ep &on, uint32_t src, uint16_t code, const char *payload, size_t payload_len);
+void response_take(wire_ep &on, const char *payload, size_t payload_len);
+
+// Sends what may be sent of everything that waits; true when something moved.
+bool request_push_all(wire_ep &on);
+bool replies_push(wire_ep &on);
+bool request_retries(const wire_ep &on); // something waits that only a retry can move
+
+} // namespace pgas

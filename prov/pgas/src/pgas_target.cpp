@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a peer's operation does here: finding the memory that it names, running atomics, counting. Whatever the peer
+// says is bad input until it is checked against our own registrations.
+#include "pgas_target.hpp"
+#include "pgas_domain.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace pgas {
+namespace {
+
+constexpr int kPopulateRead = 22, kPopulateWrite = 23; // MADV_POPULATE_*, which older headers lack
+
+// The offset in a region of an address that a peer gave.
+bool offset_of(const mr &m, uint64_t addr, size_t bytes, uint64_t &off)
+{
+	off = addr;
+	if (!(m.flags & kKeyVirtual))
+		return true;
+	for (const mem_part &p : m.parts) {
+		if (addr < p.va || addr - p.va >= p.len + !bytes)
+			continue;
+		off = p.off + (addr - p.va);
+		return true;
+	}
+	return false;
+}
+
+// Whoever registers the whole address space says nothing about which addresses are mapped: ask the kernel before
+// touching what a peer names, as it would do by itself for reads from outside. Kernels before 5.14 cannot tell.
+int mapped(const target_memory &at, bool write)
+{
+	if (!(at.region->flags & kKeyWhole))
+		return 0;
+	const auto touch = [](const iovec &p, int how) {
+		const uintptr_t page = page_bytes();
+		const uintptr_t first = reinterpret_cast<uintptr_t>(p.iov_base) & ~(page - 1);
+		const uintptr_t end = round_up(reinterpret_cast<uintptr_t>(p.iov_base) + p.iov_len, page);
+		return p.iov_len == 0 || madvise(reinterpret_cast<void *>(first), end - first, how) == 0;
+	};
+	char here = 0;
+	static const bool kernel_can = touch({&here, 1}, kPopulateRead);
+	for (const iovec &p : at.pieces)
+		if (kernel_can && !touch(p, write ? kPopulateWrite : kPopulateRead))
+			return -FI_EFAULT;
+	return 0;
+}
+
+} // namespace
+
+bool remote_count(remote_counter *counters, remote_effect what, remote_counter_ids region, remote_counter_ids whole)
+{
+	const bool wrote = what != remote_effect::read, fetched = what != remote_effect::write;
+	const uint16_t ids[] = {wrote ? region.wr : kNoCounter, fetched ? region.rd : kNoCounter,
+				fetched ? whole.rd : whole.wr};
+	bool any = false;
+	for (size_t i = 0; i < std::size(ids); i++) {
+		const uint16_t id = ids[i];
+		if (!id || id >= kRemoteCounters || std::find(ids, ids + i, id) != ids + i)
+			continue;
+		// pairs with load_acquire in cntr_value(): whoever reads the count sees the data
+		pgas_add_release(&counters[id].value, uint64_t{1});
+		any = true;
+	}
+	return any;
+}
+
+int target_find(domain *dom, uint64_t key, uint64_t addr, size_t bytes, uint64_t right, target_memory &out)
+{
+	const auto it = dom->regions.find(key);
+	if (it == dom->regions.end() || !it->second->open)
+		return -FI_EKEYREJECTED;
+	const mr &m = *it->second;
+	if ((m.access & right) != right)
+		return -FI_EACCES;
+	uint64_t off;
+	if (!offset_of(m, addr, bytes, off) || bytes > m.len || off > m.len - bytes)
+		return -FI_EACCES;
+	for (const mem_part &p : m.parts) {
+		if (!bytes || off < p.off || off - p.off >= p.len)
+			continue;
+		const size_t n = std::min<uint64_t>(p.len - (off - p.off), bytes);
+		out.pieces.push_back({reinterpret_cast<void *>(p.va + (off - p.off)), n});
+		off += n;
+		bytes -= n;
+	}
+	if (bytes)
+		return -FI_EACCES; // a hole between the parts
+	out.region = &m;
+	return mapped(out, right & FI_REMOTE_WRITE);
+}
+
+int target_amo_run(domain *dom, uint64_t key, uint64_t addr, const target_amo &a, std::vector<char> &result,
+		   target_memory &at)
+{
+	if (a.form > kAmoCompare || !amo_valid(a.type, a.op, a.form))
+		return -FI_EOPNOTSUPP;
+	const size_t unit = amo_type_bytes(a.type), bytes = a.count * unit;
+	const bool has_operand = a.op != FI_ATOMIC_READ;
+	if (a.data_len != bytes * ((has_operand ? 1 : 0) + (a.form == kAmoCompare ? 1 : 0)))
+		return -FI_EINVAL;
+	const uint64_t right = (has_operand ? FI_REMOTE_WRITE : 0) | (a.form ? FI_REMOTE_READ : 0);
+	if (const int err = target_find(dom, key, addr, bytes, right, at))
+		return err;
+	for (const iovec &piece : at.pieces)
+		if (reinterpret_cast<uintptr_t>(piece.iov_base) % amo_type_align(a.type) || piece.iov_len % unit)
+			return -FI_EINVAL;
+	if (a.form)
+		result.resize(bytes);
+	size_t done = 0;
+	for (const iovec &piece : at.pieces) {
+		amo_apply(a.type, a.op, piece.iov_base, piece.iov_len / unit, has_operand ? a.data + done : nullptr,
+			  a.form == kAmoCompare ? a.data + bytes + done : nullptr,
+			  a.form ? result.data() + done : nullptr, dom->wide);
+		done += piece.iov_len;
+	}
+	return 0;
+}
+
+} // namespace pgas

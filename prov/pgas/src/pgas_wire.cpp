@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The list of wires, and the choice between them. A new wire is one line here (docs/ADDING.md).
+#include "pgas_wire.hpp"
+#include "pgas_ep.hpp"
+
+namespace pgas {
+
+const wire_list &wires()
+{
+	static const wire_list list = [] {
+		wire_list l{};
+		l.at[l.count++] = &g_shm_wire;
+		if (parameters().loop)
+			l.at[l.count++] = &g_loop_wire;
+		return l;
+	}();
+	return list;
+}
+
+const wire_ops *wire_of_part(std::string_view part, std::string_view &rest)
+{
+	const size_t slash = part.find('/');
+	const std::string_view name = slash == part.npos ? "" : part.substr(0, slash);
+	rest = slash == part.npos ? part : part.substr(slash + 1);
+	for (const wire_ops *w : wires())
+		if (name == w->name)
+			return w;
+	return nullptr;
+}
+
+wire_ep *wire_to(const ep_core &ep, std::string_view parts, std::string_view &part, int *cost)
+{
+	wire_ep *best = nullptr;
+	for (std::string_view p = address_next_part(parts); !p.empty(); p = address_next_part(parts)) {
+		std::string_view rest;
+		const wire_ops *w = wire_of_part(p, rest);
+		for (wire_ep *on : ep.on) {
+			if (!w || !on || on->ops != w)
+				continue;
+			const int c = w->cost(*on, rest);
+			if (c < 0 || (best && c >= *cost))
+				continue;
+			best = on;
+			part = rest;
+			*cost = c;
+		}
+	}
+	return best;
+}
+
+} // namespace pgas

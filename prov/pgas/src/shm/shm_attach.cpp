@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The attach table of an endpoint: who may send to it. A sender takes an entry of the peer's table when it connects,
+// and its messages carry the number of the entry.
+#include "shm.hpp"
+#include "shm_process.hpp"
+
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+// In attach_entry::state, with the pid of whoever is filling the entry in.
+constexpr uint32_t kEntering = 1u << 31;
+constexpr uint32_t kUsedEnough = 16, kUsedLooks = 4; // entries before used ones are looked at, and how many are
+
+// Takes an entry whose sender left or died, once all of its messages are consumed: they carry the number of the entry.
+// The state word decides between several who want it.
+enum class takeover : uint8_t { taken, busy, soon };
+
+takeover take_over(const shm_peer *p, attach_entry &e, uint32_t me)
+{
+	uint32_t holder = pgas_load_acquire(&e.state);
+	if (!holder) // never used
+		return pgas_claim(&e.state, &holder, me | kEntering) ? takeover::taken : takeover::busy;
+	uint64_t left = pgas_load_acquire(&e.left);
+	const bool gone = holder & kEntering ? process_start_time(holder & ~kEntering) == 0
+					     : !process_alive(holder, e.start_time);
+	if (!left && !gone)
+		return takeover::busy;
+	if (!left) { // it died without a word: none of its messages is behind this
+		const uint64_t tail = pgas_load_acquire(&p->ring->tail_hint);
+		pgas_claim(&e.left, &left, tail ? tail : 1);
+		left = pgas_load_acquire(&e.left);
+	}
+	if (!left || pgas_load_acquire(&p->ring->head) < left)
+		return takeover::soon;
+	// left is cleared only by whoever has the state word, so what was read above still holds when the claim
+	// succeeds
+	if ((holder & kEntering && !gone) || !pgas_claim(&e.state, &holder, me | kEntering))
+		return takeover::busy;
+	pgas_store_release(&e.left, uint64_t{0}); // pairs with load_acquire in take_over()
+	return takeover::taken;
+}
+
+// Enters us in the peer's attach table. A few looks for an entry that nobody needs any more, so that the table grows
+// with those who are there and not with all who ever were; then the next fresh one, which the hint knows; then any. The
+// hint may be anything: an entry is taken by its state alone.
+} // namespace
+
+int shm_attach(const ep_core *ep, shm_peer *p)
+{
+	auto *table = p->seg.at<attach_entry>(kAttachOff);
+	auto *hint = p->seg.at<uint32_t>(kAttachHintOff);
+	const auto me = static_cast<uint32_t>(getpid());
+	uint32_t at = kAttachMax;
+	bool soon = false;
+	const auto try_entry = [&](uint32_t i) {
+		const takeover t = take_over(p, table[i], me);
+		if (t == takeover::taken)
+			at = i;
+		soon = soon || t == takeover::soon;
+	};
+	const uint32_t used = pgas_load_relaxed(hint);
+	for (uint64_t i = 0; at == kAttachMax && i < kUsedLooks && used >= kUsedEnough; i++)
+		try_entry(static_cast<uint32_t>((pgas_now_ns() * 0x9E3779B97F4A7C15u) >> 40) %
+			  (used < kAttachMax ? used : kAttachMax));
+	const uint32_t first = at == kAttachMax ? pgas_add_relaxed(hint, 1u) : 0;
+	for (uint32_t i = 0; at == kAttachMax && i < kAttachMax; i++)
+		try_entry((first + i) % kAttachMax);
+	if (at == kAttachMax && soon)
+		return -FI_EAGAIN;
+	if (at == kAttachMax) {
+		PGAS_WARN(FI_LOG_AV, "peer %s knows %u senders already and can take no more\n", p->of->name.text,
+			  kAttachMax);
+		return -FI_ENOSPC;
+	}
+	attach_entry &e = table[at];
+	e.start_time = process_start_time(me);
+	memcpy(e.name, ep->name.text, kNameBytes);
+	pgas_add_relaxed(&e.serial, uint64_t{1});
+	pgas_store_release(&e.state, me); // pairs with load_acquire in sender_gone(); messages carry the rest
+	p->attach = at;
+	return 0;
+}
+
+void shm_detach(shm_peer *p)
+{
+	attach_entry &e = p->seg.at<attach_entry>(kAttachOff)[p->attach];
+	const uint64_t tail = pgas_load_acquire(&p->ring->tail_hint);
+	pgas_store_release(&e.left, tail ? tail : 1); // pairs with load_acquire in take_over()
+}
+
+} // namespace pgas

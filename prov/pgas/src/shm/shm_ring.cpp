@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The message ring, cold side. Many producers (senders of this host), one consumer (the endpoint's owner).
+//
+// Why nothing is lost, torn or taken twice:
+// - A position is claimed by one compare-exchange of its slot's state from FREE(pos), a value that exists once: the
+//   consumer writes FREE(pos) when it frees position pos - slots. (no ABA: positions only grow)
+// - tail_hint never leads the claims: it is stored as pos + 1 only by whoever claimed pos, and has seen every position
+//   from the hint up to pos taken. A late store may move the hint back; producers then walk forward again.
+//   A hint that nobody of us wrote is found out by the owner's head, which is a lower bound as well.
+// - Hence positions are claimed in order without gaps, and a sender's messages stand in the order it sent them.
+// - A producer that dies leaves BUSY(pos, owner): the owner's process is known and the consumer skips the slot.
+// - Full: the slot of pos still belongs to position pos - slots. Nothing was changed: -FI_EAGAIN.
+#include "shm.hpp"
+
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+uint64_t busy_word(const shm_peer *p)
+{
+	return uint64_t{p->attach} << PGAS_SLOT_OWNER_SHIFT | PGAS_SLOT_BUSY;
+}
+
+// The first free position from pos on. Every position in between was seen taken, so pos may be any that is not above
+// the first free one. Two rings' lengths are more than a hint that lags needs; whoever is overtaken by others all the
+// time comes again.
+pgas_slot *claim_from(shm_peer *p, uint64_t pos, uint64_t *at)
+{
+	pgas_slot *const slots = slots_of(p->ring);
+	for (uint64_t steps = 0; steps <= 2 * (p->mask + 1); steps++) {
+		pgas_slot *slot = &slots[pos & p->mask];
+		uint64_t state = pgas_load_acquire(&slot->state);
+		const int64_t ahead = slot_distance(state, pos);
+		if (ahead < 0)
+			return nullptr;
+		if (slot_state_of(state, pos) != slot_state::free) {
+			pos++;
+			continue;
+		}
+		*at = pos << PGAS_SLOT_POS_SHIFT;
+		if (!pgas_claim_to_write(&slot->state, &state, *at | busy_word(p)))
+			continue;
+		pgas_store_release(&p->ring->tail_hint, pos + 1);
+		return slot;
+	}
+	return nullptr;
+}
+
+// The ring is full, or the hint is nothing that a sender wrote. Then the owner's head tells: the position there is
+// free, or behind the hint by more than a ring. A hint that leads has left free positions behind it, and the owner
+// waits at the first.
+PGAS_COLD pgas_slot *claim_beside_hint(shm_peer *p, uint64_t *at)
+{
+	const uint64_t head = pgas_load_acquire(&p->ring->head), hint = pgas_load_relaxed(&p->ring->tail_hint);
+	const uint64_t state = pgas_load_acquire(&slots_of(p->ring)[head & p->mask].state);
+	if (slot_state_of(state, head) != slot_state::free && hint - head <= p->mask + 1)
+		return nullptr;
+	return claim_from(p, head, at);
+}
+
+pgas_slot *claim_slot(shm_peer *p, uint64_t *at)
+{
+	const uint64_t pos = pgas_load_relaxed(&p->ring->tail_hint);
+	// The slot behind the hint is free as a rule: claimed unseen, because a look first would fetch its line twice.
+	pgas_slot *slot = &slots_of(p->ring)[pos & p->mask];
+	*at = pos << PGAS_SLOT_POS_SHIFT;
+	uint64_t expected = *at | PGAS_SLOT_FREE;
+	if (PGAS_LIKELY(pgas_claim_to_write(&slot->state, &expected, *at | busy_word(p)))) {
+		pgas_store_release(&p->ring->tail_hint, pos + 1);
+		return slot;
+	}
+	slot = claim_from(p, pos, at);
+	return slot ? slot : claim_beside_hint(p, at);
+}
+
+// What the owner gave back since we looked last, of the buffers whose numbers stand on one line with that of `at`.
+void look_at_returns(shm_peer *p, uint32_t at)
+{
+	const uint32_t first = at - at % kReturnsPerLine;
+	const uint32_t end = first + kReturnsPerLine < p->eager.count ? first + kReturnsPerLine : p->eager.count;
+	for (uint32_t i = first; i < end; i++)
+		// pairs with store_release in eager_return()
+		p->returns_seen[i] = pgas_load_acquire(&p->eager.returns[i]);
+}
+
+// Goes round a few buffers as long as those are free again in time: what was used last is still in the caches, and the
+// other pages are never touched. Returns false when none is free.
+bool claim_eager(shm_peer *p, size_t bytes, uint32_t *index, uint32_t *number)
+{
+	const uint32_t round = bytes <= 16384 ? kReturnsPerLine - 1 : 3;
+	const uint32_t n = p->eager.count;
+	uint32_t at = p->eager_at, looked = UINT32_MAX;
+	for (uint32_t i = 0; i < n; i++, at++) {
+		if (at >= n)
+			at = 0;
+		uint64_t claim = pgas_load_relaxed(&p->eager.heads[at].claim);
+		if (p->returns_seen[at] != eager_head::count(claim)) {
+			if (looked == at / kReturnsPerLine)
+				continue;
+			looked = at / kReturnsPerLine;
+			look_at_returns(p, at);
+			if (p->returns_seen[at] != eager_head::count(claim))
+				continue;
+		}
+		const uint32_t count = eager_head::count(claim) + 1;
+		if (pgas_claim_to_write(&p->eager.heads[at].claim, &claim, uint64_t{count} << 32 | (p->attach + 1))) {
+			p->eager_at = (at & ~round) | ((at + 1) & round);
+			*index = at;
+			*number = count;
+			return true;
+		}
+	}
+	return false;
+}
+
+void gather(const ring_message &m, char *to)
+{
+	if (m.head_len)
+		memcpy(to, m.head, m.head_len);
+	if (m.iov_len)
+		iov_gather(m.iov, m.iov_count, m.skip, to + m.head_len, m.iov_len);
+}
+
+int no_room(const shm_peer *p)
+{
+	return p->dead() || pgas_load_acquire(&p->shared->closed) ? -FI_ECONNRESET : -FI_EAGAIN;
+}
+
+// One message of `total` bytes that fill() writes where it is told. twice: what of it the slot has too when the rest is
+// in an eager buffer, because the receiver reads the slot's line anyway.
+template <class Fill>
+[[gnu::always_inline]] inline int send_filled(shm_peer *p, const ring_message &m, size_t total, const void *twice,
+					      size_t twice_len, Fill &&fill)
+{
+	if (pgas_load_relaxed(&p->shared->closed)) // nobody will take it out
+		return -FI_ECONNRESET;
+	uint64_t meta = p->attach | uint64_t{m.kind} << PGAS_META_KIND_SHIFT |
+			uint64_t{m.flags} << PGAS_META_FLAGS_SHIFT;
+	char *eager = nullptr;
+	uint32_t index = 0, claim = 0;
+	if (total > PGAS_SLOT_INLINE) {
+		if (total > p->eager.bytes)
+			return -FI_EMSGSIZE;
+		if (!claim_eager(p, total, &index, &claim))
+			return no_room(p);
+		eager = p->eager.buffer(index);
+		fill(eager);
+		meta |= uint64_t{PGAS_SLOT_EAGER} << PGAS_META_FLAGS_SHIFT | uint64_t{index} << PGAS_META_AUX_SHIFT;
+	}
+	uint64_t at;
+	pgas_slot *slot = claim_slot(p, &at);
+	if (PGAS_UNLIKELY(!slot)) {
+		if (eager)
+			eager_return(&p->eager.returns[index], claim);
+		return no_room(p);
+	}
+	slot->meta = meta;
+	slot->len = m.len;
+	slot->tag = m.word;
+	slot->data = m.data;
+	if (!eager)
+		fill(reinterpret_cast<char *>(slot->payload));
+	else if (twice_len)
+		pgas_copy_out(slot->payload, twice, twice_len);
+	pgas_store_release(&slot->state, at | PGAS_SLOT_READY); // pairs with load_acquire in drain()
+	pgas_fence_compiler();                                  // see pgas_hot_send()
+	pgas_door *door = p->rdom->door();
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&door->sleepers)))
+		pgas_door_ring(door);
+	return 0;
+}
+
+} // namespace
+
+int ring_send(shm_peer *p, const ring_message &m)
+{
+	return send_filled(p, m, m.head_len + m.iov_len, nullptr, 0, [&m](char *to) { gather(m, to); });
+}
+
+int ring_send_pieces(shm_peer *p, const void *head, size_t head_len, const void *data, size_t len)
+{
+	const size_t total = head_len + len, twice = head_len <= PGAS_SLOT_INLINE ? head_len : 0;
+	const ring_message m{.kind = PGAS_KIND_MSG, .len = total, .word = twice};
+	return send_filled(p, m, total, head, twice, [=](char *to) {
+		pgas_copy_out(to, head, head_len);
+		if (len)
+			memcpy(to + head_len, data, len);
+	});
+}
+
+} // namespace pgas

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The watcher: one sleeping thread per process that learns of the death of peers (pidfd) and of senders that died while
+// they held a ring slot. It closes windows at once, so that stores to a dead peer leave the inline path, and asks the
+// domains to look (attention); all reporting is done by the application's own progress.
+//
+// It takes no domain lock. What it touches is guarded by the watch_barrier or is a relaxed atomic store.
+#include "shm.hpp"
+#include "shm_process.hpp"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+
+namespace pgas {
+namespace {
+
+constexpr int kScanMs = 250; // how soon a slot held by a dead sender is noticed
+
+struct watched {
+	unique_fd pidfd;   // none: the process is looked at every scan instead
+	bool over = false; // it is dead, and everybody knows
+	std::vector<remote_domain *> users;
+	uint64_t start_time;
+};
+
+struct watcher {
+	pthread_t thread;
+	bool running = false;
+	unique_fd epoll, wake;
+	std::unordered_map<uint32_t, watched> processes; // by pid
+	std::vector<domain *> domains;
+};
+
+watcher *g_watcher = nullptr;
+
+// The thread does not exist in a child of fork(): the child starts afresh. What the parent opened is not for the child
+// to watch.
+void forget_after_fork()
+{
+	g_watcher->epoll.reset();
+	g_watcher->wake.reset();
+	g_watcher = new watcher;
+}
+
+watcher &the_watcher()
+{
+	static const bool made = [] {
+		g_watcher = new watcher; // never destroyed: its thread may outlive static destruction
+		return pthread_atfork(nullptr, nullptr, forget_after_fork) == 0;
+	}();
+	(void)made;
+	return *g_watcher;
+}
+
+void declare_dead(remote_domain *r)
+{
+	r->dead.store(true, std::memory_order_release);
+	windows_close_all(r, true);
+	domain_ask_to_look(r->dom);
+}
+
+void check_process(uint32_t pid, watched &w)
+{
+	if (w.over || process_alive(pid, w.start_time))
+		return;
+	w.over = true;
+	w.pidfd.reset(); // leaves the epoll set with it
+	for (remote_domain *r : w.users)
+		if (!r->dead.load())
+			declare_dead(r);
+}
+
+// An eager buffer that a sender holds for a whole scan, and the sender is gone: nobody will send or free it.
+void check_eager(shm_ep *on)
+{
+	auto &seen = on->watch_eager;
+	seen.resize(on->eager.count);
+	for (uint32_t i = 0; i < seen.size(); i++) {
+		const uint64_t claim = pgas_load_acquire(&on->eager.heads[i].claim);
+		if (claim == seen[i] && eager_head::count(claim) != pgas_load_acquire(&on->eager.returns[i]) &&
+		    sender_gone(on, eager_head::sender(claim))) {
+			domain_ask_to_look(on->ep->dom);
+			return;
+		}
+		seen[i] = claim;
+	}
+}
+
+// A slot that stays busy at the head of a ring for a whole scan, and whose sender is gone, blocks what comes behind it.
+// One that stays ready waits for a process that reads its counters inline and does not look. What no slot can say, and
+// a hint that leads a free slot, is garbage to be put right; by who owns the ring, too.
+void check_ring(shm_ep *on)
+{
+	const pgas_ring *ring = on->ring;
+	const uint64_t pos = pgas_load_relaxed(&on->head);
+	const uint64_t state = pgas_load_acquire(&on->slots[pos & on->mask].state);
+	const bool leads = static_cast<int64_t>(pgas_load_relaxed(&ring->tail_hint) - pos) > 0;
+	const slot_state kind = slot_state_of(state, pos);
+	check_eager(on);
+	if (kind == slot_state::free && !leads && pgas_load_relaxed(&ring->head) == pos) {
+		on->watch_state = 0;
+		return;
+	}
+	if (on->watch_state != state) {
+		on->watch_state = state;
+		return;
+	}
+	if (kind != slot_state::busy || sender_gone(on, slot_owner(state)))
+		domain_ask_to_look(on->ep->dom);
+}
+
+void *run(void *)
+{
+	watcher &w = the_watcher();
+	for (;;) {
+		epoll_event events[16];
+		const int n = epoll_wait(w.epoll.get(), events, 16, kScanMs);
+		watch_barrier lock;
+		for (int i = 0; i < n; i++) {
+			const uint32_t pid = events[i].data.u32;
+			if (pid == 0) {
+				uint64_t count;
+				[[maybe_unused]] const ssize_t got = read(w.wake.get(), &count, sizeof count);
+				continue;
+			}
+			const auto it = w.processes.find(pid);
+			if (it != w.processes.end())
+				check_process(pid, it->second);
+		}
+		for (auto &[pid, p] : w.processes)
+			if (!p.pidfd)
+				check_process(pid, p);
+		for (domain *dom : w.domains)
+			for (ep_core *ep : dom->eps)
+				if (shm_ep *on = shm_of(ep))
+					check_ring(on);
+		if (w.domains.empty()) {
+			w.running = false;
+			w.epoll.reset();
+			w.wake.reset();
+			return nullptr;
+		}
+	}
+}
+
+} // namespace
+
+bool sender_gone(const shm_ep *on, uint32_t attach)
+{
+	const attach_entry &a = on->attaches()[attach & (kAttachMax - 1)];
+	return !process_alive(pgas_load_acquire(&a.state), a.start_time);
+}
+
+void watch_start()
+{
+	watch_barrier lock;
+	watcher &w = the_watcher();
+	if (w.running)
+		return;
+	w.epoll = unique_fd(epoll_create1(EPOLL_CLOEXEC));
+	w.wake = unique_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	epoll_event e{};
+	e.events = EPOLLIN;
+	e.data.u32 = 0;
+	epoll_ctl(w.epoll.get(), EPOLL_CTL_ADD, w.wake.get(), &e);
+	sigset_t all, old; // the application's signals are not for this thread
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	pthread_attr_t attr;
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, 256 * 1024);
+	const int err = pthread_create(&w.thread, &attr, run, nullptr);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &old, nullptr);
+	if (err)
+		PGAS_WARN(FI_LOG_CORE, "cannot start the watcher thread: dead peers will not be noticed\n");
+	else
+		w.running = true;
+}
+
+void watch_domain(domain *dom)
+{
+	watch_barrier lock;
+	the_watcher().domains.push_back(dom);
+}
+
+void unwatch_domain(domain *dom)
+{
+	watch_barrier lock;
+	watcher &w = the_watcher();
+	std::erase(w.domains, dom);
+	if (w.running && w.domains.empty()) {
+		const uint64_t one = 1;
+		[[maybe_unused]] const ssize_t n = write(w.wake.get(), &one, sizeof one);
+	}
+}
+
+void watch_remote(remote_domain *r)
+{
+	watch_barrier lock;
+	watcher &w = the_watcher();
+	auto [it, fresh] = w.processes.try_emplace(r->pid);
+	watched &p = it->second;
+	p.users.push_back(r);
+	if (!fresh && p.start_time == r->start_time)
+		return;
+	p.start_time = r->start_time;
+	p.over = false;
+#ifdef SYS_pidfd_open
+	p.pidfd = unique_fd(static_cast<int>(syscall(SYS_pidfd_open, r->pid, 0)));
+	// the pid could have changed hands between the address check and this line: then it is dead already
+	if (p.pidfd && process_alive(r->pid, r->start_time) && w.epoll) {
+		epoll_event e{};
+		e.events = EPOLLIN;
+		e.data.u32 = r->pid;
+		epoll_ctl(w.epoll.get(), EPOLL_CTL_ADD, p.pidfd.get(), &e);
+	} else {
+		p.pidfd.reset();
+	}
+#endif
+}
+
+void unwatch_remote(remote_domain *r)
+{
+	watch_barrier lock;
+	watcher &w = the_watcher();
+	const auto it = w.processes.find(r->pid);
+	if (it == w.processes.end())
+		return;
+	std::erase(it->second.users, r);
+	if (it->second.users.empty())
+		w.processes.erase(it); // closes the pidfd, which leaves the epoll set with it
+}
+
+} // namespace pgas

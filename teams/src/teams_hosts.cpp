@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Broadcast, collect and alltoall across hosts: puts into the members' dests, each followed by a signal. Dests are the
+// only buffers, since they are ready before anybody calls; nothing is staged. On one host the same code runs through
+// mapped memory, which is how it is tested: by hosts that are none, and by forced algorithms.
+#include "teams_algorithms.hpp"
+#include "teams_signal.hpp"
+
+#include <algorithm>
+
+namespace pgas::teams {
+namespace {
+
+// --- collect: member j's block is dest[offset[j], offset[j + 1]) -----------------------------------------------------
+
+struct blocks {
+	team &t;
+	char *dest;
+	const size_t *offset;
+
+	// `count` blocks from `first` on, around the end, out of my dest into member's.
+	void push_run(int to, int first, int count) const
+	{
+		const int until_end = std::min(count, t.size - first);
+		push(t, to, dest + offset[first], dest + offset[first], offset[first + until_end] - offset[first]);
+		if (count > until_end)
+			push(t, to, dest, dest, offset[count - until_end]);
+	}
+
+	// Twice as many blocks in every round: those from mine on to the member that lacks them. Any number of members.
+	void recursive() const
+	{
+		const int n = t.size, me = t.me;
+		for (int step = 1; step < n; step *= 2) {
+			const int to = wrap(me - step, n), from = wrap(me + step, n);
+			push_run(to, me, std::min(step, n - step));
+			tell_member(t, to);
+			hear_member(t, from);
+		}
+	}
+
+	void ring() const
+	{
+		const int n = t.size, right = wrap(t.me + 1, n), left = wrap(t.me - 1, n);
+		for (int k = 0; k + 1 < n; k++) {
+			push_run(right, wrap(t.me - k, n), 1);
+			tell_member(t, right);
+			hear_member(t, left);
+		}
+	}
+
+	void two_level() const
+	{
+		const int n = t.size, me = t.me, host = t.host[me], leader = t.leaders[host];
+		if (me != leader) {
+			push_run(leader, me, 1);
+			tell_member(t, leader);
+			return hear_member(t, leader);
+		}
+		for (int j = 0; j < n; j++)
+			if (j != me && t.host[j] == host)
+				hear_member(t, j);
+		for (int d = 1; d < t.hosts; d++) {
+			const int to = t.leaders[wrap(host + d, t.hosts)];
+			for (int j = 0; j < n; j++)
+				if (t.host[j] == host)
+					push_run(to, j, 1);
+			tell_member(t, to);
+		}
+		for (int d = 1; d < t.hosts; d++)
+			hear_member(t, t.leaders[wrap(host + d, t.hosts)]);
+		for (int j = 0; j < n; j++)
+			if (j != me && t.host[j] == host)
+				push_and_tell(t, j, dest, dest, offset[n]);
+	}
+};
+
+// --- broadcast -------------------------------------------------------------------------------------------------------
+
+// A binomial tree over `count` takers, who(0) is the root: hears from the taker above, then passes `from` on.
+template <class Who>
+void pass_down(team &t, char *dest, const char *from, size_t bytes, int index, int count, Who &&who)
+{
+	int above = 1; // lowest bit of my index: the one above me has it cleared
+	while (above < count && !(index & above))
+		above *= 2;
+	if (index)
+		hear_member(t, who(index - above));
+	for (int step = above / 2; step; step /= 2)
+		if (index + step < count)
+			push_and_tell(t, who(index + step), dest, from, bytes);
+}
+
+struct spread {
+	team &t;
+	char *dest;
+	const char *source;
+	size_t bytes;
+	int root;
+
+	const char *have() const { return t.me == root ? source : dest; }
+
+	void tree() const
+	{
+		const int n = t.size;
+		pass_down(t, dest, have(), bytes, wrap(t.me - root, n), n, [&](int i) { return wrap(i + root, n); });
+	}
+
+	void push_piece(int to, int piece) const
+	{
+		const auto n = static_cast<size_t>(t.size);
+		const size_t each = (bytes + n - 1) / n;
+		const size_t from = std::min(bytes, static_cast<size_t>(piece) * each),
+			     until = std::min(bytes, from + each);
+		push_and_tell(t, to, dest + from, have() + from, until - from);
+	}
+
+	// The root deals out the pieces, then they go around; nothing goes to the root.
+	void scatter() const
+	{
+		const int n = t.size, v = wrap(t.me - root, n), right = wrap(t.me + 1, n), left = wrap(t.me - 1, n);
+		if (v == 0) {
+			for (int i = 1; i < n; i++)
+				push_piece(wrap(root + i, n), i);
+		} else {
+			hear_member(t, root);
+		}
+		for (int k = 0; k + 1 < n; k++) {
+			if (v + 1 < n)
+				push_piece(right, wrap(v - k, n));
+			if (v != 0)
+				hear_member(t, left);
+		}
+	}
+
+	void two_level() const
+	{
+		const int n = t.size, me = t.me, host = t.host[me], root_host = t.host[root];
+		const auto leader_of = [&](int h) { return h == root_host ? root : t.leaders[h]; };
+		if (me != leader_of(host))
+			return hear_member(t, leader_of(host));
+		pass_down(t, dest, have(), bytes, wrap(host - root_host, t.hosts), t.hosts,
+			  [&](int i) { return leader_of(wrap(i + root_host, t.hosts)); });
+		for (int j = 0; j < n; j++)
+			if (j != me && t.host[j] == host)
+				push_and_tell(t, j, dest, have(), bytes);
+	}
+};
+
+} // namespace
+
+void allgather_hosts(team &t, fcollect_algorithm how, char *dest, const char *source, const size_t *offset)
+{
+	copy_own(dest + offset[t.me], source, offset[t.me + 1] - offset[t.me]);
+	const blocks b{t, dest, offset};
+	if (how == fcollect_algorithm::recursive)
+		b.recursive();
+	else if (how == fcollect_algorithm::ring)
+		b.ring();
+	else
+		b.two_level();
+}
+
+void broadcast_hosts(team &t, bcast_algorithm how, char *dest, const char *source, size_t bytes, int root,
+		     bool root_too)
+{
+	const spread s{t, dest, source, bytes, root};
+	if (how == bcast_algorithm::tree)
+		s.tree();
+	else if (how == bcast_algorithm::scatter)
+		s.scatter();
+	else
+		s.two_level();
+	if (root_too && t.me == root)
+		copy_own(dest, source, bytes);
+}
+
+// pairwise: one partner after the other, in step. two-level: host after host, so that a pair of hosts is busy at a
+// time.
+void alltoall_hosts(team &t, alltoall_algorithm how, const alltoall_moves &moves)
+{
+	const int n = t.size, me = t.me;
+	moves.send(t, me, moves.arg);
+	if (how == alltoall_algorithm::pairwise) {
+		for (int k = 1; k < n; k++) {
+			const int to = wrap(me + k, n);
+			moves.send(t, to, moves.arg);
+			tell_member(t, to);
+			hear_member(t, wrap(me - k, n));
+		}
+		return;
+	}
+	for (int d = 0; d < t.hosts; d++) {
+		const int to_host = wrap(t.host[me] + d, t.hosts), from_host = wrap(t.host[me] - d, t.hosts);
+		for (int k = 1; k < n; k++) {
+			const int to = wrap(me + k, n);
+			if (t.host[to] != to_host)
+				continue;
+			moves.send(t, to, moves.arg);
+			tell_member(t, to);
+		}
+		for (int j = 0; j < n; j++)
+			if (j != me && t.host[j] == from_host)
+				hear_member(t, j);
+	}
+}
+
+} // namespace pgas::teams

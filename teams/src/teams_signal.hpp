@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Signals between two members, for algorithms across hosts: data is put, then the receiver is told. Each ordered pair
+// and kind counts for itself, so a signal is never lost or taken for another, whatever algorithms follow one another;
+// the counts are numbers like all others of a team and are never reset.
+#pragma once
+
+#include <teams/teams_team.hpp>
+
+#include <cstdlib>
+
+namespace pgas::teams {
+
+enum signal_kind { signal_data = 0, signal_ready = 1 };
+
+[[gnu::cold, gnu::noinline]] inline void signals_setup(team &t)
+{
+	const auto n = static_cast<size_t>(t.size);
+	t.sent = static_cast<uint64_t *>(malloc(4 * n * sizeof(uint64_t)));
+	if (!t.sent)
+		fail("collective", "out of memory");
+	t.received = t.sent + 2 * n;
+	for (size_t i = 0; i < 4 * n; i++)
+		t.sent[i] = t.first;
+}
+
+// What I put to this member before is there when it sees the signal.
+inline void tell_member(team &t, int to, signal_kind kind = signal_data)
+{
+	if (PGAS_UNLIKELY(!t.sent))
+		signals_setup(t);
+	set_number(t, to, signal_line(t, t.block, kind, t.me), ++t.sent[kind * t.size + to]);
+}
+
+inline void hear_member(team &t, int from, signal_kind kind = signal_data)
+{
+	if (PGAS_UNLIKELY(!t.sent))
+		signals_setup(t);
+	await_number(signal_line(t, t.block, kind, from), ++t.received[kind * t.size + from]);
+}
+
+inline void push_and_tell(team &t, int to, void *dest, const void *source, size_t bytes)
+{
+	push(t, to, dest, source, bytes);
+	tell_member(t, to);
+}
+
+} // namespace pgas::teams
