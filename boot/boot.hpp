@@ -5,14 +5,15 @@
 
 #include "pgas_boot.h"
 
+#include <pgas/pgas_base.hpp>
+
 #include <cerrno>
-#include <new>
 #include <string>
 #include <vector>
 
 namespace pgas::boot {
 
-// Answers of a backend's init, besides a negative errno after one line on stderr.
+// What a backend's init returns, besides a negative errno after one line on stderr.
 enum : int {
 	kNotMine = 0, // ask the next
 	kJoined = 1,
@@ -46,7 +47,7 @@ struct job {
 	std::vector<int> local; // ranks on this host, ascending
 };
 
-extern const backend g_native, g_pmix, g_pmi1, g_pmi2;
+extern const backend g_native, g_pmix, g_pmi1, g_pmi2, g_single;
 
 // Never destroyed: the end of the process still needs it.
 template <class T>
@@ -56,21 +57,11 @@ union forever {
 	~forever() {}
 };
 
-// One line on stderr with one write, so that lines of many ranks do not mix. Keeps errno.
+// One line on stderr with one write, so that lines of many ranks do not mix. Keeps errno (boot_complain.cpp).
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...) noexcept;
-
-// Every extern "C" entry runs its body in this: nothing is thrown across the C border.
-template <class Body>
-auto guard(Body body) noexcept -> decltype(body())
-{
-	try {
-		return body();
-	} catch (const std::bad_alloc &) {
-		return -ENOMEM;
-	} catch (...) {
-		return -EIO;
-	}
-}
+// Whose name the lines bear from now on.
+constexpr int kNobody = -1;
+void complain_as(int rank) noexcept;
 
 // "(vector,(first node,nodes,ranks per node),...)", the form in which PMI says where ranks are.
 bool parse_process_mapping(const char *text, int rank, int size, std::vector<int> &local);

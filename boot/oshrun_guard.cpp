@@ -15,7 +15,6 @@
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
-#include <filesystem>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -36,7 +35,7 @@ bool carries_cookie(int pid, const std::string &mark)
 {
 	char path[64];
 	snprintf(path, sizeof path, "/proc/%d/environ", pid);
-	owned_fd file(open(path, O_RDONLY | O_CLOEXEC));
+	unique_fd file(open(path, O_RDONLY | O_CLOEXEC));
 	std::string text;
 	char part[8192];
 	ssize_t got;
@@ -131,15 +130,6 @@ pid_t start_guard(const guard_setup &setup)
 	if (pid == 0)
 		guard_main(setup);
 	return pid;
-}
-
-void remove_tmpdir(board_header &head)
-{
-	if (!head.tmpdir[0])
-		return;
-	std::error_code ignored; // nothing can be done about it, and nobody is there to hear it
-	std::filesystem::remove_all(head.tmpdir, ignored);
-	head.tmpdir[0] = '\0';
 }
 
 } // namespace oshrun

@@ -8,6 +8,21 @@
 #endif
 #include "oshrun.hpp"
 
+#include <filesystem>
+
+namespace oshrun {
+
+void remove_tmpdir(pgas::boot::board_header &head)
+{
+	if (!head.tmpdir[0])
+		return;
+	std::error_code ignored; // nothing can be done about it, and nobody is there to hear it
+	std::filesystem::remove_all(head.tmpdir, ignored);
+	head.tmpdir[0] = '\0';
+}
+
+} // namespace oshrun
+
 #ifdef HAVE_PMIX
 #include <atomic>
 #include <cstdio>

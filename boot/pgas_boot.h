@@ -36,7 +36,7 @@ int pgas_boot_init(void) PGAS_BOOT_NOEXCEPT;
 int pgas_boot_finalize(void) PGAS_BOOT_NOEXCEPT;
 
 /* Some launchers let a process join once only: then finalize keeps the connection for another init, and exit() ends it.
- * Who ends by _exit() after finalize calls this first. */
+ * Whoever ends by _exit() after finalize calls this first. */
 void pgas_boot_close(void) PGAS_BOOT_NOEXCEPT;
 
 /* Rank and number of ranks; before init -1 and 0. */
@@ -52,8 +52,8 @@ const char *pgas_boot_launcher(void) PGAS_BOOT_NOEXCEPT;
 int pgas_boot_local(int *ranks, int room) PGAS_BOOT_NOEXCEPT;
 
 /* Key-value exchange. put stages, commit publishes what this rank staged, fence commits and waits for all ranks;
- * after a fence get(rank, key) answers the length of the value and copies at most `room` bytes of it; -ENOENT when
- * rank put no such key. A key put twice answers the later value under oshrun and PMIx; the PMI wire may refuse it:
+ * after a fence get(rank, key) returns the length of the value and copies at most `room` bytes of it; -ENOENT when
+ * rank put no such key. A key put twice has the later value under oshrun and PMIx; the PMI wire may refuse it:
  * use fresh keys. */
 int pgas_boot_put(const char *key, const void *value, size_t bytes) PGAS_BOOT_NOEXCEPT;
 int pgas_boot_commit(void) PGAS_BOOT_NOEXCEPT;
@@ -70,7 +70,7 @@ int pgas_boot_barrier(void) PGAS_BOOT_NOEXCEPT;
  * may lock, so there it is bounded by an alarm. */
 __attribute__((noreturn)) void pgas_boot_abort(int status, const char *message) PGAS_BOOT_NOEXCEPT;
 
-/* Environment. getenv answers NULL for a variable that is unset or empty. env_share is collective: variables that
+/* Environment. getenv returns NULL for a variable that is unset or empty. env_share is collective: variables that
  * begin with `prefix` and that rank 0 has are set where they are missing, for launchers that carry no environment to
  * other hosts. */
 const char *pgas_boot_getenv(const char *name) PGAS_BOOT_NOEXCEPT;

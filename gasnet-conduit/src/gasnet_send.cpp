@@ -7,51 +7,14 @@
 // later polls. So a handler always returns, every node that waits drains its ring, and a full ring becomes
 // free as long as its owner calls anything of ours. The outbox is bounded by what requesters send: each of their
 // requests also drains what was sent to them.
-#include "gasnet_state.hpp"
-
-#include <atomic>
-#include <cstring>
-#include <deque>
-#include <mutex>
+#include "gasnet_message.hpp"
 
 namespace gasnet {
 namespace {
 
-struct waiting_reply {
-	gasnet_node_t to;
-	std::vector<char> bytes;
-};
-
-// A mutex where threads share the library, nothing elsewhere.
-class outbox_lock {
-public:
-	outbox_lock()
-	{
-		if constexpr (kThreads)
-			mutex_.lock();
-	}
-	~outbox_lock()
-	{
-		if constexpr (kThreads)
-			mutex_.unlock();
-	}
-	outbox_lock(const outbox_lock &) = delete;
-
-private:
-	[[maybe_unused]] static inline std::mutex mutex_;
-};
-
-std::deque<waiting_reply> g_outbox;
-std::atomic<size_t> g_outbox_count{0};
-
 bool node_ok(gasnet_node_t node)
 {
 	return node < gasneti_front.nodes;
-}
-
-[[noreturn, gnu::cold]] void lost(gasnet_node_t node, int err)
-{
-	fail("message to node %u: %s", node, fi_strerror(-err));
 }
 
 // Sends, polling until there is room. For requests: handlers may run.
@@ -68,32 +31,15 @@ int send_waiting(gasnet_node_t node, const void *head, size_t head_bytes, const 
 	}
 }
 
-// Sends now or later. For replies: nothing runs, nothing waits.
-void send_or_keep(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes)
-{
-	const int rc = message_try(node, head, head_bytes, data, data_bytes); // may overtake: messages have no order
-	if (PGAS_LIKELY(rc == 0))
-		return;
-	if (rc != -FI_EAGAIN)
-		lost(node, rc);
-	outbox_lock lock;
-	waiting_reply r{node, std::vector<char>(head_bytes + data_bytes)};
-	memcpy(r.bytes.data(), head, head_bytes);
-	if (data_bytes)
-		memcpy(r.bytes.data() + head_bytes, data, data_bytes);
-	g_outbox.push_back(std::move(r));
-	g_outbox_count.store(g_outbox.size(), std::memory_order_relaxed);
-}
-
 struct alignas(16) message_head {
 	uint64_t word;
 	char rest[PGAS_SLOT_INLINE - 8];
 };
 
-// Word and arguments; answers their bytes.
+// Lays out word and arguments and returns how many bytes they are.
 size_t put_args(message_head &m, uint64_t word, const gasnet_handlerarg_t *args)
 {
-	const size_t n = word >> 8 & 0xff;
+	const size_t n = word_args(word);
 	m.word = gasneti_front.word + word;
 	if (n)
 		memcpy(m.rest, args, 4 * n);
@@ -108,7 +54,7 @@ size_t medium_head(message_head &m, uint64_t word, const gasnet_handlerarg_t *ar
 	size_t at = (used + 7) / 16 * 16 + 8;
 	if (at + nbytes > PGAS_SLOT_INLINE)
 		at = (used + 15) / 16 * 16;
-	m.word += uint64_t{at} << 24;
+	m.word += word_with_payload(at);
 	return at;
 }
 
@@ -132,49 +78,6 @@ bool long_ok(gasnet_node_t node, const void *to, size_t nbytes)
 {
 	return node_ok(node) && (!nbytes || in_segment(node, to, nbytes));
 }
-
-} // namespace
-
-int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept
-{
-	const fi_addr_t to = node;
-	const size_t total = head_bytes + data_bytes;
-	if (total <= PGAS_SLOT_INLINE) {
-		alignas(16) char whole[PGAS_SLOT_INLINE];
-		const void *bytes = head;
-		if (data_bytes) {
-			memcpy(whole, head, head_bytes);
-			memcpy(whole + head_bytes, data, data_bytes);
-			bytes = whole;
-		}
-		return static_cast<int>(fi_inject(g.am, bytes, total, to));
-	}
-	return static_cast<int>(g.ops->message_send(g.am, to, head, head_bytes, data, data_bytes));
-}
-
-bool outbox_push() noexcept
-{
-	if (PGAS_LIKELY(g_outbox_count.load(std::memory_order_relaxed) == 0))
-		return true;
-	outbox_lock lock;
-	// a node whose ring is full holds up its own replies only
-	std::vector<bool> full(gasneti_front.nodes);
-	std::deque<waiting_reply> left;
-	for (waiting_reply &r : g_outbox) {
-		const int rc = full[r.to] ? -FI_EAGAIN : message_try(r.to, r.bytes.data(), r.bytes.size(), nullptr, 0);
-		if (rc == -FI_EAGAIN) {
-			full[r.to] = true;
-			left.push_back(std::move(r));
-		} else if (rc != 0) {
-			lost(r.to, rc);
-		}
-	}
-	g_outbox.swap(left);
-	g_outbox_count.store(g_outbox.size(), std::memory_order_relaxed);
-	return g_outbox.empty();
-}
-
-namespace {
 
 // A request may not come from a handler, and a reply only from the handler of a request, once.
 int check_request(gasnet_node_t dest)

@@ -3,7 +3,7 @@
 // Cold exits of the data path: first access to a peer, threads that share a context, memory that is not mapped, and
 // every wrong use. Arguments are checked here; then the provider's table does the work and the operation is complete on
 // return.
-#include "shmem_team.hpp"
+#include "shmem_state.hpp"
 
 #include <time.h>
 
@@ -28,7 +28,7 @@ void finish(context *c, ssize_t rc, const char *what, int pe)
 {
 	if (PGAS_UNLIKELY(rc != 0))
 		failed_to(pe, rc, what);
-	if (const int err = g.ops->drain(c->ep))
+	if (const int err = g.net.ops->drain(c->ep))
 		failed_to(pe, err, what);
 }
 
@@ -39,7 +39,7 @@ ssize_t again(context *c, Call &&call)
 		const ssize_t rc = call();
 		if (rc != -FI_EAGAIN)
 			return rc;
-		g.ops->drain(c->ep);
+		g.net.ops->drain(c->ep);
 	}
 }
 
@@ -54,8 +54,8 @@ void check_context(context *c, const char *what)
 void check_member(const char *what, const context *c, int pe)
 {
 	const team &t = *c->owner;
-	if (PGAS_UNLIKELY(pe < 0 || pe >= t.n_pes))
-		fail(what, "PE number %d is outside 0..%d%s", pe, t.n_pes - 1,
+	if (PGAS_UNLIKELY(pe < 0 || pe >= t.size))
+		fail(what, "PE number %d is outside 0..%d%s", pe, t.size - 1,
 		     &t == &g_teams[0] ? "" : " of the context's team");
 }
 
@@ -70,7 +70,7 @@ void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe, 
 	check_symmetric(name, "dest", dest, bytes);
 	if (g.env.debug) {
 		debug_remote(name, "dest", dest, bytes);
-		debug_overlap(name, dest, source, bytes, world_pe(*c->owner, pe));
+		debug_overlap(name, dest, source, bytes, teams::world_rank(*c->owner, pe));
 	}
 	finish(c,
 	       again(c,
@@ -90,7 +90,7 @@ void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, 
 	check_symmetric(name, "source", source, bytes);
 	if (g.env.debug) {
 		debug_remote(name, "source", source, bytes);
-		debug_overlap(name, dest, source, bytes, world_pe(*c->owner, pe));
+		debug_overlap(name, dest, source, bytes, teams::world_rank(*c->owner, pe));
 	}
 	finish(c,
 	       again(c,
@@ -147,7 +147,7 @@ uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, 
 void cold_quiet(context *c)
 {
 	check_context(c, "shmem_quiet");
-	g.ops->drain(c->ep);
+	g.net.ops->drain(c->ep);
 	pgas_store_relaxed(&c->pending, uint64_t{0});
 }
 

@@ -3,37 +3,42 @@
 // The C names of the team collectives, and what is checked before each: a team that is none answers -1; memory that is
 // not symmetric, a root outside the team and a stride of zero end the job with a line that says so. With SHMEM_DEBUG
 // the members also compare their arguments.
-#include "shmem_coll_fold.hpp"
+#include "shmem_team.hpp"
+
+#include <teams/teams_fold.hpp>
 
 namespace shmem {
+namespace {
 
+using teams::reduction, teams::reduction_of;
+
+// With SHMEM_DEBUG: members compare what they were called with; the job ends with a line when they differ.
 void check_alike(team &t, const char *routine, uint64_t elements, int root, const void *dest, const void *source)
 {
 	struct call {
 		uint64_t name, elements, dest, source;
 		int64_t root;
 	} mine{0xcbf29ce484222325u, elements, symmetric_offset(dest), symmetric_offset(source), root};
-	static_assert(sizeof(call) <= kInline);
+	static_assert(sizeof(call) <= teams::kInline);
 	for (const char *c = routine; *c; c++)
 		mine.name = (mine.name ^ static_cast<unsigned char>(*c)) * 0x100000001b3u;
-	exchange(t, &mine, sizeof mine);
-	for (int j = 0; j < t.n_pes; j++) {
+	teams::exchange(t, &mine, sizeof mine);
+	for (int j = 0; j < t.size; j++) {
 		call theirs;
-		memcpy(&theirs, exchanged(t, j), sizeof theirs);
+		memcpy(&theirs, teams::exchanged(t, j), sizeof theirs);
 		if (theirs.name != mine.name)
-			fail(routine, "PE %d is in another collective routine on the same team", world_pe(t, j));
+			fail(routine, "PE %d is in another collective routine on the same team",
+			     teams::world_rank(t, j));
 		if (theirs.elements != mine.elements)
 			fail(routine, "%zu elements here and %zu on PE %d", static_cast<size_t>(elements),
-			     static_cast<size_t>(theirs.elements), world_pe(t, j));
+			     static_cast<size_t>(theirs.elements), teams::world_rank(t, j));
 		if (theirs.root != mine.root)
 			fail(routine, "the root is %d here and %d on PE %d", root, static_cast<int>(theirs.root),
-			     world_pe(t, j));
+			     teams::world_rank(t, j));
 		if (elements && (theirs.dest != mine.dest || theirs.source != mine.source))
-			fail(routine, "dest or source is another symmetric object on PE %d", world_pe(t, j));
+			fail(routine, "dest or source is another symmetric object on PE %d", teams::world_rank(t, j));
 	}
 }
-
-namespace {
 
 // What every collective begins with. Null: not a team.
 template <class T>
@@ -57,7 +62,7 @@ size_t times(const char *routine, shmem_team_t handle, size_t count)
 {
 	const team *t = live_team(handle);
 	size_t all;
-	if (__builtin_mul_overflow(count, static_cast<size_t>(t ? t->n_pes : 0), &all))
+	if (__builtin_mul_overflow(count, static_cast<size_t>(t ? t->size : 0), &all))
 		fail(routine, "so many elements do not fit in memory");
 	return all;
 }
@@ -69,7 +74,7 @@ int do_reduce(const char *routine, shmem_team_t handle, void *dest, const void *
 		return -1;
 	if (PGAS_UNLIKELY(g.env.debug))
 		check_alike(*t, routine, count, 0, dest, source);
-	reduce(*t, op, dest, source, count);
+	teams::reduce(*t, op, dest, source, count);
 	return 0;
 }
 
@@ -81,7 +86,7 @@ int do_scan(const char *routine, shmem_team_t handle, void *dest, const void *so
 		return -1;
 	if (PGAS_UNLIKELY(g.env.debug))
 		check_alike(*t, routine, count, 0, dest, source);
-	scan(*t, op, dest, source, count, exclusive);
+	teams::scan(*t, op, dest, source, count, exclusive);
 	return 0;
 }
 
@@ -91,11 +96,11 @@ int do_broadcast(const char *routine, shmem_team_t handle, void *dest, const voi
 	team *t = enter(routine, handle, dest, source, count, count, size);
 	if (!t)
 		return -1;
-	if (root < 0 || root >= t->n_pes)
-		fail(routine, "the root %d is outside 0..%d of the team", root, t->n_pes - 1);
+	if (root < 0 || root >= t->size)
+		fail(routine, "the root %d is outside 0..%d of the team", root, t->size - 1);
 	if (PGAS_UNLIKELY(g.env.debug))
 		check_alike(*t, routine, count, root, dest, source);
-	broadcast(*t, dest, source, count * size, root, true);
+	teams::broadcast(*t, dest, source, count * size, root, true);
 	return 0;
 }
 
@@ -106,7 +111,7 @@ int do_fcollect(const char *routine, shmem_team_t handle, void *dest, const void
 		return -1;
 	if (PGAS_UNLIKELY(g.env.debug))
 		check_alike(*t, routine, count, 0, dest, source);
-	fcollect(*t, dest, source, count * size);
+	teams::fcollect(*t, dest, source, count * size);
 	return 0;
 }
 
@@ -118,7 +123,7 @@ int do_collect(const char *routine, shmem_team_t handle, void *dest, const void 
 	if (PGAS_UNLIKELY(g.env.debug))
 		// lengths may differ; so may a source that is not used
 		check_alike(*t, routine, 0, 0, nullptr, nullptr);
-	collect(*t, dest, source, count * size);
+	teams::collect(*t, dest, source, count * size);
 	return 0;
 }
 
@@ -130,7 +135,7 @@ int do_alltoall(const char *routine, shmem_team_t handle, void *dest, const void
 		return -1;
 	if (PGAS_UNLIKELY(g.env.debug))
 		check_alike(*t, routine, count, 0, dest, source);
-	alltoall(*t, dest, source, count * size);
+	teams::alltoall(*t, dest, source, count * size);
 	return 0;
 }
 
@@ -154,7 +159,7 @@ int do_alltoalls(const char *routine, shmem_team_t handle, void *dest, const voi
 		return -1;
 	if (PGAS_UNLIKELY(g.env.debug))
 		check_alike(*t, routine, count, 0, dest, source);
-	alltoalls(*t, dest, source, dst, sst, count, size);
+	teams::alltoalls(*t, dest, source, dst, sst, count, size);
 	return 0;
 }
 
@@ -163,15 +168,15 @@ int do_alltoalls(const char *routine, shmem_team_t handle, void *dest, const voi
 
 using namespace shmem;
 
-#define BODY_and_reduce(T) do_reduce(name, team, dest, source, nreduce, reduction_of<op_and, T>())
-#define BODY_or_reduce(T) do_reduce(name, team, dest, source, nreduce, reduction_of<op_or, T>())
-#define BODY_xor_reduce(T) do_reduce(name, team, dest, source, nreduce, reduction_of<op_xor, T>())
-#define BODY_max_reduce(T) do_reduce(name, team, dest, source, nreduce, reduction_of<op_max, T>())
-#define BODY_min_reduce(T) do_reduce(name, team, dest, source, nreduce, reduction_of<op_min, T>())
-#define BODY_sum_reduce(T) do_reduce(name, team, dest, source, nreduce, reduction_of<op_sum, T>())
-#define BODY_prod_reduce(T) do_reduce(name, team, dest, source, nreduce, reduction_of<op_prod, T>())
-#define BODY_sum_inscan(T) do_scan(name, team, dest, source, nreduce, reduction_of<op_sum, T>(), false)
-#define BODY_sum_exscan(T) do_scan(name, team, dest, source, nreduce, reduction_of<op_sum, T>(), true)
+#define BODY_and_reduce(T) do_reduce(name, team, dest, source, nreduce, reduction_of<teams::op_and, T>())
+#define BODY_or_reduce(T) do_reduce(name, team, dest, source, nreduce, reduction_of<teams::op_or, T>())
+#define BODY_xor_reduce(T) do_reduce(name, team, dest, source, nreduce, reduction_of<teams::op_xor, T>())
+#define BODY_max_reduce(T) do_reduce(name, team, dest, source, nreduce, reduction_of<teams::op_max, T>())
+#define BODY_min_reduce(T) do_reduce(name, team, dest, source, nreduce, reduction_of<teams::op_min, T>())
+#define BODY_sum_reduce(T) do_reduce(name, team, dest, source, nreduce, reduction_of<teams::op_sum, T>())
+#define BODY_prod_reduce(T) do_reduce(name, team, dest, source, nreduce, reduction_of<teams::op_prod, T>())
+#define BODY_sum_inscan(T) do_scan(name, team, dest, source, nreduce, reduction_of<teams::op_sum, T>(), false)
+#define BODY_sum_exscan(T) do_scan(name, team, dest, source, nreduce, reduction_of<teams::op_sum, T>(), true)
 #define BODY_alltoall(T) do_alltoall(name, team, dest, source, nelems, sizeof(T))
 #define BODY_alltoalls(T) do_alltoalls(name, team, dest, source, dst, sst, nelems, sizeof(T))
 #define BODY_broadcast(T) do_broadcast(name, team, dest, source, nelems, PE_root, sizeof(T))

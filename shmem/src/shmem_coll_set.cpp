@@ -3,36 +3,39 @@
 // Collectives over active sets (deprecated): PE_start, logPE_stride, PE_size and a pSync array of the caller. The set
 // of all PEs is the world team and goes the way of teams. Other sets bring no shared memory but pSync: they sync there
 // (it is back at SHMEM_SYNC_VALUE afterwards) and move data through the windows; pWrk is not needed.
-#include "shmem_coll_fold.hpp"
+#include "shmem_team.hpp"
 
 #include <pthread.h>
 
-#include <cstdlib>
 #include <new>
+
+#include <teams/teams_fold.hpp>
 
 namespace shmem {
 namespace {
 
-pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
-team *g_sets = nullptr; // each seen once; a program has few
+using teams::reduction, teams::reduction_of;
 
-team *make_set(const char *routine, int start, int stride, int count)
+// A pSync array is what teams want for the flags of a set.
+static_assert(SHMEM_SYNC_VALUE == 0 && sizeof(long) == sizeof(uint64_t));
+static_assert(SHMEM_SYNC_SIZE >= teams::kSetFlags && SHMEM_BARRIER_SYNC_SIZE >= teams::kSetFlags &&
+	      SHMEM_BCAST_SYNC_SIZE >= teams::kSetFlags && SHMEM_COLLECT_SYNC_SIZE >= teams::kSetFlags &&
+	      SHMEM_REDUCE_SYNC_SIZE >= teams::kSetFlags && SHMEM_ALLTOALL_SYNC_SIZE >= teams::kSetFlags &&
+	      SHMEM_ALLTOALLS_SYNC_SIZE >= teams::kSetFlags);
+
+pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
+teams::team *g_sets = nullptr; // each seen once; a program has few
+
+teams::team *make_set(const char *routine, int start, int stride, int count)
 {
-	auto *t = new (std::nothrow) team{};
-	if (!t || !team_arrays(*t, count))
+	auto *t = new (std::nothrow) teams::team{};
+	if (!t || !teams::make_set(*t, start, stride, count))
 		fail(routine, "out of memory");
-	t->start = start;
-	t->stride = stride;
-	t->my_pe = (g.my_pe - start) / stride;
-	for (int j = 0; j < count; j++) {
-		t->members[j] = start + j * stride;
-		t->hosts += g.hosts[t->members[j]] != g.hosts[start]; // only whether there is more than one matters
-	}
 	return t;
 }
 
 // The team to work on. Threads may use one set with different pSyncs at a time, so each call has a copy.
-team set_of(const char *routine, int start, int log_stride, int count, long *psync, size_t psync_longs)
+teams::team set_of(const char *routine, int start, int log_stride, int count, long *psync, size_t psync_longs)
 {
 	check_running(routine);
 	const int64_t stride = log_stride >= 0 && log_stride < 31 ? int64_t{1} << log_stride : 0;
@@ -43,8 +46,8 @@ team set_of(const char *routine, int start, int log_stride, int count, long *psy
 		fail(routine, "PE %d is not in the active set %d, %d, %d", g.my_pe, start, log_stride, count);
 	check_symmetric(routine, "pSync", psync, psync_longs * sizeof(long));
 	pthread_mutex_lock(&g_mutex);
-	team *t = g_sets;
-	while (t && !(t->start == start && t->stride == stride && t->n_pes == count))
+	teams::team *t = g_sets;
+	while (t && !(t->start == start && t->stride == stride && t->size == count))
 		t = t->next;
 	if (!t) {
 		t = make_set(routine, start, static_cast<int>(stride), count);
@@ -52,8 +55,8 @@ team set_of(const char *routine, int start, int log_stride, int count, long *psy
 		g_sets = t;
 	}
 	pthread_mutex_unlock(&g_mutex);
-	team copy = *t;
-	copy.psync = psync;
+	teams::team copy = *t;
+	copy.flags = reinterpret_cast<uint64_t *>(psync);
 	return copy;
 }
 
@@ -64,7 +67,7 @@ void on_set(const char *routine, int start, int log_stride, int count, long *psy
 	if (start == 0 && count == g.n_pes && (log_stride == 0 || count == 1) && g.initialized &&
 	    g.thread_level != SHMEM_THREAD_MULTIPLE)
 		return body(g_teams[0]);
-	team t = set_of(routine, start, log_stride, count, psync, psync_longs);
+	teams::team t = set_of(routine, start, log_stride, count, psync, psync_longs);
 	body(t);
 }
 
@@ -78,10 +81,9 @@ void check_arrays(const char *routine, const void *dest, size_t dest_bytes, cons
 
 void sets_close()
 {
-	while (team *t = g_sets) {
+	while (teams::team *t = g_sets) {
 		g_sets = t->next;
-		team_release(*t);
-		free(t->peer);
+		teams::release_set(*t);
 		delete t;
 	}
 }
@@ -93,14 +95,15 @@ using namespace shmem;
 SHMEM_NAME(void, shmem_sync, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
 	check_running("shmem_sync");
-	on_set("shmem_sync", PE_start, logPE_stride, PE_size, pSync, SHMEM_BARRIER_SYNC_SIZE, [](team &t) { sync(t); });
+	on_set("shmem_sync", PE_start, logPE_stride, PE_size, pSync, SHMEM_BARRIER_SYNC_SIZE,
+	       [](teams::team &t) { teams::sync(t); });
 }
 SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
 	check_running("shmem_barrier");
 	pshmem_quiet();
 	on_set("shmem_barrier", PE_start, logPE_stride, PE_size, pSync, SHMEM_BARRIER_SYNC_SIZE,
-	       [](team &t) { sync(t); });
+	       [](teams::team &t) { teams::sync(t); });
 }
 
 #define DEFINE(S, A)                                                                                                   \
@@ -114,7 +117,7 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
 		if (PE_root < 0 || PE_root >= PE_size)                                                                 \
 			fail(name, "the root %d is outside 0..%d of the active set", PE_root, PE_size - 1);            \
 		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_BCAST_SYNC_SIZE,                            \
-		       [&](team &t) { broadcast(t, dest, source, nelems *(S / 8), PE_root, false); });                 \
+		       [&](teams::team &t) { teams::broadcast(t, dest, source, nelems *(S / 8), PE_root, false); });   \
 	}                                                                                                              \
 	SHMEM_NAME(void, shmem_collect##S,                                                                             \
 		   (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,        \
@@ -124,7 +127,7 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
 		check_running(name);                                                                                   \
 		check_arrays(name, dest, nelems *(S / 8), source, nelems *(S / 8));                                    \
 		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_COLLECT_SYNC_SIZE,                          \
-		       [&](team &t) { collect(t, dest, source, nelems *(S / 8)); });                                   \
+		       [&](teams::team &t) { teams::collect(t, dest, source, nelems *(S / 8)); });                     \
 	}                                                                                                              \
 	SHMEM_NAME(void, shmem_fcollect##S,                                                                            \
 		   (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,        \
@@ -135,7 +138,7 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
 		const size_t bytes = nelems * (S / 8);                                                                 \
 		check_arrays(name, dest, bytes *static_cast<size_t>(PE_size > 0 ? PE_size : 0), source, bytes);        \
 		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_COLLECT_SYNC_SIZE,                          \
-		       [&](team &t) { fcollect(t, dest, source, nelems *(S / 8)); });                                  \
+		       [&](teams::team &t) { teams::fcollect(t, dest, source, nelems *(S / 8)); });                    \
 	}                                                                                                              \
 	SHMEM_NAME(void, shmem_alltoall##S,                                                                            \
 		   (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,        \
@@ -146,7 +149,7 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
 		const size_t bytes = nelems * (S / 8) * static_cast<size_t>(PE_size > 0 ? PE_size : 0);                \
 		check_arrays(name, dest, bytes, source, bytes);                                                        \
 		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_ALLTOALL_SYNC_SIZE,                         \
-		       [&](team &t) { alltoall(t, dest, source, nelems *(S / 8)); });                                  \
+		       [&](teams::team &t) { teams::alltoall(t, dest, source, nelems *(S / 8)); });                    \
 	}                                                                                                              \
 	SHMEM_NAME(void, shmem_alltoalls##S,                                                                           \
 		   (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int PE_start,         \
@@ -158,7 +161,7 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
 		if (dst < 1 || sst < 1)                                                                                \
 			fail(name, "the strides are %td and %td; both must be at least 1", dst, sst);                  \
 		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_ALLTOALLS_SYNC_SIZE,                        \
-		       [&](team &t) { alltoalls(t, dest, source, dst, sst, nelems, S / 8); });                         \
+		       [&](teams::team &t) { teams::alltoalls(t, dest, source, dst, sst, nelems, S / 8); });           \
 	}
 SHMEM_COLL_SIZES(DEFINE, )
 #undef DEFINE
@@ -174,18 +177,18 @@ void do_to_all(const char *name, void *dest, const void *source, int nreduce, in
 	const auto count = static_cast<size_t>(nreduce);
 	check_arrays(name, dest, count * op.size, source, count * op.size);
 	on_set(name, start, log_stride, size, psync, SHMEM_REDUCE_SYNC_SIZE,
-	       [&](team &t) { reduce(t, op, dest, source, count); });
+	       [&](teams::team &t) { teams::reduce(t, op, dest, source, count); });
 }
 
 } // namespace
 
-#define OP_and_to_all op_and
-#define OP_or_to_all op_or
-#define OP_xor_to_all op_xor
-#define OP_max_to_all op_max
-#define OP_min_to_all op_min
-#define OP_sum_to_all op_sum
-#define OP_prod_to_all op_prod
+#define OP_and_to_all teams::op_and
+#define OP_or_to_all teams::op_or
+#define OP_xor_to_all teams::op_xor
+#define OP_max_to_all teams::op_max
+#define OP_min_to_all teams::op_min
+#define OP_sum_to_all teams::op_sum
+#define OP_prod_to_all teams::op_prod
 #define DEFINE(R, N, T, CALL, P, A)                                                                                    \
 	SHMEM_NAME(void, shmem_##N##_##CALL, P)                                                                        \
 	{                                                                                                              \

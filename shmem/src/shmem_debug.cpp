@@ -9,13 +9,16 @@
 #include <cstdio>
 #include <vector>
 
+#include <pgas/pgas_base.hpp>
+
 #include "pgas_boot.h"
 
 namespace shmem {
 
 void debug_remote(const char *name, const char *argument, const void *ptr, size_t bytes)
 {
-	if (g.heap_.contains(ptr) && !heap_covers(ptr, bytes))
+	const pgas::mutex_holder lock(g.heap_mutex);
+	if (g.heap_.contains(ptr) && !g.heap_.covers(ptr, bytes))
 		fail(name, "%s %p (%zu bytes) is in the symmetric heap, but not within one allocated block", argument,
 		     ptr, bytes);
 }

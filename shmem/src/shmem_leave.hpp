@@ -5,15 +5,11 @@
 
 namespace shmem {
 
-struct team;
-
 // Lines in front of all blocks in the library's own symmetric memory, the first unused.
 constexpr int kLeaveLines = 64;
 
 // Returns when all PEs are here, and after that nobody reads or writes my memory. how: the routine, for messages.
 // implied: the program did not ask for it.
 void leave_together(const char *how, bool implied);
-
-team *teams_made(); // a list of all teams but the predefined ones
 
 } // namespace shmem

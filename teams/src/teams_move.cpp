@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collect, fcollect, alltoall and alltoalls on one host. The standard lets a PE call only when the others' dests are
-// ready, so members store into them at once; up to 56 bytes travel beside the number that announces them.
-#include "shmem_coll.hpp"
+// Collect, fcollect, alltoall and alltoalls on one host. A member calls only when the others' dests are ready,
+// so members store into them at once; up to 56 bytes travel beside the number that announces them.
+#include "teams_algorithms.hpp"
 
 #include <cstdlib>
 
-namespace shmem {
+namespace pgas::teams {
 namespace {
 
 template <class Body>
 void for_others_from_me(const team &t, Body &&body)
 {
-	for (int j = t.my_pe + 1; j < t.n_pes; j++)
+	for (int j = t.me + 1; j < t.size; j++)
 		body(j);
-	for (int j = 0; j < t.my_pe; j++)
+	for (int j = 0; j < t.me; j++)
 		body(j);
 }
 
@@ -25,7 +25,7 @@ void send_to_all(team &t, Send &&send)
 {
 	if (!t.block) {
 		for_others_from_me(t, send);
-		send(t.my_pe);
+		send(t.me);
 		return sync(t);
 	}
 	const line nothing{};
@@ -34,8 +34,8 @@ void send_to_all(team &t, Send &&send)
 		send(j);
 		exchange_post(t, number, j, nothing, 0);
 	});
-	send(t.my_pe);
-	exchange_post(t, number, t.my_pe, nothing, 0);
+	send(t.me);
+	exchange_post(t, number, t.me, nothing, 0);
 	exchange_gather(t, number);
 }
 
@@ -46,11 +46,11 @@ void fcollect(team &t, void *dest, const void *source, size_t bytes)
 	if (!bytes)
 		return;
 	auto *to = static_cast<char *>(dest);
-	const auto me = static_cast<size_t>(t.my_pe), n = static_cast<size_t>(t.n_pes);
-	if (t.n_pes == 1)
+	const auto me = static_cast<size_t>(t.me), n = static_cast<size_t>(t.size);
+	if (t.size == 1)
 		return copy_own(dest, source, bytes);
 	const auto how = choose_fcollect(t, bytes);
-	if (PGAS_UNLIKELY(how != fcollect_algorithm_kind::direct)) {
+	if (PGAS_UNLIKELY(how != fcollect_algorithm::direct)) {
 		auto *offset = static_cast<size_t *>(malloc((n + 1) * sizeof(size_t)));
 		if (!offset)
 			fail("fcollect", "out of memory");
@@ -62,7 +62,7 @@ void fcollect(team &t, void *dest, const void *source, size_t bytes)
 	}
 	if (t.block && bytes <= kInline) {
 		exchange(t, source, bytes);
-		for (int j = 0; j < t.n_pes; j++)
+		for (int j = 0; j < t.size; j++)
 			memcpy(to + static_cast<size_t>(j) * bytes, exchanged(t, j), bytes);
 		return;
 	}
@@ -72,21 +72,18 @@ void fcollect(team &t, void *dest, const void *source, size_t bytes)
 
 namespace {
 
-// Lengths differ: where mine begins, for active sets, handed on along the set (in the last long of pSync, as 1 +
-// offset).
+// Lengths differ: where mine begins, for sets, handed on along the set (in the last flag, as 1 + offset).
 size_t offset_along_set(team &t, size_t bytes)
 {
-	long *at = t.psync + SHMEM_COLLECT_SYNC_SIZE - 1;
+	uint64_t *at = t.flags + kSetFlags - 1;
 	size_t mine = 0;
-	if (t.my_pe > 0) {
-		await([=] { return pgas_load_relaxed(at) != SHMEM_SYNC_VALUE; });
+	if (t.me > 0) {
+		await([=] { return pgas_load_relaxed(at) != 0; });
 		mine = static_cast<size_t>(pgas_load_relaxed(at)) - 1;
-		pgas_store_relaxed(at, SHMEM_SYNC_VALUE);
+		pgas_store_relaxed(at, uint64_t{0});
 	}
-	if (t.my_pe + 1 < t.n_pes) {
-		pshmem_fence();
-		p(&g_default, at, static_cast<long>(mine + bytes + 1), world_pe(t, t.my_pe + 1));
-	}
+	if (t.me + 1 < t.size)
+		set_word(t, t.me + 1, at, mine + bytes + 1);
 	return mine;
 }
 
@@ -103,7 +100,7 @@ void collect_team(team &t, char *dest, const char *source, size_t bytes)
 	if (small && bytes)
 		memcpy(mine.data, source, bytes);
 	exchange(t, &mine, sizeof mine);
-	const auto n = static_cast<size_t>(t.n_pes);
+	const auto n = static_cast<size_t>(t.size);
 	auto *offset = static_cast<size_t *>(malloc((n + 1) * sizeof(size_t)));
 	if (!offset)
 		fail("collect", "out of memory");
@@ -115,16 +112,17 @@ void collect_team(team &t, char *dest, const char *source, size_t bytes)
 		offset[j + 1] = offset[j] + theirs;
 		largest = theirs > largest ? theirs : largest;
 	}
-	check_symmetric("collect", "dest", dest, offset[n]);
+	if (g_job.check_dest)
+		g_job.check_dest("collect", dest, offset[n]);
 	const auto how = choose_fcollect(t, largest);
 	if (largest <= sizeof mine.data) {
 		for (size_t j = 0; j < n; j++)
 			memcpy(dest + offset[j], exchanged(t, static_cast<int>(j)) + sizeof(uint64_t),
 			       offset[j + 1] - offset[j]);
-	} else if (how != fcollect_algorithm_kind::direct) {
+	} else if (how != fcollect_algorithm::direct) {
 		allgather_hosts(t, how, dest, source, offset);
 	} else {
-		char *at = dest + offset[t.my_pe];
+		char *at = dest + offset[t.me];
 		const copying how_to = copying_of(streamer::collect, (n + 1) * offset[n]);
 		send_to_all(t, [&](int j) { push(t, j, at, source, bytes, how_to); });
 	}
@@ -135,7 +133,7 @@ void collect_team(team &t, char *dest, const char *source, size_t bytes)
 
 void collect(team &t, void *dest, const void *source, size_t bytes)
 {
-	if (t.n_pes == 1)
+	if (t.size == 1)
 		return copy_own(dest, source, bytes);
 	auto *to = static_cast<char *>(dest);
 	if (t.block)
@@ -156,7 +154,7 @@ struct plain {
 
 	void send(team &t, int j) const
 	{
-		push(t, j, dest + static_cast<size_t>(t.my_pe) * bytes, source + static_cast<size_t>(j) * bytes, bytes,
+		push(t, j, dest + static_cast<size_t>(t.me) * bytes, source + static_cast<size_t>(j) * bytes, bytes,
 		     how);
 	}
 };
@@ -169,7 +167,7 @@ struct strided {
 
 	void send(team &t, int j) const
 	{
-		char *to = dest + static_cast<ptrdiff_t>(t.my_pe) * static_cast<ptrdiff_t>(count * size) * dst;
+		char *to = dest + static_cast<ptrdiff_t>(t.me) * static_cast<ptrdiff_t>(count * size) * dst;
 		const char *from = source + static_cast<ptrdiff_t>(j) * static_cast<ptrdiff_t>(count * size) * sst;
 		const ptrdiff_t to_step = dst * static_cast<ptrdiff_t>(size),
 				from_step = sst * static_cast<ptrdiff_t>(size);
@@ -182,12 +180,12 @@ template <class Moves>
 void alltoall_by(team &t, const Moves &moves, size_t bytes)
 {
 	const auto how = choose_alltoall(t, bytes);
-	if (PGAS_UNLIKELY(how != alltoall_algorithm_kind::direct && t.n_pes > 1)) {
+	if (PGAS_UNLIKELY(how != alltoall_algorithm::direct && t.size > 1)) {
 		const alltoall_moves m{
 			[](team &to, int j, const void *arg) { static_cast<const Moves *>(arg)->send(to, j); }, &moves};
 		return alltoall_hosts(t, how, m);
 	}
-	if (t.n_pes == 1)
+	if (t.size == 1)
 		return moves.send(t, 0);
 	send_to_all(t, [&](int j) { moves.send(t, j); });
 }
@@ -198,10 +196,10 @@ void alltoall(team &t, void *dest, const void *source, size_t bytes)
 {
 	if (!bytes)
 		return;
-	const auto n = static_cast<size_t>(t.n_pes);
+	const auto n = static_cast<size_t>(t.size);
 	const plain moves{static_cast<char *>(dest), static_cast<const char *>(source), bytes,
 			  copying_of(streamer::alltoall, 2 * n * n * bytes)};
-	if (bytes > kInline || !t.block || t.n_pes == 1 || choose_alltoall(t, bytes) != alltoall_algorithm_kind::direct)
+	if (bytes > kInline || !t.block || t.size == 1 || choose_alltoall(t, bytes) != alltoall_algorithm::direct)
 		return alltoall_by(t, moves, bytes);
 	const uint64_t number = exchange_begin(t);
 	const auto post = [&](int j) {
@@ -210,9 +208,9 @@ void alltoall(team &t, void *dest, const void *source, size_t bytes)
 		exchange_post(t, number, j, mine, bytes);
 	};
 	for_others_from_me(t, post);
-	post(t.my_pe);
+	post(t.me);
 	exchange_gather(t, number);
-	for (int j = 0; j < t.n_pes; j++)
+	for (int j = 0; j < t.size; j++)
 		memcpy(moves.dest + static_cast<size_t>(j) * bytes, exchanged(t, j), bytes);
 }
 
@@ -224,4 +222,4 @@ void alltoalls(team &t, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t
 		    count * size);
 }
 
-} // namespace shmem
+} // namespace pgas::teams

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Broadcast, collect and alltoall across hosts: puts into the members' dests, each followed by a signal. Dests are the
-// only buffers, since the standard has them ready before anybody calls; nothing is staged. On one host the same code
-// runs through the windows, which is how it is tested (SHMEM_FAKE_HOSTS, SHMEM_..._ALGORITHM).
-#include "shmem_coll.hpp"
-#include "shmem_coll_signal.hpp"
+// only buffers, since they are ready before anybody calls; nothing is staged. On one host the same code runs through
+// mapped memory, which is how it is tested: by hosts that are none, and by forced algorithms.
+#include "teams_algorithms.hpp"
+#include "teams_signal.hpp"
 
 #include <algorithm>
 
-namespace shmem {
+namespace pgas::teams {
 namespace {
 
 // --- collect: member j's block is dest[offset[j], offset[j + 1]) -----------------------------------------------------
@@ -21,7 +21,7 @@ struct blocks {
 	// `count` blocks from `first` on, around the end, out of my dest into member's.
 	void push_run(int to, int first, int count) const
 	{
-		const int until_end = std::min(count, t.n_pes - first);
+		const int until_end = std::min(count, t.size - first);
 		push(t, to, dest + offset[first], dest + offset[first], offset[first + until_end] - offset[first]);
 		if (count > until_end)
 			push(t, to, dest, dest, offset[count - until_end]);
@@ -30,7 +30,7 @@ struct blocks {
 	// Twice as many blocks in every round: those from mine on to the member that lacks them. Any number of members.
 	void recursive() const
 	{
-		const int n = t.n_pes, me = t.my_pe;
+		const int n = t.size, me = t.me;
 		for (int step = 1; step < n; step *= 2) {
 			const int to = wrap(me - step, n), from = wrap(me + step, n);
 			push_run(to, me, std::min(step, n - step));
@@ -41,9 +41,9 @@ struct blocks {
 
 	void ring() const
 	{
-		const int n = t.n_pes, right = wrap(t.my_pe + 1, n), left = wrap(t.my_pe - 1, n);
+		const int n = t.size, right = wrap(t.me + 1, n), left = wrap(t.me - 1, n);
 		for (int k = 0; k + 1 < n; k++) {
-			push_run(right, wrap(t.my_pe - k, n), 1);
+			push_run(right, wrap(t.me - k, n), 1);
 			tell_member(t, right);
 			hear_member(t, left);
 		}
@@ -51,7 +51,7 @@ struct blocks {
 
 	void two_level() const
 	{
-		const int n = t.n_pes, me = t.my_pe, host = t.host[me], leader = t.leaders[host];
+		const int n = t.size, me = t.me, host = t.host[me], leader = t.leaders[host];
 		if (me != leader) {
 			push_run(leader, me, 1);
 			tell_member(t, leader);
@@ -98,17 +98,17 @@ struct spread {
 	size_t bytes;
 	int root;
 
-	const char *have() const { return t.my_pe == root ? source : dest; }
+	const char *have() const { return t.me == root ? source : dest; }
 
 	void tree() const
 	{
-		const int n = t.n_pes;
-		pass_down(t, dest, have(), bytes, wrap(t.my_pe - root, n), n, [&](int i) { return wrap(i + root, n); });
+		const int n = t.size;
+		pass_down(t, dest, have(), bytes, wrap(t.me - root, n), n, [&](int i) { return wrap(i + root, n); });
 	}
 
 	void push_piece(int to, int piece) const
 	{
-		const auto n = static_cast<size_t>(t.n_pes);
+		const auto n = static_cast<size_t>(t.size);
 		const size_t each = (bytes + n - 1) / n;
 		const size_t from = std::min(bytes, static_cast<size_t>(piece) * each),
 			     until = std::min(bytes, from + each);
@@ -118,8 +118,7 @@ struct spread {
 	// The root deals out the pieces, then they go around; nothing goes to the root.
 	void scatter() const
 	{
-		const int n = t.n_pes, v = wrap(t.my_pe - root, n), right = wrap(t.my_pe + 1, n),
-			  left = wrap(t.my_pe - 1, n);
+		const int n = t.size, v = wrap(t.me - root, n), right = wrap(t.me + 1, n), left = wrap(t.me - 1, n);
 		if (v == 0) {
 			for (int i = 1; i < n; i++)
 				push_piece(wrap(root + i, n), i);
@@ -136,7 +135,7 @@ struct spread {
 
 	void two_level() const
 	{
-		const int n = t.n_pes, me = t.my_pe, host = t.host[me], root_host = t.host[root];
+		const int n = t.size, me = t.me, host = t.host[me], root_host = t.host[root];
 		const auto leader_of = [&](int h) { return h == root_host ? root : t.leaders[h]; };
 		if (me != leader_of(host))
 			return hear_member(t, leader_of(host));
@@ -150,39 +149,39 @@ struct spread {
 
 } // namespace
 
-void allgather_hosts(team &t, fcollect_algorithm_kind how, char *dest, const char *source, const size_t *offset)
+void allgather_hosts(team &t, fcollect_algorithm how, char *dest, const char *source, const size_t *offset)
 {
-	copy_own(dest + offset[t.my_pe], source, offset[t.my_pe + 1] - offset[t.my_pe]);
+	copy_own(dest + offset[t.me], source, offset[t.me + 1] - offset[t.me]);
 	const blocks b{t, dest, offset};
-	if (how == fcollect_algorithm_kind::recursive)
+	if (how == fcollect_algorithm::recursive)
 		b.recursive();
-	else if (how == fcollect_algorithm_kind::ring)
+	else if (how == fcollect_algorithm::ring)
 		b.ring();
 	else
 		b.two_level();
 }
 
-void broadcast_hosts(team &t, bcast_algorithm_kind how, char *dest, const char *source, size_t bytes, int root,
+void broadcast_hosts(team &t, bcast_algorithm how, char *dest, const char *source, size_t bytes, int root,
 		     bool root_too)
 {
 	const spread s{t, dest, source, bytes, root};
-	if (how == bcast_algorithm_kind::tree)
+	if (how == bcast_algorithm::tree)
 		s.tree();
-	else if (how == bcast_algorithm_kind::scatter)
+	else if (how == bcast_algorithm::scatter)
 		s.scatter();
 	else
 		s.two_level();
-	if (root_too && t.my_pe == root)
+	if (root_too && t.me == root)
 		copy_own(dest, source, bytes);
 }
 
 // pairwise: one partner after the other, in step. two-level: host after host, so that a pair of hosts is busy at a
 // time.
-void alltoall_hosts(team &t, alltoall_algorithm_kind how, const alltoall_moves &moves)
+void alltoall_hosts(team &t, alltoall_algorithm how, const alltoall_moves &moves)
 {
-	const int n = t.n_pes, me = t.my_pe;
+	const int n = t.size, me = t.me;
 	moves.send(t, me, moves.arg);
-	if (how == alltoall_algorithm_kind::pairwise) {
+	if (how == alltoall_algorithm::pairwise) {
 		for (int k = 1; k < n; k++) {
 			const int to = wrap(me + k, n);
 			moves.send(t, to, moves.arg);
@@ -206,4 +205,4 @@ void alltoall_hosts(team &t, alltoall_algorithm_kind how, const alltoall_moves &
 	}
 }
 
-} // namespace shmem
+} // namespace pgas::teams

@@ -5,17 +5,17 @@
 // the counts are numbers like all others of a team and are never reset.
 #pragma once
 
-#include "shmem_team.hpp"
+#include <teams/teams_team.hpp>
 
 #include <cstdlib>
 
-namespace shmem {
+namespace pgas::teams {
 
 enum signal_kind { signal_data = 0, signal_ready = 1 };
 
 [[gnu::cold, gnu::noinline]] inline void signals_setup(team &t)
 {
-	const auto n = static_cast<size_t>(t.n_pes);
+	const auto n = static_cast<size_t>(t.size);
 	t.sent = static_cast<uint64_t *>(malloc(4 * n * sizeof(uint64_t)));
 	if (!t.sent)
 		fail("collective", "out of memory");
@@ -29,14 +29,14 @@ inline void tell_member(team &t, int to, signal_kind kind = signal_data)
 {
 	if (PGAS_UNLIKELY(!t.sent))
 		signals_setup(t);
-	set_number(t, to, signal_line(t, t.block, kind, t.my_pe), ++t.sent[kind * t.n_pes + to]);
+	set_number(t, to, signal_line(t, t.block, kind, t.me), ++t.sent[kind * t.size + to]);
 }
 
 inline void hear_member(team &t, int from, signal_kind kind = signal_data)
 {
 	if (PGAS_UNLIKELY(!t.sent))
 		signals_setup(t);
-	await_number(signal_line(t, t.block, kind, from), ++t.received[kind * t.n_pes + from]);
+	await_number(signal_line(t, t.block, kind, from), ++t.received[kind * t.size + from]);
 }
 
 inline void push_and_tell(team &t, int to, void *dest, const void *source, size_t bytes)
@@ -45,4 +45,4 @@ inline void push_and_tell(team &t, int to, void *dest, const void *source, size_
 	tell_member(t, to);
 }
 
-} // namespace shmem
+} // namespace pgas::teams

@@ -3,7 +3,8 @@
 // Reductions across hosts. What arrives from another member goes through staging memory of the team, piece by piece:
 //
 //   recursive   members exchange partial results with partners at distance 1, 2, 4, ...; log2(n) hops per piece
-// ring each member reduces one segment, travelling around; then the results travel around: least bytes per member
+//   ring        each member reduces one segment, travelling around; then the results travel around: least bytes per
+//               member
 //   two-level   the leader of a host folds its members' sources, leaders go recursively, the leader stores the result
 //
 // Who is combined with whom depends on the team only, and the lower member is always the left operand: results are the
@@ -13,12 +14,12 @@
 // Staging: [2][kSteps] pieces for recursive doubling, by parity of the piece: a partner that writes piece p + 2 has
 // heard my p + 1, which I sent after using p. Behind them two pieces for the ring, each free when the right neighbour
 // said so.
-#include "shmem_coll.hpp"
-#include "shmem_coll_signal.hpp"
+#include "teams_algorithms.hpp"
+#include "teams_signal.hpp"
 
 #include <algorithm>
 
-namespace shmem {
+namespace pgas::teams {
 namespace {
 
 constexpr size_t kPiece = 4096;
@@ -56,7 +57,7 @@ struct work {
 	{
 		const size_t bytes = n_elements * op.size;
 		const size_t base = (t.pieces++ & 1) * kSteps * kPiece;
-		const auto mine = [&](size_t step) { return staging(t, t.my_pe, base + step * kPiece); };
+		const auto mine = [&](size_t step) { return staging(t, t.me, base + step * kPiece); };
 		const auto send = [&](int i, size_t step) { stage(t, who(i), base + step * kPiece, acc, bytes); };
 		int half = 1;
 		while (half * 2 <= count)
@@ -92,14 +93,14 @@ struct work {
 		for (size_t at = 0; at < elements; at += most) {
 			const size_t count = std::min(most, elements - at);
 			memcpy(acc, source + at * op.size, count * op.size);
-			doubling(acc, count, t.my_pe, t.n_pes, [](int i) { return i; });
+			doubling(acc, count, t.me, t.size, [](int i) { return i; });
 			memcpy(dest + at * op.size, acc, count * op.size);
 		}
 	}
 
 	void two_level() const
 	{
-		const int n = t.n_pes, me = t.my_pe, host = t.host[me], leader = t.leaders[host];
+		const int n = t.size, me = t.me, host = t.host[me], leader = t.leaders[host];
 		if (me != leader) {
 			tell_member(t, leader);
 			return hear_member(t, leader);
@@ -127,7 +128,7 @@ struct work {
 
 	void ring() const
 	{
-		const auto n = static_cast<size_t>(t.n_pes);
+		const auto n = static_cast<size_t>(t.size);
 		const size_t most = kPiece / op.size * n;
 		for (size_t at = 0; at < elements; at += most)
 			ring_round(at, std::min(most, elements - at));
@@ -136,7 +137,7 @@ struct work {
 	// Elements [at, at + count), at most a piece for each member.
 	void ring_round(size_t at, size_t count) const
 	{
-		const int n = t.n_pes, me = t.my_pe, right = (me + 1) % n, left = (me + n - 1) % n;
+		const int n = t.size, me = t.me, right = (me + 1) % n, left = (me + n - 1) % n;
 		const size_t each = (count + static_cast<size_t>(n) - 1) / static_cast<size_t>(n);
 		struct segment {
 			size_t off, elements, bytes;
@@ -172,16 +173,15 @@ struct work {
 
 } // namespace
 
-void reduce_hosts(team &t, reduce_algorithm_kind how, const reduction &op, char *dest, const char *source,
-		  size_t elements)
+void reduce_hosts(team &t, reduce_algorithm how, const reduction &op, char *dest, const char *source, size_t elements)
 {
 	const work w{t, op, dest, source, elements};
-	if (how == reduce_algorithm_kind::recursive)
+	if (how == reduce_algorithm::recursive)
 		w.recursive();
-	else if (how == reduce_algorithm_kind::ring)
+	else if (how == reduce_algorithm::ring)
 		w.ring();
 	else
 		w.two_level();
 }
 
-} // namespace shmem
+} // namespace pgas::teams

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "shmem_stream.hpp"
+#include <teams/teams_stream.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 #endif
 
-namespace shmem {
+namespace pgas::teams {
 
 #ifdef __x86_64__
 
@@ -18,10 +18,10 @@ namespace {
 constexpr size_t kStep = 64; // one line, by four stores that the core combines
 constexpr size_t kAhead = 16 * kStep;
 
-// By which share of the last-level caches, in percent. Measured (bench/shmem_compare --caches) on 16 cores with 300 MiB
-// and on 2 cores with 33 MiB: above it going around always wins (up to twice as fast), a little below it goes either
-// way, and with less than a tenth it loses (up to 4 times as slow). What is won in between is less than what is lost
-// there. A reduction reads more than it writes, so it pays later.
+// By which share of the last-level caches, in percent. Measured (bench/, --caches) on 16 cores with 300 MiB and on 2
+// cores with 33 MiB: above it going around always wins (up to twice as fast), a little below it goes either way, and
+// with less than a tenth it loses (up to 4 times as slow). What is won in between is less than what is lost there. A
+// reduction reads more than it writes, so it pays later.
 struct share {
 	streamer who;
 	unsigned percent;
@@ -124,4 +124,4 @@ void copy_streamed(void *to, const void *from, size_t bytes)
 
 #endif
 
-} // namespace shmem
+} // namespace pgas::teams

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// test_shmem_stream.cpp: copies around the caches: that they copy, and from how many bytes on collectives use them.
+// test_teams_stream.cpp: copies around the caches: that they copy, and from how many bytes on collectives use them.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,9 +13,9 @@ extern "C" { // cmocka.h has no linkage of its own
 
 #include <vector>
 
-#include "shmem_stream.hpp"
+#include <teams/teams_stream.hpp>
 
-using namespace shmem;
+using namespace pgas::teams;
 
 namespace {
 

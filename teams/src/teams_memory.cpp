@@ -1,51 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the blocks of teams come from. The library's own part of the symmetric region is address space that costs
-// nothing until it is touched; a block is taken from a list of given-back ones of its size, or from the end. Every PE
-// does this for itself: members of a team need not have the same place, they tell each other. Hence no agreement, no
-// maximum, and no two live teams of a PE in one place.
+// Where the blocks of teams come from. The client's memory for teams is address space that costs nothing until it is
+// touched; a block is taken from a list of given-back ones of its size, or from the end. Every process does this for
+// itself: members of a team need not have the same place, they tell each other. Hence no agreement, no maximum, and no
+// two live teams of a process in one place.
 //
-// SHMEM_TEAM_AGREE=bitmask is the classic way, to compare with: a pool of 64 places that are the same on every PE, and
-// a mask of free ones that is combined by AND over the parent.
-#include "shmem_leave.hpp"
-#include "shmem_team.hpp"
+// agreement::bitmask is the classic way, to compare with: a pool of 64 places that are the same on every process, and a
+// mask of free ones that is combined by AND over the parent.
+#include "teams_memory.hpp"
 
-#include <pthread.h>
-
+#include <new>
 #include <vector>
 
-namespace shmem {
+namespace pgas::teams {
 namespace {
 
 constexpr unsigned kClasses = 27; // blocks of 2^k lines
-constexpr uint32_t kFirstLine = kLeaveLines;
 constexpr int kPlaces = 64;
 
 struct arena {
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	std::vector<slot> given_back[kClasses];
 	std::vector<slot> staging;
-	uint64_t end = kFirstLine;
+	uint64_t end = g_job.client_lines;
 	// the pool
 	uint32_t pool_at = 0, pool_lines = 0;
 	uint64_t pool_free = 0;
 	uint64_t pool_last = 0;
 };
 arena *g_here = nullptr;
-
-struct locked { // costs nothing where there is one thread
-	const bool needed = g.thread_level == SHMEM_THREAD_MULTIPLE;
-	locked()
-	{
-		if (needed)
-			pthread_mutex_lock(&g_here->mutex);
-	}
-	~locked()
-	{
-		if (needed)
-			pthread_mutex_unlock(&g_here->mutex);
-	}
-};
 
 unsigned class_of(uint32_t lines)
 {
@@ -54,7 +37,7 @@ unsigned class_of(uint32_t lines)
 
 uint32_t from_end(uint64_t lines)
 {
-	if ((g_here->end + lines) * kLine > kInternalBytes)
+	if ((g_here->end + lines) * kLine > g_job.memory_bytes)
 		return 0;
 	const uint64_t at = g_here->end;
 	g_here->end += lines;
@@ -77,13 +60,13 @@ slot arena_take(uint32_t lines)
 	const unsigned c = class_of(lines);
 	if (c >= kClasses)
 		return {};
-	locked lock;
+	const locked lock(g_here->mutex);
 	return take(g_here->given_back[c], uint64_t{1} << c);
 }
 
 slot staging_take()
 {
-	locked lock;
+	const locked lock(g_here->mutex);
 	return take(g_here->staging, kStagingBytes / kLine);
 }
 
@@ -91,7 +74,7 @@ void staging_give(uint32_t at)
 {
 	if (!at)
 		return;
-	locked lock;
+	const locked lock(g_here->mutex);
 	g_here->staging.push_back({at, 0});
 }
 
@@ -99,13 +82,14 @@ void arena_give(slot s, uint32_t lines)
 {
 	if (!s.at)
 		return;
-	locked lock;
+	const locked lock(g_here->mutex);
 	g_here->given_back[class_of(lines)].push_back(s);
 }
 
-void arena_setup()
+bool arena_setup()
 {
-	g_here = new arena;
+	g_here = new (std::nothrow) arena;
+	return g_here != nullptr;
 }
 
 void arena_close()
@@ -124,20 +108,20 @@ void pool_setup(uint32_t lines)
 
 uint64_t pool_free()
 {
-	locked lock;
+	const locked lock(g_here->mutex);
 	return g_here->pool_free;
 }
 
 slot pool_take(int place)
 {
-	locked lock;
+	const locked lock(g_here->mutex);
 	g_here->pool_free &= ~(uint64_t{1} << place);
 	return {g_here->pool_at + g_here->pool_lines * static_cast<uint32_t>(place), g_here->pool_last};
 }
 
 void pool_give(int place, uint64_t last)
 {
-	locked lock;
+	const locked lock(g_here->mutex);
 	g_here->pool_free |= uint64_t{1} << place;
 	if (last > g_here->pool_last)
 		g_here->pool_last = last;
@@ -145,8 +129,8 @@ void pool_give(int place, uint64_t last)
 
 uint64_t pool_last()
 {
-	locked lock;
+	const locked lock(g_here->mutex);
 	return g_here->pool_last;
 }
 
-} // namespace shmem
+} // namespace pgas::teams

@@ -5,16 +5,16 @@
 //
 //   up to 8 bytes     beside the number, in a note
 //   up to 56 bytes    beside the number, in a line
-// more a note says that the root's source may be read; all members read it at a time, and the root waits for
-//                     their progress
+//   more              a note says that the root's source may be read; all members read it at a time, and the root
+//                     waits for their progress
 //
-// flat: the root tells everybody itself, for more PEs than cores, where a hop costs a time slice instead of a cache
-// miss.
-#include "shmem_coll.hpp"
+// flat: the root tells everybody itself, for more processes than cores, where a hop costs a time slice instead of a
+// cache miss.
+#include "teams_algorithms.hpp"
 
 #include <algorithm>
 
-namespace shmem {
+namespace pgas::teams {
 namespace {
 
 // Who tells whom; members are numbered from the root on, `first` up to `end` are below me.
@@ -24,8 +24,8 @@ struct place {
 
 place place_of(const team &t, int root, int fan)
 {
-	const int n = t.n_pes;
-	const int index = wrap(t.my_pe - root, n);
+	const int n = t.size;
+	const int index = wrap(t.me - root, n);
 	const int64_t first = int64_t{index} * fan + 1;
 	return {root, index, static_cast<int>(std::min<int64_t>(first, n)),
 		static_cast<int>(std::min<int64_t>(first + fan, n)), wrap((index - 1) / fan + root, n)};
@@ -50,7 +50,7 @@ void await_below(team &t, const place &p, uint64_t number, unsigned ring)
 		return;
 	uint64_t slowest = UINT64_MAX;
 	for (int i = p.first; i < p.end; i++)
-		slowest = std::min(slowest, await_progress_of(t, wrap(i + p.root, t.n_pes), number - ring / 2));
+		slowest = std::min(slowest, await_progress_of(t, wrap(i + p.root, t.size), number - ring / 2));
 	t.known_below = slowest;
 }
 
@@ -69,9 +69,9 @@ void broadcast_direct(team &t, void *dest, const void *source, size_t bytes, int
 	}
 	if (p.first < p.end) {
 		await_below(t, p, number, fits_note ? kNotes : kRing);
-		line *at = told_line(t, number, t.my_pe, fits_note);
+		line *at = told_line(t, number, t.me, fits_note);
 		for (int i = p.first; i < p.end; i++)
-			set_line(t, wrap(i + root, t.n_pes), at, number, *told,
+			set_line(t, wrap(i + root, t.size), at, number, *told,
 				 fits_note ? sizeof(note::payload) : kInline);
 	}
 	if (p.index == 0) {
@@ -84,7 +84,7 @@ void broadcast_direct(team &t, void *dest, const void *source, size_t bytes, int
 	} else if (is_near(t, root)) {
 		memcpy(dest, there(t, root, source), bytes);
 	} else {
-		get(&g_default, dest, source, bytes, world_pe(t, root));
+		g_job.get(dest, source, bytes, world_rank(t, root));
 	}
 	completed(t);
 }
@@ -95,14 +95,14 @@ void broadcast(team &t, void *dest, const void *source, size_t bytes, int root, 
 {
 	if (!bytes)
 		return;
-	if (t.n_pes == 1) {
+	if (t.size == 1) {
 		if (root_too)
 			copy_own(dest, source, bytes);
 		return;
 	}
-	if (!t.block) { // an active set
+	if (!t.block) { // a set
 		sync(t);
-		if (t.my_pe != root) {
+		if (t.me != root) {
 			const void *from = view(t, root, source, bytes, dest);
 			copy_own(dest, from, bytes);
 		} else if (root_too) {
@@ -111,10 +111,10 @@ void broadcast(team &t, void *dest, const void *source, size_t bytes, int root, 
 		return sync(t);
 	}
 	const auto how = choose_bcast(t, bytes);
-	if (how == bcast_algorithm_kind::direct || how == bcast_algorithm_kind::flat)
+	if (how == bcast_algorithm::direct || how == bcast_algorithm::flat)
 		return broadcast_direct(t, dest, source, bytes, root, root_too,
-					how == bcast_algorithm_kind::flat ? t.n_pes : kFan);
+					how == bcast_algorithm::flat ? t.size : kFan);
 	broadcast_hosts(t, how, static_cast<char *>(dest), static_cast<const char *>(source), bytes, root, root_too);
 }
 
-} // namespace shmem
+} // namespace pgas::teams

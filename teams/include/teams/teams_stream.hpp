@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace shmem {
+namespace pgas::teams {
 
 enum class streamer : unsigned { fcollect, collect, alltoall, reduce, count };
 
@@ -27,4 +27,4 @@ size_t last_level_bytes(const cpu_set_t &cpus);
 // As memmove. Ordered before later stores like any other store.
 void copy_streamed(void *to, const void *from, size_t bytes);
 
-} // namespace shmem
+} // namespace pgas::teams

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reductions and scans on one host, through the windows.
+// Reductions and scans on one host, through mapped memory.
 //
 //   up to 56 bytes    every member sends its elements to every other beside a number, and folds what came: one hop
-// more every member folds its share of the elements straight out of all members' sources and stores the result
-// into all members' dests; sync before and after. Nothing is staged. A member is the only one to touch its
-//                     share, and reads before it writes, so source and dest may be the same array.
+//   more              every member folds its share of the elements straight out of all members' sources and stores the
+//                     result into all members' dests; sync before and after. Nothing is staged. A member is the only
+//                     one to touch its share, and reads before it writes, so source and dest may be the same array.
 //
 // Operands are always taken in the order of the members: results of floating-point sums are the same in every run and
 // on every member.
-#include "shmem_coll.hpp"
+#include "teams_algorithms.hpp"
 
 #include <algorithm>
 
-namespace shmem {
+namespace pgas::teams {
 namespace {
 
 constexpr size_t kPiece = 8 * 1024; // of a share, that goes through our first-level cache at a time
@@ -33,7 +33,7 @@ struct range {
 // Whole cache lines each, as far as alignment of the array allows, so that members do not write into one line.
 range share_of(const team &t, size_t elements, size_t size)
 {
-	const auto n = static_cast<size_t>(t.n_pes), me = static_cast<size_t>(t.my_pe);
+	const auto n = static_cast<size_t>(t.size), me = static_cast<size_t>(t.me);
 	const size_t in_line = size < kLine ? kLine / size : 1;
 	size_t each = (elements + n - 1) / n;
 	each = (each + in_line - 1) / in_line * in_line;
@@ -52,29 +52,29 @@ void for_pieces(const team &t, const reduction &op, size_t elements, Body &&body
 
 void push_to_all(team &t, char *dest, const char *result, size_t bytes, copying how)
 {
-	for (int j = t.my_pe; j < t.n_pes; j++)
+	for (int j = t.me; j < t.size; j++)
 		push(t, j, dest, result, bytes, how);
-	for (int j = 0; j < t.my_pe; j++)
+	for (int j = 0; j < t.me; j++)
 		push(t, j, dest, result, bytes, how);
 }
 
 void reduce_shares(team &t, const reduction &op, char *dest, const char *source, size_t elements)
 {
 	alignas(64) char result[kPiece], room[kPiece];
-	const copying how = copying_of(streamer::reduce, 2 * elements * op.size * static_cast<size_t>(t.n_pes));
-	bool in_place = t.hosts == 1 && t.block; // threads may share an active set's working space
-	for (int j = 0; in_place && j < t.n_pes; j++)
+	const copying how = copying_of(streamer::reduce, 2 * elements * op.size * static_cast<size_t>(t.size));
+	bool in_place = t.hosts == 1 && t.block; // threads may share a set's working space
+	for (int j = 0; in_place && j < t.size; j++)
 		in_place = is_near(t, j);
 	sync(t); // all sources are complete
 	for_pieces(t, op, elements, [&](size_t at, size_t count) {
 		const size_t bytes = count * op.size;
 		if (in_place) {
-			for (int j = 0; j < t.n_pes; j++)
+			for (int j = 0; j < t.size; j++)
 				t.rows[j] = view(t, j, source + at, bytes, nullptr);
-			op.fold(result, t.rows, static_cast<size_t>(t.n_pes), count);
+			op.fold(result, t.rows, static_cast<size_t>(t.size), count);
 		} else {
 			memcpy(result, view(t, 0, source + at, bytes, room), bytes);
-			for (int j = 1; j < t.n_pes; j++) {
+			for (int j = 1; j < t.size; j++) {
 				const void *rows[] = {result, view(t, j, source + at, bytes, room)};
 				op.fold(result, rows, 2, count);
 			}
@@ -89,19 +89,19 @@ void reduce_shares(team &t, const reduction &op, char *dest, const char *source,
 void reduce(team &t, const reduction &op, void *dest, const void *source, size_t elements)
 {
 	const size_t bytes = elements * op.size;
-	if (t.n_pes == 1) {
+	if (t.size == 1) {
 		if (dest != source && bytes)
 			memmove(dest, source, bytes);
 		return;
 	}
-	if (!elements) // the standard: nothing to do, but all members call; no order is promised
+	if (!elements) // nothing to do, but all members call; no order is promised
 		return;
 	const auto how = choose_reduce(t, bytes);
-	if (PGAS_UNLIKELY(how != reduce_algorithm_kind::direct))
+	if (PGAS_UNLIKELY(how != reduce_algorithm::direct))
 		return reduce_hosts(t, how, op, static_cast<char *>(dest), static_cast<const char *>(source), elements);
 	if (t.block && bytes <= kInline) {
 		exchange(t, source, bytes);
-		return fold_lines(t, op, dest, elements, t.n_pes);
+		return fold_lines(t, op, dest, elements, t.size);
 	}
 	reduce_shares(t, op, static_cast<char *>(dest), static_cast<const char *>(source), elements);
 }
@@ -112,7 +112,7 @@ void scan(team &t, const reduction &op, void *dest, const void *source, size_t e
 	const size_t all = elements * op.size;
 	if (!elements)
 		return;
-	if (t.n_pes == 1) {
+	if (t.size == 1) {
 		if (exclusive)
 			memset(dest, 0, all);
 		else if (dest != source)
@@ -121,10 +121,10 @@ void scan(team &t, const reduction &op, void *dest, const void *source, size_t e
 	}
 	if (t.block && all <= kInline) {
 		exchange(t, source, all);
-		const int count = t.my_pe + (exclusive ? 0 : 1);
+		const int count = t.me + (exclusive ? 0 : 1);
 		if (count)
 			return fold_lines(t, op, dest, elements, count);
-		memset(dest, 0, all); // zero is all bits zero for every type of the standard
+		memset(dest, 0, all); // zero is all bits zero for every type of number
 		return;
 	}
 	alignas(64) char sums[2][kPiece], room[kPiece];
@@ -135,7 +135,7 @@ void scan(team &t, const reduction &op, void *dest, const void *source, size_t e
 		const size_t bytes = count * op.size;
 		char *sum = sums[0], *next = sums[1];
 		memset(sum, 0, bytes);
-		for (int j = 0; j < t.n_pes; j++) {
+		for (int j = 0; j < t.size; j++) {
 			const void *row = view(t, j, from + at, bytes, room);
 			if (j == 0) {
 				memcpy(next, row, bytes);
@@ -151,4 +151,4 @@ void scan(team &t, const reduction &op, void *dest, const void *source, size_t e
 	sync(t);
 }
 
-} // namespace shmem
+} // namespace pgas::teams

@@ -6,11 +6,11 @@
 // every row at a time.
 #pragma once
 
-#include "shmem_coll.hpp"
+#include <teams/teams_coll.hpp>
 
 #include <type_traits>
 
-namespace shmem {
+namespace pgas::teams {
 
 struct op_sum {
 	template <class T>
@@ -160,4 +160,4 @@ constexpr reduction reduction_of()
 	return {fold<Op, typename worker<Op, T>::type>, sizeof(T)};
 }
 
-} // namespace shmem
+} // namespace pgas::teams

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_say.cpp: one line to the user, with one write. Every file of the launcher calls this one, and it calls none.
+#include "oshrun.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace oshrun {
+
+void say(const char *format, ...)
+{
+	char line[1024];
+	int used = snprintf(line, sizeof line, "oshrun: ");
+	va_list args;
+	va_start(args, format);
+	int more = vsnprintf(line + used, sizeof line - static_cast<size_t>(used), format, args);
+	va_end(args);
+	size_t length = static_cast<size_t>(used + (more > 0 ? more : 0));
+	if (length > sizeof line - 1)
+		length = sizeof line - 1;
+	line[length] = '\n';
+	ssize_t ignored = write(STDERR_FILENO, line, length + 1);
+	(void)ignored;
+}
+
+} // namespace oshrun

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A message from the inside: the fields of its word, and the way into the target's ring.
+#pragma once
+
+#include "gasnet_state.hpp"
+
+#include <cstring>
+
+namespace gasnet {
+
+// The fields of a message's word (gasnet_pgas_am.h).
+inline uint8_t word_handler(uint64_t word)
+{
+	return static_cast<uint8_t>(word);
+}
+inline size_t word_args(uint64_t word) // how many
+{
+	return word >> GASNETI_WORD_ARGS & 0xff;
+}
+inline unsigned word_kind(uint64_t word)
+{
+	return word >> GASNETI_WORD_KIND & 0xff;
+}
+inline unsigned word_category(uint64_t word)
+{
+	return word_kind(word) & GASNETI_CATEGORY;
+}
+inline size_t word_payload(uint64_t word) // where it begins in the message
+{
+	return word >> GASNETI_WORD_PAYLOAD & 0xff;
+}
+inline gasnet_node_t word_rank(uint64_t word)
+{
+	return static_cast<gasnet_node_t>(word >> GASNETI_WORD_RANK);
+}
+// Fields to be added to a word that does not have them yet.
+constexpr uint64_t word_with_payload(size_t at)
+{
+	return uint64_t{at} << GASNETI_WORD_PAYLOAD;
+}
+constexpr uint64_t word_with_rank(gasnet_node_t rank)
+{
+	return uint64_t{rank} << GASNETI_WORD_RANK;
+}
+
+// Puts one message into a node's ring: 0, -FI_EAGAIN when there is no room, or what is wrong.
+inline int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const void *data,
+		       size_t data_bytes) noexcept
+{
+	const fi_addr_t to = node;
+	const size_t total = head_bytes + data_bytes;
+	if (total <= PGAS_SLOT_INLINE) {
+		alignas(16) char whole[PGAS_SLOT_INLINE];
+		const void *bytes = head;
+		if (data_bytes) {
+			memcpy(whole, head, head_bytes);
+			memcpy(whole + head_bytes, data, data_bytes);
+			bytes = whole;
+		}
+		return static_cast<int>(fi_inject(g.am, bytes, total, to));
+	}
+	return static_cast<int>(g.net.ops->message_send(g.am, to, head, head_bytes, data, data_bytes));
+}
+
+// gasnet_outbox.cpp. Sends now or later. For replies: nothing runs, nothing waits.
+void send_or_keep(gasnet_node_t node, const void *head, size_t head_bytes, const void *data,
+		  size_t data_bytes) noexcept;
+// A message that cannot be sent ends the job.
+[[noreturn, gnu::cold]] void lost(gasnet_node_t node, int err) noexcept;
+
+} // namespace gasnet

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Replies that found no room. They wait on the heap, and later polls send them: why that is enough is said in
+// gasnet_send.cpp.
+#include "gasnet_message.hpp"
+
+#include <atomic>
+#include <deque>
+
+#include <pgas/pgas_base.hpp>
+
+namespace gasnet {
+namespace {
+
+struct waiting_reply {
+	gasnet_node_t to;
+	std::vector<char> bytes;
+};
+
+pthread_mutex_t g_outbox_mutex = PTHREAD_MUTEX_INITIALIZER;
+std::deque<waiting_reply> g_outbox;
+std::atomic<size_t> g_outbox_count{0};
+
+} // namespace
+
+void lost(gasnet_node_t node, int err) noexcept
+{
+	fail("message to node %u: %s", node, fi_strerror(-err));
+}
+
+void send_or_keep(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept
+{
+	const int rc = message_try(node, head, head_bytes, data, data_bytes); // may overtake: messages have no order
+	if (PGAS_LIKELY(rc == 0))
+		return;
+	if (rc != -FI_EAGAIN)
+		lost(node, rc);
+	const pgas::mutex_holder lock(g_outbox_mutex, kThreads);
+	waiting_reply r{node, std::vector<char>(head_bytes + data_bytes)};
+	memcpy(r.bytes.data(), head, head_bytes);
+	if (data_bytes)
+		memcpy(r.bytes.data() + head_bytes, data, data_bytes);
+	g_outbox.push_back(std::move(r));
+	g_outbox_count.store(g_outbox.size(), std::memory_order_relaxed);
+}
+
+bool outbox_push() noexcept
+{
+	if (PGAS_LIKELY(g_outbox_count.load(std::memory_order_relaxed) == 0))
+		return true;
+	const pgas::mutex_holder lock(g_outbox_mutex, kThreads);
+	// a node whose ring is full holds up its own replies only
+	std::vector<bool> full(gasneti_front.nodes);
+	std::deque<waiting_reply> left;
+	for (waiting_reply &r : g_outbox) {
+		const int rc = full[r.to] ? -FI_EAGAIN : message_try(r.to, r.bytes.data(), r.bytes.size(), nullptr, 0);
+		if (rc == -FI_EAGAIN) {
+			full[r.to] = true;
+			left.push_back(std::move(r));
+		} else if (rc != 0) {
+			lost(r.to, rc);
+		}
+	}
+	g_outbox.swap(left);
+	g_outbox_count.store(g_outbox.size(), std::memory_order_relaxed);
+	return g_outbox.empty();
+}
+
+} // namespace gasnet

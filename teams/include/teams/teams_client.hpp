@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What teams and collectives need to know from the library that offers them to programs (the client), and how that
+// library starts and ends them. The client fills one struct, once. What a hot path reads are plain values; calls are
+// for what is slow or rare anyway: memory that is not mapped here, waiting, failures.
+//
+// A process of the job has a rank. "Symmetric" is memory that every process has, each at addresses of its own; a
+// process names a place in another one's symmetric memory by the address that this place has in its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <teams/teams_stream.hpp>
+
+namespace pgas::teams {
+
+struct team;
+
+// --- algorithms; automatic: the tables in teams_choose.cpp decide ----------------------------------------------------
+
+enum class barrier_algorithm : int { automatic, central, tree, dissemination, two_level };
+enum class reduce_algorithm : int { automatic, direct, recursive, ring, two_level };
+enum class bcast_algorithm : int { automatic, direct, flat, tree, scatter, two_level };
+enum class fcollect_algorithm : int { automatic, direct, recursive, ring, two_level };
+enum class alltoall_algorithm : int { automatic, direct, pairwise, two_level };
+
+struct algorithms {
+	barrier_algorithm barrier{};
+	reduce_algorithm reduce{};
+	bcast_algorithm bcast{};
+	fcollect_algorithm fcollect{}; // of collect too
+	alltoall_algorithm alltoall{};
+};
+
+// How the members of a new team agree on its memory: see teams_memory.cpp.
+enum class agreement { slots, bitmask };
+
+// --- the client ------------------------------------------------------------------------------------------------------
+
+struct client {
+	// The job. mapped() is asked about ranks whose host is mine, and about no others. The array stays until close().
+	int me = 0, size = 0;
+	const uint64_t *hosts = nullptr;
+	bool crowded = false; // more processes than cores on this host
+	bool threads = false; // several threads make and end teams at a time
+
+	// Choices of the user.
+	algorithms forced;
+	agreement agree = agreement::slots;
+	stream_limits stream;
+
+	// Symmetric memory for teams: all zero, the same length on every process, and only what is touched needs to
+	// become memory. The first lines (teams_team.hpp) are the client's own; at least one.
+	char *memory = nullptr;
+	size_t memory_bytes = 0;
+	uint32_t client_lines = 1;
+
+	// Waiting: so many looks at once, then one pause() for each look that finds nothing. `polls` starts at 0.
+	unsigned eager_polls = 64;
+	void (*pause)(unsigned &polls) = nullptr;
+
+	// Where rank's copy of a symmetric address is mapped here, or null. Asked once for each rank on my host.
+	void *(*mapped)(const void *mine, int rank) = nullptr;
+
+	// Memory that is not mapped. put: the bytes are there when it returns. set and add: whoever sees the new value
+	// sees all that I wrote or put before; add returns the old value. read is atomic, and an acquire.
+	void (*put)(void *dest, const void *source, size_t bytes, int rank) = nullptr;
+	void (*get)(void *dest, const void *source, size_t bytes, int rank) = nullptr;
+	void (*set)(uint64_t *dest, uint64_t value, int rank) = nullptr;
+	uint64_t (*add)(uint64_t *dest, uint64_t value, int rank) = nullptr;
+	uint64_t (*read)(const uint64_t *source, int rank) = nullptr;
+
+	// The client's teams are structs that begin with struct team: made (null when there is no memory) and freed by
+	// the client, and used for one team after another. It is told when a team ends, to close what is its own.
+	team *(*team_new)() = nullptr;
+	void (*team_ended)(team &t) = nullptr;
+	void (*team_free)(team *t) = nullptr;
+
+	// Ends the job with a message; does not return.
+	void (*fail)(const char *routine, const char *text) = nullptr;
+	// collect() knows only after the members have met how long dest is. Does not return when that is too long. May
+	// be null.
+	void (*check_dest)(const char *routine, const void *dest, size_t bytes) = nullptr;
+};
+
+// --- start and end ---------------------------------------------------------------------------------------------------
+
+constexpr int kMostRanks = 1 << 20; // see kRounds
+
+enum class outcome { done, out_of_memory, no_room };
+
+// Takes the client's values and makes the team of all ranks. Not collective: members have their memory in the same
+// places, because every process takes it in the same order. So after it every rank calls predefine() for the same
+// number of teams. Collectives may begin when everybody's memory can be reached.
+outcome open(const client &c, team &world);
+outcome predefine(team &t, const int *ranks, int count); // I am one of them
+// Ends all teams. Nobody uses my memory any more.
+void close();
+
+// Has a member of one of my teams begun a collective that I have not entered? If I never will, it waits in vain.
+bool awaited();
+
+} // namespace pgas::teams

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Collectives: untyped, in bytes, on a team or a set. Clients give them names and types, and check arguments before.
+// dest and source are symmetric; dest is ready on all members before any of them calls. Which algorithm runs is decided
+// by the tables in teams_choose.cpp.
+#pragma once
+
+#include <teams/teams_team.hpp>
+
+namespace pgas::teams {
+
+// --- sets ------------------------------------------------------------------------------------------------------------
+
+// A set is a team without memory of its own: ranks start, start + stride, ..., and kSetFlags symmetric words that the
+// caller brings for each call. They are zero on all members before, and zero again afterwards. Only a few of them are
+// used: one for each round of a sync, and the last one.
+constexpr size_t kSetFlags = 128;
+bool make_set(team &t, int start, int stride, int count); // false: out of memory
+void release_set(team &t);
+
+// --- reductions ------------------------------------------------------------------------------------------------------
+
+// out[i] = rows[0][i] op rows[1][i] op ..., from left to right; out may be one of the rows.
+struct reduction {
+	void (*fold)(void *out, const void *const *rows, size_t row_count, size_t elements);
+	size_t size; // of an element
+};
+
+void reduce(team &t, const reduction &op, void *dest, const void *source, size_t elements);
+void scan(team &t, const reduction &op, void *dest, const void *source, size_t elements, bool exclusive);
+
+// --- data movement ---------------------------------------------------------------------------------------------------
+
+// root_too: the root's dest gets the data too
+void broadcast(team &t, void *dest, const void *source, size_t bytes, int root, bool root_too);
+void fcollect(team &t, void *dest, const void *source, size_t bytes); // the same length on all members
+void collect(team &t, void *dest, const void *source, size_t bytes);
+void alltoall(team &t, void *dest, const void *source, size_t bytes);
+// strides and count in elements of `size` bytes
+void alltoalls(team &t, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t count, size_t size);
+
+} // namespace pgas::teams

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the files of the collectives have in common: which algorithm is taken, and those across hosts.
+#pragma once
+
+#include <teams/teams_coll.hpp>
+
+namespace pgas::teams {
+
+// --- small things ----------------------------------------------------------------------------------------------------
+
+// i of a ring of n; one turn too far at most
+inline int wrap(int i, int n)
+{
+	return i >= n ? i - n : i < 0 ? i + n : i;
+}
+
+inline void copy_own(void *dest, const void *source, size_t bytes)
+{
+	if (dest != source && bytes)
+		memmove(dest, source, bytes);
+}
+
+// --- choice ----------------------------------------------------------------------------------------------------------
+
+barrier_algorithm choose_sync(const team &t);
+reduce_algorithm choose_reduce(const team &t, size_t bytes);
+bcast_algorithm choose_bcast(const team &t, size_t bytes);
+fcollect_algorithm choose_fcollect(const team &t, size_t bytes); // of one member
+alltoall_algorithm choose_alltoall(const team &t, size_t bytes); // from one member to another
+// does a team on so many hosts use algorithms that need staging memory?
+bool wants_staging(int hosts);
+
+// --- across hosts: teams_hosts.cpp, teams_reduce_hosts.cpp -----------------------------------------------------------
+
+// Blocks of different lengths: member j's lies at offset[j] of dest, up to offset[j + 1]; mine is `source`.
+void allgather_hosts(team &t, fcollect_algorithm how, char *dest, const char *source, const size_t *offset);
+void reduce_hosts(team &t, reduce_algorithm how, const reduction &op, char *dest, const char *source, size_t elements);
+void broadcast_hosts(team &t, bcast_algorithm how, char *dest, const char *source, size_t bytes, int root,
+		     bool root_too);
+
+// What alltoall sends to a member; the algorithm decides in which order.
+struct alltoall_moves {
+	void (*send)(team &t, int to, const void *arg);
+	const void *arg;
+};
+void alltoall_hosts(team &t, alltoall_algorithm how, const alltoall_moves &moves);
+
+} // namespace pgas::teams

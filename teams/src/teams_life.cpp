@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The life of a team: its arrays and what follows from the list of members; predefined teams, and sets; ending teams,
+// which is a sync after which nobody touches anybody's block.
+#include "teams_life.hpp"
+#include "teams_memory.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include <teams/teams_coll.hpp>
+#include <teams/teams_split.hpp>
+
+namespace pgas::teams {
+
+constinit job g_job;
+
+namespace {
+
+pthread_mutex_t g_lists = PTHREAD_MUTEX_INITIALIZER; // g_job.made, g_job.spare
+
+// Fewest rounds first, then fewest peers per round.
+int fan_for(int n)
+{
+	int rounds = 1;
+	for (int64_t reach = kFan; reach < n; reach *= kFan)
+		rounds++;
+	for (int fan = 2; fan < kFan; fan++) {
+		int64_t reach = 1;
+		for (int i = 0; i < rounds; i++)
+			reach *= fan;
+		if (reach >= n)
+			return fan;
+	}
+	return kFan;
+}
+
+// All arrays of a team of n, in one allocation. False: out of memory.
+bool team_arrays(team &t, int n)
+{
+	const auto count = static_cast<size_t>(n);
+	// peer, reach, block_at, staging_at, rows; members, host, leaders
+	const size_t words = 5 * count, ints = 3 * count;
+	if (t.room < n) {
+		void *at = realloc(t.peer, words * sizeof(uint64_t) + ints * sizeof(int));
+		if (!at)
+			return false;
+		t.peer = static_cast<char **>(at);
+		t.room = n;
+	}
+	t.size = n;
+	t.reach = reinterpret_cast<uintptr_t *>(t.peer + count);
+	t.block_at = reinterpret_cast<uint64_t *>(t.reach + count);
+	t.staging_at = t.block_at + count;
+	t.rows = reinterpret_cast<const void **>(t.staging_at + count);
+	t.members = reinterpret_cast<int *>(t.rows + count);
+	t.host = t.members + count;
+	t.leaders = t.host + count;
+	for (size_t j = 0; j < count; j++) {
+		t.reach[j] = kReachAsk;
+		t.peer[j] = nullptr;
+	}
+	return true;
+}
+
+// The highest number in any of my lines: all that was sent to me has been awaited.
+uint64_t highest_number(const team &t)
+{
+	uint64_t high = std::max({t.first, t.round, t.exchanges});
+	if (t.received)
+		for (int i = 0; i < 2 * t.size; i++)
+			high = std::max(high, t.received[i] + 2); // a ring ends with two signals that nobody awaits
+	return high;
+}
+
+void free_arrays(team &t)
+{
+	free(t.peer);
+	t.peer = nullptr;
+	t.room = 0;
+}
+
+} // namespace
+
+void fail(const char *routine, const char *text)
+{
+	g_job.fail(routine, text);
+	abort();
+}
+
+void set_numbers(team &t, uint64_t first)
+{
+	t.first = t.round = t.exchanges = t.known = first;
+	t.below_root = -1;
+}
+
+void derive(team &t)
+{
+	const int n = t.size;
+	t.fan = fan_for(n);
+	t.hosts = 0;
+	for (int j = 0; j < n; j++) {
+		int h = 0;
+		while (h < t.hosts && g_job.hosts[t.members[t.leaders[h]]] != g_job.hosts[t.members[j]])
+			h++;
+		if (h == t.hosts)
+			t.leaders[t.hosts++] = j;
+		t.host[j] = h;
+		t.reach[j] = kReachAsk; // most are known from other teams; the rest is asked for at the first use
+		t.peer[j] = nullptr;
+		if (pgas_load_relaxed(&g_job.reach_of_rank[t.members[j]]) != kReachAsk)
+			resolve(t, j);
+	}
+	t.start = t.members[0];
+	t.stride = n > 1 ? t.members[1] - t.members[0] : 1;
+	for (int j = 1; j < n; j++)
+		if (t.members[j] - t.members[j - 1] != t.stride)
+			t.stride = 0;
+}
+
+// An old one that is large enough, or a new one.
+team *team_make(int count)
+{
+	const locked lock(g_lists);
+	team *t = g_job.spare;
+	if (t && t->room >= count) {
+		g_job.spare = t->next;
+		char **const arrays = t->peer;
+		const int room = t->room;
+		*t = team{}; // the client's part of it stays
+		t->peer = arrays;
+		t->room = room;
+	} else {
+		t = g_job.team_new();
+	}
+	if (!t || !team_arrays(*t, count))
+		return nullptr;
+	t->next = g_job.made;
+	if (g_job.made)
+		g_job.made->prev = t;
+	g_job.made = t;
+	return t;
+}
+
+void team_unmake(team *t)
+{
+	const locked lock(g_lists);
+	(t->prev ? t->prev->next : g_job.made) = t->next;
+	if (t->next)
+		t->next->prev = t->prev;
+	t->next = g_job.spare;
+	g_job.spare = t;
+}
+
+void team_release(team &t)
+{
+	g_job.team_ended(t);
+	if (t.block) {
+		const auto at = static_cast<uint32_t>((t.block - g_job.memory) / static_cast<ptrdiff_t>(kLine));
+		if (t.pool_slot >= 0)
+			pool_give(t.pool_slot, highest_number(t));
+		else
+			arena_give({at, highest_number(t)}, t.block_lines);
+	}
+	if (t.has_staging)
+		staging_give(static_cast<uint32_t>((t.staging_at[t.me] - reinterpret_cast<uintptr_t>(g_job.memory)) /
+						   kLine));
+	free(t.sent);
+	t.sent = t.received = nullptr;
+	t.block = nullptr;
+	t.has_staging = false;
+	t.magic = 0;
+}
+
+void destroy(team *t)
+{
+	sync_push(*t); // all members are through with all collectives, and nobody looks at my block any more
+	team_release(*t);
+	team_unmake(t);
+}
+
+// --- sets ------------------------------------------------------------------------------------------------------------
+
+bool make_set(team &t, int start, int stride, int count)
+{
+	if (!team_arrays(t, count))
+		return false;
+	t.start = start;
+	t.stride = stride;
+	t.me = (g_job.me - start) / stride;
+	for (int j = 0; j < count; j++) {
+		t.members[j] = start + j * stride;
+		// only whether there is more than one matters
+		t.hosts += g_job.hosts[t.members[j]] != g_job.hosts[start];
+	}
+	return true;
+}
+
+void release_set(team &t)
+{
+	free_arrays(t);
+}
+
+// --- start and end ---------------------------------------------------------------------------------------------------
+
+outcome predefine(team &t, const int *ranks, int count)
+{
+	static_assert(kFan == 4 && kRounds == 10 && kMostRanks == 1 << 2 * kRounds);
+	t = team{};
+	if (!team_arrays(t, count))
+		return outcome::out_of_memory;
+	t.block_lines = block_lines(g_job.size); // the same everywhere, whatever the team
+	const slot s = arena_take(t.block_lines), staging = staging_take();
+	if (!s.at || !staging.at)
+		return outcome::no_room;
+	t.has_staging = true;
+	for (int i = 0; i < count; i++) {
+		t.members[i] = ranks[i];
+		t.block_at[i] = reinterpret_cast<uintptr_t>(arena_address(s.at));
+		t.staging_at[i] = reinterpret_cast<uintptr_t>(arena_address(staging.at));
+		if (ranks[i] == g_job.me)
+			t.me = i;
+	}
+	t.block = arena_address(s.at); // before derive: members' blocks are found there
+	derive(t);
+	t.magic = kTeamLive;
+	t.next = g_job.predefined;
+	g_job.predefined = &t;
+	return outcome::done;
+}
+
+outcome open(const client &c, team &world)
+{
+	static_cast<client &>(g_job) = c;
+	const auto size = static_cast<size_t>(c.size);
+	auto *ranks = static_cast<int *>(malloc(size * sizeof(int)));
+	g_job.reach_of_rank = new (std::nothrow) uintptr_t[size];
+	if (!ranks || !g_job.reach_of_rank || !arena_setup()) {
+		free(ranks);
+		return outcome::out_of_memory;
+	}
+	for (size_t rank = 0; rank < size; rank++) {
+		ranks[rank] = static_cast<int>(rank);
+		g_job.reach_of_rank[rank] = kReachAsk;
+	}
+	const outcome got = predefine(world, ranks, c.size);
+	free(ranks);
+	g_job.world_hosts = world.hosts;
+	if (c.agree == agreement::bitmask)
+		pool_setup(block_lines(c.size));
+	return got;
+}
+
+void close()
+{
+	while (team *t = g_job.made) {
+		team_release(*t);
+		team_unmake(t);
+	}
+	while (team *t = g_job.spare) {
+		g_job.spare = t->next;
+		free(t->peer);
+		g_job.team_free(t);
+	}
+	while (team *t = g_job.predefined) {
+		g_job.predefined = t->next;
+		team_release(*t);
+		free_arrays(*t);
+	}
+	arena_close();
+	delete[] g_job.reach_of_rank;
+	g_job.reach_of_rank = nullptr;
+}
+
+namespace {
+
+bool beyond(const line *lines, size_t count, uint64_t mine)
+{
+	for (size_t i = 0; i < count; i++)
+		if (pgas_load_relaxed(&lines[i].number) > mine)
+			return true;
+	return false;
+}
+
+// Numbers only grow: one that is beyond mine is of a collective that I have not entered.
+bool awaited_in(team &t)
+{
+	if (!t.block || t.size == 1)
+		return false;
+	const block_head *h = head_of(t.block);
+	const auto n = static_cast<size_t>(t.size);
+	if (beyond(h->hop, sizeof h->hop / sizeof *h->hop, t.round) || beyond(h->up, kFan, t.round) ||
+	    beyond(local_up_line(t, t.block, 0), n, t.round) ||
+	    beyond(in_line(t, t.block, 0, 0), kRing * n, t.exchanges))
+		return true;
+	for (const note &one : h->notes)
+		if (pgas_load_relaxed(&one.number) > t.exchanges)
+			return true;
+	// the central counter is back at 0 before a sync that I took part in ends
+	return is_near(t, 0) && t.peer[0] && pgas_load_relaxed(&head_of(t.peer[0])->arrived.number) != 0;
+}
+
+} // namespace
+
+bool awaited()
+{
+	for (team *list : {g_job.predefined, g_job.made})
+		for (team *t = list; t; t = t->next)
+			if (awaited_in(*t))
+				return true;
+	return false;
+}
+
+} // namespace pgas::teams

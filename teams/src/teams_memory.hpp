@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Places in the memory of teams: see teams_memory.cpp.
+#pragma once
+
+#include <pthread.h>
+
+#include <teams/teams_team.hpp>
+
+namespace pgas::teams {
+
+// Holds a mutex; costs nothing where there is one thread.
+class locked {
+public:
+	explicit locked(pthread_mutex_t &mutex) : mutex_(g_job.threads ? &mutex : nullptr)
+	{
+		if (mutex_)
+			pthread_mutex_lock(mutex_);
+	}
+	~locked()
+	{
+		if (mutex_)
+			pthread_mutex_unlock(mutex_);
+	}
+	locked(const locked &) = delete;
+	locked &operator=(const locked &) = delete;
+
+private:
+	pthread_mutex_t *const mutex_;
+};
+
+struct slot {
+	uint32_t at = 0;   // in lines from g_job.memory; 0: none
+	uint64_t last = 0; // highest number in it
+};
+inline char *arena_address(uint32_t at)
+{
+	return g_job.memory + size_t{at} * kLine;
+}
+
+bool arena_setup(); // false: out of memory
+void arena_close();
+slot arena_take(uint32_t lines);
+void arena_give(slot s, uint32_t lines);
+slot staging_take(); // kept apart from blocks: what is in it are no numbers
+void staging_give(uint32_t at);
+
+// agreement::bitmask
+void pool_setup(uint32_t lines);
+uint64_t pool_free(); // bit i: place i is free here
+slot pool_take(int place);
+void pool_give(int place, uint64_t last);
+uint64_t pool_last();
+
+} // namespace pgas::teams

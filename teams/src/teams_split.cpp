@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Making teams. The members of a new team must learn where each other's blocks are: one exchange on the parent, in
+// which each process offers a block of its own (and, for a split by color, says its color). That is all the agreement
+// there is; it costs what a reduction of one word costs. Arguments that all members must give alike travel along as a
+// check sum: when they differ, all members get a nonzero answer and no team.
+#include "teams_algorithms.hpp"
+#include "teams_life.hpp"
+#include "teams_memory.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include <teams/teams_split.hpp>
+
+namespace pgas::teams {
+namespace {
+
+bool by_mask()
+{
+	return g_job.agree == agreement::bitmask;
+}
+
+// --- offers: several of them travel in one line of an exchange, with what else members compare -----------------------
+
+// What the others must know of an offer.
+struct offer_wire {
+	uint32_t block = 0; // place in the arena, in lines; 0: none, the team cannot be made
+	uint32_t staging = 0;
+	uint64_t last = 0;        // highest number in the block
+	uint64_t free_places = 0; // agreement::bitmask
+};
+
+struct offer : offer_wire {
+	uint32_t lines = 0;
+};
+
+struct split_line {
+	offer_wire offers[2]; // two for a grid
+	uint64_t check_or_color;
+};
+static_assert(sizeof(split_line) <= kInline);
+
+offer_wire offered(const team &parent, int member, size_t which)
+{
+	offer_wire o;
+	memcpy(&o, exchanged(parent, member) + which * sizeof o, sizeof o);
+	return o;
+}
+
+void withdraw(const offer &o)
+{
+	if (!by_mask())
+		arena_give({o.block, o.last}, o.lines);
+	staging_give(o.staging);
+}
+
+offer make_offer(int most_members)
+{
+	offer o;
+	if (by_mask()) {
+		o.free_places = pool_free();
+		o.last = pool_last();
+		o.block = o.free_places != 0;
+	} else {
+		o.lines = block_lines(most_members);
+		const slot s = arena_take(o.lines);
+		o.block = s.at;
+		o.last = s.last;
+	}
+	if (o.block && wants_staging(g_job.world_hosts)) {
+		o.staging = staging_take().at;
+		if (!o.staging) {
+			withdraw(o);
+			o.block = 0;
+		}
+	}
+	return o;
+}
+
+// My part of the exchange on the parent; exchange_gather waits for the others' parts.
+uint64_t tell(team &parent, const offer *first, const offer *second, uint64_t check)
+{
+	split_line l{};
+	if (first)
+		l.offers[0] = *first;
+	if (second)
+		l.offers[1] = *second;
+	// the classic way takes all members of the parent for members of the team
+	if (by_mask())
+		l.offers[0].free_places = pool_free();
+	l.check_or_color = check;
+	line mine{};
+	memcpy(mine.payload, &l, sizeof l);
+	const uint64_t number = exchange_begin(parent);
+	for (int j = 0; j < parent.size; j++)
+		exchange_post(parent, number, (parent.me + j) % parent.size, mine, sizeof l);
+	return number;
+}
+
+uint64_t told(const team &parent, int member)
+{
+	uint64_t v;
+	memcpy(&v, exchanged(parent, member) + offsetof(split_line, check_or_color), sizeof v);
+	return v;
+}
+
+bool all_alike(const team &parent, uint64_t check)
+{
+	bool same = true;
+	for (int j = 0; j < parent.size; j++)
+		same = same && told(parent, j) == check;
+	return same;
+}
+
+// --- teams -----------------------------------------------------------------------------------------------------------
+
+// What follows from the list of members alone; done while the offers are on their way.
+team *prepare_team(const team &parent, const int *list, int n)
+{
+	team *t = team_make(n);
+	if (!t)
+		fail("team split", "out of memory"); // the other members count on us already
+	for (int i = 0; i < n; i++) {
+		t->members[i] = world_rank(parent, list[i]);
+		if (list[i] == parent.me)
+			t->me = i;
+	}
+	derive(*t);
+	return t;
+}
+
+void drop_team(team *t, const offer &mine)
+{
+	withdraw(mine);
+	team_unmake(t);
+}
+
+// The offers are there. A failure is one for all members alike: they look at the same offers.
+int finish_team(team *t, const team &parent, const int *list, const offer &mine, size_t which, team **out)
+{
+	const int n = t->size;
+	uint64_t first = 0, places = UINT64_MAX;
+	bool all = true;
+	for (int i = 0; i < n; i++) {
+		const offer_wire o = offered(parent, list[i], which);
+		all = all && o.block;
+		first = std::max(first, o.last);
+		t->block_at[i] = reinterpret_cast<uintptr_t>(arena_address(o.block));
+		t->staging_at[i] = reinterpret_cast<uintptr_t>(arena_address(o.staging));
+	}
+	for (int j = 0; by_mask() && j < parent.size; j++)
+		places &= offered(parent, j, 0).free_places;
+	if (!all || !places)
+		return drop_team(t, mine), 1;
+	if (by_mask()) {
+		t->pool_slot = __builtin_ctzll(places);
+		const slot s = pool_take(t->pool_slot);
+		for (int i = 0; i < n; i++)
+			t->block_at[i] = reinterpret_cast<uintptr_t>(arena_address(s.at));
+	}
+	for (int i = 0; i < n; i++)
+		if (t->reach[i] != kReachAsk && t->reach[i] != kReachNone)
+			t->peer[i] = reinterpret_cast<char *>(t->block_at[i] + t->reach[i]);
+	t->block = reinterpret_cast<char *>(t->block_at[t->me]);
+	t->block_lines = mine.lines;
+	t->has_staging = mine.staging != 0;
+	set_numbers(*t, first);
+	t->magic = kTeamLive;
+	*out = t;
+	return 0;
+}
+
+// A list that every member of the parent knows; a member that is not in it takes part in the exchange only.
+int split_known(team &parent, const int *list, int n, uint64_t check, team **out)
+{
+	const bool in = std::find(list, list + n, parent.me) != list + n;
+	offer mine;
+	if (in)
+		mine = make_offer(n);
+	const uint64_t number = tell(parent, in ? &mine : nullptr, nullptr, check);
+	team *t = in ? prepare_team(parent, list, n) : nullptr;
+	exchange_gather(parent, number);
+	if (!all_alike(parent, check)) {
+		if (in)
+			drop_team(t, mine);
+		return 1;
+	}
+	return in ? finish_team(t, parent, list, mine, 0, out) : 0;
+}
+
+// --- check sums ------------------------------------------------------------------------------------------------------
+
+constexpr uint64_t kSeed = 0xcbf29ce484222325u;
+
+uint64_t mixed(uint64_t sum, int64_t value)
+{
+	return (sum ^ static_cast<uint64_t>(value)) * 0x9e3779b97f4a7c15u;
+}
+
+} // namespace
+
+int split_strided(team &parent, int start, int stride, int count, team **out)
+{
+	*out = nullptr;
+	constexpr int kFew = 128; // on the stack for teams of usual size
+	int few[kFew];
+	std::vector<int> many(count > kFew ? static_cast<size_t>(count) : 0);
+	int *const list = count > kFew ? many.data() : few;
+	for (int i = 0; i < count; i++)
+		list[i] = start + i * stride;
+	const uint64_t check = mixed(mixed(mixed(kSeed, start), count > 1 ? stride : 1), count);
+	return split_known(parent, list, count, check, out);
+}
+
+int split_list(team &parent, const int *list, int count, team **out)
+{
+	*out = nullptr;
+	uint64_t check = mixed(kSeed, count);
+	for (int i = 0; i < count; i++)
+		check = mixed(check, list[i]);
+	return split_known(parent, list, count, check, out);
+}
+
+namespace {
+
+struct grid_lists {
+	std::vector<int> row, column;
+	int row_size, column_size;
+
+	grid_lists(const team &parent, int wide)
+	{
+		const int n = parent.size, me = parent.me;
+		for (int j = me / wide * wide; j < std::min(n, me / wide * wide + wide); j++)
+			row.push_back(j);
+		for (int j = me % wide; j < n; j += wide)
+			column.push_back(j);
+		row_size = static_cast<int>(row.size());
+		column_size = static_cast<int>(column.size());
+	}
+};
+
+// Two places cannot be agreed on at a time: one after the other.
+int split_grid_by_mask(team &parent, const grid_lists &of, uint64_t check, team **row, team **column)
+{
+	if (split_known(parent, of.row.data(), of.row_size, check, row))
+		return -1;
+	const int rc = split_known(parent, of.column.data(), of.column_size, check, column);
+	if (rc) {
+		destroy(*row);
+		*row = nullptr;
+	}
+	return rc;
+}
+
+} // namespace
+
+int split_grid(team &parent, int wide, team **row, team **column)
+{
+	*row = *column = nullptr;
+	wide = std::min(wide, parent.size);
+	const grid_lists of(parent, wide);
+	const uint64_t check = mixed(kSeed, wide);
+	if (by_mask())
+		return split_grid_by_mask(parent, of, check, row, column);
+	const offer x = make_offer(of.row_size), y = make_offer(of.column_size);
+	const uint64_t number = tell(parent, &x, &y, check);
+	team *const along_x = prepare_team(parent, of.row.data(), of.row_size);
+	team *const along_y = prepare_team(parent, of.column.data(), of.column_size);
+	exchange_gather(parent, number);
+	bool ok = all_alike(parent, check);
+	for (int j = 0; j < parent.size; j++) // both or none, everywhere
+		ok = ok && offered(parent, j, 0).block && offered(parent, j, 1).block;
+	if (!ok) {
+		drop_team(along_x, x);
+		drop_team(along_y, y);
+		return -1;
+	}
+	finish_team(along_x, parent, of.row.data(), x, 0, row);
+	finish_team(along_y, parent, of.column.data(), y, 1, column);
+	return 0;
+}
+
+namespace {
+
+uint64_t packed(int color, int key)
+{
+	return uint64_t{static_cast<uint32_t>(color)} << 32 | static_cast<uint32_t>(key);
+}
+
+// Who told the same color, in the order of keys. Empty: somebody's arguments are wrong.
+std::vector<int> alike_in_color(const team &parent, int color)
+{
+	struct entry {
+		int key, member;
+	};
+	std::vector<entry> entries;
+	for (int j = 0; j < parent.size; j++) {
+		const uint64_t v = told(parent, j);
+		const int theirs = static_cast<int>(static_cast<uint32_t>(v >> 32));
+		if (theirs == kColorWrong)
+			return {};
+		if (theirs == color)
+			entries.push_back({static_cast<int>(static_cast<uint32_t>(v)), j});
+	}
+	std::stable_sort(entries.begin(), entries.end(), [](const entry &a, const entry &b) { return a.key < b.key; });
+	std::vector<int> list;
+	for (const entry &e : entries)
+		list.push_back(e.member);
+	return list;
+}
+
+} // namespace
+
+int split_color(team &parent, int color, int key, team **out)
+{
+	*out = nullptr;
+	const bool in = color >= 0;
+	offer mine;
+	if (in)
+		mine = make_offer(parent.size);
+	exchange_gather(parent, tell(parent, in ? &mine : nullptr, nullptr, packed(color, key)));
+	const std::vector<int> list = alike_in_color(parent, color); // I am in it
+	if (list.empty() || !in) {
+		if (in)
+			withdraw(mine);
+		return list.empty() ? -1 : 0;
+	}
+	team *t = prepare_team(parent, list.data(), static_cast<int>(list.size()));
+	return finish_team(t, parent, list.data(), mine, 0, out);
+}
+
+} // namespace pgas::teams

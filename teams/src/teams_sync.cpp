@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Sync. Every algorithm only raises numbers, in lines that one peer writes (the central counter excepted), so that
+// back-to-back syncs need nothing between them.
+//
+//   dissemination  in each round tell up to three members at growing distance, wait for as many: log4(n) hops, no hot
+//                  line
+//   central        a counter and a release line at member 0: most work per hop, but every member runs only once per
+//                  sync, which is what counts when there are more processes than cores
+//   tree           four children each: 2 log4(n) hops, fewest messages
+//   two-level      leaders of the hosts disseminate, the others tell their leader and are told
+#include "teams_algorithms.hpp"
+
+namespace pgas::teams {
+namespace {
+
+// Member `from` of `count` that take part: who(i) is the member number of the i-th.
+template <class Who>
+PGAS_HOT void disseminate(team &t, uint64_t number, int me, int count, int fan, Who &&who)
+{
+	line *hop = head_of(t.block)->hop;
+	for (int64_t distance = 1; distance < count; distance *= fan, hop += (kFan - 1) * kApart) {
+		for (int64_t j = 1; j < fan && j * distance < count; j++) {
+			int64_t to = me + j * distance;
+			to -= to >= count ? count : 0;
+			set_number(t, who(static_cast<int>(to)), &hop[(j - 1) * kApart], number);
+		}
+		for (int64_t j = 1; j < fan && j * distance < count; j++)
+			await_number(&hop[(j - 1) * kApart], number);
+	}
+}
+
+void sync_dissemination(team &t, uint64_t number)
+{
+	disseminate(t, number, t.me, t.size, t.fan, [](int i) { return i; });
+}
+
+// The last to arrive puts the counter back before it releases the others: nobody arrives for the next sync before that.
+void sync_central(team &t, uint64_t number)
+{
+	const auto count = static_cast<uint64_t>(t.size);
+	block_head *mine = head_of(t.block);
+	if (PGAS_LIKELY(is_near(t, 0))) {
+		block_head *at = head_of(t.peer[0]);
+		// acq_rel: the last one has seen all, and hands it on with the release below
+		if (__atomic_fetch_add(&at->arrived.number, 1, __ATOMIC_ACQ_REL) + 1 == count) {
+			pgas_store_relaxed(&at->arrived.number, uint64_t{0});
+			// pairs with the await below and the get of far members
+			pgas_store_release(&at->released.number, number);
+		} else {
+			await_number(&at->released, number);
+		}
+		return;
+	}
+	const int root = world_rank(t, 0);
+	uint64_t *arrived = &as_mine(t, 0, &mine->arrived)->number, *released = &as_mine(t, 0, &mine->released)->number;
+	if (g_job.add(arrived, 1, root) + 1 == count) {
+		g_job.set(arrived, 0, root);
+		g_job.set(released, number, root);
+		return;
+	}
+	unsigned polls = 0;
+	while (g_job.read(released, root) < number)
+		g_job.pause(polls);
+}
+
+void sync_tree(team &t, uint64_t number)
+{
+	block_head *mine = head_of(t.block);
+	const int64_t first = int64_t{t.me} * kFan + 1;
+	const int64_t end = first + kFan < t.size ? first + kFan : t.size;
+	for (int64_t c = first; c < end; c++)
+		await_number(&mine->up[c - first], number);
+	if (t.me != 0) {
+		set_number(t, (t.me - 1) / kFan, &mine->up[(t.me - 1) % kFan], number);
+		await_number(&mine->down, number);
+	}
+	for (int64_t c = first; c < end; c++)
+		set_number(t, static_cast<int>(c), &mine->down, number);
+}
+
+void sync_two_level(team &t, uint64_t number)
+{
+	block_head *mine = head_of(t.block);
+	const int host = t.host[t.me], leader = t.leaders[host];
+	if (t.me != leader) {
+		set_number(t, leader, local_up_line(t, t.block, t.me), number);
+		await_number(&mine->host_down, number);
+		return;
+	}
+	for (int j = leader + 1; j < t.size; j++)
+		if (t.host[j] == host)
+			await_number(local_up_line(t, t.block, j), number);
+	disseminate(t, number, host, t.hosts, kFan, [&](int h) { return t.leaders[h]; });
+	for (int j = leader + 1; j < t.size; j++)
+		if (t.host[j] == host)
+			set_number(t, j, &mine->host_down, number);
+}
+
+// Everything written before is seen by whoever acquires the new value.
+void add_to_flag(team &t, int member, uint64_t *mine, uint64_t value)
+{
+	if (PGAS_LIKELY(is_near(t, member)))
+		pgas_add_release(there(t, member, mine), value); // pairs with await() in sync_set
+	else
+		g_job.add(mine, value, world_rank(t, member));
+}
+
+// Sets bring their own flags. One count per round goes up when told and down when taken, so all are back at zero when
+// everybody has left, and may be used again at once.
+void sync_set(team &t)
+{
+	uint64_t *at = t.flags;
+	for (int64_t step = 1; step < t.size; step *= 2, at++) {
+		add_to_flag(t, static_cast<int>((t.me + step) % t.size), at, 1);
+		await([=] { return pgas_load_relaxed(at) != 0; });
+		add_to_flag(t, t.me, at, ~uint64_t{0}); // minus one
+	}
+}
+
+} // namespace
+
+// budget: 30 instructions of our own for two members, besides waiting
+void sync(team &t)
+{
+	if (t.size == 1)
+		return;
+	if (PGAS_UNLIKELY(!t.block))
+		return sync_set(t);
+	const uint64_t number = ++t.round;
+	t.known = t.exchanges; // whoever meets me here has completed all before
+	switch (choose_sync(t)) {
+	case barrier_algorithm::central:
+		return sync_central(t, number);
+	case barrier_algorithm::tree:
+		return sync_tree(t, number);
+	case barrier_algorithm::two_level:
+		return sync_two_level(t, number);
+	default:
+		return sync_dissemination(t, number);
+	}
+}
+
+void sync_push(team &t)
+{
+	if (t.size > 1)
+		sync_dissemination(t, ++t.round);
+}
+
+} // namespace pgas::teams
