@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The C names that split a team: by triplet, into rows and columns, by color, and by a list. Arguments are checked here:
-// most must be the same on all members, so a wrong one is an answer of -1 on all, without a word between them. What may
-// differ (a color and its configuration) is told to the others, which count on everybody. The rest is in teams/.
+// The C names that split a team: by triplet, into rows and columns, by color, and by a list. Arguments are checked
+// here: most must be the same on all members, so a wrong one is an answer of -1 on all, without a word between them.
+// What may differ (a color and its configuration) is told to the others, which count on everybody. The rest is in
+// teams/.
 #include "shmem_team.hpp"
 
 #include <vector>

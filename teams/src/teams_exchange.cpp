@@ -15,7 +15,7 @@ void exchange_gather(team &t, uint64_t number)
 	for (int j = 0; j < n; j++) // relaxed loads: those of lines that are there already overlap
 		if (PGAS_UNLIKELY(pgas_load_relaxed(&in[j].number) != number))
 			await([=] { return pgas_load_relaxed(&in[j].number) == number; });
-	pgas_fence_acquire(); // pairs with set_line
+	pgas_fence_acquire(); // pairs with store_release in set_line()
 	t.known = number - 1;
 }
 
@@ -58,7 +58,7 @@ void await_progress(team &t, uint64_t number)
 
 void completed(team &t)
 {
-	// pairs with the wait of a root in broadcast
+	// pairs with await() in await_progress_of(), by which the root of a broadcast waits
 	pgas_store_release(&head_of(t.block)->progress.number, t.exchanges);
 }
 

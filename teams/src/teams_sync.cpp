@@ -45,7 +45,7 @@ void sync_central(team &t, uint64_t number)
 		// acq_rel: the last one has seen all, and hands it on with the release below
 		if (__atomic_fetch_add(&at->arrived.number, 1, __ATOMIC_ACQ_REL) + 1 == count) {
 			pgas_store_relaxed(&at->arrived.number, uint64_t{0});
-			// pairs with the await below and the get of far members
+			// pairs with await() in the others, and with the atomic read of far members
 			pgas_store_release(&at->released.number, number);
 		} else {
 			await_number(&at->released, number);
@@ -101,7 +101,7 @@ void sync_two_level(team &t, uint64_t number)
 void add_to_flag(team &t, int member, uint64_t *mine, uint64_t value)
 {
 	if (PGAS_LIKELY(is_near(t, member)))
-		pgas_add_release(there(t, member, mine), value); // pairs with await() in sync_set
+		pgas_add_release(there(t, member, mine), value); // pairs with await() in sync_set()
 	else
 		g_job.add(mine, value, world_rank(t, member));
 }

@@ -80,7 +80,7 @@ uint64_t far_add(uint64_t *dest, uint64_t value, int rank)
 
 uint64_t far_read(const uint64_t *source, int rank)
 {
-	return pgas_load_acquire(far(source, rank)); // pairs with far_set
+	return pgas_load_acquire(far(source, rank)); // pairs with store_release in far_set()
 }
 
 // --- teams -----------------------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ enum class agreement { slots, bitmask };
 // --- the client ------------------------------------------------------------------------------------------------------
 
 struct client {
-	// The job. mapped() is asked about ranks whose host is mine, and about no others. The array stays until close().
+	// The job. mapped() is asked about ranks whose host is mine, and no others. The array stays until close().
 	int me = 0, size = 0;
 	const uint64_t *hosts = nullptr;
 	bool crowded = false; // more processes than cores on this host
