@@ -9,7 +9,7 @@
 #include <complex.h>
 #include "common.h"
 
-/* Answers false when the datatype does not have the operation. *out: the location afterwards. */
+/* Returns false when the datatype does not have the operation. *out: the location afterwards. */
 typedef bool (*expect_fn)(enum fi_op op, const void *old, const void *in, const void *cmp, void *out);
 typedef bool (*equal_fn)(const void *a, const void *b);
 typedef void (*make_fn)(void *to, int number); /* a small value, exact in every type */

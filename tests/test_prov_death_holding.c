@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A peer that dies while it holds a slot of somebody's ring, an eager buffer or the lock of the wide atomics: the others
+ * take it back, and the living go on. Built twice.
+ */
+#include "victim.h"
+
+#include <signal.h>
+
+static const char *const env_tiny[] = {"FI_PGAS_RX_SLOTS=16", "FI_PGAS_EAGER_COUNT=2", NULL};
+
+/* --- holding something -------------------------------------------------------------------------------------------- */
+
+enum hold { HOLD_SLOT, HOLD_SLOT_INJECT, HOLD_EAGER, HOLD_LOCK, HOLD_LOCK_FETCH };
+
+struct holding {
+	enum hold what;
+	int victims; /* all of them hold one at the same time */
+};
+
+/* Ranks 0 and 1 live; the others take something of rank 0's and die with it in their hands. */
+static void hold_and_die(int rank, void *arg)
+{
+	const struct holding *h = arg;
+	const struct node_opts o = {.two_cqs = true, .selective = h->what == HOLD_SLOT_INJECT, .counters = FI_WRITE};
+	struct node n;
+	struct mem m;
+	struct remote_mem r[TEAM_MAX];
+	node_open(&n, &o);
+	mem_open(&n, &m, MEM_MEMFD, 4096, 7);
+	node_connect(&n);
+	mem_exchange(&n, &m, r);
+	const int fds = open_fds();
+	if (rank >= 2) {
+		char *trap = trap_page();
+		uint64_t v = 1;
+		long double *ld = (long double *)trap;
+		if (h->what != HOLD_LOCK && h->what != HOLD_LOCK_FETCH) /* connected, the way is open */
+			CHECK_OK(RETRY(&n, fi_tinject(n.ep, &v, 8, n.peer[0], 99)));
+		switch (h->what) {
+		case HOLD_SLOT:
+			fi_tsend(n.ep, trap, 64, NULL, n.peer[0], 99, NULL);
+			break;
+		case HOLD_SLOT_INJECT:
+			fi_tinject(n.ep, trap, 8, n.peer[0], 99);
+			break;
+		case HOLD_EAGER:
+			fi_tsend(n.ep, trap, 3000, NULL, n.peer[0], 99, NULL);
+			break;
+		case HOLD_LOCK:
+			fi_atomic(n.ep, ld, 1, NULL, n.peer[0], 0, 7, FI_LONG_DOUBLE, FI_SUM, NULL);
+			break;
+		default: { /* the result goes where it cannot: the value is exchanged already */
+			long double one = 1;
+			fi_fetch_atomic(n.ep, &one, 1, NULL, ld, NULL, n.peer[0], 0, 7, FI_LONG_DOUBLE, FI_SUM, NULL);
+		}
+		}
+		CHECK(!"the trap did not hold"); /* all calls above fault */
+	}
+	/* with one lock, only one can hold it: the others wait for it, which is another way to be in the middle */
+	const bool lock = h->what == HOLD_LOCK || h->what == HOLD_LOCK_FETCH;
+	wait_trapped(&n, lock ? 1 : (uint32_t)h->victims);
+	if (rank == 0)
+		for (int i = 0; i < h->victims; i++)
+			team_kill(2 + i);
+	team_barrier(&n);
+	const double start = now_s();
+	if (!h->what || h->what == HOLD_SLOT_INJECT || h->what == HOLD_EAGER) {
+		/* behind the dead one's slot, and with buffers enough: more than the ring has in all */
+		for (int i = 0; i < 40; i++) {
+			unsigned char buf[3000];
+			const size_t len = i % 2 ? 3000 : 40;
+			if (rank == 1) {
+				fill(buf, len, (uint64_t)i);
+				struct iovec iov = {buf, len};
+				struct fi_msg_tagged t = {.msg_iov = &iov, .iov_count = 1, .addr = n.peer[0], .tag = 5};
+				CHECK_OK(RETRY(&n, fi_tsendmsg(n.ep, &t, FI_COMPLETION)));
+				wait_tx(&n, 1);
+			} else {
+				struct fi_cq_tagged_entry e;
+				struct iovec iov = {buf, sizeof buf};
+				struct fi_msg_tagged t = {.msg_iov = &iov, .iov_count = 1, .addr = n.peer[1], .tag = 5};
+				CHECK_OK(fi_trecvmsg(n.ep, &t, FI_COMPLETION));
+				wait_cq(&n, n.rx_cq, &e);
+				CHECK_EQ(e.len, len);
+				CHECK(filled(buf, len, (uint64_t)i));
+			}
+		}
+	} else {
+		/* wide atomics of both go on, and are exact from what the dead one left */
+		long double one = 1, now;
+		if (rank == 0) {
+			/* Each operation happened or not, never half. Victims are killed one after the other: one that
+			 * waited for the lock may take it over from the one that died before it, and add as well. */
+			memcpy(&now, m.base, sizeof now);
+			CHECK(now >= 0 && now <= h->victims && now == (int)now);
+			memset(m.base, 0, 32);
+		}
+		team_barrier(&n);
+		for (int i = 0; i < 100; i++) {
+			CHECK_OK(RETRY(&n,
+				       fi_atomic(n.ep, &one, 1, NULL, n.peer[0], 32, 7, FI_LONG_DOUBLE, FI_SUM, NULL)));
+			wait_tx(&n, 1);
+		}
+		team_barrier(&n);
+		if (rank == 0) {
+			memcpy(&now, m.base + 32, sizeof now);
+			CHECK(now == 200);
+		}
+	}
+	CHECK(now_s() - start < LIMIT_S + 2);
+	if (rank == 0)
+		for (int i = 0; i < h->victims; i++)
+			expect_reset(&n, n.peer[2 + i]);
+	CHECK(open_fds() <= fds + 1);
+	team_barrier(&n);
+	mem_close(&m);
+	node_close(&n);
+	CHECK_EQ(leftovers(), 0);
+}
+
+static void run_holding(enum hold what, int victims, const char *const *env)
+{
+	struct holding h = {what, victims};
+	team_run_env(2 + victims, hold_and_die, &h, env);
+}
+
+static void test_death_holding_a_ring_slot_is_stepped_over(void **state)
+{
+	(void)state;
+	run_holding(HOLD_SLOT, 1, NULL);
+	run_holding(HOLD_SLOT, 3, env_tiny);
+	run_holding(HOLD_SLOT_INJECT, 1, NULL);
+	run_holding(HOLD_SLOT_INJECT, 3, env_tiny);
+}
+
+static void test_death_holding_an_eager_buffer_gives_it_back(void **state)
+{
+	(void)state;
+	run_holding(HOLD_EAGER, 1, NULL);
+	run_holding(HOLD_EAGER, 2, env_tiny); /* all there are */
+}
+
+static void test_death_holding_the_wide_atomic_lock_frees_it(void **state)
+{
+	(void)state;
+	run_holding(HOLD_LOCK, 1, NULL);
+	run_holding(HOLD_LOCK_FETCH, 2, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_death_holding_a_ring_slot_is_stepped_over),
+		cmocka_unit_test(test_death_holding_an_eager_buffer_gives_it_back),
+		cmocka_unit_test(test_death_holding_the_wide_atomic_lock_frees_it),
+	};
+	common_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
