@@ -15,6 +15,8 @@ for n in 4 1 3; do
         check "$run" -n $n "$top/examples/$program"
     done
 done
+export FI_PROVIDER_PATH="${FI_PROVIDER_PATH:-$top/.libs}"
+check "$top/examples/put_get_demo"
 lines=$("$run" -n 4 "$top/examples/hello" | grep -c '^hello from PE [0-3] of 4; PE [0-3] is on my left$')
 [ "$lines" = 4 ] || { echo "FAILED: hello greets $lines times"; status=1; }
 for file in "${srcdir:-.}"/examples/*.c "${srcdir:-.}"/examples/*.cpp; do
@@ -23,7 +25,7 @@ for file in "${srcdir:-.}"/examples/*.c "${srcdir:-.}"/examples/*.cpp; do
     *) compiler=${GASNET_TEST_CXX:-c++} standards='c++11 c++17 c++20' ;;
     esac
     for standard in $standards; do
-        $compiler -std=$standard -pedantic-errors -Wall -Wextra -Werror ${PGAS_TEST_INCLUDES:-} -fsyntax-only "$file" ||
+        $compiler -std=$standard -pedantic-errors -Wall -Wextra -Werror ${PGAS_TEST_INCLUDES:-} ${GASNET_TEST_FABRIC:-} -fsyntax-only "$file" ||
             { echo "FAILED: $file does not compile with -std=$standard"; status=1; }
     done
 done
