@@ -1,63 +1,47 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# run_install.sh: make install into a folder of its own, which is then moved; everything must work from there, for another
-# user where we are root, with nothing in the environment but PATH. Runs in the top build folder, after all other tests:
-# libtool moves the libraries of the build tree aside for a moment while it installs.
+# run_install.sh: make install into a folder of its own, which is then moved; everything must work from there, for
+# another user where we are root, with nothing in the environment but PATH. Runs in the top build folder, after all
+# other tests: libtool moves the libraries of the build tree aside for a moment while it installs.
 set -u
-top=${abs_top_builddir:-$PWD}
-status=0
-number=0
-work=$(mktemp -d) || exit 99
+. "$(dirname "$0")/harness.sh"
 # libtool was ended in the middle: what it put aside goes back
 mend() {
 	for aside in "$top"/.libs/*.so*U; do
 		[ ! -e "$aside" ] || mv -f "$aside" "${aside%U}"
 	done
 }
-trap 'mend; rm -rf "$work"' EXIT
-trap 'exit 99' HUP INT TERM
+at_exit mend
 mend
 
-setting() { # a folder as make install has it
-	printf 'include Makefile\nprint-setting:\n\t@echo $(%s)\n' "$1" | env -u MAKEFLAGS -u MFLAGS make -s -f - print-setting
-}
-
-check() { # of the command before, by its exit status
-	rc=$?
-	number=$((number + 1))
-	if [ $rc = 0 ]; then
-		echo "ok $number - $1"
-	else
-		echo "FAILED $number - $1 (status $rc)"
-		[ ! -s "$work/out" ] || sed 's/^/#   /' "$work/out" | tail -20
-		status=1
-	fi
+installed() { # a folder as make install has it
+	printf 'include Makefile\nprint-setting:\n\t@echo $(%s)\n' "$1" |
+		env -u MAKEFLAGS -u MFLAGS make -s -f - print-setting
 }
 
 if ! env -u MAKEFLAGS -u MFLAGS make install DESTDIR="$work/first" >"$work/out" 2>&1; then
-	tail -20 "$work/out"
-	echo "FAILED: make install DESTDIR=$work/first"
-	exit 1
+	fail "make install DESTDIR=$work/first"
+	finish
 fi
 mv "$work/first" "$work/moved"
 mkdir "$work/user"
 chmod 755 "$work"
 chmod 1777 "$work/user"
 moved=$work/moved
-prefix=$(setting prefix) bindir=$moved$(setting bindir) libdir=$moved$(setting libdir)
-providerdir=$moved$(setting providerdir) pkgconfigdir=$moved$(setting pkgconfigdir) gasnetmakdir=$moved$(setting gasnetmakdir)
-drivers=$moved$(setting instrcountdriversdir)
-cc=$(setting CC) flags=$(setting SANITIZER_FLAGS)
+prefix=$(installed prefix) bindir=$moved$(installed bindir) libdir=$moved$(installed libdir)
+providerdir=$moved$(installed providerdir) pkgconfigdir=$moved$(installed pkgconfigdir)
+gasnetmakdir=$moved$(installed gasnetmakdir)
+drivers=$moved$(installed instrcountdriversdir)
+cc=$(installed CC) flags=$(installed SANITIZER_FLAGS)
 cd "$work/user" || exit 99
 
 other= # who uses it
-if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$libdir/libsma.so" 2>/dev/null; then
-	other="setpriv --reuid 65534 --regid 65534 --clear-groups"
-fi
+nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
+[ "$(id -u)" != 0 ] || ! $nobody test -x "$libdir/libsma.so" 2>/dev/null || other=$nobody
 echo "# as ${other:-the same user}"
 user() { # program, arguments; its output is in $work/out
 	$other env -i PATH="$PATH" IPATH_NO_BACKTRACE=1 CCACHE_DISABLE=1 ${ASAN_OPTIONS+ASAN_OPTIONS="$ASAN_OPTIONS"} \
-		timeout -s KILL 120 "$@" >"$work/out" 2>&1
+		timeout -s KILL $((LIMIT * SLOW)) "$@" >"$work/out" 2>&1
 }
 says() { grep -q "$1" "$work/out"; }
 
@@ -81,6 +65,8 @@ check "nothing points to the build tree"
 if command -v fi_info >/dev/null; then
 	user env FI_PROVIDER_PATH="$providerdir" fi_info -p pgas && says 'provider: pgas'
 	check "fi_info -p pgas"
+else
+	not_run "fi_info -p pgas: no fi_info"
 fi
 
 cat >hello.c <<'TEXT'
@@ -104,7 +90,8 @@ user "$bindir/oshcc" $flags hello.c -o oshcc && runs ./oshcc && own ./oshcc
 check "oshcc, oshrun"
 user "$bindir/oshcc" --inline $flags hello.c -o inline && runs ./inline
 check "oshcc --inline"
-user "$bindir/oshcc" -static-libsma $flags hello.c -o static && runs ./static && user ldd ./static && ! says 'libsma\|libpgas'
+user "$bindir/oshcc" -static-libsma $flags hello.c -o static && runs ./static && user ldd ./static &&
+	! says 'libsma\|libpgas'
 check "oshcc -static-libsma"
 user "$bindir/shmem-info" && says SHMEM_SYMMETRIC_SIZE
 check "shmem-info"
@@ -115,12 +102,14 @@ pc() { # module, options: what pkg-config says of the moved installation
 	PKG_CONFIG_PATH=$pkgconfigdir pkg-config --define-variable=prefix="$moved$prefix" "$@" "$module"
 }
 if command -v pkg-config >/dev/null; then
-	# as README has it; and with libraries dropped that nothing before them asks for, as some compilers do by themselves
+	# as README has it; and with libraries dropped that nothing before them asks for, as some compilers do by
+	# themselves
 	user $cc $flags -Wl,--as-needed hello.c $(pc sma --cflags --libs) -o pc && runs ./pc && own ./pc
 	check "cc with pkg-config"
 	case $libdir in
 	"$moved$prefix/lib") # pkg-config takes the folder above lib for the prefix
-		user $cc $flags hello.c $(PKG_CONFIG_PATH=$pkgconfigdir pkg-config --define-prefix --cflags --libs sma) -o pc && runs ./pc
+		options=$(PKG_CONFIG_PATH=$pkgconfigdir pkg-config --define-prefix --cflags --libs sma)
+		user $cc $flags hello.c $options -o pc && runs ./pc
 		check "pkg-config --define-prefix"
 		;;
 	esac
@@ -133,9 +122,12 @@ if command -v pkg-config >/dev/null; then
 #include <rdma/fi_ext_pgas.h>
 int main(void) { return pgas_now_ns() > 0 ? 0 : 1; }
 TEXT
-	user $cc $flags -Werror -DFABRIC_DIRECT -I"$(pc libpgas --variable=directdir)" direct.c $(pc libpgas --cflags --libs) -o direct &&
+	user $cc $flags -Werror -DFABRIC_DIRECT -I"$(pc libpgas --variable=directdir)" direct.c \
+		$(pc libpgas --cflags --libs) -o direct &&
 		user ./direct && own ./direct
 	check "a direct program, with pkg-config"
+else
+	not_run "pkg-config: it is not here"
 fi
 
 cat >node.c <<'TEXT'
@@ -171,5 +163,7 @@ if [ -x "$bindir/instr-count" ]; then
 	check "instr-count"
 	user "$bindir/instr-count" list && says '^shmem_int_p  *built'
 	check "instr-count has its drivers"
+else
+	not_run "instr-count: it is not built here"
 fi
-exit $status
+finish

@@ -1,21 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# test_codegen.sh: what the compiler makes of each inline call, read from the object file: one indirect call (the cold exit),
-# no lock and no barrier where none belongs, no other call. A regression shows here before anything is run.
+# test_codegen.sh: what the compiler makes of each inline call, read from the object file: one indirect call (the cold
+# exit), no lock and no barrier where none belongs, no other call. A regression shows here before anything is run.
 #
-# Runs in the top build folder, with the Makefile's compiler and with gcc and clang where they are; or with CODEGEN_COMPILER,
-# CODEGEN_CFLAGS and OBJDUMP, for another machine.
-srcdir=${srcdir:-.}
-failed=0
-work=$(mktemp -d "${TMPDIR:-/tmp}/codegen.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT
-
-setting() {
-	sed -n "s/^$1 = //p" Makefile 2>/dev/null
-}
+# Runs in the top build folder, with the Makefile's compiler and with gcc and clang where they are; or with
+# CODEGEN_COMPILER, CODEGEN_CFLAGS and OBJDUMP, for another machine.
+set -u
+. "$(dirname "$0")/harness.sh"
 objdump=${OBJDUMP:-objdump}
-command -v "$objdump" >/dev/null 2>&1 || { echo "SKIP: no objdump"; exit 77; }
-includes="-I$srcdir/prov/pgas/include -I$srcdir/counters/include $(setting LIBFABRIC_CFLAGS) $CODEGEN_CFLAGS"
+command -v "$objdump" >/dev/null 2>&1 || skip "no objdump"
+includes="-I$src/prov/pgas/include -I$src/counters/include $(setting LIBFABRIC_CFLAGS) ${CODEGEN_CFLAGS:-}"
 
 # stdin: objdump -dr; $1: the source with its expectations. One line per violated rule.
 judge() {
@@ -114,7 +108,8 @@ judge() {
 			if (exits[name] + 0 != want[name, "exits"])
 				print name ": " exits[name] + 0 " indirect calls, not " want[name, "exits"]
 			if (atomics[name] + 0 != want[name, "atomics"])
-				print name ": " atomics[name] + 0 " locked or exclusive accesses, not " want[name, "atomics"]
+				print name ": " atomics[name] + 0 " locked or exclusive accesses, not " \
+					want[name, "atomics"]
 			if (barriers[name] + 0 != 0)
 				print name ": " barriers[name] " barriers"
 			n = split(calls[name], list, " ")
@@ -126,44 +121,42 @@ judge() {
 }
 
 # compiler, options, name of the machine
-check() {
+compiled() {
 	# a table of a switch would look like an exit
-	$1 -std=c11 -O2 -fno-jump-tables -Wall -Wextra -Wpedantic -Werror -DFABRIC_DIRECT $2 $includes -c -o "$work/calls.o" \
-		"$srcdir/tests/codegen_calls.c" || { echo "FAIL: $1 $2 does not compile it"; failed=1; return; }
-	"$objdump" -dr --no-show-raw-insn "$work/calls.o" | judge "$srcdir/tests/codegen_calls.c" "$3" >"$work/found"
-	if grep -v '^broken_' "$work/found"; then
-		echo "FAIL: $1 $2"
-		failed=1
-	else
-		echo "ok: $1 $2: $(grep '^/\* [a-z0-9_]* exits=' "$srcdir/tests/codegen_calls.c" | grep -vc broken) calls"
-	fi
+	$1 -std=c11 -O2 -fno-jump-tables -Wall -Wextra -Wpedantic -Werror -DFABRIC_DIRECT $2 $includes \
+		-c -o "$work/calls.o" "$src/tests/codegen_calls.c" || { fail "$1 $2 does not compile it"; return; }
+	"$objdump" -dr --no-show-raw-insn "$work/calls.o" | judge "$src/tests/codegen_calls.c" "$3" >"$work/found"
+	! grep -v '^broken_' "$work/found"
+	check "$1 $2: every call as it should be"
 }
 
 # The checker must find what is wrong, or the rest says nothing.
 self_test() {
-	check "$1" "$2 -DCODEGEN_BROKEN" "$3"
+	compiled "$1" "$2 -DCODEGEN_BROKEN" "$3"
 	for rule in "broken_atomic: 1 locked" "broken_fence: 1 " "broken_call: calls broken_callee" \
 		"broken_exits: 2 indirect" "broken_missing: 0 indirect" "broken_missing: 0 locked"; do
-		grep -q "^$rule" "$work/found" || { echo "FAIL: the checker does not see '$rule' ($1)"; failed=1; }
+		grep -q "^$rule" "$work/found"
+		check "the checker sees '$rule' ($1)"
 	done
 }
 
 done_with=,
 for compiler in "${CODEGEN_COMPILER:-$(setting CC)}" gcc clang; do
-	[ -z "$CODEGEN_COMPILER" ] || compiler=$CODEGEN_COMPILER
-	command -v ${compiler%% *} >/dev/null 2>&1 || continue
+	[ -z "${CODEGEN_COMPILER:-}" ] || compiler=$CODEGEN_COMPILER
+	command -v ${compiler%% *} >/dev/null 2>&1 || { not_run "no $compiler"; continue; }
 	case $done_with in *",$compiler,"*) continue ;; esac
 	done_with="$done_with$compiler,"
 	machine=$($compiler -dumpmachine)
 	case $machine in
-	x86_64*) check "$compiler" "" "$machine" ;;
+	x86_64*) compiled "$compiler" "" "$machine" ;;
 	aarch64*)
-		check "$compiler" "" "$machine"
-		check "$compiler" "-march=armv8.1-a" "$machine"
+		compiled "$compiler" "" "$machine"
+		compiled "$compiler" "-march=armv8.1-a" "$machine"
 		;;
-	*) echo "SKIP: no rules for $machine"; exit 77 ;;
+	*) skip "no rules for $machine" ;;
 	esac
 	self_test "$compiler" "" "$machine"
 done
-[ "$done_with" != , ] || { echo "FAIL: no compiler"; failed=1; }
-exit $failed
+[ "$done_with" != , ]
+check "there is a compiler"
+finish

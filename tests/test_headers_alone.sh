@@ -1,36 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# test_headers_alone.sh: every header that a program may include compiles alone, in C11 and in C++20, with every warning an
-# error, and inside extern "C", where libfabric includes the fi_direct ones; and all of them twice.
-srcdir=${srcdir:-.}
-failed=0
-work=$(mktemp -d "${TMPDIR:-/tmp}/headers.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT
-
-setting() {
-	sed -n "s/^$1 = //p" Makefile 2>/dev/null
-}
+# test_headers_alone.sh: every header that a program may include compiles alone, in C11 and in C++20, with every warning
+# an error, and inside extern "C", where libfabric includes the fi_direct ones; and all of them twice.
+set -u
+. "$(dirname "$0")/harness.sh"
 cc=$(setting CC)
 cxx=$(setting CXX)
-flags="-Wall -Wextra -Wpedantic -Werror -fsyntax-only -I$srcdir/prov/pgas/include -I$srcdir/counters/include
+flags="-Wall -Wextra -Wpedantic -Werror -fsyntax-only -I$src/prov/pgas/include -I$src/counters/include
 	$(setting LIBFABRIC_CFLAGS | sed 's/-I */-isystem /g')"
 # libfabric's own headers are the system's: they need not be as strict
 
 # compiler and standard, options, file
 compile() {
-	if ! $1 $2 $flags "$work/$3" >"$work/out" 2>&1; then
-		echo "FAIL: $1 $2:"
-		sed 's/^/    /' "$work/$3"
-		head -20 "$work/out"
-		failed=1
-	fi
+	$1 $2 $flags "$work/$3" >"$work/out" 2>&1
+	check "$1 $2: $name"
 }
 
-# text, options one by one: a direct program, and one that has the header but not the option. The typedef is for C, which
-# wants something in a file.
+# name, text, options one by one: a direct program, and one that has the header but not the option. The typedef is for
+# C, which wants something in a file.
 try() {
-	text=$1
-	shift
+	name=$1 text=$2
+	shift 2
 	for direct; do
 		printf '%s\ntypedef int used;\n' "$text" >"$work/a.c"
 		compile "$cc -std=c11" "$direct" a.c
@@ -43,24 +33,26 @@ try() {
 
 number=0
 everything=
-for file in "$srcdir"/prov/pgas/include/rdma/*.h "$srcdir"/prov/pgas/include/pgas/*.h "$srcdir"/counters/include/pgas/*.h; do
+for file in "$src"/prov/pgas/include/rdma/*.h "$src"/prov/pgas/include/pgas/*.h "$src"/counters/include/pgas/*.h; do
 	header=${file#*/include/}
-	try "#include <$header>" "" -DFABRIC_DIRECT
+	try "$header" "#include <$header>" "" -DFABRIC_DIRECT
 	everything="$everything#include <$header>
 "
 	number=$((number + 1))
 done
-try "$everything$everything" -DFABRIC_DIRECT
+try "all of them, twice" "$everything$everything" -DFABRIC_DIRECT
 for header in fabric fi_atomic fi_cm fi_collective fi_domain fi_endpoint fi_eq fi_rma fi_tagged fi_trigger; do
-	try "#include <rdma/$header.h>" -DFABRIC_DIRECT
+	try "rdma/$header.h" "#include <rdma/$header.h>" -DFABRIC_DIRECT
 done
 
 # libfabric includes twelve of them by name; one that is missing breaks every direct program.
-direct=$(ls "$srcdir"/prov/pgas/include/rdma/fi_direct*.h | wc -l)
-[ "$direct" -eq 12 ] || { echo "FAIL: $direct fi_direct headers, not 12"; failed=1; }
-[ "$number" -ge 17 ] || { echo "FAIL: only $number headers found"; failed=1; }
+direct=$(ls "$src"/prov/pgas/include/rdma/fi_direct*.h | wc -l)
+[ "$direct" -eq 12 ]
+check "12 fi_direct headers ($direct)"
+[ "$number" -ge 17 ]
+check "at least 17 headers ($number)"
 # That an error is an error.
 printf 'int f(int unused) { return 0; }\n' >"$work/a.c"
-$cc -std=c11 $flags "$work/a.c" >/dev/null 2>&1 && { echo "FAIL: warnings are no errors here"; failed=1; }
-[ $failed -ne 0 ] || echo "ok: $number headers, in C and C++, table and direct"
-exit $failed
+! $cc -std=c11 $flags "$work/a.c" >/dev/null 2>&1
+check "a warning is an error here"
+finish

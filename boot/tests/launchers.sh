@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# launchers.sh: what must hold under every launcher of others; run_mpirun.sh, run_hydra.sh and run_srun.sh bring the command line.
+# launchers.sh: what must hold under every launcher of others; run_mpirun.sh, run_hydra.sh and run_srun.sh bring the
+# command line.
 . "$(dirname "$0")/common.sh"
-
-skip() { echo "skipped: $*"; exit 77; }
+. "$here/../../tests/foreign.sh"
 
 # libpmix keeps some of what it allocates: not what a build with sanitizers shall look for
 echo 'leak:libpmix' >"$work/lsan"
@@ -11,10 +11,10 @@ export LSAN_OPTIONS
 
 # by COMMAND...: bounded, marked; leaves $rc, $work/out, $work/err
 by() {
-    _begin=$(date +%s)
-    TEST_MARK=$mark TMPDIR=$work/tmp timeout -s KILL $((60 * SLOW)) "$@" >"$work/out" 2>"$work/err" </dev/null
-    rc=$?
-    [ $(($(date +%s) - _begin)) -lt $((60 * SLOW - 1)) ] || rc=hung
+	_begin=$(date +%s)
+	TEST_MARK=$mark TMPDIR=$work/tmp timeout -s KILL $((60 * SLOW)) "$@" >"$work/out" 2>"$work/err" </dev/null
+	rc=$?
+	[ $(($(date +%s) - _begin)) -lt $((60 * SLOW - 1)) ] || rc=hung
 }
 
 # with an error, in time, and not because the launcher never began
@@ -22,32 +22,33 @@ ended_badly() { [ "$rc" != 0 ] && [ "$rc" != hung ] && ! grep -q 'Unable to allo
 
 # under NAME KIND: $run is the launcher's command line, up to the number of PEs
 under() {
-    for n in 1 2 4 8; do
-        by $run $n "$PROBE" all
-        [ "$rc" = 0 ] && grep -qx "ok $n" "$work/out"
-        check "$1: $n ranks exchange"
-    done
-    by $run 3 "$PROBE" twice
-    [ "$rc" = 0 ]
-    check "$1: 3 ranks leave and join again"
-    by $run 2 "$PROBE" hello
-    [ "$rc" = 0 ] && [ "$(grep -c "of 2 by $2" "$work/out")" -eq 2 ]
-    check "$1: known as $2"
-    by $run 3 "$PROBE" stop 1 5 "the reason" # not abort: an mpirun whose server has a fence open when it is told to stop may hang
-    cat "$work/out" "$work/err" | grep -q 'the reason' && ended_badly
-    check "$1: abort ends the job, with status $rc"
-    by $run 3 "$PROBE" crash 1
-    ended_badly
-    check "$1: a crash ends the job, with status $rc"
-    by $run 3 "$PROBE" kill 1
-    ended_badly
-    check "$1: a killed one ends the job, with status $rc"
-    by $run 3 "$PROBE" exit 1 7
-    ended_badly
-    check "$1: one that exits with 7 ends the job, with status $rc"
-    by $run 2 "$OSHRUN" -n 2 "$PROBE" hello
-    [ "$rc" = 0 ] && [ "$(grep -c 'of 2 by oshrun' "$work/out")" -eq 4 ]
-    check "$1: oshrun inside it"
-    within 50 nobody
-    check "$1: no process is left"
+	for n in 1 2 4 8; do
+		by $run $n "$PROBE" all
+		[ "$rc" = 0 ] && grep -qx "ok $n" "$work/out"
+		check "$1: $n ranks exchange"
+	done
+	by $run 3 "$PROBE" twice
+	[ "$rc" = 0 ]
+	check "$1: 3 ranks leave and join again"
+	by $run 2 "$PROBE" hello
+	[ "$rc" = 0 ] && [ "$(grep -c "of 2 by $2" "$work/out")" -eq 2 ]
+	check "$1: known as $2"
+	# not abort: an mpirun whose server has a fence open when it is told to stop may hang
+	by $run 3 "$PROBE" stop 1 5 "the reason"
+	cat "$work/out" "$work/err" | grep -q 'the reason' && ended_badly
+	check "$1: abort ends the job, with status $rc"
+	by $run 3 "$PROBE" crash 1
+	ended_badly
+	check "$1: a crash ends the job, with status $rc"
+	by $run 3 "$PROBE" kill 1
+	ended_badly
+	check "$1: a killed one ends the job, with status $rc"
+	by $run 3 "$PROBE" exit 1 7
+	ended_badly
+	check "$1: one that exits with 7 ends the job, with status $rc"
+	by $run 2 "$OSHRUN" -n 2 "$PROBE" hello
+	[ "$rc" = 0 ] && [ "$(grep -c 'of 2 by oshrun' "$work/out")" -eq 4 ]
+	check "$1: oshrun inside it"
+	within 50 nobody
+	check "$1: no process is left"
 }

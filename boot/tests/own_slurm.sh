@@ -1,22 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# own_slurm.sh COMMAND [ARGUMENT...]: runs a command beside a Slurm of its own and ends with the command's status; with 77 and the
-# reason where no Slurm can be started.
+# own_slurm.sh COMMAND [ARGUMENT...]: runs a command beside a Slurm of its own and ends with the command's status; with
+# 77 and the reason where no Slurm can be started.
 #
-# One node, this machine; root or not. Keys, sockets, ports, state and logs are all in one new folder and are told by SLURM_CONF
-# only, so a Slurm or munge that the machine has is neither asked nor disturbed. Whatever ends the command or this script, the
-# daemons, the jobs and the folder go. All that belongs to it is known by its SLURM_CONF in the environment.
+# One node, this machine; root or not. Keys, sockets, ports, state and logs are all in one new folder and are told by
+# SLURM_CONF only, so a Slurm or munge that the machine has is neither asked nor disturbed. Whatever ends the command or
+# this script, the daemons, the jobs and the folder go. All that belongs to it is known by its SLURM_CONF in the
+# environment.
 set -u
 
 PATH=$PATH:/usr/sbin:/sbin
-. "$(dirname "$0")/within.sh"
+. "$(dirname "$0")/../../tests/harness.sh"
+rmdir "$work" # not needed: the folder below has a short name and a keeper
 [ $# -gt 0 ] || { echo "usage: own_slurm.sh COMMAND [ARGUMENT...]" >&2; exit 99; }
 give_up() {
-    echo "skipped: no Slurm of our own: $*"
-    exit 77
+	echo "skipped: no Slurm of our own: $*"
+	exit 77
 }
 for program in munged slurmctld slurmd srun sinfo squeue scancel; do
-    command -v $program >/dev/null || give_up "no $program"
+	command -v $program >/dev/null || give_up "no $program"
 done
 
 base=${TMPDIR:-/tmp}
@@ -24,55 +26,61 @@ base=${TMPDIR:-/tmp}
 dir=$(mktemp -d "$base/slurm.XXXXXX") || give_up "no folder"
 child='' node=''
 
-of_ours() { (unset SLURM_CONF && grep -lzsx "SLURM_CONF=$dir/slurm.conf" /proc/[0-9]*/environ | sed 's|/proc/||;s|/environ||'); }
+of_ours() {
+	( # this pipe is none of ours
+		unset SLURM_CONF
+		grep -lzsx "SLURM_CONF=$dir/slurm.conf" /proc/[0-9]*/environ | sed 's|/proc/||;s|/environ||'
+	)
+}
 lives() { kill -0 "$1" 2>/dev/null && ! grep -qs '^State:.*Z' "/proc/$1/status"; }
 gone() { ! lives "$1"; }
 no_job() { [ -z "$(timeout -s KILL $((10 * SLOW)) squeue --noheader 2>/dev/null)" ]; }
 no_step() { # still has its manager
-    for _pid in $(of_ours); do
-        ! grep -qs slurmstepd "/proc/$_pid/cmdline" || return 1
-    done
+	for _pid in $(of_ours); do
+		! grep -qs slurmstepd "/proc/$_pid/cmdline" || return 1
+	done
 }
 nobody() { [ -z "$(of_ours)" ]; }
 daemons_gone() { gone "$node" && gone "$controller" && gone "$munge"; }
 
 daemons_stop() {
-    kill -TERM "$node" "$controller" "$munge" 2>/dev/null
-    within 100 daemons_gone || kill -KILL "$node" "$controller" "$munge" 2>/dev/null
-    wait "$node" "$controller" "$munge" 2>/dev/null
-    node=
+	kill -TERM "$node" "$controller" "$munge" 2>/dev/null
+	within 100 daemons_gone || kill -KILL "$node" "$controller" "$munge" 2>/dev/null
+	wait "$node" "$controller" "$munge" 2>/dev/null
+	node=
 }
 end() {
-    trap - EXIT
-    trap '' HUP INT PIPE TERM
-    if [ -n "$child" ] && lives "$child"; then
-        kill -TERM "$child"
-        within 50 gone "$child" || kill -KILL "$child"
-        wait "$child" 2>/dev/null
-    fi
-    if [ -n "$node" ]; then
-        if lives "$controller" && ! no_job; then
-            timeout -s KILL $((10 * SLOW)) scancel --quiet --partition=own 2>/dev/null
-            within 30 no_job
-        fi
-        within 30 no_step
-        daemons_stop
-    fi
-    exec 9>&-
-    wait "$guard"
+	trap - EXIT
+	trap '' HUP INT PIPE TERM
+	if [ -n "$child" ] && lives "$child"; then
+		kill -TERM "$child"
+		within 50 gone "$child" || kill -KILL "$child"
+		wait "$child" 2>/dev/null
+	fi
+	if [ -n "$node" ]; then
+		if lives "$controller" && ! no_job; then
+			timeout -s KILL $((10 * SLOW)) scancel --quiet --partition=own 2>/dev/null
+			within 30 no_job
+		fi
+		within 30 no_step
+		daemons_stop
+	fi
+	exec 9>&-
+	wait "$guard"
 }
-# Who outlives this shell: when nobody holds the other end of its fifo any more, it ends the rest of ours and removes the folder.
+# Who outlives this shell: when nobody holds the other end of its fifo any more, it ends the rest of ours and removes
+# the folder.
 guard() {
-    trap '' HUP INT PIPE TERM
-    exec 9>&-
-    read -r _ <"$dir/alive"
-    for _try in 1 2 3 4 5; do
-        for _pid in $(of_ours); do
-            kill -KILL "$_pid" 2>/dev/null
-        done
-        within 5 nobody && break
-    done
-    rm -rf "$dir"
+	trap '' HUP INT PIPE TERM
+	exec 9>&-
+	read -r _ <"$dir/alive"
+	for _try in 1 2 3 4 5; do
+		for _pid in $(of_ours); do
+			kill -KILL "$_pid" 2>/dev/null
+		done
+		within 5 nobody && break
+	done
+	rm -rf "$dir"
 }
 mkfifo "$dir/alive" || give_up "no fifo"
 guard &
@@ -86,7 +94,7 @@ trap 'exit 143' TERM
 
 # Slurm in a job of another Slurm, or of any launcher, must not take over what that one said.
 for name in $(env | sed -n 's/^\(\(SLURMD\{0,1\}\|SRUN\|SBATCH\|PMI\|PMIX\)_[A-Za-z0-9_]*\)=.*/\1/p'); do
-    unset "$name"
+	unset "$name"
 done
 SLURM_CONF=$dir/slurm.conf
 export SLURM_CONF
@@ -98,8 +106,8 @@ chmod 711 "$dir" # munged demands that everyone can reach its socket; it is the 
 mkdir "$dir/state" "$dir/spool" "$dir/tmp" "$dir/log"
 (umask 077 && head -c 128 /dev/urandom >"$dir/key") || give_up "no key"
 
-# By what the name of this machine stands for the daemons choose where to listen; where that is not the loopback they listen on
-# every address, and only the key keeps others out.
+# By what the name of this machine stands for the daemons choose where to listen; where that is not the loopback they
+# listen on every address, and only the key keeps others out.
 host=$(uname -n)
 listen=
 case $(getent hosts "$host" 2>/dev/null) in 127.*) listen="CommunicationParameters=NoCtldInAddrAny,NoInAddrAny" ;; esac
@@ -107,7 +115,7 @@ host=${host%%.*}
 user=$(id -un 2>/dev/null) || user=$(id -u)
 
 configure() { # port of the controller; the node's is the next
-    cat >"$SLURM_CONF" <<END
+	cat >"$SLURM_CONF" <<END
 ClusterName=own
 SlurmctldHost=$host(127.0.0.1)
 SlurmctldPort=$1
@@ -139,41 +147,43 @@ KillWait=5
 NodeName=$host NodeAddr=127.0.0.1 CPUs=16 State=UNKNOWN
 PartitionName=own Nodes=$host Default=YES MaxTime=10 State=UP OverSubscribe=FORCE:32
 END
-    echo "CgroupPlugin=$cgroups" >"$dir/cgroup.conf" # none is used; a word must stand there that this version takes
+	echo "CgroupPlugin=$cgroups" >"$dir/cgroup.conf" # none is used; a word must stand there that this version takes
 }
 
 daemon() { # name of the log, command; leaves $daemon
-    _log=$dir/log/$1
-    shift
-    "$@" >"$_log" 2>&1 </dev/null 9>&- &
-    daemon=$!
+	_log=$dir/log/$1
+	shift
+	"$@" >"$_log" 2>&1 </dev/null 9>&- &
+	daemon=$!
 }
 ready() {
-    lives "$munge" && lives "$controller" && lives "$node" || return 0 # there is nothing to wait for
-    [ "$(timeout -s KILL $((10 * SLOW)) sinfo --noheader --format=%T 2>/dev/null)" = idle ]
+	lives "$munge" && lives "$controller" && lives "$node" || return 0 # there is nothing to wait for
+	[ "$(timeout -s KILL $((10 * SLOW)) sinfo --noheader --format=%T 2>/dev/null)" = idle ]
 }
 listening() { [ -S "$dir/munge" ] || ! lives "$munge"; }
 
 tries=0
 cgroups=cgroup/v1
 until
-    configure $((20000 + 2 * ($(od -An -N2 -tu2 /dev/urandom) % 6000))) # below the ports that the kernel gives to clients
-    daemon munged munged --foreground --key-file="$dir/key" --socket="$dir/munge" --pid-file="$dir/munged.pid" \
-        --seed-file="$dir/seed" --log-file="$dir/log/munged.more"
-    munge=$daemon
-    within 100 listening
-    daemon slurmctld slurmctld -D
-    controller=$daemon
-    daemon slurmd slurmd -D
-    node=$daemon
-    within 300 ready && lives "$munge" && lives "$controller" && lives "$node"
+	# below the ports that the kernel gives to clients
+	configure $((20000 + 2 * ($(od -An -N2 -tu2 /dev/urandom) % 6000)))
+	daemon munged munged --foreground --key-file="$dir/key" --socket="$dir/munge" --pid-file="$dir/munged.pid" \
+		--seed-file="$dir/seed" --log-file="$dir/log/munged.more"
+	munge=$daemon
+	within 100 listening
+	daemon slurmctld slurmctld -D
+	controller=$daemon
+	daemon slurmd slurmd -D
+	node=$daemon
+	within 300 ready && lives "$munge" && lives "$controller" && lives "$node"
 do
-    tries=$((tries + 1))
-    tail -n 5 "$dir"/log/*
-    # another port may be free, newer versions know other cgroups; nothing else gets better by trying again
-    [ $tries -lt 5 ] && grep -qi 'address already in use\|cgroup plugin' "$dir"/log/* || give_up "the daemons did not come up"
-    ! grep -qi 'cgroup plugin' "$dir"/log/* || cgroups=disabled
-    daemons_stop
+	tries=$((tries + 1))
+	tail -n 5 "$dir"/log/*
+	# another port may be free, newer versions know other cgroups; nothing else gets better by trying again
+	[ $tries -lt 5 ] && grep -qi 'address already in use\|cgroup plugin' "$dir"/log/* ||
+		give_up "the daemons did not come up"
+	! grep -qi 'cgroup plugin' "$dir"/log/* || cgroups=disabled
+	daemons_stop
 done
 
 OWN_SLURM=$dir TMPDIR=$dir/tmp

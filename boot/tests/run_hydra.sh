@@ -3,10 +3,8 @@
 # Under MPICH's mpiexec.hydra: the PMI wire, libpmi2 where it is built in, and hydra under oshrun.
 . "$(dirname "$0")/launchers.sh"
 
-hydra=$(command -v mpiexec.hydra) || skip "no mpiexec.hydra"
-run="$hydra -n"
-by $run 1 true
-[ "$rc" = 0 ] || skip "mpiexec.hydra does not start a program here"
+hydra || skip "$why"
+run=$launch
 under hydra pmi1
 by "$OSHRUN" -n 2 $run 2 "$PROBE" hello
 [ "$rc" = 0 ] && [ "$(grep -c 'of 2 by pmi1' "$work/out")" -eq 4 ]
@@ -16,17 +14,18 @@ PGAS_BOOT_LAUNCHER=pmi2
 export PGAS_BOOT_LAUNCHER
 by $run 2 "$PROBE" hello
 if grep -q 'built without PMI-2\|no such launcher\|no library' "$work/err"; then
-    note "no libpmi2"
-elif "$hydra" --version | grep -q 'Version: *\([5-9]\|4\.[2-9]\)' && grep -q 'PMI2_Init failed' "$work/err"; then
-    # from 4.2 on its answer lacks fields that Slurm's libpmi2 insists on; unless it is forced we use the wire, as above
-    ended_badly && grep -q 'PGAS_BOOT_LAUNCHER=pmi1' "$work/err"
-    check "libpmi2 under hydra: they do not understand each other, and we say what does"
+	not_run "libpmi2 under hydra: we have none"
+elif ${run% -n} --version | grep -q 'Version: *\([5-9]\|4\.[2-9]\)' && grep -q 'PMI2_Init failed' "$work/err"; then
+	# from 4.2 on its answer lacks fields that Slurm's libpmi2 insists on; unless it is forced we use the wire, as
+	# above
+	ended_badly && grep -q 'PGAS_BOOT_LAUNCHER=pmi1' "$work/err"
+	check "libpmi2 under hydra: they do not understand each other, and we say what does"
 else
-    for n in 1 2 4; do
-        by $run $n "$PROBE" all
-        [ "$rc" = 0 ] && grep -qx "ok $n" "$work/out"
-        check "libpmi2 under hydra: $n ranks exchange"
-    done
+	for n in 1 2 4; do
+		by $run $n "$PROBE" all
+		[ "$rc" = 0 ] && grep -qx "ok $n" "$work/out"
+		check "libpmi2 under hydra: $n ranks exchange"
+	done
 fi
 within 50 nobody
 check "no process is left"

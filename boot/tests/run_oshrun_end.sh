@@ -3,7 +3,9 @@
 # How a job ends: its exit status, its one line on stderr, and that nothing stays behind.
 . "$(dirname "$0")/common.sh"
 
-one_line() { [ "$(wc -l <"$work/err")" -eq 1 ] && grep -Eq "^oshrun: PE $1 \\(pid [0-9]+ on [^ ]+\\): $2\$" "$work/err"; }
+one_line() {
+	[ "$(wc -l <"$work/err")" -eq 1 ] && grep -Eq "^oshrun: PE $1 \\(pid [0-9]+ on [^ ]+\\): $2\$" "$work/err"
+}
 
 job -n 4 "$PROBE" crash 2
 [ $rc -eq 139 ] && one_line 2 'killed by signal 11 \(Segmentation fault.*\)'
@@ -95,9 +97,9 @@ job -n 2 "$work/plain"
 [ $rc -eq 0 ] && [ "$(grep -c 'plain script' "$work/out")" -eq 2 ]
 check "a script without #!"
 for wrong in 0 two 1.5 1048577; do
-    job -n $wrong true
-    [ $rc -eq 1 ] && [ "$(cat "$work/err")" = "oshrun: -n $wrong: expected a whole number from 1 to 1048576" ]
-    check "-n $wrong"
+	job -n $wrong true
+	[ $rc -eq 1 ] && [ "$(cat "$work/err")" = "oshrun: -n $wrong: expected a whole number from 1 to 1048576" ]
+	check "-n $wrong"
 done
 job --timeout=-1 true
 [ $rc -eq 1 ] && [ "$(cat "$work/err")" = "oshrun: --timeout -1: expected a number from 0.001 to 1000000000" ]
@@ -115,9 +117,10 @@ job --no-such-option true
 [ $rc -eq 1 ] && grep -q 'unknown option --no-such-option' "$work/err"
 check "unknown option"
 for option in --hostfile -hostfile -H --host; do
-    job $option x -n 2 true
-    [ $rc -eq 1 ] && grep -q "^oshrun: option $option: all PEs of a job run on this machine" "$work/err" && ! grep -q mpirun "$work/err"
-    check "$option: an option for several hosts"
+	job $option x -n 2 true
+	[ $rc -eq 1 ] && grep -q "^oshrun: option $option: all PEs of a job run on this machine" "$work/err" &&
+		! grep -q mpirun "$work/err"
+	check "$option: an option for several hosts"
 done
 (ulimit -n 100 && job -n 100 true && cp "$work/err" "$work/err2" && exit $rc)
 [ $? -eq 1 ] && grep -q 'file descriptors, the limit is 100' "$work/err"

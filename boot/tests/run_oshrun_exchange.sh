@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Exchange over the board: 1 to 64 PEs, which are far more than cores; PMIx from oshrun's own server; two programs in one job.
+# Exchange over the board: 1 to 64 PEs, which are far more than cores; PMIx from oshrun's own server; two programs in
+# one job.
 . "$(dirname "$0")/common.sh"
 
 for n in 1 2 3 5 8 16 64; do
-    job -n $n "$PROBE" all
-    [ $rc -eq 0 ] && grep -qx "ok $n" "$work/out"
-    check "$n PEs exchange"
+	job -n $n "$PROBE" all
+	[ $rc -eq 0 ] && grep -qx "ok $n" "$work/out"
+	check "$n PEs exchange"
 done
 job -n 4 "$PROBE" twice
 [ $rc -eq 0 ]
@@ -29,19 +30,19 @@ job -n 2 "$PROBE" child
 check "a program run by a PE is a job of its own"
 
 if "$OSHRUN" --pmix env 2>/dev/null | grep -q '^PMIX_NAMESPACE='; then
-    for n in 1 2 8; do
-        job --pmix -x PGAS_BOOT_LAUNCHER=pmix -n $n "$PROBE" all
-        [ $rc -eq 0 ] && grep -qx "ok $n" "$work/out"
-        check "$n PEs exchange by PMIx"
-    done
-    job --pmix -x PGAS_BOOT_LAUNCHER=pmix -n 3 "$PROBE" abort 1 5 reason
-    [ $rc -eq 5 ] && grep -q 'PE 1 .*status 5: reason' "$work/err"
-    check "abort by PMIx"
-    job --pmix -x PGAS_BOOT_LAUNCHER=pmix -n 3 "$PROBE" leave 1
-    [ $rc -eq 1 ] && grep -q 'PE 1 .*without finalize' "$work/err"
-    check "exit without finalize by PMIx"
+	for n in 1 2 8; do
+		job --pmix -x PGAS_BOOT_LAUNCHER=pmix -n $n "$PROBE" all
+		[ $rc -eq 0 ] && grep -qx "ok $n" "$work/out"
+		check "$n PEs exchange by PMIx"
+	done
+	job --pmix -x PGAS_BOOT_LAUNCHER=pmix -n 3 "$PROBE" abort 1 5 reason
+	[ $rc -eq 5 ] && grep -q 'PE 1 .*status 5: reason' "$work/err"
+	check "abort by PMIx"
+	job --pmix -x PGAS_BOOT_LAUNCHER=pmix -n 3 "$PROBE" leave 1
+	[ $rc -eq 1 ] && grep -q 'PE 1 .*without finalize' "$work/err"
+	check "exit without finalize by PMIx"
 else
-    note "built without PMIx"
+	not_run "PMIx: built without it"
 fi
 clean "exchange"
 finish

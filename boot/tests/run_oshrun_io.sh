@@ -3,7 +3,7 @@
 # Standard streams, environment, working directory, binding, help.
 . "$(dirname "$0")/common.sh"
 
-TEST_MARK=$mark timeout -s KILL $((60 * SLOW)) "$OSHRUN" -n 3 "$PROBE" cat >"$work/out" 2>"$work/err" <<EOF
+TEST_MARK=$mark bounded "$OSHRUN" -n 3 "$PROBE" cat >"$work/out" 2>"$work/err" <<EOF
 one
 two
 EOF
@@ -12,18 +12,19 @@ EOF
 check "stdin goes to PE 0 only"
 
 seq 1 20000 >"$work/many"
-timeout -s KILL $((60 * SLOW)) "$OSHRUN" -n 2 "$PROBE" cat <"$work/many" >"$work/out" 2>"$work/err"
+bounded "$OSHRUN" -n 2 "$PROBE" cat <"$work/many" >"$work/out" 2>"$work/err"
 [ $? -eq 0 ] && [ "$(sed 's/^0://' "$work/out" | cmp - "$work/many" && echo same)" = same ]
 check "all of a long stdin, and all of a long stdout"
 
 job -n 8 "$PROBE" lines 50
-[ $rc -eq 0 ] && [ "$(grep -Ec '^begin [0-7] [0-9]+ end$' "$work/out")" -eq 400 ] && [ "$(wc -l <"$work/out")" -eq 400 ] &&
-    [ "$(grep -Ec '^err [0-7] [0-9]+$' "$work/err")" -eq 400 ]
+[ $rc -eq 0 ] && [ "$(grep -Ec '^begin [0-7] [0-9]+ end$' "$work/out")" -eq 400 ] &&
+	[ "$(wc -l <"$work/out")" -eq 400 ] &&
+	[ "$(grep -Ec '^err [0-7] [0-9]+$' "$work/err")" -eq 400 ]
 check "lines are not mixed"
 
 job --tag-output -n 8 "$PROBE" lines 50
 [ $rc -eq 0 ] && [ "$(grep -Ec '^\[1,([0-7])\]<stdout>:begin \1 [0-9]+ end$' "$work/out")" -eq 400 ] &&
-    [ "$(grep -Ec '^\[1,([0-7])\]<stderr>:err \1 [0-9]+$' "$work/err")" -eq 400 ]
+	[ "$(grep -Ec '^\[1,([0-7])\]<stderr>:err \1 [0-9]+$' "$work/err")" -eq 400 ]
 check "tagged lines"
 
 job --tag-output -n 1 printf 'no newline'
@@ -83,16 +84,21 @@ job -v -n 2 true
 check "--verbose"
 
 if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; then
-    script -qec "timeout -s KILL $((60 * SLOW)) '$OSHRUN' -n 2 sh -c 'test -t 1 && echo terminal \$OSHRUN_RANK'" /dev/null </dev/null | tr -d '\r' >"$work/out"
-    [ "$(sort "$work/out" | tr '\n' ,)" = "terminal 0,terminal 1," ]
-    check "a terminal for us is one for the PEs"
-    typed() { grep -q '^0:typed' "$work/out"; }
-    : >"$work/out"
-    (sleep 1; echo typed; within 30 typed) | script -qec "timeout --foreground -s KILL $((60 * SLOW)) '$OSHRUN' -n 2 '$PROBE' cat" /dev/null >"$work/out" &
-    reader=$!
-    within 100 typed
-    check "what is typed reaches PE 0"
-    wait $reader
+	limit=$((LIMIT * SLOW))
+	script -qec "timeout -s KILL $limit '$OSHRUN' -n 2 sh -c 'test -t 1 && echo terminal \$OSHRUN_RANK'" \
+		/dev/null </dev/null | tr -d '\r' >"$work/out"
+	[ "$(sort "$work/out" | tr '\n' ,)" = "terminal 0,terminal 1," ]
+	check "a terminal for us is one for the PEs"
+	typed() { grep -q '^0:typed' "$work/out"; }
+	: >"$work/out"
+	(sleep 1; echo typed; within 30 typed) |
+		script -qec "timeout --foreground -s KILL $limit '$OSHRUN' -n 2 '$PROBE' cat" /dev/null >"$work/out" &
+	reader=$!
+	within 100 typed
+	check "what is typed reaches PE 0"
+	wait $reader
+else
+	not_run "a terminal: no script(1) that works"
 fi
 
 note "binding"
@@ -101,16 +107,22 @@ job --bind-to none -n 2 "$PROBE" cpus
 [ $rc -eq 0 ] && [ "$(grep -c "cpus $cpus " "$work/out")" -eq 2 ]
 check "--bind-to none"
 if [ "$cpus" -ge 2 ]; then
-    job --bind-to hwthread -n 2 "$PROBE" cpus
-    [ $rc -eq 0 ] && [ "$(grep -c 'cpus 1 ' "$work/out")" -eq 2 ] && [ "$(sed 's/.*first//' "$work/out" | sort -u | wc -l)" -eq 2 ]
-    check "--bind-to hwthread gives each PE its own"
-    one=$(taskset -c "$(taskset -pc $$ | sed 's/.*: //;s/[-,].*//')" nproc 2>/dev/null)
-    if [ "$one" = 1 ]; then
-        first=$(taskset -pc $$ | sed 's/.*: //;s/[-,].*//')
-        TEST_MARK=$mark taskset -c "$first" timeout -s KILL $((60 * SLOW)) "$OSHRUN" --bind-to core -n 2 "$PROBE" cpus >"$work/out" 2>"$work/err"
-        [ $? -eq 0 ] && [ "$(grep -c "cpus 1 first $first" "$work/out")" -eq 2 ]
-        check "only CPUs that we may use"
-    fi
+	job --bind-to hwthread -n 2 "$PROBE" cpus
+	[ $rc -eq 0 ] && [ "$(grep -c 'cpus 1 ' "$work/out")" -eq 2 ] &&
+		[ "$(sed 's/.*first//' "$work/out" | sort -u | wc -l)" -eq 2 ]
+	check "--bind-to hwthread gives each PE its own"
+	one=$(taskset -c "$(taskset -pc $$ | sed 's/.*: //;s/[-,].*//')" nproc 2>/dev/null)
+	if [ "$one" = 1 ]; then
+		first=$(taskset -pc $$ | sed 's/.*: //;s/[-,].*//')
+		TEST_MARK=$mark bounded taskset -c "$first" "$OSHRUN" --bind-to core -n 2 "$PROBE" cpus \
+			>"$work/out" 2>"$work/err"
+		[ $? -eq 0 ] && [ "$(grep -c "cpus 1 first $first" "$work/out")" -eq 2 ]
+		check "only CPUs that we may use"
+	else
+		not_run "only CPUs that we may use: no taskset that works"
+	fi
+else
+	not_run "--bind-to hwthread, and only CPUs that we may use: there is one CPU"
 fi
 job -n $((cpus + 1)) --report-bindings "$PROBE" cpus
 [ $rc -eq 0 ] && [ "$(grep -c "cpus $cpus " "$work/out")" -eq $((cpus + 1)) ] && grep -q 'not bound' "$work/err"

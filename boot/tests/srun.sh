@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# srun.sh: what the tests under Slurm's srun share. Takes the machine's Slurm where one answers, and starts one of its own for the
-# length of the test otherwise.
+# srun.sh: what the tests under Slurm's srun share. Takes the machine's Slurm where one answers, and starts one of its
+# own for the length of the test otherwise.
 . "$(dirname "$0")/launchers.sh"
 
 command -v srun >/dev/null || skip "no srun"
 if ! timeout -s KILL $((10 * SLOW)) sinfo >/dev/null 2>&1; then
-    [ -z "${OWN_SLURM:-}" ] || { echo "our own Slurm does not answer"; exit 99; }
-    rm -rf "$work" # exec does not come to the trap
-    exec "$here/own_slurm.sh" "$0" "$@"
+	[ -z "${OWN_SLURM:-}" ] || { echo "our own Slurm does not answer"; exit 99; }
+	rm -rf "$work" # exec does not come to the trap
+	exec "$here/own_slurm.sh" "$0" "$@"
 fi
-note "Slurm $(srun --version | sed 's/^slurm[^ ]* //'), $([ -n "${OWN_SLURM:-}" ] && echo "our own" || echo "the machine's")"
+if [ -n "${OWN_SLURM:-}" ]; then whose="our own"; else whose="the machine's"; fi
+note "Slurm $(srun --version | sed 's/^slurm[^ ]* //'), $whose"
 ulimit -c 0 # a core may have the size of all segments
-trap 'timeout -s KILL $((10 * SLOW)) scancel --quiet --name="$mark" 2>/dev/null; rm -rf "$work"' EXIT
+at_exit 'timeout -s KILL $((10 * SLOW)) scancel --quiet --name="$mark" 2>/dev/null'
 
 # Without --kill-on-bad-exit Slurm's pmi2 plugin lets the other tasks of a step run on when one crashes.
 srun="srun --job-name=$mark --immediate=$((30 * SLOW)) --time=5 --overcommit --kill-on-bad-exit"
@@ -20,12 +21,14 @@ by $srun -n 1 true
 
 # usable PLUGIN: whether a program started with --mpi=PLUGIN has a launcher that it knows; $run is then the command line
 usable() {
-    run="$srun --mpi=$1 -n"
-    if [ "$1" = pmix ] && ! "$OSHRUN" --pmix env 2>/dev/null | grep -q '^PMIX_NAMESPACE='; then
-        note "pmix: built without PMIx, or no libpmix"
-        return 1
-    fi
-    srun --mpi=list 2>&1 | grep -qw "$1" || { note "Slurm has no plugin $1"; return 1; }
-    by $run 1 true
-    [ "$rc" = 0 ] || { note "Slurm does not start a program with $1: $(cat "$work/err")"; return 1; }
+	run="$srun --mpi=$1 -n"
+	if [ "$1" = pmix ] && ! "$OSHRUN" --pmix env 2>/dev/null | grep -q '^PMIX_NAMESPACE='; then
+		not_run "srun --mpi=pmix: built without PMIx, or no libpmix"
+		return 1
+	fi
+	srun --mpi=list 2>&1 | grep -qw "$1" || { not_run "srun --mpi=$1: Slurm has no such plugin"; return 1; }
+	by $run 1 true
+	[ "$rc" = 0 ] && return
+	not_run "srun --mpi=$1: Slurm does not start a program with it: $(cat "$work/err")"
+	return 1
 }

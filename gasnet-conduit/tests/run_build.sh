@@ -1,34 +1,31 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# How clients build: headers alone in C and C++ and every mode without a warning, modes that do not mix, what the libraries
-# export, the makefile fragments' variables, static linking, the launcher's options.
+# How clients build: headers alone in C and C++ and every mode without a warning, modes that do not mix, what the
+# libraries export, the makefile fragments' variables, static linking, the launcher's options.
 set -u
-top=${abs_top_builddir:-.}
-src=${GASNET_TEST_SRC:-$top/..}
+. "$(dirname "$0")/../../tests/harness.sh"
+src=${GASNET_TEST_SRC:-$src}
 cc=${GASNET_TEST_CC:-cc}
 cxx=${GASNET_TEST_CXX:-c++}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-failed=0
-flags="-I$src/gasnet-conduit/include -I$src/counters/include -I$src/prov/pgas/include ${GASNET_TEST_FABRIC-} ${GASNET_TEST_FLAGS-}"
-fail()
-{
-	echo "FAIL: $*"
-	failed=1
-}
+flags="-I$src/gasnet-conduit/include -I$src/counters/include -I$src/prov/pgas/include"
+flags="$flags ${GASNET_TEST_FABRIC-} ${GASNET_TEST_FLAGS-}"
 for mode in SEQ PAR PARSYNC; do
 	for header in gasnet gasnet_tools gasnet_vis gasnet_coll; do
-		echo "#include <$header.h>" > "$dir/h.c"
-		cp "$dir/h.c" "$dir/h.cpp"
-		$cc -std=gnu11 -Wall -Wextra -Werror -DGASNET_$mode $flags -fsyntax-only "$dir/h.c" || fail "$header.h, C, $mode"
-		$cxx -std=c++20 -Wall -Wextra -Werror -DGASNET_$mode $flags -fsyntax-only "$dir/h.cpp" || fail "$header.h, C++, $mode"
+		echo "#include <$header.h>" >"$work/h.c"
+		cp "$work/h.c" "$work/h.cpp"
+		$cc -std=gnu11 -Wall -Wextra -Werror -DGASNET_$mode $flags -fsyntax-only "$work/h.c"
+		check "$header.h, C, $mode"
+		$cxx -std=c++20 -Wall -Wextra -Werror -DGASNET_$mode $flags -fsyntax-only "$work/h.cpp"
+		check "$header.h, C++, $mode"
 	done
 done
-echo '#include <gasnet.h>' > "$dir/h.c"
-$cc $flags -fsyntax-only "$dir/h.c" 2> "$dir/err" && fail "gasnet.h without a mode compiles"
-grep -q "exactly one of GASNET_SEQ" "$dir/err" || fail "gasnet.h without a mode does not say what to do"
+echo '#include <gasnet.h>' >"$work/h.c"
+! $cc $flags -fsyntax-only "$work/h.c" 2>"$work/err"
+check "gasnet.h without a mode does not compile"
+grep -q "exactly one of GASNET_SEQ" "$work/err"
+check "and says what to do"
 
-cat > "$dir/p.c" <<'TEXT'
+cat >"$work/p.c" <<'TEXT'
 #include <gasnet.h>
 #include <stdio.h>
 int main(int argc, char **argv)
@@ -41,26 +38,39 @@ int main(int argc, char **argv)
 }
 TEXT
 libs="-L$top/.libs -Wl,-rpath,$top/.libs"
-$cc -O2 -DGASNET_SEQ $flags -o "$dir/seq" "$dir/p.c" $libs -lgasnet-pgas-seq -lpgas || fail "linking"
-$cc -O2 -DGASNET_PAR $flags -o "$dir/mixed" "$dir/p.c" $libs -lgasnet-pgas-seq -lpgas 2> /dev/null && fail "a PAR program links with the SEQ library"
-$cc -O2 -DGASNET_SEQ $flags -o "$dir/static" "$dir/p.c" $libs "$top/libgasnet-pgas-seq.a" -lpgas -lfabric -lstdc++ -ldl -lm -lpthread ||
-	fail "linking the archive"
+$cc -O2 -DGASNET_SEQ $flags -o "$work/seq" "$work/p.c" $libs -lgasnet-pgas-seq -lpgas
+check "linking"
+! $cc -O2 -DGASNET_PAR $flags -o "$work/mixed" "$work/p.c" $libs -lgasnet-pgas-seq -lpgas 2>/dev/null
+check "a PAR program does not link with the SEQ library"
+$cc -O2 -DGASNET_SEQ $flags -o "$work/static" "$work/p.c" $libs "$top/libgasnet-pgas-seq.a" \
+	-lpgas -lfabric -lstdc++ -ldl -lm -lpthread
+check "linking the archive"
+run=$top/gasnet-conduit/bin/gasnetrun_pgas
 for p in seq static; do
-	n=$(GASNETRUN_OSHRUN=$top/boot/oshrun timeout -s KILL $((60 * ${TEST_SLOW:-5})) "$top/gasnet-conduit/bin/gasnetrun_pgas" -n 3 "$dir/$p" | grep -c "of 3")
-	[ "$n" -eq 3 ] || fail "gasnetrun_pgas -n 3 $p: $n nodes"
+	n=$(GASNETRUN_OSHRUN=$top/boot/oshrun bounded "$run" -n 3 "$work/$p" | grep -c "of 3")
+	[ "$n" -eq 3 ]
+	check "gasnetrun_pgas -n 3 $p: $n nodes"
 done
 for mode in seq par parsync; do
-	nm -D --defined-only "$top/.libs/libgasnet-pgas-$mode.so" | awk '$2 ~ /[TDBRV]/ && $3 !~ /^gasnet/ { print $3 }' > "$dir/names"
-	[ ! -s "$dir/names" ] || fail "libgasnet-pgas-$mode.so exports $(tr '\n' ' ' < "$dir/names")"
+	nm -D --defined-only "$top/.libs/libgasnet-pgas-$mode.so" |
+		awk '$2 ~ /[TDBRV]/ && $3 !~ /^gasnet/ { print $3 }' >"$work/out"
+	[ ! -s "$work/out" ]
+	check "libgasnet-pgas-$mode.so exports nothing but gasnet*"
 	for variable in CC CPPFLAGS CFLAGS CXX CXXFLAGS LD LDFLAGS LIBS; do
-		printf 'include %s\nall:\n\t@test -n "$(GASNET_%s)"\n' "$top/gasnet-conduit/pgas-conduit/pgas-$mode.mak" $variable > "$dir/Makefile"
-		make -s -f "$dir/Makefile" || fail "pgas-$mode.mak: GASNET_$variable is empty"
+		printf 'include %s\nall:\n\t@test -n "$(GASNET_%s)"\n' \
+			"$top/gasnet-conduit/pgas-conduit/pgas-$mode.mak" $variable >"$work/Makefile"
+		make -s -f "$work/Makefile"
+		check "pgas-$mode.mak: GASNET_$variable has a value"
 	done
 done
-run=$top/gasnet-conduit/bin/gasnetrun_pgas
-"$run" "$dir/seq" 2> /dev/null && fail "gasnetrun_pgas without -n"
-"$run" -n 0 "$dir/seq" 2> /dev/null && fail "gasnetrun_pgas -n 0"
-"$run" -n 2 -N 2 "$dir/seq" 2> /dev/null && fail "gasnetrun_pgas -N 2"
-"$run" -n 2 2> /dev/null && fail "gasnetrun_pgas without a program"
-[ -z "$(GASNETRUN_OSHRUN=/bin/false "$run" -t -n2 "$dir/seq" 2> /dev/null)" ] || fail "gasnetrun_pgas -t runs the program"
-exit $failed
+! "$run" "$work/seq" 2>/dev/null
+check "gasnetrun_pgas without -n is refused"
+! "$run" -n 0 "$work/seq" 2>/dev/null
+check "gasnetrun_pgas -n 0 is refused"
+! "$run" -n 2 -N 2 "$work/seq" 2>/dev/null
+check "gasnetrun_pgas -N 2 is refused"
+! "$run" -n 2 2>/dev/null
+check "gasnetrun_pgas without a program is refused"
+[ -z "$(GASNETRUN_OSHRUN=/bin/false "$run" -t -n2 "$work/seq" 2>/dev/null)" ]
+check "gasnetrun_pgas -t does not run the program"
+finish

@@ -41,6 +41,8 @@ if command -v strip >/dev/null 2>&1; then
 	[ -f ./instr-count/tests/.libs/misbehave ] && real=./instr-count/tests/.libs/misbehave
 	cp "$real" "$work/stripped" && strip "$work/stripped" &&
 		expect 3 "stripped is stripped" "$IC" count --entry work -- "$work/stripped"
+else
+	not_run "a stripped program: no strip"
 fi
 
 # programs
@@ -54,7 +56,8 @@ expect 5 "exited inside its first call" "$IC" count --entry exits -- "$PROG" exi
 expect 7 "within 1 instructions" "$IC" count --entry work --max-instructions 1 -- "$PROG"
 
 # engines
-expect 6 "no program" env INSTR_COUNT_VALGRIND=/nonexistent/valgrind "$IC" count --engine callgrind --entry work -- "$PROG"
+expect 6 "no program" env INSTR_COUNT_VALGRIND=/nonexistent/valgrind \
+	"$IC" count --engine callgrind --entry work -- "$PROG"
 expect 6 "no program 'valgrind'" env INSTR_COUNT_VALGRIND=/nonexistent/valgrind \
 	"$IC" count --engine valgrind --entry work -- "$PROG"
 expect 6 "no Pin kit" env PIN_ROOT= "$IC" count --engine pin --entry work -- "$PROG"
@@ -76,4 +79,4 @@ expect 0 "not built" env INSTR_COUNT_DIR="$work" "$IC" list
 expect 0 "0 failed, 1 skipped" env INSTR_COUNT_DIR="$work" "$IC" check
 expect 5 "not built" env INSTR_COUNT_DIR="$work" "$IC" run gone
 
-exit $failed
+finish

@@ -1,57 +1,63 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# check_inline.sh: compiles inline_shape.c as a program would (oshcc --inline) and counts the instructions up to the return
-# on the way that is taken when the window is there: everything before the first return, which compilers put in front of the
-# cold call. No call may be on it. CC: the compiler; X86_CC: another for x86_64, used when it is there.
+# check_inline.sh: compiles inline_shape.c as a program would (oshcc --inline) and counts the instructions up to the
+# return on the way that is taken when the window is there: everything before the first return, which compilers put in
+# front of the cold call. No call may be on it. CC: the compiler; X86_CC: another for x86_64, used when it is there.
 # PGAS_TEST_INCLUDES: -I options; OBJDUMP.
 set -u
 here=$(dirname "$0")
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-status=0
+. "$here/../../tests/harness.sh"
 
 # shape OBJECT OBJDUMP FUNCTION MOST: what precedes the return, the return not counted (it is the caller's)
 shape() {
-    "$2" -d --no-show-raw-insn "$1" | awk -v name="<$3>:" -v most="$4" -v f="$3" '
-        $2 == name { inside = 1; next }
-        inside && NF == 0 { inside = 0 }
-        inside && !done {
-            insn = $2
-            if (insn ~ /^(endbr64|bti|nop|nopw|hint)$/) next
-            if (insn ~ /^(ret|retq)$/) { done = 1; next }
-            if (insn ~ /^(call|callq|bl|blr)$/ && $0 !~ /__aarch64_(ldadd|swp|cas|ldset|ldclr|ldeor)/) { print f ": a call: " $0; bad = 1 }
-            n++
-        }
-        END {
-            if (!done) { print f ": no return found"; exit 1 }
-            print f ": " n " instructions, at most " most
-            exit (bad || n > most)
-        }' || status=1
+	"$2" -d --no-show-raw-insn "$1" | awk -v name="<$3>:" -v most="$4" -v f="$3" '
+		$2 == name { inside = 1; next }
+		inside && NF == 0 { inside = 0 }
+		inside && !done {
+			insn = $2
+			if (insn ~ /^(endbr64|bti|nop|nopw|hint)$/) next
+			if (insn ~ /^(ret|retq)$/) { done = 1; next }
+			if (insn ~ /^(call|callq|bl|blr)$/ && $0 !~ /__aarch64_(ldadd|swp|cas|ldset|ldclr|ldeor)/) {
+				print f ": a call: " $0
+				bad = 1
+			}
+			n++
+		}
+		END {
+			if (!done) { print f ": no return found"; exit 1 }
+			print f ": " n " instructions, at most " most
+			exit (bad || n > most)
+		}'
+	check "$3, by $cc"
 }
 
-# check COMPILER OBJDUMP: then the most instructions for int_p long_g long_put putmem get fetch_add fence quiet
-check() {
-    cc=$1 objdump=$2
-    shift 2
-    # shellcheck disable=SC2086
-    $cc -O2 ${PGAS_TEST_INCLUDES:--I$here/../include} -c "$here/inline_shape.c" -o "$work/shape.o" || { status=1; return; }
-    echo "== $cc"
-    for f in int_p long_g long_put putmem get fetch_add fence quiet; do
-        shape "$work/shape.o" "$objdump" "shape_$f" "$1"
-        shift
-    done
+# shapes COMPILER OBJDUMP: then the most instructions for int_p long_g long_put putmem get fetch_add fence quiet
+shapes() {
+	cc=$1 objdump=$2
+	shift 2
+	# shellcheck disable=SC2086
+	if ! $cc -O2 ${PGAS_TEST_INCLUDES:--I$here/../include} -c "$here/inline_shape.c" -o "$work/shape.o"; then
+		fail "$cc does not compile it"
+		return
+	fi
+	for f in int_p long_g long_put putmem get fetch_add fence quiet; do
+		shape "$work/shape.o" "$objdump" "shape_$f" "$1"
+		shift
+	done
 }
 
-command -v "${OBJDUMP:-objdump}" >/dev/null || { echo "no objdump"; exit 77; }
+command -v "${OBJDUMP:-objdump}" >/dev/null || skip "no objdump"
 case $(uname -m) in
-x86_64) check "${CC:-cc}" "${OBJDUMP:-objdump}" 7 7 8 12 12 10 4 5 ;;
-aarch64) check "${CC:-cc}" "${OBJDUMP:-objdump}" 8 8 12 12 12 16 6 6 ;;
-*) check "${CC:-cc}" "${OBJDUMP:-objdump}" 12 12 14 20 20 20 10 10 ;;
+x86_64) shapes "${CC:-cc}" "${OBJDUMP:-objdump}" 7 7 8 12 12 10 4 5 ;;
+aarch64) shapes "${CC:-cc}" "${OBJDUMP:-objdump}" 8 8 12 12 12 16 6 6 ;;
+*) shapes "${CC:-cc}" "${OBJDUMP:-objdump}" 12 12 14 20 20 20 10 10 ;;
 esac
 x86=${X86_CC:-x86_64-linux-gnu-gcc}
 if [ "$(uname -m)" != x86_64 ] && command -v "$x86" >/dev/null && command -v "${x86%gcc}objdump" >/dev/null; then
-    # its own libc headers may be missing; ours will do for the few that are read
-    check "$x86 -idirafter /usr/include" "${x86%gcc}objdump" 7 7 8 12 12 10 4 5
+	# its own libc headers may be missing; ours will do for the few that are read
+	shapes "$x86 -idirafter /usr/include" "${x86%gcc}objdump" 7 7 8 12 12 10 4 5
+elif [ "$(uname -m)" != x86_64 ]; then
+	not_run "the other architecture: no $x86"
 fi
-exit $status
+finish

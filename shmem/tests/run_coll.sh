@@ -1,70 +1,68 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Every collective of every type: on 1 to 8 PEs by the table, and by every algorithm, on one host and on several made-up ones.
-# --long: every algorithm on every number of PEs.
+# Every collective of every type: on 1 to 8 PEs by the table, and by every algorithm, on one host and on several made-up
+# ones. --long: every algorithm on every number of PEs.
 set -u
-top=${abs_top_builddir:-.}
+. "$(dirname "$0")/../../tests/harness.sh"
 long=${1:-${PGAS_TEST_LONG:-}}
-status=0
-check() { # PEs, what, VARIABLE=value...
-    n=$1 what=$2
-    shift 2
-    echo "== $n PEs, $what $*"
-    env "$@" timeout -s KILL $((120 * ${TEST_SLOW:-5})) "$top/boot/oshrun" -n "$n" "$top"/shmem/tests/$what || {
-        echo "FAILED ($?): $n $what $*"
-        status=1
-    }
+LIMIT=120
+coll() { # PEs, what, VARIABLE=value...
+	n=$1 what=$2
+	shift 2
+	# shellcheck disable=SC2086  # words
+	good env "$@" "$top/boot/oshrun" -n "$n" "$top"/shmem/tests/$what
 }
 algorithms() { # PEs, more variables
-    n=$1
-    shift
-    for a in central tree dissemination two-level; do check "$n" coll_types SHMEM_BARRIER_ALGORITHM=$a "$@"; done
-    check "$n" coll_types SHMEM_REDUCE_ALGORITHM=recursive SHMEM_BCAST_ALGORITHM=tree SHMEM_FCOLLECT_ALGORITHM=recursive \
-        SHMEM_ALLTOALL_ALGORITHM=pairwise "$@"
-    check "$n" coll_types SHMEM_REDUCE_ALGORITHM=ring SHMEM_BCAST_ALGORITHM=scatter SHMEM_FCOLLECT_ALGORITHM=ring \
-        SHMEM_ALLTOALL_ALGORITHM=two-level "$@"
-    check "$n" coll_types SHMEM_REDUCE_ALGORITHM=two-level SHMEM_BCAST_ALGORITHM=two-level SHMEM_FCOLLECT_ALGORITHM=two-level \
-        SHMEM_ALLTOALL_ALGORITHM=direct "$@"
-    check "$n" coll_types SHMEM_REDUCE_ALGORITHM=direct SHMEM_BCAST_ALGORITHM=direct SHMEM_FCOLLECT_ALGORITHM=direct "$@"
+	n=$1
+	shift
+	for a in central tree dissemination two-level; do coll "$n" coll_types SHMEM_BARRIER_ALGORITHM=$a "$@"; done
+	coll "$n" coll_types SHMEM_REDUCE_ALGORITHM=recursive SHMEM_BCAST_ALGORITHM=tree \
+		SHMEM_FCOLLECT_ALGORITHM=recursive SHMEM_ALLTOALL_ALGORITHM=pairwise "$@"
+	coll "$n" coll_types SHMEM_REDUCE_ALGORITHM=ring SHMEM_BCAST_ALGORITHM=scatter SHMEM_FCOLLECT_ALGORITHM=ring \
+		SHMEM_ALLTOALL_ALGORITHM=two-level "$@"
+	coll "$n" coll_types SHMEM_REDUCE_ALGORITHM=two-level SHMEM_BCAST_ALGORITHM=two-level \
+		SHMEM_FCOLLECT_ALGORITHM=two-level SHMEM_ALLTOALL_ALGORITHM=direct "$@"
+	coll "$n" coll_types SHMEM_REDUCE_ALGORITHM=direct SHMEM_BCAST_ALGORITHM=direct \
+		SHMEM_FCOLLECT_ALGORITHM=direct "$@"
 }
-"$top/shmem/tests/coll_types" || status=1
+good "$top/shmem/tests/coll_types"
 for n in 1 2 3 5 8; do
-    check $n coll_types
-    check $n coll_sets
-    check $n "coll_mix 30"
-    check $n "coll_mix 10" SHMEM_BCAST_ALGORITHM=direct
+	coll $n coll_types
+	coll $n coll_sets
+	coll $n "coll_mix 30"
+	coll $n "coll_mix 10" SHMEM_BCAST_ALGORITHM=direct
 done
-check 4 "coll_mix 10" SHMEM_BCAST_ALGORITHM=flat
-check 16 "coll_mix 10" SHMEM_BCAST_ALGORITHM=direct
-check 3 "coll_sets threads"
-check 2 coll_types_cxx
-check 3 coll_types SHMEM_DEBUG=1
-check 3 coll_types SHMEM_STREAM_FROM=1
-check 4 "coll_mix 10" SHMEM_STREAM_FROM=1
+coll 4 "coll_mix 10" SHMEM_BCAST_ALGORITHM=flat
+coll 16 "coll_mix 10" SHMEM_BCAST_ALGORITHM=direct
+coll 3 "coll_sets threads"
+coll 2 coll_types_cxx
+coll 3 coll_types SHMEM_DEBUG=1
+coll 3 coll_types SHMEM_STREAM_FROM=1
+coll 4 "coll_mix 10" SHMEM_STREAM_FROM=1
 algorithms 3
 algorithms 5 SHMEM_FAKE_HOSTS=3x2
-check 8 coll_types SHMEM_FAKE_HOSTS=2x4
-check 4 coll_types SHMEM_FAKE_HOSTS=4x1
-check 5 coll_sets SHMEM_FAKE_HOSTS=2x3
-check 6 "coll_mix 20" SHMEM_FAKE_HOSTS=2x3
-check 6 "coll_mix 20" SHMEM_FAKE_HOSTS=2x3 SHMEM_BCAST_ALGORITHM=direct SHMEM_REDUCE_ALGORITHM=direct
-check 4 "coll_mix 20" SHMEM_BCAST_ALGORITHM=tree SHMEM_REDUCE_ALGORITHM=recursive SHMEM_BARRIER_ALGORITHM=tree
-check 4 "coll_mix 20" SHMEM_BCAST_ALGORITHM=scatter SHMEM_REDUCE_ALGORITHM=ring SHMEM_BARRIER_ALGORITHM=central
+coll 8 coll_types SHMEM_FAKE_HOSTS=2x4
+coll 4 coll_types SHMEM_FAKE_HOSTS=4x1
+coll 5 coll_sets SHMEM_FAKE_HOSTS=2x3
+coll 6 "coll_mix 20" SHMEM_FAKE_HOSTS=2x3
+coll 6 "coll_mix 20" SHMEM_FAKE_HOSTS=2x3 SHMEM_BCAST_ALGORITHM=direct SHMEM_REDUCE_ALGORITHM=direct
+coll 4 "coll_mix 20" SHMEM_BCAST_ALGORITHM=tree SHMEM_REDUCE_ALGORITHM=recursive SHMEM_BARRIER_ALGORITHM=tree
+coll 4 "coll_mix 20" SHMEM_BCAST_ALGORITHM=scatter SHMEM_REDUCE_ALGORITHM=ring SHMEM_BARRIER_ALGORITHM=central
 # memory that cannot be mapped: by the kernel's copies, and through the peers' progress
 for way in FI_PGAS_CMA=1 FI_PGAS_CMA=0; do
-    check 3 coll_types FI_PGAS_MAP=0 $way
-    check 3 coll_sets FI_PGAS_MAP=0 $way
-    check 4 "coll_mix 20" FI_PGAS_MAP=0 $way
-    check 3 typed_rma FI_PGAS_MAP=0 $way
-    check 3 typed_amo FI_PGAS_MAP=0 $way
-    check 3 typed_sync FI_PGAS_MAP=0 $way
+	coll 3 coll_types FI_PGAS_MAP=0 $way
+	coll 3 coll_sets FI_PGAS_MAP=0 $way
+	coll 4 "coll_mix 20" FI_PGAS_MAP=0 $way
+	coll 3 typed_rma FI_PGAS_MAP=0 $way
+	coll 3 typed_amo FI_PGAS_MAP=0 $way
+	coll 3 typed_sync FI_PGAS_MAP=0 $way
 done
 if [ -n "$long" ]; then
-    check 16 "coll_mix 500"
-    for n in 2 4 5 7 8; do
-        algorithms $n
-        algorithms $n SHMEM_FAKE_HOSTS=2x4
-        algorithms $n SHMEM_FAKE_HOSTS=8x1
-    done
+	coll 16 "coll_mix 500"
+	for n in 2 4 5 7 8; do
+		algorithms $n
+		algorithms $n SHMEM_FAKE_HOSTS=2x4
+		algorithms $n SHMEM_FAKE_HOSTS=8x1
+	done
 fi
-exit $status
+finish

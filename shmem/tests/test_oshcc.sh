@@ -4,37 +4,24 @@
 # test_oshcc.sh OSHCC INCLUDEDIR: the compiler wrapper: what it prints, what it passes on, both languages, a moved
 # installation.  Links nothing, so it needs no library.
 # PGAS_TEST_OSHCC, PGAS_TEST_INCLUDE: the arguments, when there are none.
-set -eu
+set -u
+. "$(dirname "$0")/../../tests/harness.sh"
 oshcc=${1:-${PGAS_TEST_OSHCC:-}} include=${2:-${PGAS_TEST_INCLUDE:-}}
 if [ -z "$oshcc" ] || [ -z "$include" ]; then
-    echo "usage: test_oshcc.sh OSHCC INCLUDEDIR" >&2
-    exit 2
+	echo "usage: test_oshcc.sh OSHCC INCLUDEDIR" >&2
+	exit 2
 fi
 include=$(cd "$include" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0 cases=0
-
-# expect PATTERN WORDS...: the output of the command has a line that matches
-expect() {
-    pattern=$1
-    shift
-    cases=$((cases + 1))
-    if ! out=$("$@" 2>&1) || ! printf '%s\n' "$out" | grep -q -e "$pattern"; then
-        echo "$*: wanted $pattern, got: $out"
-        failed=$((failed + 1))
-    fi
+# has PATTERN COMMAND...: ends well, and its output has a line that matches; hasnt: and has none
+has() {
+	expect 0 "$@"
 }
-
-# expect_not PATTERN WORDS...
-expect_not() {
-    pattern=$1
-    shift
-    cases=$((cases + 1))
-    if ! out=$("$@" 2>&1) || printf '%s\n' "$out" | grep -q -e "$pattern"; then
-        echo "$*: did not want $pattern, got: $out"
-        failed=$((failed + 1))
-    fi
+hasnt() {
+	_pattern=$1
+	shift
+	by "$@"
+	[ $rc -eq 0 ] && ! grep -q -e "$_pattern" "$work/out"
+	check "$*: without $_pattern"
 }
 
 mkdir -p "$work/bin" "$work/a b"
@@ -43,37 +30,37 @@ chmod +x "$work/bin/oshcc"
 for name in oshc++ oshCC oshcxx; do ln -s oshcc "$work/bin/$name"; done
 export OSHCC_INCLUDEDIR="$include" OSHCC_LIBDIR=/some/lib OSHCC_CC=the-cc OSHCC_CXX=the-cxx
 for option in --show -show --showme -showme; do
-    expect "^the-cc -I$include hello.c -o hello -L/some/lib -Wl,-rpath,/some/lib -Wl,-z,now -lsma\$" \
-        "$work/bin/oshcc" $option hello.c -o hello
+	has "^the-cc -I$include hello.c -o hello -L/some/lib -Wl,-rpath,/some/lib -Wl,-z,now -lsma\$" \
+		"$work/bin/oshcc" $option hello.c -o hello
 done
 for name in oshc++ oshCC oshcxx; do
-    expect '^the-cxx .*-lsma$' "$work/bin/$name" --show hello.cpp
+	has '^the-cxx .*-lsma$' "$work/bin/$name" --show hello.cpp
 done
-expect_not '-lsma' "$work/bin/oshcc" --show -c hello.c
-expect '-DSHMEM_INLINE=1' "$work/bin/oshcc" --show --inline hello.c
-expect_not '--inline' "$work/bin/oshcc" --show --inline hello.c
-expect "^-I$include\$" "$work/bin/oshcc" --showme:compile
-expect '^-L/some/lib -Wl,-rpath,/some/lib -Wl,-z,now -lsma$' "$work/bin/oshcc" --showme:link
-expect '-L/some/lib .*-l:libsma.a -l:libpgas.a .*-lstdc++' "$work/bin/oshcc" -static-libsma --showme:link
-expect_not '-lsma\|-static-libsma' "$work/bin/oshcc" --show -static-libsma hello.c
-expect "'a b/x.c' '-DS=\"q\"' -lm" "$work/bin/oshcc" --show 'a b/x.c' '-DS="q"' -lm
-expect '^usage: oshc++' "$work/bin/oshc++" --help
+hasnt '-lsma' "$work/bin/oshcc" --show -c hello.c
+has '-DSHMEM_INLINE=1' "$work/bin/oshcc" --show --inline hello.c
+hasnt '--inline' "$work/bin/oshcc" --show --inline hello.c
+has "^-I$include\$" "$work/bin/oshcc" --showme:compile
+has '^-L/some/lib -Wl,-rpath,/some/lib -Wl,-z,now -lsma$' "$work/bin/oshcc" --showme:link
+has '-L/some/lib .*-l:libsma.a -l:libpgas.a .*-lstdc++' "$work/bin/oshcc" -static-libsma --showme:link
+hasnt '-lsma\|-static-libsma' "$work/bin/oshcc" --show -static-libsma hello.c
+has "'a b/x.c' '-DS=\"q\"' -lm" "$work/bin/oshcc" --show 'a b/x.c' '-DS="q"' -lm
+has '^usage: oshc++' "$work/bin/oshc++" --help
 
 # really compiles, in both languages, through a path with a space
 unset OSHCC_CC OSHCC_CXX
 printf '#include <shmem.h>\nint main(void) { return SHMEM_MAJOR_VERSION; }\n' >"$work/a b/x.c"
 cp "$work/a b/x.c" "$work/a b/x.cpp"
-expect_not 'error' "$work/bin/oshcc" -c "$work/a b/x.c" -o "$work/a b/c.o"
-expect_not 'error' "$work/bin/oshc++" -c "$work/a b/x.cpp" -o "$work/a b/cxx.o"
-[ -s "$work/a b/c.o" ] && [ -s "$work/a b/cxx.o" ] || { echo "no object files"; failed=$((failed + 1)); }
+hasnt 'error' "$work/bin/oshcc" -c "$work/a b/x.c" -o "$work/a b/c.o"
+hasnt 'error' "$work/bin/oshc++" -c "$work/a b/x.cpp" -o "$work/a b/cxx.o"
+[ -s "$work/a b/c.o" ] && [ -s "$work/a b/cxx.o" ]
+check "there are object files"
 
 # moved as a whole: headers beside the script win over the configured place
 unset OSHCC_INCLUDEDIR OSHCC_LIBDIR
 mkdir -p "$work/include"
 cp "$include"/*.h "$work/include/"
-expect "-I$work/include .*-L$work/lib" "$work/bin/oshcc" --show hello.c
+has "-I$work/include .*-L$work/lib" "$work/bin/oshcc" --show hello.c
 ln -s "$work/bin/oshcc" "$work/a b/oshcc"
-expect "-I$work/include " "$work/a b/oshcc" --show hello.c
+has "-I$work/include " "$work/a b/oshcc" --show hello.c
 
-echo "$cases cases, $failed failed"
-exit $((failed != 0))
+finish

@@ -4,30 +4,24 @@
 # test_shmem_headers.sh INCLUDE_DIR SOURCE: compiles and runs test_shmem_headers.c with each public header alone, in
 # C99, C11, C17 and C++11 to C++20, with warnings as errors.  CC, CXX: the compilers.
 # PGAS_TEST_INCLUDE: the first argument when there is none; SOURCE is beside this script.
-set -eu
+set -u
+. "$(dirname "$0")/../../tests/harness.sh"
 include=${1:-${PGAS_TEST_INCLUDE:-}} source=${2:-$(dirname "$0")/test_shmem_headers.c}
 if [ -z "$include" ]; then
-    echo "usage: test_shmem_headers.sh INCLUDE_DIR [SOURCE]" >&2
-    exit 2
+	echo "usage: test_shmem_headers.sh INCLUDE_DIR [SOURCE]" >&2
+	exit 2
 fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 flags='-Wall -Wextra -Wpedantic -Wshadow -Werror'
-cases=0 failed=0
 try() { # COMPILER STANDARD LANGUAGE HEADER
-    cases=$((cases + 1))
-    if ! $1 -std=$2 $flags -I"$include" "-DHEADER=<$4>" -x $3 "$source" -o "$work/a.out" || ! "$work/a.out"; then
-        echo "$1 -std=$2: $4 failed"
-        failed=$((failed + 1))
-    fi
+	$1 -std=$2 $flags -I"$include" "-DHEADER=<$4>" -x $3 "$source" -o "$work/a.out" && "$work/a.out"
+	check "$1 -std=$2: $4"
 }
 for header in shmem.h shmemx.h pshmem.h shmem_types.h shmem_calls.h mpp/shmem.h mpp/shmemx.h; do
-    for std in c99 c11 c17; do try "${CC:-cc}" $std c $header; done
-    for std in c++11 c++14 c++17 c++20; do try "${CXX:-c++}" $std c++ $header; done
+	for std in c99 c11 c17; do try "${CC:-cc}" $std c $header; done
+	for std in c++11 c++14 c++17 c++20; do try "${CXX:-c++}" $std c++ $header; done
 done
 # the inlined face, which brings headers of other folders; what is not used leaves nothing to link
 flags="$flags ${PGAS_TEST_INCLUDES:-} -DSHMEM_INLINE=1"
 for std in c99 c11 c17; do try "${CC:-cc}" $std c shmem.h; done
 for std in c++11 c++14 c++17 c++20; do try "${CXX:-c++}" $std c++ shmem.h; done
-echo "$cases programs, $failed failed"
-exit $((failed != 0))
+finish

@@ -1,27 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# wrong_use.sh: what the tests of wrong use share. They set program and pes, and end with exit $status.
-
-top=${abs_top_builddir:-.}
+# wrong_use.sh: what the tests of wrong use share. They set $program and $pes, and end with finish.
+. "$(dirname "$0")/../../tests/harness.sh"
 run=$top/boot/oshrun
-status=0
 
-expect() { # kind, words that must appear
-    kind=$1
-    shift
-    out=$(timeout -s KILL $((60 * ${TEST_SLOW:-5})) "$run" -n "$pes" "$program" "$kind" 2>&1)
-    rc=$?
-    if [ $rc -ne 1 ]; then
-        echo "FAILED: $kind: status $rc, expected 1"
-        status=1
-    fi
-    for word in "$@"; do
-        case $out in
-        *"$word"*) ;;
-        *)
-            echo "FAILED: $kind: no \"$word\" in: $out"
-            status=1
-            ;;
-        esac
-    done
-    echo "$kind: $rc"
+# wrong KIND WORDS...: the program, told to do that, ends with status 1, and all of the words appear
+wrong() {
+	kind=$1
+	shift
+	by "$run" -n "$pes" "$program" "$kind"
+	[ $rc -eq 1 ]
+	check "$kind ends with status 1 (was $rc)"
+	for word in "$@"; do
+		grep -qF -e "$word" "$work/out"
+		check "$kind: \"$word\""
+	done
 }

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# harness.sh: what all script tests share. A test sources it and ends with `finish`:
+#
+#	. "$(dirname "$0")/../../tests/harness.sh"
+#
+# It gives the test
+#	$top, $src	the top build folder and the top source folder
+#	$work		a folder of its own, removed at the end, whatever ends the test
+#	$SLOW		how many times longer than an idle machine this one may take (TEST_SLOW, see tests/README.md)
+#	$LIMIT		seconds that one command may take on an idle machine; a test may set it
+#	$sanitized	yes in a build with sanitizers, empty otherwise
+# and these words
+#	check WORDS			is the verdict on the command before, by its exit status
+#	ok WORDS, fail WORDS		are verdicts of the test itself
+#	expect STATUS TEXT COMMAND...	the command ends with that status ("bad": any but 0), and a line that it prints
+#					matches TEXT ('': whatever it prints)
+#	good COMMAND...			is expect 0 ''
+#	bounded COMMAND...		runs it for LIMIT * SLOW seconds at most; by COMMAND... also leaves $rc, and
+#					what it prints in $work/out
+#	within TENTHS COMMAND...	until it holds, SLOW times so many tenths of a second at most
+#	not_run WORDS			a part that cannot run here; the last line of the test counts these
+#	skip WORDS			none of it can run here
+#	at_exit COMMAND...		runs at the end, before $work goes
+#	setting NAME			prints a variable of the top Makefile
+#	allowed NAME DEFAULT		prints a limit that depends on the machine: $NAME, or the default
+
+top=${abs_top_builddir:-$PWD}
+src=${abs_top_srcdir:-${srcdir:-.}}
+SLOW=${TEST_SLOW:-5}
+LIMIT=60
+failures=0 count=0 parts_not_run='' parts=0 finished='' at_exit=:
+
+setting() { sed -n "s/^$1 = //p" "$top/Makefile" 2>/dev/null; }
+case $(setting SANITIZER_FLAGS) in *-fsanitize*) sanitized=yes ;; *) sanitized= ;; esac
+
+at_exit() { at_exit="$at_exit; $*"; }
+harness_end() {
+	_rc=$?
+	trap - EXIT
+	eval "$at_exit"
+	rm -rf "$work"
+	[ -n "$finished" ] || [ $_rc -ne 0 ] || { say "FAILED: the test ended before its end"; exit 1; }
+	exit $_rc
+}
+work=$(mktemp -d) || exit 99
+trap harness_end EXIT
+trap 'exit 99' HUP INT TERM
+
+say() { printf '%s\n' "$*"; }
+note() { say "# $*"; }
+ok() {
+	count=$((count + 1))
+	say "ok $count - $*"
+}
+fail() {
+	count=$((count + 1))
+	failures=$((failures + 1))
+	say "FAILED $count - $*"
+	for _file in out err; do
+		[ ! -s "$work/$_file" ] || sed "s/^/#   $_file: /" "$work/$_file" | tail -n 40
+	done
+}
+check() {
+	_rc=$?
+	if [ $_rc -eq 0 ]; then ok "$*"; else fail "$*"; fi
+}
+
+not_run() {
+	parts=$((parts + 1))
+	parts_not_run="$parts_not_run${parts_not_run:+; }$*"
+	say "not run: $*"
+}
+skip() {
+	finished=yes
+	say "skipped: $*"
+	exit 77
+}
+finish() {
+	finished=yes
+	if [ $failures -ne 0 ] || [ $count -eq 0 ]; then
+		say "FAILED: $failures of $count"
+		exit 1
+	fi
+	say "all $count passed${parts_not_run:+, $parts not run: $parts_not_run}"
+	exit 0
+}
+
+bounded() { timeout -s KILL $((LIMIT * SLOW)) "$@"; }
+by() {
+	bounded "$@" >"$work/out" 2>&1 </dev/null
+	rc=$?
+}
+expect() {
+	_status=$1 _text=$2
+	shift 2
+	by "$@"
+	_what=$(say "$*" | sed "s|$work|WORK|g;s|$top/||g")
+	rm -f "$work/err"
+	if [ "$_status" = bad ]; then
+		[ $rc -ne 0 ] && [ $rc -ne 137 ] || { fail "$_what: status $rc, expected a bad one"; return; }
+	elif [ $rc -ne "$_status" ]; then
+		fail "$_what: status $rc, expected $_status"
+		return
+	fi
+	[ -z "$_text" ] || grep -q -e "$_text" "$work/out" || { fail "$_what: no \"$_text\" in its output"; return; }
+	ok "$_what"
+}
+good() { expect 0 '' "$@"; }
+
+within() {
+	_left=$(($1 * SLOW))
+	shift
+	until "$@"; do
+		[ $_left -gt 0 ] || return 1
+		_left=$((_left - 1))
+		sleep 0.1
+	done
+}
+
+allowed() {
+	eval "_given=\${$1:-}"
+	case $_given in '' | *[!0-9]*) echo "$2" ;; *) echo "$_given" ;; esac
+}
