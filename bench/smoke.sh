@@ -18,9 +18,11 @@ run() {
 	cat "$to"
 }
 
-run "$work/table" 12 bench/ofi_compare --quick --timeout-ms 5000 --csv "$work/csv" --svg "$work/svg"
-run "$work/help" 2 bench/ofi_compare --help
-run "$work/rows" 2 bench/ofi_bench --list
+run "$work/table" 60 bench/ofi_compare --quick --timeout-ms 5000 --csv "$work/csv" --svg "$work/svg"
+run "$work/help" 10 bench/ofi_compare --help
+run "$work/rows" 10 bench/ofi_bench --list
+
+[ $failures -eq 0 ] || finish
 
 # every row has a line in the table, and pgas has a number in it
 test -s "$work/rows"
