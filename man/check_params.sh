@@ -3,6 +3,7 @@
 #
 # Test: RUNTIME PARAMETERS of fi_pgas.7 names the parameters of pgas_params.def, all of them and no others, with the same
 # default and range; and the default in a parameter's own text is its default.
+. "$(dirname "$0")/../tests/harness.sh"
 cd "$(dirname "$0")" || exit 99
 def=../prov/pgas/src/pgas_params.def
 page=man7/fi_pgas.7
@@ -28,12 +29,14 @@ from_page() {
 
 code=$(from_def | sort)
 text=$(from_page | sort)
-[ -n "$code" ] || { echo "cannot read $def"; exit 99; }
-if [ "$code" != "$text" ]; then
+[ -n "$code" ]
+check "$def can be read"
+{
 	echo "name, default, least, most, default said in the text; $def:"
 	echo "$code"
 	echo "$page:"
 	echo "$text"
-	exit 1
-fi
-echo "$code"
+} >"$work/out"
+[ "$code" = "$text" ]
+check "$page says what $def says"
+finish

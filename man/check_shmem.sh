@@ -3,31 +3,37 @@
 #
 # Test: ENVIRONMENT of shmem.7 names the variables of shmem_env.def, all of them and no others; every C name of the
 # specification has a manual page, and that page exists and names the call.
+. "$(dirname "$0")/../tests/harness.sh"
 cd "$(dirname "$0")" || exit 99
-status=0
 def=../shmem/src/shmem_env.def
 list=../shmem/tests/data/openshmem_api.txt
 
 code=$(sed -n 's/^ENV_[A-Z]*([a-z_]*, \([A-Z_]*\),.*/SHMEM_\1/p' "$def" | sort)
 text=$(awk '/^\.SH/ { inside = /ENVIRONMENT/ } inside && /^\.B SHMEM_[A-Z_]+$/ { print $2 }' man7/shmem.7 | sort)
-[ -n "$code" ] || { echo "cannot read $def"; exit 99; }
-if [ "$code" != "$text" ]; then
+[ -n "$code" ]
+check "$def can be read"
+{
 	echo "variables of $def:"
 	echo "$code"
 	echo "variables of man7/shmem.7:"
 	echo "$text"
-	status=1
-fi
+} >"$work/out"
+[ "$code" = "$text" ]
+check "shmem.7 names the variables of $def"
 # each word that a choice may have is said
 sed -n '/^ENV_CHOICE/,/)$/p' "$def" | grep -o 'C([a-z_]*, "[a-z-]*")' | sed 's/.*"\(.*\)".*/\1/' | sort -u | while read -r word; do
 	roff=$(echo "$word" | sed 's/-/\\\\-/')
 	grep -q "$roff" man7/shmem.7 || echo "shmem.7 does not say $word"
-done | grep . && status=1
+done >"$work/out"
+[ ! -s "$work/out" ]
+check "shmem.7 says every word of a choice"
 
 aliases=$(sh ./shmem_aliases.sh "$list")
 echo "$aliases" | awk '{ print $2 }' | sort -u | while read -r page; do
 	[ -f "man3/$page.3" ] || echo "no man3/$page.3"
-done | grep . && status=1
+done >"$work/out"
+[ ! -s "$work/out" ]
+check "every page that is named is there"
 # the stem of each call, without type and context, stands in its page
 echo "$aliases" | sed -E 's/^(p?)shmem_ctx_/\1shmem_/' | sort -u | while read -r name page; do
 	stem=$(echo "$name" | sed -E 's/^shmem_(complexd|complexf|float|double|longdouble|s?char|u?char|u?short|u?int(8|16|32|64)?|u?long(long)?|size|ptrdiff)_//;s/^shmem_//;s/(put|get)(8|16|32|64|128|mem)/\1/')
@@ -40,13 +46,16 @@ echo "$aliases" | sed -E 's/^(p?)shmem_ctx_/\1shmem_/' | sort -u | while read -r
 	echo "$stem $page"
 done | sort -u | while read -r stem page; do
 	grep -q -e "$stem" "man3/$page.3" || echo "man3/$page.3 does not name $stem"
-done | grep . && status=1
+done >"$work/out"
+[ ! -s "$work/out" ]
+check "every call stands in its page"
 
 awk -F' [|] ' '$1 == "C" { print $2 }' "$list" | while read -r name; do
 	[ -f "man3/$name.3" ] || echo "$name"
-done | sort >"${TMPDIR:-/tmp}/check_shmem.$$"
-missing=$(echo "$aliases" | awk '{ print $1 }' | sort | comm -13 - "${TMPDIR:-/tmp}/check_shmem.$$")
-rm -f "${TMPDIR:-/tmp}/check_shmem.$$"
-[ -z "$missing" ] || { echo "no page: $missing"; status=1; }
-echo "$(echo "$code" | wc -l) variables, $(echo "$aliases" | wc -l) names"
-exit $status
+done | sort >"$work/names"
+missing=$(echo "$aliases" | awk '{ print $1 }' | sort | comm -13 - "$work/names")
+echo "$missing" >"$work/out"
+[ -z "$missing" ]
+check "every name has a page"
+note "$(echo "$code" | wc -l) variables, $(echo "$aliases" | wc -l) names"
+finish

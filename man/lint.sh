@@ -2,17 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Test: mandoc has nothing to say about the manual pages. Skipped where mandoc is not installed.
+. "$(dirname "$0")/../tests/harness.sh"
 cd "$(dirname "$0")" || exit 99
-command -v mandoc >/dev/null 2>&1 || { echo "mandoc is not installed"; exit 77; }
+command -v mandoc >/dev/null 2>&1 || skip "mandoc is not installed"
 
-status=0
 for page in man[0-9]*/*.[0-9]*; do
 	[ -f "$page" ] || continue
-	echo "$page"
 	# whether a page that is referred to is installed here is not a fault of ours
-	said=$(mandoc -T lint "$page" 2>&1 | grep -v -e 'referenced manual not found' -e 'outdated mandoc.db')
-	[ -z "$said" ] && continue
-	echo "$said"
-	status=1
+	mandoc -T lint "$page" 2>&1 | grep -v -e 'referenced manual not found' -e 'outdated mandoc.db' >"$work/out"
+	[ ! -s "$work/out" ]
+	check "$page"
 done
-exit $status
+finish

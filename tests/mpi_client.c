@@ -13,13 +13,9 @@
 
 static int me, all;
 
-#define CHECK(cond_arg)                                                                                                \
-	do {                                                                                                           \
-		if (!(cond_arg)) {                                                                                     \
-			fprintf(stderr, "rank %d: line %d: not true: %s\n", me, __LINE__, #cond_arg);                  \
-			MPI_Abort(MPI_COMM_WORLD, 1);                                                                  \
-		}                                                                                                      \
-	} while (0)
+#define CHECK_RANK me
+#define CHECK_END(file_arg, line_arg) MPI_Abort(MPI_COMM_WORLD, 1)
+#include "check.h"
 
 static void passed(const char *part)
 {

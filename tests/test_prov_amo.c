@@ -302,86 +302,86 @@ static void test_amo_constant_operations_are_right(void **state)
 
 /* --- what is refused ---------------------------------------------------------------------------------------------- */
 
+/* One combination: what the queries say is what the table of expectations says; what it does not allow is refused. */
+static bool one_combination(struct node *n, int type, int op, int form)
+{
+	char v[MAX_BYTES] __attribute__((aligned(16))) = {0}, out[MAX_BYTES] __attribute__((aligned(16)));
+	char buf[MAX_BYTES] = {0}, cmp[MAX_BYTES] = {0}, res[MAX_BYTES] = {0};
+	const bool allowed = type <= FI_UINT128 && op < FI_ATOMIC_OP_LAST && form_allows(form * 3 + (form > 0), op) &&
+			     amo_types[type].expect(op, v, v, v, out);
+	const uint64_t flag[3] = {0, FI_FETCH_ATOMIC, FI_COMPARE_ATOMIC};
+	struct fi_atomic_attr attr = {0};
+	size_t count = 0;
+	const int valid = form == 0   ? fi_atomicvalid(n->ep, type, op, &count)
+			  : form == 1 ? fi_fetch_atomicvalid(n->ep, type, op, &count)
+				      : fi_compare_atomicvalid(n->ep, type, op, &count);
+	CHECK_EQ(fi_query_atomic(n->domain, type, op, &attr, flag[form]), valid);
+	if (allowed) {
+		CHECK_OK(valid);
+		CHECK(count >= 1);
+		CHECK_EQ(attr.count, count);
+		CHECK_EQ(attr.size, amo_types[type].bytes);
+		return true;
+	}
+	CHECK_EQ(valid, -FI_EOPNOTSUPP);
+	if (form == 0) {
+		CHECK_EQ(fi_atomic(n->ep, buf, 1, NULL, n->self, 0, 5, type, op, NULL), -FI_EOPNOTSUPP);
+		CHECK_EQ(fi_inject_atomic(n->ep, buf, 1, n->self, 0, 5, type, op), -FI_EOPNOTSUPP);
+	} else if (form == 1) {
+		CHECK_EQ(fi_fetch_atomic(n->ep, buf, 1, NULL, res, NULL, n->self, 0, 5, type, op, NULL),
+			 -FI_EOPNOTSUPP);
+	} else {
+		CHECK_EQ(fi_compare_atomic(n->ep, buf, 1, NULL, cmp, NULL, res, NULL, n->self, 0, 5, type, op, NULL),
+			 -FI_EOPNOTSUPP);
+	}
+	return false;
+}
+
+static void wrong_counts(struct node *n)
+{
+	char buf[64 * MAX_BYTES] = {0};
+	struct fi_ioc iov[5] = {{buf, 1}, {buf, 1}, {buf, 1}, {buf, 1}, {buf, 1}};
+	struct fi_rma_ioc rma[5] = {{0, 1, 5}, {8, 1, 5}, {16, 1, 5}, {24, 1, 5}, {32, 1, 5}};
+	struct fi_msg_atomic msg = {.msg_iov = iov,
+				    .iov_count = 5,
+				    .addr = n->self,
+				    .rma_iov = rma,
+				    .rma_iov_count = 5,
+				    .datatype = FI_INT64,
+				    .op = FI_SUM};
+	CHECK_EQ(fi_atomicmsg(n->ep, &msg, 0), -FI_EINVAL);
+	msg.iov_count = 1;
+	msg.rma_iov_count = 0;
+	CHECK_EQ(fi_atomicmsg(n->ep, &msg, 0), -FI_EINVAL);
+	msg.rma_iov_count = 2; /* one operand for two targets */
+	CHECK_EQ(fi_atomicmsg(n->ep, &msg, 0), -FI_EINVAL);
+	CHECK_EQ(fi_atomic(n->ep, buf, 0, NULL, n->self, 0, 5, FI_INT64, FI_SUM, NULL), -FI_EINVAL);
+	CHECK_EQ(fi_inject_atomic(n->ep, buf, 513, n->self, 0, 5, FI_INT64, FI_SUM), -FI_EINVAL); /* over 4096 bytes */
+	CHECK_EQ(fi_atomic(n->ep, buf, 1, NULL, n->self, 4, 5, FI_INT64, FI_SUM, NULL), -FI_EINVAL); /* not aligned */
+}
+
 static void refused(int rank, void *arg)
 {
 	struct node n;
 	struct mem m;
-	char buf[64 * MAX_BYTES] = {0}, cmp[MAX_BYTES] = {0}, res[MAX_BYTES] = {0};
+	struct fi_atomic_attr attr;
+	struct fi_cq_tagged_entry e;
 	int bad = 0, good = 0;
 	(void)rank;
 	(void)arg;
 	node_open(&n, NULL);
 	mem_open(&n, &m, MEM_MEMFD, 4096, 5);
 	node_connect(&n);
-	for (int type = 0; type <= FI_UINT128 + 1; type++) {
-		for (int op = 0; op <= FI_ATOMIC_OP_LAST; op++) {
-			for (int form = 0; form < 3; form++) {
-				char v[MAX_BYTES] __attribute__((aligned(16))) = {0},
-						  out[MAX_BYTES] __attribute__((aligned(16)));
-				const bool allowed = type <= FI_UINT128 && op < FI_ATOMIC_OP_LAST &&
-						     form_allows(form * 3 + (form > 0), op) &&
-						     amo_types[type].expect(op, v, v, v, out);
-				struct fi_atomic_attr attr = {0};
-				size_t count = 0;
-				const uint64_t flag[3] = {0, FI_FETCH_ATOMIC, FI_COMPARE_ATOMIC};
-				const int valid = form == 0   ? fi_atomicvalid(n.ep, type, op, &count)
-						  : form == 1 ? fi_fetch_atomicvalid(n.ep, type, op, &count)
-							      : fi_compare_atomicvalid(n.ep, type, op, &count);
-				const int query = fi_query_atomic(n.domain, type, op, &attr, flag[form]);
-				CHECK_EQ(query, valid);
-				if (allowed) {
-					good++;
-					CHECK_OK(valid);
-					CHECK(count >= 1);
-					CHECK_EQ(attr.count, count);
-					CHECK_EQ(attr.size, amo_types[type].bytes);
-					continue;
-				}
-				bad++;
-				CHECK_EQ(valid, -FI_EOPNOTSUPP);
-				if (form == 0) {
-					CHECK_EQ(fi_atomic(n.ep, buf, 1, NULL, n.self, 0, 5, type, op, NULL),
-						 -FI_EOPNOTSUPP);
-					CHECK_EQ(fi_inject_atomic(n.ep, buf, 1, n.self, 0, 5, type, op),
-						 -FI_EOPNOTSUPP);
-				} else if (form == 1) {
-					CHECK_EQ(fi_fetch_atomic(n.ep, buf, 1, NULL, res, NULL, n.self, 0, 5, type, op,
-								 NULL),
-						 -FI_EOPNOTSUPP);
-				} else {
-					CHECK_EQ(fi_compare_atomic(n.ep, buf, 1, NULL, cmp, NULL, res, NULL, n.self, 0,
-								   5, type, op, NULL),
-						 -FI_EOPNOTSUPP);
-				}
-			}
-		}
-	}
+	for (int type = 0; type <= FI_UINT128 + 1; type++)
+		for (int op = 0; op <= FI_ATOMIC_OP_LAST; op++)
+			for (int form = 0; form < 3; form++)
+				*(one_combination(&n, type, op, form) ? &good : &bad) += 1;
 	CHECK(bad > 300 && good > 300);
-	struct fi_atomic_attr attr;
 	CHECK_EQ(fi_query_atomic(n.domain, FI_INT64, FI_SUM, &attr, FI_TAGGED), -FI_EOPNOTSUPP);
 	CHECK_EQ(fi_query_atomic(n.domain, FI_INT64, FI_SUM, &attr, FI_MULTICAST), -FI_EBADFLAGS);
-	/* wrong counts */
-	struct fi_ioc iov[5] = {{buf, 1}, {buf, 1}, {buf, 1}, {buf, 1}, {buf, 1}};
-	struct fi_rma_ioc rma[5] = {{0, 1, 5}, {8, 1, 5}, {16, 1, 5}, {24, 1, 5}, {32, 1, 5}};
-	struct fi_msg_atomic msg = {.msg_iov = iov,
-				    .iov_count = 5,
-				    .addr = n.self,
-				    .rma_iov = rma,
-				    .rma_iov_count = 5,
-				    .datatype = FI_INT64,
-				    .op = FI_SUM};
-	CHECK_EQ(fi_atomicmsg(n.ep, &msg, 0), -FI_EINVAL);
-	msg.iov_count = 1;
-	msg.rma_iov_count = 0;
-	CHECK_EQ(fi_atomicmsg(n.ep, &msg, 0), -FI_EINVAL);
-	msg.rma_iov_count = 2; /* one operand for two targets */
-	CHECK_EQ(fi_atomicmsg(n.ep, &msg, 0), -FI_EINVAL);
-	CHECK_EQ(fi_atomic(n.ep, buf, 0, NULL, n.self, 0, 5, FI_INT64, FI_SUM, NULL), -FI_EINVAL);
-	CHECK_EQ(fi_inject_atomic(n.ep, buf, 513, n.self, 0, 5, FI_INT64, FI_SUM), -FI_EINVAL);    /* over 4096 bytes */
-	CHECK_EQ(fi_atomic(n.ep, buf, 1, NULL, n.self, 4, 5, FI_INT64, FI_SUM, NULL), -FI_EINVAL); /* not aligned */
+	wrong_counts(&n);
 	for (size_t i = 0; i < m.len; i++)
 		CHECK_EQ(m.base[i], 0);
-	struct fi_cq_tagged_entry e;
 	CHECK_EQ(fi_cq_read(n.tx_cq, &e, 1), -FI_EAGAIN);
 	mem_close(&m);
 	node_close(&n);

@@ -329,6 +329,60 @@ static void test_death_of_a_put_target_is_noticed_by_the_short_way(void **state)
 
 /* --- again and again ---------------------------------------------------------------------------------------------- */
 
+static ssize_t random_call(struct node *n, const struct remote_mem *to_mem, fi_addr_t to, unsigned *seed)
+{
+	static unsigned char out[50000];
+	const size_t len = (size_t)rand_r(seed) % (rand_r(seed) % 8 ? 200 : 20000);
+	uint64_t v = 1;
+	switch (rand_r(seed) % 4) {
+	case 0:
+		return fi_send(n->ep, out, len, NULL, to, NULL);
+	case 1:
+		return fi_inject_write(n->ep, out, len % 4096, to, to_mem->start, 0);
+	case 2:
+		return fi_inject_atomic(n->ep, &v, 1, to, to_mem->start + 60000, 0, FI_UINT64, FI_SUM);
+	default:
+		return fi_inject(n->ep, out, len % 4096, to);
+	}
+}
+
+/* Takes what is there, errors of the dead included; the one buffer is posted again whenever it comes back. */
+static void take_some(struct node *n, unsigned char *buf)
+{
+	for (int k = 0; k < 4; k++) {
+		struct fi_cq_tagged_entry e;
+		struct fi_cq_err_entry err = {0};
+		struct fid_cq *cq = k % 2 ? n->tx_cq : n->rx_cq;
+		const ssize_t got = fi_cq_read(cq, &e, 1);
+		if (got == -FI_EAVAIL) {
+			CHECK_EQ(fi_cq_readerr(cq, &err, 0), 1);
+			CHECK_EQ(err.err, FI_ECONNRESET);
+			if (err.op_context == buf)
+				CHECK_OK(fi_recv(n->ep, buf, 50000, NULL, FI_ADDR_UNSPEC, buf));
+		} else if (got == 1 && (e.flags & FI_RECV)) {
+			CHECK_OK(fi_recv(n->ep, buf, 50000, NULL, FI_ADDR_UNSPEC, buf));
+		}
+	}
+}
+
+/* Until the deaths of ranks 2 to 5 are known. */
+static void know_the_dead(struct node *n)
+{
+	const double end = now_s() + LIMIT_S;
+	for (int i = 2; i < 6; i++) {
+		uint64_t v = 0;
+		ssize_t rc;
+		while ((rc = fi_inject(n->ep, &v, 8, n->peer[i])) != -FI_ECONNRESET && rc != -FI_EHOSTUNREACH) {
+			struct fi_cq_tagged_entry e;
+			struct fi_cq_err_entry err = {0};
+			if (fi_cq_read(n->tx_cq, &e, 1) == -FI_EAVAIL)
+				fi_cq_readerr(n->tx_cq, &err, 0);
+			CHECK(now_s() < end);
+			sleep_ms(1);
+		}
+	}
+}
+
 /* Four processes all talk to all; one after the other is killed at a random moment; the last two still talk. */
 static void decimation(int rank, void *arg)
 {
@@ -348,41 +402,12 @@ static void decimation(int rank, void *arg)
 	int victim = 5;
 	CHECK_OK(fi_recv(n.ep, buf, 50000, NULL, FI_ADDR_UNSPEC, buf));
 	while (now_s() - start < 1.6) {
-		static unsigned char out[50000];
 		const int to = (int)(rand_r(&seed) % 6);
-		const size_t len = (size_t)rand_r(&seed) % (rand_r(&seed) % 8 ? 200 : 20000);
-		uint64_t v = 1;
-		ssize_t rc = 0;
-		switch (rand_r(&seed) % 4) {
-		case 0:
-			rc = fi_send(n.ep, out, len, NULL, n.peer[to], NULL);
-			break;
-		case 1:
-			rc = fi_inject_write(n.ep, out, len % 4096, n.peer[to], r[to].start, 0);
-			break;
-		case 2:
-			rc = fi_inject_atomic(n.ep, &v, 1, n.peer[to], r[to].start + 60000, 0, FI_UINT64, FI_SUM);
-			break;
-		default:
-			rc = fi_inject(n.ep, out, len % 4096, n.peer[to]);
-		}
+		const ssize_t rc = random_call(&n, &r[to], n.peer[to], &seed);
 		CHECK(rc == 0 || rc == -FI_EAGAIN || rc == -FI_ECONNRESET || rc == -FI_EHOSTUNREACH);
 		if (rc == -FI_ECONNRESET || rc == -FI_EHOSTUNREACH)
 			CHECK(to >= 2); /* nobody takes the living for dead */
-		for (int k = 0; k < 4; k++) {
-			struct fi_cq_tagged_entry e;
-			struct fi_cq_err_entry err = {0};
-			struct fid_cq *cq = k % 2 ? n.tx_cq : n.rx_cq;
-			const ssize_t got = fi_cq_read(cq, &e, 1);
-			if (got == -FI_EAVAIL) {
-				CHECK_EQ(fi_cq_readerr(cq, &err, 0), 1);
-				CHECK_EQ(err.err, FI_ECONNRESET);
-				if (err.op_context == buf)
-					CHECK_OK(fi_recv(n.ep, buf, 50000, NULL, FI_ADDR_UNSPEC, buf));
-			} else if (got == 1 && (e.flags & FI_RECV)) {
-				CHECK_OK(fi_recv(n.ep, buf, 50000, NULL, FI_ADDR_UNSPEC, buf));
-			}
-		}
+		take_some(&n, buf);
 		if (rank == 0 && victim >= 2 && now_s() - start > next_kill) {
 			team_kill(victim--);
 			next_kill += 0.2;
@@ -393,20 +418,7 @@ static void decimation(int rank, void *arg)
 	while (rank == 0 && victim >= 2)
 		team_kill(victim--);
 	team_barrier(&n);
-	/* every death is known, then the two talk on */
-	const double end = now_s() + LIMIT_S;
-	for (int i = 2; i < 6; i++) {
-		uint64_t v;
-		ssize_t rc;
-		while ((rc = fi_inject(n.ep, &v, 8, n.peer[i])) != -FI_ECONNRESET && rc != -FI_EHOSTUNREACH) {
-			struct fi_cq_tagged_entry e;
-			struct fi_cq_err_entry err = {0};
-			if (fi_cq_read(n.tx_cq, &e, 1) == -FI_EAVAIL)
-				fi_cq_readerr(n.tx_cq, &err, 0);
-			CHECK(now_s() < end);
-			sleep_ms(1);
-		}
-	}
+	know_the_dead(&n); /* then the two talk on */
 	team_barrier(&n);
 	converse(&n, rank, 0, 1, 20, 30000);
 	converse(&n, rank, 1, 0, 20, 500);

@@ -18,11 +18,85 @@ struct holding {
 	int victims; /* all of them hold one at the same time */
 };
 
+/* The victim's part: faults with the thing in its hands, and is killed there. */
+static void __attribute__((noreturn)) hold(struct node *n, enum hold what)
+{
+	char *trap = trap_page();
+	long double *ld = (long double *)trap, one = 1;
+	uint64_t v = 1;
+	if (what != HOLD_LOCK && what != HOLD_LOCK_FETCH) /* connected, the way is open */
+		CHECK_OK(RETRY(n, fi_tinject(n->ep, &v, 8, n->peer[0], 99)));
+	switch (what) {
+	case HOLD_SLOT:
+		fi_tsend(n->ep, trap, 64, NULL, n->peer[0], 99, NULL);
+		break;
+	case HOLD_SLOT_INJECT:
+		fi_tinject(n->ep, trap, 8, n->peer[0], 99);
+		break;
+	case HOLD_EAGER:
+		fi_tsend(n->ep, trap, 3000, NULL, n->peer[0], 99, NULL);
+		break;
+	case HOLD_LOCK:
+		fi_atomic(n->ep, ld, 1, NULL, n->peer[0], 0, 7, FI_LONG_DOUBLE, FI_SUM, NULL);
+		break;
+	default: /* the result goes where it cannot: the value is exchanged already */
+		fi_fetch_atomic(n->ep, &one, 1, NULL, ld, NULL, n->peer[0], 0, 7, FI_LONG_DOUBLE, FI_SUM, NULL);
+	}
+	CHECK(!"the trap did not hold"); /* all calls above fault */
+	abort();
+}
+
+/* Messages behind the dead one's slot, and with buffers enough: more than the ring has in all. */
+static void messages_go_on(struct node *n, int rank)
+{
+	for (int i = 0; i < 40; i++) {
+		unsigned char buf[3000];
+		const size_t len = i % 2 ? 3000 : 40;
+		struct iovec iov = {buf, rank == 1 ? len : sizeof buf};
+		struct fi_msg_tagged t = {.msg_iov = &iov, .iov_count = 1, .addr = n->peer[rank != 1], .tag = 5};
+		if (rank == 1) {
+			fill(buf, len, (uint64_t)i);
+			CHECK_OK(RETRY(n, fi_tsendmsg(n->ep, &t, FI_COMPLETION)));
+			wait_tx(n, 1);
+		} else {
+			struct fi_cq_tagged_entry e;
+			CHECK_OK(fi_trecvmsg(n->ep, &t, FI_COMPLETION));
+			wait_cq(n, n->rx_cq, &e);
+			CHECK_EQ(e.len, len);
+			CHECK(filled(buf, len, (uint64_t)i));
+		}
+	}
+}
+
+/* Wide atomics of both go on, and are exact from what the dead one left. */
+static void atomics_go_on(struct node *n, struct mem *m, int rank, int victims)
+{
+	long double one = 1, now;
+	if (rank == 0) {
+		/* Each operation happened or not, never half. Victims are killed one after the other: one that waited
+		 * for the lock may take it over from the one that died before it, and add as well. */
+		memcpy(&now, m->base, sizeof now);
+		CHECK(now >= 0 && now <= victims && now == (int)now);
+		memset(m->base, 0, 32);
+	}
+	team_barrier(n);
+	for (int i = 0; i < 100; i++) {
+		CHECK_OK(RETRY(n, fi_atomic(n->ep, &one, 1, NULL, n->peer[0], 32, 7, FI_LONG_DOUBLE, FI_SUM, NULL)));
+		wait_tx(n, 1);
+	}
+	team_barrier(n);
+	if (rank == 0) {
+		memcpy(&now, m->base + 32, sizeof now);
+		CHECK(now == 200);
+	}
+}
+
 /* Ranks 0 and 1 live; the others take something of rank 0's and die with it in their hands. */
 static void hold_and_die(int rank, void *arg)
 {
 	const struct holding *h = arg;
 	const struct node_opts o = {.two_cqs = true, .selective = h->what == HOLD_SLOT_INJECT, .counters = FI_WRITE};
+	const bool lock = h->what == HOLD_LOCK || h->what == HOLD_LOCK_FETCH;
 	struct node n;
 	struct mem m;
 	struct remote_mem r[TEAM_MAX];
@@ -31,83 +105,19 @@ static void hold_and_die(int rank, void *arg)
 	node_connect(&n);
 	mem_exchange(&n, &m, r);
 	const int fds = open_fds();
-	if (rank >= 2) {
-		char *trap = trap_page();
-		uint64_t v = 1;
-		long double *ld = (long double *)trap;
-		if (h->what != HOLD_LOCK && h->what != HOLD_LOCK_FETCH) /* connected, the way is open */
-			CHECK_OK(RETRY(&n, fi_tinject(n.ep, &v, 8, n.peer[0], 99)));
-		switch (h->what) {
-		case HOLD_SLOT:
-			fi_tsend(n.ep, trap, 64, NULL, n.peer[0], 99, NULL);
-			break;
-		case HOLD_SLOT_INJECT:
-			fi_tinject(n.ep, trap, 8, n.peer[0], 99);
-			break;
-		case HOLD_EAGER:
-			fi_tsend(n.ep, trap, 3000, NULL, n.peer[0], 99, NULL);
-			break;
-		case HOLD_LOCK:
-			fi_atomic(n.ep, ld, 1, NULL, n.peer[0], 0, 7, FI_LONG_DOUBLE, FI_SUM, NULL);
-			break;
-		default: { /* the result goes where it cannot: the value is exchanged already */
-			long double one = 1;
-			fi_fetch_atomic(n.ep, &one, 1, NULL, ld, NULL, n.peer[0], 0, 7, FI_LONG_DOUBLE, FI_SUM, NULL);
-		}
-		}
-		CHECK(!"the trap did not hold"); /* all calls above fault */
-	}
+	if (rank >= 2)
+		hold(&n, h->what);
 	/* with one lock, only one can hold it: the others wait for it, which is another way to be in the middle */
-	const bool lock = h->what == HOLD_LOCK || h->what == HOLD_LOCK_FETCH;
 	wait_trapped(&n, lock ? 1 : (uint32_t)h->victims);
 	if (rank == 0)
 		for (int i = 0; i < h->victims; i++)
 			team_kill(2 + i);
 	team_barrier(&n);
 	const double start = now_s();
-	if (!h->what || h->what == HOLD_SLOT_INJECT || h->what == HOLD_EAGER) {
-		/* behind the dead one's slot, and with buffers enough: more than the ring has in all */
-		for (int i = 0; i < 40; i++) {
-			unsigned char buf[3000];
-			const size_t len = i % 2 ? 3000 : 40;
-			if (rank == 1) {
-				fill(buf, len, (uint64_t)i);
-				struct iovec iov = {buf, len};
-				struct fi_msg_tagged t = {.msg_iov = &iov, .iov_count = 1, .addr = n.peer[0], .tag = 5};
-				CHECK_OK(RETRY(&n, fi_tsendmsg(n.ep, &t, FI_COMPLETION)));
-				wait_tx(&n, 1);
-			} else {
-				struct fi_cq_tagged_entry e;
-				struct iovec iov = {buf, sizeof buf};
-				struct fi_msg_tagged t = {.msg_iov = &iov, .iov_count = 1, .addr = n.peer[1], .tag = 5};
-				CHECK_OK(fi_trecvmsg(n.ep, &t, FI_COMPLETION));
-				wait_cq(&n, n.rx_cq, &e);
-				CHECK_EQ(e.len, len);
-				CHECK(filled(buf, len, (uint64_t)i));
-			}
-		}
-	} else {
-		/* wide atomics of both go on, and are exact from what the dead one left */
-		long double one = 1, now;
-		if (rank == 0) {
-			/* Each operation happened or not, never half. Victims are killed one after the other: one that
-			 * waited for the lock may take it over from the one that died before it, and add as well. */
-			memcpy(&now, m.base, sizeof now);
-			CHECK(now >= 0 && now <= h->victims && now == (int)now);
-			memset(m.base, 0, 32);
-		}
-		team_barrier(&n);
-		for (int i = 0; i < 100; i++) {
-			CHECK_OK(RETRY(&n,
-				       fi_atomic(n.ep, &one, 1, NULL, n.peer[0], 32, 7, FI_LONG_DOUBLE, FI_SUM, NULL)));
-			wait_tx(&n, 1);
-		}
-		team_barrier(&n);
-		if (rank == 0) {
-			memcpy(&now, m.base + 32, sizeof now);
-			CHECK(now == 200);
-		}
-	}
+	if (lock)
+		atomics_go_on(&n, &m, rank, h->victims);
+	else
+		messages_go_on(&n, rank);
 	CHECK(now_s() - start < LIMIT_S + 2);
 	if (rank == 0)
 		for (int i = 0; i < h->victims; i++)

@@ -80,63 +80,65 @@ static void test_msg_too_long_for_its_buffer_is_truncated_with_error(void **stat
 
 enum { POOL = 16384, POOLS = 3 };
 
+static void post_pool(struct node *n, unsigned char *pool)
+{
+	struct iovec iov = {pool, POOL};
+	struct fi_msg m = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = pool};
+	CHECK_OK(fi_recvmsg(n->ep, &m, FI_MULTI_RECV | FI_COMPLETION));
+}
+
+/* Takes `count` messages, which come in order whatever buffer they are in; posts a buffer again that is given back. */
+static void take_from_pools(struct node *n, unsigned char **pool, uint64_t count)
+{
+	size_t live[POOLS] = {0};
+	int released = 0;
+	for (uint64_t got = 0; got < count;) {
+		struct fi_cq_tagged_entry e;
+		wait_cq(n, n->rx_cq, &e);
+		int which = -1;
+		for (int i = 0; i < POOLS; i++)
+			if (e.op_context == pool[i])
+				which = i;
+		CHECK(which >= 0);
+		if (e.flags & FI_RECV) {
+			CHECK(e.buf >= (void *)pool[which] && (char *)e.buf + e.len <= (char *)pool[which] + POOL);
+			CHECK_EQ(e.len, 16 + got * 7 % 900);
+			CHECK(filled(e.buf, e.len, got));
+			live[which] += e.len;
+			got++;
+		}
+		if (e.flags & FI_MULTI_RECV) {
+			CHECK(live[which] <= POOL && live[which] > POOL - 2 * (1024 + 916));
+			released++;
+			live[which] = 0;
+			memset(pool[which], 0, POOL);
+			post_pool(n, pool[which]);
+		}
+	}
+	CHECK(released >= 8);
+}
+
 static void multi_receive(int rank, void *arg)
 {
 	const bool late = *(bool *)arg;
 	const struct node_opts o = {.two_cqs = true};
 	const uint64_t count = 400;
 	struct node n;
-	size_t min = 1024, got = 0;
+	size_t min = 1024;
 	node_open(&n, &o);
 	node_connect(&n);
 	CHECK_OK(fi_setopt(&n.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &min, sizeof min));
 	if (rank == 1) {
 		unsigned char *pool[POOLS];
-		size_t live[POOLS] = {0};
-		int released = 0, posted = 0;
 		if (late)
 			team_barrier(&n);
 		for (int i = 0; i < POOLS; i++) {
 			pool[i] = malloc(POOL);
-			struct iovec iov = {pool[i], POOL};
-			struct fi_msg m = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = pool[i]};
-			CHECK_OK(fi_recvmsg(n.ep, &m, FI_MULTI_RECV | FI_COMPLETION));
-			posted++;
+			post_pool(&n, pool[i]);
 		}
 		if (!late)
 			team_barrier(&n);
-		while (got < count) {
-			struct fi_cq_tagged_entry e;
-			wait_cq(&n, n.rx_cq, &e);
-			int which = -1;
-			for (int i = 0; i < POOLS; i++)
-				if (e.op_context == pool[i])
-					which = i;
-			CHECK(which >= 0);
-			if (e.flags & FI_RECV) {
-				CHECK(e.buf >= (void *)pool[which] &&
-				      (char *)e.buf + e.len <= (char *)pool[which] + POOL);
-				CHECK_EQ(e.len, 16 + got * 7 % 900);
-				/* messages come in order, whatever buffer they are in */
-				CHECK(filled(e.buf, e.len, got));
-				live[which] += e.len;
-				got++;
-			}
-			if (e.flags & FI_MULTI_RECV) {
-				CHECK(live[which] <= POOL && live[which] > POOL - 2 * (1024 + 916));
-				released++;
-				live[which] = 0;
-				memset(pool[which], 0, POOL);
-				struct iovec iov = {pool[which], POOL};
-				struct fi_msg m = {.msg_iov = &iov,
-						   .iov_count = 1,
-						   .addr = FI_ADDR_UNSPEC,
-						   .context = pool[which]};
-				CHECK_OK(fi_recvmsg(n.ep, &m, FI_MULTI_RECV | FI_COMPLETION));
-				posted++;
-			}
-		}
-		CHECK(released >= 8);
+		take_from_pools(&n, pool, count);
 		for (int i = 0; i < POOLS; i++) {
 			struct fi_cq_err_entry err;
 			CHECK_OK(fi_cancel(&n.ep->fid, pool[i]));

@@ -145,88 +145,117 @@ static void receive(struct node *n, uint64_t tag, void *buf, size_t room, void *
 	CHECK_OK(fi_trecvmsg(n->ep, &m, flags | FI_COMPLETION));
 }
 
+/* tag 1 twice, tag 2, tag 3, tag 4, tag 9 */
+static void send_for_peeks(struct node *n, size_t len)
+{
+	static const uint64_t tags[] = {1, 1, 2, 3, 4, 9};
+	unsigned char *out[ARRAY_SIZE(tags)];
+	for (size_t i = 0; i < ARRAY_SIZE(tags); i++) {
+		out[i] = malloc(len);
+		fill(out[i], len, i + 10);
+		CHECK_OK(RETRY(n, fi_tsenddata(n->ep, out[i], len, NULL, i, n->peer[1], tags[i], out[i])));
+	}
+	wait_tx(n, ARRAY_SIZE(tags)); /* discarded ones complete too */
+	for (size_t i = 0; i < ARRAY_SIZE(tags); i++)
+		free(out[i]);
+}
+
+/* A peek that finds nothing is an error entry. */
+static void peek_finds_nothing(struct node *n, uint64_t tag, fi_addr_t from, struct fi_context *ctx)
+{
+	struct fi_cq_err_entry err;
+	CHECK_OK(peek(n, tag, 0, from, ctx, FI_PEEK));
+	wait_cq_error(n, n->rx_cq, &err);
+	CHECK_EQ(err.err, FI_ENOMSG);
+	CHECK(err.op_context == ctx);
+}
+
+/* Looking takes nothing away. */
+static void look_only(struct node *n, size_t len)
+{
+	struct fi_context ctx[2];
+	struct fi_cq_tagged_entry e = {0};
+	peek_until_there(n, 9, &ctx[0], FI_PEEK, &e); /* the last one: all are here */
+	for (int again = 0; again < 2; again++) {
+		peek_until_there(n, 1, &ctx[0], FI_PEEK, &e);
+		CHECK_EQ(e.len, len);
+		CHECK_EQ(e.tag, 1);
+		CHECK_EQ(e.data, 0);
+		CHECK(e.op_context == &ctx[0]);
+		CHECK_EQ(e.flags & (FI_RECV | FI_TAGGED | FI_REMOTE_CQ_DATA), FI_RECV | FI_TAGGED | FI_REMOTE_CQ_DATA);
+	}
+	peek_finds_nothing(n, 77, FI_ADDR_UNSPEC, &ctx[1]);
+}
+
+/* Claims the first of tag 1: the second is then the next one, and the claimed one waits for us. */
+static void claim(struct node *n, size_t len, unsigned char *buf)
+{
+	struct fi_context ctx[2];
+	struct fi_cq_tagged_entry e = {0};
+	peek_until_there(n, 1, &ctx[0], FI_PEEK | FI_CLAIM, &e);
+	CHECK_EQ(e.data, 0);
+	receive(n, 1, buf, 100000, &ctx[1], 0);
+	wait_cq(n, n->rx_cq, &e);
+	CHECK_EQ(e.data, 1);
+	CHECK(filled(buf, len, 11));
+	receive(n, 1, buf, 100000, &ctx[0], FI_CLAIM);
+	wait_cq(n, n->rx_cq, &e);
+	CHECK(e.op_context == &ctx[0]);
+	CHECK_EQ(e.len, len);
+	CHECK_EQ(e.data, 0);
+	CHECK(filled(buf, len, 10));
+}
+
+/* Peek and discard; claim and discard. */
+static void discard(struct node *n)
+{
+	struct fi_context ctx[2];
+	struct fi_cq_tagged_entry e = {0};
+	peek_until_there(n, 2, &ctx[0], FI_PEEK | FI_DISCARD, &e);
+	CHECK_EQ(e.data, 2);
+	peek_finds_nothing(n, 2, FI_ADDR_UNSPEC, &ctx[0]);
+	peek_until_there(n, 3, &ctx[1], FI_PEEK | FI_CLAIM, &e);
+	receive(n, 3, NULL, 0, &ctx[1], FI_CLAIM | FI_DISCARD);
+	wait_cq(n, n->rx_cq, &e);
+	CHECK(e.op_context == &ctx[1]);
+}
+
+/* With a source; then what is left is received, and there is nothing to claim. */
+static void peek_with_source(struct node *n, unsigned char *buf)
+{
+	struct fi_context ctx[2];
+	struct fi_cq_tagged_entry e = {0};
+	peek_finds_nothing(n, 4, n->self, &ctx[0]); /* not from ourselves */
+	CHECK_OK(peek(n, 0, UINT64_MAX, n->peer[0], &ctx[0], FI_PEEK));
+	wait_cq(n, n->rx_cq, &e);
+	CHECK_EQ(e.tag, 4);
+	for (uint64_t tag = 4; tag <= 9; tag += 5) {
+		receive(n, tag, buf, 100000, &ctx[0], 0);
+		wait_cq(n, n->rx_cq, &e);
+		CHECK_EQ(e.tag, tag);
+	}
+	struct iovec iov = {buf, 8};
+	struct fi_msg_tagged m = {
+		.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .tag = 1, .context = &ctx[1]};
+	CHECK_EQ(fi_trecvmsg(n->ep, &m, FI_CLAIM), -FI_EINVAL);
+}
+
 static void peeking(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true};
 	struct node n;
-	struct fi_context ctx[4];
+	unsigned char *buf = malloc(100000);
 	(void)arg;
 	node_open(&n, &o);
 	node_connect(&n);
-	unsigned char *buf = malloc(100000);
 	for (size_t k = 0; k < ARRAY_SIZE(lens); k++) {
 		if (rank == 0) {
-			/* tag 1 twice, tag 2, tag 3, tag 4, tag 9 */
-			static const uint64_t tags[] = {1, 1, 2, 3, 4, 9};
-			unsigned char *out[ARRAY_SIZE(tags)];
-			for (size_t i = 0; i < ARRAY_SIZE(tags); i++) {
-				out[i] = malloc(lens[k]);
-				fill(out[i], lens[k], i + 10);
-				CHECK_OK(RETRY(
-					&n, fi_tsenddata(n.ep, out[i], lens[k], NULL, i, n.peer[1], tags[i], out[i])));
-			}
-			wait_tx(&n, ARRAY_SIZE(tags)); /* discarded ones complete too */
-			for (size_t i = 0; i < ARRAY_SIZE(tags); i++)
-				free(out[i]);
+			send_for_peeks(&n, lens[k]);
 		} else {
-			struct fi_cq_tagged_entry e = {0};
-			peek_until_there(&n, 9, &ctx[0], FI_PEEK, &e); /* the last one: all are here */
-			for (int again = 0; again < 2; again++) {      /* looking takes nothing away */
-				peek_until_there(&n, 1, &ctx[0], FI_PEEK, &e);
-				CHECK_EQ(e.len, lens[k]);
-				CHECK_EQ(e.tag, 1);
-				CHECK_EQ(e.data, 0);
-				CHECK(e.op_context == &ctx[0]);
-				CHECK_EQ(e.flags & (FI_RECV | FI_TAGGED | FI_REMOTE_CQ_DATA),
-					 FI_RECV | FI_TAGGED | FI_REMOTE_CQ_DATA);
-			}
-			/* a message that is not there */
-			struct fi_cq_err_entry err;
-			CHECK_OK(peek(&n, 77, 0, FI_ADDR_UNSPEC, &ctx[1], FI_PEEK));
-			wait_cq_error(&n, n.rx_cq, &err);
-			CHECK_EQ(err.err, FI_ENOMSG);
-			CHECK(err.op_context == &ctx[1]);
-			/* claim the first of tag 1: the second is then the next one, and the claimed one waits for
-			 * us */
-			peek_until_there(&n, 1, &ctx[1], FI_PEEK | FI_CLAIM, &e);
-			CHECK_EQ(e.data, 0);
-			receive(&n, 1, buf, 100000, &ctx[2], 0);
-			wait_cq(&n, n.rx_cq, &e);
-			CHECK_EQ(e.data, 1);
-			CHECK(filled(buf, lens[k], 11));
-			receive(&n, 1, buf, 100000, &ctx[1], FI_CLAIM);
-			wait_cq(&n, n.rx_cq, &e);
-			CHECK(e.op_context == &ctx[1]);
-			CHECK_EQ(e.len, lens[k]);
-			CHECK_EQ(e.data, 0);
-			CHECK(filled(buf, lens[k], 10));
-			/* peek and discard; claim and discard */
-			peek_until_there(&n, 2, &ctx[1], FI_PEEK | FI_DISCARD, &e);
-			CHECK_EQ(e.data, 2);
-			CHECK_OK(peek(&n, 2, 0, FI_ADDR_UNSPEC, &ctx[1], FI_PEEK));
-			wait_cq_error(&n, n.rx_cq, &err);
-			CHECK_EQ(err.err, FI_ENOMSG);
-			peek_until_there(&n, 3, &ctx[3], FI_PEEK | FI_CLAIM, &e);
-			receive(&n, 3, NULL, 0, &ctx[3], FI_CLAIM | FI_DISCARD);
-			wait_cq(&n, n.rx_cq, &e);
-			CHECK(e.op_context == &ctx[3]);
-			/* with a source */
-			CHECK_OK(peek(&n, 4, 0, n.self, &ctx[1], FI_PEEK)); /* not from ourselves */
-			wait_cq_error(&n, n.rx_cq, &err);
-			CHECK_EQ(err.err, FI_ENOMSG);
-			CHECK_OK(peek(&n, 0, UINT64_MAX, n.peer[0], &ctx[1], FI_PEEK));
-			wait_cq(&n, n.rx_cq, &e);
-			CHECK_EQ(e.tag, 4);
-			for (uint64_t tag = 4; tag <= 9; tag += 5) {
-				receive(&n, tag, buf, 100000, &ctx[1], 0);
-				wait_cq(&n, n.rx_cq, &e);
-				CHECK_EQ(e.tag, tag);
-			}
-			/* a claim of nothing */
-			struct iovec iov = {buf, 8};
-			struct fi_msg_tagged m = {
-				.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .tag = 1, .context = &ctx[2]};
-			CHECK_EQ(fi_trecvmsg(n.ep, &m, FI_CLAIM), -FI_EINVAL);
+			look_only(&n, lens[k]);
+			claim(&n, lens[k], buf);
+			discard(&n);
+			peek_with_source(&n, buf);
 		}
 		team_barrier(&n);
 	}

@@ -21,13 +21,9 @@
 
 static int me, n;
 
-#define CHECK(what)                                                                                                    \
-	do {                                                                                                           \
-		if (!(what)) {                                                                                         \
-			fprintf(stderr, "PE %d: line %d: %s\n", me, __LINE__, #what);                                  \
-			pgas_boot_abort(99, "probe failed");                                                           \
-		}                                                                                                      \
-	} while (0)
+#define CHECK_RANK me
+#define CHECK_END(file_arg, line_arg) pgas_boot_abort(99, "probe failed")
+#include "check.h"
 
 static unsigned char expected(int rank, size_t at, int salt)
 {

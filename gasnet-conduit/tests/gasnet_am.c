@@ -45,7 +45,7 @@ static void fill(char *p, size_t len, int n)
 		p[i] = byte_at(i, n);
 }
 
-static void check_bytes(const char *p, size_t len, int n)
+static void check_payload(const char *p, size_t len, int n)
 {
 	for (size_t i = 0; i < len; i++)
 		CHECK(p[i] == byte_at(i, n));
@@ -136,7 +136,7 @@ static gasnet_node_t source_of(gasnet_token_t token)
 		const gasnet_handlerarg_t a[] = {0 A##n};                                                              \
 		check_args(a + 1, n);                                                                                  \
 		CHECK((uintptr_t)buf % 16 == 0);                                                                       \
-		check_bytes(buf, len, n);                                                                              \
+		check_payload(buf, len, n);                                                                            \
 		CHECK_OK(gasnet_AMReplyMedium##n(t, H_MEDIUM_REPLY + n, buf, len A##n));                               \
 		memset(buf, 0, len); /* it is ours until we return */                                                  \
 	}                                                                                                              \
@@ -145,7 +145,7 @@ static gasnet_node_t source_of(gasnet_token_t token)
 		const gasnet_handlerarg_t a[] = {0 A##n};                                                              \
 		check_args(a + 1, n);                                                                                  \
 		CHECK(source_of(t) == peer && len == nbytes && (uintptr_t)buf % 16 == 0);                              \
-		check_bytes(buf, len, n);                                                                              \
+		check_payload(buf, len, n);                                                                            \
 		replies++;                                                                                             \
 	}                                                                                                              \
 	static void long_##n(gasnet_token_t t, void *buf, size_t len P##n)                                             \
@@ -154,7 +154,7 @@ static gasnet_node_t source_of(gasnet_token_t token)
 		const gasnet_node_t s = source_of(t);                                                                  \
 		check_args(a + 1, n);                                                                                  \
 		CHECK(!len || (char *)buf == test_at(gasnet_mynode(), LONG_REQUEST_AT(s)));                            \
-		check_bytes(buf, len, n);                                                                              \
+		check_payload(buf, len, n);                                                                            \
 		CHECK_OK(gasnet_AMReplyLong##n(t, H_LONG_REPLY + n, buf, len,                                          \
 					       test_at(s, LONG_REPLY_AT(gasnet_mynode())) A##n));                      \
 	}                                                                                                              \
@@ -165,7 +165,7 @@ static gasnet_node_t source_of(gasnet_token_t token)
 		check_args(a + 1, n);                                                                                  \
 		CHECK(s == peer && len == nbytes);                                                                     \
 		CHECK(!len || (char *)buf == test_at(gasnet_mynode(), LONG_REPLY_AT(s)));                              \
-		check_bytes(buf, len, n);                                                                              \
+		check_payload(buf, len, n);                                                                            \
 		replies++;                                                                                             \
 	}                                                                                                              \
 	static void ask_##n(void)                                                                                      \

@@ -8,15 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(cond_arg)                                                                                                \
-	do {                                                                                                           \
-		if (!(cond_arg)) {                                                                                     \
-			fprintf(stderr, "%s:%d: node %d: failed: %s\n", __FILE__, __LINE__, (int)gasnet_mynode(),      \
-				#cond_arg);                                                                            \
-			gasnet_exit(1);                                                                                \
-		}                                                                                                      \
-	} while (0)
-#define CHECK_OK(call_arg) CHECK((call_arg) == GASNET_OK)
+#define CHECK_RANK ((int)gasnet_mynode())
+#define CHECK_END(file_arg, line_arg) gasnet_exit(1)
+#define CHECK_ERROR_TEXT(code_arg) gasnet_ErrorName(code_arg)
+#include "check.h"
 
 static gasnet_seginfo_t *test_segments;
 

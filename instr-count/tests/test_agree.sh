@@ -6,23 +6,27 @@
 . "${srcdir:-.}/instr-count/tests/common.sh"
 
 "$IC" count --engine valgrind --entry work -- "$PROG" >"$work/out" 2>&1
-if [ $? -eq 6 ]; then
-	cat "$work/out"
-	exit 77
-fi
+[ $? -ne 6 ] || skip "$(cat "$work/out")"
 
 # All of them with INSTR_COUNT_LONG=1.
-paths='hand* fi_* gasnet_am_short0 gasnet_ampoll gasnet_put_nbi upc_* shmem_quiet shmem_int_p shmem_long_g shmem_fetch_add'
-[ -z "$INSTR_COUNT_LONG" ] || paths='hand* fi_* gasnet_* upc_* shmem_*'
+paths='hand* fi_* gasnet_am_short0 gasnet_ampoll gasnet_put_nbi upc_*'
+paths="$paths shmem_quiet shmem_int_p shmem_long_g shmem_fetch_add"
+[ -z "${INSTR_COUNT_LONG:-}" ] || paths='hand* fi_* gasnet_* upc_* shmem_*'
+# How many of the built paths may go without a comparison: it depends on the machine what its valgrind can run.
+missing=$(allowed INSTR_COUNT_MISSING 2)
+LIMIT=240
 set -f
-timeout -s KILL $((240 * ${TEST_SLOW:-5})) "$IC" check --agree --calls 2 --warmup 2 $paths >"$work/agree" 2>"$work/err"
+bounded "$IC" check --agree --calls 2 --warmup 2 $paths >"$work/out" 2>"$work/err"
 set +f
-cat "$work/agree"
+cat "$work/out"
 # a budget that another compiler exceeds is no disagreement: test_budgets.sh
-grep 'valgrind' "$work/agree" | grep -v 'valgrind agrees' | grep '^FAIL' && bad "the engines disagree"
+! grep 'valgrind' "$work/out" | grep -v 'valgrind agrees' | grep '^FAIL'
+check "the engines agree"
 # An engine that answers nothing agrees with everybody.
-agreed=$(grep -c 'valgrind agrees' "$work/agree")
-built=$(grep -c -v -e 'not built' -e 'hand_to_' -e 'hand_thread' -e 'passed,' "$work/agree")
-[ "$agreed" -ge $((built - 2)) ] || bad "only $agreed of $built paths were compared"
-[ "$agreed" -ge 12 ] || bad "only $agreed paths were compared"
-exit $failed
+agreed=$(grep -c 'valgrind agrees' "$work/out")
+built=$(grep -c -v -e 'not built' -e 'hand_to_' -e 'hand_thread' -e 'passed,' "$work/out")
+[ "$agreed" -ge $((built - missing)) ]
+check "$agreed of $built paths were compared, $missing may be missing"
+[ "$agreed" -ge 12 ]
+check "at least 12 paths were compared"
+finish

@@ -7,7 +7,7 @@
  * align [--random | --fixed] [--no-window] the launcher has left randomisation on, or switched it off; shmem_ptr
  * answers NULL
  */
-#include "expect.h"
+#include "shmem_test.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ static void same_everywhere(const char *first, const char *block)
 	place = (uint64_t)(block - first);
 	shmem_barrier_all();
 	for (int pe = 0; pe < n; pe++)
-		EXPECT(shmem_uint64_g(&place, pe) == place);
+		CHECK(shmem_uint64_g(&place, pe) == place);
 	shmem_barrier_all();
 }
 
@@ -40,10 +40,10 @@ static void reach_all(long *block, long mark, bool window)
 	for (int pe = 0; pe < n; pe++) {
 		shmem_long_p(&block[me], mark + me, pe);
 		shmem_long_atomic_add(&block[n + me], mark, pe);
-		EXPECT(shmem_long_atomic_fetch_add(&block[n + me], 1, pe) == mark);
-		EXPECT(shmem_long_atomic_compare_swap(&block[n + me], mark + 1, mark + 2, pe) == mark + 1);
+		CHECK(shmem_long_atomic_fetch_add(&block[n + me], 1, pe) == mark);
+		CHECK(shmem_long_atomic_compare_swap(&block[n + me], mark + 1, mark + 2, pe) == mark + 1);
 		long *there = shmem_ptr(block, pe);
-		EXPECT(pe == me ? there == block : !there == !window);
+		CHECK(pe == me ? there == block : !there == !window);
 		if (there)
 			there[2 * n + me] = mark + 3;
 		else
@@ -52,11 +52,11 @@ static void reach_all(long *block, long mark, bool window)
 		shmem_quiet();
 		for (int i = 0; i < 3; i++)
 			shmem_getmem(&got[i], &block[i * n + me], sizeof got[i], pe);
-		EXPECT(got[0] == mark + me && got[1] == mark + 2 && got[2] == mark + 3);
+		CHECK(got[0] == mark + me && got[1] == mark + 2 && got[2] == mark + 3);
 	}
 	shmem_barrier_all();
 	for (int pe = 0; pe < n; pe++)
-		EXPECT(block[pe] == mark + pe && block[n + pe] == mark + 2 && block[2 * n + pe] == mark + 3);
+		CHECK(block[pe] == mark + pe && block[n + pe] == mark + 2 && block[2 * n + pe] == mark + 3);
 	shmem_barrier_all();
 }
 
@@ -64,25 +64,25 @@ static void gather_all(char *dest, char *source, size_t bytes)
 {
 	memset(source, 'a' + me, bytes);
 	shmem_barrier_all();
-	EXPECT(shmem_fcollectmem(SHMEM_TEAM_WORLD, dest, source, bytes) == 0);
+	CHECK(shmem_fcollectmem(SHMEM_TEAM_WORLD, dest, source, bytes) == 0);
 	for (int pe = 0; pe < n; pe++)
-		EXPECT(dest[(size_t)pe * bytes] == 'a' + pe && dest[(size_t)(pe + 1) * bytes - 1] == 'a' + pe);
+		CHECK(dest[(size_t)pe * bytes] == 'a' + pe && dest[(size_t)(pe + 1) * bytes - 1] == 'a' + pe);
 	shmem_barrier_all();
-	EXPECT(shmem_broadcastmem(SHMEM_TEAM_WORLD, dest, source, bytes, n - 1) == 0);
-	EXPECT(dest[0] == 'a' + n - 1 && dest[bytes - 1] == 'a' + n - 1);
+	CHECK(shmem_broadcastmem(SHMEM_TEAM_WORLD, dest, source, bytes, n - 1) == 0);
+	CHECK(dest[0] == 'a' + n - 1 && dest[bytes - 1] == 'a' + n - 1);
 	shmem_barrier_all();
 	long *in = (long *)(void *)source, *out = (long *)(void *)dest;
 	const size_t count = bytes / sizeof *in;
 	for (size_t i = 0; i < count; i++)
 		in[i] = (long)i + me;
 	shmem_barrier_all();
-	EXPECT(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, out, in, count) == 0);
-	EXPECT(out[0] == (long)n * (n - 1) / 2 && out[count - 1] == (long)n * (n - 1) / 2 + (long)(count - 1) * n);
+	CHECK(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, out, in, count) == 0);
+	CHECK(out[0] == (long)n * (n - 1) / 2 && out[count - 1] == (long)n * (n - 1) / 2 + (long)(count - 1) * n);
 	/* an active set brings its own flags, which are static data here; then the longs lie in the heap */
 	shmem_barrier_all();
 	shmem_fcollect64(out, in, count, 0, 0, n, psync);
 	for (int pe = 0; pe < n; pe++)
-		EXPECT(out[(size_t)pe * count] == pe);
+		CHECK(out[(size_t)pe * count] == pe);
 	shmem_barrier_all();
 }
 
@@ -98,7 +98,7 @@ static void exclude_each_other(long *guard, long *count)
 		shmem_clear_lock(guard);
 	}
 	shmem_barrier_all();
-	EXPECT(shmem_long_g(count, 0) == 10L * n);
+	CHECK(shmem_long_g(count, 0) == 10L * n);
 	shmem_barrier_all();
 }
 
@@ -108,8 +108,8 @@ static void one_alignment(const char *first, size_t align, bool window)
 	char *a = shmem_align(align, sizeof(long) * WORDS),
 	     *odd = shmem_malloc(align / 3 + 1 < 100000 ? align / 3 + 1 : 100000);
 	char *b = shmem_align(align, (size_t)n * bytes), *c = shmem_align(align, bytes);
-	EXPECT(a && odd && b && c && a != b);
-	EXPECT((uintptr_t)a % align == 0 && (uintptr_t)b % align == 0 && (uintptr_t)c % align == 0);
+	CHECK(a && odd && b && c && a != b);
+	CHECK((uintptr_t)a % align == 0 && (uintptr_t)b % align == 0 && (uintptr_t)c % align == 0);
 	same_everywhere(first, a);
 	same_everywhere(first, b);
 	reach_all((long *)(void *)a, (long)align, window);
@@ -129,23 +129,23 @@ static void by_team(bool window)
 	shmem_team_t back;
 	shmem_ctx_t ctx;
 	long *block = shmem_align((size_t)1 << 20, sizeof(long) * WORDS);
-	EXPECT(block);
+	CHECK(block);
 	*block = -1;
 	shmem_barrier_all();
 	const int start = n > 1 ? 1 : 0, members = n - start;
 	shmem_team_split_strided(SHMEM_TEAM_WORLD, start, 1, members, NULL, 0, &back);
 	if (back != SHMEM_TEAM_INVALID) {
 		const int at = shmem_team_my_pe(back), to = (at + 1) % members;
-		EXPECT(shmem_team_create_ctx(back, SHMEM_CTX_PRIVATE, &ctx) == 0);
+		CHECK(shmem_team_create_ctx(back, SHMEM_CTX_PRIVATE, &ctx) == 0);
 		shmem_ctx_long_p(ctx, block, at, to);
 		shmem_ctx_long_p(ctx, words, at, to);
 		shmem_ctx_quiet(ctx);
 		long *there = shmem_team_ptr(back, block, to);
-		EXPECT(to == at ? there == block : !there == !window);
-		EXPECT(!there || *there == at);
+		CHECK(to == at ? there == block : !there == !window);
+		CHECK(!there || *there == at);
 		shmem_ctx_destroy(ctx);
-		EXPECT(shmem_team_sync(back) == 0);
-		EXPECT(*block == (at + members - 1) % members && words[0] == *block);
+		CHECK(shmem_team_sync(back) == 0);
+		CHECK(*block == (at + members - 1) % members && words[0] == *block);
 		shmem_team_destroy(back);
 	}
 	shmem_free(block);
@@ -162,12 +162,12 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[i], "--no-window"))
 			window = false;
 		else
-			EXPECT(strcmp(argv[i], fixed ? "--fixed" : "--random") == 0);
+			CHECK(strcmp(argv[i], fixed ? "--fixed" : "--random") == 0);
 	}
 #ifdef TEST_NO_PIE
-	EXPECT((uintptr_t)words < (uintptr_t)1 << 32); /* linked as asked for */
+	CHECK((uintptr_t)words < (uintptr_t)1 << 32); /* linked as asked for */
 #endif
-	EXPECT(3 * n <= WORDS);
+	CHECK(3 * n <= WORDS);
 	for (int i = 0; i < SHMEM_SYNC_SIZE; i++)
 		psync[i] = SHMEM_SYNC_VALUE;
 	char *first = shmem_malloc(1);
@@ -178,8 +178,8 @@ int main(int argc, char **argv)
 	shmem_free(first);
 	/* larger than the heap and what lies in front of it */
 	for (int bits = 34; bits < 64; bits++)
-		EXPECT(shmem_align((size_t)1 << bits, 8) == NULL);
-	EXPECT(shmem_align(0, 8) == NULL && shmem_align((size_t)3 << 20, 8) == NULL);
+		CHECK(shmem_align((size_t)1 << bits, 8) == NULL);
+	CHECK(shmem_align(0, 8) == NULL && shmem_align((size_t)3 << 20, 8) == NULL);
 	test_done("align");
 	return 0;
 }

@@ -43,48 +43,48 @@ static void step(shmem_team_t team, int at, unsigned kind, unsigned draw)
 	case 0:
 	case 1:
 	case 2: /* often: nobody waits for the others in these */
-		EXPECT(shmem_long_broadcast(team, dest, g_source, n, root) == 0);
+		CHECK(shmem_long_broadcast(team, dest, g_source, n, root) == 0);
 		for (size_t i = 0; i < n; i++)
-			EXPECT(dest[i] == word(world_pe_of(team, root), at, i));
+			CHECK(dest[i] == word(world_pe_of(team, root), at, i));
 		break;
 	case 3:
-		EXPECT(shmem_long_sum_reduce(team, dest, g_source, n) == 0);
+		CHECK(shmem_long_sum_reduce(team, dest, g_source, n) == 0);
 		for (size_t i = 0; i < n; i++) {
 			long sum = 0;
 			for (int j = 0; j < members; j++)
 				sum += word(world_pe_of(team, j), at, i);
-			EXPECT(dest[i] == sum);
+			CHECK(dest[i] == sum);
 		}
 		break;
 	case 4:
-		EXPECT(shmem_long_fcollect(team, dest, g_source, n) == 0);
+		CHECK(shmem_long_fcollect(team, dest, g_source, n) == 0);
 		for (size_t i = 0; i < n * (size_t)members; i++)
-			EXPECT(dest[i] == word(world_pe_of(team, (int)(i / n)), at, i % n));
+			CHECK(dest[i] == word(world_pe_of(team, (int)(i / n)), at, i % n));
 		break;
 	case 5:
-		EXPECT(shmem_long_alltoall(team, dest, g_source, n) == 0);
+		CHECK(shmem_long_alltoall(team, dest, g_source, n) == 0);
 		for (size_t i = 0; i < n * (size_t)members; i++)
-			EXPECT(dest[i] == word(world_pe_of(team, (int)(i / n)), at, (size_t)mine * n + i % n));
+			CHECK(dest[i] == word(world_pe_of(team, (int)(i / n)), at, (size_t)mine * n + i % n));
 		break;
 	case 6: {
 		const size_t give = n / (1 + (size_t)(mine + at) % 3);
-		EXPECT(shmem_long_collect(team, dest, g_source, give) == 0);
+		CHECK(shmem_long_collect(team, dest, g_source, give) == 0);
 		size_t to = 0;
 		for (int j = 0; j < members; j++)
 			for (size_t i = 0; i < n / (1 + (size_t)(j + at) % 3); i++, to++)
-				EXPECT(dest[to] == word(world_pe_of(team, j), at, i));
+				CHECK(dest[to] == word(world_pe_of(team, j), at, i));
 		break;
 	}
 	default:
 		if (draw % 2)
-			EXPECT(shmem_long_sum_exscan(team, dest, g_source, n) == 0);
+			CHECK(shmem_long_sum_exscan(team, dest, g_source, n) == 0);
 		else
-			EXPECT(shmem_team_sync(team) == 0);
+			CHECK(shmem_team_sync(team) == 0);
 		for (size_t i = 0; i < n && draw % 2; i++) {
 			long sum = 0;
 			for (int j = 0; j < mine; j++)
 				sum += word(world_pe_of(team, j), at, i);
-			EXPECT(dest[i] == sum);
+			CHECK(dest[i] == sum);
 		}
 	}
 }
@@ -95,7 +95,7 @@ static void streams(shmem_team_t team, unsigned *own)
 {
 	enum { kStream = 150 };
 	static long source[kWords], dest[kStream][kWords];
-	g_doing = "streams of broadcasts";
+	check_doing = "streams of broadcasts";
 	const int members = shmem_team_n_pes(team), mine = shmem_team_my_pe(team);
 	for (int round = 0; round < 12; round++) {
 		const int root = round % members;
@@ -107,9 +107,9 @@ static void streams(shmem_team_t team, unsigned *own)
 				source[k] = word(root, i, k); /* the root's own copy may change at once */
 			if (mine != root && i % 40 == 39)
 				rest(own);
-			EXPECT(shmem_long_broadcast(team, dest[i], source, n, root) == 0);
+			CHECK(shmem_long_broadcast(team, dest[i], source, n, root) == 0);
 			for (size_t k = 0; k < n; k++)
-				EXPECT(dest[i][k] == word(root, i, k));
+				CHECK(dest[i][k] == word(root, i, k));
 		}
 		shmem_team_sync(team); /* all dests have been looked at */
 	}
@@ -120,16 +120,16 @@ static void reproducible(shmem_team_t team)
 {
 	enum { kReals = 1500 };
 	static double source[kReals], dest[2][kReals], all[kReals * kMostPes];
-	g_doing = "reproducible sums";
+	check_doing = "reproducible sums";
 	for (size_t n = 3; n <= kReals; n = n * 4 + 1) {
 		for (size_t i = 0; i < n; i++)
 			source[i] = 1.0 / (double)(g_me * 7 + (int)i + 3);
 		for (int k = 0; k < 2; k++)
-			EXPECT(shmem_double_sum_reduce(team, dest[k], source, n) == 0);
-		EXPECT(memcmp(dest[0], dest[1], n * sizeof(double)) == 0);
-		EXPECT(shmem_double_fcollect(team, all, dest[0], n) == 0);
+			CHECK(shmem_double_sum_reduce(team, dest[k], source, n) == 0);
+		CHECK(memcmp(dest[0], dest[1], n * sizeof(double)) == 0);
+		CHECK(shmem_double_fcollect(team, all, dest[0], n) == 0);
 		for (int j = 0; j < shmem_team_n_pes(team); j++)
-			EXPECT(memcmp(all + (size_t)j * n, dest[0], n * sizeof(double)) == 0);
+			CHECK(memcmp(all + (size_t)j * n, dest[0], n * sizeof(double)) == 0);
 		shmem_team_sync(team);
 	}
 }
@@ -139,11 +139,11 @@ int main(int argc, char **argv)
 	shmem_init();
 	g_me = shmem_my_pe();
 	const int n = shmem_n_pes(), batches = argc > 1 ? atoi(argv[1]) : 50;
-	EXPECT(n <= kMostPes);
+	CHECK(n <= kMostPes);
 	shmem_team_t teams[kTeams] = {SHMEM_TEAM_WORLD};
-	EXPECT(shmemx_team_split_color(SHMEM_TEAM_WORLD, g_me % 2, -g_me, NULL, 0, &teams[1]) == 0);
-	EXPECT(shmemx_team_split_color(SHMEM_TEAM_WORLD, g_me / 3, g_me, NULL, 0, &teams[2]) == 0);
-	EXPECT(shmemx_team_split_color(SHMEM_TEAM_WORLD, g_me == n - 1 && n > 1 ? -1 : 0, 0, NULL, 0, &teams[3]) == 0);
+	CHECK(shmemx_team_split_color(SHMEM_TEAM_WORLD, g_me % 2, -g_me, NULL, 0, &teams[1]) == 0);
+	CHECK(shmemx_team_split_color(SHMEM_TEAM_WORLD, g_me / 3, g_me, NULL, 0, &teams[2]) == 0);
+	CHECK(shmemx_team_split_color(SHMEM_TEAM_WORLD, g_me == n - 1 && n > 1 ? -1 : 0, 0, NULL, 0, &teams[3]) == 0);
 	for (int k = 0; k < kTeams; k++)
 		if (teams[k] != SHMEM_TEAM_INVALID)
 			reproducible(teams[k]);
@@ -153,7 +153,7 @@ int main(int argc, char **argv)
 			streams(teams[k], &own);
 		shmem_barrier_all(); /* the teams overlap, and use the same dests */
 	}
-	g_doing = "mixed collectives";
+	check_doing = "mixed collectives";
 	for (int b = 0; b < batches; b++) {
 		for (int at = 0; at < kBatch; at++) {
 			const unsigned which = next_random(&shared), kind = next_random(&shared),

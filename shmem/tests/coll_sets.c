@@ -32,7 +32,7 @@ static void psync_clean(void)
 {
 	for (int k = 0; k < 2; k++)
 		for (int i = 0; i < SHMEM_SYNC_SIZE; i++)
-			EXPECT(g_psync[k][i] == SHMEM_SYNC_VALUE);
+			CHECK(g_psync[k][i] == SHMEM_SYNC_VALUE);
 }
 
 #define SYNC(s) shmem_sync((s)->start, (s)->log_stride, (s)->size, g_own_psync[g_own_turn++ % 2])
@@ -41,7 +41,7 @@ static void psync_clean(void)
 	static void N##_##CALL(const struct set *s, int n, int in_place)                                               \
 	{                                                                                                              \
 		T *source = (T *)(void *)g_source, *dest = in_place ? source : (T *)(void *)g_dest;                    \
-		g_doing = "shmem_" #N "_" #CALL;                                                                       \
+		check_doing = "shmem_" #N "_" #CALL;                                                                   \
 		for (int i = 0; i < n; i++)                                                                            \
 			source[i] = (T)value_of(shmem_my_pe(), (size_t)i);                                             \
 		SYNC(s);                                                                                               \
@@ -52,7 +52,7 @@ static void psync_clean(void)
 				const T b = (T)value_of(pe_of(s, j), (size_t)i);                                       \
 				a = (T)(EXPR);                                                                         \
 			}                                                                                              \
-			EXPECT(dest[i] == a);                                                                          \
+			CHECK(dest[i] == a);                                                                           \
 		}                                                                                                      \
 		SYNC(s);                                                                                               \
 		psync_clean();                                                                                         \
@@ -81,22 +81,22 @@ static const reduce_test kReduce[] = {SHMEM_TO_ALL_SUM_TYPES(LIST_SUMS, ) SHMEM_
 		for (size_t i = 0; i < kMost * 8; i++)                                                                 \
 			source[i] = (T)value_of(me, i);                                                                \
 		for (int root = 0; root < s->size; root++) {                                                           \
-			g_doing = "shmem_broadcast" #S;                                                                \
+			check_doing = "shmem_broadcast" #S;                                                            \
 			memset(g_dest, 0, sizeof g_dest);                                                              \
 			SYNC(s);                                                                                       \
 			shmem_broadcast##S(dest, source, n, root, s->start, s->log_stride, s->size, psync());          \
 			for (size_t i = 0; i < n; i++) /* the root's dest stays as it is */                            \
-				EXPECT(dest[i] == (mine == root ? (T)0 : (T)value_of(pe_of(s, root), i)));             \
+				CHECK(dest[i] == (mine == root ? (T)0 : (T)value_of(pe_of(s, root), i)));              \
 			SYNC(s);                                                                                       \
 		}                                                                                                      \
-		g_doing = "shmem_fcollect" #S;                                                                         \
+		check_doing = "shmem_fcollect" #S;                                                                     \
 		memset(g_dest, 0, sizeof g_dest);                                                                      \
 		SYNC(s);                                                                                               \
 		shmem_fcollect##S(dest, source, n, s->start, s->log_stride, s->size, psync());                         \
 		for (size_t i = 0; i < all; i++)                                                                       \
-			EXPECT(dest[i] == (T)value_of(pe_of(s, (int)(i / n)), i % n));                                 \
-		EXPECT(dest[all] == 0);                                                                                \
-		g_doing = "shmem_collect" #S;                                                                          \
+			CHECK(dest[i] == (T)value_of(pe_of(s, (int)(i / n)), i % n));                                  \
+		CHECK(dest[all] == 0);                                                                                 \
+		check_doing = "shmem_collect" #S;                                                                      \
 		memset(g_dest, 0, sizeof g_dest);                                                                      \
 		SYNC(s);                                                                                               \
 		shmem_collect##S(dest, source, (size_t)((mine + 1) % 3) * n / 2, s->start, s->log_stride, s->size,     \
@@ -104,22 +104,22 @@ static const reduce_test kReduce[] = {SHMEM_TO_ALL_SUM_TYPES(LIST_SUMS, ) SHMEM_
 		size_t at = 0;                                                                                         \
 		for (int j = 0; j < s->size; j++)                                                                      \
 			for (size_t i = 0; i < (size_t)((j + 1) % 3) * n / 2; i++, at++)                               \
-				EXPECT(dest[at] == (T)value_of(pe_of(s, j), i));                                       \
-		EXPECT(dest[at] == 0);                                                                                 \
-		g_doing = "shmem_alltoall" #S;                                                                         \
+				CHECK(dest[at] == (T)value_of(pe_of(s, j), i));                                        \
+		CHECK(dest[at] == 0);                                                                                  \
+		check_doing = "shmem_alltoall" #S;                                                                     \
 		memset(g_dest, 0, sizeof g_dest);                                                                      \
 		SYNC(s);                                                                                               \
 		shmem_alltoall##S(dest, source, n, s->start, s->log_stride, s->size, psync());                         \
 		for (size_t i = 0; i < all; i++)                                                                       \
-			EXPECT(dest[i] == (T)value_of(pe_of(s, (int)(i / n)), (size_t)mine * n + i % n));              \
-		g_doing = "shmem_alltoalls" #S;                                                                        \
+			CHECK(dest[i] == (T)value_of(pe_of(s, (int)(i / n)), (size_t)mine * n + i % n));               \
+		check_doing = "shmem_alltoalls" #S;                                                                    \
 		const size_t few = n / 3;                                                                              \
 		memset(g_dest, 0, sizeof g_dest);                                                                      \
 		SYNC(s);                                                                                               \
 		shmem_alltoalls##S(dest, source, 3, 2, few, s->start, s->log_stride, s->size, psync());                \
 		for (size_t i = 0; i < few * (size_t)s->size; i++)                                                     \
-			EXPECT(dest[3 * i] ==                                                                          \
-			       (T)value_of(pe_of(s, (int)(i / few)), 2 * ((size_t)mine * few + i % few)));             \
+			CHECK(dest[3 * i] ==                                                                           \
+			      (T)value_of(pe_of(s, (int)(i / few)), 2 * ((size_t)mine * few + i % few)));              \
 		SYNC(s);                                                                                               \
 		psync_clean();                                                                                         \
 		SYNC(s);                                                                                               \
@@ -132,11 +132,11 @@ static void barriers(const struct set *s)
 {
 	static long cell;
 	const int mine = (shmem_my_pe() - s->start) >> s->log_stride;
-	g_doing = "shmem_barrier";
+	check_doing = "shmem_barrier";
 	for (long round = 1; round <= 200; round++) {
 		shmem_long_p(&cell, round * 100 + mine, pe_of(s, (mine + 1) % s->size));
 		shmem_barrier(s->start, s->log_stride, s->size, psync());
-		EXPECT(cell == round * 100 + (mine + s->size - 1) % s->size);
+		CHECK(cell == round * 100 + (mine + s->size - 1) % s->size);
 		shmem_barrier(s->start, s->log_stride, s->size, psync());
 	}
 }
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 	else
 		shmem_init();
 	const int n = shmem_n_pes(), me = shmem_my_pe();
-	EXPECT(n <= 8);
+	CHECK(n <= 8);
 	const struct set sets[] = {{0, 0, n}, {0, 1, (n + 1) / 2}, {n / 2, 0, n - n / 2}};
 	for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) {
 		const struct set *s = &sets[k];

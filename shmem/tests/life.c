@@ -6,7 +6,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "expect.h"
+#include "shmem_test.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -30,7 +30,7 @@ static void work(long salt)
 	n = shmem_n_pes();
 	const int right = (me + 1) % n, left = (me + n - 1) % n;
 	long *block = shmem_malloc(1000 * sizeof(long));
-	EXPECT(block);
+	CHECK(block);
 	for (int i = 0; i < 1000; i++)
 		block[i] = -1;
 	counter = 0;
@@ -39,20 +39,20 @@ static void work(long salt)
 	shmem_long_p(&block[999], salt * 2 + me, right);
 	shmem_long_atomic_add(&counter, 1, 0);
 	shmem_barrier_all();
-	EXPECT(in_bss == salt + left && block[999] == salt * 2 + left);
-	EXPECT(shmem_long_g(&counter, 0) == n);
+	CHECK(in_bss == salt + left && block[999] == salt * 2 + left);
+	CHECK(shmem_long_g(&counter, 0) == n);
 	static long source, sum;
 	source = me + salt;
 	shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &sum, &source, 1);
-	EXPECT(sum == salt * n + (long)n * (n - 1) / 2);
+	CHECK(sum == salt * n + (long)n * (n - 1) / 2);
 	shmem_team_t team;
-	EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team) == 0);
+	CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team) == 0);
 	shmem_ctx_t ctx;
-	EXPECT(shmem_team_create_ctx(team, 0, &ctx) == 0);
+	CHECK(shmem_team_create_ctx(team, 0, &ctx) == 0);
 	shmem_ctx_long_p(ctx, &block[1], salt, right);
 	shmem_ctx_quiet(ctx);
 	shmem_team_sync(team);
-	EXPECT(block[1] == salt);
+	CHECK(block[1] == salt);
 	if (salt & 1) { /* or finalize ends them */
 		shmem_ctx_destroy(ctx);
 		shmem_team_destroy(team);
@@ -63,19 +63,19 @@ static void work(long salt)
 static void nested(void)
 {
 	int level = -1;
-	EXPECT(initialized() == 0);
+	CHECK(initialized() == 0);
 	shmem_init();
-	EXPECT(initialized() == 1);
-	EXPECT(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level) == 0 && level == SHMEM_THREAD_SINGLE);
+	CHECK(initialized() == 1);
+	CHECK(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level) == 0 && level == SHMEM_THREAD_SINGLE);
 	shmem_query_thread(&level);
-	EXPECT(level == SHMEM_THREAD_SINGLE);
+	CHECK(level == SHMEM_THREAD_SINGLE);
 	shmem_init();
 	work(1);
 	shmem_finalize();
-	EXPECT(initialized() == 1);
+	CHECK(initialized() == 1);
 	work(2);
 	shmem_finalize();
-	EXPECT(initialized() == 1);
+	CHECK(initialized() == 1);
 	work(3);
 	/* each of them is a barrier */
 	in_bss = 0;
@@ -83,11 +83,11 @@ static void nested(void)
 	shmem_init();
 	shmem_long_p(&in_bss, 77, (me + 1) % n);
 	shmem_finalize();
-	EXPECT(in_bss == 77);
+	CHECK(in_bss == 77);
 	shmem_finalize();
-	EXPECT(initialized() == 0);
+	CHECK(initialized() == 0);
 	shmem_finalize(); /* one too many does nothing */
-	EXPECT(initialized() == 0);
+	CHECK(initialized() == 0);
 }
 
 static int count_fds(void)
@@ -116,13 +116,13 @@ static void cycles(int count)
 	int fds = 0, maps = 0, level = -1;
 	for (int i = 0; i < count; i++) {
 		const int wanted = i % 2 ? SHMEM_THREAD_MULTIPLE : SHMEM_THREAD_SINGLE;
-		EXPECT(shmem_init_thread(wanted, &level) == 0 && level == wanted);
-		EXPECT(in_data == 42 + i);
-		EXPECT(i == 0 || in_bss == 1000 + i - 1);
+		CHECK(shmem_init_thread(wanted, &level) == 0 && level == wanted);
+		CHECK(in_data == 42 + i);
+		CHECK(i == 0 || in_bss == 1000 + i - 1);
 		work(10 + i);
 		shmem_barrier_all();
 		shmem_finalize();
-		EXPECT(initialized() == 0);
+		CHECK(initialized() == 0);
 		in_data++;
 		in_bss = 1000 + i;
 		if (i == 4) {
@@ -133,8 +133,8 @@ static void cycles(int count)
 	if (count > 5) {
 		for (int i = 0; i < 1000 && count_fds() > fds; i++)
 			usleep(10000); /* a thread of the provider ends by itself */
-		EXPECT(count_fds() <= fds);
-		EXPECT(count_maps() <= maps + 8); /* malloc may have grown */
+		CHECK(count_fds() <= fds);
+		CHECK(count_maps() <= maps + 8); /* malloc may have grown */
 	}
 }
 
@@ -143,7 +143,7 @@ static void *user(void *arg)
 {
 	int level;
 	for (int i = 0; i < 20; i++) {
-		EXPECT(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level) == 0 && level == SHMEM_THREAD_MULTIPLE);
+		CHECK(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level) == 0 && level == SHMEM_THREAD_MULTIPLE);
 		shmem_long_atomic_inc(&counter, shmem_my_pe());
 		shmem_finalize();
 	}
@@ -154,15 +154,15 @@ static void threads(void)
 {
 	pthread_t t[3];
 	int level;
-	EXPECT(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level) == 0);
+	CHECK(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level) == 0);
 	me = shmem_my_pe();
 	n = shmem_n_pes();
 	for (int i = 0; i < 3; i++)
-		EXPECT(pthread_create(&t[i], NULL, user, NULL) == 0);
+		CHECK(pthread_create(&t[i], NULL, user, NULL) == 0);
 	for (int i = 0; i < 3; i++)
 		pthread_join(t[i], NULL);
-	EXPECT(counter == 60);
-	EXPECT(initialized() == 1);
+	CHECK(counter == 60);
+	CHECK(initialized() == 1);
 	shmem_finalize();
 }
 
@@ -176,10 +176,10 @@ static void old_style(void)
 	const pid_t child = fork();
 	if (child == 0)
 		exit(0);
-	EXPECT(waitpid(child, &status, 0) == child && status == 0);
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
 	shmem_barrier_all();
 	shmem_finalize();
-	EXPECT(initialized() == 0);
+	CHECK(initialized() == 0);
 }
 
 int main(int argc, char **argv)

@@ -4,7 +4,7 @@
  * an exhausted heap that answers NULL on all PEs alike, what is symmetric and what is not, pointers to other PEs'
  * objects, and with --long transfers of more than 4 GiB in one call.
  */
-#include "expect.h"
+#include "shmem_test.h"
 
 #include <stdint.h>
 
@@ -21,14 +21,14 @@ static void same_everywhere(const void *first, const void *ptr)
 	offset = (uint64_t)((uintptr_t)ptr - (uintptr_t)first);
 	shmem_barrier_all();
 	for (int pe = 0; pe < n; pe++)
-		EXPECT(shmem_uint64_g(&offset, pe) == offset);
+		CHECK(shmem_uint64_g(&offset, pe) == offset);
 }
 
 static void blocks(void)
 {
 	char *first = shmem_malloc(1), *block[40];
 	size_t length[40];
-	EXPECT(first);
+	CHECK(first);
 	uint64_t state = 12345; /* the same sequence everywhere */
 	memset(block, 0, sizeof block);
 	for (int i = 0; i < 400; i++) {
@@ -36,7 +36,7 @@ static void blocks(void)
 		const size_t k = state >> 33 & 31, bytes = 1 + (state >> 40 & 0x3fff);
 		if (block[k]) {
 			for (size_t j = 0; j < length[k]; j++)
-				EXPECT(block[k][j] == (char)(k + 1)); /* nobody else's block overlaps it */
+				CHECK(block[k][j] == (char)(k + 1)); /* nobody else's block overlaps it */
 			shmem_free(block[k]);
 			block[k] = NULL;
 			continue;
@@ -44,24 +44,24 @@ static void blocks(void)
 		switch (state >> 60 & 3) {
 		case 0:
 			block[k] = shmem_align((size_t)16 << (state >> 56 & 7), bytes);
-			EXPECT((uintptr_t)block[k] % ((size_t)16 << (state >> 56 & 7)) == 0);
+			CHECK((uintptr_t)block[k] % ((size_t)16 << (state >> 56 & 7)) == 0);
 			break;
 		case 1:
 			block[k] = shmem_calloc(bytes, 1);
 			for (size_t j = 0; j < bytes; j++)
-				EXPECT(block[k][j] == 0);
+				CHECK(block[k][j] == 0);
 			break;
 		case 2:
 			block[k] = shmem_malloc(bytes / 2 + 1);
 			block[k][0] = 0;
 			memset(block[k], (int)k + 1, bytes / 2 + 1);
 			block[k] = shmem_realloc(block[k], bytes);
-			EXPECT(block[k] && block[k][bytes / 2 - (bytes > 1)] == (char)(k + 1));
+			CHECK(block[k] && block[k][bytes / 2 - (bytes > 1)] == (char)(k + 1));
 			break;
 		default:
 			block[k] = shmem_malloc_with_hints(bytes, SHMEM_MALLOC_SIGNAL_REMOTE);
 		}
-		EXPECT(block[k] && (uintptr_t)block[k] % 16 == 0);
+		CHECK(block[k] && (uintptr_t)block[k] % 16 == 0);
 		if (i % 10 == 0)
 			same_everywhere(first, block[k]);
 		memset(block[k], (int)k + 1, bytes);
@@ -74,23 +74,23 @@ static void blocks(void)
 
 static void edges(void)
 {
-	EXPECT(shmem_malloc(0) == NULL);
-	EXPECT(shmem_calloc(0, 8) == NULL && shmem_calloc(8, 0) == NULL);
-	EXPECT(shmem_malloc(SIZE_MAX) == NULL && shmem_calloc(SIZE_MAX / 2, 4) == NULL);
-	EXPECT(shmem_align(3, 8) == NULL); /* no power of two */
+	CHECK(shmem_malloc(0) == NULL);
+	CHECK(shmem_calloc(0, 8) == NULL && shmem_calloc(8, 0) == NULL);
+	CHECK(shmem_malloc(SIZE_MAX) == NULL && shmem_calloc(SIZE_MAX / 2, 4) == NULL);
+	CHECK(shmem_align(3, 8) == NULL); /* no power of two */
 	shmem_free(NULL);
 	char *p = shmem_realloc(NULL, 100);
-	EXPECT(p);
-	EXPECT(shmem_realloc(p, (size_t)1 << 50) == NULL); /* and p is still there */
+	CHECK(p);
+	CHECK(shmem_realloc(p, (size_t)1 << 50) == NULL); /* and p is still there */
 	memset(p, 1, 100);
-	EXPECT(shmem_realloc(p, 0) == NULL);
+	CHECK(shmem_realloc(p, 0) == NULL);
 	{ /* more than a page: align.c has more of this */
 		for (size_t align = 4096; align <= (size_t)4 << 20; align *= 4) {
 			char *a = shmem_align(align, 100), *b = shmem_align(align, 1);
-			EXPECT(a && b && (uintptr_t)a % align == 0 && (uintptr_t)b % align == 0);
+			CHECK(a && b && (uintptr_t)a % align == 0 && (uintptr_t)b % align == 0);
 			shmem_int_p((int *)(void *)b, me, right);
 			shmem_barrier_all();
-			EXPECT(*(int *)(void *)b == (me + n - 1) % n);
+			CHECK(*(int *)(void *)b == (me + n - 1) % n);
 			shmem_free(a);
 			shmem_free(b);
 		}
@@ -115,8 +115,8 @@ static void exhaust(void)
 	offset = (uint64_t)count;
 	shmem_barrier_all();
 	for (int pe = 0; pe < n; pe++)
-		EXPECT(shmem_uint64_g(&offset, pe) == (uint64_t)count);
-	EXPECT(count > 0);
+		CHECK(shmem_uint64_g(&offset, pe) == (uint64_t)count);
+	CHECK(count > 0);
 	char *const lowest = block[0];
 	for (int i = 0; i < count; i += 2)
 		shmem_free(block[i]);
@@ -124,7 +124,7 @@ static void exhaust(void)
 		shmem_free(block[i]);
 	char *again = shmem_malloc((size_t)64 << 20);
 	if (lowest)
-		EXPECT(again || step < 4096);
+		CHECK(again || step < 4096);
 	shmem_free(again);
 }
 
@@ -134,19 +134,19 @@ static void what_is_symmetric(void)
 	char *heap = shmem_malloc(8), *own = malloc(8);
 	const long *literal = (const long *)(const void *)"constant";
 	for (int pe = 0; pe < n; pe++) {
-		EXPECT(shmem_pe_accessible(pe));
-		EXPECT(shmem_addr_accessible(fixed, pe) && shmem_addr_accessible(unfixed, pe) &&
-		       shmem_addr_accessible(heap, pe));
-		EXPECT(!shmem_addr_accessible(&stack, pe) && !shmem_addr_accessible(own, pe) &&
-		       !shmem_addr_accessible(literal, pe));
-		EXPECT(shmem_ptr(&stack, pe) == NULL && shmem_ptr(own, pe) == NULL);
+		CHECK(shmem_pe_accessible(pe));
+		CHECK(shmem_addr_accessible(fixed, pe) && shmem_addr_accessible(unfixed, pe) &&
+		      shmem_addr_accessible(heap, pe));
+		CHECK(!shmem_addr_accessible(&stack, pe) && !shmem_addr_accessible(own, pe) &&
+		      !shmem_addr_accessible(literal, pe));
+		CHECK(shmem_ptr(&stack, pe) == NULL && shmem_ptr(own, pe) == NULL);
 	}
-	EXPECT(!shmem_pe_accessible(-1) && !shmem_pe_accessible(n));
-	EXPECT(shmem_ptr(fixed, me) == fixed && shmem_ptr(heap, me) == heap);
-	EXPECT((uintptr_t)aligned % 256 == 0);
+	CHECK(!shmem_pe_accessible(-1) && !shmem_pe_accessible(n));
+	CHECK(shmem_ptr(fixed, me) == fixed && shmem_ptr(heap, me) == heap);
+	CHECK((uintptr_t)aligned % 256 == 0);
 
 	/* initial values are there, of everybody; and writing through a pointer is writing there */
-	EXPECT(shmem_long_g(&fixed[1], right) == 8);
+	CHECK(shmem_long_g(&fixed[1], right) == 8);
 	shmem_barrier_all();
 	long *there = shmem_ptr(&fixed[2], right);
 	char *far = shmem_ptr(&unfixed[sizeof unfixed - 1], right);
@@ -158,7 +158,7 @@ static void what_is_symmetric(void)
 		shmem_char_p(&unfixed[sizeof unfixed - 1], 5, right);
 	}
 	shmem_barrier_all();
-	EXPECT(fixed[2] == 100 + (me + n - 1) % n && unfixed[sizeof unfixed - 1] == 5);
+	CHECK(fixed[2] == 100 + (me + n - 1) % n && unfixed[sizeof unfixed - 1] == 5);
 	shmem_free(heap);
 	free(own);
 }
@@ -168,7 +168,7 @@ static void huge(void)
 {
 	const size_t bytes = ((size_t)4 << 30) + 4096 + 5;
 	char *to = shmem_malloc(bytes), *from = me == 0 ? malloc(bytes) : NULL;
-	EXPECT(to && (from || me != 0));
+	CHECK(to && (from || me != 0));
 	if (me == 0) {
 		for (size_t i = 0; i < bytes; i += 4096)
 			from[i] = (char)(i / 4096 + i / 1048576);
@@ -178,16 +178,16 @@ static void huge(void)
 	shmem_barrier_all();
 	if (me == 1 % n) {
 		for (size_t i = 0; i < bytes - 4096; i += 4096)
-			EXPECT(to[i] == (char)(i / 4096 + i / 1048576));
-		EXPECT(to[bytes - 1] == 99);
+			CHECK(to[i] == (char)(i / 4096 + i / 1048576));
+		CHECK(to[bytes - 1] == 99);
 	}
 	shmem_barrier_all();
 	if (me == 0) {
 		memset(from, 0, bytes);
 		shmem_getmem(from, to, bytes, right);
 		for (size_t i = 0; i < bytes - 4096; i += 4096)
-			EXPECT(from[i] == (char)(i / 4096 + i / 1048576));
-		EXPECT(from[bytes - 1] == 99);
+			CHECK(from[i] == (char)(i / 4096 + i / 1048576));
+		CHECK(from[bytes - 1] == 99);
 	}
 	free(from);
 	shmem_free(to);

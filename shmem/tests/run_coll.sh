@@ -35,6 +35,7 @@ done
 coll 4 "coll_mix 10" SHMEM_BCAST_ALGORITHM=flat
 coll 16 "coll_mix 10" SHMEM_BCAST_ALGORITHM=direct
 coll 3 "coll_sets threads"
+coll 2 coll_types_generic
 coll 2 coll_types_cxx
 coll 3 coll_types SHMEM_DEBUG=1
 coll 3 coll_types SHMEM_STREAM_FROM=1

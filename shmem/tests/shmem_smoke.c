@@ -3,10 +3,8 @@
  * A first program on any number of PEs: static and heap objects, put, get, atomics, signals, locks, waits, contexts.
  * Exits non-zero, with a line that says what was wrong, when a value is not what the standard promises.
  */
-#include <shmem.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "shmem_test.h"
+
 #include <unistd.h>
 
 static long g_ring = -1;
@@ -17,20 +15,12 @@ static long g_guarded;
 static double g_real = 1.5;
 static long g_psync[SHMEM_BARRIER_SYNC_SIZE];
 
-#define EXPECT(cond)                                                                                                   \
-	do {                                                                                                           \
-		if (!(cond)) {                                                                                         \
-			fprintf(stderr, "PE %d: line %d: not so: %s\n", shmem_my_pe(), __LINE__, #cond);               \
-			shmem_global_exit(3);                                                                          \
-		}                                                                                                      \
-	} while (0)
-
 static void ring(int me, int n)
 {
 	shmem_long_p(&g_ring, me, (me + 1) % n);
 	shmem_barrier_all();
-	EXPECT(g_ring == (me + n - 1) % n);
-	EXPECT(shmem_long_g(&g_ring, (me + 1) % n) == me);
+	CHECK(g_ring == (me + n - 1) % n);
+	CHECK(shmem_long_g(&g_ring, (me + 1) % n) == me);
 	shmem_barrier_all();
 }
 
@@ -39,7 +29,7 @@ static void bulk(int me, int n)
 	const size_t count = 100000;
 	int *heap = shmem_malloc(count * sizeof *heap);
 	int *mine = malloc(count * sizeof *mine);
-	EXPECT(heap && mine);
+	CHECK(heap && mine);
 	for (size_t i = 0; i < count; i++)
 		mine[i] = (int)i * 7 + me;
 	shmem_int_put(heap, mine, count, (me + 1) % n);
@@ -47,18 +37,18 @@ static void bulk(int me, int n)
 	shmem_barrier_all();
 	const int from = (me + n - 1) % n;
 	for (size_t i = 0; i < count; i++)
-		EXPECT(heap[i] == (int)i * 7 + from);
+		CHECK(heap[i] == (int)i * 7 + from);
 	for (int i = 0; i < 64; i++)
-		EXPECT(g_static[i] == i * 7 + from);
+		CHECK(g_static[i] == i * 7 + from);
 	memset(mine, 0, count * sizeof *mine);
 	shmem_int_get(mine, heap, count, (me + 1) % n);
 	for (size_t i = 0; i < count; i++)
-		EXPECT(mine[i] == (int)i * 7 + me);
+		CHECK(mine[i] == (int)i * 7 + me);
 	shmem_barrier_all();
 	shmem_int_iput(heap, mine, 3, 1, 10, (me + 1) % n);
 	shmem_barrier_all();
 	for (int i = 0; i < 10; i++)
-		EXPECT(heap[3 * i] == i * 7 + from);
+		CHECK(heap[3 * i] == i * 7 + from);
 	free(mine);
 	shmem_free(heap);
 }
@@ -66,19 +56,19 @@ static void bulk(int me, int n)
 static void atomics(int me, int n)
 {
 	long *sum = shmem_calloc(1, sizeof *sum);
-	EXPECT(sum);
+	CHECK(sum);
 	for (int i = 0; i < 1000; i++)
 		for (int pe = 0; pe < n; pe++)
 			shmem_long_atomic_add(sum, 1, pe);
 	shmem_barrier_all();
-	EXPECT(*sum == 1000L * n);
-	EXPECT(shmem_long_atomic_fetch(sum, 0) == 1000L * n);
+	CHECK(*sum == 1000L * n);
+	CHECK(shmem_long_atomic_fetch(sum, 0) == 1000L * n);
 	shmem_barrier_all();
 	if (me == 0) {
-		EXPECT(shmem_double_atomic_swap(&g_real, 2.5, n - 1) == 1.5);
-		EXPECT(shmem_double_atomic_fetch(&g_real, n - 1) == 2.5);
-		EXPECT(shmem_long_atomic_compare_swap(sum, 1000L * n, 7, n - 1) == 1000L * n);
-		EXPECT(shmem_long_g(sum, n - 1) == 7);
+		CHECK(shmem_double_atomic_swap(&g_real, 2.5, n - 1) == 1.5);
+		CHECK(shmem_double_atomic_fetch(&g_real, n - 1) == 2.5);
+		CHECK(shmem_long_atomic_compare_swap(sum, 1000L * n, 7, n - 1) == 1000L * n);
+		CHECK(shmem_long_g(sum, n - 1) == 7);
 	}
 	shmem_barrier_all();
 	shmem_free(sum);
@@ -91,9 +81,9 @@ static void signals(int me, int n)
 	for (int i = 0; i < 8; i++)
 		mine[i] = me * 100 + i;
 	shmem_long_put_signal(data, mine, 8, &g_signal, 1, SHMEM_SIGNAL_ADD, (me + 1) % n);
-	EXPECT(shmem_signal_wait_until(&g_signal, SHMEM_CMP_GE, 1) == 1);
+	CHECK(shmem_signal_wait_until(&g_signal, SHMEM_CMP_GE, 1) == 1);
 	for (int i = 0; i < 8; i++)
-		EXPECT(data[i] == (me + n - 1) % n * 100 + i);
+		CHECK(data[i] == (me + n - 1) % n * 100 + i);
 	shmem_free(data);
 }
 
@@ -106,23 +96,23 @@ static void locks(int n)
 		shmem_clear_lock(&g_lock);
 	}
 	shmem_barrier_all();
-	EXPECT(shmem_long_g(&g_guarded, 0) == 50L * n);
+	CHECK(shmem_long_g(&g_guarded, 0) == 50L * n);
 }
 
 static void contexts(int me, int n)
 {
 	shmem_ctx_t ctx;
 	long *cell = shmem_calloc(1, sizeof *cell);
-	EXPECT(shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx) == 0);
+	CHECK(shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx) == 0);
 	shmem_ctx_long_p(ctx, cell, 42 + me, (me + 1) % n);
 	shmem_ctx_quiet(ctx);
 	shmem_ctx_destroy(ctx);
 	shmem_barrier_all();
-	EXPECT(*cell == 42 + (me + n - 1) % n);
+	CHECK(*cell == 42 + (me + n - 1) % n);
 	shmem_barrier(0, 0, n, g_psync);
 	shmem_barrier(0, 0, n, g_psync);
 	for (int i = 0; i < SHMEM_BARRIER_SYNC_SIZE; i++)
-		EXPECT(g_psync[i] == SHMEM_SYNC_VALUE);
+		CHECK(g_psync[i] == SHMEM_SYNC_VALUE);
 	shmem_free(cell);
 }
 
@@ -130,15 +120,15 @@ int main(void)
 {
 	shmem_init();
 	const int me = shmem_my_pe(), n = shmem_n_pes();
-	EXPECT(me >= 0 && me < n);
+	CHECK(me >= 0 && me < n);
 	ring(me, n);
 	bulk(me, n);
 	atomics(me, n);
 	signals(me, n);
 	locks(n);
 	contexts(me, n);
-	EXPECT(shmem_ptr(&g_ring, (me + 1) % n) != NULL);
-	EXPECT(shmem_malloc((size_t)1 << 60) == NULL);
+	CHECK(shmem_ptr(&g_ring, (me + 1) % n) != NULL);
+	CHECK(shmem_malloc((size_t)1 << 60) == NULL);
 	shmem_barrier_all();
 	if (me == 0)
 		printf("%d PEs: all as it should be\n", n);

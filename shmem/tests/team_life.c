@@ -15,34 +15,34 @@ static void check_team(shmem_team_t team, int members)
 {
 	const int mine = shmem_team_my_pe(team);
 	static long source, dest;
-	EXPECT(shmem_team_n_pes(team) == members);
-	EXPECT(mine >= 0 && mine < members && world_pe_of(team, mine) == g_me);
+	CHECK(shmem_team_n_pes(team) == members);
+	CHECK(mine >= 0 && mine < members && world_pe_of(team, mine) == g_me);
 	source = g_me + 1;
-	EXPECT(shmem_long_sum_reduce(team, &dest, &source, 1) == 0);
+	CHECK(shmem_long_sum_reduce(team, &dest, &source, 1) == 0);
 	long expected = 0;
 	for (int j = 0; j < members; j++)
 		expected += world_pe_of(team, j) + 1;
-	EXPECT(dest == expected);
-	EXPECT(shmem_team_sync(team) == 0);
+	CHECK(dest == expected);
+	CHECK(shmem_team_sync(team) == 0);
 }
 
 static void strided(void)
 {
-	g_doing = "split_strided";
+	check_doing = "split_strided";
 	for (int start = 0; start < g_n; start++)
 		for (int stride = -2; stride <= 3; stride++)
 			for (int size = 1; size <= g_n; size++) {
 				const int last = start + (size - 1) * stride;
 				const int valid = last >= 0 && last < g_n && (stride != 0 || size == 1);
 				shmem_team_t team = SHMEM_TEAM_WORLD;
-				EXPECT((shmem_team_split_strided(SHMEM_TEAM_WORLD, start, stride, size, NULL, 0,
-								 &team) == 0) == valid);
+				CHECK((shmem_team_split_strided(SHMEM_TEAM_WORLD, start, stride, size, NULL, 0,
+								&team) == 0) == valid);
 				int in = 0, at = -1;
 				for (int i = 0; valid && i < size; i++)
 					if (start + i * stride == g_me)
 						in = 1, at = i;
-				EXPECT(in == (team != SHMEM_TEAM_INVALID));
-				EXPECT(shmem_team_my_pe(team) == at);
+				CHECK(in == (team != SHMEM_TEAM_INVALID));
+				CHECK(shmem_team_my_pe(team) == at);
 				if (in)
 					check_team(team, size);
 				shmem_team_destroy(team);
@@ -51,17 +51,17 @@ static void strided(void)
 
 static void grid(void)
 {
-	g_doing = "split_2d";
+	check_doing = "split_2d";
 	for (int wide = 1; wide <= g_n + 1; wide++) {
 		shmem_team_t x, y;
 		const int w = wide < g_n ? wide : g_n, row = g_me / w, column = g_me % w;
 		const int row_len = (row + 1) * w <= g_n ? w : g_n - row * w;
 		const int column_len = g_n / w + (column < g_n % w);
-		EXPECT(shmem_team_split_2d(SHMEM_TEAM_WORLD, wide, NULL, 0, &x, NULL, 0, &y) == 0);
-		EXPECT(shmem_team_my_pe(x) == column && shmem_team_my_pe(y) == row);
+		CHECK(shmem_team_split_2d(SHMEM_TEAM_WORLD, wide, NULL, 0, &x, NULL, 0, &y) == 0);
+		CHECK(shmem_team_my_pe(x) == column && shmem_team_my_pe(y) == row);
 		check_team(x, row_len);
 		check_team(y, column_len);
-		EXPECT(shmem_team_translate_pe(x, 0, y) == (column == 0 ? row : -1));
+		CHECK(shmem_team_translate_pe(x, 0, y) == (column == 0 ? row : -1));
 		shmem_team_destroy(y);
 		shmem_team_destroy(x);
 	}
@@ -73,46 +73,45 @@ static void wrong(void)
 	shmem_team_config_t config = {7};
 	shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;
 	const int far[] = {0, g_n}, twice[] = {0, 0}, fine[] = {0};
-	g_doing = "wrong arguments";
-	EXPECT(shmem_team_my_pe(SHMEM_TEAM_INVALID) == -1 && shmem_team_n_pes(SHMEM_TEAM_INVALID) == -1);
-	EXPECT(shmem_team_translate_pe(SHMEM_TEAM_INVALID, 0, SHMEM_TEAM_WORLD) == -1);
-	EXPECT(shmem_team_translate_pe(SHMEM_TEAM_WORLD, 0, SHMEM_TEAM_INVALID) == -1);
-	EXPECT(shmem_team_translate_pe(SHMEM_TEAM_WORLD, g_n, SHMEM_TEAM_WORLD) == -1);
-	EXPECT(shmem_team_translate_pe(SHMEM_TEAM_WORLD, -1, SHMEM_TEAM_WORLD) == -1);
-	EXPECT(shmem_team_get_config(SHMEM_TEAM_INVALID, 0, &config) != 0);
-	EXPECT(shmem_team_get_config(SHMEM_TEAM_WORLD, 1L << 20, &config) != 0 && config.num_contexts == 7);
-	EXPECT(shmem_team_split_strided(SHMEM_TEAM_INVALID, 0, 1, 1, NULL, 0, &team) != 0 &&
-	       team == SHMEM_TEAM_INVALID);
-	EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 0, NULL, 0, &team) != 0);
-	EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, g_n + 1, NULL, 0, &team) != 0);
-	EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, -1, 1, 1, NULL, 0, &team) != 0);
-	EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, &config, 1L << 9, &team) != 0);
-	EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, SHMEM_TEAM_NUM_CONTEXTS, &team) != 0);
-	EXPECT(shmem_team_split_2d(SHMEM_TEAM_WORLD, 0, NULL, 0, &team, NULL, 0, &other) != 0);
-	EXPECT(team == SHMEM_TEAM_INVALID && other == SHMEM_TEAM_INVALID);
-	EXPECT(shmemx_team_create_group(SHMEM_TEAM_WORLD, far, 2, NULL, 0, &team) != 0);
-	EXPECT(shmemx_team_create_group(SHMEM_TEAM_WORLD, twice, 2, NULL, 0, &team) != 0);
-	EXPECT(shmemx_team_create_group(SHMEM_TEAM_INVALID, fine, 1, NULL, 0, &team) != 0);
-	EXPECT(shmemx_team_split_color(SHMEM_TEAM_INVALID, 0, 0, NULL, 0, &team) != 0);
+	check_doing = "wrong arguments";
+	CHECK(shmem_team_my_pe(SHMEM_TEAM_INVALID) == -1 && shmem_team_n_pes(SHMEM_TEAM_INVALID) == -1);
+	CHECK(shmem_team_translate_pe(SHMEM_TEAM_INVALID, 0, SHMEM_TEAM_WORLD) == -1);
+	CHECK(shmem_team_translate_pe(SHMEM_TEAM_WORLD, 0, SHMEM_TEAM_INVALID) == -1);
+	CHECK(shmem_team_translate_pe(SHMEM_TEAM_WORLD, g_n, SHMEM_TEAM_WORLD) == -1);
+	CHECK(shmem_team_translate_pe(SHMEM_TEAM_WORLD, -1, SHMEM_TEAM_WORLD) == -1);
+	CHECK(shmem_team_get_config(SHMEM_TEAM_INVALID, 0, &config) != 0);
+	CHECK(shmem_team_get_config(SHMEM_TEAM_WORLD, 1L << 20, &config) != 0 && config.num_contexts == 7);
+	CHECK(shmem_team_split_strided(SHMEM_TEAM_INVALID, 0, 1, 1, NULL, 0, &team) != 0 && team == SHMEM_TEAM_INVALID);
+	CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 0, NULL, 0, &team) != 0);
+	CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, g_n + 1, NULL, 0, &team) != 0);
+	CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, -1, 1, 1, NULL, 0, &team) != 0);
+	CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, &config, 1L << 9, &team) != 0);
+	CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, SHMEM_TEAM_NUM_CONTEXTS, &team) != 0);
+	CHECK(shmem_team_split_2d(SHMEM_TEAM_WORLD, 0, NULL, 0, &team, NULL, 0, &other) != 0);
+	CHECK(team == SHMEM_TEAM_INVALID && other == SHMEM_TEAM_INVALID);
+	CHECK(shmemx_team_create_group(SHMEM_TEAM_WORLD, far, 2, NULL, 0, &team) != 0);
+	CHECK(shmemx_team_create_group(SHMEM_TEAM_WORLD, twice, 2, NULL, 0, &team) != 0);
+	CHECK(shmemx_team_create_group(SHMEM_TEAM_INVALID, fine, 1, NULL, 0, &team) != 0);
+	CHECK(shmemx_team_split_color(SHMEM_TEAM_INVALID, 0, 0, NULL, 0, &team) != 0);
 	/* one is wrong: none */
-	EXPECT(shmemx_team_split_color(SHMEM_TEAM_WORLD, g_me == g_n - 1 ? -5 : 0, 0, NULL, 0, &team) != 0);
-	EXPECT(team == SHMEM_TEAM_INVALID);
+	CHECK(shmemx_team_split_color(SHMEM_TEAM_WORLD, g_me == g_n - 1 ? -5 : 0, 0, NULL, 0, &team) != 0);
+	CHECK(team == SHMEM_TEAM_INVALID);
 	if (g_n > 1) { /* members disagree: all learn it */
-		EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, g_me == 0 ? 1 : 2, NULL, 0, &team) != 0);
-		EXPECT(team == SHMEM_TEAM_INVALID);
+		CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, g_me == 0 ? 1 : 2, NULL, 0, &team) != 0);
+		CHECK(team == SHMEM_TEAM_INVALID);
 	}
-	EXPECT(shmem_team_create_ctx(SHMEM_TEAM_INVALID, 0, &ctx) != 0 && ctx == SHMEM_CTX_INVALID);
-	EXPECT(shmem_ctx_get_team(SHMEM_CTX_INVALID, &team) != 0 && team == SHMEM_TEAM_INVALID);
-	EXPECT(shmem_team_ptr(SHMEM_TEAM_INVALID, &g_cell, 0) == NULL &&
-	       shmem_team_ptr(SHMEM_TEAM_WORLD, &g_cell, g_n) == NULL);
-	EXPECT(shmem_team_sync(SHMEM_TEAM_INVALID) != 0);
-	EXPECT(shmem_long_sum_reduce(SHMEM_TEAM_INVALID, &g_sum, &g_cell, 1) != 0);
-	EXPECT(shmem_long_broadcast(SHMEM_TEAM_INVALID, &g_sum, &g_cell, 1, 0) != 0);
-	EXPECT(shmem_long_fcollect(SHMEM_TEAM_INVALID, &g_sum, &g_cell, 1) != 0);
-	EXPECT(shmem_long_collect(SHMEM_TEAM_INVALID, &g_sum, &g_cell, 1) != 0);
-	EXPECT(shmem_long_alltoall(SHMEM_TEAM_INVALID, &g_sum, &g_cell, 1) != 0);
-	EXPECT(shmem_long_alltoalls(SHMEM_TEAM_INVALID, &g_sum, &g_cell, 1, 1, 1) != 0);
-	EXPECT(shmem_long_sum_inscan(SHMEM_TEAM_INVALID, &g_sum, &g_cell, 1) != 0);
+	CHECK(shmem_team_create_ctx(SHMEM_TEAM_INVALID, 0, &ctx) != 0 && ctx == SHMEM_CTX_INVALID);
+	CHECK(shmem_ctx_get_team(SHMEM_CTX_INVALID, &team) != 0 && team == SHMEM_TEAM_INVALID);
+	CHECK(shmem_team_ptr(SHMEM_TEAM_INVALID, &g_cell, 0) == NULL &&
+	      shmem_team_ptr(SHMEM_TEAM_WORLD, &g_cell, g_n) == NULL);
+	CHECK(shmem_team_sync(SHMEM_TEAM_INVALID) != 0);
+	CHECK(shmem_long_sum_reduce(SHMEM_TEAM_INVALID, &g_sum, &g_cell, 1) != 0);
+	CHECK(shmem_long_broadcast(SHMEM_TEAM_INVALID, &g_sum, &g_cell, 1, 0) != 0);
+	CHECK(shmem_long_fcollect(SHMEM_TEAM_INVALID, &g_sum, &g_cell, 1) != 0);
+	CHECK(shmem_long_collect(SHMEM_TEAM_INVALID, &g_sum, &g_cell, 1) != 0);
+	CHECK(shmem_long_alltoall(SHMEM_TEAM_INVALID, &g_sum, &g_cell, 1) != 0);
+	CHECK(shmem_long_alltoalls(SHMEM_TEAM_INVALID, &g_sum, &g_cell, 1, 1, 1) != 0);
+	CHECK(shmem_long_sum_inscan(SHMEM_TEAM_INVALID, &g_sum, &g_cell, 1) != 0);
 	shmem_team_destroy(SHMEM_TEAM_INVALID);
 }
 
@@ -122,16 +121,14 @@ static void contexts(void)
 	shmem_team_t back, of;
 	shmem_team_config_t config = {3};
 	shmem_ctx_t ctx, again;
-	g_doing = "contexts of teams";
-	EXPECT(shmemx_team_split_color(SHMEM_TEAM_WORLD, g_me % 2, -g_me, &config, SHMEM_TEAM_NUM_CONTEXTS, &back) ==
-	       0);
+	check_doing = "contexts of teams";
+	CHECK(shmemx_team_split_color(SHMEM_TEAM_WORLD, g_me % 2, -g_me, &config, SHMEM_TEAM_NUM_CONTEXTS, &back) == 0);
 	config.num_contexts = 0;
-	EXPECT(shmem_team_get_config(back, SHMEM_TEAM_NUM_CONTEXTS, &config) == 0 && config.num_contexts == 3);
+	CHECK(shmem_team_get_config(back, SHMEM_TEAM_NUM_CONTEXTS, &config) == 0 && config.num_contexts == 3);
 	const int mine = shmem_team_my_pe(back), members = shmem_team_n_pes(back), right = (mine + 1) % members;
-	EXPECT(shmem_team_create_ctx(back, 0, &ctx) == 0 &&
-	       shmem_team_create_ctx(back, SHMEM_CTX_PRIVATE, &again) == 0);
-	EXPECT(shmem_ctx_get_team(ctx, &of) == 0 && of == back);
-	EXPECT(shmem_ctx_get_team(SHMEM_CTX_DEFAULT, &of) == 0 && of == SHMEM_TEAM_WORLD);
+	CHECK(shmem_team_create_ctx(back, 0, &ctx) == 0 && shmem_team_create_ctx(back, SHMEM_CTX_PRIVATE, &again) == 0);
+	CHECK(shmem_ctx_get_team(ctx, &of) == 0 && of == back);
+	CHECK(shmem_ctx_get_team(SHMEM_CTX_DEFAULT, &of) == 0 && of == SHMEM_TEAM_WORLD);
 	for (int round = 0; round < 2; round++) {
 		const shmem_ctx_t use = round ? again : ctx;
 		g_cell = -1;
@@ -141,35 +138,35 @@ static void contexts(void)
 		shmem_ctx_long_atomic_add(use, &g_sum, 5, right);
 		shmem_ctx_quiet(use);
 		shmem_team_sync(back);
-		EXPECT(g_cell == world_pe_of(back, (mine + members - 1) % members));
-		EXPECT(g_sum == 5);
-		EXPECT(shmem_ctx_long_g(use, &g_cell, right) == g_me);
+		CHECK(g_cell == world_pe_of(back, (mine + members - 1) % members));
+		CHECK(g_sum == 5);
+		CHECK(shmem_ctx_long_g(use, &g_cell, right) == g_me);
 		shmem_team_sync(back);
 	}
 	long *there = shmem_team_ptr(back, &g_cell, right);
-	EXPECT(there && *there == g_me);
+	CHECK(there && *there == g_me);
 	shmem_team_sync(back);
 	shmem_ctx_destroy(again);
 	shmem_team_destroy(back); /* takes the shareable context with it */
-	EXPECT(shmem_team_create_ctx(SHMEM_TEAM_WORLD, SHMEM_CTX_SERIALIZED, &ctx) == 0);
+	CHECK(shmem_team_create_ctx(SHMEM_TEAM_WORLD, SHMEM_CTX_SERIALIZED, &ctx) == 0);
 	shmem_ctx_destroy(ctx);
 }
 
 static void shared(void)
 {
-	g_doing = "SHMEM_TEAM_SHARED";
+	check_doing = "SHMEM_TEAM_SHARED";
 	const int members = shmem_team_n_pes(SHMEM_TEAM_SHARED);
 	check_team(SHMEM_TEAM_SHARED, members);
 	for (int j = 0; j < members; j++)
-		EXPECT(shmem_team_ptr(SHMEM_TEAM_SHARED, &g_cell, j) != NULL);
+		CHECK(shmem_team_ptr(SHMEM_TEAM_SHARED, &g_cell, j) != NULL);
 	const char *fake = getenv("SHMEM_FAKE_HOSTS");
 	unsigned hosts, each;
 	if (fake && sscanf(fake, "%ux%u", &hosts, &each) == 2) {
 		const int first = g_me / (int)each * (int)each;
-		EXPECT(members == (first + (int)each <= g_n ? (int)each : g_n - first));
-		EXPECT(shmem_team_translate_pe(SHMEM_TEAM_SHARED, 0, SHMEM_TEAM_WORLD) == first);
+		CHECK(members == (first + (int)each <= g_n ? (int)each : g_n - first));
+		CHECK(shmem_team_translate_pe(SHMEM_TEAM_SHARED, 0, SHMEM_TEAM_WORLD) == first);
 	} else {
-		EXPECT(members == g_n);
+		CHECK(members == g_n);
 	}
 }
 
@@ -185,8 +182,8 @@ static void tree(shmem_team_t parent, unsigned seed, int depth)
 		unsigned mine = s + 977u * (unsigned)g_me;
 		const int color = (int)(next_random(&mine) % (unsigned)(colors + 1)) - 1;
 		const int key = (int)(next_random(&mine) % 5);
-		EXPECT(shmemx_team_split_color(parent, color, key, NULL, 0, &child) == 0);
-		EXPECT((child == SHMEM_TEAM_INVALID) == (color < 0));
+		CHECK(shmemx_team_split_color(parent, color, key, NULL, 0, &child) == 0);
+		CHECK((child == SHMEM_TEAM_INVALID) == (color < 0));
 		if (child != SHMEM_TEAM_INVALID) {
 			check_team(child, shmem_team_n_pes(child));
 			tree(child, s, depth - 1);
@@ -201,10 +198,10 @@ enum { kLive = 1000 };
 static void many_live(int count)
 {
 	static shmem_team_t teams[kLive];
-	g_doing = "many live teams";
+	check_doing = "many live teams";
 	for (int i = 0; i < count; i++)
-		EXPECT(shmemx_team_split_color(SHMEM_TEAM_WORLD, (g_me + i) % 2, i % 3 ? g_me : -g_me, NULL, 0,
-					       &teams[i]) == 0);
+		CHECK(shmemx_team_split_color(SHMEM_TEAM_WORLD, (g_me + i) % 2, i % 3 ? g_me : -g_me, NULL, 0,
+					      &teams[i]) == 0);
 	for (int i = 0; i < count; i++)
 		check_team(teams[i], shmem_team_n_pes(teams[i]));
 	for (int i = count - 1; i >= 0; i -= 2)
@@ -219,12 +216,12 @@ static void many_live(int count)
 static void pool(void)
 {
 	shmem_team_t teams[65];
-	g_doing = "pool of 64";
+	check_doing = "pool of 64";
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < 64; i++)
-			EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, g_n, NULL, 0, &teams[i]) == 0);
-		EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, g_n, NULL, 0, &teams[64]) != 0);
-		EXPECT(teams[64] == SHMEM_TEAM_INVALID);
+			CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, g_n, NULL, 0, &teams[i]) == 0);
+		CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, g_n, NULL, 0, &teams[64]) != 0);
+		CHECK(teams[64] == SHMEM_TEAM_INVALID);
 		for (int i = 63; i >= 0; i--) {
 			check_team(teams[i], g_n);
 			shmem_team_destroy(teams[i]);
@@ -249,19 +246,19 @@ static long resident_kib(void)
 static void cycles(long count)
 {
 	long before = 0;
-	g_doing = "make and destroy";
+	check_doing = "make and destroy";
 	for (long i = 0; i < count; i++) {
 		shmem_team_t team;
 		const int size = 1 + (int)(i % g_n);
 		if (i == count / 2)
 			before = resident_kib();
-		EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, (int)(i % (g_n - size + 1)), 1, size, NULL, 0,
-						&team) == 0);
+		CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, (int)(i % (g_n - size + 1)), 1, size, NULL, 0,
+					       &team) == 0);
 		if (team != SHMEM_TEAM_INVALID && i % 7 == 0)
 			check_team(team, size);
 		shmem_team_destroy(team);
 	}
-	EXPECT(resident_kib() - before < 512); /* does not grow */
+	CHECK(resident_kib() - before < 512); /* does not grow */
 }
 
 /* --- overlapping teams -------------------------------------------------------------------------------------------- */
@@ -282,12 +279,12 @@ static void reduce_on(int k, int round)
 	long double *from = g_from + (size_t)k * kLong;
 	for (size_t i = 0; i < kLong; i++)
 		from[i] = element(g_me, k, round, i);
-	EXPECT(shmem_longdouble_sum_reduce(team, g_to[k], from, kLong) == 0);
+	CHECK(shmem_longdouble_sum_reduce(team, g_to[k], from, kLong) == 0);
 	for (size_t i = 0; i < kLong; i += 5) {
 		long double sum = 0;
 		for (int j = 0; j < shmem_team_n_pes(team); j++)
 			sum += element(world_pe_of(team, j), k, round, i);
-		EXPECT(g_to[k][i] == sum);
+		CHECK(g_to[k][i] == sum);
 	}
 	shmem_team_sync(team); /* my dest is read before anybody's next result goes there */
 }
@@ -300,9 +297,9 @@ static void *reduce_thread(void *arg)
 		reduce_on(k, round);
 		for (int i = 0; i < 50 && g_overlap[k] != SHMEM_TEAM_INVALID; i++) {
 			shmem_team_t copy;
-			EXPECT(shmem_team_split_strided(g_overlap[k], 0, 1, shmem_team_n_pes(g_overlap[k]), NULL, 0,
-							&copy) == 0);
-			EXPECT(shmem_team_sync(copy) == 0);
+			CHECK(shmem_team_split_strided(g_overlap[k], 0, 1, shmem_team_n_pes(g_overlap[k]), NULL, 0,
+						       &copy) == 0);
+			CHECK(shmem_team_sync(copy) == 0);
 			shmem_team_destroy(copy);
 		}
 	}
@@ -311,21 +308,21 @@ static void *reduce_thread(void *arg)
 
 static void overlap(int threads)
 {
-	g_doing = "overlapping teams";
+	check_doing = "overlapping teams";
 	g_from = shmem_malloc(kTeams * kLong * sizeof *g_from);
 	for (int k = 0; k < kTeams; k++)
 		g_to[k] = shmem_malloc(kLong * sizeof **g_to);
 	/* neighbours in a ring share a PE; two teams of all; all but one */
-	EXPECT(shmemx_team_split_color(SHMEM_TEAM_WORLD, g_me / 2, g_me, NULL, 0, &g_overlap[0]) == 0);
-	EXPECT(shmemx_team_split_color(SHMEM_TEAM_WORLD, (g_me + 1) % g_n / 2, -g_me, NULL, 0, &g_overlap[1]) == 0);
-	EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, g_n, NULL, 0, &g_overlap[2]) == 0);
-	EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, g_n - 1, -1, g_n, NULL, 0, &g_overlap[3]) == 0);
-	EXPECT(shmemx_team_split_color(SHMEM_TEAM_WORLD, g_me == g_n / 2 && g_n > 1 ? -1 : 0, 0, NULL, 0,
-				       &g_overlap[4]) == 0);
+	CHECK(shmemx_team_split_color(SHMEM_TEAM_WORLD, g_me / 2, g_me, NULL, 0, &g_overlap[0]) == 0);
+	CHECK(shmemx_team_split_color(SHMEM_TEAM_WORLD, (g_me + 1) % g_n / 2, -g_me, NULL, 0, &g_overlap[1]) == 0);
+	CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, g_n, NULL, 0, &g_overlap[2]) == 0);
+	CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, g_n - 1, -1, g_n, NULL, 0, &g_overlap[3]) == 0);
+	CHECK(shmemx_team_split_color(SHMEM_TEAM_WORLD, g_me == g_n / 2 && g_n > 1 ? -1 : 0, 0, NULL, 0,
+				      &g_overlap[4]) == 0);
 	if (threads) {
 		pthread_t ids[kTeams];
 		for (int k = 0; k < kTeams; k++)
-			EXPECT(pthread_create(&ids[k], NULL, reduce_thread, (void *)(intptr_t)k) == 0);
+			CHECK(pthread_create(&ids[k], NULL, reduce_thread, (void *)(intptr_t)k) == 0);
 		for (int k = 0; k < kTeams; k++)
 			pthread_join(ids[k], NULL);
 	} else {
@@ -356,7 +353,7 @@ int main(int argc, char **argv)
 		contexts();
 		shared();
 	} else if (!strcmp(what, "tree")) {
-		g_doing = "random tree";
+		check_doing = "random tree";
 		for (unsigned seed = 1; seed <= (unsigned)count; seed++)
 			tree(SHMEM_TEAM_WORLD, seed, 3);
 	} else if (!strcmp(what, "live")) {

@@ -4,7 +4,7 @@
  * and on private ones; sums are exact and every value is where it belongs. The other levels: what is provided, and
  * contexts that one thread at a time uses.
  */
-#include "expect.h"
+#include "shmem_test.h"
 
 #include <pthread.h>
 
@@ -22,7 +22,7 @@ static void *work(void *argument)
 {
 	const int self = (int)(intptr_t)argument;
 	shmem_ctx_t mine;
-	EXPECT(shmem_ctx_create(SHMEM_CTX_PRIVATE, &mine) == 0);
+	CHECK(shmem_ctx_create(SHMEM_CTX_PRIVATE, &mine) == 0);
 	long value[WORDS], back[WORDS];
 	long *to = block + self * WORDS;
 	for (int i = 0; i < TIMES; i++) {
@@ -38,7 +38,7 @@ static void *work(void *argument)
 		shmem_quiet();
 		shmem_ctx_long_get(mine, back, to, WORDS, right);
 		for (int k = 0; k < WORDS; k++)
-			EXPECT_AS("put and get by thread", back[k] == value[k]);
+			CHECK(back[k] == value[k]);
 		/* thread to thread: my counterpart on the right waits for this */
 		shmem_ctx_long_p(mine, &flags[self], i + 1, right);
 		shmem_ctx_quiet(mine);
@@ -51,18 +51,17 @@ static void *work(void *argument)
 static void multiple(void)
 {
 	pthread_t thread[THREADS];
-	EXPECT(shmem_ctx_create(0, &shared) == 0 && shmem_ctx_create(SHMEM_CTX_SERIALIZED, &serialized) == 0);
+	CHECK(shmem_ctx_create(0, &shared) == 0 && shmem_ctx_create(SHMEM_CTX_SERIALIZED, &serialized) == 0);
 	block = shmem_malloc(THREADS * WORDS * sizeof *block);
-	EXPECT(block);
+	CHECK(block);
 	for (int t = 0; t < THREADS; t++)
-		EXPECT(pthread_create(&thread[t], NULL, work, (void *)(intptr_t)t) == 0);
+		CHECK(pthread_create(&thread[t], NULL, work, (void *)(intptr_t)t) == 0);
 	for (int t = 0; t < THREADS; t++)
-		EXPECT(pthread_join(thread[t], NULL) == 0);
+		CHECK(pthread_join(thread[t], NULL) == 0);
 	shmem_ctx_quiet(shared);
 	shmem_ctx_quiet(serialized);
 	shmem_barrier_all();
-	EXPECT(shmem_long_atomic_fetch(&counter, me) ==
-	       (1L + 2 + 3 + 4) * THREADS * n * (TIMES / n + (me < TIMES % n)));
+	CHECK(shmem_long_atomic_fetch(&counter, me) == (1L + 2 + 3 + 4) * THREADS * n * (TIMES / n + (me < TIMES % n)));
 	shmem_ctx_destroy(shared);
 	shmem_ctx_destroy(serialized);
 	shmem_free(block);
@@ -87,25 +86,25 @@ static void taking_turns(void)
 	pthread_t thread[THREADS];
 	const int count = level == SHMEM_THREAD_SERIALIZED ? THREADS : 0;
 	for (int t = 0; t < count; t++)
-		EXPECT(pthread_create(&thread[t], NULL, one_at_a_time, NULL) == 0);
+		CHECK(pthread_create(&thread[t], NULL, one_at_a_time, NULL) == 0);
 	if (!count)
 		one_at_a_time(NULL);
 	for (int t = 0; t < count; t++)
-		EXPECT(pthread_join(thread[t], NULL) == 0);
+		CHECK(pthread_join(thread[t], NULL) == 0);
 	shmem_barrier_all();
-	EXPECT(guarded == 50L * (count ? count : 1));
+	CHECK(guarded == 50L * (count ? count : 1));
 }
 
 int main(int argc, char **argv)
 {
 	const int wanted = argc > 1 ? atoi(argv[1]) : SHMEM_THREAD_MULTIPLE;
 	int provided = -1, asked = -1;
-	EXPECT(shmem_init_thread(wanted, &provided) == 0);
+	CHECK(shmem_init_thread(wanted, &provided) == 0);
 	me = shmem_my_pe();
 	n = shmem_n_pes();
 	right = (me + 1) % n;
 	shmem_query_thread(&asked);
-	EXPECT(provided >= wanted && asked == provided);
+	CHECK(provided >= wanted && asked == provided);
 	level = provided;
 	if (wanted == SHMEM_THREAD_MULTIPLE)
 		multiple();

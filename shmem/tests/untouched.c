@@ -6,7 +6,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "expect.h"
+#include "shmem_test.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -90,26 +90,26 @@ int main(void)
 	long sum = 0;
 	for (size_t i = 0; i < ((size_t)64 << 20); i += 4096)
 		sum += looked_at[HUGE_BYTES / 4 + i];
-	EXPECT(sum >= 0);
+	CHECK(sum >= 0);
 	shmem_init();
-	EXPECT(as_left());
+	CHECK(as_left());
 	/* the spots, a few megabytes of the program's own, and no more */
-	EXPECT(data_kib() > 0 && data_kib() < 40 * 1024);
-	EXPECT(kib("VmRSS:") < 300 * 1024);
+	CHECK(data_kib() > 0 && data_kib() < 40 * 1024);
+	CHECK(kib("VmRSS:") < 300 * 1024);
 	const int right = (shmem_my_pe() + 1) % shmem_n_pes();
 	shmem_long_p(&later, 7, right);
 	shmem_char_p(&huge[HUGE_BYTES / 3], 3, right);
 	shmem_barrier_all();
-	EXPECT(later == 7 && huge[HUGE_BYTES / 3] == 3);
+	CHECK(later == 7 && huge[HUGE_BYTES / 3] == 3);
 	fflush(stdout);
 	const pid_t pid = fork();
 	if (pid == 0)
 		_exit(child());
 	int status = -1;
-	EXPECT(waitpid(pid, &status, 0) == pid);
-	EXPECT(status == 0);
-	EXPECT(huge[12345] == 0 && filled[1] == 2);
-	EXPECT(data_kib() < 40 * 1024);
+	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK(status == 0);
+	CHECK(huge[12345] == 0 && filled[1] == 2);
+	CHECK(data_kib() < 40 * 1024);
 	test_done("untouched static data");
 	return 0;
 }

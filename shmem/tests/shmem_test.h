@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * shmem_test.h: what the multi-PE test programs share. A check that does not hold ends the job with a line that says
+ * where.
+ */
+#ifndef SHMEM_TESTS_SHMEM_TEST_H
+#define SHMEM_TESTS_SHMEM_TEST_H
+
+#include <shmem.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK_RANK shmem_my_pe()
+#define CHECK_END(file_arg, line_arg) shmem_global_exit(3)
+#include "check.h"
+
+static inline void test_done(const char *what)
+{
+	shmem_barrier_all();
+	if (shmem_my_pe() == 0)
+		printf("%s: %d PEs: all as it should be\n", what, shmem_n_pes());
+	shmem_finalize();
+}
+
+#endif
