@@ -120,8 +120,8 @@ bool pmix_is_ours(unsigned long long cookie)
 // A launcher that runs inside our job gives its processes an environment of its own on top of ours.
 bool inner_launcher(unsigned long long cookie)
 {
-	return pgas_boot_getenv("PMI_FD") /* oshrun removes it and never sets it */ ||
-	       (pgas_boot_getenv("PMIX_NAMESPACE") && !pmix_is_ours(cookie));
+	// oshrun removes PMI_FD and never sets it
+	return pgas_boot_getenv("PMI_FD") || (pgas_boot_getenv("PMIX_NAMESPACE") && !pmix_is_ours(cookie));
 }
 
 // When oshrun dies, by kill -9 too, so must we, whatever stands between it and us. The parent-death signal that

@@ -22,7 +22,8 @@
 #include <sys/syscall.h>
 
 #ifndef SYS_close_range
-#define SYS_close_range 436 /* the same on all architectures; headers before Linux 5.9 lack it */
+// the same number on all architectures; headers before Linux 5.9 lack it
+#define SYS_close_range 436
 #endif
 
 namespace oshrun {

@@ -20,7 +20,8 @@
 #include <sys/wait.h>
 
 #ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434 /* the same on all architectures; headers before Linux 5.3 lack it */
+// the same number on all architectures; headers before Linux 5.3 lack it
+#define SYS_pidfd_open 434
 #endif
 
 namespace oshrun {

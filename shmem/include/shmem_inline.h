@@ -98,8 +98,8 @@ SHMEM_IMPL_COPY(shmem_getmem_nbi, void, SHMEM_IMPL_GET, nelems)
 #undef SHMEM_IMPL_GET
 #undef SHMEM_IMPL_SMALL
 
+/* --- atomics: one instruction of the machine, acquire-release as in pgas_hot.h ------------------------------------ */
 /*
- * ---- atomics: one instruction of the machine, acquire-release as in pgas_hot.h ------------------------------------
  * at_ is the peer's copy; a misaligned one goes to the library, which says so.  The last line of a call that answers a
  * value returns the library's answer.
  */

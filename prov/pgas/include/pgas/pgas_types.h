@@ -33,7 +33,8 @@
 #define PGAS_FRONT_EP_OFF 88
 #define PGAS_FRONT_OFF 40
 
-/* ---  ----------------------------------------------------------------------------------------------------------------
+/* --- the message ring --------------------------------------------------------------------------------------------- */
+/*
  * Message ring: many producers (senders on this host), one consumer (the endpoint's owner). See pgas_ring.cpp for the
  * protocol; the layout is here because fi_inject is inline.
  *
@@ -129,13 +130,14 @@ PGAS_EXPORT void pgas_door_ring(struct pgas_door *door) PGAS_NOEXCEPT;
 }
 #endif
 
-/* ---  ----------------------------------------------------------------------------------------------------------------
+/* --- the front of an endpoint ------------------------------------------------------------------------------------- */
+/*
  * Endpoint front. Allocated in one mapping with the window table behind it, so that window[rank] is one load from the
  * endpoint's address. window[rank] is the address here of rank's key-0 region, 0 where it cannot be stored to directly;
  * it is written when a peer is connected, and cleared by the watcher when it dies. window[-1] is always 0:
  * FI_ADDR_UNSPEC leads to the cold path. Invariant: a window is set only while hot_inject is MAGIC_HOT, so a caller
  * that knows the endpoint to be ours may leave out the test of the magic word for injects.
- *  */
+ */
 struct pgas_ep_core;
 
 struct pgas_ep {
