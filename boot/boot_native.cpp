@@ -276,7 +276,7 @@ int native_barrier()
 	const uint32_t seen = generation.load(std::memory_order_acquire);
 	if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == g_board.size) {
 		arrived.store(0, std::memory_order_relaxed);           // nobody arrives again before the next line
-		generation.store(seen + 1, std::memory_order_release); // pairs with the acquire loads below
+		generation.store(seen + 1, std::memory_order_release); // pairs with load_acquire in native_barrier()
 		syscall(SYS_futex, &head.generation, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 		return 0;
 	}
@@ -343,7 +343,7 @@ int native_commit()
 {
 	board_slot &slot = g_board.board.slot(g_board.rank);
 	std::atomic_ref<uint64_t>(slot.kv_used)
-		.store(slot.kv_staged, std::memory_order_release); // pairs with the acquire in native_get
+		.store(slot.kv_staged, std::memory_order_release); // pairs with load_acquire in native_get()
 	return 0;
 }
 

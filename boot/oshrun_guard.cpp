@@ -83,7 +83,7 @@ void end_job(const guard_setup &setup)
 
 void announce_env(board_header &head, uint32_t state)
 {
-	// pairs with the acquire of a child about to exec
+	// pairs with load_acquire in add_pmix(), by a child about to exec
 	std::atomic_ref<uint32_t>(head.env_state).store(state, std::memory_order_release);
 	syscall(SYS_futex, &head.env_state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }

@@ -301,7 +301,7 @@ static inline int gasnet_AMPoll(void)
 		struct pgas_backoff gasneti_wait_ = {0};                                                               \
 		while (!(cond_arg))                                                                                    \
 			gasneti_wait_turn(&gasneti_wait_);                                                             \
-		pgas_fence_acquire(); /* pairs with the release of the slot's READY, or of another thread's handler */ \
+		pgas_fence_acquire(); /* pairs with store_release in pgas_hot_send(), or of a handler */               \
 	} while (0)
 
 #ifdef __cplusplus

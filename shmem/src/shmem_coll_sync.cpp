@@ -70,7 +70,7 @@ void sync_central(team &t, uint64_t number)
 		// acq_rel: the last one has seen all, and hands it on with the release below
 		if (__atomic_fetch_add(&at->arrived.number, 1, __ATOMIC_ACQ_REL) + 1 == count) {
 			pgas_store_relaxed(&at->arrived.number, uint64_t{0});
-			// pairs with the await below and the get of far members
+			// pairs with await() in the others, and with the atomic get of far members
 			pgas_store_release(&at->released.number, number);
 		} else {
 			await_number(&at->released, number);
@@ -181,7 +181,7 @@ void exchange_gather(team &t, uint64_t number)
 	for (int j = 0; j < n; j++) // relaxed loads: those of lines that are there already overlap
 		if (PGAS_UNLIKELY(pgas_load_relaxed(&in[j].number) != number))
 			await([=] { return pgas_load_relaxed(&in[j].number) == number; });
-	pgas_fence_acquire(); // pairs with set_line
+	pgas_fence_acquire(); // pairs with store_release in set_line()
 	t.known = number - 1;
 }
 
@@ -224,7 +224,7 @@ void await_progress(team &t, uint64_t number)
 
 void completed(team &t)
 {
-	// pairs with the wait of a root in broadcast
+	// pairs with await() in await_progress_of(), by which the root of a broadcast waits
 	pgas_store_release(&head_of(t.block)->progress.number, t.exchanges);
 }
 

@@ -29,7 +29,7 @@ line *hop_line(int index)
 void tell(team &t, int member, line *mine)
 {
 	if (is_near(t, member)) {
-		// pairs with the acquire in await_or_complain
+		// pairs with the acquire in await_or_complain()
 		pgas_store_release(&there(t, member, mine)->number, kMet);
 		return;
 	}

@@ -165,7 +165,8 @@ const void *view(team &t, int member, const void *source, size_t bytes, void *ro
 
 // --- waiting ---------------------------------------------------------------------------------------------------------
 
-// Polls until ready() holds; ready uses relaxed loads, the fence makes them acquire. pairs with set_number and set_line
+// Polls until ready() holds; ready uses relaxed loads, the fence makes them acquire. Pairs with
+// store_release in set_number() and set_line().
 template <class Ready>
 PGAS_HOT void await(Ready &&ready)
 {

@@ -765,7 +765,7 @@ inline uint32_t eager_holder(const uint32_t *returns)
 inline void eager_return(uint32_t *returns, uint32_t claim)
 {
 	if (PGAS_LIKELY(claim - pgas_load_relaxed(returns) == 1))
-		pgas_store_release(returns, claim); // pairs with load_acquire in claim_eager(): we have read the bytes
+		pgas_store_release(returns, claim); // pairs with load_acquire in look_at_returns(): the bytes were read
 }
 eager_area eager_area_of(const segment &seg, const ep_shape &shape);
 // Answers a request, now or when the peer's ring has room again.

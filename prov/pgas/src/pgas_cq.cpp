@@ -66,7 +66,7 @@ void update_hot(cq_core *cq)
 		pgas_store_relaxed(&front->hot_read, PGAS_MAGIC_OWN);
 	} else if (pgas_load_relaxed(&front->hot_read) != PGAS_MAGIC_HOT && !must_look()) {
 		pgas_store_relaxed(&front->hot_read, PGAS_MAGIC_HOT);
-		pgas_fence_full(); // pairs with the fence in the watcher: one of us sees the other's store
+		pgas_fence_full(); // pairs with the fence in ask_to_look(): one of us sees the other's store
 		if (must_look())
 			pgas_store_relaxed(&front->hot_read, PGAS_MAGIC_OWN);
 	}

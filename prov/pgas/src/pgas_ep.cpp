@@ -113,7 +113,7 @@ void core_destroy(ep_core *ep)
 		pgas_backoff wait{}; // who was received wants to hear of it; but not for long, its ring may stay full
 		while (replies_push(ep), !ep->replies.empty() && wait.polls < 2000)
 			pgas_backoff_pause(&wait);
-		// pairs with load_acquire in ring_send() and abandoned()
+		// pairs with load_acquire in no_room() and abandoned()
 		pgas_store_release(&ep->shared->closed, 1u);
 		ep->shared->rem_wr_cntr = ep->shared->rem_rd_cntr = kNoCounter; // their places may go to others now
 		for (auto &p : ep->peers)

@@ -29,7 +29,7 @@ void take_waiting(ep_core *ep, fi_pgas_message *m)
 bool take_slot(ep_core *ep, fi_pgas_message *m)
 {
 	pgas_slot *slot = &ep->slots[ep->head & ep->mask];
-	// pairs with store_release of READY in pgas_hot_send() and ring_send()
+	// pairs with store_release of READY in pgas_hot_send() and send_filled()
 	if (pgas_load_acquire(&slot->state) != (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_READY))
 		return false;
 	arrival a;
@@ -99,7 +99,7 @@ void message_release(fid_ep *, fi_pgas_message *m) noexcept
 	}
 	if (m->eager_)
 		eager_return(static_cast<uint32_t *>(m->eager_), m->claim_);
-	// pairs with load_acquire in claim_slot(): the bytes were read before the slot may be filled again
+	// pairs with claim_to_write in claim_slot(): the bytes were read before the slot may be filled again
 	pgas_store_release(static_cast<uint64_t *>(m->place_), m->state_);
 }
 

@@ -78,7 +78,7 @@ bool drain(ep_core *ep)
 	const uint64_t before = ep->head;
 	for (int n = 0; n < kDrainAtOnce; n++) {
 		pgas_slot *slot = &slots[ep->head & ep->mask];
-		// pairs with store_release of READY in pgas_hot_send() and ring_send()
+		// pairs with store_release of READY in pgas_hot_send() and send_filled()
 		const uint64_t state = pgas_load_acquire(&slot->state);
 		if (state != (ep->head << PGAS_SLOT_POS_SHIFT | PGAS_SLOT_READY)) {
 			if (step_over_garbage(ep, slot, state))
@@ -88,7 +88,7 @@ bool drain(ep_core *ep)
 		if (ep->rx_cq && ep->rx_cq->entries.size() > ep->rx_cq->room + kQueueSlack)
 			break;
 		handle(ep, slot);
-		// pairs with load_acquire in claim_slot(): the bytes were read before the slot may be filled again
+		// pairs with claim_to_write in claim_slot(): the bytes were read before the slot may be filled again
 		pgas_store_release(&slot->state, free_word(ep));
 		pgas_store_relaxed(&ep->head, ep->head + 1);
 	}

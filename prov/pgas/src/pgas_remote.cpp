@@ -354,7 +354,7 @@ int remote_translate(remote_domain *r, uint64_t key, xlate **out)
 	auto it = r->cache.find(key);
 	if (it != r->cache.end()) {
 		xlate *x = it->second.get();
-		if (pgas_load_acquire(&x->entry->live) == x->live) { // pairs with store_release in key_table
+		if (pgas_load_acquire(&x->entry->live) == x->live) { // pairs with store_release in key_table::close()
 			*out = x;
 			return 0;
 		}

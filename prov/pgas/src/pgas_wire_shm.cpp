@@ -85,7 +85,7 @@ int attach(ep_core *ep, peer *p)
 	e.start_time = process_start_time(me);
 	memcpy(e.name, ep->name.text, kNameBytes);
 	pgas_add_relaxed(&e.serial, uint64_t{1});
-	pgas_store_release(&e.state, me); // pairs with load_acquire in the watcher; messages carry the rest
+	pgas_store_release(&e.state, me); // pairs with load_acquire in sender_gone(); messages carry the rest
 	p->attach = at;
 	return 0;
 }
