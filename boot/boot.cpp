@@ -18,12 +18,12 @@ namespace {
 pgas::boot::forever<job> g_jobs[2];
 job &g_job = g_jobs[0].it;
 job &g_left = g_jobs[1].it; // what the last finalize left: the number of keys used, a connection that stays
-pid_t g_pid;                // that joined: a child of fork() has the connection too, but not the say
+pid_t g_pid;                // the process that joined; a child of fork() has the connection, but may not use it
 
 // --- a job of one ----------------------------------------------------------------------------------------------------
 
-std::map<std::string, std::string>
-	*g_single_kv; // lives from init to finalize; never destroyed by exit(), others may still ask
+// It lives from init to finalize. exit() does not destroy it, because others may still ask.
+std::map<std::string, std::string> *g_single_kv;
 
 int single_init(job &job)
 {
@@ -85,7 +85,7 @@ bool srun_tells_nothing()
 	return pgas_boot_getenv("SLURM_STEP_ID") && tasks && atoi(tasks) > 1;
 }
 
-// The order is from the innermost launcher outwards as far as it can be told: g_native refuses when the environment
+// The order is from the innermost launcher outwards, as far as that can be known: g_native refuses when the environment
 // shows a launcher that was started inside its job; a PMI_FD that still is a socket was given to us by our own
 // parent, because mpirun closes what its processes would inherit from a launcher further out. PGAS_BOOT_LAUNCHER
 // names one backend and switches the guessing off.
@@ -126,7 +126,7 @@ int choose_backend()
 
 int join()
 {
-	// from here, so that it runs before our libraries and the launcher's are taken down
+	// registered here, so that it runs before our libraries and the launcher's are taken down
 	static const bool registered = atexit([] { pgas_boot_close(); }) == 0;
 	if (!registered)
 		return -ENOMEM;
@@ -150,7 +150,7 @@ int leave()
 	return rc;
 }
 
-// Keys of ours begin with x, those of callers with u.
+// Our own keys begin with x, those of callers with u.
 int exchange(const void *mine, size_t bytes, void *all)
 {
 	char key[16];
@@ -195,7 +195,7 @@ void complain(const char *format, ...) noexcept
 	size_t length = static_cast<size_t>(used + (more > 0 ? more : 0));
 	if (length > sizeof line - 1)
 		length = sizeof line - 1;
-	line[length] = '\n'; // over the final zero: write needs none
+	line[length] = '\n'; // over the final zero, which write does not need
 	ssize_t ignored = write(2, line, length + 1);
 	(void)ignored;
 	errno = saved;

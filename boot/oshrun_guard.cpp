@@ -31,8 +31,8 @@ namespace {
 
 using pgas::boot::board_header;
 
-// Process groups miss whoever made a session of its own; the environment that it was started with still has our
-// cookie.
+// A process that made a session of its own is in no process group of ours, but the environment that it was started
+// with still has our cookie.
 bool carries_cookie(int pid, const std::string &mark)
 {
 	char path[64];
@@ -65,7 +65,7 @@ bool kill_by_cookie(uint64_t cookie)
 	return any;
 }
 
-// oshrun was killed. Twice, in case a process was being forked while we looked.
+// oshrun was killed. We look several times, in case a process was being forked while we looked.
 void end_job(const guard_setup &setup)
 {
 	board_header &head = setup.board.head();
@@ -88,8 +88,8 @@ void announce_env(board_header &head, uint32_t state)
 	syscall(SYS_futex, &head.env_state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-// Above all the write end of `life`, or oshrun would never be seen to be gone. A kernel without the call is asked
-// for that one only.
+// Closes everything else that the guard inherited, above all the write end of `life`: with that open nobody would see
+// that oshrun is gone. On a kernel without the call only that one is closed.
 void close_all_but(int keep, int keep_too, int life_write)
 {
 	close(life_write);
@@ -111,7 +111,7 @@ void close_all_but(int keep, int keep_too, int life_write)
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, nullptr);
-	// not ours to hold open: who reads oshrun's output waits for its end
+	// these are not ours to hold open: whoever reads oshrun's output waits for its end
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = STDIN_FILENO; fd <= (setup.verbose ? STDOUT_FILENO : STDERR_FILENO); fd++)
 		dup2(null, fd);
@@ -138,7 +138,7 @@ void remove_tmpdir(board_header &head)
 {
 	if (!head.tmpdir[0])
 		return;
-	std::error_code ignored; // nothing can be done about it, and nobody is there to hear it
+	std::error_code ignored; // nothing can be done about an error, and nobody is there to be told
 	std::filesystem::remove_all(head.tmpdir, ignored);
 	head.tmpdir[0] = '\0';
 }

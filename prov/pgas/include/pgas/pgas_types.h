@@ -176,7 +176,7 @@ struct pgas_cntr {
 	struct pgas_cntr_core *core;
 };
 
-/* Completion queue front: an empty read is two compares. */
+/* Completion queue front: an empty read is three compares. */
 struct pgas_cq_core;
 struct pgas_cq {
 	union {
