@@ -5,8 +5,8 @@
  * p, g, put and get of constant size, atomics, fence and quiet of the default context are compiled into the program: a
  * load of the peer's window, one test, and the access.  What the window does not reach (first access to a PE, threads
  * that share the context, a wrong PE, before init, after finalize) leaves by one call of the library's own function,
- * which does or explains it. Results are those of the calls. Unlike them, the inlined puts move no counter: a store to
- * mapped memory is complete for quiet as soon as it is ordered.
+ * which does the work or says what is wrong. Results are those of the calls. Like the calls, the inlined puts move no
+ * counter: a store to mapped memory is complete for quiet as soon as it is ordered.
  *
  * Profiling tools that take over shmem_* names do not see inlined calls.
  */
@@ -100,8 +100,8 @@ SHMEM_IMPL_COPY(shmem_getmem_nbi, void, SHMEM_IMPL_GET, nelems)
 
 /* --- atomics: one instruction of the machine, acquire-release as in pgas_hot.h ------------------------------------ */
 /*
- * at_ is the peer's copy; a misaligned one goes to the library, which says so.  The last line of a call that answers a
- * value returns the library's answer.
+ * at_ is the peer's copy; a misaligned one goes to the library, which says so.  The last line of a call that returns a
+ * value returns what the library returned.
  */
 #define SHMEM_IMPL_TYPED_AMO(R, N, T, CALL, P, A)                                                                      \
 	SHMEM_IMPL_HOT R shmem_##N##_##CALL P                                                                          \
@@ -160,7 +160,7 @@ SHMEM_IMPL_COPY(shmem_getmem_nbi, void, SHMEM_IMPL_GET, nelems)
 #define SHMEM_IMPL_DO_atomic_fetch_xor(T) SHMEM_IMPL_FETCH(T, xor, value, SHMEM_IMPL_GIVE)
 #define SHMEM_IMPL_DO_atomic_fetch_xor_nbi(T) SHMEM_IMPL_FETCH(T, xor, value, SHMEM_IMPL_GIVE_NBI)
 #define SHMEM_IMPL_DO_atomic_xor(T) SHMEM_IMPL_FETCH(T, xor, value, SHMEM_IMPL_DROP)
-/* which argument is the object, and whether the library's answer is returned */
+/* which argument is the object, and whether the library's result is returned */
 #define SHMEM_IMPL_ON_atomic_fetch source
 #define SHMEM_IMPL_ON_atomic_fetch_nbi source
 #define SHMEM_IMPL_ON_atomic_set dest
