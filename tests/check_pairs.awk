@@ -245,7 +245,8 @@ function bodies_of(name, from,   list, n, i, near, here, folder, all) {
 function judge(i,   list, n, j, said, text) {
 	n = split(pair_names[i], list, " ")
 	if (n == 0) {
-		print pair_at[i] ": \"pairs with " pair_phrase[i] "\" names no function(); say: pairs with ACCESS in FUNCTION()"
+		print pair_at[i] ": \"pairs with " pair_phrase[i] "\" names no function(); say: pairs with ACCESS in " \
+			"FUNCTION()"
 		return
 	}
 	if (!(pair_access[i] in how))

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Test: every comment "pairs with ACCESS in FUNCTION()" in C and C++ names a function of the tree that holds that access
-# (load_acquire, store_release, claim, ...; check_pairs.awk has the list), and "pairs with FUNCTION()" one that holds any.
-# These comments are the proof of what is lock-free here, so a wrong one costs more than none.
+# (load_acquire, store_release, claim, ...; check_pairs.awk has the list), and "pairs with FUNCTION()" one that holds
+# any. These comments are the proof of what is lock-free here, so a wrong one costs more than none.
 here=$(cd "$(dirname "$0")" && pwd) || exit 99
 top=$(dirname "$here")
 LC_ALL=C
@@ -88,7 +88,8 @@ list_files() {
 	if [ -e "$top/.git" ] && git -C "$top" ls-files >"$work/tracked" 2>/dev/null; then
 		(cd "$top" && while read -r name; do [ ! -f "$name" ] || echo "$name"; done) <"$work/tracked"
 	else
-		(cd "$top" && find . \( -name .git -o -name 'build*' -o -name '_*' \) -prune -o -type f -print) | sed 's|^\./||'
+		(cd "$top" && find . \( -name .git -o -name 'build*' -o -name '_*' \) -prune -o -type f -print) |
+			sed 's|^\./||'
 	fi | grep -E '\.(c|h|cpp|hpp)$'
 }
 
