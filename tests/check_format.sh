@@ -41,9 +41,9 @@ kind_of() {
 	*.S) kind=asm ;;
 	*.def | *.map) kind=table ;;
 	*.sh | *.awk | quickstart | .ci/run | tests/clean_root | */bin/*.in) kind=script ;;
-	*.m4 | configure.ac) kind=m4 ;;
-	Makefile.am | */Makefile.include | */Makefile.frag | *.mak.in | */pin/makefile*) kind=make ;;
-	*.[137]) kind=man ;;
+	*.m4 | configure.ac) kind="m4" ;;
+	Makefile.am | */Makefile.include | */Makefile.frag | *.mak.in | */pin/makefile*) kind="make" ;;
+	*.[137]) kind="man" ;;
 	*.md | */README) kind=markdown ;;
 	*.pc.in | .clang-format | .editorconfig | .gitignore | .git-blame-ignore-revs) kind=plain ;;
 	esac
