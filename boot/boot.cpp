@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// boot.cpp: the public calls: picks a backend at init and forwards to it, and the job of one that needs no backend.
+// boot.cpp: the public calls. It picks a backend at init and forwards to it.
 #include "boot.hpp"
 
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <unistd.h>
 
+using pgas::guard;
 using pgas::boot::backend;
-using pgas::boot::guard;
 using pgas::boot::job;
 
 namespace {
@@ -19,61 +17,6 @@ pgas::boot::forever<job> g_jobs[2];
 job &g_job = g_jobs[0].it;
 job &g_left = g_jobs[1].it; // what the last finalize left: the number of keys used, a connection that stays
 pid_t g_pid;                // the process that joined; a child of fork() has the connection, but may not use it
-
-// --- a job of one ----------------------------------------------------------------------------------------------------
-
-// It lives from init to finalize. exit() does not destroy it, because others may still ask.
-std::map<std::string, std::string> *g_single_kv;
-
-int single_init(job &job)
-{
-	g_single_kv = new std::map<std::string, std::string>;
-	job.rank = 0;
-	job.size = 1;
-	job.local_known = true;
-	job.local.assign(1, 0);
-	return pgas::boot::kJoined;
-}
-int single_finalize()
-{
-	delete g_single_kv;
-	g_single_kv = nullptr;
-	return 0;
-}
-int single_put(const char *key, const void *value, size_t bytes)
-{
-	(*g_single_kv)[key].assign(static_cast<const char *>(value), bytes);
-	return 0;
-}
-int single_nothing()
-{
-	return 0;
-}
-ssize_t single_get(int, const char *key, void *value, size_t room)
-{
-	auto found = g_single_kv->find(key);
-	if (found == g_single_kv->end())
-		return -ENOENT;
-	const std::string &have = found->second;
-	if (room > have.size())
-		room = have.size();
-	if (room)
-		memcpy(value, have.data(), room);
-	return static_cast<ssize_t>(have.size());
-}
-int single_allgather(const void *mine, size_t bytes, void *all)
-{
-	memmove(all, mine, bytes);
-	return 0;
-}
-void single_abort(int status, const char *message)
-{
-	if (message)
-		pgas::boot::complain("%s", message);
-	_exit(status & 0xff);
-}
-constexpr backend kSingle = {"single",       single_init, single_finalize,  single_put,     single_nothing,
-			     single_nothing, single_get,  single_allgather, single_nothing, single_abort};
 
 // --- choice ----------------------------------------------------------------------------------------------------------
 
@@ -92,12 +35,12 @@ bool srun_tells_nothing()
 int choose_backend()
 {
 	const backend *const all[] = {&pgas::boot::g_native, &pgas::boot::g_pmi1, &pgas::boot::g_pmix,
-				      &pgas::boot::g_pmi2, &kSingle};
+				      &pgas::boot::g_pmi2, &pgas::boot::g_single};
 	const char *wanted = pgas_boot_getenv("PGAS_BOOT_LAUNCHER");
 	for (const backend *be : all) {
 		if (wanted && strcmp(wanted, be->name) != 0)
 			continue;
-		if (be == &kSingle && !wanted && srun_tells_nothing()) {
+		if (be == &pgas::boot::g_single && !wanted && srun_tells_nothing()) {
 			pgas::boot::complain(
 				"started by srun with %s tasks, but without --mpi=pmix or --mpi=pmi2 (for jobs "
 				"of one each: PGAS_BOOT_LAUNCHER=single)",
@@ -107,7 +50,7 @@ int choose_backend()
 		job fresh;
 		int rc = be->init(fresh);
 		if (rc == pgas::boot::kBeSingle) {
-			be = &kSingle;
+			be = &pgas::boot::g_single;
 			rc = be->init(fresh);
 		}
 		if (rc < 0)
@@ -116,6 +59,7 @@ int choose_backend()
 			fresh.be = be;
 			fresh.exchanges = g_left.exchanges;
 			g_job = std::move(fresh);
+			pgas::boot::complain_as(g_job.rank);
 			return 0;
 		}
 	}
@@ -135,6 +79,7 @@ int join()
 		return choose_backend();
 	g_job = std::move(g_left);
 	g_left = job{};
+	pgas::boot::complain_as(g_job.rank);
 	return 0;
 }
 
@@ -143,6 +88,7 @@ int leave()
 	int rc = 0;
 	g_left = std::move(g_job);
 	g_job = job{};
+	pgas::boot::complain_as(pgas::boot::kNobody);
 	if (!g_left.be->once) {
 		rc = g_left.be->finalize();
 		g_left.be = nullptr;
@@ -179,29 +125,6 @@ std::string user_key(const char *key)
 }
 
 } // namespace
-
-namespace pgas::boot {
-
-void complain(const char *format, ...) noexcept
-{
-	int saved = errno;
-	char line[512];
-	int used = g_job.size > 0 ? snprintf(line, sizeof line, "pgas: PE %d: ", g_job.rank)
-				  : snprintf(line, sizeof line, "pgas: ");
-	va_list args;
-	va_start(args, format);
-	int more = vsnprintf(line + used, sizeof line - used, format, args);
-	va_end(args);
-	size_t length = static_cast<size_t>(used + (more > 0 ? more : 0));
-	if (length > sizeof line - 1)
-		length = sizeof line - 1;
-	line[length] = '\n'; // over the final zero, which write does not need
-	ssize_t ignored = write(2, line, length + 1);
-	(void)ignored;
-	errno = saved;
-}
-
-} // namespace pgas::boot
 
 extern "C" {
 

@@ -5,8 +5,9 @@
 
 #include "pgas_boot.h"
 
+#include <pgas/pgas_base.hpp>
+
 #include <cerrno>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,7 @@ struct job {
 	std::vector<int> local; // ranks on this host, ascending
 };
 
-extern const backend g_native, g_pmix, g_pmi1, g_pmi2;
+extern const backend g_native, g_pmix, g_pmi1, g_pmi2, g_single;
 
 // An object that is never destroyed, because the end of the process still needs it.
 template <class T>
@@ -56,21 +57,11 @@ union forever {
 	~forever() {}
 };
 
-// Writes one line to stderr with one write, so that lines of many ranks do not mix. Keeps errno.
+// Writes one line to stderr with one write, so that lines of many ranks do not mix. Keeps errno (boot_complain.cpp).
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...) noexcept;
-
-// Every extern "C" entry runs its body in this, so that nothing is thrown across the C border.
-template <class Body>
-auto guard(Body body) noexcept -> decltype(body())
-{
-	try {
-		return body();
-	} catch (const std::bad_alloc &) {
-		return -ENOMEM;
-	} catch (...) {
-		return -EIO;
-	}
-}
+// The rank that the lines name from now on.
+constexpr int kNobody = -1;
+void complain_as(int rank) noexcept;
 
 // "(vector,(first node,nodes,ranks per node),...)", the form in which PMI says where ranks are.
 bool parse_process_mapping(const char *text, int rank, int size, std::vector<int> &local);

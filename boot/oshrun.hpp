@@ -4,12 +4,13 @@
 
 #include "boot_board.hpp"
 
+#include <pgas/pgas_base.hpp>
+
 #include <csignal>
 #include <sched.h>
 #include <string>
 #include <sys/types.h>
 #include <unistd.h>
-#include <utility>
 #include <vector>
 
 namespace oshrun {
@@ -19,28 +20,7 @@ using strings = std::vector<std::string>;
 // Exit codes of our own; those of PEs are passed on.
 enum : int { kExitUsage = 1, kExitCannotStart = 1, kExitTimeout = 124, kExitNotExecutable = 126, kExitNotFound = 127 };
 
-class owned_fd {
-public:
-	owned_fd() = default;
-	explicit owned_fd(int fd) : fd_(fd) {}
-	owned_fd(owned_fd &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-	owned_fd &operator=(owned_fd &&other) noexcept
-	{
-		std::swap(fd_, other.fd_);
-		return *this;
-	}
-	~owned_fd() { reset(); }
-	void reset()
-	{
-		if (fd_ >= 0)
-			close(fd_);
-		fd_ = -1;
-	}
-	int get() const { return fd_; }
-
-private:
-	int fd_ = -1;
-};
+using pgas::unique_fd;
 
 enum class bind_to { automatic, none, core, hwthread };
 enum class pmix_mode { automatic, on, off };

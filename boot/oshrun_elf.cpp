@@ -86,7 +86,7 @@ bool wants_pmix(const app &program)
 {
 	std::string path = program.path[0] == '/' || program.wdir.empty() ? program.path
 									  : program.wdir + "/" + program.path;
-	owned_fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+	unique_fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
 	struct stat info;
 	if (fd.get() < 0 || fstat(fd.get(), &info) != 0 || info.st_size < static_cast<off_t>(sizeof(Elf64_Ehdr)))
 		return true;

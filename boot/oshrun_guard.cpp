@@ -37,7 +37,7 @@ bool carries_cookie(int pid, const std::string &mark)
 {
 	char path[64];
 	snprintf(path, sizeof path, "/proc/%d/environ", pid);
-	owned_fd file(open(path, O_RDONLY | O_CLOEXEC));
+	unique_fd file(open(path, O_RDONLY | O_CLOEXEC));
 	std::string text;
 	char part[8192];
 	ssize_t got;

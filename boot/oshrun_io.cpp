@@ -21,14 +21,14 @@ constexpr size_t kQueueMax = size_t{1} << 20; // with so many bytes queued, PEs 
 constexpr size_t kSafeWrite = 4096;           // PIPE_BUF: what a writable pipe takes without blocking
 
 // PEs get a terminal for stdout when we have one, so that they buffer by line and know that somebody is watching.
-bool open_terminal(owned_fd &near_end, owned_fd &far_end)
+bool open_terminal(unique_fd &near_end, unique_fd &far_end)
 {
-	owned_fd master(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+	unique_fd master(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
 	char name[128];
 	if (master.get() < 0 || grantpt(master.get()) || unlockpt(master.get()) ||
 	    ptsname_r(master.get(), name, sizeof name))
 		return false;
-	owned_fd slave(open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
+	unique_fd slave(open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
 	struct termios mode;
 	if (slave.get() < 0 || tcgetattr(slave.get(), &mode))
 		return false;
@@ -59,15 +59,15 @@ double now_s()
 	return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-bool output::open_stream(int rank, bool is_error, owned_fd &far_end)
+bool output::open_stream(int rank, bool is_error, unique_fd &far_end)
 {
-	owned_fd near_end;
+	unique_fd near_end;
 	if (is_error || !isatty(STDOUT_FILENO) || !open_terminal(near_end, far_end)) {
 		int ends[2];
 		if (pipe2(ends, O_CLOEXEC) != 0)
 			return false;
-		near_end = owned_fd(ends[0]);
-		far_end = owned_fd(ends[1]);
+		near_end = unique_fd(ends[0]);
+		far_end = unique_fd(ends[1]);
 	}
 	fcntl(near_end.get(), F_SETFL, fcntl(near_end.get(), F_GETFL) | O_NONBLOCK);
 	streams_.push_back({rank, is_error, std::move(near_end), {}});
@@ -228,15 +228,15 @@ void output::flush(double seconds)
 		}
 }
 
-bool input::open(owned_fd &far_end)
+bool input::open(unique_fd &far_end)
 {
 	if (!isatty(STDIN_FILENO))
 		return true;
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return false;
-	far_end = owned_fd(ends[0]);
-	to_pe_ = owned_fd(ends[1]);
+	far_end = unique_fd(ends[0]);
+	to_pe_ = unique_fd(ends[1]);
 	fcntl(to_pe_.get(), F_SETFL, fcntl(to_pe_.get(), F_GETFL) | O_NONBLOCK);
 	return true;
 }

@@ -19,7 +19,7 @@ public:
 
 	// Makes the channel for one stream of a PE; the far end is for the PE and closed by the caller. Both are
 	// close-on-exec.
-	bool open_stream(int rank, bool is_error, owned_fd &far_end);
+	bool open_stream(int rank, bool is_error, unique_fd &far_end);
 
 	void add_polls(std::vector<pollfd> &polls); // appends; handle() gets the same list back
 	void handle(const std::vector<pollfd> &polls);
@@ -32,7 +32,7 @@ private:
 	struct stream {
 		int rank;
 		bool is_error;
-		owned_fd fd;
+		unique_fd fd;
 		std::string text; // read, and not passed on yet
 		double since = 0; // when the first byte of its last line came
 		size_t poll_index = SIZE_MAX;
@@ -61,12 +61,12 @@ private:
 // read a terminal, so then we read and forward.
 class input {
 public:
-	bool open(owned_fd &far_end); // far_end stays empty when PE 0 may use descriptor 0 itself
+	bool open(unique_fd &far_end); // far_end stays empty when PE 0 may use descriptor 0 itself
 	void add_polls(std::vector<pollfd> &polls);
 	void handle(const std::vector<pollfd> &polls);
 
 private:
-	owned_fd to_pe_;
+	unique_fd to_pe_;
 	std::string queue_;
 	bool ended_ = false;
 	size_t poll_in_ = SIZE_MAX, poll_out_ = SIZE_MAX;

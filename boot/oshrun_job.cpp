@@ -69,7 +69,7 @@ private:
 	input in_;
 	std::vector<pe> pes_;
 	pid_t guard_ = -1;
-	owned_fd signals_;
+	unique_fd signals_;
 	phase phase_ = phase::running;
 	double started_at_;
 	double deadline_ = 0; // of the phase: --timeout, then the grace period
@@ -128,7 +128,7 @@ bool job::start()
 		if (sig != SIGHUP || hup.sa_handler != SIG_IGN) // nohup(1)
 			sigaddset(&set, sig);
 	sigprocmask(SIG_BLOCK, &set, nullptr);
-	signals_ = owned_fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+	signals_ = unique_fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 
 	bool pmix = opts_.pmix == pmix_mode::on;
 	if (opts_.pmix == pmix_mode::automatic && pmix_available())
@@ -284,7 +284,7 @@ void job::on_hello(const pgas::boot::mail_record &mail)
 {
 	pe &what = pes_[static_cast<size_t>(mail.rank)];
 	what.joined = mail.status;
-	what.joined_watch = owned_fd(static_cast<int>(syscall(SYS_pidfd_open, what.joined, 0)));
+	what.joined_watch = unique_fd(static_cast<int>(syscall(SYS_pidfd_open, what.joined, 0)));
 	if (what.joined_watch.get() < 0)
 		what.lost_at = now_s(); // it is gone already, if the slot says that it did not finalize
 }

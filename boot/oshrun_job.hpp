@@ -11,15 +11,15 @@ namespace oshrun {
 // A PE as its launcher sees it.
 struct pe {
 	const app *program = nullptr;
-	pid_t child = 0;       // our child, leader of the PE's process group; 0: not started, or reaped
-	pid_t joined = 0;      // process that joined the job, when that is not our child
-	owned_fd joined_watch; // pidfd of that process
-	double lost_at = 0;    // when it was seen to be gone while our child, a wrapper, runs on
+	pid_t child = 0;        // our child, leader of the PE's process group; 0: not started, or reaped
+	pid_t joined = 0;       // process that joined the job, when that is not our child
+	unique_fd joined_watch; // pidfd of that process
+	double lost_at = 0;     // when it was seen to be gone while our child, a wrapper, runs on
 };
 
 // Everything that PEs inherit. Numbers are high, so that a script's `exec 3>file` does not hit them.
 struct job_files {
-	owned_fd board, life_read, life_write, mail_read, mail_write;
+	unique_fd board, life_read, life_write, mail_read, mail_write;
 	pgas::boot::board_view view;
 };
 

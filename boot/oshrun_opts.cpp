@@ -58,7 +58,7 @@ struct cursor {
 	char **argv;
 	int at;
 	const char *value = nullptr; // of --name=value
-	std::string typed;           // the option as the user wrote it, for messages
+	std::string typed = {};      // the option as the user wrote it, for messages
 };
 
 // "--name" and "-name" are the same, as in mpirun; "--name=value" is split.

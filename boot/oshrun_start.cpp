@@ -33,13 +33,13 @@ int to_high(int fd)
 	return high;
 }
 
-bool make_pipe(owned_fd &read_end, owned_fd &write_end)
+bool make_pipe(unique_fd &read_end, unique_fd &write_end)
 {
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return false;
-	read_end = owned_fd(to_high(ends[0]));
-	write_end = owned_fd(to_high(ends[1]));
+	read_end = unique_fd(to_high(ends[0]));
+	write_end = unique_fd(to_high(ends[1]));
 	return true;
 }
 
@@ -184,7 +184,7 @@ bool make_files(uint32_t size, job_files &files)
 	board_header plan = {};
 	const size_t bytes = pgas::boot::board_layout(plan, size);
 	if (int fd = memfd_create("oshrun-board", MFD_CLOEXEC); fd >= 0)
-		files.board = owned_fd(to_high(fd));
+		files.board = unique_fd(to_high(fd));
 	void *base = MAP_FAILED;
 	if (files.board.get() >= 0 && ftruncate(files.board.get(), static_cast<off_t>(bytes)) == 0)
 		base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, files.board.get(), 0);
@@ -231,12 +231,12 @@ bool raise_file_limit(const options &opts, struct rlimit &before)
 bool start_pe(const options &opts, const job_files &files, int rank, const strings &env, const cpu_set_t *cpus,
 	      const struct rlimit &file_limit, bool await_pmix, output &out, input &in, pe &what)
 {
-	owned_fd far_in, far_out, far_err;
+	unique_fd far_in, far_out, far_err;
 	bool piped = out.open_stream(rank, false, far_out) && out.open_stream(rank, true, far_err);
 	if (piped && rank == 0)
 		piped = in.open(far_in);
 	else if (piped) {
-		far_in = owned_fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+		far_in = unique_fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
 		piped = far_in.get() >= 0;
 	}
 	if (!piped) {

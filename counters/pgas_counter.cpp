@@ -10,27 +10,32 @@ namespace {
 
 // Spinning pays while the peer runs on another core; with more processes than cores a yield hands the core over at
 // once.
-constexpr uint32_t kSpins = 200;
-constexpr uint32_t kYields = 2000;
-constexpr long kSleepNs = 50'000;
+constexpr pgas_backoff_rule kProviderRule{0, PGAS_BACKOFF_SPINS, PGAS_BACKOFF_YIELDS, 50'000, nullptr, 1};
 
 } // namespace
 
-extern "C" uint64_t pgas_backoff_pause(struct pgas_backoff *b) noexcept
+extern "C" uint64_t pgas_backoff_yield(struct pgas_backoff *b, const struct pgas_backoff_rule *rule) noexcept
 {
-	const uint32_t polls = b->polls++;
-	if (polls < kSpins) {
-		pgas_cpu_relax();
-		return 0;
-	}
-	if (polls < kSpins + kYields) {
+	const uint32_t yielded = b->polls - rule->spins;
+	const bool tired = yielded >= rule->yields;
+	if (rule->help && (tired || yielded % rule->help_every == 0))
+		rule->help();
+	if (!tired)
+		b->polls++;
+	else
+		b->polls = rule->spins + rule->yields; // it stays in the last phase, whatever the caller put there
+	if (!tired || rule->nap_ns == 0) {
 		sched_yield();
 		return 0;
 	}
-	b->polls = kSpins + kYields; // stays in the sleeping phase without wrapping around
-	const timespec nap{0, kSleepNs};
+	const timespec nap{0, static_cast<long>(rule->nap_ns)};
 	nanosleep(&nap, nullptr);
-	return kSleepNs;
+	return rule->nap_ns;
+}
+
+extern "C" uint64_t pgas_backoff_pause(struct pgas_backoff *b) noexcept
+{
+	return pgas_backoff_turn(b, &kProviderRule);
 }
 
 extern "C" uint64_t pgas_now_ns(void) noexcept

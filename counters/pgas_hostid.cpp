@@ -2,6 +2,7 @@
 //
 // The identity of this host: see pgas_hostid.h.
 #include "pgas/pgas_hostid.h"
+#include "pgas/pgas_base.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,14 +17,6 @@
 
 namespace {
 
-uint64_t mix(uint64_t hash, const void *data, size_t bytes) // FNV-1a: it avoids accidents and keeps no secret
-{
-	const auto *at = static_cast<const unsigned char *>(data);
-	for (size_t i = 0; i < bytes; i++)
-		hash = (hash ^ at[i]) * 0x100000001b3u;
-	return hash;
-}
-
 int refuse(char *why, size_t room, const char *path, const char *reason, int err)
 {
 	snprintf(why, room, "cannot tell this host from others: %s: %s", path, reason);
@@ -33,35 +26,34 @@ int refuse(char *why, size_t room, const char *path, const char *reason, int err
 // Returns how many bytes it read from the file's beginning, or a negative errno.
 ssize_t first_bytes(const char *path, char *to, size_t room)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	const pgas::unique_fd file(open(path, O_RDONLY | O_CLOEXEC));
+	if (!file)
 		return -errno;
-	const ssize_t got = read(fd, to, room);
-	const int err = errno;
-	close(fd);
-	return got > 0 ? got : got < 0 ? -err : -ENODATA;
+	const ssize_t got = read(file.get(), to, room);
+	if (got < 0)
+		return -errno;
+	return got > 0 ? got : -ENODATA;
 }
 
 } // namespace
 
 extern "C" int pgas_host_id_in(const char *proc, uint64_t *id, char *why, size_t room) noexcept
 {
-	uint64_t hash = 0xcbf29ce484222325u;
 	char path[256], text[64];
 	snprintf(path, sizeof path, "%s/sys/kernel/random/boot_id", proc);
 	const ssize_t got = first_bytes(path, text, sizeof text);
 	if (got < 0)
 		return refuse(why, room, path, strerror(static_cast<int>(-got)), static_cast<int>(-got));
-	hash = mix(hash, text, static_cast<size_t>(got));
+	uint64_t hash = pgas::hash_bytes(text, static_cast<size_t>(got));
 	struct utsname names;
 	if (uname(&names) == 0) // machines restored from one snapshot have one boot id
-		hash = mix(hash, names.nodename, strlen(names.nodename));
+		hash = pgas::hash_bytes(names.nodename, strlen(names.nodename), hash);
 	for (const char *ns : {"pid", "net", "uts", "ipc", "user"}) {
 		struct stat info;
 		snprintf(path, sizeof path, "%s/self/ns/%s", proc, ns);
 		if (stat(path, &info) != 0)
 			return refuse(why, room, path, strerror(errno), errno);
-		hash = mix(hash, &info.st_ino, sizeof info.st_ino);
+		hash = pgas::hash_bytes(&info.st_ino, sizeof info.st_ino, hash);
 	}
 	// In a /proc of another PID namespace (unshare --pid without a new mount) our pid belongs to somebody else.
 	snprintf(path, sizeof path, "%s/self", proc);

@@ -134,6 +134,47 @@ static void test_counter_backoff_spins_then_yields_then_sleeps(void **state)
 	assert_int_equal(pgas_backoff_pause(&b), slept);
 }
 
+static int helped;
+static void help(void)
+{
+	helped++;
+}
+
+static void test_counter_backoff_rule_decides_when_to_help_and_nap(void **state)
+{
+	const struct pgas_backoff_rule rule = {2, 5, 8, 1000, help, 4};
+	struct pgas_backoff b = {0};
+	(void)state;
+	helped = 0;
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(pgas_backoff_turn(&b, &rule), 0);
+	assert_int_equal(helped, 0); /* not while it spins */
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(pgas_backoff_turn(&b, &rule), 0);
+	assert_int_equal(helped, 2); /* in every fourth yield */
+	for (int i = 1; i <= 3; i++) {
+		assert_int_equal(pgas_backoff_turn(&b, &rule), 1000);
+		assert_int_equal(helped, 2 + i); /* in every nap */
+	}
+	const struct pgas_backoff_rule restless = {0, 0, 3, 0, NULL, 1};
+	struct pgas_backoff c = {0};
+	for (int i = 0; i < 100; i++) /* no core to spare, and never naps */
+		assert_int_equal(pgas_backoff_turn(&c, &restless), 0);
+	assert_int_equal(c.polls, 3); /* stands still, so it cannot wrap around */
+}
+
+static void test_counter_backoff_is_awake_until_it_sleeps(void **state)
+{
+	struct pgas_backoff b = {0};
+	(void)state;
+	for (int i = 0; i < PGAS_BACKOFF_SPINS + PGAS_BACKOFF_YIELDS; i++) {
+		assert_true(pgas_backoff_awake(&b));
+		assert_int_equal(pgas_backoff_pause(&b), 0);
+	}
+	assert_false(pgas_backoff_awake(&b));
+	assert_true(pgas_backoff_pause(&b) > 0);
+}
+
 static void test_counter_deadline_negative_is_never(void **state)
 {
 	(void)state;
@@ -156,6 +197,8 @@ int main(void)
 		cmocka_unit_test(test_counter_shared_read_sees_what_was_counted),
 		cmocka_unit_test(test_counter_reached_is_right_across_wrap_around),
 		cmocka_unit_test(test_counter_backoff_spins_then_yields_then_sleeps),
+		cmocka_unit_test(test_counter_backoff_rule_decides_when_to_help_and_nap),
+		cmocka_unit_test(test_counter_backoff_is_awake_until_it_sleeps),
 		cmocka_unit_test(test_counter_deadline_negative_is_never),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,17 @@ extern "C" {
 #define GASNETI_MAX_ARGS 16
 #define GASNETI_MAX_LONG ((size_t)1 << 40)
 
-/* message word: handler | arguments << 8 | kind << 16 | payload offset << 24 | rank << 32 */
+/*
+ * The message word, from its lowest bits on: handler (8 bits), number of arguments (8), kind (8), where the payload
+ * begins in the message (8), rank of the sender (32). The library reads it by the functions of gasnet_state.hpp.
+ */
+enum {
+	GASNETI_WORD_ARGS = 8, /* positions of the fields */
+	GASNETI_WORD_KIND = 16,
+	GASNETI_WORD_PAYLOAD = 24,
+	GASNETI_WORD_RANK = 32,
+};
+/* Kinds. */
 enum {
 	GASNETI_SHORT = 0,
 	GASNETI_MEDIUM = 1,
@@ -25,7 +35,8 @@ enum {
 	GASNETI_REPLY = 4, /* may be handled while requests are held back */
 };
 #define GASNETI_WORD(handler_arg, args_arg, kind_arg)                                                                  \
-	((uint64_t)(uint8_t)(handler_arg) | (uint64_t)(args_arg) << 8 | (uint64_t)(kind_arg) << 16)
+	((uint64_t)(uint8_t)(handler_arg) | (uint64_t)(args_arg) << GASNETI_WORD_ARGS |                                \
+	 (uint64_t)(kind_arg) << GASNETI_WORD_KIND)
 
 static inline size_t gasnet_AMMaxArgs(void)
 {

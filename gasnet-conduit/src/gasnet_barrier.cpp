@@ -13,6 +13,9 @@ namespace {
 
 enum kind : uint64_t { kAnonymous = 0, kNamed = 1, kMismatch = 2 };
 
+constexpr int kNumberAt = 34, kKindAt = 32; // positions in the word
+constexpr uint64_t kNumberMask = 0x3fffffff, kKindMask = 3;
+
 struct barrier_state {
 	uint64_t number = 0;   // barriers notified so far; the first is 1
 	bool open = false;     // notified and not waited for
@@ -22,7 +25,7 @@ struct barrier_state {
 	bool result_named = false;
 	int result = 0;
 };
-barrier_state b; // one thread at a time, by the specification
+barrier_state g_barrier; // one thread at a time, by the specification
 
 kind kind_of(int flags)
 {
@@ -34,39 +37,40 @@ kind kind_of(int flags)
 // Looks at nodes from the first that was missing; true when all are there.
 bool all_there()
 {
-	while (b.arrived < gasneti_front.nodes) {
+	while (g_barrier.arrived < gasneti_front.nodes) {
 		// pairs with store_release in gasnet_barrier_notify(): what the node wrote before is visible after
-		const uint64_t word = pgas_load_acquire(&internal_of(b.arrived)->barrier[b.number & 1]);
-		if (word >> 34 != (b.number & 0x3fffffff))
+		const uint64_t word = pgas_load_acquire(&internal_of(g_barrier.arrived)->barrier[g_barrier.number & 1]);
+		if (word >> kNumberAt != (g_barrier.number & kNumberMask))
 			return false;
-		const uint64_t k = word >> 32 & 3;
+		const uint64_t k = word >> kKindAt & kKindMask;
 		const int name = static_cast<int>(static_cast<uint32_t>(word));
-		if (k == kMismatch || (k == kNamed && b.named && name != b.name))
-			b.mismatch = true;
+		if (k == kMismatch || (k == kNamed && g_barrier.named && name != g_barrier.name))
+			g_barrier.mismatch = true;
 		if (k == kNamed) {
-			b.named = true;
-			b.name = name;
+			g_barrier.named = true;
+			g_barrier.name = name;
 		}
-		b.arrived++;
+		g_barrier.arrived++;
 	}
 	return true;
 }
 
 int finish(int id, int flags)
 {
-	b.open = false;
-	b.result_named = b.named;
-	b.result = b.name;
-	// who notified without a name may still wait for one, and the other way round; a name must be the one the nodes
-	// gave
-	const bool differs = (kind_of(flags) == kNamed && b.named && id != b.name) || kind_of(flags) == kMismatch;
-	return b.mismatch || differs ? GASNET_ERR_BARRIER_MISMATCH : GASNET_OK;
+	g_barrier.open = false;
+	g_barrier.result_named = g_barrier.named;
+	g_barrier.result = g_barrier.name;
+	// A node that notified without a name may still wait for one, and the other way round. A name must be the one
+	// that the nodes gave.
+	const bool differs = (kind_of(flags) == kNamed && g_barrier.named && id != g_barrier.name) ||
+			     kind_of(flags) == kMismatch;
+	return g_barrier.mismatch || differs ? GASNET_ERR_BARRIER_MISMATCH : GASNET_OK;
 }
 
 void check_open(const char *call)
 {
 	check_attached(call);
-	if (!b.open)
+	if (!g_barrier.open)
 		fail("%s: called without gasnet_barrier_notify before it", call);
 }
 
@@ -77,19 +81,19 @@ using namespace gasnet;
 
 extern "C" void gasnet_barrier_notify(int id, int flags) noexcept
 {
-	if (PGAS_UNLIKELY(!g.attached || b.open)) {
+	if (PGAS_UNLIKELY(!g.attached || g_barrier.open)) {
 		check_attached("gasnet_barrier_notify");
 		fail("gasnet_barrier_notify: called twice without gasnet_barrier_wait between");
 	}
-	b.open = true;
-	b.number++;
-	b.arrived = 0;
-	b.named = b.mismatch = false;
-	b.name = 0;
-	const uint64_t word = (b.number & 0x3fffffff) << 34 | uint64_t{kind_of(flags)} << 32 |
+	g_barrier.open = true;
+	g_barrier.number++;
+	g_barrier.arrived = 0;
+	g_barrier.named = g_barrier.mismatch = false;
+	g_barrier.name = 0;
+	const uint64_t word = (g_barrier.number & kNumberMask) << kNumberAt | uint64_t{kind_of(flags)} << kKindAt |
 			      static_cast<uint32_t>(id);
 	// pairs with load_acquire in all_there()
-	pgas_store_release(&reinterpret_cast<internal_memory *>(g.base)->barrier[b.number & 1], word);
+	pgas_store_release(&reinterpret_cast<internal_memory *>(g.base)->barrier[g_barrier.number & 1], word);
 }
 
 extern "C" int gasnet_barrier_try(int id, int flags) noexcept
@@ -117,7 +121,7 @@ extern "C" int gasnet_barrier(int id, int flags) noexcept
 
 extern "C" int gasnet_barrier_result(int *id) noexcept
 {
-	if (b.result_named && id)
-		*id = b.result;
-	return !b.result_named;
+	if (g_barrier.result_named && id)
+		*id = g_barrier.result;
+	return !g_barrier.result_named;
 }

@@ -77,11 +77,10 @@ bool dispatch(const char *head, const char *message, size_t bytes) noexcept
 	if (bytes < sizeof word)
 		return false;
 	memcpy(&word, head, sizeof word);
-	const auto handler = static_cast<uint8_t>(word);
-	const size_t n = word >> 8 & 0xff;
-	const unsigned kind = word >> 16 & 0xff;
+	const uint8_t handler = word_handler(word);
+	const size_t n = word_args(word);
 	const auto *args = reinterpret_cast<const arg *>(head + 8);
-	gasneti_token token{static_cast<gasnet_node_t>(word >> 32), !(kind & GASNETI_REPLY), false};
+	gasneti_token token{word_rank(word), !(word_kind(word) & GASNETI_REPLY), false};
 	if (token.source >= gasneti_front.nodes || bytes < 8 + 4 * n)
 		return false;
 	gasneti_handler_fn fn = g.handlers[handler];
@@ -89,11 +88,11 @@ bool dispatch(const char *head, const char *message, size_t bytes) noexcept
 		library_message(handler, token.source, args, n);
 		return true;
 	}
-	switch (kind & GASNETI_CATEGORY) {
+	switch (word_category(word)) {
 	case GASNETI_SHORT:
 		return run_short(fn, &token, args, n);
 	case GASNETI_MEDIUM: {
-		const size_t at = word >> 24 & 0xff;
+		const size_t at = word_payload(word);
 		if (at < 8 || at > bytes)
 			return false;
 		// the handler may write into it: it is the receiver's memory

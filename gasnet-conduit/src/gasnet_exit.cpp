@@ -44,13 +44,13 @@ bool is_leaving(gasnet_node_t node)
 	return pgas_load_acquire(&internal_of(node)->exiting) != 0; // pairs with store_release in leave()
 }
 
-// Tells who does not know yet. One try each: a full ring is tried again by the caller's loop.
+// Tells a node that does not know yet. One try each: a full ring is tried again by the caller's loop.
 bool tell(gasnet_node_t node, int code)
 {
 	struct {
 		uint64_t word;
 		gasnet_handlerarg_t code;
-	} const m = {uint64_t{gasneti_front.mynode} << 32 | GASNETI_WORD(kExitHandler, 1, GASNETI_SHORT), code};
+	} const m = {word_with_rank(gasneti_front.mynode) | GASNETI_WORD(kExitHandler, 1, GASNETI_SHORT), code};
 	const int rc = message_try(node, &m, 12, nullptr, 0);
 	return rc != -FI_EAGAIN; // a node that cannot be reached does not wait for news
 }
@@ -60,8 +60,8 @@ bool gather(int code)
 {
 	std::vector<bool> told(gasneti_front.nodes);
 	const uint64_t start = pgas_now_ns(), timeout = timeout_ns(), deadline = start + timeout;
-	// Nodes that leave well come by themselves, behind what they still have to do after the last barrier. Who fails
-	// does not wait.
+	// Nodes that leave well come by themselves, behind what they still have to do after the last barrier. Whoever
+	// fails does not wait.
 	const uint64_t tell_at = code ? start : start + (timeout / 2 < kGraceNs ? timeout / 2 : kGraceNs);
 	pgas_backoff wait{};
 	for (;;) {
@@ -98,7 +98,7 @@ bool gather(int code)
 	}
 	// pairs with load_acquire in is_leaving()
 	pgas_store_release(&reinterpret_cast<internal_memory *>(g.base)->exiting,
-			   uint64_t{1} << 32 | static_cast<uint32_t>(code));
+			   kExiting | static_cast<uint32_t>(code));
 	if (!gather(code))
 		pgas_boot_abort(code, nullptr);
 	pgas_boot_finalize();

@@ -5,18 +5,14 @@
 #include "gasnet_state.hpp"
 
 #include <algorithm>
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include <pgas/pgas_hostid.h>
-#include <rdma/providers/fi_prov.h>
+#include <pgas/pgas_machine.hpp>
 
 #include "pgas_boot.h"
-
-// The provider is linked in, so it is asked directly: no search for other providers at start.
-extern "C" fi_provider *pgas_provider(void);
 
 namespace {
 
@@ -48,13 +44,8 @@ struct card { // what nodes tell each other at start
 	uint64_t host;
 	uint64_t max_segment;
 	uint64_t place;
+	cpu_set_t cores; // that it may run on
 };
-
-void must(int rc, const char *what)
-{
-	if (rc != 0)
-		fail("gasnet_init: %s: %s", what, fi_strerror(rc < 0 ? -rc : rc));
-}
 
 // One medium message is one eager buffer, so the library asks for larger ones than the provider's default.
 void choose_eager_size()
@@ -66,61 +57,42 @@ void choose_eager_size()
 	gasneti_front.max_medium = g.eager_bytes - kHeadRoom;
 }
 
-void open_endpoints(int nodes)
+void cannot_open(const char *call, int err)
+{
+	must(call, err);
+}
+
+void open_endpoints()
 {
 	choose_eager_size();
-	fi_provider *prov = pgas_provider();
-	fi_info *hints = fi_dupinfo(nullptr), *info = nullptr;
-	if (!hints)
-		fail("gasnet_init: out of memory");
-	hints->caps = FI_RMA | FI_ATOMIC | FI_MSG;
-	hints->ep_attr->type = FI_EP_RDM;
-	hints->domain_attr->threading = kThreads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN;
-	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
-	hints->domain_attr->av_type = FI_AV_TABLE;
-	must(prov->getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, hints, &info), "fi_getinfo");
-	must(prov->fabric(info->fabric_attr, &g.fabric, nullptr), "fi_fabric");
-	must(fi_domain(g.fabric, info, &g.domain, nullptr), "fi_domain");
-	must(fi_open_ops(&g.domain->fid, FI_PGAS_OPS, 0, reinterpret_cast<void **>(&g.ops), nullptr), "fi_open_ops");
-	if (g.ops->size < sizeof(fi_pgas_ops))
-		fail("gasnet_init: libpgas.so is older than this library");
-	fi_av_attr av{};
-	av.type = FI_AV_TABLE;
-	av.count = static_cast<size_t>(nodes);
-	must(fi_av_open(g.domain, &av, &g.rma_av, nullptr), "fi_av_open");
-	must(fi_av_open(g.domain, &av, &g.am_av, nullptr), "fi_av_open");
+	pgas_open(&g.net, FI_RMA | FI_ATOMIC | FI_MSG, kThreads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN, cannot_open);
 	fi_cq_attr cq{};
 	// messages are taken from the endpoint; the queue says when to look, and what failed
 	cq.format = FI_CQ_FORMAT_CONTEXT;
 	cq.size = 4096;
-	must(fi_cq_open(g.domain, &cq, &g.cq, nullptr), "fi_cq_open");
+	must("fi_cq_open", fi_cq_open(g.net.domain, &cq, &g.cq, nullptr));
 	fi_cntr_attr cntr{};
-	must(fi_cntr_open(g.domain, &cntr, &g.cntr, nullptr), "fi_cntr_open");
+	must("fi_cntr_open", fi_cntr_open(g.net.domain, &cntr, &g.cntr, nullptr));
+	const size_t peers = gasneti_front.nodes;
+	pgas_opened_ep own;
 
-	info->caps = FI_RMA | FI_ATOMIC;
-	must(fi_endpoint(g.domain, info, &g.rma, nullptr), "fi_endpoint");
-	must(fi_ep_bind(g.rma, &g.rma_av->fid, 0), "fi_ep_bind");
-	must(fi_ep_bind(g.rma, &g.cntr->fid, FI_WRITE | FI_READ), "fi_ep_bind");
-	must(fi_enable(g.rma), "fi_enable");
-	g.rma_front = g.rma;
+	const pgas_ep_wish rma{FI_RMA | FI_ATOMIC, peers, &g.cntr->fid, FI_WRITE | FI_READ};
+	pgas_open_ep(&g.net, &rma, &own, cannot_open);
+	g.rma_av = own.av;
+	g.rma = g.rma_front = own.ep;
 	if (kThreads) // windows are read by all threads; the alias counts nothing, so that is all they share
-		must(fi_ep_alias(g.rma, &g.rma_front, FI_TRANSMIT | FI_PGAS_PRIVATE), "fi_ep_alias");
+		must("fi_ep_alias", fi_ep_alias(g.rma, &g.rma_front, FI_TRANSMIT | FI_PGAS_PRIVATE));
 
-	info->caps = FI_MSG;
-	must(fi_endpoint(g.domain, info, &g.am, nullptr), "fi_endpoint");
-	must(fi_ep_bind(g.am, &g.am_av->fid, 0), "fi_ep_bind");
-	must(fi_ep_bind(g.am, &g.cq->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION), "fi_ep_bind");
-	must(fi_enable(g.am), "fi_enable");
-	fi_freeinfo(info);
-	fi_freeinfo(hints);
+	const pgas_ep_wish am{FI_MSG, peers, &g.cq->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION};
+	pgas_open_ep(&g.net, &am, &own, cannot_open);
+	g.am_av = own.av;
+	g.am = own.ep;
 }
 
-// Every node proposes a place; those that are free in all nodes are common. Places of the nodes come first: memory
-// tools reserve large parts of the address space, and a place the system chose is outside of them. What is free stays
-// reserved until the choice is made, or the next allocation might go there.
-void settle(const std::vector<card> &cards, size_t span)
+// Places of the nodes come first: memory tools reserve large parts of the address space, and a place the system chose
+// is outside of them.
+std::vector<uintptr_t> list_places(const std::vector<card> &cards)
 {
-	const uintptr_t own = cards[gasneti_front.mynode].place;
 	std::vector<uintptr_t> places;
 	for (const card &c : cards)
 		if (c.place && places.size() < kMasks - 32 &&
@@ -128,39 +100,52 @@ void settle(const std::vector<card> &cards, size_t span)
 			places.push_back(c.place);
 	for (unsigned i = 0; memory_fixed_place(i) && places.size() < kMasks; i++)
 		places.push_back(memory_fixed_place(i));
+	return places;
+}
+
+// Maps and registers our region.
+void map_region(uintptr_t at, size_t span)
+{
+	const int fd = memory_map(at, span);
+	if (fd < 0)
+		fail("gasnet_init: cannot map %zu bytes for the segment: %s (GASNET_MAX_SEGSIZE asks for less)", span,
+		     strerror(-fd));
+	g.base = at;
+	void *const base = reinterpret_cast<void *>(at);
+	const fi_pgas_part part = {0, span, fd, 0};
+	must("registering the segment",
+	     g.net.ops->mr_reg_parts(g.net.domain, base, span, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, &part, 1, &g.mr));
+	must("symmetric addressing", g.net.ops->symmetric(g.rma, base));
+	if (g.rma_front != g.rma)
+		must("symmetric addressing", g.net.ops->symmetric(g.rma_front, base));
+}
+
+// Every node proposes a place; the first of those that are free in all nodes is taken. What is free stays reserved
+// until the choice is made, or the next allocation might go there.
+uintptr_t agree_on_place(const std::vector<card> &cards, size_t span)
+{
+	const uintptr_t own = cards[gasneti_front.mynode].place;
+	const std::vector<uintptr_t> places = list_places(cards);
 	struct mask {
 		uint8_t free[kMasks];
 	} mine{};
 	for (size_t i = 0; i < places.size(); i++)
-		mine.free[i] = places[i] == own || memory_reserve(places[i], span);
+		mine.free[i] = places[i] == own || pgas::reserve_addresses(places[i], span);
 	std::vector<mask> all(cards.size());
 	if (pgas_boot_allgather(&mine, sizeof mine, all.data()) != 0)
 		fail("gasnet_init: cannot exchange addresses with the other nodes");
+	uintptr_t chosen = 0;
 	for (size_t i = 0; i < places.size(); i++) {
-		bool common = true;
-		for (const mask &m : all)
-			common = common && m.free[i];
-		if (!common)
-			continue;
-		for (size_t k = 0; k < places.size(); k++)
-			if (k != i && mine.free[k])
-				memory_release(places[k], span);
-		const int fd = memory_map(places[i], span);
-		if (fd < 0)
-			fail("gasnet_init: cannot map %zu bytes for the segment: %s (GASNET_MAX_SEGSIZE asks for less)",
-			     span, strerror(-fd));
-		g.base = places[i];
-		const fi_pgas_part part = {0, span, fd, 0};
-		must(g.ops->mr_reg_parts(g.domain, reinterpret_cast<void *>(g.base), span,
-					 FI_REMOTE_READ | FI_REMOTE_WRITE, 0, &part, 1, &g.mr),
-		     "registering the segment");
-		must(g.ops->symmetric(g.rma, reinterpret_cast<void *>(g.base)), "symmetric addressing");
-		if (g.rma_front != g.rma)
-			must(g.ops->symmetric(g.rma_front, reinterpret_cast<void *>(g.base)), "symmetric addressing");
-		return;
+		if (!chosen && std::all_of(all.begin(), all.end(), [i](const mask &m) { return m.free[i] != 0; }))
+			chosen = places[i];
+		else if (mine.free[i])
+			memory_release(places[i], span);
 	}
-	fail("gasnet_init: the nodes find no common place for segments of %zu bytes (GASNET_MAX_SEGSIZE asks for less)",
-	     span);
+	if (!chosen)
+		fail("gasnet_init: the nodes find no common place for segments of %zu bytes (GASNET_MAX_SEGSIZE asks "
+		     "for less)",
+		     span);
+	return chosen;
 }
 
 void connect(const std::vector<card> &cards)
@@ -171,12 +156,77 @@ void connect(const std::vector<card> &cards)
 			fail("gasnet_init: cannot enter the address of a node");
 	for (size_t node = 0; node < cards.size(); node++) {
 		void *base = nullptr;
-		must(g.ops->window(g.rma, node, &base), "mapping the segment of a node");
+		must("mapping the segment of a node", g.net.ops->window(g.rma, node, &base));
 		const uint64_t window = provider_window(static_cast<gasnet_node_t>(node));
 		if (!base || !window)
 			fail("gasnet_init: the segment of node %zu cannot be mapped here", node);
 		gasneti_windows[node] = window;
 	}
+}
+
+// Joins the job. False: there is none, and the launcher's part has said why.
+bool join_job()
+{
+	if (pgas_boot_init() != 0)
+		return false;
+	const int me = pgas_boot_rank(), nodes = pgas_boot_size();
+	if (nodes > GASNET_MAXNODES)
+		fail("gasnet_init: %d nodes, at most %d", nodes, GASNET_MAXNODES);
+	pgas_boot_env_share("GASNET_");
+	gasneti_front.mynode = static_cast<gasnet_node_t>(me);
+	gasneti_front.nodes = static_cast<gasnet_node_t>(nodes);
+	const int here = pgas_boot_local(nullptr, 0);
+	g.max_segment = memory_default_segment(here > 0 ? here : nodes);
+	return true;
+}
+
+uint64_t find_host()
+{
+	char why[320];
+	uint64_t host;
+	if (pgas_host_id(&host, why, sizeof why) != 0)
+		fail("gasnet_init: %s", why);
+	return host;
+}
+
+card own_card(uint64_t host)
+{
+	card mine{};
+	size_t len = sizeof mine.rma_name;
+	must("fi_getname", fi_getname(&g.rma->fid, mine.rma_name, &len));
+	len = sizeof mine.am_name;
+	must("fi_getname", fi_getname(&g.am->fid, mine.am_name, &len));
+	mine.host = host;
+	mine.max_segment = g.max_segment;
+	mine.cores = pgas::usable_cores();
+	mine.place = memory_propose(g.max_segment + kInternalBytes);
+	return mine;
+}
+
+std::vector<card> exchange(const card &mine)
+{
+	std::vector<card> cards(gasneti_front.nodes);
+	if (pgas_boot_allgather(&mine, sizeof mine, cards.data()) != 0)
+		fail("gasnet_init: cannot exchange addresses with the other nodes");
+	cpu_set_t cores;
+	CPU_ZERO(&cores);
+	for (const card &c : cards) {
+		if (c.host != mine.host)
+			fail("gasnet_init: node %zd is on another host, or in other namespaces (PID, network, UTS, IPC "
+			     "or user) of this one; this version runs on one host",
+			     &c - cards.data());
+		// one host: they are equal unless somebody set GASNET_MAX_SEGSIZE apart
+		g.max_segment = std::min<size_t>(g.max_segment, c.max_segment);
+		CPU_OR(&cores, &cores, &c.cores);
+	}
+	wait_setup(cores, static_cast<int>(cards.size())); // all nodes are on this host
+	return cards;
+}
+
+void meet()
+{
+	if (pgas_boot_barrier() != 0)
+		fail("gasnet_init: cannot meet the other nodes");
 }
 
 int start(const char *config)
@@ -188,52 +238,18 @@ int start(const char *config)
 			kConfig);
 		return GASNET_ERR_RESOURCE;
 	}
-	if (pgas_boot_init() != 0)
+	if (!join_job())
 		return GASNET_ERR_RESOURCE;
-	const int me = pgas_boot_rank(), nodes = pgas_boot_size();
-	if (nodes > GASNET_MAXNODES)
-		fail("gasnet_init: %d nodes, at most %d", nodes, GASNET_MAXNODES);
-	pgas_boot_env_share("GASNET_");
-	gasneti_front.mynode = static_cast<gasnet_node_t>(me);
-	gasneti_front.nodes = static_cast<gasnet_node_t>(nodes);
-	const int here = pgas_boot_local(nullptr, 0);
-	g.max_segment = memory_default_segment(here > 0 ? here : nodes);
-	wait_setup(here > 0 ? here : nodes);
-	char why[320];
-	uint64_t host;
-	if (pgas_host_id(&host, why, sizeof why) != 0)
-		fail("gasnet_init: %s", why);
-	open_endpoints(nodes);
-	card mine{};
-	size_t len = sizeof mine.rma_name;
-	must(fi_getname(&g.rma->fid, mine.rma_name, &len), "fi_getname");
-	len = sizeof mine.am_name;
-	must(fi_getname(&g.am->fid, mine.am_name, &len), "fi_getname");
-	mine.host = host;
-	mine.max_segment = g.max_segment;
-	mine.place = memory_propose(g.max_segment + kInternalBytes);
-	std::vector<card> cards(static_cast<size_t>(nodes));
-	if (pgas_boot_allgather(&mine, sizeof mine, cards.data()) != 0)
-		fail("gasnet_init: cannot exchange addresses with the other nodes");
-	for (const card &c : cards) {
-		if (c.host != mine.host)
-			fail("gasnet_init: node %zd is on another host, or in other namespaces (PID, network, UTS, IPC "
-			     "or user) of "
-			     "this one; this version runs on one host",
-			     &c - cards.data());
-		if (c.max_segment < g.max_segment)
-			// one host: they are equal unless somebody set GASNET_MAX_SEGSIZE apart
-			g.max_segment = c.max_segment;
-		g.hosts.push_back(c.host);
-	}
-	settle(cards, g.max_segment + kInternalBytes);
-	if (pgas_boot_barrier() != 0) // everybody's memory is registered before anybody maps it
-		fail("gasnet_init: cannot meet the other nodes");
+	const uint64_t host = find_host();
+	open_endpoints();
+	const std::vector<card> cards = exchange(own_card(host));
+	const size_t span = g.max_segment + kInternalBytes;
+	map_region(agree_on_place(cards, span), span);
+	meet(); // everybody's memory is registered before anybody maps it
 	connect(cards);
 	exit_setup();
 	g.initialized = true;
-	if (pgas_boot_barrier() != 0) // everybody can be reached before anybody may leave
-		fail("gasnet_init: cannot meet the other nodes");
+	meet(); // everybody can be reached before anybody may leave
 	return GASNET_OK;
 }
 
@@ -266,26 +282,6 @@ int register_handlers(gasnet_handlerentry_t *table, int count)
 
 } // namespace
 
-void fail(const char *format, ...) noexcept
-{
-	char text[512];
-	int n = snprintf(text, sizeof text,
-			 "node %d: ", gasneti_front.nodes ? static_cast<int>(gasneti_front.mynode) : -1);
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text + n, sizeof text - static_cast<size_t>(n), format, args);
-	va_end(args);
-	fprintf(stderr, "%s\n", text);
-	fflush(nullptr);
-	pgas_boot_abort(1, nullptr);
-}
-
-void check_attached(const char *call) noexcept
-{
-	if (!g.attached)
-		fail("%s: called before gasnet_attach", call);
-}
-
 } // namespace gasnet
 
 using namespace gasnet;
@@ -310,7 +306,7 @@ extern "C" int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintp
 	for (const uint64_t bytes : sizes)
 		g.segments.push_back({bytes ? reinterpret_cast<void *>(g.base + kInternalBytes) : nullptr, bytes});
 	g.attached = true;
-	gasneti_front.word = uint64_t{gasneti_front.mynode} << 32;
+	gasneti_front.word = word_with_rank(gasneti_front.mynode);
 	gasneti_front.am = reinterpret_cast<pgas_ep *>(g.am);
 	gasneti_front.arrivals = reinterpret_cast<pgas_cq *>(g.cq);
 	return pgas_boot_barrier() == 0 ? GASNET_OK : GASNET_ERR_RESOURCE;

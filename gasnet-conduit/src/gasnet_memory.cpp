@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <pgas/pgas_machine.hpp>
+
 namespace gasnet {
 namespace {
 
@@ -20,10 +22,12 @@ constexpr double kLargest = 0x1p47; // no program has more addresses
 // ThreadSanitizer leaves a program a few GiB of addresses
 [[maybe_unused]] constexpr size_t kLargestTraced = size_t{256} << 20;
 
-size_t host_memory()
+constexpr size_t kMemoryUnknown = size_t{1} << 32; // what a host has whose system does not tell
+
+size_t host_ram()
 {
-	const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-	return pages > 0 && bytes > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(bytes) : size_t{1} << 32;
+	const size_t bytes = pgas::host_memory().ram;
+	return bytes ? bytes : kMemoryUnknown;
 }
 
 // "1G", "512M", "0.5" (of the host's memory), each also with "/P" (per node, the default) or "/H" (shared by the host)
@@ -58,7 +62,7 @@ bool parse_size(const char *text, int nodes_here, size_t *out)
 	if (*end == 'B' || *end == 'b')
 		end++;
 	else if (end[-1] >= '0' && end[-1] <= '9' && v <= 1.0)
-		v *= static_cast<double>(host_memory());
+		v *= static_cast<double>(host_ram());
 	if (*end == '/' && (end[1] == 'H' || end[1] == 'h')) {
 		v /= nodes_here;
 		end += 2;
@@ -73,23 +77,19 @@ bool parse_size(const char *text, int nodes_here, size_t *out)
 
 // Is there address space for a segment and for the windows on all others? The provider guards each by 4 GiB on both
 // sides.
-bool roomy(size_t bytes, int nodes_here)
+bool windows_fit(size_t bytes, int nodes_here)
 {
 	constexpr size_t guards = size_t{8} << 30;
-	const size_t all = bytes + static_cast<size_t>(nodes_here) * (bytes + guards);
-	void *p = mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (p != MAP_FAILED)
-		munmap(p, all);
-	return p != MAP_FAILED;
+	return pgas::address_space_has(bytes + static_cast<size_t>(nodes_here) * (bytes + guards));
 }
 
 } // namespace
 
 size_t memory_default_segment(int nodes_here)
 {
-	size_t bytes = host_memory() / 100 * 85 / static_cast<size_t>(nodes_here);
+	size_t bytes = host_ram() / 100 * 85 / static_cast<size_t>(nodes_here);
 	// a limit, or Valgrind, which gives 128 GiB to everything
-	while (bytes > kSmallest && !roomy(bytes, nodes_here))
+	while (bytes > kSmallest && !windows_fit(bytes, nodes_here))
 		bytes /= 2;
 #if defined(__SANITIZE_THREAD__)
 	if (bytes > kLargestTraced)
@@ -125,18 +125,6 @@ uintptr_t memory_fixed_place(unsigned i)
 	constexpr unsigned kPlaces = 24;
 #endif
 	return i < kPlaces ? (uintptr_t{1} << 44) + (uintptr_t{i} << 41) : 0;
-}
-
-bool memory_reserve(uintptr_t at, size_t span)
-{
-	void *want = reinterpret_cast<void *>(at);
-	void *got =
-		mmap(want, span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-	if (got == want)
-		return true;
-	if (got != MAP_FAILED)
-		munmap(got, span); // a kernel that does not know the flag maps elsewhere
-	return false;
 }
 
 void memory_release(uintptr_t at, size_t span)

@@ -34,7 +34,7 @@ void run(const char *head, const char *message, size_t bytes)
 	memcpy(copy, message, at);
 	uint64_t word;
 	memcpy(&word, message, sizeof word);
-	word = (word & ~(uint64_t{0xff} << 24)) | uint64_t{kHead} << 24;
+	word += word_with_payload(kHead) - word_with_payload(word_payload(word));
 	memcpy(copy, &word, sizeof word);
 	memcpy(copy + kHead, message + at, bytes - at);
 	run(copy, copy, total);
@@ -47,9 +47,9 @@ void handle(const fi_pgas_message &m)
 	const char *head = m.head ? static_cast<const char *>(m.head) : message;
 	uint64_t word;
 	memcpy(&word, head, sizeof word);
-	const size_t at = word >> 24 & 0xff;
-	if ((word >> 16 & GASNETI_CATEGORY) == GASNETI_MEDIUM &&
-	    PGAS_UNLIKELY(reinterpret_cast<uintptr_t>(message + at) % 16) && m.len >= at)
+	const size_t at = word_payload(word);
+	if (word_category(word) == GASNETI_MEDIUM && PGAS_UNLIKELY(reinterpret_cast<uintptr_t>(message + at) % 16) &&
+	    m.len >= at)
 		run_moved(message, m.len, at);
 	else
 		run(head, message, m.len);
@@ -71,13 +71,13 @@ bool receive_some() noexcept
 	int n = 0;
 	for (; n < kAtOnce; n++) {
 		fi_pgas_message m;
-		const int rc = g.ops->message_take(g.am, &m);
+		const int rc = g.net.ops->message_take(g.am, &m);
 		if (rc == -FI_EAGAIN)
 			break;
 		if (PGAS_UNLIKELY(rc != 0))
 			fail("active messages: %s", fi_strerror(-rc));
 		handle(m);
-		g.ops->message_release(g.am, &m);
+		g.net.ops->message_release(g.am, &m);
 		if (pgas_hot_cq_empty(gasneti_front.arrivals))
 			return true;
 	}

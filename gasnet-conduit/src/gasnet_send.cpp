@@ -12,7 +12,8 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
-#include <mutex>
+
+#include <pgas/pgas_base.hpp>
 
 namespace gasnet {
 namespace {
@@ -22,25 +23,7 @@ struct waiting_reply {
 	std::vector<char> bytes;
 };
 
-// A mutex where threads share the library, nothing elsewhere.
-class outbox_lock {
-public:
-	outbox_lock()
-	{
-		if constexpr (kThreads)
-			mutex_.lock();
-	}
-	~outbox_lock()
-	{
-		if constexpr (kThreads)
-			mutex_.unlock();
-	}
-	outbox_lock(const outbox_lock &) = delete;
-
-private:
-	[[maybe_unused]] static inline std::mutex mutex_;
-};
-
+pthread_mutex_t g_outbox_mutex = PTHREAD_MUTEX_INITIALIZER;
 std::deque<waiting_reply> g_outbox;
 std::atomic<size_t> g_outbox_count{0};
 
@@ -76,7 +59,7 @@ void send_or_keep(gasnet_node_t node, const void *head, size_t head_bytes, const
 		return;
 	if (rc != -FI_EAGAIN)
 		lost(node, rc);
-	outbox_lock lock;
+	const pgas::mutex_holder lock(g_outbox_mutex, kThreads);
 	waiting_reply r{node, std::vector<char>(head_bytes + data_bytes)};
 	memcpy(r.bytes.data(), head, head_bytes);
 	if (data_bytes)
@@ -90,10 +73,10 @@ struct alignas(16) message_head {
 	char rest[PGAS_SLOT_INLINE - 8];
 };
 
-// Word and arguments; answers their bytes.
+// Lays out word and arguments and returns how many bytes they are.
 size_t put_args(message_head &m, uint64_t word, const gasnet_handlerarg_t *args)
 {
-	const size_t n = word >> 8 & 0xff;
+	const size_t n = word_args(word);
 	m.word = gasneti_front.word + word;
 	if (n)
 		memcpy(m.rest, args, 4 * n);
@@ -108,7 +91,7 @@ size_t medium_head(message_head &m, uint64_t word, const gasnet_handlerarg_t *ar
 	size_t at = (used + 7) / 16 * 16 + 8;
 	if (at + nbytes > PGAS_SLOT_INLINE)
 		at = (used + 15) / 16 * 16;
-	m.word += uint64_t{at} << 24;
+	m.word += word_with_payload(at);
 	return at;
 }
 
@@ -149,14 +132,14 @@ int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const v
 		}
 		return static_cast<int>(fi_inject(g.am, bytes, total, to));
 	}
-	return static_cast<int>(g.ops->message_send(g.am, to, head, head_bytes, data, data_bytes));
+	return static_cast<int>(g.net.ops->message_send(g.am, to, head, head_bytes, data, data_bytes));
 }
 
 bool outbox_push() noexcept
 {
 	if (PGAS_LIKELY(g_outbox_count.load(std::memory_order_relaxed) == 0))
 		return true;
-	outbox_lock lock;
+	const pgas::mutex_holder lock(g_outbox_mutex, kThreads);
 	// a node whose ring is full holds up its own replies only
 	std::vector<bool> full(gasneti_front.nodes);
 	std::deque<waiting_reply> left;

@@ -19,12 +19,16 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
-#include <rdma/fi_ext_pgas.h>
 #include <rdma/fi_rma.h>
+
+#include <sched.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include <pgas/pgas_counter.h>
+#include <pgas/pgas_open.h>
 
 #include <gasnet.h>
 
@@ -36,11 +40,13 @@ constexpr bool kThreads = GASNETI_THREADS;
 // Handlers 1 to 127 belong to the library.
 enum library_handler : uint8_t { kExitHandler = 1, kFirstClient = 128 };
 
-// What other nodes read of ours, or write. One line each: the first by us only.
+constexpr uint64_t kExiting = uint64_t{1} << 32; // beside an exit code, which may be 0
+
+// What a node tells the others: it alone writes this, and they read it through their windows. One cache line each.
 struct internal_memory {
 	alignas(64) uint64_t barrier[2]; // see gasnet_barrier.cpp; written by the owner
-	alignas(64) uint64_t exiting;    // 0, or 1 << 32 | exit code: this node is in gasnet_exit; written by the owner
-	alignas(64) uint64_t piece;      // see gasnet_coll.cpp; written by the owner
+	alignas(64) uint64_t exiting; // 0, or kExiting | exit code: this node is in gasnet_exit; written by the owner
+	alignas(64) uint64_t piece;   // see gasnet_coll.cpp; written by the owner
 	alignas(64) char bytes[32768];
 };
 static_assert(sizeof(internal_memory) <= kInternalBytes);
@@ -49,9 +55,7 @@ struct state {
 	bool initialized = false;
 	bool attached = false;
 	int wait_mode = GASNET_WAIT_SPINBLOCK;
-	uint32_t spins = 0; // polls before a waiting loop gives the core away
-	fid_fabric *fabric = nullptr;
-	fid_domain *domain = nullptr;
+	pgas_opened net{};                          // fabric and domain of both endpoints
 	fid_av *rma_av = nullptr, *am_av = nullptr; // one each, so that a node's rank is its address in both
 	fid_cq *cq = nullptr;
 	fid_cntr *cntr = nullptr;
@@ -60,18 +64,16 @@ struct state {
 	fid_ep *rma_front = nullptr;
 	fid_ep *am = nullptr;
 	fid_mr *mr = nullptr;
-	fi_pgas_ops *ops = nullptr;
 	uintptr_t base = 0;
 	size_t max_segment = 0;
 	size_t eager_bytes = 0;
 	std::vector<gasnet_seginfo_t> segments;
-	std::vector<uint64_t> hosts;
 	gasneti_handler_fn handlers[256] = {};
 };
 extern state g;
 
-// gasneti_windows is for good; the provider's window of a node becomes 0 when it dies, its last words count all the
-// same.
+// gasneti_windows stays when a node dies, while the provider's window of it becomes 0: what the node wrote last still
+// counts.
 inline internal_memory *internal_of(gasnet_node_t node)
 {
 	return reinterpret_cast<internal_memory *>(g.base + gasneti_windows[node]);
@@ -81,22 +83,58 @@ inline uint64_t provider_window(gasnet_node_t node)
 	return pgas_load_relaxed(&reinterpret_cast<const pgas_ep *>(g.rma_front)->window[node]);
 }
 
-// Prints one line "node n: text" and ends the job.
+// gasnet_fail.cpp. Prints one line "node n: text" and ends the job.
 [[noreturn, gnu::cold, gnu::format(printf, 1, 2)]] void fail(const char *format, ...) noexcept;
-// The call that must not happen before gasnet_attach.
+// The same when rc is an error of libfabric, negative or positive: gasnet_init failed.
+void must(const char *what, int rc) noexcept;
+// Fails in a call that must not happen before gasnet_attach.
 [[gnu::cold]] void check_attached(const char *call) noexcept;
 
 // --- memory (gasnet_memory.cpp) --------------------------------------------------------------------------------------
 
 // what one node may take of this host's memory, or what GASNET_MAX_SEGSIZE says
 size_t memory_default_segment(int nodes_here);
-uintptr_t memory_propose(size_t span);          // reserves address space where the system likes; 0: there is none
-bool memory_reserve(uintptr_t at, size_t span); // false: something is there
+uintptr_t memory_propose(size_t span); // reserves address space where the system likes; 0: there is none
 void memory_release(uintptr_t at, size_t span);
 int memory_map(uintptr_t at, size_t span); // the region's file, mapped over what was reserved there; -errno
 uintptr_t memory_fixed_place(unsigned i);  // places that are free in most processes; 0 behind the last
 
 // --- messages --------------------------------------------------------------------------------------------------------
+
+// The fields of a message's word (gasnet_pgas_am.h).
+inline uint8_t word_handler(uint64_t word)
+{
+	return static_cast<uint8_t>(word);
+}
+inline size_t word_args(uint64_t word) // how many
+{
+	return word >> GASNETI_WORD_ARGS & 0xff;
+}
+inline unsigned word_kind(uint64_t word)
+{
+	return word >> GASNETI_WORD_KIND & 0xff;
+}
+inline unsigned word_category(uint64_t word)
+{
+	return word_kind(word) & GASNETI_CATEGORY;
+}
+inline size_t word_payload(uint64_t word) // where it begins in the message
+{
+	return word >> GASNETI_WORD_PAYLOAD & 0xff;
+}
+inline gasnet_node_t word_rank(uint64_t word)
+{
+	return static_cast<gasnet_node_t>(word >> GASNETI_WORD_RANK);
+}
+// Fields to be added to a word that does not have them yet.
+constexpr uint64_t word_with_payload(size_t at)
+{
+	return uint64_t{at} << GASNETI_WORD_PAYLOAD;
+}
+constexpr uint64_t word_with_rank(gasnet_node_t rank)
+{
+	return uint64_t{rank} << GASNETI_WORD_RANK;
+}
 
 // Puts one message into a node's ring: 0, -FI_EAGAIN when there is no room, or what is wrong (gasnet_send.cpp).
 int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept;
@@ -119,7 +157,8 @@ bool dispatch(const char *head, const char *message, size_t bytes) noexcept;
 void exit_setup();
 [[noreturn]] void exit_because_of(gasnet_node_t node, int code) noexcept; // another node ends the job
 
-void wait_setup(int nodes_here) noexcept; // gasnet_wait.cpp
+// gasnet_wait.cpp; cores: what the nodes of this host may run on, all together
+void wait_setup(const cpu_set_t &cores, int nodes_here) noexcept;
 void wait_pause(pgas_backoff *wait) noexcept;
 
 } // namespace gasnet

@@ -14,6 +14,9 @@
 #include <cstdio>
 #include <initializer_list>
 
+#include <pgas/pgas_base.hpp>
+#include <pgas/pgas_machine.hpp>
+
 namespace {
 
 struct prefix {
@@ -126,9 +129,8 @@ extern "C" const char *gasnett_gethostname(void)
 
 extern "C" uint64_t gasnett_getPhysMemSz(int failure_is_fatal)
 {
-	const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-	if (pages > 0 && bytes > 0)
-		return static_cast<uint64_t>(pages) * static_cast<uint64_t>(bytes);
+	if (const size_t bytes = pgas::host_memory().ram)
+		return bytes;
 	if (failure_is_fatal)
 		gasnett_fatalerror("the size of physical memory is not known");
 	return 0;
@@ -141,10 +143,7 @@ extern "C" int gasnett_isLittleEndian(void)
 
 extern "C" uint64_t gasnett_checksum(const void *from, size_t n)
 {
-	uint64_t sum = 0xcbf29ce484222325u; // FNV-1a
-	for (size_t i = 0; i < n; i++)
-		sum = (sum ^ static_cast<const unsigned char *>(from)[i]) * 0x100000001b3u;
-	return sum;
+	return pgas::hash_bytes(from, n);
 }
 
 extern "C" char *gasnett_getenv(const char *name)

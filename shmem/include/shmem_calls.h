@@ -8,6 +8,12 @@
  * Prototypes, C++ overloads and the library's C names are made from these lines; with the DISTINCT lists of
  * shmem_types.h they name each type once.  Families marked [ctx] exist a second time with a context in front.
  *
+ * Atomics have three columns more, from which their bodies are made, in the library (shmem_amo.cpp) and in programs
+ * (shmem_inline.h): SHMEM_EACH_AMO_WHOLE(F) yields
+ *     F(RETURN, TYPENAME, TYPE, CALL, (parameters), (arguments), OBJECT, OPERATION, RESULT)
+ * OBJECT is the parameter that points to the peer's variable.  OPERATION: load, store, swap, cswap (compare with cond),
+ * inc, add, band, bor, bxor.  RESULT: where the old value goes: returned, fetched (into *fetch), none.
+ *
  * This file owns the shapes of the typed calls; the types are in shmem_types.h, untyped calls in shmem_proto.h.
  */
 #ifndef SHMEM_CALLS_H
@@ -77,44 +83,65 @@
 	  (dest, source, nelems, sig_addr, signal, sig_op, pe))
 
 /* --- atomic memory operations [ctx] ------------------------------------------------------------------------------- */
-#define SHMEM_AMO_EXT_CALLS(N, T, F) \
-	F(T, N, T, atomic_fetch, (const T *source, int pe), (source, pe)) \
-	F(void, N, T, atomic_set, (T *dest, T value, int pe), (dest, value, pe)) \
-	F(T, N, T, atomic_swap, (T *dest, T value, int pe), (dest, value, pe)) \
-	F(void, N, T, atomic_fetch_nbi, (T *fetch, const T *source, int pe), (fetch, source, pe)) \
-	F(void, N, T, atomic_swap_nbi, (T *fetch, T *dest, T value, int pe), (fetch, dest, value, pe))
-#define SHMEM_AMO_STD_CALLS(N, T, F) \
-	F(T, N, T, atomic_compare_swap, (T *dest, T cond, T value, int pe), (dest, cond, value, pe)) \
-	F(T, N, T, atomic_fetch_inc, (T *dest, int pe), (dest, pe)) \
-	F(void, N, T, atomic_inc, (T *dest, int pe), (dest, pe)) \
-	F(T, N, T, atomic_fetch_add, (T *dest, T value, int pe), (dest, value, pe)) \
-	F(void, N, T, atomic_add, (T *dest, T value, int pe), (dest, value, pe)) \
-	F(void, N, T, atomic_compare_swap_nbi, \
-	  (T *fetch, T *dest, T cond, T value, int pe), (fetch, dest, cond, value, pe)) \
-	F(void, N, T, atomic_fetch_inc_nbi, (T *fetch, T *dest, int pe), (fetch, dest, pe)) \
-	F(void, N, T, atomic_fetch_add_nbi, (T *fetch, T *dest, T value, int pe), (fetch, dest, value, pe))
-#define SHMEM_AMO_BIT_CALLS(N, T, F) \
-	F(T, N, T, atomic_fetch_and, (T *dest, T value, int pe), (dest, value, pe)) \
-	F(T, N, T, atomic_fetch_or, (T *dest, T value, int pe), (dest, value, pe)) \
-	F(T, N, T, atomic_fetch_xor, (T *dest, T value, int pe), (dest, value, pe)) \
-	F(void, N, T, atomic_and, (T *dest, T value, int pe), (dest, value, pe)) \
-	F(void, N, T, atomic_or, (T *dest, T value, int pe), (dest, value, pe)) \
-	F(void, N, T, atomic_xor, (T *dest, T value, int pe), (dest, value, pe)) \
-	F(void, N, T, atomic_fetch_and_nbi, (T *fetch, T *dest, T value, int pe), (fetch, dest, value, pe)) \
-	F(void, N, T, atomic_fetch_or_nbi, (T *fetch, T *dest, T value, int pe), (fetch, dest, value, pe)) \
-	F(void, N, T, atomic_fetch_xor_nbi, (T *fetch, T *dest, T value, int pe), (fetch, dest, value, pe))
+#define SHMEM_AMO_EXT_ROWS(N, T, F, X) \
+	F(X, T, N, T, atomic_fetch, (const T *source, int pe), (source, pe), source, load, returned) \
+	F(X, void, N, T, atomic_set, (T *dest, T value, int pe), (dest, value, pe), dest, store, none) \
+	F(X, T, N, T, atomic_swap, (T *dest, T value, int pe), (dest, value, pe), dest, swap, returned) \
+	F(X, void, N, T, atomic_fetch_nbi, (T *fetch, const T *source, int pe), \
+	  (fetch, source, pe), source, load, fetched) \
+	F(X, void, N, T, atomic_swap_nbi, (T *fetch, T *dest, T value, int pe), \
+	  (fetch, dest, value, pe), dest, swap, fetched)
+#define SHMEM_AMO_STD_ROWS(N, T, F, X) \
+	F(X, T, N, T, atomic_compare_swap, (T *dest, T cond, T value, int pe), \
+	  (dest, cond, value, pe), dest, cswap, returned) \
+	F(X, T, N, T, atomic_fetch_inc, (T *dest, int pe), (dest, pe), dest, inc, returned) \
+	F(X, void, N, T, atomic_inc, (T *dest, int pe), (dest, pe), dest, inc, none) \
+	F(X, T, N, T, atomic_fetch_add, (T *dest, T value, int pe), (dest, value, pe), dest, add, returned) \
+	F(X, void, N, T, atomic_add, (T *dest, T value, int pe), (dest, value, pe), dest, add, none) \
+	F(X, void, N, T, atomic_compare_swap_nbi, (T *fetch, T *dest, T cond, T value, int pe), \
+	  (fetch, dest, cond, value, pe), dest, cswap, fetched) \
+	F(X, void, N, T, atomic_fetch_inc_nbi, (T *fetch, T *dest, int pe), (fetch, dest, pe), dest, inc, fetched) \
+	F(X, void, N, T, atomic_fetch_add_nbi, (T *fetch, T *dest, T value, int pe), \
+	  (fetch, dest, value, pe), dest, add, fetched)
+#define SHMEM_AMO_BIT_ROWS(N, T, F, X) \
+	F(X, T, N, T, atomic_fetch_and, (T *dest, T value, int pe), (dest, value, pe), dest, band, returned) \
+	F(X, T, N, T, atomic_fetch_or, (T *dest, T value, int pe), (dest, value, pe), dest, bor, returned) \
+	F(X, T, N, T, atomic_fetch_xor, (T *dest, T value, int pe), (dest, value, pe), dest, bxor, returned) \
+	F(X, void, N, T, atomic_and, (T *dest, T value, int pe), (dest, value, pe), dest, band, none) \
+	F(X, void, N, T, atomic_or, (T *dest, T value, int pe), (dest, value, pe), dest, bor, none) \
+	F(X, void, N, T, atomic_xor, (T *dest, T value, int pe), (dest, value, pe), dest, bxor, none) \
+	F(X, void, N, T, atomic_fetch_and_nbi, (T *fetch, T *dest, T value, int pe), \
+	  (fetch, dest, value, pe), dest, band, fetched) \
+	F(X, void, N, T, atomic_fetch_or_nbi, (T *fetch, T *dest, T value, int pe), \
+	  (fetch, dest, value, pe), dest, bor, fetched) \
+	F(X, void, N, T, atomic_fetch_xor_nbi, (T *fetch, T *dest, T value, int pe), \
+	  (fetch, dest, value, pe), dest, bxor, fetched)
 
 /* --- atomic memory operations by their names before 1.4 (deprecated) ---------------------------------------------- */
-#define SHMEM_AMO_OLD_EXT_CALLS(N, T, F) \
-	F(T, N, T, fetch, (const T *source, int pe), (source, pe)) \
-	F(void, N, T, set, (T *dest, T value, int pe), (dest, value, pe)) \
-	F(T, N, T, swap, (T *dest, T value, int pe), (dest, value, pe))
-#define SHMEM_AMO_OLD_STD_CALLS(N, T, F) \
-	F(T, N, T, cswap, (T *dest, T cond, T value, int pe), (dest, cond, value, pe)) \
-	F(T, N, T, finc, (T *dest, int pe), (dest, pe)) \
-	F(void, N, T, inc, (T *dest, int pe), (dest, pe)) \
-	F(T, N, T, fadd, (T *dest, T value, int pe), (dest, value, pe)) \
-	F(void, N, T, add, (T *dest, T value, int pe), (dest, value, pe))
+#define SHMEM_AMO_OLD_EXT_ROWS(N, T, F, X) \
+	F(X, T, N, T, fetch, (const T *source, int pe), (source, pe), source, load, returned) \
+	F(X, void, N, T, set, (T *dest, T value, int pe), (dest, value, pe), dest, store, none) \
+	F(X, T, N, T, swap, (T *dest, T value, int pe), (dest, value, pe), dest, swap, returned)
+#define SHMEM_AMO_OLD_STD_ROWS(N, T, F, X) \
+	F(X, T, N, T, cswap, (T *dest, T cond, T value, int pe), (dest, cond, value, pe), dest, cswap, returned) \
+	F(X, T, N, T, finc, (T *dest, int pe), (dest, pe), dest, inc, returned) \
+	F(X, void, N, T, inc, (T *dest, int pe), (dest, pe), dest, inc, none) \
+	F(X, T, N, T, fadd, (T *dest, T value, int pe), (dest, value, pe), dest, add, returned) \
+	F(X, void, N, T, add, (T *dest, T value, int pe), (dest, value, pe), dest, add, none)
+
+/* One row of these, whole or as the other families have it; X: the macro that gets it. */
+#define SHMEM_IMPL_ROW(X, R, N, T, CALL, P, A, ON, OP, RESULT) X(R, N, T, CALL, P, A)
+#define SHMEM_IMPL_WHOLE_ROW(X, R, N, T, CALL, P, A, ON, OP, RESULT) X(R, N, T, CALL, P, A, ON, OP, RESULT)
+#define SHMEM_AMO_EXT_CALLS(N, T, F) SHMEM_AMO_EXT_ROWS(N, T, SHMEM_IMPL_ROW, F)
+#define SHMEM_AMO_STD_CALLS(N, T, F) SHMEM_AMO_STD_ROWS(N, T, SHMEM_IMPL_ROW, F)
+#define SHMEM_AMO_BIT_CALLS(N, T, F) SHMEM_AMO_BIT_ROWS(N, T, SHMEM_IMPL_ROW, F)
+#define SHMEM_AMO_OLD_EXT_CALLS(N, T, F) SHMEM_AMO_OLD_EXT_ROWS(N, T, SHMEM_IMPL_ROW, F)
+#define SHMEM_AMO_OLD_STD_CALLS(N, T, F) SHMEM_AMO_OLD_STD_ROWS(N, T, SHMEM_IMPL_ROW, F)
+#define SHMEM_AMO_EXT_WHOLE(N, T, F) SHMEM_AMO_EXT_ROWS(N, T, SHMEM_IMPL_WHOLE_ROW, F)
+#define SHMEM_AMO_STD_WHOLE(N, T, F) SHMEM_AMO_STD_ROWS(N, T, SHMEM_IMPL_WHOLE_ROW, F)
+#define SHMEM_AMO_BIT_WHOLE(N, T, F) SHMEM_AMO_BIT_ROWS(N, T, SHMEM_IMPL_WHOLE_ROW, F)
+#define SHMEM_AMO_OLD_EXT_WHOLE(N, T, F) SHMEM_AMO_OLD_EXT_ROWS(N, T, SHMEM_IMPL_WHOLE_ROW, F)
+#define SHMEM_AMO_OLD_STD_WHOLE(N, T, F) SHMEM_AMO_OLD_STD_ROWS(N, T, SHMEM_IMPL_WHOLE_ROW, F)
 
 /* --- point-to-point synchronisation ------------------------------------------------------------------------------- */
 #define SHMEM_WAIT_UNTIL_CALLS(N, T, F) \
@@ -208,6 +235,13 @@
 #define SHMEM_EACH_AMO_OLD(F)                           \
 	SHMEM_AMO_OLD_EXT_TYPES(SHMEM_AMO_OLD_EXT_CALLS, F) \
 	SHMEM_AMO_OLD_STD_TYPES(SHMEM_AMO_OLD_STD_CALLS, F)
+#define SHMEM_EACH_AMO_WHOLE(F)                   \
+	SHMEM_AMO_EXT_TYPES(SHMEM_AMO_EXT_WHOLE, F)   \
+	SHMEM_AMO_STD_TYPES(SHMEM_AMO_STD_WHOLE, F)   \
+	SHMEM_AMO_BIT_TYPES(SHMEM_AMO_BIT_WHOLE, F)
+#define SHMEM_EACH_AMO_OLD_WHOLE(F)                     \
+	SHMEM_AMO_OLD_EXT_TYPES(SHMEM_AMO_OLD_EXT_WHOLE, F) \
+	SHMEM_AMO_OLD_STD_TYPES(SHMEM_AMO_OLD_STD_WHOLE, F)
 #define SHMEM_EACH_SYNC(F)                  \
 	SHMEM_SYNC_TYPES(SHMEM_SYNC_CALLS, F)   \
 	SHMEM_WAIT_TYPES(SHMEM_WAIT_CALLS, F)   \

@@ -100,120 +100,62 @@ SHMEM_IMPL_COPY(shmem_getmem_nbi, void, SHMEM_IMPL_GET, nelems)
 
 /* --- atomics: one instruction of the machine, acquire-release as in pgas_hot.h ------------------------------------ */
 /*
- * at_ is the peer's copy; a misaligned one goes to the library, which says so.  The last line of a call that returns a
- * value returns what the library returned.
+ * at_ is the peer's copy; a misaligned one goes to the library, which says so.  The columns OBJECT, OPERATION and
+ * RESULT of shmem_calls.h choose what is done with it.
  */
-#define SHMEM_IMPL_TYPED_AMO(R, N, T, CALL, P, A)                                                                      \
+#define SHMEM_IMPL_TYPED_AMO(R, N, T, CALL, P, A, ON, OP, RESULT)                                                      \
 	SHMEM_IMPL_HOT R shmem_##N##_##CALL P                                                                          \
 	{                                                                                                              \
 		const uint64_t base_ = shmem_impl_window(pe);                                                          \
-		T *const at_ = SHMEM_IMPL_AT(T, base_, SHMEM_IMPL_ON_##CALL);                                          \
-		if (PGAS_LIKELY(base_ != 0 && ((uintptr_t)SHMEM_IMPL_ON_##CALL & (sizeof(T) - 1)) == 0)) {             \
-			SHMEM_IMPL_DO_##CALL(T)                                                                        \
+		T *const at_ = SHMEM_IMPL_AT(T, base_, ON);                                                            \
+		if (PGAS_LIKELY(base_ != 0 && ((uintptr_t)ON & (sizeof(T) - 1)) == 0)) {                               \
+			SHMEM_IMPL_DO_##OP(T) SHMEM_IMPL_GIVE_##RESULT                                                 \
 		}                                                                                                      \
-		SHMEM_IMPL_OR_##CALL pshmem_##N##_##CALL A;                                                            \
+		SHMEM_IMPL_ELSE_##RESULT pshmem_##N##_##CALL A;                                                        \
 	}
-#define SHMEM_IMPL_LOAD(T, give_arg)                                                                                   \
+#define SHMEM_IMPL_DO_load(T)                                                                                          \
 	T old_;                                                                                                        \
-	__atomic_load(at_, &old_, __ATOMIC_ACQUIRE);                                                                   \
-	give_arg
-#define SHMEM_IMPL_SWAP(T, give_arg)                                                                                   \
+	__atomic_load(at_, &old_, __ATOMIC_ACQUIRE);
+#define SHMEM_IMPL_DO_store(T) __atomic_store(at_, &value, __ATOMIC_RELEASE);
+#define SHMEM_IMPL_DO_swap(T)                                                                                          \
 	T old_;                                                                                                        \
-	__atomic_exchange(at_, &value, &old_, __ATOMIC_ACQ_REL);                                                       \
-	give_arg
-#define SHMEM_IMPL_CSWAP(T, give_arg)                                                                                  \
+	__atomic_exchange(at_, &value, &old_, __ATOMIC_ACQ_REL);
+#define SHMEM_IMPL_DO_cswap(T)                                                                                         \
 	T old_ = cond;                                                                                                 \
-	__atomic_compare_exchange_n(at_, &old_, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);                         \
-	give_arg
-#define SHMEM_IMPL_FETCH(T, op_arg, value_arg, give_arg)                                                               \
-	const T old_ = __atomic_fetch_##op_arg(at_, (T)(value_arg), __ATOMIC_ACQ_REL);                                 \
-	give_arg
-#define SHMEM_IMPL_GIVE return old_;
-#define SHMEM_IMPL_GIVE_NBI                                                                                            \
+	__atomic_compare_exchange_n(at_, &old_, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+#define SHMEM_IMPL_FETCH(T, op_arg, value_arg)                                                                         \
+	const T old_ __attribute__((unused)) = __atomic_fetch_##op_arg(at_, (T)(value_arg), __ATOMIC_ACQ_REL);
+#define SHMEM_IMPL_DO_inc(T) SHMEM_IMPL_FETCH(T, add, 1)
+#define SHMEM_IMPL_DO_add(T) SHMEM_IMPL_FETCH(T, add, value)
+#define SHMEM_IMPL_DO_band(T) SHMEM_IMPL_FETCH(T, and, value)
+#define SHMEM_IMPL_DO_bor(T) SHMEM_IMPL_FETCH(T, or, value)
+#define SHMEM_IMPL_DO_bxor(T) SHMEM_IMPL_FETCH(T, xor, value)
+#define SHMEM_IMPL_GIVE_returned return old_;
+#define SHMEM_IMPL_GIVE_fetched                                                                                        \
 	*fetch = old_;                                                                                                 \
 	return;
-#define SHMEM_IMPL_DROP                                                                                                \
-	(void)old_;                                                                                                    \
-	return;
-
-#define SHMEM_IMPL_DO_atomic_fetch(T) SHMEM_IMPL_LOAD(T, SHMEM_IMPL_GIVE)
-#define SHMEM_IMPL_DO_atomic_fetch_nbi(T) SHMEM_IMPL_LOAD(T, SHMEM_IMPL_GIVE_NBI)
-#define SHMEM_IMPL_DO_atomic_set(T)                                                                                    \
-	__atomic_store(at_, &value, __ATOMIC_RELEASE);                                                                 \
-	return;
-#define SHMEM_IMPL_DO_atomic_swap(T) SHMEM_IMPL_SWAP(T, SHMEM_IMPL_GIVE)
-#define SHMEM_IMPL_DO_atomic_swap_nbi(T) SHMEM_IMPL_SWAP(T, SHMEM_IMPL_GIVE_NBI)
-#define SHMEM_IMPL_DO_atomic_compare_swap(T) SHMEM_IMPL_CSWAP(T, SHMEM_IMPL_GIVE)
-#define SHMEM_IMPL_DO_atomic_compare_swap_nbi(T) SHMEM_IMPL_CSWAP(T, SHMEM_IMPL_GIVE_NBI)
-#define SHMEM_IMPL_DO_atomic_fetch_inc(T) SHMEM_IMPL_FETCH(T, add, 1, SHMEM_IMPL_GIVE)
-#define SHMEM_IMPL_DO_atomic_fetch_inc_nbi(T) SHMEM_IMPL_FETCH(T, add, 1, SHMEM_IMPL_GIVE_NBI)
-#define SHMEM_IMPL_DO_atomic_inc(T) SHMEM_IMPL_FETCH(T, add, 1, SHMEM_IMPL_DROP)
-#define SHMEM_IMPL_DO_atomic_fetch_add(T) SHMEM_IMPL_FETCH(T, add, value, SHMEM_IMPL_GIVE)
-#define SHMEM_IMPL_DO_atomic_fetch_add_nbi(T) SHMEM_IMPL_FETCH(T, add, value, SHMEM_IMPL_GIVE_NBI)
-#define SHMEM_IMPL_DO_atomic_add(T) SHMEM_IMPL_FETCH(T, add, value, SHMEM_IMPL_DROP)
-#define SHMEM_IMPL_DO_atomic_fetch_and(T) SHMEM_IMPL_FETCH(T, and, value, SHMEM_IMPL_GIVE)
-#define SHMEM_IMPL_DO_atomic_fetch_and_nbi(T) SHMEM_IMPL_FETCH(T, and, value, SHMEM_IMPL_GIVE_NBI)
-#define SHMEM_IMPL_DO_atomic_and(T) SHMEM_IMPL_FETCH(T, and, value, SHMEM_IMPL_DROP)
-#define SHMEM_IMPL_DO_atomic_fetch_or(T) SHMEM_IMPL_FETCH(T, or, value, SHMEM_IMPL_GIVE)
-#define SHMEM_IMPL_DO_atomic_fetch_or_nbi(T) SHMEM_IMPL_FETCH(T, or, value, SHMEM_IMPL_GIVE_NBI)
-#define SHMEM_IMPL_DO_atomic_or(T) SHMEM_IMPL_FETCH(T, or, value, SHMEM_IMPL_DROP)
-#define SHMEM_IMPL_DO_atomic_fetch_xor(T) SHMEM_IMPL_FETCH(T, xor, value, SHMEM_IMPL_GIVE)
-#define SHMEM_IMPL_DO_atomic_fetch_xor_nbi(T) SHMEM_IMPL_FETCH(T, xor, value, SHMEM_IMPL_GIVE_NBI)
-#define SHMEM_IMPL_DO_atomic_xor(T) SHMEM_IMPL_FETCH(T, xor, value, SHMEM_IMPL_DROP)
-/* which argument is the object, and whether the library's result is returned */
-#define SHMEM_IMPL_ON_atomic_fetch source
-#define SHMEM_IMPL_ON_atomic_fetch_nbi source
-#define SHMEM_IMPL_ON_atomic_set dest
-#define SHMEM_IMPL_ON_atomic_swap dest
-#define SHMEM_IMPL_ON_atomic_swap_nbi dest
-#define SHMEM_IMPL_ON_atomic_compare_swap dest
-#define SHMEM_IMPL_ON_atomic_compare_swap_nbi dest
-#define SHMEM_IMPL_ON_atomic_fetch_inc dest
-#define SHMEM_IMPL_ON_atomic_fetch_inc_nbi dest
-#define SHMEM_IMPL_ON_atomic_inc dest
-#define SHMEM_IMPL_ON_atomic_fetch_add dest
-#define SHMEM_IMPL_ON_atomic_fetch_add_nbi dest
-#define SHMEM_IMPL_ON_atomic_add dest
-#define SHMEM_IMPL_ON_atomic_fetch_and dest
-#define SHMEM_IMPL_ON_atomic_fetch_and_nbi dest
-#define SHMEM_IMPL_ON_atomic_and dest
-#define SHMEM_IMPL_ON_atomic_fetch_or dest
-#define SHMEM_IMPL_ON_atomic_fetch_or_nbi dest
-#define SHMEM_IMPL_ON_atomic_or dest
-#define SHMEM_IMPL_ON_atomic_fetch_xor dest
-#define SHMEM_IMPL_ON_atomic_fetch_xor_nbi dest
-#define SHMEM_IMPL_ON_atomic_xor dest
-#define SHMEM_IMPL_OR_atomic_fetch return
-#define SHMEM_IMPL_OR_atomic_fetch_nbi
-#define SHMEM_IMPL_OR_atomic_set
-#define SHMEM_IMPL_OR_atomic_swap return
-#define SHMEM_IMPL_OR_atomic_swap_nbi
-#define SHMEM_IMPL_OR_atomic_compare_swap return
-#define SHMEM_IMPL_OR_atomic_compare_swap_nbi
-#define SHMEM_IMPL_OR_atomic_fetch_inc return
-#define SHMEM_IMPL_OR_atomic_fetch_inc_nbi
-#define SHMEM_IMPL_OR_atomic_inc
-#define SHMEM_IMPL_OR_atomic_fetch_add return
-#define SHMEM_IMPL_OR_atomic_fetch_add_nbi
-#define SHMEM_IMPL_OR_atomic_add
-#define SHMEM_IMPL_OR_atomic_fetch_and return
-#define SHMEM_IMPL_OR_atomic_fetch_and_nbi
-#define SHMEM_IMPL_OR_atomic_and
-#define SHMEM_IMPL_OR_atomic_fetch_or return
-#define SHMEM_IMPL_OR_atomic_fetch_or_nbi
-#define SHMEM_IMPL_OR_atomic_or
-#define SHMEM_IMPL_OR_atomic_fetch_xor return
-#define SHMEM_IMPL_OR_atomic_fetch_xor_nbi
-#define SHMEM_IMPL_OR_atomic_xor
-SHMEM_EACH_AMO(SHMEM_IMPL_TYPED_AMO)
+#define SHMEM_IMPL_GIVE_none return;
+#define SHMEM_IMPL_ELSE_returned return
+#define SHMEM_IMPL_ELSE_fetched
+#define SHMEM_IMPL_ELSE_none
+SHMEM_EACH_AMO_WHOLE(SHMEM_IMPL_TYPED_AMO)
 #undef SHMEM_IMPL_TYPED_AMO
-#undef SHMEM_IMPL_LOAD
-#undef SHMEM_IMPL_SWAP
-#undef SHMEM_IMPL_CSWAP
 #undef SHMEM_IMPL_FETCH
-#undef SHMEM_IMPL_GIVE
-#undef SHMEM_IMPL_GIVE_NBI
-#undef SHMEM_IMPL_DROP
+#undef SHMEM_IMPL_DO_load
+#undef SHMEM_IMPL_DO_store
+#undef SHMEM_IMPL_DO_swap
+#undef SHMEM_IMPL_DO_cswap
+#undef SHMEM_IMPL_DO_inc
+#undef SHMEM_IMPL_DO_add
+#undef SHMEM_IMPL_DO_band
+#undef SHMEM_IMPL_DO_bor
+#undef SHMEM_IMPL_DO_bxor
+#undef SHMEM_IMPL_GIVE_returned
+#undef SHMEM_IMPL_GIVE_fetched
+#undef SHMEM_IMPL_GIVE_none
+#undef SHMEM_IMPL_ELSE_returned
+#undef SHMEM_IMPL_ELSE_fetched
+#undef SHMEM_IMPL_ELSE_none
 
 /* --- order: fence costs no instruction of its own on x86_64, quiet one full fence --------------------------------- */
 SHMEM_IMPL_HOT void shmem_fence(void)

@@ -12,7 +12,6 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,24 +19,6 @@
 #include "pgas_boot.h"
 
 namespace shmem {
-
-void fail(const char *routine, const char *format, ...)
-{
-	char text[512];
-	const int n = snprintf(text, sizeof text, "%s: ", routine);
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text + n, sizeof text - static_cast<size_t>(n), format, args);
-	va_end(args);
-	if (g.env.backtrace)
-		backtrace_print();
-	if (g.initialized)
-		pgas_boot_abort(1, text); // who prints it says which PE
-	if (g.my_pe >= 0)
-		fprintf(stderr, "PE %d: ", g.my_pe);
-	fprintf(stderr, "%s\n", text);
-	_exit(1);
-}
 
 // --- libraries -------------------------------------------------------------------------------------------------------
 
@@ -124,12 +105,6 @@ void check_symmetric(const char *routine, const char *argument, const void *ptr,
 		     ptr, name);
 	fail(routine, "%s %p (%zu bytes) is not symmetric memory: static data of the program or shmem_malloc", argument,
 	     ptr, bytes);
-}
-
-void backtrace_print()
-{
-	void *frames[64];
-	backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
 }
 
 namespace {

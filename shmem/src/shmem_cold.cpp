@@ -28,7 +28,7 @@ void finish(context *c, ssize_t rc, const char *what, int pe)
 {
 	if (PGAS_UNLIKELY(rc != 0))
 		failed_to(pe, rc, what);
-	if (const int err = g.ops->drain(c->ep))
+	if (const int err = g.net.ops->drain(c->ep))
 		failed_to(pe, err, what);
 }
 
@@ -39,7 +39,7 @@ ssize_t again(context *c, Call &&call)
 		const ssize_t rc = call();
 		if (rc != -FI_EAGAIN)
 			return rc;
-		g.ops->drain(c->ep);
+		g.net.ops->drain(c->ep);
 	}
 }
 
@@ -147,7 +147,7 @@ uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, 
 void cold_quiet(context *c)
 {
 	check_context(c, "shmem_quiet");
-	g.ops->drain(c->ep);
+	g.net.ops->drain(c->ep);
 	pgas_store_relaxed(&c->pending, uint64_t{0});
 }
 

@@ -7,45 +7,37 @@
 // level. Sessions are hints and change nothing here.
 #include "shmem_team.hpp"
 
-#include <pthread.h>
-
 #include <new>
+
+#include <pgas/pgas_base.hpp>
 
 namespace shmem {
 namespace {
 
-pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER; // lists of contexts, endpoints of teams
+pthread_mutex_t g_contexts_mutex = PTHREAD_MUTEX_INITIALIZER; // lists of contexts, endpoints of teams
 
 constexpr long kOptions = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
 
-struct locked {
-	locked() { pthread_mutex_lock(&g_mutex); }
-	~locked() { pthread_mutex_unlock(&g_mutex); }
-};
-
 void close_endpoint(team &t)
 {
-	if (t.ep)
-		fi_close(&t.ep->fid);
-	if (t.av)
-		fi_close(&t.av->fid);
+	pgas_opened_ep own{t.av, t.ep};
+	pgas_close_ep(&own);
 	t.ep = nullptr;
 	t.av = nullptr;
 }
 
 bool open_endpoint(team &t)
 {
-	fi_av_attr attr{};
-	attr.type = FI_AV_TABLE;
-	attr.count = static_cast<size_t>(t.n_pes);
-	if (fi_av_open(g.domain, &attr, &t.av, nullptr) != 0)
+	const pgas_ep_wish wish{0, static_cast<size_t>(t.n_pes), &g.cntr->fid, FI_WRITE | FI_READ};
+	pgas_opened_ep own;
+	if (pgas_open_ep(&g.net, &wish, &own, nullptr) != 0)
 		return false;
+	t.av = own.av;
+	t.ep = own.ep;
 	for (int j = 0; j < t.n_pes; j++)
 		if (fi_av_insert(t.av, g.names[world_pe(t, j)], 1, nullptr, 0, nullptr) != 1)
 			return false;
-	return fi_endpoint(g.domain, g.info, &t.ep, nullptr) == 0 && fi_ep_bind(t.ep, &t.av->fid, 0) == 0 &&
-	       fi_ep_bind(t.ep, &g.cntr->fid, FI_WRITE | FI_READ) == 0 && fi_enable(t.ep) == 0 &&
-	       g.ops->symmetric(t.ep, reinterpret_cast<void *>(g.base)) == 0;
+	return g.net.ops->symmetric(t.ep, reinterpret_cast<void *>(g.base)) == 0;
 }
 
 // The endpoint whose ranks are the team's.
@@ -67,15 +59,14 @@ int create(team &owner, long options, shmem_ctx_t *out)
 	auto *c = new (std::nothrow) context{};
 	if (!c)
 		return 1;
-	locked lock;
+	const pgas::mutex_holder lock(g_contexts_mutex);
 	fid_ep *ep = endpoint_of(owner);
 	if (!ep || fi_ep_alias(ep, &c->ep, FI_TRANSMIT | flags) != 0) {
 		delete c;
 		return 1;
 	}
 	c->front = front_for(c->ep);
-	g.ops->symmetric(c->ep, reinterpret_cast<void *>(g.base));
-	c->options = options;
+	g.net.ops->symmetric(c->ep, reinterpret_cast<void *>(g.base));
 	c->owner = &owner;
 	c->next = owner.contexts;
 	if (c->next)
@@ -87,7 +78,7 @@ int create(team &owner, long options, shmem_ctx_t *out)
 
 void destroy(context *c)
 {
-	locked lock;
+	const pgas::mutex_holder lock(g_contexts_mutex);
 	(c->prev ? c->prev->next : c->owner->contexts) = c->next;
 	if (c->next)
 		c->next->prev = c->prev;

@@ -2,8 +2,8 @@
 //
 // SHMEM_DEBUG: checks that cost more than a program wants to pay always. With it contexts have a front without windows,
 // so that every put, get and atomic comes to the cold path and is checked there (shmem_cold.cpp); the hot path knows
-// nothing of it. Here: memory of the heap that is in no block, source and destination that overlap, and collective
-// calls of the heap whose arguments differ between PEs.
+// nothing of it. Here: source and destination that overlap, and collective calls of the heap whose arguments differ
+// between PEs. Memory of the heap that is in no block is found where the blocks are known (shmem_malloc.cpp).
 #include "shmem_state.hpp"
 
 #include <cstdio>
@@ -12,13 +12,6 @@
 #include "pgas_boot.h"
 
 namespace shmem {
-
-void debug_remote(const char *name, const char *argument, const void *ptr, size_t bytes)
-{
-	if (g.heap_.contains(ptr) && !heap_covers(ptr, bytes))
-		fail(name, "%s %p (%zu bytes) is in the symmetric heap, but not within one allocated block", argument,
-		     ptr, bytes);
-}
 
 void debug_overlap(const char *name, const void *dest, const void *source, size_t bytes, int pe)
 {

@@ -4,21 +4,16 @@
 // NULL. The barriers are those the standard asks for: after allocation, before release.
 #include "shmem_state.hpp"
 
-#include <pthread.h>
-
 #include <cstdio>
+
+#include <pgas/pgas_base.hpp>
 
 using namespace shmem;
 
 namespace {
 
-// SHMEM_THREAD_MULTIPLE: the collective order is still the program's
-pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
-
-struct locked {
-	locked() { pthread_mutex_lock(&g_mutex); }
-	~locked() { pthread_mutex_unlock(&g_mutex); }
-};
+// For SHMEM_THREAD_MULTIPLE. The order of the collective calls is still up to the program.
+pthread_mutex_t g_heap_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 void *grant(void *ptr)
 {
@@ -38,7 +33,7 @@ void *allocate(const char *routine, size_t size, size_t align)
 		return nullptr;
 	void *ptr;
 	{
-		locked lock;
+		const pgas::mutex_holder lock(g_heap_mutex);
 		ptr = g.heap_.alloc(size, align);
 	}
 	return grant(ptr);
@@ -53,10 +48,12 @@ void debug_heap(const char *routine)
 
 } // namespace
 
-bool shmem::heap_covers(const void *ptr, size_t bytes)
+void shmem::debug_remote(const char *name, const char *argument, const void *ptr, size_t bytes)
 {
-	locked lock;
-	return g.heap_.covers(ptr, bytes);
+	const pgas::mutex_holder lock(g_heap_mutex);
+	if (g.heap_.contains(ptr) && !g.heap_.covers(ptr, bytes))
+		fail(name, "%s %p (%zu bytes) is in the symmetric heap, but not within one allocated block", argument,
+		     ptr, bytes);
 }
 
 SHMEM_NAME(void *, shmem_malloc, (size_t size))
@@ -88,7 +85,7 @@ SHMEM_NAME(void *, shmem_calloc, (size_t count, size_t size))
 		return nullptr;
 	void *ptr;
 	{
-		locked lock;
+		const pgas::mutex_holder lock(g_heap_mutex);
 		ptr = g.heap_.alloc_zeroed(count, size);
 	}
 	return grant(ptr);
@@ -101,7 +98,7 @@ SHMEM_NAME(void, shmem_free, (void *ptr))
 	if (!ptr)
 		return;
 	pshmem_barrier_all();
-	locked lock;
+	const pgas::mutex_holder lock(g_heap_mutex);
 	debug_heap("shmem_free");
 	if (!g.heap_.release(ptr))
 		fail("shmem_free",
@@ -123,7 +120,7 @@ SHMEM_NAME(void *, shmem_realloc, (void *ptr, size_t size))
 	pshmem_barrier_all();
 	void *moved;
 	{
-		locked lock;
+		const pgas::mutex_holder lock(g_heap_mutex);
 		if (!g.heap_.is_block(ptr))
 			fail("shmem_realloc", "%p is not a block of the symmetric heap", ptr);
 		moved = g.heap_.resize(ptr, size);

@@ -21,21 +21,17 @@
 #include <cstdio>
 #include <cstring>
 
+#include <pgas/pgas_machine.hpp>
+
 #include "shmem_memory.hpp"
 #include "shmem_pages.hpp"
 
 namespace shmem {
 namespace {
 
-size_t page()
-{
-	static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-	return bytes;
-}
-
 uintptr_t up(uintptr_t v)
 {
-	return (v + page() - 1) / page() * page();
+	return pgas::round_up(v, pgas::page_bytes());
 }
 
 struct range {
@@ -62,8 +58,8 @@ int find_data(dl_phdr_info *info, size_t, void *out)
 			from = relro_end;
 		// a page that RELRO shares is read-only anyway; what precedes the first whole page stays private
 		r->from = up(from);
-		if (from % page() && !(relro_end > info->dlpi_addr + p.p_vaddr))
-			r->from = from / page() * page();
+		if (from % pgas::page_bytes() && !(relro_end > info->dlpi_addr + p.p_vaddr))
+			r->from = from / pgas::page_bytes() * pgas::page_bytes();
 		r->to = to;
 	}
 	return 1; // the first object is the program; the others are libraries
@@ -98,21 +94,6 @@ bool move_data(const range &r, int *out, char *why, size_t room)
 	return true;
 }
 
-// Physical memory and swap of this host, or the limit of its control group is not asked: a refusal later is a SIGBUS.
-size_t host_memory()
-{
-	size_t total = 0;
-	if (FILE *f = fopen("/proc/meminfo", "re")) {
-		char line[128];
-		size_t kib;
-		while (fgets(line, sizeof line, f))
-			if (sscanf(line, "MemTotal: %zu kB", &kib) == 1 || sscanf(line, "SwapTotal: %zu kB", &kib) == 1)
-				total += kib * 1024;
-		fclose(f);
-	}
-	return total ? total : SIZE_MAX;
-}
-
 // A child of fork() must not write into the parent's symmetric memory: it gets copies of the static data, as far as
 // that is more than zeros, and the heap copy-on-write. vfork and posix_spawn do not come here and need not.
 void child_after_fork()
@@ -144,8 +125,9 @@ bool memory_find(size_t own_bytes, size_t heap_bytes, memory_plan &plan, char *w
 	}
 	plan.data_at = r.from;
 	plan.data_bytes = r.to - r.from;
-	const size_t most = host_memory();
-	if (heap_bytes > most) {
+	const pgas::memory_amount host = pgas::host_memory();
+	const size_t most = host.ram + host.swap;
+	if (host.ram && heap_bytes > most) {
 		snprintf(why, room, "SHMEM_SYMMETRIC_SIZE asks for %zu bytes and this host has %zu; use less",
 			 heap_bytes, most);
 		return false;
@@ -224,7 +206,7 @@ bool is_symmetric(const void *ptr, size_t bytes)
 void *peer_pointer(const void *ptr, int pe)
 {
 	void *base = nullptr;
-	if (g.ops->window(g_default.ep, static_cast<fi_addr_t>(pe), &base) != 0 || !base)
+	if (g.net.ops->window(g_default.ep, static_cast<fi_addr_t>(pe), &base) != 0 || !base)
 		return nullptr;
 	return static_cast<char *>(base) + (reinterpret_cast<uintptr_t>(ptr) - g.base);
 }

@@ -17,7 +17,7 @@ struct memory_plan {
 	size_t span() const { return std::max(data_at + data_bytes, heap_at + heap_bytes) - base(); }
 };
 
-// Both answer false with a reason.
+// Both return false with a reason.
 // own_bytes: address space for the library in front of the program's heap, mostly never touched. The place of the heap
 // is reserved then.
 bool memory_find(size_t own_bytes, size_t heap_bytes, memory_plan &plan, char *why, size_t room);

@@ -14,14 +14,12 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include <pgas/pgas_machine.hpp>
+
 namespace shmem {
 namespace {
 
-size_t page()
-{
-	static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-	return bytes;
-}
+using pgas::page_bytes;
 
 // linux/fs.h has these since 6.7
 struct scan_region {
@@ -40,7 +38,7 @@ __attribute__((no_sanitize("address", "thread"))) bool is_zero(uintptr_t at)
 {
 	const auto *words = reinterpret_cast<const uint64_t *>(at);
 	uint64_t any = 0;
-	for (size_t i = 0; i < page() / sizeof *words && !any; i += 8)
+	for (size_t i = 0; i < page_bytes() / sizeof *words && !any; i += 8)
 		for (size_t k = 0; k < 8; k++)
 			any |= words[i + k];
 	return any == 0;
@@ -51,7 +49,7 @@ __attribute__((no_sanitize("address", "thread"))) void copy_page(char *to, uintp
 	// volatile: no compiler makes a memcpy of it
 	const auto *words = reinterpret_cast<const volatile uint64_t *>(from);
 	auto *out = reinterpret_cast<uint64_t *>(to);
-	for (size_t i = 0; i < page() / sizeof *words; i++)
+	for (size_t i = 0; i < page_bytes() / sizeof *words; i++)
 		out[i] = words[i];
 }
 
@@ -59,7 +57,7 @@ __attribute__((no_sanitize("address", "thread"))) void copy_page(char *to, uintp
 uintptr_t stretch_end(uintptr_t at, uintptr_t to, bool zero)
 {
 	do
-		at += page();
+		at += page_bytes();
 	while (at < to && is_zero(at) == zero);
 	return at;
 }
@@ -93,7 +91,7 @@ struct copier { // to a file, from the memory that begins at base
 	}
 };
 
-// The kernel's map of our pages. Every look answers how far it came; from there on the caller asks in another way.
+// The kernel's map of our pages. Every look tells how far it came; from there on the caller asks in another way.
 class page_map {
 public:
 	page_map() : fd_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC))
@@ -102,7 +100,7 @@ public:
 		uint64_t entry = 0;
 		const auto here = reinterpret_cast<uintptr_t>(&entry);
 		if (fd_ >= 0 &&
-		    !(read_table(here / page(), &entry, 1) == 1 && entry & (kTablePresent | kTableSwapped))) {
+		    !(read_table(here / page_bytes(), &entry, 1) == 1 && entry & (kTablePresent | kTableSwapped))) {
 			close(fd_);
 			fd_ = -1;
 		}
@@ -157,13 +155,13 @@ private:
 	{
 		uint64_t entries[2048];
 		while (at < to) {
-			const size_t left = (to - at) / page(), most = sizeof entries / sizeof *entries;
-			const size_t got = read_table(at / page(), entries, left < most ? left : most);
+			const size_t left = (to - at) / page_bytes(), most = sizeof entries / sizeof *entries;
+			const size_t got = read_table(at / page_bytes(), entries, left < most ? left : most);
 			if (!got)
 				return 0;
-			for (size_t i = 0; i < got; i++, at += page())
+			for (size_t i = 0; i < got; i++, at += page_bytes())
 				if (entries[i] & (kTablePresent | kTableSwapped))
-					if (const int err = copy(at, at + page()))
+					if (const int err = copy(at, at + page_bytes()))
 						return err;
 		}
 		return 0;
@@ -211,7 +209,7 @@ int pages_from_file(int fd, uintptr_t from, size_t bytes, char *to)
 		if (hole < 0)
 			return errno;
 		at = hole < size ? hole : size;
-		for (off_t p = data; p < at; p += static_cast<off_t>(page()))
+		for (off_t p = data; p < at; p += static_cast<off_t>(page_bytes()))
 			if (!is_zero(from + static_cast<uintptr_t>(p)))
 				copy_page(to + p, from + static_cast<uintptr_t>(p));
 	}

@@ -6,9 +6,10 @@
 // power of two that is at least its size: an offset that is aligned on one PE is aligned on all, whatever the
 // alignment.
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <bit>
+
+#include <pgas/pgas_machine.hpp>
 
 #include "shmem_memory.hpp"
 
@@ -30,26 +31,10 @@ constexpr uint64_t kFarthest = UINT64_MAX;
 #endif
 constexpr unsigned kCount = sizeof kDistances / sizeof *kDistances;
 
-bool reserve(uintptr_t at, size_t bytes)
-{
-	void *want = reinterpret_cast<void *>(at);
-	void *got =
-		mmap(want, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-	if (got == want)
-		return true;
-	if (got != MAP_FAILED) // a kernel that takes the address for a hint
-		munmap(got, bytes);
-	return false;
-}
-
 // Would the windows on all PEs fit as well? Each takes the span of data and heap, most of it a hole.
-bool roomy(uint64_t span, int n_pes)
+bool windows_fit(uint64_t span, int n_pes)
 {
-	const auto bytes = static_cast<size_t>(span) * (static_cast<size_t>(n_pes) + 1);
-	void *all = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (all != MAP_FAILED)
-		munmap(all, bytes);
-	return all != MAP_FAILED;
+	return pgas::address_space_has(static_cast<size_t>(span) * (static_cast<size_t>(n_pes) + 1));
 }
 
 // The i-th place of an alignment: above the static data, then below it (a program that was started by naming the loader
@@ -70,14 +55,13 @@ uintptr_t candidate(const memory_plan &plan, unsigned i, uint64_t align)
 // Windows matter more than alignments beyond what there is room for, and those more than the order of the distances.
 bool place_heap(memory_plan &plan, int n_pes)
 {
-	const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 	for (const bool windows : {true, false}) { // without windows it is slower, and as right
-		for (uint64_t align = std::bit_ceil(plan.heap_bytes); align >= page; align /= 2) {
+		for (uint64_t align = std::bit_ceil(plan.heap_bytes); align >= pgas::page_bytes(); align /= 2) {
 			for (unsigned i = 0; i < 2 * kCount; i++) { // above and below
 				plan.heap_at = candidate(plan, i, align);
-				if (!plan.heap_at || !reserve(plan.heap_at, plan.heap_bytes))
+				if (!plan.heap_at || !pgas::reserve_addresses(plan.heap_at, plan.heap_bytes))
 					continue;
-				if (!windows || roomy(plan.span(), n_pes))
+				if (!windows || windows_fit(plan.span(), n_pes))
 					return true;
 				munmap(reinterpret_cast<void *>(plan.heap_at), plan.heap_bytes);
 			}

@@ -68,6 +68,18 @@ using namespace shmem;
 	}
 SHMEM_EACH_RMA(DEFINE)
 #undef DEFINE
+#undef BODY_put
+#undef BODY_get
+#undef BODY_put_nbi
+#undef BODY_get_nbi
+#undef BODY_p
+#undef BODY_g
+#undef BODY_iput
+#undef BODY_iget
+#undef BODY_ibput
+#undef BODY_ibget
+#undef BODY_put_signal
+#undef BODY_put_signal_nbi
 
 namespace {
 
@@ -85,15 +97,11 @@ const unit<Bits> *as(const void *p)
 {
 	return static_cast<const unit<Bits> *>(p);
 }
-constexpr size_t kmem = 8; // putmem counts bytes
+// The bits of one element, by the name of the call; putmem counts bytes.
+constexpr size_t k8 = 8, k16 = 16, k32 = 32, k64 = 64, k128 = 128, kmem = 8;
 
 } // namespace
 
-#define k8 8
-#define k16 16
-#define k32 32
-#define k64 64
-#define k128 128
 #define SIZED_put(B) put(c, dest, source, nelems *(B / 8), pe, name)
 #define SIZED_get(B) get(c, dest, source, nelems *(B / 8), pe, name)
 #define SIZED_put_nbi(B) SIZED_put(B)
@@ -119,6 +127,16 @@ constexpr size_t kmem = 8; // putmem counts bytes
 	}
 SHMEM_EACH_SIZE(DEFINE)
 #undef DEFINE
+#undef SIZED_put
+#undef SIZED_get
+#undef SIZED_put_nbi
+#undef SIZED_get_nbi
+#undef SIZED_iput
+#undef SIZED_iget
+#undef SIZED_ibput
+#undef SIZED_ibget
+#undef SIZED_put_signal
+#undef SIZED_put_signal_nbi
 
 // --- signals ---------------------------------------------------------------------------------------------------------
 

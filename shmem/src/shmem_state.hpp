@@ -18,8 +18,9 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
-#include <rdma/fi_ext_pgas.h>
 #include <rdma/fi_rma.h>
+#include <pgas/pgas_counter.h>
+#include <pgas/pgas_open.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -38,10 +39,11 @@ struct team;
 
 // One line: what p, g, put, get and atomics of this context touch besides the endpoint's own.
 struct alignas(64) context {
-	pgas_ep *front;   // what the hot path reads: that of ep, or one without windows; never null
-	fid_ep *ep;       // what the cold path calls; never null
-	uint64_t pending; // operations handed to a wire that are not complete yet
-	long options;
+	pgas_ep *front; // what the hot path reads: that of ep, or one without windows; never null
+	fid_ep *ep;     // what the cold path calls; never null
+	// Operations handed to a wire that are not complete yet. 0 on one host, where every operation is complete when
+	// its call returns; quiet and fence, also those compiled into programs, look at it for the sake of other wires.
+	uint64_t pending;
 	team *owner;
 	context *next, *prev; // contexts of the same team
 };
@@ -95,13 +97,13 @@ struct team_fields {
 struct alignas(SHMEM_IMPL_TEAM_STRIDE) team : team_fields {};
 static_assert(sizeof(team) == SHMEM_IMPL_TEAM_STRIDE);
 
-struct part { // of the symmetric region: static data, heap
+struct part { // one of the two parts of the symmetric region: static data or heap
 	uintptr_t at = 0;
 	size_t bytes = 0;
 	int fd = -1;
 };
 
-// Address space for ourselves at the start of the heap; only what teams use of it becomes memory.
+// Address space for the library itself at the start of the heap. Only what teams use of it becomes memory.
 constexpr size_t kInternalBytes = size_t{4} << 30;
 constexpr size_t kNameBytes = 64; // of an endpoint address
 
@@ -111,28 +113,26 @@ struct state {
 	int thread_level = SHMEM_THREAD_SINGLE;
 	bool initialized = false;
 	bool finalized = false;
-	unsigned inits = 0; // without their finalize
-	int pid = 0;        // that joined: a child of fork() is no PE
+	unsigned inits = 0; // calls of init whose finalize has not come yet
+	int pid = 0;        // the process that joined: a child of fork() is no PE
 	env_values env;
 	heap heap_;
 	part data, heap_part;
-	// lowest address of both parts, and how far they reach: here, other PEs have other distances
+	// the lowest address of both parts, and how far they reach on this PE; other PEs have other distances
 	uintptr_t base = 0;
 	size_t span = 0;
 	// our own symmetric memory, at the start of the heap: see shmem_team_memory.cpp
 	char *internal = nullptr;
 	uint64_t *hosts = nullptr;           // host of each PE
 	char (*names)[kNameBytes] = nullptr; // endpoint address of each PE
-	fi_info *info = nullptr;
-	fid_fabric *fabric = nullptr;
-	fid_domain *domain = nullptr;
+	pgas_opened net{};                   // fabric and domain; contexts of teams open endpoints in it too
 	fid_av *av = nullptr;
 	fid_cntr *cntr = nullptr;
 	fid_mr *mr = nullptr;
-	fi_pgas_ops *ops = nullptr;
 	uintptr_t *reach = nullptr; // as in struct team, of all PEs
 	int local_count = 0;        // PEs on this host
 	bool oversubscribed = false;
+	pgas_backoff_rule waiting{}; // how every wait of this library waits
 	stream_limits stream;
 	unsigned eager_polls = 64; // of a wait, before it thinks of giving the core away
 };
@@ -172,13 +172,18 @@ inline pgas_ep *front_of(const context *c)
 {
 	return c->front;
 }
-// For a context that is made: with SHMEM_DEBUG every call shall come to the cold path.
+// shmem_state.cpp. For a context that is made: with SHMEM_DEBUG every call shall come to the cold path.
 pgas_ep *front_for(fid_ep *ep);
+void set_default(fid_ep *ep); // from now on the default context's endpoint
+fid_ep *nowhere();            // an endpoint without windows
 
 // --- errors ----------------------------------------------------------------------------------------------------------
 
-// Prints one line "PE n: routine: text" and ends the job.
+// Prints one line "PE n: routine: text" and ends the job (shmem_fail.cpp).
 [[noreturn, gnu::cold, gnu::format(printf, 2, 3)]] void fail(const char *routine, const char *format, ...);
+// The same when rc is an error of libfabric, negative or positive.
+void must(const char *routine, const char *what, int rc);
+void backtrace_print();
 // The checks of every cold path. They return only when the arguments are right.
 void check_running(const char *routine);
 void check_pe(const char *routine, int pe);
@@ -196,8 +201,7 @@ void fault_handler_remove();
 uint64_t heap_offset();                     // of the heap in the symmetric region, on all PEs
 uint64_t symmetric_offset(const void *ptr); // what a symmetric address is called on all PEs
 bool is_symmetric(const void *ptr, size_t bytes);
-bool heap_covers(const void *ptr, size_t bytes); // within one allocated block?
-void *peer_pointer(const void *ptr, int pe);     // where pe's copy is mapped here, or null
+void *peer_pointer(const void *ptr, int pe); // where pe's copy is mapped here, or null
 
 // --- cold exits of the data path; name: the routine, for messages ----------------------------------------------------
 
@@ -209,7 +213,7 @@ void *peer_pointer(const void *ptr, int pe);     // where pe's copy is mapped he
 [[gnu::cold, gnu::noinline]] void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe,
 					 const char *name);
 [[gnu::cold, gnu::noinline]] uint64_t cold_g(context *c, const void *source, size_t bytes, int pe, const char *name);
-// value and compare come in registers; answers the old value
+// value and compare come in registers; returns the old value
 [[gnu::cold, gnu::noinline]] uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op,
 					       uint64_t value, uint64_t compare, bool fetch, const char *name);
 [[gnu::cold, gnu::noinline]] void cold_quiet(context *c);
@@ -223,7 +227,6 @@ inline void act_for_peers()
 {
 	g.cntr->ops->read(g.cntr);
 }
-void backtrace_print();
 
 } // namespace shmem
 

@@ -59,14 +59,45 @@ PGAS_HOT int pgas_counter_reached(uint64_t value, uint64_t threshold)
 }
 
 /*
- * The way every waiting loop of the project waits: spin, then yield, then sleep, because users run more processes than
- * cores. Start with {0}; call once per failed poll. Returns the nanoseconds it slept (0 while spinning or yielding).
+ * The way every waiting loop of the project waits, because users run more processes than cores: look without a pause,
+ * spin, give the core to others, then nap. A loop starts with a pgas_backoff of {0} and calls pgas_backoff_turn() once
+ * for each look that found nothing. How long each phase lasts is up to the loop's rule.
  */
 struct pgas_backoff {
-	uint32_t polls;
+	uint32_t polls; /* looks so far; stands still once the loop naps */
 };
 
+struct pgas_backoff_rule {
+	uint32_t eager;      /* looks without a pause: more of them take the line from whoever is about to write it */
+	uint32_t spins;      /* looks before the core is given away, the eager ones included; 0: no core to spare */
+	uint32_t yields;     /* looks that give the core away, before the loop naps */
+	uint32_t nap_ns;     /* length of a nap; 0: the loop never naps and goes on yielding */
+	void (*help)(void);  /* called in every help_every-th yield and in every nap; may be null */
+	uint32_t help_every; /* at least 1 where there is a help */
+};
+
+/* The phases in which the core is given away. Returns the nanoseconds it slept (0: it yielded). */
+PGAS_EXPORT uint64_t pgas_backoff_yield(struct pgas_backoff *b, const struct pgas_backoff_rule *rule) PGAS_NOEXCEPT;
+
+PGAS_INLINE uint64_t pgas_backoff_turn(struct pgas_backoff *b, const struct pgas_backoff_rule *rule)
+{
+	if (b->polls >= rule->spins)
+		return pgas_backoff_yield(b, rule);
+	if (b->polls++ >= rule->eager)
+		pgas_cpu_relax();
+	return 0;
+}
+
+/* pgas_backoff_turn() by the provider's rule: no core to spare is assumed, so it spins for a short time only. */
+#define PGAS_BACKOFF_SPINS 200
+#define PGAS_BACKOFF_YIELDS 2000
 PGAS_EXPORT uint64_t pgas_backoff_pause(struct pgas_backoff *b) PGAS_NOEXCEPT;
+
+/* The next pgas_backoff_pause() does not sleep: for loops that sleep in a better way, or end when it comes to it. */
+PGAS_INLINE int pgas_backoff_awake(const struct pgas_backoff *b)
+{
+	return b->polls < PGAS_BACKOFF_SPINS + PGAS_BACKOFF_YIELDS;
+}
 
 /* Monotonic nanoseconds, and a deadline from an int timeout in milliseconds (negative: never). */
 PGAS_EXPORT uint64_t pgas_now_ns(void) PGAS_NOEXCEPT;

@@ -2,10 +2,7 @@
 //
 // The module that libfabric loads: exports fi_prov_ini and nothing else. All code and state live in libpgas.so, so that
 // a program linked with it for FABRIC_DIRECT shares them.
-#include <rdma/fabric.h>
-#include <rdma/providers/fi_prov.h>
-
-extern "C" struct fi_provider *pgas_provider(void);
+#include <pgas/pgas_open.h>
 
 extern "C" __attribute__((visibility("default"))) struct fi_provider *fi_prov_ini(void)
 {

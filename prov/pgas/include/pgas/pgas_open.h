@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pgas_open.h: the provider for programs that are linked with libpgas, and the one way in which SHMEM and GASNet bring
+ * it up: fabric, domain, address vector, endpoint.
+ *
+ * The provider is asked directly. That spares the search for other providers, which costs more than the rest of a
+ * program's start and loads libraries with signal handlers of their own, and nobody has to set FI_PROVIDER_PATH.
+ * Everything here is for the start of a program; nothing belongs on a data path.
+ */
+#ifndef PGAS_OPEN_H
+#define PGAS_OPEN_H
+
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_ext_pgas.h>
+#include <rdma/providers/fi_prov.h>
+
+#include <pgas/pgas_atomic.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What libfabric gets from fi_prov_ini() when it loads the module. */
+PGAS_EXPORT struct fi_provider *pgas_provider(void) PGAS_NOEXCEPT;
+
+/* Told which call failed and why, as a positive error number, before the function that called it returns. */
+typedef void (*pgas_open_report)(const char *call, int error);
+
+struct pgas_opened {
+	struct fi_info *info; /* as the domain was opened */
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fi_pgas_ops *ops;
+};
+
+struct pgas_opened_ep {
+	struct fid_av *av;
+	struct fid_ep *ep;
+};
+
+/* What an endpoint is to be. */
+struct pgas_ep_wish {
+	uint64_t caps;      /* part of those that the domain was opened with; 0: all of them */
+	size_t peers;       /* places in its address vector, which is a table: ranks are addresses */
+	struct fid *events; /* the counter or queue that it is bound to */
+	uint64_t flags;     /* of that fi_ep_bind: which events */
+};
+
+static inline int pgas_open_check(pgas_open_report report, const char *call, int rc)
+{
+	if (rc != 0 && report)
+		report(call, rc < 0 ? -rc : rc);
+	return rc;
+}
+
+static inline void pgas_close(struct pgas_opened *o)
+{
+	if (o->domain)
+		fi_close(&o->domain->fid);
+	if (o->fabric)
+		fi_close(&o->fabric->fid);
+	if (o->info)
+		fi_freeinfo(o->info);
+	o->ops = NULL;
+	o->domain = NULL;
+	o->fabric = NULL;
+	o->info = NULL;
+}
+
+static inline void pgas_close_ep(struct pgas_opened_ep *e)
+{
+	if (e->ep)
+		fi_close(&e->ep->fid);
+	if (e->av)
+		fi_close(&e->av->fid);
+	e->ep = NULL;
+	e->av = NULL;
+}
+
+static inline int pgas_open_ops(struct pgas_opened *o, pgas_open_report report)
+{
+	void *ops = NULL;
+	const int rc = fi_open_ops(&o->domain->fid, FI_PGAS_OPS, 0, &ops, NULL);
+	if (pgas_open_check(report, "fi_open_ops", rc) != 0)
+		return rc;
+	o->ops = (struct fi_pgas_ops *)ops;
+	if (o->ops->size >= sizeof(struct fi_pgas_ops))
+		return 0;
+	return pgas_open_check(report, "libpgas.so is older than what uses it", -FI_ENOSYS);
+}
+
+/* Fabric and domain for endpoints of type FI_EP_RDM with manual progress. 0, or -FI_E* and nothing is open. */
+static inline int pgas_open(struct pgas_opened *o, uint64_t caps, enum fi_threading threading, pgas_open_report report)
+{
+	struct fi_provider *const provider = pgas_provider();
+	struct fi_info *const hints = fi_allocinfo();
+	int rc;
+	o->info = NULL;
+	o->fabric = NULL;
+	o->domain = NULL;
+	o->ops = NULL;
+	if (!hints)
+		return pgas_open_check(report, "fi_allocinfo", -FI_ENOMEM);
+	hints->caps = caps;
+	hints->ep_attr->type = FI_EP_RDM;
+	hints->domain_attr->threading = threading;
+	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+	hints->domain_attr->av_type = FI_AV_TABLE;
+	rc = pgas_open_check(report, "fi_getinfo",
+			     provider->getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &o->info));
+	fi_freeinfo(hints);
+	if (rc == 0)
+		rc = pgas_open_check(report, "fi_fabric", provider->fabric(o->info->fabric_attr, &o->fabric, NULL));
+	if (rc == 0)
+		rc = pgas_open_check(report, "fi_domain", fi_domain(o->fabric, o->info, &o->domain, NULL));
+	if (rc == 0)
+		rc = pgas_open_ops(o, report);
+	if (rc != 0)
+		pgas_close(o);
+	return rc;
+}
+
+/* An endpoint with an address vector of its own, enabled. 0, or -FI_E* and nothing is open. */
+static inline int pgas_open_ep(const struct pgas_opened *o, const struct pgas_ep_wish *wish, struct pgas_opened_ep *e,
+			       pgas_open_report report)
+{
+	struct fi_info *const info = fi_dupinfo(o->info);
+	struct fi_av_attr attr;
+	int rc;
+	e->av = NULL;
+	e->ep = NULL;
+	if (!info)
+		return pgas_open_check(report, "fi_dupinfo", -FI_ENOMEM);
+	if (wish->caps)
+		info->caps = wish->caps;
+	__builtin_memset(&attr, 0, sizeof attr);
+	attr.type = FI_AV_TABLE;
+	attr.count = wish->peers;
+	rc = pgas_open_check(report, "fi_av_open", fi_av_open(o->domain, &attr, &e->av, NULL));
+	if (rc == 0)
+		rc = pgas_open_check(report, "fi_endpoint", fi_endpoint(o->domain, info, &e->ep, NULL));
+	fi_freeinfo(info);
+	if (rc == 0)
+		rc = pgas_open_check(report, "fi_ep_bind", fi_ep_bind(e->ep, &e->av->fid, 0));
+	if (rc == 0)
+		rc = pgas_open_check(report, "fi_ep_bind", fi_ep_bind(e->ep, wish->events, wish->flags));
+	if (rc == 0)
+		rc = pgas_open_check(report, "fi_enable", fi_enable(e->ep));
+	if (rc != 0)
+		pgas_close_ep(e);
+	return rc;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PGAS_OPEN_H */

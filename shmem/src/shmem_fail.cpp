@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How a PE ends the job when it cannot go on. Every file of the library calls this one, and it calls none of them.
+#include "shmem_state.hpp"
+
+#include <execinfo.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstdio>
+
+#include "pgas_boot.h"
+
+namespace shmem {
+
+void backtrace_print()
+{
+	void *frames[64];
+	backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
+}
+
+void fail(const char *routine, const char *format, ...)
+{
+	char text[512];
+	const int n = snprintf(text, sizeof text, "%s: ", routine);
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text + n, sizeof text - static_cast<size_t>(n), format, args);
+	va_end(args);
+	if (g.env.backtrace)
+		backtrace_print();
+	if (g.initialized)
+		pgas_boot_abort(1, text); // whoever prints it says which PE it is
+	if (g.my_pe >= 0)
+		fprintf(stderr, "PE %d: ", g.my_pe);
+	fprintf(stderr, "%s\n", text);
+	_exit(1);
+}
+
+void must(const char *routine, const char *what, int rc)
+{
+	if (rc != 0)
+		fail(routine, "%s: %s", what, fi_strerror(rc < 0 ? -rc : rc));
+}
+
+} // namespace shmem

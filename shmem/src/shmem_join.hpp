@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Joining the job and leaving it: see shmem_join.cpp.
+#pragma once
+
+namespace shmem {
+
+// Everything from the environment to the first meeting with the other PEs. Returns when this PE may be used; ends the
+// job when something is missing.
+void join(int thread_level);
+
+// Back to what it was before join(), the static data excepted, which stays in shared memory. how: the routine, for
+// messages. implied: the program did not ask for it.
+void leave(const char *how, bool implied);
+
+} // namespace shmem

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The state of a PE, and what contexts point at while there is no endpoint: a front whose windows are all zero and lead
+// to the cold exits.
+#include "shmem_state.hpp"
+
+namespace shmem {
+
+constinit state g;
+constinit team g_teams[2] = {};
+
+namespace {
+
+constexpr size_t kEmptyRanks = 65536;
+alignas(64) char g_nowhere[sizeof(pgas_ep) + kEmptyRanks * sizeof(uint64_t)];
+
+} // namespace
+
+fid_ep *nowhere()
+{
+	auto *ep = reinterpret_cast<pgas_ep *>(g_nowhere);
+	ep->wr_cntr = ep->rd_cntr = ep->tx_cntr = &ep->unbound_;
+	return reinterpret_cast<fid_ep *>(g_nowhere);
+}
+
+namespace {
+
+const bool g_nowhere_ready = nowhere() != nullptr;
+
+} // namespace
+
+// not constinit: clang calls a cast address no constant expression, though it lays it out as data like gcc
+#define SHMEM_NOWHERE                                                                                                  \
+	{                                                                                                              \
+		reinterpret_cast<pgas_ep *>(g_nowhere), reinterpret_cast<fid_ep *>(g_nowhere), 0, &g_teams[0],         \
+			nullptr, nullptr                                                                               \
+	}
+context g_contexts[2] = {SHMEM_NOWHERE, SHMEM_NOWHERE};
+#undef SHMEM_NOWHERE
+
+pgas_ep *front_for(fid_ep *ep)
+{
+	return reinterpret_cast<pgas_ep *>(g.env.debug ? nowhere() : ep);
+}
+
+// Inlined calls (shmem_inline.h) and ours go to the same windows.
+void set_default(fid_ep *ep)
+{
+	g_default.ep = ep;
+	g_default.front = front_for(ep);
+	shmem_impl_face1.window = g_default.front->window;
+}
+
+} // namespace shmem
+
+using namespace shmem;
+
+shmem_impl_face shmem_impl_face1 = {
+	reinterpret_cast<const uint64_t *>(g_nowhere + offsetof(pgas_ep, window)), &g_default.pending, {}};
