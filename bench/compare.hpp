@@ -20,7 +20,7 @@ struct row {
 
 struct samples {
 	std::vector<double> values;
-	std::string failure; // why the last run of this row gave none: timeout, error, absent
+	std::string failure; // why the last run of this row gave no sample: timeout, error, absent
 	int failures = 0;
 };
 
@@ -28,7 +28,7 @@ struct column {
 	std::string title;
 	std::string program; // ofi_bench or ofi_bench_direct
 	std::string provider;
-	std::string folder;                  // where libfabric looks for it; empty: wherever it looks anyway
+	std::string folder;                  // where libfabric looks for it; empty: its usual places
 	std::map<std::string, samples> of;   // by row name
 	std::vector<std::string> launcher{}; // words before the program; empty: it is run itself
 
@@ -51,7 +51,8 @@ struct options { // what both commands understand
 	const char *csv = nullptr, *svg = nullptr;
 	std::string rows; // names between commas; empty: all
 
-	// Takes the option at argv[i] and its value; false when it is none of these. Moves i to the last word taken.
+	// Takes the option at argv[i] and its value, and moves i to the last word taken. Returns false when the option
+	// is none of these.
 	bool take(int argc, char **argv, int &i);
 	bool wants(const row &r) const;
 };
@@ -59,14 +60,14 @@ struct options { // what both commands understand
 std::string own_folder(); // of the running program
 
 std::vector<row> list_rows(const std::string &program);
-// Round robin: in each round, each group of rows runs on every column before the next group does.
+// In each round every group of rows runs on all columns before the next group does.
 void run(const settings &s, const std::vector<row> &rows, std::vector<column> &columns);
 
-// columns[1] is the one that the others are compared with.
+// The others are compared with columns[1].
 void write_table(std::FILE *out, const std::vector<row> &rows, const std::vector<column> &columns);
 void write_csv(std::FILE *out, const std::vector<row> &rows, const std::vector<column> &columns);
 void write_svg(std::FILE *out, const std::vector<row> &rows, const std::vector<column> &columns);
-// The table to stdout, and the files that were asked for. Answers the exit status.
+// Writes the table to stdout, and the files that were asked for. Returns the exit status.
 int write_results(const options &o, const std::vector<row> &rows, const std::vector<column> &columns);
 
 // Several numbers of PEs: a column for each library and number.

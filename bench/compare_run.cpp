@@ -26,7 +26,7 @@ std::vector<std::string> split(const std::string &line, char at)
 	return parts;
 }
 
-// The lines that a program prints; its stderr goes where ours goes.
+// Returns the lines that a program prints; its stderr goes where ours goes.
 std::vector<std::string> lines_of(const std::vector<std::string> &command, const std::string &folder = "")
 {
 	int out[2];
@@ -138,7 +138,7 @@ void run(const settings &s, const std::vector<row> &rows, std::vector<column> &c
 	for (int round = 0; round < s.rounds; round++) {
 		for (const std::string &group : groups) {
 			for (size_t k = 0; k < columns.size(); k++) {
-				// who comes first changes from round to round
+				// which one comes first changes from round to round
 				column &c = columns[(k + static_cast<size_t>(round)) % columns.size()];
 				if (tell)
 					fprintf(stderr, "\rround %d of %d: %s, %s\033[K", round + 1, s.rounds,

@@ -72,7 +72,7 @@ void draw(std::FILE *out, const plot &p, const row &r)
 
 } // namespace
 
-// growth: how many times the first number's time; beside it, for the table's head, the same of the logarithm.
+// growth: the time divided by the time at the first number of PEs. The table's head has the same for the logarithm.
 void write_scaling_table(std::FILE *out, const std::vector<row> &rows, const scaling &s)
 {
 	fprintf(out, "%-30s %-12s", "best, in ns", "PEs");

@@ -23,12 +23,12 @@
 #include <unistd.h>
 
 enum { MAX_ROWS = 128, QUIT = 0xffffffff };
-static const uint64_t kBriefly = 50000; /* between samples: somebody else wants the core */
+static const uint64_t kBriefly = 50000; /* between samples, where others want the core */
 
 struct options {
 	const char *provider;
 	uint64_t samples, sample_ns, row_ns, timeout_ns;
-	uint64_t patience_ns; /* during a sample: a peer that runs answers within this */
+	uint64_t patience_ns; /* during a sample: a running peer reacts within this */
 	int quick;
 	int cpu[2];
 	const struct bench_row *row[MAX_ROWS];
@@ -56,7 +56,7 @@ static long switches(void)
 	return use.ru_nvcsw + use.ru_nivcsw;
 }
 
-/* Nanoseconds of one sample of count iterations. *disturbed: a process lost its core meanwhile. */
+/* Returns the nanoseconds of one sample of count iterations. *disturbed: a process lost its core meanwhile. */
 static uint64_t sample(struct bench_side *s, const struct options *o, size_t row, uint64_t count, int *disturbed)
 {
 	static uint64_t number;
@@ -199,7 +199,7 @@ static void reap(struct pair *p, int flags)
 	}
 }
 
-/* Politely first: some providers remove their files in a signal handler. */
+/* SIGTERM goes first, because some providers remove their files in a signal handler. */
 static void end_pair(struct pair *p)
 {
 	const int code = p->code;
@@ -217,7 +217,7 @@ static void end_pair(struct pair *p)
 	p->code = code;
 }
 
-/* Copies result lines to stdout; answers how many rows are done. */
+/* Copies result lines to stdout and returns how many rows are done. */
 static size_t watch(struct pair *p, int fd, const struct options *o)
 {
 	size_t done = 0;
@@ -242,11 +242,11 @@ static size_t watch(struct pair *p, int fd, const struct options *o)
 			return done;
 		}
 		if (ready > 0)
-			usleep(2000); /* the writer is gone and the other one is still closing */
+			usleep(2000); /* the writer is gone, and the other process is still closing */
 	}
 }
 
-/* Runs rows from `first` on; answers the first one that is not done. */
+/* Runs rows from `first` on and returns the first one that is not done. */
 static size_t run_pair(const struct options *o, size_t first)
 {
 	struct bench_control *control =
@@ -310,7 +310,7 @@ static void choose_cpus(struct options *o)
 	int found = 0;
 	o->cpu[0] = o->cpu[1] = -1;
 	if (sched_getaffinity(0, sizeof set, &set) || CPU_COUNT(&set) < 2) {
-		o->patience_ns = 0; /* one core for both */
+		o->patience_ns = 0; /* both share one core */
 		return;
 	}
 	for (int i = 0; i < CPU_SETSIZE && found < 2; i++)

@@ -77,12 +77,12 @@ uint64_t bench_now_ns(void);
 void bench_open(struct bench_side *s, const char *provider, int rank, struct bench_control *control);
 void bench_close(struct bench_side *s);
 
-/* Ends the process with a line on stderr when call answered an error. */
+/* Ends the process with a line on stderr when the call returned an error. */
 void bench_check(const struct bench_side *s, ssize_t rc, const char *call);
 
 /* Takes what the queue holds and adds it to received and sent, and to the word a context points to; makes progress. */
 void bench_poll(struct bench_side *s);
-/* One fruitless look: gives the core away when the peer may need it, and checks the deadline. */
+/* To call after a look that found nothing: gives the core away when the peer may need it, and checks the deadline. */
 void bench_idle(struct bench_side *s);
 /* Bounds the waits from now on. patience: how long to spin before the core is given away. */
 void bench_bound(struct bench_side *s, uint64_t timeout_ns, uint64_t patience_ns);
@@ -102,7 +102,7 @@ static inline void bench_store(uint64_t *p, uint64_t v)
 	__atomic_store_n(p, v, __ATOMIC_RELEASE);
 }
 
-/* Repeats a call that answers -FI_EAGAIN, with progress in between. */
+/* Repeats a call that returns -FI_EAGAIN, with progress in between. */
 #define BENCH_RETRY(s_arg, call_arg)                                                                                   \
 	do {                                                                                                           \
 		ssize_t rc_;                                                                                           \

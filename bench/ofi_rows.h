@@ -3,8 +3,8 @@
  * What is measured: one row is a pair of functions, run by origin and target for `count` iterations at the same time.
  *
  * prepare runs at the target before the clock starts. origin is timed from its call to its return. A row with
- * delivered == 1 returns only when the target has seen the data of every operation (control->seen, set by the target's
- * own eyes) or the origin has the data in hand, so that a provider whose counter runs ahead gains nothing by it. The
+ * delivered == 1 returns only when the target has seen the data of every operation in its own memory (control->seen) or
+ * the origin has the data, so that a provider whose counter runs ahead gains nothing by it. The
  * target polls its queue all the time, because some providers need that even for one-sided operations.
  */
 #ifndef BENCH_OFI_ROWS_H

@@ -67,7 +67,7 @@ static void cswap_origin(struct bench_side *s, const struct bench_row *row, uint
 	bench_store(&s->control->hello[0], s->control->stamp);
 }
 
-/* Progress for providers that need it, until the origin has its results. */
+/* Makes progress for providers that need it, until the origin has its results. */
 static void serve(struct bench_side *s, const struct bench_row *row, uint64_t count)
 {
 	(void)row;

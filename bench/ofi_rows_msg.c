@@ -53,7 +53,7 @@ static void wait_slot(struct bench_side *s, const uint64_t *slot, uint64_t times
 	}
 }
 
-/* Waits for entries: this many received and sent since the counts given. */
+/* Waits until so many entries were received and sent since the given counts. */
 static void wait_entries(struct bench_side *s, uint64_t received, uint64_t sent)
 {
 	while (s->received < received || s->sent < sent) {
@@ -70,7 +70,7 @@ static void pp_prepare(struct bench_side *s, const struct bench_row *row, uint64
 	post(s, row, s->in, NULL);
 }
 
-/* One way: send, and have the buffer back. */
+/* One way: sends, and waits until the buffer may be used again. */
 static void pp_send(struct bench_side *s, const struct bench_row *row, uint64_t value, uint64_t sent)
 {
 	bench_mark(s->out, row->bytes, value);

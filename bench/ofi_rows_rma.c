@@ -10,7 +10,7 @@ enum { PP_OFF = 8192 };   /* the word of the put ping-pong */
 
 /* --- 8-byte puts -------------------------------------------------------------------------------------------------- */
 
-/* Not a loop condition: the compiler must see a constant length, as it does in a PGAS runtime. */
+/* A function of its own: the compiler must see a constant length, as it does in a PGAS runtime. */
 static inline void put8(struct bench_side *s, uint64_t value, uint64_t off)
 {
 	BENCH_RETRY(s, fi_inject_write(s->ep, &value, 8, s->peer, s->peer_base + off, s->peer_key));
@@ -194,7 +194,7 @@ static void read_bw_origin(struct bench_side *s, const struct bench_row *row, ui
 	bench_store(&s->control->hello[0], stamp);
 }
 
-/* Nothing to see: polls until the origin says that it has everything. */
+/* The target has nothing to look for: it polls until the origin says that it has everything. */
 static void read_target(struct bench_side *s, const struct bench_row *row, uint64_t count)
 {
 	(void)row;

@@ -77,7 +77,7 @@ static void on_alarm(int sig)
 	_exit(2);
 }
 
-/* Nanoseconds of one sample of count iterations. *disturbed: a PE lost its core meanwhile. */
+/* Returns the nanoseconds of one sample of count iterations. *disturbed: a PE lost its core meanwhile. */
 static uint64_t sample(struct bench_memory *m, size_t row, uint64_t count, int *disturbed)
 {
 	static long number;
@@ -141,7 +141,7 @@ static uint64_t calibrate(struct bench_memory *m, const struct options *o, size_
 {
 	int disturbed;
 	if (!o->quick)
-		/* the first touches memory, makes connections, and says nothing about the rest */
+		/* the first sample touches memory and makes connections, and says nothing about the others */
 		sample(m, row, 1, &disturbed);
 	for (uint64_t count = o->quick ? 10 : 1;;) {
 		uint64_t ns = sample(m, row, count, &disturbed);
@@ -221,7 +221,7 @@ static int parse(int argc, char **argv, struct options *o)
 	return o->samples > 0;
 }
 
-/* A PE on a core of its own, whatever the launcher did: both libraries get the same. */
+/* Puts each PE on a core of its own, whatever the launcher did, so that both libraries get the same. */
 static void pin(int pe)
 {
 	cpu_set_t all, one;

@@ -102,7 +102,7 @@ bool run_loudly(const words &command)
 	return good;
 }
 
-// The file that a shell would run, or nothing.
+// Returns the file that a shell would run, or nothing.
 std::string in_path(const std::string &name)
 {
 	if (name.find('/') != std::string::npos)
@@ -118,7 +118,7 @@ std::string in_path(const std::string &name)
 	return "";
 }
 
-// Open MPI's compiler wrapper says its name when asked; other wrappers do not know the question.
+// Open MPI's compiler wrapper prints its name on request; other wrappers do not know that option.
 std::string openmpi_compiler(const arguments &a)
 {
 	words names{"oshcc.openmpi", "oshcc"};
@@ -133,8 +133,8 @@ std::string openmpi_compiler(const arguments &a)
 	return "";
 }
 
-// mpirun beside the compiler; PEs are pinned by the benchmark itself. Open MPI 4.1 crashes in shmem_init of 8 PEs and
-// more when their addresses are random.
+// The mpirun that lies beside the compiler. The benchmark itself pins the PEs. Open MPI 4.1 crashes in shmem_init of 8
+// PEs and more when their addresses are random.
 words openmpi_launcher(const std::string &compiler, int pes)
 {
 	const std::string folder = compiler.substr(0, compiler.rfind('/') + 1);
@@ -173,7 +173,7 @@ void explain(const std::vector<bench::row> &rows, const std::vector<bench::colum
 			}
 }
 
-struct workshop { // a folder for what is compiled here, gone at the end
+struct workshop { // a folder for what is compiled here; it is removed at the end
 	std::string folder;
 	workshop()
 	{
@@ -208,7 +208,7 @@ bench::column column_of(const std::string &title, const std::string &program, co
 	return c;
 }
 
-// What the library decides beside both that it could: shows where its limits should lie on a machine.
+// The library's own choice beside both choices that it has: shows where its limits should lie on a machine.
 std::vector<bench::column> cache_columns(const std::string &program, const words &launcher)
 {
 	const auto with = [&](const char *from) {
@@ -243,7 +243,7 @@ int main(int argc, char **argv)
 	if (!parse(argc, argv, a))
 		return fputs(kUsage, stderr), 2;
 	const std::string top = bench::own_folder() + "/..", oshcc = top + "/shmem/bin/oshcc";
-	const std::string peer = a.alone ? "" : openmpi_compiler(a); // before our own tools are in the way
+	const std::string peer = a.alone ? "" : openmpi_compiler(a); // asked before our own tools come first in PATH
 	use_build_tree(top, std::ranges::max(a.pes));
 	const workshop shop;
 	const auto launcher = [&](int pes) {

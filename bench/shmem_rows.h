@@ -18,7 +18,7 @@ struct bench_memory {
 	char *remote;        /* heap, SHMEM_BENCH_BYTES */
 	char *local;         /* not symmetric, as long */
 	long *words;         /* heap, 64 words, each in a line of its own */
-	long round;          /* grows with every sample: ping-pongs wait for values never seen before */
+	long round;          /* grows with every sample, so that ping-pongs wait for values never seen before */
 	uint64_t untimed_ns; /* an origin may leave out what it does not want to show */
 };
 

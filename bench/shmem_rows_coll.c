@@ -27,7 +27,7 @@ enum {
 	SYNC_LONGS = LONGER(LONGER(SHMEM_REDUCE_SYNC_SIZE, SHMEM_COLLECT_SYNC_SIZE),
 			    LONGER(SHMEM_BCAST_SYNC_SIZE, SHMEM_ALLTOALL_SYNC_SIZE))
 };
-static long g_psync[2][SYNC_LONGS]; /* zero is SHMEM_SYNC_VALUE or is set below */
+static long g_psync[2][SYNC_LONGS]; /* SHMEM_SYNC_VALUE: it is zero, or is set below */
 static double *g_work;
 static long *turn(void)
 {
@@ -90,7 +90,7 @@ static void setup(size_t bytes)
 			CALL;                                                                                          \
 		shmem_barrier_all();                                                                                   \
 	}
-/* What no alltoall can do without: so many bytes, copied by every PE at the same time. */
+/* The least that an alltoall must do: every PE copies so many bytes at the same time. */
 static void copy_blocks(size_t bytes)
 {
 	const size_t n = (size_t)shmem_n_pes();

@@ -16,7 +16,7 @@ namespace {
 pgas::boot::forever<job> g_jobs[2];
 job &g_job = g_jobs[0].it;
 job &g_left = g_jobs[1].it; // what the last finalize left: the number of keys used, a connection that stays
-pid_t g_pid;                // the process that joined; a child of fork() has the connection too, but may not end it
+pid_t g_pid;                // the process that joined; a child of fork() has the connection, but may not use it
 
 // --- choice ----------------------------------------------------------------------------------------------------------
 
@@ -28,7 +28,7 @@ bool srun_tells_nothing()
 	return pgas_boot_getenv("SLURM_STEP_ID") && tasks && atoi(tasks) > 1;
 }
 
-// The order is from the innermost launcher outwards as far as it can be told: g_native refuses when the environment
+// The order is from the innermost launcher outwards, as far as that can be known: g_native refuses when the environment
 // shows a launcher that was started inside its job; a PMI_FD that still is a socket was given to us by our own
 // parent, because mpirun closes what its processes would inherit from a launcher further out. PGAS_BOOT_LAUNCHER
 // names one backend and switches the guessing off.
@@ -70,7 +70,7 @@ int choose_backend()
 
 int join()
 {
-	// from here, so that it runs before our libraries and the launcher's are taken down
+	// registered here, so that it runs before our libraries and the launcher's are taken down
 	static const bool registered = atexit([] { pgas_boot_close(); }) == 0;
 	if (!registered)
 		return -ENOMEM;
@@ -96,7 +96,7 @@ int leave()
 	return rc;
 }
 
-// Keys of ours begin with x, those of callers with u.
+// Our own keys begin with x, those of callers with u.
 int exchange(const void *mine, size_t bytes, void *all)
 {
 	char key[16];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// boot.hpp: inside of the bootstrap library: what a backend (one per kind of launcher) offers, and the small helpers
-// they share.
+// boot.hpp: the inside of the bootstrap library: what a backend (one per kind of launcher) offers, and the small
+// helpers that backends share.
 #pragma once
 
 #include "pgas_boot.h"
@@ -15,12 +15,12 @@ namespace pgas::boot {
 
 // What a backend's init returns, besides a negative errno after one line on stderr.
 enum : int {
-	kNotMine = 0, // ask the next
+	kNotMine = 0, // this launcher did not start us: ask the next backend
 	kJoined = 1,
 	kBeSingle = 2, // the environment is a leftover: ask nobody, be a job of one
 };
 
-// allgather may be null: then put, fence and get do it.
+// allgather may be null; then put, fence and get do its work.
 struct backend {
 	const char *name;
 	int (*init)(struct job &);
@@ -42,14 +42,14 @@ struct job {
 	int rank = -1;
 	int size = 0;
 	int users = 0;          // inits - finalizes
-	unsigned exchanges = 0; // numbers the keys of allgather and env_share; equal on all ranks; never used again
+	unsigned exchanges = 0; // numbers the keys of allgather and env_share; equal on all ranks; only grows
 	bool local_known = false;
 	std::vector<int> local; // ranks on this host, ascending
 };
 
 extern const backend g_native, g_pmix, g_pmi1, g_pmi2, g_single;
 
-// Never destroyed: the end of the process still needs it.
+// An object that is never destroyed, because the end of the process still needs it.
 template <class T>
 union forever {
 	T it;
@@ -57,17 +57,17 @@ union forever {
 	~forever() {}
 };
 
-// One line on stderr with one write, so that lines of many ranks do not mix. Keeps errno (boot_complain.cpp).
+// Writes one line to stderr with one write, so that lines of many ranks do not mix. Keeps errno (boot_complain.cpp).
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...) noexcept;
-// Whose name the lines bear from now on.
+// The rank that the lines name from now on.
 constexpr int kNobody = -1;
 void complain_as(int rank) noexcept;
 
 // "(vector,(first node,nodes,ranks per node),...)", the form in which PMI says where ranks are.
 bool parse_process_mapping(const char *text, int rank, int size, std::vector<int> &local);
 
-// Key-value space of the PMI kind: short strings, one space for all ranks. A backend brings the three calls and gets
-// put and get of bytes of any length.
+// A key-value space of the PMI kind: short strings, one space for all ranks. A backend fills in the struct and gets put
+// and get of bytes of any length.
 struct text_kvs {
 	size_t value_room; // characters in one value
 	int (*put_text)(const char *key, const char *value);

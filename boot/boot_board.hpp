@@ -7,10 +7,10 @@
 // PE writes its own slot, arena and exchange cell; all PEs share the barrier words. The file is sparse, so what is not
 // touched costs nothing.
 //
-// Besides the board there are two pipes. `life`: oshrun alone holds the write end, never writes; when oshrun is gone,
-// however it went, every reader is told by the kernel. `mail`: PEs and guard write records of at most PIPE_BUF bytes,
-// hence whole; oshrun reads. All three descriptors are inherited under the numbers that the header names; a PE whose
-// wrapper closed them opens /proc/<launcher>/fd/<number> instead.
+// Besides the board there are two pipes. `life`: only oshrun holds the write end, and it never writes; when oshrun is
+// gone, whatever ended it, the kernel tells every reader. `mail`: PEs and guard write records of at most PIPE_BUF
+// bytes, which therefore arrive whole; oshrun reads them. All three descriptors are inherited under the numbers that
+// the header names; a PE whose wrapper closed them opens /proc/<launcher>/fd/<number> instead.
 #pragma once
 
 #include <climits>
@@ -38,7 +38,7 @@ enum : uint32_t { kEnvPending = 0, kEnvReady = 1, kEnvNone = 2 };
 
 struct alignas(64) board_slot {
 	uint32_t state;     // PE: live, done; oshrun: gone, once the child is reaped
-	uint32_t pid;       // PE: process that joined, which need not be oshrun's child
+	uint32_t pid;       // PE: the process that joined, which need not be oshrun's child
 	uint32_t refs;      // PE: copies of this library that joined in that process
 	uint32_t child_pid; // oshrun: its child, leader of the PE's process group
 	uint32_t pmix;      // guard: kPmix... of this rank
@@ -87,10 +87,11 @@ constexpr size_t kv_span(size_t key_bytes, size_t value_bytes)
 	return (sizeof(kv_record) + key_bytes + value_bytes + 7) & ~size_t{7};
 }
 
+// aarch64 has pages of up to 64 KiB.
 constexpr size_t page_up(size_t bytes)
 {
 	return (bytes + 65535) & ~size_t{65535};
-} // 64 KiB pages exist on aarch64
+}
 
 struct board_view {
 	char *base = nullptr;
@@ -103,13 +104,13 @@ struct board_view {
 	}
 };
 
-// PMIx namespace that oshrun gives out; another one in the environment means a launcher inside the job.
+// The PMIx namespace that oshrun gives out. Another one in the environment means that a launcher runs inside the job.
 inline void board_nspace(uint64_t cookie, char *text, size_t room)
 {
 	snprintf(text, room, "oshrun-%016llx", static_cast<unsigned long long>(cookie));
 }
 
-// Fills offsets; returns the size of the file.
+// Fills in the offsets and returns the size of the file.
 constexpr size_t board_layout(board_header &head, uint32_t size)
 {
 	head.slot_off = page_up(sizeof(board_header));

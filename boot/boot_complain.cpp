@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// boot_complain.cpp: what the user must read about. Every file of the library calls this one, and it calls none of them.
+// boot_complain.cpp: what the user must read about. Every file of the library calls this one, and it calls none of
+// them.
 #include "boot.hpp"
 
 #include <cstdarg>

@@ -52,7 +52,7 @@ bool inherited(int fd, uint64_t ino)
 	struct stat info;
 	if (fstat(fd, &info) != 0 || !S_ISFIFO(info.st_mode) || info.st_ino != ino)
 		return false;
-	fcntl(fd, F_SETFD, FD_CLOEXEC); // programs that a PE runs are no PEs
+	fcntl(fd, F_SETFD, FD_CLOEXEC); // programs that a PE runs are not PEs
 	return true;
 }
 
@@ -76,7 +76,7 @@ bool board_matches(int fd, const board_address &at)
 	       static_cast<uint64_t>(info.st_size) == head.board_bytes;
 }
 
-// -ENOENT: that job is over, the variable is a leftover.
+// Returns -ENOENT when that job is over and the variable is a leftover.
 int map_board(const board_address &at, board_view &board)
 {
 	int fd = at.board_fd;
@@ -120,18 +120,18 @@ bool pmix_is_ours(unsigned long long cookie)
 // A launcher that runs inside our job gives its processes an environment of its own on top of ours.
 bool inner_launcher(unsigned long long cookie)
 {
-	return pgas_boot_getenv("PMI_FD") /* oshrun removes it and never sets it */ ||
-	       (pgas_boot_getenv("PMIX_NAMESPACE") && !pmix_is_ours(cookie));
+	// oshrun removes PMI_FD and never sets it
+	return pgas_boot_getenv("PMI_FD") || (pgas_boot_getenv("PMIX_NAMESPACE") && !pmix_is_ours(cookie));
 }
 
-// When oshrun dies, by kill -9 too, so must we, whatever stands between it and us. The parent-death signal that
+// When oshrun dies, even by kill -9, we must die too, whatever stands between it and us. The parent-death signal that
 // oshrun set between fork and exec ends only its own child, so the kernel is asked for SIGKILL when the last writer
 // of `life` is gone. Owner and signal belong to an open file, hence a fresh open and no dup. No thread, no handler,
 // no signal of the application is used.
 void watch_launcher(const board_header &head)
 {
 	if (g_board.life_fd >= 0)
-		return; // armed by an earlier init; it stays so after finalize, while main() runs on
+		return; // an earlier init did it; it stays so after finalize, while main() runs on
 	bool own = inherited(head.life_fd, head.life_ino);
 	int fd = open_fresh(own, static_cast<int>(head.launcher_pid), head.life_fd, O_RDONLY | O_NONBLOCK);
 	if (fd < 0)
@@ -164,7 +164,7 @@ bool send_mail(uint32_t kind, int status, const char *text)
 	}
 }
 
-// Async-signal-safe. oshrun ends the others and prints the message.
+// It is async-signal-safe. oshrun ends the others and prints the message.
 void native_abort(int status, const char *message)
 {
 	if (!send_mail(kMailAbort, status & 0xff, message)) {
@@ -184,7 +184,7 @@ int claim_slot(board_slot &slot)
 	if (state.load(std::memory_order_acquire) == kSlotLive) {
 		uint32_t owner = pid.load(std::memory_order_relaxed);
 		if (owner == me) {
-			slot.refs++; // another copy of this library in this process: they share the slot
+			slot.refs++; // another copy of this library in this process shares the slot
 			return 0;
 		}
 		if (kill(static_cast<pid_t>(owner), 0) == 0 || errno == EPERM)
@@ -192,8 +192,8 @@ int claim_slot(board_slot &slot)
 	}
 	pid.store(me, std::memory_order_relaxed);
 	slot.refs = 1;
-	state.store(kSlotLive,
-		    std::memory_order_seq_cst); // against early_exits: one of the two sides sees the other
+	// Each side stores its own word and then loads the other's (early_exits): one of them sees the other.
+	state.store(kSlotLive, std::memory_order_seq_cst);
 	return 0;
 }
 
@@ -234,11 +234,11 @@ int native_init(job &job)
 					  ? head.mail_fd
 					  : open_fresh(false, at.launcher_pid, head.mail_fd, O_WRONLY);
 	if (getppid() != at.launcher_pid)
-		send_mail(kMailHello, getpid(),
-			  nullptr); // a wrapper hides our end from oshrun unless it knows our pid
+		// oshrun must know our pid, or the wrapper between us hides our end from it
+		send_mail(kMailHello, getpid(), nullptr);
 	if (std::atomic_ref<uint32_t>(head.early_exits).load(std::memory_order_seq_cst) > 0)
-		native_abort(1,
-			     "another PE ended without joining the job"); // it will never come to the first barrier
+		// that PE will never come to the first barrier
+		native_abort(1, "another PE ended without joining the job");
 	job.rank = static_cast<int>(at.rank);
 	job.size = static_cast<int>(head.size);
 	job.local_known = true;
@@ -251,8 +251,8 @@ int native_finalize()
 {
 	board_slot &slot = g_board.board.slot(g_board.rank);
 	if (--slot.refs == 0)
-		std::atomic_ref<uint32_t>(slot.state)
-			.store(kSlotDone, std::memory_order_release); // read by oshrun when it reaps us
+		// oshrun reads it when it reaps us
+		std::atomic_ref<uint32_t>(slot.state).store(kSlotDone, std::memory_order_release);
 	munmap(g_board.board.base, g_board.board.head().board_bytes);
 	g_board.board.base = nullptr;
 	return 0;
@@ -268,7 +268,7 @@ bool someone_is_gone()
 	return false;
 }
 
-// Central counter and futex: at start-up PEs outnumber cores and arrive late, so the sleepers must cost nothing.
+// A central counter and a futex: at start-up PEs may outnumber cores and arrive late, so waiting must cost nothing.
 int native_barrier()
 {
 	board_header &head = g_board.board.head();
@@ -276,7 +276,7 @@ int native_barrier()
 	const uint32_t seen = generation.load(std::memory_order_acquire);
 	if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == g_board.size) {
 		arrived.store(0, std::memory_order_relaxed);           // nobody arrives again before the next line
-		generation.store(seen + 1, std::memory_order_release); // pairs with the acquire loads below
+		generation.store(seen + 1, std::memory_order_release); // pairs with load_acquire in native_barrier()
 		syscall(SYS_futex, &head.generation, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 		return 0;
 	}
@@ -342,8 +342,8 @@ int native_put(const char *key, const void *value, size_t bytes)
 int native_commit()
 {
 	board_slot &slot = g_board.board.slot(g_board.rank);
-	std::atomic_ref<uint64_t>(slot.kv_used)
-		.store(slot.kv_staged, std::memory_order_release); // pairs with the acquire in native_get
+	// pairs with load_acquire in native_get()
+	std::atomic_ref<uint64_t>(slot.kv_used).store(slot.kv_staged, std::memory_order_release);
 	return 0;
 }
 
@@ -366,7 +366,7 @@ ssize_t native_get(int rank, const char *key, void *value, size_t room)
 		memcpy(&record, arena + at, sizeof record);
 		const char *have = arena + at + sizeof record;
 		if (record.key_bytes == key_bytes && memcmp(have, key, key_bytes) == 0) {
-			found = record.value_bytes; // no break: the last one wins
+			found = record.value_bytes; // no break, because the last one wins
 			where = have + key_bytes;
 		}
 		at += kv_span(record.key_bytes, record.value_bytes);

@@ -21,7 +21,7 @@ struct pmi1_state {
 	int fd = -1;
 	int rank = 0;
 	std::string kvsname;
-	std::string pending; // read, not yet used
+	std::string pending; // what was read and is not used yet
 	text_kvs kvs = {};
 };
 forever<pmi1_state> g_state;
@@ -60,7 +60,7 @@ int read_line(std::string &line)
 	}
 }
 
-// value of " name=..." in a line, up to the next blank
+// Returns the value of " name=..." in a line, up to the next blank.
 bool field(const std::string &line, const char *name, std::string &value)
 {
 	std::string mark = std::string(name) + "=";
@@ -74,7 +74,7 @@ bool field(const std::string &line, const char *name, std::string &value)
 	return false;
 }
 
-// One question, one answer; `expect` is the answer's cmd. The rc that the launcher gives is returned as 0 or 1.
+// Sends one question and reads one answer, whose cmd must be `expect`. Returns 0 or 1 by the launcher's rc.
 int ask(const std::string &question, const char *expect, std::string &answer)
 {
 	int rc = send_line(question + "\n");
@@ -146,7 +146,7 @@ int pmi1_init(job &job)
 	int type;
 	socklen_t length = sizeof type;
 	if (getsockopt(g_pmi.fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0)
-		return kNotMine; // a leftover: the socket itself was not inherited
+		return kNotMine; // the variable is a leftover; the socket itself was not inherited
 	if (job.rank < 0 || job.rank >= job.size) {
 		complain("PMI_RANK=%s and PMI_SIZE=%s make no sense", rank, size);
 		return -EINVAL;
@@ -171,7 +171,7 @@ int pmi1_put(const char *key, const void *value, size_t bytes)
 }
 int pmi1_commit()
 {
-	return 0; // the launcher has each value as soon as it was put
+	return 0; // the launcher has each value as soon as it is put
 }
 int pmi1_barrier()
 {
@@ -184,7 +184,7 @@ ssize_t pmi1_get(int rank, const char *key, void *value, size_t room)
 	return kvs_get(g_pmi.kvs, rank, key, value, room);
 }
 
-// No allocation: it may be called by a signal handler.
+// It allocates nothing, because a signal handler may call it.
 void pmi1_abort(int status, const char *message)
 {
 	if (message) {
@@ -194,7 +194,7 @@ void pmi1_abort(int status, const char *message)
 	char line[64];
 	int length = snprintf(line, sizeof line, "cmd=abort exitcode=%d\n", status & 0xff);
 	if (write(g_pmi.fd, line, static_cast<size_t>(length)) == length)
-		sleep(10); // to be ended with the others; an exit of our own may be taken for a plain one
+		sleep(10); // the launcher ends us with the others; our own exit could be taken for a normal one
 	_exit(status & 0xff);
 }
 

@@ -2,8 +2,8 @@
 // boot_pmi2.cpp: PMI-2 through the launcher's own library, for launchers that leave no PMI_FD socket but bring a
 // libpmi2.
 //
-// The library is opened at run time: who starts under oshrun, PMIx or alone must not need it. With a PMI_FD the wire
-// (boot_pmi1.cpp) is asked first; PGAS_BOOT_LAUNCHER=pmi2 forces this one.
+// The library is opened at run time: whoever starts under oshrun, PMIx or alone must not need it. With a PMI_FD the
+// wire (boot_pmi1.cpp) is asked first; PGAS_BOOT_LAUNCHER=pmi2 forces this one.
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -144,7 +144,7 @@ static int pmi2_absent(job &)
 {
 	if (!pgas_boot_getenv("PMI_RANK"))
 		return kNotMine;
-	// or each rank would run as a job of one
+	// without this error each rank would run as a job of one
 	complain("started by a PMI-2 launcher without PMI_FD, but built without PMI-2");
 	return -ENOSYS;
 }

@@ -59,8 +59,8 @@ bool open_library()
 	return all;
 }
 
-// Values that PMIx_Get hands over are malloc'ed; only the kinds that we ask for occur. The library's own release is
-// a macro or a function depending on its version.
+// Frees a value of PMIx_Get, which is malloc'ed; only the kinds that we ask for occur. The library's own call for this
+// is a macro or a function, depending on its version.
 void release(pmix_value_t *value)
 {
 	if (value->type == PMIX_STRING)
@@ -142,7 +142,7 @@ int report(const char *call, pmix_status_t rc)
 
 int pmix_put(const char *key, const void *bytes, size_t length)
 {
-	// an empty byte object is no value in some versions, so one byte of our own goes first
+	// some versions take an empty byte object for no value, so one byte of our own goes first
 	std::string framed(1, '\0');
 	framed.append(static_cast<const char *>(bytes), length);
 	pmix_value_t value;
@@ -167,7 +167,7 @@ int fence_with(bool collect)
 	info.value.data.flag = collect;
 	pmix_status_t rc = g_px.fence(nullptr, 0, &info, 1);
 	if (rc != PMIX_SUCCESS)
-		sleep(1); // a rank has died: let the launcher see that one first, name it, and end us
+		sleep(1); // a rank has died: let the launcher see that first, name it, and end us
 	return report("fence", rc);
 }
 
@@ -211,7 +211,7 @@ void pmix_abort(int status, const char *message)
 } // namespace
 
 constinit const backend g_pmix = {"pmix", pmix_init, pmix_finalize, pmix_put, pmix_commit, pmix_fence,
-				  // once: a fence of some ranks that joined again before others left fails
+				  // once: a fence fails when some ranks joined again before others left
 				  pmix_get, nullptr, pmix_barrier, pmix_abort, true};
 
 } // namespace pgas::boot
@@ -223,7 +223,8 @@ static int pmix_absent(job &)
 {
 	if (!pgas_boot_getenv("PMIX_NAMESPACE"))
 		return kNotMine;
-	complain("started by a PMIx launcher, but built without PMIx"); // or each rank would run as a job of one
+	// without this error each rank would run as a job of one
+	complain("started by a PMIx launcher, but built without PMIx");
 	return -ENOSYS;
 }
 constinit const backend g_pmix = {"pmix",  pmix_absent, nullptr, nullptr, nullptr,

@@ -1,10 +1,11 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
 dnl
-dnl configure.m4: checks of the bootstrap library and of oshrun. Only headers are wanted: libpmix, libpmi2 and hwloc are opened at
-dnl run time, so nothing is linked against them and a machine without them runs the same binaries.
+dnl configure.m4: checks of the bootstrap library and of oshrun. Only headers are wanted: libpmix, libpmi2 and hwloc are
+dnl opened at run time, so nothing is linked against them and a machine without them runs the same binaries.
 dnl
-dnl PGAS_BOOT_CONFIG sets the macros HAVE_PMIX, HAVE_PMI2, HAVE_HWLOC, and where a directory was given PGAS_{PMIX,PMI2,HWLOC}_SONAME;
-dnl the variables PMIX_CFLAGS, PMI2_CFLAGS, HWLOC_CFLAGS, DLOPEN_LIBS. The tests use HAVE_CMOCKA of configure.ac.
+dnl PGAS_BOOT_CONFIG sets the macros HAVE_PMIX, HAVE_PMI2, HAVE_HWLOC, and where a directory was given
+dnl PGAS_{PMIX,PMI2,HWLOC}_SONAME; the variables PMIX_CFLAGS, PMI2_CFLAGS, HWLOC_CFLAGS, DLOPEN_LIBS. The tests use
+dnl HAVE_CMOCKA of configure.ac.
 
 AC_DEFUN([PGAS_BOOT_CONFIG], [
   AC_REQUIRE([PKG_PROG_PKG_CONFIG])
@@ -12,7 +13,8 @@ AC_DEFUN([PGAS_BOOT_CONFIG], [
   AC_ARG_WITH([pmix], [AS_HELP_STRING([--with-pmix@<:@=DIR@:>@],
     [PMIx client and server, 4.0 or newer, headers under DIR (default: if found)])], [], [with_pmix=check])
   AC_ARG_WITH([pmi2], [AS_HELP_STRING([--with-pmi2@<:@=DIR@:>@],
-    [PMI-2 client by libpmi2, headers under DIR (default: if found); PMI by socket is always there])], [], [with_pmi2=check])
+    [PMI-2 client by libpmi2, headers under DIR (default: if found); PMI by socket is always there])],
+    [], [with_pmi2=check])
   AC_ARG_WITH([hwloc], [AS_HELP_STRING([--with-hwloc@<:@=DIR@:>@],
     [oshrun asks hwloc for cores, headers under DIR (default: if found)])], [], [with_hwloc=check])
 

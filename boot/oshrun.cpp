@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun.cpp: starts the PEs of a job on this machine. Nothing but the C library is needed; libpmix and hwloc are used
-// when there.
+// oshrun.cpp: starts the PEs of a job on this machine. It needs nothing but the C library; libpmix and hwloc are used
+// when they are there.
 //
 //   oshrun_opts   command line            oshrun_env   environment of a PE      oshrun_bind    which PE on which core
 //   oshrun_start  board, pipes, fork      oshrun_job   watch and end the job    oshrun_io      stdout, stderr, stdin

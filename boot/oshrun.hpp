@@ -43,7 +43,7 @@ struct options {
 	bool tag_output = false;
 	bool verbose = false;
 	bool report_bindings = false;
-	double timeout_s = 0; // 0: none
+	double timeout_s = 0; // 0: no limit
 	double grace_s = 2;   // between SIGTERM and SIGKILL
 };
 
@@ -58,15 +58,14 @@ __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
 strings base_environment();
 void set_env(strings &env, const std::string &assignment);
 
-// hwloc, ours and the one in libpmix, loads plugins that look for GPUs: 200 ms for nothing that we ask.
+// hwloc, ours and the one in libpmix, loads plugins that look for GPUs. That takes 200 ms, and we ask for none of it.
 constexpr const char *kHwlocPlugins = "HWLOC_PLUGINS_PATH";
 
 // bind: a CPU set per PE, or none at all when PEs are not bound.
 std::vector<cpu_set_t> plan_binding(const options &opts, std::string &why);
 std::string cpu_list(const cpu_set_t &set);
 
-// guard: a helper process that outlives a killed oshrun for the moment it takes to clean up, and that hosts the PMIx
-// server.
+// guard: a helper process that outlives a killed oshrun until it has cleaned up, and that hosts the PMIx server.
 struct guard_setup {
 	pgas::boot::board_view board;
 	int life_read_fd, life_write_fd, mail_write_fd;
@@ -75,7 +74,7 @@ struct guard_setup {
 };
 pid_t start_guard(const guard_setup &setup); // -1 and errno when fork fails
 
-// pmix: runs inside the guard. Writes the environment of a PE to the board; false: no PMIx here.
+// pmix: runs inside the guard. Writes the environment of a PE to the board. Returns false when there is no PMIx here.
 bool start_pmix_server(const guard_setup &setup);
 void remove_tmpdir(pgas::boot::board_header &head); // the server's; whoever outlives the server removes it
 bool pmix_available();

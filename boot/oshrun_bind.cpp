@@ -2,7 +2,7 @@
 // oshrun_bind.cpp: which PE runs on which CPUs. Only CPUs in oshrun's own affinity mask are given out.
 //
 // hwloc knows cores and their order; it is opened at run time and only when PEs are going to be bound, because loading
-// a topology takes longer than starting a PE. Without it the kernel's own list of siblings answers the same question.
+// a topology takes longer than starting a PE. Without it the kernel's own list of siblings is read.
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -48,7 +48,7 @@ bool cores_by_hwloc(const cpu_set_t &allowed, cpu_sets &cores)
 	hwloc_topology_t topology;
 	const int rc = call_hwloc_topology_init(&topology);
 	if (ours)
-		unsetenv(kHwlocPlugins); // PEs may want them
+		unsetenv(kHwlocPlugins); // PEs may want the plugins
 	if (rc != 0)
 		return false;
 	call_hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
@@ -156,7 +156,7 @@ std::string cpu_list(const cpu_set_t &set)
 	return text;
 }
 
-// A PE alone has nobody to stay away from, and its threads would share one core: it is not bound unless asked for.
+// A single PE has nobody to stay away from, and its threads would share one core: it is bound only on request.
 std::vector<cpu_set_t> plan_binding(const options &opts, std::string &why)
 {
 	cpu_set_t allowed;
@@ -168,7 +168,7 @@ std::vector<cpu_set_t> plan_binding(const options &opts, std::string &why)
 		return {};
 	}
 	if (opts.bind == bind_to::automatic && opts.count > CPU_COUNT(&allowed)) {
-		why = "not bound: more PEs than CPUs"; // known without looking at cores
+		why = "not bound: more PEs than CPUs"; // this is known without a look at the cores
 		return {};
 	}
 	cpu_sets units;
@@ -185,7 +185,7 @@ std::vector<cpu_set_t> plan_binding(const options &opts, std::string &why)
 	why = opts.bind == bind_to::hwthread ? "bound to hardware threads" : "bound to cores";
 	cpu_sets plan;
 	for (int pe = 0; pe < opts.count; pe++)
-		plan.push_back(units[static_cast<size_t>(pe) % units.size()]); // asked for and oversubscribed: go round
+		plan.push_back(units[static_cast<size_t>(pe) % units.size()]); // oversubscribed on request: go round
 	return plan;
 }
 

@@ -38,7 +38,7 @@ bool begins(const char *name, const char *const (&list)[Count])
 	return false;
 }
 
-// Offset in the file of a virtual address.
+// Returns the offset in the file of a virtual address.
 size_t file_offset(const image &file, const Elf64_Ehdr &head, uint64_t address)
 {
 	const auto *segments = file.at<Elf64_Phdr>(head.e_phoff, head.e_phnum);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_env.cpp: the environment of the PEs: ours, without what a launcher around us told oshrun about itself. A PE
-// that read those variables would take itself for a rank of the outer job.
+// oshrun_env.cpp: the environment of the PEs. It is ours, without what a launcher around us told oshrun. A PE
+// that reads those variables would take itself for a rank of the outer job.
 #include "oshrun.hpp"
 
 #include <cstdio>

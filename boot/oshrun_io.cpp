@@ -15,12 +15,12 @@ namespace oshrun {
 namespace {
 
 constexpr double kPromptDelay = 0.05;         // an unfinished line is shown after so many seconds
-constexpr double kHold = 1;                   // and then others wait so long for its end
-constexpr size_t kLongLine = size_t{1} << 16; // and when it is that long
-constexpr size_t kQueueMax = size_t{1} << 20; // then PEs wait for our reader
+constexpr double kHold = 1;                   // then others wait so many seconds for its end
+constexpr size_t kLongLine = size_t{1} << 16; // a line of so many bytes is shown before its end
+constexpr size_t kQueueMax = size_t{1} << 20; // with so many bytes queued, PEs wait for our reader
 constexpr size_t kSafeWrite = 4096;           // PIPE_BUF: what a writable pipe takes without blocking
 
-// A terminal for stdout when we have one, so that PEs buffer by line and know that somebody is watching.
+// PEs get a terminal for stdout when we have one, so that they buffer by line and know that somebody is watching.
 bool open_terminal(unique_fd &near_end, unique_fd &far_end)
 {
 	unique_fd master(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
@@ -32,7 +32,7 @@ bool open_terminal(unique_fd &near_end, unique_fd &far_end)
 	struct termios mode;
 	if (slave.get() < 0 || tcgetattr(slave.get(), &mode))
 		return false;
-	mode.c_oflag &= ~static_cast<tcflag_t>(OPOST); // our own terminal will do that
+	mode.c_oflag &= ~static_cast<tcflag_t>(OPOST); // our own terminal does that
 	mode.c_lflag &= ~static_cast<tcflag_t>(ECHO);
 	struct winsize size;
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
@@ -111,14 +111,14 @@ void output::read_now()
 		write_out(to);
 }
 
-// True when there may be more.
+// Returns true when there may be more.
 bool output::read_stream(stream &from)
 {
 	char part[16384];
 	ssize_t got = read(from.fd.get(), part, sizeof part);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
-	if (got <= 0) { // a terminal whose other end is closed answers EIO
+	if (got <= 0) { // a terminal whose other end is closed gives EIO
 		from.fd.reset();
 		return false;
 	}
@@ -130,8 +130,8 @@ bool output::read_stream(stream &from)
 	return true;
 }
 
-// Whole lines at once, the beginning of a line when it is overdue, too long, or the last; nothing into a line that
-// somebody else has begun, unless that one takes too long. Sets when to look again.
+// Passes on whole lines, and the beginning of a line when it is overdue, too long, or the last. Nothing goes into a
+// line that another stream has begun, unless that one takes too long. Sets when to look again.
 void output::pass_stream(stream &from, double now)
 {
 	if (from.text.empty())
@@ -151,7 +151,7 @@ void output::pass_stream(stream &from, double now)
 			emit(from, from.text.data(), from.text.size(), now);
 			from.text.clear();
 			if (over)
-				to.open_since = now - kHold; // its end will never come
+				to.open_since = now - kHold; // the end of that line will never come
 		}
 		due = from.text.empty() ? 0 : from.since + kPromptDelay;
 	}
@@ -164,7 +164,7 @@ void output::pass_on(double now)
 	deadline_ = 0;
 	for (sink &to : sinks_)
 		if (to.open_line)
-			pass_stream(*to.open_line, now); // first: it may let the others go on
+			pass_stream(*to.open_line, now); // this one first: it may let the others go on
 	for (stream &from : streams_)
 		pass_stream(from, now);
 }

@@ -23,8 +23,8 @@ public:
 
 	void add_polls(std::vector<pollfd> &polls); // appends; handle() gets the same list back
 	void handle(const std::vector<pollfd> &polls);
-	void read_now();            // whatever is there, without waiting
-	void flush(double seconds); // the rest, unfinished lines too; gives up after so long a wait for our reader
+	void read_now();            // reads what is there, without waiting
+	void flush(double seconds); // writes the rest, unfinished lines too; waits so long for our reader at most
 	double deadline() const { return deadline_; } // when a line that is held back is due; 0: none
 	bool reader_gone() const { return sinks_[0].broken; }
 
@@ -33,14 +33,14 @@ private:
 		int rank;
 		bool is_error;
 		unique_fd fd;
-		std::string text; // read, not passed on
+		std::string text; // read, and not passed on yet
 		double since = 0; // when the first byte of its last line came
 		size_t poll_index = SIZE_MAX;
 	};
 	struct sink {
 		int fd;
 		std::string queue = {};
-		stream *open_line = nullptr; // who wrote the unfinished line that is showing
+		stream *open_line = nullptr; // the stream whose unfinished line is showing
 		double open_since = 0;
 		bool broken = false;
 		size_t poll_index = SIZE_MAX;
@@ -53,7 +53,7 @@ private:
 
 	bool tag_;
 	double deadline_ = 0;
-	std::deque<stream> streams_; // addresses stay: open_line
+	std::deque<stream> streams_; // a deque: addresses stay, and open_line points to one
 	sink sinks_[2] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
 };
 

@@ -20,14 +20,15 @@
 #include <sys/wait.h>
 
 #ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434 /* the same on all architectures; headers before Linux 5.3 lack it */
+// the same number on all architectures; headers before Linux 5.3 lack it
+#define SYS_pidfd_open 434
 #endif
 
 namespace oshrun {
 namespace {
 
 using pgas::boot::board_slot;
-constexpr double kWrapperDelay = 0.3; // a wrapper whose PE died has that long to tell us the exit status itself
+constexpr double kWrapperDelay = 0.3; // a wrapper whose PE died has so many seconds to tell us the exit status
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
 
 enum class phase { running, ending, killing };
@@ -172,14 +173,14 @@ void job::signal_all(int sig)
 			kill(-what.child, sig);
 	if (sig == SIGKILL || sig == SIGTERM)
 		for (pid_t child : children_but(guard_))
-			kill(child, sig); // and who left the group
+			kill(child, sig); // also processes that left the group
 }
 
 void job::begin_end(int sig)
 {
 	if (sig == SIGKILL) {
 		phase_ = phase::killing;
-		deadline_ = now_s() + 5; // a process in the kernel's hands may not end at all: do not wait for ever
+		deadline_ = now_s() + 5; // a process that is inside the kernel may never end: do not wait for ever
 	} else if (phase_ == phase::running) {
 		phase_ = phase::ending;
 		deadline_ = now_s() + opts_.grace_s;
@@ -246,7 +247,7 @@ void job::on_signal(int sig)
 		break;
 	case SIGUSR1:
 	case SIGUSR2:
-		for (pe &what : pes_) // to the program rather than to a shell around it, which would die of it
+		for (pe &what : pes_) // to the program, not to a shell around it, which would die of it
 			if (what.joined > 0)
 				kill(what.joined, sig);
 			else if (what.child > 0)
@@ -261,7 +262,7 @@ void job::on_signal(int sig)
 		signal_all(SIGCONT);
 		break;
 	default:
-		if (failed_) { // asked twice, or already ending: no more patience
+		if (failed_) { // the user asked twice, or the job is ending: no more patience
 			begin_end(SIGKILL);
 			break;
 		}
@@ -285,7 +286,7 @@ void job::on_hello(const pgas::boot::mail_record &mail)
 	what.joined = mail.status;
 	what.joined_watch = unique_fd(static_cast<int>(syscall(SYS_pidfd_open, what.joined, 0)));
 	if (what.joined_watch.get() < 0)
-		what.lost_at = now_s(); // gone already, if the slot says that it did not finalize
+		what.lost_at = now_s(); // it is gone already, if the slot says that it did not finalize
 }
 
 void job::on_abort(const pgas::boot::mail_record &mail)
@@ -342,7 +343,7 @@ void job::judge(int rank, int status)
 	else if (state == pgas::boot::kSlotLive || pmix == pgas::boot::kPmixConnected)
 		fail(1, "%s: exited with status 0, but without finalize", who.c_str());
 	else if (state == pgas::boot::kSlotNew && pmix == pgas::boot::kPmixNever) {
-		// against state = live, then early_exits, in the PE: one of us sees the other
+		// The PE stores state = live and then loads early_exits; we do the reverse. One of us sees the other.
 		std::atomic_ref<uint32_t>(files_.view.head().early_exits).fetch_add(1, std::memory_order_seq_cst);
 		if (someone_joined())
 			fail(1, "%s: exited with status 0 without joining the job that other PEs have joined",
@@ -350,8 +351,8 @@ void job::judge(int rank, int status)
 	}
 }
 
-// Somebody killed it, or libpmix crashed in it. PEs may be waiting for its PMIx environment; its server is gone for
-// good.
+// The guard is gone: somebody killed it, or libpmix crashed in it. PEs may be waiting for its PMIx environment; its
+// server does not come back.
 void job::replace_guard()
 {
 	pgas::boot::board_header &head = files_.view.head();
@@ -387,8 +388,8 @@ void job::reap()
 		judge(rank, how);
 }
 
-// A process that joined below a wrapper ended. If it had finalized, good; if not, the wrapper may be about to say so
-// itself.
+// A process that joined below a wrapper ended. If it had finalized, that is fine; if not, the wrapper may be about to
+// say so itself.
 void job::check_watches(const std::vector<pollfd> &polls)
 {
 	size_t at = watch_poll_;
@@ -415,7 +416,7 @@ void job::check_deadlines()
 			     name(static_cast<int>(rank), what.joined).c_str());
 	}
 	if (out_.reader_gone())
-		fail(128 + SIGPIPE, "%s", ""); // quietly, as any program does whose output goes to head(1)
+		fail(128 + SIGPIPE, "%s", ""); // without a message, as any program whose output goes to head(1)
 	if (deadline_ == 0 || now < deadline_)
 		return;
 	if (phase_ == phase::running) {

@@ -13,7 +13,7 @@ struct pe {
 	const app *program = nullptr;
 	pid_t child = 0;        // our child, leader of the PE's process group; 0: not started, or reaped
 	pid_t joined = 0;       // process that joined the job, when that is not our child
-	unique_fd joined_watch; // pidfd of it
+	unique_fd joined_watch; // pidfd of that process
 	double lost_at = 0;     // when it was seen to be gone while our child, a wrapper, runs on
 };
 

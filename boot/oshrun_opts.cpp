@@ -47,7 +47,7 @@ constexpr const char *kHelp =
 	"The first PE gets standard input. The exit status is that of the first PE that fails,\n"
 	"128 + signal if a signal ended it, 0 if none failed. A PE that fails ends the job.\n";
 
-// Where PEs go, of launchers for several machines; a job is on one.
+// Options of launchers for several machines that say where PEs go; our jobs run on one.
 constexpr const char *kElsewhere[] = {"-host", "-H", "-hosts",    "-hostfile", "-machinefile",
 				      "-f",    "-N", "-npernode", "-ppn"};
 constexpr const char *kIgnored[] = {"-oversubscribe", "-allow-run-as-root"};
@@ -170,7 +170,7 @@ void add_words(strings &words, const std::string &text)
 	}
 }
 
-// One option at in.at. -1: go on; otherwise the exit code.
+// Takes the option at in.at. Returns -1 to go on, otherwise the exit code.
 int parse_one(cursor &in, options &opts, app &program, strings &before)
 {
 	std::string option = in.argv[in.at] + (strncmp(in.argv[in.at], "--", 2) == 0 ? 1 : 0);
@@ -261,7 +261,7 @@ bool executable_file(const std::string &path, int &why)
 
 } // namespace
 
-// As execvp would, but before anything has been started, and with the directory the PEs will be in.
+// Looks for the program as execvp would, but before anything is started, and in the directory the PEs will have.
 int resolve(app &program)
 {
 	const std::string &name = program.argv[0];
@@ -322,7 +322,7 @@ int parse_options(int argc, char **argv, options &opts)
 			say("no program to start; usage: oshrun -n N program [args]");
 			return kExitUsage;
 		}
-		more = in.at++ < argc; // stopped at a colon
+		more = in.at++ < argc; // there is a colon
 		opts.count += program.count;
 		opts.apps.push_back(program);
 	}

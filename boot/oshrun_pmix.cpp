@@ -134,8 +134,8 @@ public:
 	}
 	void text(const char *key, const std::string &value)
 	{
-		add(key, PMIX_STRING).value.data.string =
-			strdup(value.c_str()); // once per job: left to the end of the process
+		// never freed: it happens once per job
+		add(key, PMIX_STRING).value.data.string = strdup(value.c_str());
 	}
 	void u32(const char *key, uint32_t value) { add(key, PMIX_UINT32).value.data.uint32 = value; }
 	void u16(const char *key, uint16_t value) { add(key, PMIX_UINT16).value.data.uint16 = value; }
@@ -238,7 +238,7 @@ bool register_pes(uint32_t size, const std::string &tmpdir)
 	if (g_server.register_nspace(g_server.nspace, static_cast<int>(size), job.data(), job.size(), finished,
 				     nullptr) != PMIX_SUCCESS)
 		return false;
-	await_pending(); // `job` is ours again after that
+	await_pending(); // after that `job` is ours again
 	pmix_proc_t proc;
 	memset(&proc, 0, sizeof proc);
 	snprintf(proc.nspace, sizeof proc.nspace, "%s", g_server.nspace);
@@ -250,7 +250,7 @@ bool register_pes(uint32_t size, const std::string &tmpdir)
 	return g_server.pending == 0;
 }
 
-// The variables of rank 0, all but its rank, which each PE writes itself.
+// The variables of rank 0 without its rank, which each PE writes itself.
 bool publish_environment(pgas::boot::board_header &head)
 {
 	pmix_proc_t proc;
@@ -284,7 +284,7 @@ bool start_pmix_server(const guard_setup &setup)
 	clearenv();
 	for (const std::string &entry : clean)
 		putenv(strdup(entry.c_str()));
-	setenv("PMIX_MCA_gds", "hash", 0); // the others leave files in shared memory
+	setenv("PMIX_MCA_gds", "hash", 0); // the other components leave files in shared memory
 	setenv(kHwlocPlugins, "/nonexistent", 0);
 	if (!open_library() || !make_tmpdir(head))
 		return false;

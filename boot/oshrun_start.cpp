@@ -28,7 +28,7 @@ int to_high(int fd)
 {
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, kHighFd);
 	if (high < 0)
-		return fd; // a low limit on descriptors
+		return fd; // the limit on descriptors is low
 	close(fd);
 	return high;
 }
@@ -74,7 +74,7 @@ struct launch {
 	pid_t launcher;
 };
 
-// The guard needs some milliseconds for the PMIx server, in which we have forked already.
+// The guard needs some milliseconds for the PMIx server; we were forked in the meantime.
 void add_pmix(const launch &how, strings &env)
 {
 	board_header &head = how.files.view.head();
@@ -148,7 +148,7 @@ void restore_signals()
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != how.launcher)
-		_exit(1); // it died before that line
+		_exit(1); // the launcher died before that line
 	restore_signals();
 	strings env = pe_environment(how);
 	setrlimit(RLIMIT_NOFILE, &how.file_limit);
@@ -156,18 +156,19 @@ void restore_signals()
 		dup2(in, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	dup2(err, STDERR_FILENO);
-	// through exec, and through the exec of wrappers; the library closes them to what the PE itself runs
+	// They stay open through exec, and through the exec of wrappers. The library closes them to what the PE itself
+	// runs.
 	for (int fd : {how.files.board.get(), how.files.life_read.get(), how.files.mail_write.get()})
 		fcntl(fd, F_SETFD, 0);
 	if (how.cpus)
 		sched_setaffinity(0, sizeof *how.cpus, how.cpus);
 	if (!how.program.wdir.empty() && chdir(how.program.wdir.c_str()) != 0)
 		give_up(how, errno, how.program.wdir.c_str());
-	if (!how.opts.aslr) // where the system refuses that, addresses differ: nothing of ours needs them equal
+	if (!how.opts.aslr) // where the system refuses that, addresses differ; nothing of ours needs them equal
 		personality(static_cast<unsigned long>(personality(0xffffffff)) | ADDR_NO_RANDOMIZE);
 	strings argv = how.program.argv;
 	execve(how.program.path.c_str(), pointers(argv).data(), pointers(env).data());
-	if (errno == ENOEXEC) { // a script without #!, as every shell starts it
+	if (errno == ENOEXEC) { // a script without #!: start it as every shell does
 		argv[0] = how.program.path;
 		argv.insert(argv.begin(), "/bin/sh");
 		execve("/bin/sh", pointers(argv).data(), pointers(env).data());
@@ -210,7 +211,7 @@ bool make_files(uint32_t size, job_files &files)
 	return true;
 }
 
-// Two descriptors per PE. The PEs get the limit back that we were started with.
+// oshrun needs two descriptors per PE. The PEs get the limit back that we were started with.
 bool raise_file_limit(const options &opts, struct rlimit &before)
 {
 	getrlimit(RLIMIT_NOFILE, &before);
@@ -254,14 +255,14 @@ bool start_pe(const options &opts, const job_files &files, int rank, const strin
 		    static_cast<long long>(limit.rlim_cur));
 		return false;
 	}
-	setpgid(child, child); // both sides: whoever comes first
+	setpgid(child, child); // both sides do it, whoever comes first
 	what.child = child;
 	std::atomic_ref<uint32_t>(files.view.slot(static_cast<uint32_t>(rank)).child_pid)
 		.store(static_cast<uint32_t>(child), std::memory_order_relaxed);
 	return true;
 }
 
-// The kernel keeps the list in one file, unless it was built without; then every process is asked for its parent.
+// The kernel has the list in one file, unless it was built without that; then every process is asked for its parent.
 std::vector<pid_t> children_but(pid_t except)
 {
 	std::vector<pid_t> found;

@@ -29,7 +29,7 @@ extern "C" {
 #define PGAS_BOOT_KEY_MAX 30
 
 /* Find the launcher and join the job. Counted: each init wants one finalize; only the last finalize leaves the job.
- * It may be joined again: all ranks do, or none. Not collective under oshrun: it never waits for another rank. */
+ * A job may be joined again, by all ranks or by none. Under oshrun the call never waits for another rank. */
 int pgas_boot_init(void) PGAS_BOOT_NOEXCEPT;
 
 /* Leave the job. A rank that ends after init and before finalize is a failed rank, and the launcher ends the job. */
@@ -52,9 +52,9 @@ const char *pgas_boot_launcher(void) PGAS_BOOT_NOEXCEPT;
 int pgas_boot_local(int *ranks, int room) PGAS_BOOT_NOEXCEPT;
 
 /* Key-value exchange. put stages, commit publishes what this rank staged, fence commits and waits for all ranks;
- * after a fence get(rank, key) returns the length of the value and copies at most `room` bytes of it; -ENOENT when
- * rank put no such key. A key put twice has the later value under oshrun and PMIx; the PMI wire may refuse it:
- * use fresh keys. */
+ * after a fence get(rank, key) returns the length of the value and copies at most `room` bytes of it, or returns
+ * -ENOENT when rank put no such key. For a key that was put twice, oshrun and PMIx give the later value; the PMI wire
+ * may refuse it: use fresh keys. */
 int pgas_boot_put(const char *key, const void *value, size_t bytes) PGAS_BOOT_NOEXCEPT;
 int pgas_boot_commit(void) PGAS_BOOT_NOEXCEPT;
 int pgas_boot_fence(void) PGAS_BOOT_NOEXCEPT;

@@ -23,7 +23,7 @@ int refuse(char *why, size_t room, const char *path, const char *reason, int err
 	return -err;
 }
 
-// Length of the file's first bytes, or a negative errno.
+// Returns how many bytes it read from the file's beginning, or a negative errno.
 ssize_t first_bytes(const char *path, char *to, size_t room)
 {
 	const pgas::unique_fd file(open(path, O_RDONLY | O_CLOEXEC));
@@ -55,7 +55,7 @@ extern "C" int pgas_host_id_in(const char *proc, uint64_t *id, char *why, size_t
 			return refuse(why, room, path, strerror(errno), errno);
 		hash = pgas::hash_bytes(&info.st_ino, sizeof info.st_ino, hash);
 	}
-	// a /proc of another PID namespace, as after unshare --pid without a mount: our pid is somebody else's there
+	// In a /proc of another PID namespace (unshare --pid without a new mount) our pid belongs to somebody else.
 	snprintf(path, sizeof path, "%s/self", proc);
 	const ssize_t length = readlink(path, text, sizeof text - 1);
 	if (length < 0)

@@ -24,7 +24,7 @@ static double *row_of(double *at, const struct strip *s, int row)
 	return at + (size_t)row * (size_t)s->columns;
 }
 
-/* Hot left edge, cold elsewhere. */
+/* The left edge is hot, everything else is cold. */
 static void start(struct strip *s)
 {
 	for (int r = 0; r < s->rows + 2; r++)

@@ -18,7 +18,7 @@ int main(void)
 	shmem_int_p(&from_left, me, (me + 1) % n);
 	shmem_barrier_all();
 
-	/* one after the other: my turn comes when the PE before me has spoken */
+	/* The PEs speak one after the other: my turn comes when the PE before me has spoken. */
 	shmem_long_wait_until(&turn, SHMEM_CMP_GE, me);
 	printf("hello from PE %d of %d; PE %d is on my left\n", me, n, from_left);
 	fflush(stdout);

@@ -51,7 +51,7 @@ static struct fid_mr *mr;
 static char *mem;
 static fi_addr_t peer;
 
-/* What rank 1 saw when the message came, and tells in its answer. */
+/* What rank 1 saw when the message came; it is in its answer. */
 struct answer {
 	uint64_t word, sum, block_sum, remote_writes, has_remote;
 };
@@ -135,7 +135,7 @@ static void open_all(const char *provider)
 	lend_memory();
 }
 
-/* Each sends its address through a pipe. Both enter rank 0 first: in an address table, the rank is the index. */
+/* Each process sends its address through a pipe. Both enter rank 0 first: in an address table a rank is an index. */
 static void exchange(int to_peer, int from_peer)
 {
 	char name[2][NAME_BYTES] = {{0}};
@@ -185,7 +185,7 @@ static size_t wait_message(void)
 	return e.len;
 }
 
-/* A call that finds no room is repeated; reading the queue makes room. */
+/* Repeats a call that finds no room; reading the queue makes room. */
 #define TRY(call_arg)                                                                                                  \
 	do {                                                                                                           \
 		const uint64_t give_up_ = now_s() + PATIENCE_S;                                                        \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ring: a message goes around all PEs, and every PE adds its number to it. Data and signal are one call: who waits for
- * the signal finds the data.
+ * ring: a message goes around all PEs, and every PE adds its number to it. Data and signal are one call: whoever waits
+ * for the signal finds the data.
  *
  * 	oshrun -n 4 ./ring [ROUNDS]
  */
@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 		shmem_global_exit(1);
 
 	for (long round = 1; round <= rounds; round++) {
-		if (me == 0) { /* starts each round */
+		if (me == 0) { /* PE 0 starts each round */
 			for (int i = 0; i < WORDS; i++)
 				message[i] = round == 1 ? i : box[i];
 			shmem_long_put_signal(box, message, WORDS, arrived, 1, SHMEM_SIGNAL_ADD, right);

@@ -16,13 +16,13 @@
 
 namespace {
 
-// static, hence symmetric
+// These are static, hence symmetric.
 long filled;                    // numbers in this PE's bucket
 uint64_t sum_before, sum_after; // at PE 0: over all numbers, before and after
 long count_after;               // at PE 0
 uint64_t largest;               // of this PE's bucket, 0 when it is empty
 
-struct shared_array { // freed by all PEs together, as it must be
+struct shared_array { // all PEs must free it together, and do
 	uint64_t *at;
 	explicit shared_array(size_t n) : at(static_cast<uint64_t *>(shmem_malloc(n * sizeof(uint64_t))))
 	{
@@ -51,7 +51,7 @@ void send_to_owners(const std::vector<uint64_t> &numbers, uint64_t *bucket, size
 	std::vector<std::vector<uint64_t>> out(static_cast<size_t>(n));
 	for (const uint64_t v : numbers)
 		out[static_cast<size_t>(owner_of(v, n))].push_back(v);
-	for (int k = 0; k < n; k++) { // everybody begins with another owner
+	for (int k = 0; k < n; k++) { // every PE begins with another owner
 		const int pe = (me + k) % n;
 		const auto &part = out[static_cast<size_t>(pe)];
 		const auto at =

@@ -35,8 +35,9 @@ AC_DEFUN([PGAS_INSTR_COUNT], [
     [AC_MSG_CHECKING([whether a Valgrind tool can be built])
      valgrind_arch=`$PKG_CONFIG --variable=arch valgrind`
      valgrind_libs=`$PKG_CONFIG --variable=libdir valgrind`/valgrind
-     VALGRIND_TOOL_CC="$CC -std=gnu11 -O2 -w -static -no-pie -fno-pie -fno-stack-protector -fno-strict-aliasing -fno-builtin"
-     VALGRIND_TOOL_CC="$VALGRIND_TOOL_CC -fomit-frame-pointer -nodefaultlibs -nostartfiles -u _start -Wl,--build-id=none"
+     VALGRIND_TOOL_CC="$CC -std=gnu11 -O2 -w -static -no-pie -fno-pie -fno-stack-protector -fno-strict-aliasing"
+     VALGRIND_TOOL_CC="$VALGRIND_TOOL_CC -fno-builtin -fomit-frame-pointer -nodefaultlibs -nostartfiles -u _start"
+     VALGRIND_TOOL_CC="$VALGRIND_TOOL_CC -Wl,--build-id=none"
      VALGRIND_TOOL_CC="$VALGRIND_TOOL_CC -Wl,-Ttext-segment=`$PKG_CONFIG --variable=valt_load_address valgrind`"
      VALGRIND_TOOL_CC="$VALGRIND_TOOL_CC -DVGO_linux=1 -DVGA_$valgrind_arch=1 -DVGP_${valgrind_arch}_linux=1"
      VALGRIND_TOOL_CC="$VALGRIND_TOOL_CC -DVGPV_${valgrind_arch}_linux_vanilla=1 `$PKG_CONFIG --cflags valgrind`"
@@ -44,7 +45,8 @@ AC_DEFUN([PGAS_INSTR_COUNT], [
      AS_IF([test -f "$valgrind_libs/libgcc-sup-$VALGRIND_PLATFORM.a"],
        [VALGRIND_TOOL_LIBS="$VALGRIND_TOOL_LIBS -lgcc-sup-$VALGRIND_PLATFORM"])
      VALGRIND_TOOL_LIBS="$VALGRIND_TOOL_LIBS -lgcc"
-     AS_IF([$VALGRIND_TOOL_CC -o conftest.vg "$srcdir/instr-count/valgrind/path_main.c" $VALGRIND_TOOL_LIBS >&AS_MESSAGE_LOG_FD 2>&1],
+     AS_IF([$VALGRIND_TOOL_CC -o conftest.vg "$srcdir/instr-count/valgrind/path_main.c" $VALGRIND_TOOL_LIBS \
+       >&AS_MESSAGE_LOG_FD 2>&1],
        [instr_count_valgrind=yes])
      rm -f conftest.vg
      AC_MSG_RESULT([$instr_count_valgrind])])
@@ -53,8 +55,8 @@ AC_DEFUN([PGAS_INSTR_COUNT], [
   AC_SUBST([VALGRIND_TOOL_LIBS])
   AM_CONDITIONAL([INSTR_COUNT_VALGRIND], [test "$instr_count_valgrind" = yes])
 
-  dnl Our own oshcc may be the first in the path; only Open MPI's knows --showme. Its headers come in a package of their own, so
-  dnl the wrapper alone proves nothing.
+  dnl Our own oshcc may be the first in the path; only Open MPI's knows --showme. Its headers come in a package of their
+  dnl own, so the wrapper alone proves nothing.
   instr_count_ompi=no
   AC_PATH_PROGS([INSTR_COUNT_OMPI_CC], [oshcc.openmpi oshcc], [no])
   AS_IF([test "$INSTR_COUNT_OMPI_CC" != no &&

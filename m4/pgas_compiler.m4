@@ -14,7 +14,8 @@ std::erase(v, 1); return x.a - static_cast<int>(std::span(v).size());]])],
   AC_LANG_POP([C++])
 
   AC_ARG_ENABLE([debug],
-    [AS_HELP_STRING([--enable-debug], [no optimisation, debug information, assertions @<:@no@:>@])], [], [enable_debug=no])
+    [AS_HELP_STRING([--enable-debug], [no optimisation, debug information, assertions @<:@no@:>@])],
+    [], [enable_debug=no])
   AC_ARG_ENABLE([werror],
     [AS_HELP_STRING([--enable-werror], [warnings are errors @<:@no@:>@])], [], [enable_werror=no])
   AC_ARG_ENABLE([sanitizers],
@@ -24,10 +25,12 @@ std::erase(v, 1); return x.a - static_cast<int>(std::span(v).size());]])],
   AS_IF([test "x$enable_werror" = xyes], [PGAS_WARNINGS="$PGAS_WARNINGS -Werror"])
   AS_CASE([$enable_sanitizers],
     [no], [SANITIZER_FLAGS=],
-    [yes], [enable_sanitizers=address,undefined; SANITIZER_FLAGS="-fsanitize=address,undefined -fno-omit-frame-pointer"],
+    [yes], [enable_sanitizers=address,undefined
+      SANITIZER_FLAGS="-fsanitize=address,undefined -fno-omit-frame-pointer"],
     [SANITIZER_FLAGS="-fsanitize=$enable_sanitizers -fno-omit-frame-pointer"])
   dnl a program that puts unaligned words is legal; what the provider stores through is checked by its own tests
-  AS_CASE([$enable_sanitizers], [*undefined*], [SANITIZER_FLAGS="$SANITIZER_FLAGS -fno-sanitize=alignment -fno-sanitize-recover=undefined"])
+  AS_CASE([$enable_sanitizers],
+    [*undefined*], [SANITIZER_FLAGS="$SANITIZER_FLAGS -fno-sanitize=alignment -fno-sanitize-recover=undefined"])
   dnl a double that does not fit into an integer is undefined as well, but "undefined" does not look for it
   AS_CASE([$enable_sanitizers], [*undefined*], [
     AC_MSG_CHECKING([whether $CXX knows -fsanitize=float-cast-overflow])
@@ -45,7 +48,8 @@ std::erase(v, 1); return x.a - static_cast<int>(std::span(v).size());]])],
   AC_LANG_PUSH([C++])
   saved_CXXFLAGS=$CXXFLAGS
   CXXFLAGS="$CXXFLAGS -Werror -fno-ipa-icf"
-  AC_COMPILE_IFELSE([AC_LANG_PROGRAM()], [NO_IPA_ICF=-fno-ipa-icf; AC_MSG_RESULT([yes])], [NO_IPA_ICF=; AC_MSG_RESULT([no])])
+  AC_COMPILE_IFELSE([AC_LANG_PROGRAM()],
+    [NO_IPA_ICF=-fno-ipa-icf; AC_MSG_RESULT([yes])], [NO_IPA_ICF=; AC_MSG_RESULT([no])])
   CXXFLAGS=$saved_CXXFLAGS
   AC_LANG_POP([C++])
   AC_SUBST([NO_IPA_ICF])

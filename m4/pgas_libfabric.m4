@@ -1,10 +1,12 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
-dnl PGAS_LIBFABRIC: headers and library, and the folder in which that libfabric looks for external providers. After PGAS_PATHS.
+dnl PGAS_LIBFABRIC: headers and library, and the folder in which that libfabric looks for external providers. After
+dnl PGAS_PATHS.
 AC_DEFUN([PGAS_LIBFABRIC], [
   AC_ARG_WITH([libfabric],
     [AS_HELP_STRING([--with-libfabric=DIR], [libfabric's install prefix @<:@pkg-config@:>@])], [], [with_libfabric=yes])
   AC_ARG_WITH([providerdir],
-    [AS_HELP_STRING([--with-providerdir=DIR], [where libpgas-fi.so goes @<:@LIBDIR/libfabric@:>@])], [], [with_providerdir=])
+    [AS_HELP_STRING([--with-providerdir=DIR], [where libpgas-fi.so goes @<:@LIBDIR/libfabric@:>@])],
+    [], [with_providerdir=])
   AS_IF([test "x$with_libfabric" != xyes], [
     AS_IF([test -d "$with_libfabric/lib/pkgconfig"],
       [PKG_CONFIG_PATH="$with_libfabric/lib/pkgconfig:$PKG_CONFIG_PATH"],
@@ -13,7 +15,8 @@ AC_DEFUN([PGAS_LIBFABRIC], [
     LIBFABRIC_WHERE=$with_libfabric
   ], [LIBFABRIC_WHERE=pkg-config])
   PKG_CHECK_MODULES([LIBFABRIC], [libfabric >= 1.17], [],
-    [AC_MSG_ERROR([libfabric 1.17 or newer is needed: install libfabric-dev (Debian, Ubuntu), libfabric-devel (Fedora, SUSE), or give --with-libfabric=DIR])])
+    [AC_MSG_ERROR(m4_normalize([libfabric 1.17 or newer is needed: install libfabric-dev (Debian, Ubuntu),
+      libfabric-devel (Fedora, SUSE), or give --with-libfabric=DIR]))])
   LIBFABRIC_VERSION=`$PKG_CONFIG --modversion libfabric`
   LIBFABRIC_LIBDIR=`$PKG_CONFIG --variable=libdir libfabric`
   saved_CPPFLAGS=$CPPFLAGS

@@ -1,7 +1,7 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
-dnl PGAS_PATHS: where installed files find one another. An installation may be moved as a whole, and the default prefix is in no
-dnl loader's cache: libraries and programs carry the way to the libraries relative to themselves ($ORIGIN), then in full.
-dnl Defines two functions for the rest of configure:
+dnl PGAS_PATHS: where installed files find one another. An installation may be moved as a whole, and the default prefix
+dnl is in no loader's cache: libraries and programs carry the way to the libraries relative to themselves ($ORIGIN),
+dnl then in full. Defines two functions for the rest of configure:
 dnl   pgas_full VALUE        a folder as configure has it, with all variables replaced
 dnl   pgas_way FROM TO       the relative way between two folders given in full
 AC_DEFUN([PGAS_PATHS], [
@@ -37,7 +37,8 @@ AC_DEFUN([PGAS_PATHS], [
   AC_SUBST([LIBEXEC_FROM_BIN])
   AC_SUBST([DATA_FROM_BIN])
 
-  dnl Folders that every loader searches need no entry. /usr/local/lib is not one of them: it waits for ldconfig, where it is at all.
+  dnl Folders that every loader searches need no entry. /usr/local/lib is not one of them: it waits for ldconfig, where
+  dnl it is at all.
   pgas_multiarch=`$CC -print-multiarch 2>/dev/null`
   AS_CASE([$pgas_libdir],
     [/lib|/lib64|/usr/lib|/usr/lib64|"/lib/${pgas_multiarch:-none}"|"/usr/lib/${pgas_multiarch:-none}"],

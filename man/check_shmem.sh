@@ -21,7 +21,8 @@ check "$def can be read"
 [ "$code" = "$text" ]
 check "shmem.7 names the variables of $def"
 # each word that a choice may have is said
-sed -n '/^ENV_CHOICE/,/)$/p' "$def" | grep -o 'C([a-z_]*, "[a-z-]*")' | sed 's/.*"\(.*\)".*/\1/' | sort -u | while read -r word; do
+sed -n '/^ENV_CHOICE/,/)$/p' "$def" | grep -o 'C([a-z_]*, "[a-z-]*")' | sed 's/.*"\(.*\)".*/\1/' | sort -u |
+while read -r word; do
 	roff=$(echo "$word" | sed 's/-/\\\\-/')
 	grep -q "$roff" man7/shmem.7 || echo "shmem.7 does not say $word"
 done >"$work/out"
@@ -35,8 +36,10 @@ done >"$work/out"
 [ ! -s "$work/out" ]
 check "every page that is named is there"
 # the stem of each call, without type and context, stands in its page
+types='complexd|complexf|float|double|longdouble|s?char|u?char|u?short|u?int(8|16|32|64)?|u?long(long)?|size|ptrdiff'
 echo "$aliases" | sed -E 's/^(p?)shmem_ctx_/\1shmem_/' | sort -u | while read -r name page; do
-	stem=$(echo "$name" | sed -E 's/^shmem_(complexd|complexf|float|double|longdouble|s?char|u?char|u?short|u?int(8|16|32|64)?|u?long(long)?|size|ptrdiff)_//;s/^shmem_//;s/(put|get)(8|16|32|64|128|mem)/\1/')
+	stem=$(echo "$name" |
+		sed -E "s/^shmem_($types)_//"';s/^shmem_//;s/(put|get)(8|16|32|64|128|mem)/\1/')
 	case $stem in
 	atomic_*_nbi) stem=${stem%_nbi} ;;
 	*_vector) stem=${stem%_vector} ;;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# draw.sh: makes the pictures in this folder from its result files. INSTR_COUNT names the command, of a build tree by default.
+# draw.sh: makes the pictures in this folder from its result files. INSTR_COUNT names the command, of a build tree by
+# default.
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 command=${INSTR_COUNT:-$here/../../build/instr-count/instr-count}

@@ -102,7 +102,7 @@
 
 #define GASNET_BARRIERFLAG_ANONYMOUS 1
 #define GASNET_BARRIERFLAG_MISMATCH 2
-#define GASNET_BARRIERFLAG_UNNAMED 4 /* anonymous, and a promise that it is so on all nodes */
+#define GASNET_BARRIERFLAG_UNNAMED 4 /* anonymous, with the promise that it is anonymous on all nodes */
 
 #define GASNET_WAIT_SPIN 0
 #define GASNET_WAIT_BLOCK 1
@@ -118,7 +118,7 @@ typedef struct gasneti_op *gasnet_handle_t;
 #define GASNET_INVALID_HANDLE ((gasnet_handle_t)0)
 typedef uintptr_t gasnet_register_value_t;
 #define SIZEOF_GASNET_REGISTER_VALUE_T 8
-typedef gasnet_register_value_t gasnet_valget_handle_t; /* gets of a value are over when they return: it is the value */
+typedef gasnet_register_value_t gasnet_valget_handle_t; /* the value itself: such a get is over when it returns */
 typedef void *gasnet_threadinfo_t;
 
 #ifdef __cplusplus
@@ -142,7 +142,7 @@ typedef struct {
 	uintptr_t offset;        /* add it to an address of that node's segment to get the local one */
 } gasnet_nodeinfo_t;
 
-/* Handler-safe lock. A real lock also under PARSYNC, where a thread may hold it while another one polls. */
+/* A handler-safe lock. It is a real lock under PARSYNC too, where a thread may hold it while another one polls. */
 typedef struct {
 #ifdef GASNET_SEQ
 	int held_;
@@ -163,8 +163,8 @@ typedef struct {
 #endif
 
 /*
- * What inline calls read. Written by gasnet_init and gasnet_attach, and by nobody else; before that all pointers lead
- * to fronts whose magic words and windows are zero, so that every call takes its cold exit, which says what is wrong.
+ * What inline calls read. Only gasnet_init and gasnet_attach write it. Before that all pointers lead to fronts whose
+ * magic words and windows are zero, so that every call takes its cold exit, which says what is wrong.
  */
 struct gasneti_front {
 	struct pgas_ep *am; /* active messages */
@@ -180,9 +180,9 @@ extern "C" {
 
 extern PGAS_EXPORT struct gasneti_front gasneti_front;
 /*
- * By node: what to add to an address of its segment to have it here; 0: there is no such node. Set by gasnet_init for
- * good. An array and not a pointer to one, because a compiler sees that nothing else is in it, and keeps what it read
- * over loops.
+ * By node: what to add to an address of its segment to get the address here; 0: there is no such node. gasnet_init
+ * writes it, and nobody changes it later. It is an array and not a pointer to one, so that a compiler sees that nothing
+ * else is in it, and keeps over a loop what it has read.
  */
 extern PGAS_EXPORT uint64_t gasneti_windows[GASNET_MAXNODES];
 
@@ -206,7 +206,7 @@ PGAS_EXPORT char *gasnet_getenv(const char *name) PGAS_NOEXCEPT;
 PGAS_EXPORT char *gasnet_ErrorName(int errval) PGAS_NOEXCEPT;
 PGAS_EXPORT char *gasnet_ErrorDesc(int errval) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasnet_set_waitmode(int wait_mode) PGAS_NOEXCEPT;
-/* GASNet-EX objects do not exist here: fails with GASNET_ERR_RESOURCE and leaves the arguments alone. */
+/* GASNet-EX objects do not exist here: the call fails with GASNET_ERR_RESOURCE and leaves the arguments alone. */
 PGAS_EXPORT int gasnet_QueryGexObjects(void *client, void *endpoint, void *team, void *segment) PGAS_NOEXCEPT;
 
 static inline gasnet_node_t gasnet_mynode(void)
@@ -225,7 +225,7 @@ static inline gasnet_node_t gasnet_nodes(void)
 #define GASNET_GET_THREADINFO() ((gasnet_threadinfo_t)0)
 #define GASNET_POST_THREADINFO(info_arg) (void)(info_arg)
 
-/* Handlers run inside calls only, never from a signal or a thread of ours: nothing is there to be held off. */
+/* Handlers run inside calls only, never from a signal or a thread of ours: there is nothing to hold off. */
 static inline void gasnet_hold_interrupts(void)
 {
 }
@@ -301,7 +301,7 @@ static inline int gasnet_AMPoll(void)
 		struct pgas_backoff gasneti_wait_ = {0};                                                               \
 		while (!(cond_arg))                                                                                    \
 			gasneti_wait_turn(&gasneti_wait_);                                                             \
-		pgas_fence_acquire(); /* pairs with the release of the slot's READY, or of another thread's handler */ \
+		pgas_fence_acquire(); /* pairs with store_release in pgas_hot_send(), or of a handler */               \
 	} while (0)
 
 #ifdef __cplusplus

@@ -37,7 +37,7 @@ typedef uint32_t gasnet_image_t;
 /* Images and functions are not used. */
 PGAS_EXPORT void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
 				  gasnet_coll_fn_entry_t functions[], size_t count, int init_flags) PGAS_NOEXCEPT;
-/* nbytes at src of node `root` go to dst of every node, itself included; collective, one thread of each node. */
+/* Copies nbytes at src of node `root` to dst of every node, root included. Collective; one thread of each node. */
 PGAS_EXPORT void gasnet_coll_broadcast(gasnet_team_handle_t team, void *dst, gasnet_image_t root, void *src,
 				       size_t nbytes, int flags) PGAS_NOEXCEPT;
 

@@ -57,7 +57,7 @@ static inline size_t gasnet_AMMaxLongReply(void)
 
 PGAS_EXPORT int gasnet_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *source) PGAS_NOEXCEPT;
 
-/* The rest of the way for each category; args holds as many as the word says. */
+/* The cold exit of each category; args holds as many arguments as the word says. */
 PGAS_EXPORT int gasneti_request_short(gasnet_node_t dest, const void *message, size_t bytes) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasneti_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
 				       const gasnet_handlerarg_t *args) PGAS_NOEXCEPT;
@@ -71,7 +71,7 @@ PGAS_EXPORT int gasneti_reply_long(gasnet_token_t token, uint64_t word, const vo
 
 /*
  * Looks for arrivals (a sender that never polls would fill its own ring), then puts the message into the target's ring.
- * A full ring, a foreign layout, threads: the library.
+ * The library takes over when the ring is full, the layout is a foreign one, or threads share the endpoint.
  * budget: 70 instructions without arguments (paths.def: gasnet_AMRequestShort0)
  */
 PGAS_HOT int gasneti_send_short(gasnet_node_t dest, const void *message, size_t bytes)

@@ -4,19 +4,17 @@
  *
  * All segments begin at one address, and gasnet_init has mapped those of all nodes: the address of a datum in its
  * node's segment plus gasneti_windows[node] is its address here. A transfer is a copy that is over when the call
- * returns, so non-blocking calls answer GASNET_INVALID_HANDLE, which is complete.
+ * returns, so non-blocking calls return GASNET_INVALID_HANDLE, which is complete.
  *
- * Order. The specification has a put complete when later gets, or loads of the target, see it, and a get complete when
- * its value was there during the call. "Later" is what somebody can know: from a message, a barrier, a word that was
- * put, or some way of its own. So the order is where the knowledge is, and the bytes are plain copies:
+ * Order. By the specification a put is complete when later gets, or loads of the target, see it, and a get when its
+ * value was there during the call. "Later" is what somebody can know: from a message, a barrier, a word that was put,
+ * or in a way of its own. So the calls that spread this knowledge are ordered, and the bytes are plain copies:
  * - messages and barriers release what their thread put and got before, and acquire where they arrive;
  * - a put of a word (1, 2, 4 or 8 aligned bytes; any kind of put) is a store with release: it may be a flag;
- * - a get of a word is a load with acquire: what is got behind it is not older;
- * - longer transfers are data: nothing orders two of them but one of the above between them, or a fence of
- * gasnet_tools.h.
- * Whoever draws conclusions from the bytes of a longer get, or of a longer put before it is complete, needs that fence,
- * or
- *   compiles with GASNET_PGAS_STRICT_ORDER, which gives every longer transfer a fence of its own;
+ * - a get of a word is a load with acquire: what is got after it is not older;
+ * - longer transfers are data: only one of the above between two of them orders them, or a fence of gasnet_tools.h;
+ * - whoever draws conclusions from the bytes of a longer get, or of a longer put before it is complete, needs that
+ *   fence, or GASNET_PGAS_STRICT_ORDER, which gives every longer transfer a fence of its own;
  * - plain loads and stores of the client are its own to order, with gasnett_local_wmb() and gasnett_local_rmb();
  * - nothing orders a put before a later get of another place: gasnett_local_mb() does.
  * On x86_64 all of this is plain moves. tests/gasnet_order.c checks each line.
@@ -28,21 +26,21 @@
 extern "C" {
 #endif
 
-/* The cold exit, for a node that does not exist. It does not come back, so that a compiler may take the test out of
+/* The cold exit, for a node that does not exist. It does not return, so that a compiler may take the test out of
  * loops. */
 PGAS_EXPORT void gasneti_no_window(const char *call, gasnet_node_t node) PGAS_NOEXCEPT __attribute__((noreturn, cold));
-/* Up to 8 bytes, of any number and alignment, in order as words are. Addresses as mapped here. */
+/* Copies up to 8 bytes of any number and alignment, ordered as words are. The addresses are those mapped here. */
 PGAS_EXPORT void gasneti_copy_out_small(void *shared, const void *from, size_t nbytes) PGAS_NOEXCEPT;
 PGAS_EXPORT void gasneti_copy_in_small(void *to, const void *shared, size_t nbytes) PGAS_NOEXCEPT;
-/* Values of 3, 5, 6 or 7 bytes. */
+/* The same for values of 3, 5, 6 or 7 bytes. */
 PGAS_EXPORT void gasneti_put_odd(gasnet_node_t node, void *dest, gasnet_register_value_t value,
 				 size_t nbytes) PGAS_NOEXCEPT;
 PGAS_EXPORT gasnet_register_value_t gasneti_get_odd(gasnet_node_t node, const void *src, size_t nbytes) PGAS_NOEXCEPT;
 
 /*
- * One word with release, and with acquire. To the compiler these are volatile accesses: in order among themselves, and
- * around fences and calls, but no reason to load everything else again, as the builtins with an order are. Bulk
- * transfers may be unaligned, which ordered accesses of aarch64 may not be.
+ * Store one word with release, and load one with acquire. To the compiler these are volatile accesses: they are in
+ * order among themselves and around fences and calls, but do not force it to load everything else again, as the
+ * builtins with an order do. Bulk transfers may be unaligned, which ordered accesses of aarch64 may not be.
  */
 #if defined(__aarch64__) && !defined(__SANITIZE_THREAD__)
 #define GASNETI_WORD_ACCESS(type_arg, bits_arg, suffix_arg, reg_arg)                                                   \
@@ -120,7 +118,7 @@ PGAS_HOT uint64_t gasneti_window_for(const char *call, gasnet_node_t node)
 	return window;
 }
 
-/* More than a word. A word that is put next says that this is there. */
+/* Copies more than a word. A word that is put next tells others that this is there. */
 PGAS_HOT void gasneti_copy_out(void *shared, const void *from, size_t len)
 {
 #ifdef GASNET_PGAS_STRICT_ORDER
@@ -130,7 +128,7 @@ PGAS_HOT void gasneti_copy_out(void *shared, const void *from, size_t len)
 	pgas_fence_compiler();
 }
 
-/* More than a word. A word that was got before said that this is there. */
+/* Copies more than a word. A word that was got before has told that this is there. */
 PGAS_HOT void gasneti_copy_in(void *to, const void *shared, size_t len)
 {
 	pgas_fence_compiler();
@@ -140,8 +138,8 @@ PGAS_HOT void gasneti_copy_in(void *to, const void *shared, size_t len)
 #endif
 }
 
-/* One word of 1, 2, 4 or 8 bytes between private memory and a node's; 0: it is none. No code but the move when nbytes
- * is known. */
+/* Moves one word of 1, 2, 4 or 8 bytes between private memory and a node's, and returns 1; returns 0 for other lengths.
+ * When nbytes is known this is the move and nothing else. */
 #define GASNETI_PUT_WORD(bits_arg)                                                                                     \
 	if (nbytes == bits_arg / 8) {                                                                                  \
 		uint##bits_arg##_t v;                                                                                  \
@@ -191,8 +189,8 @@ PGAS_HOT void gasneti_get_known(void *dest, gasnet_node_t node, const void *src,
 }
 
 /*
- * A length that only the call knows: one copy, no switch in every caller. The compiler need not know the private
- * object, or it warns of the branch for more bytes than that has.
+ * The length is known at run time only: one copy, and no switch in every caller. The asm hides the private object from
+ * the compiler, which would warn of the branch that copies more bytes than the object has.
  */
 PGAS_HOT void gasneti_put_some(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
@@ -224,7 +222,7 @@ PGAS_HOT void gasneti_get_some(void *dest, gasnet_node_t node, const void *src, 
 PGAS_HOT void gasneti_memset(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
 	char *to = (char *)dest + gasneti_window_for("memset", node);
-	pgas_fence_store_store(); /* as a put of words: memset of one is a way to clear a flag */
+	pgas_fence_store_store(); /* as in a put of a word: memset of one word is a way to clear a flag */
 	memset(to, val, nbytes);
 	pgas_fence_compiler();
 }
@@ -343,7 +341,7 @@ PGAS_HOT gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int va
 	return GASNET_INVALID_HANDLE;
 }
 
-/* A handle other than GASNET_INVALID_HANDLE was never handed out: fatal. */
+/* No call returns a handle other than GASNET_INVALID_HANDLE, so another one is a fatal error. */
 PGAS_EXPORT void gasneti_bad_handle(const char *call) PGAS_NOEXCEPT __attribute__((noreturn, cold));
 
 /* Every call of the try_ and wait_ family may be the loop in which a client waits, so all but the nopoll ones poll. */
@@ -452,7 +450,7 @@ PGAS_EXPORT void gasnet_barrier_notify(int id, int flags) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasnet_barrier_wait(int id, int flags) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasnet_barrier_try(int id, int flags) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasnet_barrier(int id, int flags) PGAS_NOEXCEPT; /* notify and wait in one */
-/* Of the last completed barrier: non-zero if nobody named it, else 0 and the name in *id. */
+/* Returns non-zero if nobody named the last completed barrier, else 0 and the name in *id. */
 PGAS_EXPORT int gasnet_barrier_result(int *id) PGAS_NOEXCEPT;
 
 #ifdef __cplusplus

@@ -185,7 +185,7 @@ typedef pthread_rwlock_t gasnett_rwlock_t;
 
 /* --- bits --------------------------------------------------------------------------------------------------------- */
 
-/* How many of n bytes are zero; and the same while copying. */
+/* Returns how many of n bytes are zero; the second copies them too. */
 static inline size_t gasnett_count0s(const void *from, size_t n)
 {
 	const unsigned char *p = (const unsigned char *)from;
@@ -253,10 +253,10 @@ PGAS_EXPORT void *gasnett_mmap(uintptr_t bytes);
 
 typedef struct {
 	const char *name;
-	int (*fnp)(int fd); /* 0: it printed one */
+	int (*fnp)(int fd); /* returns 0 when it has printed a backtrace */
 	int threadsupport;
 } gasnett_backtrace_type_t;
-/* A program that defines it has its own backtraces printed. */
+/* A program that defines this prints backtraces in its own way. */
 extern gasnett_backtrace_type_t gasnett_backtrace_user;
 
 /* Debug allocation: plain in this library. */

@@ -60,8 +60,8 @@ bool gather(int code)
 {
 	std::vector<bool> told(gasneti_front.nodes);
 	const uint64_t start = pgas_now_ns(), timeout = timeout_ns(), deadline = start + timeout;
-	// Nodes that leave well come by themselves, behind what they still have to do after the last barrier. Whoever fails
-	// does not wait.
+	// Nodes that leave well come by themselves, behind what they still have to do after the last barrier. Whoever
+	// fails does not wait.
 	const uint64_t tell_at = code ? start : start + (timeout / 2 < kGraceNs ? timeout / 2 : kGraceNs);
 	pgas_backoff wait{};
 	for (;;) {

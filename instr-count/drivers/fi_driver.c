@@ -100,7 +100,7 @@ static int open_memory(struct fi_side *s)
 	return 0;
 }
 
-/* Closed, not left to the end of the process: libfabric's shm keeps a file in /dev/shm until then. */
+/* Everything is closed before the end of the process, because libfabric's shm keeps a file in /dev/shm until then. */
 static void close_objects(struct fi_side *s)
 {
 	struct fid *const all[] = {
@@ -153,13 +153,13 @@ static int serve(struct fi_side *s)
 	return 0;
 }
 
-/* Only the origin returns; 0 or an exit status. */
+/* Only the origin returns, with 0 or an exit status. */
 static int open_pair(struct fi_side *s, const char *provider)
 {
 	int down[2], up[2];
 	if (pipe(down) != 0 || pipe(up) != 0)
 		return complain("pipe", -FI_EIO);
-	/* Before libfabric is awake: it does not like to be forked. */
+	/* Forks before libfabric is used, which does not survive a fork. */
 	target_pid = fork();
 	int target = target_pid == 0;
 	if (target)
@@ -190,7 +190,7 @@ static uint64_t completed(struct fi_side *s)
 	return fi_cntr_read(s->writes) + fi_cntr_read(s->reads) + fi_cntr_read(s->sends);
 }
 
-/* Until that many operations are complete; the target shares our cores. */
+/* Waits until so many operations are complete; the target shares our cores. */
 static int settle(struct fi_side *s, uint64_t started)
 {
 	for (unsigned tries = 0; completed(s) < started; tries++) {

@@ -75,7 +75,7 @@ struct fi_side {
 #define FI_DRIVER_RETURN(_call, _expected) return (ssize_t)(_call)
 #endif
 
-/* Another result than expected: "not now" is no mistake, the rest ends the program. */
+/* For another result than expected: -FI_EAGAIN is no error, every other one ends the program. */
 ssize_t fi_driver_other(ssize_t ret) __attribute__((cold));
 
 /*

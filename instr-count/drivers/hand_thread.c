@@ -11,8 +11,8 @@
 
 static long cell;
 
-/* By the clock, not by number: while one thread is stepped the other runs
- * thousands of calls that nobody counts. */
+/* The end is by the clock, not by number: while one thread is stepped the other
+ * makes thousands of calls that nobody counts. */
 static void *loop(void *unused)
 {
 	struct timespec start, now;

@@ -99,7 +99,7 @@ public:
 					stops_.insert(RTN_Address(rtn));
 			}
 		}
-		// The routine list has one name per address; aliases are found so.
+		// The list of routines has one name per address; this way aliases are found, too.
 		add_alias(img, name_, !is_mark_ && wanted(name) ? &begins_ : nullptr);
 		add_alias(img, boundary_symbol_, &stops_);
 	}

@@ -18,7 +18,7 @@ namespace ic::arch {
 extern const char *const kName;
 extern const char *const kGlibcTunables; // makes libc choose alike under all engines
 
-// What overwrites an instruction, and how far pc stands behind it after.
+// The bytes that overwrite an instruction, and how far behind them pc stands after the trap.
 extern const std::span<const uint8_t> kBreakpoint;
 extern const uint64_t kBreakpointAdvance;
 
@@ -31,7 +31,7 @@ struct registers {
 	void set_pc(uint64_t pc);
 };
 
-// Reads n bytes of the traced program; false when they are not mapped.
+// Reads n bytes of the traced program. Returns false when they are not mapped.
 using reader = std::function<bool(uint64_t addr, void *out, size_t n)>;
 
 // Only valid at a function's first instruction.

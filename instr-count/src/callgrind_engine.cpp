@@ -65,7 +65,7 @@ void drop_last_looks(address_counts &self)
 			    it->first.second - before->first.second < arch::kMaxInstruction)
 				begun = before->second;
 		}
-		// No repetition at all is one step for the processor, too.
+		// For the processor, no repetition at all is one step, too.
 		if (it->second > begun)
 			it->second -= begun;
 	}
@@ -202,7 +202,7 @@ std::vector<std::string> command(const count_request &request, const entry_facts
 					 "--compress-strings=no",
 					 "--compress-pos=no",
 					 "--callgrind-out-file=" + dir + "/cg.%p"};
-	// Names must match callgrind's own choice among aliases: give all.
+	// Names must match callgrind's own choice among aliases, so all of them are given.
 	for (const std::string &name : facts.names) {
 		argv.push_back("--toggle-collect=" + demangle(name));
 		argv.push_back("--dump-after=" + demangle(name));

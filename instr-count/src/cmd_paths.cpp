@@ -63,7 +63,7 @@ exit_code cmd_run(const words &args)
 	for (const path_result &result : set.results)
 		if (result.status == path_status::failed)
 			return exit_code::program_failed;
-	// Asked for by name and yet no number: that is an error, too.
+	// A path that was asked for by name and gave no number is an error, too.
 	for (const path_result &result : set.results)
 		if (!opts.words().empty() && set.results.size() == 1 && result.status != path_status::ok) {
 			fprintf(stderr, "instr-count: %s: %s\n", result.path.c_str(), result.message.c_str());
@@ -117,7 +117,7 @@ std::string other_way(const path_result &a, const path_result &b)
 }
 
 // Both engines saw the same calls, so the medians must be the same number. A program that takes another way under the
-// other engine, because that leaves it less address space for one, was not the same call: that is said, and no verdict.
+// other engine (that one leaves it less address space, say) did not make the same call: it is named, and not judged.
 void demand_agreement(const path_table &table, const path_entry &path, const path_result &r, run_settings settings,
 		      verdict &v, std::string &why)
 {

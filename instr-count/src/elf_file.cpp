@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// elf_file.cpp: a bounds-checked reader for 64-bit little-endian ELF. Damaged
-// files lose their symbols, never the reader.
+// elf_file.cpp: a bounds-checked reader for 64-bit little-endian ELF. Of a
+// damaged file symbols are lost; the reader survives.
 #include "elf_file.hpp"
 
 #include <algorithm>

@@ -16,8 +16,8 @@ enum class exit_code : int {
 	usage = 2,
 	no_symbol = 3,
 	never_called = 4,
-	program_failed = 5, // the counted program crashed or said no
-	no_engine = 6,      // valgrind, Pin or ptrace is not to be had
+	program_failed = 5, // the counted program crashed or returned an error
+	no_engine = 6,      // valgrind, Pin or ptrace cannot be used here
 	internal = 7,
 	not_here = 77, // the program says that what it needs is missing
 };

@@ -136,7 +136,7 @@ std::vector<symbol_hit> image_map::resolve(const std::string &name, const std::s
 	return hits;
 }
 
-// Compilers rename: f.part.0, f.constprop.0. Worth a hint in the error.
+// Compilers rename functions (f.part.0, f.constprop.0); the error message gives a hint then.
 std::vector<std::string> image_map::similar(const std::string &name) const
 {
 	std::vector<std::string> out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// latency_model.cpp: CPI from hardware counters where the machine lends them.
+// latency_model.cpp: CPI from hardware counters where the machine has them.
 // The probe runs twice, short and long; the difference is the loop alone.
 #include "latency_model.hpp"
 

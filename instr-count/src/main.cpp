@@ -22,7 +22,7 @@ constexpr command kCommands[] = {
 	{"diff", ic::cmd_diff}, {"count", ic::cmd_count}, {"explain", ic::cmd_explain},
 };
 
-// --- help counts only before "--": what follows belongs to the program. ----------------------------------------------
+// --help counts only before "--": what follows belongs to the program.
 bool wants_help(const ic::words &args)
 {
 	auto end = std::find(args.begin(), args.end(), "--");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// measurement.cpp: reading requests, reducing many calls to one answer.
+// measurement.cpp: reads requests, and reduces many calls to one result.
 #include "measurement.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// measurement.hpp: what is asked of an engine and what every engine answers.
-// All engines answer in the same terms, so that they can be compared.
+// measurement.hpp: what an engine is asked for and what every engine returns.
+// All engines return the same things, so that they can be compared.
 #pragma once
 
 #include <cstdint>

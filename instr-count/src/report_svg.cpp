@@ -175,7 +175,7 @@ std::string svg_latency(const std::vector<figure> &figures, const latency_model 
 	}
 	body += line(px(1), py(model.ns(1)), px(1e4), py(model.ns(10000)), kFaint);
 	body += text_at(left + width / 2, top + height + 36, "instructions", faint("text-anchor=\"middle\""));
-	// Ours last, on top. Names only where the paper has the row; others tell theirs under the pointer.
+	// Ours is drawn last, on top. Only rows of the paper show a name; others show theirs under the pointer.
 	double label_x = 0;
 	for (bar_kind kind : {bar_kind::quoted, bar_kind::peer, bar_kind::ours})
 		for (const figure &fig : figures)
@@ -196,7 +196,8 @@ std::string svg_latency(const std::vector<figure> &figures, const latency_model 
 						static_cast<unsigned long long>(bar.count), model.ns(bar.count)));
 					body += "</title></circle>\n";
 					if (fig.id == "6" && row.name == fig.rows[0].name) {
-						// Left above the line; right below it where the last one is close.
+						// To the left above the line; to the right below it where the last one
+						// is close.
 						bool above = std::fabs(x - label_x) > 40;
 						body += text_at(x + (above ? -9 : 9), y + (above ? -6 : 15), bar.who,
 								faint(above ? "text-anchor=\"end\"" : ""));

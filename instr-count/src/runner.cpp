@@ -70,7 +70,7 @@ static std::string expand(const std::string &word, unsigned pes)
 	return out;
 }
 
-// What the user has set stays; what needs a build tree goes without one.
+// What the user has set stays; without a build tree, what needs one is dropped.
 static std::vector<std::string> environment_of(const path_table &table)
 {
 	std::vector<std::string> out;

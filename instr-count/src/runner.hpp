@@ -20,7 +20,7 @@ struct run_settings {
 measurement measure_with(const std::string &engine, const count_request &request);
 void require_engine_name(const std::string &engine);
 
-// Never throws for a single path's trouble: it is in the result.
+// Does not throw when a single path fails: the result says so.
 path_result run_path(const path_table &table, const path_entry &path, const run_settings &settings);
 result_set run_paths(const path_table &table, const std::vector<const path_entry *> &paths,
 		     const run_settings &settings);
@@ -34,7 +34,7 @@ path_status status_of(exit_code code);
 // Launcher words for n PEs; empty when none of the alternatives is here.
 std::vector<std::string> launcher_command(const path_table &table, const std::string &name, unsigned pes);
 
-// Rank given by whatever launcher started us, -1 without one.
+// Returns the rank that the launcher gave us, -1 without a launcher.
 int rank_from_environment();
 
 } // namespace ic

@@ -204,14 +204,14 @@ void step_session::measure(pid_t tid, uint64_t addr)
 	finish_record(record);
 	records_.push_back(std::move(record));
 	arm();
-	// A path of no length ends where it began: do not meet ourselves again.
+	// A path of no length ends where it began, and must not be met again at once.
 	if (uint64_t pc = regs.pc(); pc == addr && program_.inserted(pc))
 		step_over(tid, pc);
 	else
 		resume_with_deferred(tid);
 }
 
-// Names are looked up now: after the program is gone its maps are too.
+// Names are looked up now: the maps of a program end with it.
 void step_session::finish_record(call_record &record)
 {
 	bool refreshed = false;

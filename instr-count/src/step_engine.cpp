@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// step_engine.cpp: the engine's two questions, and the reasons for no answer.
+// step_engine.cpp: the engine's two calls, and the reasons for which they fail.
 #include "step_engine.hpp"
 
 #include <csignal>
@@ -60,7 +60,7 @@ measurement step_count(const count_request &request)
 
 entry_facts step_probe(const count_request &request)
 {
-	// Killed before main(): it must not have joined a job by then.
+	// It is killed before main(), so that it has joined no job by then.
 	count_request alone = request;
 	alone.extra_env.push_back("PGAS_BOOT_LAUNCHER=single");
 	step_session session(alone);

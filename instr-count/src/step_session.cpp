@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// step_session.cpp: from exec to an armed entry. The dynamic linker loads in
-// peace; at the program's first own instruction all start-up libraries are
+// step_session.cpp: from exec to an armed entry. The dynamic linker loads
+// undisturbed; at the program's first own instruction all start-up libraries are
 // mapped and names resolve. What dlopen brings later is seen through the
 // linker's own debugger hook.
 #include "step_session.hpp"
@@ -87,7 +87,7 @@ void step_session::on_breakpoint(const stop &event, uint64_t addr)
 	regs.set_pc(addr);
 	program_.set_registers(event.tid, regs);
 	if (!program_.inserted(addr)) {
-		// Trapped before we took it out: just run the real instruction.
+		// It trapped before we removed the breakpoint: just run the real instruction.
 		program_.resume(event.tid);
 	} else if (addr == start_) {
 		program_.remove(start_);
@@ -145,7 +145,7 @@ void step_session::resolve()
 			boundary_addrs_.insert(hit.addr);
 }
 
-// Find _r_debug through the executable's dynamic section; static programs have none.
+// Finds _r_debug through the executable's dynamic section; static programs have none.
 void step_session::watch_linker()
 {
 	const image *program = images_.find(start_);

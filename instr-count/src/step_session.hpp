@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // step_session.hpp: one program run under the step engine. Three parts:
 // finding the entry (step_session.cpp), measuring one call (step_call.cpp),
-// and ending with an answer or a reason (step_engine.cpp).
+// and ending with a result or a reason (step_engine.cpp).
 #pragma once
 
 #include <deque>

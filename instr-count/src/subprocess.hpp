@@ -24,8 +24,8 @@ struct run_options {
 
 run_result run_program(const std::vector<std::string> &argv, const run_options &options);
 
-// In a child before exec: what is counted runs at the same addresses every time, and Open MPI's OpenSHMEM, which
-// crashes in shmem_init now and then where they are random, does not. Where the system refuses it, they stay random.
+// To call in a child before exec: what is counted then runs at the same addresses every time. Open MPI's OpenSHMEM
+// needs that too: it crashes in shmem_init now and then where addresses are random. The system may refuse.
 void fix_addresses();
 
 // Full path of a program found along PATH, empty when there is none.

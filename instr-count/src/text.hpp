@@ -19,7 +19,7 @@ std::string join(const std::vector<std::string> &parts, const char *separator);
 // Shell pattern, or several of them separated by blanks or commas.
 bool glob_any(const std::string &patterns, const std::string &name);
 
-// Decimal or 0x number; false when anything is left over.
+// Reads a decimal or 0x number. Returns false when anything is left over.
 bool parse_u64(std::string_view s, uint64_t &value);
 
 bool read_file(const std::string &path, std::string &content);

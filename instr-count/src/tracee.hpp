@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tracee.hpp: one program under ptrace. Owns the processes' fate (they die
+// tracee.hpp: one program under ptrace. It owns the processes' life (they die
 // with us), memory and register access, breakpoints and the event queue.
 // It knows nothing of counting.
 #pragma once
@@ -37,8 +37,8 @@ public:
 	pid_t pid() const { return pid_; }
 	bool alive() const { return alive_; }
 
-	// Next thing that happened to any thread. Children of the program are
-	// let go inside: they are not what is counted.
+	// Returns the next thing that happened to any thread. Children of the
+	// program are released here: they are not what is counted.
 	stop wait();
 	void resume(pid_t tid, int signal = 0);
 	void single_step(pid_t tid, int signal = 0);
@@ -70,8 +70,8 @@ private:
 	int memory_ = -1;
 	bool alive_ = false;
 	std::set<pid_t> threads_;
-	// A fork is told twice, in either order: by the parent (shared memory or
-	// not) and by the child (it has stopped).
+	// A fork is reported twice, in either order: by the parent (with shared
+	// memory or without) and by the child (it has stopped).
 	std::map<pid_t, bool> made_;
 	std::set<pid_t> seen_;
 	std::map<uint64_t, std::vector<uint8_t>> breakpoints_; // address, what was there

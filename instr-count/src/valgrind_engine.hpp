@@ -6,7 +6,7 @@
 
 namespace ic {
 
-// Whether the tool is built and valgrind is here; otherwise why not.
+// Says whether the tool is built and valgrind is here, and otherwise why not.
 bool valgrind_ready(std::string &why);
 measurement valgrind_count(const count_request &request);
 

@@ -178,7 +178,7 @@ static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayo
 				3, "on_instruction", VG_(fnptr_to_fnentry)(&on_instruction),
 				mkIRExprVec_3(mkIRExpr_HWord(pc), mkIRExpr_HWord(flags_at(pc)), IRExpr_RdTmp(sp)));
 #if defined(VGA_arm64)
-			/* The helper reads the link register: it must be in the state, not in flight. */
+			/* The helper reads the link register, so it must have been written to the state. */
 			call->nFxState = 1;
 			call->fxState[0].fx = Ifx_Read;
 			call->fxState[0].offset = offsetof(VexGuestArchState, guest_X30);
@@ -287,7 +287,7 @@ static void pre_clo_init(void)
 }
 
 #if defined(VGA_arm64)
-/* libgcc's atomics ask for the processor's abilities; the plain ones will do here. */
+/* libgcc's atomics ask what the processor can do; the plain ones are enough here. */
 unsigned long __getauxval(unsigned long type);
 unsigned long __getauxval(unsigned long type)
 {

@@ -83,8 +83,8 @@
 #define _SHMEM_COLLECT_SYNC_SIZE SHMEM_COLLECT_SYNC_SIZE
 #define _SHMEM_REDUCE_MIN_WRKDATA_SIZE SHMEM_REDUCE_MIN_WRKDATA_SIZE
 
+/* --- handles ------------------------------------------------------------------------------------------------------ */
 /*
- * ---- handles ------------------------------------------------------------------------------------------------------
  * A handle is a distance in bytes from a base inside the library, carried in a pointer type of its own so that the
  * compiler keeps contexts and teams apart.  The library finds the object with one addition, `base + handle`, and no
  * test; predefined handles are plain numbers, so they are constants in every initializer, need no relocation, and no

@@ -5,8 +5,8 @@
  * p, g, put and get of constant size, atomics, fence and quiet of the default context are compiled into the program: a
  * load of the peer's window, one test, and the access.  What the window does not reach (first access to a PE, threads
  * that share the context, a wrong PE, before init, after finalize) leaves by one call of the library's own function,
- * which does or explains it. Results are those of the calls. Unlike them, the inlined puts move no counter: a store to
- * mapped memory is complete for quiet as soon as it is ordered.
+ * which does the work or says what is wrong. Results are those of the calls. Like the calls, the inlined puts move no
+ * counter: a store to mapped memory is complete for quiet as soon as it is ordered.
  *
  * Profiling tools that take over shmem_* names do not see inlined calls.
  */
@@ -98,8 +98,8 @@ SHMEM_IMPL_COPY(shmem_getmem_nbi, void, SHMEM_IMPL_GET, nelems)
 #undef SHMEM_IMPL_GET
 #undef SHMEM_IMPL_SMALL
 
+/* --- atomics: one instruction of the machine, acquire-release as in pgas_hot.h ------------------------------------ */
 /*
- * --- atomics: one instruction of the machine, acquire-release as in pgas_hot.h -------------------------------------
  * at_ is the peer's copy; a misaligned one goes to the library, which says so.  The columns OBJECT, OPERATION and
  * RESULT of shmem_calls.h choose what is done with it.
  */

@@ -98,8 +98,8 @@ __extension__ typedef float _Complex shmem_impl_complexf_t;
 /* of the active-set collectives */
 #define SHMEM_COLL_SIZES(X, A) X(32, A) X(64, A)
 
+/* --- the same lists with each distinct type once, for _Generic and overloads -------------------------------------- */
 /*
- * ---- the same lists with each distinct type once, for _Generic and overloads --------------------------------------
  * An alias is the same type as one of the base types, so base types suffice where all of them are in the list.  In the
  * two bitwise lists the signed types have no base name: there the signed aliases stand in; they differ from the
  * unsigned types and from one another on every platform.

@@ -12,7 +12,7 @@ namespace {
 template <class T>
 PGAS_HOT bool holds(const T *ivar, int cmp, T value)
 {
-	const T now = pgas_load_acquire(ivar); // pairs with the fence before a put of the flag
+	const T now = pgas_load_acquire(ivar); // pairs with the fence in fence(), which goes before a put of the flag
 	switch (cmp) {
 	case SHMEM_CMP_EQ:
 		return now == value;

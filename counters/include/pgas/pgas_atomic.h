@@ -36,7 +36,7 @@
 #define pgas_load_word(p_arg) (*(p_arg))
 #endif
 
-/* As load_acquire, where that folding matters: x86 keeps loads in order by itself. */
+/* As load_acquire, where those addressing modes matter: x86 keeps loads in order by itself. */
 #if (defined(__x86_64__) || defined(__i386__)) && !defined(__SANITIZE_THREAD__)
 #define pgas_load_word_acquire(p_arg) (*(p_arg))
 #else
@@ -63,12 +63,12 @@
 	__atomic_compare_exchange_n((p_arg), (e_arg), (v_arg), 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 #endif
 
-/* Count with several writers. release: the event that is counted happened before. */
+/* Count with several writers. release: whoever sees the count sees the event that is counted. */
 #define pgas_add_release(p_arg, v_arg) __atomic_fetch_add((p_arg), (v_arg), __ATOMIC_RELEASE)
 #define pgas_add_relaxed(p_arg, v_arg) __atomic_fetch_add((p_arg), (v_arg), __ATOMIC_RELAXED)
 #define pgas_swap_acq_rel(p_arg, v_arg) __atomic_exchange_n((p_arg), (v_arg), __ATOMIC_ACQ_REL)
 
-/* Store, then load another line: the sleeper's and the waker's side of a doorbell, and shmem_quiet. */
+/* Order a store before a load of another line: for both sides of a doorbell, and for shmem_quiet. */
 PGAS_INLINE void pgas_fence_full(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -80,7 +80,7 @@ PGAS_INLINE void pgas_fence_stores(void)
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
-/* As fence_stores, where no earlier load matters: half the price of it on aarch64, where the other waits for loads
+/* As fence_stores, where no earlier load matters. It costs half of that on aarch64, where fence_stores waits for loads
  * too. */
 PGAS_INLINE void pgas_fence_store_store(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Small things that every library of the project needs: an owner of a descriptor, the guard around calls from C, a hash,
-// a lock that may be off. For our own libraries: C++, inline, not installed.
+// Small things that every library of the project needs: an owner of a descriptor, the guard around calls from C, a
+// hash, a lock that may be off. For our own libraries: C++, inline, not installed.
 #pragma once
 
 #include <pthread.h>

@@ -93,7 +93,7 @@ PGAS_INLINE uint64_t pgas_backoff_turn(struct pgas_backoff *b, const struct pgas
 #define PGAS_BACKOFF_YIELDS 2000
 PGAS_EXPORT uint64_t pgas_backoff_pause(struct pgas_backoff *b) PGAS_NOEXCEPT;
 
-/* The next pgas_backoff_pause() does not sleep: for loops that have a better way to sleep, or end when it comes to it. */
+/* The next pgas_backoff_pause() does not sleep: for loops that sleep in a better way, or end when it comes to it. */
 PGAS_INLINE int pgas_backoff_awake(const struct pgas_backoff *b)
 {
 	return b->polls < PGAS_BACKOFF_SPINS + PGAS_BACKOFF_YIELDS;

@@ -231,7 +231,7 @@ PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, ui
 		return 0;
 	(void)check;
 	const struct pgas_peer_hot *peer = &ep->peer[rank];
-	/* pairs with store_release in connect(): what is behind a pointer is read after it */
+	/* pairs with store_release in open_to_inline_code(), by the thread that connected: no acquire is needed */
 	struct pgas_ring *ring = pgas_load_relaxed(&peer->ring);
 	if (PGAS_UNLIKELY(!ring))
 		return 0;
@@ -242,7 +242,7 @@ PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, ui
 	uint64_t expected = at | PGAS_SLOT_FREE;
 	if (PGAS_UNLIKELY(!pgas_claim_to_write(&slot->state, &expected, at | peer->owner)))
 		return 0;
-	pgas_store_release(&ring->tail_hint, pos + 1); /* pairs with the load above: a hint never leads the claims */
+	pgas_store_release(&ring->tail_hint, pos + 1); /* pairs with load in claim_slot(): it never leads the claims */
 	const uint32_t what = (uint32_t)kind << (PGAS_META_KIND_SHIFT - 32) | (uint32_t)flags
 										      << (PGAS_META_FLAGS_SHIFT - 32);
 #ifdef __x86_64__

@@ -23,7 +23,7 @@ bool key_read(const key_entry *table, uint64_t key, key_entry &copy, const key_e
 		copy = *e;
 		pgas_fence_acquire();
 		*where = e;
-		// pairs with store_release of live in key_table::open() and close()
+		// pairs with store_release of live in key_table::publish() and key_table::close()
 		return copy.key == key && pgas_load_relaxed(&e->live) == live;
 	};
 	if (key < kDirectKeys) {
