@@ -21,7 +21,8 @@
 #include <sys/syscall.h>
 
 #ifndef SYS_close_range
-#define SYS_close_range 436 /* the same on all architectures; headers before Linux 5.9 lack it */
+// the same number on all architectures; headers before Linux 5.9 lack it
+#define SYS_close_range 436
 #endif
 
 namespace oshrun {
@@ -29,8 +30,8 @@ namespace {
 
 using pgas::boot::board_header;
 
-// Process groups miss whoever made a session of its own; the environment that it was started with still has our
-// cookie.
+// A process that made a session of its own is in no process group of ours, but the environment that it was started
+// with still has our cookie.
 bool carries_cookie(int pid, const std::string &mark)
 {
 	char path[64];
@@ -63,7 +64,7 @@ bool kill_by_cookie(uint64_t cookie)
 	return any;
 }
 
-// oshrun was killed. Twice, in case a process was being forked while we looked.
+// oshrun was killed. We look several times, in case a process was being forked while we looked.
 void end_job(const guard_setup &setup)
 {
 	board_header &head = setup.board.head();
@@ -81,13 +82,13 @@ void end_job(const guard_setup &setup)
 
 void announce_env(board_header &head, uint32_t state)
 {
-	// pairs with the acquire of a child about to exec
+	// pairs with load_acquire in add_pmix(), by a child about to exec
 	std::atomic_ref<uint32_t>(head.env_state).store(state, std::memory_order_release);
 	syscall(SYS_futex, &head.env_state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-// Above all the write end of `life`, or oshrun would never be seen to be gone. A kernel without the call is asked
-// for that one only.
+// Closes everything else that the guard inherited, above all the write end of `life`: with that open nobody would see
+// that oshrun is gone. On a kernel without the call only that one is closed.
 void close_all_but(int keep, int keep_too, int life_write)
 {
 	close(life_write);
@@ -109,7 +110,7 @@ void close_all_but(int keep, int keep_too, int life_write)
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, nullptr);
-	// not ours to hold open: who reads oshrun's output waits for its end
+	// these are not ours to hold open: whoever reads oshrun's output waits for its end
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = STDIN_FILENO; fd <= (setup.verbose ? STDOUT_FILENO : STDERR_FILENO); fd++)
 		dup2(null, fd);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The wall in prov/pgas/src: files outside the folders of wires (shm/, loop/) name nothing that only a wire may know, and
-# include nothing of it; wires do not include each other. With --self-test the check itself is tried on bad lines.
+# The wall in prov/pgas/src: files outside the folders of wires (shm/, loop/) name nothing that only a wire may know,
+# and include nothing of it; wires do not include each other. With --self-test the check itself is tried on bad lines.
 set -u
 src=${srcdir:-$(dirname "$0")/..}/prov/pgas/src
 

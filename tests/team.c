@@ -246,7 +246,7 @@ static void child(int rank, pid_t parent, team_fn fn, void *arg, const char *con
 	exit(0); /* leak checkers run at exit */
 }
 
-/* --- a team in one process: its ranks are threads ------------------------------------------------------------------- */
+/* --- a team in one process: its ranks are threads ----------------------------------------------------------------- */
 
 struct rank_thread {
 	pthread_t thread;

@@ -43,8 +43,8 @@ typedef void (*team_fn)(int rank, void *arg);
 
 /*
  * Runs fn in `size` children and asserts that all end well. env: "NAME=VALUE" strings, NULL at the end, or NULL. With
- * TEST_ONE_PROCESS=1 in the environment the ranks are threads of one child: that is how the loopback wire, which reaches
- * no other process, gets a whole team (tests/run_loop.sh).
+ * TEST_ONE_PROCESS=1 in the environment the ranks are threads of one child: that is how the loopback wire, which
+ * reaches no other process, gets a whole team (tests/run_loop.sh).
  */
 void team_run(int size, team_fn fn, void *arg);
 void team_run_env(int size, team_fn fn, void *arg, const char *const *env);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics: every operation on every datatype in every form against an expectation computed here, and what is refused. What
- * happens at the edges is in test_prov_amo_edges.c. Built twice: table and FABRIC_DIRECT.
+ * Atomics: every operation on every datatype in every form against an expectation computed here, and what is refused.
+ * What happens at the edges is in test_prov_amo_edges.c. Built twice: table and FABRIC_DIRECT.
  */
 #include "amo.h"
 #include "amo_expect.h"

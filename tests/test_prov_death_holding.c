@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A peer that dies while it holds a slot of somebody's ring, an eager buffer or the lock of the wide atomics: the others
- * take it back, and the living go on. Built twice.
+ * A peer that dies while it holds a slot of somebody's ring, an eager buffer or the lock of the wide atomics: the
+ * others take it back, and the living go on. Built twice.
  */
 #include "victim.h"
 

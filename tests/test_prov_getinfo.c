@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fi_getinfo: every field of the hints, accepted and refused; what comes back; registration modes. What real clients ask
- * is in test_prov_getinfo_clients.c, names and text in test_prov_getinfo_names.c. Nothing here opens an object.
+ * fi_getinfo: every field of the hints, accepted and refused; what comes back; registration modes. What real clients
+ * ask is in test_prov_getinfo_clients.c, names and text in test_prov_getinfo_names.c. Nothing here opens an object.
  */
 #include "getinfo.h"
 

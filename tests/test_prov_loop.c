@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loopback wire (FI_PGAS_LOOP=1): the wire that peers of one process get, and that what a wire may do does not break
- * its callers: a connection that is under way, a submit that is refused, completions that come later. That everything
- * arrives as it should is what the other programs test over it (tests/run_loop.sh).
+ * The loopback wire (FI_PGAS_LOOP=1): the wire that peers of one process get, and that what a wire may do does not
+ * break its callers: a connection that is under way, a submit that is refused, completions that come later. That
+ * everything arrives as it should is what the other programs test over it (tests/run_loop.sh).
  */
 #include "common.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Streams of messages: each sender's arrive once and in order, through full rings too, from seven senders to one and from
- * all to all. Built twice: table and FABRIC_DIRECT.
+ * Streams of messages: each sender's arrive once and in order, through full rings too, from seven senders to one and
+ * from all to all. Built twice: table and FABRIC_DIRECT.
  */
 #include "common.h"
 

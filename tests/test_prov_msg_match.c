@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which message goes into which receive: one that is too long, several in one buffer, from one sender only, from a sender
- * that is not known. Built twice: table and FABRIC_DIRECT.
+ * Which message goes into which receive: one that is too long, several in one buffer, from one sender only, from a
+ * sender that is not known. Built twice: table and FABRIC_DIRECT.
  */
 #include "common.h"
 

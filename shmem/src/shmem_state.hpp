@@ -81,8 +81,8 @@ struct state {
 	int pid = 0;        // the process that joined: a child of fork() is no PE
 	env_values env;
 	heap heap_;
-	// For SHMEM_THREAD_MULTIPLE: of the heap, where the order of the collective calls is still up to the program, and
-	// of the lists of contexts and the endpoints of teams.
+	// For SHMEM_THREAD_MULTIPLE: of the heap, where the order of the collective calls is still up to the program,
+	// and of the lists of contexts and the endpoints of teams.
 	pthread_mutex_t heap_mutex = PTHREAD_MUTEX_INITIALIZER, contexts_mutex = PTHREAD_MUTEX_INITIALIZER;
 	part data, heap_part;
 	// the lowest address of both parts, and how far they reach on this PE; other PEs have other distances

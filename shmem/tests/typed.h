@@ -2,11 +2,11 @@
 /*
  * typed.h: for bodies that typed_each.inc includes once per type (NAME, T) and form (FORM).
  *
- *	TYPED(put, ...)		the call of this type on the default context: the typed name, or with TEST_GENERIC the
- *				type-generic one; TYPED_CTX: on ctx
- *	CALL(put, ...)		in this form: CALL_first or CALL_second, which the program defines
- *	FN(what)		a name for a function or variable of this type and form; FN_OF gives it outside of a body
- *	DOING("what")		says with a check that fails which type and form it was
+ * 	TYPED(put, ...)		the call of this type on the default context: the typed name, or with TEST_GENERIC the
+ * 				type-generic one; TYPED_CTX: on ctx
+ * 	CALL(put, ...)		in this form: CALL_first or CALL_second, which the program defines
+ * FN(what) a name for a function or variable of this type and form; FN_OF gives it outside of a body
+ * 	DOING("what")		says with a check that fails which type and form it was
  */
 #ifndef SHMEM_TESTS_TYPED_H
 #define SHMEM_TESTS_TYPED_H

@@ -107,7 +107,7 @@ bool drain(shm_ep *on)
 	const uint64_t before = on->head;
 	for (int n = 0; n < kDrainAtOnce; n++) {
 		pgas_slot *slot = &slots[on->head & on->mask];
-		// pairs with store_release of READY in pgas_hot_send() and ring_send()
+		// pairs with store_release of READY in pgas_hot_send() and send_filled()
 		const uint64_t state = pgas_load_acquire(&slot->state);
 		if (state != slot_word(on->head, PGAS_SLOT_READY)) {
 			if (step_over_garbage(on, slot, state))
@@ -117,7 +117,7 @@ bool drain(shm_ep *on)
 		if (on->ep->rx_cq && on->ep->rx_cq->entries.size() > on->ep->rx_cq->room + kQueueSlack)
 			break;
 		handle(*on, slot);
-		// pairs with load_acquire in claim_slot(): the bytes were read before the slot may be filled again
+		// pairs with load_acquire in claim_from(): the bytes were read before the slot may be filled again
 		pgas_store_release(&slot->state, free_word(on));
 		pgas_store_relaxed(&on->head, on->head + 1);
 	}
