@@ -5,6 +5,9 @@
 // the members also compare their arguments.
 #include "shmem_team.hpp"
 
+#include <cstring>
+
+#include <pgas/pgas_base.hpp>
 #include <teams/teams_fold.hpp>
 
 namespace shmem {
@@ -18,10 +21,9 @@ void check_alike(team &t, const char *routine, uint64_t elements, int root, cons
 	struct call {
 		uint64_t name, elements, dest, source;
 		int64_t root;
-	} mine{0xcbf29ce484222325u, elements, symmetric_offset(dest), symmetric_offset(source), root};
+	} mine{pgas::hash_bytes(routine, strlen(routine)), elements, symmetric_offset(dest), symmetric_offset(source),
+	       root};
 	static_assert(sizeof(call) <= teams::kInline);
-	for (const char *c = routine; *c; c++)
-		mine.name = (mine.name ^ static_cast<unsigned char>(*c)) * 0x100000001b3u;
 	teams::exchange(t, &mine, sizeof mine);
 	for (int j = 0; j < t.size; j++) {
 		call theirs;

@@ -5,10 +5,9 @@
 // (it is back at SHMEM_SYNC_VALUE afterwards) and move data through the windows; pWrk is not needed.
 #include "shmem_team.hpp"
 
-#include <pthread.h>
-
 #include <new>
 
+#include <pgas/pgas_base.hpp>
 #include <teams/teams_fold.hpp>
 
 namespace shmem {
@@ -23,7 +22,7 @@ static_assert(SHMEM_SYNC_SIZE >= teams::kSetFlags && SHMEM_BARRIER_SYNC_SIZE >= 
 	      SHMEM_REDUCE_SYNC_SIZE >= teams::kSetFlags && SHMEM_ALLTOALL_SYNC_SIZE >= teams::kSetFlags &&
 	      SHMEM_ALLTOALLS_SYNC_SIZE >= teams::kSetFlags);
 
-pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t g_sets_mutex = PTHREAD_MUTEX_INITIALIZER;
 teams::team *g_sets = nullptr; // each seen once; a program has few
 
 teams::team *make_set(const char *routine, int start, int stride, int count)
@@ -45,7 +44,7 @@ teams::team set_of(const char *routine, int start, int log_stride, int count, lo
 	if (g.my_pe < start || (g.my_pe - start) % stride || me >= count)
 		fail(routine, "PE %d is not in the active set %d, %d, %d", g.my_pe, start, log_stride, count);
 	check_symmetric(routine, "pSync", psync, psync_longs * sizeof(long));
-	pthread_mutex_lock(&g_mutex);
+	const pgas::mutex_holder lock(g_sets_mutex);
 	teams::team *t = g_sets;
 	while (t && !(t->start == start && t->stride == stride && t->size == count))
 		t = t->next;
@@ -54,7 +53,6 @@ teams::team set_of(const char *routine, int start, int log_stride, int count, lo
 		t->next = g_sets;
 		g_sets = t;
 	}
-	pthread_mutex_unlock(&g_mutex);
 	teams::team copy = *t;
 	copy.flags = reinterpret_cast<uint64_t *>(psync);
 	return copy;

@@ -3,30 +3,16 @@
 // Places in the memory of teams: see teams_memory.cpp.
 #pragma once
 
-#include <pthread.h>
+#include <pgas/pgas_base.hpp>
 
 #include <teams/teams_team.hpp>
 
 namespace pgas::teams {
 
 // Holds a mutex; costs nothing where there is one thread.
-class locked {
+class locked : pgas::mutex_holder {
 public:
-	explicit locked(pthread_mutex_t &mutex) : mutex_(g_job.threads ? &mutex : nullptr)
-	{
-		if (mutex_)
-			pthread_mutex_lock(mutex_);
-	}
-	~locked()
-	{
-		if (mutex_)
-			pthread_mutex_unlock(mutex_);
-	}
-	locked(const locked &) = delete;
-	locked &operator=(const locked &) = delete;
-
-private:
-	pthread_mutex_t *const mutex_;
+	explicit locked(pthread_mutex_t &mutex) : mutex_holder(mutex, g_job.threads) {}
 };
 
 struct slot {
