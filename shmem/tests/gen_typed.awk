@@ -3,9 +3,9 @@
 # gen_typed.awk: data/openshmem_api.txt -> typed_each.inc, which includes TYPED_BODY for every type of the specification
 # and SIZED_BODY for every size in bits, so that a body is plain C and a line of it that fails has a number.
 #
-# A body sees: NAME and T, the type; IN_RMA, IN_EXT, IN_STD, IN_BIT, IN_WAIT, IN_SETS, IN_SUM, IN_CMP, IN_LOGIC, IN_DATA,
-# 1 when the type has that family of calls and 0 otherwise; SIZE, the bits. Each body comes in two forms, FORM first and second
-# (FIRST 1 and 0); what these are is up to the program: typed.h.
+# A body sees: NAME and T, the type; IN_RMA, IN_EXT, IN_STD, IN_BIT, IN_WAIT, IN_SETS, IN_SUM, IN_CMP, IN_LOGIC,
+# IN_DATA, 1 when the type has that family of calls and 0 otherwise; SIZE, the bits. Each body comes in two forms, FORM
+# first and second (FIRST 1 and 0); what these are is up to the program: typed.h.
 
 function family(call, name) { kind[name] = kind[name] " " call; if (!seen[name]++) order[++count] = name }
 

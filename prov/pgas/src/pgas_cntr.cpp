@@ -113,7 +113,7 @@ int wait(fid_cntr *f, uint64_t threshold, int timeout) noexcept
 				deadline = pgas_deadline_ns(timeout);
 			if (now >= deadline)
 				return -FI_ETIMEDOUT;
-			if (pause.polls < kPollsBeforeSleep) {
+			if (pgas_backoff_awake(&pause)) {
 				pgas_backoff_pause(&pause);
 				continue;
 			}

@@ -143,7 +143,7 @@ ssize_t sread_from(fid_cq *f, void *buf, size_t count, fi_addr_t *src, const voi
 			const uint64_t now = pgas_now_ns();
 			if (now >= deadline)
 				return -FI_EAGAIN;
-			if (cq->waiters.kind == FI_WAIT_YIELD || wait.polls < kPollsBeforeSleep) {
+			if (cq->waiters.kind == FI_WAIT_YIELD || pgas_backoff_awake(&wait)) {
 				pgas_backoff_pause(&wait);
 				continue;
 			}

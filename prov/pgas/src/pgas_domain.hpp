@@ -77,7 +77,6 @@ inline void domain_wake_sleepers(domain *dom) // costs a load when nobody announ
 		domain_wake(dom);
 }
 
-inline constexpr uint32_t kPollsBeforeSleep = 2000;   // pauses of pgas_backoff_pause() before a thread sleeps
 inline constexpr uint64_t kSleepMostNs = 100'000'000; // then everything is looked at again
 
 // Held while windows, endpoints or their lists change, so that the threads of wires see whole ones. A leaf: taken after

@@ -50,7 +50,7 @@ void leave(ep_core *ep)
 		if (!on)
 			continue;
 		pgas_backoff wait{};
-		for (replies_push(*on); !on->replies.empty() && wait.polls < kPollsBeforeSleep; replies_push(*on))
+		for (replies_push(*on); !on->replies.empty() && pgas_backoff_awake(&wait); replies_push(*on))
 			pgas_backoff_pause(&wait);
 		on->ops->ep_leave(*on);
 	}

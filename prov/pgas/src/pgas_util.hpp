@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Small owners and helpers that every file of the provider uses: file descriptors, mappings, the lock that may be off,
-// the guard around control calls, logging. No provider state.
+// Small owners and helpers that every file of the provider uses: mappings, the lock that may be off, logging; and those
+// of pgas_base.hpp. No provider state.
 #pragma once
 
 #include <pthread.h>
@@ -10,8 +10,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <new>
-#include <system_error>
 #include <utility>
 
 #include <rdma/fabric.h>
@@ -19,54 +17,15 @@
 #include <rdma/providers/fi_log.h>
 #include <rdma/providers/fi_prov.h>
 
+#include <pgas/pgas_base.hpp>
+#include <pgas/pgas_machine.hpp>
+
 namespace pgas {
 
 extern fi_provider g_provider;
 
 #define PGAS_WARN(subsys_arg, ...) FI_WARN(&::pgas::g_provider, subsys_arg, __VA_ARGS__)
 #define PGAS_INFO(subsys_arg, ...) FI_INFO(&::pgas::g_provider, subsys_arg, __VA_ARGS__)
-
-// One body shape for control-path entries: nothing is thrown by us, but the standard library may.
-template <class Body>
-int guard(Body &&body) noexcept
-{
-	try {
-		return body();
-	} catch (const std::bad_alloc &) {
-		return -FI_ENOMEM;
-	} catch (const std::system_error &e) {
-		return -e.code().value();
-	} catch (...) {
-		return -FI_EOTHER;
-	}
-}
-
-class unique_fd {
-public:
-	unique_fd() = default;
-	explicit unique_fd(int fd) : fd_(fd) {}
-	unique_fd(unique_fd &&o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
-	unique_fd &operator=(unique_fd &&o) noexcept
-	{
-		if (this != &o) {
-			reset();
-			fd_ = std::exchange(o.fd_, -1);
-		}
-		return *this;
-	}
-	~unique_fd() { reset(); }
-	void reset()
-	{
-		if (fd_ >= 0)
-			::close(fd_);
-		fd_ = -1;
-	}
-	int get() const { return fd_; }
-	explicit operator bool() const { return fd_ >= 0; }
-
-private:
-	int fd_ = -1;
-};
 
 inline void hollow_out(void *at, size_t bytes)
 {
@@ -150,16 +109,5 @@ private:
 	maybe_mutex &mutex_;
 	const bool locked_;
 };
-
-inline size_t page_bytes()
-{
-	static const size_t bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-	return bytes;
-}
-
-constexpr uint64_t round_up(uint64_t v, uint64_t unit)
-{
-	return (v + unit - 1) / unit * unit;
-}
 
 } // namespace pgas
