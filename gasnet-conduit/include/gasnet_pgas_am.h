@@ -78,7 +78,7 @@ PGAS_HOT int gasneti_send_short(gasnet_node_t dest, const void *message, size_t 
 {
 	if (PGAS_UNLIKELY(!pgas_hot_cq_empty(gasneti_front.arrivals)))
 		gasneti_poll();
-	if (PGAS_LIKELY(pgas_hot_send(gasneti_front.am, message, bytes, dest, 0, 0, PGAS_KIND_MSG, 0, PGAS_UNCHECKED)))
+	if (PGAS_LIKELY(pgas_hot_send(gasneti_front.am, message, bytes, dest, 0, 0, PGAS_KIND_MSG, 0)))
 		return GASNET_OK;
 	return gasneti_request_short(dest, message, bytes);
 }

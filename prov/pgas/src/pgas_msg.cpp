@@ -63,9 +63,9 @@ bool send_inline(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_
 		return false;
 	ep_core *ep = core_of(f);
 	if (!ep->tx_cq || (ep->tx_selective && !(flags & FI_COMPLETION)))
-		return pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, hot_flags, PGAS_CHECKED);
+		return pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, hot_flags);
 	scoped_lock lock(ep->dom->mutex);
-	if (ep->tx_cq->full() || !pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, hot_flags, PGAS_CHECKED))
+	if (ep->tx_cq->full() || !pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, hot_flags))
 		return false;
 	completion c;
 	c.context = context;
@@ -102,11 +102,10 @@ inline __attribute__((always_inline)) ssize_t inject_one(fid_ep *f, const void *
 							 uint64_t tag, uint64_t data, bool has_data)
 {
 	// eight bytes first: the copy is then two instructions
-	if (len == 8 && PGAS_LIKELY(pgas_hot_send(front_of(f), buf, 8, dest, tag, data, Kind,
-						  has_data ? PGAS_HOT_CQ_DATA : 0, PGAS_CHECKED)))
+	if (len == 8 &&
+	    PGAS_LIKELY(pgas_hot_send(front_of(f), buf, 8, dest, tag, data, Kind, has_data ? PGAS_HOT_CQ_DATA : 0)))
 		return 0;
-	if (len != 8 &&
-	    pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, has_data ? PGAS_HOT_CQ_DATA : 0, PGAS_CHECKED))
+	if (len != 8 && pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, has_data ? PGAS_HOT_CQ_DATA : 0))
 		return 0;
 	return inject_other<Kind>(f, buf, len, dest, tag, data, has_data);
 }

@@ -191,24 +191,35 @@ PGAS_HOT int pgas_hot_amo(struct pgas_ep *ep, uint32_t hot, int fetch, const voi
 	return 1;
 }
 
+/* Numbers of libfabric's ABI: its header with the names includes this one. pgas_amo.cpp compares them. */
+enum {
+	PGAS_FI_INT32 = 4,
+	PGAS_FI_UINT64 = 7,
+	PGAS_FI_SUM = 2,
+	PGAS_FI_BOR = 6,
+	PGAS_FI_BAND = 7,
+	PGAS_FI_BXOR = 9,
+	PGAS_FI_READ = 10,
+	PGAS_FI_WRITE = 11,
+};
+
 /* Which one-instruction operation an fi_op on an fi_datatype is; PGAS_OP_NONE when it is none. Constant-folds. */
 PGAS_HOT enum pgas_hot_op pgas_hot_op_of(int datatype, int op, int fetch)
 {
-	/* fi_datatype: 4, 5 = INT32, UINT32; 6, 7 = INT64, UINT64. fi_op numbers are libfabric's ABI. */
-	if (datatype < 4 || datatype > 7)
+	if (datatype < PGAS_FI_INT32 || datatype > PGAS_FI_UINT64)
 		return PGAS_OP_NONE;
 	switch (op) {
-	case 2:
+	case PGAS_FI_SUM:
 		return PGAS_OP_SUM;
-	case 6:
+	case PGAS_FI_BOR:
 		return PGAS_OP_BOR;
-	case 7:
+	case PGAS_FI_BAND:
 		return PGAS_OP_BAND;
-	case 9:
+	case PGAS_FI_BXOR:
 		return PGAS_OP_BXOR;
-	case 10:
+	case PGAS_FI_READ:
 		return fetch ? PGAS_OP_READ : PGAS_OP_NONE;
-	case 11:
+	case PGAS_FI_WRITE:
 		return PGAS_OP_WRITE;
 	default:
 		return PGAS_OP_NONE;
@@ -217,19 +228,18 @@ PGAS_HOT enum pgas_hot_op pgas_hot_op_of(int datatype, int op, int fetch)
 
 /*
  * One message of len <= PGAS_SLOT_INLINE bytes into the peer's ring. Claim the slot of the next position with one
- * compare-exchange, fill it, release it. Answers 0 when the ring is full, somebody else was faster, or the peer is not
+ * compare-exchange, fill it, release it. Returns 0 when the ring is full, somebody else was faster, or the peer is not
  * connected: the cold path sorts it out.
  * budget: 45 instructions for a constant 8 bytes (paths.def: fi_inject_direct)
  */
 PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, uint64_t rank, uint64_t tag,
-			   uint64_t data, uint8_t kind, uint8_t flags, int check)
+			   uint64_t data, uint8_t kind, uint8_t flags)
 {
 	if (PGAS_UNLIKELY(ep->hot_send != PGAS_MAGIC_HOT || len > PGAS_SLOT_INLINE))
 		return 0;
 	/* one cold exit for an unknown rank in both builds: peer[] has no guard element as window[] has */
 	if (PGAS_UNLIKELY(rank >= ep->rank_limit))
 		return 0;
-	(void)check;
 	const struct pgas_peer_hot *peer = &ep->peer[rank];
 	/* pairs with store_release in open_to_inline_code(), by the thread that connected: no acquire is needed */
 	struct pgas_ring *ring = pgas_load_relaxed(&peer->ring);

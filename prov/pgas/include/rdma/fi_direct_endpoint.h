@@ -150,8 +150,7 @@ static inline ssize_t fi_sendmsg(struct fid_ep *ep, const struct fi_msg *msg, ui
 /* budget: 45 instructions for a constant 8 bytes (paths.def: fi_inject_direct) */
 static inline ssize_t fi_inject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t dest_addr)
 {
-	if (PGAS_LIKELY(
-		    pgas_hot_send((struct pgas_ep *)ep, buf, len, dest_addr, 0, 0, PGAS_KIND_MSG, 0, PGAS_UNCHECKED)))
+	if (PGAS_LIKELY(pgas_hot_send((struct pgas_ep *)ep, buf, len, dest_addr, 0, 0, PGAS_KIND_MSG, 0)))
 		return 0;
 	return ep->msg->inject(ep, buf, len, dest_addr);
 }

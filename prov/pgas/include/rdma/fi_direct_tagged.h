@@ -47,8 +47,7 @@ static inline ssize_t fi_tsendmsg(struct fid_ep *ep, const struct fi_msg_tagged 
 /* budget: as fi_inject (paths.def: fi_tinject_direct) */
 static inline ssize_t fi_tinject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t dest_addr, uint64_t tag)
 {
-	if (PGAS_LIKELY(pgas_hot_send((struct pgas_ep *)ep, buf, len, dest_addr, tag, 0, PGAS_KIND_TAGGED, 0,
-				      PGAS_UNCHECKED)))
+	if (PGAS_LIKELY(pgas_hot_send((struct pgas_ep *)ep, buf, len, dest_addr, tag, 0, PGAS_KIND_TAGGED, 0)))
 		return 0;
 	return ep->tagged->inject(ep, buf, len, dest_addr, tag);
 }

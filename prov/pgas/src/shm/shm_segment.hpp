@@ -51,7 +51,7 @@ inline constexpr uint32_t kHashedKeys = 1 << 17; // the others probe linearly
 inline constexpr uint32_t kParts = 1 << 17;
 
 // live: odd while registered; every registration and every close adds one, so a cached translation can be checked by
-// one compare. Written by the owner only; readers copy and re-check live (see pgas_key.cpp).
+// one compare. Written by the owner only; readers copy and re-check live (see shm_key.cpp).
 struct key_entry {
 	uint64_t live;
 	uint64_t key;
