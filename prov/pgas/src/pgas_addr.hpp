@@ -9,6 +9,7 @@
 // A part begins with the name of its wire and '/'; the part of the shared-memory wire has no name in front.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string_view>
 
@@ -37,7 +38,13 @@ ep_name address_of_service(const char *service);
 ep_name address_of_any();
 
 // The next part of a list of parts, which shrinks; empty at the end.
-std::string_view address_next_part(std::string_view &parts);
+inline std::string_view address_next_part(std::string_view &parts)
+{
+	const size_t end = std::min(parts.find('+'), parts.size());
+	const std::string_view part = parts.substr(0, end);
+	parts.remove_prefix(std::min(end + 1, parts.size()));
+	return part;
+}
 
 // Holds a service name of this host, as abstract sockets: gone with the process.
 struct service_binding {

@@ -6,13 +6,17 @@
 #include "pgas_op.hpp"
 
 namespace pgas {
-
-static_assert(PGAS_FI_INT32 == FI_INT32 && PGAS_FI_UINT64 == FI_UINT64 && FI_UINT32 == FI_INT32 + 1 &&
-	      FI_INT64 == FI_INT32 + 2);
-static_assert(PGAS_FI_SUM == FI_SUM && PGAS_FI_BOR == FI_BOR && PGAS_FI_BAND == FI_BAND && PGAS_FI_BXOR == FI_BXOR &&
-	      PGAS_FI_READ == FI_ATOMIC_READ && PGAS_FI_WRITE == FI_ATOMIC_WRITE);
-
 namespace {
+
+constexpr bool same(int ours, int libfabrics)
+{
+	return ours == libfabrics;
+}
+static_assert(same(PGAS_FI_INT32, FI_INT32) && same(FI_UINT32, FI_INT32 + 1) && same(FI_INT64, FI_INT32 + 2) &&
+	      same(PGAS_FI_UINT64, FI_UINT64));
+static_assert(same(PGAS_FI_SUM, FI_SUM) && same(PGAS_FI_BOR, FI_BOR) && same(PGAS_FI_BAND, FI_BAND) &&
+	      same(PGAS_FI_BXOR, FI_BXOR) && same(PGAS_FI_READ, FI_ATOMIC_READ) &&
+	      same(PGAS_FI_WRITE, FI_ATOMIC_WRITE));
 
 constexpr size_t kMaxBytes = size_t{1} << 24; // of one atomic call
 

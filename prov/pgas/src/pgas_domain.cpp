@@ -142,44 +142,4 @@ int domain_open(fid_fabric *f, fi_info *info, fid_domain **out, void *context) n
 	});
 }
 
-// --- the lock of lists -----------------------------------------------------------------------------------------------
-
-namespace {
-
-pthread_mutex_t *g_lists = nullptr;
-
-pthread_mutex_t *fresh_mutex()
-{
-	auto *m = new pthread_mutex_t; // never destroyed: threads of wires may outlive static destruction
-	pthread_mutexattr_t attr;
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
-	pthread_mutex_init(m, &attr);
-	pthread_mutexattr_destroy(&attr);
-	return m;
-}
-
-// In a child of fork() another thread may have held it, and will never give it back.
-pthread_mutex_t *lists()
-{
-	static const bool made = [] {
-		g_lists = fresh_mutex();
-		return pthread_atfork(nullptr, nullptr, [] { g_lists = fresh_mutex(); }) == 0;
-	}();
-	(void)made;
-	return g_lists;
-}
-
-} // namespace
-
-watch_barrier::watch_barrier()
-{
-	pthread_mutex_lock(lists());
-}
-
-watch_barrier::~watch_barrier()
-{
-	pthread_mutex_unlock(lists());
-}
-
 } // namespace pgas

@@ -16,6 +16,11 @@
 namespace pgas {
 namespace {
 
+extern fi_ops g_fid_ops;
+extern fi_ops_ep g_ep_ops;
+extern fi_ops_cm g_cm_ops;
+extern fi_ops_collective g_collective_ops;
+
 void unbind_cntr(ep_core *ep, cntr_core *c)
 {
 	if (!c)
@@ -294,6 +299,15 @@ int enable(ep_core *ep)
 	return 0;
 }
 
+void set_tables(pgas_ep *front)
+{
+	auto *fid = reinterpret_cast<fid_ep *>(front);
+	fid->fid.ops = &g_fid_ops;
+	fid->ops = &g_ep_ops;
+	fid->cm = &g_cm_ops;
+	fid->collective = &g_collective_ops;
+}
+
 int make_alias(ep_core *ep, pgas_ep *of, struct fi_alias *a)
 {
 	constexpr uint64_t allowed = FI_TRANSMIT | FI_RECV | FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE |
@@ -306,6 +320,7 @@ int make_alias(ep_core *ep, pgas_ep *of, struct fi_alias *a)
 						      : of->op_flags;
 	if (const int err = front_create(ep, reinterpret_cast<fid_ep *>(of)->fid.context, flags, &front))
 		return err;
+	set_tables(front);
 	ep_update_hot(ep);
 	*a->fid = &reinterpret_cast<fid_ep *>(front)->fid;
 	return 0;
@@ -482,14 +497,6 @@ fi_ops_collective g_collective_ops = {
 
 } // namespace
 
-void front_set_tables(fid_ep *fid)
-{
-	fid->fid.ops = &g_fid_ops;
-	fid->ops = &g_ep_ops;
-	fid->cm = &g_cm_ops;
-	fid->collective = &g_collective_ops;
-}
-
 int ep_open(fid_domain *d, fi_info *info, fid_ep **out, void *context) noexcept
 {
 	return guard([&] {
@@ -525,6 +532,7 @@ int ep_open(fid_domain *d, fi_info *info, fid_ep **out, void *context) noexcept
 		watch_barrier lock_watcher;
 		if (const int err = front_create(ep.get(), context, ep->tx_op_flags, &front))
 			return err;
+		set_tables(front);
 		dom->users++;
 		dom->eps.push_back(ep.release());
 		*out = reinterpret_cast<fid_ep *>(front);

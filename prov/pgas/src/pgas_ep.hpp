@@ -60,7 +60,6 @@ void ep_update_heads(ep_core *ep); // after only something arrived or was taken
 
 int front_create(ep_core *core, void *context, uint64_t op_flags, pgas_ep **out);
 void front_destroy(pgas_ep *front);
-void front_set_tables(fid_ep *fid); // the calls of an endpoint (pgas_ep.cpp)
 
 inline ep_core *core_of(fid_ep *fid)
 {

@@ -54,7 +54,6 @@ int front_create(ep_core *core, void *context, uint64_t op_flags, pgas_ep **out)
 	auto *front = static_cast<pgas_ep *>(p);
 	auto *fid = reinterpret_cast<fid_ep *>(front);
 	fid->fid = {FI_CLASS_EP, context, nullptr};
-	front_set_tables(fid);
 	fid->msg = &g_msg_ops;
 	fid->rma = &g_rma_ops;
 	fid->tagged = &g_tagged_ops;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Progress: every wire takes in what arrived and pushes what waits; the dead are looked after. How threads of this
-// process sleep and wake. And the domain's thread for FI_PROGRESS_AUTO and for wait objects, which sleeps when nothing
+// Progress: every wire takes in what arrived and pushes what waits; the dead are looked after. And the domain's thread for FI_PROGRESS_AUTO and for wait objects, which sleeps when nothing
 // happens.
 #include "pgas_ep.hpp"
 #include "pgas_peer.hpp"
@@ -65,23 +64,6 @@ void domain_ask_to_look(domain *dom)
 	for (cntr_core *c : dom->cntrs)
 		cntr_force_look(c);
 	domain_wake(dom);
-}
-
-// --- sleeping: the first wire keeps what peers wake us by ------------------------------------------------------------
-
-uint32_t sleep_announce(domain *dom)
-{
-	return dom->on[0]->ops->announce(*dom->on[0]);
-}
-
-void sleep_until_woken(domain *dom, uint32_t ticket, uint64_t max_ns)
-{
-	dom->on[0]->ops->sleep(*dom->on[0], ticket, max_ns);
-}
-
-void domain_wake(domain *dom)
-{
-	dom->on[0]->ops->wake(*dom->on[0]);
 }
 
 // --- the domain's thread ---------------------------------------------------------------------------------------------

@@ -17,14 +17,6 @@
 
 namespace pgas {
 
-std::string_view address_next_part(std::string_view &parts)
-{
-	const size_t end = std::min(parts.find('+'), parts.size());
-	const std::string_view part = parts.substr(0, end);
-	parts.remove_prefix(std::min(end + 1, parts.size()));
-	return part;
-}
-
 namespace {
 
 constexpr char kPartChars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:.-_/";

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The provider object, which every log line names, and its parameters. pgas_init.cpp gives the object its calls.
+#include "pgas_params.hpp"
+#include "pgas_util.hpp"
+
+#include <cstdlib>
+
+#ifndef PGAS_VERSION_MAJOR
+#define PGAS_VERSION_MAJOR 0
+#define PGAS_VERSION_MINOR 1
+#endif
+
+namespace pgas {
+
+// fi_version says up to which API libfabric may ask us: libfabric skips a provider whose fi_version is below what the
+// caller wants, and the structures we use have only grown at their ends since 1.17.
+fi_provider g_provider = {
+	.version = FI_VERSION(PGAS_VERSION_MAJOR, PGAS_VERSION_MINOR),
+	.fi_version = FI_VERSION(2, 9),
+	.context = {},
+	.name = "pgas",
+	.getinfo = nullptr, // pgas_init.cpp
+	.fabric = nullptr,
+	.cleanup = [] {},
+};
+
+const params &parameters()
+{
+	static const params values = [] {
+		params p;
+		const auto read = [](const char *name, size_t &field, size_t least, size_t most) {
+			size_t v;
+			if (fi_param_get_size_t(&g_provider, name, &v) != 0)
+				return;
+			if (v < least || v > most) {
+				PGAS_WARN(FI_LOG_CORE, "parameter %s: %zu is outside %zu..%zu, using %zu\n", name, v,
+					  least, most, field);
+				return;
+			}
+			field = v;
+		};
+#define PGAS_PARAM(name_arg, field_arg, default_arg, min_arg, max_arg, text_arg)                                       \
+	read(name_arg, p.field_arg, (min_arg), (max_arg));
+#include "pgas_params.def"
+#undef PGAS_PARAM
+		return p;
+	}();
+	return values;
+}
+
+} // namespace pgas
