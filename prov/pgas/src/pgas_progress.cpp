@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Progress: every wire takes in what arrived and pushes what waits; the dead are looked after. And the domain's thread for FI_PROGRESS_AUTO and for wait objects, which sleeps when nothing
-// happens.
+// Progress: every wire takes in what arrived and pushes what waits; the dead are looked after. And the domain's
+// thread for FI_PROGRESS_AUTO and for wait objects, which sleeps when nothing happens.
 #include "pgas_ep.hpp"
 #include "pgas_peer.hpp"
 
