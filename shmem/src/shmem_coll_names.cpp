@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The C names of the team collectives, and what is checked before each: a team that is none answers -1; memory that is
+// The C names of the team collectives, and what is checked before each: a team that is none gives -1; memory that is
 // not symmetric, a root outside the team and a stride of zero end the job with a line that says so. With SHMEM_DEBUG
 // the members also compare their arguments.
 #include "shmem_team.hpp"

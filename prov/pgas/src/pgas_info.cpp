@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // fi_getinfo: what we can do, narrowed to what the caller asks. An external provider gets none of libfabric's helpers
-// for this, so every field of the hints is checked here: a hint we cannot satisfy answers -FI_ENODATA and one INFO line
+// for this, so every field of the hints is checked here: a hint we cannot satisfy gives -FI_ENODATA and one INFO line
 // that names the field.
 #include "pgas_info.hpp"
 

@@ -119,7 +119,7 @@ void find_backing(domain *dom, mr *m, uint64_t base, uint64_t len, uint64_t off)
 			ok = false;
 			break;
 		}
-		// maps prints the device of the superblock, which is what fstat of a descriptor answers for tmpfs
+		// maps prints the device of the superblock, which is what fstat of a descriptor returns for tmpfs
 		const uint64_t dev = makedev(major, minor);
 		const int fd = use_file(dom, m, dev, ino, start, end);
 		if (fd < 0) {

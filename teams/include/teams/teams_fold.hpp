@@ -95,7 +95,7 @@ inline four<T> combined(const four<T> &x, const four<T> &y)
 	return {Op::of(x.a, y.a), Op::of(x.b, y.b), Op::of(x.c, y.c), Op::of(x.d, y.d)};
 }
 
-// As many whole lines as there are; answers at which element it stopped. Two rows, the most frequent number, need no
+// As many whole lines as there are; returns at which element it stopped. Two rows, the most frequent number, need no
 // inner loop.
 template <class Op, class T>
 size_t fold_lines_of(T *out, const void *const *rows, size_t row_count, size_t elements)

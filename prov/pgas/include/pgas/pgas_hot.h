@@ -3,7 +3,7 @@
  * The hot path: put, get, atomics, inject, counter and queue reads to a peer on this host. Nothing else.
  *
  * Each body exists once. fi_direct_*.h inlines it into the application; the ops tables (src/pgas_rma.cpp, ...) wrap it
- * with check = PGAS_CHECKED. Every function answers 1 when it did the whole operation and 0 when it did nothing, so the
+ * with check = PGAS_CHECKED. Every function returns 1 when it did the whole operation and 0 when it did nothing, so the
  * caller has one cold exit: the ops table (direct) or the general engine (table).
  *
  * PGAS_UNCHECKED leans on the window's guard pages and on the caller's promise that key 0 stays registered while it is
@@ -126,7 +126,7 @@ PGAS_HOT int pgas_hot_get(struct pgas_ep *ep, uint32_t hot, void *buf, uint64_t 
 
 /*
  * Atomics that are one instruction of the machine: integer sum, bitwise, write, read, swap and compare-and-swap of 4
- * and 8 bytes, one element. op and size are constants at every inline call; what is not listed answers 0. The operation
+ * and 8 bytes, one element. op and size are constants at every inline call; what is not listed returns 0. The operation
  * is acquire-release: it is how programs build locks.
  */
 enum pgas_hot_op {

@@ -68,7 +68,7 @@ struct fi_pgas_ops {
 	int (*mem_free)(struct fid_domain *domain, void *ptr, size_t len);
 
 	/*
-	 * Connects to a peer now instead of at the first transfer, and answers the address at which its key-0 region is
+	 * Connects to a peer now instead of at the first transfer, and returns the address at which its key-0 region is
 	 * mapped here (NULL: it is not mapped).
 	 */
 	int (*window)(struct fid_ep *ep, fi_addr_t addr, void **base);
@@ -89,7 +89,7 @@ struct fi_pgas_ops {
 	 * An endpoint that takes messages posts no receives, and its messages are not longer than FI_PGAS_EAGER_SIZE. A
 	 * message of up to PGAS_SLOT_INLINE bytes begins 8 bytes behind a multiple of 16, a longer one at a multiple of
 	 * 64; but one that the provider had to move begins at a multiple of 16. fi_cq_read of the queue bound with
-	 * FI_RECV answers -FI_EAGAIN at once, inline, as long as nothing is to be taken.
+	 * FI_RECV returns -FI_EAGAIN at once, inline, as long as nothing is to be taken.
 	 */
 	int (*message_take)(struct fid_ep *ep, struct fi_pgas_message *message);
 	void (*message_release)(struct fid_ep *ep, struct fi_pgas_message *message);
