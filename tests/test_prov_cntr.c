@@ -370,7 +370,7 @@ static void remote_fd(int rank, void *arg)
 		for (uint64_t i = 0; i < 5; i++) {
 			team_barrier(NULL);
 			sleep_ms(20);
-			CHECK_OK(fi_write(n.ep, &i, 8, NULL, n.peer[1], 0, 3, NULL));
+			CHECK_OK(RETRY(&n, fi_write(n.ep, &i, 8, NULL, n.peer[1], 0, 3, NULL)));
 			wait_tx(&n, 1);
 		}
 	} else {
