@@ -44,6 +44,14 @@ struct amo_args {
 	amo_form form = kAmoPlain;
 };
 
+size_t elements(const fi_ioc *list, size_t count)
+{
+	size_t total = 0;
+	for (size_t i = 0; i < count; i++)
+		total += list[i].count;
+	return total;
+}
+
 bool to_iov(const fi_ioc *from, size_t count, size_t bytes, iovec *to, size_t total)
 {
 	size_t sum = 0;
@@ -111,10 +119,7 @@ ssize_t write(fid_ep *f, const void *buf, size_t count, void *, fi_addr_t dest, 
 ssize_t writev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
 	       fi_datatype type, fi_op op_code, void *context) noexcept
 {
-	size_t total = 0;
-	for (size_t i = 0; i < count; i++)
-		total += iov[i].count;
-	const fi_rma_ioc rma{addr, total, key};
+	const fi_rma_ioc rma{addr, elements(iov, count), key};
 	return general(f, dest, type, op_code,
 		       {.in = iov,
 			.in_count = count,
@@ -236,10 +241,7 @@ ssize_t readwrite(fid_ep *f, const void *buf, size_t count, void *desc, void *re
 ssize_t readwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_ioc *res, void **, size_t res_count,
 		   fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code, void *context) noexcept
 {
-	size_t total = 0;
-	for (size_t i = 0; i < res_count; i++)
-		total += res[i].count;
-	const fi_rma_ioc rma{addr, total, key};
+	const fi_rma_ioc rma{addr, elements(res, res_count), key};
 	return general(f, dest, type, op_code,
 		       {.in = iov,
 			.in_count = count,
@@ -300,10 +302,7 @@ ssize_t compwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, const fi
 		   fi_ioc *res, void **, size_t res_count, fi_addr_t dest, uint64_t addr, uint64_t key,
 		   fi_datatype type, fi_op op_code, void *context) noexcept
 {
-	size_t total = 0;
-	for (size_t i = 0; i < res_count; i++)
-		total += res[i].count;
-	const fi_rma_ioc rma{addr, total, key};
+	const fi_rma_ioc rma{addr, elements(res, res_count), key};
 	return general(f, dest, type, op_code,
 		       {.in = iov,
 			.in_count = count,

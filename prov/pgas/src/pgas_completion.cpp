@@ -34,7 +34,7 @@ void cq_update_hot(cq_core *cq)
 // Nothing arrives without notice: inline code need not make progress. Of the wires only the first can promise that.
 bool noticed(const ep_core *ep)
 {
-	return !ep->on[1];
+	return ep->wires_on().size() == 1;
 }
 
 } // namespace
@@ -61,7 +61,7 @@ void cq_update_poll(cq_core *cq)
 	uint64_t ready = 1;
 	if (cq->eps.size() == 1 && cq->eps[0]->enabled) {
 		const ep_core *ep = cq->eps[0];
-		const bool waits = ep->kept || (ep->in_place && !ep->msg.waiting.empty());
+		const bool waits = ep_keeps(ep) || (ep->in_place && !ep->msg.waiting.empty());
 		poll = waits || !noticed(ep) ? nullptr : ep->on[0]->ops->poll_word(*ep->on[0], &ready);
 		if (!poll) {
 			poll = &g_always;
@@ -134,7 +134,7 @@ void cntr_update_hot(cntr_core *c)
 	constexpr uint64_t one_sided = FI_WRITE | FI_READ;
 	bool hot = c->dom->hot_allowed() && !c->remote && !(c->bound_flags & ~one_sided) && !c->waiters.outside();
 	for (const ep_core *ep : c->eps)
-		hot = hot && !ep->kept && !ep->serves && noticed(ep) && !(ep->tx_op_flags & FI_DELIVERY_COMPLETE);
+		hot = hot && !ep_keeps(ep) && !ep->serves && noticed(ep) && !(ep->tx_op_flags & FI_DELIVERY_COMPLETE);
 	// as cq_update_hot(): a thread of a wire may close it
 	const auto must_look = [c] { return std::ranges::any_of(c->eps, &ep_core::must_look); };
 	if (!hot || must_look()) {

@@ -37,23 +37,18 @@ void unbind_cq(ep_core *ep, cq_core *cq)
 	cq_update_poll(cq);
 }
 
-void close_wires(ep_core *ep)
+void close_wires(ep_core *ep, size_t from = 0)
 {
 	watch_barrier lock_watcher;
-	for (wire_ep *&on : ep->on) {
-		if (on)
-			on->ops->ep_close(on);
-		on = nullptr;
-	}
+	for (size_t i = from; i < kWiresMost && ep->on[i]; i++)
+		ep->on[i]->ops->ep_close(std::exchange(ep->on[i], nullptr));
 }
 
 // The peers hear that the endpoint closes. Whoever was received wants to hear of it before; but not for long, because
 // there may never be room for that.
 void leave(ep_core *ep)
 {
-	for (wire_ep *on : ep->on) {
-		if (!on)
-			continue;
+	for (wire_ep *on : ep->wires_on()) {
 		pgas_backoff wait{};
 		for (replies_push(*on); !on->replies.empty() && pgas_backoff_awake(&wait); replies_push(*on))
 			pgas_backoff_pause(&wait);
@@ -62,10 +57,9 @@ void leave(ep_core *ep)
 	for (auto &p : ep->peers)
 		if (p)
 			peer_disconnect(p.get());
-	for (wire_ep *on : ep->on)
-		if (on)
-			for (auto &s : on->strangers)
-				peer_disconnect(s.second.get());
+	for (wire_ep *on : ep->wires_on())
+		for (auto &s : on->strangers)
+			peer_disconnect(s.second.get());
 }
 
 void core_destroy(ep_core *ep)
@@ -74,7 +68,6 @@ void core_destroy(ep_core *ep)
 	if (ep->enabled)
 		leave(ep);
 	rx_drop_all(ep);
-	close_wires(ep);
 	std::erase(dom->eps, ep);
 	unbind_cq(ep, ep->tx_cq);
 	if (ep->rx_cq != ep->tx_cq)
@@ -87,6 +80,7 @@ void core_destroy(ep_core *ep)
 	}
 	if (ep->bound_eq)
 		ep->bound_eq->users--;
+	close_wires(ep); // no queue polls a word of theirs any more
 	dom->users--;
 	delete ep;
 }
@@ -228,21 +222,22 @@ int open_wires(ep_core *ep)
 	return 0;
 }
 
-// The parts of all wires that have room; the first has what peers need most.
-ep_name name_of(const ep_core *ep)
+// Of the parts of its wires those that an address has room for. A wire without one is closed: peers could not answer on
+// it.
+ep_name name_of(ep_core *ep)
 {
 	ep_address a;
 	size_t used = 0;
-	for (const wire_ep *on : ep->on) {
-		if (!on)
-			continue;
+	for (size_t i = 0; i < kWiresMost && ep->on[i]; i++) {
+		const wire_ep &on = *ep->on[i];
 		char part[kNameBytes];
-		on->ops->address(*on, part, sizeof part);
-		const int n = snprintf(a.parts + used, sizeof a.parts - used, "%s%s%s%s", used ? "+" : "",
-				       on->ops->name, on->ops->name[0] ? "/" : "", part);
+		on.ops->address(on, part, sizeof part);
+		const int n = snprintf(a.parts + used, sizeof a.parts - used, "%s%s%s%s", used ? "+" : "", on.ops->name,
+				       on.ops->name[0] ? "/" : "", part);
 		if (used + static_cast<size_t>(n) + kSchemeBytes >= kNameBytes) {
 			a.parts[used] = 0;
-			PGAS_INFO(FI_LOG_EP_CTRL, "address: no room for the part of wire %s\n", on->ops->name);
+			PGAS_INFO(FI_LOG_EP_CTRL, "address: no room for the part of wire %s\n", on.ops->name);
+			close_wires(ep, i);
 			break;
 		}
 		used += static_cast<size_t>(n);
@@ -291,8 +286,8 @@ int enable(ep_core *ep)
 		return err;
 	}
 	ep->enabled = true;
-	for (wire_ep *on : ep->on)
-		if (on && on->ops->ep_ready)
+	for (wire_ep *on : ep->wires_on())
+		if (on->ops->ep_ready)
 			on->ops->ep_ready(*on);
 	ep_update_hot(ep);
 	ep_update_polls(ep);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -41,11 +42,18 @@ struct ep_core {
 	rx_queue msg, tagged;
 	std::vector<rx_entry *> rx_spare;
 	std::unordered_map<void *, std::unique_ptr<unexpected>> claimed;
-	uint32_t kept = 0;      // operations and replies that wait in all wires
-	uint32_t one_sided = 0; // of them, as in peer::one_sided
+	uint32_t one_sided = 0; // kept one-sided operations, as in peer::one_sided
 	uint64_t next_op = 1;
 	uint32_t attended = 0; // dom->attention when this endpoint last looked
 
+	// Its wires: all that are in use once it is enabled, none before.
+	std::span<wire_ep *const> wires_on() const
+	{
+		size_t n = 0;
+		while (n < kWiresMost && on[n])
+			n++;
+		return {on, n};
+	}
 	pgas_ep *front() const { return fronts[0]; }
 	bool must_look() const { return dom->attention.load() != pgas_load_relaxed(&attended); }
 };
@@ -54,6 +62,7 @@ int ep_open(fid_domain *dom, fi_info *info, fid_ep **out, void *context) noexcep
 int stx_open(fid_domain *dom, fi_tx_attr *attr, fid_stx **out, void *context) noexcept;
 // Takes in what arrived and pushes what waits; true when something moved. Lock held.
 bool ep_progress(ep_core *ep);
+bool ep_keeps(const ep_core *ep);  // operations or replies wait in its wires
 void ep_update_hot(ep_core *ep);   // opens or closes the short ways of every front
 void ep_update_polls(ep_core *ep); // after something was kept or ended
 void ep_update_heads(ep_core *ep); // after only something arrived or was taken

@@ -88,8 +88,8 @@ int symmetric(fid_ep *fid, const void *base) noexcept
 		const key0_layout &layout = ep->dom->layout;
 		if (layout.given() && bias && bias != layout.base)
 			return -FI_EINVAL;
-		for (wire_ep *on : ep->on)
-			if (on && on->ops->windows_rebias)
+		for (wire_ep *on : ep->wires_on())
+			if (on->ops->windows_rebias)
 				on->ops->windows_rebias(*on, front, bias);
 		front->bias = bias;
 		return 0;
@@ -104,8 +104,8 @@ int symmetric_layout(fid_domain *f, const fi_pgas_piece *pieces, size_t count) n
 // Everything this endpoint started is complete. Answers that it owes to others do not count.
 bool flushed(ep_core *ep)
 {
-	for (wire_ep *on : ep->on)
-		if (on && (!on->pending.empty() || (on->ops->flush && on->ops->flush(*on) != 0)))
+	for (wire_ep *on : ep->wires_on())
+		if (!on->pending.empty() || (on->ops->flush && on->ops->flush(*on) != 0))
 			return false;
 	return true;
 }
@@ -161,15 +161,7 @@ bool surely_nothing(const ep_core *ep)
 	       pgas_load_relaxed(pgas_load_relaxed(&front->poll)) != pgas_load_relaxed(&front->poll_ready);
 }
 
-// Of all wires; false when none has anything in place.
-bool take_in_place(ep_core *ep, fi_pgas_message *m)
-{
-	for (wire_ep *on : ep->on)
-		if (on && on->ops->take && on->ops->take(*on, m))
-			return true;
-	return false;
-}
-
+// Of the wires only the first has places to give.
 int message_take(fid_ep *fid, fi_pgas_message *m) noexcept
 {
 	ep_core *ep = core_of(fid);
@@ -182,7 +174,7 @@ int message_take(fid_ep *fid, fi_pgas_message *m) noexcept
 			return -FI_EOPBADSTATE;
 		if (PGAS_UNLIKELY(ep->must_look()))
 			ep_progress(ep);
-		if (PGAS_LIKELY(ep->msg.waiting.empty()) && take_in_place(ep, m)) {
+		if (PGAS_LIKELY(ep->msg.waiting.empty()) && ep->on[0]->ops->take(*ep->on[0], m)) {
 			ep_update_heads(ep);
 			return 0;
 		}
@@ -196,7 +188,6 @@ int message_take(fid_ep *fid, fi_pgas_message *m) noexcept
 	});
 }
 
-// Of the wires only the first gives places.
 void message_release(fid_ep *fid, fi_pgas_message *m) noexcept
 {
 	if (PGAS_LIKELY(m->state_))

@@ -8,6 +8,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -110,8 +111,8 @@ void ep_update_hot(ep_core *ep)
 		change(fid->atomic, front->hot_inject == PGAS_MAGIC_HOT ? &g_amo_ops_hot : &g_amo_ops);
 		// the invariant of pgas_types.h: windows only on fronts that may go straight
 		if (front->hot_inject != PGAS_MAGIC_HOT)
-			for (wire_ep *on : ep->on)
-				if (on && on->ops->windows_close)
+			for (wire_ep *on : ep->wires_on())
+				if (on->ops->windows_close)
 					on->ops->windows_close(*on, front);
 		const bool own = front->op_flags & FI_PGAS_PRIVATE;
 		const auto counter = [&](cntr_core *c) { return c && !own ? &c->front->count : &front->unbound_; };
@@ -122,6 +123,11 @@ void ep_update_hot(ep_core *ep)
 	for (cntr_core *c : {ep->c_send, ep->c_recv, ep->c_read, ep->c_write, ep->c_rem_read, ep->c_rem_write})
 		if (c)
 			cntr_update_hot(c);
+}
+
+bool ep_keeps(const ep_core *ep)
+{
+	return std::ranges::any_of(ep->wires_on(), &wire_ep::keeps);
 }
 
 void ep_update_heads(ep_core *ep)

@@ -85,7 +85,6 @@ op *op_keep(wire_ep &on, op &&o, peer *to)
 	if ((p->flags & FI_INJECT) && p->kind != op_kind::read && p->kind != op_kind::pull)
 		own_source(*p);
 	on.pending.emplace(p->id, std::move(kept));
-	ep->kept++;
 	ep_update_polls(ep);
 	return p;
 }
@@ -96,7 +95,6 @@ void op_take_back(wire_ep &on, op *kept, op &out)
 	if (one_sided(out))
 		end_one_sided(on.ep, out.to);
 	on.pending.erase(out.id);
-	on.ep->kept--;
 	ep_update_polls(on.ep);
 }
 
@@ -121,7 +119,6 @@ void op_finish(wire_ep &on, op &o)
 		op_complete(on.ep, o);
 	}
 	on.pending.erase(id);
-	on.ep->kept--;
 }
 
 void op_fail_peer(peer *p, int status)
@@ -138,7 +135,7 @@ void op_fail_peer(peer *p, int status)
 		op_finish(on, *o);
 	}
 	// also those that op_finish() just added
-	on.ep->kept -= static_cast<uint32_t>(std::erase_if(on.replies, [&](const reply &r) { return r.to == p; }));
+	std::erase_if(on.replies, [&](const reply &r) { return r.to == p; });
 	p->replies = 0;
 }
 

@@ -10,6 +10,15 @@ namespace {
 
 constexpr uint64_t kRetryNs = 50'000'000; // a peer that was not there yet is looked for again after this
 
+// Gives back what a wire keeps for a peer, connected or on the way.
+void drop_line(peer *p)
+{
+	if (p->line)
+		p->wire->disconnect(*p);
+	p->line = nullptr;
+	p->dead_flag = &g_nobody_dead;
+}
+
 int peer_connect(peer *p)
 {
 	ep_address a;
@@ -20,15 +29,21 @@ int peer_connect(peer *p)
 			return err;
 	std::string_view part;
 	int cost = 0;
-	p->on = wire_to(*p->ep, a.parts, part, &cost);
-	if (!p->on) {
+	wire_ep *on = wire_to(*p->ep, a.parts, part, &cost);
+	if (p->on != on)
+		drop_line(p); // another wire was on the way to it
+	p->on = on;
+	if (!on) {
 		PGAS_WARN(FI_LOG_AV, "address %s is on another host\n", p->name.text);
 		return -FI_EHOSTUNREACH;
 	}
-	p->wire = p->on->ops;
+	p->wire = on->ops;
 	p->real_name = address_format(a); // a wire may want to know
-	if (const int err = p->wire->connect(*p->on, *p, part))
+	if (const int err = p->wire->connect(*on, *p, part)) {
+		if (err != -FI_EAGAIN)
+			drop_line(p);
 		return err;
+	}
 	p->state = peer_state::connected;
 	p->ep->dom->connected++;
 	if (p->name != p->real_name)
@@ -40,12 +55,9 @@ int peer_connect(peer *p)
 
 void peer_disconnect(peer *p)
 {
-	if (p->state == peer_state::connected || p->state == peer_state::connecting)
-		p->wire->disconnect(*p);
+	drop_line(p);
 	if (p->state == peer_state::connected)
 		p->ep->dom->connected--;
-	p->line = nullptr;
-	p->dead_flag = &g_nobody_dead;
 	p->state = peer_state::fresh;
 }
 
@@ -191,18 +203,16 @@ void peers_fail_dead(ep_core *ep)
 	for (auto &p : ep->peers)
 		if (p && p->dead())
 			op_fail_peer(p.get(), -FI_ECONNRESET);
-	for (wire_ep *on : ep->on)
-		if (on)
-			for (auto &[src, p] : on->strangers)
-				if (p && p->dead())
-					op_fail_peer(p.get(), -FI_ECONNRESET);
+	for (wire_ep *on : ep->wires_on())
+		for (auto &[src, p] : on->strangers)
+			if (p && p->dead())
+				op_fail_peer(p.get(), -FI_ECONNRESET);
 }
 
 void peers_release(ep_core *ep)
 {
-	for (wire_ep *on : ep->on)
-		if (on)
-			strangers_release(*on);
+	for (wire_ep *on : ep->wires_on())
+		strangers_release(*on);
 	for (auto &p : ep->peers) {
 		if (!p || p->state != peer_state::connected || !p->dead() || !p->wire->bury(*p))
 			continue;
@@ -216,9 +226,7 @@ void peer_forget(ep_core *ep, fi_addr_t addr)
 	peer *p = addr < ep->peers.size() ? ep->peers[addr].get() : nullptr;
 	const bool led = p && p->real_name.text[0]; // strangers have real names, addresses may be those of services
 	const ep_name name = led ? p->real_name : ep->vector->entries[addr].name;
-	for (wire_ep *on : ep->on) {
-		if (!on)
-			continue;
+	for (wire_ep *on : ep->wires_on()) {
 		for (auto it = on->strangers.begin(); it != on->strangers.end();) {
 			if (it->second->name == name)
 				it = stranger_end(*on, it, -FI_ECANCELED);

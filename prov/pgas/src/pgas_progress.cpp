@@ -7,6 +7,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace pgas {
@@ -18,8 +19,8 @@ void attend(ep_core *ep)
 	const uint32_t asked = ep->dom->attention.load();
 	// first what the dead sent us: an answer among it ends its operation well
 	bool settled = true;
-	for (wire_ep *on : ep->on)
-		settled = (!on || on->ops->settle(*on)) && settled;
+	for (wire_ep *on : ep->wires_on())
+		settled = on->ops->settle(*on) && settled;
 	if (settled)
 		pgas_store_relaxed(&ep->attended, asked);
 	peers_fail_dead(ep);
@@ -35,12 +36,11 @@ bool ep_progress(ep_core *ep)
 		return false;
 	if (ep->must_look())
 		attend(ep);
-	const bool waited = ep->kept;
+	const bool kept = ep_keeps(ep);
 	bool moved = false;
-	for (wire_ep *on : ep->on)
-		if (on)
-			moved |= on->ops->progress(*on);
-	if (moved && (waited || ep->kept))
+	for (wire_ep *on : ep->wires_on())
+		moved |= on->ops->progress(*on);
+	if (moved && (kept || ep_keeps(ep)))
 		ep_update_polls(ep);
 	else if (moved)
 		ep_update_heads(ep);
@@ -77,10 +77,7 @@ constexpr uint64_t kIdleNapNs = 1'000'000'000;
 
 bool must_retry(const ep_core *ep)
 {
-	for (const wire_ep *on : ep->on)
-		if (on && on->ops->retries(*on))
-			return true;
-	return false;
+	return std::ranges::any_of(ep->wires_on(), [](const wire_ep *on) { return on->ops->retries(*on); });
 }
 
 void signal_waiters(domain *dom)

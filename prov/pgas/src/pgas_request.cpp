@@ -229,7 +229,6 @@ void reply_send(peer *p, const response_head &head, const iovec *iov, size_t iov
 	iov_gather(iov, iov_count, skip, r.bytes.data() + sizeof head, len);
 	p->on->replies.push_back(std::move(r));
 	p->replies++;
-	p->ep->kept++;
 }
 
 // For operations that come as requests: each region once, the endpoint once per operation.
@@ -440,7 +439,6 @@ bool replies_push(wire_ep &on)
 		} else {
 			it->to->replies--;
 			it = on.replies.erase(it);
-			on.ep->kept--;
 		}
 	}
 	return on.replies.size() != before;

@@ -16,7 +16,6 @@
 #include <cstring>
 
 namespace pgas {
-
 namespace {
 
 constexpr char kPartChars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:.-_/";

@@ -49,9 +49,7 @@ void rx_finish(ep_core *ep, rx_entry *rx, completion &c)
 
 void rx_drop_all(ep_core *ep)
 {
-	for (wire_ep *on : ep->on) {
-		if (!on)
-			continue;
+	for (wire_ep *on : ep->wires_on()) {
 		for (auto &[id, o] : on->pending) {
 			if (!o->rx)
 				continue;

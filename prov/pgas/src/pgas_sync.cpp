@@ -4,6 +4,8 @@
 #include "pgas_domain.hpp"
 #include "pgas_wire.hpp"
 
+#include <mutex>
+
 namespace pgas {
 
 // --- sleeping: the first wire keeps what peers wake us by ------------------------------------------------------------
@@ -27,25 +29,14 @@ void domain_wake(domain *dom)
 
 namespace {
 
-pthread_mutex_t *g_lists = nullptr;
-
-pthread_mutex_t *fresh_mutex()
-{
-	auto *m = new pthread_mutex_t; // never destroyed: threads of wires may outlive static destruction
-	pthread_mutexattr_t attr;
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
-	pthread_mutex_init(m, &attr);
-	pthread_mutexattr_destroy(&attr);
-	return m;
-}
+std::recursive_mutex *g_lists = nullptr;
 
 // In a child of fork() another thread may have held it, and will never give it back.
-pthread_mutex_t *lists()
+std::recursive_mutex *lists()
 {
 	static const bool made = [] {
-		g_lists = fresh_mutex();
-		return pthread_atfork(nullptr, nullptr, [] { g_lists = fresh_mutex(); }) == 0;
+		g_lists = new std::recursive_mutex; // never destroyed: threads of wires may outlive static destruction
+		return pthread_atfork(nullptr, nullptr, [] { g_lists = new std::recursive_mutex; }) == 0;
 	}();
 	(void)made;
 	return g_lists;
@@ -55,12 +46,12 @@ pthread_mutex_t *lists()
 
 watch_barrier::watch_barrier()
 {
-	pthread_mutex_lock(lists());
+	lists()->lock();
 }
 
 watch_barrier::~watch_barrier()
 {
-	pthread_mutex_unlock(lists());
+	lists()->unlock();
 }
 
 } // namespace pgas

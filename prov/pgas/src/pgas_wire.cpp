@@ -35,8 +35,8 @@ wire_ep *wire_to(const ep_core &ep, std::string_view parts, std::string_view &pa
 	for (std::string_view p = address_next_part(parts); !p.empty(); p = address_next_part(parts)) {
 		std::string_view rest;
 		const wire_ops *w = wire_of_part(p, rest);
-		for (wire_ep *on : ep.on) {
-			if (!w || !on || on->ops != w)
+		for (wire_ep *on : ep.wires_on()) {
+			if (on->ops != w)
 				continue;
 			const int c = w->cost(*on, rest);
 			if (c < 0 || (best && c >= *cost))

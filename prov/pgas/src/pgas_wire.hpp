@@ -53,6 +53,8 @@ struct wire_ep {
 		uint64_t serial = 0;
 	};
 	std::vector<sender_cache> senders; // by source
+
+	bool keeps() const { return !pending.empty() || !replies.empty(); }
 };
 
 struct wire_peer {};
@@ -124,7 +126,7 @@ struct wire_ops {
 	// answered was taken. bury: the peer is dead; true when it may be disconnected, false when somebody may still
 	// be in its memory, which was given back as far as possible.
 	int (*connect)(wire_ep &on, peer &p, std::string_view part);
-	void (*disconnect)(peer &p);
+	void (*disconnect)(peer &p); // frees peer::line, whose owner then forgets it
 	bool (*departed)(const peer &p);
 	bool (*silent)(const wire_ep &on, const peer &p);
 	bool (*bury)(peer &p);
@@ -141,7 +143,8 @@ struct wire_ops {
 	int (*pull)(wire_ep &on, peer &from, rx_entry *rx, const char *bytes, completion &c);
 	void (*discard)(peer &from, const char *bytes);
 	void (*pull_over)(peer &from, uint64_t sender_op, int status);
-	// In place (may be null): the next message where it lies, and giving the place back from any thread.
+	// In place (of the first wire; may be null in others): the next message where it lies, and giving the place
+	// back from any thread.
 	bool (*take)(wire_ep &on, fi_pgas_message *m);
 	void (*give_back)(fi_pgas_message *m);
 	// Who a source is: its serial, which changes when the number goes to another sender, and its name (may be

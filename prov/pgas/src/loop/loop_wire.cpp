@@ -194,7 +194,6 @@ int loop_connect(wire_ep &, peer &to, std::string_view part)
 void loop_disconnect(peer &p)
 {
 	delete static_cast<loop_peer *>(p.line);
-	p.line = nullptr;
 }
 
 bool loop_departed(const peer &p)
@@ -382,7 +381,7 @@ bool loop_progress(wire_ep &of)
 		handle(on, p);
 		moved = true;
 	}
-	if (!on.pending.empty() || !on.replies.empty())
+	if (on.keeps())
 		moved |= request_push_all(on);
 	return moved;
 }

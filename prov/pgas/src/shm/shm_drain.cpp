@@ -186,9 +186,9 @@ bool shm_settle(wire_ep &of)
 bool shm_progress(wire_ep &of)
 {
 	shm_ep *on = &shm_of(of);
-	const bool waited = on->ep->kept;
+	const bool kept = on->keeps();
 	bool moved = drain(on);
-	if (waited || on->ep->kept)
+	if (kept || on->keeps())
 		moved |= request_push_all(*on);
 	return moved;
 }

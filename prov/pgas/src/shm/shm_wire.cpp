@@ -211,15 +211,12 @@ int shm_connect(wire_ep &on, peer &to, std::string_view part)
 
 void shm_disconnect(peer &of)
 {
-	if (!of.line)
-		return;
 	shm_peer *p = &shm_of(of);
 	close_to_inline_code(&shm_of(*of.on), &of);
 	shm_detach(p);
 	of.dead_flag = &g_nobody_dead;
 	remote_domain_put(p->rdom);
 	delete p;
-	of.line = nullptr;
 }
 
 bool shm_departed(const peer &p)
