@@ -17,7 +17,8 @@
 
 namespace pgas {
 
-inline constexpr size_t kNameBytes = 64; // of an address, with the zero byte at its end
+inline constexpr size_t kNameBytes = 96; // of the longest address, with the zero byte at its end
+inline constexpr size_t kNameShort = 64; // of most: MPICH has room for no more (FI_NAME_MAX)
 inline constexpr char kScheme[] = "fi_pgas://";
 inline constexpr size_t kSchemeBytes = sizeof kScheme - 1;
 
@@ -45,6 +46,11 @@ inline std::string_view address_next_part(std::string_view &parts)
 	parts.remove_prefix(std::min(end + 1, parts.size()));
 	return part;
 }
+
+// Bytes in addresses: base64 with the alphabet of RFC 4648, section 5, without padding. text_to_bytes returns how many
+// bytes there were, 0 when it is none or they do not fit.
+void bytes_to_text(const void *bytes, size_t len, char *out, size_t room);
+size_t text_to_bytes(std::string_view text, void *out, size_t room);
 
 // Holds a service name of this host, as abstract sockets: gone with the process.
 struct service_binding {

@@ -8,6 +8,7 @@
 #include "pgas_nosys.hpp"
 #include "pgas_peer.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -104,10 +105,10 @@ int insert(fid_av *f, const void *addr, size_t count, fi_addr_t *out, uint64_t f
 			return err;
 		insertion result{v, flags, context};
 		const char *p = static_cast<const char *>(addr);
-		for (size_t i = 0; i < count; i++, p += kNameBytes) {
+		for (size_t i = 0; i < count; i++, p += v->dom->name_bytes) {
 			ep_address parsed;
 			ep_name name{};
-			memcpy(name.text, p, sizeof name.text);
+			memcpy(name.text, p, v->dom->name_bytes);
 			const int err = address_parse(name.text, parsed) && !parsed.any ? 0 : -FI_EINVAL;
 			if (err)
 				PGAS_WARN(FI_LOG_AV, "entry %zu is not an address of this provider\n", i);
@@ -202,8 +203,8 @@ int lookup(fid_av *f, fi_addr_t addr, void *buf, size_t *len) noexcept
 	if (addr >= v->entries.size() || !v->entries[addr].used)
 		return -FI_EINVAL;
 	const size_t room = *len;
-	*len = kNameBytes;
-	memcpy(buf, v->entries[addr].name.text, room < kNameBytes ? room : kNameBytes);
+	*len = v->dom->name_bytes;
+	memcpy(buf, v->entries[addr].name.text, std::min(room, *len));
 	return 0;
 }
 

@@ -31,10 +31,10 @@ void cq_update_hot(cq_core *cq)
 	}
 }
 
-// Nothing arrives without notice: inline code need not make progress. Of the wires only the first can promise that.
+// Nothing arrives without notice: inline code need not make progress.
 bool noticed(const ep_core *ep)
 {
-	return ep->wires_on().size() == 1;
+	return std::ranges::all_of(ep->wires_on(), [](const wire_ep *on) { return on->ops->noticed(*on); });
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "pgas_ext.hpp"
 #include "pgas_nosys.hpp"
 #include "pgas_wire.hpp"
+#include "net/net_proof.hpp"
 
 #include <cstring>
 
@@ -19,10 +20,10 @@ domain *domain_of(fid *f)
 
 void close_wires(domain *dom)
 {
-	for (wire_domain *&d : dom->on) {
-		if (d)
-			d->ops->domain_close(d);
-		d = nullptr;
+	for (size_t i = kWiresMost; i-- > 0;) { // the first last: threads of the others sleep and wake by it
+		if (dom->on[i])
+			dom->on[i]->ops->domain_close(dom->on[i]);
+		dom->on[i] = nullptr;
 	}
 }
 
@@ -30,11 +31,12 @@ int open_wires(domain *dom)
 {
 	size_t at = 0;
 	for (const wire_ops *w : wires()) {
-		if (const int err = w->domain_open(*dom, &dom->on[at])) {
+		const int err = w->domain_open(*dom, &dom->on[at]);
+		if (err && err != -FI_ENODATA) {
 			close_wires(dom);
 			return err;
 		}
-		at++;
+		at += !err;
 	}
 	return 0;
 }
@@ -117,6 +119,8 @@ int domain_open(fid_fabric *f, fi_info *info, fid_domain **out, void *context) n
 		dom->mr_mode = mode == kApiMrBasic ? FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY
 						   : mode & ~(kApiMrBasic | kApiMrScalable);
 		dom->caps = info->caps;
+		if (a && a->auth_key && a->auth_key_size)
+			dom->secret_key = secret_from(a->auth_key, a->auth_key_size);
 		// FI_THREAD_COMPLETION: queues and counters belong to one thread each, but connecting, translating and
 		// progress touch what the domain shares, so the cold path locks while the hot one does not count with
 		// atomics

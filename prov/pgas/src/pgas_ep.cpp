@@ -211,36 +211,49 @@ int ep_bind(fid *f, fid *b, uint64_t flags) noexcept
 int open_wires(ep_core *ep)
 {
 	watch_barrier lock_watcher; // a wire's thread sees the endpoint with all of it or with nothing
-	size_t at = 0;
-	for (const wire_ops *w : wires()) {
-		if (const int err = w->ep_open(*ep->dom->on[at], *ep, &ep->on[at])) {
+	for (size_t i = 0; i < kWiresMost && ep->dom->on[i]; i++) {
+		wire_domain &d = *ep->dom->on[i];
+		if (const int err = d.ops->ep_open(d, *ep, &ep->on[i])) {
 			close_wires(ep);
 			return err;
 		}
-		at++;
 	}
 	return 0;
 }
 
-// Of the parts of its wires those that an address has room for. A wire without one is closed: peers could not answer on
-// it.
-ep_name name_of(ep_core *ep)
+// Writes the parts of its wires; returns how many there was room for.
+size_t write_parts(const ep_core *ep, ep_address &a, size_t room, bool tight)
 {
-	ep_address a;
-	size_t used = 0;
-	for (size_t i = 0; i < kWiresMost && ep->on[i]; i++) {
+	size_t used = 0, i = 0;
+	for (; i < kWiresMost && ep->on[i]; i++) {
 		const wire_ep &on = *ep->on[i];
 		char part[kNameBytes];
-		on.ops->address(on, part, sizeof part);
+		on.ops->address(on, part, sizeof part, tight);
 		const int n = snprintf(a.parts + used, sizeof a.parts - used, "%s%s%s%s", used ? "+" : "", on.ops->name,
 				       on.ops->name[0] ? "/" : "", part);
-		if (used + static_cast<size_t>(n) + kSchemeBytes >= kNameBytes) {
+		if (used + static_cast<size_t>(n) + kSchemeBytes >= room) {
 			a.parts[used] = 0;
-			PGAS_INFO(FI_LOG_EP_CTRL, "address: no room for the part of wire %s\n", on.ops->name);
-			close_wires(ep, i);
 			break;
 		}
 		used += static_cast<size_t>(n);
+	}
+	return i;
+}
+
+// The shortest address that has room for all, since some clients have no more than kNameShort for one. A wire without
+// room is closed: peers could not answer on it.
+ep_name name_of(ep_core *ep)
+{
+	ep_address a;
+	const size_t all = ep->wires_on().size();
+	if (write_parts(ep, a, kNameShort, false) < all && write_parts(ep, a, kNameShort, true) < all) {
+		const size_t most = ep->dom->name_bytes;
+		const size_t written = write_parts(ep, a, most, true);
+		if (written < all) {
+			PGAS_INFO(FI_LOG_EP_CTRL, "address: no room for the part of wire %s\n",
+				  ep->on[written]->ops->name);
+			close_wires(ep, written);
+		}
 	}
 	return address_format(a);
 }
@@ -364,10 +377,10 @@ int getname(fid_t f, void *addr, size_t *len) noexcept
 	if (!ep->enabled)
 		return -FI_EOPBADSTATE;
 	const size_t room = *len;
-	*len = kNameBytes;
+	*len = ep->dom->name_bytes;
 	if (addr)
-		memcpy(addr, ep->name.text, std::min(room, kNameBytes));
-	return room < kNameBytes ? -FI_ETOOSMALL : 0;
+		memcpy(addr, ep->name.text, std::min(room, *len));
+	return room < *len ? -FI_ETOOSMALL : 0;
 }
 
 int setname(fid_t f, void *addr, size_t len) noexcept

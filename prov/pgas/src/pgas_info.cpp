@@ -10,6 +10,7 @@
 
 #include "pgas_addr.hpp"
 #include "pgas_wire.hpp"
+#include "net/port_ofi.hpp"
 
 namespace pgas {
 namespace {
@@ -24,6 +25,7 @@ constexpr int kMrBits = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_
 constexpr size_t kManyObjects = 65536;
 constexpr size_t kCounters = kRemoteCounters - 1; // each may be bound to remote events; 0 stands for none
 constexpr size_t kQueueDepth = 1 << 20;
+constexpr size_t kAuthKeyMost = 256; // bytes of a job's secret
 
 constexpr uint64_t kAllCaps = kPrimaryCaps | kTxModifiers | kRxModifiers | kSecondaryCaps;
 constexpr uint64_t kTxCaps = kPrimaryCaps | kTxModifiers | FI_FENCE;
@@ -49,7 +51,7 @@ uint64_t expand_caps(uint64_t asked, uint64_t all)
 		caps |= messaging & all;
 	if ((asked & (FI_RMA | FI_ATOMIC)) && !(asked & one_sided))
 		caps |= one_sided & all;
-	return caps | (kFreeCaps & all);
+	return asked & kFreeCaps ? caps : caps | (kFreeCaps & all);
 }
 
 // Of a transmit or receive context: what its own hints ask, or what of the endpoint's capabilities concerns it. Never
@@ -141,7 +143,7 @@ bool domain_fits(const fi_domain_attr &h)
 		return refuse("domain_attr->mr_iov_limit");
 	if (h.caps & ~kDomainCaps)
 		return refuse("domain_attr->caps");
-	if (h.auth_key_size || api_max_ep_auth_key(h))
+	if ((h.auth_key_size && !h.auth_key) || h.auth_key_size > kAuthKeyMost || api_max_ep_auth_key(h))
 		return refuse("domain_attr->auth_key");
 	if (api_max_group_id(h))
 		return refuse("domain_attr->max_group_id");
@@ -267,6 +269,13 @@ void narrow(fi_info *i, const fi_info &h)
 			i->domain_attr->resource_mgmt = d->resource_mgmt;
 		if (d->av_type)
 			i->domain_attr->av_type = d->av_type;
+		if (d->auth_key_size) {
+			i->domain_attr->auth_key = static_cast<uint8_t *>(malloc(d->auth_key_size));
+			if (i->domain_attr->auth_key) {
+				memcpy(i->domain_attr->auth_key, d->auth_key, d->auth_key_size);
+				i->domain_attr->auth_key_size = d->auth_key_size;
+			}
+		}
 		i->domain_attr->tclass = d->tclass;
 		i->domain_attr->domain = d->domain;
 	}
@@ -293,11 +302,11 @@ bool choose_mr_mode(fi_info *i, uint32_t version, const fi_info *hints, int &off
 
 bool set_address(void **where, size_t *len, const ep_name &name)
 {
-	*where = malloc(sizeof name.text);
+	*where = malloc(kNameBytes);
 	if (!*where)
 		return false;
 	memcpy(*where, name.text, sizeof name.text);
-	*len = sizeof name.text;
+	*len = strlen(name.text) < kNameShort ? kNameShort : kNameBytes;
 	return true;
 }
 
@@ -351,6 +360,8 @@ int info_get(uint32_t version, const char *node, const char *service, uint64_t f
 	     fi_info **info) noexcept
 {
 	return guard([&] {
+		if (choosing_provider())
+			return -FI_ENODATA; // we ask for somebody else
 		if (flags & FI_PROV_ATTR_ONLY) {
 			*info = full_info();
 			return *info ? 0 : -FI_ENOMEM;

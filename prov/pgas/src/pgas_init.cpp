@@ -16,6 +16,9 @@ extern "C" __attribute__((visibility("default"))) struct fi_provider *pgas_provi
 	fi_param_define(&pgas::g_provider, name_arg, FI_PARAM_SIZE_T, text_arg);
 #include "pgas_params.def"
 #undef PGAS_PARAM
+		fi_param_define(&pgas::g_provider, "net", FI_PARAM_STRING,
+				"which network provider of libfabric carries the link to other hosts: auto, off, or "
+				"PROVIDER[:INTERFACE], as tcp, net:eth1 (default auto)");
 		return true;
 	}();
 	(void)defined;

@@ -25,6 +25,15 @@ fi_provider g_provider = {
 	.cleanup = [] {},
 };
 
+const char *parameters_net()
+{
+	static const std::string value = [] {
+		char *text = nullptr;
+		return fi_param_get_str(&g_provider, "net", &text) == 0 && text && *text ? text : "auto";
+	}();
+	return value.c_str();
+}
+
 const params &parameters()
 {
 	static const params values = [] {

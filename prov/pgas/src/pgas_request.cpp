@@ -315,7 +315,7 @@ void request_run(wire_ep &on, uint32_t src, uint16_t code, const char *payload, 
 	if (peer_of_sender(on, src, &from) != 0)
 		return; // it died after it asked
 	// a pull has a pending send, which keeps the counters cold as long as needed
-	if (!ep->serves && code != kReqPull) {
+	if (!ep->serves && !on.served && code != kReqPull) {
 		ep->serves = true;
 		ep_update_polls(ep); // reading a counter makes progress from now on
 	}

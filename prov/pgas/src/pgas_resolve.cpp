@@ -99,6 +99,53 @@ ep_name address_of_service(const char *service)
 	return address_format(a);
 }
 
+// --- bytes as text ---------------------------------------------------------------------------------------------------
+namespace {
+
+constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+} // namespace
+
+void bytes_to_text(const void *bytes, size_t len, char *out, size_t room)
+{
+	const auto *at = static_cast<const unsigned char *>(bytes);
+	size_t n = 0;
+	uint32_t bits = 0, held = 0;
+	for (size_t i = 0; i < len || held; ) {
+		if (held < 6 && i < len) {
+			bits = bits << 8 | at[i++];
+			held += 8;
+		}
+		const uint32_t take = std::min(held, 6u);
+		if (n + 1 >= room)
+			break;
+		out[n++] = kDigits[(bits >> (held - take) & ((1u << take) - 1)) << (6 - take)];
+		held -= take;
+	}
+	out[n] = 0;
+}
+
+size_t text_to_bytes(std::string_view text, void *out, size_t room)
+{
+	auto *to = static_cast<unsigned char *>(out);
+	size_t n = 0;
+	uint32_t bits = 0, held = 0;
+	for (const char c : text) {
+		const char *digit = c ? strchr(kDigits, c) : nullptr;
+		if (!digit)
+			return 0;
+		bits = bits << 6 | static_cast<uint32_t>(digit - kDigits);
+		held += 6;
+		if (held < 8)
+			continue;
+		if (n == room)
+			return 0;
+		held -= 8;
+		to[n++] = static_cast<unsigned char>(bits >> held);
+	}
+	return held < 6 && (bits & ((1u << held) - 1)) == 0 ? n : 0;
+}
+
 // --- service names ---------------------------------------------------------------------------------------------------
 //
 // Two abstract sockets: "pgas/UID/SERVICE" is taken once (bind fails for the second), and "pgas/UID/SERVICE/PARTS"

@@ -3,7 +3,7 @@
 // What a peer's operation does here: finding the memory that it names, running atomics, counting. Whatever the peer
 // says is bad input until it is checked against our own registrations.
 #include "pgas_target.hpp"
-#include "pgas_domain.hpp"
+#include "pgas_ep.hpp"
 
 #include <sys/mman.h>
 
@@ -67,6 +67,15 @@ bool remote_count(remote_counter *counters, remote_effect what, remote_counter_i
 		any = true;
 	}
 	return any;
+}
+
+void target_count(ep_core *ep, const mr &region, remote_effect what, bool of_range, bool of_operation)
+{
+	const auto id = [](const cntr_core *c) { return c ? c->remote : kNoCounter; };
+	const remote_counter_ids none{kNoCounter, kNoCounter}, range{id(region.rem_wr), id(region.rem_rd)};
+	const remote_counter_ids whole{id(ep->c_rem_write), id(ep->c_rem_read)};
+	if (remote_count(ep->dom->counters, what, of_range ? range : none, of_operation ? whole : none))
+		domain_wake_sleepers(ep->dom); // a thread of ours may wait for it
 }
 
 int target_find(domain *dom, uint64_t key, uint64_t addr, size_t bytes, uint64_t right, target_memory &out)

@@ -15,6 +15,7 @@
 namespace pgas {
 
 struct domain;
+struct ep_core;
 struct mr;
 
 // A region's counter counts what modified it, also when the old value went back (fi_mr); an endpoint's FI_REMOTE_WRITE
@@ -37,6 +38,8 @@ struct target_memory {
 	const mr *region = nullptr;
 	std::vector<iovec> pieces;
 };
+// Counts what a peer did to a region of ours. of_range, of_operation: this was the last piece of its range, and of all.
+void target_count(ep_core *ep, const mr &region, remote_effect what, bool of_range, bool of_operation);
 int target_find(domain *dom, uint64_t key, uint64_t addr, size_t bytes, uint64_t right, target_memory &out);
 
 struct target_amo {

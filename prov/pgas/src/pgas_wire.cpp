@@ -13,6 +13,7 @@ const wire_list &wires()
 		l.at[l.count++] = &g_shm_wire;
 		if (parameters().loop)
 			l.at[l.count++] = &g_loop_wire;
+		l.at[l.count++] = &g_net_wire;
 		return l;
 	}();
 	return list;

@@ -43,6 +43,7 @@ struct wire_ep {
 	std::map<uint64_t, std::unique_ptr<op>> pending; // kept operations by number, that is, in the order they came
 	std::deque<reply> replies;
 	uint32_t pieces = 0; // asked for and not come yet, of all pulls
+	bool served = false; // a thread of the wire answers requests
 
 	std::unordered_map<uint32_t, std::unique_ptr<peer>>
 		strangers;          // senders that are in no address vector, by source
@@ -95,6 +96,7 @@ inline constexpr size_t kRegionsMost = 65536; // of a domain, as fi_getinfo says
 inline constexpr int kCostBest = 0;
 inline constexpr int kCostOwnProcess = 1; // the peer is in this process
 inline constexpr int kCostOwnHost = 2;
+inline constexpr int kCostOtherHost = 3;
 
 // --- the table -------------------------------------------------------------------------------------------------------
 
@@ -103,16 +105,16 @@ struct wire_ops {
 	wire_limits limits;
 
 	// Life. ep_leave: the endpoint closes, say so to the peers; they are disconnected next, then comes ep_close.
-	int (*domain_open)(domain &dom, wire_domain **out);
+	int (*domain_open)(domain &dom, wire_domain **out); // -FI_ENODATA: this domain goes without the wire
 	void (*domain_close)(wire_domain *d);
 	int (*ep_open)(wire_domain &d, ep_core &ep, wire_ep **out);
 	void (*ep_ready)(wire_ep &on); // the endpoint has its name and is enabled (may be null)
 	void (*ep_leave)(wire_ep &on);
 	void (*ep_close)(wire_ep *on);
 
-	// Address. address writes the endpoint's part; canonical rewrites one as address() would, false: it is none;
+	// Address. address writes the endpoint's part, tight: in as few characters as it can; canonical rewrites one as address() would, false: it is none;
 	// cost is negative when this endpoint cannot reach it.
-	void (*address)(const wire_ep &on, char *part, size_t room);
+	void (*address)(const wire_ep &on, char *part, size_t room, bool tight);
 	bool (*canonical)(std::string_view part, char *out, size_t room);
 	int (*cost)(const wire_ep &on, std::string_view part);
 
@@ -157,11 +159,13 @@ struct wire_ops {
 
 	// Progress. settle: what dead senders left behind is put right, false: look again. progress: true when
 	// something moved. retries: something waits that only a retry can move. poll_word: the word that changes to
-	// *ready when something arrives, null: look always.
+	// *ready when something arrives, null: look always. noticed: whatever arrives is told of by that word or by
+	// domain_ask_to_look().
 	bool (*settle)(wire_ep &on);
 	bool (*progress)(wire_ep &on);
 	bool (*retries)(const wire_ep &on);
 	const uint64_t *(*poll_word)(const wire_ep &on, uint64_t *ready);
+	bool (*noticed)(const wire_ep &on);
 
 	// Flush (may be null): 0 when everything that was sent and is not in wire_ep::pending is at its target,
 	// -FI_EAGAIN.
@@ -184,6 +188,7 @@ struct wire_ops {
 
 extern const wire_ops g_shm_wire;  // shm/
 extern const wire_ops g_loop_wire; // loop/
+extern const wire_ops g_net_wire;  // net/
 
 // Those in use in this process; the first is always shm, which keeps what the domain's own threads sleep on.
 struct wire_list {

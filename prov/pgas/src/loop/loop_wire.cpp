@@ -153,7 +153,7 @@ void loop_ep_close(wire_ep *on)
 	delete static_cast<loop_ep *>(on);
 }
 
-void loop_address(const wire_ep &on, char *part, size_t room)
+void loop_address(const wire_ep &on, char *part, size_t room, bool)
 {
 	snprintf(part, room, "%x", loop_of(on).token);
 }
@@ -438,6 +438,7 @@ const wire_ops g_loop_wire = {
 	.progress = loop_progress,
 	.retries = loop_retries,
 	.poll_word = nullptr,
+	.noticed = [](const wire_ep &) { return false; },
 	.flush = nullptr,
 	.announce = nullptr,
 	.sleep = nullptr,

@@ -107,7 +107,6 @@ struct attach_entry {
 	uint64_t left;
 	uint64_t serial; // changes when the entry goes to another sender
 	char name[kNameBytes];
-	uint64_t pad2_[4];
 };
 static_assert(sizeof(attach_entry) == 128);
 

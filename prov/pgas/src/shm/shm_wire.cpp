@@ -106,8 +106,41 @@ struct shm_address {
 	uint64_t nonce = 0;
 };
 
+// The tight form: the same in base64, 22 bits of pid and 20 of fd.
+constexpr unsigned kPidBits = 22, kFdBits = 20;
+constexpr size_t kTightBytes = 22;
+
+bool read_tight(std::string_view part, shm_address &out)
+{
+	char bytes[kTightBytes];
+	uint64_t middle = 0;
+	if (text_to_bytes(part, bytes, sizeof bytes) != sizeof bytes)
+		return false;
+	memcpy(&out.host, bytes, 8);
+	memcpy(&middle, bytes + 8, 6);
+	memcpy(&out.nonce, bytes + 14, 8);
+	out.pid = static_cast<uint32_t>(middle & ((1u << kPidBits) - 1));
+	out.fd = static_cast<int>(middle >> kPidBits & ((1u << kFdBits) - 1));
+	return out.pid != 0 && middle >> (kPidBits + kFdBits) == 0;
+}
+
+bool write_tight(const shm_address &a, char *out, size_t room)
+{
+	const uint64_t middle = uint64_t{a.pid} | static_cast<uint64_t>(a.fd) << kPidBits;
+	if (a.pid >> kPidBits || a.fd >> kFdBits)
+		return false;
+	char bytes[kTightBytes];
+	memcpy(bytes, &a.host, 8);
+	memcpy(bytes + 8, &middle, 6);
+	memcpy(bytes + 14, &a.nonce, 8);
+	bytes_to_text(bytes, sizeof bytes, out, room);
+	return true;
+}
+
 bool read_part(std::string_view part, shm_address &out)
 {
+	if (part.find(':') == part.npos)
+		return read_tight(part, out);
 	char text[kNameBytes];
 	if (part.size() >= sizeof text)
 		return false;
@@ -129,11 +162,13 @@ void write_part(const shm_address &a, char *out, size_t room)
 		 static_cast<unsigned long long>(a.nonce));
 }
 
-void shm_address_of(const wire_ep &on, char *part, size_t room)
+void shm_address_of(const wire_ep &on, char *part, size_t room, bool tight)
 {
 	const segment &seg = shm_of(on).seg;
 	const auto *h = seg.at<segment_header>(0);
-	write_part({host_identity(), h->pid, seg.fd.get(), h->nonce}, part, room);
+	const shm_address a{host_identity(), h->pid, seg.fd.get(), h->nonce};
+	if (!tight || !write_tight(a, part, room))
+		write_part(a, part, room);
 }
 
 bool shm_canonical(std::string_view part, char *out, size_t room)
@@ -142,17 +177,29 @@ bool shm_canonical(std::string_view part, char *out, size_t room)
 	if (!read_part(part, a))
 		return false;
 	char text[kNameBytes];
-	write_part(a, text, sizeof text);
+	if (part.find(':') != part.npos || !write_tight(a, text, sizeof text))
+		write_part(a, text, sizeof text);
 	if (strlen(text) >= room)
 		return false;
 	strcpy(out, text);
 	return true;
 }
 
+// FI_PGAS_TEST_HOSTS: only endpoints of one domain share a host.
+bool in_domain(const domain &dom, uint64_t nonce)
+{
+	for (const ep_core *ep : dom.eps)
+		if (ep->on[0] && shm_of(*ep->on[0]).seg.at<segment_header>(0)->nonce == nonce)
+			return true;
+	return false;
+}
+
 int shm_cost(const wire_ep &on, std::string_view part)
 {
 	shm_address a;
 	if (!read_part(part, a) || a.host != host_identity() || a.host == 0)
+		return -1;
+	if (parameters().test_hosts && !in_domain(*on.ep->dom, a.nonce))
 		return -1;
 	return a.pid == shm_of(on).seg.at<segment_header>(0)->pid ? kCostOwnProcess : kCostOwnHost;
 }
@@ -302,6 +349,7 @@ const wire_ops g_shm_wire = {
 	.progress = shm_progress,
 	.retries = request_retries,
 	.poll_word = shm_poll_word,
+	.noticed = [](const wire_ep &) { return true; },
 	.flush = nullptr, // what is not kept is at its target
 	.announce = shm_announce,
 	.sleep = shm_sleep,

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The wire to other hosts: what the provider keeps on top of a link (net_link.hpp).
+//
+// net_wire.cpp (table, life, addresses, connections), net_submit.cpp (operations out), net_run.cpp (frames in),
+// net_bulk.cpp (long transfers), net_thread.cpp (the thread that serves peers while the application computes).
+//
+// Who may complete an operation: a counter of ours is added to plainly by inline code, so only the thread that owns an
+// endpoint's completions may move it. Progress therefore knows its executor: an endpoint of the application's, or
+// nobody, the service thread. What belongs to others is put aside (net_ep::later) until they make progress themselves.
+#pragma once
+
+#include <pthread.h>
+
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "../pgas_ep.hpp"
+#include "../pgas_peer.hpp"
+#include "net_link.hpp"
+
+namespace pgas {
+
+struct net_ep;
+
+inline constexpr uint32_t kSourcesMost = 1 << 24;
+inline constexpr uint32_t kNoSource = UINT32_MAX;
+
+// An endpoint of another process that introduced itself.
+struct net_source {
+	channel *of = nullptr; // null: free
+	uint64_t serial = 0;
+	ep_name name{};
+};
+
+// Where a piece of a peer's region lies for the port.
+struct far_piece {
+	uint64_t key, addr, len;
+	uint64_t port_addr, port_key;
+};
+
+// What we keep for a channel.
+struct net_side {
+	std::unordered_map<uint16_t, uint32_t> sources; // by the peer's number of its endpoint
+	std::vector<bool> introduced;                   // our endpoints, by number
+	std::vector<bool> left;                         // the peer's endpoints that closed, by number
+	std::vector<far_piece> pieces;                  // keys that the peer told us
+};
+
+struct net_later {
+	frame_head head{}; // kind 0: it is a notice
+	uint32_t src = kNoSource;
+	std::vector<char> bytes;
+	notice told;
+	uint32_t good = 0, bad = 0;
+	int status = 0;
+};
+
+// A piece of one of our regions that peers asked for.
+struct near_piece {
+	const mr *of;
+	uint64_t off, len; // of the region
+	port_memory memory;
+};
+
+struct net_domain : wire_domain {
+	std::unique_ptr<link> l;
+	std::vector<net_ep *> eps; // by number
+	std::vector<net_source> sources;
+	std::vector<uint32_t> source_holes;
+	uint64_t next_serial = 1;
+	net_ep *executor = nullptr;
+	bool put_aside = false; // something waits for somebody else since the last look
+	bool ran = false;       // something of a peer was run
+	std::vector<near_piece> near;
+
+	// the service thread (net_thread.cpp)
+	pthread_t thread{};
+	bool thread_runs = false;
+	std::atomic<bool> thread_stop{false};
+	int wake_fd = -1;
+};
+
+struct net_ep : wire_ep {
+	net_domain *of = nullptr;
+	uint16_t number = 0;
+	uint32_t outstanding = 0; // operations that wait for an acknowledgement
+	std::deque<net_later> later;
+};
+
+struct net_peer : wire_peer {
+	channel *c = nullptr;
+	uint16_t dst = 0;
+};
+
+inline net_ep &net_of(wire_ep &on)
+{
+	return static_cast<net_ep &>(on);
+}
+inline const net_ep &net_of(const wire_ep &on)
+{
+	return static_cast<const net_ep &>(on);
+}
+inline net_peer &net_of(const peer &p)
+{
+	return *static_cast<net_peer *>(p.line);
+}
+inline net_side &side_of(const channel &c)
+{
+	return *static_cast<net_side *>(c.client);
+}
+
+// May the one who makes progress now complete what belongs to this endpoint?
+inline bool may_touch(const net_ep &on)
+{
+	const domain &dom = *on.of->dom;
+	return dom.shared_by_threads ||
+	       (on.of->executor && (on.of->executor == &on || dom.threading != FI_THREAD_COMPLETION));
+}
+
+// net_submit.cpp
+int net_rma(wire_ep &on, peer &p, op &o);
+int net_amo(wire_ep &on, peer &p, op &o);
+int net_send(wire_ep &on, peer &p, op &o);
+int net_send_pieces(peer &p, const void *head, size_t head_len, const void *data, size_t len);
+int net_control(peer &p, const control &m);
+size_t net_control_room(const peer &p);
+bool introduce(net_ep &on, channel &c); // false: no room now
+
+// net_run.cpp
+bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, size_t len, uint32_t index);
+void net_over(void *self, const notice &n, uint32_t good, uint32_t bad, int status);
+bool net_run_later(net_ep &on);
+void source_free(net_domain &d, uint32_t index);
+
+// net_thread.cpp
+int net_thread_start(net_domain &d);
+void net_thread_stop(net_domain &d);
+
+} // namespace pgas

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What crosses a link: packets, and the frames inside them.
+//
+// A packet is one message of the port. Data packets are numbered from 1 on, per channel and direction, and run in order;
+// `ack` says up to which number the sender ran ours. Whatever arrives is bad input until it is checked: the packet here
+// and in net_receive.cpp, each frame in net_run.cpp.
+//
+//   packet = packet_head, then for HELLO: hello [+ proof]; for PROOF: proof; for REFUSE: a text; for DATA: frames
+//   frame  = frame_head, then what its kind says, padded to 8 bytes
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pgas {
+
+inline constexpr uint16_t kPacketMagic = 0x6770; // "pg"
+inline constexpr uint8_t kProtocol = 1;
+
+enum packet_flag : uint8_t {
+	kPacketHello = 1,   // who I am; not proven
+	kPacketProof = 2,   // that I know what only the job knows
+	kPacketRefuse = 4,  // we cannot talk, and why
+	kPacketBye = 8,     // an orderly end: nothing follows
+	kPacketPing = 16,   // answer soon, be it with an acknowledgement alone
+	kPacketData = 32,   // counted: has a number of its own
+};
+
+struct packet_head {
+	uint16_t magic;
+	uint8_t protocol;
+	uint8_t flags;    // packet_flag
+	uint32_t bytes;   // of the whole packet
+	uint32_t channel; // the receiver's number of the channel; a hello to a stranger has none
+	uint32_t seq;     // data: its number
+	uint32_t ack;
+	uint32_t pad_;
+	uint64_t session; // what the receiver gave to this sender alone
+};
+static_assert(sizeof(packet_head) == 32);
+
+// What must be equal on both sides for memory to mean the same.
+struct machine_kind {
+	uint32_t byte_order; // 0x01020304 as it lies in memory
+	uint16_t page_kib;
+	uint8_t word_bytes;
+	uint8_t architecture; // 1 x86_64, 2 aarch64
+	bool operator==(const machine_kind &) const = default;
+};
+static_assert(sizeof(machine_kind) == 8);
+
+inline constexpr size_t kLinkAddressMost = 32; // packed, as ports write it
+inline constexpr uint16_t kNoEndpoint = 0xffff;
+
+struct hello {
+	machine_kind machine;
+	uint64_t id;      // of the sender's link: random
+	uint64_t nonce;   // to be proven with
+	uint64_t session; // to be put into packets to the sender
+	uint32_t channel; // likewise
+	uint32_t packet;  // bytes of the longest that it takes
+	uint16_t looks_for; // the receiver's endpoint whose address led here; kNoEndpoint: this answers a hello
+	uint8_t kind;       // letter of the port
+	uint8_t address_len;
+	uint32_t pad_;
+	char address[kLinkAddressMost]; // where the sender can be reached
+};
+static_assert(sizeof(hello) == 80);
+
+struct proof {
+	uint64_t mac[2];
+	uint16_t of;    // the endpoint whose address both know: of the sender (mine) or of the receiver
+	uint8_t mine;
+	uint8_t pad_[5];
+};
+static_assert(sizeof(proof) == 24);
+inline constexpr size_t kRefusalMost = 160;
+
+enum class frame_kind : uint8_t {
+	intro = 1,  // src is an endpoint with this name
+	leave,      // src closed
+	put,        // address [key] bytes
+	amo,        // amo_frame, operands
+	message,    // message_frame, bytes
+	request,    // of pgas_request.cpp
+	response,   // likewise
+	cq_data,    // message_frame: of a write whose bytes are in place
+	failed,     // failed_frame
+	key_ask,    // key_frame: where does this memory lie for bulk transfers?
+	key_answer, // key_frame
+	key_gone,   // key_frame: that region was closed
+	count,      // count_frame: a bulk transfer is over, move the counters that are bound to its region
+};
+
+enum frame_flag : uint8_t {
+	kFrameTail = 7,    // bytes of padding at the end
+	kFrameKey = 8,     // put: a key follows the address; else it is 0
+	kFrameTagged = 16, // message
+	kFrameLong = 32,   // message: the receiver fetches the bytes
+	kFrameData = 64,   // message: carries cq data
+	kFrameLast = 128,  // put, amo: the last of its operation
+};
+
+struct frame_head {
+	frame_kind kind;
+	uint8_t flags; // frame_flag
+	uint16_t src;  // the sender's endpoint
+	uint16_t dst;  // the receiver's
+	uint16_t words; // 8 bytes each, behind this head, the padding included
+};
+static_assert(sizeof(frame_head) == 8);
+inline constexpr size_t kFrameMost = 0xffff * 8; // behind its head
+
+struct amo_frame {
+	uint64_t addr, key;
+	uint32_t count;
+	uint8_t type, op;
+	uint8_t pad_[2];
+};
+struct message_frame {
+	uint64_t len, tag, data;
+};
+// Frame number `frame` (from 0 on) of packet `seq` could not be run.
+struct failed_frame {
+	uint32_t seq, frame;
+	int32_t status;
+	uint32_t pad_;
+};
+// [addr, addr + len) of the receiver's region `key`, and what to give the port for it. status: why not.
+struct key_frame {
+	uint64_t key, addr, len;
+	uint64_t port_addr, port_key;
+	int32_t status;
+	uint32_t number; // of the question
+};
+struct count_frame {
+	uint64_t key;
+	uint8_t read, last;
+	uint8_t pad_[6];
+};
+static_assert(sizeof(amo_frame) % 8 == 0 && sizeof(message_frame) % 8 == 0 && sizeof(failed_frame) % 8 == 0 &&
+	      sizeof(key_frame) % 8 == 0 && sizeof(count_frame) % 8 == 0);
+
+} // namespace pgas

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The link: life of links and channels, and packets on their way out.
+#include "net_link.hpp"
+#include "../pgas_util.hpp"
+
+#include <pgas/pgas_counter.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+constexpr size_t kSlabPackets = 8;
+constexpr uint64_t kFarewellNs = 200'000'000;    // that closing waits for what is still under way
+
+machine_kind this_machine()
+{
+	machine_kind m{};
+	m.byte_order = 0x01020304;
+	m.page_kib = static_cast<uint16_t>(page_bytes() / 1024);
+	m.word_bytes = sizeof(void *);
+#if defined(__x86_64__)
+	m.architecture = 1;
+#elif defined(__aarch64__)
+	m.architecture = 2;
+#endif
+	return m;
+}
+
+// Packets come in slabs, because some ports want their memory registered.
+bool slab_add(link &l)
+{
+	const size_t each = round_up(l.set.packet, 64);
+	auto memory = std::make_unique<char[]>(each * kSlabPackets);
+	port_memory exposed;
+	if (l.at->ops->expose(*l.at, memory.get(), each * kSlabPackets, false, &exposed) != 0)
+		return false;
+	for (size_t i = 0; i < kSlabPackets; i++) {
+		auto p = std::make_unique<packet>();
+		p->of_link = true;
+		p->bytes = memory.get() + i * each;
+		p->handle = exposed.handle;
+		p->next = l.spare;
+		l.spare = p.get();
+		l.packets.push_back(std::move(p));
+	}
+	l.slabs.emplace_back(std::move(memory), exposed);
+	return true;
+}
+
+} // namespace
+
+std::unique_ptr<link> link_open(port *p, const link_client &client, const link_settings &set)
+{
+	auto l = std::make_unique<link>();
+	l->at = {p, p->ops->close};
+	l->client = client;
+	l->set = set;
+	l->set.packet = std::clamp(set.packet, kPacketLeast, std::min(p->limits.packet, kFrameMost)) & ~size_t{7};
+	l->machine = this_machine();
+	l->id = random_word();
+	char address[kLinkAddressMost];
+	l->address.assign(address, p->ops->address(*p, address));
+	l->channels.push_back(nullptr);
+	return l;
+}
+
+// --- channels --------------------------------------------------------------------------------------------------------
+
+channel *channel_new(link &l, const std::string &address)
+{
+	auto c = std::make_unique<channel>();
+	if (l.at->ops->insert(*l.at, address.data(), address.size(), &c->to) != 0)
+		return nullptr;
+	c->inserted = true;
+	c->of = &l;
+	c->address = address;
+	c->my_nonce = random_word();
+	c->session_in = random_word();
+	c->heard_at = pgas_now_ns();
+	if (l.holes.empty()) {
+		c->number = static_cast<uint32_t>(l.channels.size());
+		l.channels.emplace_back();
+	} else {
+		c->number = l.holes.back();
+		l.holes.pop_back();
+	}
+	channel *made = c.get();
+	l.channels[made->number] = std::move(c);
+	return made;
+}
+
+channel *link_call(link &l, const std::string &address, uint16_t endpoint, const std::string &name)
+{
+	for (auto &c : l.channels)
+		if (c && c->address == address && c->state != channel_state::over)
+			return c.get();
+	channel *c = channel_new(l, address);
+	if (!c)
+		return nullptr;
+	c->called = true;
+	c->looks_for = endpoint;
+	c->called_name = name;
+	c->asked_at = pgas_now_ns();
+	greet(*c);
+	return c;
+}
+
+// Frees a channel that is over and that nobody refers to: the port may still have packets of it.
+void channel_free(channel &c)
+{
+	link &l = *c.of;
+	if (c.users || c.state != channel_state::over || c.bulk || c.listed)
+		return;
+	for (const auto &p : l.packets)
+		if (p->to == &c && p->under_way)
+			return;
+	if (c.inserted)
+		l.at->ops->remove(*l.at, c.to);
+	l.holes.push_back(c.number);
+	l.channels[c.number].reset();
+}
+
+void channel_release(channel &c)
+{
+	c.users--;
+	channel_free(c);
+}
+
+void channel_end(channel &c, int why, const std::string &reason, bool orderly)
+{
+	if (c.state == channel_state::over)
+		return;
+	link &l = *c.of;
+	if (c.state == channel_state::greeting && !c.called)
+		l.strangers--;
+	c.state = channel_state::over;
+	c.why = why;
+	c.reason = reason;
+	if (!orderly)
+		c.lost.store(true, std::memory_order_release);
+	if (packet *p = std::exchange(c.filling, nullptr))
+		packet_over(l, p, why);
+	for (packet *p : std::exchange(c.backlog, {})) {
+		p->under_way = false;
+		packet_spare(l, p); // those that wait for an acknowledgement are in the other list, too
+	}
+	while (!c.unacked.empty()) {
+		packet *p = c.unacked.front();
+		c.unacked.pop_front();
+		packet_over(l, p, why);
+	}
+	c.asked_at = 0;
+	l.client.ended(l.client.self, c);
+}
+
+bool channel_idle(const channel &c)
+{
+	return c.unacked.empty() && !c.filling && !c.bulk;
+}
+
+void channel_busy(channel &c)
+{
+	if (c.listed)
+		return;
+	c.listed = true;
+	c.of->busy.push_back(&c);
+}
+
+// --- packets ---------------------------------------------------------------------------------------------------------
+
+packet *packet_take(link &l)
+{
+	if (!l.spare && !slab_add(l))
+		return nullptr;
+	packet *p = l.spare;
+	l.spare = p->next;
+	p->next = nullptr;
+	p->used = sizeof(packet_head);
+	p->frames = p->seq = 0;
+	return p;
+}
+
+void packet_spare(link &l, packet *p)
+{
+	if (p->under_way || p->waits)
+		return; // one of the two is still to come
+	p->to = nullptr;
+	p->notices.clear();
+	p->failures.clear();
+	p->next = l.spare;
+	l.spare = p;
+}
+
+// Tells everybody who wants to hear of a packet, run (0) or lost.
+void packet_over(link &l, packet *p, int status)
+{
+	for (const notice &n : p->notices) {
+		uint32_t bad = 0;
+		int why = status;
+		for (const failure &f : p->failures) {
+			if (status || f.frame < n.first || f.frame - n.first >= n.frames)
+				continue;
+			why = why ? why : f.status;
+			bad++;
+		}
+		bad = status ? n.operations : std::min(bad, n.operations);
+		l.client.over(l.client.self, n, n.operations - bad, bad, why);
+	}
+	p->notices.clear();
+	p->waits = false;
+	packet_spare(l, p);
+}
+
+void packet_head_write(channel &c, packet *p, uint8_t flags)
+{
+	packet_head h{};
+	h.magic = kPacketMagic;
+	h.protocol = kProtocol;
+	h.flags = flags;
+	h.bytes = p->used;
+	h.channel = c.number_out;
+	h.seq = p->seq;
+	h.ack = c.ran;
+	h.session = c.session_out;
+	memcpy(p->bytes, &h, sizeof h);
+	if (c.owes())
+		c.of->stats.acks_out++;
+	c.told = c.ran;
+}
+
+void backlog_push(channel &c)
+{
+	link &l = *c.of;
+	while (!c.backlog.empty()) {
+		packet *p = c.backlog.front();
+		const int rc = l.at->ops->send(*l.at, c.to, p->bytes, p->used, p->handle, p);
+		if (rc == -FI_EAGAIN)
+			return;
+		c.backlog.pop_front();
+		if (rc < 0) {
+			p->under_way = false;
+			packet_spare(l, p);
+			channel_end(c, -FI_ECONNRESET, std::string("cannot send to it: ") + fi_strerror(-rc), false);
+			return;
+		}
+		l.stats.packets_out++;
+		p->under_way = rc == 0;
+		if (rc == 1)
+			packet_spare(l, p);
+	}
+}
+
+void packet_post(channel &c, packet *p)
+{
+	p->to = &c;
+	p->under_way = true; // until the port says otherwise: nobody may take it meanwhile
+	c.backlog.push_back(p);
+	backlog_push(c);
+	if (!c.backlog.empty())
+		channel_busy(c);
+}
+
+void packet_leave(channel &c)
+{
+	packet *p = std::exchange(c.filling, nullptr);
+	p->seq = ++c.sent;
+	p->waits = true;
+	if (c.unacked.empty() && !c.asked_at)
+		c.asked_at = pgas_now_ns();
+	c.unacked.push_back(p);
+	packet_head_write(c, p, kPacketData);
+	c.of->stats.frames_out += p->frames;
+	packet_post(c, p);
+}
+
+bool send_bare(channel &c, uint8_t flags)
+{
+	packet *p = packet_take(*c.of);
+	if (!p)
+		return false;
+	packet_head_write(c, p, flags);
+	packet_post(c, p);
+	return true;
+}
+
+// --- frames ----------------------------------------------------------------------------------------------------------
+
+char *frame_begin_slow(channel &c, size_t bytes, bool must)
+{
+	link &l = *c.of;
+	if (sizeof(packet_head) + sizeof(frame_head) + bytes + 7 > c.longest || !c.open())
+		return nullptr;
+	if (c.filling) {
+		if (!must && (c.unacked.size() >= l.set.window || !c.backlog.empty()))
+			return nullptr;
+		packet_leave(c);
+		if (!c.open()) // sending failed
+			return nullptr;
+	}
+	c.filling = packet_take(l);
+	if (!c.filling)
+		return nullptr;
+	c.filling->to = &c;
+	channel_busy(c);
+	return c.filling->bytes + c.filling->used + sizeof(frame_head);
+}
+
+void frame_end(channel &c, frame_kind kind, uint8_t flags, uint16_t src, uint16_t dst, size_t bytes)
+{
+	packet *p = c.filling;
+	const size_t words = (bytes + 7) / 8;
+	const frame_head h{kind, static_cast<uint8_t>(flags | (words * 8 - bytes)), src, dst,
+			   static_cast<uint16_t>(words)};
+	memcpy(p->bytes + p->used, &h, sizeof h);
+	p->used += static_cast<uint32_t>(sizeof h + words * 8);
+	p->frames++;
+}
+
+void frame_push(channel &c)
+{
+	if (c.unacked.empty() && c.filling)
+		packet_leave(c);
+}
+
+void packet_notice(channel &c, void *who, uint32_t kind, void *context, uint64_t flags, uint32_t frames)
+{
+	packet *p = c.filling;
+	const uint32_t first = p->frames - frames;
+	if (!context && frames == 1 && !p->notices.empty()) {
+		notice &n = p->notices.back();
+		if (n.who == who && n.kind == kind && !n.context && n.flags == flags && n.first + n.frames == first &&
+		    n.operations == n.frames) {
+			n.frames++;
+			n.operations++;
+			return;
+		}
+	}
+	p->notices.push_back({who, context, flags, first, frames, 1, kind});
+}
+
+// --- progress --------------------------------------------------------------------------------------------------------
+
+void link_flush(link &l)
+{
+	// a packet that leaves may end its channel, but the list changes at its end only
+	for (size_t i = 0; i < l.busy.size(); i++) {
+		channel &c = *l.busy[i];
+		backlog_push(c);
+		if (c.filling && c.filling->frames && c.backlog.empty() && c.unacked.size() < l.set.window)
+			packet_leave(c);
+	}
+}
+
+// Drops from the list who has nothing to send any more.
+static void busy_sweep(link &l)
+{
+	for (size_t i = 0; i < l.busy.size();) {
+		channel &c = *l.busy[i];
+		if (c.state != channel_state::over && (c.filling || c.owes() || !c.backlog.empty())) {
+			i++;
+			continue;
+		}
+		c.listed = false;
+		l.busy[i] = l.busy.back();
+		l.busy.pop_back();
+		channel_free(c);
+	}
+}
+
+static void work_failed(link &l, const port_event &e)
+{
+	if (!e.work->of_link) {
+		l.client.transfer(l.client.self, e.work, e.status);
+		return;
+	}
+	auto *p = static_cast<packet *>(e.work);
+	channel *c = p->to;
+	p->under_way = false;
+	packet_spare(l, p);
+	if (c)
+		channel_end(*c, -FI_ECONNRESET, std::string("connection lost: ") + fi_strerror(-e.status), false);
+}
+
+static bool take_in(link &l)
+{
+	constexpr int kAtOnce = 16, kRounds = 16; // then others get their turn
+	bool moved = false;
+	port_event e[kAtOnce];
+	for (int round = 0, n = kAtOnce; round < kRounds && n == kAtOnce; round++) {
+		n = l.at->ops->poll(*l.at, e, kAtOnce);
+		for (int i = 0; i < n; i++) {
+			auto *p = static_cast<packet *>(e[i].work);
+			switch (e[i].kind) {
+			case port_event_kind::received:
+				packet_receive(l, e[i].bytes, e[i].len);
+				l.at->ops->give_back(*l.at, e[i].buffer);
+				break;
+			case port_event_kind::sent:
+				p->under_way = false;
+				packet_spare(l, p);
+				break;
+			case port_event_kind::done:
+				l.client.transfer(l.client.self, e[i].work, 0);
+				break;
+			case port_event_kind::failed:
+				work_failed(l, e[i]);
+				break;
+			}
+		}
+		moved = moved || n > 0;
+	}
+	return moved;
+}
+
+bool link_progress(link &l)
+{
+	const bool moved = take_in(l);
+	if (!l.busy.empty()) {
+		link_flush(l);
+		if (!moved) // nothing new to run: whoever waits for an acknowledgement shall have it
+			for (size_t i = 0; i < l.busy.size(); i++)
+				if (l.busy[i]->open() && l.busy[i]->owes() && l.busy[i]->backlog.empty())
+					send_bare(*l.busy[i], 0);
+		busy_sweep(l);
+	}
+	watch_silence(l);
+	return moved;
+}
+
+void link_close(link &l)
+{
+	l.closing = true;
+	const uint64_t until = pgas_now_ns() + kFarewellNs;
+	const auto under_way = [&l] {
+		for (const auto &c : l.channels)
+			if (c && c->open() && (!channel_idle(*c) || c->owes()))
+				return true;
+		return false;
+	};
+	while (under_way() && pgas_now_ns() < until)
+		link_progress(l);
+	for (size_t i = 1; i < l.channels.size(); i++)
+		if (l.channels[i] && l.channels[i]->open() && l.channels[i]->backlog.empty())
+			send_bare(*l.channels[i], kPacketBye);
+	const auto sending = [&l] {
+		return std::any_of(l.packets.begin(), l.packets.end(), [](const auto &p) { return p->under_way; });
+	};
+	while (sending() && pgas_now_ns() < until)
+		link_progress(l);
+	for (size_t i = 1; i < l.channels.size(); i++)
+		if (l.channels[i])
+			channel_end(*l.channels[i], -FI_ECONNRESET, "this side closed", true);
+	for (auto &slab : l.slabs)
+		l.at->ops->conceal(*l.at, slab.second);
+}
+
+} // namespace pgas

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The link: channels to the links of other processes over one port. It packs frames into packets, numbers and
+// acknowledges them, greets and proves, notices who is gone. It knows nothing of endpoints and operations (net_wire.cpp
+// does), nor of libfabric (the port does).
+//
+// A channel: greeting (our hello is out, or theirs came) -> open (both proved that they know the secret) -> over (a BYE
+// came or went, or the peer is lost; `why` tells). Whatever was not acknowledged then fails. A channel that is over
+// stays until nobody refers to it.
+//
+// A packet: filling -> under way (the port has its bytes) and unacknowledged, which end in any order -> spare. It
+// leaves when it is full, when nothing of ours is unacknowledged on its channel, and whenever somebody makes progress.
+// An acknowledgement rides on any packet; alone it leaves when progress finds nothing new to run, so that an answer of
+// the application takes it along.
+//
+// Files: net_link.cpp (life, packets out), net_receive.cpp (packets in, acknowledgements), net_greet.cpp (hello, proof,
+// refusal, bye), net_watch.cpp (who is silent).
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net_frame.hpp"
+#include "net_port.hpp"
+#include "net_proof.hpp"
+
+namespace pgas {
+
+struct channel;
+struct link;
+inline constexpr size_t kPacketLeast = 1024;
+
+// Something to tell when the packet that carries it was run by the peer, or never will be.
+struct notice {
+	void *who = nullptr; // the client's
+	void *context = nullptr;
+	uint64_t flags = 0;
+	uint32_t first = 0, frames = 0; // of the packet
+	uint32_t operations = 0;        // more than one: each of one frame
+	uint32_t kind = 0;              // the client's
+};
+struct failure {
+	uint32_t frame;
+	int status;
+};
+
+struct packet : port_work {
+	packet *next = nullptr;
+	channel *to = nullptr;
+	void *handle = nullptr; // of its memory, where the port wants one
+	char *bytes = nullptr;
+	uint32_t used = 0, frames = 0, seq = 0;
+	bool under_way = false; // the port has its bytes
+	bool waits = false;     // for its acknowledgement
+	std::vector<notice> notices;
+	std::vector<failure> failures;
+};
+
+enum class channel_state : uint8_t { greeting, open, over };
+
+struct channel {
+	struct link *of = nullptr;
+	uint32_t number = 0;
+	channel_state state = channel_state::greeting;
+	std::atomic<bool> lost{false}; // over without a BYE
+	std::string address;           // of the peer, packed
+	uint64_t to = 0;               // the port's
+	bool inserted = false;
+	bool called = false; // we know an address of the peer and said hello; else it called us
+	uint16_t looks_for = kNoEndpoint;
+	std::string called_name; // the address that led there
+	uint64_t id = 0;         // of the peer's link, once it said hello
+	uint64_t my_nonce = 0, its_nonce = 0;
+	uint64_t session_in = 0, session_out = 0;
+	uint32_t number_out = 0;
+	uint32_t longest = kPacketLeast; // bytes of a packet: what both can
+	uint16_t asked_for = kNoEndpoint; // our endpoint that its hello names
+	bool greeted = false, proved = false; // our hello, our proof is out
+
+	packet *filling = nullptr;
+	std::deque<packet *> unacked;           // by number
+	std::deque<packet *> backlog;           // ready, but the port had no room
+	uint32_t sent = 0, acked = 0;           // of ours
+	uint32_t ran = 0, told = 0;             // of theirs: run, and acknowledged
+	uint32_t bulk = 0;                      // transfers under way
+	uint64_t heard_at = 0, asked_at = 0;    // ns; asked_at: since when something is unanswered, 0: nothing is
+	bool pinged = false;
+	bool urgent = false; // the packet that is being filled must be there before the next acknowledgement
+	bool listed = false; // in link::busy
+	uint32_t users = 0;  // the client's references
+	int why = 0;         // -FI_E*, when it is over
+	std::string reason;  // for people
+	void *client = nullptr;
+
+	bool open() const { return state == channel_state::open; }
+	bool owes() const { return ran != told; }
+};
+
+struct link_client {
+	void *self;
+	// A frame of an open channel; false: it makes no sense, the peer is given up.
+	bool (*frame)(void *self, channel &c, const frame_head &h, const char *bytes, size_t len, uint32_t index);
+	void (*over)(void *self, const notice &n, uint32_t good, uint32_t bad, int status);
+	void (*transfer)(void *self, port_work *work, int status); // of bulk
+	void (*opened)(void *self, channel &c);
+	void (*ended)(void *self, channel &c);
+	const char *(*name_of)(void *self, uint16_t endpoint); // our endpoint's address, null: there is none
+	bool (*expects)(void *self, const channel &c); // an answer is awaited beyond acknowledgements
+};
+
+struct link_settings {
+	size_t packet = 16384; // bytes; the port may want less
+	uint32_t window = 64;  // packets that may be unacknowledged on a channel
+	uint64_t timeout_ns = 10'000'000'000;
+	secret key{};
+};
+
+struct link {
+	std::unique_ptr<port, void (*)(port *)> at;
+	link_client client{};
+	link_settings set;
+	machine_kind machine{};
+	uint64_t id = 0;
+	std::string address; // our own, packed
+	std::vector<std::unique_ptr<channel>> channels; // by number; number 0 is never used
+	std::vector<uint32_t> holes;
+	std::vector<channel *> busy; // with something to send, or an acknowledgement owed
+	packet *spare = nullptr;
+	uint32_t spares = 0;
+	std::vector<std::pair<std::unique_ptr<char[]>, port_memory>> slabs;
+	std::vector<std::unique_ptr<packet>> packets;
+	uint32_t strangers = 0; // channels that others began and did not prove yet
+	uint64_t looked_at = 0; // ns, for who is silent
+	bool closing = false;
+	struct {
+		uint64_t packets_out, packets_in, frames_out, frames_in, acks_out, refused;
+	} stats{};
+
+	link() : at(nullptr, [](port *) {}) {}
+};
+
+std::unique_ptr<link> link_open(port *p, const link_client &client, const link_settings &set);
+void link_close(link &l); // tells the peers, for a moment at most
+
+// The channel to an address; begins one at need. name: the address as a whole, endpoint: which of the peer's it names.
+channel *link_call(link &l, const std::string &address, uint16_t endpoint, const std::string &name);
+void channel_release(channel &c); // one user less
+
+// Room for a frame of `bytes` behind its head; null: none now, try again after progress. Then finish it. must: beyond
+// the window, too.
+char *frame_begin_slow(channel &c, size_t bytes, bool must = false);
+inline char *frame_begin(channel &c, size_t bytes)
+{
+	packet *p = c.filling;
+	if (p && p->used + sizeof(frame_head) + bytes + 7 <= c.longest) [[likely]]
+		return p->bytes + p->used + sizeof(frame_head);
+	return frame_begin_slow(c, bytes);
+}
+void frame_end(channel &c, frame_kind kind, uint8_t flags, uint16_t src, uint16_t dst, size_t bytes);
+// Behind the last frame of an operation: the packet leaves when nothing else of ours is unacknowledged.
+void frame_push(channel &c);
+// What to tell about the last `frames` frames of the packet that is being filled. Equal ones without a context join.
+void packet_notice(channel &c, void *who, uint32_t kind, void *context, uint64_t flags, uint32_t frames);
+
+bool link_progress(link &l);    // takes in, acknowledges, sends what waits; true when something moved
+void link_flush(link &l);       // sends what is being filled
+bool channel_idle(const channel &c); // everything sent was run
+void channel_end(channel &c, int why, const std::string &reason, bool orderly);
+
+// --- between the files of the link -----------------------------------------------------------------------------------
+
+packet *packet_take(link &l);
+void packet_spare(link &l, packet *p);
+void packet_leave(channel &c); // the packet that is being filled
+void packet_post(channel &c, packet *p);
+void packet_head_write(channel &c, packet *p, uint8_t flags);
+bool send_bare(channel &c, uint8_t flags); // a packet without frames: acknowledgement, ping, bye
+void backlog_push(channel &c);
+void channel_busy(channel &c);
+channel *channel_new(link &l, const std::string &address);
+void packet_over(link &l, packet *p, int status);
+void channel_free(channel &c); // when it is over and nobody refers to it
+
+void packet_receive(link &l, const char *bytes, size_t len);
+void greet(channel &c);
+bool greeted_by(link &l, const packet_head &h, const char *bytes, size_t len);
+void proof_take(channel &c, const proof &p);
+void refusal_take(link &l, const packet_head &h, const char *bytes, size_t len);
+void watch_silence(link &l);
+
+} // namespace pgas

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A port carries packets between links, and bulk between registered memories. It promises: packets to one address
+// arrive whole and in order, or an event says that they do not; a transfer is reported as done when its bytes are at the
+// target (written) or here (read). It promises nothing else, and knows nothing of what it carries.
+//
+// All calls are made under one lock, but for wait_fd()'s descriptor, which another thread polls. No call blocks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace pgas {
+
+struct port_ops;
+
+// What a port needs to know of something under way; the first member of what its owner passes.
+struct port_work {
+	void *scratch[8]; // the port's own while it is under way
+	bool of_link = false; // a packet; else the client's transfer
+};
+
+enum class port_event_kind : uint8_t {
+	received, // bytes: give_back() them
+	sent,     // work: the bytes of send() may be reused
+	done,     // work: the transfer is over
+	failed,   // work: it did not go through; status says why. The address is lost
+};
+struct port_event {
+	port_event_kind kind;
+	int status = 0; // -FI_E*
+	port_work *work = nullptr;
+	const char *bytes = nullptr;
+	size_t len = 0;
+	void *buffer = nullptr;
+};
+
+struct port_limits {
+	size_t packet;     // bytes of the longest packet
+	size_t bulk_from;  // transfers of this size on are better done by write() and read(); 0: none are
+	bool pins;         // registering memory makes it real: piece by piece, at need
+};
+
+struct port {
+	const port_ops *ops = nullptr;
+	port_limits limits{};
+	char kind = 0;       // letter in addresses: which ports can talk to each other
+	std::string name;    // for people
+};
+
+// Memory that peers may write() and read(): what they must be told.
+struct port_memory {
+	uint64_t addr = 0, key = 0;
+	void *handle = nullptr;
+};
+
+struct port_ops {
+	void (*close)(port *p);
+	size_t (*address)(const port &p, char *out); // up to kLinkAddressMost bytes
+	// The text of a packed address, for people; empty: it is none of this port.
+	std::string (*show)(const port &p, const char *addr, size_t len);
+	int (*insert)(port &p, const char *addr, size_t len, uint64_t *to);
+	void (*remove)(port &p, uint64_t to);
+	// 0: `sent` or `failed` will tell; 1: the bytes may be reused at once; -FI_EAGAIN.
+	int (*send)(port &p, uint64_t to, const void *bytes, size_t len, void *handle, port_work *work);
+	int (*poll)(port &p, port_event *events, int most);
+	void (*give_back)(port &p, void *buffer);
+	// `done` or `failed` will tell, or -FI_EAGAIN.
+	int (*write)(port &p, uint64_t to, const void *from, size_t len, void *handle, uint64_t addr, uint64_t key,
+		     port_work *work);
+	int (*read)(port &p, uint64_t to, void *into, size_t len, void *handle, uint64_t addr, uint64_t key,
+		    port_work *work);
+	// remote: peers may reach it; else it is for our own write() and read(), where the port wants that at all.
+	int (*expose)(port &p, void *base, size_t len, bool remote, port_memory *out);
+	void (*conceal)(port &p, port_memory &m);
+	int (*wait_fd)(port &p);
+	bool (*may_sleep)(port &p); // nothing is there: the descriptor will tell of the next event
+};
+
+// The port that FI_PGAS_NET asks for; null, and why. wish: "auto", or "PROVIDER[:DOMAIN]".
+const char *port_kind_name(char kind); // of an address, for people
+port *port_ofi_open(const char *wish, size_t packet, std::string &why);
+
+} // namespace pgas

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// SipHash-2-4 (Aumasson and Bernstein) with 128 bits of result, and the kernel's random numbers.
+#include "net_proof.hpp"
+
+#include <sys/random.h>
+
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+struct sip {
+	uint64_t v0, v1, v2, v3;
+
+	explicit sip(const secret &key)
+		: v0(key[0] ^ 0x736f6d6570736575), v1(key[1] ^ 0x646f72616e646f6d ^ 0xee),
+		  v2(key[0] ^ 0x6c7967656e657261), v3(key[1] ^ 0x7465646279746573)
+	{
+	}
+	void rounds(int n)
+	{
+		while (n--) {
+			v0 += v1;
+			v1 = std::rotl(v1, 13) ^ v0;
+			v0 = std::rotl(v0, 32);
+			v2 += v3;
+			v3 = std::rotl(v3, 16) ^ v2;
+			v0 += v3;
+			v3 = std::rotl(v3, 21) ^ v0;
+			v2 += v1;
+			v1 = std::rotl(v1, 17) ^ v2;
+			v2 = std::rotl(v2, 32);
+		}
+	}
+	void add(uint64_t word)
+	{
+		v3 ^= word;
+		rounds(2);
+		v0 ^= word;
+	}
+	uint64_t sum() const { return v0 ^ v1 ^ v2 ^ v3; }
+};
+
+} // namespace
+
+static_assert(std::endian::native == std::endian::little, "words are read as they lie in memory");
+
+secret mac_of(const secret &key, const void *bytes, size_t len)
+{
+	sip s(key);
+	const auto *at = static_cast<const unsigned char *>(bytes);
+	size_t left = len;
+	for (; left >= 8; left -= 8, at += 8) {
+		uint64_t word;
+		memcpy(&word, at, 8);
+		s.add(word);
+	}
+	uint64_t last = static_cast<uint64_t>(len) << 56;
+	memcpy(&last, at, left);
+	s.add(last);
+	s.v2 ^= 0xee;
+	s.rounds(4);
+	const uint64_t first = s.sum();
+	s.v1 ^= 0xdd;
+	s.rounds(4);
+	return {first, s.sum()};
+}
+
+secret secret_from(const void *bytes, size_t len)
+{
+	secret exact{};
+	if (len == sizeof exact) {
+		memcpy(&exact, bytes, len);
+		return exact;
+	}
+	return mac_of({}, bytes, len);
+}
+
+bool same_mac(const uint64_t *a, const uint64_t *b)
+{
+	return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0;
+}
+
+uint64_t random_word()
+{
+	uint64_t word = 0;
+	while (!word)
+		if (getrandom(&word, sizeof word, 0) != static_cast<ssize_t>(sizeof word))
+			word = 0; // interrupted: never falls short otherwise for so few bytes
+	return word;
+}
+
+} // namespace pgas

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Packets in: checked, run frame by frame, acknowledged. What makes no sense is dropped with a line in the log, and
+// touches nothing; a peer that proved itself and then makes no sense is given up.
+#include "net_link.hpp"
+#include "../pgas_util.hpp"
+
+#include <pgas/pgas_counter.h>
+
+#include <cstring>
+#include <utility>
+
+namespace pgas {
+namespace {
+
+void drop(link &l, const char *why)
+{
+	// as many lines as somebody can read, however many packets there are
+	if ((++l.stats.refused & (l.stats.refused - 1)) == 0)
+		PGAS_WARN(FI_LOG_EP_DATA, "link: a packet was dropped: %s (%llu so far)\n", why,
+			  static_cast<unsigned long long>(l.stats.refused));
+}
+
+// Runs the frames of a packet; false: they make no sense.
+bool run_frames(channel &c, const char *at, const char *end)
+{
+	link &l = *c.of;
+	for (uint32_t index = 0; at < end; index++) {
+		frame_head h;
+		if (static_cast<size_t>(end - at) < sizeof h)
+			return false;
+		memcpy(&h, at, sizeof h);
+		at += sizeof h;
+		const size_t bytes = size_t{h.words} * 8, tail = h.flags & kFrameTail;
+		if (bytes > static_cast<size_t>(end - at) || tail > bytes)
+			return false;
+		l.stats.frames_in++;
+		if (!l.client.frame(l.client.self, c, h, at, bytes - tail, index) || !c.open())
+			return false;
+		at += bytes;
+	}
+	return true;
+}
+
+void take_ack(channel &c, uint32_t ack)
+{
+	link &l = *c.of;
+	while (!c.unacked.empty() && static_cast<int32_t>(ack - c.unacked.front()->seq) >= 0) {
+		packet *p = c.unacked.front();
+		c.unacked.pop_front();
+		packet_over(l, p, 0);
+	}
+	c.acked = ack;
+	if (c.unacked.empty())
+		c.asked_at = 0;
+}
+
+bool plausible_ack(const channel &c, uint32_t ack)
+{
+	return static_cast<int32_t>(ack - c.acked) >= 0 && static_cast<int32_t>(c.sent - ack) >= 0;
+}
+
+void run_packet(channel &c, const packet_head &h, const char *bytes)
+{
+	const auto nonsense = [&c](const char *what) {
+		PGAS_WARN(FI_LOG_EP_DATA, "link: channel %u: %s\n", c.number, what);
+		channel_end(c, -FI_ECONNRESET, std::string("it sent nonsense: ") + what, false);
+	};
+	if (!plausible_ack(c, h.ack))
+		return nonsense("an acknowledgement of what was never sent");
+	if (h.flags & kPacketData) {
+		if (h.seq != c.ran + 1)
+			return nonsense("a packet out of turn");
+		if (!run_frames(c, bytes + sizeof h, bytes + h.bytes)) {
+			if (c.open())
+				nonsense("a frame that cannot be");
+			return;
+		}
+		if (std::exchange(c.urgent, false) && c.filling)
+			packet_leave(c);
+		c.ran = h.seq;
+		channel_busy(c); // an acknowledgement is owed
+	} else if (h.bytes != sizeof h) {
+		return nonsense("bytes behind a packet without frames");
+	}
+	take_ack(c, h.ack); // behind the frames: they may tell of a failure in what is acknowledged
+	if (h.flags & kPacketPing)
+		send_bare(c, 0);
+	else if (c.ran - c.told > c.of->set.window / 4)
+		send_bare(c, 0);
+	if (h.flags & kPacketBye)
+		channel_end(c, -FI_ECONNRESET, "it ended", true);
+}
+
+} // namespace
+
+void packet_receive(link &l, const char *bytes, size_t len)
+{
+	packet_head h;
+	if (len < sizeof h)
+		return drop(l, "shorter than a head");
+	memcpy(&h, bytes, sizeof h);
+	if (h.magic != kPacketMagic)
+		return drop(l, "not one of ours");
+	if (h.bytes != len)
+		return drop(l, "its length is not what it says");
+	l.stats.packets_in++;
+	if (h.flags & kPacketHello) {
+		if (!greeted_by(l, h, bytes + sizeof h, len - sizeof h))
+			drop(l, "a greeting that cannot be");
+		return;
+	}
+	if (h.protocol != kProtocol)
+		return drop(l, "another version of the protocol");
+	channel *c = h.channel < l.channels.size() ? l.channels[h.channel].get() : nullptr;
+	if (!c || h.session != c->session_in)
+		return drop(l, "for nobody");
+	if (h.flags & kPacketRefuse)
+		return refusal_take(l, h, bytes + sizeof h, len - sizeof h);
+	if (c->state == channel_state::over)
+		return; // it could not know yet
+	c->heard_at = pgas_now_ns();
+	c->pinged = false;
+	if (h.flags & kPacketProof) {
+		proof p;
+		if (len != sizeof h + sizeof p)
+			return drop(l, "a proof of the wrong length");
+		memcpy(&p, bytes + sizeof h, sizeof p);
+		return proof_take(*c, p);
+	}
+	if (!c->open())
+		return drop(l, "from somebody who proved nothing");
+	run_packet(*c, h, bytes);
+}
+
+} // namespace pgas

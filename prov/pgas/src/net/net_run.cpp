@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Frames in. What a peer does to our memory is run at once, by whoever makes progress; what completes something of ours
+// waits for the one whose it is (may_touch).
+#include "net.hpp"
+#include "../pgas_iov.hpp"
+#include "../pgas_request.hpp"
+#include "../pgas_target.hpp"
+
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+net_ep *target_of(const net_domain &d, const frame_head &h)
+{
+	net_ep *on = h.dst < d.eps.size() ? d.eps[h.dst] : nullptr;
+	return on && on->ep->enabled ? on : nullptr;
+}
+
+uint32_t source_of(const channel &c, uint16_t number)
+{
+	const auto it = side_of(c).sources.find(number);
+	return it == side_of(c).sources.end() ? kNoSource : it->second;
+}
+
+// --- who is there ----------------------------------------------------------------------------------------------------
+
+bool take_intro(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len)
+{
+	net_side &side = side_of(c);
+	if (!len || len >= kNameBytes)
+		return false;
+	char text[kNameBytes] = {};
+	memcpy(text, bytes, len);
+	ep_address a;
+	if (!address_parse(text, a) || a.named || a.any)
+		return false;
+	if (const uint32_t old = source_of(c, h.src); old != kNoSource)
+		source_free(d, old); // the number went to another endpoint
+	uint32_t index = static_cast<uint32_t>(d.sources.size());
+	if (!d.source_holes.empty()) {
+		index = d.source_holes.back();
+		d.source_holes.pop_back();
+	} else if (index == kSourcesMost) {
+		return false;
+	} else {
+		d.sources.emplace_back();
+	}
+	d.sources[index] = {&c, d.next_serial++, address_format(a)};
+	side.sources[h.src] = index;
+	if (h.src < side.left.size())
+		side.left[h.src] = false;
+	return true;
+}
+
+bool take_leave(net_domain &d, channel &c, const frame_head &h)
+{
+	net_side &side = side_of(c);
+	if (h.src >= side.left.size())
+		side.left.resize(h.src + 1u);
+	side.left[h.src] = true;
+	d.put_aside = true; // operations that wait for it end
+	return true;
+}
+
+// --- what peers do to our memory -------------------------------------------------------------------------------------
+
+void complain(channel &c, uint32_t index, int status)
+{
+	const failed_frame f{c.ran + 1, index, status, 0};
+	if (!c.filling || !frame_begin(c, sizeof f))
+		if (!frame_begin_slow(c, sizeof f, true))
+			return;
+	memcpy(c.filling->bytes + c.filling->used + sizeof(frame_head), &f, sizeof f);
+	frame_end(c, frame_kind::failed, 0, 0, 0, sizeof f);
+	c.urgent = true;
+}
+
+int run_put(net_ep &on, const frame_head &h, const char *bytes, size_t len)
+{
+	uint64_t addr, key = 0;
+	memcpy(&addr, bytes, 8);
+	const size_t head = h.flags & kFrameKey ? 16 : 8;
+	if (h.flags & kFrameKey)
+		memcpy(&key, bytes + 8, 8);
+	target_memory at;
+	if (const int err = target_find(on.ep->dom, key, addr, len - head, FI_REMOTE_WRITE, at))
+		return err;
+	iov_scatter(at.pieces.data(), at.pieces.size(), 0, bytes + head, len - head);
+	target_count(on.ep, *at.region, remote_effect::write, true, h.flags & kFrameLast);
+	return 0;
+}
+
+int run_amo(net_ep &on, const frame_head &h, const char *bytes, size_t len)
+{
+	amo_frame f;
+	memcpy(&f, bytes, sizeof f);
+	const target_amo a{static_cast<fi_datatype>(f.type), static_cast<fi_op>(f.op), kAmoPlain, f.count,
+			   bytes + sizeof f, len - sizeof f};
+	std::vector<char> none;
+	target_memory at;
+	if (const int err = target_amo_run(on.ep->dom, f.key, f.addr, a, none, at))
+		return err;
+	target_count(on.ep, *at.region, amo_effect(a.form, a.op), true, h.flags & kFrameLast);
+	return 0;
+}
+
+bool take_effect(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len, uint32_t index)
+{
+	const bool put = h.kind == frame_kind::put;
+	if (len < (put ? h.flags & kFrameKey ? 16 : 8 : sizeof(amo_frame)))
+		return false;
+	net_ep *on = target_of(d, h);
+	const int err = !on ? -FI_ECONNRESET : put ? run_put(*on, h, bytes, len) : run_amo(*on, h, bytes, len);
+	if (err)
+		complain(c, index, err);
+	d.ran = true;
+	return true;
+}
+
+// --- what completes something of ours --------------------------------------------------------------------------------
+
+void run_own(net_ep &on, const frame_head &h, uint32_t src, const char *bytes, size_t len)
+{
+	message_frame m{};
+	if (h.kind != frame_kind::response)
+		memcpy(&m, bytes, sizeof m);
+	if (h.kind == frame_kind::response)
+		response_take(on, bytes + 8, len - 8);
+	else if (h.kind == frame_kind::cq_data)
+		rx_deliver_data(on, src, m.len, m.data);
+	else
+		rx_deliver({.on = &on,
+			    .src = src,
+			    .tagged = (h.flags & kFrameTagged) != 0,
+			    .is_long = (h.flags & kFrameLong) != 0,
+			    .has_data = (h.flags & kFrameData) != 0,
+			    .len = m.len,
+			    .tag = m.tag,
+			    .data = m.data,
+			    .bytes = bytes + sizeof m,
+			    .bytes_len = len - sizeof m});
+}
+
+bool sound_message(const frame_head &h, const char *bytes, size_t len)
+{
+	message_frame m;
+	if (h.kind == frame_kind::response)
+		return len >= 8;
+	if (len < sizeof m)
+		return false;
+	memcpy(&m, bytes, sizeof m);
+	if (h.kind == frame_kind::cq_data)
+		return len == sizeof m;
+	return h.flags & kFrameLong ? len == sizeof m + sizeof(uint64_t) : m.len == len - sizeof m;
+}
+
+bool take_own(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len)
+{
+	const uint32_t src = source_of(c, h.src);
+	if (src == kNoSource || !sound_message(h, bytes, len))
+		return false;
+	net_ep *on = target_of(d, h);
+	if (!on)
+		return true; // it closed
+	if (may_touch(*on) && on->later.empty()) {
+		run_own(*on, h, src, bytes, len);
+		return true;
+	}
+	net_later l;
+	l.head = h;
+	l.src = src;
+	l.bytes.assign(bytes, bytes + len);
+	on->later.push_back(std::move(l));
+	d.put_aside = true;
+	return true;
+}
+
+bool take_request(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len)
+{
+	const uint32_t src = source_of(c, h.src);
+	if (src == kNoSource || len < 8)
+		return false;
+	uint64_t code;
+	memcpy(&code, bytes, sizeof code);
+	if (net_ep *on = target_of(d, h))
+		request_run(*on, src, static_cast<uint16_t>(code), bytes + 8, len - 8);
+	d.ran = true;
+	return true;
+}
+
+bool take_failed(channel &c, const char *bytes, size_t len)
+{
+	failed_frame f;
+	if (len != sizeof f)
+		return false;
+	memcpy(&f, bytes, sizeof f);
+	if (f.status >= 0 || f.status < -4095)
+		f.status = -FI_EIO;
+	for (packet *p : c.unacked)
+		if (p->seq == f.seq && f.frame < p->frames && p->failures.size() < p->frames)
+			p->failures.push_back({f.frame, f.status});
+	return true;
+}
+
+} // namespace
+
+void source_free(net_domain &d, uint32_t index)
+{
+	d.sources[index].of = nullptr; // the name stays: messages may outlive their sender
+	d.source_holes.push_back(index);
+}
+
+bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, size_t len, uint32_t index)
+{
+	auto &d = *static_cast<net_domain *>(self);
+	switch (h.kind) {
+	case frame_kind::put:
+	case frame_kind::amo:
+		return take_effect(d, c, h, bytes, len, index);
+	case frame_kind::message:
+	case frame_kind::response:
+	case frame_kind::cq_data:
+		return take_own(d, c, h, bytes, len);
+	case frame_kind::request:
+		return take_request(d, c, h, bytes, len);
+	case frame_kind::intro:
+		return take_intro(d, c, h, bytes, len);
+	case frame_kind::leave:
+		return take_leave(d, c, h);
+	case frame_kind::failed:
+		return take_failed(c, bytes, len);
+	default:
+		return false;
+	}
+}
+
+// --- our own operations that were run --------------------------------------------------------------------------------
+
+namespace {
+
+void tell(net_ep &on, const notice &n, uint32_t good, uint32_t bad, int status)
+{
+	ep_core *ep = on.ep;
+	on.outstanding -= good + bad;
+	for (uint32_t i = 0; i < good; i++)
+		cntr_count(ep->c_write, false);
+	for (uint32_t i = 0; i < bad; i++)
+		cntr_count(ep->c_write, true);
+	completion c;
+	c.context = n.context;
+	c.flags = n.flags;
+	for (uint32_t i = 0; n.kind && i < good; i++)
+		cq_push(ep->tx_cq, c);
+	c.err = c.prov_errno = -status;
+	for (uint32_t i = 0; ep->tx_cq && i < bad; i++)
+		cq_push(ep->tx_cq, c);
+}
+
+} // namespace
+
+void net_over(void *self, const notice &n, uint32_t good, uint32_t bad, int status)
+{
+	auto &d = *static_cast<net_domain *>(self);
+	net_ep &on = *static_cast<net_ep *>(n.who);
+	if (may_touch(on) && on.later.empty()) {
+		tell(on, n, good, bad, status);
+		return;
+	}
+	net_later l;
+	l.told = n;
+	l.good = good;
+	l.bad = bad;
+	l.status = status;
+	on.later.push_back(std::move(l));
+	d.put_aside = true;
+}
+
+bool net_run_later(net_ep &on)
+{
+	if (on.later.empty() || !may_touch(on))
+		return false;
+	std::deque<net_later> now;
+	now.swap(on.later);
+	for (const net_later &l : now) {
+		if (l.src != kNoSource)
+			run_own(on, l.head, l.src, l.bytes.data(), l.bytes.size());
+		else
+			tell(on, l.told, l.good, l.bad, l.status);
+	}
+	return true;
+}
+
+} // namespace pgas

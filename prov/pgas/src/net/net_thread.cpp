@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The service thread: it sleeps on the port's descriptor, and serves gets, atomics and puts of peers while the
+// application computes. While the application polls it stays away: two threads that take turns at one queue cost each
+// other a wake-up per packet.
+//
+//   asleep on the port  -> something came: makes progress -> asleep again
+//   the application polled since the last look -> naps on its own descriptor, which sleepers of this process ring
+#include "net.hpp"
+#include "../pgas_request.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+constexpr int kNapMs = 1;
+constexpr int kAskMs = 100;   // while something is awaited: silence must be noticed
+constexpr int kIdleMs = 1000; // nothing is: only the stop matters, which rings
+
+// Progress on behalf of nobody. True when it may sleep on the port; timeout: how long at most.
+bool serve(net_domain &d, int *timeout)
+{
+	scoped_lock lock(d.dom->mutex);
+	link_progress(*d.l);
+	for (net_ep *on : d.eps)
+		if (on && !on->replies.empty())
+			replies_push(*on);
+	if (std::exchange(d.put_aside, false))
+		domain_ask_to_look(d.dom);
+	else if (std::exchange(d.ran, false))
+		domain_wake_sleepers(d.dom);
+	bool waits = !d.l->busy.empty();
+	for (const auto &c : d.l->channels)
+		waits = waits || (c && (c->asked_at || c->state == channel_state::greeting));
+	*timeout = waits ? kAskMs : kIdleMs;
+	return d.l->busy.empty() && d.l->at->ops->may_sleep(*d.l->at);
+}
+
+void rest(net_domain &d, bool on_port, int ms)
+{
+	pollfd fds[] = {{d.wake_fd, POLLIN, 0}, {d.l->at->ops->wait_fd(*d.l->at), POLLIN, 0}};
+	if (poll(fds, on_port ? 2 : 1, ms) > 0 && (fds[0].revents & POLLIN)) {
+		uint64_t rings;
+		[[maybe_unused]] const ssize_t n = read(d.wake_fd, &rings, sizeof rings);
+	}
+}
+
+void *run(void *arg)
+{
+	auto &d = *static_cast<net_domain *>(arg);
+	uint32_t polled = 0;
+	while (!d.thread_stop.load()) {
+		const uint32_t now = d.dom->polled.load(std::memory_order_relaxed);
+		if (now != polled) {
+			polled = now;
+			rest(d, false, kNapMs);
+			continue;
+		}
+		int timeout = 0;
+		if (serve(d, &timeout))
+			rest(d, true, timeout);
+	}
+	return nullptr;
+}
+
+} // namespace
+
+int net_thread_start(net_domain &d)
+{
+	d.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (d.wake_fd < 0)
+		return -errno;
+	sigset_t all, old;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	const int err = pthread_create(&d.thread, nullptr, run, &d);
+	pthread_sigmask(SIG_SETMASK, &old, nullptr);
+	if (err) {
+		PGAS_WARN(FI_LOG_DOMAIN, "cannot start the link's service thread: %s\n", strerror(err));
+		close(d.wake_fd);
+		d.wake_fd = -1;
+		return -err;
+	}
+	d.thread_runs = true;
+	return 0;
+}
+
+void net_thread_stop(net_domain &d)
+{
+	if (!d.thread_runs)
+		return;
+	d.thread_stop = true;
+	const uint64_t one = 1;
+	[[maybe_unused]] const ssize_t n = write(d.wake_fd, &one, sizeof one);
+	pthread_join(d.thread, nullptr);
+	d.thread_runs = false;
+	close(d.wake_fd);
+}
+
+} // namespace pgas

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Who is silent: a peer that owes us something is asked after a quarter of the time that it has (the network may have
+// lost it without a word, and TCP needs a quarter of an hour to notice), and given up at the end of it.
+#include "net_link.hpp"
+#include "../pgas_util.hpp"
+
+#include <pgas/pgas_counter.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace pgas {
+namespace {
+
+constexpr uint64_t kLookNs = 20'000'000;
+
+void give_up(channel &c, const char *what)
+{
+	char text[120];
+	snprintf(text, sizeof text, "%s for %.1f s (FI_PGAS_PEER_TIMEOUT)", what,
+		 static_cast<double>(c.of->set.timeout_ns) / 1e9);
+	channel_end(c, -FI_ECONNRESET, text, false);
+}
+
+void look_at(link &l, channel &c, uint64_t now)
+{
+	if (c.state == channel_state::over) {
+		channel_free(c);
+		return;
+	}
+	const bool waits = c.state == channel_state::greeting || !c.unacked.empty() || c.bulk ||
+			   l.client.expects(l.client.self, c);
+	if (!waits) {
+		c.asked_at = 0;
+		c.pinged = false;
+		return;
+	}
+	if (!c.asked_at)
+		c.asked_at = now;
+	const uint64_t since = std::max(c.asked_at, c.heard_at), silent = now > since ? now - since : 0;
+	if (silent > l.set.timeout_ns)
+		give_up(c, c.open() ? "nothing came from it" : "it did not answer our greeting");
+	else if (c.open() && !c.pinged && silent > l.set.timeout_ns / 4)
+		c.pinged = send_bare(c, kPacketPing);
+}
+
+} // namespace
+
+void watch_silence(link &l)
+{
+	const uint64_t now = pgas_now_ns();
+	if (now - l.looked_at < kLookNs)
+		return;
+	l.looked_at = now;
+	for (size_t i = 1; i < l.channels.size(); i++)
+		if (l.channels[i])
+			look_at(l, *l.channels[i], now);
+}
+
+} // namespace pgas

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The table of the wire to other hosts, and what makes it up: life, addresses, connections, progress.
+#include "net.hpp"
+#include "../pgas_request.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+net_domain &net_of(wire_domain &d)
+{
+	return static_cast<net_domain &>(d);
+}
+
+// --- what the link tells ---------------------------------------------------------------------------------------------
+
+void opened(void *self, channel &c)
+{
+	auto &d = *static_cast<net_domain *>(self);
+	PGAS_INFO(FI_LOG_EP_CTRL, "link: channel %u to %s is open\n", c.number,
+		  d.l->at->ops->show(*d.l->at, c.address.data(), c.address.size()).c_str());
+	if (!c.client)
+		c.client = new net_side;
+	d.put_aside = true; // poll words change: everybody looks once
+}
+
+void ended(void *self, channel &c)
+{
+	auto &d = *static_cast<net_domain *>(self);
+	if (c.lost.load())
+		PGAS_WARN(FI_LOG_EP_CTRL, "link: %s is lost: %s\n",
+			  d.l->at->ops->show(*d.l->at, c.address.data(), c.address.size()).c_str(), c.reason.c_str());
+	d.put_aside = true;
+	if (!c.client)
+		return;
+	for (const auto &[number, index] : side_of(c).sources)
+		source_free(d, index);
+	delete &side_of(c);
+	c.client = nullptr;
+}
+
+const char *name_of(void *self, uint16_t endpoint)
+{
+	const auto &d = *static_cast<net_domain *>(self);
+	const net_ep *on = endpoint < d.eps.size() ? d.eps[endpoint] : nullptr;
+	return on && on->ep->enabled ? on->ep->name.text : nullptr;
+}
+
+bool expects(void *self, const channel &c)
+{
+	const auto &d = *static_cast<net_domain *>(self);
+	for (const net_ep *on : d.eps)
+		if (on)
+			for (const auto &[id, o] : on->pending)
+				if (o->to->line && net_of(*o->to).c == &c)
+					return true;
+	return false;
+}
+
+void transfer(void *, port_work *, int) {}
+
+// --- life ------------------------------------------------------------------------------------------------------------
+
+// No link for a domain whose client wants its own host only, or where FI_PGAS_NET says so: -FI_ENODATA.
+int net_domain_open(domain &dom, wire_domain **out)
+{
+	const char *wish = parameters_net();
+	if (strcmp(wish, "off") == 0 || !(dom.caps & FI_REMOTE_COMM))
+		return -FI_ENODATA;
+	std::string why;
+	const params &par = parameters();
+	const size_t packet = std::max(par.net_packet, par.eager_bytes + 256);
+	port *p = port_ofi_open(wish, packet, why);
+	if (!p) {
+		const bool asked = strcmp(wish, "auto") != 0;
+		if (asked)
+			PGAS_WARN(FI_LOG_DOMAIN, "%s\n", why.c_str());
+		else
+			PGAS_INFO(FI_LOG_DOMAIN, "no link to other hosts: %s\n", why.c_str());
+		return asked ? -FI_EINVAL : -FI_ENODATA;
+	}
+	auto d = std::make_unique<net_domain>();
+	d->ops = &g_net_wire;
+	d->dom = &dom;
+	const link_client client{d.get(), net_frame, net_over, transfer, opened, ended, name_of, expects};
+	link_settings set;
+	set.packet = packet;
+	set.window = static_cast<uint32_t>(par.net_window);
+	set.timeout_ns = par.peer_timeout * 1'000'000'000ull;
+	set.key = dom.secret_key;
+	d->l = link_open(p, client, set);
+	if (d->l->address.empty()) {
+		PGAS_WARN(FI_LOG_DOMAIN, "%s: its addresses are longer than %zu bytes\n", p->name.c_str(),
+			  kLinkAddressMost);
+		return -FI_EINVAL;
+	}
+	PGAS_INFO(FI_LOG_DOMAIN, "link to other hosts over %s, packets of %zu bytes\n", p->name.c_str(),
+		  d->l->set.packet);
+	dom.mutex.enable(); // the service thread
+	if (par.net_thread)
+		if (const int err = net_thread_start(*d))
+			return err;
+	*out = d.release();
+	return 0;
+}
+
+void net_domain_close(wire_domain *of)
+{
+	net_domain &d = net_of(*of);
+	net_thread_stop(d);
+	link_close(*d.l);
+	delete &d;
+}
+
+int net_ep_open(wire_domain &of, ep_core &ep, wire_ep **out)
+{
+	net_domain &d = net_of(of);
+	// numbers are used again as late as possible: a peer may still mean the endpoint that had it
+	size_t number = d.eps.size();
+	if (number == kNoEndpoint)
+		number = static_cast<size_t>(std::find(d.eps.begin(), d.eps.end(), nullptr) - d.eps.begin());
+	if (number == kNoEndpoint)
+		return -FI_ENOSPC;
+	auto on = std::make_unique<net_ep>();
+	on->ops = &g_net_wire;
+	on->ep = &ep;
+	on->of = &d;
+	on->served = d.thread_runs;
+	on->number = static_cast<uint16_t>(number);
+	if (number == d.eps.size())
+		d.eps.push_back(nullptr);
+	d.eps[number] = on.get();
+	*out = on.release();
+	return 0;
+}
+
+// The peers that know us hear that we leave; what they were sent before is run first.
+void net_ep_leave(wire_ep &of)
+{
+	net_ep &on = net_of(of);
+	net_domain &d = *on.of;
+	d.executor = &on;
+	const uint64_t until = pgas_now_ns() + 1'000'000'000;
+	while (on.outstanding && pgas_now_ns() < until) {
+		link_progress(*d.l);
+		net_run_later(on);
+	}
+	for (auto &c : d.l->channels) {
+		if (!c || !c->open() || on.number >= side_of(*c).introduced.size() ||
+		    !side_of(*c).introduced[on.number])
+			continue;
+		if (frame_begin(*c, 0)) {
+			frame_end(*c, frame_kind::leave, 0, on.number, 0, 0);
+			frame_push(*c);
+		}
+	}
+	link_progress(*d.l);
+	d.executor = nullptr;
+}
+
+void net_ep_close(wire_ep *of)
+{
+	net_ep *on = &net_of(*of);
+	net_domain &d = *on->of;
+	d.eps[on->number] = nullptr;
+	for (auto &c : d.l->channels)
+		if (c && c->client && on->number < side_of(*c).introduced.size())
+			side_of(*c).introduced[on->number] = false;
+	for (auto &p : d.l->packets)
+		std::erase_if(p->notices, [on](const notice &n) { return n.who == on; });
+	delete on;
+}
+
+// --- addresses: the letter of the port, then its address and the endpoint's number in base64 -------------------------
+
+struct net_address {
+	char kind = 0;
+	std::string link;
+	uint16_t endpoint = 0;
+};
+
+bool read_part(std::string_view part, net_address &out)
+{
+	char bytes[kLinkAddressMost + 2];
+	if (part.size() < 2)
+		return false;
+	const size_t n = text_to_bytes(part.substr(1), bytes, sizeof bytes);
+	if (n < 3)
+		return false;
+	out.kind = part[0];
+	out.link.assign(bytes, n - 2);
+	memcpy(&out.endpoint, bytes + n - 2, 2);
+	return true;
+}
+
+void net_address_of(const wire_ep &of, char *part, size_t room, bool)
+{
+	const net_ep &on = net_of(of);
+	const link &l = *on.of->l;
+	char bytes[kLinkAddressMost + 2];
+	memcpy(bytes, l.address.data(), l.address.size());
+	memcpy(bytes + l.address.size(), &on.number, 2);
+	char text[kNameBytes];
+	bytes_to_text(bytes, l.address.size() + 2, text, sizeof text);
+	snprintf(part, room, "%c%s", l.at->kind, text);
+}
+
+bool net_canonical(std::string_view part, char *out, size_t room)
+{
+	net_address a;
+	if (!read_part(part, a) || part.size() >= room)
+		return false;
+	memcpy(out, part.data(), part.size());
+	out[part.size()] = 0;
+	return true;
+}
+
+int net_cost(const wire_ep &of, std::string_view part)
+{
+	net_address a;
+	const net_ep &on = net_of(of);
+	if (!read_part(part, a))
+		return -1;
+	const port &p = *on.of->l->at;
+	if (a.kind != p.kind) {
+		PGAS_WARN(FI_LOG_AV, "a peer's link is over %s, ours over %s: set FI_PGAS_NET to the same on all hosts\n",
+			  port_kind_name(a.kind), port_kind_name(p.kind));
+		return -1;
+	}
+	return p.ops->show(p, a.link.data(), a.link.size()).empty() ? -1 : kCostOtherHost;
+}
+
+// --- connections -----------------------------------------------------------------------------------------------------
+
+int net_connect(wire_ep &of, peer &to, std::string_view part)
+{
+	net_ep &on = net_of(of);
+	net_domain &d = *on.of;
+	if (!to.line) {
+		net_address a;
+		if (!read_part(part, a))
+			return -FI_EINVAL;
+		channel *c = link_call(*d.l, a.link, a.endpoint, to.real_name.text);
+		if (!c)
+			return -FI_EHOSTUNREACH;
+		c->users++;
+		auto *p = new net_peer;
+		p->c = c;
+		p->dst = a.endpoint;
+		to.line = p;
+		for (ep_core *ep : d.dom->eps)
+			if (ep->enabled)
+				ep_update_polls(ep); // from now on something may arrive by the link
+	}
+	const channel &c = *net_of(to).c;
+	if (c.state == channel_state::greeting)
+		return -FI_EAGAIN;
+	if (c.state == channel_state::over) {
+		PGAS_WARN(FI_LOG_AV, "%s: %s\n", to.name.text, c.reason.c_str());
+		return c.why;
+	}
+	to.dead_flag = &c.lost;
+	return 0;
+}
+
+void net_disconnect(peer &p)
+{
+	net_peer *line = &net_of(p);
+	channel_release(*line->c);
+	delete line;
+}
+
+bool net_departed(const peer &p)
+{
+	if (!p.line)
+		return false;
+	const net_peer &line = net_of(p);
+	if (line.c->state == channel_state::over)
+		return true;
+	return line.c->client && line.dst < side_of(*line.c).left.size() && side_of(*line.c).left[line.dst];
+}
+
+bool net_silent(const wire_ep &on, const peer &p)
+{
+	return net_departed(p) && net_of(on).later.empty();
+}
+
+bool net_bury(peer &)
+{
+	return true; // nothing of it is mapped
+}
+
+uint64_t net_sender(const wire_ep &of, uint32_t src, ep_name *name)
+{
+	const net_source &s = net_of(of).of->sources[src];
+	if (name)
+		*name = s.name;
+	return s.serial;
+}
+
+// --- progress --------------------------------------------------------------------------------------------------------
+
+bool net_progress(wire_ep &of)
+{
+	net_ep &on = net_of(of);
+	net_domain &d = *on.of;
+	net_ep *const before = std::exchange(d.executor, &on);
+	bool moved = net_run_later(on);
+	moved |= link_progress(*d.l);
+	if (on.keeps())
+		moved |= request_push_all(on);
+	d.executor = before;
+	if (std::exchange(d.put_aside, false))
+		domain_ask_to_look(d.dom);
+	d.ran = false;
+	return moved;
+}
+
+bool net_retries(const wire_ep &of)
+{
+	const net_ep &on = net_of(of);
+	return request_retries(on) || !on.later.empty();
+}
+
+bool net_settle(wire_ep &)
+{
+	return true; // what came was run in order, and what did not come never will
+}
+
+bool net_noticed(const wire_ep &of)
+{
+	const net_domain &d = *net_of(of).of;
+	return d.thread_runs && d.l->channels.size() == 1;
+}
+
+int net_flush(wire_ep &of)
+{
+	net_ep &on = net_of(of);
+	if (on.outstanding)
+		link_flush(*on.of->l);
+	return on.outstanding ? -FI_EAGAIN : 0;
+}
+
+bool net_in_order(const peer &p)
+{
+	return net_of(p).c->bulk == 0 && p.unsent == 0;
+}
+
+uint64_t sender_op(const char *bytes)
+{
+	uint64_t id;
+	memcpy(&id, bytes, sizeof id);
+	return id;
+}
+
+int net_pull(wire_ep &on, peer &from, rx_entry *rx, const char *bytes, completion &c)
+{
+	return request_pull(on, from, rx, sender_op(bytes), c);
+}
+
+void net_discard(peer &from, const char *bytes)
+{
+	request_long_done(from, sender_op(bytes), 0);
+}
+
+} // namespace
+
+const wire_ops g_net_wire = {
+	.name = "n",
+	.limits = {.sources = kSourcesMost},
+	.domain_open = net_domain_open,
+	.domain_close = net_domain_close,
+	.ep_open = net_ep_open,
+	.ep_ready = nullptr,
+	.ep_leave = net_ep_leave,
+	.ep_close = net_ep_close,
+	.address = net_address_of,
+	.canonical = net_canonical,
+	.cost = net_cost,
+	.mr_open = nullptr,
+	.mr_show = nullptr,
+	.mr_close = nullptr,
+	.connect = net_connect,
+	.disconnect = net_disconnect,
+	.departed = net_departed,
+	.silent = net_silent,
+	.bury = net_bury,
+	.rma = net_rma,
+	.amo = net_amo,
+	.send = net_send,
+	.send_pieces = net_send_pieces,
+	.pull = net_pull,
+	.discard = net_discard,
+	.pull_over = request_long_done,
+	.take = nullptr,
+	.give_back = nullptr,
+	.sender = net_sender,
+	.control = net_control,
+	.control_room = net_control_room,
+	.settle = net_settle,
+	.progress = net_progress,
+	.retries = net_retries,
+	.poll_word = nullptr,
+	.noticed = net_noticed,
+	.flush = net_flush,
+	.announce = nullptr,
+	.sleep = nullptr,
+	.wake = nullptr,
+	.windows_close = nullptr,
+	.windows_rebias = nullptr,
+	.window = nullptr,
+};
+
+} // namespace pgas

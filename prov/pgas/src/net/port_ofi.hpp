@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Between the files of the port over libfabric: the choice of a provider, and its addresses in a short form.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <rdma/fabric.h>
+
+namespace pgas {
+
+struct ofi_info_free {
+	void operator()(fi_info *i) const { fi_freeinfo(i); }
+};
+using ofi_info = std::unique_ptr<fi_info, ofi_info_free>;
+
+// The network that FI_PGAS_NET names, or the best; null, and why. kind: its letter in addresses.
+ofi_info choose_provider(const char *wish, char *kind, std::string &why);
+// True while this thread asks libfabric for other providers: ours must not answer then.
+bool choosing_provider();
+
+// An IP address becomes 6 or 18 bytes, any other stays as it is. Returns the length, 0: too long.
+size_t address_pack(const char *raw, size_t len, char *out);
+bool address_unpack(uint32_t format, const char *packed, size_t len, char *raw, size_t room);
+std::string address_show(uint32_t format, const char *packed, size_t len); // empty: not an address
+
+} // namespace pgas
