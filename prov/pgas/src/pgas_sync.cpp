@@ -12,6 +12,9 @@ namespace pgas {
 
 uint32_t sleep_announce(domain *dom)
 {
+	for (size_t i = 0; i < kWiresMost && dom->on[i]; i++)
+		if (dom->on[i]->ops->asleep)
+			dom->on[i]->ops->asleep(*dom->on[i]);
 	return dom->on[0]->ops->announce(*dom->on[0]);
 }
 

@@ -172,6 +172,7 @@ struct wire_ops {
 	int (*flush)(wire_ep &on);
 
 	// Wake-up (of the first wire; may be null in others, which then call domain_wake()). See pgas_domain.hpp.
+	void (*asleep)(wire_domain &d); // a thread of the application is about to sleep (of all wires; may be null)
 	uint32_t (*announce)(wire_domain &d);
 	void (*sleep)(wire_domain &d, uint32_t ticket, uint64_t max_ns);
 	void (*wake)(wire_domain &d);

@@ -440,6 +440,7 @@ const wire_ops g_loop_wire = {
 	.poll_word = nullptr,
 	.noticed = [](const wire_ep &) { return false; },
 	.flush = nullptr,
+	.asleep = nullptr,
 	.announce = nullptr,
 	.sleep = nullptr,
 	.wake = nullptr,

@@ -45,6 +45,7 @@ struct net_side {
 	std::unordered_map<uint16_t, uint32_t> sources; // by the peer's number of its endpoint
 	std::vector<bool> introduced;                   // our endpoints, by number
 	std::vector<bool> left;                         // the peer's endpoints that closed, by number
+	uint32_t failed_seq = 0, failed_frame = 0;      // the last that could not be run
 	std::vector<far_piece> pieces;                  // keys that the peer told us
 };
 
@@ -80,6 +81,7 @@ struct net_domain : wire_domain {
 	bool thread_runs = false;
 	std::atomic<bool> thread_stop{false};
 	int wake_fd = -1;
+	std::atomic<bool> naps{false}, asleep{false}; // asleep: a thread of the application is
 };
 
 struct net_ep : wire_ep {
@@ -137,5 +139,6 @@ void source_free(net_domain &d, uint32_t index);
 // net_thread.cpp
 int net_thread_start(net_domain &d);
 void net_thread_stop(net_domain &d);
+void net_asleep(wire_domain &d);
 
 } // namespace pgas

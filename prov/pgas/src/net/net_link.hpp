@@ -87,7 +87,7 @@ struct channel {
 	uint32_t ran = 0, told = 0;             // of theirs: run, and acknowledged
 	uint32_t bulk = 0;                      // transfers under way
 	uint64_t heard_at = 0, asked_at = 0;    // ns; asked_at: since when something is unanswered, 0: nothing is
-	bool pinged = false;
+	uint64_t pinged_at = 0;
 	bool urgent = false; // the packet that is being filled must be there before the next acknowledgement
 	bool listed = false; // in link::busy
 	uint32_t users = 0;  // the client's references

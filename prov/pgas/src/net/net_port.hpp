@@ -4,7 +4,7 @@
 // arrive whole and in order, or an event says that they do not; a transfer is reported as done when its bytes are at the
 // target (written) or here (read). It promises nothing else, and knows nothing of what it carries.
 //
-// All calls are made under one lock, but for wait_fd()'s descriptor, which another thread polls. No call blocks.
+// All calls are made under one lock, but for wait() and ring(). Only wait() blocks.
 #pragma once
 
 #include <cstddef>
@@ -74,8 +74,12 @@ struct port_ops {
 	// remote: peers may reach it; else it is for our own write() and read(), where the port wants that at all.
 	int (*expose)(port &p, void *base, size_t len, bool remote, port_memory *out);
 	void (*conceal)(port &p, port_memory &m);
-	int (*wait_fd)(port &p);
-	bool (*may_sleep)(port &p); // nothing is there: the descriptor will tell of the next event
+	// For an address that takes no packets: true when its process is surely gone. May take some milliseconds.
+	bool (*gone)(port &p, const char *addr, size_t len);
+	// The only two that are called without the lock: sleeps until poll() would find something, ring() is called, or
+	// the time is over.
+	void (*wait)(port &p, int ms);
+	void (*ring)(port &p);
 };
 
 // The port that FI_PGAS_NET asks for; null, and why. wish: "auto", or "PROVIDER[:DOMAIN]".

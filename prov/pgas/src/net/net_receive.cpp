@@ -16,7 +16,8 @@ namespace {
 void drop(link &l, const char *why)
 {
 	// as many lines as somebody can read, however many packets there are
-	if ((++l.stats.refused & (l.stats.refused - 1)) == 0)
+	l.stats.refused++;
+	if ((l.stats.refused & (l.stats.refused - 1)) == 0)
 		PGAS_WARN(FI_LOG_EP_DATA, "link: a packet was dropped: %s (%llu so far)\n", why,
 			  static_cast<unsigned long long>(l.stats.refused));
 }
@@ -120,7 +121,6 @@ void packet_receive(link &l, const char *bytes, size_t len)
 	if (c->state == channel_state::over)
 		return; // it could not know yet
 	c->heard_at = pgas_now_ns();
-	c->pinged = false;
 	if (h.flags & kPacketProof) {
 		proof p;
 		if (len != sizeof h + sizeof p)

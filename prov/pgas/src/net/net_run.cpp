@@ -75,6 +75,8 @@ void complain(channel &c, uint32_t index, int status)
 	memcpy(c.filling->bytes + c.filling->used + sizeof(frame_head), &f, sizeof f);
 	frame_end(c, frame_kind::failed, 0, 0, 0, sizeof f);
 	c.urgent = true;
+	side_of(c).failed_seq = f.seq;
+	side_of(c).failed_frame = index;
 }
 
 int run_put(net_ep &on, const frame_head &h, const char *bytes, size_t len)
@@ -156,11 +158,23 @@ bool sound_message(const frame_head &h, const char *bytes, size_t len)
 	return h.flags & kFrameLong ? len == sizeof m + sizeof(uint64_t) : m.len == len - sizeof m;
 }
 
-bool take_own(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len)
+// The cq data of a write that could not be run is not told: it comes right behind the frames of that write.
+bool of_failed_write(const channel &c, const frame_head &h, const char *bytes, uint32_t index)
+{
+	message_frame m;
+	if (h.kind != frame_kind::cq_data || side_of(c).failed_seq != c.ran + 1)
+		return false;
+	memcpy(&m, bytes, sizeof m);
+	return m.tag <= kRmaIovLimit && side_of(c).failed_frame + m.tag >= index;
+}
+
+bool take_own(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len, uint32_t index)
 {
 	const uint32_t src = source_of(c, h.src);
 	if (src == kNoSource || !sound_message(h, bytes, len))
 		return false;
+	if (of_failed_write(c, h, bytes, index))
+		return true;
 	net_ep *on = target_of(d, h);
 	if (!on)
 		return true; // it closed
@@ -222,7 +236,7 @@ bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, s
 	case frame_kind::message:
 	case frame_kind::response:
 	case frame_kind::cq_data:
-		return take_own(d, c, h, bytes, len);
+		return take_own(d, c, h, bytes, len, index);
 	case frame_kind::request:
 		return take_request(d, c, h, bytes, len);
 	case frame_kind::intro:

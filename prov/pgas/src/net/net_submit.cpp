@@ -44,7 +44,7 @@ void put_frame(net_ep &on, channel &c, uint16_t dst, const op &o, size_t i, size
 
 void data_frame(net_ep &on, channel &c, uint16_t dst, const op &o)
 {
-	const message_frame m{o.len, 0, o.data};
+	const message_frame m{o.len, o.rma_count, o.data}; // tag: how many frames it belongs to
 	char *at = frame_begin(c, sizeof m);
 	memcpy(at, &m, sizeof m);
 	frame_end(c, frame_kind::cq_data, 0, on.number, dst, sizeof m);

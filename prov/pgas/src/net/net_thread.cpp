@@ -4,8 +4,9 @@
 // application computes. While the application polls it stays away: two threads that take turns at one queue cost each
 // other a wake-up per packet.
 //
-//   asleep on the port  -> something came: makes progress -> asleep again
-//   the application polled since the last look -> naps on its own descriptor, which sleepers of this process ring
+//   asleep on the port -> something came: makes progress -> asleep again
+//   the application polled since the last look -> naps, until a thread of this process goes to sleep, and so polls no
+//   more
 #include "net.hpp"
 #include "../pgas_request.hpp"
 
@@ -38,16 +39,18 @@ bool serve(net_domain &d, int *timeout)
 	for (const auto &c : d.l->channels)
 		waits = waits || (c && (c->asked_at || c->state == channel_state::greeting));
 	*timeout = waits ? kAskMs : kIdleMs;
-	return d.l->busy.empty() && d.l->at->ops->may_sleep(*d.l->at);
+	return d.l->busy.empty();
 }
 
-void rest(net_domain &d, bool on_port, int ms)
+void nap(net_domain &d)
 {
-	pollfd fds[] = {{d.wake_fd, POLLIN, 0}, {d.l->at->ops->wait_fd(*d.l->at), POLLIN, 0}};
-	if (poll(fds, on_port ? 2 : 1, ms) > 0 && (fds[0].revents & POLLIN)) {
+	pollfd f{d.wake_fd, POLLIN, 0};
+	d.naps.store(true);
+	if (!d.asleep.exchange(false) && poll(&f, 1, kNapMs) > 0) {
 		uint64_t rings;
 		[[maybe_unused]] const ssize_t n = read(d.wake_fd, &rings, sizeof rings);
 	}
+	d.naps.store(false);
 }
 
 void *run(void *arg)
@@ -56,19 +59,36 @@ void *run(void *arg)
 	uint32_t polled = 0;
 	while (!d.thread_stop.load()) {
 		const uint32_t now = d.dom->polled.load(std::memory_order_relaxed);
-		if (now != polled) {
+		if (now != polled && !d.asleep.exchange(false)) {
 			polled = now;
-			rest(d, false, kNapMs);
+			nap(d);
 			continue;
 		}
+		polled = now;
 		int timeout = 0;
 		if (serve(d, &timeout))
-			rest(d, true, timeout);
+			d.l->at->ops->wait(*d.l->at, timeout);
 	}
 	return nullptr;
 }
 
 } // namespace
+
+static void ring(net_domain &d)
+{
+	const uint64_t one = 1;
+	[[maybe_unused]] const ssize_t n = write(d.wake_fd, &one, sizeof one);
+}
+
+void net_asleep(wire_domain &of)
+{
+	auto &d = static_cast<net_domain &>(of);
+	if (!d.thread_runs)
+		return;
+	d.asleep.store(true);
+	if (d.naps.load())
+		ring(d);
+}
 
 int net_thread_start(net_domain &d)
 {
@@ -95,8 +115,8 @@ void net_thread_stop(net_domain &d)
 	if (!d.thread_runs)
 		return;
 	d.thread_stop = true;
-	const uint64_t one = 1;
-	[[maybe_unused]] const ssize_t n = write(d.wake_fd, &one, sizeof one);
+	ring(d);
+	d.l->at->ops->ring(*d.l->at);
 	pthread_join(d.thread, nullptr);
 	d.thread_runs = false;
 	close(d.wake_fd);

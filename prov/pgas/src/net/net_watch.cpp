@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who is silent: a peer that owes us something is asked after a quarter of the time that it has (the network may have
-// lost it without a word, and TCP needs a quarter of an hour to notice), and given up at the end of it.
+// Who is silent: a peer that owes us something is asked now and then. Where its process ended, sending fails; where the
+// network lost it without a word nothing comes (TCP needs a quarter of an hour to notice), and it is given up.
 #include "net_link.hpp"
 #include "../pgas_util.hpp"
 
@@ -14,6 +14,7 @@ namespace pgas {
 namespace {
 
 constexpr uint64_t kLookNs = 20'000'000;
+constexpr uint64_t kAskNs = 200'000'000;
 
 void give_up(channel &c, const char *what)
 {
@@ -21,6 +22,15 @@ void give_up(channel &c, const char *what)
 	snprintf(text, sizeof text, "%s for %.1f s (FI_PGAS_PEER_TIMEOUT)", what,
 		 static_cast<double>(c.of->set.timeout_ns) / 1e9);
 	channel_end(c, -FI_ECONNRESET, text, false);
+}
+
+void ask(link &l, channel &c, uint64_t now)
+{
+	c.pinged_at = now;
+	if (c.open() && c.backlog.empty())
+		send_bare(c, kPacketPing);
+	else if (!c.backlog.empty() && l.at->ops->gone(*l.at, c.address.data(), c.address.size()))
+		channel_end(c, -FI_ECONNRESET, "its process ended", false);
 }
 
 void look_at(link &l, channel &c, uint64_t now)
@@ -33,7 +43,6 @@ void look_at(link &l, channel &c, uint64_t now)
 			   l.client.expects(l.client.self, c);
 	if (!waits) {
 		c.asked_at = 0;
-		c.pinged = false;
 		return;
 	}
 	if (!c.asked_at)
@@ -41,8 +50,8 @@ void look_at(link &l, channel &c, uint64_t now)
 	const uint64_t since = std::max(c.asked_at, c.heard_at), silent = now > since ? now - since : 0;
 	if (silent > l.set.timeout_ns)
 		give_up(c, c.open() ? "nothing came from it" : "it did not answer our greeting");
-	else if (c.open() && !c.pinged && silent > l.set.timeout_ns / 4)
-		c.pinged = send_bare(c, kPacketPing);
+	else if (silent > kAskNs && now - c.pinged_at > kAskNs)
+		ask(l, c, now);
 }
 
 } // namespace

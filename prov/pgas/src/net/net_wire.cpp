@@ -407,6 +407,7 @@ const wire_ops g_net_wire = {
 	.poll_word = nullptr,
 	.noticed = net_noticed,
 	.flush = net_flush,
+	.asleep = net_asleep,
 	.announce = nullptr,
 	.sleep = nullptr,
 	.wake = nullptr,

@@ -13,6 +13,9 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_rma.h>
 
+#include <time.h>
+
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -46,7 +49,7 @@ struct ofi_port : port {
 	std::vector<receive> receives;
 	std::vector<receive *> unposted; // the provider had no room for them
 	fid_ptr<fid_ep> ep;              // closed first
-	int fd = -1;
+	bool sleeps = false; // its queue can be slept on
 
 	int mr_mode() const { return info->domain_attr->mr_mode; }
 };
@@ -251,16 +254,26 @@ void ofi_conceal(port &, port_memory &m)
 	m = {};
 }
 
-int ofi_wait_fd(port &p)
+bool ofi_gone(port &p, const char *addr, size_t len)
 {
-	return ofi_of(p).fd;
+	return address_refuses(ofi_of(p).info->addr_format, addr, len);
 }
 
-bool ofi_may_sleep(port &of)
+// Asked for no entry, fi_cq_sread leaves them all for poll(). Its descriptor would do as well, were it not for the tcp
+// providers, whose fi_trywait never takes the signal back, so that the descriptor is ready for ever.
+void ofi_wait(port &of, int ms)
 {
 	ofi_port &p = ofi_of(of);
-	fid *f = &p.cq->fid;
-	return p.unposted.empty() && fi_trywait(p.fabric.get(), &f, 1) == 0;
+	constexpr timespec kNap{0, 200'000};
+	fi_cq_msg_entry none;
+	if (!p.sleeps || fi_cq_sread(p.cq.get(), &none, 0, nullptr, ms) == -FI_ENOSYS)
+		nanosleep(&kNap, nullptr);
+}
+
+void ofi_ring(port &p)
+{
+	if (ofi_of(p).sleeps)
+		fi_cq_signal(ofi_of(p).cq.get());
 }
 
 constexpr port_ops kOfiPort = {
@@ -276,8 +289,9 @@ constexpr port_ops kOfiPort = {
 	.read = ofi_read,
 	.expose = ofi_expose,
 	.conceal = ofi_conceal,
-	.wait_fd = ofi_wait_fd,
-	.may_sleep = ofi_may_sleep,
+	.gone = ofi_gone,
+	.wait = ofi_wait,
+	.ring = ofi_ring,
 };
 
 // --- opening ---------------------------------------------------------------------------------------------------------
@@ -301,9 +315,16 @@ int open_objects(ofi_port &p)
 		return err;
 	fi_cq_attr cq{};
 	cq.format = FI_CQ_FORMAT_MSG;
-	cq.wait_obj = FI_WAIT_FD;
 	cq.size = 4096;
-	if (const int err = open_into(p.cq, [&](fid_cq **f) { return fi_cq_open(p.domain.get(), &cq, f, nullptr); }))
+	int err = -FI_ENOSYS;
+	for (const fi_wait_obj kind : {FI_WAIT_FD, FI_WAIT_UNSPEC, FI_WAIT_NONE}) {
+		cq.wait_obj = kind;
+		p.sleeps = kind != FI_WAIT_NONE;
+		err = open_into(p.cq, [&](fid_cq **f) { return fi_cq_open(p.domain.get(), &cq, f, nullptr); });
+		if (!err)
+			break;
+	}
+	if (err)
 		return err;
 	fi_av_attr av{};
 	av.type = FI_AV_UNSPEC;
@@ -311,13 +332,11 @@ int open_objects(ofi_port &p)
 		return err;
 	if (const int err = open_into(p.ep, [&](fid_ep **f) { return fi_endpoint(p.domain.get(), i, f, nullptr); }))
 		return err;
-	int err = fi_ep_bind(p.ep.get(), &p.cq->fid, FI_TRANSMIT | FI_RECV);
+	err = fi_ep_bind(p.ep.get(), &p.cq->fid, FI_TRANSMIT | FI_RECV);
 	if (!err)
 		err = fi_ep_bind(p.ep.get(), &p.av->fid, 0);
 	if (!err)
 		err = fi_enable(p.ep.get());
-	if (!err)
-		err = fi_control(&p.cq->fid, FI_GETWAIT, &p.fd);
 	return err;
 }
 

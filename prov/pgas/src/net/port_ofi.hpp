@@ -23,6 +23,8 @@ bool choosing_provider();
 // An IP address becomes 6 or 18 bytes, any other stays as it is. Returns the length, 0: too long.
 size_t address_pack(const char *raw, size_t len, char *out);
 bool address_unpack(uint32_t format, const char *packed, size_t len, char *raw, size_t room);
+// Nobody listens there any more, says the kernel of that host.
+bool address_refuses(uint32_t format, const char *packed, size_t len);
 std::string address_show(uint32_t format, const char *packed, size_t len); // empty: not an address
 
 } // namespace pgas

@@ -9,6 +9,8 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -236,6 +238,29 @@ bool address_unpack(uint32_t format, const char *packed, size_t len, char *raw, 
 		return false;
 	memcpy(raw, packed, len);
 	return true;
+}
+
+// The tcp providers answer -FI_EAGAIN for ever when the other process is gone: they try to connect again and again, and
+// keep to themselves that this is refused.
+bool address_refuses(uint32_t format, const char *packed, size_t len)
+{
+	constexpr int kPatienceMs = 5;
+	char raw[128];
+	if ((len != 6 && len != 18) || !address_unpack(format, packed, len, raw, sizeof raw))
+		return false;
+	unique_fd fd(socket(len == 6 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+	const socklen_t size = len == 6 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+	if (!fd)
+		return false;
+	if (connect(fd.get(), reinterpret_cast<sockaddr *>(raw), size) == 0)
+		return false;
+	if (errno != EINPROGRESS)
+		return errno == ECONNREFUSED;
+	pollfd p{fd.get(), POLLOUT, 0};
+	int err = 0;
+	socklen_t room = sizeof err;
+	return poll(&p, 1, kPatienceMs) == 1 && getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &err, &room) == 0 &&
+	       err == ECONNREFUSED;
 }
 
 std::string address_show(uint32_t format, const char *packed, size_t len)

@@ -351,6 +351,7 @@ const wire_ops g_shm_wire = {
 	.poll_word = shm_poll_word,
 	.noticed = [](const wire_ep &) { return true; },
 	.flush = nullptr, // what is not kept is at its target
+	.asleep = nullptr,
 	.announce = shm_announce,
 	.sleep = shm_sleep,
 	.wake = shm_wake,
