@@ -5,7 +5,7 @@
 # them a wire that completes later, refuses now and then, and can do no more than the table of pgas_wire.hpp demands.
 # What passes here needs nothing of shared memory.
 cd "${abs_top_builddir:-.}" || exit 99
-programs="rma amo msg msg_match tagged cq cq_wait cntr mr order stress progress ep"
+programs="rma amo msg msg_match tagged cq cq_wait cntr mr order stress progress wait ep"
 export TEST_ONE_PROCESS=1 FI_PGAS_LOOP=1
 cases=0
 left_out=0

@@ -65,7 +65,8 @@ inline void domain_polled(domain *dom)
 {
 	dom->polled.store(dom->polled.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
-bool domain_progress(domain *dom); // progress of all its endpoints; true when something moved. Lock held
+bool domain_progress(domain *dom);         // progress of all its endpoints; true when something moved. Lock held
+bool domain_must_retry(const domain *dom); // something waits that only a retry can move. Lock held
 int domain_start_thread(domain *dom);
 void domain_stop_thread(domain *dom);
 // From a thread of a wire: every endpoint, queue and counter takes the long way once, and sleepers wake.

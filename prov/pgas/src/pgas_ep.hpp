@@ -44,6 +44,10 @@ struct ep_core {
 	std::unordered_map<void *, std::unique_ptr<unexpected>> claimed;
 	uint32_t one_sided = 0; // kept one-sided operations, as in peer::one_sided
 	uint64_t next_op = 1;
+	struct {
+		int status = 0;
+		fi_addr_t to = FI_ADDR_NOTAVAIL;
+	} failed; // the first operation that failed after its call, until somebody asks (fi_pgas_ops::failed)
 	uint32_t attended = 0; // dom->attention when this endpoint last looked
 
 	// Its wires: all that are in use once it is enabled, none before.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// fi_ext_pgas.h: memory that peers can map, windows, symmetric addressing, drain, and messages without buffers.
+// fi_ext_pgas.h: memory that peers can map, windows, symmetric addressing, completion, order and progress, and
+// messages without buffers.
 #include "pgas_ext.hpp"
-#include "pgas_ep.hpp"
+#include "pgas_await.hpp"
 #include "pgas_peer.hpp"
 
 #include <sys/mman.h>
+
+#include <algorithm>
 
 namespace pgas {
 namespace {
@@ -114,19 +117,63 @@ int drain(fid_ep *fid) noexcept
 {
 	return guard([&] {
 		ep_core *ep = core_of(fid);
-		pgas_backoff wait{};
-		for (;;) {
-			{
-				scoped_lock lock(ep->dom->mutex);
-				ep_progress(ep);
-				if (flushed(ep))
-					return 0;
-				// whoever should answer may be waiting for us, on another endpoint
-				if (ep->dom->threading != FI_THREAD_COMPLETION)
-					domain_progress(ep->dom);
-			}
-			pgas_backoff_pause(&wait);
+		{
+			scoped_lock lock(ep->dom->mutex);
+			ep_progress(ep);
 		}
+		await(ep, [ep] { return flushed(ep); });
+		return 0;
+	});
+}
+
+// Nothing of this endpoint can be overtaken by what comes next.
+bool all_in_order(const ep_core *ep)
+{
+	const auto keeps_all = [](const wire_ep *on) { return !on->ops->flush; };
+	if (!ep->one_sided && std::ranges::all_of(ep->wires_on(), keeps_all))
+		return true;
+	return std::ranges::all_of(ep->peers, [](const auto &p) { return !p || !p->line || peer_in_order(*p); });
+}
+
+int fence(fid_ep *fid) noexcept
+{
+	return guard([&] {
+		ep_core *ep = core_of(fid);
+		pgas_fence_stores(); // what went to mapped memory
+		await(ep, [ep] { return all_in_order(ep) || flushed(ep); });
+		return 0;
+	});
+}
+
+int failed(fid_ep *fid, fi_addr_t *to) noexcept
+{
+	ep_core *ep = core_of(fid);
+	scoped_lock lock(ep->dom->mutex);
+	const auto first = std::exchange(ep->failed, {});
+	if (first.status)
+		*to = first.to;
+	return first.status;
+}
+
+// With FI_THREAD_COMPLETION the endpoints are different threads'.
+bool one_owner(const domain *dom)
+{
+	return dom->threading != FI_THREAD_COMPLETION;
+}
+
+int progress(fid_domain *f) noexcept
+{
+	return guard([&]() -> int {
+		domain *dom = domain_of(&f->fid);
+		return one_owner(dom) ? domain_look(dom) : -FI_EOPNOTSUPP;
+	});
+}
+
+int wait(fid_domain *f, uint64_t max_ns) noexcept
+{
+	return guard([&]() -> int {
+		domain *dom = domain_of(&f->fid);
+		return one_owner(dom) ? domain_look_or_sleep(dom, max_ns) : -FI_EOPNOTSUPP;
 	});
 }
 
@@ -223,6 +270,10 @@ fi_pgas_ops g_ext_ops = {
 	.message_release = message_release,
 	.message_send = message_send,
 	.symmetric_layout = symmetric_layout,
+	.fence = fence,
+	.failed = failed,
+	.progress = progress,
+	.wait = wait,
 };
 
 } // namespace pgas

@@ -54,6 +54,15 @@ void own_source(op &o)
 
 void op_complete(ep_core *ep, op &o)
 {
+	if (PGAS_UNLIKELY(o.waiter)) {
+		o.waiter->status = o.status;
+		o.waiter->over = true;
+		domain_wake_sleepers(ep->dom); // it may sleep while another thread makes the progress
+		if (o.status)
+			return; // the call says so, and nobody else need hear of it
+	}
+	if (o.status && o.to && !ep->failed.status)
+		ep->failed = {o.status, o.to->rank};
 	cntr_core *counter = ep->c_send;
 	if (o.kind == op_kind::write || (o.kind == op_kind::amo && o.form == kAmoPlain))
 		counter = ep->c_write;

@@ -5,6 +5,8 @@
 //   submitted -> done            op_submit() completes it
 //   submitted -> kept            op_keep(): it lives in wire_ep::pending until op_finish()
 //   kept      -> finished        op_finish(), from its wire's progress; or op_fail_peer(), when the peer is given up
+//
+// Who waits for one operation (FI_PGAS_WAIT) hears of its end by an op_waiter instead of a completion entry.
 #pragma once
 
 #include <sys/uio.h>
@@ -25,6 +27,12 @@ struct rx_entry;
 struct wire_ep;
 
 enum class op_kind : uint8_t { write, read, amo, send, pull };
+
+// On the stack of a call that waits; changed under the domain's lock.
+struct op_waiter {
+	bool over = false;
+	int status = 0;
+};
 
 // One operation. It lives on the caller's stack until it must wait.
 struct op {
@@ -62,12 +70,14 @@ struct op {
 	void *waiter = nullptr;
 	completion rx_result;   // pull: what the receive will report
 	uint64_t peer_op = 0;   // pull: the sender's operation
+	op_waiter *waiter = nullptr;
 };
 
 // What became of an operation that a wire was given; or a negative -FI_E*. -FI_EAGAIN: nothing was done, try again.
 enum submitted : int { kDone = 0, kKept = 1 };
 
-// Submits: completes at once, keeps it pending, or returns -FI_EAGAIN or another error.
+// Submits: completes at once, keeps it pending, or returns -FI_EAGAIN or another error. With FI_PGAS_WAIT it is over
+// when this returns.
 ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o);
 // Counters and completion entry (or error entry) of an operation that is over; o.status decides.
 void op_complete(ep_core *ep, op &o);

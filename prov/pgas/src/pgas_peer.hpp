@@ -32,6 +32,11 @@ struct peer {
 
 	bool dead() const { return dead_flag->load(std::memory_order_acquire); }
 };
+// What is submitted next runs at the peer behind everything before it.
+inline bool peer_in_order(const peer &p)
+{
+	return p.wire->in_order ? p.wire->in_order(p) : !p.one_sided;
+}
 // Sets *out to the connected peer behind an address, or returns an error. Connects at the first use.
 int peer_get(ep_core *ep, fi_addr_t addr, peer **out);
 void peer_disconnect(peer *p);

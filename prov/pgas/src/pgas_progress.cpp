@@ -55,6 +55,13 @@ bool domain_progress(domain *dom)
 	return moved;
 }
 
+bool domain_must_retry(const domain *dom)
+{
+	const auto waits = [](const wire_ep *on) { return on->ops->retries(*on); };
+	return std::ranges::any_of(dom->eps,
+				   [&](const ep_core *ep) { return std::ranges::any_of(ep->wires_on(), waits); });
+}
+
 void domain_ask_to_look(domain *dom)
 {
 	dom->attention.fetch_add(1);
@@ -74,11 +81,6 @@ constexpr uint32_t kIdleLooks = 20;       // without anything, then the thread s
 constexpr long kPolledNapNs = 200'000;    // while the application polls by itself
 constexpr uint64_t kRetryNapNs = 100'000; // while something waits that only a retry can move
 constexpr uint64_t kIdleNapNs = 1'000'000'000;
-
-bool must_retry(const ep_core *ep)
-{
-	return std::ranges::any_of(ep->wires_on(), [](const wire_ep *on) { return on->ops->retries(*on); });
-}
 
 void signal_waiters(domain *dom)
 {
@@ -123,13 +125,12 @@ void *run(void *arg)
 			continue;
 		}
 		const uint32_t ticket = sleep_announce(dom);
-		bool again, busy = false;
+		bool again, busy;
 		{
 			scoped_lock lock(dom->mutex);
 			again = domain_progress(dom);
 			signal_waiters(dom);
-			for (const ep_core *ep : dom->eps)
-				busy = busy || must_retry(ep);
+			busy = domain_must_retry(dom);
 		}
 		sleep_until_woken(dom, ticket, again || dom->thread_stop.load() ? 0 : busy ? kRetryNapNs : kIdleNapNs);
 		idle = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The engine's upper half: an operation goes to its peer's wire.
-#include "pgas_ep.hpp"
+#include "pgas_await.hpp"
 #include "pgas_info.hpp"
 #include "pgas_op.hpp"
 #include "pgas_peer.hpp"
@@ -21,16 +21,15 @@ uint64_t key0_offset(const pgas_ep *front, const key0_layout &layout, uint64_t a
 	return front->bias && layout.given() ? layout.to_offset(addr) : addr - front->bias;
 }
 
-} // namespace
-
-ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o)
+// What is submitted next runs behind what is under way. A message overtakes requests that found no room yet.
+bool follows(const peer &p, const op &o)
 {
-	ep_core *ep = core_of(fid);
-	o.front = front_of(fid);
-	for (size_t i = 0; i < o.rma_count; i++)
-		if (o.rma[i].key == 0)
-			o.rma[i].addr = key0_offset(o.front, ep->dom->layout, o.rma[i].addr);
-	scoped_lock lock(ep->dom->mutex);
+	return peer_in_order(p) && !(o.kind == op_kind::send && p.unsent);
+}
+
+// One try. Lock held.
+int submit_once(ep_core *ep, fi_addr_t addr, op &o)
+{
 	peer *p;
 	if (const int err = peer_get(ep, addr, &p)) {
 		if (err == -FI_EAGAIN)
@@ -39,9 +38,9 @@ ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o)
 	}
 	if (ep->tx_cq && !o.quiet && ep->tx_cq->full())
 		return -FI_EAGAIN;
-	if (p->one_sided && ((o.flags & FI_FENCE) || (ep->order & kStrictOneSided))) {
+	if (((o.flags & FI_FENCE) || (ep->order & kStrictOneSided)) && !follows(*p, o)) {
 		ep_progress(ep); // what was promised in order waits for what is still under way
-		if (p->one_sided)
+		if (!follows(*p, o))
 			return -FI_EAGAIN;
 		if (const int err = peer_get(ep, addr, &p)) // it may have died meanwhile, and be let go
 			return err;
@@ -52,8 +51,6 @@ ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o)
 			    : o.kind == op_kind::amo ? p->wire->amo
 						     : p->wire->rma;
 	const int rc = submit(*p->on, *p, o);
-	if (rc == kKept)
-		return 0;
 	if (rc == -FI_EAGAIN) {
 		ep_progress(ep); // both sides full: somebody must take messages out
 		return rc;
@@ -62,10 +59,51 @@ ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o)
 		PGAS_WARN(FI_LOG_EP_DATA, "operation to %s: %s\n", p->name.text, fi_strerror(-rc));
 		if (!target_error(rc) || o.quiet || !ep->tx_cq)
 			return rc;
-		o.status = rc;
+		o.status = rc; // the completion queue says so
+		return kDone;
 	}
-	op_complete(ep, o);
-	return 0;
+	return rc;
+}
+
+// FI_PGAS_WAIT: nothing else tells the caller how it ended.
+int submit_and_wait(ep_core *ep, fi_addr_t addr, op &o)
+{
+	op_waiter waiter;
+	o.waiter = &waiter;
+	o.quiet = true;
+	o.flags &= ~(FI_COMPLETION | FI_INJECT); // its buffers are there until we return
+	o.flags |= o.kind == op_kind::read ? 0 : FI_DELIVERY_COMPLETE;
+	int rc = -FI_EAGAIN;
+	await(ep, [&] {
+		if (rc == -FI_EAGAIN)
+			rc = submit_once(ep, addr, o);
+		return rc == kKept ? waiter.over : rc != -FI_EAGAIN;
+	});
+	if (rc == kKept)
+		return waiter.status;
+	if (rc == kDone) {
+		scoped_lock lock(ep->dom->mutex);
+		op_complete(ep, o);
+	}
+	return rc;
+}
+
+} // namespace
+
+ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o)
+{
+	ep_core *ep = core_of(fid);
+	o.front = front_of(fid);
+	for (size_t i = 0; i < o.rma_count; i++)
+		if (o.rma[i].key == 0)
+			o.rma[i].addr = key0_offset(o.front, ep->dom->layout, o.rma[i].addr);
+	if (PGAS_UNLIKELY(o.flags & FI_PGAS_WAIT) && o.rma_count)
+		return submit_and_wait(ep, addr, o);
+	scoped_lock lock(ep->dom->mutex);
+	const int rc = submit_once(ep, addr, o);
+	if (rc == kDone)
+		op_complete(ep, o);
+	return rc < 0 ? rc : 0;
 }
 
 } // namespace pgas

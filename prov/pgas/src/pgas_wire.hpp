@@ -177,6 +177,10 @@ struct wire_ops {
 	void (*sleep)(wire_domain &d, uint32_t ticket, uint64_t max_ns);
 	void (*wake)(wire_domain &d);
 
+	// Order (may be null: only when nothing one-sided is pending to the peer): what is submitted next to it, of
+	// whatever kind and length, runs at the target behind everything that was submitted to it before.
+	bool (*in_order)(const peer &p);
+
 	// Windows: memory of peers that inline code reaches by itself (may be null, all three). windows_close: none on
 	// this front any more. windows_rebias: the front takes addresses with another bias. window: opens that of one
 	// peer and says that the application will keep addresses in it.

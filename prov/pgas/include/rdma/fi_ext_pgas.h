@@ -25,6 +25,14 @@ extern "C" {
  */
 #define FI_PGAS_PRIVATE (1ULL << 60)
 
+/*
+ * Flag of fi_readmsg, fi_writemsg, fi_atomicmsg, fi_fetch_atomicmsg and fi_compare_atomicmsg: the call returns when
+ * this one operation is complete, a write at its target, and returns how it ended. It waits where others return
+ * -FI_EAGAIN, makes progress on the whole domain meanwhile, and writes no completion entry. Bound counters count its
+ * success.
+ */
+#define FI_PGAS_WAIT (1ULL << 61)
+
 /* len bytes at offset off of a region are file fd from fd_off on. off, fd_off and len are multiples of the page
  * size. */
 struct fi_pgas_part {
@@ -108,6 +116,26 @@ struct fi_pgas_ops {
 	 * own pieces. To be called before key 0 is registered and before the first transfer: -FI_EBUSY later.
 	 */
 	int (*symmetric_layout)(struct fid_domain *domain, const struct fi_pgas_piece *pieces, size_t count);
+
+	/*
+	 * Order: one-sided operations that are submitted to a peer from now on run there behind all that were submitted
+	 * to it before. Where the way to the peer keeps order by itself that is so already and nothing is waited for.
+	 */
+	int (*fence)(struct fid_ep *ep);
+
+	/*
+	 * The first one-sided operation of this endpoint that failed after its call had returned, since the last time
+	 * this was asked: -FI_E*, and *addr is its peer (FI_ADDR_NOTAVAIL: one that is in no address vector). 0: none.
+	 */
+	int (*failed)(struct fid_ep *ep, fi_addr_t *addr);
+
+	/*
+	 * Progress of everything in the domain: 1 when something moved, 0 when not. wait sleeps when nothing moved,
+	 * until something arrives or max_ns have passed; what peers store into our memory does not end it. Not with
+	 * FI_THREAD_COMPLETION, where endpoints belong to different threads: -FI_EOPNOTSUPP.
+	 */
+	int (*progress)(struct fid_domain *domain);
+	int (*wait)(struct fid_domain *domain, uint64_t max_ns);
 };
 
 #ifdef __cplusplus

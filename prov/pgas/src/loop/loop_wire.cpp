@@ -395,6 +395,12 @@ bool loop_retries(const wire_ep &on)
 	return !loop_of(on).inbox.empty();
 }
 
+// Everything is a request, and requests run in the order in which they were asked for.
+bool loop_in_order(const peer &)
+{
+	return true;
+}
+
 bool loop_settle(wire_ep &)
 {
 	return true; // nobody of this process dies alone
@@ -444,6 +450,7 @@ const wire_ops g_loop_wire = {
 	.announce = nullptr,
 	.sleep = nullptr,
 	.wake = nullptr,
+	.in_order = loop_in_order,
 	.windows_close = nullptr,
 	.windows_rebias = nullptr,
 	.window = nullptr,

@@ -304,6 +304,12 @@ uint64_t shm_sender(const wire_ep &on, uint32_t src, ep_name *name)
 	return pgas_load_relaxed(&e.serial);
 }
 
+// Requests run in the order in which they were asked for; what we do by ourselves would overtake them.
+bool shm_in_order(const peer &p)
+{
+	return !p.one_sided || (!parameters().map && !shm_of(p).rdom->cma && !shm_of(p).rdom->self);
+}
+
 const uint64_t *shm_poll_word(const wire_ep &on, uint64_t *ready)
 {
 	const shm_ep &s = shm_of(on);
@@ -355,6 +361,7 @@ const wire_ops g_shm_wire = {
 	.announce = shm_announce,
 	.sleep = shm_sleep,
 	.wake = shm_wake,
+	.in_order = shm_in_order,
 	.windows_close = shm_windows_close,
 	.windows_rebias = shm_windows_rebias,
 	.window = shm_window,
