@@ -67,7 +67,6 @@ struct op {
 	bool unsent = false;    // counted in peer::unsent: pieces of it are still to be asked for
 	bool late_data = false; // done but for the cq data, which found no room at the target; counted in peer::late
 	rx_entry *rx = nullptr; // pull: the receive that waits for the bytes
-	void *waiter = nullptr;
 	completion rx_result;   // pull: what the receive will report
 	uint64_t peer_op = 0;   // pull: the sender's operation
 	op_waiter *waiter = nullptr;

@@ -325,20 +325,21 @@ void frame_push(channel &c)
 		packet_leave(c);
 }
 
-void packet_notice(channel &c, void *who, uint32_t kind, void *context, uint64_t flags, uint32_t frames)
+void packet_notice(channel &c, const notice &about)
 {
 	packet *p = c.filling;
-	const uint32_t first = p->frames - frames;
-	if (!context && frames == 1 && !p->notices.empty()) {
+	const uint32_t first = p->frames - about.frames;
+	if (!about.context && about.frames == 1 && !p->notices.empty()) {
 		notice &n = p->notices.back();
-		if (n.who == who && n.kind == kind && !n.context && n.flags == flags && n.first + n.frames == first &&
-		    n.operations == n.frames) {
+		if (n.who == about.who && n.kind == about.kind && !n.context && n.flags == about.flags &&
+		    n.to == about.to && n.first + n.frames == first && n.operations == n.frames) {
 			n.frames++;
 			n.operations++;
 			return;
 		}
 	}
-	p->notices.push_back({who, context, flags, first, frames, 1, kind});
+	p->notices.push_back(about);
+	p->notices.back().first = first;
 }
 
 // --- progress --------------------------------------------------------------------------------------------------------

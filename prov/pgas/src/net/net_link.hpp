@@ -41,6 +41,7 @@ struct notice {
 	uint32_t first = 0, frames = 0; // of the packet
 	uint32_t operations = 0;        // more than one: each of one frame
 	uint32_t kind = 0;              // the client's
+	uint64_t to = 0;                // likewise
 };
 struct failure {
 	uint32_t frame;
@@ -162,8 +163,8 @@ inline char *frame_begin(channel &c, size_t bytes)
 void frame_end(channel &c, frame_kind kind, uint8_t flags, uint16_t src, uint16_t dst, size_t bytes);
 // Behind the last frame of an operation: the packet leaves when nothing else of ours is unacknowledged.
 void frame_push(channel &c);
-// What to tell about the last `frames` frames of the packet that is being filled. Equal ones without a context join.
-void packet_notice(channel &c, void *who, uint32_t kind, void *context, uint64_t flags, uint32_t frames);
+// What to tell about the last about.frames frames of the packet that is being filled. Equal ones without a context join.
+void packet_notice(channel &c, const notice &about);
 
 bool link_progress(link &l);    // takes in, acknowledges, sends what waits; true when something moved
 void link_flush(link &l);       // sends what is being filled

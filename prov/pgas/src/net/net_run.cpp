@@ -262,6 +262,8 @@ void tell(net_ep &on, const notice &n, uint32_t good, uint32_t bad, int status)
 		cntr_count(ep->c_write, false);
 	for (uint32_t i = 0; i < bad; i++)
 		cntr_count(ep->c_write, true);
+	if (bad && !ep->failed.status)
+		ep->failed = {status, n.to};
 	completion c;
 	c.context = n.context;
 	c.flags = n.flags;

@@ -19,11 +19,20 @@ size_t frame_room(const channel &c)
 }
 
 // An operation that will be told of when the packet that carries its last `frames` frames was run.
-int submitted_frames(net_ep &on, channel &c, const op &o, uint32_t frames)
+int submitted_frames(net_ep &on, peer &p, const op &o, uint32_t frames)
 {
+	channel &c = *net_of(p).c;
 	on.outstanding++;
 	const bool entry = on.ep->tx_cq && !o.quiet && (!on.ep->tx_selective || (o.flags & FI_COMPLETION));
-	packet_notice(c, &on, entry, o.quiet ? nullptr : o.context, o.cq_flags, frames);
+	notice n;
+	n.who = &on;
+	n.context = o.quiet ? nullptr : o.context;
+	n.flags = o.cq_flags;
+	n.frames = frames;
+	n.operations = 1;
+	n.kind = entry;
+	n.to = p.rank;
+	packet_notice(c, n);
 	if (!(o.flags & FI_MORE))
 		frame_push(c);
 	return kKept;
@@ -65,7 +74,7 @@ int write_short(net_ep &on, peer &p, op &o)
 	}
 	if (o.carries_data)
 		data_frame(on, c, net_of(p).dst, o);
-	return submitted_frames(on, c, o, static_cast<uint32_t>(o.rma_count + o.carries_data));
+	return submitted_frames(on, p, o, static_cast<uint32_t>(o.rma_count + o.carries_data));
 }
 
 } // namespace
@@ -126,7 +135,7 @@ int net_amo(wire_ep &of, peer &p, op &o)
 	memcpy(at, &f, sizeof f);
 	iov_gather(o.iov, o.iov_count, 0, at + sizeof f, o.len);
 	frame_end(c, frame_kind::amo, kFrameLast, on.number, net_of(p).dst, bytes);
-	return submitted_frames(on, c, o, 1);
+	return submitted_frames(on, p, o, 1);
 }
 
 // --- messages --------------------------------------------------------------------------------------------------------

@@ -345,6 +345,7 @@ int net_flush(wire_ep &of)
 	return on.outstanding ? -FI_EAGAIN : 0;
 }
 
+// Frames run in the order in which they were sent; bulk begins when all frames before it were run (net_bulk.cpp).
 bool net_in_order(const peer &p)
 {
 	return net_of(p).c->bulk == 0 && p.unsent == 0;
@@ -411,6 +412,7 @@ const wire_ops g_net_wire = {
 	.announce = nullptr,
 	.sleep = nullptr,
 	.wake = nullptr,
+	.in_order = net_in_order,
 	.windows_close = nullptr,
 	.windows_rebias = nullptr,
 	.window = nullptr,
