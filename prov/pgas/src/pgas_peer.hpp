@@ -24,6 +24,7 @@ struct peer {
 	uint32_t one_sided = 0; // pending one-sided operations to it
 	uint32_t replies = 0;   // of wire_ep::replies
 	uint32_t unsent = 0;    // one-sided operations that are not wholly asked for: those behind them wait
+	uint32_t bulk = 0;      // operations that its wire moves by itself
 	uint32_t late = 0;      // operations whose cq data waits for room: that of those behind them waits, too
 	int error = 0;          // why it failed, -FI_E*
 	uint64_t failed_at = 0;

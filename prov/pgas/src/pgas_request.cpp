@@ -137,7 +137,8 @@ int send_piece(const op &o, const request_head &h)
 
 bool wants_to_send(const op &o)
 {
-	if (o.status || o.in_flight >= kPiecesInFlight || o.kind == op_kind::send) // of a send, the receiver pulls
+	// of a send, the receiver pulls
+	if (o.status || o.in_flight >= kPiecesInFlight || o.kind == op_kind::send || o.bulk)
 		return false;
 	return o.sent < o.len || (o.len == 0 && o.in_flight == 0 && !o.acked);
 }
@@ -394,7 +395,7 @@ void response_take(wire_ep &on, const char *payload, size_t payload_len)
 		op_finish(on, o);
 		return;
 	}
-	if (o.kind == op_kind::send || !o.in_flight || o.late_data)
+	if (o.kind == op_kind::send || !o.in_flight || o.late_data || o.bulk)
 		return; // it asked for nothing
 	const char *data = payload + sizeof r;
 	const size_t data_len = payload_len - sizeof r;
@@ -458,6 +459,8 @@ bool request_push_all(wire_ep &on)
 			over.push_back(o.get());
 			continue;
 		}
+		if (o->bulk)
+			continue; // its wire moves it
 		if (o->late_data) {
 			if (!behind(telling, o->to) && send_cq_data(*o) != -FI_EAGAIN)
 				over.push_back(o.get());

@@ -42,6 +42,7 @@ struct wire_ep {
 	ep_core *ep = nullptr;
 	std::map<uint64_t, std::unique_ptr<op>> pending; // kept operations by number, that is, in the order they came
 	std::deque<reply> replies;
+	uint32_t bulk = 0;   // of the pending ones: those that the wire moves by itself
 	uint32_t pieces = 0; // asked for and not come yet, of all pulls
 	bool served = false; // a thread of the wire answers requests
 

@@ -38,6 +38,17 @@ struct net_source {
 struct far_piece {
 	uint64_t key, addr, len;
 	uint64_t port_addr, port_key;
+	bool write, counts;
+	int status; // it cannot be reached by bulk, and why
+};
+
+// A piece of a bulk operation that the port has. Not part of the operation, which may be given up before.
+struct bulk_transfer : port_work {
+	net_ep *on = nullptr; // null: it closed
+	channel *c = nullptr;
+	uint64_t op_id = 0;
+	size_t len = 0;
+	port_memory local; // of our own buffer, where the port wants it
 };
 
 // What we keep for a channel.
@@ -46,6 +57,7 @@ struct net_side {
 	std::vector<bool> introduced;                   // our endpoints, by number
 	std::vector<bool> left;                         // the peer's endpoints that closed, by number
 	uint32_t failed_seq = 0, failed_frame = 0;      // the last that could not be run
+	uint64_t era = 1;                               // of the next: grows when some are forgotten
 	std::vector<far_piece> pieces;                  // keys that the peer told us
 };
 
@@ -54,6 +66,8 @@ struct net_later {
 	uint32_t src = kNoSource;
 	std::vector<char> bytes;
 	notice told;
+	uint64_t transfer_op = 0; // of a piece that is over, good bytes
+	size_t transfer_len = 0;
 	uint32_t good = 0, bad = 0;
 	int status = 0;
 };
@@ -75,6 +89,8 @@ struct net_domain : wire_domain {
 	bool put_aside = false; // something waits for somebody else since the last look
 	bool ran = false;       // something of a peer was run
 	std::vector<near_piece> near;
+	std::vector<std::unique_ptr<bulk_transfer>> transfers;
+	std::vector<bulk_transfer *> spare_transfers;
 
 	// the service thread (net_thread.cpp)
 	pthread_t thread{};
@@ -129,6 +145,17 @@ int net_send_pieces(peer &p, const void *head, size_t head_len, const void *data
 int net_control(peer &p, const control &m);
 size_t net_control_room(const peer &p);
 bool introduce(net_ep &on, channel &c); // false: no room now
+
+// net_bulk.cpp
+int net_bulk(net_ep &on, peer &p, op &o);
+bool bulk_push_all(net_ep &on, bool may_finish);
+void bulk_transfer_over(void *self, port_work *work, int status);
+void bulk_piece_over(net_ep &on, uint64_t op_id, size_t len, int status);
+bool key_asked(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len);
+bool key_answered(net_domain &d, channel &c, const char *bytes, size_t len);
+bool key_gone(channel &c, const char *bytes, size_t len);
+bool bulk_counted(net_ep &on, const char *bytes, size_t len);
+void bulk_mr_close(wire_domain &d, mr &m);
 
 // net_run.cpp
 bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, size_t len, uint32_t index);

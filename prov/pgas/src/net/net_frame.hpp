@@ -127,17 +127,19 @@ struct failed_frame {
 	int32_t status;
 	uint32_t pad_;
 };
-// [addr, addr + len) of the receiver's region `key`, and what to give the port for it. status: why not.
+// A question: may I write to (read from) [addr, addr + len) of your region `key` by bulk? The answer: `len` bytes from
+// `addr` on are `port_addr` and `port_key` to the port; counts: say so by a count_frame when it is done. Or why not.
 struct key_frame {
 	uint64_t key, addr, len;
 	uint64_t port_addr, port_key;
 	int32_t status;
-	uint32_t number; // of the question
+	uint8_t write, counts;
+	uint8_t pad_[2];
 };
 struct count_frame {
 	uint64_t key;
-	uint8_t read, last;
-	uint8_t pad_[6];
+	uint8_t read, of_range, of_operation;
+	uint8_t pad_[5];
 };
 static_assert(sizeof(amo_frame) % 8 == 0 && sizeof(message_frame) % 8 == 0 && sizeof(failed_frame) % 8 == 0 &&
 	      sizeof(key_frame) % 8 == 0 && sizeof(count_frame) % 8 == 0);

@@ -35,7 +35,7 @@ bool slab_add(link &l)
 	const size_t each = round_up(l.set.packet, 64);
 	auto memory = std::make_unique<char[]>(each * kSlabPackets);
 	port_memory exposed;
-	if (l.at->ops->expose(*l.at, memory.get(), each * kSlabPackets, false, &exposed) != 0)
+	if (l.at->ops->expose(*l.at, memory.get(), each * kSlabPackets, kPortLocal, &exposed) != 0)
 		return false;
 	for (size_t i = 0; i < kSlabPackets; i++) {
 		auto p = std::make_unique<packet>();

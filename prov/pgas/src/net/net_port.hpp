@@ -49,6 +49,8 @@ struct port {
 	std::string name;    // for people
 };
 
+enum port_rights : uint8_t { kPortLocal = 0, kPortRead = 1, kPortWrite = 2 };
+
 // Memory that peers may write() and read(): what they must be told.
 struct port_memory {
 	uint64_t addr = 0, key = 0;
@@ -71,8 +73,8 @@ struct port_ops {
 		     port_work *work);
 	int (*read)(port &p, uint64_t to, void *into, size_t len, void *handle, uint64_t addr, uint64_t key,
 		    port_work *work);
-	// remote: peers may reach it; else it is for our own write() and read(), where the port wants that at all.
-	int (*expose)(port &p, void *base, size_t len, bool remote, port_memory *out);
+	// For peers as far as `rights` say; none: for our own write() and read(), where the port wants that at all.
+	int (*expose)(port &p, void *base, size_t len, port_rights rights, port_memory *out);
 	void (*conceal)(port &p, port_memory &m);
 	// For an address that takes no packets: true when its process is surely gone. May take some milliseconds.
 	bool (*gone)(port &p, const char *addr, size_t len);

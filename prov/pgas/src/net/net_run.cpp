@@ -239,6 +239,16 @@ bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, s
 		return take_own(d, c, h, bytes, len, index);
 	case frame_kind::request:
 		return take_request(d, c, h, bytes, len);
+	case frame_kind::key_ask:
+		return key_asked(d, c, h, bytes, len);
+	case frame_kind::key_answer:
+		return key_answered(d, c, bytes, len);
+	case frame_kind::key_gone:
+		return key_gone(c, bytes, len);
+	case frame_kind::count: {
+		net_ep *on = target_of(d, h);
+		return !on || bulk_counted(*on, bytes, len);
+	}
 	case frame_kind::intro:
 		return take_intro(d, c, h, bytes, len);
 	case frame_kind::leave:
@@ -300,7 +310,9 @@ bool net_run_later(net_ep &on)
 	std::deque<net_later> now;
 	now.swap(on.later);
 	for (const net_later &l : now) {
-		if (l.src != kNoSource)
+		if (l.transfer_op)
+			bulk_piece_over(on, l.transfer_op, l.transfer_len, l.status);
+		else if (l.src != kNoSource)
 			run_own(on, l.head, l.src, l.bytes.data(), l.bytes.size());
 		else
 			tell(on, l.told, l.good, l.bad, l.status);

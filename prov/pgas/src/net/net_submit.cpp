@@ -104,6 +104,8 @@ int net_rma(wire_ep &of, peer &p, op &o)
 	const channel &c = *net_of(p).c;
 	if (!c.open())
 		return -FI_ECONNRESET;
+	if (o.len >= parameters().net_bulk && on.of->l->at->limits.bulk_from)
+		return net_bulk(on, p, o);
 	const bool fits = o.len + (kRmaIovLimit + 1) * kFrameCost + sizeof(message_frame) <= frame_room(c);
 	if (o.kind != op_kind::write || !fits || o.waiter)
 		return request_submit(on, p, std::move(o));

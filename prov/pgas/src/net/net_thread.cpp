@@ -31,6 +31,9 @@ bool serve(net_domain &d, int *timeout)
 	for (net_ep *on : d.eps)
 		if (on && !on->replies.empty())
 			replies_push(*on);
+	for (net_ep *on : d.eps)
+		if (on && on->bulk)
+			bulk_push_all(*on, may_touch(*on));
 	if (std::exchange(d.put_aside, false))
 		domain_ask_to_look(d.dom);
 	else if (std::exchange(d.ran, false))

@@ -61,8 +61,6 @@ bool expects(void *self, const channel &c)
 	return false;
 }
 
-void transfer(void *, port_work *, int) {}
-
 // --- life ------------------------------------------------------------------------------------------------------------
 
 // No link for a domain whose client wants its own host only, or where FI_PGAS_NET says so: -FI_ENODATA.
@@ -86,7 +84,7 @@ int net_domain_open(domain &dom, wire_domain **out)
 	auto d = std::make_unique<net_domain>();
 	d->ops = &g_net_wire;
 	d->dom = &dom;
-	const link_client client{d.get(), net_frame, net_over, transfer, opened, ended, name_of, expects};
+	const link_client client{d.get(), net_frame, net_over, bulk_transfer_over, opened, ended, name_of, expects};
 	link_settings set;
 	set.packet = packet;
 	set.window = static_cast<uint32_t>(par.net_window);
@@ -172,6 +170,9 @@ void net_ep_close(wire_ep *of)
 			side_of(*c).introduced[on->number] = false;
 	for (auto &p : d.l->packets)
 		std::erase_if(p->notices, [on](const notice &n) { return n.who == on; });
+	for (auto &t : d.transfers)
+		if (t->on == on)
+			t->on = nullptr;
 	delete on;
 }
 
@@ -313,6 +314,8 @@ bool net_progress(wire_ep &of)
 	moved |= link_progress(*d.l);
 	if (on.keeps())
 		moved |= request_push_all(on);
+	if (on.bulk)
+		moved |= bulk_push_all(on, may_touch(on));
 	d.executor = before;
 	if (std::exchange(d.put_aside, false))
 		domain_ask_to_look(d.dom);
@@ -348,7 +351,7 @@ int net_flush(wire_ep &of)
 // Frames run in the order in which they were sent; bulk begins when all frames before it were run (net_bulk.cpp).
 bool net_in_order(const peer &p)
 {
-	return net_of(p).c->bulk == 0 && p.unsent == 0;
+	return p.bulk == 0 && p.unsent == 0;
 }
 
 uint64_t sender_op(const char *bytes)
@@ -384,7 +387,7 @@ const wire_ops g_net_wire = {
 	.cost = net_cost,
 	.mr_open = nullptr,
 	.mr_show = nullptr,
-	.mr_close = nullptr,
+	.mr_close = bulk_mr_close,
 	.connect = net_connect,
 	.disconnect = net_disconnect,
 	.departed = net_departed,

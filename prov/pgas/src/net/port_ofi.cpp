@@ -218,15 +218,15 @@ uint64_t wanted_key(const ofi_port &p)
 	return key < 2 ? key + 2 : key; // a stray 0 or 1 must never be one
 }
 
-int ofi_expose(port &of, void *base, size_t len, bool remote, port_memory *out)
+int ofi_expose(port &of, void *base, size_t len, port_rights rights, port_memory *out)
 {
 	ofi_port &p = ofi_of(of);
 	*out = {};
-	if (!remote && !(p.mr_mode() & FI_MR_LOCAL))
+	if (!rights && !(p.mr_mode() & FI_MR_LOCAL))
 		return 0;
 	fid_mr *mr = nullptr;
-	const uint64_t access = FI_SEND | FI_RECV | FI_READ | FI_WRITE |
-				(remote ? FI_REMOTE_READ | FI_REMOTE_WRITE : 0);
+	const uint64_t access = FI_SEND | FI_RECV | FI_READ | FI_WRITE | (rights & kPortRead ? FI_REMOTE_READ : 0) |
+				(rights & kPortWrite ? FI_REMOTE_WRITE : 0);
 	int err = -FI_ENOKEY;
 	for (int tries = 0; err == -FI_ENOKEY && tries < 4; tries++)
 		err = fi_mr_reg(p.domain.get(), base, len, access, 0, wanted_key(p), 0, &mr, nullptr);
@@ -343,7 +343,7 @@ int open_objects(ofi_port &p)
 int post_receives(ofi_port &p)
 {
 	p.memory.resize(kReceives * p.limits.packet);
-	if (const int err = ofi_expose(p, p.memory.data(), p.memory.size(), false, &p.exposed))
+	if (const int err = ofi_expose(p, p.memory.data(), p.memory.size(), kPortLocal, &p.exposed))
 		return err;
 	p.receives.resize(kReceives);
 	for (size_t i = 0; i < kReceives; i++) {

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Long puts and gets: the port writes and reads them straight between the two memories.
+//
+//   kept -> (the frames before it were run) -> where does that memory lie? asked for once per piece and remembered
+//        -> pieces under way -> all done: counters and cq data at the target by frames -> finished
+//
+// The owner registers with the port what is asked for, and no more: a port that pins memory would make the reserved part
+// of a heap real. When it closes the region, it says so to everybody it gave a key.
+#include "net.hpp"
+#include "../pgas_iov.hpp"
+#include "../pgas_request.hpp"
+#include "../pgas_target.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+constexpr size_t kPieceMost = 8 << 20;      // of one transfer
+constexpr uint32_t kTransfersMost = 4;      // of one operation at a time
+constexpr uint64_t kPinnedPiece = 64 << 20; // that a port that pins registers at a time
+
+// --- asking for keys -------------------------------------------------------------------------------------------------
+
+const far_piece *known_piece(const channel &c, uint64_t key, uint64_t addr, bool write)
+{
+	for (const far_piece &p : side_of(c).pieces)
+		if (p.key == key && p.write == write && addr >= p.addr && addr - p.addr < p.len)
+			return &p;
+	return nullptr;
+}
+
+// A refusal is for those who wait for it: who comes later asks again, and so do they if it is gone.
+void forget_refusals(channel &c)
+{
+	if (std::erase_if(side_of(c).pieces, [](const far_piece &p) { return p.status; }))
+		side_of(c).era++;
+}
+
+template <class Frame>
+bool send_frame(net_ep &on, channel &c, frame_kind kind, uint16_t dst, const Frame &f)
+{
+	char *at = frame_begin(c, sizeof f);
+	if (!at)
+		return false;
+	memcpy(at, &f, sizeof f);
+	frame_end(c, kind, 0, on.number, dst, sizeof f);
+	frame_push(c);
+	return true;
+}
+
+// --- transfers -------------------------------------------------------------------------------------------------------
+
+bulk_transfer *transfer_take(net_domain &d)
+{
+	if (d.spare_transfers.empty()) {
+		d.transfers.push_back(std::make_unique<bulk_transfer>());
+		return d.transfers.back().get();
+	}
+	bulk_transfer *t = d.spare_transfers.back();
+	d.spare_transfers.pop_back();
+	return t;
+}
+
+void transfer_spare(net_domain &d, bulk_transfer *t)
+{
+	d.l->at->ops->conceal(*d.l->at, t->local);
+	t->on = nullptr;
+	t->c = nullptr;
+	d.spare_transfers.push_back(t);
+}
+
+// The remote place of byte `at` of an operation; returns how many bytes follow in that range.
+size_t remote_of(const op &o, uint64_t at, size_t *range, uint64_t *addr)
+{
+	for (size_t i = 0; i < o.rma_count; i++) {
+		if (at < o.rma[i].len) {
+			*range = i;
+			*addr = o.rma[i].addr + at;
+			return o.rma[i].len - at;
+		}
+		at -= o.rma[i].len;
+	}
+	return 0;
+}
+
+// Hands one piece to the port. -FI_EAGAIN: not now.
+int start_piece(net_ep &on, op &o, const far_piece &p, uint64_t addr, size_t most)
+{
+	net_domain &d = *on.of;
+	port &at = *d.l->at;
+	channel &c = *net_of(*o.to).c;
+	iovec local[kIovLimit];
+	size_t n = std::min({most, static_cast<size_t>(p.addr + p.len - addr), kPieceMost});
+	iov_part(o.iov, o.iov_count, o.sent, n, local);
+	n = std::min(n, local[0].iov_len);
+	bulk_transfer *t = transfer_take(d);
+	int rc = at.ops->expose(at, local[0].iov_base, n, kPortLocal, &t->local);
+	if (!rc) {
+		const auto move = [&](auto call, auto base) {
+			return call(at, c.to, base, n, t->local.handle, p.port_addr + (addr - p.addr), p.port_key, t);
+		};
+		rc = o.kind == op_kind::write ? move(at.ops->write, local[0].iov_base)
+					      : move(at.ops->read, local[0].iov_base);
+	}
+	if (rc) {
+		transfer_spare(d, t);
+		return rc;
+	}
+	t->on = &on;
+	t->c = &c;
+	c.bulk++;
+	t->op_id = o.id;
+	t->len = n;
+	o.sent += n;
+	o.in_flight++;
+	return 0;
+}
+
+// The counters that are bound at the target, and cq data. False: no room now.
+bool tell_target(net_ep &on, op &o)
+{
+	peer &p = *o.to;
+	channel &c = *net_of(p).c;
+	bool counts = false;
+	for (size_t i = 0; i < o.rma_count; i++) {
+		const far_piece *known = known_piece(c, o.rma[i].key, o.rma[i].addr, o.kind == op_kind::write);
+		counts = counts || !known || known->counts;
+	}
+	// all of them in one packet, or none
+	if (!introduce(on, c) || !frame_begin(c, (o.rma_count + 1) * (sizeof(count_frame) + sizeof(frame_head) + 32)))
+		return !c.open();
+	for (size_t i = 0; counts && i < o.rma_count; i++)
+		send_frame(on, c, frame_kind::count, net_of(p).dst,
+			   count_frame{o.rma[i].key, o.kind == op_kind::read, 1, i + 1 == o.rma_count, {}});
+	if (o.carries_data)
+		net_control(p, {.kind = control_kind::cq_data, .len = o.len, .data = o.data});
+	return true;
+}
+
+// A bulk operation whose memory the port cannot reach goes by requests, from its beginning.
+void by_requests(net_ep &on, op &o)
+{
+	peer &p = *o.to;
+	op again;
+	op_take_back(on, &o, again);
+	again.bulk = false;
+	again.sent = again.acked = 0;
+	again.status = 0;
+	request_submit(on, p, std::move(again));
+}
+
+void ask_for(net_ep &on, op &o, uint64_t key, uint64_t addr, size_t len)
+{
+	channel &c = *net_of(*o.to).c;
+	const uint64_t era = side_of(c).era;
+	if (o.bulk_asked == addr + 1 && o.bulk_asked_era == era)
+		return; // the answer is on its way
+	const key_frame f{key, addr, len, 0, 0, 0, o.kind == op_kind::write, 0, {}};
+	if (!send_frame(on, c, frame_kind::key_ask, net_of(*o.to).dst, f))
+		return;
+	o.bulk_asked = addr + 1;
+	o.bulk_asked_era = era;
+}
+
+enum class outcome : uint8_t { waits, moved, over };
+
+outcome push_one(net_ep &on, op &o)
+{
+	channel &c = *net_of(*o.to).c;
+	if (!c.open())
+		o.status = o.status ? o.status : -FI_ECONNRESET;
+	if (o.status)
+		return o.in_flight ? outcome::waits : outcome::over;
+	if (static_cast<int32_t>(c.acked - o.bulk_after) < 0)
+		return outcome::waits;
+	outcome now = outcome::waits;
+	while (o.sent < o.len && o.in_flight < kTransfersMost) {
+		size_t range = 0;
+		uint64_t addr = 0;
+		const size_t left = remote_of(o, o.sent, &range, &addr);
+		const bool write = o.kind == op_kind::write;
+		const far_piece *p = known_piece(c, o.rma[range].key, addr, write);
+		if (!p) {
+			ask_for(on, o, o.rma[range].key, addr, left);
+			return now;
+		}
+		const int rc = p->status ? p->status : start_piece(on, o, *p, addr, left);
+		if (rc == -FI_EAGAIN)
+			return now;
+		if (rc) {
+			o.status = rc;
+			return o.in_flight ? outcome::waits : outcome::over;
+		}
+		now = outcome::moved;
+	}
+	if (o.acked < o.len)
+		return now;
+	o.bulk_told = o.bulk_told || tell_target(on, o);
+	return o.bulk_told ? outcome::over : outcome::waits;
+}
+
+} // namespace
+
+int net_bulk(net_ep &on, peer &p, op &o)
+{
+	channel &c = *net_of(p).c;
+	if (p.unsent)
+		return -FI_EAGAIN; // requests before it are still to be sent
+	op *kept = op_keep(on, std::move(o), &p);
+	kept->bulk = true;
+	on.bulk++;
+	p.bulk++;
+	forget_refusals(c);
+	if (c.filling && c.filling->frames && c.unacked.size() < c.of->set.window)
+		packet_leave(c);
+	kept->bulk_after = c.filling ? c.sent + 1 : c.sent;
+	push_one(on, *kept); // finished, if at all, by progress
+	return kKept;
+}
+
+bool bulk_push_all(net_ep &on, bool may_finish)
+{
+	bool moved = false;
+	std::vector<op *> bulk;
+	for (auto &[id, o] : on.pending)
+		if (o->bulk)
+			bulk.push_back(o.get());
+	for (op *o : bulk) {
+		const outcome now = push_one(on, *o);
+		moved = moved || now != outcome::waits;
+		if (now != outcome::over || !may_finish)
+			continue;
+		if (o->status == -FI_EOPNOTSUPP && !o->sent)
+			by_requests(on, *o);
+		else
+			op_finish(on, *o);
+	}
+	return moved;
+}
+
+void bulk_piece_over(net_ep &on, uint64_t op_id, size_t len, int status)
+{
+	const auto it = on.pending.find(op_id);
+	if (it == on.pending.end())
+		return; // given up meanwhile
+	op &o = *it->second;
+	o.in_flight--;
+	o.acked += len;
+	if (status && !o.status)
+		o.status = -FI_ECONNRESET;
+}
+
+void bulk_transfer_over(void *self, port_work *work, int status)
+{
+	auto &d = *static_cast<net_domain *>(self);
+	auto *t = static_cast<bulk_transfer *>(work);
+	net_ep *on = t->on;
+	channel *c = t->c;
+	if (on && may_touch(*on) && on->later.empty()) {
+		bulk_piece_over(*on, t->op_id, t->len, status);
+	} else if (on) {
+		net_later l;
+		l.transfer_op = t->op_id;
+		l.transfer_len = t->len;
+		l.status = status;
+		on->later.push_back(std::move(l));
+		d.put_aside = true;
+	}
+	transfer_spare(d, t);
+	c->bulk--;
+	if (status)
+		channel_end(*c, -FI_ECONNRESET, std::string("a transfer failed: ") + fi_strerror(-status), false);
+}
+
+// --- answering -------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// The part of a region that holds an address, as a piece that the port knows.
+int expose_around(net_domain &d, const mr &m, uint64_t va, near_piece **out)
+{
+	port &at = *d.l->at;
+	for (near_piece &p : d.near) {
+		if (p.of == &m && va >= p.off && va - p.off < p.len) {
+			*out = &p;
+			return 0;
+		}
+	}
+	for (const mem_part &part : m.parts) {
+		if (va < part.va || va - part.va >= part.len)
+			continue;
+		near_piece p{&m, part.va, part.len, {}};
+		if (at.limits.pins) {
+			p.off = std::max(part.va, va & ~(kPinnedPiece - 1));
+			p.len = std::min(part.va + part.len, (va | (kPinnedPiece - 1)) + 1) - p.off;
+		}
+		const auto rights = static_cast<port_rights>((m.access & FI_REMOTE_READ ? kPortRead : 0) |
+							     (m.access & FI_REMOTE_WRITE ? kPortWrite : 0));
+		if (const int err = at.ops->expose(at, reinterpret_cast<void *>(p.off), p.len, rights, &p.memory)) {
+			PGAS_INFO(FI_LOG_MR, "link: %llu bytes cannot be registered for bulk: %s\n",
+				  static_cast<unsigned long long>(p.len), fi_strerror(-err));
+			return -FI_EOPNOTSUPP;
+		}
+		d.near.push_back(p);
+		*out = &d.near.back();
+		return 0;
+	}
+	return -FI_EACCES;
+}
+
+int answer(net_domain &d, const net_ep &on, key_frame &f)
+{
+	target_memory at;
+	if (const int err = target_find(d.dom, f.key, f.addr, f.len, f.write ? FI_REMOTE_WRITE : FI_REMOTE_READ, at))
+		return err;
+	const mr &m = *at.region;
+	if (m.flags & kKeyWhole || at.pieces.empty())
+		return -FI_EOPNOTSUPP; // of the whole address space there is nothing to register
+	const auto va = reinterpret_cast<uint64_t>(at.pieces[0].iov_base);
+	near_piece *p = nullptr;
+	if (const int err = expose_around(d, m, va, &p))
+		return err;
+	f.addr -= va - p->off; // the piece as a whole, in the peer's way of addressing it
+	f.len = p->len;
+	f.port_addr = p->memory.addr;
+	f.port_key = p->memory.key;
+	f.counts = m.rem_wr || m.rem_rd || on.ep->c_rem_write || on.ep->c_rem_read;
+	return 0;
+}
+
+} // namespace
+
+bool key_asked(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len)
+{
+	key_frame f;
+	if (len != sizeof f)
+		return false;
+	memcpy(&f, bytes, sizeof f);
+	net_ep *on = h.dst < d.eps.size() ? d.eps[h.dst] : nullptr;
+	f.status = on ? answer(d, *on, f) : -FI_ECONNRESET;
+	char *at = frame_begin(c, sizeof f);
+	if (!at)
+		at = frame_begin_slow(c, sizeof f, true);
+	if (!at)
+		return c.open();
+	memcpy(at, &f, sizeof f);
+	frame_end(c, frame_kind::key_answer, 0, h.dst, h.src, sizeof f);
+	return true;
+}
+
+bool key_answered(net_domain &d, channel &c, const char *bytes, size_t len)
+{
+	constexpr size_t kPiecesMost = 4096; // remembered; a peer with more is asked again
+	key_frame f;
+	if (len != sizeof f)
+		return false;
+	memcpy(&f, bytes, sizeof f);
+	auto &known = side_of(c).pieces;
+	if (known.size() >= kPiecesMost) {
+		known.clear();
+		side_of(c).era++;
+	}
+	if (f.status > 0 || f.status < -4095 || (!f.status && f.addr + f.len < f.addr))
+		f.status = -FI_EIO;
+	known.push_back({f.key, f.addr, f.len, f.port_addr, f.port_key, f.write != 0, f.counts != 0, f.status});
+	d.put_aside = true;
+	return true;
+}
+
+bool key_gone(channel &c, const char *bytes, size_t len)
+{
+	key_frame f;
+	if (len != sizeof f)
+		return false;
+	memcpy(&f, bytes, sizeof f);
+	std::erase_if(side_of(c).pieces, [&f](const far_piece &p) { return p.key == f.key; });
+	side_of(c).era++;
+	return true;
+}
+
+bool bulk_counted(net_ep &on, const char *bytes, size_t len)
+{
+	count_frame f;
+	if (len != sizeof f)
+		return false;
+	memcpy(&f, bytes, sizeof f);
+	const auto it = on.ep->dom->regions.find(f.key);
+	if (it != on.ep->dom->regions.end() && it->second->open)
+		target_count(on.ep, *it->second, f.read ? remote_effect::read : remote_effect::write, f.of_range,
+			     f.of_operation);
+	return true;
+}
+
+void bulk_mr_close(wire_domain &of, mr &m)
+{
+	auto &d = static_cast<net_domain &>(of);
+	bool given = false;
+	for (size_t i = 0; i < d.near.size();) {
+		if (d.near[i].of != &m) {
+			i++;
+			continue;
+		}
+		given = true;
+		d.l->at->ops->conceal(*d.l->at, d.near[i].memory);
+		d.near[i] = d.near.back();
+		d.near.pop_back();
+	}
+	if (!given)
+		return;
+	const key_frame f{m.key, 0, 0, 0, 0, 0, 0, 0, {}};
+	for (auto &c : d.l->channels) {
+		if (!c || !c->open())
+			continue;
+		char *at = frame_begin(*c, sizeof f);
+		if (!at)
+			at = frame_begin_slow(*c, sizeof f, true);
+		if (!at)
+			continue;
+		memcpy(at, &f, sizeof f);
+		frame_end(*c, frame_kind::key_gone, 0, 0, 0, sizeof f);
+		frame_push(*c);
+	}
+}
+
+} // namespace pgas
