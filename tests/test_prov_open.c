@@ -42,7 +42,7 @@ static void test_open_endpoint_reaches_itself(void **state)
 	size_t len = sizeof name;
 	fi_addr_t addr;
 	(void)state;
-	assert_int_equal(pgas_open(&net, FI_RMA | FI_ATOMIC, FI_THREAD_DOMAIN, note), 0);
+	assert_int_equal(pgas_open(&net, FI_RMA | FI_ATOMIC, FI_THREAD_DOMAIN, NULL, 0, note), 0);
 	assert_non_null(net.ops);
 	assert_int_equal(fi_cntr_open(net.domain, &attr, &cntr, NULL), 0);
 	const struct pgas_ep_wish wish = {0, 1, &cntr->fid, FI_WRITE | FI_READ};
@@ -69,15 +69,15 @@ static void test_open_reports_the_call_that_failed(void **state)
 {
 	struct pgas_opened net;
 	(void)state;
-	assert_int_equal(pgas_open(&net, FI_COLLECTIVE, FI_THREAD_DOMAIN, note), -FI_ENODATA);
+	assert_int_equal(pgas_open(&net, FI_COLLECTIVE, FI_THREAD_DOMAIN, NULL, 0, note), -FI_ENODATA);
 	assert_string_equal(failed, "fi_getinfo");
 	assert_int_equal(failed_error, FI_ENODATA);
 	assert_int_equal(reports, 1);
 	assert_null(net.info);
 	assert_null(net.fabric);
 	assert_null(net.domain);
-	pgas_close(&net);                                                                /* nothing is open */
-	assert_int_not_equal(pgas_open(&net, FI_COLLECTIVE, FI_THREAD_DOMAIN, NULL), 0); /* nobody is told */
+	pgas_close(&net);                                                                         /* nothing is open */
+	assert_int_not_equal(pgas_open(&net, FI_COLLECTIVE, FI_THREAD_DOMAIN, NULL, 0, NULL), 0); /* nobody is told */
 }
 
 static void test_open_endpoint_that_fails_leaves_nothing_open(void **state)
@@ -85,7 +85,7 @@ static void test_open_endpoint_that_fails_leaves_nothing_open(void **state)
 	struct pgas_opened net;
 	struct pgas_opened_ep own;
 	(void)state;
-	assert_int_equal(pgas_open(&net, FI_RMA, FI_THREAD_DOMAIN, note), 0);
+	assert_int_equal(pgas_open(&net, FI_RMA, FI_THREAD_DOMAIN, NULL, 0, note), 0);
 	const struct pgas_ep_wish wish = {0, 1, &net.domain->fid, FI_WRITE}; /* a domain counts no events */
 	assert_int_not_equal(pgas_open_ep(&net, &wish, &own, note), 0);
 	assert_string_equal(failed, "fi_ep_bind");

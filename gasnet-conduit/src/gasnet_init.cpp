@@ -65,7 +65,8 @@ void cannot_open(const char *call, int err)
 void open_endpoints()
 {
 	choose_eager_size();
-	pgas_open(&g.net, FI_RMA | FI_ATOMIC | FI_MSG, kThreads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN, cannot_open);
+	pgas_open(&g.net, FI_RMA | FI_ATOMIC | FI_MSG, kThreads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN, nullptr, 0,
+		  cannot_open);
 	fi_cq_attr cq{};
 	// messages are taken from the endpoint; the queue says when to look, and what failed
 	cq.format = FI_CQ_FORMAT_CONTEXT;

@@ -32,9 +32,14 @@ bool open_endpoint(team &t)
 		return false;
 	t.av = own.av;
 	t.ep = own.ep;
-	for (int j = 0; j < t.size; j++)
-		if (fi_av_insert(t.av, g.names[teams::world_rank(t, j)], 1, nullptr, 0, nullptr) != 1)
+	for (int j = 0; j < t.size; j++) {
+		char address[kAddressBytes] = {};
+		size_t len = sizeof address;
+		const auto rank = static_cast<fi_addr_t>(teams::world_rank(t, j));
+		if (fi_av_lookup(g.av, rank, address, &len) != 0 || len > sizeof address ||
+		    fi_av_insert(t.av, address, 1, nullptr, 0, nullptr) != 1)
 			return false;
+	}
 	return g.net.ops->symmetric(t.ep, reinterpret_cast<void *>(g.base)) == 0;
 }
 
@@ -80,6 +85,8 @@ void destroy(context *c)
 	(c->prev ? c->prev->next : c->owner->contexts) = c->next;
 	if (c->next)
 		c->next->prev = c->prev;
+	if (c->pending)
+		g.net.ops->drain(c->ep);
 	fi_close(&c->ep->fid);
 	delete c;
 }

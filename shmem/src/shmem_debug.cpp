@@ -7,11 +7,9 @@
 #include "shmem_state.hpp"
 
 #include <cstdio>
-#include <vector>
+#include <cstring>
 
 #include <pgas/pgas_base.hpp>
-
-#include "pgas_boot.h"
 
 namespace shmem {
 
@@ -32,14 +30,15 @@ void debug_overlap(const char *name, const void *dest, const void *source, size_
 
 void debug_same(const char *name, const char *argument, uint64_t value)
 {
-	std::vector<uint64_t> all(static_cast<size_t>(g.n_pes));
-	if (pgas_boot_allgather(&value, sizeof value, all.data()) != 0)
-		fail(name, "cannot compare %s with the other PEs", argument);
-	for (int pe = 0; pe < g.n_pes; pe++)
-		if (all[static_cast<size_t>(pe)] != value)
+	const team &world = g_teams[0];
+	teams::exchange(g_teams[0], &value, sizeof value); // not the launcher's: far PEs may need us meanwhile
+	for (int pe = 0; pe < g.n_pes; pe++) {
+		unsigned long long there;
+		memcpy(&there, teams::exchanged(world, pe), sizeof there);
+		if (there != value)
 			fail(name, "%s is %llu here and %llu on PE %d; all PEs must pass the same", argument,
-			     static_cast<unsigned long long>(value),
-			     static_cast<unsigned long long>(all[static_cast<size_t>(pe)]), pe);
+			     static_cast<unsigned long long>(value), there, pe);
+	}
 }
 
 void debug_hello()

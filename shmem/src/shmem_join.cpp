@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Joining the job, step by step: the launcher, a place for our memory, the endpoint, what the PEs tell each other, the
+// Joining the job, step by step: the launcher, a place for our memory, what the PEs tell each other, the endpoint, the
 // memory itself, the first meeting. And leaving it, in the reverse order.
 #include "shmem_join.hpp"
 #include "shmem_state.hpp"
+
+#include <sys/random.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -21,14 +24,21 @@ namespace shmem {
 namespace {
 
 constexpr char kRoutine[] = "shmem_init"; // whichever call it was
+constexpr size_t kSecretBytes = 16;
 
+struct address {        // of a PE's endpoint
+	uint32_t bytes; // 0: it has none yet
+	char text[kAddressBytes];
+};
 struct card { // what PEs tell each other at start
-	char name[kNameBytes];
+	address where;
 	uint64_t heap_at;
 	uint64_t heap_bytes;
 	uint64_t data_bytes;
 	uint64_t host;
-	cpu_set_t cpus; // that it may run on
+	char host_name[kHostNameBytes];
+	unsigned char secret[kSecretBytes]; // of the job: that of PE 0 counts
+	cpu_set_t cpus;                     // that it may run on
 };
 using cards_of_all = std::vector<card>;
 
@@ -74,10 +84,14 @@ void cannot_open(const char *call, int err)
 	must(kRoutine, call, err);
 }
 
-void open_endpoint()
+// secret: null for a job on one host, which never opens a link to others.
+void open_endpoint(const unsigned char *secret)
 {
 	const bool threads = g.thread_level == SHMEM_THREAD_MULTIPLE;
-	pgas_open(&g.net, FI_RMA | FI_ATOMIC, threads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN, cannot_open);
+	const uint64_t where = FI_LOCAL_COMM | (secret ? FI_REMOTE_COMM : 0);
+	pgas_open(&g.net, FI_RMA | FI_ATOMIC | where, threads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN, secret,
+		  secret ? kSecretBytes : 0, cannot_open);
+	g.copy_limit = g.net.info->tx_attr->inject_size;
 	fi_cntr_attr cntr{};
 	must(kRoutine, "fi_cntr_open", fi_cntr_open(g.net.domain, &cntr, &g.cntr, nullptr));
 	const pgas_ep_wish wish{0, static_cast<size_t>(g.n_pes), &g.cntr->fid, FI_WRITE | FI_READ};
@@ -88,28 +102,45 @@ void open_endpoint()
 	set_default(own.ep);
 }
 
+void close_endpoint()
+{
+	pgas_opened_ep own{g.av, g_default.ep};
+	set_default(nowhere());
+	pgas_close_ep(&own);
+	if (g.mr)
+		fi_close(&g.mr->fid);
+	g.mr = nullptr;
+	fi_close(&g.cntr->fid);
+	pgas_close(&g.net);
+}
+
+address own_address()
+{
+	address mine{};
+	size_t len = sizeof mine.text;
+	must(kRoutine, "fi_getname", fi_getname(&g_default.ep->fid, mine.text, &len));
+	mine.bytes = static_cast<uint32_t>(len);
+	return mine;
+}
+
 // --- exchange: who are the others? -----------------------------------------------------------------------------------
 
 card own_card(const memory_plan &plan, uint64_t host)
 {
 	card mine{};
-	size_t len = sizeof mine.name;
-	must(kRoutine, "fi_getname", fi_getname(&g_default.ep->fid, mine.name, &len));
 	mine.heap_at = plan.heap_at;
 	mine.heap_bytes = plan.heap_bytes;
 	mine.data_bytes = plan.data_bytes;
 	mine.host = host;
+	gethostname(mine.host_name, sizeof mine.host_name - 1);
+	if (g.my_pe == 0 && getrandom(mine.secret, sizeof mine.secret, 0) != sizeof mine.secret)
+		fail(kRoutine, "the system gives no random bytes");
 	mine.cpus = pgas::usable_cores();
 	return mine;
 }
 
 void compare(const card &c, const card &mine, int pe)
 {
-	if (c.host != mine.host)
-		fail(kRoutine,
-		     "PE %d is on another host, or in other namespaces (PID, network, UTS, IPC or user) of this one; "
-		     "this version runs on one host",
-		     pe);
 	if (c.heap_bytes != mine.heap_bytes)
 		fail(kRoutine, "SHMEM_SYMMETRIC_SIZE differs: %zu bytes here and %zu on PE %d",
 		     static_cast<size_t>(mine.heap_bytes) - kInternalBytes,
@@ -118,13 +149,43 @@ void compare(const card &c, const card &mine, int pe)
 		fail(kRoutine, "PE %d runs another program: its static data is not as long", pe);
 }
 
-cards_of_all exchange(const card &mine)
+template <class Piece>
+std::vector<Piece> gather(const Piece &mine)
 {
-	cards_of_all cards(static_cast<size_t>(g.n_pes));
-	if (pgas_boot_allgather(&mine, sizeof mine, cards.data()) != 0)
+	std::vector<Piece> all(static_cast<size_t>(g.n_pes));
+	if (pgas_boot_allgather(&mine, sizeof mine, all.data()) != 0)
 		fail(kRoutine, "cannot exchange addresses with the other PEs");
-	for (int pe = 0; pe < g.n_pes; pe++)
-		compare(cards[static_cast<size_t>(pe)], mine, pe);
+	return all;
+}
+
+// Endpoints are opened when it is known whether other hosts take part. A launcher that says that all are here is
+// believed, so that its jobs exchange once; where its word and the hosts' identities differ, they open again. All PEs
+// see the same cards and so decide the same.
+cards_of_all exchange(card mine)
+{
+	const bool told_local = pgas_boot_local(nullptr, 0) == g.n_pes;
+	if (told_local) {
+		open_endpoint(nullptr);
+		mine.where = own_address();
+	}
+	cards_of_all cards = gather(mine);
+	bool local = true, complete = true;
+	for (int pe = 0; pe < g.n_pes; pe++) {
+		const card &c = cards[static_cast<size_t>(pe)];
+		compare(c, mine, pe);
+		local = local && c.host == mine.host;
+		complete = complete && c.where.bytes;
+	}
+	if (local && complete)
+		return cards;
+	if (told_local && !local)
+		close_endpoint();
+	if (!told_local || !local)
+		open_endpoint(local ? nullptr : cards[0].secret);
+	const std::vector<address> where = gather(own_address());
+	for (size_t pe = 0; pe < where.size(); pe++)
+		cards[pe].where = where[pe];
+	g.far = !local;
 	return cards;
 }
 
@@ -178,13 +239,14 @@ void note_hosts(const cards_of_all &cards)
 	if (fake.hosts && uint64_t{fake.hosts} * fake.pes_per_host < static_cast<uint64_t>(g.n_pes))
 		fail(kRoutine, "SHMEM_FAKE_HOSTS=%ux%u has no room for %d PEs", fake.hosts, fake.pes_per_host, g.n_pes);
 	g.hosts = new uint64_t[cards.size()];
-	g.names = new char[cards.size()][kNameBytes];
+	g.host_names = g.far ? new char[cards.size()][kHostNameBytes] : nullptr;
 	g.local_count = 0;
 	cpu_set_t cpus; // of all PEs on this host together
 	CPU_ZERO(&cpus);
 	for (size_t pe = 0; pe < cards.size(); pe++) {
 		g.hosts[pe] = fake.hosts ? pe / fake.pes_per_host : cards[pe].host;
-		memcpy(g.names[pe], cards[pe].name, kNameBytes);
+		if (g.host_names)
+			snprintf(g.host_names[pe], kHostNameBytes, "%s", cards[pe].host_name);
 		if (cards[pe].host != cards[static_cast<size_t>(g.my_pe)].host)
 			continue;
 		g.local_count++;
@@ -197,13 +259,25 @@ void note_hosts(const cards_of_all &cards)
 void meet(const cards_of_all &cards)
 {
 	for (const card &c : cards)
-		if (fi_av_insert(g.av, c.name, 1, nullptr, 0, nullptr) != 1)
+		if (fi_av_insert(g.av, c.where.text, 1, nullptr, 0, nullptr) != 1)
 			fail(kRoutine, "cannot enter the address of a PE");
 	note_hosts(cards);
 	teams_setup();
 	fault_handler_install();
 	if (pgas_boot_barrier() != 0) // everybody's memory is registered before anybody's first access
 		fail(kRoutine, "cannot meet the other PEs");
+}
+
+// What contexts still have under way, those of teams too.
+void complete_all()
+{
+	pshmem_quiet();
+	if (!g.far)
+		return;
+	g.net.ops->drain(g_default.ep);
+	for (teams::team *t = teams::g_job.made; t; t = t->next)
+		if (fid_ep *ep = static_cast<team *>(t)->ep)
+			g.net.ops->drain(ep);
 }
 
 void say_hello()
@@ -224,7 +298,6 @@ void join(int thread_level)
 	join_job(thread_level);
 	const uint64_t host = find_host();
 	const memory_plan plan = plan_memory();
-	open_endpoint();
 	const cards_of_all cards = exchange(own_card(plan, host));
 	map_memory(plan, cards);
 	meet(cards);
@@ -237,22 +310,19 @@ void join(int thread_level)
 
 void leave(const char *how, bool implied)
 {
-	pshmem_quiet();
-	leave_together(how, implied); // nobody needs my memory any more
+	complete_all();
+	leave_together(how, implied);   // nobody needs my memory any more
+	g.net.ops->drain(g_default.ep); // the others hear that I came
 	fault_handler_remove();
 	teams_close();
-	pgas_opened_ep own{g.av, g_default.ep};
-	set_default(nowhere());
 	g.initialized = false;
 	g.finalized = true;
-	pgas_close_ep(&own);
-	fi_close(&g.mr->fid);
-	fi_close(&g.cntr->fid);
-	pgas_close(&g.net);
+	close_endpoint();
 	g.heap_.fini();
 	memory_release();
 	delete[] g.hosts;
-	delete[] g.names;
+	delete[] g.host_names;
+	g.far = false;
 	pgas_boot_finalize();
 }
 

@@ -34,8 +34,7 @@ void tell(team &t, int member, line *mine)
 		pgas_store_release(&teams::there(t, member, mine)->number, kMet);
 		return;
 	}
-	pshmem_fence();
-	amo<PGAS_OP_WRITE>(&g_default, &mine->number, kMet, teams::world_rank(t, member));
+	signal_op(&g_own, &mine->number, kMet, SHMEM_SIGNAL_SET, teams::world_rank(t, member), "shmem_finalize");
 }
 
 struct leaving {

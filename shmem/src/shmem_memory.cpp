@@ -206,8 +206,10 @@ bool is_symmetric(const void *ptr, size_t bytes)
 void *peer_pointer(const void *ptr, int pe)
 {
 	void *base = nullptr;
-	if (g.net.ops->window(g_default.ep, static_cast<fi_addr_t>(pe), &base) != 0 || !base)
+	if (g.net.ops->window(g_default.ep, static_cast<fi_addr_t>(pe), &base) != 0 || !base) {
+		g.far = true; // nor will it have ours
 		return nullptr;
+	}
 	return static_cast<char *>(base) + (reinterpret_cast<uintptr_t>(ptr) - g.base);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// fence and quiet. On one host puts are stores: fence orders stores, quiet is a full fence, and one compare asks
-// whether a wire still has something under way.
+// fence and quiet. Puts to mapped memory are stores: fence orders stores, quiet is a full fence, and one compare asks
+// whether a wire has been given anything since the last quiet.
 #include "shmem_state.hpp"
 
 using namespace shmem;
@@ -13,7 +13,7 @@ PGAS_HOT void fence(context *c)
 {
 	pgas_fence_stores(); // pairs with load_acquire in holds(), and in whoever reads the flag otherwise
 	if (PGAS_UNLIKELY(pgas_load_word(&c->pending)))
-		cold_quiet(c);
+		cold_fence(c);
 }
 
 // budget: 6 instructions with the return (paths.def: shmem_quiet)

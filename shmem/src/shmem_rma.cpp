@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// C names of remote memory access; the bodies are in shmem_rma.hpp. On one host a non-blocking call is complete when it
-// returns, which the standard allows.
+// C names of remote memory access; the bodies are in shmem_rma.hpp. What is mapped a non-blocking call completes before
+// it returns, which the standard allows.
 #include "shmem_rma.hpp"
 
 namespace shmem {
@@ -23,15 +23,16 @@ void cold_signal(context *c, uint64_t *sig_addr, uint64_t signal, int sig_op, in
 {
 	if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
 		fail(name, "signal operator is %d; it must be SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD", sig_op);
-	pgas_fence_stores(); // data before signal
-	cold_amo(c, sig_addr, pe, FI_UINT64, sig_op == SHMEM_SIGNAL_SET ? FI_ATOMIC_WRITE : FI_SUM, signal, 0, false,
-		 name);
+	cold_amo_behind(c, sig_addr, pe, sig_op == SHMEM_SIGNAL_SET ? FI_ATOMIC_WRITE : FI_SUM, signal, name);
 }
 
 void put_signal_long(context *c, void *dest, const void *source, size_t bytes, uint64_t *sig_addr, uint64_t signal,
-		     int sig_op, int pe, const char *name)
+		     int sig_op, int pe, const char *name, until when)
 {
-	put(c, dest, source, bytes, pe, name);
+	if (when == until::taken)
+		put_nbi(c, dest, source, bytes, pe, name);
+	else
+		put(c, dest, source, bytes, pe, name);
 	signal_op(c, sig_addr, signal, sig_op, pe, name);
 }
 
@@ -42,8 +43,8 @@ using namespace shmem;
 // The body of each call, by its name; `c` is the context, `name` the routine for messages.
 #define BODY_put(T) put(c, dest, source, nelems * sizeof(T), pe, name)
 #define BODY_get(T) get(c, dest, source, nelems * sizeof(T), pe, name)
-#define BODY_put_nbi(T) BODY_put(T)
-#define BODY_get_nbi(T) BODY_get(T)
+#define BODY_put_nbi(T) put_nbi(c, dest, source, nelems * sizeof(T), pe, name)
+#define BODY_get_nbi(T) get_nbi(c, dest, source, nelems * sizeof(T), pe, name)
 #define BODY_p(T) p(c, dest, value, pe, name)
 #define BODY_g(T) return g_value(c, source, pe, name)
 #define BODY_iput(T) iput(c, name, dest, source, dst, sst, nelems, pe)
@@ -51,7 +52,8 @@ using namespace shmem;
 #define BODY_ibput(T) ibput(c, name, dest, source, dst, sst, bsize, nblocks, pe)
 #define BODY_ibget(T) ibget(c, name, dest, source, dst, sst, bsize, nblocks, pe)
 #define BODY_put_signal(T) put_signal(c, name, dest, source, nelems * sizeof(T), sig_addr, signal, sig_op, pe)
-#define BODY_put_signal_nbi(T) BODY_put_signal(T)
+#define BODY_put_signal_nbi(T)                                                                                         \
+	put_signal(c, name, dest, source, nelems * sizeof(T), sig_addr, signal, sig_op, pe, until::taken)
 
 #define DEFINE(R, N, T, CALL, P, A)                                                                                    \
 	SHMEM_NAME(R, shmem_##N##_##CALL, P)                                                                           \

@@ -83,6 +83,24 @@ PGAS_HOT void get(context *c, void *dest, const void *source, size_t bytes, int 
 		cold_get(c, dest, source, bytes, pe, name);
 }
 
+PGAS_HOT void put_nbi(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name)
+{
+	const uint64_t window = window_of(c, pe);
+	if (PGAS_LIKELY(window))
+		pgas_copy_out(copy_at(window, dest), source, bytes);
+	else
+		cold_put(c, dest, source, bytes, pe, name, until::taken);
+}
+
+PGAS_HOT void get_nbi(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name)
+{
+	const uint64_t window = window_of(c, pe);
+	if (PGAS_LIKELY(window))
+		pgas_copy_in(dest, copy_at(window, source), bytes);
+	else
+		cold_get(c, dest, source, bytes, pe, name, until::taken);
+}
+
 void check_stride(const char *routine, ptrdiff_t dst, ptrdiff_t sst);
 void check_blocks(const char *routine, ptrdiff_t dst, ptrdiff_t sst, size_t bsize);
 
@@ -143,7 +161,7 @@ PGAS_HOT bool signal_hot(uint64_t window, uint64_t *sig_addr, uint64_t signal, i
 					      const char *name);
 // any length, any window: what is not one or two stores
 [[gnu::noinline]] void put_signal_long(context *c, void *dest, const void *source, size_t bytes, uint64_t *sig_addr,
-				       uint64_t signal, int sig_op, int pe, const char *name);
+				       uint64_t signal, int sig_op, int pe, const char *name, until when);
 
 PGAS_HOT void signal_op(context *c, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, const char *name)
 {
@@ -154,7 +172,7 @@ PGAS_HOT void signal_op(context *c, uint64_t *sig_addr, uint64_t signal, int sig
 // budget: 40 instructions for 8 bytes (paths.def: shmem_put_signal_8). A call of memcpy would make every caller save
 // registers, so lengths that need one go elsewhere.
 PGAS_HOT void put_signal(context *c, const char *name, void *dest, const void *source, size_t bytes, uint64_t *sig_addr,
-			 uint64_t signal, int sig_op, int pe)
+			 uint64_t signal, int sig_op, int pe, until when = until::reusable)
 {
 	const uint64_t window = window_of(c, pe);
 	if (PGAS_LIKELY(window && bytes == 8)) {
@@ -163,7 +181,7 @@ PGAS_HOT void put_signal(context *c, const char *name, void *dest, const void *s
 			return;
 		cold_signal(c, sig_addr, signal, sig_op, pe, name);
 	} else {
-		put_signal_long(c, dest, source, bytes, sig_addr, signal, sig_op, pe, name);
+		put_signal_long(c, dest, source, bytes, sig_addr, signal, sig_op, pe, name, when);
 	}
 }
 

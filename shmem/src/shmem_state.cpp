@@ -36,6 +36,7 @@ const bool g_nowhere_ready = nowhere() != nullptr;
 			nullptr, nullptr                                                                               \
 	}
 context g_contexts[2] = {SHMEM_NOWHERE, SHMEM_NOWHERE};
+context g_own = SHMEM_NOWHERE;
 #undef SHMEM_NOWHERE
 
 pgas_ep *front_for(fid_ep *ep)
@@ -48,6 +49,8 @@ void set_default(fid_ep *ep)
 {
 	g_default.ep = ep;
 	g_default.front = front_for(ep);
+	g_own.ep = ep;
+	g_own.front = g_default.front;
 	shmem_impl_face1.window = g_default.front->window;
 }
 

@@ -45,8 +45,8 @@ struct team;
 struct alignas(64) context {
 	pgas_ep *front; // what the hot path reads: that of ep, or one without windows; never null
 	fid_ep *ep;     // what the cold path calls; never null
-	// Operations handed to a wire that are not complete yet. 0 on one host, where every operation is complete when
-	// its call returns; quiet and fence, also those compiled into programs, look at it for the sake of other wires.
+	// How many operations were handed to a wire since the last quiet. 0 while all went to mapped memory, where they
+	// are complete when the call returns; quiet and fence, also those compiled into programs, look at it.
 	uint64_t pending;
 	team *owner;
 	context *next, *prev; // contexts of the same team
@@ -69,7 +69,8 @@ struct part { // one of the two parts of the symmetric region: static data or he
 
 // Address space for the library itself at the start of the heap. Only what teams use of it becomes memory.
 constexpr size_t kInternalBytes = size_t{4} << 30;
-constexpr size_t kNameBytes = 64; // of an endpoint address
+constexpr size_t kAddressBytes = 160; // most of an endpoint's address
+constexpr size_t kHostNameBytes = 32; // of a host's name in messages
 
 struct state {
 	int my_pe = -1;
@@ -90,9 +91,14 @@ struct state {
 	size_t span = 0;
 	// our own symmetric memory, at the start of the heap: for leaving (shmem_leave.cpp) and for teams
 	char *internal = nullptr;
-	uint64_t *hosts = nullptr;           // host of each PE
-	char (*names)[kNameBytes] = nullptr; // endpoint address of each PE
-	pgas_opened net{};                   // fabric and domain; contexts of teams open endpoints in it too
+	uint64_t *hosts = nullptr; // host of each PE
+	// name of each PE's host, for messages; null: there is one host only
+	char (*host_names)[kHostNameBytes] = nullptr;
+	pgas_opened net{};     // fabric and domain; contexts of teams open endpoints in it too
+	size_t copy_limit = 0; // bytes that the provider copies when it takes an operation
+	// Some PE's memory is not mapped here, on another host or not: waits look after what arrives from the start.
+	bool far = false;
+	pthread_mutex_t quiet_mutex = PTHREAD_MUTEX_INITIALIZER; // of cold_quiet(), for SHMEM_THREAD_MULTIPLE
 	fid_av *av = nullptr;
 	fid_cntr *cntr = nullptr;
 	fid_mr *mr = nullptr;
@@ -106,6 +112,7 @@ struct state {
 extern SHMEM_HIDDEN state g;
 extern SHMEM_HIDDEN context g_contexts[2];           // what handles 0 and SHMEM_IMPL_CTX_DEFAULT stand for
 inline constexpr context &g_default = g_contexts[1]; // SHMEM_CTX_DEFAULT; the one before it has no window, ever
+extern SHMEM_HIDDEN context g_own; // for the library's own operations, which no quiet of the program waits for
 static_assert(sizeof(context) == SHMEM_IMPL_CTX_DEFAULT);
 extern SHMEM_HIDDEN team g_teams[2]; // SHMEM_TEAM_WORLD, SHMEM_TEAM_SHARED
 
@@ -169,10 +176,16 @@ void *peer_pointer(const void *ptr, int pe); // where pe's copy is mapped here, 
 
 // --- cold exits of the data path; name: the routine, for messages ----------------------------------------------------
 
+// When an operation whose target is not mapped lets its caller go on.
+enum class until {
+	reusable, // the caller's memory may be used again; what is got is there
+	taken,    // _nbi: at once, quiet waits for it
+	there,    // what is put is at its target
+};
 [[gnu::cold, gnu::noinline]] void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe,
-					   const char *name);
+					   const char *name, until when = until::reusable);
 [[gnu::cold, gnu::noinline]] void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe,
-					   const char *name);
+					   const char *name, until when = until::reusable);
 // the same for one value of up to 8 bytes in a register, so that the hot path spills nothing
 [[gnu::cold, gnu::noinline]] void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe,
 					 const char *name);
@@ -180,16 +193,26 @@ void *peer_pointer(const void *ptr, int pe); // where pe's copy is mapped here, 
 // value and compare come in registers; returns the old value
 [[gnu::cold, gnu::noinline]] uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op,
 					       uint64_t value, uint64_t compare, bool fetch, const char *name);
+// a word that is set or added to behind everything of this context to that PE
+[[gnu::cold, gnu::noinline]] void cold_amo_behind(context *c, uint64_t *target, int pe, fi_op op, uint64_t value,
+						  const char *name);
 [[gnu::cold, gnu::noinline]] void cold_quiet(context *c);
+[[gnu::cold, gnu::noinline]] void cold_fence(context *c);
+// Ends the job when an operation of the context failed after its call.
+void check_lost(const context *c, const char *name);
 
 // --- synchronisation inside the library ------------------------------------------------------------------------------
 
 void barrier_all();               // of the world, without quiet
 void wait_pause(unsigned &polls); // one failed poll of a wait loop
-// Peers that cannot map our memory ask us to act for them: whoever waits does so now and then.
+// Peers that cannot map our memory ask us to act for them: whoever waits does so now and then, and from the start when
+// there are far ones.
 inline void act_for_peers()
 {
-	g.cntr->ops->read(g.cntr);
+	if (g.far)
+		g.net.ops->progress(g.net.domain);
+	else
+		g.cntr->ops->read(g.cntr);
 }
 
 } // namespace shmem

@@ -37,9 +37,9 @@ template <class Answer>
 Answer not_yet(Answer answer)
 {
 	static thread_local unsigned failed;
-	if (PGAS_UNLIKELY(++failed % 64 == 0)) {
+	if (PGAS_UNLIKELY(++failed % 64 == 0 || g.far)) {
 		act_for_peers();
-		if (g.oversubscribed)
+		if (g.oversubscribed && failed % 64 == 0)
 			sched_yield();
 	}
 	return answer;

@@ -18,29 +18,32 @@ namespace {
 
 void far_put(void *dest, const void *source, size_t bytes, int pe)
 {
-	put(&g_default, dest, source, bytes, pe);
+	const uint64_t window = window_of(&g_own, pe);
+	if (window)
+		pgas_copy_out(copy_at(window, dest), source, bytes);
+	else
+		cold_put(&g_own, dest, source, bytes, pe, kPut, until::there);
 }
 
 void far_get(void *dest, const void *source, size_t bytes, int pe)
 {
-	get(&g_default, dest, source, bytes, pe);
+	get(&g_own, dest, source, bytes, pe);
 }
 
 void far_set(uint64_t *dest, uint64_t value, int pe)
 {
-	pshmem_fence();
-	amo<PGAS_OP_WRITE>(&g_default, dest, value, pe);
+	signal_op(&g_own, dest, value, SHMEM_SIGNAL_SET, pe, kAmo);
 }
 
 uint64_t far_add(uint64_t *dest, uint64_t value, int pe)
 {
-	pshmem_fence();
-	return amo_fetch<PGAS_OP_SUM>(&g_default, dest, value, pe);
+	pgas_fence_stores(); // what was put is there already
+	return amo_fetch<PGAS_OP_SUM>(&g_own, dest, value, pe);
 }
 
 uint64_t far_read(const uint64_t *source, int pe)
 {
-	return amo_fetch<PGAS_OP_READ>(&g_default, const_cast<uint64_t *>(source), uint64_t{0}, pe);
+	return amo_fetch<PGAS_OP_READ>(&g_own, const_cast<uint64_t *>(source), uint64_t{0}, pe);
 }
 
 teams::team *team_new()

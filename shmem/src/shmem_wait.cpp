@@ -3,6 +3,8 @@
 // How every wait of the library waits, those inside collectives included.
 #include "shmem_state.hpp"
 
+#include <sched.h>
+
 namespace shmem {
 namespace {
 
@@ -11,10 +13,30 @@ namespace {
 constexpr pgas_backoff_rule kSpare{0, 2000, 10000, 100'000, act_for_peers, 4};
 constexpr pgas_backoff_rule kCrowded{0, 0, 10000, 100'000, act_for_peers, 4};
 
+// With far PEs every look takes in what arrived, and what arrives ends the sleep; what near PEs store does not, so it
+// is short.
+constexpr unsigned kFarLooks = 500, kFarLooksCrowded = 20;
+constexpr uint64_t kFarNapNs = 100'000;
+
+void pause_far(unsigned &polls)
+{
+	const unsigned looks = g.oversubscribed ? kFarLooksCrowded : kFarLooks;
+	if (polls < looks) {
+		polls = g.net.ops->progress(g.net.domain) == 1 ? 0 : polls + 1;
+		if (g.oversubscribed)
+			sched_yield();
+		return;
+	}
+	g.net.ops->wait(g.net.domain, kFarNapNs);
+	check_lost(&g_default, "waiting");
+}
+
 } // namespace
 
 void wait_pause(unsigned &polls)
 {
+	if (PGAS_UNLIKELY(g.far))
+		return pause_far(polls);
 	pgas_backoff wait{polls};
 	pgas_backoff_turn(&wait, g.oversubscribed ? &kCrowded : &kSpare);
 	polls = wait.polls;

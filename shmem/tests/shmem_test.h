@@ -15,6 +15,15 @@
 #define CHECK_END(file_arg, line_arg) shmem_global_exit(3)
 #include "check.h"
 
+/* Is the PE's memory mapped here, as far as a program can know without asking shmem_ptr? */
+static inline int test_near(int pe)
+{
+	const char *map = getenv("FI_PGAS_MAP");
+	if (pe == shmem_my_pe())
+		return 1;
+	return !(map && strcmp(map, "0") == 0) && shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, SHMEM_TEAM_SHARED) >= 0;
+}
+
 static inline void test_done(const char *what)
 {
 	shmem_barrier_all();

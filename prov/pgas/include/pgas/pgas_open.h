@@ -16,6 +16,8 @@
 #include <rdma/fi_ext_pgas.h>
 #include <rdma/providers/fi_prov.h>
 
+#include <stdlib.h>
+
 #include <pgas/pgas_atomic.h>
 
 #ifdef __cplusplus
@@ -91,8 +93,25 @@ static inline int pgas_open_ops(struct pgas_opened *o, pgas_open_report report)
 	return pgas_open_check(report, "libpgas.so is older than what uses it", -FI_ENOSYS);
 }
 
-/* Fabric and domain for endpoints of type FI_EP_RDM with manual progress. 0, or -FI_E* and nothing is open. */
-static inline int pgas_open(struct pgas_opened *o, uint64_t caps, enum fi_threading threading, pgas_open_report report)
+/* The secret by which the processes of a job on several hosts know each other: info gets a copy, which it frees. */
+static inline int pgas_open_key(struct fi_info *info, const void *key, size_t key_len)
+{
+	if (!key_len)
+		return 0;
+	info->domain_attr->auth_key = (uint8_t *)malloc(key_len);
+	if (!info->domain_attr->auth_key)
+		return -FI_ENOMEM;
+	__builtin_memcpy(info->domain_attr->auth_key, key, key_len);
+	info->domain_attr->auth_key_size = key_len;
+	return 0;
+}
+
+/*
+ * Fabric and domain for endpoints of type FI_EP_RDM with manual progress. 0, or -FI_E* and nothing is open. caps have
+ * FI_LOCAL_COMM alone, or FI_REMOTE_COMM too when processes are on other hosts; key: see fi_pgas(7), 0 bytes: none.
+ */
+static inline int pgas_open(struct pgas_opened *o, uint64_t caps, enum fi_threading threading, const void *key,
+			    size_t key_len, pgas_open_report report)
 {
 	struct fi_provider *const provider = pgas_provider();
 	struct fi_info *const hints = fi_allocinfo();
@@ -111,6 +130,8 @@ static inline int pgas_open(struct pgas_opened *o, uint64_t caps, enum fi_thread
 	rc = pgas_open_check(report, "fi_getinfo",
 			     provider->getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &o->info));
 	fi_freeinfo(hints);
+	if (rc == 0)
+		rc = pgas_open_check(report, "fi_dupinfo", pgas_open_key(o->info, key, key_len));
 	if (rc == 0)
 		rc = pgas_open_check(report, "fi_fabric", provider->fabric(o->info->fabric_attr, &o->fabric, NULL));
 	if (rc == 0)

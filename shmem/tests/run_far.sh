@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# PEs without windows on each other: every access is a request that the target's progress runs, and is complete later,
+# as between hosts; without and with made-up hosts, which make collectives go over their leaders.
+set -u
+. "$(dirname "$0")/../../tests/harness.sh"
+LIMIT=120
+far() { # PEs, what, VARIABLE=value...
+	n=$1 what=$2
+	shift 2
+	# shellcheck disable=SC2086  # words
+	good env FI_PGAS_MAP=0 FI_PGAS_CMA=0 "$@" "$top/boot/oshrun" -n "$n" "$top"/shmem/tests/$what
+}
+for n in 1 2 4; do
+	far $n shmem_smoke
+done
+far 2 shmem_smoke_inline
+far 2 shmem_smoke SHMEM_DEBUG=1
+far 3 typed_rma
+far 2 typed_rma_inline
+far 3 typed_amo
+far 3 typed_sync
+far 3 threads
+far 2 memory
+far 3 coll_types
+far 3 coll_sets
+far 4 "coll_mix 20"
+far 4 coll_types SHMEM_FAKE_HOSTS=2x2
+far 3 coll_types SHMEM_FAKE_HOSTS=3x1
+far 5 coll_sets SHMEM_FAKE_HOSTS=2x3
+far 5 "coll_mix 20" SHMEM_FAKE_HOSTS=3x2
+far 3 team_life
+far 4 team_life SHMEM_FAKE_HOSTS=2x2
+# few places for arrivals: what finds none is tried again
+far 3 typed_rma FI_PGAS_RX_SLOTS=16 FI_PGAS_EAGER_COUNT=4
+far 4 "coll_mix 20" FI_PGAS_RX_SLOTS=16 FI_PGAS_EAGER_COUNT=4
+far 2 "life cycles 3"
+finish
