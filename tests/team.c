@@ -279,6 +279,12 @@ static void child_of_threads(pid_t parent, int size, team_fn fn, void *arg, cons
 	exit(0);
 }
 
+bool team_over_link(void)
+{
+	const char *on = getenv("FI_PGAS_TEST_HOSTS");
+	return on && strcmp(on, "1") == 0;
+}
+
 bool team_in_one_process(void)
 {
 	const char *text = getenv("TEST_ONE_PROCESS");

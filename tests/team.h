@@ -50,13 +50,14 @@ void team_run(int size, team_fn fn, void *arg);
 void team_run_env(int size, team_fn fn, void *arg, const char *const *env);
 
 /* At the begin of a case that counts on what only stores can do: a transfer that is over, or refused for good, when the
- * call returns. Over the loopback wire it is left out, and run_loop.sh says so. */
+ * call returns. Over the loopback wire and the link it is left out, and run_loop.sh and run_net.sh say so. */
 #define ONLY_AT_ONCE()                                                                                                 \
 	do {                                                                                                           \
-		if (team_in_one_process() || getenv("FI_PGAS_TEST_HOSTS"))                                                                           \
+		if (team_in_one_process() || team_over_link())                                                         \
 			skip();                                                                                        \
 	} while (0)
 bool team_in_one_process(void);
+bool team_over_link(void); /* FI_PGAS_TEST_HOSTS=1: the ranks are as on different hosts */
 
 struct node;
 int team_size(void);

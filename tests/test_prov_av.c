@@ -482,7 +482,7 @@ static void remove_pending(int rank, void *arg)
 		struct fi_cq_err_entry err;
 		struct fi_cq_tagged_entry e;
 		/* long: waits for a receive that never comes */
-		CHECK_OK(fi_send(n.ep, buf, len, NULL, n.peer[1], buf));
+		CHECK_OK(RETRY(&n, fi_send(n.ep, buf, len, NULL, n.peer[1], buf)));
 		CHECK_EQ(fi_cq_read(n.tx_cq, &e, 1), -FI_EAGAIN);
 		CHECK_OK(fi_av_remove(n.av, &n.peer[1], 1, 0));
 		wait_cq_error(&n, n.tx_cq, &err);

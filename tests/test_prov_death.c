@@ -320,6 +320,7 @@ static void one_sided(int rank, void *arg)
 
 static void test_death_of_a_put_target_is_noticed_by_the_short_way(void **state)
 {
+	ONLY_AT_ONCE();
 	enum fi_threading t = FI_THREAD_DOMAIN;
 	(void)state;
 	team_run(3, one_sided, &t);

@@ -392,6 +392,7 @@ static void after_fork_child(int rank, void *arg)
 
 static void test_fabric_works_in_a_child_of_fork(void **state)
 {
+	ONLY_AT_ONCE();
 	(void)state;
 	team_run(1, after_fork, NULL);
 }

@@ -129,6 +129,8 @@ bool tell_target(net_ep &on, op &o)
 		const far_piece *known = known_piece(c, o.rma[i].key, o.rma[i].addr, o.kind == op_kind::write);
 		counts = counts || !known || known->counts;
 	}
+	if (!counts && !o.carries_data)
+		return true;
 	// all of them in one packet, or none
 	if (!introduce(on, c) || !frame_begin(c, (o.rma_count + 1) * (sizeof(count_frame) + sizeof(frame_head) + 32)))
 		return !c.open();
@@ -216,7 +218,7 @@ int net_bulk(net_ep &on, peer &p, op &o)
 	forget_refusals(c);
 	if (c.filling && c.filling->frames && c.unacked.size() < c.of->set.window)
 		packet_leave(c);
-	kept->bulk_after = c.filling ? c.sent + 1 : c.sent;
+	kept->bulk_after = c.filling && c.filling->frames ? c.sent + 1 : c.sent;
 	push_one(on, *kept); // finished, if at all, by progress
 	return kKept;
 }

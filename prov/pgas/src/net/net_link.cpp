@@ -360,6 +360,8 @@ static void busy_sweep(link &l)
 {
 	for (size_t i = 0; i < l.busy.size();) {
 		channel &c = *l.busy[i];
+		if (c.filling && !c.filling->frames) // room was asked for, and then not used
+			packet_spare(l, std::exchange(c.filling, nullptr));
 		if (c.state != channel_state::over && (c.filling || c.owes() || !c.backlog.empty())) {
 			i++;
 			continue;
