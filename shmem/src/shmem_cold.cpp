@@ -141,7 +141,7 @@ void put_far(context *c, void *dest, const void *source, size_t bytes, int pe, c
 {
 	const transfer t(source, dest, bytes, pe);
 	const bool copied = bytes <= g.copy_limit;
-	if (when == until::there || (when == until::reusable && !copied))
+	if (when == until::reusable && !copied)
 		finish_far(c, c->ep->rma->writemsg(c->ep, &t.m, FI_PGAS_WAIT), name, pe);
 	else if (copied)
 		finish_taken(c, again([&] {

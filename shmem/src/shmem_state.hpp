@@ -180,7 +180,6 @@ void *peer_pointer(const void *ptr, int pe); // where pe's copy is mapped here, 
 enum class until {
 	reusable, // the caller's memory may be used again; what is got is there
 	taken,    // _nbi: at once, quiet waits for it
-	there,    // what is put is at its target
 };
 [[gnu::cold, gnu::noinline]] void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe,
 					   const char *name, until when = until::reusable);

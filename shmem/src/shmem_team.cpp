@@ -18,11 +18,13 @@ namespace {
 
 void far_put(void *dest, const void *source, size_t bytes, int pe)
 {
-	const uint64_t window = window_of(&g_own, pe);
-	if (window)
-		pgas_copy_out(copy_at(window, dest), source, bytes);
-	else
-		cold_put(&g_own, dest, source, bytes, pe, kPut, until::there);
+	put(&g_own, dest, source, bytes, pe);
+}
+
+void far_settle()
+{
+	if (g.far)
+		g.net.ops->drain(g_own.ep);
 }
 
 void far_get(void *dest, const void *source, size_t bytes, int pe)
@@ -37,7 +39,9 @@ void far_set(uint64_t *dest, uint64_t value, int pe)
 
 uint64_t far_add(uint64_t *dest, uint64_t value, int pe)
 {
-	pgas_fence_stores(); // what was put is there already
+	pgas_fence_stores();
+	if (g.far)
+		g.net.ops->fence(g_own.ep);
 	return amo_fetch<PGAS_OP_SUM>(&g_own, dest, value, pe);
 }
 
@@ -147,6 +151,7 @@ teams::client ourselves()
 	c.pause = wait_pause;
 	c.mapped = peer_pointer;
 	c.put = far_put;
+	c.settle = far_settle;
 	c.get = far_get;
 	c.set = far_set;
 	c.add = far_add;

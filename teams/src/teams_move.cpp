@@ -26,6 +26,7 @@ void send_to_all(team &t, Send &&send)
 	if (!t.block) {
 		for_others_from_me(t, send);
 		send(t.me);
+		settle();
 		return sync(t);
 	}
 	const line nothing{};

@@ -81,6 +81,7 @@ void reduce_shares(team &t, const reduction &op, char *dest, const char *source,
 		}
 		push_to_all(t, dest + at, result, bytes, how);
 	});
+	settle();
 	sync(t);
 }
 
@@ -148,6 +149,7 @@ void scan(team &t, const reduction &op, void *dest, const void *source, size_t e
 			std::swap(sum, next);
 		}
 	});
+	settle();
 	sync(t);
 }
 

@@ -63,6 +63,10 @@ void far_put(void *dest, const void *source, size_t bytes, int rank)
 	memcpy(far(static_cast<char *>(dest), rank), source, bytes);
 }
 
+void far_settle()
+{
+}
+
 void far_get(void *dest, const void *source, size_t bytes, int rank)
 {
 	memcpy(dest, far(static_cast<const char *>(source), rank), bytes);
@@ -128,6 +132,7 @@ teams::client client_of(const job &how, unsigned life)
 	c.pause = pause;
 	c.mapped = mapped;
 	c.put = far_put;
+	c.settle = far_settle;
 	c.get = far_get;
 	c.set = far_set;
 	c.add = far_add;

@@ -104,25 +104,41 @@ int symmetric_layout(fid_domain *f, const fi_pgas_piece *pieces, size_t count) n
 	return guard([&] { return key0_layout_set(domain_of(&f->fid), pieces, count); });
 }
 
-// Everything this endpoint started is complete. Answers that it owes to others do not count.
-bool flushed(ep_core *ep)
+// Everything this endpoint started before its operation number `mark` is complete. Answers that it owes to others do
+// not count.
+bool flushed(ep_core *ep, uint64_t mark)
 {
-	for (wire_ep *on : ep->wires_on())
-		if (!on->pending.empty() || (on->ops->flush && on->ops->flush(*on) != 0))
+	for (wire_ep *on : ep->wires_on()) {
+		const bool waits = !on->pending.empty() && on->pending.begin()->first < mark;
+		if (waits || (on->ops->flush && on->ops->flush(*on) != 0))
 			return false;
+	}
 	return true;
 }
 
+// What other threads start meanwhile is not waited for, so that they cannot keep us here for ever.
 int drain(fid_ep *fid) noexcept
 {
 	return guard([&] {
 		ep_core *ep = core_of(fid);
+		uint64_t mark;
 		{
 			scoped_lock lock(ep->dom->mutex);
 			ep_progress(ep);
+			mark = ep->next_op;
 		}
-		await(ep, [ep] { return flushed(ep); });
+		await(ep, [=] { return flushed(ep, mark); });
 		return 0;
+	});
+}
+
+int settled(fid_ep *fid) noexcept
+{
+	return guard([&]() -> int {
+		ep_core *ep = core_of(fid);
+		scoped_lock lock(ep->dom->mutex);
+		await_progress(ep);
+		return flushed(ep, ep->next_op);
 	});
 }
 
@@ -140,7 +156,12 @@ int fence(fid_ep *fid) noexcept
 	return guard([&] {
 		ep_core *ep = core_of(fid);
 		pgas_fence_stores(); // what went to mapped memory
-		await(ep, [ep] { return all_in_order(ep) || flushed(ep); });
+		uint64_t mark;
+		{
+			scoped_lock lock(ep->dom->mutex);
+			mark = ep->next_op;
+		}
+		await(ep, [=] { return all_in_order(ep) || flushed(ep, mark); });
 		return 0;
 	});
 }
@@ -274,6 +295,7 @@ fi_pgas_ops g_ext_ops = {
 	.failed = failed,
 	.progress = progress,
 	.wait = wait,
+	.settled = settled,
 };
 
 } // namespace pgas

@@ -20,6 +20,7 @@ namespace {
 constexpr uint32_t kPiecesInFlight = 8;
 constexpr int32_t kErrnoMost = 4095; // of what a response may say
 constexpr int kRepliesAtOnce = 256;  // that replies_push() looks at
+constexpr size_t kKeptMost = 1024;   // each progress looks at all of them
 
 enum request_code : uint16_t { kReqWrite = 1, kReqRead, kReqAmo, kReqPull };
 // Of request_head::last: this is the last piece of its remote range, or of the whole operation.
@@ -185,6 +186,8 @@ void push(wire_ep &on, op &o)
 // One-sided operations to one peer are asked for in the order they were started.
 int request_submit(wire_ep &on, peer &p, op &&o)
 {
+	if (on.pending.size() >= kKeptMost)
+		return -FI_EAGAIN;
 	op *kept = op_keep(on, std::move(o), &p);
 	kept->unsent = true;
 	if (p.unsent++ == 0)

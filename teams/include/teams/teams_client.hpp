@@ -63,9 +63,12 @@ struct client {
 	// Where rank's copy of a symmetric address is mapped here, or null. Asked once for each rank on my host.
 	void *(*mapped)(const void *mine, int rank) = nullptr;
 
-	// Memory that is not mapped. put: the bytes are there when it returns. set and add: whoever sees the new value
-	// sees all that I wrote or put before; add returns the old value. read is atomic, and an acquire.
+	// Memory that is not mapped. put: source may be used again when it returns. set and add: whoever sees the new
+	// value sees all that I wrote, and all that I put or set at the same rank before; add returns the old value.
+	// None of them need wait for the other side, so data and a word that tells of it make one message. settle: all
+	// that I put is there. read is atomic, and an acquire.
 	void (*put)(void *dest, const void *source, size_t bytes, int rank) = nullptr;
+	void (*settle)() = nullptr;
 	void (*get)(void *dest, const void *source, size_t bytes, int rank) = nullptr;
 	void (*set)(uint64_t *dest, uint64_t value, int rank) = nullptr;
 	uint64_t (*add)(uint64_t *dest, uint64_t value, int rank) = nullptr;

@@ -230,8 +230,13 @@ void set_word(team &t, int member, uint64_t *mine, uint64_t value);
 enum class copying { cached, streamed };
 copying copying_of(streamer who, size_t bytes); // that all members read and write in the collective
 
-// Bytes into member's memory, at its copy of dest. Visible to it after a later set_number.
+// Bytes into member's memory, at its copy of dest. Visible to it after a later set_number at the same member, and to
+// all that I tell anything after settle().
 void push(team &t, int member, void *dest, const void *source, size_t bytes, copying how = copying::cached);
+inline void settle()
+{
+	g_job.settle();
+}
 // Member's bytes: where they are when mapped, else a copy of them in room.
 const void *view(team &t, int member, const void *source, size_t bytes, void *room);
 

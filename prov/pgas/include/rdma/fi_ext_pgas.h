@@ -88,7 +88,7 @@ struct fi_pgas_ops {
 	 */
 	int (*symmetric)(struct fid_ep *ep, const void *base);
 
-	/* Makes progress until everything this endpoint started is complete. */
+	/* Makes progress until everything this endpoint started before is complete. */
 	int (*drain)(struct fid_ep *ep);
 
 	/*
@@ -136,6 +136,9 @@ struct fi_pgas_ops {
 	 */
 	int (*progress)(struct fid_domain *domain);
 	int (*wait)(struct fid_domain *domain, uint64_t max_ns);
+
+	/* Progress, and then: 1 when everything that this endpoint started is complete, else 0. */
+	int (*settled)(struct fid_ep *ep);
 };
 
 #ifdef __cplusplus
