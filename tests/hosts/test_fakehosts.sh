@@ -4,6 +4,7 @@
 # left of them, whoever ends.
 set -u
 . "$(dirname "$0")/../harness.sh"
+src=$(cd "$src" && pwd)
 hosts=$src/tests/hosts/fakehosts agent=$src/tests/hosts/agent
 FAKEHOSTS_DIR=$work/hosts
 export FAKEHOSTS_DIR
