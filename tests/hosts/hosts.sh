@@ -23,7 +23,8 @@ hosts_up() {
 
 # Every variable that a job might be told something by, for launchers that pass on only what is named.
 named_variables() {
-	env | grep -v '_TEST_' | sed -n 's/^\(\(FI\|SHMEM\|GASNET\|PGAS\|ASAN\|LSAN\|TSAN\|UBSAN\|IPATH\)_[A-Za-z0-9_]*\)=.*/-x \1/p'
+	env | grep -v '_TEST_' |
+		sed -n 's/^\(\(FI\|SHMEM\|GASNET\|PGAS\|ASAN\|LSAN\|TSAN\|UBSAN\|IPATH\)_[A-Za-z0-9_]*\)=.*/-x \1/p'
 }
 
 # Prints the command line that starts so many processes on each host.

@@ -71,7 +71,7 @@ gasnet_job_parsync:
 gasnet_am_parsync:
 gasnet_order_strict:200"
 
-# --- the launchers' part: their exchange needs no link ---------------------------------------------------------------
+# --- the launchers' part: their exchange needs no link ----------------------------------------------------------------
 
 for launcher in $launchers; do
 	runs $launcher 1,1 '^ok 2$' "$probe" all
@@ -85,7 +85,7 @@ if grep -q 'this version runs on one host' "$work/out"; then
 	finish
 fi
 
-# --- programs --------------------------------------------------------------------------------------------------------
+# --- programs ---------------------------------------------------------------------------------------------------------
 
 # all LAUNCHER SHAPE KIND LIST: "program:arguments" in each line
 all() {
@@ -130,7 +130,7 @@ $gasnet_long"
 fi
 clean "programs"
 
-# --- faults ----------------------------------------------------------------------------------------------------------
+# --- faults -----------------------------------------------------------------------------------------------------------
 
 FI_PGAS_PEER_TIMEOUT=2
 export FI_PGAS_PEER_TIMEOUT
@@ -185,7 +185,7 @@ for launcher in $faulty; do
 done
 unset FI_PGAS_PEER_TIMEOUT
 
-# --- other hosts -----------------------------------------------------------------------------------------------------
+# --- other hosts ------------------------------------------------------------------------------------------------------
 
 for set in "--ipv6" "--two --decoy" "--pids --own-tmp"; do
 	# shellcheck disable=SC2086
