@@ -43,6 +43,15 @@ launch_line() {
 		;;
 	hydra) echo "$mpiexec -launcher ssh -launcher-exec $agent -hosts $_at -n $_n" ;;
 	oshrun) echo "$OSHRUN --launch-agent $agent -H $_at -n $_n" ;;
+	srun-*)
+		_i=0
+		for _pes in $(echo "$2" | tr , ' '); do
+			_i=$((_i + 1))
+			for _ in $(seq "$_pes"); do echo "h$_i"; done
+		done >"$work/hostfile"
+		echo "env SLURM_HOSTFILE=$work/hostfile srun --mpi=${1#srun-} --distribution=arbitrary --overcommit" \
+			"--immediate=$((30 * SLOW)) --time=5 --kill-on-bad-exit -n $_n"
+		;;
 	esac
 }
 

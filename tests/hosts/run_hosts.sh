@@ -6,6 +6,7 @@
 set -u
 . "$(dirname "$0")/../harness.sh"
 . "$(dirname "$0")/hosts.sh"
+. "$(dirname "$0")/slurm.sh"
 long=${1:-${PGAS_TEST_LONG:-}}
 LIMIT=60
 hosts_up 3
@@ -79,8 +80,31 @@ for launcher in $launchers; do
 done
 clean "exchange"
 
+# Slurm: its daemons are on the hosts, so nothing can be said about what is left there until they are gone
+slurm_programs() {
+	if ! slurm_up 3; then
+		not_run "srun: $why"
+		return
+	fi
+	for plugin in pmix pmi2; do
+		srun --mpi=list 2>&1 | grep -qw $plugin || { not_run "srun --mpi=$plugin: no such plugin"; continue; }
+		job srun-$plugin 1,1 true
+		[ "$rc" = 0 ] || { not_run "srun --mpi=$plugin: $(tail -n 1 "$work/out")"; continue; }
+		runs srun-$plugin 2,1,1 '^ok 4$' "$probe" all
+		if [ -n "$linked" ]; then
+			runs srun-$plugin 2,1 'as it should' "$own" shape 2,1
+			runs srun-$plugin 1,1,1 ': ok$' "$gasnet/gasnet_am"
+		fi
+	done
+	slurm_down
+}
+
+linked=yes
 job "$first" 1,1 "$shmem/meet"
-if grep -q 'this version runs on one host' "$work/out"; then
+! grep -q 'this version runs on one host' "$work/out" || linked=
+slurm_programs
+clean "srun"
+if [ -z "$linked" ]; then
 	not_run "programs over hosts: this build has no link between hosts"
 	finish
 fi
