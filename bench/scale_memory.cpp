@@ -36,14 +36,32 @@ struct endpoint {
 	explicit endpoint(size_t ranks)
 	{
 		setenv("FI_PGAS_MAX_PEERS", std::to_string(ranks < 16 ? 16 : ranks).c_str(), 1);
-		if (pgas_open(&net, FI_RMA | FI_ATOMIC, FI_THREAD_DOMAIN, give_up) != 0)
-			_exit(1);
+		open_domain();
 		fi_cntr_attr attr{};
 		if (const int err = fi_cntr_open(net.domain, &attr, &counter, nullptr))
 			give_up("fi_cntr_open", -err);
 		const pgas_ep_wish wish{0, ranks, &counter->fid, FI_WRITE | FI_READ};
 		if (pgas_open_ep(&net, &wish, &own, give_up) != 0)
 			_exit(1);
+	}
+	// For this host only: nothing here shall depend on the networks of the machine.
+	void open_domain()
+	{
+		fi_provider *const provider = pgas_provider();
+		fi_info *const hints = fi_allocinfo();
+		if (!hints)
+			give_up("fi_allocinfo", FI_ENOMEM);
+		hints->caps = FI_RMA | FI_ATOMIC | FI_LOCAL_COMM;
+		hints->ep_attr->type = FI_EP_RDM;
+		hints->domain_attr->threading = FI_THREAD_DOMAIN;
+		int err = provider->getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, hints, &net.info);
+		if (!err)
+			err = provider->fabric(net.info->fabric_attr, &net.fabric, nullptr);
+		if (!err)
+			err = fi_domain(net.fabric, net.info, &net.domain, nullptr);
+		if (err)
+			give_up("cannot open the provider", -err);
+		fi_freeinfo(hints);
 	}
 	std::string name() const
 	{
