@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What ofi_compare and shmem_compare share: the rows that a benchmark knows, the columns (a build of it, for a provider
-// or a library), and the samples of each pair of them. Measuring is in compare_run.cpp, writing in compare_table.cpp,
-// compare_svg.cpp and compare_scaling.cpp, the command line in compare_options.cpp.
+// What ofi_compare, shmem_compare and hosts_compare share: the rows that a benchmark knows, the columns (a build of it,
+// for a provider or a library), and the samples of each pair of them. Measuring is in compare_run.cpp, writing in
+// compare_table.cpp, compare_svg.cpp and compare_scaling.cpp, the command line in compare_options.cpp.
 #pragma once
 
 #include <cstdio>
@@ -31,6 +31,7 @@ struct column {
 	std::string folder;                  // where libfabric looks for it; empty: its usual places
 	std::map<std::string, samples> of;   // by row name
 	std::vector<std::string> launcher{}; // words before the program; empty: it is run itself
+	std::vector<std::string> groups{};   // of rows that it has; empty: all
 
 	// 0 when there are no samples
 	double best(const row &r) const;

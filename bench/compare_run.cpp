@@ -58,13 +58,18 @@ std::vector<std::string> lines_of(const std::vector<std::string> &command, const
 	return lines;
 }
 
+bool has(const column &c, const row &r)
+{
+	return c.groups.empty() || std::ranges::find(c.groups, r.group) != c.groups.end();
+}
+
 // One run of the rows of one group (quick: of all rows) on one column.
 void run_group(const settings &s, const std::vector<row> &rows, const std::string &group, column &c)
 {
 	constexpr int kGiveUp = 2; // a row that failed this often is not run again
 	std::string list;
 	for (const row &r : rows)
-		if ((r.group == group || s.quick) && c.of[r.name].failures < kGiveUp)
+		if ((r.group == group || s.quick) && has(c, r) && c.of[r.name].failures < kGiveUp)
 			list += (list.empty() ? "" : ",") + r.name;
 	if (list.empty())
 		return;

@@ -2,7 +2,7 @@
 /*
  * shmem_bench: runs the rows of shmem_rows.c between PE 0 and PE 1 of a job of two, and those of shmem_rows_coll.c in a
  * job of any size, and prints one line per row: its name and the value of every sample. shmem_compare compiles it with
- * each library's oshcc, runs it, and makes the table.
+ * each library's oshcc, runs it, and makes the table. hosts_compare does the same on two hosts, with hosts_rows.c.
  *
  * A sample is short, begins when all PEs are known to run, and is repeated when one of them lost its core meanwhile.
  */
@@ -40,12 +40,12 @@ static const char kInit[] = "init";
 
 static size_t rows_in_all(void)
 {
-	return bench_row_count + bench_coll_row_count;
+	return bench_row_count + bench_more_row_count;
 }
 
 static const struct bench_row *row_at(size_t i)
 {
-	return i < bench_row_count ? &bench_rows[i] : &bench_coll_rows[i - bench_row_count];
+	return i < bench_row_count ? &bench_rows[i] : &bench_more_rows[i - bench_row_count];
 }
 
 static void tell_others(long *word, long value)
@@ -64,8 +64,8 @@ static uint64_t now_ns(clockid_t clock)
 static long switches(void)
 {
 	struct rusage use;
-	getrusage(RUSAGE_SELF, &use);
-	return use.ru_nvcsw + use.ru_nivcsw;
+	getrusage(RUSAGE_THREAD, &use); /* a library's own threads may sleep and wake as they like */
+	return use.ru_nivcsw + (bench_rules.sleep_disturbs ? use.ru_nvcsw : 0);
 }
 
 static void on_alarm(int sig)
@@ -237,7 +237,7 @@ static void pin(int pe)
 
 int main(int argc, char **argv)
 {
-	struct options o = {.samples = 5, .sample_ns = 1000000, .row_ns = 3000000000u, .timeout_s = 20};
+	struct options o = {.samples = 5, .sample_ns = bench_rules.sample_ns, .row_ns = 3000000000u, .timeout_s = 20};
 	if (argc > 1 && !strcmp(argv[1], "--list"))
 		return list();
 	if (!parse(argc, argv, &o)) {

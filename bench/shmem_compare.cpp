@@ -3,10 +3,7 @@
 // shmem_compare: one OpenSHMEM benchmark source, compiled by our oshcc (as a call, and inlined) and by Open MPI's, run
 // with each library's launcher on two PEs, interleaved in one run, as a table (and CSV, and SVG). Without Open MPI it
 // says so and shows ours alone. No pass or fail by speed: it exits 0 whenever the table was made.
-#include "compare.hpp"
-
-#include <sys/wait.h>
-#include <unistd.h>
+#include "compare_tools.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -33,7 +30,8 @@ constexpr char kUsage[] =
 	"  --list           name the rows\n"
 	"  --help\n";
 
-using words = std::vector<std::string>;
+using bench::column_of;
+using bench::words;
 
 struct arguments {
 	bench::options common;
@@ -77,135 +75,13 @@ bool parse(int argc, char **argv, arguments &a)
 	return a.common.run.rounds > 0 && !a.pes.empty() && std::ranges::min(a.pes) >= 2;
 }
 
-std::string shell_quoted(const words &command)
+// The mpirun that lies beside the compiler, on so many PEs.
+words openmpi_on(const std::string &compiler, int pes)
 {
-	std::string line;
-	for (const std::string &word : command) {
-		line += line.empty() ? "'" : " '";
-		for (const char c : word)
-			line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-		line += '\'';
-	}
-	return line;
-}
-
-bool run_quietly(const words &command)
-{
-	return system((shell_quoted(command) + " >/dev/null 2>&1").c_str()) == 0;
-}
-
-bool run_loudly(const words &command)
-{
-	const bool good = system(shell_quoted(command).c_str()) == 0;
-	if (!good)
-		fprintf(stderr, "shmem_compare: failed: %s\n", shell_quoted(command).c_str());
-	return good;
-}
-
-// Returns the file that a shell would run, or nothing.
-std::string in_path(const std::string &name)
-{
-	if (name.find('/') != std::string::npos)
-		return access(name.c_str(), X_OK) == 0 ? name : "";
-	const char *path = getenv("PATH");
-	for (std::string rest = path ? path : "/usr/bin:/bin"; !rest.empty();) {
-		const size_t colon = rest.find(':');
-		const std::string file = rest.substr(0, colon) + "/" + name;
-		if (access(file.c_str(), X_OK) == 0)
-			return file;
-		rest = colon == std::string::npos ? "" : rest.substr(colon + 1);
-	}
-	return "";
-}
-
-// Open MPI's compiler wrapper prints its name on request; other wrappers do not know that option.
-std::string openmpi_compiler(const arguments &a)
-{
-	words names{"oshcc.openmpi", "oshcc"};
-	if (a.oshcc)
-		names = {a.oshcc};
-	for (const std::string &name : names) {
-		const std::string file = in_path(name);
-		const std::string asks = shell_quoted({file}) + " --showme:version 2>&1 | grep -qiE 'open (mpi|shmem)'";
-		if (!file.empty() && system(asks.c_str()) == 0)
-			return file;
-	}
-	return "";
-}
-
-// The mpirun that lies beside the compiler. The benchmark itself pins the PEs. Open MPI 4.1 crashes in shmem_init of 8
-// PEs and more when their addresses are random.
-words openmpi_launcher(const std::string &compiler, int pes)
-{
-	const std::string folder = compiler.substr(0, compiler.rfind('/') + 1);
-	const std::string setarch = in_path("setarch");
-	words command;
-	if (!setarch.empty() && run_quietly({setarch, "-R", "true"}))
-		command = {setarch, "-R"};
-	for (const char *name : {"oshrun.openmpi", "mpirun.openmpi", "oshrun", "mpirun"})
-		if (access((folder + name).c_str(), X_OK) == 0) {
-			command.insert(command.end(), {folder + name, "--allow-run-as-root", "--oversubscribe",
-						       "--bind-to", "none", "-n", std::to_string(pes)});
-			return command;
-		}
-	return {};
-}
-
-// Runs a command with SHMEM_BENCH_START set to the time of its start. What it says goes to a file: Open MPI 4.1 ends
-// many jobs with a crash in its shmem_finalize, after all results are there.
-words stamped(words launcher, const std::string &log)
-{
-	const std::string line = "SHMEM_BENCH_START=$(date +%s%N) exec \"$@\" 2>>" + shell_quoted({log});
-	launcher.insert(launcher.begin(), {"/bin/sh", "-c", line, "sh"});
-	return launcher;
-}
-
-// The log of a column that lacks results explains why.
-void explain(const std::vector<bench::row> &rows, const std::vector<bench::column> &columns)
-{
-	for (const bench::column &c : columns)
-		for (const bench::row &r : rows)
-			if (c.best(r) == 0 && r.group != "teams") { // a library older than 1.5 has none
-				fprintf(stderr, "shmem_compare: %s has no result for %s; it said:\n", c.title.c_str(),
-					r.name.c_str());
-				run_loudly({"cat", c.program + ".log"});
-				break;
-			}
-}
-
-struct workshop { // a folder for what is compiled here; it is removed at the end
-	std::string folder;
-	workshop()
-	{
-		char name[] = "/tmp/shmem_compare_XXXXXX";
-		if (mkdtemp(name))
-			folder = name;
-	}
-	~workshop()
-	{
-		if (!folder.empty())
-			run_quietly({"rm", "-rf", folder});
-	}
-};
-
-bool compile(const std::string &compiler, const words &options, const std::string &program)
-{
-	const std::string source = BENCH_SOURCE_DIR;
-	words command{compiler};
-	command.insert(command.end(), options.begin(), options.end());
-	command.insert(command.end(), {"-O2", "-std=gnu11", "-o", program, source + "/shmem_bench.c",
-				       source + "/shmem_rows.c", source + "/shmem_rows_coll.c"});
-	return run_loudly(command);
-}
-
-bench::column column_of(const std::string &title, const std::string &program, const words &launcher)
-{
-	bench::column c;
-	c.title = title;
-	c.program = program;
-	c.provider = title;
-	c.launcher = stamped(launcher, program + ".log");
-	return c;
+	words command = bench::openmpi_launcher(compiler);
+	if (!command.empty())
+		command.insert(command.end(), {"-n", std::to_string(pes)});
+	return command;
 }
 
 // The library's own choice beside both choices that it has: shows where its limits should lie on a machine.
@@ -220,19 +96,6 @@ std::vector<bench::column> cache_columns(const std::string &program, const words
 		column_of("always around", program, with("1"))};
 }
 
-// In the build tree our tools look for headers and libraries there.
-void use_build_tree(const std::string &top, int pes)
-{
-	setenv("OSHCC_INCLUDEDIR", BENCH_INCLUDE_DIR, 0);
-	setenv("OSHCC_LIBDIR", (top + "/.libs").c_str(), 0);
-	const char *old = getenv("LD_LIBRARY_PATH");
-	setenv("LD_LIBRARY_PATH", (top + "/.libs" + (old ? std::string(":") + old : "")).c_str(), 1);
-	setenv("IPATH_NO_BACKTRACE", "1", 0);
-	if (pes > 4) // 16 MiB for each PE, twice; Open MPI reads it too, and needs more
-		setenv("SHMEM_SYMMETRIC_SIZE", "2048M", 0);
-	setenv("OMPI_MCA_btl_base_warn_component_unused", "0", 0);
-}
-
 } // namespace
 
 int main(int argc, char **argv)
@@ -243,17 +106,21 @@ int main(int argc, char **argv)
 	if (!parse(argc, argv, a))
 		return fputs(kUsage, stderr), 2;
 	const std::string top = bench::own_folder() + "/..", oshcc = top + "/shmem/bin/oshcc";
-	const std::string peer = a.alone ? "" : openmpi_compiler(a); // asked before our own tools come first in PATH
-	use_build_tree(top, std::ranges::max(a.pes));
-	const workshop shop;
+	const std::string peer =
+		a.alone ? "" : bench::openmpi_compiler(a.oshcc); // asked before our own tools come first in PATH
+	bench::use_build_tree(top);
+	if (std::ranges::max(a.pes) > 4) // 16 MiB for each PE, twice; Open MPI reads it too, and needs more
+		setenv("SHMEM_SYMMETRIC_SIZE", "2048M", 0);
+	const bench::workshop shop;
+	const words sources{"shmem_bench.c", "shmem_rows.c", "shmem_rows_coll.c"};
 	const auto launcher = [&](int pes) {
 		return words{top + "/boot/oshrun", "-n", std::to_string(pes), "--bind", "none"};
 	};
 	const std::string ours = shop.folder + "/ours", theirs = shop.folder + "/openmpi",
 			  inlined = shop.folder + "/inlined";
-	if (!compile(oshcc, {}, ours))
+	if (!bench::compile(oshcc, {}, sources, ours))
 		return 1;
-	const bool beside = !peer.empty() && !openmpi_launcher(peer, 2).empty() && compile(peer, {}, theirs);
+	const bool beside = !peer.empty() && !openmpi_on(peer, 2).empty() && bench::compile(peer, {}, sources, theirs);
 	if (!beside && !a.caches)
 		fprintf(stderr, "shmem_compare: %s\n",
 			a.alone ? "this library alone" : "Open MPI's oshcc is not installed: this library alone");
@@ -278,23 +145,23 @@ int main(int argc, char **argv)
 		if (beside)
 			s.libraries.emplace_back("Open MPI");
 		for (const int n : beside ? a.pes : std::vector<int>{})
-			s.columns.push_back(column_of("Open MPI", theirs, openmpi_launcher(peer, n)));
+			s.columns.push_back(column_of("Open MPI", theirs, openmpi_on(peer, n)));
 		bench::run(a.common.run, rows, s.columns);
-		explain(rows, s.columns);
+		bench::explain(rows, s.columns, {"teams"});
 		return bench::write_scaling(a.common, rows, s);
 	}
 	const int pes = a.pes[0];
 	std::vector<bench::column> columns{column_of("pgas", ours, launcher(pes))};
 	if (beside)
-		columns.push_back(column_of("Open MPI", theirs, openmpi_launcher(peer, pes)));
+		columns.push_back(column_of("Open MPI", theirs, openmpi_on(peer, pes)));
 	if (a.caches)
 		columns = cache_columns(ours, launcher(pes));
-	else if (a.inlined && compile(oshcc, {"--inline", BENCH_INLINE_FLAGS}, inlined))
+	else if (a.inlined && bench::compile(oshcc, {"--inline", BENCH_INLINE_FLAGS}, sources, inlined))
 		columns.insert(columns.size() < 2 ? columns.begin() : columns.end(),
 			       column_of("pgas inline", inlined, launcher(pes)));
 	if (columns.size() < 2)
 		columns.push_back(columns[0]), columns[1].title += " again";
 	bench::run(a.common.run, rows, columns);
-	explain(rows, columns);
+	bench::explain(rows, columns, {"teams"}); // a library older than 1.5 has none
 	return bench::write_results(a.common, rows, columns);
 }

@@ -36,8 +36,16 @@ struct bench_row {
 
 extern const struct bench_row bench_rows[]; /* of two PEs */
 extern const size_t bench_row_count;
-extern const struct bench_row bench_coll_rows[]; /* collectives: of any number */
-extern const size_t bench_coll_row_count;
+/* Either collectives, of any number of PEs (shmem_rows_coll.c), or what is of interest between hosts (hosts_rows.c). */
+extern const struct bench_row bench_more_rows[];
+extern const size_t bench_more_row_count;
+
+/* How samples are taken; said beside the second table. */
+struct bench_rules {
+	uint64_t sample_ns;
+	int sleep_disturbs; /* a PE that slept had lost its core; between hosts to sleep is a way to wait */
+};
+extern const struct bench_rules bench_rules;
 
 enum { BENCH_LINE = 64 / sizeof(long) };
 

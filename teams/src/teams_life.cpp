@@ -81,6 +81,56 @@ void free_arrays(team &t)
 	t.room = 0;
 }
 
+// The hosts that a team has got so far, by identity. Small teams are looked through; large ones have a table of numbers
+// + 1, unless there is no memory for it.
+class host_numbers {
+public:
+	explicit host_numbers(team &t) : t_(t)
+	{
+		constexpr int few = 64;
+		size_t places = 2 * few;
+		while (places < 2 * static_cast<size_t>(t.size))
+			places *= 2;
+		if (t.size > few)
+			places_ = static_cast<int *>(calloc(places, sizeof(int)));
+		mask_ = places - 1;
+	}
+	~host_numbers() { free(places_); }
+	host_numbers(const host_numbers &) = delete;
+	host_numbers &operator=(const host_numbers &) = delete;
+
+	// The number of member j's host; a host that is new gets the next one, and j as its leader.
+	int of(int j)
+	{
+		const uint64_t host = host_of(j);
+		if (j && host == host_of(j - 1)) // neighbours are mostly on one
+			return t_.host[j - 1];
+		int *place = nullptr;
+		int h = 0;
+		if (places_) {
+			size_t at = hash_bytes(&host, sizeof host) & mask_; // never full: twice as many as members
+			while (places_[at] && host_of(t_.leaders[places_[at] - 1]) != host)
+				at = (at + 1) & mask_;
+			place = &places_[at];
+			h = *place ? *place - 1 : t_.hosts;
+		} else {
+			while (h < t_.hosts && host_of(t_.leaders[h]) != host)
+				h++;
+		}
+		if (h == t_.hosts)
+			t_.leaders[t_.hosts++] = j;
+		if (place)
+			*place = h + 1;
+		return h;
+	}
+
+private:
+	uint64_t host_of(int j) const { return g_job.hosts[t_.members[j]]; }
+	team &t_;
+	int *places_ = nullptr;
+	size_t mask_ = 0;
+};
+
 } // namespace
 
 void fail(const char *routine, const char *text)
@@ -100,13 +150,9 @@ void derive(team &t)
 	const int n = t.size;
 	t.fan = fan_for(n);
 	t.hosts = 0;
+	host_numbers numbers(t);
 	for (int j = 0; j < n; j++) {
-		int h = 0;
-		while (h < t.hosts && g_job.hosts[t.members[t.leaders[h]]] != g_job.hosts[t.members[j]])
-			h++;
-		if (h == t.hosts)
-			t.leaders[t.hosts++] = j;
-		t.host[j] = h;
+		t.host[j] = numbers.of(j);
 		t.reach[j] = kReachAsk; // most are known from other teams; the rest is asked for at the first use
 		t.peer[j] = nullptr;
 		if (pgas_load_relaxed(&g_job.reach_of_rank[t.members[j]]) != kReachAsk)

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// hosts_compare: what this library makes of the network between two hosts, beside raw TCP sockets, the messages of the
+// libfabric provider below it, and Open MPI's OpenSHMEM, interleaved in one run: a table with the goals and whether
+// they are reached, CSV and SVG. The hosts are two network namespaces of this machine (tests/hosts/fakehosts), or two
+// real ones. What is not installed is left out with a line. No pass or fail by speed: it exits 0 whenever the table was
+// made, and 77 where there can be no hosts.
+#include "hosts_compare.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+using namespace bench::hosts;
+using bench::words;
+
+constexpr char kUsage[] =
+	"usage: hosts_compare [options]\n"
+	"Measures raw TCP, this OpenSHMEM library and Open MPI's between two hosts, and compares them with the goals.\n"
+	"  --rounds N       rounds; each runs every row on every column (default 5)\n"
+	"  --samples N      samples of a row in a round (default 5)\n"
+	"  --rows A,B,...   only these rows, and those that they are measured against (names: hosts_compare --list)\n"
+	"  --timeout-ms N   a row that takes longer than this is reported as timeout (default 20000)\n"
+	"  --hosts A,B      two real hosts, A this one; this build's files must be there too (default: made-up hosts)\n"
+	"  --agent COMMAND  what runs a command on another host, as ssh does (default: ssh -x, or that of the made-up "
+	"hosts)\n"
+	"  --launcher NAME  of our programs: oshrun, hydra or mpirun (default: the first that starts one on both)\n"
+	"  --oshcc FILE     Open MPI's oshcc (default: oshcc.openmpi, or an oshcc in PATH that is Open MPI's)\n"
+	"  --alone          leave Open MPI out\n"
+	"  --raw            leave our library out: what the others reach here\n"
+	"  --quick          one round, one short sample: shows that it works, measures nothing\n"
+	"  --csv FILE       write all results as CSV\n"
+	"  --svg FILE       plot how far from the goals the results are\n"
+	"  --list           name the rows\n"
+	"  --help\n";
+
+struct arguments {
+	bench::options common;
+	const char *oshcc = nullptr;
+	std::string hosts, agent, launcher;
+	bool alone = false, raw = false, list = false;
+};
+
+bool parse(int argc, char **argv, arguments &a)
+{
+	for (int i = 1; i < argc; i++) {
+		const std::string word = argv[i];
+		const bool more = i + 1 < argc;
+		if (a.common.take(argc, argv, i))
+			continue;
+		if (word == "--alone")
+			a.alone = true;
+		else if (word == "--raw")
+			a.raw = true;
+		else if (word == "--list")
+			a.list = true;
+		else if (word == "--oshcc" && more)
+			a.oshcc = argv[++i];
+		else if (word == "--hosts" && more)
+			a.hosts = argv[++i];
+		else if (word == "--agent" && more)
+			a.agent = argv[++i];
+		else if (word == "--launcher" && more)
+			a.launcher = argv[++i];
+		else
+			return false;
+	}
+	return a.common.run.rounds > 0 && (a.hosts.empty() || a.hosts.find(',') != std::string::npos);
+}
+
+// The two hosts, and how to get there.
+struct pair_of_hosts {
+	std::string first = "h1", second = "h2";
+	words here;        // before a command that shall run on the first
+	std::string agent; // before a host and a command
+	std::string tool;  // that made them up; empty: they are real
+
+	pair_of_hosts() = default;
+	pair_of_hosts(const pair_of_hosts &) = delete;
+	pair_of_hosts &operator=(const pair_of_hosts &) = delete;
+	~pair_of_hosts()
+	{
+		if (!tool.empty())
+			bench::run_quietly({tool, "down"});
+	}
+	// 0, or the status to exit with
+	int open(const arguments &a, const std::string &folder);
+};
+
+int pair_of_hosts::open(const arguments &a, const std::string &folder)
+{
+	if (!a.hosts.empty()) {
+		first = a.hosts.substr(0, a.hosts.find(','));
+		second = a.hosts.substr(a.hosts.find(',') + 1);
+		agent = a.agent.empty() ? "ssh -x" : a.agent;
+		return 0;
+	}
+	const std::string tools = BENCH_SOURCE_DIR "/../tests/hosts";
+	setenv("FAKEHOSTS_DIR", (folder + "/hosts").c_str(), 1);
+	const words up{tools + "/fakehosts", "up", "2", "--owner", std::to_string(getpid())};
+	if (const int status = system(bench::shell_quoted(up).c_str()); status != 0)
+		return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	tool = tools + "/fakehosts";
+	here = {tool, "exec", first};
+	agent = tools + "/agent";
+	return 0;
+}
+
+words joined(words a, const words &b)
+{
+	a.insert(a.end(), b.begin(), b.end());
+	return a;
+}
+
+// Ways to start one process on each host, up to the program.
+words launch_words(const pair_of_hosts &on, const std::string &top, const std::string &name)
+{
+	const std::string both = on.first + ":1," + on.second + ":1";
+	if (name == "oshrun")
+		return {top + "/boot/oshrun",
+			"--launch-agent",
+			on.agent,
+			"-H",
+			both,
+			"-x",
+			"LD_LIBRARY_PATH",
+			"-n",
+			"2",
+			"--bind",
+			"none"};
+	if (name == "hydra")
+		return {"mpiexec.hydra", "-launcher", "ssh", "-launcher-exec", on.agent, "-hosts", both, "-n", "2"};
+	return {"mpirun",
+		"--allow-run-as-root",
+		"--bind-to",
+		"none",
+		"--mca",
+		"plm_rsh_agent",
+		on.agent,
+		"--host",
+		both,
+		"-x",
+		"LD_LIBRARY_PATH",
+		"-n",
+		"2"};
+}
+
+// The first that works; empty: none.
+words our_launcher(const arguments &a, const pair_of_hosts &on, const std::string &top)
+{
+	for (const char *name : {"oshrun", "hydra", "mpirun"}) {
+		if (!a.launcher.empty() && a.launcher != name)
+			continue;
+		const words command = joined(on.here, launch_words(on, top, name));
+		if (bench::run_quietly(joined({"timeout", "60"}, joined(command, {"true"})))) {
+			fprintf(stderr, "hosts_compare: our programs are started by %s\n", name);
+			return command;
+		}
+	}
+	fprintf(stderr, "hosts_compare: no launcher starts our programs on both hosts\n");
+	return {};
+}
+
+words openmpi_words(const std::string &compiler, const pair_of_hosts &on)
+{
+	const words command = bench::openmpi_launcher(compiler);
+	if (command.empty())
+		return {};
+	return joined(joined(on.here, command),
+		      {"--mca", "plm_rsh_agent", on.agent, "--host", on.first + ":1," + on.second + ":1", "-n", "2"});
+}
+
+// A program whose server is started by the client, on the other host.
+bench::column raw_column(const std::string &title, const std::string &file, const pair_of_hosts &on, const char *group)
+{
+	bench::column c = bench::column_of(title, file, on.here);
+	c.launcher = on.here;
+	c.provider = on.agent + " " + on.second + " " + file + " serve";
+	c.groups = {group};
+	return c;
+}
+
+// The rows in the order of the goals, after those that they are measured against.
+std::vector<bench::row> rows_of(const arguments &a, const std::string &top, const std::string &program)
+{
+	std::vector<bench::row> rows = bench::list_rows(top + "/bench/rawtcp");
+	for (const bench::row &r : bench::list_rows(top + "/bench/rawofi"))
+		rows.push_back(r);
+	const std::vector<bench::row> known = bench::list_rows(program);
+	for (const goal &g : kGoals)
+		for (const bench::row &r : known)
+			if (r.name == g.row && a.common.wants(r))
+				rows.push_back(r);
+	return rows;
+}
+
+bool write_file(const char *name, const results &all, void (*write)(std::FILE *, const results &))
+{
+	if (!name)
+		return true;
+	std::FILE *out = fopen(name, "w");
+	if (!out) {
+		perror(name);
+		return false;
+	}
+	write(out, all);
+	return fclose(out) == 0;
+}
+
+int compare(const arguments &a, const std::string &top, const std::string &peer)
+{
+	const words sources{"shmem_bench.c", "shmem_rows.c", "hosts_rows.c"};
+	const bench::workshop shop;
+	const std::string ours = shop.folder + "/ours", theirs = shop.folder + "/openmpi";
+	if (!bench::compile(top + "/shmem/bin/oshcc", {}, sources, ours))
+		return 1;
+	results all;
+	all.rows = rows_of(a, top, ours);
+	if (a.list) {
+		for (const bench::row &r : all.rows)
+			printf("%s\t%s\t%s\t%s\n", r.name.c_str(), r.group.c_str(), r.unit.c_str(), r.label.c_str());
+		return 0;
+	}
+	pair_of_hosts on;
+	if (const int status = on.open(a, shop.folder); status != 0)
+		return status;
+	all.columns.push_back(raw_column("raw TCP", top + "/bench/rawtcp", on, "raw"));
+	all.columns.push_back(raw_column("libfabric", top + "/bench/rawofi", on, "inner"));
+	words groups;
+	for (const bench::row &r : all.rows)
+		if (r.group != "raw" && r.group != "inner" && std::ranges::find(groups, r.group) == groups.end())
+			groups.push_back(r.group);
+	const auto library = [&](const char *title, const std::string &program, const words &launcher) {
+		bench::column c = bench::column_of(title, program, launcher);
+		c.groups = groups;
+		all.columns.push_back(c);
+	};
+	if (!a.raw)
+		if (const words launcher = our_launcher(a, on, top); !launcher.empty())
+			library("pgas", ours, launcher);
+	if (const words launcher = peer.empty() ? words{} : openmpi_words(peer, on);
+	    !launcher.empty() && bench::compile(peer, {}, sources, theirs))
+		library("Open MPI", theirs, launcher);
+	else
+		fprintf(stderr, "hosts_compare: %s\n",
+			a.alone ? "Open MPI is left out" : "Open MPI's oshcc is not installed: left out");
+	bench::run(a.common.run, all.rows, all.columns);
+	std::vector<bench::column> libraries(all.columns.begin() + results::kFirstLibrary, all.columns.end());
+	bench::explain(all.rows, libraries, {"raw", "inner", "signal"}); // before 1.5 there are no signals
+	write_hosts_table(stdout, all);
+	const bool csv = write_file(a.common.csv, all, write_hosts_csv),
+		   svg = write_file(a.common.svg, all, write_hosts_svg);
+	return csv && svg && all.best_of(results::kRaw, "tcp_spin") > 0 ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	arguments a;
+	if (argc > 1 && !strcmp(argv[1], "--help"))
+		return fputs(kUsage, stdout) < 0;
+	if (!parse(argc, argv, a))
+		return fputs(kUsage, stderr), 2;
+	const std::string top = bench::own_folder() + "/..";
+	const std::string peer = a.alone ? "" : bench::openmpi_compiler(a.oshcc);
+	bench::use_build_tree(top);
+	return compare(a, top, peer);
+}

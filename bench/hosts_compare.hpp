@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the files of hosts_compare share: the goals, and what they are measured against. R is the round trip of raw TCP,
+// spinning; B its stream in writes of the same size.
+#pragma once
+
+#include "compare_tools.hpp"
+
+namespace bench::hosts {
+
+// What a result is divided by before it is compared with the goal.
+enum class against { nothing, round_trip, blocking, inner, stream };
+
+struct goal {
+	const char *row;
+	against of;
+	double limit; // 0: none, the ratio is shown
+};
+constexpr goal kGoals[] = {
+	{"p_quiet", against::round_trip, 1.5},
+	{"g_latency", against::inner, 1.05},
+	{"fetch_add", against::inner, 1.05},
+	{"cswap", against::inner, 1.05},
+	{"pingpong", against::round_trip, 0.85},
+	{"barrier", against::round_trip, 0.9},
+	{"signal_64", against::round_trip, 0},
+	{"signal_4096", against::round_trip, 0},
+	{"g_computing", against::blocking, 1.3},
+	{"p_1000", against::nothing, 5},
+	{"add_1000", against::nothing, 3},
+	{"put_4096", against::stream, 0},
+	{"put_65536", against::stream, 0.9},
+	{"put_1048576", against::stream, 0.9},
+	{"nbi_4096", against::stream, 0},
+	{"nbi_65536", against::stream, 0.9},
+	{"nbi_1048576", against::stream, 0.9},
+	{"get_4096", against::stream, 0},
+	{"get_65536", against::stream, 0.9},
+	{"get_1048576", against::stream, 0.9},
+	{"get_nbi_4096", against::stream, 0},
+	{"get_nbi_65536", against::stream, 0.9},
+	{"get_nbi_1048576", against::stream, 0.9},
+	{"launch", against::nothing, 0},
+	{"init", against::nothing, 0},
+};
+// The goal of a row is in inner round trips; without libfabric's own measurement, in those of raw TCP.
+constexpr double kInnerInRoundTrips = 1.4;
+
+struct results {
+	std::vector<row> rows;
+	std::vector<column> columns; // raw TCP, libfabric's own messages, then the libraries
+	static constexpr size_t kRaw = 0, kInner = 1, kFirstLibrary = 2;
+
+	const row *row_named(const std::string &name) const;
+	double best_of(size_t k, const std::string &name) const; // 0: no such row or result
+};
+
+const goal *goal_of(const row &r);
+// What the goal's row is measured against, 0 when that was not measured; its name for people.
+double reference(const results &all, const row &r, const goal &g);
+std::string reference_name(const results &all, const row &r, const goal &g);
+double limit_of(const results &all, const goal &g);
+// How many times better than the goal a value is: from 1 on it is reached.
+double margin(const results &all, const row &r, const goal &g, double value);
+
+void write_hosts_table(std::FILE *out, const results &all);
+void write_hosts_csv(std::FILE *out, const results &all);
+void write_hosts_svg(std::FILE *out, const results &all);
+
+} // namespace bench::hosts

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rows of shmem_bench that are of interest between hosts, beside those of shmem_rows.c: many small operations before
+ * one quiet, bulk without waiting, a signal behind data, and a target that computes. PE 0 is the origin, PE 1 the
+ * target, on another host.
+ */
+#define _GNU_SOURCE 1
+#include "shmem_rows.h"
+
+#include <time.h>
+
+/* operations before a quiet */
+enum { BATCH = 1000 };
+/* A library that serves nobody while the program computes is waited for this long. */
+static const uint64_t kComputeNs = 100000000;
+static const uint64_t kSettleNs = 300000;
+
+static void p_batches(struct bench_memory *m, const struct bench_row *row, uint64_t count)
+{
+	long *to = (long *)m->remote;
+	for (uint64_t i = 0; i < count; i++) {
+		for (int k = 0; k < row->trips; k++)
+			shmem_long_p(to + k, (long)i, 1);
+		shmem_quiet();
+	}
+}
+
+static void add_batches(struct bench_memory *m, const struct bench_row *row, uint64_t count)
+{
+	long *at = (long *)m->remote;
+	for (uint64_t i = 0; i < count; i++) {
+		for (int k = 0; k < row->trips; k++)
+			shmem_long_atomic_add(at + k % 64, 1, 1);
+		shmem_quiet();
+	}
+}
+
+static void put_nbi_bulk(struct bench_memory *m, const struct bench_row *row, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		const size_t at = i % (SHMEM_BENCH_BYTES / row->bytes) * row->bytes;
+		shmem_putmem_nbi(m->remote + at, m->local + at, row->bytes, 1);
+	}
+	shmem_quiet();
+}
+
+static void get_nbi_bulk(struct bench_memory *m, const struct bench_row *row, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		const size_t at = i % (SHMEM_BENCH_BYTES / row->bytes) * row->bytes;
+		shmem_getmem_nbi(m->local + at, m->remote + at, row->bytes, 1);
+	}
+	shmem_quiet();
+}
+
+/* --- a target that computes --------------------------------------------------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* When a g waits until the target stops to compute, all of them are said to. */
+static void g_served(struct bench_memory *m, const struct bench_row *row, uint64_t count)
+{
+	const long *from = m->words + 12 * BENCH_LINE;
+	const uint64_t before = now_ns();
+	uint64_t start = before, longest = 0;
+	long sum = 0;
+	(void)row;
+	while (start - before < kSettleNs) /* the target has left its wait, with the progress that goes with it */
+		start = now_ns();
+	m->untimed_ns = start - before;
+	for (uint64_t i = 0, last = start; i < count; i++) {
+		sum += shmem_long_g(from, 1);
+		const uint64_t now = now_ns();
+		if (now - last > longest)
+			longest = now - last;
+		last = now;
+	}
+	if (longest > kComputeNs / 2)
+		m->untimed_ns -= count * kComputeNs - (now_ns() - start); /* below zero, modulo 2^64 */
+	m->local[0] = (char)sum;
+	shmem_long_p(m->words + 11 * BENCH_LINE, ++m->round, 1);
+	shmem_quiet();
+}
+
+/* No call of the library: the word is looked at as any variable of the program. */
+static void compute(struct bench_memory *m, const struct bench_row *row, uint64_t count)
+{
+	const volatile long *stop = m->words + 11 * BENCH_LINE;
+	(void)row, (void)count;
+	m->round++;
+	for (const uint64_t end = now_ns() + kComputeNs; *stop != m->round && now_ns() < end;)
+		;
+}
+
+/* --- signals ------------------------------------------------------------------------------------------------------ */
+
+#if SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 5
+static void signal_ping(struct bench_memory *m, const struct bench_row *row, uint64_t count)
+{
+	uint64_t *ball = (uint64_t *)(m->words + 10 * BENCH_LINE);
+	for (uint64_t i = 0; i < count; i++) {
+		m->round++;
+		shmem_putmem_signal(m->remote, m->local, row->bytes, ball, (uint64_t)m->round, SHMEM_SIGNAL_SET, 1);
+		shmem_signal_wait_until(ball, SHMEM_CMP_EQ, (uint64_t)m->round);
+	}
+}
+
+static void signal_pong(struct bench_memory *m, const struct bench_row *row, uint64_t count)
+{
+	uint64_t *ball = (uint64_t *)(m->words + 10 * BENCH_LINE);
+	for (uint64_t i = 0; i < count; i++) {
+		m->round++;
+		shmem_signal_wait_until(ball, SHMEM_CMP_EQ, (uint64_t)m->round);
+		shmem_putmem_signal(m->remote, m->local, row->bytes, ball, (uint64_t)m->round, SHMEM_SIGNAL_SET, 0);
+	}
+}
+#endif
+
+const struct bench_row bench_more_rows[] = {
+	{"p_1000", "batch", "1,000 p, then quiet", BENCH_MOPS, 8, BATCH, p_batches, NULL},
+	{"add_1000", "batch", "1,000 atomic_add, then quiet", BENCH_MOPS, 8, BATCH, add_batches, NULL},
+	{"g_computing", "computing", "g, the target computes", BENCH_NS, 8, 1, g_served, compute},
+	{"nbi_4096", "nbi", "put_nbi 4 KiB", BENCH_MBS, 4096, 1, put_nbi_bulk, NULL},
+	{"nbi_65536", "nbi", "put_nbi 64 KiB", BENCH_MBS, 65536, 1, put_nbi_bulk, NULL},
+	{"nbi_1048576", "nbi", "put_nbi 1 MiB", BENCH_MBS, 1048576, 1, put_nbi_bulk, NULL},
+	{"get_nbi_4096", "nbi", "get_nbi 4 KiB", BENCH_MBS, 4096, 1, get_nbi_bulk, NULL},
+	{"get_nbi_65536", "nbi", "get_nbi 64 KiB", BENCH_MBS, 65536, 1, get_nbi_bulk, NULL},
+	{"get_nbi_1048576", "nbi", "get_nbi 1 MiB", BENCH_MBS, 1048576, 1, get_nbi_bulk, NULL},
+#if SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 5
+	{"signal_64", "signal", "put_signal 64 B ping-pong, half", BENCH_NS, 64, 2, signal_ping, signal_pong},
+	{"signal_4096", "signal", "put_signal 4 KiB ping-pong, half", BENCH_NS, 4096, 2, signal_ping, signal_pong},
+#endif
+};
+const size_t bench_more_row_count = sizeof bench_more_rows / sizeof bench_more_rows[0];
+/* longer than on one host, because a round trip takes longer and a stream has to get going */
+const struct bench_rules bench_rules = {.sample_ns = 4000000, .sleep_disturbs = 0};

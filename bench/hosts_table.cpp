@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The results of hosts_compare beside the goals: for people, for programs, and as a plot.
+#include "hosts_compare.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace bench::hosts {
+namespace {
+
+std::string number(double v)
+{
+	char text[32];
+	snprintf(text, sizeof text, v >= 1000 ? "%.0f" : v >= 100 ? "%.1f" : v >= 1 ? "%.2f" : "%.3f", v);
+	return text;
+}
+
+std::string stream_row(const row &r)
+{
+	const size_t digits = r.name.find_last_not_of("0123456789");
+	return "tcp_" + r.name.substr(digits + 1);
+}
+
+std::string failure(const column &c, const row &r)
+{
+	const auto it = c.of.find(r.name);
+	return it == c.of.end() || it->second.failure.empty() ? "-" : it->second.failure;
+}
+
+std::string ratio_text(double value, double base)
+{
+	return value > 0 && base > 0 ? number(value / base) : "";
+}
+
+void libraries_head(std::FILE *out, const results &all, int label)
+{
+	fprintf(out, "%-*s  %-5s  %-16s %-13s", label, "", "", "", "");
+	for (size_t k = results::kFirstLibrary; k < all.columns.size(); k++)
+		fprintf(out, "  %38s", all.columns[k].title.c_str());
+	fprintf(out, "\n%-*s  %-5s  %-16s %-13s", label, "row", "unit", "measured against", "goal");
+	for (size_t k = results::kFirstLibrary; k < all.columns.size(); k++)
+		fprintf(out, "  %11s%11s%8s%8s", "best", "median", "ratio", "goal");
+	fputc('\n', out);
+}
+
+} // namespace
+
+const row *results::row_named(const std::string &name) const
+{
+	for (const row &r : rows)
+		if (r.name == name)
+			return &r;
+	return nullptr;
+}
+
+double results::best_of(size_t k, const std::string &name) const
+{
+	const row *r = row_named(name);
+	return r && k < columns.size() ? columns[k].best(*r) : 0;
+}
+
+const goal *goal_of(const row &r)
+{
+	for (const goal &g : kGoals)
+		if (r.name == g.row)
+			return &g;
+	return nullptr;
+}
+
+double reference(const results &all, const row &r, const goal &g)
+{
+	switch (g.of) {
+	case against::round_trip:
+		return all.best_of(results::kRaw, "tcp_spin");
+	case against::blocking:
+		return all.best_of(results::kRaw, "tcp_block");
+	case against::inner: {
+		const double inner = all.best_of(results::kInner, "inner_spin");
+		return inner > 0 ? inner : all.best_of(results::kRaw, "tcp_spin");
+	}
+	case against::stream:
+		return all.best_of(results::kRaw, stream_row(r));
+	default:
+		return 1;
+	}
+}
+
+std::string reference_name(const results &all, const row &r, const goal &g)
+{
+	switch (g.of) {
+	case against::round_trip:
+		return "R";
+	case against::blocking:
+		return "blocking TCP";
+	case against::inner:
+		return all.best_of(results::kInner, "inner_spin") > 0 ? "inner messages" : "R";
+	case against::stream:
+		return "B, " + (all.row_named(stream_row(r)) ? r.name.substr(r.name.rfind('_') + 1) : "");
+	default:
+		return "";
+	}
+}
+
+double limit_of(const results &all, const goal &g)
+{
+	const bool guess = g.of == against::inner && all.best_of(results::kInner, "inner_spin") == 0;
+	return guess ? g.limit * kInnerInRoundTrips : g.limit;
+}
+
+double margin(const results &all, const row &r, const goal &g, double value)
+{
+	const double base = reference(all, r, g), limit = limit_of(all, g);
+	if (value <= 0 || base <= 0 || limit <= 0)
+		return 0;
+	return r.more_is_better() ? value / base / limit : limit / (value / base);
+}
+
+void write_hosts_table(std::FILE *out, const results &all)
+{
+	size_t wide = 4;
+	for (const row &r : all.rows)
+		wide = std::max(wide, r.label.size());
+	const int label = static_cast<int>(wide);
+	fprintf(out, "%-*s  %-5s  %10s%10s\n", label, "between the hosts", "unit", "best", "median");
+	for (size_t k = 0; k < results::kFirstLibrary; k++)
+		for (const row &r : all.rows)
+			if (all.columns[k].best(r) > 0)
+				fprintf(out, "%-*s  %-5s  %10s%10s  %s\n", label, r.label.c_str(), r.unit.c_str(),
+					number(all.columns[k].best(r)).c_str(),
+					number(all.columns[k].median(r)).c_str(), all.columns[k].title.c_str());
+	fputc('\n', out);
+	libraries_head(out, all, label);
+	for (const row &r : all.rows) {
+		const goal *g = goal_of(r);
+		if (!g)
+			continue;
+		const double limit = limit_of(all, *g), base = reference(all, r, *g);
+		fprintf(out, "%-*s  %-5s  %-16s %-13s", label, r.label.c_str(), r.unit.c_str(),
+			reference_name(all, r, *g).c_str(),
+			limit > 0 ? ((r.more_is_better() ? ">= " : "<= ") + number(limit)).c_str() : "");
+		for (size_t k = results::kFirstLibrary; k < all.columns.size(); k++) {
+			const column &c = all.columns[k];
+			const double best = c.best(r), m = margin(all, r, *g, best);
+			if (best == 0) {
+				fprintf(out, "  %38s", failure(c, r).c_str());
+				continue;
+			}
+			fprintf(out, "  %11s%11s%8s%8s", number(best).c_str(), number(c.median(r)).c_str(),
+				ratio_text(best, g->of == against::nothing ? 0 : base).c_str(),
+				m == 0   ? ""
+				: m >= 1 ? "reached"
+					 : "no");
+		}
+		fputc('\n', out);
+	}
+	fprintf(out,
+		"\nns: less is better; Mop/s, MB/s: more is better. Ratios and goals by best; R: round trip of raw "
+		"TCP, "
+		"spinning;\nB: its stream in writes of that size. A g that waits until the target stops to compute "
+		"shows as 100 ms.\n");
+}
+
+void write_hosts_csv(std::FILE *out, const results &all)
+{
+	fputs("row,unit,column,best,median,samples,against,reference,goal,times_better_than_goal\n", out);
+	for (const row &r : all.rows) {
+		const goal *g = goal_of(r);
+		for (const column &c : all.columns) {
+			const auto it = c.of.find(r.name);
+			if (it == c.of.end())
+				continue;
+			fprintf(out, "%s,%s,%s,%g,%g,%zu,\"%s\",%g,%g,%g\n", r.name.c_str(), r.unit.c_str(),
+				c.title.c_str(), c.best(r), c.median(r), it->second.values.size(),
+				g ? reference_name(all, r, *g).c_str() : "", g ? reference(all, r, *g) : 0,
+				g ? limit_of(all, *g) : 0, g ? margin(all, r, *g, c.best(r)) : 0);
+		}
+	}
+}
+
+} // namespace bench::hosts

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// scale_sim: what a job of 1,000, 65,536 and 1,000,000 ranks would cost one process of it, measured in one process with
+// invented peers; and what its collectives send. Prints the tables of docs/SCALING.md.
+#include "scale.hpp"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <vector>
+
+namespace bench::scale {
+
+footprint now()
+{
+	footprint f;
+	timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	f.seconds = static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+	double pages[2] = {};
+	if (std::FILE *in = fopen("/proc/self/statm", "r")) {
+		if (fscanf(in, "%lf %lf", &pages[0], &pages[1]) != 2)
+			pages[0] = pages[1] = 0;
+		fclose(in);
+	}
+	const auto page = static_cast<double>(sysconf(_SC_PAGESIZE));
+	f.reserved_bytes = pages[0] * page;
+	f.resident_bytes = pages[1] * page;
+	return f;
+}
+
+footprint operator-(const footprint &a, const footprint &b)
+{
+	return {a.resident_bytes - b.resident_bytes, a.reserved_bytes - b.reserved_bytes, a.seconds - b.seconds};
+}
+
+std::optional<footprint> apart(const std::function<footprint()> &body)
+{
+	fflush(stdout);
+	void *at = mmap(nullptr, sizeof(footprint), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		return {};
+	const pid_t child = fork();
+	if (child == 0) {
+		alarm(kLimitSeconds);
+		*static_cast<footprint *>(at) = body();
+		_exit(0);
+	}
+	int status = 1;
+	const bool ended = child > 0 && waitpid(child, &status, 0) == child;
+	const footprint result = *static_cast<footprint *>(at);
+	munmap(at, sizeof(footprint));
+	return ended && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? std::optional(result) : std::nullopt;
+}
+
+namespace {
+
+constexpr char kUsage[] = "usage: scale_sim [options]\n"
+			  "Prints what a process of a large job needs, and what collectives of large teams send.\n"
+			  "  --ranks N,M,...   numbers of ranks (default 1000,65536,1000000)\n"
+			  "  --per-host N      ranks on a host (default 64); teams of one rank per host are shown too\n"
+			  "  --memory          memory and time only\n"
+			  "  --collectives     collectives only; these lines are the same on every machine\n"
+			  "  --help\n";
+
+struct arguments {
+	std::vector<int> ranks{1000, 65536, 1000000};
+	int per_host = 64;
+	bool memory = true, collectives = true;
+};
+
+std::string amount(double bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	size_t unit = 0;
+	for (; bytes >= 1024 && unit < 4; unit++)
+		bytes /= 1024;
+	char text[32];
+	snprintf(text, sizeof text, bytes < 10 && unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+	return text;
+}
+
+std::string duration(double s)
+{
+	char text[32];
+	snprintf(text, sizeof text,
+		 s < 1e-3 ? "%.0f us"
+		 : s < 1  ? "%.1f ms"
+			  : "%.1f s",
+		 s < 1e-3 ? s * 1e6
+		 : s < 1  ? s * 1e3
+			  : s);
+	return text;
+}
+
+std::string thousands(uint64_t v)
+{
+	std::string text = std::to_string(v);
+	for (size_t at = text.size(); at > 3; at -= 3)
+		text.insert(at - 3, ",");
+	return text;
+}
+
+enum class show { memory, space, time, memory_and_time };
+struct table_row {
+	const char *what;
+	show shown;
+	std::function<footprint(int ranks)> measure;
+};
+
+// More than a quarter of what the machine has left is not tried; the rows above say how it grows.
+bool fits(double bytes)
+{
+	const double left = static_cast<double>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+	return bytes < left / 4;
+}
+
+void print_memory(const arguments &a)
+{
+	const int per_host = a.per_host;
+	const table_row rows[] = {
+		{"address vector", show::memory_and_time, [](int n) { return address_vector(static_cast<size_t>(n)); }},
+		{"front of an endpoint: address space", show::space,
+		 [](int n) { return front(static_cast<size_t>(n), false); }},
+		{"front, no rank used", show::memory, [](int n) { return front(static_cast<size_t>(n), false); }},
+		{"front, all ranks used", show::memory, [](int n) { return front(static_cast<size_t>(n), true); }},
+		{"team: arrays, and making it", show::memory_and_time, [=](int n) { return team_of_all(n, per_host); }},
+		{"team: block in the heap, address space", show::space,
+		 [=](int n) { return team_of_all(n, per_host); }},
+		{"a leader's own time in a barrier", show::time, [=](int n) { return barrier_of_all(n, per_host); }},
+		{"board of oshrun: address space", show::space, [](int n) { return board(static_cast<size_t>(n)); }},
+		{"board, one exchange, and reading it", show::memory_and_time,
+		 [](int n) { return board(static_cast<size_t>(n)); }},
+	};
+	printf("| memory, time |");
+	for (const int n : a.ranks)
+		printf(" %s ranks |", thousands(static_cast<uint64_t>(n)).c_str());
+	printf(" bytes per rank |\n|---|");
+	for (size_t i = 0; i <= a.ranks.size(); i++)
+		printf("---|");
+	printf("\n");
+	for (const table_row &r : rows) {
+		printf("| %s |", r.what);
+		double per_rank = 0;
+		for (const int n : a.ranks) {
+			const bool cheap = r.shown == show::space || fits(per_rank * n);
+			const auto got = cheap ? apart([&] { return r.measure(n); }) : std::nullopt;
+			if (!got) {
+				printf(per_rank > 0 ? " about %s |" : " - |", amount(per_rank * n).c_str());
+				continue;
+			}
+			const double bytes = r.shown == show::space ? got->reserved_bytes : got->resident_bytes;
+			per_rank = r.shown == show::time ? 0 : bytes / n;
+			printf(" %s%s%s |", r.shown == show::time ? "" : amount(bytes).c_str(),
+			       r.shown == show::memory_and_time ? ", " : "",
+			       r.shown == show::time || r.shown == show::memory_and_time
+				       ? duration(got->seconds).c_str()
+				       : "");
+		}
+		printf(r.shown == show::time ? " |\n" : " %.0f |\n", per_rank);
+	}
+}
+
+void print_collectives(const arguments &a, int per_host)
+{
+	printf("\n%d rank%s on each host; messages to other hosts, of the busiest member\n\n| collective |", per_host,
+	       per_host > 1 ? "s" : "");
+	for (const int n : a.ranks)
+		printf(" %s: algorithm | rounds | messages | bytes |", thousands(static_cast<uint64_t>(n)).c_str());
+	printf("\n|---|");
+	for (size_t i = 0; i < 4 * a.ranks.size(); i++)
+		printf("---|");
+	printf("\n");
+	std::vector<coll_table> tables;
+	for (const int n : a.ranks)
+		tables.push_back(collectives(n, per_host));
+	for (size_t i = 0; i < tables[0].count; i++) {
+		const coll_line &name = tables[0].line[i];
+		printf("| %s%s |", name.collective,
+		       name.payload_bytes ? (" " + amount(static_cast<double>(name.payload_bytes))).c_str() : "");
+		for (const coll_table &t : tables) {
+			const coll_line &l = t.line[i];
+			printf(" %s | %s |", l.algorithm, thousands(static_cast<uint64_t>(l.rounds)).c_str());
+			if (l.ended)
+				printf(" %s | %s |", thousands(l.busiest.messages).c_str(),
+				       amount(static_cast<double>(l.busiest.bytes)).c_str());
+			else
+				printf(" more than %u s | |", kLimitSeconds);
+		}
+		printf("\n");
+	}
+}
+
+bool parse(int argc, char **argv, arguments &a)
+{
+	for (int i = 1; i < argc; i++) {
+		const std::string word = argv[i];
+		if (word == "--memory") {
+			a.collectives = false;
+		} else if (word == "--collectives") {
+			a.memory = false;
+		} else if (word == "--per-host" && i + 1 < argc) {
+			a.per_host = atoi(argv[++i]);
+		} else if (word == "--ranks" && i + 1 < argc) {
+			a.ranks.clear();
+			for (const char *at = argv[++i]; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : nullptr)
+				a.ranks.push_back(atoi(at));
+		} else {
+			return false;
+		}
+	}
+	for (const int n : a.ranks)
+		if (n < 2 || n > 1 << 20)
+			return false;
+	return a.per_host > 0;
+}
+
+} // namespace
+} // namespace bench::scale
+
+int main(int argc, char **argv)
+{
+	using namespace bench::scale;
+	arguments a;
+	if (argc > 1 && !strcmp(argv[1], "--help"))
+		return fputs(kUsage, stdout) < 0;
+	if (!parse(argc, argv, a))
+		return fputs(kUsage, stderr), 2;
+	if (a.memory)
+		print_memory(a);
+	if (a.collectives) {
+		print_collectives(a, a.per_host);
+		if (a.per_host > 1)
+			print_collectives(a, 1);
+	}
+	return 0;
+}

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# hosts.sh: for tests on several fake hosts, after harness.sh. The hosts go when the test ends.
+#	hosts_up N [OPTION...]		brings them up anew; leaves the test (77) where that is not allowed
+#	launchers			sets $launchers to the names of those that start a program on another host here
+#	job LAUNCHER SHAPE COMMAND...	runs it to its end; SHAPE 2,1 is two processes on h1 and one on h2. Leaves $rc,
+#					and what it printed in $work/out
+#	start LAUNCHER SHAPE COMMAND...	the same in the background; leaves $runner
+#	clean WORDS			nothing runs on any host, soon
+
+# absolute: launchers run the agent in folders of their choice
+src=$(cd "$src" && pwd)
+hosts=$src/tests/hosts/fakehosts agent=$src/tests/hosts/agent
+OSHRUN=${OSHRUN:-$top/boot/oshrun}
+FAKEHOSTS_DIR=$work/hosts
+export FAKEHOSTS_DIR
+at_exit '"$hosts" down'
+
+hosts_up() {
+	"$hosts" down
+	_why=$("$hosts" can "$@" 2>&1) || return 77
+	"$hosts" up "$@" --owner $$ --share "$top" --share "$src" --share "$work"
+}
+
+# Every variable that a job might be told something by, for launchers that pass on only what is named.
+named_variables() {
+	env | grep -v '_TEST_' |
+		sed -n 's/^\(\(FI\|SHMEM\|GASNET\|PGAS\|ASAN\|LSAN\|TSAN\|UBSAN\|IPATH\)_[A-Za-z0-9_]*\)=.*/-x \1/p'
+}
+
+# Prints the command line that starts so many processes on each host.
+launch_line() {
+	_at='' _i=0 _n=0
+	for _pes in $(echo "$2" | tr , ' '); do
+		_i=$((_i + 1))
+		_n=$((_n + _pes))
+		_at="$_at${_at:+,}h$_i:$_pes"
+	done
+	case $1 in
+	mpirun)
+		# uid 0 also in a user namespace; its own networks are not what is tested
+		echo "$mpirun --allow-run-as-root --bind-to none --mca plm_rsh_agent $agent" \
+			"--mca plm_rsh_no_tree_spawn 1 --host $_at $(named_variables | tr '\n' ' ') -n $_n"
+		;;
+	hydra) echo "$mpiexec -launcher ssh -launcher-exec $agent -hosts $_at -n $_n" ;;
+	oshrun) echo "$OSHRUN --launch-agent $agent -H $_at -n $_n" ;;
+	srun-*)
+		_i=0
+		for _pes in $(echo "$2" | tr , ' '); do
+			_i=$((_i + 1))
+			for _ in $(seq "$_pes"); do echo "h$_i"; done
+		done >"$work/hostfile"
+		echo "env SLURM_HOSTFILE=$work/hostfile srun --mpi=${1#srun-} --distribution=arbitrary --overcommit" \
+			"--immediate=$((30 * SLOW)) --time=5 --kill-on-bad-exit -n $_n"
+		;;
+	esac
+}
+
+job() {
+	_launcher=$1 _shape=$2
+	shift 2
+	# shellcheck disable=SC2046  # words
+	TMPDIR=$work/tmp by "$hosts" exec h1 $(launch_line "$_launcher" "$_shape") "$@"
+}
+start() {
+	_launcher=$1 _shape=$2
+	shift 2
+	: >"$work/out"
+	# shellcheck disable=SC2046
+	TMPDIR=$work/tmp "$hosts" exec h1 $(launch_line "$_launcher" "$_shape") "$@" >"$work/out" 2>&1 </dev/null &
+	runner=$!
+}
+
+launchers() {
+	launchers='' no_launcher=''
+	mkdir -p "$work/tmp"
+	if ! "$OSHRUN" --help 2>&1 | grep -q -e --launch-agent; then
+		no_launcher="oshrun: it starts programs on its own host only"
+	elif job oshrun 1,1 true && [ "$rc" = 0 ]; then
+		launchers=oshrun
+	else
+		no_launcher="oshrun: $(tail -n 1 "$work/out")"
+	fi
+	mpirun=$(command -v mpirun.openmpi || command -v mpirun)
+	if [ -z "$mpirun" ] || ! "$mpirun" --allow-run-as-root --version 2>/dev/null | grep -qi 'open.\?mpi'; then
+		no_launcher="$no_launcher; mpirun: no Open MPI"
+	elif job mpirun 1,1 true && [ "$rc" = 0 ]; then
+		launchers="$launchers mpirun"
+	else
+		no_launcher="$no_launcher; mpirun: $(tail -n 1 "$work/out")"
+	fi
+	if ! mpiexec=$(command -v mpiexec.hydra); then
+		no_launcher="$no_launcher; hydra: no mpiexec.hydra"
+	elif job hydra 1,1 true && [ "$rc" = 0 ]; then
+		launchers="$launchers hydra"
+	else
+		no_launcher="$no_launcher; hydra: $(tail -n 1 "$work/out")"
+	fi
+}
+
+nobody_there() { [ -z "$("$hosts" ps 2>&1)" ]; }
+clean() {
+	within 100 nobody_there
+	check "$*: nothing is left on any host"
+}

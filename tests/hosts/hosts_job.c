@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What only a job on several hosts can show; the argument says what:
+ *	shape 2,1	so many PEs on each host, in this order: shmem_ptr and SHMEM_TEAM_SHARED say so too
+ *	ring SECONDS	every PE puts to, counts at and reads from the PE that lies n/2 further, and says "running" once
+ *	wait SECONDS	PE 0 says "running" and computes; the others wait for what comes at the end only
+ *	alltoall	of 8 bytes, again and again, between barriers
+ *	flood N		all PEs put and add N times to PE 0, with no word in between
+ * The second and third are also what faults are tried on: the test kills, stops and cuts off what runs.
+ */
+#include "shmem_test.h"
+
+#include <time.h>
+
+static long g_slot, g_count, g_never, g_word[1];
+static int g_me, g_n;
+
+static double seconds(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void say_running(void)
+{
+	if (g_me == 0) {
+		printf("running\n");
+		fflush(stdout);
+	}
+}
+
+static void shape(const char *hosts)
+{
+	int first = 0, mine = 0, before = 0;
+	for (const char *at = hosts; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		const int pes = atoi(at);
+		CHECK(pes > 0);
+		if (g_me >= first && g_me < first + pes)
+			mine = pes, before = first;
+		first += pes;
+	}
+	CHECK_EQ(first, g_n);
+	for (int pe = 0; pe < g_n; pe++)
+		CHECK_EQ(shmem_ptr(&g_slot, pe) != NULL, pe >= before && pe < before + mine);
+	CHECK_EQ(shmem_team_n_pes(SHMEM_TEAM_SHARED), mine);
+	CHECK_EQ(shmem_team_my_pe(SHMEM_TEAM_SHARED), g_me - before);
+	CHECK(shmem_ptr(&g_slot, g_me) == (void *)&g_slot);
+}
+
+static void ring(double length)
+{
+	const int to = (g_me + (g_n > 1 ? g_n / 2 : 0)) % g_n;
+	const double end = seconds() + length;
+	long rounds = 0;
+	do {
+		rounds++;
+		shmem_long_p(&g_slot, rounds, to);
+		shmem_quiet();
+		CHECK_EQ(shmem_long_g(&g_slot, to), rounds);
+		CHECK_EQ(shmem_long_atomic_fetch_add(&g_count, 1, to), rounds - 1);
+		if (rounds == 1) {
+			shmem_barrier_all();
+			say_running();
+		}
+	} while (seconds() < end);
+	shmem_barrier_all();
+	/* one other PE writes to me; how often is its secret, but both of its numbers agree */
+	CHECK_EQ(g_slot, g_count);
+}
+
+static void wait_for_end(double length)
+{
+	shmem_barrier_all();
+	say_running();
+	if (g_me == 0) {
+		for (const double end = seconds() + length; seconds() < end;)
+			;
+		for (int pe = 1; pe < g_n; pe++)
+			shmem_long_p(&g_never, 1, pe);
+	} else {
+		shmem_long_wait_until(&g_never, SHMEM_CMP_NE, 0);
+	}
+}
+
+static void all_to_all(void)
+{
+	long *from = shmem_malloc((size_t)g_n * sizeof *from), *to = shmem_malloc((size_t)g_n * sizeof *to);
+	CHECK(from && to);
+	for (long round = 0; round < 20; round++) {
+		for (int pe = 0; pe < g_n; pe++)
+			from[pe] = round * 1000000 + g_me * 1000 + pe, to[pe] = -1;
+		shmem_barrier_all();
+		CHECK_EQ(shmem_long_alltoall(SHMEM_TEAM_WORLD, to, from, 1), 0);
+		for (int pe = 0; pe < g_n; pe++)
+			CHECK_EQ(to[pe], round * 1000000 + pe * 1000 + g_me);
+	}
+	shmem_free(to);
+	shmem_free(from);
+}
+
+static void flood(long times)
+{
+	long *at = shmem_calloc((size_t)g_n, sizeof *at);
+	CHECK(at);
+	for (long i = 1; i <= times; i++) {
+		shmem_long_p(&at[g_me], i, 0);
+		shmem_long_atomic_add(&g_word[0], g_me + 1, 0);
+	}
+	shmem_barrier_all();
+	if (g_me == 0) {
+		CHECK_EQ(g_word[0], times * g_n * (g_n + 1) / 2);
+		for (int pe = 0; pe < g_n; pe++)
+			CHECK_EQ(at[pe], times);
+	}
+	shmem_free(at);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	const char *value = argc > 2 ? argv[2] : "1";
+	check_doing = what;
+	shmem_init();
+	g_me = shmem_my_pe();
+	g_n = shmem_n_pes();
+	if (!strcmp(what, "shape"))
+		shape(value);
+	else if (!strcmp(what, "ring"))
+		ring(atof(value));
+	else if (!strcmp(what, "wait"))
+		wait_for_end(atof(value));
+	else if (!strcmp(what, "alltoall"))
+		all_to_all();
+	else if (!strcmp(what, "flood"))
+		flood(atol(value));
+	else
+		CHECK(!"no such argument");
+	test_done(what);
+	return 0;
+}

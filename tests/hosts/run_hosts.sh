@@ -1,0 +1,238 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# SHMEM and GASNet programs on 2 and 3 fake hosts with different numbers of processes, by every launcher that is here;
+# IPv6 alone, several interfaces, a PID namespace each; a killed and a stopped process, a pulled cable. Each program
+# runs once here; --long (make check-hosts) is every program by every launcher on every shape, and 16 hosts.
+set -u
+. "$(dirname "$0")/../harness.sh"
+. "$(dirname "$0")/hosts.sh"
+. "$(dirname "$0")/slurm.sh"
+long=${1:-${PGAS_TEST_LONG:-}}
+LIMIT=60
+hosts_up 3
+[ $? -ne 77 ] || skip "$_why"
+launchers
+[ -z "$no_launcher" ] || not_run "launchers: $no_launcher"
+[ -n "$launchers" ] || skip "no launcher starts a program on another host here"
+note "launchers: $launchers"
+first=${launchers# }
+first=${first%% *}
+probe=$top/boot/tests/boot_probe shmem=$top/shmem/tests gasnet=$top/gasnet-conduit/tests
+own=$top/tests/hosts/hosts_job
+
+# runs LAUNCHER SHAPE TEXT PROGRAM...: to the end, with status 0 and a line that matches
+runs() {
+	_by=$1 _on=$2 _text=$3
+	shift 3
+	job "$_by" "$_on" "$@"
+	[ "$rc" = 0 ] && grep -q -e "$_text" "$work/out"
+	check "$_by $_on: $(echo "$*" | sed "s|$top/||g"): status $rc"
+}
+programs_short="meet:
+typed_rma:
+typed_amo:
+typed_sync:
+coll_mix:5
+coll_sets:
+team_life:shapes
+threads:3"
+programs_long="shmem_smoke:
+shmem_smoke_inline:
+typed_rma_generic:
+typed_rma_cxx:
+typed_rma_inline:
+typed_amo_generic:
+typed_amo_cxx:
+typed_amo_inline:
+typed_sync_generic:
+typed_sync_cxx:
+typed_sync_inline:
+coll_types:
+coll_types_generic:
+coll_types_cxx:
+coll_sets:threads
+team_life:tree 3
+team_life:overlap
+team_life:threads
+team_life:cycles 300
+team_life:live
+memory:
+align:
+life:nested"
+gasnet_short="gasnet_job:
+gasnet_am:
+gasnet_rma_test:
+gasnet_flood:100
+gasnet_order:200"
+gasnet_long="gasnet_threads:
+gasnet_job_par:
+gasnet_am_par:
+gasnet_flood_par:50
+gasnet_job_parsync:
+gasnet_am_parsync:
+gasnet_order_strict:200"
+
+# --- the launchers' part: their exchange needs no link ----------------------------------------------------------------
+
+for launcher in $launchers; do
+	runs $launcher 1,1 '^ok 2$' "$probe" all
+	runs $launcher 1,2,1 '^ok 4$' "$probe" all
+done
+clean "exchange"
+
+# Slurm: its daemons are on the hosts, so nothing can be said about what is left there until they are gone
+slurm_programs() {
+	if ! slurm_up 3; then
+		not_run "srun: $why"
+		return
+	fi
+	for plugin in pmix pmi2; do
+		srun --mpi=list 2>&1 | grep -qw $plugin || { not_run "srun --mpi=$plugin: no such plugin"; continue; }
+		job srun-$plugin 1,1 true
+		[ "$rc" = 0 ] || { not_run "srun --mpi=$plugin: $(tail -n 1 "$work/out")"; continue; }
+		runs srun-$plugin 2,1,1 '^ok 4$' "$probe" all
+		if [ -n "$linked" ]; then
+			runs srun-$plugin 2,1 'as it should' "$own" shape 2,1
+			runs srun-$plugin 1,1,1 ': ok$' "$gasnet/gasnet_am"
+		fi
+	done
+	slurm_down
+}
+
+linked=yes
+job "$first" 1,1 "$shmem/meet"
+! grep -q 'this version runs on one host' "$work/out" || linked=
+slurm_programs
+clean "srun"
+if [ -z "$linked" ]; then
+	not_run "programs over hosts: this build has no link between hosts"
+	finish
+fi
+
+# --- programs ---------------------------------------------------------------------------------------------------------
+
+# all LAUNCHER SHAPE KIND LIST: "program:arguments" in each line
+all() {
+	echo "$4" >"$work/list"
+	while IFS=: read -r program arguments <&3; do
+		_words=': ok$'
+		[ "$3" = gasnet ] || _words=
+		eval "_folder=\$$3"
+		# shellcheck disable=SC2086,SC2154  # words
+		runs "$1" "$2" "$_words" "$_folder/$program" $arguments
+	done 3<"$work/list"
+}
+for launcher in $launchers; do
+	for shape in 1,1 2,1 1,2,1; do
+		runs $launcher $shape 'as it should' "$own" shape $shape
+	done
+done
+runs "$first" 1,1,1 'as it should' "$own" alltoall
+runs "$first" 2,2 'as it should' "$own" flood 2000
+runs "$first" 2,1 'as it should' "$own" ring 1
+runs "$first" 1,1 'as it should' "$own" wait 1
+if [ -z "$long" ]; then
+	# the launchers take turns: what they differ in has been tried above
+	set -- $launchers
+	all "$1" 1,1 shmem "$programs_short"
+	[ $# -lt 2 ] || shift
+	all "$1" 2,1 gasnet "$gasnet_short"
+	runs "$1" 1,1,1 '' "$shmem/coll_mix" 5
+	[ $# -lt 2 ] || shift
+	runs "$1" 2,1 '' "$shmem/coll_sets"
+	runs "$1" 1,1,1 ': ok$' "$gasnet/gasnet_am"
+else
+	LIMIT=300
+	for launcher in $launchers; do
+		for shape in 1,1 2,2 1,2,1; do
+			all "$launcher" $shape shmem "$programs_short
+$programs_long"
+			all "$launcher" $shape gasnet "$gasnet_short
+$gasnet_long"
+		done
+	done
+fi
+clean "programs"
+
+# --- faults -----------------------------------------------------------------------------------------------------------
+
+FI_PGAS_PEER_TIMEOUT=2
+export FI_PGAS_PEER_TIMEOUT
+victims() { "$hosts" ps "$1" | sed -n "s|^$1 \([0-9]*\) [^ ]*$2.*|\1|p"; } # host, program
+ended() { ! kill -0 "$runner" 2>/dev/null; }
+# fault WHAT LAUNCHER SHAPE PROGRAM...: the last process on h2 is killed, stopped, or h2 is cut off
+fault() {
+	_what=$1 _by=$2
+	shift
+	start "$@"
+	_title="$_what $1 $2 $(basename "$3") ${4:-}"
+	within 300 grep -q running "$work/out"
+	check "$_title: it runs"
+	_victim=$(victims h2 "$(basename "$3")" | tail -n 1)
+	case $_what in
+	kill) kill -9 $_victim ;;
+	stop) kill -STOP $_victim ;;
+	cut) "$hosts" cut h2 ;;
+	esac
+	check "$_title: process $_victim"
+	if [ "$_what" = cut ]; then
+		# a launcher of others may sit on a dead connection for long; our processes may not
+		none_of_ours() { [ -z "$(victims h1 hosts_job)$(victims h2 hosts_job)" ]; }
+		within 300 none_of_ours
+		check "$_title: the processes end"
+		"$hosts" join h2
+		[ "$_by" = oshrun ] || within 50 ended || kill -TERM "$runner"
+	fi
+	within 300 ended
+	check "$_title: the job ends"
+	kill -9 "$runner" 2>/dev/null
+	wait "$runner"
+	rc=$?
+	[ $rc -ne 0 ]
+	check "$_title: with a bad status, $rc"
+	if [ "$_what" != kill ] || [ "$_by" = oshrun ]; then
+		grep -q 'PE [0-9]*.*h[12]\|PE [0-9]*.*lost' "$work/out"
+		check "$_title: a line names who was lost: $(grep 'PE [0-9]' "$work/out" | head -n 1)"
+	fi
+	if [ "$_what" = cut ] && [ "$_by" != oshrun ]; then
+		for _pid in $("$hosts" ps h2 | cut -d ' ' -f 2); do kill -9 "$_pid" 2>/dev/null; done
+	fi
+	clean "$_title"
+}
+faulty=$first
+[ -z "$long" ] || faulty=$launchers
+for launcher in $faulty; do
+	fault kill $launcher 1,1 "$own" ring 600
+	fault kill $launcher 1,2 "$own" wait 600
+	fault stop $launcher 1,1 "$own" ring 600
+	fault cut $launcher 1,1 "$own" ring 600
+done
+unset FI_PGAS_PEER_TIMEOUT
+
+# --- other hosts ------------------------------------------------------------------------------------------------------
+
+for set in "--ipv6" "--two --decoy" "--pids --own-tmp"; do
+	# shellcheck disable=SC2086
+	if hosts_up 2 $set; then
+		runs "$first" 1,1 'as it should' "$own" shape 1,1
+		runs "$first" 2,1 'as it should' "$own" ring 0.5
+		clean "$set"
+	else
+		not_run "$set: $_why"
+	fi
+done
+hosts_up 2
+if "$hosts" slow h2 delay 5ms loss 2% >"$work/why" 2>&1; then
+	runs "$first" 2,2 'as it should' "$own" ring 3
+	runs "$first" 1,1 '' "$shmem/coll_mix" 2
+	clean "delay and loss"
+else
+	not_run "delay and loss: $(cat "$work/why")"
+fi
+if [ -n "$long" ]; then
+	hosts_up 16
+	runs "$first" 8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8 'as it should' "$own" alltoall
+	runs "$first" 8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8 'as it should' "$own" flood 500
+	clean "16 hosts"
+fi
+finish
