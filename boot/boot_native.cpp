@@ -7,6 +7,7 @@
 #include "boot.hpp"
 #include "boot_board.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -43,7 +44,7 @@ bool parse_address(const char *text, board_address &at)
 	char end;
 	return sscanf(text, "%d:%d:%d:%u:%llx%c", &at.version, &at.launcher_pid, &at.board_fd, &at.rank, &at.cookie,
 		      &end) == 5 &&
-	       at.version == 1;
+	       at.version == kBoardEnvVersion;
 }
 
 // Is this descriptor still what oshrun gave us? Wrappers close descriptors, or put their own files under the number.
@@ -242,8 +243,9 @@ int native_init(job &job)
 	job.rank = static_cast<int>(at.rank);
 	job.size = static_cast<int>(head.size);
 	job.local_known = true;
-	for (int r = 0; r < job.size; r++)
-		job.local.push_back(r);
+	for (uint32_t r = 0; r < head.size; r++)
+		if (board.slot(r).host == slot.host)
+			job.local.push_back(static_cast<int>(r));
 	return kJoined;
 }
 
@@ -269,17 +271,9 @@ bool someone_is_gone()
 }
 
 // A central counter and a futex: at start-up PEs may outnumber cores and arrive late, so waiting must cost nothing.
-int native_barrier()
+int await_generation(board_header &head, uint32_t seen)
 {
-	board_header &head = g_board.board.head();
-	std::atomic_ref<uint32_t> arrived(head.arrived), generation(head.generation);
-	const uint32_t seen = generation.load(std::memory_order_acquire);
-	if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == g_board.size) {
-		arrived.store(0, std::memory_order_relaxed);           // nobody arrives again before the next line
-		generation.store(seen + 1, std::memory_order_release); // pairs with load_acquire in native_barrier()
-		syscall(SYS_futex, &head.generation, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-		return 0;
-	}
+	std::atomic_ref<uint32_t> generation(head.generation);
 	for (int i = 0; i < 64; i++)
 		if (generation.load(std::memory_order_acquire) != seen)
 			return 0;
@@ -293,6 +287,34 @@ int native_barrier()
 		}
 	}
 	return 0;
+}
+
+// cell_bytes of this PE's cell go to the PEs on other hosts.
+int meet(size_t cell_bytes)
+{
+	board_header &head = g_board.board.head();
+	std::atomic_ref<uint32_t> arrived(head.arrived), generation(head.generation);
+	const uint32_t seen = generation.load(std::memory_order_acquire);
+	g_board.board.slot(g_board.rank).cell_bytes = static_cast<uint32_t>(cell_bytes);
+	if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < head.local_size)
+		return await_generation(head, seen);
+	arrived.store(0, std::memory_order_relaxed); // nobody arrives again before the generation moves
+	if (head.local_size < g_board.size) {
+		// oshrun reads the cells when it has read that, and moves the generation
+		if (!send_mail(kMailArrived, static_cast<int>(seen), nullptr)) {
+			complain("barrier cannot complete: oshrun is not to be reached");
+			return -ECONNRESET;
+		}
+		return await_generation(head, seen);
+	}
+	generation.store(seen + 1, std::memory_order_release); // pairs with load_acquire in await_generation()
+	syscall(SYS_futex, &head.generation, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+	return 0;
+}
+
+int native_barrier()
+{
+	return meet(0);
 }
 
 // --- exchange --------------------------------------------------------------------------------------------------------
@@ -313,7 +335,7 @@ int native_allgather(const void *mine, size_t bytes, void *all)
 		uint32_t half =
 			std::atomic_ref<uint32_t>(g_board.board.head().generation).load(std::memory_order_acquire) & 1;
 		memcpy(g_board.board.cell(half, g_board.rank), from + at, now);
-		if (int rc = native_barrier())
+		if (int rc = meet(now))
 			return rc;
 		for (uint32_t r = 0; r < g_board.size; r++)
 			memcpy(to + r * bytes + at, g_board.board.cell(half, r), now);
@@ -356,14 +378,19 @@ int native_fence()
 ssize_t native_get(int rank, const char *key, void *value, size_t room)
 {
 	const char *arena = g_board.board.arena(static_cast<uint32_t>(rank));
-	const uint64_t used = std::atomic_ref<uint64_t>(g_board.board.slot(static_cast<uint32_t>(rank)).kv_used)
-				      .load(std::memory_order_acquire);
+	// bounded, because another process wrote it
+	const uint64_t used =
+		std::min<uint64_t>(std::atomic_ref<uint64_t>(g_board.board.slot(static_cast<uint32_t>(rank)).kv_used)
+					   .load(std::memory_order_acquire),
+				   kKvBytes);
 	const size_t key_bytes = strlen(key);
 	ssize_t found = -ENOENT;
 	const char *where = nullptr;
-	for (uint64_t at = 0; at < used;) {
+	for (uint64_t at = 0; at + sizeof(kv_record) <= used;) {
 		kv_record record;
 		memcpy(&record, arena + at, sizeof record);
+		if (kv_span(record.key_bytes, record.value_bytes) > used - at)
+			break;
 		const char *have = arena + at + sizeof record;
 		if (record.key_bytes == key_bytes && memcmp(have, key, key_bytes) == 0) {
 			found = record.value_bytes; // no break, because the last one wins

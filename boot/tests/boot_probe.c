@@ -149,7 +149,18 @@ static int act(const char *what, int argc, char **argv)
 		everything();
 	else if (strcmp(what, "hello") == 0)
 		printf("PE %d of %d by %s\n", me, n, pgas_boot_launcher());
-	else if (strcmp(what, "crash") == 0 && me == who) {
+	else if (strcmp(what, "where") == 0) {
+		int ranks[64], count = pgas_boot_local(ranks, 64);
+		char line[512];
+		int used = snprintf(line, sizeof line, "%d on %s beside", me,
+				    getenv("FAKE_HOST") ? getenv("FAKE_HOST") : "-");
+		for (int i = 0; i < count && i < 64; i++)
+			used += snprintf(line + used, sizeof line - (size_t)used, " %d", ranks[i]);
+		puts(line);
+	} else if (strcmp(what, "short") == 0) { /* one does not come to the last barrier, and ends well */
+		if (me != who && pgas_boot_barrier() != 0)
+			exit(97);
+	} else if (strcmp(what, "crash") == 0 && me == who) {
 		signal(SIGSEGV, SIG_DFL); /* a sanitizer would exit instead */
 		raise(SIGSEGV);
 	} else if (strcmp(what, "kill") == 0 && me == who)
