@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // oshrun_agent.hpp: a job on several hosts.
 //
-// The oshrun that the user started is the head: it has no PEs, only the streams and the verdict. Each host has an agent,
-// `oshrun --agent`, which runs the PEs of its host as oshrun does on one machine (job). The head starts up to --tree
-// agents, each of which starts the agents of a part of the other hosts: hosts [own, end) are an agent's, in order.
+// The oshrun that the user started is the head: it has no PEs, only the streams and the verdict. Each host has an
+// agent, `oshrun --agent`, which runs the PEs of its host as oshrun does on one machine (job). The head starts up to
+// --tree agents, each of which starts the agents of a part of the other hosts: hosts [own, end) are an agent's, in
+// order.
 //
 // A host, as the process sees it that starts its agent (branch):
 //
@@ -11,16 +12,16 @@
 //      |                        |
 //      +--- end of stream, wrong hello, kStartLimit ---+--- end of stream, silence, wrong frame ---> lost
 //
-// greeted: it has the job's text; ready comes when it and all below it could start, and PEs start when all are ready, so
-// a missing program costs no PE its start. lost: its command is killed, the job fails, and the line names it.
+// greeted: it has the job's text; ready comes when it and all below it could start, and PEs start when all are ready,
+// so a missing program costs no PE its start. lost: its command is killed, the job fails, and the line names it.
 //
 // The job, as the head sees it: starting --all ready--> running --all over--> ended; the first failure, signal or limit
 // makes it ending (end with a signal and a grace period, which the agents keep) and then killing. Agents report the
 // first failure of their own PEs and end those at once; the first report that the head gets decides.
 //
-// Who notices what: an agent whose parent is silent or gone kills its PEs, hangs up on the agents below it, and ends; if
-// it cannot, its guard does (oshrun_guard.cpp). Both ends of every channel send a ping when they have said nothing for a
-// fifth of --host-timeout.
+// Who notices what: an agent whose parent is silent or gone kills its PEs, hangs up on the agents below it, and ends;
+// if it cannot, its guard does (oshrun_guard.cpp). Both ends of every channel send a ping when they have said nothing
+// for a fifth of --host-timeout.
 #pragma once
 
 #include "oshrun_job.hpp"

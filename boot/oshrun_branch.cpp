@@ -17,7 +17,8 @@ constexpr double kReapLimit = 1;                 // from the end of the stream t
 constexpr size_t kNoiseMax = 4096;               // of what a command says
 constexpr size_t kHelloNoise = size_t{64} << 10; // before the hello line
 
-// ssh gives words to a shell. Only a name that a shell would take apart needs quotes, which other commands would pass on.
+// ssh gives words to a shell. Only a name that a shell would take apart needs quotes, which other commands would pass
+// on.
 std::string quoted(const std::string &word)
 {
 	const bool plain = std::all_of(word.begin(), word.end(), [](char c) {

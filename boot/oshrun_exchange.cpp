@@ -2,9 +2,9 @@
 // oshrun_exchange.cpp: a barrier of PEs on several hosts, at one of them.
 //
 // The last PE of this host to arrive mails; the agent sends what its PEs have put (data) and that they have arrived
-// (fence); data of other hosts is written to this board as it comes; release moves the generation. Cells lie in the half
-// that the generation picks, so those of the next barrier never meet a PE that still reads those of the last one: data of
-// a barrier is sent after the one before it was released, and release came first on every channel.
+// (fence); data of other hosts is written to this board as it comes; release moves the generation. Cells lie in the
+// half that the generation picks, so those of the next barrier never meet a PE that still reads those of the last one:
+// data of a barrier is sent after the one before it was released, and release came first on every channel.
 #include "oshrun_agent.hpp"
 
 #include <algorithm>

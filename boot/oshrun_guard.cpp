@@ -103,8 +103,9 @@ void close_all_but(std::vector<int> keep, int life_write)
 	syscall(SYS_close_range, from, ~0U, 0);
 }
 
-// Waits until oshrun is gone. An agent that has lost its parent ends its PEs and itself; one that cannot, because it was
-// stopped, is killed. The other end of an uplink that has hung up is known without reading, so nothing is taken away.
+// Waits until oshrun is gone. An agent that has lost its parent ends its PEs and itself; one that cannot, because it
+// was stopped, is killed. The other end of an uplink that has hung up is known without reading, so nothing is taken
+// away.
 void await_end(const guard_setup &setup)
 {
 	struct pollfd seen[] = {{setup.life_read_fd, POLLIN, 0}, {setup.uplink_fd, POLLRDHUP, 0}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_relay.cpp: the PEs' standard streams on a host whose agent sends them to the head. Bytes go as they come; lines
-// and tags are the head's business. A window bounds what is under way, so a reader that is slow, or a program that reads
-// none of its input, holds up nothing else.
+// oshrun_relay.cpp: the PEs' standard streams on a host whose agent sends them to the head. Bytes go as they come;
+// lines and tags are the head's business. A window bounds what is under way, so a reader that is slow, or a program
+// that reads none of its input, holds up nothing else.
 #include "oshrun_agent.hpp"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 //
 // An agent first writes one line, "oshrun-agent <protocol> <version> <architecture>"; whatever a login shell printed
 // before it is skipped. All else, both ways, is frames: 16 bytes of head, the body, and a newline, because some agent
-// commands pass lines only. Nothing of a frame is used before kind, length and newline have been checked. The end of the
-// stream means that the other side is gone.
+// commands pass lines only. Nothing of a frame is used before kind, length and newline have been checked. The end of
+// the stream means that the other side is gone.
 //
 //   down: job start signal end in(rank 0) gone early release     up: ready out err say fail gone early fence over
 //   both: ping, data (to all other hosts), credit (bytes of out and err, or of in, that were written)

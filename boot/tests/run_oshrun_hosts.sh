@@ -123,7 +123,8 @@ check "this machine and another: its agent needs no command"
 
 note "streams, environment, directory"
 seq 1 30000 >"$work/many"
-TEST_MARK=$mark bounded "$OSHRUN" --launch-agent "$agent" -H b,a:2 -n 3 "$PROBE" cat <"$work/many" >"$work/out" 2>"$work/err"
+TEST_MARK=$mark bounded "$OSHRUN" --launch-agent "$agent" -H b,a:2 -n 3 "$PROBE" cat <"$work/many" \
+	>"$work/out" 2>"$work/err"
 [ $? -eq 0 ] && sed 's/^0://' "$work/out" | cmp - "$work/many"
 check "a long stdin for PE 0, and a long stdout"
 hosts -H a:4,b:4 --tag-output "$PROBE" lines 50

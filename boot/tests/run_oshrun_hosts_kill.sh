@@ -108,7 +108,8 @@ within 50 ending
 kill -TERM "$runner"
 ends 143 '' "a second SIGTERM, before the end of a long grace"
 
-start --launch-agent "$agent" -H a:2,b:2 sh -c 'trap "echo got usr1; exit 0" USR1; echo hanging; while :; do sleep 0.1; done'
+start --launch-agent "$agent" -H a:2,b:2 \
+	sh -c 'trap "echo got usr1; exit 0" USR1; echo hanging; while :; do sleep 0.1; done'
 within 100 hanging 4
 kill -USR1 "$runner"
 wait "$runner"
