@@ -160,7 +160,7 @@ void agent::start()
 		now_ = state::ended;
 		return;
 	}
-	board_.open(*work_);
+	board_.open(work_->files().view, work_->where());
 	now_ = state::running;
 }
 

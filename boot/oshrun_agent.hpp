@@ -42,7 +42,7 @@ bool unpack_job(const std::string &body, job_text &job); // false: it makes no s
 // exchange: an agent's side of a barrier (boot_board.hpp).
 class exchange {
 public:
-	void open(const job &work);
+	void open(pgas::boot::board_view board, const placement &where);
 	std::vector<frame> collect(uint32_t generation); // what the PEs of this host have for the others
 	std::string apply(const frame &data);            // of another host; returns what is wrong with it, or nothing
 	bool release(uint32_t generation);               // false: it is not the one that PEs wait for

@@ -28,12 +28,12 @@ struct record {
 
 } // namespace
 
-void exchange::open(const job &work)
+void exchange::open(pgas::boot::board_view board, const placement &where)
 {
-	board_ = work.files().view;
-	host_ = work.where().host;
-	for (uint32_t rank = 0; rank < work.where().host_of.size(); rank++)
-		if (work.where().host_of[rank] == host_)
+	board_ = board;
+	host_ = where.host;
+	for (uint32_t rank = 0; rank < where.host_of.size(); rank++)
+		if (where.host_of[rank] == host_)
 			ranks_.push_back(rank);
 	sent_.assign(ranks_.size(), 0);
 }
