@@ -30,7 +30,7 @@ namespace pgas::boot {
 constexpr uint64_t kBoardMagic = 0x3264726162736770; // "pgsbard2": also the version of this layout
 constexpr size_t kKvBytes = size_t{1} << 20;         // key-value arena of one PE
 constexpr size_t kCellBytes = size_t{16} << 10;      // what one PE moves in one round of an allgather
-constexpr const char *kBoardEnv = "PGAS_BOOT";       // version:launcher pid:board fd:rank:cookie
+constexpr const char *kBoardEnv = "PGAS_BOOT";       // version:launcher pid:board fd:rank:cookie:job cookie
 constexpr int kBoardEnvVersion = 2;
 
 // Life of a PE as seen on the board. A program may finalize and another one, run by the same wrapper, may start:
@@ -58,7 +58,8 @@ static_assert(sizeof(board_slot) == 64);
 
 struct board_header {
 	uint64_t magic;
-	uint64_t cookie; // tells this job's board from any other file under the same number
+	uint64_t cookie;     // tells this board from any other file under the same number
+	uint64_t job_cookie; // the same on all hosts of a job
 	uint32_t size;
 	uint32_t local_size; // PEs on this host: those that use this board
 	uint32_t launcher_pid;
@@ -114,9 +115,9 @@ struct board_view {
 };
 
 // The PMIx namespace that oshrun gives out. Another one in the environment means that a launcher runs inside the job.
-inline void board_nspace(uint64_t cookie, char *text, size_t room)
+inline void board_nspace(uint64_t job_cookie, char *text, size_t room)
 {
-	snprintf(text, room, "oshrun-%016llx", static_cast<unsigned long long>(cookie));
+	snprintf(text, room, "oshrun-%016llx", static_cast<unsigned long long>(job_cookie));
 }
 
 // Fills in the offsets and returns the size of the file.

@@ -36,14 +36,14 @@ native_state g_board;
 struct board_address {
 	int version, launcher_pid, board_fd;
 	unsigned rank;
-	unsigned long long cookie;
+	unsigned long long cookie, job_cookie;
 };
 
 bool parse_address(const char *text, board_address &at)
 {
 	char end;
-	return sscanf(text, "%d:%d:%d:%u:%llx%c", &at.version, &at.launcher_pid, &at.board_fd, &at.rank, &at.cookie,
-		      &end) == 5 &&
+	return sscanf(text, "%d:%d:%d:%u:%llx:%llx%c", &at.version, &at.launcher_pid, &at.board_fd, &at.rank,
+		      &at.cookie, &at.job_cookie, &end) == 6 &&
 	       at.version == kBoardEnvVersion;
 }
 
@@ -108,21 +108,21 @@ int map_board(const board_address &at, board_view &board)
 }
 
 // The PMIx environment, if there is one, is what oshrun gave out together with its board.
-bool pmix_is_ours(unsigned long long cookie)
+bool pmix_is_ours(unsigned long long job_cookie)
 {
 	const char *nspace = pgas_boot_getenv("PMIX_NAMESPACE");
 	if (!nspace)
 		return !pgas_boot_getenv("PMI_RANK");
 	char ours[64];
-	board_nspace(cookie, ours, sizeof ours);
+	board_nspace(job_cookie, ours, sizeof ours);
 	return strcmp(nspace, ours) == 0;
 }
 
 // A launcher that runs inside our job gives its processes an environment of its own on top of ours.
-bool inner_launcher(unsigned long long cookie)
+bool inner_launcher(unsigned long long job_cookie)
 {
 	// oshrun removes PMI_FD and never sets it
-	return pgas_boot_getenv("PMI_FD") || (pgas_boot_getenv("PMIX_NAMESPACE") && !pmix_is_ours(cookie));
+	return pgas_boot_getenv("PMI_FD") || (pgas_boot_getenv("PMIX_NAMESPACE") && !pmix_is_ours(job_cookie));
 }
 
 // When oshrun dies, even by kill -9, we must die too, whatever stands between it and us. The parent-death signal that
@@ -211,14 +211,14 @@ int native_init(job &job)
 	board_view board;
 	int rc = map_board(at, board);
 	if (rc == -ENOENT)
-		return pmix_is_ours(at.cookie) ? kBeSingle : kNotMine;
+		return pmix_is_ours(at.job_cookie) ? kBeSingle : kNotMine;
 	if (rc) {
 		complain("cannot reach the board of oshrun (pid %d): %s", at.launcher_pid, strerror(-rc));
 		return rc;
 	}
 	board_header &head = board.head();
 	board_slot &slot = board.slot(at.rank);
-	int holder = inner_launcher(at.cookie) ? -1 : claim_slot(slot);
+	int holder = inner_launcher(at.job_cookie) ? -1 : claim_slot(slot);
 	if (holder != 0) {
 		if (holder > 0)
 			complain("place %u of the job is held by pid %d: this process starts as a job of one", at.rank,

@@ -94,14 +94,18 @@ struct guard_setup {
 	pgas::boot::board_view board;
 	int life_read_fd, life_write_fd, mail_write_fd;
 	int uplink_fd; // an agent's way to its parent, or -1: when that ends, so does the job on this host
+	int pmix_fd;   // from the PMIx server to the agent, or -1 in a job on one host
+	const struct placement *where;
 	double grace_s;
 	bool pmix;
 	bool verbose;
 };
-pid_t start_guard(const guard_setup &setup); // -1 and errno when fork fails
+pid_t start_guard(const guard_setup &setup);   // -1 and errno when fork fails
+bool carries_cookie(int pid, uint64_t cookie); // was it started by a PE of that board, or is it one?
 
 // pmix: runs inside the guard. Writes the environment of a PE to the board. Returns false when there is no PMIx here.
 bool start_pmix_server(const guard_setup &setup);
+bool handle_pmix_link();                            // something has come by pmix_fd; false: no more will
 void remove_tmpdir(pgas::boot::board_header &head); // the server's; whoever outlives the server removes it
 bool pmix_available();
 bool wants_pmix(const app &program);

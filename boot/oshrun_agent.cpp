@@ -30,11 +30,16 @@ public:
 	void reaped(pid_t pid, int status) override { below_->reaped(pid, status); }
 	std::vector<pid_t> helpers() const override { return below_->pids(); }
 	int uplink() const override { return up_.in_fd(); }
+	void serve_pmix(unique_fd link) override;
 
 private:
 	enum class state { waiting, prepared, running, ended }; // of the PEs here
 	void open_uplink();
 	bool from_above(frame &what);
+	bool from_server(frame &what);
+	bool pmix_from_below(child &from, const frame &what);
+	bool pmix_from_above(const frame &what);
+	void pmix_to_host(const frame &what, bool from_above);
 	bool pass_down(const frame &what);
 	bool take_job(const frame &what);
 	int attempt(int (agent::*what)());
@@ -60,6 +65,9 @@ private:
 	std::unique_ptr<relay_input> in_;
 	std::unique_ptr<job> work_;
 	exchange board_;
+	channel server_; // the PMIx server of this host, in the guard
+	int pmix_fences_ = 0;
+	bool pmix_arrived_ = false;
 	strings said_; // while we collect it
 	bool collect_ = false;
 	bool ready_sent_ = false, arrived_ = false, told_end_ = false, told_early_ = false;
@@ -74,7 +82,7 @@ void agent::hear(const char *line)
 	if (self_->collect_)
 		self_->said_.push_back(line);
 	else
-		self_->up_.send({kind::say, self_->host_, 0, "host " + self_->work_->where().name + ": " + line});
+		self_->up_.send({kind::say, self_->host_, 0, "host " + self_->work_->where().name() + ": " + line});
 }
 
 // One step of several on the way to running PEs: of all hosts that cannot go it, one tells the user why.
@@ -85,7 +93,7 @@ int agent::attempt(int (agent::*what)())
 	const int code = (this->*what)();
 	collect_ = false;
 	if (code != 0)
-		failed(code, ("host " + work_->where().name + ": " + (said_.empty() ? "" : said_.back())).c_str());
+		failed(code, ("host " + work_->where().name() + ": " + (said_.empty() ? "" : said_.back())).c_str());
 	else
 		for (const std::string &line : said_)
 			hear(line.c_str());
@@ -105,8 +113,12 @@ bool agent::take_job(const frame &what)
 		return false;
 	body_ = what.body;
 	up_.set_ping(job_.opts.host_timeout_s / 5);
-	placement where = {place_ranks(job_.opts), static_cast<uint32_t>(host_),
-			   job_.opts.hosts[static_cast<size_t>(host_)].name};
+	placement where;
+	where.host_of = place_ranks(job_.opts);
+	where.host = static_cast<uint32_t>(host_);
+	where.job_cookie = job_.cookie;
+	for (const host &one : job_.opts.hosts)
+		where.names.push_back(one.name);
 	if (where.local_size() == 0)
 		return false;
 	below_ = std::make_unique<branch>(job_, body_, *this);
@@ -122,7 +134,6 @@ bool agent::take_job(const frame &what)
 // What can go wrong before a PE is started: the lines are those of one host, with its name.
 int agent::prepare()
 {
-	job_.opts.pmix = pmix_mode::off; // a server of ours knows one host
 	for (const std::string &assignment : job_.env)
 		putenv(strdup(assignment.c_str()));
 	bool all_elsewhere = true;
@@ -139,9 +150,8 @@ int agent::prepare()
 			used |= work_->where().host_of[static_cast<size_t>(rank)] == static_cast<uint32_t>(host_);
 		if (int code = used ? resolve(program) : 0)
 			return code;
-		if (used && is_mpi(program)) {
-			say("%s is an MPI program, which oshrun starts on one host only; mpirun and srun do on several",
-			    program.argv[0].c_str());
+		if (used && is_mpi(program) && !pmix_available() && job_.opts.pmix != pmix_mode::off) {
+			say("%s is an MPI program, and oshrun was built without PMIx", program.argv[0].c_str());
 			return kExitCannotStart;
 		}
 	}
@@ -227,7 +237,7 @@ bool agent::from_below(child &from, frame &what)
 		up_.send(what);
 		return true;
 	default:
-		return false;
+		return pmix_from_below(from, what);
 	}
 }
 
@@ -260,6 +270,85 @@ bool agent::pass_down(const frame &what)
 		told_early_ = true;
 		if (now_ == state::running)
 			work_->fail_if_joined(what.body.c_str());
+		return true;
+	default:
+		return pmix_from_above(what);
+	}
+}
+
+// --- PMIx ------------------------------------------------------------------------------------------------------------
+
+void agent::serve_pmix(unique_fd link)
+{
+	unique_fd also(fcntl(link.get(), F_DUPFD_CLOEXEC, kHighFd));
+	if (also.get() < 0)
+		return;
+	server_.open(std::move(link), std::move(also));
+	server_.set_ping(0);
+}
+
+// To the server of one host, by the shortest way in the tree.
+void agent::pmix_to_host(const frame &what, bool from_above)
+{
+	if (what.host == host_)
+		server_.send(what);
+	else if (what.host > host_ && what.host < end_)
+		below_->send_to(what);
+	else if (!from_above)
+		up_.send(what);
+}
+
+bool agent::from_server(frame &what)
+{
+	switch (what.what) {
+	case kind::pmix_data:
+		up_.send(what);
+		below_->send_all(what);
+		return true;
+	case kind::pmix_fence:
+		return pmix_arrived_ = what.arg == pmix_fences_;
+	case kind::pmix_ask:
+	case kind::pmix_answer:
+		pmix_to_host(what, false);
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool agent::pmix_from_below(child &from, const frame &what)
+{
+	switch (what.what) {
+	case kind::pmix_data:
+		server_.send(what);
+		below_->send_all(what, &from);
+		up_.send(what);
+		return true;
+	case kind::pmix_fence:
+		return from.pmix_fenced = what.arg == pmix_fences_;
+	case kind::pmix_ask:
+	case kind::pmix_answer:
+		pmix_to_host(what, false);
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool agent::pmix_from_above(const frame &what)
+{
+	switch (what.what) {
+	case kind::pmix_release:
+		pmix_fences_++;
+		below_->clear(&child::pmix_fenced);
+		[[fallthrough]];
+	case kind::pmix_data:
+		server_.send(what);
+		below_->send_all(what);
+		return true;
+	case kind::pmix_ask:
+	case kind::pmix_answer:
+		pmix_to_host(what, true);
 		return true;
 	default:
 		return false;
@@ -346,8 +435,10 @@ void agent::step()
 		work_->add_polls(polls, due);
 	if (below_)
 		below_->add_polls(polls, due);
+	server_.add_polls(polls, due);
 	poll_until(polls, due);
 	up_.handle(polls);
+	server_.handle(polls);
 	if (now_ == state::running)
 		work_->handle(polls);
 	if (below_) {
@@ -359,6 +450,11 @@ void agent::step()
 	while (!orphan_ && up_.next(what))
 		if (!from_above(what))
 			orphaned(); // a parent that makes no sense is none
+	while (server_.is_open() && server_.next(what))
+		if (!from_server(what))
+			server_.close();
+	if (server_.ended() && server_.is_open())
+		server_.close(); // as on one host: it does not come back
 	check_parent();
 	advance();
 }
@@ -373,8 +469,13 @@ void agent::advance()
 		arrived_ = false;
 		up_.send({kind::fence, -1, static_cast<int>(board_.generation())});
 	}
+	if (pmix_arrived_ && below_->all(&child::pmix_fenced)) {
+		pmix_arrived_ = false;
+		up_.send({kind::pmix_fence, -1, pmix_fences_});
+	}
 	if (now_ == state::running && work_->over()) {
 		work_->clean_up();
+		server_.close();
 		now_ = state::ended;
 		drain_by_ = now_s() + kDrainLimit;
 	}

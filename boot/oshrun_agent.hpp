@@ -33,6 +33,7 @@ namespace oshrun {
 struct job_text {
 	options opts; // hosts, apps, and all that agents care for
 	std::string wdir, oshrun_path;
+	uint64_t cookie = 0;
 	strings env;
 	terminal_size terminal;
 };
@@ -112,7 +113,7 @@ struct child {
 	unique_fd err;     // what the command says
 	std::string noise; // ... the last of it
 	double since = 0;  // started, or ended
-	bool ready = false, fenced = false;
+	bool ready = false, fenced = false, pmix_fenced = false;
 	size_t poll_err = SIZE_MAX;
 };
 

@@ -30,32 +30,15 @@ namespace {
 
 using pgas::boot::board_header;
 
-// A process that made a session of its own is in no process group of ours, but the environment that it was started
-// with still has our cookie.
-bool carries_cookie(int pid, const std::string &mark)
-{
-	char path[64];
-	snprintf(path, sizeof path, "/proc/%d/environ", pid);
-	unique_fd file(open(path, O_RDONLY | O_CLOEXEC));
-	std::string text;
-	char part[8192];
-	ssize_t got;
-	while (file.get() >= 0 && (got = read(file.get(), part, sizeof part)) > 0)
-		text.append(part, static_cast<size_t>(got));
-	return text.find(mark) != std::string::npos;
-}
-
 bool kill_by_cookie(uint64_t cookie)
 {
-	char mark[32];
-	snprintf(mark, sizeof mark, ":%016llx", static_cast<unsigned long long>(cookie));
 	bool any = false;
 	DIR *proc = opendir("/proc");
 	if (!proc)
 		return false;
 	while (dirent *entry = readdir(proc)) {
 		int pid = atoi(entry->d_name);
-		if (pid > 1 && pid != getpid() && carries_cookie(pid, mark)) {
+		if (pid > 1 && pid != getpid() && carries_cookie(pid, cookie)) {
 			kill(pid, SIGKILL);
 			any = true;
 		}
@@ -108,11 +91,14 @@ void close_all_but(std::vector<int> keep, int life_write)
 // away.
 void await_end(const guard_setup &setup)
 {
-	struct pollfd seen[] = {{setup.life_read_fd, POLLIN, 0}, {setup.uplink_fd, POLLRDHUP, 0}};
+	struct pollfd seen[] = {
+		{setup.life_read_fd, POLLIN, 0}, {setup.uplink_fd, POLLRDHUP, 0}, {setup.pmix_fd, POLLIN, 0}};
 	for (;;) {
-		seen[0].revents = seen[1].revents = 0;
-		if (poll(seen, 2, -1) < 0 && errno == EINTR)
+		seen[0].revents = seen[1].revents = seen[2].revents = 0;
+		if (poll(seen, 3, -1) < 0 && errno == EINTR)
 			continue;
+		if (seen[2].revents && !handle_pmix_link())
+			seen[2].fd = -1;
 		if (seen[0].revents)
 			return;
 		if (seen[1].revents)
@@ -126,7 +112,7 @@ void await_end(const guard_setup &setup)
 
 [[noreturn]] void guard_main(const guard_setup &setup)
 {
-	close_all_but({setup.life_read_fd, setup.mail_write_fd, setup.uplink_fd}, setup.life_write_fd);
+	close_all_but({setup.life_read_fd, setup.mail_write_fd, setup.uplink_fd, setup.pmix_fd}, setup.life_write_fd);
 	setsid();
 	prctl(PR_SET_NAME, "oshrun-guard");
 	for (int sig : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGTSTP})
@@ -147,6 +133,22 @@ void await_end(const guard_setup &setup)
 }
 
 } // namespace
+
+// A process that made a session of its own is in no process group of ours, but the environment that it was started
+// with still has our cookie.
+bool carries_cookie(int pid, uint64_t cookie)
+{
+	char path[64], mark[32];
+	snprintf(mark, sizeof mark, ":%016llx", static_cast<unsigned long long>(cookie));
+	snprintf(path, sizeof path, "/proc/%d/environ", pid);
+	unique_fd file(open(path, O_RDONLY | O_CLOEXEC));
+	std::string text;
+	char part[8192];
+	ssize_t got;
+	while (file.get() >= 0 && (got = read(file.get(), part, sizeof part)) > 0)
+		text.append(part, static_cast<size_t>(got));
+	return text.find(mark) != std::string::npos;
+}
 
 pid_t start_guard(const guard_setup &setup)
 {

@@ -86,6 +86,7 @@ private:
 	unique_fd signals_;
 	phase phase_ = phase::starting;
 	uint32_t generation_ = 0; // of the barrier
+	int pmix_fences_ = 0;
 	double started_at_, deadline_ = 0;
 	int exit_code_ = 0;
 	bool failed_ = false, told_gone_ = false, told_early_ = false;
@@ -113,14 +114,11 @@ bool head::prepare()
 	free(here);
 	job_.env = carried_environment();
 	job_.terminal = own_terminal();
+	job_.cookie = fresh_cookie();
 	body_ = pack_job(job_);
 	host_of_ = place_ranks(opts_);
 	app command; // is there such a command?
 	add_words(command.argv, opts_.launch_agent);
-	if (opts_.pmix == pmix_mode::on) {
-		say("--pmix: oshrun has a PMIx server for jobs on one host only");
-		return false;
-	}
 	if (command.argv.empty()) {
 		say("--launch-agent: no command");
 		return false;
@@ -207,10 +205,17 @@ bool head::from_below(child &from, frame &what)
 		in_.credit(what.arg);
 		return true;
 	case kind::data:
+	case kind::pmix_data:
 		below_.send_all(what, &from);
 		return true;
 	case kind::fence:
 		return from.fenced = static_cast<uint32_t>(what.arg) == generation_;
+	case kind::pmix_fence:
+		return from.pmix_fenced = what.arg == pmix_fences_;
+	case kind::pmix_ask:
+	case kind::pmix_answer:
+		below_.send_to(what);
+		return true;
 	case kind::gone: // one is enough to know that no barrier can complete
 		if (!std::exchange(told_gone_, true))
 			below_.send_all(what);
@@ -252,6 +257,10 @@ void head::advance()
 	if (below_.all(&child::fenced)) {
 		below_.clear(&child::fenced);
 		below_.send_all({kind::release, -1, static_cast<int>(generation_++)});
+	}
+	if (below_.all(&child::pmix_fenced)) {
+		below_.clear(&child::pmix_fenced);
+		below_.send_all({kind::pmix_release, -1, pmix_fences_++});
 	}
 	give_credit();
 }

@@ -18,6 +18,8 @@
 #include <linux/futex.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -33,6 +35,14 @@ using pgas::boot::board_slot;
 constexpr double kWrapperDelay = 0.3; // a wrapper whose PE died has so many seconds to tell us the exit status
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
 
+bool is_oshrun(pid_t pid)
+{
+	struct stat ours, theirs;
+	return stat("/proc/self/exe", &ours) == 0 &&
+	       stat(("/proc/" + std::to_string(pid) + "/exe").c_str(), &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+	       ours.st_ino == theirs.st_ino;
+}
+
 } // namespace
 
 job::job(options &opts, placement where, pe_output &out, pe_input &in, job_owner *owner)
@@ -45,13 +55,13 @@ job::job(options &opts, placement where, pe_output &out, pe_input &in, job_owner
 std::string job::name(int rank, pid_t pid) const
 {
 	char text[320];
-	snprintf(text, sizeof text, "PE %d (pid %d on %s)", rank, pid, where_.name.c_str());
+	snprintf(text, sizeof text, "PE %d (pid %d on %s)", rank, pid, where_.name().c_str());
 	return text;
 }
 
 std::string job::at_host() const
 {
-	return owner_ ? "host " + where_.name + ": " : "";
+	return owner_ ? "host " + where_.name() + ": " : "";
 }
 
 pe *job::find(int rank)
@@ -78,14 +88,23 @@ bool job::anyone_left()
 	return live_ > 0 || !strangers().empty();
 }
 
-// Children that are neither guard nor agents.
+// Children that are neither guard nor agents. Where agent commands need no other machine, agents of other hosts are
+// adopted too when their parent has died: they look after themselves.
 std::vector<pid_t> job::strangers() const
 {
 	std::vector<pid_t> known;
 	if (owner_)
 		known = owner_->helpers();
 	known.push_back(guard_);
-	return children_but(known);
+	std::vector<pid_t> found = children_but(known);
+	if (owner_)
+		found.erase(std::remove_if(found.begin(), found.end(),
+					   [this](pid_t pid) {
+						   return is_oshrun(pid) &&
+							  !carries_cookie(pid, files_.view.head().cookie);
+					   }),
+			    found.end());
+	return found;
 }
 
 // --- start -----------------------------------------------------------------------------------------------------------
@@ -393,8 +412,16 @@ void job::replace_guard()
 
 pid_t job::begin_guard(bool pmix)
 {
-	return start_guard({files_.view, files_.life_read.get(), files_.life_write.get(), files_.mail_write.get(),
-			    owner_ ? owner_->uplink() : -1, opts_.grace_s, pmix, opts_.verbose});
+	int link[2] = {-1, -1};
+	if (owner_ && pmix && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link) != 0)
+		return -1;
+	unique_fd near_end(link[0]), far_end(link[1]);
+	pid_t pid = start_guard({files_.view, files_.life_read.get(), files_.life_write.get(), files_.mail_write.get(),
+				 owner_ ? owner_->uplink() : -1, far_end.get(), &where_, opts_.grace_s, pmix,
+				 opts_.verbose});
+	if (near_end)
+		owner_->serve_pmix(std::move(near_end));
+	return pid;
 }
 
 void job::reap()

@@ -28,9 +28,12 @@ struct job_files {
 struct placement {
 	std::vector<uint32_t> host_of;
 	uint32_t host = 0;
-	std::string name; // of this host, as the user wrote it
+	strings names; // of all hosts, as the user wrote them
+	uint64_t job_cookie = 0;
 	uint32_t local_size() const;
+	const std::string &name() const { return names[host]; }
 };
+uint64_t fresh_cookie(); // random
 placement on_this_machine(int count);
 
 bool make_files(const placement &where, job_files &files); // false after an error line
@@ -59,6 +62,7 @@ public:
 	virtual void reaped(pid_t pid, int status) = 0;              // a child that is no PE
 	virtual std::vector<pid_t> helpers() const = 0;              // children that are no PEs
 	virtual int uplink() const = 0;                              // descriptor whose end ends the job
+	virtual void serve_pmix(unique_fd link) = 0;                 // to the PMIx server of this host
 };
 
 class job {

@@ -83,6 +83,8 @@ std::string pack_job(const job_text &job)
 	to.str(job.opts.launch_agent);
 	to.str(job.wdir);
 	to.str(job.oshrun_path);
+	to.u32(static_cast<uint32_t>(job.cookie));
+	to.u32(static_cast<uint32_t>(job.cookie >> 32));
 	to.list(job.env);
 	to.u32(static_cast<uint32_t>(job.opts.hosts.size()));
 	for (const host &one : job.opts.hosts) {
@@ -107,6 +109,8 @@ bool unpack_job(const std::string &body, job_text &job)
 	job.opts.launch_agent = from.str();
 	job.wdir = from.str();
 	job.oshrun_path = from.str();
+	job.cookie = from.u32();
+	job.cookie |= uint64_t{from.u32()} << 32;
 	job.env = from.list();
 	return unpack_hosts(from, job.opts) && unpack_apps(from, job.opts) && from.at_end();
 }

@@ -51,17 +51,6 @@ uint64_t inode(int fd)
 	return info.st_ino;
 }
 
-uint64_t fresh_cookie()
-{
-	uint64_t cookie = 0;
-	if (getrandom(&cookie, sizeof cookie, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof cookie)) {
-		double now = now_s();
-		memcpy(&cookie, &now, sizeof cookie);
-		cookie ^= static_cast<uint64_t>(getpid()) << 40;
-	}
-	return cookie;
-}
-
 // What one PE gets to start with; used only in the child.
 struct launch {
 	const options &opts;
@@ -101,10 +90,11 @@ strings pe_environment(const launch &how)
 	strings env = how.env;
 	for (const std::string &assignment : how.program.set_env)
 		set_env(env, assignment);
-	char text[96];
-	snprintf(text, sizeof text, "%s=%d:%d:%d:%d:%016llx", pgas::boot::kBoardEnv, pgas::boot::kBoardEnvVersion,
-		 how.launcher, how.files.board.get(), how.rank,
-		 static_cast<unsigned long long>(how.files.view.head().cookie));
+	char text[128];
+	snprintf(text, sizeof text, "%s=%d:%d:%d:%d:%016llx:%016llx", pgas::boot::kBoardEnv,
+		 pgas::boot::kBoardEnvVersion, how.launcher, how.files.board.get(), how.rank,
+		 static_cast<unsigned long long>(how.files.view.head().cookie),
+		 static_cast<unsigned long long>(how.files.view.head().job_cookie));
 	env.push_back(text);
 	env.push_back("OSHRUN_RANK=" + std::to_string(how.rank));
 	env.push_back("OSHRUN_SIZE=" + std::to_string(how.opts.count));
@@ -181,6 +171,17 @@ void restore_signals()
 	sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+uint64_t fresh_cookie()
+{
+	uint64_t cookie = 0;
+	if (getrandom(&cookie, sizeof cookie, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof cookie)) {
+		double now = now_s();
+		memcpy(&cookie, &now, sizeof cookie);
+		cookie ^= static_cast<uint64_t>(getpid()) << 40;
+	}
+	return cookie;
+}
+
 uint32_t placement::local_size() const
 {
 	return static_cast<uint32_t>(std::count(host_of.begin(), host_of.end(), host));
@@ -190,7 +191,7 @@ placement on_this_machine(int count)
 {
 	char name[256] = "";
 	gethostname(name, sizeof name - 1);
-	return {std::vector<uint32_t>(static_cast<size_t>(count), 0), 0, name};
+	return {std::vector<uint32_t>(static_cast<size_t>(count), 0), 0, {name}};
 }
 
 bool make_files(const placement &where, job_files &files)
@@ -215,6 +216,7 @@ bool make_files(const placement &where, job_files &files)
 	files.view.base = static_cast<char *>(base);
 	plan.magic = pgas::boot::kBoardMagic;
 	plan.cookie = fresh_cookie();
+	plan.job_cookie = where.job_cookie ? where.job_cookie : plan.cookie;
 	plan.size = size;
 	plan.local_size = where.local_size();
 	plan.launcher_pid = static_cast<uint32_t>(getpid());

@@ -38,6 +38,11 @@ size_t body_max(kind what)
 		return size_t{64} << 20;
 	case kind::data: // frames end with the record that makes them longer than 256 KiB
 		return (size_t{1} << 19) + pgas::boot::kKvBytes + pgas::boot::kCellBytes;
+	case kind::pmix_data:
+	case kind::pmix_answer:
+		return kPmixBytes;
+	case kind::pmix_ask:
+		return 8;
 	case kind::out:
 	case kind::err:
 	case kind::in:
@@ -57,6 +62,16 @@ void no_block(int fd)
 }
 
 } // namespace
+
+std::string bytes_of(const frame &what)
+{
+	const frame_head head = {static_cast<uint32_t>(what.what), what.host, what.arg,
+				 static_cast<uint32_t>(what.body.size())};
+	std::string text(reinterpret_cast<const char *>(&head), sizeof head);
+	text += what.body;
+	text += '\n';
+	return text;
+}
 
 void channel::open(unique_fd in, unique_fd out)
 {
@@ -82,11 +97,7 @@ void channel::send(const frame &what)
 	std::string body = what.body;
 	if (what.what == kind::fail || what.what == kind::say || what.what == kind::early)
 		body.resize(std::min(body.size(), kLineMax));
-	const frame_head head = {static_cast<uint32_t>(what.what), what.host, what.arg,
-				 static_cast<uint32_t>(body.size())};
-	queue_.append(reinterpret_cast<const char *>(&head), sizeof head);
-	queue_ += body;
-	queue_ += '\n';
+	queue_ += bytes_of({what.what, what.host, what.arg, std::move(body)});
 	spoke_ = now_s();
 }
 

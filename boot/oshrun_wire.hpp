@@ -8,7 +8,7 @@
 // the stream means that the other side is gone.
 //
 //   down: job start signal end in(rank 0) gone early release     up: ready out err say fail gone early fence over
-//   both: ping, data (to all other hosts), credit (bytes of out and err, or of in, that were written)
+//   both: ping, data (to all other hosts), credit (bytes of out and err, or of in, that were written), pmix_...
 #pragma once
 
 #include "oshrun_io.hpp"
@@ -17,6 +17,7 @@ namespace oshrun {
 
 constexpr int kProtocol = 1;
 constexpr size_t kStreamBytes = size_t{16} << 10;  // of one frame of a standard stream
+constexpr size_t kPmixBytes = size_t{1} << 20;     // of one frame between PMIx servers
 constexpr size_t kStreamWindow = size_t{64} << 10; // bytes of a standard stream under way
 
 enum class kind : uint32_t {
@@ -38,7 +39,13 @@ enum class kind : uint32_t {
 	fail,    // arg: exit status; body: the line for the user, or nothing
 	say,     // body: a line for the user
 	over,    // nothing is left here and below; the last frame
-	last = over
+	// PMIx servers among themselves, and with their agents (oshrun_pmix_link.cpp); as data, fence and release
+	pmix_data,    // host: whose; arg: number of the fence; body: a piece of what its clients put
+	pmix_fence,   // arg: number of the fence
+	pmix_release, // the same
+	pmix_ask,     // host: of the rank; arg: rank; body: who asks
+	pmix_answer,  // host: that asked; arg: 1 if it is known; body: who asked, and what it is
+	last = pmix_answer
 };
 
 struct frame {
@@ -47,6 +54,8 @@ struct frame {
 	int arg = 0;
 	std::string body = {};
 };
+
+std::string bytes_of(const frame &what);
 
 class channel {
 public:

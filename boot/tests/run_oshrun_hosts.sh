@@ -50,6 +50,23 @@ hosts -H a:2,b:2 "$PROBE" short 3
 [ $rc -eq 97 ] && grep -q 'barrier cannot complete: a PE has left the job' "$work/err"
 check "a barrier after a PE on another host has left"
 
+if "$OSHRUN" --pmix env 2>/dev/null | grep -q '^PMIX_NAMESPACE='; then
+	for tree in 1 16; do
+		hosts --pmix -x PGAS_BOOT_LAUNCHER=pmix --tree $tree -H a:2,b,c:2 "$PROBE" all
+		[ $rc -eq 0 ] && grep -qx "ok 5" "$work/out"
+		check "PMIx servers exchange, --tree $tree"
+	done
+	hosts --pmix -x PGAS_BOOT_LAUNCHER=pmix -H a:2,b:2 --map-by node "$PROBE" where
+	[ $rc -eq 0 ] && [ "$(sort "$work/out" | tr '\n' ,)" = \
+		"0 on a beside 0 2,1 on b beside 1 3,2 on a beside 0 2,3 on b beside 1 3," ]
+	check "... and know who is where"
+	hosts --pmix -x PGAS_BOOT_LAUNCHER=pmix -H a:2,b:2 "$PROBE" abort 2 5 reason
+	[ $rc -eq 5 ] && grep -q 'PE 2 (pid [0-9]* on b): ended the job with status 5: reason' "$work/err"
+	check "abort by PMIx"
+else
+	not_run "PMIx: built without it"
+fi
+
 note "hosts by name and by file"
 cat >"$work/hostfile" <<END
 # two hosts, three lines

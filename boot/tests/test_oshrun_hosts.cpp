@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// test_oshrun_hosts.cpp: the parts of jobs on several hosts that need no process: lists of hosts, placement, frames, the
-// job's text, a board's side of the exchange. What comes from elsewhere is also cut off and changed.
+// test_oshrun_hosts.cpp: the parts of jobs on several hosts that need no process: lists of hosts, placement, frames,
+// the job's text, a board's side of the exchange. What comes from elsewhere is also cut off and changed.
 #include "oshrun_agent.hpp"
 #include "oshrun_hosts.hpp"
 
@@ -170,13 +170,6 @@ struct line {
 	}
 };
 
-std::string bytes_of(const frame &what)
-{
-	line there;
-	there.near.send(what);
-	return there.sent();
-}
-
 void test_frames_in_pieces(void **)
 {
 	const frame first = {kind::say, 3, -7, "a line\nand \0 more"},
@@ -294,7 +287,7 @@ struct board {
 	placement where;
 	job_files files;
 	exchange side;
-	explicit board(uint32_t host) : where{{0, 1, 0, 1}, host, "x"}
+	explicit board(uint32_t host) : where{{0, 1, 0, 1}, host, {"a", "b"}}
 	{
 		assert_true(make_files(where, files));
 		side.open(files.view, where);
