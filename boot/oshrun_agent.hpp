@@ -112,7 +112,7 @@ struct child {
 	channel link;
 	unique_fd err;     // what the command says
 	std::string noise; // ... the last of it
-	double since = 0;  // started, or ended
+	double since = 0;  // when it started, was over, or its stream ended
 	bool ready = false, fenced = false, pmix_fenced = false;
 	size_t poll_err = SIZE_MAX;
 };
@@ -150,6 +150,7 @@ private:
 	void read_noise(child &which);
 	void greet(child &which);
 	void take_frames(child &which);
+	void check_limits(child &which, double now);
 	void conclude(child &which);
 	void lose(child &which, const std::string &why);
 	const std::string &name(const child &which) const;

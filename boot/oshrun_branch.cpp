@@ -13,6 +13,7 @@ namespace oshrun {
 namespace {
 
 constexpr double kStartLimit = 60;               // from the start of the command to the hello line
+constexpr double kCloseLimit = 5;                // from the last frame to the end of the stream
 constexpr double kReapLimit = 1;                 // from the end of the stream to the status of the command
 constexpr size_t kNoiseMax = 4096;               // of what a command says
 constexpr size_t kHelloNoise = size_t{64} << 10; // before the hello line
@@ -107,8 +108,10 @@ strings branch::command(const child &which) const
 	bool named = false;
 	add_words(words, job_.opts.launch_agent);
 	for (std::string &word : words)
-		for (size_t at; (at = word.find("%h")) != std::string::npos && word.size() < 1000; named = true)
+		for (size_t at = 0; (at = word.find("%h", at)) != std::string::npos; at += to.name.size()) {
 			word.replace(at, 2, to.name);
+			named = true;
+		}
 	if (!named)
 		words.push_back(to.name);
 	words.push_back(quoted(job_.oshrun_path));
@@ -186,9 +189,11 @@ void branch::add_polls(std::vector<pollfd> &polls, double &due)
 			which.poll_err = polls.size();
 			polls.push_back({which.err.get(), POLLIN, 0});
 		}
-		double limit = which.link.ended()                    ? now_s() + 0.02 // its status is due
-			       : which.now == child::state::starting ? which.since + kStartLimit
-								     : which.link.heard() + job_.opts.host_timeout_s;
+		double limit = which.link.heard() + job_.opts.host_timeout_s;
+		if (which.link.ended())
+			limit = now_s() + 0.02; // its status is due
+		else if (which.now != child::state::greeted)
+			limit = which.since + (which.now == child::state::starting ? kStartLimit : kCloseLimit);
 		if (due == 0 || limit < due)
 			due = limit;
 	}
@@ -211,9 +216,10 @@ void branch::take_frames(child &which)
 {
 	frame what;
 	while (which.now == child::state::greeted && which.link.next(what))
-		if (what.what == kind::over)
+		if (what.what == kind::over) {
 			which.now = child::state::over;
-		else if (what.what != kind::ping && !owner_.from_below(which, what))
+			which.since = now_s();
+		} else if (what.what != kind::ping && !owner_.from_below(which, what))
 			return lose(which, "its agent sent frame " + std::to_string(static_cast<uint32_t>(what.what)) +
 						   ", which makes no sense");
 	while (which.now == child::state::over && which.link.next(what)) {} // to see the end
@@ -236,20 +242,27 @@ void branch::handle(const std::vector<pollfd> &polls)
 			take_frames(which);
 		if (which.now == child::state::closed || which.now == child::state::lost)
 			continue;
-		const double now = now_s();
 		if (which.link.ended() && !ended_before)
-			which.since = now;
-		if (which.link.ended() && (which.status != -1 || now >= which.since + kReapLimit))
+			which.since = now_s();
+		check_limits(which, now_s());
+	}
+}
+
+void branch::check_limits(child &which, double now)
+{
+	char text[96];
+	if (which.link.ended()) {
+		if (which.status != -1 || now >= which.since + kReapLimit)
 			conclude(which);
-		else if (which.now == child::state::starting && now >= which.since + kStartLimit)
-			lose(which,
-			     "no answer of its agent within " + std::to_string(static_cast<int>(kStartLimit)) + " s");
-		else if (which.now == child::state::greeted && !which.link.ended() &&
-			 now >= which.link.heard() + job_.opts.host_timeout_s) {
-			char text[96];
-			snprintf(text, sizeof text, "lost: not a sign of life for %g s", job_.opts.host_timeout_s);
-			lose(which, text);
-		}
+	} else if (which.now == child::state::starting && now >= which.since + kStartLimit) {
+		snprintf(text, sizeof text, "no answer of its agent within %g s", kStartLimit);
+		lose(which, text);
+	} else if (which.now == child::state::greeted && now >= which.link.heard() + job_.opts.host_timeout_s) {
+		snprintf(text, sizeof text, "lost: not a sign of life for %g s", job_.opts.host_timeout_s);
+		lose(which, text);
+	} else if (which.now == child::state::over && now >= which.since + kCloseLimit) {
+		kill(-which.pid, SIGKILL); // the agent has ended, and its command does not
+		conclude(which);
 	}
 }
 

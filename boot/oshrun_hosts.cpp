@@ -283,7 +283,7 @@ const char *variable(const char *name)
 }
 
 // Hosts of the allocation that we run in. Tasks of srun are many: each of them is its own user's business.
-bool find_allocation(options &opts, std::vector<host> &hosts)
+bool find_allocation(std::vector<host> &hosts)
 {
 	const char *tasks = variable("SLURM_STEP_NUM_TASKS");
 	const char *list = variable("SLURM_JOB_NODELIST");
@@ -296,13 +296,23 @@ bool find_allocation(options &opts, std::vector<host> &hosts)
 			say("the hosts of the Slurm allocation: %s", wrong.c_str());
 			return false;
 		}
-		if (opts.launch_agent.empty())
-			opts.launch_agent = "srun -Q -w %h -N1 -n1 --overlap --cpu-bind=none --mpi=none";
 		return true;
 	}
 	if (const char *file = variable("PBS_NODEFILE"))
 		return read_host_file(file, hosts);
 	return true;
+}
+
+// In a Slurm allocation its own command enters the hosts, which may have no other way in.
+const char *usual_agent(const std::vector<host> &hosts)
+{
+	const char *list = variable("SLURM_JOB_NODELIST");
+	strings names;
+	const bool inside = list && expand_list(list, names) &&
+			    std::all_of(hosts.begin(), hosts.end(), [&](const host &one) {
+				    return one.here || std::find(names.begin(), names.end(), one.name) != names.end();
+			    });
+	return inside ? "srun -Q -w %h -N1 -n1 --overlap --cpu-bind=none --mpi=none" : "ssh -x -o BatchMode=yes";
 }
 
 bool read_lists(const options &opts, std::vector<host> &hosts)
@@ -368,7 +378,7 @@ int find_hosts(options &opts)
 {
 	std::vector<host> hosts;
 	const bool asked = !opts.host_lists.empty() || !opts.host_files.empty();
-	if (!(asked ? read_lists(opts, hosts) : find_allocation(opts, hosts)))
+	if (!(asked ? read_lists(opts, hosts) : find_allocation(hosts)))
 		return kExitUsage;
 	const bool alone = only_this_machine(hosts);
 	if (alone && !asked && opts.ppn == 0) {
@@ -393,7 +403,7 @@ int find_hosts(options &opts)
 	if (only_this_machine(opts.hosts))
 		opts.hosts.clear();
 	if (opts.launch_agent.empty())
-		opts.launch_agent = "ssh -x -o BatchMode=yes";
+		opts.launch_agent = usual_agent(opts.hosts);
 	return -1;
 }
 

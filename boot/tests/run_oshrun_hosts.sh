@@ -110,6 +110,38 @@ hosts -H a,b --map-by socket true
 [ $rc -eq 1 ] && said '--map-by: expected slot or node .*'
 check "--map-by socket"
 
+note "the usual agent commands, and allocations"
+mkdir "$work/bin"
+cat >"$work/bin/ssh" <<END
+#!/bin/sh
+[ "\$1 \$2 \$3" = "-x -o BatchMode=yes" ] || exit 9
+shift 3
+exec "$agent" "\$@"
+END
+cat >"$work/bin/srun" <<END
+#!/bin/sh
+[ "\$1 \$2" = "-Q -w" ] && [ "\$4 \$5 \$6 \$7 \$8" = "-N1 -n1 --overlap --cpu-bind=none --mpi=none" ] || exit 9
+host=\$3
+shift 8
+exec "$agent" "\$host" "\$@"
+END
+chmod +x "$work/bin/ssh" "$work/bin/srun"
+path=$PATH
+PATH=$work/bin:$PATH
+job -H a,b "$PROBE" where
+[ $rc -eq 0 ] && [ "$(sort "$work/out" | cut -d' ' -f1-3 | tr '\n' ,)" = "0 on a,1 on b," ]
+check "by ssh"
+SLURM_JOB_NODELIST='n[1-3]' job "$PROBE" where
+[ $rc -eq 0 ] && [ "$(sort "$work/out" | cut -d' ' -f1-3 | tr '\n' ,)" = "0 on n1,1 on n2,2 on n3," ]
+check "by srun in an allocation"
+SLURM_JOB_NODELIST='n[1-3]' SLURM_TASKS_PER_NODE='2(x3)' job -H n3,n1 "$PROBE" where
+[ $rc -eq 0 ] && [ "$(sort "$work/out" | cut -d' ' -f1-3 | tr '\n' ,)" = "0 on n3,1 on n1," ]
+check "by srun to some hosts of an allocation"
+rm "$work/bin/srun"
+SLURM_JOB_NODELIST='n[1-3]' job -H n3,a "$PROBE" where
+[ $rc -eq 0 ] && [ "$(sort "$work/out" | cut -d' ' -f1-3 | tr '\n' ,)" = "0 on n3,1 on a," ]
+check "by ssh to a host outside of it"
+PATH=$path
 SLURM_JOB_NODELIST='a,n[01-02]' SLURM_TASKS_PER_NODE='1,2(x2)' hosts "$PROBE" where
 [ $rc -eq 0 ] && [ "$(sort "$work/out" | cut -d' ' -f1-3 | tr '\n' ,)" = "0 on a,1 on n01,2 on n01,3 on n02,4 on n02," ]
 check "hosts of a Slurm allocation"
@@ -176,6 +208,16 @@ check "--wdir, and a program relative to it"
 hosts -H a,chatty "$PROBE" where
 [ $rc -eq 0 ] && [ "$(sort "$work/out" | cut -d' ' -f1-3 | tr '\n' ,)" = "0 on a,1 on chatty," ]
 check "a login shell that talks"
+
+if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; then
+	export agent OSHRUN
+	script -qec "timeout -s KILL $((LIMIT * SLOW)) '$OSHRUN' --launch-agent '$agent' -H a,b \
+		sh -c 'test -t 1 && echo terminal \$OSHRUN_RANK'" /dev/null </dev/null | tr -d '\r' >"$work/out"
+	[ "$(sort "$work/out" | tr '\n' ,)" = "terminal 0,terminal 1," ]
+	check "a terminal for us is one for the PEs"
+else
+	not_run "a terminal: no script(1) that works"
+fi
 
 note "hosts that cannot be used"
 refused() { # HOST WORDS

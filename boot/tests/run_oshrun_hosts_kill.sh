@@ -6,17 +6,14 @@
 
 agent=$(cd "$here" && pwd)/fake_agent.sh
 hanging() { [ "$(grep -c hanging "$work/out")" -eq "$1" ]; }
-is_agent() { tr '\0' '\n' <"/proc/$1/cmdline" 2>/dev/null | grep -qx -e --agent; }
-agent_of() { # HOST: the pid of its agent
+# of a process that may end meanwhile: PID FILE
+words() { { tr '\0' '\n' <"/proc/$1/$2"; } 2>/dev/null; }
+is_agent() { words "$1" cmdline | grep -qx -e --agent && ! is_guard "$1"; }
+is_guard() { words "$1" comm | grep -qx oshrun-guard; }
+of_host() { words "$1" environ | grep -qx "FAKE_HOST=$2"; }
+of() { # KIND HOST: the pid
 	for _pid in $(marked); do
-		! is_agent "$_pid" || [ "$(cat "/proc/$_pid/comm")" = oshrun-guard ] ||
-			! tr '\0' '\n' <"/proc/$_pid/environ" 2>/dev/null | grep -qx "FAKE_HOST=$1" || echo "$_pid"
-	done
-}
-guard_of() {
-	for _pid in $(marked); do
-		[ "$(cat "/proc/$_pid/comm" 2>/dev/null)" != oshrun-guard ] ||
-			! tr '\0' '\n' <"/proc/$_pid/environ" 2>/dev/null | grep -qx "FAKE_HOST=$1" || echo "$_pid"
+		! "is_$1" "$_pid" || ! of_host "$_pid" "$2" || echo "$_pid"
 	done
 }
 run() { # ARGS...: a job that hangs, four PEs
@@ -44,22 +41,22 @@ wait "$runner" 2>/dev/null
 clean "head killed with -9, a chain of agents"
 
 run -H a:2,b:2
-kill -9 "$(agent_of b)"
+kill -9 "$(of agent b)"
 ends 1 'host b: lost: its agent is gone \(killed by signal 9\)' "an agent killed with -9"
 
 run --tree 1 -H a,b,c,d
-kill -9 "$(agent_of b)"
+kill -9 "$(of agent b)"
 ends 1 'host b: lost: its agent is gone \(killed by signal 9\)' "an agent in the middle killed with -9"
 
 run --host-timeout 3 -H a:2,b:2
 begin=$(date +%s)
-kill -STOP "$(agent_of b)"
+kill -STOP "$(of agent b)"
 ends 1 'host b: lost: not a sign of life for 3 s' "an agent that is stopped"
 [ $(($(date +%s) - begin)) -le $((10 + 5 * SLOW)) ]
 check "... was found out in time"
 
 run --host-timeout 3 -H a:2,b:2
-stopped=$(agent_of a)
+stopped=$(of agent a)
 kill -STOP "$stopped"
 kill -9 "$runner"
 wait "$runner" 2>/dev/null
@@ -67,7 +64,7 @@ clean "an agent that is stopped, and whose head is killed"
 
 run --host-timeout 3 -H a:2,b:2
 kill -STOP "$runner"
-orphans() { [ -z "$(agent_of a)$(agent_of b)" ]; }
+orphans() { [ -z "$(of agent a)$(of agent b)" ]; }
 within 150 orphans
 check "agents end when the head is silent"
 kill -CONT "$runner"
@@ -81,11 +78,11 @@ kill -9 "$(sed -n 's/^hanging //p' "$work/out" | head -1)"
 ends 137 'PE [0-3] \(pid [0-9]+ on [ab]\): killed by signal 9 \(Killed\)' "a PE killed with -9"
 
 run -H a:2,b:2
-kill -9 "$(guard_of b)"
-replaced() { [ -n "$(guard_of b)" ] && [ "$(marked | wc -l)" -eq 9 ]; }
+kill -9 "$(of guard b)"
+replaced() { [ -n "$(of guard b)" ] && [ "$(marked | wc -l)" -eq 9 ]; }
 within 60 replaced
 check "a guard that is killed is replaced"
-kill -9 "$(agent_of b)"
+kill -9 "$(of agent b)"
 ends 1 'host b: lost: .*' "guard and agent killed with -9"
 
 for signal in TERM:15 INT:2; do
@@ -95,7 +92,7 @@ for signal in TERM:15 INT:2; do
 done
 
 run -H a:2,b:2
-kill -TERM "$(agent_of b)"
+kill -TERM "$(of agent b)"
 ends 143 'host b: ended by signal 15 .*' "SIGTERM to an agent"
 
 start --launch-agent "$agent" --grace 100 -H a:2,b:2 "$PROBE" stubborn 9
