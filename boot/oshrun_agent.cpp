@@ -13,6 +13,7 @@
 namespace oshrun {
 namespace {
 
+constexpr double kJobLimit = 60;  // from our start to the job's text
 constexpr double kDrainLimit = 5; // for the last output, after the PEs have ended
 constexpr int kHighFd = 200;
 
@@ -49,6 +50,7 @@ private:
 	void end(int sig);
 	void orphaned();
 	void step();
+	double patience() const;
 	void check_parent();
 	void advance();
 	bool finished();
@@ -70,7 +72,7 @@ private:
 	bool pmix_arrived_ = false;
 	strings said_; // while we collect it
 	bool collect_ = false;
-	bool ready_sent_ = false, arrived_ = false, told_end_ = false, told_early_ = false;
+	bool ready_sent_ = false, arrived_ = false, told_gone_ = false, told_early_ = false;
 	bool orphan_ = false, paused_ = false;
 	double drain_by_ = 0;
 };
@@ -176,7 +178,6 @@ void agent::start()
 
 void agent::end(int sig)
 {
-	told_end_ = true;
 	if (below_) {
 		below_->send_all({kind::end, -1, sig});
 		below_->stop_starting();
@@ -189,16 +190,14 @@ void agent::end(int sig)
 
 void agent::pe_ended(int rank)
 {
-	if (!told_end_)
+	if (!std::exchange(told_gone_, true)) // one is enough to know that no barrier can complete
 		up_.send({kind::gone, -1, rank});
-	told_end_ = true; // one is enough to know that no barrier can complete
 }
 
 void agent::pe_never_joined(int, const char *who)
 {
-	if (!told_early_)
+	if (!std::exchange(told_early_, true))
 		up_.send({kind::early, -1, 0, who});
-	told_early_ = true;
 }
 
 void agent::arrived(uint32_t generation)
@@ -220,7 +219,7 @@ bool agent::from_below(child &from, frame &what)
 	case kind::ready:
 		return from.ready = true;
 	case kind::fence:
-		from.fenced = now_ != state::prepared && static_cast<uint32_t>(what.arg) == board_.generation();
+		from.fenced = board_.is_open() && static_cast<uint32_t>(what.arg) == board_.generation();
 		return from.fenced;
 	case kind::data:
 		if (now_ == state::running && !board_.apply(what).empty())
@@ -417,20 +416,26 @@ void agent::orphaned()
 		now_ = state::ended;
 }
 
+// When a parent that says nothing is taken for dead; 0: never.
+double agent::patience() const
+{
+	return paused_ || orphan_ ? 0 : up_.heard() + (work_ ? job_.opts.host_timeout_s : kJobLimit);
+}
+
 void agent::check_parent()
 {
-	const double limit = work_ ? job_.opts.host_timeout_s : 60;
-	if (up_.ended() || !up_.broken().empty() || (!paused_ && now_s() >= up_.heard() + limit))
+	const double limit = patience();
+	if (up_.ended() || !up_.broken().empty() || (limit > 0 && now_s() >= limit))
 		orphaned();
 }
 
 void agent::step()
 {
 	std::vector<pollfd> polls;
-	double due = drain_by_ > 0 ? drain_by_ : 0;
+	double due = patience();
+	if (drain_by_ > now_s() && (due == 0 || drain_by_ < due))
+		due = drain_by_;
 	up_.add_polls(polls, due);
-	if (!paused_ && !orphan_ && (due == 0 || up_.heard() + 1 < due))
-		due = now_s() + 1; // to look after our parent
 	if (now_ == state::running)
 		work_->add_polls(polls, due);
 	if (below_)
@@ -479,6 +484,8 @@ void agent::advance()
 		now_ = state::ended;
 		drain_by_ = now_s() + kDrainLimit;
 	}
+	if (now_ == state::ended && out_)
+		out_->read_now(); // what had to wait for credit
 }
 
 // The last output is taken as long as the head takes it, for a while.

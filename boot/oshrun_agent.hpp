@@ -47,6 +47,7 @@ public:
 	std::vector<frame> collect(uint32_t generation); // what the PEs of this host have for the others
 	std::string apply(const frame &data);            // of another host; returns what is wrong with it, or nothing
 	bool release(uint32_t generation);               // false: it is not the one that PEs wait for
+	bool is_open() const { return board_.base != nullptr; }
 	uint32_t generation() const;
 	void mark_gone(uint32_t rank);
 

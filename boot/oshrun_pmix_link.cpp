@@ -129,7 +129,8 @@ bool pmix_link::handle(const std::function<void(const frame &question)> &asked)
 	while (link_.next(what))
 		if (what.what == kind::pmix_data && what.host != host_) {
 			std::lock_guard hold(lock_);
-			arrived_[what.host] += what.body;
+			if (what.arg == fences_)
+				arrived_[what.host] += what.body;
 		} else if (what.what == kind::pmix_release)
 			end_fence(what.arg);
 		else if (what.what == kind::pmix_answer)

@@ -3,10 +3,13 @@
 // the job's text, a board's side of the exchange. What comes from elsewhere is also cut off and changed.
 #include "oshrun_agent.hpp"
 #include "oshrun_hosts.hpp"
+#include "oshrun_pmix_link.hpp"
 
 #include <cstring>
 #include <fcntl.h>
 #include <random>
+#include <sys/socket.h>
+#include <thread>
 
 // cmocka comes last: it has a macro with the name of a member of ours
 #include <csetjmp>
@@ -349,6 +352,98 @@ void test_exchange_refuses(void **)
 	assert_false(b.side.apply(good).empty()); // the same keys again
 }
 
+// --- PMIx servers ----------------------------------------------------------------------------------------------------
+
+// A server on host 0, and the test in the place of its agent.
+struct server {
+	pmix_link link;
+	channel agent;
+	server()
+	{
+		int ends[2];
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+		assert_true(link.open(ends[0], 0));
+		close(ends[0]);
+		agent.open(unique_fd(ends[1]), unique_fd(dup(ends[1])));
+		agent.set_ping(0);
+	}
+	frame heard() // by the agent
+	{
+		frame what;
+		for (int i = 0; i < 1000 && !agent.next(what); i++) {
+			std::vector<pollfd> polls;
+			double due = 0;
+			agent.add_polls(polls, due);
+			poll_until(polls, now_s() + 0.01);
+			agent.handle(polls);
+		}
+		return what;
+	}
+	void tell(const frame &what)
+	{
+		agent.send(what);
+		assert_true(agent.flush(5));
+		assert_true(link.handle([this](const frame &question) { link.answer(question, true, "known", 5); }));
+	}
+};
+
+void test_pmix_fence(void **)
+{
+	server here;
+	std::string first, second;
+	const std::string much(kPmixBytes + 5, 'm');
+	std::thread client([&] { // more than a socket takes
+		here.link.fence(much, [&](bool, const std::string &all) { first = all; });
+		here.link.fence("next", [&](bool, const std::string &all) { second = all; });
+	});
+	frame what = here.heard();
+	assert_true(what.what == kind::pmix_data && what.arg == 0 && what.body.size() == kPmixBytes);
+	assert_true(here.heard().body == "mmmmm");
+	what = here.heard();
+	assert_true(what.what == kind::pmix_fence && what.arg == 0);
+	client.join();
+	here.tell({kind::pmix_data, 2, 0, "c"});
+	here.tell({kind::pmix_data, 1, 0, "b1"});
+	here.tell({kind::pmix_data, 2, 0, "c"});
+	here.tell({kind::pmix_data, 1, 0, "b2"});
+	here.tell({kind::pmix_data, 1, 7, "of another fence"});
+	here.tell({kind::pmix_release, -1, 1}); // nor that
+	assert_true(first.empty());
+	here.tell({kind::pmix_release, -1, 0});
+	assert_true(first == "b1b2cc" + much && second.empty());
+	assert_true(here.heard().body == "next");
+	assert_true(here.heard().arg == 1);
+	here.tell({kind::pmix_release, -1, 1});
+	assert_string_equal(second.c_str(), "next");
+}
+
+void test_pmix_questions(void **)
+{
+	server here;
+	std::string answer;
+	bool known = true;
+	for (const char *text : {"a", "b"})
+		here.link.ask(5, 2, [&, text](bool yes, const std::string &data) {
+			answer += text + data;
+			known = yes;
+		});
+	const frame first = here.heard(), second = here.heard();
+	assert_true(first.what == kind::pmix_ask && first.host == 2 && first.arg == 5 && first.body.size() == 8);
+	here.tell({kind::pmix_answer, 0, 1, second.body.substr(4) + "2"});
+	here.tell({kind::pmix_answer, 0, 1, second.body.substr(4) + "again"});
+	here.tell({kind::pmix_answer, 0, 1, "x"});
+	here.tell({kind::pmix_answer, 0, 0, first.body.substr(4)});
+	assert_string_equal(answer.c_str(), "b2a");
+	assert_false(known);
+	packer who;
+	who.u32(3);
+	who.u32(77);
+	here.tell({kind::pmix_ask, 0, 1, who.text});
+	const frame reply = here.heard();
+	assert_true(reply.what == kind::pmix_answer && reply.host == 3 && reply.arg == 1);
+	assert_true(reply.body == who.text.substr(4) + "known");
+}
+
 } // namespace
 
 int main()
@@ -365,6 +460,8 @@ int main()
 		cmocka_unit_test(test_job_text),
 		cmocka_unit_test(test_exchange),
 		cmocka_unit_test(test_exchange_refuses),
+		cmocka_unit_test(test_pmix_fence),
+		cmocka_unit_test(test_pmix_questions),
 	};
 	return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
