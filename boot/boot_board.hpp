@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// boot_board.hpp: the board, one memfd that oshrun makes for a job and every PE maps.
+// boot_board.hpp: the board, one memfd that oshrun makes for a job and every PE maps. In a job on several hosts the
+// oshrun of each host (its agent) makes one, with room for all PEs of the job, and fills in what the others wrote.
 //
 //   | header | slot[size] | key-value arena[size] | exchange half 0 [size] | exchange half 1 [size] |
 //
 // Roles: oshrun writes the header before it forks; the guard (oshrun's helper) writes the PMIx environment once; each
 // PE writes its own slot, arena and exchange cell; all PEs share the barrier words. The file is sparse, so what is not
 // touched costs nothing.
+//
+// A barrier: each PE of this host notes how many bytes of its cell count and arrives. On one host the last one to
+// arrive moves the generation and wakes the others. On several it mails kMailArrived; the agents exchange cells and new
+// key-value bytes, and then each moves the generation of its own board (oshrun_exchange.cpp). Only oshrun writes the
+// slots, arenas and cells of PEs on other hosts.
 //
 // Besides the board there are two pipes. `life`: only oshrun holds the write end, and it never writes; when oshrun is
 // gone, whatever ended it, the kernel tells every reader. `mail`: PEs and guard write records of at most PIPE_BUF
@@ -21,10 +27,11 @@
 
 namespace pgas::boot {
 
-constexpr uint64_t kBoardMagic = 0x3164726162736770; // "pgsbard1": also the version of this layout
+constexpr uint64_t kBoardMagic = 0x3264726162736770; // "pgsbard2": also the version of this layout
 constexpr size_t kKvBytes = size_t{1} << 20;         // key-value arena of one PE
 constexpr size_t kCellBytes = size_t{16} << 10;      // what one PE moves in one round of an allgather
-constexpr const char *kBoardEnv = "PGAS_BOOT";       // 1:launcher pid:board fd:rank:cookie
+constexpr const char *kBoardEnv = "PGAS_BOOT";       // version:launcher pid:board fd:rank:cookie:job cookie
+constexpr int kBoardEnvVersion = 2;
 
 // Life of a PE as seen on the board. A program may finalize and another one, run by the same wrapper, may start:
 // done -> live.
@@ -37,21 +44,24 @@ enum : uint32_t { kPmixNever = 0, kPmixConnected = 1, kPmixFinalized = 2 };
 enum : uint32_t { kEnvPending = 0, kEnvReady = 1, kEnvNone = 2 };
 
 struct alignas(64) board_slot {
-	uint32_t state;     // PE: live, done; oshrun: gone, once the child is reaped
-	uint32_t pid;       // PE: the process that joined, which need not be oshrun's child
-	uint32_t refs;      // PE: copies of this library that joined in that process
-	uint32_t child_pid; // oshrun: its child, leader of the PE's process group
-	uint32_t pmix;      // guard: kPmix... of this rank
-	uint32_t pad;
-	uint64_t kv_used;   // PE: bytes of the arena that are published (release); kv_used <= kv_staged
-	uint64_t kv_staged; // PE: bytes that are written; here because two copies of the library may share the slot
+	uint32_t state;      // PE: live, done; oshrun: gone, once the child is reaped
+	uint32_t pid;        // PE: the process that joined, which need not be oshrun's child
+	uint32_t refs;       // PE: copies of this library that joined in that process
+	uint32_t child_pid;  // oshrun: its child, leader of the PE's process group
+	uint32_t pmix;       // guard: kPmix... of this rank
+	uint32_t host;       // oshrun: the number of the host that the PE is on
+	uint64_t kv_used;    // PE: bytes of the arena that are published (release); kv_used <= kv_staged
+	uint64_t kv_staged;  // PE: bytes that are written; here because two copies of the library may share the slot
+	uint32_t cell_bytes; // PE: bytes of its cell that belong to the barrier it is in
 };
 static_assert(sizeof(board_slot) == 64);
 
 struct board_header {
 	uint64_t magic;
-	uint64_t cookie; // tells this job's board from any other file under the same number
+	uint64_t cookie;     // tells this board from any other file under the same number
+	uint64_t job_cookie; // the same on all hosts of a job
 	uint32_t size;
+	uint32_t local_size; // PEs on this host: those that use this board
 	uint32_t launcher_pid;
 	int32_t life_fd, mail_fd;
 	uint64_t life_ino, mail_ino;
@@ -59,7 +69,7 @@ struct board_header {
 	char tmpdir[160]; // guard: private directory of the PMIx server, or empty
 
 	alignas(64) uint32_t early_exits; // oshrun: PEs that ended without joining (seq_cst, against state = live)
-	alignas(64) uint32_t arrived;     // PEs inside the current barrier
+	alignas(64) uint32_t arrived;     // PEs of this host inside the current barrier
 	alignas(64) uint32_t generation;  // barriers completed; futex; its low bit picks the exchange half
 	alignas(64) uint32_t env_state;   // futex; pairs the guard's release with the acquire of PEs about to exec
 	uint32_t env_bytes;
@@ -68,12 +78,12 @@ struct board_header {
 static_assert(std::is_trivially_copyable_v<board_header> && std::is_trivially_copyable_v<board_slot>);
 static_assert(offsetof(board_header, generation) % 64 == 0 && sizeof(board_header) % 64 == 0);
 
-enum : uint32_t { kMailHello = 1, kMailAbort = 2, kMailExecFailed = 3, kMailPmixAbort = 4 };
+enum : uint32_t { kMailHello = 1, kMailAbort = 2, kMailExecFailed = 3, kMailPmixAbort = 4, kMailArrived = 5 };
 
 struct mail_record {
 	uint32_t kind;
 	int32_t rank;
-	int32_t status; // exit status, errno, or pid: by kind
+	int32_t status; // exit status, errno, pid or generation: by kind
 	char text[244];
 };
 static_assert(sizeof(mail_record) == 256 && sizeof(mail_record) <= PIPE_BUF, "records must be written whole");
@@ -105,9 +115,9 @@ struct board_view {
 };
 
 // The PMIx namespace that oshrun gives out. Another one in the environment means that a launcher runs inside the job.
-inline void board_nspace(uint64_t cookie, char *text, size_t room)
+inline void board_nspace(uint64_t job_cookie, char *text, size_t room)
 {
-	snprintf(text, room, "oshrun-%016llx", static_cast<unsigned long long>(cookie));
+	snprintf(text, room, "oshrun-%016llx", static_cast<unsigned long long>(job_cookie));
 }
 
 // Fills in the offsets and returns the size of the file.

@@ -7,6 +7,7 @@
 #include "boot.hpp"
 #include "boot_board.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -35,15 +36,15 @@ native_state g_board;
 struct board_address {
 	int version, launcher_pid, board_fd;
 	unsigned rank;
-	unsigned long long cookie;
+	unsigned long long cookie, job_cookie;
 };
 
 bool parse_address(const char *text, board_address &at)
 {
 	char end;
-	return sscanf(text, "%d:%d:%d:%u:%llx%c", &at.version, &at.launcher_pid, &at.board_fd, &at.rank, &at.cookie,
-		      &end) == 5 &&
-	       at.version == 1;
+	return sscanf(text, "%d:%d:%d:%u:%llx:%llx%c", &at.version, &at.launcher_pid, &at.board_fd, &at.rank,
+		      &at.cookie, &at.job_cookie, &end) == 6 &&
+	       at.version == kBoardEnvVersion;
 }
 
 // Is this descriptor still what oshrun gave us? Wrappers close descriptors, or put their own files under the number.
@@ -107,21 +108,21 @@ int map_board(const board_address &at, board_view &board)
 }
 
 // The PMIx environment, if there is one, is what oshrun gave out together with its board.
-bool pmix_is_ours(unsigned long long cookie)
+bool pmix_is_ours(unsigned long long job_cookie)
 {
 	const char *nspace = pgas_boot_getenv("PMIX_NAMESPACE");
 	if (!nspace)
 		return !pgas_boot_getenv("PMI_RANK");
 	char ours[64];
-	board_nspace(cookie, ours, sizeof ours);
+	board_nspace(job_cookie, ours, sizeof ours);
 	return strcmp(nspace, ours) == 0;
 }
 
 // A launcher that runs inside our job gives its processes an environment of its own on top of ours.
-bool inner_launcher(unsigned long long cookie)
+bool inner_launcher(unsigned long long job_cookie)
 {
 	// oshrun removes PMI_FD and never sets it
-	return pgas_boot_getenv("PMI_FD") || (pgas_boot_getenv("PMIX_NAMESPACE") && !pmix_is_ours(cookie));
+	return pgas_boot_getenv("PMI_FD") || (pgas_boot_getenv("PMIX_NAMESPACE") && !pmix_is_ours(job_cookie));
 }
 
 // When oshrun dies, even by kill -9, we must die too, whatever stands between it and us. The parent-death signal that
@@ -210,14 +211,14 @@ int native_init(job &job)
 	board_view board;
 	int rc = map_board(at, board);
 	if (rc == -ENOENT)
-		return pmix_is_ours(at.cookie) ? kBeSingle : kNotMine;
+		return pmix_is_ours(at.job_cookie) ? kBeSingle : kNotMine;
 	if (rc) {
 		complain("cannot reach the board of oshrun (pid %d): %s", at.launcher_pid, strerror(-rc));
 		return rc;
 	}
 	board_header &head = board.head();
 	board_slot &slot = board.slot(at.rank);
-	int holder = inner_launcher(at.cookie) ? -1 : claim_slot(slot);
+	int holder = inner_launcher(at.job_cookie) ? -1 : claim_slot(slot);
 	if (holder != 0) {
 		if (holder > 0)
 			complain("place %u of the job is held by pid %d: this process starts as a job of one", at.rank,
@@ -242,8 +243,9 @@ int native_init(job &job)
 	job.rank = static_cast<int>(at.rank);
 	job.size = static_cast<int>(head.size);
 	job.local_known = true;
-	for (int r = 0; r < job.size; r++)
-		job.local.push_back(r);
+	for (uint32_t r = 0; r < head.size; r++)
+		if (board.slot(r).host == slot.host)
+			job.local.push_back(static_cast<int>(r));
 	return kJoined;
 }
 
@@ -269,17 +271,9 @@ bool someone_is_gone()
 }
 
 // A central counter and a futex: at start-up PEs may outnumber cores and arrive late, so waiting must cost nothing.
-int native_barrier()
+int await_generation(board_header &head, uint32_t seen)
 {
-	board_header &head = g_board.board.head();
-	std::atomic_ref<uint32_t> arrived(head.arrived), generation(head.generation);
-	const uint32_t seen = generation.load(std::memory_order_acquire);
-	if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == g_board.size) {
-		arrived.store(0, std::memory_order_relaxed);           // nobody arrives again before the next line
-		generation.store(seen + 1, std::memory_order_release); // pairs with load_acquire in native_barrier()
-		syscall(SYS_futex, &head.generation, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-		return 0;
-	}
+	std::atomic_ref<uint32_t> generation(head.generation);
 	for (int i = 0; i < 64; i++)
 		if (generation.load(std::memory_order_acquire) != seen)
 			return 0;
@@ -293,6 +287,34 @@ int native_barrier()
 		}
 	}
 	return 0;
+}
+
+// cell_bytes of this PE's cell go to the PEs on other hosts.
+int meet(size_t cell_bytes)
+{
+	board_header &head = g_board.board.head();
+	std::atomic_ref<uint32_t> arrived(head.arrived), generation(head.generation);
+	const uint32_t seen = generation.load(std::memory_order_acquire);
+	g_board.board.slot(g_board.rank).cell_bytes = static_cast<uint32_t>(cell_bytes);
+	if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < head.local_size)
+		return await_generation(head, seen);
+	arrived.store(0, std::memory_order_relaxed); // nobody arrives again before the generation moves
+	if (head.local_size < g_board.size) {
+		// oshrun reads the cells when it has read that, and moves the generation
+		if (!send_mail(kMailArrived, static_cast<int>(seen), nullptr)) {
+			complain("barrier cannot complete: oshrun is not to be reached");
+			return -ECONNRESET;
+		}
+		return await_generation(head, seen);
+	}
+	generation.store(seen + 1, std::memory_order_release); // pairs with load_acquire in await_generation()
+	syscall(SYS_futex, &head.generation, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+	return 0;
+}
+
+int native_barrier()
+{
+	return meet(0);
 }
 
 // --- exchange --------------------------------------------------------------------------------------------------------
@@ -313,7 +335,7 @@ int native_allgather(const void *mine, size_t bytes, void *all)
 		uint32_t half =
 			std::atomic_ref<uint32_t>(g_board.board.head().generation).load(std::memory_order_acquire) & 1;
 		memcpy(g_board.board.cell(half, g_board.rank), from + at, now);
-		if (int rc = native_barrier())
+		if (int rc = meet(now))
 			return rc;
 		for (uint32_t r = 0; r < g_board.size; r++)
 			memcpy(to + r * bytes + at, g_board.board.cell(half, r), now);
@@ -356,14 +378,19 @@ int native_fence()
 ssize_t native_get(int rank, const char *key, void *value, size_t room)
 {
 	const char *arena = g_board.board.arena(static_cast<uint32_t>(rank));
-	const uint64_t used = std::atomic_ref<uint64_t>(g_board.board.slot(static_cast<uint32_t>(rank)).kv_used)
-				      .load(std::memory_order_acquire);
+	// bounded, because another process wrote it
+	const uint64_t used =
+		std::min<uint64_t>(std::atomic_ref<uint64_t>(g_board.board.slot(static_cast<uint32_t>(rank)).kv_used)
+					   .load(std::memory_order_acquire),
+				   kKvBytes);
 	const size_t key_bytes = strlen(key);
 	ssize_t found = -ENOENT;
 	const char *where = nullptr;
-	for (uint64_t at = 0; at < used;) {
+	for (uint64_t at = 0; at + sizeof(kv_record) <= used;) {
 		kv_record record;
 		memcpy(&record, arena + at, sizeof record);
+		if (kv_span(record.key_bytes, record.value_bytes) > used - at)
+			break;
 		const char *have = arena + at + sizeof record;
 		if (record.key_bytes == key_bytes && memcmp(have, key, key_bytes) == 0) {
 			found = record.value_bytes; // no break, because the last one wins

@@ -1,16 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun.cpp: starts the PEs of a job on this machine. It needs nothing but the C library; libpmix and hwloc are used
-// when they are there.
+// oshrun.cpp: starts the PEs of a job, on this machine or on several hosts. It needs nothing but the C library; libpmix
+// and hwloc are used when they are there.
 //
 //   oshrun_opts   command line            oshrun_env   environment of a PE      oshrun_bind    which PE on which core
 //   oshrun_start  board, pipes, fork      oshrun_job   watch and end the job    oshrun_io      stdout, stderr, stdin
 //   oshrun_guard  helper process          oshrun_pmix  PMIx server in it        oshrun_elf     does a program want one?
 //   oshrun_say    messages to the user
+//
+// and for several hosts (the design is in oshrun_agent.hpp):
+//
+//   oshrun_hosts  which hosts, which PE   oshrun_head    streams and verdict    oshrun_agent   the oshrun of one host
+//   oshrun_branch agents that one started oshrun_wire    frames between them    oshrun_jobtext what agents are told
+//   oshrun_relay  streams by frames       oshrun_exchange a barrier over hosts  oshrun_pmix_link PMIx over hosts
 #include "oshrun.hpp"
+
+#include <cstring>
 
 int main(int argc, char **argv)
 {
+	if (argc == 2 && strcmp(argv[1], "--agent") == 0)
+		return oshrun::run_agent();
 	oshrun::options opts;
 	int rc = oshrun::parse_options(argc, argv, opts);
-	return rc >= 0 ? rc : oshrun::run_job(opts);
+	if (rc >= 0)
+		return rc;
+	return opts.hosts.empty() ? oshrun::run_job(opts) : oshrun::run_head(opts);
 }

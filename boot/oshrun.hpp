@@ -27,16 +27,32 @@ enum class pmix_mode { automatic, on, off };
 
 // One program of the job: "-n 2 ./a" of "-n 2 ./a : -n 2 ./b".
 struct app {
-	int count = 1;
+	int count = 0; // 0 before parse_options() returns: not said
 	strings argv;
 	std::string path; // what to exec, found by resolve()
 	strings set_env;  // NAME=value, -x of this program
 	std::string wdir;
 };
 
+struct host {
+	std::string name;
+	int slots = 0;     // PEs that it takes; 0: the list does not say
+	bool here = false; // this machine: its agent needs no command to get there
+};
+enum class map_by { slot, node, other };
+
 struct options {
 	std::vector<app> apps;
-	int count = 0; // PEs of all apps
+	int count = 0; // PEs of all apps; 0 before find_hosts(): as many as there are slots
+	// Where PEs go. hosts is empty when that is this machine alone: find_hosts() makes it of the others.
+	std::vector<host> hosts;
+	strings host_lists, host_files;
+	int ppn = 0; // PEs per host; 0: not said
+	map_by map = map_by::slot;
+	bool oversubscribe = false;
+	std::string launch_agent; // words; %h is the host, which is the last word otherwise
+	int tree = 16;            // agents that one process starts
+	double host_timeout_s = 10;
 	bind_to bind = bind_to::automatic;
 	pmix_mode pmix = pmix_mode::automatic;
 	bool aslr = true; // off: PEs of one program have the same addresses
@@ -47,38 +63,53 @@ struct options {
 	double grace_s = 2;   // between SIGTERM and SIGKILL
 };
 
+// main: "oshrun --agent", the oshrun of another host, which `oshrun` there started (oshrun_agent.cpp).
+int run_agent();
+// ... and the process that the user started, when there are other hosts (oshrun_head.cpp).
+int run_head(options &opts);
+
 // opts: fills options and returns -1, or returns the exit code after help, version or an error line.
 int parse_options(int argc, char **argv, options &opts);
 int resolve(app &program); // 0, or 126/127 after an error line
+void add_words(strings &words, const std::string &text);
 
-// "oshrun: ..." on stderr, one line, one write.
+// "oshrun: ..." on stderr, one line, one write; or what say_to() was given gets the line, without the name.
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
+void say_to(void (*sink)(const char *line));
 
 // env: the environment that all PEs share, without what an outer launcher left.
 strings base_environment();
+strings carried_environment(); // what goes to other hosts of it: settings of ours, of libfabric and of MPI
 void set_env(strings &env, const std::string &assignment);
 
 // hwloc, ours and the one in libpmix, loads plugins that look for GPUs. That takes 200 ms, and we ask for none of it.
 constexpr const char *kHwlocPlugins = "HWLOC_PLUGINS_PATH";
 
 // bind: a CPU set per PE, or none at all when PEs are not bound.
-std::vector<cpu_set_t> plan_binding(const options &opts, std::string &why);
+std::vector<cpu_set_t> plan_binding(bind_to how, int count, std::string &why);
 std::string cpu_list(const cpu_set_t &set);
 
 // guard: a helper process that outlives a killed oshrun until it has cleaned up, and that hosts the PMIx server.
 struct guard_setup {
 	pgas::boot::board_view board;
 	int life_read_fd, life_write_fd, mail_write_fd;
+	int uplink_fd; // an agent's way to its parent, or -1: when that ends, so does the job on this host
+	int pmix_fd;   // from the PMIx server to the agent, or -1 in a job on one host
+	const struct placement *where;
+	double grace_s;
 	bool pmix;
 	bool verbose;
 };
-pid_t start_guard(const guard_setup &setup); // -1 and errno when fork fails
+pid_t start_guard(const guard_setup &setup);   // -1 and errno when fork fails
+bool carries_cookie(int pid, uint64_t cookie); // was it started by a PE of that board, or is it one?
 
 // pmix: runs inside the guard. Writes the environment of a PE to the board. Returns false when there is no PMIx here.
 bool start_pmix_server(const guard_setup &setup);
+bool handle_pmix_link();                            // something has come by pmix_fd; false: no more will
 void remove_tmpdir(pgas::boot::board_header &head); // the server's; whoever outlives the server removes it
 bool pmix_available();
 bool wants_pmix(const app &program);
+bool is_mpi(const app &program); // it plainly asks for MPI or PMIx
 
 int run_job(options &opts);
 

@@ -157,17 +157,17 @@ std::string cpu_list(const cpu_set_t &set)
 }
 
 // A single PE has nobody to stay away from, and its threads would share one core: it is bound only on request.
-std::vector<cpu_set_t> plan_binding(const options &opts, std::string &why)
+std::vector<cpu_set_t> plan_binding(bind_to how, int count, std::string &why)
 {
 	cpu_set_t allowed;
 	why = "not bound";
-	if (opts.bind == bind_to::none || (opts.bind == bind_to::automatic && opts.count == 1))
+	if (how == bind_to::none || (how == bind_to::automatic && count == 1))
 		return {};
 	if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
 		why = "not bound: affinity is not known";
 		return {};
 	}
-	if (opts.bind == bind_to::automatic && opts.count > CPU_COUNT(&allowed)) {
+	if (how == bind_to::automatic && count > CPU_COUNT(&allowed)) {
 		why = "not bound: more PEs than CPUs"; // this is known without a look at the cores
 		return {};
 	}
@@ -176,15 +176,15 @@ std::vector<cpu_set_t> plan_binding(const options &opts, std::string &why)
 		units.clear();
 		cores_by_kernel(allowed, units);
 	}
-	if (opts.bind == bind_to::hwthread)
+	if (how == bind_to::hwthread)
 		units = split_hwthreads(units);
-	if (opts.bind == bind_to::automatic && opts.count > static_cast<int>(units.size())) {
+	if (how == bind_to::automatic && count > static_cast<int>(units.size())) {
 		why = "not bound: more PEs than cores";
 		return {};
 	}
-	why = opts.bind == bind_to::hwthread ? "bound to hardware threads" : "bound to cores";
+	why = how == bind_to::hwthread ? "bound to hardware threads" : "bound to cores";
 	cpu_sets plan;
-	for (int pe = 0; pe < opts.count; pe++)
+	for (int pe = 0; pe < count; pe++)
 		plan.push_back(units[static_cast<size_t>(pe) % units.size()]); // oversubscribed on request: go round
 	return plan;
 }

@@ -49,11 +49,13 @@ size_t file_offset(const image &file, const Elf64_Ehdr &head, uint64_t address)
 	return SIZE_MAX;
 }
 
-bool only_ours(const image &file)
+enum class need { unknown, ours, foreign };
+
+need libraries_of(const image &file)
 {
 	const auto *head = file.at<Elf64_Ehdr>(0);
 	if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_ident[EI_CLASS] != ELFCLASS64)
-		return false;
+		return need::unknown;
 	const auto *segments = file.at<Elf64_Phdr>(head->e_phoff, head->e_phnum);
 	const Elf64_Dyn *dynamic = nullptr;
 	size_t count = 0;
@@ -72,31 +74,41 @@ bool only_ours(const image &file)
 			continue;
 		const char *name = file.base + strings_at + dynamic[i].d_un.d_val;
 		if (!memchr(name, 0, file.bytes - static_cast<size_t>(name - file.base)))
-			return false;
+			return need::unknown;
 		if (begins(name, kForeign))
-			return false;
+			return need::foreign;
 		ours |= begins(name, kOurs);
 	}
-	return ours;
+	return ours ? need::ours : need::unknown;
 }
 
-} // namespace
-
-bool wants_pmix(const app &program)
+need libraries_of(const app &program)
 {
 	std::string path = program.path[0] == '/' || program.wdir.empty() ? program.path
 									  : program.wdir + "/" + program.path;
 	unique_fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
 	struct stat info;
 	if (fd.get() < 0 || fstat(fd.get(), &info) != 0 || info.st_size < static_cast<off_t>(sizeof(Elf64_Ehdr)))
-		return true;
+		return need::unknown;
 	size_t bytes = static_cast<size_t>(info.st_size);
 	void *base = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd.get(), 0);
 	if (base == MAP_FAILED)
-		return true;
-	bool wants = !only_ours({static_cast<const char *>(base), bytes});
+		return need::unknown;
+	const need found = libraries_of(image{static_cast<const char *>(base), bytes});
 	munmap(base, bytes);
-	return wants;
+	return found;
+}
+
+} // namespace
+
+bool wants_pmix(const app &program)
+{
+	return libraries_of(program) != need::ours;
+}
+
+bool is_mpi(const app &program)
+{
+	return libraries_of(program) == need::foreign;
 }
 
 } // namespace oshrun

@@ -34,6 +34,9 @@ constexpr const char *kOuter[] = {"PGAS_BOOT=",
 				  "MPI_LOCALRANKID="};
 constexpr const char *kKeep[] = {"PMIX_MCA_"}; // the user's own settings of the PMIx library
 
+// Other hosts have an environment of their own, to which these are added; -x adds more.
+constexpr const char *kCarried[] = {"SHMEM_", "FI_", "GASNET_", "PGAS_", "OMPI_MCA_", "PMIX_MCA_"};
+
 template <size_t Count>
 bool begins(const char *entry, const char *const (&list)[Count])
 {
@@ -66,8 +69,9 @@ strings base_environment()
 {
 	if (const char *fd = getenv("PMI_FD"))
 		no_inherit(atoi(fd));
-	int pid, board;
-	if (const char *outer = getenv(pgas::boot::kBoardEnv); outer && sscanf(outer, "1:%d:%d:", &pid, &board) == 2)
+	int version, pid, board;
+	if (const char *outer = getenv(pgas::boot::kBoardEnv);
+	    outer && sscanf(outer, "%d:%d:%d:", &version, &pid, &board) == 3 && version == pgas::boot::kBoardEnvVersion)
 		no_inherit(board);
 	strings env;
 	for (char **entry = environ; *entry; entry++)
@@ -78,6 +82,15 @@ strings base_environment()
 	if (!getenv("IPATH_NO_BACKTRACE"))
 		env.push_back("IPATH_NO_BACKTRACE=1");
 	return env;
+}
+
+strings carried_environment()
+{
+	strings carried;
+	for (const std::string &entry : base_environment())
+		if (begins(entry.c_str(), kCarried))
+			carried.push_back(entry);
+	return carried;
 }
 
 } // namespace oshrun

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // oshrun_guard.cpp: the guard, a child of oshrun that waits for oshrun to die without having ended its job.
 //
-// Then it kills what is left of the PEs and removes the PMIx server's directory. It has a session of its own, so a
+// It then kills what is left of the PEs and removes the PMIx server's directory. It has a session of its own, so a
 // signal to the terminal's process group does not reach it. When a job ends in order, oshrun kills the guard. It is
 // also the process in which the PMIx server lives: libpmix starts threads, and oshrun itself must stay single-threaded
 // to fork PEs.
@@ -30,32 +30,15 @@ namespace {
 
 using pgas::boot::board_header;
 
-// A process that made a session of its own is in no process group of ours, but the environment that it was started
-// with still has our cookie.
-bool carries_cookie(int pid, const std::string &mark)
-{
-	char path[64];
-	snprintf(path, sizeof path, "/proc/%d/environ", pid);
-	unique_fd file(open(path, O_RDONLY | O_CLOEXEC));
-	std::string text;
-	char part[8192];
-	ssize_t got;
-	while (file.get() >= 0 && (got = read(file.get(), part, sizeof part)) > 0)
-		text.append(part, static_cast<size_t>(got));
-	return text.find(mark) != std::string::npos;
-}
-
 bool kill_by_cookie(uint64_t cookie)
 {
-	char mark[32];
-	snprintf(mark, sizeof mark, ":%016llx", static_cast<unsigned long long>(cookie));
 	bool any = false;
 	DIR *proc = opendir("/proc");
 	if (!proc)
 		return false;
 	while (dirent *entry = readdir(proc)) {
 		int pid = atoi(entry->d_name);
-		if (pid > 1 && pid != getpid() && carries_cookie(pid, mark)) {
+		if (pid > 1 && pid != getpid() && carries_cookie(pid, cookie)) {
 			kill(pid, SIGKILL);
 			any = true;
 		}
@@ -89,20 +72,47 @@ void announce_env(board_header &head, uint32_t state)
 
 // Closes everything else that the guard inherited, above all the write end of `life`: with that open nobody would see
 // that oshrun is gone. On a kernel without the call only that one is closed.
-void close_all_but(int keep, int keep_too, int life_write)
+void close_all_but(std::vector<int> keep, int life_write)
 {
 	close(life_write);
-	const unsigned low = static_cast<unsigned>(std::min(keep, keep_too)),
-		       high = static_cast<unsigned>(std::max(keep, keep_too));
-	const unsigned gaps[][2] = {{STDERR_FILENO + 1, low - 1}, {low + 1, high - 1}, {high + 1, ~0U}};
-	for (const auto &gap : gaps)
-		if (gap[0] <= gap[1])
-			syscall(SYS_close_range, gap[0], gap[1], 0);
+	std::sort(keep.begin(), keep.end());
+	unsigned from = STDERR_FILENO + 1;
+	for (int fd : keep)
+		if (fd > STDERR_FILENO) {
+			if (static_cast<unsigned>(fd) > from)
+				syscall(SYS_close_range, from, static_cast<unsigned>(fd) - 1, 0);
+			from = static_cast<unsigned>(fd) + 1;
+		}
+	syscall(SYS_close_range, from, ~0U, 0);
+}
+
+// Waits until oshrun is gone. An agent that has lost its parent ends its PEs and itself; one that cannot, because it
+// was stopped, is killed. The other end of an uplink that has hung up is known without reading, so nothing is taken
+// away.
+void await_end(const guard_setup &setup)
+{
+	struct pollfd seen[] = {
+		{setup.life_read_fd, POLLIN, 0}, {setup.uplink_fd, POLLRDHUP, 0}, {setup.pmix_fd, POLLIN, 0}};
+	for (;;) {
+		seen[0].revents = seen[1].revents = seen[2].revents = 0;
+		if (poll(seen, 3, -1) < 0 && errno == EINTR)
+			continue;
+		if (seen[2].revents && !handle_pmix_link())
+			seen[2].fd = -1;
+		if (seen[0].revents)
+			return;
+		if (seen[1].revents)
+			break;
+	}
+	const int patience_ms = static_cast<int>(std::min(setup.grace_s, 60.0) * 1000) + 3000;
+	while (poll(seen, 1, patience_ms) < 0 && errno == EINTR) {}
+	if (!seen[0].revents)
+		kill(static_cast<pid_t>(setup.board.head().launcher_pid), SIGKILL);
 }
 
 [[noreturn]] void guard_main(const guard_setup &setup)
 {
-	close_all_but(setup.life_read_fd, setup.mail_write_fd, setup.life_write_fd);
+	close_all_but({setup.life_read_fd, setup.mail_write_fd, setup.uplink_fd, setup.pmix_fd}, setup.life_write_fd);
 	setsid();
 	prctl(PR_SET_NAME, "oshrun-guard");
 	for (int sig : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGTSTP})
@@ -117,13 +127,28 @@ void close_all_but(int keep, int keep_too, int life_write)
 	if (setup.pmix)
 		announce_env(setup.board.head(),
 			     start_pmix_server(setup) ? pgas::boot::kEnvReady : pgas::boot::kEnvNone);
-	struct pollfd life = {setup.life_read_fd, POLLIN, 0};
-	while (poll(&life, 1, -1) < 0 && errno == EINTR) {}
+	await_end(setup);
 	end_job(setup);
 	_exit(0);
 }
 
 } // namespace
+
+// A process that made a session of its own is in no process group of ours, but the environment that it was started
+// with still has our cookie.
+bool carries_cookie(int pid, uint64_t cookie)
+{
+	char path[64], mark[32];
+	snprintf(mark, sizeof mark, ":%016llx", static_cast<unsigned long long>(cookie));
+	snprintf(path, sizeof path, "/proc/%d/environ", pid);
+	unique_fd file(open(path, O_RDONLY | O_CLOEXEC));
+	std::string text;
+	char part[8192];
+	ssize_t got;
+	while (file.get() >= 0 && (got = read(file.get(), part, sizeof part)) > 0)
+		text.append(part, static_cast<size_t>(got));
+	return text.find(mark) != std::string::npos;
+}
 
 pid_t start_guard(const guard_setup &setup)
 {

@@ -21,7 +21,7 @@ constexpr size_t kQueueMax = size_t{1} << 20; // with so many bytes queued, PEs 
 constexpr size_t kSafeWrite = 4096;           // PIPE_BUF: what a writable pipe takes without blocking
 
 // PEs get a terminal for stdout when we have one, so that they buffer by line and know that somebody is watching.
-bool open_terminal(unique_fd &near_end, unique_fd &far_end)
+bool open_terminal(const terminal_size &like, unique_fd &near_end, unique_fd &far_end)
 {
 	unique_fd master(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
 	char name[128];
@@ -34,8 +34,8 @@ bool open_terminal(unique_fd &near_end, unique_fd &far_end)
 		return false;
 	mode.c_oflag &= ~static_cast<tcflag_t>(OPOST); // our own terminal does that
 	mode.c_lflag &= ~static_cast<tcflag_t>(ECHO);
-	struct winsize size;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+	const struct winsize size = {like.rows, like.columns, 0, 0};
+	if (size.ws_row > 0)
 		ioctl(slave.get(), TIOCSWINSZ, &size);
 	if (tcsetattr(slave.get(), TCSANOW, &mode))
 		return false;
@@ -59,10 +59,21 @@ double now_s()
 	return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-bool output::open_stream(int rank, bool is_error, unique_fd &far_end)
+terminal_size own_terminal()
 {
-	unique_fd near_end;
-	if (is_error || !isatty(STDOUT_FILENO) || !open_terminal(near_end, far_end)) {
+	terminal_size found;
+	struct winsize size;
+	found.wanted = isatty(STDOUT_FILENO);
+	if (found.wanted && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
+		found.rows = size.ws_row;
+		found.columns = size.ws_col;
+	}
+	return found;
+}
+
+bool open_channel(const terminal_size &terminal, unique_fd &near_end, unique_fd &far_end)
+{
+	if (!terminal.wanted || !open_terminal(terminal, near_end, far_end)) {
 		int ends[2];
 		if (pipe2(ends, O_CLOEXEC) != 0)
 			return false;
@@ -70,8 +81,39 @@ bool output::open_stream(int rank, bool is_error, unique_fd &far_end)
 		far_end = unique_fd(ends[1]);
 	}
 	fcntl(near_end.get(), F_SETFL, fcntl(near_end.get(), F_GETFL) | O_NONBLOCK);
-	streams_.push_back({rank, is_error, std::move(near_end), {}});
 	return true;
+}
+
+bool output::open_stream(int rank, bool is_error, unique_fd &far_end)
+{
+	unique_fd near_end;
+	if (!open_channel(is_error ? terminal_size{} : own_terminal(), near_end, far_end))
+		return false;
+	streams_.push_back({rank, is_error, false, std::move(near_end), {}});
+	return true;
+}
+
+void output::feed(int rank, bool is_error, const std::string &bytes)
+{
+	const size_t which = static_cast<size_t>(rank) * 2 + is_error;
+	if (which >= fed_.size())
+		fed_.resize(which + 1);
+	if (!fed_[which]) {
+		streams_.push_back({rank, is_error, true, unique_fd(), {}});
+		fed_[which] = &streams_.back();
+	}
+	stream &from = *fed_[which];
+	from.fed = !bytes.empty();
+	if (from.text.empty())
+		from.since = now_s();
+	from.text += bytes;
+	if (from.text.size() > kLongLine)
+		pass_stream(from, now_s());
+}
+
+bool output::full() const
+{
+	return sinks_[0].queue.size() > kQueueMax || sinks_[1].queue.size() > kQueueMax;
 }
 
 void output::add_polls(std::vector<pollfd> &polls)
@@ -146,7 +188,7 @@ void output::pass_stream(stream &from, double now)
 			from.text.erase(0, last + 1);
 			from.since = now;
 		}
-		const bool over = from.fd.get() < 0;
+		const bool over = from.fd.get() < 0 && !from.fed;
 		if (!from.text.empty() && (over || now >= from.since + kPromptDelay || from.text.size() > kLongLine)) {
 			emit(from, from.text.data(), from.text.size(), now);
 			from.text.clear();
@@ -241,13 +283,17 @@ bool input::open(unique_fd &far_end)
 	return true;
 }
 
+bool may_read_stdin()
+{
+	return !isatty(STDIN_FILENO) || tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
 void input::add_polls(std::vector<pollfd> &polls)
 {
 	poll_in_ = poll_out_ = SIZE_MAX;
 	if (to_pe_.get() < 0)
 		return;
-	if (!ended_ && queue_.empty() &&
-	    tcgetpgrp(STDIN_FILENO) == getpgrp()) { // in the background a read would stop us
+	if (!ended_ && queue_.empty() && may_read_stdin()) {
 		poll_in_ = polls.size();
 		polls.push_back({STDIN_FILENO, POLLIN, 0});
 	}

@@ -12,26 +12,52 @@
 namespace oshrun {
 
 double now_s();
+void poll_until(std::vector<pollfd> &polls, double due); // due by now_s(); 0: for ever
 
-class output {
+// A terminal for the PEs' standard output: none, or one of the size of ours.
+struct terminal_size {
+	bool wanted = false;
+	unsigned short rows = 0, columns = 0;
+};
+terminal_size own_terminal();
+// Makes the channel for one stream of a PE. Both ends are close-on-exec; ours does not block.
+bool open_channel(const terminal_size &terminal, unique_fd &near_end, unique_fd &far_end);
+
+// What becomes of the PEs' output: it is written here (output), or sent to the oshrun that the user started
+// (relay_output).
+class pe_output {
+public:
+	virtual ~pe_output() = default;
+	// The far end is for the PE and closed by the caller.
+	virtual bool open_stream(int rank, bool is_error, unique_fd &far_end) = 0;
+	virtual void add_polls(std::vector<pollfd> &polls) = 0; // appends; handle() gets the same list back
+	virtual void handle(const std::vector<pollfd> &polls) = 0;
+	virtual void read_now() = 0;                  // reads what is there, without waiting
+	virtual double deadline() const { return 0; } // when a line that is held back is due; 0: none
+	virtual bool reader_gone() const { return false; }
+};
+
+class output : public pe_output {
 public:
 	explicit output(bool tag) : tag_(tag) {}
 
-	// Makes the channel for one stream of a PE; the far end is for the PE and closed by the caller. Both are
-	// close-on-exec.
-	bool open_stream(int rank, bool is_error, unique_fd &far_end);
-
-	void add_polls(std::vector<pollfd> &polls); // appends; handle() gets the same list back
-	void handle(const std::vector<pollfd> &polls);
-	void read_now();            // reads what is there, without waiting
+	bool open_stream(int rank, bool is_error, unique_fd &far_end) override;
+	void add_polls(std::vector<pollfd> &polls) override;
+	void handle(const std::vector<pollfd> &polls) override;
+	void read_now() override;
+	double deadline() const override { return deadline_; }
+	bool reader_gone() const override { return sinks_[0].broken; }
 	void flush(double seconds); // writes the rest, unfinished lines too; waits so long for our reader at most
-	double deadline() const { return deadline_; } // when a line that is held back is due; 0: none
-	bool reader_gone() const { return sinks_[0].broken; }
+
+	// Bytes of a PE on another host; none: that stream has ended.
+	void feed(int rank, bool is_error, const std::string &bytes);
+	bool full() const; // nobody should feed more before something is written
 
 private:
 	struct stream {
 		int rank;
 		bool is_error;
+		bool fed; // by feed(), and not ended; else it ends with fd
 		unique_fd fd;
 		std::string text; // read, and not passed on yet
 		double since = 0; // when the first byte of its last line came
@@ -54,16 +80,27 @@ private:
 	bool tag_;
 	double deadline_ = 0;
 	std::deque<stream> streams_; // a deque: addresses stay, and open_line points to one
+	std::vector<stream *> fed_;  // of rank and kind, those that feed() made
 	sink sinks_[2] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
 };
 
 // PE 0 inherits our standard input, unless that is a terminal: a PE is in a process group of its own, which may not
 // read a terminal, so then we read and forward.
-class input {
+class pe_input {
 public:
-	bool open(unique_fd &far_end); // far_end stays empty when PE 0 may use descriptor 0 itself
-	void add_polls(std::vector<pollfd> &polls);
-	void handle(const std::vector<pollfd> &polls);
+	virtual ~pe_input() = default;
+	virtual bool open(unique_fd &far_end) = 0; // far_end stays empty when PE 0 may use descriptor 0 itself
+	virtual void add_polls(std::vector<pollfd> &polls) = 0;
+	virtual void handle(const std::vector<pollfd> &polls) = 0;
+};
+
+bool may_read_stdin(); // in the background a read from the terminal would stop us
+
+class input : public pe_input {
+public:
+	bool open(unique_fd &far_end) override;
+	void add_polls(std::vector<pollfd> &polls) override;
+	void handle(const std::vector<pollfd> &polls) override;
 
 private:
 	unique_fd to_pe_;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_job.cpp: the life of a job: start all PEs, forward what they say and what we are told, and end it.
+// oshrun_job.cpp: the life of a job on one host: start its PEs, forward what they say and what we are told, and end it.
+// In a job on several hosts an agent owns one of these and is told what concerns the others (job_owner).
 //
 // running -> ending (SIGTERM was sent, a grace period runs) -> killing (SIGKILL) -> over. The first thing that goes
 // wrong decides the exit status and is the only one that is reported. PEs are process groups; what escapes from them
 // comes back to us as a child, because oshrun is a subreaper, so "no child but the guard" is the end.
 #include "oshrun_job.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
@@ -16,6 +18,8 @@
 #include <linux/futex.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -31,63 +35,39 @@ using pgas::boot::board_slot;
 constexpr double kWrapperDelay = 0.3; // a wrapper whose PE died has so many seconds to tell us the exit status
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
 
-enum class phase { running, ending, killing };
+bool is_oshrun(pid_t pid)
+{
+	struct stat ours, theirs;
+	return stat("/proc/self/exe", &ours) == 0 &&
+	       stat(("/proc/" + std::to_string(pid) + "/exe").c_str(), &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+	       ours.st_ino == theirs.st_ino;
+}
 
-class job {
-public:
-	explicit job(options &opts) : opts_(opts), out_(opts.tag_output), started_at_(now_s()) {}
-	int run();
+} // namespace
 
-private:
-	bool start();
-	void watch();
-	void clean_up();
-	std::vector<pollfd> wait_for_news();
-	void read_signals();
-	void read_mail();
-	void reap();
-	void replace_guard();
-	pid_t begin_guard(bool pmix);
-	void judge(int rank, int status);
-	void check_watches(const std::vector<pollfd> &polls);
-	void check_deadlines();
-	void on_signal(int sig);
-	void on_hello(const pgas::boot::mail_record &mail);
-	void on_abort(const pgas::boot::mail_record &mail);
-
-	__attribute__((format(printf, 3, 4))) void fail(int code, const char *format, ...);
-	void begin_end(int sig);
-	void signal_all(int sig);
-	bool anyone_left();
-	std::string name(int rank, pid_t pid) const;
-	uint32_t slot_state(uint32_t rank) const;
-	bool someone_joined() const;
-
-	options &opts_;
-	job_files files_;
-	output out_;
-	input in_;
-	std::vector<pe> pes_;
-	pid_t guard_ = -1;
-	unique_fd signals_;
-	phase phase_ = phase::running;
-	double started_at_;
-	double deadline_ = 0; // of the phase: --timeout, then the grace period
-	int live_ = 0;        // PEs whose child is not reaped
-	int exit_code_ = 0;
-	bool failed_ = false;
-	size_t signals_poll_ = 0, mail_poll_ = 0;
-	size_t watch_poll_ = 0; // first pidfd; those of pes_ that have one follow in order
-};
+job::job(options &opts, placement where, pe_output &out, pe_input &in, job_owner *owner)
+	: opts_(opts), where_(std::move(where)), out_(out), in_(in), owner_(owner)
+{
+}
 
 // --- small answers ---------------------------------------------------------------------------------------------------
 
 std::string job::name(int rank, pid_t pid) const
 {
-	char host[256] = "", text[320];
-	gethostname(host, sizeof host - 1);
-	snprintf(text, sizeof text, "PE %d (pid %d on %s)", rank, pid, host);
+	char text[320];
+	snprintf(text, sizeof text, "PE %d (pid %d on %s)", rank, pid, where_.name().c_str());
 	return text;
+}
+
+std::string job::at_host() const
+{
+	return owner_ ? "host " + where_.name() + ": " : "";
+}
+
+pe *job::find(int rank)
+{
+	auto at = std::lower_bound(pes_.begin(), pes_.end(), rank, [](const pe &one, int r) { return one.rank < r; });
+	return at != pes_.end() && at->rank == rank ? &*at : nullptr;
 }
 
 uint32_t job::slot_state(uint32_t rank) const
@@ -97,29 +77,40 @@ uint32_t job::slot_state(uint32_t rank) const
 
 bool job::someone_joined() const
 {
-	for (uint32_t rank = 0; rank < static_cast<uint32_t>(opts_.count); rank++)
-		if (slot_state(rank) == pgas::boot::kSlotLive)
+	for (const pe &what : pes_)
+		if (slot_state(static_cast<uint32_t>(what.rank)) == pgas::boot::kSlotLive)
 			return true;
 	return false;
 }
 
 bool job::anyone_left()
 {
-	return live_ > 0 || !children_but(guard_).empty();
+	return live_ > 0 || !strangers().empty();
+}
+
+// Children that are neither guard nor agents. Where agent commands need no other machine, agents of other hosts are
+// adopted too when their parent has died: they look after themselves.
+std::vector<pid_t> job::strangers() const
+{
+	std::vector<pid_t> known;
+	if (owner_)
+		known = owner_->helpers();
+	known.push_back(guard_);
+	std::vector<pid_t> found = children_but(known);
+	if (owner_)
+		found.erase(std::remove_if(found.begin(), found.end(),
+					   [this](pid_t pid) {
+						   return is_oshrun(pid) &&
+							  !carries_cookie(pid, files_.view.head().cookie);
+					   }),
+			    found.end());
+	return found;
 }
 
 // --- start -----------------------------------------------------------------------------------------------------------
 
-bool job::start()
+unique_fd signal_source()
 {
-	const uint32_t size = static_cast<uint32_t>(opts_.count);
-	struct rlimit file_limit = {};
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); // a limit on file size becomes an error of ftruncate
-	signal(SIGTTOU, SIG_IGN);
-	if (!raise_file_limit(opts_, file_limit) || !make_files(size, files_))
-		return false;
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	sigset_t set;
 	sigemptyset(&set);
 	struct sigaction hup = {};
@@ -128,40 +119,68 @@ bool job::start()
 		if (sig != SIGHUP || hup.sa_handler != SIG_IGN) // nohup(1)
 			sigaddset(&set, sig);
 	sigprocmask(SIG_BLOCK, &set, nullptr);
-	signals_ = unique_fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+	return unique_fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
 
-	bool pmix = opts_.pmix == pmix_mode::on;
+bool job::start_guard_first(bool &pmix)
+{
+	pmix = opts_.pmix == pmix_mode::on;
 	if (opts_.pmix == pmix_mode::automatic && pmix_available())
-		for (const app &program : opts_.apps)
-			pmix |= wants_pmix(program);
+		for (const pe &what : pes_)
+			if (&what == &pes_[0] || what.program != (&what - 1)->program)
+				pmix |= wants_pmix(*what.program);
 	guard_ = begin_guard(pmix);
-	if (guard_ < 0) {
+	if (guard_ < 0)
 		say("cannot fork: %s", strerror(errno));
+	return guard_ >= 0;
+}
+
+bool job::start()
+{
+	struct rlimit file_limit = {};
+	bool pmix = false;
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); // a limit on file size becomes an error of ftruncate
+	signal(SIGTTOU, SIG_IGN);
+	int rank = 0;
+	for (const app &program : opts_.apps)
+		for (int i = 0; i < program.count; i++, rank++)
+			if (where_.host_of[static_cast<size_t>(rank)] == where_.host) {
+				pe &what = pes_.emplace_back();
+				what.rank = rank;
+				what.program = &program;
+			}
+	if (!raise_file_limit(static_cast<int>(pes_.size()), file_limit) || !make_files(where_, files_))
 		return false;
-	}
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	signals_ = signal_source();
+	if (!start_guard_first(pmix))
+		return false;
+	start_pes(pmix, file_limit);
+	return true;
+}
+
+void job::start_pes(bool pmix, const struct rlimit &file_limit)
+{
 	std::string why;
-	std::vector<cpu_set_t> cpus = plan_binding(opts_, why);
+	std::vector<cpu_set_t> cpus = plan_binding(opts_.bind, static_cast<int>(pes_.size()), why);
 	strings env = base_environment();
 	if (opts_.verbose)
-		say("job of %d PEs, PMIx %s, %s", opts_.count, pmix ? "offered" : "not offered", why.c_str());
-	for (const app &program : opts_.apps)
-		for (int i = 0; i < program.count; i++)
-			pes_.emplace_back().program = &program;
-	for (int rank = 0; rank < opts_.count; rank++) {
-		const cpu_set_t *mine = cpus.empty() ? nullptr : &cpus[static_cast<size_t>(rank)];
-		pe &what = pes_[static_cast<size_t>(rank)];
-		if (!start_pe(opts_, files_, rank, env, mine, file_limit, pmix, out_, in_, what)) {
-			exit_code_ = kExitCannotStart;
-			failed_ = true;
-			begin_end(SIGKILL);
+		say("%s%zu PEs, PMIx %s, %s", owner_ ? "" : "job of ", pes_.size(), pmix ? "offered" : "not offered",
+		    why.c_str());
+	for (size_t i = 0; i < pes_.size(); i++) {
+		const cpu_set_t *mine = cpus.empty() ? nullptr : &cpus[i];
+		pe &what = pes_[i];
+		if (!start_pe(opts_, files_, env, mine, file_limit, pmix, out_, in_, what)) {
+			fail(kExitCannotStart, "%s", ""); // there was a line
+			end(SIGKILL);
 			break;
 		}
 		live_++;
 		if (opts_.verbose || opts_.report_bindings)
-			say("%s: %s%s%s", name(rank, what.child).c_str(), what.program->argv[0].c_str(),
+			say("%s: %s%s%s", name(what.rank, what.child).c_str(), what.program->argv[0].c_str(),
 			    mine ? " on CPUs " : ", not bound", mine ? cpu_list(*mine).c_str() : "");
 	}
-	return true;
 }
 
 // --- ending ----------------------------------------------------------------------------------------------------------
@@ -172,11 +191,11 @@ void job::signal_all(int sig)
 		if (what.child > 0)
 			kill(-what.child, sig);
 	if (sig == SIGKILL || sig == SIGTERM)
-		for (pid_t child : children_but(guard_))
+		for (pid_t child : strangers())
 			kill(child, sig); // also processes that left the group
 }
 
-void job::begin_end(int sig)
+void job::end(int sig)
 {
 	if (sig == SIGKILL) {
 		phase_ = phase::killing;
@@ -200,43 +219,50 @@ void job::fail(int code, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	if (text[0]) // some ends are nobody's fault
+	if (owner_)
+		owner_->failed(code, text);
+	else if (text[0]) // some ends are nobody's fault
 		say("%s", text);
-	begin_end(SIGTERM);
+	end(SIGTERM);
 }
 
 // --- news ------------------------------------------------------------------------------------------------------------
 
-std::vector<pollfd> job::wait_for_news()
+void job::add_polls(std::vector<pollfd> &polls, double &due)
 {
-	std::vector<pollfd> polls;
+	auto earlier = [&due](double when) {
+		if (when > 0 && (due == 0 || when < due))
+			due = when;
+	};
 	signals_poll_ = polls.size();
 	polls.push_back({signals_.get(), POLLIN, 0});
 	mail_poll_ = polls.size();
 	polls.push_back({files_.mail_read.get(), POLLIN, 0});
 	watch_poll_ = polls.size();
-	double due = deadline_;
+	earlier(deadline_);
 	for (pe &what : pes_) {
 		if (what.joined_watch.get() >= 0)
 			polls.push_back({what.joined_watch.get(), POLLIN, 0});
-		if (what.lost_at > 0 && (due == 0 || what.lost_at + kWrapperDelay < due))
-			due = what.lost_at + kWrapperDelay;
+		if (what.lost_at > 0)
+			earlier(what.lost_at + kWrapperDelay);
 	}
 	in_.add_polls(polls);
 	out_.add_polls(polls);
-	if (out_.deadline() > 0 && (due == 0 || out_.deadline() < due))
-		due = out_.deadline();
-	int timeout = -1;
-	if (due > 0) {
-		double left = (due - now_s()) * 1000 + 1;
-		timeout = left < 0 ? 0 : left > 1e9 ? 1'000'000'000 : static_cast<int>(left);
-	}
-	if (live_ == 0 && (timeout < 0 || timeout > 20))
-		timeout = 20; // only adopted processes are left, and one may be adopted at any time
-	if (poll(polls.data(), polls.size(), timeout) < 0)
-		for (pollfd &one : polls)
-			one.revents = 0;
-	return polls;
+	earlier(out_.deadline());
+	if (live_ == 0)
+		earlier(now_s() + 0.02); // only adopted processes are left, and one may be adopted at any time
+}
+
+void job::handle(const std::vector<pollfd> &polls)
+{
+	if (polls[mail_poll_].revents)
+		read_mail();
+	if (polls[signals_poll_].revents)
+		read_signals();
+	check_watches(polls);
+	in_.handle(polls);
+	out_.handle(polls);
+	check_deadlines();
 }
 
 void job::on_signal(int sig)
@@ -255,6 +281,8 @@ void job::on_signal(int sig)
 		break;
 	case SIGTSTP:
 		signal_all(SIGTSTP);
+		if (owner_)
+			break; // it must stay awake for the other hosts
 		kill(getpid(), SIGSTOP);
 		signal_all(SIGCONT);
 		break;
@@ -262,15 +290,25 @@ void job::on_signal(int sig)
 		signal_all(SIGCONT);
 		break;
 	default:
-		if (failed_) { // the user asked twice, or the job is ending: no more patience
-			begin_end(SIGKILL);
-			break;
-		}
-		failed_ = true;
-		exit_code_ = 128 + sig;
-		say("ended by signal %d (%s)", sig, strsignal(sig));
-		begin_end(sig);
+		end_by_signal(sig);
 	}
+}
+
+void job::end_by_signal(int sig)
+{
+	if (failed_) { // the user asked twice, or the job is ending: no more patience
+		end(SIGKILL);
+		return;
+	}
+	failed_ = true;
+	exit_code_ = 128 + sig;
+	char text[320];
+	snprintf(text, sizeof text, "%sended by signal %d (%s)", at_host().c_str(), sig, strsignal(sig));
+	if (owner_)
+		owner_->failed(exit_code_, text);
+	else
+		say("%s", text);
+	end(sig);
 }
 
 void job::read_signals()
@@ -280,18 +318,16 @@ void job::read_signals()
 		on_signal(static_cast<int>(info.ssi_signo));
 }
 
-void job::on_hello(const pgas::boot::mail_record &mail)
+void job::on_hello(pe &what, const pgas::boot::mail_record &mail)
 {
-	pe &what = pes_[static_cast<size_t>(mail.rank)];
 	what.joined = mail.status;
 	what.joined_watch = unique_fd(static_cast<int>(syscall(SYS_pidfd_open, what.joined, 0)));
 	if (what.joined_watch.get() < 0)
 		what.lost_at = now_s(); // it is gone already, if the slot says that it did not finalize
 }
 
-void job::on_abort(const pgas::boot::mail_record &mail)
+void job::on_abort(const pe &what, const pgas::boot::mail_record &mail)
 {
-	pe &what = pes_[static_cast<size_t>(mail.rank)];
 	bool from_pmix = mail.kind == pgas::boot::kMailPmixAbort;
 	int code = mail.status & 0xff;
 	if (from_pmix && code == 0)
@@ -308,27 +344,31 @@ void job::read_mail()
 {
 	pgas::boot::mail_record mail;
 	while (read(files_.mail_read.get(), &mail, sizeof mail) == static_cast<ssize_t>(sizeof mail)) {
-		if (mail.rank < 0 || mail.rank >= opts_.count)
+		pe *what = find(mail.rank);
+		if (!what)
 			continue;
 		mail.text[sizeof mail.text - 1] = '\0';
 		if (mail.kind == pgas::boot::kMailHello)
-			on_hello(mail);
+			on_hello(*what, mail);
 		else if (mail.kind == pgas::boot::kMailExecFailed)
-			fail(mail.status == ENOENT ? kExitNotFound : kExitNotExecutable, "PE %d: cannot execute %s: %s",
-			     mail.rank, mail.text, strerror(mail.status));
-		else
-			on_abort(mail);
+			fail(mail.status == ENOENT ? kExitNotFound : kExitNotExecutable,
+			     "%sPE %d: cannot execute %s: %s", at_host().c_str(), mail.rank, mail.text,
+			     strerror(mail.status));
+		else if (mail.kind == pgas::boot::kMailArrived && owner_)
+			owner_->arrived(static_cast<uint32_t>(mail.status));
+		else if (mail.kind == pgas::boot::kMailAbort || mail.kind == pgas::boot::kMailPmixAbort)
+			on_abort(*what, mail);
 	}
 }
 
 // How one PE ended. Its last words have been forwarded, its mail has been read.
-void job::judge(int rank, int status)
+void job::judge(pe &what, int status)
 {
-	board_slot &slot = files_.view.slot(static_cast<uint32_t>(rank));
-	const uint32_t state = slot_state(static_cast<uint32_t>(rank));
+	const uint32_t rank = static_cast<uint32_t>(what.rank);
+	board_slot &slot = files_.view.slot(rank);
+	const uint32_t state = slot_state(rank);
 	const uint32_t pmix = std::atomic_ref<uint32_t>(slot.pmix).load(std::memory_order_acquire);
-	pe &what = pes_[static_cast<size_t>(rank)];
-	const std::string who = name(rank, std::exchange(what.child, 0));
+	const std::string who = name(what.rank, std::exchange(what.child, 0));
 	what.joined_watch.reset();
 	what.joined = 0;
 	what.lost_at = 0;
@@ -343,12 +383,19 @@ void job::judge(int rank, int status)
 	else if (state == pgas::boot::kSlotLive || pmix == pgas::boot::kPmixConnected)
 		fail(1, "%s: exited with status 0, but without finalize", who.c_str());
 	else if (state == pgas::boot::kSlotNew && pmix == pgas::boot::kPmixNever) {
-		// The PE stores state = live and then loads early_exits; we do the reverse. One of us sees the other.
-		std::atomic_ref<uint32_t>(files_.view.head().early_exits).fetch_add(1, std::memory_order_seq_cst);
-		if (someone_joined())
-			fail(1, "%s: exited with status 0 without joining the job that other PEs have joined",
-			     who.c_str());
-	}
+		fail_if_joined(who.c_str());
+		if (owner_ && !failed_)
+			owner_->pe_never_joined(what.rank, who.c_str());
+	} else if (owner_)
+		owner_->pe_ended(what.rank);
+}
+
+// The PE stores state = live and then loads early_exits; we do the reverse. One of us sees the other.
+void job::fail_if_joined(const char *who)
+{
+	std::atomic_ref<uint32_t>(files_.view.head().early_exits).fetch_add(1, std::memory_order_seq_cst);
+	if (someone_joined())
+		fail(1, "%s: exited with status 0 without joining the job that other PEs have joined", who);
 }
 
 // The guard is gone: somebody killed it, or libpmix crashed in it. PEs may be waiting for its PMIx environment; its
@@ -365,27 +412,37 @@ void job::replace_guard()
 
 pid_t job::begin_guard(bool pmix)
 {
-	return start_guard({files_.view, files_.life_read.get(), files_.life_write.get(), files_.mail_write.get(), pmix,
-			    opts_.verbose});
+	int link[2] = {-1, -1};
+	if (owner_ && pmix && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link) != 0)
+		return -1;
+	unique_fd near_end(link[0]), far_end(link[1]);
+	pid_t pid = start_guard({files_.view, files_.life_read.get(), files_.life_write.get(), files_.mail_write.get(),
+				 owner_ ? owner_->uplink() : -1, far_end.get(), &where_, opts_.grace_s, pmix,
+				 opts_.verbose});
+	if (near_end)
+		owner_->serve_pmix(std::move(near_end));
+	return pid;
 }
 
 void job::reap()
 {
-	std::vector<std::pair<int, int>> ended; // rank, status
+	std::vector<std::pair<pe *, int>> ended; // and status
 	int status;
 	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
 		if (pid == guard_)
 			replace_guard();
-		for (size_t rank = 0; rank < pes_.size(); rank++)
-			if (pes_[rank].child == pid)
-				ended.emplace_back(static_cast<int>(rank), status);
+		else if (owner_)
+			owner_->reaped(pid, status);
+		for (pe &what : pes_)
+			if (what.child == pid)
+				ended.emplace_back(&what, status);
 	}
 	if (ended.empty())
 		return;
 	out_.read_now();
 	read_mail();
-	for (auto [rank, how] : ended)
-		judge(rank, how);
+	for (auto [what, how] : ended)
+		judge(*what, how);
 }
 
 // A process that joined below a wrapper ended. If it had finalized, that is fine; if not, the wrapper may be about to
@@ -404,16 +461,15 @@ void job::check_watches(const std::vector<pollfd> &polls)
 void job::check_deadlines()
 {
 	const double now = now_s();
-	for (size_t rank = 0; rank < pes_.size(); rank++) {
-		pe &what = pes_[rank];
+	for (pe &what : pes_) {
 		if (what.lost_at == 0 || now < what.lost_at + kWrapperDelay)
 			continue;
-		board_slot &slot = files_.view.slot(static_cast<uint32_t>(rank));
+		board_slot &slot = files_.view.slot(static_cast<uint32_t>(what.rank));
 		what.lost_at = 0;
-		if (slot_state(static_cast<uint32_t>(rank)) == pgas::boot::kSlotLive &&
+		if (slot_state(static_cast<uint32_t>(what.rank)) == pgas::boot::kSlotLive &&
 		    slot.pid == static_cast<uint32_t>(what.joined))
 			fail(1, "%s: ended without finalize, under a program that still runs",
-			     name(static_cast<int>(rank), what.joined).c_str());
+			     name(what.rank, what.joined).c_str());
 	}
 	if (out_.reader_gone())
 		fail(128 + SIGPIPE, "%s", ""); // without a message, as any program whose output goes to head(1)
@@ -423,61 +479,70 @@ void job::check_deadlines()
 		deadline_ = 0;
 		fail(kExitTimeout, "job did not end within %g s (--timeout)", opts_.timeout_s);
 	} else if (phase_ == phase::ending)
-		begin_end(SIGKILL);
+		end(SIGKILL);
 }
 
-void job::watch()
+bool job::over()
 {
-	if (phase_ == phase::running && opts_.timeout_s > 0)
-		deadline_ = started_at_ + opts_.timeout_s;
-	while (anyone_left()) {
-		if (phase_ == phase::killing) {
-			if (now_s() > deadline_)
-				break;
-			if (live_ == 0)
-				signal_all(SIGKILL); // newly adopted ones
-		}
-		if (live_ == 0 && phase_ == phase::running)
-			begin_end(SIGTERM); // all PEs are done; what they left behind goes too
-		std::vector<pollfd> polls = wait_for_news();
-		if (polls[mail_poll_].revents)
-			read_mail();
-		if (polls[signals_poll_].revents)
-			read_signals();
-		check_watches(polls);
-		in_.handle(polls);
-		out_.handle(polls);
-		check_deadlines();
+	if (!anyone_left())
+		return true;
+	if (phase_ == phase::killing) {
+		if (now_s() > deadline_)
+			return true;
+		if (live_ == 0)
+			signal_all(SIGKILL); // newly adopted ones
 	}
+	if (live_ == 0 && phase_ == phase::running)
+		end(SIGTERM); // all PEs are done; what they left behind goes too
+	return false;
 }
 
 void job::clean_up()
 {
-	out_.flush(5);
 	if (guard_ > 0) {
 		kill(guard_, SIGKILL);
 		waitpid(guard_, nullptr, 0);
 	}
 	remove_tmpdir(files_.view.head());
-	if (opts_.verbose)
-		say("job ended with status %d after %.3f s", exit_code_, now_s() - started_at_);
+	sigset_t none; // an agent may live on
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-int job::run()
+void poll_until(std::vector<pollfd> &polls, double due)
 {
-	if (!start())
-		return kExitCannotStart;
-	watch();
-	clean_up();
-	return exit_code_;
+	int timeout = -1;
+	if (due > 0) {
+		double left = (due - now_s()) * 1000 + 1;
+		timeout = left < 0 ? 0 : left > 1e9 ? 1'000'000'000 : static_cast<int>(left);
+	}
+	if (poll(polls.data(), polls.size(), timeout) < 0)
+		for (pollfd &one : polls)
+			one.revents = 0;
 }
-
-} // namespace
 
 int run_job(options &opts)
 {
-	job work(opts);
-	return work.run();
+	const double started_at = now_s();
+	output out(opts.tag_output);
+	input in;
+	job work(opts, on_this_machine(opts.count), out, in);
+	if (!work.start())
+		return kExitCannotStart;
+	if (opts.timeout_s > 0)
+		work.set_deadline(started_at + opts.timeout_s);
+	while (!work.over()) {
+		std::vector<pollfd> polls;
+		double due = 0;
+		work.add_polls(polls, due);
+		poll_until(polls, due);
+		work.handle(polls);
+	}
+	out.flush(5);
+	work.clean_up();
+	if (opts.verbose)
+		say("job ended with status %d after %.3f s", work.exit_code(), now_s() - started_at);
+	return work.exit_code();
 }
 
 } // namespace oshrun

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_job.hpp: one job: what oshrun_start.cpp makes and oshrun_job.cpp watches.
+// oshrun_job.hpp: the PEs of a job that run on this host: what oshrun_start.cpp makes and oshrun_job.cpp watches.
 #pragma once
 
 #include "oshrun_io.hpp"
@@ -10,6 +10,7 @@ namespace oshrun {
 
 // A PE as its launcher sees it.
 struct pe {
+	int rank = 0;
 	const app *program = nullptr;
 	pid_t child = 0;        // our child, leader of the PE's process group; 0: not started, or reaped
 	pid_t joined = 0;       // process that joined the job, when that is not our child
@@ -23,13 +24,105 @@ struct job_files {
 	pgas::boot::board_view view;
 };
 
-bool make_files(uint32_t size, job_files &files);                  // false after an error line
-bool raise_file_limit(const options &opts, struct rlimit &before); // false after an error line
-bool start_pe(const options &opts, const job_files &files, int rank, const strings &env, const cpu_set_t *cpus,
-	      const struct rlimit &file_limit, bool await_pmix, output &out, input &in, pe &what);
+// Which PEs are here: the host of each rank, and which host this is. One host: all of them.
+struct placement {
+	std::vector<uint32_t> host_of;
+	uint32_t host = 0;
+	strings names; // of all hosts, as the user wrote them
+	uint64_t job_cookie = 0;
+	uint32_t local_size() const;
+	const std::string &name() const { return names[host]; }
+};
+uint64_t fresh_cookie(); // random
+placement on_this_machine(int count);
+
+bool make_files(const placement &where, job_files &files); // false after an error line
+bool raise_file_limit(int count, struct rlimit &before);   // false after an error line
+bool start_pe(const options &opts, const job_files &files, const strings &env, const cpu_set_t *cpus,
+	      const struct rlimit &file_limit, bool await_pmix, pe_output &out, pe_input &in, pe &what);
+
+unique_fd signal_source(); // the signals that oshrun takes, from now on by this descriptor
+
+// Between fork and exec: what the child shall not inherit, and texts as exec wants them.
+void restore_signals();
+std::vector<char *> pointers(strings &list);
 
 // Children of this process other than `except`: PEs, and descendants of PEs whose parents have died (we are their
 // subreaper).
-std::vector<pid_t> children_but(pid_t except);
+std::vector<pid_t> children_but(const std::vector<pid_t> &except);
+
+// The rest of a job on several hosts, as the part on this host sees it (oshrun_agent.cpp).
+class job_owner {
+public:
+	virtual ~job_owner() = default;
+	virtual void failed(int code, const char *text) = 0;         // the first failure here; this part ends by itself
+	virtual void pe_ended(int rank) = 0;                         // well
+	virtual void pe_never_joined(int rank, const char *who) = 0; // nobody here has joined either
+	virtual void arrived(uint32_t generation) = 0;               // all PEs of this host are in the barrier
+	virtual void reaped(pid_t pid, int status) = 0;              // a child that is no PE
+	virtual std::vector<pid_t> helpers() const = 0;              // children that are no PEs
+	virtual int uplink() const = 0;                              // descriptor whose end ends the job
+	virtual void serve_pmix(unique_fd link) = 0;                 // to the PMIx server of this host
+};
+
+class job {
+public:
+	job(options &opts, placement where, pe_output &out, pe_input &in, job_owner *owner = nullptr);
+	bool start(); // false after an error line
+	void add_polls(std::vector<pollfd> &polls, double &due);
+	void handle(const std::vector<pollfd> &polls);
+	bool over(); // also ends what PEs left behind
+	void clean_up();
+
+	void end(int sig); // SIGKILL: at once, others: with a grace period
+	void on_signal(int sig);
+	void set_deadline(double when) { deadline_ = when; }
+	bool someone_joined() const;
+	void fail_if_joined(const char *who); // that PE will never join
+	int exit_code() const { return exit_code_; }
+	const job_files &files() const { return files_; }
+	const placement &where() const { return where_; }
+	__attribute__((format(printf, 3, 4))) void fail(int code, const char *format, ...);
+
+private:
+	enum class phase { running, ending, killing };
+	bool start_guard_first(bool &pmix);
+	void start_pes(bool pmix, const struct rlimit &file_limit);
+	void read_signals();
+	void read_mail();
+	void reap();
+	void replace_guard();
+	pid_t begin_guard(bool pmix);
+	void judge(pe &what, int status);
+	void check_watches(const std::vector<pollfd> &polls);
+	void check_deadlines();
+	void on_hello(pe &what, const pgas::boot::mail_record &mail);
+	void on_abort(const pe &what, const pgas::boot::mail_record &mail);
+	void end_by_signal(int sig);
+	void signal_all(int sig);
+	bool anyone_left();
+	std::vector<pid_t> strangers() const;
+	pe *find(int rank);
+	std::string name(int rank, pid_t pid) const;
+	std::string at_host() const; // begins a line, in a job on several hosts
+	uint32_t slot_state(uint32_t rank) const;
+
+	options &opts_;
+	placement where_;
+	pe_output &out_;
+	pe_input &in_;
+	job_owner *owner_;
+	job_files files_;
+	std::vector<pe> pes_; // ascending ranks
+	pid_t guard_ = -1;
+	unique_fd signals_;
+	phase phase_ = phase::running;
+	double deadline_ = 0; // of the phase: --timeout, then the grace period
+	int live_ = 0;        // PEs whose child is not reaped
+	int exit_code_ = 0;
+	bool failed_ = false;
+	size_t signals_poll_ = 0, mail_poll_ = 0;
+	size_t watch_poll_ = 0; // first pidfd; those of pes_ that have one follow in order
+};
 
 } // namespace oshrun

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_opts.cpp: the command line. Options have the names that mpirun and mpiexec users know; those that make no
-// sense on one machine are refused with a hint, those that cannot matter are accepted.
+// oshrun_opts.cpp: the command line. Options have the names that mpirun and mpiexec users know; those that cannot
+// matter are accepted.
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include "oshrun.hpp"
+#include "oshrun_hosts.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -23,9 +23,19 @@ namespace {
 
 constexpr const char *kHelp =
 	"Usage: oshrun [options] [--] program [args] [ : [options] program [args] ]...\n"
-	"Start the PEs of an OpenSHMEM or GASNet job on this machine.\n"
+	"Start the PEs of an OpenSHMEM or GASNet job, on this machine or on several hosts.\n"
 	"\n"
-	"  -n, -np, -c N            number of PEs to start (default 1)\n"
+	"  -n, -np, -c N            number of PEs to start (default 1; with hosts: all slots)\n"
+	"  -H, --host LIST          hosts and their slots: a:2,b:2; default: those of a Slurm or\n"
+	"                           PBS allocation, else this machine\n"
+	"  --hostfile FILE          lines of: host, host:N or host slots=N\n"
+	"  --ppn N                  N slots on each host\n"
+	"  --map-by slot|node       fill one host after the other, or take turns\n"
+	"  --oversubscribe          more PEs than slots are wanted\n"
+	"  --launch-agent \"COMMAND\" how to run a command on a host, which is %h or comes last\n"
+	"                           (default ssh -x -o BatchMode=yes)\n"
+	"  --tree N                 hosts that one host starts (default 16)\n"
+	"  --host-timeout SECONDS   a host that is silent for so long is lost (default 10)\n"
 	"  --bind-to, --bind WHAT   core, hwthread or none; default: one PE per core if they\n"
 	"                           all fit and there is more than one, else none\n"
 	"  --report-bindings        say which PE runs on which CPUs\n"
@@ -47,11 +57,9 @@ constexpr const char *kHelp =
 	"The first PE gets standard input. The exit status is that of the first PE that fails,\n"
 	"128 + signal if a signal ended it, 0 if none failed. A PE that fails ends the job.\n";
 
-// Options of launchers for several machines that say where PEs go; our jobs run on one.
-constexpr const char *kElsewhere[] = {"-host", "-H", "-hosts",    "-hostfile", "-machinefile",
-				      "-f",    "-N", "-npernode", "-ppn"};
-constexpr const char *kIgnored[] = {"-oversubscribe", "-allow-run-as-root"};
-constexpr const char *kIgnoredWithValue[] = {"-mca", "-map-by"};
+constexpr const char *kHosts[] = {"-host", "-H", "-hosts"};
+constexpr const char *kHostFiles[] = {"-hostfile", "-machinefile", "-f"};
+constexpr const char *kPerHost[] = {"-ppn", "-N", "-npernode"};
 
 struct cursor {
 	int argc;
@@ -158,16 +166,44 @@ bool among(const std::string &option, const char *const (&list)[Count])
 	return false;
 }
 
-void add_words(strings &words, const std::string &text)
+bool take_text(cursor &in, std::string &out)
 {
-	for (size_t at = 0; at < text.size();) {
-		size_t end = text.find(' ', at);
-		if (end == std::string::npos)
-			end = text.size();
-		if (end > at)
-			words.push_back(text.substr(at, end - at));
-		at = end + 1;
-	}
+	const char *text = take(in);
+	out = text ? text : "";
+	return text != nullptr;
+}
+
+bool take_map(cursor &in, options &opts)
+{
+	std::string what;
+	if (!take_text(in, what))
+		return false;
+	opts.map = what == "slot" ? map_by::slot : what == "node" ? map_by::node : map_by::other;
+	return true;
+}
+
+// Which hosts, and how to get there. Returns false when the option is none of these.
+bool parse_host_option(const std::string &option, cursor &in, options &opts, bool &good)
+{
+	if (among(option, kHosts))
+		good = take_text(in, opts.host_lists.emplace_back());
+	else if (among(option, kHostFiles))
+		good = take_text(in, opts.host_files.emplace_back());
+	else if (among(option, kPerHost))
+		good = take_count(in, opts.ppn);
+	else if (is(option, "-map-by"))
+		good = take_map(in, opts);
+	else if (is(option, "-oversubscribe"))
+		opts.oversubscribe = true;
+	else if (is(option, "-launch-agent"))
+		good = take_text(in, opts.launch_agent);
+	else if (is(option, "-tree"))
+		good = take_count(in, opts.tree);
+	else if (is(option, "-host-timeout"))
+		good = take_seconds(in, 1, 1e6, opts.host_timeout_s);
+	else
+		return false;
+	return true;
 }
 
 // Takes the option at in.at. Returns -1 to go on, otherwise the exit code.
@@ -232,12 +268,9 @@ int parse_one(cursor &in, options &opts, app &program, strings &before)
 	} else if (is(option, "-V") || is(option, "-version")) {
 		puts("oshrun " PACKAGE_VERSION);
 		return 0;
-	} else if (among(option, kElsewhere)) {
-		say("option %s: all PEs of a job run on this machine in this version; leave it out", in.typed.c_str());
-		return kExitUsage;
-	} else if (among(option, kIgnoredWithValue))
-		in.at += is(option, "-mca") ? 2 : 1;
-	else if (!among(option, kIgnored)) {
+	} else if (is(option, "-mca"))
+		in.at += 2;
+	else if (!parse_host_option(option, in, opts, good) && !is(option, "-allow-run-as-root")) {
 		say("unknown option %s; see oshrun --help", in.argv[in.at]);
 		return kExitUsage;
 	}
@@ -260,6 +293,18 @@ bool executable_file(const std::string &path, int &why)
 }
 
 } // namespace
+
+void add_words(strings &words, const std::string &text)
+{
+	for (size_t at = 0; at < text.size();) {
+		size_t end = text.find(' ', at);
+		if (end == std::string::npos)
+			end = text.size();
+		if (end > at)
+			words.push_back(text.substr(at, end - at));
+		at = end + 1;
+	}
+}
 
 // Looks for the program as execvp would, but before anything is started, and in the directory the PEs will have.
 int resolve(app &program)
@@ -323,12 +368,17 @@ int parse_options(int argc, char **argv, options &opts)
 			return kExitUsage;
 		}
 		more = in.at++ < argc; // there is a colon
-		opts.count += program.count;
 		opts.apps.push_back(program);
 	}
-	for (app &program : opts.apps)
-		if (int rc = resolve(program))
-			return rc;
+	if (opts.apps.size() > 1 || opts.apps[0].count > 0)
+		for (app &program : opts.apps)
+			opts.count += program.count = std::max(program.count, 1);
+	if (int rc = find_hosts(opts); rc >= 0)
+		return rc;
+	if (opts.hosts.empty()) // on other hosts the agents look for it
+		for (app &program : opts.apps)
+			if (int rc = resolve(program))
+				return rc;
 	return -1;
 }
 

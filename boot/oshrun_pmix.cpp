@@ -2,11 +2,13 @@
 // oshrun_pmix.cpp: a PMIx server for the PEs of this machine, for programs that want PMIx by name: MPI beside or
 // instead of SHMEM. PEs that use our own library never talk to it. Runs in the guard; libpmix is opened at run time.
 //
-// One server, one host: a fence is complete when all local clients have arrived, and what they put is already here.
+// On one host a fence is complete when all local clients have arrived, and what they put is already here. On several
+// the servers exchange it over the agents (oshrun_pmix_link.hpp).
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include "oshrun.hpp"
+#include "oshrun_job.hpp"
+#include "oshrun_pmix_link.hpp"
 
 #include <filesystem>
 
@@ -45,8 +47,10 @@ struct server_state {
 	decltype(&PMIx_server_setup_fork) setup_fork;
 	decltype(&PMIx_generate_regex) generate_regex;
 	decltype(&PMIx_generate_ppn) generate_ppn;
+	decltype(&PMIx_server_dmodex_request) dmodex_request;
 	guard_setup setup;
 	char nspace[64];
+	pmix_link others;              // on other hosts
 	std::atomic<uint32_t> pending; // registrations under way in the library's thread
 };
 server_state g_server;
@@ -66,7 +70,8 @@ bool open_library()
 	       find(library, "PMIx_server_register_client", g_server.register_client) &&
 	       find(library, "PMIx_server_setup_fork", g_server.setup_fork) &&
 	       find(library, "PMIx_generate_regex", g_server.generate_regex) &&
-	       find(library, "PMIx_generate_ppn", g_server.generate_ppn);
+	       find(library, "PMIx_generate_ppn", g_server.generate_ppn) &&
+	       find(library, "PMIx_server_dmodex_request", g_server.dmodex_request);
 }
 
 // --- what the library asks of its host -------------------------------------------------------------------------------
@@ -110,13 +115,70 @@ pmix_status_t on_abort(const pmix_proc_t *proc, void *, int status, const char t
 	return PMIX_SUCCESS;
 }
 
-pmix_status_t on_fence(const pmix_proc_t[], size_t, const pmix_info_t[], size_t, char *data, size_t bytes,
+// Gives a client's request what it waits for. The library frees the copy when it has used it.
+void complete(pmix_modex_cbfunc_t done, void *token, bool known, const std::string &data)
+{
+	char *block = static_cast<char *>(malloc(data.size() + 1));
+	if (block)
+		memcpy(block, data.data(), data.size());
+	done(
+		known && block ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, block, block ? data.size() : 0, token,
+		[](void *it) { free(it); }, block);
+}
+
+// Fences between hosts are those of all processes.
+bool everybody(const pmix_proc_t procs[], size_t count)
+{
+	return (count == 1 && procs[0].rank == PMIX_RANK_WILDCARD) || count == g_server.setup.board.head().size;
+}
+
+pmix_status_t on_fence(const pmix_proc_t procs[], size_t count, const pmix_info_t[], size_t, char *data, size_t bytes,
 		       pmix_modex_cbfunc_t done, void *token)
 {
-	if (done)
-		done(
-			PMIX_SUCCESS, data, bytes, token, [](void *block) { free(block); }, data);
+	if (!g_server.others.is_open()) {
+		if (done)
+			done(
+				PMIX_SUCCESS, data, bytes, token, [](void *block) { free(block); }, data);
+		return PMIX_SUCCESS;
+	}
+	if (!everybody(procs, count))
+		return PMIX_ERR_NOT_SUPPORTED;
+	std::string mine(data ? data : "", data ? bytes : 0);
+	free(data);
+	g_server.others.fence(std::move(mine), [done, token](bool known, const std::string &all) {
+		if (done)
+			complete(done, token, known, all);
+	});
 	return PMIX_SUCCESS;
+}
+
+// A client of ours wants what one of another host has put, and no fence has brought it.
+pmix_status_t on_direct_modex(const pmix_proc_t *proc, const pmix_info_t[], size_t, pmix_modex_cbfunc_t done,
+			      void *token)
+{
+	const placement &where = *g_server.setup.where;
+	if (!g_server.others.is_open() || proc->rank >= where.host_of.size() || where.host_of[proc->rank] == where.host)
+		return PMIX_ERR_NOT_FOUND;
+	g_server.others.ask(static_cast<int>(proc->rank), static_cast<int>(where.host_of[proc->rank]),
+			    [done, token](bool known, const std::string &data) { complete(done, token, known, data); });
+	return PMIX_SUCCESS;
+}
+
+// ... and the other side of it.
+void on_question(const frame &question)
+{
+	pmix_proc_t proc;
+	memset(&proc, 0, sizeof proc);
+	snprintf(proc.nspace, sizeof proc.nspace, "%s", g_server.nspace);
+	proc.rank = static_cast<pmix_rank_t>(question.arg);
+	auto *kept = new frame(question);
+	auto found = [](pmix_status_t status, char *data, size_t bytes, void *token) {
+		frame *it = static_cast<frame *>(token);
+		g_server.others.answer(*it, status == PMIX_SUCCESS, data, bytes);
+		delete it;
+	};
+	if (g_server.dmodex_request(&proc, found, kept) != PMIX_SUCCESS)
+		found(PMIX_ERR_NOT_FOUND, nullptr, 0, kept);
 }
 
 // --- start -----------------------------------------------------------------------------------------------------------
@@ -180,82 +242,117 @@ bool make_tmpdir(pgas::boot::board_header &head)
 	return false;
 }
 
-info_list describe_job(uint32_t size, const std::string &tmpdir)
+// Ranks of each host, "0,1;2,3", and of each rank its number on its host.
+std::string ranks_by_host(const placement &where, std::vector<uint16_t> &local_rank)
 {
-	char host[256] = "localhost";
-	gethostname(host, sizeof host - 1);
-	std::string ranks;
-	for (uint32_t rank = 0; rank < size; rank++)
-		ranks += (rank ? "," : "") + std::to_string(rank);
-	info_list job;
-	char *text = nullptr;
-	if (g_server.generate_regex(host, &text) == PMIX_SUCCESS)
-		job.add(PMIX_NODE_MAP, PMIX_REGEX).value.data.bo = {text, strlen(text) + 1};
-	if (g_server.generate_ppn(ranks.c_str(), &text) == PMIX_SUCCESS)
-		job.add(PMIX_PROC_MAP, PMIX_REGEX).value.data.bo = {text, strlen(text) + 1};
-	job.text(PMIX_JOBID, g_server.nspace);
-	for (const char *key : {PMIX_JOB_SIZE, PMIX_UNIV_SIZE, PMIX_MAX_PROCS, PMIX_LOCAL_SIZE, PMIX_NODE_SIZE})
-		job.u32(key, size);
-	job.u32(PMIX_NUM_NODES, 1);
-	job.u32(PMIX_NODEID, 0);
-	job.rank(PMIX_LOCALLDR, 0);
-	job.text(PMIX_LOCAL_PEERS, ranks);
-	job.text(PMIX_TMPDIR, tmpdir);
-	job.text(PMIX_NSDIR, tmpdir);
-	job.flag(PMIX_TDIR_RMCLEAN, true);
-	for (uint32_t rank = 0; rank < size; rank++) {
+	strings lists(where.names.size());
+	std::vector<uint16_t> next(where.names.size(), 0);
+	for (uint32_t rank = 0; rank < where.host_of.size(); rank++) {
+		std::string &list = lists[where.host_of[rank]];
+		list += (list.empty() ? "" : ",") + std::to_string(rank);
+		local_rank.push_back(next[where.host_of[rank]]++);
+	}
+	std::string text;
+	for (const std::string &list : lists)
+		text += (text.empty() ? "" : ";") + list;
+	return text;
+}
+
+void describe_ranks(const placement &where, const std::vector<uint16_t> &local_rank, info_list &job)
+{
+	for (uint32_t rank = 0; rank < where.host_of.size(); rank++) {
 		info_list proc;
 		proc.rank(PMIX_RANK, rank);
 		proc.rank(PMIX_GLOBAL_RANK, rank);
 		proc.rank(PMIX_APP_RANK, rank);
 		proc.u32(PMIX_APPNUM, 0);
-		proc.u16(PMIX_LOCAL_RANK, static_cast<uint16_t>(rank));
-		proc.u16(PMIX_NODE_RANK, static_cast<uint16_t>(rank));
-		proc.u32(PMIX_NODEID, 0);
-		proc.text(PMIX_HOSTNAME, host);
+		proc.u16(PMIX_LOCAL_RANK, local_rank[rank]);
+		proc.u16(PMIX_NODE_RANK, local_rank[rank]);
+		proc.u32(PMIX_NODEID, where.host_of[rank]);
+		proc.text(PMIX_HOSTNAME, where.names[where.host_of[rank]]);
 		job.array(PMIX_PROC_DATA, std::move(proc));
 	}
+}
+
+info_list describe_job(const placement &where, const std::string &tmpdir)
+{
+	std::string hosts, peers;
+	for (const std::string &name : where.names)
+		hosts += (hosts.empty() ? "" : ",") + name;
+	uint32_t leader = 0;
+	for (uint32_t rank = static_cast<uint32_t>(where.host_of.size()); rank-- > 0;)
+		if (where.host_of[rank] == where.host) {
+			peers = std::to_string(rank) + (peers.empty() ? "" : ",") + peers;
+			leader = rank;
+		}
+	std::vector<uint16_t> local_rank;
+	const std::string ranks = ranks_by_host(where, local_rank);
+	info_list job;
+	char *text = nullptr;
+	if (g_server.generate_regex(hosts.c_str(), &text) == PMIX_SUCCESS)
+		job.add(PMIX_NODE_MAP, PMIX_REGEX).value.data.bo = {text, strlen(text) + 1};
+	if (g_server.generate_ppn(ranks.c_str(), &text) == PMIX_SUCCESS)
+		job.add(PMIX_PROC_MAP, PMIX_REGEX).value.data.bo = {text, strlen(text) + 1};
+	job.text(PMIX_JOBID, g_server.nspace);
+	for (const char *key : {PMIX_JOB_SIZE, PMIX_UNIV_SIZE, PMIX_MAX_PROCS})
+		job.u32(key, static_cast<uint32_t>(where.host_of.size()));
+	for (const char *key : {PMIX_LOCAL_SIZE, PMIX_NODE_SIZE})
+		job.u32(key, where.local_size());
+	job.u32(PMIX_NUM_NODES, static_cast<uint32_t>(where.names.size()));
+	job.u32(PMIX_NODEID, where.host);
+	job.rank(PMIX_LOCALLDR, leader);
+	job.text(PMIX_LOCAL_PEERS, peers);
+	job.text(PMIX_TMPDIR, tmpdir);
+	job.text(PMIX_NSDIR, tmpdir);
+	job.flag(PMIX_TDIR_RMCLEAN, true);
+	describe_ranks(where, local_rank, job);
 	return job;
 }
 
-bool start_server(const std::string &tmpdir)
+bool start_server(const placement &where, const std::string &tmpdir)
 {
 	static pmix_server_module_t host; // the library keeps the address
 	host.client_connected2 = on_connected;
 	host.client_finalized = on_finalized;
 	host.abort = on_abort;
 	host.fence_nb = on_fence;
+	host.direct_modex = on_direct_modex;
 	info_list how;
 	how.text(PMIX_SERVER_TMPDIR, tmpdir);
 	how.text(PMIX_SYSTEM_TMPDIR, tmpdir);
+	how.text(PMIX_HOSTNAME, where.name()); // as in the map of hosts
 	return g_server.init(&host, how.data(), how.size()) == PMIX_SUCCESS;
 }
 
-bool register_pes(uint32_t size, const std::string &tmpdir)
+bool register_pes(const placement &where, const std::string &tmpdir)
 {
-	info_list job = describe_job(size, tmpdir);
+	info_list job = describe_job(where, tmpdir);
+	const uint32_t local = where.local_size();
 	g_server.pending = 1;
-	if (g_server.register_nspace(g_server.nspace, static_cast<int>(size), job.data(), job.size(), finished,
+	if (g_server.register_nspace(g_server.nspace, static_cast<int>(local), job.data(), job.size(), finished,
 				     nullptr) != PMIX_SUCCESS)
 		return false;
 	await_pending(); // after that `job` is ours again
 	pmix_proc_t proc;
 	memset(&proc, 0, sizeof proc);
 	snprintf(proc.nspace, sizeof proc.nspace, "%s", g_server.nspace);
-	g_server.pending = size;
-	for (proc.rank = 0; proc.rank < size; proc.rank++)
-		if (g_server.register_client(&proc, getuid(), getgid(), nullptr, finished, nullptr) != PMIX_SUCCESS)
+	g_server.pending = local;
+	for (proc.rank = 0; proc.rank < where.host_of.size(); proc.rank++)
+		if (where.host_of[proc.rank] == where.host &&
+		    g_server.register_client(&proc, getuid(), getgid(), nullptr, finished, nullptr) != PMIX_SUCCESS)
 			return false;
 	await_pending();
 	return g_server.pending == 0;
 }
 
-// The variables of rank 0 without its rank, which each PE writes itself.
-bool publish_environment(pgas::boot::board_header &head)
+// The variables of the first PE here without its rank, which each PE writes itself.
+bool publish_environment(const placement &where, pgas::boot::board_header &head)
 {
 	pmix_proc_t proc;
 	memset(&proc, 0, sizeof proc);
 	snprintf(proc.nspace, sizeof proc.nspace, "%s", g_server.nspace);
+	while (where.host_of[proc.rank] != where.host)
+		proc.rank++;
 	char **env = nullptr;
 	if (g_server.setup_fork(&proc, &env) != PMIX_SUCCESS || !env)
 		return false;
@@ -279,20 +376,28 @@ bool start_pmix_server(const guard_setup &setup)
 {
 	g_server.setup = setup;
 	pgas::boot::board_header &head = setup.board.head();
-	pgas::boot::board_nspace(head.cookie, g_server.nspace, sizeof g_server.nspace);
+	pgas::boot::board_nspace(head.job_cookie, g_server.nspace, sizeof g_server.nspace);
 	strings clean = base_environment();
 	clearenv();
 	for (const std::string &entry : clean)
 		putenv(strdup(entry.c_str()));
 	setenv("PMIX_MCA_gds", "hash", 0); // the other components leave files in shared memory
 	setenv(kHwlocPlugins, "/nonexistent", 0);
+	if (setup.pmix_fd >= 0 && !g_server.others.open(setup.pmix_fd, static_cast<int>(setup.where->host)))
+		return false;
 	if (!open_library() || !make_tmpdir(head))
 		return false;
 	const std::string tmpdir = head.tmpdir;
-	if (start_server(tmpdir) && register_pes(head.size, tmpdir) && publish_environment(head))
+	if (start_server(*setup.where, tmpdir) && register_pes(*setup.where, tmpdir) &&
+	    publish_environment(*setup.where, head))
 		return true;
 	remove_tmpdir(head);
 	return false;
+}
+
+bool handle_pmix_link()
+{
+	return g_server.others.is_open() && g_server.others.handle(on_question);
 }
 
 bool pmix_available()
@@ -306,6 +411,10 @@ bool pmix_available()
 
 namespace oshrun {
 bool start_pmix_server(const guard_setup &)
+{
+	return false;
+}
+bool handle_pmix_link()
 {
 	return false;
 }

@@ -6,6 +6,16 @@
 #include <cstdio>
 
 namespace oshrun {
+namespace {
+
+void (*g_sink)(const char *line); // none: stderr
+
+} // namespace
+
+void say_to(void (*sink)(const char *line))
+{
+	g_sink = sink;
+}
 
 void say(const char *format, ...)
 {
@@ -18,6 +28,10 @@ void say(const char *format, ...)
 	size_t length = static_cast<size_t>(used + (more > 0 ? more : 0));
 	if (length > sizeof line - 1)
 		length = sizeof line - 1;
+	if (g_sink) {
+		line[length] = '\0';
+		return g_sink(line + used);
+	}
 	line[length] = '\n';
 	ssize_t ignored = write(STDERR_FILENO, line, length + 1);
 	(void)ignored;

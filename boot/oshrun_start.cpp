@@ -3,6 +3,7 @@
 // exec.
 #include "oshrun_job.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -50,17 +51,6 @@ uint64_t inode(int fd)
 	return info.st_ino;
 }
 
-uint64_t fresh_cookie()
-{
-	uint64_t cookie = 0;
-	if (getrandom(&cookie, sizeof cookie, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof cookie)) {
-		double now = now_s();
-		memcpy(&cookie, &now, sizeof cookie);
-		cookie ^= static_cast<uint64_t>(getpid()) << 40;
-	}
-	return cookie;
-}
-
 // What one PE gets to start with; used only in the child.
 struct launch {
 	const options &opts;
@@ -100,24 +90,17 @@ strings pe_environment(const launch &how)
 	strings env = how.env;
 	for (const std::string &assignment : how.program.set_env)
 		set_env(env, assignment);
-	char text[96];
-	snprintf(text, sizeof text, "%s=1:%d:%d:%d:%016llx", pgas::boot::kBoardEnv, how.launcher, how.files.board.get(),
-		 how.rank, static_cast<unsigned long long>(how.files.view.head().cookie));
+	char text[128];
+	snprintf(text, sizeof text, "%s=%d:%d:%d:%d:%016llx:%016llx", pgas::boot::kBoardEnv,
+		 pgas::boot::kBoardEnvVersion, how.launcher, how.files.board.get(), how.rank,
+		 static_cast<unsigned long long>(how.files.view.head().cookie),
+		 static_cast<unsigned long long>(how.files.view.head().job_cookie));
 	env.push_back(text);
 	env.push_back("OSHRUN_RANK=" + std::to_string(how.rank));
 	env.push_back("OSHRUN_SIZE=" + std::to_string(how.opts.count));
 	if (how.await_pmix)
 		add_pmix(how, env);
 	return env;
-}
-
-std::vector<char *> pointers(strings &list)
-{
-	std::vector<char *> out;
-	for (std::string &text : list)
-		out.push_back(text.data());
-	out.push_back(nullptr);
-	return out;
 }
 
 [[noreturn]] void give_up(const launch &how, int why, const char *what)
@@ -130,16 +113,6 @@ std::vector<char *> pointers(strings &list)
 	ssize_t ignored = write(how.files.mail_write.get(), &mail, sizeof mail);
 	(void)ignored;
 	_exit(why == ENOENT ? kExitNotFound : kExitNotExecutable);
-}
-
-void restore_signals()
-{
-	for (int sig = 1; sig < NSIG; sig++)
-		if (sig != SIGKILL && sig != SIGSTOP)
-			signal(sig, SIG_DFL);
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
 [[noreturn]] void become_pe(const launch &how, int in, int out, int err)
@@ -179,9 +152,52 @@ void restore_signals()
 
 } // namespace
 
-bool make_files(uint32_t size, job_files &files)
+std::vector<char *> pointers(strings &list)
+{
+	std::vector<char *> out;
+	for (std::string &text : list)
+		out.push_back(text.data());
+	out.push_back(nullptr);
+	return out;
+}
+
+void restore_signals()
+{
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sig != SIGKILL && sig != SIGSTOP)
+			signal(sig, SIG_DFL);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+uint64_t fresh_cookie()
+{
+	uint64_t cookie = 0;
+	if (getrandom(&cookie, sizeof cookie, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof cookie)) {
+		double now = now_s();
+		memcpy(&cookie, &now, sizeof cookie);
+		cookie ^= static_cast<uint64_t>(getpid()) << 40;
+	}
+	return cookie;
+}
+
+uint32_t placement::local_size() const
+{
+	return static_cast<uint32_t>(std::count(host_of.begin(), host_of.end(), host));
+}
+
+placement on_this_machine(int count)
+{
+	char name[256] = "";
+	gethostname(name, sizeof name - 1);
+	return {std::vector<uint32_t>(static_cast<size_t>(count), 0), 0, {name}};
+}
+
+bool make_files(const placement &where, job_files &files)
 {
 	board_header plan = {};
+	const uint32_t size = static_cast<uint32_t>(where.host_of.size());
 	const size_t bytes = pgas::boot::board_layout(plan, size);
 	if (int fd = memfd_create("oshrun-board", MFD_CLOEXEC); fd >= 0)
 		files.board = unique_fd(to_high(fd));
@@ -200,7 +216,9 @@ bool make_files(uint32_t size, job_files &files)
 	files.view.base = static_cast<char *>(base);
 	plan.magic = pgas::boot::kBoardMagic;
 	plan.cookie = fresh_cookie();
+	plan.job_cookie = where.job_cookie ? where.job_cookie : plan.cookie;
 	plan.size = size;
+	plan.local_size = where.local_size();
 	plan.launcher_pid = static_cast<uint32_t>(getpid());
 	plan.board_bytes = bytes;
 	plan.life_fd = files.life_read.get();
@@ -208,29 +226,33 @@ bool make_files(uint32_t size, job_files &files)
 	plan.mail_fd = files.mail_write.get();
 	plan.mail_ino = inode(plan.mail_fd);
 	memcpy(base, &plan, sizeof plan);
+	for (uint32_t rank = 0; rank < size; rank++)
+		if (where.host_of[rank] != 0) // pages of zeros stay holes
+			files.view.slot(rank).host = where.host_of[rank];
 	return true;
 }
 
 // oshrun needs two descriptors per PE. The PEs get the limit back that we were started with.
-bool raise_file_limit(const options &opts, struct rlimit &before)
+bool raise_file_limit(int count, struct rlimit &before)
 {
 	getrlimit(RLIMIT_NOFILE, &before);
-	const rlim_t need = 2 * static_cast<rlim_t>(opts.count) + kHighFd + 32;
+	const rlim_t need = 2 * static_cast<rlim_t>(count) + kHighFd + 32;
 	if (before.rlim_cur == RLIM_INFINITY || before.rlim_cur >= need)
 		return true;
 	struct rlimit more = before;
 	more.rlim_cur = before.rlim_max == RLIM_INFINITY || need < before.rlim_max ? need : before.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &more);
-	if (more.rlim_cur >= 2 * static_cast<rlim_t>(opts.count) + 32)
+	if (more.rlim_cur >= 2 * static_cast<rlim_t>(count) + 32)
 		return true;
-	say("%d PEs need %llu file descriptors, the limit is %llu (ulimit -Hn)", opts.count,
+	say("%d PEs need %llu file descriptors, the limit is %llu (ulimit -Hn)", count,
 	    static_cast<unsigned long long>(need), static_cast<unsigned long long>(before.rlim_max));
 	return false;
 }
 
-bool start_pe(const options &opts, const job_files &files, int rank, const strings &env, const cpu_set_t *cpus,
-	      const struct rlimit &file_limit, bool await_pmix, output &out, input &in, pe &what)
+bool start_pe(const options &opts, const job_files &files, const strings &env, const cpu_set_t *cpus,
+	      const struct rlimit &file_limit, bool await_pmix, pe_output &out, pe_input &in, pe &what)
 {
+	const int rank = what.rank;
 	unique_fd far_in, far_out, far_err;
 	bool piped = out.open_stream(rank, false, far_out) && out.open_stream(rank, true, far_err);
 	if (piped && rank == 0)
@@ -263,22 +285,23 @@ bool start_pe(const options &opts, const job_files &files, int rank, const strin
 }
 
 // The kernel has the list in one file, unless it was built without that; then every process is asked for its parent.
-std::vector<pid_t> children_but(pid_t except)
+std::vector<pid_t> children_but(const std::vector<pid_t> &except)
 {
+	auto known = [&except](pid_t pid) { return std::find(except.begin(), except.end(), pid) != except.end(); };
 	std::vector<pid_t> found;
 	char path[64];
 	snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
 	int pid;
 	if (FILE *file = fopen(path, "re")) {
 		while (fscanf(file, "%d", &pid) == 1)
-			if (pid != except)
+			if (!known(pid))
 				found.push_back(pid);
 		fclose(file);
 		return found;
 	}
 	DIR *proc = opendir("/proc");
 	while (dirent *entry = proc ? readdir(proc) : nullptr) {
-		if ((pid = atoi(entry->d_name)) <= 1 || pid == except)
+		if ((pid = atoi(entry->d_name)) <= 1 || known(pid))
 			continue;
 		snprintf(path, sizeof path, "/proc/%d/stat", pid);
 		FILE *file = fopen(path, "re");

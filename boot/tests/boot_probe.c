@@ -149,7 +149,30 @@ static int act(const char *what, int argc, char **argv)
 		everything();
 	else if (strcmp(what, "hello") == 0)
 		printf("PE %d of %d by %s\n", me, n, pgas_boot_launcher());
-	else if (strcmp(what, "crash") == 0 && me == who) {
+	else if (strcmp(what, "where") == 0) {
+		int ranks[64], count = pgas_boot_local(ranks, 64);
+		char line[512];
+		int used = snprintf(line, sizeof line, "%d on %s beside", me,
+				    getenv("FAKE_HOST") ? getenv("FAKE_HOST") : "-");
+		for (int i = 0; i < count && i < 64; i++)
+			used += snprintf(line + used, sizeof line - (size_t)used, " %d", ranks[i]);
+		puts(line);
+	} else if (strcmp(what, "apart") == 0) { /* ranks beside us share memory with us, and no others do */
+		char why[320];
+		uint64_t mine = 0, *all = malloc(sizeof *all * (size_t)n);
+		int ranks[64], count = pgas_boot_local(ranks, 64), same = 0;
+		CHECK(pgas_host_id(&mine, why, sizeof why) == 0 && count > 0 && count < 64);
+		CHECK(pgas_boot_allgather(&mine, sizeof mine, all) == 0);
+		for (int r = 0; r < n; r++)
+			same += all[r] == mine;
+		CHECK(same == count);
+		for (int i = 0; i < count; i++)
+			CHECK(all[ranks[i]] == mine);
+		free(all);
+	} else if (strcmp(what, "short") == 0) { /* one does not come to the last barrier, and ends well */
+		if (me != who && pgas_boot_barrier() != 0)
+			exit(97);
+	} else if (strcmp(what, "crash") == 0 && me == who) {
 		signal(SIGSEGV, SIG_DFL); /* a sanitizer would exit instead */
 		raise(SIGSEGV);
 	} else if (strcmp(what, "kill") == 0 && me == who)

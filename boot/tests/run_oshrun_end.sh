@@ -116,12 +116,6 @@ check "nothing after the colon"
 job --no-such-option true
 [ $rc -eq 1 ] && grep -q 'unknown option --no-such-option' "$work/err"
 check "unknown option"
-for option in --hostfile -hostfile -H --host; do
-	job $option x -n 2 true
-	[ $rc -eq 1 ] && grep -q "^oshrun: option $option: all PEs of a job run on this machine" "$work/err" &&
-		! grep -q mpirun "$work/err"
-	check "$option: an option for several hosts"
-done
 (ulimit -n 100 && job -n 100 true && cp "$work/err" "$work/err2" && exit $rc)
 [ $? -eq 1 ] && grep -q 'file descriptors, the limit is 100' "$work/err"
 check "too few file descriptors"

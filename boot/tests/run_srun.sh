@@ -22,4 +22,13 @@ check "srun without --mpi: not two jobs of one"
 PGAS_BOOT_LAUNCHER=single by $srun --mpi=none -n 2 "$PROBE" hello
 [ "$rc" = 0 ] && [ "$(grep -c 'PE 0 of 1 by single' "$work/out")" -eq 2 ]
 check "srun without --mpi: unless that is wanted"
+
+# The options by which oshrun starts agents in an allocation, but for the host: there is one, and it stands for two.
+agent="srun -Q -N1 -n1 --overlap --cpu-bind=none --mpi=none env FAKE_HOST=%h"
+by $srun --mpi=none -n 1 "$OSHRUN" --launch-agent "$agent" -H a:2,b:2 "$PROBE" all
+[ "$rc" = 0 ] && grep -qx 'ok 4' "$work/out"
+check "oshrun on two hosts, agents started by srun"
+by $srun --mpi=none -n 1 "$OSHRUN" --launch-agent "$agent" -H a:2,b:2 "$PROBE" exit 3 5
+ended_badly && grep -q 'oshrun: PE 3 (pid [0-9]* on b): exited with status 5' "$work/err"
+check "... and one that fails there"
 finish

@@ -131,9 +131,9 @@ static void test_single_leftover_board_is_ignored(void **state)
 {
 	(void)state;
 	char text[96];
-	snprintf(text, sizeof text, "1:%d:77:0:0123456789abcdef", dead_pid());
+	snprintf(text, sizeof text, "2:%d:77:0:0123456789abcdef:fedcba9876543210", dead_pid());
 	setenv("PGAS_BOOT", text, 1);
-	setenv("PMIX_NAMESPACE", "oshrun-0123456789abcdef", 1); /* came with the board, and went with it */
+	setenv("PMIX_NAMESPACE", "oshrun-fedcba9876543210", 1); /* came with the board, and went with it */
 	setenv("PMIX_RANK", "0", 1);
 	assert_single();
 }
@@ -144,7 +144,7 @@ static void test_single_other_file_is_no_board(void **state)
 	char text[96];
 	FILE *file = tmpfile();
 	assert_non_null(file);
-	snprintf(text, sizeof text, "1:%d:%d:0:0123456789abcdef", (int)getpid(), fileno(file));
+	snprintf(text, sizeof text, "2:%d:%d:0:0123456789abcdef:fedcba9876543210", (int)getpid(), fileno(file));
 	setenv("PGAS_BOOT", text, 1);
 	assert_single();
 	fclose(file);

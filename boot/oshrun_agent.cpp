@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_agent.cpp: `oshrun --agent`, the oshrun of one host: its PEs, its parent, and the agents below it. The states
+// are in oshrun_agent.hpp.
+#include "oshrun_agent.hpp"
+#include "oshrun_hosts.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <memory>
+
+namespace oshrun {
+namespace {
+
+constexpr double kJobLimit = 60;  // from our start to the job's text
+constexpr double kDrainLimit = 5; // for the last output, after the PEs have ended
+constexpr int kHighFd = 200;
+
+class agent : public branch_owner, public job_owner {
+public:
+	int run();
+
+	bool from_below(child &from, frame &what) override;
+	void host_lost(const std::string &line) override { up_.send({kind::fail, -1, kExitCannotStart, line}); }
+
+	void failed(int code, const char *text) override { up_.send({kind::fail, host_, code, text}); }
+	void pe_ended(int rank) override;
+	void pe_never_joined(int rank, const char *who) override;
+	void arrived(uint32_t generation) override;
+	void reaped(pid_t pid, int status) override { below_->reaped(pid, status); }
+	std::vector<pid_t> helpers() const override { return below_->pids(); }
+	int uplink() const override { return up_.in_fd(); }
+	void serve_pmix(unique_fd link) override;
+
+private:
+	enum class state { waiting, prepared, running, ended }; // of the PEs here
+	void open_uplink();
+	bool from_above(frame &what);
+	bool from_server(frame &what);
+	bool pmix_from_below(child &from, const frame &what);
+	bool pmix_from_above(const frame &what);
+	void pmix_to_host(const frame &what, bool from_above);
+	bool pass_down(const frame &what);
+	bool take_job(const frame &what);
+	int attempt(int (agent::*what)());
+	int prepare(); // 0, or the exit code after a line
+	int begin();
+	void start();
+	void end(int sig);
+	void orphaned();
+	void step();
+	double patience() const;
+	void check_parent();
+	void advance();
+	bool finished();
+	static void hear(const char *line);
+
+	static agent *self_; // for hear()
+	channel up_;
+	job_text job_;
+	std::string body_;
+	int host_ = -1, end_ = -1;
+	state now_ = state::waiting;
+	std::unique_ptr<branch> below_;
+	std::unique_ptr<relay_output> out_;
+	std::unique_ptr<relay_input> in_;
+	std::unique_ptr<job> work_;
+	exchange board_;
+	channel server_; // the PMIx server of this host, in the guard
+	int pmix_fences_ = 0;
+	bool pmix_arrived_ = false;
+	strings said_; // while we collect it
+	bool collect_ = false;
+	bool ready_sent_ = false, arrived_ = false, told_gone_ = false, told_early_ = false;
+	bool orphan_ = false, paused_ = false;
+	double drain_by_ = 0;
+};
+agent *agent::self_;
+
+// Lines for the user go up, and begin with our host.
+void agent::hear(const char *line)
+{
+	if (self_->collect_)
+		self_->said_.push_back(line);
+	else
+		self_->up_.send({kind::say, self_->host_, 0, "host " + self_->work_->where().name() + ": " + line});
+}
+
+// One step of several on the way to running PEs: of all hosts that cannot go it, one tells the user why.
+int agent::attempt(int (agent::*what)())
+{
+	said_.clear();
+	collect_ = true;
+	const int code = (this->*what)();
+	collect_ = false;
+	if (code != 0)
+		failed(code, ("host " + work_->where().name() + ": " + (said_.empty() ? "" : said_.back())).c_str());
+	else
+		for (const std::string &line : said_)
+			hear(line.c_str());
+	return code;
+}
+
+// --- the job ---------------------------------------------------------------------------------------------------------
+
+bool agent::take_job(const frame &what)
+{
+	if (work_ || !unpack_job(what.body, job_))
+		return false;
+	host_ = what.host;
+	end_ = what.arg;
+	const int hosts = static_cast<int>(job_.opts.hosts.size());
+	if (host_ < 0 || host_ >= end_ || end_ > hosts)
+		return false;
+	body_ = what.body;
+	up_.set_ping(job_.opts.host_timeout_s / 5);
+	placement where;
+	where.host_of = place_ranks(job_.opts);
+	where.host = static_cast<uint32_t>(host_);
+	where.job_cookie = job_.cookie;
+	for (const host &one : job_.opts.hosts)
+		where.names.push_back(one.name);
+	if (where.local_size() == 0)
+		return false;
+	below_ = std::make_unique<branch>(job_, body_, *this);
+	out_ = std::make_unique<relay_output>(up_, job_.terminal);
+	in_ = std::make_unique<relay_input>(up_, host_);
+	work_ = std::make_unique<job>(job_.opts, std::move(where), *out_, *in_, this);
+	say_to(hear);
+	below_->start(host_ + 1, end_);
+	now_ = attempt(&agent::prepare) == 0 ? state::prepared : state::ended;
+	return true;
+}
+
+// What can go wrong before a PE is started: the lines are those of one host, with its name.
+int agent::prepare()
+{
+	for (const std::string &assignment : job_.env)
+		putenv(strdup(assignment.c_str()));
+	bool all_elsewhere = true;
+	for (const app &program : job_.opts.apps)
+		all_elsewhere &= !program.wdir.empty() && program.wdir[0] == '/';
+	if (chdir(job_.wdir.c_str()) != 0 && !all_elsewhere) {
+		say("%s: %s; --wdir names a directory that all hosts have", job_.wdir.c_str(), strerror(errno));
+		return kExitCannotStart;
+	}
+	int rank = 0;
+	for (app &program : job_.opts.apps) {
+		bool used = false; // by a PE of this host
+		for (int i = 0; i < program.count; i++, rank++)
+			used |= work_->where().host_of[static_cast<size_t>(rank)] == static_cast<uint32_t>(host_);
+		if (int code = used ? resolve(program) : 0)
+			return code;
+		if (used && is_mpi(program) && !pmix_available() && job_.opts.pmix != pmix_mode::off) {
+			say("%s is an MPI program, and oshrun was built without PMIx", program.argv[0].c_str());
+			return kExitCannotStart;
+		}
+	}
+	return 0;
+}
+
+int agent::begin()
+{
+	return work_->start() ? 0 : kExitCannotStart;
+}
+
+void agent::start()
+{
+	below_->send_all({kind::start});
+	if (attempt(&agent::begin) != 0) {
+		now_ = state::ended;
+		return;
+	}
+	board_.open(work_->files().view, work_->where());
+	now_ = state::running;
+}
+
+void agent::end(int sig)
+{
+	if (below_) {
+		below_->send_all({kind::end, -1, sig});
+		below_->stop_starting();
+	}
+	if (now_ == state::running)
+		work_->end(sig);
+	else
+		now_ = state::ended;
+}
+
+void agent::pe_ended(int rank)
+{
+	if (!std::exchange(told_gone_, true)) // one is enough to know that no barrier can complete
+		up_.send({kind::gone, -1, rank});
+}
+
+void agent::pe_never_joined(int, const char *who)
+{
+	if (!std::exchange(told_early_, true))
+		up_.send({kind::early, -1, 0, who});
+}
+
+void agent::arrived(uint32_t generation)
+{
+	if (generation != board_.generation())
+		return; // mail that no PE of ours wrote
+	for (const frame &data : board_.collect(generation)) {
+		up_.send(data);
+		below_->send_all(data);
+	}
+	arrived_ = true;
+}
+
+// --- frames ----------------------------------------------------------------------------------------------------------
+
+bool agent::from_below(child &from, frame &what)
+{
+	switch (what.what) {
+	case kind::ready:
+		return from.ready = true;
+	case kind::fence:
+		from.fenced = board_.is_open() && static_cast<uint32_t>(what.arg) == board_.generation();
+		return from.fenced;
+	case kind::data:
+		if (now_ == state::running && !board_.apply(what).empty())
+			return false;
+		below_->send_all(what, &from);
+		[[fallthrough]];
+	case kind::out:
+	case kind::err:
+	case kind::credit:
+	case kind::gone:
+	case kind::early:
+	case kind::fail:
+	case kind::say:
+		up_.send(what);
+		return true;
+	default:
+		return pmix_from_below(from, what);
+	}
+}
+
+// Frames for one host, and those for all hosts that mean nothing but themselves here.
+bool agent::pass_down(const frame &what)
+{
+	switch (what.what) {
+	case kind::in:
+	case kind::credit:
+		if (what.host != host_)
+			below_->send_to(what);
+		else if (what.what == kind::in)
+			in_->feed(what.body);
+		else
+			out_->credit(what.arg);
+		return true;
+	case kind::signal:
+		below_->send_all(what);
+		paused_ = what.arg == SIGTSTP;
+		if (now_ == state::running)
+			work_->on_signal(what.arg);
+		return true;
+	case kind::gone:
+		below_->send_all(what);
+		if (now_ == state::running)
+			board_.mark_gone(static_cast<uint32_t>(what.arg));
+		return true;
+	case kind::early:
+		below_->send_all(what);
+		told_early_ = true;
+		if (now_ == state::running)
+			work_->fail_if_joined(what.body.c_str());
+		return true;
+	default:
+		return pmix_from_above(what);
+	}
+}
+
+// --- PMIx ------------------------------------------------------------------------------------------------------------
+
+void agent::serve_pmix(unique_fd link)
+{
+	unique_fd also(fcntl(link.get(), F_DUPFD_CLOEXEC, kHighFd));
+	if (also.get() < 0)
+		return;
+	server_.open(std::move(link), std::move(also));
+	server_.set_ping(0);
+}
+
+// To the server of one host, by the shortest way in the tree.
+void agent::pmix_to_host(const frame &what, bool from_above)
+{
+	if (what.host == host_)
+		server_.send(what);
+	else if (what.host > host_ && what.host < end_)
+		below_->send_to(what);
+	else if (!from_above)
+		up_.send(what);
+}
+
+bool agent::from_server(frame &what)
+{
+	switch (what.what) {
+	case kind::pmix_data:
+		up_.send(what);
+		below_->send_all(what);
+		return true;
+	case kind::pmix_fence:
+		return pmix_arrived_ = what.arg == pmix_fences_;
+	case kind::pmix_ask:
+	case kind::pmix_answer:
+		pmix_to_host(what, false);
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool agent::pmix_from_below(child &from, const frame &what)
+{
+	switch (what.what) {
+	case kind::pmix_data:
+		server_.send(what);
+		below_->send_all(what, &from);
+		up_.send(what);
+		return true;
+	case kind::pmix_fence:
+		return from.pmix_fenced = what.arg == pmix_fences_;
+	case kind::pmix_ask:
+	case kind::pmix_answer:
+		pmix_to_host(what, false);
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool agent::pmix_from_above(const frame &what)
+{
+	switch (what.what) {
+	case kind::pmix_release:
+		pmix_fences_++;
+		below_->clear(&child::pmix_fenced);
+		[[fallthrough]];
+	case kind::pmix_data:
+		server_.send(what);
+		below_->send_all(what);
+		return true;
+	case kind::pmix_ask:
+	case kind::pmix_answer:
+		pmix_to_host(what, true);
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool agent::from_above(frame &what)
+{
+	if (what.what == kind::ping)
+		return true;
+	if (what.what == kind::end) {
+		end(what.arg);
+		return true;
+	}
+	if (what.what == kind::job)
+		return take_job(what);
+	if (!work_)
+		return false;
+	switch (what.what) {
+	case kind::start:
+		if (now_ == state::prepared)
+			start();
+		return true;
+	case kind::data:
+		below_->send_all(what);
+		return now_ != state::running || board_.apply(what).empty();
+	case kind::release:
+		below_->send_all(what);
+		below_->clear(&child::fenced);
+		return now_ != state::running || board_.release(static_cast<uint32_t>(what.arg));
+	default:
+		return pass_down(what);
+	}
+}
+
+// --- life ------------------------------------------------------------------------------------------------------------
+
+// Our standard streams become the uplink, under numbers that PEs do not use.
+void agent::open_uplink()
+{
+	signal(SIGPIPE, SIG_IGN);
+	unique_fd in(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, kHighFd)),
+		out(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, kHighFd));
+	const std::string hello = "\n" + hello_line();
+	ssize_t sent = write(STDOUT_FILENO, hello.data(), hello.size());
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (in.get() < 0 || out.get() < 0 || null < 0 || sent != static_cast<ssize_t>(hello.size()))
+		_exit(kExitCannotStart);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	close(null);
+	up_.open(std::move(in), std::move(out));
+}
+
+void agent::orphaned()
+{
+	if (orphan_)
+		return;
+	orphan_ = true;
+	up_.close();
+	if (below_)
+		below_->hang_up();
+	if (now_ == state::running)
+		work_->end(SIGKILL);
+	else
+		now_ = state::ended;
+}
+
+// When a parent that says nothing is taken for dead; 0: never.
+double agent::patience() const
+{
+	return paused_ || orphan_ ? 0 : up_.heard() + (work_ ? job_.opts.host_timeout_s : kJobLimit);
+}
+
+void agent::check_parent()
+{
+	const double limit = patience();
+	if (up_.ended() || !up_.broken().empty() || (limit > 0 && now_s() >= limit))
+		orphaned();
+}
+
+void agent::step()
+{
+	std::vector<pollfd> polls;
+	double due = patience();
+	if (drain_by_ > now_s() && (due == 0 || drain_by_ < due))
+		due = drain_by_;
+	up_.add_polls(polls, due);
+	if (now_ == state::running)
+		work_->add_polls(polls, due);
+	if (below_)
+		below_->add_polls(polls, due);
+	server_.add_polls(polls, due);
+	poll_until(polls, due);
+	up_.handle(polls);
+	server_.handle(polls);
+	if (now_ == state::running)
+		work_->handle(polls);
+	if (below_) {
+		if (now_ != state::running)
+			below_->reap();
+		below_->handle(polls);
+	}
+	frame what;
+	while (!orphan_ && up_.next(what))
+		if (!from_above(what))
+			orphaned(); // a parent that makes no sense is none
+	while (server_.is_open() && server_.next(what))
+		if (!from_server(what))
+			server_.close();
+	if (server_.ended() && server_.is_open())
+		server_.close(); // as on one host: it does not come back
+	check_parent();
+	advance();
+}
+
+void agent::advance()
+{
+	if (now_ == state::prepared && !ready_sent_ && below_->all(&child::ready)) {
+		ready_sent_ = true;
+		up_.send({kind::ready});
+	}
+	if (now_ == state::running && arrived_ && below_->all(&child::fenced)) {
+		arrived_ = false;
+		up_.send({kind::fence, -1, static_cast<int>(board_.generation())});
+	}
+	if (pmix_arrived_ && below_->all(&child::pmix_fenced)) {
+		pmix_arrived_ = false;
+		up_.send({kind::pmix_fence, -1, pmix_fences_});
+	}
+	if (now_ == state::running && work_->over()) {
+		work_->clean_up();
+		server_.close();
+		now_ = state::ended;
+		drain_by_ = now_s() + kDrainLimit;
+	}
+	if (now_ == state::ended && out_)
+		out_->read_now(); // what had to wait for credit
+}
+
+// The last output is taken as long as the head takes it, for a while.
+bool agent::finished()
+{
+	if (now_ != state::ended || (below_ && !orphan_ && !below_->over()))
+		return false;
+	return orphan_ || !out_ || out_->empty() || now_s() >= drain_by_;
+}
+
+int agent::run()
+{
+	self_ = this;
+	open_uplink();
+	while (!finished())
+		step();
+	if (orphan_)
+		return kExitCannotStart;
+	up_.send({kind::over, host_});
+	up_.flush(kDrainLimit);
+	return 0;
+}
+
+} // namespace
+
+int run_agent()
+{
+	return agent().run();
+}
+
+} // namespace oshrun

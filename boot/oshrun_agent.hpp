@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_agent.hpp: a job on several hosts.
+//
+// The oshrun that the user started is the head: it has no PEs, only the streams and the verdict. Each host has an
+// agent, `oshrun --agent`, which runs the PEs of its host as oshrun does on one machine (job). The head starts up to
+// --tree agents, each of which starts the agents of a part of the other hosts: hosts [own, end) are an agent's, in
+// order.
+//
+// A host, as the process sees it that starts its agent (branch):
+//
+//   starting --hello line--> greeted --over--> over --end of stream--> closed
+//      |                        |
+//      +--- end of stream, wrong hello, kStartLimit ---+--- end of stream, silence, wrong frame ---> lost
+//
+// greeted: it has the job's text; ready comes when it and all below it could start, and PEs start when all are ready,
+// so a missing program costs no PE its start. lost: its command is killed, the job fails, and the line names it.
+//
+// The job, as the head sees it: starting --all ready--> running --all over--> ended; the first failure, signal or limit
+// makes it ending (end with a signal and a grace period, which the agents keep) and then killing. Agents report the
+// first failure of their own PEs and end those at once; the first report that the head gets decides.
+//
+// Who notices what: an agent whose parent is silent or gone kills its PEs, hangs up on the agents below it, and ends;
+// if it cannot, its guard does (oshrun_guard.cpp). Both ends of every channel send a ping when they have said nothing
+// for a fifth of --host-timeout.
+#pragma once
+
+#include "oshrun_job.hpp"
+#include "oshrun_wire.hpp"
+
+namespace oshrun {
+
+// jobtext: what every agent must know of the job. The same text for all.
+struct job_text {
+	options opts; // hosts, apps, and all that agents care for
+	std::string wdir, oshrun_path;
+	uint64_t cookie = 0;
+	strings env;
+	terminal_size terminal;
+};
+std::string pack_job(const job_text &job);
+bool unpack_job(const std::string &body, job_text &job); // false: it makes no sense
+
+// exchange: an agent's side of a barrier (boot_board.hpp).
+class exchange {
+public:
+	void open(pgas::boot::board_view board, const placement &where);
+	std::vector<frame> collect(uint32_t generation); // what the PEs of this host have for the others
+	std::string apply(const frame &data);            // of another host; returns what is wrong with it, or nothing
+	bool release(uint32_t generation);               // false: it is not the one that PEs wait for
+	bool is_open() const { return board_.base != nullptr; }
+	uint32_t generation() const;
+	void mark_gone(uint32_t rank);
+
+private:
+	pgas::boot::board_view board_;
+	uint32_t host_ = 0;
+	std::vector<uint32_t> ranks_; // of this host
+	std::vector<uint64_t> sent_;  // key-value bytes of each that the others have
+};
+
+// relay: PEs' standard streams by frames.
+class relay_output : public pe_output {
+public:
+	relay_output(channel &to, const terminal_size &terminal) : to_(to), terminal_(terminal) {}
+	bool open_stream(int rank, bool is_error, unique_fd &far_end) override;
+	void add_polls(std::vector<pollfd> &polls) override;
+	void handle(const std::vector<pollfd> &polls) override;
+	void read_now() override;
+	void credit(int bytes);
+	bool empty(); // all that was written has been sent
+
+private:
+	struct stream {
+		int rank;
+		bool is_error;
+		unique_fd fd;
+		size_t poll_index = SIZE_MAX;
+	};
+	bool read_stream(stream &from);
+
+	channel &to_;
+	const terminal_size &terminal_;
+	size_t window_ = kStreamWindow; // bytes that may be sent before the head has written some
+	std::deque<stream> streams_;
+};
+
+class relay_input : public pe_input {
+public:
+	relay_input(channel &to, int host) : to_(to), host_(host) {}
+	bool open(unique_fd &far_end) override;
+	void add_polls(std::vector<pollfd> &polls) override;
+	void handle(const std::vector<pollfd> &polls) override;
+	void feed(const std::string &bytes);
+
+private:
+	void push();
+
+	channel &to_;
+	int host_;
+	unique_fd to_pe_;
+	std::string queue_;
+	bool ended_ = false;
+	size_t poll_out_ = SIZE_MAX;
+};
+
+// branch: the agents that this process has started.
+struct child {
+	enum class state { starting, greeted, over, closed, lost };
+	int host = 0, end = 0; // the hosts below it too: [host, end)
+	state now = state::starting;
+	pid_t pid = -1;
+	int status = -1; // of the command, once reaped
+	channel link;
+	unique_fd err;     // what the command says
+	std::string noise; // ... the last of it
+	double since = 0;  // when it started, was over, or its stream ended
+	bool ready = false, fenced = false, pmix_fenced = false;
+	size_t poll_err = SIZE_MAX;
+};
+
+class branch_owner {
+public:
+	virtual ~branch_owner() = default;
+	virtual bool from_below(child &from, frame &what) = 0; // false: it has no business to come from there
+	virtual void host_lost(const std::string &line) = 0;
+};
+
+class branch {
+public:
+	branch(const job_text &job, const std::string &body, branch_owner &owner);
+	void start(int first, int last); // the agents of these hosts
+	void add_polls(std::vector<pollfd> &polls, double &due);
+	void handle(const std::vector<pollfd> &polls);
+	void send_all(const frame &what, const child *but = nullptr);
+	void send_to(const frame &what); // the way to what.host
+	bool all(bool child::*flag) const;
+	void clear(bool child::*flag);
+	bool over() const; // nothing is left below
+	void reap();       // asks the kernel about each
+	void reaped(pid_t pid, int status);
+	void stop_starting(); // the job has failed: who has not answered is not waited for
+	void hang_up();       // agents that hear that end their PEs
+	void kill_rest();     // commands that do not end
+	void flush(double seconds);
+	void hear_now(); // we were stopped: silence was ours
+	std::vector<pid_t> pids() const;
+
+private:
+	bool spawn(child &which);
+	strings command(const child &which) const;
+	void read_noise(child &which);
+	void greet(child &which);
+	void take_frames(child &which);
+	void check_limits(child &which, double now);
+	void conclude(child &which);
+	void lose(child &which, const std::string &why);
+	const std::string &name(const child &which) const;
+
+	const job_text &job_;
+	const std::string &body_;
+	branch_owner &owner_;
+	std::deque<child> children_;
+};
+
+} // namespace oshrun

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_exchange.cpp: a barrier of PEs on several hosts, at one of them.
+//
+// The last PE of this host to arrive mails; the agent sends what its PEs have put (data) and that they have arrived
+// (fence); data of other hosts is written to this board as it comes; release moves the generation. Cells lie in the
+// half that the generation picks, so those of the next barrier never meet a PE that still reads those of the last one:
+// data of a barrier is sent after the one before it was released, and release came first on every channel.
+#include "oshrun_agent.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+namespace oshrun {
+namespace {
+
+using pgas::boot::board_slot;
+constexpr size_t kFrameFull = size_t{1} << 18;
+
+// What one PE brings to one barrier; cell and key-value bytes follow.
+struct record {
+	uint32_t rank;
+	uint32_t cell_bytes;
+	uint32_t kv_from, kv_bytes; // new bytes of its arena
+};
+
+} // namespace
+
+void exchange::open(pgas::boot::board_view board, const placement &where)
+{
+	board_ = board;
+	host_ = where.host;
+	for (uint32_t rank = 0; rank < where.host_of.size(); rank++)
+		if (where.host_of[rank] == host_)
+			ranks_.push_back(rank);
+	sent_.assign(ranks_.size(), 0);
+}
+
+uint32_t exchange::generation() const
+{
+	return std::atomic_ref<uint32_t>(board_.head().generation).load(std::memory_order_relaxed);
+}
+
+std::vector<frame> exchange::collect(uint32_t generation)
+{
+	std::vector<frame> frames;
+	for (size_t i = 0; i < ranks_.size(); i++) {
+		board_slot &slot = board_.slot(ranks_[i]);
+		const uint64_t used = std::min<uint64_t>(
+			std::atomic_ref<uint64_t>(slot.kv_used).load(std::memory_order_acquire), pgas::boot::kKvBytes);
+		record what = {};
+		what.rank = ranks_[i];
+		what.cell_bytes = static_cast<uint32_t>(std::min<size_t>(slot.cell_bytes, pgas::boot::kCellBytes));
+		what.kv_from = static_cast<uint32_t>(sent_[i]);
+		what.kv_bytes = static_cast<uint32_t>(used > sent_[i] ? used - sent_[i] : 0);
+		if (what.cell_bytes == 0 && what.kv_bytes == 0)
+			continue;
+		if (frames.empty() || frames.back().body.size() > kFrameFull)
+			frames.push_back({kind::data, static_cast<int>(host_), static_cast<int>(generation)});
+		std::string &body = frames.back().body;
+		body.append(reinterpret_cast<const char *>(&what), sizeof what);
+		body.append(board_.cell(generation & 1, what.rank), what.cell_bytes);
+		body.append(board_.arena(what.rank) + what.kv_from, what.kv_bytes);
+		sent_[i] += what.kv_bytes;
+	}
+	return frames;
+}
+
+std::string exchange::apply(const frame &data)
+{
+	const std::string &body = data.body;
+	if (static_cast<uint32_t>(data.arg) != generation())
+		return "data of another barrier";
+	for (size_t at = 0; at < body.size();) {
+		record what;
+		if (body.size() - at < sizeof what)
+			return "data that is cut off";
+		memcpy(&what, body.data() + at, sizeof what);
+		at += sizeof what;
+		if (what.rank >= board_.head().size || board_.slot(what.rank).host == host_ ||
+		    what.cell_bytes > pgas::boot::kCellBytes || what.kv_bytes > pgas::boot::kKvBytes ||
+		    body.size() - at < size_t{what.cell_bytes} + what.kv_bytes)
+			return "data of rank " + std::to_string(what.rank) + " that cannot be";
+		board_slot &slot = board_.slot(what.rank);
+		if (what.kv_from != slot.kv_used || what.kv_from + size_t{what.kv_bytes} > pgas::boot::kKvBytes)
+			return "keys of rank " + std::to_string(what.rank) + " out of order";
+		memcpy(board_.cell(static_cast<uint32_t>(data.arg) & 1, what.rank), body.data() + at, what.cell_bytes);
+		at += what.cell_bytes;
+		memcpy(board_.arena(what.rank) + what.kv_from, body.data() + at, what.kv_bytes);
+		at += what.kv_bytes;
+		// pairs with load_acquire in native_get()
+		std::atomic_ref<uint64_t>(slot.kv_used).store(what.kv_from + what.kv_bytes, std::memory_order_release);
+	}
+	return {};
+}
+
+bool exchange::release(uint32_t generation_now)
+{
+	pgas::boot::board_header &head = board_.head();
+	if (generation_now != generation())
+		return false;
+	// pairs with load_acquire in await_generation(), by PEs
+	std::atomic_ref<uint32_t>(head.generation).store(generation_now + 1, std::memory_order_release);
+	syscall(SYS_futex, &head.generation, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+	return true;
+}
+
+void exchange::mark_gone(uint32_t rank)
+{
+	if (rank < board_.head().size && board_.slot(rank).host != host_)
+		std::atomic_ref<uint32_t>(board_.slot(rank).state)
+			.store(pgas::boot::kSlotGone, std::memory_order_relaxed);
+}
+
+} // namespace oshrun

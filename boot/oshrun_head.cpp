@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_head.cpp: the oshrun that the user started, in a job on several hosts. It has the standard streams, the limits
+// and the verdict; PEs are the agents' (oshrun_agent.hpp).
+#include "oshrun_agent.hpp"
+#include "oshrun_hosts.hpp"
+
+#include <cerrno>
+#include <climits>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <sys/signalfd.h>
+
+namespace oshrun {
+namespace {
+
+constexpr double kAgentDelay = 3; // agents keep the grace period; so much later we say it again, and then give up
+
+// Our standard input, sent to PE 0 as far as it reads.
+class head_input {
+public:
+	void add_polls(std::vector<pollfd> &polls)
+	{
+		poll_ = SIZE_MAX;
+		if (ended_ || window_ == 0 || !may_read_stdin())
+			return;
+		poll_ = polls.size();
+		polls.push_back({STDIN_FILENO, POLLIN, 0});
+	}
+	// Returns true when there is something to send: nothing is the end.
+	bool take(const std::vector<pollfd> &polls, std::string &bytes)
+	{
+		if (poll_ >= polls.size() || !polls[poll_].revents)
+			return false;
+		char part[kStreamBytes];
+		ssize_t got = read(STDIN_FILENO, part, std::min(sizeof part, window_));
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
+			return false;
+		ended_ = got <= 0;
+		bytes.assign(part, got > 0 ? static_cast<size_t>(got) : 0);
+		window_ -= bytes.size();
+		return true;
+	}
+	void credit(int bytes)
+	{
+		if (bytes > 0)
+			window_ = std::min(window_ + static_cast<size_t>(bytes), kStreamWindow);
+	}
+
+private:
+	size_t window_ = kStreamWindow;
+	bool ended_ = false;
+	size_t poll_ = SIZE_MAX;
+};
+
+class head : public branch_owner {
+public:
+	explicit head(options &opts);
+	int run();
+	bool from_below(child &from, frame &what) override;
+	void host_lost(const std::string &line) override { fail(kExitCannotStart, "%s", line.c_str()); }
+
+private:
+	enum class phase { starting, running, ending, killing };
+	bool prepare();
+	void step();
+	void advance();
+	void give_credit();
+	void check_deadlines();
+	void read_signals();
+	void on_signal(int sig);
+	void stop();
+	void end(int sig);
+	bool take_output(const child &from, const frame &what);
+	__attribute__((format(printf, 3, 4))) void fail(int code, const char *format, ...);
+
+	options &opts_;
+	job_text job_;
+	std::string body_;
+	std::vector<uint32_t> host_of_;
+	branch below_;
+	output out_;
+	head_input in_;
+	std::map<int, size_t> owed_; // bytes of output by host that it may send again once we have written
+	unique_fd signals_;
+	phase phase_ = phase::starting;
+	uint32_t generation_ = 0; // of the barrier
+	int pmix_fences_ = 0;
+	double started_at_, deadline_ = 0;
+	int exit_code_ = 0;
+	bool failed_ = false, told_gone_ = false, told_early_ = false;
+	size_t signals_poll_ = SIZE_MAX;
+};
+
+head::head(options &opts) : opts_(opts), below_(job_, body_, *this), out_(opts.tag_output), started_at_(now_s())
+{
+}
+
+// --- start -----------------------------------------------------------------------------------------------------------
+
+bool head::prepare()
+{
+	char path[PATH_MAX];
+	const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+	char *here = getcwd(nullptr, 0);
+	job_.opts = opts_;
+	job_.oshrun_path = length > 0 ? std::string(path, static_cast<size_t>(length)) : "oshrun";
+	if (!here) {
+		say("the current directory: %s", strerror(errno));
+		return false;
+	}
+	job_.wdir = here;
+	free(here);
+	job_.env = carried_environment();
+	job_.terminal = own_terminal();
+	job_.cookie = fresh_cookie();
+	body_ = pack_job(job_);
+	host_of_ = place_ranks(opts_);
+	app command; // is there such a command?
+	add_words(command.argv, opts_.launch_agent);
+	if (command.argv.empty()) {
+		say("--launch-agent: no command");
+		return false;
+	}
+	bool others = false;
+	for (const host &one : opts_.hosts)
+		others |= !one.here;
+	if (others && resolve(command) != 0) {
+		say("--launch-agent %s: this is how hosts are reached", opts_.launch_agent.c_str());
+		return false;
+	}
+	return true;
+}
+
+// --- the verdict -----------------------------------------------------------------------------------------------------
+
+void head::end(int sig)
+{
+	below_.send_all({kind::end, -1, sig});
+	below_.stop_starting();
+	if (sig == SIGKILL) {
+		phase_ = phase::killing;
+		deadline_ = now_s() + 5 + kAgentDelay;
+	} else if (phase_ != phase::killing) {
+		phase_ = phase::ending;
+		deadline_ = now_s() + opts_.grace_s + kAgentDelay;
+	}
+}
+
+void head::fail(int code, const char *format, ...)
+{
+	if (failed_)
+		return;
+	failed_ = true;
+	exit_code_ = code;
+	char text[4096];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	if (text[0]) // some ends are nobody's fault
+		say("%s", text);
+	end(SIGTERM);
+}
+
+void head::check_deadlines()
+{
+	if (out_.reader_gone())
+		fail(128 + SIGPIPE, "%s", ""); // without a message, as any program whose output goes to head(1)
+	const double now = now_s();
+	if (opts_.timeout_s > 0 && now >= started_at_ + opts_.timeout_s)
+		fail(kExitTimeout, "job did not end within %g s (--timeout)", opts_.timeout_s);
+	if (deadline_ == 0 || now < deadline_)
+		return;
+	if (phase_ == phase::ending)
+		end(SIGKILL);
+	else
+		below_.hang_up();
+}
+
+// --- frames ----------------------------------------------------------------------------------------------------------
+
+bool head::take_output(const child &from, const frame &what)
+{
+	if (what.arg < 0 || what.arg >= opts_.count)
+		return false;
+	const int host = static_cast<int>(host_of_[static_cast<size_t>(what.arg)]);
+	if (host < from.host || host >= from.end)
+		return false;
+	out_.feed(what.arg, what.what == kind::err, what.body);
+	owed_[host] += what.body.size();
+	return true;
+}
+
+bool head::from_below(child &from, frame &what)
+{
+	switch (what.what) {
+	case kind::ready:
+		return from.ready = true;
+	case kind::out:
+	case kind::err:
+		return take_output(from, what);
+	case kind::credit:
+		in_.credit(what.arg);
+		return true;
+	case kind::data:
+	case kind::pmix_data:
+		below_.send_all(what, &from);
+		return true;
+	case kind::fence:
+		return from.fenced = static_cast<uint32_t>(what.arg) == generation_;
+	case kind::pmix_fence:
+		return from.pmix_fenced = what.arg == pmix_fences_;
+	case kind::pmix_ask:
+	case kind::pmix_answer:
+		below_.send_to(what);
+		return true;
+	case kind::gone: // one is enough to know that no barrier can complete
+		if (!std::exchange(told_gone_, true))
+			below_.send_all(what);
+		return true;
+	case kind::early:
+		if (!std::exchange(told_early_, true))
+			below_.send_all(what);
+		return true;
+	case kind::fail:
+		fail(what.arg & 0xff, "%s", what.body.c_str());
+		return true;
+	case kind::say:
+		say("%s", what.body.c_str());
+		return true;
+	default:
+		return false;
+	}
+}
+
+void head::give_credit()
+{
+	if (owed_.empty() || out_.full())
+		return;
+	for (auto [host, bytes] : owed_)
+		if (bytes > 0)
+			below_.send_to({kind::credit, host, static_cast<int>(bytes)});
+	owed_.clear();
+}
+
+void head::advance()
+{
+	if (phase_ == phase::starting && below_.all(&child::ready)) {
+		phase_ = phase::running;
+		if (opts_.verbose)
+			say("job of %d PEs on %zu hosts, all of them ready after %.3f s", opts_.count,
+			    opts_.hosts.size(), now_s() - started_at_);
+		below_.send_all({kind::start});
+	}
+	if (below_.all(&child::fenced)) {
+		below_.clear(&child::fenced);
+		below_.send_all({kind::release, -1, static_cast<int>(generation_++)});
+	}
+	if (below_.all(&child::pmix_fenced)) {
+		below_.clear(&child::pmix_fenced);
+		below_.send_all({kind::pmix_release, -1, pmix_fences_++});
+	}
+	give_credit();
+}
+
+// --- life ------------------------------------------------------------------------------------------------------------
+
+// Agents stay awake, and keep from taking our silence for our death.
+void head::stop()
+{
+	below_.send_all({kind::signal, -1, SIGTSTP});
+	below_.flush(1);
+	kill(getpid(), SIGSTOP);
+	below_.hear_now();
+	below_.send_all({kind::signal, -1, SIGCONT});
+}
+
+void head::on_signal(int sig)
+{
+	switch (sig) {
+	case SIGCHLD:
+		break; // step() asks
+	case SIGUSR1:
+	case SIGUSR2:
+	case SIGCONT:
+		below_.send_all({kind::signal, -1, sig});
+		break;
+	case SIGTSTP:
+		stop();
+		break;
+	default:
+		if (failed_) { // the user asked twice, or the job is ending: no more patience
+			end(SIGKILL);
+			break;
+		}
+		failed_ = true;
+		exit_code_ = 128 + sig;
+		say("ended by signal %d (%s)", sig, strsignal(sig));
+		end(sig);
+	}
+}
+
+void head::read_signals()
+{
+	struct signalfd_siginfo info;
+	while (read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info))
+		on_signal(static_cast<int>(info.ssi_signo));
+}
+
+void head::step()
+{
+	std::vector<pollfd> polls;
+	double due = deadline_;
+	auto earlier = [&due](double when) {
+		if (when > 0 && (due == 0 || when < due))
+			due = when;
+	};
+	signals_poll_ = polls.size();
+	polls.push_back({signals_.get(), POLLIN, 0});
+	if (phase_ == phase::running)
+		in_.add_polls(polls);
+	out_.add_polls(polls);
+	below_.add_polls(polls, due);
+	earlier(out_.deadline());
+	if (opts_.timeout_s > 0 && !failed_)
+		earlier(started_at_ + opts_.timeout_s);
+	poll_until(polls, due);
+	if (polls[signals_poll_].revents)
+		read_signals();
+	below_.reap();
+	below_.handle(polls);
+	std::string bytes;
+	if (phase_ == phase::running && in_.take(polls, bytes))
+		below_.send_to({kind::in, static_cast<int>(host_of_[0]), 0, bytes});
+	out_.handle(polls);
+	advance();
+	check_deadlines();
+}
+
+int head::run()
+{
+	if (!prepare())
+		return kExitCannotStart;
+	for (int sig : {SIGPIPE, SIGXFSZ, SIGTTOU})
+		signal(sig, SIG_IGN);
+	signals_ = signal_source();
+	below_.start(0, static_cast<int>(opts_.hosts.size()));
+	while (!below_.over())
+		step();
+	out_.flush(5);
+	below_.kill_rest();
+	if (opts_.verbose)
+		say("job ended with status %d after %.3f s", exit_code_, now_s() - started_at_);
+	return exit_code_;
+}
+
+} // namespace
+
+int run_head(options &opts)
+{
+	return head(opts).run();
+}
+
+} // namespace oshrun

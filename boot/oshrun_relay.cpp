@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_relay.cpp: the PEs' standard streams on a host whose agent sends them to the head. Bytes go as they come;
+// lines and tags are the head's business. A window bounds what is under way, so a reader that is slow, or a program
+// that reads none of its input, holds up nothing else.
+#include "oshrun_agent.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+
+namespace oshrun {
+
+bool relay_output::open_stream(int rank, bool is_error, unique_fd &far_end)
+{
+	unique_fd near_end;
+	if (!open_channel(is_error ? terminal_size{} : terminal_, near_end, far_end))
+		return false;
+	streams_.push_back({rank, is_error, std::move(near_end)});
+	return true;
+}
+
+void relay_output::add_polls(std::vector<pollfd> &polls)
+{
+	for (stream &from : streams_) {
+		from.poll_index = SIZE_MAX;
+		if (from.fd.get() < 0 || window_ == 0)
+			continue;
+		from.poll_index = polls.size();
+		polls.push_back({from.fd.get(), POLLIN, 0});
+	}
+}
+
+void relay_output::handle(const std::vector<pollfd> &polls)
+{
+	for (stream &from : streams_)
+		if (from.poll_index < polls.size() && polls[from.poll_index].revents)
+			read_stream(from);
+}
+
+// Returns true when there may be more.
+bool relay_output::read_stream(stream &from)
+{
+	char part[kStreamBytes];
+	const size_t room = std::min(sizeof part, window_);
+	if (room == 0)
+		return false;
+	ssize_t got = read(from.fd.get(), part, room);
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	const size_t bytes = got > 0 ? static_cast<size_t>(got) : 0; // a terminal whose other end is closed gives EIO
+	to_.send({from.is_error ? kind::err : kind::out, -1, from.rank, std::string(part, bytes)});
+	window_ -= bytes;
+	if (bytes == 0)
+		from.fd.reset();
+	return bytes > 0;
+}
+
+void relay_output::read_now()
+{
+	for (stream &from : streams_)
+		while (from.fd.get() >= 0 && read_stream(from)) {}
+}
+
+bool relay_output::empty()
+{
+	read_now();
+	return window_ > 0;
+}
+
+void relay_output::credit(int bytes)
+{
+	if (bytes > 0)
+		window_ = std::min(window_ + static_cast<size_t>(bytes), kStreamWindow);
+}
+
+bool relay_input::open(unique_fd &far_end)
+{
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return false;
+	far_end = unique_fd(ends[0]);
+	to_pe_ = unique_fd(ends[1]);
+	fcntl(to_pe_.get(), F_SETFL, fcntl(to_pe_.get(), F_GETFL) | O_NONBLOCK);
+	return true;
+}
+
+void relay_input::feed(const std::string &bytes)
+{
+	queue_ += bytes;
+	ended_ |= bytes.empty();
+	push();
+}
+
+void relay_input::add_polls(std::vector<pollfd> &polls)
+{
+	poll_out_ = SIZE_MAX;
+	if (to_pe_.get() < 0)
+		return;
+	poll_out_ = polls.size();
+	polls.push_back({to_pe_.get(), static_cast<short>(queue_.empty() ? 0 : POLLOUT), 0});
+}
+
+// Once PE 0 has closed its input nothing is taken any more, so the head reads no more either.
+void relay_input::push()
+{
+	if (to_pe_.get() < 0)
+		return;
+	ssize_t sent = queue_.empty() ? 0 : write(to_pe_.get(), queue_.data(), queue_.size());
+	if (sent > 0) {
+		queue_.erase(0, static_cast<size_t>(sent));
+		to_.send({kind::credit, host_, static_cast<int>(sent)});
+	}
+	if ((sent < 0 && errno != EINTR && errno != EAGAIN) || (ended_ && queue_.empty()))
+		to_pe_.reset(); // end of file for PE 0
+}
+
+void relay_input::handle(const std::vector<pollfd> &polls)
+{
+	if (poll_out_ >= polls.size() || polls[poll_out_].revents == 0)
+		return;
+	if (polls[poll_out_].revents & POLLERR)
+		to_pe_.reset();
+	else
+		push();
+}
+
+} // namespace oshrun

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_wire.cpp: see oshrun_wire.hpp. Nothing here blocks but flush().
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "oshrun_wire.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/utsname.h>
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "unknown"
+#endif
+
+namespace oshrun {
+namespace {
+
+struct frame_head {
+	uint32_t kind;
+	int32_t host;
+	int32_t arg;
+	uint32_t bytes;
+};
+static_assert(sizeof(frame_head) == 16);
+
+constexpr size_t kLineMax = 4096;            // of a line for the user
+constexpr size_t kReadMax = size_t{1} << 16; // in one go, so that everybody has a turn
+
+// The longest body of each kind.
+size_t body_max(kind what)
+{
+	switch (what) {
+	case kind::job:
+		return size_t{64} << 20;
+	case kind::data: // frames end with the record that makes them longer than 256 KiB
+		return (size_t{1} << 19) + pgas::boot::kKvBytes + pgas::boot::kCellBytes;
+	case kind::pmix_data:
+	case kind::pmix_answer:
+		return kPmixBytes;
+	case kind::pmix_ask:
+		return 8;
+	case kind::out:
+	case kind::err:
+	case kind::in:
+		return kStreamBytes;
+	case kind::early:
+	case kind::fail:
+	case kind::say:
+		return kLineMax;
+	default:
+		return 0;
+	}
+}
+
+void no_block(int fd)
+{
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+} // namespace
+
+std::string bytes_of(const frame &what)
+{
+	const frame_head head = {static_cast<uint32_t>(what.what), what.host, what.arg,
+				 static_cast<uint32_t>(what.body.size())};
+	std::string text(reinterpret_cast<const char *>(&head), sizeof head);
+	text += what.body;
+	text += '\n';
+	return text;
+}
+
+void channel::open(unique_fd in, unique_fd out)
+{
+	no_block(in.get());
+	no_block(out.get());
+	in_ = std::move(in);
+	out_ = std::move(out);
+	heard_ = spoke_ = now_s();
+}
+
+void channel::close()
+{
+	in_.reset();
+	out_.reset();
+	queue_.clear();
+	ended_ = true;
+}
+
+void channel::send(const frame &what)
+{
+	if (out_.get() < 0)
+		return;
+	std::string body = what.body;
+	if (what.what == kind::fail || what.what == kind::say || what.what == kind::early)
+		body.resize(std::min(body.size(), kLineMax));
+	queue_ += bytes_of({what.what, what.host, what.arg, std::move(body)});
+	spoke_ = now_s();
+}
+
+void channel::keep_alive(double now)
+{
+	if (now >= spoke_ + ping_s_)
+		send({kind::ping});
+}
+
+void channel::add_polls(std::vector<pollfd> &polls, double &due)
+{
+	poll_in_ = poll_out_ = SIZE_MAX;
+	if (!is_open())
+		return;
+	if (!eof_) {
+		poll_in_ = polls.size();
+		polls.push_back({in_.get(), POLLIN, 0});
+	}
+	if (!queue_.empty()) {
+		poll_out_ = polls.size();
+		polls.push_back({out_.get(), POLLOUT, 0});
+	}
+	if (ping_s_ > 0 && (due == 0 || spoke_ + ping_s_ < due))
+		due = spoke_ + ping_s_;
+}
+
+void channel::read_some()
+{
+	char part[kReadMax];
+	ssize_t got = read(in_.get(), part, sizeof part);
+	if (got > 0) {
+		arrived_.append(part, static_cast<size_t>(got));
+		heard_ = now_s();
+	} else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+		eof_ = true;
+}
+
+void channel::write_some()
+{
+	size_t done = 0;
+	while (done < queue_.size()) {
+		ssize_t sent = write(out_.get(), queue_.data() + done, queue_.size() - done);
+		if (sent > 0)
+			done += static_cast<size_t>(sent);
+		else if (sent < 0 && errno == EINTR)
+			continue;
+		else if (sent < 0 && errno == EAGAIN)
+			break;
+		else { // the reader is gone; what it still said can be read
+			done = queue_.size();
+			out_.reset();
+		}
+	}
+	queue_.erase(0, done);
+}
+
+void channel::handle(const std::vector<pollfd> &polls)
+{
+	if (!is_open())
+		return;
+	if (poll_in_ < polls.size() && polls[poll_in_].revents)
+		read_some();
+	if (ping_s_ > 0)
+		keep_alive(now_s());
+	if (out_.get() >= 0 && !queue_.empty())
+		write_some();
+}
+
+bool channel::take_line(std::string &line)
+{
+	size_t end = arrived_.find('\n', at_);
+	if (end == std::string::npos) {
+		ended_ = eof_;
+		return false;
+	}
+	line = arrived_.substr(at_, end - at_);
+	at_ = end + 1;
+	return true;
+}
+
+bool channel::next(frame &out)
+{
+	if (!broken_.empty())
+		return false;
+	frame_head head;
+	const size_t have = arrived_.size() - at_;
+	if (have >= sizeof head) {
+		memcpy(&head, arrived_.data() + at_, sizeof head);
+		if (head.kind < static_cast<uint32_t>(kind::ping) || head.kind > static_cast<uint32_t>(kind::last))
+			broken_ = "a frame of kind " + std::to_string(head.kind);
+		else if (head.bytes > body_max(static_cast<kind>(head.kind)))
+			broken_ = "a frame of " + std::to_string(head.bytes) + " bytes";
+		else if (have >= sizeof head + head.bytes + 1) {
+			out = {static_cast<kind>(head.kind), head.host, head.arg,
+			       arrived_.substr(at_ + sizeof head, head.bytes)};
+			at_ += sizeof head + head.bytes + 1;
+			if (arrived_[at_ - 1] != '\n')
+				broken_ = "a frame without an end";
+			return broken_.empty();
+		}
+	}
+	arrived_.erase(0, at_);
+	at_ = 0;
+	ended_ = eof_;
+	return false;
+}
+
+bool channel::flush(double seconds)
+{
+	const double end = now_s() + seconds;
+	while (out_.get() >= 0 && !queue_.empty()) {
+		struct pollfd ready = {out_.get(), POLLOUT, 0};
+		if (now_s() >= end)
+			return false;
+		if (poll(&ready, 1, 20) == 1)
+			write_some();
+	}
+	return true;
+}
+
+// --- bodies ----------------------------------------------------------------------------------------------------------
+
+bool unpacker::take(void *to, size_t bytes)
+{
+	if (!good || bytes > text_.size() - at_) {
+		good = false;
+		return false;
+	}
+	memcpy(to, text_.data() + at_, bytes);
+	at_ += bytes;
+	return true;
+}
+
+uint32_t unpacker::u32()
+{
+	uint32_t value = 0;
+	take(&value, sizeof value);
+	return value;
+}
+
+double unpacker::real()
+{
+	double value = 0;
+	take(&value, sizeof value);
+	return value;
+}
+
+std::string unpacker::str()
+{
+	const size_t bytes = u32();
+	if (!good || bytes > text_.size() - at_) {
+		good = false;
+		return {};
+	}
+	at_ += bytes;
+	return text_.substr(at_ - bytes, bytes);
+}
+
+strings unpacker::list()
+{
+	strings values;
+	for (uint32_t left = u32(); good && left > 0; left--) // a text has four bytes at least: it ends
+		values.push_back(str());
+	return values;
+}
+
+// --- hello -----------------------------------------------------------------------------------------------------------
+
+std::string hello_line()
+{
+	struct utsname system = {};
+	uname(&system);
+	return kHelloBegin + std::to_string(kProtocol) + " " PACKAGE_VERSION " " + system.machine + "\n";
+}
+
+std::string check_hello(const std::string &line)
+{
+	const std::string ours = hello_line();
+	if (line + "\n" == ours)
+		return {};
+	char version[64] = "?", machine[64] = "?", our_machine[64] = "?";
+	int protocol = 0, our_protocol = 0;
+	sscanf(line.c_str() + strlen(kHelloBegin), "%d %63s %63s", &protocol, version, machine);
+	sscanf(ours.c_str() + strlen(kHelloBegin), "%d %*s %63s", &our_protocol, our_machine);
+	if (strcmp(version, PACKAGE_VERSION) != 0 || protocol != our_protocol)
+		return std::string("oshrun there is version ") + version + " (protocol " + std::to_string(protocol) +
+		       "), this one is " PACKAGE_VERSION " (protocol " + std::to_string(our_protocol) + ")";
+	return std::string("it is a machine of kind ") + machine + ", this one is " + our_machine +
+	       "; the hosts of a job must be of one kind";
+}
+
+} // namespace oshrun

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_wire.hpp: frames between the oshrun processes of a job, over the standard streams of the command that started
+// an agent.
+//
+// An agent first writes one line, "oshrun-agent <protocol> <version> <architecture>"; whatever a login shell printed
+// before it is skipped. All else, both ways, is frames: 16 bytes of head, the body, and a newline, because some agent
+// commands pass lines only. Nothing of a frame is used before kind, length and newline have been checked. The end of
+// the stream means that the other side is gone.
+//
+//   down: job start signal end in(rank 0) gone early release     up: ready out err say fail gone early fence over
+//   both: ping, data (to all other hosts), credit (bytes of out and err, or of in, that were written), pmix_...
+#pragma once
+
+#include "oshrun_io.hpp"
+
+namespace oshrun {
+
+constexpr int kProtocol = 1;
+constexpr size_t kStreamBytes = size_t{16} << 10;  // of one frame of a standard stream
+constexpr size_t kPmixBytes = size_t{1} << 20;     // of one frame between PMIx servers
+constexpr size_t kStreamWindow = size_t{64} << 10; // bytes of a standard stream under way
+
+enum class kind : uint32_t {
+	ping = 1,
+	job,     // host: who you are; arg: end of the hosts that are yours; body: oshrun_jobtext.cpp
+	ready,   // this agent and all below it can start their PEs
+	start,   // all are ready: do
+	out,     // arg: rank
+	err,     // the same
+	in,      // an empty body is the end, as with out and err
+	credit,  // host: whose; arg: bytes
+	signal,  // arg: signal for the PEs
+	end,     // arg: signal that ends them; SIGKILL: at once
+	data,    // arg: generation; body: cells and key-value bytes (oshrun_exchange.cpp)
+	fence,   // arg: generation; all PEs of this agent and below it are in the barrier
+	release, // arg: generation; all PEs are
+	gone,    // arg: rank of a PE that ended well: no barrier can complete any more
+	early,   // body: name of a PE that ended without joining
+	fail,    // arg: exit status; body: the line for the user, or nothing
+	say,     // body: a line for the user
+	over,    // nothing is left here and below; the last frame
+	// PMIx servers among themselves, and with their agents (oshrun_pmix_link.cpp); as data, fence and release
+	pmix_data,    // host: whose; arg: number of the fence; body: a piece of what its clients put
+	pmix_fence,   // arg: number of the fence
+	pmix_release, // the same
+	pmix_ask,     // host: of the rank; arg: rank; body: who asks
+	pmix_answer,  // host: that asked; arg: 1 if it is known; body: who asked, and what it is
+	last = pmix_answer
+};
+
+struct frame {
+	kind what = kind::ping;
+	int host = -1;
+	int arg = 0;
+	std::string body = {};
+};
+
+std::string bytes_of(const frame &what);
+
+class channel {
+public:
+	void open(unique_fd in, unique_fd out); // makes both non-blocking
+	bool is_open() const { return in_.get() >= 0; }
+	int in_fd() const { return in_.get(); }
+	void close();
+
+	void send(const frame &what); // queues; a channel that is broken or closed takes and forgets it
+	void add_polls(std::vector<pollfd> &polls, double &due);
+	void handle(const std::vector<pollfd> &polls); // reads and writes what can be
+	bool next(frame &out);                         // takes a frame that has arrived
+	bool take_line(std::string &line);             // before the first frame
+	bool flush(double seconds);                    // writes the queue; false: it did not go away
+
+	bool ended() const { return ended_; }                 // the other side is gone, and all frames are taken
+	const std::string &broken() const { return broken_; } // what was wrong with the last frame; empty: nothing
+	double heard() const { return heard_; }
+	void hear_now() { heard_ = now_s(); }
+	void set_ping(double every_s) { ping_s_ = every_s; }
+	std::string rest() const { return arrived_.substr(at_); }
+
+private:
+	void read_some();
+	void write_some();
+	void keep_alive(double now);
+
+	unique_fd in_, out_;
+	std::string arrived_, queue_;
+	size_t at_ = 0; // in arrived_: what has been taken
+	bool eof_ = false, ended_ = false;
+	std::string broken_;
+	double heard_ = 0, spoke_ = 0, ping_s_ = 2;
+	size_t poll_in_ = SIZE_MAX, poll_out_ = SIZE_MAX;
+};
+
+// Numbers and texts in a body.
+class packer {
+public:
+	void u32(uint32_t value) { text.append(reinterpret_cast<const char *>(&value), sizeof value); }
+	void real(double value) { text.append(reinterpret_cast<const char *>(&value), sizeof value); }
+	void str(const std::string &value)
+	{
+		u32(static_cast<uint32_t>(value.size()));
+		text += value;
+	}
+	void list(const strings &values)
+	{
+		u32(static_cast<uint32_t>(values.size()));
+		for (const std::string &value : values)
+			str(value);
+	}
+	std::string text;
+};
+
+// `good` says whether all of it was there; what is read beyond the end is empty.
+class unpacker {
+public:
+	explicit unpacker(const std::string &text) : text_(text) {}
+	uint32_t u32();
+	double real();
+	std::string str();
+	strings list();
+	bool at_end() const { return at_ == text_.size(); }
+	bool good = true;
+
+private:
+	bool take(void *to, size_t bytes);
+	const std::string &text_;
+	size_t at_ = 0;
+};
+
+std::string hello_line();
+// Returns nothing, or what is wrong with the agent that said this.
+std::string check_hello(const std::string &line);
+constexpr const char *kHelloBegin = "oshrun-agent ";
+
+} // namespace oshrun

@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# fake_agent.sh HOST COMMAND...: stands in for ssh in tests of jobs on several hosts. All "hosts" are this machine; some
+# have a name that makes them answer as hosts do that cannot be used.
+host=$1
+shift
+export FAKE_HOST="$host"
+case $host in
+unknown)
+	echo "Warning: something else" >&2
+	echo "ssh: Could not resolve hostname $host: Name or service not known" >&2
+	exit 255
+	;;
+locked)
+	echo "me@$host: Permission denied (publickey,password)." >&2
+	exit 255
+	;;
+bare) exec sh -c 'exec /nonexistent/oshrun --agent' ;;
+older)
+	echo "oshrun-agent 1 0.0.1 $(uname -m)"
+	exec cat >/dev/null
+	;;
+other)
+	echo "oshrun-agent $PROTOCOL $VERSION z80"
+	exec cat >/dev/null
+	;;
+babble) exec yes babble ;;
+junk) # says hello, and then what is no frame
+	echo "oshrun-agent $PROTOCOL $VERSION $(uname -m)"
+	head -c 4096 /dev/zero | tr '\0' 'j'
+	exec cat >/dev/null
+	;;
+chatty) printf 'Welcome to %s\nhow are' "$host" ;;                   # a login shell that talks
+elsewhere) rmdir "$PWD" && cd / ;; # what is here is not there
+broken) exec sh -c 'echo "Segmentation fault (not really)" >&2; exit 3' ;;
+poor) cd / && exec env -i PATH="$PATH" TEST_MARK="$TEST_MARK" TMPDIR="$TMPDIR" FAKE_HOST=poor "$@" ;; # as ssh does
+esac
+exec "$@"
