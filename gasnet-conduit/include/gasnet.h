@@ -180,11 +180,13 @@ extern "C" {
 
 extern PGAS_EXPORT struct gasneti_front gasneti_front;
 /*
- * By node: what to add to an address of its segment to get the address here; 0: there is no such node. gasnet_init
- * writes it, and nobody changes it later. It is an array and not a pointer to one, so that a compiler sees that nothing
- * else is in it, and keeps over a loop what it has read.
+ * By node: what to add to an address of its segment to get the address here; 0: it is not mapped, or there is no such
+ * node. gasnet_init writes it, and nobody changes it later. It is an array and not a pointer to one, so that a
+ * compiler sees that nothing else is in it, and keeps over a loop what it has read.
  */
 extern PGAS_EXPORT uint64_t gasneti_windows[GASNET_MAXNODES];
+/* Transfers with an implicit handle that a wire was given since the last sync. 0 while all segments are mapped. */
+extern PGAS_EXPORT uint64_t gasneti_pending;
 
 /* --- job control -------------------------------------------------------------------------------------------------- */
 

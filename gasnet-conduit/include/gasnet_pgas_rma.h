@@ -2,9 +2,10 @@
 /*
  * The extended interface: put, get, memset, values, their synchronisation, and barriers. Part of gasnet.h.
  *
- * All segments begin at one address, and gasnet_init has mapped those of all nodes: the address of a datum in its
- * node's segment plus gasneti_windows[node] is its address here. A transfer is a copy that is over when the call
- * returns, so non-blocking calls return GASNET_INVALID_HANDLE, which is complete.
+ * All segments begin at one address, and gasnet_init has mapped those of the nodes on this host: the address of a
+ * datum in its node's segment plus gasneti_windows[node] is its address here. Such a transfer is a copy that is over
+ * when the call returns, so non-blocking calls return GASNET_INVALID_HANDLE, which is complete. Nodes without a window
+ * are served by the library, behind one call: theirs are complete when the specification says so, no earlier.
  *
  * Order. By the specification a put is complete when later gets, or loads of the target, see it, and a get when its
  * value was there during the call. "Later" is what somebody can know: from a message, a barrier, a word that was put,
@@ -26,15 +27,36 @@
 extern "C" {
 #endif
 
-/* The cold exit, for a node that does not exist. It does not return, so that a compiler may take the test out of
- * loops. */
-PGAS_EXPORT void gasneti_no_window(const char *call, gasnet_node_t node) PGAS_NOEXCEPT __attribute__((noreturn, cold));
+/* When a transfer to a node without a window lets its caller go on. */
+enum gasneti_until {
+	GASNETI_DONE,     /* it is complete */
+	GASNETI_REUSABLE, /* a put's source may be used again */
+	GASNETI_TAKEN     /* at once */
+};
+/*
+ * The cold exits, for nodes without a window; wrong nodes end there. The handle is for the call that has one;
+ * implicit: the transfer counts in gasneti_pending.
+ */
+PGAS_EXPORT gasnet_handle_t gasneti_put_far(gasnet_node_t node, void *dest, const void *src, size_t nbytes,
+					    enum gasneti_until until, int implicit) PGAS_NOEXCEPT __attribute__((cold));
+PGAS_EXPORT gasnet_handle_t gasneti_get_far(void *dest, gasnet_node_t node, const void *src, size_t nbytes,
+					    enum gasneti_until until, int implicit) PGAS_NOEXCEPT __attribute__((cold));
+PGAS_EXPORT void gasneti_memset_far(gasnet_node_t node, void *dest, int val, size_t nbytes) PGAS_NOEXCEPT
+	__attribute__((cold));
+/* Waits for the implicit ones, or asks whether they are complete: GASNET_OK or GASNET_ERR_NOT_READY. */
+PGAS_EXPORT void gasneti_sync_far(void) PGAS_NOEXCEPT __attribute__((cold));
+PGAS_EXPORT int gasneti_try_far(void) PGAS_NOEXCEPT __attribute__((cold));
+/* The same for a handle that is not GASNET_INVALID_HANDLE. */
+PGAS_EXPORT void gasneti_sync_far_handle(gasnet_handle_t handle, const char *call) PGAS_NOEXCEPT __attribute__((cold));
+PGAS_EXPORT int gasneti_try_far_handle(gasnet_handle_t handle, const char *call) PGAS_NOEXCEPT __attribute__((cold));
+/* What end_nbi_accessregion returns when something is pending. */
+PGAS_EXPORT gasnet_handle_t gasneti_region_handle(void) PGAS_NOEXCEPT __attribute__((cold));
 /* Copies up to 8 bytes of any number and alignment, ordered as words are. The addresses are those mapped here. */
 PGAS_EXPORT void gasneti_copy_out_small(void *shared, const void *from, size_t nbytes) PGAS_NOEXCEPT;
 PGAS_EXPORT void gasneti_copy_in_small(void *to, const void *shared, size_t nbytes) PGAS_NOEXCEPT;
 /* The same for values of 3, 5, 6 or 7 bytes. */
-PGAS_EXPORT void gasneti_put_odd(gasnet_node_t node, void *dest, gasnet_register_value_t value,
-				 size_t nbytes) PGAS_NOEXCEPT;
+PGAS_EXPORT gasnet_handle_t gasneti_put_odd(gasnet_node_t node, void *dest, gasnet_register_value_t value,
+					    size_t nbytes, enum gasneti_until until, int implicit) PGAS_NOEXCEPT;
 PGAS_EXPORT gasnet_register_value_t gasneti_get_odd(gasnet_node_t node, const void *src, size_t nbytes) PGAS_NOEXCEPT;
 
 /*
@@ -74,7 +96,12 @@ PGAS_EXPORT gasnet_register_value_t gasneti_get_odd(gasnet_node_t node, const vo
 	}                                                                                                              \
 	PGAS_HOT type_arg gasneti_load##bits_arg(const void *p)                                                        \
 	{                                                                                                              \
-		return *(const volatile type_arg *)p;                                                                  \
+		type_arg v;                                                                                            \
+		if (sizeof v < 4)                                                                                      \
+			return *(const volatile type_arg *)p;                                                          \
+		/* the same without an addition in front: compilers leave the address of a volatile access alone */    \
+		__asm__ volatile("mov %1, %0" : "=r"(v) : "m"(*(const type_arg *)p));                                  \
+		return v;                                                                                              \
 	}
 #else
 #define GASNETI_WORD_ACCESS(type_arg, bits_arg, suffix_arg, reg_arg)                                                   \
@@ -109,13 +136,6 @@ GASNETI_WORD_ACCESS(uint8_t, 8, "b", "w")
 PGAS_HOT uint64_t gasneti_window(gasnet_node_t node)
 {
 	return gasneti_windows[node];
-}
-PGAS_HOT uint64_t gasneti_window_for(const char *call, gasnet_node_t node)
-{
-	const uint64_t window = gasneti_window(node);
-	if (PGAS_UNLIKELY(!window))
-		gasneti_no_window(call, node);
-	return window;
 }
 
 /* Copies more than a word. A word that is put next tells others that this is there. */
@@ -173,57 +193,81 @@ PGAS_HOT int gasneti_get_word(void *to, const void *shared, size_t nbytes)
 #undef GASNETI_GET_WORD
 
 /* A length known at compile time becomes moves. budget: 7 instructions for 8 bytes (paths.def: gasnet_put_nbi) */
-PGAS_HOT void gasneti_put_known(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
+PGAS_HOT gasnet_handle_t gasneti_put_known(gasnet_node_t node, void *dest, const void *src, size_t nbytes,
+					   enum gasneti_until until, int implicit)
 {
-	char *to = (char *)dest + gasneti_window_for("put", node);
+	const uint64_t window = gasneti_window(node);
+	if (PGAS_UNLIKELY(!window))
+		return gasneti_put_far(node, dest, src, nbytes, until, implicit);
+	char *to = (char *)dest + window;
 	if (!gasneti_put_word(to, src, nbytes))
 		gasneti_copy_out(to, src, nbytes);
+	return GASNET_INVALID_HANDLE;
 }
 
 /* budget: 7 instructions for 8 bytes (paths.def: gasnet_get_bulk) */
-PGAS_HOT void gasneti_get_known(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
+PGAS_HOT gasnet_handle_t gasneti_get_known(void *dest, gasnet_node_t node, const void *src, size_t nbytes,
+					   enum gasneti_until until, int implicit)
 {
-	const char *from = (const char *)src + gasneti_window_for("get", node);
+	const uint64_t window = gasneti_window(node);
+	if (PGAS_UNLIKELY(!window))
+		return gasneti_get_far(dest, node, src, nbytes, until, implicit);
+	const char *from = (const char *)src + window;
 	if (!gasneti_get_word(dest, from, nbytes))
 		gasneti_copy_in(dest, from, nbytes);
+	return GASNET_INVALID_HANDLE;
 }
 
 /*
  * The length is known at run time only: one copy, and no switch in every caller. The asm hides the private object from
  * the compiler, which would warn of the branch that copies more bytes than the object has.
  */
-PGAS_HOT void gasneti_put_some(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
+PGAS_HOT gasnet_handle_t gasneti_put_some(gasnet_node_t node, void *dest, const void *src, size_t nbytes,
+					  enum gasneti_until until, int implicit)
 {
-	char *to = (char *)dest + gasneti_window_for("put", node);
+	const uint64_t window = gasneti_window(node);
+	if (PGAS_UNLIKELY(!window))
+		return gasneti_put_far(node, dest, src, nbytes, until, implicit);
+	char *to = (char *)dest + window;
 	__asm__("" : "+r"(src));
 	if (PGAS_LIKELY(nbytes > 8))
 		gasneti_copy_out(to, src, nbytes);
 	else
 		gasneti_copy_out_small(to, src, nbytes);
+	return GASNET_INVALID_HANDLE;
 }
 
-PGAS_HOT void gasneti_get_some(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
+PGAS_HOT gasnet_handle_t gasneti_get_some(void *dest, gasnet_node_t node, const void *src, size_t nbytes,
+					  enum gasneti_until until, int implicit)
 {
-	const char *from = (const char *)src + gasneti_window_for("get", node);
+	const uint64_t window = gasneti_window(node);
+	if (PGAS_UNLIKELY(!window))
+		return gasneti_get_far(dest, node, src, nbytes, until, implicit);
+	const char *from = (const char *)src + window;
 	__asm__("" : "+r"(dest));
 	if (PGAS_LIKELY(nbytes > 8))
 		gasneti_copy_in(dest, from, nbytes);
 	else
 		gasneti_copy_in_small(dest, from, nbytes);
+	return GASNET_INVALID_HANDLE;
 }
 
-#define GASNETI_PUT(node_arg, dest_arg, src_arg, nbytes_arg)                                                           \
-	(__builtin_constant_p(nbytes_arg) ? gasneti_put_known(node_arg, dest_arg, src_arg, nbytes_arg)                 \
-					  : gasneti_put_some(node_arg, dest_arg, src_arg, nbytes_arg))
-#define GASNETI_GET(dest_arg, node_arg, src_arg, nbytes_arg)                                                           \
-	(__builtin_constant_p(nbytes_arg) ? gasneti_get_known(dest_arg, node_arg, src_arg, nbytes_arg)                 \
-					  : gasneti_get_some(dest_arg, node_arg, src_arg, nbytes_arg))
+#define GASNETI_PUT(until_arg, implicit_arg)                                                                           \
+	(__builtin_constant_p(nbytes) ? gasneti_put_known(node, dest, src, nbytes, until_arg, implicit_arg)            \
+				      : gasneti_put_some(node, dest, src, nbytes, until_arg, implicit_arg))
+#define GASNETI_GET(until_arg, implicit_arg)                                                                           \
+	(__builtin_constant_p(nbytes) ? gasneti_get_known(dest, node, src, nbytes, until_arg, implicit_arg)            \
+				      : gasneti_get_some(dest, node, src, nbytes, until_arg, implicit_arg))
 
 PGAS_HOT void gasneti_memset(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
-	char *to = (char *)dest + gasneti_window_for("memset", node);
+	const uint64_t window = gasneti_window(node);
+	if (PGAS_UNLIKELY(!window)) {
+		gasneti_memset_far(node, dest, val, nbytes);
+		return;
+	}
 	pgas_fence_store_store(); /* as in a put of a word: memset of one word is a way to clear a flag */
-	memset(to, val, nbytes);
+	memset((char *)dest + window, val, nbytes);
 	pgas_fence_compiler();
 }
 
@@ -232,19 +276,19 @@ PGAS_HOT void gasneti_memset(gasnet_node_t node, void *dest, int val, size_t nby
 /* budget: 10 instructions for a constant 8 bytes (paths.def: gasnet_put_bulk) */
 PGAS_HOT void gasnet_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
-	GASNETI_PUT(node, dest, src, nbytes);
+	GASNETI_PUT(GASNETI_DONE, 0);
 }
 PGAS_HOT void gasnet_put_bulk(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
-	GASNETI_PUT(node, dest, src, nbytes);
+	GASNETI_PUT(GASNETI_DONE, 0);
 }
 PGAS_HOT void gasnet_get(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
-	GASNETI_GET(dest, node, src, nbytes);
+	GASNETI_GET(GASNETI_DONE, 0);
 }
 PGAS_HOT void gasnet_get_bulk(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
-	GASNETI_GET(dest, node, src, nbytes);
+	GASNETI_GET(GASNETI_DONE, 0);
 }
 PGAS_HOT void gasnet_memset(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
@@ -256,52 +300,61 @@ PGAS_HOT void gasnet_memset(gasnet_node_t node, void *dest, int val, size_t nbyt
 /* budget: 9 instructions for a constant 8 bytes (paths.def: gasnet_put_nbi) */
 PGAS_HOT void gasnet_put_nbi(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
-	GASNETI_PUT(node, dest, src, nbytes);
+	GASNETI_PUT(GASNETI_REUSABLE, 1);
 }
 PGAS_HOT void gasnet_put_nbi_bulk(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
-	GASNETI_PUT(node, dest, src, nbytes);
+	GASNETI_PUT(GASNETI_TAKEN, 1);
 }
 PGAS_HOT void gasnet_get_nbi(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
-	GASNETI_GET(dest, node, src, nbytes);
+	GASNETI_GET(GASNETI_TAKEN, 1);
 }
 PGAS_HOT void gasnet_get_nbi_bulk(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
-	GASNETI_GET(dest, node, src, nbytes);
+	GASNETI_GET(GASNETI_TAKEN, 1);
 }
 PGAS_HOT void gasnet_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
 	gasneti_memset(node, dest, val, nbytes);
 }
 
-/* Nothing is pending: see "Order" above. budget: 0 instructions (paths.def: gasnet_wait_puts) */
-PGAS_HOT void gasnet_wait_syncnbi_puts(void)
+/* Transfers to mapped segments are over, see "Order" above; a word tells of others.
+ * budget: 6 instructions (paths.def: gasnet_wait_puts, gasnet_wait_all) */
+PGAS_HOT void gasneti_sync_implicit(void)
 {
 	pgas_fence_compiler();
+	if (PGAS_UNLIKELY(pgas_load_word(&gasneti_pending) != 0))
+		gasneti_sync_far();
+}
+PGAS_HOT int gasneti_try_implicit(void)
+{
+	pgas_fence_compiler();
+	return PGAS_UNLIKELY(pgas_load_word(&gasneti_pending) != 0) ? gasneti_try_far() : GASNET_OK;
+}
+PGAS_HOT void gasnet_wait_syncnbi_puts(void)
+{
+	gasneti_sync_implicit();
 }
 PGAS_HOT void gasnet_wait_syncnbi_gets(void)
 {
-	pgas_fence_compiler();
+	gasneti_sync_implicit();
 }
 PGAS_HOT void gasnet_wait_syncnbi_all(void)
 {
-	pgas_fence_compiler();
+	gasneti_sync_implicit();
 }
 PGAS_HOT int gasnet_try_syncnbi_puts(void)
 {
-	gasnet_wait_syncnbi_puts();
-	return GASNET_OK;
+	return gasneti_try_implicit();
 }
 PGAS_HOT int gasnet_try_syncnbi_gets(void)
 {
-	gasnet_wait_syncnbi_gets();
-	return GASNET_OK;
+	return gasneti_try_implicit();
 }
 PGAS_HOT int gasnet_try_syncnbi_all(void)
 {
-	gasnet_wait_syncnbi_all();
-	return GASNET_OK;
+	return gasneti_try_implicit();
 }
 
 PGAS_HOT void gasnet_begin_nbi_accessregion(void)
@@ -309,31 +362,27 @@ PGAS_HOT void gasnet_begin_nbi_accessregion(void)
 }
 PGAS_HOT gasnet_handle_t gasnet_end_nbi_accessregion(void)
 {
-	gasnet_wait_syncnbi_all();
-	return GASNET_INVALID_HANDLE;
+	pgas_fence_compiler();
+	return PGAS_UNLIKELY(pgas_load_word(&gasneti_pending) != 0) ? gasneti_region_handle() : GASNET_INVALID_HANDLE;
 }
 
-/* --- explicit handles: an operation is complete when it returns --------------------------------------------------- */
+/* --- explicit handles: GASNET_INVALID_HANDLE for what is complete when the call returns --------------------------- */
 
 PGAS_HOT gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
-	gasnet_put(node, dest, src, nbytes);
-	return GASNET_INVALID_HANDLE;
+	return GASNETI_PUT(GASNETI_REUSABLE, 0);
 }
 PGAS_HOT gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
-	gasnet_put_bulk(node, dest, src, nbytes);
-	return GASNET_INVALID_HANDLE;
+	return GASNETI_PUT(GASNETI_TAKEN, 0);
 }
 PGAS_HOT gasnet_handle_t gasnet_get_nb(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
-	gasnet_get(dest, node, src, nbytes);
-	return GASNET_INVALID_HANDLE;
+	return GASNETI_GET(GASNETI_TAKEN, 0);
 }
 PGAS_HOT gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
-	gasnet_get_bulk(dest, node, src, nbytes);
-	return GASNET_INVALID_HANDLE;
+	return GASNETI_GET(GASNETI_TAKEN, 0);
 }
 PGAS_HOT gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
@@ -341,21 +390,42 @@ PGAS_HOT gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int va
 	return GASNET_INVALID_HANDLE;
 }
 
-/* No call returns a handle other than GASNET_INVALID_HANDLE, so another one is a fatal error. */
-PGAS_EXPORT void gasneti_bad_handle(const char *call) PGAS_NOEXCEPT __attribute__((noreturn, cold));
-
 /* Every call of the try_ and wait_ family may be the loop in which a client waits, so all but the nopoll ones poll. */
-PGAS_HOT int gasneti_sync_handle(gasnet_handle_t handle, const char *call)
+PGAS_HOT void gasneti_sync_handle(gasnet_handle_t handle, const char *call)
 {
 	if (PGAS_UNLIKELY(handle != GASNET_INVALID_HANDLE))
-		gasneti_bad_handle(call);
-	return GASNET_OK;
+		gasneti_sync_far_handle(handle, call);
 }
-PGAS_HOT int gasneti_sync_handles(gasnet_handle_t *handles, size_t count, const char *call)
+PGAS_HOT int gasneti_try_handle(gasnet_handle_t handle, const char *call)
 {
-	for (size_t i = 0; i < count; i++)
-		gasneti_sync_handle(handles[i], call);
-	return GASNET_OK;
+	return PGAS_UNLIKELY(handle != GASNET_INVALID_HANDLE) ? gasneti_try_far_handle(handle, call) : GASNET_OK;
+}
+/* Handles of what is complete become GASNET_INVALID_HANDLE. */
+PGAS_HOT void gasneti_sync_handles(gasnet_handle_t *handles, size_t count, const char *call)
+{
+	size_t i;
+	for (i = 0; i < count; i++) {
+		if (PGAS_LIKELY(handles[i] == GASNET_INVALID_HANDLE))
+			continue;
+		gasneti_sync_far_handle(handles[i], call);
+		handles[i] = GASNET_INVALID_HANDLE;
+	}
+}
+/* All of them are complete or, with some, at least one is. */
+PGAS_HOT int gasneti_try_handles(gasnet_handle_t *handles, size_t count, int some, const char *call)
+{
+	size_t i, done = 0, left = 0;
+	for (i = 0; i < count; i++) {
+		if (PGAS_LIKELY(handles[i] == GASNET_INVALID_HANDLE))
+			continue;
+		if (gasneti_try_far_handle(handles[i], call) == GASNET_OK) {
+			handles[i] = GASNET_INVALID_HANDLE;
+			done++;
+		} else {
+			left++;
+		}
+	}
+	return left == 0 || (some && done) ? GASNET_OK : GASNET_ERR_NOT_READY;
 }
 PGAS_HOT void gasnet_wait_syncnb(gasnet_handle_t handle)
 {
@@ -364,11 +434,11 @@ PGAS_HOT void gasnet_wait_syncnb(gasnet_handle_t handle)
 PGAS_HOT int gasnet_try_syncnb(gasnet_handle_t handle)
 {
 	gasnet_AMPoll();
-	return gasneti_sync_handle(handle, "gasnet_try_syncnb");
+	return gasneti_try_handle(handle, "gasnet_try_syncnb");
 }
 PGAS_HOT int gasnet_try_syncnb_nopoll(gasnet_handle_t handle)
 {
-	return gasneti_sync_handle(handle, "gasnet_try_syncnb_nopoll");
+	return gasneti_try_handle(handle, "gasnet_try_syncnb_nopoll");
 }
 PGAS_HOT void gasnet_wait_syncnb_all(gasnet_handle_t *handles, size_t count)
 {
@@ -377,11 +447,11 @@ PGAS_HOT void gasnet_wait_syncnb_all(gasnet_handle_t *handles, size_t count)
 PGAS_HOT int gasnet_try_syncnb_all(gasnet_handle_t *handles, size_t count)
 {
 	gasnet_AMPoll();
-	return gasneti_sync_handles(handles, count, "gasnet_try_syncnb_all");
+	return gasneti_try_handles(handles, count, 0, "gasnet_try_syncnb_all");
 }
 PGAS_HOT int gasnet_try_syncnb_all_nopoll(gasnet_handle_t *handles, size_t count)
 {
-	return gasneti_sync_handles(handles, count, "gasnet_try_syncnb_all_nopoll");
+	return gasneti_try_handles(handles, count, 0, "gasnet_try_syncnb_all_nopoll");
 }
 PGAS_HOT void gasnet_wait_syncnb_some(gasnet_handle_t *handles, size_t count)
 {
@@ -390,18 +460,23 @@ PGAS_HOT void gasnet_wait_syncnb_some(gasnet_handle_t *handles, size_t count)
 PGAS_HOT int gasnet_try_syncnb_some(gasnet_handle_t *handles, size_t count)
 {
 	gasnet_AMPoll();
-	return gasneti_sync_handles(handles, count, "gasnet_try_syncnb_some");
+	return gasneti_try_handles(handles, count, 1, "gasnet_try_syncnb_some");
 }
 PGAS_HOT int gasnet_try_syncnb_some_nopoll(gasnet_handle_t *handles, size_t count)
 {
-	return gasneti_sync_handles(handles, count, "gasnet_try_syncnb_some_nopoll");
+	return gasneti_try_handles(handles, count, 1, "gasnet_try_syncnb_some_nopoll");
 }
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
-PGAS_HOT void gasnet_put_nbi_val(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes)
+/* Values of 3, 5, 6 or 7 bytes, and nodes without a window: out of line. */
+PGAS_HOT gasnet_handle_t gasneti_put_val(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes,
+					 enum gasneti_until until, int implicit)
 {
-	char *to = (char *)dest + gasneti_window_for("put", node);
+	const uint64_t window = gasneti_window(node);
+	char *to = (char *)dest + window;
+	if (PGAS_UNLIKELY(!window))
+		return gasneti_put_odd(node, dest, value, nbytes, until, implicit);
 	if (nbytes == 8)
 		gasneti_store64(to, value);
 	else if (nbytes == 4)
@@ -411,20 +486,27 @@ PGAS_HOT void gasnet_put_nbi_val(gasnet_node_t node, void *dest, gasnet_register
 	else if (nbytes == 1)
 		gasneti_store8(to, (uint8_t)value);
 	else
-		gasneti_put_odd(node, dest, value, nbytes);
+		return gasneti_put_odd(node, dest, value, nbytes, until, implicit);
+	return GASNET_INVALID_HANDLE;
+}
+PGAS_HOT void gasnet_put_nbi_val(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes)
+{
+	gasneti_put_val(node, dest, value, nbytes, GASNETI_REUSABLE, 1);
 }
 PGAS_HOT void gasnet_put_val(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes)
 {
-	gasnet_put_nbi_val(node, dest, value, nbytes);
+	gasneti_put_val(node, dest, value, nbytes, GASNETI_DONE, 0);
 }
 PGAS_HOT gasnet_handle_t gasnet_put_nb_val(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes)
 {
-	gasnet_put_val(node, dest, value, nbytes);
-	return GASNET_INVALID_HANDLE;
+	return gasneti_put_val(node, dest, value, nbytes, GASNETI_REUSABLE, 0);
 }
 PGAS_HOT gasnet_register_value_t gasnet_get_val(gasnet_node_t node, const void *src, size_t nbytes)
 {
-	const char *from = (const char *)src + gasneti_window_for("get", node);
+	const uint64_t window = gasneti_window(node);
+	const char *from = (const char *)src + window;
+	if (PGAS_UNLIKELY(!window))
+		return gasneti_get_odd(node, src, nbytes);
 	if (nbytes == 8)
 		return gasneti_load64(from);
 	if (nbytes == 4)

@@ -33,7 +33,7 @@ PGAS_EXPORT void gasnet_puts_bulk(gasnet_node_t dstnode, void *dstaddr, const si
 PGAS_EXPORT void gasnet_gets_bulk(void *dstaddr, const size_t dststrides[], gasnet_node_t srcnode, void *srcaddr,
 				  const size_t srcstrides[], const size_t count[], size_t stridelevels) PGAS_NOEXCEPT;
 
-/* The non-blocking forms: the same, and a handle that is complete. */
+/* The non-blocking forms: the same, and a handle that is complete. Far nodes get all pieces before anybody waits. */
 #define GASNETI_VIS(name_arg, params_arg, args_arg)                                                                    \
 	static inline gasnet_handle_t name_arg##_nb_bulk params_arg                                                    \
 	{                                                                                                              \

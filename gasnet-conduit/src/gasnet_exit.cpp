@@ -55,6 +55,30 @@ bool tell(gasnet_node_t node, int code)
 	return rc != -FI_EAGAIN; // a node that cannot be reached does not wait for news
 }
 
+// Nodes without a window count themselves in everybody's memory.
+uint64_t far_nodes()
+{
+	uint64_t n = 0;
+	for (gasnet_node_t i = 0; i < gasneti_front.nodes; i++)
+		n += gasneti_windows[i] == 0 && i != gasneti_front.mynode;
+	return n;
+}
+
+bool far_left()
+{
+	g.net.ops->progress(g.net.domain);
+	// the others' atomics release
+	return pgas_load_acquire(&reinterpret_cast<internal_memory *>(g.base)->left) >= far_nodes();
+}
+
+void leave_far()
+{
+	auto *own = reinterpret_cast<internal_memory *>(g.base);
+	for (gasnet_node_t n = 0; n < gasneti_front.nodes; n++)
+		if (!gasneti_windows[n] && n != gasneti_front.mynode)
+			far_word_try(n, &own->left);
+}
+
 // True when all nodes are leaving.
 bool gather(int code)
 {
@@ -67,8 +91,9 @@ bool gather(int code)
 	for (;;) {
 		bool all = true;
 		const bool tell_now = pgas_now_ns() >= tell_at;
+		const bool others = !g.far || far_left();
 		for (gasnet_node_t n = 0; n < gasneti_front.nodes; n++) {
-			if (is_leaving(n))
+			if (n == gasneti_front.mynode || (gasneti_windows[n] ? is_leaving(n) : others))
 				continue;
 			all = false;
 			if (tell_now && !told[n])
@@ -80,6 +105,15 @@ bool gather(int code)
 			return false;
 		pgas_backoff_pause(&wait);
 	}
+}
+
+// The others hear that we left, as far as they are there.
+void leave_settle()
+{
+	const uint64_t deadline = pgas_now_ns() + kGraceNs;
+	pgas_backoff wait{};
+	while (g.net.ops->settled(g.rma) != 1 && pgas_now_ns() < deadline)
+		pgas_backoff_pause(&wait);
 }
 
 [[noreturn]] void leave(int code)
@@ -99,8 +133,12 @@ bool gather(int code)
 	// pairs with load_acquire in is_leaving()
 	pgas_store_release(&reinterpret_cast<internal_memory *>(g.base)->exiting,
 			   kExiting | static_cast<uint32_t>(code));
+	if (g.far)
+		leave_far();
 	if (!gather(code))
 		pgas_boot_abort(code, nullptr);
+	if (g.far)
+		leave_settle();
 	pgas_boot_finalize();
 	pgas_boot_close();
 	_exit(code);

@@ -4,6 +4,9 @@
 // and the queries about all that.
 #include "gasnet_message.hpp"
 
+#include <sys/random.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -38,13 +41,21 @@ namespace {
 constexpr char kConfig[] = GASNET_CONFIG_STRING;
 constexpr size_t kMasks = 128; // places that are compared at start
 
+constexpr size_t kAddressBytes = 160; // most of an endpoint's address
+constexpr size_t kSecretBytes = 16;
+
+struct addresses {      // of a node's endpoints
+	uint32_t known; // 0: they are not open yet
+	char rma[kAddressBytes], am[kAddressBytes];
+};
 struct card { // what nodes tell each other at start
-	char rma_name[64];
-	char am_name[64];
+	addresses where;
 	uint64_t host;
 	uint64_t max_segment;
 	uint64_t place;
-	cpu_set_t cores; // that it may run on
+	state::host_name name;
+	unsigned char secret[kSecretBytes]; // of the job: that of node 0 counts
+	cpu_set_t cores;                    // that it may run on
 };
 
 // One medium message is one eager buffer, so the library asks for larger ones than the provider's default.
@@ -62,11 +73,12 @@ void cannot_open(const char *call, int err)
 	must(call, err);
 }
 
-void open_endpoints()
+// secret: null for a job on one host, which never opens a link to others.
+void open_endpoints(const unsigned char *secret)
 {
-	choose_eager_size();
-	pgas_open(&g.net, FI_RMA | FI_ATOMIC | FI_MSG, kThreads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN, nullptr, 0,
-		  cannot_open);
+	const uint64_t where = FI_LOCAL_COMM | (secret ? FI_REMOTE_COMM : 0);
+	pgas_open(&g.net, FI_RMA | FI_ATOMIC | FI_MSG | where, kThreads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN, secret,
+		  secret ? kSecretBytes : 0, cannot_open);
 	fi_cq_attr cq{};
 	// messages are taken from the endpoint; the queue says when to look, and what failed
 	cq.format = FI_CQ_FORMAT_CONTEXT;
@@ -149,20 +161,66 @@ uintptr_t agree_on_place(const std::vector<card> &cards, size_t span)
 	return chosen;
 }
 
+void close_endpoints()
+{
+	pgas_opened_ep rma{g.rma_av, g.rma}, am{g.am_av, g.am};
+	if (g.rma_front != g.rma)
+		fi_close(&g.rma_front->fid);
+	pgas_close_ep(&rma);
+	pgas_close_ep(&am);
+	fi_close(&g.cntr->fid);
+	fi_close(&g.cq->fid);
+	pgas_close(&g.net);
+}
+
+// The segments of nodes on this host. True when all of them are mapped.
+bool map_nodes(const std::vector<card> &cards)
+{
+	bool all = true;
+	for (size_t node = 0; node < cards.size(); node++) {
+		void *base = nullptr;
+		if (cards[node].host != cards[gasneti_front.mynode].host)
+			continue;
+		must("connecting to a node", g.net.ops->window(g.rma, node, &base));
+		gasneti_windows[node] = base ? provider_window(static_cast<gasnet_node_t>(node)) : 0;
+		all = all && gasneti_windows[node];
+	}
+	return all;
+}
+
+// Hosts in the order of their first nodes. Where some mapping failed, each node is a host of its own.
+void number_hosts(const std::vector<card> &cards, bool mapped)
+{
+	g.host_of.resize(cards.size());
+	for (size_t node = 0; node < cards.size(); node++) {
+		size_t h = 0;
+		while (h < g.leaders.size() && (!mapped || cards[g.leaders[h]].host != cards[node].host))
+			h++;
+		if (h == g.leaders.size())
+			g.leaders.push_back(static_cast<gasnet_node_t>(node));
+		g.host_of[node] = static_cast<gasnet_node_t>(h);
+		if (!mapped && node != gasneti_front.mynode)
+			gasneti_windows[node] = 0;
+	}
+	g.far = g.leaders.size() > 1;
+	for (const card &c : cards)
+		if (g.far && mapped)
+			g.host_names.push_back(c.name);
+}
+
+// All nodes see the same answers, and so agree on the hosts. It is also a barrier: everybody can be reached before
+// anybody may leave.
 void connect(const std::vector<card> &cards)
 {
 	for (const card &c : cards)
-		if (fi_av_insert(g.rma_av, c.rma_name, 1, nullptr, 0, nullptr) != 1 ||
-		    fi_av_insert(g.am_av, c.am_name, 1, nullptr, 0, nullptr) != 1)
+		if (fi_av_insert(g.rma_av, c.where.rma, 1, nullptr, 0, nullptr) != 1 ||
+		    fi_av_insert(g.am_av, c.where.am, 1, nullptr, 0, nullptr) != 1)
 			fail("gasnet_init: cannot enter the address of a node");
-	for (size_t node = 0; node < cards.size(); node++) {
-		void *base = nullptr;
-		must("mapping the segment of a node", g.net.ops->window(g.rma, node, &base));
-		const uint64_t window = provider_window(static_cast<gasnet_node_t>(node));
-		if (!base || !window)
-			fail("gasnet_init: the segment of node %zu cannot be mapped here", node);
-		gasneti_windows[node] = window;
-	}
+	const uint8_t mine = map_nodes(cards);
+	std::vector<uint8_t> all(cards.size());
+	if (pgas_boot_allgather(&mine, sizeof mine, all.data()) != 0)
+		fail("gasnet_init: cannot meet the other nodes");
+	number_hosts(cards, std::all_of(all.begin(), all.end(), [](uint8_t m) { return m; }));
 }
 
 // Joins the job. False: there is none, and the launcher's part has said why.
@@ -190,38 +248,77 @@ uint64_t find_host()
 	return host;
 }
 
+addresses own_addresses()
+{
+	addresses mine{};
+	size_t len = sizeof mine.rma;
+	must("fi_getname", fi_getname(&g.rma->fid, mine.rma, &len));
+	len = sizeof mine.am;
+	must("fi_getname", fi_getname(&g.am->fid, mine.am, &len));
+	mine.known = 1;
+	return mine;
+}
+
 card own_card(uint64_t host)
 {
 	card mine{};
-	size_t len = sizeof mine.rma_name;
-	must("fi_getname", fi_getname(&g.rma->fid, mine.rma_name, &len));
-	len = sizeof mine.am_name;
-	must("fi_getname", fi_getname(&g.am->fid, mine.am_name, &len));
 	mine.host = host;
+	gethostname(mine.name.text, sizeof mine.name.text - 1);
+	if (gasneti_front.mynode == 0 && getrandom(mine.secret, sizeof mine.secret, 0) != sizeof mine.secret)
+		fail("gasnet_init: the system gives no random bytes");
 	mine.max_segment = g.max_segment;
 	mine.cores = pgas::usable_cores();
 	mine.place = memory_propose(g.max_segment + kInternalBytes);
 	return mine;
 }
 
-std::vector<card> exchange(const card &mine)
+template <class Piece>
+std::vector<Piece> tell_all(const Piece &mine)
 {
-	std::vector<card> cards(gasneti_front.nodes);
-	if (pgas_boot_allgather(&mine, sizeof mine, cards.data()) != 0)
+	std::vector<Piece> all(gasneti_front.nodes);
+	if (pgas_boot_allgather(&mine, sizeof mine, all.data()) != 0)
 		fail("gasnet_init: cannot exchange addresses with the other nodes");
+	return all;
+}
+
+// Endpoints are opened when it is known whether other hosts take part. A launcher that says that all are here is
+// believed, so that its jobs exchange once; where its word and the hosts' identities differ, they open again. All nodes
+// see the same cards and so decide the same.
+std::vector<card> exchange(card mine)
+{
+	const bool told_local = pgas_boot_local(nullptr, 0) == static_cast<int>(gasneti_front.nodes);
+	if (told_local) {
+		open_endpoints(nullptr);
+		mine.where = own_addresses();
+	}
+	std::vector<card> cards = tell_all(mine);
+	const bool local = std::all_of(cards.begin(), cards.end(), [&](const card &c) { return c.host == mine.host; });
+	if (local && std::all_of(cards.begin(), cards.end(), [](const card &c) { return c.where.known; }))
+		return cards;
+	if (told_local && !local)
+		close_endpoints();
+	if (!told_local || !local)
+		open_endpoints(local ? nullptr : cards[0].secret);
+	const std::vector<addresses> where = tell_all(own_addresses());
+	for (size_t node = 0; node < where.size(); node++)
+		cards[node].where = where[node];
+	return cards;
+}
+
+// The largest segment that all can have, and how to wait on this host.
+void compare(const std::vector<card> &cards)
+{
 	cpu_set_t cores;
 	CPU_ZERO(&cores);
+	int here = 0;
 	for (const card &c : cards) {
-		if (c.host != mine.host)
-			fail("gasnet_init: node %zd is on another host, or in other namespaces (PID, network, UTS, IPC "
-			     "or user) of this one; this version runs on one host",
-			     &c - cards.data());
-		// one host: they are equal unless somebody set GASNET_MAX_SEGSIZE apart
 		g.max_segment = std::min<size_t>(g.max_segment, c.max_segment);
+		if (c.host != cards[gasneti_front.mynode].host)
+			continue;
 		CPU_OR(&cores, &cores, &c.cores);
+		here++;
 	}
-	wait_setup(cores, static_cast<int>(cards.size())); // all nodes are on this host
-	return cards;
+	wait_setup(cores, here);
 }
 
 void meet()
@@ -241,16 +338,15 @@ int start(const char *config)
 	}
 	if (!join_job())
 		return GASNET_ERR_RESOURCE;
-	const uint64_t host = find_host();
-	open_endpoints();
-	const std::vector<card> cards = exchange(own_card(host));
+	choose_eager_size();
+	const std::vector<card> cards = exchange(own_card(find_host()));
+	compare(cards);
 	const size_t span = g.max_segment + kInternalBytes;
 	map_region(agree_on_place(cards, span), span);
 	meet(); // everybody's memory is registered before anybody maps it
 	connect(cards);
 	exit_setup();
 	g.initialized = true;
-	meet(); // everybody can be reached before anybody may leave
 	return GASNET_OK;
 }
 
@@ -309,7 +405,8 @@ extern "C" int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintp
 	g.attached = true;
 	gasneti_front.word = word_with_rank(gasneti_front.mynode);
 	gasneti_front.am = reinterpret_cast<pgas_ep *>(g.am);
-	gasneti_front.arrivals = reinterpret_cast<pgas_cq *>(g.cq);
+	if (!g.far) // else every poll looks after far nodes, too
+		gasneti_front.arrivals = reinterpret_cast<pgas_cq *>(g.cq);
 	return pgas_boot_barrier() == 0 ? GASNET_OK : GASNET_ERR_RESOURCE;
 }
 
@@ -341,7 +438,7 @@ extern "C" int gasnet_getNodeInfo(gasnet_nodeinfo_t *table, int numentries) noex
 	if (!table || numentries < 0)
 		return GASNET_ERR_BAD_ARG;
 	for (gasnet_node_t i = 0; i < gasneti_front.nodes && i < static_cast<gasnet_node_t>(numentries); i++)
-		table[i] = {0, 0, i == gasneti_front.mynode ? 0 : gasneti_window(i)};
+		table[i] = {g.host_of[i], g.host_of[i], i == gasneti_front.mynode ? 0 : gasneti_window(i)};
 	return GASNET_OK;
 }
 

@@ -67,6 +67,6 @@ inline int message_try(gasnet_node_t node, const void *head, size_t head_bytes, 
 void send_or_keep(gasnet_node_t node, const void *head, size_t head_bytes, const void *data,
 		  size_t data_bytes) noexcept;
 // A message that cannot be sent ends the job.
-[[noreturn, gnu::cold]] void lost(gasnet_node_t node, int err) noexcept;
+[[noreturn, gnu::cold]] void lost(const char *call, gasnet_node_t node, int err) noexcept;
 
 } // namespace gasnet

@@ -23,9 +23,13 @@ std::atomic<size_t> g_outbox_count{0};
 
 } // namespace
 
-void lost(gasnet_node_t node, int err) noexcept
+void lost(const char *call, gasnet_node_t node, int err) noexcept
 {
-	fail("message to node %u: %s", node, fi_strerror(-err));
+	const bool gone = err == -FI_EHOSTUNREACH || err == -FI_ECONNRESET || err == -FI_ENOTCONN ||
+			  err == -FI_ETIMEDOUT;
+	if (gone && node < g.host_names.size())
+		fail("%s: node %u on %s is lost: %s", call, node, g.host_names[node].text, fi_strerror(-err));
+	fail("%s: to node %u: %s", call, node, fi_strerror(-err));
 }
 
 void send_or_keep(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept
@@ -34,7 +38,7 @@ void send_or_keep(gasnet_node_t node, const void *head, size_t head_bytes, const
 	if (PGAS_LIKELY(rc == 0))
 		return;
 	if (rc != -FI_EAGAIN)
-		lost(node, rc);
+		lost("message", node, rc);
 	const pgas::mutex_holder lock(g_outbox_mutex, kThreads);
 	waiting_reply r{node, std::vector<char>(head_bytes + data_bytes)};
 	memcpy(r.bytes.data(), head, head_bytes);
@@ -58,7 +62,7 @@ bool outbox_push() noexcept
 			full[r.to] = true;
 			left.push_back(std::move(r));
 		} else if (rc != 0) {
-			lost(r.to, rc);
+			lost("message", r.to, rc);
 		}
 	}
 	g_outbox.swap(left);

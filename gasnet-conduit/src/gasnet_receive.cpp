@@ -62,6 +62,25 @@ void handle(const fi_pgas_message &m)
 		fail("active messages: %s", fi_strerror(e.err));
 }
 
+// Far nodes ask for work that any progress does, and a leader passes the barrier on.
+bool serve_far()
+{
+	const bool moved = g.net.ops->progress(g.net.domain) == 1;
+	barrier_pass_on();
+	return moved;
+}
+
+void wait_turn_far(pgas_backoff *wait)
+{
+	const bool moved = serve_far();
+	const bool handled = g.attached && !in_handler() && receive_some();
+	outbox_push();
+	if (moved || handled)
+		wait->polls = 0;
+	else
+		wait_pause(wait);
+}
+
 } // namespace
 
 __thread bool t_in_handler = false;
@@ -96,6 +115,8 @@ extern "C" int gasneti_poll(void) noexcept
 		return GASNET_ERR_NOT_INIT;
 	if (in_handler()) // a handler that polls: its own poll goes on when it returns
 		return GASNET_OK;
+	if (PGAS_UNLIKELY(g.far))
+		serve_far();
 	receive_some();
 	outbox_push();
 	return GASNET_OK;
@@ -103,6 +124,8 @@ extern "C" int gasneti_poll(void) noexcept
 
 extern "C" void gasneti_wait_turn(struct pgas_backoff *wait) noexcept
 {
+	if (PGAS_UNLIKELY(g.far))
+		return wait_turn_far(wait);
 	if (PGAS_LIKELY(pgas_hot_cq_empty(gasneti_front.arrivals))) {
 		outbox_push();
 		wait_pause(wait);

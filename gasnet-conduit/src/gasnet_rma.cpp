@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the inline transfers of gasnet_pgas_rma.h leave over: errors, and values of odd sizes.
+// What the inline transfers of gasnet_pgas_rma.h leave over: values of odd sizes. Nodes without a window are in
+// gasnet_far.cpp.
 #include "gasnet_state.hpp"
 
 #include <cstring>
 
 using namespace gasnet;
-
-extern "C" void gasneti_no_window(const char *call, gasnet_node_t node) noexcept
-{
-	check_attached(call);
-	fail("%s: node %u of %u", call, node, gasneti_front.nodes);
-}
 
 extern "C" void gasneti_copy_out_small(void *shared, const void *from, size_t nbytes) noexcept
 {
@@ -28,14 +23,15 @@ extern "C" void gasneti_copy_in_small(void *to, const void *shared, size_t nbyte
 }
 
 // The low bytes count, whatever the machine's order.
-extern "C" void gasneti_put_odd(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes) noexcept
+extern "C" gasnet_handle_t gasneti_put_odd(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes,
+					   enum gasneti_until until, int implicit) noexcept
 {
 	if (nbytes > sizeof value)
 		fail("put of a value: %zu bytes, at most %zu", nbytes, sizeof value);
 	unsigned char bytes[sizeof value];
 	memcpy(bytes, &value, sizeof value);
 	const size_t skip = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? sizeof value - nbytes : 0;
-	gasneti_put_some(node, dest, bytes + skip, nbytes);
+	return gasneti_put_some(node, dest, bytes + skip, nbytes, until, implicit);
 }
 
 extern "C" gasnet_register_value_t gasneti_get_odd(gasnet_node_t node, const void *src, size_t nbytes) noexcept
@@ -44,11 +40,6 @@ extern "C" gasnet_register_value_t gasneti_get_odd(gasnet_node_t node, const voi
 	if (nbytes > sizeof value)
 		fail("get of a value: %zu bytes, at most %zu", nbytes, sizeof value);
 	const size_t skip = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? sizeof value - nbytes : 0;
-	gasneti_get_some(reinterpret_cast<char *>(&value) + skip, node, src, nbytes);
+	gasneti_get_some(reinterpret_cast<char *>(&value) + skip, node, src, nbytes, GASNETI_DONE, 0);
 	return value;
-}
-
-extern "C" void gasneti_bad_handle(const char *call) noexcept
-{
-	fail("%s: a handle that no call answered", call);
 }

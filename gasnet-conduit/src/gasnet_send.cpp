@@ -26,7 +26,7 @@ int send_waiting(gasnet_node_t node, const void *head, size_t head_bytes, const 
 		if (PGAS_LIKELY(rc == 0))
 			return GASNET_OK;
 		if (rc != -FI_EAGAIN)
-			lost(node, rc);
+			lost("message", node, rc);
 		gasneti_wait_turn(&wait);
 	}
 }
@@ -130,7 +130,7 @@ extern "C" int gasneti_request_long(gasnet_node_t dest, uint64_t word, const voi
 	gasnet_AMPoll();
 	// the payload first; the message's release orders it before the handler
 	if (nbytes)
-		gasneti_put_some(dest, to, from, nbytes);
+		gasneti_put_some(dest, to, from, nbytes, GASNETI_DONE, 0);
 	message_head m;
 	const size_t head = long_head(m, word, args, to, nbytes);
 	return send_waiting(dest, &m, head, nullptr, 0);
@@ -167,7 +167,7 @@ extern "C" int gasneti_reply_long(gasnet_token_t token, uint64_t word, const voi
 	if (const int err = check_reply(token))
 		return err;
 	if (nbytes)
-		gasneti_put_some(token->source, to, from, nbytes);
+		gasneti_put_some(token->source, to, from, nbytes, GASNETI_DONE, 0);
 	message_head m;
 	const size_t head = long_head(m, word, args, to, nbytes);
 	send_or_keep(token->source, &m, head, nullptr, 0);

@@ -16,6 +16,7 @@
 #endif
 
 #include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -34,7 +35,7 @@
 
 namespace gasnet {
 
-constexpr size_t kInternalBytes = 65536; // multiple of every page size
+constexpr size_t kInternalBytes = size_t{2} << 20; // multiple of every page size; memory where it is touched
 constexpr bool kThreads = GASNETI_THREADS;
 
 // Handlers 1 to 127 belong to the library.
@@ -48,6 +49,11 @@ struct internal_memory {
 	alignas(64) uint64_t exiting; // 0, or kExiting | exit code: this node is in gasnet_exit; written by the owner
 	alignas(64) uint64_t piece;   // see gasnet_coll.cpp; written by the owner
 	alignas(64) char bytes[32768];
+	// Between hosts. A host is represented by its first node, the leader.
+	alignas(64) uint64_t result[2]; // the barrier's outcome; written by a leader for the nodes of its host
+	alignas(64) uint64_t left;      // nodes without a window that are in gasnet_exit; they add
+	alignas(64) uint64_t copied;    // pieces of broadcasts that nodes without a window have copied; they add
+	alignas(64) uint64_t host_word[GASNET_MAXNODES][2]; // barrier words of other hosts; their leaders write
 };
 static_assert(sizeof(internal_memory) <= kInternalBytes);
 
@@ -68,6 +74,14 @@ struct state {
 	size_t max_segment = 0;
 	size_t eager_bytes = 0;
 	std::vector<gasnet_seginfo_t> segments;
+	// Some node has no window here. Then "hosts" are sets of nodes that all have windows on each other.
+	bool far = false;
+	std::vector<gasnet_node_t> host_of; // by node, numbered in the order of first nodes
+	std::vector<gasnet_node_t> leaders; // by host
+	struct host_name {
+		char text[32];
+	};
+	std::vector<host_name> host_names; // by node, when there are several hosts
 	gasneti_handler_fn handlers[256] = {};
 	void (*told_to_exit)(int code) = nullptr; // another node ends the job; does not return (gasnet_exit.cpp)
 };
@@ -115,6 +129,17 @@ inline bool in_handler() noexcept
 // Runs the handler of one message (gasnet_dispatch.cpp). False: the message makes no sense. head: word and arguments,
 // which may lie elsewhere than in front of the payload.
 bool dispatch(const char *head, const char *message, size_t bytes) noexcept;
+
+// --- nodes without a window (gasnet_far.cpp) -------------------------------------------------------------------------
+
+// A word of internal memory, set or added to at that node, behind all that was put there before.
+void far_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value) noexcept;
+// Adds one to it without a complaint: the node may be gone.
+void far_word_try(gasnet_node_t node, uint64_t *mine) noexcept;
+// Ends the job when a transfer failed after its call.
+void check_lost(const char *call) noexcept;
+// gasnet_barrier.cpp: a leader that is not in a barrier call does its part
+void barrier_pass_on() noexcept;
 
 // --- exit (gasnet_exit.cpp) ------------------------------------------------------------------------------------------
 

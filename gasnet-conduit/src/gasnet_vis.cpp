@@ -44,7 +44,7 @@ private:
 
 // move(to, from, bytes) for each stretch that is contiguous on both sides. The sides have the same number of bytes.
 template <class Side, class Move>
-void walk(const char *call, const Side &to, const Side &from, Move &&move)
+void walk(const char *call, const Side &to, const Side &from, Move &move)
 {
 	size_t ti = 0, fi = 0, t_left = 0, f_left = 0;
 	char *t = nullptr, *f = nullptr;
@@ -78,15 +78,22 @@ void strided(char *to, const size_t *to_strides, char *from, const size_t *from_
 			count, level - 1, move);
 }
 
-auto putter(gasnet_node_t node)
-{
-	return [node](char *to, char *from, size_t n) { gasneti_put_some(node, to, from, n); };
-}
+// Pieces for a node without a window are all handed over first; the last one's handle stands for them all.
+struct mover {
+	gasnet_node_t node;
+	bool get;
+	const char *call;
+	gasnet_handle_t under_way = GASNET_INVALID_HANDLE;
 
-auto getter(gasnet_node_t node)
-{
-	return [node](char *to, char *from, size_t n) { gasneti_get_some(to, node, from, n); };
-}
+	void operator()(char *to, char *from, size_t n)
+	{
+		const gasnet_handle_t h = get ? gasneti_get_some(to, node, from, n, GASNETI_TAKEN, 0)
+					      : gasneti_put_some(node, to, from, n, GASNETI_TAKEN, 0);
+		if (h != GASNET_INVALID_HANDLE)
+			under_way = h;
+	}
+	~mover() { gasneti_sync_handle(under_way, call); }
+};
 
 } // namespace
 } // namespace gasnet
@@ -96,33 +103,35 @@ using namespace gasnet;
 extern "C" void gasnet_putv_bulk(gasnet_node_t dstnode, size_t dstcount, gasnet_memvec_t const dstlist[],
 				 size_t srccount, gasnet_memvec_t const srclist[]) noexcept
 {
-	walk("gasnet_putv", vector_side(dstlist, dstcount), vector_side(srclist, srccount), putter(dstnode));
+	mover move{dstnode, false, "gasnet_putv"};
+	walk(move.call, vector_side(dstlist, dstcount), vector_side(srclist, srccount), move);
 }
 
 extern "C" void gasnet_getv_bulk(size_t dstcount, gasnet_memvec_t const dstlist[], gasnet_node_t srcnode,
 				 size_t srccount, gasnet_memvec_t const srclist[]) noexcept
 {
-	walk("gasnet_getv", vector_side(dstlist, dstcount), vector_side(srclist, srccount), getter(srcnode));
+	mover move{srcnode, true, "gasnet_getv"};
+	walk(move.call, vector_side(dstlist, dstcount), vector_side(srclist, srccount), move);
 }
 
 extern "C" void gasnet_puti_bulk(gasnet_node_t dstnode, size_t dstcount, void *const dstlist[], size_t dstlen,
 				 size_t srccount, void *const srclist[], size_t srclen) noexcept
 {
-	walk("gasnet_puti", indexed_side(dstlist, dstcount, dstlen), indexed_side(srclist, srccount, srclen),
-	     putter(dstnode));
+	mover move{dstnode, false, "gasnet_puti"};
+	walk(move.call, indexed_side(dstlist, dstcount, dstlen), indexed_side(srclist, srccount, srclen), move);
 }
 
 extern "C" void gasnet_geti_bulk(size_t dstcount, void *const dstlist[], size_t dstlen, gasnet_node_t srcnode,
 				 size_t srccount, void *const srclist[], size_t srclen) noexcept
 {
-	walk("gasnet_geti", indexed_side(dstlist, dstcount, dstlen), indexed_side(srclist, srccount, srclen),
-	     getter(srcnode));
+	mover move{srcnode, true, "gasnet_geti"};
+	walk(move.call, indexed_side(dstlist, dstcount, dstlen), indexed_side(srclist, srccount, srclen), move);
 }
 
 extern "C" void gasnet_puts_bulk(gasnet_node_t dstnode, void *dstaddr, const size_t dststrides[], void *srcaddr,
 				 const size_t srcstrides[], const size_t count[], size_t stridelevels) noexcept
 {
-	auto move = putter(dstnode);
+	mover move{dstnode, false, "gasnet_puts"};
 	strided(static_cast<char *>(dstaddr), dststrides, static_cast<char *>(srcaddr), srcstrides, count, stridelevels,
 		move);
 }
@@ -130,7 +139,7 @@ extern "C" void gasnet_puts_bulk(gasnet_node_t dstnode, void *dstaddr, const siz
 extern "C" void gasnet_gets_bulk(void *dstaddr, const size_t dststrides[], gasnet_node_t srcnode, void *srcaddr,
 				 const size_t srcstrides[], const size_t count[], size_t stridelevels) noexcept
 {
-	auto move = getter(srcnode);
+	mover move{srcnode, true, "gasnet_gets"};
 	strided(static_cast<char *>(dstaddr), dststrides, static_cast<char *>(srcaddr), srcstrides, count, stridelevels,
 		move);
 }

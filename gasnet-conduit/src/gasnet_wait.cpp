@@ -13,9 +13,12 @@ constexpr uint32_t kSpins = 20000;     // when every node has a core
 constexpr uint32_t kSpinsCrowded = 50; // when nodes share cores
 constexpr uint32_t kYields = 2000;
 constexpr uint32_t kNapNs = 50'000;
+constexpr uint32_t kFarLooks = 500, kFarLooksCrowded = 20; // then it sleeps
+constexpr uint64_t kFarNapNs = 100'000;                    // what near nodes store does not end it
 
 // Written at gasnet_init only: threads read them while another one changes the mode.
 pgas_backoff_rule g_spin, g_block, g_spin_block;
+uint32_t g_far_looks;
 
 const pgas_backoff_rule *rule_of(int wait_mode)
 {
@@ -35,13 +38,24 @@ const pgas_backoff_rule *rule_of(int wait_mode)
 void wait_setup(const cpu_set_t &cores, int nodes_here) noexcept
 {
 	const uint32_t spins = pgas::cores_suffice(cores, nodes_here) ? kSpins : kSpinsCrowded;
+	g_far_looks = spins == kSpins ? kFarLooks : kFarLooksCrowded;
 	g_spin = {kEager, spins, kYields, 0, nullptr, 1};
 	g_block = {0, 0, spins + kYields, kNapNs, nullptr, 1};
 	g_spin_block = {kEager, spins, kYields, kNapNs, nullptr, 1};
 }
 
+// With far nodes it sleeps on what arrives, and soon where nodes share cores.
 void wait_pause(pgas_backoff *wait) noexcept
 {
+	if (g.far && pgas_load_relaxed(&g.wait_mode) != GASNET_WAIT_SPIN) {
+		if (++wait->polls > g_far_looks) {
+			g.net.ops->wait(g.net.domain, kFarNapNs);
+			wait->polls = g_far_looks;
+		} else if (g_far_looks == kFarLooksCrowded) {
+			sched_yield();
+		}
+		return;
+	}
 	pgas_backoff_turn(wait, rule_of(pgas_load_relaxed(&g.wait_mode)));
 }
 

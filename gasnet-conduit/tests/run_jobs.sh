@@ -4,6 +4,7 @@
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 LIMIT=120
+export TEST_ONE_HOST=1 # all nodes reach each other by load and store
 # run NODES PROGRAM ARGUMENTS...: the first node says so before it leaves: nobody may end it earlier
 run() {
 	_nodes=$1 _program=$2

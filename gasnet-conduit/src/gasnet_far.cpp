@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Nodes without a window: transfers through the endpoint, and what is still under way. gasneti_pending counts what was
+// started with an implicit handle since the last sync. An explicit handle is one and the same for all: it is complete
+// when everything is that was started before.
+#include "gasnet_message.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <pgas/pgas_base.hpp>
+
+struct gasneti_op {
+	char unused;
+};
+
+extern "C" {
+uint64_t gasneti_pending;
+}
+
+namespace gasnet {
+namespace {
+
+gasneti_op g_under_way; // what every handle that is not complete points at
+pthread_mutex_t g_sync_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void check_node(const char *call, gasnet_node_t node)
+{
+	check_attached(call);
+	if (node >= gasneti_front.nodes)
+		fail("%s: node %u of %u", call, node, gasneti_front.nodes);
+}
+
+void check_rc(const char *call, gasnet_node_t node, ssize_t rc)
+{
+	if (PGAS_UNLIKELY(rc != 0))
+		lost(call, node, static_cast<int>(rc));
+}
+
+// Whoever finds no room makes progress on everything; handlers do not run.
+template <class Call>
+ssize_t again(Call &&call)
+{
+	pgas_backoff wait{};
+	for (;;) {
+		const ssize_t rc = call();
+		if (rc != -FI_EAGAIN)
+			return rc;
+		if (!g.net.ops->progress(g.net.domain))
+			pgas_backoff_pause(&wait);
+	}
+}
+
+struct transfer {
+	iovec iov;
+	fi_rma_iov at;
+	fi_msg_rma m{};
+
+	transfer(const void *mine, const void *theirs, size_t bytes, gasnet_node_t node)
+		: iov{const_cast<void *>(mine), bytes}, at{reinterpret_cast<uintptr_t>(theirs), bytes, 0}
+	{
+		m.msg_iov = &iov;
+		m.iov_count = 1;
+		m.addr = node;
+		m.rma_iov = &at;
+		m.rma_iov_count = 1;
+	}
+	transfer(const transfer &) = delete;
+};
+
+gasnet_handle_t taken(int implicit)
+{
+	if (!implicit)
+		return &g_under_way;
+	pgas_add_release(&gasneti_pending, uint64_t{1}); // pairs with load_acquire in gasneti_sync_far()
+	return GASNET_INVALID_HANDLE;
+}
+
+void check_handle(gasnet_handle_t handle, const char *call)
+{
+	if (handle != &g_under_way)
+		fail("%s: a handle that no call answered", call);
+}
+
+} // namespace
+
+namespace {
+
+ssize_t send_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value)
+{
+	fi_ioc in{&value, 1};
+	fi_rma_ioc at{reinterpret_cast<uintptr_t>(mine), 1, 0};
+	fi_msg_atomic m{};
+	m.msg_iov = &in;
+	m.iov_count = 1;
+	m.addr = node;
+	m.rma_iov = &at;
+	m.rma_iov_count = 1;
+	m.datatype = FI_UINT64;
+	m.op = op;
+	pgas_fence_stores(); // what we wrote before
+	return again([&] { return g.rma->atomic->writemsg(g.rma, &m, FI_INJECT | FI_FENCE); });
+}
+
+} // namespace
+
+void far_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value) noexcept
+{
+	check_rc("message between hosts", node, send_word(node, mine, op, value));
+}
+
+void far_word_try(gasnet_node_t node, uint64_t *mine) noexcept
+{
+	send_word(node, mine, FI_SUM, 1);
+}
+
+void check_lost(const char *call) noexcept
+{
+	fi_addr_t to = 0;
+	if (const int err = g.net.ops->failed(g.rma, &to))
+		lost(call, static_cast<gasnet_node_t>(to), err);
+}
+
+} // namespace gasnet
+
+using namespace gasnet;
+
+extern "C" gasnet_handle_t gasneti_put_far(gasnet_node_t node, void *dest, const void *src, size_t nbytes,
+					   enum gasneti_until until, int implicit) noexcept
+{
+	check_node("put", node);
+	if (!nbytes)
+		return GASNET_INVALID_HANDLE;
+	const transfer t(src, dest, nbytes, node);
+	const bool copied = nbytes <= g.net.info->tx_attr->inject_size;
+	if (until == GASNETI_DONE || (until == GASNETI_REUSABLE && !copied)) {
+		check_rc("put", node, g.rma->rma->writemsg(g.rma, &t.m, FI_PGAS_WAIT));
+		return GASNET_INVALID_HANDLE;
+	}
+	const uint64_t flags = copied ? FI_INJECT : 0;
+	check_rc("put", node, again([&] { return g.rma->rma->writemsg(g.rma, &t.m, flags); }));
+	return taken(implicit);
+}
+
+extern "C" gasnet_handle_t gasneti_get_far(void *dest, gasnet_node_t node, const void *src, size_t nbytes,
+					   enum gasneti_until until, int implicit) noexcept
+{
+	check_node("get", node);
+	if (!nbytes)
+		return GASNET_INVALID_HANDLE;
+	const transfer t(dest, src, nbytes, node);
+	if (until == GASNETI_DONE) {
+		check_rc("get", node, g.rma->rma->readmsg(g.rma, &t.m, FI_PGAS_WAIT));
+		return GASNET_INVALID_HANDLE;
+	}
+	check_rc("get", node, again([&] { return g.rma->rma->readmsg(g.rma, &t.m, 0); }));
+	return taken(implicit);
+}
+
+extern "C" void gasneti_memset_far(gasnet_node_t node, void *dest, int val, size_t nbytes) noexcept
+{
+	check_node("memset", node);
+	std::vector<char> piece(std::min(nbytes, size_t{65536}), static_cast<char>(val));
+	for (size_t at = 0; at < nbytes; at += piece.size())
+		gasneti_put_far(node, static_cast<char *>(dest) + at, piece.data(), std::min(piece.size(), nbytes - at),
+				GASNETI_DONE, 0);
+}
+
+// Takes away what it has waited for. Two at a time would take it away twice.
+extern "C" void gasneti_sync_far(void) noexcept
+{
+	const pgas::mutex_holder alone(g_sync_mutex, kThreads);
+	const uint64_t before = pgas_load_acquire(&gasneti_pending); // pairs with add_release in taken()
+	g.net.ops->drain(g.rma);
+	pgas_add_relaxed(&gasneti_pending, 0 - before);
+	check_lost("sync");
+}
+
+extern "C" int gasneti_try_far(void) noexcept
+{
+	const pgas::mutex_holder alone(g_sync_mutex, kThreads);
+	const uint64_t before = pgas_load_acquire(&gasneti_pending); // pairs with add_release in taken()
+	if (g.net.ops->settled(g.rma) != 1)
+		return GASNET_ERR_NOT_READY;
+	pgas_add_relaxed(&gasneti_pending, 0 - before);
+	check_lost("sync");
+	return GASNET_OK;
+}
+
+extern "C" void gasneti_sync_far_handle(gasnet_handle_t handle, const char *call) noexcept
+{
+	check_handle(handle, call);
+	g.net.ops->drain(g.rma);
+	check_lost(call);
+}
+
+extern "C" int gasneti_try_far_handle(gasnet_handle_t handle, const char *call) noexcept
+{
+	check_handle(handle, call);
+	if (g.net.ops->settled(g.rma) != 1)
+		return GASNET_ERR_NOT_READY;
+	check_lost(call);
+	return GASNET_OK;
+}
+
+extern "C" gasnet_handle_t gasneti_region_handle(void) noexcept
+{
+	return &g_under_way;
+}
