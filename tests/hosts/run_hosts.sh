@@ -181,7 +181,7 @@ fault() {
 		within 300 none_of_ours
 		check "$_title: the processes end"
 		"$hosts" join h2
-		[ "$_by" = oshrun ] || within 50 ended || kill -TERM "$runner"
+		[ "$_by" = oshrun ] || within 10 ended || kill -TERM "$runner"
 	fi
 	within 300 ended
 	check "$_title: the job ends"
