@@ -32,9 +32,9 @@ struct domain {
 	fi_progress progress;
 	int mr_mode;
 	uint64_t caps;
-	std::array<uint64_t, 2> secret_key{};       // of the job, from domain_attr->auth_key; 0: none
-	size_t name_bytes = kNameShort;             // of an address, as fi_getname and fi_av_insert have it
-	wire_domain *on[kWiresMost] = {};           // what each wire in use keeps for this domain, in the order of wires()
+	std::array<uint64_t, 2> secret_key{}; // of the job, from domain_attr->auth_key; 0: none
+	size_t name_bytes = kNameShort;       // of an address, as fi_getname and fi_av_insert have it
+	wire_domain *on[kWiresMost] = {};     // what each wire in use keeps for this domain, in the order of wires()
 	std::unordered_map<uint64_t, mr *> regions; // by key
 	key0_layout layout;
 	remote_counter *counters = nullptr; // kRemoteCounters of them, given by the first wire

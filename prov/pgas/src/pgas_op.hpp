@@ -69,7 +69,7 @@ struct op {
 	bool bulk_told = false;                      // the target heard of it
 	uint32_t bulk_after = 0;                     // it begins when this packet was run
 	uint64_t bulk_asked = 0, bulk_asked_era = 0; // the address that was asked for and 1, and when
-	bool unsent = false;    // counted in peer::unsent: pieces of it are still to be asked for
+	bool unsent = false;                         // counted in peer::unsent: pieces of it are still to be asked for
 	bool late_data = false; // done but for the cq data, which found no room at the target; counted in peer::late
 	rx_entry *rx = nullptr; // pull: the receive that waits for the bytes
 	completion rx_result;   // pull: what the receive will report

@@ -111,7 +111,7 @@ void bytes_to_text(const void *bytes, size_t len, char *out, size_t room)
 	const auto *at = static_cast<const unsigned char *>(bytes);
 	size_t n = 0;
 	uint32_t bits = 0, held = 0;
-	for (size_t i = 0; i < len || held; ) {
+	for (size_t i = 0; i < len || held;) {
 		if (held < 6 && i < len) {
 			bits = bits << 8 | at[i++];
 			held += 8;

@@ -19,12 +19,12 @@ inline constexpr uint16_t kPacketMagic = 0x6770; // "pg"
 inline constexpr uint8_t kProtocol = 1;
 
 enum packet_flag : uint8_t {
-	kPacketHello = 1,   // who I am; not proven
-	kPacketProof = 2,   // that I know what only the job knows
-	kPacketRefuse = 4,  // we cannot talk, and why
-	kPacketBye = 8,     // an orderly end: nothing follows
-	kPacketPing = 16,   // answer soon, be it with an acknowledgement alone
-	kPacketData = 32,   // counted: has a number of its own
+	kPacketHello = 1,  // who I am; not proven
+	kPacketProof = 2,  // that I know what only the job knows
+	kPacketRefuse = 4, // we cannot talk, and why
+	kPacketBye = 8,    // an orderly end: nothing follows
+	kPacketPing = 16,  // answer soon, be it with an acknowledgement alone
+	kPacketData = 32,  // counted: has a number of its own
 };
 
 struct packet_head {
@@ -55,11 +55,11 @@ inline constexpr uint16_t kNoEndpoint = 0xffff;
 
 struct hello {
 	machine_kind machine;
-	uint64_t id;      // of the sender's link: random
-	uint64_t nonce;   // to be proven with
-	uint64_t session; // to be put into packets to the sender
-	uint32_t channel; // likewise
-	uint32_t packet;  // bytes of the longest that it takes
+	uint64_t id;        // of the sender's link: random
+	uint64_t nonce;     // to be proven with
+	uint64_t session;   // to be put into packets to the sender
+	uint32_t channel;   // likewise
+	uint32_t packet;    // bytes of the longest that it takes
 	uint16_t looks_for; // the receiver's endpoint whose address led here; kNoEndpoint: this answers a hello
 	uint8_t kind;       // letter of the port
 	uint8_t address_len;
@@ -70,7 +70,7 @@ static_assert(sizeof(hello) == 80);
 
 struct proof {
 	uint64_t mac[2];
-	uint16_t of;    // the endpoint whose address both know: of the sender (mine) or of the receiver
+	uint16_t of; // the endpoint whose address both know: of the sender (mine) or of the receiver
 	uint8_t mine;
 	uint8_t pad_[5];
 };
@@ -104,9 +104,9 @@ enum frame_flag : uint8_t {
 
 struct frame_head {
 	frame_kind kind;
-	uint8_t flags; // frame_flag
-	uint16_t src;  // the sender's endpoint
-	uint16_t dst;  // the receiver's
+	uint8_t flags;  // frame_flag
+	uint16_t src;   // the sender's endpoint
+	uint16_t dst;   // the receiver's
 	uint16_t words; // 8 bytes each, behind this head, the padding included
 };
 static_assert(sizeof(frame_head) == 8);

@@ -112,7 +112,8 @@ std::string objection(const link &l, const packet_head &p, const hello &h)
 {
 	char text[kRefusalMost];
 	if (p.protocol != kProtocol)
-		snprintf(text, sizeof text, "it speaks version %u of the link's protocol, we speak %u", p.protocol, kProtocol);
+		snprintf(text, sizeof text, "it speaks version %u of the link's protocol, we speak %u", p.protocol,
+			 kProtocol);
 	else if (h.machine != l.machine)
 		snprintf(text, sizeof text,
 			 "machines of different kinds: architecture %u, pages of %u KiB there; %u, %u KiB here",
@@ -160,8 +161,8 @@ bool greeted_by(link &l, const packet_head &p, const char *bytes, size_t len)
 	if (len != sizeof h + (with_proof ? sizeof(proof) : 0))
 		return false;
 	memcpy(&h, bytes, sizeof h);
-	if (!h.address_len || h.address_len > kLinkAddressMost || h.kind != l.at->kind || h.packet < kPacketLeast || !h.id || h.id == l.id ||
-	    l.at->ops->show(*l.at, h.address, h.address_len).empty())
+	if (!h.address_len || h.address_len > kLinkAddressMost || h.kind != l.at->kind || h.packet < kPacketLeast ||
+	    !h.id || h.id == l.id || l.at->ops->show(*l.at, h.address, h.address_len).empty())
 		return false;
 	const std::string why = objection(l, p, h);
 	if (!why.empty()) {

@@ -13,7 +13,7 @@ namespace pgas {
 namespace {
 
 constexpr size_t kSlabPackets = 8;
-constexpr uint64_t kFarewellNs = 200'000'000;    // that closing waits for what is still under way
+constexpr uint64_t kFarewellNs = 200'000'000; // that closing waits for what is still under way
 
 machine_kind this_machine()
 {

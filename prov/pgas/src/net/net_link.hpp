@@ -77,17 +77,17 @@ struct channel {
 	uint64_t my_nonce = 0, its_nonce = 0;
 	uint64_t session_in = 0, session_out = 0;
 	uint32_t number_out = 0;
-	uint32_t longest = kPacketLeast; // bytes of a packet: what both can
-	uint16_t asked_for = kNoEndpoint; // our endpoint that its hello names
+	uint32_t longest = kPacketLeast;      // bytes of a packet: what both can
+	uint16_t asked_for = kNoEndpoint;     // our endpoint that its hello names
 	bool greeted = false, proved = false; // our hello, our proof is out
 
 	packet *filling = nullptr;
-	std::deque<packet *> unacked;           // by number
-	std::deque<packet *> backlog;           // ready, but the port had no room
-	uint32_t sent = 0, acked = 0;           // of ours
-	uint32_t ran = 0, told = 0;             // of theirs: run, and acknowledged
-	uint32_t bulk = 0;                      // transfers under way
-	uint64_t heard_at = 0, asked_at = 0;    // ns; asked_at: since when something is unanswered, 0: nothing is
+	std::deque<packet *> unacked;        // by number
+	std::deque<packet *> backlog;        // ready, but the port had no room
+	uint32_t sent = 0, acked = 0;        // of ours
+	uint32_t ran = 0, told = 0;          // of theirs: run, and acknowledged
+	uint32_t bulk = 0;                   // transfers under way
+	uint64_t heard_at = 0, asked_at = 0; // ns; asked_at: since when something is unanswered, 0: nothing is
 	uint64_t pinged_at = 0;
 	bool urgent = false; // the packet that is being filled must be there before the next acknowledgement
 	bool listed = false; // in link::busy
@@ -109,7 +109,7 @@ struct link_client {
 	void (*opened)(void *self, channel &c);
 	void (*ended)(void *self, channel &c);
 	const char *(*name_of)(void *self, uint16_t endpoint); // our endpoint's address, null: there is none
-	bool (*expects)(void *self, const channel &c); // an answer is awaited beyond acknowledgements
+	bool (*expects)(void *self, const channel &c);         // an answer is awaited beyond acknowledgements
 };
 
 struct link_settings {
@@ -125,7 +125,7 @@ struct link {
 	link_settings set;
 	machine_kind machine{};
 	uint64_t id = 0;
-	std::string address; // our own, packed
+	std::string address;                            // our own, packed
 	std::vector<std::unique_ptr<channel>> channels; // by number; number 0 is never used
 	std::vector<uint32_t> holes;
 	std::vector<channel *> busy; // with something to send, or an acknowledgement owed
@@ -166,8 +166,8 @@ void frame_push(channel &c);
 // What to tell about the last about.frames frames of the packet that is being filled. Equal ones without a context join.
 void packet_notice(channel &c, const notice &about);
 
-bool link_progress(link &l);    // takes in, acknowledges, sends what waits; true when something moved
-void link_flush(link &l);       // sends what is being filled
+bool link_progress(link &l);         // takes in, acknowledges, sends what waits; true when something moved
+void link_flush(link &l);            // sends what is being filled
 bool channel_idle(const channel &c); // everything sent was run
 void channel_end(channel &c, int why, const std::string &reason, bool orderly);
 

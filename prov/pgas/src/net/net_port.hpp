@@ -17,7 +17,7 @@ struct port_ops;
 
 // What a port needs to know of something under way; the first member of what its owner passes.
 struct port_work {
-	void *scratch[8]; // the port's own while it is under way
+	void *scratch[8];     // the port's own while it is under way
 	bool of_link = false; // a packet; else the client's transfer
 };
 
@@ -37,16 +37,16 @@ struct port_event {
 };
 
 struct port_limits {
-	size_t packet;     // bytes of the longest packet
-	size_t bulk_from;  // transfers of this size on are better done by write() and read(); 0: none are
-	bool pins;         // registering memory makes it real: piece by piece, at need
+	size_t packet;    // bytes of the longest packet
+	size_t bulk_from; // transfers of this size on are better done by write() and read(); 0: none are
+	bool pins;        // registering memory makes it real: piece by piece, at need
 };
 
 struct port {
 	const port_ops *ops = nullptr;
 	port_limits limits{};
-	char kind = 0;       // letter in addresses: which ports can talk to each other
-	std::string name;    // for people
+	char kind = 0;    // letter in addresses: which ports can talk to each other
+	std::string name; // for people
 };
 
 enum port_rights : uint8_t { kPortLocal = 0, kPortRead = 1, kPortWrite = 2 };

@@ -13,9 +13,9 @@ namespace pgas {
 
 using secret = std::array<uint64_t, 2>;
 
-uint64_t random_word();              // never 0
+uint64_t random_word(); // never 0
 secret mac_of(const secret &key, const void *bytes, size_t len);
-secret secret_from(const void *bytes, size_t len); // of what a client gives: any length
+secret secret_from(const void *bytes, size_t len);   // of what a client gives: any length
 bool same_mac(const uint64_t *a, const uint64_t *b); // takes the same time whatever differs
 
 } // namespace pgas

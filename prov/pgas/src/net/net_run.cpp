@@ -98,8 +98,12 @@ int run_amo(net_ep &on, const frame_head &h, const char *bytes, size_t len)
 {
 	amo_frame f;
 	memcpy(&f, bytes, sizeof f);
-	const target_amo a{static_cast<fi_datatype>(f.type), static_cast<fi_op>(f.op), kAmoPlain, f.count,
-			   bytes + sizeof f, len - sizeof f};
+	const target_amo a{static_cast<fi_datatype>(f.type),
+			   static_cast<fi_op>(f.op),
+			   kAmoPlain,
+			   f.count,
+			   bytes + sizeof f,
+			   len - sizeof f};
 	std::vector<char> none;
 	target_memory at;
 	if (const int err = target_amo_run(on.ep->dom, f.key, f.addr, a, none, at))

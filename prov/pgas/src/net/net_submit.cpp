@@ -208,9 +208,9 @@ int net_control(peer &p, const control &m)
 	if (m.head_len)
 		memcpy(at + head, m.head, m.head_len);
 	iov_gather(m.iov, m.iov_count, m.skip, at + head + m.head_len, m.iov_len);
-	const frame_kind kind = data                                 ? frame_kind::cq_data
+	const frame_kind kind = data                              ? frame_kind::cq_data
 				: m.kind == control_kind::request ? frame_kind::request
-								      : frame_kind::response;
+								  : frame_kind::response;
 	frame_end(c, kind, 0, on.number, net_of(p).dst, bytes);
 	frame_push(c);
 	return 0;

@@ -228,7 +228,8 @@ int net_cost(const wire_ep &of, std::string_view part)
 		return -1;
 	const port &p = *on.of->l->at;
 	if (a.kind != p.kind) {
-		PGAS_WARN(FI_LOG_AV, "a peer's link is over %s, ours over %s: set FI_PGAS_NET to the same on all hosts\n",
+		PGAS_WARN(FI_LOG_AV,
+			  "a peer's link is over %s, ours over %s: set FI_PGAS_NET to the same on all hosts\n",
 			  port_kind_name(a.kind), port_kind_name(p.kind));
 		return -1;
 	}

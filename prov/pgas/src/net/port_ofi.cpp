@@ -49,7 +49,7 @@ struct ofi_port : port {
 	std::vector<receive> receives;
 	std::vector<receive *> unposted; // the provider had no room for them
 	fid_ptr<fid_ep> ep;              // closed first
-	bool sleeps = false; // its queue can be slept on
+	bool sleeps = false;             // its queue can be slept on
 
 	int mr_mode() const { return info->domain_attr->mr_mode; }
 };
@@ -67,7 +67,8 @@ void post(ofi_port &p)
 {
 	while (!p.unposted.empty()) {
 		receive *r = p.unposted.back();
-		if (fi_recv(p.ep.get(), r->bytes, p.limits.packet, p.exposed.handle ? fi_mr_desc(static_cast<fid_mr *>(p.exposed.handle)) : nullptr,
+		if (fi_recv(p.ep.get(), r->bytes, p.limits.packet,
+			    p.exposed.handle ? fi_mr_desc(static_cast<fid_mr *>(p.exposed.handle)) : nullptr,
 			    FI_ADDR_UNSPEC, r->scratch) != 0)
 			return;
 		p.unposted.pop_back();

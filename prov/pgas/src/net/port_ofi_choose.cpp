@@ -22,7 +22,7 @@ namespace pgas {
 namespace {
 
 struct candidate {
-	const char *name; // for people and FI_PGAS_NET
+	const char *name;  // for people and FI_PGAS_NET
 	const char *asked; // of libfabric: without ofi_rxm where a single layer is meant
 	char kind;
 };
