@@ -105,16 +105,17 @@ struct wire_ops {
 	const char *name; // what its address parts begin with, before the '/'; "": nothing
 	wire_limits limits;
 
-	// Life. ep_leave: the endpoint closes, say so to the peers; they are disconnected next, then comes ep_close.
-	int (*domain_open)(domain &dom, wire_domain **out); // -FI_ENODATA: this domain goes without the wire
+	// Life. domain_open: -FI_ENODATA when this domain goes without the wire. ep_leave: the endpoint closes, say so
+	// to the peers; they are disconnected next, then comes ep_close.
+	int (*domain_open)(domain &dom, wire_domain **out);
 	void (*domain_close)(wire_domain *d);
 	int (*ep_open)(wire_domain &d, ep_core &ep, wire_ep **out);
 	void (*ep_ready)(wire_ep &on); // the endpoint has its name and is enabled (may be null)
 	void (*ep_leave)(wire_ep &on);
 	void (*ep_close)(wire_ep *on);
 
-	// Address. address writes the endpoint's part, tight: in as few characters as it can; canonical rewrites one as address() would, false: it is none;
-	// cost is negative when this endpoint cannot reach it.
+	// Address. address writes the endpoint's part, tight: in as few characters as it can; canonical rewrites one as
+	// address() would, false: it is none; cost is negative when this endpoint cannot reach it.
 	void (*address)(const wire_ep &on, char *part, size_t room, bool tight);
 	bool (*canonical)(std::string_view part, char *out, size_t room);
 	int (*cost)(const wire_ep &on, std::string_view part);

@@ -5,8 +5,8 @@
 //   kept -> (the frames before it were run) -> where does that memory lie? asked for once per piece and remembered
 //        -> pieces under way -> all done: counters and cq data at the target by frames -> finished
 //
-// The owner registers with the port what is asked for, and no more: a port that pins memory would make the reserved part
-// of a heap real. When it closes the region, it says so to everybody it gave a key.
+// The owner registers with the port what is asked for, and no more: a port that pins memory would make the reserved
+// part of a heap real. When it closes the region, it says so to everybody it gave a key.
 #include "net.hpp"
 #include "../pgas_iov.hpp"
 #include "../pgas_request.hpp"

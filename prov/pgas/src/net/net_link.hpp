@@ -163,7 +163,8 @@ inline char *frame_begin(channel &c, size_t bytes)
 void frame_end(channel &c, frame_kind kind, uint8_t flags, uint16_t src, uint16_t dst, size_t bytes);
 // Behind the last frame of an operation: the packet leaves when nothing else of ours is unacknowledged.
 void frame_push(channel &c);
-// What to tell about the last about.frames frames of the packet that is being filled. Equal ones without a context join.
+// What to tell about the last about.frames frames of the packet that is being filled. Equal ones without a context
+// join.
 void packet_notice(channel &c, const notice &about);
 
 bool link_progress(link &l);         // takes in, acknowledges, sends what waits; true when something moved

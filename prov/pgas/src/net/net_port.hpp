@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A port carries packets between links, and bulk between registered memories. It promises: packets to one address
-// arrive whole and in order, or an event says that they do not; a transfer is reported as done when its bytes are at the
-// target (written) or here (read). It promises nothing else, and knows nothing of what it carries.
+// arrive whole and in order, or an event says that they do not; a transfer is reported as done when its bytes are at
+// the target (written) or here (read). It promises nothing else, and knows nothing of what it carries.
 //
 // All calls are made under one lock, but for wait() and ring(). Only wait() blocks.
 #pragma once
