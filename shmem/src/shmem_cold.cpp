@@ -254,7 +254,11 @@ uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, 
 	else if (fetch)
 		finish_far(c, amo->readwritemsg(c->ep, &w.m, &w.out, nullptr, 1, FI_PGAS_WAIT), name, pe);
 	else
-		finish_taken(c, again([&] { return amo->writemsg(c->ep, &w.m, FI_INJECT); }), name, pe);
+		finish_taken(c, again([&] {
+				     return amo->inject(c->ep, &value, 1, static_cast<fi_addr_t>(pe),
+							reinterpret_cast<uintptr_t>(target), 0, type, op);
+			     }),
+			     name, pe);
 	return old;
 }
 

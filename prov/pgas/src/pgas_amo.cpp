@@ -185,6 +185,9 @@ PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t count, fi_addr
 	if (straight<false>(ep, pgas_load_relaxed(&ep->hot_inject), buf, nullptr, count, dest, addr, key, type,
 			    op_code))
 		return 0;
+	if (count == 1 && amo_valid(type, op_code, kAmoPlain))
+		if (const int rc = inject_short_amo(ep, dest, buf, type, op_code, addr, key); rc != kNoShortWay)
+			return rc;
 	const fi_ioc in{const_cast<void *>(buf), count};
 	const fi_rma_ioc rma{addr, count, key};
 	return general(f, dest, type, op_code,

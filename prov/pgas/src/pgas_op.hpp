@@ -78,11 +78,15 @@ struct op {
 };
 
 // What became of an operation that a wire was given; or a negative -FI_E*. -FI_EAGAIN: nothing was done, try again.
-enum submitted : int { kDone = 0, kKept = 1 };
+enum submitted : int { kDone = 0, kKept = 1, kNoShortWay = 2 };
 
 // Submits: completes at once, keeps it pending, or returns -FI_EAGAIN or another error. With FI_PGAS_WAIT it is over
 // when this returns.
 ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o);
+// An injected write, or plain atomic of one element, by the short way of its peer's wire: 0, an error, or kNoShortWay.
+int inject_short(pgas_ep *front, fi_addr_t addr, const void *buf, size_t len, uint64_t at, uint64_t key);
+int inject_short_amo(pgas_ep *front, fi_addr_t addr, const void *value, fi_datatype type, fi_op op, uint64_t at,
+		     uint64_t key);
 // Counters and completion entry (or error entry) of an operation that is over; o.status decides.
 void op_complete(ep_core *ep, op &o);
 // For wires: keeps an operation, takes one back that could not be sent after all, ends one that was kept.

@@ -85,6 +85,9 @@ PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t
 	if (len <= PGAS_INJECT_BYTES && pgas_hot_put(ep, pgas_load_relaxed(&ep->hot_inject), buf, len, dest,
 						     pgas_hot_offset(ep, addr), key, PGAS_CHECKED))
 		return 0;
+	if (len <= PGAS_INJECT_BYTES)
+		if (const int rc = inject_short(ep, dest, buf, len, addr, key); rc != kNoShortWay)
+			return rc;
 	return general1(f, op_kind::write, buf, len, dest, addr, key, nullptr, 0, FI_INJECT, true);
 }
 

@@ -136,6 +136,10 @@ struct wire_ops {
 	bool (*bury)(peer &p);
 
 	// Transfer: submitted or -FI_E*.
+	// put and add are the short ways of an injected write and plain atomic of one element, which need no op (may be
+	// null): kKept, -FI_EAGAIN, another error, or kNoShortWay: make an op.
+	int (*put)(wire_ep &on, peer &p, const void *buf, size_t len, uint64_t addr, uint64_t key);
+	int (*add)(wire_ep &on, peer &p, const void *value, fi_datatype type, fi_op op, uint64_t addr, uint64_t key);
 	int (*rma)(wire_ep &on, peer &p, op &o);
 	int (*amo)(wire_ep &on, peer &p, op &o);
 

@@ -89,6 +89,7 @@ struct net_domain : wire_domain {
 	bool put_aside = false; // something waits for somebody else since the last look
 	bool ran = false;       // something of a peer was run
 	std::vector<near_piece> near;
+	const mr *last_region = nullptr; // that a frame named
 	std::vector<std::unique_ptr<bulk_transfer>> transfers;
 	std::vector<bulk_transfer *> spare_transfers;
 
@@ -138,6 +139,8 @@ inline bool may_touch(const net_ep &on)
 }
 
 // net_submit.cpp
+int net_put(wire_ep &on, peer &p, const void *buf, size_t len, uint64_t addr, uint64_t key);
+int net_add(wire_ep &on, peer &p, const void *value, fi_datatype type, fi_op op, uint64_t addr, uint64_t key);
 int net_rma(wire_ep &on, peer &p, op &o);
 int net_amo(wire_ep &on, peer &p, op &o);
 int net_send(wire_ep &on, peer &p, op &o);

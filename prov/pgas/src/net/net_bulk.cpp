@@ -399,6 +399,7 @@ bool bulk_counted(net_ep &on, const char *bytes, size_t len)
 void bulk_mr_close(wire_domain &of, mr &m)
 {
 	auto &d = static_cast<net_domain &>(of);
+	d.last_region = nullptr;
 	bool given = false;
 	for (size_t i = 0; i < d.near.size();) {
 		if (d.near[i].of != &m) {

@@ -308,23 +308,6 @@ char *frame_begin_slow(channel &c, size_t bytes, bool must)
 	return c.filling->bytes + c.filling->used + sizeof(frame_head);
 }
 
-void frame_end(channel &c, frame_kind kind, uint8_t flags, uint16_t src, uint16_t dst, size_t bytes)
-{
-	packet *p = c.filling;
-	const size_t words = (bytes + 7) / 8;
-	const frame_head h{kind, static_cast<uint8_t>(flags | (words * 8 - bytes)), src, dst,
-			   static_cast<uint16_t>(words)};
-	memcpy(p->bytes + p->used, &h, sizeof h);
-	p->used += static_cast<uint32_t>(sizeof h + words * 8);
-	p->frames++;
-}
-
-void frame_push(channel &c)
-{
-	if (c.unacked.empty() && c.filling)
-		packet_leave(c);
-}
-
 void packet_notice(channel &c, const notice &about)
 {
 	packet *p = c.filling;
@@ -420,6 +403,8 @@ static bool take_in(link &l)
 
 bool link_progress(link &l)
 {
+	if (!l.busy.empty())
+		link_flush(l); // before looking, which takes longer
 	const bool moved = take_in(l);
 	if (!l.busy.empty()) {
 		link_flush(l);

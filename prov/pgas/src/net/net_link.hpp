@@ -18,6 +18,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <string>
@@ -150,6 +151,7 @@ void link_close(link &l); // tells the peers, for a moment at most
 channel *link_call(link &l, const std::string &address, uint16_t endpoint, const std::string &name);
 void channel_release(channel &c); // one user less
 
+void packet_leave(channel &c); // the packet that is being filled
 // Room for a frame of `bytes` behind its head; null: none now, try again after progress. Then finish it. must: beyond
 // the window, too.
 char *frame_begin_slow(channel &c, size_t bytes, bool must = false);
@@ -160,9 +162,22 @@ inline char *frame_begin(channel &c, size_t bytes)
 		return p->bytes + p->used + sizeof(frame_head);
 	return frame_begin_slow(c, bytes);
 }
-void frame_end(channel &c, frame_kind kind, uint8_t flags, uint16_t src, uint16_t dst, size_t bytes);
+inline void frame_end(channel &c, frame_kind kind, uint8_t flags, uint16_t src, uint16_t dst, size_t bytes)
+{
+	packet *p = c.filling;
+	const size_t words = (bytes + 7) / 8;
+	const frame_head h{kind, static_cast<uint8_t>(flags | (words * 8 - bytes)), src, dst,
+			   static_cast<uint16_t>(words)};
+	memcpy(p->bytes + p->used, &h, sizeof h);
+	p->used += static_cast<uint32_t>(sizeof h + words * 8);
+	p->frames++;
+}
 // Behind the last frame of an operation: the packet leaves when nothing else of ours is unacknowledged.
-void frame_push(channel &c);
+inline void frame_push(channel &c)
+{
+	if (c.unacked.empty() && c.filling)
+		packet_leave(c);
+}
 // What to tell about the last about.frames frames of the packet that is being filled. Equal ones without a context
 // join.
 void packet_notice(channel &c, const notice &about);
@@ -176,7 +191,6 @@ void channel_end(channel &c, int why, const std::string &reason, bool orderly);
 
 packet *packet_take(link &l);
 void packet_spare(link &l, packet *p);
-void packet_leave(channel &c); // the packet that is being filled
 void packet_post(channel &c, packet *p);
 void packet_head_write(channel &c, packet *p, uint8_t flags);
 bool send_bare(channel &c, uint8_t flags); // a packet without frames: acknowledgement, ping, bye

@@ -79,6 +79,41 @@ void complain(channel &c, uint32_t index, int status)
 	side_of(c).failed_frame = index;
 }
 
+// Memory that an operation names, where that is easily said: one part, addressed by offset, and nothing counts it.
+char *plain_memory(net_ep &on, uint64_t key, uint64_t addr, size_t len, uint64_t right)
+{
+	net_domain &d = *on.of;
+	const mr *m = d.last_region;
+	if (!m || m->key != key) {
+		const auto it = d.dom->regions.find(key);
+		if (it == d.dom->regions.end())
+			return nullptr;
+		m = d.last_region = it->second;
+	}
+	if (!m->open || m->flags || (m->access & right) != right || m->rem_wr || m->rem_rd || on.ep->c_rem_write ||
+	    on.ep->c_rem_read)
+		return nullptr;
+	for (const mem_part &p : m->parts)
+		if (addr >= p.off && addr - p.off < p.len && len <= p.len - (addr - p.off))
+			return reinterpret_cast<char *>(p.va + (addr - p.off));
+	return nullptr;
+}
+
+// Whoever waits for a word sees all of it, and everything that was put before it.
+void store(char *at, const char *from, size_t len)
+{
+	const auto whole = [&](auto word) {
+		memcpy(&word, from, sizeof word);
+		pgas_store_release(reinterpret_cast<decltype(word) *>(at), word);
+	};
+	if (len == 8 && reinterpret_cast<uintptr_t>(at) % 8 == 0)
+		whole(uint64_t{});
+	else if (len == 4 && reinterpret_cast<uintptr_t>(at) % 4 == 0)
+		whole(uint32_t{});
+	else
+		memcpy(at, from, len);
+}
+
 int run_put(net_ep &on, const frame_head &h, const char *bytes, size_t len)
 {
 	uint64_t addr, key = 0;
@@ -86,6 +121,10 @@ int run_put(net_ep &on, const frame_head &h, const char *bytes, size_t len)
 	const size_t head = h.flags & kFrameKey ? 16 : 8;
 	if (h.flags & kFrameKey)
 		memcpy(&key, bytes + 8, 8);
+	if (char *plain = plain_memory(on, key, addr, len - head, FI_REMOTE_WRITE)) {
+		store(plain, bytes + head, len - head);
+		return 0;
+	}
 	target_memory at;
 	if (const int err = target_find(on.ep->dom, key, addr, len - head, FI_REMOTE_WRITE, at))
 		return err;
@@ -104,6 +143,14 @@ int run_amo(net_ep &on, const frame_head &h, const char *bytes, size_t len)
 			   f.count,
 			   bytes + sizeof f,
 			   len - sizeof f};
+	const size_t unit = a.op != FI_ATOMIC_READ && amo_valid(a.type, a.op, kAmoPlain) ? amo_type_bytes(a.type) : 0;
+	char *plain = unit && unit == a.data_len && a.count == 1
+			      ? plain_memory(on, f.key, f.addr, unit, FI_REMOTE_WRITE)
+			      : nullptr;
+	if (plain && reinterpret_cast<uintptr_t>(plain) % amo_type_align(a.type) == 0) {
+		amo_apply(a.type, a.op, plain, 1, a.data, nullptr, nullptr, on.ep->dom->wide);
+		return 0;
+	}
 	std::vector<char> none;
 	target_memory at;
 	if (const int err = target_amo_run(on.ep->dom, f.key, f.addr, a, none, at))
