@@ -167,11 +167,16 @@ fault() {
 	start "$@"
 	_title="$_what $1 $2 $(basename "$3") ${4:-}"
 	within 300 grep -q running "$work/out"
-	check "$_title: it runs"
+	if ! grep -q running "$work/out"; then
+		fail "$_title: it does not run"
+		kill -9 "$runner" 2>/dev/null
+		wait "$runner"
+		return
+	fi
 	_victim=$(victims h2 "$(basename "$3")" | tail -n 1)
 	case $_what in
-	kill) kill -9 $_victim ;;
-	stop) kill -STOP $_victim ;;
+	kill) kill -9 "$_victim" ;;
+	stop) kill -STOP "$_victim" ;;
 	cut) "$hosts" cut h2 ;;
 	esac
 	check "$_title: process $_victim"
