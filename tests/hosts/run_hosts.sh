@@ -62,9 +62,10 @@ life:nested"
 gasnet_short="gasnet_job:
 gasnet_am:
 gasnet_rma_test:
-gasnet_flood:100
-gasnet_order:200"
-gasnet_long="gasnet_threads:
+gasnet_flood:100"
+# an even number of nodes
+gasnet_long="gasnet_order:200
+gasnet_threads:
 gasnet_job_par:
 gasnet_am_par:
 gasnet_flood_par:50
@@ -137,6 +138,7 @@ if [ -z "$long" ]; then
 	all "$1" 1,1 shmem "$programs_short"
 	[ $# -lt 2 ] || shift
 	all "$1" 2,1 gasnet "$gasnet_short"
+	runs "$1" 1,1 ': ok$' "$gasnet/gasnet_order" 200
 	runs "$1" 1,1,1 '' "$shmem/coll_mix" 5
 	[ $# -lt 2 ] || shift
 	runs "$1" 2,1 '' "$shmem/coll_sets"
