@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # SHMEM and GASNet programs on 2 and 3 fake hosts with different numbers of processes, by every launcher that is here;
 # IPv6 alone, several interfaces, a PID namespace each; a killed and a stopped process, a pulled cable. Each program
-# runs once here; --long (make check-hosts) is every program by every launcher on every shape, and 16 hosts.
+# runs once here; --long (make check-hosts) is every program by every launcher on every shape, and 16 hosts;
+# TEST_HOSTS_LAUNCHERS=hydra and TEST_HOSTS_SHAPES=2,2 make it shorter.
 set -u
 . "$(dirname "$0")/../harness.sh"
 . "$(dirname "$0")/hosts.sh"
@@ -14,6 +15,7 @@ hosts_up 3
 launchers
 [ -z "$no_launcher" ] || not_run "launchers: $no_launcher"
 [ -n "$launchers" ] || skip "no launcher starts a program on another host here"
+launchers=${TEST_HOSTS_LAUNCHERS:-$launchers}
 note "launchers: $launchers"
 first=${launchers# }
 first=${first%% *}
@@ -146,7 +148,7 @@ if [ -z "$long" ]; then
 else
 	LIMIT=300
 	for launcher in $launchers; do
-		for shape in 1,1 2,2 1,2,1; do
+		for shape in ${TEST_HOSTS_SHAPES:-1,1 2,2 1,2,1}; do
 			all "$launcher" $shape shmem "$programs_short
 $programs_long"
 			all "$launcher" $shape gasnet "$gasnet_short
