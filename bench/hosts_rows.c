@@ -70,7 +70,8 @@ static void g_served(struct bench_memory *m, const struct bench_row *row, uint64
 	uint64_t start = before, longest = 0;
 	long sum = 0;
 	(void)row;
-	while (start - before < kSettleNs) /* the target has left its wait, with the progress that goes with it */
+	shmem_long_wait_until(m->words + 13 * BENCH_LINE, SHMEM_CMP_EQ, ++m->round);
+	for (const uint64_t said = now_ns(); start < said + kSettleNs;) /* the target is out of its last call now */
 		start = now_ns();
 	m->untimed_ns = start - before;
 	for (uint64_t i = 0, last = start; i < count; i++) {
@@ -83,16 +84,17 @@ static void g_served(struct bench_memory *m, const struct bench_row *row, uint64
 	if (longest > kComputeNs / 2)
 		m->untimed_ns -= count * kComputeNs - (now_ns() - start); /* below zero, modulo 2^64 */
 	m->local[0] = (char)sum;
-	shmem_long_p(m->words + 11 * BENCH_LINE, ++m->round, 1);
+	shmem_long_p(m->words + 11 * BENCH_LINE, m->round, 1);
 	shmem_quiet();
 }
 
-/* No call of the library: the word is looked at as any variable of the program. */
+/* Says that it begins; then no call of the library: the word is looked at as any variable of the program. */
 static void compute(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
 	const volatile long *stop = m->words + 11 * BENCH_LINE;
 	(void)row, (void)count;
-	m->round++;
+	shmem_long_p(m->words + 13 * BENCH_LINE, ++m->round, 0);
+	shmem_quiet();
 	for (const uint64_t end = now_ns() + kComputeNs; *stop != m->round && now_ns() < end;)
 		;
 }

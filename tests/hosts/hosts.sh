@@ -12,7 +12,9 @@ src=$(cd "$src" && pwd)
 hosts=$src/tests/hosts/fakehosts agent=$src/tests/hosts/agent
 OSHRUN=${OSHRUN:-$top/boot/oshrun}
 FAKEHOSTS_DIR=$work/hosts
-export FAKEHOSTS_DIR
+# make check switches the link off for tests of one host
+FI_PGAS_NET=${TEST_HOSTS_NET:-auto}
+export FAKEHOSTS_DIR FI_PGAS_NET
 at_exit '"$hosts" down'
 
 hosts_up() {

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # SHMEM and GASNet programs on 2 and 3 fake hosts with different numbers of processes, by every launcher that is here;
 # IPv6 alone, several interfaces, a PID namespace each; a killed and a stopped process, a pulled cable. Each program
-# runs once here; --long (make check-hosts) is every program by every launcher on every shape, and 16 hosts.
+# runs once here; --long (make check-hosts) is every program by every launcher on every shape, and 16 hosts;
+# TEST_HOSTS_LAUNCHERS=hydra and TEST_HOSTS_SHAPES=2,2 make it shorter.
 set -u
 . "$(dirname "$0")/../harness.sh"
 . "$(dirname "$0")/hosts.sh"
@@ -14,6 +15,7 @@ hosts_up 3
 launchers
 [ -z "$no_launcher" ] || not_run "launchers: $no_launcher"
 [ -n "$launchers" ] || skip "no launcher starts a program on another host here"
+launchers=${TEST_HOSTS_LAUNCHERS:-$launchers}
 note "launchers: $launchers"
 first=${launchers# }
 first=${first%% *}
@@ -62,9 +64,10 @@ life:nested"
 gasnet_short="gasnet_job:
 gasnet_am:
 gasnet_rma_test:
-gasnet_flood:100
-gasnet_order:200"
-gasnet_long="gasnet_threads:
+gasnet_flood:100"
+# an even number of nodes
+gasnet_long="gasnet_order:200
+gasnet_threads:
 gasnet_job_par:
 gasnet_am_par:
 gasnet_flood_par:50
@@ -137,6 +140,7 @@ if [ -z "$long" ]; then
 	all "$1" 1,1 shmem "$programs_short"
 	[ $# -lt 2 ] || shift
 	all "$1" 2,1 gasnet "$gasnet_short"
+	runs "$1" 1,1 ': ok$' "$gasnet/gasnet_order" 200
 	runs "$1" 1,1,1 '' "$shmem/coll_mix" 5
 	[ $# -lt 2 ] || shift
 	runs "$1" 2,1 '' "$shmem/coll_sets"
@@ -144,7 +148,7 @@ if [ -z "$long" ]; then
 else
 	LIMIT=300
 	for launcher in $launchers; do
-		for shape in 1,1 2,2 1,2,1; do
+		for shape in ${TEST_HOSTS_SHAPES:-1,1 2,2 1,2,1}; do
 			all "$launcher" $shape shmem "$programs_short
 $programs_long"
 			all "$launcher" $shape gasnet "$gasnet_short
@@ -167,11 +171,16 @@ fault() {
 	start "$@"
 	_title="$_what $1 $2 $(basename "$3") ${4:-}"
 	within 300 grep -q running "$work/out"
-	check "$_title: it runs"
+	if ! grep -q running "$work/out"; then
+		fail "$_title: it does not run"
+		kill -9 "$runner" 2>/dev/null
+		wait "$runner"
+		return
+	fi
 	_victim=$(victims h2 "$(basename "$3")" | tail -n 1)
 	case $_what in
-	kill) kill -9 $_victim ;;
-	stop) kill -STOP $_victim ;;
+	kill) kill -9 "$_victim" ;;
+	stop) kill -STOP "$_victim" ;;
 	cut) "$hosts" cut h2 ;;
 	esac
 	check "$_title: process $_victim"
