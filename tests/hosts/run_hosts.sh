@@ -242,7 +242,7 @@ fi
 if [ -n "$long" ]; then
 	hosts_up 16
 	# some hundred threads on a few cores: whoever is slow is not dead
-	FI_PGAS_PEER_TIMEOUT=120
+	FI_PGAS_PEER_TIMEOUT=120 oshrun_options="--host-timeout 120"
 	export FI_PGAS_PEER_TIMEOUT
 	runs "$first" 8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8 'as it should' "$own" alltoall
 	runs "$first" 8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8 'as it should' "$own" flood 500

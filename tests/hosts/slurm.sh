@@ -76,7 +76,8 @@ slurm_up() {
 	return 1
 }
 slurm_down() {
-	for _pid in $("$hosts" ps | sed -n 's/^h[0-9]* \([0-9]*\) [^ ]*\(munged\|slurm[a-z]*d\).*/\1/p'); do
+	_daemons='munged\|slurmctld\|slurmd\|slurmstepd'
+	for _pid in $("$hosts" ps | sed -n "s/^h[0-9]* \([0-9]*\) [^ ]*\($_daemons\).*/\1/p"); do
 		kill -9 "$_pid" 2>/dev/null
 	done
 	rm -rf "$slurm/state" "$slurm"/spool.* "$slurm/munge"*
