@@ -93,23 +93,14 @@ slurm_programs() {
 		job srun-$plugin 1,1 true
 		[ "$rc" = 0 ] || { not_run "srun --mpi=$plugin: $(tail -n 1 "$work/out")"; continue; }
 		runs srun-$plugin 2,1,1 '^ok 4$' "$probe" all
-		if [ -n "$linked" ]; then
-			runs srun-$plugin 2,1 'as it should' "$own" shape 2,1
-			runs srun-$plugin 1,1,1 ': ok$' "$gasnet/gasnet_am"
-		fi
+		runs srun-$plugin 2,1 'as it should' "$own" shape 2,1
+		runs srun-$plugin 1,1,1 ': ok$' "$gasnet/gasnet_am"
 	done
 	slurm_down
 }
 
-linked=yes
-job "$first" 1,1 "$shmem/meet"
-! grep -q 'this version runs on one host' "$work/out" || linked=
 slurm_programs
 clean "srun"
-if [ -z "$linked" ]; then
-	not_run "programs over hosts: this build has no link between hosts"
-	finish
-fi
 
 # --- programs ---------------------------------------------------------------------------------------------------------
 
