@@ -44,7 +44,7 @@ launch_line() {
 			"--mca plm_rsh_no_tree_spawn 1 --host $_at $(named_variables | tr '\n' ' ') -n $_n"
 		;;
 	hydra) echo "$mpiexec -launcher ssh -launcher-exec $agent -hosts $_at -n $_n" ;;
-	oshrun) echo "$OSHRUN --launch-agent $agent -H $_at -n $_n" ;;
+	oshrun) echo "$OSHRUN --launch-agent $agent ${oshrun_options:-} -H $_at -n $_n" ;;
 	srun-*)
 		_i=0
 		for _pes in $(echo "$2" | tr , ' '); do
