@@ -168,7 +168,7 @@ static const struct {
 	NO(mr_iov_over),
 	YES(domain_caps),
 	NO(domain_caps_over),
-	NO(domain_auth),
+	YES(domain_auth),
 	NO(err_data),
 	YES(tx_caps),
 	NO(tx_caps_over),

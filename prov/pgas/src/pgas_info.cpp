@@ -171,7 +171,7 @@ bool hints_fit(const fi_info &h)
 	if (h.fabric_attr && h.fabric_attr->prov_version > g_provider.version)
 		return refuse("fabric_attr->prov_version");
 	// a direction or attribute that needs a capability the hints leave out
-	const uint64_t caps = expand_caps(h.caps, kAllCaps);
+	const uint64_t caps = expand_caps(h.caps, kAllCaps) | kFreeCaps;
 	if (h.tx_attr && (h.tx_attr->caps & ~caps))
 		return refuse("tx_attr->caps beyond caps");
 	if (h.rx_attr && (h.rx_attr->caps & ~caps))

@@ -63,6 +63,14 @@ bool expects(void *self, const channel &c)
 
 // --- life ------------------------------------------------------------------------------------------------------------
 
+// An address with the tight part of shared memory, and ours.
+constexpr bool name_fits_short(size_t link_bytes)
+{
+	constexpr size_t kShmChars = 30;
+	return kSchemeBytes + kShmChars + sizeof "+n/" - 1 + 1 + ((link_bytes + 2) * 8 + 5) / 6 < kNameShort;
+}
+static_assert(name_fits_short(6) && !name_fits_short(18), "IP version 4 and 6");
+
 // No link for a domain whose client wants its own host only, or where FI_PGAS_NET says so: -FI_ENODATA.
 int net_domain_open(domain &dom, wire_domain **out)
 {
@@ -99,6 +107,7 @@ int net_domain_open(domain &dom, wire_domain **out)
 	PGAS_INFO(FI_LOG_DOMAIN, "link to other hosts over %s, packets of %zu bytes\n", p->name.c_str(),
 		  d->l->set.packet);
 	dom.mutex.enable(); // the service thread
+	dom.name_bytes = name_fits_short(d->l->address.size()) ? kNameShort : kNameBytes;
 	if (par.net_thread)
 		if (const int err = net_thread_start(*d))
 			return err;

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A port for tests of the link: a network inside one process. Packets to one address arrive in order, but late, and the
+// port refuses them now and then; completions come in any order. It can cut an address off, kill it, and change packets.
+#pragma once
+
+#include "../prov/pgas/src/net/net_port.hpp"
+
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace fake {
+
+using namespace pgas;
+
+struct arrival {
+	std::string bytes;
+	unsigned wait; // polls of the receiver before it sees it
+};
+
+struct fake_port : port {
+	struct network *net = nullptr;
+	uint16_t number = 0;
+	std::deque<arrival> inbox;
+	std::vector<port_event> events; // of what it sent
+	std::map<void *, std::unique_ptr<std::string>> lent;
+	uint64_t next_key = 2;
+};
+
+struct network {
+	std::mt19937_64 random{1};
+	std::map<uint16_t, fake_port *> ports;
+	std::map<uint16_t, bool> cut; // packets to and from it vanish without a word
+	unsigned refuse_every = 7;    // of the sends: -FI_EAGAIN; 0: none
+	unsigned delay_most = 3;
+	uint64_t sends = 0;
+	// Changes a packet on its way; false: it is dropped. Null: no.
+	bool (*change)(network &, std::string &) = nullptr;
+
+	unsigned below(unsigned n) { return static_cast<unsigned>(random() % n); }
+	port *open(uint16_t number, size_t packet);
+};
+
+inline fake_port &of(port &p)
+{
+	return static_cast<fake_port &>(p);
+}
+inline uint16_t number_of(const char *addr)
+{
+	uint16_t n;
+	memcpy(&n, addr, sizeof n);
+	return n;
+}
+
+inline void port_close(port *p)
+{
+	of(*p).net->ports.erase(of(*p).number);
+	delete &of(*p);
+}
+inline size_t port_address(const port &p, char *out)
+{
+	memcpy(out, &static_cast<const fake_port &>(p).number, 2);
+	return 2;
+}
+inline std::string port_show(const port &, const char *addr, size_t len)
+{
+	return len == 2 ? "fake:" + std::to_string(number_of(addr)) : "";
+}
+inline int port_insert(port &, const char *addr, size_t len, uint64_t *to)
+{
+	*to = len == 2 ? number_of(addr) : 0;
+	return len == 2 ? 0 : -22;
+}
+inline void port_remove(port &, uint64_t)
+{
+}
+
+inline int port_send(port &from, uint64_t to, const void *bytes, size_t len, void *, port_work *work)
+{
+	fake_port &p = of(from);
+	network &n = *p.net;
+	if (n.refuse_every && ++n.sends % n.refuse_every == 0)
+		return -11;
+	const auto it = n.ports.find(static_cast<uint16_t>(to));
+	if (it == n.ports.end()) {
+		p.events.push_back({port_event_kind::failed, -111, work});
+		return 0;
+	}
+	std::string copy(static_cast<const char *>(bytes), len);
+	const bool lost = n.cut[p.number] || n.cut[static_cast<uint16_t>(to)];
+	if (!lost && (!n.change || n.change(n, copy)))
+		it->second->inbox.push_back({std::move(copy), n.below(n.delay_most + 1)});
+	if (n.below(4) == 0)
+		return 1;
+	p.events.push_back({port_event_kind::sent, 0, work});
+	return 0;
+}
+
+inline int port_poll(port &at, port_event *out, int most)
+{
+	fake_port &p = of(at);
+	int n = 0;
+	while (n < most && !p.events.empty() && p.net->below(2)) {
+		const size_t i = p.net->below(static_cast<unsigned>(p.events.size()));
+		out[n++] = p.events[i];
+		p.events.erase(p.events.begin() + static_cast<std::ptrdiff_t>(i));
+	}
+	while (n < most && !p.inbox.empty()) {
+		if (p.inbox.front().wait) {
+			p.inbox.front().wait--;
+			break;
+		}
+		auto bytes = std::make_unique<std::string>(std::move(p.inbox.front().bytes));
+		p.inbox.pop_front();
+		port_event e{port_event_kind::received, 0, nullptr, bytes->data(), bytes->size(), bytes.get()};
+		p.lent[bytes.get()] = std::move(bytes);
+		out[n++] = e;
+	}
+	return n;
+}
+inline void port_give_back(port &p, void *buffer)
+{
+	of(p).lent.erase(buffer);
+}
+inline int port_expose(port &at, void *, size_t, port_rights, port_memory *out)
+{
+	*out = {0, of(at).next_key++, nullptr};
+	return 0;
+}
+inline void port_conceal(port &, port_memory &m)
+{
+	m = {};
+}
+inline bool port_gone(port &at, const char *addr, size_t)
+{
+	return !of(at).net->ports.count(number_of(addr));
+}
+
+inline port *network::open(uint16_t number, size_t packet)
+{
+	static constexpr port_ops ops = {
+		.close = port_close,
+		.address = port_address,
+		.show = port_show,
+		.insert = port_insert,
+		.remove = port_remove,
+		.send = port_send,
+		.poll = port_poll,
+		.give_back = port_give_back,
+		.write = nullptr,
+		.read = nullptr,
+		.expose = port_expose,
+		.conceal = port_conceal,
+		.gone = port_gone,
+		.wait = nullptr,
+		.ring = nullptr,
+	};
+	auto *p = new fake_port;
+	p->ops = &ops;
+	p->net = this;
+	p->number = number;
+	p->kind = 'f';
+	p->limits = {packet, 0, false};
+	p->name = "fake";
+	ports[number] = p;
+	return p;
+}
+
+} // namespace fake
