@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A port for tests of the link: a network inside one process. Packets to one address arrive in order, but late, and the
-// port refuses them now and then; completions come in any order. It can cut an address off, kill it, and change packets.
+// port refuses them now and then; completions come in any order. It can cut an address off, kill it, and change
+// packets.
 #pragma once
 
 #include "../prov/pgas/src/net/net_port.hpp"

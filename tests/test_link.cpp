@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The link against a model, over a port that delays, refuses, cuts, kills and corrupts (fake_port.hpp): every frame runs
-// once and in order, everybody hears of every operation once, a flood ends, nothing of a stranger is run.
+// The link against a model, over a port that delays, refuses, cuts, kills and corrupts (fake_port.hpp): every frame
+// runs once and in order, everybody hears of every operation once, a flood ends, nothing of a stranger is run.
 #include "../prov/pgas/src/net/net_link.hpp"
 #include "../prov/pgas/src/pgas_util.hpp"
 #include "fake_port.hpp"
