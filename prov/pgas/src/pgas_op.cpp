@@ -11,11 +11,6 @@
 namespace pgas {
 namespace {
 
-bool wants_entry(const ep_core *ep, const op &o)
-{
-	return ep->tx_cq && !o.quiet && (!ep->tx_selective || (o.flags & FI_COMPLETION));
-}
-
 bool one_sided(const op &o)
 {
 	return o.kind != op_kind::send && o.kind != op_kind::pull;
@@ -52,6 +47,26 @@ void own_source(op &o)
 
 } // namespace
 
+bool op_wants_entry(const ep_core *ep, const op &o)
+{
+	return ep->tx_cq && !o.quiet && (!ep->tx_selective || (o.flags & FI_COMPLETION));
+}
+
+size_t op_remote_at(const op &o, uint64_t at, uint64_t *addr, uint64_t *key)
+{
+	for (size_t i = 0; i < o.rma_count; i++) {
+		if (at < o.rma[i].len) {
+			*addr = o.rma[i].addr + at;
+			*key = o.rma[i].key;
+			return o.rma[i].len - at;
+		}
+		at -= o.rma[i].len;
+	}
+	*addr = o.rma[0].addr;
+	*key = o.rma[0].key;
+	return 0;
+}
+
 void op_complete(ep_core *ep, op &o)
 {
 	if (PGAS_UNLIKELY(o.waiter)) {
@@ -70,7 +85,7 @@ void op_complete(ep_core *ep, op &o)
 		counter = ep->c_read;
 	cntr_count(counter, o.status);
 	// an inject that fails later has nowhere else to say so
-	if (!(o.status && ep->tx_cq) && !wants_entry(ep, o))
+	if (!(o.status && ep->tx_cq) && !op_wants_entry(ep, o))
 		return;
 	completion c;
 	c.context = o.context;

@@ -87,6 +87,10 @@ ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o);
 int inject_short(pgas_ep *front, fi_addr_t addr, const void *buf, size_t len, uint64_t at, uint64_t key);
 int inject_short_amo(pgas_ep *front, fi_addr_t addr, const void *value, fi_datatype type, fi_op op, uint64_t at,
 		     uint64_t key);
+// Whether it gets a completion entry when it ends well.
+bool op_wants_entry(const ep_core *ep, const op &o);
+// Byte `at` of a one-sided operation: its address and key at the target. Returns how many bytes follow there.
+size_t op_remote_at(const op &o, uint64_t at, uint64_t *addr, uint64_t *key);
 // Counters and completion entry (or error entry) of an operation that is over; o.status decides.
 void op_complete(ep_core *ep, op &o);
 // For wires: keeps an operation, takes one back that could not be sent after all, ends one that was kept.

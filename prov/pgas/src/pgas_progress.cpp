@@ -5,8 +5,6 @@
 #include "pgas_ep.hpp"
 #include "pgas_peer.hpp"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -155,12 +153,7 @@ int domain_start_thread(domain *dom)
 		cq_update_poll(cq);
 	for (cntr_core *c : dom->cntrs)
 		cntr_update_hot(c);
-	sigset_t all, old;
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	const int err = pthread_create(&dom->thread, nullptr, run, dom);
-	pthread_sigmask(SIG_SETMASK, &old, nullptr);
-	if (err) {
+	if (const int err = start_thread(&dom->thread, nullptr, run, dom)) {
 		PGAS_WARN(FI_LOG_DOMAIN, "cannot start the progress thread: %s\n", strerror(err));
 		return -err;
 	}

@@ -51,22 +51,6 @@ size_t piece_room(const peer *p)
 	return p->wire->control_room(*p) - sizeof(request_head) - sizeof(response_head);
 }
 
-// Byte `at` of a one-sided operation: its address and key at the target. Returns how many bytes follow there.
-size_t remote_at(const op &o, uint64_t at, uint64_t *addr, uint64_t *key)
-{
-	for (size_t i = 0; i < o.rma_count; i++) {
-		if (at < o.rma[i].len) {
-			*addr = o.rma[i].addr + at;
-			*key = o.rma[i].key;
-			return o.rma[i].len - at;
-		}
-		at -= o.rma[i].len;
-	}
-	*addr = o.rma[0].addr;
-	*key = o.rma[0].key;
-	return 0;
-}
-
 uint16_t code_of(const op &o)
 {
 	switch (o.kind) {
@@ -93,7 +77,7 @@ request_head next_piece(const op &o)
 	if (o.kind == op_kind::pull) {
 		h.key = o.peer_op;
 	} else {
-		here = remote_at(o, o.sent, &h.addr, &h.key);
+		here = op_remote_at(o, o.sent, &h.addr, &h.key);
 		n = std::min(n, here);
 	}
 	if (o.kind == op_kind::amo) {
@@ -238,12 +222,7 @@ void reply_send(peer *p, const response_head &head, const iovec *iov, size_t iov
 // For operations that come as requests: each region once, the endpoint once per operation.
 void count_remote(ep_core *ep, const mr &region, remote_effect what, uint8_t last)
 {
-	const auto id = [](const cntr_core *c) { return c ? c->remote : kNoCounter; };
-	const remote_counter_ids none{kNoCounter, kNoCounter}, of_region{id(region.rem_wr), id(region.rem_rd)};
-	const remote_counter_ids whole{id(ep->c_rem_write), id(ep->c_rem_read)};
-	if (remote_count(ep->dom->counters, what, last & kLastOfRange ? of_region : none,
-			 last & kLastOfOperation ? whole : none))
-		domain_wake_sleepers(ep->dom); // a thread of ours may wait for it
+	target_count(ep, region, what, last & kLastOfRange, last & kLastOfOperation);
 }
 
 int run_write(ep_core *ep, const request_head &h, const char *data, size_t data_len)
@@ -288,6 +267,13 @@ int run_amo(ep_core *ep, const request_head &h, const char *data, size_t data_le
 	return 0;
 }
 
+uint64_t announced(const char *bytes)
+{
+	uint64_t sender_op;
+	memcpy(&sender_op, bytes, sizeof sender_op);
+	return sender_op;
+}
+
 // The send whose bytes a receiver asks for, when that is what it may have.
 const op *pulled(const wire_ep &on, const peer *from, const request_head &h, size_t room)
 {
@@ -300,6 +286,16 @@ const op *pulled(const wire_ep &on, const peer *from, const request_head &h, siz
 }
 
 } // namespace
+
+int request_pull_announced(wire_ep &on, peer &from, rx_entry *rx, const char *bytes, completion &c)
+{
+	return request_pull(on, from, rx, announced(bytes), c);
+}
+
+void request_discard_announced(peer &from, const char *bytes)
+{
+	request_long_done(from, announced(bytes), 0);
+}
 
 void request_long_done(peer &p, uint64_t sender_op, int status)
 {

@@ -11,6 +11,9 @@ namespace pgas {
 int request_submit(wire_ep &on, peer &p, op &&o);
 // Keeps a receive whose bytes the sender shall send in answer to requests; sender_op is its operation.
 int request_pull(wire_ep &on, peer &from, rx_entry *rx, uint64_t sender_op, const completion &c);
+// The same, and its end without a receive, for wires whose long messages announce no more than sender_op.
+int request_pull_announced(wire_ep &on, peer &from, rx_entry *rx, const char *bytes, completion &c);
+void request_discard_announced(peer &from, const char *bytes);
 // Tells the sender of a long message that it is over.
 void request_long_done(peer &p, uint64_t sender_op, int status);
 

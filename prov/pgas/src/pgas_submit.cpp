@@ -92,15 +92,16 @@ int submit_and_wait(ep_core *ep, fi_addr_t addr, op &o)
 
 namespace {
 
-// Lock held. The connected peer behind an address, if its wire may have a short way for one-sided operations.
-peer *short_way_to(const ep_core *ep, fi_addr_t addr)
+// send(p, offset) by the short way of the peer's wire, where it has one and is connected.
+template <class Send>
+int by_short_way(const pgas_ep *front, fi_addr_t addr, uint64_t at, uint64_t key, Send &&send)
 {
+	auto *ep = reinterpret_cast<ep_core *>(front->core);
+	scoped_lock lock(ep->dom->mutex);
 	peer *p = addr < ep->peers.size() ? ep->peers[addr].get() : nullptr;
-	return p && p->state == peer_state::connected && !p->dead() && p->wire->put ? p : nullptr;
-}
-
-int short_way_over(ep_core *ep, int rc)
-{
+	if (!p || p->state != peer_state::connected || p->dead() || !p->wire->put)
+		return kNoShortWay;
+	const int rc = send(*p, key ? at : key0_offset(front, ep->dom->layout, at));
 	if (PGAS_UNLIKELY(rc == -FI_EAGAIN))
 		ep_progress(ep);
 	return rc == kKept ? 0 : rc;
@@ -110,25 +111,15 @@ int short_way_over(ep_core *ep, int rc)
 
 int inject_short(pgas_ep *front, fi_addr_t addr, const void *buf, size_t len, uint64_t at, uint64_t key)
 {
-	auto *ep = reinterpret_cast<ep_core *>(front->core);
-	scoped_lock lock(ep->dom->mutex);
-	peer *p = short_way_to(ep, addr);
-	if (!p)
-		return kNoShortWay;
-	const uint64_t to = key ? at : key0_offset(front, ep->dom->layout, at);
-	return short_way_over(ep, p->wire->put(*p->on, *p, buf, len, to, key));
+	return by_short_way(front, addr, at, key,
+			    [&](peer &p, uint64_t to) { return p.wire->put(*p.on, p, buf, len, to, key); });
 }
 
 int inject_short_amo(pgas_ep *front, fi_addr_t addr, const void *value, fi_datatype type, fi_op op, uint64_t at,
 		     uint64_t key)
 {
-	auto *ep = reinterpret_cast<ep_core *>(front->core);
-	scoped_lock lock(ep->dom->mutex);
-	peer *p = short_way_to(ep, addr);
-	if (!p)
-		return kNoShortWay;
-	const uint64_t to = key ? at : key0_offset(front, ep->dom->layout, at);
-	return short_way_over(ep, p->wire->add(*p->on, *p, value, type, op, to, key));
+	return by_short_way(front, addr, at, key,
+			    [&](peer &p, uint64_t to) { return p.wire->add(*p.on, p, value, type, op, to, key); });
 }
 
 ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -65,6 +66,17 @@ private:
 	void *ptr_ = nullptr;
 	size_t bytes_ = 0;
 };
+
+// A thread of ours: the application's signals are not for it. 0 or an errno, as pthread_create.
+inline int start_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+	sigset_t all, old;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	const int err = pthread_create(thread, attr, run, arg);
+	pthread_sigmask(SIG_SETMASK, &old, nullptr);
+	return err;
+}
 
 // A mutex that costs one test when the threading model needs none. Switched on before the second thread exists.
 class maybe_mutex {

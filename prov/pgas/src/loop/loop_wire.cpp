@@ -290,23 +290,6 @@ int loop_send_pieces(peer &to, const void *head, size_t head_len, const void *da
 	return post(to, std::move(m));
 }
 
-uint64_t sender_op(const char *bytes)
-{
-	uint64_t id;
-	memcpy(&id, bytes, sizeof id);
-	return id;
-}
-
-int loop_pull(wire_ep &on, peer &from, rx_entry *rx, const char *bytes, completion &c)
-{
-	return request_pull(on, from, rx, sender_op(bytes), c);
-}
-
-void loop_discard(peer &from, const char *bytes)
-{
-	request_long_done(from, sender_op(bytes), 0);
-}
-
 int loop_control(peer &to, const control &c)
 {
 	packet m;
@@ -434,8 +417,8 @@ const wire_ops g_loop_wire = {
 	.amo = loop_one_sided,
 	.send = loop_send,
 	.send_pieces = loop_send_pieces,
-	.pull = loop_pull,
-	.discard = loop_discard,
+	.pull = request_pull_announced,
+	.discard = request_discard_announced,
 	.pull_over = request_long_done,
 	.take = nullptr,
 	.give_back = nullptr,

@@ -29,7 +29,6 @@ inline constexpr uint32_t kNoSource = UINT32_MAX;
 
 // An endpoint of another process that introduced itself.
 struct net_source {
-	channel *of = nullptr; // null: free
 	uint64_t serial = 0;
 	ep_name name{};
 };
@@ -97,7 +96,7 @@ struct net_domain : wire_domain {
 	pthread_t thread{};
 	bool thread_runs = false;
 	std::atomic<bool> thread_stop{false};
-	int wake_fd = -1;
+	unique_fd wake_fd;
 	std::atomic<bool> naps{false}, asleep{false}; // asleep: a thread of the application is
 };
 
@@ -138,6 +137,39 @@ inline bool may_touch(const net_ep &on)
 	       (on.of->executor && (on.of->executor == &on || dom.threading != FI_THREAD_COMPLETION));
 }
 
+// Completes it now, or later: what waits already comes first.
+inline bool may_complete(const net_ep &on)
+{
+	return may_touch(on) && on.later.empty();
+}
+inline void complete_later(net_ep &on, net_later &&l)
+{
+	on.later.push_back(std::move(l));
+	on.of->put_aside = true;
+}
+
+// A frame that is no more than a structure. must: beyond the window, too. False: no room, or the channel is over.
+template <class Frame>
+bool frame_send(channel &c, frame_kind kind, uint16_t src, uint16_t dst, const Frame &f, bool must)
+{
+	char *at = frame_begin(c, sizeof f);
+	if (!at && must)
+		at = frame_begin_slow(c, sizeof f, true);
+	if (!at)
+		return false;
+	memcpy(at, &f, sizeof f);
+	frame_end(c, kind, 0, src, dst, sizeof f);
+	return true;
+}
+template <class Frame>
+bool frame_read(const char *bytes, size_t len, Frame &f)
+{
+	if (len != sizeof f)
+		return false;
+	memcpy(&f, bytes, sizeof f);
+	return true;
+}
+
 // net_submit.cpp
 int net_put(wire_ep &on, peer &p, const void *buf, size_t len, uint64_t addr, uint64_t key);
 int net_add(wire_ep &on, peer &p, const void *value, fi_datatype type, fi_op op, uint64_t addr, uint64_t key);
@@ -165,6 +197,7 @@ bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, s
 void net_over(void *self, const notice &n, uint32_t good, uint32_t bad, int status);
 bool net_run_later(net_ep &on);
 void source_free(net_domain &d, uint32_t index);
+net_ep *target_of(const net_domain &d, const frame_head &h);
 
 // net_thread.cpp
 int net_thread_start(net_domain &d);

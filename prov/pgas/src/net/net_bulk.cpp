@@ -39,18 +39,6 @@ void forget_refusals(channel &c)
 		side_of(c).era++;
 }
 
-template <class Frame>
-bool send_frame(net_ep &on, channel &c, frame_kind kind, uint16_t dst, const Frame &f)
-{
-	char *at = frame_begin(c, sizeof f);
-	if (!at)
-		return false;
-	memcpy(at, &f, sizeof f);
-	frame_end(c, kind, 0, on.number, dst, sizeof f);
-	frame_push(c);
-	return true;
-}
-
 // --- transfers -------------------------------------------------------------------------------------------------------
 
 bulk_transfer *transfer_take(net_domain &d)
@@ -70,20 +58,6 @@ void transfer_spare(net_domain &d, bulk_transfer *t)
 	t->on = nullptr;
 	t->c = nullptr;
 	d.spare_transfers.push_back(t);
-}
-
-// The remote place of byte `at` of an operation; returns how many bytes follow in that range.
-size_t remote_of(const op &o, uint64_t at, size_t *range, uint64_t *addr)
-{
-	for (size_t i = 0; i < o.rma_count; i++) {
-		if (at < o.rma[i].len) {
-			*range = i;
-			*addr = o.rma[i].addr + at;
-			return o.rma[i].len - at;
-		}
-		at -= o.rma[i].len;
-	}
-	return 0;
 }
 
 // Hands one piece to the port. -FI_EAGAIN: not now.
@@ -135,10 +109,12 @@ bool tell_target(net_ep &on, op &o)
 	if (!introduce(on, c) || !frame_begin(c, (o.rma_count + 1) * (sizeof(count_frame) + sizeof(frame_head) + 32)))
 		return !c.open();
 	for (size_t i = 0; counts && i < o.rma_count; i++)
-		send_frame(on, c, frame_kind::count, net_of(p).dst,
-			   count_frame{o.rma[i].key, o.kind == op_kind::read, 1, i + 1 == o.rma_count, {}});
-	if (o.carries_data)
+		frame_send(c, frame_kind::count, on.number, net_of(p).dst,
+			   count_frame{o.rma[i].key, o.kind == op_kind::read, 1, i + 1 == o.rma_count, {}}, false);
+	if (o.carries_data) // in the room that was asked for: the packet has not left yet
 		net_control(p, {.kind = control_kind::cq_data, .len = o.len, .data = o.data});
+	else
+		frame_push(c);
 	return true;
 }
 
@@ -161,8 +137,9 @@ void ask_for(net_ep &on, op &o, uint64_t key, uint64_t addr, size_t len)
 	if (o.bulk_asked == addr + 1 && o.bulk_asked_era == era)
 		return; // the answer is on its way
 	const key_frame f{key, addr, len, 0, 0, 0, o.kind == op_kind::write, 0, {}};
-	if (!send_frame(on, c, frame_kind::key_ask, net_of(*o.to).dst, f))
+	if (!frame_send(c, frame_kind::key_ask, on.number, net_of(*o.to).dst, f, false))
 		return;
+	frame_push(c);
 	o.bulk_asked = addr + 1;
 	o.bulk_asked_era = era;
 }
@@ -180,13 +157,11 @@ outcome push_one(net_ep &on, op &o)
 		return outcome::waits;
 	outcome now = outcome::waits;
 	while (o.sent < o.len && o.in_flight < kTransfersMost) {
-		size_t range = 0;
-		uint64_t addr = 0;
-		const size_t left = remote_of(o, o.sent, &range, &addr);
-		const bool write = o.kind == op_kind::write;
-		const far_piece *p = known_piece(c, o.rma[range].key, addr, write);
+		uint64_t addr, key;
+		const size_t left = op_remote_at(o, o.sent, &addr, &key);
+		const far_piece *p = known_piece(c, key, addr, o.kind == op_kind::write);
 		if (!p) {
-			ask_for(on, o, o.rma[range].key, addr, left);
+			ask_for(on, o, key, addr, left);
 			return now;
 		}
 		const int rc = p->status ? p->status : start_piece(on, o, *p, addr, left);
@@ -261,15 +236,14 @@ void bulk_transfer_over(void *self, port_work *work, int status)
 	auto *t = static_cast<bulk_transfer *>(work);
 	net_ep *on = t->on;
 	channel *c = t->c;
-	if (on && may_touch(*on) && on->later.empty()) {
+	if (on && may_complete(*on)) {
 		bulk_piece_over(*on, t->op_id, t->len, status);
 	} else if (on) {
 		net_later l;
 		l.transfer_op = t->op_id;
 		l.transfer_len = t->len;
 		l.status = status;
-		on->later.push_back(std::move(l));
-		d.put_aside = true;
+		complete_later(*on, std::move(l));
 	}
 	transfer_spare(d, t);
 	c->bulk--;
@@ -338,28 +312,19 @@ int answer(net_domain &d, const net_ep &on, key_frame &f)
 bool key_asked(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len)
 {
 	key_frame f;
-	if (len != sizeof f)
+	if (!frame_read(bytes, len, f))
 		return false;
-	memcpy(&f, bytes, sizeof f);
-	net_ep *on = h.dst < d.eps.size() ? d.eps[h.dst] : nullptr;
+	const net_ep *on = target_of(d, h);
 	f.status = on ? answer(d, *on, f) : -FI_ECONNRESET;
-	char *at = frame_begin(c, sizeof f);
-	if (!at)
-		at = frame_begin_slow(c, sizeof f, true);
-	if (!at)
-		return c.open();
-	memcpy(at, &f, sizeof f);
-	frame_end(c, frame_kind::key_answer, 0, h.dst, h.src, sizeof f);
-	return true;
+	return frame_send(c, frame_kind::key_answer, h.dst, h.src, f, true) || c.open();
 }
 
 bool key_answered(net_domain &d, channel &c, const char *bytes, size_t len)
 {
 	constexpr size_t kPiecesMost = 4096; // remembered; a peer with more is asked again
 	key_frame f;
-	if (len != sizeof f)
+	if (!frame_read(bytes, len, f))
 		return false;
-	memcpy(&f, bytes, sizeof f);
 	auto &known = side_of(c).pieces;
 	if (known.size() >= kPiecesMost) {
 		known.clear();
@@ -375,9 +340,8 @@ bool key_answered(net_domain &d, channel &c, const char *bytes, size_t len)
 bool key_gone(channel &c, const char *bytes, size_t len)
 {
 	key_frame f;
-	if (len != sizeof f)
+	if (!frame_read(bytes, len, f))
 		return false;
-	memcpy(&f, bytes, sizeof f);
 	std::erase_if(side_of(c).pieces, [&f](const far_piece &p) { return p.key == f.key; });
 	side_of(c).era++;
 	return true;
@@ -386,9 +350,8 @@ bool key_gone(channel &c, const char *bytes, size_t len)
 bool bulk_counted(net_ep &on, const char *bytes, size_t len)
 {
 	count_frame f;
-	if (len != sizeof f)
+	if (!frame_read(bytes, len, f))
 		return false;
-	memcpy(&f, bytes, sizeof f);
 	const auto it = on.ep->dom->regions.find(f.key);
 	if (it != on.ep->dom->regions.end() && it->second->open)
 		target_count(on.ep, *it->second, f.read ? remote_effect::read : remote_effect::write, f.of_range,
@@ -415,16 +378,8 @@ void bulk_mr_close(wire_domain &of, mr &m)
 		return;
 	const key_frame f{m.key, 0, 0, 0, 0, 0, 0, 0, {}};
 	for (auto &c : d.l->channels) {
-		if (!c || !c->open())
-			continue;
-		char *at = frame_begin(*c, sizeof f);
-		if (!at)
-			at = frame_begin_slow(*c, sizeof f, true);
-		if (!at)
-			continue;
-		memcpy(at, &f, sizeof f);
-		frame_end(*c, frame_kind::key_gone, 0, 0, 0, sizeof f);
-		frame_push(*c);
+		if (c && c->open() && frame_send(*c, frame_kind::key_gone, 0, 0, f, true))
+			frame_push(*c);
 	}
 }
 

@@ -23,6 +23,11 @@ namespace {
 
 constexpr uint32_t kStrangersMost = 256; // unproven at a time
 
+std::string address_of(const hello &h)
+{
+	return {h.address, h.address_len};
+}
+
 hello hello_of(const channel &c)
 {
 	const link &l = *c.of;
@@ -83,7 +88,6 @@ void send_with(channel &c, uint8_t flags, const void *a, size_t a_len, const voi
 void answer(channel &c)
 {
 	const proof p = own_proof(c);
-	c.proved = true;
 	if (c.greeted) {
 		send_with(c, kPacketProof, &p, sizeof p);
 		return;
@@ -95,9 +99,8 @@ void answer(channel &c)
 
 void refuse(link &l, const hello &h, const std::string &why)
 {
-	PGAS_WARN(FI_LOG_EP_CTRL, "link: %s was refused: %s\n",
-		  l.at->ops->show(*l.at, h.address, h.address_len).c_str(), why.c_str());
-	channel *c = channel_new(l, std::string(h.address, h.address_len));
+	PGAS_WARN(FI_LOG_EP_CTRL, "link: %s was refused: %s\n", link_show(l, address_of(h)).c_str(), why.c_str());
+	channel *c = channel_new(l, address_of(h));
 	if (!c)
 		return;
 	c->number_out = h.channel;
@@ -127,7 +130,7 @@ std::string objection(const link &l, const packet_head &p, const hello &h)
 
 channel *channel_of(link &l, const packet_head &p, const hello &h)
 {
-	const std::string address(h.address, h.address_len);
+	const std::string address = address_of(h);
 	if (p.channel) { // an answer to our own greeting
 		channel *c = p.channel < l.channels.size() ? l.channels[p.channel].get() : nullptr;
 		return c && c->session_in == p.session && c->address == address && !c->id ? c : nullptr;
@@ -162,7 +165,7 @@ bool greeted_by(link &l, const packet_head &p, const char *bytes, size_t len)
 		return false;
 	memcpy(&h, bytes, sizeof h);
 	if (!h.address_len || h.address_len > kLinkAddressMost || h.kind != l.at->kind || h.packet < kPacketLeast ||
-	    !h.id || h.id == l.id || l.at->ops->show(*l.at, h.address, h.address_len).empty())
+	    !h.id || h.id == l.id || link_show(l, address_of(h)).empty())
 		return false;
 	const std::string why = objection(l, p, h);
 	if (!why.empty()) {
@@ -202,8 +205,7 @@ void proof_take(channel &c, const proof &p)
 	const secret want = proof_of(c, name, false);
 	if (name.empty() || !same_mac(want.data(), p.mac)) {
 		const char *why = "it does not know this job's secret, or not the address it calls";
-		PGAS_WARN(FI_LOG_EP_CTRL, "link: %s was refused: %s\n",
-			  l.at->ops->show(*l.at, c.address.data(), c.address.size()).c_str(), why);
+		PGAS_WARN(FI_LOG_EP_CTRL, "link: %s was refused: %s\n", link_show(l, c.address).c_str(), why);
 		send_with(c, kPacketRefuse, why, strlen(why));
 		channel_end(c, -FI_ECONNREFUSED, why, false);
 		return;

@@ -67,6 +67,11 @@ std::unique_ptr<link> link_open(port *p, const link_client &client, const link_s
 	return l;
 }
 
+std::string link_show(const link &l, const std::string &address)
+{
+	return l.at->ops->show(*l.at, address.data(), address.size());
+}
+
 // --- channels --------------------------------------------------------------------------------------------------------
 
 channel *channel_new(link &l, const std::string &address)
@@ -74,7 +79,6 @@ channel *channel_new(link &l, const std::string &address)
 	auto c = std::make_unique<channel>();
 	if (l.at->ops->insert(*l.at, address.data(), address.size(), &c->to) != 0)
 		return nullptr;
-	c->inserted = true;
 	c->of = &l;
 	c->address = address;
 	c->my_nonce = random_word();
@@ -117,8 +121,7 @@ void channel_free(channel &c)
 	for (const auto &p : l.packets)
 		if (p->to == &c && p->under_way)
 			return;
-	if (c.inserted)
-		l.at->ops->remove(*l.at, c.to);
+	l.at->ops->remove(*l.at, c.to);
 	l.holes.push_back(c.number);
 	l.channels[c.number].reset();
 }
@@ -420,7 +423,6 @@ bool link_progress(link &l)
 
 void link_close(link &l)
 {
-	l.closing = true;
 	const uint64_t until = pgas_now_ns() + kFarewellNs;
 	const auto under_way = [&l] {
 		for (const auto &c : l.channels)

@@ -70,17 +70,16 @@ struct channel {
 	std::atomic<bool> lost{false}; // over without a BYE
 	std::string address;           // of the peer, packed
 	uint64_t to = 0;               // the port's
-	bool inserted = false;
-	bool called = false; // we know an address of the peer and said hello; else it called us
+	bool called = false;           // we know an address of the peer and said hello; else it called us
 	uint16_t looks_for = kNoEndpoint;
 	std::string called_name; // the address that led there
 	uint64_t id = 0;         // of the peer's link, once it said hello
 	uint64_t my_nonce = 0, its_nonce = 0;
 	uint64_t session_in = 0, session_out = 0;
 	uint32_t number_out = 0;
-	uint32_t longest = kPacketLeast;      // bytes of a packet: what both can
-	uint16_t asked_for = kNoEndpoint;     // our endpoint that its hello names
-	bool greeted = false, proved = false; // our hello, our proof is out
+	uint32_t longest = kPacketLeast;  // bytes of a packet: what both can
+	uint16_t asked_for = kNoEndpoint; // our endpoint that its hello names
+	bool greeted = false;             // our hello is out
 
 	packet *filling = nullptr;
 	std::deque<packet *> unacked;        // by number
@@ -131,12 +130,10 @@ struct link {
 	std::vector<uint32_t> holes;
 	std::vector<channel *> busy; // with something to send, or an acknowledgement owed
 	packet *spare = nullptr;
-	uint32_t spares = 0;
 	std::vector<std::pair<std::unique_ptr<char[]>, port_memory>> slabs;
 	std::vector<std::unique_ptr<packet>> packets;
 	uint32_t strangers = 0; // channels that others began and did not prove yet
 	uint64_t looked_at = 0; // ns, for who is silent
-	bool closing = false;
 	struct {
 		uint64_t packets_out, packets_in, frames_out, frames_in, acks_out, refused;
 	} stats{};
@@ -185,6 +182,7 @@ void packet_notice(channel &c, const notice &about);
 bool link_progress(link &l);         // takes in, acknowledges, sends what waits; true when something moved
 void link_flush(link &l);            // sends what is being filled
 bool channel_idle(const channel &c); // everything sent was run
+std::string link_show(const link &l, const std::string &address); // for people; empty: it is none
 void channel_end(channel &c, int why, const std::string &reason, bool orderly);
 
 // --- between the files of the link -----------------------------------------------------------------------------------

@@ -10,13 +10,14 @@
 #include <cstring>
 
 namespace pgas {
-namespace {
 
 net_ep *target_of(const net_domain &d, const frame_head &h)
 {
 	net_ep *on = h.dst < d.eps.size() ? d.eps[h.dst] : nullptr;
 	return on && on->ep->enabled ? on : nullptr;
 }
+
+namespace {
 
 uint32_t source_of(const channel &c, uint16_t number)
 {
@@ -47,7 +48,7 @@ bool take_intro(net_domain &d, channel &c, const frame_head &h, const char *byte
 	} else {
 		d.sources.emplace_back();
 	}
-	d.sources[index] = {&c, d.next_serial++, address_format(a)};
+	d.sources[index] = {d.next_serial++, address_format(a)};
 	side.sources[h.src] = index;
 	if (h.src < side.left.size())
 		side.left[h.src] = false;
@@ -69,11 +70,8 @@ bool take_leave(net_domain &d, channel &c, const frame_head &h)
 void complain(channel &c, uint32_t index, int status)
 {
 	const failed_frame f{c.ran + 1, index, status, 0};
-	if (!c.filling || !frame_begin(c, sizeof f))
-		if (!frame_begin_slow(c, sizeof f, true))
-			return;
-	memcpy(c.filling->bytes + c.filling->used + sizeof(frame_head), &f, sizeof f);
-	frame_end(c, frame_kind::failed, 0, 0, 0, sizeof f);
+	if (!frame_send(c, frame_kind::failed, 0, 0, f, true))
+		return;
 	c.urgent = true;
 	side_of(c).failed_seq = f.seq;
 	side_of(c).failed_frame = index;
@@ -229,7 +227,7 @@ bool take_own(net_domain &d, channel &c, const frame_head &h, const char *bytes,
 	net_ep *on = target_of(d, h);
 	if (!on)
 		return true; // it closed
-	if (may_touch(*on) && on->later.empty()) {
+	if (may_complete(*on)) {
 		run_own(*on, h, src, bytes, len);
 		return true;
 	}
@@ -237,8 +235,7 @@ bool take_own(net_domain &d, channel &c, const frame_head &h, const char *bytes,
 	l.head = h;
 	l.src = src;
 	l.bytes.assign(bytes, bytes + len);
-	on->later.push_back(std::move(l));
-	d.put_aside = true;
+	complete_later(*on, std::move(l));
 	return true;
 }
 
@@ -258,9 +255,8 @@ bool take_request(net_domain &d, channel &c, const frame_head &h, const char *by
 bool take_failed(channel &c, const char *bytes, size_t len)
 {
 	failed_frame f;
-	if (len != sizeof f)
+	if (!frame_read(bytes, len, f))
 		return false;
-	memcpy(&f, bytes, sizeof f);
 	if (f.status >= 0 || f.status < -4095)
 		f.status = -FI_EIO;
 	for (packet *p : c.unacked)
@@ -273,8 +269,7 @@ bool take_failed(channel &c, const char *bytes, size_t len)
 
 void source_free(net_domain &d, uint32_t index)
 {
-	d.sources[index].of = nullptr; // the name stays: messages may outlive their sender
-	d.source_holes.push_back(index);
+	d.source_holes.push_back(index); // the name stays: messages may outlive their sender
 }
 
 bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, size_t len, uint32_t index)
@@ -337,11 +332,10 @@ void tell(net_ep &on, const notice &n, uint32_t good, uint32_t bad, int status)
 
 } // namespace
 
-void net_over(void *self, const notice &n, uint32_t good, uint32_t bad, int status)
+void net_over(void *, const notice &n, uint32_t good, uint32_t bad, int status)
 {
-	auto &d = *static_cast<net_domain *>(self);
 	net_ep &on = *static_cast<net_ep *>(n.who);
-	if (may_touch(on) && on.later.empty()) {
+	if (may_complete(on)) {
 		tell(on, n, good, bad, status);
 		return;
 	}
@@ -350,8 +344,7 @@ void net_over(void *self, const notice &n, uint32_t good, uint32_t bad, int stat
 	l.good = good;
 	l.bad = bad;
 	l.status = status;
-	on.later.push_back(std::move(l));
-	d.put_aside = true;
+	complete_later(on, std::move(l));
 }
 
 bool net_run_later(net_ep &on)

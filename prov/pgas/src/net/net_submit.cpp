@@ -23,14 +23,13 @@ int submitted_frames(net_ep &on, peer &p, const op &o, uint32_t frames)
 {
 	channel &c = *net_of(p).c;
 	on.outstanding++;
-	const bool entry = on.ep->tx_cq && !o.quiet && (!on.ep->tx_selective || (o.flags & FI_COMPLETION));
 	notice n;
 	n.who = &on;
 	n.context = o.quiet ? nullptr : o.context;
 	n.flags = o.cq_flags;
 	n.frames = frames;
 	n.operations = 1;
-	n.kind = entry;
+	n.kind = op_wants_entry(on.ep, o);
 	n.to = p.rank;
 	packet_notice(c, n);
 	if (!(o.flags & FI_MORE))

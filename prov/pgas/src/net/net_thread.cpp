@@ -11,7 +11,6 @@
 #include "../pgas_request.hpp"
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 
 #include <cstring>
@@ -47,11 +46,11 @@ bool serve(net_domain &d, int *timeout)
 
 void nap(net_domain &d)
 {
-	pollfd f{d.wake_fd, POLLIN, 0};
+	pollfd f{d.wake_fd.get(), POLLIN, 0};
 	d.naps.store(true);
 	if (!d.asleep.exchange(false) && poll(&f, 1, kNapMs) > 0) {
 		uint64_t rings;
-		[[maybe_unused]] const ssize_t n = read(d.wake_fd, &rings, sizeof rings);
+		[[maybe_unused]] const ssize_t n = read(d.wake_fd.get(), &rings, sizeof rings);
 	}
 	d.naps.store(false);
 }
@@ -80,7 +79,7 @@ void *run(void *arg)
 static void ring(net_domain &d)
 {
 	const uint64_t one = 1;
-	[[maybe_unused]] const ssize_t n = write(d.wake_fd, &one, sizeof one);
+	[[maybe_unused]] const ssize_t n = write(d.wake_fd.get(), &one, sizeof one);
 }
 
 void net_asleep(wire_domain &of)
@@ -95,18 +94,11 @@ void net_asleep(wire_domain &of)
 
 int net_thread_start(net_domain &d)
 {
-	d.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (d.wake_fd < 0)
+	d.wake_fd = unique_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	if (!d.wake_fd)
 		return -errno;
-	sigset_t all, old;
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	const int err = pthread_create(&d.thread, nullptr, run, &d);
-	pthread_sigmask(SIG_SETMASK, &old, nullptr);
-	if (err) {
+	if (const int err = start_thread(&d.thread, nullptr, run, &d)) {
 		PGAS_WARN(FI_LOG_DOMAIN, "cannot start the link's service thread: %s\n", strerror(err));
-		close(d.wake_fd);
-		d.wake_fd = -1;
 		return -err;
 	}
 	d.thread_runs = true;
@@ -122,7 +114,6 @@ void net_thread_stop(net_domain &d)
 	d.l->at->ops->ring(*d.l->at);
 	pthread_join(d.thread, nullptr);
 	d.thread_runs = false;
-	close(d.wake_fd);
 }
 
 } // namespace pgas

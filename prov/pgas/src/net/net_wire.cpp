@@ -21,8 +21,7 @@ net_domain &net_of(wire_domain &d)
 void opened(void *self, channel &c)
 {
 	auto &d = *static_cast<net_domain *>(self);
-	PGAS_INFO(FI_LOG_EP_CTRL, "link: channel %u to %s is open\n", c.number,
-		  d.l->at->ops->show(*d.l->at, c.address.data(), c.address.size()).c_str());
+	PGAS_INFO(FI_LOG_EP_CTRL, "link: channel %u to %s is open\n", c.number, link_show(*d.l, c.address).c_str());
 	if (!c.client)
 		c.client = new net_side;
 	d.put_aside = true; // poll words change: everybody looks once
@@ -32,8 +31,8 @@ void ended(void *self, channel &c)
 {
 	auto &d = *static_cast<net_domain *>(self);
 	if (c.lost.load())
-		PGAS_WARN(FI_LOG_EP_CTRL, "link: %s is lost: %s\n",
-			  d.l->at->ops->show(*d.l->at, c.address.data(), c.address.size()).c_str(), c.reason.c_str());
+		PGAS_WARN(FI_LOG_EP_CTRL, "link: %s is lost: %s\n", link_show(*d.l, c.address).c_str(),
+			  c.reason.c_str());
 	d.put_aside = true;
 	if (!c.client)
 		return;
@@ -242,7 +241,7 @@ int net_cost(const wire_ep &of, std::string_view part)
 			  port_kind_name(a.kind), port_kind_name(p.kind));
 		return -1;
 	}
-	return p.ops->show(p, a.link.data(), a.link.size()).empty() ? -1 : kCostOtherHost;
+	return link_show(*on.of->l, a.link).empty() ? -1 : kCostOtherHost;
 }
 
 // --- connections -----------------------------------------------------------------------------------------------------
@@ -364,23 +363,6 @@ bool net_in_order(const peer &p)
 	return p.bulk == 0 && p.unsent == 0;
 }
 
-uint64_t sender_op(const char *bytes)
-{
-	uint64_t id;
-	memcpy(&id, bytes, sizeof id);
-	return id;
-}
-
-int net_pull(wire_ep &on, peer &from, rx_entry *rx, const char *bytes, completion &c)
-{
-	return request_pull(on, from, rx, sender_op(bytes), c);
-}
-
-void net_discard(peer &from, const char *bytes)
-{
-	request_long_done(from, sender_op(bytes), 0);
-}
-
 } // namespace
 
 const wire_ops g_net_wire = {
@@ -409,8 +391,8 @@ const wire_ops g_net_wire = {
 	.amo = net_amo,
 	.send = net_send,
 	.send_pieces = net_send_pieces,
-	.pull = net_pull,
-	.discard = net_discard,
+	.pull = request_pull_announced,
+	.discard = request_discard_announced,
 	.pull_over = request_long_done,
 	.take = nullptr,
 	.give_back = nullptr,

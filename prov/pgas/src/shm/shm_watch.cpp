@@ -165,16 +165,12 @@ void watch_start()
 	e.events = EPOLLIN;
 	e.data.u32 = 0;
 	epoll_ctl(w.epoll.get(), EPOLL_CTL_ADD, w.wake.get(), &e);
-	sigset_t all, old; // the application's signals are not for this thread
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
 	pthread_attr_t attr;
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, 256 * 1024);
-	const int err = pthread_create(&w.thread, &attr, run, nullptr);
+	const int err = start_thread(&w.thread, &attr, run, nullptr);
 	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &old, nullptr);
 	if (err)
 		PGAS_WARN(FI_LOG_CORE, "cannot start the watcher thread: dead peers will not be noticed\n");
 	else
