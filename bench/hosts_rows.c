@@ -13,7 +13,7 @@
 enum { BATCH = 1000 };
 /* A library that serves nobody while the program computes is waited for this long. */
 static const uint64_t kComputeNs = 100000000;
-static const uint64_t kSettleNs = 300000;
+static const uint64_t kSettleNs = 3000000;
 
 static void p_batches(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
@@ -71,7 +71,8 @@ static void g_served(struct bench_memory *m, const struct bench_row *row, uint64
 	long sum = 0;
 	(void)row;
 	shmem_long_wait_until(m->words + 13 * BENCH_LINE, SHMEM_CMP_EQ, ++m->round);
-	for (const uint64_t said = now_ns(); start < said + kSettleNs;) /* the target is out of its last call now */
+	for (const uint64_t said = now_ns();
+	     start < said + kSettleNs;) /* the target is out of its last call now, and whoever serves for it knows */
 		start = now_ns();
 	m->untimed_ns = start - before;
 	for (uint64_t i = 0, last = start; i < count; i++) {

@@ -133,9 +133,13 @@ extern "C" gasnet_handle_t gasneti_put_far(gasnet_node_t node, void *dest, const
 		return GASNET_INVALID_HANDLE;
 	const transfer t(src, dest, nbytes, node);
 	const bool copied = nbytes <= g.net.info->tx_attr->inject_size;
-	if (until == GASNETI_DONE || (until == GASNETI_REUSABLE && !copied)) {
+	if (until == GASNETI_DONE) {
 		check_rc("put", node, g.rma->rma->writemsg(g.rma, &t.m, FI_PGAS_WAIT));
 		return GASNET_INVALID_HANDLE;
+	}
+	if (until == GASNETI_REUSABLE && !copied) {
+		check_rc("put", node, g.rma->rma->writemsg(g.rma, &t.m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE));
+		return taken(implicit);
 	}
 	const uint64_t flags = copied ? FI_INJECT : 0;
 	check_rc("put", node, again([&] { return g.rma->rma->writemsg(g.rma, &t.m, flags); }));

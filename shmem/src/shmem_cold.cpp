@@ -142,7 +142,7 @@ void put_far(context *c, void *dest, const void *source, size_t bytes, int pe, c
 	const transfer t(source, dest, bytes, pe);
 	const bool copied = bytes <= g.copy_limit;
 	if (when == until::reusable && !copied)
-		finish_far(c, c->ep->rma->writemsg(c->ep, &t.m, FI_PGAS_WAIT), name, pe);
+		finish_taken(c, c->ep->rma->writemsg(c->ep, &t.m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE), name, pe);
 	else if (copied)
 		finish_taken(c, again([&] {
 				     return c->ep->rma->inject(c->ep, source, bytes, static_cast<fi_addr_t>(pe),

@@ -116,7 +116,7 @@ op *op_keep(wire_ep &on, op &&o, peer *to)
 void op_take_back(wire_ep &on, op *kept, op &out)
 {
 	out = std::move(*kept);
-	out.to->bulk -= out.bulk;
+	out.to->bulk -= out.bulk && !out.bulk_passed;
 	on.bulk -= out.bulk;
 	if (one_sided(out))
 		end_one_sided(on.ep, out.to);
@@ -129,7 +129,7 @@ void op_finish(wire_ep &on, op &o)
 	const uint64_t id = o.id;
 	o.to->unsent -= o.unsent;
 	o.to->late -= o.late_data;
-	o.to->bulk -= o.bulk;
+	o.to->bulk -= o.bulk && !o.bulk_passed;
 	on.bulk -= o.bulk;
 	if (one_sided(o))
 		end_one_sided(on.ep, o.to);

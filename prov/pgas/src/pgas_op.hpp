@@ -30,6 +30,7 @@ enum class op_kind : uint8_t { write, read, amo, send, pull };
 
 // On the stack of a call that waits; changed under the domain's lock.
 struct op_waiter {
+	bool reusable = false; // of a write: waits for its source only; how it ends is told as of any other
 	bool over = false;
 	int status = 0;
 };
@@ -66,7 +67,10 @@ struct op {
 	std::vector<char> copy; // source bytes of an injected operation that must wait
 	// of one that its wire moves by itself, not by requests (net/net_bulk.cpp); counted in wire_ep and peer
 	bool bulk = false;
-	bool bulk_told = false;                      // the target heard of it
+	bool bulk_told = false;                      // the target heard of it, or will by a packet that is on its way
+	bool bulk_passed = false;                    // nothing overtakes it any more: not counted in peer
+	bool bulk_arrived = false;                   // told, and acknowledged
+	bool bulk_listed = false;                    // in its wire's list of what to push
 	uint32_t bulk_after = 0;                     // it begins when this packet was run
 	uint64_t bulk_asked = 0, bulk_asked_era = 0; // the address that was asked for and 1, and when
 	bool unsent = false;                         // counted in peer::unsent: pieces of it are still to be asked for

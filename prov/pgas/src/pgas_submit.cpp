@@ -65,14 +65,15 @@ int submit_once(ep_core *ep, fi_addr_t addr, op &o)
 	return rc;
 }
 
-// FI_PGAS_WAIT: nothing else tells the caller how it ended.
+// FI_PGAS_WAIT: nothing else tells the caller how it ended; but for a write whose source alone it waits for.
 int submit_and_wait(ep_core *ep, fi_addr_t addr, op &o)
 {
 	op_waiter waiter;
+	waiter.reusable = o.kind == op_kind::write && (o.flags & FI_TRANSMIT_COMPLETE);
 	o.waiter = &waiter;
 	o.quiet = true;
 	o.flags &= ~(FI_COMPLETION | FI_INJECT); // its buffers are there until we return
-	o.flags |= o.kind == op_kind::read ? 0 : FI_DELIVERY_COMPLETE;
+	o.flags |= o.kind == op_kind::read || waiter.reusable ? 0 : FI_DELIVERY_COMPLETE;
 	int rc = -FI_EAGAIN;
 	await(ep, [&] {
 		if (rc == -FI_EAGAIN)

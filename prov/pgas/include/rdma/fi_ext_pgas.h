@@ -29,7 +29,8 @@ extern "C" {
  * Flag of fi_readmsg, fi_writemsg, fi_atomicmsg, fi_fetch_atomicmsg and fi_compare_atomicmsg: the call returns when
  * this one operation is complete, a write at its target, and returns how it ended. It waits where others return
  * -FI_EAGAIN, makes progress on the whole domain meanwhile, and writes no completion entry. Bound counters count its
- * success.
+ * success. A write with FI_TRANSMIT_COMPLETE as well may return as soon as its source can be reused; a failure after
+ * that is counted and told by failed().
  */
 #define FI_PGAS_WAIT (1ULL << 61)
 

@@ -103,7 +103,8 @@ struct net_domain : wire_domain {
 struct net_ep : wire_ep {
 	net_domain *of = nullptr;
 	uint16_t number = 0;
-	uint32_t outstanding = 0; // operations that wait for an acknowledgement
+	uint32_t outstanding = 0;        // operations that wait for an acknowledgement
+	std::vector<uint64_t> bulk_todo; // bulk operations to look at (net_bulk.cpp)
 	std::deque<net_later> later;
 };
 
@@ -170,6 +171,9 @@ bool frame_read(const char *bytes, size_t len, Frame &f)
 	return true;
 }
 
+// What a notice is about (notice::kind): an operation without and with an entry, or a bulk operation's arrival.
+enum : uint32_t { kNoticeQuiet, kNoticeEntry, kNoticeBulk };
+
 // net_submit.cpp
 int net_put(wire_ep &on, peer &p, const void *buf, size_t len, uint64_t addr, uint64_t key);
 int net_add(wire_ep &on, peer &p, const void *value, fi_datatype type, fi_op op, uint64_t addr, uint64_t key);
@@ -183,9 +187,12 @@ bool introduce(net_ep &on, channel &c); // false: no room now
 
 // net_bulk.cpp
 int net_bulk(net_ep &on, peer &p, op &o);
-bool bulk_push_all(net_ep &on, bool may_finish);
+bool bulk_push_all(net_ep &on, bool may_finish, bool idle); // idle: nothing better to send
 void bulk_transfer_over(void *self, port_work *work, int status);
 void bulk_piece_over(net_ep &on, uint64_t op_id, size_t len, int status);
+void bulk_arrived(net_ep &on, uint64_t op_id, int status);
+void bulk_look_again(net_domain &d, const channel &c); // something about the peer changed
+bool net_departed(const peer &p);
 bool key_asked(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len);
 bool key_answered(net_domain &d, channel &c, const char *bytes, size_t len);
 bool key_gone(channel &c, const char *bytes, size_t len);

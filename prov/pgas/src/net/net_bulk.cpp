@@ -5,6 +5,14 @@
 //   kept -> (the frames before it were run) -> where does that memory lie? asked for once per piece and remembered
 //        -> pieces under way -> all done: counters and cq data at the target by frames -> finished
 //
+// On a port that is a stream nothing overtakes anything, so a write waits less:
+//
+//   kept -> (the frames before it left) -> pieces under way, frames behind them -> all reusable: who waits for that
+//   goes on; the frames are acknowledged: it arrived -> finished
+//
+// An operation is looked at again (net_ep::bulk_todo) after every event that may move it, and as long as it waits for
+// room.
+//
 // The owner registers with the port what is asked for, and no more: a port that pins memory would make the reserved
 // part of a heap real. When it closes the region, it says so to everybody it gave a key.
 #include "net.hpp"
@@ -20,6 +28,7 @@ namespace {
 
 constexpr size_t kPieceMost = 8 << 20;      // of one transfer
 constexpr uint32_t kTransfersMost = 4;      // of one operation at a time
+constexpr size_t kTellMost = 32;            // operations whose arrival is asked for by one packet
 constexpr uint64_t kPinnedPiece = 64 << 20; // that a port that pins registers at a time
 
 // --- asking for keys -------------------------------------------------------------------------------------------------
@@ -40,6 +49,22 @@ void forget_refusals(channel &c)
 }
 
 // --- transfers -------------------------------------------------------------------------------------------------------
+
+void look_at_it(net_ep &on, op &o)
+{
+	if (!std::exchange(o.bulk_listed, true))
+		on.bulk_todo.push_back(o.id);
+}
+
+bool streams(const channel &c)
+{
+	return c.of->at->limits.stream;
+}
+
+bool write_on_stream(const op &o)
+{
+	return o.kind == op_kind::write && streams(*net_of(*o.to).c);
+}
 
 bulk_transfer *transfer_take(net_domain &d)
 {
@@ -71,6 +96,7 @@ int start_piece(net_ep &on, op &o, const far_piece &p, uint64_t addr, size_t mos
 	iov_part(o.iov, o.iov_count, o.sent, n, local);
 	n = std::min(n, local[0].iov_len);
 	bulk_transfer *t = transfer_take(d);
+	channel_rouse(c);
 	int rc = at.ops->expose(at, local[0].iov_base, n, kPortLocal, &t->local);
 	if (!rc) {
 		const auto move = [&](auto call, auto base) {
@@ -93,14 +119,30 @@ int start_piece(net_ep &on, op &o, const far_piece &p, uint64_t addr, size_t mos
 	return 0;
 }
 
+// On a stream these frames tell of the arrival, too, when they are acknowledged.
+void expect_arrival(net_ep &on, op &o, channel &c, uint32_t frames)
+{
+	notice n;
+	n.who = &on;
+	n.context = reinterpret_cast<void *>(static_cast<uintptr_t>(o.id));
+	n.frames = frames;
+	n.operations = 1;
+	n.kind = kNoticeBulk;
+	packet_notice(c, n);
+	on.outstanding++;
+	o.bulk_passed = true;
+	o.to->bulk--;
+}
+
 // The counters that are bound at the target, and cq data. False: no room now.
 bool tell_target(net_ep &on, op &o)
 {
 	peer &p = *o.to;
 	channel &c = *net_of(p).c;
-	bool counts = false;
+	const bool write = o.kind == op_kind::write, arrival = write_on_stream(o);
+	bool counts = arrival;
 	for (size_t i = 0; i < o.rma_count; i++) {
-		const far_piece *known = known_piece(c, o.rma[i].key, o.rma[i].addr, o.kind == op_kind::write);
+		const far_piece *known = known_piece(c, o.rma[i].key, o.rma[i].addr, write);
 		counts = counts || !known || known->counts;
 	}
 	if (!counts && !o.carries_data)
@@ -108,13 +150,15 @@ bool tell_target(net_ep &on, op &o)
 	// all of them in one packet, or none
 	if (!introduce(on, c) || !frame_begin(c, (o.rma_count + 1) * (sizeof(count_frame) + sizeof(frame_head) + 32)))
 		return !c.open();
+	const uint16_t dst = net_of(p).dst;
 	for (size_t i = 0; counts && i < o.rma_count; i++)
-		frame_send(c, frame_kind::count, on.number, net_of(p).dst,
-			   count_frame{o.rma[i].key, o.kind == op_kind::read, 1, i + 1 == o.rma_count, {}}, false);
-	if (o.carries_data) // in the room that was asked for: the packet has not left yet
-		net_control(p, {.kind = control_kind::cq_data, .len = o.len, .data = o.data});
-	else
-		frame_push(c);
+		frame_send(c, frame_kind::count, on.number, dst,
+			   count_frame{o.rma[i].key, !write, 1, i + 1 == o.rma_count, {}}, false);
+	if (o.carries_data)
+		frame_send(c, frame_kind::cq_data, on.number, dst, message_frame{o.len, 0, o.data}, false);
+	if (arrival)
+		expect_arrival(on, o, c, static_cast<uint32_t>(o.rma_count + o.carries_data));
+	frame_push(c);
 	return true;
 }
 
@@ -146,37 +190,64 @@ void ask_for(net_ep &on, op &o, uint64_t key, uint64_t addr, size_t len)
 
 enum class outcome : uint8_t { waits, moved, over };
 
-outcome push_one(net_ep &on, op &o)
+// What was sent to the peer before it cannot be overtaken any more.
+bool may_begin(const channel &c, const op &o)
 {
-	channel &c = *net_of(*o.to).c;
-	if (!c.open())
-		o.status = o.status ? o.status : -FI_ECONNRESET;
-	if (o.status)
-		return o.in_flight ? outcome::waits : outcome::over;
-	if (static_cast<int32_t>(c.acked - o.bulk_after) < 0)
-		return outcome::waits;
-	outcome now = outcome::waits;
+	if (!streams(c))
+		return static_cast<int32_t>(c.acked - o.bulk_after) >= 0;
+	return static_cast<int32_t>(c.sent - o.bulk_after) >= 0 && c.backlog.empty();
+}
+
+// Hands over what can be. False: there is no more to do for now; o.status may say why.
+bool push_pieces(net_ep &on, op &o, outcome &now)
+{
+	const channel &c = *net_of(*o.to).c;
 	while (o.sent < o.len && o.in_flight < kTransfersMost) {
 		uint64_t addr, key;
 		const size_t left = op_remote_at(o, o.sent, &addr, &key);
 		const far_piece *p = known_piece(c, key, addr, o.kind == op_kind::write);
 		if (!p) {
 			ask_for(on, o, key, addr, left);
-			return now;
+			return false;
 		}
 		const int rc = p->status ? p->status : start_piece(on, o, *p, addr, left);
-		if (rc == -FI_EAGAIN)
-			return now;
 		if (rc) {
-			o.status = rc;
-			return o.in_flight ? outcome::waits : outcome::over;
+			o.status = rc == -FI_EAGAIN ? 0 : rc;
+			return false;
 		}
 		now = outcome::moved;
 	}
-	if (o.acked < o.len)
+	return o.sent == o.len;
+}
+
+// tell: now is the time for frames behind the pieces. One packet that tells of many is cheaper.
+outcome push_one(net_ep &on, op &o, bool tell)
+{
+	const channel &c = *net_of(*o.to).c;
+	outcome now = outcome::waits;
+	if (net_departed(*o.to))
+		o.status = o.status ? o.status : -FI_ECONNRESET;
+	if (!o.status && (!may_begin(c, o) || !push_pieces(on, o, now)) && !o.status)
+		return now;
+	if (o.status)
+		return o.in_flight ? outcome::waits : outcome::over;
+	const bool stream = write_on_stream(o);
+	if (!stream && o.acked < o.len)
+		return now;
+	if (stream && !tell && !o.bulk_told && !o.carries_data)
 		return now;
 	o.bulk_told = o.bulk_told || tell_target(on, o);
-	return o.bulk_told ? outcome::over : outcome::waits;
+	if (!o.bulk_told || (stream && (!o.bulk_arrived || o.in_flight)))
+		return now;
+	return outcome::over;
+}
+
+// Nothing else will ask for it to be looked at.
+bool needs_another_look(const op &o)
+{
+	if (o.status || o.bulk_told)
+		return false;
+	return o.sent < o.len || !o.in_flight || write_on_stream(o);
 }
 
 } // namespace
@@ -194,26 +265,35 @@ int net_bulk(net_ep &on, peer &p, op &o)
 	if (c.filling && c.filling->frames && c.unacked.size() < c.of->set.window)
 		packet_leave(c);
 	kept->bulk_after = c.filling && c.filling->frames ? c.sent + 1 : c.sent;
-	push_one(on, *kept); // finished, if at all, by progress
+	if (push_one(on, *kept, false) == outcome::over || needs_another_look(*kept))
+		look_at_it(on, *kept); // finished, if at all, by progress
 	return kKept;
 }
 
-bool bulk_push_all(net_ep &on, bool may_finish)
+bool bulk_push_all(net_ep &on, bool may_finish, bool idle)
 {
 	bool moved = false;
-	std::vector<op *> bulk;
-	for (auto &[id, o] : on.pending)
-		if (o->bulk)
-			bulk.push_back(o.get());
-	for (op *o : bulk) {
-		const outcome now = push_one(on, *o);
-		moved = moved || now != outcome::waits;
-		if (now != outcome::over || !may_finish)
+	std::vector<uint64_t> todo;
+	todo.swap(on.bulk_todo);
+	const bool tell = idle || todo.size() >= kTellMost;
+	for (const uint64_t id : todo) {
+		const auto it = on.pending.find(id);
+		if (it == on.pending.end())
 			continue;
-		if (o->status == -FI_EOPNOTSUPP && !o->sent)
-			by_requests(on, *o);
+		op &o = *it->second;
+		o.bulk_listed = false;
+		const outcome now = push_one(on, o, tell);
+		moved = moved || now != outcome::waits;
+		if (now != outcome::over && needs_another_look(o))
+			look_at_it(on, o);
+		if (now != outcome::over)
+			continue;
+		if (!may_finish)
+			look_at_it(on, o);
+		else if (o.status == -FI_EOPNOTSUPP && !o.sent)
+			by_requests(on, o);
 		else
-			op_finish(on, *o);
+			op_finish(on, o);
 	}
 	return moved;
 }
@@ -228,6 +308,32 @@ void bulk_piece_over(net_ep &on, uint64_t op_id, size_t len, int status)
 	o.acked += len;
 	if (status && !o.status)
 		o.status = -FI_ECONNRESET;
+	if (o.waiter && o.waiter->reusable && o.acked == o.len && !o.status) {
+		std::exchange(o.waiter, nullptr)->over = true;
+		domain_wake_sleepers(on.ep->dom);
+	}
+	look_at_it(on, o);
+}
+
+void bulk_arrived(net_ep &on, uint64_t op_id, int status)
+{
+	const auto it = on.pending.find(op_id);
+	if (it == on.pending.end())
+		return;
+	op &o = *it->second;
+	o.bulk_arrived = true;
+	if (status && !o.status)
+		o.status = status;
+	look_at_it(on, o);
+}
+
+void bulk_look_again(net_domain &d, const channel &c)
+{
+	for (net_ep *on : d.eps)
+		if (on && on->bulk)
+			for (auto &[id, o] : on->pending)
+				if (o->bulk && o->to->line && net_of(*o->to).c == &c)
+					look_at_it(*on, *o);
 }
 
 void bulk_transfer_over(void *self, port_work *work, int status)

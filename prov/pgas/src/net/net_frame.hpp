@@ -25,6 +25,7 @@ enum packet_flag : uint8_t {
 	kPacketBye = 8,    // an orderly end: nothing follows
 	kPacketPing = 16,  // answer soon, be it with an acknowledgement alone
 	kPacketData = 32,  // counted: has a number of its own
+	kPacketWake = 64,  // transfers come that only polling moves: do not sleep for a moment
 };
 
 struct packet_head {

@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kSlabPackets = 8;
 constexpr uint64_t kFarewellNs = 200'000'000; // that closing waits for what is still under way
+constexpr uint64_t kRouseNs = 100'000;        // how often a peer is told that transfers come
 
 machine_kind this_machine()
 {
@@ -162,6 +163,15 @@ void channel_end(channel &c, int why, const std::string &reason, bool orderly)
 bool channel_idle(const channel &c)
 {
 	return c.unacked.empty() && !c.filling && !c.bulk;
+}
+
+void channel_rouse(channel &c)
+{
+	const uint64_t now = pgas_now_ns();
+	if (!c.of->at->limits.stream || now - c.roused_at < kRouseNs || !c.open() || !c.backlog.empty())
+		return;
+	c.roused_at = now;
+	send_bare(c, kPacketWake);
 }
 
 void channel_busy(channel &c)
@@ -417,7 +427,8 @@ bool link_progress(link &l)
 					send_bare(*l.busy[i], 0);
 		busy_sweep(l);
 	}
-	watch_silence(l);
+	l.progressed_at = pgas_now_ns();
+	watch_silence(l, l.progressed_at);
 	return moved;
 }
 

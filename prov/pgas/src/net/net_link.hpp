@@ -89,11 +89,12 @@ struct channel {
 	uint32_t bulk = 0;                   // transfers under way
 	uint64_t heard_at = 0, asked_at = 0; // ns; asked_at: since when something is unanswered, 0: nothing is
 	uint64_t pinged_at = 0;
-	bool urgent = false; // the packet that is being filled must be there before the next acknowledgement
-	bool listed = false; // in link::busy
-	uint32_t users = 0;  // the client's references
-	int why = 0;         // -FI_E*, when it is over
-	std::string reason;  // for people
+	uint64_t roused_at = 0; // ns: when it was last told that transfers come
+	bool urgent = false;    // the packet that is being filled must be there before the next acknowledgement
+	bool listed = false;    // in link::busy
+	uint32_t users = 0;     // the client's references
+	int why = 0;            // -FI_E*, when it is over
+	std::string reason;     // for people
 	void *client = nullptr;
 
 	bool open() const { return state == channel_state::open; }
@@ -132,8 +133,9 @@ struct link {
 	packet *spare = nullptr;
 	std::vector<std::pair<std::unique_ptr<char[]>, port_memory>> slabs;
 	std::vector<std::unique_ptr<packet>> packets;
-	uint32_t strangers = 0; // channels that others began and did not prove yet
-	uint64_t looked_at = 0; // ns, for who is silent
+	uint32_t strangers = 0;                      // channels that others began and did not prove yet
+	uint64_t looked_at = 0;                      // ns, for who is silent
+	uint64_t progressed_at = 0, awake_until = 0; // ns
 	struct {
 		uint64_t packets_out, packets_in, frames_out, frames_in, acks_out, refused;
 	} stats{};
@@ -179,7 +181,13 @@ inline void frame_push(channel &c)
 // join.
 void packet_notice(channel &c, const notice &about);
 
-bool link_progress(link &l);         // takes in, acknowledges, sends what waits; true when something moved
+bool link_progress(link &l); // takes in, acknowledges, sends what waits; true when something moved
+// Transfers may be under way that only polling moves, and that nobody sees: do not sleep.
+inline bool link_awake(const link &l)
+{
+	return l.progressed_at < l.awake_until;
+}
+void channel_rouse(channel &c);      // before a transfer that only moves while the peer polls
 void link_flush(link &l);            // sends what is being filled
 bool channel_idle(const channel &c); // everything sent was run
 std::string link_show(const link &l, const std::string &address); // for people; empty: it is none
@@ -203,6 +211,6 @@ void greet(channel &c);
 bool greeted_by(link &l, const packet_head &h, const char *bytes, size_t len);
 void proof_take(channel &c, const proof &p);
 void refusal_take(link &l, const packet_head &h, const char *bytes, size_t len);
-void watch_silence(link &l);
+void watch_silence(link &l, uint64_t now);
 
 } // namespace pgas

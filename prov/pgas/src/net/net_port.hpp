@@ -2,7 +2,8 @@
 //
 // A port carries packets between links, and bulk between registered memories. It promises: packets to one address
 // arrive whole and in order, or an event says that they do not; a transfer is reported as done when its bytes are at
-// the target (written) or here (read). It promises nothing else, and knows nothing of what it carries.
+// the target (written; but see port_limits::stream) or here (read). It promises nothing else, and knows nothing of what
+// it carries.
 //
 // All calls are made under one lock, but for wait() and ring(). Only wait() blocks.
 #pragma once
@@ -40,6 +41,10 @@ struct port_limits {
 	size_t packet;    // bytes of the longest packet
 	size_t bulk_from; // transfers of this size on are better done by write() and read(); 0: none are
 	bool pins;        // registering memory makes it real: piece by piece, at need
+	// Packets, writes and reads to one address go through one stream that both CPUs move: they take effect in the
+	// order of the calls. A write is then done when its bytes may be reused: the acknowledgement of a packet behind
+	// it tells that it arrived. Transfers move only while the target polls, and it does not see them.
+	bool stream = false;
 };
 
 struct port {

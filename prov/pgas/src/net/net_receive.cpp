@@ -13,6 +13,8 @@
 namespace pgas {
 namespace {
 
+constexpr uint64_t kAwakeNs = 300'000; // longer than between two that say so
+
 void drop(link &l, const char *why)
 {
 	// as many lines as somebody can read, however many packets there are
@@ -84,7 +86,11 @@ void run_packet(channel &c, const packet_head &h, const char *bytes)
 	} else if (h.bytes != sizeof h) {
 		return nonsense("bytes behind a packet without frames");
 	}
-	take_ack(c, h.ack); // behind the frames: they may tell of a failure in what is acknowledged
+	take_ack(c, h.ack);                 // behind the frames: they may tell of a failure in what is acknowledged
+	if (c.filling && c.filling->frames) // answers leave before the port gets its buffer back
+		frame_push(c);
+	if (h.flags & kPacketWake)
+		c.of->awake_until = c.heard_at + kAwakeNs;
 	if (h.flags & kPacketPing)
 		send_bare(c, 0);
 	else if (c.ran - c.told > c.of->set.window / 4)

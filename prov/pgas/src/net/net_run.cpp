@@ -61,6 +61,7 @@ bool take_leave(net_domain &d, channel &c, const frame_head &h)
 	if (h.src >= side.left.size())
 		side.left.resize(h.src + 1u);
 	side.left[h.src] = true;
+	bulk_look_again(d, c);
 	d.put_aside = true; // operations that wait for it end
 	return true;
 }
@@ -314,6 +315,8 @@ void tell(net_ep &on, const notice &n, uint32_t good, uint32_t bad, int status)
 {
 	ep_core *ep = on.ep;
 	on.outstanding -= good + bad;
+	if (n.kind == kNoticeBulk)
+		return bulk_arrived(on, reinterpret_cast<uintptr_t>(n.context), status);
 	for (uint32_t i = 0; i < good; i++)
 		cntr_count(ep->c_write, false);
 	for (uint32_t i = 0; i < bad; i++)
@@ -323,7 +326,7 @@ void tell(net_ep &on, const notice &n, uint32_t good, uint32_t bad, int status)
 	completion c;
 	c.context = n.context;
 	c.flags = n.flags;
-	for (uint32_t i = 0; n.kind && i < good; i++)
+	for (uint32_t i = 0; n.kind == kNoticeEntry && i < good; i++)
 		cq_push(ep->tx_cq, c);
 	c.err = c.prov_errno = -status;
 	for (uint32_t i = 0; ep->tx_cq && i < bad; i++)

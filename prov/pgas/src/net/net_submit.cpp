@@ -29,11 +29,13 @@ int submitted_frames(net_ep &on, peer &p, const op &o, uint32_t frames)
 	n.flags = o.cq_flags;
 	n.frames = frames;
 	n.operations = 1;
-	n.kind = op_wants_entry(on.ep, o);
+	n.kind = op_wants_entry(on.ep, o) ? kNoticeEntry : kNoticeQuiet;
 	n.to = p.rank;
 	packet_notice(c, n);
 	if (!(o.flags & FI_MORE))
 		frame_push(c);
+	if (o.waiter)
+		o.waiter->over = true; // its bytes are copied
 	return kKept;
 }
 
@@ -168,7 +170,7 @@ int net_rma(wire_ep &of, peer &p, op &o)
 	if (o.len >= parameters().net_bulk && on.of->l->at->limits.bulk_from)
 		return net_bulk(on, p, o);
 	const bool fits = o.len + (kRmaIovLimit + 1) * kFrameCost + sizeof(message_frame) <= frame_room(c);
-	if (o.kind != op_kind::write || !fits || o.waiter)
+	if (o.kind != op_kind::write || !fits || (o.waiter && !o.waiter->reusable))
 		return request_submit(on, p, std::move(o));
 	if (p.unsent)
 		return -FI_EAGAIN; // requests before it are still to be sent

@@ -11,14 +11,16 @@
 #include "../pgas_request.hpp"
 
 #include <poll.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace pgas {
 namespace {
 
-constexpr int kNapMs = 1;
+constexpr uint64_t kNapLeastNs = 250'000, kNapMostNs = 10'000'000;
 constexpr int kAskMs = 100;   // while something is awaited: silence must be noticed
 constexpr int kIdleMs = 1000; // nothing is: only the stop matters, which rings
 
@@ -26,13 +28,13 @@ constexpr int kIdleMs = 1000; // nothing is: only the stop matters, which rings
 bool serve(net_domain &d, int *timeout)
 {
 	scoped_lock lock(d.dom->mutex);
-	link_progress(*d.l);
+	const bool moved = link_progress(*d.l);
 	for (net_ep *on : d.eps)
 		if (on && !on->replies.empty())
 			replies_push(*on);
 	for (net_ep *on : d.eps)
-		if (on && on->bulk)
-			bulk_push_all(*on, may_touch(*on));
+		if (on && !on->bulk_todo.empty())
+			bulk_push_all(*on, may_touch(*on), !moved);
 	if (std::exchange(d.put_aside, false))
 		domain_ask_to_look(d.dom);
 	else if (std::exchange(d.ran, false))
@@ -41,35 +43,44 @@ bool serve(net_domain &d, int *timeout)
 	for (const auto &c : d.l->channels)
 		waits = waits || (c && (c->asked_at || c->state == channel_state::greeting));
 	*timeout = waits ? kAskMs : kIdleMs;
-	return d.l->busy.empty();
+	return !moved && !link_awake(*d.l) && d.l->busy.empty();
 }
 
-void nap(net_domain &d)
+// Short, so that peers are served soon after the application stops polling. Where that wakes up late there are more
+// threads than cores: then more rarely, or hundreds of such threads would keep the cores busy.
+void nap(net_domain &d, uint64_t &length)
 {
 	pollfd f{d.wake_fd.get(), POLLIN, 0};
+	const timespec most{0, static_cast<long>(length)};
+	const uint64_t before = pgas_now_ns();
 	d.naps.store(true);
-	if (!d.asleep.exchange(false) && poll(&f, 1, kNapMs) > 0) {
+	if (!d.asleep.exchange(false) && ppoll(&f, 1, &most, nullptr) > 0) {
 		uint64_t rings;
 		[[maybe_unused]] const ssize_t n = read(d.wake_fd.get(), &rings, sizeof rings);
 	}
 	d.naps.store(false);
+	const uint64_t slept = pgas_now_ns() - before, late = slept > length ? slept - length : 0;
+	length = std::clamp(4 * late, kNapLeastNs, kNapMostNs);
 }
 
 void *run(void *arg)
 {
 	auto &d = *static_cast<net_domain *>(arg);
 	uint32_t polled = 0;
+	uint64_t nap_ns = kNapLeastNs;
 	while (!d.thread_stop.load()) {
 		const uint32_t now = d.dom->polled.load(std::memory_order_relaxed);
 		if (now != polled && !d.asleep.exchange(false)) {
 			polled = now;
-			nap(d);
+			nap(d, nap_ns);
 			continue;
 		}
 		polled = now;
 		int timeout = 0;
 		if (serve(d, &timeout))
 			d.l->at->ops->wait(*d.l->at, timeout);
+		else
+			sched_yield(); // to who computes, where there is no other core
 	}
 	return nullptr;
 }

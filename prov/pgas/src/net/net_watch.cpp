@@ -56,9 +56,8 @@ void look_at(link &l, channel &c, uint64_t now)
 
 } // namespace
 
-void watch_silence(link &l)
+void watch_silence(link &l, uint64_t now)
 {
-	const uint64_t now = pgas_now_ns();
 	if (now - l.looked_at < kLookNs)
 		return;
 	l.looked_at = now;

@@ -34,6 +34,7 @@ void ended(void *self, channel &c)
 		PGAS_WARN(FI_LOG_EP_CTRL, "link: %s is lost: %s\n", link_show(*d.l, c.address).c_str(),
 			  c.reason.c_str());
 	d.put_aside = true;
+	bulk_look_again(d, c);
 	if (!c.client)
 		return;
 	for (const auto &[number, index] : side_of(c).sources)
@@ -244,7 +245,21 @@ int net_cost(const wire_ep &of, std::string_view part)
 	return link_show(*on.of->l, a.link).empty() ? -1 : kCostOtherHost;
 }
 
+} // namespace
+
 // --- connections -----------------------------------------------------------------------------------------------------
+
+bool net_departed(const peer &p)
+{
+	if (!p.line)
+		return false;
+	const net_peer &line = net_of(p);
+	if (line.c->state == channel_state::over)
+		return true;
+	return line.c->client && line.dst < side_of(*line.c).left.size() && side_of(*line.c).left[line.dst];
+}
+
+namespace {
 
 int net_connect(wire_ep &of, peer &to, std::string_view part)
 {
@@ -284,16 +299,6 @@ void net_disconnect(peer &p)
 	delete line;
 }
 
-bool net_departed(const peer &p)
-{
-	if (!p.line)
-		return false;
-	const net_peer &line = net_of(p);
-	if (line.c->state == channel_state::over)
-		return true;
-	return line.c->client && line.dst < side_of(*line.c).left.size() && side_of(*line.c).left[line.dst];
-}
-
 bool net_silent(const wire_ep &on, const peer &p)
 {
 	return net_departed(p) && net_of(on).later.empty();
@@ -319,12 +324,12 @@ bool net_progress(wire_ep &of)
 	net_ep &on = net_of(of);
 	net_domain &d = *on.of;
 	net_ep *const before = std::exchange(d.executor, &on);
-	bool moved = net_run_later(on);
-	moved |= link_progress(*d.l);
-	if (on.keeps())
+	const bool came = link_progress(*d.l);
+	bool moved = net_run_later(on) || came || link_awake(*d.l);
+	if (on.pending.size() > on.bulk || !on.replies.empty())
 		moved |= request_push_all(on);
-	if (on.bulk)
-		moved |= bulk_push_all(on, may_touch(on));
+	if (!on.bulk_todo.empty())
+		moved |= bulk_push_all(on, may_touch(on), !came);
 	d.executor = before;
 	if (std::exchange(d.put_aside, false))
 		domain_ask_to_look(d.dom);

@@ -4,6 +4,8 @@
 //
 // Of the provider only this is relied on: messages to one address arrive in order (FI_ORDER_SAS), and a write with
 // FI_DELIVERY_COMPLETE is reported when its bytes are at the target. Nothing runs by itself: whoever polls moves it.
+// Those that promise the order of messages, writes and reads too (the tcp providers: one connection per peer) spare a
+// write its answer.
 #include "net_frame.hpp"
 #include "net_port.hpp"
 #include "net_proof.hpp"
@@ -198,7 +200,8 @@ int ofi_write(port &p, uint64_t to, const void *from, size_t len, void *handle, 
 	const fi_rma_iov rma{addr, len, key};
 	void *desc = desc_of(handle);
 	const fi_msg_rma m = transfer(&iov, &desc, &rma, to, work);
-	return static_cast<int>(fi_writemsg(ofi_of(p).ep.get(), &m, FI_COMPLETION | FI_DELIVERY_COMPLETE));
+	const uint64_t until = p.limits.stream ? FI_TRANSMIT_COMPLETE : FI_DELIVERY_COMPLETE;
+	return static_cast<int>(fi_writemsg(ofi_of(p).ep.get(), &m, FI_COMPLETION | until));
 }
 
 int ofi_read(port &p, uint64_t to, void *into, size_t len, void *handle, uint64_t addr, uint64_t key, port_work *work)
@@ -366,7 +369,8 @@ port *port_ofi_open(const char *wish, size_t packet, std::string &why)
 	p->ops = &kOfiPort;
 	p->name = std::string(p->info->fabric_attr->prov_name) + " on " + p->info->domain_attr->name;
 	const size_t longest = p->info->ep_attr->max_msg_size;
-	p->limits = {std::min(packet, longest), kBulkFrom, p->kind != 't' && p->kind != 'n' && p->kind != 'r'};
+	p->limits = {std::min(packet, longest), kBulkFrom, p->kind != 't' && p->kind != 'n' && p->kind != 'r',
+		     (p->info->tx_attr->msg_order & kStreamOrder) == kStreamOrder};
 	int err = open_objects(*p);
 	if (!err)
 		err = post_receives(*p);

@@ -40,7 +40,7 @@ constexpr uint64_t kHidden = 1ULL << 60; // of fi_getinfo: also providers that F
 
 thread_local bool t_choosing = false;
 
-ofi_info hints_for(const char *name)
+ofi_info hints_for(const char *name, uint64_t order)
 {
 	ofi_info h(fi_allocinfo());
 	if (!h)
@@ -48,7 +48,7 @@ ofi_info hints_for(const char *name)
 	h->caps = FI_MSG | FI_RMA;
 	h->mode = FI_CONTEXT | FI_CONTEXT2;
 	h->ep_attr->type = FI_EP_RDM;
-	h->tx_attr->msg_order = h->rx_attr->msg_order = FI_ORDER_SAS;
+	h->tx_attr->msg_order = h->rx_attr->msg_order = order;
 	h->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
 	h->domain_attr->threading = FI_THREAD_SAFE;
 	h->domain_attr->resource_mgmt = FI_RM_ENABLED;
@@ -113,7 +113,7 @@ int rank_of(const fi_info *i, const std::string &domain, const std::string &pref
 
 ofi_info best_of(const candidate &c, const std::string &domain)
 {
-	ofi_info hints = hints_for(c.asked), list;
+	ofi_info hints = hints_for(c.asked, c.kind == 't' || c.kind == 'n' ? kStreamOrder : FI_ORDER_SAS), list;
 	if (!hints)
 		return nullptr;
 	fi_info *found = nullptr;
