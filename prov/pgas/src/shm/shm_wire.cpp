@@ -199,7 +199,7 @@ int shm_cost(const wire_ep &on, std::string_view part)
 	shm_address a;
 	if (!read_part(part, a) || a.host != host_identity() || a.host == 0)
 		return -1;
-	if (parameters().test_hosts && !in_domain(*on.ep->dom, a.nonce))
+	if (parameters().test_hosts == 1 && !in_domain(*on.ep->dom, a.nonce))
 		return -1;
 	return a.pid == shm_of(on).seg.at<segment_header>(0)->pid ? kCostOwnProcess : kCostOwnHost;
 }
