@@ -185,7 +185,18 @@ bool shm_canonical(std::string_view part, char *out, size_t room)
 	return true;
 }
 
-// FI_PGAS_TEST_HOSTS: only endpoints of one domain share a host.
+// Host, process and endpoint: enough to tell it from others at a glance.
+std::string shm_show(std::string_view part)
+{
+	shm_address a;
+	if (!read_part(part, a))
+		return "";
+	char text[48];
+	snprintf(text, sizeof text, "%08x:%u/%d", static_cast<uint32_t>(a.host), a.pid, a.fd);
+	return text;
+}
+
+// FI_PGAS_TEST_HOSTS=1: only endpoints of one domain share a host.
 bool in_domain(const domain &dom, uint64_t nonce)
 {
 	for (const ep_core *ep : dom.eps)
@@ -330,6 +341,7 @@ const wire_ops g_shm_wire = {
 	.ep_close = shm_ep_close,
 	.address = shm_address_of,
 	.canonical = shm_canonical,
+	.show = shm_show,
 	.cost = shm_cost,
 	.mr_open = shm_mr_open,
 	.mr_show = shm_mr_show,
