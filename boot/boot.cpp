@@ -2,6 +2,7 @@
 // boot.cpp: the public calls. It picks a backend at init and forwards to it.
 #include "boot.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -224,6 +225,15 @@ int pgas_boot_allgather(const void *mine, size_t bytes, void *all) noexcept
 		if (bytes == 0)
 			return g_job.be->barrier();
 		return g_job.be->allgather ? g_job.be->allgather(mine, bytes, all) : exchange(mine, bytes, all);
+	});
+}
+
+int pgas_boot_meet(int over_hosts) noexcept
+{
+	return guard([&] {
+		std::vector<char> all(static_cast<size_t>(std::max(g_job.size, 0)));
+		const char here = 1;
+		return over_hosts ? pgas_boot_allgather(&here, 1, all.data()) : pgas_boot_barrier();
 	});
 }
 

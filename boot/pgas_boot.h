@@ -64,6 +64,10 @@ ssize_t pgas_boot_get(int rank, const char *key, void *value, size_t room) PGAS_
 int pgas_boot_allgather(const void *mine, size_t bytes, void *all) PGAS_BOOT_NOEXCEPT;
 int pgas_boot_barrier(void) PGAS_BOOT_NOEXCEPT;
 
+/* As barrier. over_hosts: by an exchange, because what brings something of everybody cannot be over before everybody
+ * came, whatever a launcher makes of a bare fence between hosts. */
+int pgas_boot_meet(int over_hosts) PGAS_BOOT_NOEXCEPT;
+
 /* End the whole job with this exit status (low 8 bits) from any rank; message (may be NULL) is printed once, by the
  * launcher where it can. Status 0 ends the job too, as a success where the launcher allows it. Does not return and
  * runs no atexit handler. Under oshrun, PMI-1 and a job of one it is safe inside a signal handler; PMIx and libpmi2

@@ -35,6 +35,17 @@ ssize_t first_bytes(const char *path, char *to, size_t room)
 	return got > 0 ? got : -ENODATA;
 }
 
+// FI_PGAS_TEST_HOSTS: processes of one machine play several hosts. 1: each is one; else those with one number are.
+uint64_t pretended(uint64_t host)
+{
+	const char *text = getenv("FI_PGAS_TEST_HOSTS");
+	const unsigned long number = text ? strtoul(text, nullptr, 0) : 0;
+	if (number == 0)
+		return host;
+	const uint64_t which = number == 1 ? static_cast<uint64_t>(getpid()) : uint64_t{number} << 32;
+	return pgas::hash_bytes(&which, sizeof which, host);
+}
+
 } // namespace
 
 extern "C" int pgas_host_id_in(const char *proc, uint64_t *id, char *why, size_t room) noexcept
@@ -69,5 +80,8 @@ extern "C" int pgas_host_id_in(const char *proc, uint64_t *id, char *why, size_t
 
 extern "C" int pgas_host_id(uint64_t *id, char *why, size_t room) noexcept
 {
-	return pgas_host_id_in("/proc", id, why, room);
+	const int err = pgas_host_id_in("/proc", id, why, room);
+	if (err == 0)
+		*id = pretended(*id);
+	return err;
 }

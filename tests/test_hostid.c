@@ -124,6 +124,39 @@ static void test_hostid_of_this_host_is_stable(void **state)
 	assert_true(a == b && a != 0);
 }
 
+static uint64_t played(const char *number)
+{
+	uint64_t id = 0;
+	char why[320];
+	setenv("FI_PGAS_TEST_HOSTS", number, 1);
+	assert_int_equal(pgas_host_id(&id, why, sizeof why), 0);
+	return id;
+}
+
+static int plays_alone(uint64_t parents)
+{
+	return played("1") == parents ? 2 : 0;
+}
+
+static void test_hostid_played_hosts_differ_by_number(void **state)
+{
+	const char *before = getenv("FI_PGAS_TEST_HOSTS");
+	char kept[32];
+	(void)state;
+	snprintf(kept, sizeof kept, "%s", before ? before : "0");
+	const uint64_t real = played("0");
+	assert_true(played("2") == played("2") && played("2") != played("3") && played("2") != real);
+	const uint64_t mine = played("1");
+	assert_true(mine == played("1") && mine != real && mine != played("2"));
+	const pid_t pid = fork(); /* 1: another process is another host */
+	if (pid == 0)
+		_exit(plays_alone(mine));
+	int status = -1;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	setenv("FI_PGAS_TEST_HOSTS", kept, 1);
+}
+
 static void test_hostid_differs_by_boot_and_each_namespace(void **state)
 {
 	uint64_t last = identity();
@@ -235,9 +268,10 @@ int main(void)
 {
 #define CASE(name_arg) cmocka_unit_test_setup_teardown(name_arg, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		CASE(test_hostid_of_this_host_is_stable),      CASE(test_hostid_differs_by_boot_and_each_namespace),
-		CASE(test_hostid_without_proc_is_refused),     CASE(test_hostid_of_foreign_proc_is_refused),
-		CASE(test_hostid_in_other_namespaces_differs), CASE(test_domain_without_proc_is_refused),
+		CASE(test_hostid_of_this_host_is_stable),        CASE(test_hostid_differs_by_boot_and_each_namespace),
+		CASE(test_hostid_without_proc_is_refused),       CASE(test_hostid_of_foreign_proc_is_refused),
+		CASE(test_hostid_in_other_namespaces_differs),   CASE(test_domain_without_proc_is_refused),
+		CASE(test_hostid_played_hosts_differ_by_number),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

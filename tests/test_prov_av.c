@@ -2,6 +2,8 @@
 /* Address vectors: table and map, thousands of entries, remove and reuse, lookup, names, events, per-address errors. */
 #include "common.h"
 
+#include <unistd.h>
+
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* fi_av_bind: deprecated since libfabric 2, and served */
 
 static void fake_name(char *to, uint64_t i)
@@ -76,10 +78,10 @@ static void test_av_five_thousand_entries_are_kept_and_reused(void **state)
 
 /* --- single calls ------------------------------------------------------------------------------------------------- */
 
-/* lookup into a small buffer gives a part and the length it needs; the printed form is the text itself */
-static void lookup_and_text(struct node *n, struct fid_av *av)
+/* lookup into a small buffer gives a part and the length it needs */
+static void lookup_short(struct node *n, struct fid_av *av)
 {
-	char text[ADDR_BYTES + 8], small[11];
+	char small[11];
 	fi_addr_t a;
 	size_t len = sizeof small;
 	CHECK_EQ(fi_av_insert(av, n->name, 1, &a, 0, NULL), 1);
@@ -90,14 +92,55 @@ static void lookup_and_text(struct node *n, struct fid_av *av)
 	len = 4;
 	CHECK_EQ(fi_av_lookup(av, 1, small, &len), -FI_EINVAL);
 	CHECK_EQ(fi_av_lookup(av, FI_ADDR_UNSPEC, small, &len), -FI_EINVAL);
-	len = sizeof text;
+}
+
+/* The printed form: host, process and endpoint, and the address behind the link where there is one. */
+static void shown_readably(struct node *n, struct fid_av *av)
+{
+	char text[128], link[16] = "", ip[64] = "";
+	unsigned host, pid, ep, port, link_ep;
+	size_t len = sizeof text;
 	CHECK(fi_av_straddr(av, n->name, text, &len) == text);
-	CHECK_STR(text, n->name);
-	CHECK_EQ(len, strlen(n->name) + 1);
-	len = 11;
-	fi_av_straddr(av, n->name, small, &len);
-	CHECK_STR(small, "fi_pgas://");
-	CHECK_EQ(len, strlen(n->name) + 1);
+	CHECK_EQ(len, strlen(text) + 1);
+	CHECK_EQ(sscanf(text, "fi_pgas://%8x:%u/%u", &host, &pid, &ep), 3);
+	CHECK_EQ(pid, (unsigned)getpid());
+	CHECK_EQ(!strchr(text, '?'), !strstr(n->name, "+n/"));
+	if (!team_over_link())
+		return;
+	CHECK_EQ(sscanf(strchr(text, '?'), "?%15[^=]=%63[0-9.]:%u/%u", link, ip, &port, &link_ep), 4);
+	CHECK(strcmp(link, "net") == 0 || strcmp(link, "tcp") == 0 || strcmp(link, "tcp;ofi_rxm") == 0);
+	CHECK_STR(ip, "127.0.0.1");
+	CHECK(port > 0 && port < 65536);
+}
+
+/* Of any length, whatever the address, and never beyond the buffer. */
+static void shown_in_any_room(struct fid_av *av)
+{
+	static const char *const forms[][2] = {
+		{"fi_pgas://1:2:3:4", "fi_pgas://00000001:2/3"},
+		{"fi_pgas://1:2:3:4+n/tCgAAARJnAwA", "fi_pgas://00000001:2/3?tcp=10.0.0.1:4711/3"},
+		{"fi_pgas://1:2:3:4+n/nIAENuAAAAAAAAAAAAAAAARJnAAA", "fi_pgas://00000001:2/3?net=[2001:db8::1]:4711/0"},
+		{"fi_pgas://1:2:3:4+n/cAAECAwQFBgcBAA", "fi_pgas://00000001:2/3?cxi=0001020304050607/1"},
+		{"fi_pgas://1:2:3:4+x/what.ever", "fi_pgas://00000001:2/3?x/what.ever"},
+		{"fi_pgas://@name", "fi_pgas://@name"},
+		{"fi_pgas://*", "fi_pgas://*"},
+		{"nonsense", "not an address of fi_pgas"},
+	};
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		char addr[96] = "", text[96]; /* the longest that there are */
+		strcpy(addr, forms[i][0]);
+		for (size_t room = 0; room <= strlen(forms[i][1]) + 2; room++) {
+			size_t len = room;
+			memset(text, 0x55, sizeof text);
+			CHECK(fi_av_straddr(av, addr, text, &len) == text);
+			CHECK_EQ(len, strlen(forms[i][1]) + 1);
+			CHECK_EQ(text[room], 0x55);
+			if (room) {
+				CHECK_EQ(strlen(text), room <= strlen(forms[i][1]) ? room - 1 : strlen(forms[i][1]));
+				CHECK_MEM(text, forms[i][1], strlen(text));
+			}
+		}
+	}
 }
 
 /* good and bad in one call: the good one is in, the bad one is marked */
@@ -153,7 +196,9 @@ static void basics(int rank, void *arg)
 	CHECK_EQ(attr.type, FI_AV_TABLE); /* unspecified becomes a table */
 	CHECK(av->fid.context == &n);
 	CHECK_EQ(av->fid.fclass, FI_CLASS_AV);
-	lookup_and_text(&n, av);
+	lookup_short(&n, av);
+	shown_readably(&n, av);
+	shown_in_any_room(av);
 	good_and_bad(&n, av);
 	texts_of_nobody(av);
 	CHECK_OK(fi_close(&av->fid));

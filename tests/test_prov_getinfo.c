@@ -430,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_getinfo_without_hints_tells_everything),
 		cmocka_unit_test(test_getinfo_mr_mode_old_and_new_style),
 	};
+	use_loopback();
 	common_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -192,6 +192,7 @@ int main(void)
 		cmocka_unit_test(test_getinfo_contract_open_mpi_btl),
 		cmocka_unit_test(test_getinfo_contract_nvshmem),
 	};
+	use_loopback();
 	common_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,6 +152,97 @@ static void test_getinfo_parameters_out_of_range_are_ignored(void **state)
 	team_run_env(1, nonsense, NULL, env);
 }
 
+/* --- other hosts -------------------------------------------------------------------------------------------------- */
+
+/* Everything but the capability is the same with and without a link. */
+static void same_limits(const struct fi_info *a, const struct fi_info *b)
+{
+	CHECK_EQ(a->caps | FI_REMOTE_COMM, b->caps | FI_REMOTE_COMM);
+	CHECK_EQ(a->tx_attr->caps, b->tx_attr->caps);
+	CHECK_EQ(a->rx_attr->caps, b->rx_attr->caps);
+	CHECK_EQ(a->tx_attr->msg_order, b->tx_attr->msg_order);
+	CHECK_EQ(a->rx_attr->msg_order, b->rx_attr->msg_order);
+	CHECK_EQ(a->tx_attr->inject_size, b->tx_attr->inject_size);
+	CHECK_EQ(a->tx_attr->iov_limit, b->tx_attr->iov_limit);
+	CHECK_EQ(a->tx_attr->rma_iov_limit, b->tx_attr->rma_iov_limit);
+	CHECK(a->ep_attr->max_msg_size == b->ep_attr->max_msg_size);
+	CHECK(a->ep_attr->max_order_raw_size == b->ep_attr->max_order_raw_size);
+	CHECK(a->ep_attr->max_order_war_size == b->ep_attr->max_order_war_size);
+	CHECK(a->ep_attr->max_order_waw_size == b->ep_attr->max_order_waw_size);
+}
+
+/* FI_PGAS_NET may change between two calls: what counts is what it says now. */
+static void remote_comm(int rank, void *arg)
+{
+	struct fi_info *h = hints_new(), *with, *without;
+	(void)rank;
+	(void)arg;
+	setenv("FI_PGAS_NET", "auto:lo", 1);
+	with = ask(TEST_API, NULL, NULL, 0, h, 0);
+	CHECK_EQ(with->caps & FI_REMOTE_COMM, FI_REMOTE_COMM);
+	CHECK_EQ(with->domain_attr->caps & FI_REMOTE_COMM, FI_REMOTE_COMM);
+	setenv("FI_PGAS_NET", "off", 1);
+	without = ask(TEST_API, NULL, NULL, 0, h, 0);
+	CHECK_EQ(without->caps & (FI_LOCAL_COMM | FI_REMOTE_COMM), FI_LOCAL_COMM);
+	CHECK_EQ(without->domain_attr->caps & (FI_LOCAL_COMM | FI_REMOTE_COMM), FI_LOCAL_COMM);
+	same_limits(with, without);
+	fi_freeinfo(with);
+	fi_freeinfo(without);
+	h->caps = FI_MSG | FI_REMOTE_COMM;
+	ask(TEST_API, NULL, NULL, 0, h, -FI_ENODATA);
+	h->caps = FI_MSG;
+	h->domain_attr->caps = FI_REMOTE_COMM;
+	ask(TEST_API, NULL, NULL, 0, h, -FI_ENODATA);
+	h->domain_attr->caps = 0;
+	/* whoever asks for it gets the truth: there is no such interface */
+	setenv("FI_PGAS_NET", "auto:no-such-interface", 1);
+	h->caps = FI_MSG | FI_REMOTE_COMM;
+	ask(TEST_API, NULL, NULL, 0, h, -FI_ENODATA);
+	setenv("FI_PGAS_NET", "auto:lo", 1);
+	with = ask(TEST_API, NULL, NULL, 0, h, 0);
+	CHECK_EQ(with->caps & (FI_LOCAL_COMM | FI_REMOTE_COMM), FI_REMOTE_COMM);
+	fi_freeinfo(with);
+	fi_freeinfo(h);
+}
+
+static void test_getinfo_remote_comm_needs_a_network(void **state)
+{
+	(void)state;
+	team_run(1, remote_comm, NULL);
+}
+
+/* A network that is asked for and cannot be had fails a domain that would open the link, and only that one. */
+static void local_comm(int rank, void *arg)
+{
+	static const struct {
+		uint64_t caps;
+		int want;
+	} tries[] = {{FI_MSG | FI_LOCAL_COMM, 0}, {FI_MSG, -FI_EINVAL}};
+	(void)rank;
+	(void)arg;
+	for (int k = 0; k < 2; k++) {
+		struct fi_info *h = hints_new(), *i;
+		struct fid_fabric *fabric;
+		struct fid_domain *domain;
+		h->caps = tries[k].caps;
+		i = ask(TEST_API, NULL, NULL, 0, h, 0);
+		CHECK_OK(fi_fabric(i->fabric_attr, &fabric, NULL));
+		CHECK_EQ(fi_domain(fabric, i, &domain, NULL), tries[k].want);
+		if (tries[k].want == 0)
+			CHECK_OK(fi_close(&domain->fid));
+		CHECK_OK(fi_close(&fabric->fid));
+		fi_freeinfo(i);
+		fi_freeinfo(h);
+	}
+}
+
+static void test_getinfo_local_comm_alone_opens_no_link(void **state)
+{
+	static const char *const env[] = {"FI_PGAS_NET=auto:no-such-interface", NULL};
+	(void)state;
+	team_run_env(1, local_comm, NULL, env);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,7 +250,10 @@ int main(void)
 		cmocka_unit_test(test_getinfo_tostr_reads_well),
 		cmocka_unit_test(test_getinfo_parameters_are_listed),
 		cmocka_unit_test(test_getinfo_parameters_out_of_range_are_ignored),
+		cmocka_unit_test(test_getinfo_remote_comm_needs_a_network),
+		cmocka_unit_test(test_getinfo_local_comm_alone_opens_no_link),
 	};
+	use_loopback();
 	common_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -321,9 +321,11 @@ void compare(const std::vector<card> &cards)
 	wait_setup(cores, here);
 }
 
-void meet()
+void meet(const std::vector<card> &cards)
 {
-	if (pgas_boot_barrier() != 0)
+	const bool far =
+		std::any_of(cards.begin(), cards.end(), [&](const card &c) { return c.host != cards[0].host; });
+	if (pgas_boot_meet(far) != 0)
 		fail("gasnet_init: cannot meet the other nodes");
 }
 
@@ -343,7 +345,7 @@ int start(const char *config)
 	compare(cards);
 	const size_t span = g.max_segment + kInternalBytes;
 	map_region(agree_on_place(cards, span), span);
-	meet(); // everybody's memory is registered before anybody maps it
+	meet(cards); // everybody's memory is registered before anybody maps it
 	connect(cards);
 	exit_setup();
 	g.initialized = true;
@@ -407,7 +409,7 @@ extern "C" int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintp
 	gasneti_front.am = reinterpret_cast<pgas_ep *>(g.am);
 	if (!g.far) // else every poll looks after far nodes, too
 		gasneti_front.arrivals = reinterpret_cast<pgas_cq *>(g.cq);
-	return pgas_boot_barrier() == 0 ? GASNET_OK : GASNET_ERR_RESOURCE;
+	return pgas_boot_meet(g.far) == 0 ? GASNET_OK : GASNET_ERR_RESOURCE;
 }
 
 extern "C" uintptr_t gasnet_getMaxLocalSegmentSize(void) noexcept

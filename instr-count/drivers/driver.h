@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "pgas_mark.h"
 
@@ -28,6 +29,40 @@ static inline unsigned driver_calls(void)
 	const char *text = getenv("INSTR_COUNT_CALLS");
 	unsigned long n = text ? strtoul(text, NULL, 0) : 0;
 	return n > 0 && n < 100000000 ? (unsigned)n : 25;
+}
+
+/*
+ * Which hosts the processes play (FI_PGAS_TEST_HOSTS), by the program's last argument. Without one of these words all
+ * are where they are.
+ *   far     each is a host of its own: the target is reached over the link. Nobody takes in acknowledgements between
+ *           the calls, so all of them but the first find a packet that waits.
+ *   linked  process 1 is another host than the rest: a link is open while the target's memory is mapped.
+ */
+enum driver_place { DRIVER_HERE, DRIVER_FAR, DRIVER_LINKED };
+
+static inline enum driver_place driver_place(int argc, char **argv)
+{
+	const char *last = argc > 1 ? argv[argc - 1] : "";
+	return strcmp(last, "far") == 0 ? DRIVER_FAR : strcmp(last, "linked") == 0 ? DRIVER_LINKED : DRIVER_HERE;
+}
+
+/* Before anything asks which host this is. */
+static inline void driver_take_place(enum driver_place place, int rank)
+{
+	if (place == DRIVER_HERE)
+		return;
+	setenv("FI_PGAS_TEST_HOSTS", place == DRIVER_FAR ? "1" : rank == 1 ? "3" : "2", 1);
+	setenv("FI_PGAS_NET", "auto:lo", 0);
+	if (place == DRIVER_FAR)
+		setenv("FI_PGAS_NET_THREAD", "0", 1);
+}
+
+/* Of this process, as its launcher says. */
+static inline int driver_rank(void)
+{
+	const char *text = getenv("PMIX_RANK");
+	text = text ? text : getenv("PMI_RANK");
+	return text ? atoi(text) : 0;
 }
 
 /* A program of one process: main() that runs the statement n times. */

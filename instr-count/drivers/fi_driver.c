@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fi_driver.c: an origin and a target process with one endpoint each. Nothing
- * here is counted, so it is plain libfabric for any RDM provider.
+ * fi_driver.c: an origin and a target process with one endpoint each, and a
+ * second target on another host where a link is wanted. Nothing here is
+ * counted, so it is plain libfabric for any RDM provider.
  */
 #include "fi_driver.h"
 
@@ -20,7 +21,14 @@ struct greeting {
 	uint64_t key;
 };
 
-static pid_t target_pid;
+/* The target, and the one on the other host. */
+enum { TARGETS_MOST = 2 };
+static struct target {
+	pid_t pid;
+	int to, from;
+	fi_addr_t address;
+} targets[TARGETS_MOST];
+static int target_count;
 
 static int complain(const char *what, int error)
 {
@@ -122,7 +130,14 @@ static void close_objects(struct fi_side *s)
 		fi_freeinfo(s->info);
 }
 
-static int meet_peer(struct fi_side *s)
+/* The beginning of our provider's addresses is the host. */
+static int on_other_hosts(const char *a, const char *b)
+{
+	enum { SCHEME = 10, HOST = 10 };
+	return strncmp(a, "fi_pgas://", SCHEME) == 0 && strncmp(a + SCHEME, b + SCHEME, HOST) != 0;
+}
+
+static int meet_peer(struct fi_side *s, int to, int from, int far, fi_addr_t *address)
 {
 	struct greeting mine = {.name_bytes = sizeof(mine.name)}, theirs;
 	int ret = fi_getname(&s->ep->fid, mine.name, &mine.name_bytes);
@@ -131,17 +146,18 @@ static int meet_peer(struct fi_side *s)
 	mine.key = fi_mr_key(s->mr);
 	if (mine.key != 0)
 		return complain("the provider chose its own key", -FI_EKEYREJECTED);
-	if (write(s->to_peer, &mine, sizeof(mine)) != sizeof(mine) ||
-	    read(s->from_peer, &theirs, sizeof(theirs)) != sizeof(theirs))
+	if (write(to, &mine, sizeof(mine)) != sizeof(mine) || read(from, &theirs, sizeof(theirs)) != sizeof(theirs))
 		return complain("the other process", -FI_EIO);
-	ret = fi_av_insert(s->av, theirs.name, 1, &s->peer, 0, NULL);
+	if (far != on_other_hosts(mine.name, theirs.name))
+		return complain("the processes are not on the hosts that they play", -FI_EINVAL);
+	ret = fi_av_insert(s->av, theirs.name, 1, address, 0, NULL);
 	return ret == 1 ? 0 : complain("fi_av_insert", ret < 0 ? ret : -FI_EADDRNOTAVAIL);
 }
 
 /* The target takes what arrives until the origin closes its pipe. */
-static int serve(struct fi_side *s)
+static int serve(struct fi_side *s, int from)
 {
-	struct pollfd quit = {.fd = s->from_peer, .events = POLLIN};
+	struct pollfd quit = {.fd = from, .events = POLLIN};
 	struct fi_cq_entry entry;
 	int receives = 0;
 	while (poll(&quit, 1, 0) == 0) {
@@ -153,34 +169,58 @@ static int serve(struct fi_side *s)
 	return 0;
 }
 
-/* Only the origin returns, with 0 or an exit status. */
-static int open_pair(struct fi_side *s, const char *provider)
+static int open_side(struct fi_side *s, const char *provider)
 {
+	int ret = get_info(s, provider);
+	if (ret == 0)
+		ret = open_objects(s);
+	return ret == 0 ? open_memory(s) : ret;
+}
+
+/* Only the origin returns, with 0 or an exit status. rank: for the host that the target plays. */
+static int start_target(struct fi_side *s, const char *provider, enum driver_place place, int rank)
+{
+	struct target *t = &targets[target_count];
 	int down[2], up[2];
 	if (pipe(down) != 0 || pipe(up) != 0)
 		return complain("pipe", -FI_EIO);
 	/* Forks before libfabric is used, which does not survive a fork. */
-	target_pid = fork();
-	int target = target_pid == 0;
-	if (target)
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	s->from_peer = target ? down[0] : up[0];
-	s->to_peer = target ? up[1] : down[1];
-	close(target ? down[1] : down[0]);
-	close(target ? up[0] : up[1]);
-	int ret = get_info(s, provider);
+	t->pid = fork();
+	if (t->pid != 0) {
+		t->to = down[1];
+		t->from = up[0];
+		close(down[0]);
+		close(up[1]);
+		target_count++;
+		return t->pid < 0 ? complain("fork", -FI_EAGAIN) : 0;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(down[1]);
+	close(up[0]);
+	for (int i = 0; i < target_count; i++)
+		close(targets[i].to); /* whose end tells that target to stop */
+	driver_take_place(place, rank);
+	int ret = open_side(s, provider);
 	if (ret == 0)
-		ret = open_objects(s);
+		ret = meet_peer(s, up[1], down[0], place == DRIVER_FAR || rank == 1, &s->peer);
 	if (ret == 0)
-		ret = open_memory(s);
-	if (ret == 0)
-		ret = meet_peer(s);
-	if (!target)
-		return ret;
-	if (ret == 0)
-		ret = serve(s);
+		ret = serve(s, down[0]);
 	close_objects(s);
 	_exit(ret);
+}
+
+static int open_all(struct fi_side *s, const char *provider, enum driver_place place)
+{
+	int ret = start_target(s, provider, place, 2);
+	if (ret == 0 && place == DRIVER_LINKED)
+		ret = start_target(s, provider, place, 1);
+	driver_take_place(place, 0);
+	if (ret == 0)
+		ret = open_side(s, provider);
+	for (int i = 0; ret == 0 && i < target_count; i++)
+		ret = meet_peer(s, targets[i].to, targets[i].from, place == DRIVER_FAR || i == 1, &targets[i].address);
+	s->peer = targets[0].address;
+	return ret;
 }
 
 static uint64_t completed(struct fi_side *s)
@@ -205,41 +245,47 @@ static int settle(struct fi_side *s, uint64_t started)
 }
 
 /* The first words between two endpoints connect them: that is not counted. */
-static int connect_pair(struct fi_side *s)
+static int connect_to(struct fi_side *s, fi_addr_t peer, uint64_t started)
 {
 	ssize_t ret = -FI_EAGAIN;
 	for (unsigned tries = 0; ret == -FI_EAGAIN && tries < 20000; tries++) {
-		ret = fi_inject(s->ep, s->local, 8, s->peer);
+		ret = fi_inject(s->ep, s->local, 8, peer);
 		completed(s);
 		if (ret == -FI_EAGAIN)
 			usleep(500);
 	}
-	return ret == 0 ? settle(s, 1) : complain("the first message", (int)ret);
+	return ret == 0 ? settle(s, started) : complain("the first message", (int)ret);
 }
 
-static int close_pair(struct fi_side *s)
+static int close_all(struct fi_side *s)
 {
-	int status = 0;
+	int worst = 0;
 	close_objects(s);
-	close(s->to_peer);
-	waitpid(target_pid, &status, 0);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	for (int i = 0; i < target_count; i++) {
+		int status = 0;
+		close(targets[i].to);
+		waitpid(targets[i].pid, &status, 0);
+		worst |= WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	}
+	return worst;
 }
 
 int fi_driver_run(int argc, char **argv, ssize_t (*call)(struct fi_side *), ssize_t expected, int starts)
 {
 	static struct fi_side side;
+	enum driver_place place = driver_place(argc, argv);
 	ssize_t got = expected;
-	uint64_t started = 1;
-	int status = open_pair(&side, argc > 1 ? argv[1] : "pgas");
-	if (status == 0)
-		status = connect_pair(&side);
+	uint64_t started = 0;
+	int status = open_all(&side, argc > 1 ? argv[1] : "pgas", place);
+	for (int i = 0; status == 0 && i < target_count; i++)
+		status = connect_to(&side, targets[i].address, ++started);
 	for (unsigned n = driver_calls(); status == 0 && n > 0; n--) {
 		got = call(&side);
 		started += starts && got == expected;
-		status = settle(&side, started);
+		if (place != DRIVER_FAR || n == 1) /* or it would not find a packet that waits */
+			status = settle(&side, started);
 	}
 	if (status == 0 && got != expected)
 		status = complain("the counted call", (int)got);
-	return status != 0 ? status : close_pair(&side);
+	return status != 0 ? status : close_all(&side);
 }

@@ -22,7 +22,7 @@
  * constants are known to the compiler, and the result is tested, as programs
  * do, and so costs nothing where it is known.
  *
- * The provider's name is the program's argument.
+ * The provider's name is the program's first argument; "far" or "linked" behind it as in driver.h.
  */
 #ifndef INSTR_COUNT_FI_DRIVER_H
 #define INSTR_COUNT_FI_DRIVER_H
@@ -54,7 +54,6 @@ struct fi_side {
 	long *local;  /* operands and results */
 	char *region; /* what the peer may touch: key 0, addressed by offset */
 	fi_addr_t peer;
-	int to_peer, from_peer;
 };
 
 #ifdef FABRIC_DIRECT
@@ -81,7 +80,7 @@ ssize_t fi_driver_other(ssize_t ret) __attribute__((cold));
 /*
  * Runs call(side) as often as the engine wants. The last call must have
  * returned what is expected, or we counted something else. A call that starts
- * an operation is waited for, outside the marks.
+ * an operation is waited for, outside the marks; far ones together at the end.
  */
 int fi_driver_run(int argc, char **argv, ssize_t (*call)(struct fi_side *), ssize_t expected, int starts);
 

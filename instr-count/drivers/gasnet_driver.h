@@ -40,10 +40,29 @@ static void gasnet_driver_barrier(void)
 	gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
 }
 
+/* The hosts are as the argument says, and the link is open. */
+static inline void gasnet_driver_open_link(enum driver_place place, gasnet_node_t peer, gasnet_seginfo_t *segments)
+{
+	static gasnet_nodeinfo_t nodes[1024];
+	static long local = 7;
+	gasnet_node_t far = place == DRIVER_FAR ? peer : 1;
+	if (place == DRIVER_HERE || gasnet_mynode() != 0)
+		return;
+	gasnet_getNodeInfo(nodes, (int)gasnet_nodes());
+	if (nodes[far].supernode == nodes[0].supernode ||
+	    (place == DRIVER_LINKED && nodes[peer].supernode != nodes[0].supernode)) {
+		fprintf(stderr, "gasnet_driver: the nodes are not on the hosts that they play\n");
+		gasnet_exit(1);
+	}
+	gasnet_put(far, (char *)segments[far].addr + 64, &local, sizeof local);
+}
+
 /* call(peer, remote): remote is the start of the peer's segment. */
 static inline int gasnet_driver_run(int *argc, char ***argv, void (*call)(gasnet_node_t peer, void *remote))
 {
 	static gasnet_seginfo_t segments[1024];
+	enum driver_place place = driver_place(*argc, *argv);
+	driver_take_place(place, driver_rank());
 	if (gasnet_init(argc, argv) != GASNET_OK || gasnet_nodes() > 1024)
 		return 1;
 	if (gasnet_attach(gasnet_driver_handlers, 3, GASNET_DRIVER_SEGMENT, 0) != GASNET_OK)
@@ -51,6 +70,7 @@ static inline int gasnet_driver_run(int *argc, char ***argv, void (*call)(gasnet
 	gasnet_getSegmentInfo(segments, (int)gasnet_nodes());
 	gasnet_driver_barrier();
 	gasnet_node_t peer = gasnet_nodes() - 1;
+	gasnet_driver_open_link(place, peer, segments);
 	if (gasnet_mynode() == 0)
 		for (unsigned n = driver_calls(); n > 0; n--)
 			call(peer, segments[peer].addr);

@@ -8,7 +8,7 @@ static void call(int peer)
 	shmem_barrier_all();
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	return shmem_driver_run(call, 1);
+	return shmem_driver_run(argc, argv, call, 1);
 }

@@ -9,20 +9,36 @@
 
 #include <shmem.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "driver.h"
 
 /* Symmetric because static; a page of it for the larger puts. */
 static long cell[512];
 
-/* call(peer) runs as often as the engine wants. everyone: all PEs call. */
-static inline int shmem_driver_run(void (*call)(int peer), int everyone)
+/* The hosts are as the argument says, and the link is open. */
+static inline void shmem_driver_open_link(enum driver_place place, int peer)
 {
+	int far = place == DRIVER_FAR ? peer : 1;
+	if (place == DRIVER_HERE || shmem_my_pe() != 0)
+		return;
+	if (shmem_ptr(cell, far) || (place == DRIVER_LINKED && !shmem_ptr(cell, peer))) {
+		fprintf(stderr, "shmem_driver: the PEs are not on the hosts that they play\n");
+		shmem_global_exit(1);
+	}
+	shmem_long_p(&cell[8], 1, far);
+	shmem_quiet();
+}
+
+/* call(peer) runs as often as the engine wants. everyone: all PEs call. */
+static inline int shmem_driver_run(int argc, char **argv, void (*call)(int peer), int everyone)
+{
+	enum driver_place place = driver_place(argc, argv);
+	driver_take_place(place, driver_rank());
 	shmem_init();
 	int peer = shmem_n_pes() - 1;
 	memset(cell, 0, sizeof(cell));
 	shmem_barrier_all();
+	shmem_driver_open_link(place, peer);
 	if (everyone || shmem_my_pe() == 0)
 		for (unsigned n = driver_calls(); n > 0; n--)
 			call(peer);
@@ -32,9 +48,9 @@ static inline int shmem_driver_run(void (*call)(int peer), int everyone)
 }
 
 #define SHMEM_DRIVER_MAIN(_call)                                                                                       \
-	int main(void)                                                                                                 \
+	int main(int argc, char **argv)                                                                                \
 	{                                                                                                              \
-		return shmem_driver_run(_call, 0);                                                                     \
+		return shmem_driver_run(argc, argv, _call, 0);                                                         \
 	}
 
 #endif /* INSTR_COUNT_SHMEM_DRIVER_H */

@@ -18,5 +18,5 @@ int main(int argc, char **argv)
 		fprintf(stderr, "shmem_putmem: 1 to %zu bytes\n", sizeof(cell));
 		return 2;
 	}
-	return shmem_driver_run(call, 0);
+	return shmem_driver_run(argc, argv, call, 0);
 }

@@ -28,6 +28,18 @@ uint64_t number(const std::string &field, const std::string &source, size_t line
 	return value;
 }
 
+// A budget: a number, or =NAME for that of a path above.
+uint64_t budget_of(const path_table &table, const std::string &field, uint64_t path_entry::*which,
+		   const std::string &source, size_t line)
+{
+	if (!field.starts_with('='))
+		return number(field, source, line);
+	const path_entry *other = table.find(field.substr(1));
+	if (other == nullptr)
+		bad_line(source, line, "'" + field + "': there is no such path above");
+	return other->*which;
+}
+
 // Calls take(fields, line number) for each line that says something.
 template <typename Take>
 void each_line(const std::string &text, Take take)
@@ -89,8 +101,8 @@ void path_table::parse_paths(const std::string &text, const std::string &source)
 		} catch (const failure &e) {
 			bad_line(source, line, e.what());
 		}
-		path.budget_x86_64 = number(f[6], source, line);
-		path.budget_aarch64 = number(f[7], source, line);
+		path.budget_x86_64 = budget_of(*this, f[6], &path_entry::budget_x86_64, source, line);
+		path.budget_aarch64 = budget_of(*this, f[7], &path_entry::budget_aarch64, source, line);
 		path.figure = f[8];
 		path.description = f[9];
 		if (path.name.empty() || path.driver.empty())

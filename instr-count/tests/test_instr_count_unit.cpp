@@ -74,12 +74,19 @@ void test_paths_good_lines_are_read(void **)
 	assert_int_equal(table.select({"t*"}).size(), 1);
 	assert_int_equal(table.select({}).size(), 2);
 	assert_int_equal(status_of([&] { table.select({"three"}); }), kUsage);
+	table.parse_paths("four | ours | d | - | f | return | =" + table.paths[0].name + " | =" + table.paths[0].name +
+				  " | - | as much as the first\n",
+			  "t");
+	assert_int_equal(table.paths[2].budget_x86_64, 11);
+	assert_int_equal(table.paths[2].budget_aarch64, 12);
 }
 
 void test_paths_bad_lines_are_refused(void **)
 {
 	const char *bad[] = {
 		"one | two\n",
+		"a | ours | d | - | f | return | =nobody | 1 | - | text\n",
+		"a | ours | d | - | f | return | 1 | =a | - | text\n",
 		"a | ours | d | - | f | return | x | 1 | - | text\n",
 		"a | ours | d | - | f | return | -1 | 1 | - | text\n",
 		"a | ours | d | nolauncher:2 | f | return | 1 | 1 | - | text\n",

@@ -264,11 +264,7 @@ void meet(const cards_of_all &cards)
 	note_hosts(cards);
 	teams_setup();
 	fault_handler_install();
-	// Everybody's memory is registered before anybody's first access. Between hosts by an exchange: what brings
-	// something of everybody cannot be over before everybody came, whatever the launcher makes of a bare fence.
-	if (g.far)
-		gather(char{1});
-	else if (pgas_boot_barrier() != 0)
+	if (pgas_boot_meet(g.far) != 0) // everybody's memory is registered before anybody's first access
 		fail(kRoutine, "cannot meet the other PEs");
 }
 

@@ -26,7 +26,7 @@ extern "C" {
  * Writes the identity of the host that the calling process is on; it is equal on two processes only if they are on one
  * host. Returns 0, or a negative errno when the identity is not known (no /proc, or that of another PID namespace), and
  * then one line in `why` says what is missing. It asks the system at every call, because a process may change its
- * namespaces.
+ * namespaces. FI_PGAS_TEST_HOSTS (fi_pgas(7)) makes processes of one machine count as several hosts.
  */
 PGAS_EXPORT int pgas_host_id(uint64_t *id, char *why, size_t room) PGAS_HOSTID_NOEXCEPT;
 

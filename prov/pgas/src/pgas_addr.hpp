@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "pgas_util.hpp"
@@ -35,6 +36,8 @@ struct ep_address {
 };
 bool address_parse(const char *text, ep_address &out);
 ep_name address_format(const ep_address &a);
+// For people: fi_pgas://HOST:PROCESS/ENDPOINT[?PROVIDER=ADDRESS/ENDPOINT], the shape that fi_av_straddr(3) asks for.
+std::string address_readable(const char *text);
 ep_name address_of_service(const char *service);
 ep_name address_of_any();
 

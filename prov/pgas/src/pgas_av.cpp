@@ -219,16 +219,18 @@ int set_user_id(fid_av *f, fi_addr_t addr, fi_addr_t user_id, uint64_t flags) no
 	return 0;
 }
 
-const char *straddr(fid_av *, const void *addr, char *buf, size_t *len) noexcept
+// As much as there is room for, with a zero byte behind it; len becomes what the whole needs.
+const char *straddr(fid_av *f, const void *addr, char *buf, size_t *len) noexcept
 {
-	const auto *text = static_cast<const char *>(addr);
-	const size_t need = strnlen(text, kNameBytes - 1) + 1;
-	if (buf && *len) {
-		const size_t n = need < *len ? need : *len;
-		memcpy(buf, text, n - 1);
-		buf[n - 1] = 0;
-	}
-	*len = need;
+	guard([&] {
+		ep_name name{};
+		memcpy(name.text, addr, av_of(f)->dom->name_bytes);
+		const std::string text = address_readable(name.text);
+		if (buf && *len)
+			snprintf(buf, *len, "%s", text.c_str());
+		*len = text.size() + 1;
+		return 0;
+	});
 	return buf;
 }
 

@@ -179,12 +179,31 @@ bool hints_fit(const fi_info &h)
 	return true;
 }
 
-fi_info *full_info()
+// What can be offered here and now: without a network to other hosts no FI_REMOTE_COMM. Whoever asks for it gets the
+// truth, which takes time; for all others a look at the interfaces must do, so that who stays on this host waits for
+// nothing.
+uint64_t offered_caps(const fi_info *h)
+{
+	uint64_t asked = h ? h->caps : 0;
+	if (h && h->domain_attr)
+		asked |= h->domain_attr->caps;
+	if (h && h->tx_attr)
+		asked |= h->tx_attr->caps;
+	if (h && h->rx_attr)
+		asked |= h->rx_attr->caps;
+	const bool here_only = (asked & kFreeCaps) == FI_LOCAL_COMM;
+	const bool possible = here_only || link_possible(asked & FI_REMOTE_COMM);
+	if (!possible && (asked & FI_REMOTE_COMM))
+		return 0;
+	return possible ? kAllCaps : kAllCaps & ~FI_REMOTE_COMM;
+}
+
+fi_info *full_info(uint64_t all)
 {
 	fi_info *i = fi_dupinfo(nullptr); // libfabric allocates: its structures may be larger than those we know
 	if (!i)
 		return nullptr;
-	i->caps = kAllCaps;
+	i->caps = all;
 	i->addr_format = FI_ADDR_STR;
 	fi_tx_attr &tx = *i->tx_attr;
 	tx.caps = kTxCaps;
@@ -224,7 +243,7 @@ fi_info *full_info()
 	d.max_ep_tx_ctx = d.max_ep_rx_ctx = 1;
 	d.max_ep_stx_ctx = kManyObjects;
 	d.mr_iov_limit = kMrIovLimit;
-	d.caps = kDomainCaps;
+	d.caps = kDomainCaps & all;
 	d.mr_cnt = kRegionsMost;
 	i->fabric_attr->name = strdup(kFabricName);
 	i->fabric_attr->prov_version = g_provider.version;
@@ -232,9 +251,9 @@ fi_info *full_info()
 }
 
 // The hints pass hints_fit(): take over what the caller chose.
-void narrow(fi_info *i, const fi_info &h)
+void narrow(fi_info *i, const fi_info &h, uint64_t all)
 {
-	i->caps = expand_caps(h.caps, kAllCaps);
+	i->caps = expand_caps(h.caps, all);
 	i->tx_attr->caps = context_caps(h.tx_attr ? h.tx_attr->caps : 0, h.caps, kTxCaps, i->caps);
 	i->rx_attr->caps = context_caps(h.rx_attr ? h.rx_attr->caps : 0, h.caps, kRxCaps, i->caps);
 	i->domain_attr->caps = (i->caps | (h.domain_attr ? h.domain_attr->caps : 0)) & kDomainCaps;
@@ -363,16 +382,19 @@ int info_get(uint32_t version, const char *node, const char *service, uint64_t f
 		if (choosing_provider())
 			return -FI_ENODATA; // we ask for somebody else
 		if (flags & FI_PROV_ATTR_ONLY) {
-			*info = full_info();
+			*info = full_info(offered_caps(nullptr));
 			return *info ? 0 : -FI_ENOMEM;
 		}
 		if (hints && !hints_fit(*hints))
 			return -FI_ENODATA;
-		fi_info *first = full_info();
+		const uint64_t all = offered_caps(hints);
+		if (!all && !refuse("FI_REMOTE_COMM: no network to other hosts"))
+			return -FI_ENODATA;
+		fi_info *first = full_info(all);
 		if (!first)
 			return -FI_ENOMEM;
 		if (hints)
-			narrow(first, *hints);
+			narrow(first, *hints, all);
 		int offered = 0;
 		int err = choose_mr_mode(first, version, hints, offered) ? 0 : -FI_ENODATA;
 		if (!err)

@@ -25,13 +25,11 @@ fi_provider g_provider = {
 	.cleanup = [] {},
 };
 
+// As it is now: fi_getinfo asks long before a link is opened. Not to be kept.
 const char *parameters_net()
 {
-	static const std::string value = [] {
-		char *text = nullptr;
-		return fi_param_get_str(&g_provider, "net", &text) == 0 && text && *text ? text : "auto";
-	}();
-	return value.c_str();
+	char *text = nullptr;
+	return fi_param_get_str(&g_provider, "net", &text) == 0 && text && *text ? text : "auto";
 }
 
 const params &parameters()

@@ -14,6 +14,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 namespace pgas {
 namespace {
@@ -82,6 +83,26 @@ ep_name address_format(const ep_address &a)
 		snprintf(n.text, sizeof n.text, "%s%.*s", kScheme, static_cast<int>(kNameBytes - kSchemeBytes - 1),
 			 a.parts);
 	return n;
+}
+
+std::string address_readable(const char *text)
+{
+	ep_address a;
+	if (!address_parse(text, a))
+		return "not an address of fi_pgas";
+	if (a.any || a.named)
+		return text;
+	std::string out = kScheme;
+	char separator = '?';
+	std::string_view parts(a.parts);
+	for (std::string_view part = address_next_part(parts); !part.empty(); part = address_next_part(parts)) {
+		std::string_view rest;
+		const wire_ops *w = wire_of_part(part, rest);
+		if (out.size() > kSchemeBytes)
+			out += std::exchange(separator, '&');
+		out += w ? w->show(rest) : std::string(part);
+	}
+	return out;
 }
 
 ep_name address_of_any()

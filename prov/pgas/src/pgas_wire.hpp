@@ -115,9 +115,11 @@ struct wire_ops {
 	void (*ep_close)(wire_ep *on);
 
 	// Address. address writes the endpoint's part, tight: in as few characters as it can; canonical rewrites one as
-	// address() would, false: it is none; cost is negative when this endpoint cannot reach it.
+	// address() would, false: it is none; show is for people (fi_av_straddr), empty: it is none; cost is negative
+	// when this endpoint cannot reach it.
 	void (*address)(const wire_ep &on, char *part, size_t room, bool tight);
 	bool (*canonical)(std::string_view part, char *out, size_t room);
+	std::string (*show)(std::string_view part);
 	int (*cost)(const wire_ep &on, std::string_view part);
 
 	// Memory (may be null, all three). mr_show also when the counters of a region that is shown changed.

@@ -166,6 +166,11 @@ bool loop_canonical(std::string_view part, char *out, size_t room)
 	return snprintf(out, room, "%x", token) < static_cast<int>(room);
 }
 
+std::string loop_show(std::string_view part)
+{
+	return "loop=" + std::string(part);
+}
+
 int loop_cost(const wire_ep &, std::string_view part)
 {
 	uint32_t token;
@@ -402,6 +407,7 @@ const wire_ops g_loop_wire = {
 	.ep_close = loop_ep_close,
 	.address = loop_address,
 	.canonical = loop_canonical,
+	.show = loop_show,
 	.cost = loop_cost,
 	.mr_open = nullptr,
 	.mr_show = nullptr,

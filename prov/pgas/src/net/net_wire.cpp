@@ -3,6 +3,7 @@
 // The table of the wire to other hosts, and what makes it up: life, addresses, connections, progress.
 #include "net.hpp"
 #include "../pgas_request.hpp"
+#include "port_ofi.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -229,6 +230,16 @@ bool net_canonical(std::string_view part, char *out, size_t room)
 	return true;
 }
 
+std::string net_show(std::string_view part)
+{
+	net_address a;
+	if (!read_part(part, a))
+		return "";
+	const bool ip = a.link.size() == 6 || a.link.size() == 18;
+	const std::string where = address_show(ip ? FI_SOCKADDR : FI_FORMAT_UNSPEC, a.link.data(), a.link.size());
+	return std::string(port_kind_name(a.kind)) + "=" + where + "/" + std::to_string(a.endpoint);
+}
+
 int net_cost(const wire_ep &of, std::string_view part)
 {
 	net_address a;
@@ -381,6 +392,7 @@ const wire_ops g_net_wire = {
 	.ep_close = net_ep_close,
 	.address = net_address_of,
 	.canonical = net_canonical,
+	.show = net_show,
 	.cost = net_cost,
 	.mr_open = nullptr,
 	.mr_show = nullptr,

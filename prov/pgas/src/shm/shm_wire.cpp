@@ -185,7 +185,18 @@ bool shm_canonical(std::string_view part, char *out, size_t room)
 	return true;
 }
 
-// FI_PGAS_TEST_HOSTS: only endpoints of one domain share a host.
+// Host, process and endpoint: enough to tell it from others at a glance.
+std::string shm_show(std::string_view part)
+{
+	shm_address a;
+	if (!read_part(part, a))
+		return "";
+	char text[48];
+	snprintf(text, sizeof text, "%08x:%u/%d", static_cast<uint32_t>(a.host), a.pid, a.fd);
+	return text;
+}
+
+// FI_PGAS_TEST_HOSTS=1: only endpoints of one domain share a host.
 bool in_domain(const domain &dom, uint64_t nonce)
 {
 	for (const ep_core *ep : dom.eps)
@@ -199,7 +210,7 @@ int shm_cost(const wire_ep &on, std::string_view part)
 	shm_address a;
 	if (!read_part(part, a) || a.host != host_identity() || a.host == 0)
 		return -1;
-	if (parameters().test_hosts && !in_domain(*on.ep->dom, a.nonce))
+	if (parameters().test_hosts == 1 && !in_domain(*on.ep->dom, a.nonce))
 		return -1;
 	return a.pid == shm_of(on).seg.at<segment_header>(0)->pid ? kCostOwnProcess : kCostOwnHost;
 }
@@ -330,6 +341,7 @@ const wire_ops g_shm_wire = {
 	.ep_close = shm_ep_close,
 	.address = shm_address_of,
 	.canonical = shm_canonical,
+	.show = shm_show,
 	.cost = shm_cost,
 	.mr_open = shm_mr_open,
 	.mr_show = shm_mr_show,
