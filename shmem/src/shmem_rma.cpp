@@ -106,14 +106,15 @@ constexpr size_t k8 = 8, k16 = 16, k32 = 32, k64 = 64, k128 = 128, kmem = 8;
 
 #define SIZED_put(B) put(c, dest, source, nelems *(B / 8), pe, name)
 #define SIZED_get(B) get(c, dest, source, nelems *(B / 8), pe, name)
-#define SIZED_put_nbi(B) SIZED_put(B)
-#define SIZED_get_nbi(B) SIZED_get(B)
+#define SIZED_put_nbi(B) put_nbi(c, dest, source, nelems *(B / 8), pe, name)
+#define SIZED_get_nbi(B) get_nbi(c, dest, source, nelems *(B / 8), pe, name)
 #define SIZED_iput(B) iput(c, name, as<B>(dest), as<B>(source), dst, sst, nelems, pe)
 #define SIZED_iget(B) iget(c, name, as<B>(dest), as<B>(source), dst, sst, nelems, pe)
 #define SIZED_ibput(B) ibput(c, name, as<B>(dest), as<B>(source), dst, sst, bsize, nblocks, pe)
 #define SIZED_ibget(B) ibget(c, name, as<B>(dest), as<B>(source), dst, sst, bsize, nblocks, pe)
 #define SIZED_put_signal(B) put_signal(c, name, dest, source, nelems *(B / 8), sig_addr, signal, sig_op, pe)
-#define SIZED_put_signal_nbi(B) SIZED_put_signal(B)
+#define SIZED_put_signal_nbi(B)                                                                                        \
+	put_signal(c, name, dest, source, nelems *(B / 8), sig_addr, signal, sig_op, pe, until::taken)
 #define DEFINE(S, STEM, TAIL, P, A)                                                                                    \
 	SHMEM_NAME(void, shmem_##STEM##S##TAIL, P)                                                                     \
 	{                                                                                                              \

@@ -9,6 +9,8 @@
 namespace pgas {
 namespace {
 
+constexpr size_t kLookFrom = 16384; // bytes of an operation that is worth a look at what arrived
+
 bool target_error(int err) // found out about the target, as opposed to wrong arguments of the caller
 {
 	return err == -FI_EKEYREJECTED || err == -FI_EACCES || err == -FI_EFAULT || err == -FI_ECONNRESET ||
@@ -136,6 +138,8 @@ ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o)
 	const int rc = submit_once(ep, addr, o);
 	if (rc == kDone)
 		op_complete(ep, o);
+	else if (rc == kKept && o.len >= kLookFrom)
+		await_progress(ep); // who starts many of them takes in what comes meanwhile
 	return rc < 0 ? rc : 0;
 }
 

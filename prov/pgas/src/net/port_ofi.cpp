@@ -200,7 +200,7 @@ int ofi_write(port &p, uint64_t to, const void *from, size_t len, void *handle, 
 	const fi_rma_iov rma{addr, len, key};
 	void *desc = desc_of(handle);
 	const fi_msg_rma m = transfer(&iov, &desc, &rma, to, work);
-	const uint64_t until = p.limits.stream ? FI_TRANSMIT_COMPLETE : FI_DELIVERY_COMPLETE;
+	const uint64_t until = p.limits.stream ? FI_INJECT_COMPLETE : FI_DELIVERY_COMPLETE;
 	return static_cast<int>(fi_writemsg(ofi_of(p).ep.get(), &m, FI_COMPLETION | until));
 }
 
