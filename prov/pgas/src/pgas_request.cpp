@@ -232,6 +232,7 @@ int run_write(ep_core *ep, const request_head &h, const char *data, size_t data_
 		return -FI_EINVAL;
 	if (const int err = target_find(ep->dom, h.key, h.addr, h.len, FI_REMOTE_WRITE, at))
 		return err;
+	pgas_fence_store_store(); // whoever waits for one of these bytes sees what was written before it
 	iov_scatter(at.pieces.data(), at.pieces.size(), 0, data, h.len);
 	count_remote(ep, *at.region, remote_effect::write, h.last);
 	return 0;

@@ -105,12 +105,14 @@ void store(char *at, const char *from, size_t len)
 		memcpy(&word, from, sizeof word);
 		pgas_store_release(reinterpret_cast<decltype(word) *>(at), word);
 	};
-	if (len == 8 && reinterpret_cast<uintptr_t>(at) % 8 == 0)
+	if (len == 8 && reinterpret_cast<uintptr_t>(at) % 8 == 0) {
 		whole(uint64_t{});
-	else if (len == 4 && reinterpret_cast<uintptr_t>(at) % 4 == 0)
+	} else if (len == 4 && reinterpret_cast<uintptr_t>(at) % 4 == 0) {
 		whole(uint32_t{});
-	else
+	} else {
+		pgas_fence_store_store();
 		memcpy(at, from, len);
+	}
 }
 
 int run_put(net_ep &on, const frame_head &h, const char *bytes, size_t len)
@@ -127,6 +129,7 @@ int run_put(net_ep &on, const frame_head &h, const char *bytes, size_t len)
 	target_memory at;
 	if (const int err = target_find(on.ep->dom, key, addr, len - head, FI_REMOTE_WRITE, at))
 		return err;
+	pgas_fence_store_store(); // as in store()
 	iov_scatter(at.pieces.data(), at.pieces.size(), 0, bytes + head, len - head);
 	target_count(on.ep, *at.region, remote_effect::write, true, h.flags & kFrameLast);
 	return 0;
