@@ -114,8 +114,9 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
 		check_arrays(name, dest, nelems *(S / 8), source, nelems *(S / 8));                                    \
 		if (PE_root < 0 || PE_root >= PE_size)                                                                 \
 			fail(name, "the root %d is outside 0..%d of the active set", PE_root, PE_size - 1);            \
-		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_BCAST_SYNC_SIZE,                            \
-		       [&](teams::team &t) { teams::broadcast(t, dest, source, nelems *(S / 8), PE_root, false); });   \
+		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_BCAST_SYNC_SIZE, [&](teams::team &t) {      \
+			teams::broadcast_in_turn(t, dest, source, nelems *(S / 8), PE_root, false);                    \
+		});                                                                                                    \
 	}                                                                                                              \
 	SHMEM_NAME(void, shmem_collect##S,                                                                             \
 		   (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,        \

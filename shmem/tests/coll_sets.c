@@ -5,6 +5,8 @@
  */
 #include "coll_test.h"
 
+#include <unistd.h>
+
 enum { kMost = 600 };
 static char g_source[16 * kMost * 8] __attribute__((aligned(64)));
 static char g_dest[16 * (kMost * 8 + 8)] __attribute__((aligned(64)));
@@ -141,6 +143,29 @@ static void barriers(const struct set *s)
 	}
 }
 
+/* Two pSyncs and two dests in turn, and no sync in between: what a PE looks at is not written over before it calls. */
+static void broadcasts_in_turn(const struct set *s)
+{
+	enum { kWords = 10, kRounds = 12 };
+	static uint64_t source[2][kWords], dest[2][kWords];
+	const int mine = (shmem_my_pe() - s->start) >> s->log_stride, root = s->size - 1;
+	check_doing = "shmem_broadcast64, one after the other";
+	memset(dest, 0, sizeof dest);
+	SYNC(s);
+	for (uint64_t round = 1; round <= kRounds; round++) {
+		uint64_t *from = source[round % 2], *to = dest[round % 2];
+		const size_t n = round % 4 < 2 ? kWords / 2 : kWords;
+		for (size_t i = 0; mine == root && i < n; i++)
+			from[i] = 100 * round + i;
+		shmem_broadcast64(to, from, n, root, s->start, s->log_stride, s->size, psync());
+		if (mine != root)
+			usleep(2000); /* the root is ahead now, if it can be */
+		for (size_t i = 0; mine != root && i < n; i++)
+			CHECK_EQ(to[i], 100 * round + i);
+	}
+	SYNC(s);
+}
+
 int main(int argc, char **argv)
 {
 	int level;
@@ -157,6 +182,7 @@ int main(int argc, char **argv)
 		const int away = me - s->start;
 		if (away >= 0 && away % (1 << s->log_stride) == 0 && away >> s->log_stride < s->size) {
 			barriers(s);
+			broadcasts_in_turn(s);
 			for (size_t r = 0; r < sizeof kReduce / sizeof *kReduce; r++)
 				for (int in_place = 0; in_place < 2; in_place++) {
 					kReduce[r](s, 3, in_place);

@@ -117,4 +117,14 @@ void broadcast(team &t, void *dest, const void *source, size_t bytes, int root, 
 	broadcast_hosts(t, how, static_cast<char *>(dest), static_cast<const char *>(source), bytes, root, root_too);
 }
 
+void broadcast_in_turn(team &t, void *dest, const void *source, size_t bytes, int root, bool root_too)
+{
+	if (bytes && t.size > 1 && t.block) {
+		const auto how = choose_bcast(t, bytes);
+		if (how != bcast_algorithm::direct && how != bcast_algorithm::flat)
+			sync(t); // others write into dest
+	}
+	broadcast(t, dest, source, bytes, root, root_too);
+}
+
 } // namespace pgas::teams

@@ -33,6 +33,8 @@ void scan(team &t, const reduction &op, void *dest, const void *source, size_t e
 
 // root_too: the root's dest gets the data too
 void broadcast(team &t, void *dest, const void *source, size_t bytes, int root, bool root_too);
+// The same for members that may still look at dest while another one calls: it is not written before they call.
+void broadcast_in_turn(team &t, void *dest, const void *source, size_t bytes, int root, bool root_too);
 void fcollect(team &t, void *dest, const void *source, size_t bytes); // the same length on all members
 void collect(team &t, void *dest, const void *source, size_t bytes);
 void alltoall(team &t, void *dest, const void *source, size_t bytes);
