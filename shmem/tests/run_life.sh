@@ -5,7 +5,6 @@
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 . "$(dirname "$0")/../../tests/foreign.sh"
-oshrun=$top/boot/oshrun
 life=$top/shmem/tests/life exits=$top/shmem/tests/life_exit opens=$top/shmem/tests/life_dlopen
 
 # counted, and again
