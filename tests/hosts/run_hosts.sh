@@ -164,13 +164,18 @@ fi
 # --- scripts that were written for one host ---------------------------------------------------------------------------
 
 # a script takes LIMIT for each of its commands; all of them, some minutes on this many hosts
+child=
+at_exit '[ -z "$child" ] || kill -TERM "$child"'
 scripts() {
 	for count_of_hosts in 2 3; do
 		for script in $scripts; do
 			_began=$(date +%s)
 			env -u PGAS_TEST_LONG SPREAD_HOSTS=$count_of_hosts TEST_OSHRUN="$src/tests/hosts/spread" \
-				timeout -k 30 $((900 * SLOW)) sh "$src/$script" >"$work/out" 2>&1 </dev/null
+				timeout -k 30 $((900 * SLOW)) sh "$src/$script" >"$work/out" 2>&1 </dev/null &
+			child=$! # in the background, so that a signal is answered at once
+			wait $child
 			_status=$?
+			child=
 			grep '^FAILED' "$work/out" >"$work/failed"
 			[ $_status -eq 0 ]
 			check "$script on $count_of_hosts hosts, $(($(date +%s) - _began)) s: $(tail -n 1 "$work/out")"
