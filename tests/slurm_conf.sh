@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # slurm_conf.sh: what a Slurm of a test's own needs, on one host (boot/tests/own_slurm.sh) or on fake ones
 # (tests/hosts/slurm.sh).
-#	slurm_conf FOLDER USER CGROUPS	prints slurm.conf for all that lies in the folder, with ports of its own, but for
-#					the names of cluster, controller, nodes and partition; writes cgroup.conf
+#	slurm_conf FOLDER USER CGROUPS	prints slurm.conf for all that lies in the folder, with ports of its own, but
+#					for the names of cluster, controller and nodes; writes cgroup.conf
 #	slurm_munged FOLDER COMMAND...	calls a command with the command line of its munged
 # Newer versions know other words for CGROUPS than cgroup/v1, namely disabled; none is used.
 
