@@ -25,6 +25,13 @@ footprint operator-(const footprint &a, const footprint &b);
 std::optional<footprint> apart(const std::function<footprint()> &body);
 constexpr unsigned kLimitSeconds = 20;
 
+// Of one connected peer on another host, in the process that has many of them.
+struct connection_cost {
+	double resident_bytes = 0, heap_bytes = 0, descriptors = 0, seconds = 0;
+};
+connection_cost connections(const char *provider, size_t peers); // scale_link.cpp; leaves where there is none such
+constexpr int kNotHere = 77;
+
 footprint address_vector(size_t ranks); // scale_memory.cpp
 footprint front(size_t ranks, bool touched);
 footprint board(size_t ranks);

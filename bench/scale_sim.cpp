@@ -67,12 +67,14 @@ constexpr char kUsage[] = "usage: scale_sim [options]\n"
 			  "  --per-host N      ranks on a host (default 64); teams of one rank per host are shown too\n"
 			  "  --memory          memory and time only\n"
 			  "  --collectives     collectives only; these lines are the same on every machine\n"
+			  "  --link N          only what each of N connected peers on other hosts costs\n"
 			  "  --help\n";
 
 struct arguments {
 	std::vector<int> ranks{1000, 65536, 1000000};
 	int per_host = 64;
 	bool memory = true, collectives = true;
+	int link = 0; // peers
 };
 
 std::string amount(double bytes)
@@ -197,6 +199,43 @@ void print_collectives(const arguments &a, int per_host)
 	}
 }
 
+[[noreturn]] void print_connections(const char *provider, const char *inner, size_t peers)
+{
+	alarm(kLimitSeconds);
+	const connection_cost c = connections(provider, peers);
+	printf("| %s%s | %s | %s | %.1f | %s |\n", provider == inner ? "" : "pgas over ", inner,
+	       amount(c.resident_bytes).c_str(), amount(c.heap_bytes).c_str(), c.descriptors,
+	       duration(c.seconds).c_str());
+	fflush(stdout);
+	_exit(0);
+}
+
+// Network providers of this machine alone, and this library over them.
+int print_link(size_t peers)
+{
+	setenv("FI_PGAS_TEST_HOSTS", "1", 1); // every domain is a host of its own
+	printf("| provider, %zu peers | memory per peer | of it allocated | descriptors | time per connection |\n"
+	       "|---|---|---|---|---|\n",
+	       peers);
+	int bad = 0;
+	for (const char *const inner : {"tcp;^ofi_rxm", "net", "tcp;ofi_rxm"}) {
+		const std::string name = inner;
+		setenv("FI_PGAS_NET", (name.substr(0, name.find(";^")) + ":lo").c_str(), 1);
+		int status = 0;
+		for (const char *const provider : {inner, "pgas"}) {
+			fflush(stdout);
+			const pid_t child = fork();
+			if (child == 0)
+				print_connections(provider, inner, peers);
+			waitpid(child, &status, 0);
+			if (WIFEXITED(status) && WEXITSTATUS(status) == kNotHere)
+				break; // this libfabric has none
+			bad |= status;
+		}
+	}
+	return bad != 0;
+}
+
 bool parse(int argc, char **argv, arguments &a)
 {
 	for (int i = 1; i < argc; i++) {
@@ -205,6 +244,10 @@ bool parse(int argc, char **argv, arguments &a)
 			a.collectives = false;
 		} else if (word == "--collectives") {
 			a.memory = false;
+		} else if (word == "--link" && i + 1 < argc) {
+			a.link = atoi(argv[++i]);
+			if (a.link < 1 || a.link > 400)
+				return false;
 		} else if (word == "--per-host" && i + 1 < argc) {
 			a.per_host = atoi(argv[++i]);
 		} else if (word == "--ranks" && i + 1 < argc) {
@@ -232,6 +275,8 @@ int main(int argc, char **argv)
 		return fputs(kUsage, stdout) < 0;
 	if (!parse(argc, argv, a))
 		return fputs(kUsage, stderr), 2;
+	if (a.link)
+		return print_link(static_cast<size_t>(a.link));
 	if (a.memory)
 		print_memory(a);
 	if (a.collectives) {

@@ -158,10 +158,15 @@ void channel::handle(const std::vector<pollfd> &polls)
 {
 	if (!is_open())
 		return;
+	const double now = now_s();
+	// pings wake us in time: when we come late ourselves, as on a crowded machine, the other side may be as late
+	if (ping_s_ > 0 && looked_ > 0 && now > looked_ + 2 * ping_s_)
+		heard_ = std::min(now, heard_ + now - looked_ - ping_s_);
+	looked_ = now;
 	if (poll_in_ < polls.size() && polls[poll_in_].revents)
 		read_some();
 	if (ping_s_ > 0)
-		keep_alive(now_s());
+		keep_alive(now);
 	if (out_.get() >= 0 && !queue_.empty())
 		write_some();
 }

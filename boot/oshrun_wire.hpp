@@ -88,7 +88,7 @@ private:
 	size_t at_ = 0; // in arrived_: what has been taken
 	bool eof_ = false, ended_ = false;
 	std::string broken_;
-	double heard_ = 0, spoke_ = 0, ping_s_ = 2;
+	double heard_ = 0, spoke_ = 0, looked_ = 0, ping_s_ = 2;
 	size_t poll_in_ = SIZE_MAX, poll_out_ = SIZE_MAX;
 };
 

@@ -4,7 +4,7 @@
 # are there to be copied: each compiles without a warning as plain C99 and C11, or C++11 and later, too.
 set -u
 . "$(dirname "$0")/../tests/harness.sh"
-run=$top/boot/oshrun
+run=$oshrun
 LIMIT=120
 for n in 4 1 3; do
 	for program in hello ring heat2d gups gups_inline sort; do

@@ -5,6 +5,7 @@
 #
 # It gives the test
 #	$top, $src	the top build folder and the top source folder
+#	$oshrun		the launcher; TEST_OSHRUN is another one, which takes the same options (tests/hosts/spread)
 #	$work		a folder of its own, removed at the end, whatever ends the test
 #	$SLOW		how many times longer than an idle machine this one may take (TEST_SLOW, see tests/README.md)
 #	$LIMIT		seconds that one command may take on an idle machine; a test may set it
@@ -26,6 +27,7 @@
 
 top=${abs_top_builddir:-$PWD}
 src=${abs_top_srcdir:-${srcdir:-.}}
+oshrun=${TEST_OSHRUN:-$top/boot/oshrun}
 SLOW=${TEST_SLOW:-5}
 LIMIT=60
 failures=0 count=0 parts_not_run='' parts=0 finished='' at_exit=:

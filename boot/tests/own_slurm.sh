@@ -11,6 +11,7 @@ set -u
 
 PATH=$PATH:/usr/sbin:/sbin
 . "$(dirname "$0")/../../tests/harness.sh"
+. "$(dirname "$0")/../../tests/slurm_conf.sh"
 rmdir "$work" # not needed: the folder below has a short name and a keeper
 [ $# -gt 0 ] || { echo "usage: own_slurm.sh COMMAND [ARGUMENT...]" >&2; exit 99; }
 give_up() {
@@ -103,7 +104,7 @@ ulimit -c 0 # jobs that crash on purpose leave no core
 case $(ulimit -H -n) in ?????*) ulimit -n 9999 ;; esac
 
 chmod 711 "$dir" # munged demands that everyone can reach its socket; it is the secret key that must stay secret
-mkdir "$dir/state" "$dir/spool" "$dir/tmp" "$dir/log"
+mkdir "$dir/state" "$dir/tmp" "$dir/log"
 (umask 077 && head -c 128 /dev/urandom >"$dir/key") || give_up "no key"
 
 # By what the name of this machine stands for the daemons choose where to listen; where that is not the loopback they
@@ -114,40 +115,15 @@ case $(getent hosts "$host" 2>/dev/null) in 127.*) listen="CommunicationParamete
 host=${host%%.*}
 user=$(id -un 2>/dev/null) || user=$(id -u)
 
-configure() { # port of the controller; the node's is the next
-	cat >"$SLURM_CONF" <<END
-ClusterName=own
-SlurmctldHost=$host(127.0.0.1)
-SlurmctldPort=$1
-SlurmdPort=$(($1 + 1))
-$listen
-SlurmUser=$user
-SlurmdUser=$user
-AuthType=auth/munge
-CredType=cred/munge
-AuthInfo=socket=$dir/munge
-StateSaveLocation=$dir/state
-SlurmdSpoolDir=$dir/spool
-SlurmctldPidFile=$dir/slurmctld.pid
-SlurmdPidFile=$dir/slurmd.pid
-TmpFS=$dir/tmp
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
-SelectType=select/linear
-SchedulerType=sched/builtin
-SlurmdParameters=config_overrides
-PropagateResourceLimits=NONE
-MpiDefault=none
-MailProg=/bin/true
-ReturnToService=2
-MessageTimeout=60
-KillWait=5
-NodeName=$host NodeAddr=127.0.0.1 CPUs=16 State=UNKNOWN
-PartitionName=own Nodes=$host Default=YES MaxTime=10 State=UP OverSubscribe=FORCE:32
-END
-	echo "CgroupPlugin=$cgroups" >"$dir/cgroup.conf" # none is used; a word must stand there that this version takes
+configure() {
+	{
+		echo "ClusterName=own"
+		echo "SlurmctldHost=$host(127.0.0.1)"
+		echo "$listen"
+		echo "TmpFS=$dir/tmp"
+		echo "NodeName=$host NodeAddr=127.0.0.1 CPUs=16 State=UNKNOWN"
+		slurm_conf "$dir" "$user" "$cgroups"
+	} >"$SLURM_CONF"
 }
 
 daemon() { # name of the log, command; leaves $daemon
@@ -165,10 +141,8 @@ listening() { [ -S "$dir/munge" ] || ! lives "$munge"; }
 tries=0
 cgroups=cgroup/v1
 until
-	# below the ports that the kernel gives to clients
-	configure $((20000 + 2 * ($(od -An -N2 -tu2 /dev/urandom) % 6000)))
-	daemon munged munged --foreground --key-file="$dir/key" --socket="$dir/munge" --pid-file="$dir/munged.pid" \
-		--seed-file="$dir/seed" --log-file="$dir/log/munged.more"
+	configure
+	slurm_munged "$dir" daemon munged
 	munge=$daemon
 	within 100 listening
 	daemon slurmctld slurmctld -D

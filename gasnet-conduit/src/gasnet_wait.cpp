@@ -3,6 +3,8 @@
 // How long a waiting loop spins before it gives the core away: the rules for pgas_backoff_turn().
 #include "gasnet_state.hpp"
 
+#include <algorithm>
+
 #include <pgas/pgas_machine.hpp>
 
 namespace gasnet {
@@ -15,6 +17,9 @@ constexpr uint32_t kYields = 2000;
 constexpr uint32_t kNapNs = 50'000;
 constexpr uint32_t kFarLooks = 500, kFarLooksCrowded = 20; // then it sleeps
 constexpr uint64_t kFarNapNs = 100'000;                    // what near nodes store does not end it
+// Where nodes share cores it grows with the time that was waited: many that wake up all the time leave no core to the
+// one they wait for.
+constexpr uint32_t kNapsPerStep = 4, kNapSteps = 5;
 
 // Written at gasnet_init only: threads read them while another one changes the mode.
 pgas_backoff_rule g_spin, g_block, g_spin_block;
@@ -49,8 +54,10 @@ void wait_pause(pgas_backoff *wait) noexcept
 {
 	if (g.far && pgas_load_relaxed(&g.wait_mode) != GASNET_WAIT_SPIN) {
 		if (++wait->polls > g_far_looks) {
-			g.net.ops->wait(g.net.domain, kFarNapNs);
-			wait->polls = g_far_looks;
+			const uint32_t naps = std::min(wait->polls - g_far_looks, kNapsPerStep * kNapSteps);
+			const uint64_t nap = kFarNapNs << (g_far_looks == kFarLooks ? 0 : naps / kNapsPerStep);
+			const bool moved = g.net.ops->wait(g.net.domain, nap) == 1;
+			wait->polls = g_far_looks + (moved ? 0 : naps);
 		} else if (g_far_looks == kFarLooksCrowded) {
 			sched_yield();
 		}

@@ -8,7 +8,7 @@ program=$top/gasnet-conduit/tests/gasnet_end
 ended() {
 	_words=$3
 	[ "$_words" != - ] || _words=
-	GASNET_EXITTIMEOUT=${timeout:-1} expect "$2" "$_words" "$top/boot/oshrun" -n "$4" "$program" "$1" "run$$"
+	GASNET_EXITTIMEOUT=${timeout:-1} expect "$2" "$_words" "$oshrun" -n "$4" "$program" "$1" "run$$"
 }
 for nodes in 1 3; do
 	ended all 0 - $nodes

@@ -9,7 +9,7 @@ LIMIT=120
 far() { # NODES PROGRAM ARGUMENTS...
 	_nodes=$1 _program=$2
 	shift 2
-	expect 0 ': ok$' "$top/boot/oshrun" -n "$_nodes" "$top/gasnet-conduit/tests/$_program" "$@"
+	expect 0 ': ok$' "$oshrun" -n "$_nodes" "$top/gasnet-conduit/tests/$_program" "$@"
 }
 export FI_PGAS_MAP=0 FI_PGAS_CMA=0
 for program in gasnet_job gasnet_am gasnet_rma_test; do

@@ -9,7 +9,7 @@ export TEST_ONE_HOST=1 # all nodes reach each other by load and store
 run() {
 	_nodes=$1 _program=$2
 	shift 2
-	expect 0 ': ok$' "$top/boot/oshrun" -n "$_nodes" "$top/gasnet-conduit/tests/$_program" "$@"
+	expect 0 ': ok$' "$oshrun" -n "$_nodes" "$top/gasnet-conduit/tests/$_program" "$@"
 }
 for program in gasnet_job gasnet_am gasnet_rma_test; do
 	for nodes in 1 2 3 8; do
@@ -36,7 +36,7 @@ done
 # little address space: smaller segments by themselves. Sanitizers need more than that for their own.
 if [ -z "$sanitized" ]; then
 	# shellcheck disable=SC3045  # every shell here has it
-	(ulimit -v 41943040 && bounded "$top/boot/oshrun" -n 2 "$top/gasnet-conduit/tests/gasnet_job") \
+	(ulimit -v 41943040 && bounded "$oshrun" -n 2 "$top/gasnet-conduit/tests/gasnet_job") \
 		>"$work/out" 2>&1 </dev/null && grep -q ': ok$' "$work/out"
 	check "40 GiB of address space"
 else

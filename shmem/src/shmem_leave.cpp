@@ -7,7 +7,9 @@
 #include "shmem_amo.hpp"
 #include "shmem_leave.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <vector>
 
 #include <pgas/pgas_counter.h>
 
@@ -20,7 +22,8 @@ constexpr uint64_t kMet = 1; // the heap is new at every init, so all lines begi
 constexpr uint64_t kLookNs = 20'000'000;
 constexpr uint64_t kPatienceNs = 10'000'000'000;
 constexpr unsigned kPollsPerLook = 64;
-static_assert(1 + kRounds * (kFan - 1) <= kLeaveLines);
+constexpr int kLinesPerMeeting = kRounds * (kFan - 1);
+static_assert(1 + 2 * kLinesPerMeeting + 1 <= kLeaveLines); // PEs of a host, hosts, and a last word
 
 line *hop_line(int index)
 {
@@ -72,20 +75,40 @@ void await_or_complain(const line *l, leaving &me)
 	}
 }
 
+// A dissemination: whoever returns knows that all have come.
+template <class Who>
+void meet(team &t, leaving &me, int index, int64_t mine, int64_t count, Who &&who)
+{
+	for (int64_t distance = 1; distance < count; distance *= t.fan, index += kFan - 1) {
+		for (int64_t j = 1; j < t.fan && j * distance < count; j++)
+			tell(t, who((mine + j * distance) % count), hop_line(index + static_cast<int>(j) - 1));
+		for (int64_t j = 1; j < t.fan && j * distance < count; j++)
+			await_or_complain(hop_line(index + static_cast<int>(j) - 1), me);
+	}
+}
+
 } // namespace
 
 void leave_together(const char *how, bool implied)
 {
 	team &t = g_teams[0];
 	leaving me{how, implied};
-	int index = 0;
-	for (int64_t distance = 1; distance < t.size; distance *= t.fan, index += kFan - 1) {
-		for (int64_t j = 1; j < t.fan && j * distance < t.size; j++)
-			tell(t, static_cast<int>((t.me + j * distance) % t.size),
-			     hop_line(index + static_cast<int>(j) - 1));
-		for (int64_t j = 1; j < t.fan && j * distance < t.size; j++)
-			await_or_complain(hop_line(index + static_cast<int>(j) - 1), me);
-	}
+	if (t.hosts == 1 || t.hosts == t.size)
+		return meet(t, me, 0, t.me, t.size, [](int64_t i) { return static_cast<int>(i); });
+	// only leaders meet PEs of other hosts: a connection may cost more than everything else that a PE did
+	std::vector<int> here;
+	for (int j = 0; j < t.size; j++)
+		if (t.host[j] == t.host[t.me])
+			here.push_back(j);
+	const auto mine = std::find(here.begin(), here.end(), t.me) - here.begin();
+	meet(t, me, 0, mine, static_cast<int64_t>(here.size()),
+	     [&](int64_t i) { return here[static_cast<size_t>(i)]; });
+	line *const all_came = hop_line(2 * kLinesPerMeeting);
+	if (t.me != here[0])
+		return await_or_complain(all_came, me);
+	meet(t, me, kLinesPerMeeting, t.host[t.me], t.hosts, [&](int64_t h) { return t.leaders[h]; });
+	for (size_t i = 1; i < here.size(); i++)
+		tell(t, here[i], all_came);
 }
 
 } // namespace shmem

@@ -203,9 +203,17 @@ bool is_symmetric(const void *ptr, size_t bytes)
 	return false;
 }
 
+// Asking the provider about a PE of another host would connect to it. Made-up hosts are one host.
+static bool on_other_host(int pe)
+{
+	return g.hosts && !g.env.fake_hosts.hosts && g.hosts[pe] != g.hosts[g.my_pe];
+}
+
 void *peer_pointer(const void *ptr, int pe)
 {
 	void *base = nullptr;
+	if (on_other_host(pe))
+		return nullptr;
 	if (g.net.ops->window(g_default.ep, static_cast<fi_addr_t>(pe), &base) != 0 || !base) {
 		g.far = true; // nor will it have ours
 		return nullptr;

@@ -5,6 +5,8 @@
 
 #include <sched.h>
 
+#include <algorithm>
+
 namespace shmem {
 namespace {
 
@@ -14,9 +16,16 @@ constexpr pgas_backoff_rule kSpare{0, 2000, 10000, 100'000, act_for_peers, 4};
 constexpr pgas_backoff_rule kCrowded{0, 0, 10000, 100'000, act_for_peers, 4};
 
 // With far PEs every look takes in what arrived, and what arrives ends the sleep; what near PEs store does not, so it
-// is short.
+// is short. Where PEs share cores it grows with the time that was waited: a hundred that wake up all the time would
+// leave no core to the one they wait for.
 constexpr unsigned kFarLooks = 500, kFarLooksCrowded = 20;
 constexpr uint64_t kFarNapNs = 100'000;
+constexpr unsigned kNapsPerStep = 4, kNapSteps = 5;
+
+uint64_t far_nap(unsigned naps)
+{
+	return g.oversubscribed ? kFarNapNs << std::min(naps / kNapsPerStep, kNapSteps) : kFarNapNs;
+}
 
 void pause_far(unsigned &polls)
 {
@@ -27,7 +36,10 @@ void pause_far(unsigned &polls)
 			sched_yield();
 		return;
 	}
-	g.net.ops->wait(g.net.domain, kFarNapNs);
+	const unsigned naps = polls - looks;
+	polls += naps < kNapsPerStep * kNapSteps;
+	if (g.net.ops->wait(g.net.domain, far_nap(naps)) == 1)
+		polls = looks;
 	check_lost(&g_default, "waiting");
 }
 

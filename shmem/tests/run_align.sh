@@ -5,7 +5,7 @@
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 . "$(dirname "$0")/../../tests/foreign.sh"
-run=$top/boot/oshrun
+run=$oshrun
 align=$top/shmem/tests/align fixed=$top/shmem/tests/align_nopie
 SHMEM_SYMMETRIC_SIZE=400M
 export SHMEM_SYMMETRIC_SIZE

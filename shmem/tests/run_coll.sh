@@ -10,7 +10,7 @@ coll() { # PEs, what, VARIABLE=value...
 	n=$1 what=$2
 	shift 2
 	# shellcheck disable=SC2086  # words
-	good env "$@" "$top/boot/oshrun" -n "$n" "$top"/shmem/tests/$what
+	good env "$@" "$oshrun" -n "$n" "$top"/shmem/tests/$what
 }
 algorithms() { # PEs, more variables
 	n=$1

@@ -6,7 +6,7 @@
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 . "$(dirname "$0")/../../tests/foreign.sh"
-run=$top/boot/oshrun
+run=$oshrun
 ends=$top/shmem/tests/shmem_ends
 mark=shmem-ends-$$-$(basename "$work")
 export TEST_MARK="$mark" TMPDIR="$work/tmp"

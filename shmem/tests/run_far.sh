@@ -9,7 +9,7 @@ far() { # PEs, what, VARIABLE=value...
 	n=$1 what=$2
 	shift 2
 	# shellcheck disable=SC2086  # words
-	good env FI_PGAS_MAP=0 FI_PGAS_CMA=0 "$@" "$top/boot/oshrun" -n "$n" "$top"/shmem/tests/$what
+	good env FI_PGAS_MAP=0 FI_PGAS_CMA=0 "$@" "$oshrun" -n "$n" "$top"/shmem/tests/$what
 }
 for n in 1 2 4; do
 	far $n shmem_smoke

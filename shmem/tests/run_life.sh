@@ -5,7 +5,6 @@
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 . "$(dirname "$0")/../../tests/foreign.sh"
-oshrun=$top/boot/oshrun
 life=$top/shmem/tests/life exits=$top/shmem/tests/life_exit opens=$top/shmem/tests/life_dlopen
 
 # counted, and again
@@ -32,6 +31,10 @@ expect 5 'status 5' "$oshrun" -n 3 "$exits" global-exit
 expect 134 'PE 0 .*signal 6' "$oshrun" -n 3 "$exits" kill
 expect 5 'PE 1: exit: left main without shmem_finalize' "$oshrun" -n 3 "$exits" wait
 for how in barrier reduce broadcast; do
+	if [ $how = reduce ] && [ -n "${TEST_OSHRUN:-}" ]; then
+		not_run "a PE that leaves while its leader waits for its part: nothing of that is written to it"
+		continue
+	fi
 	expect 1 'PE 1 .*: exit: this PE leaves while another one waits' "$oshrun" -n 3 "$exits" $how
 	SHMEM_BARRIER_ALGORITHM=dissemination expect 1 'this PE leaves while another one waits' \
 		"$oshrun" -n 3 "$exits" $how

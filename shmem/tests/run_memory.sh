@@ -3,7 +3,7 @@
 # Symmetric memory and threads; many PEs that only start. run_memory.sh --long: also transfers of more than 4 GiB.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
-run=$top/boot/oshrun
+run=$oshrun
 memory=$top/shmem/tests/memory threads=$top/shmem/tests/threads
 LIMIT=120
 good "$memory"

@@ -3,7 +3,7 @@
 # The smoke program on 1 to 8 PEs, more than there are cores, and without a launcher.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
-run=$top/boot/oshrun smoke=$top/shmem/tests/shmem_smoke
+run=$oshrun smoke=$top/shmem/tests/shmem_smoke
 LIMIT=120
 good "$smoke"
 for n in 1 2 3 4 8; do

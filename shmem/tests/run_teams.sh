@@ -11,7 +11,7 @@ teams() { # PEs, what, VARIABLE=value...
 	n=$1 what=$2
 	shift 2
 	# shellcheck disable=SC2086  # words
-	good env "$@" "$top/boot/oshrun" -n "$n" "$top/shmem/tests/team_life" $what
+	good env "$@" "$oshrun" -n "$n" "$top/shmem/tests/team_life" $what
 }
 for n in 1 2 3 5 8; do
 	teams $n shapes

@@ -5,7 +5,7 @@ set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 LIMIT=120
 typed() { # PEs, program
-	good "$top/boot/oshrun" -n "$1" "$top/shmem/tests/typed_$2"
+	good "$oshrun" -n "$1" "$top/shmem/tests/typed_$2"
 }
 for family in rma amo sync; do
 	for n in 1 2 3 5 8; do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # wrong_use.sh: what the tests of wrong use share. They set $program and $pes, and end with finish.
 . "$(dirname "$0")/../../tests/harness.sh"
-run=$top/boot/oshrun
+run=$oshrun
 
 # wrong KIND WORDS...: the program, told to do that, ends with status 1, and all of the words appear
 wrong() {

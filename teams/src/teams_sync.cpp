@@ -143,7 +143,9 @@ void sync(team &t)
 
 void sync_push(team &t)
 {
-	if (t.size > 1)
+	if (t.size > 1 && t.hosts > 1 && t.hosts < t.size)
+		sync_two_level(t, ++t.round); // only leaders meet members of other hosts
+	else if (t.size > 1)
 		sync_dissemination(t, ++t.round);
 }
 

@@ -20,7 +20,7 @@ at_exit '"$hosts" down'
 hosts_up() {
 	"$hosts" down
 	_why=$("$hosts" can "$@" 2>&1) || return 77
-	"$hosts" up "$@" --owner $$ --share "$top" --share "$src" --share "$work"
+	"$hosts" up "$@" --owner $$ --seconds "${hosts_seconds:-1800}" --share "$top" --share "$src" --share "$work"
 }
 
 # Every variable that a job might be told something by, for launchers that pass on only what is named.

@@ -1,15 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # SHMEM and GASNet programs on 2 and 3 fake hosts with different numbers of processes, by every launcher that is here;
-# IPv6 alone, several interfaces, a PID namespace each; a killed and a stopped process, a pulled cable. Each program
-# runs once here; --long (make check-hosts) is every program by every launcher on every shape, and 16 hosts;
-# TEST_HOSTS_LAUNCHERS=hydra and TEST_HOSTS_SHAPES=2,2 make it shorter.
+# IPv6 alone, several interfaces, a PID namespace each; a killed and a stopped process, a pulled cable, delay and loss.
+# --long (make check-hosts): also every script of SHMEM, GASNet and the examples on 2 and on 3 hosts by oshrun, many
+# programs by the other launchers, and 16 hosts with 8 processes each. TEST_HOSTS_PARTS=scale,scripts,... and
+# TEST_HOSTS_LAUNCHERS=hydra make it shorter, TEST_HOSTS_SCRIPTS="..." names other scripts.
 set -u
 . "$(dirname "$0")/../harness.sh"
 . "$(dirname "$0")/hosts.sh"
 . "$(dirname "$0")/slurm.sh"
 long=${1:-${PGAS_TEST_LONG:-}}
 LIMIT=60
+[ -z "$long" ] || hosts_seconds=20000
 hosts_up 3
 [ $? -ne 77 ] || skip "$_why"
 launchers
@@ -19,6 +21,8 @@ launchers=${TEST_HOSTS_LAUNCHERS:-$launchers}
 note "launchers: $launchers"
 first=${launchers# }
 first=${first%% *}
+chosen=${TEST_HOSTS_PARTS:-exchange,slurm,programs,scripts,faults,others,scale}
+part() { case ",$chosen," in *",$1,"*) ;; *) return 1 ;; esac; }
 probe=$top/boot/tests/boot_probe shmem=$top/shmem/tests gasnet=$top/gasnet-conduit/tests
 own=$top/tests/hosts/hosts_job
 
@@ -39,68 +43,41 @@ coll_sets:
 team_life:shapes
 threads:3"
 programs_long="shmem_smoke:
-shmem_smoke_inline:
-typed_rma_generic:
-typed_rma_cxx:
+shmem_smoke_static:
 typed_rma_inline:
-typed_amo_generic:
 typed_amo_cxx:
-typed_amo_inline:
 typed_sync_generic:
-typed_sync_cxx:
-typed_sync_inline:
 coll_types:
-coll_types_generic:
-coll_types_cxx:
-coll_sets:threads
 team_life:tree 3
-team_life:overlap
-team_life:threads
 team_life:cycles 300
-team_life:live
 memory:
-life:nested"
+untouched:
+life:nested
+life:cycles 5
+life_exit:return"
 gasnet_short="gasnet_job:
 gasnet_am:
 gasnet_rma_test:
 gasnet_flood:100"
-# an even number of nodes
-gasnet_long="gasnet_order:200
-gasnet_threads:
-gasnet_job_par:
+gasnet_long="gasnet_threads:
 gasnet_am_par:
 gasnet_flood_par:50
-gasnet_job_parsync:
-gasnet_am_parsync:
-gasnet_order_strict:200"
+gasnet_job_parsync:"
+# what is run by oshrun on 2 and on 3 hosts as it is on one; run_align.sh wants windows to all PEs, or to none
+scripts=${TEST_HOSTS_SCRIPTS:-"examples/run.sh shmem/tests/run_smoke.sh shmem/tests/run_typed.sh shmem/tests/run_coll.sh
+	shmem/tests/run_teams.sh shmem/tests/run_memory.sh shmem/tests/run_life.sh shmem/tests/run_ends.sh
+	shmem/tests/run_wrong.sh shmem/tests/run_coll_wrong.sh shmem/tests/run_far.sh gasnet-conduit/tests/run_jobs.sh
+	gasnet-conduit/tests/run_far.sh gasnet-conduit/tests/run_end.sh"}
 
 # --- the launchers' part: their exchange needs no link ----------------------------------------------------------------
 
-for launcher in $launchers; do
-	runs $launcher 1,1 '^ok 2$' "$probe" all
-	runs $launcher 1,2,1 '^ok 4$' "$probe" all
-done
-clean "exchange"
-
-# Slurm: its daemons are on the hosts, so nothing can be said about what is left there until they are gone
-slurm_programs() {
-	if ! slurm_up 3; then
-		not_run "srun: $why"
-		return
-	fi
-	for plugin in pmix pmi2; do
-		srun --mpi=list 2>&1 | grep -qw $plugin || { not_run "srun --mpi=$plugin: no such plugin"; continue; }
-		job srun-$plugin 1,1 true
-		[ "$rc" = 0 ] || { not_run "srun --mpi=$plugin: $(tail -n 1 "$work/out")"; continue; }
-		runs srun-$plugin 2,1,1 '^ok 4$' "$probe" all
-		runs srun-$plugin 2,1 'as it should' "$own" shape 2,1
-		runs srun-$plugin 1,1,1 ': ok$' "$gasnet/gasnet_am"
+if part exchange; then
+	for launcher in $launchers; do
+		runs $launcher 1,1 '^ok 2$' "$probe" all
+		runs $launcher 1,2,1 '^ok 4$' "$probe" all
 	done
-	slurm_down
-}
-
-slurm_programs
-clean "srun"
+	clean "exchange"
+fi
 
 # --- programs ---------------------------------------------------------------------------------------------------------
 
@@ -115,40 +92,101 @@ all() {
 		runs "$1" "$2" "$_words" "$_folder/$program" $arguments
 	done 3<"$work/list"
 }
-for launcher in $launchers; do
-	for shape in 1,1 2,1 1,2,1; do
-		runs $launcher $shape 'as it should' "$own" shape $shape
+# Slurm: its daemons are on the hosts, so nothing can be said about what is left there until they are gone
+slurm_programs() {
+	if ! slurm_up 3; then
+		not_run "srun: $why"
+		return
+	fi
+	for plugin in pmix pmi2; do
+		srun --mpi=list 2>&1 | grep -qw $plugin || { not_run "srun --mpi=$plugin: no such plugin"; continue; }
+		job srun-$plugin 1,1 true
+		[ "$rc" = 0 ] || { not_run "srun --mpi=$plugin: $(tail -n 1 "$work/out")"; continue; }
+		runs srun-$plugin 2,1,1 '^ok 4$' "$probe" all
+		runs srun-$plugin 2,1 'as it should' "$own" shape 2,1
+		runs srun-$plugin 1,1,1 ': ok$' "$gasnet/gasnet_am"
+		[ -n "$long" ] || continue
+		all srun-$plugin 2,1 shmem "$programs_short"
+		all srun-$plugin 1,1,1 gasnet "$gasnet_short"
 	done
-done
-runs "$first" 1,1,1 'as it should' "$own" alltoall
-runs "$first" 2,2 'as it should' "$own" flood 2000
-runs "$first" 2,1 'as it should' "$own" ring 1
-runs "$first" 1,1 'as it should' "$own" wait 1
-if [ -z "$long" ]; then
-	# the launchers take turns: what they differ in has been tried above
-	set -- $launchers
-	all "$1" 1,1 shmem "$programs_short"
-	[ $# -lt 2 ] || shift
-	all "$1" 2,1 gasnet "$gasnet_short"
-	runs "$1" 1,1 ': ok$' "$gasnet/gasnet_order" 200
-	runs "$1" 1,1,1 '' "$shmem/coll_mix" 5
-	[ $# -lt 2 ] || shift
-	runs "$1" 2,1 '' "$shmem/coll_sets"
-	runs "$1" 1,1,1 ': ok$' "$gasnet/gasnet_am"
-else
-	LIMIT=300
+	slurm_down
+}
+
+programs() {
 	for launcher in $launchers; do
-		for shape in ${TEST_HOSTS_SHAPES:-1,1 2,2 1,2,1}; do
+		for shape in 1,1 2,1 1,2,1; do
+			runs $launcher $shape 'as it should' "$own" shape $shape
+		done
+	done
+	runs "$first" 1,1,1 'as it should' "$own" alltoall
+	runs "$first" 2,2 'as it should' "$own" flood 2000
+	runs "$first" 2,1 'as it should' "$own" ring 1
+	runs "$first" 1,1 'as it should' "$own" wait 1
+	# it wants windows to all PEs, or to none
+	FI_PGAS_MAP=0 runs "$first" 1,1 '' "$shmem/align" --no-window
+	if [ -z "$long" ]; then
+		# the launchers take turns: what they differ in has been tried above
+		set -- $launchers
+		all "$1" 1,1 shmem "$programs_short"
+		[ $# -lt 2 ] || shift
+		all "$1" 2,1 gasnet "$gasnet_short"
+		runs "$1" 1,1 ': ok$' "$gasnet/gasnet_order" 200
+		runs "$1" 1,1,1 '' "$shmem/coll_mix" 5
+		[ $# -lt 2 ] || shift
+		runs "$1" 2,1 '' "$shmem/coll_sets"
+		runs "$1" 1,1,1 ': ok$' "$gasnet/gasnet_am"
+		return
+	fi
+	FI_PGAS_MAP=0 runs "$first" 1,2,1 '' "$shmem/align_nopie" --no-window
+	for launcher in $launchers; do
+		[ $launcher != oshrun ] || continue # see scripts
+		for shape in 2,1 1,1,1; do
 			all "$launcher" $shape shmem "$programs_short
 $programs_long"
 			all "$launcher" $shape gasnet "$gasnet_short
 $gasnet_long"
-			# it wants windows to all PEs, or to none
-			FI_PGAS_MAP=0 runs "$launcher" $shape '' "$shmem/align" --no-window
+		done
+		runs "$launcher" 1,1 ': ok$' "$gasnet/gasnet_order" 200
+		for example in hello ring heat2d gups gups_inline sort; do
+			runs "$launcher" 2,1 '' "$top/examples/$example"
 		done
 	done
+}
+if part programs; then
+	programs
+	clean "programs"
 fi
-clean "programs"
+if part slurm; then
+	slurm_programs
+	clean "srun"
+fi
+
+# --- scripts that were written for one host ---------------------------------------------------------------------------
+
+# a script takes LIMIT for each of its commands; all of them, some minutes on this many hosts
+child=
+at_exit '[ -z "$child" ] || kill -TERM "$child"'
+scripts() {
+	for count_of_hosts in 2 3; do
+		for script in $scripts; do
+			_began=$(date +%s)
+			env -u PGAS_TEST_LONG SPREAD_HOSTS=$count_of_hosts TEST_OSHRUN="$src/tests/hosts/spread" \
+				timeout -k 30 $((900 * SLOW)) sh "$src/$script" >"$work/out" 2>&1 </dev/null &
+			child=$! # in the background, so that a signal is answered at once
+			wait $child
+			_status=$?
+			child=
+			grep '^FAILED' "$work/out" >"$work/failed"
+			[ $_status -eq 0 ]
+			check "$script on $count_of_hosts hosts, $(($(date +%s) - _began)) s: $(tail -n 1 "$work/out")"
+			sed 's/^/# /' "$work/failed"
+			clean "$script on $count_of_hosts hosts"
+		done
+	done
+}
+if part scripts && [ -n "$long" ]; then
+	case " $launchers " in *" oshrun "*) scripts ;; *) not_run "scripts on hosts: no oshrun" ;; esac
+fi
 
 # --- faults -----------------------------------------------------------------------------------------------------------
 
@@ -202,6 +240,7 @@ fault() {
 }
 faulty=$first
 [ -z "$long" ] || faulty=$launchers
+part faults || faulty=
 for launcher in $faulty; do
 	fault kill $launcher 1,1 "$own" ring 600
 	fault kill $launcher 1,2 "$own" wait 600
@@ -212,31 +251,42 @@ unset FI_PGAS_PEER_TIMEOUT
 
 # --- other hosts ------------------------------------------------------------------------------------------------------
 
-for set in "--ipv6" "--two --decoy" "--pids --own-tmp"; do
-	# shellcheck disable=SC2086
-	if hosts_up 2 $set; then
-		runs "$first" 1,1 'as it should' "$own" shape 1,1
-		runs "$first" 2,1 'as it should' "$own" ring 0.5
-		clean "$set"
+others() {
+	for set in "--ipv6" "--two --decoy" "--pids --own-tmp"; do
+		# shellcheck disable=SC2086
+		if hosts_up 2 $set; then
+			runs "$first" 1,1 'as it should' "$own" shape 1,1
+			runs "$first" 2,1 'as it should' "$own" ring 0.5
+			clean "$set"
+		else
+			not_run "$set: $_why"
+		fi
+	done
+	hosts_up 2
+	if "$hosts" slow h2 delay 5ms loss 2% >"$work/why" 2>&1; then
+		runs "$first" 2,2 'as it should' "$own" ring 3
+		runs "$first" 1,1 '' "$shmem/coll_mix" 2
+		clean "delay and loss"
 	else
-		not_run "$set: $_why"
+		not_run "delay and loss: $(cat "$work/why")"
 	fi
-done
-hosts_up 2
-if "$hosts" slow h2 delay 5ms loss 2% >"$work/why" 2>&1; then
-	runs "$first" 2,2 'as it should' "$own" ring 3
-	runs "$first" 1,1 '' "$shmem/coll_mix" 2
-	clean "delay and loss"
-else
-	not_run "delay and loss: $(cat "$work/why")"
-fi
-if [ -n "$long" ]; then
+}
+! part others || others
+
+# --- many -------------------------------------------------------------------------------------------------------------
+
+# 128 processes on a few cores, with the library's own limits: whoever waits must leave the cores to the others
+scale() {
 	hosts_up 16
-	# some hundred threads on a few cores: whoever is slow is not dead
-	FI_PGAS_PEER_TIMEOUT=120 oshrun_options="--host-timeout 120"
-	export FI_PGAS_PEER_TIMEOUT
-	runs "$first" 8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8 'as it should' "$own" alltoall
-	runs "$first" 8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8 'as it should' "$own" flood 500
-	clean "16 hosts"
-fi
+	_shape=8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8 _times=
+	for what in "shape $_shape" alltoall "flood 500"; do
+		_began=$(date +%s%N)
+		# shellcheck disable=SC2086  # words
+		runs "$first" $_shape 'as it should' "$own" $what
+		_times="$_times, ${what%% *} $((($(date +%s%N) - _began) / 1000000)) ms"
+		clean "16 hosts: ${what%% *}"
+	done
+	note "16 hosts, 8 processes each, from start to end, $(nproc) cores$_times"
+}
+[ -z "$long" ] || ! part scale || scale
 finish

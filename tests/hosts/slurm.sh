@@ -4,43 +4,19 @@
 #	slurm_down
 # TmpFS is the one folder of a host that is its own: servers of PMIx have files of one name there.
 # All that belongs to it is in $work/slurm and told by SLURM_CONF; own_slurm.sh of boot/tests does the same on one host.
+. "$src/tests/slurm_conf.sh"
 
-slurm_configure() { # number of hosts, port, cgroup plugin
-	cat >"$SLURM_CONF" <<END
-ClusterName=hosts
-SlurmctldHost=h1
-SlurmctldPort=$2
-SlurmdPort=$(($2 + 1))
-SlurmUser=root
-SlurmdUser=root
-AuthType=auth/munge
-CredType=cred/munge
-AuthInfo=socket=$slurm/munge
-StateSaveLocation=$slurm/state
-SlurmdSpoolDir=$slurm/spool.%n
-SlurmctldPidFile=$slurm/slurmctld.pid
-SlurmdPidFile=$slurm/slurmd.%n.pid
-TmpFS=/run
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
-SelectType=select/linear
-SchedulerType=sched/builtin
-SlurmdParameters=config_overrides
-PropagateResourceLimits=NONE
-MpiDefault=none
-MailProg=/bin/true
-ReturnToService=2
-MessageTimeout=60
-KillWait=5
-END
-	for _i in $(seq "$1"); do
-		echo "NodeName=h$_i NodeAddr=$(sed -n "s/^\([^ ]*\) h$_i\$/\1/p" "$FAKEHOSTS_DIR/hosts" | head -n 1)" \
-			"CPUs=16 State=UNKNOWN" >>"$SLURM_CONF"
-	done
-	echo "PartitionName=own Nodes=ALL Default=YES MaxTime=10 State=UP OverSubscribe=FORCE:32" >>"$SLURM_CONF"
-	echo "CgroupPlugin=$3" >"$slurm/cgroup.conf"
+slurm_configure() { # number of hosts, cgroup plugin
+	{
+		echo "ClusterName=hosts"
+		echo "SlurmctldHost=h1"
+		echo "TmpFS=/run"
+		for _i in $(seq "$1"); do
+			_addr=$(sed -n "s/^\([^ ]*\) h$_i\$/\1/p" "$FAKEHOSTS_DIR/hosts" | head -n 1)
+			echo "NodeName=h$_i NodeAddr=$_addr CPUs=16 State=UNKNOWN"
+		done
+		slurm_conf "$slurm" root "$2"
+	} >"$SLURM_CONF"
 }
 on() { # host, name of the log, command: in the background until the hosts go
 	_host=$1 _log=$slurm/log/$2
@@ -62,10 +38,9 @@ slurm_up() {
 	(umask 077 && head -c 128 /dev/urandom >"$slurm/key")
 	SLURM_CONF=$slurm/slurm.conf
 	export SLURM_CONF
-	for _cgroups in cgroup/v1 disabled; do # newer versions know other words; none is used
-		slurm_configure "$1" $((20000 + 2 * ($(od -An -N2 -tu2 /dev/urandom) % 6000))) $_cgroups
-		on h1 munged munged --foreground --key-file="$slurm/key" --socket="$slurm/munge" \
-			--pid-file="$slurm/munged.pid" --seed-file="$slurm/seed" --log-file="$slurm/log/munged.more"
+	for _cgroups in cgroup/v1 disabled; do
+		slurm_configure "$1" $_cgroups
+		slurm_munged "$slurm" on h1 munged
 		within 100 test -S "$slurm/munge"
 		on h1 slurmctld slurmctld -D
 		for _i in $(seq "$1"); do on "h$_i" "slurmd.$_i" slurmd -D -N "h$_i"; done

@@ -74,17 +74,18 @@ check "down ends what runs there"
 [ ! -e "$FAKEHOSTS_DIR" ]
 check "down leaves no file"
 
-# whoever brought them up is killed: the keeper takes them down
-sh -c '"$0" up 2 --pids --own-tmp && "$0" exec h1 sleep 301' "$hosts" >"$work/out" 2>&1 &
+# whoever brought them up is killed with its whole process group: the keeper takes them down
+setsid sh -c '"$0" up 2 --pids --own-tmp && "$0" exec h1 sleep 301' "$hosts" >"$work/out" 2>&1 &
 owner=$!
 if within 100 eval '"$hosts" ps 2>/dev/null | grep -q "sleep 301"'; then
-	kill -9 $owner
+	kill -TERM -$owner
+	kill -9 $owner 2>/dev/null
 	gone() { [ ! -e "$FAKEHOSTS_DIR" ]; }
 	within 100 gone
 	check "they go with the process that brought them up"
 else
 	not_run "a PID namespace each: $(cat "$work/out")"
-	kill $owner 2>/dev/null
+	kill -TERM -$owner 2>/dev/null
 fi
 wait 2>/dev/null
 "$hosts" down

@@ -266,7 +266,7 @@ inline void await_number(const line *l, uint64_t number)
 // --- moves -----------------------------------------------------------------------------------------------------------
 
 void sync(team &t);      // by the algorithm of the table
-void sync_push(team &t); // dissemination: nobody touches my block any more when it returns
+void sync_push(team &t); // members write to each other only: nobody touches my block any more when it returns
 
 // Returns when the member has completed collective `number`, or a later one; which one it was.
 uint64_t await_progress_of(team &t, int member, uint64_t number);

@@ -54,16 +54,30 @@ void look_at(link &l, channel &c, uint64_t now)
 		ask(l, c, now);
 }
 
+// While nobody of this process looked, because it was stopped, or the cores were busy, no peer was silent: what it sent
+// may be there, and those that it waits for may be as late as we are.
+void forgive(channel &c, uint64_t missed)
+{
+	if (c.asked_at)
+		c.asked_at += missed;
+	c.heard_at += missed;
+}
+
 } // namespace
 
 void watch_silence(link &l, uint64_t now)
 {
-	if (now - l.looked_at < kLookNs)
+	const uint64_t since = now - l.looked_at;
+	if (since < kLookNs)
 		return;
+	const uint64_t missed = since > kAskNs ? since - kAskNs : 0;
 	l.looked_at = now;
-	for (size_t i = 1; i < l.channels.size(); i++)
+	for (size_t i = 1; i < l.channels.size(); i++) {
+		if (l.channels[i] && missed)
+			forgive(*l.channels[i], missed);
 		if (l.channels[i])
 			look_at(l, *l.channels[i], now);
+	}
 }
 
 } // namespace pgas
