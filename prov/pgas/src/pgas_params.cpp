@@ -25,11 +25,26 @@ fi_provider g_provider = {
 	.cleanup = [] {},
 };
 
+namespace {
+
+// libfabric forgets what was defined before its own start, and a link may be the first that needs it to start.
+const char *from_environment(const char *name)
+{
+	std::string variable = "FI_PGAS_";
+	for (const char *c = name; *c; c++)
+		variable += static_cast<char>(toupper(static_cast<unsigned char>(*c)));
+	return getenv(variable.c_str());
+}
+
+} // namespace
+
 // As it is now: fi_getinfo asks long before a link is opened. Not to be kept.
 const char *parameters_net()
 {
-	char *text = nullptr;
-	return fi_param_get_str(&g_provider, "net", &text) == 0 && text && *text ? text : "auto";
+	char *defined = nullptr;
+	const int err = fi_param_get_str(&g_provider, "net", &defined);
+	const char *text = err == -FI_ENOENT ? from_environment("net") : err ? nullptr : defined;
+	return text && *text ? text : "auto";
 }
 
 const params &parameters()
@@ -38,7 +53,11 @@ const params &parameters()
 		params p;
 		const auto read = [](const char *name, size_t &field, size_t least, size_t most) {
 			size_t v;
-			if (fi_param_get_size_t(&g_provider, name, &v) != 0)
+			const int err = fi_param_get_size_t(&g_provider, name, &v);
+			const char *text = err == -FI_ENOENT ? from_environment(name) : nullptr;
+			if (text)
+				v = strtoul(text, nullptr, 0);
+			else if (err)
 				return;
 			if (v < least || v > most) {
 				PGAS_WARN(FI_LOG_CORE, "parameter %s: %zu is outside %zu..%zu, using %zu\n", name, v,
