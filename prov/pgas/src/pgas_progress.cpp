@@ -140,10 +140,12 @@ void *run(void *arg)
 
 int domain_start_thread(domain *dom)
 {
-	watch_barrier once; // two queues may be opened at the same time
+	const scoped_lock lock(dom->mutex); // a wire's thread may run already, and then the lock is on
+	watch_barrier once;                 // two queues may be opened at the same time
 	if (dom->thread_running)
 		return 0;
-	dom->mutex.enable();
+	if (!dom->mutex.enabled())
+		dom->mutex.enable();
 	dom->shared_by_threads = true;
 	for (ep_core *ep : dom->eps) {
 		ep_update_hot(ep);

@@ -99,8 +99,13 @@ bool introduce(net_ep &on, channel &c)
 	return true;
 }
 
+[[gnu::noinline]] static void count_first(net_ep &on, packet &in, const peer &p, uint64_t flags)
+{
+	in.notices.push_back({&on, nullptr, flags, in.frames - 1, 1, 1, 0, p.rank});
+}
+
 // One more operation of one frame that nobody wants an entry of; those before it in the packet join it.
-static void count_quietly(net_ep &on, channel &c, const peer &p, uint64_t flags)
+[[gnu::always_inline]] static inline void count_quietly(net_ep &on, channel &c, const peer &p, uint64_t flags)
 {
 	packet &in = *c.filling;
 	on.outstanding++;
@@ -113,13 +118,13 @@ static void count_quietly(net_ep &on, channel &c, const peer &p, uint64_t flags)
 			return;
 		}
 	}
-	in.notices.push_back({&on, nullptr, flags, in.frames - 1, 1, 1, 0, p.rank});
+	count_first(on, in, p, flags);
 }
 
-// budget: 120 instructions from fi_inject_write on, of which the lock takes the most
-int net_put(wire_ep &of, peer &p, const void *buf, size_t len, uint64_t addr, uint64_t key)
+// Inlined where length and key are constants.
+[[gnu::always_inline]] static inline int append_put(net_ep &on, peer &p, const void *buf, size_t len, uint64_t addr,
+						    uint64_t key)
 {
-	net_ep &on = net_of(of);
 	const net_peer &line = net_of(p);
 	channel &c = *line.c;
 	if (p.unsent || p.bulk || !c.open()) [[unlikely]]
@@ -127,18 +132,22 @@ int net_put(wire_ep &of, peer &p, const void *buf, size_t len, uint64_t addr, ui
 	const size_t head = key ? 16 : 8;
 	char *at = frame_begin(c, head + len);
 	if (!at) [[unlikely]]
-		return -FI_EAGAIN;
+		return head + len > frame_room(c) ? kNoShortWay : -FI_EAGAIN;
 	memcpy(at, &addr, 8);
 	if (key)
 		memcpy(at + 8, &key, 8);
-	if (len == 8)
-		memcpy(at + head, buf, 8);
-	else
-		memcpy(at + head, buf, len);
+	memcpy(at + head, buf, len);
 	frame_end(c, frame_kind::put, key ? kFrameKey | kFrameLast : kFrameLast, on.number, line.dst, head + len);
 	count_quietly(on, c, p, FI_RMA | FI_WRITE);
 	frame_push(c);
 	return kKept;
+}
+
+// budget: paths.def, fi_inject_write_far
+int net_put(wire_ep &of, peer &p, const void *buf, size_t len, uint64_t addr, uint64_t key)
+{
+	net_ep &on = net_of(of);
+	return len == 8 && !key ? append_put(on, p, buf, 8, addr, 0) : append_put(on, p, buf, len, addr, key);
 }
 
 int net_add(wire_ep &of, peer &p, const void *value, fi_datatype type, fi_op op, uint64_t addr, uint64_t key)
