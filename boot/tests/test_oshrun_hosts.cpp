@@ -205,7 +205,7 @@ void test_frames_that_are_wrong(void **)
 	struct {
 		size_t at;
 		char byte;
-	} const wrongs[] = {{0, 0}, {0, 99}, {3, 1}, {13, 127}, {15, -1}, {good.size() - 1, 'x'}, {12, 4}};
+	} const wrongs[] = {{0, 0}, {0, 99}, {3, 1}, {13, 127}, {15, '\xff'}, {good.size() - 1, 'x'}, {12, 4}};
 	for (const auto &wrong : wrongs) {
 		std::string text = good;
 		text[wrong.at] = wrong.byte;
