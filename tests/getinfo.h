@@ -8,7 +8,7 @@
 /* A network that every machine has; before common_init(). Without one there is no FI_REMOTE_COMM. */
 static inline void use_loopback(void)
 {
-	setenv("FI_PGAS_NET", "auto:lo", 0);
+	setenv("FI_PGAS_NET", "auto:lo", 1);
 }
 
 /* Asks, and checks that the answer is `want` and every entry is ours. */

@@ -36,6 +36,6 @@ FI_PGAS_NET_THREAD=0 far 2 gasnet_rma_test
 # two nodes share a host, one is far
 for program in gasnet_am gasnet_rma_test; do
 	expect 0 ': ok$' "$top/boot/oshrun" -n 3 sh -c \
-		'FI_PGAS_TEST_HOSTS=$((2 + ${PMIX_RANK:-$PMI_RANK} / 2)) exec "$0"' "$top/gasnet-conduit/tests/$program"
+		'FI_PGAS_TEST_HOSTS=$((2 + $OSHRUN_RANK / 2)) exec "$0"' "$top/gasnet-conduit/tests/$program"
 done
 finish

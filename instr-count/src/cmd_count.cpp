@@ -43,7 +43,7 @@ void become_program_unless_chosen(const options &opts, const count_request &requ
 	int rank = rank_from_environment();
 	if (rank < 0)
 		fail(exit_code::usage, "--pe is given, but no launcher set a rank (PMIX_RANK, PMI_RANK, "
-				       "OMPI_COMM_WORLD_RANK, SLURM_PROCID)");
+				       "OSHRUN_RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID)");
 	if (static_cast<unsigned>(rank) == opts.number("--pe", 0))
 		return;
 	// Drivers loop as often on every PE.

@@ -41,7 +41,7 @@ measurement measure_with(const std::string &engine, const count_request &request
 
 int rank_from_environment()
 {
-	for (const char *name : {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"})
+	for (const char *name : {"PMIX_RANK", "PMI_RANK", "OSHRUN_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"})
 		if (const char *text = getenv(name); text != nullptr && *text != '\0')
 			return atoi(text);
 	return -1;

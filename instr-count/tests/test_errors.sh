@@ -24,7 +24,7 @@ expect 2 "cannot read" "$IC" diff "$work/no1" "$work/no2"
 expect 2 "choose one of" "$IC" report --json --csv
 expect 2 "positive number" "$IC" report --cpi -1 hand_leaf
 expect 2 "one PATH" "$IC" explain
-expect 2 "no launcher set a rank" env -u PMIX_RANK -u PMI_RANK -u OMPI_COMM_WORLD_RANK -u SLURM_PROCID \
+expect 2 "no launcher set a rank" env -u PMIX_RANK -u PMI_RANK -u OSHRUN_RANK -u OMPI_COMM_WORLD_RANK -u SLURM_PROCID \
 	"$IC" count --pe 0 --entry work -- "$PROG"
 echo '{"instr_count": 1, "results": [' >"$work/cut.json"
 expect 2 "not valid JSON" "$IC" diff "$work/cut.json" "$work/cut.json"

@@ -179,9 +179,10 @@ bool hints_fit(const fi_info &h)
 	return true;
 }
 
-// What can be offered here and now: without a network to other hosts no FI_REMOTE_COMM. Whoever asks for it gets the
-// truth, which takes time; for all others a look at the interfaces must do, so that who stays on this host waits for
-// nothing.
+// What can be offered here and now: without a network to other hosts no FI_REMOTE_COMM. Whoever asks for that alone gets
+// the truth, which takes time; for all others a look at the interfaces must do, so that who stays on this host waits for
+// nothing. Whoever asks for both, as Open MPI always does, gets what there is: where there is no network, there is nobody
+// else.
 uint64_t offered_caps(const fi_info *h)
 {
 	uint64_t asked = h ? h->caps : 0;
@@ -191,8 +192,7 @@ uint64_t offered_caps(const fi_info *h)
 		asked |= h->tx_attr->caps;
 	if (h && h->rx_attr)
 		asked |= h->rx_attr->caps;
-	const bool here_only = (asked & kFreeCaps) == FI_LOCAL_COMM;
-	const bool possible = here_only || link_possible(asked & FI_REMOTE_COMM);
+	const bool possible = (asked & FI_LOCAL_COMM) || link_possible(asked & FI_REMOTE_COMM);
 	if (!possible && (asked & FI_REMOTE_COMM))
 		return 0;
 	return possible ? kAllCaps : kAllCaps & ~FI_REMOTE_COMM;
