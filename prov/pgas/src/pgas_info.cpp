@@ -179,10 +179,10 @@ bool hints_fit(const fi_info &h)
 	return true;
 }
 
-// What can be offered here and now: without a network to other hosts no FI_REMOTE_COMM. Whoever asks for that alone gets
-// the truth, which takes time; for all others a look at the interfaces must do, so that who stays on this host waits for
-// nothing. Whoever asks for both, as Open MPI always does, gets what there is: where there is no network, there is nobody
-// else.
+// What can be offered here and now: without a network to other hosts no FI_REMOTE_COMM. Whoever asks for that alone
+// gets the truth, which takes time; for all others a look at the interfaces must do, so that who stays on this host
+// waits for nothing. Whoever asks for both, as Open MPI always does, gets what there is: where there is no network,
+// there is nobody else.
 uint64_t offered_caps(const fi_info *h)
 {
 	uint64_t asked = h ? h->caps : 0;

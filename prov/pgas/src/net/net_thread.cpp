@@ -11,7 +11,6 @@
 #include "../pgas_request.hpp"
 
 #include <poll.h>
-#include <sched.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -79,8 +78,6 @@ void *run(void *arg)
 		int timeout = 0;
 		if (serve(d, &timeout))
 			d.l->at->ops->wait(*d.l->at, timeout);
-		else
-			sched_yield(); // to who computes, where there is no other core
 	}
 	return nullptr;
 }
