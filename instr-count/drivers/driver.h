@@ -52,7 +52,7 @@ static inline void driver_take_place(enum driver_place place, int rank)
 	if (place == DRIVER_HERE)
 		return;
 	setenv("FI_PGAS_TEST_HOSTS", place == DRIVER_FAR ? "1" : rank == 1 ? "3" : "2", 1);
-	setenv("FI_PGAS_NET", "auto:lo", 0);
+	setenv("FI_PGAS_NET", "auto:lo", 1);
 	if (place == DRIVER_FAR)
 		setenv("FI_PGAS_NET_THREAD", "0", 1);
 }
