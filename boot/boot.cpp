@@ -230,10 +230,12 @@ int pgas_boot_allgather(const void *mine, size_t bytes, void *all) noexcept
 
 int pgas_boot_meet(int over_hosts) noexcept
 {
-	return guard([&] {
+	if (!over_hosts)
+		return pgas_boot_barrier();
+	return guard([] {
 		std::vector<char> all(static_cast<size_t>(std::max(g_job.size, 0)));
 		const char here = 1;
-		return over_hosts ? pgas_boot_allgather(&here, 1, all.data()) : pgas_boot_barrier();
+		return pgas_boot_allgather(&here, 1, all.data());
 	});
 }
 

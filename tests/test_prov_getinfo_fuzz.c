@@ -4,7 +4,7 @@
  * and what cannot is refused. A sample of the answers is opened and used. PGAS_TEST_SEED and PGAS_TEST_COUNT choose
  * other hints.
  */
-#include "common.h"
+#include "getinfo.h"
 
 static uint64_t g_state;
 
@@ -444,7 +444,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_getinfo_random_hints_get_what_they_ask),
 	};
-	setenv("FI_PGAS_NET", "auto:lo", 1); /* a network that every machine has */
+	use_loopback();
 	common_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

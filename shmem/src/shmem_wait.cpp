@@ -3,9 +3,9 @@
 // How every wait of the library waits, those inside collectives included.
 #include "shmem_state.hpp"
 
-#include <sched.h>
+#include <pgas/pgas_far_wait.hpp>
 
-#include <algorithm>
+#include <sched.h>
 
 namespace shmem {
 namespace {
@@ -15,31 +15,15 @@ namespace {
 constexpr pgas_backoff_rule kSpare{0, 2000, 10000, 100'000, act_for_peers, 4};
 constexpr pgas_backoff_rule kCrowded{0, 0, 10000, 100'000, act_for_peers, 4};
 
-// With far PEs every look takes in what arrived, and what arrives ends the sleep; what near PEs store does not, so it
-// is short. Where PEs share cores it grows with the time that was waited: a hundred that wake up all the time would
-// leave no core to the one they wait for.
-constexpr unsigned kFarLooks = 500, kFarLooksCrowded = 20;
-constexpr uint64_t kFarNapNs = 100'000;
-constexpr unsigned kNapsPerStep = 4, kNapSteps = 5;
-
-uint64_t far_nap(unsigned naps)
-{
-	return g.oversubscribed ? kFarNapNs << std::min(naps / kNapsPerStep, kNapSteps) : kFarNapNs;
-}
-
 void pause_far(unsigned &polls)
 {
-	const unsigned looks = g.oversubscribed ? kFarLooksCrowded : kFarLooks;
-	if (polls < looks) {
+	if (polls < pgas::far_looks(g.oversubscribed)) {
 		polls = g.net.ops->progress(g.net.domain) == 1 ? 0 : polls + 1;
 		if (g.oversubscribed)
 			sched_yield();
 		return;
 	}
-	const unsigned naps = polls - looks;
-	polls += naps < kNapsPerStep * kNapSteps;
-	if (g.net.ops->wait(g.net.domain, far_nap(naps)) == 1)
-		polls = looks;
+	pgas::far_nap(polls, g.oversubscribed, [](uint64_t ns) { return g.net.ops->wait(g.net.domain, ns) == 1; });
 	check_lost(&g_default, "waiting");
 }
 

@@ -91,11 +91,12 @@ PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t
 	return general1(f, op_kind::write, buf, len, dest, addr, key, nullptr, 0, FI_INJECT, true);
 }
 
-// Eight bytes that no window reaches go by the wire's short way. paths.def: fi_inject_write_far
+// What hot_put could not store, because no window reaches it, goes by the wire's short way. paths.def:
+// fi_inject_write_far
 [[gnu::noinline]] ssize_t inject_word(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t addr,
 				      uint64_t key) noexcept
 {
-	if (PGAS_LIKELY(len == 8))
+	if (PGAS_LIKELY(smallest(len, key)))
 		if (const int rc = inject_short(front_of(f), dest, buf, 8, addr, key); PGAS_LIKELY(rc != kNoShortWay))
 			return rc;
 	return inject_other(f, buf, len, dest, addr, key);
