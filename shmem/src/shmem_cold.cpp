@@ -139,7 +139,7 @@ void put_mapped(context *c, void *dest, const void *source, size_t bytes, int pe
 
 void put_far(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when)
 {
-	if (PGAS_LIKELY(bytes <= g.copy_limit)) { // paths.def: shmem_long_p_far
+	if (PGAS_LIKELY(bytes <= g.copy_limit)) {
 		finish_taken(c, again([&] {
 				     return c->ep->rma->inject(c->ep, source, bytes, static_cast<fi_addr_t>(pe),
 							       reinterpret_cast<uintptr_t>(dest), 0);
@@ -197,30 +197,16 @@ void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, 
 		finish_far(c, c->ep->rma->readmsg(c->ep, &t.m, FI_PGAS_WAIT), name, pe);
 }
 
-namespace {
-
-// What most calls for another host come to: all is as it should be and the wire takes it. False: nothing was done, the
-// long way finds out why. Not cold, or it would be compiled for size. paths.def: shmem_long_p_far
-[[gnu::noinline]] bool p_far(context *c, void *dest, uint64_t value, size_t bytes, int pe)
-{
-	if (PGAS_UNLIKELY(!g.initialized || g.env.debug || c == from_handle(SHMEM_CTX_INVALID)))
-		return false;
-	if (PGAS_UNLIKELY(static_cast<unsigned>(pe) >= static_cast<unsigned>(c->owner->size) || mapped(c, pe) ||
-			  !is_symmetric(dest, bytes)))
-		return false;
-	if (PGAS_UNLIKELY(c->ep->rma->inject(c->ep, &value, bytes, static_cast<fi_addr_t>(pe),
-					     reinterpret_cast<uintptr_t>(dest), 0) != 0))
-		return false;
-	pgas_add_release(&c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
-	return true;
-}
-
-} // namespace
-
+// What most calls for another host come to: all is as it should be and the wire takes it. If not, nothing was done, and
+// the long way finds out why. paths.def: shmem_long_p_far
 void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name)
 {
-	if (p_far(c, dest, value, bytes, pe))
+	if (PGAS_LIKELY(g.initialized && !g.env.debug && c != from_handle(SHMEM_CTX_INVALID)) &&
+	    PGAS_LIKELY(g.net.ops->put_word(c->ep, reinterpret_cast<uintptr_t>(dest), value, bytes,
+					    static_cast<fi_addr_t>(pe)) == 0)) {
+		pgas_add_release(&c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
 		return;
+	}
 	cold_put(c, dest, &value, bytes, pe, name); // little endian: the value's bytes come first
 }
 

@@ -186,8 +186,7 @@ enum class until {
 [[gnu::cold, gnu::noinline]] void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe,
 					   const char *name, until when = until::reusable);
 // the same for one value of up to 8 bytes in a register, so that the hot path spills nothing
-[[gnu::cold, gnu::noinline]] void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe,
-					 const char *name);
+[[gnu::noinline]] void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name);
 [[gnu::cold, gnu::noinline]] uint64_t cold_g(context *c, const void *source, size_t bytes, int pe, const char *name);
 // value and compare come in registers; returns the old value
 [[gnu::cold, gnu::noinline]] uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op,

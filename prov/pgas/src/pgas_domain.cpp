@@ -124,7 +124,8 @@ int domain_open(fid_fabric *f, fi_info *info, fid_domain **out, void *context) n
 		// FI_THREAD_COMPLETION: queues and counters belong to one thread each, but connecting, translating and
 		// progress touch what the domain shares, so the cold path locks while the hot one does not count with
 		// atomics
-		if (dom->threading != FI_THREAD_DOMAIN)
+		dom->has_threads = dom->threading != FI_THREAD_DOMAIN;
+		if (dom->has_threads)
 			dom->mutex.enable();
 		dom->shared_by_threads = dom->threading != FI_THREAD_DOMAIN && dom->threading != FI_THREAD_COMPLETION;
 		dom->counter_used.assign(kRemoteCounters, false);

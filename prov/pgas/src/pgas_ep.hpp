@@ -82,5 +82,10 @@ inline pgas_ep *front_of(fid_ep *fid)
 {
 	return reinterpret_cast<pgas_ep *>(fid);
 }
+// The offset in the target's key 0 that an address given to this endpoint means.
+inline uint64_t key0_offset(const pgas_ep *front, const key0_layout &layout, uint64_t addr, uint64_t bytes = 1)
+{
+	return front->bias && layout.given() ? layout.to_offset(addr, bytes) : addr - front->bias;
+}
 
 } // namespace pgas

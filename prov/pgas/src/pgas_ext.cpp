@@ -296,6 +296,7 @@ fi_pgas_ops g_ext_ops = {
 	.progress = progress,
 	.wait = wait,
 	.settled = settled,
+	.put_word = put_word,
 };
 
 } // namespace pgas

@@ -40,14 +40,6 @@ bool sane(const std::vector<key0_piece> &pieces)
 
 } // namespace
 
-uint64_t key0_layout::to_offset(uint64_t addr) const
-{
-	for (const key0_piece &p : pieces)
-		if (addr >= p.at && addr - p.at < p.len)
-			return p.off + (addr - p.at);
-	return UINT64_MAX; // in no region: whoever checks it finds that out
-}
-
 bool key0_layout::to_address(uint64_t off, uint64_t len, uint64_t &at) const
 {
 	for (const key0_piece &p : pieces) {

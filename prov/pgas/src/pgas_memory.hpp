@@ -57,7 +57,15 @@ struct key0_layout {
 	std::vector<key0_piece> pieces; // by address; none: addresses are the base and an offset
 
 	bool given() const { return !pieces.empty(); }
-	uint64_t to_offset(uint64_t addr) const;                         // UINT64_MAX when it is in no piece
+	// Of `bytes` (at most a page) at an address; UINT64_MAX when they are in no piece: whoever checks it finds that
+	// out.
+	uint64_t to_offset(uint64_t addr, uint64_t bytes = 1) const
+	{
+		for (const key0_piece &p : pieces)
+			if (addr - p.at <= p.len - bytes)
+				return p.off + (addr - p.at);
+		return UINT64_MAX;
+	}
 	bool to_address(uint64_t off, uint64_t len, uint64_t &at) const; // false when it is not within one piece
 };
 int key0_layout_set(domain *dom, const fi_pgas_piece *list, size_t count);

@@ -64,7 +64,7 @@ bool send_inline(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_
 	ep_core *ep = core_of(f);
 	if (!ep->tx_cq || (ep->tx_selective && !(flags & FI_COMPLETION)))
 		return pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, hot_flags);
-	scoped_lock lock(ep->dom->mutex);
+	scoped_lock lock(ep->dom->mutex, ep->dom->has_threads); // threads of wires leave queues alone
 	if (ep->tx_cq->full() || !pgas_hot_send(front_of(f), buf, len, dest, tag, data, Kind, hot_flags))
 		return false;
 	completion c;

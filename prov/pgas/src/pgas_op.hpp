@@ -91,6 +91,7 @@ ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o);
 int inject_short(pgas_ep *front, fi_addr_t addr, const void *buf, size_t len, uint64_t at, uint64_t key);
 int inject_short_amo(pgas_ep *front, fi_addr_t addr, const void *value, fi_datatype type, fi_op op, uint64_t at,
 		     uint64_t key);
+int put_word(fid_ep *f, uint64_t addr, uint64_t value, size_t len, fi_addr_t dest); // of fi_ext_pgas.h
 // Whether it gets a completion entry when it ends well.
 bool op_wants_entry(const ep_core *ep, const op &o);
 // Byte `at` of a one-sided operation: its address and key at the target. Returns how many bytes follow there.

@@ -3,6 +3,7 @@
 // Peers: who is behind an address or a source.
 #pragma once
 
+#include "pgas_run.hpp"
 #include "pgas_wire.hpp"
 
 namespace pgas {
@@ -14,6 +15,7 @@ enum class peer_state : uint8_t { fresh, connecting, connected, failed, gone };
 inline const std::atomic<bool> g_nobody_dead{false};
 
 struct peer {
+	word_run run; // first: a far put needs nothing else of a peer
 	ep_core *ep = nullptr;
 	fi_addr_t rank = FI_ADDR_NOTAVAIL; // NOTAVAIL: a sender that is not in our address vector
 	const wire_ops *wire = nullptr;

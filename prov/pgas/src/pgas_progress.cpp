@@ -146,7 +146,7 @@ int domain_start_thread(domain *dom)
 		return 0;
 	if (!dom->mutex.enabled())
 		dom->mutex.enable();
-	dom->shared_by_threads = true;
+	dom->shared_by_threads = dom->has_threads = true;
 	for (ep_core *ep : dom->eps) {
 		ep_update_hot(ep);
 		ep_update_polls(ep);

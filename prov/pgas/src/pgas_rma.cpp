@@ -4,6 +4,7 @@
 #include "pgas_ep.hpp"
 #include "pgas_iov.hpp"
 #include "pgas_op.hpp"
+#include "pgas_peer.hpp"
 
 namespace pgas {
 namespace {
@@ -91,14 +92,40 @@ PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t
 	return general1(f, op_kind::write, buf, len, dest, addr, key, nullptr, 0, FI_INJECT, true);
 }
 
-// What hot_put could not store, because no window reaches it, goes by the wire's short way. paths.def:
+[[gnu::noinline]] int refused(maybe_mutex &held)
+{
+	held.unlock_once();
+	return -FI_EAGAIN;
+}
+
+// Puts a short word into the packet that is being filled. No peer, a dead one, and one that something else waits for
+// have no open run.
+[[gnu::always_inline]] inline int append_word(const pgas_ep *front, uint64_t addr, uint64_t value, size_t len,
+					      fi_addr_t dest)
+{
+	auto *ep = reinterpret_cast<ep_core *>(front->core);
+	domain *dom = ep->dom;
+	if (PGAS_UNLIKELY(!dom->mutex.lock_if_free()))
+		return -FI_EAGAIN;
+	peer *p = dest < ep->peers.size() ? ep->peers[dest].get() : nullptr;
+	const uint64_t offset = key0_offset(front, dom->layout, addr, len);
+	if (PGAS_UNLIKELY(!p || !p->run.open() || offset == UINT64_MAX))
+		return refused(dom->mutex);
+	run_append(p->run, offset, value, len);
+	return dom->mutex.unlock_once();
+}
+
+// What hot_put could not store, because no window reaches it, goes into the packet to its host. paths.def:
 // fi_inject_write_far
 [[gnu::noinline]] ssize_t inject_word(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t addr,
 				      uint64_t key) noexcept
 {
-	if (PGAS_LIKELY(smallest(len, key)))
-		if (const int rc = inject_short(front_of(f), dest, buf, 8, addr, key); PGAS_LIKELY(rc != kNoShortWay))
-			return rc;
+	if (PGAS_LIKELY(smallest(len, key))) {
+		uint64_t value;
+		memcpy(&value, buf, sizeof value);
+		if (PGAS_LIKELY(append_word(front_of(f), addr, value, sizeof value, dest) == 0))
+			return 0;
+	}
 	return inject_other(f, buf, len, dest, addr, key);
 }
 
@@ -175,6 +202,12 @@ ssize_t injectdata(fid_ep *f, const void *buf, size_t len, uint64_t data, fi_add
 }
 
 } // namespace
+
+// budget: paths.def, shmem_long_p_far
+int put_word(fid_ep *f, uint64_t addr, uint64_t value, size_t len, fi_addr_t dest)
+{
+	return append_word(front_of(f), addr, value, len, dest);
+}
 
 #define PGAS_RMA_TABLE(read_arg, write_arg, inject_arg)                                                                \
 	{                                                                                                              \

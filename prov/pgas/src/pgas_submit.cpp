@@ -17,12 +17,6 @@ bool target_error(int err) // found out about the target, as opposed to wrong ar
 	       err == -FI_EIO;
 }
 
-// The offset in the target's key 0 that an address given to this endpoint means.
-uint64_t key0_offset(const pgas_ep *front, const key0_layout &layout, uint64_t addr)
-{
-	return front->bias && layout.given() ? layout.to_offset(addr) : addr - front->bias;
-}
-
 // What is submitted next runs behind what is under way. A message overtakes requests that found no room yet.
 bool follows(const peer &p, const op &o)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Small owners and helpers that every file of the provider uses: mappings, the lock that may be off, logging; and those
-// of pgas_base.hpp. No provider state.
+// Small owners and helpers that every file of the provider uses: mappings, threads, logging; and those of pgas_base.hpp
+// and pgas_lock.hpp. No provider state.
 #pragma once
 
 #include <pthread.h>
@@ -20,6 +20,8 @@
 
 #include <pgas/pgas_base.hpp>
 #include <pgas/pgas_machine.hpp>
+
+#include "pgas_lock.hpp"
 
 namespace pgas {
 
@@ -77,49 +79,5 @@ inline int start_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*r
 	pthread_sigmask(SIG_SETMASK, &old, nullptr);
 	return err;
 }
-
-// A mutex that costs one test when the threading model needs none. Switched on before the second thread exists.
-class maybe_mutex {
-public:
-	maybe_mutex()
-	{
-		pthread_mutexattr_t attr;
-		pthread_mutexattr_init(&attr);
-		pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
-		pthread_mutex_init(&mutex_, &attr);
-		pthread_mutexattr_destroy(&attr);
-	}
-	maybe_mutex(const maybe_mutex &) = delete;
-	~maybe_mutex() { pthread_mutex_destroy(&mutex_); }
-	void enable() { on_ = true; }
-	bool enabled() const { return on_; }
-	bool lock()
-	{
-		if (on_)
-			pthread_mutex_lock(&mutex_);
-		return on_;
-	}
-	void unlock() { pthread_mutex_unlock(&mutex_); }
-
-private:
-	pthread_mutex_t mutex_;
-	bool on_ = false;
-};
-
-// Remembers whether it locked, so that a mutex enabled meanwhile is not unlocked by who did not lock it.
-class scoped_lock {
-public:
-	explicit scoped_lock(maybe_mutex &m) : mutex_(m), locked_(m.lock()) {}
-	~scoped_lock()
-	{
-		if (locked_)
-			mutex_.unlock();
-	}
-	scoped_lock(const scoped_lock &) = delete;
-
-private:
-	maybe_mutex &mutex_;
-	const bool locked_;
-};
 
 } // namespace pgas

@@ -145,6 +145,7 @@ void channel_end(channel &c, int why, const std::string &reason, bool orderly)
 	c.reason = reason;
 	if (!orderly)
 		c.lost.store(true, std::memory_order_release);
+	run_close(c);
 	if (packet *p = std::exchange(c.filling, nullptr))
 		packet_over(l, p, why);
 	for (packet *p : std::exchange(c.backlog, {})) {
@@ -278,6 +279,7 @@ void packet_post(channel &c, packet *p)
 
 void packet_leave(channel &c)
 {
+	run_close(c);
 	packet *p = std::exchange(c.filling, nullptr);
 	p->seq = ++c.sent;
 	p->waits = true;
@@ -300,6 +302,29 @@ bool send_bare(channel &c, uint8_t flags)
 }
 
 // --- frames ----------------------------------------------------------------------------------------------------------
+
+void run_open(channel &c, word_run &run, uint32_t &count)
+{
+	packet *p = c.filling;
+	const size_t places = (c.longest - p->used) / kRunStep;
+	c.run = &run;
+	c.run_count = &count;
+	c.run_from = run.at = p->bytes + p->used;
+	run.end = run.at + places * kRunStep;
+}
+
+void run_close_slow(channel &c)
+{
+	word_run &run = *std::exchange(c.run, nullptr);
+	packet *p = c.filling;
+	const auto bytes = static_cast<uint32_t>(run.at - c.run_from), frames = bytes / uint32_t{kRunStep};
+	p->used += bytes;
+	p->frames += frames;
+	p->notices.back().frames += frames;
+	p->notices.back().operations += frames;
+	*c.run_count += frames;
+	run.at = run.end = nullptr;
+}
 
 char *frame_begin_slow(channel &c, size_t bytes, bool must)
 {

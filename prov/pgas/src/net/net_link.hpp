@@ -27,6 +27,7 @@
 #include "net_frame.hpp"
 #include "net_port.hpp"
 #include "net_proof.hpp"
+#include "../pgas_run.hpp"
 
 namespace pgas {
 
@@ -82,6 +83,9 @@ struct channel {
 	bool greeted = false;             // our hello is out
 
 	packet *filling = nullptr;
+	word_run *run = nullptr; // open behind the frames of that packet, and where it began
+	char *run_from = nullptr;
+	uint32_t *run_count = nullptr;       // counts the operations of the run
 	std::deque<packet *> unacked;        // by number
 	std::deque<packet *> backlog;        // ready, but the port had no room
 	uint32_t sent = 0, acked = 0;        // of ours
@@ -151,11 +155,21 @@ channel *link_call(link &l, const std::string &address, uint16_t endpoint, const
 void channel_release(channel &c); // one user less
 
 void packet_leave(channel &c); // the packet that is being filled
+// Puts behind the last frame that append themselves (word_run), until anybody else touches the packet. Each is one more
+// frame and operation of the packet's last notice, and one more in `count`.
+void run_open(channel &c, word_run &run, uint32_t &count);
+void run_close_slow(channel &c);
+inline void run_close(channel &c)
+{
+	if (c.run)
+		run_close_slow(c);
+}
 // Room for a frame of `bytes` behind its head; null: none now, try again after progress. Then finish it. must: beyond
 // the window, too.
 char *frame_begin_slow(channel &c, size_t bytes, bool must = false);
 inline char *frame_begin(channel &c, size_t bytes)
 {
+	run_close(c);
 	packet *p = c.filling;
 	if (p && p->used + sizeof(frame_head) + bytes + 7 <= c.longest) [[likely]]
 		return p->bytes + p->used + sizeof(frame_head);

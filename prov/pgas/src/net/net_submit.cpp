@@ -143,11 +143,21 @@ bool introduce(net_ep &on, channel &c)
 	return kKept;
 }
 
-// budget: paths.def, fi_inject_write_far
+// The first of a packet; those that follow append themselves.
 int net_put(wire_ep &of, peer &p, const void *buf, size_t len, uint64_t addr, uint64_t key)
 {
 	net_ep &on = net_of(of);
-	return len == 8 && !key ? append_put(on, p, buf, 8, addr, 0) : append_put(on, p, buf, len, addr, key);
+	if (len != 8 || key)
+		return append_put(on, p, buf, len, addr, key);
+	const int rc = append_put(on, p, buf, 8, addr, 0);
+	channel &c = *net_of(p).c;
+	if (rc == kKept && c.filling) {
+		static_assert(offsetof(frame_head, flags) == 1 && kFrameTail == 7, "as run_append() has it");
+		const frame_head h{frame_kind::put, kFrameLast, on.number, net_of(p).dst, 2};
+		memcpy(&p.run.head, &h, sizeof h);
+		run_open(c, p.run, on.outstanding);
+	}
+	return rc;
 }
 
 int net_add(wire_ep &of, peer &p, const void *value, fi_datatype type, fi_op op, uint64_t addr, uint64_t key)
@@ -173,9 +183,10 @@ int net_add(wire_ep &of, peer &p, const void *value, fi_datatype type, fi_op op,
 int net_rma(wire_ep &of, peer &p, op &o)
 {
 	net_ep &on = net_of(of);
-	const channel &c = *net_of(p).c;
+	channel &c = *net_of(p).c;
 	if (!c.open())
 		return -FI_ECONNRESET;
+	run_close(c); // what is kept may have to come before the puts behind it
 	if (o.len >= parameters().net_bulk && on.of->l->at->limits.bulk_from)
 		return net_bulk(on, p, o);
 	const bool fits = o.len + (kRmaIovLimit + 1) * kFrameCost + sizeof(message_frame) <= frame_room(c);
@@ -192,6 +203,7 @@ int net_amo(wire_ep &of, peer &p, op &o)
 	channel &c = *net_of(p).c;
 	if (!c.open())
 		return -FI_ECONNRESET;
+	run_close(c);
 	const size_t bytes = sizeof(amo_frame) + o.len;
 	if (o.form != kAmoPlain || o.rma_count != 1 || bytes > frame_room(c) || o.waiter)
 		return request_submit(on, p, std::move(o));

@@ -306,6 +306,8 @@ int net_connect(wire_ep &of, peer &to, std::string_view part)
 void net_disconnect(peer &p)
 {
 	net_peer *line = &net_of(p);
+	if (line->c->run == &p.run)
+		run_close(*line->c);
 	channel_release(*line->c);
 	delete line;
 }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The domain's lock, but for its shortest form.
+#include "pgas_lock.hpp"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace pgas {
+
+namespace {
+
+// A number of the calling thread that no other living thread has, and that is never 0.
+uintptr_t this_thread()
+{
+#if defined(__x86_64__)
+	uintptr_t self;
+	asm("mov %%fs:0, %0" : "=r"(self)); // the thread's own block begins with its address
+	return self;
+#elif defined(__aarch64__)
+	uintptr_t self;
+	asm("mrs %0, tpidr_el0" : "=r"(self));
+	return self;
+#else
+	return pthread_self();
+#endif
+}
+
+} // namespace
+
+static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "the kernel looks at the word itself");
+
+void maybe_mutex::take()
+{
+	const uintptr_t self = this_thread();
+	if (owner_.load(std::memory_order_relaxed) == self) { // nobody else ever writes our number there
+		depth_++;
+		return;
+	}
+	uint32_t was = kFree;
+	if (PGAS_UNLIKELY(
+		    !state_.compare_exchange_strong(was, kHeld, std::memory_order_acquire, std::memory_order_relaxed)))
+		take_slow();
+	owner_.store(self, std::memory_order_relaxed);
+}
+
+void maybe_mutex::unlock()
+{
+	if (depth_) {
+		depth_--;
+		return;
+	}
+	owner_.store(0, std::memory_order_relaxed);
+	unlock_once();
+}
+
+void maybe_mutex::take_slow()
+{
+	// who slept may not be the last who wants it, so whoever got it this way wakes another one when it lets go
+	while (state_.exchange(kWanted, std::memory_order_acquire) != kFree)
+		syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, kWanted, nullptr, nullptr, 0);
+}
+
+int maybe_mutex::wake_one()
+{
+	syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+	return 0;
+}
+
+} // namespace pgas
