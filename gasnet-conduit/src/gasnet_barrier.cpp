@@ -86,6 +86,13 @@ bool is_leader()
 	return g.leaders[g.host_of[gasneti_front.mynode]] == gasneti_front.mynode;
 }
 
+// While a barrier waits for a leader every poll of it does its part, whether or not messages came.
+void polls_pass_on(bool on)
+{
+	const pgas_cq *look = on ? &g_nothing : reinterpret_cast<pgas_cq *>(g.cq);
+	pgas_store_relaxed(&gasneti_front.arrivals, look);
+}
+
 // A leader's part, as far as it goes. The mutex is held.
 void pass_on()
 {
@@ -106,6 +113,7 @@ void pass_on()
 			return;
 	pgas_store_release(&own()->result[turn], joined()); // pairs with load_acquire in take()
 	g_barrier.complete = true;
+	polls_pass_on(false);
 }
 
 bool all_there_far()
@@ -179,6 +187,8 @@ extern "C" void gasnet_barrier_notify(int id, int flags) noexcept
 		// pairs with load_acquire in take()
 		pgas_store_release(&own()->barrier[g_barrier.number & 1], word_of(kind_of(flags), id));
 		pgas_store_relaxed(&g_barrier.open, true);
+		if (g.far && is_leader())
+			polls_pass_on(true);
 	}
 	if (PGAS_UNLIKELY(g.far))
 		barrier_pass_on();

@@ -21,14 +21,18 @@ namespace {
 
 // What inline calls find before gasnet_init: no magic word (and no window), so that they take their cold exits.
 alignas(64) char g_nowhere[sizeof(pgas_ep)];
-constinit pgas_cq g_nothing{};
 constexpr size_t kHeadRoom = 128; // of an eager buffer, for word and arguments
 constexpr size_t kLeastMedium = 4096 - kHeadRoom;
 
 } // namespace
 
+namespace gasnet {
+constinit const pgas_cq g_nothing{};
+}
+
 extern "C" {
-struct gasneti_front gasneti_front = {reinterpret_cast<pgas_ep *>(g_nowhere), &g_nothing, 0, kLeastMedium, 0, 0};
+struct gasneti_front gasneti_front = {
+	reinterpret_cast<pgas_ep *>(g_nowhere), &gasnet::g_nothing, 0, kLeastMedium, 0, 0};
 uint64_t gasneti_windows[GASNET_MAXNODES];
 }
 
@@ -407,8 +411,7 @@ extern "C" int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintp
 	g.attached = true;
 	gasneti_front.word = word_with_rank(gasneti_front.mynode);
 	gasneti_front.am = reinterpret_cast<pgas_ep *>(g.am);
-	if (!g.far) // else every poll looks after far nodes, too
-		gasneti_front.arrivals = reinterpret_cast<pgas_cq *>(g.cq);
+	gasneti_front.arrivals = reinterpret_cast<pgas_cq *>(g.cq);
 	return pgas_boot_meet(g.far) == 0 ? GASNET_OK : GASNET_ERR_RESOURCE;
 }
 

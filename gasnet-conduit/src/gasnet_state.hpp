@@ -86,6 +86,7 @@ struct state {
 	void (*told_to_exit)(int code) = nullptr; // another node ends the job; does not return (gasnet_exit.cpp)
 };
 extern state g;
+extern const pgas_cq g_nothing; // polls of it take their cold exit
 
 // gasneti_windows stays when a node dies, while the provider's window of it becomes 0: what the node wrote last still
 // counts.

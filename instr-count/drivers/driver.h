@@ -36,9 +36,11 @@ static inline unsigned driver_calls(void)
  * are where they are.
  *   far     each is a host of its own: the target is reached over the link. Nobody takes in acknowledgements between
  *           the calls, so all of them but the first find a packet that waits.
- *   linked  process 1 is another host than the rest: a link is open while the target's memory is mapped.
+ *   linked  process 1 is another host than the rest: a link is open while the target's memory is mapped. The caller
+ *           polled DRIVER_QUIET_POLLS times before, so that the link is left to its thread.
  */
 enum driver_place { DRIVER_HERE, DRIVER_FAR, DRIVER_LINKED };
+enum { DRIVER_QUIET_POLLS = 5000 };
 
 static inline enum driver_place driver_place(int argc, char **argv)
 {

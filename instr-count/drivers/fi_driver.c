@@ -279,6 +279,8 @@ int fi_driver_run(int argc, char **argv, ssize_t (*call)(struct fi_side *), ssiz
 	int status = open_all(&side, argc > 1 ? argv[1] : "pgas", place);
 	for (int i = 0; status == 0 && i < target_count; i++)
 		status = connect_to(&side, targets[i].address, ++started);
+	for (int i = 0; status == 0 && place == DRIVER_LINKED && i < DRIVER_QUIET_POLLS; i++)
+		completed(&side);
 	for (unsigned n = driver_calls(); status == 0 && n > 0; n--) {
 		got = call(&side);
 		started += starts && got == expected;

@@ -55,6 +55,8 @@ static inline void gasnet_driver_open_link(enum driver_place place, gasnet_node_
 		gasnet_exit(1);
 	}
 	gasnet_put(far, (char *)segments[far].addr + 64, &local, sizeof local);
+	for (int i = 0; place == DRIVER_LINKED && i < DRIVER_QUIET_POLLS; i++)
+		gasnet_AMPoll();
 }
 
 /* call(peer, remote): remote is the start of the peer's segment. */
@@ -71,9 +73,16 @@ static inline int gasnet_driver_run(int *argc, char ***argv, void (*call)(gasnet
 	gasnet_driver_barrier();
 	gasnet_node_t peer = gasnet_nodes() - 1;
 	gasnet_driver_open_link(place, peer, segments);
-	if (gasnet_mynode() == 0)
+	volatile long *told = (volatile long *)((char *)segments[gasnet_mynode()].addr + 128);
+	long over = 1;
+	if (gasnet_mynode() == 0) {
 		for (unsigned n = driver_calls(); n > 0; n--)
 			call(peer, segments[peer].addr);
+		gasnet_put(peer, (char *)segments[peer].addr + 128, &over, sizeof over);
+	}
+	/* who slept in a barrier would have to be woken */
+	while (gasnet_mynode() == peer && !*told)
+		gasnet_AMPoll();
 	gasnet_driver_barrier();
 	gasnet_exit(0);
 	return 0;

@@ -98,6 +98,10 @@ struct net_domain : wire_domain {
 	std::atomic<bool> thread_stop{false};
 	unique_fd wake_fd;
 	std::atomic<bool> naps{false}, asleep{false}; // asleep: a thread of the application is
+	// Nothing came and nothing is awaited for so many looks of the application; watched: so many that the thread
+	// alone looks until something happens, and polls within the host cost what they do without a link.
+	uint32_t idle_looks = 0;
+	bool watched = false;
 };
 
 struct net_ep : wire_ep {
@@ -210,5 +214,12 @@ net_ep *target_of(const net_domain &d, const frame_head &h);
 int net_thread_start(net_domain &d);
 void net_thread_stop(net_domain &d);
 void net_asleep(wire_domain &d);
+void net_looked(net_domain &d, bool moved); // the application did; lock held
+void net_unwatch_slow(net_domain &d);
+inline void net_unwatch(net_domain &d) // before something is asked of a peer
+{
+	if (d.watched)
+		net_unwatch_slow(d);
+}
 
 } // namespace pgas

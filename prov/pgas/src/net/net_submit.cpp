@@ -129,6 +129,7 @@ bool introduce(net_ep &on, channel &c)
 	channel &c = *line.c;
 	if (p.unsent || p.bulk || !c.open()) [[unlikely]]
 		return kNoShortWay;
+	net_unwatch(*on.of);
 	const size_t head = key ? 16 : 8;
 	char *at = frame_begin(c, head + len);
 	if (!at) [[unlikely]]
@@ -167,6 +168,7 @@ int net_add(wire_ep &of, peer &p, const void *value, fi_datatype type, fi_op op,
 	channel &c = *line.c;
 	if (p.unsent || p.bulk || !c.open()) [[unlikely]]
 		return kNoShortWay;
+	net_unwatch(*on.of);
 	const size_t bytes = amo_type_bytes(type);
 	char *at = frame_begin(c, sizeof(amo_frame) + bytes);
 	if (!at) [[unlikely]]
@@ -187,6 +189,7 @@ int net_rma(wire_ep &of, peer &p, op &o)
 	if (!c.open())
 		return -FI_ECONNRESET;
 	run_close(c); // what is kept may have to come before the puts behind it
+	net_unwatch(*on.of);
 	if (o.len >= parameters().net_bulk && on.of->l->at->limits.bulk_from)
 		return net_bulk(on, p, o);
 	const bool fits = o.len + (kRmaIovLimit + 1) * kFrameCost + sizeof(message_frame) <= frame_room(c);
@@ -204,6 +207,7 @@ int net_amo(wire_ep &of, peer &p, op &o)
 	if (!c.open())
 		return -FI_ECONNRESET;
 	run_close(c);
+	net_unwatch(*on.of);
 	const size_t bytes = sizeof(amo_frame) + o.len;
 	if (o.form != kAmoPlain || o.rma_count != 1 || bytes > frame_room(c) || o.waiter)
 		return request_submit(on, p, std::move(o));
@@ -234,6 +238,7 @@ int message_out(net_ep &on, peer &p, uint8_t flags, const message_frame &m, cons
 	channel &c = *net_of(p).c;
 	if (!c.open())
 		return -FI_ECONNRESET;
+	net_unwatch(*on.of);
 	if (sizeof m + head_len + len > frame_room(c))
 		return -FI_EMSGSIZE;
 	char *at = introduce(on, c) ? frame_begin(c, sizeof m + head_len + len) : nullptr;

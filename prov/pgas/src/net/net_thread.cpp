@@ -7,6 +7,9 @@
 //   asleep on the port -> something came: makes progress -> asleep again
 //   the application polled since the last look -> naps, until a thread of this process goes to sleep, and so polls no
 //   more
+//
+// When the application looked many times for nothing, the thread watches alone (net_domain::watched): what it finds for
+// the application it tells by domain_ask_to_look().
 #include "net.hpp"
 #include "../pgas_request.hpp"
 
@@ -20,8 +23,9 @@ namespace pgas {
 namespace {
 
 constexpr uint64_t kNapLeastNs = 250'000, kNapMostNs = 10'000'000;
-constexpr int kAskMs = 100;   // while something is awaited: silence must be noticed
-constexpr int kIdleMs = 1000; // nothing is: only the stop matters, which rings
+constexpr uint32_t kLooksForNothing = 1000; // about a millisecond
+constexpr int kAskMs = 100;                 // while something is awaited: silence must be noticed
+constexpr int kIdleMs = 1000;               // nothing is: only the stop matters, which rings
 
 // Progress on behalf of nobody. True when it may sleep on the port; timeout: how long at most.
 bool serve(net_domain &d, int *timeout)
@@ -98,6 +102,48 @@ void net_asleep(wire_domain &of)
 	d.asleep.store(true);
 	if (d.naps.load())
 		ring(d);
+}
+
+// --- who looks -------------------------------------------------------------------------------------------------------
+
+static bool nothing_awaited(const net_domain &d)
+{
+	const auto quiet_channel = [](const auto &c) {
+		return !c || c->state == channel_state::over || (c->open() && channel_idle(*c) && !c->asked_at);
+	};
+	const auto quiet_ep = [](const net_ep *on) {
+		return !on || (!on->keeps() && !on->outstanding && on->later.empty() && on->bulk_todo.empty());
+	};
+	return d.l->busy.empty() && !link_awake(*d.l) && std::ranges::all_of(d.l->channels, quiet_channel) &&
+	       std::ranges::all_of(d.eps, quiet_ep);
+}
+
+static void watch(net_domain &d, bool on)
+{
+	d.watched = on;
+	d.idle_looks = 0;
+	for (ep_core *ep : d.dom->eps)
+		if (ep->enabled)
+			ep_update_polls(ep);
+}
+
+void net_unwatch_slow(net_domain &d)
+{
+	watch(d, false);
+}
+
+void net_looked(net_domain &d, bool moved)
+{
+	if (moved) {
+		d.idle_looks = 0;
+		net_unwatch(d);
+	} else if (d.thread_runs && !d.watched && ++d.idle_looks == kLooksForNothing) {
+		d.idle_looks = 0;
+		if (nothing_awaited(d)) {
+			watch(d, true);
+			net_asleep(d); // the thread looks at once, so nothing is missed
+		}
+	}
 }
 
 int net_thread_start(net_domain &d)

@@ -284,6 +284,7 @@ int net_connect(wire_ep &of, peer &to, std::string_view part)
 		if (!c)
 			return -FI_EHOSTUNREACH;
 		c->users++;
+		net_unwatch(d);
 		auto *p = new net_peer;
 		p->c = c;
 		p->dst = a.endpoint;
@@ -347,6 +348,7 @@ bool net_progress(wire_ep &of)
 	if (std::exchange(d.put_aside, false))
 		domain_ask_to_look(d.dom);
 	d.ran = false;
+	net_looked(d, moved);
 	return moved;
 }
 
@@ -364,7 +366,7 @@ bool net_settle(wire_ep &)
 bool net_noticed(const wire_ep &of)
 {
 	const net_domain &d = *net_of(of).of;
-	return d.thread_runs && d.l->channels.size() == 1;
+	return d.thread_runs && (d.l->channels.size() == 1 || d.watched);
 }
 
 int net_flush(wire_ep &of)
