@@ -307,6 +307,51 @@ static void unknown_source(int rank, void *arg)
 	node_close(&n);
 }
 
+/* Rank 1 sends and closes; what it sent waits while rank 2 comes and may get the number that was rank 1's. */
+static void outlived(int rank, void *arg)
+{
+	const struct node_opts o = {.two_cqs = true};
+	struct node n;
+	uint64_t word = (uint64_t)rank;
+	(void)arg;
+	node_open(&n, &o);
+	node_connect(&n);
+	if (rank == 1)
+		CHECK_OK(RETRY(&n, fi_inject(n.ep, &word, 8, n.peer[0])));
+	team_barrier(&n);
+	if (rank == 1) {
+		node_close(&n);
+		team_barrier(NULL);
+		team_barrier(NULL);
+		return;
+	}
+	for (int i = 0; i < 50; i++) { /* rank 0 hears that it closed */
+		node_poll(&n);
+		sleep_ms(1);
+	}
+	team_barrier(&n);
+	if (rank == 2)
+		CHECK_OK(RETRY(&n, fi_inject(n.ep, &word, 8, n.peer[0])));
+	team_barrier(&n);
+	for (int from = 1; rank == 0 && from <= 2; from++) {
+		struct fi_cq_tagged_entry e;
+		fi_addr_t src = FI_ADDR_NOTAVAIL;
+		const double end = hang_end();
+		CHECK_OK(fi_recv(n.ep, &word, 8, NULL, n.peer[from], NULL));
+		while (fi_cq_readfrom(n.rx_cq, &e, 1, &src) == -FI_EAGAIN)
+			CHECK(now_s() < end);
+		CHECK_EQ(word, (uint64_t)from);
+		CHECK_EQ(src, n.peer[from]);
+	}
+	node_close(&n);
+}
+
+static void test_msg_keeps_its_sender_when_that_is_gone(void **state)
+{
+	(void)state;
+	team_run(3, outlived, NULL);
+}
+
 static void test_msg_source_is_unknown_until_inserted(void **state)
 {
 	(void)state;
@@ -321,6 +366,7 @@ int main(void)
 		cmocka_unit_test(test_msg_multi_receive_takes_long_messages),
 		cmocka_unit_test(test_msg_directed_receive_takes_its_sender_only),
 		cmocka_unit_test(test_msg_source_is_unknown_until_inserted),
+		cmocka_unit_test(test_msg_keeps_its_sender_when_that_is_gone),
 	};
 	common_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,16 +18,24 @@ bool tag_fits(const rx_entry &rx, uint64_t tag)
 	return ((rx.tag ^ tag) & ~rx.ignore) == 0;
 }
 
+// The sender of a waiting message is gone, and its number is another's.
+bool sender_replaced(const unexpected &u)
+{
+	return u.on->ops->sender(*u.on, u.src, nullptr) != u.serial;
+}
+
 // src is looked up only when a posted buffer asks for one: most do not.
 struct lazy_source {
 	wire_ep *on;
 	uint32_t src;
+	const unexpected *waited = nullptr; // null: the message just came
 	bool known = false;
 	fi_addr_t addr = FI_ADDR_NOTAVAIL;
 	fi_addr_t get()
 	{
 		if (!known) {
-			addr = sender_address(*on, src);
+			addr = waited && sender_replaced(*waited) ? name_address(on->ep, waited->sender)
+								  : sender_address(*on, src);
 			known = true;
 		}
 		return addr;
@@ -120,7 +128,8 @@ void deliver_bytes(ep_core *ep, rx_entry *rx, completion &c, const char *bytes, 
 	rx_finish(ep, rx, c);
 }
 
-void deliver_long(rx_entry *rx, completion &c, wire_ep &on, uint32_t src, const char *bytes, uint64_t len)
+void deliver_long(rx_entry *rx, completion &c, wire_ep &on, uint32_t src, const char *bytes, uint64_t len,
+		  const unexpected *waited = nullptr)
 {
 	c.len = len < rx->room ? len : rx->room;
 	c.buf = rx->iov_count ? rx->iov[0].iov_base : nullptr;
@@ -129,7 +138,7 @@ void deliver_long(rx_entry *rx, completion &c, wire_ep &on, uint32_t src, const 
 		c.olen = len - rx->room;
 	}
 	peer *from;
-	if (peer_of_sender(on, src, &from) != 0) {
+	if ((waited && sender_replaced(*waited)) || peer_of_sender(on, src, &from) != 0) {
 		c.err = FI_ECONNRESET;
 		c.len = 0;
 	} else if (on.ops->pull(on, *from, rx, bytes, c) == kKept) {
@@ -140,10 +149,10 @@ void deliver_long(rx_entry *rx, completion &c, wire_ep &on, uint32_t src, const 
 
 void deliver_waiting(ep_core *ep, rx_entry *rx, unexpected &u, bool tagged)
 {
-	lazy_source source{u.on, u.src};
+	lazy_source source{u.on, u.src, &u};
 	completion c = describe(ep, tagged, u.has_data, u.tag, u.data, source);
 	if (u.is_long)
-		deliver_long(rx, c, *u.on, u.src, u.bytes.data(), u.len);
+		deliver_long(rx, c, *u.on, u.src, u.bytes.data(), u.len, &u);
 	else
 		deliver_bytes(ep, rx, c, u.bytes.data(), u.len);
 }
@@ -152,7 +161,7 @@ void deliver_waiting(ep_core *ep, rx_entry *rx, unexpected &u, bool tagged)
 void discard(unexpected &u)
 {
 	peer *from;
-	if (u.is_long && peer_of_sender(*u.on, u.src, &from) == 0)
+	if (u.is_long && !sender_replaced(u) && peer_of_sender(*u.on, u.src, &from) == 0)
 		u.on->ops->discard(*from, u.bytes.data());
 }
 
@@ -160,7 +169,7 @@ ssize_t peek(ep_core *ep, rx_queue &q, const rx_entry &want, bool tagged)
 {
 	ep_progress(ep);
 	for (auto it = q.waiting.begin(); it != q.waiting.end(); ++it) {
-		lazy_source source{it->on, it->src};
+		lazy_source source{it->on, it->src, &*it};
 		if ((tagged && !tag_fits(want, it->tag)) || !source_fits(ep, want, source))
 			continue;
 		completion c = describe(ep, tagged, it->has_data, it->tag, it->data, source);
@@ -197,7 +206,7 @@ ssize_t claim(ep_core *ep, rx_entry *rx, bool tagged)
 	ep->claimed.erase(it);
 	if (rx->flags & FI_DISCARD) {
 		discard(*u);
-		lazy_source source{u->on, u->src};
+		lazy_source source{u->on, u->src, u.get()};
 		completion c = describe(ep, tagged, u->has_data, u->tag, u->data, source);
 		c.len = u->len;
 		rx_finish(ep, rx, c);
@@ -211,13 +220,14 @@ ssize_t claim(ep_core *ep, rx_entry *rx, bool tagged)
 bool feed(ep_core *ep, rx_queue &q, rx_entry *rx, bool tagged)
 {
 	for (auto it = q.waiting.begin(); it != q.waiting.end();) {
-		lazy_source source{it->on, it->src};
+		lazy_source source{it->on, it->src, &*it};
 		if ((tagged && !tag_fits(*rx, it->tag)) || !source_fits(ep, *rx, source)) {
 			++it;
 			continue;
 		}
 		unexpected u = std::move(*it);
 		it = q.waiting.erase(it);
+		source.waited = &u;
 		if (!rx->multi) {
 			deliver_waiting(ep, rx, u, tagged);
 			return true;
@@ -251,6 +261,7 @@ void rx_deliver(const arrival &a)
 		unexpected u;
 		u.on = a.on;
 		u.src = a.src;
+		u.serial = a.on->ops->sender(*a.on, a.src, &u.sender);
 		u.is_long = a.is_long;
 		u.has_data = a.has_data;
 		u.len = a.len;

@@ -117,6 +117,21 @@ int peer_control(peer &p, const control &m)
 
 // --- who sent that ---------------------------------------------------------------------------------------------------
 
+fi_addr_t name_address(const ep_core *ep, const ep_name &name)
+{
+	fi_addr_t found = FI_ADDR_NOTAVAIL; // inserted several times: the first entry that is still there
+	const auto [first, last] = ep->vector->by_name.equal_range(name.text);
+	for (auto it = first; it != last; ++it)
+		found = it->second < found ? it->second : found;
+	if (found == FI_ADDR_NOTAVAIL) {
+		// the peer may stand in the vector under a service name; that is resolved once it is connected
+		for (const auto &p : ep->peers)
+			if (p && p->state == peer_state::connected && p->real_name == name)
+				found = p->rank;
+	}
+	return found;
+}
+
 fi_addr_t sender_address(wire_ep &on, uint32_t src)
 {
 	ep_core *ep = on.ep;
@@ -130,18 +145,8 @@ fi_addr_t sender_address(wire_ep &on, uint32_t src)
 		return cached.addr;
 	ep_name name;
 	on.ops->sender(on, src, &name);
-	fi_addr_t found = FI_ADDR_NOTAVAIL; // inserted several times: the first entry that is still there
-	const auto [first, last] = ep->vector->by_name.equal_range(name.text);
-	for (auto it = first; it != last; ++it)
-		found = it->second < found ? it->second : found;
-	if (found == FI_ADDR_NOTAVAIL) {
-		// the peer may stand in the vector under a service name; that is resolved once it is connected
-		for (const auto &p : ep->peers)
-			if (p && p->state == peer_state::connected && p->real_name == name)
-				found = p->rank;
-	}
-	cached = {found, ep->vector->changes, serial};
-	return found;
+	cached = {name_address(ep, name), ep->vector->changes, serial};
+	return cached.addr;
 }
 
 fi_addr_t source_shown(const ep_core *ep, fi_addr_t addr)

@@ -54,6 +54,7 @@ int peer_control(peer &p, const control &m);
 // The peer behind source `src` of a wire; the connection to it may still be under way.
 int peer_of_sender(wire_ep &on, uint32_t src, peer **out);
 fi_addr_t sender_address(wire_ep &on, uint32_t src);
-fi_addr_t source_shown(const ep_core *ep, fi_addr_t addr); // as completions name it: FI_AV_USER_ID
+fi_addr_t name_address(const ep_core *ep, const ep_name &name); // NOTAVAIL: it is not in the vector
+fi_addr_t source_shown(const ep_core *ep, fi_addr_t addr);      // as completions name it: FI_AV_USER_ID
 
 } // namespace pgas

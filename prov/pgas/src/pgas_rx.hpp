@@ -11,6 +11,7 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_tagged.h>
 
+#include "pgas_addr.hpp"
 #include "pgas_completion.hpp"
 #include "pgas_params.hpp"
 
@@ -50,6 +51,8 @@ struct rx_entry {
 struct unexpected {
 	wire_ep *on = nullptr;
 	uint32_t src = 0;
+	uint64_t serial = 0; // of the sender; when src has another, that number went to somebody else
+	ep_name sender{};
 	bool is_long = false, has_data = false;
 	uint64_t len = 0, tag = 0, data = 0;
 	std::vector<char> bytes; // the message, or what its wire needs to fetch it
