@@ -197,11 +197,17 @@ void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, 
 		finish_far(c, c->ep->rma->readmsg(c->ep, &t.m, FI_PGAS_WAIT), name, pe);
 }
 
+// Whether the provider may see the arguments as they are: it refuses wrong addresses and PEs.
+static bool short_way(const context *c)
+{
+	return g.initialized && !g.env.debug && c != from_handle(SHMEM_CTX_INVALID);
+}
+
 // What most calls for another host come to: all is as it should be and the wire takes it. If not, nothing was done, and
 // the long way finds out why. paths.def: shmem_long_p_far
 void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name)
 {
-	if (PGAS_LIKELY(g.initialized && !g.env.debug && c != from_handle(SHMEM_CTX_INVALID)) &&
+	if (PGAS_LIKELY(short_way(c)) &&
 	    PGAS_LIKELY(g.net.ops->put_word(c->ep, reinterpret_cast<uintptr_t>(dest), value, bytes,
 					    static_cast<fi_addr_t>(pe)) == 0)) {
 		pgas_add_release(&c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
@@ -213,6 +219,10 @@ void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const 
 uint64_t cold_g(context *c, const void *source, size_t bytes, int pe, const char *name)
 {
 	uint64_t value = 0;
+	if (PGAS_LIKELY(short_way(c)) &&
+	    PGAS_LIKELY(g.net.ops->get_word(c->ep, reinterpret_cast<uintptr_t>(source), bytes,
+					    static_cast<fi_addr_t>(pe), &value) == 0))
+		return value;
 	cold_get(c, &value, source, bytes, pe, name);
 	return value;
 }
@@ -248,6 +258,18 @@ ssize_t amo_mapped(context *c, atomic_word &w, uint64_t *old, bool fetch)
 
 } // namespace
 
+namespace {
+
+// False: it was not done, the long way does it or says what is wrong.
+bool fetch_short(const context *c, const void *target, int pe, fi_datatype type, fi_op op, uint64_t value,
+		 uint64_t compare, uint64_t *old)
+{
+	return g.net.ops->fetch_word(c->ep, reinterpret_cast<uintptr_t>(target), type, op, value, compare,
+				     static_cast<fi_addr_t>(pe), old) == 0;
+}
+
+} // namespace
+
 uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, uint64_t value, uint64_t compare,
 		  bool fetch, const char *name)
 {
@@ -257,6 +279,8 @@ uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, 
 	const fi_ops_atomic *amo = c->ep->atomic;
 	if (mapped(c, pe))
 		finish_mapped(c, amo_mapped(c, w, &old, fetch), name, pe);
+	else if ((fetch || op == FI_CSWAP) && fetch_short(c, target, pe, type, op, value, compare, &old))
+		return old;
 	else if (op == FI_CSWAP)
 		finish_far(c, amo->compwritemsg(c->ep, &w.m, &w.with, nullptr, 1, &w.out, nullptr, 1, FI_PGAS_WAIT),
 			   name, pe);

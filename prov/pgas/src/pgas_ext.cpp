@@ -297,6 +297,8 @@ fi_pgas_ops g_ext_ops = {
 	.wait = wait,
 	.settled = settled,
 	.put_word = put_word,
+	.get_word = get_word,
+	.fetch_word = fetch_word,
 };
 
 } // namespace pgas

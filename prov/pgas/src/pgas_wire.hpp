@@ -88,6 +88,20 @@ struct control {
 	size_t iov_len = 0;
 };
 
+// What a short call asks about a word of a peer's key 0, and the answer. It lies on the caller's stack until it is over.
+inline constexpr uint8_t kWordRead = 0xff;
+struct word_question {
+	uint64_t addr = 0;                 // offset
+	uint64_t operand = 0, compare = 0; // in their first bytes
+	uint8_t form = kWordRead;          // or amo_form, with a result
+	uint8_t type = 0, op = 0;          // of an atomic
+	uint8_t len = 0;                   // bytes
+	bool over = false;
+	int status = 0;
+	uint64_t value = 0;
+	const void *asked = nullptr; // the wire's
+};
+
 struct wire_limits {
 	uint32_t sources; // how many senders an endpoint tells apart
 };
@@ -142,6 +156,8 @@ struct wire_ops {
 	// null): kKept, -FI_EAGAIN, another error, or kNoShortWay: make an op.
 	int (*put)(wire_ep &on, peer &p, const void *buf, size_t len, uint64_t addr, uint64_t key);
 	int (*add)(wire_ep &on, peer &p, const void *value, fi_datatype type, fi_op op, uint64_t addr, uint64_t key);
+	// ask: likewise a read or fetching atomic of one word (may be null); kKept: q.over will tell.
+	int (*ask)(wire_ep &on, peer &p, word_question &q);
 	int (*rma)(wire_ep &on, peer &p, op &o);
 	int (*amo)(wire_ep &on, peer &p, op &o);
 

@@ -147,6 +147,15 @@ struct fi_pgas_ops {
 	 * there is no such packet or that something is wrong; fi_inject_write then does it, or says what.
 	 */
 	int (*put_word)(struct fid_ep *ep, uint64_t addr, uint64_t value, size_t len, fi_addr_t dest);
+
+	/*
+	 * Likewise for a read of len bytes (1 to 8), and a fetching or comparing atomic on one element of up to 8
+	 * bytes, whose operands are in the first bytes of the words. These wait for their answer, as with FI_PGAS_WAIT,
+	 * but move no counter. -FI_EAGAIN as above; any other error is the operation's.
+	 */
+	int (*get_word)(struct fid_ep *ep, uint64_t addr, size_t len, fi_addr_t dest, uint64_t *value);
+	int (*fetch_word)(struct fid_ep *ep, uint64_t addr, enum fi_datatype datatype, enum fi_op op, uint64_t operand,
+			  uint64_t compare, fi_addr_t dest, uint64_t *old);
 };
 
 #ifdef __cplusplus

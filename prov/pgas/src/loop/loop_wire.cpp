@@ -419,6 +419,7 @@ const wire_ops g_loop_wire = {
 	.bury = loop_bury,
 	.put = nullptr,
 	.add = nullptr,
+	.ask = nullptr,
 	.rma = loop_one_sided,
 	.amo = loop_one_sided,
 	.send = loop_send,

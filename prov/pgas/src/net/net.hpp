@@ -3,7 +3,7 @@
 // The wire to other hosts: what the provider keeps on top of a link (net_link.hpp).
 //
 // net_wire.cpp (table, life, addresses, connections), net_submit.cpp (operations out), net_run.cpp (frames in),
-// net_bulk.cpp (long transfers), net_thread.cpp (the thread that serves peers while the application computes).
+// net_word.cpp (questions about one word), net_bulk.cpp (long transfers), net_thread.cpp (the thread that serves peers while the application computes).
 //
 // Who may complete an operation: a counter of ours is added to plainly by inline code, so only the thread that owns an
 // endpoint's completions may move it. Progress therefore knows its executor: an endpoint of the application's, or
@@ -85,8 +85,9 @@ struct net_domain : wire_domain {
 	std::vector<uint32_t> source_holes;
 	uint64_t next_serial = 1;
 	net_ep *executor = nullptr;
-	bool put_aside = false; // something waits for somebody else since the last look
-	bool ran = false;       // something of a peer was run
+	bool put_aside = false;                 // something waits for somebody else since the last look
+	bool ran = false;                       // something of a peer was run
+	std::vector<word_question *> questions; // by number; null: free
 	std::vector<near_piece> near;
 	const mr *last_region = nullptr; // that a frame named
 	std::vector<std::unique_ptr<bulk_transfer>> transfers;
@@ -189,6 +190,12 @@ int net_control(peer &p, const control &m);
 size_t net_control_room(const peer &p);
 bool introduce(net_ep &on, channel &c); // false: no room now
 
+// net_word.cpp
+int net_ask(wire_ep &on, peer &p, word_question &q);
+bool word_asked(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len);
+bool word_answered(net_domain &d, channel &c, const char *bytes, size_t len);
+void words_end(net_domain &d, const channel &c); // what was asked there has no answer
+
 // net_bulk.cpp
 int net_bulk(net_ep &on, peer &p, op &o);
 bool bulk_push_all(net_ep &on, bool may_finish, bool idle); // idle: nothing better to send
@@ -209,6 +216,8 @@ void net_over(void *self, const notice &n, uint32_t good, uint32_t bad, int stat
 bool net_run_later(net_ep &on);
 void source_free(net_domain &d, uint32_t index);
 net_ep *target_of(const net_domain &d, const frame_head &h);
+// Memory that an operation names, where that is easily said: one part, addressed by offset, and nothing counts it.
+char *plain_memory(net_ep &on, uint64_t key, uint64_t addr, size_t len, uint64_t right);
 
 // net_thread.cpp
 int net_thread_start(net_domain &d);

@@ -79,19 +79,21 @@ static_assert(sizeof(proof) == 24);
 inline constexpr size_t kRefusalMost = 160;
 
 enum class frame_kind : uint8_t {
-	intro = 1,  // src is an endpoint with this name
-	leave,      // src closed
-	put,        // address [key] bytes
-	amo,        // amo_frame, operands
-	message,    // message_frame, bytes
-	request,    // of pgas_request.cpp
-	response,   // likewise
-	cq_data,    // message_frame: of a write whose bytes are in place
-	failed,     // failed_frame
-	key_ask,    // key_frame: where does this memory lie for bulk transfers?
-	key_answer, // key_frame
-	key_gone,   // key_frame: that region was closed
-	count,      // count_frame: a bulk transfer is over, move the counters that are bound to its region
+	intro = 1,   // src is an endpoint with this name
+	leave,       // src closed
+	put,         // address [key] bytes
+	amo,         // amo_frame, operands
+	message,     // message_frame, bytes
+	request,     // of pgas_request.cpp
+	response,    // likewise
+	cq_data,     // message_frame: of a write whose bytes are in place
+	failed,      // failed_frame
+	key_ask,     // key_frame: where does this memory lie for bulk transfers?
+	key_answer,  // key_frame
+	key_gone,    // key_frame: that region was closed
+	count,       // count_frame: a bulk transfer is over, move the counters that are bound to its region
+	word_ask,    // word_frame: a word of key 0, read or fetched and changed
+	word_answer, // word_answer_frame
 };
 
 enum frame_flag : uint8_t {
@@ -142,6 +144,19 @@ struct count_frame {
 	uint8_t read, of_range, of_operation;
 	uint8_t pad_[5];
 };
+struct word_frame {
+	uint64_t addr, operand, compare;
+	uint32_t question; // the asker's number of it
+	uint8_t form;      // amo_form, or kWordRead
+	uint8_t type, op;
+	uint8_t len; // kWordRead: 1 to 8
+};
+struct word_answer_frame {
+	uint64_t value;
+	uint32_t question;
+	int32_t status;
+};
+static_assert(sizeof(word_frame) == 32 && sizeof(word_answer_frame) == 16);
 static_assert(sizeof(amo_frame) % 8 == 0 && sizeof(message_frame) % 8 == 0 && sizeof(failed_frame) % 8 == 0 &&
 	      sizeof(key_frame) % 8 == 0 && sizeof(count_frame) % 8 == 0);
 

@@ -17,6 +17,25 @@ net_ep *target_of(const net_domain &d, const frame_head &h)
 	return on && on->ep->enabled ? on : nullptr;
 }
 
+char *plain_memory(net_ep &on, uint64_t key, uint64_t addr, size_t len, uint64_t right)
+{
+	net_domain &d = *on.of;
+	const mr *m = d.last_region;
+	if (!m || m->key != key) {
+		const auto it = d.dom->regions.find(key);
+		if (it == d.dom->regions.end())
+			return nullptr;
+		m = d.last_region = it->second;
+	}
+	if (!m->open || m->flags || (m->access & right) != right || m->rem_wr || m->rem_rd || on.ep->c_rem_write ||
+	    on.ep->c_rem_read)
+		return nullptr;
+	for (const mem_part &p : m->parts)
+		if (addr >= p.off && addr - p.off < p.len && len <= p.len - (addr - p.off))
+			return reinterpret_cast<char *>(p.va + (addr - p.off));
+	return nullptr;
+}
+
 namespace {
 
 uint32_t source_of(const channel &c, uint16_t number)
@@ -76,26 +95,6 @@ void complain(channel &c, uint32_t index, int status)
 	c.urgent = true;
 	side_of(c).failed_seq = f.seq;
 	side_of(c).failed_frame = index;
-}
-
-// Memory that an operation names, where that is easily said: one part, addressed by offset, and nothing counts it.
-char *plain_memory(net_ep &on, uint64_t key, uint64_t addr, size_t len, uint64_t right)
-{
-	net_domain &d = *on.of;
-	const mr *m = d.last_region;
-	if (!m || m->key != key) {
-		const auto it = d.dom->regions.find(key);
-		if (it == d.dom->regions.end())
-			return nullptr;
-		m = d.last_region = it->second;
-	}
-	if (!m->open || m->flags || (m->access & right) != right || m->rem_wr || m->rem_rd || on.ep->c_rem_write ||
-	    on.ep->c_rem_read)
-		return nullptr;
-	for (const mem_part &p : m->parts)
-		if (addr >= p.off && addr - p.off < p.len && len <= p.len - (addr - p.off))
-			return reinterpret_cast<char *>(p.va + (addr - p.off));
-	return nullptr;
 }
 
 // Whoever waits for a word sees all of it, and everything that was put before it.
@@ -299,6 +298,10 @@ bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, s
 		net_ep *on = target_of(d, h);
 		return !on || bulk_counted(*on, bytes, len);
 	}
+	case frame_kind::word_ask:
+		return word_asked(d, c, h, bytes, len);
+	case frame_kind::word_answer:
+		return word_answered(d, c, bytes, len);
 	case frame_kind::intro:
 		return take_intro(d, c, h, bytes, len);
 	case frame_kind::leave:

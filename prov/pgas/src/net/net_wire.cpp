@@ -36,6 +36,7 @@ void ended(void *self, channel &c)
 			  c.reason.c_str());
 	d.put_aside = true;
 	bulk_look_again(d, c);
+	words_end(d, c);
 	if (!c.client)
 		return;
 	for (const auto &[number, index] : side_of(c).sources)
@@ -54,6 +55,9 @@ const char *name_of(void *self, uint16_t endpoint)
 bool expects(void *self, const channel &c)
 {
 	const auto &d = *static_cast<net_domain *>(self);
+	for (const word_question *q : d.questions)
+		if (q && q->asked == &c)
+			return true;
 	for (const net_ep *on : d.eps)
 		if (on)
 			for (const auto &[id, o] : on->pending)
@@ -408,6 +412,7 @@ const wire_ops g_net_wire = {
 	.bury = net_bury,
 	.put = net_put,
 	.add = net_add,
+	.ask = net_ask,
 	.rma = net_rma,
 	.amo = net_amo,
 	.send = net_send,

@@ -353,6 +353,7 @@ const wire_ops g_shm_wire = {
 	.bury = shm_bury,
 	.put = nullptr,
 	.add = nullptr,
+	.ask = nullptr,
 	.rma = shm_rma,
 	.amo = shm_amo,
 	.send = shm_send,
