@@ -123,6 +123,17 @@ static void bring_clients(const struct visit *v)
 	}
 }
 
+static void show_descriptors(void)
+{
+	char path[64], to[256];
+	for (int fd = 0; fd < 1024; fd++) {
+		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+		const ssize_t len = readlink(path, to, sizeof to - 1);
+		if (len > 0)
+			fprintf(stderr, "  %d %.*s\n", fd, (int)len, to);
+	}
+}
+
 static void serve(struct node *n, const struct visit *v, uint32_t number, unsigned char *buf)
 {
 	struct fi_cq_tagged_entry e;
@@ -180,12 +191,14 @@ static void visited(int rank, void *arg)
 			const struct usage now = usage();
 			node_poll(&n);
 			sleep_ms(5);
-			if (now_s() > end)
+			if (now_s() > end) {
+				show_descriptors();
 				fprintf(stderr,
 					"client %u: VmSize %ld kB (%ld), VmRSS %ld kB (%ld), %d maps (%d), %d "
 					"descriptors (%d)\n",
 					i, now.vm_kb, first.vm_kb, now.rss_kb, first.rss_kb, now.maps, first.maps,
 					now.fds, first.fds);
+			}
 			CHECK(now_s() < end);
 		}
 	}
