@@ -3,10 +3,7 @@
 // The domain's lock, but for its shortest form.
 #include "pgas_lock.hpp"
 
-#include <linux/futex.h>
 #include <pthread.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace pgas {
 
@@ -29,8 +26,6 @@ uintptr_t this_thread()
 }
 
 } // namespace
-
-static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "the kernel looks at the word itself");
 
 void maybe_mutex::take()
 {
@@ -60,12 +55,12 @@ void maybe_mutex::take_slow()
 {
 	// who slept may not be the last who wants it, so whoever got it this way wakes another one when it lets go
 	while (state_.exchange(kWanted, std::memory_order_acquire) != kFree)
-		syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, kWanted, nullptr, nullptr, 0);
+		state_.wait(kWanted, std::memory_order_relaxed);
 }
 
 int maybe_mutex::wake_one()
 {
-	syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+	state_.notify_one();
 	return 0;
 }
 

@@ -88,7 +88,8 @@ struct control {
 	size_t iov_len = 0;
 };
 
-// What a short call asks about a word of a peer's key 0, and the answer. It lies on the caller's stack until it is over.
+// What a short call asks about a word of a peer's key 0, and the answer. It lies on the caller's stack until it is
+// over.
 inline constexpr uint8_t kWordRead = 0xff;
 struct word_question {
 	uint64_t addr = 0;                 // offset

@@ -3,7 +3,8 @@
 // The wire to other hosts: what the provider keeps on top of a link (net_link.hpp).
 //
 // net_wire.cpp (table, life, addresses, connections), net_submit.cpp (operations out), net_run.cpp (frames in),
-// net_word.cpp (questions about one word), net_bulk.cpp (long transfers), net_thread.cpp (the thread that serves peers while the application computes).
+// net_word.cpp (questions about one word), net_bulk.cpp (long transfers), net_thread.cpp (the thread that serves peers
+// while the application computes).
 //
 // Who may complete an operation: a counter of ours is added to plainly by inline code, so only the thread that owns an
 // endpoint's completions may move it. Progress therefore knows its executor: an endpoint of the application's, or
