@@ -157,8 +157,9 @@ void write_hosts_table(std::FILE *out, const results &all)
 	fprintf(out,
 		"\nns: less is better; Mop/s, MB/s: more is better. Ratios and goals by best; R: round trip of raw "
 		"TCP, "
-		"spinning;\nB: its stream in writes of that size. A g that waits until the target stops to compute "
-		"shows as 100 ms.\n");
+		"spinning;\nB: its stream in writes of that size. A get that blocks can be as quick as raw TCP's "
+		"answers "
+		"one by one, no more.\nA g that waits until the target stops to compute shows as 100 ms.\n");
 }
 
 void write_hosts_csv(std::FILE *out, const results &all)

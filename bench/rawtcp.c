@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * rawtcp: what TCP sockets give between two hosts without any library: the round trip of 8 bytes, spinning and
- * blocking, and the stream by size of a write. What hosts_compare measures everything else against.
+ * blocking, the stream by size of a write, and answers that are asked for one after the other, as blocking gets are.
+ * What hosts_compare measures everything else against.
  */
 #define _GNU_SOURCE 1
 #include "raw.h"
@@ -18,7 +19,7 @@
 enum { MOST_BYTES = 1 << 20, WORD = 8 };
 static const uint64_t kMostCount = (uint64_t)1 << 32;
 
-enum kind { SPIN, BLOCK, STREAM };
+enum kind { SPIN, BLOCK, STREAM, ANSWER };
 
 const char raw_name[] = "rawtcp";
 const struct raw_row raw_rows[] = {
@@ -27,6 +28,8 @@ const struct raw_row raw_rows[] = {
 	{"tcp_4096", "raw", "MB/s", "stream, writes of 4 KiB", STREAM, 4096},
 	{"tcp_65536", "raw", "MB/s", "stream, writes of 64 KiB", STREAM, 65536},
 	{"tcp_1048576", "raw", "MB/s", "stream, writes of 1 MiB", STREAM, 1 << 20},
+	{"tcp_answer_65536", "raw", "MB/s", "answers of 64 KiB to 8 B, one by one", ANSWER, 65536},
+	{"tcp_answer_1048576", "raw", "MB/s", "answers of 1 MiB to 8 B, one by one", ANSWER, 1 << 20},
 };
 const size_t raw_row_count = sizeof raw_rows / sizeof raw_rows[0];
 
@@ -88,6 +91,24 @@ static int ping(int fd, uint64_t count, int how, int first)
 	return 1;
 }
 
+static int answer(int fd, uint64_t count, uint32_t bytes)
+{
+	uint64_t word;
+	for (uint64_t i = 0; i < count; i++)
+		if (!receive_all(fd, &word, WORD, MSG_DONTWAIT) || !send_all(fd, buffer, bytes))
+			return 0;
+	return 1;
+}
+
+static int ask_one_by_one(int fd, uint64_t count, uint32_t bytes)
+{
+	const uint64_t word = 0;
+	for (uint64_t i = 0; i < count; i++)
+		if (!send_all(fd, &word, WORD) || !receive_all(fd, buffer, bytes, MSG_DONTWAIT))
+			return 0;
+	return 1;
+}
+
 static void no_delay(int fd)
 {
 	const int yes = 1;
@@ -133,10 +154,11 @@ int raw_serve(void)
 	no_delay(fd);
 	struct order o;
 	while (receive_all(fd, &o, sizeof o, 0)) {
-		if (o.kind > STREAM || o.bytes > MOST_BYTES || o.count > kMostCount)
+		if (o.kind > ANSWER || o.bytes > MOST_BYTES || o.count > kMostCount)
 			return 1;
-		const int good = o.kind == STREAM ? stream_in(fd, o.count * o.bytes) && send_all(fd, &o.count, WORD)
-						  : ping(fd, o.count, o.kind == SPIN ? MSG_DONTWAIT : 0, 0);
+		const int good = o.kind == STREAM   ? stream_in(fd, o.count * o.bytes) && send_all(fd, &o.count, WORD)
+				 : o.kind == ANSWER ? answer(fd, o.count, o.bytes)
+						    : ping(fd, o.count, o.kind == SPIN ? MSG_DONTWAIT : 0, 0);
 		if (!good)
 			return 1;
 	}
@@ -177,6 +199,8 @@ int raw_run(const struct raw_row *row, uint64_t count)
 	const struct order o = {(uint32_t)row->kind, row->bytes, count};
 	if (!send_all(to_server, &o, sizeof o))
 		return 0;
+	if (row->kind == ANSWER)
+		return ask_one_by_one(to_server, count, row->bytes);
 	if (row->kind != STREAM)
 		return ping(to_server, count, row->kind == SPIN ? MSG_DONTWAIT : 0, 1);
 	for (uint64_t i = 0; i < count; i++)
