@@ -38,9 +38,13 @@ bool serve(net_domain &d, int *timeout)
 	for (net_ep *on : d.eps)
 		if (on && !on->bulk_todo.empty())
 			bulk_push_all(*on, may_touch(*on), !moved);
+	// where threads share everything it was completed here, and nothing is put aside: polls must look again
+	const bool completed = moved && d.dom->shared_by_threads;
+	if (completed)
+		net_unwatch(d);
 	if (std::exchange(d.put_aside, false))
 		domain_ask_to_look(d.dom);
-	else if (std::exchange(d.ran, false))
+	else if (std::exchange(d.ran, false) || completed)
 		domain_wake_sleepers(d.dom);
 	bool waits = !d.l->busy.empty();
 	for (const auto &c : d.l->channels)
