@@ -228,7 +228,7 @@ void peers_release(ep_core *ep)
 
 void peer_forget(ep_core *ep, fi_addr_t addr)
 {
-	peer *p = addr < ep->peers.size() ? ep->peers[addr].get() : nullptr;
+	peer *p = peer_known(ep, addr);
 	const bool led = p && p->real_name.text[0]; // strangers have real names, addresses may be those of services
 	const ep_name name = led ? p->real_name : ep->vector->entries[addr].name;
 	for (wire_ep *on : ep->wires_on()) {

@@ -3,6 +3,7 @@
 // Peers: who is behind an address or a source.
 #pragma once
 
+#include "pgas_ep.hpp"
 #include "pgas_run.hpp"
 #include "pgas_wire.hpp"
 
@@ -35,6 +36,16 @@ struct peer {
 
 	bool dead() const { return dead_flag->load(std::memory_order_acquire); }
 };
+// The peer behind an address that was used before, else null; and that only when it is connected and alive.
+inline peer *peer_known(const ep_core *ep, fi_addr_t addr)
+{
+	return addr < ep->peers.size() ? ep->peers[addr].get() : nullptr;
+}
+inline peer *peer_connected(const ep_core *ep, fi_addr_t addr)
+{
+	peer *p = peer_known(ep, addr);
+	return p && p->state == peer_state::connected && !p->dead() ? p : nullptr;
+}
 // What is submitted next runs at the peer behind everything before it.
 inline bool peer_in_order(const peer &p)
 {

@@ -107,7 +107,7 @@ PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t
 	domain *dom = ep->dom;
 	if (PGAS_UNLIKELY(!dom->mutex.lock_if_free()))
 		return -FI_EAGAIN;
-	peer *p = dest < ep->peers.size() ? ep->peers[dest].get() : nullptr;
+	peer *p = peer_known(ep, dest);
 	const uint64_t offset = key0_offset(front, dom->layout, addr, len);
 	if (PGAS_UNLIKELY(!p || !p->run.open() || offset == UINT64_MAX))
 		return refused(dom->mutex);

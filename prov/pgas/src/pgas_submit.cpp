@@ -95,8 +95,8 @@ int by_short_way(const pgas_ep *front, fi_addr_t addr, uint64_t at, uint64_t key
 {
 	auto *ep = reinterpret_cast<ep_core *>(front->core);
 	scoped_lock lock(ep->dom->mutex);
-	peer *p = addr < ep->peers.size() ? ep->peers[addr].get() : nullptr;
-	if (!p || p->state != peer_state::connected || p->dead() || !p->wire->put)
+	peer *p = peer_connected(ep, addr);
+	if (!p || !p->wire->put)
 		return kNoShortWay;
 	const int rc = send(*p, key ? at : key0_offset(front, ep->dom->layout, at));
 	if (PGAS_UNLIKELY(rc == -FI_EAGAIN))
@@ -129,9 +129,8 @@ static int ask_word(fid_ep *fid, fi_addr_t dest, uint64_t addr, word_question &q
 	int rc = -FI_EAGAIN;
 	await(ep, [&] {
 		if (rc == -FI_EAGAIN) {
-			peer *p = dest < ep->peers.size() ? ep->peers[dest].get() : nullptr;
-			const bool usable = p && p->state == peer_state::connected && !p->dead() && p->wire->ask;
-			rc = usable ? p->wire->ask(*p->on, *p, q) : int{kNoShortWay};
+			peer *p = peer_connected(ep, dest);
+			rc = p && p->wire->ask ? p->wire->ask(*p->on, *p, q) : int{kNoShortWay};
 		}
 		return rc == kKept ? q.over : rc != -FI_EAGAIN;
 	});
