@@ -31,6 +31,21 @@ static void leave_from_handler(gasnet_token_t t)
 	gasnet_exit(21);
 }
 
+/* A node that is still in the barrier when another one ends the job leaves from there. */
+static volatile int nodes_out;
+static void is_out(gasnet_token_t t)
+{
+	(void)t;
+	nodes_out++;
+}
+static void await_all_out(void)
+{
+	if (gasnet_mynode())
+		CHECK_OK(gasnet_AMRequestShort0(0, 202));
+	else
+		GASNET_BLOCKUNTIL(nodes_out == (int)gasnet_nodes() - 1);
+}
+
 static void computing(void)
 {
 	for (volatile int forever = 1; forever;)
@@ -40,14 +55,15 @@ static void computing(void)
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
-	gasnet_handlerentry_t table[] = {{200, (gasneti_handler_fn)(void *)leave_from_handler}};
+	gasnet_handlerentry_t table[] = {{200, (gasneti_handler_fn)(void *)leave_from_handler},
+					 {202, (gasneti_handler_fn)(void *)is_out}};
 	CHECK_OK(gasnet_init(&argc, &argv));
 	const int first = gasnet_mynode() == 0, last = gasnet_mynode() == gasnet_nodes() - 1;
 	if (!strcmp(way, "before-attach"))
 		gasnet_exit(11); /* all together */
 	if (!strcmp(way, "one-before-attach") && last)
 		gasnet_exit(12); /* the others wait in attach */
-	CHECK_OK(gasnet_attach(table, 1, 1u << 20, 0));
+	CHECK_OK(gasnet_attach(table, 2, 1u << 20, 0));
 	test_barrier();
 	if (!strcmp(way, "all"))
 		gasnet_exit(0);
@@ -85,6 +101,7 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(way, "quit-handler")) {
 		signal(SIGQUIT, on_quit);
+		await_all_out();
 		if (first)
 			gasnet_exit(18);
 		GASNET_BLOCKUNTIL(0);
@@ -106,6 +123,7 @@ int main(int argc, char **argv)
 		computing();
 	}
 	if (!strcmp(way, "slow")) { /* who comes in time, comes by itself */
+		await_all_out();
 		if (first)
 			gasnet_exit(24);
 		usleep(100000);
