@@ -329,18 +329,27 @@ bool beyond(const line *lines, size_t count, uint64_t mine)
 	return false;
 }
 
+// A sync of which a member with this block has heard, and I have not entered: it needs me, too.
+bool sync_began(const team &t, char *block)
+{
+	const block_head *h = head_of(block);
+	return beyond(h->hop, sizeof h->hop / sizeof *h->hop, t.round) || beyond(h->up, kFan, t.round) ||
+	       beyond(local_up_line(t, block, 0), static_cast<size_t>(t.size), t.round);
+}
+
 // Numbers only grow: one that is beyond mine is of a collective that I have not entered.
 bool awaited_in(team &t)
 {
 	if (!t.block || t.size == 1)
 		return false;
-	const block_head *h = head_of(t.block);
 	const auto n = static_cast<size_t>(t.size);
-	if (beyond(h->hop, sizeof h->hop / sizeof *h->hop, t.round) || beyond(h->up, kFan, t.round) ||
-	    beyond(local_up_line(t, t.block, 0), n, t.round) ||
-	    beyond(in_line(t, t.block, 0, 0), kRing * n, t.exchanges))
+	if (sync_began(t, t.block) || beyond(in_line(t, t.block, 0, 0), kRing * n, t.exchanges))
 		return true;
-	for (const note &one : h->notes)
+	// on several hosts only my leader hears of the others
+	const int leader = t.hosts > 1 ? t.leaders[t.host[t.me]] : t.me;
+	if (leader != t.me && is_near(t, leader) && t.peer[leader] && sync_began(t, t.peer[leader]))
+		return true;
+	for (const note &one : head_of(t.block)->notes)
 		if (pgas_load_relaxed(&one.number) > t.exchanges)
 			return true;
 	// the central counter is back at 0 before a sync that I took part in ends
