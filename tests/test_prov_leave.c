@@ -54,7 +54,7 @@ struct visit {
 struct scene {
 	char survivor[ADDR_BYTES];
 	char client[ADDR_BYTES];
-	uint32_t open, sent, served, dead;
+	uint32_t open, sent, served, dead, seen; /* seen: what the dead one left was looked at */
 };
 
 static struct scene *scene(void)
@@ -69,7 +69,7 @@ static void tell(uint32_t *word, uint32_t value)
 
 static void await(struct node *n, uint32_t *word, uint32_t value)
 {
-	const double end = now_s() + 60;
+	const double end = now_s() + 60 + SETTLE_S;
 	while (__atomic_load_n(word, __ATOMIC_SEQ_CST) < value) {
 		if (n)
 			node_poll(n);
@@ -106,6 +106,7 @@ static void bring_clients(const struct visit *v)
 {
 	await(NULL, &scene()->open, 1);
 	for (uint32_t i = 1; i <= (v->same_process ? 6 : 1) * CLIENTS; i++) {
+		await(NULL, &scene()->seen, i - 1); /* the next one may have its connection before it says anything */
 		if (v->same_process) {
 			client(v, i);
 			tell(&scene()->dead, i);
@@ -123,14 +124,34 @@ static void bring_clients(const struct visit *v)
 	}
 }
 
+/* Both ends and the state of a socket, as /proc shows them; "" for any other descriptor. */
+static void describe_socket(const char *target, char *text, size_t room)
+{
+	unsigned long inode, at;
+	char line[256], local[64], remote[64], state[8];
+	text[0] = 0;
+	if (sscanf(target, "socket:[%lu]", &inode) != 1)
+		return;
+	FILE *f = fopen("/proc/self/net/tcp", "r");
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, " %*s %63s %63s %7s %*s %*s %*s %*s %*s %lu", local, remote, state, &at) == 4 &&
+		    at == inode)
+			snprintf(text, room, " %s -> %s state %s", local, remote, state);
+	if (f)
+		fclose(f);
+}
+
 static void show_descriptors(void)
 {
-	char path[64], to[256];
+	char path[64], to[256], more[200];
 	for (int fd = 0; fd < 1024; fd++) {
 		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 		const ssize_t len = readlink(path, to, sizeof to - 1);
-		if (len > 0)
-			fprintf(stderr, "  %d %.*s\n", fd, (int)len, to);
+		if (len <= 0)
+			continue;
+		to[len] = 0;
+		describe_socket(to, more, sizeof more);
+		fprintf(stderr, "  %d %s%s\n", fd, to, more);
 	}
 }
 
@@ -201,6 +222,7 @@ static void visited(int rank, void *arg)
 			}
 			CHECK(now_s() < end);
 		}
+		tell(&scene()->seen, i);
 	}
 	node_close(&n);
 	free(buf);
