@@ -15,9 +15,10 @@ namespace bench::scale {
 
 struct footprint {
 	double resident_bytes = 0, reserved_bytes = 0, seconds = 0;
+	double since = 0; // of now() alone: when it was done, from which the next one counts
 };
 
-// Of this process, by the kernel's word. seconds: now.
+// Of this process, by the kernel's word. seconds: when it was asked for.
 footprint now();
 footprint operator-(const footprint &a, const footprint &b);
 

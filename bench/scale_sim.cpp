@@ -17,27 +17,45 @@
 
 namespace bench::scale {
 
+static double clock_seconds()
+{
+	timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+// Exactly: some kernels count pages in portions of 64, and show those counts in all other places.
+static double resident()
+{
+	double kib = 0;
+	if (std::FILE *in = fopen("/proc/self/smaps_rollup", "r")) {
+		char line[256];
+		while (fgets(line, sizeof line, in) && sscanf(line, "Rss: %lf kB", &kib) != 1)
+			continue;
+		fclose(in);
+	}
+	return kib * 1024;
+}
+
 footprint now()
 {
 	footprint f;
-	timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	f.seconds = static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-	double pages[2] = {};
+	f.seconds = clock_seconds();
+	double pages = 0;
 	if (std::FILE *in = fopen("/proc/self/statm", "r")) {
-		if (fscanf(in, "%lf %lf", &pages[0], &pages[1]) != 2)
-			pages[0] = pages[1] = 0;
+		if (fscanf(in, "%lf", &pages) != 1)
+			pages = 0;
 		fclose(in);
 	}
-	const auto page = static_cast<double>(sysconf(_SC_PAGESIZE));
-	f.reserved_bytes = pages[0] * page;
-	f.resident_bytes = pages[1] * page;
+	f.reserved_bytes = pages * static_cast<double>(sysconf(_SC_PAGESIZE));
+	f.resident_bytes = resident();
+	f.since = clock_seconds();
 	return f;
 }
 
 footprint operator-(const footprint &a, const footprint &b)
 {
-	return {a.resident_bytes - b.resident_bytes, a.reserved_bytes - b.reserved_bytes, a.seconds - b.seconds};
+	return {a.resident_bytes - b.resident_bytes, a.reserved_bytes - b.reserved_bytes, a.seconds - b.since, 0};
 }
 
 std::optional<footprint> apart(const std::function<footprint()> &body)
