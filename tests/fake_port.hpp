@@ -44,7 +44,7 @@ struct network {
 	bool (*change)(network &, std::string &) = nullptr;
 
 	unsigned below(unsigned n) { return static_cast<unsigned>(random() % n); }
-	port *open(uint16_t number, size_t packet);
+	port *open(uint16_t number, size_t packet = 16384);
 };
 
 inline fake_port &of(port &p)
@@ -158,6 +158,8 @@ inline port *network::open(uint16_t number, size_t packet)
 		.expose = port_expose,
 		.conceal = port_conceal,
 		.gone = port_gone,
+		.trouble = nullptr,
+		.arm = nullptr,
 		.wait = nullptr,
 		.ring = nullptr,
 	};

@@ -10,6 +10,7 @@
 
 #include "pgas_addr.hpp"
 #include "pgas_wire.hpp"
+#include "net/net_port.hpp"
 #include "net/port_ofi.hpp"
 
 namespace pgas {
@@ -395,6 +396,8 @@ int info_get(uint32_t version, const char *node, const char *service, uint64_t f
 			return -FI_ENOMEM;
 		if (hints)
 			narrow(first, *hints, all);
+		if (first->caps & FI_REMOTE_COMM)
+			first->nic = link_nic();
 		int offered = 0;
 		int err = choose_mr_mode(first, version, hints, offered) ? 0 : -FI_ENODATA;
 		if (!err)

@@ -42,13 +42,22 @@ struct far_piece {
 	int status; // it cannot be reached by bulk, and why
 };
 
+// A piece of one of our regions that the port knows: peers asked for it, or our own transfers use it.
+struct near_piece {
+	const mr *of;      // null: the region closed, and transfers still use it
+	uint64_t off, len; // of the region
+	port_memory memory;
+	uint32_t transfers = 0; // of ours
+};
+
 // A piece of a bulk operation that the port has. Not part of the operation, which may be given up before.
 struct bulk_transfer : port_work {
 	net_ep *on = nullptr; // null: it closed
 	channel *c = nullptr;
 	uint64_t op_id = 0;
 	size_t len = 0;
-	port_memory local; // of our own buffer, where the port wants it
+	near_piece *in = nullptr; // that our own buffer lies in
+	port_memory local;        // else: of the buffer alone, where the port wants that
 };
 
 // What we keep for a channel.
@@ -72,13 +81,6 @@ struct net_later {
 	int status = 0;
 };
 
-// A piece of one of our regions that peers asked for.
-struct near_piece {
-	const mr *of;
-	uint64_t off, len; // of the region
-	port_memory memory;
-};
-
 struct net_domain : wire_domain {
 	std::unique_ptr<link> l;
 	std::vector<net_ep *> eps; // by number
@@ -89,7 +91,7 @@ struct net_domain : wire_domain {
 	bool put_aside = false;                 // something waits for somebody else since the last look
 	bool ran = false;                       // something of a peer was run
 	std::vector<word_question *> questions; // by number; null: free
-	std::vector<near_piece> near;
+	std::vector<std::unique_ptr<near_piece>> near;
 	const mr *last_region = nullptr; // that a frame named
 	std::vector<std::unique_ptr<bulk_transfer>> transfers;
 	std::vector<bulk_transfer *> spare_transfers;

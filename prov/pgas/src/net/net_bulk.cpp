@@ -77,12 +77,85 @@ bulk_transfer *transfer_take(net_domain &d)
 	return t;
 }
 
+// Those that nobody needs any more: their region closed, and no transfer uses them.
+void near_sweep(net_domain &d)
+{
+	std::erase_if(d.near, [&d](auto &p) {
+		if (p->of || p->transfers)
+			return false;
+		d.l->at->ops->conceal(*d.l->at, p->memory);
+		return true;
+	});
+}
+
 void transfer_spare(net_domain &d, bulk_transfer *t)
 {
+	if (near_piece *in = std::exchange(t->in, nullptr)) {
+		if (--in->transfers == 0 && !in->of)
+			near_sweep(d);
+	}
 	d.l->at->ops->conceal(*d.l->at, t->local);
 	t->on = nullptr;
 	t->c = nullptr;
 	d.spare_transfers.push_back(t);
+}
+
+// The part of a region that holds an address, as a piece that the port knows.
+int expose_around(net_domain &d, const mr &m, uint64_t va, near_piece **out)
+{
+	port &at = *d.l->at;
+	for (const auto &p : d.near) {
+		if (p->of == &m && va >= p->off && va - p->off < p->len) {
+			*out = p.get();
+			return 0;
+		}
+	}
+	for (const mem_part &part : m.parts) {
+		if (va < part.va || va - part.va >= part.len)
+			continue;
+		near_piece p{&m, part.va, part.len, {}};
+		if (at.limits.pins) {
+			p.off = std::max(part.va, va & ~(kPinnedPiece - 1));
+			p.len = std::min(part.va + part.len, (va | (kPinnedPiece - 1)) + 1) - p.off;
+		}
+		const auto rights = static_cast<port_rights>((m.access & FI_REMOTE_READ ? kPortRead : 0) |
+							     (m.access & FI_REMOTE_WRITE ? kPortWrite : 0));
+		if (const int err = at.ops->expose(at, reinterpret_cast<void *>(p.off), p.len, rights, &p.memory)) {
+			PGAS_INFO(FI_LOG_MR, "link: %llu bytes cannot be registered for bulk: %s\n",
+				  static_cast<unsigned long long>(p.len), fi_strerror(-err));
+			return -FI_EOPNOTSUPP;
+		}
+		d.near.push_back(std::make_unique<near_piece>(p));
+		*out = d.near.back().get();
+		return 0;
+	}
+	return -FI_EACCES;
+}
+
+// The piece of a region of ours that holds a buffer: registered once. Null: there is none. Other memory is registered
+// for each transfer: it may be unmapped, and mapped anew, without a word to us.
+near_piece *piece_around(net_domain &d, uint64_t va, size_t len)
+{
+	for (const auto &[key, m] : d.dom->regions) {
+		near_piece *p = nullptr;
+		if (m->open && !(m->flags & kKeyWhole) && expose_around(d, *m, va, &p) == 0)
+			return va - p->off + len <= p->len ? p : nullptr;
+	}
+	return nullptr;
+}
+
+int expose_local(net_domain &d, bulk_transfer &t, void *base, size_t len, void **handle)
+{
+	port &at = *d.l->at;
+	t.in = at.limits.pins ? piece_around(d, reinterpret_cast<uint64_t>(base), len) : nullptr;
+	if (t.in) {
+		t.in->transfers++;
+		*handle = t.in->memory.handle;
+		return 0;
+	}
+	const int rc = at.ops->expose(at, base, len, kPortLocal, &t.local);
+	*handle = t.local.handle;
+	return rc;
 }
 
 // Hands one piece to the port. -FI_EAGAIN: not now.
@@ -97,10 +170,11 @@ int start_piece(net_ep &on, op &o, const far_piece &p, uint64_t addr, size_t mos
 	n = std::min(n, local[0].iov_len);
 	bulk_transfer *t = transfer_take(d);
 	channel_rouse(c);
-	int rc = at.ops->expose(at, local[0].iov_base, n, kPortLocal, &t->local);
+	void *handle = nullptr;
+	int rc = expose_local(d, *t, local[0].iov_base, n, &handle);
 	if (!rc) {
 		const auto move = [&](auto call, auto base) {
-			return call(at, c.to, base, n, t->local.handle, p.port_addr + (addr - p.addr), p.port_key, t);
+			return call(at, c.to, base, n, handle, p.port_addr + (addr - p.addr), p.port_key, t);
 		};
 		rc = o.kind == op_kind::write ? move(at.ops->write, local[0].iov_base)
 					      : move(at.ops->read, local[0].iov_base);
@@ -361,38 +435,6 @@ void bulk_transfer_over(void *self, port_work *work, int status)
 
 namespace {
 
-// The part of a region that holds an address, as a piece that the port knows.
-int expose_around(net_domain &d, const mr &m, uint64_t va, near_piece **out)
-{
-	port &at = *d.l->at;
-	for (near_piece &p : d.near) {
-		if (p.of == &m && va >= p.off && va - p.off < p.len) {
-			*out = &p;
-			return 0;
-		}
-	}
-	for (const mem_part &part : m.parts) {
-		if (va < part.va || va - part.va >= part.len)
-			continue;
-		near_piece p{&m, part.va, part.len, {}};
-		if (at.limits.pins) {
-			p.off = std::max(part.va, va & ~(kPinnedPiece - 1));
-			p.len = std::min(part.va + part.len, (va | (kPinnedPiece - 1)) + 1) - p.off;
-		}
-		const auto rights = static_cast<port_rights>((m.access & FI_REMOTE_READ ? kPortRead : 0) |
-							     (m.access & FI_REMOTE_WRITE ? kPortWrite : 0));
-		if (const int err = at.ops->expose(at, reinterpret_cast<void *>(p.off), p.len, rights, &p.memory)) {
-			PGAS_INFO(FI_LOG_MR, "link: %llu bytes cannot be registered for bulk: %s\n",
-				  static_cast<unsigned long long>(p.len), fi_strerror(-err));
-			return -FI_EOPNOTSUPP;
-		}
-		d.near.push_back(p);
-		*out = &d.near.back();
-		return 0;
-	}
-	return -FI_EACCES;
-}
-
 int answer(net_domain &d, const net_ep &on, key_frame &f)
 {
 	target_memory at;
@@ -470,18 +512,14 @@ void bulk_mr_close(wire_domain &of, mr &m)
 	auto &d = static_cast<net_domain &>(of);
 	d.last_region = nullptr;
 	bool given = false;
-	for (size_t i = 0; i < d.near.size();) {
-		if (d.near[i].of != &m) {
-			i++;
-			continue;
-		}
-		given = true;
-		d.l->at->ops->conceal(*d.l->at, d.near[i].memory);
-		d.near[i] = d.near.back();
-		d.near.pop_back();
+	for (const auto &p : d.near) {
+		given = given || p->of == &m;
+		if (p->of == &m)
+			p->of = nullptr;
 	}
 	if (!given)
 		return;
+	near_sweep(d);
 	const key_frame f{m.key, 0, 0, 0, 0, 0, 0, 0, {}};
 	for (auto &c : d.l->channels) {
 		if (c && c->open() && frame_send(*c, frame_kind::key_gone, 0, 0, f, true))

@@ -169,7 +169,7 @@ bool channel_idle(const channel &c)
 void channel_rouse(channel &c)
 {
 	const uint64_t now = pgas_now_ns();
-	if (!c.of->at->limits.stream || now - c.roused_at < kRouseNs || !c.open() || !c.backlog.empty())
+	if (!c.of->at->limits.by_cpu || now - c.roused_at < kRouseNs || !c.open() || !c.backlog.empty())
 		return;
 	c.roused_at = now;
 	send_bare(c, kPacketWake);
@@ -245,6 +245,14 @@ void packet_head_write(channel &c, packet *p, uint8_t flags)
 	c.told = c.ran;
 }
 
+// Why the port has no way to the peer any more, for people.
+static std::string trouble_with(const channel &c, int status)
+{
+	const port &p = *c.of->at;
+	const std::string why = p.ops->trouble ? p.ops->trouble(p, c.to) : "";
+	return why.empty() ? fi_strerror(-status) : why;
+}
+
 void backlog_push(channel &c)
 {
 	link &l = *c.of;
@@ -257,7 +265,7 @@ void backlog_push(channel &c)
 		if (rc < 0) {
 			p->under_way = false;
 			packet_spare(l, p);
-			channel_end(c, -FI_ECONNRESET, std::string("cannot send to it: ") + fi_strerror(-rc), false);
+			channel_end(c, -FI_ECONNRESET, "cannot send to it: " + trouble_with(c, rc), false);
 			return;
 		}
 		l.stats.packets_out++;
@@ -394,6 +402,11 @@ static void busy_sweep(link &l)
 	}
 }
 
+static void connection_lost(channel &c, int status)
+{
+	channel_end(c, -FI_ECONNRESET, "connection lost: " + trouble_with(c, status), false);
+}
+
 static void work_failed(link &l, const port_event &e)
 {
 	if (!e.work->of_link) {
@@ -405,7 +418,7 @@ static void work_failed(link &l, const port_event &e)
 	p->under_way = false;
 	packet_spare(l, p);
 	if (c)
-		channel_end(*c, -FI_ECONNRESET, std::string("connection lost: ") + fi_strerror(-e.status), false);
+		connection_lost(*c, e.status);
 }
 
 static bool take_in(link &l)
@@ -431,6 +444,11 @@ static bool take_in(link &l)
 				break;
 			case port_event_kind::failed:
 				work_failed(l, e[i]);
+				break;
+			case port_event_kind::lost:
+				for (size_t k = 1; k < l.channels.size(); k++)
+					if (l.channels[k] && l.channels[k]->to == e[i].to)
+						connection_lost(*l.channels[k], e[i].status);
 				break;
 			}
 		}

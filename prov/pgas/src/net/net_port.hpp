@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <string>
 
+struct fid_nic;
+
 namespace pgas {
 
 struct port_ops;
@@ -27,6 +29,7 @@ enum class port_event_kind : uint8_t {
 	sent,     // work: the bytes of send() may be reused
 	done,     // work: the transfer is over
 	failed,   // work: it did not go through; status says why. The address is lost
+	lost,     // to: the address is lost, whether anything is under way to it or not
 };
 struct port_event {
 	port_event_kind kind;
@@ -35,16 +38,19 @@ struct port_event {
 	const char *bytes = nullptr;
 	size_t len = 0;
 	void *buffer = nullptr;
+	uint64_t to = 0;
 };
 
 struct port_limits {
 	size_t packet;    // bytes of the longest packet
 	size_t bulk_from; // transfers of this size on are better done by write() and read(); 0: none are
 	bool pins;        // registering memory makes it real: piece by piece, at need
-	// Packets, writes and reads to one address go through one stream that both CPUs move: they take effect in the
-	// order of the calls. A write is then done when its bytes may be reused: the acknowledgement of a packet behind
-	// it tells that it arrived. Transfers move only while the target polls, and it does not see them.
+	// Packets, writes and reads to one address go through one stream: they take effect in the order of the calls. A
+	// write is then done when its bytes may be reused: the acknowledgement of a packet behind it tells that it
+	// arrived.
 	bool stream = false;
+	// CPUs move transfers: only while the target polls, and it does not see them.
+	bool by_cpu = false;
 };
 
 struct port {
@@ -83,14 +89,29 @@ struct port_ops {
 	void (*conceal)(port &p, port_memory &m);
 	// For an address that takes no packets: true when its process is surely gone. May take some milliseconds.
 	bool (*gone)(port &p, const char *addr, size_t len);
+	// Why an address was lost, for people; empty: no more is known than the status. Null: likewise.
+	std::string (*trouble)(const port &p, uint64_t to);
+	// Before wait(): from now on it sees what comes. False: something came already, poll. Null: nothing to do.
+	bool (*arm)(port &p);
 	// The only two that are called without the lock: sleeps until poll() would find something, ring() is called, or
 	// the time is over.
 	void (*wait)(port &p, int ms);
 	void (*ring)(port &p);
 };
 
-// The port that FI_PGAS_NET asks for; null, and why. wish: "auto", or "PROVIDER[:DOMAIN]".
+// The port that FI_PGAS_NET asks for; null, and why. wish: "auto", "verbs[:DEVICE[:PORT]]", or "PROVIDER[:DOMAIN]".
+port *port_open(const char *wish, size_t packet, std::string &why);
+// Can there be a link at all? ask: libfabric is asked, which takes time; else what the system shows must do:
+// FI_PGAS_NET is not "off", and names a network, or there is an adapter or an interface that others may reach.
+bool link_possible(bool ask);
+fid_nic *link_nic();                   // of the adapter that a link would take by itself; null: none
 const char *port_kind_name(char kind); // of an address, for people
+
+// The two kinds. device: empty, or "DEVICE[:PORT]".
 port *port_ofi_open(const char *wish, size_t packet, std::string &why);
+port *port_verbs_open(const std::string &device, size_t packet, std::string &why);
+// There is an adapter; opening it may still fail. nic: what there is to know about it, where that is asked for.
+bool verbs_usable(const std::string &device, std::string &why, fid_nic **nic = nullptr);
+inline constexpr char kVerbsKind = 'b';
 
 } // namespace pgas

@@ -50,7 +50,10 @@ bool serve(net_domain &d, int *timeout)
 	for (const auto &c : d.l->channels)
 		waits = waits || (c && (c->asked_at || c->state == channel_state::greeting));
 	*timeout = waits ? kAskMs : kIdleMs;
-	return !moved && !link_awake(*d.l) && d.l->busy.empty();
+	if (moved || link_awake(*d.l) || !d.l->busy.empty())
+		return false;
+	port &at = *d.l->at;
+	return !at.ops->arm || at.ops->arm(at);
 }
 
 // Short, so that peers are served soon after the application stops polling. Where that wakes up late there are more

@@ -85,7 +85,7 @@ int net_domain_open(domain &dom, wire_domain **out)
 	std::string why;
 	const params &par = parameters();
 	const size_t packet = std::max(par.net_packet, par.eager_bytes + 256);
-	port *p = port_ofi_open(wish, packet, why);
+	port *p = port_open(wish, packet, why);
 	if (!p) {
 		const bool asked = strcmp(wish, "auto") != 0;
 		if (asked)

@@ -294,6 +294,8 @@ constexpr port_ops kOfiPort = {
 	.expose = ofi_expose,
 	.conceal = ofi_conceal,
 	.gone = ofi_gone,
+	.trouble = nullptr,
+	.arm = nullptr,
 	.wait = ofi_wait,
 	.ring = ofi_ring,
 };
@@ -369,8 +371,9 @@ port *port_ofi_open(const char *wish, size_t packet, std::string &why)
 	p->ops = &kOfiPort;
 	p->name = std::string(p->info->fabric_attr->prov_name) + " on " + p->info->domain_attr->name;
 	const size_t longest = p->info->ep_attr->max_msg_size;
-	p->limits = {std::min(packet, longest), kBulkFrom, p->kind != 't' && p->kind != 'n' && p->kind != 'r',
-		     (p->info->tx_attr->msg_order & kStreamOrder) == kStreamOrder};
+	const bool stream = (p->info->tx_attr->msg_order & kStreamOrder) == kStreamOrder;
+	p->limits = {std::min(packet, longest), kBulkFrom, p->kind != 't' && p->kind != 'n' && p->kind != 'r', stream,
+		     stream};
 	int err = open_objects(*p);
 	if (!err)
 		err = post_receives(*p);

@@ -20,9 +20,7 @@ using ofi_info = std::unique_ptr<fi_info, ofi_info_free>;
 
 // The network that FI_PGAS_NET names, or the best; null, and why. kind: its letter in addresses.
 ofi_info choose_provider(const char *wish, char *kind, std::string &why);
-// Can there be a link at all? ask: libfabric is asked, which takes time; else what the system shows must do:
-// FI_PGAS_NET is not "off", and names a network, or there is an adapter or an interface that others may reach.
-bool link_possible(bool ask);
+const char *ofi_kind_name(char kind); // null: it is none of these
 // True while this thread asks libfabric for other providers: ours must not answer then.
 bool choosing_provider();
 

@@ -9,9 +9,6 @@
 #include "../pgas_util.hpp"
 
 #include <arpa/inet.h>
-#include <dirent.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -19,7 +16,6 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstring>
 
@@ -151,12 +147,12 @@ std::string names_of_all()
 
 } // namespace
 
-const char *port_kind_name(char kind)
+const char *ofi_kind_name(char kind)
 {
 	for (const candidate &c : kCandidates)
 		if (c.kind == kind)
 			return c.name;
-	return "an unknown provider";
+	return nullptr;
 }
 
 bool choosing_provider()
@@ -182,7 +178,7 @@ ofi_info choose_provider(const char *wish, char *kind, std::string &why)
 		}
 	}
 	if (!known)
-		why = "FI_PGAS_NET=" + name + ": not a provider that can carry a link; one of auto, off, " +
+		why = "FI_PGAS_NET=" + name + ": not a provider that can carry a link; one of auto, off, verbs, " +
 		      names_of_all();
 	else if (name == "tcp;ofi_rxm" && getenv("FI_PROVIDER"))
 		why = "FI_PGAS_NET=tcp;ofi_rxm needs FI_PROVIDER to name it, too: FI_PROVIDER=\"pgas,tcp;ofi_rxm\"";
@@ -192,68 +188,6 @@ ofi_info choose_provider(const char *wish, char *kind, std::string &why)
 		why = "no network provider of libfabric with an interface other than loopback (FI_PGAS_NET=" + name +
 		      ")";
 	return nullptr;
-}
-
-// --- is there any? ---------------------------------------------------------------------------------------------------
-
-namespace {
-
-bool may_be_reached(const ifaddrs &i)
-{
-	if (!i.ifa_addr || !(i.ifa_flags & IFF_UP) || (i.ifa_flags & IFF_LOOPBACK))
-		return false;
-	return i.ifa_addr->sa_family == AF_INET ||
-	       (i.ifa_addr->sa_family == AF_INET6 &&
-		!IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6 *>(i.ifa_addr)->sin6_addr));
-}
-
-bool has_interface()
-{
-	ifaddrs *list = nullptr;
-	if (getifaddrs(&list) != 0)
-		return false;
-	bool found = false;
-	for (const ifaddrs *i = list; i && !found; i = i->ifa_next)
-		found = may_be_reached(*i);
-	freeifaddrs(list);
-	return found;
-}
-
-// Devices of verbs, efa, psm3 and opx are in the first folder, those of cxi in the second.
-bool has_adapter()
-{
-	bool found = false;
-	for (const char *folder : {"/sys/class/infiniband", "/sys/class/cxi"}) {
-		DIR *d = opendir(folder);
-		if (!d)
-			continue;
-		while (const dirent *e = readdir(d))
-			found = found || e->d_name[0] != '.';
-		closedir(d);
-	}
-	return found;
-}
-
-} // namespace
-
-bool link_possible(bool ask)
-{
-	static std::atomic<bool> found{false}; // what was there once is believed
-	const char *wish = parameters_net();
-	if (strcmp(wish, "off") == 0)
-		return false;
-	if (!ask)
-		return strcmp(wish, "auto") != 0 || has_interface() || has_adapter();
-	if (found.load(std::memory_order_relaxed))
-		return true;
-	char kind;
-	std::string why;
-	if (!choose_provider(wish, &kind, why)) {
-		PGAS_INFO(FI_LOG_CORE, "no link to other hosts: %s\n", why.c_str());
-		return false;
-	}
-	found.store(true, std::memory_order_relaxed);
-	return true;
 }
 
 // --- addresses -------------------------------------------------------------------------------------------------------
