@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The parts of test_port_verbs. Each gives the number of tests that failed.
+#pragma once
+
+int run_end_tests();  // test_port_verbs_end.cpp: who goes, and when
+int run_link_tests(); // test_port_verbs_link.cpp: the link on this port

@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The port over RDMA adapters: processes, hosts and adapters that go, memory that is refused, lines that are let go in
+// every state, and sleeping.
+#include "test_port_verbs.hpp"
+#include "verbs_node.hpp"
+
+#include <rdma/fi_errno.h>
+
+#include <poll.h>
+
+using namespace fake_rdma;
+
+namespace {
+
+// So many looks of both, while a sends.
+void talk_for(node &a, node &b, uint64_t to, unsigned looks)
+{
+	for (unsigned i = 0; i < looks; i++) {
+		a.send(to, std::string(1 + i % 300, 'x'));
+		a.look();
+		b.look();
+	}
+}
+
+void open_up(node &a, node &b, uint64_t to)
+{
+	look_until({&a, &b}, [&] { return a.send(to, "hello"); });
+	look_until({&a, &b}, [&] { return !a.open() && !b.came.empty(); });
+}
+
+// --- who goes --------------------------------------------------------------------------------------------------------
+
+// Its process, or the whole machine, while it is found, called, answered, spoken to.
+void test_death_in_every_state(void **)
+{
+	for (unsigned when = 0; when < 120; when++) {
+		network n;
+		n.seed(when);
+		n.steps_most = 1;
+		node a(n, 1 + when % 2), b(n, 2 - when % 2);
+		const uint64_t to = a.to(b), from = b.to(a);
+		for (unsigned i = 0; i < when / 2; i++) {
+			talk_for(a, b, to, 1);
+			if (when % 3 == 0)
+				b.send(from, "back");
+		}
+		if (when % 5)
+			n.kill(b.h);
+		else
+			n.silence(b.h);
+		look_until({&a}, [&] {
+			a.send(to, "are you there?");
+			return !a.lost.empty();
+		});
+		assert_int_equal(a.lost[0], to);
+		assert_int_equal(a.open(), 0);
+		assert_false(a.why(to).empty());
+		a.p->ops->remove(*a.p, to);
+		assert_true(n.qps_of(a.h).empty());
+	}
+}
+
+// A read is not over when the line breaks for good: it fails, once, and its memory is left alone.
+void test_read_under_way_when_the_peer_goes(void **)
+{
+	network n;
+	n.steps_most = 0;
+	node a(n, 1), b(n, 2);
+	const uint64_t to = a.to(b);
+	std::vector<char> bytes(100, 'r');
+	port_memory m;
+	assert_int_equal(b.p->ops->expose(*b.p, bytes.data(), bytes.size(), kPortRead, &m), 0);
+	n.steps_most = 3;
+	open_up(a, b, to);
+	n.steps_most = 0;
+	work *r = a.read(to, 100, m);
+	work *s = a.send(to, "behind it");
+	assert_true(r && s);
+	n.kill(b.h);
+	n.steps_most = 3;
+	look_until({&a}, [&] { return !a.lost.empty() && !a.open(); });
+	assert_true(r->is == fate::bad && s->is == fate::bad);
+	assert_int_equal(r->bytes[0], 0);
+	b.p->ops->conceal(*b.p, m);
+}
+
+// Let go of in every state, by one or by both, again and again, with lines whose numbers are used again.
+void test_lines_are_let_go_in_every_state(void **)
+{
+	for (unsigned seed = 0; seed < 120; seed++) {
+		network n;
+		n.seed(seed);
+		n.steps_most = 1 + n.below(3);
+		node a(n, 1 + seed % 2), b(n, 2 - seed % 2), c(n, 3);
+		for (unsigned round = 0; round < 6; round++) {
+			const uint64_t to = a.to(b), from = b.to(a);
+			const unsigned looks = n.below(30);
+			for (unsigned i = 0; i < looks; i++) {
+				talk_for(a, b, to, 1);
+				if (n.below(2))
+					b.send(from, "back");
+				if (n.below(20) == 0)
+					for (fake_qp *q : n.qps_of(a.h))
+						if (q->state == IBV_QPS_RTS)
+							n.break_qp(*q, n.below(3));
+			}
+			a.let_go(to);
+			a.lost.clear();
+			const uint64_t other = a.to(c);
+			const unsigned more = n.below(10);
+			for (unsigned i = 0; i < more; i++)
+				talk_for(a, c, other, 1);
+			b.let_go(from);
+			a.let_go(other);
+		}
+		for (unsigned i = 0; i < 400; i++)
+			for (node *one : {&a, &b, &c})
+				one->look();
+	}
+}
+
+// Let go of, and called again at once, while the other side tries to mend the old line: that one is lost, the new one
+// works.
+void test_called_anew(void **)
+{
+	for (unsigned seed = 0; seed < 100; seed++) {
+		network n;
+		n.seed(seed);
+		node a(n, 1 + seed % 2), b(n, 2 - seed % 2);
+		const uint64_t to = a.to(b), from = b.to(a);
+		open_up(a, b, to);
+		open_up(b, a, from);
+		if (seed % 3)
+			for (fake_qp *q : n.qps_of(seed % 3 == 1 ? a.h : b.h))
+				n.break_qp(*q, 0);
+		b.let_go(from);
+		const unsigned looks = n.below(10);
+		for (unsigned i = 0; i < looks; i++)
+			a.look();
+		const uint64_t anew = b.to(a);
+		a.came.clear();
+		look_until({&a, &b}, [&] { return b.send(anew, "it is me"); });
+		look_until({&a, &b}, [&] { return !a.came.empty() && !a.lost.empty() && !b.open(); });
+		assert_int_equal(a.came.size(), 1);
+		assert_int_equal(a.lost[0], to);
+		assert_true(b.lost.empty());
+	}
+}
+
+// It breaks before the one that was called knows who called.
+void test_line_of_a_stranger_breaks(void **)
+{
+	for (unsigned seed = 0; seed < 40; seed++) {
+		network n;
+		n.seed(seed);
+		node a(n, 1 + seed % 2), b(n, 2 - seed % 2);
+		const uint64_t to = a.to(b);
+		look_until({&a, &b}, [&] { return a.send(to, "who I am"); });
+		for (fake_qp *q : n.qps_of(seed % 4 < 2 ? a.h : b.h))
+			n.break_qp(*q, 0);
+		look_until({&a, &b}, [&] { return !b.came.empty() && !a.open(); });
+		assert_int_equal(b.came.size(), 1);
+		assert_true(a.lost.empty());
+	}
+}
+
+// Strangers that say nothing do not keep others out for ever.
+void test_silent_strangers_make_room(void **)
+{
+	network n;
+	n.steps_most = 30;
+	node a(n, 1), last(n, 99, 1024);
+	std::deque<node> others;
+	std::vector<node *> all{&a, &last};
+	for (unsigned i = 0; i < 64; i++) {
+		others.emplace_back(n, 10 + i, 1024);
+		all.push_back(&others.back());
+		const uint64_t to = others.back().to(a);
+		open_up(others.back(), a, to);
+	}
+	const uint64_t to = last.to(a);
+	for (unsigned i = 0; i < 200; i++) {
+		last.send(to, "x");
+		last.look();
+		a.look();
+	}
+	assert_true(n.refusals > 0);
+	assert_int_equal(n.qps_of(a.h).size(), 64);
+	verbs_of(*a.p).lines[5]->born = 0; // long ago
+	open_up(last, a, to);
+	assert_true(last.lost.empty());
+	assert_int_equal(n.qps_of(a.h).size(), 64);
+}
+
+// Completions of a line that is no more must not be taken for those of the one that got its number.
+void test_number_of_a_line_is_used_again(void **)
+{
+	for (unsigned seed = 0; seed < 40; seed++) {
+		network n;
+		n.seed(seed);
+		n.steps_most = 1;
+		node a(n, 1), b(n, 2), c(n, 3);
+		a.h.purges = false;
+		const uint64_t to_b = a.to(b);
+		open_up(a, b, to_b);
+		for (unsigned i = 0; i < 40; i++)
+			a.send(to_b, "never told");
+		a.let_go(to_b);
+		const uint64_t to_c = a.to(c);
+		open_up(a, c, to_c);
+		assert_true(a.lost.empty());
+	}
+}
+
+// A line failed, and its owner let it go before it heard of that: the next one with its number is not lost.
+void test_old_loss_is_not_told_of_a_new_line(void **)
+{
+	network n;
+	node a(n, 1), b(n, 2), c(n, 3);
+	const uint64_t to_b = a.to(b);
+	open_up(a, b, to_b);
+	n.kill(b.h);
+	look_until({}, [&] {
+		port_event e;
+		a.send(to_b, "x");
+		// one at a time: what fails comes before the loss
+		return a.p->ops->poll(*a.p, &e, 1) == 1 && e.kind == port_event_kind::failed;
+	});
+	a.let_go(to_b);
+	const uint64_t to_c = a.to(c);
+	for (unsigned i = 0; i < 50; i++) {
+		port_event e[16];
+		const int k = a.p->ops->poll(*a.p, e, 16);
+		for (int j = 0; j < k; j++)
+			assert_false(e[j].kind == port_event_kind::lost && e[j].to == to_c);
+	}
+}
+
+// A process ends, and another begins at its address: the old line is lost, the new one works.
+void test_another_process_at_the_same_address(void **)
+{
+	for (unsigned seed = 0; seed < 40; seed++) {
+		network n;
+		n.seed(seed);
+		node a(n, 1 + 2 * (seed % 2));
+		host &first = n.add(2, 5000);
+		host &second = n.add(2, 5000);
+		node b(n, first);
+		const uint64_t to = a.to(b);
+		open_up(a, b, to);
+		n.silence(b.h); // without a word
+		node again(n, second);
+		const uint64_t back = again.to(a);
+		look_until({&a, &again}, [&] {
+			again.send(back, "new here");
+			return !a.came.empty();
+		});
+		assert_int_equal(a.lost.size(), 1);
+		assert_int_equal(a.lost[0], to);
+		const uint64_t anew = a.to(again);
+		assert_int_not_equal(anew, to);
+		open_up(a, again, anew);
+		assert_int_equal(a.lost.size(), 1);
+		assert_true(again.lost.empty());
+	}
+}
+
+// --- adapters --------------------------------------------------------------------------------------------------------
+
+void test_adapter_goes(void **)
+{
+	for (unsigned which = 0; which < 3; which++) {
+		network n;
+		node a(n, 1), b(n, 2), c(n, 3);
+		const uint64_t to_b = a.to(b), to_c = a.to(c);
+		open_up(a, b, to_b);
+		open_up(a, c, to_c);
+		work *w = a.send(to_b, "under way");
+		if (which == 0)
+			n.remove_device(a.h);
+		else
+			n.tell(a.h, which == 1 ? IBV_EVENT_DEVICE_FATAL : IBV_EVENT_CQ_ERR);
+		look_until({&a}, [&] { return a.lost.size() == 2; });
+		assert_true(w->is != fate::under_way);
+		assert_false(a.why(to_b).empty());
+		if (which == 0) {
+			const uint64_t anew = a.to(b); // another try fails, too
+			look_until({&a}, [&] { return !a.send(anew, "x") && a.last == -FI_ECONNRESET; });
+		}
+	}
+}
+
+// A cable is out: for a moment, and nothing is lost; for long, and the peers are.
+void test_port_error(void **)
+{
+	for (unsigned longer = 0; longer < 2; longer++) {
+		network n;
+		node a(n, 1), b(n, 2);
+		const uint64_t to = a.to(b);
+		open_up(a, b, to);
+		n.tell(a.h, IBV_EVENT_PORT_ERR);
+		a.h.cut = true;
+		work *w = a.send(to, "into the dark");
+		for (unsigned i = 0; i < (longer ? 2000 : 5); i++)
+			a.look();
+		n.tell(a.h, IBV_EVENT_PORT_ACTIVE);
+		a.h.cut = false;
+		look_until({&a, &b}, [&] { return w->is != fate::under_way; });
+		assert_true(w->is == (longer ? fate::bad : fate::good));
+		assert_int_equal(a.lost.size(), longer);
+	}
+}
+
+void test_only_another_adapter_leads_there(void **)
+{
+	network n;
+	node a(n, 1), b(n, 2);
+	a.h.other_adapter = true;
+	const uint64_t to = a.to(b);
+	look_until({&a, &b}, [&] { return !a.send(to, "x") && a.last == -FI_ECONNRESET; });
+	assert_non_null(strstr(a.why(to).c_str(), "another adapter"));
+}
+
+void test_no_more_queue_pairs(void **)
+{
+	for (unsigned who = 0; who < 2; who++) {
+		network n;
+		node a(n, 1), b(n, 2);
+		const uint64_t to = a.to(b);
+		host &poor = who ? b.h : a.h;
+		poor.queue_pairs_left = 0;
+		look_until({&a, &b}, [&] { return !a.send(to, "x") && a.last == -FI_ECONNRESET; });
+		poor.queue_pairs_left = -1;
+		a.p->ops->remove(*a.p, to);
+		const uint64_t anew = a.to(b);
+		open_up(a, b, anew);
+	}
+}
+
+// A queue that is full for a moment, or an adapter that takes nothing any more.
+void test_postings_are_refused(void **)
+{
+	network n;
+	node a(n, 1), b(n, 2);
+	const uint64_t to = a.to(b);
+	open_up(a, b, to);
+	a.h.post_error = ENOMEM;
+	assert_null(a.send(to, "x"));
+	assert_int_equal(a.last, -FI_EAGAIN);
+	a.h.post_error = 0;
+	open_up(a, b, to);
+	a.h.post_error = EIO; // the line breaks; it is made again
+	assert_null(a.send(to, "x"));
+	assert_int_equal(a.last, -FI_EAGAIN);
+	a.h.post_error = 0;
+	b.came.clear();
+	open_up(a, b, to);
+	assert_true(a.lost.empty());
+	a.h.post_error = EIO; // and is not
+	look_until({&a, &b}, [&] { return !a.send(to, "x") && a.last == -FI_ECONNRESET; });
+	assert_non_null(strstr(a.why(to).c_str(), strerror(EIO)));
+}
+
+// The kernel of the peer takes a call for one of the queue pair that broke: later it does not any more.
+void test_stale_connection(void **)
+{
+	network n;
+	node a(n, 1), b(n, 2);
+	const uint64_t to = a.to(b);
+	open_up(a, b, to);
+	b.h.stale_calls = 2;
+	n.break_qp(*n.qps_of(a.h)[0], 0);
+	b.came.clear();
+	look_until({&a, &b}, [&] { return a.send(to, "still here"); });
+	look_until({&a, &b}, [&] { return !b.came.empty() && !a.open(); });
+	assert_true(a.lost.empty());
+}
+
+void test_two_users_of_a_line(void **)
+{
+	network n;
+	node a(n, 1), b(n, 2);
+	const uint64_t one = a.to(b), two = a.to(b);
+	assert_int_equal(one, two);
+	open_up(a, b, one);
+	a.p->ops->remove(*a.p, one);
+	b.came.clear();
+	open_up(a, b, two);
+	a.p->ops->remove(*a.p, two);
+	assert_true(n.qps_of(a.h).empty());
+	assert_null(a.send(two, "x"));
+	assert_int_equal(a.last, -FI_ECONNRESET);
+}
+
+void test_nobody_has_that_address(void **)
+{
+	network n;
+	node a(n, 1);
+	uint64_t to = 0;
+	const char nobody[6] = {10, 0, 0, 99, 1, 2};
+	assert_int_equal(a.p->ops->insert(*a.p, nobody, 6, &to), 0);
+	look_until({&a}, [&] { return !a.send(to, "x") && a.last == -FI_ECONNRESET; });
+	assert_int_equal(a.p->ops->insert(*a.p, nobody, 5, &to), -FI_EINVAL);
+	const char no_port[6] = {10, 0, 0, 99, 0, 0};
+	assert_int_equal(a.p->ops->insert(*a.p, no_port, 6, &to), -FI_EINVAL);
+}
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+void test_memory_is_refused(void **)
+{
+	network n;
+	host &h = n.add(1);
+	h.registrations_left = 0;
+	std::string why;
+	assert_null(n.open(h, 16384, &why));
+	assert_non_null(strstr(why.c_str(), "fake1"));
+	assert_false(h.opened);
+	assert_int_equal(h.ids, 0);
+	h.registrations_left = -1;
+	node a(n, h), b(n, 2);
+	const uint64_t to = a.to(b);
+	open_up(a, b, to);
+	h.registrations_left = 0;
+	port_memory m;
+	char bytes[100];
+	assert_int_equal(a.p->ops->expose(*a.p, bytes, sizeof bytes, kPortRead, &m), -FI_ENOMEM);
+	assert_null(m.handle);
+	h.registrations_left = -1;
+	assert_int_equal(a.p->ops->expose(*a.p, bytes, sizeof bytes, kPortRead, &m), 0);
+	a.p->ops->conceal(*a.p, m);
+	open_up(a, b, to);
+}
+
+void test_on_demand_paging_needs_no_registration(void **)
+{
+	network n;
+	n.on_demand = true;
+	node a(n, 1), b(n, 2);
+	assert_false(a.p->limits.pins);
+	const unsigned before = a.h.memories;
+	const uint64_t to = a.to(b);
+	look_until({&a, &b}, [&] { return a.send(to, std::string(5000, 'x')); });
+	assert_int_equal(a.h.memories, before);
+	look_until({&a, &b}, [&] { return !a.open(); });
+	assert_true(a.works[0]->is == fate::good);
+}
+
+// --- sleeping --------------------------------------------------------------------------------------------------------
+
+bool asleep(node &a)
+{
+	const uint64_t before = pgas_now_ns();
+	a.p->ops->wait(*a.p, 20);
+	return pgas_now_ns() - before >= 20'000'000;
+}
+
+void come_to_rest(std::vector<node *> nodes)
+{
+	for (unsigned i = 0; i < 300; i++)
+		for (node *n : nodes) {
+			n->look();
+			n->p->ops->wait(*n->p, 0); // an old ring is heard
+		}
+}
+// Ready to sleep.
+void arm(node &a)
+{
+	while (!a.p->ops->arm(*a.p))
+		a.look();
+}
+
+// Whatever may come wakes who sleeps: calls, packets, completions, the device, a ring.
+void test_sleepers_are_woken(void **)
+{
+	network n;
+	n.steps_most = 0;
+	node a(n, 1), b(n, 2);
+	assert_true(b.p->ops->arm(*b.p));
+	assert_true(asleep(b));
+	b.p->ops->ring(*b.p);
+	assert_false(asleep(b));
+	assert_true(asleep(b));
+	const uint64_t to = a.to(b);
+	for (unsigned i = 0; i < 10; i++) { // the call
+		a.send(to, "x");
+		a.look();
+		n.steps(20);
+	}
+	assert_false(asleep(b));
+	n.steps_most = 3;
+	open_up(a, b, to);
+	come_to_rest({&a, &b});
+	n.steps_most = 0;
+	for (unsigned round = 0; round < 5; round++) {
+		arm(b);
+		arm(a);
+		assert_true(asleep(b));
+		assert_non_null(a.send(to, "wake up"));
+		n.steps(200);
+		assert_false(asleep(b));
+		assert_false(asleep(a)); // it was sent
+		b.look();
+		a.look();
+	}
+	arm(b);
+	n.tell(b.h, IBV_EVENT_PORT_ERR);
+	assert_false(asleep(b));
+	assert_true(b.p->ops->arm(*b.p)); // that was heard
+	assert_true(asleep(b));
+}
+
+// Completions of lines that are no more lie before a packet: who goes to sleep must find it.
+void test_nobody_falls_asleep_over_a_packet(void **)
+{
+	network n;
+	node a(n, 1), b(n, 2), c(n, 3);
+	const uint64_t to_b = a.to(b), from_c = c.to(a);
+	open_up(a, b, to_b);
+	open_up(c, a, from_c);
+	come_to_rest({&a, &b, &c});
+	n.steps_most = 0;
+	for (unsigned i = 0; i < 40; i++)
+		a.send(to_b, "x");
+	a.came.clear();
+	n.steps(1000); // they complete, and nobody looks
+	c.send(from_c, "do not sleep");
+	n.steps(1000);
+	unsigned looks = 0;
+	while (!a.p->ops->arm(*a.p) && looks++ < 100)
+		a.look();
+	assert_int_equal(a.came.size(), 1);
+}
+
+} // namespace
+
+int run_end_tests()
+{
+	const CMUnitTest tests[] = {
+		cmocka_unit_test(test_death_in_every_state),
+		cmocka_unit_test(test_read_under_way_when_the_peer_goes),
+		cmocka_unit_test(test_lines_are_let_go_in_every_state),
+		cmocka_unit_test(test_called_anew),
+		cmocka_unit_test(test_line_of_a_stranger_breaks),
+		cmocka_unit_test(test_silent_strangers_make_room),
+		cmocka_unit_test(test_number_of_a_line_is_used_again),
+		cmocka_unit_test(test_old_loss_is_not_told_of_a_new_line),
+		cmocka_unit_test(test_another_process_at_the_same_address),
+		cmocka_unit_test(test_adapter_goes),
+		cmocka_unit_test(test_port_error),
+		cmocka_unit_test(test_only_another_adapter_leads_there),
+		cmocka_unit_test(test_no_more_queue_pairs),
+		cmocka_unit_test(test_postings_are_refused),
+		cmocka_unit_test(test_stale_connection),
+		cmocka_unit_test(test_two_users_of_a_line),
+		cmocka_unit_test(test_nobody_has_that_address),
+		cmocka_unit_test(test_memory_is_refused),
+		cmocka_unit_test(test_on_demand_paging_needs_no_registration),
+		cmocka_unit_test(test_sleepers_are_woken),
+		cmocka_unit_test(test_nobody_falls_asleep_over_a_packet),
+	};
+	return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The link's model on the port over RDMA adapters, whose queue pairs break.
+#include "test_port_verbs.hpp"
+#include "verbs_node.hpp"
+
+using namespace fake_rdma;
+using namespace link_model;
+
+namespace {
+
+struct party {
+	network n;
+	std::vector<std::unique_ptr<side>> sides;
+	std::vector<side *> all;
+	std::vector<host *> hosts;
+
+	explicit party(unsigned seed) { n.seed(seed); }
+	~party()
+	{
+		for (size_t i = 0; i < sides.size(); i++)
+			if (!hosts[i]->dead)
+				link_close(*sides[i]->l);
+	}
+	side &add(link_settings set)
+	{
+		const auto number = static_cast<uint16_t>(sides.size() + 1);
+		host &h = n.add(number);
+		hosts.push_back(&h);
+		sides.push_back(std::make_unique<side>(n.open(h), number, set));
+		all.push_back(sides.back().get());
+		return *all.back();
+	}
+	void break_one(unsigned of)
+	{
+		if (n.below(of) == 0)
+			break_with_mercy(n, *hosts[n.below(static_cast<unsigned>(hosts.size()))]);
+	}
+};
+
+void test_random_operations_survive_broken_queue_pairs(void **)
+{
+	for (unsigned seed = 0; seed < 4; seed++) {
+		party p(seed);
+		p.add(settings());
+		p.add(settings());
+		p.add(settings(64, 16384));
+		random_operations_run_once_and_in_order(
+			p.all, operations(50'000), [&](unsigned n) { return p.n.below(n); },
+			[&] { p.break_one(1000); });
+		assert_true(p.n.breaks > 5);
+	}
+}
+
+void test_flood_with_a_window_of_one_survives_broken_queue_pairs(void **)
+{
+	party p(7);
+	for (unsigned i = 0; i < 5; i++)
+		p.add(settings(1));
+	flood_of_all_to_all_ends(p.all, 200, [&] { p.break_one(20); });
+	assert_true(p.n.breaks > 5);
+}
+
+// Without mercy: some are lost. Whatever was told, was told once, and nothing ran twice or out of turn.
+void test_random_operations_with_losses(void **)
+{
+	unsigned losses = 0;
+	for (unsigned seed = 0; seed < 40; seed++) {
+		party p(seed);
+		side &a = p.add(settings()), &b = p.add(settings());
+		const uint64_t end = hang_end();
+		const auto over = [&] {
+			for (side *s : p.all)
+				for (auto [number, c] : s->to)
+					if (c->state == channel_state::over)
+						return true;
+			return false;
+		};
+		uint64_t posted = 0;
+		while (posted < 3000 && !over()) {
+			assert_true(pgas_now_ns() < end);
+			posted += a.post(b, 8 + p.n.below(300));
+			posted += b.post(a, 8 + p.n.below(300));
+			link_progress(*p.all[p.n.below(2)]->l);
+			if (p.n.below(300) == 0)
+				for (fake_qp *q : p.n.qps_of(*p.hosts[p.n.below(2)]))
+					if (q->state == IBV_QPS_RTS)
+						p.n.break_qp(*q, p.n.below(6));
+		}
+		const bool lost = over();
+		losses += lost;
+		run_until(p.all, [&] {
+			for (side *s : p.all)
+				for (auto [to, n] : s->appended)
+					if (s->told[to] + s->failed[to] != n && !(lost && s->to[to]->open()))
+						return false;
+			return true;
+		});
+		for (side *s : p.all)
+			for (side *t : p.all)
+				if (s != t) {
+					assert_true(t->ran[s->number] <= s->appended[t->number]);
+					assert_true(t->ran[s->number] >= s->told[t->number]);
+				}
+	}
+	assert_true(losses > 0);
+}
+
+void test_death_in_every_state_tells_everybody(void **)
+{
+	for (unsigned when = 0; when < 80; when++) {
+		party p(when);
+		side &a = p.add(settings()), &b = p.add(settings());
+		for (unsigned i = 0; i < when; i++) {
+			a.post(b, 64);
+			a.post(b, 16);
+			b.post(a, 64);
+			link_progress(*a.l);
+			link_progress(*b.l);
+		}
+		p.n.kill(*p.hosts[1]);
+		run_until({&a}, [&] {
+			a.post(b, 64);
+			return a.to[2]->state == channel_state::over;
+		});
+		assert_true(a.to[2]->lost.load());
+		assert_int_equal(a.told[2] + a.failed[2], a.appended[2]);
+		assert_false(a.to[2]->reason.empty());
+	}
+}
+
+} // namespace
+
+int run_link_tests()
+{
+	const CMUnitTest tests[] = {
+		cmocka_unit_test(test_random_operations_survive_broken_queue_pairs),
+		cmocka_unit_test(test_flood_with_a_window_of_one_survives_broken_queue_pairs),
+		cmocka_unit_test(test_random_operations_with_losses),
+		cmocka_unit_test(test_death_in_every_state_tells_everybody),
+	};
+	return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
