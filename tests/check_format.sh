@@ -40,7 +40,7 @@ kind_of() {
 	*.cpp | *.hpp) kind=cxx ;;
 	*.S) kind=asm ;;
 	*.def | *.map) kind=table ;;
-	*.sh | *.awk | quickstart | .ci/run | tests/clean_root | */bin/*.in) kind=script ;;
+	*.sh | *.awk | quickstart | .ci/run | tests/clean_root | tests/verbs/run | */bin/*.in) kind=script ;;
 	*.m4 | configure.ac) kind="m4" ;;
 	Makefile.am | */Makefile.include | */Makefile.frag | *.mak.in | */pin/makefile*) kind="make" ;;
 	*.[137]) kind="man" ;;

@@ -4,6 +4,10 @@
 
 void common_init(void)
 {
+	/* some cases of a program only, as in TEST_CASES='*_every_call_arrives' */
+	const char *cases = getenv("TEST_CASES");
+	if (cases)
+		cmocka_set_test_filter(cases);
 	team_init();
 	setenv("FI_PROVIDER_PATH", TEST_PROVIDER_PATH, 0);
 	setenv("IPATH_NO_BACKTRACE", "1", 1);

@@ -1,0 +1,180 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# inside.sh BUILD END ITEM...: runs in a guest of tests/verbs/run, one item after the other, until that time (date +%s)
+# at most. Each leaves a line in /run/verbs/results: ITEM|VERDICT|CASES|PACKETS|SECONDS|WORDS. An item is good when it
+# ends well, says what it should, and the device has sent packets meanwhile: a job that went another way is not.
+#
+#	prov/NAME		tests/test_prov_NAME; every domain plays a host. prov/NAME/PATTERN: those cases of it
+#	shmem/N/PROGRAM/ARG...	by oshrun, N PEs that play hosts; gasnet/N/... the same
+#	fab/PROGRAM		of fabtests, or fi_pingpong: a server and a client
+#	pair/shmem/1,2/...	on two guests with so many PEs each, from g1; pair/gasnet/..., pair/fab/...
+#	pair/kill, pair/lost	a process is killed, the guest g2 is gone: when does the other side say so?
+build=$1
+end=$2
+shift 2
+cd "$build" || exit 125
+share=/run/verbs agent=/run/verbs/agent.sh out=/run/out busybox=/run/busybox
+each=${VERBS_ITEM_SECONDS:-120} # for one item at most
+export abs_top_builddir=$build FI_PROVIDER_PATH=$build/.libs IPATH_NO_BACKTRACE=1
+export FI_PGAS_NET=${FI_PGAS_NET:-verbs} TEST_SLOW=${TEST_SLOW:-20}
+# programs themselves and not libtool's scripts around them, which an emulated guest runs for a second
+export LD_LIBRARY_PATH=$build/.libs PATH=${VERBS_FABTESTS:+$VERBS_FABTESTS:}$PATH
+program() { if [ -x "$1/.libs/$2" ]; then echo "$build/$1/.libs/$2"; else echo "$build/$1/$2"; fi; }
+# those that the device of this guest has sent
+packets() { cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts 2>/dev/null || echo 0; }
+bounded() { timeout -k 5 "$limit" "$@"; }
+now() { local t=${EPOCHREALTIME/,/.}; echo "${t%.*}${t#*.}"; } # microseconds
+
+# --- a server and a client --------------------------------------------------------------------------------------------
+
+# fab PROGRAM [HOST]: the server is on the host, or here
+fab() {
+	local tool=$1 host=${2-} port=9229 server rc=0 left=$((limit * 2)) on=()
+	# -B: both would take the same source port otherwise, on one host
+	local options=(-p pgas -I 10 -S 64 "-E=$port") own=(-B 9231) other=(-B 9232)
+	tool=$(command -v "$tool") || { note="$1 is not installed"; return 77; }
+	[ "$1" != fi_pingpong ] || port=47592 options=(-p pgas -e rdm -I 10 -S 64) own=() other=()
+	[ -z "$host" ] || on=("$agent" "$host" env FI_PGAS_NET="$FI_PGAS_NET" FI_PROVIDER_PATH="$FI_PROVIDER_PATH")
+	bounded "${on[@]}" "$tool" "${options[@]}" "${own[@]}" >"$out.server" 2>&1 </dev/null &
+	server=$!
+	until "${on[@]}" ss -ltnH </dev/null | grep -q ":$port "; do
+		if [ $((left -= 1)) -eq 0 ] || ! kill -0 $server 2>/dev/null; then
+			rc=1
+			break
+		fi
+		sleep 0.5
+	done
+	[ $rc != 0 ] || bounded "$tool" "${options[@]}" "${other[@]}" "${host:-192.168.77.1}" || rc=$?
+	kill $server 2>/dev/null
+	wait $server
+	sed 's/^/server: /' "$out.server"
+	return $rc
+}
+
+# --- faults -----------------------------------------------------------------------------------------------------------
+
+wait_for() { # TEXT FILE SECONDS
+	local until=$((SECONDS + $3))
+	until grep -q -e "$1" "$2"; do
+		[ $SECONDS -lt $until ] || return 1
+		sleep 0.02
+	done
+}
+
+# fault kill|lost: PE 0 on g1 talks to PE 1 on g2 all the time. The launcher on g2 is stopped first, or gone itself, so
+# that PE 0 must find out by the link. The time is from the moment at which g2 says that it strikes.
+fault() {
+	local strike most began took job rc=0
+	case $1 in
+	kill) # the device says so, long before the link's own patience is at an end
+		most=5 FI_PGAS_PEER_TIMEOUT=20
+		strike="kill -STOP \$($busybox pidof oshrun); echo now; kill -9 \$($busybox pidof hosts_job)"
+		;;
+	lost)
+		most=9 FI_PGAS_PEER_TIMEOUT=3
+		strike="echo now; echo b >/proc/sysrq-trigger"
+		;;
+	esac
+	export FI_PGAS_PEER_TIMEOUT
+	: >"$out.job"
+	: >"$out.strike"
+	bounded boot/oshrun --launch-agent "$agent" --host-timeout 40 -x LD_LIBRARY_PATH -H g1:1,g2:1 -n 2 \
+		"$(program tests/hosts hosts_job)" ring 600 >"$out.job" 2>&1 </dev/null &
+	job=$!
+	if wait_for '^running' "$out.job" $((limit / 2)); then
+		timeout 20 "$agent" g2 "$strike" >"$out.strike" </dev/null &
+		wait_for now "$out.strike" 20
+		began=$(now)
+		if wait_for 'PE 1 on g2 is lost' "$out.job" $((limit / 3)); then
+			took=$((($(now) - began) / 1000))
+			note="PE 0 says so after $took ms"
+			[ $took -le $((most * 1000)) ] || { echo "too late: $note"; rc=1; }
+		else
+			echo "PE 0 does not say that PE 1 is lost"
+			rc=1
+		fi
+		[ "$1" = lost ] || "$agent" g2 "kill -CONT \$($busybox pidof oshrun)" </dev/null
+	else
+		echo "the job does not run"
+		rc=1
+	fi
+	[ "$1" = kill ] || kill $job 2>/dev/null # it would wait for a sign of g2
+	wait $job && { echo "the job ends well, which it should not"; rc=1; }
+	cat "$out.job"
+	return $rc
+}
+
+# --- one item ---------------------------------------------------------------------------------------------------------
+
+# job FOLDER TEXT LAYOUT PROGRAM ARG...: N here, or N,M on two guests
+job() {
+	local folder=$1 text=$2 layout=$3 name=$4 where=(-n "$3")
+	shift 4
+	case $layout in
+	*,*) where=(--launch-agent "$agent" -x LD_LIBRARY_PATH -H "g1:${layout%,*},g2:${layout#*,}"
+		-n $((${layout%,*} + ${layout#*,}))) ;;
+	esac
+	bounded boot/oshrun "${where[@]}" "$(program "$folder" "$name")" "$@" </dev/null && grep -q -e "$text" "$out"
+}
+
+# Runs the item with its output in $out; leaves $cases and $note.
+run_item() {
+	local word
+	IFS=/ read -ra word <<<"$1"
+	if [ "${word[0]}" = pair ]; then
+		unset FI_PGAS_TEST_HOSTS
+		word=("${word[@]:1}")
+	else
+		export FI_PGAS_TEST_HOSTS=1
+	fi
+	case ${word[0]} in
+	prov) TEST_CASES=${word[2]:-*} bounded "$(program tests "test_prov_${word[1]}")" </dev/null ;;
+	shmem)
+		case ${word[2]} in
+		hosts_job) job tests/hosts 'as it should' "${word[@]:1}" ;;
+		*) job shmem/tests '' "${word[@]:1}" ;;
+		esac
+		;;
+	gasnet) job gasnet-conduit/tests ': ok$' "${word[@]:1}" ;;
+	fab) fab "${word[1]}" "$([ "${1%%/*}" != pair ] || echo g2)" ;;
+	kill | lost) fault "${word[0]}" ;;
+	*) echo "no such item: $1"; false ;;
+	esac >"$out" 2>&1
+}
+
+# Leaves $verdict, and $note where there is none.
+judge() { # item, status, packets
+	case $1 in
+	prov/*) cases=$(grep -c '^\[       OK \]' $out) ;;
+	*) [ "$2" = 0 ] && cases=1 || cases=0 ;;
+	esac
+	verdict=ok
+	case $2 in
+	77) verdict="not run" cases=0 ;;
+	124 | 137)
+		note="no end in $limit s" verdict="NOT OK"
+		[ "$limit" -ge "$each" ] || verdict="left out" note="no time: $note"
+		;;
+	0) [ "$3" -gt 0 ] || verdict="NOT OK" note="nothing went over the device" ;;
+	*) verdict="NOT OK" note=${note:-status $2} ;;
+	esac
+}
+
+for item; do
+	note='' cases=1 limit=$each left=$((end - EPOCHSECONDS))
+	if [ $left -lt 20 ]; then
+		echo "$item|left out|0|0|0|no time" >>$share/results
+		continue
+	fi
+	[ $left -ge "$limit" ] || limit=$left
+	began=$SECONDS before=$(packets)
+	: >$out
+	run_item "$item"
+	rc=$?
+	sent=$(($(packets) - before)) took=$((SECONDS - began))
+	judge "$item" $rc $sent
+	[ "$verdict" != "NOT OK" ] || tail -n 25 $out | cut -c 1-300 | sed 's/^/    | /'
+	echo "$item|$verdict|$cases|$sent|$took|$note" >>$share/results
+	echo "$verdict: $item, $cases cases, $sent packets, $took s${note:+, $note}"
+done
