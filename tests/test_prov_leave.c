@@ -41,6 +41,12 @@ static struct usage usage(void)
 	return u;
 }
 
+/* One more, for the watcher or the link's thread, would be 64 MiB of addresses and some maps, at any time. */
+static void one_arena(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+}
+
 /* --- clients that come and go ------------------------------------------------------------------------------------- */
 
 enum stay { STRANGER, INSERTED, REMOVED };
@@ -193,7 +199,7 @@ static void visited(int rank, void *arg)
 	}
 	const struct node_opts o = {.threading = v->threading, .two_cqs = true};
 	struct node n;
-	mallopt(M_ARENA_MAX, 1); /* one more for the watcher would be 64 MiB of addresses, at any time */
+	one_arena();
 	struct usage first = {0};
 	unsigned char *buf = malloc(REGION);
 	memset(buf, 1, REGION);
@@ -274,6 +280,7 @@ static void renew(int rank, void *arg)
 	struct node n;
 	struct usage first = {0};
 	struct fid_ep *ep;
+	one_arena();
 	node_open(&n, &o);
 	node_connect(&n);
 	ep = n.ep;
