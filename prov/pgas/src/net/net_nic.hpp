@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What fi_info shows of an RDMA adapter (fi_nic): as the system has it in its folders.
+// What the system shows of networks: interfaces, adapters in its folders, and fi_nic of an RDMA adapter, for fi_info.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -8,10 +8,13 @@
 #include <string>
 #include <vector>
 
+struct ifaddrs;
+
 namespace pgas {
 
 inline constexpr char kAdapters[] = "/sys/class/infiniband";
 
+bool may_be_reached(const ifaddrs &i); // from other hosts, by IP
 std::vector<std::string> names_in(const std::string &folder);
 std::string first_line(const std::string &file); // empty: there is none
 // Null: no memory. Ends with fi_close(), as fi_freeinfo() does it.

@@ -1,32 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Which port carries the link: an RDMA adapter by itself, or a network provider of libfabric.
+#include "net_nic.hpp"
 #include "net_port.hpp"
 #include "port_ofi.hpp"
 #include "../pgas_params.hpp"
 #include "../pgas_util.hpp"
 
-#include <dirent.h>
 #include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <string_view>
 
 namespace pgas {
 namespace {
-
-bool may_be_reached(const ifaddrs &i)
-{
-	if (!i.ifa_addr || !(i.ifa_flags & IFF_UP) || (i.ifa_flags & IFF_LOOPBACK))
-		return false;
-	return i.ifa_addr->sa_family == AF_INET ||
-	       (i.ifa_addr->sa_family == AF_INET6 &&
-		!IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6 *>(i.ifa_addr)->sin6_addr));
-}
 
 bool has_interface()
 {
@@ -43,26 +31,18 @@ bool has_interface()
 // Devices of verbs, efa, psm3 and opx are in the first folder, those of cxi in the second.
 bool has_adapter()
 {
-	bool found = false;
-	for (const char *folder : {"/sys/class/infiniband", "/sys/class/cxi"}) {
-		DIR *d = opendir(folder);
-		if (!d)
-			continue;
-		while (const dirent *e = readdir(d))
-			found = found || e->d_name[0] != '.';
-		closedir(d);
-	}
-	return found;
+	return !names_in(kAdapters).empty() || !names_in("/sys/class/cxi").empty();
 }
-
-} // namespace
-
-namespace {
 
 // "verbs" or "verbs:DEVICE[:PORT]"; not "verbs;ofi_rxm", which is libfabric's.
 bool asks_for_verbs(std::string_view wish)
 {
 	return wish == "verbs" || wish.starts_with("verbs:");
+}
+
+bool may_be_verbs(std::string_view wish)
+{
+	return wish == "auto" || asks_for_verbs(wish);
 }
 
 std::string verbs_device_of(std::string_view wish)
@@ -94,7 +74,7 @@ fid_nic *link_nic()
 	const char *wish = parameters_net();
 	std::string why;
 	fid_nic *nic = nullptr;
-	if (asks_for_verbs(wish) || strcmp(wish, "auto") == 0)
+	if (may_be_verbs(wish))
 		verbs_usable(verbs_device_of(wish), why, &nic);
 	return nic;
 }
@@ -117,8 +97,7 @@ bool link_possible(bool ask)
 		return true;
 	char kind;
 	std::string why;
-	const bool verbs = asks_for_verbs(wish) || strcmp(wish, "auto") == 0;
-	if (!(verbs && verbs_usable(verbs_device_of(wish), why)) &&
+	if (!(may_be_verbs(wish) && verbs_usable(verbs_device_of(wish), why)) &&
 	    (asks_for_verbs(wish) || !choose_provider(wish, &kind, why))) {
 		PGAS_INFO(FI_LOG_CORE, "no link to other hosts: %s\n", why.c_str());
 		return false;

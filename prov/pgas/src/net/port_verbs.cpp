@@ -445,11 +445,7 @@ bool listen_at(verbs_port &p, const verbs_device &d)
 uint32_t find_inline_most(const verbs_port &p)
 {
 	for (const uint32_t most : {256u, 220u, 128u, 64u}) {
-		ibv_qp_init_attr a{};
-		a.send_cq = a.recv_cq = p.cq;
-		a.srq = p.srq;
-		a.cap = {kLineDepth, 0, 1, 0, most};
-		a.qp_type = IBV_QPT_RC;
+		ibv_qp_init_attr a = pair_attributes(p, most);
 		if (ibv_qp *qp = p.api->ibv_create_qp(p.pd, &a)) {
 			p.api->ibv_destroy_qp(qp);
 			return most;

@@ -183,6 +183,17 @@ void verbs_conceal(port &of, port_memory &m);
 ibv_mr *verbs_register(verbs_port &p, void *base, size_t len, int access);
 void verbs_memory_open(verbs_port &p);
 
+// Of a line's queue pair that takes so many bytes inline.
+inline ibv_qp_init_attr pair_attributes(const verbs_port &p, uint32_t inline_most)
+{
+	ibv_qp_init_attr a{};
+	a.send_cq = a.recv_cq = p.cq;
+	a.srq = p.srq;
+	a.cap = {kLineDepth, 0, 1, 0, inline_most};
+	a.qp_type = IBV_QPT_RC;
+	return a;
+}
+
 inline verbs_port &verbs_of(port &p)
 {
 	return static_cast<verbs_port &>(p);

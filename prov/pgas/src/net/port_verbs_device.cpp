@@ -6,7 +6,6 @@
 #include "port_ofi.hpp"
 
 #include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
 
 #include <cstdlib>
@@ -22,15 +21,6 @@ bool better_by_others(const char *device)
 		if (strncmp(device, prefix, strlen(prefix)) == 0)
 			return true;
 	return false;
-}
-
-bool usable(const ifaddrs &i)
-{
-	if (!i.ifa_addr || !(i.ifa_flags & IFF_UP) || (i.ifa_flags & IFF_LOOPBACK))
-		return false;
-	return i.ifa_addr->sa_family == AF_INET ||
-	       (i.ifa_addr->sa_family == AF_INET6 &&
-		!IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6 *>(i.ifa_addr)->sin6_addr));
 }
 
 // As the system shows it: "4: ACTIVE".
@@ -81,7 +71,7 @@ bool verbs_choose(const verbs_api &api, const std::string &wanted, verbs_device 
 	if (getifaddrs(&list) == 0) {
 		for (const ifaddrs *i = list; i; i = i->ifa_next) {
 			verbs_device d;
-			if (!usable(*i) || !adapter_of(api, events, *i, d))
+			if (!may_be_reached(*i) || !adapter_of(api, events, *i, d))
 				continue;
 			const std::string number = std::to_string(d.port);
 			const int rank = d.address.ss_family == AF_INET6;

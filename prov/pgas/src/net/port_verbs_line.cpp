@@ -113,11 +113,7 @@ bool move_to(verbs_port &p, verbs_line &l, ibv_qp_state state)
 
 bool make_queue_pair(verbs_port &p, verbs_line &l)
 {
-	ibv_qp_init_attr a{};
-	a.send_cq = a.recv_cq = p.cq;
-	a.srq = p.srq;
-	a.cap = {kLineDepth, 0, 1, 0, p.inline_most};
-	a.qp_type = IBV_QPT_RC;
+	ibv_qp_init_attr a = pair_attributes(p, p.inline_most);
 	l.qp = p.api->ibv_create_qp(p.pd, &a);
 	if (!l.qp)
 		return false;

@@ -18,7 +18,6 @@ namespace pgas {
 	X(ibv_open_device)                                                                                             \
 	X(ibv_close_device)                                                                                            \
 	X(ibv_query_device)                                                                                            \
-	X(ibv_query_port)                                                                                              \
 	X(ibv_get_device_name)                                                                                         \
 	X(ibv_alloc_pd)                                                                                                \
 	X(ibv_dealloc_pd)                                                                                              \
