@@ -124,10 +124,11 @@ uintptr_t program_counter(const ucontext_t &u)
 #endif
 }
 
-// x86 does not say which address it was when it is none at all, above what processes have. The instruction does:
-// prefixes, operation, then how its operand's address is made of two registers, the parts, and a constant. 0: not
-// understood.
+// operand_address(): what the faulting instruction meant, and the two registers, the parts, that it is made of; 0: not
+// understood. x86 does not say which address it was when it is none at all, above what processes have; and the parts
+// tell a window from an address of the program's.
 #if defined(__x86_64__)
+// prefixes, operation, then how its operand's address is made of two registers and a constant
 constexpr int kRegisters[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
 				REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
@@ -160,6 +161,24 @@ uintptr_t operand_address(const ucontext_t &u, uintptr_t (&parts)[2])
 	if (form == 2)
 		memcpy(&constant, p, sizeof constant);
 	return sum + static_cast<uintptr_t>(static_cast<intptr_t>(form == 1 ? static_cast<int8_t>(*p) : constant));
+}
+#elif defined(__aarch64__)
+// loads and stores of one register with two whole registers as their address; the second may count objects
+uintptr_t operand_address(const ucontext_t &u, uintptr_t (&parts)[2])
+{
+	uint32_t code;
+	memcpy(&code, reinterpret_cast<const void *>(program_counter(u)), sizeof code);
+	const uint32_t base = code >> 5 & 31, index = code >> 16 & 31;
+	if ((code & 0x3b20ec00) != 0x38206800 || index == 31)
+		return 0;
+	parts[0] = base == 31 ? u.uc_mcontext.sp : u.uc_mcontext.regs[base];
+	parts[1] = u.uc_mcontext.regs[index] << (code >> 12 & 1 ? code >> 30 : 0);
+	return parts[0] + parts[1];
+}
+#else
+uintptr_t operand_address(const ucontext_t &, uintptr_t (&)[2])
+{
+	return 0;
 }
 #endif
 
@@ -233,6 +252,17 @@ bool is_library(uintptr_t at, fault &f)
 	return false;
 }
 
+// One of the registers that make the address is a window: the other is what the program gave, wherever that is.
+void find_window_in(const uintptr_t (&parts)[2], uintptr_t at, fault &f)
+{
+	for (int pe = 0; pe < g.n_pes; pe++)
+		if (window_of(pe) && (parts[0] == window_of(pe) || parts[1] == window_of(pe))) {
+			f.owner = pe;
+			f.given = at - window_of(pe);
+			return;
+		}
+}
+
 #if defined(__x86_64__)
 void find_given_by_registers(const ucontext_t &u, fault &f)
 {
@@ -243,16 +273,11 @@ void find_given_by_registers(const ucontext_t &u, fault &f)
 	for (const int number : kRegisters) // string and vector instructions: their registers have the whole address
 		if (is_library(static_cast<uintptr_t>(u.uc_mcontext.gregs[number]), f))
 			return;
-	for (int pe = 0; pe < g.n_pes; pe++)
-		if (window_of(pe) && (parts[0] == window_of(pe) || parts[1] == window_of(pe))) {
-			f.owner = pe;
-			f.given = at - window_of(pe);
-			return;
-		}
+	find_window_in(parts, at, f);
 }
 #endif
 
-void find_given(const siginfo_t *info, [[maybe_unused]] const ucontext_t &u, fault &f)
+void find_given(const siginfo_t *info, const ucontext_t &u, fault &f)
 {
 	const auto at = reinterpret_cast<uintptr_t>(info->si_addr);
 #if defined(__x86_64__)
@@ -262,8 +287,15 @@ void find_given(const siginfo_t *info, [[maybe_unused]] const ucontext_t &u, fau
 	if (is_library(at, f))
 		return;
 	f.owner = window_owner(at);
-	if (f.owner >= 0)
+	if (f.owner >= 0) {
 		f.given = at - window_of(f.owner);
+		return;
+	}
+	if (at == program_counter(u))
+		return; // there is no instruction to be read
+	uintptr_t parts[2] = {0, 0};
+	operand_address(u, parts);
+	find_window_in(parts, at, f);
 }
 
 void explain(const fault &f, uintptr_t at, char *text, size_t room)
