@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rawofi: the round trip of an 8-byte message between two hosts by a libfabric provider alone: what a library that uses
- * that provider cannot go below. The provider is the one that RAWOFI_PROVIDER names, else the first of tcp, net and
- * tcp;ofi_rxm, the order in which single layers come first.
+ * rawofi: the round trip of an 8-byte message, and streams of writes and reads, between two hosts by a libfabric
+ * provider alone: what a library that uses that provider cannot outdo. The provider is the one that RAWOFI_PROVIDER
+ * names, else the first of tcp, net and tcp;ofi_rxm, the order in which single layers come first.
  */
 #define _GNU_SOURCE 1
 #include "raw.h"
@@ -14,21 +14,28 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { WORD = 8, MOST_NAME = 256, BUFFERS = 16, MOST_MESSAGE = 512 };
+enum { K64 = 64 << 10, M1 = 1 << 20, UNDER_WAY = 8 };
+enum kind { PING, WRITES, READS };
 
 const char raw_name[] = "rawofi";
 const struct raw_row raw_rows[] = {
-	{"inner_spin", "inner", "ns", "message round trip 8 B", 0, WORD},
+	{"inner_spin", "inner", "ns", "message round trip 8 B", PING, WORD},
+	{"inner_write_64k", "inner", "MB/s", "stream of writes of 64 KiB", WRITES, K64},
+	{"inner_write_1m", "inner", "MB/s", "stream of writes of 1 MiB", WRITES, M1},
+	{"inner_read_64k", "inner", "MB/s", "stream of reads of 64 KiB", READS, K64},
+	{"inner_read_1m", "inner", "MB/s", "stream of reads of 1 MiB", READS, M1},
 };
 const size_t raw_row_count = sizeof raw_rows / sizeof raw_rows[0];
 
 /* The first message of a sample; the others are words. count 0: the end. */
 struct order {
-	uint64_t count, name_bytes;
+	uint64_t kind, count, name_bytes;
 	char name[MOST_NAME];
 };
 
@@ -39,6 +46,11 @@ static struct fid_av *av;
 static struct fid_cq *cq;
 static struct fid_ep *ep;
 static char buffers[BUFFERS][MOST_MESSAGE];
+static struct fid_mr *mr;
+static _Alignas(4096) char memory[UNDER_WAY][M1];
+static struct {
+	uint64_t addr, key;
+} far; /* the other side's memory */
 static fi_addr_t peer = FI_ADDR_UNSPEC;
 
 static int good(int rc, const char *what)
@@ -75,7 +87,7 @@ static struct fi_info *look(void)
 	struct fi_info *hints = fi_allocinfo(), *all = NULL, *found = NULL;
 	if (!hints)
 		return NULL;
-	hints->caps = FI_MSG;
+	hints->caps = FI_MSG | FI_RMA;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 	hints->domain_attr->threading = FI_THREAD_DOMAIN;
@@ -110,6 +122,12 @@ static int open_all(void)
 	    !good(fi_endpoint(domain, info, &ep, NULL), "endpoint") || !good(fi_ep_bind(ep, &av->fid, 0), "bind") ||
 	    !good(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV), "bind") || !good(fi_enable(ep), "enable"))
 		return 0;
+	if (!good(fi_mr_reg(domain, memory, sizeof memory, FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 1,
+			    0, &mr, NULL),
+		  "memory") ||
+	    (info->domain_attr->mr_mode & FI_MR_ENDPOINT &&
+	     (!good(fi_mr_bind(mr, &ep->fid, 0), "memory") || !good(fi_mr_enable(mr), "memory"))))
+		return 0;
 	for (size_t k = 0; k < BUFFERS; k++)
 		if (!good((int)fi_recv(ep, buffers[k], MOST_MESSAGE, NULL, FI_ADDR_UNSPEC, buffers[k]), "receive"))
 			return 0;
@@ -127,6 +145,42 @@ static char *next_message(void)
 		if (n < 0 && n != -FI_EAGAIN)
 			return NULL;
 	}
+}
+
+/* Takes what is complete; returns how many transfers are, or -1. A message is none of them and must not come now. */
+static int transfers_over(void)
+{
+	struct fi_cq_msg_entry entry[UNDER_WAY];
+	const ssize_t n = fi_cq_read(cq, entry, UNDER_WAY);
+	int over = 0;
+	for (ssize_t i = 0; i < n; i++)
+		over += !!(entry[i].flags & FI_RMA);
+	return n < 0 && n != -FI_EAGAIN ? -1 : over;
+}
+
+/* So many transfers, UNDER_WAY at a time. */
+static int transfers(enum kind kind, uint64_t count, size_t bytes)
+{
+	uint64_t begun = 0, over = 0;
+	while (over < count) {
+		while (begun < count && begun - over < UNDER_WAY) {
+			char *at = memory[begun % UNDER_WAY];
+			const uint64_t to = far.addr + (begun % UNDER_WAY) * M1;
+			const ssize_t rc = kind == WRITES
+						   ? fi_write(ep, at, bytes, fi_mr_desc(mr), peer, to, far.key, at)
+						   : fi_read(ep, at, bytes, fi_mr_desc(mr), peer, to, far.key, at);
+			if (rc == -FI_EAGAIN)
+				break;
+			if (!good((int)rc, "transfer"))
+				return 0;
+			begun++;
+		}
+		const int more = transfers_over();
+		if (more < 0)
+			return 0;
+		over += (uint64_t)more;
+	}
+	return 1;
 }
 
 static int again(char *buffer)
@@ -162,9 +216,11 @@ int raw_serve(void)
 	size_t bytes = sizeof name;
 	if (!open_all() || !good(fi_getname(&ep->fid, name, &bytes), "name"))
 		return 1;
+	far.addr = info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uint64_t)(uintptr_t)memory : 0;
+	far.key = fi_mr_key(mr);
 	for (size_t i = 0; i < bytes; i++)
 		printf("%02x", (unsigned char)name[i]);
-	printf("\n");
+	printf(":%llx:%llx\n", (unsigned long long)far.addr, (unsigned long long)far.key);
 	fflush(stdout);
 	for (;;) {
 		struct order o;
@@ -178,7 +234,7 @@ int raw_serve(void)
 			return 0;
 		if (peer == FI_ADDR_UNSPEC && fi_av_insert(av, o.name, 1, &peer, 0, NULL) != 1)
 			return 1;
-		if (!ping(o.count, 0))
+		if (!ping(o.kind == PING ? o.count : 1, 0)) /* of transfers it sees only the end */
 			return 1;
 	}
 }
@@ -186,9 +242,12 @@ int raw_serve(void)
 int raw_connect(const char *where)
 {
 	char name[MOST_NAME];
-	const size_t bytes = strlen(where) / 2;
-	if (bytes > sizeof name || !open_all())
+	const size_t bytes = strcspn(where, ":") / 2;
+	unsigned long long addr, key;
+	if (bytes > sizeof name || sscanf(where + 2 * bytes, ":%llx:%llx", &addr, &key) != 2 || !open_all())
 		return 0;
+	far.addr = addr;
+	far.key = key;
 	for (size_t i = 0; i < bytes; i++) {
 		unsigned byte;
 		if (sscanf(where + 2 * i, "%2x", &byte) != 1)
@@ -202,12 +261,16 @@ int raw_connect(const char *where)
 int raw_run(const struct raw_row *row, uint64_t count)
 {
 	static struct order o; /* stays while it is sent */
-	(void)row;
+	o.kind = (uint64_t)row->kind;
 	o.count = count;
 	o.name_bytes = sizeof o.name;
 	if (!good(fi_getname(&ep->fid, o.name, &o.name_bytes), "name"))
 		return 0;
-	return say(&o, sizeof o) && ping(count, 1);
+	if (!say(&o, sizeof o))
+		return 0;
+	if (row->kind == PING)
+		return ping(count, 1);
+	return transfers((enum kind)row->kind, count, row->bytes) && ping(1, 1);
 }
 
 void raw_close(void)
@@ -218,6 +281,7 @@ void raw_close(void)
 	for (int i = 0; i < 10000; i++)
 		fi_cq_read(cq, NULL, 0);
 	fi_close(&ep->fid);
+	fi_close(&mr->fid);
 	fi_close(&cq->fid);
 	fi_close(&av->fid);
 	fi_close(&domain->fid);
