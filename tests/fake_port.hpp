@@ -22,6 +22,15 @@ using namespace pgas;
 struct arrival {
 	std::string bytes;
 	unsigned wait; // polls of the receiver before it sees it
+	// of a put: what, where, by whom; a packet has no place
+	uint64_t *place = nullptr;
+	uint64_t value = 0, from = 0;
+	uint32_t word = 0;
+};
+
+struct fake_put : port_put {
+	struct fake_port *at = nullptr;
+	uint64_t to = 0;
 };
 
 struct fake_port : port {
@@ -31,6 +40,7 @@ struct fake_port : port {
 	std::vector<port_event> events; // of what it sent
 	std::map<void *, std::unique_ptr<std::string>> lent;
 	uint64_t next_key = 2;
+	std::map<uint64_t, fake_put> puts; // by receiver
 };
 
 struct network {
@@ -102,6 +112,30 @@ inline int port_send(port &from, uint64_t to, const void *bytes, size_t len, voi
 	return 0;
 }
 
+inline port_put *port_put_ready(port &at, uint64_t to, uint64_t)
+{
+	fake_port &p = of(at);
+	if (p.net->below(8) == 0)
+		return nullptr;
+	fake_put &s = p.puts[to];
+	s.ready = true;
+	s.at = &p;
+	s.to = to;
+	return &s;
+}
+inline int port_put_word(port_put &put, uint64_t addr, uint64_t value, size_t, uint32_t word)
+{
+	fake_put &s = static_cast<fake_put &>(put);
+	network &n = *s.at->net;
+	const auto it = n.ports.find(static_cast<uint16_t>(s.to));
+	if (it == n.ports.end() || (n.refuse_every && ++n.sends % n.refuse_every == 0))
+		return -11;
+	if (!n.cut[s.at->number] && !n.cut[it->first])
+		it->second->inbox.push_back(
+			{"", n.below(n.delay_most + 1), reinterpret_cast<uint64_t *>(addr), value, s.at->number, word});
+	return 0;
+}
+
 inline int port_poll(port &at, port_event *out, int most)
 {
 	fake_port &p = of(at);
@@ -116,6 +150,15 @@ inline int port_poll(port &at, port_event *out, int most)
 			p.inbox.front().wait--;
 			break;
 		}
+		if (const arrival &a = p.inbox.front(); a.place) {
+			*a.place = a.value;
+			port_event e{port_event_kind::told};
+			e.to = a.from;
+			e.word = a.word;
+			out[n++] = e;
+			p.inbox.pop_front();
+			continue;
+		}
 		auto bytes = std::make_unique<std::string>(std::move(p.inbox.front().bytes));
 		p.inbox.pop_front();
 		port_event e{port_event_kind::received, 0, nullptr, bytes->data(), bytes->size(), bytes.get()};
@@ -128,9 +171,9 @@ inline void port_give_back(port &p, void *buffer)
 {
 	of(p).lent.erase(buffer);
 }
-inline int port_expose(port &at, void *, size_t, port_rights, port_memory *out)
+inline int port_expose(port &at, void *base, size_t, port_rights, port_memory *out)
 {
-	*out = {0, of(at).next_key++, nullptr};
+	*out = {reinterpret_cast<uint64_t>(base), of(at).next_key++, nullptr};
 	return 0;
 }
 inline void port_conceal(port &, port_memory &m)
@@ -155,6 +198,8 @@ inline port *network::open(uint16_t number, size_t packet)
 		.give_back = port_give_back,
 		.write = nullptr,
 		.read = nullptr,
+		.put_ready = port_put_ready,
+		.put = port_put_word,
 		.expose = port_expose,
 		.conceal = port_conceal,
 		.gone = port_gone,

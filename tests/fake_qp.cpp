@@ -135,9 +135,9 @@ ibv_wc completion(const fake_qp &q, const request &r, ibv_wc_status status)
 	ibv_wc wc{};
 	wc.wr_id = r.wr.wr_id;
 	wc.status = status;
-	wc.opcode = r.wr.opcode == IBV_WR_SEND         ? IBV_WC_SEND
-		    : r.wr.opcode == IBV_WR_RDMA_WRITE ? IBV_WC_RDMA_WRITE
-						       : IBV_WC_RDMA_READ;
+	wc.opcode = r.wr.opcode == IBV_WR_SEND        ? IBV_WC_SEND
+		    : r.wr.opcode == IBV_WR_RDMA_READ ? IBV_WC_RDMA_READ
+						      : IBV_WC_RDMA_WRITE;
 	wc.qp_num = q.qp_num;
 	return wc;
 }
@@ -170,6 +170,11 @@ fake_qp *reachable(network &n, const fake_qp &q)
 		       : nullptr;
 }
 
+const void *bytes_of(const request &r)
+{
+	return r.inlined.empty() ? reinterpret_cast<const void *>(r.sge.addr) : r.inlined.data();
+}
+
 // False: no room there, try later.
 bool receive(network &n, fake_qp &there, const request &r)
 {
@@ -182,14 +187,16 @@ bool receive(network &n, fake_qp &there, const request &r)
 	const ibv_sge place = srq.places.front();
 	srq.posted.pop_front();
 	srq.places.pop_front();
+	const bool put = r.wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM; // its bytes are elsewhere
 	const size_t len = r.inlined.empty() ? r.sge.length : r.inlined.size();
-	FAKE_CHECK(len <= place.length, "a packet longer than a receive");
-	memcpy(reinterpret_cast<void *>(place.addr),
-	       r.inlined.empty() ? reinterpret_cast<const void *>(r.sge.addr) : r.inlined.data(), len);
+	FAKE_CHECK(put || len <= place.length, "a packet longer than a receive");
+	if (!put)
+		memcpy(reinterpret_cast<void *>(place.addr), bytes_of(r), len);
 	ibv_wc wc{};
 	wc.wr_id = wr.wr_id;
 	wc.status = IBV_WC_SUCCESS;
-	wc.opcode = IBV_WC_RECV;
+	wc.opcode = put ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
+	wc.imm_data = r.wr.imm_data;
 	wc.qp_num = there.qp_num;
 	wc.byte_len = static_cast<uint32_t>(len);
 	push(of(there.recv_cq), wc);
@@ -206,8 +213,7 @@ void transfer(network &n, fake_qp &there, request &r)
 		n.tell(*there.at, IBV_EVENT_QP_ACCESS_ERR, &there);
 		fail_all(there, IBV_WC_WR_FLUSH_ERR);
 	} else if (!read) {
-		memcpy(reinterpret_cast<void *>(r.wr.wr.rdma.remote_addr), reinterpret_cast<void *>(r.sge.addr),
-		       r.sge.length);
+		memcpy(reinterpret_cast<void *>(r.wr.wr.rdma.remote_addr), bytes_of(r), r.sge.length);
 	}
 }
 
@@ -232,9 +238,11 @@ bool execute(network &n, fake_qp &q)
 		if (r.inlined.empty() &&
 		    !allowed(n, *q.at, r.sge.lkey, r.sge.addr, r.sge.length, read ? IBV_ACCESS_LOCAL_WRITE : 0))
 			r.status = IBV_WC_LOC_PROT_ERR;
+		else if (r.wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM && of(there->srq).posted.empty())
+			return n.rnr++, false; // nothing is written before there is a receive
 		else if (r.wr.opcode != IBV_WR_SEND)
 			transfer(n, *there, r);
-		else if (!receive(n, *there, r))
+		if (r.status == IBV_WC_SUCCESS && r.wr.opcode != IBV_WR_RDMA_WRITE && !read && !receive(n, *there, r))
 			return false;
 		return r.executed = true;
 	}

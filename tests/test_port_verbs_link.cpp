@@ -117,6 +117,7 @@ void test_death_in_every_state_tells_everybody(void **)
 			b.post(a, 64);
 			link_progress(*a.l);
 			link_progress(*b.l);
+			a.post(b, 8); // straight, when nothing is under way
 		}
 		p.n.kill(*p.hosts[1]);
 		run_until({&a}, [&] {

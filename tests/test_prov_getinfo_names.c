@@ -97,7 +97,7 @@ static void parameters(int rank, void *arg)
 					  "FI_PGAS_MAX_PEERS",    "FI_PGAS_CMA",        "FI_PGAS_MAP",
 					  "FI_PGAS_LOOP",         "FI_PGAS_NET",        "FI_PGAS_NET_THREAD",
 					  "FI_PGAS_NET_PACKET",   "FI_PGAS_NET_WINDOW", "FI_PGAS_NET_BULK",
-					  "FI_PGAS_PEER_TIMEOUT", "FI_PGAS_TEST_HOSTS"};
+					  "FI_PGAS_PEER_TIMEOUT", "FI_PGAS_TEST_HOSTS", "FI_PGAS_NET_STRAIGHT"};
 	struct fi_param *p;
 	int count = 0, ours = 0;
 	(void)rank;

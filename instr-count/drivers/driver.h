@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "pgas_mark.h"
 
@@ -36,16 +37,21 @@ static inline unsigned driver_calls(void)
  * are where they are.
  *   far     each is a host of its own: the target is reached over the link. Nobody takes in acknowledgements between
  *           the calls, so all of them but the first find a packet that waits.
+ *   verbs   likewise, over an RDMA adapter; the driver completes each call before the next, so that each finds the way
+ *           free.
  *   linked  process 1 is another host than the rest: a link is open while the target's memory is mapped. The caller
  *           polled DRIVER_QUIET_POLLS times before, so that the link is left to its thread.
  */
-enum driver_place { DRIVER_HERE, DRIVER_FAR, DRIVER_LINKED };
+enum driver_place { DRIVER_HERE, DRIVER_FAR, DRIVER_VERBS, DRIVER_LINKED };
 enum { DRIVER_QUIET_POLLS = 5000 };
 
 static inline enum driver_place driver_place(int argc, char **argv)
 {
 	const char *last = argc > 1 ? argv[argc - 1] : "";
-	return strcmp(last, "far") == 0 ? DRIVER_FAR : strcmp(last, "linked") == 0 ? DRIVER_LINKED : DRIVER_HERE;
+	return strcmp(last, "far") == 0      ? DRIVER_FAR
+	       : strcmp(last, "verbs") == 0  ? DRIVER_VERBS
+	       : strcmp(last, "linked") == 0 ? DRIVER_LINKED
+					     : DRIVER_HERE;
 }
 
 /* Before anything asks which host this is. */
@@ -53,10 +59,13 @@ static inline void driver_take_place(enum driver_place place, int rank)
 {
 	if (place == DRIVER_HERE)
 		return;
-	setenv("FI_PGAS_TEST_HOSTS", place == DRIVER_FAR ? "1" : rank == 1 ? "3" : "2", 1);
-	setenv("FI_PGAS_NET", "auto:lo", 1);
-	if (place == DRIVER_FAR)
+	if (place == DRIVER_VERBS && access("/dev/infiniband/rdma_cm", F_OK) != 0)
+		exit(DRIVER_NOT_HERE);
+	setenv("FI_PGAS_TEST_HOSTS", place != DRIVER_LINKED ? "1" : rank == 1 ? "3" : "2", 1);
+	setenv("FI_PGAS_NET", place == DRIVER_VERBS ? "verbs" : "auto:lo", 1);
+	if (place != DRIVER_LINKED)
 		setenv("FI_PGAS_NET_THREAD", "0", 1);
+	setenv("FI_PGAS_PEER_TIMEOUT", "600", 0); /* engines are slow, and emulated machines even more so */
 }
 
 /* Of this process, as its launcher says. */

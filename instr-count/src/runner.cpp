@@ -159,9 +159,9 @@ static void run_launched(const path_table &table, const path_entry &path, const 
 	run_result run = run_program(argv, options);
 	std::string text;
 	if (!read_file(file, text) || text.empty()) {
-		result.status = path_status::failed;
-		result.message = format("%s ended with status %d and no count", argv[0].c_str(),
-					WIFEXITED(run.status) ? WEXITSTATUS(run.status) : 128 + WTERMSIG(run.status));
+		const int status = WIFEXITED(run.status) ? WEXITSTATUS(run.status) : 128 + WTERMSIG(run.status);
+		result.status = status_of(static_cast<exit_code>(status)); // another PE may have said it first
+		result.message = format("%s ended with status %d and no count", argv[0].c_str(), status);
 		return;
 	}
 	result_set one = result_set::from_json(text, file);

@@ -197,19 +197,18 @@ void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, 
 		finish_far(c, c->ep->rma->readmsg(c->ep, &t.m, FI_PGAS_WAIT), name, pe);
 }
 
-// Whether the provider may see the arguments as they are: it refuses wrong addresses and PEs.
-static bool short_way(const context *c)
+static inline const fi_pgas_ops *short_ways(const context *c)
 {
-	return g.initialized && !g.env.debug && c != from_handle(SHMEM_CTX_INVALID);
+	return PGAS_LIKELY(c != from_handle(SHMEM_CTX_INVALID)) ? g.short_ways : nullptr;
 }
 
 // What most calls for another host come to: all is as it should be and the wire takes it. If not, nothing was done, and
 // the long way finds out why. paths.def: shmem_long_p_far
 void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name)
 {
-	if (PGAS_LIKELY(short_way(c)) &&
-	    PGAS_LIKELY(g.net.ops->put_word(c->ep, reinterpret_cast<uintptr_t>(dest), value, bytes,
-					    static_cast<fi_addr_t>(pe)) == 0)) {
+	const fi_pgas_ops *ops = short_ways(c);
+	if (PGAS_LIKELY(ops) && PGAS_LIKELY(ops->put_word(c->ep, reinterpret_cast<uintptr_t>(dest), value, bytes,
+							  static_cast<fi_addr_t>(pe)) == 0)) {
 		pgas_add_release(&c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
 		return;
 	}
@@ -219,9 +218,9 @@ void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const 
 uint64_t cold_g(context *c, const void *source, size_t bytes, int pe, const char *name)
 {
 	uint64_t value = 0;
-	if (PGAS_LIKELY(short_way(c)) &&
-	    PGAS_LIKELY(g.net.ops->get_word(c->ep, reinterpret_cast<uintptr_t>(source), bytes,
-					    static_cast<fi_addr_t>(pe), &value) == 0))
+	const fi_pgas_ops *ops = short_ways(c);
+	if (PGAS_LIKELY(ops) && PGAS_LIKELY(ops->get_word(c->ep, reinterpret_cast<uintptr_t>(source), bytes,
+							  static_cast<fi_addr_t>(pe), &value) == 0))
 		return value;
 	cold_get(c, &value, source, bytes, pe, name);
 	return value;

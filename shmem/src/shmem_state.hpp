@@ -77,6 +77,9 @@ struct state {
 	int n_pes = 0;
 	int thread_level = SHMEM_THREAD_SINGLE;
 	bool initialized = false;
+	// The provider's own calls, while they may see arguments as they are: after init, and without SHMEM_DEBUG. It
+	// refuses wrong addresses and PEs.
+	const fi_pgas_ops *short_ways = nullptr;
 	bool finalized = false;
 	unsigned inits = 0; // calls of init whose finalize has not come yet
 	int pid = 0;        // the process that joined: a child of fork() is no PE

@@ -100,6 +100,7 @@ PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t
 
 // Puts a short word into the packet that is being filled. No peer, a dead one, and one that something else waits for
 // have no open run.
+template <bool kMayGoStraight>
 [[gnu::always_inline]] inline int append_word(const pgas_ep *front, uint64_t addr, uint64_t value, size_t len,
 					      fi_addr_t dest)
 {
@@ -108,6 +109,11 @@ PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t
 	if (PGAS_UNLIKELY(!dom->mutex.lock_if_free()))
 		return -FI_EAGAIN;
 	peer *p = peer_known(ep, dest);
+	if (kMayGoStraight && p && addr - p->run.from < p->run.span) {
+		if (PGAS_UNLIKELY(p->run.straight(p->run.self, addr - p->run.from, value, len) != 0))
+			return refused(dom->mutex);
+		return dom->mutex.unlock_once();
+	}
 	const uint64_t offset = key0_offset(front, dom->layout, addr, len);
 	if (PGAS_UNLIKELY(!p || !p->run.open() || offset == UINT64_MAX))
 		return refused(dom->mutex);
@@ -123,7 +129,7 @@ PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t
 	if (PGAS_LIKELY(smallest(len, key))) {
 		uint64_t value;
 		memcpy(&value, buf, sizeof value);
-		if (PGAS_LIKELY(append_word(front_of(f), addr, value, sizeof value, dest) == 0))
+		if (PGAS_LIKELY(append_word<false>(front_of(f), addr, value, sizeof value, dest) == 0))
 			return 0;
 	}
 	return inject_other(f, buf, len, dest, addr, key);
@@ -206,7 +212,7 @@ ssize_t injectdata(fid_ep *f, const void *buf, size_t len, uint64_t data, fi_add
 // budget: paths.def, shmem_long_p_far
 int put_word(fid_ep *f, uint64_t addr, uint64_t value, size_t len, fi_addr_t dest)
 {
-	return append_word(front_of(f), addr, value, len, dest);
+	return append_word<true>(front_of(f), addr, value, len, dest);
 }
 
 #define PGAS_RMA_TABLE(read_arg, write_arg, inject_arg)                                                                \

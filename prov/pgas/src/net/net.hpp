@@ -3,8 +3,8 @@
 // The wire to other hosts: what the provider keeps on top of a link (net_link.hpp).
 //
 // net_wire.cpp (table, life, addresses, connections), net_submit.cpp (operations out), net_run.cpp (frames in),
-// net_word.cpp (questions about one word), net_bulk.cpp (long transfers), net_thread.cpp (the thread that serves peers
-// while the application computes).
+// net_word.cpp (questions about one word), net_straight.cpp (puts of one word that need no frame), net_bulk.cpp (long
+// transfers), net_thread.cpp (the thread that serves peers while the application computes).
 //
 // Who may complete an operation: a counter of ours is added to plainly by inline code, so only the thread that owns an
 // endpoint's completions may move it. Progress therefore knows its executor: an endpoint of the application's, or
@@ -116,9 +116,25 @@ struct net_ep : wire_ep {
 	std::deque<net_later> later;
 };
 
+// How words go straight to a peer (net_straight.cpp).
+struct net_straight {
+	net_ep *on = nullptr;
+	channel *c = nullptr;
+	word_run *run = nullptr; // of the peer
+	fi_addr_t rank = 0;
+	const peer *to = nullptr;
+	uint64_t key = 0, addr = 0;  // of the peer's memory, for the port
+	uint64_t from = 0, span = 0; // the same for callers: word_run
+	uint64_t era = 0;            // of what the peer told
+	port_put *by = nullptr;
+	decltype(port_ops::put) put = nullptr;
+};
+
 struct net_peer : wire_peer {
 	channel *c = nullptr;
 	uint16_t dst = 0;
+	uint32_t words = 0; // that might have gone straight
+	std::unique_ptr<net_straight> straight;
 };
 
 inline net_ep &net_of(wire_ep &on)
@@ -199,7 +215,14 @@ bool word_asked(net_domain &d, channel &c, const frame_head &h, const char *byte
 bool word_answered(net_domain &d, channel &c, const char *bytes, size_t len);
 void words_end(net_domain &d, const channel &c); // what was asked there has no answer
 
+// net_straight.cpp
+// A put of key 0. kNoShortWay: it must go as a frame.
+int straight_first(net_ep &on, peer &p, const void *buf, size_t len, uint64_t offset);
+void straight_again(void *self, channel &c);
+void straight_forget(channel &c, const net_straight *s);
+
 // net_bulk.cpp
+const far_piece *known_piece(const channel &c, uint64_t key, uint64_t addr, bool write);
 int net_bulk(net_ep &on, peer &p, op &o);
 bool bulk_push_all(net_ep &on, bool may_finish, bool idle); // idle: nothing better to send
 void bulk_transfer_over(void *self, port_work *work, int status);

@@ -26,20 +26,13 @@
 namespace pgas {
 namespace {
 
-constexpr size_t kPieceMost = 8 << 20;      // of one transfer
-constexpr uint32_t kTransfersMost = 4;      // of one operation at a time
-constexpr size_t kTellMost = 32;            // operations whose arrival is asked for by one packet
-constexpr uint64_t kPinnedPiece = 64 << 20; // that a port that pins registers at a time
+constexpr size_t kPieceMost = 8 << 20; // of one transfer
+constexpr uint32_t kTransfersMost = 4; // of one operation at a time
+constexpr size_t kTellMost = 32;       // operations whose arrival is asked for by one packet
+// What a port that pins registers at a time; less for those who want a word, whom it must not make wait.
+constexpr uint64_t kPinnedPiece = 64 << 20, kPinnedForWord = 2 << 20;
 
 // --- asking for keys -------------------------------------------------------------------------------------------------
-
-const far_piece *known_piece(const channel &c, uint64_t key, uint64_t addr, bool write)
-{
-	for (const far_piece &p : side_of(c).pieces)
-		if (p.key == key && p.write == write && addr >= p.addr && addr - p.addr < p.len)
-			return &p;
-	return nullptr;
-}
 
 // A refusal is for those who wait for it: who comes later asks again, and so do they if it is gone.
 void forget_refusals(channel &c)
@@ -100,8 +93,8 @@ void transfer_spare(net_domain &d, bulk_transfer *t)
 	d.spare_transfers.push_back(t);
 }
 
-// The part of a region that holds an address, as a piece that the port knows.
-int expose_around(net_domain &d, const mr &m, uint64_t va, near_piece **out)
+// The part of a region that holds an address, as a piece that the port knows. len: that it is wanted for.
+int expose_around(net_domain &d, const mr &m, uint64_t va, uint64_t len, near_piece **out)
 {
 	port &at = *d.l->at;
 	for (const auto &p : d.near) {
@@ -115,8 +108,9 @@ int expose_around(net_domain &d, const mr &m, uint64_t va, near_piece **out)
 			continue;
 		near_piece p{&m, part.va, part.len, {}};
 		if (at.limits.pins) {
-			p.off = std::max(part.va, va & ~(kPinnedPiece - 1));
-			p.len = std::min(part.va + part.len, (va | (kPinnedPiece - 1)) + 1) - p.off;
+			const uint64_t piece = len > sizeof(uint64_t) ? kPinnedPiece : kPinnedForWord;
+			p.off = std::max(part.va, va & ~(piece - 1));
+			p.len = std::min(part.va + part.len, (va | (piece - 1)) + 1) - p.off;
 		}
 		const auto rights = static_cast<port_rights>((m.access & FI_REMOTE_READ ? kPortRead : 0) |
 							     (m.access & FI_REMOTE_WRITE ? kPortWrite : 0));
@@ -138,7 +132,7 @@ near_piece *piece_around(net_domain &d, uint64_t va, size_t len)
 {
 	for (const auto &[key, m] : d.dom->regions) {
 		near_piece *p = nullptr;
-		if (m->open && !(m->flags & kKeyWhole) && expose_around(d, *m, va, &p) == 0)
+		if (m->open && !(m->flags & kKeyWhole) && expose_around(d, *m, va, len, &p) == 0)
 			return va - p->off + len <= p->len ? p : nullptr;
 	}
 	return nullptr;
@@ -326,6 +320,14 @@ bool needs_another_look(const op &o)
 
 } // namespace
 
+const far_piece *known_piece(const channel &c, uint64_t key, uint64_t addr, bool write)
+{
+	for (const far_piece &p : side_of(c).pieces)
+		if (p.key == key && p.write == write && addr >= p.addr && addr - p.addr < p.len)
+			return &p;
+	return nullptr;
+}
+
 int net_bulk(net_ep &on, peer &p, op &o)
 {
 	channel &c = *net_of(p).c;
@@ -445,7 +447,7 @@ int answer(net_domain &d, const net_ep &on, key_frame &f)
 		return -FI_EOPNOTSUPP; // of the whole address space there is nothing to register
 	const auto va = reinterpret_cast<uint64_t>(at.pieces[0].iov_base);
 	near_piece *p = nullptr;
-	if (const int err = expose_around(d, m, va, &p))
+	if (const int err = expose_around(d, m, va, f.len, &p))
 		return err;
 	f.addr -= va - p->off; // the piece as a whole, in the peer's way of addressing it
 	f.len = p->len;

@@ -152,6 +152,8 @@ void channel_end(channel &c, int why, const std::string &reason, bool orderly)
 		p->under_way = false;
 		packet_spare(l, p); // those that wait for an acknowledgement are in the other list, too
 	}
+	if (c.straight_out)
+		straight_over(c, why);
 	while (!c.unacked.empty()) {
 		packet *p = c.unacked.front();
 		c.unacked.pop_front();
@@ -163,7 +165,7 @@ void channel_end(channel &c, int why, const std::string &reason, bool orderly)
 
 bool channel_idle(const channel &c)
 {
-	return c.unacked.empty() && !c.filling && !c.bulk;
+	return c.clear() && !c.filling && !c.bulk;
 }
 
 void channel_rouse(channel &c)
@@ -291,7 +293,7 @@ void packet_leave(channel &c)
 	packet *p = std::exchange(c.filling, nullptr);
 	p->seq = ++c.sent;
 	p->waits = true;
-	if (c.unacked.empty() && !c.asked_at)
+	if (c.clear() && !c.asked_at)
 		c.asked_at = pgas_now_ns();
 	c.unacked.push_back(p);
 	packet_head_write(c, p, kPacketData);
@@ -321,9 +323,26 @@ void run_open(channel &c, word_run &run, uint32_t &count)
 	run.end = run.at + places * kRunStep;
 }
 
+void run_open_straight(channel &c, word_run &run, uint64_t span, const notice &about)
+{
+	c.run = &run;
+	c.straight = about;
+	c.straight_word = c.number_out << 16;
+	run.span = span;
+}
+
+void straight_over(channel &c, int status)
+{
+	c.straight_out = false;
+	if (c.straight.who)
+		c.of->client.over(c.of->client.self, c.straight, status ? 0 : 1, status ? 1 : 0, status);
+}
+
 void run_close_slow(channel &c)
 {
 	word_run &run = *std::exchange(c.run, nullptr);
+	if (std::exchange(run.span, 0))
+		return; // nothing was appended
 	packet *p = c.filling;
 	const auto bytes = static_cast<uint32_t>(run.at - c.run_from), frames = bytes / uint32_t{kRunStep};
 	p->used += bytes;
@@ -444,6 +463,9 @@ static bool take_in(link &l)
 				break;
 			case port_event_kind::failed:
 				work_failed(l, e[i]);
+				break;
+			case port_event_kind::told:
+				put_receive(l, e[i].to, e[i].word);
 				break;
 			case port_event_kind::lost:
 				for (size_t k = 1; k < l.channels.size(); k++)

@@ -22,6 +22,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "net_frame.hpp"
@@ -85,7 +86,13 @@ struct channel {
 	packet *filling = nullptr;
 	word_run *run = nullptr; // open behind the frames of that packet, and where it began
 	char *run_from = nullptr;
-	uint32_t *run_count = nullptr;       // counts the operations of the run
+	uint32_t *run_count = nullptr; // counts the operations of the run
+	// A put that went straight (net_straight.cpp) and is not acknowledged. It has a number as packets have, and
+	// goes only when nothing else is under way; `again` is the client's, who hears when that is so.
+	bool straight_out = false;
+	uint32_t straight_seq = 0, straight_word = 0; // the word that goes with it, without the acknowledgement
+	notice straight;
+	void *again = nullptr;
 	std::deque<packet *> unacked;        // by number
 	std::deque<packet *> backlog;        // ready, but the port had no room
 	uint32_t sent = 0, acked = 0;        // of ours
@@ -102,6 +109,7 @@ struct channel {
 	void *client = nullptr;
 
 	bool open() const { return state == channel_state::open; }
+	bool clear() const { return unacked.empty() && !straight_out; } // everything that left was run
 	bool owes() const { return ran != told; }
 };
 
@@ -115,6 +123,8 @@ struct link_client {
 	void (*ended)(void *self, channel &c);
 	const char *(*name_of)(void *self, uint16_t endpoint); // our endpoint's address, null: there is none
 	bool (*expects)(void *self, const channel &c);         // an answer is awaited beyond acknowledgements
+	void (*written)(void *self);                           // a put of the peer went straight to our memory
+	void (*cleared)(void *self, channel &c);               // a channel with `again` is clear
 };
 
 struct link_settings {
@@ -159,10 +169,30 @@ void packet_leave(channel &c); // the packet that is being filled
 // frame and operation of the packet's last notice, and one more in `count`.
 void run_open(channel &c, word_run &run, uint32_t &count);
 void run_close_slow(channel &c);
+// Or one put goes straight, less than `span` bytes behind run.from; nothing is under way on the channel. about: what to
+// tell when it was run.
+void run_open_straight(channel &c, word_run &run, uint64_t span, const notice &about);
+void straight_over(channel &c, int status); // it was run, or never will be
 inline void run_close(channel &c)
 {
 	if (c.run)
 		run_close_slow(c);
+}
+inline constexpr uint32_t kStraightNumberMost =
+	0xffff; // of channels that such a put can name: the high half of its word
+inline constexpr uint32_t kStraightWindowMost = 0x4000; // the low half is the acknowledgement
+// That put. False: nothing was done.
+inline bool straight_leave(channel &c, decltype(port_ops::put) put, port_put &by, uint64_t addr, uint64_t value,
+			   size_t len)
+{
+	if (put(by, addr, value, len, c.straight_word | (c.ran & 0xffff))) [[unlikely]]
+		return false;
+	std::exchange(c.run, nullptr)->span = 0;
+	c.told = c.ran;
+	c.straight_seq = ++c.sent;
+	c.straight_out = true;
+	c.of->stats.packets_out++;
+	return true;
 }
 // Room for a frame of `bytes` behind its head; null: none now, try again after progress. Then finish it. must: beyond
 // the window, too.
@@ -188,7 +218,7 @@ inline void frame_end(channel &c, frame_kind kind, uint8_t flags, uint16_t src, 
 // Behind the last frame of an operation: the packet leaves when nothing else of ours is unacknowledged.
 inline void frame_push(channel &c)
 {
-	if (c.unacked.empty() && c.filling)
+	if (c.clear() && c.filling)
 		packet_leave(c);
 }
 // What to tell about the last about.frames frames of the packet that is being filled. Equal ones without a context
@@ -221,6 +251,7 @@ void packet_over(link &l, packet *p, int status);
 void channel_free(channel &c); // when it is over and nobody refers to it
 
 void packet_receive(link &l, const char *bytes, size_t len);
+void put_receive(link &l, uint64_t to, uint32_t word); // a peer's put went straight to our memory
 void greet(channel &c);
 bool greeted_by(link &l, const packet_head &h, const char *bytes, size_t len);
 void proof_take(channel &c, const proof &p);

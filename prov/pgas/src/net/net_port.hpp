@@ -30,6 +30,7 @@ enum class port_event_kind : uint8_t {
 	done,     // work: the transfer is over
 	failed,   // work: it did not go through; status says why. The address is lost
 	lost,     // to: the address is lost, whether anything is under way to it or not
+	told,     // to, word: of the peer's put()
 };
 struct port_event {
 	port_event_kind kind;
@@ -39,6 +40,12 @@ struct port_event {
 	size_t len = 0;
 	void *buffer = nullptr;
 	uint64_t to = 0;
+	uint32_t word = 0;
+};
+
+// One word after the other straight into the memory of one peer: what put() needs to know, made ready before.
+struct port_put {
+	bool ready = false;
 };
 
 struct port_limits {
@@ -84,6 +91,12 @@ struct port_ops {
 		     port_work *work);
 	int (*read)(port &p, uint64_t to, void *into, size_t len, void *handle, uint64_t addr, uint64_t key,
 		    port_work *work);
+	// Up to eight bytes into the peer's memory, and a word that its poll() tells: in order with packets, and like
+	// them there once or not at all. put_ready: null: not now. It is good until `ready` says otherwise, for one
+	// put() after the other, each when the one before it is known to have arrived. put: 0, or nothing was done.
+	// Null, both: no.
+	port_put *(*put_ready)(port &p, uint64_t to, uint64_t key);
+	int (*put)(port_put &s, uint64_t addr, uint64_t value, size_t len, uint32_t word);
 	// For peers as far as `rights` say; none: for our own write() and read(), where the port wants that at all.
 	int (*expose)(port &p, void *base, size_t len, port_rights rights, port_memory *out);
 	void (*conceal)(port &p, port_memory &m);

@@ -48,14 +48,19 @@ bool run_frames(channel &c, const char *at, const char *end)
 void take_ack(channel &c, uint32_t ack)
 {
 	link &l = *c.of;
+	if (c.straight_out && static_cast<int32_t>(ack - c.straight_seq) >= 0)
+		straight_over(c, 0); // nothing was under way when it left: it is the oldest
 	while (!c.unacked.empty() && static_cast<int32_t>(ack - c.unacked.front()->seq) >= 0) {
 		packet *p = c.unacked.front();
 		c.unacked.pop_front();
 		packet_over(l, p, 0);
 	}
 	c.acked = ack;
-	if (c.unacked.empty())
-		c.asked_at = 0;
+	if (!c.clear())
+		return;
+	c.asked_at = 0;
+	if (c.again && c.open())
+		l.client.cleared(l.client.self, c);
 }
 
 bool plausible_ack(const channel &c, uint32_t ack)
@@ -63,20 +68,39 @@ bool plausible_ack(const channel &c, uint32_t ack)
 	return static_cast<int32_t>(ack - c.acked) >= 0 && static_cast<int32_t>(c.sent - ack) >= 0;
 }
 
+void nonsense(channel &c, const char *what)
+{
+	PGAS_WARN(FI_LOG_EP_DATA, "link: channel %u: %s\n", c.number, what);
+	channel_end(c, -FI_ECONNRESET, std::string("it sent nonsense: ") + what, false);
+}
+
+constexpr const char *kNeverSent = "an acknowledgement of what was never sent";
+
+// Behind the frames: they may tell of a failure in what is acknowledged. Answers leave before the port gets its buffer
+// back.
+void acknowledged(channel &c, uint32_t ack)
+{
+	take_ack(c, ack);
+	if (c.filling && c.filling->frames)
+		frame_push(c);
+}
+
+void acknowledge_many(channel &c)
+{
+	if (c.ran - c.told > c.of->set.window / 4)
+		send_bare(c, 0);
+}
+
 void run_packet(channel &c, const packet_head &h, const char *bytes)
 {
-	const auto nonsense = [&c](const char *what) {
-		PGAS_WARN(FI_LOG_EP_DATA, "link: channel %u: %s\n", c.number, what);
-		channel_end(c, -FI_ECONNRESET, std::string("it sent nonsense: ") + what, false);
-	};
 	if (!plausible_ack(c, h.ack))
-		return nonsense("an acknowledgement of what was never sent");
+		return nonsense(c, kNeverSent);
 	if (h.flags & kPacketData) {
 		if (h.seq != c.ran + 1)
-			return nonsense("a packet out of turn");
+			return nonsense(c, "a packet out of turn");
 		if (!run_frames(c, bytes + sizeof h, bytes + h.bytes)) {
 			if (c.open())
-				nonsense("a frame that cannot be");
+				nonsense(c, "a frame that cannot be");
 			return;
 		}
 		if (std::exchange(c.urgent, false) && c.filling)
@@ -84,17 +108,15 @@ void run_packet(channel &c, const packet_head &h, const char *bytes)
 		c.ran = h.seq;
 		channel_busy(c); // an acknowledgement is owed
 	} else if (h.bytes != sizeof h) {
-		return nonsense("bytes behind a packet without frames");
+		return nonsense(c, "bytes behind a packet without frames");
 	}
-	take_ack(c, h.ack);                 // behind the frames: they may tell of a failure in what is acknowledged
-	if (c.filling && c.filling->frames) // answers leave before the port gets its buffer back
-		frame_push(c);
+	acknowledged(c, h.ack);
 	if (h.flags & kPacketWake)
 		c.of->awake_until = c.heard_at + kAwakeNs;
 	if (h.flags & kPacketPing)
 		send_bare(c, 0);
-	else if (c.ran - c.told > c.of->set.window / 4)
-		send_bare(c, 0);
+	else
+		acknowledge_many(c);
 	if (h.flags & kPacketBye)
 		channel_end(c, -FI_ECONNRESET, "it ended", true);
 }
@@ -137,6 +159,28 @@ void packet_receive(link &l, const char *bytes, size_t len)
 	if (!c->open())
 		return drop(l, "from somebody who proved nothing");
 	run_packet(*c, h, bytes);
+}
+
+// The word is our number of the channel and the low half of the acknowledgement. The port's address says who it is.
+void put_receive(link &l, uint64_t to, uint32_t word)
+{
+	channel *c = word >> 16 < l.channels.size() ? l.channels[word >> 16].get() : nullptr;
+	l.stats.packets_in++;
+	if (!c || c->to != to || c->state == channel_state::greeting)
+		return drop(l, "a put for nobody");
+	if (!c->open())
+		return; // it could not know yet
+	c->heard_at = pgas_now_ns();
+	const auto behind = static_cast<int16_t>(static_cast<uint16_t>(word) - static_cast<uint16_t>(c->acked));
+	const uint32_t ack = c->acked + static_cast<uint32_t>(int32_t{behind});
+	if (!plausible_ack(*c, ack))
+		return nonsense(*c, kNeverSent);
+	c->ran++;
+	channel_busy(*c);
+	l.client.written(l.client.self);
+	acknowledged(*c, ack);
+	if (c->open())
+		acknowledge_many(*c);
 }
 
 } // namespace pgas

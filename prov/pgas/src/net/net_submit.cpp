@@ -148,6 +148,9 @@ bool introduce(net_ep &on, channel &c)
 int net_put(wire_ep &of, peer &p, const void *buf, size_t len, uint64_t addr, uint64_t key)
 {
 	net_ep &on = net_of(of);
+	if (!key)
+		if (const int rc = straight_first(on, p, buf, len, addr); rc != kNoShortWay)
+			return rc;
 	if (len != 8 || key)
 		return append_put(on, p, buf, len, addr, key);
 	const int rc = append_put(on, p, buf, 8, addr, 0);

@@ -147,6 +147,9 @@ void net_looked(net_domain &d, bool moved)
 	} else if (d.thread_runs && !d.watched && ++d.idle_looks == kLooksForNothing) {
 		d.idle_looks = 0;
 		if (nothing_awaited(d)) {
+			for (const auto &c : d.l->channels)
+				if (c)
+					run_close(*c); // whoever puts again says so first (net_unwatch)
 			watch(d, true);
 			net_asleep(d); // the thread looks at once, so nothing is missed
 		}

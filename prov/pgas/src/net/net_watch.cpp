@@ -39,7 +39,7 @@ void look_at(link &l, channel &c, uint64_t now)
 		channel_free(c);
 		return;
 	}
-	const bool waits = c.state == channel_state::greeting || !c.unacked.empty() || c.bulk ||
+	const bool waits = c.state == channel_state::greeting || !c.clear() || c.bulk ||
 			   l.client.expects(l.client.self, c);
 	if (!waits) {
 		c.asked_at = 0;

@@ -66,6 +66,11 @@ bool expects(void *self, const channel &c)
 	return false;
 }
 
+void written(void *self)
+{
+	static_cast<net_domain *>(self)->ran = true;
+}
+
 // --- life ------------------------------------------------------------------------------------------------------------
 
 // An address with the tight part of shared memory, and ours.
@@ -97,7 +102,8 @@ int net_domain_open(domain &dom, wire_domain **out)
 	auto d = std::make_unique<net_domain>();
 	d->ops = &g_net_wire;
 	d->dom = &dom;
-	const link_client client{d.get(), net_frame, net_over, bulk_transfer_over, opened, ended, name_of, expects};
+	const link_client client{d.get(), net_frame, net_over, bulk_transfer_over, opened, ended,
+				 name_of, expects,   written,  straight_again};
 	link_settings set;
 	set.packet = packet;
 	set.window = static_cast<uint32_t>(par.net_window);
@@ -184,6 +190,9 @@ void net_ep_close(wire_ep *of)
 			side_of(*c).introduced[on->number] = false;
 	for (auto &p : d.l->packets)
 		std::erase_if(p->notices, [on](const notice &n) { return n.who == on; });
+	for (auto &c : d.l->channels)
+		if (c && c->straight.who == on)
+			c->straight.who = nullptr;
 	for (auto &t : d.transfers)
 		if (t->on == on)
 			t->on = nullptr;
@@ -313,6 +322,7 @@ void net_disconnect(peer &p)
 	net_peer *line = &net_of(p);
 	if (line->c->run == &p.run)
 		run_close(*line->c);
+	straight_forget(*line->c, line->straight.get());
 	channel_release(*line->c);
 	delete line;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The port over an RDMA adapter: its table, packets by SEND into a receive queue that all lines share, transfers by
-// WRITE and READ, and what the completion queue says.
+// WRITE and READ, and what the completion queue says. Single words: port_verbs_put.cpp.
 //
 // What the adapter promises: postings on one queue pair are executed in order, and a completion means that the other
 // adapter has taken the bytes; not that its CPU can see them. What we add: the acknowledgement of a packet behind a
@@ -37,22 +37,6 @@ constexpr size_t kVerbsBulkFrom = 4096;
 constexpr uint64_t kReceiveMark = 1ull << 63;
 
 // --- completions: their numbers say whose they are -------------------------------------------------------------------
-
-uint64_t number_of(const verbs_line &l, uint32_t posting)
-{
-	return uint64_t{l.generation & 0x7fffu} << 48 | uint64_t{l.number} << 16 | (posting & 0xffff);
-}
-
-verbs_line *line_at(const verbs_port &p, uint32_t number)
-{
-	return number < p.lines.size() ? p.lines[number].get() : nullptr;
-}
-
-verbs_line *line_to(const verbs_port &p, uint64_t to)
-{
-	verbs_line *l = line_at(p, static_cast<uint32_t>(to));
-	return l && l->serial == to >> 32 ? l : nullptr;
-}
 
 // Null: of a queue pair that is no more.
 verbs_line *line_of_number(const verbs_port &p, uint64_t number)
@@ -104,6 +88,14 @@ void take_receive(verbs_port &p, const ibv_wc &wc)
 	}
 	it->second->received++;
 	it->second->again = false; // something went through
+	if (wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
+		port_event e{port_event_kind::told};
+		e.to = it->second->to();
+		e.word = ntohl(wc.imm_data);
+		p.found.push_back(e);
+		receive_back(p, r);
+		return;
+	}
 	port_event e{port_event_kind::received};
 	e.bytes = reinterpret_cast<const char *>(r->sge.addr);
 	e.len = wc.byte_len;
@@ -158,12 +150,21 @@ void posting_over(verbs_port &p, verbs_line &l, const posting &what, int status)
 	if (what.kind == posting_kind::read)
 		l.reads--;
 	p.completions_left++;
+	if (what.kind == posting_kind::put)
+		return; // its acknowledgement tells, or the loss of the line
 	port_event e{status                            ? port_event_kind::failed
 		     : what.kind == posting_kind::send ? port_event_kind::sent
 						       : port_event_kind::done};
 	e.status = status;
 	e.work = what.work;
 	p.found.push_back(e);
+}
+
+int not_posted(verbs_port &p, verbs_line &l, int err)
+{
+	if (err != ENOMEM) // a full queue
+		p.broken.emplace_back(&l, std::string("cannot post: ") + strerror(err));
+	return -FI_EAGAIN;
 }
 
 void verbs_drain(verbs_port &p)
@@ -174,6 +175,8 @@ void verbs_drain(verbs_port &p)
 int verbs_post(verbs_port &p, verbs_line &l, uint32_t i)
 {
 	const posting &what = l.at(i);
+	if (what.kind == posting_kind::put) // again: its words are still there
+		return put_again(l, i);
 	ibv_sge sge{reinterpret_cast<uint64_t>(what.local), what.len, what.lkey};
 	ibv_send_wr wr{}, *refused = nullptr;
 	wr.wr_id = number_of(l, i);
@@ -211,14 +214,11 @@ int post_new(verbs_port &p, uint64_t to, const posting &what, uint32_t keep_free
 	if (l->state != line_state::up || l->room() <= keep_free || !p.completions_left)
 		return -FI_EAGAIN;
 	l->at(l->next) = what;
-	if (const int err = verbs_post(p, *l, l->next)) {
-		if (err != ENOMEM) // a full queue
-			p.broken.emplace_back(l, std::string("cannot post: ") + strerror(err));
-		return -FI_EAGAIN;
-	}
+	if (const int err = verbs_post(p, *l, l->next))
+		return not_posted(p, *l, err);
 	l->next++;
 	p.completions_left--;
-	l->sends += what.kind == posting_kind::send;
+	l->sends += counted(what.kind);
 	return 0;
 }
 
@@ -405,6 +405,8 @@ constexpr port_ops kVerbsPort = {
 	.give_back = verbs_give_back,
 	.write = verbs_write,
 	.read = verbs_read,
+	.put_ready = verbs_put_ready,
+	.put = verbs_put_word,
 	.expose = verbs_expose,
 	.conceal = verbs_conceal,
 	.gone = verbs_gone,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The port over an RDMA adapter: reliable connections of libibverbs, made by librdmacm. Between its files:
-// port_verbs.cpp (the table, packets, transfers, completions), port_verbs_line.cpp (connections),
-// port_verbs_memory.cpp (registration), port_verbs_device.cpp (which adapter).
+// port_verbs.cpp (the table, packets, transfers, completions), port_verbs_put.cpp (single words), port_verbs_line.cpp
+// (connections), port_verbs_memory.cpp (registration), port_verbs_device.cpp (which adapter).
 //
 // A *line* is what leads to one address: a queue pair at most, and what was posted on it and is not over.
 //
@@ -68,7 +68,12 @@ enum class line_refusal : uint8_t {
 inline constexpr uint32_t kCallMagic = 0x76677031;
 inline constexpr uint8_t kCallProtocol = 1;
 
-enum class posting_kind : uint8_t { send, write, read };
+enum class posting_kind : uint8_t { send, put, write, read }; // put: its words are in verbs_line::put
+// Packets that the peer counts.
+constexpr bool counted(posting_kind k)
+{
+	return k == posting_kind::send || k == posting_kind::put;
+}
 
 // Something that was posted; kept until it is over, so that it can be posted again.
 struct posting {
@@ -80,6 +85,19 @@ struct posting {
 };
 
 enum class line_state : uint8_t { idle, resolving, routing, calling, answering, crossed, up, failed };
+
+struct verbs_line;
+struct verbs_port;
+
+// A line's puts of single words; one at a time.
+struct verbs_put : port_put {
+	verbs_port *port = nullptr;
+	verbs_line *line = nullptr;
+	uint64_t numbers = 0; // of completions, less that of the posting
+	uint64_t value = 0;
+	ibv_sge sge{};
+	ibv_send_wr wr{};
+};
 
 struct verbs_line {
 	uint32_t number = 0; // of the port's table
@@ -101,13 +119,12 @@ struct verbs_line {
 	uint64_t born = 0;            // ns
 	std::string why;              // failed: for people
 	std::vector<posting> postings;
+	verbs_put put;
 
 	posting &at(uint32_t i) { return postings[i % kLineDepth]; }
 	uint32_t room() const { return kLineDepth - (next - first); }
 	uint64_t to() const { return uint64_t{serial} << 32 | number; } // the port's address of it
 };
-
-struct verbs_port;
 
 struct verbs_receive {
 	ibv_recv_wr wr;
@@ -172,9 +189,30 @@ void line_release(verbs_port &p, verbs_line &l);
 void lines_look(verbs_port &p); // at what librdmacm and the device have to tell
 void lines_close(verbs_port &p);
 
+// Completions have numbers that say whose they are.
+inline uint64_t number_of(const verbs_line &l, uint32_t posting)
+{
+	return uint64_t{l.generation & 0x7fffu} << 48 | uint64_t{l.number} << 16 | (posting & 0xffff);
+}
+inline verbs_line *line_at(const verbs_port &p, uint32_t number)
+{
+	return number < p.lines.size() ? p.lines[number].get() : nullptr;
+}
+inline verbs_line *line_to(const verbs_port &p, uint64_t to)
+{
+	verbs_line *l = line_at(p, static_cast<uint32_t>(to));
+	return l && l->serial == to >> 32 ? l : nullptr;
+}
+
+// port_verbs_put.cpp
+port_put *verbs_put_ready(port &of, uint64_t to, uint64_t key);
+int verbs_put_word(port_put &of, uint64_t addr, uint64_t value, size_t len, uint32_t word);
+int put_again(verbs_line &l, uint32_t i); // posting i
+
 // port_verbs.cpp
-int verbs_post(verbs_port &p, verbs_line &l, uint32_t i); // posting i; 0 or errno
-void verbs_drain(verbs_port &p);                          // takes all completions, for a later poll()
+[[gnu::cold]] int not_posted(verbs_port &p, verbs_line &l, int err); // -FI_EAGAIN
+int verbs_post(verbs_port &p, verbs_line &l, uint32_t i);            // posting i; 0 or errno
+void verbs_drain(verbs_port &p);                                     // takes all completions, for a later poll()
 void posting_over(verbs_port &p, verbs_line &l, const posting &what, int status);
 
 // port_verbs_memory.cpp

@@ -87,6 +87,7 @@ void hang_up(verbs_port &p, verbs_line &l)
 	}
 	l.id = nullptr;
 	l.qp = nullptr;
+	l.put.ready = false;
 	l.reads = 0;
 	for (uint32_t i = l.first; i != l.next; i++)
 		l.reads += l.at(i).kind == posting_kind::read;
@@ -167,7 +168,7 @@ void resume(verbs_port &p, verbs_line &l, uint32_t arrived)
 	uint32_t sends = 0;
 	for (; l.first != l.next; l.first++) {
 		all.push_back(l.at(l.first));
-		sends += all.back().kind == posting_kind::send;
+		sends += counted(all.back().kind);
 	}
 	const uint32_t missing = l.sends - arrived;
 	enter(p, l, line_state::up);
@@ -181,7 +182,7 @@ void resume(verbs_port &p, verbs_line &l, uint32_t arrived)
 	uint32_t had = sends - missing; // of the packets in the list
 	for (const posting &one : all) {
 		const bool is_over = had && one.kind != posting_kind::read;
-		had -= is_over && one.kind == posting_kind::send;
+		had -= is_over && counted(one.kind);
 		if (is_over)
 			posting_over(p, l, one, 0);
 		else

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A single word to a peer may go straight into its memory, by the port's put(), instead of as a frame that the peer's
+// CPU runs. It is faster there and here, but one at a time: many words go better as frames in one packet. So a word
+// goes straight when nothing else is under way to the peer (which is also what keeps the order: nothing can be
+// overtaken, and whatever follows it arrives behind it), and those behind it gather in a packet until it is
+// acknowledged.
+//
+//   closed -> (some words went as frames, and the peer said where its memory lies) open -> (a put) out, closed
+//          -> (acknowledged, and nothing else is under way) open
+//   open   -> (anything else goes to the peer, or the thread alone looks at the link) closed
+//
+// Only for clients that said where key 0 lies (fi_ext_pgas.h): it stays there as long as they do. A put to memory that
+// is no more would cost the connection, not only the put.
+#include "net.hpp"
+
+#include <algorithm>
+
+namespace pgas {
+namespace {
+
+constexpr uint32_t kWordsToLearn = 16; // as frames, before the peer is asked; and between two questions
+
+// Of put_word(): nothing is under way on the channel. paths.def: shmem_long_p_verbs
+int put_straight(void *self, uint64_t behind, uint64_t value, size_t len)
+{
+	auto &s = *static_cast<net_straight *>(self);
+	if (!straight_leave(*s.c, s.put, *s.by, s.addr + behind, value, len)) [[unlikely]]
+		return -FI_EAGAIN;
+	s.on->outstanding++;
+	return 0;
+}
+
+bool nothing_under_way(const peer &p, const channel &c)
+{
+	return c.open() && channel_idle(c) && c.backlog.empty() && !p.unsent && !p.bulk;
+}
+
+// The piece of our own layout that an offset of key 0 lies in, and with it where callers see it.
+const key0_piece *piece_of(const net_ep &on, uint64_t offset)
+{
+	const auto &pieces = on.ep->dom->layout.pieces;
+	const auto it = std::ranges::find_if(pieces, [&](const key0_piece &k) { return offset - k.off < k.len; });
+	return it == pieces.end() ? nullptr : &*it;
+}
+
+// May words to this peer go straight at all?
+bool possible(const net_ep &on, const peer &p)
+{
+	const channel &c = *net_of(p).c;
+	return c.of->at->ops->put && parameters().net_straight && on.ep->dom->layout.given() &&
+	       c.number_out <= kStraightNumberMost && c.of->set.window <= kStraightWindowMost &&
+	       std::ranges::all_of(on.ep->fronts, [](const pgas_ep *f) { return f->bias != 0; });
+}
+
+void learn(net_ep &on, peer &p, uint64_t offset)
+{
+	net_peer &line = net_of(p);
+	if (++line.words % kWordsToLearn)
+		return;
+	const key_frame f{0, offset, sizeof(uint64_t), 0, 0, 0, 1, 0, {}};
+	frame_send(*line.c, frame_kind::key_ask, on.number, line.dst, f, false);
+}
+
+// Of the memory around an offset of key 0. False: not now.
+bool open_around(net_ep &on, peer &p, uint64_t offset)
+{
+	net_peer &line = net_of(p);
+	channel &c = *line.c;
+	const far_piece *far = known_piece(c, 0, offset, true);
+	const key0_piece *near = piece_of(on, offset);
+	if (!far && near)
+		learn(on, p, offset);
+	if (!far || !near || far->status || far->counts || !nothing_under_way(p, c))
+		return false;
+	const uint64_t from = std::max(near->off, far->addr),
+		       to = std::min(near->off + near->len, far->addr + far->len);
+	if (to - from < sizeof(uint64_t) || offset - from > to - from - sizeof(uint64_t))
+		return false;
+	run_close(c); // it may be open elsewhere
+	if (!line.straight)
+		line.straight = std::make_unique<net_straight>();
+	net_straight &s = *line.straight;
+	s = {&on, &c, &p.run, p.rank, &p};
+	s.key = far->port_key;
+	s.addr = far->port_addr + (from - far->addr);
+	s.from = near->at + (from - near->off);
+	s.span = to - from - sizeof(uint64_t) + 1;
+	s.era = side_of(c).era;
+	s.put = c.of->at->ops->put;
+	c.again = &s;
+	straight_again(nullptr, c);
+	return c.run == &p.run;
+}
+
+} // namespace
+
+void straight_again(void *, channel &c)
+{
+	auto &s = *static_cast<net_straight *>(c.again);
+	port &at = *c.of->at;
+	if (c.run || s.on->of->watched || s.era != side_of(c).era || !nothing_under_way(*s.to, c))
+		return;
+	s.by = at.ops->put_ready(at, c.to, s.key);
+	if (!s.by)
+		return;
+	s.run->from = s.from;
+	s.run->straight = put_straight;
+	s.run->self = &s;
+	notice about;
+	about.who = s.on;
+	about.flags = FI_RMA | FI_WRITE;
+	about.operations = 1;
+	about.to = s.rank;
+	run_open_straight(c, *s.run, s.span, about);
+}
+
+int straight_first(net_ep &on, peer &p, const void *buf, size_t len, uint64_t offset)
+{
+	if (len > sizeof(uint64_t) || !len || !possible(on, p))
+		return kNoShortWay;
+	net_unwatch(*on.of);
+	if (!open_around(on, p, offset))
+		return kNoShortWay;
+	const net_straight &s = *net_of(p).straight;
+	uint64_t value = 0;
+	memcpy(&value, buf, len);
+	const uint64_t behind = offset - piece_of(on, offset)->off + piece_of(on, offset)->at - s.from;
+	return put_straight(net_of(p).straight.get(), behind, value, len) == 0 ? int{kKept} : int{kNoShortWay};
+}
+
+void straight_forget(channel &c, const net_straight *s)
+{
+	if (s && c.again == s)
+		c.again = nullptr;
+}
+
+} // namespace pgas
