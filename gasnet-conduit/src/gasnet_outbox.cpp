@@ -5,6 +5,7 @@
 #include "gasnet_message.hpp"
 
 #include <atomic>
+#include <cstdio>
 #include <deque>
 
 #include <pgas/pgas_base.hpp>
@@ -27,9 +28,13 @@ void lost(const char *call, gasnet_node_t node, int err) noexcept
 {
 	const bool gone = err == -FI_EHOSTUNREACH || err == -FI_ECONNRESET || err == -FI_ENOTCONN ||
 			  err == -FI_ETIMEDOUT;
+	char why[200];
+	const auto told = [&](fid_ep *ep) { return g.net.ops->reason(ep, node, why, sizeof why) != 0; };
+	if (!gone || !(told(g.am) || told(g.rma)))
+		snprintf(why, sizeof why, "%s", fi_strerror(-err));
 	if (gone && node < g.host_names.size())
-		fail("%s: node %u on %s is lost: %s", call, node, g.host_names[node].text, fi_strerror(-err));
-	fail("%s: to node %u: %s", call, node, fi_strerror(-err));
+		fail("%s: node %u on %s is lost: %s", call, node, g.host_names[node].text, why);
+	fail("%s: to node %u: %s", call, node, why);
 }
 
 void send_or_keep(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept

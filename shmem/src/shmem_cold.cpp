@@ -9,6 +9,7 @@
 
 #include <time.h>
 
+#include <cstdio>
 #include <cstring>
 
 #include <pgas/pgas_base.hpp>
@@ -27,9 +28,12 @@ namespace {
 		const timespec patience{1, 0};
 		nanosleep(&patience, nullptr);
 	}
+	char why[200];
+	if (!gone || !g.net.ops->reason(c->ep, static_cast<fi_addr_t>(pe), why, sizeof why))
+		snprintf(why, sizeof why, "%s", fi_strerror(err));
 	if (gone && g.host_names)
-		fail(what, "PE %d on %s is lost: %s", world, g.host_names[world], fi_strerror(err));
-	fail(what, "to PE %d: %s", world, fi_strerror(err));
+		fail(what, "PE %d on %s is lost: %s", world, g.host_names[world], why);
+	fail(what, "to PE %d: %s", world, why);
 }
 
 // The provider wrote or read by itself: nothing of this PE is under way, as a rule.

@@ -176,6 +176,20 @@ int failed(fid_ep *fid, fi_addr_t *to) noexcept
 	return first.status;
 }
 
+size_t reason(fid_ep *fid, fi_addr_t addr, char *text, size_t room) noexcept
+{
+	const ep_core *ep = core_of(fid);
+	scoped_lock lock(ep->dom->mutex);
+	const peer *p = peer_known(ep, addr);
+	if (!p || !room)
+		return 0;
+	const std::string &why = p->line && p->wire->reason ? p->wire->reason(*p) : p->why;
+	const size_t len = std::min(why.size(), room - 1);
+	memcpy(text, why.data(), len);
+	text[len] = 0;
+	return len;
+}
+
 // With FI_THREAD_COMPLETION the endpoints are different threads'.
 bool one_owner(const domain *dom)
 {
@@ -299,6 +313,7 @@ fi_pgas_ops g_ext_ops = {
 	.put_word = put_word,
 	.get_word = get_word,
 	.fetch_word = fetch_word,
+	.reason = reason,
 };
 
 } // namespace pgas

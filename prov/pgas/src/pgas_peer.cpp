@@ -13,6 +13,8 @@ constexpr uint64_t kRetryNs = 50'000'000; // a peer that was not there yet is lo
 // Gives back what a wire keeps for a peer, connected or on the way.
 void drop_line(peer *p)
 {
+	if (p->line && p->wire->reason)
+		p->why = p->wire->reason(*p);
 	if (p->line)
 		p->wire->disconnect(*p);
 	p->line = nullptr;

@@ -30,6 +30,7 @@ struct peer {
 	uint32_t bulk = 0;      // operations that its wire moves by itself
 	uint32_t late = 0;      // operations whose cq data waits for room: that of those behind them waits, too
 	int error = 0;          // why it failed, -FI_E*
+	std::string why;        // the same for people, where its wire knew
 	uint64_t failed_at = 0;
 	ep_name name{};
 	ep_name real_name{}; // where a service name led

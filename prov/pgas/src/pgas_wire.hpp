@@ -151,6 +151,7 @@ struct wire_ops {
 	bool (*departed)(const peer &p);
 	bool (*silent)(const wire_ep &on, const peer &p);
 	bool (*bury)(peer &p);
+	const std::string &(*reason)(const peer &p); // why it is lost, for people; empty: it is not (may be null)
 
 	// Transfer: submitted or -FI_E*.
 	// put and add are the short ways of an injected write and plain atomic of one element, which need no op (may be

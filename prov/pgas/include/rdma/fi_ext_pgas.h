@@ -143,7 +143,7 @@ struct fi_pgas_ops {
 
 	/*
 	 * The shortest way of an injected write to another host: the first len bytes (1 to 8) of value, little endian,
-	 * to key 0. 0: they are in a packet that is being filled. -FI_EAGAIN: not now, and nothing was done, be it that
+	 * to key 0. 0: they are in a packet that is being filled, or on their way. -FI_EAGAIN: not now, and nothing was done, be it that
 	 * there is no such packet or that something is wrong; fi_inject_write then does it, or says what.
 	 */
 	int (*put_word)(struct fid_ep *ep, uint64_t addr, uint64_t value, size_t len, fi_addr_t dest);
@@ -156,6 +156,12 @@ struct fi_pgas_ops {
 	int (*get_word)(struct fid_ep *ep, uint64_t addr, size_t len, fi_addr_t dest, uint64_t *value);
 	int (*fetch_word)(struct fid_ep *ep, uint64_t addr, enum fi_datatype datatype, enum fi_op op, uint64_t operand,
 			  uint64_t compare, fi_addr_t dest, uint64_t *old);
+
+	/*
+	 * Why a peer is lost, for people: a text of at most room bytes with its end, and its length; 0 when no more is
+	 * known than the error of the operations to it.
+	 */
+	size_t (*reason)(struct fid_ep *ep, fi_addr_t peer, char *text, size_t room);
 };
 
 #ifdef __cplusplus

@@ -417,6 +417,7 @@ const wire_ops g_loop_wire = {
 	.departed = loop_departed,
 	.silent = loop_silent,
 	.bury = loop_bury,
+	.reason = nullptr,
 	.put = nullptr,
 	.add = nullptr,
 	.ask = nullptr,

@@ -337,6 +337,11 @@ bool net_bury(peer &)
 	return true; // nothing of it is mapped
 }
 
+const std::string &net_reason(const peer &p)
+{
+	return net_of(p).c->reason; // set when the channel is over
+}
+
 uint64_t net_sender(const wire_ep &of, uint32_t src, ep_name *name)
 {
 	const net_source &s = net_of(of).of->sources[src];
@@ -420,6 +425,7 @@ const wire_ops g_net_wire = {
 	.departed = net_departed,
 	.silent = net_silent,
 	.bury = net_bury,
+	.reason = net_reason,
 	.put = net_put,
 	.add = net_add,
 	.ask = net_ask,

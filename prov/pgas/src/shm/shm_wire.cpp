@@ -351,6 +351,7 @@ const wire_ops g_shm_wire = {
 	.departed = shm_departed,
 	.silent = shm_silent,
 	.bury = shm_bury,
+	.reason = nullptr,
 	.put = nullptr,
 	.add = nullptr,
 	.ask = nullptr,
