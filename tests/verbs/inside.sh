@@ -8,6 +8,7 @@
 #	prov/NAME		tests/test_prov_NAME; every domain plays a host. prov/NAME/PATTERN: those cases of it
 #	shmem/N/PROGRAM/ARG...	by oshrun, N PEs that play hosts; gasnet/N/... the same
 #	count/PATTERN		instructions of these paths of instr-count
+#	rxm/shmem/N/...		the same over the verbs of libfabric: the other port, on the same device
 #	fab/PROGRAM		of fabtests, or fi_pingpong: a server and a client
 #	pair/shmem/1,2/...	on two guests with so many PEs each, from g1; pair/gasnet/..., pair/fab/...
 #	pair/kill, pair/lost	a process is killed, the guest g2 is gone: when does the other side say so?
@@ -141,6 +142,12 @@ run_item() {
 	fab) fab "${word[1]}" "$([ "${1%%/*}" != pair ] || echo g2)" ;;
 	count) # a budget may be that of another architecture; a count there must be
 		bounded instr-count/instr-count check "${word[1]}" </dev/null && grep -Eq '^PASS|[0-9], no budget' "$out"
+		;;
+	rxm) # bench/verbs_compare says why these settings
+		(
+			export FI_PGAS_NET='verbs;ofi_rxm' FI_UNIVERSE_SIZE=32 FI_OFI_RXM_USE_SRX=1
+			run_item "${1#*/}"
+		)
 		;;
 	kill | lost) fault "${word[0]}" ;;
 	*) echo "no such item: $1"; false ;;

@@ -258,9 +258,15 @@ void ofi_conceal(port &, port_memory &m)
 	m = {};
 }
 
+// An IP address of another provider names a port that the kernel's TCP knows nothing of, and refuses.
+bool over_tcp(const port &p)
+{
+	return p.kind == 't' || p.kind == 'n' || p.kind == 'r';
+}
+
 bool ofi_gone(port &p, const char *addr, size_t len)
 {
-	return address_refuses(ofi_of(p).info->addr_format, addr, len);
+	return over_tcp(p) && address_refuses(ofi_of(p).info->addr_format, addr, len);
 }
 
 // Asked for no entry, fi_cq_sread leaves them all for poll(). Its descriptor would do as well, were it not for the tcp
@@ -374,8 +380,7 @@ port *port_ofi_open(const char *wish, size_t packet, std::string &why)
 	p->name = std::string(p->info->fabric_attr->prov_name) + " on " + p->info->domain_attr->name;
 	const size_t longest = p->info->ep_attr->max_msg_size;
 	const bool stream = (p->info->tx_attr->msg_order & kStreamOrder) == kStreamOrder;
-	p->limits = {std::min(packet, longest), kBulkFrom, p->kind != 't' && p->kind != 'n' && p->kind != 'r', stream,
-		     stream};
+	p->limits = {std::min(packet, longest), kBulkFrom, !over_tcp(*p), stream, stream};
 	int err = open_objects(*p);
 	if (!err)
 		err = post_receives(*p);
