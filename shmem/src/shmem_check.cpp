@@ -163,14 +163,40 @@ uintptr_t operand_address(const ucontext_t &u, uintptr_t (&parts)[2])
 	return sum + static_cast<uintptr_t>(static_cast<intptr_t>(form == 1 ? static_cast<int8_t>(*p) : constant));
 }
 #elif defined(__aarch64__)
-// loads and stores of one register with two whole registers as their address; the second may count objects
+// The last instructions before the fault, back to one that made this register of two others: the one that still has its
+// value, and what the sum leaves for the other. The window's test and the access are seldom further apart.
+uintptr_t sum_before(const ucontext_t &u, uint32_t sum, uintptr_t (&parts)[2])
+{
+	constexpr uintptr_t size = sizeof(uint32_t), most = 8 * size;
+	const uintptr_t pc = program_counter(u);
+	Dl_info here, before; // there may be nothing before the first of a page
+	if (sum == 31 || !dladdr(reinterpret_cast<void *>(pc), &here) ||
+	    !dladdr(reinterpret_cast<void *>(pc - most), &before) || here.dli_fbase != before.dli_fbase)
+		return 0;
+	for (uintptr_t back = size; back <= most; back += size) {
+		uint32_t code;
+		memcpy(&code, reinterpret_cast<const void *>(pc - back), sizeof code);
+		if ((code & 0xffe0fc1f) != (0x8b000000 | sum)) // add sum, first, second
+			continue;
+		const uint32_t first = code >> 5 & 31, second = code >> 16 & 31, kept = first == sum ? second : first;
+		if (kept == sum || kept == 31)
+			return 0;
+		parts[0] = u.uc_mcontext.regs[kept];
+		parts[1] = u.uc_mcontext.regs[sum] - parts[0];
+		return u.uc_mcontext.regs[sum];
+	}
+	return 0;
+}
+
+// Loads and stores of one register with two whole registers as their address; the second may count objects. Atomic ones
+// have a single register, the sum.
 uintptr_t operand_address(const ucontext_t &u, uintptr_t (&parts)[2])
 {
 	uint32_t code;
 	memcpy(&code, reinterpret_cast<const void *>(program_counter(u)), sizeof code);
 	const uint32_t base = code >> 5 & 31, index = code >> 16 & 31;
 	if ((code & 0x3b20ec00) != 0x38206800 || index == 31)
-		return 0;
+		return sum_before(u, base, parts);
 	parts[0] = base == 31 ? u.uc_mcontext.sp : u.uc_mcontext.regs[base];
 	parts[1] = u.uc_mcontext.regs[index] << (code >> 12 & 1 ? code >> 30 : 0);
 	return parts[0] + parts[1];

@@ -186,7 +186,7 @@ print_first() { # name, line
 		rdma link add rxe0 type rxe netdev eth0 || echo "first: no rxe0"
 		ulimit -l unlimited
 		: >"$mine/up"
-		(cd "$folder" || cd /; exec bash -c "$line") >"$(echo /dev/vport*p1)" 2>&1
+		(cd "$folder" 2>/dev/null || cd /; exec bash -c "$line") >"$(echo /dev/vport*p1)" 2>&1
 		echo $? >"$mine/status.new"
 		mv "$mine/status.new" "$mine/status"
 		sync
