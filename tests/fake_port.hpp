@@ -25,7 +25,7 @@ struct arrival {
 	// of a put: what, where, by whom; a packet has no place
 	uint64_t *place = nullptr;
 	uint64_t value = 0, from = 0;
-	uint32_t word = 0;
+	uint32_t word = 0, owner = 0;
 };
 
 struct fake_put : port_put {
@@ -131,8 +131,8 @@ inline int port_put_word(port_put &put, uint64_t addr, uint64_t value, size_t, u
 	if (it == n.ports.end() || (n.refuse_every && ++n.sends % n.refuse_every == 0))
 		return -11;
 	if (!n.cut[s.at->number] && !n.cut[it->first])
-		it->second->inbox.push_back(
-			{"", n.below(n.delay_most + 1), reinterpret_cast<uint64_t *>(addr), value, s.at->number, word});
+		it->second->inbox.push_back({"", n.below(n.delay_most + 1), reinterpret_cast<uint64_t *>(addr), value,
+					     s.at->number, word, s.owner});
 	return 0;
 }
 
@@ -156,6 +156,13 @@ inline int port_poll(port &at, port_event *out, int most)
 			e.to = a.from;
 			e.word = a.word;
 			out[n++] = e;
+			if (const auto from = p.net->ports.find(static_cast<uint16_t>(a.from));
+			    from != p.net->ports.end()) {
+				port_event done{port_event_kind::put_done};
+				done.to = p.number;
+				done.word = a.owner;
+				from->second->events.push_back(done);
+			}
 			p.inbox.pop_front();
 			continue;
 		}

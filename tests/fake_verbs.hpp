@@ -74,6 +74,7 @@ struct fake_qp : ibv_qp {
 	std::deque<request> queue;   // not completed
 	std::deque<ibv_wc> flushing; // completions that are on their way
 	unsigned held = 0;           // places of the queue: until their completion was polled
+	unsigned silent = 0;         // executed without one, since the last that had one
 	uint32_t dest = 0;
 	unsigned access = 0, reads = 0, reads_served = 0;
 	unsigned tries = 0; // without an answer

@@ -140,7 +140,9 @@ inline side::side(port *over, uint16_t number_arg, link_settings set, bool with_
 	};
 	l = link_open(over, client, set);
 	address = l->address;
-	assert_int_equal(over->ops->expose(*over, words, sizeof words, kPortWrite, &exposed), 0);
+	assert_int_equal(over->ops->expose(*over, words, sizeof words, static_cast<port_rights>(kPortWrite | kPortRead),
+					   &exposed),
+			 0);
 }
 
 inline side::~side()
@@ -158,6 +160,7 @@ inline void side::open_straight(channel &c)
 	by[other.number] = l->at->ops->put_ready(*l->at, c.to, other.exposed.key);
 	if (!by[other.number])
 		return;
+	by[other.number]->owner = c.number;
 	notice about;
 	about.who = this;
 	about.operations = 1;

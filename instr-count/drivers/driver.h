@@ -63,6 +63,7 @@ static inline void driver_take_place(enum driver_place place, int rank)
 		exit(DRIVER_NOT_HERE);
 	setenv("FI_PGAS_TEST_HOSTS", place != DRIVER_LINKED ? "1" : rank == 1 ? "3" : "2", 1);
 	setenv("FI_PGAS_NET", place == DRIVER_VERBS ? "verbs" : "auto:lo", 1);
+	setenv("FI_PGAS_NET_STRAIGHT", "1", 0);
 	if (place != DRIVER_LINKED)
 		setenv("FI_PGAS_NET_THREAD", "0", 1);
 	setenv("FI_PGAS_PEER_TIMEOUT", "600", 0); /* engines are slow, and emulated machines even more so */

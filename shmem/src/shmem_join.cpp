@@ -302,7 +302,7 @@ void join(int thread_level)
 	map_memory(plan, cards);
 	meet(cards);
 	g.initialized = true;
-	g.short_ways = g.env.debug ? nullptr : g.net.ops;
+	g.short_ways = g.env.debug ? &g_no_short_ways : g.net.ops;
 	g.finalized = false;
 	say_hello();
 	if (g.env.debug)
@@ -317,7 +317,7 @@ void leave(const char *how, bool implied)
 	fault_handler_remove();
 	teams_close();
 	g.initialized = false;
-	g.short_ways = nullptr;
+	g.short_ways = &g_no_short_ways;
 	g.finalized = true;
 	close_endpoint();
 	g.heap_.fini();

@@ -29,6 +29,13 @@ const bool g_nowhere_ready = nowhere() != nullptr;
 
 } // namespace
 
+constinit const fi_pgas_ops g_no_short_ways = [] {
+	fi_pgas_ops o{};
+	o.put_word = [](fid_ep *, uint64_t, uint64_t, size_t, fi_addr_t) -> int { return -FI_EAGAIN; };
+	o.get_word = [](fid_ep *, uint64_t, size_t, fi_addr_t, uint64_t *) -> int { return -FI_EAGAIN; };
+	return o;
+}();
+
 // not constinit: clang calls a cast address no constant expression, though it lays it out as data like gcc
 #define SHMEM_NOWHERE                                                                                                  \
 	{                                                                                                              \

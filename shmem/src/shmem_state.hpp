@@ -72,14 +72,16 @@ constexpr size_t kInternalBytes = size_t{4} << 30;
 constexpr size_t kAddressBytes = 160; // most of an endpoint's address
 constexpr size_t kHostNameBytes = 32; // of a host's name in messages
 
+extern const fi_pgas_ops g_no_short_ways; // put_word and get_word only
+
 struct state {
 	int my_pe = -1;
 	int n_pes = 0;
 	int thread_level = SHMEM_THREAD_SINGLE;
 	bool initialized = false;
 	// The provider's own calls, while they may see arguments as they are: after init, and without SHMEM_DEBUG. It
-	// refuses wrong addresses and PEs.
-	const fi_pgas_ops *short_ways = nullptr;
+	// refuses wrong addresses and PEs. Else a table that refuses everything.
+	const fi_pgas_ops *short_ways = &g_no_short_ways;
 	bool finalized = false;
 	unsigned inits = 0; // calls of init whose finalize has not come yet
 	int pid = 0;        // the process that joined: a child of fork() is no PE

@@ -8,6 +8,7 @@
 #	prov/NAME		tests/test_prov_NAME; every domain plays a host. prov/NAME/PATTERN: those cases of it
 #	shmem/N/PROGRAM/ARG...	by oshrun, N PEs that play hosts; gasnet/N/... the same
 #	count/PATTERN		instructions of these paths of instr-count
+#	straight/shmem/N/...	the same with single words straight into memory
 #	rxm/shmem/N/...		the same over the verbs of libfabric: the other port, on the same device
 #	fab/PROGRAM		of fabtests, or fi_pingpong: a server and a client
 #	pair/shmem/1,2/...	on two guests with so many PEs each, from g1; pair/gasnet/..., pair/fab/...
@@ -141,8 +142,10 @@ run_item() {
 	gasnet) job gasnet-conduit/tests ': ok$' "${word[@]:1}" ;;
 	fab) fab "${word[1]}" "$([ "${1%%/*}" != pair ] || echo g2)" ;;
 	count) # a budget may be that of another architecture; a count there must be
-		bounded instr-count/instr-count check "${word[1]}" </dev/null && grep -Eq '^PASS|[0-9], no budget' "$out"
+		bounded instr-count/instr-count check "${word[1]}" </dev/null &&
+			grep -Eq '^PASS|[0-9], no budget' "$out"
 		;;
+	straight) (export FI_PGAS_NET_STRAIGHT=1 && run_item "${1#*/}") ;;
 	rxm) # bench/verbs_compare says why these settings
 		(
 			export FI_PGAS_NET='verbs;ofi_rxm' FI_UNIVERSE_SIZE=32 FI_OFI_RXM_USE_SRX=1

@@ -143,8 +143,9 @@ struct fi_pgas_ops {
 
 	/*
 	 * The shortest way of an injected write to another host: the first len bytes (1 to 8) of value, little endian,
-	 * to key 0. 0: they are in a packet that is being filled, or on their way. -FI_EAGAIN: not now, and nothing was done, be it that
-	 * there is no such packet or that something is wrong; fi_inject_write then does it, or says what.
+	 * to key 0. 0: they are in a packet that is being filled, or on their way. -FI_EAGAIN: not now, and nothing was
+	 * done, be it that there is no such packet or that something is wrong; fi_inject_write then does it, or says
+	 * what.
 	 */
 	int (*put_word)(struct fid_ep *ep, uint64_t addr, uint64_t value, size_t len, fi_addr_t dest);
 

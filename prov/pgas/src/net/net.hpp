@@ -38,8 +38,8 @@ struct net_source {
 struct far_piece {
 	uint64_t key, addr, len;
 	uint64_t port_addr, port_key;
-	bool write, counts;
-	int status; // it cannot be reached by bulk, and why
+	bool write, counts, reads; // reads: may be read, too
+	int status;                // it cannot be reached by bulk, and why
 };
 
 // A piece of one of our regions that the port knows: peers asked for it, or our own transfers use it.

@@ -248,7 +248,7 @@ void ask_for(net_ep &on, op &o, uint64_t key, uint64_t addr, size_t len)
 	const uint64_t era = side_of(c).era;
 	if (o.bulk_asked == addr + 1 && o.bulk_asked_era == era)
 		return; // the answer is on its way
-	const key_frame f{key, addr, len, 0, 0, 0, o.kind == op_kind::write, 0, {}};
+	const key_frame f{key, addr, len, 0, 0, 0, o.kind == op_kind::write, 0, 0, 0};
 	if (!frame_send(c, frame_kind::key_ask, on.number, net_of(*o.to).dst, f, false))
 		return;
 	frame_push(c);
@@ -453,6 +453,7 @@ int answer(net_domain &d, const net_ep &on, key_frame &f)
 	f.len = p->len;
 	f.port_addr = p->memory.addr;
 	f.port_key = p->memory.key;
+	f.reads = (m.access & FI_REMOTE_READ) != 0;
 	f.counts = m.rem_wr || m.rem_rd || on.ep->c_rem_write || on.ep->c_rem_read;
 	return 0;
 }
@@ -482,7 +483,8 @@ bool key_answered(net_domain &d, channel &c, const char *bytes, size_t len)
 	}
 	if (f.status > 0 || f.status < -4095 || (!f.status && f.addr + f.len < f.addr))
 		f.status = -FI_EIO;
-	known.push_back({f.key, f.addr, f.len, f.port_addr, f.port_key, f.write != 0, f.counts != 0, f.status});
+	known.push_back(
+		{f.key, f.addr, f.len, f.port_addr, f.port_key, f.write != 0, f.counts != 0, f.reads != 0, f.status});
 	d.put_aside = true;
 	return true;
 }
@@ -522,7 +524,7 @@ void bulk_mr_close(wire_domain &of, mr &m)
 	if (!given)
 		return;
 	near_sweep(d);
-	const key_frame f{m.key, 0, 0, 0, 0, 0, 0, 0, {}};
+	const key_frame f{m.key, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 	for (auto &c : d.l->channels) {
 		if (c && c->open() && frame_send(*c, frame_kind::key_gone, 0, 0, f, true))
 			frame_push(*c);

@@ -131,13 +131,14 @@ struct failed_frame {
 	uint32_t pad_;
 };
 // A question: may I write to (read from) [addr, addr + len) of your region `key` by bulk? The answer: `len` bytes from
-// `addr` on are `port_addr` and `port_key` to the port; counts: say so by a count_frame when it is done. Or why not.
+// `addr` on are `port_addr` and `port_key` to the port; counts: say so by a count_frame when it is done; reads: may be
+// read, whatever was asked for. Or why not.
 struct key_frame {
 	uint64_t key, addr, len;
 	uint64_t port_addr, port_key;
 	int32_t status;
-	uint8_t write, counts;
-	uint8_t pad_[2];
+	uint8_t write, counts, reads;
+	uint8_t pad_;
 };
 struct count_frame {
 	uint64_t key;

@@ -467,6 +467,9 @@ static bool take_in(link &l)
 			case port_event_kind::told:
 				put_receive(l, e[i].to, e[i].word);
 				break;
+			case port_event_kind::put_done:
+				straight_done(l, e[i].to, e[i].word);
+				break;
 			case port_event_kind::lost:
 				for (size_t k = 1; k < l.channels.size(); k++)
 					if (l.channels[k] && l.channels[k]->to == e[i].to)

@@ -87,10 +87,10 @@ struct channel {
 	word_run *run = nullptr; // open behind the frames of that packet, and where it began
 	char *run_from = nullptr;
 	uint32_t *run_count = nullptr; // counts the operations of the run
-	// A put that went straight (net_straight.cpp) and is not acknowledged. It has a number as packets have, and
-	// goes only when nothing else is under way; `again` is the client's, who hears when that is so.
+	// A put that went straight (net_straight.cpp) and is not done. It goes only when nothing else is under way;
+	// `again` is the client's, who hears when that is so.
 	bool straight_out = false;
-	uint32_t straight_seq = 0, straight_word = 0; // the word that goes with it, without the acknowledgement
+	uint32_t straight_word = 0; // that goes with it, without the acknowledgement
 	notice straight;
 	void *again = nullptr;
 	std::deque<packet *> unacked;        // by number
@@ -172,7 +172,8 @@ void run_close_slow(channel &c);
 // Or one put goes straight, less than `span` bytes behind run.from; nothing is under way on the channel. about: what to
 // tell when it was run.
 void run_open_straight(channel &c, word_run &run, uint64_t span, const notice &about);
-void straight_over(channel &c, int status); // it was run, or never will be
+void straight_over(channel &c, int status); // it is done, or never will be
+void straight_done(link &l, uint64_t to, uint32_t number);
 inline void run_close(channel &c)
 {
 	if (c.run)
@@ -189,7 +190,6 @@ inline bool straight_leave(channel &c, decltype(port_ops::put) put, port_put &by
 		return false;
 	std::exchange(c.run, nullptr)->span = 0;
 	c.told = c.ran;
-	c.straight_seq = ++c.sent;
 	c.straight_out = true;
 	c.of->stats.packets_out++;
 	return true;

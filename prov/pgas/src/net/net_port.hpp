@@ -30,7 +30,8 @@ enum class port_event_kind : uint8_t {
 	done,     // work: the transfer is over
 	failed,   // work: it did not go through; status says why. The address is lost
 	lost,     // to: the address is lost, whether anything is under way to it or not
-	told,     // to, word: of the peer's put()
+	told,     // to, word: a peer's put() is in our memory
+	put_done, // to, word: our put() is in the peer's memory; port_put::owner
 };
 struct port_event {
 	port_event_kind kind;
@@ -46,6 +47,7 @@ struct port_event {
 // One word after the other straight into the memory of one peer: what put() needs to know, made ready before.
 struct port_put {
 	bool ready = false;
+	uint32_t owner = 0; // the caller's
 };
 
 struct port_limits {
@@ -92,9 +94,9 @@ struct port_ops {
 	int (*read)(port &p, uint64_t to, void *into, size_t len, void *handle, uint64_t addr, uint64_t key,
 		    port_work *work);
 	// Up to eight bytes into the peer's memory, and a word that its poll() tells: in order with packets, and like
-	// them there once or not at all. put_ready: null: not now. It is good until `ready` says otherwise, for one
-	// put() after the other, each when the one before it is known to have arrived. put: 0, or nothing was done.
-	// Null, both: no.
+	// them there once or not at all; put_done tells when. put_ready: null: not now. It is good until `ready` says
+	// otherwise, for one put() after the other, each when the one before it is done; reads eight bytes there, too.
+	// put: 0, or nothing was done. Null, both: no.
 	port_put *(*put_ready)(port &p, uint64_t to, uint64_t key);
 	int (*put)(port_put &s, uint64_t addr, uint64_t value, size_t len, uint32_t word);
 	// For peers as far as `rights` say; none: for our own write() and read(), where the port wants that at all.

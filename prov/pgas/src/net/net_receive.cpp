@@ -45,22 +45,25 @@ bool run_frames(channel &c, const char *at, const char *end)
 	return true;
 }
 
+void look_if_clear(channel &c)
+{
+	if (!c.clear())
+		return;
+	c.asked_at = 0;
+	if (c.again && c.open())
+		c.of->client.cleared(c.of->client.self, c);
+}
+
 void take_ack(channel &c, uint32_t ack)
 {
 	link &l = *c.of;
-	if (c.straight_out && static_cast<int32_t>(ack - c.straight_seq) >= 0)
-		straight_over(c, 0); // nothing was under way when it left: it is the oldest
 	while (!c.unacked.empty() && static_cast<int32_t>(ack - c.unacked.front()->seq) >= 0) {
 		packet *p = c.unacked.front();
 		c.unacked.pop_front();
 		packet_over(l, p, 0);
 	}
 	c.acked = ack;
-	if (!c.clear())
-		return;
-	c.asked_at = 0;
-	if (c.again && c.open())
-		l.client.cleared(l.client.self, c);
+	look_if_clear(c);
 }
 
 bool plausible_ack(const channel &c, uint32_t ack)
@@ -83,12 +86,6 @@ void acknowledged(channel &c, uint32_t ack)
 	take_ack(c, ack);
 	if (c.filling && c.filling->frames)
 		frame_push(c);
-}
-
-void acknowledge_many(channel &c)
-{
-	if (c.ran - c.told > c.of->set.window / 4)
-		send_bare(c, 0);
 }
 
 void run_packet(channel &c, const packet_head &h, const char *bytes)
@@ -115,8 +112,8 @@ void run_packet(channel &c, const packet_head &h, const char *bytes)
 		c.of->awake_until = c.heard_at + kAwakeNs;
 	if (h.flags & kPacketPing)
 		send_bare(c, 0);
-	else
-		acknowledge_many(c);
+	else if (c.ran - c.told > c.of->set.window / 4)
+		send_bare(c, 0);
 	if (h.flags & kPacketBye)
 		channel_end(c, -FI_ECONNRESET, "it ended", true);
 }
@@ -175,12 +172,18 @@ void put_receive(link &l, uint64_t to, uint32_t word)
 	const uint32_t ack = c->acked + static_cast<uint32_t>(int32_t{behind});
 	if (!plausible_ack(*c, ack))
 		return nonsense(*c, kNeverSent);
-	c->ran++;
-	channel_busy(*c);
 	l.client.written(l.client.self);
 	acknowledged(*c, ack);
-	if (c->open())
-		acknowledge_many(*c);
+}
+
+void straight_done(link &l, uint64_t to, uint32_t number)
+{
+	channel *c = number < l.channels.size() ? l.channels[number].get() : nullptr;
+	if (!c || c->to != to || !c->straight_out)
+		return; // the channel ended before
+	c->heard_at = pgas_now_ns();
+	straight_over(*c, 0);
+	look_if_clear(*c);
 }
 
 } // namespace pgas

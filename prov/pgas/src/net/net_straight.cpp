@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A single word to a peer may go straight into its memory, by the port's put(), instead of as a frame that the peer's
-// CPU runs. It is faster there and here, but one at a time: many words go better as frames in one packet. So a word
+// CPU runs. It is less work there and here, but one at a time: many words go better as frames in one packet. So a word
 // goes straight when nothing else is under way to the peer (which is also what keeps the order: nothing can be
-// overtaken, and whatever follows it arrives behind it), and those behind it gather in a packet until it is
-// acknowledged.
+// overtaken, and whatever follows it arrives behind it), and those behind it gather in a packet until it is done.
 //
 //   closed -> (some words went as frames, and the peer said where its memory lies) open -> (a put) out, closed
-//          -> (acknowledged, and nothing else is under way) open
+//          -> (done, and nothing else is under way) open
 //   open   -> (anything else goes to the peer, or the thread alone looks at the link) closed
 //
 // Only for clients that said where key 0 lies (fi_ext_pgas.h): it stays there as long as they do. A put to memory that
@@ -58,7 +57,7 @@ void learn(net_ep &on, peer &p, uint64_t offset)
 	net_peer &line = net_of(p);
 	if (++line.words % kWordsToLearn)
 		return;
-	const key_frame f{0, offset, sizeof(uint64_t), 0, 0, 0, 1, 0, {}};
+	const key_frame f{0, offset, sizeof(uint64_t), 0, 0, 0, 1, 0, 0, 0};
 	frame_send(*line.c, frame_kind::key_ask, on.number, line.dst, f, false);
 }
 
@@ -71,7 +70,7 @@ bool open_around(net_ep &on, peer &p, uint64_t offset)
 	const key0_piece *near = piece_of(on, offset);
 	if (!far && near)
 		learn(on, p, offset);
-	if (!far || !near || far->status || far->counts || !nothing_under_way(p, c))
+	if (!far || !near || far->status || far->counts || !far->reads || !nothing_under_way(p, c))
 		return false;
 	const uint64_t from = std::max(near->off, far->addr),
 		       to = std::min(near->off + near->len, far->addr + far->len);
@@ -104,6 +103,7 @@ void straight_again(void *, channel &c)
 	s.by = at.ops->put_ready(at, c.to, s.key);
 	if (!s.by)
 		return;
+	s.by->owner = c.number;
 	s.run->from = s.from;
 	s.run->straight = put_straight;
 	s.run->self = &s;

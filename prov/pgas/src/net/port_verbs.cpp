@@ -91,7 +91,7 @@ void take_receive(verbs_port &p, const ibv_wc &wc)
 	if (wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
 		port_event e{port_event_kind::told};
 		e.to = it->second->to();
-		e.word = ntohl(wc.imm_data);
+		e.word = wc.imm_data; // of a machine like ours: the link talks to no others
 		p.found.push_back(e);
 		receive_back(p, r);
 		return;
@@ -150,8 +150,15 @@ void posting_over(verbs_port &p, verbs_line &l, const posting &what, int status)
 	if (what.kind == posting_kind::read)
 		l.reads--;
 	p.completions_left++;
-	if (what.kind == posting_kind::put)
-		return; // its acknowledgement tells, or the loss of the line
+	if (what.kind == posting_kind::put || (what.kind == posting_kind::flush && status))
+		return; // its flush tells, or the loss of the line
+	if (what.kind == posting_kind::flush) {
+		port_event e{port_event_kind::put_done};
+		e.to = l.to();
+		e.word = l.put.owner;
+		p.found.push_back(e);
+		return;
+	}
 	port_event e{status                            ? port_event_kind::failed
 		     : what.kind == posting_kind::send ? port_event_kind::sent
 						       : port_event_kind::done};
@@ -175,7 +182,7 @@ void verbs_drain(verbs_port &p)
 int verbs_post(verbs_port &p, verbs_line &l, uint32_t i)
 {
 	const posting &what = l.at(i);
-	if (what.kind == posting_kind::put) // again: its words are still there
+	if (what.kind == posting_kind::put || what.kind == posting_kind::flush) // again: its words are still there
 		return put_again(l, i);
 	ibv_sge sge{reinterpret_cast<uint64_t>(what.local), what.len, what.lkey};
 	ibv_send_wr wr{}, *refused = nullptr;
@@ -486,8 +493,9 @@ bool open_queues(verbs_port &p)
 bool open_receives(verbs_port &p)
 {
 	const size_t each = p.limits.packet;
-	p.memory = std::make_unique<char[]>(kReceives * each);
-	p.memory_mr = verbs_register(p, p.memory.get(), kReceives * each, IBV_ACCESS_LOCAL_WRITE);
+	const size_t all = kReceives * each + sizeof(uint64_t);
+	p.memory = std::make_unique<char[]>(all);
+	p.memory_mr = verbs_register(p, p.memory.get(), all, IBV_ACCESS_LOCAL_WRITE);
 	if (!p.memory_mr)
 		return false;
 	p.receives.resize(kReceives);

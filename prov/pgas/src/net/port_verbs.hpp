@@ -68,7 +68,8 @@ enum class line_refusal : uint8_t {
 inline constexpr uint32_t kCallMagic = 0x76677031;
 inline constexpr uint8_t kCallProtocol = 1;
 
-enum class posting_kind : uint8_t { send, put, write, read }; // put: its words are in verbs_line::put
+// put and flush, the read behind it: what they say is in verbs_line::put
+enum class posting_kind : uint8_t { send, put, flush, write, read };
 // Packets that the peer counts.
 constexpr bool counted(posting_kind k)
 {
@@ -95,8 +96,8 @@ struct verbs_put : port_put {
 	verbs_line *line = nullptr;
 	uint64_t numbers = 0; // of completions, less that of the posting
 	uint64_t value = 0;
-	ibv_sge sge{};
-	ibv_send_wr wr{};
+	ibv_sge sge{}, flush_sge{};
+	ibv_send_wr wr{}, flush{};
 };
 
 struct verbs_line {
@@ -143,7 +144,7 @@ struct verbs_port : port {
 	unique_fd ring_fd;
 	std::string device_name;
 	std::string address;            // our own, packed
-	std::unique_ptr<char[]> memory; // of the receives
+	std::unique_ptr<char[]> memory; // of the receives, and where flushes read to
 	ibv_mr *memory_mr = nullptr;
 	std::vector<verbs_receive> receives;
 	verbs_receive *unposted = nullptr; // a list by wr.next
@@ -207,7 +208,7 @@ inline verbs_line *line_to(const verbs_port &p, uint64_t to)
 // port_verbs_put.cpp
 port_put *verbs_put_ready(port &of, uint64_t to, uint64_t key);
 int verbs_put_word(port_put &of, uint64_t addr, uint64_t value, size_t len, uint32_t word);
-int put_again(verbs_line &l, uint32_t i); // posting i
+int put_again(verbs_line &l, uint32_t i); // posting i: a put or its flush
 
 // port_verbs.cpp
 [[gnu::cold]] int not_posted(verbs_port &p, verbs_line &l, int err); // -FI_EAGAIN

@@ -180,8 +180,11 @@ void resume(verbs_port &p, verbs_line &l, uint32_t arrived)
 	}
 	l.reads = 0;
 	uint32_t had = sends - missing; // of the packets in the list
+	bool put_had = false;
 	for (const posting &one : all) {
-		const bool is_over = had && one.kind != posting_kind::read;
+		// a put that the peer counted is in its memory, and needs no flush
+		const bool is_over = one.kind == posting_kind::flush ? put_had : had && one.kind != posting_kind::read;
+		put_had = is_over && one.kind == posting_kind::put;
 		had -= is_over && counted(one.kind);
 		if (is_over)
 			posting_over(p, l, one, 0);

@@ -1,26 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Single words of the port over an RDMA adapter: a WRITE of up to eight bytes, inline, with an immediate word. It takes
-// a receive of the peer, as packets do, and is counted with them: when a line is made again, it is posted again only if
-// the peer did not count it. The adapter delivers the word behind the bytes.
+// Single words of the port over an RDMA adapter: a WRITE of up to eight bytes, inline, with an immediate word, and
+// behind it, by the same doorbell, a READ of those bytes. The WRITE's own completion would say that the other adapter
+// has them; the answer to the READ says that they are in memory, since neither adapters nor the bus let a read overtake
+// a write. No CPU of the peer is needed for that. The immediate word takes a receive of the peer, as packets do, and is
+// counted with them: when a line is made again, the put is posted again only if the peer did not count it.
 #include "port_verbs.hpp"
 
 #include <rdma/fi_errno.h>
 
-#include <arpa/inet.h>
+#include <cstring>
 
 namespace pgas {
 
-static int put_post(verbs_line &l, uint64_t number)
-{
-	ibv_send_wr *refused;
-	l.put.wr.wr_id = number;
-	return ibv_post_send(l.qp, &l.put.wr, &refused);
-}
-
 int put_again(verbs_line &l, uint32_t i)
 {
-	return put_post(l, number_of(l, i));
+	ibv_send_wr &wr = l.at(i).kind == posting_kind::put ? l.put.wr : l.put.flush, *refused;
+	l.put.wr.next = nullptr; // its flush is a posting of its own
+	wr.wr_id = number_of(l, i);
+	return ibv_post_send(l.qp, &wr, &refused);
+}
+
+// The put may be out without its flush: then the line is made anew, which posts what is missing.
+[[gnu::cold, gnu::noinline]] static bool put_is_out(verbs_put &s, const ibv_send_wr *refused, int err)
+{
+	if (refused != &s.flush)
+		return not_posted(*s.port, *s.line, err) == 0;
+	s.port->broken.emplace_back(s.line, std::string("cannot post: ") + strerror(err));
+	return true;
 }
 
 // All that does not change from put to put. A read that is not over would want a fence.
@@ -35,12 +42,19 @@ port_put *verbs_put_ready(port &of, uint64_t to, uint64_t key)
 	s.line = l;
 	s.numbers = number_of(*l, 0);
 	s.sge = {reinterpret_cast<uint64_t>(&s.value), sizeof s.value, 0};
-	s.wr = {};
+	s.flush_sge = {p.receives.back().sge.addr + p.limits.packet, sizeof s.value, p.memory_mr->lkey};
+	s.flush = {};
+	s.flush.sg_list = &s.flush_sge;
+	s.flush.num_sge = 1;
+	s.flush.opcode = IBV_WR_RDMA_READ;
+	s.flush.send_flags = IBV_SEND_SIGNALED;
+	s.flush.wr.rdma.rkey = static_cast<uint32_t>(key);
+	s.wr = s.flush;
+	s.wr.wr_id = s.numbers; // only a failure tells of it
+	s.wr.next = &s.flush;
 	s.wr.sg_list = &s.sge;
-	s.wr.num_sge = 1;
 	s.wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-	s.wr.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
-	s.wr.wr.rdma.rkey = static_cast<uint32_t>(key);
+	s.wr.send_flags = IBV_SEND_INLINE;
 	s.ready = true;
 	return &s;
 }
@@ -50,17 +64,20 @@ int verbs_put_word(port_put &of, uint64_t addr, uint64_t value, size_t len, uint
 {
 	auto &s = static_cast<verbs_put &>(of);
 	verbs_line &l = *s.line;
-	if (!s.ready || !l.room() || !s.port->completions_left) [[unlikely]]
+	if (!s.ready || l.room() < 2 || s.port->completions_left < 2) [[unlikely]]
 		return -FI_EAGAIN;
 	s.value = value; // little endian: its bytes come first
 	s.sge.length = static_cast<uint32_t>(len);
-	s.wr.wr.rdma.remote_addr = addr;
-	s.wr.imm_data = htonl(word);
-	if (const int err = put_post(l, s.numbers | (l.next & 0xffff))) [[unlikely]]
-		return not_posted(*s.port, l, err);
+	s.wr.wr.rdma.remote_addr = s.flush.wr.rdma.remote_addr = addr;
+	s.wr.imm_data = word;
+	s.flush.wr_id = s.numbers | ((l.next + 1) & 0xffff);
+	ibv_send_wr *refused;
+	if (const int err = ibv_post_send(l.qp, &s.wr, &refused); err && !put_is_out(s, refused, err)) [[unlikely]]
+		return -FI_EAGAIN;
 	l.at(l.next++).kind = posting_kind::put;
+	l.at(l.next++).kind = posting_kind::flush;
 	l.sends++;
-	s.port->completions_left--;
+	s.port->completions_left -= 2;
 	return 0;
 }
 
