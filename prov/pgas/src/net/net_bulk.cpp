@@ -496,6 +496,7 @@ bool key_gone(channel &c, const char *bytes, size_t len)
 		return false;
 	std::erase_if(side_of(c).pieces, [&f](const far_piece &p) { return p.key == f.key; });
 	side_of(c).era++;
+	run_close(c); // no put goes straight there any more
 	return true;
 }
 

@@ -179,9 +179,8 @@ inline void run_close(channel &c)
 	if (c.run)
 		run_close_slow(c);
 }
-inline constexpr uint32_t kStraightNumberMost =
-	0xffff; // of channels that such a put can name: the high half of its word
-inline constexpr uint32_t kStraightWindowMost = 0x4000; // the low half is the acknowledgement
+// The word that goes with it: the peer's number of the channel, and the low half of our acknowledgement.
+inline constexpr uint32_t kStraightNumberMost = 0xffff, kStraightWindowMost = 0x4000;
 // That put. False: nothing was done.
 inline bool straight_leave(channel &c, decltype(port_ops::put) put, port_put &by, uint64_t addr, uint64_t value,
 			   size_t len)

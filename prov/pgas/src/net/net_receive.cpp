@@ -176,12 +176,12 @@ void put_receive(link &l, uint64_t to, uint32_t word)
 	acknowledged(*c, ack);
 }
 
+// The adapters say so, not the peer: it may be stopped, so this is no sign of it.
 void straight_done(link &l, uint64_t to, uint32_t number)
 {
 	channel *c = number < l.channels.size() ? l.channels[number].get() : nullptr;
 	if (!c || c->to != to || !c->straight_out)
 		return; // the channel ended before
-	c->heard_at = pgas_now_ns();
 	straight_over(*c, 0);
 	look_if_clear(*c);
 }

@@ -80,6 +80,7 @@ bool take_leave(net_domain &d, channel &c, const frame_head &h)
 	if (h.src >= side.left.size())
 		side.left.resize(h.src + 1u);
 	side.left[h.src] = true;
+	run_close(c); // as in key_gone()
 	bulk_look_again(d, c);
 	d.put_aside = true; // operations that wait for it end
 	return true;

@@ -32,7 +32,7 @@ int put_straight(void *self, uint64_t behind, uint64_t value, size_t len)
 
 bool nothing_under_way(const peer &p, const channel &c)
 {
-	return c.open() && channel_idle(c) && c.backlog.empty() && !p.unsent && !p.bulk;
+	return c.open() && channel_idle(c) && c.backlog.empty() && !p.unsent && !p.bulk && !net_departed(p);
 }
 
 // The piece of our own layout that an offset of key 0 lies in, and with it where callers see it.
@@ -47,7 +47,7 @@ const key0_piece *piece_of(const net_ep &on, uint64_t offset)
 bool possible(const net_ep &on, const peer &p)
 {
 	const channel &c = *net_of(p).c;
-	return c.of->at->ops->put && parameters().net_straight && on.ep->dom->layout.given() &&
+	return c.open() && c.of->at->ops->put && parameters().net_straight && on.ep->dom->layout.given() &&
 	       c.number_out <= kStraightNumberMost && c.of->set.window <= kStraightWindowMost &&
 	       std::ranges::all_of(on.ep->fronts, [](const pgas_ep *f) { return f->bias != 0; });
 }
