@@ -120,9 +120,7 @@ struct net_ep : wire_ep {
 struct net_straight {
 	net_ep *on = nullptr;
 	channel *c = nullptr;
-	word_run *run = nullptr; // of the peer
-	fi_addr_t rank = 0;
-	const peer *to = nullptr;
+	peer *to = nullptr;
 	uint64_t key = 0, addr = 0;  // of the peer's memory, for the port
 	uint64_t from = 0, span = 0; // the same for callers: word_run
 	uint64_t era = 0;            // of what the peer told

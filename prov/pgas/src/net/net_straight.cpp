@@ -80,7 +80,7 @@ bool open_around(net_ep &on, peer &p, uint64_t offset)
 	if (!line.straight)
 		line.straight = std::make_unique<net_straight>();
 	net_straight &s = *line.straight;
-	s = {&on, &c, &p.run, p.rank, &p};
+	s = {&on, &c, &p};
 	s.key = far->port_key;
 	s.addr = far->port_addr + (from - far->addr);
 	s.from = near->at + (from - near->off);
@@ -104,15 +104,16 @@ void straight_again(void *, channel &c)
 	if (!s.by)
 		return;
 	s.by->owner = c.number;
-	s.run->from = s.from;
-	s.run->straight = put_straight;
-	s.run->self = &s;
+	word_run &run = s.to->run;
+	run.from = s.from;
+	run.straight = put_straight;
+	run.self = &s;
 	notice about;
 	about.who = s.on;
 	about.flags = FI_RMA | FI_WRITE;
 	about.operations = 1;
-	about.to = s.rank;
-	run_open_straight(c, *s.run, s.span, about);
+	about.to = s.to->rank;
+	run_open_straight(c, run, s.span, about);
 }
 
 int straight_first(net_ep &on, peer &p, const void *buf, size_t len, uint64_t offset)
@@ -120,13 +121,11 @@ int straight_first(net_ep &on, peer &p, const void *buf, size_t len, uint64_t of
 	if (len > sizeof(uint64_t) || !len || !possible(on, p))
 		return kNoShortWay;
 	net_unwatch(*on.of);
-	if (!open_around(on, p, offset))
+	uint64_t at, value = 0;
+	if (!on.ep->dom->layout.to_address(offset, len, at) || !open_around(on, p, offset))
 		return kNoShortWay;
-	const net_straight &s = *net_of(p).straight;
-	uint64_t value = 0;
 	memcpy(&value, buf, len);
-	const uint64_t behind = offset - piece_of(on, offset)->off + piece_of(on, offset)->at - s.from;
-	return put_straight(net_of(p).straight.get(), behind, value, len) == 0 ? int{kKept} : int{kNoShortWay};
+	return p.run.straight(p.run.self, at - p.run.from, value, len) == 0 ? int{kKept} : int{kNoShortWay};
 }
 
 void straight_forget(channel &c, const net_straight *s)
