@@ -506,6 +506,7 @@ int agent::run()
 		return kExitCannotStart;
 	up_.send({kind::over, host_});
 	up_.flush(kDrainLimit);
+	up_.wait_end(kDrainLimit);
 	return 0;
 }
 

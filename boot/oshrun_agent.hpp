@@ -13,7 +13,9 @@
 //      +--- end of stream, wrong hello, kStartLimit ---+--- end of stream, silence, wrong frame ---> lost
 //
 // greeted: it has the job's text; ready comes when it and all below it could start, and PEs start when all are ready,
-// so a missing program costs no PE its start. lost: its command is killed, the job fails, and the line names it.
+// so a missing program costs no PE its start. over: we have closed our direction, and only then does the agent end: its
+// two streams may be one TCP connection (rsh, nc), and ending with something unread in that would take back what it
+// said last. lost: its command is killed, the job fails, and the line names it.
 //
 // The job, as the head sees it: starting --all ready--> running --all over--> ended; the first failure, signal or limit
 // makes it ending (end with a signal and a grace period, which the agents keep) and then killing. Agents report the

@@ -218,6 +218,7 @@ void branch::take_frames(child &which)
 	while (which.now == child::state::greeted && which.link.next(what))
 		if (what.what == kind::over) {
 			which.now = child::state::over;
+			which.link.say_no_more(); // it waits for that
 			which.since = now_s();
 		} else if (what.what != kind::ping && !owner_.from_below(which, what))
 			return lose(which, "its agent sent frame " + std::to_string(static_cast<uint32_t>(what.what)) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_wire.cpp: see oshrun_wire.hpp. Nothing here blocks but flush().
+// oshrun_wire.cpp: see oshrun_wire.hpp. Nothing here blocks but flush() and wait_end().
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -152,6 +152,16 @@ void channel::write_some()
 		}
 	}
 	queue_.erase(0, done);
+	if (last_said_ && queue_.empty())
+		out_.reset();
+}
+
+void channel::say_no_more()
+{
+	last_said_ = true;
+	ping_s_ = 0;
+	if (out_.get() >= 0)
+		write_some();
 }
 
 void channel::handle(const std::vector<pollfd> &polls)
@@ -221,6 +231,18 @@ bool channel::flush(double seconds)
 			write_some();
 	}
 	return true;
+}
+
+void channel::wait_end(double seconds)
+{
+	const double end = now_s() + seconds;
+	while (is_open() && !eof_ && now_s() < end) {
+		struct pollfd ready = {in_.get(), POLLIN, 0};
+		if (poll(&ready, 1, 20) == 1)
+			read_some();
+		arrived_.clear();
+		at_ = 0;
+	}
 }
 
 // --- bodies ----------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@
 
 namespace oshrun {
 
-constexpr int kProtocol = 1;
+constexpr int kProtocol = 2;
 constexpr size_t kStreamBytes = size_t{16} << 10;  // of one frame of a standard stream
 constexpr size_t kPmixBytes = size_t{1} << 20;     // of one frame between PMIx servers
 constexpr size_t kStreamWindow = size_t{64} << 10; // bytes of a standard stream under way
@@ -38,7 +38,7 @@ enum class kind : uint32_t {
 	early,   // body: name of a PE that ended without joining
 	fail,    // arg: exit status; body: the line for the user, or nothing
 	say,     // body: a line for the user
-	over,    // nothing is left here and below; the last frame
+	over,    // nothing is left here and below; the last frame: the parent closes its direction, then the agent ends
 	// PMIx servers among themselves, and with their agents (oshrun_pmix_link.cpp); as data, fence and release
 	pmix_data,    // host: whose; arg: number of the fence; body: a piece of what its clients put
 	pmix_fence,   // arg: number of the fence
@@ -70,6 +70,8 @@ public:
 	bool next(frame &out);                         // takes a frame that has arrived
 	bool take_line(std::string &line);             // before the first frame
 	bool flush(double seconds);                    // writes the queue; false: it did not go away
+	void say_no_more();                            // closes our direction, after what is queued
+	void wait_end(double seconds);                 // until the other side says no more; drops what it said
 
 	bool ended() const { return ended_; }                 // the other side is gone, and all frames are taken
 	const std::string &broken() const { return broken_; } // what was wrong with the last frame; empty: nothing
@@ -85,6 +87,7 @@ private:
 
 	unique_fd in_, out_;
 	std::string arrived_, queue_;
+	bool last_said_ = false;
 	size_t at_ = 0; // in arrived_: what has been taken
 	bool eof_ = false, ended_ = false;
 	std::string broken_;

@@ -32,6 +32,10 @@ junk) # says hello, and then what is no frame
 	;;
 chatty) printf 'Welcome to %s\nhow are' "$host" ;;                   # a login shell that talks
 elsewhere) rmdir "$PWD" && cd / ;; # what is here is not there
+slow) # notes who ends first: what the agent hears, or the agent
+	{ cat && sleep 0.2 && echo closed >>"$ENDS"; } | { "$@" && echo ended >>"$ENDS"; }
+	exit
+	;;
 broken) exec sh -c 'echo "Segmentation fault (not really)" >&2; exit 3' ;;
 poor) cd / && exec env -i PATH="$PATH" TEST_MARK="$TEST_MARK" TMPDIR="$TMPDIR" FAKE_HOST=poor "$@" ;; # as ssh does
 esac

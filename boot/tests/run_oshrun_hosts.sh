@@ -205,6 +205,11 @@ mkdir "$work/dir" && printf '#!/bin/sh\npwd\n' >"$work/dir/prog" && chmod +x "$w
 hosts -H a,b --wdir "$work/dir" ./prog
 [ $rc -eq 0 ] && [ "$(sort -u "$work/out")" = "$(cd "$work/dir" && pwd -P)" ]
 check "--wdir, and a program relative to it"
+ENDS=$work/ends
+export ENDS
+hosts -H a,slow "$PROBE" all
+[ $rc -eq 0 ] && [ "$(tr '\n' , <"$ENDS")" = closed,ended, ]
+check "an agent ends when its parent has said that it will say no more: $(tr '\n' ' ' <"$ENDS")"
 hosts -H a,chatty "$PROBE" where
 [ $rc -eq 0 ] && [ "$(sort "$work/out" | cut -d' ' -f1-3 | tr '\n' ,)" = "0 on a,1 on chatty," ]
 check "a login shell that talks"
