@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Device memory as the libraries above see it: a kind is one driver (CUDA, HIP, Level Zero, OpenMP's runtime, or the
+// emulated device of tests), opened at run time, that gives memory, lets processes of a host share it, and copies.
+//
+// A region is memory of this process, or of another process of this host that was opened here (take). Everything that
+// crosses a process is in a handle; handles are exchanged once for each peer and region and stay good until the region
+// ends. Copies are submitted together and are complete after finish(): no call of this interface waits but finish(),
+// amo() and fill(). Waiting is the CPU's: no kernel that spins, since processes may share a device.
+//
+// Calls of several threads are allowed. Errors are -errno, and last_error() says which call of the driver failed and
+// why.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pgas::devices {
+
+struct region {
+	uintptr_t at = 0; // what programs and copies call it; no other memory of this process has this address
+	size_t bytes = 0;
+	void *cpu = nullptr;      // where the CPU may load and store the same bytes, coherently; null: nowhere
+	uint64_t own[2] = {0, 0}; // the kind's
+};
+
+// What a process of the same host needs to open a region. Plain bytes of one length for all kinds.
+struct handle {
+	uint64_t bytes = 0; // of the region
+	int32_t pid = 0;    // its owner
+	int32_t fd = -1;    // a descriptor of the owner's, which take() gets by pidfd; -1: the blob is all
+	unsigned char blob[64] = {};
+};
+
+// Either place is memory of this kind, here or opened here, or host memory.
+struct piece {
+	void *dest;
+	const void *source;
+	size_t bytes;
+};
+
+enum class amo_op : uint32_t { load, store, swap, compare_swap, add, band, bor, bxor };
+
+class kind {
+public:
+	kind() = default;
+	virtual ~kind() = default;
+	kind(const kind &) = delete;
+	kind &operator=(const kind &) = delete;
+
+	virtual const char *name() const = 0;
+	// Finds driver and device; local_rank spreads the processes of a host over its devices. -ENODEV: the driver or
+	// a device is missing, and `why` says which. Once in a process; close() gives all of it back.
+	virtual int open(int local_rank, char *why, size_t room) = 0;
+	virtual void close() = 0;
+
+	// Filled with zeros. page_bytes: 0, or the page size that was asked for.
+	virtual int allocate(size_t bytes, size_t page_bytes, region &out) = 0;
+	virtual void release(region &r) = 0;
+
+	virtual int give(const region &r, handle &out) = 0;
+	virtual int take(const handle &from, region &out) = 0;
+	virtual void drop(region &r) = 0; // of take
+
+	// Pieces of one call may run in any order and at the same time; those of later calls come behind them.
+	virtual int copy(const piece *pieces, size_t count) = 0;
+	virtual int finish() = 0; // all copies that this process has submitted are complete, and visible to peers
+	virtual int fill(void *dest, int byte, size_t bytes) = 0;
+
+	// One aligned word of 4 or 8 bytes at `target`, memory of this kind, atomic among all processes that use this
+	// call. `old` gets what was there; it is never null.
+	virtual int amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old) = 0;
+
+	// Is it memory of this device, whoever allocated it? For places that are in no region.
+	virtual bool owns(const void *ptr) const = 0;
+
+	// The last failure of this thread: "cuMemAlloc_v2: out of memory". Never null.
+	virtual const char *last_error() const = 0;
+};
+
+// The kind of that name ("emulated", "cuda", "hip", "ze", "libomp"); null: there is none. One object each in a process.
+kind *find_kind(const char *name);
+const char *kind_names(); // "emulated, cuda, ...", for messages
+
+} // namespace pgas::devices

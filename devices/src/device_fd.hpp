@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Descriptors of other processes of this host and user.
+#pragma once
+
+namespace pgas::devices {
+
+// A descriptor of our own for fd of process pid; -errno.
+int fd_of_process(int pid, int fd);
+
+} // namespace pgas::devices

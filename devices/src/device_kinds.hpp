@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The kinds that there are. Each file defines one object, which does nothing before open().
+#pragma once
+
+#include <devices/devices_kind.hpp>
+
+namespace pgas::devices {
+
+kind &emulated();
+
+} // namespace pgas::devices

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The emulated device: what programs and tests can rely on where there is no accelerator. It is as unkind as one. Its
+// memory has addresses at which the CPU faults; only the "driver" here, which has a second mapping, can copy. Copies
+// are taken down and happen at finish(), the latest moment at which a real device may do them, so that whoever forgets
+// to finish finds old bytes. PGAS_EMULATED_DEVICE=mapped makes it a device whose memory the CPU can reach too.
+//
+// A region is a memfd; own[0] is the descriptor, own[1] the address of the driver's mapping.
+#include "device_error.hpp"
+#include "device_fd.hpp"
+#include "device_kinds.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include <pgas/pgas_machine.hpp>
+
+namespace pgas::devices {
+namespace {
+
+constexpr size_t kMostQueued = 4096;
+
+void copy_now(char *to, const char *from, size_t bytes)
+{
+	// a word is written as one: flags and words that somebody polls would be torn on no device
+	if (bytes == 8 && !((reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from)) & 7))
+		__atomic_store_n(reinterpret_cast<uint64_t *>(to),
+				 __atomic_load_n(reinterpret_cast<const uint64_t *>(from), __ATOMIC_RELAXED),
+				 __ATOMIC_RELEASE);
+	else if (bytes == 4 && !((reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from)) & 3))
+		__atomic_store_n(reinterpret_cast<uint32_t *>(to),
+				 __atomic_load_n(reinterpret_cast<const uint32_t *>(from), __ATOMIC_RELAXED),
+				 __ATOMIC_RELEASE);
+	else
+		memmove(to, from, bytes);
+}
+
+template <class Word>
+Word amo_on(Word *at, amo_op op, Word value, Word compare)
+{
+	switch (op) {
+	case amo_op::load:
+		return __atomic_load_n(at, __ATOMIC_SEQ_CST);
+	case amo_op::store:
+	case amo_op::swap:
+		return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);
+	case amo_op::compare_swap:
+		__atomic_compare_exchange_n(at, &compare, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+		return compare;
+	case amo_op::add:
+		return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);
+	case amo_op::band:
+		return __atomic_fetch_and(at, value, __ATOMIC_SEQ_CST);
+	case amo_op::bor:
+		return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST);
+	case amo_op::bxor:
+		return __atomic_fetch_xor(at, value, __ATOMIC_SEQ_CST);
+	}
+	return 0;
+}
+
+class emulated_kind final : public kind {
+public:
+	const char *name() const override { return "emulated"; }
+	int open(int, char *, size_t) override
+	{
+		const char *as = getenv("PGAS_EMULATED_DEVICE");
+		mapped_ = as && strcmp(as, "mapped") == 0;
+		return 0;
+	}
+	void close() override { queue_.clear(); }
+
+	int allocate(size_t bytes, size_t, region &out) override;
+	void release(region &r) override { unmap(r); }
+	int give(const region &r, handle &out) override;
+	int take(const handle &from, region &out) override;
+	void drop(region &r) override { unmap(r); }
+	int copy(const piece *pieces, size_t count) override;
+	int finish() override;
+	int fill(void *dest, int byte, size_t bytes) override;
+	int amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old) override;
+	bool owns(const void *ptr) const override;
+	const char *last_error() const override { return t_error; }
+
+private:
+	int map(int fd, size_t bytes, region &out);
+	void unmap(region &r);
+	char *reach(const void *ptr, size_t bytes) const;
+	int finish_locked();
+
+	mutable std::mutex mutex_;
+	std::vector<region> regions_;
+	std::vector<piece> queue_;
+	bool mapped_ = false;
+};
+
+int emulated_kind::map(int fd, size_t bytes, region &out)
+{
+	void *driver = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *device = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (driver == MAP_FAILED || device == MAP_FAILED) {
+		const int err = errno;
+		if (driver != MAP_FAILED)
+			munmap(driver, bytes);
+		return failed(-err, "mmap", strerror(err));
+	}
+	out.at = reinterpret_cast<uintptr_t>(device);
+	out.bytes = bytes;
+	out.cpu = mapped_ ? driver : nullptr;
+	out.own[0] = static_cast<uint64_t>(fd);
+	out.own[1] = reinterpret_cast<uintptr_t>(driver);
+	const std::lock_guard<std::mutex> lock(mutex_);
+	regions_.push_back(out);
+	return 0;
+}
+
+void emulated_kind::unmap(region &r)
+{
+	const std::lock_guard<std::mutex> lock(mutex_);
+	finish_locked();
+	std::erase_if(regions_, [&](const region &one) { return one.at == r.at; });
+	munmap(reinterpret_cast<void *>(r.at), r.bytes);
+	munmap(reinterpret_cast<void *>(r.own[1]), r.bytes);
+	::close(static_cast<int>(r.own[0]));
+	r = {};
+}
+
+int emulated_kind::allocate(size_t bytes, size_t, region &out)
+{
+	bytes = round_up(bytes, page_bytes());
+	const int fd = memfd_create("emulated-device", MFD_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
+		const int err = errno;
+		if (fd >= 0)
+			::close(fd);
+		return failed(-err, "memfd", strerror(err));
+	}
+	const int rc = map(fd, bytes, out);
+	if (rc != 0)
+		::close(fd);
+	return rc;
+}
+
+int emulated_kind::give(const region &r, handle &out)
+{
+	out = {};
+	out.bytes = r.bytes;
+	out.pid = getpid();
+	out.fd = static_cast<int32_t>(r.own[0]);
+	return 0;
+}
+
+int emulated_kind::take(const handle &from, region &out)
+{
+	const int fd = fd_of_process(from.pid, from.fd);
+	if (fd < 0)
+		return failed(fd, "pidfd_getfd", strerror(-fd));
+	// a handle is what another process says: a mapping beyond the end of the file would fault on first use
+	const off_t end = lseek(fd, 0, SEEK_END);
+	if (end < 0 || static_cast<uint64_t>(end) < from.bytes || !from.bytes) {
+		::close(fd);
+		return failed(-EINVAL, "take", "the handle is not that of a region");
+	}
+	const int rc = map(fd, from.bytes, out);
+	if (rc != 0)
+		::close(fd);
+	return rc;
+}
+
+// The driver's address of memory of this kind, or the memory itself; null: it reaches beyond the end of its region.
+char *emulated_kind::reach(const void *ptr, size_t bytes) const
+{
+	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	for (const region &r : regions_)
+		if (at - r.at < r.bytes)
+			return bytes <= r.bytes - (at - r.at) ? reinterpret_cast<char *>(r.own[1] + (at - r.at))
+							      : nullptr;
+	return static_cast<char *>(const_cast<void *>(ptr));
+}
+
+int emulated_kind::copy(const piece *pieces, size_t count)
+{
+	const std::lock_guard<std::mutex> lock(mutex_);
+	for (size_t i = 0; i < count; i++)
+		if (!reach(pieces[i].dest, pieces[i].bytes) || !reach(pieces[i].source, pieces[i].bytes))
+			return failed(-EFAULT, "copy", "a piece reaches beyond the end of its region");
+	queue_.insert(queue_.end(), pieces, pieces + count);
+	return queue_.size() > kMostQueued ? finish_locked() : 0;
+}
+
+int emulated_kind::finish_locked()
+{
+	int rc = 0;
+	for (const piece &p : queue_) {
+		char *to = reach(p.dest, p.bytes);
+		const char *from = reach(p.source, p.bytes);
+		if (to && from)
+			copy_now(to, from, p.bytes);
+		else
+			rc = failed(-EFAULT, "copy", "its region has ended");
+	}
+	queue_.clear();
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return rc;
+}
+
+int emulated_kind::finish()
+{
+	const std::lock_guard<std::mutex> lock(mutex_);
+	return finish_locked();
+}
+
+int emulated_kind::fill(void *dest, int byte, size_t bytes)
+{
+	const std::lock_guard<std::mutex> lock(mutex_);
+	finish_locked();
+	char *to = reach(dest, bytes);
+	if (!to)
+		return failed(-EFAULT, "fill", "it reaches beyond the end of its region");
+	memset(to, byte, bytes);
+	return 0;
+}
+
+int emulated_kind::amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old)
+{
+	const std::lock_guard<std::mutex> lock(mutex_);
+	finish_locked();
+	char *at = reach(target, bytes);
+	if (!at || at == target || reinterpret_cast<uintptr_t>(at) % bytes)
+		return failed(-EFAULT, "atomic", "the target is not an aligned word of a region");
+	if (bytes == 8)
+		*old = amo_on(reinterpret_cast<uint64_t *>(at), op, value, compare);
+	else
+		*old = amo_on(reinterpret_cast<uint32_t *>(at), op, static_cast<uint32_t>(value),
+			      static_cast<uint32_t>(compare));
+	return 0;
+}
+
+bool emulated_kind::owns(const void *ptr) const
+{
+	const std::lock_guard<std::mutex> lock(mutex_);
+	return reach(ptr, 1) != ptr;
+}
+
+} // namespace
+
+kind &emulated()
+{
+	static emulated_kind one;
+	return one;
+}
+
+} // namespace pgas::devices
