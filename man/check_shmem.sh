@@ -9,7 +9,8 @@ def=../shmem/src/shmem_env.def
 list=../shmem/tests/data/openshmem_api.txt
 
 code=$(sed -n 's/^ENV_[A-Z]*([a-z_]*, \([A-Z_]*\),.*/SHMEM_\1/p' "$def" | sort)
-text=$(awk '/^\.SH/ { inside = /ENVIRONMENT/ } inside && /^\.B SHMEM_[A-Z_]+$/ { print $2 }' man7/shmem.7 | sort)
+text=$(awk '/^\.SH/ { inside = /ENVIRONMENT/ }
+	inside && /^\.(B SHMEM_[A-Z_]+|BI SHMEM_[A-Z_]+ ID)$/ { print $2 }' man7/shmem.7 | sort)
 [ -n "$code" ]
 check "$def can be read"
 {

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "shmem_env.hpp"
+#include "shmem_partition_text.hpp"
 
 namespace {
 
@@ -63,18 +64,49 @@ void print_json_pair(const char *lead, const char *key, const char *text)
 		std::fputs("null", stdout);
 }
 
+struct json_entry {
+	const char *name, *value, *fallback, *from, *text;
+};
+
+void print_json_entry(const json_entry &e, bool &first)
+{
+	print_json_pair(first ? "\n    {" : ",\n    {", "name", e.name);
+	print_json_pair(", ", "value", e.value);
+	print_json_pair(", ", "default", e.fallback);
+	print_json_pair(", ", "from", e.from);
+	print_json_pair(", ", "text", e.text);
+	std::putchar('}');
+	first = false;
+}
+
+// each variable of a family that is set
+void print_json_family(const shmem::env_entry &e, bool &first)
+{
+	struct state {
+		const char *text;
+		bool *first;
+	} s{e.text, &first};
+	shmem::env_family(
+		e.name,
+		[](const char *name, const char *value, void *arg) {
+			const auto *state_ptr = static_cast<state *>(arg);
+			print_json_entry({name, value, "", name, state_ptr->text}, *state_ptr->first);
+		},
+		&s);
+}
+
 void print_json_environment()
 {
+	bool first = true;
 	std::fputs(",\n  \"environment\": [", stdout);
 	for (size_t i = 0; i < shmem::env_count(); i++) {
 		const shmem::env_entry e = shmem::env_get(i);
-		print_json_pair(i ? ",\n    {" : "\n    {", "name", e.name);
-		const bool is_set = e.kind == shmem::env_kind::set;
-		print_json_pair(", ", "value", is_set ? (e.from ? "on" : "off") : e.value);
-		print_json_pair(", ", "default", is_set ? "off" : e.fallback);
-		print_json_pair(", ", "from", e.from);
-		print_json_pair(", ", "text", e.text);
-		std::putchar('}');
+		if (e.kind == shmem::env_kind::family)
+			print_json_family(e, first);
+		else if (e.kind == shmem::env_kind::set)
+			print_json_entry({e.name, e.from ? "on" : "off", "off", e.from, e.text}, first);
+		else
+			print_json_entry({e.name, e.value, e.fallback, e.from, e.text}, first);
 	}
 	std::fputs("\n  ]", stdout);
 }
@@ -140,7 +172,9 @@ int main(int argc, char **argv)
 	}
 	shmem::env_values values;
 	char message[shmem::kEnvMessage];
-	const char *error = shmem::env_load(values, message) == 0 ? nullptr : message;
+	std::vector<shmem::partition_wish> wishes;
+	const bool good = shmem::env_load(values, message) == 0 && shmem::partition_wishes(wishes, message);
+	const char *error = good ? nullptr : message;
 	if (json)
 		print_json(error);
 	else

@@ -27,6 +27,8 @@ constexpr variable kVariables[] = {
 #define ENV_SET(member, NAME, old, text) {"SHMEM_" #NAME, old, env_kind::set, "", text, ""},
 #define ENV_BOOL(member, NAME, def, text) {"SHMEM_" #NAME, nullptr, env_kind::boolean, def, text, ""},
 #define ENV_SIZE(member, NAME, old, def, text) {"SHMEM_" #NAME, old, env_kind::size, def, text, ""},
+#define ENV_COUNT(member, NAME, def, most, text) {"SHMEM_" #NAME, nullptr, env_kind::count, def, text, ""},
+#define ENV_FAMILY(member, NAME, text) {"SHMEM_" #NAME "<ID>", nullptr, env_kind::family, "", text, ""},
 #define ENV_GRID(member, NAME, text) {"SHMEM_" #NAME, nullptr, env_kind::grid, "", text, ""},
 #define ENV_CHOICE(member, NAME, def, text, list) {"SHMEM_" #NAME, nullptr, env_kind::choice, def, text, list},
 #define C(enumerator, word) word ", "
@@ -34,6 +36,8 @@ constexpr variable kVariables[] = {
 #undef ENV_SET
 #undef ENV_BOOL
 #undef ENV_SIZE
+#undef ENV_COUNT
+#undef ENV_FAMILY
 #undef ENV_GRID
 #undef ENV_CHOICE
 #undef C
@@ -75,6 +79,18 @@ bool parse_bool(const char *text, bool &value) noexcept
 			return value = false, true;
 	}
 	return false;
+}
+
+bool parse_count(const char *text, unsigned most, unsigned &value) noexcept
+{
+	unsigned long sum = 0;
+	const char *at = text;
+	for (; *at >= '0' && *at <= '9' && sum <= most; at++)
+		sum = sum * 10 + static_cast<unsigned long>(*at - '0');
+	if (*at != '\0' || at == text || sum == 0 || sum > most)
+		return false;
+	value = static_cast<unsigned>(sum);
+	return true;
 }
 
 bool parse_grid(const char *text, env_grid &value) noexcept
@@ -124,6 +140,13 @@ int fail_choice(char (&message)[kEnvMessage], const char *name, const char *valu
 {
 	char expected[160];
 	std::snprintf(expected, sizeof(expected), "one of: %.*s", static_cast<int>(words_length(words)), words);
+	return fail(message, name, value, expected);
+}
+
+int fail_count(char (&message)[kEnvMessage], const char *name, const char *value, unsigned most) noexcept
+{
+	char expected[64];
+	std::snprintf(expected, sizeof(expected), "a number from 1 to %u", most);
 	return fail(message, name, value, expected);
 }
 
@@ -261,6 +284,11 @@ int env_load(env_values &values, char (&message)[kEnvMessage]) noexcept
 	text = value_of(*v++, &from);                                                                                  \
 	if (!env_parse_size(text, values.member))                                                                      \
 		return fail(message, from, text, kSizeExpected);
+#define ENV_COUNT(member, NAME, def, most, about)                                                                      \
+	text = value_of(*v++, &from);                                                                                  \
+	if (!parse_count(text, most, values.member))                                                                   \
+		return fail_count(message, from, text, most);
+#define ENV_FAMILY(member, NAME, about) v++;
 #define ENV_GRID(member, NAME, about)                                                                                  \
 	text = value_of(*v++, &from);                                                                                  \
 	if (!parse_grid(text, values.member))                                                                          \
@@ -279,6 +307,8 @@ int env_load(env_values &values, char (&message)[kEnvMessage]) noexcept
 #undef ENV_SET
 #undef ENV_BOOL
 #undef ENV_SIZE
+#undef ENV_COUNT
+#undef ENV_FAMILY
 #undef ENV_GRID
 #undef ENV_CHOICE
 #undef C
@@ -302,8 +332,43 @@ env_entry env_get(size_t i) noexcept
 
 namespace {
 
+// the part of "SHMEM_NAME<ID>" before its number
+size_t stem_length(const char *name) noexcept
+{
+	return std::strcspn(name, "<");
+}
+
+// Is it the name of a member of this family, whatever the number?
+bool in_family(const char *family, const char *name, size_t length) noexcept
+{
+	const size_t stem = stem_length(family);
+	return length > stem && std::strncmp(name, family, stem) == 0 &&
+	       std::strspn(name + stem, "0123456789") >= length - stem;
+}
+
+void print_family(FILE *out, const env_entry &e) noexcept
+{
+	struct state {
+		FILE *out;
+		unsigned count;
+	} s{out, 0};
+	env_family(
+		e.name,
+		[](const char *name, const char *value, void *arg) {
+			auto *state_ptr = static_cast<state *>(arg);
+			std::fprintf(state_ptr->out, "  %s=%s\n", name, value);
+			state_ptr->count++;
+		},
+		&s);
+	if (s.count == 0)
+		std::fprintf(out, "  %s: none (default)\n", e.name);
+	std::fprintf(out, "        %s\n", e.text);
+}
+
 void print_entry(FILE *out, const env_entry &e) noexcept
 {
+	if (e.kind == env_kind::family)
+		return print_family(out, e);
 	if (e.kind == env_kind::set)
 		std::fprintf(out, "  %s: %s", e.name, e.from ? "on" : "off");
 	else
@@ -322,6 +387,11 @@ void print_entry(FILE *out, const env_entry &e) noexcept
 		break;
 	case env_kind::size:
 		std::fputs("; bytes, suffix k m g t", out);
+		break;
+	case env_kind::count:
+		std::fputs("; a number", out);
+		break;
+	case env_kind::family:
 		break;
 	case env_kind::grid:
 		std::fputs("; example: 2x4", out);
@@ -349,6 +419,18 @@ void env_print(FILE *out) noexcept
 		out);
 }
 
+void env_family(const char *name, void (*found)(const char *name, const char *value, void *arg), void *arg) noexcept
+{
+	for (char **at = environ; *at; at++) {
+		const char *end = std::strchr(*at, '=');
+		if (!end || !in_family(name, *at, static_cast<size_t>(end - *at)))
+			continue;
+		char member[128];
+		std::snprintf(member, sizeof(member), "%.*s", static_cast<int>(end - *at), *at);
+		found(member, end + 1, arg);
+	}
+}
+
 void env_unknown(void (*found)(const char *name, void *arg), void *arg) noexcept
 {
 	for (char **at = environ; *at; at++) {
@@ -360,6 +442,7 @@ void env_unknown(void (*found)(const char *name, void *arg), void *arg) noexcept
 		bool known = false;
 		for (const variable &v : kVariables)
 			known = known || std::strcmp(name, v.name) == 0 ||
+				(v.kind == env_kind::family && in_family(v.name, name, std::strlen(name))) ||
 				(v.old_name && std::strcmp(name, v.old_name) == 0);
 		if (!known)
 			found(name, arg);

@@ -11,6 +11,8 @@
 
 namespace shmem {
 
+constexpr unsigned kMostPartitions = 64; // that SHMEM_MAX_PARTITIONS may allow
+
 struct env_grid {
 	unsigned hosts = 0, pes_per_host = 0; // 0: not set
 };
@@ -19,6 +21,8 @@ struct env_grid {
 #define ENV_SET(member, NAME, old, text)
 #define ENV_BOOL(member, NAME, def, text)
 #define ENV_SIZE(member, NAME, old, def, text)
+#define ENV_COUNT(member, NAME, def, most, text)
+#define ENV_FAMILY(member, NAME, text)
 #define ENV_GRID(member, NAME, text)
 #define ENV_CHOICE(member, NAME, def, text, list) enum class member##_kind : int{list};
 #define C(enumerator, word) enumerator,
@@ -26,6 +30,8 @@ struct env_grid {
 #undef ENV_SET
 #undef ENV_BOOL
 #undef ENV_SIZE
+#undef ENV_COUNT
+#undef ENV_FAMILY
 #undef ENV_GRID
 #undef ENV_CHOICE
 #undef C
@@ -34,21 +40,25 @@ struct env_values {
 #define ENV_SET(member, NAME, old, text) bool member = false;
 #define ENV_BOOL(member, NAME, def, text) bool member = false;
 #define ENV_SIZE(member, NAME, old, def, text) size_t member = 0;
+#define ENV_COUNT(member, NAME, def, most, text) unsigned member = 0;
+#define ENV_FAMILY(member, NAME, text)
 #define ENV_GRID(member, NAME, text) env_grid member;
 #define ENV_CHOICE(member, NAME, def, text, list) member##_kind member{};
 #include "shmem_env.def"
 #undef ENV_SET
 #undef ENV_BOOL
 #undef ENV_SIZE
+#undef ENV_COUNT
+#undef ENV_FAMILY
 #undef ENV_GRID
 #undef ENV_CHOICE
 };
 
-enum class env_kind { set, boolean, size, grid, choice };
+enum class env_kind { set, boolean, size, count, family, grid, choice };
 
 // one variable as read: what printing needs
 struct env_entry {
-	const char *name;     // with SHMEM_
+	const char *name;     // with SHMEM_; of a family: with <ID> at the end
 	const char *old_name; // SMA_..., or nullptr
 	env_kind kind;
 	const char *fallback; // value when not set; "" for none
@@ -70,6 +80,9 @@ bool env_parse_size(const char *text, size_t &bytes) noexcept;
 
 size_t env_count() noexcept;
 env_entry env_get(size_t i) noexcept; // as the environment says now; not checked
+
+// The variables of the family with this name that are set; their values are checked by whoever uses them.
+void env_family(const char *name, void (*found)(const char *name, const char *value, void *arg), void *arg) noexcept;
 
 // The text of SHMEM_INFO: each variable with value, origin and meaning; then SHMEM_* variables that are unknown.
 void env_print(FILE *out) noexcept;

@@ -116,6 +116,8 @@ constexpr auto meaning(Word word)
 #define ENV_SET(member, NAME, old, text)
 #define ENV_BOOL(member, NAME, def, text)
 #define ENV_SIZE(member, NAME, old, def, text)
+#define ENV_COUNT(member, NAME, def, most, text)
+#define ENV_FAMILY(member, NAME, text)
 #define ENV_GRID(member, NAME, text)
 #define ENV_CHOICE(member, NAME, def, text, list)                                                                      \
 	namespace same_##member                                                                                        \
@@ -128,6 +130,8 @@ constexpr auto meaning(Word word)
 #undef ENV_SET
 #undef ENV_BOOL
 #undef ENV_SIZE
+#undef ENV_COUNT
+#undef ENV_FAMILY
 #undef ENV_GRID
 #undef ENV_CHOICE
 #undef C
