@@ -63,6 +63,12 @@ int reg_parts(fid_domain *f, void *base, size_t span, uint64_t access, uint64_t 
 	return guard([&] { return mr_register_parts(domain_of(&f->fid), base, span, access, key, parts, count, out); });
 }
 
+int reg_gate(fid_domain *f, size_t len, uint64_t key, int (*serve)(void *, const void *, size_t), void *arg,
+	     fid_mr **out) noexcept
+{
+	return guard([&] { return mr_register_gate(domain_of(&f->fid), len, key, serve, arg, out); });
+}
+
 int window(fid_ep *fid, fi_addr_t addr, void **base) noexcept
 {
 	return guard([&] {
@@ -314,6 +320,7 @@ fi_pgas_ops g_ext_ops = {
 	.get_word = get_word,
 	.fetch_word = fetch_word,
 	.reason = reason,
+	.mr_reg_gate = reg_gate,
 };
 
 } // namespace pgas

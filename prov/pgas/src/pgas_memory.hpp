@@ -3,6 +3,7 @@
 // Registered memory of this process: regions, the files behind them, and how key 0 is laid out.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include <rdma/fi_domain.h>
@@ -43,10 +44,17 @@ struct mr {
 	uint64_t key;
 	cntr_core *rem_wr = nullptr, *rem_rd = nullptr;
 	std::vector<uint64_t> files;
+	// A gate (fi_ext_pgas.h): who is called instead of a copy; the memory is there for what is not called only.
+	int (*serve)(void *arg, const void *bytes, size_t len) = nullptr;
+	void *serve_arg = nullptr;
+	std::unique_ptr<char[]> behind_gate;
 };
 extern fi_ops_mr g_mr_ops;
 int mr_register_parts(domain *dom, void *base, size_t span, uint64_t access, uint64_t key, const fi_pgas_part *parts,
 		      size_t count, fid_mr **out);
+
+int mr_register_gate(domain *dom, size_t len, uint64_t key, int (*serve)(void *, const void *, size_t), void *arg,
+		     fid_mr **out);
 
 // Where our own key 0 lies (pgas_layout.cpp). Written once, before the first transfer.
 struct key0_piece {

@@ -398,4 +398,21 @@ int mr_register_parts(domain *dom, void *base, size_t span, uint64_t access, uin
 	return enter(dom, std::move(m), key, false, out);
 }
 
+int mr_register_gate(domain *dom, size_t len, uint64_t key, int (*serve)(void *, const void *, size_t), void *arg,
+		     fid_mr **out)
+{
+	if (!len || len > FI_PGAS_GATE_BYTES || !key || !serve)
+		return -FI_EINVAL; // key 0 is what windows are for
+	scoped_lock lock(dom->mutex);
+	auto m = fresh(dom, FI_REMOTE_WRITE, nullptr);
+	m->behind_gate = std::make_unique<char[]>(len);
+	m->flags = 0; // offsets, whatever the domain's addresses are
+	m->base = reinterpret_cast<uintptr_t>(m->behind_gate.get());
+	m->len = len;
+	m->parts.push_back({0, len, m->base, 0, -1, 0, 0});
+	m->serve = serve;
+	m->serve_arg = arg;
+	return enter(dom, std::move(m), key, false, out);
+}
+
 } // namespace pgas

@@ -27,8 +27,8 @@ char *plain_memory(net_ep &on, uint64_t key, uint64_t addr, size_t len, uint64_t
 			return nullptr;
 		m = d.last_region = it->second;
 	}
-	if (!m->open || m->flags || (m->access & right) != right || m->rem_wr || m->rem_rd || on.ep->c_rem_write ||
-	    on.ep->c_rem_read)
+	if (!m->open || m->flags || m->serve || (m->access & right) != right || m->rem_wr || m->rem_rd ||
+	    on.ep->c_rem_write || on.ep->c_rem_read)
 		return nullptr;
 	for (const mem_part &p : m->parts)
 		if (addr >= p.off && addr - p.off < p.len && len <= p.len - (addr - p.off))
@@ -129,6 +129,8 @@ int run_put(net_ep &on, const frame_head &h, const char *bytes, size_t len)
 	target_memory at;
 	if (const int err = target_find(on.ep->dom, key, addr, len - head, FI_REMOTE_WRITE, at))
 		return err;
+	if (at.region->serve)
+		return at.region->serve(at.region->serve_arg, bytes + head, len - head);
 	pgas_fence_store_store(); // as in store()
 	iov_scatter(at.pieces.data(), at.pieces.size(), 0, bytes + head, len - head);
 	target_count(on.ep, *at.region, remote_effect::write, true, h.flags & kFrameLast);
