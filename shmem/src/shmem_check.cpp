@@ -3,7 +3,7 @@
 // Wrong use: one line that says which PE, which routine, which argument, and what was expected; then the job ends. The
 // hot path makes no test: a wrong PE finds an empty window and comes here by the cold exit, a wrong address faults in
 // the guard pages around the windows, and the fault handler explains.
-#include "shmem_state.hpp"
+#include "shmem_partition.hpp"
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -103,8 +103,17 @@ void check_symmetric(const char *routine, const char *argument, const void *ptr,
 	if (const char *name = library_at(reinterpret_cast<uintptr_t>(ptr)))
 		fail(routine, "%s %p is static data of %s: only the program's own static data is symmetric", argument,
 		     ptr, name);
-	fail(routine, "%s %p (%zu bytes) is not symmetric memory: static data of the program or shmem_malloc", argument,
-	     ptr, bytes);
+	fail(routine,
+	     "%s %p (%zu bytes) is not symmetric memory: static data of the program, shmem_malloc or a partition",
+	     argument, ptr, bytes);
+}
+
+void check_host(const char *routine, const char *argument, const void *ptr, size_t bytes)
+{
+	check_symmetric(routine, argument, ptr, bytes);
+	if (const partition *p = g.devices ? device_of(ptr) : nullptr)
+		fail(routine, "%s %p is in partition %d, which is device memory; it must be host memory", argument, ptr,
+		     p->wish.id);
 }
 
 namespace {
@@ -343,6 +352,20 @@ void explain(const fault &f, uintptr_t at, char *text, size_t room)
 			 routine, g.n_pes - 1);
 }
 
+// The program, or a call of ours with a pointer that is none of SHMEM's, touched memory that only a device may.
+void touched_device(uintptr_t at)
+{
+	const partition *p = g.devices ? device_of(reinterpret_cast<void *>(at)) : nullptr;
+	if (!p)
+		return;
+	char text[160];
+	snprintf(text, sizeof text,
+		 "the address %p is in partition %d, which is device memory: the CPU cannot touch it; "
+		 "shmemx_partition_copy does",
+		 reinterpret_cast<void *>(at), p->wish.id);
+	pgas_boot_abort(1, text);
+}
+
 // Ends the job as any wrong use does, when it is one for sure. A program with a handler of its own may have reasons to
 // take the fault of a buffer that it gave us.
 void on_fault(int sig, siginfo_t *info, void *where)
@@ -353,6 +376,7 @@ void on_fault(int sig, siginfo_t *info, void *where)
 	const auto &context = *static_cast<const ucontext_t *>(where);
 	fault f{nullptr, nullptr, -1, 0, sig == SIGBUS && info->si_code == BUS_ADRALN};
 	if (g.initialized) {
+		touched_device(at);
 		f.routine = our_routine(program_counter(context));
 		find_given(info, context, f);
 	}

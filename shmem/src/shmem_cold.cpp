@@ -5,7 +5,7 @@
 //
 // What is mapped is complete on return. What is not goes to the wire and `pending` says so: short puts and plain
 // atomics are copied, a longer put and everything that brings something back wait for themselves alone (FI_PGAS_WAIT).
-#include "shmem_state.hpp"
+#include "shmem_partition.hpp"
 
 #include <time.h>
 
@@ -169,8 +169,11 @@ void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe, 
 	check_symmetric(name, "dest", dest, bytes);
 	if (g.env.debug) {
 		debug_remote(name, "dest", dest, bytes);
+		order_compare(name, dest, teams::world_rank(*c->owner, pe));
 		debug_overlap(name, dest, source, bytes, teams::world_rank(*c->owner, pe));
 	}
+	if (PGAS_UNLIKELY(g.devices) && device_put(c, dest, source, bytes, pe, name, when))
+		return;
 	if (mapped(c, pe))
 		put_mapped(c, dest, source, bytes, pe, name);
 	else
@@ -186,8 +189,11 @@ void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, 
 	check_symmetric(name, "source", source, bytes);
 	if (g.env.debug) {
 		debug_remote(name, "source", source, bytes);
+		order_compare(name, source, teams::world_rank(*c->owner, pe));
 		debug_overlap(name, dest, source, bytes, teams::world_rank(*c->owner, pe));
 	}
+	if (PGAS_UNLIKELY(g.devices) && device_get(c, dest, source, bytes, pe, name, when))
+		return;
 	const transfer t(dest, source, bytes, pe);
 	if (mapped(c, pe))
 		finish_mapped(c, again([&] {
@@ -210,6 +216,8 @@ static bool short_way(const context *c)
 // the long way finds out why. paths.def: shmem_long_p_far
 void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name)
 {
+	if (PGAS_UNLIKELY(g.devices))
+		return device_p(c, dest, value, bytes, pe, name);
 	if (short_way(c) && PGAS_LIKELY(g.short_ways->put_word(c->ep, reinterpret_cast<uintptr_t>(dest), value, bytes,
 							       static_cast<fi_addr_t>(pe)) == 0)) {
 		pgas_add_release(&c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
@@ -221,13 +229,21 @@ void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const 
 uint64_t cold_g(context *c, const void *source, size_t bytes, int pe, const char *name)
 {
 	uint64_t value = 0;
-	if (short_way(c) && PGAS_LIKELY(g.short_ways->get_word(c->ep, reinterpret_cast<uintptr_t>(source), bytes,
-							       static_cast<fi_addr_t>(pe), &value) == 0))
+	if (!g.devices && short_way(c) &&
+	    PGAS_LIKELY(g.short_ways->get_word(c->ep, reinterpret_cast<uintptr_t>(source), bytes,
+					       static_cast<fi_addr_t>(pe), &value) == 0))
 		return value;
 	cold_get(c, &value, source, bytes, pe, name);
 	return value;
 }
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+
+void check_strided(context *c, const char *name, const void *remote, size_t bytes, int pe)
+{
+	check_context(c, name);
+	check_member(name, c, pe);
+	check_symmetric(name, "the remote array", remote, bytes);
+}
 
 namespace {
 
@@ -236,8 +252,10 @@ void check_word(context *c, const void *target, size_t bytes, int pe, const char
 	check_context(c, name);
 	check_member(name, c, pe);
 	check_symmetric(name, "target", target, bytes);
-	if (g.env.debug)
+	if (g.env.debug) {
 		debug_remote(name, "target", target, bytes);
+		order_compare(name, target, teams::world_rank(*c->owner, pe));
+	}
 	if (reinterpret_cast<uintptr_t>(target) % bytes)
 		fail(name, "target %p is not aligned to its %zu bytes", target, bytes);
 }
@@ -276,6 +294,9 @@ uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, 
 {
 	check_word(c, target, type == FI_UINT64 ? 8 : 4, pe, name);
 	uint64_t old = 0;
+	if (PGAS_UNLIKELY(g.devices) &&
+	    device_amo(c, target, pe, type, op, value, compare, fetch ? &old : nullptr, name))
+		return old;
 	atomic_word w(&value, &compare, &old, target, pe, type, op);
 	const fi_ops_atomic *amo = c->ep->atomic;
 	if (mapped(c, pe))
@@ -300,6 +321,11 @@ uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, 
 void cold_amo_behind(context *c, uint64_t *target, int pe, fi_op op, uint64_t value, const char *name)
 {
 	check_word(c, target, sizeof *target, pe, name);
+	if (PGAS_UNLIKELY(g.devices)) { // data before signal, whatever memory either is in
+		device_finish(name);
+		if (device_amo(c, target, pe, FI_UINT64, op, value, 0, nullptr, name))
+			return;
+	}
 	atomic_word w(&value, nullptr, nullptr, target, pe, FI_UINT64, op);
 	pgas_fence_stores(); // data before signal
 	if (mapped(c, pe))
@@ -328,6 +354,8 @@ void cold_quiet(context *c)
 	check_context(c, "shmem_quiet");
 	const pgas::mutex_holder alone(g.quiet_mutex, g.thread_level == SHMEM_THREAD_MULTIPLE);
 	const uint64_t before = pgas_load_acquire(&c->pending); // pairs with add_release in finish_taken()
+	if (PGAS_UNLIKELY(g.devices))
+		device_finish("shmem_quiet");
 	g.net.ops->drain(c->ep);
 	pgas_add_relaxed(&c->pending, 0 - before);
 	check_lost(c, "shmem_quiet");
@@ -336,6 +364,8 @@ void cold_quiet(context *c)
 void cold_fence(context *c)
 {
 	check_context(c, "shmem_fence");
+	if (PGAS_UNLIKELY(g.devices))
+		device_finish("shmem_fence");
 	g.net.ops->fence(c->ep);
 	check_lost(c, "shmem_fence");
 }

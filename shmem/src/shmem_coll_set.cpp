@@ -3,6 +3,7 @@
 // Collectives over active sets (deprecated): PE_start, logPE_stride, PE_size and a pSync array of the caller. The set
 // of all PEs is the world team and goes the way of teams. Other sets bring no shared memory but pSync: they sync there
 // (it is back at SHMEM_SYNC_VALUE afterwards) and move data through the windows; pWrk is not needed.
+#include "shmem_partition.hpp"
 #include "shmem_team.hpp"
 
 #include <new>
@@ -43,7 +44,7 @@ teams::team set_of(const char *routine, int start, int log_stride, int count, lo
 	const int64_t me = (g.my_pe - start) / stride;
 	if (g.my_pe < start || (g.my_pe - start) % stride || me >= count)
 		fail(routine, "PE %d is not in the active set %d, %d, %d", g.my_pe, start, log_stride, count);
-	check_symmetric(routine, "pSync", psync, psync_longs * sizeof(long));
+	check_host(routine, "pSync", psync, psync_longs * sizeof(long));
 	const pgas::mutex_holder lock(g_sets_mutex);
 	teams::team *t = g_sets;
 	while (t && !(t->start == start && t->stride == stride && t->size == count))
@@ -73,6 +74,51 @@ void check_arrays(const char *routine, const void *dest, size_t dest_bytes, cons
 {
 	check_symmetric(routine, "dest", dest, dest_bytes);
 	check_symmetric(routine, "source", source, source_bytes);
+}
+
+// Each by the memory that it is about.
+void broadcast_on(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name)
+{
+	if (any_device(dest, source))
+		device_broadcast(t, dest, source, bytes, root, false, true, name);
+	else
+		teams::broadcast_in_turn(t, dest, source, bytes, root, false);
+}
+void collect_on(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
+{
+	if (any_device(dest, source))
+		device_collect(t, dest, source, bytes, name);
+	else
+		teams::collect(t, dest, source, bytes);
+}
+void fcollect_on(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
+{
+	if (any_device(dest, source))
+		device_fcollect(t, dest, source, bytes, name);
+	else
+		teams::fcollect(t, dest, source, bytes);
+}
+void alltoall_on(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
+{
+	if (any_device(dest, source))
+		device_alltoall(t, dest, source, bytes, name);
+	else
+		teams::alltoall(t, dest, source, bytes);
+}
+void alltoalls_on(teams::team &t, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t count,
+		  size_t size, const char *name)
+{
+	if (any_device(dest, source))
+		device_alltoalls(t, dest, source, dst, sst, count, size, name);
+	else
+		teams::alltoalls(t, dest, source, dst, sst, count, size);
+}
+void reduce_on(teams::team &t, const reduction &op, void *dest, const void *source, size_t count, const char *name)
+{
+	if (any_device(dest, source))
+		device_reduce(t, op, dest, source, count, name);
+	else
+		teams::reduce(t, op, dest, source, count);
 }
 
 } // namespace
@@ -114,9 +160,8 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
 		check_arrays(name, dest, nelems *(S / 8), source, nelems *(S / 8));                                    \
 		if (PE_root < 0 || PE_root >= PE_size)                                                                 \
 			fail(name, "the root %d is outside 0..%d of the active set", PE_root, PE_size - 1);            \
-		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_BCAST_SYNC_SIZE, [&](teams::team &t) {      \
-			teams::broadcast_in_turn(t, dest, source, nelems *(S / 8), PE_root, false);                    \
-		});                                                                                                    \
+		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_BCAST_SYNC_SIZE,                            \
+		       [&](teams::team &t) { broadcast_on(t, dest, source, nelems *(S / 8), PE_root, name); });        \
 	}                                                                                                              \
 	SHMEM_NAME(void, shmem_collect##S,                                                                             \
 		   (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,        \
@@ -126,7 +171,7 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
 		check_running(name);                                                                                   \
 		check_arrays(name, dest, nelems *(S / 8), source, nelems *(S / 8));                                    \
 		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_COLLECT_SYNC_SIZE,                          \
-		       [&](teams::team &t) { teams::collect(t, dest, source, nelems *(S / 8)); });                     \
+		       [&](teams::team &t) { collect_on(t, dest, source, nelems *(S / 8), name); });                   \
 	}                                                                                                              \
 	SHMEM_NAME(void, shmem_fcollect##S,                                                                            \
 		   (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,        \
@@ -137,7 +182,7 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
 		const size_t bytes = nelems * (S / 8);                                                                 \
 		check_arrays(name, dest, bytes *static_cast<size_t>(PE_size > 0 ? PE_size : 0), source, bytes);        \
 		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_COLLECT_SYNC_SIZE,                          \
-		       [&](teams::team &t) { teams::fcollect(t, dest, source, nelems *(S / 8)); });                    \
+		       [&](teams::team &t) { fcollect_on(t, dest, source, nelems *(S / 8), name); });                  \
 	}                                                                                                              \
 	SHMEM_NAME(void, shmem_alltoall##S,                                                                            \
 		   (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,        \
@@ -148,7 +193,7 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
 		const size_t bytes = nelems * (S / 8) * static_cast<size_t>(PE_size > 0 ? PE_size : 0);                \
 		check_arrays(name, dest, bytes, source, bytes);                                                        \
 		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_ALLTOALL_SYNC_SIZE,                         \
-		       [&](teams::team &t) { teams::alltoall(t, dest, source, nelems *(S / 8)); });                    \
+		       [&](teams::team &t) { alltoall_on(t, dest, source, nelems *(S / 8), name); });                  \
 	}                                                                                                              \
 	SHMEM_NAME(void, shmem_alltoalls##S,                                                                           \
 		   (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int PE_start,         \
@@ -160,7 +205,7 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
 		if (dst < 1 || sst < 1)                                                                                \
 			fail(name, "the strides are %td and %td; both must be at least 1", dst, sst);                  \
 		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_ALLTOALLS_SYNC_SIZE,                        \
-		       [&](teams::team &t) { teams::alltoalls(t, dest, source, dst, sst, nelems, S / 8); });           \
+		       [&](teams::team &t) { alltoalls_on(t, dest, source, dst, sst, nelems, S / 8, name); });         \
 	}
 SHMEM_COLL_SIZES(DEFINE, )
 #undef DEFINE
@@ -176,7 +221,7 @@ void do_to_all(const char *name, void *dest, const void *source, int nreduce, in
 	const auto count = static_cast<size_t>(nreduce);
 	check_arrays(name, dest, count * op.size, source, count * op.size);
 	on_set(name, start, log_stride, size, psync, SHMEM_REDUCE_SYNC_SIZE,
-	       [&](teams::team &t) { teams::reduce(t, op, dest, source, count); });
+	       [&](teams::team &t) { reduce_on(t, op, dest, source, count, name); });
 }
 
 } // namespace

@@ -4,7 +4,7 @@
 // so that every put, get and atomic comes to the cold path and is checked there (shmem_cold.cpp); the hot path knows
 // nothing of it. Here: memory of the heap that is in no block, source and destination that overlap, and collective
 // calls of the heap whose arguments differ between PEs.
-#include "shmem_state.hpp"
+#include "shmem_partition.hpp"
 
 #include <cstdio>
 #include <cstring>
@@ -16,6 +16,10 @@ namespace shmem {
 void debug_remote(const char *name, const char *argument, const void *ptr, size_t bytes)
 {
 	const pgas::mutex_holder lock(g.heap_mutex);
+	if (const partition *p = partition_of(ptr);
+	    p && !p->pool.covers(reinterpret_cast<uintptr_t>(ptr) - p->mine.at, bytes))
+		fail(name, "%s %p (%zu bytes) is in partition %d, but not within one allocated block", argument, ptr,
+		     bytes, p->wish.id);
 	if (g.heap_.contains(ptr) && !g.heap_.covers(ptr, bytes))
 		fail(name, "%s %p (%zu bytes) is in the symmetric heap, but not within one allocated block", argument,
 		     ptr, bytes);

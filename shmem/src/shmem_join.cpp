@@ -18,6 +18,7 @@
 #include "pgas_boot.h"
 #include "shmem_leave.hpp"
 #include "shmem_memory.hpp"
+#include "shmem_partition.hpp"
 #include "shmem_team.hpp"
 
 namespace shmem {
@@ -35,6 +36,7 @@ struct card { // what PEs tell each other at start
 	uint64_t heap_at;
 	uint64_t heap_bytes;
 	uint64_t data_bytes;
+	uint64_t partitions; // what they are, in one number
 	uint64_t host;
 	char host_name[kHostNameBytes];
 	unsigned char secret[kSecretBytes]; // of the job: that of PE 0 counts
@@ -54,6 +56,7 @@ void join_job(int thread_level)
 	g.my_pe = pgas_boot_rank();
 	g.n_pes = pgas_boot_size();
 	g.thread_level = thread_level;
+	partitions_read();
 }
 
 uint64_t find_host()
@@ -71,7 +74,7 @@ memory_plan plan_memory()
 {
 	char why[320];
 	memory_plan plan;
-	if (!memory_find(kInternalBytes, g.env.symmetric_size, plan, why, sizeof why))
+	if (!memory_find(kInternalBytes, g.env.symmetric_size, partitions_host_bytes(), plan, why, sizeof why))
 		fail(kRoutine, "%s", why);
 	g.base = plan.base();
 	return plan;
@@ -131,6 +134,7 @@ card own_card(const memory_plan &plan, uint64_t host)
 	mine.heap_at = plan.heap_at;
 	mine.heap_bytes = plan.heap_bytes;
 	mine.data_bytes = plan.data_bytes;
+	mine.partitions = partitions_fingerprint();
 	mine.host = host;
 	gethostname(mine.host_name, sizeof mine.host_name - 1);
 	if (g.my_pe == 0 && getrandom(mine.secret, sizeof mine.secret, 0) != sizeof mine.secret)
@@ -145,6 +149,8 @@ void compare(const card &c, const card &mine, int pe)
 		fail(kRoutine, "SHMEM_SYMMETRIC_SIZE differs: %zu bytes here and %zu on PE %d",
 		     static_cast<size_t>(mine.heap_bytes) - kInternalBytes,
 		     static_cast<size_t>(c.heap_bytes) - kInternalBytes, pe);
+	if (c.partitions != mine.partitions)
+		fail(kRoutine, "the SHMEM_SYMMETRIC_PARTITION variables of PE %d are not those that we have here", pe);
 	if (c.data_bytes != mine.data_bytes)
 		fail(kRoutine, "PE %d runs another program: its static data is not as long", pe);
 }
@@ -195,15 +201,19 @@ void register_memory()
 {
 	const part &d = g.data, &h = g.heap_part;
 	const uint64_t heap_off = heap_offset();
+	const size_t heap_bytes = h.bytes + g.behind_heap;
 	const fi_pgas_piece pieces[] = {
 		{reinterpret_cast<void *>(d.at), 0, d.bytes},
-		{reinterpret_cast<void *>(h.at), heap_off, h.bytes},
+		{reinterpret_cast<void *>(h.at), heap_off, heap_bytes},
 	};
 	must(kRoutine, "symmetric addressing", g.net.ops->symmetric_layout(g.net.domain, pieces, 2));
-	const fi_pgas_part parts[] = {{0, d.bytes, d.fd, 0}, {heap_off, h.bytes, h.fd, 0}};
+	std::vector<fi_pgas_part> parts{{0, d.bytes, d.fd, 0}, {heap_off, h.bytes, h.fd, 0}};
+	for (int i = 0; i < g_partitions.count; i++)
+		if (const partition &p = g_partitions.all[i]; p.fd >= 0)
+			parts.push_back({heap_off + (p.mine.at - h.at), p.mine.bytes, p.fd, 0});
 	must(kRoutine, "registering symmetric memory",
-	     g.net.ops->mr_reg_parts(g.net.domain, reinterpret_cast<void *>(g.base), heap_off + h.bytes,
-				     FI_REMOTE_READ | FI_REMOTE_WRITE, 0, parts, 2, &g.mr));
+	     g.net.ops->mr_reg_parts(g.net.domain, reinterpret_cast<void *>(g.base), heap_off + heap_bytes,
+				     FI_REMOTE_READ | FI_REMOTE_WRITE, 0, parts.data(), parts.size(), &g.mr));
 }
 
 void start_heap(const cards_of_all &cards)
@@ -221,6 +231,14 @@ void start_heap(const cards_of_all &cards)
 	must(kRoutine, "symmetric heap", g.heap_.init(config));
 }
 
+int rank_on_host(const cards_of_all &cards)
+{
+	int before = 0;
+	for (int pe = 0; pe < g.my_pe; pe++)
+		before += cards[static_cast<size_t>(pe)].host == cards[static_cast<size_t>(g.my_pe)].host;
+	return before;
+}
+
 void map_memory(const memory_plan &plan, const cards_of_all &cards)
 {
 	char why[320];
@@ -228,6 +246,8 @@ void map_memory(const memory_plan &plan, const cards_of_all &cards)
 		fail(kRoutine, "%s", why);
 	register_memory();
 	start_heap(cards);
+	partitions_open(rank_on_host(cards));
+	partitions_publish();
 }
 
 // --- meet: all others can be reached ---------------------------------------------------------------------------------
@@ -319,7 +339,9 @@ void leave(const char *how, bool implied)
 	g.initialized = false;
 	g.short_ways = &g_no_short_ways;
 	g.finalized = true;
+	device_far_close();
 	close_endpoint();
+	partitions_close();
 	g.heap_.fini();
 	memory_release();
 	delete[] g.hosts;

@@ -9,7 +9,7 @@
 // the heap is a second memfd. Only offsets cross between PEs, so address space randomisation may stay on: the offset of
 // an object is the same on all PEs, the distance between static data and heap need not be. A child after fork() gets
 // private copies.
-#include "shmem_state.hpp"
+#include "shmem_partition.hpp"
 
 #include <fcntl.h>
 #include <link.h>
@@ -106,16 +106,19 @@ void child_after_fork()
 		_exit(127);
 	if (mremap(copy, d.bytes, d.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void *>(d.at)) == MAP_FAILED)
 		_exit(127);
+	constexpr int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
 	const part &h = g.heap_part;
 	if (h.bytes)
-		mmap(reinterpret_cast<void *>(h.at), h.bytes, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, h.fd, 0);
+		mmap(reinterpret_cast<void *>(h.at), h.bytes, PROT_READ | PROT_WRITE, flags, h.fd, 0);
+	for (int i = 0; i < g_partitions.count; i++)
+		if (const partition &p = g_partitions.all[i]; p.fd >= 0)
+			mmap(reinterpret_cast<void *>(p.mine.at), p.mine.bytes, PROT_READ | PROT_WRITE, flags, p.fd, 0);
 	g.data.fd = -1; // children of this child find private memory, which fork() copies by itself
 }
 
 } // namespace
 
-bool memory_find(size_t own_bytes, size_t heap_bytes, memory_plan &plan, char *why, size_t room)
+bool memory_find(size_t own_bytes, size_t heap_bytes, size_t behind_bytes, memory_plan &plan, char *why, size_t room)
 {
 	range r;
 	dl_iterate_phdr(find_data, &r);
@@ -132,9 +135,17 @@ bool memory_find(size_t own_bytes, size_t heap_bytes, memory_plan &plan, char *w
 			 heap_bytes, most);
 		return false;
 	}
+	if (host.ram && behind_bytes > most - heap_bytes) {
+		snprintf(why, room,
+			 "SHMEM_SYMMETRIC_SIZE and the partitions of kind host ask for %zu bytes and this host has "
+			 "%zu; use less",
+			 heap_bytes + behind_bytes, most);
+		return false;
+	}
 	plan.heap_bytes = up(own_bytes + (heap_bytes ? heap_bytes : 1));
+	plan.behind_bytes = behind_bytes;
 	if (!place_heap(plan, g.n_pes)) {
-		snprintf(why, room, "no room in the address space for a symmetric heap of %zu bytes", plan.heap_bytes);
+		snprintf(why, room, "no room in the address space for a symmetric heap of %zu bytes", plan.reserved());
 		return false;
 	}
 	return true;
@@ -162,8 +173,10 @@ bool memory_map(const memory_plan &plan, int huge, char *why, size_t room)
 		return false;
 	g.data = {plan.data_at, plan.data_bytes, data_fd};
 	g.heap_part = {reinterpret_cast<uintptr_t>(got), plan.heap_bytes, fd};
+	g.behind_heap = plan.behind_bytes;
 	g.base = plan.base();
 	g.span = plan.span();
+	partitions_map(g.heap_part.at + g.heap_part.bytes);
 	static bool registered = false;
 	if (!registered)
 		registered = pthread_atfork(nullptr, nullptr, child_after_fork) == 0;
@@ -180,7 +193,9 @@ uint64_t symmetric_offset(const void *ptr)
 {
 	const auto at = reinterpret_cast<uintptr_t>(ptr);
 	const part &h = g.heap_part;
-	return at >= h.at && at - h.at < h.bytes ? heap_offset() + (at - h.at) : at - g.data.at;
+	if (const partition *p = device_of(ptr)) // above all offsets of the region
+		return (uint64_t{1} << 63) + (static_cast<uint64_t>(p->index) << 48) + (at - p->mine.at);
+	return at >= h.at && at - h.at < h.bytes + g.behind_heap ? heap_offset() + (at - h.at) : at - g.data.at;
 }
 
 // The static data stays where it is: the program uses it.
@@ -189,7 +204,7 @@ void memory_release()
 	const part h = g.heap_part;
 	g.heap_part = {};
 	if (h.bytes) {
-		munmap(reinterpret_cast<void *>(h.at), h.bytes);
+		munmap(reinterpret_cast<void *>(h.at), h.bytes + g.behind_heap);
 		close(h.fd);
 	}
 }
@@ -200,11 +215,12 @@ bool is_symmetric(const void *ptr, size_t bytes)
 	for (const part &p : {g.data, g.heap_part})
 		if (p.bytes && at >= p.at && bytes <= p.bytes && at - p.at <= p.bytes - bytes)
 			return true;
-	return false;
+	const partition *p = PGAS_UNLIKELY(g_partitions.count) ? partition_of(ptr) : nullptr;
+	return p && bytes <= p->mine.bytes && at - p->mine.at <= p->mine.bytes - bytes;
 }
 
 // Asking the provider about a PE of another host would connect to it. Made-up hosts are one host.
-static bool on_other_host(int pe)
+bool on_other_host(int pe)
 {
 	return g.hosts && !g.env.fake_hosts.hosts && g.hosts[pe] != g.hosts[g.my_pe];
 }
@@ -214,6 +230,9 @@ void *peer_pointer(const void *ptr, int pe)
 	void *base = nullptr;
 	if (on_other_host(pe))
 		return nullptr;
+	if (PGAS_UNLIKELY(g.devices))
+		if (partition *p = device_of(ptr))
+			return device_peer(*p, ptr, pe, "shmem_ptr");
 	if (g.net.ops->window(g_default.ep, static_cast<fi_addr_t>(pe), &base) != 0 || !base) {
 		g.far = true; // nor will it have ours
 		return nullptr;

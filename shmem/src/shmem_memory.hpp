@@ -12,15 +12,18 @@ namespace shmem {
 struct memory_plan {
 	uintptr_t data_at, heap_at;
 	size_t data_bytes, heap_bytes;
+	size_t behind_bytes = 0; // for host partitions, behind the heap
+
+	size_t reserved() const { return heap_bytes + behind_bytes; }
 
 	uintptr_t base() const { return std::min(data_at, heap_at); }
-	size_t span() const { return std::max(data_at + data_bytes, heap_at + heap_bytes) - base(); }
+	size_t span() const { return std::max(data_at + data_bytes, heap_at + reserved()) - base(); }
 };
 
 // Both return false with a reason.
-// own_bytes: address space for the library in front of the program's heap, mostly never touched. The place of the heap
-// is reserved then.
-bool memory_find(size_t own_bytes, size_t heap_bytes, memory_plan &plan, char *why, size_t room);
+// own_bytes: address space for the library in front of the program's heap, mostly never touched. behind_bytes: for host
+// partitions. The place of all of it is reserved then.
+bool memory_find(size_t own_bytes, size_t heap_bytes, size_t behind_bytes, memory_plan &plan, char *why, size_t room);
 bool memory_map(const memory_plan &plan, int huge, char *why, size_t room);
 // shmem_place.cpp: fills heap_at and reserves it; false when there is no room
 bool place_heap(memory_plan &plan, int n_pes);

@@ -44,9 +44,9 @@ uintptr_t candidate(const memory_plan &plan, unsigned i, uint64_t align)
 	const uint64_t distance = kDistances[i % kCount];
 	if (i < kCount) { // data and heap may not meet
 		const uintptr_t at = (plan.data_at + distance + align - 1) / align * align;
-		return distance <= plan.data_bytes || at + plan.heap_bytes - plan.data_at > kFarthest ? 0 : at;
+		return distance <= plan.data_bytes || at + plan.reserved() - plan.data_at > kFarthest ? 0 : at;
 	}
-	const uint64_t below = distance + plan.heap_bytes;
+	const uint64_t below = distance + plan.reserved();
 	return plan.data_at < below || kFarthest < UINT64_MAX ? 0 : (plan.data_at - below) / align * align;
 }
 
@@ -56,14 +56,14 @@ uintptr_t candidate(const memory_plan &plan, unsigned i, uint64_t align)
 bool place_heap(memory_plan &plan, int n_pes)
 {
 	for (const bool windows : {true, false}) { // without windows it is slower, and as right
-		for (uint64_t align = std::bit_ceil(plan.heap_bytes); align >= pgas::page_bytes(); align /= 2) {
+		for (uint64_t align = std::bit_ceil(plan.reserved()); align >= pgas::page_bytes(); align /= 2) {
 			for (unsigned i = 0; i < 2 * kCount; i++) { // above and below
 				plan.heap_at = candidate(plan, i, align);
-				if (!plan.heap_at || !pgas::reserve_addresses(plan.heap_at, plan.heap_bytes))
+				if (!plan.heap_at || !pgas::reserve_addresses(plan.heap_at, plan.reserved()))
 					continue;
 				if (!windows || windows_fit(plan.span(), n_pes))
 					return true;
-				munmap(reinterpret_cast<void *>(plan.heap_at), plan.heap_bytes);
+				munmap(reinterpret_cast<void *>(plan.heap_at), plan.reserved());
 			}
 		}
 	}

@@ -161,5 +161,10 @@ SHMEM_NAME(void, shmem_ctx_signal_set, (shmem_ctx_t ctx, uint64_t *sig_addr, uin
 }
 SHMEM_NAME(uint64_t, shmem_signal_fetch, (const uint64_t *sig_addr))
 {
+	if (PGAS_UNLIKELY(g.devices)) {
+		uint64_t now;
+		device_read(&now, sig_addr, sizeof now);
+		return now;
+	}
 	return pgas_load_acquire(sig_addr);
 }

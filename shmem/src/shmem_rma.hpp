@@ -104,11 +104,17 @@ PGAS_HOT void get_nbi(context *c, void *dest, const void *source, size_t bytes, 
 
 void check_stride(const char *routine, ptrdiff_t dst, ptrdiff_t sst);
 void check_blocks(const char *routine, ptrdiff_t dst, ptrdiff_t sst, size_t bsize);
+// Device memory: all blocks by one submission; steps and block in bytes. False: nothing was done.
+bool device_strided(context *c, const char *name, void *dest, const void *source, size_t dest_step, size_t source_step,
+		    size_t block, size_t count, int pe, bool is_put);
 
 template <class T>
 void iput(context *c, const char *routine, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t n, int pe)
 {
 	check_stride(routine, dst, sst);
+	if (PGAS_UNLIKELY(g.devices) && device_strided(c, routine, dest, source, static_cast<size_t>(dst) * sizeof(T),
+						       static_cast<size_t>(sst) * sizeof(T), sizeof(T), n, pe, true))
+		return;
 	for (size_t i = 0; i < n; i++)
 		put(c, dest + static_cast<ptrdiff_t>(i) * dst, source + static_cast<ptrdiff_t>(i) * sst, sizeof(T), pe,
 		    routine);
@@ -118,6 +124,9 @@ template <class T>
 void iget(context *c, const char *routine, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t n, int pe)
 {
 	check_stride(routine, dst, sst);
+	if (PGAS_UNLIKELY(g.devices) && device_strided(c, routine, dest, source, static_cast<size_t>(dst) * sizeof(T),
+						       static_cast<size_t>(sst) * sizeof(T), sizeof(T), n, pe, false))
+		return;
 	for (size_t i = 0; i < n; i++)
 		get(c, dest + static_cast<ptrdiff_t>(i) * dst, source + static_cast<ptrdiff_t>(i) * sst, sizeof(T), pe,
 		    routine);
@@ -128,6 +137,10 @@ void ibput(context *c, const char *routine, T *dest, const T *source, ptrdiff_t 
 	   size_t n, int pe)
 {
 	check_blocks(routine, dst, sst, bsize);
+	if (PGAS_UNLIKELY(g.devices) &&
+	    device_strided(c, routine, dest, source, static_cast<size_t>(dst) * sizeof(T),
+			   static_cast<size_t>(sst) * sizeof(T), bsize * sizeof(T), n, pe, true))
+		return;
 	for (size_t i = 0; i < n; i++)
 		put(c, dest + static_cast<ptrdiff_t>(i) * dst, source + static_cast<ptrdiff_t>(i) * sst,
 		    bsize * sizeof(T), pe, routine);
@@ -138,6 +151,10 @@ void ibget(context *c, const char *routine, T *dest, const T *source, ptrdiff_t 
 	   size_t n, int pe)
 {
 	check_blocks(routine, dst, sst, bsize);
+	if (PGAS_UNLIKELY(g.devices) &&
+	    device_strided(c, routine, dest, source, static_cast<size_t>(dst) * sizeof(T),
+			   static_cast<size_t>(sst) * sizeof(T), bsize * sizeof(T), n, pe, false))
+		return;
 	for (size_t i = 0; i < n; i++)
 		get(c, dest + static_cast<ptrdiff_t>(i) * dst, source + static_cast<ptrdiff_t>(i) * sst,
 		    bsize * sizeof(T), pe, routine);

@@ -48,7 +48,7 @@ context g_own = SHMEM_NOWHERE;
 
 pgas_ep *front_for(fid_ep *ep)
 {
-	return reinterpret_cast<pgas_ep *>(g.env.debug ? nowhere() : ep);
+	return reinterpret_cast<pgas_ep *>(g.env.debug || g.devices ? nowhere() : ep);
 }
 
 // Inlined calls (shmem_inline.h) and ours go to the same windows.

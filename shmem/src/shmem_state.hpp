@@ -101,6 +101,9 @@ struct state {
 	char (*host_names)[kHostNameBytes] = nullptr;
 	pgas_opened net{};     // fabric and domain; contexts of teams open endpoints in it too
 	size_t copy_limit = 0; // bytes that the provider copies when it takes an operation
+	// There are partitions of device memory: addresses decide (shmem_partition.hpp).
+	bool devices = false;
+	size_t behind_heap = 0; // address space of host partitions, behind heap_part
 	// Some PE's memory is not mapped here, on another host or not: waits look after what arrives from the start.
 	bool far = false;
 	pthread_mutex_t quiet_mutex = PTHREAD_MUTEX_INITIALIZER; // of cold_quiet(), for SHMEM_THREAD_MULTIPLE
@@ -148,7 +151,8 @@ inline pgas_ep *front_of(const context *c)
 {
 	return c->front;
 }
-// shmem_state.cpp. For a context that is made: with SHMEM_DEBUG every call shall come to the cold path.
+// shmem_state.cpp. For a context that is made: with SHMEM_DEBUG, and where there are device partitions, every call
+// shall come to the cold path.
 pgas_ep *front_for(fid_ep *ep);
 void set_default(fid_ep *ep); // from now on the default context's endpoint
 fid_ep *nowhere();            // an endpoint without windows
@@ -164,6 +168,8 @@ void backtrace_print();
 void check_running(const char *routine);
 void check_pe(const char *routine, int pe);
 void check_symmetric(const char *routine, const char *argument, const void *ptr, size_t bytes);
+// the same of what the library itself must be able to touch
+void check_host(const char *routine, const char *argument, const void *ptr, size_t bytes);
 // SHMEM_DEBUG only
 void debug_remote(const char *name, const char *argument, const void *ptr, size_t bytes);
 void debug_overlap(const char *name, const void *dest, const void *source, size_t bytes, int pe);
@@ -178,6 +184,8 @@ uint64_t heap_offset();                     // of the heap in the symmetric regi
 uint64_t symmetric_offset(const void *ptr); // what a symmetric address is called on all PEs
 bool is_symmetric(const void *ptr, size_t bytes);
 void *peer_pointer(const void *ptr, int pe); // where pe's copy is mapped here, or null
+bool on_other_host(int pe);
+void device_read(void *to, const void *from, size_t bytes); // our own memory of any kind, now (shmem_device.cpp)
 
 // --- cold exits of the data path; name: the routine, for messages ----------------------------------------------------
 
@@ -199,6 +207,8 @@ enum class until {
 // a word that is set or added to behind everything of this context to that PE
 [[gnu::cold, gnu::noinline]] void cold_amo_behind(context *c, uint64_t *target, int pe, fi_op op, uint64_t value,
 						  const char *name);
+// context, PE and the remote side of a strided transfer
+void check_strided(context *c, const char *name, const void *remote, size_t bytes, int pe);
 [[gnu::cold, gnu::noinline]] void cold_quiet(context *c);
 [[gnu::cold, gnu::noinline]] void cold_fence(context *c);
 // Ends the job when an operation of the context failed after its call.

@@ -12,7 +12,11 @@ namespace {
 template <class T>
 PGAS_HOT bool holds(const T *ivar, int cmp, T value)
 {
-	const T now = pgas_load_acquire(ivar); // pairs with the fence in fence(), which goes before a put of the flag
+	T now;
+	if (PGAS_UNLIKELY(g.devices))
+		device_read(&now, ivar, sizeof now);
+	else
+		now = pgas_load_acquire(ivar); // pairs with the fence in fence(), which goes before a put of the flag
 	switch (cmp) {
 	case SHMEM_CMP_EQ:
 		return now == value;
@@ -175,7 +179,7 @@ SHMEM_NAME(uint64_t, shmem_signal_wait_until, (uint64_t * sig_addr, int cmp, uin
 {
 	unsigned polls = 0;
 	for (;;) {
-		const uint64_t now = pgas_load_acquire(sig_addr);
+		const uint64_t now = pshmem_signal_fetch(sig_addr);
 		if (holds(&now, cmp, cmp_value))
 			return now; // the value that satisfied the wait, not a later one
 		wait_pause(polls);

@@ -169,9 +169,9 @@ struct fi_pgas_ops {
 	/*
 	 * Registers a gate under key: a peer of another host that puts up to len bytes (FI_PGAS_GATE_BYTES at most) at
 	 * offset 0 of it has serve called here with them, in whichever thread makes progress, before the put counts as
-	 * complete. serve returns 0 or -FI_E*, which the peer's operation ends with. It must check what it is given, and
-	 * call nothing of this domain. The region is no memory: other operations on it are refused or without effect,
-	 * and peers of this host get no call.
+	 * complete. serve returns 0 or -FI_E*, which the peer's operation ends with. It must check what it is given,
+	 * and call nothing of this domain. The region is no memory: other operations on it are refused or without
+	 * effect, and peers of this host get no call.
 	 */
 	int (*mr_reg_gate)(struct fid_domain *domain, size_t len, uint64_t key,
 			   int (*serve)(void *arg, const void *bytes, size_t len), void *arg, struct fid_mr **mr);

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Collectives on device memory. Handles are exchanged once in the life of a partition
+// (shmem_partition_join.cpp), so a collective needs no exchange of its own: each member pushes what is the others' into
+// their memory, all of it in one submission, waits for its own device, and meets the others. dest is ready everywhere
+// before anybody calls, as the standard wants, so nothing is asked before. Members on other hosts get theirs by puts.
+//
+// Reductions and scans: member r works on the r-th share of the elements: it reads that share of every source, folds it
+// on the host and writes it into every dest. No two members touch the same elements, so dest may be source.
+#include "shmem_partition.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "shmem_rma.hpp"
+
+namespace shmem {
+namespace {
+
+constexpr size_t kAtOnce = 1024;                 // pieces of one submission
+constexpr size_t kFoldBytes = size_t{512} << 10; // of each member's row that are folded at a time
+
+// The driver of a collective: that of dest or of source. Two kinds in one call would need a buffer between them.
+devices::kind &driver_of(const void *dest, const void *source, const char *name)
+{
+	const partition *d = device_of(dest), *s = device_of(source);
+	if (d && s && d->kind != s->kind)
+		fail(name, "dest is memory of kind %s and source of kind %s; a collective takes one kind and the host",
+		     d->kind->name(), s->kind->name());
+	return d ? *d->kind : *s->kind;
+}
+
+// What a member submits together. The other side is a member's copy of an object of ours, in device memory or in host
+// memory; host memory that is not mapped here goes the way of puts and gets, one by one.
+class batch {
+public:
+	batch(const teams::team &t, devices::kind &k, const char *name) : team_(t), kind_(k), name_(name) {}
+	void push(int j, const void *dest, size_t offset, const void *source, size_t bytes)
+	{
+		if (void *there = at_member(j, dest))
+			add(static_cast<char *>(there) + offset, source, bytes);
+		else
+			far_.push_back({j, true, shifted(dest, offset), const_cast<void *>(source), bytes});
+	}
+	void pull(int j, void *dest, const void *source, size_t offset, size_t bytes)
+	{
+		if (const void *there = at_member(j, source))
+			add(dest, static_cast<const char *>(there) + offset, bytes);
+		else
+			far_.push_back({j, false, shifted(source, offset), dest, bytes});
+	}
+	void run() // and wait
+	{
+		submit();
+		for (const far_one &f : far_)
+			if (f.put)
+				cold_put(&g_own, f.remote, f.local, f.bytes, teams::world_rank(team_, f.member), name_);
+			else
+				cold_get(&g_own, f.local, f.remote, f.bytes, teams::world_rank(team_, f.member), name_);
+		if (!far_.empty())
+			g.net.ops->drain(g_own.ep);
+		device_far_finish(name_);
+		check(kind_.finish());
+		far_.clear();
+	}
+
+private:
+	struct far_one {
+		int member;
+		bool put;
+		void *remote, *local;
+		size_t bytes;
+	};
+	static void *shifted(const void *ptr, size_t offset)
+	{
+		return const_cast<char *>(static_cast<const char *>(ptr)) + offset;
+	}
+	void *at_member(int j, const void *ptr) const // null: it cannot be reached directly
+	{
+		const int pe = teams::world_rank(team_, j);
+		if (pe == g.my_pe)
+			return const_cast<void *>(ptr);
+		if (on_other_host(pe))
+			return nullptr;
+		if (partition *p = device_of(ptr))
+			return device_peer(*p, ptr, pe, name_);
+		return peer_pointer(ptr, pe);
+	}
+	void add(void *dest, const void *source, size_t bytes)
+	{
+		if (!bytes)
+			return;
+		pieces_.push_back({dest, source, bytes});
+		if (pieces_.size() == kAtOnce)
+			submit();
+	}
+	void submit()
+	{
+		if (!pieces_.empty())
+			check(kind_.copy(pieces_.data(), pieces_.size()));
+		pieces_.clear();
+	}
+	void check(int rc)
+	{
+		if (rc != 0)
+			fail(name_, "%s: %s", kind_.name(), kind_.last_error());
+	}
+	const teams::team &team_;
+	devices::kind &kind_;
+	const char *name_;
+	std::vector<devices::piece> pieces_;
+	std::vector<far_one> far_;
+};
+
+// Members begin with their neighbour, so that they do not all write to the same one.
+template <class Body>
+void each_member(const teams::team &t, Body &&body)
+{
+	for (int i = 1; i <= t.size; i++)
+		body((t.me + i) % t.size);
+}
+
+bool is_set(const teams::team &t)
+{
+	return t.flags != nullptr;
+}
+
+// Sets have no memory for an exchange: each PE has a symmetric word for each PE.
+std::vector<size_t> lengths_of_all(teams::team &t, size_t mine, const char *name)
+{
+	std::vector<size_t> all(static_cast<size_t>(t.size));
+	if (!is_set(t)) {
+		teams::exchange(t, &mine, sizeof mine);
+		for (int j = 0; j < t.size; j++)
+			memcpy(&all[static_cast<size_t>(j)], teams::exchanged(t, j), sizeof mine);
+		return all;
+	}
+	for (int j = 0; j < t.size; j++)
+		signal_op(&g_own, &g_partitions.lengths[g.my_pe], mine, SHMEM_SIGNAL_SET, teams::world_rank(t, j),
+			  name);
+	g.net.ops->drain(g_own.ep);
+	teams::sync(t);
+	for (int j = 0; j < t.size; j++)
+		all[static_cast<size_t>(j)] = g_partitions.lengths[teams::world_rank(t, j)];
+	return all;
+}
+
+struct share {
+	size_t from, count;
+};
+share share_of(size_t elements, int member, int members)
+{
+	const auto n = static_cast<size_t>(members), m = static_cast<size_t>(member);
+	const size_t each = elements / n, more = elements % n;
+	return {m * each + std::min(m, more), each + (m < more ? 1 : 0)};
+}
+
+// Rows of a fold on the host: one for each member.
+struct rows {
+	rows(size_t members, size_t bytes) : room(new char[members * bytes]), at(members)
+	{
+		for (size_t j = 0; j < members; j++)
+			at[j] = room.get() + j * bytes;
+	}
+	std::unique_ptr<char[]> room;
+	std::vector<const void *> at;
+	char *row(int j) { return const_cast<char *>(static_cast<const char *>(at[static_cast<size_t>(j)])); }
+};
+
+} // namespace
+
+void device_broadcast(teams::team &t, void *dest, const void *source, size_t bytes, int root, bool root_too,
+		      bool in_turn, const char *name)
+{
+	if (in_turn)
+		teams::sync(t);
+	if (t.me == root) {
+		batch copies(t, driver_of(dest, source, name), name);
+		each_member(t, [&](int j) {
+			if (j != root || (root_too && dest != source))
+				copies.push(j, dest, 0, source, bytes);
+		});
+		copies.run();
+	}
+	teams::sync(t);
+}
+
+void device_fcollect(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
+{
+	batch copies(t, driver_of(dest, source, name), name);
+	each_member(t, [&](int j) { copies.push(j, dest, static_cast<size_t>(t.me) * bytes, source, bytes); });
+	copies.run();
+	teams::sync(t);
+}
+
+void device_collect(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
+{
+	const std::vector<size_t> lengths = lengths_of_all(t, bytes, name);
+	size_t before = 0, all = 0;
+	for (int j = 0; j < t.size; j++) {
+		before += j < t.me ? lengths[static_cast<size_t>(j)] : 0;
+		all += lengths[static_cast<size_t>(j)];
+	}
+	check_symmetric(name, "dest", dest, all);
+	batch copies(t, driver_of(dest, source, name), name);
+	each_member(t, [&](int j) { copies.push(j, dest, before, source, bytes); });
+	copies.run();
+	teams::sync(t);
+}
+
+void device_alltoall(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
+{
+	batch copies(t, driver_of(dest, source, name), name);
+	each_member(t, [&](int j) {
+		copies.push(j, dest, static_cast<size_t>(t.me) * bytes,
+			    static_cast<const char *>(source) + static_cast<size_t>(j) * bytes, bytes);
+	});
+	copies.run();
+	teams::sync(t);
+}
+
+void device_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t count,
+		      size_t size, const char *name)
+{
+	batch copies(t, driver_of(dest, source, name), name);
+	const size_t to_step = static_cast<size_t>(dst) * size, from_step = static_cast<size_t>(sst) * size;
+	each_member(t, [&](int j) {
+		const size_t to = static_cast<size_t>(t.me) * count * to_step;
+		const char *from = static_cast<const char *>(source) + static_cast<size_t>(j) * count * from_step;
+		for (size_t i = 0; i < count; i++)
+			copies.push(j, dest, to + i * to_step, from + i * from_step, size);
+	});
+	copies.run();
+	teams::sync(t);
+}
+
+void device_reduce(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,
+		   const char *name)
+{
+	devices::kind &k = driver_of(dest, source, name);
+	const share mine = share_of(elements, t.me, t.size);
+	const size_t at_once = std::max(size_t{1}, kFoldBytes / op.size);
+	rows host(static_cast<size_t>(t.size), std::min(mine.count, at_once) * op.size);
+	teams::sync(t); // the others' sources are what they shall be
+	for (size_t done = 0; done < mine.count; done += at_once) {
+		const size_t count = std::min(at_once, mine.count - done), offset = (mine.from + done) * op.size;
+		batch in(t, k, name), out(t, k, name);
+		each_member(t, [&](int j) { in.pull(j, host.row(j), source, offset, count * op.size); });
+		in.run();
+		op.fold(host.row(0), host.at.data(), host.at.size(), count);
+		each_member(t, [&](int j) { out.push(j, dest, offset, host.row(0), count * op.size); });
+		out.run();
+	}
+	teams::sync(t);
+}
+
+// Member j's result of an element is what members 0 to j have, or 0 to j - 1. The sum of nobody is zero.
+void device_scan(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,
+		 bool exclusive, const char *name)
+{
+	devices::kind &k = driver_of(dest, source, name);
+	const share mine = share_of(elements, t.me, t.size);
+	const size_t at_once = std::max(size_t{1}, kFoldBytes / op.size);
+	const size_t room = std::min(mine.count, at_once) * op.size;
+	rows host(static_cast<size_t>(t.size), room), sums(static_cast<size_t>(t.size) + 1, room);
+	teams::sync(t);
+	for (size_t done = 0; done < mine.count; done += at_once) {
+		const size_t count = std::min(at_once, mine.count - done), offset = (mine.from + done) * op.size;
+		batch in(t, k, name), out(t, k, name);
+		each_member(t, [&](int j) { in.pull(j, host.row(j), source, offset, count * op.size); });
+		in.run();
+		memset(sums.row(0), 0, count * op.size);
+		for (int j = 0; j < t.size; j++) { // sums.row(j): of members before j
+			const void *two[] = {sums.row(j), host.row(j)};
+			if (j == 0)
+				memcpy(sums.row(1), host.row(0), count * op.size);
+			else
+				op.fold(sums.row(j + 1), two, 2, count);
+		}
+		each_member(
+			t, [&](int j) { out.push(j, dest, offset, sums.row(exclusive ? j : j + 1), count * op.size); });
+		out.run();
+	}
+	teams::sync(t);
+}
+
+} // namespace shmem

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Device memory of PEs on other hosts. Their driver must copy, so the owner acts: an order comes through a gate of its
+// endpoint (mr_reg_gate of fi_ext_pgas.h) and is executed by whichever thread makes progress there, the link's service
+// thread while the program computes. A short put brings its bytes along. What is longer goes through the owner's
+// staging memory, in the symmetric heap: every PE has a slot in everybody's, the first line of which is for results;
+// the rest is two halves, so that bytes are under way while the owner's device takes the others.
+//
+//   put   bytes into a half of the slot -> order behind them -> owner: half to device -> acknowledged
+//   get   order -> owner: device to half -> acknowledged -> get of the half
+//   amo   order -> owner: driver's atomic, old value into the line -> acknowledged -> get of the line, if asked for
+//
+// All of it goes by the library's own context; quiet, fence and signals drain it (device_finish).
+#include "shmem_partition.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <pgas/pgas_base.hpp>
+
+namespace shmem {
+namespace {
+
+enum class request : uint32_t { put_here, put_staged, get_staged, amo };
+
+struct far_order { // crosses hosts
+	request what;
+	uint32_t partition;
+	uint64_t offset, bytes; // in the partition
+	uint64_t staged;        // in the owner's staging memory; kNowhere: not used
+	devices::amo_op op;
+	uint32_t unused;
+	uint64_t value, compare;
+};
+static_assert(sizeof(far_order) == 56);
+
+constexpr uint64_t kNowhere = UINT64_MAX;
+constexpr uint64_t kGateKey = 1;
+constexpr size_t kHereBytes = 256;
+constexpr size_t kResultBytes = 64, kLeastSlot = 4096, kMostSlot = (size_t{2} << 20) + kResultBytes;
+static_assert(sizeof(far_order) + kHereBytes <= FI_PGAS_GATE_BYTES);
+
+struct {
+	char *staging = nullptr; // symmetric
+	size_t slot = 0;
+	fid_mr *gate = nullptr;
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; // of our slots
+	bool sent = false;                                 // orders that no drain has waited for
+} g_far;
+
+size_t staging_bytes()
+{
+	return g_far.slot * static_cast<size_t>(g.n_pes);
+}
+
+// --- the owner -------------------------------------------------------------------------------------------------------
+
+int execute(const far_order &o, partition &p, const char *here, char *room)
+{
+	void *at = reinterpret_cast<void *>(p.mine.at + o.offset);
+	if (o.what == request::amo) {
+		uint64_t old = 0;
+		if (const int rc = p.kind->amo(o.op, at, o.bytes, o.value, o.compare, &old))
+			return rc;
+		if (room)
+			memcpy(room, &old, sizeof old);
+		return 0;
+	}
+	devices::piece one{at, o.what == request::put_here ? here : room, o.bytes};
+	if (o.what == request::get_staged)
+		one = {room, at, o.bytes};
+	const int rc = p.kind->copy(&one, 1);
+	return rc ? rc : p.kind->finish();
+}
+
+// What another process says is checked before anything is touched.
+bool is_sound(const far_order &o, size_t here_bytes)
+{
+	if (o.partition >= static_cast<uint32_t>(g_partitions.count))
+		return false;
+	const partition &p = g_partitions.all[o.partition];
+	if (!p.kind || o.bytes > p.mine.bytes || o.offset > p.mine.bytes - o.bytes)
+		return false;
+	const uint64_t room = o.what == request::amo ? sizeof(uint64_t) : o.bytes;
+	const bool staged = o.staged != kNowhere;
+	if (staged && (room > staging_bytes() || o.staged > staging_bytes() - room))
+		return false;
+	switch (o.what) {
+	case request::put_here:
+		return here_bytes == o.bytes;
+	case request::put_staged:
+	case request::get_staged:
+		return staged && !here_bytes;
+	case request::amo:
+		return !here_bytes && (o.bytes == 4 || o.bytes == 8) && o.offset % o.bytes == 0 &&
+		       o.op <= devices::amo_op::bxor;
+	}
+	return false;
+}
+
+int serve(void *, const void *bytes, size_t len)
+{
+	far_order o;
+	if (len < sizeof o)
+		return -FI_EINVAL;
+	memcpy(&o, bytes, sizeof o);
+	if (!is_sound(o, len - sizeof o))
+		return -FI_EINVAL;
+	partition &p = g_partitions.all[o.partition];
+	const int rc = execute(o, p, static_cast<const char *>(bytes) + sizeof o,
+			       o.staged == kNowhere ? nullptr : g_far.staging + o.staged);
+	if (rc == 0)
+		return 0;
+	fprintf(stderr, "PE %d: partition %d, for a PE on another host: %s: %s\n", g.my_pe, p.wish.id, p.kind->name(),
+		p.kind->last_error());
+	return -FI_EIO;
+}
+
+// --- the others ------------------------------------------------------------------------------------------------------
+
+// Our slot at everybody's, as it is called here.
+char *slot()
+{
+	return g_far.staging + static_cast<size_t>(g.my_pe) * g_far.slot;
+}
+
+uint64_t staged_at(const char *at)
+{
+	return static_cast<uint64_t>(at - g_far.staging);
+}
+
+void wait_for_orders(const char *name)
+{
+	if (!g_far.sent)
+		return;
+	g_far.sent = false;
+	g.net.ops->drain(g_own.ep);
+	check_lost(&g_own, name);
+}
+
+void send(const far_order &o, const void *here, int pe, const char *name)
+{
+	char bytes[sizeof o + kHereBytes];
+	const size_t more = o.what == request::put_here ? o.bytes : 0;
+	memcpy(bytes, &o, sizeof o);
+	if (more)
+		memcpy(bytes + sizeof o, here, more);
+	unsigned polls = 0;
+	ssize_t rc;
+	while ((rc = g_own.ep->rma->inject(g_own.ep, bytes, sizeof o + more, static_cast<fi_addr_t>(pe), 0,
+					   kGateKey)) == -FI_EAGAIN)
+		if (!g.net.ops->progress(g.net.domain))
+			wait_pause(polls);
+	if (rc != 0)
+		fail(name, "to PE %d: %s", pe, fi_strerror(static_cast<int>(-rc)));
+	g_far.sent = true;
+}
+
+far_order order_for(request what, const partition &p, const void *remote, size_t bytes)
+{
+	far_order o{};
+	o.what = what;
+	o.partition = static_cast<uint32_t>(p.index);
+	o.offset = reinterpret_cast<uintptr_t>(remote) - p.mine.at;
+	o.bytes = bytes;
+	o.staged = kNowhere;
+	return o;
+}
+
+} // namespace
+
+// The heap is empty, so all PEs find the same place. Untouched slots stay unbacked.
+void device_far_open(const char *name)
+{
+	if (!g.far || !g.devices)
+		return;
+	const size_t all = std::min(g.env.symmetric_size / 8, size_t{256} << 20) / static_cast<size_t>(g.n_pes);
+	g_far.slot = std::min(kMostSlot, all / 64 * 64);
+	if (g_far.slot < kLeastSlot || !(g_far.staging = static_cast<char *>(g.heap_.alloc(staging_bytes()))))
+		fail(name,
+		     "an eighth of the symmetric heap is too small to stage device memory for %d PEs; use a larger "
+		     "SHMEM_SYMMETRIC_SIZE",
+		     g.n_pes);
+	must(name, "the gate for device memory",
+	     g.net.ops->mr_reg_gate(g.net.domain, FI_PGAS_GATE_BYTES, kGateKey, serve, nullptr, &g_far.gate));
+}
+
+void device_far_close()
+{
+	if (g_far.gate)
+		fi_close(&g_far.gate->fid);
+	g_far.gate = nullptr;
+	g_far.staging = nullptr;
+	g_far.sent = false;
+}
+
+void device_far_finish(const char *name)
+{
+	if (!g.far)
+		return;
+	const pgas::mutex_holder alone(g_far.mutex);
+	wait_for_orders(name);
+}
+
+void device_far_put(partition &p, void *remote, const void *source, size_t bytes, int pe, const char *name)
+{
+	const pgas::mutex_holder alone(g_far.mutex);
+	if (bytes <= kHereBytes)
+		return send(order_for(request::put_here, p, remote, bytes), source, pe, name);
+	const size_t half = (g_far.slot - kResultBytes) / 2;
+	size_t turn = 0;
+	for (size_t at = 0; at < bytes; at += half, turn++) {
+		const size_t n = std::min(half, bytes - at);
+		if (turn % 2 == 0)
+			wait_for_orders(name); // both halves are free
+		char *room = slot() + kResultBytes + turn % 2 * half;
+		cold_put(&g_own, room, static_cast<const char *>(source) + at, n, pe, name);
+		g.net.ops->fence(g_own.ep);
+		far_order o = order_for(request::put_staged, p, static_cast<char *>(remote) + at, n);
+		o.staged = staged_at(room);
+		send(o, nullptr, pe, name);
+	}
+}
+
+void device_far_get(partition &p, void *dest, const void *remote, size_t bytes, int pe, const char *name)
+{
+	const pgas::mutex_holder alone(g_far.mutex);
+	const size_t half = (g_far.slot - kResultBytes) / 2;
+	char *const rooms[] = {slot() + kResultBytes, slot() + kResultBytes + half};
+	const auto ask = [&](size_t at, const char *room) {
+		far_order o = order_for(request::get_staged, p, static_cast<const char *>(remote) + at,
+					std::min(half, bytes - at));
+		o.staged = staged_at(room);
+		send(o, nullptr, pe, name);
+	};
+	wait_for_orders(name);
+	ask(0, rooms[0]);
+	size_t turn = 0;
+	for (size_t at = 0; at < bytes; at += half, turn++) {
+		wait_for_orders(name); // of this half
+		if (at + half < bytes)
+			ask(at + half, rooms[(turn + 1) % 2]); // the owner's device works while this half comes
+		cold_get(&g_own, static_cast<char *>(dest) + at, rooms[turn % 2], std::min(half, bytes - at), pe, name);
+	}
+}
+
+void device_far_amo(partition &p, devices::amo_op op, void *remote, size_t bytes, uint64_t value, uint64_t compare,
+		    uint64_t *old, int pe, const char *name)
+{
+	const pgas::mutex_holder alone(g_far.mutex);
+	far_order o = order_for(request::amo, p, remote, bytes);
+	o.op = op;
+	o.value = value;
+	o.compare = compare;
+	if (old)
+		o.staged = staged_at(slot());
+	send(o, nullptr, pe, name);
+	if (!old)
+		return;
+	wait_for_orders(name);
+	cold_get(&g_own, old, slot(), sizeof *old, pe, name);
+}
+
+} // namespace shmem

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Symmetric partitions: more symmetric memory than the heap, of a kind that the user chose for each
+// (SHMEM_SYMMETRIC_PARTITION<ID>). Host partitions are parts of the symmetric region like the heap and are used like
+// it. Device partitions are memory that the CPU must not touch. A job that has some keeps its windows closed, so that
+// every put, get and atomic comes to the cold exits, which decide by address; a job without pays nothing.
+//
+// The partitions of a PE are laid out alike on all PEs: what is `offset` bytes into partition p here is the same
+// object there. Allocation is local, no call waits for other PEs: the same calls in the same order give the same
+// offsets.
+//
+//   what                        written by              read by
+//   partition, pool             this PE at init, alloc  this PE
+//   handles[i], symmetric heap  owner at init           peers, before their first access
+//   lengths[pe], the same       PE pe, in a collect     this PE, behind a sync
+//   peers[pe]                   this PE, first access   this PE
+#pragma once
+
+#include "shmem_partition_text.hpp"
+#include "shmem_state.hpp"
+
+#include <devices/devices_kind.hpp>
+#include <devices/devices_pool.hpp>
+#include <teams/teams_coll.hpp>
+
+namespace shmem {
+
+namespace devices = pgas::devices;
+
+struct partition {
+	partition_wish wish{};
+	int index = 0;                    // among the partitions of the job
+	devices::kind *kind = nullptr;    // null: host memory
+	devices::region mine{};           // host memory: at and bytes alone
+	devices::pool pool;               // g.heap_mutex
+	devices::region *peers = nullptr; // by PE; bytes is 0 until the region is open, and written last
+	int fd = -1;                      // host memory: its file
+	size_t cpu_limit = 0;             // up to here the CPU copies, where it can reach the memory; 0: not measured
+};
+
+struct partition_order; // shmem_partition_order.cpp
+
+struct partition_table {
+	partition *all = nullptr;
+	int count = 0;
+	// all device partitions lie within; 0 bytes: there are none
+	uintptr_t from = 0;
+	size_t span = 0;
+	devices::handle *handles = nullptr; // symmetric, one for each partition
+	uint64_t *lengths = nullptr;        // symmetric, one for each PE: see lengths_of_all()
+	partition_order *orders = nullptr;  // symmetric, SHMEM_DEBUG only
+	bool submitted = false;             // copies that finish() has not been called for
+};
+extern SHMEM_HIDDEN partition_table g_partitions;
+
+// --- at init and finalize, in this order -----------------------------------------------------------------------------
+
+void partitions_read();               // the environment; sets g.devices
+size_t partitions_host_bytes();       // of the address space behind the heap
+uint64_t partitions_fingerprint();    // the same on all PEs, or init fails
+void partitions_map(uintptr_t at);    // host memory; `at`: behind the heap
+void partitions_open(int local_rank); // device memory
+void partitions_publish();            // handles, into the symmetric heap
+void partitions_close();
+
+// --- SHMEM_DEBUG: do all PEs make the same calls? --------------------------------------------------------------------
+
+size_t order_bytes();
+void order_note(const partition &p, uint64_t what, size_t bytes, size_t align); // g.heap_mutex is held
+void order_compare(const char *name, const void *ptr, int pe);                  // ends the job when they do not
+
+// --- whose is an address? --------------------------------------------------------------------------------------------
+
+// Null: no device partition's. The first test is all that host addresses cost, as a rule.
+partition *device_search(uintptr_t at);
+inline partition *device_of(const void *ptr)
+{
+	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	return PGAS_LIKELY(at - g_partitions.from >= g_partitions.span) ? nullptr : device_search(at);
+}
+partition *partition_of(const void *ptr); // host partitions too
+
+// Where pe's copy of an object of a device partition is, for copies and kernels of this process. Opens it at first use.
+void *device_peer(partition &p, const void *ptr, int pe, const char *name);
+
+// --- the data path (shmem_device.cpp). PE numbers are the context's. False: host memory only, nothing was done -------
+
+bool device_put(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when);
+bool device_get(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when);
+// old: null when nobody wants to know
+bool device_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, uint64_t value, uint64_t compare,
+		uint64_t *old, const char *name);
+void device_finish(const char *name); // all that was submitted is complete
+void device_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name);
+// Either side may be of any kind. Blocking.
+void device_copy(void *dest, const void *source, size_t bytes, const char *name);
+
+// --- PEs of other hosts (shmem_device_far.cpp); their numbers are the world's, our side is host memory ---------------
+
+void device_far_open(const char *name); // collective; before anybody's first access
+void device_far_close();
+void device_far_put(partition &p, void *remote, const void *source, size_t bytes, int pe, const char *name);
+void device_far_get(partition &p, void *dest, const void *remote, size_t bytes, int pe, const char *name);
+void device_far_amo(partition &p, devices::amo_op op, void *remote, size_t bytes, uint64_t value, uint64_t compare,
+		    uint64_t *old, int pe, const char *name);
+void device_far_finish(const char *name);
+
+// --- collectives (shmem_device_coll.cpp): dest or source is device memory --------------------------------------------
+
+inline bool any_device(const void *dest, const void *source)
+{
+	return PGAS_UNLIKELY(g.devices) && (device_of(dest) || device_of(source));
+}
+void device_broadcast(teams::team &t, void *dest, const void *source, size_t bytes, int root, bool root_too,
+		      bool in_turn, const char *name);
+void device_fcollect(teams::team &t, void *dest, const void *source, size_t bytes, const char *name);
+void device_collect(teams::team &t, void *dest, const void *source, size_t bytes, const char *name);
+void device_alltoall(teams::team &t, void *dest, const void *source, size_t bytes, const char *name);
+void device_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t count,
+		      size_t size, const char *name);
+void device_reduce(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,
+		   const char *name);
+void device_scan(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,
+		 bool exclusive, const char *name);
+
+} // namespace shmem

@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Symmetric partitions of host memory and of an emulated device: every call that takes symmetric addresses, near and
+# over the link, and each kind of wrong use. RUN_PARTITION_KIND=cuda tries that kind in place of the emulated one.
+set -u
+. "$(dirname "$0")/wrong_use.sh"
+LIMIT=120
+kind=${RUN_PARTITION_KIND:-emulated}
+# shellcheck disable=SC2154  # harness.sh
+run=$oshrun tests=$top/shmem/tests
+export SHMEM_SYMMETRIC_SIZE=200M
+
+# both SIZE= and the short form, and two partitions at a time
+SHMEM_SYMMETRIC_PARTITION0=32M SHMEM_SYMMETRIC_PARTITION3=SIZE=32M:KIND=host good "$run" -n 3 "$tests/partition" 3
+export SHMEM_SYMMETRIC_PARTITION1=SIZE=32M:KIND=$kind
+for n in 1 2 3 5; do
+	good "$run" -n $n "$tests/partition" 1
+done
+SHMEM_SYMMETRIC_PARTITION0=32M good "$run" -n 2 "$tests/partition" 0
+good "$run" -n 2 "$tests/partition" 1 threads
+good "$run" -n 2 "$tests/partition_inline" 1
+good "$run" -n 2 "$tests/partition_static" 1 rma coll
+SHMEM_DEBUG=1 good "$run" -n 3 "$tests/partition" 1
+# the CPU reaches the device's memory too, and copies by itself up to a limit
+PGAS_EMULATED_DEVICE=mapped good "$run" -n 2 "$tests/partition" 1
+PGAS_EMULATED_DEVICE=mapped SHMEM_DEVICE_CPU_LIMIT=64 good "$run" -n 2 "$tests/partition" 1
+# host memory of the others is not mapped; made-up hosts
+FI_PGAS_MAP=0 good "$run" -n 3 "$tests/partition" 1
+SHMEM_FAKE_HOSTS=2x2 good "$run" -n 4 "$tests/partition" 1
+# other hosts, over the link: two PEs and one, and one each
+# shellcheck disable=SC2016  # for the shell of each PE
+for hosts in '2 + OSHRUN_RANK / 2' '2 + OSHRUN_RANK'; do
+	good env FI_PGAS_NET=auto:lo "$run" -n 3 sh -c "FI_PGAS_TEST_HOSTS=\$(($hosts))"' exec "$0" 1' \
+		"$tests/partition"
+	good env FI_PGAS_NET=auto:lo "$run" -n 3 sh -c "FI_PGAS_TEST_HOSTS=\$(($hosts))"' exec "$0" 1 threads' \
+		"$tests/partition"
+done
+
+program=$tests/partition_wrong
+pes=2
+wrong no-such shmem_partition_malloc "there is no partition 7; set SHMEM_SYMMETRIC_PARTITION7"
+wrong free-twice shmem_partition_free "freed before"
+wrong free-inside shmem_partition_free "inside a block"
+wrong free-other shmem_partition_free "not a block of a partition"
+wrong heap-free shmem_free "not a block of the symmetric heap"
+wrong pe shmem_long_p "PE number 2 is outside 0..1"
+wrong beyond shmem_long_put "is not symmetric memory"
+wrong unaligned shmem_long_atomic_inc "not aligned"
+wrong lock shmem_set_lock "partition 1, which is device memory; it must be host memory"
+wrong psync shmem_barrier "device memory"
+wrong touch "partition 1" "device memory"
+wrong after "after shmem_finalize"
+SHMEM_DEBUG=1
+export SHMEM_DEBUG
+wrong hole shmem_long_p "not within one allocated block"
+wrong order shmem_long_p "not the same here and on PE"
+unset SHMEM_DEBUG
+# before anything is allocated
+SHMEM_SYMMETRIC_PARTITION1=SIZE=32M:KIND=tape expect bad 'SHMEM_SYMMETRIC_PARTITION1.*tape' \
+	"$run" -n 2 "$tests/partition" 1
+SHMEM_SYMMETRIC_PARTITION1=nothing expect bad SHMEM_SYMMETRIC_PARTITION1 "$run" -n 2 "$tests/partition" 1
+SHMEM_SYMMETRIC_PARTITION1=1000T expect bad 'partitions of kind host ask for' "$run" -n 2 "$tests/partition" 1
+# shellcheck disable=SC2016
+expect bad 'SHMEM_SYMMETRIC_PARTITION variables of PE' "$run" -n 2 sh -c \
+	'SHMEM_SYMMETRIC_PARTITION1=$((32 + OSHRUN_RANK))M exec "$0" 1' "$tests/partition"
+finish
