@@ -8,5 +8,6 @@
 namespace pgas::devices {
 
 kind &emulated();
+kind &cuda();
 
 } // namespace pgas::devices

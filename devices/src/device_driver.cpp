@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device_driver.hpp"
+
+#include "device_error.hpp"
+
+#include <dlfcn.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+namespace pgas::devices {
+namespace {
+
+void *open_library(const driver_library &library, const char *&file)
+{
+	const char *named = secure_getenv(library.variable);
+	if (named && *named) {
+		file = named;
+		return dlopen(named, RTLD_NOW | RTLD_LOCAL);
+	}
+	void *opened = nullptr;
+	for (const char *const *one = library.files; *one && !opened; one++) {
+		file = *one;
+		opened = dlopen(*one, RTLD_NOW | RTLD_LOCAL);
+	}
+	return opened;
+}
+
+} // namespace
+
+int load_driver(const driver_library &library, driver_symbol *symbols, size_t count, char *why, size_t room)
+{
+	const char *file = "";
+	void *opened = open_library(library, file);
+	if (!opened) {
+		const char *text = dlerror();
+		snprintf(why, room, "%s is missing: %s", library.what, text ? text : file);
+		return failed(-ENODEV, "dlopen", why);
+	}
+	for (size_t i = 0; i < count; i++) {
+		symbols[i].address = dlsym(opened, symbols[i].name);
+		if (!symbols[i].address && !symbols[i].optional) {
+			snprintf(why, room, "%s is too old: %s has no %s", library.what, file, symbols[i].name);
+			return failed(-ENODEV, "dlsym", why);
+		}
+	}
+	return 0;
+}
+
+} // namespace pgas::devices

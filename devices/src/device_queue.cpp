@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device_queue.hpp"
+
+#include "device_word.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace pgas::devices {
+namespace {
+
+// Up to here a copy by the CPU and one by the device beat the driver's own way with pageable memory.
+constexpr size_t kMostThroughRing = 64 * 1024;
+constexpr size_t kRingBytes = 1024 * 1024;
+constexpr size_t kRingUnit = 64;
+constexpr size_t kMostOuts = 1024; // each piece with host memory is compared with them
+
+static_assert(kRingBytes >= 4 * kMostThroughRing);
+
+} // namespace
+
+// --- the device ------------------------------------------------------------------------------------------------------
+
+int queued_kind::open_queue()
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	void *pinned = nullptr;
+	const int rc = get_pinned(kRingBytes, &pinned);
+	if (rc != 0)
+		return rc;
+	const std::lock_guard<std::mutex> lock(mutex_);
+	ring_ = static_cast<char *>(pinned);
+	ring_used_ = ring_free_ = 0;
+	broken_ = 0;
+	open_ = true;
+	return 0;
+}
+
+void queued_kind::close()
+{
+	const visit in(*this);
+	const std::lock_guard<std::mutex> lock(mutex_);
+	if (!open_)
+		return;
+	open_ = false;
+	if (in.rc == 0)
+		wait();
+	for (const known &one : regions_)
+		end_memory(one.r, one.opened);
+	regions_.clear();
+	outs_.clear();
+	end_pinned(ring_);
+	ring_ = nullptr;
+	end_device();
+}
+
+// What every call that uses the queue asks first.
+int queued_kind::begin_locked()
+{
+	if (!open_)
+		return failed(-ENODEV, name(), "the device is not open");
+	if (broken_ != 0)
+		return failed(broken_, "an earlier copy was lost", broken_text_);
+	return 0;
+}
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+int queued_kind::allocate(size_t bytes, size_t page_bytes, region &out)
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	std::unique_lock<std::mutex> lock(mutex_);
+	region r;
+	int rc = begin_locked();
+	if (rc == 0)
+		rc = get_memory(bytes, page_bytes, r);
+	if (rc != 0)
+		return rc;
+	rc = submit_fill(reinterpret_cast<void *>(r.at), 0, r.bytes);
+	if (rc == 0)
+		rc = wait_unlocked(lock);
+	if (rc != 0) {
+		end_memory(r, false);
+		return rc;
+	}
+	regions_.push_back({r, false});
+	out = r;
+	return 0;
+}
+
+int queued_kind::take(const handle &from, region &out)
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	const std::lock_guard<std::mutex> lock(mutex_);
+	region r;
+	int rc = begin_locked();
+	if (rc == 0)
+		rc = open_memory(from, r);
+	if (rc != 0)
+		return rc;
+	regions_.push_back({r, true});
+	out = r;
+	return 0;
+}
+
+void queued_kind::end(region &r)
+{
+	const visit in(*this);
+	const std::lock_guard<std::mutex> lock(mutex_);
+	const auto it = std::find_if(regions_.begin(), regions_.end(), [&](const known &k) { return k.r.at == r.at; });
+	if (in.rc == 0 && it != regions_.end()) {
+		settle_now();
+		end_memory(it->r, it->opened);
+		regions_.erase(it);
+	}
+	r = {};
+}
+
+int queued_kind::find(const void *ptr, place &out) const
+{
+	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	for (const known &one : regions_)
+		if (at - one.r.at < one.r.bytes) {
+			out = place::device;
+			return 0;
+		}
+	return place_of(ptr, out);
+}
+
+bool queued_kind::owns(const void *ptr) const
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return false;
+	const std::lock_guard<std::mutex> lock(mutex_);
+	place where = place::pageable;
+	return open_ && find(ptr, where) == 0 && where == place::device;
+}
+
+// --- the ring --------------------------------------------------------------------------------------------------------
+
+// Room in one piece. Waits where the ring is full of copies that are not finished.
+int queued_kind::ring_room(size_t bytes, char *&out)
+{
+	bytes = (bytes + kRingUnit - 1) / kRingUnit * kRingUnit;
+	const uint64_t to_end = kRingBytes - ring_used_ % kRingBytes;
+	const uint64_t skip = bytes > to_end ? to_end : 0;
+	if (ring_used_ + skip + bytes - ring_free_ > kRingBytes) {
+		int rc = flush();
+		if (rc == 0)
+			rc = settle_now();
+		if (rc != 0)
+			return rc;
+	}
+	out = ring_ + (ring_used_ + skip) % kRingBytes;
+	ring_used_ += skip + bytes;
+	return 0;
+}
+
+// Is it, or a part of it, still to be copied out of the ring?
+bool queued_kind::touches_out(const void *ptr, size_t bytes) const
+{
+	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	return std::any_of(outs_.begin(), outs_.end(), [&](const out &one) {
+		const auto dest = reinterpret_cast<uintptr_t>(one.dest);
+		return at < dest + one.bytes && dest < at + bytes;
+	});
+}
+
+// After a wait: copies out the first outs of all, and frees what the ring had handed out then.
+int queued_kind::settle(int rc, uint64_t outs, uint64_t used)
+{
+	if (rc != 0 && broken_ == 0) {
+		broken_ = rc;
+		memcpy(broken_text_, t_error, sizeof broken_text_ - 1);
+	}
+	for (; outs_taken_ < outs; outs_taken_++) {
+		if (rc == 0)
+			copy_now(outs_.front().dest, outs_.front().from, outs_.front().bytes);
+		outs_.pop_front();
+	}
+	ring_free_ = std::max(ring_free_, used);
+	return rc;
+}
+
+int queued_kind::settle_now()
+{
+	return settle(wait(), outs_taken_ + outs_.size(), ring_used_);
+}
+
+// Waits without the mutex for what has been submitted so far.
+int queued_kind::wait_unlocked(std::unique_lock<std::mutex> &lock)
+{
+	const uint64_t outs = outs_taken_ + outs_.size(), used = ring_used_;
+	lock.unlock();
+	const int waited = wait();
+	lock.lock();
+	const int rc = settle(waited, outs, used);
+	return rc != 0 ? rc : begin_locked(); // another thread's wait may have failed, and lost what was ours
+}
+
+// --- copies ----------------------------------------------------------------------------------------------------------
+
+int queued_kind::flush()
+{
+	const int rc = ready_.empty() ? 0 : submit(ready_.data(), ready_.size());
+	ready_.clear();
+	if (rc == 0)
+		outs_submitted_ = outs_taken_ + outs_.size();
+	return rc;
+}
+
+int queued_kind::take_piece(const piece &p)
+{
+	place to = place::pageable, from = place::pageable;
+	int rc = find(p.dest, to);
+	if (rc == 0)
+		rc = find(p.source, from);
+	if (rc != 0)
+		return rc;
+	const bool small = p.bytes <= kMostThroughRing;
+	const bool into_ring = to == place::pageable && from == place::device && small;
+	const bool by_cpu = to != place::device && from != place::device;
+	// what the CPU or the device is about to touch must not be overtaken by what waits in the ring
+	const bool early = (from != place::device && touches_out(p.source, p.bytes)) ||
+			   (to != place::device && !into_ring && touches_out(p.dest, p.bytes));
+	if (early || by_cpu || outs_.size() >= kMostOuts) {
+		rc = flush();
+		if (rc == 0)
+			rc = settle_now();
+		if (rc != 0)
+			return rc;
+	}
+	if (by_cpu) {
+		memmove(p.dest, p.source, p.bytes);
+		return 0;
+	}
+	if (to != place::pageable && from != place::pageable) {
+		ready_.push_back(p);
+		return 0;
+	}
+	if (!small) {
+		rc = submit_pageable(p);
+		// on some machines the driver comes back early, and nothing here would know that this is under way
+		return rc == 0 && to == place::pageable ? settle_now() : rc;
+	}
+	char *room = nullptr;
+	rc = ring_room(p.bytes, room);
+	if (rc != 0)
+		return rc;
+	if (into_ring) {
+		ready_.push_back({room, p.source, p.bytes});
+		outs_.push_back({p.dest, room, p.bytes});
+	} else {
+		memcpy(room, p.source, p.bytes);
+		ready_.push_back({p.dest, room, p.bytes});
+	}
+	return 0;
+}
+
+int queued_kind::copy(const piece *pieces, size_t count)
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	const std::lock_guard<std::mutex> lock(mutex_);
+	int rc = begin_locked();
+	if (rc != 0)
+		return rc;
+	outs_submitted_ = outs_taken_ + outs_.size();
+	for (size_t i = 0; i < count && rc == 0; i++)
+		if (pieces[i].bytes)
+			rc = take_piece(pieces[i]);
+	if (rc == 0)
+		rc = flush();
+	if (rc != 0) { // nobody fetches what these wait for
+		ready_.clear();
+		while (outs_taken_ + outs_.size() > outs_submitted_)
+			outs_.pop_back();
+	}
+	return rc;
+}
+
+int queued_kind::finish()
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	std::unique_lock<std::mutex> lock(mutex_);
+	const int rc = begin_locked();
+	return rc != 0 ? rc : wait_unlocked(lock);
+}
+
+int queued_kind::fill(void *dest, int byte, size_t bytes)
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	std::unique_lock<std::mutex> lock(mutex_);
+	int rc = begin_locked();
+	if (rc == 0 && bytes)
+		rc = submit_fill(dest, byte, bytes);
+	return rc != 0 ? rc : wait_unlocked(lock);
+}
+
+int queued_kind::amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old)
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	std::unique_lock<std::mutex> lock(mutex_);
+	int rc = begin_locked();
+	if (rc != 0)
+		return rc;
+	if ((bytes != 4 && bytes != 8) || reinterpret_cast<uintptr_t>(target) % bytes)
+		return failed(-EFAULT, "atomic", "the target is not an aligned word of 4 or 8 bytes");
+	// the kernel would end the whole context at an address that is not the device's
+	place where = place::pageable;
+	rc = find(target, where);
+	if (rc != 0)
+		return rc;
+	if (where != place::device)
+		return failed(-EFAULT, "atomic", "the target is not memory of the device");
+	char *result = nullptr;
+	rc = ring_room(sizeof *old, result);
+	if (rc != 0)
+		return rc;
+	rc = submit_amo(op, target, bytes, value, compare, reinterpret_cast<uint64_t *>(result));
+	if (rc != 0)
+		return rc;
+	outs_.push_back({old, result, sizeof *old});
+	return wait_unlocked(lock);
+}
+
+} // namespace pgas::devices

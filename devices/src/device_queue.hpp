@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the kinds of real drivers share: one queue of copies (a stream, a command list) in the order of their
+// submission, and the host memory on its way.
+//
+// Drivers copy pageable host memory through a buffer of their own, and wait in the call when it is the destination.
+// Small pieces therefore go through a pinned ring of ours: a source is put into it at once, and what was fetched into
+// it is copied out by finish(), so that any number of small pieces costs one wait. Larger pieces are left to the
+// driver.
+//
+// The mutex guards the ring and the list of what is to be copied out; finish() waits without it, so that threads can
+// submit meanwhile. A wait that fails ends the queue: what was in it is lost, and all later calls say so.
+#pragma once
+
+#include "device_error.hpp"
+
+#include <devices/devices_kind.hpp>
+
+#include <deque>
+#include <mutex>
+#include <vector>
+
+namespace pgas::devices {
+
+class queued_kind : public kind {
+public:
+	int allocate(size_t bytes, size_t page_bytes, region &out) final;
+	void release(region &r) final { end(r); }
+	int take(const handle &from, region &out) final;
+	void drop(region &r) final { end(r); }
+	int copy(const piece *pieces, size_t count) final;
+	int finish() final;
+	int fill(void *dest, int byte, size_t bytes) final;
+	int amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old) final;
+	bool owns(const void *ptr) const final;
+	const char *last_error() const final { return t_error; }
+	void close() final;
+
+protected:
+	enum class place { device, pinned, pageable };
+
+	// The driver's side. All of them are called between enter() and leave(), which make the device current in this
+	// thread and put back what was.
+	virtual int enter(uintptr_t &before) const = 0;
+	virtual void leave(uintptr_t before) const = 0;
+	virtual int get_memory(size_t bytes, size_t page_bytes, region &out) = 0; // any content
+	virtual int open_memory(const handle &from, region &out) = 0;
+	virtual void end_memory(const region &r, bool opened) = 0;
+	virtual int get_pinned(size_t bytes, void **out) = 0;
+	virtual void end_pinned(void *ptr) = 0;
+	virtual int place_of(const void *ptr, place &out) const = 0; // of memory that is in no region
+	virtual int submit(const piece *pieces, size_t count) = 0;   // none of them pageable
+	virtual int submit_pageable(const piece &p) = 0;             // large; the driver may wait in it
+	virtual int submit_fill(void *dest, int byte, size_t bytes) = 0;
+	virtual int submit_amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare,
+			       uint64_t *result) = 0; // result: pinned
+	virtual int wait() = 0;                       // for all that was submitted
+	virtual void end_device() = 0;                // of close(); the queue is empty
+
+	// Of open(), when the device is there.
+	int open_queue();
+
+	class visit { // enter() and leave()
+	public:
+		explicit visit(const queued_kind &of) : of_(of), rc(of.enter(before_)) {}
+		~visit()
+		{
+			if (rc == 0)
+				of_.leave(before_);
+		}
+		visit(const visit &) = delete;
+		visit &operator=(const visit &) = delete;
+
+	private:
+		const queued_kind &of_;
+		uintptr_t before_ = 0;
+
+	public:
+		const int rc;
+	};
+
+private:
+	struct known {
+		region r;
+		bool opened;
+	};
+	struct out { // what finish() copies out of the ring
+		void *dest;
+		const char *from;
+		size_t bytes;
+	};
+
+	void end(region &r);
+	int begin_locked();
+	int find(const void *ptr, place &out) const;
+	int take_piece(const piece &p);
+	int ring_room(size_t bytes, char *&out);
+	int flush();
+	int settle_now();
+	int settle(int rc, uint64_t outs, uint64_t used);
+	bool touches_out(const void *ptr, size_t bytes) const;
+	int wait_unlocked(std::unique_lock<std::mutex> &lock);
+
+	mutable std::mutex mutex_;
+	bool open_ = false;
+	int broken_ = 0; // of a wait that failed
+	char broken_text_[120] = "";
+	std::vector<known> regions_;
+	std::vector<piece> ready_;    // of the copy() under way
+	std::deque<out> outs_;        // in the order of submission
+	uint64_t outs_taken_ = 0;     // how many have left outs_
+	uint64_t outs_submitted_ = 0; // how many belong to copies that the driver has
+	char *ring_ = nullptr;
+	uint64_t ring_used_ = 0; // bytes ever handed out, and how many of them are free again
+	uint64_t ring_free_ = 0;
+};
+
+} // namespace pgas::devices

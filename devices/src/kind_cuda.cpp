@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// CUDA devices by the driver, libcuda.so.1. Memory is cuMemAlloc's, in whole pages of the device, since an IPC handle
+// opens all of the page that its memory lies in; handles are 64 bytes that any process of this host may open, but not
+// the one that made them.
+//
+// The context is the one that is current when open() is called, as the program or its CUDA runtime has chosen the
+// device then, and else the primary one of device local_rank % count, which the runtime will share. In a thread that
+// has no context ours stays current; in one that has another, that is put back by every call.
+#include "cuda_amo.hpp"
+#include "cuda_api.hpp"
+#include "device_kinds.hpp"
+#include "device_queue.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include <pgas/pgas_machine.hpp>
+
+namespace pgas::devices {
+namespace {
+
+constexpr size_t kCudaPageBytes = size_t{2} << 20;
+constexpr const char *kFiles[] = {"libcuda.so.1", nullptr};
+constexpr driver_library kDriver = {"the CUDA driver", kFiles, "PGAS_CUDA_DRIVER"};
+
+int errno_of(int code)
+{
+	switch (code) {
+	case kCudaOutOfMemory:
+		return -ENOMEM;
+	case kCudaInvalidValue:
+	case kCudaInvalidContext:
+	case kCudaInvalidHandle:
+	case kCudaMapFailed:
+	case kCudaAlreadyMapped:
+		return -EINVAL;
+	case kCudaNotInitialized:
+	case kCudaDeinitialized:
+	case kCudaStubLibrary:
+	case kCudaNoDevice:
+	case kCudaInvalidDevice:
+	case kCudaNotReady:
+	case kCudaVersionMismatch:
+		return -ENODEV;
+	case kCudaIllegalAddress:
+		return -EFAULT;
+	case kCudaNotPermitted:
+		return -EPERM;
+	case kCudaNotSupported:
+	case kCudaNoPeerAccess:
+	case kCudaTooManyPeers:
+		return -EOPNOTSUPP;
+	default:
+		return -EIO;
+	}
+}
+
+cuda_address address(const void *ptr)
+{
+	return reinterpret_cast<uintptr_t>(ptr);
+}
+
+class cuda_kind final : public queued_kind {
+public:
+	const char *name() const override { return "cuda"; }
+	int open(int local_rank, char *why, size_t room) override;
+	int give(const region &r, handle &out) override;
+
+private:
+	int enter(uintptr_t &before) const override;
+	void leave(uintptr_t before) const override;
+	int get_memory(size_t bytes, size_t page_bytes, region &out) override;
+	int open_memory(const handle &from, region &out) override;
+	void end_memory(const region &r, bool opened) override;
+	int get_pinned(size_t bytes, void **out) override;
+	void end_pinned(void *ptr) override { api_.free_host(ptr); }
+	int place_of(const void *ptr, place &out) const override;
+	int submit(const piece *pieces, size_t count) override;
+	int submit_pageable(const piece &p) override { return submit_one(p); }
+	int submit_fill(void *dest, int byte, size_t bytes) override;
+	int submit_amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare,
+		       uint64_t *result) override;
+	int wait() override { return call(api_.synchronize, stream_); }
+	void end_device() override;
+
+	// Notes which call failed and the driver's words for it.
+	int fail(const char *name, int code) const
+	{
+		const char *text = nullptr;
+		if (api_.get_error_string(code, &text) != 0 || !text)
+			text = "an error that the driver has no words for";
+		return failed(errno_of(code), name, text);
+	}
+	template <class... Args, class... Given>
+	int call(const driver_call<Args...> &what, Given... args) const
+	{
+		const int code = what(args...);
+		return code == 0 ? 0 : fail(what.name, code);
+	}
+	int find_context(int local_rank);
+	int submit_one(const piece &p);
+	int submit_batch(const piece *pieces, size_t count);
+	bool lacks_atomics(cuda_address opened);
+	int load_amo();
+
+	cuda_api api_;
+	cuda_context context_ = nullptr;
+	cuda_device device_ = 0;
+	bool retained_ = false;
+	cuda_stream stream_ = nullptr;
+	cuda_module module_ = nullptr;
+	cuda_function amo_ = nullptr;
+	bool batch_ = true;                         // not tried yet, or it works
+	std::vector<cuda_address> dests_, sources_; // of a batch
+	std::vector<size_t> sizes_;
+	std::vector<region> without_atomics_;
+};
+
+// --- the device ------------------------------------------------------------------------------------------------------
+
+int cuda_kind::find_context(int local_rank)
+{
+	int rc = call(api_.init, 0U);
+	cuda_context current = nullptr;
+	if (rc == 0)
+		rc = call(api_.get_current, &current);
+	if (rc == 0 && current) {
+		rc = call(api_.get_current_device, &device_);
+	} else {
+		int count = 0;
+		if (rc == 0)
+			rc = call(api_.get_device_count, &count);
+		if (rc == 0 && count < 1)
+			rc = failed(-ENODEV, api_.get_device_count.name, "this host has no CUDA device");
+		if (rc == 0)
+			rc = call(api_.get_device, &device_, local_rank > 0 ? local_rank % count : 0);
+	}
+	int unified = 0;
+	if (rc == 0)
+		rc = call(api_.get_device_attribute, &unified, kCudaUnifiedAddressing, device_);
+	if (rc == 0 && !unified)
+		rc = failed(-ENODEV, api_.get_device_attribute.name, "the device has no unified addressing");
+	if (rc == 0 && !current) {
+		rc = call(api_.retain_primary, &current, device_);
+		retained_ = rc == 0;
+	}
+	if (rc == 0)
+		context_ = current;
+	return rc;
+}
+
+int cuda_kind::open(int local_rank, char *why, size_t room)
+{
+	int rc = load_driver(kDriver, api_, why, room);
+	if (rc != 0)
+		return rc;
+	rc = find_context(local_rank);
+	if (rc == 0) {
+		const visit in(*this);
+		rc = in.rc != 0 ? in.rc : call(api_.create_stream, &stream_, kCudaStreamNonBlocking);
+		if (rc == 0)
+			rc = open_queue();
+		if (rc != 0) {
+			snprintf(why, room, "%s", t_error);
+			end_device();
+			return rc;
+		}
+	}
+	batch_ = api_.copy_batch.address || api_.copy_batch_v1.address;
+	if (rc != 0)
+		snprintf(why, room, "%s", t_error);
+	return rc;
+}
+
+void cuda_kind::end_device()
+{
+	if (module_)
+		api_.unload_module(module_);
+	if (stream_)
+		api_.destroy_stream(stream_);
+	module_ = nullptr;
+	amo_ = nullptr;
+	stream_ = nullptr;
+	without_atomics_.clear();
+	if (retained_) {
+		api_.set_current(nullptr);
+		api_.release_primary(device_);
+	}
+	retained_ = false;
+	context_ = nullptr;
+}
+
+int cuda_kind::enter(uintptr_t &before) const
+{
+	if (!context_)
+		return failed(-ENODEV, name(), "the device is not open");
+	cuda_context current = nullptr;
+	const int rc = call(api_.get_current, &current);
+	before = current == context_ ? 0 : reinterpret_cast<uintptr_t>(current);
+	return rc != 0 || current == context_ ? rc : call(api_.set_current, context_);
+}
+
+void cuda_kind::leave(uintptr_t before) const
+{
+	if (before)
+		api_.set_current(reinterpret_cast<cuda_context>(before));
+}
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+int cuda_kind::get_memory(size_t bytes, size_t, region &out)
+{
+	bytes = round_up(bytes ? bytes : 1, kCudaPageBytes);
+	cuda_address at = 0;
+	const int rc = call(api_.allocate, &at, bytes);
+	if (rc == 0) {
+		out.at = at;
+		out.bytes = bytes;
+	}
+	return rc;
+}
+
+int cuda_kind::give(const region &r, handle &out)
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	cuda_ipc_handle ipc;
+	const int rc = call(api_.ipc_get, &ipc, cuda_address{r.at});
+	if (rc != 0)
+		return rc;
+	out = {};
+	out.bytes = r.bytes;
+	out.pid = getpid();
+	static_assert(sizeof out.blob == sizeof ipc);
+	memcpy(out.blob, &ipc, sizeof ipc);
+	return 0;
+}
+
+int cuda_kind::open_memory(const handle &from, region &out)
+{
+	if (from.pid == getpid())
+		return failed(-EINVAL, "take", "the handle is of a region of this process, which is used as it is");
+	cuda_ipc_handle ipc;
+	memcpy(&ipc, from.blob, sizeof ipc);
+	cuda_address at = 0, start = 0;
+	int rc = call(api_.ipc_open, &at, ipc, kCudaIpcLazyPeerAccess);
+	if (rc != 0)
+		return rc;
+	// a handle is what another process says; where the driver tells how much it is, it must be enough
+	size_t bytes = 0;
+	if (!from.bytes ||
+	    (api_.get_range(&start, &bytes, at) == 0 && (at < start || bytes - (at - start) < from.bytes))) {
+		api_.ipc_close(at);
+		return failed(-EINVAL, "take", "the handle is not that of a region");
+	}
+	out.at = at;
+	out.bytes = from.bytes;
+	if (lacks_atomics(at))
+		without_atomics_.push_back(out);
+	return 0;
+}
+
+// Memory of another device, over a link on which our kernels' atomics are none.
+bool cuda_kind::lacks_atomics(cuda_address opened)
+{
+	int owner = device_, native = 1;
+	if (api_.get_pointer_attribute(&owner, kCudaDeviceOrdinal, opened) != 0 || owner == device_)
+		return false;
+	return api_.get_peer_attribute(&native, kCudaPeerAtomics, device_, owner) == 0 && !native;
+}
+
+void cuda_kind::end_memory(const region &r, bool opened)
+{
+	if (opened)
+		api_.ipc_close(r.at);
+	else
+		api_.free(r.at);
+	std::erase_if(without_atomics_, [&](const region &one) { return one.at == r.at; });
+}
+
+int cuda_kind::get_pinned(size_t bytes, void **out)
+{
+	return call(api_.allocate_host, out, bytes, kCudaHostPortable | kCudaHostMapped);
+}
+
+int cuda_kind::place_of(const void *ptr, place &out) const
+{
+	unsigned type = 0;
+	const int code = api_.get_pointer_attribute(&type, kCudaMemoryType, address(ptr));
+	if (code == kCudaInvalidValue) // it knows nothing of this memory
+		out = place::pageable;
+	else if (code != 0)
+		return fail(api_.get_pointer_attribute.name, code);
+	else
+		out = type == kCudaTypeDevice || type == kCudaTypeUnified ? place::device : place::pinned;
+	return 0;
+}
+
+// --- copies ----------------------------------------------------------------------------------------------------------
+
+int cuda_kind::submit_one(const piece &p)
+{
+	return call(api_.copy, address(p.dest), address(p.source), p.bytes, stream_);
+}
+
+int cuda_kind::submit_batch(const piece *pieces, size_t count)
+{
+	dests_.clear();
+	sources_.clear();
+	sizes_.clear();
+	for (size_t i = 0; i < count; i++) {
+		dests_.push_back(address(pieces[i].dest));
+		sources_.push_back(address(pieces[i].source));
+		sizes_.push_back(pieces[i].bytes);
+	}
+	cuda_copy_attributes how = {};
+	how.source_order = kCudaOrderOfStream;
+	size_t first = 0, failing = 0;
+	if (api_.copy_batch.address)
+		return call(api_.copy_batch, dests_.data(), sources_.data(), sizes_.data(), count, &how, &first,
+			    size_t{1}, stream_);
+	return call(api_.copy_batch_v1, dests_.data(), sources_.data(), sizes_.data(), count, &how, &first, size_t{1},
+		    &failing, stream_);
+}
+
+int cuda_kind::submit(const piece *pieces, size_t count)
+{
+	if (count > 1 && batch_) {
+		if (submit_batch(pieces, count) == 0)
+			return 0;
+		// A driver may have the call and not the means, for these addresses or at all. Pieces depend on none
+		// of the same batch, so what of it has been done already may be done again.
+		batch_ = false;
+	}
+	int rc = 0;
+	for (size_t i = 0; i < count && rc == 0; i++)
+		rc = submit_one(pieces[i]);
+	return rc;
+}
+
+int cuda_kind::submit_fill(void *dest, int byte, size_t bytes)
+{
+	return call(api_.fill, address(dest), static_cast<unsigned char>(byte), bytes, stream_);
+}
+
+// --- atomics ---------------------------------------------------------------------------------------------------------
+
+// The driver compiles the kernel, which takes milliseconds: not before the first atomic.
+int cuda_kind::load_amo()
+{
+	int rc = call(api_.load_module, &module_, static_cast<const void *>(kCudaAmoText));
+	if (rc != 0) {
+		module_ = nullptr;
+		return rc;
+	}
+	rc = call(api_.get_function, &amo_, module_, kCudaAmoName);
+	if (rc != 0) {
+		api_.unload_module(module_);
+		module_ = nullptr;
+		amo_ = nullptr;
+	}
+	return rc;
+}
+
+int cuda_kind::submit_amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *result)
+{
+	for (const region &one : without_atomics_)
+		if (address(target) - one.at < one.bytes)
+			return failed(-EOPNOTSUPP, "atomic", "the link between the two devices has no atomics");
+	const int rc = amo_ ? 0 : load_amo();
+	if (rc != 0)
+		return rc;
+	cuda_amo_arguments a = {address(target), value, compare, address(result),
+				static_cast<uint32_t>(op) + (bytes == 8 ? kCudaAmoWide : 0)};
+	void *arguments[] = {&a.target, &a.value, &a.compare, &a.result, &a.op};
+	return call(api_.launch, amo_, 1U, 1U, 1U, 1U, 1U, 1U, 0U, stream_, static_cast<void **>(arguments),
+		    static_cast<void **>(nullptr));
+}
+
+} // namespace
+
+kind &cuda()
+{
+	static cuda_kind one;
+	return one;
+}
+
+} // namespace pgas::devices

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device_test.hpp"
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace device_test {
+namespace {
+
+const device kEmulated = {"emulated", "emulated", nullptr, nullptr, nullptr, false, true};
+const device kMapped = {"emulated, mapped", "emulated", "PGAS_EMULATED_DEVICE", "mapped", nullptr, false, true};
+const device kCuda = {
+	"cuda, fake driver 13.0", "cuda", "PGAS_CUDA_DRIVER", "@fake_cuda", "cuMemcpyBatchAsync_v2", true, true};
+const device kCuda12 = {
+	"cuda, fake driver 12.8", "cuda", "PGAS_CUDA_DRIVER", "@fake_cuda_12", "cuMemcpyBatchAsync", true, true};
+
+void *g_fake; // the fake driver of g_device
+char g_module[PATH_MAX];
+
+const char *module_path(const char *name)
+{
+	char self[PATH_MAX - 64];
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	assert_true(n > 0);
+	self[n] = '\0';
+	*strrchr(self, '/') = '\0';
+	snprintf(g_module, sizeof g_module, "%s/.libs/%s.so", self, name);
+	if (access(g_module, R_OK) != 0) // libtool has put the program there too
+		snprintf(g_module, sizeof g_module, "%s/%s.so", self, name);
+	return g_module;
+}
+
+int ask_fake(const char *function, const char *name)
+{
+	void *f = g_fake ? dlsym(g_fake, function) : nullptr;
+	if (!f)
+		return -1;
+	return reinterpret_cast<int (*)(const char *)>(f)(name);
+}
+
+int index_of(const device *d)
+{
+	int i = 0;
+	while (kDevices[i] && kDevices[i] != d)
+		i++;
+	return i;
+}
+
+} // namespace
+
+const device *const kDevices[] = {&kEmulated, &kMapped, &kCuda, &kCuda12, nullptr};
+const device *const kFakes[] = {&kCuda, &kCuda12, nullptr};
+const device *g_device;
+kind *g_kind;
+
+void choose(const device &d)
+{
+	g_device = &d;
+	g_fake = nullptr;
+	unsetenv("PGAS_EMULATED_DEVICE");
+	if (d.variable && d.value[0] == '@') {
+		setenv(d.variable, module_path(d.value + 1), 1);
+		g_fake = dlopen(g_module, RTLD_NOW | RTLD_LOCAL);
+		if (!g_fake)
+			fprintf(stderr, "%s\n", dlerror());
+		assert_non_null(g_fake);
+	} else if (d.variable) {
+		setenv(d.variable, d.value, 1);
+	}
+	g_kind = find_kind(d.kind);
+	assert_non_null(g_kind);
+}
+
+int open_kind(void **)
+{
+	char why[200] = "";
+	const int rc = g_kind->open(0, why, sizeof why);
+	if (rc != 0)
+		fprintf(stderr, "%s cannot be opened: %d (%s)\n", g_device->title, rc, why);
+	return rc;
+}
+
+int close_kind(void **)
+{
+	g_kind->close();
+	return fake_left() > 0 ? -1 : 0;
+}
+
+int fake_calls(const char *name)
+{
+	return ask_fake("fake_calls", name);
+}
+
+int fake_left()
+{
+	return ask_fake("fake_left", nullptr);
+}
+
+void fake_forget()
+{
+	ask_fake("fake_forget", nullptr);
+}
+
+void good(int rc, const char *what)
+{
+	if (rc != 0)
+		fprintf(stderr, "%s returns %d (%s)\n", what, rc, g_kind->last_error());
+	assert_int_equal(rc, 0);
+}
+
+void pattern(void *to, size_t bytes, unsigned seed)
+{
+	auto *at = static_cast<unsigned char *>(to);
+	for (size_t i = 0; i < bytes; i++)
+		at[i] = static_cast<unsigned char>((i + seed) * 2654435761U >> 13);
+}
+
+void put(uintptr_t to, const void *from, size_t bytes)
+{
+	const piece p = {reinterpret_cast<void *>(to), from, bytes};
+	GOOD(g_kind->copy(&p, 1));
+	GOOD(g_kind->finish());
+}
+
+void fetch(void *to, uintptr_t from, size_t bytes)
+{
+	const piece p = {to, reinterpret_cast<void *>(from), bytes};
+	GOOD(g_kind->copy(&p, 1));
+	GOOD(g_kind->finish());
+}
+
+// --- peers -----------------------------------------------------------------------------------------------------------
+
+peer start_peer(const char *role, int rank)
+{
+	int down[2], up[2];
+	assert_int_equal(pipe(down), 0);
+	assert_int_equal(pipe(up), 0);
+	char ranks[16], devices[16], in[16], back[16];
+	snprintf(ranks, sizeof ranks, "%d", rank);
+	snprintf(devices, sizeof devices, "%d", index_of(g_device));
+	snprintf(in, sizeof in, "%d", down[0]);
+	snprintf(back, sizeof back, "%d", up[1]);
+	peer p;
+	p.pid = fork();
+	assert_true(p.pid >= 0);
+	if (p.pid == 0) {
+		close(down[1]);
+		close(up[0]);
+		execl("/proc/self/exe", "peer", role, ranks, devices, in, back, static_cast<char *>(nullptr));
+		_exit(127);
+	}
+	close(down[0]);
+	close(up[1]);
+	p.to = down[1];
+	p.from = up[0];
+	return p;
+}
+
+void tell(const peer &p, const void *data, size_t bytes)
+{
+	assert_int_equal(write(p.to, data, bytes), bytes); // less than a pipe holds
+}
+
+void hear(const peer &p, void *data, size_t bytes)
+{
+	auto *at = static_cast<char *>(data);
+	while (bytes) {
+		const ssize_t n = read(p.from, at, bytes);
+		if (n < 0 && errno == EINTR)
+			continue;
+		assert_true(n > 0);
+		at += n;
+		bytes -= static_cast<size_t>(n);
+	}
+}
+
+void end_peer(peer &p)
+{
+	close(p.to);
+	close(p.from);
+	int status = -1;
+	assert_int_equal(waitpid(p.pid, &status, 0), p.pid);
+	p = {};
+	assert_int_equal(status, 0);
+}
+
+int run_role(int argc, char **argv)
+{
+	if (argc != 6 || strcmp(argv[0], "peer") != 0)
+		return -1;
+	peer with;
+	with.from = atoi(argv[4]);
+	with.to = atoi(argv[5]);
+	unsetenv("FAKE_DRIVER_FAIL"); // the parent's trouble
+	const int which = atoi(argv[3]);
+	if (kDevices[which]) // and else the real one that the environment names
+		choose(*kDevices[which]);
+	else
+		g_kind = find_kind(getenv("DEVICES_TEST_KIND"));
+	if (open_kind(nullptr) != 0)
+		return 2;
+	const int rc = play(argv[1], atoi(argv[2]), with);
+	return close_kind(nullptr) != 0 ? 3 : rc;
+}
+
+// --- devices ---------------------------------------------------------------------------------------------------------
+
+int run_devices(const device *const *devices, group *run)
+{
+	const char *only = getenv("DEVICES_TEST_KIND");
+	if (!only) {
+		int bad = 0;
+		for (; *devices; devices++) {
+			printf("# on %s\n", (*devices)->title);
+			fflush(stdout);
+			choose(**devices);
+			bad += run();
+		}
+		return bad != 0;
+	}
+	static device real = {only, only, nullptr, nullptr, nullptr, true, true};
+	real.queued = strcmp(only, "emulated") != 0;
+	choose(real);
+	char why[200] = "";
+	const int rc = g_kind->open(0, why, sizeof why);
+	if (rc != 0) {
+		printf("%s: %s\n", only, why);
+		return rc == -ENODEV ? 77 : 1;
+	}
+	g_kind->close();
+	return run() != 0;
+}
+
+} // namespace device_test

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A CUDA driver without a device: see fake_driver.hpp. Calls come in the order that the real one wants: nothing before
+// cuInit, nothing about memory without a current context, and a process cannot open a handle of its own. The kernel of
+// the atomics is known by its name. Compiled with FAKE_CUDA_12, it is a driver of CUDA 12.8, whose batch call is the
+// older one.
+#include "fake_driver.hpp"
+
+#include "../src/cuda_amo.hpp"
+#include "../src/cuda_api.hpp"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+
+using namespace pgas::devices;
+
+struct pgas::devices::cuda_context_of {
+	int device;
+};
+struct pgas::devices::cuda_stream_of {
+	cuda_context context;
+};
+struct pgas::devices::cuda_module_of {
+	std::string text;
+};
+struct pgas::devices::cuda_function_of {
+	int unused;
+};
+
+namespace {
+
+constexpr int kDevices = 8;
+bool g_init;
+cuda_context_of g_contexts[kDevices];
+int g_retained[kDevices];
+cuda_function_of g_amo;
+thread_local cuda_context t_current;
+
+struct ipc {
+	uint64_t magic, pid, fd, bytes;
+};
+constexpr uint64_t kMagic = 0x66616b6563756461;
+
+// A context that was retained and is current, and the stream given is of it.
+int usable(const cuda_stream_of *stream)
+{
+	if (!g_init)
+		return kCudaNotInitialized;
+	if (!t_current || g_retained[t_current->device] < 1)
+		return kCudaInvalidContext;
+	return stream && stream->context != t_current ? kCudaInvalidHandle : 0;
+}
+
+} // namespace
+
+#define FAKE_BEGIN(name_arg)                                                                                           \
+	const auto held = fake::lock();                                                                                \
+	if (const int code = fake::begin(name_arg))                                                                    \
+	return code
+#define FAKE_USABLE(stream_arg)                                                                                        \
+	if (const int code = usable(stream_arg))                                                                       \
+	return code
+#define FAKE extern "C" __attribute__((visibility("default"))) int
+
+FAKE cuInit(unsigned flags)
+{
+	FAKE_BEGIN("cuInit");
+	g_init = true;
+	return flags ? kCudaInvalidValue : fake::devices() ? 0 : kCudaNoDevice;
+}
+
+FAKE cuGetErrorString(int code, const char **text)
+{
+	static const struct {
+		int code;
+		const char *text;
+	} kTexts[] = {
+		{kCudaInvalidValue, "invalid argument"},         {kCudaOutOfMemory, "out of memory"},
+		{kCudaNotInitialized, "initialization error"},   {kCudaNoDevice, "no CUDA-capable device is detected"},
+		{kCudaInvalidContext, "invalid device context"}, {kCudaNotSupported, "operation not supported"},
+		{kCudaInvalidHandle, "invalid resource handle"}};
+	for (const auto &one : kTexts)
+		if (one.code == code) {
+			*text = one.text;
+			return 0;
+		}
+	return kCudaInvalidValue;
+}
+
+FAKE cuDeviceGetCount(int *count)
+{
+	FAKE_BEGIN("cuDeviceGetCount");
+	*count = fake::devices();
+	return g_init ? 0 : kCudaNotInitialized;
+}
+
+FAKE cuDeviceGet(cuda_device *device, int ordinal)
+{
+	FAKE_BEGIN("cuDeviceGet");
+	*device = ordinal;
+	return ordinal >= 0 && ordinal < fake::devices() ? 0 : kCudaInvalidDevice;
+}
+
+FAKE cuDeviceGetAttribute(int *value, int which, cuda_device)
+{
+	FAKE_BEGIN("cuDeviceGetAttribute");
+	*value = which == kCudaUnifiedAddressing;
+	return g_init ? 0 : kCudaNotInitialized;
+}
+
+FAKE cuDeviceGetP2PAttribute(int *value, int, cuda_device, cuda_device)
+{
+	FAKE_BEGIN("cuDeviceGetP2PAttribute");
+	*value = 1;
+	return 0;
+}
+
+FAKE cuDevicePrimaryCtxRetain(cuda_context *context, cuda_device device)
+{
+	FAKE_BEGIN("cuDevicePrimaryCtxRetain");
+	if (!g_init)
+		return kCudaNotInitialized;
+	g_contexts[device].device = device;
+	g_retained[device]++;
+	fake::count("contexts", 1);
+	*context = &g_contexts[device];
+	return 0;
+}
+
+FAKE cuDevicePrimaryCtxRelease_v2(cuda_device device)
+{
+	FAKE_BEGIN("cuDevicePrimaryCtxRelease_v2");
+	if (g_retained[device] < 1)
+		return kCudaInvalidContext;
+	g_retained[device]--;
+	fake::count("contexts", -1);
+	return 0;
+}
+
+FAKE cuCtxGetCurrent(cuda_context *context)
+{
+	FAKE_BEGIN("cuCtxGetCurrent");
+	*context = t_current;
+	return g_init ? 0 : kCudaNotInitialized;
+}
+
+FAKE cuCtxSetCurrent(cuda_context context)
+{
+	FAKE_BEGIN("cuCtxSetCurrent");
+	t_current = context;
+	return g_init ? 0 : kCudaNotInitialized;
+}
+
+FAKE cuCtxGetDevice(cuda_device *device)
+{
+	FAKE_BEGIN("cuCtxGetDevice");
+	FAKE_USABLE(nullptr);
+	*device = t_current->device;
+	return 0;
+}
+
+FAKE cuMemAlloc_v2(cuda_address *at, size_t bytes)
+{
+	FAKE_BEGIN("cuMemAlloc_v2");
+	FAKE_USABLE(nullptr);
+	const fake::block *b = bytes ? fake::make(fake::sort::memory, bytes, t_current->device) : nullptr;
+	*at = b ? b->at : 0;
+	return b ? 0 : kCudaOutOfMemory;
+}
+
+FAKE cuMemFree_v2(cuda_address at)
+{
+	FAKE_BEGIN("cuMemFree_v2");
+	FAKE_USABLE(nullptr);
+	return fake::end(at, fake::sort::memory) ? 0 : kCudaInvalidValue;
+}
+
+FAKE cuMemGetAddressRange_v2(cuda_address *start, size_t *bytes, cuda_address at)
+{
+	FAKE_BEGIN("cuMemGetAddressRange_v2");
+	FAKE_USABLE(nullptr);
+	const fake::block *b = fake::find(at);
+	if (!b)
+		return kCudaNotFound;
+	*start = b->at;
+	*bytes = b->bytes;
+	return 0;
+}
+
+FAKE cuMemHostAlloc(void **out, size_t bytes, unsigned)
+{
+	FAKE_BEGIN("cuMemHostAlloc");
+	FAKE_USABLE(nullptr);
+	const fake::block *b = fake::make(fake::sort::pinned, bytes, 0);
+	*out = b ? b->driver : nullptr;
+	return b ? 0 : kCudaOutOfMemory;
+}
+
+FAKE cuMemFreeHost(void *ptr)
+{
+	FAKE_BEGIN("cuMemFreeHost");
+	FAKE_USABLE(nullptr);
+	return fake::end(reinterpret_cast<uintptr_t>(ptr), fake::sort::pinned) ? 0 : kCudaInvalidValue;
+}
+
+FAKE cuPointerGetAttribute(void *data, int which, cuda_address at)
+{
+	FAKE_BEGIN("cuPointerGetAttribute");
+	FAKE_USABLE(nullptr);
+	const fake::block *b = fake::find(at);
+	if (!b)
+		return kCudaInvalidValue;
+	const unsigned type = b->what == fake::sort::pinned ? kCudaTypeHost : kCudaTypeDevice;
+	memcpy(data, which == kCudaMemoryType ? &type : reinterpret_cast<const unsigned *>(&b->device), sizeof type);
+	return 0;
+}
+
+FAKE cuIpcGetMemHandle(cuda_ipc_handle *handle, cuda_address at)
+{
+	FAKE_BEGIN("cuIpcGetMemHandle");
+	FAKE_USABLE(nullptr);
+	const fake::block *b = fake::find(at);
+	if (!b || b->at != at || b->what != fake::sort::memory)
+		return kCudaInvalidValue;
+	const ipc mine = {kMagic, static_cast<uint64_t>(getpid()), static_cast<uint64_t>(b->fd), b->bytes};
+	memset(handle, 0, sizeof *handle);
+	memcpy(handle, &mine, sizeof mine);
+	return 0;
+}
+
+FAKE cuIpcOpenMemHandle_v2(cuda_address *at, cuda_ipc_handle handle, unsigned flags)
+{
+	FAKE_BEGIN("cuIpcOpenMemHandle_v2");
+	FAKE_USABLE(nullptr);
+	ipc theirs;
+	memcpy(&theirs, &handle, sizeof theirs);
+	if (flags != kCudaIpcLazyPeerAccess || theirs.magic != kMagic)
+		return kCudaInvalidValue;
+	if (theirs.pid == static_cast<uint64_t>(getpid()))
+		return kCudaInvalidContext;
+	const fake::block *b = fake::open(theirs.pid, theirs.fd, theirs.bytes);
+	*at = b ? b->at : 0;
+	return b ? 0 : kCudaInvalidHandle;
+}
+
+FAKE cuIpcCloseMemHandle(cuda_address at)
+{
+	FAKE_BEGIN("cuIpcCloseMemHandle");
+	FAKE_USABLE(nullptr);
+	return fake::end(at, fake::sort::opened) ? 0 : kCudaInvalidValue;
+}
+
+FAKE cuStreamCreate(cuda_stream *stream, unsigned flags)
+{
+	FAKE_BEGIN("cuStreamCreate");
+	FAKE_USABLE(nullptr);
+	if (flags != kCudaStreamNonBlocking)
+		return kCudaInvalidValue;
+	*stream = new cuda_stream_of{t_current};
+	fake::count("streams", 1);
+	return 0;
+}
+
+FAKE cuStreamDestroy_v2(cuda_stream stream)
+{
+	FAKE_BEGIN("cuStreamDestroy_v2");
+	FAKE_USABLE(stream);
+	fake::count("streams", -1);
+	delete stream;
+	return 0;
+}
+
+FAKE cuStreamSynchronize(cuda_stream stream)
+{
+	FAKE_BEGIN("cuStreamSynchronize");
+	FAKE_USABLE(stream);
+	fake::wait();
+	return 0;
+}
+
+FAKE cuMemcpyAsync(cuda_address dest, cuda_address source, size_t bytes, cuda_stream stream)
+{
+	FAKE_BEGIN("cuMemcpyAsync");
+	FAKE_USABLE(stream);
+	return fake::copy(dest, source, bytes) ? 0 : kCudaInvalidValue;
+}
+
+FAKE cuMemsetD8Async(cuda_address dest, unsigned char byte, size_t bytes, cuda_stream stream)
+{
+	FAKE_BEGIN("cuMemsetD8Async");
+	FAKE_USABLE(stream);
+	return fake::fill(dest, byte, bytes) ? 0 : kCudaInvalidValue;
+}
+
+namespace {
+
+// Last piece first: nobody may count on their order.
+int copy_batch(const cuda_address *dests, const cuda_address *sources, const size_t *sizes, size_t count,
+	       const cuda_copy_attributes *how, const size_t *first, size_t hows, cuda_stream stream)
+{
+	FAKE_USABLE(stream);
+	if (!count || hows != 1 || *first != 0 || how->source_order != kCudaOrderOfStream || !stream)
+		return kCudaInvalidValue;
+	for (size_t i = count; i-- > 0;)
+		if (!sizes[i] || !fake::copy(dests[i], sources[i], sizes[i]))
+			return kCudaInvalidValue;
+	return 0;
+}
+
+} // namespace
+
+#ifdef FAKE_CUDA_12
+FAKE cuMemcpyBatchAsync(cuda_address *dests, cuda_address *sources, size_t *sizes, size_t count,
+			cuda_copy_attributes *how, size_t *first, size_t hows, size_t *failing, cuda_stream stream)
+{
+	FAKE_BEGIN("cuMemcpyBatchAsync");
+	*failing = SIZE_MAX;
+	return copy_batch(dests, sources, sizes, count, how, first, hows, stream);
+}
+#else
+FAKE cuMemcpyBatchAsync_v2(cuda_address *dests, cuda_address *sources, size_t *sizes, size_t count,
+			   cuda_copy_attributes *how, size_t *first, size_t hows, cuda_stream stream)
+{
+	FAKE_BEGIN("cuMemcpyBatchAsync_v2");
+	return copy_batch(dests, sources, sizes, count, how, first, hows, stream);
+}
+#endif
+
+FAKE cuModuleLoadData(cuda_module *module, const void *image)
+{
+	FAKE_BEGIN("cuModuleLoadData");
+	FAKE_USABLE(nullptr);
+	*module = new cuda_module_of{static_cast<const char *>(image)};
+	fake::count("modules", 1);
+	return 0;
+}
+
+FAKE cuModuleUnload(cuda_module module)
+{
+	FAKE_BEGIN("cuModuleUnload");
+	FAKE_USABLE(nullptr);
+	fake::count("modules", -1);
+	delete module;
+	return 0;
+}
+
+FAKE cuModuleGetFunction(cuda_function *function, cuda_module module, const char *name)
+{
+	FAKE_BEGIN("cuModuleGetFunction");
+	FAKE_USABLE(nullptr);
+	if (module->text.find(".entry " + std::string(name) + "(") == std::string::npos || strcmp(name, kCudaAmoName))
+		return kCudaNotFound;
+	*function = &g_amo;
+	return 0;
+}
+
+FAKE cuLaunchKernel(cuda_function function, unsigned x, unsigned y, unsigned z, unsigned threads_x, unsigned threads_y,
+		    unsigned threads_z, unsigned, cuda_stream stream, void **arguments, void **)
+{
+	FAKE_BEGIN("cuLaunchKernel");
+	FAKE_USABLE(stream);
+	cuda_amo_arguments a;
+	if (function != &g_amo || x * y * z * threads_x * threads_y * threads_z != 1)
+		return kCudaInvalidValue;
+	memcpy(&a.target, arguments[0], sizeof a.target);
+	memcpy(&a.value, arguments[1], sizeof a.value);
+	memcpy(&a.compare, arguments[2], sizeof a.compare);
+	memcpy(&a.result, arguments[3], sizeof a.result);
+	memcpy(&a.op, arguments[4], sizeof a.op);
+	return fake::amo(a.op % kCudaAmoWide, a.target, a.op >= kCudaAmoWide ? 8 : 4, a.value, a.compare, a.result)
+		       ? 0
+		       : kCudaInvalidValue;
+}

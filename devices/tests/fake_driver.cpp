@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fake_driver.hpp"
+
+#include "../src/device_fd.hpp"
+#include "../src/device_word.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <list>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fake {
+namespace {
+
+struct state {
+	std::mutex mutex;
+	std::list<block> blocks;
+	std::vector<std::function<void()>> queue;
+	std::map<std::string, int> calls, objects;
+	std::string fail; // FAKE_DRIVER_FAIL as it was read last
+	std::string fail_name;
+	int fail_in = 0, fail_code = 0;
+};
+
+state &all()
+{
+	static state *one = new state; // outlives exit handlers
+	return *one;
+}
+
+char *map_fd(int fd, size_t bytes)
+{
+	void *at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return at == MAP_FAILED ? nullptr : static_cast<char *>(at);
+}
+
+block *add(sort what, size_t bytes, int fd, int device)
+{
+	char *driver = map_fd(fd, bytes);
+	void *at = driver;
+	if (driver && what != sort::pinned)
+		at = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!driver || at == MAP_FAILED) {
+		if (driver)
+			munmap(driver, bytes);
+		close(fd);
+		return nullptr;
+	}
+	all().blocks.push_back({what, reinterpret_cast<uintptr_t>(at), driver, bytes, fd, device, 1, {0, 0}});
+	return &all().blocks.back();
+}
+
+// Where the fake reaches it; null: beyond the end. Host memory that is not pinned is what it is.
+char *reach(uintptr_t at, size_t bytes, bool &known)
+{
+	const block *b = find(at);
+	known = b != nullptr;
+	if (!b)
+		return reinterpret_cast<char *>(at);
+	return bytes <= b->bytes - (at - b->at) ? b->driver + (at - b->at) : nullptr;
+}
+
+} // namespace
+
+std::unique_lock<std::mutex> lock()
+{
+	return std::unique_lock<std::mutex>(all().mutex);
+}
+
+int begin(const char *name)
+{
+	state &s = all();
+	s.calls[name]++;
+	const char *fail = getenv("FAKE_DRIVER_FAIL");
+	if (s.fail != (fail ? fail : "")) {
+		char called[64] = "";
+		s.fail = fail ? fail : "";
+		s.fail_in = s.fail_code = 0;
+		sscanf(s.fail.c_str(), "%63[^:]:%d:%i", called, &s.fail_in, &s.fail_code);
+		s.fail_name = called;
+	}
+	return s.fail_in > 0 && s.fail_name == name && --s.fail_in == 0 ? s.fail_code : 0;
+}
+
+int devices()
+{
+	const char *text = getenv("FAKE_DRIVER_DEVICES");
+	return text ? atoi(text) : 2;
+}
+
+block *make(sort what, size_t bytes, int device)
+{
+	const int fd = memfd_create("fake-device", MFD_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
+		if (fd >= 0)
+			close(fd);
+		return nullptr;
+	}
+	block *b = add(what, bytes, fd, device);
+	if (b && what == sort::memory)
+		memset(b->driver, 0xd5, std::min<size_t>(bytes, 65536)); // memory is not given as zeros
+	return b;
+}
+
+block *open(uint64_t pid, uint64_t fd, size_t bytes)
+{
+	for (block &b : all().blocks)
+		if (b.what == sort::opened && b.owner[0] == pid && b.owner[1] == fd) {
+			b.opens++;
+			return &b;
+		}
+	const int mine = pgas::devices::fd_of_process(static_cast<int>(pid), static_cast<int>(fd));
+	if (mine < 0)
+		return nullptr;
+	const off_t end = lseek(mine, 0, SEEK_END);
+	if (end <= 0 || static_cast<size_t>(end) != bytes) {
+		close(mine);
+		return nullptr;
+	}
+	block *b = add(sort::opened, bytes, mine, 0);
+	if (b) {
+		b->owner[0] = pid;
+		b->owner[1] = fd;
+	}
+	return b;
+}
+
+bool end(uintptr_t at, sort what)
+{
+	state &s = all();
+	const auto it = std::find_if(s.blocks.begin(), s.blocks.end(),
+				     [&](const block &b) { return b.at == at && b.what == what; });
+	if (it == s.blocks.end())
+		return false;
+	wait();
+	if (--it->opens > 0)
+		return true;
+	munmap(it->driver, it->bytes);
+	if (what != sort::pinned)
+		munmap(reinterpret_cast<void *>(it->at), it->bytes);
+	close(it->fd);
+	s.blocks.erase(it);
+	return true;
+}
+
+block *find(uintptr_t at)
+{
+	for (block &b : all().blocks)
+		if (at - b.at < b.bytes)
+			return &b;
+	return nullptr;
+}
+
+void count(const char *what, int change)
+{
+	all().objects[what] += change;
+}
+
+bool copy(uintptr_t dest, uintptr_t source, size_t bytes)
+{
+	bool dest_known, source_known;
+	char *to = reach(dest, bytes, dest_known);
+	const char *from = reach(source, bytes, source_known);
+	if (!to || !from)
+		return false;
+	if (!dest_known)
+		wait();
+	if (!source_known) {
+		std::vector<char> staged(from, from + bytes);
+		all().queue.emplace_back([to, staged] { memcpy(to, staged.data(), staged.size()); });
+	} else {
+		all().queue.emplace_back([to, from, bytes] { pgas::devices::copy_now(to, from, bytes); });
+	}
+	if (!dest_known)
+		wait();
+	return true;
+}
+
+bool fill(uintptr_t dest, int byte, size_t bytes)
+{
+	bool known;
+	char *to = reach(dest, bytes, known);
+	if (!to || !known)
+		return false;
+	all().queue.emplace_back([to, byte, bytes] { memset(to, byte, bytes); });
+	return true;
+}
+
+bool amo(unsigned op, uintptr_t target, size_t bytes, uint64_t value, uint64_t compare, uintptr_t result)
+{
+	using pgas::devices::amo_op;
+	bool target_known, result_known;
+	char *at = reach(target, bytes, target_known);
+	char *to = reach(result, sizeof(uint64_t), result_known);
+	if (!at || !to || !target_known || !result_known || target % bytes || op > 7)
+		return false;
+	all().queue.emplace_back([=] {
+		uint64_t old;
+		if (bytes == 8)
+			old = pgas::devices::amo_on(reinterpret_cast<uint64_t *>(at), amo_op{op}, value, compare);
+		else
+			old = pgas::devices::amo_on(reinterpret_cast<uint32_t *>(at), amo_op{op},
+						    static_cast<uint32_t>(value), static_cast<uint32_t>(compare));
+		memcpy(to, &old, sizeof old);
+	});
+	return true;
+}
+
+void wait()
+{
+	for (const auto &one : all().queue)
+		one();
+	all().queue.clear();
+}
+
+} // namespace fake
+
+int fake_calls(const char *name)
+{
+	const auto held = fake::lock();
+	const auto it = fake::all().calls.find(name);
+	return it == fake::all().calls.end() ? 0 : it->second;
+}
+
+int fake_left()
+{
+	const auto held = fake::lock();
+	int left = 0;
+	for (const fake::block &b : fake::all().blocks) {
+		fprintf(stderr, "fake driver: a block of %zu bytes is left (sort %d)\n", b.bytes,
+			static_cast<int>(b.what));
+		left++;
+	}
+	for (const auto &[what, number] : fake::all().objects)
+		if (number != 0) {
+			fprintf(stderr, "fake driver: %d of %s are left\n", number, what.c_str());
+			left++;
+		}
+	return left;
+}
+
+int fake_forget()
+{
+	const auto held = fake::lock();
+	fake::wait();
+	while (!fake::all().blocks.empty()) {
+		fake::block &b = fake::all().blocks.front();
+		b.opens = 1;
+		fake::end(b.at, b.what);
+	}
+	fake::all().objects.clear();
+	return 0;
+}

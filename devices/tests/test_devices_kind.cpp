@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// test_devices_kind.cpp: the interface of device memory, the same cases on every kind: the emulated one, and those of
+// drivers with a fake driver below them. With a real device: DEVICES_TEST_KIND=cuda devices/tests/test_devices_kind.
+#include "device_test.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+using namespace device_test;
+
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+region g_memory, g_other;
+
+int setup(void **state)
+{
+	const int rc = open_kind(state);
+	if (rc != 0)
+		return rc;
+	GOOD(g_kind->allocate(4 * kMiB, 0, g_memory));
+	GOOD(g_kind->allocate(4 * kMiB, 0, g_other));
+	return 0;
+}
+
+int teardown(void **state)
+{
+	g_kind->release(g_memory);
+	g_kind->release(g_other);
+	return close_kind(state);
+}
+
+void *at(const region &r, size_t off = 0)
+{
+	return reinterpret_cast<void *>(r.at + off);
+}
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+void test_memory_is_given_as_zeros_of_the_size(void **)
+{
+	assert_true(g_memory.bytes >= 4 * kMiB);
+	std::vector<char> got(4 * kMiB, 'x'), zeros(4 * kMiB, 0);
+	fetch(got.data(), g_memory.at, got.size());
+	assert_memory_equal(got.data(), zeros.data(), got.size());
+	GOOD(g_kind->fill(at(g_memory), 0x5a, 4 * kMiB));
+	g_kind->release(g_memory);
+	assert_int_equal(g_memory.at, 0);
+	GOOD(g_kind->allocate(4 * kMiB, 0, g_memory));
+	fetch(got.data(), g_memory.at, got.size());
+	assert_memory_equal(got.data(), zeros.data(), got.size());
+}
+
+void test_memory_is_known_as_the_devices(void **)
+{
+	static char host[64];
+	int stack = 0;
+	assert_true(g_kind->owns(at(g_memory)));
+	assert_true(g_kind->owns(at(g_memory, 4 * kMiB - 1)));
+	assert_true(g_kind->owns(at(g_other, 100)));
+	assert_false(g_kind->owns(host));
+	assert_false(g_kind->owns(&stack));
+	assert_false(g_kind->owns(nullptr));
+	region gone = g_memory;
+	g_kind->release(g_memory);
+	assert_false(g_kind->owns(at(gone)));
+}
+
+void test_memory_of_an_own_handle_is_not_opened(void **)
+{
+	handle h;
+	region r;
+	GOOD(g_kind->give(g_memory, h));
+	assert_int_equal(h.bytes, g_memory.bytes);
+	if (!g_device->queued)
+		return; // the emulated device can
+	assert_int_equal(g_kind->take(h, r), -EINVAL);
+	assert_non_null(strstr(g_kind->last_error(), "of this process"));
+}
+
+void test_memory_that_no_device_has_is_refused(void **)
+{
+	region r;
+	const int rc = g_kind->allocate(size_t{1} << 62, 0, r);
+	assert_true(rc < 0);
+	assert_int_equal(r.at, 0);
+	assert_true(strlen(g_kind->last_error()) > 3);
+}
+
+// --- copies ----------------------------------------------------------------------------------------------------------
+
+void test_copy_of_every_size_arrives(void **)
+{
+	static const size_t kSizes[] = {0, 1, 3, 4, 8, 100, 4096, 65535, 65536, 65537, kMiB, 3 * kMiB + 17};
+	for (const size_t bytes : kSizes)
+		for (const size_t off : {size_t{0}, size_t{5}}) {
+			std::vector<char> sent(bytes + 16), got(bytes + 16, 'x');
+			pattern(sent.data(), sent.size(), static_cast<unsigned>(bytes + off));
+			put(g_memory.at + off, sent.data() + off, bytes);
+			const piece across = {at(g_other, off), at(g_memory, off), bytes};
+			GOOD(g_kind->copy(&across, 1));
+			const piece back = {got.data(), at(g_other, off), bytes};
+			GOOD(g_kind->copy(&back, 1));
+			GOOD(g_kind->finish());
+			assert_memory_equal(got.data(), sent.data() + off, bytes);
+			for (size_t i = bytes; i < got.size(); i++)
+				assert_int_equal(got[i], 'x');
+		}
+}
+
+void test_copy_of_many_pieces_arrives(void **)
+{
+	// more than the ring holds, and more than it keeps for later
+	constexpr size_t kPieces = 5000, kBytes = 328;
+	std::vector<char> sent(kPieces * kBytes), got(kPieces * kBytes, 'x');
+	pattern(sent.data(), sent.size(), 7);
+	std::vector<piece> there, across, back;
+	for (size_t i = 0; i < kPieces; i++) {
+		there.push_back({at(g_memory, i * kBytes), sent.data() + i * kBytes, kBytes});
+		across.push_back({at(g_other, (kPieces - 1 - i) * kBytes), at(g_memory, i * kBytes), kBytes});
+		back.push_back({got.data() + i * kBytes, at(g_other, (kPieces - 1 - i) * kBytes), kBytes});
+	}
+	GOOD(g_kind->copy(there.data(), kPieces));
+	GOOD(g_kind->copy(across.data(), kPieces));
+	GOOD(g_kind->copy(back.data(), kPieces));
+	GOOD(g_kind->copy(nullptr, 0));
+	GOOD(g_kind->finish());
+	assert_memory_equal(got.data(), sent.data(), sent.size());
+}
+
+void test_copy_of_several_pieces_is_one_call_of_the_driver(void **)
+{
+	if (!g_device->batch)
+		return;
+	char sent[300];
+	pattern(sent, sizeof sent, 1);
+	const piece three[] = {
+		{at(g_memory), sent, 100}, {at(g_memory, 100), sent + 100, 100}, {at(g_memory, 200), sent + 200, 100}};
+	const int before = fake_calls(g_device->batch);
+	GOOD(g_kind->copy(three, 3));
+	GOOD(g_kind->finish());
+	assert_int_equal(fake_calls(g_device->batch), before + 1);
+}
+
+// Each copy() reads what the one before it has written, through host memory too.
+void test_copy_comes_behind_earlier_ones(void **)
+{
+	static const size_t kSizes[] = {8, 1000, 65536, 200000};
+	for (const size_t bytes : kSizes) {
+		std::vector<char> first(bytes), second(bytes), host(bytes), last(bytes), two(2 * bytes);
+		pattern(first.data(), bytes, 1);
+		pattern(second.data(), bytes, 2);
+		const piece steps[] = {
+			{at(g_memory), first.data(), bytes},      {at(g_other), second.data(), bytes},
+			{host.data(), at(g_memory), bytes},       {at(g_memory, kMiB), host.data(), bytes},
+			{host.data(), at(g_other), bytes},        {at(g_memory, 2 * kMiB), host.data(), bytes},
+			{two.data(), host.data(), bytes},         {host.data(), at(g_memory, kMiB), bytes},
+			{two.data() + bytes, host.data(), bytes},
+		};
+		for (const piece &step : steps)
+			GOOD(g_kind->copy(&step, 1));
+		GOOD(g_kind->finish());
+		assert_memory_equal(host.data(), first.data(), bytes);
+		assert_memory_equal(two.data(), second.data(), bytes);
+		assert_memory_equal(two.data() + bytes, first.data(), bytes);
+		fetch(last.data(), g_memory.at + kMiB, bytes);
+		assert_memory_equal(last.data(), first.data(), bytes);
+		fetch(last.data(), g_memory.at + 2 * kMiB, bytes);
+		assert_memory_equal(last.data(), second.data(), bytes);
+	}
+}
+
+void test_copy_by_several_threads_arrives(void **)
+{
+	constexpr size_t kThreads = 4, kRounds = 100, kBytes = 5000;
+	std::vector<char> wrong(kThreads, 0);
+	std::vector<std::thread> threads;
+	for (size_t t = 0; t < kThreads; t++)
+		threads.emplace_back([&wrong, t] {
+			std::vector<char> sent(kBytes), got(kBytes);
+			for (unsigned round = 0; round < kRounds; round++) {
+				pattern(sent.data(), kBytes, static_cast<unsigned>(t * 1000 + round));
+				const piece there = {at(g_memory, t * kBytes), sent.data(), kBytes};
+				const piece back = {got.data(), at(g_memory, t * kBytes), kBytes};
+				uint64_t old = 0;
+				if (g_kind->copy(&there, 1) != 0 || g_kind->copy(&back, 1) != 0 ||
+				    g_kind->finish() != 0 || memcmp(sent.data(), got.data(), kBytes) != 0)
+					wrong[t]++;
+				if (g_device->atomics && g_kind->amo(amo_op::add, at(g_other), 8, 1, 0, &old) != 0)
+					wrong[t]++;
+			}
+		});
+	for (std::thread &one : threads)
+		one.join();
+	for (const char count : wrong)
+		assert_int_equal(count, 0);
+	uint64_t sum = 0;
+	fetch(&sum, g_other.at, sizeof sum);
+	assert_int_equal(sum, g_device->atomics ? kThreads * kRounds : 0);
+}
+
+void test_fill_sets_its_bytes_alone(void **)
+{
+	std::vector<char> got(300);
+	GOOD(g_kind->fill(at(g_memory, 100), 0xab, 100));
+	GOOD(g_kind->fill(at(g_memory, 100), 0, 0));
+	fetch(got.data(), g_memory.at, got.size());
+	for (size_t i = 0; i < got.size(); i++)
+		assert_int_equal(static_cast<unsigned char>(got[i]), i >= 100 && i < 200 ? 0xab : 0);
+}
+
+// --- atomics ---------------------------------------------------------------------------------------------------------
+
+uint64_t after(amo_op op, uint64_t word, uint64_t value, uint64_t compare)
+{
+	switch (op) {
+	case amo_op::load:
+		return word;
+	case amo_op::store:
+	case amo_op::swap:
+		return value;
+	case amo_op::compare_swap:
+		return word == compare ? value : word;
+	case amo_op::add:
+		return word + value;
+	case amo_op::band:
+		return word & value;
+	case amo_op::bor:
+		return word | value;
+	case amo_op::bxor:
+		return word ^ value;
+	}
+	return 0;
+}
+
+void test_amo_of_every_sort_does_what_it_says(void **)
+{
+	static const struct {
+		uint64_t word, value, compare;
+	} kCases[] = {{0x1122334455667788, 0xfedcba9876543210, 0x1122334455667788},
+		      {0x1122334455667788, 0xfedcba9876543210, 0x55667788},
+		      {0xffffffffffffffff, 1, 0},
+		      {0xffffffff, 1, 0xffffffff}};
+	for (const size_t bytes : {size_t{4}, size_t{8}})
+		for (unsigned op = 0; op <= static_cast<unsigned>(amo_op::bxor); op++)
+			for (const auto &c : kCases) {
+				const uint64_t mask = bytes == 8 ? UINT64_MAX : UINT32_MAX;
+				uint64_t words[2] = {c.word, 0x0123456789abcdef}, old = 77;
+				put(g_memory.at + 8, words, sizeof words);
+				const int rc =
+					g_kind->amo(amo_op{op}, at(g_memory, 8), bytes, c.value, c.compare, &old);
+				if (!g_device->atomics) {
+					assert_int_equal(rc, -ENOSYS);
+					assert_true(strlen(g_kind->last_error()) > 10);
+					return;
+				}
+				good(rc, "amo");
+				assert_true(old == (c.word & mask));
+				uint64_t now[2];
+				fetch(now, g_memory.at + 8, sizeof now);
+				const uint64_t want =
+					after(amo_op{op}, c.word & mask, c.value & mask, c.compare & mask);
+				assert_true((now[0] & mask) == (want & mask));
+				assert_true((now[0] & ~mask) == (c.word & ~mask));
+				assert_true(now[1] == words[1]);
+			}
+}
+
+void test_amo_comes_behind_copies(void **)
+{
+	if (!g_device->atomics)
+		return;
+	uint64_t word = 40, old = 0, got = 0;
+	const piece there = {at(g_memory), &word, sizeof word}, back = {&got, at(g_memory), sizeof got};
+	GOOD(g_kind->copy(&there, 1));
+	GOOD(g_kind->copy(&back, 1));
+	GOOD(g_kind->amo(amo_op::add, at(g_memory), 8, 2, 0, &old));
+	assert_int_equal(old, 40);
+	GOOD(g_kind->finish());
+	assert_int_equal(got, 40);
+	fetch(&got, g_memory.at, sizeof got);
+	assert_int_equal(got, 42);
+}
+
+void test_amo_of_a_bad_target_is_refused(void **)
+{
+	if (!g_device->atomics)
+		return;
+	static uint64_t host;
+	uint64_t old = 0;
+	assert_int_equal(g_kind->amo(amo_op::add, &host, 8, 1, 0, &old), -EFAULT);
+	assert_int_equal(g_kind->amo(amo_op::add, at(g_memory, 4), 8, 1, 0, &old), -EFAULT);
+	assert_int_equal(g_kind->amo(amo_op::add, at(g_memory, 2), 4, 1, 0, &old), -EFAULT);
+	assert_int_equal(host, 0);
+	GOOD(g_kind->amo(amo_op::add, at(g_memory, 4), 4, 1, 0, &old)); // and does no harm
+}
+
+// --- the kind --------------------------------------------------------------------------------------------------------
+
+void test_kind_is_found_by_its_name(void **)
+{
+	assert_ptr_equal(find_kind(g_device->kind), g_kind);
+	assert_string_equal(g_kind->name(), g_device->kind);
+	assert_non_null(strstr(kind_names(), g_device->kind));
+	assert_null(find_kind("no such kind"));
+	assert_null(find_kind(""));
+}
+
+void test_kind_that_is_closed_says_so(void **)
+{
+	if (!g_device->queued)
+		return;
+	g_kind->close();
+	g_kind->close();
+	region r;
+	assert_int_equal(g_kind->allocate(4096, 0, r), -ENODEV);
+	assert_non_null(strstr(g_kind->last_error(), "not open"));
+	assert_int_equal(g_kind->finish(), -ENODEV);
+	assert_false(g_kind->owns(&r));
+	GOOD(open_kind(nullptr)); // and can be opened again
+}
+
+#define CASE(name_arg) cmocka_unit_test_setup_teardown(name_arg, setup, teardown)
+
+int run()
+{
+	const CMUnitTest tests[] = {
+		CASE(test_memory_is_given_as_zeros_of_the_size),
+		CASE(test_memory_is_known_as_the_devices),
+		CASE(test_memory_of_an_own_handle_is_not_opened),
+		CASE(test_memory_that_no_device_has_is_refused),
+		CASE(test_copy_of_every_size_arrives),
+		CASE(test_copy_of_many_pieces_arrives),
+		CASE(test_copy_of_several_pieces_is_one_call_of_the_driver),
+		CASE(test_copy_comes_behind_earlier_ones),
+		CASE(test_copy_by_several_threads_arrives),
+		CASE(test_fill_sets_its_bytes_alone),
+		CASE(test_amo_of_every_sort_does_what_it_says),
+		CASE(test_amo_comes_behind_copies),
+		CASE(test_amo_of_a_bad_target_is_refused),
+		CASE(test_kind_is_found_by_its_name),
+		CASE(test_kind_that_is_closed_says_so),
+	};
+	return cmocka_run_group_tests_name(g_device->title, tests, nullptr, nullptr);
+}
+
+} // namespace
+
+int device_test::play(const char *, int, const peer &)
+{
+	return 1;
+}
+
+int main()
+{
+	return run_devices(kDevices, run);
+}

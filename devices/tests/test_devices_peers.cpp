@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// test_devices_peers.cpp: device memory that several processes use: handles, copies both ways, atomics.
+#include "device_test.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <vector>
+
+using namespace device_test;
+
+namespace {
+
+constexpr size_t kBytes = size_t{3} << 20;
+constexpr int kAdders = 4, kAdds = 100;
+
+// --- the peers -------------------------------------------------------------------------------------------------------
+
+// Takes the parent's region, reads it, writes over the second half, and gives a region of its own.
+int exchange(const peer &with)
+{
+	handle theirs, mine;
+	region opened, own;
+	hear(with, &theirs, sizeof theirs);
+	GOOD(g_kind->take(theirs, opened));
+	std::vector<char> want(kBytes), got(kBytes);
+	pattern(want.data(), kBytes, 1);
+	fetch(got.data(), opened.at, kBytes);
+	if (memcmp(want.data(), got.data(), kBytes) != 0 || !g_kind->owns(reinterpret_cast<void *>(opened.at)))
+		return 10;
+	pattern(want.data(), kBytes, 2);
+	put(opened.at + kBytes / 2, want.data(), kBytes / 2);
+	GOOD(g_kind->allocate(kBytes, 0, own));
+	// from device to device, between two processes
+	const piece across = {reinterpret_cast<void *>(own.at), reinterpret_cast<void *>(opened.at + kBytes / 2),
+			      kBytes / 2};
+	GOOD(g_kind->copy(&across, 1));
+	GOOD(g_kind->finish());
+	GOOD(g_kind->give(own, mine));
+	tell(with, &mine, sizeof mine);
+	char go;
+	hear(with, &go, 1); // the parent has dropped it
+	fetch(got.data(), own.at, 8);
+	const bool written = memcmp(got.data(), "parent\0", 8) == 0;
+	g_kind->drop(opened);
+	g_kind->release(own);
+	return written ? 0 : 11;
+}
+
+int add(int rank, const peer &with)
+{
+	handle theirs;
+	region opened;
+	hear(with, &theirs, sizeof theirs);
+	GOOD(g_kind->take(theirs, opened));
+	for (int i = 0; i < kAdds; i++) {
+		uint64_t old = 0;
+		GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(opened.at), 8, 1, 0, &old));
+		GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(opened.at + 12), 4, 3, 0, &old));
+		GOOD(g_kind->amo(amo_op::bxor, reinterpret_cast<void *>(opened.at + 16), 8, uint64_t{1} << rank, 0,
+				 &old));
+	}
+	g_kind->drop(opened);
+	return 0;
+}
+
+// Gives a region, holds it until the pipe ends.
+int hold(const peer &with)
+{
+	region own;
+	handle mine;
+	GOOD(g_kind->allocate(kBytes, 0, own));
+	GOOD(g_kind->give(own, mine));
+	tell(with, &mine, sizeof mine);
+	char end;
+	while (read(with.from, &end, 1) > 0)
+		;
+	g_kind->release(own);
+	return 0;
+}
+
+// --- the cases -------------------------------------------------------------------------------------------------------
+
+void test_peers_copy_both_ways(void **)
+{
+	region own, opened;
+	handle mine, theirs;
+	GOOD(g_kind->allocate(kBytes, 0, own));
+	std::vector<char> first(kBytes), second(kBytes), got(kBytes);
+	pattern(first.data(), kBytes, 1);
+	pattern(second.data(), kBytes, 2);
+	put(own.at, first.data(), kBytes);
+	GOOD(g_kind->give(own, mine));
+	peer p = start_peer("exchange", 1);
+	tell(p, &mine, sizeof mine);
+	hear(p, &theirs, sizeof theirs);
+	fetch(got.data(), own.at, kBytes);
+	assert_memory_equal(got.data(), first.data(), kBytes / 2);
+	assert_memory_equal(got.data() + kBytes / 2, second.data(), kBytes / 2);
+	GOOD(g_kind->take(theirs, opened));
+	assert_true(opened.at != own.at && opened.bytes >= kBytes);
+	fetch(got.data(), opened.at, kBytes / 2);
+	assert_memory_equal(got.data(), second.data(), kBytes / 2);
+	put(opened.at, "parent\0", 8);
+	g_kind->drop(opened);
+	assert_int_equal(opened.at, 0);
+	tell(p, "", 1);
+	end_peer(p);
+	g_kind->release(own);
+}
+
+void test_peers_atomics_add_up(void **)
+{
+	if (!g_device->atomics)
+		return;
+	region own;
+	handle mine;
+	GOOD(g_kind->allocate(kBytes, 0, own));
+	GOOD(g_kind->give(own, mine));
+	peer peers[kAdders];
+	for (int i = 0; i < kAdders; i++)
+		peers[i] = start_peer("add", i);
+	for (const peer &p : peers)
+		tell(p, &mine, sizeof mine);
+	for (peer &p : peers)
+		end_peer(p);
+	struct {
+		uint64_t sum;
+		uint32_t beside, sum4;
+		uint64_t bits;
+	} got;
+	fetch(&got, own.at, sizeof got);
+	assert_int_equal(got.sum, kAdders * kAdds);
+	assert_int_equal(got.beside, 0);
+	assert_int_equal(got.sum4, 3 * kAdders * kAdds);
+	assert_int_equal(got.bits, 0); // an even number of times
+	g_kind->release(own);
+}
+
+void test_peers_region_can_be_opened_twice(void **)
+{
+	handle theirs;
+	region once, twice;
+	peer p = start_peer("hold", 1);
+	hear(p, &theirs, sizeof theirs);
+	GOOD(g_kind->take(theirs, once));
+	GOOD(g_kind->take(theirs, twice));
+	put(once.at, "words", 6);
+	g_kind->drop(once);
+	char got[6] = "";
+	fetch(got, twice.at, sizeof got);
+	assert_string_equal(got, "words");
+	g_kind->drop(twice);
+	end_peer(p);
+}
+
+void test_peers_handle_that_lies_is_refused(void **)
+{
+	handle theirs, wrong;
+	region opened;
+	peer p = start_peer("hold", 1);
+	hear(p, &theirs, sizeof theirs);
+	wrong = theirs;
+	wrong.bytes *= 64; // more than there is
+	assert_true(g_kind->take(wrong, opened) < 0);
+	wrong.bytes = 0;
+	assert_true(g_kind->take(wrong, opened) < 0);
+	wrong = theirs;
+	if (wrong.fd >= 0)
+		wrong.fd = 4000;
+	else
+		memset(wrong.blob, 0x77, sizeof wrong.blob);
+	assert_true(g_kind->take(wrong, opened) < 0);
+	assert_true(strlen(g_kind->last_error()) > 3);
+	assert_int_equal(opened.at, 0);
+	GOOD(g_kind->take(theirs, opened)); // the good one is still good
+	g_kind->drop(opened);
+	end_peer(p);
+}
+
+#define CASE(name_arg) cmocka_unit_test_setup_teardown(name_arg, open_kind, close_kind)
+
+int run()
+{
+	const CMUnitTest tests[] = {
+		CASE(test_peers_copy_both_ways),
+		CASE(test_peers_atomics_add_up),
+		CASE(test_peers_region_can_be_opened_twice),
+		CASE(test_peers_handle_that_lies_is_refused),
+	};
+	return cmocka_run_group_tests_name(g_device->title, tests, nullptr, nullptr);
+}
+
+} // namespace
+
+int device_test::play(const char *role, int rank, const peer &with)
+{
+	if (strcmp(role, "exchange") == 0)
+		return exchange(with);
+	return strcmp(role, "add") == 0 ? add(rank, with) : hold(with);
+}
+
+int main(int argc, char **argv)
+{
+	signal(SIGPIPE, SIG_IGN);
+	const int rc = run_role(argc, argv);
+	return rc >= 0 ? rc : run_devices(kDevices, run);
+}
