@@ -54,6 +54,14 @@ int index_of(const device *d)
 	return i;
 }
 
+// The one that DEVICES_TEST_KIND names, with its real driver.
+const device &real_device(const char *name)
+{
+	static device real = {name, name, nullptr, nullptr, nullptr, true, true};
+	real.queued = strcmp(name, "emulated") != 0;
+	return real;
+}
+
 } // namespace
 
 const device *const kDevices[] = {&kEmulated, &kMapped, &kCuda, &kCuda12, nullptr};
@@ -202,10 +210,8 @@ int run_role(int argc, char **argv)
 	with.to = atoi(argv[5]);
 	unsetenv("FAKE_DRIVER_FAIL"); // the parent's trouble
 	const int which = atoi(argv[3]);
-	if (kDevices[which]) // and else the real one that the environment names
-		choose(*kDevices[which]);
-	else
-		g_kind = find_kind(getenv("DEVICES_TEST_KIND"));
+	const char *only = getenv("DEVICES_TEST_KIND");
+	choose(only ? real_device(only) : *kDevices[which]);
 	if (open_kind(nullptr) != 0)
 		return 2;
 	const int rc = play(argv[1], atoi(argv[2]), with);
@@ -227,9 +233,7 @@ int run_devices(const device *const *devices, group *run)
 		}
 		return bad != 0;
 	}
-	static device real = {only, only, nullptr, nullptr, nullptr, true, true};
-	real.queued = strcmp(only, "emulated") != 0;
-	choose(real);
+	choose(real_device(only));
 	char why[200] = "";
 	const int rc = g_kind->open(0, why, sizeof why);
 	if (rc != 0) {
