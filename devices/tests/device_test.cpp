@@ -201,6 +201,20 @@ void end_peer(peer &p)
 	assert_int_equal(status, 0);
 }
 
+int hold_region(const peer &with, size_t bytes)
+{
+	region own;
+	handle mine;
+	GOOD(g_kind->allocate(bytes, 0, own));
+	GOOD(g_kind->give(own, mine));
+	tell(with, &mine, sizeof mine);
+	char end;
+	while (read(with.from, &end, 1) > 0)
+		;
+	g_kind->release(own);
+	return 0;
+}
+
 int run_role(int argc, char **argv)
 {
 	if (argc != 6 || strcmp(argv[0], "peer") != 0)

@@ -64,6 +64,7 @@ peer start_peer(const char *role, int rank);
 void tell(const peer &p, const void *data, size_t bytes);
 void hear(const peer &p, void *data, size_t bytes); // fails when the peer has ended
 void end_peer(peer &p);                             // it must have ended well
+int hold_region(const peer &with, size_t bytes);    // a role: gives a region, and holds it until the pipe ends
 int run_role(int argc, char **argv);                // of main(): -1 when this process is no peer
 
 using group = int(); // runs the cases on the chosen device, and returns how many failed

@@ -3,7 +3,7 @@
 // A CUDA driver without a device: see fake_driver.hpp. Calls come in the order that the real one wants: nothing before
 // cuInit, nothing about memory without a current context, and a process cannot open a handle of its own. The kernel of
 // the atomics is known by its name. Compiled with FAKE_CUDA_12, it is a driver of CUDA 12.8, whose batch call is the
-// older one.
+// older one. FAKE_CUDA_NO_PEER_ATOMICS: the devices have no link with atomics. Memory that was opened is device 0's.
 #include "fake_driver.hpp"
 
 #include "../src/cuda_amo.hpp"
@@ -11,7 +11,9 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <list>
 #include <string>
 
 using namespace pgas::devices;
@@ -36,6 +38,8 @@ bool g_init;
 cuda_context_of g_contexts[kDevices];
 int g_retained[kDevices];
 cuda_function_of g_amo;
+std::list<cuda_stream_of> g_streams;
+std::list<cuda_module_of> g_modules;
 thread_local cuda_context t_current;
 
 struct ipc {
@@ -113,7 +117,7 @@ FAKE cuDeviceGetAttribute(int *value, int which, cuda_device)
 FAKE cuDeviceGetP2PAttribute(int *value, int, cuda_device, cuda_device)
 {
 	FAKE_BEGIN("cuDeviceGetP2PAttribute");
-	*value = 1;
+	*value = !getenv("FAKE_CUDA_NO_PEER_ATOMICS");
 	return 0;
 }
 
@@ -258,7 +262,7 @@ FAKE cuStreamCreate(cuda_stream *stream, unsigned flags)
 	FAKE_USABLE(nullptr);
 	if (flags != kCudaStreamNonBlocking)
 		return kCudaInvalidValue;
-	*stream = new cuda_stream_of{t_current};
+	*stream = &g_streams.emplace_back(cuda_stream_of{t_current});
 	fake::count("streams", 1);
 	return 0;
 }
@@ -267,8 +271,9 @@ FAKE cuStreamDestroy_v2(cuda_stream stream)
 {
 	FAKE_BEGIN("cuStreamDestroy_v2");
 	FAKE_USABLE(stream);
+	if (!g_streams.remove_if([=](const cuda_stream_of &one) { return &one == stream; }))
+		return kCudaInvalidHandle;
 	fake::count("streams", -1);
-	delete stream;
 	return 0;
 }
 
@@ -332,7 +337,7 @@ FAKE cuModuleLoadData(cuda_module *module, const void *image)
 {
 	FAKE_BEGIN("cuModuleLoadData");
 	FAKE_USABLE(nullptr);
-	*module = new cuda_module_of{static_cast<const char *>(image)};
+	*module = &g_modules.emplace_back(cuda_module_of{static_cast<const char *>(image)});
 	fake::count("modules", 1);
 	return 0;
 }
@@ -341,8 +346,9 @@ FAKE cuModuleUnload(cuda_module module)
 {
 	FAKE_BEGIN("cuModuleUnload");
 	FAKE_USABLE(nullptr);
+	if (!g_modules.remove_if([=](const cuda_module_of &one) { return &one == module; }))
+		return kCudaInvalidHandle;
 	fake::count("modules", -1);
-	delete module;
 	return 0;
 }
 

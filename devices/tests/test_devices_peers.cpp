@@ -67,21 +67,6 @@ int add(int rank, const peer &with)
 	return 0;
 }
 
-// Gives a region, holds it until the pipe ends.
-int hold(const peer &with)
-{
-	region own;
-	handle mine;
-	GOOD(g_kind->allocate(kBytes, 0, own));
-	GOOD(g_kind->give(own, mine));
-	tell(with, &mine, sizeof mine);
-	char end;
-	while (read(with.from, &end, 1) > 0)
-		;
-	g_kind->release(own);
-	return 0;
-}
-
 // --- the cases -------------------------------------------------------------------------------------------------------
 
 void test_peers_copy_both_ways(void **)
@@ -200,7 +185,7 @@ int device_test::play(const char *role, int rank, const peer &with)
 {
 	if (strcmp(role, "exchange") == 0)
 		return exchange(with);
-	return strcmp(role, "add") == 0 ? add(rank, with) : hold(with);
+	return strcmp(role, "add") == 0 ? add(rank, with) : hold_region(with, kBytes);
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// test_devices_errors.cpp: every function of a driver fails once, at each of the places where it is called. The call of
+// ours that needed it says so in the driver's words, and all is given back. A driver that is missing, too old or without
+// a device is told by open().
+#include "device_test.hpp"
+
+#include "../src/cuda_api.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+using namespace device_test;
+
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+handle g_theirs; // of a peer's region
+
+// What one of our calls did.
+struct outcome {
+	int rc = 0;
+	std::string text; // last_error() of the first that failed
+	int failures = 0;
+	int calls = 0; // of the function in question, by those of our calls that can say that it failed
+	void note(int one)
+	{
+		if (one == 0)
+			return;
+		failures++;
+		if (rc == 0) {
+			rc = one;
+			text = g_kind->last_error();
+		}
+	}
+};
+
+// Everything that a kind can do, once. Goes on after a failure with what it has.
+outcome everything(const char *function)
+{
+	outcome o;
+	char why[200] = "";
+	const int before = fake_calls(function);
+	const int opened = g_kind->open(1, why, sizeof why);
+	o.note(opened);
+	o.calls = fake_calls(function) - before;
+	if (opened != 0) {
+		if (o.text != why)
+			o.text = std::string("why differs from last_error(): ") + why;
+		return o;
+	}
+	region own, theirs;
+	o.note(g_kind->allocate(4 * kMiB, 0, own));
+	o.note(g_kind->take(g_theirs, theirs));
+	handle h;
+	std::vector<char> host(2 * kMiB, 'x');
+	uint64_t old = 0;
+	if (own.at) {
+		auto *at = reinterpret_cast<char *>(own.at);
+		const piece two[] = {{at, host.data(), 100}, {at + 100, host.data(), 100}};
+		const piece large = {at, host.data(), 2 * kMiB}, small = {host.data(), at, 100};
+		o.note(g_kind->give(own, h));
+		o.note(g_kind->copy(two, 2));
+		o.note(g_kind->copy(&large, 1));
+		o.note(g_kind->copy(&small, 1));
+		o.note(g_kind->finish());
+		o.note(g_kind->fill(at, 1, 100));
+		if (g_device->atomics)
+			o.note(g_kind->amo(amo_op::add, at, 8, 1, 0, &old));
+	}
+	o.calls = fake_calls(function) - before;
+	g_kind->release(own);
+	g_kind->drop(theirs);
+	g_kind->close();
+	return o;
+}
+
+// How a function may fail.
+enum class effect {
+	told,      // our call fails
+	ignored,   // there is another way, or what it says is not needed
+	give_back, // nobody is told; what it was to give back is the driver's loss
+};
+
+effect effect_of(const char *name)
+{
+	static const struct {
+		const char *part;
+		effect what;
+	} kRules[] = {
+		{"Batch", effect::ignored},     {"AddressRange", effect::ignored},
+		{"P2P", effect::ignored},       {"PrimaryCtxRelease", effect::give_back},
+		{"MemFree", effect::give_back}, {"Close", effect::give_back},
+		{"Destroy", effect::give_back}, {"Unload", effect::give_back},
+	};
+	for (const auto &rule : kRules)
+		if (strstr(name, rule.part))
+			return rule.what;
+	return effect::told;
+}
+
+void fail_at(const char *name, int call, int code)
+{
+	char text[128];
+	snprintf(text, sizeof text, "%s:%d:%d", name, call, code);
+	setenv("FAKE_DRIVER_FAIL", text, 1);
+}
+
+// Lets the n-th call of the function fail, for n = 1, 2, ... until there is no such call.
+void fail_everywhere(const char *name, int code, const char *words)
+{
+	const std::string want = std::string(name) + ": " + words;
+	for (int n = 1;; n++) {
+		const int before = fake_calls(name);
+		fail_at(name, n, code);
+		const outcome o = everything(name);
+		unsetenv("FAKE_DRIVER_FAIL");
+		const bool called = fake_calls(name) - before >= n;
+		const bool last = n > 1 && !called;
+		const effect what = effect_of(name);
+		const bool told = o.rc != 0 && (o.text == want || o.text.find(want) != std::string::npos);
+		const int left = fake_left();
+		fake_forget();
+		g_kind->close();
+		if (last)
+			return;
+		if (!called)
+			fprintf(stderr, "nobody calls %s\n", name);
+		assert_true(called);
+		// the first question about a pointer is whether its device is another, and a help only
+		const bool silent = what != effect::told || n > o.calls || (n == 1 && strstr(name, "PointerGet"));
+		if ((!told && !silent) || (what == effect::ignored && o.rc != 0) ||
+		    (left != 0 && what != effect::give_back))
+			fprintf(stderr, "%s, call %d: %d of ours failed, first with %d (%s); %d left\n", name, n,
+				o.failures, o.rc, o.text.c_str(), left);
+		assert_true(told || silent);
+		assert_true(what != effect::ignored || o.rc == 0);
+		assert_true(left == 0 || what == effect::give_back);
+	}
+}
+
+void test_errors_of_every_driver_call_are_told(void **)
+{
+	peer p = start_peer("hold", 1);
+	hear(p, &g_theirs, sizeof g_theirs);
+	const outcome o = everything("");
+	if (o.rc != 0)
+		fprintf(stderr, "%s\n", o.text.c_str());
+	assert_int_equal(o.rc, 0);
+	assert_int_equal(fake_left(), 0);
+	cuda_api api;
+	auto *symbols = reinterpret_cast<driver_symbol *>(&api);
+	for (size_t i = 0; i < sizeof api / sizeof *symbols; i++) {
+		const char *name = symbols[i].name;
+		if (strcmp(name, "cuGetErrorString") == 0 ||
+		    (strstr(name, "Batch") && strcmp(name, g_device->batch) != 0) || strstr(name, "P2P") ||
+		    strcmp(name, "cuCtxGetDevice") == 0) // asked in other cases only
+			continue;
+		fail_everywhere(name, kCudaOutOfMemory, "out of memory");
+	}
+	end_peer(p);
+}
+
+// --- drivers that are not there --------------------------------------------------------------------------------------
+
+int try_open(std::string &why)
+{
+	char text[200] = "";
+	const int rc = g_kind->open(0, text, sizeof text);
+	why = text;
+	if (rc == 0)
+		g_kind->close();
+	return rc;
+}
+
+void test_driver_that_is_missing_is_told(void **)
+{
+	std::string why;
+	setenv(g_device->variable, "/nonexistent/driver.so", 1);
+	assert_int_equal(try_open(why), -ENODEV);
+	assert_non_null(strstr(why.c_str(), "driver is missing"));
+	assert_non_null(strstr(why.c_str(), "/nonexistent/driver.so"));
+	choose(*g_device);
+}
+
+void test_driver_that_lacks_a_function_is_told(void **)
+{
+	std::string why;
+	setenv(g_device->variable, "libm.so.6", 1); // a library, and no driver
+	assert_int_equal(try_open(why), -ENODEV);
+	assert_non_null(strstr(why.c_str(), "too old: libm.so.6 has no "));
+	choose(*g_device);
+}
+
+void test_driver_without_a_device_is_told(void **)
+{
+	std::string why;
+	setenv("FAKE_DRIVER_DEVICES", "0", 1);
+	assert_int_equal(try_open(why), -ENODEV);
+	assert_true(why.size() > 10);
+	unsetenv("FAKE_DRIVER_DEVICES");
+	assert_int_equal(try_open(why), 0);
+	assert_int_equal(fake_left(), 0);
+}
+
+int run()
+{
+	const CMUnitTest tests[] = {
+		cmocka_unit_test(test_errors_of_every_driver_call_are_told),
+		cmocka_unit_test(test_driver_that_is_missing_is_told),
+		cmocka_unit_test(test_driver_that_lacks_a_function_is_told),
+		cmocka_unit_test(test_driver_without_a_device_is_told),
+	};
+	return cmocka_run_group_tests_name(g_device->title, tests, nullptr, nullptr);
+}
+
+} // namespace
+
+int device_test::play(const char *, int, const peer &with)
+{
+	return hold_region(with, 4 * kMiB);
+}
+
+int main(int argc, char **argv)
+{
+	signal(SIGPIPE, SIG_IGN);
+	if (getenv("DEVICES_TEST_KIND"))
+		return 77; // a real driver cannot be told to fail
+	const int rc = run_role(argc, argv);
+	return rc >= 0 ? rc : run_devices(kFakes, run);
+}
