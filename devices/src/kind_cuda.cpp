@@ -101,6 +101,7 @@ private:
 		return code == 0 ? 0 : fail(what.name, code);
 	}
 	int find_context(int local_rank);
+	uint64_t number_of_device() const;
 	int submit_one(const piece &p);
 	int submit_batch(const piece *pieces, size_t count);
 	bool lacks_atomics(cuda_address opened);
@@ -235,9 +236,23 @@ int cuda_kind::give(const region &r, handle &out)
 	out = {};
 	out.bytes = r.bytes;
 	out.pid = getpid();
+	out.device = number_of_device();
 	static_assert(sizeof out.blob == sizeof ipc);
 	memcpy(out.blob, &ipc, sizeof ipc);
 	return 0;
+}
+
+// Where it is on the host's buses: ordinals differ between processes that see different devices.
+uint64_t cuda_kind::number_of_device() const
+{
+	uint64_t number = 1;
+	for (const int which : {kCudaPciDomain, kCudaPciBus, kCudaPciDevice}) {
+		int part = 0;
+		if (api_.get_device_attribute(&part, which, device_) != 0)
+			return 0;
+		number = number << 20 | (static_cast<uint64_t>(part) & 0xfffff);
+	}
+	return number;
 }
 
 int cuda_kind::open_memory(const handle &from, region &out)

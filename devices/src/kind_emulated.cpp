@@ -3,7 +3,8 @@
 // The emulated device: what programs and tests can rely on where there is no accelerator. It is as unkind as one. Its
 // memory has addresses at which the CPU faults; only the "driver" here, which has a second mapping, can copy. Copies
 // are taken down and happen at finish(), the latest moment at which a real device may do them, so that whoever forgets
-// to finish finds old bytes. PGAS_EMULATED_DEVICE=mapped makes it a device whose memory the CPU can reach too.
+// to finish finds old bytes. All processes of a host share it; PGAS_EMULATED_DEVICE=apart gives each one of its own, and
+// =mapped makes it a device whose memory the CPU can reach too.
 //
 // A region is a memfd; own[0] is the descriptor, own[1] the address of the driver's mapping.
 #include "device_error.hpp"
@@ -34,6 +35,7 @@ public:
 	{
 		const char *as = getenv("PGAS_EMULATED_DEVICE");
 		mapped_ = as && strcmp(as, "mapped") == 0;
+		apart_ = as && strcmp(as, "apart") == 0;
 		return 0;
 	}
 	void close() override { queue_.clear(); }
@@ -59,7 +61,7 @@ private:
 	mutable std::mutex mutex_;
 	std::vector<region> regions_;
 	std::vector<piece> queue_;
-	bool mapped_ = false;
+	bool mapped_ = false, apart_ = false;
 };
 
 int emulated_kind::map(int fd, size_t bytes, region &out)
@@ -114,6 +116,7 @@ int emulated_kind::give(const region &r, handle &out)
 	out = {};
 	out.bytes = r.bytes;
 	out.pid = getpid();
+	out.device = apart_ ? static_cast<uint64_t>(out.pid) : 1;
 	out.fd = static_cast<int32_t>(r.own[0]);
 	return 0;
 }

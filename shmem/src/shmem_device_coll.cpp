@@ -5,6 +5,9 @@
 // their memory, all of it in one submission, waits for its own device, and meets the others. dest is ready everywhere
 // before anybody calls, as the standard wants, so nothing is asked before. Members on other hosts get theirs by puts.
 //
+// Processes that share a device and use it at the same time make it switch between them, for a third of a millisecond
+// each time on an H200. So the first member of each device acts for all that share it, and the others leave it alone.
+//
 // Reductions and scans: member r works on the r-th share of the elements: it reads that share of every source, folds it
 // on the host and writes it into every dest. No two members touch the same elements, so dest may be source.
 #include "shmem_partition.hpp"
@@ -20,6 +23,7 @@ namespace shmem {
 namespace {
 
 constexpr size_t kAtOnce = 1024;                 // pieces of one submission
+constexpr size_t kAloneBytes = size_t{64} << 10; // up to here one member reduces alone for those that share a device
 constexpr size_t kFoldBytes = size_t{512} << 10; // of each member's row that are folded at a time
 
 // The driver of a collective: that of dest or of source. Two kinds in one call would need a buffer between them.
@@ -43,6 +47,12 @@ public:
 			add(static_cast<char *>(there) + offset, source, bytes);
 		else
 			far_.push_back({j, true, shifted(dest, offset), const_cast<void *>(source), bytes});
+	}
+	// the same, of member i's source, for which I act
+	void pass(int i, const void *source, size_t from, int j, const void *dest, size_t offset, size_t bytes)
+	{
+		push(j, dest, offset, static_cast<const char *>(i == team_.me ? source : at_member(i, source)) + from,
+		     bytes);
 	}
 	void pull(int j, void *dest, const void *source, size_t offset, size_t bytes)
 	{
@@ -122,6 +132,48 @@ void each_member(const teams::team &t, Body &&body)
 		body((t.me + i) % t.size);
 }
 
+// Whom I act for. Sources of others must be device memory that is open here; host memory may be out of reach.
+class actor {
+public:
+	actor(teams::team &t, const void *source, const char *name) : team_(t)
+	{
+		if (!device_of(source)) {
+			for_.push_back(t.me);
+			return;
+		}
+		partition &p = *device_of(source);
+		std::vector<uint64_t> numbers;
+		for (int j = 0; j < t.size; j++)
+			numbers.push_back(device_number(p, teams::world_rank(t, j), name));
+		const uint64_t mine = numbers[static_cast<size_t>(t.me)];
+		for (int j = 0; j < t.size; j++) {
+			const uint64_t number = numbers[static_cast<size_t>(j)];
+			const auto first = std::find(numbers.begin(), numbers.end(), number) - numbers.begin();
+			shared_ |= first != j;
+			if (number == mine && std::find(numbers.begin(), numbers.end(), mine) - numbers.begin() == t.me)
+				for_.push_back(j);
+		}
+	}
+	bool shared() const { return shared_; } // any device; the same on all members
+	// Those that are acted for have come before anything is read.
+	void begin() const
+	{
+		if (shared_)
+			teams::sync(team_);
+	}
+	template <class Body>
+	void each(Body &&body) const
+	{
+		for (const int i : for_)
+			body(i);
+	}
+
+private:
+	teams::team &team_;
+	std::vector<int> for_;
+	bool shared_ = false;
+};
+
 bool is_set(const teams::team &t)
 {
 	return t.flags != nullptr;
@@ -189,33 +241,44 @@ void device_broadcast(teams::team &t, void *dest, const void *source, size_t byt
 
 void device_fcollect(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
 {
+	const actor me(t, source, name);
 	batch copies(t, driver_of(dest, source, name), name);
-	each_member(t, [&](int j) { copies.push(j, dest, static_cast<size_t>(t.me) * bytes, source, bytes); });
+	me.begin();
+	me.each([&](int i) {
+		each_member(t,
+			    [&](int j) { copies.pass(i, source, 0, j, dest, static_cast<size_t>(i) * bytes, bytes); });
+	});
 	copies.run();
 	teams::sync(t);
 }
 
 void device_collect(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
 {
-	const std::vector<size_t> lengths = lengths_of_all(t, bytes, name);
-	size_t before = 0, all = 0;
-	for (int j = 0; j < t.size; j++) {
-		before += j < t.me ? lengths[static_cast<size_t>(j)] : 0;
-		all += lengths[static_cast<size_t>(j)];
-	}
-	check_symmetric(name, "dest", dest, all);
+	const std::vector<size_t> lengths = lengths_of_all(t, bytes, name); // all have come
+	std::vector<size_t> before(1, 0);
+	for (const size_t one : lengths)
+		before.push_back(before.back() + one);
+	check_symmetric(name, "dest", dest, before.back());
+	const actor me(t, source, name);
 	batch copies(t, driver_of(dest, source, name), name);
-	each_member(t, [&](int j) { copies.push(j, dest, before, source, bytes); });
+	me.each([&](int i) {
+		const auto at = static_cast<size_t>(i);
+		each_member(t, [&](int j) { copies.pass(i, source, 0, j, dest, before[at], lengths[at]); });
+	});
 	copies.run();
 	teams::sync(t);
 }
 
 void device_alltoall(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
 {
+	const actor me(t, source, name);
 	batch copies(t, driver_of(dest, source, name), name);
-	each_member(t, [&](int j) {
-		copies.push(j, dest, static_cast<size_t>(t.me) * bytes,
-			    static_cast<const char *>(source) + static_cast<size_t>(j) * bytes, bytes);
+	me.begin();
+	me.each([&](int i) {
+		each_member(t, [&](int j) {
+			copies.pass(i, source, static_cast<size_t>(j) * bytes, j, dest, static_cast<size_t>(i) * bytes,
+				    bytes);
+		});
 	});
 	copies.run();
 	teams::sync(t);
@@ -224,23 +287,35 @@ void device_alltoall(teams::team &t, void *dest, const void *source, size_t byte
 void device_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t count,
 		      size_t size, const char *name)
 {
+	const actor me(t, source, name);
 	batch copies(t, driver_of(dest, source, name), name);
 	const size_t to_step = static_cast<size_t>(dst) * size, from_step = static_cast<size_t>(sst) * size;
-	each_member(t, [&](int j) {
-		const size_t to = static_cast<size_t>(t.me) * count * to_step;
-		const char *from = static_cast<const char *>(source) + static_cast<size_t>(j) * count * from_step;
-		for (size_t i = 0; i < count; i++)
-			copies.push(j, dest, to + i * to_step, from + i * from_step, size);
+	me.begin();
+	me.each([&](int i) {
+		each_member(t, [&](int j) {
+			const size_t to = static_cast<size_t>(i) * count * to_step;
+			const size_t from = static_cast<size_t>(j) * count * from_step;
+			for (size_t e = 0; e < count; e++)
+				copies.pass(i, source, from + e * from_step, j, dest, to + e * to_step, size);
+		});
 	});
 	copies.run();
 	teams::sync(t);
+}
+
+// Which elements are mine: a share of them, or all or nothing of a few when a device is shared.
+static share my_part(teams::team &t, const actor &me, size_t elements, size_t size)
+{
+	if (me.shared() && elements * size <= kAloneBytes)
+		return t.me == 0 ? share{0, elements} : share{0, 0};
+	return share_of(elements, t.me, t.size);
 }
 
 void device_reduce(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,
 		   const char *name)
 {
 	devices::kind &k = driver_of(dest, source, name);
-	const share mine = share_of(elements, t.me, t.size);
+	const share mine = my_part(t, actor(t, source, name), elements, op.size);
 	const size_t at_once = std::max(size_t{1}, kFoldBytes / op.size);
 	rows host(static_cast<size_t>(t.size), std::min(mine.count, at_once) * op.size);
 	teams::sync(t); // the others' sources are what they shall be
@@ -261,7 +336,7 @@ void device_scan(teams::team &t, const teams::reduction &op, void *dest, const v
 		 bool exclusive, const char *name)
 {
 	devices::kind &k = driver_of(dest, source, name);
-	const share mine = share_of(elements, t.me, t.size);
+	const share mine = my_part(t, actor(t, source, name), elements, op.size);
 	const size_t at_once = std::max(size_t{1}, kFoldBytes / op.size);
 	const size_t room = std::min(mine.count, at_once) * op.size;
 	rows host(static_cast<size_t>(t.size), room), sums(static_cast<size_t>(t.size) + 1, room);

@@ -34,6 +34,7 @@ struct partition {
 	devices::region mine{};           // host memory: at and bytes alone
 	devices::pool pool;               // g.heap_mutex
 	devices::region *peers = nullptr; // by PE; bytes is 0 until the region is open, and written last
+	uint64_t *devices = nullptr;      // by PE: which device it is on, of all hosts; 0: not asked yet
 	int fd = -1;                      // host memory: its file
 	size_t cpu_limit = 0;             // up to here the CPU copies, where it can reach the memory; 0: not measured
 };
@@ -82,6 +83,9 @@ partition *partition_of(const void *ptr); // host partitions too
 
 // Where pe's copy of an object of a device partition is, for copies and kernels of this process. Opens it at first use.
 void *device_peer(partition &p, const void *ptr, int pe, const char *name);
+
+// A number that PEs have in common whose part of the partition is on one device.
+uint64_t device_number(partition &p, int pe, const char *name);
 
 // --- the data path (shmem_device.cpp). PE numbers are the context's. False: host memory only, nothing was done -------
 

@@ -115,6 +115,7 @@ void open_device(partition &p, int local_rank)
 		fail(kRoutine, "partition %d: %s has no %zu bytes: %s", p.wish.id, p.kind->name(), p.wish.bytes,
 		     p.kind->last_error());
 	p.peers = new devices::region[static_cast<size_t>(g.n_pes)];
+	p.devices = new uint64_t[static_cast<size_t>(g.n_pes)]{};
 }
 
 void close_device(partition &p)
@@ -123,6 +124,7 @@ void close_device(partition &p)
 		if (p.peers[pe].bytes)
 			p.kind->drop(p.peers[pe]);
 	delete[] p.peers;
+	delete[] p.devices;
 	p.kind->release(p.mine);
 }
 
@@ -312,6 +314,21 @@ void *device_peer(partition &p, const void *ptr, int pe, const char *name)
 	if (PGAS_UNLIKELY(!pgas_load_acquire(&p.peers[pe].bytes))) // pairs with store_release in open_peer()
 		open_peer(p, pe, name);
 	return reinterpret_cast<void *>(p.peers[pe].at + offset);
+}
+
+// Asked once. Kinds that cannot tell have a device for each PE.
+uint64_t device_number(partition &p, int pe, const char *name)
+{
+	uint64_t known = pgas_load_relaxed(&p.devices[pe]);
+	if (PGAS_LIKELY(known))
+		return known;
+	devices::handle there = g_partitions.handles[p.index];
+	if (pe != g.my_pe)
+		get(&g_own, &there, &g_partitions.handles[p.index], sizeof there, pe, name);
+	const uint64_t what[] = {g.hosts[pe], there.device, there.device ? 0 : static_cast<uint64_t>(pe) + 1};
+	known = pgas::hash_bytes(what, sizeof what) | 1;
+	pgas_store_relaxed(&p.devices[pe], known);
+	return known;
 }
 
 } // namespace shmem

@@ -21,6 +21,8 @@ good "$run" -n 2 "$tests/partition" 1 threads
 good "$run" -n 2 "$tests/partition_inline" 1
 good "$run" -n 2 "$tests/partition_static" 1 rma coll
 SHMEM_DEBUG=1 good "$run" -n 3 "$tests/partition" 1
+# each PE has a device of its own
+PGAS_EMULATED_DEVICE=apart good "$run" -n 3 "$tests/partition" 1
 # the CPU reaches the device's memory too, and copies by itself up to a limit
 PGAS_EMULATED_DEVICE=mapped good "$run" -n 2 "$tests/partition" 1
 PGAS_EMULATED_DEVICE=mapped SHMEM_DEVICE_CPU_LIMIT=64 good "$run" -n 2 "$tests/partition" 1

@@ -26,9 +26,10 @@ struct region {
 
 // What a process of the same host needs to open a region. Plain bytes of one length for all kinds.
 struct handle {
-	uint64_t bytes = 0; // of the region
-	int32_t pid = 0;    // its owner
-	int32_t fd = -1;    // a descriptor of the owner's, which take() gets by pidfd; -1: the blob is all
+	uint64_t bytes = 0;  // of the region
+	uint64_t device = 0; // a number that all regions of one device have and no others of this host; 0: not known
+	int32_t pid = 0;     // its owner
+	int32_t fd = -1;     // a descriptor of the owner's, which take() gets by pidfd; -1: the blob is all
 	unsigned char blob[64] = {};
 };
 
