@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * device_rows ID [MOST]: puts, gets, atomics and collectives on memory of partition ID, beside the same staged by hand
+ * through host memory, which is what a program does without partitions. bench/device_compare runs it.
+ *
+ * Each line is "row PEs bytes best median", times in microseconds of the slowest PE in each sample. copy is a copy
+ * within this PE's own partition: nothing that crosses processes can be faster than that. The PE that is put to waits
+ * on the CPU, in a barrier.
+ */
+#include <shmem.h>
+#include <shmemx.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SAMPLES = 15 };
+static int id, me, n;
+static char *from, *to;           /* in the partition */
+static char *host_from, *host_to; /* in the heap */
+static uint64_t sent, taken;      /* signals of the staged put */
+static double sample_time, all_times[256], times[SAMPLES];
+
+static double now_us(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* --- what is measured; each is called `count` times by those who take part ---------------------------------------- */
+
+static void do_copy(size_t bytes)
+{
+	shmemx_partition_copy(to, from, bytes);
+}
+static void do_put(size_t bytes)
+{
+	shmem_putmem(to, from, bytes, 1);
+}
+static void do_get(size_t bytes)
+{
+	shmem_getmem(to, from, bytes, 1);
+}
+static void do_put_host(size_t bytes) /* the source in host memory */
+{
+	shmem_putmem(to, host_from, bytes, 1);
+}
+static void do_fetch_add(size_t bytes)
+{
+	(void)bytes;
+	shmem_long_atomic_fetch_add((long *)to, 1, 1);
+}
+static void do_put_signal(size_t bytes)
+{
+	shmem_putmem_signal(to, from, bytes, &sent, 1, SHMEM_SIGNAL_ADD, 1);
+}
+
+/* Staged by hand: device to host, host to host, a signal, host to device there, a signal back. Both take part. */
+static void do_staged(size_t bytes)
+{
+	static uint64_t round;
+	round++;
+	if (me == 0) {
+		shmemx_partition_copy(host_from, from, bytes);
+		shmem_putmem_signal(host_to, host_from, bytes, &sent, round, SHMEM_SIGNAL_SET, 1);
+		shmem_signal_wait_until(&taken, SHMEM_CMP_GE, round);
+	} else if (me == 1) {
+		shmem_signal_wait_until(&sent, SHMEM_CMP_GE, round);
+		shmemx_partition_copy(to, host_to, bytes);
+		shmem_uint64_atomic_set(&taken, round, 0);
+	}
+}
+
+static size_t block(size_t bytes) /* of each member, so that `bytes` are moved by each PE */
+{
+	return bytes / (size_t)n ? bytes / (size_t)n : 1;
+}
+static void do_alltoall(size_t bytes)
+{
+	shmem_alltoallmem(SHMEM_TEAM_WORLD, to, from, block(bytes));
+}
+static void do_alltoall_staged(size_t bytes)
+{
+	const size_t all = block(bytes) * (size_t)n;
+	shmemx_partition_copy(host_from, from, all);
+	shmem_alltoallmem(SHMEM_TEAM_WORLD, host_to, host_from, block(bytes));
+	shmemx_partition_copy(to, host_to, all);
+	shmem_sync_all();
+}
+static void do_broadcast(size_t bytes)
+{
+	shmem_broadcastmem(SHMEM_TEAM_WORLD, to, from, bytes, 0);
+}
+static void do_broadcast_staged(size_t bytes)
+{
+	if (me == 0)
+		shmemx_partition_copy(host_from, from, bytes);
+	shmem_broadcastmem(SHMEM_TEAM_WORLD, host_to, host_from, bytes, 0);
+	shmemx_partition_copy(to, host_to, bytes);
+	shmem_sync_all();
+}
+static void do_fcollect(size_t bytes)
+{
+	shmem_fcollectmem(SHMEM_TEAM_WORLD, to, from, block(bytes));
+}
+static void do_fcollect_staged(size_t bytes)
+{
+	const size_t all = block(bytes) * (size_t)n;
+	shmemx_partition_copy(host_from, from, block(bytes));
+	shmem_fcollectmem(SHMEM_TEAM_WORLD, host_to, host_from, block(bytes));
+	shmemx_partition_copy(to, host_to, all);
+	shmem_sync_all();
+}
+static size_t floats(size_t bytes)
+{
+	return bytes / sizeof(float) ? bytes / sizeof(float) : 1;
+}
+static void do_sum(size_t bytes)
+{
+	shmem_float_sum_reduce(SHMEM_TEAM_WORLD, (float *)to, (float *)from, floats(bytes));
+}
+static void do_sum_staged(size_t bytes)
+{
+	shmemx_partition_copy(host_from, from, floats(bytes) * sizeof(float));
+	shmem_float_sum_reduce(SHMEM_TEAM_WORLD, (float *)host_to, (float *)host_from, floats(bytes));
+	shmemx_partition_copy(to, host_to, floats(bytes) * sizeof(float));
+	shmem_sync_all();
+}
+
+/* --- measuring ---------------------------------------------------------------------------------------------------- */
+
+struct row {
+	const char *name;
+	void (*run)(size_t bytes);
+	enum { FIRST, BOTH, ALL } who;
+	int one_size;
+};
+static const struct row rows[] = {
+	{"copy", do_copy, FIRST, 0},
+	{"put", do_put, FIRST, 0},
+	{"get", do_get, FIRST, 0},
+	{"put-host", do_put_host, FIRST, 0},
+	{"put-staged", do_staged, BOTH, 0},
+	{"put-signal", do_put_signal, FIRST, 0},
+	{"fetch-add", do_fetch_add, FIRST, 1},
+	{"alltoall", do_alltoall, ALL, 0},
+	{"alltoall-staged", do_alltoall_staged, ALL, 0},
+	{"broadcast", do_broadcast, ALL, 0},
+	{"broadcast-staged", do_broadcast_staged, ALL, 0},
+	{"fcollect", do_fcollect, ALL, 0},
+	{"fcollect-staged", do_fcollect_staged, ALL, 0},
+	{"sum", do_sum, ALL, 0},
+	{"sum-staged", do_sum_staged, ALL, 0},
+};
+
+/* All PEs take part in the sample; those that have nothing to do wait in the barrier. */
+static double one_sample(const struct row *r, size_t bytes, int count)
+{
+	const int mine = r->who == ALL || me == 0 || (r->who == BOTH && me == 1);
+	shmem_barrier_all();
+	const double begin = now_us();
+	for (int i = 0; mine && i < count; i++)
+		r->run(bytes);
+	sample_time = mine ? (now_us() - begin) / count : 0;
+	shmem_barrier_all();
+	if (me != 0)
+		return 0;
+	double slowest = sample_time;
+	for (int pe = 1; pe < n; pe++) {
+		all_times[pe] = shmem_double_g(&sample_time, pe);
+		if (all_times[pe] > slowest)
+			slowest = all_times[pe];
+	}
+	return slowest;
+}
+
+static void measure(const struct row *r, size_t bytes)
+{
+	static int count;
+	const double once = one_sample(r, bytes, 1); /* opens what has to be opened, too */
+	const double again = one_sample(r, bytes, 1);
+	if (me == 0) {
+		const double t = again < once ? again : once;
+		const double fit = 10000 / (t > 1 ? t : 1); /* 10 ms for a sample */
+		const int many = fit < 1 ? 1 : fit > 200 ? 200 : (int)fit;
+		for (int pe = 0; pe < n; pe++)
+			shmem_int_p(&count, many, pe);
+	}
+	shmem_barrier_all();
+	for (int s = 0; s < SAMPLES; s++)
+		times[s] = one_sample(r, bytes, count);
+	if (me != 0)
+		return;
+	qsort(times, SAMPLES, sizeof *times, by_size);
+	printf("%s %d %zu %.3f %.3f\n", r->name, n, bytes, times[0], times[SAMPLES / 2]);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	const size_t most = argc > 2 ? strtoull(argv[2], NULL, 10) : (size_t)32 << 20;
+	shmem_init();
+	me = shmem_my_pe();
+	n = shmem_n_pes();
+	id = argc > 1 ? atoi(argv[1]) : 1;
+	if (n > (int)(sizeof all_times / sizeof *all_times) || !shmemx_partition_kind(id)) {
+		if (me == 0)
+			fprintf(stderr, "device_rows: no partition %d, or too many PEs\n", id);
+		shmem_global_exit(2);
+	}
+	from = shmem_partition_calloc(most + 4096, 1, id);
+	to = shmem_partition_calloc(most + 4096, 1, id);
+	host_from = shmem_calloc(most + 4096, 1);
+	host_to = shmem_calloc(most + 4096, 1);
+	if (!from || !to || !host_from || !host_to) {
+		if (me == 0)
+			fprintf(stderr, "device_rows: no room for two buffers of %zu bytes\n", most);
+		shmem_global_exit(2);
+	}
+	if (me == 0)
+		printf("kind %s\n", shmemx_partition_kind(id));
+	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+		if (n < 2 && rows[r].run != do_copy)
+			continue;
+		for (size_t bytes = 8; bytes <= most; bytes *= bytes >= (size_t)32 << 20 ? 8
+							       : bytes >= 1024           ? 32
+											 : 128) {
+			measure(&rows[r], bytes);
+			if (rows[r].one_size)
+				break;
+		}
+	}
+	shmem_finalize();
+	return 0;
+}
