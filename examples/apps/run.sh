@@ -30,6 +30,13 @@ done
 app 3 'variant=host kind=heap' cannon 100 # rows that cannot be dealt evenly
 app 2 'variant=host kind=heap' gups --method signal 64 500
 app 4 'variant=partition kind=host' heat3d --variant partition --partition 1 4 30 # blocks of one or two points
+# two PEs on each of two hosts, and every call checked
+for name in gups fft2d cannon heat3d; do
+	# shellcheck disable=SC2016  # each PE finds its own host
+	expect 0 "^$name variant=partition kind=emulated pes=4 .* wrong=0\$" \
+		env FI_PGAS_NET=auto:lo SHMEM_DEBUG=1 "$oshrun" -n 4 \
+		sh -c 'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK / 2)) exec "$0" "$@"' "$apps/$name" --variant partition
+done
 
 expect 2 'usage' "$oshrun" -n 3 "$apps/fft2d" 128
 expect 2 'usage' "$oshrun" -n 1 "$apps/fft2d" 100
