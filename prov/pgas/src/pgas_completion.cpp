@@ -15,20 +15,22 @@ namespace {
 const uint64_t g_never = 0;
 const uint64_t g_always = 1;
 
-// The short way is closed while threads share the domain or a wire wants a look. Written only when it changes: a
-// thread of the wire closes it, and a rewrite of the same value could undo that.
+// The short way is closed while a wire wants a look; while threads share the domain it is open to those who know of it.
+// Written only when it changes: a thread of the wire closes it, and a rewrite of the same value could undo that.
 void cq_update_hot(cq_core *cq)
 {
 	pgas_cq *front = cq->front;
 	const auto must_look = [cq] { return std::ranges::any_of(cq->eps, &ep_core::must_look); };
-	if (!cq->dom->hot_allowed()) {
-		pgas_store_relaxed(&front->hot_read, PGAS_MAGIC_OWN);
-	} else if (pgas_load_relaxed(&front->hot_read) != PGAS_MAGIC_HOT && !must_look()) {
-		pgas_store_relaxed(&front->hot_read, PGAS_MAGIC_HOT);
+	const uint32_t open = cq->dom->hot_allowed() ? PGAS_MAGIC_HOT : PGAS_MAGIC_SHARED;
+	if (pgas_load_relaxed(&front->hot_read) == open)
+		return;
+	if (!must_look()) {
+		pgas_store_relaxed(&front->hot_read, open);
 		pgas_fence_full(); // pairs with fence_full in domain_ask_to_look(): one of us sees the other's store
-		if (must_look())
-			pgas_store_relaxed(&front->hot_read, PGAS_MAGIC_OWN);
+		if (!must_look())
+			return;
 	}
+	pgas_store_relaxed(&front->hot_read, PGAS_MAGIC_OWN);
 }
 
 // Nothing arrives without notice: inline code need not make progress.
@@ -71,6 +73,21 @@ void cq_update_poll(cq_core *cq)
 	pgas_store_relaxed(&front->poll_ready, ready);
 	pgas_store_relaxed(&front->poll, poll);
 	cq_update_hot(cq);
+}
+
+// The rest of what cq_update_poll() looks at is as it was: a queue that looked at the wire's word looks at its next.
+bool cq_step_poll(cq_core *cq, const wire_ep &on)
+{
+	pgas_cq *front = cq->front;
+	if (front->poll == &g_always || front->poll == &g_never)
+		return false;
+	uint64_t ready = 1;
+	const uint64_t *poll = on.ops->poll_word(on, &ready);
+	if (!poll)
+		return false;
+	pgas_store_relaxed(&front->poll_ready, ready);
+	pgas_store_relaxed(&front->poll, poll);
+	return true;
 }
 
 // Called by a thread of a wire, which holds no lock of the domain.

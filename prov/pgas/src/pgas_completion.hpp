@@ -17,6 +17,7 @@ namespace pgas {
 
 struct domain;
 struct ep_core;
+struct wire_ep;
 
 struct completion {
 	void *context = nullptr;
@@ -49,7 +50,10 @@ int cq_open(fid_domain *dom, fi_cq_attr *attr, fid_cq **out, void *context) noex
 void cq_push(cq_core *cq, const completion &c);
 void cq_update_queued(cq_core *cq); // after entries came or went
 void cq_update_poll(cq_core *cq);   // after what an endpoint of it polls changed
-void cq_force_look(cq_core *cq);    // from a thread of a wire: the next read takes the long way
+// The same after a message was taken from the first wire of its one endpoint, and nothing else happened. False: it does
+// not look at that wire alone, and nothing was done.
+bool cq_step_poll(cq_core *cq, const wire_ep &on);
+void cq_force_look(cq_core *cq); // from a thread of a wire: the next read takes the long way
 
 // A counter that peers add to by themselves. It lies where they can reach it (domain::counters).
 struct remote_counter {

@@ -249,22 +249,34 @@ bool surely_nothing(const ep_core *ep)
 	       pgas_load_relaxed(pgas_load_relaxed(&front->poll)) != pgas_load_relaxed(&front->poll_ready);
 }
 
+// After messages were taken from the first wire.
+void look_on(ep_core *ep)
+{
+	const bool one_queue = ep->rx_cq && (!ep->tx_cq || ep->tx_cq == ep->rx_cq);
+	if (!one_queue || !cq_step_poll(ep->rx_cq, *ep->on[0]))
+		ep_update_heads(ep);
+}
+
 // Of the wires only the first has places to give.
-int message_take(fid_ep *fid, fi_pgas_message *m) noexcept
+int messages_take(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
 {
 	ep_core *ep = core_of(fid);
 	if (surely_nothing(ep))
 		return -FI_EAGAIN;
-	return guard([&] {
+	return guard([&]() -> int {
 		scoped_lock lock(ep->dom->mutex);
 		pgas_store_relaxed(&ep->in_place, true);
 		if (PGAS_UNLIKELY(!ep->enabled))
 			return -FI_EOPBADSTATE;
 		if (PGAS_UNLIKELY(ep->must_look()))
 			ep_progress(ep);
-		if (PGAS_LIKELY(ep->msg.waiting.empty()) && ep->on[0]->ops->take(*ep->on[0], m)) {
-			ep_update_heads(ep);
-			return 0;
+		size_t taken = 0;
+		if (PGAS_LIKELY(ep->msg.waiting.empty()))
+			while (taken < count && ep->on[0]->ops->take(*ep->on[0], &m[taken]))
+				taken++;
+		if (PGAS_LIKELY(taken)) {
+			look_on(ep);
+			return static_cast<int>(taken);
 		}
 		if (ep->msg.waiting.empty())
 			ep_progress(ep); // something else arrived, or something of ours waits
@@ -272,8 +284,14 @@ int message_take(fid_ep *fid, fi_pgas_message *m) noexcept
 			return -FI_EAGAIN;
 		take_waiting(ep, m);
 		ep_update_heads(ep);
-		return 0;
+		return 1;
 	});
+}
+
+int message_take(fid_ep *fid, fi_pgas_message *m) noexcept
+{
+	const int taken = messages_take(fid, m, 1);
+	return taken == 1 ? 0 : taken;
 }
 
 void message_release(fid_ep *fid, fi_pgas_message *m) noexcept
@@ -321,6 +339,7 @@ fi_pgas_ops g_ext_ops = {
 	.fetch_word = fetch_word,
 	.reason = reason,
 	.mr_reg_gate = reg_gate,
+	.messages_take = messages_take,
 };
 
 } // namespace pgas

@@ -104,8 +104,7 @@ void ep_update_hot(ep_core *ep)
 		};
 		change(front->hot_inject, word(rma));
 		change(front->hot_rma, word(rma && !entry));
-		const bool send = ep->enabled && alone && !behind && (ep->caps & (FI_MSG | FI_TAGGED));
-		change(front->hot_send, send ? PGAS_MAGIC_HOT : PGAS_MAGIC_OWN);
+		change(front->hot_send, word(ep->enabled && !behind && (ep->caps & (FI_MSG | FI_TAGGED))));
 		auto *fid = reinterpret_cast<fid_ep *>(front);
 		change(fid->rma, front->hot_inject == PGAS_MAGIC_HOT ? &g_rma_ops_hot : &g_rma_ops);
 		change(fid->atomic, front->hot_inject == PGAS_MAGIC_HOT ? &g_amo_ops_hot : &g_amo_ops);

@@ -226,53 +226,111 @@ PGAS_HOT enum pgas_hot_op pgas_hot_op_of(int datatype, int op, int fetch)
 	}
 }
 
+/* Who else may be in the same call on the same object: nobody, or other threads of this process. */
+enum { PGAS_ALONE = 0, PGAS_SHARED = 1 };
+
+/* A claimed slot of a peer's ring, to be filled and published. */
+struct pgas_hot_claim {
+	struct pgas_slot *slot; /* NULL: no room, somebody else was faster, or the peer is not connected */
+	const struct pgas_peer_hot *peer;
+	uint64_t at;
+};
+
 /*
- * One message of len <= PGAS_SLOT_INLINE bytes into the peer's ring. Claim the slot of the next position with one
- * compare-exchange, fill it, release it. Returns 0 when the ring is full, somebody else was faster, or the peer is not
- * connected: the cold path sorts it out.
+ * Claims the slot of the next position of rank's ring with one compare-exchange. Threads may share the endpoint: what
+ * they read of it is written once, before the ring's address, and a position has one claimant, whoever it is.
+ */
+PGAS_HOT struct pgas_hot_claim pgas_hot_claim(const struct pgas_ep *ep, uint64_t rank, int shared)
+{
+	struct pgas_hot_claim c = {NULL, NULL, 0};
+	if (PGAS_UNLIKELY(ep->hot_send != (shared ? PGAS_MAGIC_SHARED : PGAS_MAGIC_HOT)))
+		return c;
+	/* one cold exit for an unknown rank in both builds: peer[] has no guard element as window[] has */
+	if (PGAS_UNLIKELY(rank >= ep->rank_limit))
+		return c;
+	c.peer = &ep->peer[rank];
+	/*
+	 * pairs with store_release in open_to_inline_code(). When that was by this thread, as it is when there is no
+	 * other, no acquire is needed.
+	 */
+	struct pgas_ring *ring = shared ? pgas_load_acquire(&c.peer->ring) : pgas_load_relaxed(&c.peer->ring);
+	if (PGAS_UNLIKELY(!ring))
+		return c;
+	const uint64_t pos = pgas_load_relaxed(&ring->tail_hint);
+	struct pgas_slot *slot = (struct pgas_slot *)((char *)ring + PGAS_RING_SLOTS_OFF +
+						      (uint64_t)((uint32_t)pos & c.peer->mask) * PGAS_SLOT_BYTES);
+	c.at = pos << PGAS_SLOT_POS_SHIFT;
+	uint64_t expected = c.at | PGAS_SLOT_FREE;
+	if (PGAS_UNLIKELY(!pgas_claim_to_write(&slot->state, &expected, c.at | c.peer->owner)))
+		return c;
+	pgas_store_release(&ring->tail_hint, pos + 1); /* pairs with load in claim_slot(): it never leads the claims */
+	c.slot = slot;
+	return c;
+}
+
+/* The fields of a claimed slot beside tag, data and payload. */
+PGAS_HOT void pgas_hot_describe(const struct pgas_hot_claim *c, uint64_t len, uint8_t kind, uint8_t flags)
+{
+	const uint32_t what = (uint32_t)kind << (PGAS_META_KIND_SHIFT - 32) | (uint32_t)flags
+										      << (PGAS_META_FLAGS_SHIFT - 32);
+#ifdef __x86_64__
+	c->slot->meta_half[0] = c->peer->meta; /* in halves: the constant needs no register there */
+	c->slot->meta_half[1] = what;
+#else
+	c->slot->meta = c->peer->meta | (uint64_t)what << 32;
+#endif
+	c->slot->len = len;
+}
+
+/* Hands a filled slot to its receiver. */
+PGAS_HOT void pgas_hot_publish(const struct pgas_hot_claim *c)
+{
+	pgas_store_release(&c->slot->state, c->at | PGAS_SLOT_READY); /* pairs with load_acquire in drain() */
+	/* The sleeper runs membarrier() after it set sleepers, so that a compiler fence is enough on this side. */
+	pgas_fence_compiler();
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&c->peer->door->sleepers)))
+		pgas_door_ring(c->peer->door);
+}
+
+/*
+ * One message of len <= PGAS_SLOT_INLINE bytes into the peer's ring: claimed, filled, published, counted. Returns 0
+ * when nothing was done: the cold path sorts it out.
  * budget: 45 instructions for a constant 8 bytes (paths.def: fi_inject_direct)
  */
 PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, uint64_t rank, uint64_t tag,
 			   uint64_t data, uint8_t kind, uint8_t flags)
 {
-	if (PGAS_UNLIKELY(ep->hot_send != PGAS_MAGIC_HOT || len > PGAS_SLOT_INLINE))
+	if (PGAS_UNLIKELY(len > PGAS_SLOT_INLINE))
 		return 0;
-	/* one cold exit for an unknown rank in both builds: peer[] has no guard element as window[] has */
-	if (PGAS_UNLIKELY(rank >= ep->rank_limit))
+	const struct pgas_hot_claim c = pgas_hot_claim(ep, rank, PGAS_ALONE);
+	if (PGAS_UNLIKELY(!c.slot))
 		return 0;
-	const struct pgas_peer_hot *peer = &ep->peer[rank];
-	/* pairs with store_release in open_to_inline_code(), by the thread that connected: no acquire is needed */
-	struct pgas_ring *ring = pgas_load_relaxed(&peer->ring);
-	if (PGAS_UNLIKELY(!ring))
-		return 0;
-	const uint64_t pos = pgas_load_relaxed(&ring->tail_hint);
-	struct pgas_slot *slot = (struct pgas_slot *)((char *)ring + PGAS_RING_SLOTS_OFF +
-						      (uint64_t)((uint32_t)pos & peer->mask) * PGAS_SLOT_BYTES);
-	const uint64_t at = pos << PGAS_SLOT_POS_SHIFT;
-	uint64_t expected = at | PGAS_SLOT_FREE;
-	if (PGAS_UNLIKELY(!pgas_claim_to_write(&slot->state, &expected, at | peer->owner)))
-		return 0;
-	pgas_store_release(&ring->tail_hint, pos + 1); /* pairs with load in claim_slot(): it never leads the claims */
-	const uint32_t what = (uint32_t)kind << (PGAS_META_KIND_SHIFT - 32) | (uint32_t)flags
-										      << (PGAS_META_FLAGS_SHIFT - 32);
-#ifdef __x86_64__
-	slot->meta_half[0] = peer->meta; /* in halves: the constant needs no register there */
-	slot->meta_half[1] = what;
-#else
-	slot->meta = peer->meta | (uint64_t)what << 32;
-#endif
-	slot->len = len;
+	pgas_hot_describe(&c, len, kind, flags);
 	if (kind == PGAS_KIND_TAGGED)
-		slot->tag = tag;
+		c.slot->tag = tag;
 	if (flags & PGAS_SLOT_CQ_DATA)
-		slot->data = data;
-	pgas_copy_out(slot->payload, buf, len);
-	pgas_store_release(&slot->state, at | PGAS_SLOT_READY); /* pairs with load_acquire in drain() */
-	/* The sleeper runs membarrier() after it set sleepers, so that a compiler fence is enough on this side. */
-	pgas_fence_compiler();
-	if (PGAS_UNLIKELY(pgas_load_relaxed(&peer->door->sleepers)))
-		pgas_door_ring(peer->door);
+		c.slot->data = data;
+	pgas_copy_out(c.slot->payload, buf, len);
+	pgas_hot_publish(&c);
 	pgas_counter_add_owner(ep->tx_cntr, 1);
+	return 1;
+}
+
+/*
+ * A message of two pieces, the second from offset `at` of the message on; at + len <= PGAS_SLOT_INLINE. Counts nothing,
+ * so that threads may share the endpoint. Returns as pgas_hot_send.
+ */
+PGAS_HOT int pgas_hot_post(const struct pgas_ep *ep, const void *head, uint64_t head_len, uint64_t at, const void *data,
+			   uint64_t len, uint64_t rank, int shared)
+{
+	const struct pgas_hot_claim c = pgas_hot_claim(ep, rank, shared);
+	if (PGAS_UNLIKELY(!c.slot))
+		return 0;
+	pgas_hot_describe(&c, at + len, PGAS_KIND_MSG, 0);
+	pgas_copy_out(c.slot->payload, head, head_len);
+	if (len)
+		__builtin_memcpy(c.slot->payload + at, data, len);
+	pgas_hot_publish(&c);
 	return 1;
 }
 
@@ -295,6 +353,18 @@ PGAS_HOT int pgas_hot_cq_empty(const struct pgas_cq *cq)
 	       PGAS_LIKELY(pgas_load_word(&cq->queued) == 0) &&
 	       /* acquire is not needed: nothing behind *poll is read here */
 	       PGAS_LIKELY(pgas_load_relaxed(pgas_load_word(&cq->poll)) != pgas_load_word(&cq->poll_ready));
+}
+
+/*
+ * The same where threads share the domain. Another thread may change the words between two loads: they are loaded
+ * anew each time, and whoever has one of an old pair and one of a new one finds nothing now and something at its next
+ * look. budget: 12 instructions (paths.def: gasnet_ampoll_par)
+ */
+PGAS_HOT int pgas_hot_cq_empty_shared(const struct pgas_cq *cq)
+{
+	return PGAS_LIKELY(pgas_load_relaxed(&cq->hot_read) == PGAS_MAGIC_SHARED) &&
+	       PGAS_LIKELY(pgas_load_relaxed(&cq->queued) == 0) &&
+	       PGAS_LIKELY(pgas_load_relaxed(pgas_load_relaxed(&cq->poll)) != pgas_load_relaxed(&cq->poll_ready));
 }
 
 #endif /* PGAS_HOT_H */

@@ -19,8 +19,9 @@
 #include <pgas/pgas_counter.h>
 
 #define PGAS_LAYOUT_VERSION 3u
-#define PGAS_MAGIC_HOT (0x50474800u | PGAS_LAYOUT_VERSION)    /* "PGH": the short way is open */
-#define PGAS_MAGIC_SHARED (0x50475300u | PGAS_LAYOUT_VERSION) /* "PGS": through the table, which counts with atomics */
+#define PGAS_MAGIC_HOT (0x50474800u | PGAS_LAYOUT_VERSION) /* "PGH": the short way is open */
+/* "PGS": through the table, which counts with atomics; or inline by those who know of other threads (PGAS_SHARED) */
+#define PGAS_MAGIC_SHARED (0x50475300u | PGAS_LAYOUT_VERSION)
 #define PGAS_MAGIC_OWN (0x50474f00u | PGAS_LAYOUT_VERSION) /* "PGO": ours, through the table and its general engine */
 
 /*
@@ -153,7 +154,7 @@ struct pgas_ep {
 	/* one line: everything a put, get or atomic touches besides the window */
 	uint32_t hot_inject; /* MAGIC_HOT: inject_write/inject_atomic may go straight */
 	uint32_t hot_rma;    /* MAGIC_HOT: write/read/atomics too, because no completion entry is wanted */
-	uint32_t hot_send;   /* MAGIC_HOT: inject may go straight */
+	uint32_t hot_send;   /* MAGIC_HOT: inject may go straight; MAGIC_SHARED: where it counts nothing */
 	uint32_t reserved_;
 	struct pgas_counter *wr_cntr; /* never NULL: points at unbound_ when no counter is bound */
 	struct pgas_counter *rd_cntr;
@@ -188,7 +189,7 @@ struct pgas_cq {
 	union {
 		uint8_t room_[PGAS_FRONT_OFF];
 	} fid_;
-	uint32_t hot_read; /* MAGIC_HOT: one reader at a time, no progress beyond *poll */
+	uint32_t hot_read; /* MAGIC_HOT: one reader at a time, no progress beyond *poll; MAGIC_SHARED: many readers */
 	uint32_t reserved_;
 	const uint64_t *poll; /* the word that changes when there is work */
 	uint64_t poll_ready;  /* ... to this value */

@@ -175,6 +175,12 @@ struct fi_pgas_ops {
 	 */
 	int (*mr_reg_gate)(struct fid_domain *domain, size_t len, uint64_t key,
 			   int (*serve)(void *arg, const void *bytes, size_t len), void *arg, struct fid_mr **mr);
+
+	/*
+	 * message_take for up to count messages, at the cost of locking once where threads share the domain: how many
+	 * they are, at least one, or -FI_EAGAIN. count is at most half of FI_PGAS_RX_SLOTS.
+	 */
+	int (*messages_take)(struct fid_ep *ep, struct fi_pgas_message *messages, size_t count);
 };
 
 #ifdef __cplusplus

@@ -44,7 +44,7 @@ void open_to_inline_code(shm_ep *on, shm_peer *p)
 		hot.mask = static_cast<uint32_t>(p->mask);
 		hot.owner = uint64_t{p->attach} << PGAS_SLOT_OWNER_SHIFT | PGAS_SLOT_BUSY;
 		hot.meta = p->attach;
-		pgas_store_release(&hot.ring, p->ring); // pairs with load_relaxed in pgas_hot_send()
+		pgas_store_release(&hot.ring, p->ring); // pairs with the load in pgas_hot_claim()
 	}
 }
 
