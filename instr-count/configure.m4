@@ -6,7 +6,7 @@ dnl     PGAS_INSTR_COUNT
 dnl after the compilers, LT_INIT, libfabric and --with-pin. Before it,
 dnl configure.ac may set instr_count_direct, instr_count_shmem and
 dnl instr_count_gasnet to yes when those parts are built, and the variables
-dnl INSTR_COUNT_{PGAS,SHMEM,GASNET}_LIBS and _CFLAGS to what links them.
+dnl INSTR_COUNT_{PGAS,SHMEM,GASNET,GASNET_PAR}_LIBS and _CFLAGS to what links them.
 
 AC_DEFUN([PGAS_INSTR_COUNT], [
   AC_REQUIRE([AC_CANONICAL_HOST])
@@ -81,4 +81,6 @@ AC_DEFUN([PGAS_INSTR_COUNT], [
   AC_SUBST([INSTR_COUNT_SHMEM_CFLAGS])
   AC_SUBST([INSTR_COUNT_GASNET_LIBS])
   AC_SUBST([INSTR_COUNT_GASNET_CFLAGS])
+  AC_SUBST([INSTR_COUNT_GASNET_PAR_LIBS])
+  AC_SUBST([INSTR_COUNT_GASNET_PAR_CFLAGS])
 ])

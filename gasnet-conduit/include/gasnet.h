@@ -121,11 +121,8 @@ typedef uintptr_t gasnet_register_value_t;
 typedef gasnet_register_value_t gasnet_valget_handle_t; /* the value itself: such a get is over when it returns */
 typedef void *gasnet_threadinfo_t;
 
-#ifdef __cplusplus
-typedef void (*gasneti_handler_fn)(...);
-#else
+/* The same in C and C++: clients cast their handlers to it by this name of the type. */
 typedef void (*gasneti_handler_fn)();
-#endif
 typedef struct {
 	gasnet_handler_t index; /* 0: any */
 	gasneti_handler_fn fnptr;
@@ -290,10 +287,17 @@ PGAS_EXPORT int gasneti_poll(void) PGAS_NOEXCEPT;
 /* One turn of a waiting loop: polls, spins, and gives the core away when nothing came for long. */
 PGAS_EXPORT void gasneti_wait_turn(struct pgas_backoff *wait) PGAS_NOEXCEPT;
 
-/* budget: 12 instructions when nothing is there, SEQ (paths.def: gasnet_AMPoll) */
+/* Is there nothing to poll for? With threads another one may poll, or pass a barrier on, at the same time. */
+PGAS_HOT int gasneti_nothing_arrived(void)
+{
+	return GASNETI_THREADS ? pgas_hot_cq_empty_shared(pgas_load_relaxed(&gasneti_front.arrivals))
+			       : pgas_hot_cq_empty(gasneti_front.arrivals);
+}
+
+/* budget: 9 instructions when nothing is there, 12 with threads (paths.def: gasnet_ampoll, gasnet_ampoll_par) */
 static inline int gasnet_AMPoll(void)
 {
-	if (PGAS_LIKELY(pgas_hot_cq_empty(gasneti_front.arrivals)))
+	if (PGAS_LIKELY(gasneti_nothing_arrived()))
 		return GASNET_OK;
 	return gasneti_poll();
 }
@@ -303,7 +307,7 @@ static inline int gasnet_AMPoll(void)
 		struct pgas_backoff gasneti_wait_ = {0};                                                               \
 		while (!(cond_arg))                                                                                    \
 			gasneti_wait_turn(&gasneti_wait_);                                                             \
-		pgas_fence_acquire(); /* pairs with store_release in pgas_hot_send(), or of a handler */               \
+		pgas_fence_acquire(); /* pairs with store_release in pgas_hot_publish(), or of a handler */            \
 	} while (0)
 
 #ifdef __cplusplus

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 #define GASNETI_MAX_ARGS 16
-#define GASNETI_MAX_LONG ((size_t)1 << 40)
+#define GASNETI_MAX_LONG ((size_t)0x7fffffff) /* clients keep it in an int */
 
 /*
  * The message word, from its lowest bits on: handler (8 bits), number of arguments (8), kind (8), where the payload
@@ -70,15 +70,16 @@ PGAS_EXPORT int gasneti_reply_long(gasnet_token_t token, uint64_t word, const vo
 				   const gasnet_handlerarg_t *args) PGAS_NOEXCEPT;
 
 /*
- * Looks for arrivals (a sender that never polls would fill its own ring), then puts the message into the target's ring.
- * The library takes over when the ring is full, the layout is a foreign one, or threads share the endpoint.
- * budget: 70 instructions without arguments (paths.def: gasnet_AMRequestShort0)
+ * Looks for arrivals (a sender that never polls would fill its own ring), then puts the message into the target's ring,
+ * with threads as without. The library takes over when the ring is full, the layout is a foreign one, another thread
+ * was faster, or the target is this node, whose own ring is never opened.
+ * budget: 60 instructions without arguments, 75 with threads (paths.def: gasnet_am_short0, gasnet_am_short0_par)
  */
 PGAS_HOT int gasneti_send_short(gasnet_node_t dest, const void *message, size_t bytes)
 {
-	if (PGAS_UNLIKELY(!pgas_hot_cq_empty(gasneti_front.arrivals)))
+	if (PGAS_UNLIKELY(!gasneti_nothing_arrived()))
 		gasneti_poll();
-	if (PGAS_LIKELY(pgas_hot_send(gasneti_front.am, message, bytes, dest, 0, 0, PGAS_KIND_MSG, 0)))
+	if (PGAS_LIKELY(pgas_hot_post(gasneti_front.am, message, bytes, bytes, NULL, 0, dest, GASNETI_THREADS)))
 		return GASNET_OK;
 	return gasneti_request_short(dest, message, bytes);
 }

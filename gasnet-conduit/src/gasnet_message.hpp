@@ -44,23 +44,15 @@ constexpr uint64_t word_with_rank(gasnet_node_t rank)
 	return uint64_t{rank} << GASNETI_WORD_RANK;
 }
 
-// Puts one message into a node's ring: 0, -FI_EAGAIN when there is no room, or what is wrong.
+// Puts one message into a node's ring: 0, -FI_EAGAIN when there is no room, or what is wrong. Not to this node.
 inline int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const void *data,
 		       size_t data_bytes) noexcept
 {
-	const fi_addr_t to = node;
-	const size_t total = head_bytes + data_bytes;
-	if (total <= PGAS_SLOT_INLINE) {
-		alignas(16) char whole[PGAS_SLOT_INLINE];
-		const void *bytes = head;
-		if (data_bytes) {
-			memcpy(whole, head, head_bytes);
-			memcpy(whole + head_bytes, data, data_bytes);
-			bytes = whole;
-		}
-		return static_cast<int>(fi_inject(g.am, bytes, total, to));
-	}
-	return static_cast<int>(g.net.ops->message_send(g.am, to, head, head_bytes, data, data_bytes));
+	if (head_bytes + data_bytes <= PGAS_SLOT_INLINE &&
+	    PGAS_LIKELY(
+		    pgas_hot_post(gasneti_front.am, head, head_bytes, head_bytes, data, data_bytes, node, kThreads)))
+		return 0;
+	return static_cast<int>(g.net.ops->message_send(g.am, node, head, head_bytes, data, data_bytes));
 }
 
 // gasnet_outbox.cpp. Sends now or later. For replies: nothing runs, nothing waits.

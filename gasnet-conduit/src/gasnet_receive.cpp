@@ -4,7 +4,8 @@
 // place is given back when the handler returns (message_take of fi_ext_pgas.h): no receive buffer, no completion, no
 // copy.
 //
-// Handlers run in the thread that polls, never inside another handler. With threads several may run at once.
+// Handlers run in the thread that polls, never inside another handler. But what a node sends to itself is handled in
+// the call that sends it, a reply inside the handler that replies. With threads several may run at once.
 #include "gasnet_message.hpp"
 
 #include <cstdlib>
@@ -13,14 +14,26 @@
 namespace gasnet {
 namespace {
 
-constexpr int kAtOnce = 64; // messages handled by one poll, so that a flood does not hold up its caller for ever
+constexpr size_t kAtOnce = 64; // messages handled by one poll, so that a flood does not hold up its caller for ever
+// Taken together: the more follow one another, up to this. Locking is paid once for all of them, and stores to the ring
+// are not waited for in between; but while this thread runs the handler of the first, no other one runs the rest.
+constexpr size_t kMostTaken = 8; // half of the smallest ring
 
 void run(const char *head, const char *message, size_t bytes)
 {
+	const bool inside = t_in_handler; // a reply to this node, from its own handler
 	t_in_handler = true;
 	if (!dispatch(head, message, bytes))
 		fail("a message of %zu bytes makes no sense", bytes);
-	t_in_handler = false;
+	t_in_handler = inside;
+}
+
+char *allocate(size_t bytes)
+{
+	auto *room = static_cast<char *>(aligned_alloc(16, (bytes + 15) / 16 * 16));
+	if (!room)
+		fail("out of memory for a message of %zu bytes", bytes);
+	return room;
 }
 
 // Senders place the payload so that it is aligned where it arrives; only what the provider had to move is not.
@@ -28,9 +41,7 @@ void run(const char *head, const char *message, size_t bytes)
 {
 	constexpr size_t kHead = 96;
 	const size_t total = kHead + bytes - at;
-	auto *copy = static_cast<char *>(aligned_alloc(16, (total + 15) / 16 * 16));
-	if (!copy)
-		fail("out of memory for a message of %zu bytes", bytes);
+	char *copy = allocate(total);
 	memcpy(copy, message, at);
 	uint64_t word;
 	memcpy(&word, message, sizeof word);
@@ -85,24 +96,42 @@ void wait_turn_far(pgas_backoff *wait)
 
 __thread bool t_in_handler = false;
 
+// The handler gets a copy, because it may change the payload, and the caller of a reply may be about to send its own.
+void run_here(const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept
+{
+	alignas(16) char small[512];
+	const size_t shift = (16 - head_bytes % 16) % 16; // the payload begins at a multiple of 16
+	const size_t total = head_bytes + data_bytes;
+	char *const room = shift + total <= sizeof small ? small : allocate(shift + total);
+	memcpy(room + shift, head, head_bytes);
+	if (data_bytes)
+		memcpy(room + shift + head_bytes, data, data_bytes);
+	run(room + shift, room + shift, total);
+	if (room != small)
+		free(room);
+}
+
 bool receive_some() noexcept
 {
-	int n = 0;
-	for (; n < kAtOnce; n++) {
-		fi_pgas_message m;
-		const int rc = g.net.ops->message_take(g.am, &m);
-		if (rc == -FI_EAGAIN)
+	size_t handled = 0;
+	for (size_t want = 1; handled < kAtOnce; want = want < kMostTaken ? 2 * want : want) {
+		fi_pgas_message taken[kMostTaken];
+		const int n = g.net.ops->messages_take(g.am, taken, want);
+		if (n == -FI_EAGAIN)
 			break;
-		if (PGAS_UNLIKELY(rc != 0))
-			fail("active messages: %s", fi_strerror(-rc));
-		handle(m);
-		g.net.ops->message_release(g.am, &m);
-		if (pgas_hot_cq_empty(gasneti_front.arrivals))
+		if (PGAS_UNLIKELY(n < 0))
+			fail("active messages: %s", fi_strerror(-n));
+		for (int i = 0; i < n; i++) {
+			handle(taken[i]);
+			g.net.ops->message_release(g.am, &taken[i]);
+		}
+		handled += static_cast<size_t>(n);
+		if (gasneti_nothing_arrived())
 			return true;
 	}
 	if (PGAS_UNLIKELY(pgas_load_relaxed(&reinterpret_cast<pgas_cq *>(g.cq)->queued)))
 		report_error();
-	return n > 0;
+	return handled > 0;
 }
 
 } // namespace gasnet
@@ -126,7 +155,7 @@ extern "C" void gasneti_wait_turn(struct pgas_backoff *wait) noexcept
 {
 	if (PGAS_UNLIKELY(g.far))
 		return wait_turn_far(wait);
-	if (PGAS_LIKELY(pgas_hot_cq_empty(gasneti_front.arrivals))) {
+	if (PGAS_LIKELY(gasneti_nothing_arrived())) {
 		outbox_push();
 		wait_pause(wait);
 		return;

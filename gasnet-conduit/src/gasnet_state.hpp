@@ -106,6 +106,16 @@ void must(const char *what, int rc) noexcept;
 // Fails in a call that must not happen before gasnet_attach.
 [[gnu::cold]] void check_attached(const char *call) noexcept;
 
+// --- start and errors ------------------------------------------------------------------------------------------------
+
+// gasnet_start.cpp: where no launcher started us and GASNET_PSHM_NODES asks for nodes, becomes their launcher
+void start_nodes();
+// gasnet_debug.cpp: freezes and catches fatal signals as the environment says
+void debug_setup() noexcept;
+// The process is about to end with an error: backtrace and freezing, once, as the environment says.
+void debug_fatal() noexcept;
+bool debug_reported() noexcept; // that was
+
 // --- memory (gasnet_memory.cpp) --------------------------------------------------------------------------------------
 
 // what one node may take of this host's memory, or what GASNET_MAX_SEGSIZE says
@@ -119,6 +129,8 @@ uintptr_t memory_fixed_place(unsigned i);  // places that are free in most proce
 
 // gasnet_receive.cpp: runs handlers of what arrived; true when there was something
 bool receive_some() noexcept;
+// the same: runs the handler of a message of this node to itself, in the call that sends it
+void run_here(const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept;
 // gasnet_outbox.cpp: sends replies that found no room; true when none is left
 bool outbox_push() noexcept;
 extern __thread bool t_in_handler __attribute__((tls_model("initial-exec"))); // this thread runs a handler

@@ -21,6 +21,7 @@ far 2 gasnet_job_par
 far 2 gasnet_am_parsync
 far 2 gasnet_flood 100
 far 2 gasnet_threads
+far 2 gasnet_own_par
 FI_PGAS_RX_SLOTS=16 FI_PGAS_EAGER_COUNT=2 far 3 gasnet_flood 50
 unset FI_PGAS_MAP FI_PGAS_CMA
 

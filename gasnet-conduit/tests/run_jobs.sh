@@ -37,6 +37,11 @@ run 2 gasnet_order_strict ${GASNET_ORDER_ROUNDS-}
 for nodes in 1 2 4; do
 	run $nodes gasnet_threads
 done
+FI_PGAS_RX_SLOTS=16 FI_PGAS_EAGER_COUNT=2 run 2 gasnet_threads
+for nodes in 1 2; do
+	run $nodes gasnet_own
+	run $nodes gasnet_own_par
+done
 # little address space: smaller segments by themselves. Sanitizers need more than that for their own.
 if [ -z "$sanitized" ]; then
 	# shellcheck disable=SC3045  # every shell here has it

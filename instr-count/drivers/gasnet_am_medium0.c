@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gasnet_am_medium0.c: active message request with 8 bytes. */
+/* gasnet_am_medium0.c: active message request with so many bytes as the argument says, 8 without one. */
 #include "gasnet_driver.h"
+
+static size_t bytes = 8;
 
 static DRIVER_NOINLINE void op(gasnet_node_t peer, void *remote)
 {
-	static long local = 7;
+	static char local[4096];
 	PGAS_MARK_BEGIN(op);
-	gasnet_AMRequestMedium0(peer, GASNET_DRIVER_HANDLER + 2, &local, 8);
+	gasnet_AMRequestMedium0(peer, GASNET_DRIVER_HANDLER + 2, local, bytes);
 	PGAS_MARK_END(op);
 	(void)remote;
 }
 
-GASNET_DRIVER_MAIN(op)
+int main(int argc, char **argv)
+{
+	if (argc > 1 && atoi(argv[1]) > 0)
+		bytes = (size_t)atoi(argv[1]);
+	return bytes <= 4096 ? gasnet_driver_run(&argc, &argv, op) : 1;
+}
