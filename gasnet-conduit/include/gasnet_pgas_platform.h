@@ -34,6 +34,10 @@
 #endif
 #define PLATFORM_COMPILER_VERSION_STR __VERSION__
 #define PLATFORM_COMPILER_IDSTR __VERSION__
+#define GASNETT_PLATFORM_COMPILER_IDSTR PLATFORM_COMPILER_IDSTR
+#define GASNETT_PLATFORM_COMPILER_FAMILYID PLATFORM_COMPILER_FAMILYID
+#define GASNETT_PLATFORM_COMPILER_ID PLATFORM_COMPILER_FAMILYID
+#define GASNETT_PLATFORM_COMPILER_VERSION (__GNUC__ * 10000 + __GNUC_MINOR__ * 100)
 #define PLATFORM_COMPILER_VERSION_GT(a_arg, b_arg, c_arg)                                                              \
 	((__GNUC__ * 10000 + __GNUC_MINOR__ * 100) > ((a_arg)*10000 + (b_arg)*100))
 #define PLATFORM_COMPILER_VERSION_GE(a_arg, b_arg, c_arg)                                                              \
@@ -82,7 +86,33 @@
 #define GASNETT_PREFETCH_READ_HINT(p_arg) __builtin_prefetch((p_arg), 0)
 #define GASNETT_PREFETCH_WRITE_HINT(p_arg) __builtin_prefetch((p_arg), 1)
 #define GASNETT_CURRENT_FUNCTION __func__
+#define gasnett_current_loc (__FILE__ ":" GASNETT_STRINGIFY(__LINE__))
+#define gasnett_constant_p(x_arg) __builtin_constant_p(x_arg)
+#define gasnett_unreachable() __builtin_unreachable()
+#define gasnett_assume(x_arg) ((x_arg) ? (void)0 : __builtin_unreachable())
 #define GASNETT_UNUSED __attribute__((unused))
+#define GASNETT_USED __attribute__((used))
+#define GASNETT_WARN_UNUSED_RESULT __attribute__((warn_unused_result))
+#define GASNETT_PUREP(name_arg)
+#define GASNETT_CONSTP(name_arg)
+#define GASNETT_FALLTHROUGH __attribute__((fallthrough));
+/* Expressions without value or effect, for arguments of macros that are not used. */
+#define GASNETT_UNUSED_ARGS1(a_arg) ((void)GASNETI_SIZES1(a_arg))
+#define GASNETT_UNUSED_ARGS2(...) ((void)GASNETI_SIZES2(__VA_ARGS__))
+#define GASNETT_UNUSED_ARGS3(...) ((void)GASNETI_SIZES3(__VA_ARGS__))
+#define GASNETT_UNUSED_ARGS4(...) ((void)GASNETI_SIZES4(__VA_ARGS__))
+#define GASNETT_UNUSED_ARGS5(...) ((void)GASNETI_SIZES5(__VA_ARGS__))
+#define GASNETT_UNUSED_ARGS6(...) ((void)GASNETI_SIZES6(__VA_ARGS__))
+#define GASNETT_UNUSED_ARGS7(...) ((void)GASNETI_SIZES7(__VA_ARGS__))
+#define GASNETT_UNUSED_ARGS8(...) ((void)GASNETI_SIZES8(__VA_ARGS__))
+#define GASNETI_SIZES1(a_arg) (sizeof(a_arg))
+#define GASNETI_SIZES2(a_arg, ...) (sizeof(a_arg) + GASNETI_SIZES1(__VA_ARGS__))
+#define GASNETI_SIZES3(a_arg, ...) (sizeof(a_arg) + GASNETI_SIZES2(__VA_ARGS__))
+#define GASNETI_SIZES4(a_arg, ...) (sizeof(a_arg) + GASNETI_SIZES3(__VA_ARGS__))
+#define GASNETI_SIZES5(a_arg, ...) (sizeof(a_arg) + GASNETI_SIZES4(__VA_ARGS__))
+#define GASNETI_SIZES6(a_arg, ...) (sizeof(a_arg) + GASNETI_SIZES5(__VA_ARGS__))
+#define GASNETI_SIZES7(a_arg, ...) (sizeof(a_arg) + GASNETI_SIZES6(__VA_ARGS__))
+#define GASNETI_SIZES8(a_arg, ...) (sizeof(a_arg) + GASNETI_SIZES7(__VA_ARGS__))
 #ifdef __cplusplus
 #define GASNETT_EXTERNC extern "C"
 #define GASNETT_BEGIN_EXTERNC extern "C" {

@@ -40,13 +40,27 @@
 #define GASNETT_PAGESHIFT 16
 #endif
 #define GASNETT_MAX_THREADS 1024
-#if defined(GASNET_SEQ)
+/* Programs without gasnet.h may define one of GASNETT_LITE_MODE, GASNETT_THREAD_SAFE and GASNETT_THREAD_SINGLE. */
+#if defined(GASNETT_LITE_MODE) + defined(GASNETT_THREAD_SAFE) + defined(GASNETT_THREAD_SINGLE) > 1
+#error define at most one of GASNETT_LITE_MODE, GASNETT_THREAD_SAFE and GASNETT_THREAD_SINGLE
+#endif
+#if defined(GASNETT_LITE_MODE)
+#undef GASNETT_LITE_MODE
+#define GASNETT_LITE_MODE 1
+#define GASNETT_THREAD_MODEL LITE
+#elif defined(GASNETT_THREAD_SINGLE) || (defined(GASNET_SEQ) && !defined(GASNETT_THREAD_SAFE))
+#undef GASNETT_THREAD_SINGLE
 #define GASNETT_THREAD_SINGLE 1
 #define GASNETT_THREAD_MODEL SEQ
 #else
+#undef GASNETT_THREAD_SAFE
 #define GASNETT_THREAD_SAFE 1
 #define GASNETT_THREAD_MODEL PAR
 #endif
+#define GASNETT_PTR_CONFIG 64bit
+#define GASNETT_DEBUG_CONFIG nodebug
+#define GASNETT_MEMBAR_CONFIG builtin
+#define GASNETT_CONFIGURE_ARGS ""
 #define GASNETT_USE_GCC_ATTRIBUTE_WARN_UNUSED_RESULT 1
 
 /* A string that can be found in the program file by its label. */
@@ -180,6 +194,10 @@ typedef pthread_rwlock_t gasnett_rwlock_t;
 #define gasnett_threadkey_get(key_arg) (GASNETT_CONCAT(gasneti_key_, key_arg))
 #define gasnett_threadkey_set(key_arg, value_arg) ((void)(GASNETT_CONCAT(gasneti_key_, key_arg) = (value_arg)))
 #define gasnett_threadkey_init(key_arg) ((void)0)
+static inline void __attribute__((unused)) _gasneti_threadkey_init(void *key) /* for programs that name it */
+{
+	(void)key;
+}
 #define gasnett_threadkey_get_noinit(key_arg) gasnett_threadkey_get(key_arg)
 #define gasnett_threadkey_set_noinit(key_arg, value_arg) gasnett_threadkey_set(key_arg, value_arg)
 
@@ -222,6 +240,7 @@ typedef struct {
 } gasnett_heapstats_t;
 
 PGAS_EXPORT void gasnett_fatalerror(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+PGAS_EXPORT void gasnett_fatalerror_nopos(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 PGAS_EXPORT void gasnett_killmyprocess(int exitcode) __attribute__((noreturn));
 PGAS_EXPORT void gasnett_flush_streams(void);
 PGAS_EXPORT void gasnett_close_streams(void);
@@ -230,6 +249,11 @@ PGAS_EXPORT int gasnett_maximize_rlimits(void);
 PGAS_EXPORT int gasnett_maximize_rlimit(int resource, const char *text);
 PGAS_EXPORT int gasnett_cpu_count(void);
 PGAS_EXPORT void gasnett_set_affinity(int rank);
+#define GASNETT_SET_AFFINITY_SUPPORT 1
+#define GASNETT_SET_AFFINITY(rank_arg) gasnett_set_affinity(rank_arg)
+PGAS_EXPORT const char *gasnett_exe_name(void); /* the program's file */
+PGAS_EXPORT const char *gasnett_release_version_str(void);
+PGAS_EXPORT uint64_t gasnett_release_version(void); /* major * 1000000 + minor * 10000 + patch */
 PGAS_EXPORT const char *gasnett_gethostname(void);
 PGAS_EXPORT uint64_t gasnett_getPhysMemSz(int failure_is_fatal);
 PGAS_EXPORT int gasnett_isLittleEndian(void);
@@ -241,13 +265,21 @@ PGAS_EXPORT char *gasnett_getenv_withdefault(const char *name, const char *fallb
 PGAS_EXPORT int gasnett_getenv_yesno_withdefault(const char *name, int fallback);
 PGAS_EXPORT int64_t gasnett_getenv_int_withdefault(const char *name, int64_t fallback, uint64_t unit);
 PGAS_EXPORT double gasnett_getenv_dbl_withdefault(const char *name, double fallback);
+/* Shown once each, where GASNET_VERBOSEENV asks for it: on the first node. The calls above show what they answer. */
 PGAS_EXPORT int gasnett_verboseenv(void);
+PGAS_EXPORT void gasnett_envstr_display(const char *name, const char *value, int is_default);
+PGAS_EXPORT void gasnett_envint_display(const char *name, int64_t value, int is_default, int is_memory);
+PGAS_EXPORT void gasnett_envdbl_display(const char *name, double value, int is_default);
 PGAS_EXPORT int64_t gasnett_parse_int(const char *text, uint64_t unit);
 PGAS_EXPORT char *gasnett_format_number(int64_t value, char *to, size_t room, int is_memory);
 PGAS_EXPORT const char *gasnett_performance_warning_str(void);
 PGAS_EXPORT void gasnett_backtrace_init(const char *program);
 PGAS_EXPORT int gasnett_print_backtrace(int fd);
 PGAS_EXPORT int gasnett_print_backtrace_ifenabled(int fd);
+/* Waits until *flag is 0, which a debugger writes, or SIGCONT does; the second one only with GASNET_FREEZE_ON_ERROR. */
+PGAS_EXPORT void gasnett_freezeForDebuggerNow(volatile int *flag, const char *flagsymname);
+PGAS_EXPORT void gasnett_freezeForDebuggerErr(void);
+extern PGAS_EXPORT volatile int gasnet_frozen; /* the flag of GASNET_FREEZE and GASNET_FREEZE_ON_ERROR */
 PGAS_EXPORT int gasnett_getheapstats(gasnett_heapstats_t *stats);
 PGAS_EXPORT void *gasnett_mmap(uintptr_t bytes);
 
@@ -277,6 +309,8 @@ static inline void gasneti_no_trace(const char *format, ...)
 {
 	(void)format;
 }
+/* Names that programs name so that a compiler does not find them unused. */
+#define _gasnett_trace_printf_noop gasneti_no_trace
 #define GASNETT_TRACE_ENABLED 0
 #define GASNETT_TRACE_SETSOURCELINE(file_arg, line_arg) ((void)0)
 #define GASNETT_TRACE_GETSOURCELINE(file_arg, line_arg) ((void)0)
@@ -293,6 +327,7 @@ static inline void gasneti_no_trace(const char *format, ...)
 #define GASNETT_STATS_INIT(fn_arg, format_arg) ((void)0)
 #define GASNETT_STATS_PRINTF (1) ? (void)0 : gasneti_no_trace
 #define GASNETT_STATS_PRINTF_FORCE (1) ? (void)0 : gasneti_no_trace
+#define GASNETT_STATS_DUMP(reset_arg) ((void)(reset_arg))
 
 #ifdef __cplusplus
 }

@@ -71,6 +71,33 @@ GASNETI_VIS(gasnet_gets,
 	    (dstaddr, dststrides, srcnode, srcaddr, srcstrides, count, stridelevels))
 #undef GASNETI_VIS
 
+/* Part of gasnet_tools.h, but of these types: lists and strides as text, into a buffer of so many bytes. */
+typedef struct {
+	size_t minsz, maxsz, totalsz;
+	void *minaddr, *maxaddr;
+} gasnett_memveclist_stats_t;
+typedef struct {
+	void *minaddr, *maxaddr;
+} gasnett_addrlist_stats_t;
+PGAS_EXPORT size_t gasnett_format_memveclist_bufsz(size_t count);
+PGAS_EXPORT gasnett_memveclist_stats_t gasnett_format_memveclist(char *buf, size_t count, gasnet_memvec_t const *list);
+PGAS_EXPORT size_t gasnett_format_addrlist_bufsz(size_t count);
+PGAS_EXPORT gasnett_addrlist_stats_t gasnett_format_addrlist(char *buf, size_t count, void *const *list, size_t len);
+PGAS_EXPORT size_t gasnett_format_strides_bufsz(size_t count);
+PGAS_EXPORT void gasnett_format_strides(char *buf, size_t count, const size_t *list);
+/* These return the bytes of the transfer. */
+PGAS_EXPORT size_t gasnett_format_putvgetv_bufsz(size_t dstcount, size_t srccount);
+PGAS_EXPORT size_t gasnett_format_putvgetv(char *buf, gasnet_node_t node, size_t dstcount,
+					   gasnet_memvec_t const dstlist[], size_t srccount,
+					   gasnet_memvec_t const srclist[]);
+PGAS_EXPORT size_t gasnett_format_putigeti_bufsz(size_t dstcount, size_t srccount);
+PGAS_EXPORT size_t gasnett_format_putigeti(char *buf, gasnet_node_t node, size_t dstcount, void *const dstlist[],
+					   size_t dstlen, size_t srccount, void *const srclist[], size_t srclen);
+PGAS_EXPORT size_t gasnett_format_putsgets_bufsz(size_t stridelevels);
+PGAS_EXPORT size_t gasnett_format_putsgets(char *buf, void *stats, gasnet_node_t node, void *dstaddr,
+					   const size_t dststrides[], void *srcaddr, const size_t srcstrides[],
+					   const size_t count[], size_t stridelevels);
+
 #ifdef __cplusplus
 }
 #endif

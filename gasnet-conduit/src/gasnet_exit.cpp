@@ -16,20 +16,32 @@
 #include <cstdlib>
 #include <initializer_list>
 
+#include <gasnet_tools.h>
+
 #include "pgas_boot.h"
 
 namespace gasnet {
 namespace {
 
 std::atomic<bool> g_leaving{false};
+uint64_t g_timeout_ns; // written by exit_setup()
 constexpr uint64_t kGraceNs = 1'000'000'000;
 constexpr double kLongest = 1e9; // seconds: 32 years, which a clock of nanoseconds can still add
 
+// The code that the job ends with is the first that a call of this node gave, or another node's message. A client whose
+// handler of SIGQUIT calls gasnet_exit, because another node did, does not change it.
+std::atomic<uint64_t> g_first{0}; // 0, or kExiting | exit code
+
+int first_code(int code)
+{
+	uint64_t none = 0;
+	g_first.compare_exchange_strong(none, kExiting | static_cast<uint32_t>(code));
+	return static_cast<int>(static_cast<uint32_t>(g_first.load()));
+}
+
 uint64_t timeout_ns()
 {
-	double seconds = 2.0 + 0.05 * gasneti_front.nodes;
-	if (const char *text = getenv("GASNET_EXITTIMEOUT"); text && *text)
-		seconds = atof(text);
+	double seconds = gasnett_getenv_dbl_withdefault("GASNET_EXITTIMEOUT", 2.0 + 0.05 * gasneti_front.nodes);
 	if (!(seconds >= 0.01))
 		seconds = 0.01;
 	if (seconds > kLongest)
@@ -83,7 +95,7 @@ void leave_far()
 bool gather(int code)
 {
 	std::vector<bool> told(gasneti_front.nodes);
-	const uint64_t start = pgas_now_ns(), timeout = timeout_ns(), deadline = start + timeout;
+	const uint64_t start = pgas_now_ns(), timeout = g_timeout_ns, deadline = start + timeout;
 	// Nodes that leave well come by themselves, behind what they still have to do after the last barrier. Whoever
 	// fails does not wait.
 	const uint64_t tell_at = code ? start : start + (timeout / 2 < kGraceNs ? timeout / 2 : kGraceNs);
@@ -118,6 +130,7 @@ void leave_settle()
 
 [[noreturn]] void leave(int code)
 {
+	code = first_code(code);
 	if (g_leaving.exchange(true)) { // another thread, or a signal handler of the client in the middle of it
 		if (in_handler())
 			_exit(code);
@@ -171,6 +184,7 @@ void on_terminate(int sig)
 // its handler returns we leave.
 void exit_as_told(int code)
 {
+	first_code(code);
 	if (!g_leaving.load() && client_catches_quit())
 		raise(SIGQUIT);
 	leave(code);
@@ -181,6 +195,7 @@ void exit_as_told(int code)
 void exit_setup()
 {
 	g.told_to_exit = exit_as_told;
+	g_timeout_ns = timeout_ns();
 	on_exit(at_exit, nullptr);
 	for (const int sig : {SIGINT, SIGTERM, SIGHUP}) {
 		struct sigaction now;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How a node ends the job when it cannot go on. Every file of the library calls this one, and it calls none of them.
+// How a node ends the job when it cannot go on. Every file of the library calls this one, which calls gasnet_debug.cpp
+// for people who want to look.
 #include "gasnet_state.hpp"
 
 #include <cstdarg>
@@ -21,6 +22,7 @@ void fail(const char *format, ...) noexcept
 	va_end(args);
 	fprintf(stderr, "%s\n", text);
 	fflush(nullptr);
+	debug_fatal();
 	pgas_boot_abort(1, nullptr);
 }
 

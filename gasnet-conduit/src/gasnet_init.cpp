@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <gasnet_tools.h>
 #include <pgas/pgas_hostid.h>
 #include <pgas/pgas_machine.hpp>
 
@@ -65,8 +66,10 @@ struct card { // what nodes tell each other at start
 // One medium message is one eager buffer, so the library asks for larger ones than the provider's default.
 void choose_eager_size()
 {
+	const bool own_choice = !getenv("FI_PGAS_EAGER_SIZE");
 	setenv("FI_PGAS_EAGER_SIZE", "65536", 0);
 	g.eager_bytes = strtoul(getenv("FI_PGAS_EAGER_SIZE"), nullptr, 0);
+	gasnett_envint_display("FI_PGAS_EAGER_SIZE", static_cast<int64_t>(g.eager_bytes), own_choice, 1);
 	if (g.eager_bytes < 4096) // the provider's smallest
 		g.eager_bytes = 4096;
 	gasneti_front.max_medium = g.eager_bytes - kHeadRoom;
@@ -232,12 +235,15 @@ bool join_job()
 {
 	if (pgas_boot_init() != 0)
 		return false;
+	start_nodes();
 	const int me = pgas_boot_rank(), nodes = pgas_boot_size();
 	if (nodes > GASNET_MAXNODES)
 		fail("gasnet_init: %d nodes, at most %d", nodes, GASNET_MAXNODES);
 	pgas_boot_env_share("GASNET_");
 	gasneti_front.mynode = static_cast<gasnet_node_t>(me);
 	gasneti_front.nodes = static_cast<gasnet_node_t>(nodes);
+	gasnett_getenv_yesno_withdefault("GASNET_VERBOSEENV", 0); // it shows itself, too
+	debug_setup();
 	const int here = pgas_boot_local(nullptr, 0);
 	g.max_segment = memory_default_segment(here > 0 ? here : nodes);
 	return true;

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <gasnet_tools.h>
 #include <pgas/pgas_machine.hpp>
 
 namespace gasnet {
@@ -95,7 +96,10 @@ size_t memory_default_segment(int nodes_here)
 	if (bytes > kLargestTraced)
 		bytes = kLargestTraced;
 #endif
-	if (const char *text = getenv("GASNET_MAX_SEGSIZE"); text && *text)
+	const char *text = getenv("GASNET_MAX_SEGSIZE");
+	const bool said = text && *text;
+	gasnett_envstr_display("GASNET_MAX_SEGSIZE", said ? text : "0.85/H", !said);
+	if (said)
 		if (!parse_size(text, nodes_here, &bytes))
 			fail("GASNET_MAX_SEGSIZE: \"%s\" is no size that a segment can have (examples: 512M, 2G/P, "
 			     "0.85/H)",

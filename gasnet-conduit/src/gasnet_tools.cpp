@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The calls of gasnet_tools.h that are not inline: process, environment, numbers as text.
+// The calls of gasnet_tools.h that are not inline: process, numbers as text. The environment is in gasnet_env.cpp, what
+// is for debugging in gasnet_debug.cpp.
+#include "gasnet_state.hpp"
+
 #include <gasnet_tools.h>
 
-#include <execinfo.h>
 #include <malloc.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -47,16 +49,32 @@ bool is_digit(char c)
 
 } // namespace
 
+namespace {
+
+[[noreturn]] void fatal(const char *format, va_list args)
+{
+	fprintf(stderr, "*** FATAL ERROR: ");
+	vfprintf(stderr, format, args);
+	fprintf(stderr, "\n");
+	fflush(nullptr);
+	gasnet::debug_fatal();
+	abort();
+}
+
+} // namespace
+
 extern "C" void gasnett_fatalerror(const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	fprintf(stderr, "*** FATAL ERROR: ");
-	vfprintf(stderr, format, args);
-	fprintf(stderr, "\n");
-	va_end(args);
-	fflush(nullptr);
-	abort();
+	fatal(format, args);
+}
+
+extern "C" void gasnett_fatalerror_nopos(const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fatal(format, args);
 }
 
 extern "C" void gasnett_killmyprocess(int exitcode)
@@ -127,6 +145,26 @@ extern "C" const char *gasnett_gethostname(void)
 	return name;
 }
 
+extern "C" const char *gasnett_exe_name(void)
+{
+	static char name[4096];
+	if (!name[0] && readlink("/proc/self/exe", name, sizeof name - 1) <= 0)
+		snprintf(name, sizeof name, "unknown");
+	return name;
+}
+
+extern "C" const char *gasnett_release_version_str(void)
+{
+	return GASNETT_STRINGIFY(GASNET_RELEASE_VERSION_MAJOR) "." GASNETT_STRINGIFY(
+		GASNET_RELEASE_VERSION_MINOR) "." GASNETT_STRINGIFY(GASNET_RELEASE_VERSION_PATCH);
+}
+
+extern "C" uint64_t gasnett_release_version(void)
+{
+	return uint64_t{GASNET_RELEASE_VERSION_MAJOR} * 1000000 + uint64_t{GASNET_RELEASE_VERSION_MINOR} * 10000 +
+	       GASNET_RELEASE_VERSION_PATCH;
+}
+
 extern "C" uint64_t gasnett_getPhysMemSz(int failure_is_fatal)
 {
 	if (const size_t bytes = pgas::host_memory().ram)
@@ -144,57 +182,6 @@ extern "C" int gasnett_isLittleEndian(void)
 extern "C" uint64_t gasnett_checksum(const void *from, size_t n)
 {
 	return pgas::hash_bytes(from, n);
-}
-
-extern "C" char *gasnett_getenv(const char *name)
-{
-	return getenv(name);
-}
-
-extern "C" void gasnett_setenv(const char *name, const char *value)
-{
-	setenv(name, value, 1);
-}
-
-extern "C" void gasnett_unsetenv(const char *name)
-{
-	unsetenv(name);
-}
-
-extern "C" int gasnett_verboseenv(void)
-{
-	return gasnett_getenv_yesno_withdefault("GASNET_VERBOSEENV", 0);
-}
-
-extern "C" char *gasnett_getenv_withdefault(const char *name, const char *fallback)
-{
-	char *text = getenv(name);
-	return text ? text : const_cast<char *>(fallback);
-}
-
-extern "C" int gasnett_getenv_yesno_withdefault(const char *name, int fallback)
-{
-	const char *text = getenv(name);
-	if (!text || !*text)
-		return fallback;
-	const int c = toupper(static_cast<unsigned char>(*text));
-	return c == 'Y' || c == 'T' || (c >= '1' && c <= '9');
-}
-
-extern "C" int64_t gasnett_getenv_int_withdefault(const char *name, int64_t fallback, uint64_t unit)
-{
-	const char *text = getenv(name);
-	return text && *text ? gasnett_parse_int(text, unit) : fallback;
-}
-
-extern "C" double gasnett_getenv_dbl_withdefault(const char *name, double fallback)
-{
-	const char *text = getenv(name);
-	if (!text || !*text)
-		return fallback;
-	char *end;
-	const double v = strtod(text, &end);
-	return *end == '/' ? v / strtod(end + 1, nullptr) : v;
 }
 
 // "4096", "64K", "1.5 MB", "0x100", "4TB". In whole numbers all the way: a double has neither all 64 bits nor room for
@@ -247,27 +234,6 @@ extern "C" char *gasnett_format_number(int64_t value, char *to, size_t room, int
 extern "C" const char *gasnett_performance_warning_str(void)
 {
 	return "";
-}
-
-extern "C" void gasnett_backtrace_init(const char *)
-{
-}
-
-extern "C" __attribute__((weak)) gasnett_backtrace_type_t gasnett_backtrace_user; // the program's, if it has one
-
-extern "C" int gasnett_print_backtrace(int fd)
-{
-	if (&gasnett_backtrace_user && gasnett_backtrace_user.fnp && gasnett_backtrace_user.fnp(fd) == 0)
-		return 0;
-	void *frames[64];
-	const int n = backtrace(frames, 64);
-	backtrace_symbols_fd(frames, n, fd);
-	return n > 0 ? 0 : 1;
-}
-
-extern "C" int gasnett_print_backtrace_ifenabled(int fd)
-{
-	return gasnett_getenv_yesno_withdefault("GASNET_BACKTRACE", 0) ? gasnett_print_backtrace(fd) : 1;
 }
 
 extern "C" int gasnett_getheapstats(gasnett_heapstats_t *stats)

@@ -25,6 +25,12 @@ static void leave_on_quit(int sig)
 	gasnet_exit(23);
 }
 
+static void leave_late_on_quit(int sig)
+{
+	(void)sig;
+	gasnet_exit(4);
+}
+
 static void leave_from_handler(gasnet_token_t t)
 {
 	(void)t;
@@ -104,6 +110,34 @@ int main(int argc, char **argv)
 		await_all_out();
 		if (first)
 			gasnet_exit(18);
+		GASNET_BLOCKUNTIL(0);
+	}
+	/* another node's code stays, whatever the client's handler says when it hears of it */
+	if (!strcmp(way, "first-code")) {
+		signal(SIGQUIT, leave_late_on_quit);
+		await_all_out();
+		if (first)
+			gasnet_exit(25);
+		GASNET_BLOCKUNTIL(0);
+	}
+	if (!strcmp(way, "first-code-of-handler")) {
+		signal(SIGQUIT, leave_late_on_quit);
+		await_all_out();
+		if (first)
+			CHECK_OK(gasnet_AMRequestShort0(gasnet_nodes() - 1, 200));
+		GASNET_BLOCKUNTIL(0);
+	}
+	if (!strcmp(way, "first-code-of-main")) {
+		signal(SIGQUIT, leave_late_on_quit);
+		test_barrier();
+		if (last)
+			return 26;
+		test_barrier();
+	}
+	if (!strcmp(way, "fault")) {
+		test_barrier();
+		if (last)
+			*(volatile int *)NULL = 1;
 		GASNET_BLOCKUNTIL(0);
 	}
 	if (!strcmp(way, "interrupted")) { /* the client hears of any signal that would end it as SIGQUIT */

@@ -25,6 +25,64 @@ check "gasnet.h without a mode does not compile"
 grep -q "exactly one of GASNET_SEQ" "$work/err"
 check "and says what to do"
 
+# handlers have the type that the specification gives them, in both languages; GASNet-1 clients cast to it
+cat >"$work/h.c" <<'TEXT'
+#include <gasnet.h>
+static void handler(gasnet_token_t token)
+{
+	(void)token;
+}
+typedef void (*handler_type)();
+gasnet_handlerentry_t table[] = {{200, (void (*)())handler}, {0, (handler_type)handler}};
+handler_type of_table(void)
+{
+	return table[1].fnptr;
+}
+TEXT
+cp "$work/h.c" "$work/h.cpp"
+$cc -std=gnu11 -Wall -Wextra -Werror -DGASNET_SEQ $flags -fsyntax-only "$work/h.c"
+check "handlers in C"
+$cxx -std=c++17 -Wall -Wextra -Werror -Wno-cast-function-type -DGASNET_SEQ $flags -fsyntax-only "$work/h.cpp"
+check "handlers in C++"
+# names of gasnet_tools.h that programs use without gasnet.h
+cat >"$work/h.c" <<'TEXT'
+#define GASNETT_LITE_MODE
+#include <gasnet_tools.h>
+#if !GASNETT_LITE_MODE || defined(GASNETT_THREAD_SAFE) || defined(GASNETT_THREAD_SINGLE)
+#error GASNETT_LITE_MODE
+#endif
+GASNETT_USED static int used = GASNETT_SET_AFFINITY_SUPPORT;
+GASNETT_WARN_UNUSED_RESULT int pick(int x);
+int pick(int x)
+{
+	const char *const here = gasnett_current_loc;
+	GASNETT_STATS_DUMP(0);
+	GASNETT_SET_AFFINITY(0);
+	(void)_gasneti_threadkey_init;
+	(void)_gasnett_trace_printf_noop;
+	gasnett_assume(x < 9);
+	switch (x) {
+	case 0:
+		used++;
+		GASNETT_FALLTHROUGH
+	case 1:
+		return GASNETT_UNUSED_ARGS1(x), GASNETT_UNUSED_ARGS3(x, used, here), 2;
+	case 2:
+		return GASNETT_UNUSED_ARGS8(1, 2, 3, 4, 5, 6, 7, 8), gasnett_constant_p(3);
+	case 3:
+		gasnett_fatalerror_nopos("at %s, in %s, version %s", here, gasnett_exe_name(),
+					 gasnett_release_version_str());
+	default:
+		gasnett_unreachable();
+	}
+}
+TEXT
+cp "$work/h.c" "$work/h.cpp"
+$cc -std=gnu11 -Wall -Wextra -Werror $flags -fsyntax-only "$work/h.c"
+check "gasnet_tools.h alone, C"
+$cxx -std=c++17 -Wall -Wextra -Werror $flags -fsyntax-only "$work/h.cpp"
+check "gasnet_tools.h alone, C++"
+
 cat >"$work/p.c" <<'TEXT'
 #include <gasnet.h>
 #include <stdio.h>
@@ -62,6 +120,10 @@ for mode in seq par parsync; do
 		make -s -f "$work/Makefile"
 		check "pgas-$mode.mak: GASNET_$variable has a value"
 	done
+	printf 'include %s\nall:\n\t@echo $(GASNET_LIBS)\n' \
+		"$top/gasnet-conduit/pgas-conduit/pgas-$mode.mak" >"$work/Makefile"
+	make -s -f "$work/Makefile" | grep -q -e ' -lm\( \|$\)'
+	check "pgas-$mode.mak: GASNET_LIBS has -lm"
 done
 ! "$run" "$work/seq" 2>/dev/null
 check "gasnetrun_pgas without -n is refused"

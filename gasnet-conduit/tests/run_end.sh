@@ -27,6 +27,9 @@ ended one-with-success 0 - 3
 ended one-in-barrier 16 - 3
 ended one-polling 17 - 3
 ended quit-handler 18 "caught SIGQUIT" 3
+ended first-code 25 - 3
+ended first-code-of-handler 21 - 3
+ended first-code-of-main 26 - 3
 ended one-computing 19 - 3
 ended returned-alone 22 - 3
 ended interrupted 23 - 3

@@ -6,8 +6,10 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -121,6 +123,109 @@ static void test_environment_defaults_and_values(void **state)
 	assert_true(gasnett_getenv_dbl_withdefault("GASNET_TEST_X", 0) == 0.75);
 }
 
+/* What a call prints to standard error. */
+static char *printed(void (*call)(void))
+{
+	static char text[2048];
+	FILE *file = tmpfile();
+	assert_non_null(file);
+	fflush(stderr);
+	const int kept = dup(STDERR_FILENO);
+	dup2(fileno(file), STDERR_FILENO);
+	call();
+	fflush(stderr);
+	dup2(kept, STDERR_FILENO);
+	close(kept);
+	rewind(file);
+	text[fread(text, 1, sizeof text - 1, file)] = 0;
+	fclose(file);
+	return text;
+}
+
+static void show_settings(void)
+{
+	gasnett_envint_display("GASNET_TEST_SIZE", 65536, 0, 1);
+	gasnett_envint_display("GASNET_TEST_SIZE", 65536, 0, 1); /* once is enough */
+	gasnett_envstr_display("GASNET_TEST_NONE", NULL, 1);
+	gasnett_envdbl_display("GASNET_TEST_PART", 0.5, 0);
+	gasnett_getenv_int_withdefault("GASNET_TEST_COUNT", 17, 0);
+}
+
+static void test_verboseenv_shows_each_setting_once(void **state)
+{
+	(void)state;
+	gasnett_unsetenv("GASNET_VERBOSEENV");
+	assert_string_equal(printed(show_settings), "");
+	gasnett_setenv("GASNET_VERBOSEENV", "1");
+	const char *text = printed(show_settings);
+	gasnett_unsetenv("GASNET_VERBOSEENV");
+	const char *size = strstr(text, "GASNET_TEST_SIZE = 64 KB");
+	assert_non_null(size);
+	assert_null(strstr(size + 1, "GASNET_TEST_SIZE"));
+	assert_non_null(strstr(text, "GASNET_TEST_NONE = *not set*"));
+	assert_non_null(strstr(text, "GASNET_TEST_PART = 0.5"));
+	assert_non_null(strstr(text, "GASNET_TEST_COUNT = 17"));
+	assert_non_null(strstr(text, "(default)"));
+}
+
+static void test_lists_and_strides_fit_their_buffers(void **state)
+{
+	(void)state;
+	char bytes[256];
+	gasnet_memvec_t vector[50];
+	void *list[50];
+	size_t total = 0;
+	for (size_t i = 0; i < 50; i++) {
+		vector[i].addr = list[i] = (void *)(UINTPTR_MAX - 4096 * (i + 1)); /* as long as addresses get */
+		vector[i].len = i + 1;
+		total += i + 1;
+	}
+	vector[7].addr = bytes;
+	char *text = malloc(gasnett_format_memveclist_bufsz(50));
+	const gasnett_memveclist_stats_t s = gasnett_format_memveclist(text, 50, vector);
+	assert_true(s.totalsz == total && s.minsz == 1 && s.maxsz == 50 && s.minaddr == bytes);
+	assert_ptr_equal(s.maxaddr, (char *)vector[0].addr);
+	assert_true(strlen(text) < gasnett_format_memveclist_bufsz(50) && text[strlen(text) - 1] == '}');
+	gasnett_format_memveclist(text, 0, NULL);
+	free(text);
+	text = malloc(gasnett_format_addrlist_bufsz(50));
+	assert_ptr_equal(gasnett_format_addrlist(text, 50, list, 9).minaddr, list[49]);
+	assert_true(strlen(text) < gasnett_format_addrlist_bufsz(50) && text[strlen(text) - 1] == '}');
+	free(text);
+	const size_t strides[] = {SIZE_MAX, SIZE_MAX - 1}, count[] = {8, 3, 2};
+	text = malloc(gasnett_format_putsgets_bufsz(2));
+	assert_int_equal(gasnett_format_putsgets(text, NULL, 4, bytes, strides, bytes, strides, count, 2), 48);
+	assert_non_null(strstr(text, "node 4"));
+	assert_non_null(strstr(text, "[8, 3, 2]"));
+	free(text);
+	text = malloc(gasnett_format_putvgetv_bufsz(50, 1));
+	assert_int_equal(gasnett_format_putvgetv(text, 1, 50, vector, 1, vector), total);
+	assert_true(strlen(text) < gasnett_format_putvgetv_bufsz(50, 1) && text[strlen(text) - 1] == '}');
+	free(text);
+	text = malloc(gasnett_format_putigeti_bufsz(50, 1));
+	assert_int_equal(gasnett_format_putigeti(text, 1, 50, list, 2, 1, list, 100), 100);
+	free(text);
+	text = malloc(gasnett_format_strides_bufsz(2));
+	gasnett_format_strides(text, 2, count);
+	assert_string_equal(text, "[8, 3]");
+	free(text);
+}
+
+static void test_version_and_program(void **state)
+{
+	(void)state;
+	char text[64];
+	snprintf(text, sizeof text, "%d.%d.%d", GASNETT_RELEASE_VERSION_MAJOR, GASNETT_RELEASE_VERSION_MINOR,
+		 GASNETT_RELEASE_VERSION_PATCH);
+	assert_string_equal(gasnett_release_version_str(), text);
+	assert_int_equal(gasnett_release_version(), GASNETT_RELEASE_VERSION_MAJOR * 1000000 +
+							    GASNETT_RELEASE_VERSION_MINOR * 10000 +
+							    GASNETT_RELEASE_VERSION_PATCH);
+	assert_non_null(strstr(gasnett_exe_name(), "test_gasnet_tools"));
+	assert_int_equal(gasnet_AMMaxLongRequest(), INT_MAX);
+	assert_int_equal(gasnet_AMMaxLongReply(), INT_MAX);
+}
+
 static void test_count0s_and_checksum(void **state)
 {
 	(void)state;
@@ -177,6 +282,9 @@ int main(void)
 		cmocka_unit_test(test_parse_int_keeps_64_bits_and_saturates),
 		cmocka_unit_test(test_format_number_parses_back),
 		cmocka_unit_test(test_environment_defaults_and_values),
+		cmocka_unit_test(test_verboseenv_shows_each_setting_once),
+		cmocka_unit_test(test_lists_and_strides_fit_their_buffers),
+		cmocka_unit_test(test_version_and_program),
 		cmocka_unit_test(test_count0s_and_checksum),
 		cmocka_unit_test(test_threadkey_keeps_value),
 		cmocka_unit_test(test_calls_before_init_say_so),

@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# What the environment asks for when a program is looked into (GASNET_BACKTRACE, GASNET_FREEZE, GASNET_FREEZE_ON_ERROR,
+# GASNET_VERBOSEENV), and GASNET_PSHM_NODES, which starts nodes without a launcher.
+set -u
+. "$(dirname "$0")/../../tests/harness.sh"
+LIMIT=60
+programs=$top/gasnet-conduit/tests
+export GASNET_EXITTIMEOUT=1 GASNETRUN_OSHRUN="$top/boot/oshrun"
+
+# backtraces: of the node that failed, of errors of the library, and of none when nobody asked
+trace='gasnet_end(.*) *\[0x\|gasnet_end(+0x'
+if [ -z "$sanitized" ]; then # their own handlers come first
+	GASNET_BACKTRACE=1 expect 139 'fatal signal: SIGSEGV(11) on node 2/3' \
+		"$oshrun" -n 3 "$programs/gasnet_end" fault
+	grep -q "$trace" "$work/out"
+	check "with a backtrace"
+	expect 139 'signal 11' "$oshrun" -n 3 "$programs/gasnet_end" fault
+	! grep -q "$trace\|Caught a fatal signal" "$work/out"
+	check "without GASNET_BACKTRACE there is none"
+	GASNET_BACKTRACE=yes expect 134 'SIGABRT(6) on node 1/2' "$oshrun" -n 2 "$programs/gasnet_end" aborted
+else
+	not_run "fatal signals: a build with sanitizers"
+fi
+GASNET_BACKTRACE=1 expect 1 'called twice without gasnet_barrier_wait' "$programs/gasnet_end" barrier-twice
+grep -q "$trace" "$work/out"
+check "an error of the library has a backtrace"
+
+# frozen WAY VARIABLE: a process waits, says how to wake it, and SIGCONT does
+frozen() {
+	_way=$1 _variable=$2 _status=$3
+	env "$_variable=1" "$programs/gasnet_end" "$_way" >"$work/frozen" 2>&1 &
+	_pid=$!
+	at_exit "kill -9 $_pid 2>/dev/null"
+	within 300 grep -q "frozen for debugger: host=.* pid=$_pid\$" "$work/frozen"
+	check "$_variable=1 gasnet_end $_way: says that it is frozen"
+	sleep 0.3
+	kill -0 $_pid 2>/dev/null
+	check "and waits"
+	kill -CONT $_pid
+	wait $_pid
+	_rc=$?
+	[ $_rc -eq "$_status" ]
+	check "SIGCONT: goes on, status $_rc"
+}
+frozen all-with-code GASNET_FREEZE 13
+frozen barrier-twice GASNET_FREEZE_ON_ERROR 1
+[ -n "$sanitized" ] || frozen aborted GASNET_FREEZE_ON_ERROR 134
+
+# settings: shown by the first node, each once
+GASNET_VERBOSEENV=1 GASNET_MAX_SEGSIZE=64M expect 0 'ENV parameter: GASNET_MAX_SEGSIZE = 64M *$' \
+	"$oshrun" -n 3 "$programs/gasnet_job"
+for text in 'GASNET_VERBOSEENV = YES' 'GASNET_BACKTRACE = NO *(default)' 'GASNET_FREEZE = NO *(default)' \
+	'GASNET_FREEZE_ON_ERROR = NO *(default)' 'GASNET_EXITTIMEOUT = 1' 'FI_PGAS_EAGER_SIZE = 64 KB *(default)'; do
+	n=$(grep -c "^ENV parameter: $text" "$work/out")
+	[ "$n" -eq 1 ]
+	check "GASNET_VERBOSEENV: $text ($n times)"
+done
+expect 0 ': ok$' "$oshrun" -n 2 "$programs/gasnet_job"
+! grep -q 'ENV parameter' "$work/out"
+check "without GASNET_VERBOSEENV nothing is shown"
+
+# nodes without a launcher
+for program in gasnet_job gasnet_job_par; do
+	GASNET_PSHM_NODES=3 expect 0 'job: 3 nodes: ok$' "$programs/$program"
+done
+(cd "$programs" && GASNET_PSHM_NODES=2 PATH=.:$PATH && export GASNET_PSHM_NODES PATH && bounded gasnet_job) \
+	>"$work/out" 2>&1 && grep -q 'job: 2 nodes: ok$' "$work/out"
+check "a program found by PATH"
+GASNET_PSHM_NODES=3 expect 16 '' "$programs/gasnet_end" one-in-barrier
+GASNET_PSHM_NODES=1 expect 0 'job: 1 nodes: ok$' "$programs/gasnet_job"
+GASNET_PSHM_NODES=4 expect 0 'job: 2 nodes: ok$' "$oshrun" -n 2 "$programs/gasnet_job" # a launcher knows better
+for wrong in 0 -1 abc 3x 99999999999999999999; do
+	GASNET_PSHM_NODES=$wrong expect 1 "GASNET_PSHM_NODES: \"$wrong\" is no number of nodes" "$programs/gasnet_job"
+done
+GASNETRUN_OSHRUN=/nonexistent/oshrun GASNET_PSHM_NODES=2 expect 1 'cannot run /nonexistent/oshrun: No such file' \
+	"$programs/gasnet_job"
+finish
