@@ -31,6 +31,8 @@ AC_DEFUN([PGAS_LIBFABRIC], [
   AC_SUBST([LIBFABRIC_LIBDIR])
   AC_SUBST([LIBFABRIC_VERSION])
   providerdir_shown=`pgas_full "$providerdir"`
+  PC_PROVIDERDIR=`pgas_pc "$providerdir"`
+  AC_SUBST([PC_PROVIDERDIR])
   LIB_FROM_PROVIDER=`pgas_way "$providerdir_shown" "$pgas_libdir"`
   AC_SUBST([LIB_FROM_PROVIDER])
   dnl --with-libfabric: libpgas.so must find it at run time as well

@@ -1,9 +1,10 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
 dnl PGAS_PATHS: where installed files find one another. An installation may be moved as a whole, and the default prefix
 dnl is in no loader's cache: libraries and programs carry the way to the libraries relative to themselves ($ORIGIN),
-dnl then in full. Defines two functions for the rest of configure:
+dnl then in full. Defines functions for the rest of configure:
 dnl   pgas_full VALUE        a folder as configure has it, with all variables replaced
 dnl   pgas_way FROM TO       the relative way between two folders given in full
+dnl and pgas_pc VALUE, a folder as a pkg-config file has it.
 AC_DEFUN([PGAS_PATHS], [
   pgas_full() {
     ( test "x$prefix" != xNONE || prefix=$ac_default_prefix
@@ -46,6 +47,25 @@ AC_DEFUN([PGAS_PATHS], [
       [LIBDIR_RUNPATH='-Wl,-rpath,$(libdir)' PC_RUNPATH='-Wl,-rpath,${libdir}'])
   AC_SUBST([LIBDIR_RUNPATH])
   AC_SUBST([PC_RUNPATH])
+
+  dnl pkg-config files find the prefix from their own place and the rest from the prefix. Not where the system has its
+  dnl libraries: nobody moves these, and compilers know such folders by their plain names only.
+  pgas_prefix=`pgas_full '${prefix}'`
+  PC_PREFIX=$pgas_prefix
+  AS_CASE([${LIBDIR_RUNPATH:+$pgas_libdir}],
+    ["$pgas_prefix"/*], [PC_PREFIX='${pcfiledir}/'`pgas_way "$pgas_libdir/pkgconfig" "$pgas_prefix"`])
+  pgas_pc() {
+    pgas_value=`pgas_full "[$]1"`
+    case $pgas_value in
+    "$pgas_prefix"/*) printf '${prefix}/%s\n' "${pgas_value#"$pgas_prefix"/}" ;;
+    *) printf '%s\n' "$pgas_value" ;;
+    esac
+  }
+  PC_LIBDIR=`pgas_pc "$libdir"`
+  PC_INCLUDEDIR=`pgas_pc "$includedir"`
+  AC_SUBST([PC_PREFIX])
+  AC_SUBST([PC_LIBDIR])
+  AC_SUBST([PC_INCLUDEDIR])
   dnl libtool would put the full path first, so that a copy of an installation would load the original's libraries
   hardcode_into_libs=no
 ])

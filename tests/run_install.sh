@@ -31,7 +31,7 @@ moved=$work/moved
 prefix=$(installed prefix) bindir=$moved$(installed bindir) libdir=$moved$(installed libdir)
 providerdir=$moved$(installed providerdir) pkgconfigdir=$moved$(installed pkgconfigdir)
 gasnetmakdir=$moved$(installed gasnetmakdir)
-drivers=$moved$(installed instrcountdriversdir)
+drivers=$moved$(installed instrcountdriversdir) pages=$moved$(installed mandir)
 cc=$(installed CC) flags=$(installed SANITIZER_FLAGS)
 cd "$work/user" || exit 99
 
@@ -58,8 +58,10 @@ own "$libdir/libsma.so" "$libdir"/libgasnet-pgas-*.so "$providerdir/libpgas-fi.s
 check "libraries find one another"
 [ ! -d "$drivers" ] || own "$drivers/shmem_int_p" "$drivers/gasnet_put_nbi" "$drivers/fi_write_direct"
 check "drivers of instr-count find the libraries"
-for file in "$libdir"/*.so "$providerdir"/*.so; do readelf -d "$file"; done >"$work/out" 2>/dev/null
-! cat "$work/out" "$pkgconfigdir"/*.pc "$gasnetmakdir"/*.mak "$bindir/oshcc" | grep -F "$top"
+for file in "$libdir"/*.so "$providerdir"/*.so "$bindir"/* "$drivers"/*; do readelf -d "$file"; done \
+	>"$work/out" 2>/dev/null
+! cat "$work/out" "$pkgconfigdir"/*.pc "$gasnetmakdir"/*.mak "$bindir/oshcc" \
+	"$bindir/gasnetrun_pgas" | grep -F "$top"
 check "nothing points to the build tree"
 
 if command -v fi_info >/dev/null; then
@@ -90,6 +92,12 @@ user "$bindir/oshcc" $flags hello.c -o oshcc && runs ./oshcc && own ./oshcc
 check "oshcc, oshrun"
 user "$bindir/oshcc" --inline $flags hello.c -o inline && runs ./inline
 check "oshcc --inline"
+for wrapper in oshcxx oshc++ oshCC; do
+	user "$bindir/$wrapper" $flags -x c++ hello.c -o cxx && runs ./cxx && own ./cxx
+	check "$wrapper, oshrun"
+done
+user "$bindir/shmemrun" -n 2 ./cxx && says '^hello 2$'
+check "shmemrun"
 user "$bindir/oshcc" -static-libsma $flags hello.c -o static && runs ./static && user ldd ./static &&
 	! says 'libsma\|libpgas'
 check "oshcc -static-libsma"
@@ -99,13 +107,19 @@ check "shmem-info"
 pc() { # module, options: what pkg-config says of the moved installation
 	module=$1
 	shift
-	PKG_CONFIG_PATH=$pkgconfigdir pkg-config --define-variable=prefix="$moved$prefix" "$@" "$module"
+	PKG_CONFIG_PATH=$pkgconfigdir pkg-config $pc_options "$@" "$module"
 }
+# the files find the prefix from their own place, but not those among the system's libraries
+pc_options=
+grep -q '^prefix=.{pcfiledir}' "$pkgconfigdir/sma.pc" || pc_options="--define-variable=prefix=$moved$prefix"
+case $prefix in /usr) ;; *) [ -z "$pc_options" ]; check "sma.pc knows its prefix by its own place" ;; esac
 if command -v pkg-config >/dev/null; then
 	# as README has it; and with libraries dropped that nothing before them asks for, as some compilers do by
 	# themselves
 	user $cc $flags -Wl,--as-needed hello.c $(pc sma --cflags --libs) -o pc && runs ./pc && own ./pc
 	check "cc with pkg-config"
+	[ "$(realpath "$(pc libpgas --variable=providerdir)")" = "$(realpath "$providerdir")" ]
+	check "libpgas.pc names the provider's folder"
 	case $libdir in
 	"$moved$prefix/lib") # pkg-config takes the folder above lib for the prefix
 		options=$(PKG_CONFIG_PATH=$pkgconfigdir pkg-config --define-prefix --cflags --libs sma)
@@ -129,6 +143,20 @@ TEXT
 else
 	not_run "pkg-config: it is not here"
 fi
+
+# every page is there under every name; a page of one line leads to another by its way from the folder above
+page() { # section, name
+	if command -v man >/dev/null; then
+		user man -M "$pages" "$1" "$2"
+	elif command -v mandoc >/dev/null; then
+		(cd "$pages" && mandoc -T html "man$1/$2.$1") >"$work/out" 2>&1
+	else
+		cat "$pages/man$1/$2.$1" "$pages/$(sed -n 's/^\.so //p' "$pages/man$1/$2.$1")" >"$work/out"
+	fi
+}
+page 3 shmem_int_p && says TYPENAME && page 1 oshcxx && says oshcc && page 1 shmemrun && says oshrun &&
+	page 7 fi_pgas && says FI_PGAS && page 7 gasnet-pgas && says GASNet
+check "manual pages"
 
 cat >node.c <<'TEXT'
 #include <gasnet.h>
