@@ -30,7 +30,7 @@ void need(int rc, const char *what)
 {
 	if (rc == 0)
 		return;
-	fprintf(stderr, "scale_sim: %s: %s\n", what, fi_strerror(rc < 0 ? -rc : rc));
+	fprintf(stderr, "scale_sim: %s: %s\n", what, pgas_strerror(rc < 0 ? -rc : rc));
 	_exit(1);
 }
 

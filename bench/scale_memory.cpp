@@ -24,7 +24,7 @@ namespace {
 
 [[noreturn]] void give_up(const char *what, int err)
 {
-	fprintf(stderr, "scale_sim: %s: %s\n", what, fi_strerror(err));
+	fprintf(stderr, "scale_sim: %s: %s\n", what, pgas_strerror(err));
 	_exit(1);
 }
 

@@ -29,7 +29,7 @@ void fail(const char *format, ...) noexcept
 void must(const char *what, int rc) noexcept
 {
 	if (rc != 0)
-		fail("gasnet_init: %s: %s", what, fi_strerror(rc < 0 ? -rc : rc));
+		fail("gasnet_init: %s: %s", what, pgas_strerror(rc < 0 ? -rc : rc));
 }
 
 void check_attached(const char *call) noexcept

@@ -77,7 +77,7 @@ void choose_eager_size()
 
 void cannot_open(const char *call, int err)
 {
-	must(call, err);
+	fail("gasnet_init: %s: %s (FI_LOG_LEVEL=info says why)", call, pgas_strerror(err));
 }
 
 // secret: null for a job on one host, which never opens a link to others.

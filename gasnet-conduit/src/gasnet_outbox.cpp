@@ -31,7 +31,7 @@ void lost(const char *call, gasnet_node_t node, int err) noexcept
 	char why[200];
 	const auto told = [&](fid_ep *ep) { return g.net.ops->reason(ep, node, why, sizeof why) != 0; };
 	if (!gone || !(told(g.am) || told(g.rma)))
-		snprintf(why, sizeof why, "%s", fi_strerror(-err));
+		snprintf(why, sizeof why, "%s", pgas_strerror(-err));
 	if (gone && node < g.host_names.size())
 		fail("%s: node %u on %s is lost: %s", call, node, g.host_names[node].text, why);
 	fail("%s: to node %u: %s", call, node, why);

@@ -70,7 +70,7 @@ void handle(const fi_pgas_message &m)
 {
 	fi_cq_err_entry e{};
 	if (fi_cq_readerr(g.cq, &e, 0) == 1)
-		fail("active messages: %s", fi_strerror(e.err));
+		fail("active messages: %s", pgas_strerror(e.err));
 }
 
 // Far nodes ask for work that any progress does, and a leader passes the barrier on.
@@ -120,7 +120,7 @@ bool receive_some() noexcept
 		if (n == -FI_EAGAIN)
 			break;
 		if (PGAS_UNLIKELY(n < 0))
-			fail("active messages: %s", fi_strerror(-n));
+			fail("active messages: %s", pgas_strerror(-n));
 		for (int i = 0; i < n; i++) {
 			handle(taken[i]);
 			g.net.ops->message_release(g.am, &taken[i]);

@@ -30,7 +30,7 @@ namespace {
 	}
 	char why[200];
 	if (!gone || !g.net.ops->reason(c->ep, static_cast<fi_addr_t>(pe), why, sizeof why))
-		snprintf(why, sizeof why, "%s", fi_strerror(err));
+		snprintf(why, sizeof why, "%s", pgas_strerror(err));
 	if (gone && g.host_names)
 		fail(what, "PE %d on %s is lost: %s", world, g.host_names[world], why);
 	fail(what, "to PE %d: %s", world, why);
@@ -344,7 +344,7 @@ void check_lost(const context *c, const char *name)
 	if (PGAS_LIKELY(!err))
 		return;
 	if (to >= static_cast<fi_addr_t>(c->owner->size))
-		fail(name, "%s", fi_strerror(-err));
+		fail(name, "%s", pgas_strerror(-err));
 	failed_to(c, static_cast<int>(to), err, name);
 }
 

@@ -154,7 +154,7 @@ void send(const far_order &o, const void *here, int pe, const char *name)
 		if (!g.net.ops->progress(g.net.domain))
 			wait_pause(polls);
 	if (rc != 0)
-		fail(name, "to PE %d: %s", pe, fi_strerror(static_cast<int>(-rc)));
+		fail(name, "to PE %d: %s", pe, pgas_strerror(static_cast<int>(-rc)));
 	g_far.sent = true;
 }
 

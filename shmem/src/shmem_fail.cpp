@@ -40,7 +40,7 @@ void fail(const char *routine, const char *format, ...)
 void must(const char *routine, const char *what, int rc)
 {
 	if (rc != 0)
-		fail(routine, "%s: %s", what, fi_strerror(rc < 0 ? -rc : rc));
+		fail(routine, "%s: %s", what, pgas_strerror(rc < 0 ? -rc : rc));
 }
 
 } // namespace shmem

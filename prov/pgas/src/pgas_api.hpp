@@ -5,6 +5,8 @@
 // headers know.
 #pragma once
 
+#include "pgas_libfabric.hpp"
+
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_eq.h>
@@ -51,17 +53,17 @@ inline fi_addr_t *api_error_source(fi_cq_err_entry *e)
 }
 
 // The last fields of fi_domain_attr in hints. libfabric hands hints over in its own, largest form, whatever the
-// caller's was.
+// caller's was; without libfabric they are not looked at.
 inline size_t api_max_ep_auth_key(const fi_domain_attr &a)
 {
-	return FI_VERSION_GE(fi_version(), FI_VERSION(1, 20))
+	return FI_VERSION_GE(libfabric_version(), FI_VERSION(1, 20))
 		       ? *api_field<const size_t>(&a, offsetof(fi_domain_attr, tclass) + 8)
 		       : 0;
 }
 
 inline uint32_t api_max_group_id(const fi_domain_attr &a)
 {
-	return FI_VERSION_GE(fi_version(), FI_VERSION(2, 0))
+	return FI_VERSION_GE(libfabric_version(), FI_VERSION(2, 0))
 		       ? *api_field<const uint32_t>(&a, offsetof(fi_domain_attr, tclass) + 16)
 		       : 0;
 }

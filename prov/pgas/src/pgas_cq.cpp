@@ -177,7 +177,7 @@ int signal(fid_cq *f) noexcept
 
 const char *cq_strerror(fid_cq *, int prov_errno, const void *, char *buf, size_t len) noexcept
 {
-	const char *text = fi_strerror(prov_errno);
+	const char *text = pgas_strerror(prov_errno);
 	if (buf && len)
 		snprintf(buf, len, "%s", text);
 	return text;

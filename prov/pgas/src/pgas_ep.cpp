@@ -274,7 +274,7 @@ int take_service_name(ep_core *ep)
 			  ep->service.c_str());
 		return 0;
 	}
-	PGAS_WARN(FI_LOG_EP_CTRL, "cannot take service name %s: %s\n", ep->service.c_str(), fi_strerror(-err));
+	PGAS_WARN(FI_LOG_EP_CTRL, "cannot take service name %s: %s\n", ep->service.c_str(), pgas_strerror(-err));
 	return err;
 }
 

@@ -123,7 +123,7 @@ ssize_t eq_sread(fid_eq *f, uint32_t *event, void *buf, size_t len, int timeout,
 
 const char *eq_strerror(fid_eq *, int prov_errno, const void *, char *buf, size_t len) noexcept
 {
-	const char *text = fi_strerror(prov_errno);
+	const char *text = pgas_strerror(prov_errno);
 	if (buf && len)
 		snprintf(buf, len, "%s", text);
 	return text;

@@ -201,7 +201,7 @@ uint64_t offered_caps(const fi_info *h)
 
 fi_info *full_info(uint64_t all)
 {
-	fi_info *i = fi_dupinfo(nullptr); // libfabric allocates: its structures may be larger than those we know
+	fi_info *i = pgas_info_dup(nullptr); // by libfabric, when it asks: its structures may be larger than ours
 	if (!i)
 		return nullptr;
 	i->caps = all;
@@ -403,12 +403,12 @@ int info_get(uint32_t version, const char *node, const char *service, uint64_t f
 		if (!err)
 			err = add_addresses(first, node, service, flags, hints);
 		if (err) {
-			fi_freeinfo(first);
+			pgas_info_free(first);
 			return err;
 		}
 		// Clients that cannot live without provider keys or virtual addresses find them in a second entry.
 		if (offered & (FI_MR_PROV_KEY | FI_MR_VIRT_ADDR)) {
-			first->next = fi_dupinfo(first);
+			first->next = pgas_info_dup(first);
 			if (first->next)
 				first->next->domain_attr->mr_mode = offered & kMrBits;
 		}

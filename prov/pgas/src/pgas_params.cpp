@@ -2,9 +2,12 @@
 //
 // The provider object, which every log line names, and its parameters. pgas_init.cpp gives the object its calls.
 #include "pgas_params.hpp"
+#include "pgas_libfabric.hpp"
 #include "pgas_util.hpp"
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #ifndef PGAS_VERSION_MAJOR
 #define PGAS_VERSION_MAJOR 0
@@ -22,12 +25,12 @@ fi_provider g_provider = {
 	.name = "pgas",
 	.getinfo = nullptr, // pgas_init.cpp
 	.fabric = nullptr,
-	.cleanup = [] {},
+	.cleanup = nullptr,
 };
 
 namespace {
 
-// libfabric forgets what was defined before its own start, and a link may be the first that needs it to start.
+// Without libfabric, or before its own start, at which it forgets what was defined.
 const char *from_environment(const char *name)
 {
 	std::string variable = "FI_PGAS_";
@@ -36,13 +39,33 @@ const char *from_environment(const char *name)
 	return getenv(variable.c_str());
 }
 
+int from_libfabric(const char *name, void *value)
+{
+	const libfabric_calls *l = libfabric();
+	return l ? l->param_get(&g_provider, name, value) : -FI_ENOENT;
+}
+
+// One line for what is not a number; strtoul would take its beginning, or 0.
+bool read_number(const char *name, const char *text, size_t &value)
+{
+	char *end;
+	errno = 0;
+	const unsigned long long v = strtoull(text, &end, 0);
+	if (errno == 0 && end != text && *end == '\0' && !strchr(text, '-')) {
+		value = v;
+		return true;
+	}
+	PGAS_WARN(FI_LOG_CORE, "parameter %s: \"%s\" is not a number, using the default\n", name, text);
+	return false;
+}
+
 } // namespace
 
 // As it is now: fi_getinfo asks long before a link is opened. Not to be kept.
 const char *parameters_net()
 {
 	char *defined = nullptr;
-	const int err = fi_param_get_str(&g_provider, "net", &defined);
+	const int err = from_libfabric("net", &defined);
 	const char *text = err == -FI_ENOENT ? from_environment("net") : err ? nullptr : defined;
 	return text && *text ? text : "auto";
 }
@@ -53,11 +76,9 @@ const params &parameters()
 		params p;
 		const auto read = [](const char *name, size_t &field, size_t least, size_t most) {
 			size_t v;
-			const int err = fi_param_get_size_t(&g_provider, name, &v);
+			const int err = from_libfabric(name, &v);
 			const char *text = err == -FI_ENOENT ? from_environment(name) : nullptr;
-			if (text)
-				v = strtoul(text, nullptr, 0);
-			else if (err)
+			if (text ? !read_number(name, text, v) : err != 0)
 				return;
 			if (v < least || v > most) {
 				PGAS_WARN(FI_LOG_CORE, "parameter %s: %zu is outside %zu..%zu, using %zu\n", name, v,

@@ -99,7 +99,7 @@ int peer_get(ep_core *ep, fi_addr_t addr, peer **out)
 	}
 	if (err) {
 		if (p->state != peer_state::failed)
-			PGAS_WARN(FI_LOG_EP_DATA, "cannot reach %s: %s\n", p->name.text, fi_strerror(-err));
+			PGAS_WARN(FI_LOG_EP_DATA, "cannot reach %s: %s\n", p->name.text, pgas_strerror(-err));
 		p->state = peer_state::failed;
 		p->error = err;
 		p->failed_at = pgas_now_ns();

@@ -52,7 +52,7 @@ int submit_once(ep_core *ep, fi_addr_t addr, op &o)
 		return rc;
 	}
 	if (rc < 0) {
-		PGAS_WARN(FI_LOG_EP_DATA, "operation to %s: %s\n", p->name.text, fi_strerror(-rc));
+		PGAS_WARN(FI_LOG_EP_DATA, "operation to %s: %s\n", p->name.text, pgas_strerror(-rc));
 		if (!target_error(rc) || o.quiet || !ep->tx_cq)
 			return rc;
 		o.status = rc; // the completion queue says so

@@ -15,20 +15,24 @@
 
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>
-#include <rdma/providers/fi_log.h>
-#include <rdma/providers/fi_prov.h>
 
 #include <pgas/pgas_base.hpp>
 #include <pgas/pgas_machine.hpp>
 
+#include "pgas_libfabric.hpp"
 #include "pgas_lock.hpp"
 
 namespace pgas {
 
 extern fi_provider g_provider;
 
-#define PGAS_WARN(subsys_arg, ...) FI_WARN(&::pgas::g_provider, subsys_arg, __VA_ARGS__)
-#define PGAS_INFO(subsys_arg, ...) FI_INFO(&::pgas::g_provider, subsys_arg, __VA_ARGS__)
+#define PGAS_LOG(level_arg, subsys_arg, ...)                                                                           \
+	do {                                                                                                           \
+		if (::pgas::log_enabled(level_arg, subsys_arg))                                                        \
+			::pgas::log_line(level_arg, subsys_arg, __func__, __LINE__, __VA_ARGS__);                      \
+	} while (0)
+#define PGAS_WARN(subsys_arg, ...) PGAS_LOG(FI_LOG_WARN, subsys_arg, __VA_ARGS__)
+#define PGAS_INFO(subsys_arg, ...) PGAS_LOG(FI_LOG_INFO, subsys_arg, __VA_ARGS__)
 
 inline void hollow_out(void *at, size_t bytes)
 {

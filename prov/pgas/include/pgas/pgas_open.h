@@ -27,6 +27,14 @@ extern "C" {
 /* What libfabric gets from fi_prov_ini() when it loads the module. */
 PGAS_EXPORT struct fi_provider *pgas_provider(void) PGAS_NOEXCEPT;
 
+/*
+ * As fi_dupinfo(), fi_freeinfo() and fi_strerror(), of libfabric where it has loaded the provider. A program that calls
+ * these is not linked with libfabric, and does not load it unless it talks to other hosts.
+ */
+PGAS_EXPORT struct fi_info *pgas_info_dup(const struct fi_info *info) PGAS_NOEXCEPT; /* NULL: an empty one */
+PGAS_EXPORT void pgas_info_free(struct fi_info *info) PGAS_NOEXCEPT;
+PGAS_EXPORT const char *pgas_strerror(int error) PGAS_NOEXCEPT;
+
 /* Told which call failed and why, as a positive error number, before the function that called it returns. */
 typedef void (*pgas_open_report)(const char *call, int error);
 
@@ -64,7 +72,7 @@ static inline void pgas_close(struct pgas_opened *o)
 	if (o->fabric)
 		fi_close(&o->fabric->fid);
 	if (o->info)
-		fi_freeinfo(o->info);
+		pgas_info_free(o->info);
 	o->ops = NULL;
 	o->domain = NULL;
 	o->fabric = NULL;
@@ -114,7 +122,7 @@ static inline int pgas_open(struct pgas_opened *o, uint64_t caps, enum fi_thread
 			    size_t key_len, pgas_open_report report)
 {
 	struct fi_provider *const provider = pgas_provider();
-	struct fi_info *const hints = fi_allocinfo();
+	struct fi_info *const hints = pgas_info_dup(NULL);
 	int rc;
 	o->info = NULL;
 	o->fabric = NULL;
@@ -129,7 +137,7 @@ static inline int pgas_open(struct pgas_opened *o, uint64_t caps, enum fi_thread
 	hints->domain_attr->av_type = FI_AV_TABLE;
 	rc = pgas_open_check(report, "fi_getinfo",
 			     provider->getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &o->info));
-	fi_freeinfo(hints);
+	pgas_info_free(hints);
 	if (rc == 0)
 		rc = pgas_open_check(report, "fi_dupinfo", pgas_open_key(o->info, key, key_len));
 	if (rc == 0)
@@ -147,7 +155,7 @@ static inline int pgas_open(struct pgas_opened *o, uint64_t caps, enum fi_thread
 static inline int pgas_open_ep(const struct pgas_opened *o, const struct pgas_ep_wish *wish, struct pgas_opened_ep *e,
 			       pgas_open_report report)
 {
-	struct fi_info *const info = fi_dupinfo(o->info);
+	struct fi_info *const info = pgas_info_dup(o->info);
 	struct fi_av_attr attr;
 	int rc;
 	e->av = NULL;
@@ -162,7 +170,7 @@ static inline int pgas_open_ep(const struct pgas_opened *o, const struct pgas_ep
 	rc = pgas_open_check(report, "fi_av_open", fi_av_open(o->domain, &attr, &e->av, NULL));
 	if (rc == 0)
 		rc = pgas_open_check(report, "fi_endpoint", fi_endpoint(o->domain, info, &e->ep, NULL));
-	fi_freeinfo(info);
+	pgas_info_free(info);
 	if (rc == 0)
 		rc = pgas_open_check(report, "fi_ep_bind", fi_ep_bind(e->ep, &e->av->fid, 0));
 	if (rc == 0)

@@ -116,7 +116,7 @@ int expose_around(net_domain &d, const mr &m, uint64_t va, uint64_t len, near_pi
 							     (m.access & FI_REMOTE_WRITE ? kPortWrite : 0));
 		if (const int err = at.ops->expose(at, reinterpret_cast<void *>(p.off), p.len, rights, &p.memory)) {
 			PGAS_INFO(FI_LOG_MR, "link: %llu bytes cannot be registered for bulk: %s\n",
-				  static_cast<unsigned long long>(p.len), fi_strerror(-err));
+				  static_cast<unsigned long long>(p.len), pgas_strerror(-err));
 			return -FI_EOPNOTSUPP;
 		}
 		d.near.push_back(std::make_unique<near_piece>(p));
@@ -430,7 +430,7 @@ void bulk_transfer_over(void *self, port_work *work, int status)
 	transfer_spare(d, t);
 	c->bulk--;
 	if (status)
-		channel_end(*c, -FI_ECONNRESET, std::string("a transfer failed: ") + fi_strerror(-status), false);
+		channel_end(*c, -FI_ECONNRESET, std::string("a transfer failed: ") + pgas_strerror(-status), false);
 }
 
 // --- answering -------------------------------------------------------------------------------------------------------

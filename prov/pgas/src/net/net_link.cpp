@@ -252,7 +252,7 @@ static std::string trouble_with(const channel &c, int status)
 {
 	const port &p = *c.of->at;
 	const std::string why = p.ops->trouble ? p.ops->trouble(p, c.to) : "";
-	return why.empty() ? fi_strerror(-status) : why;
+	return why.empty() ? pgas_strerror(-status) : why;
 }
 
 void backlog_push(channel &c)

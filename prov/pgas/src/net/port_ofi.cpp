@@ -321,8 +321,11 @@ int open_into(fid_ptr<T> &where, Call &&call)
 
 int open_objects(ofi_port &p)
 {
+	std::string why;
+	const libfabric_network *network = libfabric_load(why); // loaded since the choice of p.info
 	fi_info *i = p.info.get();
-	if (const int err = open_into(p.fabric, [&](fid_fabric **f) { return fi_fabric(i->fabric_attr, f, nullptr); }))
+	if (const int err =
+		    open_into(p.fabric, [&](fid_fabric **f) { return network->fabric(i->fabric_attr, f, nullptr); }))
 		return err;
 	if (const int err =
 		    open_into(p.domain, [&](fid_domain **f) { return fi_domain(p.fabric.get(), i, f, nullptr); }))
@@ -385,7 +388,7 @@ port *port_ofi_open(const char *wish, size_t packet, std::string &why)
 	if (!err)
 		err = post_receives(*p);
 	if (err) {
-		why = p->name + ": " + fi_strerror(-err);
+		why = p->name + ": " + pgas_strerror(-err);
 		ofi_close(p.release());
 		return nullptr;
 	}

@@ -8,13 +8,15 @@
 
 #include <rdma/fabric.h>
 
+#include "../pgas_libfabric.hpp"
+
 namespace pgas {
 
 // That the tcp providers are asked for: they send everything through one connection.
 inline constexpr uint64_t kStreamOrder = FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_WAS | FI_ORDER_RAS;
 
 struct ofi_info_free {
-	void operator()(fi_info *i) const { fi_freeinfo(i); }
+	void operator()(fi_info *i) const { libfabric_info_free(i); }
 };
 using ofi_info = std::unique_ptr<fi_info, ofi_info_free>;
 

@@ -41,9 +41,9 @@ constexpr uint64_t kHidden = 1ULL << 60; // of fi_getinfo: also providers that F
 
 thread_local bool t_choosing = false;
 
-ofi_info hints_for(const char *name, uint64_t order)
+ofi_info hints_for(const libfabric_network &libfabric, const char *name, uint64_t order)
 {
-	ofi_info h(fi_allocinfo());
+	ofi_info h(libfabric.dupinfo(nullptr));
 	if (!h)
 		return h;
 	h->caps = FI_MSG | FI_RMA;
@@ -112,14 +112,15 @@ int rank_of(const fi_info *i, const std::string &domain, const std::string &pref
 	return (preferred == name ? 0 : is_inner_bridge(name) ? 8 : 4) + (i->addr_format == FI_SOCKADDR_IN6);
 }
 
-ofi_info best_of(const candidate &c, const std::string &domain)
+ofi_info best_of(const libfabric_network &libfabric, const candidate &c, const std::string &domain)
 {
-	ofi_info hints = hints_for(c.asked, c.kind == 't' || c.kind == 'n' ? kStreamOrder : FI_ORDER_SAS), list;
+	ofi_info hints = hints_for(libfabric, c.asked, c.kind == 't' || c.kind == 'n' ? kStreamOrder : FI_ORDER_SAS),
+		 list;
 	if (!hints)
 		return nullptr;
 	fi_info *found = nullptr;
 	t_choosing = true;
-	const int err = fi_getinfo(FI_VERSION(1, 15), nullptr, nullptr, kHidden, hints.get(), &found);
+	const int err = libfabric.getinfo(FI_VERSION(1, 15), nullptr, nullptr, kHidden, hints.get(), &found);
 	t_choosing = false;
 	if (err)
 		return nullptr;
@@ -134,7 +135,7 @@ ofi_info best_of(const candidate &c, const std::string &domain)
 		best = i;
 		best_rank = rank;
 	}
-	return ofi_info(best ? fi_dupinfo(best) : nullptr);
+	return ofi_info(best ? libfabric.dupinfo(best) : nullptr);
 }
 
 std::string names_of_all()
@@ -167,12 +168,15 @@ ofi_info choose_provider(const char *wish, char *kind, std::string &why)
 		domain = name.substr(colon + 1);
 		name.resize(colon);
 	}
+	const libfabric_network *libfabric = libfabric_load(why);
+	if (!libfabric)
+		return nullptr;
 	bool known = false;
 	for (const candidate &c : kCandidates) {
 		if (name != "auto" && name != c.name)
 			continue;
 		known = true;
-		if (ofi_info found = best_of(c, domain)) {
+		if (ofi_info found = best_of(*libfabric, c, domain)) {
 			*kind = c.kind;
 			return found;
 		}
