@@ -29,7 +29,9 @@ wrong free-twice "shmem_free" "freed before"
 wrong after "after shmem_finalize"
 # static data of a shared library: by the cold path, by the fault handler, and from inlined code
 outside='is static data of liboutside.so: only the program'
+pes=5 # more than shmem_init connects by itself
 wrong library shmem_long_p "$outside"
+pes=2
 for call in p g put get amo; do
 	wrong library-$call "$outside"
 done
@@ -41,7 +43,9 @@ wrong stack "not symmetric"
 # linked from the archive: the program's code cannot be told from ours by where it lies
 program=$top/shmem/tests/shmem_wrong_static
 wrong pe-high shmem_long_p "PE number 2 is outside 0..1"
+pes=5
 wrong library shmem_long_p "$outside"
+pes=2
 for call in p g put get amo; do
 	wrong library-$call "$outside"
 done
