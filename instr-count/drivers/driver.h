@@ -72,8 +72,10 @@ static inline void driver_take_place(enum driver_place place, int rank)
 /* Of this process, as its launcher says. */
 static inline int driver_rank(void)
 {
-	const char *text = getenv("PMIX_RANK");
-	text = text ? text : getenv("PMI_RANK");
+	static const char *const names[] = {"OSHRUN_RANK", "PMIX_RANK", "PMI_RANK"}; /* oshrun may do without PMIx */
+	const char *text = NULL;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]) && !text; i++)
+		text = getenv(names[i]);
 	return text ? atoi(text) : 0;
 }
 

@@ -21,6 +21,8 @@ namespace ic {
 
 namespace {
 
+constexpr unsigned kVgdbSeconds = 20;
+
 place name_address(const std::string &path, uint64_t addr)
 {
 	place out;
@@ -214,20 +216,39 @@ std::vector<std::string> command(const count_request &request, const entry_facts
 	return argv;
 }
 
-// cg.PID.N in the order of N; the plain cg.PID is the rest at exit.
-std::vector<std::string> dumps_in_order(const scratch_dir &dir)
+// cg.PID.N of one process in the order of N; the plain cg.PID is the rest at exit. A child that the program forked
+// writes its own, which must not be taken for calls of the program.
+std::vector<std::string> dumps_in_order(const scratch_dir &dir, pid_t pid, bool *others = nullptr)
 {
 	std::vector<std::pair<unsigned long, std::string>> found;
 	for (const std::string &name : dir.files()) {
 		std::vector<std::string> parts = split(name, '.');
-		if (parts.size() == 3 && parts[0] == "cg")
+		if (parts.size() != 3 || parts[0] != "cg")
+			continue;
+		if (parts[1] == format("%d", pid))
 			found.push_back({strtoul(parts[2].c_str(), nullptr, 10), dir.path() + "/" + name});
+		else if (others != nullptr)
+			*others = true;
 	}
 	std::sort(found.begin(), found.end());
 	std::vector<std::string> out;
 	for (const auto &[n, path] : found)
 		out.push_back(path);
 	return out;
+}
+
+// The program may have ended by now, or end meanwhile: nobody answers vgdb then, and it would wait for ever.
+void stop_observing(pid_t pid)
+{
+	run_options quiet;
+	quiet.hush = true;
+	quiet.timeout_s = kVgdbSeconds;
+	quiet.tick = [pid](pid_t) {
+		siginfo_t ended = {};
+		return waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+		       ended.si_pid == 0;
+	};
+	run_program({"vgdb", format("--pid=%d", pid), "instrumentation", "off"}, quiet);
 }
 
 } // namespace
@@ -245,29 +266,23 @@ measurement callgrind_count(const count_request &request)
 	scratch_dir dir;
 	run_options options;
 	options.env = request.environment();
+	options.aside = request.output_aside;
+	options.timeout_s = request.timeout_s;
 	// One dump per call, and nobody knows how many calls will come: when
 	// there are enough, have the rest of the program run unobserved.
 	bool enough = false;
 	options.tick = [&](pid_t pid) {
-		if (enough || dumps_in_order(dir).size() <= size_t(request.calls) + request.warmup)
-			return;
-		enough = true;
-		run_options quiet;
-		quiet.capture = quiet.hush = true;
-		run_program({"vgdb", format("--pid=%d", pid), "instrumentation", "off"}, quiet);
+		if (!enough && dumps_in_order(dir, pid).size() > size_t(request.calls) + request.warmup) {
+			enough = true;
+			stop_observing(pid);
+		}
+		return true;
 	};
 	run_result result = run_program(command(request, facts, dir.path()), options);
-	if (WIFSIGNALED(result.status))
-		fail(exit_code::program_failed, "%s was ended by %s under callgrind", request.argv[0].c_str(),
-		     strsignal(WTERMSIG(result.status)));
-	if (WEXITSTATUS(result.status) == static_cast<int>(exit_code::not_here))
-		fail(exit_code::not_here, "%s says that what it needs is not here (status 77)",
-		     base_name(request.argv[0]).c_str());
-	if (WEXITSTATUS(result.status) != 0)
-		fail(exit_code::program_failed, "%s exited with status %d under callgrind", request.argv[0].c_str(),
-		     WEXITSTATUS(result.status));
+	require_good_end(request.argv[0], "callgrind", result);
 	std::vector<call_record> records;
-	for (const std::string &file : dumps_in_order(dir)) {
+	bool others = false;
+	for (const std::string &file : dumps_in_order(dir, result.pid, &others)) {
 		std::string text;
 		if (read_file(file, text) && text.find("desc: Trigger: --dump-after") != std::string::npos)
 			records.push_back(callgrind_parse(text, facts));
@@ -275,7 +290,9 @@ measurement callgrind_count(const count_request &request)
 	if (records.empty())
 		fail(exit_code::never_called, "%s has %s but never called it", request.argv[0].c_str(),
 		     request.entry.text().c_str());
-	return summarize(request, "callgrind", std::move(records));
+	measurement out = summarize(request, "callgrind", std::move(records));
+	out.note_processes(request, others);
+	return out;
 }
 
 } // namespace ic

@@ -29,6 +29,7 @@ count_request request_from(const options &opts, const char *command)
 	request.warmup = opts.number("--warmup", request.warmup);
 	request.max_instructions = opts.number("--max-instructions", static_cast<unsigned>(request.max_instructions));
 	request.native_libc = opts.has("--native-libc");
+	request.timeout_s = opts.number("--timeout", request.timeout_s);
 	if (request.calls == 0)
 		fail(exit_code::usage, "option --calls must be at least 1");
 	if (request.entry.is_mark && request.to.kind != boundary::at_return)
@@ -42,12 +43,14 @@ void become_program_unless_chosen(const options &opts, const count_request &requ
 		return;
 	int rank = rank_from_environment();
 	if (rank < 0)
-		fail(exit_code::usage, "--pe is given, but no launcher set a rank (PMIX_RANK, PMI_RANK, "
-				       "OSHRUN_RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID)");
+		fail(exit_code::usage, "--pe is given, but no launcher set a rank (OSHRUN_RANK, PMIX_RANK, PMI_RANK, "
+				       "OMPI_COMM_WORLD_RANK, SLURM_PROCID)");
 	if (static_cast<unsigned>(rank) == opts.number("--pe", 0))
 		return;
 	// Drivers loop as often on every PE.
 	setenv("INSTR_COUNT_CALLS", format("%u", request.calls + request.warmup).c_str(), 1);
+	if (request.output_aside)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
 	std::vector<char *> argv;
 	for (const std::string &arg : request.argv)
 		argv.push_back(const_cast<char *>(arg.c_str()));
@@ -86,12 +89,14 @@ exit_code cmd_count(const words &args)
 		      {"--calls", true},
 		      {"--warmup", true},
 		      {"--max-instructions", true},
+		      {"--timeout", true},
 		      {"--json", true},
 		      {"--quiet", false},
 		      {"--native-libc", false}});
 	count_request request = request_from(opts, "count");
 	std::string engine = opts.value("--engine", "step"), file = opts.value("--json");
 	require_engine_name(engine);
+	request.output_aside = file == "-";
 	become_program_unless_chosen(opts, request);
 
 	result_set set;

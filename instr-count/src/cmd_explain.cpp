@@ -124,22 +124,26 @@ std::string listing(const measurement &m, unsigned limit)
 }
 
 // A path with a launcher: one PE explains itself into a file.
-std::string explain_launched(const path_table &table, const path_entry &path, const std::string &limit)
+std::string explain_launched(const path_table &table, const path_entry &path, const run_settings &settings,
+			     const std::string &limit)
 {
 	std::vector<std::string> argv = launcher_command(table, path.launcher, path.pes);
 	if (argv.empty())
 		fail(exit_code::program_failed, "launcher %s is not here", path.launcher.c_str());
 	scratch_dir dir;
 	std::string file = dir.path() + "/listing";
-	count_request request = request_for(table, path, {});
-	std::vector<std::string> rest = {own_program(), "explain", "--pe", "0",  "--entry", path.entry, "--boundary",
-					 path.boundary, "--limit", limit,  "-o", file,      "--"};
+	count_request request = request_for(table, path, settings);
+	std::vector<std::string> rest = {
+		own_program(), "explain",    "--pe",        "0",         "--entry",
+		path.entry,    "--boundary", path.boundary, "--timeout", format("%u", settings.timeout_s),
+		"--limit",     limit,        "-o",          file,        "--"};
 	argv.insert(argv.end(), rest.begin(), rest.end());
 	argv.insert(argv.end(), request.argv.begin(), request.argv.end());
 	run_options run;
 	run.env = request.extra_env;
 	run.env.push_back(format("INSTR_COUNT_CALLS=%u", request.calls + request.warmup));
 	run.capture = true;
+	run.timeout_s = launcher_timeout(settings.timeout_s);
 	run_program(argv, run);
 	std::string text;
 	if (!read_file(file, text))
@@ -160,26 +164,30 @@ exit_code cmd_explain(const words &args)
 		      {"--calls", true},
 		      {"--warmup", true},
 		      {"--max-instructions", true},
+		      {"--timeout", true},
 		      {"--native-libc", false}});
 	unsigned limit = opts.number("--limit", 2000);
 	count_request request;
 	if (opts.has("--entry")) {
 		request = request_from(opts, "explain");
+		request.output_aside = opts.value("-o", "-") == "-";
 		become_program_unless_chosen(opts, request);
 	} else {
 		if (opts.words().size() != 1)
 			fail(exit_code::usage, "explain needs one PATH, or --entry FUNCTION -- PROGRAM");
 		path_table table = path_table::load();
+		run_settings settings;
+		settings.timeout_s = opts.number("--timeout", settings.timeout_s);
 		const path_entry *path = table.select(opts.words())[0];
 		if (driver_file(split_words(path->driver)[0]).empty())
 			fail(exit_code::program_failed, "%s: driver %s is not built", path->name.c_str(),
 			     path->driver.c_str());
 		if (path->launcher != "-") {
 			write_file(opts.value("-o", "-"),
-				   explain_launched(table, *path, opts.value("--limit", "2000")));
+				   explain_launched(table, *path, settings, opts.value("--limit", "2000")));
 			return exit_code::ok;
 		}
-		request = request_for(table, *path, {});
+		request = request_for(table, *path, settings);
 	}
 	request.want_trace = true;
 	write_file(opts.value("-o", "-"), listing(step_count(request), limit));

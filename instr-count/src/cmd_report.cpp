@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cmd_report.cpp: report and diff: the commands over results.
 #include <cstdio>
+#include <tuple>
 
 #include "commands.hpp"
 #include "locate.hpp"
@@ -34,6 +35,7 @@ exit_code cmd_report(const words &args)
 		      {"--calls", true},
 		      {"--warmup", true},
 		      {"--native-libc", false},
+		      {"--timeout", true},
 		      {"--from", true},
 		      {"--json", false},
 		      {"--csv", false},
@@ -55,12 +57,14 @@ exit_code cmd_report(const words &args)
 	result_set set;
 	if (opts.has("--from")) {
 		set = result_set::load(opts.value("--from"));
+		set.keep(opts.words(), opts.value("--from"));
 	} else {
 		run_settings settings;
 		settings.engine = opts.value("--engine", settings.engine);
 		settings.calls = opts.number("--calls", settings.calls);
 		settings.warmup = opts.number("--warmup", settings.warmup);
 		settings.native_libc = opts.has("--native-libc");
+		settings.timeout_s = opts.number("--timeout", settings.timeout_s);
 		set = run_paths(table, table.select(opts.words()), settings);
 	}
 	if (opts.has("--short")) {
@@ -93,7 +97,12 @@ exit_code cmd_diff(const words &args)
 		fail(exit_code::usage, "diff needs two result files");
 	result_set before = result_set::load(opts.words()[0]), after = result_set::load(opts.words()[1]);
 	if (before.arch != after.arch)
-		printf("note: %s against %s\n", before.arch.c_str(), after.arch.c_str());
+		fail(exit_code::usage, "%s was counted on %s, %s on %s: counts of two machines do not compare",
+		     opts.words()[0].c_str(), before.arch.c_str(), opts.words()[1].c_str(), after.arch.c_str());
+	for (auto [what, then, now] : {std::tuple{"engine", &before.engine, &after.engine},
+				       std::tuple{"compiler", &before.compiler, &after.compiler}})
+		if (*then != *now)
+			printf("note: %s %s against %s\n", what, then->c_str(), now->c_str());
 	bool grew = false;
 	unsigned same = 0;
 	for (const path_result &now : after.results) {

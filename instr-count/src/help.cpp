@@ -38,24 +38,25 @@ constexpr help_entry kHelp[] = {
 		"  --engine NAME    step (default), valgrind, callgrind or pin\n"
 		"  --calls N        calls to count (20)     --warmup N   calls to drop first (3)\n"
 		"  --json FILE      also write the results ('-' for standard output only)\n"
+		"  --timeout S      seconds that each program may take (600; 0 for any time)\n"
 		"  --native-libc    let libc choose its own memcpy; counts then differ by machine\n"},
 	{"check", "Usage: instr-count check [OPTION...] [PATH...]\n"
 		  "Counts the paths and fails (1) when a median exceeds its budget, or when a\n"
 		  "hand-counted function does not match exactly. Paths not built are skipped.\n"
 		  "\n"
 		  "  --agree          count with valgrind too and demand the same numbers\n"
-		  "  --engine NAME, --calls N, --warmup N, --native-libc: as for run\n"},
+		  "  --engine NAME, --calls N, --warmup N, --timeout S, --native-libc: as for run\n"},
 	{"report", "Usage: instr-count report [OPTION...] [PATH...]\n"
 		   "The paper's figures with its numbers, peers and ours, and the latency model.\n"
 		   "\n"
-		   "  --from FILE      use the results of an earlier 'run --json FILE'\n"
+		   "  --from FILE      use the results of an earlier 'run --json FILE', of PATH only\n"
 		   "  --short          the figures alone, one line per operation\n"
 		   "  --json, --csv, --html, --svg   another form than text\n"
 		   "  --latency-svg    the latency plot alone\n"
 		   "  -o FILE          write there instead of standard output\n"
 		   "  --cpi X          cycles per instruction for the latency model\n"
 		   "  --ghz X          frequency for the latency model\n"
-		   "  --engine NAME, --calls N, --warmup N, --native-libc: as for run\n"},
+		   "  --engine NAME, --calls N, --warmup N, --timeout S, --native-libc: as for run\n"},
 	{"explain", "Usage: instr-count explain PATH\n"
 		    "       instr-count explain --entry FN [--boundary B] -- PROGRAM [ARGUMENT...]\n"
 		    "Prints every instruction one median call executed, with routine, source line\n"
@@ -63,9 +64,11 @@ constexpr help_entry kHelp[] = {
 		    "\n"
 		    "  --limit N        stop after N instructions (2000)\n"
 		    "  --pe N           under a launcher: explain this PE\n"
+		    "  --timeout S      seconds that the program may take (600; 0 for any time)\n"
 		    "  -o FILE          write there instead of standard output\n"},
 	{"diff", "Usage: instr-count diff OLD.json NEW.json\n"
-		 "Shows what changed between two 'run --json' files; 1 when a path grew.\n"},
+		 "Shows what changed between two 'run --json' files of the same kind of machine;\n"
+		 "1 when a path grew.\n"},
 	{"count", "Usage: instr-count count --entry FN [OPTION...] -- PROGRAM [ARGUMENT...]\n"
 		  "Counts calls of one function of any program, also of libraries it loads later.\n"
 		  "\n"
@@ -76,6 +79,7 @@ constexpr help_entry kHelp[] = {
 		  "  --engine NAME    step (default), valgrind, callgrind or pin\n"
 		  "  --calls N        calls to count (20)     --warmup N   calls to drop first (3)\n"
 		  "  --max-instructions N   give up on a call after N (20000000)\n"
+		  "  --timeout S      seconds that the program may take (600; 0 for any time)\n"
 		  "  --json FILE      write the result ('-' for standard output only)\n"
 		  "  --quiet          print nothing else\n"
 		  "  --native-libc    let libc choose its own memcpy\n"},

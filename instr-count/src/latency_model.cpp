@@ -18,6 +18,8 @@ namespace ic {
 
 namespace {
 
+constexpr unsigned kProbeSeconds = 60;
+
 int open_counter(uint64_t what)
 {
 	struct perf_event_attr attr;
@@ -45,7 +47,8 @@ bool watch(const std::vector<std::string> &probe, unsigned calls, counters &out)
 			ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 		run_options options;
 		options.env = {format("INSTR_COUNT_CALLS=%u", calls), "LD_BIND_NOW=1"};
-		options.capture = options.hush = true;
+		options.hush = true;
+		options.timeout_s = kProbeSeconds;
 		run_result result = run_program(probe, options);
 		good = WIFEXITED(result.status) && WEXITSTATUS(result.status) == 0 &&
 		       read(fds[0], &out.instructions, sizeof(uint64_t)) == sizeof(uint64_t) &&

@@ -5,10 +5,7 @@
 #include <exception>
 
 #include "commands.hpp"
-
-#ifndef PACKAGE_VERSION
-#define PACKAGE_VERSION "unversioned"
-#endif
+#include "config.h"
 
 namespace {
 

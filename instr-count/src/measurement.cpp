@@ -107,6 +107,12 @@ std::vector<routine_cost> measurement::routines() const
 	return out;
 }
 
+void measurement::note_processes(const count_request &request, bool made)
+{
+	if (made && !request.makes_processes)
+		notes.push_back("the program made other processes (fork): calls in those are not counted");
+}
+
 size_t median_index(const std::vector<uint64_t> &calls)
 {
 	std::vector<size_t> order(calls.size());

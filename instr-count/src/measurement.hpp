@@ -39,6 +39,9 @@ struct count_request {
 	std::vector<std::string> extra_env; // NAME=VALUE
 	bool native_libc = false;           // let libc choose its own variants
 	bool want_trace = false;
+	bool output_aside = false;    // what the program prints goes to stderr
+	bool makes_processes = false; // as drivers with a target of their own do: not worth a note
+	unsigned timeout_s = 600;     // for each run of the program, 0 for none
 	uint64_t max_instructions = 20000000;
 
 	std::vector<std::string> environment() const;
@@ -73,6 +76,8 @@ struct measurement {
 	uint64_t median() const;
 	uint64_t max() const;
 	std::vector<routine_cost> routines() const;
+	// Calls that other processes of the program make are not counted: says so.
+	void note_processes(const count_request &request, bool made);
 };
 
 // Index of the (lower) median; calls must not be empty.

@@ -2,9 +2,6 @@
 // pin_engine.cpp: runs the Pin tool and reads its text output.
 #include "pin_engine.hpp"
 
-#include <cstring>
-#include <sys/wait.h>
-
 #include "error.hpp"
 #include "locate.hpp"
 #include "subprocess.hpp"
@@ -69,12 +66,12 @@ measurement pin_count(const count_request &request)
 	argv.insert(argv.end(), request.argv.begin(), request.argv.end());
 	run_options options;
 	options.env = request.environment();
+	options.aside = request.output_aside;
+	options.timeout_s = request.timeout_s;
 	run_result result = run_program(argv, options);
+	require_good_end(request.argv[0], "Pin", result);
 	std::string text;
 	bool wrote = read_file(output, text);
-	if (WIFSIGNALED(result.status) || WEXITSTATUS(result.status) != 0)
-		fail(exit_code::program_failed, "%s failed under Pin (wait status %#x)", request.argv[0].c_str(),
-		     static_cast<unsigned>(result.status));
 	if (!wrote || text.find("# no-symbol") != std::string::npos)
 		fail(exit_code::no_symbol, "no image of %s has %s %s", request.argv[0].c_str(),
 		     request.entry.is_mark ? "the mark" : "a function", request.entry.name.c_str());
@@ -82,7 +79,9 @@ measurement pin_count(const count_request &request)
 	if (records.empty())
 		fail(exit_code::never_called, "%s has %s but never called it", request.argv[0].c_str(),
 		     request.entry.text().c_str());
-	return summarize(request, "pin", std::move(records));
+	measurement out = summarize(request, "pin", std::move(records));
+	out.note_processes(request, text.find("# forked") != std::string::npos);
+	return out;
 }
 
 } // namespace ic

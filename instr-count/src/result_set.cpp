@@ -2,6 +2,7 @@
 // result_set.cpp: measurements to results, results to JSON and back.
 #include "result_set.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "error.hpp"
@@ -75,6 +76,18 @@ const path_result *result_set::find(const std::string &path) const
 		if (result.path == path)
 			return &result;
 	return nullptr;
+}
+
+void result_set::keep(const std::vector<std::string> &patterns, const std::string &source)
+{
+	auto matches = [](const std::string &pattern) {
+		return [&pattern](const path_result &r) { return glob_any(pattern, r.path); };
+	};
+	for (const std::string &pattern : patterns)
+		if (std::none_of(results.begin(), results.end(), matches(pattern)))
+			fail(exit_code::usage, "%s has no path '%s'", source.c_str(), pattern.c_str());
+	if (!patterns.empty())
+		std::erase_if(results, [&](const path_result &r) { return !glob_any(join(patterns, " "), r.path); });
 }
 
 static std::string to_json(const path_result &r)

@@ -41,6 +41,9 @@ struct result_set {
 	std::vector<path_result> results;
 
 	const path_result *find(const std::string &path) const;
+	// Keeps the results whose paths match, in the order of the set; all without a pattern. One that matches none is
+	// an error: source is where the results come from.
+	void keep(const std::vector<std::string> &patterns, const std::string &source);
 	std::string to_json() const;
 	static result_set from_json(const std::string &text, const std::string &source);
 	static result_set load(const std::string &file);

@@ -41,7 +41,7 @@ measurement measure_with(const std::string &engine, const count_request &request
 
 int rank_from_environment()
 {
-	for (const char *name : {"PMIX_RANK", "PMI_RANK", "OSHRUN_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"})
+	for (const char *name : {"OSHRUN_RANK", "PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"})
 		if (const char *text = getenv(name); text != nullptr && *text != '\0')
 			return atoi(text);
 	return -1;
@@ -92,6 +92,8 @@ count_request request_for(const path_table &table, const path_entry &path, const
 	request.calls = settings.calls;
 	request.warmup = settings.warmup;
 	request.native_libc = settings.native_libc;
+	request.timeout_s = settings.timeout_s;
+	request.output_aside = request.makes_processes = true; // by drivers, on purpose
 	request.extra_env = environment_of(table);
 	return request;
 }
@@ -126,6 +128,12 @@ path_status status_of(exit_code code)
 	}
 }
 
+// A launcher that must end its PEs may take longer than they.
+unsigned launcher_timeout(unsigned timeout_s)
+{
+	return timeout_s == 0 ? 0 : timeout_s + 30;
+}
+
 static void run_launched(const path_table &table, const path_entry &path, const run_settings &settings,
 			 path_result &result)
 {
@@ -145,6 +153,7 @@ static void run_launched(const path_table &table, const path_entry &path, const 
 					 "--boundary",  path.boundary,
 					 "--calls",     format("%u", settings.calls),
 					 "--warmup",    format("%u", settings.warmup),
+					 "--timeout",   format("%u", settings.timeout_s),
 					 "--quiet",     "--json",
 					 file};
 	if (settings.native_libc)
@@ -156,8 +165,13 @@ static void run_launched(const path_table &table, const path_entry &path, const 
 	options.env = request.extra_env;
 	options.env.push_back(format("INSTR_COUNT_CALLS=%u", settings.calls + settings.warmup));
 	options.capture = true; // what drivers print is not ours to show
+	// The one who counts ends its program first and says why.
+	options.timeout_s = launcher_timeout(settings.timeout_s);
 	run_result run = run_program(argv, options);
 	std::string text;
+	if (run.timed_out)
+		fail(exit_code::program_failed, "%s did not end within %u s (--timeout)", argv[0].c_str(),
+		     options.timeout_s);
 	if (!read_file(file, text) || text.empty()) {
 		const int status = WIFEXITED(run.status) ? WEXITSTATUS(run.status) : 128 + WTERMSIG(run.status);
 		result.status = status_of(static_cast<exit_code>(status)); // another PE may have said it first

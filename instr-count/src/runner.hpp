@@ -13,6 +13,7 @@ struct run_settings {
 	std::string engine = "step";
 	unsigned calls = 20;
 	unsigned warmup = 3;
+	unsigned timeout_s = 600; // for each program, 0 for none
 	bool native_libc = false;
 };
 
@@ -33,6 +34,9 @@ path_status status_of(exit_code code);
 
 // Launcher words for n PEs; empty when none of the alternatives is here.
 std::vector<std::string> launcher_command(const path_table &table, const std::string &name, unsigned pes);
+
+// How long the launcher of programs that may take so long may take; 0 is no limit.
+unsigned launcher_timeout(unsigned timeout_s);
 
 // Returns the rank that the launcher gave us, -1 without a launcher.
 int rank_from_environment();

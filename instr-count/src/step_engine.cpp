@@ -55,7 +55,9 @@ measurement step_count(const count_request &request)
 	step_session session(request);
 	session.run(false);
 	session.throw_unless_counted();
-	return summarize(request, "step", session.take_records());
+	measurement out = summarize(request, "step", session.take_records());
+	out.note_processes(request, session.forked());
+	return out;
 }
 
 entry_facts step_probe(const count_request &request)

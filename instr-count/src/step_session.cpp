@@ -16,7 +16,7 @@
 namespace ic {
 
 step_session::step_session(const count_request &request)
-	: request_(request), program_({request.argv, request.environment()})
+	: request_(request), program_({request.argv, request.environment(), request.output_aside, request.timeout_s})
 {
 	at_exec();
 }

@@ -24,6 +24,7 @@ public:
 	void run(bool stop_when_armed);
 
 	bool armed() const { return !begins_.empty(); }
+	bool forked() const { return program_.forked(); }
 	const image_map &images() const { return images_; }
 	const std::set<uint64_t> &begins() const { return begins_; }
 	const std::set<uint64_t> &ends() const { return ends_; }

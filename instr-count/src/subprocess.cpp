@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "deadline.hpp"
 #include "error.hpp"
 #include "text.hpp"
 
@@ -38,8 +39,12 @@ run_result run_program(const std::vector<std::string> &argv, const run_options &
 	if (pid == 0) {
 		if (options.capture)
 			dup2(out[1], STDOUT_FILENO);
+		else if (options.aside)
+			dup2(STDERR_FILENO, STDOUT_FILENO);
 		if (options.hush)
 			dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+		if (options.hush && !options.capture)
+			dup2(STDERR_FILENO, STDOUT_FILENO);
 		for (const std::string &pair : options.env) {
 			size_t equals = pair.find('=');
 			setenv(pair.substr(0, equals).c_str(), pair.c_str() + equals + 1, 1);
@@ -53,11 +58,13 @@ run_result run_program(const std::vector<std::string> &argv, const run_options &
 		_exit(kNotStarted);
 	}
 	run_result result;
+	result.pid = pid;
+	deadline limit(options.timeout_s);
 	if (options.capture) {
 		close(out[1]);
 		char block[16384];
 		ssize_t n;
-		while ((n = read(out[0], block, sizeof(block))) > 0 || (n < 0 && errno == EINTR))
+		while (((n = read(out[0], block, sizeof(block))) > 0 || (n < 0 && errno == EINTR)) && !limit.over())
 			if (n > 0)
 				result.output.append(block, static_cast<size_t>(n));
 		close(out[0]);
@@ -66,13 +73,31 @@ run_result run_program(const std::vector<std::string> &argv, const run_options &
 		pid_t gone = waitpid(pid, &result.status, options.tick ? WNOHANG : 0);
 		if (gone == pid || (gone < 0 && errno != EINTR))
 			break;
-		if (gone == 0) {
-			options.tick(pid);
-			usleep(20000);
+		result.timed_out = limit.over();
+		if (result.timed_out || (gone == 0 && !options.tick(pid))) {
+			result.status = end_child(pid);
+			break;
 		}
+		if (gone == 0)
+			usleep(20000);
 	}
 	result.started = !(WIFEXITED(result.status) && WEXITSTATUS(result.status) == kNotStarted);
 	return result;
+}
+
+void require_good_end(const std::string &who, const char *under, const run_result &result)
+{
+	const char *name = who.c_str();
+	if (result.timed_out)
+		fail(exit_code::program_failed, "%s did not end within its time under %s (--timeout)", name, under);
+	if (WIFSIGNALED(result.status))
+		fail(exit_code::program_failed, "%s was ended by %s under %s", name, strsignal(WTERMSIG(result.status)),
+		     under);
+	if (WEXITSTATUS(result.status) == static_cast<int>(exit_code::not_here))
+		fail(exit_code::not_here, "%s says that what it needs is not here (status 77)", base_name(who).c_str());
+	if (WEXITSTATUS(result.status) != 0)
+		fail(exit_code::program_failed, "%s exited with status %d under %s", name, WEXITSTATUS(result.status),
+		     under);
 }
 
 std::string find_program(const std::string &name)

@@ -10,19 +10,26 @@
 namespace ic {
 
 struct run_result {
+	pid_t pid = -1;
 	bool started = false;
-	int status = 0;     // as wait(2) gives it
-	std::string output; // stdout, when captured
+	bool timed_out = false; // it was ended by us
+	int status = 0;         // as wait(2) gives it
+	std::string output;     // stdout, when captured
 };
 
 struct run_options {
 	std::vector<std::string> env; // NAME=VALUE, added to ours
 	bool capture = false;
-	bool hush = false;               // stderr to /dev/null
-	std::function<void(pid_t)> tick; // called every 20 ms while it runs
+	bool aside = false;              // what it prints goes to stderr: stdout is for our results
+	bool hush = false;               // stderr to /dev/null, and stdout too when it is not captured
+	unsigned timeout_s = 0;          // 0: none
+	std::function<bool(pid_t)> tick; // called every 20 ms while it runs; false ends it
 };
 
 run_result run_program(const std::vector<std::string> &argv, const run_options &options);
+
+// Fails with the reason unless the program ended well. who: its name, under: the engine's.
+void require_good_end(const std::string &who, const char *under, const run_result &result);
 
 // To call in a child before exec: what is counted then runs at the same addresses every time. Open MPI's OpenSHMEM
 // needs that too: it crashes in shmem_init now and then where addresses are random. The system may refuse.

@@ -35,6 +35,8 @@ constexpr long kOptions = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TR
 		setenv(pair.substr(0, equals).c_str(), pair.c_str() + equals + 1, 1);
 	}
 	fix_addresses();
+	if (spec.output_aside)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
 	std::vector<char *> argv;
 	for (const std::string &arg : spec.argv)
 		argv.push_back(const_cast<char *>(arg.c_str()));
@@ -57,7 +59,7 @@ pid_t thread_group(pid_t tid)
 
 } // namespace
 
-tracee::tracee(const launch_spec &spec)
+tracee::tracee(const launch_spec &spec) : name_(spec.argv[0]), limit_(spec.timeout_s)
 {
 	int go[2], errors[2];
 	if (pipe2(go, O_CLOEXEC) != 0 || pipe2(errors, O_CLOEXEC) != 0)
@@ -122,6 +124,16 @@ void tracee::kill()
 	alive_ = false;
 }
 
+void tracee::end_when_over()
+{
+	if (!limit_.over())
+		return;
+	for (pid_t below : descendants(pid_))
+		::kill(below, SIGKILL);
+	kill();
+	fail(exit_code::program_failed, "%s did not end within %u s (--timeout)", name_.c_str(), limit_.seconds());
+}
+
 void tracee::open_memory()
 {
 	if (memory_ >= 0)
@@ -173,6 +185,9 @@ stop tracee::wait()
 	for (;;) {
 		int status = 0;
 		pid_t tid = waitpid(-1, &status, __WALL);
+		// A program that stops often leaves no time for EINTR.
+		if ((tid < 0 && errno == EINTR) || (tid > 0 && WIFSTOPPED(status)))
+			end_when_over();
 		if (tid < 0 && errno == EINTR)
 			continue;
 		if (tid < 0) {
@@ -204,6 +219,7 @@ stop tracee::classify(pid_t tid, int status)
 	int event = status >> 16;
 	switch (event) {
 	case PTRACE_EVENT_EXEC:
+		forked_ = false; // that was a script which starts the program
 		threads_ = {pid_};
 		breakpoints_.clear();
 		past_.clear();
@@ -211,6 +227,7 @@ stop tracee::classify(pid_t tid, int status)
 		return {stop::exec, pid_, 0};
 	case PTRACE_EVENT_FORK:
 	case PTRACE_EVENT_VFORK:
+		forked_ = forked_ || event == PTRACE_EVENT_FORK;
 		child_made(tid, event == PTRACE_EVENT_VFORK);
 		return {stop::new_thread, tid, 0};
 	case PTRACE_EVENT_CLONE:

@@ -12,12 +12,15 @@
 #include <vector>
 
 #include "arch.hpp"
+#include "deadline.hpp"
 
 namespace ic {
 
 struct launch_spec {
 	std::vector<std::string> argv;
 	std::vector<std::string> env; // NAME=VALUE, added to ours
+	bool output_aside = false;    // what it prints goes to stderr
+	unsigned timeout_s = 0;       // 0: none
 };
 
 struct stop {
@@ -36,9 +39,12 @@ public:
 
 	pid_t pid() const { return pid_; }
 	bool alive() const { return alive_; }
+	// Whether it has made another process since it began: fork(2), not vfork(2), which starts other programs.
+	bool forked() const { return forked_; }
 
 	// Returns the next thing that happened to any thread. Children of the
-	// program are released here: they are not what is counted.
+	// program are released here: they are not what is counted. When its
+	// time is over, it is ended with all that it started, and the call fails.
 	stop wait();
 	void resume(pid_t tid, int signal = 0);
 	void single_step(pid_t tid, int signal = 0);
@@ -61,6 +67,7 @@ public:
 
 private:
 	void open_memory();
+	void end_when_over();
 	void child_made(pid_t parent, bool memory_shared);
 	void child_seen(pid_t child);
 	void let_go(pid_t child, bool memory_shared);
@@ -69,6 +76,9 @@ private:
 	pid_t pid_ = -1;
 	int memory_ = -1;
 	bool alive_ = false;
+	bool forked_ = false;
+	std::string name_; // for messages
+	deadline limit_;
 	std::set<pid_t> threads_;
 	// A fork is reported twice, in either order: by the parent (with shared
 	// memory or without) and by the child (it has stopped).

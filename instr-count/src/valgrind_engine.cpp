@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <sys/wait.h>
 
 #include "arch.hpp"
 #include "callgrind_engine.hpp"
@@ -100,16 +99,11 @@ measurement valgrind_count(const count_request &request)
 	run_options options;
 	options.env = request.environment();
 	options.env.push_back("VALGRIND_LIB=" + library.path());
+	options.aside = request.output_aside;
+	options.timeout_s = request.timeout_s;
 	run_result result = run_program(command(request, facts, output), options);
-	if (WIFSIGNALED(result.status))
-		fail(exit_code::program_failed, "%s was ended by %s under valgrind", request.argv[0].c_str(),
-		     strsignal(WTERMSIG(result.status)));
-	if (WEXITSTATUS(result.status) == static_cast<int>(exit_code::not_here))
-		fail(exit_code::not_here, "%s says that what it needs is not here (status 77)",
-		     base_name(request.argv[0]).c_str());
-	if (WEXITSTATUS(result.status) != 0)
-		fail(exit_code::program_failed, "%s exited with status %d under valgrind", request.argv[0].c_str(),
-		     WEXITSTATUS(result.status));
+	require_good_end(request.argv[0], "valgrind", result);
+	output += format(".%d", result.pid);
 	if (!read_file(output, text))
 		fail(exit_code::internal, "the valgrind tool wrote nothing");
 	std::vector<call_record> records = pin_parse(text, output);
@@ -118,7 +112,9 @@ measurement valgrind_count(const count_request &request)
 	if (records.empty())
 		fail(exit_code::never_called, "%s has %s but never called it", request.argv[0].c_str(),
 		     request.entry.text().c_str());
-	return summarize(request, "valgrind", std::move(records));
+	measurement out = summarize(request, "valgrind", std::move(records));
+	out.note_processes(request, text.find("# forked") != std::string::npos);
+	return out;
 }
 
 } // namespace ic

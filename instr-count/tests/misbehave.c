@@ -130,6 +130,14 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(how, "thread") == 0)
 		return pthread_create(&thread, NULL, thread_loop, NULL) || pthread_join(thread, NULL);
+	if (strcmp(how, "linger") == 0) /* long enough for an engine to notice that it has seen enough */
+		return loop(30), sleep(1), 0;
+	if (strcmp(how, "forever") == 0) {
+		loop(30);
+		fork(); /* a child that stays, too */
+		for (;;)
+			pause();
+	}
 	if (strcmp(how, "once") == 0)
 		return loop(1), 0;
 	loop(30);

@@ -7,16 +7,38 @@ expect 0 "Counts the user instructions" "$IC" --help
 for command in list run check report explain diff count; do
 	expect 0 "Usage: instr-count $command" "$IC" $command --help
 done
-expect 0 "instr-count " "$IC" --version
+expect 0 "^instr-count $(setting PACKAGE_VERSION)\$" "$IC" --version
 expect 0 "hand_leaf  *built  *3 " "$IC" list hand_leaf
 expect 0 "hand_leaf  *3  *3 " "$IC" run --json "$work/old.json" hand_leaf hand_loop
 expect 0 '"median": 22' cat "$work/old.json"
 expect 0 '"path": "hand_leaf"' "$IC" run --json - hand_leaf
+# standard output is the result alone, with every engine and on every PE
+for engine in step valgrind callgrind; do
+	"$IC" count --engine $engine --json - --entry work -- sh -c "echo something else; exec $PROG" \
+		>"$work/json" 2>"$work/err"
+	[ $? -ne 6 ] || { not_run "--json - of $engine: $(cat "$work/err")"; continue; }
+	head -c 14 "$work/json" | grep -q '^{"instr_count"' && grep -q 'something else' "$work/err"
+	check "--json - of $engine: the program's own output is elsewhere"
+done
+PMIX_RANK=1 "$IC" count --pe 0 --json - --entry work -- echo something else >"$work/json" 2>/dev/null
+[ ! -s "$work/json" ]
+check "--json - of a PE that does not count: nothing"
+"$IC" explain --entry work -- sh -c "echo something else; exec $PROG" 2>/dev/null >"$work/out"
+! grep -q 'something else' "$work/out" && grep -q 'misbehave!work' "$work/out"
+check "explain prints the listing alone"
 expect 0 "2 paths unchanged" "$IC" diff "$work/old.json" "$work/old.json"
 sed 's/"median": 22/"median": 21/' "$work/old.json" >"$work/less.json"
 expect 1 "hand_loop .*21 -> .*22 .*+1" "$IC" diff "$work/less.json" "$work/old.json"
 expect 0 "22 -> .*21 .*-1" "$IC" diff "$work/old.json" "$work/less.json"
+sed 's/"arch": "[a-z0-9_]*"/"arch": "other"/' "$work/old.json" >"$work/other.json"
+expect 2 "old.json was counted on $(uname -m), .*other.json on other" "$IC" diff "$work/old.json" "$work/other.json"
+sed 's/"compiler": "[^"]*"/"compiler": "other 1"/' "$work/old.json" >"$work/other.json"
+expect 0 "note: compiler .* against other 1" "$IC" diff "$work/old.json" "$work/other.json"
 
+expect 0 "^hand_loop,hand,ok" "$IC" report --csv --from "$work/old.json" 'hand_lo*'
+! grep -q '^hand_leaf' "$work/out"
+check "report --from FILE PATH has that path alone"
+expect 2 "old.json has no path 'hand_copy'" "$IC" report --from "$work/old.json" hand_copy
 expect 0 "SHMEM-SFI" "$IC" report --from "$work/old.json"
 expect 0 "quoted: the paper" "$IC" report --short --from "$work/old.json"
 expect 2 "choose one of" "$IC" report --short --svg --from "$work/old.json"

@@ -22,6 +22,16 @@ for how in alarm fork thread; do
 	[ "$got" = "$plain" ]
 	check "work() counts $got under $how, $plain otherwise"
 done
+# What a child calls is not taken for the program's own calls, and that there was a child is said.
+for engine in step valgrind callgrind; do
+	by "$IC" count --engine $engine --calls 100 --entry work -- "$PROG" fork
+	[ $rc -ne 6 ] || { not_run "fork under $engine: $(cat "$work/out")"; continue; }
+	grep -q "engine $engine, 27 calls" "$work/out" && grep -q 'note: .*(fork): calls in those are not' "$work/out"
+	check "$engine counts the 30 calls of the program, not those of its child, and says so"
+done
+expect 0 "work to return" "$IC" count --entry work -- sh -c "true & exec $PROG"
+! grep -q 'fork' "$work/out"
+check "what a script did before it became the program is no matter"
 got=$(median --entry work -- sh -c "exec $PROG")
 [ "$got" = "$plain" ]
 check "work() counts $got behind exec, $plain otherwise"
@@ -38,6 +48,9 @@ expect 0 "work to return" env PMIX_RANK=1 "$IC" count --pe 1 --entry work -- "$P
 if [ -x ./boot/oshrun ] && [ -x ./instr-count/drivers/shmem_int_p ]; then
 	expect 0 "shmem_int_p to return, engine step, 20 calls" ./boot/oshrun -n 2 -- \
 		"$IC" count --pe 0 --entry shmem_int_p -- ./instr-count/drivers/shmem_int_p
+	# without PMIx, too; the drivers need their rank for the hosts that they play
+	expect 0 "shmem_int_p to return, engine step, 20 calls" ./boot/oshrun --no-pmix -n 3 -- \
+		"$IC" count --pe 0 --entry shmem_int_p -- ./instr-count/drivers/shmem_int_p linked
 	expect 0 "shmem_barrier_all to return" ./boot/oshrun -n 3 -- "$IC" count --pe 2 --entry shmem_barrier_all -- \
 		./instr-count/drivers/shmem_int_p
 else

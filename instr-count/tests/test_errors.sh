@@ -53,6 +53,28 @@ expect 5 "Segmentation fault at .*misbehave!crashes.*5 calls of work were comple
 expect 5 "inside the counted call" "$IC" count --entry crashes -- "$PROG" crash
 expect 5 "exited with status 3" "$IC" count --entry work -- "$PROG" exit3
 expect 5 "exited inside its first call" "$IC" count --entry exits -- "$PROG" exit-inside
+# nothing hangs, with any engine, and nothing is left of the program
+for engine in step valgrind callgrind; do
+	by "$IC" count --engine $engine --timeout 3 --entry work -- "$PROG" forever "$work/mark"
+	[ $rc -ne 6 ] || { not_run "a time limit of $engine: $(cat "$work/out")"; continue; }
+	[ $rc -eq 5 ] && grep -q 'did not end within .*(--timeout)' "$work/out"
+	check "$engine ends a program that does not end (status $rc)"
+done
+echo "$work/mark" >"$work/pattern" # in a file: grep must not find itself
+none_left() { ! grep -sqFf "$work/pattern" /proc/[0-9]*/cmdline; }
+within 50 none_left
+check "none of these programs is left"
+if command -v valgrind >/dev/null 2>&1; then
+	# vgdb waits for ever for a program that has ended; this one always does
+	mkdir "$work/bin" && printf '#!/bin/sh\nexec sleep 1000\n' >"$work/bin/vgdb" && chmod +x "$work/bin/vgdb"
+	start=$(date +%s)
+	expect 0 "engine callgrind, 2 calls" env PATH="$work/bin:$PATH" \
+		"$IC" count --engine callgrind --calls 2 --warmup 2 --entry work -- "$PROG" linger
+	[ $(($(date +%s) - start)) -lt $((4 * SLOW)) ]
+	check "callgrind does not wait for a vgdb whose program has ended"
+else
+	not_run "vgdb: no valgrind"
+fi
 expect 7 "within 1 instructions" "$IC" count --entry work --max-instructions 1 -- "$PROG"
 
 # engines

@@ -9,10 +9,12 @@
  *	--end=FILE:0xADDR    an end mark; may repeat. Without one the call ends at
  *	                     its return
  *	--calls=N            stop counting after so many
- *	--out=FILE           "call TOTAL SYSCALLS", then "at FILE ADDR COUNT ?" per address
+ *	--out=FILE           writes FILE.PID: "call TOTAL SYSCALLS", then "at FILE ADDR COUNT ?" per address
  *
  * Each instruction calls a helper: slow, but it follows nothing and guesses
- * nothing. An instruction counts when the next one begins.
+ * nothing. An instruction counts when the next one begins. What the program
+ * forks is not counted, and "# forked" says that there was something; a child
+ * that becomes another program gets a file of its own.
  */
 #include "pub_tool_basics.h"
 #include "pub_tool_debuginfo.h"
@@ -49,6 +51,7 @@ static UInt depth; /* of marked code within itself */
 static ULong total, syscalls;
 static Long calls_done;
 static Int out_fd = -1;
+static Bool forked;
 static Addr keys[TABLE_SIZE];
 static ULong counts[TABLE_SIZE];
 static UInt used[TABLE_SIZE], n_used;
@@ -249,17 +252,38 @@ static void after_options(void)
 	if (n_entries == 0 || out_name == NULL)
 		VG_(fmsg_bad_option)
 	("--entry, --out", "both are needed\n");
-	out_fd = VG_(fd_open)(out_name, VKI_O_CREAT | VKI_O_TRUNC | VKI_O_WRONLY, 0600);
+	HChar file[1200];
+	VG_(snprintf)
+	(file, sizeof(file), "%s.%d", out_name, VG_(getpid)());
+	out_fd = VG_(fd_open)(file, VKI_O_CREAT | VKI_O_TRUNC | VKI_O_WRONLY, 0600);
 	if (out_fd < 0) {
 		VG_(umsg)
-		("cannot write %s\n", out_name);
+		("cannot write %s\n", file);
 		VG_(exit)
 		(1);
 	}
 }
 
+static void parent_forked(ThreadId tid)
+{
+	forked = True;
+}
+
+static void child_forked(ThreadId tid)
+{
+	VG_(close)
+	(out_fd);
+	out_fd = -1;
+	active = 0;
+	max_calls = 0;
+}
+
 static void fini(Int exit_code)
 {
+	if (out_fd < 0)
+		return;
+	if (forked)
+		say("# forked\n");
 	if (active != 0)
 		say("# ended inside a call\n");
 }
@@ -284,6 +308,8 @@ static void pre_clo_init(void)
 	(option, usage, debug_usage);
 	VG_(needs_syscall_wrapper)
 	(before_syscall, after_syscall);
+	VG_(atfork)
+	(NULL, parent_forked, child_forked);
 }
 
 #if defined(VGA_arm64)

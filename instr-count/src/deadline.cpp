@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// deadline.cpp: one interval timer per process, which runs while a deadline lives.
+#include "deadline.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <dirent.h>
+#include <map>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "text.hpp"
+
+namespace ic {
+
+namespace {
+
+constexpr long kWakeUs = 200000;
+constexpr int kAskedTicks = 100; // of 50 ms: how long a child may take after it was asked to end
+
+unsigned timers_wanted;
+
+void set_timer(long interval_us)
+{
+	struct itimerval timer = {};
+	timer.it_interval.tv_usec = timer.it_value.tv_usec = interval_us;
+	setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+// Parent of a process, 0 when it is gone. The name in parentheses may hold anything.
+pid_t parent_of(const char *pid)
+{
+	std::string stat;
+	if (!read_file(std::string("/proc/") + pid + "/stat", stat))
+		return 0;
+	size_t at = stat.rfind(')');
+	int parent = 0;
+	char state;
+	return at != std::string::npos && sscanf(stat.c_str() + at + 1, " %c %d", &state, &parent) == 2 ? parent : 0;
+}
+
+} // namespace
+
+deadline::deadline(unsigned seconds)
+	: seconds_(seconds), end_(std::chrono::steady_clock::now() + std::chrono::seconds(seconds))
+{
+	if (seconds_ == 0 || timers_wanted++ != 0)
+		return;
+	// No SA_RESTART: that waiting calls return is all that the signal is for.
+	struct sigaction action = {};
+	action.sa_handler = [](int) {};
+	sigaction(SIGALRM, &action, nullptr);
+	set_timer(kWakeUs);
+}
+
+deadline::~deadline()
+{
+	if (seconds_ != 0 && --timers_wanted == 0)
+		set_timer(0);
+}
+
+std::vector<pid_t> descendants(pid_t pid)
+{
+	std::multimap<pid_t, pid_t> children;
+	if (DIR *dir = opendir("/proc")) {
+		while (struct dirent *entry = readdir(dir))
+			if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+				children.emplace(parent_of(entry->d_name), atoi(entry->d_name));
+		closedir(dir);
+	}
+	std::vector<pid_t> found = {pid};
+	for (size_t i = 0; i < found.size(); i++) {
+		auto [from, to] = children.equal_range(found[i]);
+		for (auto it = from; it != to; ++it)
+			found.push_back(it->second);
+	}
+	found.erase(found.begin());
+	return found;
+}
+
+int end_child(pid_t pid)
+{
+	// Before anything ends: then they are still below it.
+	std::vector<pid_t> below = descendants(pid);
+	int status = 0;
+	pid_t gone = 0;
+	kill(pid, SIGTERM);
+	for (int tick = 0; tick < kAskedTicks && gone == 0; tick++) {
+		usleep(50000);
+		gone = waitpid(pid, &status, WNOHANG);
+	}
+	for (pid_t one : below)
+		kill(one, SIGKILL);
+	if (gone == 0) {
+		kill(pid, SIGKILL);
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	return status;
+}
+
+} // namespace ic
