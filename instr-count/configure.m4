@@ -2,17 +2,38 @@ dnl SPDX-License-Identifier: BSD-3-Clause
 dnl
 dnl configure.m4: checks of instr-count/. configure.ac does
 dnl     m4_include([instr-count/configure.m4])
+dnl     PGAS_PIN
+dnl before the long checks, so that a wrong kit is said at once, and
 dnl     PGAS_INSTR_COUNT
-dnl after the compilers, LT_INIT, libfabric and --with-pin. Before it,
+dnl after the compilers, LT_INIT and libfabric. Before it,
 dnl configure.ac may set instr_count_direct, instr_count_shmem and
 dnl instr_count_gasnet to yes when those parts are built, and the variables
 dnl INSTR_COUNT_{PGAS,SHMEM,GASNET,GASNET_PAR}_LIBS and _CFLAGS to what links them.
 
+dnl --with-pin=DIR: $with_pin is the folder or no, $pin_found what is in it; PIN_ROOT is for the makefile.
+AC_DEFUN([PGAS_PIN], [
+  AC_REQUIRE([AC_CANONICAL_HOST])
+  AC_ARG_WITH([pin],
+    [AS_HELP_STRING([--with-pin=DIR], [build the tools of 'instr-count --engine pin' with this Pin kit (x86_64)])],
+    [], [with_pin=no])
+  AS_IF([test "x$with_pin" = xyes], [AC_MSG_ERROR([--with-pin needs the folder of a Pin kit: --with-pin=DIR])])
+  PIN_ROOT=
+  pin_found=no
+  AS_IF([test "x$with_pin" != xno],
+    [AC_MSG_CHECKING([for a Pin kit])
+     AS_CASE([$host], [x86_64-*-linux*], [],
+       [AC_MSG_ERROR([--with-pin: Pin runs on x86_64 only, and this is $host; leave the option out])])
+     pin_found=`sh "$srcdir/instr-count/pin/kit.sh" "$with_pin" 2>&1` || AC_MSG_ERROR([--with-pin: $pin_found])
+     PIN_ROOT=`cd "$with_pin" && pwd`
+     AC_MSG_RESULT([$pin_found])])
+  AC_SUBST([PIN_ROOT])
+])
+
 AC_DEFUN([PGAS_INSTR_COUNT], [
   AC_REQUIRE([AC_CANONICAL_HOST])
   AC_REQUIRE([AM_PROG_AS])
-  dnl configure.ac owns --with-pin=DIR, $with_pin and PIN_ROOT.
-  AM_CONDITIONAL([INSTR_COUNT_PIN], [test "x${with_pin:-no}" != xno])
+  AC_REQUIRE([PGAS_PIN])
+  AM_CONDITIONAL([INSTR_COUNT_PIN], [test -n "$PIN_ROOT"])
 
   AS_CASE([$host], [x86_64-*-linux*|aarch64-*-linux*], [instr_count_arch=yes], [instr_count_arch=no])
   AM_CONDITIONAL([INSTR_COUNT_ARCH], [test "$instr_count_arch" = yes])

@@ -30,6 +30,7 @@ path::finder finder;
 path::call current;
 PIN_LOCK lock;
 std::vector<record> records;
+bool forked = false, is_child = false;
 
 VOID on_instruction(THREADID tid, ADDRINT pc, ADDRINT sp, BOOL is_begin, BOOL is_syscall)
 {
@@ -68,10 +69,26 @@ VOID on_image(IMG img, VOID *)
 	finder.image_loaded(img);
 }
 
+// What the program forks is not counted; that there was something is said.
+VOID in_parent(THREADID, const CONTEXT *, VOID *)
+{
+	forked = true;
+}
+
+VOID in_child(THREADID, const CONTEXT *, VOID *)
+{
+	is_child = true;
+	PIN_Detach();
+}
+
 VOID on_end(INT32, VOID *)
 {
+	if (is_child)
+		return; // the file is the parent's
 	std::ofstream out(knob_output.Value().c_str());
 	out << "# path_count 1\n";
+	if (forked)
+		out << "# forked\n";
 	if (!finder.found())
 		out << "# no-symbol\n";
 	for (const record &one : records) {
@@ -99,6 +116,8 @@ int main(int argc, char **argv)
 	PIN_InitLock(&lock);
 	IMG_AddInstrumentFunction(on_image, nullptr);
 	INS_AddInstrumentFunction(instrument, nullptr);
+	PIN_AddForkFunction(FPOINT_AFTER_IN_PARENT, in_parent, nullptr);
+	PIN_AddForkFunction(FPOINT_AFTER_IN_CHILD, in_child, nullptr);
 	PIN_AddFiniFunction(on_end, nullptr);
 	PIN_StartProgram();
 	return 0;

@@ -105,8 +105,7 @@ std::string driver_file(const std::string &name)
 std::string pin_root()
 {
 	const char *root = getenv("PIN_ROOT");
-	std::string found = root != nullptr && *root != '\0' ? root : INSTR_COUNT_PIN_ROOT;
-	return found == "no" ? "" : found; // configure's word for none
+	return root != nullptr && *root != '\0' ? root : INSTR_COUNT_PIN_ROOT;
 }
 
 std::string pin_tool(const std::string &name)
