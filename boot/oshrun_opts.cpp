@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -46,6 +47,9 @@ constexpr const char *kHelp =
 	"  --timeout SECONDS        end the job after this time; exit status 124\n"
 	"  --grace SECONDS          time between SIGTERM and SIGKILL when a job ends (default 2)\n"
 	"  --gdb                    run each PE under gdb and print a backtrace if it crashes\n"
+	"  --stats[=DIR]            count calls, bytes and time, print a table at the end; in DIR\n"
+	"                           stats.json and stats.svg\n"
+	"  --trace FILE             write a timeline of all PEs, for ui.perfetto.dev\n"
 	"  --valgrind               run each PE under valgrind\n"
 	"  --debugger \"COMMAND\"     put COMMAND and its arguments before each program\n"
 	"  --pmix, --no-pmix        offer a PMIx server to the PEs, or do not; default: unless\n"
@@ -206,6 +210,33 @@ bool parse_host_option(const std::string &option, cursor &in, options &opts, boo
 	return true;
 }
 
+// PEs may have another working directory.
+std::string absolute(const char *path)
+{
+	char here[PATH_MAX];
+	return path[0] != '/' && getcwd(here, sizeof here) ? std::string(here) + "/" + path : path;
+}
+
+// What OpenSHMEM's library does by itself, when it is told. Returns false when the option is none of these.
+bool parse_tool_option(const std::string &option, cursor &in, options &opts, bool &good)
+{
+	if (is(option, "-stats")) {
+		const char *dir = std::exchange(in.value, nullptr);
+		good = !dir || *dir;
+		if (!good)
+			say("--stats=: expected a folder, or --stats alone");
+		opts.tool_env.push_back("SHMEM_STATS=" + (dir ? absolute(dir) : std::string("1")));
+	} else if (is(option, "-trace")) {
+		const char *file = take(in);
+		good = file && *file;
+		if (file && !*file)
+			say("--trace: expected a file");
+		opts.tool_env.push_back("SHMEM_TRACE=" + (good ? absolute(file) : std::string()));
+	} else
+		return false;
+	return true;
+}
+
 // Takes the option at in.at. Returns -1 to go on, otherwise the exit code.
 int parse_one(cursor &in, options &opts, app &program, strings &before)
 {
@@ -270,7 +301,8 @@ int parse_one(cursor &in, options &opts, app &program, strings &before)
 		return 0;
 	} else if (is(option, "-mca"))
 		in.at += 2;
-	else if (!parse_host_option(option, in, opts, good) && !is(option, "-allow-run-as-root")) {
+	else if (!parse_host_option(option, in, opts, good) && !parse_tool_option(option, in, opts, good) &&
+		 !is(option, "-allow-run-as-root")) {
 		say("unknown option %s; see oshrun --help", in.argv[in.at]);
 		return kExitUsage;
 	}
@@ -373,6 +405,8 @@ int parse_options(int argc, char **argv, options &opts)
 	if (opts.apps.size() > 1 || opts.apps[0].count > 0)
 		for (app &program : opts.apps)
 			opts.count += program.count = std::max(program.count, 1);
+	for (app &program : opts.apps) // -x of the user comes before it
+		program.set_env.insert(program.set_env.begin(), opts.tool_env.begin(), opts.tool_env.end());
 	if (int rc = find_hosts(opts); rc >= 0)
 		return rc;
 	if (opts.hosts.empty()) // on other hosts the agents look for it

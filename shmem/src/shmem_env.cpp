@@ -30,6 +30,7 @@ constexpr variable kVariables[] = {
 #define ENV_COUNT(member, NAME, def, most, text) {"SHMEM_" #NAME, nullptr, env_kind::count, def, text, ""},
 #define ENV_FAMILY(member, NAME, text) {"SHMEM_" #NAME "<ID>", nullptr, env_kind::family, "", text, ""},
 #define ENV_GRID(member, NAME, text) {"SHMEM_" #NAME, nullptr, env_kind::grid, "", text, ""},
+#define ENV_TEXT(member, NAME, text) {"SHMEM_" #NAME, nullptr, env_kind::free_text, "", text, ""},
 #define ENV_CHOICE(member, NAME, def, text, list) {"SHMEM_" #NAME, nullptr, env_kind::choice, def, text, list},
 #define C(enumerator, word) word ", "
 #include "shmem_env.def"
@@ -39,6 +40,7 @@ constexpr variable kVariables[] = {
 #undef ENV_COUNT
 #undef ENV_FAMILY
 #undef ENV_GRID
+#undef ENV_TEXT
 #undef ENV_CHOICE
 #undef C
 };
@@ -268,6 +270,14 @@ bool env_parse_size(const char *text, size_t &bytes) noexcept
 	return true;
 }
 
+const char *env_parse_text(const char *text) noexcept
+{
+	for (const char *none : {"", "0", "no", "off", "false"})
+		if (strcasecmp(text, none) == 0)
+			return nullptr;
+	return text;
+}
+
 int env_load(env_values &values, char (&message)[kEnvMessage]) noexcept
 {
 	const variable *v = kVariables;
@@ -293,6 +303,9 @@ int env_load(env_values &values, char (&message)[kEnvMessage]) noexcept
 	text = value_of(*v++, &from);                                                                                  \
 	if (!parse_grid(text, values.member))                                                                          \
 		return fail(message, from, text, "hosts x PEs per host (example: 2x4)");
+#define ENV_TEXT(member, NAME, about)                                                                                  \
+	text = value_of(*v++, &from);                                                                                  \
+	values.member = env_parse_text(text);
 #define ENV_CHOICE(member, NAME, def, about, list)                                                                     \
 	text = value_of(*v, &from);                                                                                    \
 	{                                                                                                              \
@@ -310,6 +323,7 @@ int env_load(env_values &values, char (&message)[kEnvMessage]) noexcept
 #undef ENV_COUNT
 #undef ENV_FAMILY
 #undef ENV_GRID
+#undef ENV_TEXT
 #undef ENV_CHOICE
 #undef C
 	return 0;
@@ -395,6 +409,8 @@ void print_entry(FILE *out, const env_entry &e) noexcept
 		break;
 	case env_kind::grid:
 		std::fputs("; example: 2x4", out);
+		break;
+	case env_kind::free_text:
 		break;
 	case env_kind::choice:
 		std::fprintf(out, "; one of: %.*s", static_cast<int>(words_length(e.words)), e.words);

@@ -24,6 +24,7 @@ struct env_grid {
 #define ENV_COUNT(member, NAME, def, most, text)
 #define ENV_FAMILY(member, NAME, text)
 #define ENV_GRID(member, NAME, text)
+#define ENV_TEXT(member, NAME, text)
 #define ENV_CHOICE(member, NAME, def, text, list) enum class member##_kind : int{list};
 #define C(enumerator, word) enumerator,
 #include "shmem_env.def"
@@ -33,6 +34,7 @@ struct env_grid {
 #undef ENV_COUNT
 #undef ENV_FAMILY
 #undef ENV_GRID
+#undef ENV_TEXT
 #undef ENV_CHOICE
 #undef C
 
@@ -43,6 +45,7 @@ struct env_values {
 #define ENV_COUNT(member, NAME, def, most, text) unsigned member = 0;
 #define ENV_FAMILY(member, NAME, text)
 #define ENV_GRID(member, NAME, text) env_grid member;
+#define ENV_TEXT(member, NAME, text) const char *member = nullptr;
 #define ENV_CHOICE(member, NAME, def, text, list) member##_kind member{};
 #include "shmem_env.def"
 #undef ENV_SET
@@ -51,10 +54,11 @@ struct env_values {
 #undef ENV_COUNT
 #undef ENV_FAMILY
 #undef ENV_GRID
+#undef ENV_TEXT
 #undef ENV_CHOICE
 };
 
-enum class env_kind { set, boolean, size, count, family, grid, choice };
+enum class env_kind { set, boolean, size, count, family, grid, free_text, choice };
 
 // one variable as read: what printing needs
 struct env_entry {
@@ -77,6 +81,9 @@ int env_load(env_values &values, char (&message)[kEnvMessage]) noexcept;
 // "512M", ".5g", "3.1M": bytes, rounded up.  What follows the suffix is ignored, as the specification wants.  false:
 // not a number, negative, or beyond size_t.
 bool env_parse_size(const char *text, size_t &bytes) noexcept;
+
+// The text itself, or nullptr when it says no.
+const char *env_parse_text(const char *text) noexcept;
 
 size_t env_count() noexcept;
 env_entry env_get(size_t i) noexcept; // as the environment says now; not checked

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How a PE ends the job when it cannot go on. Every file of the library calls this one, and it calls none of them.
+// How a PE ends the job when it cannot go on. Every file of the library calls this one; it calls none of them but the
+// one by which a tool hears of it.
 #include "shmem_state.hpp"
 
 #include <execinfo.h>
@@ -27,6 +28,7 @@ void fail(const char *routine, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text + n, sizeof text - static_cast<size_t>(n), format, args);
 	va_end(args);
+	tool_ending(text);
 	if (g.env.backtrace)
 		backtrace_print();
 	if (g.initialized)

@@ -41,6 +41,7 @@ struct card { // what PEs tell each other at start
 	char host_name[kHostNameBytes];
 	unsigned char secret[kSecretBytes]; // of the job: that of PE 0 counts
 	cpu_set_t cpus;                     // that it may run on
+	bool tool;                          // one looks on here
 };
 using cards_of_all = std::vector<card>;
 
@@ -140,6 +141,7 @@ card own_card(const memory_plan &plan, uint64_t host)
 	if (g.my_pe == 0 && getrandom(mine.secret, sizeof mine.secret, 0) != sizeof mine.secret)
 		fail(kRoutine, "the system gives no random bytes");
 	mine.cpus = pgas::usable_cores();
+	mine.tool = g.tool != nullptr;
 	return mine;
 }
 
@@ -276,12 +278,25 @@ void note_hosts(const cards_of_all &cards)
 	g.stream = teams::stream_limits_of(g.env.stream_from, teams::last_level_bytes(cpus));
 }
 
+void note_tools(const cards_of_all &cards)
+{
+	bool any = false;
+	for (const card &c : cards)
+		any = any || c.tool;
+	if (!any)
+		return;
+	g.with_tool = new bool[cards.size()];
+	for (size_t pe = 0; pe < cards.size(); pe++)
+		g.with_tool[pe] = cards[pe].tool;
+}
+
 void meet(const cards_of_all &cards)
 {
 	for (const card &c : cards)
 		if (fi_av_insert(g.av, c.where.text, 1, nullptr, 0, nullptr) != 1)
 			fail(kRoutine, "cannot enter the address of a PE");
 	note_hosts(cards);
+	note_tools(cards);
 	teams_setup();
 	fault_handler_install();
 	if (pgas_boot_meet(g.far) != 0) // everybody's memory is registered before anybody's first access
@@ -342,12 +357,16 @@ void join(int thread_level)
 	say_hello();
 	if (g.env.debug)
 		debug_hello();
+	tool_joined();
 }
 
 void leave(const char *how, bool implied)
 {
 	complete_all();
-	leave_together(how, implied);   // nobody needs my memory any more
+	tool_leaving();
+	leave_together(how, implied); // nobody needs my memory any more
+	if (g.with_tool)              // but tools: all PEs know, so all meet once more
+		tool_all_left();
 	g.net.ops->drain(g_default.ep); // the others hear that I came
 	fault_handler_remove();
 	teams_close();
@@ -361,6 +380,8 @@ void leave(const char *how, bool implied)
 	memory_release();
 	delete[] g.hosts;
 	delete[] g.host_names;
+	delete[] g.with_tool;
+	g.with_tool = nullptr;
 	g.far = false;
 	pgas_boot_finalize();
 }

@@ -35,6 +35,8 @@
 #include <shmem_face.h>
 #include <teams/teams_team.hpp>
 
+#include "shmem_tool.h"
+
 namespace shmem {
 
 namespace teams = pgas::teams;
@@ -69,8 +71,9 @@ struct part { // one of the two parts of the symmetric region: static data or he
 
 // Address space for the library itself at the start of the heap. Only what teams use of it becomes memory.
 constexpr size_t kInternalBytes = size_t{4} << 30;
-constexpr size_t kAddressBytes = 160; // most of an endpoint's address
-constexpr size_t kHostNameBytes = 32; // of a host's name in messages
+constexpr size_t kToolBytes = size_t{256} << 20; // of it, at its end: the room of a tool (shmem_tool.h)
+constexpr size_t kAddressBytes = 160;            // most of an endpoint's address
+constexpr size_t kHostNameBytes = 32;            // of a host's name in messages
 
 extern const fi_pgas_ops g_no_short_ways; // put_word and get_word only
 
@@ -113,6 +116,8 @@ struct state {
 	int local_count = 0; // PEs on this host
 	bool oversubscribed = false;
 	teams::stream_limits stream;
+	const shmem_impl_tool *tool = nullptr;
+	bool *with_tool = nullptr; // which PEs have one; null: none has
 };
 
 #define SHMEM_HIDDEN                                                                                                   \
@@ -177,6 +182,13 @@ void debug_same(const char *name, const char *argument, uint64_t value); // coll
 void debug_hello();
 void fault_handler_install();
 void fault_handler_remove();
+
+// --- a tool that looks on: shmem_tool.cpp ----------------------------------------------------------------------------
+
+void tool_joined();
+void tool_leaving();
+void tool_all_left();
+void tool_ending(const char *why);
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 

@@ -119,6 +119,7 @@ constexpr auto meaning(Word word)
 #define ENV_COUNT(member, NAME, def, most, text)
 #define ENV_FAMILY(member, NAME, text)
 #define ENV_GRID(member, NAME, text)
+#define ENV_TEXT(member, NAME, text)
 #define ENV_CHOICE(member, NAME, def, text, list)                                                                      \
 	namespace same_##member                                                                                        \
 	{                                                                                                              \
@@ -133,6 +134,7 @@ constexpr auto meaning(Word word)
 #undef ENV_COUNT
 #undef ENV_FAMILY
 #undef ENV_GRID
+#undef ENV_TEXT
 #undef ENV_CHOICE
 #undef C
 
@@ -149,7 +151,7 @@ teams::client ourselves()
 	c.agree = meaning(g.env.team_agree);
 	c.stream = g.stream;
 	c.memory = g.internal;
-	c.memory_bytes = kInternalBytes;
+	c.memory_bytes = kInternalBytes - kToolBytes;
 	c.client_lines = kLeaveLines;
 	c.eager_polls = g.oversubscribed ? 1 : 64;
 	c.pause = wait_pause;

@@ -71,9 +71,9 @@ SHMEM_NAME(int, shmem_team_split_2d,
 	return rc;
 }
 
-extern "C" SHMEM_EXPORT int shmemx_team_split_color(shmem_team_t parent_team, int color, int key,
-						    const shmem_team_config_t *config, long config_mask,
-						    shmem_team_t *new_team) noexcept
+SHMEM_NAME(int, shmemx_team_split_color,
+	   (shmem_team_t parent_team, int color, int key, const shmem_team_config_t *config, long config_mask,
+	    shmem_team_t *new_team))
 {
 	check_running("shmemx_team_split_color");
 	*new_team = SHMEM_TEAM_INVALID;
@@ -88,9 +88,9 @@ extern "C" SHMEM_EXPORT int shmemx_team_split_color(shmem_team_t parent_team, in
 	return rc;
 }
 
-extern "C" SHMEM_EXPORT int shmemx_team_create_group(shmem_team_t parent_team, const int *pes, int npes,
-						     const shmem_team_config_t *config, long config_mask,
-						     shmem_team_t *new_team) noexcept
+SHMEM_NAME(int, shmemx_team_create_group,
+	   (shmem_team_t parent_team, const int *pes, int npes, const shmem_team_config_t *config, long config_mask,
+	    shmem_team_t *new_team))
 {
 	check_running("shmemx_team_create_group");
 	*new_team = SHMEM_TEAM_INVALID;

@@ -23,11 +23,6 @@ inline void copy_own(void *dest, const void *source, size_t bytes)
 
 // --- choice ----------------------------------------------------------------------------------------------------------
 
-barrier_algorithm choose_sync(const team &t);
-reduce_algorithm choose_reduce(const team &t, size_t bytes);
-bcast_algorithm choose_bcast(const team &t, size_t bytes);
-fcollect_algorithm choose_fcollect(const team &t, size_t bytes); // of one member
-alltoall_algorithm choose_alltoall(const team &t, size_t bytes); // from one member to another
 // does a team on so many hosts use algorithms that need staging memory?
 bool wants_staging(int hosts);
 

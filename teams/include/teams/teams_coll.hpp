@@ -18,6 +18,14 @@ constexpr size_t kSetFlags = 128;
 bool make_set(team &t, int start, int stride, int count); // false: out of memory
 void release_set(team &t);
 
+// --- choice: which algorithm runs ------------------------------------------------------------------------------------
+
+barrier_algorithm choose_sync(const team &t);
+reduce_algorithm choose_reduce(const team &t, size_t bytes);
+bcast_algorithm choose_bcast(const team &t, size_t bytes);
+fcollect_algorithm choose_fcollect(const team &t, size_t bytes); // of one member
+alltoall_algorithm choose_alltoall(const team &t, size_t bytes); // from one member to another
+
 // --- reductions ------------------------------------------------------------------------------------------------------
 
 // out[i] = rows[0][i] op rows[1][i] op ..., from left to right; out may be one of the rows.

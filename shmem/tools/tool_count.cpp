@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What is counted, and when: from joining the job to leaving it. One thread writes the figures of a PE, so they are
+// plain sums; with SHMEM_THREAD_MULTIPLE several do, by atomic additions.
+#include "tool_report.hpp"
+#include "tool_trace.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+namespace shmem_tools {
+
+process g;
+
+namespace {
+
+void add(uint64_t &to, uint64_t what)
+{
+	if (g.threads)
+		pgas_add_relaxed(&to, what);
+	else
+		pgas_store_relaxed(&to, to + what);
+}
+
+void raise_to(uint64_t &to, uint64_t what)
+{
+	uint64_t seen = pgas_load_relaxed(&to);
+	while (seen < what &&
+	       !__atomic_compare_exchange_n(&to, &seen, what, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+}
+
+uint32_t size_class(size_t bytes)
+{
+	const auto k = static_cast<uint32_t>(std::bit_width(bytes));
+	return k < kSizes ? k : kSizes - 1;
+}
+
+// The world's number of a PE of a context's team, or kNoPe.
+int world_pe(shmem_ctx_t ctx, int pe)
+{
+	shmem_team_t team = SHMEM_TEAM_WORLD;
+	if (pe == kNoPe || ctx == SHMEM_CTX_DEFAULT)
+		return pe;
+	if (pshmem_ctx_get_team(ctx, &team) != 0)
+		return kNoPe;
+	return team == SHMEM_TEAM_WORLD ? pe : pshmem_team_translate_pe(team, pe, SHMEM_TEAM_WORLD);
+}
+
+// Whose figures to add to; null when all places that it may have are others'.
+pair *pair_for(int pe)
+{
+	constexpr uint32_t tries = 16;
+	const auto wanted = static_cast<uint32_t>(pe) + 1;
+	const bool direct = g.n_pes <= static_cast<int>(kPairs);
+	uint32_t at = direct ? wanted - 1 : static_cast<uint32_t>(wanted * 0x9e3779b97f4a7c15ull >> 40);
+	for (uint32_t i = 0; i < tries; i++, at++) {
+		pair &p = g.mine->pairs[at % kPairs];
+		uint32_t owner = pgas_load_relaxed(&p.target);
+		if (owner == 0 &&
+		    __atomic_compare_exchange_n(&p.target, &owner, wanted, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			p.is_far = g.host_of[pe] != g.my_host;
+			owner = wanted;
+		}
+		if (owner == wanted)
+			return &p;
+	}
+	return nullptr;
+}
+
+void note_heap()
+{
+	size_t high, total;
+	shmem_impl_tool_heap(&high, &total);
+	pgas_store_relaxed(&g.mine->head.heap_high, uint64_t{high});
+	pgas_store_relaxed(&g.mine->head.heap_total, uint64_t{total});
+}
+
+void count_message(int pe, size_t bytes)
+{
+	head &h = g.mine->head;
+	traffic &t = g.host_of[pe] == g.my_host ? h.near : h.far;
+	add(t.messages, 1);
+	add(t.bytes, bytes);
+	pair *const p = pair_for(pe);
+	add(p ? p->messages : h.left_out.messages, 1);
+	add(p ? p->bytes : h.left_out.bytes, bytes);
+}
+
+} // namespace
+
+// --- a call ----------------------------------------------------------------------------------------------------------
+
+watch::watch(call id, family f, size_t bytes, int pe, shmem_ctx_t ctx, const signal_fact &signal)
+	: bytes_(bytes), ctx_(ctx), signal_(signal), pe_(pe), row_(static_cast<uint32_t>(f)), family_(f), id_(id)
+{
+	enter();
+}
+
+watch::watch(call id, family f, shmem_team_t team, size_t part, size_t parts)
+	: bytes_(part * parts), row_(row_of(f, 0)), family_(f), id_(id)
+{
+	if (!g.counting)
+		return;
+	const auto which = kFamilies[static_cast<uint32_t>(f)].algorithms;
+	if (which != kOneAlgorithm)
+		row_ = row_of(f, static_cast<uint32_t>(shmem_impl_tool_algorithm(which, team, part)) % kAlgorithms);
+	enter();
+}
+
+void watch::enter()
+{
+	if (!g.counting)
+		return;
+	start_ = now_ns();
+	head &h = g.mine->head;
+	pgas_store_relaxed(&h.in_pe, pe_);
+	pgas_store_relaxed(&h.in_bytes, bytes_);
+	pgas_store_relaxed(&h.in_since_ns, start_);
+	pgas_store_relaxed(&h.in_call, static_cast<uint32_t>(id_) + 1);
+}
+
+watch::~watch()
+{
+	if (!start_ || !g.mine)
+		return;
+	const uint64_t ns = now_ns() - start_;
+	pgas_store_relaxed(&g.mine->head.in_call, 0u);
+	row &r = g.mine->rows[row_];
+	add(r.calls, 1);
+	add(r.bytes, bytes_);
+	add(r.ns, ns);
+	raise_to(r.longest_ns, ns);
+	add(r.sizes[size_class(bytes_)], 1);
+	if (kFamilies[static_cast<uint32_t>(family_)].is_waiting)
+		add(g.mine->head.waiting_ns, ns);
+	if (family_ == family::memory)
+		note_heap(); // now: a job may end early
+	const int pe = world_pe(ctx_, pe_);
+	if (pe >= 0 && pe < g.n_pes)
+		count_message(pe, bytes_);
+	if (g.events)
+		trace_put({start_, ns, bytes_, signal_.at ? shmem_impl_tool_offset(signal_.at) + 1 : 0, signal_.value,
+			   pe, static_cast<uint16_t>(id_), 0, static_cast<uint8_t>(signal_.how)});
+}
+
+size_t members(shmem_team_t team)
+{
+	return static_cast<size_t>(std::max(pshmem_team_n_pes(team), 0));
+}
+
+shmem_team_t set_team(int start, int log_stride, int size)
+{
+	return start == 0 && size == g.n_pes && (log_stride == 0 || size == 1) ? SHMEM_TEAM_WORLD : SHMEM_TEAM_INVALID;
+}
+
+void set_counting(bool on)
+{
+	g.counting = on && g.mine;
+}
+
+const char *algorithm_of_row(uint32_t r)
+{
+	const family_facts &f = kFamilies[static_cast<uint32_t>(family_of_row(r))];
+	if (!f.is_collective)
+		return "";
+	if (f.algorithms == kOneAlgorithm)
+		return "direct";
+	return shmem_impl_tool_algorithm_name(f.algorithms, static_cast<int>((r - kFirstCollective) % kAlgorithms));
+}
+
+// --- the job ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+bool note_places()
+{
+	auto *host_of = new (std::nothrow) uint32_t[static_cast<size_t>(g.n_pes)];
+	if (!host_of)
+		return false;
+	g.collector = g.n_pes;
+	for (int pe = 0; pe < g.n_pes; pe++) {
+		shmem_impl_tool_pe where;
+		shmem_impl_tool_where(pe, &where);
+		host_of[pe] = where.host;
+		if (where.with_tool)
+			g.collector = std::min(g.collector, pe);
+	}
+	g.host_of = host_of;
+	g.my_host = host_of[g.my_pe];
+	return true;
+}
+
+void joined()
+{
+	g.my_pe = pshmem_my_pe();
+	g.n_pes = pshmem_n_pes();
+	shmem_impl_tool_wish(&g.wish);
+	if (!note_places()) { // a few bytes per PE; and the others count on this one
+		fprintf(stderr, "PE %d: statistics: out of memory\n", g.my_pe);
+		pshmem_global_exit(1);
+	}
+	int level = SHMEM_THREAD_SINGLE;
+	pshmem_query_thread(&level);
+	g.threads = level == SHMEM_THREAD_MULTIPLE;
+	size_t bytes;
+	auto *room = static_cast<char *>(shmem_impl_tool_room(&bytes));
+	g.mine = reinterpret_cast<figures *>(room);
+	head &h = g.mine->head;
+	h.pe = static_cast<uint32_t>(g.my_pe);
+	h.host = g.my_host;
+	h.inlined = program_has_inlined_calls();
+	if (g.wish.trace) {
+		g.events = reinterpret_cast<event *>(room + kEventsAt);
+		g.room_for_events = std::min<uint64_t>(g.wish.events, (bytes - kEventsAt) / sizeof(event));
+	}
+	note_heap();
+	h.begin_ns = now_ns();
+	pgas_store_release(&h.magic, kMagic); // pairs with load_acquire in read_near()
+	ending_prepare();
+	if (g.wish.trace)
+		clock_compare(0);
+	g.counting = true;
+}
+
+void leaving()
+{
+	if (!g.mine)
+		return;
+	g.counting = false;
+	head &h = g.mine->head;
+	h.end_ns = now_ns();
+	note_heap();
+	pgas_store_relaxed(&h.left, 1u);
+}
+
+void all_left()
+{
+	if (!g.mine)
+		return;
+	if (g.wish.trace)
+		clock_compare(1);
+	if (g.my_pe == g.collector && g.wish.stats)
+		report_all();
+	if (g.my_pe == g.collector && g.wish.trace)
+		trace_all();
+	ending_close();
+	g.mine = nullptr;
+	g.events = nullptr;
+	delete[] g.host_of;
+	g.host_of = nullptr;
+}
+
+constexpr shmem_impl_tool kTool = {SHMEM_TOOL_VERSION, joined, leaving, all_left, ending};
+
+__attribute__((constructor)) void enter_library()
+{
+	if (shmem_impl_tool_enter(&kTool) != 0)
+		fputs("libsma-tools.so: libsma.so is of another version; nothing is counted\n", stderr);
+}
+
+} // namespace
+} // namespace shmem_tools
+
+// By this libsma knows that the loader has taken us.
+extern "C" __attribute__((visibility("default"))) const int shmem_impl_tool_is_here = 1;

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The figures of all PEs, added up, and the forms in which they are said.
+#pragma once
+
+#include "tool.hpp"
+
+namespace shmem_tools {
+
+constexpr int kGrid = 64; // rows and columns of the heat map; larger jobs have several PEs in one
+constexpr int kPlaces = 16;
+constexpr int kHeaviest = 8; // pairs that the table names
+
+struct heavy_pair {
+	int from, to;
+	traffic moved;
+	bool is_far;
+};
+
+struct place { // of a PE that is inside a call
+	int pe;
+	uint32_t call;
+	uint64_t since_ns;
+};
+
+struct report {
+	row rows[kRows];
+	int n_pes, reported, hosts, grid, pes_per_cell;
+	int inlined;              // PEs whose program has inlined calls
+	uint64_t span_ns, all_ns; // the longest PE, and all together
+	uint64_t waiting_ns, most_waiting_ns, least_waiting_ns;
+	int most_waiting_pe, least_waiting_pe;
+	uint64_t heap_high, heap_total;
+	int heap_pe;
+	traffic near, far, left_out;
+	traffic cells[2][kGrid][kGrid]; // near and far; the PE that calls, the PE that it names
+	heavy_pair heaviest[kHeaviest]; // descending by bytes; those without messages are none
+	place places[kPlaces];          // when it ended early; of the first PEs
+	int place_count;
+	const char *early; // why the job ended early; null when it did not
+	const char *host;  // then: of the PEs that are reported
+	char program[256];
+};
+
+// Where the figures of PEs are read from.
+struct source {
+	bool (*read)(int pe, size_t offset, void *to, size_t bytes); // false: they cannot be had
+};
+
+// By the collector, when all PEs have left; and by some PE of a host, for those of its host, when the job ends early.
+void report_all();
+void report_early(const source &from, const char *why);
+
+// tool_table.cpp
+void print_table(FILE *out, const report &r);
+// tool_json.cpp: a PE when it is read, the rest in the end
+class json_file {
+public:
+	bool open(const char *path);
+	void add_pe(const head &h, uint64_t span_ns, const pair *pairs, uint32_t count);
+	bool close(const report &r);
+
+private:
+	FILE *out_ = nullptr;
+	bool any_ = false;
+	uint64_t pairs_ = 0, pairs_dropped_ = 0;
+};
+void write_json_string(FILE *out, const char *text);
+// tool_svg.cpp
+bool write_svg(const char *path, const report &r);
+
+// "1.5 MiB" and the like, in a place that lasts until the eighth call from now
+const char *bytes_text(uint64_t bytes);
+const char *count_text(uint64_t count);
+const char *time_text(uint64_t ns);
+
+} // namespace shmem_tools

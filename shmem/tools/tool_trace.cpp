@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The timeline: a bounded list of calls in each PE's room, and one file of all PEs in the Chrome trace format, which
+// Perfetto opens. The collector reads the lists twice, in pieces: first the signals, then all that it writes; of the
+// signals it keeps a bounded number.
+#include "tool_trace.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cinttypes>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace shmem_tools {
+namespace {
+
+constexpr size_t kPiece = 1024;           // events that are read at a time
+constexpr size_t kMostSignals = 1u << 20; // that are kept to draw arrows
+
+struct sent_signal {
+	int to;
+	uint64_t place, at_ns; // by the collector's clock
+	uint64_t value;        // then, in collect_signals(), what the word had after it
+	int from;
+	uint8_t thread, how;
+	uint32_t next; // in the first one to a place: how many of them have been looked at
+};
+
+bool fits(uint64_t word, int cmp, uint64_t wanted)
+{
+	const auto a = static_cast<int64_t>(word), b = static_cast<int64_t>(wanted);
+	switch (cmp) {
+	case SHMEM_CMP_EQ:
+		return a == b;
+	case SHMEM_CMP_NE:
+		return a != b;
+	case SHMEM_CMP_GT:
+		return a > b;
+	case SHMEM_CMP_GE:
+		return a >= b;
+	case SHMEM_CMP_LT:
+		return a < b;
+	default:
+		return a <= b;
+	}
+}
+
+class timeline {
+public:
+	timeline(const source &from, bool aligned) : from_(from), aligned_(aligned) {}
+	bool write(const char *path);
+	uint64_t calls = 0, dropped = 0, arrows = 0, arrows_dropped = 0;
+
+private:
+	template <class Each>
+	void for_events(int pe, const head &h, Each &&each);
+	bool read_head(int pe, head &h);
+	void collect_signals();
+	void write_pe(int pe, const head &h);
+	void write_call(int pe, const event &e, uint64_t at);
+	void write_arrow(int pe, const event &e, uint64_t end);
+	uint64_t here(const head &h, uint64_t ns) const { return aligned_ ? clock_here(h.host, ns) : ns; }
+	double us(uint64_t ns) const { return static_cast<double>(static_cast<int64_t>(ns - origin_)) / 1e3; }
+
+	const source &from_;
+	bool aligned_;
+	FILE *out_ = nullptr;
+	bool any_ = false;
+	uint64_t origin_ = UINT64_MAX;
+	std::vector<sent_signal> signals_;
+	event piece_[kPiece];
+};
+
+bool timeline::read_head(int pe, head &h)
+{
+	shmem_impl_tool_pe where;
+	shmem_impl_tool_where(pe, &where);
+	return where.with_tool && from_.read(pe, 0, &h, sizeof h) && h.magic == kMagic;
+}
+
+template <class Each>
+void timeline::for_events(int pe, const head &h, Each &&each)
+{
+	const uint64_t count = std::min<uint64_t>(h.events, g.room_for_events);
+	for (uint64_t at = 0; at < count; at += kPiece) {
+		const size_t n = std::min<size_t>(kPiece, count - at);
+		if (!from_.read(pe, kEventsAt + at * sizeof(event), piece_, n * sizeof(event)))
+			return;
+		for (size_t i = 0; i < n; i++)
+			each(piece_[i]);
+	}
+}
+
+void timeline::collect_signals()
+{
+	head h;
+	for (int pe = 0; pe < g.n_pes; pe++) {
+		if (!read_head(pe, h))
+			continue;
+		origin_ = std::min(origin_, here(h, h.begin_ns));
+		for_events(pe, h, [&](const event &e) {
+			if (!e.place || e.pe == kNoPe)
+				return;
+			if (signals_.size() == kMostSignals)
+				arrows_dropped++;
+			else
+				signals_.push_back(
+					{e.pe, e.place, here(h, e.start_ns), e.value, pe, e.thread, e.how, 0});
+		});
+	}
+	std::sort(signals_.begin(), signals_.end(), [](const sent_signal &a, const sent_signal &b) {
+		return std::tie(a.to, a.place, a.at_ns) < std::tie(b.to, b.place, b.at_ns);
+	});
+	for (size_t i = 1; i < signals_.size(); i++) {
+		const sent_signal &before = signals_[i - 1];
+		sent_signal &s = signals_[i];
+		if (s.how == SHMEM_SIGNAL_ADD && s.to == before.to && s.place == before.place)
+			s.value += before.value;
+	}
+}
+
+void timeline::write_call(int pe, const event &e, uint64_t at)
+{
+	fprintf(out_, "%s\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"args\":{",
+		any_ ? "," : "", name_of(e.call), pe, e.thread, us(at), static_cast<double>(e.ns) / 1e3);
+	any_ = true;
+	if (e.pe != kNoPe)
+		fprintf(out_, "\"pe\":%d,", e.pe);
+	fprintf(out_, "\"bytes\":%" PRIu64 "}}", e.bytes);
+	calls++;
+}
+
+// From the signal by which the word became what the wait wants: the first such one that was sent before the wait ended
+// and has not ended another wait. Words that begin with another value than 0, or that others store to, may mislead it.
+void timeline::write_arrow(int pe, const event &e, uint64_t end)
+{
+	const auto first =
+		std::lower_bound(signals_.begin(), signals_.end(), std::make_tuple(pe, e.place),
+				 [](const sent_signal &s, const auto &key) { return std::tie(s.to, s.place) < key; });
+	const auto here = [&](const sent_signal &s) { return s.to == pe && s.place == e.place && s.at_ns <= end; };
+	if (first == signals_.end())
+		return;
+	auto it = first + first->next;
+	while (it != signals_.end() && here(*it) && !fits(it->value, e.how, e.value))
+		++it;
+	if (it == signals_.end() || !here(*it))
+		return;
+	first->next = static_cast<uint32_t>(it - first) + 1;
+	arrows++;
+	fprintf(out_,
+		",\n{\"name\":\"signal\",\"cat\":\"signal\",\"ph\":\"s\",\"id\":%" PRIu64
+		",\"pid\":%d,\"tid\":%u,\"ts\":%.3f}"
+		",\n{\"name\":\"signal\",\"cat\":\"signal\",\"ph\":\"f\",\"bp\":\"e\",\"id\":%" PRIu64
+		",\"pid\":%d,\"tid\":%u,\"ts\":%.3f}",
+		arrows, it->from, it->thread, us(it->at_ns), arrows, pe, e.thread, us(end));
+}
+
+void timeline::write_pe(int pe, const head &h)
+{
+	shmem_impl_tool_pe where;
+	shmem_impl_tool_where(pe, &where);
+	fprintf(out_, "%s\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":", any_ ? "," : "",
+		pe);
+	any_ = true;
+	write_json_string(out_, ("PE " + std::to_string(pe) + (*where.name ? " on " : "") + where.name).c_str());
+	fprintf(out_, "}},\n{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"sort_index\":%d}}", pe,
+		pe);
+	dropped += h.dropped;
+	for_events(pe, h, [&](const event &e) {
+		const uint64_t at = here(h, e.start_ns);
+		write_call(pe, e, at);
+		if (e.place && e.pe == kNoPe)
+			write_arrow(pe, e, at + e.ns);
+	});
+}
+
+bool timeline::write(const char *path)
+{
+	out_ = fopen(path, "we");
+	if (!out_)
+		return false;
+	collect_signals();
+	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", out_);
+	head h;
+	for (int pe = 0; pe < g.n_pes; pe++)
+		if (read_head(pe, h))
+			write_pe(pe, h);
+	fprintf(out_,
+		"\n],\"otherData\":{\"n_pes\":%d,\"calls\":%" PRIu64 ",\"calls_not_held\":%" PRIu64
+		",\"arrows\":%" PRIu64 "}}\n",
+		g.n_pes, calls, dropped, arrows);
+	const bool good = !ferror(out_);
+	return fclose(out_) == 0 && good;
+}
+
+void write_file(const source &from, bool aligned, const std::string &path)
+{
+	auto t = std::make_unique<timeline>(from, aligned);
+	if (!t->write(path.c_str())) {
+		fprintf(stderr, "PE %d: cannot write the timeline %s: %s\n", g.my_pe, path.c_str(), strerror(errno));
+		return;
+	}
+	fprintf(stderr, "SHMEM timeline: %" PRIu64 " calls and %" PRIu64 " arrows in %s\n", t->calls, t->arrows,
+		path.c_str());
+	if (t->dropped)
+		fprintf(stderr,
+			"SHMEM timeline: %" PRIu64 " calls had no room; SHMEM_TRACE_EVENTS is %" PRIu64 " per PE\n",
+			t->dropped, g.room_for_events);
+	if (t->arrows_dropped)
+		fprintf(stderr, "SHMEM timeline: %" PRIu64 " signals have no arrows, there are so many\n",
+			t->arrows_dropped);
+}
+
+bool read_remote(int pe, size_t offset, void *to, size_t bytes)
+{
+	pshmem_getmem(to, reinterpret_cast<const char *>(g.mine) + offset, bytes, pe);
+	return true;
+}
+
+uint8_t thread_number()
+{
+	static std::atomic<uint8_t> threads{0};
+	thread_local const uint8_t mine = threads++;
+	return mine;
+}
+
+} // namespace
+
+void trace_put(event e)
+{
+	head &h = g.mine->head;
+	e.thread = g.threads ? thread_number() : 0;
+	const uint64_t at = g.threads ? pgas_add_relaxed(&h.events, uint64_t{1}) : h.events;
+	if (at >= g.room_for_events) {
+		pgas_add_relaxed(&h.dropped, uint64_t{1});
+		return;
+	}
+	g.events[at] = e;
+	if (!g.threads)
+		pgas_store_relaxed(&h.events, at + 1);
+}
+
+void trace_all()
+{
+	write_file({read_remote}, true, g.wish.trace);
+	clock_forget();
+}
+
+void trace_early(const source &from)
+{
+	shmem_impl_tool_pe where;
+	shmem_impl_tool_where(g.my_pe, &where);
+	write_file(from, false, std::string(g.wish.trace) + (*where.name ? "-" : "") + where.name);
+}
+
+} // namespace shmem_tools

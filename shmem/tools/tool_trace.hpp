@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Timelines: every call of every PE, with arrows from signals to the waits that they end.
+#pragma once
+
+#include "tool_report.hpp"
+
+namespace shmem_tools {
+
+void trace_put(event e);
+void trace_all();                     // by the collector, when all PEs have left
+void trace_early(const source &from); // as report_early()
+
+// tool_clock.cpp, collective: how far the clock of each host is from the collector's.
+constexpr unsigned kClockLooks = 2; // at the beginning, and at the end
+void clock_compare(unsigned look);
+// By the collector: a time of that host as its own clock has it, between both looks in proportion.
+uint64_t clock_here(uint32_t host, uint64_t there_ns);
+void clock_forget();
+
+} // namespace shmem_tools
