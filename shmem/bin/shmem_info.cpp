@@ -7,9 +7,11 @@
 #include <shmem.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "shmem_env.hpp"
+#include "shmem_info_check.hpp"
 #include "shmem_partition_text.hpp"
 
 namespace {
@@ -141,9 +143,11 @@ void print_text(const char *error)
 void print_usage(FILE *out)
 {
 	std::fputs(
-		"usage: shmem-info [--json | --version | --help]\n\n"
+		"usage: shmem-info [--json | --check [--pes N] | --version | --help]\n\n"
 		"Prints version and capabilities of the OpenSHMEM library, and its environment with current values.\n\n"
 		"  --json     the same as a JSON object\n"
+		"  --check    what of this host will hurt a job, with the remedy; status 1 when something will\n"
+		"  --pes N    for --check: PEs on this host (default: one for each core)\n"
 		"  --version  only the version\n"
 		"  --help     this text\n",
 		out);
@@ -153,10 +157,24 @@ void print_usage(FILE *out)
 
 int main(int argc, char **argv)
 {
-	bool json = false;
+	bool json = false, check = false;
+	shmem::check_wish wish;
 	for (int i = 1; i < argc; i++) {
 		if (std::strcmp(argv[i], "--json") == 0) {
 			json = true;
+		} else if (std::strcmp(argv[i], "--check") == 0) {
+			check = true;
+		} else if (std::strcmp(argv[i], "--pes") == 0 && i + 1 < argc) {
+			char *end;
+			const long pes = std::strtol(argv[++i], &end, 10);
+			if (*end || pes < 1 || pes > 1 << 20) {
+				std::fprintf(stderr, "shmem-info: --pes %s: expected a whole number from 1 to %d\n",
+					     argv[i], 1 << 20);
+				return 2;
+			}
+			wish.pes = static_cast<int>(pes);
+		} else if (std::strcmp(argv[i], "--root") == 0 && i + 1 < argc) { // for tests
+			wish.root = argv[++i];
 		} else if (std::strcmp(argv[i], "--version") == 0) {
 			std::printf("%s %s (OpenSHMEM %d.%d)\n", SHMEM_VENDOR_STRING, PACKAGE_VERSION,
 				    SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
@@ -175,6 +193,15 @@ int main(int argc, char **argv)
 	std::vector<shmem::partition_wish> wishes;
 	const bool good = shmem::env_load(values, message) == 0 && shmem::partition_wishes(wishes, message);
 	const char *error = good ? nullptr : message;
+	if (check) {
+		if (error) {
+			std::printf("error: %s\n", error);
+			return 1;
+		}
+		wish.symmetric_size = values.symmetric_size;
+		wish.huge_pages = static_cast<int>(values.huge_pages);
+		return shmem::check_host(wish) > 0;
+	}
 	if (json)
 		print_json(error);
 	else

@@ -275,6 +275,7 @@ void note_hosts(const cards_of_all &cards)
 		CPU_OR(&cpus, &cpus, &cards[pe].cpus);
 	}
 	g.oversubscribed = !pgas::cores_suffice(cpus, g.local_count);
+	g.cpus = cpus;
 	g.stream = teams::stream_limits_of(g.env.stream_from, teams::last_level_bytes(cpus));
 }
 
@@ -355,6 +356,8 @@ void join(int thread_level)
 	g.finalized = false;
 	connect_neighbours();
 	say_hello();
+	if (g.env.proto_info && g.my_pe == 0)
+		proto_print();
 	if (g.env.debug)
 		debug_hello();
 	tool_joined();

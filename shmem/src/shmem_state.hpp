@@ -23,6 +23,7 @@
 #include <pgas/pgas_open.h>
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -115,6 +116,7 @@ struct state {
 	fid_mr *mr = nullptr;
 	int local_count = 0; // PEs on this host
 	bool oversubscribed = false;
+	cpu_set_t cpus{}; // that the PEs of this host may run on, together
 	teams::stream_limits stream;
 	const shmem_impl_tool *tool = nullptr;
 	bool *with_tool = nullptr; // which PEs have one; null: none has
@@ -182,6 +184,11 @@ void debug_same(const char *name, const char *argument, uint64_t value); // coll
 void debug_hello();
 void fault_handler_install();
 void fault_handler_remove();
+
+// --- SHMEM_PROTO_INFO: shmem_choices.cpp -----------------------------------------------------------------------------
+
+void proto_print();                   // by PE 0, when it has joined
+void proto_print_team(const team &t); // by its first member, when it is made
 
 // --- a tool that looks on: shmem_tool.cpp ----------------------------------------------------------------------------
 

@@ -28,6 +28,8 @@ void hand_out(teams::team *made, const shmem_team_config_t *config, long mask, s
 	auto *t = static_cast<team *>(made);
 	t->config = mask & SHMEM_TEAM_NUM_CONTEXTS ? *config : shmem_team_config_t{};
 	*out = to_handle(t);
+	if (PGAS_UNLIKELY(g.env.proto_info))
+		proto_print_team(*t);
 }
 
 } // namespace

@@ -76,6 +76,37 @@ Algorithm choose(const team &t, size_t bytes, Algorithm forced, const rule<Algor
 	return table[0].algorithm;
 }
 
+const char *why_text(hosts_kind hosts)
+{
+	switch (hosts) {
+	case crowded_host:
+		return "on one host, with more processes than cores";
+	case one_host:
+		return "on one host";
+	case one_each:
+		return "one member on each host";
+	default:
+		return "several hosts, with several members on some";
+	}
+}
+
+template <class Algorithm, size_t N>
+void walk(const team &t, Algorithm forced, const rule<Algorithm> (&table)[N], void (*each)(const choice &, void *),
+	  void *arg)
+{
+	if (forced != Algorithm::automatic)
+		return each({0, kAny, static_cast<int>(forced), ""}, arg);
+	size_t from = 0;
+	for (const auto &r : table) {
+		if (!is_on(t, r.hosts))
+			continue;
+		each({from, r.up_to, static_cast<int>(r.algorithm), why_text(r.hosts)}, arg);
+		if (r.up_to == kAny)
+			return;
+		from = r.up_to + 1;
+	}
+}
+
 } // namespace
 
 barrier_algorithm choose_sync(const team &t)
@@ -103,6 +134,27 @@ fcollect_algorithm choose_fcollect(const team &t, size_t bytes)
 alltoall_algorithm choose_alltoall(const team &t, size_t bytes)
 {
 	return choose(t, bytes, g_job.forced.alltoall, kAlltoall);
+}
+
+void choices(collective which, const team &t, void (*each)(const choice &c, void *arg), void *arg)
+{
+	const hosts_kind hosts = t.hosts == 1        ? g_job.crowded ? crowded_host : one_host
+				 : t.hosts == t.size ? one_each
+						     : several_hosts;
+	switch (which) {
+	case collective::sync:
+		return each({0, kAny, static_cast<int>(choose_sync(t)),
+			     g_job.forced.barrier == barrier_algorithm::automatic ? why_text(hosts) : ""},
+			    arg);
+	case collective::reduce:
+		return walk(t, g_job.forced.reduce, kReduce, each, arg);
+	case collective::bcast:
+		return walk(t, g_job.forced.bcast, kBcast, each, arg);
+	case collective::fcollect:
+		return walk(t, g_job.forced.fcollect, kFcollect, each, arg);
+	default:
+		return walk(t, g_job.forced.alltoall, kAlltoall, each, arg);
+	}
 }
 
 bool wants_staging(int hosts)

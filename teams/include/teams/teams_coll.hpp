@@ -26,6 +26,15 @@ bcast_algorithm choose_bcast(const team &t, size_t bytes);
 fcollect_algorithm choose_fcollect(const team &t, size_t bytes); // of one member
 alltoall_algorithm choose_alltoall(const team &t, size_t bytes); // from one member to another
 
+// The same for all sizes, and why: calls each(), with arg, for one stretch of sizes after the other.
+enum class collective { sync, reduce, bcast, fcollect, alltoall };
+struct choice {
+	size_t from, to; // bytes
+	int algorithm;
+	const char *why; // "" when the user has said so
+};
+void choices(collective which, const team &t, void (*each)(const choice &c, void *arg), void *arg);
+
 // --- reductions ------------------------------------------------------------------------------------------------------
 
 // out[i] = rows[0][i] op rows[1][i] op ..., from left to right; out may be one of the rows.
