@@ -14,6 +14,7 @@
 
 #include <gasnet_tools.h>
 #include <pgas/pgas_hostid.h>
+#include <pgas/pgas_variables.hpp>
 #include <pgas/pgas_machine.hpp>
 
 #include "pgas_boot.h"
@@ -244,6 +245,12 @@ bool join_job()
 	gasneti_front.nodes = static_cast<gasnet_node_t>(nodes);
 	gasnett_getenv_yesno_withdefault("GASNET_VERBOSEENV", 0); // it shows itself, too
 	debug_setup();
+	if (me == 0)
+		pgas::misspelt_variables([](const char *name, const char *meant) {
+			if (strncmp(meant, "FI_", 3) == 0 || strncmp(meant, "PGAS_", 5) == 0)
+				fprintf(stderr, "node 0: %s is set, but there is no such variable; did you mean %s?\n",
+					name, meant);
+		});
 	const int here = pgas_boot_local(nullptr, 0);
 	g.max_segment = memory_default_segment(here > 0 ? here : nodes);
 	return true;

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <initializer_list>
 
+#include <pgas/pgas_variables.hpp>
+
 namespace shmem {
 
 namespace {
@@ -430,7 +432,9 @@ void env_print(FILE *out) noexcept
 		print_entry(out, env_get(i));
 	env_unknown(
 		[](const char *name, void *arg) {
-			std::fprintf(static_cast<FILE *>(arg), "  %s is set, but no such variable is known\n", name);
+			const char *meant = pgas::meant_variable(name);
+			std::fprintf(static_cast<FILE *>(arg), "  %s is set, but no such variable is known%s%s%s\n",
+				     name, meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
 		},
 		out);
 }

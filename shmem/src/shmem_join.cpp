@@ -14,6 +14,7 @@
 
 #include <pgas/pgas_hostid.h>
 #include <pgas/pgas_machine.hpp>
+#include <pgas/pgas_variables.hpp>
 
 #include "pgas_boot.h"
 #include "shmem_leave.hpp"
@@ -339,6 +340,13 @@ void say_hello()
 	if (g.env.info)
 		env_print(stdout);
 	fflush(stdout);
+	static bool said = false; // a program may join again
+	if (said)
+		return;
+	said = true;
+	pgas::misspelt_variables([](const char *name, const char *meant) {
+		fprintf(stderr, "PE 0: %s is set, but there is no such variable; did you mean %s?\n", name, meant);
+	});
 }
 
 } // namespace

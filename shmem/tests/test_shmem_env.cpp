@@ -15,6 +15,8 @@ extern "C" { // cmocka.h has no linkage of its own
 
 #include "shmem_env.hpp"
 
+#include <pgas/pgas_variables.hpp>
+
 using namespace shmem;
 
 namespace {
@@ -185,8 +187,46 @@ void test_env_print_tells_all(void **)
 		assert_non_null(strstr(text, env_get(i).name));
 	assert_non_null(strstr(text, "SHMEM_SYMMETRIC_SIZE=3m (from SMA_SYMMETRIC_SIZE, deprecated)"));
 	assert_non_null(strstr(text, "SHMEM_TEAM_AGREE=bitmask\n"));
-	assert_non_null(strstr(text, "SHMEM_SYMETRIC_SIZE is set, but no such variable is known"));
+	assert_non_null(strstr(text, "SHMEM_SYMETRIC_SIZE is set, but no such variable is known; did "
+				     "you mean SHMEM_SYMMETRIC_SIZE?"));
 	free(text);
+}
+
+void test_env_misspelt_names_find_the_nearest(void **)
+{
+	static const char *const misspelt[][2] = {
+		{"SHMEM_SYMETRIC_SIZE", "SHMEM_SYMMETRIC_SIZE"},
+		{"SHMEM_SYMMETRIC_SZIE", "SHMEM_SYMMETRIC_SIZE"},
+		{"SHMEM_STAT", "SHMEM_STATS"},
+		{"SHMEM_DEBGU", "SHMEM_DEBUG"},
+		{"SHMEM_REDUCE_ALGORYTHM", "SHMEM_REDUCE_ALGORITHM"},
+		{"SHMEM_HUGEPAGES", "SHMEM_HUGE_PAGES"},
+		{"SMA_SYMMETRICSIZE", "SMA_SYMMETRIC_SIZE"},
+		{"FI_PGAS_EAGERSIZE", "FI_PGAS_EAGER_SIZE"},
+		{"FI_PGAS_NETWORK", "FI_PGAS_NET"},
+		{"PGAS_BOOT_LAUNCHR", "PGAS_BOOT_LAUNCHER"},
+	};
+	for (const auto &m : misspelt) {
+		const char *meant = pgas::meant_variable(m[0]);
+		assert_non_null(meant);
+		assert_string_equal(meant, m[1]);
+	}
+}
+
+void test_env_names_of_others_are_left_alone(void **)
+{
+	for (size_t i = 0; i < env_count(); i++)
+		assert_null(pgas::meant_variable(env_get(i).name));
+	for (const char *theirs : pgas::variables::kTheirs)
+		assert_null(pgas::meant_variable(theirs));
+	// of launchers, of other implementations, of a user
+	for (const char *other :
+	     {"SHMEM_COLLECT_ALGORITHM", "SHMEM_OFI_STX_AUTO", "SHMEM_UCX_ALL_CONFIG", "OSHMEM_SYMMETRIC_SIZE",
+	      "NVSHMEM_SYMMETRIC_SIZE", "OMPI_MCA_shmem", "PMIX_RANK", "SHMEM_DIR", "SHMEM_HOME", "SHMEM_ROOT",
+	      "SHMEM_INSTALL_DIR", "SHMEM_LAUNCHER", "PGAS_HOME", "PGAS_TEST_LIBSMA", "SHMEM_", "PATH", "FI_PROVIDER",
+	      "SHMEM_A_NAME_THAT_IS_LONGER_THAN_ANY_VARIABLE_THAT_WE_HAVE_OR_SHALL_EVER_HAVE"})
+		if (const char *meant = pgas::meant_variable(other))
+			fail_msg("%s is taken for %s", other, meant);
 }
 
 } // namespace
@@ -200,6 +240,8 @@ int main()
 		cmocka_unit_test_setup_teardown(test_env_values_of_each_kind, clear, clear),
 		cmocka_unit_test_setup_teardown(test_env_wrong_value_names_variable_value_expectation, clear, clear),
 		cmocka_unit_test_setup_teardown(test_env_print_tells_all, clear, clear),
+		cmocka_unit_test(test_env_misspelt_names_find_the_nearest),
+		cmocka_unit_test(test_env_names_of_others_are_left_alone),
 	};
 	return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
