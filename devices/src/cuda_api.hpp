@@ -54,7 +54,8 @@ enum cuda_code : int {
 	kCudaVersionMismatch = 803,
 };
 
-constexpr int kCudaMemoryType = 2; // of get_pointer_attribute
+constexpr int kCudaContext = 1; // of get_pointer_attribute
+constexpr int kCudaMemoryType = 2;
 constexpr int kCudaDeviceOrdinal = 9;
 constexpr unsigned kCudaTypeHost = 1;
 constexpr unsigned kCudaTypeDevice = 2;

@@ -11,27 +11,36 @@
 namespace pgas::devices {
 namespace {
 
-void *open_library(const driver_library &library, const char *&file)
+void *open_library(const driver_library &library, int flags, const char *&file)
 {
 	const char *named = secure_getenv(library.variable);
 	if (named && *named) {
 		file = named;
-		return dlopen(named, RTLD_NOW | RTLD_LOCAL);
+		return dlopen(named, RTLD_NOW | RTLD_LOCAL | flags);
 	}
 	void *opened = nullptr;
 	for (const char *const *one = library.files; *one && !opened; one++) {
 		file = *one;
-		opened = dlopen(*one, RTLD_NOW | RTLD_LOCAL);
+		opened = dlopen(*one, RTLD_NOW | RTLD_LOCAL | flags);
 	}
 	return opened;
 }
 
 } // namespace
 
+bool driver_is_loaded(const driver_library &library)
+{
+	const char *file = "";
+	void *opened = open_library(library, RTLD_NOLOAD, file);
+	if (opened)
+		dlclose(opened);
+	return opened != nullptr;
+}
+
 int load_driver(const driver_library &library, driver_symbol *symbols, size_t count, char *why, size_t room)
 {
 	const char *file = "";
-	void *opened = open_library(library, file);
+	void *opened = open_library(library, 0, file);
 	if (!opened) {
 		const char *text = dlerror();
 		snprintf(why, room, "%s is missing: %s", library.what, text ? text : file);

@@ -35,6 +35,9 @@ struct driver_library {
 // stays loaded to the end of the process: drivers have threads and exit handlers of their own.
 int load_driver(const driver_library &library, driver_symbol *symbols, size_t count, char *why, size_t room);
 
+// Does some other library of this process use the driver already?
+bool driver_is_loaded(const driver_library &library);
+
 template <class Api>
 int load_driver(const driver_library &library, Api &api, char *why, size_t room)
 {

@@ -7,7 +7,7 @@ namespace pgas::devices {
 namespace {
 
 using getter = kind &();
-constexpr getter *kKinds[] = {emulated, cuda};
+constexpr getter *kKinds[] = {emulated, cuda, libomp};
 
 } // namespace
 

@@ -9,5 +9,6 @@ namespace pgas::devices {
 
 kind &emulated();
 kind &cuda();
+kind &libomp();
 
 } // namespace pgas::devices

@@ -49,7 +49,7 @@ void queued_kind::close()
 	if (in.rc == 0)
 		wait();
 	for (const known &one : regions_)
-		end_memory(one.r, one.opened);
+		end_one(one);
 	regions_.clear();
 	outs_.clear();
 	end_pinned(ring_);
@@ -69,6 +69,21 @@ int queued_kind::begin_locked()
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
+// Zeros for new memory, and a place among the regions. Ends the memory when that fails.
+int queued_kind::make(region r, from whom, std::unique_lock<std::mutex> &lock, region &out)
+{
+	int rc = submit_fill(reinterpret_cast<void *>(r.at), 0, r.bytes);
+	if (rc == 0)
+		rc = wait_unlocked(lock);
+	if (rc != 0) {
+		end_one({r, whom});
+		return rc;
+	}
+	regions_.push_back({r, whom});
+	out = r;
+	return 0;
+}
+
 int queued_kind::allocate(size_t bytes, size_t page_bytes, region &out)
 {
 	const visit in(*this);
@@ -79,21 +94,23 @@ int queued_kind::allocate(size_t bytes, size_t page_bytes, region &out)
 	int rc = begin_locked();
 	if (rc == 0)
 		rc = get_memory(bytes, page_bytes, r);
-	if (rc != 0)
-		return rc;
-	rc = submit_fill(reinterpret_cast<void *>(r.at), 0, r.bytes);
-	if (rc == 0)
-		rc = wait_unlocked(lock);
-	if (rc != 0) {
-		end_memory(r, false);
-		return rc;
-	}
-	regions_.push_back({r, false});
-	out = r;
-	return 0;
+	return rc != 0 ? rc : make(r, from::us, lock, out);
 }
 
-int queued_kind::take(const handle &from, region &out)
+int queued_kind::adopt(void *memory, size_t bytes, region &out)
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	std::unique_lock<std::mutex> lock(mutex_);
+	region r;
+	r.at = reinterpret_cast<uintptr_t>(memory);
+	r.bytes = bytes;
+	const int rc = begin_locked();
+	return rc != 0 ? rc : make(r, from::elsewhere, lock, out);
+}
+
+int queued_kind::take(const handle &h, region &out)
 {
 	const visit in(*this);
 	if (in.rc != 0)
@@ -102,12 +119,18 @@ int queued_kind::take(const handle &from, region &out)
 	region r;
 	int rc = begin_locked();
 	if (rc == 0)
-		rc = open_memory(from, r);
+		rc = open_memory(h, r);
 	if (rc != 0)
 		return rc;
-	regions_.push_back({r, true});
+	regions_.push_back({r, from::peer});
 	out = r;
 	return 0;
+}
+
+void queued_kind::end_one(const known &one)
+{
+	if (one.whom != from::elsewhere)
+		end_memory(one.r, one.whom == from::peer);
 }
 
 void queued_kind::end(region &r)
@@ -117,7 +140,7 @@ void queued_kind::end(region &r)
 	const auto it = std::find_if(regions_.begin(), regions_.end(), [&](const known &k) { return k.r.at == r.at; });
 	if (in.rc == 0 && it != regions_.end()) {
 		settle_now();
-		end_memory(it->r, it->opened);
+		end_one(*it);
 		regions_.erase(it);
 	}
 	r = {};

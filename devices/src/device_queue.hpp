@@ -26,7 +26,7 @@ class queued_kind : public kind {
 public:
 	int allocate(size_t bytes, size_t page_bytes, region &out) final;
 	void release(region &r) final { end(r); }
-	int take(const handle &from, region &out) final;
+	int take(const handle &h, region &out) final;
 	void drop(region &r) final { end(r); }
 	int copy(const piece *pieces, size_t count) final;
 	int finish() final;
@@ -35,6 +35,9 @@ public:
 	bool owns(const void *ptr) const final;
 	const char *last_error() const final { return t_error; }
 	void close() final;
+
+	// Memory that somebody else has allocated and will free, after release(). Becomes zeros.
+	int adopt(void *memory, size_t bytes, region &out);
 
 protected:
 	enum class place { device, pinned, pageable };
@@ -80,9 +83,10 @@ protected:
 	};
 
 private:
+	enum class from { us, peer, elsewhere };
 	struct known {
 		region r;
-		bool opened;
+		from whom;
 	};
 	struct out { // what finish() copies out of the ring
 		void *dest;
@@ -90,7 +94,9 @@ private:
 		size_t bytes;
 	};
 
+	int make(region r, from whom, std::unique_lock<std::mutex> &lock, region &out);
 	void end(region &r);
+	void end_one(const known &one);
 	int begin_locked();
 	int find(const void *ptr, place &out) const;
 	int take_piece(const piece &p);

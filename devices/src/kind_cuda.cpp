@@ -8,9 +8,8 @@
 // device then, and else the primary one of device local_rank % count, which the runtime will share. In a thread that
 // has no context ours stays current; in one that has another, that is put back by every call.
 #include "cuda_amo.hpp"
-#include "cuda_api.hpp"
 #include "device_kinds.hpp"
-#include "device_queue.hpp"
+#include "kind_cuda.hpp"
 
 #include <unistd.h>
 
@@ -22,7 +21,6 @@
 namespace pgas::devices {
 namespace {
 
-constexpr size_t kCudaPageBytes = size_t{2} << 20;
 constexpr const char *kFiles[] = {"libcuda.so.1", nullptr};
 constexpr driver_library kDriver = {"the CUDA driver", kFiles, "PGAS_CUDA_DRIVER"};
 
@@ -63,62 +61,15 @@ cuda_address address(const void *ptr)
 	return reinterpret_cast<uintptr_t>(ptr);
 }
 
-class cuda_kind final : public queued_kind {
-public:
-	const char *name() const override { return "cuda"; }
-	int open(int local_rank, char *why, size_t room) override;
-	int give(const region &r, handle &out) override;
+} // namespace
 
-private:
-	int enter(uintptr_t &before) const override;
-	void leave(uintptr_t before) const override;
-	int get_memory(size_t bytes, size_t page_bytes, region &out) override;
-	int open_memory(const handle &from, region &out) override;
-	void end_memory(const region &r, bool opened) override;
-	int get_pinned(size_t bytes, void **out) override;
-	void end_pinned(void *ptr) override { api_.free_host(ptr); }
-	int place_of(const void *ptr, place &out) const override;
-	int submit(const piece *pieces, size_t count) override;
-	int submit_pageable(const piece &p) override { return submit_one(p); }
-	int submit_fill(void *dest, int byte, size_t bytes) override;
-	int submit_amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare,
-		       uint64_t *result) override;
-	int wait() override { return call(api_.synchronize, stream_); }
-	void end_device() override;
-
-	// Notes which call failed and the driver's words for it.
-	int fail(const char *name, int code) const
-	{
-		const char *text = nullptr;
-		if (api_.get_error_string(code, &text) != 0 || !text)
-			text = "an error that the driver has no words for";
-		return failed(errno_of(code), name, text);
-	}
-	template <class... Args, class... Given>
-	int call(const driver_call<Args...> &what, Given... args) const
-	{
-		const int code = what(args...);
-		return code == 0 ? 0 : fail(what.name, code);
-	}
-	int find_context(int local_rank);
-	uint64_t number_of_device() const;
-	int submit_one(const piece &p);
-	int submit_batch(const piece *pieces, size_t count);
-	bool lacks_atomics(cuda_address opened);
-	int load_amo();
-
-	cuda_api api_;
-	cuda_context context_ = nullptr;
-	cuda_device device_ = 0;
-	bool retained_ = false;
-	cuda_stream stream_ = nullptr;
-	cuda_module module_ = nullptr;
-	cuda_function amo_ = nullptr;
-	bool batch_ = true;                         // not tried yet, or it works
-	std::vector<cuda_address> dests_, sources_; // of a batch
-	std::vector<size_t> sizes_;
-	std::vector<region> without_atomics_;
-};
+int cuda_kind::fail(const char *name, int code) const
+{
+	const char *text = nullptr;
+	if (api_.get_error_string(code, &text) != 0 || !text)
+		text = "an error that the driver has no words for";
+	return failed(errno_of(code), name, text);
+}
 
 // --- the device ------------------------------------------------------------------------------------------------------
 
@@ -159,20 +110,50 @@ int cuda_kind::open(int local_rank, char *why, size_t room)
 	if (rc != 0)
 		return rc;
 	rc = find_context(local_rank);
-	if (rc == 0) {
-		const visit in(*this);
-		rc = in.rc != 0 ? in.rc : call(api_.create_stream, &stream_, kCudaStreamNonBlocking);
-		if (rc == 0)
-			rc = open_queue();
-		if (rc != 0) {
-			snprintf(why, room, "%s", t_error);
-			end_device();
-			return rc;
-		}
-	}
-	batch_ = api_.copy_batch.address || api_.copy_batch_v1.address;
+	if (rc == 0)
+		return open_stream(why, room);
+	snprintf(why, room, "%s", t_error);
+	return rc;
+}
+
+int cuda_kind::open_for(const void *memory, char *why, size_t room)
+{
+	if (!driver_is_loaded(kDriver))
+		return failed(-ENXIO, kFiles[0], "it is not loaded");
+	int rc = load_driver(kDriver, api_, why, room);
 	if (rc != 0)
+		return rc;
+	cuda_context of = nullptr;
+	unsigned type = 0;
+	if (api_.get_pointer_attribute(&type, kCudaMemoryType, address(memory)) != 0 || type != kCudaTypeDevice)
+		return failed(-ENXIO, api_.get_pointer_attribute.name, "it is not memory of a CUDA device");
+	rc = call(api_.get_pointer_attribute, static_cast<void *>(&of), kCudaContext, address(memory));
+	if (rc == 0)
+		rc = call(api_.get_pointer_attribute, static_cast<void *>(&device_), kCudaDeviceOrdinal,
+			  address(memory));
+	if (rc == 0 && !of) { // memory of a pool has none
+		rc = call(api_.retain_primary, &of, device_);
+		retained_ = rc == 0;
+	}
+	if (rc == 0) {
+		context_ = of;
+		return open_stream(why, room);
+	}
+	snprintf(why, room, "%s", t_error);
+	return rc;
+}
+
+int cuda_kind::open_stream(char *why, size_t room)
+{
+	const visit in(*this);
+	int rc = in.rc != 0 ? in.rc : call(api_.create_stream, &stream_, kCudaStreamNonBlocking);
+	if (rc == 0)
+		rc = open_queue();
+	batch_ = api_.copy_batch.address || api_.copy_batch_v1.address;
+	if (rc != 0) {
 		snprintf(why, room, "%s", t_error);
+		end_device();
+	}
 	return rc;
 }
 
@@ -229,6 +210,12 @@ int cuda_kind::give(const region &r, handle &out)
 	const visit in(*this);
 	if (in.rc != 0)
 		return in.rc;
+	// the handle is that of the whole allocation, wherever in it the address is
+	cuda_address start = r.at;
+	size_t bytes = 0;
+	if (api_.get_range(&start, &bytes, r.at) == 0 && start != r.at)
+		return failed(-EOPNOTSUPP, "give",
+			      "the memory is not at the beginning of what the driver has allocated");
 	cuda_ipc_handle ipc;
 	const int rc = call(api_.ipc_get, &ipc, cuda_address{r.at});
 	if (rc != 0)
@@ -395,8 +382,6 @@ int cuda_kind::submit_amo(amo_op op, void *target, size_t bytes, uint64_t value,
 	return call(api_.launch, amo_, 1U, 1U, 1U, 1U, 1U, 1U, 0U, stream_, static_cast<void **>(arguments),
 		    static_cast<void **>(nullptr));
 }
-
-} // namespace
 
 kind &cuda()
 {

@@ -21,6 +21,15 @@ const device kCuda = {
 	"cuda, fake driver 13.0", "cuda", "PGAS_CUDA_DRIVER", "@fake_cuda", "cuMemcpyBatchAsync_v2", true, true};
 const device kCuda12 = {
 	"cuda, fake driver 12.8", "cuda", "PGAS_CUDA_DRIVER", "@fake_cuda_12", "cuMemcpyBatchAsync", true, true};
+const device kOmpCpu = {"libomp, fake runtime on the CPU", "libomp", nullptr, nullptr, nullptr, true, true, "cpu"};
+const device kOmpCuda = {"libomp, fake runtime on CUDA",
+			 "libomp",
+			 "PGAS_CUDA_DRIVER",
+			 "@fake_cuda",
+			 "cuMemcpyBatchAsync_v2",
+			 true,
+			 true,
+			 "cuda"};
 
 void *g_fake; // the fake driver of g_device
 char g_module[PATH_MAX];
@@ -64,7 +73,7 @@ const device &real_device(const char *name)
 
 } // namespace
 
-const device *const kDevices[] = {&kEmulated, &kMapped, &kCuda, &kCuda12, nullptr};
+const device *const kDevices[] = {&kEmulated, &kMapped, &kCuda, &kCuda12, &kOmpCpu, &kOmpCuda, nullptr};
 const device *const kFakes[] = {&kCuda, &kCuda12, nullptr};
 const device *g_device;
 kind *g_kind;
@@ -74,6 +83,7 @@ void choose(const device &d)
 	g_device = &d;
 	g_fake = nullptr;
 	unsetenv("PGAS_EMULATED_DEVICE");
+	setenv("FAKE_OMP", d.omp ? d.omp : "", 1);
 	if (d.variable && d.value[0] == '@') {
 		setenv(d.variable, module_path(d.value + 1), 1);
 		g_fake = dlopen(g_module, RTLD_NOW | RTLD_LOCAL);
@@ -109,7 +119,8 @@ int fake_calls(const char *name)
 
 int fake_left()
 {
-	return ask_fake("fake_left", nullptr);
+	const int blocks = fake_omp_left ? fake_omp_left() : 0;
+	return blocks > 0 ? blocks : ask_fake("fake_left", nullptr);
 }
 
 void fake_forget()

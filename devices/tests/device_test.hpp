@@ -30,8 +30,9 @@ struct device {
 	const char *variable; // null: none
 	const char *value;    // "@NAME": the module of that name beside this program
 	const char *batch;    // the call for several pieces, if there is a fake that counts it
-	bool queued;          // a driver's: host memory is found out, and a handle of one's own refused
+	bool queued;          // a driver's, and no emulation of ours
 	bool atomics;
+	const char *omp = nullptr; // what the fake OpenMP runtime of this program gives (fake_omp.cpp)
 };
 
 extern const device *const kDevices[]; // null ends them
@@ -74,3 +75,5 @@ int run_devices(const device *const *devices, group *run); // of main()
 int play(const char *role, int rank, const peer &with);
 
 } // namespace device_test
+
+extern "C" int fake_omp_left() __attribute__((weak)); // blocks; absent where the program has no fake_omp.cpp

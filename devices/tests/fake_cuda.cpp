@@ -4,6 +4,7 @@
 // cuInit, nothing about memory without a current context, and a process cannot open a handle of its own. The kernel of
 // the atomics is known by its name. Compiled with FAKE_CUDA_12, it is a driver of CUDA 12.8, whose batch call is the
 // older one. FAKE_CUDA_NO_PEER_ATOMICS: the devices have no link with atomics. Memory that was opened is device 0's.
+// FAKE_CUDA_POOLS: memory has no context.
 #include "fake_driver.hpp"
 
 #include "../src/cuda_amo.hpp"
@@ -212,10 +213,16 @@ FAKE cuMemFreeHost(void *ptr)
 FAKE cuPointerGetAttribute(void *data, int which, cuda_address at)
 {
 	FAKE_BEGIN("cuPointerGetAttribute");
-	FAKE_USABLE(nullptr);
+	if (!g_init)
+		return kCudaNotInitialized;
 	const fake::block *b = fake::find(at);
 	if (!b)
 		return kCudaInvalidValue;
+	if (which == kCudaContext) {
+		const cuda_context context = getenv("FAKE_CUDA_POOLS") ? nullptr : &g_contexts[b->device];
+		memcpy(data, &context, sizeof context);
+		return 0;
+	}
 	const unsigned type = b->what == fake::sort::pinned ? kCudaTypeHost : kCudaTypeDevice;
 	memcpy(data, which == kCudaMemoryType ? &type : reinterpret_cast<const unsigned *>(&b->device), sizeof type);
 	return 0;

@@ -8,7 +8,8 @@
 //	FAKE_DRIVER_DEVICES=N          how many devices there are (2)
 //
 // What a test asks a fake, by dlsym: fake_calls(name), how often a function was called; fake_left(), how many objects
-// were made and not given back, with a line on stderr for each kind of them; fake_forget(), which ends them.
+// were made and not given back, with a line on stderr for each kind of them; fake_forget(), which ends them;
+// fake_forgive(what), for one that will never be given back.
 #pragma once
 
 #include <cstddef>
@@ -54,3 +55,4 @@ void wait(); // does all that waits in the queue
 extern "C" __attribute__((visibility("default"))) int fake_calls(const char *name);
 extern "C" __attribute__((visibility("default"))) int fake_left();
 extern "C" __attribute__((visibility("default"))) int fake_forget();
+extern "C" __attribute__((visibility("default"))) int fake_forgive(const char *what);

@@ -215,6 +215,18 @@ void test_driver_without_a_device_is_told(void **)
 	assert_int_equal(fake_left(), 0);
 }
 
+// This program has none, and no fake of one.
+void test_openmp_runtime_that_is_missing_is_told(void **)
+{
+	char why[200] = "";
+	kind *omp = find_kind("libomp");
+	region r;
+	assert_int_equal(omp->open(0, why, sizeof why), -ENODEV);
+	assert_non_null(strstr(why, "omp_target_alloc is missing"));
+	assert_non_null(strstr(why, "-fopenmp-targets"));
+	assert_int_equal(omp->allocate(4096, 0, r), -ENODEV);
+}
+
 int run()
 {
 	const CMUnitTest tests[] = {
@@ -222,6 +234,7 @@ int run()
 		cmocka_unit_test(test_driver_that_is_missing_is_told),
 		cmocka_unit_test(test_driver_that_lacks_a_function_is_told),
 		cmocka_unit_test(test_driver_without_a_device_is_told),
+		cmocka_unit_test(test_openmp_runtime_that_is_missing_is_told),
 	};
 	return cmocka_run_group_tests_name(g_device->title, tests, nullptr, nullptr);
 }

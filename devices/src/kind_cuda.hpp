@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The CUDA kind, for the one of OpenMP as well, whose memory may be CUDA's: see kind_cuda.cpp.
+#pragma once
+
+#include "cuda_api.hpp"
+#include "device_queue.hpp"
+
+namespace pgas::devices {
+
+constexpr size_t kCudaPageBytes = size_t{2} << 20;
+
+class cuda_kind final : public queued_kind {
+public:
+	const char *name() const override { return "cuda"; }
+	int open(int local_rank, char *why, size_t room) override;
+	// Opens the device and the context of memory that another library has allocated. -ENXIO: the driver is not
+	// loaded, or knows nothing of this memory.
+	int open_for(const void *memory, char *why, size_t room);
+	int give(const region &r, handle &out) override;
+
+private:
+	int enter(uintptr_t &before) const override;
+	void leave(uintptr_t before) const override;
+	int get_memory(size_t bytes, size_t page_bytes, region &out) override;
+	int open_memory(const handle &from, region &out) override;
+	void end_memory(const region &r, bool opened) override;
+	int get_pinned(size_t bytes, void **out) override;
+	void end_pinned(void *ptr) override { api_.free_host(ptr); }
+	int place_of(const void *ptr, place &out) const override;
+	int submit(const piece *pieces, size_t count) override;
+	int submit_pageable(const piece &p) override { return submit_one(p); }
+	int submit_fill(void *dest, int byte, size_t bytes) override;
+	int submit_amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare,
+		       uint64_t *result) override;
+	int wait() override { return call(api_.synchronize, stream_); }
+	void end_device() override;
+
+	// Notes which call failed and the driver's words for it.
+	int fail(const char *name, int code) const;
+	template <class... Args, class... Given>
+	int call(const driver_call<Args...> &what, Given... args) const
+	{
+		const int code = what(args...);
+		return code == 0 ? 0 : fail(what.name, code);
+	}
+	int find_context(int local_rank);
+	uint64_t number_of_device() const;
+	int open_stream(char *why, size_t room);
+	int submit_one(const piece &p);
+	int submit_batch(const piece *pieces, size_t count);
+	bool lacks_atomics(cuda_address opened);
+	int load_amo();
+
+	cuda_api api_;
+	cuda_context context_ = nullptr;
+	cuda_device device_ = 0;
+	bool retained_ = false;
+	cuda_stream stream_ = nullptr;
+	cuda_module module_ = nullptr;
+	cuda_function amo_ = nullptr;
+	bool batch_ = true;                         // not tried yet, or it works
+	std::vector<cuda_address> dests_, sources_; // of a batch
+	std::vector<size_t> sizes_;
+	std::vector<region> without_atomics_;
+};
+
+} // namespace pgas::devices
