@@ -5,6 +5,7 @@
 // since CUDA 11.
 #pragma once
 
+#include "device_codes.hpp"
 #include "device_driver.hpp"
 
 #include <cstddef>
@@ -31,28 +32,6 @@ struct cuda_copy_attributes {
 	unsigned flags;
 };
 static_assert(sizeof(cuda_copy_attributes) == 24);
-
-enum cuda_code : int {
-	kCudaInvalidValue = 1,
-	kCudaOutOfMemory = 2,
-	kCudaNotInitialized = 3,
-	kCudaDeinitialized = 4,
-	kCudaStubLibrary = 34,
-	kCudaNoDevice = 100,
-	kCudaInvalidDevice = 101,
-	kCudaInvalidContext = 201,
-	kCudaMapFailed = 205,
-	kCudaAlreadyMapped = 208,
-	kCudaNoPeerAccess = 217,
-	kCudaInvalidHandle = 400,
-	kCudaNotFound = 500,
-	kCudaIllegalAddress = 700,
-	kCudaTooManyPeers = 711,
-	kCudaNotPermitted = 800,
-	kCudaNotSupported = 801,
-	kCudaNotReady = 802,
-	kCudaVersionMismatch = 803,
-};
 
 constexpr int kCudaContext = 1; // of get_pointer_attribute
 constexpr int kCudaMemoryType = 2;

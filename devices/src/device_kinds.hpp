@@ -10,5 +10,6 @@ namespace pgas::devices {
 kind &emulated();
 kind &cuda();
 kind &libomp();
+kind &hip();
 
 } // namespace pgas::devices

@@ -24,38 +24,6 @@ namespace {
 constexpr const char *kFiles[] = {"libcuda.so.1", nullptr};
 constexpr driver_library kDriver = {"the CUDA driver", kFiles, "PGAS_CUDA_DRIVER"};
 
-int errno_of(int code)
-{
-	switch (code) {
-	case kCudaOutOfMemory:
-		return -ENOMEM;
-	case kCudaInvalidValue:
-	case kCudaInvalidContext:
-	case kCudaInvalidHandle:
-	case kCudaMapFailed:
-	case kCudaAlreadyMapped:
-		return -EINVAL;
-	case kCudaNotInitialized:
-	case kCudaDeinitialized:
-	case kCudaStubLibrary:
-	case kCudaNoDevice:
-	case kCudaInvalidDevice:
-	case kCudaNotReady:
-	case kCudaVersionMismatch:
-		return -ENODEV;
-	case kCudaIllegalAddress:
-		return -EFAULT;
-	case kCudaNotPermitted:
-		return -EPERM;
-	case kCudaNotSupported:
-	case kCudaNoPeerAccess:
-	case kCudaTooManyPeers:
-		return -EOPNOTSUPP;
-	default:
-		return -EIO;
-	}
-}
-
 cuda_address address(const void *ptr)
 {
 	return reinterpret_cast<uintptr_t>(ptr);
@@ -68,7 +36,7 @@ int cuda_kind::fail(const char *name, int code) const
 	const char *text = nullptr;
 	if (api_.get_error_string(code, &text) != 0 || !text)
 		text = "an error that the driver has no words for";
-	return failed(errno_of(code), name, text);
+	return failed(errno_of_cuda(code), name, text);
 }
 
 // --- the device ------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ const device kCuda = {
 	"cuda, fake driver 13.0", "cuda", "PGAS_CUDA_DRIVER", "@fake_cuda", "cuMemcpyBatchAsync_v2", true, true};
 const device kCuda12 = {
 	"cuda, fake driver 12.8", "cuda", "PGAS_CUDA_DRIVER", "@fake_cuda_12", "cuMemcpyBatchAsync", true, true};
+const device kHip = {"hip, fake runtime", "hip", "PGAS_HIP_DRIVER", "@fake_hip", nullptr, true, false};
 const device kOmpCpu = {"libomp, fake runtime on the CPU", "libomp", nullptr, nullptr, nullptr, true, true, "cpu"};
 const device kOmpCuda = {"libomp, fake runtime on CUDA",
 			 "libomp",
@@ -68,13 +69,14 @@ const device &real_device(const char *name)
 {
 	static device real = {name, name, nullptr, nullptr, nullptr, true, true};
 	real.queued = strcmp(name, "emulated") != 0;
+	real.atomics = strcmp(name, "hip") != 0 && strcmp(name, "ze") != 0;
 	return real;
 }
 
 } // namespace
 
-const device *const kDevices[] = {&kEmulated, &kMapped, &kCuda, &kCuda12, &kOmpCpu, &kOmpCuda, nullptr};
-const device *const kFakes[] = {&kCuda, &kCuda12, nullptr};
+const device *const kDevices[] = {&kEmulated, &kMapped, &kCuda, &kCuda12, &kHip, &kOmpCpu, &kOmpCuda, nullptr};
+const device *const kFakes[] = {&kCuda, &kCuda12, &kHip, nullptr};
 const device *g_device;
 kind *g_kind;
 

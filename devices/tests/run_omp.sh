@@ -38,7 +38,8 @@ cd "$work" || exit 99
 good "$cxx" $flags -c "$here/tests/device_test.cpp"
 for test in test_omp_target test_devices_kind test_devices_peers; do
 	# shellcheck disable=SC2086,SC2046
-	good "$cxx" $flags $offload "$here/tests/$test.cpp" device_test.o lib/*.o $(setting CMOCKA_LIBS) -lpthread -ldl -o "$test"
+	good "$cxx" $flags $offload "$here/tests/$test.cpp" device_test.o lib/*.o $(setting CMOCKA_LIBS) \
+		-lpthread -ldl -o "$test"
 	DEVICES_TEST_KIND=libomp bounded "./$test" >"$work/out" 2>&1
 	check "$test with the runtime of $cxx"
 done

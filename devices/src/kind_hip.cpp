@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// AMD's devices by the HIP runtime, libamdhip64. It differs from CUDA's driver in what follows.
+//
+// The device is the one that the program has made current, unless that is device 0, which is current in every program:
+// then it is device local_rank % count. Each call makes it current and puts back what was.
+//
+// There are no atomics: a kernel would have to be there as machine code of every generation of devices, since the
+// runtime compiles no text by itself. amo() says so.
+#include "device_kinds.hpp"
+#include "device_queue.hpp"
+#include "hip_api.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include <pgas/pgas_machine.hpp>
+
+namespace pgas::devices {
+namespace {
+
+constexpr size_t kHipPageBytes = size_t{2} << 20;
+constexpr const char *kFiles[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+				  nullptr};
+constexpr driver_library kDriver = {"the HIP runtime", kFiles, "PGAS_HIP_DRIVER"};
+
+class hip_kind final : public queued_kind {
+public:
+	const char *name() const override { return "hip"; }
+	int open(int local_rank, char *why, size_t room) override;
+	int give(const region &r, handle &out) override;
+
+private:
+	int enter(uintptr_t &before) const override;
+	void leave(uintptr_t before) const override;
+	int get_memory(size_t bytes, size_t page_bytes, region &out) override;
+	int open_memory(const handle &from, region &out) override;
+	void end_memory(const region &r, bool opened) override;
+	int get_pinned(size_t bytes, void **out) override;
+	void end_pinned(void *ptr) override { api_.free_host(ptr); }
+	int place_of(const void *ptr, place &out) const override;
+	int submit(const piece *pieces, size_t count) override;
+	int submit_pageable(const piece &p) override { return submit(&p, 1); }
+	int submit_fill(void *dest, int byte, size_t bytes) override;
+	int submit_amo(amo_op, void *, size_t, uint64_t, uint64_t, uint64_t *) override;
+	int wait() override { return call(api_.synchronize, stream_); }
+	void end_device() override;
+
+	int fail(const char *name, int code) const;
+	template <class... Args, class... Given>
+	int call(const driver_call<Args...> &what, Given... args) const
+	{
+		const int code = what(args...);
+		return code == 0 ? 0 : fail(what.name, code);
+	}
+	int find_device(int local_rank);
+
+	hip_api api_;
+	int device_ = -1;
+	hip_stream stream_ = nullptr;
+};
+
+int hip_kind::fail(const char *name, int code) const
+{
+	const char *text = reinterpret_cast<const char *(*)(int)>(api_.get_error_string.address)(code);
+	return failed(errno_of_cuda(code), name, text ? text : "an error that the runtime has no words for");
+}
+
+// --- the device ------------------------------------------------------------------------------------------------------
+
+int hip_kind::find_device(int local_rank)
+{
+	int count = 0, current = 0;
+	int rc = call(api_.init, 0U);
+	if (rc == 0)
+		rc = call(api_.get_device_count, &count);
+	if (rc == 0 && count < 1)
+		rc = failed(-ENODEV, api_.get_device_count.name, "this host has no HIP device");
+	if (rc == 0)
+		rc = call(api_.get_device, &current);
+	if (rc == 0)
+		device_ = current != 0 || local_rank <= 0 ? current : local_rank % count;
+	return rc;
+}
+
+int hip_kind::open(int local_rank, char *why, size_t room)
+{
+	int rc = load_driver(kDriver, api_, why, room);
+	if (rc != 0)
+		return rc;
+	rc = find_device(local_rank);
+	if (rc == 0) {
+		const visit in(*this);
+		rc = in.rc != 0 ? in.rc : call(api_.create_stream, &stream_, kHipStreamNonBlocking);
+		if (rc == 0)
+			rc = open_queue();
+		if (rc != 0) {
+			snprintf(why, room, "%s", t_error);
+			end_device();
+		}
+		return rc;
+	}
+	snprintf(why, room, "%s", t_error);
+	return rc;
+}
+
+void hip_kind::end_device()
+{
+	if (stream_)
+		api_.destroy_stream(stream_);
+	stream_ = nullptr;
+	device_ = -1;
+}
+
+int hip_kind::enter(uintptr_t &before) const
+{
+	if (device_ < 0)
+		return failed(-ENODEV, name(), "the device is not open");
+	int current = 0;
+	const int rc = call(api_.get_device, &current);
+	before = current == device_ ? 0 : static_cast<uintptr_t>(current) + 1;
+	return rc != 0 || !before ? rc : call(api_.set_device, device_);
+}
+
+void hip_kind::leave(uintptr_t before) const
+{
+	if (before)
+		api_.set_device(static_cast<int>(before) - 1);
+}
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+int hip_kind::get_memory(size_t bytes, size_t, region &out)
+{
+	bytes = round_up(bytes ? bytes : 1, kHipPageBytes);
+	void *at = nullptr;
+	const int rc = call(api_.allocate, &at, bytes);
+	if (rc == 0) {
+		out.at = reinterpret_cast<uintptr_t>(at);
+		out.bytes = bytes;
+	}
+	return rc;
+}
+
+int hip_kind::give(const region &r, handle &out)
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	hip_ipc_handle ipc;
+	const int rc = call(api_.ipc_get, &ipc, reinterpret_cast<void *>(r.at));
+	if (rc != 0)
+		return rc;
+	out = {};
+	out.bytes = r.bytes;
+	out.pid = getpid();
+	static_assert(sizeof out.blob == sizeof ipc);
+	memcpy(out.blob, &ipc, sizeof ipc);
+	return 0;
+}
+
+int hip_kind::open_memory(const handle &from, region &out)
+{
+	if (from.pid == getpid())
+		return failed(-EINVAL, "take", "the handle is of a region of this process, which is used as it is");
+	hip_ipc_handle ipc;
+	memcpy(&ipc, from.blob, sizeof ipc);
+	void *at = nullptr, *start = nullptr;
+	const int rc = call(api_.ipc_open, &at, ipc, kHipIpcLazyPeerAccess);
+	if (rc != 0)
+		return rc;
+	out.at = reinterpret_cast<uintptr_t>(at);
+	out.bytes = from.bytes;
+	// a handle is what another process says; where the runtime tells how much it is, it must be enough
+	size_t bytes = 0;
+	if (!from.bytes || (api_.get_range(&start, &bytes, at) == 0 &&
+			    bytes - (out.at - reinterpret_cast<uintptr_t>(start)) < from.bytes)) {
+		api_.ipc_close(at);
+		out = {};
+		return failed(-EINVAL, "take", "the handle is not that of a region");
+	}
+	return 0;
+}
+
+void hip_kind::end_memory(const region &r, bool opened)
+{
+	void *at = reinterpret_cast<void *>(r.at);
+	if (opened)
+		api_.ipc_close(at);
+	else
+		api_.free(at);
+}
+
+int hip_kind::get_pinned(size_t bytes, void **out)
+{
+	return call(api_.allocate_host, out, bytes, kHipHostPortable);
+}
+
+int hip_kind::place_of(const void *ptr, place &out) const
+{
+	hip_attributes found = {};
+	const int code = api_.get_attributes(&found, ptr);
+	if (code != 0 && code != kCudaInvalidValue)
+		return fail(api_.get_attributes.name, code);
+	if (code != 0 || !found.on_device) // it knows nothing of this memory
+		out = place::pageable;
+	else
+		out = found.on_host ? place::pinned : place::device;
+	return 0;
+}
+
+// --- copies ----------------------------------------------------------------------------------------------------------
+
+int hip_kind::submit(const piece *pieces, size_t count)
+{
+	int rc = 0;
+	for (size_t i = 0; i < count && rc == 0; i++)
+		rc = call(api_.copy, pieces[i].dest, pieces[i].source, pieces[i].bytes, kHipCopyAnywhere, stream_);
+	return rc;
+}
+
+int hip_kind::submit_fill(void *dest, int byte, size_t bytes)
+{
+	return call(api_.fill, dest, byte, bytes, stream_);
+}
+
+int hip_kind::submit_amo(amo_op, void *, size_t, uint64_t, uint64_t, uint64_t *)
+{
+	return failed(-ENOSYS, "atomic", "memory of HIP devices has no atomics from the host yet");
+}
+
+} // namespace
+
+kind &hip()
+{
+	static hip_kind one;
+	return one;
+}
+
+} // namespace pgas::devices
