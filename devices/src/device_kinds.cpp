@@ -7,7 +7,7 @@ namespace pgas::devices {
 namespace {
 
 using getter = kind &();
-constexpr getter *kKinds[] = {emulated, cuda, hip, libomp};
+constexpr getter *kKinds[] = {emulated, cuda, hip, ze, libomp};
 
 } // namespace
 

@@ -11,5 +11,6 @@ kind &emulated();
 kind &cuda();
 kind &libomp();
 kind &hip();
+kind &ze();
 
 } // namespace pgas::devices

@@ -22,6 +22,9 @@ const device kCuda = {
 const device kCuda12 = {
 	"cuda, fake driver 12.8", "cuda", "PGAS_CUDA_DRIVER", "@fake_cuda_12", "cuMemcpyBatchAsync", true, true};
 const device kHip = {"hip, fake runtime", "hip", "PGAS_HIP_DRIVER", "@fake_hip", nullptr, true, false};
+const device kZe = {"ze, fake driver", "ze", "PGAS_ZE_DRIVER", "@fake_ze", nullptr, true, false};
+const device kZeNew = {
+	"ze, fake driver with descriptors", "ze", "PGAS_ZE_DRIVER", "@fake_ze_new", nullptr, true, false};
 const device kOmpCpu = {"libomp, fake runtime on the CPU", "libomp", nullptr, nullptr, nullptr, true, true, "cpu"};
 const device kOmpCuda = {"libomp, fake runtime on CUDA",
 			 "libomp",
@@ -75,8 +78,9 @@ const device &real_device(const char *name)
 
 } // namespace
 
-const device *const kDevices[] = {&kEmulated, &kMapped, &kCuda, &kCuda12, &kHip, &kOmpCpu, &kOmpCuda, nullptr};
-const device *const kFakes[] = {&kCuda, &kCuda12, &kHip, nullptr};
+const device *const kDevices[] = {&kEmulated, &kMapped, &kCuda,   &kCuda12,  &kHip,
+				  &kZe,       &kZeNew,  &kOmpCpu, &kOmpCuda, nullptr};
+const device *const kFakes[] = {&kCuda, &kCuda12, &kHip, &kZe, &kZeNew, nullptr};
 const device *g_device;
 kind *g_kind;
 
@@ -123,6 +127,11 @@ int fake_left()
 {
 	const int blocks = fake_omp_left ? fake_omp_left() : 0;
 	return blocks > 0 ? blocks : ask_fake("fake_left", nullptr);
+}
+
+bool fake_has(const char *function)
+{
+	return g_fake && dlsym(g_fake, function);
 }
 
 void fake_forget()

@@ -47,6 +47,7 @@ int close_kind(void **);
 // The fake's counters; -1: the driver is none.
 int fake_calls(const char *name);
 int fake_left();
+bool fake_has(const char *function);
 void fake_forget(); // all that is left
 
 // Checks and bytes.

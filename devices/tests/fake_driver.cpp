@@ -134,6 +134,17 @@ block *open(uint64_t pid, uint64_t fd, size_t bytes)
 	return b;
 }
 
+block *open_own(int fd)
+{
+	const int mine = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	const off_t end = mine < 0 ? 0 : lseek(mine, 0, SEEK_END);
+	if (end > 0)
+		return add(sort::opened, static_cast<size_t>(end), mine, 0);
+	if (mine >= 0)
+		close(mine);
+	return nullptr;
+}
+
 bool end(uintptr_t at, sort what)
 {
 	state &s = all();

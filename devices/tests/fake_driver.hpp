@@ -38,6 +38,7 @@ int devices();
 
 block *make(sort what, size_t bytes, int device);     // null: no memory
 block *open(uint64_t pid, uint64_t fd, size_t bytes); // of another process; null: there is none
+block *open_own(int fd);                              // of another process, by a descriptor of this one
 bool end(uintptr_t at, sort what);                    // false: there is no such block
 block *find(uintptr_t at);                            // the block that has this address in it
 void count(const char *what, int change);             // objects that are no memory

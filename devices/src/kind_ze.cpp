@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Intel's devices by Level Zero, libze_loader. The device is device local_rank % count of the first driver that has
+// some. Copies go into one immediate command list, whose commands may overtake each other: each submission ends with a
+// barrier, so that later ones come behind it.
+//
+// What processes exchange is a descriptor, which take() gets from the owner. Newer drivers have calls that make it of
+// an IPC handle and the other way round; in the others' handles it is the first four bytes. The owner keeps the handle
+// as long as the region.
+//
+// There are no atomics: a kernel would have to be there as SPIR-V. amo() says so.
+#include "device_fd.hpp"
+#include "device_kinds.hpp"
+#include "device_queue.hpp"
+#include "ze_api.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <pgas/pgas_machine.hpp>
+
+namespace pgas::devices {
+namespace {
+
+constexpr size_t kZePageBytes = size_t{2} << 20;
+constexpr const char *kFiles[] = {"libze_loader.so.1", "libze_loader.so", nullptr};
+constexpr driver_library kDriver = {"the Level Zero loader", kFiles, "PGAS_ZE_DRIVER"};
+
+const struct {
+	int code;
+	int error;
+	const char *text;
+} kCodes[] = {
+	{kZeDeviceLost, -EIO, "the device is lost"},
+	{kZeOutOfHostMemory, -ENOMEM, "out of host memory"},
+	{kZeOutOfDeviceMemory, -ENOMEM, "out of device memory"},
+	{kZeNotPermitted, -EPERM, "not permitted"},
+	{kZeDependency, -ENODEV, "something that the driver needs is missing"},
+	{kZeUninitialized, -ENODEV, "no driver for a device"},
+	{kZeUnsupportedVersion, -EOPNOTSUPP, "the driver is too old"},
+	{kZeUnsupportedFeature, -EOPNOTSUPP, "the driver or the device cannot do that"},
+	{kZeInvalidArgument, -EINVAL, "invalid argument"},
+	{kZeInvalidNullHandle, -EINVAL, "invalid handle"},
+	{kZeInvalidNullPointer, -EINVAL, "invalid pointer"},
+	{kZeInvalidSize, -EINVAL, "invalid size"},
+	{kZeUnsupportedSize, -ENOMEM, "more than the device gives at once"},
+};
+
+class ze_kind final : public queued_kind {
+public:
+	const char *name() const override { return "ze"; }
+	int open(int local_rank, char *why, size_t room) override;
+	int give(const region &r, handle &out) override;
+
+private:
+	int enter(uintptr_t &before) const override;
+	void leave(uintptr_t) const override {}
+	int get_memory(size_t bytes, size_t page_bytes, region &out) override;
+	int open_memory(const handle &from, region &out) override;
+	void end_memory(const region &r, bool opened) override;
+	int get_pinned(size_t bytes, void **out) override;
+	void end_pinned(void *ptr) override { api_.free(context_, ptr); }
+	int place_of(const void *ptr, place &out) const override;
+	int submit(const piece *pieces, size_t count) override;
+	int submit_pageable(const piece &p) override { return submit(&p, 1); }
+	int submit_fill(void *dest, int byte, size_t bytes) override;
+	int submit_amo(amo_op, void *, size_t, uint64_t, uint64_t, uint64_t *) override;
+	int wait() override { return call(api_.synchronize, list_, UINT64_MAX); }
+	void end_device() override;
+
+	int fail(const char *name, int code) const;
+	template <class... Args, class... Given>
+	int call(const driver_call<Args...> &what, Given... args) const
+	{
+		const int code = what(args...);
+		return code == 0 ? 0 : fail(what.name, code);
+	}
+	int find_device(int local_rank);
+	int end_submission();
+	void put_back(const ze_ipc_handle &ipc);
+	int fd_of(const ze_ipc_handle &ipc, int &out) const;
+	int handle_of(int fd, const handle &from, ze_ipc_handle &out) const;
+
+	struct given { // by us, and good until the region ends
+		uintptr_t at;
+		ze_ipc_handle ipc;
+		int fd;
+	};
+
+	ze_api api_;
+	ze_driver driver_ = nullptr;
+	ze_device device_ = nullptr;
+	ze_context context_ = nullptr;
+	ze_list list_ = nullptr;
+	std::mutex given_mutex_;
+	std::vector<given> given_;
+};
+
+int ze_kind::fail(const char *name, int code) const
+{
+	for (const auto &one : kCodes)
+		if (one.code == code)
+			return failed(one.error, name, one.text);
+	char text[32];
+	snprintf(text, sizeof text, "error 0x%x", static_cast<unsigned>(code));
+	return failed(-EIO, name, text);
+}
+
+// --- the device ------------------------------------------------------------------------------------------------------
+
+int ze_kind::find_device(int local_rank)
+{
+	uint32_t count = 0;
+	int rc = call(api_.init, kZeInitGpus);
+	if (rc == 0)
+		rc = call(api_.get_drivers, &count, static_cast<ze_driver *>(nullptr));
+	std::vector<ze_driver> drivers(count);
+	if (rc == 0 && count)
+		rc = call(api_.get_drivers, &count, drivers.data());
+	for (const ze_driver one : drivers) {
+		uint32_t found = 0;
+		if (rc == 0)
+			rc = call(api_.get_devices, one, &found, static_cast<ze_device *>(nullptr));
+		if (rc != 0)
+			return rc;
+		if (!found)
+			continue;
+		std::vector<ze_device> devices(found);
+		rc = call(api_.get_devices, one, &found, devices.data());
+		if (rc == 0) {
+			driver_ = one;
+			device_ = devices[local_rank > 0 ? static_cast<uint32_t>(local_rank) % found : 0];
+		}
+		return rc;
+	}
+	return rc != 0 ? rc : failed(-ENODEV, api_.get_devices.name, "this host has no Level Zero device");
+}
+
+int ze_kind::open(int local_rank, char *why, size_t room)
+{
+	int rc = load_driver(kDriver, api_, why, room);
+	if (rc != 0)
+		return rc;
+	const ze_context_wish wish;
+	const ze_list_wish queue;
+	rc = find_device(local_rank);
+	if (rc == 0)
+		rc = call(api_.create_context, driver_, &wish, &context_);
+	if (rc == 0)
+		rc = call(api_.create_list, context_, device_, &queue, &list_);
+	if (rc == 0)
+		rc = open_queue();
+	if (rc != 0) {
+		snprintf(why, room, "%s", t_error);
+		end_device();
+	}
+	return rc;
+}
+
+void ze_kind::end_device()
+{
+	if (list_)
+		api_.destroy_list(list_);
+	if (context_)
+		api_.destroy_context(context_);
+	list_ = nullptr;
+	context_ = nullptr;
+	device_ = nullptr;
+	driver_ = nullptr;
+}
+
+int ze_kind::enter(uintptr_t &) const
+{
+	return list_ ? 0 : failed(-ENODEV, name(), "the device is not open");
+}
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+int ze_kind::get_memory(size_t bytes, size_t, region &out)
+{
+	const ze_device_memory_wish wish;
+	bytes = round_up(bytes ? bytes : 1, kZePageBytes);
+	void *at = nullptr;
+	const int rc = call(api_.allocate, context_, &wish, bytes, kZePageBytes, device_, &at);
+	if (rc == 0) {
+		out.at = reinterpret_cast<uintptr_t>(at);
+		out.bytes = bytes;
+	}
+	return rc;
+}
+
+int ze_kind::give(const region &r, handle &out)
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	const std::lock_guard<std::mutex> lock(given_mutex_);
+	auto it = std::find_if(given_.begin(), given_.end(), [&](const given &one) { return one.at == r.at; });
+	if (it == given_.end()) {
+		given g = {r.at, {}, -1};
+		int rc = call(api_.ipc_get, context_, reinterpret_cast<const void *>(r.at), &g.ipc);
+		if (rc != 0)
+			return rc;
+		rc = fd_of(g.ipc, g.fd);
+		if (rc != 0) {
+			put_back(g.ipc);
+			return rc;
+		}
+		it = given_.insert(given_.end(), g);
+	}
+	out = {};
+	out.bytes = r.bytes;
+	out.pid = getpid();
+	out.fd = it->fd;
+	memcpy(out.blob, it->ipc.bytes, sizeof out.blob);
+	return 0;
+}
+
+void ze_kind::put_back(const ze_ipc_handle &ipc)
+{
+	if (api_.ipc_put.address)
+		api_.ipc_put(context_, ipc);
+}
+
+// The descriptor in a handle of our own.
+int ze_kind::fd_of(const ze_ipc_handle &ipc, int &out) const
+{
+	uint64_t fd = 0;
+	const int code = api_.ipc_to_fd.address ? api_.ipc_to_fd(context_, ipc, &fd) : int{kZeUnsupportedFeature};
+	if (code == kZeUnsupportedFeature)
+		memcpy(&out, ipc.bytes, sizeof out);
+	else
+		out = static_cast<int>(fd);
+	return code == 0 || code == kZeUnsupportedFeature ? 0 : fail(api_.ipc_to_fd.name, code);
+}
+
+// The owner's handle with our descriptor in it.
+int ze_kind::handle_of(int fd, const handle &from, ze_ipc_handle &out) const
+{
+	const int code = api_.ipc_of_fd.address ? api_.ipc_of_fd(context_, static_cast<uint64_t>(fd), &out)
+						: int{kZeUnsupportedFeature};
+	if (code == kZeUnsupportedFeature) {
+		static_assert(sizeof out.bytes == sizeof from.blob);
+		memcpy(out.bytes, from.blob, sizeof out.bytes);
+		memcpy(out.bytes, &fd, sizeof fd);
+		return 0;
+	}
+	return code == 0 ? 0 : fail(api_.ipc_of_fd.name, code);
+}
+
+int ze_kind::open_memory(const handle &from, region &out)
+{
+	if (from.pid == getpid())
+		return failed(-EINVAL, "take", "the handle is of a region of this process, which is used as it is");
+	const int fd = fd_of_process(from.pid, from.fd);
+	if (fd < 0)
+		return failed(fd, "pidfd_getfd", strerror(-fd));
+	ze_ipc_handle ipc;
+	void *at = nullptr, *start = nullptr;
+	int rc = handle_of(fd, from, ipc);
+	if (rc == 0)
+		rc = call(api_.ipc_open, context_, device_, ipc, 0U, &at);
+	::close(fd); // the driver has imported it
+	if (rc != 0)
+		return rc;
+	out.at = reinterpret_cast<uintptr_t>(at);
+	out.bytes = from.bytes;
+	// a handle is what another process says; where the driver tells how much it is, it must be enough
+	size_t bytes = 0;
+	if (!from.bytes || (api_.get_range(context_, at, &start, &bytes) == 0 &&
+			    bytes - (out.at - reinterpret_cast<uintptr_t>(start)) < from.bytes)) {
+		api_.ipc_close(context_, at);
+		out = {};
+		return failed(-EINVAL, "take", "the handle is not that of a region");
+	}
+	return 0;
+}
+
+void ze_kind::end_memory(const region &r, bool opened)
+{
+	auto *at = reinterpret_cast<void *>(r.at);
+	if (opened) {
+		api_.ipc_close(context_, at);
+		return;
+	}
+	{
+		const std::lock_guard<std::mutex> lock(given_mutex_);
+		std::erase_if(given_, [&](const given &one) {
+			if (one.at != r.at)
+				return false;
+			put_back(one.ipc);
+			return true;
+		});
+	}
+	api_.free(context_, at);
+}
+
+int ze_kind::get_pinned(size_t bytes, void **out)
+{
+	const ze_host_memory_wish wish;
+	return call(api_.allocate_host, context_, &wish, bytes, size_t{4096}, out);
+}
+
+int ze_kind::place_of(const void *ptr, place &out) const
+{
+	ze_memory_properties found;
+	const int rc = call(api_.get_properties, context_, ptr, &found, static_cast<ze_device *>(nullptr));
+	if (rc != 0)
+		return rc;
+	if (found.type == kZeTypeUnknown)
+		out = place::pageable;
+	else
+		out = found.type == kZeTypeDevice ? place::device : place::pinned;
+	return 0;
+}
+
+// --- copies ----------------------------------------------------------------------------------------------------------
+
+constexpr ze_event kNoEvent = nullptr;
+constexpr ze_event *kNoEvents = nullptr;
+
+int ze_kind::end_submission()
+{
+	return call(api_.barrier, list_, kNoEvent, 0U, kNoEvents);
+}
+
+int ze_kind::submit(const piece *pieces, size_t count)
+{
+	int rc = 0;
+	for (size_t i = 0; i < count && rc == 0; i++)
+		rc = call(api_.copy, list_, pieces[i].dest, pieces[i].source, pieces[i].bytes, kNoEvent, 0U, kNoEvents);
+	return rc != 0 ? rc : end_submission();
+}
+
+int ze_kind::submit_fill(void *dest, int byte, size_t bytes)
+{
+	static unsigned char patterns[256]; // a driver may read it when the command runs
+	unsigned char *pattern = &patterns[static_cast<unsigned char>(byte)];
+	*pattern = static_cast<unsigned char>(byte);
+	const int rc = call(api_.fill, list_, dest, static_cast<const void *>(pattern), size_t{1}, bytes, kNoEvent, 0U,
+			    kNoEvents);
+	return rc != 0 ? rc : end_submission();
+}
+
+int ze_kind::submit_amo(amo_op, void *, size_t, uint64_t, uint64_t, uint64_t *)
+{
+	return failed(-ENOSYS, "atomic", "memory of Level Zero devices has no atomics from the host yet");
+}
+
+} // namespace
+
+kind &ze()
+{
+	static ze_kind one;
+	return one;
+}
+
+} // namespace pgas::devices
