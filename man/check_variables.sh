@@ -13,7 +13,7 @@ table=$(sed -n 's/^OURS(\(.*\))$/\1/p' ../counters/include/pgas/pgas_variables.d
 	sed -n 's/^PGAS_PARAM("\([a-z_]*\)".*/FI_PGAS_\1/p' ../prov/pgas/src/pgas_params.def |
 		tr '[:lower:]' '[:upper:]'
 	grep -q 'from_environment("net")' ../prov/pgas/src/pgas_params.cpp && echo FI_PGAS_NET
-	grep -rhoE '"PGAS_[A-Z_]+"' ../boot/boot*.cpp ../boot/boot*.hpp | tr -d '"' | sort -u
+	grep -rhoE '"PGAS_[A-Z_]+"' ../boot/boot*.cpp ../boot/boot*.hpp ../devices/src/*.cpp | tr -d '"' | sort -u
 } | sort -u >"$work/read"
 echo "$table" >"$work/table"
 diff "$work/table" "$work/read" >"$work/out"
@@ -30,7 +30,7 @@ check "each has a manual page"
 if [ -x "$top/shmem-info" ]; then
 	"$top/shmem-info" >"$work/info"
 	for name in $(echo "$table" | grep '^SHMEM_'); do
-		grep -q "$name[=:]" "$work/info" || echo "shmem-info does not show $name"
+		grep -q "$name[=:<0]" "$work/info" || echo "shmem-info does not show $name"
 	done >"$work/out"
 	[ ! -s "$work/out" ]
 	check "shmem-info shows those of SHMEM"

@@ -99,6 +99,8 @@ void misspelt_variables(Found &&found) noexcept
 			continue;
 		memcpy(name, *at, length);
 		name[length] = '\0';
+		for (size_t end = length; end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9'; end--)
+			name[end - 1] = '\0'; // the number of one of many
 		if (const char *meant = meant_variable(name))
 			found(name, meant);
 	}
