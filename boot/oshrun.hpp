@@ -59,7 +59,7 @@ struct options {
 	bool tag_output = false;
 	bool verbose = false;
 	bool report_bindings = false;
-	strings tool_env;     // NAME=value of --stats and --trace, for all programs
+	strings tool_env;     // NAME=value of --stats, --trace, --hang-after, for all programs
 	double timeout_s = 0; // 0: no limit
 	double grace_s = 2;   // between SIGTERM and SIGKILL
 };

@@ -50,6 +50,8 @@ constexpr const char *kHelp =
 	"  --stats[=DIR]            count calls, bytes and time, print a table at the end; in DIR\n"
 	"                           stats.json and stats.svg\n"
 	"  --trace FILE             write a timeline of all PEs, for ui.perfetto.dev\n"
+	"  --hang-after SECONDS     when a PE is in one call for so long, and at SIGUSR1: say\n"
+	"                           where all PEs are, with backtraces\n"
 	"  --valgrind               run each PE under valgrind\n"
 	"  --debugger \"COMMAND\"     put COMMAND and its arguments before each program\n"
 	"  --pmix, --no-pmix        offer a PMIx server to the PEs, or do not; default: unless\n"
@@ -232,6 +234,10 @@ bool parse_tool_option(const std::string &option, cursor &in, options &opts, boo
 		if (file && !*file)
 			say("--trace: expected a file");
 		opts.tool_env.push_back("SHMEM_TRACE=" + (good ? absolute(file) : std::string()));
+	} else if (is(option, "-hang-after")) {
+		double seconds = 0;
+		good = take_seconds(in, 0.001, 1e9, seconds);
+		opts.tool_env.push_back("SHMEM_HANG_AFTER=" + std::to_string(seconds));
 	} else
 		return false;
 	return true;

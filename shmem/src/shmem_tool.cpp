@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A tool that looks on: what it is told and what it may ask (shmem_tool.h), and how it comes into the process. Names
-// can be taken over only by a library that the loader knows from the start. So a program that finds SHMEM_STATS or
-// SHMEM_TRACE as it is loaded starts itself anew, with the tool preloaded: before main, in the same process, and thus
-// under every launcher alike. Without these variables all of this is two looks into the environment.
+// can be taken over only by a library that the loader knows from the start. So a program that finds SHMEM_STATS,
+// SHMEM_TRACE or SHMEM_HANG_AFTER as it is loaded starts itself anew, with the tool preloaded: before main, in the same
+// process, and thus under every launcher alike. Without them all of this is three looks into the environment.
 #include "shmem_team.hpp"
 
 #include <dlfcn.h>
@@ -128,7 +128,7 @@ void forget_preload()
 // The loader calls it before main, with what main gets.
 __attribute__((constructor)) void load_tool(int, char **argv, char **)
 {
-	if (!wished("SHMEM_STATS") && !wished("SHMEM_TRACE"))
+	if (!wished("SHMEM_STATS") && !wished("SHMEM_TRACE") && !wished("SHMEM_HANG_AFTER"))
 		return;
 	const bool again = getenv(kAgain) != nullptr;
 	if (dlsym(RTLD_DEFAULT, "shmem_impl_tool_is_here"))
@@ -191,7 +191,7 @@ void tool_joined()
 	if (g.tool)
 		g.tool->joined();
 	else if (g_no_tool && g.my_pe == 0)
-		fprintf(stderr, "PE 0: SHMEM_STATS and SHMEM_TRACE do nothing here: %s\n", g_no_tool);
+		fprintf(stderr, "PE 0: SHMEM_STATS, SHMEM_TRACE and SHMEM_HANG_AFTER do nothing here: %s\n", g_no_tool);
 }
 
 void tool_leaving()
@@ -289,5 +289,5 @@ extern "C" SHMEM_EXPORT uint64_t shmem_impl_tool_offset(const void *symmetric) n
 
 extern "C" SHMEM_EXPORT void shmem_impl_tool_wish(struct shmem_impl_tool_wish *out) noexcept
 {
-	*out = {g.env.stats, g.env.trace, g.env.trace_events};
+	*out = {g.env.stats, g.env.trace, g.env.hang_after, g.env.trace_events};
 }

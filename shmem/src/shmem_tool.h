@@ -62,9 +62,9 @@ void shmem_impl_tool_heap(size_t *high_water, size_t *total) SHMEM_IMPL_NOEXCEPT
 /* What a symmetric address is called on all PEs. */
 uint64_t shmem_impl_tool_offset(const void *symmetric) SHMEM_IMPL_NOEXCEPT;
 
-/* The value of SHMEM_STATS and SHMEM_TRACE, or null when they are off; so many events may a PE record. */
+/* The values of SHMEM_STATS, SHMEM_TRACE and SHMEM_HANG_AFTER, or null; so many events may a PE record. */
 struct shmem_impl_tool_wish {
-	const char *stats, *trace;
+	const char *stats, *trace, *hang_after;
 	size_t events;
 };
 void shmem_impl_tool_wish(struct shmem_impl_tool_wish *out) SHMEM_IMPL_NOEXCEPT;

@@ -6,6 +6,7 @@
 //
 //   tool_calls    the names           tool_count  what is counted        tool_ending  a job that ends early
 //   tool_report   all PEs' figures    tool_table, tool_json, tool_svg    the same as text, data and picture
+//   tool_hang     the hang report
 //   tool_trace    timelines           tool_clock  clocks of hosts        tool_inlined  programs of oshcc --inline
 //
 // A PE's figures lie in the tool's room of its symmetric memory: the PE alone writes them, and at the end one PE, the
@@ -103,13 +104,18 @@ struct head {
 	uint32_t in_call; // + 1
 	int32_t in_pe;
 	uint64_t in_bytes, in_since_ns;
-	uint64_t events, dropped;     // of the timeline
-	uint64_t ping, pong, claimed; // of clock_compare(); a job that ends early is reported once
+	uint64_t in_place, in_value; // as of struct event
+	uint64_t in_team;            // the handle; of a collective
+	uint32_t in_team_pes, in_how;
+	uint64_t look_asked, look_answered; // of tool_hang.cpp: numbers of reports
+	uint64_t events, dropped;           // of the timeline
+	uint64_t ping, pong, claimed;       // of clock_compare(); a job that ends early is reported once
 };
 struct figures {
 	struct head head;
 	row rows[kRows];
 	pair pairs[kPairs];
+	char where[1536]; // the backtrace of its main thread, when it was asked for
 };
 struct event {
 	uint64_t start_ns, ns, bytes;
@@ -171,7 +177,7 @@ public:
 	watch &operator=(const watch &) = delete;
 
 private:
-	void enter();
+	void enter(shmem_team_t team = SHMEM_TEAM_INVALID);
 	uint64_t start_ = 0;
 	size_t bytes_;
 	shmem_ctx_t ctx_ = SHMEM_CTX_DEFAULT;
@@ -190,6 +196,10 @@ shmem_team_t set_team(int start, int log_stride, int size);
 
 bool program_has_inlined_calls(); // tool_inlined.cpp
 void set_counting(bool on);       // tool_count.cpp
+
+// tool_hang.cpp: where all PEs are, when one is in a call for too long
+void hang_prepare();
+void hang_close();
 
 // tool_ending.cpp: figures of a job that does not come to its end
 void ending_prepare();

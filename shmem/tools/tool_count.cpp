@@ -105,10 +105,10 @@ watch::watch(call id, family f, shmem_team_t team, size_t part, size_t parts)
 	const auto which = kFamilies[static_cast<uint32_t>(f)].algorithms;
 	if (which != kOneAlgorithm)
 		row_ = row_of(f, static_cast<uint32_t>(shmem_impl_tool_algorithm(which, team, part)) % kAlgorithms);
-	enter();
+	enter(team);
 }
 
-void watch::enter()
+void watch::enter(shmem_team_t team)
 {
 	if (!g.counting)
 		return;
@@ -117,6 +117,14 @@ void watch::enter()
 	pgas_store_relaxed(&h.in_pe, pe_);
 	pgas_store_relaxed(&h.in_bytes, bytes_);
 	pgas_store_relaxed(&h.in_since_ns, start_);
+	if (g.wish.hang_after) {
+		pgas_store_relaxed(&h.in_place, signal_.at ? shmem_impl_tool_offset(signal_.at) + 1 : 0);
+		pgas_store_relaxed(&h.in_value, signal_.value);
+		pgas_store_relaxed(&h.in_how, static_cast<uint32_t>(signal_.how));
+		pgas_store_relaxed(&h.in_team, reinterpret_cast<uint64_t>(team));
+		pgas_store_relaxed(&h.in_team_pes,
+				   team == SHMEM_TEAM_INVALID ? 0 : static_cast<uint32_t>(members(team)));
+	}
 	pgas_store_relaxed(&h.in_call, static_cast<uint32_t>(id_) + 1);
 }
 
@@ -218,6 +226,8 @@ void joined()
 	h.begin_ns = now_ns();
 	pgas_store_release(&h.magic, kMagic); // pairs with load_acquire in read_near()
 	ending_prepare();
+	if (g.wish.hang_after)
+		hang_prepare();
 	if (g.wish.trace)
 		clock_compare(0);
 	g.counting = true;
@@ -244,6 +254,7 @@ void all_left()
 		report_all();
 	if (g.my_pe == g.collector && g.wish.trace)
 		trace_all();
+	hang_close();
 	ending_close();
 	g.mine = nullptr;
 	g.events = nullptr;

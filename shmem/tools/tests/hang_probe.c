@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * hang_probe FILE: four PEs that wait in three places, until FILE is there.  PE 3 is in no call; then it ends the wait
+ * of PE 2, and both come to the barrier where the others are.
+ */
+#include "shmem_test.h"
+
+#include <time.h>
+#include <unistd.h>
+
+static long word;
+
+__attribute__((noinline)) static void until_there(const char *file)
+{
+	const struct timespec nap = {0, 10000000};
+	while (access(file, F_OK) != 0)
+		nanosleep(&nap, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	shmem_init();
+	CHECK(argc == 2 && shmem_n_pes() == 4);
+	if (shmem_my_pe() == 2)
+		shmem_long_wait_until(&word, SHMEM_CMP_EQ, 5);
+	if (shmem_my_pe() == 3) {
+		until_there(argv[1]);
+		shmem_long_p(&word, 5, 2);
+	}
+	shmem_barrier_all();
+	test_done("hang_probe");
+	return 0;
+}

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The hang report: where every PE of a host is, and since when, when one of them has been in one call for too long, or
+// when somebody sends SIGUSR1. PEs in equal places are said together.
+//
+// Each PE has a thread here. That of the first PE of a host looks at the figures of all of them now and then. It asks
+// each for a backtrace by a number in that PE's room; the PE's own thread interrupts the main thread, whose handler
+// notes the return addresses, finds their names, and writes both into its room. A PE that does not answer in time is
+// reported with what its figures say.
+#include "tool_report.hpp"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace shmem_tools {
+namespace {
+
+constexpr uint64_t kLookNs = 50'000'000;
+constexpr int kPatienceLooks = 30; // until a PE has answered
+constexpr int kFrames = 32;
+
+struct guard_thread {
+	pthread_t thread{}, main{};
+	bool runs = false;
+	uint64_t after_ns = 0;
+	pid_t pid = 0;
+	std::vector<figures *> near; // of each PE of my host, or null
+	int first = 0;               // the PE that reports
+	std::atomic<bool> closing{false}, asked{false};
+	void *frames[kFrames];
+	std::atomic<int> frame_count{-1};
+	struct sigaction old_look {
+	}, old_user{};
+};
+guard_thread g_hang;
+
+int look_signal()
+{
+	return SIGRTMAX - 3;
+}
+
+// --- my own place ----------------------------------------------------------------------------------------------------
+
+void on_look(int, siginfo_t *, void *)
+{
+	const int saved = errno;
+	if (g_hang.frame_count.load() == -1)
+		g_hang.frame_count.store(backtrace(g_hang.frames, kFrames));
+	errno = saved;
+}
+
+void on_user(int, siginfo_t *, void *)
+{
+	g_hang.asked.store(true);
+}
+
+bool is_of_ours(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	return strncmp(name, "libsma", 6) == 0 || strncmp(name, "libpgas", 7) == 0 || strncmp(name, "libc.", 5) == 0 ||
+	       strncmp(name, "libpthread", 10) == 0 || strncmp(name, "linux-vdso", 10) == 0;
+}
+
+// One line per frame of the program itself; the library's own are nobody's business.
+void name_frames(char *text, size_t room, int count)
+{
+	size_t used = 0;
+	text[0] = '\0';
+	for (int i = 0; i < count; i++) {
+		Dl_info info{};
+		const auto at = reinterpret_cast<uintptr_t>(g_hang.frames[i]);
+		if (!dladdr(g_hang.frames[i], &info) || !info.dli_fname || is_of_ours(info.dli_fname))
+			continue;
+		const char *slash = strrchr(info.dli_fname, '/');
+		const char *name = slash ? slash + 1 : info.dli_fname;
+		const auto base = reinterpret_cast<uintptr_t>(info.dli_fbase);
+		const auto symbol = reinterpret_cast<uintptr_t>(info.dli_saddr);
+		int n;
+		if (info.dli_sname)
+			n = snprintf(text + used, room - used, "      %s+0x%" PRIxPTR " (%s+0x%" PRIxPTR ")\n",
+				     info.dli_sname, at - symbol, name, at - base);
+		else
+			n = snprintf(text + used, room - used, "      %s+0x%" PRIxPTR "\n", name, at - base);
+		if (n < 0 || static_cast<size_t>(n) >= room - used) {
+			text[used] = '\0';
+			return;
+		}
+		used += static_cast<size_t>(n);
+	}
+}
+
+void answer()
+{
+	head &mine = g.mine->head;
+	const uint64_t number = pgas_load_acquire(&mine.look_asked); // pairs with store_release in ask_all()
+	if (number == pgas_load_relaxed(&mine.look_answered))
+		return;
+	g_hang.frame_count.store(-1);
+	const timespec nap = {0, 1'000'000};
+	if (pthread_kill(g_hang.main, look_signal()) == 0)
+		for (int i = 0; i < 500 && g_hang.frame_count.load() == -1; i++)
+			nanosleep(&nap, nullptr);
+	name_frames(g.mine->where, sizeof g.mine->where, std::max(g_hang.frame_count.load(), 0));
+	pgas_store_release(&mine.look_answered, number); // pairs with load_acquire in has_answered()
+}
+
+// --- everybody's -----------------------------------------------------------------------------------------------------
+
+void nap_one_look()
+{
+	const timespec nap = {0, static_cast<long>(kLookNs)};
+	nanosleep(&nap, nullptr);
+}
+
+bool has_answered(const figures *there, uint64_t number)
+{
+	return pgas_load_acquire(&there->head.look_answered) >= number; // pairs with store_release in answer()
+}
+
+void ask_all(uint64_t number)
+{
+	for (figures *there : g_hang.near)
+		if (there)
+			pgas_store_release(&there->head.look_asked, number); // pairs with load_acquire in answer()
+	for (int i = 0; i < kPatienceLooks; i++) {
+		answer(); // I am one of them
+		bool all = true;
+		for (const figures *there : g_hang.near)
+			all = all && (!there || has_answered(there, number));
+		if (all)
+			return;
+		nap_one_look();
+	}
+}
+
+const char *comparison(uint32_t how)
+{
+	static const char *const names[] = {"==", "!=", ">", ">=", "<", "<="};
+	return how < 6 ? names[how] : "?";
+}
+
+// "shmem_long_put to PE 3, 80 bytes"
+std::string place_text(const head &h)
+{
+	if (!h.in_call)
+		return "outside of calls";
+	std::string text = name_of(h.in_call - 1);
+	char part[128] = "";
+	if (h.in_place && h.in_pe == kNoPe)
+		snprintf(part, sizeof part, " for symmetric 0x%" PRIx64 " %s %" PRId64, h.in_place - 1,
+			 comparison(h.in_how), static_cast<int64_t>(h.in_value));
+	text += part;
+	part[0] = '\0';
+	if (h.in_pe != kNoPe)
+		snprintf(part, sizeof part, " to PE %d", h.in_pe);
+	text += part;
+	if (h.in_team_pes) {
+		shmem_team_t team = reinterpret_cast<shmem_team_t>(h.in_team);
+		snprintf(part, sizeof part, ", team %sof %u PEs",
+			 team == SHMEM_TEAM_WORLD    ? "SHMEM_TEAM_WORLD "
+			 : team == SHMEM_TEAM_SHARED ? "SHMEM_TEAM_SHARED "
+						     : "",
+			 h.in_team_pes);
+		text += part;
+	}
+	if (h.in_bytes)
+		text += ", " + std::to_string(h.in_bytes) + " bytes";
+	return text;
+}
+
+struct group {
+	std::string place, frames;
+	std::vector<int> pes;
+	uint64_t least_ns, most_ns;
+};
+
+std::string pe_list(const std::vector<int> &pes)
+{
+	std::string text;
+	for (size_t i = 0; i < pes.size(); i++) {
+		size_t last = i;
+		while (last + 1 < pes.size() && pes[last + 1] == pes[last] + 1)
+			last++;
+		text += (text.empty() ? "" : ",") + std::to_string(pes[i]);
+		if (last > i)
+			text += "-" + std::to_string(pes[last]);
+		i = last;
+	}
+	return text;
+}
+
+std::vector<group> groups(uint64_t number)
+{
+	std::vector<group> found;
+	const uint64_t now = now_ns();
+	for (size_t pe = 0; pe < g_hang.near.size(); pe++) {
+		const figures *there = g_hang.near[pe];
+		if (!there)
+			continue;
+		const head h = there->head;
+		char frames[sizeof there->where] = "      (it does not answer)\n";
+		if (has_answered(there, number))
+			memcpy(frames, there->where, sizeof frames);
+		frames[sizeof frames - 1] = '\0';
+		const uint64_t ns = h.in_call ? now - h.in_since_ns : 0;
+		const std::string place = place_text(h);
+		auto it = std::find_if(found.begin(), found.end(),
+				       [&](const group &x) { return x.place == place && x.frames == frames; });
+		if (it == found.end())
+			it = found.insert(it, {place, frames, {}, ns, ns});
+		it->pes.push_back(static_cast<int>(pe));
+		it->least_ns = std::min(it->least_ns, ns);
+		it->most_ns = std::max(it->most_ns, ns);
+	}
+	return found;
+}
+
+void print_report(const char *why)
+{
+	static uint64_t number = 0;
+	ask_all(++number);
+	shmem_impl_tool_pe where;
+	shmem_impl_tool_where(g.my_pe, &where);
+	std::string text = std::string("SHMEM hang report") + (*where.name ? " of host " : "") + where.name + ": " +
+			   why + "\n";
+	for (const group &x : groups(number)) {
+		text += "  PE " + pe_list(x.pes) + ": " + x.place;
+		if (x.most_ns)
+			text += std::string(", for ") + time_text(x.most_ns);
+		text += "\n" + x.frames;
+	}
+	fputs(text.c_str(), stderr);
+	fflush(stderr);
+}
+
+// Who has been in one call for longest?
+int longest(uint64_t &since)
+{
+	int who = kNoPe;
+	for (size_t pe = 0; pe < g_hang.near.size(); pe++) {
+		const figures *there = g_hang.near[pe];
+		if (!there || !pgas_load_relaxed(&there->head.in_call) || pgas_load_relaxed(&there->head.left))
+			continue;
+		const uint64_t at = pgas_load_relaxed(&there->head.in_since_ns);
+		if (who == kNoPe || at < since) {
+			who = static_cast<int>(pe);
+			since = at;
+		}
+	}
+	return who;
+}
+
+void *guard_main(void *)
+{
+	uint64_t said_since = 0, limit = g_hang.after_ns;
+	for (; !g_hang.closing.load(); nap_one_look()) {
+		answer();
+		if (g.my_pe != g_hang.first)
+			continue;
+		if (g_hang.asked.exchange(false))
+			print_report("SIGUSR1");
+		uint64_t since = 0;
+		const int pe = longest(since);
+		if (pe == kNoPe)
+			continue;
+		if (since != said_since) { // another call
+			said_since = since;
+			limit = g_hang.after_ns;
+		}
+		const uint64_t ns = now_ns() - since;
+		if (ns < limit)
+			continue;
+		limit = 2 * ns; // again when it has taken twice as long
+		char why[128];
+		snprintf(why, sizeof why, "PE %d has been in one call for %s", pe, time_text(ns));
+		print_report(why);
+	}
+	return nullptr;
+}
+
+void handle(int sig, void (*handler)(int, siginfo_t *, void *), struct sigaction *old)
+{
+	struct sigaction now {};
+	now.sa_sigaction = handler;
+	now.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+	sigemptyset(&now.sa_mask);
+	sigaction(sig, &now, old);
+}
+
+} // namespace
+
+void hang_prepare()
+{
+	guard_thread &w = g_hang;
+	char *end;
+	const double seconds = strtod(g.wish.hang_after, &end);
+	if (end == g.wish.hang_after || *end || !(seconds > 0) || seconds > 1e9) {
+		fprintf(stderr, "PE %d: SHMEM_HANG_AFTER: \"%s\" is not a number of seconds above 0\n", g.my_pe,
+			g.wish.hang_after);
+		pshmem_global_exit(1);
+	}
+	w.after_ns = static_cast<uint64_t>(seconds * 1e9);
+	w.near.assign(static_cast<size_t>(g.n_pes), nullptr);
+	w.first = g.n_pes;
+	for (int pe = 0; pe < g.n_pes; pe++) {
+		shmem_impl_tool_pe where;
+		shmem_impl_tool_where(pe, &where);
+		if (where.host != g.my_host || !where.with_tool)
+			continue;
+		w.near[static_cast<size_t>(pe)] = static_cast<figures *>(pshmem_ptr(g.mine, pe));
+		w.first = std::min(w.first, pe);
+	}
+	void *frames[2];
+	backtrace(frames, 2); // it loads a library at its first call, which no handler may
+	w.main = pthread_self();
+	w.closing = w.asked = false;
+	handle(look_signal(), on_look, &w.old_look);
+	handle(SIGUSR1, on_user, &w.old_user);
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	w.runs = pthread_create(&w.thread, nullptr, guard_main, nullptr) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void hang_close()
+{
+	if (!g_hang.runs)
+		return;
+	g_hang.closing = true;
+	pthread_join(g_hang.thread, nullptr);
+	g_hang.runs = false;
+	sigaction(look_signal(), &g_hang.old_look, nullptr);
+	sigaction(SIGUSR1, &g_hang.old_user, nullptr);
+	g_hang.near.clear();
+}
+
+} // namespace shmem_tools
