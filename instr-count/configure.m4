@@ -94,6 +94,9 @@ AC_DEFUN([PGAS_INSTR_COUNT], [
   AC_SUBST([INSTR_COUNT_OMPI_LIBS])
   AM_CONDITIONAL([INSTR_COUNT_OMPI], [test "$instr_count_ompi" = yes])
 
+  PKG_CHECK_MODULES([INSTR_COUNT_UCX], [ucx], [instr_count_ucx=yes], [instr_count_ucx=no])
+  AM_CONDITIONAL([INSTR_COUNT_UCX], [test "$instr_count_ucx" = yes])
+
   AM_CONDITIONAL([INSTR_COUNT_DIRECT], [test "$instr_count_direct$instr_count_fabric" = yesyes])
   AM_CONDITIONAL([INSTR_COUNT_SHMEM], [test "$instr_count_shmem" = yes])
   AM_CONDITIONAL([INSTR_COUNT_GASNET], [test "$instr_count_gasnet" = yes])

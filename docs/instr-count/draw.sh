@@ -5,5 +5,6 @@
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 command=${INSTR_COUNT:-$here/../../build/instr-count/instr-count}
-"$command" report --svg --from "$here/x86_64.json" -o "$here/report.svg"
-"$command" report --latency-svg --cpi 1 --ghz 2.1 --from "$here/x86_64.json" -o "$here/latency.svg"
+from="--from $here/x86_64.json --from $here/x86_64-verbs.json"
+"$command" report --svg $from -o "$here/report.svg"
+"$command" report --latency-svg --cpi 1 $from -o "$here/latency.svg"

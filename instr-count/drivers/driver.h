@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "pgas_mark.h"
@@ -78,6 +79,63 @@ static inline int driver_rank(void)
 		text = getenv(names[i]);
 	return text ? atoi(text) : 0;
 }
+
+/* Whether one of the arguments is this word. */
+static inline int driver_has(int argc, char **argv, const char *word)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], word) == 0)
+			return 1;
+	return 0;
+}
+
+/* Tells instr-count something of this run, a line of "WHAT<tab>WORDS": "setting" is the version and the transport of a
+ * peer, "ps" the picoseconds of a call. */
+static inline void driver_tell(const char *what, const char *words)
+{
+	const char *file = getenv("INSTR_COUNT_FACTS");
+	FILE *out = file ? fopen(file, "a") : NULL;
+	if (!out)
+		return;
+	fprintf(out, "%s\t%s\n", what, words);
+	fclose(out);
+}
+
+/* With INSTR_COUNT_TIME=N: so many calls in each of DRIVER_ROUNDS rounds. The best round had the machine to itself. */
+enum { DRIVER_ROUNDS = 40 };
+
+static inline unsigned driver_timed_calls(void)
+{
+	const char *text = getenv("INSTR_COUNT_TIME");
+	unsigned long n = text ? strtoul(text, NULL, 0) : 0;
+	return n < 100000000 ? (unsigned)n : 0;
+}
+
+static inline double driver_ps(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return 1e12 * (double)now.tv_sec + 1e3 * (double)now.tv_nsec;
+}
+
+/* Runs the statement as said above, and tells the time of one call, the loop around it included. */
+#define DRIVER_TIME(_tell, ...)                                                                                        \
+	do {                                                                                                           \
+		const unsigned calls_ = driver_timed_calls();                                                          \
+		double best_ = 0;                                                                                      \
+		for (int round_ = 0; calls_ > 0 && round_ < DRIVER_ROUNDS; round_++) {                                 \
+			const double begin_ = driver_ps();                                                             \
+			for (unsigned n_ = calls_; n_ > 0; n_--) {                                                     \
+				__VA_ARGS__;                                                                           \
+			}                                                                                              \
+			const double took_ = (driver_ps() - begin_) / calls_;                                          \
+			best_ = round_ == 0 || took_ < best_ ? took_ : best_;                                          \
+		}                                                                                                      \
+		char words_[32];                                                                                       \
+		snprintf(words_, sizeof(words_), "%.0f", best_);                                                       \
+		if (calls_ > 0 && (_tell))                                                                             \
+			driver_tell("ps", words_);                                                                     \
+	} while (0)
 
 /* A program of one process: main() that runs the statement n times. */
 #define DRIVER_MAIN(...)                                                                                               \

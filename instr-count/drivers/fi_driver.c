@@ -270,6 +270,17 @@ static int close_all(struct fi_side *s)
 	return worst;
 }
 
+/* The report names a peer by libfabric's version and its own name. */
+static void tell(const struct fi_side *s)
+{
+	char words[128];
+	uint32_t version = fi_version();
+	snprintf(words, sizeof(words), "libfabric %u.%u %s", FI_MAJOR(version), FI_MINOR(version),
+		 s->info->fabric_attr->prov_name);
+	if (strcmp(s->info->fabric_attr->prov_name, "pgas") != 0)
+		driver_tell("setting", words);
+}
+
 int fi_driver_run(int argc, char **argv, ssize_t (*call)(struct fi_side *), ssize_t expected, int starts)
 {
 	static struct fi_side side;
@@ -277,6 +288,8 @@ int fi_driver_run(int argc, char **argv, ssize_t (*call)(struct fi_side *), ssiz
 	ssize_t got = expected;
 	uint64_t started = 0;
 	int status = open_all(&side, argc > 1 ? argv[1] : "pgas", place);
+	if (status == 0)
+		tell(&side);
 	for (int i = 0; status == 0 && i < target_count; i++)
 		status = connect_to(&side, targets[i].address, ++started);
 	for (int i = 0; status == 0 && place == DRIVER_LINKED && i < DRIVER_QUIET_POLLS; i++)

@@ -7,6 +7,9 @@
 #ifndef INSTR_COUNT_SHMEM_DRIVER_H
 #define INSTR_COUNT_SHMEM_DRIVER_H
 
+#ifdef INSTR_COUNT_PEER
+#include <dlfcn.h>
+#endif
 #include <shmem.h>
 #include <stdint.h>
 
@@ -14,6 +17,34 @@
 
 /* Symmetric because static; a page of it for the larger puts. */
 static long cell[512];
+/* What some drivers use: the same, or memory of the symmetric heap with the argument "heap". Peers may differ there. */
+static long *target = cell;
+
+/* The report names a peer by what it says itself: its version and that of what it stands on, and where the target is.
+ * These names are looked up because only that peer has them. */
+static inline void shmem_driver_tell(int heap)
+{
+#ifdef INSTR_COUNT_PEER
+	char version[8192] = "", words[9000];
+	int bytes = 0;
+	int (*get_version)(char *, int *) = (int (*)(char *, int *))dlsym(RTLD_DEFAULT, "MPI_Get_library_version");
+	void *ucp = dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);
+	const char *(*ucp_version)(void) = ucp ? (const char *(*)(void))dlsym(ucp, "ucp_get_version_string") : NULL;
+	const char *transport = getenv("UCX_TLS");
+	if (get_version && get_version(version, &bytes) == 0)
+		version[strcspn(version, ",")] = '\0';
+	transport = transport ? transport : "";
+	int bytes_used = snprintf(words, sizeof(words), "%s", *version ? version : INSTR_COUNT_PEER);
+	if (ucp_version)
+		bytes_used += snprintf(words + bytes_used, sizeof(words) - (size_t)bytes_used, ", UCX %s %.*s",
+				       ucp_version(), (int)strcspn(transport, ","), transport);
+	snprintf(words + bytes_used, sizeof(words) - (size_t)bytes_used, ", %s", heap ? "heap" : "static data");
+	if (shmem_my_pe() == 0)
+		driver_tell("setting", words);
+#else
+	(void)heap;
+#endif
+}
 
 /* The hosts are as the argument says, and the link is open. */
 static inline void shmem_driver_open_link(enum driver_place place, int peer)
@@ -40,6 +71,8 @@ static inline int shmem_driver_run(int argc, char **argv, void (*call)(int peer)
 	shmem_init();
 	int peer = shmem_n_pes() - 1;
 	memset(cell, 0, sizeof(cell));
+	if (driver_has(argc, argv, "heap") && !(target = shmem_calloc(512, sizeof(long))))
+		shmem_global_exit(1);
 	shmem_barrier_all();
 	shmem_driver_open_link(place, peer);
 	if (everyone || shmem_my_pe() == 0)
@@ -48,6 +81,9 @@ static inline int shmem_driver_run(int argc, char **argv, void (*call)(int peer)
 			if (place == DRIVER_VERBS)
 				shmem_quiet();
 		}
+	if (everyone || shmem_my_pe() == 0)
+		DRIVER_TIME(shmem_my_pe() == 0, call(peer));
+	shmem_driver_tell(target != cell);
 	shmem_barrier_all();
 	shmem_finalize();
 	return 0;

@@ -4,7 +4,7 @@
 
 static void call(int peer)
 {
-	PGAS_MARK_USE(shmem_long_g(cell, peer));
+	PGAS_MARK_USE(shmem_long_g(target, peer));
 }
 
 SHMEM_DRIVER_MAIN(call)

@@ -18,7 +18,7 @@ namespace ic {
 
 static const std::vector<option_spec> kRunOptions = {
 	{"--engine", true},       {"--calls", true},  {"--warmup", true},  {"--json", true},
-	{"--native-libc", false}, {"--agree", false}, {"--timeout", true},
+	{"--native-libc", false}, {"--agree", false}, {"--timeout", true}, {"--time", false},
 };
 
 static run_settings settings_from(const options &opts)
@@ -28,6 +28,7 @@ static run_settings settings_from(const options &opts)
 	settings.calls = opts.number("--calls", settings.calls);
 	settings.warmup = opts.number("--warmup", settings.warmup);
 	settings.native_libc = opts.has("--native-libc");
+	settings.time = opts.has("--time");
 	settings.timeout_s = opts.number("--timeout", settings.timeout_s);
 	require_engine_name(settings.engine);
 	if (settings.calls == 0)

@@ -36,6 +36,7 @@ exit_code cmd_report(const words &args)
 		      {"--warmup", true},
 		      {"--native-libc", false},
 		      {"--timeout", true},
+		      {"--time", false},
 		      {"--from", true},
 		      {"--json", false},
 		      {"--csv", false},
@@ -56,14 +57,18 @@ exit_code cmd_report(const words &args)
 	path_table table = path_table::load();
 	result_set set;
 	if (opts.has("--from")) {
-		set = result_set::load(opts.value("--from"));
-		set.keep(opts.words(), opts.value("--from"));
+		std::vector<std::string> files = opts.values("--from");
+		set = result_set::load(files[0]);
+		for (size_t i = 1; i < files.size(); i++)
+			set.add(result_set::load(files[i]), files[i]);
+		set.keep(opts.words(), join(files, ", "));
 	} else {
 		run_settings settings;
 		settings.engine = opts.value("--engine", settings.engine);
 		settings.calls = opts.number("--calls", settings.calls);
 		settings.warmup = opts.number("--warmup", settings.warmup);
 		settings.native_libc = opts.has("--native-libc");
+		settings.time = opts.has("--time");
 		settings.timeout_s = opts.number("--timeout", settings.timeout_s);
 		set = run_paths(table, table.select(opts.words()), settings);
 	}
@@ -71,8 +76,14 @@ exit_code cmd_report(const words &args)
 		write_file(opts.value("-o", "-"), short_report(table, set));
 		return exit_code::ok;
 	}
+	// Kept results belong to the machine that counted, not to this one.
+	bool kept = opts.has("--from");
 	latency_model model =
-		make_latency_model(cpi, ghz, cpi > 0 ? std::vector<std::string>{} : cpi_probe(table, set));
+		make_latency_model(cpi, ghz, cpi > 0 || kept ? std::vector<std::string>{} : cpi_probe(table, set));
+	if (kept && ghz == 0 && set.mhz != 0) {
+		model.ghz = static_cast<double>(set.mhz) / 1000;
+		model.ghz_source = "as the machine that counted reports";
+	}
 	std::string text;
 	if (opts.has("--json"))
 		text = set.to_json();
@@ -83,7 +94,7 @@ exit_code cmd_report(const words &args)
 	else if (opts.has("--svg"))
 		text = svg_figures(table, set);
 	else if (opts.has("--latency-svg"))
-		text = svg_latency(build_figures(table, set), model);
+		text = svg_latency(build_figures(table, set), set, model);
 	else
 		text = text_report(table, set, model);
 	write_file(opts.value("-o", "-"), text);

@@ -39,6 +39,7 @@ constexpr help_entry kHelp[] = {
 		"  --calls N        calls to count (20)     --warmup N   calls to drop first (3)\n"
 		"  --json FILE      also write the results ('-' for standard output only)\n"
 		"  --timeout S      seconds that each program may take (600; 0 for any time)\n"
+		"  --time           also measure the time of a call, of paths with a figure\n"
 		"  --native-libc    let libc choose its own memcpy; counts then differ by machine\n"},
 	{"check", "Usage: instr-count check [OPTION...] [PATH...]\n"
 		  "Counts the paths and fails (1) when a median exceeds its budget, or when a\n"
@@ -49,14 +50,16 @@ constexpr help_entry kHelp[] = {
 	{"report", "Usage: instr-count report [OPTION...] [PATH...]\n"
 		   "The paper's figures with its numbers, peers and ours, and the latency model.\n"
 		   "\n"
-		   "  --from FILE      use the results of an earlier 'run --json FILE', of PATH only\n"
+		   "  --from FILE      use the results of an earlier 'run --json FILE', of PATH only;\n"
+		   "                   once more: what the first file has no number of\n"
 		   "  --short          the figures alone, one line per operation\n"
 		   "  --json, --csv, --html, --svg   another form than text\n"
 		   "  --latency-svg    the latency plot alone\n"
 		   "  -o FILE          write there instead of standard output\n"
 		   "  --cpi X          cycles per instruction for the latency model\n"
 		   "  --ghz X          frequency for the latency model\n"
-		   "  --engine NAME, --calls N, --warmup N, --timeout S, --native-libc: as for run\n"},
+		   "  --engine NAME, --calls N, --warmup N, --timeout S, --time, --native-libc:\n"
+		   "                   as for run\n"},
 	{"explain", "Usage: instr-count explain PATH\n"
 		    "       instr-count explain --entry FN [--boundary B] -- PROGRAM [ARGUMENT...]\n"
 		    "Prints every instruction one median call executed, with routine, source line\n"

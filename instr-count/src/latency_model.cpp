@@ -70,6 +70,8 @@ bool measure_cpi(const std::vector<std::string> &probe, double &cpi)
 	return true;
 }
 
+} // namespace
+
 bool machine_ghz(double &ghz)
 {
 	std::string text;
@@ -85,7 +87,17 @@ bool machine_ghz(double &ghz)
 	return false;
 }
 
-} // namespace
+std::string machine_cpu()
+{
+	std::string text;
+	read_file("/proc/cpuinfo", text);
+	for (const char *key : {"\nmodel name", "\nCPU part"})
+		if (size_t at = text.find(key); at != std::string::npos) {
+			at = text.find(':', at) + 1;
+			return std::string(trim(text.substr(at, text.find('\n', at) - at)));
+		}
+	return "";
+}
 
 latency_model make_latency_model(double cpi, double ghz, const std::vector<std::string> &probe)
 {

@@ -19,6 +19,10 @@ struct latency_model {
 	std::string text() const;
 };
 
+// What the system says of its processor: a name, and a frequency where it knows one.
+std::string machine_cpu();
+bool machine_ghz(double &ghz);
+
 // Options of 0 mean: find out. probe is a program for the hardware counters
 // to watch (INSTR_COUNT_CALLS says how long), empty for none.
 latency_model make_latency_model(double cpi, double ghz, const std::vector<std::string> &probe);

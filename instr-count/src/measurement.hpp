@@ -71,6 +71,7 @@ struct measurement {
 	std::vector<cost_line> lines;
 	std::vector<place> trace; // in order, when asked for
 	std::vector<std::string> notes;
+	std::string setting; // what the program says it is: version and transport of a peer
 
 	uint64_t min() const;
 	uint64_t median() const;

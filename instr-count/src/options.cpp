@@ -35,16 +35,16 @@ options::options(const char *command, const std::vector<std::string> &args, cons
 			fail(exit_code::usage, "option %s takes no value", name.c_str());
 		if (spec->has_value && equals == std::string::npos && i + 1 >= args.size())
 			fail(exit_code::usage, "option %s needs a value", name.c_str());
-		values_[name] = !spec->has_value              ? ""
-				: equals != std::string::npos ? arg.substr(equals + 1)
-							      : args[++i];
+		values_[name].push_back(!spec->has_value              ? ""
+					: equals != std::string::npos ? arg.substr(equals + 1)
+								      : args[++i]);
 	}
 }
 
 std::string options::value(const std::string &name, const std::string &otherwise) const
 {
 	auto found = values_.find(name);
-	return found == values_.end() ? otherwise : found->second;
+	return found == values_.end() ? otherwise : found->second.back();
 }
 
 unsigned options::number(const std::string &name, unsigned otherwise) const
@@ -52,8 +52,9 @@ unsigned options::number(const std::string &name, unsigned otherwise) const
 	if (!has(name))
 		return otherwise;
 	uint64_t value = 0;
-	if (!parse_u64(values_.at(name), value) || value > 0x7fffffff)
-		fail(exit_code::usage, "option %s: '%s' is not a number", name.c_str(), values_.at(name).c_str());
+	std::string text = this->value(name);
+	if (!parse_u64(text, value) || value > 0x7fffffff)
+		fail(exit_code::usage, "option %s: '%s' is not a number", name.c_str(), text.c_str());
 	return static_cast<unsigned>(value);
 }
 
@@ -61,7 +62,7 @@ double options::real(const std::string &name, double otherwise) const
 {
 	if (!has(name))
 		return otherwise;
-	const std::string &text = values_.at(name);
+	std::string text = this->value(name);
 	char *end = nullptr;
 	double value = strtod(text.c_str(), &end);
 	if (text.empty() || *end != '\0' || !(value > 0))

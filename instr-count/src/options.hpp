@@ -20,6 +20,11 @@ public:
 
 	bool has(const std::string &name) const { return values_.count(name) != 0; }
 	std::string value(const std::string &name, const std::string &otherwise = "") const;
+	// All values of an option that may be given several times.
+	std::vector<std::string> values(const std::string &name) const
+	{
+		return has(name) ? values_.at(name) : std::vector<std::string>{};
+	}
 	unsigned number(const std::string &name, unsigned otherwise) const;
 	double real(const std::string &name, double otherwise) const;
 	const std::vector<std::string> &words() const { return words_; }
@@ -27,7 +32,7 @@ public:
 
 private:
 	std::string command_;
-	std::map<std::string, std::string> values_;
+	std::map<std::string, std::vector<std::string>> values_;
 	std::vector<std::string> words_;
 	std::vector<std::string> program_;
 };

@@ -118,7 +118,11 @@ void path_table::parse_published(const std::string &text, const std::string &sou
 	each_line(text, [&](const std::vector<std::string> &f, size_t line) {
 		if (f.size() != 5)
 			bad_line(source, line, format("%zu fields where a published number has 5", f.size()));
-		published.push_back({f[0], f[1], f[2], number(f[3], source, line), f[4]});
+		bool words = f[3].size() > 2 && f[3].front() == '"' && f[3].back() == '"';
+		if (words)
+			published.push_back({f[0], f[1], f[2], 0, f[3].substr(1, f[3].size() - 2), f[4]});
+		else
+			published.push_back({f[0], f[1], f[2], number(f[3], source, line), "", f[4]});
 	});
 }
 

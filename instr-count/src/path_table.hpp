@@ -30,11 +30,15 @@ struct path_entry {
 	std::string description;
 
 	uint64_t budget() const; // of the machine we run on
+	// Whether its processes play hosts, which they say by the driver's last word.
+	bool several_hosts() const { return to_another_host() || driver.ends_with(" linked"); }
+	bool to_another_host() const { return driver.ends_with(" far") || driver.ends_with(" verbs"); }
 };
 
 struct published_entry {
 	std::string figure, row, who;
 	uint64_t count = 0;
+	std::string claim; // what is said where no number is, "" otherwise
 	std::string scope; // what the number covers
 };
 

@@ -3,6 +3,7 @@
 #include "report.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "text.hpp"
 
@@ -12,15 +13,19 @@ namespace ic {
 static figure_bar bar_of(const path_result &result)
 {
 	if (result.who == "ours")
-		return {result.path, result.median, bar_kind::ours, result.description, result.layers};
+		return {result.path, result.median, bar_kind::ours, result.description, result.layers, result.ps};
 	// A peer that waits for another process spins as long as that takes: its
 	// shortest call is the fair one.
 	std::string scope = result.description;
 	if (result.min != result.max)
 		scope = format("shortest of %llu, median %llu", static_cast<unsigned long long>(result.calls),
 			       static_cast<unsigned long long>(result.median));
-	return {result.who, result.min, bar_kind::peer, scope,
-		result.min == result.median ? result.layers : decltype(result.layers){}};
+	return {result.setting.empty() ? result.who : result.setting,
+		result.min,
+		bar_kind::peer,
+		scope,
+		result.min == result.median ? result.layers : decltype(result.layers){},
+		result.ps};
 }
 
 static figure_row &row_of(figure &fig, const std::string &name)
@@ -28,33 +33,91 @@ static figure_row &row_of(figure &fig, const std::string &name)
 	for (figure_row &row : fig.rows)
 		if (row.name == name)
 			return row;
-	fig.rows.push_back({name, {}});
+	fig.rows.push_back({name, {}, {}});
 	return fig.rows.back();
+}
+
+// Of a peer that was counted in several ways the best is shown; the others are named.
+static void add_peer(figure_row &row, std::map<std::string, size_t> &best, const path_result &result)
+{
+	figure_bar bar = bar_of(result);
+	auto [known, fresh] = best.emplace(row.name + "|" + result.who, row.bars.size());
+	if (fresh) {
+		row.bars.push_back(bar);
+		return;
+	}
+	if (bar.count < row.bars[known->second].count)
+		std::swap(bar, row.bars[known->second]);
+	row.words.push_back(
+		format("not the best case: %s: %llu", bar.who.c_str(), static_cast<unsigned long long>(bar.count)));
+}
+
+static void add_published(figure &fig, const published_entry &entry)
+{
+	std::string words = entry.who + ": " + entry.claim + " (" + entry.scope + ")";
+	if (entry.claim.empty())
+		row_of(fig, entry.row).bars.push_back({entry.who, entry.count, bar_kind::quoted, entry.scope, {}, 0});
+	else if (entry.row == "-")
+		fig.words.push_back(words);
+	else
+		row_of(fig, entry.row).words.push_back(words);
+}
+
+// Where the target of a counted call is. The paper's are on another host, which their own words say.
+static std::string target_words(size_t near, size_t far)
+{
+	if (near + far == 0)
+		return "";
+	if (far == 0)
+		return "Counted: target on the same host.";
+	std::string other = "target on another host, which a process of this machine plays";
+	return near == 0 ? "Counted: " + other + "."
+			 : "Counted: target on the same host; *_far and *_verbs: " + other + ".";
+}
+
+static figure build_figure(const path_table &table, const result_set &set, const std::string &id,
+			   const std::string &title)
+{
+	figure fig{id, title, "", {}, {}};
+	std::map<std::string, size_t> best;
+	size_t near = 0, far = 0;
+	for (const published_entry &entry : table.published)
+		if (entry.figure == id)
+			add_published(fig, entry);
+	for (const path_result &result : set.results) {
+		// The table decides what belongs where: results may be older than it.
+		const path_entry *path = table.find(result.path);
+		std::vector<std::string> where = split(path != nullptr ? path->figure : result.figure, ':');
+		if (result.status != path_status::ok || where.size() != 2 || where[0] != id)
+			continue;
+		(path != nullptr && path->to_another_host() ? far : near)++;
+		if (result.who == "ours")
+			row_of(fig, where[1]).bars.push_back(bar_of(result));
+		else
+			add_peer(row_of(fig, where[1]), best, result);
+	}
+	fig.target = target_words(near, far);
+	for (figure_row &row : fig.rows)
+		std::stable_sort(row.bars.begin(), row.bars.end(),
+				 [](const figure_bar &a, const figure_bar &b) { return a.kind < b.kind; });
+	return fig;
 }
 
 std::vector<figure> build_figures(const path_table &table, const result_set &set)
 {
 	std::vector<figure> figures;
 	for (const auto &[id, title] : table.titles) {
-		figure fig{id, title, {}};
-		for (const published_entry &entry : table.published)
-			if (entry.figure == id)
-				row_of(fig, entry.row)
-					.bars.push_back({entry.who, entry.count, bar_kind::quoted, entry.scope, {}});
-		for (const path_result &result : set.results) {
-			if (result.status != path_status::ok)
-				continue;
-			std::vector<std::string> where = split(result.figure, ':');
-			if (where.size() == 2 && where[0] == id)
-				row_of(fig, where[1]).bars.push_back(bar_of(result));
-		}
-		for (figure_row &row : fig.rows)
-			std::stable_sort(row.bars.begin(), row.bars.end(),
-					 [](const figure_bar &a, const figure_bar &b) { return a.kind < b.kind; });
+		figure fig = build_figure(table, set, id, title);
 		if (!fig.rows.empty())
 			figures.push_back(fig);
 	}
 	return figures;
+}
+
+std::string figure_heading(const figure &fig)
+{
+	bool papers = !fig.id.empty() && fig.id[0] >= '0' && fig.id[0] <= '9';
+	return papers ? "Figure " + fig.id + " of the paper. " + fig.title : fig.title;
 }
 
 static std::string csv_field(const std::string &text)
@@ -70,7 +133,8 @@ static std::string csv_field(const std::string &text)
 std::string csv_report(const path_table &table, const result_set &set)
 {
 	std::vector<std::string> names = table.layer_names();
-	std::string out = "path,who,status,engine,arch,entry,boundary,calls,min,median,max,budget,syscalls,figure";
+	std::string out =
+		"path,who,status,engine,arch,entry,boundary,calls,min,median,max,budget,syscalls,figure,ps,setting";
 	for (const std::string &name : names)
 		out += "," + csv_field(name);
 	out += "\n";
@@ -80,7 +144,8 @@ std::string csv_report(const path_table &table, const result_set &set)
 			    ",");
 		for (uint64_t n : {r.calls, r.min, r.median, r.max, r.budget, r.syscalls})
 			out += format(",%llu", static_cast<unsigned long long>(n));
-		out += "," + csv_field(r.figure);
+		out += "," + csv_field(r.figure) + format(",%llu,", static_cast<unsigned long long>(r.ps)) +
+		       csv_field(r.setting);
 		for (const std::string &name : names) {
 			auto found = std::find_if(r.layers.begin(), r.layers.end(),
 						  [&](const auto &layer) { return layer.first == name; });
@@ -89,10 +154,13 @@ std::string csv_report(const path_table &table, const result_set &set)
 		}
 		out += "\n";
 	}
-	for (const published_entry &p : table.published)
-		out += csv_field(p.figure + ":" + p.row) + "," + csv_field(p.who) + ",published,,,," +
-		       csv_field(p.scope) + format(",,,%llu,,,,", static_cast<unsigned long long>(p.count)) +
-		       csv_field(p.figure + ":" + p.row) + std::string(names.size(), ',') + "\n";
+	for (const published_entry &p : table.published) {
+		std::string row = csv_field(p.figure + ":" + p.row);
+		std::string count = p.claim.empty() ? format("%llu", static_cast<unsigned long long>(p.count))
+						    : csv_field(p.claim);
+		out += row + "," + csv_field(p.who) + ",published,,,," + csv_field(p.scope) + ",,," + count + ",,,," +
+		       row + ",," + std::string(names.size(), ',') + "\n";
+	}
 	return out;
 }
 

@@ -23,19 +23,34 @@ struct figure_bar {
 	bar_kind kind = bar_kind::ours;
 	std::string scope; // what it covers
 	std::vector<std::pair<std::string, uint64_t>> layers;
+	uint64_t ps = 0; // measured time, 0 for none
 };
 
 struct figure_row {
 	std::string name;
 	std::vector<figure_bar> bars;
+	std::vector<std::string> words; // what was published without a number, and what is not shown
 };
 
 struct figure {
 	std::string id, title;
+	std::string target; // where the targets of the counted calls are
+	std::vector<std::string> words;
 	std::vector<figure_row> rows;
 };
 
 std::vector<figure> build_figures(const path_table &table, const result_set &set);
+// "Figure 6 of the paper. TITLE"; a letter is a figure of ours.
+std::string figure_heading(const figure &fig);
+
+// The paper's Figure 5: whose overhead is drawn over the frequency, at these CPIs.
+constexpr double kModelCpis[] = {0.5, 1.0, 1.1, 2.0};
+constexpr double kPapersCpi = 1.1, kPapersNs = 200, kPapersGhz[] = {1.0, 1.8};
+struct model_subject {
+	std::string what;
+	figure_bar bar;
+};
+std::vector<model_subject> model_subjects(const std::vector<figure> &figures);
 
 std::string text_results(const result_set &set);
 // The figures alone, one line per operation.
@@ -43,7 +58,7 @@ std::string short_report(const path_table &table, const result_set &set);
 std::string text_report(const path_table &table, const result_set &set, const latency_model &model);
 std::string csv_report(const path_table &table, const result_set &set);
 std::string svg_figures(const path_table &table, const result_set &set);
-std::string svg_latency(const std::vector<figure> &figures, const latency_model &model);
+std::string svg_latency(const std::vector<figure> &figures, const result_set &set, const latency_model &model);
 std::string html_report(const path_table &table, const result_set &set, const latency_model &model);
 
 } // namespace ic

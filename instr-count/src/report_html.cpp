@@ -40,8 +40,10 @@ std::string row(const path_result &r)
 		count += " (" + number(r.min) + "–" + number(r.max) + ")";
 	std::string budget = r.budget != 0 ? number(r.budget) : "–";
 	return format("<tr class=\"%s\">", kind) + cell(r.path) + cell(count, true) + cell(budget, true) +
-	       cell(ok ? number(r.syscalls) : "", true) + cell(ok ? join(parts, " + ") : r.message) +
-	       cell(r.description) + "</tr>\n";
+	       cell(ok ? number(r.syscalls) : "", true) +
+	       cell(r.ps != 0 ? format("%.1f", static_cast<double>(r.ps) / 1000) : "", true) +
+	       cell(ok ? join(parts, " + ") : r.message) +
+	       cell(r.description + (r.setting.empty() ? "" : ": " + r.setting)) + "</tr>\n";
 }
 
 // Where the instructions go, routine by routine.
@@ -58,10 +60,10 @@ std::string routines(const path_result &r)
 
 std::string html_report(const path_table &table, const result_set &set, const latency_model &model)
 {
-	std::string out = kHead + svg_figures(table, set) + svg_latency(build_figures(table, set), model);
+	std::string out = kHead + svg_figures(table, set) + svg_latency(build_figures(table, set), set, model);
 	out += "<h2>Every path</h2>\n<table><tr><th>path</th><th class=\"n\">instructions</th><th "
 	       "class=\"n\">budget</th>"
-	       "<th class=\"n\">system calls</th><th>split</th><th>what</th></tr>\n";
+	       "<th class=\"n\">system calls</th><th class=\"n\">ns, measured</th><th>split</th><th>what</th></tr>\n";
 	for (const path_result &r : set.results)
 		if (!r.who.starts_with("hand"))
 			out += row(r);

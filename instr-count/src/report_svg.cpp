@@ -1,40 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// report_svg.cpp: the figures as bars, and the latency model as a plot. Plain
-// SVG without scripts or fonts of its own, so that it shows alike everywhere.
+// report_svg.cpp: the figures as bars, and below each the short ones once more, enlarged: beside hundreds of
+// instructions a path of seven is not seen, and what it consists of even less.
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "report.hpp"
-#include "text.hpp"
+#include "svg_draw.hpp"
 
 namespace ic {
 
 namespace {
 
-constexpr double kWidth = 1000, kLabel = 232, kBar = 400;
-constexpr double kLine = 19, kBarHeight = 13;
-constexpr const char *kColours[] = {"#1f6fb2", "#c8414f", "#4f9d69", "#e6a23c", "#6b5b95", "#7d8aa0", "#2e4057"};
-constexpr const char *kQuoted = "#c9ced6", *kGrey = "#9aa3b2";
-constexpr const char *kInk = "#1d2433", *kFaint = "#6a7385", *kRule = "#e3e6eb";
+using namespace svg;
 
-std::string text_at(double x, double y, const std::string &text, const std::string &extra = "")
-{
-	return format("<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, extra.c_str()) + escape_markup(text) + "</text>\n";
-}
-
-std::string rect(double x, double y, double width, const char *colour, const std::string &tip)
-{
-	return format("<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"><title>", x, y, width,
-		      kBarHeight, colour) +
-	       escape_markup(tip) + "</title></rect>\n";
-}
-
-std::string line(double x1, double y1, double x2, double y2, const char *colour)
-{
-	return format("<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n", x1, y1, x2, y2,
-		      colour);
-}
+constexpr double kLabel = 290, kBar = 345, kLine = 19;
+// One for each layer, in the order of the table.
+constexpr const char *kColours[] = {"#1f6fb2", "#c8414f", "#4f9d69", "#e6a23c", "#6b5b95",
+				    "#7d8aa0", "#2e4057", "#b5838d", "#a3b18a"};
+// A bar of ours that is longer than this part of the longest is seen well enough.
+constexpr double kSeen = 0.3;
+constexpr double kCutWidth = 4; // pixels of an instruction from which single ones are marked
 
 const char *colour_of(const std::string &layer, const std::vector<std::string> &layers)
 {
@@ -42,9 +27,15 @@ const char *colour_of(const std::string &layer, const std::vector<std::string> &
 	return kColours[at % (sizeof(kColours) / sizeof(kColours[0]))];
 }
 
-std::string faint(const char *more = "")
+// White cuts between the instructions of a bar.
+std::string cuts(double x, double y, uint64_t count, double scale)
 {
-	return format("fill=\"%s\" font-size=\"11\" %s", kFaint, more);
+	std::string out;
+	for (uint64_t i = 1; scale >= kCutWidth && i < count; i++) {
+		double at = x + static_cast<double>(i) * scale;
+		out += line(at, y, at, y + kBarHeight, "#ffffff", "stroke-width=\"0.8\"");
+	}
+	return out;
 }
 
 // One bar in layer colours where the layers are known; behind it the number and what it consists of.
@@ -55,9 +46,9 @@ std::string draw_bar(const figure_bar &bar, double y, double scale, const std::v
 				  ours ? "text-anchor=\"end\" font-weight=\"bold\"" : "text-anchor=\"end\"");
 	double x = kLabel;
 	std::string tip = bar.who + ": " + bar.scope;
-	if (bar.layers.empty()) {
+	if (bar.layers.empty() && bar.count > 0) {
 		double width = std::max(1.5, static_cast<double>(bar.count) * scale);
-		out += rect(x, y, width, bar.kind == bar_kind::quoted ? kQuoted : kColours[5], tip);
+		out += rect(x, y, width, bar.kind == bar_kind::quoted ? kQuoted : kPeer, tip);
 		x += width;
 	}
 	std::vector<std::string> parts;
@@ -67,19 +58,11 @@ std::string draw_bar(const figure_bar &bar, double y, double scale, const std::v
 		out += rect(x, y, width, colour_of(layer, layers), parts.back());
 		x += width;
 	}
+	out += cuts(kLabel, y, bar.count, scale);
 	std::string number = format("%llu", static_cast<unsigned long long>(bar.count));
 	out += text_at(x + 7, y + 11, number, ours ? "font-weight=\"bold\"" : "");
 	x += 15 + 7.4 * static_cast<double>(number.size());
 	return out + text_at(x, y + 11, parts.empty() ? bar.scope : join(parts, " + "), faint());
-}
-
-std::string open_svg(double height)
-{
-	return format(
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
-		"font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"12\" fill=\"%s\">\n"
-		"<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-		kWidth, height, kWidth, height, kInk);
 }
 
 std::string legend(const std::vector<figure> &figures, const std::vector<std::string> &layers, double y)
@@ -107,11 +90,68 @@ std::string legend(const std::vector<figure> &figures, const std::vector<std::st
 	return out;
 }
 
-// "Figure 6" is the paper's; a letter is ours.
-std::string heading(const figure &fig)
+uint64_t longest_bar(const figure &fig, bool ours_only)
 {
-	bool papers = !fig.id.empty() && fig.id[0] >= '0' && fig.id[0] <= '9';
-	return papers ? "Figure " + fig.id + " of the paper. " + fig.title : fig.title;
+	uint64_t longest = 0;
+	for (const figure_row &row : fig.rows)
+		for (const figure_bar &bar : row.bars)
+			if (!ours_only || bar.kind == bar_kind::ours)
+				longest = std::max(longest, bar.count);
+	return longest;
+}
+
+// The second panel: ours alone, at a scale of their own.
+std::string enlarged(const figure &fig, double usual_scale, double &y, const std::vector<std::string> &layers)
+{
+	uint64_t longest = longest_bar(fig, true);
+	double scale = std::min(kBar / static_cast<double>(std::max<uint64_t>(longest, 1)), 24.0);
+	if (longest == 0 || static_cast<double>(longest) * usual_scale > kSeen * kBar)
+		return "";
+	y += 20;
+	std::string out = text_at(20, y, format("Ours, enlarged %.0f times", scale / usual_scale),
+				  "font-weight=\"bold\" font-size=\"12\"");
+	y += 6;
+	for (const figure_row &row : fig.rows)
+		for (const figure_bar &bar : row.bars)
+			if (bar.kind == bar_kind::ours) {
+				out += draw_bar(bar, y, scale, layers);
+				y += kLine;
+			}
+	return out;
+}
+
+std::string draw_figure(const figure &fig, double &y, const std::vector<std::string> &layers)
+{
+	std::string out = line(20, y, kWidth - 20, y, kRule);
+	y += 24;
+	out += text_at(20, y, figure_heading(fig), "font-size=\"14\" font-weight=\"bold\"");
+	for (const std::string &words : fig.words) {
+		y += 16;
+		out += text_at(20, y, words, faint());
+	}
+	if (!fig.target.empty()) {
+		y += 16;
+		out += text_at(20, y, fig.target, format("fill=\"%s\" font-size=\"11\" font-weight=\"bold\"", kInk));
+	}
+	y += 10;
+	// One scale per figure, and none that makes a few instructions look long.
+	double scale = kBar / static_cast<double>(std::max<uint64_t>(longest_bar(fig, false), 100));
+	for (const figure_row &row : fig.rows) {
+		y += 16;
+		out += text_at(20, y, row.name, faint("font-style=\"italic\""));
+		y += 5;
+		for (const figure_bar &bar : row.bars) {
+			out += draw_bar(bar, y, scale, layers);
+			y += kLine;
+		}
+		for (const std::string &words : row.words) {
+			out += text_at(kLabel - 60, y + 10, words, faint());
+			y += 16;
+		}
+	}
+	out += enlarged(fig, scale, y, layers);
+	y += 14;
+	return out;
 }
 
 } // namespace
@@ -130,88 +170,9 @@ std::string svg_figures(const path_table &table, const result_set &set)
 	y += 14;
 	body += legend(figures, layers, y);
 	y += 24;
-	for (const figure &fig : figures) {
-		body += line(20, y, kWidth - 20, y, kRule);
-		y += 24;
-		body += text_at(20, y, heading(fig), "font-size=\"14\" font-weight=\"bold\"");
-		y += 10;
-		// One scale per figure, and none that makes a few instructions look long.
-		uint64_t longest = 100;
-		for (const figure_row &row : fig.rows)
-			for (const figure_bar &bar : row.bars)
-				longest = std::max(longest, bar.count);
-		for (const figure_row &row : fig.rows) {
-			y += 16;
-			body += text_at(20, y, row.name, faint("font-style=\"italic\""));
-			y += 5;
-			for (const figure_bar &bar : row.bars) {
-				body += draw_bar(bar, y, kBar / static_cast<double>(longest), layers);
-				y += kLine;
-			}
-		}
-		y += 14;
-	}
-	return open_svg(y + 6) + body + "</svg>\n";
-}
-
-// Log-log: a straight line for the model, a point for each counted or quoted number.
-std::string svg_latency(const std::vector<figure> &figures, const latency_model &model)
-{
-	constexpr double left = 80, top = 64, width = 890, height = 330, decades = 4;
-	auto px = [&](double n) { return left + width * std::clamp(std::log10(std::max(n, 1.0)) / decades, 0.0, 1.0); };
-	double low = std::log10(model.ns(1));
-	auto py = [&](double ns) {
-		return top + height * (1 - std::clamp((std::log10(ns) - low) / decades, 0.0, 1.0));
-	};
-	std::string body = text_at(20, 26, "Software overhead of one call (the model of the paper's Figure 5)",
-				   "font-size=\"14\" font-weight=\"bold\"");
-	body += text_at(20, 45, model.text(), faint());
-	for (int d = 0; d <= decades; d++) {
-		double n = std::pow(10.0, d), ns = model.ns(1) * n;
-		body += line(px(n), top, px(n), top + height, kRule) + line(left, py(ns), left + width, py(ns), kRule);
-		body += text_at(px(n), top + height + 17, format("%.0f", n), faint("text-anchor=\"middle\""));
-		body += text_at(left - 8, py(ns) + 4, ns < 1000 ? format("%.3g ns", ns) : format("%.3g us", ns / 1000),
-				faint("text-anchor=\"end\""));
-	}
-	body += line(px(1), py(model.ns(1)), px(1e4), py(model.ns(10000)), kFaint);
-	body += text_at(left + width / 2, top + height + 36, "instructions", faint("text-anchor=\"middle\""));
-	// Ours is drawn last, on top. Only rows of the paper show a name; others show theirs under the pointer.
-	double label_x = 0;
-	for (bar_kind kind : {bar_kind::quoted, bar_kind::peer, bar_kind::ours})
-		for (const figure &fig : figures)
-			for (const figure_row &row : fig.rows)
-				for (const figure_bar &bar : row.bars) {
-					if (bar.kind != kind)
-						continue;
-					const uint64_t n = std::max<uint64_t>(bar.count, 1);
-					double x = px(static_cast<double>(n)), y = py(model.ns(n));
-					const char *colour = kind == bar_kind::quoted ? kGrey
-							     : kind == bar_kind::peer ? kColours[3]
-										      : kColours[0];
-					body += format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"%s\" "
-						       "fill-opacity=\"0.85\"><title>",
-						       x, y, colour);
-					body += escape_markup(format(
-						"%s, %s: %llu instructions, %.1f ns", row.name.c_str(), bar.who.c_str(),
-						static_cast<unsigned long long>(bar.count), model.ns(bar.count)));
-					body += "</title></circle>\n";
-					if (fig.id == "6" && row.name == fig.rows[0].name) {
-						// To the left above the line; to the right below it where the last one
-						// is close.
-						bool above = std::fabs(x - label_x) > 40;
-						body += text_at(x + (above ? -9 : 9), y + (above ? -6 : 15), bar.who,
-								faint(above ? "text-anchor=\"end\"" : ""));
-						label_x = x;
-					}
-				}
-	double x = left + 12;
-	for (auto [colour, text] :
-	     {std::pair{kColours[0], "this project"}, {kColours[3], "counted in the same run"}, {kGrey, "quoted"}}) {
-		body += format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"%s\"/>\n", x, top + 16, colour);
-		body += text_at(x + 10, top + 20, text);
-		x += 190;
-	}
-	return open_svg(top + height + 50) + body + "</svg>\n";
+	for (const figure &fig : figures)
+		body += draw_figure(fig, y, layers);
+	return open(y + 6) + body + "</svg>\n";
 }
 
 } // namespace ic

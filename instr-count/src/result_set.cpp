@@ -53,6 +53,7 @@ void path_result::fill(const measurement &m, const path_table &table)
 	landing_pads = m.landing_pads;
 	routines = m.routines();
 	notes = m.notes;
+	setting = m.setting;
 
 	std::vector<place> places;
 	for (const cost_line &line : m.lines)
@@ -90,6 +91,21 @@ void result_set::keep(const std::vector<std::string> &patterns, const std::strin
 		std::erase_if(results, [&](const path_result &r) { return !glob_any(join(patterns, " "), r.path); });
 }
 
+void result_set::add(const result_set &other, const std::string &source)
+{
+	if (other.arch != arch)
+		fail(exit_code::usage, "%s was counted on %s, the other results on %s", source.c_str(),
+		     other.arch.c_str(), arch.c_str());
+	for (const path_result &more : other.results) {
+		auto mine = std::find_if(results.begin(), results.end(),
+					 [&](const path_result &r) { return r.path == more.path; });
+		if (mine == results.end())
+			results.push_back(more);
+		else if (mine->status != path_status::ok)
+			*mine = more;
+	}
+}
+
 static std::string to_json(const path_result &r)
 {
 	auto text = [](const char *key, const std::string &value) {
@@ -101,10 +117,11 @@ static std::string to_json(const path_result &r)
 	std::string out = "    {" + text("path", r.path) + text("status", status_text(r.status)) + text("who", r.who) +
 			  text("figure", r.figure) + text("description", r.description) + text("entry", r.entry) +
 			  text("boundary", r.boundary) + text("engine", r.engine) + text("message", r.message) +
-			  "\n     " + number("budget", r.budget) + number("calls", r.calls) + number("min", r.min) +
-			  number("median", r.median) + number("max", r.max) + number("syscalls", r.syscalls) +
+			  text("setting", r.setting) + "\n     " + number("budget", r.budget) +
+			  number("calls", r.calls) + number("min", r.min) + number("median", r.median) +
+			  number("max", r.max) + number("syscalls", r.syscalls) +
 			  number("rep_iterations", r.rep_iterations) + number("exclusive_blocks", r.exclusive_blocks) +
-			  number("landing_pads", r.landing_pads);
+			  number("landing_pads", r.landing_pads) + number("ps", r.ps);
 	std::vector<std::string> parts;
 	for (const auto &[layer, count] : r.layers)
 		parts.push_back("{" + text("layer", layer) +
@@ -128,6 +145,7 @@ std::string result_set::to_json() const
 		parts.push_back(ic::to_json(result));
 	return format("{\"instr_count\": %llu, \"arch\": ", static_cast<unsigned long long>(kFormat)) +
 	       json_quote(arch) + ", \"engine\": " + json_quote(engine) + ", \"compiler\": " + json_quote(compiler) +
+	       ", \"cpu\": " + json_quote(cpu) + format(", \"mhz\": %llu", static_cast<unsigned long long>(mhz)) +
 	       ",\n  \"results\": [\n" + join(parts, ",\n") + "\n  ]\n}\n";
 }
 
@@ -143,6 +161,8 @@ static path_result result_from(const json_value &v)
 	r.boundary = v["boundary"].str;
 	r.engine = v["engine"].str;
 	r.message = v["message"].str;
+	r.setting = v["setting"].str;
+	r.ps = v["ps"].u64();
 	r.budget = v["budget"].u64();
 	r.calls = v["calls"].u64();
 	r.min = v["min"].u64();
@@ -170,6 +190,8 @@ result_set result_set::from_json(const std::string &text, const std::string &sou
 	set.arch = root["arch"].str;
 	set.engine = root["engine"].str;
 	set.compiler = root["compiler"].str;
+	set.cpu = root["cpu"].str;
+	set.mhz = root["mhz"].u64();
 	for (const json_value &item : root["results"].items)
 		set.results.push_back(result_from(item));
 	return set;

@@ -22,6 +22,8 @@ struct path_result {
 	uint64_t budget = 0;
 	uint64_t calls = 0, min = 0, median = 0, max = 0;
 	uint64_t syscalls = 0, rep_iterations = 0, exclusive_blocks = 0, landing_pads = 0;
+	std::string setting; // version and transport of a peer, as its driver says
+	uint64_t ps = 0;     // time of one call at full speed, 0 when nobody measured
 	std::vector<std::pair<std::string, uint64_t>> layers;
 	std::vector<routine_cost> routines;
 	std::vector<std::string> notes;
@@ -38,12 +40,16 @@ const char *status_text(path_status status);
 struct result_set {
 	std::string arch, engine;
 	std::string compiler; // that built the command, and so the drivers beside it
+	std::string cpu;      // of the machine that counted, and its frequency
+	uint64_t mhz = 0;
 	std::vector<path_result> results;
 
 	const path_result *find(const std::string &path) const;
 	// Keeps the results whose paths match, in the order of the set; all without a pattern. One that matches none is
 	// an error: source is where the results come from.
 	void keep(const std::vector<std::string> &patterns, const std::string &source);
+	// Takes from another set of the same kind of machine what this one has no number of.
+	void add(const result_set &other, const std::string &source);
 	std::string to_json() const;
 	static result_set from_json(const std::string &text, const std::string &source);
 	static result_set load(const std::string &file);

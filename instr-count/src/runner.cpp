@@ -12,6 +12,7 @@
 #include "arch.hpp"
 #include "callgrind_engine.hpp"
 #include "error.hpp"
+#include "latency_model.hpp"
 #include "locate.hpp"
 #include "pin_engine.hpp"
 #include "step_engine.hpp"
@@ -21,15 +22,40 @@
 
 namespace ic {
 
+// In each round of a timed driver: tens of microseconds, so that some round has the machine to itself.
+static constexpr unsigned kTimedCalls = 20000;
+
 void require_engine_name(const std::string &engine)
 {
 	if (engine != "step" && engine != "valgrind" && engine != "callgrind" && engine != "pin")
 		fail(exit_code::usage, "engine '%s' is none of step, valgrind, callgrind, pin", engine.c_str());
 }
 
-measurement measure_with(const std::string &engine, const count_request &request)
+namespace {
+
+// What a driver tells of its run (driver_tell of drivers/driver.h).
+struct driver_facts {
+	std::string setting;
+	uint64_t ps = 0;
+};
+
+driver_facts read_facts(const std::string &file)
 {
-	require_engine_name(engine);
+	driver_facts facts;
+	std::string text;
+	read_file(file, text);
+	for (const std::string &line : split(text, '\n')) {
+		std::vector<std::string> words = split(line, '\t');
+		if (words.size() == 2 && words[0] == "setting")
+			facts.setting = words[1];
+		else if (words.size() == 2 && words[0] == "ps")
+			parse_u64(words[1], facts.ps);
+	}
+	return facts;
+}
+
+measurement run_engine(const std::string &engine, const count_request &request)
+{
 	if (engine == "valgrind")
 		return valgrind_count(request);
 	if (engine == "callgrind")
@@ -37,6 +63,20 @@ measurement measure_with(const std::string &engine, const count_request &request
 	if (engine == "pin")
 		return pin_count(request);
 	return step_count(request);
+}
+
+} // namespace
+
+measurement measure_with(const std::string &engine, const count_request &request)
+{
+	require_engine_name(engine);
+	scratch_dir dir;
+	std::string file = dir.path() + "/facts";
+	count_request asked = request;
+	asked.extra_env.push_back("INSTR_COUNT_FACTS=" + file);
+	measurement out = run_engine(engine, asked);
+	out.setting = read_facts(file).setting;
+	return out;
 }
 
 int rank_from_environment()
@@ -175,7 +215,7 @@ static void run_launched(const path_table &table, const path_entry &path, const 
 	if (!read_file(file, text) || text.empty()) {
 		const int status = WIFEXITED(run.status) ? WEXITSTATUS(run.status) : 128 + WTERMSIG(run.status);
 		result.status = status_of(static_cast<exit_code>(status)); // another PE may have said it first
-		result.message = format("%s ended with status %d and no count", argv[0].c_str(), status);
+		result.message = format("%s ended with status %d and no count", base_name(argv[0]).c_str(), status);
 		return;
 	}
 	result_set one = result_set::from_json(text, file);
@@ -190,8 +230,49 @@ static void run_launched(const path_table &table, const path_entry &path, const 
 	result = got;
 }
 
-path_result run_path(const path_table &table, const path_entry &path, const run_settings &settings)
+// The last word of a driver's arguments says how the target is reached (drivers/driver.h), or that one call is wanted.
+static std::string last_word(const path_entry &path)
 {
+	return split_words(path.driver).back();
+}
+
+// Time of one call at full speed, as the driver measures it; 0 where it does not.
+static uint64_t time_of(const path_table &table, const path_entry &path, const run_settings &settings)
+{
+	std::vector<std::string> argv;
+	if (path.launcher != "-")
+		argv = launcher_command(table, path.launcher, path.pes);
+	if (path.launcher != "-" && argv.empty())
+		return 0;
+	count_request request = request_for(table, path, settings);
+	argv.insert(argv.end(), request.argv.begin(), request.argv.end());
+	scratch_dir dir;
+	std::string file = dir.path() + "/facts";
+	run_options options;
+	options.env = request.extra_env;
+	options.env.insert(options.env.end(), {"LD_BIND_NOW=1", "INSTR_COUNT_CALLS=3", "INSTR_COUNT_FACTS=" + file,
+					       format("INSTR_COUNT_TIME=%u", kTimedCalls)});
+	options.hush = true;
+	options.timeout_s = launcher_timeout(settings.timeout_s);
+	run_result run = run_program(argv, options);
+	bool good = !run.timed_out && WIFEXITED(run.status) && WEXITSTATUS(run.status) == 0;
+	return good ? read_facts(file).ps : 0;
+}
+
+static bool worth_timing(const path_entry &path)
+{
+	std::string how = last_word(path);
+	return path.figure != "-" && !path.who.starts_with("hand") && !path.several_hosts() && how != "first" &&
+	       how != "short";
+}
+
+path_result run_path(const path_table &table, const path_entry &path, const run_settings &given)
+{
+	run_settings settings = given;
+	if (last_word(path) == "first") {
+		settings.calls = 1;
+		settings.warmup = 0;
+	}
 	path_result result;
 	result.path = path.name;
 	result.who = path.who;
@@ -210,6 +291,10 @@ path_result run_path(const path_table &table, const path_entry &path, const run_
 		} else {
 			result.fill(measure_with(settings.engine, request_for(table, path, settings)), table);
 		}
+		// A call that waits for another process takes as long as that: no time of its own.
+		bool waits = result.min != result.max;
+		if (settings.time && result.status == path_status::ok && !waits && worth_timing(path))
+			result.ps = time_of(table, path, settings);
 	} catch (const failure &e) {
 		// A missing engine concerns all paths: let the command end.
 		if (e.code() == exit_code::no_engine)
@@ -232,6 +317,9 @@ result_set run_paths(const path_table &table, const std::vector<const path_entry
 #else
 	set.compiler = format("gcc %d.%d", __GNUC__, __GNUC_MINOR__);
 #endif
+	set.cpu = machine_cpu();
+	if (double ghz = 0; machine_ghz(ghz))
+		set.mhz = static_cast<uint64_t>(ghz * 1000 + 0.5);
 	bool tell = isatty(STDERR_FILENO) != 0;
 	for (const path_entry *path : paths) {
 		if (tell)

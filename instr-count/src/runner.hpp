@@ -15,6 +15,7 @@ struct run_settings {
 	unsigned warmup = 3;
 	unsigned timeout_s = 600; // for each program, 0 for none
 	bool native_libc = false;
+	bool time = false; // measure the time of a call, too
 };
 
 // Engines by name; an unknown name is a usage error.

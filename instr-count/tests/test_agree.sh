@@ -17,7 +17,7 @@ missing=$(allowed INSTR_COUNT_MISSING 2)
 LIMIT=240
 set -f
 # those with a link are two processes and a network more around the same code
-paths=$("$IC" list $paths | awk 'NR > 1 { print $1 }' | grep -v -e '_far$' -e '_linked$')
+paths=$("$IC" list $paths | awk 'NR > 1 { print $1 }' | grep -v -e '_far$' -e '_linked$' -e '_first$')
 bounded "$IC" check --agree --calls 2 --warmup 2 $paths >"$work/out" 2>"$work/err"
 set +f
 cat "$work/out"

@@ -62,6 +62,51 @@ expect 0 "more (--limit)" "$IC" explain --limit 2 hand_chain
 mkdir "$work/bin" && ln -s "$(command -v env)" "$work/bin/env"
 expect 0 "bytes " env PATH="$work/bin" "$IC" explain hand_leaf
 
+# Several result files are one report.
+"$IC" run --json "$work/more.json" hand_copy >/dev/null
+expect 0 "^hand_copy,hand,ok" "$IC" report --csv --from "$work/old.json" --from "$work/more.json"
+# The committed pictures are those of the committed results, and have what the paper says.
+for picture in report latency; do
+	expect 0 "<svg" cat "$src/docs/instr-count/$picture.svg"
+done
+if [ "$(uname -m)" = x86_64 ]; then # another machine may round otherwise
+	cp "$src"/docs/instr-count/*.json "$src/docs/instr-count/draw.sh" "$work" &&
+		INSTR_COUNT=$IC sh "$work/draw.sh" &&
+		cmp "$work/report.svg" "$src/docs/instr-count/report.svg" &&
+		cmp "$work/latency.svg" "$src/docs/instr-count/latency.svg"
+	check "draw.sh makes the committed pictures: draw them again when paths.def or published.def have changed"
+fi
+for words in "95 % fewer" "82 % fewer" "80 % fewer" "50 % fewer for upc_fence" "about 300 fewer" \
+	"target on the same host" "Open MPI v[0-9.]*, UCX [0-9.]* posix, heap" ucp_put_nbx "uct put_short" \
+	shmem_long_p_far shmem_long_p_verbs shmem_int_p_first "Ours, enlarged"; do
+	grep -q "$words" "$src/docs/instr-count/report.svg"
+	check "report.svg has: $words"
+done
+
+# What a driver tells of itself and its time. Ours does not care where the target lies; the first put connects.
+if [ -x ./instr-count/drivers/shmem_int_p ]; then
+	expect 0 "" "$IC" run --time --json "$work/time.json" shmem_int_p shmem_int_p_heap shmem_int_p_first
+	# value_of PATH KEY
+	value_of() {
+		sed -n "/\"path\": \"$1\"/{n;s/.*\"$2\": \([0-9]*\).*/\1/p;}" "$work/time.json"
+	}
+	[ "$(value_of shmem_int_p median)" = "$(value_of shmem_int_p_heap median)" ]
+	check "shmem_int_p is as long into the heap as into static data"
+	[ "$(value_of shmem_int_p_first median)" -gt 1000 ]
+	check "the first put to a peer is counted: $(value_of shmem_int_p_first median)"
+	[ "$(value_of shmem_int_p ps)" -gt 0 ]
+	check "the time of shmem_int_p is measured: $(value_of shmem_int_p ps) ps"
+else
+	not_run "time and heap: the driver shmem_int_p is not built"
+fi
+for peer in "ompi_int_p Open MPI v[0-9.a-z]*, UCX [0-9.]* posix, heap" "ucx_put UCX [0-9.]* posix, ucp_put_nbx"; do
+	if [ -x ./instr-count/drivers/"${peer%% *}" ]; then
+		expect 0 "\"setting\": \"${peer#* }\"" "$IC" run --json - "${peer%% *}"
+	else
+		not_run "what ${peer%% *} says of itself: it is not built"
+	fi
+done
+
 # A budget that is exceeded fails the check and says so.
 mkdir "$work/dir" "$work/dir/drivers"
 cp "$PROG" "$work/dir/drivers/prog"

@@ -2,6 +2,7 @@
 // test_instr_count_unit.cpp: the parts of instr-count that need no traced
 // program: tables, result files, engine output, symbols, options.
 #include <cstring>
+#include <iterator>
 
 #include "arch.hpp"
 #include "callgrind_engine.hpp"
@@ -291,6 +292,147 @@ void test_report_puts_numbers_side_by_side(void **)
 	assert_true(csv_report(table, set).find("Someone") != std::string::npos);
 }
 
+path_result counted(const char *path, const char *who, uint64_t count)
+{
+	path_result r;
+	r.path = path;
+	r.who = who;
+	r.figure = "6:row";
+	r.calls = 20;
+	r.min = r.median = r.max = count;
+	return r;
+}
+
+bool has(const std::string &text, const std::string &part)
+{
+	return text.find(part) != std::string::npos;
+}
+
+size_t times(const std::string &text, const std::string &part)
+{
+	size_t n = 0;
+	for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+		n++;
+	return n;
+}
+
+void test_report_names_peers_and_shows_their_best(void **)
+{
+	path_table table = sample();
+	result_set set;
+	set.results = {counted("one", "ours", 7), counted("bad_case", "Peer", 541), counted("good_case", "Peer", 206)};
+	set.results[1].setting = "Peer 4.1, static data";
+	set.results[2].setting = "Peer 4.1, heap";
+	std::vector<figure> figures = build_figures(table, set);
+	const figure_row &row = figures[0].rows[0];
+	assert_int_equal(row.bars.size(), 3); // ours, the peer once, the published one
+	assert_string_equal(row.bars[1].who.c_str(), "Peer 4.1, heap");
+	assert_int_equal(row.bars[1].count, 206);
+	assert_int_equal(row.words.size(), 1);
+	assert_true(has(row.words[0], "Peer 4.1, static data: 541"));
+	std::swap(set.results[1], set.results[2]);
+	assert_int_equal(build_figures(table, set)[0].rows[0].bars[1].count, 206);
+}
+
+void test_report_says_where_the_target_is(void **)
+{
+	path_table table = sample();
+	table.parse_paths("far | ours | drv far | - | f | return | 0 | 0 | 6:row | to another host\n", "t");
+	result_set set;
+	assert_string_equal(build_figures(table, set)[0].target.c_str(), "");
+	set.results = {counted("one", "ours", 7)};
+	assert_string_equal(build_figures(table, set)[0].target.c_str(), "Counted: target on the same host.");
+	for (const std::string &text : {svg_figures(table, set), text_report(table, set, latency_model())})
+		assert_true(has(text, "target on the same host"));
+	set.results.push_back(counted("far", "ours", 107));
+	assert_true(has(build_figures(table, set)[0].target, "*_far and *_verbs: target on another host"));
+	set.results.erase(set.results.begin());
+	assert_true(has(build_figures(table, set)[0].target, "Counted: target on another host"));
+	assert_false(has(build_figures(table, set)[0].target, "same host"));
+}
+
+void test_published_words_stand_where_no_number_is(void **)
+{
+	path_table table = sample();
+	table.parse_published("6 | - | All | \"95 % fewer\" | abstract\n6 | row | Some | \"about 300 fewer\" | text\n",
+			      "p");
+	assert_string_equal(table.published[1].claim.c_str(), "95 % fewer");
+	result_set set;
+	std::vector<figure> figures = build_figures(table, set);
+	assert_int_equal(figures[0].rows.size(), 1);
+	assert_int_equal(figures[0].rows[0].bars.size(), 1); // no bar of nothing
+	for (const std::string &text : {svg_figures(table, set), text_report(table, set, latency_model()),
+					html_report(table, set, latency_model()), csv_report(table, set)}) {
+		assert_true(has(text, "95 % fewer"));
+		assert_true(has(text, "about 300 fewer"));
+	}
+	for (const char *bad :
+	     {"6 | row | who | \"\" | x\n", "6 | row | who | \"open | x\n", "6 | row | who | 5 % | x\n"})
+		assert_int_equal(status_of([&] { table.parse_published(bad, "p"); }), kUsage);
+}
+
+// Seven instructions beside hundreds: a second panel shows them, each one and its layer.
+void test_svg_enlarges_short_bars(void **)
+{
+	path_table table = sample();
+	result_set set;
+	set.results = {counted("one", "ours", 7)};
+	set.results[0].layers = {{"SHMEM", 3}, {"provider", 4}};
+	std::string picture = svg_figures(table, set);
+	assert_true(has(picture, "Ours, enlarged "));
+	assert_int_equal(times(picture, "stroke=\"#ffffff\""), 6); // cuts between seven
+	set.results = {counted("one", "ours", 300)};
+	assert_false(has(svg_figures(table, set), "enlarged"));
+}
+
+void test_figure_5_is_over_frequency_and_cpi(void **)
+{
+	path_table table = sample();
+	result_set set;
+	set.results = {counted("one", "ours", 7), counted("peer", "Peer", 206)};
+	set.results[0].ps = 2400;
+	set.cpu = "some processor";
+	latency_model model;
+	model.cpi = 1;
+	model.ghz = 2;
+	std::vector<figure> figures = build_figures(table, set);
+	std::string picture = svg_latency(figures, set, model);
+	assert_int_equal(model_subjects(figures).size(), 3);
+	assert_int_equal(times(picture, "<polyline"), 3 * std::size(kModelCpis));
+	assert_int_equal(times(picture, "measured: 2.4 ns"), 1);
+	assert_int_equal(times(picture, "measured: "), 1); // nobody measured the others
+	assert_true(has(picture, "some processor"));
+	std::string text = text_report(table, set, model);
+	assert_true(has(text, "CPI 1.1       426.8")); // 388 x 1.1 at 1 GHz
+	assert_true(has(text, "3.5 ns       2.4 ns   0.69"));
+}
+
+void test_results_are_kept_and_added(void **)
+{
+	result_set set, more;
+	set.arch = more.arch = "x86_64";
+	set.results = {counted("a1", "ours", 1), counted("a2", "ours", 2), counted("b", "ours", 3)};
+	set.results[2].status = path_status::not_built;
+	set.results[0].ps = 2400;
+	set.results[0].setting = "Peer 4.1";
+	set.mhz = 2000;
+	more.results = {counted("a1", "ours", 9), counted("b", "ours", 100), counted("c", "ours", 4)};
+	set.add(more, "more");
+	assert_int_equal(set.results.size(), 4);
+	assert_int_equal(set.find("a1")->median, 1); // the first file has a number
+	assert_int_equal(set.find("b")->median, 100);
+	assert_int_equal(set.find("c")->median, 4);
+	result_set back = result_set::from_json(set.to_json(), "t");
+	assert_int_equal(back.find("a1")->ps, 2400);
+	assert_string_equal(back.find("a1")->setting.c_str(), "Peer 4.1");
+	assert_int_equal(back.mhz, 2000);
+	set.keep({"a*", "c"}, "t");
+	assert_int_equal(set.results.size(), 3);
+	assert_int_equal(status_of([&] { set.keep({"b"}, "t"); }), kUsage);
+	more.arch = "aarch64";
+	assert_int_equal(status_of([&] { set.add(more, "more"); }), kUsage);
+}
+
 void test_words_and_patterns(void **)
 {
 	assert_true(glob_any("libfabric* libpgas*", "libpgas.so.1"));
@@ -347,6 +489,12 @@ int main()
 		cmocka_unit_test(test_elf_damaged_file_is_survived),
 		cmocka_unit_test(test_options_forms),
 		cmocka_unit_test(test_report_puts_numbers_side_by_side),
+		cmocka_unit_test(test_report_names_peers_and_shows_their_best),
+		cmocka_unit_test(test_report_says_where_the_target_is),
+		cmocka_unit_test(test_published_words_stand_where_no_number_is),
+		cmocka_unit_test(test_svg_enlarges_short_bars),
+		cmocka_unit_test(test_figure_5_is_over_frequency_and_cpi),
+		cmocka_unit_test(test_results_are_kept_and_added),
 		cmocka_unit_test(test_words_and_patterns),
 		cmocka_unit_test(test_arch_instruction_kinds),
 	};
