@@ -41,7 +41,7 @@ constexpr unsigned kCudaTypeDevice = 2;
 constexpr unsigned kCudaTypeUnified = 4;
 constexpr int kCudaUnifiedAddressing = 41; // of get_device_attribute
 constexpr int kCudaPciBus = 33, kCudaPciDevice = 34, kCudaPciDomain = 50;
-constexpr int kCudaPeerAtomics = 3;        // of get_peer_attribute
+constexpr int kCudaPeerAtomics = 3; // of get_peer_attribute
 constexpr unsigned kCudaStreamNonBlocking = 1;
 constexpr unsigned kCudaIpcLazyPeerAccess = 1;
 constexpr unsigned kCudaHostPortable = 1;
