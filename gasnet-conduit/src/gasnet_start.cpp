@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 
 #include "pgas_boot.h"
@@ -30,7 +31,18 @@ bool is_program(const std::string &path)
 	return stat(path.c_str(), &s) == 0 && S_ISREG(s.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-// Around this library, in an installation that may have been moved; where it was installed; in PATH.
+// In PATH it is beside gasnetrun_pgas: Open MPI has an oshrun, too.
+std::string find_in_path()
+{
+	const char *list = getenv("PATH");
+	std::istringstream folders(list ? list : "");
+	for (std::string folder; std::getline(folders, folder, ':');)
+		if (is_program(folder + "/gasnetrun_pgas") && is_program(folder + "/oshrun"))
+			return folder + "/oshrun";
+	return "";
+}
+
+// Around this library, in an installation that may have been moved; where it was installed; in PATH. Empty: nowhere.
 std::string find_launcher()
 {
 	if (const char *named = getenv("GASNETRUN_OSHRUN"); named && *named)
@@ -44,7 +56,7 @@ std::string find_launcher()
 				return folder + to;
 	}
 	const std::string installed = GASNETI_BINDIR "/oshrun";
-	return is_program(installed) ? installed : "oshrun";
+	return is_program(installed) ? installed : find_in_path();
 }
 
 std::vector<std::string> own_arguments()
@@ -93,7 +105,10 @@ void start_nodes()
 	if (program.empty() || getenv(kStarted))
 		fail("%s=%s: the program cannot be started again; gasnetrun_pgas -n %s does", kVariable, text, text);
 	program[0] = own_program(program[0]);
-	std::vector<std::string> words = {find_launcher(), "-H", "localhost:" + nodes, "-n", nodes, "--"};
+	const std::string launcher = find_launcher();
+	if (launcher.empty())
+		fail("%s=%s: oshrun of this package is not found (GASNETRUN_OSHRUN names it)", kVariable, text);
+	std::vector<std::string> words = {launcher, "-H", "localhost:" + nodes, "-n", nodes, "--"};
 	words.insert(words.end(), program.begin(), program.end());
 	std::vector<char *> list;
 	for (std::string &w : words)
@@ -101,7 +116,7 @@ void start_nodes()
 	list.push_back(nullptr);
 	fflush(nullptr);
 	setenv(kStarted, "1", 1);
-	execvp(list[0], list.data());
+	execv(list[0], list.data());
 	fail("%s=%s: cannot run %s: %s (GASNETRUN_OSHRUN names it)", kVariable, text, list[0], strerror(errno));
 }
 

@@ -38,18 +38,18 @@ static void leave_from_handler(gasnet_token_t t)
 }
 
 /* A node that is still in the barrier when another one ends the job leaves from there. */
-static volatile int nodes_out;
+static int nodes_out;
 static void is_out(gasnet_token_t t)
 {
 	(void)t;
-	nodes_out++;
+	__atomic_fetch_add(&nodes_out, 1, __ATOMIC_RELAXED);
 }
 static void await_all_out(void)
 {
 	if (gasnet_mynode())
 		CHECK_OK(gasnet_AMRequestShort0(0, 202));
 	else
-		GASNET_BLOCKUNTIL(nodes_out == (int)gasnet_nodes() - 1);
+		GASNET_BLOCKUNTIL(__atomic_load_n(&nodes_out, __ATOMIC_RELAXED) == (int)gasnet_nodes() - 1);
 }
 
 static void computing(void)
@@ -58,18 +58,59 @@ static void computing(void)
 		usleep(1000);
 }
 
+#ifdef GASNET_PAR
+/* All threads of all nodes send to the last one, which dies in the middle of it, or leaves. */
+static void *storm(void *way)
+{
+	static char payload[3000];
+	const gasnet_node_t last = gasnet_nodes() - 1;
+	for (size_t i = 0;; i++) {
+		if (i % 3)
+			gasnet_AMRequestShort0(last, 202);
+		else
+			gasnet_AMRequestMedium0(last, 203, payload, i % sizeof payload);
+		if (gasnet_mynode() != last || i < 3000)
+			continue;
+		if (!strcmp(way, "storm-killed"))
+			kill(getpid(), SIGKILL);
+		gasnet_exit(27);
+	}
+	return NULL;
+}
+
+static void threads(const char *way)
+{
+	pthread_t list[4];
+	for (int i = 0; i < 4; i++)
+		CHECK(pthread_create(&list[i], NULL, storm, (void *)(uintptr_t)way) == 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(list[i], NULL);
+}
+#else
+static void threads(const char *way)
+{
+	(void)way;
+}
+#endif
+
+static void take(gasnet_token_t t, void *buf, size_t n)
+{
+	(void)t, (void)buf, (void)n;
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
 	gasnet_handlerentry_t table[] = {{200, (gasneti_handler_fn)(void *)leave_from_handler},
-					 {202, (gasneti_handler_fn)(void *)is_out}};
+					 {202, (gasneti_handler_fn)(void *)is_out},
+					 {203, (gasneti_handler_fn)(void *)take}};
 	CHECK_OK(gasnet_init(&argc, &argv));
 	const int first = gasnet_mynode() == 0, last = gasnet_mynode() == gasnet_nodes() - 1;
 	if (!strcmp(way, "before-attach"))
 		gasnet_exit(11); /* all together */
 	if (!strcmp(way, "one-before-attach") && last)
 		gasnet_exit(12); /* the others wait in attach */
-	CHECK_OK(gasnet_attach(table, 2, 1u << 20, 0));
+	CHECK_OK(gasnet_attach(table, 3, 1u << 20, 0));
 	test_barrier();
 	if (!strcmp(way, "all"))
 		gasnet_exit(0);
@@ -140,6 +181,8 @@ int main(int argc, char **argv)
 			*(volatile int *)NULL = 1;
 		GASNET_BLOCKUNTIL(0);
 	}
+	if (!strncmp(way, "storm", 5))
+		threads(way);
 	if (!strcmp(way, "interrupted")) { /* the client hears of any signal that would end it as SIGQUIT */
 		signal(SIGQUIT, leave_on_quit);
 		if (last)

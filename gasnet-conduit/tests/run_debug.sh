@@ -73,6 +73,20 @@ GASNET_PSHM_NODES=4 expect 0 'job: 2 nodes: ok$' "$oshrun" -n 2 "$programs/gasne
 for wrong in 0 -1 abc 3x 99999999999999999999; do
 	GASNET_PSHM_NODES=$wrong expect 1 "GASNET_PSHM_NODES: \"$wrong\" is no number of nodes" "$programs/gasnet_job"
 done
+# it is looked for: not any oshrun, but one of this package
+mkdir "$work/bin"
+printf '#!/bin/sh\nexit 3\n' >"$work/bin/oshrun"
+chmod +x "$work/bin/oshrun"
+if [ ! -x "$(setting bindir | sed "s|[$]{exec_prefix}|$(setting prefix)|")/oshrun" ]; then
+	GASNETRUN_OSHRUN='' PATH="$work/bin:/bin:/usr/bin" GASNET_PSHM_NODES=2 \
+		expect 1 'oshrun of this package is not found' "$programs/gasnet_job"
+	printf '#!/bin/sh\nexec "%s" "$@"\n' "$top/boot/oshrun" >"$work/bin/oshrun"
+	cp "$work/bin/oshrun" "$work/bin/gasnetrun_pgas"
+	GASNETRUN_OSHRUN='' PATH="$work/bin:/bin:/usr/bin" GASNET_PSHM_NODES=2 \
+		expect 0 'job: 2 nodes: ok$' "$programs/gasnet_job"
+else
+	not_run "looking for oshrun in PATH: it is installed"
+fi
 GASNETRUN_OSHRUN=/nonexistent/oshrun GASNET_PSHM_NODES=2 expect 1 'cannot run /nonexistent/oshrun: No such file' \
 	"$programs/gasnet_job"
 finish

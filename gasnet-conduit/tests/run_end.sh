@@ -38,6 +38,17 @@ ended killed 137 "signal 9" 3
 ended aborted 134 "signal 6" 3
 # a time that no clock has is a long one: nobody is ended who comes within it
 timeout=1e300 ended slow 24 "came by itself" 3
+# with threads
+program=${program}_par
+ended first-code 25 - 3
+ended killed 137 "signal 9" 3
+ended storm-leaves 27 - 3
+# who was sending may be faster with its complaint than the system with the news
+bounded "$oshrun" -n 3 "$program" storm-killed "run$$" >"$work/out" 2>&1
+rc=$?
+[ $rc -eq 137 ] || { [ $rc -eq 1 ] && grep -q 'message: to node 2: ' "$work/out"; }
+check "threads send to a node that dies: status $rc"
+program=${program%_par}
 # without a launcher: a job of one node
 GASNET_EXITTIMEOUT=1 expect 13 '' "$program" all-with-code "run$$"
 left=$(grep -lszx "[r]un$$" /proc/[0-9]*/cmdline) # not grep itself
