@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include <pgas/pgas_machine.hpp>
+
 namespace pgas::devices {
 namespace {
 
@@ -92,8 +94,12 @@ int queued_kind::allocate(size_t bytes, size_t page_bytes, region &out)
 	std::unique_lock<std::mutex> lock(mutex_);
 	region r;
 	int rc = begin_locked();
+	if (rc == 0 && page_bytes > kDevicePageBytes)
+		rc = failed(-EOPNOTSUPP, "page size", "pages of the device have 2 MiB");
+	if (rc == 0 && bytes > SIZE_MAX / 2)
+		rc = failed(-ENOMEM, name(), "no device has so much memory");
 	if (rc == 0)
-		rc = get_memory(bytes, page_bytes, r);
+		rc = get_memory(round_up(bytes ? bytes : 1, kDevicePageBytes), r);
 	return rc != 0 ? rc : make(r, from::us, lock, out);
 }
 

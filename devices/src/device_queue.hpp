@@ -16,11 +16,23 @@
 
 #include <devices/devices_kind.hpp>
 
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <vector>
 
 namespace pgas::devices {
+
+// The pages of devices. Memory is allocated in whole ones, since an IPC handle opens all of the page that its memory
+// lies in; none of the drivers lets one ask for larger ones.
+constexpr size_t kDevicePageBytes = size_t{2} << 20;
+
+// A number for handle::device, of the place on the host's buses: ordinals differ between processes that see different
+// devices.
+constexpr uint64_t number_of_place(uint64_t domain, uint64_t bus, uint64_t device)
+{
+	return uint64_t{1} << 60 | (domain & 0xfffff) << 40 | (bus & 0xfffff) << 20 | (device & 0xfffff);
+}
 
 class queued_kind : public kind {
 public:
@@ -46,7 +58,7 @@ protected:
 	// thread and put back what was.
 	virtual int enter(uintptr_t &before) const = 0;
 	virtual void leave(uintptr_t before) const = 0;
-	virtual int get_memory(size_t bytes, size_t page_bytes, region &out) = 0; // any content
+	virtual int get_memory(size_t bytes, region &out) = 0; // whole pages; any content
 	virtual int open_memory(const handle &from, region &out) = 0;
 	virtual void end_memory(const region &r, bool opened) = 0;
 	virtual int get_pinned(size_t bytes, void **out) = 0;

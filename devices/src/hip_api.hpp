@@ -39,6 +39,7 @@ struct hip_api {
 	driver_call<int *> get_device_count{"hipGetDeviceCount"};
 	driver_call<int *> get_device{"hipGetDevice"};
 	driver_call<int> set_device{"hipSetDevice"};
+	driver_call<char *, int, int> get_bus_id{"hipDeviceGetPCIBusId"}; // "0000:c1:00.0"
 	driver_call<void **, size_t> allocate{"hipMalloc"};
 	driver_call<void *> free{"hipFree"};
 	driver_call<void **, size_t *, void *> get_range{"hipMemGetAddressRange"};

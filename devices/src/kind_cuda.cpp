@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// CUDA devices by the driver, libcuda.so.1. Memory is cuMemAlloc's, in whole pages of the device, since an IPC handle
-// opens all of the page that its memory lies in; handles are 64 bytes that any process of this host may open, but not
-// the one that made them.
+// CUDA devices by the driver, libcuda.so.1. Memory is cuMemAlloc's; handles are 64 bytes that any process of this host
+// may open, but not the one that made them.
 //
 // The context is the one that is current when open() is called, as the program or its CUDA runtime has chosen the
 // device then, and else the primary one of device local_rank % count, which the runtime will share. In a thread that
@@ -15,8 +14,6 @@
 
 #include <cerrno>
 #include <cstring>
-
-#include <pgas/pgas_machine.hpp>
 
 namespace pgas::devices {
 namespace {
@@ -161,9 +158,8 @@ void cuda_kind::leave(uintptr_t before) const
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
-int cuda_kind::get_memory(size_t bytes, size_t, region &out)
+int cuda_kind::get_memory(size_t bytes, region &out)
 {
-	bytes = round_up(bytes ? bytes : 1, kCudaPageBytes);
 	cuda_address at = 0;
 	const int rc = call(api_.allocate, &at, bytes);
 	if (rc == 0) {
@@ -197,17 +193,16 @@ int cuda_kind::give(const region &r, handle &out)
 	return 0;
 }
 
-// Where it is on the host's buses: ordinals differ between processes that see different devices.
+// 0: the driver does not tell.
 uint64_t cuda_kind::number_of_device() const
 {
-	uint64_t number = 1;
-	for (const int which : {kCudaPciDomain, kCudaPciBus, kCudaPciDevice}) {
-		int part = 0;
-		if (api_.get_device_attribute(&part, which, device_) != 0)
-			return 0;
-		number = number << 20 | (static_cast<uint64_t>(part) & 0xfffff);
-	}
-	return number;
+	int domain = 0, bus = 0, device = 0;
+	if (api_.get_device_attribute(&domain, kCudaPciDomain, device_) != 0 ||
+	    api_.get_device_attribute(&bus, kCudaPciBus, device_) != 0 ||
+	    api_.get_device_attribute(&device, kCudaPciDevice, device_) != 0)
+		return 0;
+	return number_of_place(static_cast<unsigned>(domain), static_cast<unsigned>(bus),
+			       static_cast<unsigned>(device));
 }
 
 int cuda_kind::open_memory(const handle &from, region &out)

@@ -8,8 +8,6 @@
 
 namespace pgas::devices {
 
-constexpr size_t kCudaPageBytes = size_t{2} << 20;
-
 class cuda_kind final : public queued_kind {
 public:
 	const char *name() const override { return "cuda"; }
@@ -22,7 +20,7 @@ public:
 private:
 	int enter(uintptr_t &before) const override;
 	void leave(uintptr_t before) const override;
-	int get_memory(size_t bytes, size_t page_bytes, region &out) override;
+	int get_memory(size_t bytes, region &out) override;
 	int open_memory(const handle &from, region &out) override;
 	void end_memory(const region &r, bool opened) override;
 	int get_pinned(size_t bytes, void **out) override;

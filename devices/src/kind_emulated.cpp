@@ -3,8 +3,8 @@
 // The emulated device: what programs and tests can rely on where there is no accelerator. It is as unkind as one. Its
 // memory has addresses at which the CPU faults; only the "driver" here, which has a second mapping, can copy. Copies
 // are taken down and happen at finish(), the latest moment at which a real device may do them, so that whoever forgets
-// to finish finds old bytes. All processes of a host share it; PGAS_EMULATED_DEVICE=apart gives each one of its own, and
-// =mapped makes it a device whose memory the CPU can reach too.
+// to finish finds old bytes. All processes of a host share it; PGAS_EMULATED_DEVICE=apart gives each one of its own,
+// and =mapped makes it a device whose memory the CPU can reach too.
 //
 // A region is a memfd; own[0] is the descriptor, own[1] the address of the driver's mapping.
 #include "device_error.hpp"

@@ -16,12 +16,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include <pgas/pgas_machine.hpp>
-
 namespace pgas::devices {
 namespace {
 
-constexpr size_t kHipPageBytes = size_t{2} << 20;
 constexpr const char *kFiles[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
 				  nullptr};
 constexpr driver_library kDriver = {"the HIP runtime", kFiles, "PGAS_HIP_DRIVER"};
@@ -35,7 +32,7 @@ public:
 private:
 	int enter(uintptr_t &before) const override;
 	void leave(uintptr_t before) const override;
-	int get_memory(size_t bytes, size_t page_bytes, region &out) override;
+	int get_memory(size_t bytes, region &out) override;
 	int open_memory(const handle &from, region &out) override;
 	void end_memory(const region &r, bool opened) override;
 	int get_pinned(size_t bytes, void **out) override;
@@ -56,6 +53,7 @@ private:
 		return code == 0 ? 0 : fail(what.name, code);
 	}
 	int find_device(int local_rank);
+	uint64_t number_of_device() const;
 
 	hip_api api_;
 	int device_ = -1;
@@ -132,9 +130,8 @@ void hip_kind::leave(uintptr_t before) const
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
-int hip_kind::get_memory(size_t bytes, size_t, region &out)
+int hip_kind::get_memory(size_t bytes, region &out)
 {
-	bytes = round_up(bytes ? bytes : 1, kHipPageBytes);
 	void *at = nullptr;
 	const int rc = call(api_.allocate, &at, bytes);
 	if (rc == 0) {
@@ -156,9 +153,20 @@ int hip_kind::give(const region &r, handle &out)
 	out = {};
 	out.bytes = r.bytes;
 	out.pid = getpid();
+	out.device = number_of_device();
 	static_assert(sizeof out.blob == sizeof ipc);
 	memcpy(out.blob, &ipc, sizeof ipc);
 	return 0;
+}
+
+// 0: the runtime does not tell.
+uint64_t hip_kind::number_of_device() const
+{
+	char id[64] = "";
+	unsigned domain = 0, bus = 0, device = 0;
+	if (api_.get_bus_id(id, sizeof id - 1, device_) != 0 || sscanf(id, "%x:%x:%x", &domain, &bus, &device) != 3)
+		return 0;
+	return number_of_place(domain, bus, device);
 }
 
 int hip_kind::open_memory(const handle &from, region &out)

@@ -184,14 +184,17 @@ int libomp_kind::lay_file(char *block, size_t bytes, region &out)
 	return fd;
 }
 
-int libomp_kind::allocate(size_t bytes, size_t, region &out)
+int libomp_kind::allocate(size_t bytes, size_t page, region &out)
 {
 	int rc = ready();
 	if (rc != 0)
 		return rc;
 	if (bytes > SIZE_MAX / 2)
 		return failed(-ENOMEM, "omp_target_alloc", "the device has not so much memory");
-	bytes = round_up(bytes ? bytes : 1, where_ == memory::cuda ? kCudaPageBytes : page_bytes());
+	const size_t unit = where_ == memory::cuda ? kDevicePageBytes : page_bytes();
+	if (page > unit)
+		return failed(-EOPNOTSUPP, "page size", "omp_target_alloc gives no larger pages than the system's");
+	bytes = round_up(bytes ? bytes : 1, unit);
 	region r;
 	char *block = nullptr;
 	rc = get_block(where_ == memory::cpu ? bytes + page_bytes() : bytes, block);

@@ -20,12 +20,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include <pgas/pgas_machine.hpp>
-
 namespace pgas::devices {
 namespace {
 
-constexpr size_t kZePageBytes = size_t{2} << 20;
 constexpr const char *kFiles[] = {"libze_loader.so.1", "libze_loader.so", nullptr};
 constexpr driver_library kDriver = {"the Level Zero loader", kFiles, "PGAS_ZE_DRIVER"};
 
@@ -58,7 +55,7 @@ public:
 private:
 	int enter(uintptr_t &before) const override;
 	void leave(uintptr_t) const override {}
-	int get_memory(size_t bytes, size_t page_bytes, region &out) override;
+	int get_memory(size_t bytes, region &out) override;
 	int open_memory(const handle &from, region &out) override;
 	void end_memory(const region &r, bool opened) override;
 	int get_pinned(size_t bytes, void **out) override;
@@ -79,6 +76,7 @@ private:
 		return code == 0 ? 0 : fail(what.name, code);
 	}
 	int find_device(int local_rank);
+	uint64_t number_of_device() const;
 	int end_submission();
 	void put_back(const ze_ipc_handle &ipc);
 	int fd_of(const ze_ipc_handle &ipc, int &out) const;
@@ -179,12 +177,11 @@ int ze_kind::enter(uintptr_t &) const
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
-int ze_kind::get_memory(size_t bytes, size_t, region &out)
+int ze_kind::get_memory(size_t bytes, region &out)
 {
 	const ze_device_memory_wish wish;
-	bytes = round_up(bytes ? bytes : 1, kZePageBytes);
 	void *at = nullptr;
-	const int rc = call(api_.allocate, context_, &wish, bytes, kZePageBytes, device_, &at);
+	const int rc = call(api_.allocate, context_, &wish, bytes, kDevicePageBytes, device_, &at);
 	if (rc == 0) {
 		out.at = reinterpret_cast<uintptr_t>(at);
 		out.bytes = bytes;
@@ -214,9 +211,19 @@ int ze_kind::give(const region &r, handle &out)
 	out = {};
 	out.bytes = r.bytes;
 	out.pid = getpid();
+	out.device = number_of_device();
 	out.fd = it->fd;
 	memcpy(out.blob, it->ipc.bytes, sizeof out.blob);
 	return 0;
+}
+
+// 0: the driver does not tell.
+uint64_t ze_kind::number_of_device() const
+{
+	ze_bus_properties found;
+	if (!api_.get_bus.address || api_.get_bus(device_, &found) != 0)
+		return 0;
+	return number_of_place(found.domain, found.bus, found.device);
 }
 
 void ze_kind::put_back(const ze_ipc_handle &ipc)

@@ -58,6 +58,13 @@ struct ze_memory_properties {
 	uint64_t page_bytes = 0;
 };
 
+struct ze_bus_properties {
+	uint32_t structure = 0x10008;
+	void *next = nullptr;
+	uint32_t domain = 0, bus = 0, device = 0, function = 0;
+	uint32_t speed[4] = {};
+};
+
 constexpr uint32_t kZeInitGpus = 1;
 constexpr uint32_t kZeTypeUnknown = 0;
 constexpr uint32_t kZeTypeHost = 1;
@@ -83,6 +90,7 @@ struct ze_api {
 	driver_call<uint32_t> init{"zeInit"};
 	driver_call<uint32_t *, ze_driver *> get_drivers{"zeDriverGet"};
 	driver_call<ze_driver, uint32_t *, ze_device *> get_devices{"zeDeviceGet"};
+	driver_call<ze_device, ze_bus_properties *> get_bus{"zeDevicePciGetPropertiesExt", true};
 	driver_call<ze_driver, const ze_context_wish *, ze_context *> create_context{"zeContextCreate"};
 	driver_call<ze_context> destroy_context{"zeContextDestroy"};
 	driver_call<ze_context, ze_device, const ze_list_wish *, ze_list *> create_list{"zeCommandListCreateImmediate"};

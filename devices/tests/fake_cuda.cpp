@@ -108,10 +108,10 @@ FAKE cuDeviceGet(cuda_device *device, int ordinal)
 	return ordinal >= 0 && ordinal < fake::devices() ? 0 : kCudaInvalidDevice;
 }
 
-FAKE cuDeviceGetAttribute(int *value, int which, cuda_device)
+FAKE cuDeviceGetAttribute(int *value, int which, cuda_device device)
 {
 	FAKE_BEGIN("cuDeviceGetAttribute");
-	*value = which == kCudaUnifiedAddressing;
+	*value = which == kCudaPciBus ? 0x40 + device : which == kCudaUnifiedAddressing;
 	return g_init ? 0 : kCudaNotInitialized;
 }
 

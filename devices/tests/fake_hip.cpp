@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
 #include <list>
 
@@ -91,6 +92,13 @@ FAKE hipSetDevice(int device)
 	if (device < 0 || device >= fake::devices())
 		return kCudaInvalidDevice;
 	t_device = device;
+	return 0;
+}
+
+FAKE hipDeviceGetPCIBusId(char *id, int room, int device)
+{
+	FAKE_BEGIN("hipDeviceGetPCIBusId", nullptr);
+	snprintf(id, static_cast<size_t>(room), "0000:%02x:00.0", 0xc0 + device);
 	return 0;
 }
 

@@ -125,6 +125,15 @@ FAKE zeDeviceGet(ze_driver driver, uint32_t *count, ze_device *devices)
 	return 0;
 }
 
+FAKE zeDevicePciGetPropertiesExt(ze_device device, ze_bus_properties *out)
+{
+	FAKE_BEGIN("zeDevicePciGetPropertiesExt");
+	if (out->structure != 0x10008)
+		return kZeInvalidArgument;
+	out->bus = 0x50 + static_cast<uint32_t>(device->number);
+	return 0;
+}
+
 FAKE zeContextCreate(ze_driver, const ze_context_wish *wish, ze_context *context)
 {
 	FAKE_BEGIN("zeContextCreate");

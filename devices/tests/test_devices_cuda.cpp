@@ -42,14 +42,19 @@ int open_as(int local_rank)
 
 void test_cuda_processes_spread_over_devices(void **)
 {
+	uint64_t numbers[4];
 	for (int rank = 0; rank < 4; rank++) {
 		region r;
+		handle h;
 		assert_int_equal(open_as(rank), 0);
 		GOOD(g_kind->allocate(4096, 0, r));
 		assert_int_equal(device_of(r), rank % 2);
+		GOOD(g_kind->give(r, h));
+		numbers[rank] = h.device;
 		g_kind->close(); // which frees the region
 		assert_int_equal(fake_left(), 0);
 	}
+	assert_true(numbers[0] == numbers[2] && numbers[1] == numbers[3] && numbers[0] != numbers[1]);
 }
 
 void test_cuda_context_that_is_current_is_taken(void **)

@@ -100,6 +100,8 @@ effect effect_of(const char *name)
 		effect what;
 	} kRules[] = {
 		{"Batch", effect::ignored},
+		{"Pci", effect::ignored},
+		{"PCI", effect::ignored},
 		{"PutIpcHandle", effect::give_back},
 		{"AddressRange", effect::ignored},
 		{"P2P", effect::ignored},

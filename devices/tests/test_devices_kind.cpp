@@ -82,6 +82,25 @@ void test_memory_of_an_own_handle_is_not_opened(void **)
 	assert_non_null(strstr(g_kind->last_error(), "of this process"));
 }
 
+void test_memory_of_one_device_has_one_number(void **)
+{
+	handle one, other;
+	GOOD(g_kind->give(g_memory, one));
+	GOOD(g_kind->give(g_other, other));
+	assert_true(one.device != 0 && one.device == other.device);
+}
+
+void test_memory_of_huge_pages_is_refused_where_there_are_none(void **)
+{
+	region r;
+	if (!g_device->queued)
+		return; // the emulated device has any
+	assert_int_equal(g_kind->allocate(4096, size_t{1} << 30, r), -EOPNOTSUPP);
+	assert_non_null(strstr(g_kind->last_error(), "pages"));
+	GOOD(g_kind->allocate(4096, 4096, r));
+	g_kind->release(r);
+}
+
 void test_memory_that_no_device_has_is_refused(void **)
 {
 	region r;
@@ -332,6 +351,8 @@ int run()
 		CASE(test_memory_is_given_as_zeros_of_the_size),
 		CASE(test_memory_is_known_as_the_devices),
 		CASE(test_memory_of_an_own_handle_is_not_opened),
+		CASE(test_memory_of_one_device_has_one_number),
+		CASE(test_memory_of_huge_pages_is_refused_where_there_are_none),
 		CASE(test_memory_that_no_device_has_is_refused),
 		CASE(test_copy_of_every_size_arrives),
 		CASE(test_copy_of_many_pieces_arrives),
