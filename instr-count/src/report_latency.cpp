@@ -165,11 +165,12 @@ std::string svg_latency(const std::vector<figure> &figures, const result_set &se
 		       "the paper measured",
 		       kPapersCpi),
 		faint());
-	body += text_at(20, 60,
-			format("dots: measured at full speed on %s, loop included, drawn at %.2f GHz (%s)",
-			       set.cpu.empty() ? "the machine that counted" : set.cpu.c_str(), model.ghz,
-			       model.ghz_source.c_str()),
-			faint());
+	body += text_at(
+		20, 60,
+		format("dots: measured at full speed on %s, target on the same host, loop included, at %.2f GHz (%s)",
+		       set.cpu.empty() ? "the machine that counted" : set.cpu.c_str(), model.ghz,
+		       model.ghz_source.c_str()),
+		faint());
 	body += axes();
 	std::vector<double> labels;
 	for (const model_subject &subject : model_subjects(figures))
