@@ -44,11 +44,14 @@
 #if defined(GASNETT_LITE_MODE) + defined(GASNETT_THREAD_SAFE) + defined(GASNETT_THREAD_SINGLE) > 1
 #error define at most one of GASNETT_LITE_MODE, GASNETT_THREAD_SAFE and GASNETT_THREAD_SINGLE
 #endif
+#if defined(GASNETT_THREAD_SAFE) && defined(GASNET_SEQ)
+#error GASNETT_THREAD_SAFE needs GASNET_PAR or GASNET_PARSYNC: with GASNET_SEQ locks are none
+#endif
 #if defined(GASNETT_LITE_MODE)
 #undef GASNETT_LITE_MODE
 #define GASNETT_LITE_MODE 1
 #define GASNETT_THREAD_MODEL LITE
-#elif defined(GASNETT_THREAD_SINGLE) || (defined(GASNET_SEQ) && !defined(GASNETT_THREAD_SAFE))
+#elif defined(GASNETT_THREAD_SINGLE) || defined(GASNET_SEQ)
 #undef GASNETT_THREAD_SINGLE
 #define GASNETT_THREAD_SINGLE 1
 #define GASNETT_THREAD_MODEL SEQ
@@ -182,6 +185,11 @@ typedef pthread_rwlock_t gasnett_rwlock_t;
 #define gasnett_rwlock_trywrlock(l_arg) pthread_rwlock_trywrlock(l_arg)
 #define gasnett_rwlock_unlock(l_arg) ((void)pthread_rwlock_unlock(l_arg))
 #endif
+/* Locks do not know their owners here. */
+#define gasnett_rwlock_assertlocked(l_arg) ((void)(l_arg))
+#define gasnett_rwlock_assertrdlocked(l_arg) ((void)(l_arg))
+#define gasnett_rwlock_assertwrlocked(l_arg) ((void)(l_arg))
+#define gasnett_rwlock_assertunlocked(l_arg) ((void)(l_arg))
 
 /* One void * per thread and key; NULL at first. */
 #if defined(GASNET_SEQ)
