@@ -31,8 +31,14 @@ AC_DEFUN([PGAS_LIBFABRIC], [
   AC_SUBST([LIBFABRIC_LIBDIR])
   AC_SUBST([LIBFABRIC_VERSION])
   providerdir_shown=`pgas_full "$providerdir"`
-  PC_PROVIDERDIR=`pgas_pc "$providerdir"`
+  PC_PROVIDERDIR=`pgas_below "$providerdir" '${prefix}'`
+  CMAKE_PROVIDERDIR=`pgas_below "$providerdir" '${_pgas_prefix}'`
+  MODULE_PROVIDERDIR=`pgas_below "$providerdir" '$prefix'`
+  LIBFABRIC_INCLUDEDIR=`$PKG_CONFIG --variable=includedir libfabric`
   AC_SUBST([PC_PROVIDERDIR])
+  AC_SUBST([CMAKE_PROVIDERDIR])
+  AC_SUBST([MODULE_PROVIDERDIR])
+  AC_SUBST([LIBFABRIC_INCLUDEDIR])
   LIB_FROM_PROVIDER=`pgas_way "$providerdir_shown" "$pgas_libdir"`
   AC_SUBST([LIB_FROM_PROVIDER])
   dnl --with-libfabric: libpgas.so must find it at run time as well

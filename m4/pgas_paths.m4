@@ -4,7 +4,7 @@ dnl is in no loader's cache: libraries and programs carry the way to the librari
 dnl then in full. Defines functions for the rest of configure:
 dnl   pgas_full VALUE        a folder as configure has it, with all variables replaced
 dnl   pgas_way FROM TO       the relative way between two folders given in full
-dnl and pgas_pc VALUE, a folder as a pkg-config file has it.
+dnl   pgas_below VALUE NAME  a folder, with the prefix in front replaced by a name for it
 AC_DEFUN([PGAS_PATHS], [
   pgas_full() {
     ( test "x$prefix" != xNONE || prefix=$ac_default_prefix
@@ -54,18 +54,38 @@ AC_DEFUN([PGAS_PATHS], [
   PC_PREFIX=$pgas_prefix
   AS_CASE([${LIBDIR_RUNPATH:+$pgas_libdir}],
     ["$pgas_prefix"/*], [PC_PREFIX='${pcfiledir}/'`pgas_way "$pgas_libdir/pkgconfig" "$pgas_prefix"`])
-  pgas_pc() {
-    pgas_value=`pgas_full "[$]1"`
-    case $pgas_value in
-    "$pgas_prefix"/*) printf '${prefix}/%s\n' "${pgas_value#"$pgas_prefix"/}" ;;
-    *) printf '%s\n' "$pgas_value" ;;
-    esac
+  pgas_below() {
+    ( pgas_value=`pgas_full "[$]1"`
+      case $pgas_value in
+      "$pgas_prefix"/*) printf '%s/%s\n' "[$]2" "${pgas_value#"$pgas_prefix"/}" ;;
+      *) printf '%s\n' "$pgas_value" ;;
+      esac )
   }
-  PC_LIBDIR=`pgas_pc "$libdir"`
-  PC_INCLUDEDIR=`pgas_pc "$includedir"`
+  PC_LIBDIR=`pgas_below "$libdir" '${prefix}'`
+  PC_INCLUDEDIR=`pgas_below "$includedir" '${prefix}'`
   AC_SUBST([PC_PREFIX])
   AC_SUBST([PC_LIBDIR])
   AC_SUBST([PC_INCLUDEDIR])
+
+  dnl The same for CMake and for modulefiles, each in its own words.
+  PREFIX_FROM_CMAKE=`pgas_way "$pgas_libdir/cmake/PGAS" "$pgas_prefix"`
+  CMAKE_LIBDIR=`pgas_below "$libdir" '${_pgas_prefix}'`
+  CMAKE_BINDIR=`pgas_below "$bindir" '${_pgas_prefix}'`
+  CMAKE_INCLUDEDIR=`pgas_below "$includedir" '${_pgas_prefix}'`
+  AC_SUBST([PREFIX_FROM_CMAKE])
+  AC_SUBST([CMAKE_LIBDIR])
+  AC_SUBST([CMAKE_BINDIR])
+  AC_SUBST([CMAKE_INCLUDEDIR])
+  PREFIX_FROM_MODULE=`pgas_full "$datadir/$PACKAGE/modulefiles/pgas"`
+  PREFIX_FROM_MODULE=`pgas_way "$PREFIX_FROM_MODULE" "$pgas_prefix"`
+  MODULE_LIBDIR=`pgas_below "$libdir" '$prefix'`
+  MODULE_BINDIR=`pgas_below "$bindir" '$prefix'`
+  MODULE_MANDIR=`pgas_below "$mandir" '$prefix'`
+  AC_SUBST([PREFIX_FROM_MODULE])
+  AC_SUBST([MODULE_LIBDIR])
+  AC_SUBST([MODULE_BINDIR])
+  AC_SUBST([MODULE_MANDIR])
+
   dnl libtool would put the full path first, so that a copy of an installation would load the original's libraries
   hardcode_into_libs=no
 ])

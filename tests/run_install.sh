@@ -33,6 +33,7 @@ providerdir=$moved$(installed providerdir) pkgconfigdir=$moved$(installed pkgcon
 gasnetmakdir=$moved$(installed gasnetmakdir)
 drivers=$moved$(installed instrcountdriversdir) pages=$moved$(installed mandir)
 cc=$(installed CC) flags=$(installed SANITIZER_FLAGS)
+src=$(cd "$src" && pwd) # it may be relative
 cd "$work/user" || exit 99
 
 other= # who uses it
@@ -183,6 +184,8 @@ if command -v pkg-config >/dev/null; then
 	user $cc $flags node.c $(pc gasnet-pgas-seq --cflags --libs) -o gasnet && own ./gasnet && runs ./gasnet
 	check "GASNet by pkg-config"
 fi
+
+. "$src/packaging/check_installed.sh"
 
 if [ -x "$bindir/instr-count" ]; then
 	user "$bindir/instr-count" run shmem_int_p
