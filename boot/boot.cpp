@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 using pgas::guard;
@@ -69,6 +70,33 @@ int choose_backend()
 	return -EINVAL;
 }
 
+bool is_traced()
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	char line[128];
+	int tracer = 0;
+	while (status && fgets(line, sizeof line, status))
+		if (sscanf(line, "TracerPid: %d", &tracer) == 1)
+			break;
+	if (status)
+		fclose(status);
+	return tracer != 0;
+}
+
+// PGAS_BOOT_ATTACH (oshrun --attach): this rank goes on when a debugger is attached to it.
+void await_debugger()
+{
+	const char *text = pgas_boot_getenv("PGAS_BOOT_ATTACH");
+	char host[256] = "";
+	if (!text || atoi(text) != g_job.rank || is_traced())
+		return;
+	gethostname(host, sizeof host - 1);
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); // where Yama would refuse it
+	fprintf(stderr, "PE %d waits for a debugger, on %s: gdb -p %d\n", g_job.rank, host, getpid());
+	while (!is_traced())
+		usleep(50'000);
+}
+
 int join()
 {
 	// registered here, so that it runs before our libraries and the launcher's are taken down
@@ -76,8 +104,12 @@ int join()
 	if (!registered)
 		return -ENOMEM;
 	g_pid = getpid();
-	if (!g_left.be)
-		return choose_backend();
+	if (!g_left.be) {
+		const int rc = choose_backend();
+		if (rc == 0)
+			await_debugger();
+		return rc;
+	}
 	g_job = std::move(g_left);
 	g_left = job{};
 	pgas::boot::complain_as(g_job.rank);

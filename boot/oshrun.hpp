@@ -50,14 +50,21 @@ struct options {
 	int ppn = 0; // PEs per host; 0: not said
 	map_by map = map_by::slot;
 	bool oversubscribe = false;
-	std::string launch_agent; // words; %h is the host, which is the last word otherwise
-	int tree = 16;            // agents that one process starts
+	std::string rankfile;
+	std::vector<uint32_t> rank_hosts; // of --rankfile: host of each rank; empty: by slots
+	strings rank_cpus;                // and its CPUs, "0-2,5"; an empty text: not bound
+	std::string launch_agent;         // words; %h is the host, which is the last word otherwise
+	int tree = 16;                    // agents that one process starts
 	double host_timeout_s = 10;
 	bind_to bind = bind_to::automatic;
 	pmix_mode pmix = pmix_mode::automatic;
 	bool aslr = true; // off: PEs of one program have the same addresses
 	bool tag_output = false;
+	int stdin_pe = 0;       // which PE gets our standard input; -1: none
+	int attach_pe = -1;     // which PE waits for a debugger; -1: none
+	std::string output_dir; // of a file for each stream of each PE; empty: none
 	bool verbose = false;
+	bool progress = false;
 	bool report_bindings = false;
 	strings tool_env;     // NAME=value of --stats, --trace, --hang-after, for all programs
 	double timeout_s = 0; // 0: no limit

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kAgentDelay = 3; // agents keep the grace period; so much later we say it again, and then give up
 
-// Our standard input, sent to PE 0 as far as it reads.
+// Our standard input, sent to one PE as far as it reads.
 class head_input {
 public:
 	void add_polls(std::vector<pollfd> &polls)
@@ -93,7 +93,8 @@ private:
 	size_t signals_poll_ = SIZE_MAX;
 };
 
-head::head(options &opts) : opts_(opts), below_(job_, body_, *this), out_(opts.tag_output), started_at_(now_s())
+head::head(options &opts)
+	: opts_(opts), below_(job_, body_, *this), out_(opts.tag_output, opts.output_dir), started_at_(now_s())
 {
 }
 
@@ -319,7 +320,8 @@ void head::step()
 	};
 	signals_poll_ = polls.size();
 	polls.push_back({signals_.get(), POLLIN, 0});
-	if (phase_ == phase::running)
+	const bool feeds = phase_ == phase::running && opts_.stdin_pe >= 0;
+	if (feeds)
 		in_.add_polls(polls);
 	out_.add_polls(polls);
 	below_.add_polls(polls, due);
@@ -332,8 +334,8 @@ void head::step()
 	below_.reap();
 	below_.handle(polls);
 	std::string bytes;
-	if (phase_ == phase::running && in_.take(polls, bytes))
-		below_.send_to({kind::in, static_cast<int>(host_of_[0]), 0, bytes});
+	if (feeds && in_.take(polls, bytes))
+		below_.send_to({kind::in, static_cast<int>(host_of_[static_cast<size_t>(opts_.stdin_pe)]), 0, bytes});
 	out_.handle(polls);
 	advance();
 	check_deadlines();
@@ -341,7 +343,7 @@ void head::step()
 
 int head::run()
 {
-	if (!prepare())
+	if (!prepare() || !out_.make_files(opts_.count))
 		return kExitCannotStart;
 	for (int sig : {SIGPIPE, SIGXFSZ, SIGTTOU})
 		signal(sig, SIG_IGN);

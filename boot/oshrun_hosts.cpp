@@ -374,10 +374,44 @@ bool settle_slots(options &opts, std::vector<host> &hosts)
 
 } // namespace
 
+// Hosts as --rankfile has them.
+static int find_ranks(options &opts)
+{
+	std::vector<host> hosts;
+	strings names;
+	if (!opts.host_lists.empty() || !opts.host_files.empty() || opts.ppn > 0) {
+		say("--rankfile says where PEs go; -H, --hostfile and --ppn cannot");
+		return kExitUsage;
+	}
+	if (!read_rankfile(opts, hosts, names))
+		return kExitUsage;
+	const int count = static_cast<int>(names.size());
+	if (opts.count > 0 && opts.count != count) {
+		say("--rankfile %s has %d ranks, and -n is %d", opts.rankfile.c_str(), count, opts.count);
+		return kExitUsage;
+	}
+	settle_names(hosts);
+	if (opts.count == 0)
+		opts.apps[0].count = opts.count = count;
+	for (const std::string &name : names) {
+		const bool here = is_this_machine(name);
+		const auto at = std::find_if(hosts.begin(), hosts.end(),
+					     [&](const host &h) { return here ? h.here : h.name == name; });
+		opts.rank_hosts.push_back(static_cast<uint32_t>(at - hosts.begin()));
+	}
+	if (!only_this_machine(hosts))
+		opts.hosts = std::move(hosts);
+	if (opts.launch_agent.empty())
+		opts.launch_agent = usual_agent(opts.hosts);
+	return -1;
+}
+
 int find_hosts(options &opts)
 {
 	std::vector<host> hosts;
 	const bool asked = !opts.host_lists.empty() || !opts.host_files.empty();
+	if (!opts.rankfile.empty())
+		return find_ranks(opts);
 	if (!(asked ? read_lists(opts, hosts) : find_allocation(hosts)))
 		return kExitUsage;
 	const bool alone = only_this_machine(hosts);
@@ -410,6 +444,8 @@ int find_hosts(options &opts)
 // Slots are filled first, host by host or one on each host in turn; what does not fit goes round again.
 std::vector<uint32_t> place_ranks(const options &opts)
 {
+	if (!opts.rank_hosts.empty())
+		return opts.rank_hosts;
 	std::vector<uint32_t> where;
 	const size_t count = static_cast<size_t>(opts.count);
 	const int rounds = std::max_element(opts.hosts.begin(), opts.hosts.end(), [](const host &a, const host &b) {

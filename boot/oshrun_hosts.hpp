@@ -13,6 +13,10 @@ std::string add_host_line(const std::string &text, std::vector<host> &hosts); //
 // Slurm's "n[01-03,7],login" with "2(x3),1,1" slots; an empty text: one each.
 std::string add_slurm_hosts(const std::string &names, const std::string &slots, std::vector<host> &hosts);
 
+// oshrun_rankfile.cpp: hosts, and the name of the host of each rank; fills opts.rank_cpus. False after an error line.
+bool read_rankfile(options &opts, std::vector<host> &hosts, strings &names);
+bool parse_cpus(const std::string &text, cpu_set_t &set);
+
 bool is_this_machine(const std::string &name);
 
 // The hosts of the job by the options, else by Slurm or PBS around us. Leaves opts.hosts empty when it is this machine

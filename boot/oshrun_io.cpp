@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <time.h>
 
@@ -42,6 +43,11 @@ bool open_terminal(const terminal_size &like, unique_fd &near_end, unique_fd &fa
 	near_end = std::move(master);
 	far_end = std::move(slave);
 	return true;
+}
+
+std::string file_of(const std::string &dir, int rank, bool is_error)
+{
+	return dir + "/pe-" + std::to_string(rank) + (is_error ? ".err" : ".out");
 }
 
 bool writable(int fd, int timeout_ms)
@@ -104,6 +110,7 @@ void output::feed(int rank, bool is_error, const std::string &bytes)
 	}
 	stream &from = *fed_[which];
 	from.fed = !bytes.empty();
+	keep(from, bytes.data(), bytes.size());
 	if (from.text.empty())
 		from.since = now_s();
 	from.text += bytes;
@@ -153,6 +160,50 @@ void output::read_now()
 		write_out(to);
 }
 
+// --- files -----------------------------------------------------------------------------------------------------------
+
+// All of them, so that none of an earlier job is taken for one of this.
+bool output::make_files(int count)
+{
+	if (dir_.empty())
+		return true;
+	if (mkdir(dir_.c_str(), 0777) != 0 && errno != EEXIST) {
+		say("--output-filename %s: cannot make the folder: %s", dir_.c_str(), strerror(errno));
+		return false;
+	}
+	for (int rank = 0; rank < count; rank++)
+		for (bool is_error : {false, true}) {
+			const std::string path = file_of(dir_, rank, is_error);
+			unique_fd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+			if (fd.get() < 0) {
+				say("--output-filename: cannot write %s: %s", path.c_str(), strerror(errno));
+				return false;
+			}
+		}
+	return true;
+}
+
+// Opened for each piece: a job may have more PEs than we may have descriptors.
+void output::keep(const stream &from, const char *text, size_t length)
+{
+	if (dir_.empty() || length == 0)
+		return;
+	const std::string path = file_of(dir_, from.rank, from.is_error);
+	unique_fd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+	while (fd.get() >= 0 && length > 0) {
+		const ssize_t sent = write(fd.get(), text, length);
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent <= 0)
+			break;
+		text += sent;
+		length -= static_cast<size_t>(sent);
+	}
+	if (length > 0 && !std::exchange(keep_failed_, true))
+		say("--output-filename: cannot write %s: %s; some output is missing there", path.c_str(),
+		    strerror(errno));
+}
+
 // Returns true when there may be more.
 bool output::read_stream(stream &from)
 {
@@ -164,6 +215,7 @@ bool output::read_stream(stream &from)
 		from.fd.reset();
 		return false;
 	}
+	keep(from, part, static_cast<size_t>(got));
 	if (from.text.empty())
 		from.since = now_s();
 	from.text.append(part, static_cast<size_t>(got));
@@ -319,9 +371,9 @@ void input::handle(const std::vector<pollfd> &polls)
 			to_pe_.reset();
 	}
 	if (ended_ && queue_.empty())
-		to_pe_.reset(); // end of file for PE 0
+		to_pe_.reset(); // end of file for the PE
 	else if (poll_out_ < polls.size() && (polls[poll_out_].revents & POLLERR))
-		to_pe_.reset(); // PE 0 closed its input
+		to_pe_.reset(); // it closed its input
 }
 
 } // namespace oshrun

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // oshrun_io.hpp: the PEs' standard streams as oshrun sees them. Output is forwarded by whole lines, so lines of
 // different PEs never mix; a line that stays unfinished for a moment (a prompt) is passed on as it is, and others wait
-// for its end, for a second at most. Input goes to PE 0 only.
+// for its end, for a second at most. Input goes to one PE only.
 #pragma once
 
 #include "oshrun.hpp"
@@ -39,7 +39,9 @@ public:
 
 class output : public pe_output {
 public:
-	explicit output(bool tag) : tag_(tag) {}
+	// dir: each stream also goes to a file of its own there, unless it is empty
+	explicit output(bool tag, std::string dir = {}) : tag_(tag), dir_(std::move(dir)) {}
+	bool make_files(int count); // false after an error line
 
 	bool open_stream(int rank, bool is_error, unique_fd &far_end) override;
 	void add_polls(std::vector<pollfd> &polls) override;
@@ -77,19 +79,23 @@ private:
 	void emit(stream &from, const char *text, size_t length, double now);
 	void write_out(sink &to);
 
+	void keep(const stream &from, const char *text, size_t length);
+
 	bool tag_;
+	std::string dir_;
+	bool keep_failed_ = false;
 	double deadline_ = 0;
 	std::deque<stream> streams_; // a deque: addresses stay, and open_line points to one
 	std::vector<stream *> fed_;  // of rank and kind, those that feed() made
 	sink sinks_[2] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
 };
 
-// PE 0 inherits our standard input, unless that is a terminal: a PE is in a process group of its own, which may not
+// One PE inherits our standard input, unless that is a terminal: a PE is in a process group of its own, which may not
 // read a terminal, so then we read and forward.
 class pe_input {
 public:
 	virtual ~pe_input() = default;
-	virtual bool open(unique_fd &far_end) = 0; // far_end stays empty when PE 0 may use descriptor 0 itself
+	virtual bool open(unique_fd &far_end) = 0; // far_end stays empty when the PE may use descriptor 0 itself
 	virtual void add_polls(std::vector<pollfd> &polls) = 0;
 	virtual void handle(const std::vector<pollfd> &polls) = 0;
 };

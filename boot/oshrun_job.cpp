@@ -163,13 +163,18 @@ bool job::start()
 void job::start_pes(bool pmix, const struct rlimit &file_limit)
 {
 	std::string why;
-	std::vector<cpu_set_t> cpus = plan_binding(opts_.bind, static_cast<int>(pes_.size()), why);
+	const bool by_file = !opts_.rank_cpus.empty();
+	std::vector<cpu_set_t> cpus =
+		plan_binding(by_file ? bind_to::none : opts_.bind, static_cast<int>(pes_.size()), why);
+	if (by_file && !plan_ranks(cpus))
+		return;
+	why = by_file ? "bound by --rankfile" : why;
 	strings env = base_environment();
 	if (opts_.verbose)
 		say("%s%zu PEs, PMIx %s, %s", owner_ ? "" : "job of ", pes_.size(), pmix ? "offered" : "not offered",
 		    why.c_str());
 	for (size_t i = 0; i < pes_.size(); i++) {
-		const cpu_set_t *mine = cpus.empty() ? nullptr : &cpus[i];
+		const cpu_set_t *mine = cpus.empty() || !CPU_COUNT(&cpus[i]) ? nullptr : &cpus[i];
 		pe &what = pes_[i];
 		if (!start_pe(opts_, files_, env, mine, file_limit, pmix, out_, in_, what)) {
 			fail(kExitCannotStart, "%s", ""); // there was a line
@@ -240,6 +245,8 @@ void job::add_polls(std::vector<pollfd> &polls, double &due)
 	polls.push_back({files_.mail_read.get(), POLLIN, 0});
 	watch_poll_ = polls.size();
 	earlier(deadline_);
+	if (opts_.progress && live_ > 0)
+		earlier(std::max(look_at_, began_));
 	for (pe &what : pes_) {
 		if (what.joined_watch.get() >= 0)
 			polls.push_back({what.joined_watch.get(), POLLIN, 0});
@@ -372,6 +379,7 @@ void job::judge(pe &what, int status)
 	what.joined_watch.reset();
 	what.joined = 0;
 	what.lost_at = 0;
+	what.has_joined = state != pgas::boot::kSlotNew;
 	live_--;
 	std::atomic_ref<uint32_t>(slot.state).store(pgas::boot::kSlotGone, std::memory_order_seq_cst);
 	if (WIFSIGNALED(status)) {
@@ -443,6 +451,10 @@ void job::reap()
 	read_mail();
 	for (auto [what, how] : ended)
 		judge(*what, how);
+	if (live_ == 0) {
+		look_at_ = 0;
+		show_progress(now_s()); // there may be no other turn
+	}
 }
 
 // A process that joined below a wrapper ended. If it had finalized, that is fine; if not, the wrapper may be about to
@@ -458,9 +470,29 @@ void job::check_watches(const std::vector<pollfd> &polls)
 		}
 }
 
+// One line whenever something has changed, and not more than a few in a second.
+void job::show_progress(double now)
+{
+	if (!opts_.progress || now < look_at_)
+		return;
+	look_at_ = now + 0.2;
+	size_t joined = 0, ended = 0;
+	for (const pe &what : pes_) {
+		const uint32_t state = slot_state(static_cast<uint32_t>(what.rank));
+		joined += what.has_joined || state == pgas::boot::kSlotLive || state == pgas::boot::kSlotDone;
+		ended += what.child == 0;
+	}
+	char text[128];
+	snprintf(text, sizeof text, "%zu PEs, %zu have joined, %zu have ended", pes_.size(), joined, ended);
+	if (progress_ != text)
+		say("%s, %.1f s", text, now - began_); // an agent's lines begin with its host
+	progress_ = text;
+}
+
 void job::check_deadlines()
 {
 	const double now = now_s();
+	show_progress(now);
 	for (pe &what : pes_) {
 		if (what.lost_at == 0 || now < what.lost_at + kWrapperDelay)
 			continue;
@@ -524,7 +556,9 @@ void poll_until(std::vector<pollfd> &polls, double due)
 int run_job(options &opts)
 {
 	const double started_at = now_s();
-	output out(opts.tag_output);
+	output out(opts.tag_output, opts.output_dir);
+	if (!out.make_files(opts.count))
+		return kExitCannotStart;
 	input in;
 	job work(opts, on_this_machine(opts.count), out, in);
 	if (!work.start())

@@ -12,10 +12,11 @@ namespace oshrun {
 struct pe {
 	int rank = 0;
 	const app *program = nullptr;
-	pid_t child = 0;        // our child, leader of the PE's process group; 0: not started, or reaped
-	pid_t joined = 0;       // process that joined the job, when that is not our child
-	unique_fd joined_watch; // pidfd of that process
-	double lost_at = 0;     // when it was seen to be gone while our child, a wrapper, runs on
+	pid_t child = 0;         // our child, leader of the PE's process group; 0: not started, or reaped
+	pid_t joined = 0;        // process that joined the job, when that is not our child
+	unique_fd joined_watch;  // pidfd of that process
+	bool has_joined = false; // it has ended, and had joined before
+	double lost_at = 0;      // when it was seen to be gone while our child, a wrapper, runs on
 };
 
 // Everything that PEs inherit. Numbers are high, so that a script's `exec 3>file` does not hit them.
@@ -88,6 +89,7 @@ private:
 	enum class phase { running, ending, killing };
 	bool start_guard_first(bool &pmix);
 	void start_pes(bool pmix, const struct rlimit &file_limit);
+	bool plan_ranks(std::vector<cpu_set_t> &cpus);
 	void read_signals();
 	void read_mail();
 	void reap();
@@ -96,6 +98,7 @@ private:
 	void judge(pe &what, int status);
 	void check_watches(const std::vector<pollfd> &polls);
 	void check_deadlines();
+	void show_progress(double now);
 	void on_hello(pe &what, const pgas::boot::mail_record &mail);
 	void on_abort(const pe &what, const pgas::boot::mail_record &mail);
 	void end_by_signal(int sig);
@@ -121,6 +124,9 @@ private:
 	int live_ = 0;        // PEs whose child is not reaped
 	int exit_code_ = 0;
 	bool failed_ = false;
+	const double began_ = now_s();
+	double look_at_ = 0;   // --progress: not before
+	std::string progress_; // what was said last
 	size_t signals_poll_ = 0, mail_poll_ = 0;
 	size_t watch_poll_ = 0; // first pidfd; those of pes_ that have one follow in order
 };

@@ -11,12 +11,14 @@ constexpr uint32_t kMost = 1 << 20; // PEs, hosts
 void pack_flags(packer &to, const job_text &job)
 {
 	const options &opts = job.opts;
-	for (bool flag : {opts.aslr, opts.verbose, opts.report_bindings, opts.oversubscribe, job.terminal.wanted})
+	for (bool flag :
+	     {opts.aslr, opts.verbose, opts.progress, opts.report_bindings, opts.oversubscribe, job.terminal.wanted})
 		to.u32(flag);
 	to.u32(static_cast<uint32_t>(opts.bind));
 	to.u32(static_cast<uint32_t>(opts.pmix));
 	to.u32(static_cast<uint32_t>(opts.map));
 	to.u32(static_cast<uint32_t>(opts.tree));
+	to.u32(static_cast<uint32_t>(opts.stdin_pe + 1));
 	to.u32(job.terminal.rows);
 	to.u32(job.terminal.columns);
 	to.real(opts.grace_s);
@@ -26,9 +28,12 @@ void pack_flags(packer &to, const job_text &job)
 bool unpack_flags(unpacker &from, job_text &job)
 {
 	options &opts = job.opts;
-	for (bool *flag : {&opts.aslr, &opts.verbose, &opts.report_bindings, &opts.oversubscribe, &job.terminal.wanted})
+	for (bool *flag : {&opts.aslr, &opts.verbose, &opts.progress, &opts.report_bindings, &opts.oversubscribe,
+			   &job.terminal.wanted})
 		*flag = from.u32() != 0;
 	const uint32_t bind = from.u32(), pmix = from.u32(), map = from.u32(), tree = from.u32();
+	const uint32_t stdin_pe = from.u32(); // + 1
+	opts.stdin_pe = static_cast<int>(stdin_pe) - 1;
 	opts.bind = static_cast<bind_to>(bind);
 	opts.pmix = static_cast<pmix_mode>(pmix);
 	opts.map = static_cast<map_by>(map);
@@ -39,8 +44,8 @@ bool unpack_flags(unpacker &from, job_text &job)
 	opts.host_timeout_s = from.real();
 	return from.good && bind <= static_cast<uint32_t>(bind_to::hwthread) &&
 	       pmix <= static_cast<uint32_t>(pmix_mode::off) && map <= static_cast<uint32_t>(map_by::node) &&
-	       tree >= 1 && tree <= kMost && opts.grace_s >= 0 && opts.grace_s <= 1e6 && opts.host_timeout_s >= 1 &&
-	       opts.host_timeout_s <= 1e6;
+	       stdin_pe <= kMost && tree >= 1 && tree <= kMost && opts.grace_s >= 0 && opts.grace_s <= 1e6 &&
+	       opts.host_timeout_s >= 1 && opts.host_timeout_s <= 1e6;
 }
 
 bool unpack_hosts(unpacker &from, options &opts)
@@ -74,6 +79,15 @@ bool unpack_apps(unpacker &from, options &opts)
 	return from.good && !opts.apps.empty();
 }
 
+bool ranks_fit(const options &opts)
+{
+	for (uint32_t host : opts.rank_hosts)
+		if (host >= opts.hosts.size())
+			return false;
+	return opts.rank_hosts.size() == opts.rank_cpus.size() &&
+	       (opts.rank_hosts.empty() || opts.rank_hosts.size() == static_cast<size_t>(opts.count));
+}
+
 } // namespace
 
 std::string pack_job(const job_text &job)
@@ -86,6 +100,10 @@ std::string pack_job(const job_text &job)
 	to.u32(static_cast<uint32_t>(job.cookie));
 	to.u32(static_cast<uint32_t>(job.cookie >> 32));
 	to.list(job.env);
+	to.u32(static_cast<uint32_t>(job.opts.rank_hosts.size()));
+	for (uint32_t host : job.opts.rank_hosts)
+		to.u32(host);
+	to.list(job.opts.rank_cpus);
 	to.u32(static_cast<uint32_t>(job.opts.hosts.size()));
 	for (const host &one : job.opts.hosts) {
 		to.str(one.name);
@@ -112,7 +130,10 @@ bool unpack_job(const std::string &body, job_text &job)
 	job.cookie = from.u32();
 	job.cookie |= uint64_t{from.u32()} << 32;
 	job.env = from.list();
-	return unpack_hosts(from, job.opts) && unpack_apps(from, job.opts) && from.at_end();
+	for (uint32_t left = from.u32(); from.good && left > 0; left--)
+		job.opts.rank_hosts.push_back(from.u32());
+	job.opts.rank_cpus = from.list();
+	return unpack_hosts(from, job.opts) && unpack_apps(from, job.opts) && ranks_fit(job.opts) && from.at_end();
 }
 
 } // namespace oshrun

@@ -30,6 +30,7 @@ constexpr const char *kHelp =
 	"  -H, --host LIST          hosts and their slots: a:2,b:2; default: those of a Slurm or\n"
 	"                           PBS allocation, else this machine\n"
 	"  --hostfile FILE          lines of: host, host:N or host slots=N\n"
+	"  --rankfile FILE          lines of: rank N=host slot=CPUs; where each PE goes\n"
 	"  --ppn N                  N slots on each host\n"
 	"  --map-by slot|node       fill one host after the other, or take turns\n"
 	"  --oversubscribe          more PEs than slots are wanted\n"
@@ -41,6 +42,8 @@ constexpr const char *kHelp =
 	"                           all fit and there is more than one, else none\n"
 	"  --report-bindings        say which PE runs on which CPUs\n"
 	"  --tag-output             begin each line with [1,PE]<stdout>: or [1,PE]<stderr>:\n"
+	"  --output-filename DIR    what PE n writes goes also to DIR/pe-n.out and DIR/pe-n.err\n"
+	"  --stdin PE|none          which PE gets standard input (default 0)\n"
 	"  -x NAME[=VALUE]          pass or set a variable in the environment of the PEs\n"
 	"  --wdir, -wd DIR          start the PEs in this directory\n"
 	"  --no-aslr                switch address space randomisation off in the PEs\n"
@@ -52,15 +55,18 @@ constexpr const char *kHelp =
 	"  --trace FILE             write a timeline of all PEs, for ui.perfetto.dev\n"
 	"  --hang-after SECONDS     when a PE is in one call for so long, and at SIGUSR1: say\n"
 	"                           where all PEs are, with backtraces\n"
+	"  --attach PE              that PE waits at its start until a debugger is attached\n"
+	"  --xterm                  each PE in an xterm; with --gdb: gdb in it, to work with\n"
 	"  --valgrind               run each PE under valgrind\n"
 	"  --debugger \"COMMAND\"     put COMMAND and its arguments before each program\n"
 	"  --pmix, --no-pmix        offer a PMIx server to the PEs, or do not; default: unless\n"
 	"                           the program plainly has no use for one\n"
+	"  --progress               say how many PEs have joined and ended, as it changes\n"
 	"  -v, --verbose            say what is started, how it ends, and how long it took\n"
 	"  -h, --help               this text\n"
 	"  -V, --version            version\n"
 	"\n"
-	"The first PE gets standard input. The exit status is that of the first PE that fails,\n"
+	"The exit status is that of the first PE that fails,\n"
 	"128 + signal if a signal ended it, 0 if none failed. A PE that fails ends the job.\n";
 
 constexpr const char *kHosts[] = {"-host", "-H", "-hosts"};
@@ -201,6 +207,8 @@ bool parse_host_option(const std::string &option, cursor &in, options &opts, boo
 		good = take_map(in, opts);
 	else if (is(option, "-oversubscribe"))
 		opts.oversubscribe = true;
+	else if (is(option, "-rankfile") || is(option, "-rf"))
+		good = take_text(in, opts.rankfile);
 	else if (is(option, "-launch-agent"))
 		good = take_text(in, opts.launch_agent);
 	else if (is(option, "-tree"))
@@ -243,8 +251,84 @@ bool parse_tool_option(const std::string &option, cursor &in, options &opts, boo
 	return true;
 }
 
+// What a program is started by.
+struct wrapper {
+	strings words; // of --debugger and the like
+	bool gdb = false, xterm = false;
+};
+
+strings words_before(const wrapper &around)
+{
+	strings words = around.words;
+	if (around.gdb && around.xterm)
+		words = {"gdb", "-q", "--args"};
+	else if (around.gdb)
+		words = {"gdb",
+			 "-q",
+			 "-nx",
+			 "-batch",
+			 "-return-child-result",
+			 "-ex",
+			 "run",
+			 "-ex",
+			 "thread apply all bt",
+			 "--args"};
+	const strings terminal = {"xterm", "-e", "sh", "-c",
+				  "printf '\\033]0;PE %s\\007' \"$OSHRUN_RANK\"; exec \"$0\" \"$@\""};
+	if (around.xterm)
+		words.insert(words.begin(), terminal.begin(), terminal.end());
+	return words;
+}
+
+bool take_pe(cursor &in, int &pe, bool may_be_none)
+{
+	const char *text = take(in);
+	double value;
+	if (!text)
+		return false;
+	if (may_be_none && strcmp(text, "none") == 0) {
+		pe = -1;
+		return true;
+	}
+	if (!parse_number(text, 0, (1 << 20) - 1, value) || value != std::floor(value)) {
+		say("%s %s: expected the number of a PE%s", in.typed.c_str(), text, may_be_none ? " or none" : "");
+		return false;
+	}
+	pe = static_cast<int>(value);
+	return true;
+}
+
+// Looking at PEs: debuggers and standard streams. Returns false when the option is none of these.
+bool parse_debug_option(const std::string &option, cursor &in, options &opts, wrapper &around, bool &good)
+{
+	if (is(option, "-gdb"))
+		around.gdb = true;
+	else if (is(option, "-xterm"))
+		around.xterm = true;
+	else if (is(option, "-valgrind"))
+		around.words = {"valgrind", "-q"};
+	else if (is(option, "-debugger")) {
+		const char *text = take(in);
+		good = text != nullptr;
+		around.words.clear();
+		add_words(around.words, text ? text : "");
+	} else if (is(option, "-attach"))
+		good = take_pe(in, opts.attach_pe, false);
+	else if (is(option, "-stdin"))
+		good = take_pe(in, opts.stdin_pe, true);
+	else if (is(option, "-output-filename")) {
+		const char *dir = take(in);
+		good = dir && *dir;
+		if (dir && !*dir)
+			say("--output-filename: expected a folder");
+		opts.output_dir = good ? dir : "";
+	} else
+		return false;
+	return true;
+}
+
 // Takes the option at in.at. Returns -1 to go on, otherwise the exit code.
-int parse_one(cursor &in, options &opts, app &program, strings &before)
+int parse_one(cursor &in, options &opts, app &program, wrapper &around)
 {
 	std::string option = in.argv[in.at] + (strncmp(in.argv[in.at], "--", 2) == 0 ? 1 : 0);
 	in.value = nullptr;
@@ -275,28 +359,12 @@ int parse_one(cursor &in, options &opts, app &program, strings &before)
 		good = take_seconds(in, 0.001, 1e9, opts.timeout_s);
 	else if (is(option, "-grace"))
 		good = take_seconds(in, 0, 1e6, opts.grace_s);
-	else if (is(option, "-gdb"))
-		before = {"gdb",
-			  "-q",
-			  "-nx",
-			  "-batch",
-			  "-return-child-result",
-			  "-ex",
-			  "run",
-			  "-ex",
-			  "thread apply all bt",
-			  "--args"};
-	else if (is(option, "-valgrind"))
-		before = {"valgrind", "-q"};
-	else if (is(option, "-debugger")) {
-		const char *text = take(in);
-		good = text != nullptr;
-		before.clear();
-		add_words(before, text ? text : "");
-	} else if (is(option, "-pmix"))
+	else if (is(option, "-pmix"))
 		opts.pmix = pmix_mode::on;
 	else if (is(option, "-no-pmix"))
 		opts.pmix = pmix_mode::off;
+	else if (is(option, "-progress"))
+		opts.progress = true;
 	else if (is(option, "-v") || is(option, "-verbose"))
 		opts.verbose = true;
 	else if (is(option, "-h") || is(option, "-help")) {
@@ -308,7 +376,7 @@ int parse_one(cursor &in, options &opts, app &program, strings &before)
 	} else if (is(option, "-mca"))
 		in.at += 2;
 	else if (!parse_host_option(option, in, opts, good) && !parse_tool_option(option, in, opts, good) &&
-		 !is(option, "-allow-run-as-root")) {
+		 !parse_debug_option(option, in, opts, around, good) && !is(option, "-allow-run-as-root")) {
 		say("unknown option %s; see oshrun --help", in.argv[in.at]);
 		return kExitUsage;
 	}
@@ -388,15 +456,20 @@ int parse_options(int argc, char **argv, options &opts)
 	bool more = true;
 	while (more) {
 		app program;
-		strings before;
+		wrapper around;
 		for (; in.at < argc && argv[in.at][0] == '-' && argv[in.at][1]; in.at++) {
 			if (strcmp(argv[in.at], "--") == 0) {
 				in.at++;
 				break;
 			}
-			int rc = parse_one(in, opts, program, before);
+			int rc = parse_one(in, opts, program, around);
 			if (rc >= 0)
 				return rc;
+		}
+		const strings before = words_before(around);
+		if (around.xterm && !getenv("DISPLAY")) {
+			say("--xterm: DISPLAY is not set, so there is no screen to show it on");
+			return kExitUsage;
 		}
 		program.argv = before;
 		for (; in.at < argc && strcmp(argv[in.at], ":") != 0; in.at++)
@@ -411,10 +484,17 @@ int parse_options(int argc, char **argv, options &opts)
 	if (opts.apps.size() > 1 || opts.apps[0].count > 0)
 		for (app &program : opts.apps)
 			opts.count += program.count = std::max(program.count, 1);
-	for (app &program : opts.apps) // -x of the user comes before it
+	if (opts.attach_pe >= 0)
+		opts.tool_env.push_back("PGAS_BOOT_ATTACH=" + std::to_string(opts.attach_pe));
+	for (app &program : opts.apps) // -x of the user comes later, and wins
 		program.set_env.insert(program.set_env.begin(), opts.tool_env.begin(), opts.tool_env.end());
 	if (int rc = find_hosts(opts); rc >= 0)
 		return rc;
+	for (auto [name, pe] : {std::pair("--stdin", opts.stdin_pe), std::pair("--attach", opts.attach_pe)})
+		if (pe >= opts.count) {
+			say("%s %d: there are %d PEs", name, pe, opts.count);
+			return kExitUsage;
+		}
 	if (opts.hosts.empty()) // on other hosts the agents look for it
 		for (app &program : opts.apps)
 			if (int rc = resolve(program))

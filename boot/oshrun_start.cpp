@@ -255,7 +255,7 @@ bool start_pe(const options &opts, const job_files &files, const strings &env, c
 	const int rank = what.rank;
 	unique_fd far_in, far_out, far_err;
 	bool piped = out.open_stream(rank, false, far_out) && out.open_stream(rank, true, far_err);
-	if (piped && rank == 0)
+	if (piped && rank == opts.stdin_pe)
 		piped = in.open(far_in);
 	else if (piped) {
 		far_in = unique_fd(open("/dev/null", O_RDONLY | O_CLOEXEC));

@@ -15,7 +15,7 @@
 
 namespace oshrun {
 
-constexpr int kProtocol = 2;
+constexpr int kProtocol = 3;
 constexpr size_t kStreamBytes = size_t{16} << 10;  // of one frame of a standard stream
 constexpr size_t kPmixBytes = size_t{1} << 20;     // of one frame between PMIx servers
 constexpr size_t kStreamWindow = size_t{64} << 10; // bytes of a standard stream under way

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_rankfile.cpp: --rankfile, which says for each PE its host and, if wanted, its CPUs, as mpirun's does:
+//
+//	rank 0=alpha slot=0
+//	rank 1=beta slot=2-3,6		# a comment
+//	rank 2=beta
+//
+// CPUs have the numbers of the kernel. A PE without slot= is not bound.
+#include "oshrun_hosts.hpp"
+#include "oshrun_job.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace oshrun {
+namespace {
+
+constexpr int kMost = 1 << 20;
+
+struct line_of_file {
+	int rank = -1;
+	std::string host, cpus;
+};
+
+// "rank 1=beta slot=2-3"; false: it is none.
+bool parse_line(const std::string &text, line_of_file &out)
+{
+	char host[256], cpus[256] = "", rest[2];
+	const int found = sscanf(text.c_str(), " rank %d = %255s slot = %255s %1s", &out.rank, host, cpus, rest);
+	if (found < 2 || found > 3 || out.rank < 0 || out.rank >= kMost)
+		return false;
+	out.host = host;
+	out.cpus = cpus;
+	cpu_set_t set;
+	// "rank 1=beta 2" has a word behind the host that is no slot
+	const size_t end = text.find(out.host, text.find('=') + 1) + out.host.size();
+	const bool more = text.find_first_not_of(" \t\r", end) != std::string::npos;
+	return found == 3 ? parse_cpus(out.cpus, set) : !more;
+}
+
+bool take_line(options &opts, const line_of_file &line, strings &names)
+{
+	const auto at = static_cast<size_t>(line.rank);
+	if (names.size() <= at) {
+		names.resize(at + 1);
+		opts.rank_cpus.resize(at + 1);
+	}
+	if (!names[at].empty()) {
+		say("--rankfile %s: rank %d is there twice", opts.rankfile.c_str(), line.rank);
+		return false;
+	}
+	names[at] = line.host;
+	opts.rank_cpus[at] = line.cpus;
+	return true;
+}
+
+} // namespace
+
+// "0-2,5": numbers of CPUs. False: it is no such list.
+bool parse_cpus(const std::string &text, cpu_set_t &set)
+{
+	CPU_ZERO(&set);
+	for (const char *at = text.c_str(); *at;) {
+		char *end;
+		const unsigned long from = strtoul(at, &end, 10);
+		unsigned long to = from;
+		if (end == at || *at == '-' || *at == '+')
+			return false;
+		if (*end == '-') {
+			at = end + 1;
+			to = strtoul(at, &end, 10);
+			if (end == at || *at == '-' || *at == '+')
+				return false;
+		}
+		if (from > to || to >= CPU_SETSIZE || (*end && *end != ',') || (*end == ',' && !end[1]))
+			return false;
+		for (unsigned long cpu = from; cpu <= to; cpu++)
+			CPU_SET(cpu, &set);
+		at = *end ? end + 1 : end;
+	}
+	return CPU_COUNT(&set) > 0;
+}
+
+bool read_rankfile(options &opts, std::vector<host> &hosts, strings &names)
+{
+	FILE *file = fopen(opts.rankfile.c_str(), "re");
+	if (!file) {
+		say("--rankfile %s: %s", opts.rankfile.c_str(), strerror(errno));
+		return false;
+	}
+	char buffer[1024];
+	bool good = true;
+	for (int number = 1; good && fgets(buffer, sizeof buffer, file); number++) {
+		std::string text(buffer, strcspn(buffer, "#\n"));
+		line_of_file line;
+		if (text.find_first_not_of(" \t\r") == std::string::npos)
+			continue;
+		good = parse_line(text, line);
+		if (!good)
+			say("--rankfile %s, line %d: expected rank N=HOST slot=CPUS, not %s", opts.rankfile.c_str(),
+			    number, text.c_str());
+		else
+			good = take_line(opts, line, names);
+	}
+	fclose(file);
+	const auto missing = std::find(names.begin(), names.end(), "");
+	if (good && (names.empty() || missing != names.end())) {
+		say("--rankfile %s: rank %d is missing", opts.rankfile.c_str(),
+		    static_cast<int>(missing - names.begin()));
+		good = false;
+	}
+	for (size_t rank = 0; good && rank < names.size(); rank++) {
+		auto at =
+			std::find_if(hosts.begin(), hosts.end(), [&](const host &h) { return h.name == names[rank]; });
+		if (at == hosts.end())
+			at = hosts.insert(at, {names[rank], 0, false});
+		at->slots++;
+	}
+	return good;
+}
+
+// The CPUs of --rankfile; an empty set: not bound. False after a line: a PE's are not here.
+bool job::plan_ranks(std::vector<cpu_set_t> &cpus)
+{
+	cpu_set_t allowed;
+	CPU_ZERO(&allowed);
+	sched_getaffinity(0, sizeof allowed, &allowed);
+	for (const pe &what : pes_) {
+		const std::string &text = opts_.rank_cpus[static_cast<size_t>(what.rank)];
+		cpu_set_t wanted, usable;
+		CPU_ZERO(&wanted);
+		if (!text.empty())
+			parse_cpus(text, wanted);
+		CPU_AND(&usable, &wanted, &allowed);
+		if (!CPU_EQUAL(&usable, &wanted)) {
+			fail(kExitCannotStart, "%s--rankfile: PE %d: CPUs %s; those that may be used are %s",
+			     at_host().c_str(), what.rank, text.c_str(), cpu_list(allowed).c_str());
+			end(SIGKILL);
+			return false;
+		}
+		cpus.push_back(wanted);
+	}
+	return true;
+}
+
+} // namespace oshrun
