@@ -94,6 +94,8 @@ std::string tool_beside(const void *in_this_library)
 		g_no_tool = "the program was started by the loader's name; start it by its own";
 	else if (!loaded_at_start(in_this_library))
 		g_no_tool = "libsma was loaded by a running program; start it with LD_PRELOAD=libsma-tools.so";
+	else if (const char *old = getenv(kPreload); old && strstr(old, "vgpreload"))
+		g_no_tool = "valgrind would lose a program that starts anew; start it with LD_PRELOAD=libsma-tools.so";
 	if (g_no_tool)
 		return {};
 	std::string path = info.dli_fname;
@@ -131,8 +133,11 @@ __attribute__((constructor)) void load_tool(int, char **argv, char **)
 	if (!wished("SHMEM_STATS") && !wished("SHMEM_TRACE") && !wished("SHMEM_HANG_AFTER"))
 		return;
 	const bool again = getenv(kAgain) != nullptr;
-	if (dlsym(RTLD_DEFAULT, "shmem_impl_tool_is_here"))
-		return forget_preload();
+	if (dlsym(RTLD_DEFAULT, "shmem_impl_tool_is_here")) {
+		if (again) // else the user has asked for it, and programs that this one starts may want it
+			forget_preload();
+		return;
+	}
 	const std::string path = again ? "" : tool_beside(reinterpret_cast<const void *>(&load_tool));
 	char program[PATH_MAX];
 	const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);

@@ -108,6 +108,18 @@ else
 	not_run "mpirun: $why"
 fi
 
+if [ -z "$sanitized" ] && command -v python3 >/dev/null 2>&1; then
+	expect 0 'SHMEM statistics of python3.*: 2 PEs' env SHMEM_STATS=1 "$oshrun" -n 2 \
+		-x LD_LIBRARY_PATH="$top/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+		-x LD_PRELOAD="$top/.libs/libsma-tools.so" python3 -c 'import ctypes
+shmem = ctypes.CDLL(None)
+shmem.shmem_init(); shmem.shmem_barrier_all(); shmem.shmem_finalize()'
+	grep -q '^  barrier  *[a-z]*  *2 ' "$work/out"
+	check "calls of a program that was there before the library"
+else
+	not_run "a program that loads libsma later: no python3, or sanitizers"
+fi
+
 # told
 expect 0 '2 PEs run a program with calls inlined by oshcc --inline: these are not counted' \
 	"$oshrun" --stats -n 2 "${tests}/shmem_smoke_inline"
