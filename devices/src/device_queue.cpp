@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device_queue.hpp"
 
+#include "device_locks.hpp"
 #include "device_word.hpp"
 
 #include <algorithm>
@@ -74,7 +75,9 @@ int queued_kind::begin_locked()
 // Zeros for new memory, and a place among the regions. Ends the memory when that fails.
 int queued_kind::make(region r, from whom, std::unique_lock<std::mutex> &lock, region &out)
 {
-	int rc = submit_fill(reinterpret_cast<void *>(r.at), 0, r.bytes);
+	int rc = has_locks() ? make_locks(r) : 0;
+	if (rc == 0)
+		rc = submit_fill(reinterpret_cast<void *>(r.at), 0, r.bytes);
 	if (rc == 0)
 		rc = wait_unlocked(lock);
 	if (rc != 0) {
@@ -128,6 +131,11 @@ int queued_kind::take(const handle &h, region &out)
 		rc = open_memory(h, r);
 	if (rc != 0)
 		return rc;
+	rc = has_locks() ? open_locks(h.pid, lock_fd_of(h), r) : 0;
+	if (rc != 0) {
+		end_memory(r, true);
+		return rc;
+	}
 	regions_.push_back({r, from::peer});
 	out = r;
 	return 0;
@@ -135,6 +143,8 @@ int queued_kind::take(const handle &h, region &out)
 
 void queued_kind::end_one(const known &one)
 {
+	if (has_locks())
+		end_locks(one.r, one.whom == from::peer);
 	if (one.whom != from::elsewhere)
 		end_memory(one.r, one.whom == from::peer);
 }
@@ -339,6 +349,51 @@ int queued_kind::fill(void *dest, int byte, size_t bytes)
 	return rc != 0 ? rc : wait_unlocked(lock);
 }
 
+int queued_kind::submit_amo(amo_op, void *, size_t, uint64_t, uint64_t, uint64_t *)
+{
+	return failed(-ENOSYS, "atomic", "the kind has no kernel for it");
+}
+
+// Fetch, change, put back; the mutex is held all the while, and no other order of locks exists.
+int queued_kind::amo_by_lock(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old)
+{
+	const auto at = reinterpret_cast<uintptr_t>(target);
+	const auto it = std::find_if(regions_.begin(), regions_.end(),
+				     [&](const known &one) { return at - one.r.at < one.r.bytes; });
+	if (it == regions_.end())
+		return failed(-EFAULT, "atomic", "the target is not in a region");
+	char *word = nullptr;
+	int rc = ring_room(sizeof *old, word);
+	if (rc != 0)
+		return rc;
+	const word_lock held(it->r, at);
+	const piece fetch = {word, target, bytes}, put = {target, word, bytes};
+	rc = held.rc != 0 ? held.rc : submit(&fetch, 1);
+	if (rc == 0)
+		rc = settle_now();
+	if (rc != 0)
+		return rc;
+	uint64_t before, after;
+	if (bytes == 8) {
+		memcpy(&after, word, 8);
+		before = amo_on(&after, op, value, compare);
+		memcpy(word, &after, 8);
+	} else {
+		uint32_t small;
+		memcpy(&small, word, 4);
+		before = amo_on(&small, op, static_cast<uint32_t>(value), static_cast<uint32_t>(compare));
+		memcpy(word, &small, 4);
+	}
+	if (op != amo_op::load) {
+		rc = submit(&put, 1);
+		if (rc == 0)
+			rc = settle_now();
+	}
+	if (rc == 0)
+		*old = before;
+	return rc;
+}
+
 int queued_kind::amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old)
 {
 	const visit in(*this);
@@ -357,6 +412,8 @@ int queued_kind::amo(amo_op op, void *target, size_t bytes, uint64_t value, uint
 		return rc;
 	if (where != place::device)
 		return failed(-EFAULT, "atomic", "the target is not memory of the device");
+	if (has_locks())
+		return amo_by_lock(op, target, bytes, value, compare, old);
 	char *result = nullptr;
 	rc = ring_room(sizeof *old, result);
 	if (rc != 0)

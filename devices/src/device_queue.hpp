@@ -68,9 +68,12 @@ protected:
 	virtual int submit_pageable(const piece &p) = 0;             // large; the driver may wait in it
 	virtual int submit_fill(void *dest, int byte, size_t bytes) = 0;
 	virtual int submit_amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare,
-			       uint64_t *result) = 0; // result: pinned
-	virtual int wait() = 0;                       // for all that was submitted
-	virtual void end_device() = 0;                // of close(); the queue is empty
+			       uint64_t *result); // result: pinned
+	// A kind without it: atomics are by locks (device_locks.hpp), whose descriptor give() puts into the handle.
+	virtual bool has_locks() const { return false; }
+	virtual int lock_fd_of(const handle &) const { return -1; }
+	virtual int wait() = 0;        // for all that was submitted
+	virtual void end_device() = 0; // of close(); the queue is empty
 
 	// Of open(), when the device is there.
 	int open_queue();
@@ -110,6 +113,7 @@ private:
 	void end(region &r);
 	void end_one(const known &one);
 	int begin_locked();
+	int amo_by_lock(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old);
 	int find(const void *ptr, place &out) const;
 	int take_piece(const piece &p);
 	int ring_room(size_t bytes, char *&out);

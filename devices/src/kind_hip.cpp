@@ -5,9 +5,10 @@
 // The device is the one that the program has made current, unless that is device 0, which is current in every program:
 // then it is device local_rank % count. Each call makes it current and puts back what was.
 //
-// There are no atomics: a kernel would have to be there as machine code of every generation of devices, since the
-// runtime compiles no text by itself. amo() says so.
+// Atomics are by locks: a kernel would have to be there as machine code of every generation of devices, since the
+// runtime compiles no text by itself.
 #include "device_kinds.hpp"
+#include "device_locks.hpp"
 #include "device_queue.hpp"
 #include "hip_api.hpp"
 
@@ -41,7 +42,8 @@ private:
 	int submit(const piece *pieces, size_t count) override;
 	int submit_pageable(const piece &p) override { return submit(&p, 1); }
 	int submit_fill(void *dest, int byte, size_t bytes) override;
-	int submit_amo(amo_op, void *, size_t, uint64_t, uint64_t, uint64_t *) override;
+	bool has_locks() const override { return true; }
+	int lock_fd_of(const handle &from) const override { return from.fd; }
 	int wait() override { return call(api_.synchronize, stream_); }
 	void end_device() override;
 
@@ -154,6 +156,7 @@ int hip_kind::give(const region &r, handle &out)
 	out.bytes = r.bytes;
 	out.pid = getpid();
 	out.device = number_of_device();
+	out.fd = lock_fd(r);
 	static_assert(sizeof out.blob == sizeof ipc);
 	memcpy(out.blob, &ipc, sizeof ipc);
 	return 0;
@@ -232,11 +235,6 @@ int hip_kind::submit(const piece *pieces, size_t count)
 int hip_kind::submit_fill(void *dest, int byte, size_t bytes)
 {
 	return call(api_.fill, dest, byte, bytes, stream_);
-}
-
-int hip_kind::submit_amo(amo_op, void *, size_t, uint64_t, uint64_t, uint64_t *)
-{
-	return failed(-ENOSYS, "atomic", "memory of HIP devices has no atomics from the host yet");
 }
 
 } // namespace

@@ -8,9 +8,10 @@
 // an IPC handle and the other way round; in the others' handles it is the first four bytes. The owner keeps the handle
 // as long as the region.
 //
-// There are no atomics: a kernel would have to be there as SPIR-V. amo() says so.
+// Atomics are by locks: a kernel would have to be there as SPIR-V.
 #include "device_fd.hpp"
 #include "device_kinds.hpp"
+#include "device_locks.hpp"
 #include "device_queue.hpp"
 #include "ze_api.hpp"
 
@@ -64,7 +65,8 @@ private:
 	int submit(const piece *pieces, size_t count) override;
 	int submit_pageable(const piece &p) override { return submit(&p, 1); }
 	int submit_fill(void *dest, int byte, size_t bytes) override;
-	int submit_amo(amo_op, void *, size_t, uint64_t, uint64_t, uint64_t *) override;
+	bool has_locks() const override { return true; }
+	int lock_fd_of(const handle &from) const override;
 	int wait() override { return call(api_.synchronize, list_, UINT64_MAX); }
 	void end_device() override;
 
@@ -214,6 +216,8 @@ int ze_kind::give(const region &r, handle &out)
 	out.device = number_of_device();
 	out.fd = it->fd;
 	memcpy(out.blob, it->ipc.bytes, sizeof out.blob);
+	const int32_t locks = lock_fd(r); // in the place that is the descriptor's, or nobody's
+	memcpy(out.blob, &locks, sizeof locks);
 	return 0;
 }
 
@@ -256,6 +260,13 @@ int ze_kind::handle_of(int fd, const handle &from, ze_ipc_handle &out) const
 		return 0;
 	}
 	return code == 0 ? 0 : fail(api_.ipc_of_fd.name, code);
+}
+
+int ze_kind::lock_fd_of(const handle &from) const
+{
+	int32_t locks;
+	memcpy(&locks, from.blob, sizeof locks);
+	return locks;
 }
 
 int ze_kind::open_memory(const handle &from, region &out)
@@ -350,11 +361,6 @@ int ze_kind::submit_fill(void *dest, int byte, size_t bytes)
 	const int rc = call(api_.fill, list_, dest, static_cast<const void *>(pattern), size_t{1}, bytes, kNoEvent, 0U,
 			    kNoEvents);
 	return rc != 0 ? rc : end_submission();
-}
-
-int ze_kind::submit_amo(amo_op, void *, size_t, uint64_t, uint64_t, uint64_t *)
-{
-	return failed(-ENOSYS, "atomic", "memory of Level Zero devices has no atomics from the host yet");
 }
 
 } // namespace

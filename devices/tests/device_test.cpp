@@ -15,23 +15,21 @@
 namespace device_test {
 namespace {
 
-const device kEmulated = {"emulated", "emulated", nullptr, nullptr, nullptr, false, true};
-const device kMapped = {"emulated, mapped", "emulated", "PGAS_EMULATED_DEVICE", "mapped", nullptr, false, true};
-const device kCuda = {
-	"cuda, fake driver 13.0", "cuda", "PGAS_CUDA_DRIVER", "@fake_cuda", "cuMemcpyBatchAsync_v2", true, true};
-const device kCuda12 = {
-	"cuda, fake driver 12.8", "cuda", "PGAS_CUDA_DRIVER", "@fake_cuda_12", "cuMemcpyBatchAsync", true, true};
-const device kHip = {"hip, fake runtime", "hip", "PGAS_HIP_DRIVER", "@fake_hip", nullptr, true, false};
-const device kZe = {"ze, fake driver", "ze", "PGAS_ZE_DRIVER", "@fake_ze", nullptr, true, false};
-const device kZeNew = {
-	"ze, fake driver with descriptors", "ze", "PGAS_ZE_DRIVER", "@fake_ze_new", nullptr, true, false};
-const device kOmpCpu = {"libomp, fake runtime on the CPU", "libomp", nullptr, nullptr, nullptr, true, true, "cpu"};
+const device kEmulated = {"emulated", "emulated", nullptr, nullptr, nullptr, false};
+const device kMapped = {"emulated, mapped", "emulated", "PGAS_EMULATED_DEVICE", "mapped", nullptr, false};
+const device kCuda = {"cuda, fake driver 13.0", "cuda", "PGAS_CUDA_DRIVER", "@fake_cuda",
+		      "cuMemcpyBatchAsync_v2",  true};
+const device kCuda12 = {"cuda, fake driver 12.8", "cuda", "PGAS_CUDA_DRIVER", "@fake_cuda_12",
+			"cuMemcpyBatchAsync",     true};
+const device kHip = {"hip, fake runtime", "hip", "PGAS_HIP_DRIVER", "@fake_hip", nullptr, true};
+const device kZe = {"ze, fake driver", "ze", "PGAS_ZE_DRIVER", "@fake_ze", nullptr, true};
+const device kZeNew = {"ze, fake driver with descriptors", "ze", "PGAS_ZE_DRIVER", "@fake_ze_new", nullptr, true};
+const device kOmpCpu = {"libomp, fake runtime on the CPU", "libomp", nullptr, nullptr, nullptr, true, "cpu"};
 const device kOmpCuda = {"libomp, fake runtime on CUDA",
 			 "libomp",
 			 "PGAS_CUDA_DRIVER",
 			 "@fake_cuda",
 			 "cuMemcpyBatchAsync_v2",
-			 true,
 			 true,
 			 "cuda"};
 
@@ -70,9 +68,8 @@ int index_of(const device *d)
 // The one that DEVICES_TEST_KIND names, with its real driver.
 const device &real_device(const char *name)
 {
-	static device real = {name, name, nullptr, nullptr, nullptr, true, true};
+	static device real = {name, name, nullptr, nullptr, nullptr, true};
 	real.queued = strcmp(name, "emulated") != 0;
-	real.atomics = strcmp(name, "hip") != 0 && strcmp(name, "ze") != 0;
 	return real;
 }
 

@@ -31,7 +31,6 @@ struct device {
 	const char *value;         // "@NAME": the module of that name beside this program
 	const char *batch;         // the call for several pieces, if there is a fake that counts it
 	bool queued;               // a driver's, and no emulation of ours
-	bool atomics;              // has amo()
 	const char *omp = nullptr; // what the fake OpenMP runtime of this program gives (fake_omp.cpp)
 };
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -88,7 +89,11 @@ int begin(const char *name)
 		sscanf(s.fail.c_str(), "%63[^:]:%d:%i", called, &s.fail_in, &s.fail_code);
 		s.fail_name = called;
 	}
-	return s.fail_in > 0 && s.fail_name == name && --s.fail_in == 0 ? s.fail_code : 0;
+	if (s.fail_in == 0 || s.fail_name != name || --s.fail_in > 0)
+		return 0;
+	if (s.fail_code == -SIGKILL)
+		kill(getpid(), SIGKILL);
+	return s.fail_code;
 }
 
 int devices()

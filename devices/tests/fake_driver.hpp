@@ -4,7 +4,8 @@
 // unkind side: its memory has addresses at which the CPU faults, copies happen when somebody waits for them and not
 // before, a pointer that was freed is refused, and so is every call that comes too early.
 //
-//	FAKE_DRIVER_FAIL=NAME:N:CODE   the N-th call of NAME from now on returns CODE and does nothing
+//	FAKE_DRIVER_FAIL=NAME:N:CODE   the N-th call of NAME from now on returns CODE and does nothing; CODE -9 ends the
+//	                               process
 //	FAKE_DRIVER_DEVICES=N          how many devices there are (2)
 //
 // What a test asks a fake, by dlsym: fake_calls(name), how often a function was called; fake_left(), how many objects

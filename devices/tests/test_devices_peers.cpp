@@ -3,10 +3,12 @@
 // test_devices_peers.cpp: device memory that several processes use: handles, copies both ways, atomics.
 #include "device_test.hpp"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -16,6 +18,14 @@ namespace {
 
 constexpr size_t kBytes = size_t{3} << 20;
 constexpr int kAdders = 4, kAdds = 100;
+
+// For kinds whose atomics are by locks: how a fake ends a process at the second copy of one.
+const char *with_locks()
+{
+	if (!fake_has("hipInit") && !fake_has("zeInit"))
+		return nullptr;
+	return fake_has("hipInit") ? "hipMemcpyAsync:2:-9" : "zeCommandListAppendMemoryCopy:2:-9";
+}
 
 // --- the peers -------------------------------------------------------------------------------------------------------
 
@@ -67,6 +77,19 @@ int add(int rank, const peer &with)
 	return 0;
 }
 
+// Ends in the middle of an atomic, between its two copies.
+int die(const peer &with)
+{
+	handle theirs;
+	region opened;
+	uint64_t old = 0;
+	hear(with, &theirs, sizeof theirs);
+	GOOD(g_kind->take(theirs, opened));
+	setenv("FAKE_DRIVER_FAIL", with_locks(), 1);
+	g_kind->amo(amo_op::add, reinterpret_cast<void *>(opened.at), 8, 1, 0, &old);
+	return 0;
+}
+
 // --- the cases -------------------------------------------------------------------------------------------------------
 
 void test_peers_copy_both_ways(void **)
@@ -99,8 +122,6 @@ void test_peers_copy_both_ways(void **)
 
 void test_peers_atomics_add_up(void **)
 {
-	if (!g_device->atomics)
-		return;
 	region own;
 	handle mine;
 	GOOD(g_kind->allocate(kBytes, 0, own));
@@ -122,6 +143,29 @@ void test_peers_atomics_add_up(void **)
 	assert_int_equal(got.beside, 0);
 	assert_int_equal(got.sum4, 3 * kAdders * kAdds);
 	assert_int_equal(got.bits, 0); // an even number of times
+	g_kind->release(own);
+}
+
+void test_peers_atomics_go_on_when_one_dies(void **)
+{
+	if (!with_locks())
+		return;
+	region own;
+	handle mine;
+	uint64_t old = 7;
+	GOOD(g_kind->allocate(kBytes, 0, own));
+	GOOD(g_kind->give(own, mine));
+	peer p = start_peer("die", 1);
+	tell(p, &mine, sizeof mine);
+	int status = 0;
+	assert_int_equal(waitpid(p.pid, &status, 0), p.pid);
+	assert_true(WIFSIGNALED(status));
+	close(p.to);
+	close(p.from);
+	GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(own.at), 8, 5, 0, &old));
+	assert_int_equal(old, 0); // it had not been put back
+	GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(own.at), 8, 5, 0, &old));
+	assert_int_equal(old, 5);
 	g_kind->release(own);
 }
 
@@ -173,6 +217,7 @@ int run()
 	const CMUnitTest tests[] = {
 		CASE(test_peers_copy_both_ways),
 		CASE(test_peers_atomics_add_up),
+		CASE(test_peers_atomics_go_on_when_one_dies),
 		CASE(test_peers_region_can_be_opened_twice),
 		CASE(test_peers_handle_that_lies_is_refused),
 	};
@@ -185,6 +230,8 @@ int device_test::play(const char *role, int rank, const peer &with)
 {
 	if (strcmp(role, "exchange") == 0)
 		return exchange(with);
+	if (strcmp(role, "die") == 0)
+		return die(with);
 	return strcmp(role, "add") == 0 ? add(rank, with) : hold_region(with, kBytes);
 }
 
