@@ -5,6 +5,9 @@
  */
 #include "common.h"
 
+#include <pgas/pgas_hot.h>
+#include <rdma/fi_ext_pgas.h>
+
 #include <pthread.h>
 #include <sched.h>
 
@@ -218,6 +221,111 @@ static void test_threads_safe_with_auto_progress_count_exactly(void **state)
 	team_run(2, one_endpoint, &s);
 }
 
+/* --- messages in place -------------------------------------------------------------------------------------------- */
+
+/*
+ * Threads post straight into the peer's ring (pgas_hot_post) as soon as one of them has connected, and take several
+ * messages at once there: each comes once.
+ */
+enum { AT_ONCE = 8 };
+struct poster {
+	struct node *n;
+	struct fi_pgas_ops *ops;
+	int id;
+	uint32_t *seen; /* by sender and number */
+	uint64_t *taken;
+	uint64_t straight;
+};
+
+static void *post(void *arg)
+{
+	struct poster *p = arg;
+	const struct pgas_ep *front = (const struct pgas_ep *)p->n->ep;
+	const double end = hang_end();
+	for (uint64_t i = 0; i < (uint64_t)g_rounds; i++) {
+		const uint64_t v = (uint64_t)p->id * (uint64_t)g_rounds + i, inverse = ~v;
+		if (pgas_hot_post(front, &v, 8, 8, &inverse, 8, p->n->peer[1], PGAS_SHARED)) {
+			p->straight++;
+			continue;
+		}
+		ssize_t rc;
+		while ((rc = p->ops->message_send(p->n->ep, p->n->peer[1], &v, 8, &inverse, 8)) == -FI_EAGAIN) {
+			p->ops->progress(p->n->domain);
+			sched_yield();
+			CHECK(now_s() < end);
+		}
+		CHECK_OK(rc);
+	}
+	return NULL;
+}
+
+static void *take(void *arg)
+{
+	struct poster *p = arg;
+	const uint64_t all = THREADS * (uint64_t)g_rounds;
+	const double end = hang_end();
+	while (__atomic_load_n(p->taken, __ATOMIC_ACQUIRE) < all) {
+		struct fi_pgas_message m[AT_ONCE];
+		CHECK(now_s() < end);
+		if (pgas_hot_cq_empty_shared((const struct pgas_cq *)p->n->rx_cq)) {
+			sched_yield();
+			continue;
+		}
+		const int n = p->ops->messages_take(p->n->ep, m, AT_ONCE);
+		CHECK(n == -FI_EAGAIN || (n > 0 && n <= AT_ONCE));
+		for (int i = 0; i < n; i++) {
+			uint64_t v[2];
+			CHECK_EQ(m[i].len, sizeof v);
+			memcpy(v, m[i].buf, sizeof v);
+			p->ops->message_release(p->n->ep, &m[i]);
+			CHECK(v[0] < all && v[1] == ~v[0]);
+			CHECK_EQ(__atomic_fetch_add(&p->seen[v[0]], 1, __ATOMIC_RELAXED), 0);
+			__atomic_fetch_add(p->taken, 1, __ATOMIC_RELEASE);
+		}
+	}
+	return NULL;
+}
+
+static void in_place(int rank, void *arg)
+{
+	const struct shape *s = arg;
+	struct node n;
+	pthread_t t[THREADS];
+	struct poster p[THREADS];
+	struct fi_pgas_ops *ops;
+	uint64_t taken = 0, straight = 0;
+	g_rounds = s->rounds;
+	node_open(&n, &s->opts);
+	node_connect(&n);
+	CHECK_OK(fi_open_ops(&n.domain->fid, FI_PGAS_OPS, 0, (void **)&ops, NULL));
+	uint32_t *seen = calloc(THREADS * (size_t)g_rounds, sizeof *seen);
+	CHECK(seen);
+	for (int i = 0; i < THREADS; i++) {
+		p[i] = (struct poster){&n, ops, i, seen, &taken, 0};
+		CHECK_OK(pthread_create(&t[i], NULL, rank ? take : post, &p[i]));
+	}
+	for (int i = 0; i < THREADS; i++) {
+		CHECK_OK(pthread_join(t[i], NULL));
+		straight += p[i].straight;
+	}
+	/* the long way is for the first ones, and for who finds the ring full or another one faster */
+	if (rank == 0 && ((const struct pgas_ep *)n.ep)->peer[n.peer[1]].ring)
+		CHECK(straight > 0);
+	team_barrier(&n);
+	free(seen);
+	node_close(&n);
+}
+
+static void test_threads_safe_post_straight_and_take_in_place(void **state)
+{
+	struct shape s = {{.threading = FI_THREAD_SAFE, .selective = true}, MEM_MEMFD, 0, TEST_SLOW ? 500 : 5000};
+	(void)state;
+	team_run(2, in_place, &s);
+	static const char *const small[] = {"FI_PGAS_RX_SLOTS=16", NULL};
+	s.rounds /= 10;
+	team_run_env(2, in_place, &s, small);
+}
+
 /* --- an endpoint per thread --------------------------------------------------------------------------------------- */
 
 struct lane { /* one thread's objects, all in one domain */
@@ -411,6 +519,7 @@ int main(void)
 		cmocka_unit_test(test_threads_safe_four_threads_count_exactly),
 		cmocka_unit_test(test_threads_safe_private_memory_counts_exactly),
 		cmocka_unit_test(test_threads_safe_with_auto_progress_count_exactly),
+		cmocka_unit_test(test_threads_safe_post_straight_and_take_in_place),
 		cmocka_unit_test(test_threads_completion_endpoint_per_thread_is_exact),
 		cmocka_unit_test(test_threads_endpoint_endpoint_per_thread_is_exact),
 		cmocka_unit_test(test_threads_fid_endpoint_per_thread_is_exact),
