@@ -6,7 +6,7 @@
 //
 //   tool_calls    the names           tool_count  what is counted        tool_ending  a job that ends early
 //   tool_report   all PEs' figures    tool_table, tool_json, tool_svg    the same as text, data and picture
-//   tool_hang     the hang report
+//   tool_hang     the hang report     tool_symbols  names of functions in it
 //   tool_trace    timelines           tool_clock  clocks of hosts        tool_inlined  programs of oshcc --inline
 //
 // A PE's figures lie in the tool's room of its symmetric memory: the PE alone writes them, and at the end one PE, the

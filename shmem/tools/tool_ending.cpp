@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -39,6 +40,8 @@ struct watcher {
 	struct sigaction old[kSignalCount] {};
 	const figures **near = nullptr; // of each PE of my host, as mapped here
 	uint64_t *claim = nullptr;      // one of them reports
+	int first = 0;                  // of my host
+	bool sees_all = true;           // of my host
 };
 watcher g_watcher;
 
@@ -56,7 +59,9 @@ void *report_when_told(void *)
 	watcher &w = g_watcher;
 	while (sem_wait(&w.heard) != 0 && errno == EINTR) {}
 	uint64_t nobody = 0;
-	if (!w.closing.load() && w.claim &&
+	// who cannot read the others leaves it to the first of them, unless it is the one that fails
+	const bool mine_to_say = w.sees_all || !w.sent.load() || g.my_pe == w.first;
+	if (!w.closing.load() && w.claim && mine_to_say &&
 	    __atomic_compare_exchange_n(w.claim, &nobody, uint64_t{1}, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 		if (g.wish.stats)
 			report_early({read_near}, w.why);
@@ -175,6 +180,8 @@ void ending_prepare()
 	if (!w.near)
 		return;
 	w.claim = nullptr;
+	w.first = g.n_pes;
+	w.sees_all = true;
 	for (int pe = 0; pe < g.n_pes; pe++) {
 		w.near[pe] = nullptr;
 		if (g.host_of[pe] != g.my_host)
@@ -183,7 +190,11 @@ void ending_prepare()
 		w.near[pe] = there;
 		shmem_impl_tool_pe where;
 		shmem_impl_tool_where(pe, &where);
-		if (!w.claim && there && where.with_tool)
+		if (!where.with_tool)
+			continue;
+		w.first = std::min(w.first, pe);
+		w.sees_all = w.sees_all && there;
+		if (!w.claim && there)
 			w.claim = &there->head.claimed;
 	}
 	w.pid = getpid();

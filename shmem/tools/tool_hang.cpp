@@ -8,6 +8,7 @@
 // notes the return addresses, finds their names, and writes both into its room. A PE that does not answer in time is
 // reported with what its figures say.
 #include "tool_report.hpp"
+#include "tool_symbols.hpp"
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -88,10 +89,15 @@ void name_frames(char *text, size_t room, int count)
 		const char *name = slash ? slash + 1 : info.dli_fname;
 		const auto base = reinterpret_cast<uintptr_t>(info.dli_fbase);
 		const auto symbol = reinterpret_cast<uintptr_t>(info.dli_saddr);
+		uint64_t within = at - symbol;
+		std::string function = info.dli_sname ? info.dli_sname : "";
+		if (function.empty()) // a return address may be that of the next function
+			function = function_at(info.dli_fname[0] == '/' ? info.dli_fname : "/proc/self/exe", base,
+					       at - 1, within);
 		int n;
-		if (info.dli_sname)
-			n = snprintf(text + used, room - used, "      %s+0x%" PRIxPTR " (%s+0x%" PRIxPTR ")\n",
-				     info.dli_sname, at - symbol, name, at - base);
+		if (!function.empty())
+			n = snprintf(text + used, room - used, "      %s+0x%" PRIx64 " (%s+0x%" PRIxPTR ")\n",
+				     function.c_str(), within, name, at - base);
 		else
 			n = snprintf(text + used, room - used, "      %s+0x%" PRIxPTR "\n", name, at - base);
 		if (n < 0 || static_cast<size_t>(n) >= room - used) {

@@ -9,6 +9,7 @@ probe=$top/shmem/tools/tests/hang_probe
 
 begin() { # VARIABLE=value... and options
 	rm -f "$work/go"
+	: >"$work/out" # now: not what the last job said
 	env "$@" -n 4 "$probe" "$work/go" >"$work/out" 2>&1 </dev/null &
 	runner=$!
 }
@@ -28,6 +29,8 @@ places() {
 	says '^  PE 3: outside of calls$'
 	[ "$(grep -c '^      .*hang_probe' "$work/out")" -ge 3 ] && ! grep -q 'does not answer' "$work/out"
 	check "each place has a backtrace of the program"
+	says '^      until_there+0x[0-9a-f]* (.*hang_probe+0x[0-9a-f]*)$'
+	says '^      main+0x'
 }
 # all four must have come to their places before the first report
 begin "$oshrun" --hang-after 2

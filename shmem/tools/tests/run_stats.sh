@@ -143,5 +143,9 @@ early exit 9 'PE 1 called exit(9)'
 early abort 134 'PE 1 got signal 6'
 early kill 137 'PE [0-3] got signal 15'
 early global-exit 5 'shmem_global_exit(5)'
+# who cannot read the others' memory leaves it to the first of them
+expect 137 '3 PEs have no figures' env FI_PGAS_MAP=0 FI_PGAS_CMA=0 "$oshrun" --stats -n 4 "$tests/shmem_ends" kill
+[ "$(grep -c 'SHMEM statistics of' "$work/out")" = 1 ]
+check "not mapped: one table"
 expect bad 'ended early, shmem_long_p: PE number 1 is outside' "$oshrun" --stats -n 1 "$tests/shmem_wrong" pe-high
 finish
