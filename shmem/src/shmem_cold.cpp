@@ -207,31 +207,32 @@ void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, 
 		finish_far(c, c->ep->rma->readmsg(c->ep, &t.m, FI_PGAS_WAIT), name, pe);
 }
 
-static bool short_way(const context *c)
-{
-	return PGAS_LIKELY(c != from_handle(SHMEM_CTX_INVALID));
-}
-
 // What most calls for another host come to: all is as it should be and the wire takes it. If not, nothing was done, and
 // the long way finds out why. paths.def: shmem_long_p_far
-void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name)
+[[gnu::noinline]] static void p_far(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name)
 {
-	if (PGAS_UNLIKELY(g.devices))
-		return device_p(c, dest, value, bytes, pe, name);
-	if (short_way(c) && PGAS_LIKELY(g.short_ways->put_word(c->ep, reinterpret_cast<uintptr_t>(dest), value, bytes,
-							       static_cast<fi_addr_t>(pe)) == 0)) {
+	if (PGAS_LIKELY(g.short_ways->put_word(c->ep, reinterpret_cast<uintptr_t>(dest), value, bytes,
+					       static_cast<fi_addr_t>(pe)) == 0)) {
 		pgas_add_release(&c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
 		return;
 	}
 	cold_put(c, dest, &value, bytes, pe, name); // little endian: the value's bytes come first
 }
 
+// Two ways, neither of which makes room on the stack for the other.
+void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name)
+{
+	if (PGAS_LIKELY(c->plain))
+		p_far(c, dest, value, bytes, pe, name);
+	else
+		device_p(c, dest, value, bytes, pe, name);
+}
+
 uint64_t cold_g(context *c, const void *source, size_t bytes, int pe, const char *name)
 {
 	uint64_t value = 0;
-	if (!g.devices && short_way(c) &&
-	    PGAS_LIKELY(g.short_ways->get_word(c->ep, reinterpret_cast<uintptr_t>(source), bytes,
-					       static_cast<fi_addr_t>(pe), &value) == 0))
+	if (c->plain && PGAS_LIKELY(g.short_ways->get_word(c->ep, reinterpret_cast<uintptr_t>(source), bytes,
+							   static_cast<fi_addr_t>(pe), &value) == 0))
 		return value;
 	cold_get(c, &value, source, bytes, pe, name);
 	return value;

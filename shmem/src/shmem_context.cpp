@@ -69,6 +69,7 @@ int create(team &owner, long options, shmem_ctx_t *out)
 		return 1;
 	}
 	c->front = front_for(c->ep);
+	c->plain = !g.devices;
 	g.net.ops->symmetric(c->ep, reinterpret_cast<void *>(g.base));
 	c->owner = &owner;
 	c->next = owner.contexts;

@@ -310,32 +310,33 @@ void device_copy(void *dest, const void *source, size_t bytes, const char *name)
 
 // --- words -----------------------------------------------------------------------------------------------------------
 
-// A put of one word in a job that has devices, to host memory as a rule. budget: 40 instructions from the call on
-// (paths.def: shmem_long_p_devices)
+// Apart from device_p(), which would need a frame for the address of its value.
+[[gnu::cold, gnu::noinline]] static void p_by_address(context *c, void *dest, uint64_t value, size_t bytes, int pe,
+						      const char *name)
+{
+	cold_put(c, dest, &value, bytes, pe, name);
+}
+
+// A put of one word in a job that has devices, to host memory as a rule; what lies between device partitions takes the
+// long way, and so does a context that cannot be used. budget: 40 instructions from the call on (paths.def: shmem_long_p_devices)
 void device_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name)
 {
-	if (PGAS_LIKELY(!device_of(dest) && static_cast<unsigned>(pe) < static_cast<unsigned>(c->owner->size) &&
-			!g.env.debug)) {
-		const uint64_t window = pgas_load_word(&reinterpret_cast<const pgas_ep *>(c->ep)->window[pe]);
-		if (PGAS_LIKELY(window)) {
-			void *at = copy_at(window, static_cast<char *>(dest));
-			switch (bytes) {
-			case 8:
-				pgas_copy_out(at, &value, 8);
-				break;
-			case 4:
-				pgas_copy_out(at, &value, 4);
-				break;
-			case 2:
-				pgas_copy_out(at, &value, 2);
-				break;
-			default:
-				pgas_copy_out(at, &value, 1);
-			}
-			return;
-		}
-	}
-	cold_put(c, dest, &value, bytes, pe, name);
+	const auto at = reinterpret_cast<uintptr_t>(dest);
+	if (PGAS_UNLIKELY(at - g_partitions.from < g_partitions.span || g.env.debug ||
+			  static_cast<unsigned>(pe) >= static_cast<unsigned>(c->owner->size)))
+		return p_by_address(c, dest, value, bytes, pe, name);
+	const uint64_t window = pgas_load_word(&reinterpret_cast<const pgas_ep *>(c->ep)->window[pe]);
+	if (PGAS_UNLIKELY(!window))
+		return p_by_address(c, dest, value, bytes, pe, name);
+	void *there = reinterpret_cast<void *>(window + at);
+	if (PGAS_LIKELY(bytes == 8))
+		pgas_copy_out(there, &value, 8);
+	else if (bytes == 4)
+		pgas_copy_out(there, &value, 4);
+	else if (bytes == 2)
+		pgas_copy_out(there, &value, 2);
+	else
+		pgas_copy_out(there, &value, 1);
 }
 
 void device_read(void *to, const void *from, size_t bytes)

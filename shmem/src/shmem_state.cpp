@@ -40,7 +40,7 @@ constinit const fi_pgas_ops g_no_short_ways = [] {
 #define SHMEM_NOWHERE                                                                                                  \
 	{                                                                                                              \
 		reinterpret_cast<pgas_ep *>(g_nowhere), reinterpret_cast<fid_ep *>(g_nowhere), 0, &g_teams[0],         \
-			nullptr, nullptr                                                                               \
+			nullptr, nullptr, false                                                                        \
 	}
 context g_contexts[2] = {SHMEM_NOWHERE, SHMEM_NOWHERE};
 context g_own = SHMEM_NOWHERE;
@@ -56,7 +56,9 @@ void set_default(fid_ep *ep)
 {
 	g_default.ep = ep;
 	g_default.front = front_for(ep);
+	g_default.plain = ep != nowhere() && !g.devices;
 	g_own.ep = ep;
+	g_own.plain = g_default.plain;
 	g_own.front = g_default.front;
 	shmem_impl_face1.window = g_default.front->window;
 }

@@ -53,6 +53,9 @@ struct alignas(64) context {
 	uint64_t pending;
 	team *owner;
 	context *next, *prev; // contexts of the same team
+	// A put or get of one word that finds no window may go to the wire as it is: the context is one that can be
+	// used, and no address is a device's.
+	bool plain;
 };
 
 // A team of SHMEM. Padded to the stride that shmem.h promises for predefined handles.
