@@ -44,6 +44,18 @@ for test in test_omp_target test_devices_kind test_devices_peers; do
 	check "$test with the runtime of $cxx"
 done
 
+# OpenSHMEM's calls on such a partition; a library with sanitizers wants a program with the same ones
+if [ -n "$sanitized" ] || [ ! -e "$top/.libs/libsma.so" ]; then
+	not_run "OpenSHMEM on a partition of this kind"
+else
+	cc=${cxx%++*}${cxx##*++}
+	# shellcheck disable=SC2086
+	good "$cc" -O1 $offload -I"$src/shmem/include" -I"$src/tests" "$src/shmem/tests/partition.c" \
+		-L"$top/.libs" -lsma -lpthread -o partition
+	LD_LIBRARY_PATH=$top/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
+		SHMEM_SYMMETRIC_PARTITION1=SIZE=32M:KIND=libomp good "$oshrun" -n 2 ./partition 1
+fi
+
 # without a target the runtime is not there, and the kind says what is missing
 # shellcheck disable=SC2086
 good "$cxx" $flags "$here/tests/time_devices.cpp" lib/*.o -lpthread -ldl -o time_devices

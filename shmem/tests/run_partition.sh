@@ -26,6 +26,15 @@ PGAS_EMULATED_DEVICE=apart good "$run" -n 3 "$tests/partition" 1
 # the CPU reaches the device's memory too, and copies by itself up to a limit
 PGAS_EMULATED_DEVICE=mapped good "$run" -n 2 "$tests/partition" 1
 PGAS_EMULATED_DEVICE=mapped SHMEM_DEVICE_CPU_LIMIT=64 good "$run" -n 2 "$tests/partition" 1
+# the kinds of drivers, with the fakes that devices/ is tested with
+if [ "$kind" = emulated ]; then
+	fakes=$top/devices/tests/.libs
+	for one in cuda hip ze; do
+		upper=$(echo $one | tr '[:lower:]' '[:upper:]')
+		good env "PGAS_${upper}_DRIVER=$fakes/fake_$one.so" SHMEM_SYMMETRIC_PARTITION1=SIZE=32M:KIND=$one \
+			"$run" -n 2 "$tests/partition" 1
+	done
+fi
 # host memory of the others is not mapped; made-up hosts
 FI_PGAS_MAP=0 good "$run" -n 3 "$tests/partition" 1
 SHMEM_FAKE_HOSTS=2x2 good "$run" -n 4 "$tests/partition" 1
