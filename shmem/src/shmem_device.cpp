@@ -318,7 +318,8 @@ void device_copy(void *dest, const void *source, size_t bytes, const char *name)
 }
 
 // A put of one word in a job that has devices, to host memory as a rule; what lies between device partitions takes the
-// long way, and so does a context that cannot be used. budget: 40 instructions from the call on (paths.def: shmem_long_p_devices)
+// long way, and so does a context that cannot be used. budget: 40 instructions from the call on (paths.def:
+// shmem_long_p_devices)
 void device_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name)
 {
 	const auto at = reinterpret_cast<uintptr_t>(dest);

@@ -36,7 +36,7 @@ void order_note(const partition &p, uint64_t what, size_t bytes, size_t align)
 	const uint64_t before = mine.count ? mine.sums[(mine.count - 1) % kKept] : 0;
 	const uint64_t call[] = {before, what, bytes, align};
 	mine.sums[mine.count % kKept] = pgas::hash_bytes(call, sizeof call);
-	pgas_store_release(&mine.count, mine.count + 1); // pairs with the get in order_compare()
+	pgas_store_release(&mine.count, mine.count + 1); // the get in order_compare() reads it first
 }
 
 void order_compare(const char *name, const void *ptr, int pe)
