@@ -501,6 +501,76 @@ static void test_rma_window_of_allocated_memory_is_peer_memory(void **state)
 	team_run(2, parts, NULL);
 }
 
+/*
+ * A gate: over a link its owner is called with the bytes of a put and says how it ends; peers of this host call nobody.
+ */
+struct calls {
+	int count;
+	char last[16];
+};
+static int take_call(void *arg, const void *bytes, size_t len)
+{
+	struct calls *c = arg;
+	c->count++;
+	memset(c->last, 0, sizeof c->last);
+	memcpy(c->last, bytes, len < sizeof c->last ? len : sizeof c->last - 1);
+	return strcmp(c->last, "refuse") == 0 ? -FI_EACCES : 0;
+}
+
+static void knock(struct node *n, struct fi_pgas_ops *ops, const char *word, uint64_t key)
+{
+	ssize_t rc;
+	while ((rc = fi_inject_write(n->ep, word, strlen(word) + 1, n->peer[1], 0, key)) == -FI_EAGAIN)
+		ops->progress(n->domain);
+	CHECK_OK(rc);
+	ops->drain(n->ep);
+}
+
+static void gate(int rank, void *arg)
+{
+	const struct node_opts o = {.selective = true, .counters = FI_READ | FI_WRITE};
+	const bool far = getenv("FI_PGAS_TEST_HOSTS") != NULL;
+	const uint64_t key = 7;
+	struct calls calls = {0, ""};
+	struct node n;
+	struct fi_pgas_ops *ops;
+	struct fid_mr *mr, *again;
+	fi_addr_t lost = 0;
+	(void)arg;
+	node_open(&n, &o);
+	CHECK_OK(fi_open_ops(&n.domain->fid, FI_PGAS_OPS, 0, (void **)&ops, NULL));
+	CHECK_EQ(ops->mr_reg_gate(n.domain, 0, key, take_call, &calls, &mr), -FI_EINVAL);
+	CHECK_EQ(ops->mr_reg_gate(n.domain, FI_PGAS_GATE_BYTES + 1, key, take_call, &calls, &mr), -FI_EINVAL);
+	CHECK_EQ(ops->mr_reg_gate(n.domain, 16, 0, take_call, &calls, &mr), -FI_EINVAL);
+	CHECK_EQ(ops->mr_reg_gate(n.domain, 16, key, NULL, &calls, &mr), -FI_EINVAL);
+	CHECK_OK(ops->mr_reg_gate(n.domain, 16, key, take_call, &calls, &mr));
+	CHECK_EQ(ops->mr_reg_gate(n.domain, 16, key, take_call, &calls, &again), -FI_ENOKEY);
+	node_connect(&n);
+	if (rank == 0) {
+		knock(&n, ops, "knock", key);
+		CHECK_EQ(ops->failed(n.ep, &lost), 0);
+	}
+	team_barrier(&n);
+	CHECK_EQ(calls.count, far && rank == 1 ? 1 : 0);
+	CHECK(strcmp(calls.last, far && rank == 1 ? "knock" : "") == 0);
+	team_barrier(&n);
+	if (rank == 0 && far) {
+		knock(&n, ops, "refuse", key);
+		CHECK_EQ(ops->failed(n.ep, &lost), -FI_EACCES);
+		CHECK_EQ(lost, n.peer[1]);
+	}
+	team_barrier(&n);
+	CHECK_EQ(calls.count, far && rank == 1 ? 2 : 0);
+	CHECK_OK(fi_close(&mr->fid));
+	node_close(&n);
+}
+
+static void test_rma_gate_calls_its_owner_over_a_link(void **state)
+{
+	(void)state;
+	team_run(2, gate, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -520,6 +590,7 @@ int main(void)
 		cmocka_unit_test(test_rma_writemsg_inject_leaves_buffer_to_caller),
 		cmocka_unit_test(test_rma_target_that_does_nothing_still_receives),
 		cmocka_unit_test(test_rma_window_of_allocated_memory_is_peer_memory),
+		cmocka_unit_test(test_rma_gate_calls_its_owner_over_a_link),
 	};
 	common_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);
