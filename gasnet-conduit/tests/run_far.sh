@@ -25,6 +25,7 @@ far 2 gasnet_own_par
 FI_PGAS_RX_SLOTS=16 FI_PGAS_EAGER_COUNT=2 far 3 gasnet_flood 50
 unset FI_PGAS_MAP FI_PGAS_CMA
 
+oshrun=$top/boot/oshrun # one machine plays the hosts, whatever hosts the nodes above were on
 export FI_PGAS_TEST_HOSTS=1 FI_PGAS_NET=auto:lo
 far 3 gasnet_job
 far 2 gasnet_am       # all forms of active messages, long ones there and back

@@ -36,7 +36,8 @@ far 3 typed_rma FI_PGAS_RX_SLOTS=16 FI_PGAS_EAGER_COUNT=4
 far 4 "coll_mix 20" FI_PGAS_RX_SLOTS=16 FI_PGAS_EAGER_COUNT=4
 far 2 "life cycles 3"
 # a host of two PEs and one of one, over the link: only its leader hears of other hosts, but whoever leaves must notice
+# (one machine plays them, whatever hosts the PEs above were on)
 # shellcheck disable=SC2016  # for the shell of each PE
-expect 1 'PE 1 .*: exit: this PE leaves while another one waits' env FI_PGAS_NET=auto:lo "$oshrun" -n 3 sh -c \
+expect 1 'PE 1 .*: exit: this PE leaves while another one waits' env FI_PGAS_NET=auto:lo "$top/boot/oshrun" -n 3 sh -c \
 	'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK / 2)) exec "$0" barrier' "$top/shmem/tests/life_exit"
 finish
