@@ -36,15 +36,6 @@ constexpr variable kVariables[] = {
 #define ENV_CHOICE(member, NAME, def, text, list) {"SHMEM_" #NAME, nullptr, env_kind::choice, def, text, list},
 #define C(enumerator, word) word ", "
 #include "shmem_env.def"
-#undef ENV_SET
-#undef ENV_BOOL
-#undef ENV_SIZE
-#undef ENV_COUNT
-#undef ENV_FAMILY
-#undef ENV_GRID
-#undef ENV_TEXT
-#undef ENV_CHOICE
-#undef C
 };
 
 constexpr const char kSizeExpected[] =
@@ -317,17 +308,7 @@ int env_load(env_values &values, char (&message)[kEnvMessage]) noexcept
 		values.member = static_cast<member##_kind>(at);                                                        \
 		v++;                                                                                                   \
 	}
-#define C(enumerator, word)
 #include "shmem_env.def"
-#undef ENV_SET
-#undef ENV_BOOL
-#undef ENV_SIZE
-#undef ENV_COUNT
-#undef ENV_FAMILY
-#undef ENV_GRID
-#undef ENV_TEXT
-#undef ENV_CHOICE
-#undef C
 	return 0;
 }
 

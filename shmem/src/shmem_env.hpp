@@ -18,44 +18,19 @@ struct env_grid {
 };
 
 // enum class huge_pages_kind { off, advise, ... } and so on, one for each ENV_CHOICE
-#define ENV_SET(member, NAME, old, text)
-#define ENV_BOOL(member, NAME, def, text)
-#define ENV_SIZE(member, NAME, old, def, text)
-#define ENV_COUNT(member, NAME, def, most, text)
-#define ENV_FAMILY(member, NAME, text)
-#define ENV_GRID(member, NAME, text)
-#define ENV_TEXT(member, NAME, text)
 #define ENV_CHOICE(member, NAME, def, text, list) enum class member##_kind : int{list};
 #define C(enumerator, word) enumerator,
 #include "shmem_env.def"
-#undef ENV_SET
-#undef ENV_BOOL
-#undef ENV_SIZE
-#undef ENV_COUNT
-#undef ENV_FAMILY
-#undef ENV_GRID
-#undef ENV_TEXT
-#undef ENV_CHOICE
-#undef C
 
 struct env_values {
 #define ENV_SET(member, NAME, old, text) bool member = false;
 #define ENV_BOOL(member, NAME, def, text) bool member = false;
 #define ENV_SIZE(member, NAME, old, def, text) size_t member = 0;
 #define ENV_COUNT(member, NAME, def, most, text) unsigned member = 0;
-#define ENV_FAMILY(member, NAME, text)
 #define ENV_GRID(member, NAME, text) env_grid member;
 #define ENV_TEXT(member, NAME, text) const char *member = nullptr;
 #define ENV_CHOICE(member, NAME, def, text, list) member##_kind member{};
 #include "shmem_env.def"
-#undef ENV_SET
-#undef ENV_BOOL
-#undef ENV_SIZE
-#undef ENV_COUNT
-#undef ENV_FAMILY
-#undef ENV_GRID
-#undef ENV_TEXT
-#undef ENV_CHOICE
 };
 
 enum class env_kind { set, boolean, size, count, family, grid, free_text, choice };

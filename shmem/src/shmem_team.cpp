@@ -113,13 +113,6 @@ constexpr auto meaning(Word word)
 }
 
 // They have the same names in the same order.
-#define ENV_SET(member, NAME, old, text)
-#define ENV_BOOL(member, NAME, def, text)
-#define ENV_SIZE(member, NAME, old, def, text)
-#define ENV_COUNT(member, NAME, def, most, text)
-#define ENV_FAMILY(member, NAME, text)
-#define ENV_GRID(member, NAME, text)
-#define ENV_TEXT(member, NAME, text)
 #define ENV_CHOICE(member, NAME, def, text, list)                                                                      \
 	namespace same_##member                                                                                        \
 	{                                                                                                              \
@@ -128,15 +121,6 @@ constexpr auto meaning(Word word)
 	}
 #define C(enumerator, text) static_assert(meaning(word::enumerator) == meant<word>::type::enumerator);
 #include "shmem_env.def"
-#undef ENV_SET
-#undef ENV_BOOL
-#undef ENV_SIZE
-#undef ENV_COUNT
-#undef ENV_FAMILY
-#undef ENV_GRID
-#undef ENV_TEXT
-#undef ENV_CHOICE
-#undef C
 
 teams::client ourselves()
 {

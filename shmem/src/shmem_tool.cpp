@@ -161,25 +161,9 @@ team *team_for(shmem_team_t handle)
 }
 
 // The words of SHMEM_*_ALGORITHM, in the order of the enumerators.
-#define ENV_SET(member, NAME, old, text)
-#define ENV_BOOL(member, NAME, def, text)
-#define ENV_SIZE(member, NAME, old, def, text)
-#define ENV_COUNT(member, NAME, def, most, text)
-#define ENV_FAMILY(member, NAME, text)
-#define ENV_GRID(member, NAME, text)
-#define ENV_TEXT(member, NAME, text)
 #define ENV_CHOICE(member, NAME, def, text, list) constexpr const char *k_##member[] = {list};
 #define C(enumerator, word) word,
 #include "shmem_env.def"
-#undef ENV_SET
-#undef ENV_BOOL
-#undef ENV_SIZE
-#undef ENV_COUNT
-#undef ENV_FAMILY
-#undef ENV_GRID
-#undef ENV_TEXT
-#undef ENV_CHOICE
-#undef C
 
 template <size_t Count>
 const char *word(const char *const (&words)[Count], int at)
