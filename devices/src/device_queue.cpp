@@ -4,6 +4,8 @@
 #include "device_locks.hpp"
 #include "device_word.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -119,6 +121,39 @@ int queued_kind::adopt(void *memory, size_t bytes, region &out)
 	return rc != 0 ? rc : make(r, from::elsewhere, lock, out);
 }
 
+int queued_kind::give(const region &r, handle &out)
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	out = {};
+	out.bytes = r.bytes;
+	out.pid = getpid();
+	const int rc = give_memory(r, out);
+	if (rc == 0)
+		out.device = number_of_device();
+	return rc;
+}
+
+// A handle is what another process says; where the driver tells how much memory it is, it must be enough.
+int queued_kind::open_checked(const handle &from, region &out)
+{
+	if (from.pid == getpid())
+		return failed(-EINVAL, "take", "the handle is of a region of this process, which is used as it is");
+	uintptr_t at = 0, start = 0;
+	size_t bytes = 0;
+	const int rc = open_memory(from, at);
+	if (rc != 0)
+		return rc;
+	out.at = at;
+	out.bytes = from.bytes;
+	if (from.bytes && (range_of(at, start, bytes) != 0 || (at >= start && bytes - (at - start) >= from.bytes)))
+		return 0;
+	end_memory(out, true);
+	out = {};
+	return failed(-EINVAL, "take", "the handle is not that of a region");
+}
+
 int queued_kind::take(const handle &h, region &out)
 {
 	const visit in(*this);
@@ -128,7 +163,7 @@ int queued_kind::take(const handle &h, region &out)
 	region r;
 	int rc = begin_locked();
 	if (rc == 0)
-		rc = open_memory(h, r);
+		rc = open_checked(h, r);
 	if (rc != 0)
 		return rc;
 	rc = has_locks() ? open_locks(h.pid, lock_fd_of(h), r) : 0;

@@ -38,6 +38,7 @@ class queued_kind : public kind {
 public:
 	int allocate(size_t bytes, size_t page_bytes, region &out) final;
 	void release(region &r) final { end(r); }
+	int give(const region &r, handle &out) final;
 	int take(const handle &h, region &out) final;
 	void drop(region &r) final { end(r); }
 	int copy(const piece *pieces, size_t count) final;
@@ -58,8 +59,11 @@ protected:
 	// thread and put back what was.
 	virtual int enter(uintptr_t &before) const = 0;
 	virtual void leave(uintptr_t before) const = 0;
-	virtual int get_memory(size_t bytes, region &out) = 0; // whole pages; any content
-	virtual int open_memory(const handle &from, region &out) = 0;
+	virtual int get_memory(size_t bytes, region &out) = 0;     // whole pages; any content
+	virtual int give_memory(const region &r, handle &out) = 0; // blob and fd; the rest is set
+	virtual uint64_t number_of_device() const = 0;             // handle::device
+	virtual int open_memory(const handle &from, uintptr_t &at) = 0;
+	virtual int range_of(uintptr_t at, uintptr_t &start, size_t &bytes) const = 0; // not 0: it cannot be known
 	virtual void end_memory(const region &r, bool opened) = 0;
 	virtual int get_pinned(size_t bytes, void **out) = 0;
 	virtual void end_pinned(void *ptr) = 0;
@@ -109,6 +113,7 @@ private:
 		size_t bytes;
 	};
 
+	int open_checked(const handle &from, region &out);
 	int make(region r, from whom, std::unique_lock<std::mutex> &lock, region &out);
 	void end(region &r);
 	void end_one(const known &one);

@@ -10,8 +10,6 @@
 #include "device_kinds.hpp"
 #include "kind_cuda.hpp"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 
@@ -169,28 +167,20 @@ int cuda_kind::get_memory(size_t bytes, region &out)
 	return rc;
 }
 
-int cuda_kind::give(const region &r, handle &out)
+int cuda_kind::give_memory(const region &r, handle &out)
 {
-	const visit in(*this);
-	if (in.rc != 0)
-		return in.rc;
 	// the handle is that of the whole allocation, wherever in it the address is
-	cuda_address start = r.at;
+	uintptr_t start = r.at;
 	size_t bytes = 0;
-	if (api_.get_range(&start, &bytes, r.at) == 0 && start != r.at)
+	if (range_of(r.at, start, bytes) == 0 && start != r.at)
 		return failed(-EOPNOTSUPP, "give",
 			      "the memory is not at the beginning of what the driver has allocated");
 	cuda_ipc_handle ipc;
 	const int rc = call(api_.ipc_get, &ipc, cuda_address{r.at});
-	if (rc != 0)
-		return rc;
-	out = {};
-	out.bytes = r.bytes;
-	out.pid = getpid();
-	out.device = number_of_device();
 	static_assert(sizeof out.blob == sizeof ipc);
-	memcpy(out.blob, &ipc, sizeof ipc);
-	return 0;
+	if (rc == 0)
+		memcpy(out.blob, &ipc, sizeof ipc);
+	return rc;
 }
 
 // 0: the driver does not tell.
@@ -205,28 +195,30 @@ uint64_t cuda_kind::number_of_device() const
 			       static_cast<unsigned>(device));
 }
 
-int cuda_kind::open_memory(const handle &from, region &out)
+int cuda_kind::open_memory(const handle &from, uintptr_t &at)
 {
-	if (from.pid == getpid())
-		return failed(-EINVAL, "take", "the handle is of a region of this process, which is used as it is");
 	cuda_ipc_handle ipc;
 	memcpy(&ipc, from.blob, sizeof ipc);
-	cuda_address at = 0, start = 0;
-	int rc = call(api_.ipc_open, &at, ipc, kCudaIpcLazyPeerAccess);
+	cuda_address opened = 0;
+	const int rc = call(api_.ipc_open, &opened, ipc, kCudaIpcLazyPeerAccess);
 	if (rc != 0)
 		return rc;
-	// a handle is what another process says; where the driver tells how much it is, it must be enough
-	size_t bytes = 0;
-	if (!from.bytes ||
-	    (api_.get_range(&start, &bytes, at) == 0 && (at < start || bytes - (at - start) < from.bytes))) {
-		api_.ipc_close(at);
-		return failed(-EINVAL, "take", "the handle is not that of a region");
+	at = opened;
+	if (lacks_atomics(opened)) {
+		region r;
+		r.at = at;
+		r.bytes = from.bytes;
+		without_atomics_.push_back(r);
 	}
-	out.at = at;
-	out.bytes = from.bytes;
-	if (lacks_atomics(at))
-		without_atomics_.push_back(out);
 	return 0;
+}
+
+int cuda_kind::range_of(uintptr_t at, uintptr_t &start, size_t &bytes) const
+{
+	cuda_address first = 0;
+	const int code = api_.get_range(&first, &bytes, at);
+	start = first;
+	return code;
 }
 
 // Memory of another device, over a link on which our kernels' atomics are none.

@@ -15,13 +15,15 @@ public:
 	// Opens the device and the context of memory that another library has allocated. -ENXIO: the driver is not
 	// loaded, or knows nothing of this memory.
 	int open_for(const void *memory, char *why, size_t room);
-	int give(const region &r, handle &out) override;
 
 private:
 	int enter(uintptr_t &before) const override;
 	void leave(uintptr_t before) const override;
 	int get_memory(size_t bytes, region &out) override;
-	int open_memory(const handle &from, region &out) override;
+	int give_memory(const region &r, handle &out) override;
+	uint64_t number_of_device() const override;
+	int open_memory(const handle &from, uintptr_t &at) override;
+	int range_of(uintptr_t at, uintptr_t &start, size_t &bytes) const override;
 	void end_memory(const region &r, bool opened) override;
 	int get_pinned(size_t bytes, void **out) override;
 	void end_pinned(void *ptr) override { api_.free_host(ptr); }
@@ -43,7 +45,6 @@ private:
 		return code == 0 ? 0 : fail(what.name, code);
 	}
 	int find_context(int local_rank);
-	uint64_t number_of_device() const;
 	int open_stream(char *why, size_t room);
 	int submit_one(const piece &p);
 	int submit_batch(const piece *pieces, size_t count);

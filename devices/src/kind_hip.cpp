@@ -12,8 +12,6 @@
 #include "device_queue.hpp"
 #include "hip_api.hpp"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 
@@ -28,13 +26,15 @@ class hip_kind final : public queued_kind {
 public:
 	const char *name() const override { return "hip"; }
 	int open(int local_rank, char *why, size_t room) override;
-	int give(const region &r, handle &out) override;
 
 private:
 	int enter(uintptr_t &before) const override;
 	void leave(uintptr_t before) const override;
 	int get_memory(size_t bytes, region &out) override;
-	int open_memory(const handle &from, region &out) override;
+	int give_memory(const region &r, handle &out) override;
+	uint64_t number_of_device() const override;
+	int open_memory(const handle &from, uintptr_t &at) override;
+	int range_of(uintptr_t at, uintptr_t &start, size_t &bytes) const override;
 	void end_memory(const region &r, bool opened) override;
 	int get_pinned(size_t bytes, void **out) override;
 	void end_pinned(void *ptr) override { api_.free_host(ptr); }
@@ -55,7 +55,6 @@ private:
 		return code == 0 ? 0 : fail(what.name, code);
 	}
 	int find_device(int local_rank);
-	uint64_t number_of_device() const;
 
 	hip_api api_;
 	int device_ = -1;
@@ -143,19 +142,12 @@ int hip_kind::get_memory(size_t bytes, region &out)
 	return rc;
 }
 
-int hip_kind::give(const region &r, handle &out)
+int hip_kind::give_memory(const region &r, handle &out)
 {
-	const visit in(*this);
-	if (in.rc != 0)
-		return in.rc;
 	hip_ipc_handle ipc;
 	const int rc = call(api_.ipc_get, &ipc, reinterpret_cast<void *>(r.at));
 	if (rc != 0)
 		return rc;
-	out = {};
-	out.bytes = r.bytes;
-	out.pid = getpid();
-	out.device = number_of_device();
 	out.fd = lock_fd(r);
 	static_assert(sizeof out.blob == sizeof ipc);
 	memcpy(out.blob, &ipc, sizeof ipc);
@@ -172,27 +164,22 @@ uint64_t hip_kind::number_of_device() const
 	return number_of_place(domain, bus, device);
 }
 
-int hip_kind::open_memory(const handle &from, region &out)
+int hip_kind::open_memory(const handle &from, uintptr_t &at)
 {
-	if (from.pid == getpid())
-		return failed(-EINVAL, "take", "the handle is of a region of this process, which is used as it is");
 	hip_ipc_handle ipc;
 	memcpy(&ipc, from.blob, sizeof ipc);
-	void *at = nullptr, *start = nullptr;
-	const int rc = call(api_.ipc_open, &at, ipc, kHipIpcLazyPeerAccess);
-	if (rc != 0)
-		return rc;
-	out.at = reinterpret_cast<uintptr_t>(at);
-	out.bytes = from.bytes;
-	// a handle is what another process says; where the runtime tells how much it is, it must be enough
-	size_t bytes = 0;
-	if (!from.bytes || (api_.get_range(&start, &bytes, at) == 0 &&
-			    bytes - (out.at - reinterpret_cast<uintptr_t>(start)) < from.bytes)) {
-		api_.ipc_close(at);
-		out = {};
-		return failed(-EINVAL, "take", "the handle is not that of a region");
-	}
-	return 0;
+	void *opened = nullptr;
+	const int rc = call(api_.ipc_open, &opened, ipc, kHipIpcLazyPeerAccess);
+	at = reinterpret_cast<uintptr_t>(opened);
+	return rc;
+}
+
+int hip_kind::range_of(uintptr_t at, uintptr_t &start, size_t &bytes) const
+{
+	void *first = nullptr;
+	const int code = api_.get_range(&first, &bytes, reinterpret_cast<void *>(at));
+	start = reinterpret_cast<uintptr_t>(first);
+	return code;
 }
 
 void hip_kind::end_memory(const region &r, bool opened)

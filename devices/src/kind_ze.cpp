@@ -51,13 +51,15 @@ class ze_kind final : public queued_kind {
 public:
 	const char *name() const override { return "ze"; }
 	int open(int local_rank, char *why, size_t room) override;
-	int give(const region &r, handle &out) override;
 
 private:
 	int enter(uintptr_t &before) const override;
 	void leave(uintptr_t) const override {}
 	int get_memory(size_t bytes, region &out) override;
-	int open_memory(const handle &from, region &out) override;
+	int give_memory(const region &r, handle &out) override;
+	uint64_t number_of_device() const override;
+	int open_memory(const handle &from, uintptr_t &at) override;
+	int range_of(uintptr_t at, uintptr_t &start, size_t &bytes) const override;
 	void end_memory(const region &r, bool opened) override;
 	int get_pinned(size_t bytes, void **out) override;
 	void end_pinned(void *ptr) override { api_.free(context_, ptr); }
@@ -78,7 +80,6 @@ private:
 		return code == 0 ? 0 : fail(what.name, code);
 	}
 	int find_device(int local_rank);
-	uint64_t number_of_device() const;
 	int end_submission();
 	void put_back(const ze_ipc_handle &ipc);
 	int fd_of(const ze_ipc_handle &ipc, int &out) const;
@@ -191,11 +192,8 @@ int ze_kind::get_memory(size_t bytes, region &out)
 	return rc;
 }
 
-int ze_kind::give(const region &r, handle &out)
+int ze_kind::give_memory(const region &r, handle &out)
 {
-	const visit in(*this);
-	if (in.rc != 0)
-		return in.rc;
 	const std::lock_guard<std::mutex> lock(given_mutex_);
 	auto it = std::find_if(given_.begin(), given_.end(), [&](const given &one) { return one.at == r.at; });
 	if (it == given_.end()) {
@@ -210,10 +208,6 @@ int ze_kind::give(const region &r, handle &out)
 		}
 		it = given_.insert(given_.end(), g);
 	}
-	out = {};
-	out.bytes = r.bytes;
-	out.pid = getpid();
-	out.device = number_of_device();
 	out.fd = it->fd;
 	memcpy(out.blob, it->ipc.bytes, sizeof out.blob);
 	const int32_t locks = lock_fd(r); // in the place that is the descriptor's, or nobody's
@@ -269,32 +263,27 @@ int ze_kind::lock_fd_of(const handle &from) const
 	return locks;
 }
 
-int ze_kind::open_memory(const handle &from, region &out)
+int ze_kind::open_memory(const handle &from, uintptr_t &at)
 {
-	if (from.pid == getpid())
-		return failed(-EINVAL, "take", "the handle is of a region of this process, which is used as it is");
 	const int fd = fd_of_process(from.pid, from.fd);
 	if (fd < 0)
 		return failed(fd, "pidfd_getfd", strerror(-fd));
 	ze_ipc_handle ipc;
-	void *at = nullptr, *start = nullptr;
+	void *opened = nullptr;
 	int rc = handle_of(fd, from, ipc);
 	if (rc == 0)
-		rc = call(api_.ipc_open, context_, device_, ipc, 0U, &at);
+		rc = call(api_.ipc_open, context_, device_, ipc, 0U, &opened);
 	::close(fd); // the driver has imported it
-	if (rc != 0)
-		return rc;
-	out.at = reinterpret_cast<uintptr_t>(at);
-	out.bytes = from.bytes;
-	// a handle is what another process says; where the driver tells how much it is, it must be enough
-	size_t bytes = 0;
-	if (!from.bytes || (api_.get_range(context_, at, &start, &bytes) == 0 &&
-			    bytes - (out.at - reinterpret_cast<uintptr_t>(start)) < from.bytes)) {
-		api_.ipc_close(context_, at);
-		out = {};
-		return failed(-EINVAL, "take", "the handle is not that of a region");
-	}
-	return 0;
+	at = reinterpret_cast<uintptr_t>(opened);
+	return rc;
+}
+
+int ze_kind::range_of(uintptr_t at, uintptr_t &start, size_t &bytes) const
+{
+	void *first = nullptr;
+	const int code = api_.get_range(context_, reinterpret_cast<void *>(at), &first, &bytes);
+	start = reinterpret_cast<uintptr_t>(first);
+	return code;
 }
 
 void ze_kind::end_memory(const region &r, bool opened)
