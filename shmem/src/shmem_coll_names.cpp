@@ -3,7 +3,7 @@
 // The C names of the team collectives, and what is checked before each: a team that is none gives -1; memory that is
 // not symmetric, a root outside the team and a stride of zero end the job with a line that says so. With SHMEM_DEBUG
 // the members also compare their arguments.
-#include "shmem_partition.hpp"
+#include "shmem_coll.hpp"
 #include "shmem_team.hpp"
 
 #include <cstring>
@@ -77,10 +77,7 @@ int do_reduce(const char *routine, shmem_team_t handle, void *dest, const void *
 		return -1;
 	if (PGAS_UNLIKELY(g.env.debug))
 		check_alike(*t, routine, count, 0, dest, source);
-	if (any_device(dest, source))
-		device_reduce(*t, op, dest, source, count, routine);
-	else
-		teams::reduce(*t, op, dest, source, count);
+	reduce_on(*t, op, dest, source, count, routine);
 	return 0;
 }
 
@@ -92,10 +89,7 @@ int do_scan(const char *routine, shmem_team_t handle, void *dest, const void *so
 		return -1;
 	if (PGAS_UNLIKELY(g.env.debug))
 		check_alike(*t, routine, count, 0, dest, source);
-	if (any_device(dest, source))
-		device_scan(*t, op, dest, source, count, exclusive, routine);
-	else
-		teams::scan(*t, op, dest, source, count, exclusive);
+	scan_on(*t, op, dest, source, count, exclusive, routine);
 	return 0;
 }
 
@@ -109,10 +103,7 @@ int do_broadcast(const char *routine, shmem_team_t handle, void *dest, const voi
 		fail(routine, "the root %d is outside 0..%d of the team", root, t->size - 1);
 	if (PGAS_UNLIKELY(g.env.debug))
 		check_alike(*t, routine, count, root, dest, source);
-	if (any_device(dest, source))
-		device_broadcast(*t, dest, source, count * size, root, true, false, routine);
-	else
-		teams::broadcast(*t, dest, source, count * size, root, true);
+	broadcast_on(*t, dest, source, count * size, root, false, routine);
 	return 0;
 }
 
@@ -123,10 +114,7 @@ int do_fcollect(const char *routine, shmem_team_t handle, void *dest, const void
 		return -1;
 	if (PGAS_UNLIKELY(g.env.debug))
 		check_alike(*t, routine, count, 0, dest, source);
-	if (any_device(dest, source))
-		device_fcollect(*t, dest, source, count * size, routine);
-	else
-		teams::fcollect(*t, dest, source, count * size);
+	fcollect_on(*t, dest, source, count * size, routine);
 	return 0;
 }
 
@@ -138,10 +126,7 @@ int do_collect(const char *routine, shmem_team_t handle, void *dest, const void 
 	if (PGAS_UNLIKELY(g.env.debug))
 		// lengths may differ; so may a source that is not used
 		check_alike(*t, routine, 0, 0, nullptr, nullptr);
-	if (any_device(dest, source))
-		device_collect(*t, dest, source, count * size, routine);
-	else
-		teams::collect(*t, dest, source, count * size);
+	collect_on(*t, dest, source, count * size, routine);
 	return 0;
 }
 
@@ -153,10 +138,7 @@ int do_alltoall(const char *routine, shmem_team_t handle, void *dest, const void
 		return -1;
 	if (PGAS_UNLIKELY(g.env.debug))
 		check_alike(*t, routine, count, 0, dest, source);
-	if (any_device(dest, source))
-		device_alltoall(*t, dest, source, count * size, routine);
-	else
-		teams::alltoall(*t, dest, source, count * size);
+	alltoall_on(*t, dest, source, count * size, routine);
 	return 0;
 }
 
@@ -180,10 +162,7 @@ int do_alltoalls(const char *routine, shmem_team_t handle, void *dest, const voi
 		return -1;
 	if (PGAS_UNLIKELY(g.env.debug))
 		check_alike(*t, routine, count, 0, dest, source);
-	if (any_device(dest, source))
-		device_alltoalls(*t, dest, source, dst, sst, count, size, routine);
-	else
-		teams::alltoalls(*t, dest, source, dst, sst, count, size);
+	alltoalls_on(*t, dest, source, dst, sst, count, size, routine);
 	return 0;
 }
 

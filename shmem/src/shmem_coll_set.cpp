@@ -3,7 +3,7 @@
 // Collectives over active sets (deprecated): PE_start, logPE_stride, PE_size and a pSync array of the caller. The set
 // of all PEs is the world team and goes the way of teams. Other sets bring no shared memory but pSync: they sync there
 // (it is back at SHMEM_SYNC_VALUE afterwards) and move data through the windows; pWrk is not needed.
-#include "shmem_partition.hpp"
+#include "shmem_coll.hpp"
 #include "shmem_team.hpp"
 
 #include <new>
@@ -76,51 +76,6 @@ void check_arrays(const char *routine, const void *dest, size_t dest_bytes, cons
 	check_symmetric(routine, "source", source, source_bytes);
 }
 
-// Each by the memory that it is about.
-void broadcast_on(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name)
-{
-	if (any_device(dest, source))
-		device_broadcast(t, dest, source, bytes, root, false, true, name);
-	else
-		teams::broadcast_in_turn(t, dest, source, bytes, root, false);
-}
-void collect_on(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
-{
-	if (any_device(dest, source))
-		device_collect(t, dest, source, bytes, name);
-	else
-		teams::collect(t, dest, source, bytes);
-}
-void fcollect_on(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
-{
-	if (any_device(dest, source))
-		device_fcollect(t, dest, source, bytes, name);
-	else
-		teams::fcollect(t, dest, source, bytes);
-}
-void alltoall_on(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
-{
-	if (any_device(dest, source))
-		device_alltoall(t, dest, source, bytes, name);
-	else
-		teams::alltoall(t, dest, source, bytes);
-}
-void alltoalls_on(teams::team &t, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t count,
-		  size_t size, const char *name)
-{
-	if (any_device(dest, source))
-		device_alltoalls(t, dest, source, dst, sst, count, size, name);
-	else
-		teams::alltoalls(t, dest, source, dst, sst, count, size);
-}
-void reduce_on(teams::team &t, const reduction &op, void *dest, const void *source, size_t count, const char *name)
-{
-	if (any_device(dest, source))
-		device_reduce(t, op, dest, source, count, name);
-	else
-		teams::reduce(t, op, dest, source, count);
-}
-
 } // namespace
 
 void sets_close()
@@ -161,7 +116,7 @@ SHMEM_NAME(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, lo
 		if (PE_root < 0 || PE_root >= PE_size)                                                                 \
 			fail(name, "the root %d is outside 0..%d of the active set", PE_root, PE_size - 1);            \
 		on_set(name, PE_start, logPE_stride, PE_size, pSync, SHMEM_BCAST_SYNC_SIZE,                            \
-		       [&](teams::team &t) { broadcast_on(t, dest, source, nelems *(S / 8), PE_root, name); });        \
+		       [&](teams::team &t) { broadcast_on(t, dest, source, nelems *(S / 8), PE_root, true, name); });  \
 	}                                                                                                              \
 	SHMEM_NAME(void, shmem_collect##S,                                                                             \
 		   (void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,        \

@@ -15,14 +15,15 @@
 #include "shmem_rma.hpp"
 
 namespace shmem {
-namespace {
 
-constexpr size_t kBounceBytes = size_t{1} << 20;
-
-[[noreturn]] void driver_failed(const devices::kind &k, const char *name)
+void driver_failed(const devices::kind &k, const char *name)
 {
 	fail(name, "%s: %s", k.name(), k.last_error());
 }
+
+namespace {
+
+constexpr size_t kBounceBytes = size_t{1} << 20;
 
 void submit(devices::kind &k, const devices::piece *pieces, size_t count, const char *name)
 {

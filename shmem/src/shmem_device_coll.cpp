@@ -115,7 +115,7 @@ private:
 	void check(int rc)
 	{
 		if (rc != 0)
-			fail(name_, "%s: %s", kind_.name(), kind_.last_error());
+			driver_failed(kind_, name_);
 	}
 	const teams::team &team_;
 	devices::kind &kind_;
@@ -311,54 +311,53 @@ static share my_part(teams::team &t, const actor &me, size_t elements, size_t si
 	return share_of(elements, t.me, t.size);
 }
 
-void device_reduce(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,
-		   const char *name)
+// Reads my elements of every source, part by part, and writes what fold(rows of all, count) makes of them into every
+// dest; it answers a function that says which row is member j's.
+template <class Fold>
+static void on_my_part(teams::team &t, size_t size, void *dest, const void *source, size_t elements, const char *name,
+		       Fold &&fold)
 {
 	devices::kind &k = driver_of(dest, source, name);
-	const share mine = my_part(t, actor(t, source, name), elements, op.size);
-	const size_t at_once = std::max(size_t{1}, kFoldBytes / op.size);
-	rows host(static_cast<size_t>(t.size), std::min(mine.count, at_once) * op.size);
+	const share mine = my_part(t, actor(t, source, name), elements, size);
+	const size_t at_once = std::max(size_t{1}, kFoldBytes / size);
+	rows host(static_cast<size_t>(t.size), std::min(mine.count, at_once) * size);
 	teams::sync(t); // the others' sources are what they shall be
 	for (size_t done = 0; done < mine.count; done += at_once) {
-		const size_t count = std::min(at_once, mine.count - done), offset = (mine.from + done) * op.size;
+		const size_t count = std::min(at_once, mine.count - done), offset = (mine.from + done) * size;
 		batch in(t, k, name), out(t, k, name);
-		each_member(t, [&](int j) { in.pull(j, host.row(j), source, offset, count * op.size); });
+		each_member(t, [&](int j) { in.pull(j, host.row(j), source, offset, count * size); });
 		in.run();
-		op.fold(host.row(0), host.at.data(), host.at.size(), count);
-		each_member(t, [&](int j) { out.push(j, dest, offset, host.row(0), count * op.size); });
+		const auto row_of = fold(host, count);
+		each_member(t, [&](int j) { out.push(j, dest, offset, row_of(j), count * size); });
 		out.run();
 	}
 	teams::sync(t);
+}
+
+void device_reduce(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,
+		   const char *name)
+{
+	on_my_part(t, op.size, dest, source, elements, name, [&](rows &host, size_t count) {
+		op.fold(host.row(0), host.at.data(), host.at.size(), count);
+		return [&host](int) { return host.row(0); };
+	});
 }
 
 // Member j's result of an element is what members 0 to j have, or 0 to j - 1. The sum of nobody is zero.
 void device_scan(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,
 		 bool exclusive, const char *name)
 {
-	devices::kind &k = driver_of(dest, source, name);
-	const share mine = my_part(t, actor(t, source, name), elements, op.size);
-	const size_t at_once = std::max(size_t{1}, kFoldBytes / op.size);
-	const size_t room = std::min(mine.count, at_once) * op.size;
-	rows host(static_cast<size_t>(t.size), room), sums(static_cast<size_t>(t.size) + 1, room);
-	teams::sync(t);
-	for (size_t done = 0; done < mine.count; done += at_once) {
-		const size_t count = std::min(at_once, mine.count - done), offset = (mine.from + done) * op.size;
-		batch in(t, k, name), out(t, k, name);
-		each_member(t, [&](int j) { in.pull(j, host.row(j), source, offset, count * op.size); });
-		in.run();
-		memset(sums.row(0), 0, count * op.size);
-		for (int j = 0; j < t.size; j++) { // sums.row(j): of members before j
-			const void *two[] = {sums.row(j), host.row(j)};
-			if (j == 0)
-				memcpy(sums.row(1), host.row(0), count * op.size);
-			else
-				op.fold(sums.row(j + 1), two, 2, count);
+	std::vector<char> nobody;
+	on_my_part(t, op.size, dest, source, elements, name, [&](rows &host, size_t count) {
+		for (int j = 1; j < t.size; j++) { // row j becomes the sum of members 0 to j
+			const void *two[] = {host.row(j - 1), host.row(j)};
+			op.fold(host.row(j), two, 2, count);
 		}
-		each_member(
-			t, [&](int j) { out.push(j, dest, offset, sums.row(exclusive ? j : j + 1), count * op.size); });
-		out.run();
-	}
-	teams::sync(t);
+		nobody.assign(count * op.size, 0);
+		return [&host, &nobody, exclusive](int j) {
+			return !exclusive ? host.row(j) : j > 0 ? host.row(j - 1) : nobody.data();
+		};
+	});
 }
 
 } // namespace shmem

@@ -60,7 +60,7 @@ void clear(const char *routine, const partition &p, void *ptr, size_t bytes)
 	if (!p.kind)
 		memset(ptr, 0, bytes);
 	else if (p.kind->fill(ptr, 0, bytes) != 0)
-		fail(routine, "%s: %s", p.kind->name(), p.kind->last_error());
+		driver_failed(*p.kind, routine);
 }
 
 void *allocate_zeros(const char *routine, size_t count, size_t size, int id)

@@ -94,6 +94,7 @@ bool device_get(context *c, void *dest, const void *source, size_t bytes, int pe
 // old: null when nobody wants to know
 bool device_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, uint64_t value, uint64_t compare,
 		uint64_t *old, const char *name);
+[[noreturn, gnu::cold]] void driver_failed(const devices::kind &k, const char *name); // says what its last error was
 void device_finish(const char *name); // all that was submitted is complete
 void device_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name);
 // Either side may be of any kind. Blocking.

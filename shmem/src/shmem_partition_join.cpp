@@ -98,17 +98,18 @@ devices::kind *open_kind(const partition_wish &wish, int local_rank)
 	fail(kRoutine, "no device for partition %d: none of cuda, hip, ze and libomp is here (%s)", wish.id, why);
 }
 
-bool opened_before(const partition &p)
+// The driver of an earlier partition of the same kind; null: there is none.
+devices::kind *kind_before(const partition &p)
 {
-	return std::any_of(g_partitions.all, g_partitions.all + p.index,
-			   [&](const partition &q) { return q.kind && strcmp(q.wish.kind, p.wish.kind) == 0; });
+	for (int i = 0; i < p.index; i++)
+		if (const partition &q = g_partitions.all[i]; q.kind && strcmp(q.wish.kind, p.wish.kind) == 0)
+			return q.kind;
+	return nullptr;
 }
 
 void open_device(partition &p, int local_rank)
 {
-	for (int i = 0; i < p.index && !p.kind; i++)
-		if (g_partitions.all[i].kind && strcmp(g_partitions.all[i].wish.kind, p.wish.kind) == 0)
-			p.kind = g_partitions.all[i].kind;
+	p.kind = kind_before(p);
 	if (!p.kind)
 		p.kind = open_kind(p.wish, local_rank);
 	if (p.kind->allocate(p.wish.bytes, p.wish.page_bytes, p.mine) != 0)
@@ -255,7 +256,7 @@ void partitions_close()
 		p.pool.fini();
 	}
 	for (int i = 0; i < g_partitions.count; i++)
-		if (partition &p = g_partitions.all[i]; p.kind && !opened_before(p))
+		if (partition &p = g_partitions.all[i]; p.kind && !kind_before(p))
 			p.kind->close();
 	delete[] g_partitions.all;
 	g_partitions = {};
