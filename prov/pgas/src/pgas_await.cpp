@@ -54,7 +54,9 @@ void await_progress(ep_core *ep)
 
 void await_pause(domain *dom, pgas_backoff &wait)
 {
-	if (pgas_backoff_awake(&wait) || !may_touch_all(dom))
+	if (dom->looks_long && wait.polls < PGAS_BACKOFF_SPINS)
+		wait.polls++;
+	else if (pgas_backoff_awake(&wait) || !may_touch_all(dom))
 		pgas_backoff_pause(&wait);
 	else
 		domain_look_or_sleep(dom, kNapNs);

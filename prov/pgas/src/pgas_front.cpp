@@ -126,7 +126,7 @@ void ep_update_hot(ep_core *ep)
 
 bool ep_keeps(const ep_core *ep)
 {
-	return std::ranges::any_of(ep->wires_on(), &wire_ep::keeps);
+	return std::ranges::any_of(ep->wires_on(), [](const wire_ep *on) { return on->keeps(); });
 }
 
 void ep_update_heads(ep_core *ep)

@@ -34,10 +34,11 @@ bool ep_progress(ep_core *ep)
 		return false;
 	if (ep->must_look())
 		attend(ep);
-	const bool kept = ep_keeps(ep);
-	bool moved = false;
-	for (wire_ep *on : ep->wires_on())
-		moved |= on->ops->progress(*on);
+	bool kept = false, moved = false;
+	for (size_t i = 0; i < kWiresMost && ep->on[i]; i++) {
+		kept = kept || ep->on[i]->keeps();
+		moved |= ep->on[i]->ops->progress(*ep->on[i]);
+	}
 	if (moved && (kept || ep_keeps(ep)))
 		ep_update_polls(ep);
 	else if (moved)

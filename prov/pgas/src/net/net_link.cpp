@@ -7,6 +7,7 @@
 #include <pgas/pgas_counter.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 namespace pgas {
@@ -65,6 +66,7 @@ std::unique_ptr<link> link_open(port *p, const link_client &client, const link_s
 	char address[kLinkAddressMost];
 	l->address.assign(address, p->ops->address(*p, address));
 	l->channels.push_back(nullptr);
+	l->clock = l->looked_at = pgas_now_ns();
 	return l;
 }
 
@@ -255,34 +257,49 @@ static std::string trouble_with(const channel &c, int status)
 	return why.empty() ? pgas_strerror(-status) : why;
 }
 
-void backlog_push(channel &c)
+[[gnu::cold]] static void send_failed(channel &c, packet *p, int status)
+{
+	p->under_way = false;
+	packet_spare(*c.of, p);
+	channel_end(c, -FI_ECONNRESET, "cannot send to it: " + trouble_with(c, status), false);
+}
+
+// Hands a packet to the port, which is the first that waits. False: it has no room now.
+static bool port_takes(channel &c, packet *p)
 {
 	link &l = *c.of;
-	while (!c.backlog.empty()) {
-		packet *p = c.backlog.front();
-		const int rc = l.at->ops->send(*l.at, c.to, p->bytes, p->used, p->handle, p);
-		if (rc == -FI_EAGAIN)
-			return;
+	const int rc = l.at->ops->send(*l.at, c.to, p->bytes, p->used, p->handle, p);
+	if (rc == -FI_EAGAIN)
+		return false;
+	if (!c.backlog.empty())
 		c.backlog.pop_front();
-		if (rc < 0) {
-			p->under_way = false;
-			packet_spare(l, p);
-			channel_end(c, -FI_ECONNRESET, "cannot send to it: " + trouble_with(c, rc), false);
-			return;
-		}
-		l.stats.packets_out++;
-		p->under_way = rc == 0;
-		if (rc == 1)
-			packet_spare(l, p);
+	if (rc < 0) [[unlikely]] {
+		send_failed(c, p, rc);
+		return true;
 	}
+	l.stats.packets_out++;
+	p->under_way = rc == 0;
+	if (rc == 1)
+		packet_spare(l, p);
+	return true;
+}
+
+void backlog_push(channel &c)
+{
+	while (!c.backlog.empty() && port_takes(c, c.backlog.front()))
+		;
 }
 
 void packet_post(channel &c, packet *p)
 {
 	p->to = &c;
 	p->under_way = true; // until the port says otherwise: nobody may take it meanwhile
+	const bool first = c.backlog.empty();
+	if (first && port_takes(c, p)) [[likely]]
+		return;
 	c.backlog.push_back(p);
-	backlog_push(c);
+	if (!first)
+		backlog_push(c);
 	if (!c.backlog.empty())
 		channel_busy(c);
 }
@@ -294,7 +311,7 @@ void packet_leave(channel &c)
 	p->seq = ++c.sent;
 	p->waits = true;
 	if (c.clear() && !c.asked_at)
-		c.asked_at = pgas_now_ns();
+		c.asked_at = c.of->clock; // too early, if at all: watch_silence() forgives what nobody looked at
 	c.unacked.push_back(p);
 	packet_head_write(c, p, kPacketData);
 	c.of->stats.frames_out += p->frames;
@@ -444,7 +461,9 @@ static bool take_in(link &l)
 {
 	constexpr int kAtOnce = 16, kRounds = 16; // then others get their turn
 	bool moved = false;
-	port_event e[kAtOnce];
+	alignas(port_event)
+		std::byte room[kAtOnce * sizeof(port_event)]; // as it is: poll() writes those that it returns
+	auto *const e = reinterpret_cast<port_event *>(room);
 	for (int round = 0, n = kAtOnce; round < kRounds && n == kAtOnce; round++) {
 		n = l.at->ops->poll(*l.at, e, kAtOnce);
 		for (int i = 0; i < n; i++) {
@@ -495,8 +514,11 @@ bool link_progress(link &l)
 					send_bare(*l.busy[i], 0);
 		busy_sweep(l);
 	}
-	l.progressed_at = pgas_now_ns();
-	watch_silence(l, l.progressed_at);
+	if (++l.looks >= kLooksPerClock) {
+		l.looks = 0;
+		l.clock = pgas_now_ns();
+		watch_silence(l, l.clock);
+	}
 	return moved;
 }
 

@@ -35,6 +35,8 @@ namespace pgas {
 struct channel;
 struct link;
 inline constexpr size_t kPacketLeast = 1024;
+// Reading the clock takes as long as everything else of a look that finds nothing, but for the port's own part.
+inline constexpr uint32_t kLooksPerClock = 8;
 
 // Something to tell when the packet that carries it was run by the peer, or never will be.
 struct notice {
@@ -147,9 +149,10 @@ struct link {
 	packet *spare = nullptr;
 	std::vector<std::pair<std::unique_ptr<char[]>, port_memory>> slabs;
 	std::vector<std::unique_ptr<packet>> packets;
-	uint32_t strangers = 0;                      // channels that others began and did not prove yet
-	uint64_t looked_at = 0;                      // ns, for who is silent
-	uint64_t progressed_at = 0, awake_until = 0; // ns
+	uint32_t strangers = 0;              // channels that others began and did not prove yet
+	uint64_t looked_at = 0;              // ns, for who is silent
+	uint64_t clock = 0, awake_until = 0; // ns; clock: as it was read last, not more than kLooksPerClock looks ago
+	uint32_t looks = 0;                  // since then
 	struct {
 		uint64_t packets_out, packets_in, frames_out, frames_in, acks_out, refused;
 	} stats{};
@@ -225,10 +228,15 @@ inline void frame_push(channel &c)
 void packet_notice(channel &c, const notice &about);
 
 bool link_progress(link &l); // takes in, acknowledges, sends what waits; true when something moved
+// Of one who does not poll all the time: the next progress reads the clock.
+inline void link_read_clock(link &l)
+{
+	l.looks = kLooksPerClock;
+}
 // Transfers may be under way that only polling moves, and that nobody sees: do not sleep.
 inline bool link_awake(const link &l)
 {
-	return l.progressed_at < l.awake_until;
+	return l.clock < l.awake_until;
 }
 void channel_rouse(channel &c);      // before a transfer that only moves while the peer polls
 void link_flush(link &l);            // sends what is being filled

@@ -109,7 +109,7 @@ void run_packet(channel &c, const packet_head &h, const char *bytes)
 	}
 	acknowledged(c, h.ack);
 	if (h.flags & kPacketWake)
-		c.of->awake_until = c.heard_at + kAwakeNs;
+		c.of->awake_until = pgas_now_ns() + kAwakeNs;
 	if (h.flags & kPacketPing)
 		send_bare(c, 0);
 	else if (c.ran - c.told > c.of->set.window / 4)
@@ -145,7 +145,7 @@ void packet_receive(link &l, const char *bytes, size_t len)
 		return refusal_take(l, h, bytes + sizeof h, len - sizeof h);
 	if (c->state == channel_state::over)
 		return; // it could not know yet
-	c->heard_at = pgas_now_ns();
+	c->heard_at = l.clock;
 	if (h.flags & kPacketProof) {
 		proof p;
 		if (len != sizeof h + sizeof p)
@@ -167,7 +167,7 @@ void put_receive(link &l, uint64_t to, uint32_t word)
 		return drop(l, "a put for nobody");
 	if (!c->open())
 		return; // it could not know yet
-	c->heard_at = pgas_now_ns();
+	c->heard_at = l.clock;
 	const auto behind = static_cast<int16_t>(static_cast<uint16_t>(word) - static_cast<uint16_t>(c->acked));
 	const uint32_t ack = c->acked + static_cast<uint32_t>(int32_t{behind});
 	if (!plausible_ack(*c, ack))

@@ -31,6 +31,7 @@ constexpr int kIdleMs = 1000;               // nothing is: only the stop matters
 bool serve(net_domain &d, int *timeout)
 {
 	scoped_lock lock(d.dom->mutex);
+	link_read_clock(*d.l); // it may have slept since the last
 	const bool moved = link_progress(*d.l);
 	for (net_ep *on : d.eps)
 		if (on && !on->replies.empty())

@@ -118,6 +118,7 @@ int net_domain_open(domain &dom, wire_domain **out)
 	PGAS_INFO(FI_LOG_DOMAIN, "link to other hosts over %s, packets of %zu bytes\n", p->name.c_str(),
 		  d->l->set.packet);
 	dom.mutex.enable(); // the service thread
+	dom.looks_long = p->limits.by_cpu;
 	dom.name_bytes = name_fits_short(d->l->address.size()) ? kNameShort : kNameBytes;
 	if (par.net_thread)
 		if (const int err = net_thread_start(*d))
