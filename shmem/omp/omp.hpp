@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// libshmem-omp: variables of OpenMP's map clauses in symmetric partitions, with the compiler's own runtime.
+//
+// The compiler turns map clauses into calls of the target runtime (libomptarget), each with a list of items. This
+// library has the same names and stands before it. A variable that is not on the device yet and shall lie in a
+// partition gets a block there, which the runtime is told to use (omp_target_associate_ptr). The runtime then neither
+// counts who maps it nor moves its data, so that the library does the first by the runtime's own rules and orders the
+// second, by the modifier "always" at the first begin and at the last end.
+//
+//   omp_calls.cpp    the calls of the compiler
+//   omp_plan.cpp     what a call does to our variables: before it, after it
+//   omp_table.cpp    the variables that lie in partitions
+//   omp_choice.cpp   which variables do: allocators, scopes
+//   omp_alloc.cpp    blocks of omp_alloc(), and what may be freed
+//   omp_real.cpp     the runtime and OpenSHMEM, as far as they are called from here; how a wrong use ends
+//
+// One mutex guards the table and the choice. A variable that is being filled or emptied is `busy`: whoever needs it
+// waits until that is done, before it has changed anything.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#define SHMEM_OMP_EXPORT __attribute__((visibility("default")))
+
+namespace shmem_omp {
+
+// --- the runtime's numbers -------------------------------------------------------------------------------------------
+
+constexpr int64_t kTo = 0x1, kFrom = 0x2, kAlways = 0x4, kDelete = 0x8, kPtrAndObj = 0x10, kPrivate = 0x80,
+		  kLiteral = 0x100, kImplicit = 0x200, kClose = 0x400, kPresent = 0x1000, kHold = 0x2000,
+		  kAttach = 0x4000;
+constexpr int kMemberShift = 48;
+constexpr int64_t kDefaultDevice = -1;
+
+constexpr int parent_of(int64_t type) // -1: it has none
+{
+	return static_cast<int>(static_cast<uint64_t>(type) >> kMemberShift) - 1;
+}
+
+// The list of a call. Types are the compiler's constants, never written.
+struct items {
+	int32_t count;
+	void **bases, **begins;
+	int64_t *sizes, *types;
+	void **names, **mappers; // either may be null
+};
+
+// The beginning of what __tgt_target_kernel is given, which has been the same since LLVM 15.
+struct kernel_arguments {
+	uint32_t version, count;
+	void **bases, **begins;
+	int64_t *sizes, *types;
+	void **names, **mappers;
+};
+
+// --- omp_real.cpp ----------------------------------------------------------------------------------------------------
+
+struct real_calls {
+	void (*data_begin)(void *, int64_t, int32_t, void **, void **, int64_t *, int64_t *, void **, void **);
+	void (*data_end)(void *, int64_t, int32_t, void **, void **, int64_t *, int64_t *, void **, void **);
+	int (*associate)(const void *, const void *, size_t, size_t, int);
+	int (*disassociate)(const void *, int);
+	int (*is_present)(const void *, int);
+	int (*default_device)();
+	int (*num_devices)();
+	int64_t (*num_components)(void *);
+	void (*push_component)(void *, void *, void *, int64_t, int64_t, void *);
+};
+const real_calls &real();
+void *next(const char *name); // the function of that name behind ours; null: there is none
+bool offload_is_on();         // there is a runtime, and OMP_TARGET_OFFLOAD does not switch it off
+bool shmem_is_running();
+const char *partition_kind(int id); // null: there is no such partition
+int partition_of(const void *ptr);
+int first_partition(); // its number; -1: there is none
+[[noreturn, gnu::cold, gnu::format(printf, 1, 2)]] void fail(const char *format, ...);
+
+// --- omp_choice.cpp --------------------------------------------------------------------------------------------------
+
+struct allocator {
+	void *(*allocate)(size_t, int) = nullptr;
+	void (*release)(void *) = nullptr;
+	int id = 0;
+};
+
+extern std::mutex g_mutex;
+bool is_idle(); // nothing is chosen by this thread or by all, and nothing lies in a partition: the usual case
+
+// What shall be placed, by whom; null: not by us. g_mutex is held, and the pointer is good as long.
+const allocator *chosen(int device, const void *base, const void *begin, size_t bytes);
+const allocator *chosen_for_blocks(int device);
+void note_live(int more); // variables and blocks in partitions
+// A block, or null when there is no room; ends the job when the device cannot work on it.
+void *take_block(const allocator &from, size_t bytes, const char *what);
+
+// --- omp_table.cpp: all with g_mutex held ----------------------------------------------------------------------------
+
+struct variable {
+	uintptr_t host = 0;
+	size_t bytes = 0;
+	void *block = nullptr;
+	allocator from;
+	int device = 0;
+	uint64_t maps = 0, holds = 0; // the runtime's two counts
+	bool busy = false;
+	void *pointer = nullptr; // one in it that the runtime has set to an address of the device
+};
+
+// Where the bytes are: in one variable, across the border of one, or in none.
+struct finding {
+	variable *of = nullptr;
+	bool inside = false;
+};
+finding find(int device, uintptr_t begin, size_t bytes);
+variable &add(const variable &v);
+void remove(variable &v);
+variable *with_block(const void *ptr);
+extern std::condition_variable g_not_busy;
+
+// --- omp_plan.cpp ----------------------------------------------------------------------------------------------------
+
+// One line of a list, or of what a mapper made of one.
+struct row {
+	void *base, *begin;
+	int64_t size, type;
+	void *name;
+	int item;                 // in the list
+	int part;                 // of the mapper's; -1: it has none
+	bool is_combined = false; // the next one is a member of it
+	bool is_counted = false;
+	int64_t add = 0;        // what the runtime shall see besides
+	variable *of = nullptr; // the one of ours
+	bool is_new = false;    // its data is not on the device yet
+};
+
+// From the list of a call to what the runtime is called with.
+class plan {
+public:
+	plan(void *location, int device, const items &list);
+	void begin(); // counts, places
+	void end();   // counts
+	void finish_begin();
+	void finish_end(); // what nobody maps any more is gone
+	bool is_ours() const { return ours_; }
+	bool has_news() const { return news_; }       // data is to be brought
+	bool has_changes() const { return changes_; } // the runtime must see other types
+	bool has_mappers() const { return mappers_; }
+
+	enum class others { as_they_are, never_always, left_out };
+	void call_begin(others what);
+	void call_end(others what);
+	// called by mappers; the runtime's own handle
+	int64_t component_type(void *handle, int64_t type);
+
+private:
+	void expand(int item);
+	void wait_until_free(std::unique_lock<std::mutex> &lock);
+	bool may_place(const row &r, size_t at, const finding &there, uintptr_t &begin, size_t &bytes) const;
+	variable *place(const row &r, const allocator &from, uintptr_t begin, size_t bytes);
+	void begin_row(size_t at);
+	void attach_row(row &r);
+	void end_row(row &r);
+	void note_pointer(const row &r) const;
+	void forget_pointers(const variable &v) const;
+	void make_types(others what);
+
+	void *location_;
+	int device_;
+	items list_;
+	std::vector<row> rows_;
+	std::vector<int64_t> types_;
+	std::vector<variable *> busy_;
+	size_t mapped_row_ = 0; // the first one that the mapper has made which the runtime has called last
+	int direction_ = 0;     // in which it goes over the list
+	bool ours_ = false, news_ = false, changes_ = false, mappers_ = false;
+};
+
+// What a mapper adds to a handle of ours. False: it is the runtime's.
+bool collect(void *handle, const row &r);
+int64_t collected(const void *handle); // how many; -1: it is the runtime's
+plan *current_plan();                  // of this thread, while the runtime works on it
+
+} // namespace shmem_omp

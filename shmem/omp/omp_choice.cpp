@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Which variables lie in partitions: those that the scope of the thread names, or else, those that go to a device that
+// has an allocator. Scopes are the thread's own; allocators are guarded by g_mutex.
+#include "omp.hpp"
+
+#include <shmem_omp.h>
+#include <shmemx.h>
+
+#include <atomic>
+#include <cstring>
+#include <map>
+
+#pragma weak shmem_partition_malloc
+
+namespace shmem_omp {
+
+std::mutex g_mutex;
+
+namespace {
+
+struct scope {
+	allocator from; // allocate is null: what OpenMP does
+	bool is_for_all = true;
+	std::vector<const void *> variables;
+};
+
+std::map<int, allocator> g_allocators;
+std::atomic<long> g_reasons; // to look at calls: allocators, variables and blocks in partitions
+thread_local std::vector<scope> t_scopes;
+
+constexpr char kNoRuntime[] =
+	"the program has no target runtime of LLVM: compile and link it by clang with -fopenmp and "
+	"-fopenmp-targets=TARGET, and with -lshmem-omp before -lsma (with gcc, allocate the variable itself by "
+	"shmem_partition_malloc)";
+
+void must_be_ready(const char *routine)
+{
+	if (!shmem_is_running())
+		fail("%s: called before shmem_init or after shmem_finalize", routine);
+	const real_calls &r = real();
+	if (!r.data_begin || !r.associate)
+		fail("%s: %s", routine, kNoRuntime);
+}
+
+// What no device of OpenMP can work on is refused here, before anything is mapped.
+void must_be_usable(const char *routine, int id)
+{
+	const char *kind = partition_kind(id);
+	if (!kind)
+		fail("%s: there is no partition %d; set SHMEM_SYMMETRIC_PARTITION%d to its size and kind", routine, id,
+		     id);
+	if (strcmp(kind, "emulated") == 0)
+		fail("%s: partition %d is of kind emulated, which no device of OpenMP can work on; use KIND=libomp",
+		     routine, id);
+}
+
+int set(const char *routine, int64_t device, const allocator &from)
+{
+	must_be_ready(routine);
+	if (!from.allocate || !from.release)
+		fail("%s: the function that %s is NULL", routine, from.allocate ? "releases" : "allocates");
+	if (device < 0 || device >= real().num_devices())
+		fail("%s: there is no device %lld; OpenMP has %d, and none with OMP_TARGET_OFFLOAD=disabled", routine,
+		     static_cast<long long>(device), real().num_devices());
+	if (from.allocate == &shmem_partition_malloc)
+		must_be_usable(routine, from.id);
+	const std::lock_guard<std::mutex> lock(g_mutex);
+	if (g_allocators.insert_or_assign(static_cast<int>(device), from).second)
+		note_live(1);
+	return 0;
+}
+
+void push(const char *routine, int id, scope s)
+{
+	if (id != SHMEMX_OMP_NONE) {
+		must_be_ready(routine);
+		must_be_usable(routine, id);
+		s.from = {&shmem_partition_malloc, &shmem_partition_free, id};
+	}
+	t_scopes.push_back(std::move(s));
+}
+
+bool names(const scope &s, const void *base, const void *begin, size_t bytes)
+{
+	for (const void *v : s.variables)
+		if (v == base || reinterpret_cast<uintptr_t>(v) - reinterpret_cast<uintptr_t>(begin) < bytes)
+			return true;
+	return false;
+}
+
+} // namespace
+
+bool is_idle()
+{
+	return g_reasons.load(std::memory_order_relaxed) == 0 && t_scopes.empty();
+}
+
+void note_live(int more)
+{
+	g_reasons.fetch_add(more, std::memory_order_relaxed);
+}
+
+const allocator *chosen(int device, const void *base, const void *begin, size_t bytes)
+{
+	if (!t_scopes.empty() && device == real().default_device()) {
+		const scope &s = t_scopes.back();
+		return s.from.allocate && (s.is_for_all || names(s, base, begin, bytes)) ? &s.from : nullptr;
+	}
+	const auto it = g_allocators.find(device);
+	return it == g_allocators.end() ? nullptr : &it->second;
+}
+
+const allocator *chosen_for_blocks(int device)
+{
+	return chosen(device, nullptr, nullptr, 0);
+}
+
+void *take_block(const allocator &from, size_t bytes, const char *what)
+{
+	if (!shmem_is_running())
+		fail("%s: the partition of its memory is gone: shmem_finalize has been called", what);
+	void *block = from.allocate(bytes, from.id);
+	const int id = block ? partition_of(block) : -1;
+	if (id >= 0 && strcmp(partition_kind(id), "emulated") == 0)
+		fail("%s: partition %d is of kind emulated, which no device of OpenMP can work on", what, id);
+	return block;
+}
+
+} // namespace shmem_omp
+
+using namespace shmem_omp;
+
+extern "C" {
+
+SHMEM_OMP_EXPORT int __tgt_set_shmem_allocator(void *(*allocate)(size_t, int), void (*release)(void *), int id)
+{
+	must_be_ready(__func__);
+	return set(__func__, real().default_device(), {allocate, release, id});
+}
+
+SHMEM_OMP_EXPORT int __tgt_set_device_allocator(int64_t device, void *allocate, void *release)
+{
+	must_be_ready(__func__);
+	const int id = first_partition();
+	return set(__func__, device,
+		   {reinterpret_cast<void *(*)(size_t, int)>(allocate), reinterpret_cast<void (*)(void *)>(release),
+		    id < 0 ? 0 : id});
+}
+
+SHMEM_OMP_EXPORT int __tgt_reset_device_allocator(int64_t device)
+{
+	const std::lock_guard<std::mutex> lock(g_mutex);
+	if (g_allocators.erase(static_cast<int>(device)))
+		note_live(-1);
+	return 0;
+}
+
+SHMEM_OMP_EXPORT void shmemx_omp_push(int id)
+{
+	push(__func__, id, {});
+}
+
+SHMEM_OMP_EXPORT void shmemx_omp_push_vars(int id, int count, const void *const *vars)
+{
+	scope s;
+	s.is_for_all = false;
+	if (count > 0)
+		s.variables.assign(vars, vars + count);
+	push(__func__, id, std::move(s));
+}
+
+SHMEM_OMP_EXPORT void shmemx_omp_pop(void)
+{
+	if (t_scopes.empty())
+		fail("%s: this thread has no scope to leave: there is no shmemx_omp_push before it", __func__);
+	t_scopes.pop_back();
+}
+
+} // extern "C"
