@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Test: libshmem-omp with a real target runtime, clang's with the CPU as its device: what map clauses do is the same
-# with variables in partitions and without, and each kind of wrong use is told. The programs are compiled here, since the
-# compiler of the build may be another. OMP_TARGET_CXX names the compiler, OMP_TARGET_LIBDIR where its runtime is.
+# with variables in partitions and without, and each kind of wrong use is told. The programs are compiled here, since
+# the compiler of the build may be another; see omp_target.sh.
 set -u
 . "$(dirname "$0")/wrong_use.sh"
 . "$(dirname "$0")/omp_target.sh"
