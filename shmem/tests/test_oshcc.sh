@@ -39,6 +39,10 @@ done
 hasnt '-lsma' "$work/bin/oshcc" --show -c hello.c
 has '-DSHMEM_INLINE=1' "$work/bin/oshcc" --show --inline hello.c
 hasnt '--inline' "$work/bin/oshcc" --show --inline hello.c
+has '-Wl,-z,now -lshmem-omp -lsma$' "$work/bin/oshcc" --show --omp hello.c
+hasnt '--omp' "$work/bin/oshcc" --show --omp hello.c
+has '-lshmem-omp -l:libsma.a' "$work/bin/oshcc" --omp -static-libsma --showme:link
+hasnt 'shmem-omp' "$work/bin/oshcc" --show hello.c
 has "^-I$include\$" "$work/bin/oshcc" --showme:compile
 has '^-L/some/lib -Wl,-rpath,/some/lib -Wl,-z,now -lsma$' "$work/bin/oshcc" --showme:link
 has '-L/some/lib .*-l:libsma.a -l:libpgas.a .*-lstdc++' "$work/bin/oshcc" -static-libsma --showme:link
