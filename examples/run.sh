@@ -18,6 +18,7 @@ lines=$("$run" -n 4 "$top/examples/hello" | grep -c '^hello from PE [0-3] of 4; 
 check "hello greets $lines times of 4"
 for file in "$src"/examples/*.c "$src"/examples/*.cpp; do
 	case $file in
+	*/omp_*.c) compiler="${GASNET_TEST_CC:-cc} -fopenmp" standards='c99 c11 gnu11' ;;
 	*.c) compiler=${GASNET_TEST_CC:-cc} standards='c99 c11 gnu11' ;;
 	*) compiler=${GASNET_TEST_CXX:-c++} standards='c++11 c++17 c++20' ;;
 	esac
