@@ -41,6 +41,8 @@ void must_be_ready(const char *routine)
 	const real_calls &r = real();
 	if (!r.data_begin || !r.associate)
 		fail("%s: %s", routine, kNoRuntime);
+	if (!offload_is_on() || real().num_devices() <= 0)
+		fail("%s: OpenMP has no device to map to; OMP_TARGET_OFFLOAD=disabled would be a reason", routine);
 }
 
 // What no device of OpenMP can work on is refused here, before anything is mapped.
@@ -61,8 +63,8 @@ int set(const char *routine, int64_t device, const allocator &from)
 	if (!from.allocate || !from.release)
 		fail("%s: the function that %s is NULL", routine, from.allocate ? "releases" : "allocates");
 	if (device < 0 || device >= real().num_devices())
-		fail("%s: there is no device %lld; OpenMP has %d, and none with OMP_TARGET_OFFLOAD=disabled", routine,
-		     static_cast<long long>(device), real().num_devices());
+		fail("%s: there is no device %lld; OpenMP has %d", routine, static_cast<long long>(device),
+		     real().num_devices());
 	if (from.allocate == &shmem_partition_malloc)
 		must_be_usable(routine, from.id);
 	const std::lock_guard<std::mutex> lock(g_mutex);

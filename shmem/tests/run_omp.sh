@@ -24,7 +24,7 @@ SHMEM_SYMMETRIC_PARTITION1=32M good "$oshrun" -n 1 "$work/omp_map" all 1
 diff "$work/plain" "$work/out" >"$work/err"
 check "maps mean the same in a partition of kind host"
 good "$oshrun" -n 1 env OMP_TARGET_OFFLOAD=disabled "$work/omp_map" plain 1
-expect 1 'there is no device 0.*OMP_TARGET_OFFLOAD' \
+expect 1 'OpenMP has no device to map to; OMP_TARGET_OFFLOAD' \
 	"$oshrun" -n 1 env OMP_TARGET_OFFLOAD=disabled SHMEM_SYMMETRIC_PARTITION1=32M "$work/omp_map" all 1
 
 compile "$cc" "$tests/omp_wrong.c" -o "$work/omp_wrong"
