@@ -3,7 +3,8 @@
 #
 # shmem_aliases.sh LIST: which manual page describes each C name of LIST (shmem/tests/data/openshmem_api.txt): lines
 # "NAME PAGE", by the section of the specification that the name stands in. Names without a page of ours are left out.
-# make install writes a page with one .so line for each; check_shmem.sh looks at what is left out.
+# And the names of shmemx.h, as the pages about them say. make install writes a page with one .so line for each;
+# check_shmem.sh looks at what is left out.
 set -eu
 awk -F' [|] ' '
     function page(section) {
@@ -37,3 +38,7 @@ awk -F' [|] ' '
         if (p != "" && $2 != p && !seen[$2]++)
             print $2, p
     }' "$1"
+for page in shmem_partition_malloc shmem_space_malloc shmemg_malloc; do
+	sed -n '/^\.SH NAME/,/^\.SH SYNOPSIS/p' "$(dirname "$0")/man3/$page.3" | grep -o '^shmem[a-z_]*' |
+		sed "/^$page\$/d; s/\$/ $page/"
+done

@@ -191,14 +191,15 @@ int main(int argc, char **argv)
 	shmem::env_values values;
 	char message[shmem::kEnvMessage];
 	std::vector<shmem::partition_wish> wishes;
-	const bool good = shmem::env_load(values, message) == 0 && shmem::partition_wishes(wishes, message);
+	shmem::space_wish spaces;
+	const bool good = shmem::env_load(values, message) == 0 && shmem::partition_wishes(wishes, message, &spaces);
 	const char *error = good ? nullptr : message;
 	if (check) {
 		if (error) {
 			std::printf("error: %s\n", error);
 			return 1;
 		}
-		wish.symmetric_size = values.symmetric_size;
+		wish.symmetric_size = spaces.heap_bytes;
 		wish.huge_pages = static_cast<int>(values.huge_pages);
 		return shmem::check_host(wish) > 0;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * shmemx.h: what this library offers beyond OpenSHMEM 1.6; every name starts with shmemx_ or SHMEMX_, but those of
- * partitions, which others have named.
+ * partitions, of the device heap and of memory spaces, which others have named.
  *
  * Teams of any set of PEs.  Both calls are collective over parent_team, return 0 or a nonzero value on all members
  * alike, and take config and mask as shmem_team_split_strided does.
@@ -13,6 +13,29 @@
 
 /* color of a PE that joins no new team; *new_team becomes SHMEM_TEAM_INVALID there */
 #define SHMEMX_COLOR_NONE (-1)
+
+/* levels of shmem_init_thread, or'ed to that of threads; what is provided never has KERNEL: no kernel can call us */
+#define SHMEM_DEVICE_HOST_INIT (1 << 8)
+#define SHMEM_DEVICE_KERNEL_INIT (1 << 9)
+/* option of a context for kernels, which cannot be made; and that of all of them, which therefore is not there */
+#define SHMEM_DEVICE_CTX (1L << 10)
+#define SHMEM_DEVICE_CTX_DEFAULT SHMEM_CTX_INVALID
+/* hints of shmem_malloc_with_hints, which change nothing */
+#define SHMEM_DEVICE_MALLOC_HOST_INIT (1L << 8)
+#define SHMEM_DEVICE_MALLOC_KERNEL_INIT (1L << 9)
+/* all PEs have a device or none has; PEs of a host can reach one another's */
+#define SHMEM_DEVICE_TEAM_WORLD SHMEM_TEAM_WORLD
+#define SHMEM_DEVICE_TEAM_SHARED SHMEM_TEAM_SHARED
+
+#define SHMEMX_SPACE_DEFAULT 0
+#define SHMEMX_SPACE_CPU 1
+#define SHMEMX_SPACE_GPU 2
+#define SHMEM_SPACE_INVALID SHMEM_IMPL_HANDLE(shmem_space_t, 0)
+#define SHMEM_SPACE_DEFAULT (shmemx_space(SHMEMX_SPACE_DEFAULT))
+#define SHMEM_SPACE_CPU (shmemx_space(SHMEMX_SPACE_CPU))
+#define SHMEM_SPACE_GPU (shmemx_space(SHMEMX_SPACE_GPU))
+#define SHMEM_TEAM_CPU (shmemx_space_team(SHMEMX_SPACE_CPU))
+#define SHMEM_TEAM_GPU (shmemx_space_team(SHMEMX_SPACE_GPU))
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,6 +75,29 @@ size_t shmemx_partition_free_bytes(int id) SHMEM_IMPL_NOEXCEPT;
 int shmemx_partition_of(const void *addr) SHMEM_IMPL_NOEXCEPT;
 /* Between this PE's own memory of any kinds: returns when the bytes are there. */
 void shmemx_partition_copy(void *dest, const void *source, size_t bytes) SHMEM_IMPL_NOEXCEPT;
+
+/*
+ * The device heap, by the names of the OpenSHMEM specification for GPUs, draft 0.1; see shmemg_malloc(3). It is one of
+ * the partitions; these calls are collective over all PEs, as shmem_malloc is.
+ */
+void *shmemg_malloc(size_t size) SHMEM_IMPL_NOEXCEPT;
+void *shmemg_calloc(size_t count, size_t size) SHMEM_IMPL_NOEXCEPT;
+void *shmemg_align(size_t alignment, size_t size) SHMEM_IMPL_NOEXCEPT;
+void shmemg_free(void *ptr) SHMEM_IMPL_NOEXCEPT;
+
+/* The same device heap beside the symmetric heap, by the names of the proposal for memory spaces; see
+ * shmem_space_malloc(3). Which spaces there are is known after init, so that the handles are calls. */
+typedef struct shmem_space_impl *shmem_space_t;
+
+shmem_space_t shmemx_space(int which) SHMEM_IMPL_NOEXCEPT;     /* SHMEM_SPACE_INVALID: this job has none */
+shmem_team_t shmemx_space_team(int which) SHMEM_IMPL_NOEXCEPT; /* who can access it; or SHMEM_TEAM_INVALID */
+
+/* 0 when it is, as the proposal has it */
+int shmem_space_is_available(shmem_space_t space) SHMEM_IMPL_NOEXCEPT;
+void *shmem_space_malloc(shmem_space_t space, size_t size) SHMEM_IMPL_NOEXCEPT;
+void *shmem_space_calloc(shmem_space_t space, size_t count, size_t size) SHMEM_IMPL_NOEXCEPT;
+void *shmem_space_align(shmem_space_t space, size_t alignment, size_t size) SHMEM_IMPL_NOEXCEPT;
+void shmem_space_free(shmem_space_t space, void *ptr) SHMEM_IMPL_NOEXCEPT;
 
 #ifdef __cplusplus
 }

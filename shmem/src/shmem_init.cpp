@@ -12,6 +12,7 @@
 
 #include "pgas_boot.h"
 #include "shmem_join.hpp"
+#include "shmem_space.hpp"
 
 namespace shmem {
 namespace {
@@ -47,11 +48,11 @@ void at_exit(int status, void *)
 	leave("exit", true);
 }
 
-int start(int requested, bool counted = true)
+int start(int requested, bool counted = true, bool device_asked = false)
 {
 	life_lock lock;
 	if (!g.initialized) {
-		join(requested);
+		join(requested, device_asked);
 		static const bool registered = on_exit(at_exit, nullptr) == 0;
 		if (!registered)
 			fail("shmem_init", "out of memory");
@@ -85,10 +86,17 @@ SHMEM_NAME(void, shmem_init, (void))
 }
 SHMEM_NAME(int, shmem_init_thread, (int requested, int *provided))
 {
-	if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE)
-		fail("shmem_init_thread", "thread level %d is none of SHMEM_THREAD_SINGLE to SHMEM_THREAD_MULTIPLE",
-		     requested);
-	*provided = start(requested);
+	constexpr int kDevice = SHMEM_DEVICE_HOST_INIT | SHMEM_DEVICE_KERNEL_INIT;
+	const int level = requested & ~kDevice;
+	if (level < SHMEM_THREAD_SINGLE || level > SHMEM_THREAD_MULTIPLE)
+		fail("shmem_init_thread",
+		     "thread level %d is none of SHMEM_THREAD_SINGLE to SHMEM_THREAD_MULTIPLE, alone or with "
+		     "SHMEM_DEVICE_HOST_INIT and SHMEM_DEVICE_KERNEL_INIT",
+		     level);
+	const bool host = requested & SHMEM_DEVICE_HOST_INIT;
+	const int given = start(level, true, host);
+	// no kernel can call this library, so that level is never given
+	*provided = given | (host && has_device_heap() ? SHMEM_DEVICE_HOST_INIT : 0);
 	return 0;
 }
 SHMEM_NAME(void, start_pes, (int npes))

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -43,12 +44,13 @@ struct card { // what PEs tell each other at start
 	unsigned char secret[kSecretBytes]; // of the job: that of PE 0 counts
 	cpu_set_t cpus;                     // that it may run on
 	bool tool;                          // one looks on here
+	bool can;                           // have the device heap that it would like (partitions_can)
 };
 using cards_of_all = std::vector<card>;
 
 // --- join: who are we? -----------------------------------------------------------------------------------------------
 
-void join_job(int thread_level)
+void join_job(int thread_level, bool device_asked)
 {
 	char message[kEnvMessage];
 	if (env_load(g.env, message) != 0)
@@ -58,7 +60,7 @@ void join_job(int thread_level)
 	g.my_pe = pgas_boot_rank();
 	g.n_pes = pgas_boot_size();
 	g.thread_level = thread_level;
-	partitions_read();
+	partitions_read(device_asked);
 }
 
 uint64_t find_host()
@@ -143,6 +145,7 @@ card own_card(const memory_plan &plan, uint64_t host)
 		fail(kRoutine, "the system gives no random bytes");
 	mine.cpus = pgas::usable_cores();
 	mine.tool = g.tool != nullptr;
+	mine.can = partitions_can();
 	return mine;
 }
 
@@ -153,7 +156,10 @@ void compare(const card &c, const card &mine, int pe)
 		     static_cast<size_t>(mine.heap_bytes) - kInternalBytes,
 		     static_cast<size_t>(c.heap_bytes) - kInternalBytes, pe);
 	if (c.partitions != mine.partitions)
-		fail(kRoutine, "the SHMEM_SYMMETRIC_PARTITION variables of PE %d are not those that we have here", pe);
+		fail(kRoutine,
+		     "the SHMEM_SYMMETRIC_PARTITION variables of PE %d are not those that we have here, or those of "
+		     "devices and spaces, or the device levels given to shmem_init_thread",
+		     pe);
 	if (c.data_bytes != mine.data_bytes)
 		fail(kRoutine, "PE %d runs another program: its static data is not as long", pe);
 }
@@ -351,12 +357,13 @@ void say_hello()
 
 } // namespace
 
-void join(int thread_level)
+void join(int thread_level, bool device_asked)
 {
-	join_job(thread_level);
+	join_job(thread_level, device_asked);
 	const uint64_t host = find_host();
 	const memory_plan plan = plan_memory();
 	const cards_of_all cards = exchange(own_card(plan, host));
+	partitions_agree(std::all_of(cards.begin(), cards.end(), [](const card &c) { return c.can; }));
 	map_memory(plan, cards);
 	meet(cards);
 	g.initialized = true;

@@ -6,8 +6,8 @@
 namespace shmem {
 
 // Everything from the environment to the first meeting with the other PEs. Returns when this PE may be used; ends the
-// job when something is missing.
-void join(int thread_level);
+// job when something is missing. device_asked: the program wants a device heap.
+void join(int thread_level, bool device_asked);
 
 // Back to what it was before join(), the static data excepted, which stays in shared memory. how: the routine, for
 // messages. implied: the program did not ask for it.

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Symmetric heap calls. All PEs call them alike, the allocator is deterministic, so all get the same offset, or all get
-// NULL. The barriers are those the standard asks for: after allocation, before release.
+// NULL. The barriers are those the standard asks for: after allocation, before release. SHMEM_DEFAULT_SPACE=GPU sends
+// them to the device heap.
+#include "shmem_space.hpp"
 #include "shmem_state.hpp"
 
 #include <cstdio>
 
 #include <pgas/pgas_base.hpp>
 
-using namespace shmem;
-
+namespace shmem {
 namespace {
 
 void *grant(void *ptr)
@@ -19,7 +20,16 @@ void *grant(void *ptr)
 	return ptr;
 }
 
-void *allocate(const char *routine, size_t size, size_t align)
+// A wild store of the program's own may have hit our records.
+void debug_heap(const char *routine)
+{
+	if (const char *broken = g.env.debug ? g.heap_.check() : nullptr)
+		fail(routine, "the records of the symmetric heap are damaged: %s", broken);
+}
+
+} // namespace
+
+void *heap_allocate(const char *routine, size_t size, size_t align)
 {
 	check_running(routine);
 	if (g.env.debug) {
@@ -36,14 +46,76 @@ void *allocate(const char *routine, size_t size, size_t align)
 	return grant(ptr);
 }
 
-// A wild store of the program's own may have hit our records.
-void debug_heap(const char *routine)
+void *heap_allocate_zeros(const char *routine, size_t count, size_t size)
 {
-	if (const char *broken = g.env.debug ? g.heap_.check() : nullptr)
-		fail(routine, "the records of the symmetric heap are damaged: %s", broken);
+	check_running(routine);
+	if (g.env.debug) {
+		debug_same(routine, "count", count);
+		debug_same(routine, "size", size);
+	}
+	if (!count || !size)
+		return nullptr;
+	void *ptr;
+	{
+		const pgas::mutex_holder lock(g.heap_mutex);
+		ptr = g.heap_.alloc_zeroed(count, size);
+	}
+	return grant(ptr);
+}
+
+void heap_release(const char *routine, void *ptr)
+{
+	check_running(routine);
+	if (g.env.debug)
+		debug_same(routine, "the block", ptr ? symmetric_offset(ptr) : 0);
+	if (!ptr)
+		return;
+	pshmem_barrier_all();
+	const pgas::mutex_holder lock(g.heap_mutex);
+	debug_heap(routine);
+	if (!g.heap_.release(ptr))
+		fail(routine,
+		     "%p is not a block of the symmetric heap (never allocated, inside a block, or freed before)", ptr);
+}
+
+void *heap_resize(const char *routine, void *ptr, size_t size)
+{
+	check_running(routine);
+	if (g.env.debug) {
+		debug_same(routine, "the block", ptr ? symmetric_offset(ptr) : 0);
+		debug_same(routine, "size", size);
+	}
+	if (!ptr)
+		return heap_allocate(routine, size, 0);
+	if (!size) {
+		heap_release(routine, ptr);
+		return nullptr;
+	}
+	pshmem_barrier_all();
+	void *moved;
+	{
+		const pgas::mutex_holder lock(g.heap_mutex);
+		if (!g.heap_.is_block(ptr))
+			fail(routine, "%p is not a block of the symmetric heap", ptr);
+		moved = g.heap_.resize(ptr, size);
+	}
+	pshmem_barrier_all();
+	return moved;
+}
+
+namespace {
+
+// Where the default space is.
+void *allocate(const char *routine, size_t size, size_t align)
+{
+	return device_heap_is_default() ? device_heap_allocate(routine, size, align)
+					: heap_allocate(routine, size, align);
 }
 
 } // namespace
+} // namespace shmem
+
+using namespace shmem;
 
 SHMEM_NAME(void *, shmem_malloc, (size_t size))
 {
@@ -52,7 +124,8 @@ SHMEM_NAME(void *, shmem_malloc, (size_t size))
 SHMEM_NAME(void *, shmem_malloc_with_hints, (size_t size, long hints))
 {
 	// one that is not known is no reason to fail: a program may know a later standard
-	const long unknown = hints & ~(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE);
+	const long unknown = hints & ~(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE |
+				       SHMEM_DEVICE_MALLOC_HOST_INIT | SHMEM_DEVICE_MALLOC_KERNEL_INIT);
 	if (g.env.debug && unknown)
 		fprintf(stderr, "PE %d: shmem_malloc_with_hints: unknown hints %#lx are ignored\n", g.my_pe, unknown);
 	return allocate("shmem_malloc_with_hints", size, 0);
@@ -65,57 +138,20 @@ SHMEM_NAME(void *, shmem_align, (size_t alignment, size_t size))
 }
 SHMEM_NAME(void *, shmem_calloc, (size_t count, size_t size))
 {
-	check_running("shmem_calloc");
-	if (g.env.debug) {
-		debug_same("shmem_calloc", "count", count);
-		debug_same("shmem_calloc", "size", size);
-	}
-	if (!count || !size)
-		return nullptr;
-	void *ptr;
-	{
-		const pgas::mutex_holder lock(g.heap_mutex);
-		ptr = g.heap_.alloc_zeroed(count, size);
-	}
-	return grant(ptr);
+	return device_heap_is_default() ? device_heap_allocate_zeros("shmem_calloc", count, size)
+					: heap_allocate_zeros("shmem_calloc", count, size);
 }
 SHMEM_NAME(void, shmem_free, (void *ptr))
 {
-	check_running("shmem_free");
-	if (g.env.debug)
-		debug_same("shmem_free", "the block", ptr ? symmetric_offset(ptr) : 0);
-	if (!ptr)
-		return;
-	pshmem_barrier_all();
-	const pgas::mutex_holder lock(g.heap_mutex);
-	debug_heap("shmem_free");
-	if (!g.heap_.release(ptr))
-		fail("shmem_free",
-		     "%p is not a block of the symmetric heap (never allocated, inside a block, or freed before)", ptr);
+	if (device_heap_is_default())
+		device_heap_release("shmem_free", ptr);
+	else
+		heap_release("shmem_free", ptr);
 }
 SHMEM_NAME(void *, shmem_realloc, (void *ptr, size_t size))
 {
-	check_running("shmem_realloc");
-	if (g.env.debug) {
-		debug_same("shmem_realloc", "the block", ptr ? symmetric_offset(ptr) : 0);
-		debug_same("shmem_realloc", "size", size);
-	}
-	if (!ptr)
-		return pshmem_malloc(size);
-	if (!size) {
-		pshmem_free(ptr);
-		return nullptr;
-	}
-	pshmem_barrier_all();
-	void *moved;
-	{
-		const pgas::mutex_holder lock(g.heap_mutex);
-		if (!g.heap_.is_block(ptr))
-			fail("shmem_realloc", "%p is not a block of the symmetric heap", ptr);
-		moved = g.heap_.resize(ptr, size);
-	}
-	pshmem_barrier_all();
-	return moved;
+	return device_heap_is_default() ? device_heap_resize("shmem_realloc", ptr, size)
+					: heap_resize("shmem_realloc", ptr, size);
 }
 SHMEM_NAME(void *, shmalloc, (size_t size))
 {

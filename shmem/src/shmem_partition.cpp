@@ -28,10 +28,24 @@ partition &must_find(const char *routine, int id)
 	return *p;
 }
 
-// Null: no room. Alignments are those of offsets; the start of a partition has the alignment of its pages.
-void *allocate(const char *routine, size_t bytes, size_t align, int id)
+void clear(const char *routine, const partition &p, void *ptr, size_t bytes)
 {
-	partition &p = must_find(routine, id);
+	if (!p.kind)
+		memset(ptr, 0, bytes);
+	else if (p.kind->fill(ptr, 0, bytes) != 0)
+		driver_failed(*p.kind, routine);
+}
+
+bool is_alignment(size_t align)
+{
+	return align && !(align & (align - 1));
+}
+
+} // namespace
+
+// Alignments are those of offsets; the start of a partition has the alignment of its pages.
+void *partition_allocate(partition &p, size_t bytes, size_t align)
+{
 	if (!bytes)
 		return nullptr;
 	const pgas::mutex_holder lock(g.heap_mutex);
@@ -42,63 +56,54 @@ void *allocate(const char *routine, size_t bytes, size_t align, int id)
 	return reinterpret_cast<void *>(p.mine.at + offset);
 }
 
-void release(const char *routine, void *ptr)
-{
-	check_running(routine);
-	if (!ptr)
-		return;
-	partition *p = partition_of(ptr);
-	const pgas::mutex_holder lock(g.heap_mutex);
-	if (!p || !p->pool.release(reinterpret_cast<uintptr_t>(ptr) - p->mine.at))
-		fail(routine, "%p is not a block of a partition (never allocated, inside a block, or freed before)",
-		     ptr);
-	order_note(*p, 2, reinterpret_cast<uintptr_t>(ptr) - p->mine.at, 0);
-}
-
-void clear(const char *routine, const partition &p, void *ptr, size_t bytes)
-{
-	if (!p.kind)
-		memset(ptr, 0, bytes);
-	else if (p.kind->fill(ptr, 0, bytes) != 0)
-		driver_failed(*p.kind, routine);
-}
-
-void *allocate_zeros(const char *routine, size_t count, size_t size, int id)
+void *partition_allocate_zeros(const char *routine, partition &p, size_t count, size_t size)
 {
 	size_t bytes;
 	if (__builtin_mul_overflow(count, size, &bytes))
 		return nullptr;
-	void *ptr = allocate(routine, bytes, 0, id);
+	void *ptr = partition_allocate(p, bytes, 0);
 	if (ptr)
-		clear(routine, *partition_of(ptr), ptr, bytes);
+		clear(routine, p, ptr, bytes);
 	return ptr;
 }
 
-bool is_alignment(size_t align)
+bool partition_release(partition &p, void *ptr)
 {
-	return align && !(align & (align - 1));
+	const pgas::mutex_holder lock(g.heap_mutex);
+	const uint64_t offset = reinterpret_cast<uintptr_t>(ptr) - p.mine.at;
+	if (offset >= p.mine.bytes || !p.pool.release(offset))
+		return false;
+	order_note(p, 2, offset, 0);
+	return true;
 }
 
-} // namespace
 } // namespace shmem
 
 using namespace shmem;
 
 SHMEM_NAME(void *, shmem_partition_malloc, (size_t size, int id))
 {
-	return allocate("shmem_partition_malloc", size, 0, id);
+	return partition_allocate(must_find("shmem_partition_malloc", id), size, 0);
 }
 SHMEM_NAME(void *, shmem_partition_calloc, (size_t count, size_t size, int id))
 {
-	return allocate_zeros("shmem_partition_calloc", count, size, id);
+	partition &p = must_find("shmem_partition_calloc", id);
+	return partition_allocate_zeros("shmem_partition_calloc", p, count, size);
 }
 SHMEM_NAME(void *, shmem_partition_align, (size_t alignment, size_t size, int id))
 {
-	return is_alignment(alignment) ? allocate("shmem_partition_align", size, alignment, id) : nullptr;
+	partition &p = must_find("shmem_partition_align", id);
+	return is_alignment(alignment) ? partition_allocate(p, size, alignment) : nullptr;
 }
 SHMEM_NAME(void, shmem_partition_free, (void *ptr))
 {
-	release("shmem_partition_free", ptr);
+	check_running("shmem_partition_free");
+	if (!ptr)
+		return;
+	partition *p = partition_of(ptr);
+	if (!p || !partition_release(*p, ptr))
+		fail("shmem_partition_free",
+		     "%p is not a block of a partition (never allocated, inside a block, or freed before)", ptr);
 }
 SHMEM_NAME(int, shmemx_partition_count, (void))
 {

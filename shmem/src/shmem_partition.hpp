@@ -51,12 +51,18 @@ struct partition_table {
 	uint64_t *lengths = nullptr;        // symmetric, one for each PE: see lengths_of_all()
 	partition_order *orders = nullptr;  // symmetric, SHMEM_DEBUG only
 	bool submitted = false;             // copies that finish() has not been called for
+	partition *device_heap = nullptr;   // of shmemg_malloc() and the GPU space; null: there is none
+	space_wish spaces;
+	size_t device_heap_align = 0; // blocks of it can have it on all PEs; 0: not asked yet
 };
 extern SHMEM_HIDDEN partition_table g_partitions;
 
 // --- at init and finalize, in this order -----------------------------------------------------------------------------
 
-void partitions_read();               // the environment; sets g.devices
+// The environment; sets g.devices and the size of the heap. device_asked: the program wants a device heap.
+void partitions_read(bool device_asked);
+bool partitions_can();                // false: there is no device for a partition that nobody gave a size for
+void partitions_agree(bool all_can);  // that partition ends, unless all PEs can have it
 size_t partitions_host_bytes();       // of the address space behind the heap
 uint64_t partitions_fingerprint();    // the same on all PEs, or init fails
 void partitions_map(uintptr_t at);    // host memory; `at`: behind the heap
@@ -80,6 +86,13 @@ inline partition *device_of(const void *ptr)
 	return PGAS_LIKELY(at - g_partitions.from >= g_partitions.span) ? nullptr : device_search(at);
 }
 partition *partition_of(const void *ptr); // host partitions too
+
+// --- blocks; local, and the routine's name is for messages -----------------------------------------------------------
+
+// Null: no room, or no bytes asked for. `align` is of the offset; 0: any.
+void *partition_allocate(partition &p, size_t bytes, size_t align);
+void *partition_allocate_zeros(const char *routine, partition &p, size_t count, size_t size);
+bool partition_release(partition &p, void *ptr); // false: it is not a block of this partition
 
 // Where pe's copy of an object of a device partition is, for copies and kernels of this process. Opens it at first use.
 void *device_peer(partition &p, const void *ptr, int pe, const char *name);

@@ -82,6 +82,15 @@ void map_host(partition &p, uintptr_t at)
 
 // --- device memory ---------------------------------------------------------------------------------------------------
 
+// Opened; null: none is here, and `why` says it of the last one.
+devices::kind *first_kind(int local_rank, char *why, size_t room)
+{
+	for (const char *name : {"cuda", "hip", "ze", "libomp"})
+		if (devices::kind *k = devices::find_kind(name); k && k->open(local_rank, why, room) == 0)
+			return k;
+	return nullptr;
+}
+
 // The kind of a wish; "auto" is the first one whose driver is here.
 devices::kind *open_kind(const partition_wish &wish, int local_rank)
 {
@@ -92,9 +101,8 @@ devices::kind *open_kind(const partition_wish &wish, int local_rank)
 			fail(kRoutine, "partition %d of kind %s: %s", wish.id, wish.kind, why);
 		return k;
 	}
-	for (const char *name : {"cuda", "hip", "ze", "libomp"})
-		if (devices::kind *k = devices::find_kind(name); k && k->open(local_rank, why, sizeof why) == 0)
-			return k;
+	if (devices::kind *k = first_kind(local_rank, why, sizeof why))
+		return k;
 	fail(kRoutine, "no device for partition %d: none of cuda, hip, ze and libomp is here (%s)", wish.id, why);
 }
 
@@ -150,28 +158,63 @@ bool is_host(const partition &p)
 	return strcmp(p.wish.kind, "host") == 0;
 }
 
-} // namespace
-
-// --- init ------------------------------------------------------------------------------------------------------------
-
-void partitions_read()
+void set_wishes(const std::vector<partition_wish> &wishes)
 {
-	char why[kEnvMessage];
-	std::vector<partition_wish> wishes;
-	if (!partition_wishes(wishes, why))
-		fail(kRoutine, "%s", why);
 	g.devices = false;
-	g_partitions = {};
-	if (wishes.empty())
-		return;
-	g_partitions.all = new partition[wishes.size()];
+	g_partitions.device_heap = nullptr;
 	g_partitions.count = static_cast<int>(wishes.size());
+	g_partitions.all = wishes.empty() ? nullptr : new partition[wishes.size()];
 	for (int i = 0; i < g_partitions.count; i++) {
 		partition &p = g_partitions.all[i];
 		p.wish = wishes[static_cast<size_t>(i)];
 		p.index = i;
 		g.devices |= !is_host(p);
+		if (p.wish.device_heap)
+			g_partitions.device_heap = &p;
 	}
+}
+
+} // namespace
+
+// --- init ------------------------------------------------------------------------------------------------------------
+
+void partitions_read(bool device_asked)
+{
+	char why[kEnvMessage];
+	std::vector<partition_wish> wishes;
+	space_wish spaces;
+	if (!partition_wishes(wishes, why, &spaces, device_asked))
+		fail(kRoutine, "%s", why);
+	g_partitions = {};
+	g_partitions.spaces = spaces;
+	g.env.symmetric_size = spaces.heap_bytes;
+	set_wishes(wishes);
+}
+
+// Its driver is opened and closed again: which device it shall be is known when the other PEs are.
+bool partitions_can()
+{
+	const partition *p = g_partitions.device_heap;
+	if (!p || !p->wish.if_there)
+		return true;
+	char why[256];
+	devices::kind *k = first_kind(0, why, sizeof why);
+	if (k)
+		k->close();
+	return k != nullptr;
+}
+
+void partitions_agree(bool all_can)
+{
+	if (all_can)
+		return;
+	std::vector<partition_wish> kept;
+	for (int i = 0; i < g_partitions.count; i++)
+		if (const partition_wish &w = g_partitions.all[i].wish; !w.if_there)
+			kept.push_back(w);
+	delete[] g_partitions.all;
+	set_wishes(kept);
+	set_default(g_default.ep); // its windows were closed
 }
 
 // A partition begins at a multiple of its page size, and so does the first behind the heap.
@@ -186,7 +229,8 @@ size_t partitions_host_bytes()
 
 uint64_t partitions_fingerprint()
 {
-	uint64_t sum = 0;
+	const space_wish &s = g_partitions.spaces;
+	uint64_t sum = (s.cpu ? 1u : 0u) | (s.gpu ? 2u : 0u) | (s.gpu_default ? 4u : 0u);
 	for (int i = 0; i < g_partitions.count; i++) {
 		const partition_wish &w = g_partitions.all[i].wish;
 		const uint64_t numbers[] = {sum, static_cast<uint64_t>(w.id), w.bytes, w.page_bytes,

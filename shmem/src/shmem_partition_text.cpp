@@ -25,7 +25,8 @@ using std::string_view;
 
 constexpr char kPrefix[] = "SHMEM_SYMMETRIC_PARTITION";
 constexpr size_t kLeastPage = size_t{4} << 10, kMostPage = size_t{1} << 30;
-constexpr size_t kMostBytes = SIZE_MAX / 2; // rounding to pages must not overflow
+constexpr size_t kMostBytes = SIZE_MAX / 2;      // rounding to pages must not overflow
+constexpr size_t kUsualHeap = size_t{512} << 20; // as the default of SHMEM_SYMMETRIC_SIZE
 constexpr unsigned kNodes = 64;
 constexpr size_t kShown = 40; // characters of a name or value in a message
 static_assert(3 * (kShown + 3) + 100 < kEnvMessage);
@@ -293,10 +294,22 @@ bool read_named(std::vector<partition_wish> &out, unsigned limit, char (&why)[kE
 	return true;
 }
 
-// The two names mean one partition; it takes the lowest number that no other has.
+// The number of one more partition: the lowest that no other has.
+bool number(const std::vector<partition_wish> &out, partition_wish &wish, const char *name, unsigned limit,
+	    char (&why)[kEnvMessage])
+{
+	while (has_id(out, wish.id))
+		wish.id++;
+	if (static_cast<unsigned>(wish.id) >= limit)
+		return refuse_name(why, name, "there is no number left for this partition", limit);
+	return true;
+}
+
+constexpr char kDevice[] = "SHMEM_DEVICE_SYMMETRIC_SIZE", kGpu[] = "SHMEM_GPU_SYMMETRIC_SIZE";
+
+// The two names mean one partition.
 bool read_device_size(std::vector<partition_wish> &out, const env_values &env, char (&why)[kEnvMessage])
 {
-	constexpr char kDevice[] = "SHMEM_DEVICE_SYMMETRIC_SIZE", kGpu[] = "SHMEM_GPU_SYMMETRIC_SIZE";
 	const size_t bytes = std::max(env.device_symmetric_size, env.gpu_symmetric_size);
 	if (bytes == 0)
 		return true;
@@ -314,25 +327,101 @@ bool read_device_size(std::vector<partition_wish> &out, const env_values &env, c
 		return false;
 	}
 	partition_wish wish;
-	while (has_id(out, wish.id))
-		wish.id++;
-	if (static_cast<unsigned>(wish.id) >= env.max_partitions)
-		return refuse_name(why, name, "there is no number left for this partition", env.max_partitions);
+	if (!number(out, wish, name, env.max_partitions, why))
+		return false;
 	wish.bytes = bytes;
+	wish.device_heap = true;
 	strcpy(wish.kind, "auto");
+	out.push_back(wish);
+	return true;
+}
+
+// --- spaces ----------------------------------------------------------------------------------------------------------
+
+constexpr char kDefault[] = "SHMEM_DEFAULT_SPACE", kCpuSpace[] = "SHMEM_ENABLE_CPU_SPACE",
+	       kGpuSpace[] = "SHMEM_ENABLE_GPU_SPACE";
+
+// Empty is as good as not set.
+bool says_no(const char *name)
+{
+	const char *value = getenv(name);
+	return value && *value && !env_parse_text(value);
+}
+
+bool refuse_space(char (&why)[kEnvMessage], const char *name, const char *what)
+{
+	const char *value = getenv(name);
+	snprintf(why, sizeof why, "%s: \"%s\": %s", name, shown(value ? value : "").c_str(), what);
+	return false;
+}
+
+// The drafts want CPU space only where a variable says so. But every program of OpenSHMEM 1.6 has its heap there, so
+// that it is there unless a variable says no.
+bool read_spaces(const env_values &env, space_wish &spaces, char (&why)[kEnvMessage])
+{
+	spaces.cpu = !says_no(kCpuSpace);
+	spaces.gpu = !says_no(kGpuSpace);
+	spaces.gpu_default = env.default_space == default_space_kind::gpu ||
+			     (env.default_space == default_space_kind::automatic && !spaces.cpu);
+	if (!spaces.cpu && !spaces.gpu)
+		return refuse_space(why, kCpuSpace,
+				    "and SHMEM_ENABLE_GPU_SPACE says no, too; one of them must be there");
+	if (env.default_space == default_space_kind::cpu && !spaces.cpu)
+		return refuse_space(why, kDefault, "but SHMEM_ENABLE_CPU_SPACE says no");
+	if (spaces.gpu_default && !spaces.gpu)
+		return refuse_space(why, kDefault, "but SHMEM_ENABLE_GPU_SPACE says no");
+	return true;
+}
+
+// Which partition is the device heap: the one whose size has a variable of its own, or the first of a device; where
+// there is none and somebody wants one, another one of the usual size.
+bool choose_device_heap(std::vector<partition_wish> &out, const env_values &env, space_wish &spaces, bool asked,
+			char (&why)[kEnvMessage])
+{
+	const auto has = [&](auto &&test) { return std::find_if(out.begin(), out.end(), test); };
+	spaces.heap_bytes = env.cpu_symmetric_size ? env.cpu_symmetric_size : env.symmetric_size;
+	if (has([](const partition_wish &w) { return w.device_heap; }) != out.end())
+		return true;
+	if (const auto first = has([](const partition_wish &w) { return strcmp(w.kind, "host") != 0; });
+	    first != out.end()) {
+		first->device_heap = true;
+		return true;
+	}
+	if (getenv(kDevice) || getenv(kGpu)) // 0
+		return !spaces.gpu_default || refuse_space(why, getenv(kGpu) ? kGpu : kDevice,
+							   "but the GPU space is the default space, and needs a size");
+	if (!spaces.gpu_default && !(spaces.gpu && env.enable_gpu_space) && !asked)
+		return true;
+	partition_wish wish;
+	if (!number(out, wish, kGpuSpace, env.max_partitions, why))
+		return false;
+	wish.bytes = kUsualHeap;
+	wish.device_heap = true;
+	wish.if_there = !spaces.gpu_default;
+	strcpy(wish.kind, "auto");
+	if (spaces.gpu_default) { // SHMEM_SYMMETRIC_SIZE is that of the default space
+		if (env.symmetric_size == 0 || env.symmetric_size > kMostBytes)
+			return refuse_space(why, "SHMEM_SYMMETRIC_SIZE", "is no size of a GPU space");
+		wish.bytes = env.symmetric_size;
+		spaces.heap_bytes = env.cpu_symmetric_size ? env.cpu_symmetric_size : kUsualHeap;
+	}
 	out.push_back(wish);
 	return true;
 }
 
 } // namespace
 
-bool partition_wishes(std::vector<partition_wish> &out, char (&why)[kEnvMessage])
+bool partition_wishes(std::vector<partition_wish> &out, char (&why)[kEnvMessage], space_wish *spaces, bool device_asked)
 {
 	env_values env;
 	if (env_load(env, why) != 0)
 		return false;
-	if (!read_named(out, env.max_partitions, why) || !read_device_size(out, env, why))
+	space_wish wanted;
+	if (!read_spaces(env, wanted, why) || !read_named(out, env.max_partitions, why) ||
+	    !read_device_size(out, env, why) || !choose_device_heap(out, env, wanted, device_asked, why))
 		return false;
+	if (spaces)
+		*spaces = wanted;
 	std::sort(out.begin(), out.end(), [](const auto &a, const auto &b) { return a.id < b.id; });
 	return true;
 }

@@ -3,7 +3,8 @@
 #
 # check_exports.sh LIBRARY LIST: compares the dynamic symbols of LIBRARY with the C names of LIST
 # (data/openshmem_api.txt): each name and its profiling name p<name> must be there, and nothing else but shmemx_*,
-# shmem_partition_* and shmem_impl_*.  Prints missing and extra names; exit 0 when there are none.
+# shmem_partition_*, shmem_space_*, the host's part of shmemg_*, and shmem_impl_*.  Prints missing and extra names;
+# exit 0 when there are none.
 # PGAS_TEST_LIBSMA, PGAS_TEST_API: the arguments, when there are none.
 # CHECK_EXPORTS_EXTRA: extended regular expression of further names that may be exported.
 set -u
@@ -39,7 +40,8 @@ ${NM:-nm} -D --defined-only "$library" | awk -v list="$list" -v more="${CHECK_EX
 				missing++
 			}
 		for (n in have)
-			if (!(n in want) && n !~ /^p?shmemx_/ && n !~ /^p?shmem_partition_/ && n !~ /^shmem_impl_/ &&
+			if (!(n in want) && n !~ /^p?shmemx_/ && n !~ /^p?shmem_(partition|space)_/ &&
+				n !~ /^p?shmemg_(malloc|calloc|align|free)$/ && n !~ /^shmem_impl_/ &&
 				n !~ /^(_init|_fini|_edata|_end|__bss_start)$/ && !(more != "" && n ~ more)) {
 				print "extra: " n | "sort"
 				extra++

@@ -16,7 +16,7 @@ try() { # COMPILER STANDARD LANGUAGE HEADER
 	$1 -std=$2 $flags -I"$include" "-DHEADER=<$4>" -x $3 "$source" -o "$work/a.out" && "$work/a.out"
 	check "$1 -std=$2: $4"
 }
-for header in shmem.h shmemx.h shmem_omp.h pshmem.h shmem_types.h shmem_calls.h mpp/shmem.h mpp/shmemx.h; do
+for header in shmem.h shmemx.h shmemg.h shmem_omp.h pshmem.h shmem_types.h shmem_calls.h mpp/shmem.h mpp/shmemx.h; do
 	for std in c99 c11 c17; do try "${CC:-cc}" $std c $header; done
 	for std in c++11 c++14 c++17 c++20; do try "${CXX:-c++}" $std c++ $header; done
 done

@@ -277,6 +277,102 @@ void test_wrong_names_are_named(void **)
 	read_bad("SHMEM_GPU_SYMMETRIC_SIZE", "", "no number left");
 }
 
+void test_spaces_and_the_device_heap(void **)
+{
+	static const struct {
+		const char *cpu, *gpu, *space, *heap, *cpu_size, *gpu_size,
+			*partition; // of the environment; null: not set
+		bool asked;
+		bool has_cpu, has_gpu, gpu_default;
+		size_t heap_bytes, device_bytes; // device_bytes 0: no device heap
+		bool if_there;
+	} good[] = {
+		{nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, false, true, true, false, 512 * kMiB, 0,
+		 false},
+		{nullptr, nullptr, nullptr, "64M", nullptr, nullptr, nullptr, true, true, true, false, 64 * kMiB,
+		 512 * kMiB, true},
+		{nullptr, "1", nullptr, "64M", "32M", nullptr, nullptr, false, true, true, false, 32 * kMiB, 512 * kMiB,
+		 true},
+		{"", "", nullptr, "64M", nullptr, nullptr, nullptr, false, true, true, false, 64 * kMiB, 0, false},
+		{nullptr, "yes", nullptr, nullptr, nullptr, "2M", nullptr, false, true, true, false, 512 * kMiB,
+		 2 * kMiB, false},
+		{nullptr, nullptr, nullptr, nullptr, nullptr, "0", nullptr, true, true, true, false, 512 * kMiB, 0,
+		 false},
+		{nullptr, "no", nullptr, nullptr, nullptr, "2M", nullptr, false, true, false, false, 512 * kMiB,
+		 2 * kMiB, false},
+		{nullptr, nullptr, "GPU", "64M", nullptr, nullptr, nullptr, false, true, true, true, 512 * kMiB,
+		 64 * kMiB, false},
+		{nullptr, nullptr, "gpu", "64M", "16M", "2M", nullptr, false, true, true, true, 16 * kMiB, 2 * kMiB,
+		 false},
+		{"off", nullptr, nullptr, "64M", nullptr, nullptr, "3M:KIND=emulated", false, false, true, true,
+		 64 * kMiB, 3 * kMiB, false},
+		{nullptr, nullptr, "cpu", "64M", nullptr, nullptr, "3M:KIND=emulated", true, true, true, false,
+		 64 * kMiB, 3 * kMiB, false},
+		// the size that has a name of its own comes before a partition of a lower number
+		{nullptr, "1", nullptr, "64M", nullptr, "2M", "3M:KIND=emulated", true, true, true, false, 64 * kMiB,
+		 2 * kMiB, false},
+	};
+	for (const auto &one : good) {
+		clear(nullptr);
+		const char *const set[][2] = {
+			{"SHMEM_ENABLE_CPU_SPACE", one.cpu},          {"SHMEM_ENABLE_GPU_SPACE", one.gpu},
+			{"SHMEM_DEFAULT_SPACE", one.space},           {"SHMEM_SYMMETRIC_SIZE", one.heap},
+			{"SHMEM_CPU_SYMMETRIC_SIZE", one.cpu_size},   {"SHMEM_GPU_SYMMETRIC_SIZE", one.gpu_size},
+			{"SHMEM_SYMMETRIC_PARTITION0", one.partition}};
+		for (const auto &variable : set)
+			if (variable[1])
+				setenv(variable[0], variable[1], 1);
+		const auto row = static_cast<int>(&one - good);
+		space_wish spaces;
+		if (!partition_wishes(*g_wishes, g_why, &spaces, one.asked))
+			fail_msg("row %d: refused: %s", row, g_why);
+		size_t device = 0, heaps = 0;
+		bool if_there = false;
+		for (const partition_wish &w : *g_wishes)
+			if (w.device_heap) {
+				device = w.bytes;
+				if_there = w.if_there;
+				heaps++;
+			}
+		if (heaps > 1 || spaces.cpu != one.has_cpu || spaces.gpu != one.has_gpu ||
+		    spaces.gpu_default != one.gpu_default || spaces.heap_bytes != one.heap_bytes ||
+		    device != one.device_bytes || if_there != one.if_there)
+			fail_msg("row %d: cpu %d gpu %d default %d heap %zu device %zu (%zu) if_there %d", row,
+				 spaces.cpu, spaces.gpu, spaces.gpu_default, spaces.heap_bytes, device, heaps,
+				 if_there);
+	}
+}
+
+void test_wrong_spaces_are_named(void **)
+{
+	setenv("SHMEM_ENABLE_CPU_SPACE", "no", 1);
+	setenv("SHMEM_ENABLE_GPU_SPACE", "0", 1);
+	read_bad("SHMEM_ENABLE_CPU_SPACE", "no", "one of them must be there");
+	clear(nullptr);
+	setenv("SHMEM_DEFAULT_SPACE", "CPU", 1);
+	setenv("SHMEM_ENABLE_CPU_SPACE", "no", 1);
+	read_bad("SHMEM_DEFAULT_SPACE", "CPU", "SHMEM_ENABLE_CPU_SPACE says no");
+	clear(nullptr);
+	setenv("SHMEM_DEFAULT_SPACE", "GPU", 1);
+	setenv("SHMEM_ENABLE_GPU_SPACE", "off", 1);
+	read_bad("SHMEM_DEFAULT_SPACE", "GPU", "SHMEM_ENABLE_GPU_SPACE says no");
+	setenv("SHMEM_DEFAULT_SPACE", "memory", 1);
+	read_bad("SHMEM_DEFAULT_SPACE", "memory", "is not one of: auto, CPU, GPU");
+	clear(nullptr);
+	setenv("SHMEM_DEFAULT_SPACE", "GPU", 1);
+	setenv("SHMEM_GPU_SYMMETRIC_SIZE", "0", 1);
+	read_bad("SHMEM_GPU_SYMMETRIC_SIZE", "0", "needs a size");
+	clear(nullptr);
+	setenv("SHMEM_DEFAULT_SPACE", "GPU", 1);
+	setenv("SHMEM_SYMMETRIC_SIZE", "0", 1);
+	read_bad("SHMEM_SYMMETRIC_SIZE", "0", "no size of a GPU space");
+	clear(nullptr);
+	setenv("SHMEM_MAX_PARTITIONS", "1", 1);
+	setenv("SHMEM_SYMMETRIC_PARTITION0", "1G", 1);
+	setenv("SHMEM_ENABLE_GPU_SPACE", "1", 1);
+	read_bad("SHMEM_ENABLE_GPU_SPACE", "", "no number left");
+}
+
 void test_endless_values_do_not_flood_the_message(void **)
 {
 	static char name[4000], value[100000];
@@ -379,6 +475,8 @@ int main()
 		cmocka_unit_test_setup_teardown(test_several_come_in_order, clear, end),
 		cmocka_unit_test_setup_teardown(test_wrong_values_are_named, clear, end),
 		cmocka_unit_test_setup_teardown(test_wrong_names_are_named, clear, end),
+		cmocka_unit_test_setup_teardown(test_spaces_and_the_device_heap, clear, end),
+		cmocka_unit_test_setup_teardown(test_wrong_spaces_are_named, clear, end),
 		cmocka_unit_test_setup_teardown(test_endless_values_do_not_flood_the_message, clear, end),
 		cmocka_unit_test_setup_teardown(test_random_values, clear, end),
 		cmocka_unit_test_setup_teardown(test_they_are_known_and_printed, clear, end),
