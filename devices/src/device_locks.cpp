@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device_locks.hpp"
 
+#include "device_door.hpp"
 #include "device_error.hpp"
-#include "device_fd.hpp"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -67,11 +67,11 @@ int make_locks(region &r)
 	return 0;
 }
 
-int open_locks(int pid, int fd, region &r)
+int open_locks(int pid, int fd, uint64_t door, region &r)
 {
-	const int ours = fd_of_process(pid, fd);
+	const int ours = fd_of_peer(pid, fd, door);
 	if (ours < 0)
-		return failed(ours, "pidfd_getfd", strerror(-ours));
+		return ours;
 	const bool whole = lseek(ours, 0, SEEK_END) == static_cast<off_t>(page_bytes());
 	const int rc = whole ? map_page(ours, r) : failed(-EINVAL, "take", "the handle is not that of a region");
 	close(ours);
@@ -82,8 +82,10 @@ void end_locks(const region &r, bool opened)
 {
 	if (r.own[0])
 		munmap(reinterpret_cast<void *>(r.own[0]), page_bytes());
-	if (r.own[0] && !opened)
+	if (r.own[0] && !opened) {
+		door_withdraw(static_cast<int>(r.own[1]));
 		close(static_cast<int>(r.own[1]));
+	}
 }
 
 int lock_fd(const region &r)

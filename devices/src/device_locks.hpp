@@ -12,8 +12,8 @@
 
 namespace pgas::devices {
 
-int make_locks(region &r);                  // of a region of our own
-int open_locks(int pid, int fd, region &r); // of another process's
+int make_locks(region &r);                                 // of a region of our own
+int open_locks(int pid, int fd, uint64_t door, region &r); // of another process's
 void end_locks(const region &r, bool opened);
 int lock_fd(const region &r); // of our own
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device_queue.hpp"
 
+#include "device_door.hpp"
 #include "device_locks.hpp"
 #include "device_word.hpp"
 
@@ -130,9 +131,14 @@ int queued_kind::give(const region &r, handle &out)
 	out.bytes = r.bytes;
 	out.pid = getpid();
 	const int rc = give_memory(r, out);
-	if (rc == 0)
-		out.device = number_of_device();
-	return rc;
+	if (rc != 0)
+		return rc;
+	out.device = number_of_device();
+	if (out.fd >= 0)
+		out.door = door_offer(out.fd);
+	if (has_locks())
+		out.door = door_offer(lock_fd(r));
+	return 0;
 }
 
 // A handle is what another process says; where the driver tells how much memory it is, it must be enough.
@@ -166,7 +172,7 @@ int queued_kind::take(const handle &h, region &out)
 		rc = open_checked(h, r);
 	if (rc != 0)
 		return rc;
-	rc = has_locks() ? open_locks(h.pid, lock_fd_of(h), r) : 0;
+	rc = has_locks() ? open_locks(h.pid, lock_fd_of(h), h.door, r) : 0;
 	if (rc != 0) {
 		end_memory(r, true);
 		return rc;

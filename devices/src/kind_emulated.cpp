@@ -7,8 +7,8 @@
 // and =mapped makes it a device whose memory the CPU can reach too.
 //
 // A region is a memfd; own[0] is the descriptor, own[1] the address of the driver's mapping.
+#include "device_door.hpp"
 #include "device_error.hpp"
-#include "device_fd.hpp"
 #include "device_kinds.hpp"
 #include "device_word.hpp"
 
@@ -91,6 +91,7 @@ void emulated_kind::unmap(region &r)
 	std::erase_if(regions_, [&](const region &one) { return one.at == r.at; });
 	munmap(reinterpret_cast<void *>(r.at), r.bytes);
 	munmap(reinterpret_cast<void *>(r.own[1]), r.bytes);
+	door_withdraw(static_cast<int>(r.own[0]));
 	::close(static_cast<int>(r.own[0]));
 	r = {};
 }
@@ -118,14 +119,15 @@ int emulated_kind::give(const region &r, handle &out)
 	out.pid = getpid();
 	out.device = apart_ ? static_cast<uint64_t>(out.pid) : 1;
 	out.fd = static_cast<int32_t>(r.own[0]);
+	out.door = door_offer(out.fd);
 	return 0;
 }
 
 int emulated_kind::take(const handle &from, region &out)
 {
-	const int fd = fd_of_process(from.pid, from.fd);
+	const int fd = fd_of_peer(from.pid, from.fd, from.door);
 	if (fd < 0)
-		return failed(fd, "pidfd_getfd", strerror(-fd));
+		return fd;
 	// a handle is what another process says: a mapping beyond the end of the file would fault on first use
 	const off_t end = lseek(fd, 0, SEEK_END);
 	if (end < 0 || static_cast<uint64_t>(end) < from.bytes || !from.bytes) {

@@ -9,8 +9,8 @@
 //                             whole pages inside the block are replaced by those of a file in memory, which other
 //                             processes can map. Before the block goes back, it gets pages of its own again.
 // Of a region own[0] is the block, own[1] the descriptor of the file.
+#include "device_door.hpp"
 #include "device_error.hpp"
-#include "device_fd.hpp"
 #include "device_kinds.hpp"
 #include "device_word.hpp"
 #include "kind_cuda.hpp"
@@ -229,6 +229,7 @@ void libomp_kind::end(const region &r, bool opened)
 		// the runtime's allocator must find memory that it may write to, and that nobody else sees
 		mmap(reinterpret_cast<void *>(r.at), r.bytes, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+		door_withdraw(static_cast<int>(r.own[1]));
 		::close(static_cast<int>(r.own[1]));
 	}
 	if (!opened)
@@ -265,6 +266,7 @@ int libomp_kind::give(const region &r, handle &out)
 	out.device = 1; // the host itself
 	out.pid = getpid();
 	out.fd = static_cast<int32_t>(r.own[1]);
+	out.door = door_offer(out.fd);
 	return 0;
 }
 
@@ -279,9 +281,9 @@ int libomp_kind::take(const handle &from, region &out)
 		if (rc != 0)
 			return rc;
 	} else {
-		const int fd = fd_of_process(from.pid, from.fd);
+		const int fd = fd_of_peer(from.pid, from.fd, from.door);
 		if (fd < 0)
-			return failed(fd, "pidfd_getfd", strerror(-fd));
+			return fd;
 		const off_t end = lseek(fd, 0, SEEK_END);
 		const bool whole = end > 0 && from.bytes && static_cast<uint64_t>(end) >= from.bytes;
 		void *at = whole ? mmap(nullptr, from.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;

@@ -9,7 +9,7 @@
 // as long as the region.
 //
 // Atomics are by locks: a kernel would have to be there as SPIR-V.
-#include "device_fd.hpp"
+#include "device_door.hpp"
 #include "device_kinds.hpp"
 #include "device_locks.hpp"
 #include "device_queue.hpp"
@@ -265,9 +265,9 @@ int ze_kind::lock_fd_of(const handle &from) const
 
 int ze_kind::open_memory(const handle &from, uintptr_t &at)
 {
-	const int fd = fd_of_process(from.pid, from.fd);
+	const int fd = fd_of_peer(from.pid, from.fd, from.door);
 	if (fd < 0)
-		return failed(fd, "pidfd_getfd", strerror(-fd));
+		return fd;
 	ze_ipc_handle ipc;
 	void *opened = nullptr;
 	int rc = handle_of(fd, from, ipc);
@@ -298,6 +298,7 @@ void ze_kind::end_memory(const region &r, bool opened)
 		std::erase_if(given_, [&](const given &one) {
 			if (one.at != r.at)
 				return false;
+			door_withdraw(one.fd);
 			put_back(one.ipc);
 			return true;
 		});

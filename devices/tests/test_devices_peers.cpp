@@ -239,5 +239,10 @@ int main(int argc, char **argv)
 {
 	signal(SIGPIPE, SIG_IGN);
 	const int rc = run_role(argc, argv);
-	return rc >= 0 ? rc : run_devices(kDevices, run);
+	if (rc >= 0)
+		return rc;
+	if (const int bad = run_devices(kDevices, run))
+		return bad;
+	setenv("PGAS_DEVICE_FDS", "door", 1); // as where the system lets no process take another's descriptors
+	return run_devices(kDevices, run);
 }

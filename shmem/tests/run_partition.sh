@@ -26,6 +26,8 @@ PGAS_EMULATED_DEVICE=apart good "$run" -n 3 "$tests/partition" 1
 # the CPU reaches the device's memory too, and copies by itself up to a limit
 PGAS_EMULATED_DEVICE=mapped good "$run" -n 2 "$tests/partition" 1
 PGAS_EMULATED_DEVICE=mapped SHMEM_DEVICE_CPU_LIMIT=64 good "$run" -n 2 "$tests/partition" 1
+# the system lets no process take another's descriptors
+PGAS_DEVICE_FDS=door good "$run" -n 4 "$tests/partition" 1
 # the kinds of drivers, with the fakes that devices/ is tested with
 if [ "$kind" = emulated ]; then
 	fakes=$top/devices/tests/.libs

@@ -30,6 +30,7 @@ struct handle {
 	uint64_t device = 0; // a number that all regions of one device have and no others of this host; 0: not known
 	int32_t pid = 0;     // its owner
 	int32_t fd = -1;     // a descriptor of the owner's, which take() gets by pidfd; -1: the blob is all
+	uint64_t door = 0;   // of the owner's socket, where take() asks for its descriptors else; 0: there is none
 	unsigned char blob[64] = {};
 };
 
