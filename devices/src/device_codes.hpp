@@ -19,6 +19,7 @@ enum cuda_code : int {
 	kCudaMapFailed = 205,
 	kCudaAlreadyMapped = 208,
 	kCudaNoPeerAccess = 217,
+	kCudaInvalidText = 218, // of a kernel: for a later driver or a later device
 	kCudaInvalidHandle = 400,
 	kCudaNotFound = 500,
 	kCudaIllegalAddress = 700,
@@ -52,6 +53,7 @@ inline int errno_of_cuda(int code)
 		return -EFAULT;
 	case kCudaNotPermitted:
 		return -EPERM;
+	case kCudaInvalidText:
 	case kCudaNotSupported:
 	case kCudaNoPeerAccess:
 	case kCudaTooManyPeers:

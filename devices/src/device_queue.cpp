@@ -466,4 +466,49 @@ int queued_kind::amo(amo_op op, void *target, size_t bytes, uint64_t value, uint
 	return wait_unlocked(lock);
 }
 
+// --- folds -----------------------------------------------------------------------------------------------------------
+
+int queued_kind::launch_fold(const fold &)
+{
+	return failed(-ENOSYS, "fold", "the kind has no kernel for it");
+}
+
+// As with atomics: a kernel must not get an address that is not the device's, first or last.
+int queued_kind::check_rows(const void *const *rows, size_t count, size_t size, size_t bytes) const
+{
+	for (size_t i = 0; i < count; i++) {
+		const auto at = reinterpret_cast<uintptr_t>(rows[i]);
+		place first = place::pageable, last = place::pageable;
+		int rc = find(rows[i], first);
+		if (rc == 0)
+			rc = find(reinterpret_cast<const void *>(at + bytes - 1), last);
+		if (rc != 0)
+			return rc;
+		if (first != place::device || last != place::device || at % size)
+			return failed(-EFAULT, "fold", "a row is not aligned memory of the device");
+	}
+	return 0;
+}
+
+int queued_kind::submit_fold(const fold &f)
+{
+	if (!can_fold(f.op, f.type) || (f.form != fold_form::all && f.op != fold_op::sum))
+		return failed(-ENOSYS, "fold", "the kind has no kernel for it");
+	if (!f.row_count || f.row_count > kMostRows || f.out_count > kMostRows ||
+	    (f.form != fold_form::all && f.out_count != f.row_count))
+		return failed(-EINVAL, "fold", "the numbers of rows and outs are wrong");
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	const std::lock_guard<std::mutex> lock(mutex_);
+	int rc = begin_locked();
+	if (rc != 0 || !f.elements)
+		return rc;
+	const size_t size = size_of(f.type);
+	rc = check_rows(f.rows, f.row_count, size, f.elements * size);
+	if (rc == 0)
+		rc = check_rows(f.outs, f.out_count, size, f.elements * size);
+	return rc != 0 ? rc : launch_fold(f);
+}
+
 } // namespace pgas::devices

@@ -45,6 +45,8 @@ public:
 	int finish() final;
 	int fill(void *dest, int byte, size_t bytes) final;
 	int amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old) final;
+	bool can_fold(fold_op, fold_type) const override { return false; }
+	int submit_fold(const fold &f) final;
 	bool owns(const void *ptr) const final;
 	const char *last_error() const final { return t_error; }
 	void close() final;
@@ -73,7 +75,8 @@ protected:
 	virtual int submit_fill(void *dest, int byte, size_t bytes) = 0;
 	virtual int submit_amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare,
 			       uint64_t *result); // result: pinned
-	// A kind without it: atomics are by locks (device_locks.hpp), whose descriptor give() puts into the handle.
+	virtual int launch_fold(const fold &f);   // checked; of a kind that can_fold()
+	// A kind without submit_amo(): atomics are by locks (device_locks.hpp), whose descriptor give() puts into the handle.
 	virtual bool has_locks() const { return false; }
 	virtual int lock_fd_of(const handle &) const { return -1; }
 	virtual int wait() = 0;        // for all that was submitted
@@ -120,6 +123,7 @@ private:
 	int begin_locked();
 	int amo_by_lock(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old);
 	int find(const void *ptr, place &out) const;
+	int check_rows(const void *const *rows, size_t count, size_t size, size_t bytes) const;
 	int take_piece(const piece &p);
 	int ring_room(size_t bytes, char *&out);
 	int flush();

@@ -7,9 +7,11 @@
 // device then, and else the primary one of device local_rank % count, which the runtime will share. In a thread that
 // has no context ours stays current; in one that has another, that is put back by every call.
 #include "cuda_amo.hpp"
+#include "cuda_fold.hpp"
 #include "device_kinds.hpp"
 #include "kind_cuda.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -126,6 +128,9 @@ void cuda_kind::end_device()
 		api_.unload_module(module_);
 	if (stream_)
 		api_.destroy_stream(stream_);
+	for (const kernels &one : folds_)
+		api_.unload_module(one.module);
+	folds_.clear();
 	module_ = nullptr;
 	amo_ = nullptr;
 	stream_ = nullptr;
@@ -306,20 +311,21 @@ int cuda_kind::submit_fill(void *dest, int byte, size_t bytes)
 
 // --- atomics ---------------------------------------------------------------------------------------------------------
 
-// The driver compiles the kernel, which takes milliseconds: not before the first atomic.
-int cuda_kind::load_amo()
+// The driver compiles the text, which takes milliseconds: not before its first use.
+int cuda_kind::load(const char *text, cuda_module &module, const char *name, cuda_function &function) const
 {
-	int rc = call(api_.load_module, &module_, static_cast<const void *>(kCudaAmoText));
-	if (rc != 0) {
-		module_ = nullptr;
+	cuda_module loaded = module;
+	int rc = loaded ? 0 : call(api_.load_module, &loaded, static_cast<const void *>(text));
+	if (rc != 0)
 		return rc;
+	rc = call(api_.get_function, &function, loaded, name);
+	if (rc == 0) {
+		module = loaded;
+		return 0;
 	}
-	rc = call(api_.get_function, &amo_, module_, kCudaAmoName);
-	if (rc != 0) {
-		api_.unload_module(module_);
-		module_ = nullptr;
-		amo_ = nullptr;
-	}
+	function = nullptr;
+	api_.unload_module(loaded);
+	module = nullptr;
 	return rc;
 }
 
@@ -328,7 +334,7 @@ int cuda_kind::submit_amo(amo_op op, void *target, size_t bytes, uint64_t value,
 	for (const region &one : without_atomics_)
 		if (address(target) - one.at < one.bytes)
 			return failed(-EOPNOTSUPP, "atomic", "the link between the two devices has no atomics");
-	const int rc = amo_ ? 0 : load_amo();
+	const int rc = amo_ ? 0 : load(kCudaAmoText, module_, kCudaAmoName, amo_);
 	if (rc != 0)
 		return rc;
 	cuda_amo_arguments a = {address(target), value, compare, address(result),
@@ -336,6 +342,65 @@ int cuda_kind::submit_amo(amo_op op, void *target, size_t bytes, uint64_t value,
 	void *arguments[] = {&a.target, &a.value, &a.compare, &a.result, &a.op};
 	return call(api_.launch, amo_, 1U, 1U, 1U, 1U, 1U, 1U, 0U, stream_, static_cast<void **>(arguments),
 		    static_cast<void **>(nullptr));
+}
+
+// --- folds -----------------------------------------------------------------------------------------------------------
+
+int cuda_kind::find_kernels(const fold &f, const kernels *&out)
+{
+	for (const kernels &one : folds_)
+		if (one.form == f.form && one.op == f.op && one.type == f.type) {
+			out = &one;
+			return 0;
+		}
+	kernels made{f.form, f.op, f.type};
+	const std::string text = cuda_fold_text(f.form, f.op, f.type);
+	const size_t lanes = cuda_fold_lanes(f.type);
+	int rc = load(text.c_str(), made.module, cuda_fold_name(f.form, f.op, f.type, 1).c_str(), made.single);
+	if (rc == 0 && lanes > 1)
+		rc = load(text.c_str(), made.module, cuda_fold_name(f.form, f.op, f.type, lanes).c_str(), made.wide);
+	if (rc == 0) {
+		folds_.push_back(made);
+		out = &folds_.back();
+	}
+	return rc;
+}
+
+// `count` threads' work, from byte `from` of every row on.
+int cuda_kind::launch_on(cuda_function kernel, const fold &f, size_t from, size_t count)
+{
+	constexpr size_t kThreads = 256, kMostBlocks = 2048; // which fill any device; threads come again for more
+	if (!count)
+		return 0;
+	cuda_fold_arguments a;
+	a.count = count;
+	a.rows = static_cast<uint32_t>(f.row_count);
+	a.outs = static_cast<uint32_t>(f.out_count);
+	for (size_t i = 0; i < kMostRows; i++) {
+		a.places.rows[i] = i < f.row_count ? address(f.rows[i]) + from : 0;
+		a.places.outs[i] = i < f.out_count ? address(f.outs[i]) + from : 0;
+	}
+	void *arguments[] = {&a.count, &a.rows, &a.outs, &a.places};
+	const auto blocks = static_cast<unsigned>(std::min((count + kThreads - 1) / kThreads, kMostBlocks));
+	return call(api_.launch, kernel, blocks, 1U, 1U, unsigned{kThreads}, 1U, 1U, 0U, stream_,
+		    static_cast<void **>(arguments), static_cast<void **>(nullptr));
+}
+
+int cuda_kind::launch_fold(const fold &f)
+{
+	const kernels *k = nullptr;
+	const int rc = find_kernels(f, k);
+	if (rc != 0)
+		return rc;
+	uintptr_t bits = 0;
+	for (size_t i = 0; i < f.row_count; i++)
+		bits |= address(f.rows[i]);
+	for (size_t i = 0; i < f.out_count; i++)
+		bits |= address(f.outs[i]);
+	const size_t lanes = cuda_fold_lanes(f.type);
+	const size_t groups = k->wide && bits % kCudaFoldWide == 0 ? f.elements / lanes : 0;
+	const int wide = launch_on(k->wide, f, 0, groups);
+	return wide != 0 ? wide : launch_on(k->single, f, groups * kCudaFoldWide, f.elements - groups * lanes);
 }
 
 kind &cuda()

@@ -12,6 +12,10 @@ class cuda_kind final : public queued_kind {
 public:
 	const char *name() const override { return "cuda"; }
 	int open(int local_rank, char *why, size_t room) override;
+	bool can_fold(fold_op op, fold_type type) const override
+	{
+		return !is_float(type) || op <= fold_op::max; // no bits of floating point numbers
+	}
 	// Opens the device and the context of memory that another library has allocated. -ENXIO: the driver is not
 	// loaded, or knows nothing of this memory.
 	int open_for(const void *memory, char *why, size_t room);
@@ -33,6 +37,7 @@ private:
 	int submit_fill(void *dest, int byte, size_t bytes) override;
 	int submit_amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare,
 		       uint64_t *result) override;
+	int launch_fold(const fold &f) override;
 	int wait() override { return call(api_.synchronize, stream_); }
 	void end_device() override;
 
@@ -49,7 +54,16 @@ private:
 	int submit_one(const piece &p);
 	int submit_batch(const piece *pieces, size_t count);
 	bool lacks_atomics(cuda_address opened);
-	int load_amo();
+	int load(const char *text, cuda_module &module, const char *name, cuda_function &function) const;
+	struct kernels { // of one text: cuda_fold.hpp
+		fold_form form;
+		fold_op op;
+		fold_type type;
+		cuda_module module = nullptr;
+		cuda_function single = nullptr, wide = nullptr;
+	};
+	int find_kernels(const fold &f, const kernels *&out);
+	int launch_on(cuda_function kernel, const fold &f, size_t from, size_t count);
 
 	cuda_api api_;
 	cuda_context context_ = nullptr;
@@ -62,6 +76,7 @@ private:
 	std::vector<cuda_address> dests_, sources_; // of a batch
 	std::vector<size_t> sizes_;
 	std::vector<region> without_atomics_;
+	std::deque<kernels> folds_;
 };
 
 } // namespace pgas::devices

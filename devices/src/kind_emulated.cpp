@@ -49,6 +49,8 @@ public:
 	int finish() override;
 	int fill(void *dest, int byte, size_t bytes) override;
 	int amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old) override;
+	bool can_fold(fold_op, fold_type) const override { return false; }
+	int submit_fold(const fold &) override { return failed(-ENOSYS, "fold", "the kind has no kernel for it"); }
 	bool owns(const void *ptr) const override;
 	const char *last_error() const override { return t_error; }
 

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A CUDA driver without a device: see fake_driver.hpp. Calls come in the order that the real one wants: nothing before
-// cuInit, nothing about memory without a current context, and a process cannot open a handle of its own. The kernel of
-// the atomics is known by its name. Compiled with FAKE_CUDA_12, it is a driver of CUDA 12.8, whose batch call is the
+// cuInit, nothing about memory without a current context, and a process cannot open a handle of its own. Kernels run by
+// their text (fake_ptx.hpp). Compiled with FAKE_CUDA_12, it is a driver of CUDA 12.8, whose batch call is the
 // older one. FAKE_CUDA_NO_PEER_ATOMICS: the devices have no link with atomics. Memory that was opened is device 0's.
 // FAKE_CUDA_POOLS: memory has no context.
 #include "fake_driver.hpp"
 
-#include "../src/cuda_amo.hpp"
 #include "../src/cuda_api.hpp"
+#include "fake_ptx.hpp"
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <list>
+#include <map>
 #include <string>
+#include <vector>
 
 using namespace pgas::devices;
 
@@ -25,11 +28,11 @@ struct pgas::devices::cuda_context_of {
 struct pgas::devices::cuda_stream_of {
 	cuda_context context;
 };
-struct pgas::devices::cuda_module_of {
-	std::string text;
-};
 struct pgas::devices::cuda_function_of {
-	int unused;
+	fake::kernel kernel;
+};
+struct pgas::devices::cuda_module_of {
+	std::map<std::string, cuda_function_of> functions;
 };
 
 namespace {
@@ -38,7 +41,6 @@ constexpr int kDevices = 8;
 bool g_init;
 cuda_context_of g_contexts[kDevices];
 int g_retained[kDevices];
-cuda_function_of g_amo;
 std::list<cuda_stream_of> g_streams;
 std::list<cuda_module_of> g_modules;
 thread_local cuda_context t_current;
@@ -288,8 +290,7 @@ FAKE cuStreamSynchronize(cuda_stream stream)
 {
 	FAKE_BEGIN("cuStreamSynchronize");
 	FAKE_USABLE(stream);
-	fake::wait();
-	return 0;
+	return fake::wait() ? 0 : kCudaIllegalAddress;
 }
 
 FAKE cuMemcpyAsync(cuda_address dest, cuda_address source, size_t bytes, cuda_stream stream)
@@ -344,7 +345,16 @@ FAKE cuModuleLoadData(cuda_module *module, const void *image)
 {
 	FAKE_BEGIN("cuModuleLoadData");
 	FAKE_USABLE(nullptr);
-	*module = &g_modules.emplace_back(cuda_module_of{static_cast<const char *>(image)});
+	std::map<std::string, fake::kernel> kernels;
+	std::string why;
+	if (!fake::read_ptx(static_cast<const char *>(image), kernels, why)) {
+		fprintf(stderr, "fake driver: no kernel: %s\n", why.c_str());
+		return kCudaInvalidText;
+	}
+	cuda_module_of &made = g_modules.emplace_back();
+	for (const auto &[name, one] : kernels)
+		made.functions[name].kernel = one;
+	*module = &made;
 	fake::count("modules", 1);
 	return 0;
 }
@@ -363,26 +373,36 @@ FAKE cuModuleGetFunction(cuda_function *function, cuda_module module, const char
 {
 	FAKE_BEGIN("cuModuleGetFunction");
 	FAKE_USABLE(nullptr);
-	if (module->text.find(".entry " + std::string(name) + "(") == std::string::npos || strcmp(name, kCudaAmoName))
+	const auto it = module->functions.find(name);
+	if (it == module->functions.end())
 		return kCudaNotFound;
-	*function = &g_amo;
+	*function = &it->second;
 	return 0;
 }
 
+// Arguments are taken now, and the kernel runs when somebody waits. Its last thread comes first: nobody may count on
+// their order.
 FAKE cuLaunchKernel(cuda_function function, unsigned x, unsigned y, unsigned z, unsigned threads_x, unsigned threads_y,
 		    unsigned threads_z, unsigned, cuda_stream stream, void **arguments, void **)
 {
 	FAKE_BEGIN("cuLaunchKernel");
 	FAKE_USABLE(stream);
-	cuda_amo_arguments a;
-	if (function != &g_amo || x * y * z * threads_x * threads_y * threads_z != 1)
+	if (!x || !threads_x || threads_x > 1024 || y * z * threads_y * threads_z != 1)
 		return kCudaInvalidValue;
-	memcpy(&a.target, arguments[0], sizeof a.target);
-	memcpy(&a.value, arguments[1], sizeof a.value);
-	memcpy(&a.compare, arguments[2], sizeof a.compare);
-	memcpy(&a.result, arguments[3], sizeof a.result);
-	memcpy(&a.op, arguments[4], sizeof a.op);
-	return fake::amo(a.op % kCudaAmoWide, a.target, a.op >= kCudaAmoWide ? 8 : 4, a.value, a.compare, a.result)
-		       ? 0
-		       : kCudaInvalidValue;
+	const fake::kernel &k = function->kernel;
+	std::vector<char> parameters(k.all_bytes);
+	for (size_t i = 0; i < k.parameter_at.size(); i++)
+		memcpy(parameters.data() + k.parameter_at[i], arguments[i], k.parameter_bytes[i]);
+	fake::launch([=, kernel = k] {
+		std::string why;
+		for (unsigned i = x * threads_x; i-- > 0;)
+			if (!fake::run_thread(kernel, parameters.data(), {i % threads_x, threads_x, i / threads_x, x},
+					      why)) {
+				fprintf(stderr, "fake driver: a kernel touches what is not the device's: %s\n",
+					why.c_str());
+				return false;
+			}
+		return true;
+	});
+	return 0;
 }

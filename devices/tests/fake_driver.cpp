@@ -17,6 +17,7 @@
 #include <list>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fake {
@@ -30,6 +31,7 @@ struct state {
 	std::string fail; // FAKE_DRIVER_FAIL as it was read last
 	std::string fail_name;
 	int fail_in = 0, fail_code = 0;
+	bool wrong = false; // a kernel
 };
 
 state &all()
@@ -211,31 +213,27 @@ bool fill(uintptr_t dest, int byte, size_t bytes)
 	return true;
 }
 
-bool amo(unsigned op, uintptr_t target, size_t bytes, uint64_t value, uint64_t compare, uintptr_t result)
+void launch(std::function<bool()> kernel)
 {
-	using pgas::devices::amo_op;
-	bool target_known, result_known;
-	char *at = reach(target, bytes, target_known);
-	char *to = reach(result, sizeof(uint64_t), result_known);
-	if (!at || !to || !target_known || !result_known || target % bytes || op > 7)
-		return false;
-	all().queue.emplace_back([=] {
-		uint64_t old;
-		if (bytes == 8)
-			old = pgas::devices::amo_on(reinterpret_cast<uint64_t *>(at), amo_op{op}, value, compare);
-		else
-			old = pgas::devices::amo_on(reinterpret_cast<uint32_t *>(at), amo_op{op},
-						    static_cast<uint32_t>(value), static_cast<uint32_t>(compare));
-		memcpy(to, &old, sizeof old);
+	all().queue.emplace_back([run = std::move(kernel)] {
+		if (!run())
+			all().wrong = true;
 	});
-	return true;
 }
 
-void wait()
+char *reach_device(uintptr_t at, size_t bytes)
+{
+	bool known;
+	char *there = reach(at, bytes, known);
+	return known ? there : nullptr;
+}
+
+bool wait()
 {
 	for (const auto &one : all().queue)
 		one();
 	all().queue.clear();
+	return !std::exchange(all().wrong, false);
 }
 
 } // namespace fake

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 
 namespace fake {
@@ -48,9 +49,10 @@ void count(const char *what, int change);             // objects that are no mem
 // at once, or written after all that waits in the queue.
 bool copy(uintptr_t dest, uintptr_t source, size_t bytes);
 bool fill(uintptr_t dest, int byte, size_t bytes);
-// A kernel that has started after all that waits: the word of `bytes` bytes at `target`, and where the result goes.
-bool amo(unsigned op, uintptr_t target, size_t bytes, uint64_t value, uint64_t compare, uintptr_t result);
-void wait(); // does all that waits in the queue
+// A kernel that runs after all that waits; false: it went wrong, and so does the wait.
+void launch(std::function<bool()> kernel);
+char *reach_device(uintptr_t at, size_t bytes); // of memory that kernels may touch; null: it is none
+bool wait();                                    // does all that waits in the queue; false: a kernel went wrong
 
 } // namespace fake
 

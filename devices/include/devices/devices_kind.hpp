@@ -43,6 +43,36 @@ struct piece {
 
 enum class amo_op : uint32_t { load, store, swap, compare_swap, add, band, bor, bxor };
 
+// Rows of elements become one, on the device: what reductions and scans are made of. Integers wrap, whatever their sign;
+// only min and max look at it.
+enum class fold_op : uint32_t { sum, prod, min, max, band, bor, bxor };
+enum class fold_type : uint32_t { u8, u16, u32, u64, s8, s16, s32, s64, f32, f64 };
+enum class fold_form : uint32_t {
+	all,       // every out is rows[0] op rows[1] op ..., from left to right
+	inclusive, // outs[j] is that of rows 0 to j; as many outs as rows
+	exclusive, // of rows 0 to j - 1; outs[0] is zeros; sums only
+};
+constexpr size_t kMostRows = 64;
+constexpr size_t size_of(fold_type type)
+{
+	constexpr size_t kSizes[] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
+	return kSizes[static_cast<size_t>(type)];
+}
+constexpr bool is_float(fold_type type)
+{
+	return type == fold_type::f32 || type == fold_type::f64;
+}
+
+struct fold {
+	fold_form form;
+	fold_op op;
+	fold_type type;
+	const void *const *rows; // memory of this kind, here or opened here, aligned for its type
+	void *const *outs;       // the same; an out may be the row of its own number
+	size_t row_count, out_count;
+	size_t elements;
+};
+
 class kind {
 public:
 	kind() = default;
@@ -72,6 +102,10 @@ public:
 	// One aligned word of 4 or 8 bytes at `target`, memory of this kind, atomic among all processes that use this
 	// call. `old` gets what was there; it is never null.
 	virtual int amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old) = 0;
+
+	// Submitted behind all copies before, and complete after finish(), as they are. Kinds without kernels have none.
+	virtual bool can_fold(fold_op op, fold_type type) const = 0;
+	virtual int submit_fold(const fold &f) = 0;
 
 	// Is it memory of this device, whoever allocated it? For places that are in no region.
 	virtual bool owns(const void *ptr) const = 0;
