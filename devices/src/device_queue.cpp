@@ -214,6 +214,14 @@ int queued_kind::find(const void *ptr, place &out) const
 	return place_of(ptr, out);
 }
 
+bool queued_kind::is_ours(const void *ptr, size_t bytes) const
+{
+	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	return std::any_of(regions_.begin(), regions_.end(), [&](const known &one) {
+		return at - one.r.at < one.r.bytes && bytes <= one.r.bytes - (at - one.r.at);
+	});
+}
+
 bool queued_kind::owns(const void *ptr) const
 {
 	const visit in(*this);
@@ -290,8 +298,9 @@ int queued_kind::wait_unlocked(std::unique_lock<std::mutex> &lock)
 
 int queued_kind::flush()
 {
-	const int rc = ready_.empty() ? 0 : submit(ready_.data(), ready_.size());
+	const int rc = ready_.empty() ? 0 : submit(ready_.data(), ready_.size(), ready_ours_);
 	ready_.clear();
+	ready_ours_ = true;
 	if (rc == 0)
 		outs_submitted_ = outs_taken_ + outs_.size();
 	return rc;
@@ -323,6 +332,7 @@ int queued_kind::take_piece(const piece &p)
 		return 0;
 	}
 	if (to != place::pageable && from != place::pageable) {
+		ready_ours_ = ready_ours_ && is_ours(p.dest, p.bytes) && is_ours(p.source, p.bytes);
 		ready_.push_back(p);
 		return 0;
 	}
@@ -335,6 +345,7 @@ int queued_kind::take_piece(const piece &p)
 	rc = ring_room(p.bytes, room);
 	if (rc != 0)
 		return rc;
+	ready_ours_ = ready_ours_ && is_ours(into_ring ? p.source : p.dest, p.bytes);
 	if (into_ring) {
 		ready_.push_back({room, p.source, p.bytes});
 		outs_.push_back({p.dest, room, p.bytes});
@@ -362,6 +373,7 @@ int queued_kind::copy(const piece *pieces, size_t count)
 		rc = flush();
 	if (rc != 0) { // nobody fetches what these wait for
 		ready_.clear();
+		ready_ours_ = true;
 		while (outs_taken_ + outs_.size() > outs_submitted_)
 			outs_.pop_back();
 	}
@@ -409,7 +421,7 @@ int queued_kind::amo_by_lock(amo_op op, void *target, size_t bytes, uint64_t val
 		return rc;
 	const word_lock held(it->r, at);
 	const piece fetch = {word, target, bytes}, put = {target, word, bytes};
-	rc = held.rc != 0 ? held.rc : submit(&fetch, 1);
+	rc = held.rc != 0 ? held.rc : submit(&fetch, 1, true);
 	if (rc == 0)
 		rc = settle_now();
 	if (rc != 0)
@@ -426,7 +438,7 @@ int queued_kind::amo_by_lock(amo_op op, void *target, size_t bytes, uint64_t val
 		memcpy(word, &small, 4);
 	}
 	if (op != amo_op::load) {
-		rc = submit(&put, 1);
+		rc = submit(&put, 1, true);
 		if (rc == 0)
 			rc = settle_now();
 	}

@@ -70,13 +70,15 @@ protected:
 	virtual int get_pinned(size_t bytes, void **out) = 0;
 	virtual void end_pinned(void *ptr) = 0;
 	virtual int place_of(const void *ptr, place &out) const = 0; // of memory that is in no region
-	virtual int submit(const piece *pieces, size_t count) = 0;   // none of them pageable
-	virtual int submit_pageable(const piece &p) = 0;             // large; the driver may wait in it
+	// None of them pageable. ours: all places are whole within regions or the ring, so that a kernel may copy.
+	virtual int submit(const piece *pieces, size_t count, bool ours) = 0;
+	virtual int submit_pageable(const piece &p) = 0; // large; the driver may wait in it
 	virtual int submit_fill(void *dest, int byte, size_t bytes) = 0;
 	virtual int submit_amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare,
 			       uint64_t *result); // result: pinned
 	virtual int launch_fold(const fold &f);   // checked; of a kind that can_fold()
-	// A kind without submit_amo(): atomics are by locks (device_locks.hpp), whose descriptor give() puts into the handle.
+	// A kind without submit_amo(): atomics are by locks (device_locks.hpp), whose descriptor give() puts into the
+	// handle.
 	virtual bool has_locks() const { return false; }
 	virtual int lock_fd_of(const handle &) const { return -1; }
 	virtual int wait() = 0;        // for all that was submitted
@@ -123,6 +125,7 @@ private:
 	int begin_locked();
 	int amo_by_lock(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old);
 	int find(const void *ptr, place &out) const;
+	bool is_ours(const void *ptr, size_t bytes) const;
 	int check_rows(const void *const *rows, size_t count, size_t size, size_t bytes) const;
 	int take_piece(const piece &p);
 	int ring_room(size_t bytes, char *&out);
@@ -138,6 +141,7 @@ private:
 	char broken_text_[120] = "";
 	std::vector<known> regions_;
 	std::vector<piece> ready_;    // of the copy() under way
+	bool ready_ours_ = true;      // all of them: see submit()
 	std::deque<out> outs_;        // in the order of submission
 	uint64_t outs_taken_ = 0;     // how many have left outs_
 	uint64_t outs_submitted_ = 0; // how many belong to copies that the driver has

@@ -8,6 +8,7 @@
 // has no context ours stays current; in one that has another, that is put back by every call.
 #include "cuda_amo.hpp"
 #include "cuda_fold.hpp"
+#include "cuda_pieces.hpp"
 #include "device_kinds.hpp"
 #include "kind_cuda.hpp"
 
@@ -128,6 +129,11 @@ void cuda_kind::end_device()
 		api_.unload_module(module_);
 	if (stream_)
 		api_.destroy_stream(stream_);
+	if (pieces_module_)
+		api_.unload_module(pieces_module_);
+	pieces_module_ = nullptr;
+	pieces_kernel_ = nullptr;
+	kernel_ = true;
 	for (const kernels &one : folds_)
 		api_.unload_module(one.module);
 	folds_.clear();
@@ -289,8 +295,37 @@ int cuda_kind::submit_batch(const piece *pieces, size_t count)
 		    &failing, stream_);
 }
 
-int cuda_kind::submit(const piece *pieces, size_t count)
+int cuda_kind::submit_kernel(const piece *pieces, size_t count)
 {
+	constexpr size_t kThreads = 256, kUnit = 16, kMostBlocks = 4096;
+	int rc = pieces_kernel_ ? 0 : load(cuda_pieces_text().c_str(), pieces_module_, kCudaPiecesName, pieces_kernel_);
+	for (size_t from = 0; from < count && rc == 0; from += kCudaMostPieces) {
+		const size_t now = std::min(count - from, kCudaMostPieces);
+		cuda_pieces all = {};
+		size_t longest = 0;
+		for (size_t i = 0; i < now; i++) {
+			const piece &p = pieces[from + i];
+			all.dest[i] = address(p.dest);
+			all.source[i] = address(p.source);
+			all.bytes[i] = p.bytes;
+			longest = std::max(longest, p.bytes);
+		}
+		void *arguments[] = {&all};
+		const size_t blocks = (longest + kThreads * kUnit - 1) / (kThreads * kUnit);
+		rc = call(api_.launch, pieces_kernel_, static_cast<unsigned>(std::min(blocks, kMostBlocks / now)),
+			  static_cast<unsigned>(now), 1U, unsigned{kThreads}, 1U, 1U, 0U, stream_,
+			  static_cast<void **>(arguments), static_cast<void **>(nullptr));
+	}
+	return rc;
+}
+
+int cuda_kind::submit(const piece *pieces, size_t count, bool ours)
+{
+	if (count > 1 && ours && kernel_) {
+		if (submit_kernel(pieces, count) == 0)
+			return 0;
+		kernel_ = false; // as with batches, below
+	}
 	if (count > 1 && batch_) {
 		if (submit_batch(pieces, count) == 0)
 			return 0;

@@ -32,7 +32,7 @@ private:
 	int get_pinned(size_t bytes, void **out) override;
 	void end_pinned(void *ptr) override { api_.free_host(ptr); }
 	int place_of(const void *ptr, place &out) const override;
-	int submit(const piece *pieces, size_t count) override;
+	int submit(const piece *pieces, size_t count, bool ours) override;
 	int submit_pageable(const piece &p) override { return submit_one(p); }
 	int submit_fill(void *dest, int byte, size_t bytes) override;
 	int submit_amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare,
@@ -53,6 +53,7 @@ private:
 	int open_stream(char *why, size_t room);
 	int submit_one(const piece &p);
 	int submit_batch(const piece *pieces, size_t count);
+	int submit_kernel(const piece *pieces, size_t count);
 	bool lacks_atomics(cuda_address opened);
 	int load(const char *text, cuda_module &module, const char *name, cuda_function &function) const;
 	struct kernels { // of one text: cuda_fold.hpp
@@ -72,6 +73,9 @@ private:
 	cuda_stream stream_ = nullptr;
 	cuda_module module_ = nullptr;
 	cuda_function amo_ = nullptr;
+	cuda_module pieces_module_ = nullptr;
+	cuda_function pieces_kernel_ = nullptr;
+	bool kernel_ = true;                        // not tried yet, or it works
 	bool batch_ = true;                         // not tried yet, or it works
 	std::vector<cuda_address> dests_, sources_; // of a batch
 	std::vector<size_t> sizes_;

@@ -39,8 +39,8 @@ private:
 	int get_pinned(size_t bytes, void **out) override;
 	void end_pinned(void *ptr) override { api_.free_host(ptr); }
 	int place_of(const void *ptr, place &out) const override;
-	int submit(const piece *pieces, size_t count) override;
-	int submit_pageable(const piece &p) override { return submit(&p, 1); }
+	int submit(const piece *pieces, size_t count, bool) override;
+	int submit_pageable(const piece &p) override { return submit(&p, 1, false); }
 	int submit_fill(void *dest, int byte, size_t bytes) override;
 	bool has_locks() const override { return true; }
 	int lock_fd_of(const handle &from) const override { return from.fd; }
@@ -211,7 +211,7 @@ int hip_kind::place_of(const void *ptr, place &out) const
 
 // --- copies ----------------------------------------------------------------------------------------------------------
 
-int hip_kind::submit(const piece *pieces, size_t count)
+int hip_kind::submit(const piece *pieces, size_t count, bool)
 {
 	int rc = 0;
 	for (size_t i = 0; i < count && rc == 0; i++)

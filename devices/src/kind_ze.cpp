@@ -64,8 +64,8 @@ private:
 	int get_pinned(size_t bytes, void **out) override;
 	void end_pinned(void *ptr) override { api_.free(context_, ptr); }
 	int place_of(const void *ptr, place &out) const override;
-	int submit(const piece *pieces, size_t count) override;
-	int submit_pageable(const piece &p) override { return submit(&p, 1); }
+	int submit(const piece *pieces, size_t count, bool) override;
+	int submit_pageable(const piece &p) override { return submit(&p, 1, false); }
 	int submit_fill(void *dest, int byte, size_t bytes) override;
 	bool has_locks() const override { return true; }
 	int lock_fd_of(const handle &from) const override;
@@ -335,7 +335,7 @@ int ze_kind::end_submission()
 	return call(api_.barrier, list_, kNoEvent, 0U, kNoEvents);
 }
 
-int ze_kind::submit(const piece *pieces, size_t count)
+int ze_kind::submit(const piece *pieces, size_t count, bool)
 {
 	int rc = 0;
 	for (size_t i = 0; i < count && rc == 0; i++)

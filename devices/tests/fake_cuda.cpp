@@ -387,7 +387,7 @@ FAKE cuLaunchKernel(cuda_function function, unsigned x, unsigned y, unsigned z, 
 {
 	FAKE_BEGIN("cuLaunchKernel");
 	FAKE_USABLE(stream);
-	if (!x || !threads_x || threads_x > 1024 || y * z * threads_y * threads_z != 1)
+	if (!x || !y || !threads_x || threads_x > 1024 || z * threads_y * threads_z != 1)
 		return kCudaInvalidValue;
 	const fake::kernel &k = function->kernel;
 	std::vector<char> parameters(k.all_bytes);
@@ -395,9 +395,10 @@ FAKE cuLaunchKernel(cuda_function function, unsigned x, unsigned y, unsigned z, 
 		memcpy(parameters.data() + k.parameter_at[i], arguments[i], k.parameter_bytes[i]);
 	fake::launch([=, kernel = k] {
 		std::string why;
-		for (unsigned i = x * threads_x; i-- > 0;)
-			if (!fake::run_thread(kernel, parameters.data(), {i % threads_x, threads_x, i / threads_x, x},
-					      why)) {
+		const unsigned row = x * threads_x;
+		for (unsigned i = row * y; i-- > 0;)
+			if (!fake::run_thread(kernel, parameters.data(),
+					      {i % threads_x, threads_x, i % row / threads_x, x, i / row}, why)) {
 				fprintf(stderr, "fake driver: a kernel touches what is not the device's: %s\n",
 					why.c_str());
 				return false;

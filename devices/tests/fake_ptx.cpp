@@ -13,7 +13,7 @@ namespace {
 
 // --- reading ---------------------------------------------------------------------------------------------------------
 
-constexpr const char *kSpecial[] = {"%tid.x", "%ntid.x", "%ctaid.x", "%nctaid.x"};
+constexpr const char *kSpecial[] = {"%tid.x", "%ntid.x", "%ctaid.x", "%nctaid.x", "%ctaid.y"};
 // What an instruction begins with, without rounding and scope, and ends with before its type.
 constexpr struct {
 	const char *begin, *end;
@@ -171,7 +171,7 @@ bool reader::statement(std::string text)
 			break;
 		}
 	one.type = parts.back()[0];
-	one.bytes = bytes_of(parts.back());
+	one.bytes = parts.back() == "pred" ? 8 : bytes_of(parts.back());
 	if (one.what == opcode::none || (!one.bytes && one.what != opcode::jump && one.what != opcode::ret))
 		return false;
 	if (one.what == opcode::jump) {
@@ -302,7 +302,7 @@ private:
 uint64_t machine::value(const operand &o) const
 {
 	using sort = operand::sort;
-	const uint32_t special[] = {at_.thread, at_.threads, at_.block, at_.blocks};
+	const uint32_t special[] = {at_.thread, at_.threads, at_.block, at_.blocks, at_.block_y};
 	switch (o.what) {
 	case sort::reg:
 	case sort::address_reg:

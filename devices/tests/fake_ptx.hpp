@@ -49,7 +49,7 @@ bool read_ptx(const std::string &text, std::map<std::string, kernel> &out, std::
 
 // One thread. False: it has touched memory that is not the device's, and `why` says where.
 struct thread_place {
-	uint32_t thread, threads, block, blocks;
+	uint32_t thread, threads, block, blocks, block_y;
 };
 bool run_thread(const kernel &k, const char *parameters, const thread_place &at, std::string &why);
 

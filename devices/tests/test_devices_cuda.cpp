@@ -99,7 +99,7 @@ void test_cuda_other_context_is_put_back(void **)
 	assert_int_equal(fake_left(), 0);
 }
 
-void test_cuda_batch_that_does_not_work_is_done_piece_by_piece(void **)
+void test_cuda_kernel_or_batch_that_does_not_work_is_done_otherwise(void **)
 {
 	char text[100], sent[64], got[64] = "";
 	region r;
@@ -108,6 +108,12 @@ void test_cuda_batch_that_does_not_work_is_done_piece_by_piece(void **)
 	auto *at = reinterpret_cast<char *>(r.at);
 	pattern(sent, sizeof sent, 3);
 	const piece there[] = {{at, sent, 32}, {at + 32, sent + 32, 32}};
+	const int batches_before = fake_calls(g_device->batch), kernels = fake_calls("cuLaunchKernel");
+	setenv("FAKE_DRIVER_FAIL", "cuModuleLoadData:1:218", 1); // the kernel of pieces
+	GOOD(g_kind->copy(there, 2));
+	GOOD(g_kind->copy(there, 2));
+	assert_int_equal(fake_calls(g_device->batch), batches_before + 2);
+	assert_int_equal(fake_calls("cuLaunchKernel"), kernels);
 	snprintf(text, sizeof text, "%s:1:%d", g_device->batch, static_cast<int>(kCudaNotSupported));
 	setenv("FAKE_DRIVER_FAIL", text, 1);
 	const int batches = fake_calls(g_device->batch), singles = fake_calls("cuMemcpyAsync");
@@ -173,7 +179,7 @@ int run()
 		cmocka_unit_test(test_cuda_processes_spread_over_devices),
 		cmocka_unit_test(test_cuda_context_that_is_current_is_taken),
 		cmocka_unit_test(test_cuda_other_context_is_put_back),
-		cmocka_unit_test(test_cuda_batch_that_does_not_work_is_done_piece_by_piece),
+		cmocka_unit_test(test_cuda_kernel_or_batch_that_does_not_work_is_done_otherwise),
 		cmocka_unit_test(test_cuda_wait_that_fails_is_not_forgotten),
 		cmocka_unit_test(test_cuda_atomics_over_a_link_without_them_are_refused),
 	};

@@ -151,6 +151,11 @@ void test_copy_of_many_pieces_arrives(void **)
 	assert_memory_equal(got.data(), sent.data(), sent.size());
 }
 
+int submissions() // by the batch call or by a kernel
+{
+	return fake_calls(g_device->batch) + fake_calls("cuLaunchKernel");
+}
+
 void test_copy_of_several_pieces_is_one_call_of_the_driver(void **)
 {
 	if (!g_device->batch)
@@ -159,10 +164,35 @@ void test_copy_of_several_pieces_is_one_call_of_the_driver(void **)
 	pattern(sent, sizeof sent, 1);
 	const piece three[] = {
 		{at(g_memory), sent, 100}, {at(g_memory, 100), sent + 100, 100}, {at(g_memory, 200), sent + 200, 100}};
-	const int before = fake_calls(g_device->batch);
+	const int before = submissions();
 	GOOD(g_kind->copy(three, 3));
 	GOOD(g_kind->finish());
-	assert_int_equal(fake_calls(g_device->batch), before + 1);
+	assert_int_equal(submissions(), before + 1);
+}
+
+// Pieces of every length and alignment in one call, which a kernel copies where there is one, and nothing beside them.
+void test_copy_of_pieces_of_all_alignments_writes_them_alone(void **)
+{
+	static const size_t kLengths[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 1000, 4099, 70001};
+	constexpr size_t kRoom = 80000;
+	std::vector<piece> pieces;
+	std::vector<char> sent(kMiB), want(2 * kMiB, 0x11), got(2 * kMiB);
+	pattern(sent.data(), sent.size(), 5);
+	put(g_other.at, sent.data(), sent.size());
+	GOOD(g_kind->fill(at(g_memory), 0x11, 2 * kMiB));
+	for (size_t i = 0; i < std::size(kLengths); i++) {
+		const size_t to = i * kRoom + i % 9, from = i * 777 + i * 5 % 17;
+		pieces.push_back({at(g_memory, to), at(g_other, from), kLengths[i]});
+		memcpy(&want[to], &sent[from], kLengths[i]);
+	}
+	for (size_t i = 0; i < 200; i++) { // more than one launch takes
+		pieces.push_back({at(g_memory, kMiB + kMiB / 2 + i * 24), at(g_other, i * 40), 16});
+		memcpy(&want[kMiB + kMiB / 2 + i * 24], &sent[i * 40], 16);
+	}
+	GOOD(g_kind->copy(pieces.data(), pieces.size()));
+	GOOD(g_kind->finish());
+	fetch(got.data(), g_memory.at, got.size());
+	assert_memory_equal(got.data(), want.data(), got.size());
 }
 
 // Each copy() reads what the one before it has written, through host memory too.
@@ -348,6 +378,7 @@ int run()
 		CASE(test_copy_of_every_size_arrives),
 		CASE(test_copy_of_many_pieces_arrives),
 		CASE(test_copy_of_several_pieces_is_one_call_of_the_driver),
+		CASE(test_copy_of_pieces_of_all_alignments_writes_them_alone),
 		CASE(test_copy_comes_behind_earlier_ones),
 		CASE(test_copy_by_several_threads_arrives),
 		CASE(test_fill_sets_its_bytes_alone),

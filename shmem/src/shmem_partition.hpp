@@ -123,7 +123,7 @@ void device_far_amo(partition &p, devices::amo_op op, void *remote, size_t bytes
 		    uint64_t *old, int pe, const char *name);
 void device_far_finish(const char *name);
 
-// --- collectives (shmem_device_coll.cpp): dest or source is device memory --------------------------------------------
+// --- collectives (shmem_device_coll.cpp, _reduce.cpp): dest or source is device memory -------------------------------
 
 inline bool any_device(const void *dest, const void *source)
 {

@@ -36,7 +36,16 @@ if [ "$kind" = emulated ]; then
 		good env "PGAS_${upper}_DRIVER=$fakes/fake_$one.so" SHMEM_SYMMETRIC_PARTITION1=SIZE=32M:KIND=$one \
 			"$run" -n 2 "$tests/partition" 1
 	done
+	# reductions by kernels, of one PE for both of a device; one that goes wrong ends the job
+	export PGAS_CUDA_DRIVER=$fakes/fake_cuda.so SHMEM_SYMMETRIC_PARTITION2=SIZE=2M:KIND=cuda
+	good "$run" -n 4 "$tests/partition_reduce" 2
+	FAKE_DRIVER_DEVICES=1 good "$run" -n 3 "$tests/partition_reduce" 2
+	SHMEM_DEBUG=1 good "$run" -n 1 "$tests/partition_reduce" 2
+	FAKE_DRIVER_FAIL=cuLaunchKernel:1:700 expect bad 'shmem_schar_sum_reduce: cuda: cuLaunchKernel' \
+		"$run" -n 2 "$tests/partition_reduce" 2
+	unset SHMEM_SYMMETRIC_PARTITION2
 fi
+good "$run" -n 3 "$tests/partition_reduce" 1
 # host memory of the others is not mapped; made-up hosts
 FI_PGAS_MAP=0 good "$run" -n 3 "$tests/partition" 1
 SHMEM_FAKE_HOSTS=2x2 good "$run" -n 4 "$tests/partition" 1

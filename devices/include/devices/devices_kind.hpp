@@ -43,8 +43,8 @@ struct piece {
 
 enum class amo_op : uint32_t { load, store, swap, compare_swap, add, band, bor, bxor };
 
-// Rows of elements become one, on the device: what reductions and scans are made of. Integers wrap, whatever their sign;
-// only min and max look at it.
+// Rows of elements become one, on the device: what reductions and scans are made of. Integers wrap, whatever their
+// sign; only min and max look at it.
 enum class fold_op : uint32_t { sum, prod, min, max, band, bor, bxor };
 enum class fold_type : uint32_t { u8, u16, u32, u64, s8, s16, s32, s64, f32, f64 };
 enum class fold_form : uint32_t {
@@ -103,7 +103,7 @@ public:
 	// call. `old` gets what was there; it is never null.
 	virtual int amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old) = 0;
 
-	// Submitted behind all copies before, and complete after finish(), as they are. Kinds without kernels have none.
+	// Submitted behind all copies before, and complete after finish(), as they are. Kinds without kernels cannot.
 	virtual bool can_fold(fold_op op, fold_type type) const = 0;
 	virtual int submit_fold(const fold &f) = 0;
 

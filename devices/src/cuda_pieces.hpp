@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A kernel that copies many pieces between places of devices at once. The driver starts one copy after the other, each
+// of which takes microseconds; a collective of a few PEs has dozens of them. Blocks in direction y have a piece each,
+// those in direction x share it. Words that are aligned are written as one, so that who polls them sees none torn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace pgas::devices {
+
+constexpr char kCudaPiecesName[] = "pgas_pieces";
+constexpr size_t kCudaMostPieces = 128; // the kernel's parameters have 4 KiB at most
+
+struct cuda_pieces { // the kernel's only parameter
+	uint64_t dest[kCudaMostPieces];
+	uint64_t source[kCudaMostPieces];
+	uint64_t bytes[kCudaMostPieces];
+};
+
+std::string cuda_pieces_text();
+
+} // namespace pgas::devices
