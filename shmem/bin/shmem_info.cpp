@@ -33,7 +33,9 @@ constexpr fact kFacts[] = {
 	{"type_generic", "C11 _Generic, C++ overloads"},
 	{"inlined_face", "oshcc --inline, or -DSHMEM_INLINE=1"},
 	{"teams", "any set of PEs, no fixed maximum"},
-	{"extensions", "shmemx_team_split_color, shmemx_team_create_group"},
+	{"extensions",
+	 "shmemx_team_split_color, shmemx_team_create_group, shmemx_gather, shmemx_scatter, shmemx_alltoallv, "
+	 "partitions"},
 	{"contexts", "serialized, private, nostore; of any team; sessions"},
 	{"deprecated_names", "all of the specification, active sets included"},
 	{"sync_size", TEXT(SHMEM_SYNC_SIZE)},

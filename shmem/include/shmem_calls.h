@@ -194,6 +194,16 @@
 	  (shmem_team_t team, T *dest, const T *source, size_t nelems), (team, dest, source, nelems)) \
 	F(int, N, T, fcollect, \
 	  (shmem_team_t team, T *dest, const T *source, size_t nelems), (team, dest, source, nelems))
+/* beside the standard (shmemx.h): the names begin with shmemx_ */
+#define SHMEMX_COLL_CALLS(N, T, F) \
+	F(int, N, T, alltoallv, \
+	  (shmem_team_t team, T *dest, const size_t *dest_counts, const size_t *dest_displs, const T *source, \
+	   const size_t *source_counts, const size_t *source_displs), \
+	  (team, dest, dest_counts, dest_displs, source, source_counts, source_displs)) \
+	F(int, N, T, gather, (shmem_team_t team, T *dest, const T *source, size_t nelems, int PE_root), \
+	  (team, dest, source, nelems, PE_root)) \
+	F(int, N, T, scatter, (shmem_team_t team, T *dest, const T *source, size_t nelems, int PE_root), \
+	  (team, dest, source, nelems, PE_root))
 #define SHMEM_IMPL_REDUCE(N, T, F, CALL) \
 	F(int, N, T, CALL, (shmem_team_t team, T *dest, const T *source, size_t nreduce), (team, dest, source, nreduce))
 #define SHMEM_REDUCE_BIT_CALLS(N, T, F)    \
@@ -247,6 +257,7 @@
 	SHMEM_WAIT_TYPES(SHMEM_WAIT_CALLS, F)   \
 	SHMEM_AMO_STD_TYPES(SHMEM_SYNC_SET_CALLS, F)
 #define SHMEM_EACH_COLL(F) SHMEM_RMA_TYPES(SHMEM_COLL_CALLS, F)
+#define SHMEMX_EACH_COLL(F) SHMEM_RMA_TYPES(SHMEMX_COLL_CALLS, F)
 #define SHMEM_EACH_REDUCE(F)                          \
 	SHMEM_REDUCE_BIT_TYPES(SHMEM_REDUCE_BIT_CALLS, F) \
 	SHMEM_REDUCE_CMP_TYPES(SHMEM_REDUCE_CMP_CALLS, F) \

@@ -55,6 +55,24 @@ int shmemx_team_create_group(shmem_team_t parent_team, const int *pes, int npes,
 			     long config_mask, shmem_team_t *new_team) SHMEM_IMPL_NOEXCEPT;
 
 /*
+ * Collectives of a team, of every type TYPE that OpenSHMEM's collectives have, or of bytes: see shmemx_gather(3).
+ *     int shmemx_TYPENAME_gather(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems, int PE_root)
+ *     int shmemx_TYPENAME_scatter(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems, int PE_root)
+ *     int shmemx_TYPENAME_alltoallv(shmem_team_t team, TYPE *dest, const size_t *dest_counts,
+ *                                   const size_t *dest_displs, const TYPE *source, const size_t *source_counts,
+ *                                   const size_t *source_displs)
+ */
+#define SHMEMX_IMPL_DECL(R, N, T, CALL, P, A) R shmemx_##N##_##CALL P SHMEM_IMPL_NOEXCEPT;
+SHMEMX_EACH_COLL(SHMEMX_IMPL_DECL)
+#undef SHMEMX_IMPL_DECL
+int shmemx_alltoallvmem(shmem_team_t team, void *dest, const size_t *dest_counts, const size_t *dest_displs,
+			const void *source, const size_t *source_counts,
+			const size_t *source_displs) SHMEM_IMPL_NOEXCEPT;
+int shmemx_gathermem(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root) SHMEM_IMPL_NOEXCEPT;
+int shmemx_scattermem(shmem_team_t team, void *dest, const void *source, size_t nelems,
+		      int PE_root) SHMEM_IMPL_NOEXCEPT;
+
+/*
  * Partitions: symmetric memory of the kinds that SHMEM_SYMMETRIC_PARTITION<ID> asks for, device memory among them; see
  * shmem_partition_malloc(3). Allocation is local and waits for no other PE: all PEs make the same calls in the same
  * order. A full partition gives NULL.
@@ -101,6 +119,24 @@ void shmem_space_free(shmem_space_t space, void *ptr) SHMEM_IMPL_NOEXCEPT;
 
 #ifdef __cplusplus
 }
+#endif
+
+/* shmemx_gather(team, ...) and so on, by the type of dest */
+#ifdef __cplusplus
+#define SHMEMX_IMPL_OVER(R, N, T, CALL, P, A)                                                                          \
+	inline R shmemx_##CALL P                                                                                       \
+	{                                                                                                              \
+		return shmemx_##N##_##CALL A;                                                                          \
+	}
+SHMEM_RMA_DISTINCT(SHMEMX_COLL_CALLS, SHMEMX_IMPL_OVER)
+#undef SHMEMX_IMPL_OVER
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define SHMEMX_IMPL_SEL(N, T, CALL) , T * : shmemx_##N##CALL
+#define SHMEMX_IMPL_TEAM(CALL, team, a, ...)                                                                           \
+	_Generic((a)SHMEM_RMA_DISTINCT(SHMEMX_IMPL_SEL, CALL))(team, a, __VA_ARGS__)
+#define shmemx_alltoallv(...) SHMEMX_IMPL_TEAM(_alltoallv, __VA_ARGS__)
+#define shmemx_gather(...) SHMEMX_IMPL_TEAM(_gather, __VA_ARGS__)
+#define shmemx_scatter(...) SHMEMX_IMPL_TEAM(_scatter, __VA_ARGS__)
 #endif
 
 #endif /* SHMEMX_H */

@@ -47,6 +47,28 @@ inline void alltoalls_on(teams::team &t, void *dest, const void *source, ptrdiff
 	else
 		teams::alltoalls(t, dest, source, dst, sst, count, size);
 }
+inline void gather_on(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name)
+{
+	if (any_device(dest, source))
+		device_gather(t, dest, source, bytes, root, name);
+	else
+		teams::gather(t, dest, source, bytes, root);
+}
+inline void scatter_on(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name)
+{
+	if (any_device(dest, source))
+		device_scatter(t, dest, source, bytes, root, name);
+	else
+		teams::scatter(t, dest, source, bytes, root);
+}
+inline void alltoallv_on(teams::team &t, void *dest, const teams::block_list &to, const void *source,
+			 const teams::block_list &from, size_t size, const char *name)
+{
+	if (any_device(dest, source))
+		device_alltoallv(t, dest, to, source, from, size, name);
+	else
+		teams::alltoallv(t, name, dest, to, source, from, size);
+}
 inline void reduce_on(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t count,
 		      const char *name)
 {

@@ -3,8 +3,7 @@
 // The C names of the team collectives, and what is checked before each: a team that is none gives -1; memory that is
 // not symmetric, a root outside the team and a stride of zero end the job with a line that says so. With SHMEM_DEBUG
 // the members also compare their arguments.
-#include "shmem_coll.hpp"
-#include "shmem_team.hpp"
+#include "shmem_coll_enter.hpp"
 
 #include <cstring>
 
@@ -12,11 +11,7 @@
 #include <teams/teams_fold.hpp>
 
 namespace shmem {
-namespace {
 
-using teams::reduction, teams::reduction_of;
-
-// With SHMEM_DEBUG: members compare what they were called with; the job ends with a line when they differ.
 void check_alike(team &t, const char *routine, uint64_t elements, int root, const void *dest, const void *source)
 {
 	struct call {
@@ -43,32 +38,9 @@ void check_alike(team &t, const char *routine, uint64_t elements, int root, cons
 	}
 }
 
-// What every collective begins with. Null: not a team.
-template <class T>
-team *enter(const char *routine, shmem_team_t handle, T *dest, const T *source, size_t dest_count, size_t source_count,
-	    size_t size)
-{
-	if (PGAS_UNLIKELY(!g.initialized))
-		check_running(routine);
-	team *t = live_team(handle);
-	if (PGAS_UNLIKELY(!t))
-		return nullptr;
-	if (PGAS_UNLIKELY(__builtin_mul_overflow(dest_count, size, &dest_count) ||
-			  __builtin_mul_overflow(source_count, size, &source_count)))
-		fail(routine, "so many elements do not fit in memory");
-	check_symmetric(routine, "dest", dest, dest_count);
-	check_symmetric(routine, "source", source, source_count);
-	return t;
-}
+namespace {
 
-size_t times(const char *routine, shmem_team_t handle, size_t count)
-{
-	const team *t = live_team(handle);
-	size_t all;
-	if (__builtin_mul_overflow(count, static_cast<size_t>(t ? t->size : 0), &all))
-		fail(routine, "so many elements do not fit in memory");
-	return all;
-}
+using teams::reduction, teams::reduction_of;
 
 int do_reduce(const char *routine, shmem_team_t handle, void *dest, const void *source, size_t count, reduction op)
 {
@@ -99,8 +71,7 @@ int do_broadcast(const char *routine, shmem_team_t handle, void *dest, const voi
 	team *t = enter(routine, handle, dest, source, count, count, size);
 	if (!t)
 		return -1;
-	if (root < 0 || root >= t->size)
-		fail(routine, "the root %d is outside 0..%d of the team", root, t->size - 1);
+	check_root(routine, *t, root);
 	if (PGAS_UNLIKELY(g.env.debug))
 		check_alike(*t, routine, count, root, dest, source);
 	broadcast_on(*t, dest, source, count * size, root, false, routine);

@@ -123,4 +123,59 @@ void device_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t 
 	teams::sync(t);
 }
 
+void device_gather(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name)
+{
+	const actor me(t, source, name);
+	batch copies(t, driver_of(dest, source, name), name);
+	me.begin();
+	me.each([&](int i) { copies.pass(i, source, 0, root, dest, static_cast<size_t>(i) * bytes, bytes); });
+	copies.run();
+	teams::sync(t);
+}
+
+void device_scatter(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name)
+{
+	if (t.me == root) {
+		batch copies(t, driver_of(dest, source, name), name);
+		each_member(t, [&](int j) {
+			copies.pass(root, source, static_cast<size_t>(j) * bytes, j, dest, 0, bytes);
+		});
+		copies.run();
+	}
+	teams::sync(t);
+}
+
+// Who acts for others must know what they were called with: all learn all of it, block by block.
+void device_alltoallv(teams::team &t, void *dest, const teams::block_list &to, const void *source,
+		      const teams::block_list &from, size_t size, const char *name)
+{
+	struct block {
+		uint64_t sent, from, expected, to;
+	};
+	static_assert(sizeof(block) <= teams::kInline);
+	const auto n = static_cast<size_t>(t.size);
+	std::vector<block> all(n * n); // row i: member i's
+	for (size_t r = 0; r < n; r++) {
+		const block mine{from.counts[r], from.displs[r], to.counts[r], to.displs[r]};
+		teams::exchange(t, &mine, sizeof mine);
+		for (size_t i = 0; i < n; i++)
+			memcpy(&all[i * n + r], teams::exchanged(t, static_cast<int>(i)), sizeof mine);
+	}
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < n; j++)
+			teams::check_expected(t, name, static_cast<int>(i), all[i * n + j].sent, static_cast<int>(j),
+					      all[j * n + i].expected);
+	const actor me(t, source, name);
+	batch copies(t, driver_of(dest, source, name), name);
+	me.each([&](int i) {
+		each_member(t, [&](int j) {
+			const auto a = static_cast<size_t>(i), b = static_cast<size_t>(j);
+			const block &mine = all[a * n + b];
+			copies.pass(i, source, mine.from * size, j, dest, all[b * n + a].to * size, mine.sent * size);
+		});
+	});
+	copies.run();
+	teams::sync(t);
+}
+
 } // namespace shmem

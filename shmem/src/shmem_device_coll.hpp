@@ -91,7 +91,7 @@ private:
 	void *at_member(int j, const void *ptr) const { return place_at(team_, j, ptr, name_); }
 	void add(void *dest, const void *source, size_t bytes)
 	{
-		if (!bytes)
+		if (!bytes || dest == source)
 			return;
 		pieces_.push_back({dest, source, bytes});
 		if (pieces_.size() == kAtOnce)

@@ -136,6 +136,10 @@ void device_collect(teams::team &t, void *dest, const void *source, size_t bytes
 void device_alltoall(teams::team &t, void *dest, const void *source, size_t bytes, const char *name);
 void device_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t count,
 		      size_t size, const char *name);
+void device_gather(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name);
+void device_scatter(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name);
+void device_alltoallv(teams::team &t, void *dest, const teams::block_list &to, const void *source,
+		      const teams::block_list &from, size_t size, const char *name);
 void device_reduce(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,
 		   const char *name);
 void device_scan(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,

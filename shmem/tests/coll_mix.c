@@ -39,7 +39,7 @@ static void step(shmem_team_t team, int at, unsigned kind, unsigned draw)
 	long *dest = g_dest[at];
 	for (size_t i = 0; i < n * (size_t)members; i++)
 		g_source[i] = word(g_me, at, i);
-	switch (kind % 8) {
+	switch (kind % 11) {
 	case 0:
 	case 1:
 	case 2: /* often: nobody waits for the others in these */
@@ -73,6 +73,29 @@ static void step(shmem_team_t team, int at, unsigned kind, unsigned draw)
 		for (int j = 0; j < members; j++)
 			for (size_t i = 0; i < n / (1 + (size_t)(j + at) % 3); i++, to++)
 				CHECK(dest[to] == word(world_pe_of(team, j), at, i));
+		break;
+	}
+	case 7:
+		CHECK(shmemx_long_gather(team, dest, g_source, n, root) == 0);
+		for (size_t i = 0; i < n * (size_t)members && mine == root; i++)
+			CHECK(dest[i] == word(world_pe_of(team, (int)(i / n)), at, i % n));
+		break;
+	case 8:
+		CHECK(shmemx_long_scatter(team, dest, g_source, n, root) == 0);
+		for (size_t i = 0; i < n; i++)
+			CHECK(dest[i] == word(world_pe_of(team, root), at, (size_t)mine * n + i));
+		break;
+	case 9: { /* member i sends n / (1 + i) elements to each */
+		size_t to[kMostPes], from[kMostPes], displs[kMostPes];
+		for (int j = 0; j < members; j++) {
+			to[j] = n / (size_t)(1 + j);
+			from[j] = n / (size_t)(1 + mine);
+			displs[j] = (size_t)j * n;
+		}
+		CHECK(shmemx_long_alltoallv(team, dest, to, displs, g_source, from, displs) == 0);
+		for (int j = 0; j < members; j++)
+			for (size_t i = 0; i < to[j]; i++)
+				CHECK(dest[displs[j] + i] == word(world_pe_of(team, j), at, (size_t)mine * n + i));
 		break;
 	}
 	default:

@@ -59,6 +59,23 @@ static void mem_forms(shmem_team_t team)
 			CHECK(g_dest[2 * i] == value_of(world_pe_of(team, (int)(i / n)), (size_t)mine * n + i % n) &&
 			      !g_dest[2 * i + 1]);
 		shmem_team_sync(team);
+		CHECK(shmemx_gathermem(team, g_dest, g_source, n, 0) == 0);
+		for (size_t i = 0; i < all && mine == 0; i++)
+			CHECK(g_dest[i] == value_of(world_pe_of(team, (int)(i / n)), i % n));
+		shmem_team_sync(team);
+		CHECK(shmemx_scattermem(team, g_dest, g_source, n, 0) == 0);
+		for (size_t i = 0; i < n; i++)
+			CHECK(g_dest[i] == value_of(world_pe_of(team, 0), (size_t)mine * n + i));
+		shmem_team_sync(team);
+		size_t counts[8], displs[8];
+		for (int j = 0; j < members; j++) {
+			counts[j] = n;
+			displs[j] = (size_t)j * n;
+		}
+		CHECK(shmemx_alltoallvmem(team, g_dest, counts, displs, g_source, counts, displs) == 0);
+		for (size_t i = 0; i < all; i++)
+			CHECK(g_dest[i] == value_of(world_pe_of(team, (int)(i / n)), (size_t)mine * n + i % n));
+		shmem_team_sync(team);
 	}
 }
 

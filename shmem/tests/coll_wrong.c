@@ -22,7 +22,32 @@ int main(int argc, char **argv)
 		shmem_long_fcollect(SHMEM_TEAM_WORLD, g_to, stack, 1);
 	else if (!strcmp(what, "stride"))
 		shmem_long_alltoalls(SHMEM_TEAM_WORLD, g_to, g_from, 1, 0, 1);
-	else if (!strcmp(what, "huge"))
+	else if (!strcmp(what, "gather-root"))
+		shmemx_long_gather(SHMEM_TEAM_WORLD, g_to, g_from, 1, -1);
+	else if (!strcmp(what, "gather-dest"))
+		shmemx_long_gather(SHMEM_TEAM_WORLD, stack, g_from, 1, 0);
+	else if (!strcmp(what, "scatter-source"))
+		shmemx_long_scatter(SHMEM_TEAM_WORLD, g_to, stack, 1, 0);
+	else if (!strcmp(what, "scatter-huge"))
+		shmemx_long_scatter(SHMEM_TEAM_WORLD, g_to, g_from, SIZE_MAX / 2, 0);
+	else if (!strncmp(what, "v-", 2)) {
+		size_t ones[8] = {1, 1, 1, 1, 1, 1, 1, 1}, twos[8] = {2, 2, 2, 2, 2, 2, 2, 2};
+		size_t places[8] = {0, 2, 4, 6, 8, 10, 12, 14};
+		if (!strcmp(what, "v-null"))
+			shmemx_long_alltoallv(SHMEM_TEAM_WORLD, g_to, ones, NULL, g_from, ones, places);
+		else if (!strcmp(what, "v-counts"))
+			shmemx_long_alltoallv(SHMEM_TEAM_WORLD, g_to, me ? ones : twos, places, g_from, ones, places);
+		else if (!strcmp(what, "v-beyond")) {
+			places[1] = (size_t)1 << 50;
+			shmemx_long_alltoallv(SHMEM_TEAM_WORLD, g_to, ones, places, g_from, ones, places);
+		} else if (!strcmp(what, "v-huge")) {
+			places[1] = SIZE_MAX;
+			shmemx_long_alltoallv(SHMEM_TEAM_WORLD, g_to, ones, places, g_from, ones, places);
+		} else { /* blocks of dest overlap */
+			places[1] = 1;
+			shmemx_long_alltoallv(SHMEM_TEAM_WORLD, g_to, twos, places, g_from, twos, places);
+		}
+	} else if (!strcmp(what, "huge"))
 		shmem_long_fcollect(SHMEM_TEAM_WORLD, g_to, g_from, SIZE_MAX / 4);
 	else if (!strcmp(what, "nelems"))
 		shmem_long_sum_reduce(SHMEM_TEAM_WORLD, g_to, g_from, me ? 5 : 6);

@@ -305,6 +305,29 @@ static void signals(void)
 	shmem_partition_free(flags);
 }
 
+/* Member i sends (i + j) % block elements to member j, from block j of its source into block i of dest. */
+static void vector_of(shmem_team_t team, long *dest, const long *from, size_t block)
+{
+	const size_t rank = (size_t)shmem_team_my_pe(team), size = (size_t)shmem_team_n_pes(team);
+	size_t *const counts = malloc(2 * size * sizeof *counts), *const displs = counts + size;
+	long *const none = calloc(size * block, sizeof *none), *const got = malloc(size * block * sizeof *got);
+	for (size_t j = 0; j < size; j++) {
+		counts[j] = (rank + j) % block;
+		displs[j] = j * block;
+	}
+	set(dest, none, size * block * sizeof *none);
+	shmem_team_sync(team);
+	CHECK(shmemx_long_alltoallv(team, dest, counts, displs, from, counts, displs) == 0);
+	shmemx_partition_copy(got, dest, size * block * sizeof *got);
+	for (size_t i = 0; i < size * block; i++)
+		CHECK(got[i] ==
+		      (i % block < counts[i / block] ? (long)(i / block * 1000 + rank * block + i % block) : 0));
+	shmem_team_sync(team);
+	free(counts);
+	free(none);
+	free(got);
+}
+
 static void colls_of(shmem_team_t team, const char *what)
 {
 	const int rank = shmem_team_my_pe(team), size = shmem_team_n_pes(team);
@@ -348,6 +371,17 @@ static void colls_of(shmem_team_t team, const char *what)
 		for (size_t i = 0; i < all; i++)
 			CHECK(got[2 * i] == (long)(i / BLOCK) * 1000 + rank * BLOCK + (long)(i % BLOCK));
 		shmem_team_sync(team);
+		CHECK(shmemx_long_gather(team, dest, from, BLOCK, size - 1) == 0);
+		shmemx_partition_copy(got, dest, all * sizeof *got);
+		for (size_t i = 0; i < all && rank == size - 1; i++)
+			CHECK(got[i] == (long)(i / BLOCK) * 1000 + (long)(i % BLOCK));
+		shmem_team_sync(team);
+		CHECK(shmemx_long_scatter(team, dest, from, BLOCK, 0) == 0);
+		shmemx_partition_copy(got, dest, BLOCK * sizeof *got);
+		for (int i = 0; i < BLOCK; i++)
+			CHECK(got[i] == rank * BLOCK + i);
+		shmem_team_sync(team);
+		vector_of(team, dest, from, BLOCK);
 		CHECK(shmem_long_sum_reduce(team, dest, from, all) == 0);
 		shmemx_partition_copy(got, dest, all * sizeof *got);
 		for (size_t i = 0; i < all; i++)

@@ -4,6 +4,7 @@
  *
  * 	TYPED(put, ...)		the call of this type on the default context: the typed name, or with TEST_GENERIC the
  * 				type-generic one; TYPED_CTX: on ctx
+ * 	TYPED_MORE(gather, ...)	the same of a name that begins with shmemx_
  * 	CALL(put, ...)		in this form: CALL_first or CALL_second, which the program defines
  * FN(what) a name for a function or variable of this type and form; FN_OF gives it outside of a body
  * 	DOING("what")		says with a check that fails which type and form it was
@@ -16,11 +17,13 @@
 #ifdef TEST_GENERIC
 #define TYPED(call_arg, ...) GENERIC_NAMED(call_arg)(__VA_ARGS__)
 #define TYPED_CTX(call_arg, ...) GENERIC_NAMED(call_arg)(ctx, __VA_ARGS__)
+#define TYPED_MORE(call_arg, ...) shmemx_##call_arg(__VA_ARGS__)
 #define GENERIC_NAMED(call_arg) GENERIC_PASTED(call_arg)
 #define GENERIC_PASTED(call_arg) shmem_##call_arg
 #else
 #define TYPED(call_arg, ...) TYPED_NAMED(shmem_, NAME, call_arg)(__VA_ARGS__)
 #define TYPED_CTX(call_arg, ...) TYPED_NAMED(shmem_ctx_, NAME, call_arg)(ctx, __VA_ARGS__)
+#define TYPED_MORE(call_arg, ...) TYPED_NAMED(shmemx_, NAME, call_arg)(__VA_ARGS__)
 #endif
 #define TYPED_NAMED(head_arg, name_arg, call_arg) TYPED_PASTED(head_arg, name_arg, call_arg)
 #define TYPED_PASTED(head_arg, name_arg, call_arg) head_arg##name_arg##_##call_arg

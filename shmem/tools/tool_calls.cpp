@@ -65,6 +65,9 @@ namespace shmem_tools {
 #define FACTS_broadcast(T) family::broadcast, team, nelems * sizeof(T), 1
 #define FACTS_collect(T) family::collect, team, nelems * sizeof(T), 1
 #define FACTS_fcollect(T) family::fcollect, team, nelems * sizeof(T), 1
+#define FACTS_alltoallv(T) family::alltoallv, team, sum_of(source_counts, members(team)) * sizeof(T), 1
+#define FACTS_gather(T) family::gather, team, nelems * sizeof(T), 1
+#define FACTS_scatter(T) family::scatter, team, nelems * sizeof(T), 1
 #define REDUCED(T) family::reduce, team, nreduce * sizeof(T), 1
 #define FACTS_and_reduce(T) REDUCED(T)
 #define FACTS_or_reduce(T) REDUCED(T)
@@ -127,6 +130,7 @@ namespace shmem_tools {
 	SHMEM_EACH_TO_ALL(PLAIN)
 
 #define ID(R, N, T, CALLED, P, A) shmem_##N##_##CALLED,
+#define ID_MORE(R, N, T, CALLED, P, A) shmemx_##N##_##CALLED,
 #define ID_BOTH(R, N, T, CALLED, P, A) shmem_##N##_##CALLED, shmem_ctx_##N##_##CALLED,
 #define ID_WHOLE(R, N, T, CALLED, P, A, ON, OP, RESULT) shmem_##N##_##CALLED,
 #define ID_BOTH_WHOLE(R, N, T, CALLED, P, A, ON, OP, RESULT) shmem_##N##_##CALLED, shmem_ctx_##N##_##CALLED,
@@ -139,12 +143,16 @@ enum class call : uint16_t {
 	shmem_pcontrol,
 	shmemx_team_split_color,
 	shmemx_team_create_group,
+	SHMEMX_EACH_COLL(ID_MORE) shmemx_alltoallvmem,
+	shmemx_gathermem,
+	shmemx_scattermem,
 	count
 };
 #undef CALL
 
 namespace {
 #define TEXT(R, N, T, CALLED, P, A) "shmem_" #N "_" #CALLED,
+#define TEXT_MORE(R, N, T, CALLED, P, A) "shmemx_" #N "_" #CALLED,
 #define TEXT_BOTH(R, N, T, CALLED, P, A) "shmem_" #N "_" #CALLED, "shmem_ctx_" #N "_" #CALLED,
 #define TEXT_WHOLE(R, N, T, CALLED, P, A, ON, OP, RESULT) "shmem_" #N "_" #CALLED,
 #define TEXT_BOTH_WHOLE(R, N, T, CALLED, P, A, ON, OP, RESULT) "shmem_" #N "_" #CALLED, "shmem_ctx_" #N "_" #CALLED,
@@ -153,7 +161,12 @@ namespace {
 constexpr const char *kNames[] = {EACH_NAME(TEXT, TEXT_BOTH, TEXT_BOTH_WHOLE, TEXT_WHOLE, TEXT_SIZED)
 #include "tool_untyped.def"
 					  "shmem_global_exit",
-				  "shmem_pcontrol", "shmemx_team_split_color", "shmemx_team_create_group"};
+				  "shmem_pcontrol",
+				  "shmemx_team_split_color",
+				  "shmemx_team_create_group",
+				  SHMEMX_EACH_COLL(TEXT_MORE) "shmemx_alltoallvmem",
+				  "shmemx_gathermem",
+				  "shmemx_scattermem"};
 #undef CALL
 static_assert(sizeof kNames / sizeof *kNames == static_cast<size_t>(call::count));
 } // namespace
@@ -228,6 +241,28 @@ TOOL_NAME int shmemx_team_create_group(shmem_team_t parent_team, const int *pes,
 	const watch here(call::shmemx_team_create_group, family::team, 0);
 	return pshmemx_team_create_group(parent_team, pes, npes, config, config_mask, new_team);
 }
+
+static size_t sum_of(const size_t *counts, size_t n)
+{
+	size_t sum = 0;
+	for (size_t i = 0; counts && i < n; i++)
+		sum += counts[i];
+	return sum;
+}
+#define MORE_WRAP(R, name, P, A, ...)                                                                                  \
+	extern "C" R p##name P noexcept;                                                                               \
+	WRAP(R, name, P, A, __VA_ARGS__)
+#define MORE(R, N, T, CALLED, P, A) MORE_WRAP(R, shmemx_##N##_##CALLED, P, A, FACTS_##CALLED(T))
+SHMEMX_EACH_COLL(MORE)
+#undef MORE
+MORE_WRAP(int, shmemx_alltoallvmem,
+	  (shmem_team_t team, void *dest, const size_t *dest_counts, const size_t *dest_displs, const void *source,
+	   const size_t *source_counts, const size_t *source_displs),
+	  (team, dest, dest_counts, dest_displs, source, source_counts, source_displs), FACTS_alltoallv(char))
+MORE_WRAP(int, shmemx_gathermem, (shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root),
+	  (team, dest, source, nelems, PE_root), FACTS_gather(char))
+MORE_WRAP(int, shmemx_scattermem, (shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root),
+	  (team, dest, source, nelems, PE_root), FACTS_scatter(char))
 
 TOOL_NAME void shmem_global_exit(int status) noexcept
 {

@@ -58,4 +58,18 @@ void alltoall(team &t, void *dest, const void *source, size_t bytes);
 // strides and count in elements of `size` bytes
 void alltoalls(team &t, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t count, size_t size);
 
+// Teams only, no sets: `bytes` of each member at the root, and from there to each.
+void gather(team &t, void *dest, const void *source, size_t bytes, int root);
+void scatter(team &t, void *dest, const void *source, size_t bytes, int root);
+
+// A block for each member of an array: how many elements, and how many elements from its beginning. Those of dest are
+// where what each member sends is put.
+struct block_list {
+	const size_t *counts, *displs;
+};
+void alltoallv(team &t, const char *routine, void *dest, const block_list &to, const void *source,
+	       const block_list &from, size_t size);
+// Ends the job when members differ about a block.
+void check_expected(const team &t, const char *routine, int from, size_t sent, int to, size_t expected);
+
 } // namespace pgas::teams

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the C names of team collectives begin with: see shmem_coll_names.cpp.
+#pragma once
+
+#include "shmem_coll.hpp"
+#include "shmem_team.hpp"
+
+namespace shmem {
+
+// With SHMEM_DEBUG: members compare what they were called with; the job ends with a line when they differ.
+void check_alike(team &t, const char *routine, uint64_t elements, int root, const void *dest, const void *source);
+
+// What every collective begins with. Null: not a team.
+template <class T>
+team *enter(const char *routine, shmem_team_t handle, T *dest, const T *source, size_t dest_count, size_t source_count,
+	    size_t size)
+{
+	if (PGAS_UNLIKELY(!g.initialized))
+		check_running(routine);
+	team *t = live_team(handle);
+	if (PGAS_UNLIKELY(!t))
+		return nullptr;
+	if (PGAS_UNLIKELY(__builtin_mul_overflow(dest_count, size, &dest_count) ||
+			  __builtin_mul_overflow(source_count, size, &source_count)))
+		fail(routine, "so many elements do not fit in memory");
+	check_symmetric(routine, "dest", dest, dest_count);
+	check_symmetric(routine, "source", source, source_count);
+	return t;
+}
+
+inline size_t times(const char *routine, shmem_team_t handle, size_t count)
+{
+	const team *t = live_team(handle);
+	size_t all;
+	if (__builtin_mul_overflow(count, static_cast<size_t>(t ? t->size : 0), &all))
+		fail(routine, "so many elements do not fit in memory");
+	return all;
+}
+
+inline void check_root(const char *routine, const team &t, int root)
+{
+	if (root < 0 || root >= t.size)
+		fail(routine, "the root %d is outside 0..%d of the team", root, t.size - 1);
+}
+
+} // namespace shmem

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Gather, scatter and alltoallv. Senders know where their bytes go, so they put them there at once and tell the
+// receiver. In alltoallv only the receiver knows: it first says to each member where that one's block goes and how long
+// it expects it to be, beside the number of an exchange.
+#include "teams_algorithms.hpp"
+#include "teams_signal.hpp"
+
+#include <cstdio>
+
+namespace pgas::teams {
+
+void gather(team &t, void *dest, const void *source, size_t bytes, int root)
+{
+	if (!bytes)
+		return;
+	char *mine = static_cast<char *>(dest) + static_cast<size_t>(t.me) * bytes;
+	if (t.me != root)
+		return push_and_tell(t, root, mine, source, bytes);
+	copy_own(mine, source, bytes);
+	for (int i = 1; i < t.size; i++)
+		hear_member(t, wrap(root + i, t.size));
+}
+
+void scatter(team &t, void *dest, const void *source, size_t bytes, int root)
+{
+	if (!bytes)
+		return;
+	if (t.me != root)
+		return hear_member(t, root);
+	const char *from = static_cast<const char *>(source);
+	for (int i = 1; i < t.size; i++) {
+		const int j = wrap(root + i, t.size);
+		push_and_tell(t, j, dest, from + static_cast<size_t>(j) * bytes, bytes);
+	}
+	copy_own(dest, from + static_cast<size_t>(root) * bytes, bytes);
+}
+
+void check_expected(const team &t, const char *routine, int from, size_t sent, int to, size_t expected)
+{
+	if (PGAS_LIKELY(sent == expected))
+		return;
+	char text[128];
+	snprintf(text, sizeof text, "PE %d sends %zu elements to PE %d, which expects %zu", world_rank(t, from), sent,
+		 world_rank(t, to), expected);
+	fail(routine, text);
+}
+
+void alltoallv(team &t, const char *routine, void *dest, const block_list &to, const void *source,
+	       const block_list &from, size_t size)
+{
+	struct place {
+		uint64_t at, count; // in elements, of the receiver's dest
+	};
+	static_assert(sizeof(place) <= kInline);
+	const auto send = [&](int j, size_t at) {
+		const auto i = static_cast<size_t>(j);
+		push(t, j, static_cast<char *>(dest) + at * size,
+		     static_cast<const char *>(source) + from.displs[i] * size, from.counts[i] * size);
+	};
+	if (t.size == 1) {
+		check_expected(t, routine, 0, from.counts[0], 0, to.counts[0]);
+		return send(0, to.displs[0]);
+	}
+	uint64_t number = exchange_begin(t);
+	for (int i = 1; i <= t.size; i++) {
+		const int j = wrap(t.me + i, t.size);
+		const place mine{to.displs[j], to.counts[j]};
+		line one{};
+		memcpy(one.payload, &mine, sizeof mine);
+		exchange_post(t, number, j, one, sizeof mine);
+	}
+	exchange_gather(t, number);
+	const uint64_t places = number;
+	const line nothing{};
+	number = exchange_begin(t);
+	for (int i = 1; i <= t.size; i++) {
+		const int j = wrap(t.me + i, t.size);
+		place theirs;
+		memcpy(&theirs, in_line(t, t.block, places, j)->payload, sizeof theirs);
+		check_expected(t, routine, t.me, from.counts[j], j, theirs.count);
+		send(j, theirs.at);
+		exchange_post(t, number, j, nothing, 0);
+	}
+	exchange_gather(t, number);
+}
+
+} // namespace pgas::teams
