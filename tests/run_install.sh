@@ -97,6 +97,13 @@ for wrapper in oshcxx oshc++ oshCC; do
 	user "$bindir/$wrapper" $flags -x c++ hello.c -o cxx && runs ./cxx && own ./cxx
 	check "$wrapper, oshrun"
 done
+if [ -f "$libdir/pgas/fortran/shmem.mod" ]; then
+	user "$bindir/oshfort" $flags "$src/examples/heat.f90" -o heat && user "$bindir/oshrun" -n 2 ./heat &&
+		says '^heat: 2 PEs agree' && own ./heat
+	check "oshfort, oshrun"
+else
+	not_run "oshfort: no Fortran module"
+fi
 user "$bindir/shmemrun" -n 2 ./cxx && says '^hello 2$'
 check "shmemrun"
 user "$bindir/oshcc" -static-libsma $flags hello.c -o static && runs ./static && user ldd ./static &&

@@ -14,9 +14,11 @@ class Pgas(AutotoolsPackage):
     variant("pmix", default=True, description="Start under launchers that speak PMIx")
     variant("hwloc", default=True, description="oshrun asks hwloc for cores")
     variant("verbs", default=True, description="Drive RDMA adapters by rdma-core")
+    variant("fortran", default=True, description="The Fortran module shmem, and oshfort")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
+    depends_on("fortran", type="build", when="+fortran")
     depends_on("autoconf@2.69:", type="build")
     depends_on("automake@1.16:", type="build")
     depends_on("libtool", type="build")
@@ -35,6 +37,7 @@ class Pgas(AutotoolsPackage):
         for name, package in (("pmix", "pmix"), ("hwloc", "hwloc"), ("verbs", "rdma-core")):
             on = f"+{name}" in spec
             args.append(f"--with-{name}={spec[package].prefix}" if on else f"--without-{name}")
+        args.extend(self.enable_or_disable("fortran"))
         return args
 
     def setup_run_environment(self, env):

@@ -27,8 +27,9 @@ hasnt() {
 mkdir -p "$work/bin" "$work/a b"
 cp "$oshcc" "$work/bin/oshcc"
 chmod +x "$work/bin/oshcc"
-for name in oshc++ oshCC oshcxx; do ln -s oshcc "$work/bin/$name"; done
+for name in oshc++ oshCC oshcxx oshfort; do ln -s oshcc "$work/bin/$name"; done
 export OSHCC_INCLUDEDIR="$include" OSHCC_LIBDIR=/some/lib OSHCC_CC=the-cc OSHCC_CXX=the-cxx
+export OSHCC_FC=the-fc OSHCC_FORTRANDIR="$work/a b"
 for option in --show -show --showme -showme; do
 	has "^the-cc -I$include hello.c -o hello -L/some/lib -Wl,-rpath,/some/lib -Wl,-z,now -lsma\$" \
 		"$work/bin/oshcc" $option hello.c -o hello
@@ -48,6 +49,14 @@ has '^-L/some/lib -Wl,-rpath,/some/lib -Wl,-z,now -lsma$' "$work/bin/oshcc" --sh
 has '-L/some/lib .*-l:libsma.a -l:libpgas.a .*-lstdc++' "$work/bin/oshcc" -static-libsma --showme:link
 hasnt '-lsma\|-static-libsma' "$work/bin/oshcc" --show -static-libsma hello.c
 has "'a b/x.c' '-DS=\"q\"' -lm" "$work/bin/oshcc" --show 'a b/x.c' '-DS="q"' -lm
+has "^the-fc '-I$work/a b' -I$include heat.f90 -L/some/lib -Wl,-rpath,/some/lib -Wl,-z,now -lsma\$" \
+	"$work/bin/oshfort" --show heat.f90
+: >"$work/a b/libsma-fortran.a"
+has "now '$work/a b/libsma-fortran.a' -lsma\$" "$work/bin/oshfort" --show heat.f90
+has "now '$work/a b/libsma-fortran.a' -l:libsma.a" "$work/bin/oshfort" -static-libsma --showme:link
+has "^'-I$work/a b' -I$include\$" "$work/bin/oshfort" --showme:compile
+expect 2 'oshfort: --inline is for C' "$work/bin/oshfort" --inline --show heat.f90
+has '^usage: oshfort' "$work/bin/oshfort" --help
 has '^usage: oshc++' "$work/bin/oshc++" --help
 
 # really compiles, in both languages, through a path with a space
@@ -60,10 +69,11 @@ hasnt 'error' "$work/bin/oshc++" -c "$work/a b/x.cpp" -o "$work/a b/cxx.o"
 check "there are object files"
 
 # moved as a whole: headers beside the script win over the configured place
-unset OSHCC_INCLUDEDIR OSHCC_LIBDIR
+unset OSHCC_INCLUDEDIR OSHCC_LIBDIR OSHCC_FORTRANDIR
 mkdir -p "$work/include"
 cp "$include"/*.h "$work/include/"
 has "-I$work/include .*-L$work/lib" "$work/bin/oshcc" --show hello.c
+has "-I$work/lib/pgas/fortran -I$work/include .*-L$work/lib" "$work/bin/oshfort" --show heat.f90
 ln -s "$work/bin/oshcc" "$work/a b/oshcc"
 has "-I$work/include " "$work/a b/oshcc" --show hello.c
 
