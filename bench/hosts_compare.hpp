@@ -53,11 +53,13 @@ struct results {
 
 	const row *row_named(const std::string &name) const;
 	double best_of(size_t k, const std::string &name) const; // 0: no such row or result
+	double median_of(size_t k, const std::string &name) const;
 };
 
 const goal *goal_of(const row &r);
-// What the goal's row is measured against, 0 when that was not measured; its name for people.
-double reference(const results &all, const row &r, const goal &g);
+// What the goal's row is measured against, 0 when that was not measured; its name for people. By bests or medians.
+using value_of = double (results::*)(size_t, const std::string &) const;
+double reference(const results &all, const row &r, const goal &g, value_of value = &results::best_of);
 std::string reference_name(const results &all, const row &r, const goal &g);
 double limit_of(const results &all, const goal &g);
 // How many times better than the goal a value is: from 1 on it is reached.
