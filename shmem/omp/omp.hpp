@@ -16,7 +16,8 @@
 //   omp_real.cpp     the runtime and OpenSHMEM, as far as they are called from here; how a wrong use ends
 //
 // One mutex guards the table and the choice. A variable that is being filled or emptied is `busy`: whoever needs it
-// waits until that is done, before it has changed anything.
+// waits until that is done, before it has changed anything. While the runtime itself may be making a variable for
+// another thread, nobody places one there.
 #pragma once
 
 #include <cstddef>
@@ -89,7 +90,7 @@ struct allocator {
 };
 
 extern std::mutex g_mutex;
-bool is_idle(); // nothing is chosen by this thread or by all, and nothing lies in a partition: the usual case
+bool is_idle(); // nobody chooses, and nothing lies in a partition: the usual case
 
 // What shall be placed, by whom; null: not by us. g_mutex is held, and the pointer is good as long.
 const allocator *chosen(int device, const void *base, const void *begin, size_t bytes);
@@ -120,7 +121,7 @@ finding find(int device, uintptr_t begin, size_t bytes);
 variable &add(const variable &v);
 void remove(variable &v);
 variable *with_block(const void *ptr);
-extern std::condition_variable g_not_busy;
+extern std::condition_variable &g_not_busy;
 
 // --- omp_plan.cpp ----------------------------------------------------------------------------------------------------
 
@@ -142,10 +143,10 @@ struct row {
 class plan {
 public:
 	plan(void *location, int device, const items &list);
-	void begin(); // counts, places
-	void end();   // counts
-	void finish_begin();
-	void finish_end(); // what nobody maps any more is gone
+	void begin();        // counts, places
+	void end();          // counts
+	void finish_begin(); // whether it is ours or not
+	void finish_end();   // what nobody maps any more is gone
 	bool is_ours() const { return ours_; }
 	bool has_news() const { return news_; }       // data is to be brought
 	bool has_changes() const { return changes_; } // the runtime must see other types
@@ -159,7 +160,8 @@ public:
 
 private:
 	void expand(int item);
-	void wait_until_free(std::unique_lock<std::mutex> &lock);
+	void wait_until_free(std::unique_lock<std::mutex> &lock, bool to_begin);
+	bool must_wait_for(const row &r, bool to_begin) const;
 	bool may_place(const row &r, size_t at, const finding &there, uintptr_t &begin, size_t &bytes) const;
 	variable *place(const row &r, const allocator &from, uintptr_t begin, size_t bytes);
 	void begin_row(size_t at);

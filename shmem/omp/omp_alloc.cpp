@@ -12,7 +12,7 @@
 namespace shmem_omp {
 namespace {
 
-std::map<void *, allocator> g_blocks; // g_mutex
+std::map<void *, allocator> &g_blocks = *new std::map<void *, allocator>; // g_mutex; never destroyed
 
 // Gives a block of ours back. False: it is not.
 bool release_block(void *ptr)

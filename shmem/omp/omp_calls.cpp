@@ -48,27 +48,28 @@ void wait_for(void *location, int32_t count, int32_t more)
 		wait(location, thread_number(location));
 }
 
-// True: it is done. False: none of it is ours.
-bool data_begin(void *location, int device, const items &list)
+// plain: how the runtime is called where none of it is ours
+template <class Plain>
+void data_begin(void *location, int device, const items &list, Plain plain)
 {
 	plan p(location, device, list);
 	p.begin();
-	if (!p.is_ours())
-		return false;
-	p.call_begin(plan::others::as_they_are);
+	if (p.is_ours())
+		p.call_begin(plan::others::as_they_are);
+	else
+		plain();
 	p.finish_begin();
-	return true;
 }
 
-bool data_end(void *location, int device, const items &list)
+template <class Plain>
+void data_end(void *location, int device, const items &list, Plain plain)
 {
 	plan p(location, device, list);
 	p.end();
 	if (!p.is_ours())
-		return false;
+		return plain();
 	p.call_end(plan::others::as_they_are);
 	p.finish_end();
-	return true;
 }
 
 // A region with maps of its own. Its begin and its end are one call of the runtime, which cannot be told of each: where
@@ -78,13 +79,19 @@ int target(void *location, int device, const items &list, Region region, Plain p
 {
 	plan p(location, device, list);
 	p.begin();
-	if (!p.is_ours())
-		return plain();
+	if (!p.is_ours()) {
+		const int rc = plain();
+		p.finish_begin();
+		return rc;
+	}
 	const bool around = p.has_news() || p.has_mappers();
-	if (around)
+	if (around) {
 		p.call_begin(plan::others::never_always);
-	p.finish_begin();
+		p.finish_begin();
+	}
 	const int rc = region();
+	if (!around)
+		p.finish_begin();
 	p.end();
 	if (around)
 		p.call_end(plan::others::never_always);
@@ -115,37 +122,43 @@ extern "C" {
 SHMEM_OMP_EXPORT void __tgt_target_data_begin_mapper(DATA_PARAMETERS)
 {
 	static auto *const real_call = must_find<data_call>(__func__);
+	const auto plain = [&] { real_call(DATA_ARGUMENTS); };
 	const int number = device_of(device);
-	if (number < 0 || !data_begin(location, number, LIST))
-		real_call(DATA_ARGUMENTS);
+	if (number < 0)
+		return plain();
+	data_begin(location, number, LIST, plain);
 }
 
 SHMEM_OMP_EXPORT void __tgt_target_data_end_mapper(DATA_PARAMETERS)
 {
 	static auto *const real_call = must_find<data_call>(__func__);
+	const auto plain = [&] { real_call(DATA_ARGUMENTS); };
 	const int number = device_of(device);
-	if (number < 0 || !data_end(location, number, LIST))
-		real_call(DATA_ARGUMENTS);
+	if (number < 0)
+		return plain();
+	data_end(location, number, LIST, plain);
 }
 
 SHMEM_OMP_EXPORT void __tgt_target_data_begin_nowait_mapper(DATA_PARAMETERS, DEPENDENCES)
 {
 	static auto *const real_call = must_find<data_nowait_call>(__func__);
+	const auto plain = [&] { real_call(DATA_ARGUMENTS, depends, list, depends_more, list_more); };
 	const int number = device_of(device);
-	if (number >= 0)
-		wait_for(location, depends, depends_more);
-	if (number < 0 || !data_begin(location, number, LIST))
-		real_call(DATA_ARGUMENTS, depends, list, depends_more, list_more);
+	if (number < 0)
+		return plain();
+	wait_for(location, depends, depends_more);
+	data_begin(location, number, LIST, plain);
 }
 
 SHMEM_OMP_EXPORT void __tgt_target_data_end_nowait_mapper(DATA_PARAMETERS, DEPENDENCES)
 {
 	static auto *const real_call = must_find<data_nowait_call>(__func__);
+	const auto plain = [&] { real_call(DATA_ARGUMENTS, depends, list, depends_more, list_more); };
 	const int number = device_of(device);
-	if (number >= 0)
-		wait_for(location, depends, depends_more);
-	if (number < 0 || !data_end(location, number, LIST))
-		real_call(DATA_ARGUMENTS, depends, list, depends_more, list_more);
+	if (number < 0)
+		return plain();
+	wait_for(location, depends, depends_more);
+	data_end(location, number, LIST, plain);
 }
 
 // --- LLVM 14 ---------------------------------------------------------------------------------------------------------

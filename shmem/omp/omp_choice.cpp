@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #pragma weak shmem_partition_malloc
 
@@ -23,11 +24,18 @@ struct scope {
 	allocator from; // allocate is null: what OpenMP does
 	bool is_for_all = true;
 	std::vector<const void *> variables;
+	const scope *outer = nullptr;
 };
 
-std::map<int, allocator> g_allocators;
-std::atomic<long> g_reasons; // to look at calls: allocators, variables and blocks in partitions
-thread_local std::vector<scope> t_scopes;
+// g_mutex; never destroyed, for threads that still map when the program ends
+std::map<int, allocator> &allocators()
+{
+	static auto &all = *new std::map<int, allocator>;
+	return all;
+}
+
+std::atomic<long> g_reasons; // to look at calls: allocators, scopes, variables and blocks in partitions
+thread_local const scope *t_scope;
 
 constexpr char kNoRuntime[] =
 	"the program has no target runtime of LLVM: compile and link it by clang with -fopenmp and "
@@ -68,7 +76,7 @@ int set(const char *routine, int64_t device, const allocator &from)
 	if (from.allocate == &shmem_partition_malloc)
 		must_be_usable(routine, from.id);
 	const std::lock_guard<std::mutex> lock(g_mutex);
-	if (g_allocators.insert_or_assign(static_cast<int>(device), from).second)
+	if (allocators().insert_or_assign(static_cast<int>(device), from).second)
 		note_live(1);
 	return 0;
 }
@@ -80,7 +88,9 @@ void push(const char *routine, int id, scope s)
 		must_be_usable(routine, id);
 		s.from = {&shmem_partition_malloc, &shmem_partition_free, id};
 	}
-	t_scopes.push_back(std::move(s));
+	s.outer = t_scope;
+	t_scope = new scope(std::move(s));
+	note_live(1);
 }
 
 bool names(const scope &s, const void *base, const void *begin, size_t bytes)
@@ -95,7 +105,7 @@ bool names(const scope &s, const void *base, const void *begin, size_t bytes)
 
 bool is_idle()
 {
-	return g_reasons.load(std::memory_order_relaxed) == 0 && t_scopes.empty();
+	return g_reasons.load(std::memory_order_relaxed) == 0;
 }
 
 void note_live(int more)
@@ -105,12 +115,12 @@ void note_live(int more)
 
 const allocator *chosen(int device, const void *base, const void *begin, size_t bytes)
 {
-	if (!t_scopes.empty() && device == real().default_device()) {
-		const scope &s = t_scopes.back();
+	if (t_scope && device == real().default_device()) {
+		const scope &s = *t_scope;
 		return s.from.allocate && (s.is_for_all || names(s, base, begin, bytes)) ? &s.from : nullptr;
 	}
-	const auto it = g_allocators.find(device);
-	return it == g_allocators.end() ? nullptr : &it->second;
+	const auto it = allocators().find(device);
+	return it == allocators().end() ? nullptr : &it->second;
 }
 
 const allocator *chosen_for_blocks(int device)
@@ -153,7 +163,7 @@ SHMEM_OMP_EXPORT int __tgt_set_device_allocator(int64_t device, void *allocate, 
 SHMEM_OMP_EXPORT int __tgt_reset_device_allocator(int64_t device)
 {
 	const std::lock_guard<std::mutex> lock(g_mutex);
-	if (g_allocators.erase(static_cast<int>(device)))
+	if (allocators().erase(static_cast<int>(device)))
 		note_live(-1);
 	return 0;
 }
@@ -174,9 +184,10 @@ SHMEM_OMP_EXPORT void shmemx_omp_push_vars(int id, int count, const void *const 
 
 SHMEM_OMP_EXPORT void shmemx_omp_pop(void)
 {
-	if (t_scopes.empty())
+	if (!t_scope)
 		fail("%s: this thread has no scope to leave: there is no shmemx_omp_push before it", __func__);
-	t_scopes.pop_back();
+	delete std::exchange(t_scope, t_scope->outer);
+	note_live(-1);
 }
 
 } // extern "C"

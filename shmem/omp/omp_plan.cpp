@@ -28,6 +28,15 @@ constexpr uintptr_t kMostAligned = 16;
 
 thread_local plan *t_plan;
 
+// What the runtime may be making just now, because a call brings it and it is not ours. g_mutex; never destroyed.
+struct foreign {
+	const plan *by;
+	int device;
+	uintptr_t begin;
+	size_t bytes;
+};
+std::vector<foreign> &g_foreign = *new std::vector<foreign>;
+
 // What a mapper is given in place of the runtime's handle.
 struct collector {
 	std::vector<row> *rows;
@@ -50,6 +59,12 @@ bool is_none(const row &r)
 bool is_member(int64_t type)
 {
 	return parent_of(type) >= 0 && !(type & kPtrAndObj);
+}
+
+// What the program says that it maps from.
+const void *base_of(const row &r)
+{
+	return r.type & kPtrAndObj ? *static_cast<void **>(r.base) : r.base;
 }
 
 size_t bytes_of(const row &r)
@@ -136,16 +151,27 @@ void plan::expand(int i)
 	t_collector = nullptr;
 }
 
-// Nothing has been changed before all that the call needs is free: nobody waits for a thread that waits.
-void plan::wait_until_free(std::unique_lock<std::mutex> &lock)
+bool plan::must_wait_for(const row &r, bool to_begin) const
 {
-	g_not_busy.wait(lock, [this] {
-		return std::none_of(rows_.begin(), rows_.end(), [this](const row &r) {
-			if (is_none(r) || (r.type & kAttach))
-				return false;
-			const variable *v = find(device_, number(r.begin), bytes_of(r)).of;
-			return v && v->busy;
-		});
+	if (is_none(r) || (r.type & kAttach))
+		return false;
+	const uintptr_t begin = number(r.begin);
+	const size_t bytes = bytes_of(r);
+	if (const variable *v = find(device_, begin, bytes).of)
+		return v->busy;
+	if (!to_begin || !chosen(device_, base_of(r), r.begin, bytes))
+		return false;
+	return std::any_of(g_foreign.begin(), g_foreign.end(), [&](const foreign &f) {
+		return f.device == device_ && f.begin < begin + bytes && begin < f.begin + f.bytes;
+	});
+}
+
+// Nothing has been changed before all that the call needs is free: nobody waits for a thread that waits.
+void plan::wait_until_free(std::unique_lock<std::mutex> &lock, bool to_begin)
+{
+	g_not_busy.wait(lock, [this, to_begin] {
+		return std::none_of(rows_.begin(), rows_.end(),
+				    [this, to_begin](const row &r) { return must_wait_for(r, to_begin); });
 	});
 }
 
@@ -231,16 +257,18 @@ void plan::begin_row(size_t at)
 	} else {
 		uintptr_t begin = 0;
 		size_t bytes = 0;
-		const void *base = r.type & kPtrAndObj ? *static_cast<void **>(r.base) : r.base;
-		const allocator *from = chosen(device_, base, r.begin, bytes_of(r));
+		const allocator *from = chosen(device_, base_of(r), r.begin, bytes_of(r));
 		if (from && may_place(r, at, there, begin, bytes))
 			r.of = place(r, *from, begin, bytes);
 		r.is_new = r.of != nullptr;
 	}
 	if (r.type & kPtrAndObj)
 		note_pointer(r);
-	if (!r.of)
+	if (!r.of) {
+		if (r.size > 0)
+			g_foreign.push_back({this, device_, number(r.begin), bytes_of(r)});
 		return;
+	}
 	ours_ = true;
 	if (r.is_new && (r.type & kTo))
 		r.add = r.type & kPtrAndObj ? kAlways : kAlways | kClose;
@@ -261,7 +289,7 @@ void plan::attach_row(row &r)
 void plan::begin()
 {
 	std::unique_lock<std::mutex> lock(g_mutex);
-	wait_until_free(lock);
+	wait_until_free(lock, true);
 	for (size_t i = 0; i < rows_.size(); i++)
 		if (!is_none(rows_[i]) && !(rows_[i].type & kAttach))
 			begin_row(i);
@@ -274,12 +302,11 @@ void plan::begin()
 
 void plan::finish_begin()
 {
-	if (busy_.empty())
-		return;
 	const std::lock_guard<std::mutex> lock(g_mutex);
 	for (variable *v : busy_)
 		v->busy = false;
 	busy_.clear();
+	std::erase_if(g_foreign, [this](const foreign &f) { return f.by == this; });
 	g_not_busy.notify_all();
 }
 
@@ -317,7 +344,7 @@ void plan::end()
 		r.add = 0;
 		r.of = nullptr;
 	}
-	wait_until_free(lock);
+	wait_until_free(lock, false);
 	for (auto r = rows_.rbegin(); r != rows_.rend(); ++r) {
 		if (!is_none(*r) && !(r->type & kAttach))
 			end_row(*r);

@@ -9,13 +9,14 @@
 
 namespace shmem_omp {
 
-std::condition_variable g_not_busy;
+std::condition_variable &g_not_busy = *new std::condition_variable;
 
 namespace {
 
 using place = std::pair<int, uintptr_t>;
 
-std::map<place, variable> g_variables; // g_mutex
+// never destroyed, for threads that still map when the program ends; nor is what they wait for
+std::map<place, variable> &g_variables = *new std::map<place, variable>;
 
 bool meets(const variable &v, int device, uintptr_t begin, size_t bytes)
 {
