@@ -46,6 +46,8 @@ std::vector<size_t> lengths_of_all(teams::team &t, size_t mine, const char *name
 void device_broadcast(teams::team &t, void *dest, const void *source, size_t bytes, int root, bool root_too,
 		      bool in_turn, const char *name)
 {
+	if (staged_broadcast(t, dest, source, bytes, root, root_too, in_turn, name))
+		return;
 	if (in_turn)
 		teams::sync(t);
 	if (t.me == root) {
@@ -61,6 +63,8 @@ void device_broadcast(teams::team &t, void *dest, const void *source, size_t byt
 
 void device_fcollect(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
 {
+	if (staged_fcollect(t, dest, source, bytes, name))
+		return;
 	const actor me(t, source, name);
 	batch copies(t, driver_of(dest, source, name), name);
 	me.begin();
@@ -91,6 +95,8 @@ void device_collect(teams::team &t, void *dest, const void *source, size_t bytes
 
 void device_alltoall(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
 {
+	if (staged_alltoall(t, dest, source, bytes, name))
+		return;
 	const actor me(t, source, name);
 	batch copies(t, driver_of(dest, source, name), name);
 	me.begin();
@@ -125,6 +131,8 @@ void device_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t 
 
 void device_gather(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name)
 {
+	if (staged_gather(t, dest, source, bytes, root, name))
+		return;
 	const actor me(t, source, name);
 	batch copies(t, driver_of(dest, source, name), name);
 	me.begin();
@@ -135,6 +143,8 @@ void device_gather(teams::team &t, void *dest, const void *source, size_t bytes,
 
 void device_scatter(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name)
 {
+	if (staged_scatter(t, dest, source, bytes, root, name))
+		return;
 	if (t.me == root) {
 		batch copies(t, driver_of(dest, source, name), name);
 		each_member(t, [&](int j) {

@@ -185,4 +185,17 @@ inline share share_of(size_t elements, int member, int members)
 	return {m * each + std::min(m, more), each + (m < more ? 1 : 0)};
 }
 
+// --- staged (shmem_device_stage.cpp); false: it is not, and nothing was done -----------------------------------------
+
+bool staged_broadcast(teams::team &t, void *dest, const void *source, size_t bytes, int root, bool root_too,
+		      bool in_turn, const char *name);
+bool staged_fcollect(teams::team &t, void *dest, const void *source, size_t bytes, const char *name);
+bool staged_alltoall(teams::team &t, void *dest, const void *source, size_t bytes, const char *name);
+bool staged_gather(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name);
+bool staged_scatter(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name);
+bool staged_reduce(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,
+		   const char *name);
+bool staged_scan(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,
+		 bool exclusive, const char *name);
+
 } // namespace shmem

@@ -178,7 +178,8 @@ void on_my_part(teams::team &t, size_t size, void *dest, const void *source, siz
 void device_reduce(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,
 		   const char *name)
 {
-	if (by_kernels(t, devices::fold_form::all, op, dest, source, elements, name))
+	if (staged_reduce(t, op, dest, source, elements, name) ||
+	    by_kernels(t, devices::fold_form::all, op, dest, source, elements, name))
 		return;
 	on_my_part(t, op.size, dest, source, elements, name, [&](rows &host, size_t count) {
 		op.fold(host.row(0), host.at.data(), host.at.size(), count);
@@ -191,7 +192,8 @@ void device_scan(teams::team &t, const teams::reduction &op, void *dest, const v
 		 bool exclusive, const char *name)
 {
 	using devices::fold_form;
-	if (by_kernels(t, exclusive ? fold_form::exclusive : fold_form::inclusive, op, dest, source, elements, name))
+	if (staged_scan(t, op, dest, source, elements, exclusive, name) ||
+	    by_kernels(t, exclusive ? fold_form::exclusive : fold_form::inclusive, op, dest, source, elements, name))
 		return;
 	std::vector<char> nobody;
 	on_my_part(t, op.size, dest, source, elements, name, [&](rows &host, size_t count) {

@@ -39,12 +39,14 @@ struct card { // what PEs tell each other at start
 	uint64_t heap_bytes;
 	uint64_t data_bytes;
 	uint64_t partitions; // what they are, in one number
+	uint64_t tuning;     // the same of SHMEM_TUNE_FILE
 	uint64_t host;
 	char host_name[kHostNameBytes];
 	unsigned char secret[kSecretBytes]; // of the job: that of PE 0 counts
 	cpu_set_t cpus;                     // that it may run on
 	bool tool;                          // one looks on here
 	bool can;                           // have the device heap that it would like (partitions_can)
+	bool threads;                       // several may call at a time
 };
 using cards_of_all = std::vector<card>;
 
@@ -139,6 +141,7 @@ card own_card(const memory_plan &plan, uint64_t host)
 	mine.heap_bytes = plan.heap_bytes;
 	mine.data_bytes = plan.data_bytes;
 	mine.partitions = partitions_fingerprint();
+	mine.tuning = stage_fingerprint();
 	mine.host = host;
 	gethostname(mine.host_name, sizeof mine.host_name - 1);
 	if (g.my_pe == 0 && getrandom(mine.secret, sizeof mine.secret, 0) != sizeof mine.secret)
@@ -146,6 +149,7 @@ card own_card(const memory_plan &plan, uint64_t host)
 	mine.cpus = pgas::usable_cores();
 	mine.tool = g.tool != nullptr;
 	mine.can = partitions_can();
+	mine.threads = g.thread_level == SHMEM_THREAD_MULTIPLE;
 	return mine;
 }
 
@@ -160,6 +164,8 @@ void compare(const card &c, const card &mine, int pe)
 		     "the SHMEM_SYMMETRIC_PARTITION variables of PE %d are not those that we have here, or those of "
 		     "devices and spaces, or the device levels given to shmem_init_thread",
 		     pe);
+	if (c.tuning != mine.tuning)
+		fail(kRoutine, "what SHMEM_TUNE_FILE of PE %d says is not what ours says; use the same file", pe);
 	if (c.data_bytes != mine.data_bytes)
 		fail(kRoutine, "PE %d runs another program: its static data is not as long", pe);
 }
@@ -256,7 +262,10 @@ void map_memory(const memory_plan &plan, const cards_of_all &cards)
 	register_memory();
 	start_heap(cards);
 	partitions_open(rank_on_host(cards));
-	partitions_publish();
+	bool threads = false;
+	for (const card &c : cards)
+		threads |= c.threads;
+	partitions_publish(threads);
 }
 
 // --- meet: all others can be reached ---------------------------------------------------------------------------------

@@ -61,14 +61,20 @@ extern SHMEM_HIDDEN partition_table g_partitions;
 
 // The environment; sets g.devices and the size of the heap. device_asked: the program wants a device heap.
 void partitions_read(bool device_asked);
-bool partitions_can();                // false: there is no device for a partition that nobody gave a size for
-void partitions_agree(bool all_can);  // that partition ends, unless all PEs can have it
-size_t partitions_host_bytes();       // of the address space behind the heap
-uint64_t partitions_fingerprint();    // the same on all PEs, or init fails
-void partitions_map(uintptr_t at);    // host memory; `at`: behind the heap
-void partitions_open(int local_rank); // device memory
-void partitions_publish();            // handles, into the symmetric heap
+bool partitions_can();                 // false: there is no device for a partition that nobody gave a size for
+void partitions_agree(bool all_can);   // that partition ends, unless all PEs can have it
+size_t partitions_host_bytes();        // of the address space behind the heap
+uint64_t partitions_fingerprint();     // the same on all PEs, or init fails
+void partitions_map(uintptr_t at);     // host memory; `at`: behind the heap
+void partitions_open(int local_rank);  // device memory
+void partitions_publish(bool threads); // handles, into the symmetric heap; threads: any PE has several
 void partitions_close();
+
+// Staging of short collectives (shmem_device_stage.cpp).
+void stage_read(const char *name); // SHMEM_TUNE_FILE
+uint64_t stage_fingerprint();      // the same on all PEs, or init fails
+void stage_open(bool threads);     // threads: of any PE
+void stage_close();
 
 // --- SHMEM_DEBUG: do all PEs make the same calls? --------------------------------------------------------------------
 

@@ -172,6 +172,8 @@ void set_wishes(const std::vector<partition_wish> &wishes)
 		if (p.wish.device_heap)
 			g_partitions.device_heap = &p;
 	}
+	if (g.devices)
+		stage_read(kRoutine);
 }
 
 } // namespace
@@ -263,11 +265,13 @@ void partitions_open(int local_rank)
 }
 
 // The heap is empty, so all PEs find the same place.
-void partitions_publish()
+void partitions_publish(bool threads)
 {
 	if (!g.devices && (!g_partitions.count || !g.env.debug))
 		return;
 	device_far_open(kRoutine);
+	if (g.devices)
+		stage_open(threads);
 	const size_t for_handles = static_cast<size_t>(g_partitions.count) * sizeof(devices::handle);
 	const size_t for_lengths = static_cast<size_t>(g.n_pes) * sizeof(uint64_t);
 	const size_t bytes = for_handles + for_lengths + order_bytes();
@@ -302,6 +306,7 @@ void partitions_close()
 	for (int i = 0; i < g_partitions.count; i++)
 		if (partition &p = g_partitions.all[i]; p.kind && !kind_before(p))
 			p.kind->close();
+	stage_close();
 	delete[] g_partitions.all;
 	g_partitions = {};
 	g.devices = false;
