@@ -194,6 +194,17 @@ fi
 
 . "$src/packaging/check_installed.sh"
 
+# what README.md and the tutorial tell, by the tools of the moved installation
+if [ -z "$flags" ]; then
+	. "$src/tests/documents.sh"
+	LIMIT=240 document_user=$other
+	run_documents installed "PATH='$bindir':\$PATH; export PKG_CONFIG_PATH='$pkgconfigdir' PGAS_PC='$pc_options'
+pkg-config() { command pkg-config \$PGAS_PC \"\$@\"; }; export FI_PROVIDER_PATH='$providerdir'"
+	LIMIT=60
+else
+	not_run "the commands of the documents: readers compile without sanitizers"
+fi
+
 if [ -x "$bindir/instr-count" ]; then
 	user "$bindir/instr-count" run shmem_int_p
 	rc=$?

@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# check_documents.sh: what docs/ says of the code is so: each message that TROUBLESHOOTING.md explains is in the
+# sources, or is one of another program; each variable and each tool option of ours that a guide names exists; links
+# lead somewhere; guides are installed.
+set -u
+. "$(dirname "$0")/harness.sh"
+guides='TUTORIAL.md WHICH-PART.md FAQ.md TROUBLESHOOTING.md TUNING.md'
+cd "$src" || exit 99
+# Messages of others: fragments that no source of ours has.
+others='cannot open shared object file|binary file matches|Cannot read module file|fi_getinfo: -61
+created by a different version of GNU Fortran'
+
+# headings in backquotes are messages; … stands for what differs
+sed -n 's/^### .*`\(.*\)`.*/\1/p' docs/TROUBLESHOOTING.md | sed 's/`[^`]*`/…/g' | sed 's/…/\n/g' |
+	sed "s/^[^A-Za-z(]*//; s/ *$//" | LC_ALL=C awk 'length($0) >= 12' >"$work/fragments"
+[ "$(wc -l <"$work/fragments")" -ge 15 ]
+check "$(wc -l <"$work/fragments") pieces of messages"
+: >"$work/out"
+cat $(find shmem boot prov gasnet-conduit devices counters teams -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \
+	-o -name '*.c' -o -name 'oshcc.in') | tr -d '\n\t' | sed 's/" *"//g' >"$work/sources"
+while read -r piece; do
+	case $others in *"$piece"*) continue ;; esac
+	grep -q -F -e "$piece" "$work/sources" || echo "in no source: $piece" >>"$work/out"
+done <"$work/fragments"
+[ ! -s "$work/out" ]
+check "TROUBLESHOOTING.md: its messages are in the sources"
+
+: >"$work/out"
+for guide in $guides; do
+	grep -o 'SHMEM_[A-Z_]*[A-Z]\|FI_PGAS_[A-Z_]*[A-Z]\|PGAS_[A-Z_]*[A-Z]\|OSHCC_[A-Z]*' "docs/$guide" | sort -u |
+		while read -r name; do
+			grep -r -q -w -F --include='*.def' --include='*.h' --include='*.cpp' --include='*.in' \
+				--include='*.7' --include='*.1' -e "$name" shmem boot prov counters man ||
+				echo "$guide: $name is nowhere"
+		done >>"$work/out"
+	# options of oshrun
+	grep -o 'oshrun [^`]*' "docs/$guide" | grep -o -e ' --[a-z][a-z-]*' | sort -u | while read -r option; do
+		sed 's/\\-/-/g' man/man1/oshrun.1 man/man1/oshcc.1 | grep -q -w -F -e "$option" ||
+			echo "$guide: oshrun has no $option"
+	done >>"$work/out"
+done
+[ ! -s "$work/out" ]
+check "variables and options of the guides exist"
+
+: >"$work/out"
+for page in README.md docs/*.md; do
+	dir=$(dirname "$page")
+	grep -o '](\([^)#:]*\)[)#]' "$page" | sed 's/^](//; s/[)#]$//' | sort -u | while read -r link; do
+		[ -z "$link" ] || [ -e "$dir/$link" ] || echo "$page: no $link"
+	done >>"$work/out"
+done
+[ ! -s "$work/out" ]
+check "links lead somewhere"
+
+for guide in $guides; do
+	grep -q "docs/$guide" README.md && grep -q "docs/$guide" packaging/Makefile.include
+	check "$guide: README.md leads to it, and it is installed"
+done
+finish
