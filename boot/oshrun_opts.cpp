@@ -55,6 +55,8 @@ constexpr const char *kHelp =
 	"  --trace FILE             write a timeline of all PEs, for ui.perfetto.dev\n"
 	"  --hang-after SECONDS     when a PE is in one call for so long, and at SIGUSR1: say\n"
 	"                           where all PEs are, with backtraces\n"
+	"  --check race[:FILE]      look for accesses to symmetric memory that nothing orders, say\n"
+	"                           where they are, in FILE as JSON; exit status 66 if there are any\n"
 	"  --attach PE              that PE waits at its start until a debugger is attached\n"
 	"  --xterm                  each PE in an xterm; with --gdb: gdb in it, to work with\n"
 	"  --valgrind               run each PE under valgrind\n"
@@ -246,6 +248,14 @@ bool parse_tool_option(const std::string &option, cursor &in, options &opts, boo
 		double seconds = 0;
 		good = take_seconds(in, 0.001, 1e9, seconds);
 		opts.tool_env.push_back("SHMEM_HANG_AFTER=" + std::to_string(seconds));
+	} else if (is(option, "-check")) {
+		const char *text = take(in);
+		const std::string what = text ? text : "";
+		good = what == "race" || (what.size() > 5 && what.compare(0, 5, "race:") == 0);
+		if (text && !good)
+			say("--check %s: expected race or race:FILE", text);
+		const std::string file = what.size() > 5 ? ":" + absolute(what.c_str() + 5) : "";
+		opts.tool_env.push_back("SHMEM_CHECK=race" + file);
 	} else
 		return false;
 	return true;

@@ -66,6 +66,8 @@ public:
 	}
 	// Do these bytes lie within one used block?  Walks the blocks: for SHMEM_DEBUG.
 	bool covers(const void *ptr, size_t bytes) const noexcept;
+	// The used block that has this address, and its usable bytes; null when none has.  Walks, too.
+	const void *block_around(const void *ptr, size_t &bytes) const noexcept;
 	heap_stats stats() const noexcept;
 
 	// Walks all records; nullptr when every invariant holds, else the one that does not. For tests and SHMEM_DEBUG.

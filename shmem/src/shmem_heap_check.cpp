@@ -107,6 +107,20 @@ bool heap::covers(const void *ptr, size_t bytes) const noexcept
 	return false;
 }
 
+const void *heap::block_around(const void *ptr, size_t &bytes) const noexcept
+{
+	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	for (index n = first_; n != 0; n = records_[n].next) {
+		const record &r = records_[n];
+		const uintptr_t from = base_ + (r.start << shift_), to = from + (r.count << shift_);
+		if (at < from || at >= to)
+			continue;
+		bytes = to - from;
+		return r.used ? reinterpret_cast<const void *>(from) : nullptr;
+	}
+	return nullptr;
+}
+
 const char *heap::check() const noexcept
 {
 	tally sum;

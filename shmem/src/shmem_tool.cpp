@@ -2,8 +2,9 @@
 //
 // A tool that looks on: what it is told and what it may ask (shmem_tool.h), and how it comes into the process. Names
 // can be taken over only by a library that the loader knows from the start. So a program that finds SHMEM_STATS,
-// SHMEM_TRACE or SHMEM_HANG_AFTER as it is loaded starts itself anew, with the tool preloaded: before main, in the same
-// process, and thus under every launcher alike. Without them all of this is three looks into the environment.
+// SHMEM_TRACE, SHMEM_HANG_AFTER or SHMEM_CHECK as it is loaded starts itself anew, with the tool preloaded: before
+// main, in the same process, and thus under every launcher alike. Without them all of this is a few looks into the
+// environment.
 #include "shmem_team.hpp"
 
 #include <dlfcn.h>
@@ -18,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include <pgas/pgas_base.hpp>
 #include <teams/teams_coll.hpp>
 
 namespace shmem {
@@ -33,6 +35,14 @@ const char *wished(const char *name)
 {
 	const char *text = getenv(name);
 	return text ? env_parse_text(text) : nullptr;
+}
+
+// SHMEM_DEBUG=race asks for it, too: there is one word for all that looks for mistakes.
+const char *wished_check()
+{
+	const char *check = wished("SHMEM_CHECK"), *debug = getenv("SHMEM_DEBUG");
+	const bool in_debug = debug && (strcmp(debug, "race") == 0 || strncmp(debug, "race:", 5) == 0);
+	return check || !in_debug ? check : debug;
 }
 
 // --- loading the tool ------------------------------------------------------------------------------------------------
@@ -130,7 +140,7 @@ void forget_preload()
 // The loader calls it before main, with what main gets.
 __attribute__((constructor)) void load_tool(int, char **argv, char **)
 {
-	if (!wished("SHMEM_STATS") && !wished("SHMEM_TRACE") && !wished("SHMEM_HANG_AFTER"))
+	if (!wished("SHMEM_STATS") && !wished("SHMEM_TRACE") && !wished("SHMEM_HANG_AFTER") && !wished_check())
 		return;
 	const bool again = getenv(kAgain) != nullptr;
 	if (dlsym(RTLD_DEFAULT, "shmem_impl_tool_is_here")) {
@@ -180,7 +190,9 @@ void tool_joined()
 	if (g.tool)
 		g.tool->joined();
 	else if (g_no_tool && g.my_pe == 0)
-		fprintf(stderr, "PE 0: SHMEM_STATS, SHMEM_TRACE and SHMEM_HANG_AFTER do nothing here: %s\n", g_no_tool);
+		fprintf(stderr,
+			"PE 0: SHMEM_STATS, SHMEM_TRACE, SHMEM_HANG_AFTER and SHMEM_CHECK do nothing here: %s\n",
+			g_no_tool);
 }
 
 void tool_leaving()
@@ -276,7 +288,30 @@ extern "C" SHMEM_EXPORT uint64_t shmem_impl_tool_offset(const void *symmetric) n
 	return symmetric_offset(symmetric);
 }
 
+extern "C" SHMEM_EXPORT void *shmem_impl_tool_address(uint64_t offset) noexcept
+{
+	const uint64_t heap = heap_offset();
+	return reinterpret_cast<void *>(offset >= heap ? g.heap_part.at + (offset - heap) : g.data.at + offset);
+}
+
+extern "C" SHMEM_EXPORT int shmem_impl_tool_symmetric(const void *at, size_t bytes) noexcept
+{
+	return is_symmetric(at, bytes);
+}
+
+extern "C" SHMEM_EXPORT size_t shmem_impl_tool_block_bytes(const void *block) noexcept
+{
+	const pgas::mutex_holder lock(g.heap_mutex);
+	return g.heap_.block_bytes(block);
+}
+
+extern "C" SHMEM_EXPORT const void *shmem_impl_tool_block_around(const void *at, size_t *bytes) noexcept
+{
+	const pgas::mutex_holder lock(g.heap_mutex);
+	return g.heap_.block_around(at, *bytes);
+}
+
 extern "C" SHMEM_EXPORT void shmem_impl_tool_wish(struct shmem_impl_tool_wish *out) noexcept
 {
-	*out = {g.env.stats, g.env.trace, g.env.hang_after, g.env.trace_events};
+	*out = {g.env.stats, g.env.trace, g.env.hang_after, wished_check(), g.env.trace_events};
 }

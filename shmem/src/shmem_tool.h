@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SHMEM_TOOL_VERSION 1u
+#define SHMEM_TOOL_VERSION 2u
 
 /* What a tool gives: calls of its own.  Each of them may use every call of OpenSHMEM by its second name. */
 struct shmem_impl_tool {
@@ -62,9 +62,18 @@ void shmem_impl_tool_heap(size_t *high_water, size_t *total) SHMEM_IMPL_NOEXCEPT
 /* What a symmetric address is called on all PEs. */
 uint64_t shmem_impl_tool_offset(const void *symmetric) SHMEM_IMPL_NOEXCEPT;
 
-/* The values of SHMEM_STATS, SHMEM_TRACE and SHMEM_HANG_AFTER, or null; so many events may a PE record. */
+/* The other way round: where it is in this PE. */
+void *shmem_impl_tool_address(uint64_t offset) SHMEM_IMPL_NOEXCEPT;
+int shmem_impl_tool_symmetric(const void *at, size_t bytes) SHMEM_IMPL_NOEXCEPT;
+/* Of a block of the symmetric heap; 0 when it does not begin there.  The block that has an address, or null. */
+size_t shmem_impl_tool_block_bytes(const void *block) SHMEM_IMPL_NOEXCEPT;
+const void *shmem_impl_tool_block_around(const void *at, size_t *bytes) SHMEM_IMPL_NOEXCEPT;
+
+/*
+ * The values of SHMEM_STATS, SHMEM_TRACE, SHMEM_HANG_AFTER and SHMEM_CHECK, or null; so many events may a PE record.
+ */
 struct shmem_impl_tool_wish {
-	const char *stats, *trace, *hang_after;
+	const char *stats, *trace, *hang_after, *check;
 	size_t events;
 };
 void shmem_impl_tool_wish(struct shmem_impl_tool_wish *out) SHMEM_IMPL_NOEXCEPT;

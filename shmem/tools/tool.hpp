@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // libsma-tools.so: statistics and timelines of OpenSHMEM programs. It takes over the shmem_* names, counts, and goes on
-// with pshmem_*; shmem_tool.h says what it knows besides. Nothing of it is loaded unless SHMEM_STATS or SHMEM_TRACE is
-// set.
+// with pshmem_*; shmem_tool.h says what it knows besides. Nothing of it is loaded unless SHMEM_STATS, SHMEM_TRACE,
+// SHMEM_HANG_AFTER or SHMEM_CHECK is set.
 //
 //   tool_calls    the names           tool_count  what is counted        tool_ending  a job that ends early
 //   tool_report   all PEs' figures    tool_table, tool_json, tool_svg    the same as text, data and picture
 //   tool_hang     the hang report     tool_symbols  names of functions in it
 //   tool_trace    timelines           tool_clock  clocks of hosts        tool_inlined  programs of oshcc --inline
+//   race.hpp      the race check      tool_lines, tool_image             lines of the program
 //
 // A PE's figures lie in the tool's room of its symmetric memory: the PE alone writes them, and at the end one PE, the
 // collector, reads those of all, one after the other. So its memory does not grow with the job; and the figures of a PE
@@ -72,7 +73,7 @@ const char *algorithm_of_row(uint32_t row); // "" where there is no choice
 
 // Every name, in the order of the tables.
 enum class call : uint16_t;
-const char *name_of(uint32_t id);
+const char *call_text(uint32_t id);
 
 // --- figures of a PE -------------------------------------------------------------------------------------------------
 
@@ -127,6 +128,7 @@ struct event {
 	uint8_t how; // SHMEM_SIGNAL_*, or of a wait SHMEM_CMP_*
 };
 constexpr size_t kEventsAt = size_t{1} << 20; // in the room
+constexpr size_t kRaceAt = size_t{64} << 20;  // of the race check, where there is one: up to the end
 static_assert(sizeof(figures) <= kEventsAt && sizeof(event) == 48);
 
 // --- this process ----------------------------------------------------------------------------------------------------
@@ -191,6 +193,8 @@ private:
 // Members of a team; the team of an active set, SHMEM_TEAM_INVALID when it is not all PEs.
 size_t members(shmem_team_t team);
 shmem_team_t set_team(int start, int log_stride, int size);
+// The world's number of a PE of a context's team, or kNoPe.
+int world_pe(shmem_ctx_t ctx, int pe);
 
 // --- files -----------------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 //
 // What is counted, and when: from joining the job to leaving it. One thread writes the figures of a PE, so they are
 // plain sums; with SHMEM_THREAD_MULTIPLE several do, by atomic additions.
+#include "race.hpp"
 #include "tool_report.hpp"
 #include "tool_trace.hpp"
 
@@ -34,17 +35,6 @@ uint32_t size_class(size_t bytes)
 {
 	const auto k = static_cast<uint32_t>(std::bit_width(bytes));
 	return k < kSizes ? k : kSizes - 1;
-}
-
-// The world's number of a PE of a context's team, or kNoPe.
-int world_pe(shmem_ctx_t ctx, int pe)
-{
-	shmem_team_t team = SHMEM_TEAM_WORLD;
-	if (pe == kNoPe || ctx == SHMEM_CTX_DEFAULT)
-		return pe;
-	if (pshmem_ctx_get_team(ctx, &team) != 0)
-		return kNoPe;
-	return team == SHMEM_TEAM_WORLD ? pe : pshmem_team_translate_pe(team, pe, SHMEM_TEAM_WORLD);
 }
 
 // Whose figures to add to; null when all places that it may have are others'.
@@ -152,6 +142,16 @@ watch::~watch()
 			   pe, static_cast<uint16_t>(id_), 0, static_cast<uint8_t>(signal_.how)});
 }
 
+int world_pe(shmem_ctx_t ctx, int pe)
+{
+	shmem_team_t team = SHMEM_TEAM_WORLD;
+	if (pe == kNoPe || ctx == SHMEM_CTX_DEFAULT)
+		return pe;
+	if (pshmem_ctx_get_team(ctx, &team) != 0)
+		return kNoPe;
+	return team == SHMEM_TEAM_WORLD ? pe : pshmem_team_translate_pe(team, pe, SHMEM_TEAM_WORLD);
+}
+
 size_t members(shmem_team_t team)
 {
 	return static_cast<size_t>(std::max(pshmem_team_n_pes(team), 0));
@@ -220,7 +220,8 @@ void joined()
 	h.inlined = program_has_inlined_calls();
 	if (g.wish.trace) {
 		g.events = reinterpret_cast<event *>(room + kEventsAt);
-		g.room_for_events = std::min<uint64_t>(g.wish.events, (bytes - kEventsAt) / sizeof(event));
+		const size_t end = g.wish.check ? kRaceAt : bytes;
+		g.room_for_events = std::min<uint64_t>(g.wish.events, (end - kEventsAt) / sizeof(event));
 	}
 	note_heap();
 	h.begin_ns = now_ns();
@@ -230,6 +231,8 @@ void joined()
 		hang_prepare();
 	if (g.wish.trace)
 		clock_compare(0);
+	if (g.wish.check)
+		race::joined();
 	g.counting = true;
 }
 
@@ -254,6 +257,7 @@ void all_left()
 		report_all();
 	if (g.my_pe == g.collector && g.wish.trace)
 		trace_all();
+	race::all_left();
 	hang_close();
 	ending_close();
 	g.mine = nullptr;

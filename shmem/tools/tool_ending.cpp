@@ -8,6 +8,7 @@
 // work. A handler of a fault waits meanwhile, not longer than it may: the fault may have happened under a lock that the
 // thread needs. One of a signal that somebody sent returns at once, and the thread sends it again when it is done. Then
 // the signal is handled as it was before us.
+#include "race.hpp"
 #include "tool_trace.hpp"
 
 #include <pthread.h>
@@ -67,6 +68,7 @@ void *report_when_told(void *)
 			report_early({read_near}, w.why);
 		if (g.wish.trace)
 			trace_early({read_near});
+		race::ending();
 	}
 	w.done.store(true);
 	if (const int at = w.sent.load() - 1; at >= 0) {

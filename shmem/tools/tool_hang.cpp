@@ -163,7 +163,7 @@ std::string place_text(const head &h)
 {
 	if (!h.in_call)
 		return "outside of calls";
-	std::string text = name_of(h.in_call - 1);
+	std::string text = call_text(h.in_call - 1);
 	char part[128] = "";
 	if (h.in_place && h.in_pe == kNoPe)
 		snprintf(part, sizeof part, " for symmetric 0x%" PRIx64 " %s %" PRId64, h.in_place - 1,

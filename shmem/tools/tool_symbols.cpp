@@ -1,40 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Names of functions that the loader does not know: those of a program that was not linked with -rdynamic, and static
-// ones. They are in the file's table of symbols, unless it was stripped.
+// Names of functions and variables that the loader does not know: those of a program that was not linked with
+// -rdynamic, and static ones. They are in the file's table of symbols, unless it was stripped.
 #include "tool_symbols.hpp"
 
-#include <elf.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tool_image.hpp"
 
 #include <cstring>
 
 namespace shmem_tools {
 namespace {
 
-struct image {
-	const char *base;
-	size_t bytes;
-
-	template <class T>
-	const T *at(size_t offset, size_t count = 1) const
-	{
-		return offset <= bytes && count <= (bytes - offset) / sizeof(T) && offset % alignof(T) == 0
-			       ? reinterpret_cast<const T *>(base + offset)
-			       : nullptr;
-	}
-};
-
-// The function that has this address, by what the file says; address: as in the file.
-std::string search(const image &file, uint64_t address, uint64_t &within)
+// The symbol of that type that has this address, by what the file says; address: as in the file.
+std::string search(const image &file, unsigned type, uint64_t address, uint64_t &within)
 {
-	const auto *head = file.at<Elf64_Ehdr>(0);
-	if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_ident[EI_CLASS] != ELFCLASS64)
-		return {};
-	const auto *sections = file.at<Elf64_Shdr>(head->e_shoff, head->e_shnum);
+	const Elf64_Ehdr *head = file.head();
+	const Elf64_Shdr *sections = file.sections();
 	for (unsigned i = 0; sections && i < head->e_shnum; i++) {
 		if (sections[i].sh_type != SHT_SYMTAB || sections[i].sh_link >= head->e_shnum)
 			continue;
@@ -44,7 +25,7 @@ std::string search(const image &file, uint64_t address, uint64_t &within)
 		const char *text = file.at<char>(names.sh_offset, names.sh_size);
 		for (size_t k = 0; symbols && text && k < count; k++) {
 			const Elf64_Sym &s = symbols[k];
-			if (ELF64_ST_TYPE(s.st_info) != STT_FUNC || address < s.st_value ||
+			if (ELF64_ST_TYPE(s.st_info) != type || address < s.st_value ||
 			    address - s.st_value >= s.st_size || s.st_name >= names.sh_size)
 				continue;
 			within = address - s.st_value;
@@ -57,7 +38,7 @@ std::string search(const image &file, uint64_t address, uint64_t &within)
 // Addresses of the file begin at 0 where it may be loaded anywhere.
 bool is_fixed(const image &file)
 {
-	const auto *head = file.at<Elf64_Ehdr>(0);
+	const Elf64_Ehdr *head = file.head();
 	return head && head->e_type == ET_EXEC;
 }
 
@@ -65,20 +46,13 @@ bool is_fixed(const image &file)
 
 std::string function_at(const char *path, uintptr_t base, uintptr_t address, uint64_t &within)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat info {};
-	if (fd < 0)
-		return {};
-	void *map = MAP_FAILED;
-	if (fstat(fd, &info) == 0 && info.st_size > 0)
-		map = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (map == MAP_FAILED)
-		return {};
-	const image file{static_cast<const char *>(map), static_cast<size_t>(info.st_size)};
-	const std::string name = search(file, is_fixed(file) ? address : address - base, within);
-	munmap(map, static_cast<size_t>(info.st_size));
-	return name;
+	const image file(path);
+	return search(file, STT_FUNC, is_fixed(file) ? address : address - base, within);
+}
+
+std::string variable_at(const char *path, uint64_t address, uint64_t &within)
+{
+	return search(image(path), STT_OBJECT, address, within);
 }
 
 } // namespace shmem_tools

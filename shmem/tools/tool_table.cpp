@@ -137,7 +137,7 @@ void print_table(FILE *out, const report &r)
 		time_text(r.most_waiting_ns), r.least_waiting_pe, time_text(r.least_waiting_ns));
 	print_traffic(out, r);
 	for (int i = 0; i < r.place_count; i++)
-		fprintf(out, "  PE %d was in %s for %s\n", r.places[i].pe, name_of(r.places[i].call),
+		fprintf(out, "  PE %d was in %s for %s\n", r.places[i].pe, call_text(r.places[i].call),
 			time_text(r.places[i].since_ns));
 	fprintf(out, "  symmetric heap: %s of %s used at most (PE %d)\n", bytes_text(r.heap_high),
 		bytes_text(r.heap_total), r.heap_pe);

@@ -126,7 +126,7 @@ void timeline::collect_signals()
 void timeline::write_call(int pe, const event &e, uint64_t at)
 {
 	fprintf(out_, "%s\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"args\":{",
-		any_ ? "," : "", name_of(e.call), pe, e.thread, us(at), static_cast<double>(e.ns) / 1e3);
+		any_ ? "," : "", call_text(e.call), pe, e.thread, us(at), static_cast<double>(e.ns) / 1e3);
 	any_ = true;
 	if (e.pe != kNoPe)
 		fprintf(out_, "\"pe\":%d,", e.pe);

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What calls of one PE do: puts, gets, atomics, signals, waits, fence and quiet. An access enters the shadow before it
+// happens, so who sees its effect finds it there.
+#include "race_state.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace shmem_tools::race {
+
+bool g_on = false;
+
+namespace {
+
+struct lane_table {
+	std::unordered_map<shmem_ctx_t, uint32_t> of;
+	uint32_t made = 0;
+};
+lane_table g_lanes;
+
+constexpr uint32_t kFirstOther = 2;
+
+// The world's number, or kNoPe.
+int world_number(shmem_ctx_t ctx, int pe)
+{
+	const int world = world_pe(ctx, pe);
+	return world >= 0 && world < c.n_pes ? world : kNoPe;
+}
+
+size_t extent(const span &s)
+{
+	return s.count ? s.bytes + (s.count - 1) * static_cast<size_t>(s.stride < 0 ? -s.stride : s.stride) : 0;
+}
+
+// The program's own buffer, against those of operations that are under way.
+void touch_local(const span &s, bool written, uint32_t lane, bool in_flight, uint32_t site_number)
+{
+	if (!s.at || !s.bytes || !s.count)
+		return;
+	auto from = reinterpret_cast<uintptr_t>(s.at);
+	const size_t bytes = extent(s);
+	if (s.stride < 0)
+		from -= bytes - s.bytes;
+	for (const local_buffer &b : c.locals) {
+		if (!(written || b.written) || b.to <= from || from + bytes <= b.from || s.count > 1)
+			continue;
+		cell other{};
+		other.pe = static_cast<uint32_t>(c.me) & 0xffff;
+		other.what = static_cast<uint32_t>(b.written ? kind::write : kind::read) & 7;
+		other.site = b.site;
+		const uintptr_t low = std::max(from, b.from), high = std::min(from + bytes, b.to);
+		const bool known = shmem_impl_tool_symmetric(reinterpret_cast<const void *>(low), high - low);
+		found({written ? kind::write : kind::read, lane, 0, 0, site_number}, other, c.me,
+		      known ? shmem_impl_tool_offset(reinterpret_cast<const void *>(low)) : kPrivate, high - low);
+	}
+	if (!in_flight || s.count > 1)
+		return;
+	if (c.locals.size() == kLocals)
+		c.locals.erase(c.locals.begin());
+	c.locals.push_back({from, from + bytes, written, lane, site_number});
+}
+
+} // namespace
+
+void forget_lanes()
+{
+	g_lanes = {};
+}
+
+// --- lanes -----------------------------------------------------------------------------------------------------------
+
+uint32_t lane_of(shmem_ctx_t ctx)
+{
+	if (ctx == SHMEM_CTX_DEFAULT)
+		return 1;
+	const auto it = g_lanes.of.find(ctx);
+	return it == g_lanes.of.end() ? 1 : it->second;
+}
+
+void lane_made(shmem_ctx_t ctx)
+{
+	g_lanes.of[ctx] = kFirstOther + g_lanes.made++ % (kLanes - kFirstOther);
+}
+
+uint32_t lane_gone(shmem_ctx_t ctx)
+{
+	const uint32_t lane = lane_of(ctx);
+	g_lanes.of.erase(ctx);
+	return lane;
+}
+
+void lanes_of_team(shmem_team_t gone)
+{
+	std::erase_if(g_lanes.of, [gone](const auto &entry) {
+		shmem_team_t team = SHMEM_TEAM_INVALID;
+		if (pshmem_ctx_get_team(entry.first, &team) != 0 || team != gone)
+			return false;
+		complete(entry.second);
+		return true;
+	});
+}
+
+// --- accesses --------------------------------------------------------------------------------------------------------
+
+bool touch(kind what, int target, const span &where, uint32_t lane, uint32_t version, uint32_t site_number, bool stay)
+{
+	if (!where.at || !where.bytes || !where.count || target == kNoPe)
+		return false;
+	const access mine{what, lane, ++c.issued[lane], version, site_number};
+	std::vector<clash> clashes;
+	{
+		shadow s(target);
+		const auto *at = static_cast<const char *>(where.at);
+		const bool dense = where.count > 1 && where.stride == static_cast<ptrdiff_t>(where.bytes);
+		const size_t count = dense ? 1 : where.count, bytes = dense ? where.bytes * where.count : where.bytes;
+		for (size_t i = 0; i < count; i++, at += where.stride) {
+			if (!shmem_impl_tool_symmetric(at, bytes))
+				return false;
+			s.enter(mine, shmem_impl_tool_offset(at), bytes, clashes, stay);
+		}
+	}
+	c.checked++;
+	pgas_store_relaxed(&head_of_mine()->checked, c.checked);
+	for (const clash &k : clashes)
+		found(mine, k.other, target, k.low, k.high - k.low);
+	return true;
+}
+
+void transfer::before(const origin &from)
+{
+	const holder one;
+	const int target = world_number(ctx, pe);
+	if (target == kNoPe || !remote.bytes || !remote.count)
+		return;
+	const uint32_t site_number = site_of(from), lane = lane_of(ctx);
+	const uint32_t own = in_flight ? lane : 0;
+	touch_local(local, !writes, own, in_flight, site_number);
+	if (local.at && shmem_impl_tool_symmetric(local.at, local.bytes))
+		touch(writes ? kind::read : kind::write, c.me, local, own, writes ? 0 : publish(), site_number);
+	if (!writes) {
+		touch(kind::read, target, remote, own, 0, site_number);
+		return;
+	}
+	uint64_t word = 0;
+	if (signal) {
+		word = shmem_impl_tool_offset(signal);
+		if (c.signals.size() == kSignals) { // the oldest is taken for complete
+			const signalled &old = c.signals.front();
+			uint32_t &base = c.base[static_cast<size_t>(c.me) * kLanes + old.lane];
+			base = std::max(base, old.number);
+			c.signals.erase(c.signals.begin());
+		}
+		c.signals.push_back({word, static_cast<uint32_t>(target), lane, c.issued[lane] + 1, 0});
+		c.changed = true;
+	}
+	const uint32_t version = publish();
+	touch(kind::write, target, remote, lane, version, site_number);
+	if (signal && touch(kind::atomic_write, target, {signal, sizeof *signal}, lane, version, site_number)) {
+		shadow s(target);
+		s.release(word, uint64_t{version} * 16 + lane);
+	}
+}
+
+void transfer::after(const origin &, uint64_t)
+{
+	const holder one;
+	finish_calls();
+}
+
+void atomic::before(const origin &from)
+{
+	const holder one;
+	const int target = world_number(ctx, pe);
+	if (target == kNoPe || !shmem_impl_tool_symmetric(object, bytes))
+		return;
+	const uint32_t site_number = site_of(from), lane = lane_of(ctx);
+	const uint32_t own = fetches && !fetched ? 0 : lane, version = publish();
+	if (fetched) {
+		touch_local({fetched, bytes}, true, lane, true, site_number);
+		if (shmem_impl_tool_symmetric(fetched, bytes))
+			touch(kind::write, c.me, {fetched, bytes}, lane, version, site_number);
+	}
+	touch(writes ? kind::atomic_write : kind::atomic_read, target, {object, bytes}, own, version, site_number);
+	if (!writes)
+		return;
+	shadow s(target);
+	s.release(shmem_impl_tool_offset(object) & ~uint64_t{3}, uint64_t{version} * 16 + lane);
+}
+
+void atomic::after(const origin &, uint64_t)
+{
+	const holder one;
+	finish_calls();
+	const int target = world_number(ctx, pe);
+	if (!fetches || target == kNoPe || !shmem_impl_tool_symmetric(object, bytes))
+		return;
+	const uint64_t word = shmem_impl_tool_offset(object);
+	if (!fetched)
+		learn_of_word(target, word, bytes, false);
+	else
+		c.fetches.push_back({word, target, lane_of(ctx)});
+}
+
+// --- order -----------------------------------------------------------------------------------------------------------
+
+void wait::after(const origin &, uint64_t result)
+{
+	const holder one;
+	const auto *first = static_cast<const char *>(at);
+	auto learn_of = [&](size_t i) {
+		const char *word = first + i * bytes;
+		if (shmem_impl_tool_symmetric(word, bytes))
+			learn_of_word(c.me, shmem_impl_tool_offset(word), bytes, true);
+	};
+	if (when == answer && !result)
+		return;
+	if (when == index) {
+		if (result < count)
+			learn_of(result);
+	} else if (when == indices) {
+		for (size_t i = 0; i < std::min<size_t>(result, count); i++)
+			learn_of(which[i]);
+	} else {
+		for (size_t i = 0; i < count; i++)
+			if (!status || !status[i])
+				learn_of(i);
+	}
+}
+
+void fence::after(const origin &, uint64_t)
+{
+	const holder one;
+	const uint32_t lane = lane_of(ctx);
+	c.fenced[lane] = c.issued[lane];
+	c.changed = true;
+}
+
+void quiet::after(const origin &, uint64_t)
+{
+	const holder one;
+	const uint32_t lane = lane_of(ctx);
+	if (!pes)
+		return complete(lane);
+	// complete at these PEs only; what they sent us has come, too
+	for (size_t i = 0; i <= count; i++) {
+		const int target = i < count ? world_number(ctx, pes[i]) : c.me;
+		if (target != kNoPe)
+			add_own_interval(lane, static_cast<uint32_t>(target));
+	}
+	std::erase_if(c.locals, [lane](const local_buffer &b) { return b.lane == lane; });
+	c.changed = true;
+}
+
+} // namespace shmem_tools::race

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What calls of several PEs do: barriers and other collectives, allocation, teams; and locks and contexts.
+//
+// Whoever comes to a collective leaves the version of what it knows in a slot of its room, by a name that all members
+// find alike (a hash of their list) and a count of such calls. Whoever returns reads the slots of those that it knows
+// to have come. A slot that another call has taken meanwhile is no harm: then the PE's last version is read.
+//
+// A collective's own accesses to source and dest come after what is left in the slot: others may return from the call
+// while this PE is still at it.
+#include "race_state.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace shmem_tools::race {
+namespace {
+
+std::unordered_map<uint64_t, uint32_t> g_generations;
+
+uint64_t name_of(const group &who)
+{
+	uint64_t name = who.pes.size();
+	for (const int pe : who.pes)
+		name = (name ^ static_cast<uint64_t>(pe)) * 0x100000001b3ull + 0x9e3779b97f4a7c15ull;
+	return name | 1;
+}
+
+size_t slot_at(uint32_t number, uint32_t generation)
+{
+	return c.at.head + offsetof(room_head, slots) + (number * kSlotRing + generation % kSlotRing) * sizeof(slot);
+}
+
+group world()
+{
+	group all;
+	all.me = c.me;
+	for (int pe = 0; pe < c.n_pes; pe++)
+		all.pes.push_back(pe);
+	return all;
+}
+
+// Returns what the PE brought to collect.
+uint64_t learn_from_slot(int pe, const collective &call)
+{
+	slot there;
+	read_room(pe, slot_at(call.slot, call.generation), &there, sizeof there);
+	const bool is_it = there.key == call.key && there.generation == call.generation && !c.threads;
+	if (is_it)
+		learn(pe, there.version);
+	else
+		learn_latest(pe);
+	return is_it ? there.part : 0;
+}
+
+bool is_awaited(const collective &call, int member)
+{
+	switch (call.order) {
+	case collective::root:
+		return member == call.root_pe;
+	case collective::lower:
+		return member < call.who.me;
+	default:
+		return true;
+	}
+}
+
+} // namespace
+
+void forget_meetings()
+{
+	g_generations.clear();
+}
+
+// --- members ---------------------------------------------------------------------------------------------------------
+
+group::group(shmem_team_t team)
+{
+	const int count = g_on ? pshmem_team_n_pes(team) : 0;
+	if (count <= 0)
+		return;
+	me = pshmem_team_my_pe(team);
+	for (int i = 0; i < count; i++)
+		pes.push_back(team == SHMEM_TEAM_WORLD ? i : pshmem_team_translate_pe(team, i, SHMEM_TEAM_WORLD));
+}
+
+group::group(int start, int log_stride, int size)
+{
+	if (start < 0 || log_stride < 0 || log_stride > 30 || size <= 0 ||
+	    start + (static_cast<int64_t>(size - 1) << log_stride) >= c.n_pes)
+		return; // the call will say so
+	for (int i = 0; i < size; i++) {
+		pes.push_back(start + (i << log_stride));
+		if (pes.back() == c.me)
+			me = i;
+	}
+}
+
+// --- collectives -----------------------------------------------------------------------------------------------------
+
+void collective::before(const origin &from)
+{
+	const holder one;
+	if (who.me < 0)
+		return;
+	if (completes)
+		complete(1);
+	const uint32_t version = publish();
+	key = name_of(who);
+	slot = static_cast<uint32_t>(key >> 32) % kSlots;
+	generation = ++g_generations[key];
+	auto *mine = reinterpret_cast<struct slot *>(c.mine + slot_at(slot, generation));
+	pgas_store_relaxed(&mine->generation, 0u);
+	pgas_fence_full();
+	mine->key = key;
+	mine->version = version;
+	mine->part = part;
+	pgas_fence_full();
+	pgas_store_relaxed(&mine->generation, generation);
+	const uint32_t site_number = site_of(from);
+	if (source.at && shmem_impl_tool_symmetric(source.at, source.bytes))
+		touch(kind::read, c.me, source, 0, 0, site_number);
+	if (dest.at && shmem_impl_tool_symmetric(dest.at, dest.bytes))
+		touch(kind::write, c.me, dest, 0, version, site_number);
+}
+
+void collective::after(const origin &from, uint64_t)
+{
+	const holder one;
+	if (who.me < 0)
+		return;
+	size_t total = 0;
+	for (size_t i = 0; i < who.pes.size(); i++)
+		if (static_cast<int>(i) == who.me)
+			total += part;
+		else if (is_awaited(*this, static_cast<int>(i)))
+			total += learn_from_slot(who.pes[i], *this);
+	if (part && dest.at && shmem_impl_tool_symmetric(dest.at, total))
+		touch(kind::write, c.me, {dest.at, total}, 0, c.version, site_of(from));
+	finish_calls();
+}
+
+collective scan(shmem_team_t team, span dest, span source)
+{
+	return {group(team), collective::lower, false, 0, dest, source};
+}
+
+collective broadcast(group who, int root, span dest, span source, bool root_has_dest)
+{
+	const bool is_root = who.me == root;
+	return {std::move(who),           collective::root, false, root, is_root && !root_has_dest ? span{} : dest,
+		is_root ? source : span{}};
+}
+
+collective collect(group who, const void *dest, span source)
+{
+	// how long dest is becomes known when all have come
+	return {std::move(who), collective::all, false, 0, {dest, 0}, source, source.bytes};
+}
+
+collective fcollect(group who, const void *dest, const void *source, size_t bytes)
+{
+	const size_t n = who.pes.size();
+	return exchange(std::move(who), {dest, bytes * n}, {source, bytes});
+}
+
+collective alltoall(group who, const void *dest, const void *source, size_t bytes)
+{
+	const size_t n = who.pes.size();
+	return exchange(std::move(who), {dest, bytes * n}, {source, bytes * n});
+}
+
+collective alltoalls(group who, const void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
+		     size_t element)
+{
+	const size_t n = who.pes.size() * nelems;
+	return exchange(std::move(who), strided(dest, 1, dst, n, element), strided(source, 1, sst, n, element));
+}
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+allocation::allocation() : all(meeting(world(), true))
+{
+}
+
+void allocation::after(const origin &from, uint64_t result)
+{
+	if (result)
+		all.after(from, 0);
+}
+
+release::release(const void *ptr) : all(meeting(ptr ? world() : group(), true)), block(ptr)
+{
+}
+
+void release::before(const origin &from)
+{
+	bytes = block ? shmem_impl_tool_block_bytes(block) : 0;
+	all.before(from);
+}
+
+// Nobody gets this memory again before all PEs are in the next allocation.
+void release::after(const origin &from, uint64_t)
+{
+	all.after(from, 0);
+	if (!bytes)
+		return;
+	const holder one;
+	touch(kind::write, c.me, {block, bytes}, 0, 0, site_of(from), false);
+	shadow s(c.me);
+	s.forget(shmem_impl_tool_offset(block), bytes);
+}
+
+// --- teams, contexts, locks ------------------------------------------------------------------------------------------
+
+void context::after(const origin &, uint64_t result)
+{
+	const holder one;
+	if (made && result == 0)
+		lane_made(*made);
+	else if (!made)
+		complete(lane_gone(gone));
+}
+
+team_end::team_end(shmem_team_t gone) : team(gone), all(meeting(group(gone)))
+{
+}
+
+// It ends the contexts of the team, and what they have under way.
+void team_end::before(const origin &from)
+{
+	{
+		const holder one;
+		lanes_of_team(team);
+	}
+	all.before(from);
+}
+
+void team_end::after(const origin &from, uint64_t)
+{
+	all.after(from, 0);
+}
+
+namespace {
+
+uint64_t lock_key(const long *at)
+{
+	return shmem_impl_tool_offset(at) | kLockKey;
+}
+
+int home_of(const long *at)
+{
+	return static_cast<int>(shmem_impl_tool_offset(at) / sizeof *at % static_cast<uint64_t>(c.n_pes));
+}
+
+} // namespace
+
+void lock::before(const origin &)
+{
+	const holder one;
+	if (what != clear || !shmem_impl_tool_symmetric(at, sizeof *at))
+		return;
+	complete(1);
+	const uint32_t version = publish();
+	shadow s(home_of(at));
+	s.release(lock_key(at), uint64_t{version} * 16);
+}
+
+void lock::after(const origin &, uint64_t result)
+{
+	const holder one;
+	if (what == clear || (what == test && result != 0) || !shmem_impl_tool_symmetric(at, sizeof *at))
+		return;
+	std::vector<std::pair<int, uint64_t>> found;
+	{
+		shadow s(home_of(at));
+		s.releases(lock_key(at), found);
+	}
+	for (const auto &[pe, stamp] : found)
+		learn(pe, static_cast<uint32_t>(stamp / 16));
+}
+
+} // namespace shmem_tools::race

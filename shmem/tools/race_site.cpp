@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Places in the program, by number: where a call returns to, in which file. A PE writes its own into its room; whoever
+// reports finds function and line. And what a symmetric address is called.
+#include "race_state.hpp"
+
+#include "tool_symbols.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <string>
+#include <unordered_map>
+
+namespace shmem_tools::race {
+namespace {
+
+struct place_key {
+	const void *returns_to;
+	uint32_t call;
+	bool operator==(const place_key &) const = default;
+};
+struct place_hash {
+	size_t operator()(const place_key &k) const
+	{
+		return (reinterpret_cast<uintptr_t>(k.returns_to) + k.call) * 0x9e3779b97f4a7c15ull >> 16;
+	}
+};
+std::unordered_map<place_key, uint32_t, place_hash> g_known;
+
+struct in_file {
+	std::string path;
+	uint64_t address = 0; // as the file counts
+};
+
+in_file find_file(const void *address)
+{
+	Dl_info info{};
+	link_map *map = nullptr;
+	if (!dladdr1(address, &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP) || !map)
+		return {};
+	in_file where{map->l_name, reinterpret_cast<uintptr_t>(address) - map->l_addr};
+	if (where.path.empty()) { // the program itself
+		char exe[PATH_MAX];
+		const ssize_t n = readlink("/proc/self/exe", exe, sizeof exe);
+		where.path.assign(exe, static_cast<size_t>(std::max<ssize_t>(n, 0)));
+	}
+	return where;
+}
+
+// kModules: it has no number
+uint32_t module_of(const std::string &path)
+{
+	room_head *h = head_of_mine();
+	auto *names = reinterpret_cast<char(*)[kModuleBytes]>(c.mine + c.at.modules);
+	for (uint32_t i = 0; i < h->modules_used; i++)
+		if (path == names[i])
+			return i;
+	if (h->modules_used == kModules || path.size() >= kModuleBytes)
+		return kModules;
+	memcpy(names[h->modules_used], path.c_str(), path.size() + 1);
+	return h->modules_used++;
+}
+
+} // namespace
+
+void forget_places()
+{
+	g_known.clear();
+}
+
+uint32_t site_of(const origin &from)
+{
+	const place_key key{from.returns_to, static_cast<uint32_t>(from.id)};
+	if (const auto it = g_known.find(key); it != g_known.end())
+		return it->second;
+	room_head *h = head_of_mine();
+	auto *sites = reinterpret_cast<site *>(c.mine + c.at.sites);
+	if (h->sites_used == 0)
+		h->sites_used = 1; // 0: unknown
+	if (h->sites_used == kSites)
+		return 0;
+	const uint32_t number = h->sites_used;
+	const in_file where = find_file(from.returns_to);
+	sites[number] = {where.address, module_of(where.path), key.call};
+	pgas_store_relaxed(&h->sites_used, number + 1); // read when all have left, or when the job ends early
+	return g_known[key] = number;
+}
+
+void name_place(uint64_t offset, char (&text)[64])
+{
+	const void *address = shmem_impl_tool_address(offset);
+	size_t block_bytes = 0;
+	text[0] = '\0';
+	if (const void *block = shmem_impl_tool_block_around(address, &block_bytes)) {
+		snprintf(text, sizeof text, "byte %zu of a block of %zu",
+			 static_cast<size_t>(static_cast<const char *>(address) - static_cast<const char *>(block)),
+			 block_bytes);
+		return;
+	}
+	const in_file where = find_file(address);
+	uint64_t within = 0;
+	const std::string name = where.path.empty() ? "" : variable_at(where.path.c_str(), where.address, within);
+	if (name.empty())
+		snprintf(text, sizeof text, "symmetric address %#" PRIx64, offset);
+	else if (within)
+		snprintf(text, sizeof text, "%.36s, byte %" PRIu64, name.c_str(), within);
+	else
+		snprintf(text, sizeof text, "%.60s", name.c_str());
+}
+
+} // namespace shmem_tools::race
