@@ -7,8 +7,9 @@
 //   race_clock     what a PE knows of the others                 race_shadow  who touched which word last
 //   race_sync      words by which PEs order one another          race_site    places in the program
 //   race_report    what was found, as text and JSON              tool_lines   file and line of an address
+//   race_local     loads and stores of programs by oshcc --check; check_hooks.c is what these have in them
 //
-// race_state.hpp says how all that lies in memory, and docs/RACES.md what orders what.
+// race_state.hpp says how all that lies in memory, and shmem-race(7) what orders what.
 #pragma once
 
 #include "tool.hpp"

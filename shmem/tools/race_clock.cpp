@@ -179,6 +179,7 @@ uint32_t publish()
 	pgas_store_relaxed(&s->done, version);
 	pgas_store_release(&head_of_mine()->version, version); // pairs with load_acquire in read_room()
 	c.version = version;
+	c.published = c.base[own_lanes()];
 	c.changed = false;
 	return version;
 }

@@ -101,7 +101,7 @@ void joined()
 	c.fetches.clear();
 	std::fill(std::begin(c.issued), std::end(c.issued), 0u);
 	std::fill(std::begin(c.fenced), std::end(c.fenced), 0u);
-	c.version = 0;
+	c.version = c.published = 0;
 	c.changed = true;
 	c.checked = 0;
 	forget_places();

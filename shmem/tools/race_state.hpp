@@ -165,7 +165,8 @@ struct checker {
 	std::vector<uint32_t> seen; // the version that was last taken over from each PE
 	uint32_t issued[kLanes]{}, fenced[kLanes]{};
 	uint32_t version = 0;
-	bool changed = true; // since the last snapshot
+	uint32_t published = 0; // number in lane 0 that the last snapshot has
+	bool changed = true;    // since the last snapshot
 	std::vector<local_buffer> locals;
 	std::vector<fetch_under_way> fetches;
 	uint64_t checked = 0;

@@ -74,6 +74,7 @@ const char *algorithm_of_row(uint32_t row); // "" where there is no choice
 // Every name, in the order of the tables.
 enum class call : uint16_t;
 const char *call_text(uint32_t id);
+extern const call kMemoryAccess __attribute__((visibility("hidden"))); // no call, but a load or store
 
 // --- figures of a PE -------------------------------------------------------------------------------------------------
 

@@ -214,6 +214,7 @@ enum class call : uint16_t {
 	SHMEMX_EACH_COLL(ID_MORE) shmemx_alltoallvmem,
 	shmemx_gathermem,
 	shmemx_scattermem,
+	memory_access,
 	count
 };
 #undef CALL
@@ -229,11 +230,16 @@ namespace {
 constexpr const char *kNames[] = {EACH_NAME(TEXT, TEXT_BOTH, TEXT_BOTH_WHOLE, TEXT_WHOLE, TEXT_SIZED)
 #include "tool_untyped.def"
 					  "shmem_global_exit",
-				  "shmem_pcontrol", SHMEMX_EACH_COLL(TEXT_MORE) "shmemx_alltoallvmem",
-				  "shmemx_gathermem", "shmemx_scattermem"};
+				  "shmem_pcontrol",
+				  SHMEMX_EACH_COLL(TEXT_MORE) "shmemx_alltoallvmem",
+				  "shmemx_gathermem",
+				  "shmemx_scattermem",
+				  "memory access"};
 #undef CALL
 static_assert(sizeof kNames / sizeof *kNames == static_cast<size_t>(call::count));
 } // namespace
+
+const call kMemoryAccess = call::memory_access;
 
 const char *call_text(uint32_t id)
 {

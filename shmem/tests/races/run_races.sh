@@ -10,16 +10,16 @@ races=$top/shmem/tests/races/races tests=$top/shmem/tests
 [ -z "$sanitized" ] || export ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0"
 
 # FILE:LINE of a mark
-marked() { (cd "$src/shmem/tests/races" && grep -n " $1" races_*.c | cut -d: -f1,2); }
+marked() { (cd "$src/shmem/tests/races" && grep -n " $1" ./*.c | cut -c3- | cut -d: -f1,2); }
 runs() { # options of env, then the case
 	LIMIT=60 bounded env "$@" >"$work/out" 2>&1
 	rc=$?
 }
 found() { # case: exactly its two places, each in its function
 	[ $rc -eq 66 ] && [ "$(grep -c '^SHMEM race 1 of 1, seen ' "$work/out")" = 1 ] &&
-		[ "$(grep -c "^  PE [0-9] [a-z ]*: shmem_[a-z_]* in $1 at " "$work/out")" = 2 ] &&
+		[ "$(grep -c "^  PE [0-9] [a-z ]*: [a-z_ ]* in $1 at " "$work/out")" = 2 ] &&
 		grep -q "^  both at PE [0-9]: [0-9]* bytes*, " "$work/out" || return 1
-	sed -n 's/^  PE .* at .*\(races_[a-z]*\.c:[0-9]*\)$/\1/p' "$work/out" | sort >"$work/places"
+	sed -n 's/^  PE .* at .*[/ ]\([a-z_]*\.c:[0-9]*\)$/\1/p' "$work/out" | sort >"$work/places"
 	{ marked "$1: one" && marked "$1: two"; } | sort | cmp -s - "$work/places"
 }
 both_ways() { # words, cases, options of env
@@ -49,6 +49,39 @@ for name in $some; do
 	found "$name"
 	check "link: $name is found"
 done
+
+# loads and stores of programs compiled with oshcc --check
+mkdir "$work/lib" && ln -s "$top/libsma-check.a" "$work/lib"
+for compiler in "${CC:-cc}" clang; do
+	command -v ${compiler%% *} >/dev/null 2>&1 || { not_run "oshcc --check with $compiler"; continue; }
+	[ -z "$sanitized" ] || { not_run "oshcc --check in a build with sanitizers"; break; }
+	good env OSHCC_CC="$compiler" OSHCC_INCLUDEDIR="$src/shmem/include" OSHCC_LIBDIR="$top/.libs" \
+		sh "$top/shmem/bin/oshcc" --check -O1 -fno-inline -Wall -Werror -L"$work/lib" \
+		"$src/shmem/tests/races/local.c" -o "$work/local"
+	for name in $("$work/local"); do
+		for try in 1 2 3; do
+			runs A=1 "$oshrun" --check=race -n 2 "$work/local" "$name"
+			found "$name" && break
+		done
+		found "$name"
+		check "${compiler##*/} --check: $name is found, at both places, in $try runs"
+		runs A=1 "$oshrun" --check=race -n 2 "$work/local" "$name" fixed
+		[ $rc -eq 0 ] && grep -q '^SHMEM race check: no race; ' "$work/out"
+		check "${compiler##*/} --check: $name without the mistake is not accused"
+	done
+	good "$oshrun" -n 2 "$work/local" load_too_early
+done
+# correct programs, with their loads and stores
+for what in ring heat2d gups; do
+	[ -z "$sanitized" ] || break
+	good env OSHCC_CC="${CC:-cc}" OSHCC_INCLUDEDIR="$src/shmem/include" OSHCC_LIBDIR="$top/.libs" \
+		sh "$top/shmem/bin/oshcc" --check -O2 -L"$work/lib" "$src/examples/$what.c" -o "$work/$what" -lm
+	case $what in gups) more='8 1000' ;; *) more= ;; esac
+	runs A=1 "$oshrun" --check=race -n 3 "$work/$what" $more
+	[ $rc -eq 0 ] && grep -q '^SHMEM race check: no race; ' "$work/out"
+	check "$what by oshcc --check: no race"
+done
+expect 1 '--check goes neither with --inline nor' sh "$top/shmem/bin/oshcc" --check --inline x.c
 
 # programs without a race
 innocent() {

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Loads and stores of programs that were compiled with oshcc --check: check_hooks.c passes them on to here. Only those
+// of symmetric memory matter.
+//
+// There are many, and most repeat: a loop loads the same words again. As long as this PE has told nobody anything new,
+// its accesses can have one number, and one that was entered with that number needs no second look: who comes after it
+// finds it, and what came before it was looked at. Numbers that were entered are kept in a small table.
+#include "race_state.hpp"
+
+namespace shmem_tools::race {
+namespace {
+
+struct entered {
+	uintptr_t at = 0;
+	uint32_t number = 0, bytes_and_kind = 0;
+};
+constexpr size_t kRemembered = 4096;
+thread_local entered t_entered[kRemembered];
+
+constexpr kind kKinds[] = {kind::read, kind::write, kind::atomic_read, kind::atomic_write};
+
+bool is_known_already(uintptr_t at, size_t bytes, int how, uint32_t number)
+{
+	entered &e = t_entered[(at >> 2 ^ at >> 14) % kRemembered];
+	const auto what = static_cast<uint32_t>(bytes << 2) | static_cast<uint32_t>(how);
+	if (e.at == at && e.number == number && e.bytes_and_kind == what)
+		return true;
+	e = {at, number, what};
+	return false;
+}
+
+// The program's own atomics order nothing by the standard. But many rely on it, and to believe them accuses nobody.
+void release_by(const void *at)
+{
+	const uint32_t version = publish();
+	shadow s(c.me);
+	s.release(shmem_impl_tool_offset(at) & ~uint64_t{3}, uint64_t{version} * 16 + kAnyLane);
+}
+
+} // namespace
+} // namespace shmem_tools::race
+
+using namespace shmem_tools::race;
+
+extern "C" __attribute__((visibility("default"))) void shmem_impl_check_access(const void *at, size_t bytes, int how,
+									       const void *where) noexcept
+{
+	if (!g_on || how < 0 || how > 3 || !bytes || !shmem_impl_tool_symmetric(at, bytes))
+		return;
+	const holder one;
+	const bool atomic = is_atomic(kKinds[how]);
+	const bool is_new = c.issued[0] == c.published || atomic;
+	const uint32_t number = c.issued[0] + (is_new ? 1 : 0);
+	if (!atomic && is_known_already(reinterpret_cast<uintptr_t>(at), bytes, how, number))
+		return;
+	if (!is_new)
+		c.issued[0]--; // touch() counts it
+	// who loads a flag in a loop knows of its put; who changes it does not, until it has
+	const bool learns = atomic && !is_write(kKinds[how]);
+	if (learns)
+		learn_of_word(c.me, shmem_impl_tool_offset(at), bytes, true);
+	else if (atomic)
+		release_by(at);
+	// nobody but this PE waits for its words, so the version is of no use
+	touch(kKinds[how], c.me, {at, bytes}, 0, c.version, site_of({shmem_tools::kMemoryAccess, where}));
+	finish_calls();
+	if (atomic && !learns)
+		learn_of_word(c.me, shmem_impl_tool_offset(at), bytes, false);
+}
