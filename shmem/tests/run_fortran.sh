@@ -48,5 +48,5 @@ cp "$top/shmem/fortran/shmem.f90" "$work/own"
 good sh -c "cd '$work/own' && $fc -O0 $flags -c shmem.f90 && OSHCC_FORTRANDIR='$work/own' oshfort $flags \
 	'$src/examples/heat.f90' shmem.o -o heat"
 expect 0 '^heat: 2 PEs agree' "$oshrun" -n 2 "$work/own/heat"
-expect 2 'oshfort: --inline is for C and C++' oshfort --inline "$src/examples/heat.f90"
+expect 2 'oshfort: --inline and --check are for C and C++' oshfort --inline "$src/examples/heat.f90"
 finish
