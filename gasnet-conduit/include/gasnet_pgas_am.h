@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Active messages: request and reply, short, medium and long, with 0 to 16 arguments. Part of gasnet.h.
+ * Active messages: what the calls of both interfaces are made of. Part of gasnetex.h.
  *
  * A message begins with one word: handler, number of arguments, kind, where the payload begins, and the sender's rank.
  * Arguments follow; a long message carries address and length behind them. Short messages go inline into one slot of
@@ -37,23 +37,6 @@ enum {
 #define GASNETI_WORD(handler_arg, args_arg, kind_arg)                                                                  \
 	((uint64_t)(uint8_t)(handler_arg) | (uint64_t)(args_arg) << GASNETI_WORD_ARGS |                                \
 	 (uint64_t)(kind_arg) << GASNETI_WORD_KIND)
-
-static inline size_t gasnet_AMMaxArgs(void)
-{
-	return GASNETI_MAX_ARGS;
-}
-static inline size_t gasnet_AMMaxMedium(void)
-{
-	return gasneti_front.max_medium;
-}
-static inline size_t gasnet_AMMaxLongRequest(void)
-{
-	return GASNETI_MAX_LONG;
-}
-static inline size_t gasnet_AMMaxLongReply(void)
-{
-	return GASNETI_MAX_LONG;
-}
 
 PGAS_EXPORT int gasnet_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *source) PGAS_NOEXCEPT;
 
@@ -118,85 +101,10 @@ PGAS_HOT int gasneti_send_short(gasnet_node_t dest, const void *message, size_t 
 #define GASNETI_A15 GASNETI_A14, a14
 #define GASNETI_A16 GASNETI_A15, a15
 
-/* The seven calls with n arguments. params_arg begins with a comma; define_arg declares `args`. */
-#define GASNETI_CALLS(n_arg, params_arg, define_arg)                                                                   \
-	static inline int gasnet_AMRequestMedium##n_arg(gasnet_node_t dest, gasnet_handler_t handler,                  \
-							const void *source_addr, size_t nbytes params_arg)             \
-	{                                                                                                              \
-		define_arg return gasneti_request_medium(dest, GASNETI_WORD(handler, n_arg, GASNETI_MEDIUM),           \
-							 source_addr, nbytes, args);                                   \
-	}                                                                                                              \
-	static inline int gasnet_AMRequestLong##n_arg(gasnet_node_t dest, gasnet_handler_t handler,                    \
-						      const void *source_addr, size_t nbytes,                          \
-						      void *dest_addr params_arg)                                      \
-	{                                                                                                              \
-		define_arg return gasneti_request_long(dest, GASNETI_WORD(handler, n_arg, GASNETI_LONG), source_addr,  \
-						       nbytes, dest_addr, args);                                       \
-	}                                                                                                              \
-	static inline int gasnet_AMRequestLongAsync##n_arg(gasnet_node_t dest, gasnet_handler_t handler,               \
-							   const void *source_addr, size_t nbytes,                     \
-							   void *dest_addr params_arg)                                 \
-	{                                                                                                              \
-		define_arg return gasneti_request_long(dest, GASNETI_WORD(handler, n_arg, GASNETI_LONG), source_addr,  \
-						       nbytes, dest_addr, args);                                       \
-	}                                                                                                              \
-	static inline int gasnet_AMReplyShort##n_arg(gasnet_token_t token, gasnet_handler_t handler params_arg)        \
-	{                                                                                                              \
-		define_arg return gasneti_reply_short(                                                                 \
-			token, GASNETI_WORD(handler, n_arg, GASNETI_SHORT | GASNETI_REPLY), args);                     \
-	}                                                                                                              \
-	static inline int gasnet_AMReplyMedium##n_arg(gasnet_token_t token, gasnet_handler_t handler,                  \
-						      const void *source_addr, size_t nbytes params_arg)               \
-	{                                                                                                              \
-		define_arg return gasneti_reply_medium(token,                                                          \
-						       GASNETI_WORD(handler, n_arg, GASNETI_MEDIUM | GASNETI_REPLY),   \
-						       source_addr, nbytes, args);                                     \
-	}                                                                                                              \
-	static inline int gasnet_AMReplyLong##n_arg(gasnet_token_t token, gasnet_handler_t handler,                    \
-						    const void *source_addr, size_t nbytes,                            \
-						    void *dest_addr params_arg)                                        \
-	{                                                                                                              \
-		define_arg return gasneti_reply_long(token,                                                            \
-						     GASNETI_WORD(handler, n_arg, GASNETI_LONG | GASNETI_REPLY),       \
-						     source_addr, nbytes, dest_addr, args);                            \
-	}
-
-#define GASNETI_CALLS_N(n_arg)                                                                                         \
-	static inline int gasnet_AMRequestShort##n_arg(gasnet_node_t dest, gasnet_handler_t handler GASNETI_P##n_arg)  \
-	{                                                                                                              \
-		const struct {                                                                                         \
-			uint64_t word;                                                                                 \
-			gasnet_handlerarg_t args[n_arg];                                                               \
-		} message = {gasneti_front.word + GASNETI_WORD(handler, n_arg, GASNETI_SHORT), {GASNETI_A##n_arg}};    \
-		return gasneti_send_short(dest, &message, 8 + 4 * (n_arg));                                            \
-	}                                                                                                              \
-	GASNETI_CALLS(n_arg, GASNETI_P##n_arg, const gasnet_handlerarg_t args[] = {GASNETI_A##n_arg};)
-
-static inline int gasnet_AMRequestShort0(gasnet_node_t dest, gasnet_handler_t handler)
-{
-	const uint64_t word = gasneti_front.word + GASNETI_WORD(handler, 0, GASNETI_SHORT);
-	return gasneti_send_short(dest, &word, sizeof word);
-}
-GASNETI_CALLS(0, , const gasnet_handlerarg_t *const args = NULL;)
-GASNETI_CALLS_N(1)
-GASNETI_CALLS_N(2)
-GASNETI_CALLS_N(3)
-GASNETI_CALLS_N(4)
-GASNETI_CALLS_N(5)
-GASNETI_CALLS_N(6)
-GASNETI_CALLS_N(7)
-GASNETI_CALLS_N(8)
-GASNETI_CALLS_N(9)
-GASNETI_CALLS_N(10)
-GASNETI_CALLS_N(11)
-GASNETI_CALLS_N(12)
-GASNETI_CALLS_N(13)
-GASNETI_CALLS_N(14)
-GASNETI_CALLS_N(15)
-GASNETI_CALLS_N(16)
-
-#undef GASNETI_CALLS_N
-#undef GASNETI_CALLS
+/* Calls with each number of arguments but 0. */
+#define GASNETI_EACH_1_TO_16(x_arg)                                                                                    \
+	x_arg(1) x_arg(2) x_arg(3) x_arg(4) x_arg(5) x_arg(6) x_arg(7) x_arg(8) x_arg(9) x_arg(10) x_arg(11) x_arg(12) \
+		x_arg(13) x_arg(14) x_arg(15) x_arg(16)
 
 #ifdef __cplusplus
 }

@@ -1,24 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The extended interface: put, get, memset, values, their synchronisation, and barriers. Part of gasnet.h.
- *
- * All segments begin at one address, and gasnet_init has mapped those of the nodes on this host: the address of a
- * datum in its node's segment plus gasneti_windows[node] is its address here. Such a transfer is a copy that is over
- * when the call returns, so non-blocking calls return GASNET_INVALID_HANDLE, which is complete. Nodes without a window
- * are served by the library, behind one call: theirs are complete when the specification says so, no earlier.
- *
- * Order. By the specification a put is complete when later gets, or loads of the target, see it, and a get when its
- * value was there during the call. "Later" is what somebody can know: from a message, a barrier, a word that was put,
- * or in a way of its own. So the calls that spread this knowledge are ordered, and the bytes are plain copies:
- * - messages and barriers release what their thread put and got before, and acquire where they arrive;
- * - a put of a word (1, 2, 4 or 8 aligned bytes; any kind of put) is a store with release: it may be a flag;
- * - a get of a word is a load with acquire: what is got after it is not older;
- * - longer transfers are data: only one of the above between two of them orders them, or a fence of gasnet_tools.h;
- * - whoever draws conclusions from the bytes of a longer get, or of a longer put before it is complete, needs that
- *   fence, or GASNET_PGAS_STRICT_ORDER, which gives every longer transfer a fence of its own;
- * - plain loads and stores of the client are its own to order, with gasnett_local_wmb() and gasnett_local_rmb();
- * - nothing orders a put before a later get of another place: gasnett_local_mb() does.
- * On x86_64 all of this is plain moves. tests/gasnet_order.c checks each line.
+ * GASNet-1's extended interface: put, get, memset, values, their synchronisation, and barriers. Part of gasnet.h. What
+ * is ordered, and when a transfer is complete, is said in gasnet_pgas_copy.h.
  */
 #ifndef GASNET_PGAS_RMA_H
 #define GASNET_PGAS_RMA_H
@@ -27,237 +10,26 @@
 extern "C" {
 #endif
 
-/* When a transfer to a node without a window lets its caller go on. */
-enum gasneti_until {
-	GASNETI_DONE,     /* it is complete */
-	GASNETI_REUSABLE, /* a put's source may be used again */
-	GASNETI_TAKEN     /* at once */
-};
-/*
- * The cold exits, for nodes without a window; wrong nodes end there. The handle is for the call that has one;
- * implicit: the transfer counts in gasneti_pending.
- */
-PGAS_EXPORT gasnet_handle_t gasneti_put_far(gasnet_node_t node, void *dest, const void *src, size_t nbytes,
-					    enum gasneti_until until, int implicit) PGAS_NOEXCEPT __attribute__((cold));
-PGAS_EXPORT gasnet_handle_t gasneti_get_far(void *dest, gasnet_node_t node, const void *src, size_t nbytes,
-					    enum gasneti_until until, int implicit) PGAS_NOEXCEPT __attribute__((cold));
-PGAS_EXPORT void gasneti_memset_far(gasnet_node_t node, void *dest, int val, size_t nbytes) PGAS_NOEXCEPT
-	__attribute__((cold));
-/* Waits for the implicit ones, or asks whether they are complete: GASNET_OK or GASNET_ERR_NOT_READY. */
-PGAS_EXPORT void gasneti_sync_far(void) PGAS_NOEXCEPT __attribute__((cold));
-PGAS_EXPORT int gasneti_try_far(void) PGAS_NOEXCEPT __attribute__((cold));
-/* The same for a handle that is not GASNET_INVALID_HANDLE. */
-PGAS_EXPORT void gasneti_sync_far_handle(gasnet_handle_t handle, const char *call) PGAS_NOEXCEPT __attribute__((cold));
-PGAS_EXPORT int gasneti_try_far_handle(gasnet_handle_t handle, const char *call) PGAS_NOEXCEPT __attribute__((cold));
-/* What end_nbi_accessregion returns when something is pending. */
-PGAS_EXPORT gasnet_handle_t gasneti_region_handle(void) PGAS_NOEXCEPT __attribute__((cold));
-/* Copies up to 8 bytes of any number and alignment, ordered as words are. The addresses are those mapped here. */
-PGAS_EXPORT void gasneti_copy_out_small(void *shared, const void *from, size_t nbytes) PGAS_NOEXCEPT;
-PGAS_EXPORT void gasneti_copy_in_small(void *to, const void *shared, size_t nbytes) PGAS_NOEXCEPT;
-/* The same for values of 3, 5, 6 or 7 bytes. */
-PGAS_EXPORT gasnet_handle_t gasneti_put_odd(gasnet_node_t node, void *dest, gasnet_register_value_t value,
-					    size_t nbytes, enum gasneti_until until, int implicit) PGAS_NOEXCEPT;
-PGAS_EXPORT gasnet_register_value_t gasneti_get_odd(gasnet_node_t node, const void *src, size_t nbytes) PGAS_NOEXCEPT;
-
-/*
- * Store one word with release, and load one with acquire. To the compiler these are volatile accesses: they are in
- * order among themselves and around fences and calls, but do not force it to load everything else again, as the
- * builtins with an order do. Bulk transfers may be unaligned, which ordered accesses of aarch64 may not be.
- */
-#if defined(__aarch64__) && !defined(__SANITIZE_THREAD__)
-#define GASNETI_WORD_ACCESS(type_arg, bits_arg, suffix_arg, reg_arg)                                                   \
-	PGAS_HOT void gasneti_store##bits_arg(void *p, type_arg v)                                                     \
-	{                                                                                                              \
-		if (PGAS_LIKELY((uintptr_t)p % sizeof v == 0))                                                         \
-			__asm__ volatile("stlr" suffix_arg " %" reg_arg "1, %0" : "=Q"(*(type_arg *)p) : "r"(v));      \
-		else                                                                                                   \
-			__asm__ volatile("dmb ish\n\tstr" suffix_arg " %" reg_arg "1, %0"                              \
-					 : "=Q"(*(type_arg *)p)                                                        \
-					 : "r"(v));                                                                    \
-	}                                                                                                              \
-	PGAS_HOT type_arg gasneti_load##bits_arg(const void *p)                                                        \
-	{                                                                                                              \
-		type_arg v;                                                                                            \
-		if (PGAS_LIKELY((uintptr_t)p % sizeof v == 0))                                                         \
-			__asm__ volatile("ldar" suffix_arg " %" reg_arg "0, %1"                                        \
-					 : "=r"(v)                                                                     \
-					 : "Q"(*(const type_arg *)p));                                                 \
-		else                                                                                                   \
-			__asm__ volatile("ldr" suffix_arg " %" reg_arg "0, %1\n\tdmb ishld"                            \
-					 : "=r"(v)                                                                     \
-					 : "Q"(*(const type_arg *)p));                                                 \
-		return v;                                                                                              \
-	}
-#elif defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-#define GASNETI_WORD_ACCESS(type_arg, bits_arg, suffix_arg, reg_arg)                                                   \
-	PGAS_HOT void gasneti_store##bits_arg(void *p, type_arg v)                                                     \
-	{                                                                                                              \
-		*(volatile type_arg *)p = v;                                                                           \
-	}                                                                                                              \
-	PGAS_HOT type_arg gasneti_load##bits_arg(const void *p)                                                        \
-	{                                                                                                              \
-		type_arg v;                                                                                            \
-		if (sizeof v < 4)                                                                                      \
-			return *(const volatile type_arg *)p;                                                          \
-		/* the same without an addition in front: compilers leave the address of a volatile access alone */    \
-		__asm__ volatile("mov %1, %0" : "=r"(v) : "m"(*(const type_arg *)p));                                  \
-		return v;                                                                                              \
-	}
-#else
-#define GASNETI_WORD_ACCESS(type_arg, bits_arg, suffix_arg, reg_arg)                                                   \
-	PGAS_HOT void gasneti_store##bits_arg(void *p, type_arg v)                                                     \
-	{                                                                                                              \
-		if (PGAS_LIKELY((uintptr_t)p % sizeof v == 0)) {                                                       \
-			pgas_store_release((type_arg *)p, v);                                                          \
-		} else {                                                                                               \
-			pgas_fence_stores();                                                                           \
-			memcpy(p, &v, sizeof v);                                                                       \
-		}                                                                                                      \
-	}                                                                                                              \
-	PGAS_HOT type_arg gasneti_load##bits_arg(const void *p)                                                        \
-	{                                                                                                              \
-		type_arg v;                                                                                            \
-		if (PGAS_LIKELY((uintptr_t)p % sizeof v == 0)) {                                                       \
-			v = pgas_load_acquire((const type_arg *)p);                                                    \
-		} else {                                                                                               \
-			memcpy(&v, p, sizeof v);                                                                       \
-			pgas_fence_acquire();                                                                          \
-		}                                                                                                      \
-		return v;                                                                                              \
-	}
-#endif
-GASNETI_WORD_ACCESS(pgas_u64_alias, 64, "", "")
-GASNETI_WORD_ACCESS(pgas_u32_alias, 32, "", "w")
-GASNETI_WORD_ACCESS(pgas_u16_alias, 16, "h", "w")
-GASNETI_WORD_ACCESS(uint8_t, 8, "b", "w")
-#undef GASNETI_WORD_ACCESS
-
-/* Where an address of node's segment is mapped here, as an addend. budget: 2 instructions, and 1 for the cold exit */
-PGAS_HOT uint64_t gasneti_window(gasnet_node_t node)
-{
-	return gasneti_windows[node];
-}
-
-/* Copies more than a word. A word that is put next tells others that this is there. */
-PGAS_HOT void gasneti_copy_out(void *shared, const void *from, size_t len)
-{
-#ifdef GASNET_PGAS_STRICT_ORDER
-	pgas_fence_store_store();
-#endif
-	memcpy(shared, from, len);
-	pgas_fence_compiler();
-}
-
-/* Copies more than a word. A word that was got before has told that this is there. */
-PGAS_HOT void gasneti_copy_in(void *to, const void *shared, size_t len)
-{
-	pgas_fence_compiler();
-	memcpy(to, shared, len);
-#ifdef GASNET_PGAS_STRICT_ORDER
-	pgas_fence_acquire();
-#endif
-}
-
-/* Moves one word of 1, 2, 4 or 8 bytes between private memory and a node's, and returns 1; returns 0 for other lengths.
- * When nbytes is known this is the move and nothing else. */
-#define GASNETI_PUT_WORD(bits_arg)                                                                                     \
-	if (nbytes == bits_arg / 8) {                                                                                  \
-		uint##bits_arg##_t v;                                                                                  \
-		memcpy(&v, from, sizeof v);                                                                            \
-		gasneti_store##bits_arg(shared, v);                                                                    \
-		return 1;                                                                                              \
-	}
-PGAS_HOT int gasneti_put_word(void *shared, const void *from, size_t nbytes)
-{
-	GASNETI_PUT_WORD(64)
-	GASNETI_PUT_WORD(32)
-	GASNETI_PUT_WORD(16)
-	GASNETI_PUT_WORD(8)
-	return 0;
-}
-#undef GASNETI_PUT_WORD
-#define GASNETI_GET_WORD(bits_arg)                                                                                     \
-	if (nbytes == bits_arg / 8) {                                                                                  \
-		const uint##bits_arg##_t v = gasneti_load##bits_arg(shared);                                           \
-		memcpy(to, &v, sizeof v);                                                                              \
-		return 1;                                                                                              \
-	}
-PGAS_HOT int gasneti_get_word(void *to, const void *shared, size_t nbytes)
-{
-	GASNETI_GET_WORD(64)
-	GASNETI_GET_WORD(32)
-	GASNETI_GET_WORD(16)
-	GASNETI_GET_WORD(8)
-	return 0;
-}
-#undef GASNETI_GET_WORD
-
-/* A length known at compile time becomes moves. budget: 7 instructions for 8 bytes (paths.def: gasnet_put_nbi) */
-PGAS_HOT gasnet_handle_t gasneti_put_known(gasnet_node_t node, void *dest, const void *src, size_t nbytes,
-					   enum gasneti_until until, int implicit)
-{
-	const uint64_t window = gasneti_window(node);
-	if (PGAS_UNLIKELY(!window))
-		return gasneti_put_far(node, dest, src, nbytes, until, implicit);
-	char *to = (char *)dest + window;
-	if (!gasneti_put_word(to, src, nbytes))
-		gasneti_copy_out(to, src, nbytes);
-	return GASNET_INVALID_HANDLE;
-}
-
-/* budget: 7 instructions for 8 bytes (paths.def: gasnet_get_bulk) */
-PGAS_HOT gasnet_handle_t gasneti_get_known(void *dest, gasnet_node_t node, const void *src, size_t nbytes,
-					   enum gasneti_until until, int implicit)
-{
-	const uint64_t window = gasneti_window(node);
-	if (PGAS_UNLIKELY(!window))
-		return gasneti_get_far(dest, node, src, nbytes, until, implicit);
-	const char *from = (const char *)src + window;
-	if (!gasneti_get_word(dest, from, nbytes))
-		gasneti_copy_in(dest, from, nbytes);
-	return GASNET_INVALID_HANDLE;
-}
-
-/*
- * The length is known at run time only: one copy, and no switch in every caller. The asm hides the private object from
- * the compiler, which would warn of the branch that copies more bytes than the object has.
- */
+/* budget: 7 instructions for a constant 8 bytes (paths.def: gasnet_put_nbi) */
 PGAS_HOT gasnet_handle_t gasneti_put_some(gasnet_node_t node, void *dest, const void *src, size_t nbytes,
 					  enum gasneti_until until, int implicit)
 {
 	const uint64_t window = gasneti_window(node);
 	if (PGAS_UNLIKELY(!window))
 		return gasneti_put_far(node, dest, src, nbytes, until, implicit);
-	char *to = (char *)dest + window;
-	__asm__("" : "+r"(src));
-	if (PGAS_LIKELY(nbytes > 8))
-		gasneti_copy_out(to, src, nbytes);
-	else
-		gasneti_copy_out_small(to, src, nbytes);
+	gasneti_put_here((char *)dest + window, src, nbytes);
 	return GASNET_INVALID_HANDLE;
 }
-
+/* budget: 7 instructions for a constant 8 bytes (paths.def: gasnet_get_bulk) */
 PGAS_HOT gasnet_handle_t gasneti_get_some(void *dest, gasnet_node_t node, const void *src, size_t nbytes,
 					  enum gasneti_until until, int implicit)
 {
 	const uint64_t window = gasneti_window(node);
 	if (PGAS_UNLIKELY(!window))
 		return gasneti_get_far(dest, node, src, nbytes, until, implicit);
-	const char *from = (const char *)src + window;
-	__asm__("" : "+r"(dest));
-	if (PGAS_LIKELY(nbytes > 8))
-		gasneti_copy_in(dest, from, nbytes);
-	else
-		gasneti_copy_in_small(dest, from, nbytes);
+	gasneti_get_here(dest, (const char *)src + window, nbytes);
 	return GASNET_INVALID_HANDLE;
 }
-
-#define GASNETI_PUT(until_arg, implicit_arg)                                                                           \
-	(__builtin_constant_p(nbytes) ? gasneti_put_known(node, dest, src, nbytes, until_arg, implicit_arg)            \
-				      : gasneti_put_some(node, dest, src, nbytes, until_arg, implicit_arg))
-#define GASNETI_GET(until_arg, implicit_arg)                                                                           \
-	(__builtin_constant_p(nbytes) ? gasneti_get_known(dest, node, src, nbytes, until_arg, implicit_arg)            \
-				      : gasneti_get_some(dest, node, src, nbytes, until_arg, implicit_arg))
 
 PGAS_HOT void gasneti_memset(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
@@ -276,19 +48,19 @@ PGAS_HOT void gasneti_memset(gasnet_node_t node, void *dest, int val, size_t nby
 /* budget: 10 instructions for a constant 8 bytes (paths.def: gasnet_put_bulk) */
 PGAS_HOT void gasnet_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
-	GASNETI_PUT(GASNETI_DONE, 0);
+	gasneti_put_some(node, dest, src, nbytes, GASNETI_DONE, 0);
 }
 PGAS_HOT void gasnet_put_bulk(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
-	GASNETI_PUT(GASNETI_DONE, 0);
+	gasneti_put_some(node, dest, src, nbytes, GASNETI_DONE, 0);
 }
 PGAS_HOT void gasnet_get(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
-	GASNETI_GET(GASNETI_DONE, 0);
+	gasneti_get_some(dest, node, src, nbytes, GASNETI_DONE, 0);
 }
 PGAS_HOT void gasnet_get_bulk(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
-	GASNETI_GET(GASNETI_DONE, 0);
+	gasneti_get_some(dest, node, src, nbytes, GASNETI_DONE, 0);
 }
 PGAS_HOT void gasnet_memset(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
@@ -300,38 +72,25 @@ PGAS_HOT void gasnet_memset(gasnet_node_t node, void *dest, int val, size_t nbyt
 /* budget: 9 instructions for a constant 8 bytes (paths.def: gasnet_put_nbi) */
 PGAS_HOT void gasnet_put_nbi(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
-	GASNETI_PUT(GASNETI_REUSABLE, 1);
+	gasneti_put_some(node, dest, src, nbytes, GASNETI_REUSABLE, 1);
 }
 PGAS_HOT void gasnet_put_nbi_bulk(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
-	GASNETI_PUT(GASNETI_TAKEN, 1);
+	gasneti_put_some(node, dest, src, nbytes, GASNETI_TAKEN, 1);
 }
 PGAS_HOT void gasnet_get_nbi(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
-	GASNETI_GET(GASNETI_TAKEN, 1);
+	gasneti_get_some(dest, node, src, nbytes, GASNETI_TAKEN, 1);
 }
 PGAS_HOT void gasnet_get_nbi_bulk(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
-	GASNETI_GET(GASNETI_TAKEN, 1);
+	gasneti_get_some(dest, node, src, nbytes, GASNETI_TAKEN, 1);
 }
 PGAS_HOT void gasnet_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
 	gasneti_memset(node, dest, val, nbytes);
 }
 
-/* Transfers to mapped segments are over, see "Order" above; a word tells of others.
- * budget: 6 instructions (paths.def: gasnet_wait_puts, gasnet_wait_all) */
-PGAS_HOT void gasneti_sync_implicit(void)
-{
-	pgas_fence_compiler();
-	if (PGAS_UNLIKELY(pgas_load_word(&gasneti_pending) != 0))
-		gasneti_sync_far();
-}
-PGAS_HOT int gasneti_try_implicit(void)
-{
-	pgas_fence_compiler();
-	return PGAS_UNLIKELY(pgas_load_word(&gasneti_pending) != 0) ? gasneti_try_far() : GASNET_OK;
-}
 PGAS_HOT void gasnet_wait_syncnbi_puts(void)
 {
 	gasneti_sync_implicit();
@@ -362,27 +121,26 @@ PGAS_HOT void gasnet_begin_nbi_accessregion(void)
 }
 PGAS_HOT gasnet_handle_t gasnet_end_nbi_accessregion(void)
 {
-	pgas_fence_compiler();
-	return PGAS_UNLIKELY(pgas_load_word(&gasneti_pending) != 0) ? gasneti_region_handle() : GASNET_INVALID_HANDLE;
+	return gasneti_end_region();
 }
 
 /* --- explicit handles: GASNET_INVALID_HANDLE for what is complete when the call returns --------------------------- */
 
 PGAS_HOT gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
-	return GASNETI_PUT(GASNETI_REUSABLE, 0);
+	return gasneti_put_some(node, dest, src, nbytes, GASNETI_REUSABLE, 0);
 }
 PGAS_HOT gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
-	return GASNETI_PUT(GASNETI_TAKEN, 0);
+	return gasneti_put_some(node, dest, src, nbytes, GASNETI_TAKEN, 0);
 }
 PGAS_HOT gasnet_handle_t gasnet_get_nb(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
-	return GASNETI_GET(GASNETI_TAKEN, 0);
+	return gasneti_get_some(dest, node, src, nbytes, GASNETI_TAKEN, 0);
 }
 PGAS_HOT gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 {
-	return GASNETI_GET(GASNETI_TAKEN, 0);
+	return gasneti_get_some(dest, node, src, nbytes, GASNETI_TAKEN, 0);
 }
 PGAS_HOT gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
@@ -391,42 +149,6 @@ PGAS_HOT gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int va
 }
 
 /* Every call of the try_ and wait_ family may be the loop in which a client waits, so all but the nopoll ones poll. */
-PGAS_HOT void gasneti_sync_handle(gasnet_handle_t handle, const char *call)
-{
-	if (PGAS_UNLIKELY(handle != GASNET_INVALID_HANDLE))
-		gasneti_sync_far_handle(handle, call);
-}
-PGAS_HOT int gasneti_try_handle(gasnet_handle_t handle, const char *call)
-{
-	return PGAS_UNLIKELY(handle != GASNET_INVALID_HANDLE) ? gasneti_try_far_handle(handle, call) : GASNET_OK;
-}
-/* Handles of what is complete become GASNET_INVALID_HANDLE. */
-PGAS_HOT void gasneti_sync_handles(gasnet_handle_t *handles, size_t count, const char *call)
-{
-	size_t i;
-	for (i = 0; i < count; i++) {
-		if (PGAS_LIKELY(handles[i] == GASNET_INVALID_HANDLE))
-			continue;
-		gasneti_sync_far_handle(handles[i], call);
-		handles[i] = GASNET_INVALID_HANDLE;
-	}
-}
-/* All of them are complete or, with some, at least one is. */
-PGAS_HOT int gasneti_try_handles(gasnet_handle_t *handles, size_t count, int some, const char *call)
-{
-	size_t i, done = 0, left = 0;
-	for (i = 0; i < count; i++) {
-		if (PGAS_LIKELY(handles[i] == GASNET_INVALID_HANDLE))
-			continue;
-		if (gasneti_try_far_handle(handles[i], call) == GASNET_OK) {
-			handles[i] = GASNET_INVALID_HANDLE;
-			done++;
-		} else {
-			left++;
-		}
-	}
-	return left == 0 || (some && done) ? GASNET_OK : GASNET_ERR_NOT_READY;
-}
 PGAS_HOT void gasnet_wait_syncnb(gasnet_handle_t handle)
 {
 	gasneti_sync_handle(handle, "gasnet_wait_syncnb");
@@ -455,7 +177,7 @@ PGAS_HOT int gasnet_try_syncnb_all_nopoll(gasnet_handle_t *handles, size_t count
 }
 PGAS_HOT void gasnet_wait_syncnb_some(gasnet_handle_t *handles, size_t count)
 {
-	gasneti_sync_handles(handles, count, "gasnet_wait_syncnb_some");
+	gasneti_sync_some_handles(handles, count, "gasnet_wait_syncnb_some");
 }
 PGAS_HOT int gasnet_try_syncnb_some(gasnet_handle_t *handles, size_t count)
 {
@@ -474,18 +196,7 @@ PGAS_HOT gasnet_handle_t gasneti_put_val(gasnet_node_t node, void *dest, gasnet_
 					 enum gasneti_until until, int implicit)
 {
 	const uint64_t window = gasneti_window(node);
-	char *to = (char *)dest + window;
-	if (PGAS_UNLIKELY(!window))
-		return gasneti_put_odd(node, dest, value, nbytes, until, implicit);
-	if (nbytes == 8)
-		gasneti_store64(to, value);
-	else if (nbytes == 4)
-		gasneti_store32(to, (uint32_t)value);
-	else if (nbytes == 2)
-		gasneti_store16(to, (uint16_t)value);
-	else if (nbytes == 1)
-		gasneti_store8(to, (uint8_t)value);
-	else
+	if (PGAS_UNLIKELY(!window) || !gasneti_put_value_here((char *)dest + window, value, nbytes))
 		return gasneti_put_odd(node, dest, value, nbytes, until, implicit);
 	return GASNET_INVALID_HANDLE;
 }
@@ -504,18 +215,10 @@ PGAS_HOT gasnet_handle_t gasnet_put_nb_val(gasnet_node_t node, void *dest, gasne
 PGAS_HOT gasnet_register_value_t gasnet_get_val(gasnet_node_t node, const void *src, size_t nbytes)
 {
 	const uint64_t window = gasneti_window(node);
-	const char *from = (const char *)src + window;
-	if (PGAS_UNLIKELY(!window))
+	gasnet_register_value_t value;
+	if (PGAS_UNLIKELY(!window) || !gasneti_get_value_here(&value, (const char *)src + window, nbytes))
 		return gasneti_get_odd(node, src, nbytes);
-	if (nbytes == 8)
-		return gasneti_load64(from);
-	if (nbytes == 4)
-		return gasneti_load32(from);
-	if (nbytes == 2)
-		return gasneti_load16(from);
-	if (nbytes == 1)
-		return gasneti_load8(from);
-	return gasneti_get_odd(node, src, nbytes);
+	return value;
 }
 PGAS_HOT gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, const void *src, size_t nbytes)
 {

@@ -80,7 +80,8 @@ bool dispatch(const char *head, const char *message, size_t bytes) noexcept
 	const uint8_t handler = word_handler(word);
 	const size_t n = word_args(word);
 	const auto *args = reinterpret_cast<const arg *>(head + 8);
-	gasneti_token token{word_rank(word), !(word_kind(word) & GASNETI_REPLY), false};
+	gasneti_token token{word_rank(word), !(word_kind(word) & GASNETI_REPLY), false,
+			    word_category(word) == GASNETI_LONG, handler};
 	if (token.source >= gasneti_front.nodes || bytes < 8 + 4 * n)
 		return false;
 	gasneti_handler_fn fn = g.handlers[handler];

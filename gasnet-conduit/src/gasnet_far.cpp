@@ -4,15 +4,12 @@
 // started with an implicit handle since the last sync. An explicit handle is one and the same for all: it is complete
 // when everything is that was started before.
 #include "gasnet_message.hpp"
+#include "gasnet_objects.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include <pgas/pgas_base.hpp>
-
-struct gasneti_op {
-	char unused;
-};
 
 extern "C" {
 uint64_t gasneti_pending;
@@ -21,7 +18,8 @@ uint64_t gasneti_pending;
 namespace gasnet {
 namespace {
 
-gasneti_op g_under_way; // what every handle that is not complete points at
+bool settle(gasneti_op *, const char *call);
+gasneti_op g_under_way{kEvent, settle}; // what the handle of every transfer that is not complete points at
 pthread_mutex_t g_sync_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 void check_node(const char *call, gasnet_node_t node)
@@ -76,9 +74,18 @@ gasnet_handle_t taken(int implicit)
 	return GASNET_INVALID_HANDLE;
 }
 
+// All transfers that were started before are over.
+bool settle(gasneti_op *, const char *call)
+{
+	if (g.net.ops->settled(g.rma) != 1)
+		return false;
+	check_lost(call);
+	return true;
+}
+
 void check_handle(gasnet_handle_t handle, const char *call)
 {
-	if (handle != &g_under_way)
+	if (handle == GEX_EVENT_NO_OP || handle->magic != kEvent)
 		fail("%s: a handle that no call answered", call);
 }
 
@@ -194,20 +201,56 @@ extern "C" int gasneti_try_far(void) noexcept
 extern "C" void gasneti_sync_far_handle(gasnet_handle_t handle, const char *call) noexcept
 {
 	check_handle(handle, call);
-	g.net.ops->drain(g.rma);
-	check_lost(call);
+	if (handle == &g_under_way) {
+		g.net.ops->drain(g.rma);
+		check_lost(call);
+		return;
+	}
+	gasnet_AMPoll();
+	pgas_backoff wait{};
+	while (!handle->finish(handle, call))
+		gasneti_wait_turn(&wait);
 }
 
 extern "C" int gasneti_try_far_handle(gasnet_handle_t handle, const char *call) noexcept
 {
 	check_handle(handle, call);
-	if (g.net.ops->settled(g.rma) != 1)
-		return GASNET_ERR_NOT_READY;
-	check_lost(call);
-	return GASNET_OK;
+	return handle->finish(handle, call) ? GASNET_OK : GASNET_ERR_NOT_READY;
+}
+
+extern "C" void gasneti_sync_some_handles(gasnet_handle_t *handles, size_t count, const char *call) noexcept
+{
+	pgas_backoff wait{};
+	while (gasneti_try_handles(handles, count, 1, call) != GASNET_OK)
+		gasneti_wait_turn(&wait);
 }
 
 extern "C" gasnet_handle_t gasneti_region_handle(void) noexcept
 {
 	return &g_under_way;
+}
+
+// --- the same through a team -----------------------------------------------------------------------------------------
+
+extern "C" gex_Event_t gasneti_tm_put_far(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, size_t nbytes,
+					  enum gasneti_until until, int implicit) noexcept
+{
+	return gasneti_put_some(team_jobrank("gex_RMA_Put", tm, rank), dest, src, nbytes, until, implicit);
+}
+
+extern "C" gex_Event_t gasneti_tm_get_far(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_t nbytes,
+					  enum gasneti_until until, int implicit) noexcept
+{
+	return gasneti_get_some(dest, team_jobrank("gex_RMA_Get", tm, rank), src, nbytes, until, implicit);
+}
+
+extern "C" gex_Event_t gasneti_tm_put_odd(gex_TM_t tm, gex_Rank_t rank, void *dest, gex_RMA_Value_t value,
+					  size_t nbytes, enum gasneti_until until, int implicit) noexcept
+{
+	return gasneti_put_odd(team_jobrank("gex_RMA_PutVal", tm, rank), dest, value, nbytes, until, implicit);
+}
+
+extern "C" gex_RMA_Value_t gasneti_tm_get_odd(gex_TM_t tm, gex_Rank_t rank, const void *src, size_t nbytes) noexcept
+{
+	return gasneti_get_odd(team_jobrank("gex_RMA_GetVal", tm, rank), src, nbytes);
 }

@@ -3,6 +3,7 @@
 // Starting a node: launcher, endpoints, memory at a common address (gasnet_init); handlers and segment (gasnet_attach);
 // and the queries about all that.
 #include "gasnet_message.hpp"
+#include "gasnet_objects.hpp"
 
 #include <sys/random.h>
 #include <unistd.h>
@@ -196,6 +197,17 @@ bool map_nodes(const std::vector<card> &cards)
 	return all;
 }
 
+void number_machines(const std::vector<card> &cards)
+{
+	std::vector<uint64_t> known;
+	for (const card &c : cards) {
+		const auto at = std::find(known.begin(), known.end(), c.host);
+		g.machine_of.push_back(static_cast<gasnet_node_t>(at - known.begin()));
+		if (at == known.end())
+			known.push_back(c.host);
+	}
+}
+
 // Hosts in the order of their first nodes. Where some mapping failed, each node is a host of its own.
 void number_hosts(const std::vector<card> &cards, bool mapped)
 {
@@ -228,6 +240,7 @@ void connect(const std::vector<card> &cards)
 	std::vector<uint8_t> all(cards.size());
 	if (pgas_boot_allgather(&mine, sizeof mine, all.data()) != 0)
 		fail("gasnet_init: cannot meet the other nodes");
+	number_machines(cards);
 	number_hosts(cards, std::all_of(all.begin(), all.end(), [](uint8_t m) { return m; }));
 }
 
@@ -346,7 +359,9 @@ void meet(const std::vector<card> &cards)
 		fail("gasnet_init: cannot meet the other nodes");
 }
 
-int start(const char *config)
+} // namespace
+
+int job_start(const char *config)
 {
 	if (g.initialized)
 		return GASNET_ERR_NOT_INIT; // what the specification leaves: an error
@@ -365,38 +380,34 @@ int start(const char *config)
 	meet(cards); // everybody's memory is registered before anybody maps it
 	connect(cards);
 	exit_setup();
+	g.segments.assign(gasneti_front.nodes, {nullptr, 0});
+	objects_setup();
 	g.initialized = true;
 	return GASNET_OK;
 }
 
-// Handlers with an index first, then the others into the free places from above: the same on all nodes with the same
-// table.
-int register_handlers(gasnet_handlerentry_t *table, int count)
+int job_open_messages()
 {
-	if (count < 0 || (count && !table))
-		return GASNET_ERR_BAD_ARG;
-	for (int i = 0; i < count; i++) {
-		const unsigned index = table[i].index;
-		if (!table[i].fnptr || (index && index < kFirstClient) || (index && g.handlers[index]))
-			return GASNET_ERR_BAD_ARG;
-		if (index)
-			g.handlers[index] = table[i].fnptr;
-	}
-	unsigned next = 255;
-	for (int i = 0; i < count; i++) {
-		if (table[i].index)
-			continue;
-		while (next >= kFirstClient && g.handlers[next])
-			next--;
-		if (next < kFirstClient)
-			return GASNET_ERR_BAD_ARG;
-		g.handlers[next] = table[i].fnptr;
-		table[i].index = static_cast<gasnet_handler_t>(next);
-	}
-	return GASNET_OK;
+	g.attached = true;
+	gasneti_front.word = word_with_rank(gasneti_front.mynode);
+	gasneti_front.am = reinterpret_cast<pgas_ep *>(g.am);
+	gasneti_front.arrivals = reinterpret_cast<pgas_cq *>(g.cq);
+	return pgas_boot_meet(g.far) == 0 ? GASNET_OK : GASNET_ERR_RESOURCE;
 }
 
-} // namespace
+int job_attach_segment(uintptr_t bytes)
+{
+	if (bytes % GASNET_PAGESIZE || bytes > g.max_segment)
+		return GASNET_ERR_BAD_ARG;
+	std::vector<uint64_t> sizes(gasneti_front.nodes);
+	const auto mine = static_cast<uint64_t>(bytes);
+	if (pgas_boot_allgather(&mine, sizeof mine, sizes.data()) != 0)
+		return GASNET_ERR_RESOURCE;
+	for (size_t node = 0; node < sizes.size(); node++)
+		g.segments[node] = {sizes[node] ? reinterpret_cast<void *>(g.base + kInternalBytes) : nullptr,
+				    sizes[node]};
+	return GASNET_OK;
+}
 
 } // namespace gasnet
 
@@ -404,7 +415,7 @@ using namespace gasnet;
 
 extern "C" int gasneti_init_mode(int *, char ***, const char *config) noexcept
 {
-	return start(config);
+	return job_start(config);
 }
 
 extern "C" int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize, uintptr_t) noexcept
@@ -413,19 +424,12 @@ extern "C" int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintp
 		return GASNET_ERR_NOT_INIT;
 	if (segsize % GASNET_PAGESIZE || segsize > g.max_segment)
 		return GASNET_ERR_BAD_ARG;
-	if (const int err = register_handlers(table, numentries))
+	if (const int err = handlers_register_gasnet1(table, numentries))
 		return err;
-	const auto mine = static_cast<uint64_t>(segsize);
-	std::vector<uint64_t> sizes(gasneti_front.nodes);
-	if (pgas_boot_allgather(&mine, sizeof mine, sizes.data()) != 0)
-		return GASNET_ERR_RESOURCE;
-	for (const uint64_t bytes : sizes)
-		g.segments.push_back({bytes ? reinterpret_cast<void *>(g.base + kInternalBytes) : nullptr, bytes});
-	g.attached = true;
-	gasneti_front.word = word_with_rank(gasneti_front.mynode);
-	gasneti_front.am = reinterpret_cast<pgas_ep *>(g.am);
-	gasneti_front.arrivals = reinterpret_cast<pgas_cq *>(g.cq);
-	return pgas_boot_meet(g.far) == 0 ? GASNET_OK : GASNET_ERR_RESOURCE;
+	if (const int err = job_attach_segment(segsize))
+		return err;
+	objects_segment_attached();
+	return job_open_messages();
 }
 
 extern "C" uintptr_t gasnet_getMaxLocalSegmentSize(void) noexcept
@@ -463,9 +467,4 @@ extern "C" int gasnet_getNodeInfo(gasnet_nodeinfo_t *table, int numentries) noex
 extern "C" char *gasnet_getenv(const char *name) noexcept
 {
 	return getenv(name); // gasnet_init brought GASNET_* of the first node; launchers on one host carry the rest
-}
-
-extern "C" int gasnet_QueryGexObjects(void *, void *, void *, void *) noexcept
-{
-	return GASNET_ERR_RESOURCE;
 }

@@ -59,7 +59,7 @@ static_assert(sizeof(internal_memory) <= kInternalBytes);
 
 struct state {
 	bool initialized = false;
-	bool attached = false;
+	bool attached = false; // messages may come and go; segments have their sizes
 	int wait_mode = GASNET_WAIT_SPINBLOCK;
 	pgas_opened net{};                          // fabric and domain of both endpoints
 	fid_av *rma_av = nullptr, *am_av = nullptr; // one each, so that a node's rank is its address in both
@@ -78,11 +78,13 @@ struct state {
 	bool far = false;
 	std::vector<gasnet_node_t> host_of; // by node, numbered in the order of first nodes
 	std::vector<gasnet_node_t> leaders; // by host
+	// by node: the machine, numbered the same way, whether or not its nodes have windows on each other
+	std::vector<gasnet_node_t> machine_of;
 	struct host_name {
 		char text[32];
 	};
-	std::vector<host_name> host_names; // by node, when there are several hosts
-	gasneti_handler_fn handlers[256] = {};
+	std::vector<host_name> host_names;        // by node, when there are several hosts
+	gasneti_handler_fn handlers[256] = {};    // of the endpoint; its other facts are in gasnet_objects.hpp
 	void (*told_to_exit)(int code) = nullptr; // another node ends the job; does not return (gasnet_exit.cpp)
 };
 extern state g;
@@ -115,6 +117,13 @@ void debug_setup() noexcept;
 // The process is about to end with an error: backtrace and freezing, once, as the environment says.
 void debug_fatal() noexcept;
 bool debug_reported() noexcept; // that was
+
+// gasnet_init.cpp: joins the job, all of it but messages and the client's segment. GASNET_OK or why not.
+int job_start(const char *config);
+// the same: opens messages; collective
+int job_open_messages();
+// the same: gives every node's segment its size; collective. A wrong size is an error of this node alone.
+int job_attach_segment(uintptr_t bytes);
 
 // --- memory (gasnet_memory.cpp) --------------------------------------------------------------------------------------
 
@@ -164,8 +173,20 @@ void wait_pause(pgas_backoff *wait) noexcept;
 
 } // namespace gasnet
 
+// An event that is not over (gasnet_event.cpp).
+struct gasneti_op {
+	uint32_t magic; // kEvent, or the client gives us something else
+	// Does what can be done without waiting, and runs no handler. True: it is over, and no longer there.
+	bool (*finish)(gasneti_op *op, const char *call);
+};
+namespace gasnet {
+constexpr uint32_t kEvent = 0x45764e74;
+}
+
 struct gasneti_token {
 	gasnet_node_t source;
 	bool request;
 	bool replied;
+	bool is_long;
+	uint8_t handler;
 };

@@ -59,7 +59,15 @@ static void queries(uintptr_t mine)
 	CHECK(gasnet_set_waitmode(99) == GASNET_ERR_BAD_ARG);
 	CHECK_OK(gasnet_set_waitmode(GASNET_WAIT_BLOCK));
 	CHECK(gasnet_init(NULL, NULL) != GASNET_OK && gasnet_attach(NULL, 0, 0, 0) != GASNET_OK);
-	CHECK(gasnet_QueryGexObjects(NULL, NULL, NULL, NULL) != GASNET_OK);
+	gex_Client_t client = NULL;
+	gex_EP_t ep = NULL;
+	gex_TM_t tm = NULL;
+	gex_Segment_t segment = NULL;
+	gasnet_QueryGexObjects(&client, &ep, &tm, &segment);
+	gasnet_QueryGexObjects(NULL, NULL, NULL, NULL);
+	CHECK(gex_EP_QueryClient(ep) == client && gex_TM_QueryEP(tm) == ep && gex_EP_QuerySegment(ep) == segment);
+	CHECK(gex_TM_QueryRank(tm) == gasnet_mynode() && gex_TM_QuerySize(tm) == gasnet_nodes());
+	CHECK(gex_Client_QueryFlags(client) == GEX_FLAG_USES_GASNET1);
 }
 
 static void locks(void)

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// GASNet-EX's client, endpoint and segments: making them, and the questions about them.
+#include "gasnet_objects.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <cstring>
+
+namespace gasnet {
+
+gasneti_client g_client;
+gasneti_endpoint g_endpoint;
+gasneti_segment g_segment;
+team g_world, g_pair;
+
+namespace {
+
+gasnet_node_t g_jobranks[GASNET_MAXNODES]; // of the team of all: each its own; pages where there are nodes
+
+void make_world(team *t, bool pair)
+{
+	t->windows = gasneti_windows;
+	t->jobranks = g_jobranks;
+	t->rank = gasneti_front.mynode;
+	t->size = gasneti_front.nodes;
+	t->pair = pair;
+}
+
+// [A-Z][A-Z0-9_]+, and short enough to be shown
+bool name_ok(const char *name)
+{
+	const auto letter = [](char c) { return isupper(static_cast<unsigned char>(c)) != 0; };
+	const size_t len = name ? strlen(name) : 0;
+	if (len < 2 || len >= sizeof g_client.name || !letter(name[0]))
+		return false;
+	return std::all_of(name + 1, name + len,
+			   [&](char c) { return letter(c) || isdigit(static_cast<unsigned char>(c)) || c == '_'; });
+}
+
+int client_init(const char *name, gex_Flags_t flags, const char *config)
+{
+	if (!name_ok(name)) {
+		fprintf(stderr, "gex_Client_Init: \"%s\" is not a client's name: capital letters, digits and _\n",
+			name ? name : "(null)");
+		return GASNET_ERR_BAD_ARG;
+	}
+	if (flags & ~(GEX_FLAG_USES_GASNET1 | GEX_FLAG_DEFER_THREADS))
+		return GASNET_ERR_BAD_ARG;
+	if (const int err = job_start(config))
+		return err;
+	strcpy(g_client.name, name);
+	g_client.flags = flags;
+	return job_open_messages();
+}
+
+bool is_pair_or_team(gex_TM_t tm)
+{
+	return tm != GEX_TM_INVALID;
+}
+
+} // namespace
+
+void objects_setup()
+{
+	for (gasnet_node_t i = 0; i < gasneti_front.nodes; i++)
+		g_jobranks[i] = i;
+	make_world(&g_world, false);
+	make_world(&g_pair, true);
+	strcpy(g_client.name, "GASNET1");
+	g_client.flags = GEX_FLAG_USES_GASNET1;
+}
+
+void objects_segment_attached()
+{
+	const gasnet_seginfo_t &mine = g.segments[gasneti_front.mynode];
+	if (!mine.size)
+		return;
+	g_segment.address = mine.addr;
+	g_segment.bytes = mine.size;
+	g_endpoint.segment = &g_segment;
+}
+
+} // namespace gasnet
+
+using namespace gasnet;
+
+// --- clients ---------------------------------------------------------------------------------------------------------
+
+extern "C" int gasneti_client_init_mode(gex_Client_t *client, gex_EP_t *ep, gex_TM_t *tm, const char *name,
+					gex_Flags_t flags, const char *config) noexcept
+{
+	if (!client || !ep || !tm)
+		return GASNET_ERR_BAD_ARG;
+	if (const int err = client_init(name, flags, config))
+		return err;
+	*client = &g_client;
+	*ep = &g_endpoint;
+	*tm = &g_world;
+	return GASNET_OK;
+}
+
+extern "C" void gasnet_QueryGexObjects(gex_Client_t *client, gex_EP_t *endpoint, gex_TM_t *tm,
+				       gex_Segment_t *segment) noexcept
+{
+	if (client)
+		*client = &g_client;
+	if (endpoint)
+		*endpoint = &g_endpoint;
+	if (tm)
+		*tm = &g_world;
+	if (segment)
+		*segment = g_endpoint.segment;
+}
+
+extern "C" gex_Flags_t gex_Client_QueryFlags(gex_Client_t client) noexcept
+{
+	return client->flags;
+}
+extern "C" const char *gex_Client_QueryName(gex_Client_t client) noexcept
+{
+	return client->name;
+}
+extern "C" void gex_Client_SetCData(gex_Client_t client, const void *val) noexcept
+{
+	client->cdata = const_cast<void *>(val);
+}
+extern "C" void *gex_Client_QueryCData(gex_Client_t client) noexcept
+{
+	return client->cdata;
+}
+
+// --- segments --------------------------------------------------------------------------------------------------------
+
+// All have come before anybody stops to look for messages: what others send until then is handled here.
+extern "C" int gex_Segment_Attach(gex_Segment_t *segment_p, gex_TM_t tm, uintptr_t size) noexcept
+{
+	if (!segment_p || tm != &g_world || !size || size % GASNET_PAGESIZE || size > g.max_segment)
+		return GASNET_ERR_BAD_ARG;
+	if (g_endpoint.segment)
+		return GASNET_ERR_RESOURCE;
+	gasnet_barrier(0, GASNET_BARRIERFLAG_UNNAMED);
+	if (const int err = job_attach_segment(size))
+		return err;
+	objects_segment_attached();
+	*segment_p = &g_segment;
+	gasnet_barrier(0, GASNET_BARRIERFLAG_UNNAMED);
+	return GASNET_OK;
+}
+
+extern "C" gex_Client_t gex_Segment_QueryClient(gex_Segment_t) noexcept
+{
+	return &g_client;
+}
+extern "C" gex_Flags_t gex_Segment_QueryFlags(gex_Segment_t seg) noexcept
+{
+	return seg->flags;
+}
+extern "C" void *gex_Segment_QueryAddr(gex_Segment_t seg) noexcept
+{
+	return seg->address;
+}
+extern "C" uintptr_t gex_Segment_QuerySize(gex_Segment_t seg) noexcept
+{
+	return seg->bytes;
+}
+extern "C" void gex_Segment_SetCData(gex_Segment_t seg, const void *val) noexcept
+{
+	seg->cdata = const_cast<void *>(val);
+}
+extern "C" void *gex_Segment_QueryCData(gex_Segment_t seg) noexcept
+{
+	return seg->cdata;
+}
+
+extern "C" int gex_Segment_QueryBound(gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p,
+				      uintptr_t *size_p) noexcept
+{
+	const gasnet_node_t node = team_jobrank("gex_Segment_QueryBound", tm, rank);
+	const gasnet_seginfo_t &s = g.segments[node];
+	if (!s.size)
+		return 1;
+	if (owneraddr_p)
+		*owneraddr_p = s.addr;
+	if (localaddr_p) {
+		const uint64_t window = gasneti_windows[node];
+		const bool here = node == gasneti_front.mynode;
+		*localaddr_p = here ? s.addr : window ? static_cast<char *>(s.addr) + window : nullptr;
+	}
+	if (size_p)
+		*size_p = s.size;
+	return 0;
+}
+
+// Every node knows all segments: nothing is asked over a wire.
+extern "C" gex_Event_t gex_EP_QueryBoundSegmentNB(gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p,
+						  uintptr_t *size_p, gex_Flags_t) noexcept
+{
+	if (gex_Segment_QueryBound(tm, rank, owneraddr_p, localaddr_p, size_p) != 0 && size_p)
+		*size_p = 0;
+	return GEX_EVENT_INVALID;
+}
+
+// --- endpoints -------------------------------------------------------------------------------------------------------
+
+extern "C" gex_Client_t gex_EP_QueryClient(gex_EP_t) noexcept
+{
+	return &g_client;
+}
+extern "C" gex_Flags_t gex_EP_QueryFlags(gex_EP_t ep) noexcept
+{
+	return ep->flags;
+}
+extern "C" gex_Segment_t gex_EP_QuerySegment(gex_EP_t ep) noexcept
+{
+	return ep->segment;
+}
+extern "C" gex_EP_Index_t gex_EP_QueryIndex(gex_EP_t ep) noexcept
+{
+	return ep->index;
+}
+extern "C" void gex_EP_SetCData(gex_EP_t ep, const void *val) noexcept
+{
+	ep->cdata = const_cast<void *>(val);
+}
+extern "C" void *gex_EP_QueryCData(gex_EP_t ep) noexcept
+{
+	return ep->cdata;
+}
+
+// Segments of the first endpoint are known since they were attached.
+extern "C" int gex_EP_PublishBoundSegment(gex_TM_t tm, gex_EP_t *eps, size_t num_eps, gex_Flags_t flags) noexcept
+{
+	return is_pair_or_team(tm) && (eps || !num_eps) && !flags ? GASNET_OK : GASNET_ERR_BAD_ARG;
+}

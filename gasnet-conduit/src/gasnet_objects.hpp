@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// GASNet-EX's objects from the inside. There is one client, one endpoint and one segment of it; gasnet_init makes them,
+// whichever interface the program uses.
+#pragma once
+
+#include "gasnet_state.hpp"
+
+struct gasneti_client {
+	void *cdata;
+	gex_Flags_t flags;
+	char name[64];
+};
+
+struct gasneti_segment {
+	void *cdata;
+	gex_Flags_t flags;
+	void *address; // the owner's
+	uintptr_t bytes;
+};
+
+struct gasneti_endpoint {
+	void *cdata;
+	gex_Flags_t flags;
+	gasneti_segment *segment; // or null
+	gex_EP_Index_t index;
+	gex_AM_Entry_t entries[256]; // of handlers; those of gasnet_attach have no name, and take anything
+};
+
+namespace gasnet {
+
+constexpr unsigned kAnyArgs = ~0u; // gex_nargs of a handler that gasnet_attach registered
+
+extern gasneti_client g_client;
+extern gasneti_endpoint g_endpoint;
+extern gasneti_segment g_segment;
+
+// A team with what is only the library's. The team of all is g_world; pairs are teams of all, too, under another
+// address.
+struct team : gasneti_team {
+	void *cdata;
+	gex_Flags_t flags;
+	bool pair;
+	// gasnet_team.cpp has the rest
+};
+extern team g_world, g_pair;
+
+inline team *team_of(gex_TM_t tm)
+{
+	return static_cast<team *>(tm);
+}
+// The rank in the job, of a rank that exists; ends the job otherwise.
+inline gasnet_node_t team_jobrank(const char *call, gex_TM_t tm, gex_Rank_t rank)
+{
+	if (rank >= tm->size)
+		fail("%s: rank %u of a team of %u", call, rank, tm->size);
+	return tm->jobranks[rank];
+}
+
+// gasnet_objects.cpp
+void objects_setup();            // by gasnet_init: the job's ranks are known
+void objects_segment_attached(); // this node's segment has its size
+
+// gasnet_handlers.cpp
+int handlers_register_gasnet1(gasnet_handlerentry_t *table, int count);
+
+} // namespace gasnet
