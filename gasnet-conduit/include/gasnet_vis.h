@@ -1,19 +1,67 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Vector, indexed and strided transfers. Part of gasnet.h, which includes it.
+ * Vector, indexed and strided transfers of GASNet-EX, and those of GASNet-1 in the second half. C11 and C++.
  *
- * Vector: lists of address and length on both sides. Indexed: lists of addresses, one length per side. Strided:
- * count[0] contiguous bytes, repeated count[1] times at strides[0], that count[2] times at strides[1], and so on. Both
- * sides have the same number of bytes. As with plain transfers an operation is complete when it returns.
+ * Vector: lists of address and length on both sides. Indexed: lists of addresses, one length per side. Strided: elemsz
+ * contiguous bytes, repeated count[0] times at strides[0], that count[1] times at strides[1], and so on; GASNet-1 has
+ * elemsz in count[0]. Both sides have the same number of bytes. As with plain transfers an operation is complete when
+ * it returns.
  */
 #ifndef GASNET_VIS_H
 #define GASNET_VIS_H
 
-#include <gasnet.h>
+#include <gasnetex.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* --- GASNet-EX ---------------------------------------------------------------------------------------------------- */
+
+#define GEX_VIS_MAX_PEERCOMPLETION ((size_t)2048)
+/* The next put of this thread, when it is complete, runs a medium reply handler at its peer; handler 0: none does. */
+PGAS_EXPORT void gex_VIS_SetPeerCompletionHandler(gex_AM_Index_t handler, const void *source_addr, size_t nbytes,
+						  gex_Flags_t flags) PGAS_NOEXCEPT;
+
+/* One call in its three forms. args_arg are the names of params_arg. */
+#define GASNETI_VIS(name_arg, params_arg, args_arg)                                                                    \
+	PGAS_EXPORT int name_arg##Blocking params_arg PGAS_NOEXCEPT;                                                   \
+	static inline gex_Event_t name_arg##NB params_arg                                                              \
+	{                                                                                                              \
+		name_arg##Blocking args_arg;                                                                           \
+		return GEX_EVENT_INVALID;                                                                              \
+	}                                                                                                              \
+	static inline int name_arg##NBI params_arg                                                                     \
+	{                                                                                                              \
+		return name_arg##Blocking args_arg;                                                                    \
+	}
+GASNETI_VIS(gex_VIS_VectorGet,
+	    (gex_TM_t tm, size_t dstcount, gex_Memvec_t const dstlist[], gex_Rank_t srcrank, size_t srccount,
+	     gex_Memvec_t const srclist[], gex_Flags_t flags),
+	    (tm, dstcount, dstlist, srcrank, srccount, srclist, flags))
+GASNETI_VIS(gex_VIS_VectorPut,
+	    (gex_TM_t tm, gex_Rank_t dstrank, size_t dstcount, gex_Memvec_t const dstlist[], size_t srccount,
+	     gex_Memvec_t const srclist[], gex_Flags_t flags),
+	    (tm, dstrank, dstcount, dstlist, srccount, srclist, flags))
+GASNETI_VIS(gex_VIS_IndexedGet,
+	    (gex_TM_t tm, size_t dstcount, void *const dstlist[], size_t dstlen, gex_Rank_t srcrank, size_t srccount,
+	     void *const srclist[], size_t srclen, gex_Flags_t flags),
+	    (tm, dstcount, dstlist, dstlen, srcrank, srccount, srclist, srclen, flags))
+GASNETI_VIS(gex_VIS_IndexedPut,
+	    (gex_TM_t tm, gex_Rank_t dstrank, size_t dstcount, void *const dstlist[], size_t dstlen, size_t srccount,
+	     void *const srclist[], size_t srclen, gex_Flags_t flags),
+	    (tm, dstrank, dstcount, dstlist, dstlen, srccount, srclist, srclen, flags))
+GASNETI_VIS(gex_VIS_StridedGet,
+	    (gex_TM_t tm, void *dstaddr, const ptrdiff_t dststrides[], gex_Rank_t srcrank, void *srcaddr,
+	     const ptrdiff_t srcstrides[], size_t elemsz, const size_t count[], size_t stridelevels, gex_Flags_t flags),
+	    (tm, dstaddr, dststrides, srcrank, srcaddr, srcstrides, elemsz, count, stridelevels, flags))
+GASNETI_VIS(gex_VIS_StridedPut,
+	    (gex_TM_t tm, gex_Rank_t dstrank, void *dstaddr, const ptrdiff_t dststrides[], void *srcaddr,
+	     const ptrdiff_t srcstrides[], size_t elemsz, const size_t count[], size_t stridelevels, gex_Flags_t flags),
+	    (tm, dstrank, dstaddr, dststrides, srcaddr, srcstrides, elemsz, count, stridelevels, flags))
+#undef GASNETI_VIS
+
+/* --- GASNet-1 ----------------------------------------------------------------------------------------------------- */
 
 typedef struct {
 	void *addr;

@@ -89,24 +89,34 @@ void check_handle(gasnet_handle_t handle, const char *call)
 		fail("%s: a handle that no call answered", call);
 }
 
-} // namespace
+// One word at that node.
+struct atomic_word {
+	uint64_t value, compare;
+	fi_ioc in, out, with;
+	fi_rma_ioc at;
+	fi_msg_atomic m{};
 
-namespace {
+	atomic_word(gasnet_node_t node, void *target, fi_datatype type, fi_op op, uint64_t v, uint64_t c, uint64_t *old)
+		: value(v),
+		  compare(c), in{&value, 1}, out{old, 1}, with{&compare, 1}, at{reinterpret_cast<uintptr_t>(target), 1,
+										0}
+	{
+		m.msg_iov = &in;
+		m.iov_count = 1;
+		m.addr = node;
+		m.rma_iov = &at;
+		m.rma_iov_count = 1;
+		m.datatype = type;
+		m.op = op;
+	}
+	atomic_word(const atomic_word &) = delete;
+};
 
 ssize_t send_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value)
 {
-	fi_ioc in{&value, 1};
-	fi_rma_ioc at{reinterpret_cast<uintptr_t>(mine), 1, 0};
-	fi_msg_atomic m{};
-	m.msg_iov = &in;
-	m.iov_count = 1;
-	m.addr = node;
-	m.rma_iov = &at;
-	m.rma_iov_count = 1;
-	m.datatype = FI_UINT64;
-	m.op = op;
+	const atomic_word w(node, mine, FI_UINT64, op, value, 0, nullptr);
 	pgas_fence_stores(); // what we wrote before
-	return again([&] { return g.rma->atomic->writemsg(g.rma, &m, FI_INJECT | FI_FENCE); });
+	return again([&] { return g.rma->atomic->writemsg(g.rma, &w.m, FI_INJECT | FI_FENCE); });
 }
 
 } // namespace
@@ -114,6 +124,26 @@ ssize_t send_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value)
 void far_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value) noexcept
 {
 	check_rc("message between hosts", node, send_word(node, mine, op, value));
+}
+
+gasnet_handle_t far_atomic(gasnet_node_t node, void *target, fi_datatype type, fi_op op, uint64_t value,
+			   uint64_t compare, uint64_t *old, int implicit) noexcept
+{
+	uint64_t ignored;
+	const bool swap = op == FI_CSWAP;
+	atomic_word w(node, target, type, op, value, compare, old ? old : &ignored);
+	const fi_ops_atomic *amo = g.rma->atomic;
+	pgas_fence_stores(); // what we wrote before
+	if (!old && !swap) {
+		check_rc("atomic", node, again([&] { return amo->writemsg(g.rma, &w.m, FI_INJECT); }));
+		return taken(implicit);
+	}
+	check_rc("atomic", node, again([&] {
+			 return swap ? amo->compwritemsg(g.rma, &w.m, &w.with, nullptr, 1, &w.out, nullptr, 1,
+							 FI_PGAS_WAIT)
+				     : amo->readwritemsg(g.rma, &w.m, &w.out, nullptr, 1, FI_PGAS_WAIT);
+		 }));
+	return GASNET_INVALID_HANDLE;
 }
 
 void far_word_try(gasnet_node_t node, uint64_t *mine) noexcept

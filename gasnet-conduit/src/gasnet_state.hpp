@@ -158,6 +158,10 @@ bool dispatch(const char *head, const char *message, size_t bytes) noexcept;
 void far_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value) noexcept;
 // Adds one to it without a complaint: the node may be gone.
 void far_word_try(gasnet_node_t node, uint64_t *mine) noexcept;
+// An atomic operation of a client; old: where the value goes that was there before, or null. It is there, then, when
+// the call returns; without one the operation is under way.
+gasnet_handle_t far_atomic(gasnet_node_t node, void *target, fi_datatype type, fi_op op, uint64_t value,
+			   uint64_t compare, uint64_t *old, int implicit) noexcept;
 // Ends the job when a transfer failed after its call.
 void check_lost(const char *call) noexcept;
 // gasnet_barrier.cpp: a leader that is not in a barrier call does its part

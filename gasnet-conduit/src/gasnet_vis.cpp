@@ -2,7 +2,9 @@
 //
 // Vector, indexed and strided transfers: both sides are walked as lists of contiguous pieces, and what overlaps is
 // copied.
-#include "gasnet_state.hpp"
+#include "gasnet_objects.hpp"
+
+#include <gasnet_vis.h>
 
 namespace gasnet {
 namespace {
@@ -65,17 +67,20 @@ void walk(const char *call, const Side &to, const Side &from, Move &move)
 	}
 }
 
+// elemsz bytes, count[level - 1] times at strides[level - 1], and so on from the last level to the first.
 template <class Move>
-void strided(char *to, const size_t *to_strides, char *from, const size_t *from_strides, const size_t *count,
-	     size_t level, Move &move)
+void walk_strides(char *to, const ptrdiff_t *to_strides, char *from, const ptrdiff_t *from_strides, size_t elemsz,
+		  const size_t *count, size_t level, Move &move)
 {
 	if (level == 0) {
-		move(to, from, count[0]);
+		move(to, from, elemsz);
 		return;
 	}
-	for (size_t i = 0; i < count[level]; i++)
-		strided(to + i * to_strides[level - 1], to_strides, from + i * from_strides[level - 1], from_strides,
-			count, level - 1, move);
+	for (size_t i = 0; i < count[level - 1]; i++) {
+		walk_strides(to, to_strides, from, from_strides, elemsz, count, level - 1, move);
+		to += to_strides[level - 1];
+		from += from_strides[level - 1];
+	}
 }
 
 // Pieces for a node without a window are all handed over first; the last one's handle stands for them all.
@@ -95,51 +100,184 @@ struct mover {
 	~mover() { gasneti_sync_handle(under_way, call); }
 };
 
+void vector(mover move, size_t dstcount, const gasnet_memvec_t *dstlist, size_t srccount,
+	    const gasnet_memvec_t *srclist)
+{
+	walk(move.call, vector_side(dstlist, dstcount), vector_side(srclist, srccount), move);
+}
+
+// The same in memory, with other names of its fields.
+const gasnet_memvec_t *memvec(const gex_Memvec_t *list)
+{
+	static_assert(sizeof(gasnet_memvec_t) == sizeof(gex_Memvec_t) &&
+		      offsetof(gasnet_memvec_t, len) == offsetof(gex_Memvec_t, gex_len));
+	return reinterpret_cast<const gasnet_memvec_t *>(list);
+}
+
+void indexed(mover move, size_t dstcount, void *const *dstlist, size_t dstlen, size_t srccount, void *const *srclist,
+	     size_t srclen)
+{
+	walk(move.call, indexed_side(dstlist, dstcount, dstlen), indexed_side(srclist, srccount, srclen), move);
+}
+
+void strided(mover move, void *dst, const ptrdiff_t *dststrides, void *src, const ptrdiff_t *srcstrides, size_t elemsz,
+	     const size_t *count, size_t levels)
+{
+	if (elemsz)
+		walk_strides(static_cast<char *>(dst), dststrides, static_cast<char *>(src), srcstrides, elemsz, count,
+			     levels, move);
+}
+
+// GASNet-1's strides are unsigned.
+const ptrdiff_t *strides(const size_t *list)
+{
+	return reinterpret_cast<const ptrdiff_t *>(list);
+}
+
+// --- the handler behind the next put ---------------------------------------------------------------------------------
+
+struct peer_completion {
+	gex_AM_Index_t handler; // 0: none
+	const void *from;
+	size_t bytes;
+};
+thread_local peer_completion t_completion;
+
+// The put is complete: its peer hears of it by a message that never waits.
+void tell_peer(gasnet_node_t node)
+{
+	if (PGAS_LIKELY(!t_completion.handler))
+		return;
+	const peer_completion c = t_completion;
+	t_completion = {};
+	gasneti_token as_if{};
+	as_if.source = node;
+	as_if.request = true;
+	gasneti_reply_medium(&as_if, GASNETI_WORD(c.handler, 0, GASNETI_MEDIUM | GASNETI_REPLY), c.from, c.bytes,
+			     nullptr);
+}
+
 } // namespace
 } // namespace gasnet
 
 using namespace gasnet;
 
+// --- GASNet-EX -------------------------------------------------------------------------------------------------------
+
+extern "C" void gex_VIS_SetPeerCompletionHandler(gex_AM_Index_t handler, const void *source_addr, size_t nbytes,
+						 gex_Flags_t) noexcept
+{
+	if (nbytes > GEX_VIS_MAX_PEERCOMPLETION)
+		fail("gex_VIS_SetPeerCompletionHandler: %zu bytes, at most %zu", nbytes, GEX_VIS_MAX_PEERCOMPLETION);
+	t_completion = {handler, source_addr, nbytes};
+}
+
+extern "C" int gex_VIS_VectorGetBlocking(gex_TM_t tm, size_t dstcount, gex_Memvec_t const dstlist[], gex_Rank_t srcrank,
+					 size_t srccount, gex_Memvec_t const srclist[], gex_Flags_t) noexcept
+{
+	vector({team_jobrank("gex_VIS_VectorGet", tm, srcrank), true, "gex_VIS_VectorGet"}, dstcount, memvec(dstlist),
+	       srccount, memvec(srclist));
+	return 0;
+}
+
+extern "C" int gex_VIS_VectorPutBlocking(gex_TM_t tm, gex_Rank_t dstrank, size_t dstcount, gex_Memvec_t const dstlist[],
+					 size_t srccount, gex_Memvec_t const srclist[], gex_Flags_t) noexcept
+{
+	const gasnet_node_t node = team_jobrank("gex_VIS_VectorPut", tm, dstrank);
+	vector({node, false, "gex_VIS_VectorPut"}, dstcount, memvec(dstlist), srccount, memvec(srclist));
+	tell_peer(node);
+	return 0;
+}
+
+extern "C" int gex_VIS_IndexedGetBlocking(gex_TM_t tm, size_t dstcount, void *const dstlist[], size_t dstlen,
+					  gex_Rank_t srcrank, size_t srccount, void *const srclist[], size_t srclen,
+					  gex_Flags_t) noexcept
+{
+	indexed({team_jobrank("gex_VIS_IndexedGet", tm, srcrank), true, "gex_VIS_IndexedGet"}, dstcount, dstlist,
+		dstlen, srccount, srclist, srclen);
+	return 0;
+}
+
+extern "C" int gex_VIS_IndexedPutBlocking(gex_TM_t tm, gex_Rank_t dstrank, size_t dstcount, void *const dstlist[],
+					  size_t dstlen, size_t srccount, void *const srclist[], size_t srclen,
+					  gex_Flags_t) noexcept
+{
+	const gasnet_node_t node = team_jobrank("gex_VIS_IndexedPut", tm, dstrank);
+	indexed({node, false, "gex_VIS_IndexedPut"}, dstcount, dstlist, dstlen, srccount, srclist, srclen);
+	tell_peer(node);
+	return 0;
+}
+
+// A transfer of nothing names nobody: its rank is not looked at.
+static bool nothing(size_t elemsz, const size_t *count, size_t levels)
+{
+	for (size_t i = 0; i < levels && elemsz; i++)
+		elemsz = count[i] ? elemsz : 0;
+	return !elemsz;
+}
+
+extern "C" int gex_VIS_StridedGetBlocking(gex_TM_t tm, void *dstaddr, const ptrdiff_t dststrides[], gex_Rank_t srcrank,
+					  void *srcaddr, const ptrdiff_t srcstrides[], size_t elemsz,
+					  const size_t count[], size_t stridelevels, gex_Flags_t) noexcept
+{
+	if (nothing(elemsz, count, stridelevels))
+		return 0;
+	strided({team_jobrank("gex_VIS_StridedGet", tm, srcrank), true, "gex_VIS_StridedGet"}, dstaddr, dststrides,
+		srcaddr, srcstrides, elemsz, count, stridelevels);
+	return 0;
+}
+
+extern "C" int gex_VIS_StridedPutBlocking(gex_TM_t tm, gex_Rank_t dstrank, void *dstaddr, const ptrdiff_t dststrides[],
+					  void *srcaddr, const ptrdiff_t srcstrides[], size_t elemsz,
+					  const size_t count[], size_t stridelevels, gex_Flags_t) noexcept
+{
+	const bool empty = nothing(elemsz, count, stridelevels);
+	if (empty && !t_completion.handler)
+		return 0;
+	const gasnet_node_t node = team_jobrank("gex_VIS_StridedPut", tm, dstrank);
+	if (!empty)
+		strided({node, false, "gex_VIS_StridedPut"}, dstaddr, dststrides, srcaddr, srcstrides, elemsz, count,
+			stridelevels);
+	tell_peer(node);
+	return 0;
+}
+
+// --- GASNet-1 --------------------------------------------------------------------------------------------------------
+
 extern "C" void gasnet_putv_bulk(gasnet_node_t dstnode, size_t dstcount, gasnet_memvec_t const dstlist[],
 				 size_t srccount, gasnet_memvec_t const srclist[]) noexcept
 {
-	mover move{dstnode, false, "gasnet_putv"};
-	walk(move.call, vector_side(dstlist, dstcount), vector_side(srclist, srccount), move);
+	vector({dstnode, false, "gasnet_putv"}, dstcount, dstlist, srccount, srclist);
 }
 
 extern "C" void gasnet_getv_bulk(size_t dstcount, gasnet_memvec_t const dstlist[], gasnet_node_t srcnode,
 				 size_t srccount, gasnet_memvec_t const srclist[]) noexcept
 {
-	mover move{srcnode, true, "gasnet_getv"};
-	walk(move.call, vector_side(dstlist, dstcount), vector_side(srclist, srccount), move);
+	vector({srcnode, true, "gasnet_getv"}, dstcount, dstlist, srccount, srclist);
 }
 
 extern "C" void gasnet_puti_bulk(gasnet_node_t dstnode, size_t dstcount, void *const dstlist[], size_t dstlen,
 				 size_t srccount, void *const srclist[], size_t srclen) noexcept
 {
-	mover move{dstnode, false, "gasnet_puti"};
-	walk(move.call, indexed_side(dstlist, dstcount, dstlen), indexed_side(srclist, srccount, srclen), move);
+	indexed({dstnode, false, "gasnet_puti"}, dstcount, dstlist, dstlen, srccount, srclist, srclen);
 }
 
 extern "C" void gasnet_geti_bulk(size_t dstcount, void *const dstlist[], size_t dstlen, gasnet_node_t srcnode,
 				 size_t srccount, void *const srclist[], size_t srclen) noexcept
 {
-	mover move{srcnode, true, "gasnet_geti"};
-	walk(move.call, indexed_side(dstlist, dstcount, dstlen), indexed_side(srclist, srccount, srclen), move);
+	indexed({srcnode, true, "gasnet_geti"}, dstcount, dstlist, dstlen, srccount, srclist, srclen);
 }
 
 extern "C" void gasnet_puts_bulk(gasnet_node_t dstnode, void *dstaddr, const size_t dststrides[], void *srcaddr,
 				 const size_t srcstrides[], const size_t count[], size_t stridelevels) noexcept
 {
-	mover move{dstnode, false, "gasnet_puts"};
-	strided(static_cast<char *>(dstaddr), dststrides, static_cast<char *>(srcaddr), srcstrides, count, stridelevels,
-		move);
+	strided({dstnode, false, "gasnet_puts"}, dstaddr, strides(dststrides), srcaddr, strides(srcstrides), count[0],
+		count + 1, stridelevels);
 }
 
 extern "C" void gasnet_gets_bulk(void *dstaddr, const size_t dststrides[], gasnet_node_t srcnode, void *srcaddr,
 				 const size_t srcstrides[], const size_t count[], size_t stridelevels) noexcept
 {
-	mover move{srcnode, true, "gasnet_gets"};
-	strided(static_cast<char *>(dstaddr), dststrides, static_cast<char *>(srcaddr), srcstrides, count, stridelevels,
-		move);
+	strided({srcnode, true, "gasnet_gets"}, dstaddr, strides(dststrides), srcaddr, strides(srcstrides), count[0],
+		count + 1, stridelevels);
 }

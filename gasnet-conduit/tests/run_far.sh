@@ -17,6 +17,8 @@ for program in gasnet_job gasnet_am gasnet_rma_test; do
 		far $nodes $program
 	done
 done
+far 2 gex_rma
+far 2 gex_ad 50
 far 2 gasnet_job_par
 far 2 gasnet_am_parsync
 far 2 gasnet_flood 100
@@ -31,6 +33,9 @@ far 3 gasnet_job
 far 2 gasnet_am       # all forms of active messages, long ones there and back
 far 3 gasnet_rma_test # explicit and implicit handles, lists
 far 2 gasnet_handles
+far 3 gex_rma
+far 2 gex_rma_par
+far 3 gex_ad 50
 far 2 gasnet_am_par
 far 2 gasnet_threads
 FI_PGAS_NET_WINDOW=2 FI_PGAS_NET_PACKET=4096 far 3 gasnet_flood 50

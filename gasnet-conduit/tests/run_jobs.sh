@@ -15,12 +15,12 @@ run() {
 	shift 2
 	expect 0 ': ok$' "$oshrun" -n "$_nodes" "$top/gasnet-conduit/tests/$_program" "$@"
 }
-for program in gasnet_job gasnet_am gasnet_rma_test; do
+for program in gasnet_job gasnet_am gasnet_rma_test gex_rma gex_ad; do
 	for nodes in 1 2 3 8; do
 		run $nodes $program
 	done
 done
-for program in gasnet_job_par gasnet_am_par gasnet_job_parsync gasnet_am_parsync; do
+for program in gex_rma_par gex_ad_par gasnet_job_par gasnet_am_par gasnet_job_parsync gasnet_am_parsync; do
 	run 2 $program
 done
 for nodes in 1 2 8; do

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * GASNet-EX's remote atomics: atomic domains, and operations on six types. C11 and C++.
+ *
+ * In memory that is mapped here an operation is one of this CPU's, or a loop of compare and swap where it has none
+ * (products, minimum, maximum, floating-point numbers). Operations that come over a wire are done by the owner's CPU
+ * with the same: all of them exclude one another, whatever domain they go through. Each is an acquire and a release.
+ */
+#ifndef GASNET_RATOMIC_H
+#define GASNET_RATOMIC_H
+
+#include <gasnetex.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What inline calls read of a domain; the library's part of it lies behind. */
+struct gasneti_domain {
+	const uint64_t *windows; /* of its team, by rank */
+};
+typedef struct gasneti_domain *gex_AD_t;
+#define GEX_AD_INVALID ((gex_AD_t)0)
+
+PGAS_EXPORT void gex_AD_Create(gex_AD_t *ad_p, gex_TM_t tm, gex_DT_t dt, gex_OP_t ops, gex_Flags_t flags) PGAS_NOEXCEPT;
+PGAS_EXPORT void gex_AD_Destroy(gex_AD_t ad) PGAS_NOEXCEPT;
+PGAS_EXPORT gex_Flags_t gex_AD_QueryFlags(gex_AD_t ad) PGAS_NOEXCEPT;
+PGAS_EXPORT gex_TM_t gex_AD_QueryTM(gex_AD_t ad) PGAS_NOEXCEPT;
+PGAS_EXPORT gex_DT_t gex_AD_QueryDT(gex_AD_t ad) PGAS_NOEXCEPT;
+PGAS_EXPORT gex_OP_t gex_AD_QueryOps(gex_AD_t ad) PGAS_NOEXCEPT;
+PGAS_EXPORT void gex_AD_SetCData(gex_AD_t ad, const void *val) PGAS_NOEXCEPT;
+PGAS_EXPORT void *gex_AD_QueryCData(gex_AD_t ad) PGAS_NOEXCEPT;
+
+/*
+ * The cold exit: members without a window, and operations that the compiler does not see. Fetched values are there
+ * when it returns.
+ */
+PGAS_EXPORT gex_Event_t gasneti_ad_op(gex_AD_t ad, gex_DT_t dt, void *result, gex_Rank_t rank, void *target,
+				      gex_OP_t opcode, const void *operand1, const void *operand2, gex_Flags_t flags,
+				      int implicit) PGAS_NOEXCEPT;
+
+PGAS_HOT uint64_t gasneti_ad_window(gex_AD_t ad, gex_Rank_t rank, gex_Flags_t flags)
+{
+	return flags & GEX_FLAG_RANK_IS_JOBRANK ? gasneti_windows[rank] : ad->windows[rank];
+}
+
+/* Swaps in what expr_arg makes of `old`, until nobody came between, and leaves the old value in old_arg. */
+#define GASNETI_AD_LOOP(bits_type_arg, type_arg, at_arg, old_arg, expr_arg)                                            \
+	do {                                                                                                           \
+		bits_type_arg seen_ = __atomic_load_n((bits_type_arg *)(at_arg), __ATOMIC_RELAXED), next_;             \
+		do {                                                                                                   \
+			type_arg old, made_;                                                                           \
+			memcpy(&old, &seen_, sizeof old);                                                              \
+			made_ = (expr_arg);                                                                            \
+			memcpy(&next_, &made_, sizeof next_);                                                          \
+			(old_arg) = old;                                                                               \
+		} while (!__atomic_compare_exchange_n((bits_type_arg *)(at_arg), &seen_, next_, 0, __ATOMIC_ACQ_REL,   \
+						      __ATOMIC_RELAXED));                                              \
+	} while (0)
+
+/* Operations that every type has in the same way; the value that was there before goes to was_. */
+#define GASNETI_AD_COMMON_CASES(bits_type_arg, type_arg, product_arg)                                                  \
+	case GEX_OP_MULT:                                                                                              \
+	case GEX_OP_FMULT:                                                                                             \
+		GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, product_arg);                                       \
+		break;                                                                                                 \
+	case GEX_OP_MIN:                                                                                               \
+	case GEX_OP_FMIN:                                                                                              \
+		GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, old < a ? old : a);                                 \
+		break;                                                                                                 \
+	case GEX_OP_MAX:                                                                                               \
+	case GEX_OP_FMAX:                                                                                              \
+		GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, old > a ? old : a);                                 \
+		break;                                                                                                 \
+	case GEX_OP_SET: {                                                                                             \
+		bits_type_arg bits_;                                                                                   \
+		memcpy(&bits_, &a, sizeof bits_);                                                                      \
+		__atomic_store_n((bits_type_arg *)at, bits_, __ATOMIC_RELEASE);                                        \
+		break;                                                                                                 \
+	}                                                                                                              \
+	case GEX_OP_GET: {                                                                                             \
+		const bits_type_arg bits_ = __atomic_load_n((bits_type_arg *)at, __ATOMIC_ACQUIRE);                    \
+		memcpy(&was_, &bits_, sizeof was_);                                                                    \
+		break;                                                                                                 \
+	}                                                                                                              \
+	case GEX_OP_SWAP: {                                                                                            \
+		bits_type_arg bits_;                                                                                   \
+		memcpy(&bits_, &a, sizeof bits_);                                                                      \
+		bits_ = __atomic_exchange_n((bits_type_arg *)at, bits_, __ATOMIC_ACQ_REL);                             \
+		memcpy(&was_, &bits_, sizeof was_);                                                                    \
+		break;                                                                                                 \
+	}                                                                                                              \
+	case GEX_OP_CAS:                                                                                               \
+	case GEX_OP_FCAS: {                                                                                            \
+		bits_type_arg bits_, next_;                                                                            \
+		memcpy(&bits_, &a, sizeof bits_);                                                                      \
+		memcpy(&next_, &b, sizeof next_);                                                                      \
+		__atomic_compare_exchange_n((bits_type_arg *)at, &bits_, next_, 0, __ATOMIC_ACQ_REL,                   \
+					    __ATOMIC_ACQUIRE);                                                         \
+		memcpy(&was_, &bits_, sizeof was_);                                                                    \
+		break;                                                                                                 \
+	}
+
+#define GASNETI_AD_INTEGER_CASE(op_arg, builtin_arg, value_arg)                                                        \
+	case GEX_OP_##op_arg:                                                                                          \
+	case GEX_OP_F##op_arg:                                                                                         \
+		was_ = builtin_arg(at, value_arg, __ATOMIC_ACQ_REL);                                                   \
+		break;
+
+/* One operation here. Returns 0 when this type has no such one. */
+#define GASNETI_AD_INTEGER(name_arg, type_arg, bits_type_arg)                                                          \
+	PGAS_HOT int gasneti_ad_here_##name_arg(type_arg *at, type_arg *result, gex_OP_t opcode, type_arg a,           \
+						type_arg b)                                                            \
+	{                                                                                                              \
+		type_arg was_ = 0;                                                                                     \
+		switch (opcode) {                                                                                      \
+			GASNETI_AD_INTEGER_CASE(ADD, __atomic_fetch_add, a)                                            \
+			GASNETI_AD_INTEGER_CASE(SUB, __atomic_fetch_sub, a)                                            \
+			GASNETI_AD_INTEGER_CASE(INC, __atomic_fetch_add, 1)                                            \
+			GASNETI_AD_INTEGER_CASE(DEC, __atomic_fetch_sub, 1)                                            \
+			GASNETI_AD_INTEGER_CASE(AND, __atomic_fetch_and, a)                                            \
+			GASNETI_AD_INTEGER_CASE(OR, __atomic_fetch_or, a)                                              \
+			GASNETI_AD_INTEGER_CASE(XOR, __atomic_fetch_xor, a)                                            \
+			GASNETI_AD_COMMON_CASES(bits_type_arg, type_arg,                                               \
+						(type_arg)((bits_type_arg)old * (bits_type_arg)a))                     \
+		default:                                                                                               \
+			return 0;                                                                                      \
+		}                                                                                                      \
+		if (opcode >= GEX_OP_FADD)                                                                             \
+			*result = was_;                                                                                \
+		return 1;                                                                                              \
+	}
+#define GASNETI_AD_FLOAT_CASE(op_arg, type_arg, bits_type_arg, expr_arg)                                               \
+	case GEX_OP_##op_arg:                                                                                          \
+	case GEX_OP_F##op_arg:                                                                                         \
+		GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, expr_arg);                                          \
+		break;
+#define GASNETI_AD_FLOAT(name_arg, type_arg, bits_type_arg)                                                            \
+	PGAS_HOT int gasneti_ad_here_##name_arg(type_arg *at, type_arg *result, gex_OP_t opcode, type_arg a,           \
+						type_arg b)                                                            \
+	{                                                                                                              \
+		type_arg was_ = 0;                                                                                     \
+		switch (opcode) {                                                                                      \
+			GASNETI_AD_FLOAT_CASE(ADD, type_arg, bits_type_arg, old + a)                                   \
+			GASNETI_AD_FLOAT_CASE(SUB, type_arg, bits_type_arg, old - a)                                   \
+			GASNETI_AD_FLOAT_CASE(INC, type_arg, bits_type_arg, old + 1)                                   \
+			GASNETI_AD_FLOAT_CASE(DEC, type_arg, bits_type_arg, old - 1)                                   \
+			GASNETI_AD_COMMON_CASES(bits_type_arg, type_arg, old *a)                                       \
+		default:                                                                                               \
+			return 0;                                                                                      \
+		}                                                                                                      \
+		if (opcode >= GEX_OP_FADD)                                                                             \
+			*result = was_;                                                                                \
+		return 1;                                                                                              \
+	}
+
+/* budget: 9 instructions of FADD and its wait, 8 of ADD (paths.def: gex_ad_fadd, gex_ad_add_nbi) */
+#define GASNETI_AD_CALLS(name_arg, type_arg)                                                                           \
+	PGAS_HOT gex_Event_t gasneti_ad_##name_arg(gex_AD_t ad, type_arg *result_p, gex_Rank_t tgt_rank,               \
+						   void *tgt_addr, gex_OP_t opcode, type_arg operand1,                 \
+						   type_arg operand2, gex_Flags_t flags, int implicit)                 \
+	{                                                                                                              \
+		const uint64_t window = gasneti_ad_window(ad, tgt_rank, flags);                                        \
+		if (PGAS_LIKELY(window != 0) && __builtin_constant_p(opcode) &&                                        \
+		    gasneti_ad_here_##name_arg((type_arg *)((char *)tgt_addr + window), result_p, opcode, operand1,    \
+					       operand2))                                                              \
+			return GEX_EVENT_INVALID;                                                                      \
+		return gasneti_ad_op(ad, GEX_DT_##name_arg, result_p, tgt_rank, tgt_addr, opcode, &operand1,           \
+				     &operand2, flags, implicit);                                                      \
+	}                                                                                                              \
+	PGAS_HOT gex_Event_t gex_AD_OpNB_##name_arg(gex_AD_t ad, type_arg *result_p, gex_Rank_t tgt_rank,              \
+						    void *tgt_addr, gex_OP_t opcode, type_arg operand1,                \
+						    type_arg operand2, gex_Flags_t flags)                              \
+	{                                                                                                              \
+		return gasneti_ad_##name_arg(ad, result_p, tgt_rank, tgt_addr, opcode, operand1, operand2, flags, 0);  \
+	}                                                                                                              \
+	PGAS_HOT int gex_AD_OpNBI_##name_arg(gex_AD_t ad, type_arg *result_p, gex_Rank_t tgt_rank, void *tgt_addr,     \
+					     gex_OP_t opcode, type_arg operand1, type_arg operand2, gex_Flags_t flags) \
+	{                                                                                                              \
+		gasneti_ad_##name_arg(ad, result_p, tgt_rank, tgt_addr, opcode, operand1, operand2, flags, 1);         \
+		return 0;                                                                                              \
+	}
+
+GASNETI_AD_INTEGER(I32, int32_t, pgas_u32_alias)
+GASNETI_AD_INTEGER(U32, uint32_t, pgas_u32_alias)
+GASNETI_AD_INTEGER(I64, int64_t, pgas_u64_alias)
+GASNETI_AD_INTEGER(U64, uint64_t, pgas_u64_alias)
+GASNETI_AD_FLOAT(FLT, float, pgas_u32_alias)
+GASNETI_AD_FLOAT(DBL, double, pgas_u64_alias)
+GASNETI_AD_CALLS(I32, int32_t)
+GASNETI_AD_CALLS(U32, uint32_t)
+GASNETI_AD_CALLS(I64, int64_t)
+GASNETI_AD_CALLS(U64, uint64_t)
+GASNETI_AD_CALLS(FLT, float)
+GASNETI_AD_CALLS(DBL, double)
+#undef GASNETI_AD_CALLS
+#undef GASNETI_AD_FLOAT
+#undef GASNETI_AD_FLOAT_CASE
+#undef GASNETI_AD_INTEGER
+#undef GASNETI_AD_INTEGER_CASE
+#undef GASNETI_AD_COMMON_CASES
+#undef GASNETI_AD_LOOP
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GASNET_RATOMIC_H */
