@@ -7,6 +7,12 @@ AC_DEFUN([PGAS_GASNET_CONFIG], [
   gasnet_libdir=`pgas_full "$libdir"`
   PREFIX_FROM_MAK=`pgas_way "$gasnet_includedir/gasnet-pgas/pgas-conduit" "$gasnet_prefix"`
   AC_SUBST([PREFIX_FROM_MAK])
+  PREFIX_FROM_SMP=`pgas_way "$gasnet_libdir/gasnet-pgas/smp" "$gasnet_prefix"`
+  AC_SUBST([PREFIX_FROM_SMP])
+  GASNET_INCLUDE_BELOW=`pgas_way "$gasnet_prefix" "$gasnet_includedir"`
+  AC_SUBST([GASNET_INCLUDE_BELOW])
+  GASNET_LIB_BELOW=`pgas_way "$gasnet_prefix" "$gasnet_libdir"`
+  AC_SUBST([GASNET_LIB_BELOW])
   AC_SUBST([gasnet_includedir])
   AC_SUBST([gasnet_libdir])
   AC_CONFIG_FILES([gasnet-conduit/pgas-conduit/pgas-seq.mak gasnet-conduit/pgas-conduit/pgas-par.mak

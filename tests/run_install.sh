@@ -191,6 +191,46 @@ if command -v pkg-config >/dev/null; then
 	user $cc $flags node.c $(pc gasnet-pgas-seq --cflags --libs) -o gasnet && own ./gasnet && runs ./gasnet
 	check "GASNet by pkg-config"
 fi
+# the smp face, as an installation, and as the build folder for which UPC++ takes it
+smp=$libdir/gasnet-pgas/smp
+cat >face.c <<'TEXT'
+#include <gasnetex.h>
+#include <stdio.h>
+#if !GASNET_CONDUIT_SMP || !GASNET_CONDUIT_PGAS || GASNET_RELEASE_VERSION_MAJOR < 2025
+#error this is not the smp face
+#endif
+int main(int argc, char **argv)
+{
+	gex_Client_t client;
+	gex_EP_t ep;
+	gex_TM_t tm;
+	if (gex_Client_Init(&client, &ep, &tm, "FACE", &argc, &argv, 0) != GASNET_OK)
+		return 1;
+	printf("hello %d\n", (int)gex_TM_QueryRank(tm) + 1);
+	gasnet_exit(0);
+}
+TEXT
+for mak in include/smp-conduit smp-conduit; do
+	cat >face.mk <<TEXT
+include $smp/$mak/smp-par.mak
+face: face.c
+	\$(GASNET_CC) $flags \$(GASNET_CPPFLAGS) \$(GASNET_CFLAGS) \$(GASNET_LDFLAGS) -o \$@ face.c \$(GASNET_LIBS)
+TEXT
+	rm -f face
+	user make -f face.mk && own ./face && user env GASNET_PSHM_NODES=2 PATH="$bindir:$PATH" ./face &&
+		[ "$(grep -c '^hello [12]$' "$work/out")" = 2 ] && grep -q 'GASNetConduitName: SMP' face
+	check "the smp face by $mak/smp-par.mak"
+done
+if command -v pkg-config >/dev/null; then
+	as_said=$(PKG_CONFIG_PATH=$smp/lib/pkgconfig pkg-config --cflags --libs gasnet-smp-seq)
+	user $cc $flags face.c $as_said -o face && own ./face && runs ./face
+	check "the smp face by pkg-config"
+fi
+echo '@CONDUITS@ @CC_SUBFAMILY@ @GASNET_THREAD_LIBS@' >asked.in
+chmod 644 asked.in
+user env CONFIG_FILES="answered:$PWD/asked.in" "$smp/config.status" && [ "$(cat answered)" = "smp NONE -lpthread" ] &&
+	user make -C "$smp/smp-conduit" seq smp-seq.mak
+check "the smp face answers as a build does"
 
 . "$src/packaging/check_installed.sh"
 

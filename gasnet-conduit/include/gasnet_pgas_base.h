@@ -60,8 +60,16 @@
 #define GEX_SPEC_VERSION_MINOR GASNETI_EX_SPEC_VERSION_MINOR
 
 #define GASNET_CONDUIT_PGAS 1
+#ifdef GASNETI_FACE_SMP /* to clients that know a fixed list of conduits: smp/README */
+#define GASNET_CONDUIT_SMP 1
+#define GASNET_CONDUIT_NAME SMP
+#define GASNET_CONDUIT_NAME_STR "SMP"
+#else
 #define GASNET_CONDUIT_NAME PGAS
 #define GASNET_CONDUIT_NAME_STR "PGAS"
+#endif
+/* Launchers look for it in executables. */
+static const char gasneti_conduit_ident[] __attribute__((used)) = "$GASNetConduitName: " GASNET_CONDUIT_NAME_STR " $";
 #define GASNET_CORE_PGAS 1
 #define GASNET_CORE_NAME PGAS
 #define GASNET_CORE_NAME_STR "PGAS"
