@@ -315,6 +315,53 @@ ssize_t message_send(fid_ep *fid, fi_addr_t addr, const void *head, size_t head_
 	});
 }
 
+int message_claim(fid_ep *fid, fi_addr_t addr, size_t len, fi_pgas_place *place) noexcept
+{
+	ep_core *ep = core_of(fid);
+	return guard([&]() -> int {
+		scoped_lock lock(ep->dom->mutex);
+		peer *p;
+		if (const int err = peer_get(ep, addr, &p))
+			return err;
+		if (!p->wire->claim)
+			return -FI_EOPNOTSUPP;
+		place->peer_ = addr;
+		place->line_ = p->line;
+		return p->wire->claim(*p, len, place);
+	});
+}
+
+// The peer that a place belongs to, be it dead; null: it is another one by now.
+peer *place_holder(ep_core *ep, const fi_pgas_place *place)
+{
+	peer *p = place->peer_ < ep->peers.size() ? ep->peers[place->peer_].get() : nullptr;
+	return p && p->state == peer_state::connected && p->line == place->line_ ? p : nullptr;
+}
+
+int message_publish(fid_ep *fid, fi_pgas_place *place, size_t head_len, size_t len) noexcept
+{
+	ep_core *ep = core_of(fid);
+	return guard([&]() -> int {
+		scoped_lock lock(ep->dom->mutex);
+		peer *p = place_holder(ep, place);
+		if (!p)
+			return -FI_ECONNRESET;
+		const int rc = len <= place->room && head_len <= len ? p->wire->publish(*p, place, head_len, len)
+								     : -FI_EINVAL;
+		if (rc && rc != -FI_EAGAIN)
+			p->wire->abandon(*p, place);
+		return rc;
+	});
+}
+
+void message_abandon(fid_ep *fid, fi_pgas_place *place) noexcept
+{
+	ep_core *ep = core_of(fid);
+	scoped_lock lock(ep->dom->mutex);
+	if (peer *p = place_holder(ep, place))
+		p->wire->abandon(*p, place);
+}
+
 } // namespace
 
 fi_pgas_ops g_ext_ops = {
@@ -340,6 +387,9 @@ fi_pgas_ops g_ext_ops = {
 	.reason = reason,
 	.mr_reg_gate = reg_gate,
 	.messages_take = messages_take,
+	.message_claim = message_claim,
+	.message_publish = message_publish,
+	.message_abandon = message_abandon,
 };
 
 } // namespace pgas

@@ -175,6 +175,10 @@ struct wire_ops {
 	// back from any thread.
 	bool (*take)(wire_ep &on, fi_pgas_message *m);
 	void (*give_back)(fi_pgas_message *m);
+	// Sending in place (may be null, all three): message_claim and its companions of fi_ext_pgas.h.
+	int (*claim)(peer &p, size_t len, fi_pgas_place *place);
+	int (*publish)(peer &p, fi_pgas_place *place, size_t head_len, size_t len);
+	void (*abandon)(peer &p, fi_pgas_place *place);
 	// Who a source is: its serial, which changes when the number goes to another sender, and its name (may be
 	// null).
 	uint64_t (*sender)(const wire_ep &on, uint32_t src, ep_name *name);

@@ -59,6 +59,7 @@ enum {
 	PGAS_KIND_RMA_DATA = 3, /* remote CQ data of a write whose bytes are already in place */
 	PGAS_KIND_REQUEST = 4,  /* work for the target's progress (memory that cannot be reached directly) */
 	PGAS_KIND_RESPONSE = 5, /* its answer, or "your long message was read" */
+	PGAS_KIND_NOTHING = 6,  /* a place that was claimed and not used */
 };
 
 /* flags, in slot.meta */

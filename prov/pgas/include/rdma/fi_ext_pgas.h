@@ -62,6 +62,17 @@ struct fi_pgas_message {
 	uint32_t claim_;
 };
 
+/* A place at a peer for one message, to be filled. */
+struct fi_pgas_place {
+	void *buf; /* a place of up to PGAS_SLOT_INLINE bytes begins 8 behind a multiple of 16, a larger one at one of 64 */
+	size_t room; /* at least what was asked for */
+	fi_addr_t peer_;
+	void *line_;
+	void *slot_;
+	uint64_t at_;
+	uint32_t index_, claim_;
+};
+
 #define FI_PGAS_GATE_BYTES 512
 
 struct fi_pgas_ops {
@@ -181,6 +192,18 @@ struct fi_pgas_ops {
 	 * they are, at least one, or -FI_EAGAIN. count is at most half of FI_PGAS_RX_SLOTS.
 	 */
 	int (*messages_take)(struct fid_ep *ep, struct fi_pgas_message *messages, size_t count);
+
+	/*
+	 * Sending without a copy, to peers of this host: a place for a message of up to len bytes where it will arrive.
+	 * The caller writes it there and publishes the len bytes it has, of which the receiver reads the first head_len
+	 * first; or abandons the place. Both by the thread that claimed it, and soon: what others send to the peer may
+	 * wait behind it, until this process ends. A peer with a claimed place may die, but must not be removed.
+	 * message_claim: -FI_EAGAIN: none is free; -FI_EOPNOTSUPP: this peer has none to give. message_publish:
+	 * -FI_EAGAIN: not now, and the place stays claimed; with any other error it is given back.
+	 */
+	int (*message_claim)(struct fid_ep *ep, fi_addr_t addr, size_t len, struct fi_pgas_place *place);
+	int (*message_publish)(struct fid_ep *ep, struct fi_pgas_place *place, size_t head_len, size_t len);
+	void (*message_abandon)(struct fid_ep *ep, struct fi_pgas_place *place);
 };
 
 #ifdef __cplusplus

@@ -163,6 +163,7 @@ struct shm_peer : wire_peer {
 	std::vector<uint32_t> returns_seen;
 	uint32_t eager_at = 0; // the buffer to try first
 	uint32_t attach = 0;   // our index in its attach table
+	uint32_t places = 0;   // claimed and not published: somebody writes there
 	bool hollow = false;   // dead, and its memory is given back; the addresses stay
 
 	bool dead() const { return rdom->dead.load(std::memory_order_acquire); }
@@ -206,6 +207,9 @@ int shm_pull(wire_ep &on, peer &from, rx_entry *rx, const char *bytes, completio
 void shm_discard(peer &from, const char *bytes);
 int shm_control(peer &p, const control &m);
 size_t shm_control_room(const peer &p);
+int shm_claim(peer &p, size_t len, fi_pgas_place *place);
+int shm_publish(peer &p, fi_pgas_place *place, size_t head_len, size_t len);
+void shm_abandon(peer &p, fi_pgas_place *place);
 bool shm_take(wire_ep &on, fi_pgas_message *m);
 void shm_give_back(fi_pgas_message *m);
 

@@ -25,7 +25,7 @@ bool slot_message::read(const shm_ep *on, const pgas_slot *s)
 	}
 	const bool message = kind == PGAS_KIND_MSG || kind == PGAS_KIND_TAGGED;
 	const bool whole = len <= room || (flags & PGAS_SLOT_LONG ? message : kind == PGAS_KIND_RMA_DATA);
-	return PGAS_LIKELY(src < kAttachMax && kind >= PGAS_KIND_MSG && kind <= PGAS_KIND_RESPONSE && whole);
+	return PGAS_LIKELY(src < kAttachMax && kind >= PGAS_KIND_MSG && kind <= PGAS_KIND_NOTHING && whole);
 }
 
 void garbage_found(shm_ep *on, const char *what)

@@ -128,6 +128,15 @@ int no_room(const shm_peer *p)
 	return p->dead() || pgas_load_acquire(&p->shared->closed) ? -FI_ECONNRESET : -FI_EAGAIN;
 }
 
+void hand_over(const shm_peer *p, pgas_slot *slot, uint64_t at)
+{
+	pgas_store_release(&slot->state, at | PGAS_SLOT_READY); // pairs with load_acquire in drain()
+	pgas_fence_compiler();                                  // see pgas_hot_send()
+	pgas_door *door = p->rdom->door();
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&door->sleepers)))
+		pgas_door_ring(door);
+}
+
 // One message of `total` bytes that fill() writes where it is told. twice: what of it the slot has too when the rest is
 // in an eager buffer, because the receiver reads the slot's line anyway.
 template <class Fill>
@@ -164,11 +173,7 @@ template <class Fill>
 		fill(reinterpret_cast<char *>(slot->payload));
 	else if (twice_len)
 		pgas_copy_out(slot->payload, twice, twice_len);
-	pgas_store_release(&slot->state, at | PGAS_SLOT_READY); // pairs with load_acquire in drain()
-	pgas_fence_compiler();                                  // see pgas_hot_send()
-	pgas_door *door = p->rdom->door();
-	if (PGAS_UNLIKELY(pgas_load_relaxed(&door->sleepers)))
-		pgas_door_ring(door);
+	hand_over(p, slot, at);
 	return 0;
 }
 
@@ -188,6 +193,73 @@ int ring_send_pieces(shm_peer *p, const void *head, size_t head_len, const void 
 		if (len)
 			memcpy(to + head_len, data, len);
 	});
+}
+
+// --- places that the caller fills -----------------------------------------------------------------------------------
+//
+// A short message is written into its slot, which holds up what others send behind it until it is published. A longer
+// one goes into an eager buffer, which holds up nobody; its slot is claimed when it is published. What the dead have
+// claimed is given back as if they had died in ring_send().
+
+int shm_claim(peer &of, size_t len, fi_pgas_place *place)
+{
+	shm_peer *p = &shm_of(of);
+	if (pgas_load_relaxed(&p->shared->closed))
+		return -FI_ECONNRESET;
+	if (len > p->eager.bytes)
+		return -FI_EMSGSIZE;
+	place->slot_ = nullptr;
+	if (len <= PGAS_SLOT_INLINE) {
+		pgas_slot *slot = claim_slot(p, &place->at_);
+		if (!slot)
+			return no_room(p);
+		place->slot_ = slot;
+		place->buf = slot->payload;
+		place->room = PGAS_SLOT_INLINE;
+	} else {
+		if (!claim_eager(p, len, &place->index_, &place->claim_))
+			return no_room(p);
+		place->buf = p->eager.buffer(place->index_);
+		place->room = p->eager.bytes;
+	}
+	p->places++;
+	return 0;
+}
+
+int shm_publish(peer &of, fi_pgas_place *place, size_t head_len, size_t len)
+{
+	shm_peer *p = &shm_of(of);
+	uint64_t meta = p->attach | uint64_t{PGAS_KIND_MSG} << PGAS_META_KIND_SHIFT, at = place->at_;
+	auto *slot = static_cast<pgas_slot *>(place->slot_);
+	const size_t twice = head_len <= PGAS_SLOT_INLINE ? head_len : 0;
+	if (!slot) {
+		slot = claim_slot(p, &at);
+		if (!slot)
+			return no_room(p);
+		meta |= uint64_t{PGAS_SLOT_EAGER} << PGAS_META_FLAGS_SHIFT | uint64_t{place->index_}
+										     << PGAS_META_AUX_SHIFT;
+		if (twice)
+			memcpy(slot->payload, place->buf, twice);
+	}
+	slot->meta = meta;
+	slot->len = len;
+	slot->head_bytes = twice;
+	hand_over(p, slot, at);
+	p->places--;
+	return 0;
+}
+
+void shm_abandon(peer &of, fi_pgas_place *place)
+{
+	shm_peer *p = &shm_of(of);
+	if (auto *slot = static_cast<pgas_slot *>(place->slot_)) {
+		slot->meta = p->attach | uint64_t{PGAS_KIND_NOTHING} << PGAS_META_KIND_SHIFT;
+		slot->len = 0;
+		hand_over(p, slot, place->at_);
+	} else {
+		eager_return(&p->eager.returns[place->index_], place->claim_);
+	}
+	p->places--;
 }
 
 } // namespace pgas

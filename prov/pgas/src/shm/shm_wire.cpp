@@ -293,7 +293,7 @@ bool shm_bury(peer &of)
 	shm_peer *p = &shm_of(of);
 	if (windows_given_out(p->rdom))
 		return false;
-	if (windows_quiet(p->rdom))
+	if (windows_quiet(p->rdom) && !p->places)
 		return true;
 	if (!p->hollow) {
 		remote_domain_hollow(p->rdom);
@@ -364,6 +364,9 @@ const wire_ops g_shm_wire = {
 	.pull_over = request_long_done,
 	.take = shm_take,
 	.give_back = shm_give_back,
+	.claim = shm_claim,
+	.publish = shm_publish,
+	.abandon = shm_abandon,
 	.sender = shm_sender,
 	.control = shm_control,
 	.control_room = shm_control_room,
