@@ -38,6 +38,15 @@ enum {
 	((uint64_t)(uint8_t)(handler_arg) | (uint64_t)(args_arg) << GASNETI_WORD_ARGS |                                \
 	 (uint64_t)(kind_arg) << GASNETI_WORD_KIND)
 
+/*
+ * Where the payload of a medium message begins in a slot: where it is at a multiple of 16, because the slot's bytes
+ * begin 8 behind one.
+ */
+PGAS_HOT size_t gasneti_slot_payload(size_t args)
+{
+	return (8 + 4 * args + 7) / 16 * 16 + 8;
+}
+
 PGAS_EXPORT int gasnet_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *source) PGAS_NOEXCEPT;
 
 /* The cold exit of each category; args holds as many arguments as the word says. */

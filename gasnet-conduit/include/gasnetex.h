@@ -241,6 +241,7 @@ static inline int gex_HSL_Trylock(gex_HSL_t *hsl)
 
 #include <gasnet_pgas_am.h>
 #include <gasnet_pgas_copy.h>
+#include <gasnet_pgas_gex_am.h>
 #include <gasnet_pgas_gex_rma.h>
 #include <gasnet_tools.h>
 

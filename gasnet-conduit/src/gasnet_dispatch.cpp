@@ -2,7 +2,9 @@
 //
 // From a message to its handler: 17 numbers of arguments, with and without a payload.
 #include "gasnet_message.hpp"
+#include "gasnet_objects.hpp"
 
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -67,6 +69,43 @@ bool run_payload(gasneti_handler_fn fn, gasnet_token_t token, void *buf, size_t 
 	fail("message from node %u for handler %u, which is not registered", source, handler);
 }
 
+// How a message calls its handler, as gex_flags of an entry say it: one bit of each group.
+gex_Flags_t call_flags(uint64_t word)
+{
+	static_assert(GEX_FLAG_AM_SHORT == 1u << GASNETI_SHORT && GEX_FLAG_AM_MEDIUM == 1u << GASNETI_MEDIUM &&
+		      GEX_FLAG_AM_LONG == 1u << GASNETI_LONG && GEX_FLAG_AM_REPLY == GEX_FLAG_AM_REQUEST << 1);
+	const bool reply = word_kind(word) & GASNETI_REPLY;
+	return 1u << word_category(word) | GEX_FLAG_AM_REQUEST << reply;
+}
+
+bool fits(const gex_AM_Entry_t &entry, uint64_t word)
+{
+	const gex_Flags_t call = call_flags(word);
+	return (entry.gex_flags & call) == call &&
+	       PGAS_LIKELY(entry.gex_nargs == word_args(word) || entry.gex_nargs == kAnyArgs);
+}
+
+const char *words_of(gex_Flags_t flags, char (&text)[48])
+{
+	const gex_Flags_t direction = flags & GEX_FLAG_AM_REQREP;
+	snprintf(text, sizeof text, "%s%s%s%s %s", flags & GEX_FLAG_AM_SHORT ? "short" : "",
+		 flags & GEX_FLAG_AM_MEDIUM ? "medium" : "",
+		 (flags & GEX_FLAG_AM_MEDLONG) == GEX_FLAG_AM_MEDLONG ? " or " : "",
+		 flags & GEX_FLAG_AM_LONG ? "long" : "",
+		 direction == GEX_FLAG_AM_REQREP    ? "request or reply"
+		 : direction == GEX_FLAG_AM_REQUEST ? "request"
+						    : "reply");
+	return text;
+}
+
+[[gnu::cold]] void wrong_handler(const gex_AM_Entry_t &entry, uint64_t word)
+{
+	char sent[48], registered[48];
+	fail("handler %u (%s) is registered for a %s with %u arguments; node %u sent it a %s with %zu", entry.gex_index,
+	     entry.gex_name ? entry.gex_name : "no name", words_of(entry.gex_flags, registered), entry.gex_nargs,
+	     word_rank(word), words_of(call_flags(word), sent), word_args(word));
+}
+
 } // namespace
 
 // Called with the handler flag set. A message is what a node of this job wrote, still it is checked before it is
@@ -89,6 +128,8 @@ bool dispatch(const char *head, const char *message, size_t bytes) noexcept
 		library_message(handler, token.source, args, n);
 		return true;
 	}
+	if (PGAS_UNLIKELY(!fits(g_endpoint.entries[handler], word)))
+		wrong_handler(g_endpoint.entries[handler], word);
 	switch (word_category(word)) {
 	case GASNETI_SHORT:
 		return run_short(fn, &token, args, n);

@@ -96,6 +96,11 @@ void wait_turn_far(pgas_backoff *wait)
 
 __thread bool t_in_handler = false;
 
+void run_own(const char *message, size_t bytes) noexcept
+{
+	run(message, message, bytes);
+}
+
 // The handler gets a copy, because it may change the payload, and the caller of a reply may be about to send its own.
 void run_here(const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept
 {

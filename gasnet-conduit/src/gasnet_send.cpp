@@ -7,133 +7,16 @@
 // later polls. What a node sends to itself waits for nothing. So a handler always returns, every node that waits drains
 // its ring, and a full ring becomes free as long as its owner calls anything of ours. The outbox is bounded by what
 // requesters send: each of their requests also drains what was sent to them.
-#include "gasnet_message.hpp"
+#include "gasnet_send.hpp"
 
 namespace gasnet {
 namespace {
-
-bool node_ok(gasnet_node_t node)
-{
-	return node < gasneti_front.nodes;
-}
-
-bool is_here(gasnet_node_t node)
-{
-	return node == gasneti_front.mynode;
-}
-
-// Sends, polling until there is room. For requests: handlers may run.
-int send_waiting(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes)
-{
-	if (PGAS_UNLIKELY(is_here(node))) {
-		run_here(head, head_bytes, data, data_bytes);
-		return GASNET_OK;
-	}
-	pgas_backoff wait{};
-	for (;;) {
-		const int rc = message_try(node, head, head_bytes, data, data_bytes);
-		if (PGAS_LIKELY(rc == 0))
-			return GASNET_OK;
-		if (rc != -FI_EAGAIN)
-			lost("message", node, rc);
-		gasneti_wait_turn(&wait);
-	}
-}
-
-void send_reply(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes)
-{
-	if (PGAS_UNLIKELY(is_here(node)))
-		run_here(head, head_bytes, data, data_bytes);
-	else
-		send_or_keep(node, head, head_bytes, data, data_bytes);
-}
-
-// The payload of a long message. To this node it may come from the place where it goes.
-void put_payload(gasnet_node_t node, void *to, const void *from, size_t nbytes)
-{
-	if (!nbytes)
-		return;
-	if (PGAS_UNLIKELY(is_here(node)))
-		memmove(to, from, nbytes);
-	else
-		gasneti_put_some(node, to, from, nbytes, GASNETI_DONE, 0);
-}
-
-struct alignas(16) message_head {
-	uint64_t word;
-	char rest[PGAS_SLOT_INLINE - 8];
-};
-
-// Lays out word and arguments and returns how many bytes they are.
-size_t put_args(message_head &m, uint64_t word, const gasnet_handlerarg_t *args)
-{
-	const size_t n = word_args(word);
-	m.word = gasneti_front.word + word;
-	if (n)
-		memcpy(m.rest, args, 4 * n);
-	return 8 + 4 * n;
-}
-
-// The payload of a medium message begins at a multiple of 16 where the handler sees it: a slot's payload lies 8 behind
-// one, an eager buffer begins at one.
-size_t slot_payload_at(size_t args)
-{
-	return (8 + 4 * args + 7) / 16 * 16 + 8;
-}
-constexpr size_t kLargestHead = 8 + 4 * GASNETI_MAX_ARGS;
-static_assert(kLargestHead % 16 == 8 && kLargestHead <= PGAS_SLOT_INLINE);
-
-size_t medium_head(message_head &m, uint64_t word, const gasnet_handlerarg_t *args, size_t nbytes)
-{
-	const size_t used = put_args(m, word, args);
-	size_t at = slot_payload_at(word_args(word));
-	if (at + nbytes > PGAS_SLOT_INLINE)
-		at = (used + 15) / 16 * 16;
-	m.word += word_with_payload(at);
-	return at;
-}
-
-// A medium request that fits one slot is written there, in pieces, and nowhere else before. False: nothing was done.
-// budget: with all around it 130 instructions for 64 bytes, 160 with threads (paths.def: gasnet_am_medium0_64)
-[[gnu::always_inline]] inline bool post_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
-					       const gasnet_handlerarg_t *args)
-{
-	const size_t n = word_args(word), at = slot_payload_at(n);
-	if (nbytes > PGAS_SLOT_INLINE - at)
-		return false;
-	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads);
-	if (PGAS_UNLIKELY(!c.slot))
-		return false;
-	pgas_hot_describe(&c, at + nbytes, PGAS_KIND_MSG, 0);
-	word += gasneti_front.word + word_with_payload(at);
-	memcpy(c.slot->payload, &word, sizeof word);
-	if (n)
-		memcpy(c.slot->payload + 8, args, 4 * n);
-	if (nbytes)
-		memcpy(c.slot->payload + at, from, nbytes);
-	pgas_hot_publish(&c);
-	return true;
-}
-
-size_t long_head(message_head &m, uint64_t word, const gasnet_handlerarg_t *args, void *to, size_t nbytes)
-{
-	const size_t used = (put_args(m, word, args) + 7) / 8 * 8;
-	const auto address = reinterpret_cast<uint64_t>(to);
-	memcpy(reinterpret_cast<char *>(&m) + used, &address, 8);
-	memcpy(reinterpret_cast<char *>(&m) + used + 8, &nbytes, 8);
-	return used + 16;
-}
 
 bool in_segment(gasnet_node_t node, const void *to, size_t nbytes)
 {
 	const gasnet_seginfo_t &s = g.segments[node];
 	const auto at = reinterpret_cast<uintptr_t>(to), base = reinterpret_cast<uintptr_t>(s.addr);
 	return at >= base && nbytes <= s.size && at - base <= s.size - nbytes;
-}
-
-bool long_ok(gasnet_node_t node, const void *to, size_t nbytes)
-{
-	return node_ok(node) && nbytes <= GASNETI_MAX_LONG && (!nbytes || in_segment(node, to, nbytes));
 }
 
 // A request may not come from a handler, and a reply only from the handler of a request, once.
@@ -153,6 +36,49 @@ int check_reply(gasnet_token_t token)
 }
 
 } // namespace
+
+// Sends, polling until there is room. For requests: handlers may run.
+int send_waiting(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept
+{
+	if (PGAS_UNLIKELY(is_here(node))) {
+		run_here(head, head_bytes, data, data_bytes);
+		return GASNET_OK;
+	}
+	pgas_backoff wait{};
+	for (;;) {
+		const int rc = message_try(node, head, head_bytes, data, data_bytes);
+		if (PGAS_LIKELY(rc == 0))
+			return GASNET_OK;
+		if (rc != -FI_EAGAIN)
+			lost("message", node, rc);
+		gasneti_wait_turn(&wait);
+	}
+}
+
+void send_reply(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept
+{
+	if (PGAS_UNLIKELY(is_here(node)))
+		run_here(head, head_bytes, data, data_bytes);
+	else
+		send_or_keep(node, head, head_bytes, data, data_bytes);
+}
+
+// The payload of a long message. To this node it may come from the place where it goes.
+void put_payload(gasnet_node_t node, void *to, const void *from, size_t nbytes) noexcept
+{
+	if (!nbytes)
+		return;
+	if (PGAS_UNLIKELY(is_here(node)))
+		memmove(to, from, nbytes);
+	else
+		gasneti_put_some(node, to, from, nbytes, GASNETI_DONE, 0);
+}
+
+bool long_ok(gasnet_node_t node, const void *to, size_t nbytes) noexcept
+{
+	return node_ok(node) && nbytes <= GASNETI_MAX_LONG && (!nbytes || in_segment(node, to, nbytes));
+}
+
 } // namespace gasnet
 
 using namespace gasnet;

@@ -140,6 +140,8 @@ uintptr_t memory_fixed_place(unsigned i);  // places that are free in most proce
 bool receive_some() noexcept;
 // the same: runs the handler of a message of this node to itself, in the call that sends it
 void run_here(const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept;
+// the same for a message that is nobody's any more: the handler gets it as it lies
+void run_own(const char *message, size_t bytes) noexcept;
 // gasnet_outbox.cpp: sends replies that found no room; true when none is left
 bool outbox_push() noexcept;
 extern __thread bool t_in_handler __attribute__((tls_model("initial-exec"))); // this thread runs a handler

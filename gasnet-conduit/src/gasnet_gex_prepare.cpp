@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// GASNet-EX's active messages with a negotiated payload. Each thread has one descriptor. Between prepare and commit or
+// cancel it holds one of
+//
+//   slot     a slot of the target's ring, claimed inline          client   nothing: the buffer is the client's
+//   place    a slot or eager buffer, claimed by the provider      own      a buffer of ours
+//
+// No handler runs in between in that thread; but commit may run some, which may prepare replies, so it takes what the
+// descriptor holds out of it first.
+#include "gasnet_gex_send.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace gasnet {
+namespace {
+
+enum class holds : uint8_t { nothing, slot, place, own, client };
+
+constexpr size_t kOwnHead = 96; // in front of the payload in a buffer of ours: the message's head
+
+struct descriptor : gasneti_srcdesc {
+	holds what;
+	gasnet_node_t node;
+	gasnet_token_t token; // of a reply
+	uint64_t fit;         // the message's word: number of arguments and kind; of a slot all but the handler
+	size_t at;            // of the payload in the message
+	union {
+		struct pgas_hot_claim slot;
+		fi_pgas_place place;
+		char *own;
+	};
+};
+__thread descriptor t_descriptor __attribute__((tls_model("initial-exec")));
+
+// What prepare and commit must agree about.
+constexpr uint64_t kFitBits = uint64_t{0xff} << GASNETI_WORD_ARGS | uint64_t{0xff} << GASNETI_WORD_KIND;
+
+const char *name_of(uint64_t word)
+{
+	const bool medium = word_category(word) == GASNETI_MEDIUM;
+	if (word_kind(word) & GASNETI_REPLY)
+		return medium ? "ReplyMedium" : "ReplyLong";
+	return medium ? "RequestMedium" : "RequestLong";
+}
+
+// --- buffers of ours: a thread keeps one ------------------------------------------------------------------------------
+
+struct kept_buffer {
+	char *at = nullptr;
+	~kept_buffer() { free(at); }
+};
+thread_local kept_buffer t_kept;
+
+char *own_take()
+{
+	if (char *at = std::exchange(t_kept.at, nullptr))
+		return at;
+	const size_t bytes = (kOwnHead + gasneti_front.max_medium + 63) / 64 * 64;
+	auto *at = static_cast<char *>(aligned_alloc(64, bytes));
+	if (!at)
+		fail("out of memory for a message of %zu bytes", bytes);
+	return at;
+}
+
+void own_give(char *at)
+{
+	if (t_kept.at)
+		free(at);
+	else
+		t_kept.at = at;
+}
+
+// --- prepare ---------------------------------------------------------------------------------------------------------
+
+[[noreturn, gnu::cold, gnu::noinline]] void nested(uint64_t word)
+{
+	fail("gex_AM_Prepare%s: the message that was prepared before is neither committed nor cancelled",
+	     name_of(word));
+}
+
+void check_prepare(const descriptor &d, uint64_t word, const void *client_buf, size_t least, size_t most)
+{
+	const bool ours = !client_buf || word_category(word) == GASNETI_MEDIUM;
+	const size_t limit = ours ? gasneti_front.max_medium : GASNETI_MAX_LONG;
+	if (d.what != holds::nothing)
+		nested(word);
+	if (word_args(word) > GASNETI_MAX_ARGS)
+		fail("gex_AM_Prepare%s: %zu arguments; the most is %d", name_of(word), word_args(word),
+		     GASNETI_MAX_ARGS);
+	if (least > limit || most < least)
+		fail("gex_AM_Prepare%s: least payload %zu, most payload %zu; the least may be up to %zu, and the most "
+		     "not be less",
+		     name_of(word), least, most, limit);
+}
+
+void hold_own(descriptor &d, size_t most)
+{
+	d.what = holds::own;
+	d.own = own_take();
+	d.at = kOwnHead;
+	d.addr = d.own + kOwnHead;
+	d.size = std::min<size_t>(most, gasneti_front.max_medium);
+}
+
+// A place at the target: 0, -FI_EAGAIN: none is free, or -FI_EOPNOTSUPP: it has none to give.
+int hold_place(descriptor &d, size_t args, size_t most)
+{
+	const size_t size = std::min<size_t>(most, gasneti_front.max_medium);
+	const size_t in_slot = slot_payload_at(args);
+	d.at = size <= PGAS_SLOT_INLINE - in_slot ? in_slot : eager_payload_at(args);
+	const int rc = g.net.ops->message_claim(g.am, d.node, d.at + size, &d.place);
+	if (rc == -FI_EAGAIN || rc == -FI_EOPNOTSUPP)
+		return rc;
+	if (rc)
+		lost("message", d.node, rc);
+	d.what = holds::place;
+	d.addr = static_cast<char *>(d.place.buf) + d.at;
+	d.size = size;
+	return 0;
+}
+
+// Where neither a client's buffer nor a place will do, or is wanted. False: only a place will do, and is to be had.
+bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t most)
+{
+	d.fit = word;
+	if (client_buf) {
+		d.what = holds::client;
+		d.addr = const_cast<void *>(client_buf);
+		d.size = std::min<size_t>(most, word_category(word) == GASNETI_MEDIUM ? gasneti_front.max_medium
+										      : GASNETI_MAX_LONG);
+		return true;
+	}
+	if (word_category(word) != GASNETI_MEDIUM || is_here(d.node)) {
+		hold_own(d, most);
+		return true;
+	}
+	return false;
+}
+
+// --- commit ----------------------------------------------------------------------------------------------------------
+
+void write_head(char *to, uint64_t word, size_t at, const gasnet_handlerarg_t *args)
+{
+	word += gasneti_front.word + word_with_payload(at);
+	memcpy(to, &word, sizeof word);
+	if (const size_t n = word_args(word))
+		memcpy(to + sizeof word, args, 4 * n);
+}
+
+int commit_place(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handlerarg_t *args, bool now)
+{
+	auto *message = static_cast<char *>(d.place.buf);
+	const size_t head = 8 + 4 * word_args(word), total = d.at + nbytes;
+	write_head(message, word, d.at, args);
+	pgas_backoff wait{};
+	for (;;) {
+		const int rc = g.net.ops->message_publish(g.am, &d.place, head, total);
+		if (PGAS_LIKELY(rc == 0))
+			return GASNET_OK;
+		if (rc != -FI_EAGAIN)
+			lost("message", d.node, rc);
+		if (now)
+			return GASNET_ERR_NOT_READY;
+		if (d.token) { // a reply does not wait
+			send_or_keep(d.node, message, total, nullptr, 0);
+			g.net.ops->message_abandon(g.am, &d.place);
+			return GASNET_OK;
+		}
+		gasneti_wait_turn(&wait);
+	}
+}
+
+// A message of this node to itself, in a buffer of ours, where the handler may have it.
+int commit_here(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handlerarg_t *args)
+{
+	write_head(d.own, word, kOwnHead, args);
+	if (d.token)
+		d.token->replied = true;
+	run_own(d.own, kOwnHead + nbytes);
+	return GASNET_OK;
+}
+
+int commit_buffer(descriptor &d, uint64_t word, size_t nbytes, void *to, const gasnet_handlerarg_t *args, bool now)
+{
+	if (word_category(word) == GASNETI_MEDIUM) {
+		if (d.what == holds::own && is_here(d.node))
+			return commit_here(d, word, nbytes, args);
+		return d.token ? gex_reply_medium(d.token, word, d.addr, nbytes, args, now)
+			       : gex_request_medium(d.node, word, d.addr, nbytes, args, now);
+	}
+	check_gex_payload(d.node, word_kind(word), nbytes, to);
+	return d.token ? gex_reply_long(d.token, word, d.addr, nbytes, to, args, now)
+		       : gex_request_long(d.node, word, d.addr, nbytes, to, args, now);
+}
+
+// Without a loop over arguments where there are none.
+template <bool has_args>
+[[gnu::always_inline]] inline int commit_slot_here(descriptor &d, uint64_t word, size_t nbytes,
+						   const gasnet_handlerarg_t *args)
+{
+	const struct pgas_hot_claim c = {d.slot.slot, d.slot.peer, d.slot.at};
+	const uint64_t whole = d.fit | word_handler(word);
+	d.what = holds::nothing;
+	pgas_hot_describe(&c, d.at + nbytes, PGAS_KIND_MSG, 0);
+	memcpy(c.slot->payload, &whole, sizeof whole);
+	if (has_args)
+		memcpy(c.slot->payload + sizeof whole, args, 4 * word_args(word));
+	pgas_hot_publish(&c);
+	return GASNET_OK;
+}
+
+[[gnu::noinline]] int commit_slot_args(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handlerarg_t *args)
+{
+	return commit_slot_here<true>(d, word, nbytes, args);
+}
+
+void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
+{
+	const descriptor &d = t_descriptor;
+	if (sd != &d || d.what == holds::nothing)
+		fail("gex_AM_Commit%s: this thread has prepared no message", name_of(word));
+	if ((word ^ d.fit) & kFitBits)
+		fail("gex_AM_Commit%s with %zu arguments: prepared was a %s with %zu", name_of(word), word_args(word),
+		     name_of(d.fit), word_args(d.fit));
+	if (nbytes > d.size)
+		fail("gex_AM_Commit%s: %zu bytes; prepared were %zu", name_of(word), nbytes, d.size);
+}
+
+[[gnu::noinline]] int commit_other(gasneti_srcdesc *sd, uint64_t word, size_t nbytes, void *to, gex_Flags_t flags,
+				   const gasnet_handlerarg_t *args)
+{
+	check_commit(sd, word, nbytes);
+	descriptor d = t_descriptor;
+	t_descriptor.what = holds::nothing;
+	const bool now = flags & GEX_FLAG_IMMEDIATE;
+	const int rc = d.what == holds::place ? commit_place(d, word, nbytes, args, now)
+					      : commit_buffer(d, word, nbytes, to, args, now);
+	if (rc) {
+		t_descriptor = d;
+		return rc;
+	}
+	if (d.token)
+		d.token->replied = true;
+	if (d.what == holds::own)
+		own_give(d.own);
+	return GASNET_OK;
+}
+
+} // namespace
+} // namespace gasnet
+
+using namespace gasnet;
+
+extern "C" gex_AM_SrcDesc_t gasneti_prepare_slot(struct pgas_slot *slot, const struct pgas_peer_hot *peer, uint64_t at,
+						 uint64_t word, size_t most) noexcept
+{
+	descriptor &d = t_descriptor;
+	if (PGAS_UNLIKELY(d.what != holds::nothing))
+		nested(word);
+	d.what = holds::slot;
+	d.slot.slot = slot;
+	d.slot.peer = peer;
+	d.slot.at = at;
+	d.fit = gasneti_front.word + word;
+	d.at = word_payload(word);
+	d.addr = slot->payload + d.at;
+	d.size = most;
+	return &d;
+}
+
+extern "C" gex_AM_SrcDesc_t gasneti_prepare_request(gasnet_node_t dest, uint64_t word, const void *client_buf,
+						    size_t least, size_t most, gex_Flags_t flags) noexcept
+{
+	gasnet_AMPoll();
+	descriptor &d = t_descriptor;
+	check_gex_request(word_kind(word));
+	check_prepare(d, word, client_buf, least, most);
+	pgas_backoff wait{};
+	for (;;) {
+		d.node = dest;
+		d.token = nullptr;
+		if (hold_simple(d, word, client_buf, most))
+			return &d;
+		const int rc = hold_place(d, word_args(word), most);
+		if (rc == 0)
+			return &d;
+		if (rc == -FI_EOPNOTSUPP) {
+			hold_own(d, most);
+			return &d;
+		}
+		if (flags & GEX_FLAG_IMMEDIATE)
+			return GEX_AM_SRCDESC_NO_OP;
+		gasneti_wait_turn(&wait); // handlers that it runs leave a descriptor that holds nothing
+	}
+}
+
+extern "C" gex_AM_SrcDesc_t gasneti_prepare_reply(gex_Token_t token, uint64_t word, const void *client_buf,
+						  size_t least, size_t most, gex_Flags_t flags) noexcept
+{
+	descriptor &d = t_descriptor;
+	check_gex_reply(token, word_kind(word));
+	check_prepare(d, word, client_buf, least, most);
+	d.node = token->source;
+	d.token = token;
+	if (hold_simple(d, word, client_buf, most))
+		return &d;
+	const int rc = hold_place(d, word_args(word), most);
+	if (rc == -FI_EAGAIN && flags & GEX_FLAG_IMMEDIATE)
+		return GEX_AM_SRCDESC_NO_OP;
+	if (rc)
+		hold_own(d, most);
+	return &d;
+}
+
+extern "C" int gasneti_commit(gex_AM_SrcDesc_t sd, uint64_t word, size_t nbytes, void *to, gex_Flags_t flags,
+			      const gex_AM_Arg_t *args) noexcept
+{
+	auto &d = *static_cast<descriptor *>(sd);
+	const bool fits = !((word ^ d.fit) & kFitBits) && nbytes <= d.size;
+	if (PGAS_UNLIKELY(d.what != holds::slot || !fits))
+		return commit_other(sd, word, nbytes, to, flags, args);
+	if (word_args(word))
+		return commit_slot_args(d, word, nbytes, args);
+	return commit_slot_here<false>(d, word, nbytes, nullptr);
+}
+
+extern "C" int gasneti_cancel(gex_AM_SrcDesc_t sd, unsigned int kind) noexcept
+{
+	descriptor &d = t_descriptor;
+	if (sd != &d || d.what == holds::nothing || word_kind(d.fit) != kind)
+		return GASNET_ERR_BAD_ARG;
+	switch (std::exchange(d.what, holds::nothing)) {
+	case holds::slot:
+		pgas_hot_describe(&d.slot, 0, PGAS_KIND_NOTHING, 0);
+		pgas_hot_publish(&d.slot);
+		break;
+	case holds::place:
+		g.net.ops->message_abandon(g.am, &d.place);
+		break;
+	case holds::own:
+		own_give(d.own);
+		break;
+	default:
+		break;
+	}
+	return GASNET_OK;
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// GASNet-EX's active messages with a fixed payload, where the inline path of gasnet_pgas_gex_am.h ends. Its calls
+// return nothing about what is wrong, so that ends the job. Why nothing deadlocks is said in gasnet_send.cpp.
+#include "gasnet_gex_send.hpp"
+
+namespace gasnet {
+namespace {
+
+const char *request_name(unsigned category)
+{
+	return category == GASNETI_SHORT    ? "gex_AM_RequestShort"
+	       : category == GASNETI_MEDIUM ? "gex_AM_RequestMedium"
+					    : "gex_AM_RequestLong";
+}
+
+const char *reply_name(unsigned category)
+{
+	return category == GASNETI_SHORT    ? "gex_AM_ReplyShort"
+	       : category == GASNETI_MEDIUM ? "gex_AM_ReplyMedium"
+					    : "gex_AM_ReplyLong";
+}
+
+// Sends now, or not at all: false.
+bool send_now(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes)
+{
+	if (is_here(node)) {
+		run_here(head, head_bytes, data, data_bytes);
+		return true;
+	}
+	const int rc = message_try(node, head, head_bytes, data, data_bytes);
+	if (rc && rc != -FI_EAGAIN)
+		lost("message", node, rc);
+	return rc == 0;
+}
+
+int send_gex_request(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes,
+		     bool now)
+{
+	if (now)
+		return send_now(node, head, head_bytes, data, data_bytes) ? GASNET_OK : GASNET_ERR_NOT_READY;
+	return send_waiting(node, head, head_bytes, data, data_bytes);
+}
+
+int send_gex_reply(gasnet_token_t token, const void *head, size_t head_bytes, const void *data, size_t data_bytes,
+		   bool now)
+{
+	token->replied = true;
+	if (!now)
+		send_reply(token->source, head, head_bytes, data, data_bytes);
+	else if (!send_now(token->source, head, head_bytes, data, data_bytes))
+		token->replied = false;
+	return token->replied ? GASNET_OK : GASNET_ERR_NOT_READY;
+}
+
+// The payload of a long message must not be there when the message cannot follow: its slot is claimed first. Not where
+// the payload needs the target's help to get there, as on another host: that would wait with a slot in hand, so the
+// message waits for room behind its payload. GASNET_ERR_NOT_READY: no room, and nothing was done.
+int long_now(gasnet_node_t node, uint64_t word, const void *from, size_t nbytes, void *to,
+	     const gasnet_handlerarg_t *args, bool *done)
+{
+	message_head m;
+	const size_t head = long_head(m, word, args, to, nbytes);
+	fi_pgas_place place;
+	*done = false;
+	if (is_here(node) || !gasneti_windows[node])
+		return GASNET_OK;
+	int rc = g.net.ops->message_claim(g.am, node, head, &place);
+	if (rc == -FI_EOPNOTSUPP)
+		return GASNET_OK;
+	if (rc == -FI_EAGAIN)
+		return GASNET_ERR_NOT_READY;
+	if (rc == 0) {
+		put_payload(node, to, from, nbytes);
+		memcpy(place.buf, &m, head);
+		rc = g.net.ops->message_publish(g.am, &place, head, head);
+	}
+	if (rc)
+		lost("message", node, rc);
+	*done = true;
+	return GASNET_OK;
+}
+
+} // namespace
+
+void check_gex_request(unsigned kind) noexcept
+{
+	const char *call = request_name(kind & GASNETI_CATEGORY);
+	if (!g.attached)
+		fail("%s: before gex_Client_Init", call);
+	if (in_handler())
+		fail("%s: in a handler, which may only reply", call);
+}
+
+void check_gex_reply(gasnet_token_t token, unsigned kind) noexcept
+{
+	const char *call = reply_name(kind & GASNETI_CATEGORY);
+	if (!token || !token->request)
+		fail("%s: not in the handler of a request", call);
+	if (token->replied)
+		fail("%s: the second reply of one handler", call);
+}
+
+void check_gex_payload(gasnet_node_t node, unsigned kind, size_t nbytes, const void *to) noexcept
+{
+	const unsigned category = kind & GASNETI_CATEGORY;
+	const char *call = kind & GASNETI_REPLY ? reply_name(category) : request_name(category);
+	if (nbytes > (category == GASNETI_MEDIUM ? gasneti_front.max_medium : GASNETI_MAX_LONG))
+		fail("%s: %zu bytes of payload; the most is gex_AM_Max%s, %zu", call, nbytes, call + strlen("gex_AM_"),
+		     category == GASNETI_MEDIUM ? size_t{gasneti_front.max_medium} : GASNETI_MAX_LONG);
+	if (category == GASNETI_LONG && !long_ok(node, to, nbytes))
+		fail("%s: %zu bytes at %p are not in the segment of node %u", call, nbytes, to, node);
+}
+
+int gex_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+		       const gasnet_handlerarg_t *args, bool now) noexcept
+{
+	message_head m;
+	const size_t head = medium_head(m, word, args, nbytes);
+	return send_gex_request(dest, &m, head, from, nbytes, now);
+}
+
+int gex_request_long(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes, void *to,
+		     const gasnet_handlerarg_t *args, bool now) noexcept
+{
+	bool done = false;
+	if (now)
+		if (const int err = long_now(dest, word, from, nbytes, to, args, &done); err || done)
+			return err;
+	// the payload first; the message's release orders it before the handler
+	put_payload(dest, to, from, nbytes);
+	message_head m;
+	const size_t head = long_head(m, word, args, to, nbytes);
+	return send_waiting(dest, &m, head, nullptr, 0);
+}
+
+int gex_reply_medium(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes,
+		     const gasnet_handlerarg_t *args, bool now) noexcept
+{
+	message_head m;
+	const size_t head = medium_head(m, word, args, nbytes);
+	return send_gex_reply(token, &m, head, from, nbytes, now);
+}
+
+int gex_reply_long(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes, void *to,
+		   const gasnet_handlerarg_t *args, bool now) noexcept
+{
+	bool done = false;
+	if (now) {
+		if (const int err = long_now(token->source, word, from, nbytes, to, args, &done))
+			return err;
+		if (done) {
+			token->replied = true;
+			return GASNET_OK;
+		}
+	}
+	put_payload(token->source, to, from, nbytes);
+	message_head m;
+	const size_t head = long_head(m, word, args, to, nbytes);
+	return send_gex_reply(token, &m, head, nullptr, 0, false);
+}
+
+} // namespace gasnet
+
+using namespace gasnet;
+
+extern "C" void gasneti_no_rank(gex_TM_t tm, gex_Rank_t rank) noexcept
+{
+	fail("active message to rank %u of a team of %u", rank, tm->size);
+}
+
+extern "C" int gasneti_gex_request_short(gasnet_node_t dest, const void *message, size_t bytes,
+					 gex_Flags_t flags) noexcept
+{
+	check_gex_request(GASNETI_SHORT);
+	return send_gex_request(dest, message, bytes, nullptr, 0, flags & GEX_FLAG_IMMEDIATE);
+}
+
+namespace {
+
+[[gnu::noinline]] int medium_other(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+				   const gasnet_handlerarg_t *args, gex_Flags_t flags)
+{
+	check_gex_request(GASNETI_MEDIUM);
+	check_gex_payload(dest, GASNETI_MEDIUM, nbytes, nullptr);
+	return gex_request_medium(dest, word, from, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
+}
+
+} // namespace
+
+extern "C" int gasneti_gex_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+					  const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
+{
+	gasnet_AMPoll();
+	if (PGAS_LIKELY(!in_handler()) && PGAS_LIKELY(post_medium(dest, word, from, nbytes, args)))
+		return GASNET_OK;
+	return medium_other(dest, word, from, nbytes, args, flags);
+}
+
+extern "C" int gasneti_gex_request_long(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes, void *to,
+					const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
+{
+	check_gex_request(GASNETI_LONG);
+	check_gex_payload(dest, GASNETI_LONG, nbytes, to);
+	gasnet_AMPoll();
+	return gex_request_long(dest, word, from, nbytes, to, args, flags & GEX_FLAG_IMMEDIATE);
+}
+
+extern "C" int gasneti_gex_reply_short(gex_Token_t token, uint64_t word, const gex_AM_Arg_t *args,
+				       gex_Flags_t flags) noexcept
+{
+	check_gex_reply(token, GASNETI_SHORT);
+	message_head m;
+	const size_t head = put_args(m, word, args);
+	return send_gex_reply(token, &m, head, nullptr, 0, flags & GEX_FLAG_IMMEDIATE);
+}
+
+extern "C" int gasneti_gex_reply_medium(gex_Token_t token, uint64_t word, const void *from, size_t nbytes,
+					const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
+{
+	check_gex_reply(token, GASNETI_MEDIUM);
+	check_gex_payload(token->source, word_kind(word), nbytes, nullptr);
+	return gex_reply_medium(token, word, from, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
+}
+
+extern "C" int gasneti_gex_reply_long(gex_Token_t token, uint64_t word, const void *from, size_t nbytes, void *to,
+				      const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
+{
+	check_gex_reply(token, GASNETI_LONG);
+	check_gex_payload(token->source, word_kind(word), nbytes, to);
+	return gex_reply_long(token, word, from, nbytes, to, args, flags & GEX_FLAG_IMMEDIATE);
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// GASNet-EX's ways of sending, for fixed and negotiated payload. `now`: or not at all, and GASNET_ERR_NOT_READY.
+#pragma once
+
+#include "gasnet_send.hpp"
+
+namespace gasnet {
+
+// These end the job when a client may not do what it does. kind: of the message's word.
+void check_gex_request(unsigned kind) noexcept;
+void check_gex_reply(gasnet_token_t token, unsigned kind) noexcept;
+void check_gex_payload(gasnet_node_t node, unsigned kind, size_t nbytes, const void *to) noexcept;
+
+int gex_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+		       const gasnet_handlerarg_t *args, bool now) noexcept;
+int gex_request_long(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes, void *to,
+		     const gasnet_handlerarg_t *args, bool now) noexcept;
+int gex_reply_medium(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes,
+		     const gasnet_handlerarg_t *args, bool now) noexcept;
+int gex_reply_long(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes, void *to,
+		   const gasnet_handlerarg_t *args, bool now) noexcept;
+
+} // namespace gasnet

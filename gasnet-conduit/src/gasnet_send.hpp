@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the files that send active messages share: how messages are laid out, and the ways into a ring that wait or keep.
+#pragma once
+
+#include "gasnet_message.hpp"
+
+namespace gasnet {
+
+inline bool node_ok(gasnet_node_t node)
+{
+	return node < gasneti_front.nodes;
+}
+inline bool is_here(gasnet_node_t node)
+{
+	return node == gasneti_front.mynode;
+}
+
+// gasnet_send.cpp. Sends a request, polling until there is room; handlers may run. GASNET_OK, or the job ends.
+int send_waiting(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept;
+// The same: sends a reply, now or later.
+void send_reply(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept;
+// The same: the payload of a long message. To this node it may come from the place where it goes.
+void put_payload(gasnet_node_t node, void *to, const void *from, size_t nbytes) noexcept;
+// The same: does the payload of a long message fit where it goes?
+bool long_ok(gasnet_node_t node, const void *to, size_t nbytes) noexcept;
+
+struct alignas(16) message_head {
+	uint64_t word;
+	char rest[PGAS_SLOT_INLINE - 8];
+};
+
+// Lays out word and arguments and returns how many bytes they are.
+inline size_t put_args(message_head &m, uint64_t word, const gasnet_handlerarg_t *args)
+{
+	const size_t n = word_args(word);
+	m.word = gasneti_front.word + word;
+	if (n)
+		memcpy(m.rest, args, 4 * n);
+	return 8 + 4 * n;
+}
+
+// The payload of a medium message begins at a multiple of 16 where the handler sees it. An eager buffer begins at one;
+// of a slot gasneti_slot_payload() tells.
+inline size_t slot_payload_at(size_t args)
+{
+	return gasneti_slot_payload(args);
+}
+inline size_t eager_payload_at(size_t args)
+{
+	return (8 + 4 * args + 15) / 16 * 16;
+}
+constexpr size_t kLargestHead = 8 + 4 * GASNETI_MAX_ARGS;
+static_assert(kLargestHead % 16 == 8 && kLargestHead <= PGAS_SLOT_INLINE);
+
+inline size_t medium_head(message_head &m, uint64_t word, const gasnet_handlerarg_t *args, size_t nbytes)
+{
+	put_args(m, word, args);
+	size_t at = slot_payload_at(word_args(word));
+	if (at + nbytes > PGAS_SLOT_INLINE)
+		at = eager_payload_at(word_args(word));
+	m.word += word_with_payload(at);
+	return at;
+}
+
+// A medium request that fits one slot is written there, in pieces, and nowhere else before. False: nothing was done.
+// budget: with all around it 130 instructions for 64 bytes, 160 with threads (paths.def: gasnet_am_medium0_64)
+[[gnu::always_inline]] inline bool post_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+					       const gasnet_handlerarg_t *args)
+{
+	const size_t n = word_args(word), at = slot_payload_at(n);
+	if (nbytes > PGAS_SLOT_INLINE - at)
+		return false;
+	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads);
+	if (PGAS_UNLIKELY(!c.slot))
+		return false;
+	pgas_hot_describe(&c, at + nbytes, PGAS_KIND_MSG, 0);
+	word += gasneti_front.word + word_with_payload(at);
+	memcpy(c.slot->payload, &word, sizeof word);
+	if (n)
+		memcpy(c.slot->payload + 8, args, 4 * n);
+	if (nbytes)
+		memcpy(c.slot->payload + at, from, nbytes);
+	pgas_hot_publish(&c);
+	return true;
+}
+
+inline size_t long_head(message_head &m, uint64_t word, const gasnet_handlerarg_t *args, void *to, size_t nbytes)
+{
+	const size_t used = (put_args(m, word, args) + 7) / 8 * 8;
+	const auto address = reinterpret_cast<uint64_t>(to);
+	memcpy(reinterpret_cast<char *>(&m) + used, &address, 8);
+	memcpy(reinterpret_cast<char *>(&m) + used + 8, &nbytes, 8);
+	return used + 16;
+}
+
+} // namespace gasnet
