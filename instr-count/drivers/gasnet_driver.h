@@ -2,7 +2,8 @@
 /*
  * gasnet_driver.h: for drivers of one GASNet call. Node 0 makes the calls
  * between two marks (GASNet names may be macros or inlined); the last node is
- * the target and polls. Public names of GASNet-1 only.
+ * the target and polls. Public names of GASNet-1 only, and of GASNet-EX where
+ * a driver of one of its calls asks for them.
  */
 #ifndef INSTR_COUNT_GASNET_DRIVER_H
 #define INSTR_COUNT_GASNET_DRIVER_H
@@ -94,5 +95,16 @@ static inline int gasnet_driver_run(int *argc, char ***argv, void (*call)(gasnet
 	{                                                                                                              \
 		return gasnet_driver_run(&argc, &argv, _call);                                                         \
 	}
+
+/* For calls of GASNet-EX: call(tm, peer). */
+#define GASNET_DRIVER_MAIN_GEX(_call)                                                                                  \
+	static void call_gex(gasnet_node_t peer, void *remote)                                                         \
+	{                                                                                                              \
+		gex_TM_t tm;                                                                                           \
+		gasnet_QueryGexObjects(NULL, NULL, &tm, NULL);                                                         \
+		_call(tm, peer);                                                                                       \
+		(void)remote;                                                                                          \
+	}                                                                                                              \
+	GASNET_DRIVER_MAIN(call_gex)
 
 #endif /* INSTR_COUNT_GASNET_DRIVER_H */

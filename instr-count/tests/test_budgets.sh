@@ -24,7 +24,7 @@ if grep -q __aarch64__ "$work/macros" && ! grep -q 'Features.* atomics' /proc/cp
 	skip "budgets are for processors with LSE atomics"
 fi
 
-"$IC" check 'shmem_*' 'fi_*' 'gasnet_*' 'upc_*' | tee "$work/out"
+"$IC" check 'shmem_*' 'fi_*' 'gasnet_*' 'gex_*' 'upc_*' | tee "$work/out"
 ! grep -q '^FAIL' "$work/out"
 check "no path is over its budget"
 # All of them skipped would be no test.

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * gex_am_prepare.c: active message request with 64 bytes, by GASNet-EX: prepared and committed; the client writes one
+ * word of it.
+ */
+#include "gasnet_driver.h"
+
+size_t gex_am_bytes = 64; /* known at run time only, as in most calls */
+
+static DRIVER_NOINLINE void op(gex_TM_t tm, gasnet_node_t peer)
+{
+	PGAS_MARK_BEGIN(op);
+	const gex_AM_SrcDesc_t sd = gex_AM_PrepareRequestMedium(tm, peer, NULL, gex_am_bytes, gex_am_bytes, NULL, 0, 0);
+	*(long *)gex_AM_SrcDescAddr(sd) = 7;
+	gex_AM_CommitRequestMedium0(sd, GASNET_DRIVER_HANDLER + 2, gex_am_bytes);
+	PGAS_MARK_END(op);
+}
+
+GASNET_DRIVER_MAIN_GEX(op)
