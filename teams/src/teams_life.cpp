@@ -2,6 +2,7 @@
 //
 // The life of a team: its arrays and what follows from the list of members; predefined teams, and sets; ending teams,
 // which is a sync after which nobody touches anybody's block.
+#include "teams_channel.hpp"
 #include "teams_life.hpp"
 #include "teams_memory.hpp"
 
@@ -71,7 +72,7 @@ uint64_t highest_number(const team &t)
 	if (t.received)
 		for (int i = 0; i < 2 * t.size; i++)
 			high = std::max(high, t.received[i] + 2); // a ring ends with two signals that nobody awaits
-	return high;
+	return std::max(high, channels_highest(t));
 }
 
 void free_arrays(team &t)
@@ -209,19 +210,23 @@ void team_release(team &t)
 		else
 			arena_give({at, highest_number(t)}, t.block_lines);
 	}
-	if (t.has_staging)
-		staging_give(static_cast<uint32_t>((t.staging_at[t.me] - reinterpret_cast<uintptr_t>(g_job.memory)) /
-						   kLine));
+	if (t.staging_lines)
+		staging_give(
+			static_cast<uint32_t>((t.staging_at[t.me] - reinterpret_cast<uintptr_t>(g_job.memory)) / kLine),
+			t.staging_lines);
+	channels_close(t);
 	free(t.sent);
 	t.sent = t.received = nullptr;
 	t.block = nullptr;
-	t.has_staging = false;
+	t.staging_lines = 0;
 	t.magic = 0;
 }
 
 void destroy(team *t)
 {
-	sync_push(*t); // all members are through with all collectives, and nobody looks at my block any more
+	if (t->channel && t->hosts > 1)
+		settle(); // what I told others last, and nobody waits for
+	sync_push(*t);    // all members are through with all collectives, and nobody looks at my block any more
 	team_release(*t);
 	team_unmake(t);
 }
@@ -257,10 +262,11 @@ outcome predefine(team &t, const int *ranks, int count)
 	if (!team_arrays(t, count))
 		return outcome::out_of_memory;
 	t.block_lines = block_lines(g_job.size); // the same everywhere, whatever the team
-	const slot s = arena_take(t.block_lines), staging = staging_take();
+	t.staging_lines = staging_lines(g_job.size, true);
+	t.pieces_at = kStagingBytes;
+	const slot s = arena_take(t.block_lines), staging = staging_take(t.staging_lines);
 	if (!s.at || !staging.at)
 		return outcome::no_room;
-	t.has_staging = true;
 	for (int i = 0; i < count; i++) {
 		t.members[i] = ranks[i];
 		t.block_at[i] = reinterpret_cast<uintptr_t>(arena_address(s.at));
@@ -270,6 +276,7 @@ outcome predefine(team &t, const int *ranks, int count)
 	}
 	t.block = arena_address(s.at); // before derive: members' blocks are found there
 	derive(t);
+	channels_open(t);
 	t.magic = kTeamLive;
 	t.next = g_job.predefined;
 	g_job.predefined = &t;
@@ -290,6 +297,8 @@ outcome open(const client &c, team &world)
 		ranks[rank] = static_cast<int>(rank);
 		g_job.reach_of_rank[rank] = kReachAsk;
 	}
+	const bool one_host = std::all_of(c.hosts, c.hosts + size, [&](uint64_t host) { return host == *c.hosts; });
+	g_job.lanes = !c.nonblocking ? 0 : one_host ? 1 : 2;
 	const outcome got = predefine(world, ranks, c.size);
 	free(ranks);
 	g_job.world_hosts = world.hosts;

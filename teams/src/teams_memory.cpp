@@ -21,7 +21,7 @@ constexpr int kPlaces = 64;
 struct arena {
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	std::vector<slot> given_back[kClasses];
-	std::vector<slot> staging;
+	std::vector<slot> staging[kClasses];
 	uint64_t end = g_job.client_lines;
 	// the pool
 	uint32_t pool_at = 0, pool_lines = 0;
@@ -64,18 +64,21 @@ slot arena_take(uint32_t lines)
 	return take(g_here->given_back[c], uint64_t{1} << c);
 }
 
-slot staging_take()
+slot staging_take(uint32_t lines)
 {
+	const unsigned c = class_of(lines);
+	if (c >= kClasses)
+		return {};
 	const locked lock(g_here->mutex);
-	return take(g_here->staging, kStagingBytes / kLine);
+	return take(g_here->staging[c], uint64_t{1} << c);
 }
 
-void staging_give(uint32_t at)
+void staging_give(uint32_t at, uint32_t lines)
 {
 	if (!at)
 		return;
 	const locked lock(g_here->mutex);
-	g_here->staging.push_back({at, 0});
+	g_here->staging[class_of(lines)].push_back({at, 0});
 }
 
 void arena_give(slot s, uint32_t lines)

@@ -28,8 +28,8 @@ bool arena_setup(); // false: out of memory
 void arena_close();
 slot arena_take(uint32_t lines);
 void arena_give(slot s, uint32_t lines);
-slot staging_take(); // kept apart from blocks: what is in it are no numbers
-void staging_give(uint32_t at);
+slot staging_take(uint32_t lines); // kept apart from blocks: what is in it are no numbers
+void staging_give(uint32_t at, uint32_t lines);
 
 // agreement::bitmask
 void pool_setup(uint32_t lines);

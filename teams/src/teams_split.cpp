@@ -5,6 +5,7 @@
 // there is; it costs what a reduction of one word costs. Arguments that all members must give alike travel along as a
 // check sum: when they differ, all members get a nonzero answer and no team.
 #include "teams_algorithms.hpp"
+#include "teams_channel.hpp"
 #include "teams_life.hpp"
 #include "teams_memory.hpp"
 
@@ -33,7 +34,7 @@ struct offer_wire {
 };
 
 struct offer : offer_wire {
-	uint32_t lines = 0;
+	uint32_t lines = 0, staging_lines = 0;
 };
 
 struct split_line {
@@ -53,7 +54,7 @@ void withdraw(const offer &o)
 {
 	if (!by_mask())
 		arena_give({o.block, o.last}, o.lines);
-	staging_give(o.staging);
+	staging_give(o.staging, o.staging_lines);
 }
 
 offer make_offer(int most_members)
@@ -69,8 +70,9 @@ offer make_offer(int most_members)
 		o.block = s.at;
 		o.last = s.last;
 	}
-	if (o.block && wants_staging(g_job.world_hosts)) {
-		o.staging = staging_take().at;
+	o.staging_lines = staging_lines(most_members, wants_staging(g_job.world_hosts));
+	if (o.block && o.staging_lines) {
+		o.staging = staging_take(o.staging_lines).at;
 		if (!o.staging) {
 			withdraw(o);
 			o.block = 0;
@@ -165,8 +167,10 @@ int finish_team(team *t, const team &parent, const int *list, const offer &mine,
 			t->peer[i] = reinterpret_cast<char *>(t->block_at[i] + t->reach[i]);
 	t->block = reinterpret_cast<char *>(t->block_at[t->me]);
 	t->block_lines = mine.lines;
-	t->has_staging = mine.staging != 0;
+	t->staging_lines = mine.staging_lines;
+	t->pieces_at = wants_staging(g_job.world_hosts) ? kStagingBytes : 0;
 	set_numbers(*t, first);
+	channels_open(*t);
 	t->magic = kTeamLive;
 	*out = t;
 	return 0;

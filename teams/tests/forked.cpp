@@ -124,6 +124,7 @@ teams::client client_of(const job &how, unsigned life)
 	c.size = how.size;
 	c.hosts = g_hosts.data();
 	c.crowded = how.crowded;
+	c.nonblocking = how.nonblocking;
 	c.forced = how.forced;
 	c.agree = how.agree;
 	c.memory = g_parts + static_cast<size_t>(g_rank) * kPartBytes + life * how.team_bytes;
@@ -190,7 +191,8 @@ int fork_and_run(const job &how, void (*body)(), bool bare)
 	g_parts = static_cast<char *>(parts);
 	g_hosts.clear();
 	for (int rank = 0; rank < how.size; rank++)
-		g_hosts.push_back(static_cast<uint64_t>(rank / how.per_host));
+		g_hosts.push_back(
+			static_cast<uint64_t>(how.hosts_in_turn ? rank % how.hosts_in_turn : rank / how.per_host));
 	std::vector<pid_t> pids;
 	for (int rank = 0; rank < how.size; rank++) {
 		const pid_t pid = fork();

@@ -22,11 +22,13 @@ constexpr size_t kDataBytes = size_t{4} << 20;
 struct job {
 	int size = 4;
 	int per_host = 1 << 20;    // ranks 0, 1, ... up to so many are on one host, and so on
+	int hosts_in_turn = 0;     // or: rank 0 is on host 0, rank 1 on host 1, and so on, around so many
 	bool maps_nothing = false; // no memory of another process is mapped, even on the same host
 	size_t team_bytes = kTeamBytes / 2;
 	teams::algorithms forced;
 	teams::agreement agree = teams::agreement::slots;
 	bool crowded = true;
+	bool nonblocking = false;
 };
 
 // The client's own part of a team must outlast what teams do with theirs.

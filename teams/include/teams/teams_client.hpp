@@ -42,8 +42,9 @@ struct client {
 	// The job. mapped() is asked about ranks whose host is mine, and no others. The array stays until close().
 	int me = 0, size = 0;
 	const uint64_t *hosts = nullptr;
-	bool crowded = false; // more processes than cores on this host
-	bool threads = false; // several threads make and end teams at a time
+	bool crowded = false;     // more processes than cores on this host
+	bool threads = false;     // several threads make and end teams at a time
+	bool nonblocking = false; // teams have memory for teams_nb.hpp
 
 	// Choices of the user.
 	algorithms forced;

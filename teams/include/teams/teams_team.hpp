@@ -47,6 +47,8 @@ constexpr int kRounds = 10;                        // 4^10 is a million members;
 constexpr uintptr_t kReachAsk = 1, kReachNone = 2; // real ones are multiples of the page size
 constexpr size_t kStagingBytes = 256 * 1024;
 
+struct channels; // teams_channel.hpp
+
 // A team as one of its members sees it. The arrays are one per member, in one allocation. A client's own team begins
 // with it.
 struct team {
@@ -82,16 +84,19 @@ struct team {
 	uint64_t ring_messages = 0;                    // of reductions by ring, so far
 	uint64_t *flags = nullptr;                     // of a set
 	uint32_t block_lines = 0;                      // taken from the arena
-	bool has_staging = false;
-	int pool_slot = -1;                    // agreement::bitmask: place in the pool
-	int room = 0;                          // members that the arrays have room for
-	team *next = nullptr, *prev = nullptr; // in one of the lists of struct job
+	uint32_t staging_lines = 0;                    // the same
+	size_t pieces_at = 0;                          // of channels, in staging memory
+	channels *channel = nullptr;                   // of a client that wants them
+	int pool_slot = -1;                            // agreement::bitmask: place in the pool
+	int room = 0;                                  // members that the arrays have room for
+	team *next = nullptr, *prev = nullptr;         // in one of the lists of struct job
 };
 
 // All state of this process: what the client said, and what follows from it.
 struct job : client {
 	uintptr_t *reach_of_rank = nullptr; // as in struct team, of all ranks
 	int world_hosts = 1;
+	int lanes = 0; // of channels: teams_channel.hpp
 	team *predefined = nullptr, *made = nullptr;
 	team *spare = nullptr; // ended, with their arrays
 };
@@ -116,10 +121,11 @@ struct block_head {
 };
 static_assert(sizeof(line) == kLine && sizeof(block_head) % kLine == 0);
 
-constexpr uint32_t block_lines(int n)
+constexpr uint32_t lines_of_collectives(int n)
 {
 	return static_cast<uint32_t>(sizeof(block_head) / kLine + (kRing + 1 + 2) * static_cast<size_t>(n));
 }
+uint32_t block_lines(int n); // with those of channels behind them
 
 inline line *lines_behind_head(char *block)
 {

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Channels: how pieces of non-blocking collectives travel. A channel leads from every member to the one 2^level places
+// further on, or back, so that each has one writer and one reader whatever collective uses it, and trees with any root,
+// dissemination and Bruck's algorithms all run over the same few: a member has 2 log2(n) of them in each sense.
+//
+// A channel has kSlots slots in its reader's memory, and messages with numbers. Message m lies in slot m % kSlots: up to
+// kInline bytes beside its number in a line of the reader's block, more in a piece of staging memory. When the reader
+// has it out it says so in a line of the writer's block, one for each slot; then message m + kSlots may be written. So
+// messages need not be read in the order of their numbers, and several collectives may be under way on one channel: each
+// takes its numbers when it starts, which members do in the same order.
+//
+// Places: on several hosts members are lined up host by host, so that the shorter steps stay on a host. A reduction
+// whose operands must be taken in the order of members needs that order: it has a lane, a set of channels, of its own.
+#pragma once
+
+#include <teams/teams_team.hpp>
+
+namespace pgas::teams {
+
+constexpr unsigned kSlots = 4;
+constexpr size_t kPieceBytes = 8 * 1024;
+constexpr int kMostLevels = 20; // kMostRanks
+
+enum direction : int { onward = 0, back = 1 };
+
+// One order of the members; null: that of their numbers.
+struct lane {
+	const int *member_at = nullptr, *place_of = nullptr;
+};
+
+struct channels {
+	int levels = 0;
+	size_t slots = 0;                              // of all channels
+	lane lanes[2];                                 // 0: host by host; 1: in the order of members
+	uint64_t *sent = nullptr, *received = nullptr; // by channel: the highest number taken
+	int *orders = nullptr;                         // memory of the lane
+};
+
+inline int levels_of(int n)
+{
+	int levels = 0;
+	while (int64_t{1} << levels < n)
+		levels++;
+	return levels;
+}
+inline size_t channels_of(int n)
+{
+	return 2 * static_cast<size_t>(g_job.lanes) * static_cast<size_t>(levels_of(n));
+}
+// Lines of staging memory of a team of n.
+inline uint32_t staging_lines(int n, bool with_staging)
+{
+	return static_cast<uint32_t>((channels_of(n) * kSlots * kPieceBytes + (with_staging ? kStagingBytes : 0)) /
+				     kLine);
+}
+
+void channels_open(team &t); // numbers, block and staging memory are there
+void channels_close(team &t);
+uint64_t channels_highest(const team &t); // number in any line
+
+// --- a channel -------------------------------------------------------------------------------------------------------
+
+inline int channel_of(const team &t, int lane, direction dir, int level)
+{
+	return (2 * lane + dir) * t.channel->levels + level;
+}
+inline int member_at(const lane &l, int place)
+{
+	return l.member_at ? l.member_at[place] : place;
+}
+inline int place_of(const lane &l, int member)
+{
+	return l.place_of ? l.place_of[member] : member;
+}
+inline size_t slot_of(int channel, uint64_t number)
+{
+	return static_cast<size_t>(channel) * kSlots + number % kSlots;
+}
+inline line *channel_lines(const team &t)
+{
+	return reinterpret_cast<line *>(t.block) + lines_of_collectives(t.size);
+}
+inline line *message_line(const team &t, int channel, uint64_t number)
+{
+	return channel_lines(t) + slot_of(channel, number);
+}
+inline line *taken_line(const team &t, int channel, uint64_t number)
+{
+	return message_line(t, channel, number) + t.channel->slots;
+}
+inline char *piece_of(const team &t, int member, int channel, uint64_t number)
+{
+	return reinterpret_cast<char *>(t.staging_at[member] + t.pieces_at + slot_of(channel, number) * kPieceBytes);
+}
+
+// Is the slot of this message free?
+inline bool may_send(const team &t, int channel, uint64_t number)
+{
+	// pairs with store_release in set_number(): the reader has the message before out
+	return number <= t.first + kSlots ||
+	       pgas_load_acquire(&taken_line(t, channel, number)->number) >= number - kSlots;
+}
+
+inline void send_message(team &t, int to, int channel, uint64_t number, const void *from, size_t bytes)
+{
+	line *at = message_line(t, channel, number);
+	if (!bytes)
+		return set_number(t, to, at, number);
+	if (bytes > kInline) {
+		push(t, to, piece_of(t, to, channel, number), from, bytes);
+		return set_number(t, to, at, number);
+	}
+	line beside{};
+	memcpy(beside.payload, from, bytes);
+	set_line(t, to, at, number, beside, bytes);
+}
+
+// Where message `number` of so many bytes is, or null: it is not there yet.
+inline char *message_here(const team &t, int channel, uint64_t number, size_t bytes)
+{
+	line *at = message_line(t, channel, number);
+	// pairs with store_release in set_number() and set_line(), or with the atomics of far members
+	if (pgas_load_acquire(&at->number) != number)
+		return nullptr;
+	return bytes > kInline ? piece_of(t, t.me, channel, number) : at->payload;
+}
+
+// I have it out.
+inline void message_taken(team &t, int from, int channel, uint64_t number)
+{
+	set_number(t, from, taken_line(t, channel, number), number);
+}
+
+} // namespace pgas::teams

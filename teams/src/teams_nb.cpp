@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The engine of non-blocking collectives: runs the programs of teams_nb.hpp. Everything here happens under one lock,
+// where there are threads.
+#include "teams_nb.hpp"
+#include "teams_memory.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace pgas::teams {
+namespace {
+
+constexpr unsigned kAtOnce = 32; // operations that one call of progress() looks at
+
+struct engine {
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	operation *head = nullptr, *tail = nullptr; // under way
+	operation *spare = nullptr;
+	unsigned count = 0; // read without the lock
+};
+engine g_engine;
+
+void append(operation *op)
+{
+	op->next = nullptr;
+	op->prev = g_engine.tail;
+	(g_engine.tail ? g_engine.tail->next : g_engine.head) = op;
+	g_engine.tail = op;
+}
+
+void take_out(operation *op)
+{
+	(op->prev ? op->prev->next : g_engine.head) = op->next;
+	(op->next ? op->next->prev : g_engine.tail) = op->prev;
+}
+
+void give_back(operation *op)
+{
+	op->next = g_engine.spare;
+	g_engine.spare = op;
+}
+
+// --- steps -----------------------------------------------------------------------------------------------------------
+
+// One of the memories, where this segment of it begins.
+char *base_of(const operation &op, const fiber &fib, buffer which)
+{
+	switch (which) {
+	case buffer::source:
+		return const_cast<char *>(op.source) + fib.segment * op.segment; // nobody writes there
+	case buffer::dest:
+		return op.dest + fib.segment * op.segment;
+	default:
+		return op.temp;
+	}
+}
+
+size_t segment_bytes(const operation &op, const fiber &fib)
+{
+	return std::min(op.segment, op.total - fib.segment * op.segment);
+}
+
+bool send(operation &op, fiber &fib, step &s, const char *from, size_t bytes)
+{
+	do {
+		if (!may_send(*op.t, s.channel, s.number))
+			return false;
+		const size_t n = std::min(op.unit, bytes - fib.done);
+		send_message(*op.t, s.peer, s.channel, s.number++, from + fib.done, n);
+		fib.done += n;
+	} while (fib.done < bytes);
+	return true;
+}
+
+void fold_message(const operation &op, char *acc, char *message, size_t bytes)
+{
+	alignas(64) char aligned[kLine]; // what lies beside a number does not lie as every type must
+	if (bytes <= kInline)
+		message = static_cast<char *>(memcpy(aligned, message, bytes));
+	op.f.into(op.f, acc, message, bytes / op.f.size);
+}
+
+bool receive(operation &op, fiber &fib, step &s, char *to, size_t bytes)
+{
+	do {
+		const size_t n = std::min(op.unit, bytes - fib.done);
+		char *message = message_here(*op.t, s.channel, s.number, n);
+		if (!message)
+			return false;
+		if (s.what == act::fold)
+			fold_message(op, to + fib.done, message, n);
+		else if (n)
+			memcpy(to + fib.done, message, n);
+		message_taken(*op.t, s.peer, s.channel, s.number++);
+		fib.done += n;
+	} while (fib.done < bytes);
+	return true;
+}
+
+// Blocks of all members, between the order of their numbers and that of distances from a place.
+void rearrange(const operation &op, const step &s, char *where, const char *from)
+{
+	const team &t = *op.t;
+	const lane &l = t.channel->lanes[0];
+	const int n = t.size;
+	for (int i = 0; i < n; i++) {
+		const int place = s.what == act::place_back ? s.peer - i : s.peer + i;
+		const auto member = static_cast<size_t>(member_at(l, (place + n) % n)), at = static_cast<size_t>(i);
+		const size_t to = s.what == act::pick ? at : member, of = s.what == act::pick ? member : at;
+		memcpy(where + to * s.bytes, from + of * s.bytes, s.bytes);
+	}
+}
+
+// Blocks whose distance has a bit, to and from where they lie one behind the other.
+void sift(const operation &op, const step &s, char *where, const char *from)
+{
+	size_t packed = 0;
+	for (int i = 0; i < op.t->size; i++) {
+		if (!(i & s.peer))
+			continue;
+		const size_t at = static_cast<size_t>(i) * s.bytes;
+		if (s.what == act::pack)
+			memcpy(where + packed, from + at, s.bytes);
+		else
+			memcpy(where + at, from + packed, s.bytes);
+		packed += s.bytes;
+	}
+}
+
+bool run_step(operation &op, fiber &fib, step &s)
+{
+	char *const where = base_of(op, fib, s.where) + s.offset;
+	const size_t bytes = s.bytes == kSegment ? segment_bytes(op, fib) : s.bytes;
+	switch (s.what) {
+	case act::send:
+		return send(op, fib, s, where, bytes);
+	case act::receive:
+	case act::fold:
+		return receive(op, fib, s, where, bytes);
+	default:
+		break;
+	}
+	char *const from = base_of(op, fib, s.from) + s.from_offset;
+	switch (s.what) {
+	case act::combine:
+		op.f.into(op.f, where, from, bytes / op.f.size);
+		break;
+	case act::copy:
+		if (where != from && bytes)
+			memmove(where, from, bytes);
+		break;
+	case act::pack:
+	case act::unpack:
+		sift(op, s, where, from);
+		break;
+	default:
+		rearrange(op, s, where, from);
+	}
+	return true;
+}
+
+// --- operations ------------------------------------------------------------------------------------------------------
+
+bool ended(const operation &op, const fiber &fib)
+{
+	return fib.first == fib.end || fib.segment == segments_of(op);
+}
+
+bool run_fiber(operation &op, fiber &fib)
+{
+	const fiber &other = op.fibers[&fib == &op.fibers[0]];
+	bool moved = false;
+	while (!ended(op, fib)) {
+		if (op.lag && &fib == &op.fibers[1] && fib.segment >= other.segment)
+			return moved;
+		step &s = op.steps[fib.at];
+		const size_t before = fib.done;
+		if (s.needs > other.at && !ended(op, other))
+			return moved;
+		if (!run_step(op, fib, s))
+			return moved || fib.done > before;
+		moved = true;
+		fib.done = 0;
+		if (++fib.at == fib.end) {
+			fib.at = fib.first;
+			fib.segment++;
+		}
+	}
+	return moved;
+}
+
+// As far as it goes. True: something moved.
+bool run(operation &op)
+{
+	bool moved = false;
+	while (run_fiber(op, op.fibers[0]) | run_fiber(op, op.fibers[1]))
+		moved = true;
+	op.over = ended(op, op.fibers[0]) && ended(op, op.fibers[1]);
+	return moved;
+}
+
+// It ran. What is over makes room for what follows it.
+void settle_up(operation *op)
+{
+	while (op->over) {
+		take_out(op);
+		operation *const then = op->then;
+		if (op->internal)
+			give_back(op);
+		if (!then) {
+			pgas_store_relaxed(&g_engine.count, g_engine.count - 1);
+			return;
+		}
+		append(then);
+		run(*then);
+		op = then;
+	}
+}
+
+} // namespace
+
+// --- making programs -------------------------------------------------------------------------------------------------
+
+engine_lock::engine_lock()
+{
+	if (g_job.threads)
+		pthread_mutex_lock(&g_engine.mutex);
+}
+engine_lock::~engine_lock()
+{
+	if (g_job.threads)
+		pthread_mutex_unlock(&g_engine.mutex);
+}
+
+operation *new_operation(team &t, void *dest, const void *source, size_t total, size_t unit, size_t segment)
+{
+	if (!t.channel)
+		fail("collective", "this team has no channels");
+	operation *op = g_engine.spare;
+	char *temp = nullptr;
+	size_t room = 0;
+	if (op) {
+		g_engine.spare = op->next;
+		temp = op->temp;
+		room = op->temp_room;
+	} else {
+		op = static_cast<operation *>(malloc(sizeof(operation)));
+		if (!op)
+			fail("collective", "out of memory");
+	}
+	new (op) operation; // steps stay as they are
+	op->temp = temp;
+	op->temp_room = room;
+	op->t = &t;
+	op->dest = static_cast<char *>(dest);
+	op->source = static_cast<const char *>(source);
+	op->total = total;
+	op->unit = unit;
+	op->segment = segment;
+	return op;
+}
+
+void want_temp(operation &op, size_t bytes)
+{
+	if (op.temp_room >= bytes)
+		return;
+	free(op.temp);
+	op.temp = static_cast<char *>(aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine));
+	if (!op.temp)
+		fail("collective", "out of memory");
+	op.temp_room = bytes;
+}
+
+// A program without segments runs once.
+size_t segments_of(const operation &op)
+{
+	return op.total ? (op.total + op.segment - 1) / op.segment : 1;
+}
+
+namespace {
+
+step &add(operation &op, act what, buffer where, size_t bytes)
+{
+	fiber &fib = op.fibers[op.fibers[1].first != 0];
+	step &s = op.steps[op.step_count++];
+	fib.end = op.step_count;
+	s = {what, where, where, 0, 0, 0, 0, 0, bytes, 0};
+	return s;
+}
+
+size_t messages(const operation &op, size_t bytes)
+{
+	const auto of = [&](size_t n) { return n ? (n + op.unit - 1) / op.unit : 1; };
+	if (bytes != kSegment)
+		return of(bytes);
+	const size_t rest = op.total % op.segment;
+	return op.total / op.segment * of(op.segment) + (rest ? of(rest) : 0);
+}
+
+// The step's messages get the next numbers of its channel.
+void through(operation &op, step &s, int lane, direction dir, int level, bool mine)
+{
+	team &t = *op.t;
+	const auto &order = t.channel->lanes[lane];
+	const int away = 1 << level, place = place_of(order, t.me);
+	const bool further = (dir == onward) == mine; // whoever is at the other end
+	const int channel = channel_of(t, lane, dir, level);
+	s.peer = member_at(order, (place + (further ? away : t.size - away)) % t.size);
+	s.channel = static_cast<uint8_t>(channel);
+	uint64_t &taken = (mine ? t.channel->sent : t.channel->received)[channel];
+	s.number = taken + 1;
+	taken += messages(op, s.bytes);
+}
+
+} // namespace
+
+void second_fiber(operation &op)
+{
+	op.fibers[1].first = op.fibers[1].end = op.fibers[1].at = op.step_count;
+}
+
+void add_send(operation &op, int lane, direction dir, int level, buffer from, size_t offset, size_t bytes)
+{
+	step &s = add(op, act::send, from, bytes);
+	s.offset = offset;
+	through(op, s, lane, dir, level, true);
+}
+
+void add_receive(operation &op, int lane, direction dir, int level, buffer to, size_t offset, size_t bytes)
+{
+	step &s = add(op, act::receive, to, bytes);
+	s.offset = offset;
+	through(op, s, lane, dir, level, false);
+}
+
+void add_fold(operation &op, int lane, direction dir, int level, buffer acc)
+{
+	through(op, add(op, act::fold, acc, kSegment), lane, dir, level, false);
+}
+
+void add_here(operation &op, act what, buffer where, buffer from, int base_or_bit, size_t bytes)
+{
+	step &s = add(op, what, where, bytes);
+	s.from = from;
+	s.peer = base_or_bit;
+}
+
+void add_barrier(operation &op)
+{
+	for (int level = 0; level < op.t->channel->levels; level++) {
+		add_send(op, 0, onward, level, buffer::temp, 0, 0);
+		add_receive(op, 0, onward, level, buffer::temp, 0, 0);
+	}
+}
+
+operation *launch(operation *op)
+{
+	run(*op);
+	if (op->over) {
+		give_back(op);
+		return nullptr;
+	}
+	pgas_store_relaxed(&g_engine.count, g_engine.count + 1);
+	append(op);
+	return op;
+}
+
+namespace {
+
+operation *barrier_of(team &t)
+{
+	operation *op = new_operation(t, nullptr, nullptr, 0, 1, 1);
+	add_barrier(*op);
+	return op;
+}
+
+} // namespace
+
+bounded::bounded(team &t, bounds wanted) : b(wanted)
+{
+	if (b.all_in && t.size > 1)
+		before = barrier_of(t);
+}
+
+operation *bounded::launch(operation *op) const
+{
+	operation *last = op, *first = op;
+	if (b.all_out) {
+		last = barrier_of(*op->t);
+		op->then = last;
+		op->internal = true;
+	}
+	if (before) {
+		before->then = op;
+		before->internal = true;
+		first = before;
+	}
+	if (first == last)
+		return teams::launch(op);
+	pgas_store_relaxed(&g_engine.count, g_engine.count + 1);
+	append(first);
+	run(*first);
+	settle_up(first);
+	if (!last->over)
+		return last;
+	give_back(last);
+	return nullptr;
+}
+
+// --- calls -----------------------------------------------------------------------------------------------------------
+
+operation *start_barrier(team &t)
+{
+	if (t.size == 1)
+		return nullptr;
+	const engine_lock lock;
+	return launch(barrier_of(t));
+}
+
+namespace {
+
+// Some of those under way, others the next time: a long list must not hold up a poll, and none may be left out.
+bool progress_some()
+{
+	bool moved = false;
+	for (unsigned left = std::min(g_engine.count, kAtOnce); left && g_engine.head; left--) {
+		operation *op = g_engine.head;
+		take_out(op);
+		append(op);
+		moved = run(*op) || moved;
+		settle_up(op);
+	}
+	return moved;
+}
+
+} // namespace
+
+bool finished(operation *op)
+{
+	const engine_lock lock;
+	if (!op->over)
+		progress_some();
+	if (!op->over)
+		return false;
+	give_back(op);
+	return true;
+}
+
+bool progress()
+{
+	if (!under_way())
+		return false;
+	if (!g_job.threads)
+		return progress_some();
+	if (pthread_mutex_trylock(&g_engine.mutex) != 0) // somebody else is at it
+		return false;
+	const bool moved = progress_some();
+	pthread_mutex_unlock(&g_engine.mutex);
+	return moved;
+}
+
+unsigned under_way()
+{
+	return pgas_load_relaxed(&g_engine.count);
+}
+
+} // namespace pgas::teams

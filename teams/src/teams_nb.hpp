@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A non-blocking collective from the inside: a short program of steps, each of which moves one stretch of memory
+// through one channel, or within this process. Steps of a fiber follow one another; a step that cannot go on is tried
+// again later. Two fibers are for what must not wait for each other: sending and receiving in the same round, or the
+// way up and the way down a tree.
+//
+// Long reductions and broadcasts run their program once for each segment, so that the members along a tree work at the
+// same time on segments that follow one another.
+#pragma once
+
+#include <teams/teams_nb.hpp>
+
+#include "teams_channel.hpp"
+
+namespace pgas::teams {
+
+enum class act : uint8_t {
+	send,
+	receive,
+	fold,    // what arrives into `where`
+	combine, // `from` into `where`, both here
+	copy,
+	pick,       // blocks of `from`, by member, into `where`, by distance from `base` onward
+	place,      // the other way
+	place_back, // the same, where distances are backward
+	pack,       // blocks of `from` whose distance has a bit, into `where`
+	unpack
+};
+enum class buffer : uint8_t { source, dest, temp };
+
+constexpr size_t kSegment = SIZE_MAX; // as the length of a step: what the segment has
+
+struct step {
+	act what;
+	buffer where, from;
+	uint8_t channel;
+	uint8_t needs; // steps of the other fiber end before this one begins, up to this one; see operation.steps
+	int peer;      // or the base, or the bit
+	size_t offset, from_offset;
+	size_t bytes;
+	uint64_t number; // of the next message
+};
+
+struct fiber {
+	uint8_t first = 0, end = 0, at = 0; // steps
+	size_t segment = 0;
+	size_t done = 0; // bytes of the step
+};
+
+constexpr size_t kMostSteps = 4 * kMostLevels + 8;
+
+struct operation {
+	operation *next = nullptr, *prev = nullptr; // under way; or spare
+	operation *then = nullptr;                  // begins when this is over
+	team *t = nullptr;
+	bool over = false, internal = false; // internal: nobody asks for it, it goes when it is over
+	bool lag = false;                    // the second fiber follows the first by at least a segment
+	uint8_t step_count = 0;
+	const char *source = nullptr;
+	char *dest = nullptr, *temp = nullptr;
+	size_t temp_room = 0;
+	size_t total = 0;   // bytes, over all segments
+	size_t segment = 0; // bytes of one
+	size_t unit = 0;    // bytes of a message
+	folding f;
+	fiber fibers[2];
+	step steps[kMostSteps];
+};
+
+// --- making programs -------------------------------------------------------------------------------------------------
+
+// A new one for a team of several, with everything but steps. The lock of the engine is held from here to launch().
+operation *new_operation(team &t, void *dest, const void *source, size_t total, size_t unit, size_t segment);
+void want_temp(operation &op, size_t bytes);
+void second_fiber(operation &op); // steps from here on
+
+size_t segments_of(const operation &op);
+
+void add_send(operation &op, int lane, direction dir, int level, buffer from, size_t offset, size_t bytes);
+void add_receive(operation &op, int lane, direction dir, int level, buffer to, size_t offset, size_t bytes);
+void add_fold(operation &op, int lane, direction dir, int level, buffer acc);
+void add_here(operation &op, act what, buffer where, buffer from, int base_or_bit, size_t bytes);
+void add_barrier(operation &op);
+
+class engine_lock {
+public:
+	engine_lock();
+	~engine_lock();
+	engine_lock(const engine_lock &) = delete;
+	engine_lock &operator=(const engine_lock &) = delete;
+};
+
+// Starts what was made, between barriers where its bounds say so. Null: it is over already.
+struct bounded {
+	operation *before = nullptr;
+	bounds b;
+	bounded(team &t, bounds wanted);
+	operation *launch(operation *op) const;
+};
+operation *launch(operation *op);
+
+} // namespace pgas::teams

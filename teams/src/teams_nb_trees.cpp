@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Non-blocking broadcast and reductions: binomial trees over the members' places, counted from a base. Member r (from
+// the base on) has the children r + 2^l for all 2^l below its lowest bit, and the child's part of the tree is the 2^l
+// members from there on: what comes from children in rising order is in the order of members.
+//
+// On one host the base is the root. On several it is the first member on the root's host: then the tree crosses to each
+// other host once, where hosts are alike; what the root has goes up the tree to the base on its way, and a result comes
+// down to it. A reduction to all goes up to the base and down again, each segment for itself.
+#include "teams_nb.hpp"
+
+#include <algorithm>
+
+namespace pgas::teams {
+namespace {
+
+int low_level(int r) // the level of the way to the parent; r is not 0
+{
+	return __builtin_ctz(static_cast<unsigned>(r));
+}
+int high_level(int r)
+{
+	return 31 - __builtin_clz(static_cast<unsigned>(r));
+}
+
+struct tree {
+	int lane, n, r;
+	int top; // children are at levels below
+
+	tree(const team &t, int which_lane, int base)
+		: lane(which_lane), n(t.size), r((place_of(t.channel->lanes[which_lane], t.me) - base + n) % n),
+		  top(r ? low_level(r) : t.channel->levels)
+	{
+	}
+	bool has_child(int level) const { return r + (1 << level) < n; }
+	bool is_leaf() const { return top == 0 || !has_child(0); }
+	// is q in the part of the tree below me, or mine?
+	bool holds(int q) const { return r == 0 || (q >= r && q < r + (1 << top)); }
+};
+
+int base_for(const team &t, int root)
+{
+	const lane &l = t.channel->lanes[0];
+	return place_of(l, t.hosts > 1 ? t.leaders[t.host[root]] : root);
+}
+
+// Member q's memory goes to everybody's dest; q's own has its data in `from`.
+void add_broadcast(operation &op, const tree &at, int q, buffer from)
+{
+	const bool on_way = at.holds(q), is_root = at.r == q;
+	const int toward = on_way && !is_root ? high_level(q - at.r) : -1; // the child on whose side the root is
+	const buffer mine = is_root ? from : buffer::dest;
+	if (toward >= 0)
+		add_receive(op, at.lane, back, toward, buffer::dest, 0, kSegment);
+	else if (!is_root)
+		add_receive(op, at.lane, onward, at.top, buffer::dest, 0, kSegment);
+	if (on_way && at.r)
+		add_send(op, at.lane, back, at.top, mine, 0, kSegment);
+	for (int level = at.top - 1; level >= 0; level--)
+		if (at.has_child(level) && level != toward)
+			add_send(op, at.lane, onward, level, mine, 0, kSegment);
+}
+
+// Everything from my part of the tree into acc, and to my parent. acc is not used when I have no children.
+void add_reduce(operation &op, const tree &at, buffer acc)
+{
+	if (at.is_leaf()) {
+		if (at.r)
+			add_send(op, at.lane, back, at.top, buffer::source, 0, kSegment);
+		return;
+	}
+	const bool whole = op.f.size <= op.unit; // messages consist of whole elements
+	add_here(op, act::copy, acc, buffer::source, 0, kSegment);
+	for (int level = 0; level < at.top; level++) {
+		if (!at.has_child(level))
+			continue;
+		if (whole) {
+			add_fold(op, at.lane, back, level, acc);
+		} else {
+			add_receive(op, at.lane, back, level, buffer::temp, op.segment, kSegment);
+			add_here(op, act::combine, acc, buffer::temp, 0, kSegment);
+			op.steps[op.step_count - 1].from_offset = op.segment;
+		}
+	}
+	if (at.r)
+		add_send(op, at.lane, back, at.top, acc, 0, kSegment);
+}
+
+// The base's result, down to q alone.
+void add_hand_down(operation &op, const tree &at, int q, buffer acc)
+{
+	if (!q || !at.holds(q))
+		return;
+	const buffer mine = at.r == q ? buffer::dest : acc;
+	if (at.r)
+		add_receive(op, at.lane, onward, at.top, mine, 0, kSegment);
+	if (at.r != q)
+		add_send(op, at.lane, onward, high_level(q - at.r), mine, 0, kSegment);
+}
+
+void fold_rows(const folding &f, void *acc, void *right, size_t elements)
+{
+	const void *rows[] = {acc, right};
+	static_cast<const reduction *>(f.data)->fold(acc, rows, 2, elements);
+}
+
+} // namespace
+
+folding folding_of(const reduction &op)
+{
+	return {fold_rows, op.size, false, nullptr, &op};
+}
+
+operation *start_broadcast(team &t, void *dest, const void *source, size_t bytes, int root, bounds b)
+{
+	if (t.size == 1 || !bytes) {
+		if (t.me == root && dest != source && bytes)
+			memmove(dest, source, bytes);
+		return nullptr;
+	}
+	const engine_lock lock;
+	const bounded within(t, b);
+	operation *op = new_operation(t, dest, source, bytes, kPieceBytes, kSlots * kPieceBytes);
+	const int base = base_for(t, root), q = (place_of(t.channel->lanes[0], root) - base + t.size) % t.size;
+	add_broadcast(*op, tree(t, 0, base), q, buffer::source);
+	if (t.me == root)
+		add_here(*op, act::copy, buffer::dest, buffer::source, 0, kSegment);
+	return within.launch(op);
+}
+
+operation *start_reduce(team &t, const folding &f, void *dest, const void *source, size_t elements, int root)
+{
+	const size_t bytes = elements * f.size;
+	const bool everywhere = root == kEverywhere, here = everywhere || t.me == root;
+	if (t.size == 1 || !bytes) {
+		if (here && dest != source && bytes)
+			memmove(dest, source, bytes);
+		return nullptr;
+	}
+	const engine_lock lock;
+	const size_t unit = f.size <= kPieceBytes ? kPieceBytes / f.size * f.size : kPieceBytes;
+	const size_t segment = f.size <= kPieceBytes ? kSlots * unit : f.size;
+	operation *op = new_operation(t, dest, source, bytes, unit, segment);
+	op->f = f;
+	// without hosts that are out of order both lanes are in the order of members
+	const int lane = f.ordered && t.channel->lanes[0].member_at ? 1 : 0;
+	const int base = everywhere || f.ordered ? 0 : base_for(t, root);
+	const tree at(t, lane, base);
+	const buffer acc = here ? buffer::dest : buffer::temp;
+	const size_t needed = std::min(segment, bytes);
+	if (f.size > unit)
+		want_temp(*op, segment + needed);
+	else if (acc == buffer::temp && !at.is_leaf())
+		want_temp(*op, needed);
+	add_reduce(*op, at, acc);
+	if (!everywhere) {
+		const int q = (place_of(t.channel->lanes[lane], root) - base + t.size) % t.size;
+		add_hand_down(*op, at, q, acc);
+		return launch(op);
+	}
+	second_fiber(*op);
+	op->lag = true;
+	add_broadcast(*op, at, 0, buffer::dest);
+	return launch(op);
+}
+
+} // namespace pgas::teams
