@@ -175,6 +175,7 @@ PGAS_EXPORT size_t gex_TM_Create(gex_TM_t *new_tms, size_t num_new_tms, gex_TM_t
 PGAS_EXPORT int gex_TM_Destroy(gex_TM_t tm, gex_Memvec_t *scratch_p, gex_Flags_t flags) PGAS_NOEXCEPT;
 
 PGAS_EXPORT gex_Event_t gex_Coll_BarrierNB(gex_TM_t tm, gex_Flags_t flags) PGAS_NOEXCEPT;
+PGAS_EXPORT void gex_Coll_BarrierBlocking(gex_TM_t tm, gex_Flags_t flags) PGAS_NOEXCEPT;
 
 /* --- messages that arrived ---------------------------------------------------------------------------------------- */
 

@@ -87,10 +87,11 @@ bool is_leader()
 }
 
 // While a barrier waits for a leader every poll of it does its part, whether or not messages came.
+bool g_waits_for_me;
 void polls_pass_on(bool on)
 {
-	const pgas_cq *look = on ? &g_nothing : reinterpret_cast<pgas_cq *>(g.cq);
-	pgas_store_relaxed(&gasneti_front.arrivals, look);
+	pgas_store_relaxed(&g_waits_for_me, on);
+	polls_update();
 }
 
 // A leader's part, as far as it goes. The mutex is held.
@@ -157,6 +158,11 @@ void check_open(const char *call)
 }
 
 } // namespace
+
+bool barrier_wants_polls() noexcept
+{
+	return pgas_load_relaxed(&g_waits_for_me);
+}
 
 void barrier_pass_on() noexcept
 {

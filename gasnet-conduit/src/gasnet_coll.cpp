@@ -1,98 +1,196 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Broadcast. The root lays a piece into its own internal memory and raises its number; the others copy it out and raise
-// theirs; the root goes on when all have. Nobody returns before everybody has the last piece.
-#include "gasnet_state.hpp"
+// GASNet-EX's collectives: operations of teams/ (teams_nb.hpp) behind events. They go on in every poll, wait and test of
+// this node; while one is under way no poll is short.
+#include "gasnet_coll.hpp"
 
-#include <cstring>
+#include <cstdlib>
 
-#include <gasnet_coll.h>
+#include <pgas/pgas_base.hpp>
+#include <teams/teams_fold.hpp>
 
 namespace gasnet {
 namespace {
 
-uint64_t g_pieces; // so far, the same on all nodes
+namespace teams = pgas::teams;
 
-void wait_for(gasnet_node_t node, uint64_t number)
+// --- events ----------------------------------------------------------------------------------------------------------
+
+struct coll_event : gasneti_op {
+	teams::operation *operation;
+	coll_event *next;
+};
+
+pthread_mutex_t g_events_mutex = PTHREAD_MUTEX_INITIALIZER;
+coll_event *g_spare_events;
+
+bool finish(gasneti_op *op, const char *)
 {
-	pgas_backoff wait{};
-	// pairs with store_release in show(): the piece, or its copy, is complete
-	while (pgas_load_acquire(&internal_of(node)->piece) < number)
-		gasneti_wait_turn(&wait);
+	auto *event = static_cast<coll_event *>(op);
+	const bool over = teams::finished(event->operation);
+	if (!teams::under_way())
+		polls_update();
+	if (!over)
+		return false;
+	event->magic = 0;
+	const pgas::mutex_holder lock(g_events_mutex, kThreads);
+	event->next = g_spare_events;
+	g_spare_events = event;
+	return true;
 }
 
-void show(uint64_t number)
+coll_event *new_event()
 {
-	pgas_store_release(&reinterpret_cast<internal_memory *>(g.base)->piece, number);
+	const pgas::mutex_holder lock(g_events_mutex, kThreads);
+	coll_event *event = g_spare_events;
+	if (event)
+		g_spare_events = event->next;
+	else
+		event = static_cast<coll_event *>(malloc(sizeof(coll_event)));
+	return event;
 }
 
-void wait_for_all(uint64_t number)
+} // namespace
+
+gex_Event_t coll_event_of(teams::operation *operation) noexcept
 {
-	for (gasnet_node_t n = 0; n < gasneti_front.nodes; n++)
-		wait_for(n, number);
+	if (!operation)
+		return GEX_EVENT_INVALID;
+	coll_event *event = new_event();
+	if (!event)
+		fail("collective: out of memory");
+	event->magic = kEvent;
+	event->finish = finish;
+	event->operation = operation;
+	polls_update();
+	return event;
 }
 
-// --- with nodes that have no window: the root puts every piece into everybody's internal memory ----------------------
-
-internal_memory *own()
+bool coll_progress() noexcept
 {
-	return reinterpret_cast<internal_memory *>(g.base);
+	if (PGAS_LIKELY(!teams::under_way()))
+		return false;
+	const bool moved = teams::progress();
+	if (!teams::under_way())
+		polls_update();
+	return moved;
 }
 
-uint64_t g_copied; // how many copies of my own pieces the others have said to have
-
-void tell_all(uint64_t number)
+int coll_root(const char *call, gex_TM_t tm, gex_Rank_t root) noexcept
 {
-	for (gasnet_node_t n = 0; n < gasneti_front.nodes; n++)
-		if (n != gasneti_front.mynode)
-			far_word(n, &own()->piece, FI_ATOMIC_WRITE, number);
+	if (root >= tm->size)
+		fail("%s: root %u of a team of %u", call, root, tm->size);
+	return static_cast<int>(root);
 }
 
-void root_piece(const char *from, size_t bytes, uint64_t ready)
-{
-	const gasnet_node_t me = gasneti_front.mynode, nodes = gasneti_front.nodes;
-	gasnet_handle_t under_way = GASNET_INVALID_HANDLE;
-	for (gasnet_node_t n = 0; n < nodes; n++)
-		if (n != me && bytes)
-			under_way = gasneti_put_far(n, own()->bytes, from, bytes, GASNETI_TAKEN, 0);
-	gasneti_sync_handle(under_way, "gasnet_coll_broadcast");
-	tell_all(ready);
-	g_copied += nodes - 1;
-	pgas_backoff wait{};
-	while (pgas_load_acquire(&own()->copied) != g_copied) // the others' atomics release
-		gasneti_wait_turn(&wait);
-}
+namespace {
 
-void other_piece(char *to, size_t bytes, gasnet_node_t root, uint64_t ready)
-{
-	pgas_backoff wait{};
-	while (pgas_load_acquire(&own()->piece) < ready) // the root's atomic releases
-		gasneti_wait_turn(&wait);
-	memcpy(to, own()->bytes, bytes);
-	far_word(root, &own()->copied, FI_SUM, 1);
-}
+// --- reductions ------------------------------------------------------------------------------------------------------
 
-// Nobody returns before everybody has the last piece: the root says when.
-void broadcast_far(char *dst, gasnet_node_t root, const char *src, size_t nbytes)
+template <class Op>
+const teams::reduction *arithmetic(gex_DT_t dt)
 {
-	const bool mine = root == gasneti_front.mynode;
-	for (size_t at = 0; at < nbytes || !at; at += sizeof own()->bytes) {
-		const size_t n = nbytes - at < sizeof own()->bytes ? nbytes - at : sizeof own()->bytes;
-		const uint64_t ready = 2 * g_pieces++ + 1;
-		if (mine)
-			root_piece(src + at, n, ready);
-		else
-			other_piece(dst + at, n, root, ready);
+	static constexpr teams::reduction i32 = teams::reduction_of<Op, int32_t>(),
+					  u32 = teams::reduction_of<Op, uint32_t>(),
+					  i64 = teams::reduction_of<Op, int64_t>(),
+					  u64 = teams::reduction_of<Op, uint64_t>(),
+					  flt = teams::reduction_of<Op, float>(),
+					  dbl = teams::reduction_of<Op, double>();
+	switch (dt) {
+	case GEX_DT_I32:
+		return &i32;
+	case GEX_DT_U32:
+		return &u32;
+	case GEX_DT_I64:
+		return &i64;
+	case GEX_DT_U64:
+		return &u64;
+	case GEX_DT_FLT:
+		return &flt;
+	case GEX_DT_DBL:
+		return &dbl;
+	default:
+		return nullptr;
 	}
-	if (mine) {
-		tell_all(2 * g_pieces);
-		if (dst != src)
-			memmove(dst, src, nbytes);
-		return;
+}
+
+template <class Op>
+const teams::reduction *bits(gex_DT_t dt)
+{
+	static constexpr teams::reduction of32 = teams::reduction_of<Op, uint32_t>(),
+					  of64 = teams::reduction_of<Op, uint64_t>();
+	switch (dt) {
+	case GEX_DT_I32:
+	case GEX_DT_U32:
+		return &of32;
+	case GEX_DT_I64:
+	case GEX_DT_U64:
+		return &of64;
+	default:
+		return nullptr;
 	}
-	pgas_backoff wait{};
-	while (pgas_load_acquire(&own()->piece) < 2 * g_pieces) // the root's atomic releases
-		gasneti_wait_turn(&wait);
+}
+
+const teams::reduction *built_in(gex_OP_t op, gex_DT_t dt)
+{
+	switch (op) {
+	case GEX_OP_ADD:
+		return arithmetic<teams::op_sum>(dt);
+	case GEX_OP_MULT:
+		return arithmetic<teams::op_prod>(dt);
+	case GEX_OP_MIN:
+		return arithmetic<teams::op_min>(dt);
+	case GEX_OP_MAX:
+		return arithmetic<teams::op_max>(dt);
+	case GEX_OP_AND:
+		return bits<teams::op_and>(dt);
+	case GEX_OP_OR:
+		return bits<teams::op_or>(dt);
+	case GEX_OP_XOR:
+		return bits<teams::op_xor>(dt);
+	default:
+		return nullptr;
+	}
+}
+
+// The client's function takes the left operands first and leaves its results in the right ones.
+void fold_by_client(const teams::folding &f, void *acc, void *right, size_t elements)
+{
+	const auto function = reinterpret_cast<gex_Coll_ReduceFn_t>(f.function);
+	function(acc, right, elements, f.data);
+	memcpy(acc, right, elements * f.size);
+}
+
+size_t size_of(gex_DT_t dt)
+{
+	switch (dt) {
+	case GEX_DT_I32:
+	case GEX_DT_U32:
+	case GEX_DT_FLT:
+		return 4;
+	case GEX_DT_I64:
+	case GEX_DT_U64:
+	case GEX_DT_DBL:
+		return 8;
+	default:
+		return 0;
+	}
+}
+
+teams::folding folding(const char *call, gex_DT_t dt, size_t size, gex_OP_t op, gex_Coll_ReduceFn_t user_op,
+		       const void *cdata)
+{
+	if (!size || (dt == GEX_DT_USER ? false : size != size_of(dt)))
+		fail("%s: data type 0x%x does not have %zu bytes", call, dt, size);
+	if (op == GEX_OP_USER || op == GEX_OP_USER_NC) {
+		if (!user_op)
+			fail("%s: no function for an operation of the client's own", call);
+		return {fold_by_client, size, op == GEX_OP_USER_NC, reinterpret_cast<void (*)()>(user_op), cdata};
+	}
+	const teams::reduction *own = built_in(op, dt);
+	if (!own)
+		fail("%s: there is no operation 0x%x on data type 0x%x", call, op, dt);
+	return teams::folding_of(*own);
 }
 
 } // namespace
@@ -100,42 +198,43 @@ void broadcast_far(char *dst, gasnet_node_t root, const char *src, size_t nbytes
 
 using namespace gasnet;
 
-extern "C" void gasnet_coll_init(const gasnet_image_t *, gasnet_image_t, gasnet_coll_fn_entry_t *, size_t, int) noexcept
+extern "C" gex_Event_t gex_Coll_BarrierNB(gex_TM_t tm, gex_Flags_t) noexcept
 {
-	check_attached("gasnet_coll_init");
+	teams::team &core = core_of("gex_Coll_BarrierNB", tm);
+	check_attached("gex_Coll_BarrierNB");
+	return coll_event_of(teams::start_barrier(core));
 }
 
-extern "C" void gasnet_coll_broadcast(gasnet_team_handle_t, void *dst, gasnet_image_t root, void *src, size_t nbytes,
-				      int) noexcept
+extern "C" void gex_Coll_BarrierBlocking(gex_TM_t tm, gex_Flags_t flags) noexcept
 {
-	check_attached("gasnet_coll_broadcast");
-	if (root >= gasneti_front.nodes)
-		fail("gasnet_coll_broadcast: root %u of %u nodes", root, gasneti_front.nodes);
-	if (g.far)
-		return broadcast_far(static_cast<char *>(dst), root, static_cast<const char *>(src), nbytes);
-	const bool mine = root == gasneti_front.mynode;
-	auto *own = reinterpret_cast<internal_memory *>(g.base);
-	wait_for_all(2 * g_pieces); // nobody still reads the last piece of the broadcast before
-	for (size_t at = 0; at < nbytes || !at; at += sizeof own->bytes) {
-		const size_t n = nbytes - at < sizeof own->bytes ? nbytes - at : sizeof own->bytes;
-		const uint64_t ready = 2 * g_pieces + 1, done = ready + 1;
-		if (mine) {
-			memcpy(own->bytes, static_cast<char *>(src) + at, n);
-			show(ready);
-		} else {
-			wait_for(root, ready);
-			memcpy(static_cast<char *>(dst) + at, internal_of(root)->bytes, n);
-			show(done);
-		}
-		g_pieces++;
-		if (mine) {
-			for (gasnet_node_t node = 0; node < gasneti_front.nodes; node++)
-				if (node != root)
-					wait_for(node, done);
-			show(done);
-		}
-	}
-	if (mine && dst != src)
-		memmove(dst, src, nbytes);
-	wait_for_all(2 * g_pieces);
+	gasneti_sync_handle(gex_Coll_BarrierNB(tm, flags), "gex_Coll_BarrierBlocking");
+}
+
+extern "C" gex_Event_t gex_Coll_BroadcastNB(gex_TM_t tm, gex_Rank_t root, void *dst, const void *src, size_t nbytes,
+					    gex_Flags_t) noexcept
+{
+	teams::team &core = core_of("gex_Coll_BroadcastNB", tm);
+	const int from = coll_root("gex_Coll_BroadcastNB", tm, root);
+	return coll_event_of(teams::start_broadcast(core, dst, src, nbytes, from));
+}
+
+extern "C" gex_Event_t gex_Coll_ReduceToOneNB(gex_TM_t tm, gex_Rank_t root, void *dst, const void *src, gex_DT_t dt,
+					      size_t dt_sz, size_t dt_cnt, gex_OP_t op, gex_Coll_ReduceFn_t user_op,
+					      void *user_cdata, gex_Flags_t) noexcept
+{
+	constexpr char call[] = "gex_Coll_ReduceToOneNB";
+	teams::team &core = core_of(call, tm);
+	const int to = coll_root(call, tm, root);
+	return coll_event_of(
+		teams::start_reduce(core, folding(call, dt, dt_sz, op, user_op, user_cdata), dst, src, dt_cnt, to));
+}
+
+extern "C" gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t tm, void *dst, const void *src, gex_DT_t dt, size_t dt_sz,
+					      size_t dt_cnt, gex_OP_t op, gex_Coll_ReduceFn_t user_op, void *user_cdata,
+					      gex_Flags_t) noexcept
+{
+	constexpr char call[] = "gex_Coll_ReduceToAllNB";
+	teams::team &core = core_of(call, tm);
+	return coll_event_of(teams::start_reduce(core, folding(call, dt, dt_sz, op, user_op, user_cdata), dst, src,
+						 dt_cnt, teams::kEverywhere));
 }

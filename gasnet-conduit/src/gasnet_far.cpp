@@ -146,6 +146,22 @@ gasnet_handle_t far_atomic(gasnet_node_t node, void *target, fi_datatype type, f
 	return GASNET_INVALID_HANDLE;
 }
 
+uint64_t far_fetch(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value) noexcept
+{
+	uint64_t before = 0;
+	atomic_word w(node, mine, FI_UINT64, op, value, 0, &before);
+	pgas_fence_stores(); // what we wrote before
+	check_rc("message between hosts", node,
+		 g.rma->atomic->readwritemsg(g.rma, &w.m, &w.out, nullptr, 1, FI_PGAS_WAIT | FI_FENCE));
+	return before;
+}
+
+void far_settle() noexcept
+{
+	g.net.ops->drain(g.rma);
+	check_lost("collective");
+}
+
 void far_word_try(gasnet_node_t node, uint64_t *mine) noexcept
 {
 	send_word(node, mine, FI_SUM, 1);

@@ -90,7 +90,7 @@ size_t memory_default_segment(int nodes_here)
 {
 	size_t bytes = host_ram() / 100 * 85 / static_cast<size_t>(nodes_here);
 	// a limit, or Valgrind, which gives 128 GiB to everything
-	while (bytes > kSmallest && !windows_fit(bytes, nodes_here))
+	while (bytes > kSmallest && !windows_fit(bytes + kInternalBytes, nodes_here))
 		bytes /= 2;
 #if defined(__SANITIZE_THREAD__)
 	if (bytes > kLargestTraced)

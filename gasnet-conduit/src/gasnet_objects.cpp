@@ -68,6 +68,7 @@ void objects_setup()
 		g_jobranks[i] = i;
 	make_world(&g_world, false);
 	make_world(&g_pair, true);
+	teams_setup();
 	strcpy(g_client.name, "GASNET1");
 	g_client.flags = GEX_FLAG_USES_GASNET1;
 }

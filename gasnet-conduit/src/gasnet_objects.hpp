@@ -6,6 +6,8 @@
 
 #include "gasnet_state.hpp"
 
+#include <teams/teams_team.hpp>
+
 struct gasneti_client {
 	void *cdata;
 	gex_Flags_t flags;
@@ -36,18 +38,27 @@ extern gasneti_endpoint g_endpoint;
 extern gasneti_segment g_segment;
 
 // A team with what is only the library's. The team of all is g_world; pairs are teams of all, too, under another
-// address.
+// address, and without collectives.
 struct team : gasneti_team {
 	void *cdata;
 	gex_Flags_t flags;
 	bool pair;
-	// gasnet_team.cpp has the rest
+	pgas::teams::team *core; // null: a pair
+	gex_Memvec_t scratch;    // what the client gave, and gets back; not used
+	gex_Rank_t *by_jobrank;  // ranks in the order of jobranks; null: the core knows them without a table
 };
 extern team g_world, g_pair;
 
 inline team *team_of(gex_TM_t tm)
 {
 	return static_cast<team *>(tm);
+}
+// The team's collectives; ends the job for a pair, or nothing at all.
+inline pgas::teams::team &core_of(const char *call, gex_TM_t tm)
+{
+	if (tm == GEX_TM_INVALID || !team_of(tm)->core)
+		fail("%s: not a team (a pair has no collectives)", call);
+	return *team_of(tm)->core;
 }
 // The rank in the job, of a rank that exists; ends the job otherwise.
 inline gasnet_node_t team_jobrank(const char *call, gex_TM_t tm, gex_Rank_t rank)
@@ -60,6 +71,12 @@ inline gasnet_node_t team_jobrank(const char *call, gex_TM_t tm, gex_Rank_t rank
 // gasnet_objects.cpp
 void objects_setup();            // by gasnet_init: the job's ranks are known
 void objects_segment_attached(); // this node's segment has its size
+
+// gasnet_teams.cpp
+void teams_setup();                          // by gasnet_init: everybody's memory can be reached
+gex_TM_t team_face(pgas::teams::team *core); // of one that was made: what clients see of it
+// gasnet_team.cpp: fills ranks[0..n) with 0 to n - 1, in the order of jobranks
+gex_Rank_t *team_sorted(gex_Rank_t *ranks, const gasnet_node_t *jobranks, size_t n);
 
 // gasnet_handlers.cpp
 int handlers_register_gasnet1(gasnet_handlerentry_t *table, int count);

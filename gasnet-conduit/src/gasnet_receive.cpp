@@ -11,6 +11,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <pgas/pgas_base.hpp>
+#include <teams/teams_nb.hpp>
+
 namespace gasnet {
 namespace {
 
@@ -83,7 +86,7 @@ bool serve_far()
 
 void wait_turn_far(pgas_backoff *wait)
 {
-	const bool moved = serve_far();
+	const bool moved = serve_far() | coll_progress();
 	const bool handled = g.attached && !in_handler() && receive_some();
 	outbox_push();
 	if (moved || handled)
@@ -92,6 +95,8 @@ void wait_turn_far(pgas_backoff *wait)
 		wait_pause(wait);
 }
 
+pthread_mutex_t g_polls_mutex = PTHREAD_MUTEX_INITIALIZER;
+
 } // namespace
 
 __thread bool t_in_handler = false;
@@ -99,6 +104,15 @@ __thread bool t_in_handler = false;
 void run_own(const char *message, size_t bytes) noexcept
 {
 	run(message, message, bytes);
+}
+
+// Whoever changes what is asked here calls it afterwards, so the last to get the mutex sees everything.
+void polls_update() noexcept
+{
+	const pgas::mutex_holder alone(g_polls_mutex, kThreads);
+	const bool enter = barrier_wants_polls() || pgas::teams::under_way();
+	const pgas_cq *look = enter ? &g_nothing : reinterpret_cast<pgas_cq *>(g.cq);
+	pgas_store_relaxed(&gasneti_front.arrivals, look);
 }
 
 // The handler gets a copy, because it may change the payload, and the caller of a reply may be about to send its own.
@@ -151,6 +165,7 @@ extern "C" int gasneti_poll(void) noexcept
 		return GASNET_OK;
 	if (PGAS_UNLIKELY(g.far))
 		serve_far();
+	coll_progress();
 	receive_some();
 	outbox_push();
 	return GASNET_OK;
@@ -167,7 +182,8 @@ extern "C" void gasneti_wait_turn(struct pgas_backoff *wait) noexcept
 	}
 	if (in_handler())
 		return;
-	if (g.attached && receive_some())
+	const bool moved = coll_progress();
+	if ((g.attached && receive_some()) || moved)
 		wait->polls = 0;
 	else
 		wait_pause(wait);

@@ -5,8 +5,8 @@
 //
 // Two endpoints: `rma` with the segments of all nodes as key 0, `am` for messages. A node's region is
 //
-//   base                       base + kInternalBytes
-//   | struct internal_memory   | the client's segment, as much of it as gasnet_attach asked for |
+//   base                       base + kTeamsAt     base + kInternalBytes
+//   | struct internal_memory   | memory of teams   | the client's segment, as much as gasnet_attach asked for |
 //
 // at one address in all nodes, so that one addition of window[node] turns an address of a node's segment into ours.
 #pragma once
@@ -35,7 +35,13 @@
 
 namespace gasnet {
 
-constexpr size_t kInternalBytes = size_t{2} << 20; // multiple of every page size; memory where it is touched
+// multiples of every page size; memory where they are touched
+constexpr size_t kTeamsAt = size_t{2} << 20;
+#ifdef __SANITIZE_THREAD__
+constexpr size_t kInternalBytes = size_t{64} << 20; // it leaves a program a few GiB of addresses
+#else
+constexpr size_t kInternalBytes = size_t{1} << 30;
+#endif
 constexpr bool kThreads = GASNETI_THREADS;
 
 // Handlers 1 to 127 belong to the library.
@@ -47,15 +53,12 @@ constexpr uint64_t kExiting = uint64_t{1} << 32; // beside an exit code, which m
 struct internal_memory {
 	alignas(64) uint64_t barrier[2]; // see gasnet_barrier.cpp; written by the owner
 	alignas(64) uint64_t exiting; // 0, or kExiting | exit code: this node is in gasnet_exit; written by the owner
-	alignas(64) uint64_t piece;   // see gasnet_coll.cpp; written by the owner
-	alignas(64) char bytes[32768];
 	// Between hosts. A host is represented by its first node, the leader.
 	alignas(64) uint64_t result[2]; // the barrier's outcome; written by a leader for the nodes of its host
 	alignas(64) uint64_t left;      // nodes without a window that are in gasnet_exit; they add
-	alignas(64) uint64_t copied;    // pieces of broadcasts that nodes without a window have copied; they add
 	alignas(64) uint64_t host_word[GASNET_MAXNODES][2]; // barrier words of other hosts; their leaders write
 };
-static_assert(sizeof(internal_memory) <= kInternalBytes);
+static_assert(sizeof(internal_memory) <= kTeamsAt);
 
 struct state {
 	bool initialized = false;
@@ -142,6 +145,8 @@ bool receive_some() noexcept;
 void run_here(const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept;
 // the same for a message that is nobody's any more: the handler gets it as it lies
 void run_own(const char *message, size_t bytes) noexcept;
+// the same: while something waits for the polls of this node, every one enters the library
+void polls_update() noexcept;
 // gasnet_outbox.cpp: sends replies that found no room; true when none is left
 bool outbox_push() noexcept;
 extern __thread bool t_in_handler __attribute__((tls_model("initial-exec"))); // this thread runs a handler
@@ -164,10 +169,17 @@ void far_word_try(gasnet_node_t node, uint64_t *mine) noexcept;
 // the call returns; without one the operation is under way.
 gasnet_handle_t far_atomic(gasnet_node_t node, void *target, fi_datatype type, fi_op op, uint64_t value,
 			   uint64_t compare, uint64_t *old, int implicit) noexcept;
+// The same, and what was there before.
+uint64_t far_fetch(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value) noexcept;
+// All that was put is there.
+void far_settle() noexcept;
 // Ends the job when a transfer failed after its call.
 void check_lost(const char *call) noexcept;
 // gasnet_barrier.cpp: a leader that is not in a barrier call does its part
 void barrier_pass_on() noexcept;
+bool barrier_wants_polls() noexcept;
+// gasnet_coll.cpp: collectives under way go on; true when something moved
+bool coll_progress() noexcept;
 
 // --- exit (gasnet_exit.cpp) ------------------------------------------------------------------------------------------
 
@@ -176,6 +188,7 @@ void exit_setup();
 // gasnet_wait.cpp; cores: what the nodes of this host may run on, all together
 void wait_setup(const cpu_set_t &cores, int nodes_here) noexcept;
 void wait_pause(pgas_backoff *wait) noexcept;
+bool wait_crowded() noexcept; // nodes share cores
 
 } // namespace gasnet
 

@@ -43,6 +43,11 @@ void wait_setup(const cpu_set_t &cores, int nodes_here) noexcept
 	g_spin_block = {kEager, spins, kYields, kNapNs, nullptr, 1};
 }
 
+bool wait_crowded() noexcept
+{
+	return g_crowded;
+}
+
 // With far nodes it sleeps on what arrives, and soon where nodes share cores.
 void wait_pause(pgas_backoff *wait) noexcept
 {
