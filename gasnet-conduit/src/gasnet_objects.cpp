@@ -28,10 +28,10 @@ void make_world(team *t, bool pair)
 	t->pair = pair;
 }
 
-// [A-Z][A-Z0-9_]+, and short enough to be shown
+// [A-Z][A-Z0-9_]+ of either case, as programs have it, and short enough to be shown
 bool name_ok(const char *name)
 {
-	const auto letter = [](char c) { return isupper(static_cast<unsigned char>(c)) != 0; };
+	const auto letter = [](char c) { return isalpha(static_cast<unsigned char>(c)) != 0; };
 	const size_t len = name ? strlen(name) : 0;
 	if (len < 2 || len >= sizeof g_client.name || !letter(name[0]))
 		return false;
@@ -42,7 +42,7 @@ bool name_ok(const char *name)
 int client_init(const char *name, gex_Flags_t flags, const char *config)
 {
 	if (!name_ok(name)) {
-		fprintf(stderr, "gex_Client_Init: \"%s\" is not a client's name: capital letters, digits and _\n",
+		fprintf(stderr, "gex_Client_Init: \"%s\" is not a client's name: letters, digits and _\n",
 			name ? name : "(null)");
 		return GASNET_ERR_BAD_ARG;
 	}

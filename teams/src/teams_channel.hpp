@@ -4,11 +4,11 @@
 // further on, or back, so that each has one writer and one reader whatever collective uses it, and trees with any root,
 // dissemination and Bruck's algorithms all run over the same few: a member has 2 log2(n) of them in each sense.
 //
-// A channel has kSlots slots in its reader's memory, and messages with numbers. Message m lies in slot m % kSlots: up to
-// kInline bytes beside its number in a line of the reader's block, more in a piece of staging memory. When the reader
-// has it out it says so in a line of the writer's block, one for each slot; then message m + kSlots may be written. So
-// messages need not be read in the order of their numbers, and several collectives may be under way on one channel: each
-// takes its numbers when it starts, which members do in the same order.
+// A channel has kSlots slots in its reader's memory, and messages with numbers. Message m lies in slot m % kSlots: up
+// to kInline bytes beside its number in a line of the reader's block, more in a piece of staging memory. When the
+// reader has it out it says so in a line of the writer's block, one for each slot; then message m + kSlots may be
+// written. So messages need not be read in the order of their numbers, and several collectives may be under way on one
+// channel: each takes its numbers when it starts, which members do in the same order.
 //
 // Places: on several hosts members are lined up host by host, so that the shorter steps stay on a host. A reduction
 // whose operands must be taken in the order of members needs that order: it has a lane, a set of channels, of its own.
