@@ -119,6 +119,52 @@ static void do_fcollect_staged(size_t bytes)
 	shmemx_partition_copy(to, host_to, all);
 	shmem_sync_all();
 }
+static void do_gather(size_t bytes)
+{
+	shmemx_gathermem(SHMEM_TEAM_WORLD, to, from, block(bytes), 0);
+}
+static void do_gather_staged(size_t bytes)
+{
+	shmemx_partition_copy(host_from, from, block(bytes));
+	shmemx_gathermem(SHMEM_TEAM_WORLD, host_to, host_from, block(bytes), 0);
+	if (me == 0)
+		shmemx_partition_copy(to, host_to, block(bytes) * (size_t)n);
+	shmem_sync_all();
+}
+static void do_scatter(size_t bytes)
+{
+	shmemx_scattermem(SHMEM_TEAM_WORLD, to, from, block(bytes), 0);
+}
+static void do_scatter_staged(size_t bytes)
+{
+	if (me == 0)
+		shmemx_partition_copy(host_from, from, block(bytes) * (size_t)n);
+	shmemx_scattermem(SHMEM_TEAM_WORLD, host_to, host_from, block(bytes), 0);
+	shmemx_partition_copy(to, host_to, block(bytes));
+	shmem_sync_all();
+}
+/* blocks of one length: what is measured is what it takes to find out where they go */
+static void vector(void *dest, const void *source, size_t bytes)
+{
+	static size_t counts[256], displs[256];
+	for (int j = 0; j < n; j++) {
+		counts[j] = block(bytes);
+		displs[j] = (size_t)j * block(bytes);
+	}
+	shmemx_alltoallvmem(SHMEM_TEAM_WORLD, dest, counts, displs, source, counts, displs);
+}
+static void do_alltoallv(size_t bytes)
+{
+	vector(to, from, bytes);
+}
+static void do_alltoallv_staged(size_t bytes)
+{
+	const size_t all = block(bytes) * (size_t)n;
+	shmemx_partition_copy(host_from, from, all);
+	vector(host_to, host_from, bytes);
+	shmemx_partition_copy(to, host_to, all);
+	shmem_sync_all();
+}
 static size_t floats(size_t bytes)
 {
 	return bytes / sizeof(float) ? bytes / sizeof(float) : 1;
@@ -131,6 +177,18 @@ static void do_sum_staged(size_t bytes)
 {
 	shmemx_partition_copy(host_from, from, floats(bytes) * sizeof(float));
 	shmem_float_sum_reduce(SHMEM_TEAM_WORLD, (float *)host_to, (float *)host_from, floats(bytes));
+	shmemx_partition_copy(to, host_to, floats(bytes) * sizeof(float));
+	shmem_sync_all();
+}
+
+static void do_scan(size_t bytes)
+{
+	shmem_float_sum_inscan(SHMEM_TEAM_WORLD, (float *)to, (float *)from, floats(bytes));
+}
+static void do_scan_staged(size_t bytes)
+{
+	shmemx_partition_copy(host_from, from, floats(bytes) * sizeof(float));
+	shmem_float_sum_inscan(SHMEM_TEAM_WORLD, (float *)host_to, (float *)host_from, floats(bytes));
 	shmemx_partition_copy(to, host_to, floats(bytes) * sizeof(float));
 	shmem_sync_all();
 }
@@ -157,8 +215,16 @@ static const struct row rows[] = {
 	{"broadcast-staged", do_broadcast_staged, ALL, 0},
 	{"fcollect", do_fcollect, ALL, 0},
 	{"fcollect-staged", do_fcollect_staged, ALL, 0},
+	{"alltoallv", do_alltoallv, ALL, 0},
+	{"alltoallv-staged", do_alltoallv_staged, ALL, 0},
+	{"gather", do_gather, ALL, 0},
+	{"gather-staged", do_gather_staged, ALL, 0},
+	{"scatter", do_scatter, ALL, 0},
+	{"scatter-staged", do_scatter_staged, ALL, 0},
 	{"sum", do_sum, ALL, 0},
 	{"sum-staged", do_sum_staged, ALL, 0},
+	{"scan", do_scan, ALL, 0},
+	{"scan-staged", do_scan_staged, ALL, 0},
 };
 
 /* All PEs take part in the sample; those that have nothing to do wait in the barrier. */

@@ -7,11 +7,11 @@ compare="$(dirname "$0")/device_compare"
 by bash "$compare" --build "$top" --pes 2 --most 1024
 [ "$rc" = 0 ]
 check "device_compare --pes 2 --most 1024: status $rc"
-for row in copy put get put-host put-signal fetch-add alltoall broadcast fcollect sum; do
+for row in copy put get put-host put-signal fetch-add alltoall broadcast fcollect alltoallv gather scatter sum scan; do
 	grep -Eq "^$row +2 +8 B +[0-9]+\.[0-9]+ +[0-9]+\.[0-9]+" "$work/out"
 	check "a best and a median of: $row"
 done
-for row in put alltoall broadcast fcollect sum; do
+for row in put alltoall broadcast fcollect alltoallv gather scatter sum scan; do
 	grep -Eq "^$row +2 +1 KiB( +[0-9]+\.[0-9]+){5}$" "$work/out"
 	check "beside staging by hand: $row"
 done
