@@ -17,12 +17,10 @@ int do_gather(const char *routine, shmem_team_t handle, void *dest, const void *
 	      size_t size)
 {
 	const size_t all = times(routine, handle, count);
-	team *t = enter(routine, handle, dest, source, 0, count, size);
+	team *t = enter(routine, handle, dest, source, all, count, size); // by its address the root's is reached
 	if (!t)
 		return -1;
 	check_root(routine, *t, root);
-	if (t->me == root) // the others' are not written
-		enter(routine, handle, dest, source, all, count, size);
 	if (PGAS_UNLIKELY(g.env.debug))
 		check_alike(*t, routine, count, root, dest, source);
 	gather_on(*t, dest, source, count * size, root, routine);
@@ -33,12 +31,10 @@ int do_scatter(const char *routine, shmem_team_t handle, void *dest, const void 
 	       size_t size)
 {
 	const size_t all = times(routine, handle, count);
-	team *t = enter(routine, handle, dest, source, count, 0, size);
+	team *t = enter(routine, handle, dest, source, count, all, size);
 	if (!t)
 		return -1;
 	check_root(routine, *t, root);
-	if (t->me == root) // the others' are not read
-		enter(routine, handle, dest, source, count, all, size);
 	if (PGAS_UNLIKELY(g.env.debug))
 		check_alike(*t, routine, count, root, dest, source);
 	scatter_on(*t, dest, source, count * size, root, routine);
@@ -84,7 +80,8 @@ int do_alltoallv(const char *routine, shmem_team_t handle, void *dest, const tea
 		return -1;
 	const size_t written = span_of(routine, "dest_counts", "dest_displs", to, t->size);
 	const size_t read = span_of(routine, "source_counts", "source_displs", from, t->size);
-	enter(routine, handle, dest, source, written, read, size);
+	// who receives nothing and sends has a dest, too: by its address the others' are reached
+	enter(routine, handle, dest, source, written || !read ? written : 1, read, size);
 	if (PGAS_UNLIKELY(g.env.debug)) {
 		check_apart(routine, to, t->size);
 		check_alike(*t, routine, size, 0, dest, source);
