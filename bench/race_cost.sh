@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # race_cost.sh [BUILD-FOLDER [PEs]]: what the race check costs. Each program runs five times without and with it, taking
-# turns; the table has the shortest times, their ratio, and the memory that a PE's part of the check came to.
+# turns; the table has the shortest times and their ratio.
 set -u
 build=${1:-build} pes=${2:-4}
 oshrun=$build/boot/oshrun

@@ -278,19 +278,19 @@ void write_json(const char *path, const summary &sum)
 // --- the exit status -------------------------------------------------------------------------------------------------
 
 constexpr int kFoundStatus = 66; // as other such tools have it
-std::vector<pid_t> g_others;     // of my host; they may have something to say after finalize
-bool g_found = false;
+// Of my host; they may have something to say after finalize. Never freed: exit needs it behind all destructors.
+std::vector<pid_t> *g_others = nullptr;
 
 void on_exit_found(int status, void *)
 {
-	if (!g_found || status != 0)
+	if (!g_others || status != 0)
 		return;
 	fflush(nullptr);
 	// a launcher ends the job at the first PE that fails: let the others come to their own ends
 	const timespec nap = {0, 1'000'000};
 	for (int i = 0; i < 2000; i++) {
-		std::erase_if(g_others, [](pid_t pid) { return kill(pid, 0) != 0 && errno == ESRCH; });
-		if (g_others.empty())
+		std::erase_if(*g_others, [](pid_t pid) { return kill(pid, 0) != 0 && errno == ESRCH; });
+		if (g_others->empty())
 			break;
 		nanosleep(&nap, nullptr);
 	}
@@ -305,11 +305,12 @@ __attribute__((constructor)) void register_exit()
 
 void note_found()
 {
-	g_found = true;
-	g_others.clear();
+	if (!g_others)
+		g_others = new std::vector<pid_t>;
+	g_others->clear();
 	for (int pe = 0; pe < c.n_pes; pe++)
 		if (pe != c.me && c.near[static_cast<size_t>(pe)])
-			g_others.push_back(static_cast<pid_t>(
+			g_others->push_back(static_cast<pid_t>(
 				reinterpret_cast<room_head *>(c.near[static_cast<size_t>(pe)] + c.at.head)->pid));
 }
 
