@@ -377,9 +377,12 @@ GASNETI_EACH_1_TO_16(GASNETI_CALLS_N)
 #define gex_AM_ReplyShort(...) GASNETI_N(gex_AM_ReplyShort, GASNETI_BEHIND_3(__VA_ARGS__), )(__VA_ARGS__)
 #define gex_AM_ReplyMedium(...) GASNETI_N(gex_AM_ReplyMedium, GASNETI_BEHIND_6(__VA_ARGS__), )(__VA_ARGS__)
 #define gex_AM_ReplyLong(...) GASNETI_N(gex_AM_ReplyLong, GASNETI_BEHIND_7(__VA_ARGS__), )(__VA_ARGS__)
-#define gex_AM_CommitRequestMedium(...) GASNETI_N(gex_AM_CommitRequestMedium, GASNETI_BEHIND_3(__VA_ARGS__), )(__VA_ARGS__)
-#define gex_AM_CommitReplyMedium(...) GASNETI_N(gex_AM_CommitReplyMedium, GASNETI_BEHIND_3(__VA_ARGS__), )(__VA_ARGS__)
-#define gex_AM_CommitRequestLong(...) GASNETI_N(gex_AM_CommitRequestLong, GASNETI_BEHIND_4(__VA_ARGS__), )(__VA_ARGS__)
+#define gex_AM_CommitRequestMedium(...)                                                                                \
+	GASNETI_N(gex_AM_CommitRequestMedium, GASNETI_BEHIND_3(__VA_ARGS__), )(__VA_ARGS__)
+#define gex_AM_CommitReplyMedium(...)                                                                                  \
+	GASNETI_N(gex_AM_CommitReplyMedium, GASNETI_BEHIND_3(__VA_ARGS__), )(__VA_ARGS__)
+#define gex_AM_CommitRequestLong(...)                                                                                  \
+	GASNETI_N(gex_AM_CommitRequestLong, GASNETI_BEHIND_4(__VA_ARGS__), )(__VA_ARGS__)
 #define gex_AM_CommitReplyLong(...) GASNETI_N(gex_AM_CommitReplyLong, GASNETI_BEHIND_4(__VA_ARGS__), )(__VA_ARGS__)
 #define gex_AM_CommitRequestMedium_v2(...)                                                                             \
 	GASNETI_N(gex_AM_CommitRequestMedium, GASNETI_BEHIND_4(__VA_ARGS__), _v2)(__VA_ARGS__)

@@ -46,7 +46,7 @@ const char *name_of(uint64_t word)
 	return medium ? "RequestMedium" : "RequestLong";
 }
 
-// --- buffers of ours: a thread keeps one ------------------------------------------------------------------------------
+// --- buffers of ours: a thread keeps one -----------------------------------------------------------------------------
 
 struct kept_buffer {
 	char *at = nullptr;

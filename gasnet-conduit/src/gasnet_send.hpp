@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the files that send active messages share: how messages are laid out, and the ways into a ring that wait or keep.
+// What the files that send active messages share: how messages are laid out, and the ways into a ring that wait or
+// keep.
 #pragma once
 
 #include "gasnet_message.hpp"

@@ -64,7 +64,8 @@ struct fi_pgas_message {
 
 /* A place at a peer for one message, to be filled. */
 struct fi_pgas_place {
-	void *buf; /* a place of up to PGAS_SLOT_INLINE bytes begins 8 behind a multiple of 16, a larger one at one of 64 */
+	/* a place of up to PGAS_SLOT_INLINE bytes begins 8 behind a multiple of 16, a larger one at one of 64 */
+	void *buf;
 	size_t room; /* at least what was asked for */
 	fi_addr_t peer_;
 	void *line_;

@@ -107,7 +107,7 @@ bool drain(shm_ep *on)
 	const uint64_t before = on->head;
 	for (int n = 0; n < kDrainAtOnce; n++) {
 		pgas_slot *slot = &slots[on->head & on->mask];
-		// pairs with store_release of READY in pgas_hot_publish() and send_filled()
+		// pairs with store_release of READY in pgas_hot_publish() and hand_over()
 		const uint64_t state = pgas_load_acquire(&slot->state);
 		if (state != slot_word(on->head, PGAS_SLOT_READY)) {
 			if (step_over_garbage(on, slot, state))

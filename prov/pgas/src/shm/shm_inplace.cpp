@@ -10,7 +10,7 @@ bool shm_take(wire_ep &of, fi_pgas_message *m)
 {
 	shm_ep *on = &shm_of(of);
 	pgas_slot *slot = &on->slots[on->head & on->mask];
-	// pairs with store_release of READY in pgas_hot_publish() and send_filled()
+	// pairs with store_release of READY in pgas_hot_publish() and hand_over()
 	if (pgas_load_acquire(&slot->state) != slot_word(on->head, PGAS_SLOT_READY))
 		return false;
 	slot_message s;

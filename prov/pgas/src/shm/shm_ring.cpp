@@ -195,7 +195,7 @@ int ring_send_pieces(shm_peer *p, const void *head, size_t head_len, const void 
 	});
 }
 
-// --- places that the caller fills -----------------------------------------------------------------------------------
+// --- places that the caller fills ------------------------------------------------------------------------------------
 //
 // A short message is written into its slot, which holds up what others send behind it until it is published. A longer
 // one goes into an eager buffer, which holds up nobody; its slot is claimed when it is published. What the dead have
