@@ -10,7 +10,7 @@ cxx=${GASNET_TEST_CXX:-c++}
 flags="-I$src/gasnet-conduit/include -I$src/counters/include -I$src/prov/pgas/include"
 flags="$flags ${GASNET_TEST_FABRIC-} ${GASNET_TEST_FLAGS-}"
 for mode in SEQ PAR PARSYNC; do
-	for header in gasnet gasnet_tools gasnet_vis gasnet_coll; do
+	for header in gasnet gasnetex gasnet_fwd gasnet_tools gasnet_vis gasnet_coll gasnet_ratomic gasnet_mk; do
 		echo "#include <$header.h>" >"$work/h.c"
 		cp "$work/h.c" "$work/h.cpp"
 		$cc -std=gnu11 -Wall -Wextra -Werror -DGASNET_$mode $flags -fsyntax-only "$work/h.c"
