@@ -15,6 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#ifndef PRIuSZ /* for printf: a size_t */
+#define PRIuSZ "zu"
+#define PRIdSZ "zd"
+#define PRIxSZ "zx"
+#endif
 #include <unistd.h>
 
 #include <pgas/pgas_atomic.h>

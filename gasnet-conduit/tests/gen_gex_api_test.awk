@@ -6,8 +6,8 @@ function defined(name) {
 	printf "#ifndef %s\n#error %s is not defined\n#endif\n", name, name
 }
 BEGIN {
-	print "/* made by gen_gex_api_test.awk */\n#include <gasnetex.h>\n#include <gasnet_coll.h>\n#include <gasnet_mk.h>"
-	print "#include <gasnet_ratomic.h>\n#include <gasnet_vis.h>\n#include <stdio.h>"
+	print "/* made by gen_gex_api_test.awk */\n#include <gasnetex.h>\n#include <gasnet_coll.h>"
+	print "#include <gasnet_mk.h>\n#include <gasnet_ratomic.h>\n#include <gasnet_vis.h>\n#include <stdio.h>"
 }
 /^#/ || !NF { next }
 /^G/ {
