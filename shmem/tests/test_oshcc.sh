@@ -55,7 +55,7 @@ has "^the-fc '-I$work/a b' -I$include heat.f90 -L/some/lib -Wl,-rpath,/some/lib 
 has "now '$work/a b/libsma-fortran.a' -lsma\$" "$work/bin/oshfort" --show heat.f90
 has "now '$work/a b/libsma-fortran.a' -l:libsma.a" "$work/bin/oshfort" -static-libsma --showme:link
 has "^'-I$work/a b' -I$include\$" "$work/bin/oshfort" --showme:compile
-expect 2 'oshfort: --inline is for C' "$work/bin/oshfort" --inline --show heat.f90
+expect 2 'oshfort: --inline and --check are for C' "$work/bin/oshfort" --inline --show heat.f90
 has '^usage: oshfort' "$work/bin/oshfort" --help
 has '^usage: oshc++' "$work/bin/oshc++" --help
 
