@@ -210,16 +210,17 @@ int main(int argc, char **argv)
 	gasnet_exit(0);
 }
 TEXT
-for mak in include/smp-conduit smp-conduit; do
+ln -s "$smp" linked # as UPC++ has it
+for mak in "$smp/include/smp-conduit" "$smp/smp-conduit" "$work/user/linked/smp-conduit"; do
 	cat >face.mk <<TEXT
-include $smp/$mak/smp-par.mak
+include $mak/smp-par.mak
 face: face.c
 	\$(GASNET_CC) $flags \$(GASNET_CPPFLAGS) \$(GASNET_CFLAGS) \$(GASNET_LDFLAGS) -o \$@ face.c \$(GASNET_LIBS)
 TEXT
 	rm -f face
 	user make -f face.mk && own ./face && user env GASNET_PSHM_NODES=2 PATH="$bindir:$PATH" ./face &&
 		[ "$(grep -c '^hello [12]$' "$work/out")" = 2 ] && grep -q 'GASNetConduitName: SMP' face
-	check "the smp face by $mak/smp-par.mak"
+	check "the smp face by ${mak#"$work/"}/smp-par.mak"
 done
 if command -v pkg-config >/dev/null; then
 	as_said=$(PKG_CONFIG_PATH=$smp/lib/pkgconfig pkg-config --cflags --libs gasnet-smp-seq)
