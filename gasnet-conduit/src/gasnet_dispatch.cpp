@@ -123,7 +123,7 @@ bool dispatch(const char *head, const char *message, size_t bytes) noexcept
 			    word_category(word) == GASNETI_LONG, handler};
 	if (token.source >= gasneti_front.nodes || bytes < 8 + 4 * n)
 		return false;
-	gasneti_handler_fn fn = g.handlers[handler];
+	gasneti_handler_fn fn = pgas_load_acquire(&g.handlers[handler]); // pairs with store_release in enter()
 	if (PGAS_UNLIKELY(!fn)) {
 		library_message(handler, token.source, args, n);
 		return true;

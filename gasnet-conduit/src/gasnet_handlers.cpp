@@ -18,7 +18,7 @@ bool index_ok(unsigned index)
 void enter(const gex_AM_Entry_t &entry)
 {
 	g_endpoint.entries[entry.gex_index] = entry;
-	// pairs with the acquire by which whoever sends to this handler has heard of it
+	// pairs with load_acquire in dispatch(); whoever sends to it has heard of it in some way of its own
 	pgas_store_release(&g.handlers[entry.gex_index], entry.gex_fnptr);
 }
 
