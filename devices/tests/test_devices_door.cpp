@@ -257,6 +257,9 @@ void test_asker_waits_for_nobody_for_ever(void **)
 {
 	const offer &o = g_owner.its;
 	kill(g_owner.pid, SIGSTOP);
+	int status = 0; // all of its threads have stopped when the kernel says so
+	assert_int_equal(waitpid(g_owner.pid, &status, WUNTRACED), g_owner.pid);
+	assert_true(WIFSTOPPED(status));
 	const double start = now();
 	assert_int_equal(fd_of_peer(o.pid, o.fd, o.door), -ETIMEDOUT);
 	assert_true(now() - start > 5);
