@@ -12,6 +12,7 @@
 // submit meanwhile. A wait that fails ends the queue: what was in it is lost, and all later calls say so.
 #pragma once
 
+#include "device_driver.hpp"
 #include "device_error.hpp"
 
 #include <devices/devices_kind.hpp>
@@ -83,6 +84,15 @@ protected:
 	virtual int lock_fd_of(const handle &) const { return -1; }
 	virtual int wait() = 0;        // for all that was submitted
 	virtual void end_device() = 0; // of close(); the queue is empty
+	// Notes which call of the driver failed, and its words for it.
+	virtual int fail(const char *name, int code) const = 0;
+
+	template <class... Args, class... Given>
+	int call(const driver_call<Args...> &what, Given... args) const
+	{
+		const int code = what(args...);
+		return code == 0 ? 0 : fail(what.name, code);
+	}
 
 	// Of open(), when the device is there.
 	int open_queue();

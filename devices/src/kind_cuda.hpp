@@ -41,14 +41,7 @@ private:
 	int wait() override { return call(api_.synchronize, stream_); }
 	void end_device() override;
 
-	// Notes which call failed and the driver's words for it.
-	int fail(const char *name, int code) const;
-	template <class... Args, class... Given>
-	int call(const driver_call<Args...> &what, Given... args) const
-	{
-		const int code = what(args...);
-		return code == 0 ? 0 : fail(what.name, code);
-	}
+	int fail(const char *name, int code) const override;
 	int find_context(int local_rank);
 	int open_stream(char *why, size_t room);
 	int submit_one(const piece &p);

@@ -47,13 +47,7 @@ private:
 	int wait() override { return call(api_.synchronize, stream_); }
 	void end_device() override;
 
-	int fail(const char *name, int code) const;
-	template <class... Args, class... Given>
-	int call(const driver_call<Args...> &what, Given... args) const
-	{
-		const int code = what(args...);
-		return code == 0 ? 0 : fail(what.name, code);
-	}
+	int fail(const char *name, int code) const override;
 	int find_device(int local_rank);
 
 	hip_api api_;
