@@ -104,41 +104,28 @@ void *__tsan_memcpy(void *to, const void *from, size_t bytes);
 void *__tsan_memmove(void *to, const void *from, size_t bytes);
 void *__tsan_memset(void *to, int value, size_t bytes);
 
-void *__wrap_memcpy(void *to, const void *from, size_t bytes)
-{
-	tell(from, bytes, LOADS, HERE);
-	tell(to, bytes, STORES, HERE);
-	return __real_memcpy(to, from, bytes);
-}
-void *__wrap_memmove(void *to, const void *from, size_t bytes)
-{
-	tell(from, bytes, LOADS, HERE);
-	tell(to, bytes, STORES, HERE);
-	return __real_memmove(to, from, bytes);
-}
-void *__wrap_memset(void *to, int value, size_t bytes)
-{
-	tell(to, bytes, STORES, HERE);
-	return __real_memset(to, value, bytes);
-}
+#define COPY(name_arg, real_arg)                                                                                       \
+	void *name_arg(void *to, const void *from, size_t bytes)                                                       \
+	{                                                                                                              \
+		tell(from, bytes, LOADS, HERE);                                                                        \
+		tell(to, bytes, STORES, HERE);                                                                         \
+		return real_arg(to, from, bytes);                                                                      \
+	}
+#define FILL(name_arg)                                                                                                 \
+	void *name_arg(void *to, int value, size_t bytes)                                                              \
+	{                                                                                                              \
+		tell(to, bytes, STORES, HERE);                                                                         \
+		return __real_memset(to, value, bytes);                                                                \
+	}
+COPY(__wrap_memcpy, __real_memcpy)
+COPY(__wrap_memmove, __real_memmove)
+FILL(__wrap_memset)
 /* newer compilers name them so */
-void *__tsan_memcpy(void *to, const void *from, size_t bytes)
-{
-	tell(from, bytes, LOADS, HERE);
-	tell(to, bytes, STORES, HERE);
-	return __real_memcpy(to, from, bytes);
-}
-void *__tsan_memmove(void *to, const void *from, size_t bytes)
-{
-	tell(from, bytes, LOADS, HERE);
-	tell(to, bytes, STORES, HERE);
-	return __real_memmove(to, from, bytes);
-}
-void *__tsan_memset(void *to, int value, size_t bytes)
-{
-	tell(to, bytes, STORES, HERE);
-	return __real_memset(to, value, bytes);
-}
+COPY(__tsan_memcpy, __real_memcpy)
+COPY(__tsan_memmove, __real_memmove)
+FILL(__tsan_memset)
+#undef COPY
+#undef FILL
 
 /* --- the program's own atomics: done here, always in the strongest order ------------------------------------------ */
 
