@@ -36,9 +36,17 @@ setting() { sed -n "s/^$1 = //p" "$top/Makefile" 2>/dev/null; }
 case $(setting SANITIZER_FLAGS) in *-fsanitize*) sanitized=yes ;; *) sanitized= ;; esac
 
 at_exit() { at_exit="$at_exit; $*"; }
+# LLVM's OpenMP names each process that uses it by a file here, and a process that does not end by itself leaves it.
+end_of_openmp() {
+	for _file in /dev/shm/__KMP_REGISTERED_LIB_*_"$(id -u)"; do
+		_pid=${_file#*_LIB_}
+		[ -O "$_file" ] && ! kill -0 "${_pid%%_*}" 2>/dev/null && rm -f "$_file"
+	done
+}
 harness_end() {
 	_rc=$?
 	trap - EXIT
+	end_of_openmp
 	eval "$at_exit"
 	rm -rf "$work"
 	[ -n "$finished" ] || [ $_rc -ne 0 ] || { say "FAILED: the test ended before its end"; exit 1; }
