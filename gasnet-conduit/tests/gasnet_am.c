@@ -242,5 +242,5 @@ int main(int argc, char **argv)
 	if (gasnet_mynode() == 0)
 		printf("active messages: %d nodes, %d replies: ok\n", (int)gasnet_nodes(), replies);
 	free(payload);
-	gasnet_exit(0);
+	test_end();
 }

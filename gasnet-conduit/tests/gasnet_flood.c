@@ -113,5 +113,5 @@ int main(int argc, char **argv)
 	if (gasnet_mynode() == 0)
 		printf("flood: %d nodes, %ld replies: ok\n", (int)gasnet_nodes(), answered);
 	free(payload);
-	gasnet_exit(0);
+	test_end();
 }

@@ -108,5 +108,5 @@ int main(int argc, char **argv)
 	test_barrier();
 	if (gasnet_mynode() == 0)
 		printf("handles: 2 nodes: ok\n");
-	gasnet_exit(0);
+	test_end();
 }

@@ -152,5 +152,5 @@ int main(int argc, char **argv)
 	test_barrier();
 	if (gasnet_mynode() == 0)
 		printf("job: %d nodes: ok\n", (int)gasnet_nodes());
-	gasnet_exit(0);
+	test_end();
 }

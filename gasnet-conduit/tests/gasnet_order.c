@@ -265,5 +265,5 @@ int main(int argc, char **argv)
 	}
 	if (gasnet_mynode() == 0)
 		printf("order: %d nodes: ok\n", (int)gasnet_nodes());
-	gasnet_exit(0);
+	test_end();
 }

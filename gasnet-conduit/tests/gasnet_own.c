@@ -166,5 +166,5 @@ int main(int argc, char **argv)
 	if (gasnet_mynode() == 0)
 		printf("own: %d nodes: ok\n", (int)gasnet_nodes());
 	free(bytes);
-	gasnet_exit(0);
+	test_end();
 }

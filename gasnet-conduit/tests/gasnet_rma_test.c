@@ -217,5 +217,5 @@ int main(int argc, char **argv)
 	}
 	if (gasnet_mynode() == 0)
 		printf("transfers: %d nodes: ok\n", (int)gasnet_nodes());
-	gasnet_exit(0);
+	test_end();
 }

@@ -99,5 +99,5 @@ int main(int argc, char **argv)
 	test_barrier();
 	if (gasnet_mynode() == 0)
 		printf("threads: %d nodes of %d threads: ok\n", (int)gasnet_nodes(), THREADS);
-	gasnet_exit(0);
+	test_end();
 }

@@ -152,6 +152,5 @@ int main(int argc, char **argv)
 	test_barrier();
 	if (me == 0)
 		printf("remote atomics: %u nodes: ok\n", nodes);
-	fflush(stdout);
-	gasnet_exit(0);
+	test_end();
 }

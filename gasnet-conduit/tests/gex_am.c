@@ -398,8 +398,6 @@ int main(int argc, char **argv)
 	test_barrier();
 	if (me == 0)
 		printf("gex_am: ok\n");
-	fflush(stdout);
-	test_barrier();
-	gasnet_exit(0);
+	test_end();
 	return 0;
 }

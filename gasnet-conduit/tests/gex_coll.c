@@ -299,7 +299,5 @@ int main(int argc, char **argv)
 	test_barrier();
 	if (!me)
 		printf("collectives: %u nodes: ok\n", size);
-	fflush(stdout);
-	test_barrier();
-	gasnet_exit(0);
+	test_end();
 }

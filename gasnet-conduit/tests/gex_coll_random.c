@@ -217,7 +217,5 @@ int main(int argc, char **argv)
 	test_barrier();
 	if (!me)
 		printf("random collectives: %u nodes, %d rounds, %u messages: ok\n", size, rounds, sent);
-	fflush(stdout);
-	test_barrier();
-	gasnet_exit(0);
+	test_end();
 }

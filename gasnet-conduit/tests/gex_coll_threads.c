@@ -107,7 +107,5 @@ int main(int argc, char **argv)
 	test_barrier();
 	if (!me)
 		printf("collectives of %d threads: %u nodes: ok\n", THREADS, size);
-	fflush(stdout);
-	test_barrier();
-	gasnet_exit(0);
+	test_end();
 }

@@ -275,6 +275,5 @@ int main(void)
 	test_barrier();
 	if (me == 0)
 		printf("GASNet-EX transfers: %u nodes: ok\n", nodes);
-	fflush(stdout);
-	gasnet_exit(0);
+	test_end();
 }

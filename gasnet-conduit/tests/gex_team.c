@@ -188,7 +188,5 @@ int main(int argc, char **argv)
 	test_barrier();
 	if (!me)
 		printf("teams: %u nodes: ok\n", size);
-	fflush(stdout);
-	test_barrier();
-	gasnet_exit(0);
+	test_end();
 }
