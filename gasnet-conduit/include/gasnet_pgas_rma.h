@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* budget: 7 instructions for a constant 8 bytes (paths.def: gasnet_put_nbi) */
+/* budget: 9 instructions for a constant 8 bytes (paths.def: gasnet_put, gasnet_put_nbi) */
 PGAS_HOT gasnet_handle_t gasneti_put_some(gasnet_node_t node, void *dest, const void *src, size_t nbytes,
 					  enum gasneti_until until, int implicit)
 {
@@ -45,7 +45,7 @@ PGAS_HOT void gasneti_memset(gasnet_node_t node, void *dest, int val, size_t nby
 
 /* --- blocking ----------------------------------------------------------------------------------------------------- */
 
-/* budget: 10 instructions for a constant 8 bytes (paths.def: gasnet_put_bulk) */
+/* budget: 9 instructions for a constant 8 bytes (paths.def: gasnet_put, gasnet_get), 7 of gasnet_get_bulk */
 PGAS_HOT void gasnet_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes)
 {
 	gasneti_put_some(node, dest, src, nbytes, GASNETI_DONE, 0);

@@ -165,8 +165,9 @@ PGAS_HOT uint64_t gasneti_ad_window(gex_AD_t ad, gex_Rank_t rank, gex_Flags_t fl
 		    gasneti_ad_here_##name_arg((type_arg *)((char *)tgt_addr + window), result_p, opcode, operand1,    \
 					       operand2))                                                              \
 			return GEX_EVENT_INVALID;                                                                      \
-		return gasneti_ad_op(ad, GEX_DT_##name_arg, result_p, tgt_rank, tgt_addr, opcode, &operand1,           \
-				     &operand2, flags, implicit);                                                      \
+		const type_arg first = operand1, second = operand2; /* the operands themselves stay in registers */    \
+		return gasneti_ad_op(ad, GEX_DT_##name_arg, result_p, tgt_rank, tgt_addr, opcode, &first, &second,     \
+				     flags, implicit);                                                                 \
 	}                                                                                                              \
 	PGAS_HOT gex_Event_t gex_AD_OpNB_##name_arg(gex_AD_t ad, type_arg *result_p, gex_Rank_t tgt_rank,              \
 						    void *tgt_addr, gex_OP_t opcode, type_arg operand1,                \

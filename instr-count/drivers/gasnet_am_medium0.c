@@ -17,5 +17,5 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && atoi(argv[1]) > 0)
 		bytes = (size_t)atoi(argv[1]);
-	return bytes <= 4096 ? gasnet_driver_run(&argc, &argv, op) : 1;
+	return bytes <= 4096 ? gasnet_driver_run(&argc, &argv, NULL, op) : 1;
 }

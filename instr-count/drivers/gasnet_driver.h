@@ -60,8 +60,9 @@ static inline void gasnet_driver_open_link(enum driver_place place, gasnet_node_
 		gasnet_AMPoll();
 }
 
-/* call(peer, remote): remote is the start of the peer's segment. */
-static inline int gasnet_driver_run(int *argc, char ***argv, void (*call)(gasnet_node_t peer, void *remote))
+/* call(peer, remote): remote is the start of the peer's segment. Every node runs `prepare` before, if there is one. */
+static inline int gasnet_driver_run(int *argc, char ***argv, void (*prepare)(void),
+				    void (*call)(gasnet_node_t peer, void *remote))
 {
 	static gasnet_seginfo_t segments[1024];
 	enum driver_place place = driver_place(*argc, *argv);
@@ -74,6 +75,8 @@ static inline int gasnet_driver_run(int *argc, char ***argv, void (*call)(gasnet
 	gasnet_driver_barrier();
 	gasnet_node_t peer = gasnet_nodes() - 1;
 	gasnet_driver_open_link(place, peer, segments);
+	if (prepare)
+		prepare();
 	volatile long *told = (volatile long *)((char *)segments[gasnet_mynode()].addr + 128);
 	long over = 1;
 	if (gasnet_mynode() == 0) {
@@ -90,20 +93,20 @@ static inline int gasnet_driver_run(int *argc, char ***argv, void (*call)(gasnet
 	return 0;
 }
 
-#define GASNET_DRIVER_MAIN(_call)                                                                                      \
+#define GASNET_DRIVER_MAIN_PREPARED(_prepare, _call)                                                                   \
 	int main(int argc, char **argv)                                                                                \
 	{                                                                                                              \
-		return gasnet_driver_run(&argc, &argv, _call);                                                         \
+		return gasnet_driver_run(&argc, &argv, _prepare, _call);                                               \
 	}
+#define GASNET_DRIVER_MAIN(_call) GASNET_DRIVER_MAIN_PREPARED(NULL, _call)
 
-/* For calls of GASNet-EX: call(tm, peer). */
+/* For calls of GASNet-EX: call(tm, peer, remote). */
 #define GASNET_DRIVER_MAIN_GEX(_call)                                                                                  \
 	static void call_gex(gasnet_node_t peer, void *remote)                                                         \
 	{                                                                                                              \
 		gex_TM_t tm;                                                                                           \
 		gasnet_QueryGexObjects(NULL, NULL, &tm, NULL);                                                         \
-		_call(tm, peer);                                                                                       \
-		(void)remote;                                                                                          \
+		_call(tm, peer, remote);                                                                               \
 	}                                                                                                              \
 	GASNET_DRIVER_MAIN(call_gex)
 

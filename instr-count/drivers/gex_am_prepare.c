@@ -7,13 +7,14 @@
 
 size_t gex_am_bytes = 64; /* known at run time only, as in most calls */
 
-static DRIVER_NOINLINE void op(gex_TM_t tm, gasnet_node_t peer)
+static DRIVER_NOINLINE void op(gex_TM_t tm, gasnet_node_t peer, void *remote)
 {
 	PGAS_MARK_BEGIN(op);
 	const gex_AM_SrcDesc_t sd = gex_AM_PrepareRequestMedium(tm, peer, NULL, gex_am_bytes, gex_am_bytes, NULL, 0, 0);
 	*(long *)gex_AM_SrcDescAddr(sd) = 7;
 	gex_AM_CommitRequestMedium0(sd, GASNET_DRIVER_HANDLER + 2, gex_am_bytes);
 	PGAS_MARK_END(op);
+	(void)remote;
 }
 
 GASNET_DRIVER_MAIN_GEX(op)
