@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gups: random access to a table that is spread over all PEs, in two ways. The arithmetic is an exclusive or.
+ * gups: random access to a table that is spread over all PEs, in three ways. The arithmetic is an exclusive or.
  *
  *	get     the PE gets a word from its owner, changes it and puts it back; the owner knows nothing of it. Variants
  *	        host and partition.
+ *	bulk    the same with many words at once: non-blocking gets, a quiet, non-blocking puts, a quiet. Where words
+ *	        are in device memory, waiting for the driver is what a word costs: here many share a wait.
  *	signal  what is left when the owner's memory cannot be reached from outside: the PE asks the owner for the word,
  *	        which copies it out of the table and puts it, with a signal; the changed word goes back in the same way.
  *	        Everybody serves requests while it waits for its own. All variants; the only one for staged.
@@ -12,21 +14,25 @@
  * would lose one of the updates. Afterwards every PE makes all changes of its table once more in a copy, those of all
  * PEs, and compares each word.
  *
- *	oshrun -n 4 ./gups [--variant host|staged|partition] [--partition ID] [--method get|signal]
+ *	oshrun -n 4 ./gups [--variant host|staged|partition] [--partition ID] [--method get|bulk|signal]
  *	                   [WORDS_PER_PE [UPDATES_PER_PE]]
  */
 #include "app.h"
 
 #include <sched.h>
 
-static const char usage[] = "usage: gups [--variant host|staged|partition] [--partition ID] [--method get|signal] "
-			    "[WORDS_PER_PE [UPDATES_PER_PE]]; staged takes signal only, words at least as many as PEs";
+static const char usage[] = "usage: gups [--variant host|staged|partition] [--partition ID] "
+			    "[--method get|bulk|signal] [WORDS_PER_PE [UPDATES_PER_PE]]; staged takes signal only, "
+			    "words at least as many as PEs";
+
+enum method { GET, BULK, SIGNAL };
+static const char *const method_names[] = {"get", "bulk", "signal"};
 
 struct gups {
 	struct app app;
 	struct array table;
 	long words, updates;
-	int by_signal;
+	enum method method;
 };
 
 /* of the method signal; in the symmetric heap, a place for each PE, except answer: a PE asks one owner at a time */
@@ -108,19 +114,63 @@ static struct change next_change(const struct gups *g, int of, uint64_t *state)
 	return (struct change){(int)(value % n), place, value};
 }
 
+/* Changes that go together. A word that occurs twice is changed once, by both values. */
+enum { MOST = 128, SLOTS = 4 * MOST };
+struct bulk {
+	int count;
+	struct change all[MOST];
+	int numbers[SLOTS]; /* in `all`, and 1 more, found by the word */
+};
+
+static void add_to_bulk(struct bulk *b, struct change c)
+{
+	size_t slot = (c.place * 31 + (size_t)c.pe) % SLOTS;
+	for (; b->numbers[slot]; slot = (slot + 1) % SLOTS) {
+		struct change *other = &b->all[b->numbers[slot] - 1];
+		if (other->pe == c.pe && other->place == c.place) {
+			other->value ^= c.value;
+			return;
+		}
+	}
+	b->all[b->count] = c;
+	b->numbers[slot] = ++b->count;
+}
+
+static void change_by_bulk(struct gups *g, struct bulk *b)
+{
+	static uint64_t words[MOST];
+	uint64_t *table = (uint64_t *)g->table.wire;
+	for (int i = 0; i < b->count; i++)
+		shmem_uint64_get_nbi(&words[i], table + b->all[i].place, 1, b->all[i].pe);
+	shmem_quiet();
+	for (int i = 0; i < b->count; i++) {
+		words[i] ^= b->all[i].value;
+		shmem_uint64_put_nbi(table + b->all[i].place, &words[i], 1, b->all[i].pe);
+	}
+	shmem_quiet();
+	memset(b, 0, sizeof *b);
+}
+
 static void update(struct gups *g)
 {
+	static struct bulk bulk;
 	const size_t n = (size_t)g->app.n;
 	size_t *pending = app_memory(calloc(n, sizeof *pending), n * sizeof *pending);
 	uint64_t state = 1 + (uint64_t)g->app.me;
 	for (long i = 0; i < g->updates; i++) {
 		const struct change c = next_change(g, g->app.me, &state);
-		if (g->by_signal)
+		if (g->method == SIGNAL) {
 			change_by_signal(g, pending, c.pe, c.place, c.value);
-		else
+		} else if (g->method == GET) {
 			change_by_get(g, c.pe, c.place, c.value);
+		} else {
+			add_to_bulk(&bulk, c);
+			if (bulk.count == MOST)
+				change_by_bulk(g, &bulk);
+		}
 	}
-	if (g->by_signal) { /* until nobody needs me; the last changes have come before the last "finished" */
+	change_by_bulk(g, &bulk);
+	if (g->method == SIGNAL) { /* until nobody needs me; the last changes have come before the last "finished" */
 		shmem_quiet();
 		for (int i = 0; i < g->app.n; i++)
 			shmem_uint64_atomic_inc(&finished, i);
@@ -174,12 +224,14 @@ int main(int argc, char **argv)
 {
 	static struct gups g;
 	app_start(&g.app, &argc, argv, usage);
-	g.by_signal = g.app.variant == STAGED;
+	g.method = g.app.variant == STAGED ? SIGNAL : GET;
 	if (argc > 2 && strcmp(argv[1], "--method") == 0) {
-		const int get = strcmp(argv[2], "get") == 0;
-		if ((!get && strcmp(argv[2], "signal") != 0) || (get && g.app.variant == STAGED))
+		int m = 0;
+		while (m <= SIGNAL && strcmp(argv[2], method_names[m]) != 0)
+			m++;
+		if (m > SIGNAL || (m != SIGNAL && g.app.variant == STAGED))
 			app_usage(&g.app, usage);
-		g.by_signal = !get;
+		g.method = (enum method)m;
 		argc -= 2;
 		argv += 2;
 	}
@@ -201,7 +253,6 @@ int main(int argc, char **argv)
 	shmem_free(asked);
 	array_close(&g.app, &g.table);
 	char sizes[96];
-	snprintf(sizes, sizeof sizes, "method=%s words=%ld updates=%ld", g.by_signal ? "signal" : "get", g.words,
-		 g.updates);
+	snprintf(sizes, sizeof sizes, "method=%s words=%ld updates=%ld", method_names[g.method], g.words, g.updates);
 	return app_finish(&g.app, "gups", sizes, total, "gups", 1e-9 * (double)g.updates * g.app.n, wrong);
 }

@@ -29,6 +29,10 @@ for name in gups cannon heat3d; do
 done
 app 3 'variant=host kind=heap' cannon 100 # rows that cannot be dealt evenly
 app 2 'variant=host kind=heap' gups --method signal 64 500
+# all words come more than once in a bulk; some do; none does, and the last bulk is not full
+app 3 'variant=partition kind=emulated' gups --variant partition --method bulk 9 1000
+app 2 'variant=host kind=heap' gups --method bulk 512 3000
+app 2 'variant=partition kind=emulated' gups --variant partition --method bulk 65536 200
 app 4 'variant=partition kind=host' heat3d --variant partition --partition 1 4 30 # blocks of one or two points
 # two PEs on each of two hosts, and every call checked
 for name in gups fft2d cannon heat3d; do
@@ -44,18 +48,24 @@ expect 2 'usage' "$oshrun" -n 3 "$apps/heat3d" 20
 expect 2 'usage' "$oshrun" -n 2 "$apps/cannon" 1
 expect 2 'usage' "$oshrun" -n 1 "$apps/cannon" 12x
 expect 2 'usage' "$oshrun" -n 1 "$apps/gups" --variant staged --method get
+expect 2 'usage' "$oshrun" -n 1 "$apps/gups" --variant staged --method bulk
 expect 2 'usage' "$oshrun" -n 1 "$apps/gups" --variant gpu
 expect 2 'there is no such partition' "$oshrun" -n 2 "$apps/gups" --variant partition --partition 5
 expect bad 'bytes left' "$oshrun" -n 2 "$apps/cannon" --variant partition 4000
 
 scaling=$src/examples/apps/scaling
-good "$scaling" --programs "$apps" --oshrun "$oshrun" --apps gups,heat3d --pes 1,2 --repeat 1 \
-	--svg "$work/svg"
+good "$scaling" --programs "$apps" --oshrun "$oshrun" --apps gups,gups-bulk,heat3d --pes 1,2 \
+	--repeat 1 --updates 400 --svg "$work/svg"
 test "$(grep -cE '^(gups|heat3d) +(strong|weak) +[12] +(host|staged|partition) +[0-9.e-]+ ' "$work/out")" = 24
 check "a rate of both apps in each variant on 1 and 2 PEs"
-test "$(grep -c '<polyline' "$work/svg")" = 24 && grep -q '</svg>' "$work/svg" && ! grep -q 'nan\|inf' "$work/svg"
+test "$(grep -cE '^gups-bulk +(strong|weak) +[12] +(host|partition) +[0-9.e-]+ ' "$work/out")" = 8
+check "a rate of gups in bulk, which has no staged variant"
+test "$(grep -c '<polyline' "$work/svg")" = 32 && grep -q '</svg>' "$work/svg" && ! grep -q 'nan\|inf' "$work/svg"
 check "the plot is complete"
-for wrong in '--pes 0' '--pes x' '--apps none' '--variants gpu' '--nonsense' '--svg'; do
+good "$scaling" --programs "$apps" --oshrun "$oshrun" --apps gups-bulk --pes 1 --repeat 100000 --limit 1
+test "$(grep -c '^gups-bulk' "$work/out")" -gt 0
+check "what was measured before the limit"
+for wrong in '--limit x' '--updates 0' '--pes 0' '--pes x' '--apps none' '--variants gpu' '--nonsense' '--svg'; do
 	# shellcheck disable=SC2086  # two words
 	expect 2 'scaling: ' "$scaling" --programs "$apps" --oshrun "$oshrun" $wrong
 done
