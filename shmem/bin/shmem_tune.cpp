@@ -72,9 +72,25 @@ void once(tuned what, const buffers &b, size_t bytes)
 	case tuned::fcollect:
 		shmem_fcollectmem(SHMEM_TEAM_WORLD, b.dest, b.source, part);
 		break;
+	case tuned::collect:
+		shmem_collectmem(SHMEM_TEAM_WORLD, b.dest, b.source, part);
+		break;
 	case tuned::alltoall:
 		shmem_alltoallmem(SHMEM_TEAM_WORLD, b.dest, b.source, part);
 		break;
+	case tuned::alltoalls: // every other element, on both sides
+		shmem_float_alltoalls(SHMEM_TEAM_WORLD, to, from, 2, 2,
+				      std::max<size_t>(1, part / (2 * sizeof(float))));
+		break;
+	case tuned::alltoallv: {
+		const std::vector<size_t> counts(static_cast<size_t>(shmem_n_pes()), part);
+		std::vector<size_t> displs;
+		for (const size_t one : counts)
+			displs.push_back(displs.size() * one);
+		shmemx_alltoallvmem(SHMEM_TEAM_WORLD, b.dest, counts.data(), displs.data(), b.source, counts.data(),
+				    displs.data());
+		break;
+	}
 	case tuned::gather:
 		shmemx_gathermem(SHMEM_TEAM_WORLD, b.dest, b.source, part, 0);
 		break;

@@ -83,6 +83,8 @@ void device_collect(teams::team &t, void *dest, const void *source, size_t bytes
 	for (const size_t one : lengths)
 		before.push_back(before.back() + one);
 	check_symmetric(name, "dest", dest, before.back());
+	if (staged_collect(t, dest, source, lengths, name))
+		return;
 	const actor me(t, source, name);
 	batch copies(t, driver_of(dest, source, name), name);
 	me.each([&](int i) {
@@ -113,6 +115,12 @@ void device_alltoall(teams::team &t, void *dest, const void *source, size_t byte
 void device_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t count,
 		      size_t size, const char *name)
 {
+	if (staged_alltoalls(t, dest, source, dst, sst, count, size, name))
+		return;
+	if (dst == 1 && sst == 1) { // blocks in one piece each
+		size *= count;
+		count = 1;
+	}
 	const actor me(t, source, name);
 	batch copies(t, driver_of(dest, source, name), name);
 	const size_t to_step = static_cast<size_t>(dst) * size, from_step = static_cast<size_t>(sst) * size;
@@ -156,32 +164,34 @@ void device_scatter(teams::team &t, void *dest, const void *source, size_t bytes
 }
 
 // Who acts for others must know what they were called with: all learn all of it, block by block.
+block_table::block_table(teams::team &t, const teams::block_list &to, const teams::block_list &from, const char *name)
+	: n_(static_cast<size_t>(t.size)), all_(n_ * n_)
+{
+	static_assert(sizeof(block) <= teams::kInline);
+	for (int r = 0; r < t.size; r++) {
+		const auto peer = static_cast<size_t>(r);
+		const block mine{from.counts[peer], from.displs[peer], to.counts[peer], to.displs[peer]};
+		teams::exchange(t, &mine, sizeof mine);
+		for (int i = 0; i < t.size; i++)
+			memcpy(&all_[index(i, r)], teams::exchanged(t, i), sizeof mine);
+	}
+	for (int i = 0; i < t.size; i++)
+		for (int j = 0; j < t.size; j++)
+			teams::check_expected(t, name, i, at(i, j).sent, j, at(j, i).expected);
+}
+
 void device_alltoallv(teams::team &t, void *dest, const teams::block_list &to, const void *source,
 		      const teams::block_list &from, size_t size, const char *name)
 {
-	struct block {
-		uint64_t sent, from, expected, to;
-	};
-	static_assert(sizeof(block) <= teams::kInline);
-	const auto n = static_cast<size_t>(t.size);
-	std::vector<block> all(n * n); // row i: member i's
-	for (size_t r = 0; r < n; r++) {
-		const block mine{from.counts[r], from.displs[r], to.counts[r], to.displs[r]};
-		teams::exchange(t, &mine, sizeof mine);
-		for (size_t i = 0; i < n; i++)
-			memcpy(&all[i * n + r], teams::exchanged(t, static_cast<int>(i)), sizeof mine);
-	}
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = 0; j < n; j++)
-			teams::check_expected(t, name, static_cast<int>(i), all[i * n + j].sent, static_cast<int>(j),
-					      all[j * n + i].expected);
+	const block_table all(t, to, from, name);
+	if (staged_alltoallv(t, dest, source, all, size, name))
+		return;
 	const actor me(t, source, name);
 	batch copies(t, driver_of(dest, source, name), name);
 	me.each([&](int i) {
 		each_member(t, [&](int j) {
-			const auto a = static_cast<size_t>(i), b = static_cast<size_t>(j);
-			const block &mine = all[a * n + b];
-			copies.pass(i, source, mine.from * size, j, dest, all[b * n + a].to * size, mine.sent * size);
+			copies.pass(i, source, all.at(i, j).from * size, j, dest, all.at(j, i).to * size,
+				    all.at(i, j).sent * size);
 		});
 	});
 	copies.run();

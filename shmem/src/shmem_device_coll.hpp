@@ -185,12 +185,37 @@ inline share share_of(size_t elements, int member, int members)
 	return {m * each + std::min(m, more), each + (m < more ? 1 : 0)};
 }
 
+// What all members of an alltoallv were called with, in elements. Row i: member i's, for and from each member.
+class block_table {
+public:
+	struct block {
+		uint64_t sent, from, expected, to;
+	};
+	block_table(teams::team &t, const teams::block_list &to, const teams::block_list &from, const char *name);
+	const block &at(int member, int peer) const { return all_[index(member, peer)]; }
+
+private:
+	size_t index(int member, int peer) const
+	{
+		return static_cast<size_t>(member) * n_ + static_cast<size_t>(peer);
+	}
+	size_t n_;
+	std::vector<block> all_;
+};
+
 // --- staged (shmem_device_stage.cpp); false: it is not, and nothing was done -----------------------------------------
 
 bool staged_broadcast(teams::team &t, void *dest, const void *source, size_t bytes, int root, bool root_too,
 		      bool in_turn, const char *name);
 bool staged_fcollect(teams::team &t, void *dest, const void *source, size_t bytes, const char *name);
+// lengths: of all members
+bool staged_collect(teams::team &t, void *dest, const void *source, const std::vector<size_t> &lengths,
+		    const char *name);
 bool staged_alltoall(teams::team &t, void *dest, const void *source, size_t bytes, const char *name);
+bool staged_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t count,
+		      size_t size, const char *name);
+bool staged_alltoallv(teams::team &t, void *dest, const void *source, const block_table &blocks, size_t size,
+		      const char *name);
 bool staged_gather(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name);
 bool staged_scatter(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name);
 bool staged_reduce(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,

@@ -59,6 +59,34 @@ bool is_staged(const teams::team &t, tuned what, size_t bytes, const void *dest,
 	       bytes <= std::min(kMostStaged, staged_up_to(g_tune, driver_of(dest, source, name).name(), what, t.size));
 }
 
+// read(copies, i) brings what member i sends from its source into its staging memory; write(copies, i) brings what it
+// has got from there into its dest; both for all members that I act for.
+template <class Read, class Collective, class Write>
+void stage(teams::team &t, void *dest, const void *source, const char *name, Read &&read, Collective &&collective,
+	   Write &&write)
+{
+	const bool from_device = device_of(source), to_device = device_of(dest);
+	const actor me(t, from_device ? source : dest, name);
+	devices::kind &k = driver_of(dest, source, name);
+	teams::sync(t); // sources are what they shall be, and nobody is in staging memory
+	if (from_device) {
+		batch copies(t, k, name);
+		me.each([&](int i) { read(copies, i); });
+		copies.run();
+		if (me.shared())
+			teams::sync(t); // mine may have been copied by another
+	}
+	collective(to_device ? g_stage.dest : dest, from_device ? g_stage.source : source);
+	if (to_device) {
+		if (me.shared())
+			teams::sync(t); // all of those that are to be copied are complete
+		batch copies(t, k, name);
+		me.each([&](int i) { write(copies, i); });
+		copies.run();
+	}
+	teams::sync(t);
+}
+
 // in, out: which members have a source to be read, and a dest to be written; of so many bytes each.
 struct staging {
 	teams::team &t;
@@ -71,33 +99,45 @@ struct staging {
 	template <class Collective>
 	void run(Collective &&collective) const
 	{
-		const bool from_device = device_of(source), to_device = device_of(dest);
-		const actor me(t, from_device ? source : dest, name);
-		devices::kind &k = driver_of(dest, source, name);
-		teams::sync(t); // sources are what they shall be, and nobody is in staging memory
-		if (from_device) {
-			batch copies(t, k, name);
-			me.each([&](int i) {
+		stage(
+			t, dest, source, name,
+			[&](batch &copies, int i) {
 				if (in_only < 0 || i == in_only)
 					copies.pass(i, source, 0, i, g_stage.source, 0, in_bytes);
-			});
-			copies.run();
-			if (me.shared())
-				teams::sync(t); // mine may have been copied by another
-		}
-		collective(to_device ? g_stage.dest : dest, from_device ? g_stage.source : source);
-		if (to_device) {
-			if (me.shared())
-				teams::sync(t); // all of those that are to be copied are complete
-			batch copies(t, k, name);
-			me.each([&](int i) {
+			},
+			collective,
+			[&](batch &copies, int i) {
 				if ((out_only < 0 || i == out_only) && i != out_not)
 					copies.pull(i, place_at(t, i, dest, name), g_stage.dest, 0, out_bytes);
 			});
-			copies.run();
-		}
-		teams::sync(t);
 	}
+};
+
+// Blocks of an alltoallv in a row in staging memory, those that lie in a row outside of it, too, in one piece.
+class packer {
+public:
+	template <class Copy>
+	void add(size_t outside, size_t bytes, Copy &&copy)
+	{
+		if (bytes_ && outside == outside_ + bytes_) {
+			bytes_ += bytes;
+			return;
+		}
+		flush(copy);
+		outside_ = outside;
+		bytes_ = bytes;
+	}
+	template <class Copy>
+	void flush(Copy &&copy) // copy(outside, inside, bytes)
+	{
+		if (bytes_)
+			copy(outside_, inside_, bytes_);
+		inside_ += bytes_;
+		bytes_ = 0;
+	}
+
+private:
+	size_t outside_ = 0, inside_ = 0, bytes_ = 0;
 };
 
 } // namespace
@@ -134,6 +174,26 @@ bool staged_fcollect(teams::team &t, void *dest, const void *source, size_t byte
 	return true;
 }
 
+bool staged_collect(teams::team &t, void *dest, const void *source, const std::vector<size_t> &lengths,
+		    const char *name)
+{
+	size_t all = 0;
+	for (const size_t one : lengths)
+		all += one;
+	if (!is_staged(t, tuned::collect, all, dest, source, name))
+		return false;
+	const auto length = [&](int i) { return lengths[static_cast<size_t>(i)]; };
+	stage(
+		t, dest, source, name,
+		[&](batch &copies, int i) {
+			if (length(i))
+				copies.pass(i, source, 0, i, g_stage.source, 0, length(i));
+		},
+		[&](void *to, const void *from) { teams::collect(t, to, from, length(t.me)); },
+		[&](batch &copies, int i) { copies.pull(i, place_at(t, i, dest, name), g_stage.dest, 0, all); });
+	return true;
+}
+
 bool staged_alltoall(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
 {
 	const size_t all = bytes * static_cast<size_t>(t.size);
@@ -141,6 +201,93 @@ bool staged_alltoall(teams::team &t, void *dest, const void *source, size_t byte
 		return false;
 	const staging s{.t = t, .dest = dest, .source = source, .out_bytes = all, .in_bytes = all, .name = name};
 	s.run([&](void *to, const void *from) { teams::alltoall(t, to, from, bytes); });
+	return true;
+}
+
+// Sources come with their gaps, in one piece. What lies between the elements of dest is not ours to write: results are
+// packed, and go to their places one by one, in one submission.
+bool staged_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t count,
+		      size_t size, const char *name)
+{
+	size_t elements, extent, bytes;
+	if (__builtin_mul_overflow(count, static_cast<size_t>(t.size), &elements) ||
+	    __builtin_mul_overflow(elements, static_cast<size_t>(std::max(dst, sst)), &extent) ||
+	    __builtin_mul_overflow(extent, size, &bytes) || !is_staged(t, tuned::alltoalls, bytes, dest, source, name))
+		return false;
+	const size_t from_step = static_cast<size_t>(sst) * size, to_step = static_cast<size_t>(dst) * size;
+	stage(
+		t, dest, source, name,
+		[&](batch &copies, int i) {
+			copies.pass(i, source, 0, i, g_stage.source, 0, (elements - 1) * from_step + size);
+		},
+		[&](void *to, const void *from) {
+			teams::alltoalls(t, to, from, device_of(dest) ? 1 : dst, sst, count, size);
+		},
+		[&](batch &copies, int i) {
+			auto *to = static_cast<char *>(place_at(t, i, dest, name));
+			if (dst == 1)
+				copies.pull(i, to, g_stage.dest, 0, elements * size);
+			for (size_t e = 0; e < elements && dst > 1; e++)
+				copies.pull(i, to + e * to_step, g_stage.dest, e * size, size);
+		});
+	return true;
+}
+
+// All members find the same longest one.
+bool staged_alltoallv(teams::team &t, void *dest, const void *source, const block_table &blocks, size_t size,
+		      const char *name)
+{
+	size_t longest = 0;
+	for (int i = 0; i < t.size; i++) {
+		size_t sent = 0, expected = 0;
+		for (int j = 0; j < t.size; j++) {
+			sent += blocks.at(i, j).sent * size;
+			expected += blocks.at(i, j).expected * size;
+		}
+		longest = std::max({longest, sent, expected});
+	}
+	if (!is_staged(t, tuned::alltoallv, longest, dest, source, name))
+		return false;
+	// as the host's alltoallv is called: mine, packed where they are staged
+	const auto n = static_cast<size_t>(t.size);
+	std::vector<size_t> counts_to(n), displs_to(n), counts_from(n), displs_from(n);
+	size_t to_here = 0, from_here = 0;
+	for (size_t j = 0; j < n; j++) {
+		const block_table::block &b = blocks.at(t.me, static_cast<int>(j));
+		counts_to[j] = b.expected;
+		counts_from[j] = b.sent;
+		displs_to[j] = device_of(dest) ? to_here : b.to;
+		displs_from[j] = device_of(source) ? from_here : b.from;
+		to_here += b.expected;
+		from_here += b.sent;
+	}
+	stage(
+		t, dest, source, name,
+		[&](batch &copies, int i) {
+			const auto copy = [&](size_t outside, size_t inside, size_t bytes) {
+				copies.pass(i, source, outside, i, g_stage.source, inside, bytes);
+			};
+			packer p;
+			for (int j = 0; j < t.size; j++)
+				if (const auto &b = blocks.at(i, j); b.sent)
+					p.add(b.from * size, b.sent * size, copy);
+			p.flush(copy);
+		},
+		[&](void *to, const void *from) {
+			teams::alltoallv(t, name, to, {counts_to.data(), displs_to.data()}, from,
+					 {counts_from.data(), displs_from.data()}, size);
+		},
+		[&](batch &copies, int i) {
+			auto *to = static_cast<char *>(place_at(t, i, dest, name));
+			const auto copy = [&](size_t outside, size_t inside, size_t bytes) {
+				copies.pull(i, to + outside, g_stage.dest, inside, bytes);
+			};
+			packer p;
+			for (int j = 0; j < t.size; j++)
+				if (const auto &b = blocks.at(i, j); b.expected)
+					p.add(b.to * size, b.expected * size, copy);
+			p.flush(copy);
+		});
 	return true;
 }
 

@@ -13,7 +13,8 @@
 namespace shmem {
 namespace {
 
-constexpr const char *kNames[] = {"broadcast", "fcollect", "alltoall", "gather", "scatter", "reduce", "scan"};
+constexpr const char *kNames[] = {"broadcast", "fcollect", "collect", "alltoall", "alltoalls",
+				  "alltoallv", "gather",   "scatter", "reduce",   "scan"};
 static_assert(std::size(kNames) == static_cast<size_t>(tuned::count));
 
 // A whole number without sign; false: it is none, or above most.
@@ -57,7 +58,7 @@ tune_table tune_defaults()
 {
 	tune_table all;
 	for (const char *kind : {"hip", "ze"})
-		for (const tuned what : {tuned::fcollect, tuned::alltoall})
+		for (const tuned what : {tuned::fcollect, tuned::collect, tuned::alltoall, tuned::alltoallv})
 			all.push_back({kind, what, 4, size_t{32} << 10});
 	return all;
 }

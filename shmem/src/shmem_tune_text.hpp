@@ -7,7 +7,7 @@
 //	KIND COLLECTIVE PES BYTES        cuda alltoall 4 32768
 //
 // A row is for teams of so many PEs and more, up to the next row of its kind and collective. BYTES are those of the
-// longer one of a PE's dest and source; 0: never staged. A kind that the file has rows of has no built-in ones.
+// longer one of a PE's dest and source, gaps between elements included; 0: never staged. A kind that the file has rows of has no built-in ones.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,19 @@
 
 namespace shmem {
 
-enum class tuned { broadcast, fcollect, alltoall, gather, scatter, reduce, scan, count };
+enum class tuned {
+	broadcast,
+	fcollect,
+	collect,
+	alltoall,
+	alltoalls,
+	alltoallv,
+	gather,
+	scatter,
+	reduce,
+	scan,
+	count,
+};
 const char *tuned_name(tuned what);
 
 constexpr size_t kMostStaged = size_t{128} << 10; // bytes of dest, and of source, that have room in staging memory

@@ -46,6 +46,13 @@ if [ "$kind" = emulated ]; then
 	unset SHMEM_SYMMETRIC_PARTITION2
 fi
 good "$run" -n 3 "$tests/partition_reduce" 1
+# beside host memory, not staged; run_tune.sh has the other way
+for n in 1 4; do
+	good "$run" -n $n "$tests/partition_stage" 1
+done
+# shellcheck disable=SC2016
+good env FI_PGAS_NET=auto:lo "$run" -n 3 sh -c 'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK / 2)) exec "$0" 1' \
+	"$tests/partition_stage"
 # host memory of the others is not mapped; made-up hosts
 FI_PGAS_MAP=0 good "$run" -n 3 "$tests/partition" 1
 SHMEM_FAKE_HOSTS=2x2 good "$run" -n 4 "$tests/partition" 1

@@ -8,8 +8,9 @@ LIMIT=120
 # shellcheck disable=SC2154  # harness.sh
 run=$oshrun tests=$top/shmem/tests
 export SHMEM_SYMMETRIC_SIZE=200M SHMEM_SYMMETRIC_PARTITION1=SIZE=32M:KIND=emulated
+collectives='broadcast fcollect collect alltoall alltoalls alltoallv gather scatter reduce scan'
 for kind in emulated cuda; do
-	for what in broadcast fcollect alltoall gather scatter reduce scan; do
+	for what in $collectives; do
 		echo "$kind $what 1 131072"
 	done
 done >"$work/always"
@@ -24,10 +25,31 @@ SHMEM_DEBUG=1 good "$run" -n 3 "$tests/partition" 1 coll sets
 # shellcheck disable=SC2016  # for the shell of each PE
 good env FI_PGAS_NET=auto:lo "$run" -n 3 sh -c 'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK / 2)) exec "$0" 1 coll sets' \
 	"$tests/partition"
+# by chance beside host memory: near, each PE with a device of its own, unmapped, over the link
+for n in 1 2 5; do
+	good "$run" -n $n "$tests/partition_stage" 1
+done
+PGAS_EMULATED_DEVICE=apart good "$run" -n 3 "$tests/partition_stage" 1
+FI_PGAS_MAP=0 good "$run" -n 3 "$tests/partition_stage" 1
+SHMEM_DEBUG=1 good "$run" -n 3 "$tests/partition_stage" 1
+# shellcheck disable=SC2016
+for hosts in '2 + OSHRUN_RANK / 2' '2 + OSHRUN_RANK'; do
+	good env FI_PGAS_NET=auto:lo "$run" -n 3 sh -c "FI_PGAS_TEST_HOSTS=\$(($hosts))"' exec "$0" 1' \
+		"$tests/partition_stage"
+done
 # threads: not staged, and as good
 good "$run" -n 2 "$tests/partition" 1 threads coll
-# reductions are kernels (run_partition.sh) but for this file
 export PGAS_CUDA_DRIVER="$top/devices/tests/.libs/fake_cuda.so"
+# it is this file that decides: how often the driver is waited for tells
+for devices in 1 2; do
+	for n in 1 3; do
+		FAKE_DRIVER_DEVICES=$devices SHMEM_SYMMETRIC_PARTITION1=SIZE=32M:KIND=cuda \
+			good "$run" -n $n "$tests/partition_stage" 1 staged
+	done
+	FAKE_DRIVER_DEVICES=$devices SHMEM_TUNE_FILE='' SHMEM_SYMMETRIC_PARTITION1=SIZE=32M:KIND=cuda \
+		good "$run" -n 3 "$tests/partition_stage" 1 direct
+done
+# reductions are kernels (run_partition.sh) but for this file
 FAKE_DRIVER_FAIL=cuLaunchKernel:1:700 SHMEM_SYMMETRIC_PARTITION1=SIZE=32M:KIND=cuda \
 	good "$run" -n 3 "$tests/partition_reduce" 1
 # the row for most PEs that the team has is taken: none of 1
@@ -57,7 +79,7 @@ tune=$top/shmem-tune
 PATH=$(dirname "$oshrun"):$PATH
 export PATH
 good "$tune" --kind emulated -n 2 --output "$work/made"
-for what in broadcast fcollect alltoall gather scatter reduce scan; do
+for what in $collectives; do
 	grep -Eq "^emulated $what 2 [0-9]+$" "$work/made"
 	check "the file has a row for $what"
 	grep -Eq "^$what( +[0-9.]+ / *[0-9.]+){9}  [0-9]+$" "$work/out"
