@@ -107,7 +107,7 @@ size_t kernel_page_bytes(uintptr_t at)
 void print_pages()
 {
 	static const char *const how[] = {"usual", "usual, huge ones advised", "reserved huge"};
-	const size_t bytes = kernel_page_bytes(g.heap_part.at);
+	const size_t bytes = kernel_page_bytes(g.heap_part.at + kInternalBytes);
 	printf("memory: symmetric heap %s per PE, in %s pages of %s; static data %s\n",
 	       bytes_text(g.heap_part.bytes - kInternalBytes).c_str(), how[static_cast<int>(g.env.huge_pages)],
 	       bytes_text(bytes ? bytes : pgas::page_bytes()).c_str(), bytes_text(g.data.bytes).c_str());

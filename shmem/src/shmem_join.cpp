@@ -223,6 +223,10 @@ void register_memory()
 	};
 	must(kRoutine, "symmetric addressing", g.net.ops->symmetric_layout(g.net.domain, pieces, 2));
 	std::vector<fi_pgas_part> parts{{0, d.bytes, d.fd, 0}, {heap_off, h.bytes, h.fd, 0}};
+	if (const int huge = memory_huge_file(); huge >= 0) {
+		parts.back().len = kInternalBytes;
+		parts.push_back({heap_off + kInternalBytes, h.bytes - kInternalBytes, huge, 0});
+	}
 	for (int i = 0; i < g_partitions.count; i++)
 		if (const partition &p = g_partitions.all[i]; p.fd >= 0)
 			parts.push_back({heap_off + (p.mine.at - h.at), p.mine.bytes, p.fd, 0});
@@ -257,7 +261,7 @@ int rank_on_host(const cards_of_all &cards)
 void map_memory(const memory_plan &plan, const cards_of_all &cards)
 {
 	char why[320];
-	if (!memory_map(plan, static_cast<int>(g.env.huge_pages), why, sizeof why))
+	if (!memory_map(plan, why, sizeof why))
 		fail(kRoutine, "%s", why);
 	register_memory();
 	start_heap(cards);

@@ -65,6 +65,55 @@ int find_data(dl_phdr_info *info, size_t, void *out)
 	return 1; // the first object is the program; the others are libraries
 }
 
+int g_huge_fd = -1; // memory_huge_file()
+
+struct huge_pool {
+	size_t page_bytes = 0, free_pages = 0; // 0: this system has none
+};
+
+huge_pool look_at_pool()
+{
+	huge_pool pool;
+	char line[128];
+	FILE *facts = fopen("/proc/meminfo", "re");
+	while (facts && fgets(line, sizeof line, facts)) {
+		size_t kib;
+		if (sscanf(line, "Hugepagesize: %zu kB", &kib) == 1)
+			pool.page_bytes = kib * 1024;
+		(void)!sscanf(line, "HugePages_Free: %zu", &pool.free_pages);
+	}
+	if (facts)
+		fclose(facts);
+	return pool;
+}
+
+// The program's heap in reserved huge pages. The kernel sets all of them aside for the file as it is mapped, or refuses:
+// without that the first access to a page that there is not would be a SIGBUS. What the library has in front of the heap
+// stays in usual pages, because most of it is never touched.
+bool map_huge(uintptr_t at, size_t bytes, char *why, size_t room)
+{
+	const int fd = memfd_create("shmem-heap", MFD_CLOEXEC | MFD_HUGETLB);
+	void *want = reinterpret_cast<void *>(at);
+	if (fd >= 0 && ftruncate(fd, static_cast<off_t>(bytes)) == 0 &&
+	    mmap(want, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == want) {
+		g_huge_fd = fd;
+		return true;
+	}
+	const int err = errno;
+	const huge_pool pool = look_at_pool();
+	if (fd >= 0)
+		close(fd);
+	if (pool.page_bytes)
+		snprintf(why, room,
+			 "SHMEM_HUGE_PAGES=reserved: a symmetric heap of %zu bytes needs %zu huge pages of each PE and "
+			 "%zu are free: %s; sysctl vm.nr_hugepages=NUMBER, as root, reserves them",
+			 bytes, bytes / pool.page_bytes, pool.free_pages, strerror(err));
+	else
+		snprintf(why, room, "SHMEM_HUGE_PAGES=reserved: this system has no huge pages: %s; use off or advise",
+			 strerror(err));
+	return false;
+}
+
 // Once in a process: what has moved stays there after shmem_finalize, and the next shmem_init finds it.
 bool move_data(const range &r, int *out, char *why, size_t room)
 {
@@ -110,6 +159,9 @@ void child_after_fork()
 	const part &h = g.heap_part;
 	if (h.bytes)
 		mmap(reinterpret_cast<void *>(h.at), h.bytes, PROT_READ | PROT_WRITE, flags, h.fd, 0);
+	if (g_huge_fd >= 0)
+		mmap(reinterpret_cast<void *>(h.at + kInternalBytes), h.bytes - kInternalBytes, PROT_READ | PROT_WRITE,
+		     flags, g_huge_fd, 0);
 	for (int i = 0; i < g_partitions.count; i++)
 		if (const partition &p = g_partitions.all[i]; p.fd >= 0)
 			mmap(reinterpret_cast<void *>(p.mine.at), p.mine.bytes, PROT_READ | PROT_WRITE, flags, p.fd, 0);
@@ -142,7 +194,8 @@ bool memory_find(size_t own_bytes, size_t heap_bytes, size_t behind_bytes, memor
 			 heap_bytes + behind_bytes, most);
 		return false;
 	}
-	plan.heap_bytes = up(own_bytes + (heap_bytes ? heap_bytes : 1));
+	const size_t pages = g.env.huge_pages == huge_pages_kind::reserved ? look_at_pool().page_bytes : 0;
+	plan.heap_bytes = pgas::round_up(own_bytes + (heap_bytes ? heap_bytes : 1), pages ? pages : pgas::page_bytes());
 	plan.behind_bytes = behind_bytes;
 	if (!place_heap(plan, g.n_pes)) {
 		snprintf(why, room, "no room in the address space for a symmetric heap of %zu bytes", plan.reserved());
@@ -151,9 +204,10 @@ bool memory_find(size_t own_bytes, size_t heap_bytes, size_t behind_bytes, memor
 	return true;
 }
 
-bool memory_map(const memory_plan &plan, int huge, char *why, size_t room)
+bool memory_map(const memory_plan &plan, char *why, size_t room)
 {
-	const int fd = memfd_create("shmem-heap", MFD_CLOEXEC | (huge == 2 ? MFD_HUGETLB : 0u));
+	const huge_pages_kind huge = g.env.huge_pages;
+	const int fd = memfd_create("shmem-heap", MFD_CLOEXEC);
 	if (fd < 0 || ftruncate(fd, static_cast<off_t>(plan.heap_bytes)) != 0) {
 		snprintf(why, room, "the system refuses a symmetric heap of %zu bytes: %s", plan.heap_bytes,
 			 strerror(errno));
@@ -166,7 +220,10 @@ bool memory_map(const memory_plan &plan, int huge, char *why, size_t room)
 			 strerror(errno));
 		return false;
 	}
-	if (huge == 1)
+	if (huge == huge_pages_kind::reserved &&
+	    !map_huge(plan.heap_at + kInternalBytes, plan.heap_bytes - kInternalBytes, why, room))
+		return false;
+	if (huge == huge_pages_kind::advise)
 		madvise(got, plan.heap_bytes, MADV_HUGEPAGE);
 	int data_fd;
 	if (!move_data({plan.data_at, plan.data_at + plan.data_bytes}, &data_fd, why, room))
@@ -207,6 +264,14 @@ void memory_release()
 		munmap(reinterpret_cast<void *>(h.at), h.bytes + g.behind_heap);
 		close(h.fd);
 	}
+	if (g_huge_fd >= 0)
+		close(g_huge_fd);
+	g_huge_fd = -1;
+}
+
+int memory_huge_file()
+{
+	return g_huge_fd;
 }
 
 bool is_symmetric(const void *ptr, size_t bytes)

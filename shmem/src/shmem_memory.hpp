@@ -24,9 +24,12 @@ struct memory_plan {
 // own_bytes: address space for the library in front of the program's heap, mostly never touched. behind_bytes: for host
 // partitions. The place of all of it is reserved then.
 bool memory_find(size_t own_bytes, size_t heap_bytes, size_t behind_bytes, memory_plan &plan, char *why, size_t room);
-bool memory_map(const memory_plan &plan, int huge, char *why, size_t room);
+bool memory_map(const memory_plan &plan, char *why, size_t room);
 // shmem_place.cpp: fills heap_at and reserves it; false when there is no room
 bool place_heap(memory_plan &plan, int n_pes);
 void memory_release(); // the heap; at finalize
+// The file of the heap behind the library's own memory, where that has reserved huge pages; else -1, and all of the heap
+// is in one file.
+int memory_huge_file();
 
 } // namespace shmem

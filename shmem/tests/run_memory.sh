@@ -13,6 +13,24 @@ done
 SHMEM_SYMMETRIC_SIZE=80M good "$run" -n 3 --no-aslr "$memory"
 SHMEM_SYMMETRIC_SIZE=100M SHMEM_DEBUG=1 good "$run" -n 2 "$memory"
 SHMEM_SYMMETRIC_SIZE=200M SHMEM_HUGE_PAGES=advise good "$run" -n 2 "$memory"
+# reserved huge pages: those that a machine has, or one line; a pool may be there, so ask for more than it can have
+pages=$(awk '$1 == "HugePages_Free:" { print $2 }' /proc/meminfo)
+kib=$(awk '$1 == "Hugepagesize:" { print $2 }' /proc/meminfo)
+if [ -n "$kib" ]; then
+	asked=$(((pages + 8) * kib))
+	SHMEM_SYMMETRIC_SIZE=${asked}K SHMEM_HUGE_PAGES=reserved expect bad \
+		"SHMEM_HUGE_PAGES=reserved: a symmetric heap of $((asked * 1024)) bytes needs $((pages + 8)) huge pages of" \
+		"$run" -n 1 "$memory"
+	grep -q "$pages are free: .*; sysctl vm.nr_hugepages=NUMBER" "$work/out"
+	check "too few reserved huge pages: what there is, and what to do"
+else
+	not_run "reserved huge pages: this system has none"
+fi
+if [ -n "$kib" ] && [ "$pages" -ge $((2 * 200 * 1024 / kib)) ]; then
+	SHMEM_SYMMETRIC_SIZE=200M SHMEM_HUGE_PAGES=reserved good "$run" -n 2 "$memory"
+else
+	not_run "a heap in reserved huge pages: the pool of this system is too small"
+fi
 good "$run" -n 2 "$top/shmem/tests/untouched"
 # levels 0 to 3; several threads in several PEs at once
 for level in 0 1 2 3; do

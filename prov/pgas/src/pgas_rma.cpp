@@ -184,8 +184,8 @@ ssize_t writemsg(fid_ep *f, const fi_msg_rma *m, uint64_t flags) noexcept
 }
 
 // pgas_hot_window() for 8 bytes in two steps, for the most frequent entry, which has no register and no instruction to
-// spare. First the entry of a rank below rank_limit: the compiler must not see where it comes from, or it keeps the rank,
-// too. rank_of() is the way back, for the cold exit.
+// spare. First the entry of a rank below rank_limit: the compiler must not see where it comes from, or it keeps the
+// rank, too. rank_of() is the way back, for the cold exit.
 [[gnu::always_inline]] inline const pgas_window_check *entry_of(const pgas_ep *ep, fi_addr_t rank)
 {
 	const pgas_window_check *c = &ep->check[rank];
