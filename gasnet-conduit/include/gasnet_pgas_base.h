@@ -109,8 +109,8 @@ static const char gasneti_conduit_ident[] __attribute__((used)) = "$GASNetCondui
 #define GASNET_ERR_NOT_INIT 10001
 #define GASNET_ERR_BAD_ARG 10002
 #define GASNET_ERR_RESOURCE 10003
-#define GASNET_ERR_BARRIER_MISMATCH 10004
-#define GASNET_ERR_NOT_READY 10005
+#define GASNET_ERR_NOT_READY 10004 /* Realm compiles this in */
+#define GASNET_ERR_BARRIER_MISMATCH 10005
 
 #define GASNET_BARRIERFLAG_ANONYMOUS 1
 #define GASNET_BARRIERFLAG_MISMATCH 2

@@ -126,7 +126,7 @@ PGAS_HOT uint64_t gasneti_ad_window(gex_AD_t ad, gex_Rank_t rank, gex_Flags_t fl
 		default:                                                                                               \
 			return 0;                                                                                      \
 		}                                                                                                      \
-		if (opcode >= GEX_OP_FADD)                                                                             \
+		if (opcode >= GEX_OP_TO_FETCHING(1U))                                                                  \
 			*result = was_;                                                                                \
 		return 1;                                                                                              \
 	}
@@ -149,7 +149,7 @@ PGAS_HOT uint64_t gasneti_ad_window(gex_AD_t ad, gex_Rank_t rank, gex_Flags_t fl
 		default:                                                                                               \
 			return 0;                                                                                      \
 		}                                                                                                      \
-		if (opcode >= GEX_OP_FADD)                                                                             \
+		if (opcode >= GEX_OP_TO_FETCHING(1U))                                                                  \
 			*result = was_;                                                                                \
 		return 1;                                                                                              \
 	}

@@ -9,6 +9,13 @@
 
 enum { kSegment = 1 << 20 };
 
+/* What Realm compiles in, and compares with what it finds in the headers. */
+_Static_assert(GASNET_OK == 0 && GASNET_ERR_NOT_READY == 10004, "results");
+_Static_assert(GEX_DT_U64 == 8 && GEX_OP_ADD == 8 && GEX_EP_CAPABILITY_RMA == 1, "bits");
+_Static_assert(GEX_FLAG_IMMEDIATE == 1 && GEX_FLAG_AM_PREPARE_LEAST_CLIENT == 1 << 11 &&
+		       GEX_FLAG_AM_PREPARE_LEAST_ALLOC == 1 << 12,
+	       "flags");
+
 static const gex_OP_t kPlain[] = {GEX_OP_ADD, GEX_OP_SUB, GEX_OP_INC, GEX_OP_DEC, GEX_OP_MULT, GEX_OP_MIN,
 				  GEX_OP_MAX, GEX_OP_SET, GEX_OP_CAS, GEX_OP_AND, GEX_OP_OR,   GEX_OP_XOR};
 enum { kOps = sizeof kPlain / sizeof *kPlain, kFloatOps = 9 };
