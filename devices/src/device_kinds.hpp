@@ -13,4 +13,9 @@ kind &libomp();
 kind &hip();
 kind &ze();
 
+kind *new_emulated();
+kind *new_cuda();
+kind *new_hip();
+kind *new_ze();
+
 } // namespace pgas::devices

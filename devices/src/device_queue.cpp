@@ -122,6 +122,47 @@ int queued_kind::adopt(void *memory, size_t bytes, region &out)
 	return rc != 0 ? rc : make(r, from::elsewhere, lock, out);
 }
 
+int queued_kind::join(void *memory, size_t bytes, region &out)
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	const std::lock_guard<std::mutex> lock(mutex_);
+	const auto at = reinterpret_cast<uintptr_t>(memory);
+	region r;
+	size_t whole = 0;
+	place where = place::pageable;
+	int rc = begin_locked();
+	if (rc == 0)
+		rc = find(memory, where);
+	if (rc != 0)
+		return rc;
+	if (where != place::device)
+		return failed(-EINVAL, "join", "it is not memory of the device");
+	for (const known &one : regions_)
+		if (one.whom != from::elsewhere && at - one.r.at < one.r.bytes)
+			return failed(-EINVAL, "join", "it is memory of this library");
+	if (range_of(at, r.at, whole) != 0) {
+		r.at = at;
+		whole = bytes;
+	}
+	if (!bytes || bytes > whole - (at - r.at))
+		return failed(-EINVAL, "join", "it reaches beyond the end of what the driver has allocated");
+	r.bytes = whole;
+	rc = has_locks() ? make_locks(r) : 0;
+	if (rc != 0)
+		return rc;
+	regions_.push_back({r, from::elsewhere});
+	out = r;
+	return 0;
+}
+
+uint64_t queued_kind::number() const
+{
+	const visit in(*this);
+	return in.rc == 0 ? number_of_device() : 0;
+}
+
 int queued_kind::give(const region &r, handle &out)
 {
 	const visit in(*this);
@@ -186,7 +227,9 @@ void queued_kind::end_one(const known &one)
 {
 	if (has_locks())
 		end_locks(one.r, one.whom == from::peer);
-	if (one.whom != from::elsewhere)
+	if (one.whom == from::elsewhere)
+		end_given(one.r);
+	else
 		end_memory(one.r, one.whom == from::peer);
 }
 

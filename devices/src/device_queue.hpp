@@ -38,6 +38,8 @@ constexpr uint64_t number_of_place(uint64_t domain, uint64_t bus, uint64_t devic
 class queued_kind : public kind {
 public:
 	int allocate(size_t bytes, size_t page_bytes, region &out) final;
+	int join(void *memory, size_t bytes, region &out) final;
+	uint64_t number() const final;
 	void release(region &r) final { end(r); }
 	int give(const region &r, handle &out) final;
 	int take(const handle &h, region &out) final;
@@ -68,6 +70,7 @@ protected:
 	virtual int open_memory(const handle &from, uintptr_t &at) = 0;
 	virtual int range_of(uintptr_t at, uintptr_t &start, size_t &bytes) const = 0; // not 0: it cannot be known
 	virtual void end_memory(const region &r, bool opened) = 0;
+	virtual void end_given(const region &) {} // handles of memory that somebody else frees
 	virtual int get_pinned(size_t bytes, void **out) = 0;
 	virtual void end_pinned(void *ptr) = 0;
 	virtual int place_of(const void *ptr, place &out) const = 0; // of memory that is in no region

@@ -22,6 +22,8 @@ namespace {
 constexpr const char *kFiles[] = {"libcuda.so.1", nullptr};
 constexpr driver_library kDriver = {"the CUDA driver", kFiles, "PGAS_CUDA_DRIVER"};
 
+constexpr uintptr_t kNoContext = 1; // was current; no context has this address
+
 cuda_address address(const void *ptr)
 {
 	return reinterpret_cast<uintptr_t>(ptr);
@@ -56,17 +58,65 @@ int cuda_kind::find_context(int local_rank)
 		if (rc == 0)
 			rc = call(api_.get_device, &device_, local_rank > 0 ? local_rank % count : 0);
 	}
-	int unified = 0;
 	if (rc == 0)
-		rc = call(api_.get_device_attribute, &unified, kCudaUnifiedAddressing, device_);
-	if (rc == 0 && !unified)
-		rc = failed(-ENODEV, api_.get_device_attribute.name, "the device has no unified addressing");
+		rc = check_device();
 	if (rc == 0 && !current) {
 		rc = call(api_.retain_primary, &current, device_);
 		retained_ = rc == 0;
 	}
 	if (rc == 0)
 		context_ = current;
+	return rc;
+}
+
+int cuda_kind::check_device() const
+{
+	int unified = 0;
+	const int rc = call(api_.get_device_attribute, &unified, kCudaUnifiedAddressing, device_);
+	return rc != 0 || unified
+		       ? rc
+		       : failed(-ENODEV, api_.get_device_attribute.name, "the device has no unified addressing");
+}
+
+int cuda_kind::find_device(const device_choice &which)
+{
+	int count = 0;
+	int rc = call(api_.init, 0U);
+	if (rc == 0)
+		rc = call(api_.get_device_count, &count);
+	if (rc == 0 && which.number >= count) {
+		char text[80];
+		snprintf(text, sizeof text, "there is no CUDA device %d; this host has %d", which.number, count);
+		rc = failed(-ENODEV, api_.get_device_count.name, text);
+	}
+	if (rc == 0 && count < 1)
+		rc = failed(-ENODEV, api_.get_device_count.name, "this host has no CUDA device");
+	if (rc != 0)
+		return rc;
+	for (int i = 0; which.number < 0 && which.place && i < count; i++)
+		if (call(api_.get_device, &device_, i) == 0 && number_of_device() == which.place)
+			return 0;
+	return call(api_.get_device, &device_, which.number < 0 ? 0 : which.number);
+}
+
+int cuda_kind::open_device(const device_choice &which, char *why, size_t room)
+{
+	int rc = load_driver(kDriver, api_, why, room);
+	if (rc != 0)
+		return rc;
+	cuda_context primary = nullptr;
+	chosen_ = true;
+	rc = find_device(which);
+	if (rc == 0)
+		rc = check_device();
+	if (rc == 0)
+		rc = call(api_.retain_primary, &primary, device_);
+	if (rc == 0) {
+		retained_ = true;
+		context_ = primary;
+		return open_stream(why, room);
+	}
+	snprintf(why, room, "%s", t_error);
 	return rc;
 }
 
@@ -142,10 +192,11 @@ void cuda_kind::end_device()
 	stream_ = nullptr;
 	without_atomics_.clear();
 	if (retained_) {
-		api_.set_current(nullptr);
+		if (!chosen_)
+			api_.set_current(nullptr);
 		api_.release_primary(device_);
 	}
-	retained_ = false;
+	retained_ = chosen_ = false;
 	context_ = nullptr;
 }
 
@@ -156,13 +207,15 @@ int cuda_kind::enter(uintptr_t &before) const
 	cuda_context current = nullptr;
 	const int rc = call(api_.get_current, &current);
 	before = current == context_ ? 0 : reinterpret_cast<uintptr_t>(current);
+	if (!current && chosen_)
+		before = kNoContext;
 	return rc != 0 || current == context_ ? rc : call(api_.set_current, context_);
 }
 
 void cuda_kind::leave(uintptr_t before) const
 {
 	if (before)
-		api_.set_current(reinterpret_cast<cuda_context>(before));
+		api_.set_current(before == kNoContext ? nullptr : reinterpret_cast<cuda_context>(before));
 }
 
 // --- memory ----------------------------------------------------------------------------------------------------------
@@ -442,6 +495,11 @@ kind &cuda()
 {
 	static cuda_kind one;
 	return one;
+}
+
+kind *new_cuda()
+{
+	return new cuda_kind;
 }
 
 } // namespace pgas::devices

@@ -12,6 +12,7 @@ class cuda_kind final : public queued_kind {
 public:
 	const char *name() const override { return "cuda"; }
 	int open(int local_rank, char *why, size_t room) override;
+	int open_device(const device_choice &which, char *why, size_t room) override;
 	bool can_fold(fold_op op, fold_type type) const override
 	{
 		return !is_float(type) || op <= fold_op::max; // no bits of floating point numbers
@@ -43,6 +44,8 @@ private:
 
 	int fail(const char *name, int code) const override;
 	int find_context(int local_rank);
+	int find_device(const device_choice &which);
+	int check_device() const;
 	int open_stream(char *why, size_t room);
 	int submit_one(const piece &p);
 	int submit_batch(const piece *pieces, size_t count);
@@ -63,6 +66,7 @@ private:
 	cuda_context context_ = nullptr;
 	cuda_device device_ = 0;
 	bool retained_ = false;
+	bool chosen_ = false; // by open_device()
 	cuda_stream stream_ = nullptr;
 	cuda_module module_ = nullptr;
 	cuda_function amo_ = nullptr;

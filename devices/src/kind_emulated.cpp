@@ -38,7 +38,12 @@ public:
 		apart_ = as && strcmp(as, "apart") == 0;
 		return 0;
 	}
+	int open_device(const device_choice &which, char *why, size_t room) override
+	{
+		return open(which.number, why, room);
+	}
 	void close() override { queue_.clear(); }
+	uint64_t number() const override { return apart_ ? static_cast<uint64_t>(getpid()) : 1; }
 
 	int allocate(size_t bytes, size_t, region &out) override;
 	void release(region &r) override { unmap(r); }
@@ -119,7 +124,7 @@ int emulated_kind::give(const region &r, handle &out)
 	out = {};
 	out.bytes = r.bytes;
 	out.pid = getpid();
-	out.device = apart_ ? static_cast<uint64_t>(out.pid) : 1;
+	out.device = number();
 	out.fd = static_cast<int32_t>(r.own[0]);
 	out.door = door_offer(out.fd);
 	return 0;
@@ -223,6 +228,11 @@ kind &emulated()
 {
 	static emulated_kind one;
 	return one;
+}
+
+kind *new_emulated()
+{
+	return new emulated_kind;
 }
 
 } // namespace pgas::devices

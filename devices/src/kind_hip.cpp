@@ -26,6 +26,7 @@ class hip_kind final : public queued_kind {
 public:
 	const char *name() const override { return "hip"; }
 	int open(int local_rank, char *why, size_t room) override;
+	int open_device(const device_choice &which, char *why, size_t room) override;
 
 private:
 	int enter(uintptr_t &before) const override;
@@ -48,7 +49,10 @@ private:
 	void end_device() override;
 
 	int fail(const char *name, int code) const override;
+	int count_devices(int &count);
 	int find_device(int local_rank);
+	int find_device(const device_choice &which);
+	int open_stream(char *why, size_t room);
 
 	hip_api api_;
 	int device_ = -1;
@@ -63,18 +67,55 @@ int hip_kind::fail(const char *name, int code) const
 
 // --- the device ------------------------------------------------------------------------------------------------------
 
-int hip_kind::find_device(int local_rank)
+int hip_kind::count_devices(int &count)
 {
-	int count = 0, current = 0;
 	int rc = call(api_.init, 0U);
 	if (rc == 0)
 		rc = call(api_.get_device_count, &count);
 	if (rc == 0 && count < 1)
 		rc = failed(-ENODEV, api_.get_device_count.name, "this host has no HIP device");
+	return rc;
+}
+
+int hip_kind::find_device(const device_choice &which)
+{
+	int count = 0;
+	int rc = count_devices(count);
+	if (rc == 0 && which.number >= count) {
+		char text[80];
+		snprintf(text, sizeof text, "there is no HIP device %d; this host has %d", which.number, count);
+		rc = failed(-ENODEV, api_.get_device_count.name, text);
+	}
+	if (rc != 0)
+		return rc;
+	for (device_ = 0; which.number < 0 && which.place && device_ < count; device_++)
+		if (number_of_device() == which.place)
+			return 0;
+	device_ = which.number < 0 ? 0 : which.number;
+	return 0;
+}
+
+int hip_kind::find_device(int local_rank)
+{
+	int count = 0, current = 0;
+	int rc = count_devices(count);
 	if (rc == 0)
 		rc = call(api_.get_device, &current);
 	if (rc == 0)
 		device_ = current != 0 || local_rank <= 0 ? current : local_rank % count;
+	return rc;
+}
+
+int hip_kind::open_stream(char *why, size_t room)
+{
+	const visit in(*this);
+	int rc = in.rc != 0 ? in.rc : call(api_.create_stream, &stream_, kHipStreamNonBlocking);
+	if (rc == 0)
+		rc = open_queue();
+	if (rc != 0) {
+		snprintf(why, room, "%s", t_error);
+		end_device();
+	}
 	return rc;
 }
 
@@ -84,17 +125,20 @@ int hip_kind::open(int local_rank, char *why, size_t room)
 	if (rc != 0)
 		return rc;
 	rc = find_device(local_rank);
-	if (rc == 0) {
-		const visit in(*this);
-		rc = in.rc != 0 ? in.rc : call(api_.create_stream, &stream_, kHipStreamNonBlocking);
-		if (rc == 0)
-			rc = open_queue();
-		if (rc != 0) {
-			snprintf(why, room, "%s", t_error);
-			end_device();
-		}
+	if (rc == 0)
+		return open_stream(why, room);
+	snprintf(why, room, "%s", t_error);
+	return rc;
+}
+
+int hip_kind::open_device(const device_choice &which, char *why, size_t room)
+{
+	int rc = load_driver(kDriver, api_, why, room);
+	if (rc != 0)
 		return rc;
-	}
+	rc = find_device(which);
+	if (rc == 0)
+		return open_stream(why, room);
 	snprintf(why, room, "%s", t_error);
 	return rc;
 }
@@ -224,6 +268,11 @@ kind &hip()
 {
 	static hip_kind one;
 	return one;
+}
+
+kind *new_hip()
+{
+	return new hip_kind;
 }
 
 } // namespace pgas::devices

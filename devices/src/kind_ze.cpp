@@ -51,6 +51,7 @@ class ze_kind final : public queued_kind {
 public:
 	const char *name() const override { return "ze"; }
 	int open(int local_rank, char *why, size_t room) override;
+	int open_device(const device_choice &which, char *why, size_t room) override;
 
 private:
 	int enter(uintptr_t &before) const override;
@@ -61,6 +62,7 @@ private:
 	int open_memory(const handle &from, uintptr_t &at) override;
 	int range_of(uintptr_t at, uintptr_t &start, size_t &bytes) const override;
 	void end_memory(const region &r, bool opened) override;
+	void end_given(const region &r) override;
 	int get_pinned(size_t bytes, void **out) override;
 	void end_pinned(void *ptr) override { api_.free(context_, ptr); }
 	int place_of(const void *ptr, place &out) const override;
@@ -73,7 +75,10 @@ private:
 	void end_device() override;
 
 	int fail(const char *name, int code) const override;
+	int list_devices(std::vector<ze_device> &out);
 	int find_device(int local_rank);
+	int find_device(const device_choice &which);
+	int open_list(char *why, size_t room);
 	int end_submission();
 	void put_back(const ze_ipc_handle &ipc);
 	int fd_of(const ze_ipc_handle &ipc, int &out) const;
@@ -89,6 +94,8 @@ private:
 	ze_driver driver_ = nullptr;
 	ze_device device_ = nullptr;
 	ze_context context_ = nullptr;
+	bool own_context_ = false;
+	uint32_t ordinal_ = 0;
 	ze_list list_ = nullptr;
 	std::mutex given_mutex_;
 	std::vector<given> given_;
@@ -106,7 +113,8 @@ int ze_kind::fail(const char *name, int code) const
 
 // --- the device ------------------------------------------------------------------------------------------------------
 
-int ze_kind::find_device(int local_rank)
+// Those of the first driver that has some.
+int ze_kind::list_devices(std::vector<ze_device> &out)
 {
 	uint32_t count = 0;
 	int rc = call(api_.init, kZeInitGpus);
@@ -123,15 +131,43 @@ int ze_kind::find_device(int local_rank)
 			return rc;
 		if (!found)
 			continue;
-		std::vector<ze_device> devices(found);
-		rc = call(api_.get_devices, one, &found, devices.data());
-		if (rc == 0) {
-			driver_ = one;
-			device_ = devices[local_rank > 0 ? static_cast<uint32_t>(local_rank) % found : 0];
-		}
-		return rc;
+		out.resize(found);
+		driver_ = one;
+		return call(api_.get_devices, one, &found, out.data());
 	}
 	return rc != 0 ? rc : failed(-ENODEV, api_.get_devices.name, "this host has no Level Zero device");
+}
+
+int ze_kind::find_device(int local_rank)
+{
+	std::vector<ze_device> devices;
+	const int rc = list_devices(devices);
+	if (rc == 0)
+		device_ = devices[local_rank > 0 ? static_cast<size_t>(local_rank) % devices.size() : 0];
+	return rc;
+}
+
+int ze_kind::find_device(const device_choice &which)
+{
+	std::vector<ze_device> devices;
+	int rc = list_devices(devices);
+	if (rc != 0)
+		return rc;
+	ordinal_ = which.ordinal;
+	if (which.device) { // of whichever driver
+		device_ = static_cast<ze_device>(which.device);
+		context_ = static_cast<ze_context>(which.context);
+		return 0;
+	}
+	if (which.number >= static_cast<int>(devices.size()))
+		return failed(-ENODEV, api_.get_devices.name, "there is no Level Zero device of that number");
+	for (size_t i = 0; which.number < 0 && which.place && i < devices.size(); i++) {
+		device_ = devices[i];
+		if (number_of_device() == which.place)
+			return 0;
+	}
+	device_ = devices[which.number < 0 ? 0 : static_cast<size_t>(which.number)];
+	return 0;
 }
 
 int ze_kind::open(int local_rank, char *why, size_t room)
@@ -139,11 +175,34 @@ int ze_kind::open(int local_rank, char *why, size_t room)
 	int rc = load_driver(kDriver, api_, why, room);
 	if (rc != 0)
 		return rc;
-	const ze_context_wish wish;
-	const ze_list_wish queue;
 	rc = find_device(local_rank);
 	if (rc == 0)
+		return open_list(why, room);
+	snprintf(why, room, "%s", t_error);
+	return rc;
+}
+
+int ze_kind::open_device(const device_choice &which, char *why, size_t room)
+{
+	int rc = load_driver(kDriver, api_, why, room);
+	if (rc != 0)
+		return rc;
+	rc = find_device(which);
+	if (rc == 0)
+		return open_list(why, room);
+	snprintf(why, room, "%s", t_error);
+	return rc;
+}
+
+int ze_kind::open_list(char *why, size_t room)
+{
+	const ze_context_wish wish;
+	const ze_list_wish queue;
+	int rc = 0;
+	if (!context_) {
 		rc = call(api_.create_context, driver_, &wish, &context_);
+		own_context_ = rc == 0;
+	}
 	if (rc == 0)
 		rc = call(api_.create_list, context_, device_, &queue, &list_);
 	if (rc == 0)
@@ -159,8 +218,10 @@ void ze_kind::end_device()
 {
 	if (list_)
 		api_.destroy_list(list_);
-	if (context_)
+	if (own_context_)
 		api_.destroy_context(context_);
+	own_context_ = false;
+	ordinal_ = 0;
 	list_ = nullptr;
 	context_ = nullptr;
 	device_ = nullptr;
@@ -176,7 +237,8 @@ int ze_kind::enter(uintptr_t &) const
 
 int ze_kind::get_memory(size_t bytes, region &out)
 {
-	const ze_device_memory_wish wish;
+	ze_device_memory_wish wish;
+	wish.ordinal = ordinal_;
 	void *at = nullptr;
 	const int rc = call(api_.allocate, context_, &wish, bytes, kDevicePageBytes, device_, &at);
 	if (rc == 0) {
@@ -287,17 +349,20 @@ void ze_kind::end_memory(const region &r, bool opened)
 		api_.ipc_close(context_, at);
 		return;
 	}
-	{
-		const std::lock_guard<std::mutex> lock(given_mutex_);
-		std::erase_if(given_, [&](const given &one) {
-			if (one.at != r.at)
-				return false;
-			door_withdraw(one.fd);
-			put_back(one.ipc);
-			return true;
-		});
-	}
+	end_given(r);
 	api_.free(context_, at);
+}
+
+void ze_kind::end_given(const region &r)
+{
+	const std::lock_guard<std::mutex> lock(given_mutex_);
+	std::erase_if(given_, [&](const given &one) {
+		if (one.at != r.at)
+			return false;
+		door_withdraw(one.fd);
+		put_back(one.ipc);
+		return true;
+	});
 }
 
 int ze_kind::get_pinned(size_t bytes, void **out)
@@ -353,6 +418,11 @@ kind &ze()
 {
 	static ze_kind one;
 	return one;
+}
+
+kind *new_ze()
+{
+	return new ze_kind;
 }
 
 } // namespace pgas::devices

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 using namespace device_test;
 
@@ -55,6 +56,33 @@ void test_cuda_processes_spread_over_devices(void **)
 		assert_int_equal(fake_left(), 0);
 	}
 	assert_true(numbers[0] == numbers[2] && numbers[1] == numbers[3] && numbers[0] != numbers[1]);
+}
+
+// A device that the program has chosen: no thread's current context changes, not even that of one without.
+void test_cuda_chosen_device_leaves_contexts_alone(void **)
+{
+	device_choice which;
+	which.number = 1;
+	cuda_context current = nullptr, mine = nullptr;
+	char why[200] = "", byte = 7;
+	region r;
+	assert_int_equal(g_api.init(0), 0);
+	for (const bool none : {true, false}) {
+		assert_int_equal(none ? 0 : g_api.retain_primary(&mine, 0), 0);
+		assert_int_equal(g_api.set_current(mine), 0);
+		assert_int_equal(g_kind->open_device(which, why, sizeof why), 0);
+		GOOD(g_kind->allocate(4096, 0, r));
+		put(r.at, &byte, 1);
+		assert_int_equal(device_of(r), 1);
+		assert_int_equal(g_api.get_current(&current), 0);
+		assert_ptr_equal(current, mine);
+		g_kind->close();
+		assert_int_equal(g_api.get_current(&current), 0);
+		assert_ptr_equal(current, mine);
+	}
+	assert_int_equal(g_api.set_current(nullptr), 0);
+	assert_int_equal(g_api.release_primary(0), 0);
+	assert_int_equal(fake_left(), 0);
 }
 
 void test_cuda_context_that_is_current_is_taken(void **)
@@ -177,6 +205,7 @@ int run()
 {
 	const CMUnitTest tests[] = {
 		cmocka_unit_test(test_cuda_processes_spread_over_devices),
+		cmocka_unit_test(test_cuda_chosen_device_leaves_contexts_alone),
 		cmocka_unit_test(test_cuda_context_that_is_current_is_taken),
 		cmocka_unit_test(test_cuda_other_context_is_put_back),
 		cmocka_unit_test(test_cuda_kernel_or_batch_that_does_not_work_is_done_otherwise),

@@ -41,6 +41,15 @@ struct piece {
 	size_t bytes;
 };
 
+// Which device open_device() shall open. ze has no numbers: its devices have handles, and memory belongs to a context.
+struct device_choice {
+	int number = -1;        // as the driver counts them
+	uint64_t place = 0;     // number -1: the device of that number() if this process sees it, else the first one
+	void *device = nullptr; // ze, both or none: the driver's handles, which the program keeps
+	void *context = nullptr;
+	uint32_t ordinal = 0; // ze: of the device's memories
+};
+
 enum class amo_op : uint32_t { load, store, swap, compare_swap, add, band, bor, bxor };
 
 // Rows of elements become one, on the device: what reductions and scans are made of. Integers wrap, whatever their
@@ -84,10 +93,17 @@ public:
 	// Finds driver and device; local_rank spreads the processes of a host over its devices. -ENODEV: the driver or
 	// a device is missing, and `why` says which. Once in a process; close() gives all of it back.
 	virtual int open(int local_rank, char *why, size_t room) = 0;
+	// The same for a device that the program has chosen. No context of ours stays current in a thread then.
+	virtual int open_device(const device_choice &which, char *why, size_t room);
 	virtual void close() = 0;
+	// handle::device of what is allocated here; 0: not known.
+	virtual uint64_t number() const { return 0; }
 
 	// Filled with zeros. page_bytes: 0, or the page size that was asked for.
 	virtual int allocate(size_t bytes, size_t page_bytes, region &out) = 0;
+	// Memory that the program has of the driver, and frees after release(). It keeps its content. `out` is all of
+	// the driver's allocation that it lies in, since that is what a handle opens.
+	virtual int join(void *memory, size_t bytes, region &out);
 	virtual void release(region &r) = 0;
 
 	virtual int give(const region &r, handle &out) = 0;
@@ -116,6 +132,8 @@ public:
 
 // The kind of that name ("emulated", "cuda", "hip", "ze", "libomp"); null: there is none. One object each in a process.
 kind *find_kind(const char *name);
+// Another object of it, for another device; the caller deletes it when it is closed. Null: there is none.
+kind *make_kind(const char *name);
 const char *kind_names(); // "emulated, cuda, ...", for messages
 
 } // namespace pgas::devices
