@@ -57,7 +57,11 @@ struct kernel_arguments {
 	void **bases, **begins;
 	int64_t *sizes, *types;
 	void **names, **mappers;
+	uint64_t trip_count;
+	uint64_t flags; // from version 2 on
 };
+constexpr uint32_t kVersionWithFlags = 2;
+constexpr uint64_t kNoWait = 0x1; // of the flags: the call may return before the region has run
 
 // --- omp_real.cpp ----------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,8 @@
 // nothing in partitions each goes on with one test.
 //
 // A construct with nowait is a task of its own already: where it concerns our variables, it uses the calls that return
-// when all is done, because what follows (a block goes back) must not come earlier.
+// when all is done, because what follows (data is fetched, a block goes back) must not come earlier. From LLVM 16 on
+// that is a flag among the arguments of one and the same call.
 #include "omp.hpp"
 
 #include <dlfcn.h>
@@ -24,6 +25,29 @@ Function *must_find(const char *name)
 		fail("%s: the program has no target runtime of LLVM, or has it before libshmem-omp", name);
 	return function;
 }
+
+// Arguments without the flag for nowait, while it lives. They are on the stack of the task.
+class waited_for {
+public:
+	explicit waited_for(kernel_arguments *a) : of_(a->version >= kVersionWithFlags ? a : nullptr)
+	{
+		if (!of_)
+			return;
+		was_ = of_->flags;
+		of_->flags &= ~kNoWait;
+	}
+	~waited_for()
+	{
+		if (of_)
+			of_->flags = was_;
+	}
+	waited_for(const waited_for &) = delete;
+	waited_for &operator=(const waited_for &) = delete;
+
+private:
+	kernel_arguments *of_;
+	uint64_t was_ = 0;
+};
 
 // -1: not ours to look at
 int device_of(int64_t id)
@@ -217,12 +241,16 @@ SHMEM_OMP_EXPORT int __tgt_target_kernel(void *location, int64_t device, int32_t
 					 kernel_arguments *a)
 {
 	static auto *const real_call = must_find<kernel_call>(__func__);
-	const auto region = [&] { return real_call(location, device, teams, threads, host, a); };
+	const auto plain = [&] { return real_call(location, device, teams, threads, host, a); };
+	const auto region = [&] {
+		const waited_for done(a);
+		return plain();
+	};
 	const int number = device_of(device);
 	if (number < 0)
-		return region();
+		return plain();
 	const items all{static_cast<int32_t>(a->count), a->bases, a->begins, a->sizes, a->types, a->names, a->mappers};
-	return target(location, number, all, region, region);
+	return target(location, number, all, region, plain);
 }
 
 SHMEM_OMP_EXPORT int __tgt_target_kernel_nowait(void *location, int64_t device, int32_t teams, int32_t threads,
@@ -239,7 +267,12 @@ SHMEM_OMP_EXPORT int __tgt_target_kernel_nowait(void *location, int64_t device, 
 	wait_for(location, depends, depends_more);
 	const items all{static_cast<int32_t>(a->count), a->bases, a->begins, a->sizes, a->types, a->names, a->mappers};
 	return target(
-		location, number, all, [&] { return real_call(location, device, teams, threads, host, a); }, plain);
+		location, number, all,
+		[&] {
+			const waited_for done(a);
+			return real_call(location, device, teams, threads, host, a);
+		},
+		plain);
 }
 
 // --- what mappers call -----------------------------------------------------------------------------------------------

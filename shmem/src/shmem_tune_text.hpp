@@ -7,7 +7,8 @@
 //	KIND COLLECTIVE PES BYTES        cuda alltoall 4 32768
 //
 // A row is for teams of so many PEs and more, up to the next row of its kind and collective. BYTES are those of the
-// longer one of a PE's dest and source, gaps between elements included; 0: never staged. A kind that the file has rows of has no built-in ones.
+// longer one of a PE's dest and source, gaps between elements included; 0: never staged. A kind that the file has rows
+// of has no built-in ones.
 #pragma once
 
 #include <cstddef>
