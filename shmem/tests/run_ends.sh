@@ -8,29 +8,8 @@ set -u
 . "$(dirname "$0")/../../tests/foreign.sh"
 run=$oshrun
 ends=$top/shmem/tests/shmem_ends
-mark=shmem-ends-$$-$(basename "$work")
-export TEST_MARK="$mark" TMPDIR="$work/tmp"
-mkdir "$work/tmp"
-marked() { grep -lzsx "TEST_MARK=$mark" /proc/[0-9]*/environ | sed 's|/proc/||;s|/environ||' | grep -vx "$$"; }
-# processes of ours besides this shell and what it runs at the moment
-nobody() {
-	for pid in $(marked); do
-		grep -qs shmem_ends "/proc/$pid/cmdline" && return 1
-	done
-	return 0
-}
-named() {
-	find /dev/shm -maxdepth 1 -user "$(id -u)" \( -name '*shmem*' -o -name '*oshrun*' -o -name '*pgas*' \) \
-		2>/dev/null
-}
-all_gone() {
-	within 200 nobody
-	check "$1: no process is left"
-	[ -z "$(ls -A "$work/tmp")" ]
-	check "$1: no file is left"
-	[ -z "$(named)" ]
-	check "$1: no file is left in /dev/shm"
-}
+program=$ends
+. "$(dirname "$0")/all_gone.sh"
 ended() { # kind, exit status, words of the line
 	expect "$2" "$3" "$run" -n 4 "$ends" "$1"
 	all_gone "$1"
