@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GASNet-EX's memory kinds. Only the host's memory is there: GASNET_HAVE_MK_CLASS_MULTIPLE and the names of devices'
- * classes are not defined, and gex_MK_Create fails with a line that says why.
+ * GASNet-EX's memory kinds: segments in the memory of devices. A driver is opened when gex_MK_Create names a device of
+ * it; without one the call fails and says what is missing. See gasnet-pgas(7).
  */
 #ifndef GASNET_MK_H
 #define GASNET_MK_H
@@ -14,9 +14,16 @@ extern "C" {
 
 #define GEX_MK_INVALID ((gex_MK_t)(uintptr_t)0)
 #define GEX_MK_HOST ((gex_MK_t)(uintptr_t)1)
-#define GASNET_HAVE_MK_CLASS_HOST 1
 
-typedef enum { GEX_MK_CLASS_HOST, GEX_MK_CLASS_CUDA_UVA, GEX_MK_CLASS_HIP, GEX_MK_CLASS_ZE } gex_MK_Class_t;
+typedef enum {
+	GEX_MK_CLASS_HOST,
+	GEX_MK_CLASS_CUDA_UVA,
+	GEX_MK_CLASS_HIP,
+	GEX_MK_CLASS_ZE,
+	/* Of this library: host memory that behaves as a device's, for tests where there is none. The CPU faults at its
+	 * addresses, and copies happen when somebody waits for them. gex_class_cuda_uva has the device's number. */
+	GASNET_PGAS_MK_CLASS_EMULATED = 1000
+} gex_MK_Class_t;
 
 typedef struct {
 	uint64_t gex_flags;
@@ -39,6 +46,13 @@ typedef struct {
 PGAS_EXPORT int gex_MK_Create(gex_MK_t *kind_p, gex_Client_t client, const gex_MK_Create_args_t *args,
 			      gex_Flags_t flags) PGAS_NOEXCEPT;
 PGAS_EXPORT void gex_MK_Destroy(gex_MK_t kind, gex_Flags_t flags) PGAS_NOEXCEPT;
+
+/* Of kinds that gex_MK_Create made. */
+PGAS_EXPORT void gex_MK_SetCData(gex_MK_t kind, const void *val) PGAS_NOEXCEPT;
+PGAS_EXPORT void *gex_MK_QueryCData(gex_MK_t kind) PGAS_NOEXCEPT;
+PGAS_EXPORT gex_Flags_t gex_MK_QueryFlags(gex_MK_t kind) PGAS_NOEXCEPT;
+PGAS_EXPORT gex_Client_t gex_MK_QueryClient(gex_MK_t kind) PGAS_NOEXCEPT;
+PGAS_EXPORT gex_MK_Class_t gex_MK_QueryClass(gex_MK_t kind) PGAS_NOEXCEPT;
 
 #ifdef __cplusplus
 }

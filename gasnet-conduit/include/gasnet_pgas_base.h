@@ -87,7 +87,17 @@ static const char gasneti_conduit_ident[] __attribute__((used)) = "$GASNetCondui
 #define GASNET_PSHM 1
 #define GASNET_NULL_ARGV_OK 1
 #define GASNET_MAXNODES 65536
-#define GASNET_MAXEPS 1
+#define GASNET_MAXEPS 33
+/* Kinds of memory (gasnet_mk.h). Their drivers are looked for at run time, so they are all there. */
+#define GASNET_HAVE_MK_CLASS_HOST 1
+#define GASNET_HAVE_MK_CLASS_MULTIPLE 1
+#define GASNET_HAVE_MK_CLASS_CUDA_UVA 1
+#define GASNET_HAVE_MK_CLASS_HIP 1
+#ifdef __has_include /* a program names devices of Level Zero by what its header declares */
+#if __has_include(<level_zero/ze_api.h>)
+#define GASNET_HAVE_MK_CLASS_ZE 1
+#endif
+#endif
 #define GASNET_HIDDEN_AM_CONCURRENCY_LEVEL 0
 #define GASNET_SOCKLEN_T socklen_t
 #if defined(__x86_64__) || defined(__i386__)

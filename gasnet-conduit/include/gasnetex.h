@@ -134,7 +134,7 @@ PGAS_EXPORT int gex_Segment_QueryBound(gex_TM_t tm, gex_Rank_t rank, void **owne
 PGAS_EXPORT int gex_EP_Create(gex_EP_t *ep_p, gex_Client_t client, gex_EP_Capabilities_t capabilities,
 			      gex_Flags_t flags) PGAS_NOEXCEPT;
 PGAS_EXPORT int gex_EP_RegisterHandlers(gex_EP_t ep, gex_AM_Entry_t *table, size_t numentries) PGAS_NOEXCEPT;
-PGAS_EXPORT void gex_EP_BindSegment(gex_EP_t ep, gex_Segment_t segment, gex_Flags_t flags) PGAS_NOEXCEPT;
+PGAS_EXPORT int gex_EP_BindSegment(gex_EP_t ep, gex_Segment_t segment, gex_Flags_t flags) PGAS_NOEXCEPT;
 PGAS_EXPORT int gex_EP_PublishBoundSegment(gex_TM_t tm, gex_EP_t *eps, size_t num_eps, gex_Flags_t flags) PGAS_NOEXCEPT;
 PGAS_EXPORT gex_Event_t gex_EP_QueryBoundSegmentNB(gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p,
 						   uintptr_t *size_p, gex_Flags_t flags) PGAS_NOEXCEPT;

@@ -54,8 +54,8 @@ struct transfer {
 	fi_rma_iov at;
 	fi_msg_rma m{};
 
-	transfer(const void *mine, const void *theirs, size_t bytes, gasnet_node_t node)
-		: iov{const_cast<void *>(mine), bytes}, at{reinterpret_cast<uintptr_t>(theirs), bytes, 0}
+	transfer(const void *mine, uint64_t theirs, uint64_t key, size_t bytes, gasnet_node_t node)
+		: iov{const_cast<void *>(mine), bytes}, at{theirs, bytes, key}
 	{
 		m.msg_iov = &iov;
 		m.iov_count = 1;
@@ -74,11 +74,38 @@ gasnet_handle_t taken(int implicit)
 	return GASNET_INVALID_HANDLE;
 }
 
+PGAS_HOT gasnet_handle_t put(gasnet_node_t node, const transfer &t, gasneti_until until, int implicit)
+{
+	const bool copied = t.iov.iov_len <= g.net.info->tx_attr->inject_size;
+	if (until == GASNETI_DONE) {
+		check_rc("put", node, g.rma->rma->writemsg(g.rma, &t.m, FI_PGAS_WAIT));
+		return GASNET_INVALID_HANDLE;
+	}
+	if (until == GASNETI_REUSABLE && !copied) {
+		check_rc("put", node, g.rma->rma->writemsg(g.rma, &t.m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE));
+		return taken(implicit);
+	}
+	const uint64_t flags = copied ? FI_INJECT : 0;
+	check_rc("put", node, again([&] { return g.rma->rma->writemsg(g.rma, &t.m, flags); }));
+	return taken(implicit);
+}
+
+PGAS_HOT gasnet_handle_t get(gasnet_node_t node, const transfer &t, gasneti_until until, int implicit)
+{
+	if (until == GASNETI_DONE) {
+		check_rc("get", node, g.rma->rma->readmsg(g.rma, &t.m, FI_PGAS_WAIT));
+		return GASNET_INVALID_HANDLE;
+	}
+	check_rc("get", node, again([&] { return g.rma->rma->readmsg(g.rma, &t.m, 0); }));
+	return taken(implicit);
+}
+
 // All transfers that were started before are over.
 bool settle(gasneti_op *, const char *call)
 {
 	if (g.net.ops->settled(g.rma) != 1)
 		return false;
+	kinds_finish(call);
 	check_lost(call);
 	return true;
 }
@@ -167,6 +194,34 @@ void far_word_try(gasnet_node_t node, uint64_t *mine) noexcept
 	send_word(node, mine, FI_SUM, 1);
 }
 
+gasnet_handle_t far_put_key(gasnet_node_t node, uint64_t key, uint64_t offset, const void *src, size_t nbytes,
+			    gasneti_until until, int implicit) noexcept
+{
+	return put(node, transfer(src, offset, key, nbytes, node), until, implicit);
+}
+
+gasnet_handle_t far_get_key(void *dest, gasnet_node_t node, uint64_t key, uint64_t offset, size_t nbytes,
+			    gasneti_until until, int implicit) noexcept
+{
+	return get(node, transfer(dest, offset, key, nbytes, node), until, implicit);
+}
+
+void far_order(gasnet_node_t node, uint64_t key, const void *bytes, size_t nbytes) noexcept
+{
+	check_rc("order for a device", node,
+		 again([&] { return g.rma->rma->inject(g.rma, bytes, nbytes, node, 0, key); }));
+}
+
+void far_fence() noexcept
+{
+	g.net.ops->fence(g.rma);
+}
+
+gasnet_handle_t far_taken(int implicit) noexcept
+{
+	return taken(implicit);
+}
+
 void check_lost(const char *call) noexcept
 {
 	fi_addr_t to = 0;
@@ -184,19 +239,7 @@ extern "C" gasnet_handle_t gasneti_put_far(gasnet_node_t node, void *dest, const
 	check_node("put", node);
 	if (!nbytes)
 		return GASNET_INVALID_HANDLE;
-	const transfer t(src, dest, nbytes, node);
-	const bool copied = nbytes <= g.net.info->tx_attr->inject_size;
-	if (until == GASNETI_DONE) {
-		check_rc("put", node, g.rma->rma->writemsg(g.rma, &t.m, FI_PGAS_WAIT));
-		return GASNET_INVALID_HANDLE;
-	}
-	if (until == GASNETI_REUSABLE && !copied) {
-		check_rc("put", node, g.rma->rma->writemsg(g.rma, &t.m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE));
-		return taken(implicit);
-	}
-	const uint64_t flags = copied ? FI_INJECT : 0;
-	check_rc("put", node, again([&] { return g.rma->rma->writemsg(g.rma, &t.m, flags); }));
-	return taken(implicit);
+	return put(node, transfer(src, reinterpret_cast<uintptr_t>(dest), 0, nbytes, node), until, implicit);
 }
 
 extern "C" gasnet_handle_t gasneti_get_far(void *dest, gasnet_node_t node, const void *src, size_t nbytes,
@@ -205,13 +248,7 @@ extern "C" gasnet_handle_t gasneti_get_far(void *dest, gasnet_node_t node, const
 	check_node("get", node);
 	if (!nbytes)
 		return GASNET_INVALID_HANDLE;
-	const transfer t(dest, src, nbytes, node);
-	if (until == GASNETI_DONE) {
-		check_rc("get", node, g.rma->rma->readmsg(g.rma, &t.m, FI_PGAS_WAIT));
-		return GASNET_INVALID_HANDLE;
-	}
-	check_rc("get", node, again([&] { return g.rma->rma->readmsg(g.rma, &t.m, 0); }));
-	return taken(implicit);
+	return get(node, transfer(dest, reinterpret_cast<uintptr_t>(src), 0, nbytes, node), until, implicit);
 }
 
 extern "C" void gasneti_memset_far(gasnet_node_t node, void *dest, int val, size_t nbytes) noexcept
@@ -229,6 +266,7 @@ extern "C" void gasneti_sync_far(void) noexcept
 	const pgas::mutex_holder alone(g_sync_mutex, kThreads);
 	const uint64_t before = pgas_load_acquire(&gasneti_pending); // pairs with add_release in taken()
 	g.net.ops->drain(g.rma);
+	kinds_finish("sync");
 	pgas_add_relaxed(&gasneti_pending, 0 - before);
 	check_lost("sync");
 }
@@ -239,6 +277,7 @@ extern "C" int gasneti_try_far(void) noexcept
 	const uint64_t before = pgas_load_acquire(&gasneti_pending); // pairs with add_release in taken()
 	if (g.net.ops->settled(g.rma) != 1)
 		return GASNET_ERR_NOT_READY;
+	kinds_finish("sync");
 	pgas_add_relaxed(&gasneti_pending, 0 - before);
 	check_lost("sync");
 	return GASNET_OK;
@@ -249,6 +288,7 @@ extern "C" void gasneti_sync_far_handle(gasnet_handle_t handle, const char *call
 	check_handle(handle, call);
 	if (handle == &g_under_way) {
 		g.net.ops->drain(g.rma);
+		kinds_finish(call);
 		check_lost(call);
 		return;
 	}
@@ -276,27 +316,56 @@ extern "C" gasnet_handle_t gasneti_region_handle(void) noexcept
 	return &g_under_way;
 }
 
-// --- the same through a team -----------------------------------------------------------------------------------------
+// --- the same through a team; pairs of other endpoints than the first have no ranks ----------------------------------
+
+namespace {
+
+struct value_bytes { // its low bytes, whatever the machine's order
+	gex_RMA_Value_t value;
+	char *at;
+
+	value_bytes(gex_RMA_Value_t v, size_t nbytes) : value(v), at(reinterpret_cast<char *>(&value))
+	{
+		if (nbytes > sizeof value)
+			fail("put or get of a value: %zu bytes, at most %zu", nbytes, sizeof value);
+		if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+			at += sizeof value - nbytes;
+	}
+	value_bytes(const value_bytes &) = delete;
+};
+
+} // namespace
 
 extern "C" gex_Event_t gasneti_tm_put_far(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, size_t nbytes,
 					  enum gasneti_until until, int implicit) noexcept
 {
-	return gasneti_put_some(team_jobrank("gex_RMA_Put", tm, rank), dest, src, nbytes, until, implicit);
+	if (PGAS_UNLIKELY(rank >= tm->size))
+		return pair_put(tm, rank, dest, src, nbytes, until, implicit);
+	return gasneti_put_some(tm->jobranks[rank], dest, src, nbytes, until, implicit);
 }
 
 extern "C" gex_Event_t gasneti_tm_get_far(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_t nbytes,
 					  enum gasneti_until until, int implicit) noexcept
 {
-	return gasneti_get_some(dest, team_jobrank("gex_RMA_Get", tm, rank), src, nbytes, until, implicit);
+	if (PGAS_UNLIKELY(rank >= tm->size))
+		return pair_get(tm, dest, rank, src, nbytes, until, implicit);
+	return gasneti_get_some(dest, tm->jobranks[rank], src, nbytes, until, implicit);
 }
 
 extern "C" gex_Event_t gasneti_tm_put_odd(gex_TM_t tm, gex_Rank_t rank, void *dest, gex_RMA_Value_t value,
 					  size_t nbytes, enum gasneti_until until, int implicit) noexcept
 {
-	return gasneti_put_odd(team_jobrank("gex_RMA_PutVal", tm, rank), dest, value, nbytes, until, implicit);
+	if (PGAS_LIKELY(rank < tm->size))
+		return gasneti_put_odd(tm->jobranks[rank], dest, value, nbytes, until, implicit);
+	value_bytes bytes(value, nbytes);
+	return pair_put(tm, rank, dest, bytes.at, nbytes, until, implicit);
 }
 
 extern "C" gex_RMA_Value_t gasneti_tm_get_odd(gex_TM_t tm, gex_Rank_t rank, const void *src, size_t nbytes) noexcept
 {
-	return gasneti_get_odd(team_jobrank("gex_RMA_GetVal", tm, rank), src, nbytes);
+	if (PGAS_LIKELY(rank < tm->size))
+		return gasneti_get_odd(tm->jobranks[rank], src, nbytes);
+	value_bytes bytes(0, nbytes);
+	pair_get(tm, bytes.at, rank, src, nbytes, GASNETI_DONE, 0);
+	return bytes.value;
 }

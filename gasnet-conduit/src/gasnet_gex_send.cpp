@@ -3,6 +3,7 @@
 // GASNet-EX's active messages with a fixed payload, where the inline path of gasnet_pgas_gex_am.h ends. Its calls
 // return nothing about what is wrong, so that ends the job. Why nothing deadlocks is said in gasnet_send.cpp.
 #include "gasnet_gex_send.hpp"
+#include "gasnet_objects.hpp"
 
 namespace gasnet {
 namespace {
@@ -166,7 +167,7 @@ using namespace gasnet;
 
 extern "C" void gasneti_no_rank(gex_TM_t tm, gex_Rank_t rank) noexcept
 {
-	fail("active message to rank %u of a team of %u", rank, tm->size);
+	no_member("active message", tm, rank);
 }
 
 extern "C" int gasneti_gex_request_short(gasnet_node_t dest, const void *message, size_t bytes,

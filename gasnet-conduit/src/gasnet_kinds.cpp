@@ -1,48 +1,337 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Memory kinds, and the endpoints and segments that they need: there are none but the host's memory and the first
-// endpoint. Each call says so and fails.
-#include "gasnet_objects.hpp"
+// Memory kinds: GASNet-EX's objects, the devices behind them, and segments of their memory. A device is opened once for
+// all kinds that name it, and stays open as long as memory of it may be in use here.
+#include "gasnet_kinds.hpp"
 
-#include <gasnet_mk.h>
-
+#include <algorithm>
+#include <cstdarg>
 #include <cstdio>
+#include <cstring>
+
+namespace gasnet {
+
+pthread_mutex_t kinds_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+namespace {
+
+constexpr size_t kMostDevices = 64;
+device *g_devices[kMostDevices];
+uint64_t g_device_count;
+
+constexpr struct {
+	gex_MK_Class_t of;
+	const char *name;
+} kClasses[] = {{GEX_MK_CLASS_CUDA_UVA, "cuda"},
+		{GEX_MK_CLASS_HIP, "hip"},
+		{GEX_MK_CLASS_ZE, "ze"},
+		{GASNET_PGAS_MK_CLASS_EMULATED, "emulated"}};
+
+bool any_other_node(bool same_machine)
+{
+	const auto &machines = g.machine_of;
+	const gasnet_node_t mine = machines[gasneti_front.mynode];
+	const auto here = static_cast<size_t>(std::count(machines.begin(), machines.end(), mine));
+	return same_machine ? here > 1 : here < machines.size();
+}
+
+bool same(const devices::device_choice &a, const devices::device_choice &b)
+{
+	return a.number == b.number && a.device == b.device && a.context == b.context && a.ordinal == b.ordinal;
+}
+
+// Under kinds_mutex. Null: `why` says what is missing.
+device *open_device(uint64_t of, const devices::device_choice &which, char *why, size_t room)
+{
+	device *unused = nullptr;
+	for (size_t i = 0; i < g_device_count; i++) {
+		device &d = *g_devices[i];
+		if (d.of == of && d.kind && same(d.which, which))
+			return &d;
+		if (!d.kind)
+			unused = &d;
+	}
+	if (!unused && g_device_count == kMostDevices) {
+		snprintf(why, room, "more than %zu devices", kMostDevices);
+		return nullptr;
+	}
+	devices::kind *kind = devices::make_kind(class_name(of));
+	if (kind->open_device(which, why, room) != 0) {
+		delete kind;
+		return nullptr;
+	}
+	device *d = unused ? unused : new device{};
+	d->of = static_cast<gex_MK_Class_t>(of);
+	d->which = which;
+	d->kind = kind;
+	d->number = kind->number();
+	d->users = 0;
+	pthread_mutex_init(&d->mutex, nullptr);
+	if (!unused) {
+		g_devices[g_device_count] = d;
+		pgas_store_release(&g_device_count, g_device_count + 1); // pairs with load_acquire in kinds_finish()
+	}
+	return d;
+}
+
+// Nobody has named it any more, nor has a view of memory of others. Under kinds_mutex.
+void close_device(device &d)
+{
+	device_finish("gex_MK_Destroy", d);
+	d.kind->close();
+	delete d.kind;
+	d.kind = nullptr;
+}
+
+devices::device_choice choice_of(const gex_MK_Create_args_t &args)
+{
+	devices::device_choice which;
+	switch (static_cast<int>(args.gex_class)) {
+	case GEX_MK_CLASS_ZE:
+		which.device = args.gex_args.gex_class_ze.gex_zeDevice;
+		which.context = args.gex_args.gex_class_ze.gex_zeContext;
+		which.ordinal = args.gex_args.gex_class_ze.gex_zeMemoryOrdinal;
+		break;
+	case GEX_MK_CLASS_HIP:
+		which.number = args.gex_args.gex_class_hip.gex_hipDevice;
+		break;
+	default:
+		which.number = args.gex_args.gex_class_cuda_uva.gex_CUdevice;
+	}
+	return which;
+}
+
+// The memory of a device segment: the client's, or new. Whoever shares the machine needs a handle.
+int get_device_memory(made_segment &s, gex_Addr_t address, uintptr_t length)
+{
+	device &d = *s.kind->on;
+	if (address ? d.kind->join(address, length, s.region) : d.kind->allocate(length, 0, s.region))
+		return refuse(GASNET_ERR_RESOURCE, "gex_Segment_Create: %zu bytes of %s memory: %s", length,
+			      class_name(d.of), d.kind->last_error());
+	s.ours = !address;
+	s.address = address ? address : reinterpret_cast<void *>(s.region.at);
+	if (!others_on_this_machine() || d.kind->give(s.region, s.handle) == 0)
+		return GASNET_OK;
+	const int rc = refuse(GASNET_ERR_RESOURCE, "gex_Segment_Create: other processes cannot use this %s memory: %s",
+			      class_name(d.of), d.kind->last_error());
+	d.kind->release(s.region);
+	return rc;
+}
+
+int get_host_memory(made_segment &s, gex_Addr_t address, uintptr_t length)
+{
+	s.address = address;
+	if (address)
+		return GASNET_OK;
+	if (const int rc = g.net.ops->mem_alloc(g.net.domain, length, &s.address))
+		return refuse(GASNET_ERR_RESOURCE, "gex_Segment_Create: %zu bytes: %s", length, pgas_strerror(-rc));
+	s.ours = true;
+	return GASNET_OK;
+}
+
+gasneti_kind *must_be_kind(const char *call, gex_MK_t kind)
+{
+	if (kind == GEX_MK_INVALID || kind == GEX_MK_HOST)
+		fail("%s: %s is no kind of gex_MK_Create", call,
+		     kind == GEX_MK_HOST ? "GEX_MK_HOST" : "GEX_MK_INVALID");
+	return kind;
+}
+
+} // namespace
+
+const char *class_name(uint64_t of)
+{
+	for (const auto &one : kClasses)
+		if (one.of == of)
+			return one.name;
+	return "host";
+}
+
+int refuse(int code, const char *format, ...)
+{
+	if (!gex_System_GetVerboseErrors())
+		return code;
+	char text[400];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	fprintf(stderr, "node %u: %s\n", gasneti_front.mynode, text);
+	return code;
+}
+
+bool others_on_this_machine()
+{
+	return any_other_node(true);
+}
+bool others_on_other_machines()
+{
+	return any_other_node(false);
+}
+
+device &device_for(const char *call, uint64_t of, uint64_t number)
+{
+	device *found = nullptr;
+	for (size_t i = 0; i < g_device_count; i++) {
+		device *d = g_devices[i];
+		if (d->of != of || !d->kind)
+			continue;
+		if (number && d->number == number)
+			return *d;
+		if (!found)
+			found = d;
+	}
+	if (found)
+		return *found;
+	devices::device_choice which;
+	which.place = number;
+	char why[200] = "";
+	found = open_device(of, which, why, sizeof why);
+	if (!found)
+		fail("%s: memory of kind %s of another node, and no way to it: %s", call, class_name(of), why);
+	return *found;
+}
+
+void driver_failed(const char *call, const device &d)
+{
+	fail("%s: %s memory: %s", call, class_name(d.of), d.kind->last_error());
+}
+
+void device_copy(const char *call, device &d, void *dest, const void *source, size_t bytes)
+{
+	const devices::piece one{dest, source, bytes};
+	if (d.kind->copy(&one, 1) != 0)
+		driver_failed(call, d);
+	pgas_add_release(&d.submitted, uint64_t{1}); // pairs with load_acquire in device_finish()
+}
+
+void device_finish(const char *call, device &d)
+{
+	const uint64_t wanted = pgas_load_acquire(&d.submitted); // pairs with add_release in device_copy()
+	if (pgas_load_acquire(&d.finished) >= wanted)            // pairs with store_release in device_finish()
+		return;
+	const pgas::mutex_holder alone(d.mutex, kThreads);
+	if (pgas_load_relaxed(&d.finished) >= wanted)
+		return;
+	const uint64_t now = pgas_load_acquire(&d.submitted); // pairs with add_release in device_copy()
+	if (d.kind->finish() != 0)
+		driver_failed(call, d);
+	pgas_store_release(&d.finished, now); // pairs with load_acquire in device_finish()
+}
+
+void kinds_finish(const char *call) noexcept
+{
+	const uint64_t count = pgas_load_acquire(&g_device_count); // pairs with store_release in open_device()
+	for (size_t i = 0; i < count; i++)
+		device_finish(call, *g_devices[i]);
+}
+
+} // namespace gasnet
 
 using namespace gasnet;
 
-static int not_here(const char *call, const char *what)
+// --- kinds -----------------------------------------------------------------------------------------------------------
+
+extern "C" int gex_MK_Create(gex_MK_t *kind_p, gex_Client_t client, const gex_MK_Create_args_t *args,
+			     gex_Flags_t flags) noexcept
 {
-	if (gex_System_GetVerboseErrors())
-		fprintf(stderr, "node %u: %s: %s\n", gasneti_front.mynode, call, what);
-	return GASNET_ERR_RESOURCE;
+	if (!kind_p || client != &g_client || !args || flags || args->gex_flags)
+		return refuse(GASNET_ERR_BAD_ARG, "gex_MK_Create: an argument is wrong (flags are 0)");
+	if (args->gex_class == GEX_MK_CLASS_HOST)
+		return refuse(GASNET_ERR_BAD_ARG, "gex_MK_Create: host memory is GEX_MK_HOST, which is there already");
+	if (strcmp(class_name(args->gex_class), "host") == 0)
+		return refuse(GASNET_ERR_BAD_ARG, "gex_MK_Create: there is no class %d of memory",
+			      static_cast<int>(args->gex_class));
+	const devices::device_choice which = choice_of(*args);
+	if (args->gex_class == GEX_MK_CLASS_ZE && (!which.device || !which.context))
+		return refuse(GASNET_ERR_BAD_ARG, "gex_MK_Create: gex_zeDevice and gex_zeContext are both needed");
+	if (args->gex_class != GEX_MK_CLASS_ZE && which.number < 0)
+		return refuse(GASNET_ERR_BAD_ARG, "gex_MK_Create: there is no device %d", which.number);
+	const pgas::mutex_holder alone(kinds_mutex, kThreads);
+	char why[200] = "";
+	device *d = open_device(args->gex_class, which, why, sizeof why);
+	if (!d)
+		return refuse(GASNET_ERR_RESOURCE, "gex_MK_Create: %s", why);
+	d->users++;
+	*kind_p = new gasneti_kind{nullptr, flags, args->gex_class, d, 0};
+	return GASNET_OK;
 }
 
-extern "C" int gex_MK_Create(gex_MK_t *, gex_Client_t, const gex_MK_Create_args_t *, gex_Flags_t) noexcept
+extern "C" void gex_MK_Destroy(gex_MK_t kind, gex_Flags_t flags) noexcept
 {
-	return not_here("gex_MK_Create", "memory of devices is not part of this conduit; GEX_MK_HOST is there");
+	gasneti_kind *k = must_be_kind("gex_MK_Destroy", kind);
+	if (flags)
+		fail("gex_MK_Destroy: flags are 0x%x, and must be 0", flags);
+	const pgas::mutex_holder alone(kinds_mutex, kThreads);
+	if (k->segments)
+		fail("gex_MK_Destroy: %d of its segments are there; gex_Segment_Destroy comes first", k->segments);
+	k->on->users--;
+	if (!k->on->users && !device_has_views(*k->on))
+		close_device(*k->on);
+	delete k;
 }
 
-extern "C" void gex_MK_Destroy(gex_MK_t, gex_Flags_t) noexcept
+extern "C" void gex_MK_SetCData(gex_MK_t kind, const void *val) noexcept
 {
-	fail("gex_MK_Destroy: no such kind was created");
+	must_be_kind("gex_MK_SetCData", kind)->cdata = const_cast<void *>(val);
+}
+extern "C" void *gex_MK_QueryCData(gex_MK_t kind) noexcept
+{
+	return must_be_kind("gex_MK_QueryCData", kind)->cdata;
+}
+extern "C" gex_Flags_t gex_MK_QueryFlags(gex_MK_t kind) noexcept
+{
+	return must_be_kind("gex_MK_QueryFlags", kind)->flags;
+}
+extern "C" gex_Client_t gex_MK_QueryClient(gex_MK_t kind) noexcept
+{
+	must_be_kind("gex_MK_QueryClient", kind);
+	return &g_client;
+}
+extern "C" gex_MK_Class_t gex_MK_QueryClass(gex_MK_t kind) noexcept
+{
+	return must_be_kind("gex_MK_QueryClass", kind)->of;
 }
 
-extern "C" int gex_EP_Create(gex_EP_t *, gex_Client_t, gex_EP_Capabilities_t, gex_Flags_t) noexcept
+// --- segments --------------------------------------------------------------------------------------------------------
+
+extern "C" int gex_Segment_Create(gex_Segment_t *segment_p, gex_Client_t client, gex_Addr_t address, uintptr_t length,
+				  gex_MK_t kind, gex_Flags_t flags) noexcept
 {
-	return not_here("gex_EP_Create", "a process has the endpoint of gex_Client_Init and no other (GASNET_MAXEPS)");
+	if (!segment_p || client != &g_client || flags || kind == GEX_MK_INVALID)
+		return refuse(GASNET_ERR_BAD_ARG, "gex_Segment_Create: an argument is wrong (flags are 0)");
+	if (!length)
+		return refuse(GASNET_ERR_BAD_ARG, "gex_Segment_Create: a segment of no bytes");
+	const pgas::mutex_holder alone(kinds_mutex, kThreads);
+	auto *s = new made_segment{};
+	s->bytes = length;
+	s->kind = kind == GEX_MK_HOST ? nullptr : kind;
+	const int rc = s->kind ? get_device_memory(*s, address, length) : get_host_memory(*s, address, length);
+	if (rc != GASNET_OK) {
+		delete s;
+		return rc;
+	}
+	if (s->kind)
+		s->kind->segments++;
+	*segment_p = s;
+	return GASNET_OK;
 }
 
-extern "C" int gex_Segment_Create(gex_Segment_t *, gex_Client_t, gex_Addr_t, uintptr_t, gex_MK_t, gex_Flags_t) noexcept
+extern "C" void gex_Segment_Destroy(gex_Segment_t seg, gex_Flags_t flags) noexcept
 {
-	return not_here("gex_Segment_Create", "segments come from gex_Segment_Attach");
-}
-
-extern "C" void gex_Segment_Destroy(gex_Segment_t, gex_Flags_t) noexcept
-{
-	fail("gex_Segment_Destroy: the segment of gex_Segment_Attach stays");
-}
-
-extern "C" void gex_EP_BindSegment(gex_EP_t, gex_Segment_t, gex_Flags_t) noexcept
-{
-	fail("gex_EP_BindSegment: the endpoint's segment is that of gex_Segment_Attach");
+	if (seg == GEX_SEGMENT_INVALID || flags)
+		fail("gex_Segment_Destroy: %s", flags ? "flags must be 0" : "GEX_SEGMENT_INVALID is no segment");
+	if (seg == &g_segment)
+		fail("gex_Segment_Destroy: the segment of gex_Segment_Attach stays");
+	auto *s = static_cast<made_segment *>(seg);
+	const pgas::mutex_holder alone(kinds_mutex, kThreads);
+	if (s->bound)
+		fail("gex_Segment_Destroy: the segment is bound to an endpoint, and stays bound");
+	if (s->kind) {
+		s->kind->on->kind->release(s->region);
+		s->kind->segments--;
+	} else if (s->ours) {
+		g.net.ops->mem_free(g.net.domain, s->address, s->bytes);
+	}
+	delete s;
 }

@@ -55,11 +55,6 @@ int client_init(const char *name, gex_Flags_t flags, const char *config)
 	return job_open_messages();
 }
 
-bool is_pair_or_team(gex_TM_t tm)
-{
-	return tm != GEX_TM_INVALID;
-}
-
 } // namespace
 
 void objects_setup()
@@ -68,6 +63,7 @@ void objects_setup()
 		g_jobranks[i] = i;
 	make_world(&g_world, false);
 	make_world(&g_pair, true);
+	pairs_setup();
 	teams_setup();
 	strcpy(g_client.name, "GASNET1");
 	g_client.flags = GEX_FLAG_USES_GASNET1;
@@ -178,7 +174,9 @@ extern "C" void *gex_Segment_QueryCData(gex_Segment_t seg) noexcept
 extern "C" int gex_Segment_QueryBound(gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p,
 				      uintptr_t *size_p) noexcept
 {
-	const gasnet_node_t node = team_jobrank("gex_Segment_QueryBound", tm, rank);
+	if (rank >= tm->size)
+		return pair_query_bound("gex_Segment_QueryBound", tm, rank, owneraddr_p, localaddr_p, size_p);
+	const gasnet_node_t node = tm->jobranks[rank];
 	const gasnet_seginfo_t &s = g.segments[node];
 	if (!s.size)
 		return 1;
@@ -194,10 +192,12 @@ extern "C" int gex_Segment_QueryBound(gex_TM_t tm, gex_Rank_t rank, void **owner
 	return 0;
 }
 
-// Every node knows all segments: nothing is asked over a wire.
+// Every node knows all first segments: nothing is asked over a wire.
 extern "C" gex_Event_t gex_EP_QueryBoundSegmentNB(gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p,
-						  uintptr_t *size_p, gex_Flags_t) noexcept
+						  uintptr_t *size_p, gex_Flags_t flags) noexcept
 {
+	if (flags & GEX_FLAG_IMMEDIATE && rank >= tm->size && pair_query_waits("gex_EP_QueryBoundSegmentNB", tm, rank))
+		return GEX_EVENT_NO_OP;
 	if (gex_Segment_QueryBound(tm, rank, owneraddr_p, localaddr_p, size_p) != 0 && size_p)
 		*size_p = 0;
 	return GEX_EVENT_INVALID;
@@ -228,10 +228,4 @@ extern "C" void gex_EP_SetCData(gex_EP_t ep, const void *val) noexcept
 extern "C" void *gex_EP_QueryCData(gex_EP_t ep) noexcept
 {
 	return ep->cdata;
-}
-
-// Segments of the first endpoint are known since they were attached.
-extern "C" int gex_EP_PublishBoundSegment(gex_TM_t tm, gex_EP_t *eps, size_t num_eps, gex_Flags_t flags) noexcept
-{
-	return is_pair_or_team(tm) && (eps || !num_eps) && !flags ? GASNET_OK : GASNET_ERR_BAD_ARG;
 }

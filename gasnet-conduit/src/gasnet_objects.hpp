@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// GASNet-EX's objects from the inside. There is one client, one endpoint and one segment of it; gasnet_init makes them,
-// whichever interface the program uses.
+// GASNet-EX's objects from the inside. There is one client, its first endpoint and the segment of that; gasnet_init
+// makes them, whichever interface the program uses. More endpoints and segments are in gasnet_kinds.hpp.
 #pragma once
 
 #include "gasnet_state.hpp"
@@ -21,11 +21,17 @@ struct gasneti_segment {
 	uintptr_t bytes;
 };
 
+namespace gasnet {
+struct end_pair;
+}
+
 struct gasneti_endpoint {
 	void *cdata;
 	gex_Flags_t flags;
 	gasneti_segment *segment; // or null
 	gex_EP_Index_t index;
+	gasnet::end_pair *pairs;     // with endpoints of others, by index
+	fid_mr *mr;                  // of a host segment that is not the first one
 	gex_AM_Entry_t entries[256]; // of handlers; those of gasnet_attach have no name, and take anything
 };
 
@@ -49,6 +55,12 @@ struct team : gasneti_team {
 };
 extern team g_world, g_pair;
 
+// Of endpoints that are not both the first: it has no windows, and size 0, so that calls do not find the rank.
+struct end_pair : team {
+	gasneti_endpoint *local;
+	gex_EP_Index_t remote;
+};
+
 inline team *team_of(gex_TM_t tm)
 {
 	return static_cast<team *>(tm);
@@ -60,17 +72,34 @@ inline pgas::teams::team &core_of(const char *call, gex_TM_t tm)
 		fail("%s: not a team (a pair has no collectives)", call);
 	return *team_of(tm)->core;
 }
+// gasnet_ends.cpp: the pair of endpoints that tm is; ends the job when it is none, or the rank does not exist
+const end_pair *pair_of(const char *call, gex_TM_t tm, gex_Rank_t rank);
+// the same: rank is not in the team, or a pair's endpoint cannot do that
+[[noreturn, gnu::cold]] void no_member(const char *call, gex_TM_t tm, gex_Rank_t rank);
 // The rank in the job, of a rank that exists; ends the job otherwise.
 inline gasnet_node_t team_jobrank(const char *call, gex_TM_t tm, gex_Rank_t rank)
 {
 	if (rank >= tm->size)
-		fail("%s: rank %u of a team of %u", call, rank, tm->size);
+		no_member(call, tm, rank);
 	return tm->jobranks[rank];
 }
 
 // gasnet_objects.cpp
 void objects_setup();            // by gasnet_init: the job's ranks are known
 void objects_segment_attached(); // this node's segment has its size
+
+// gasnet_ends.cpp
+void pairs_setup(); // by objects_setup
+// gex_Segment_QueryBound through a pair
+int pair_query_bound(const char *call, gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p,
+		     uintptr_t *size_p);
+bool pair_query_waits(const char *call, gex_TM_t tm, gex_Rank_t rank); // it would ask over a wire
+
+// gasnet_kinds_rma.cpp: a transfer through a pair
+gex_Event_t pair_put(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, size_t nbytes, gasneti_until until,
+		     int implicit) noexcept;
+gex_Event_t pair_get(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_t nbytes, gasneti_until until,
+		     int implicit) noexcept;
 
 // gasnet_teams.cpp
 void teams_setup();                          // by gasnet_init: everybody's memory can be reached

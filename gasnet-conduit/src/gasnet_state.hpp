@@ -5,8 +5,8 @@
 //
 // Two endpoints: `rma` with the segments of all nodes as key 0, `am` for messages. A node's region is
 //
-//   base                       base + kTeamsAt     base + kInternalBytes
-//   | struct internal_memory   | memory of teams   | the client's segment, as much as gasnet_attach asked for |
+//   base                      + kKindsAt            + kTeamsAt          + kStagingAt        + kInternalBytes
+//   | struct internal_memory  | published segments  | memory of teams   | of device copies  | the client's segment |
 //
 // at one address in all nodes, so that one addition of window[node] turns an address of a node's segment into ours.
 #pragma once
@@ -42,6 +42,8 @@ constexpr size_t kInternalBytes = size_t{64} << 20; // it leaves a program a few
 #else
 constexpr size_t kInternalBytes = size_t{1} << 30;
 #endif
+constexpr size_t kKindsBytes = 16384, kKindsAt = kTeamsAt - kKindsBytes; // see gasnet_kinds.hpp
+constexpr size_t kStagingAt = kInternalBytes / 4 * 3;
 constexpr bool kThreads = GASNETI_THREADS;
 
 // Handlers 1 to 127 belong to the library.
@@ -58,7 +60,7 @@ struct internal_memory {
 	alignas(64) uint64_t left;      // nodes without a window that are in gasnet_exit; they add
 	alignas(64) uint64_t host_word[GASNET_MAXNODES][2]; // barrier words of other hosts; their leaders write
 };
-static_assert(sizeof(internal_memory) <= kTeamsAt);
+static_assert(sizeof(internal_memory) <= kKindsAt);
 
 struct state {
 	bool initialized = false;
@@ -173,6 +175,18 @@ gasnet_handle_t far_atomic(gasnet_node_t node, void *target, fi_datatype type, f
 uint64_t far_fetch(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value) noexcept;
 // All that was put is there.
 void far_settle() noexcept;
+// Transfers to and from the region of another key, at that offset.
+gasnet_handle_t far_put_key(gasnet_node_t node, uint64_t key, uint64_t offset, const void *src, size_t nbytes,
+			    gasneti_until until, int implicit) noexcept;
+gasnet_handle_t far_get_key(void *dest, gasnet_node_t node, uint64_t key, uint64_t offset, size_t nbytes,
+			    gasneti_until until, int implicit) noexcept;
+// A short put to a gate; it is over when all transfers are.
+void far_order(gasnet_node_t node, uint64_t key, const void *bytes, size_t nbytes) noexcept;
+void far_fence() noexcept; // what is started from now on runs at its target behind all before
+// The handle of what was started, or counts it as implicit.
+gasnet_handle_t far_taken(int implicit) noexcept;
+// gasnet_kinds.cpp: all copies of devices are over
+void kinds_finish(const char *call) noexcept;
 // Ends the job when a transfer failed after its call.
 void check_lost(const char *call) noexcept;
 // gasnet_barrier.cpp: a leader that is not in a barrier call does its part

@@ -52,7 +52,7 @@ void keep_scratch(gex_TM_t tm, void *address, size_t bytes, gex_Flags_t flags)
 gex_Rank_t location_rank(gex_TM_t parent, const gex_EP_Location_t &at, gex_Flags_t flags)
 {
 	if (at.gex_ep_index)
-		fail("gex_TM_Create: endpoint %u of a process does not exist", at.gex_ep_index);
+		fail("gex_TM_Create: endpoint %u of a process: teams are of first endpoints", at.gex_ep_index);
 	if (!(flags & GEX_FLAG_RANK_IS_JOBRANK))
 		return team_jobrank("gex_TM_Create", parent, at.gex_rank);
 	if (at.gex_rank >= gasneti_front.nodes)
@@ -179,12 +179,4 @@ extern "C" void gex_TM_SetCData(gex_TM_t tm, const void *val) noexcept
 extern "C" void *gex_TM_QueryCData(gex_TM_t tm) noexcept
 {
 	return team_of(tm)->cdata;
-}
-
-// There is one endpoint in each process, so there is one pair.
-extern "C" gex_TM_t gex_TM_Pair(gex_EP_t local_ep, gex_EP_Index_t remote_ep_index) noexcept
-{
-	if (local_ep != &g_endpoint || remote_ep_index)
-		fail("gex_TM_Pair: endpoint %u of another process does not exist", remote_ep_index);
-	return &g_pair;
 }

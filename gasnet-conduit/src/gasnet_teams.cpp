@@ -89,7 +89,7 @@ teams::client ourselves()
 	c.threads = kThreads;
 	c.nonblocking = true;
 	c.memory = reinterpret_cast<char *>(g.base + kTeamsAt);
-	c.memory_bytes = kInternalBytes - kTeamsAt;
+	c.memory_bytes = kStagingAt - kTeamsAt;
 	c.eager_polls = c.crowded ? 1 : 64;
 	c.pause = pause;
 	c.mapped = mapped;

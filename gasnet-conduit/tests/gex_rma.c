@@ -5,7 +5,6 @@
  */
 #include "gex_test.h"
 
-#include <gasnet_mk.h>
 #include <gasnet_vis.h>
 
 enum { kSegment = 1 << 20, kPart = 1 << 16, kDone = 200 };
@@ -81,13 +80,6 @@ static void positions(void)
 	CHECK(gex_System_QueryProgressThreads(test_client, NULL, &what, 0) == GASNET_ERR_BAD_ARG);
 	gex_System_SetVerboseErrors(0);
 	CHECK(gex_System_GetVerboseErrors() == 0);
-	gex_EP_t more;
-	gex_Segment_t other;
-	gex_MK_t kind;
-	const gex_MK_Create_args_t device = {0, GEX_MK_CLASS_CUDA_UVA, {{0}}};
-	CHECK(gex_EP_Create(&more, test_client, GEX_EP_CAPABILITY_RMA, 0) == GASNET_ERR_RESOURCE);
-	CHECK(gex_Segment_Create(&other, test_client, NULL, 4096, GEX_MK_HOST, 0) == GASNET_ERR_RESOURCE);
-	CHECK(gex_MK_Create(&kind, test_client, &device, 0) == GASNET_ERR_RESOURCE);
 	gex_System_SetVerboseErrors(1);
 	CHECK(gex_System_GetVerboseErrors() == 1);
 }

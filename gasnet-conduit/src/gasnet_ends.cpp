@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Endpoints beside the first: making them, binding segments, publishing those, asking for them; and pairs.
+#include "gasnet_kinds.hpp"
+
+#include <cstring>
+#include <unordered_map>
+
+namespace gasnet {
+
+gasneti_endpoint *g_endpoints[GASNET_MAXEPS] = {&g_endpoint};
+
+namespace {
+
+uint32_t g_endpoint_count = 1;
+end_pair g_first_pairs[GASNET_MAXEPS]; // of the first endpoint; that with another's first one is g_pair
+const uint64_t g_no_windows[GASNET_MAXNODES] = {};
+std::unordered_map<uint64_t, peer_end> g_ends; // by node and index; under kinds_mutex
+
+published *own_place(gex_EP_Index_t index)
+{
+	return reinterpret_cast<published *>(g.base + kKindsAt) + index;
+}
+
+void make_pairs(gasneti_endpoint *local, end_pair *row)
+{
+	for (gex_EP_Index_t remote = 0; remote < GASNET_MAXEPS; remote++) {
+		end_pair &p = row[remote];
+		p.windows = g_no_windows;
+		p.jobranks = g_world.jobranks;
+		p.pair = true;
+		p.local = local;
+		p.remote = remote;
+	}
+	local->pairs = row;
+}
+
+void publish(const gasneti_endpoint &ep)
+{
+	const made_segment *s = made(ep.segment);
+	published *p = own_place(ep.index);
+	if (!s || p->state == kPublished)
+		return;
+	p->of = s->kind ? s->kind->of : GEX_MK_CLASS_HOST;
+	p->address = reinterpret_cast<uintptr_t>(s->address);
+	p->bytes = s->bytes;
+	p->offset = s->kind ? p->address - s->region.at : 0;
+	p->handle = s->handle;
+	pgas_store_release(&p->state, kPublished); // pairs with load_acquire in read_place()
+}
+
+// What that node has published. False: nothing, so far.
+bool read_place(gasnet_node_t node, gex_EP_Index_t index, published &out)
+{
+	published *const p = own_place(index);
+	if (const uint64_t window = gasneti_windows[node]) {
+		const auto *there = reinterpret_cast<const published *>(reinterpret_cast<uintptr_t>(p) + window);
+		if (pgas_load_acquire(&there->state) != kPublished) // pairs with store_release in publish()
+			return false;
+		memcpy(&out, there, sizeof out);
+		return true;
+	}
+	uint64_t state = 0;
+	gasneti_get_far(&state, node, &p->state, sizeof state, GASNETI_DONE, 0);
+	if (state != kPublished)
+		return false;
+	gasneti_get_far(&out, node, p, sizeof out, GASNETI_DONE, 0);
+	return true;
+}
+
+// Does asking for it need a wire?
+bool is_known(gasnet_node_t node, gex_EP_Index_t index)
+{
+	return gasneti_windows[node] || g_ends.count(uint64_t{node} * GASNET_MAXEPS + index);
+}
+
+struct bounds {
+	void *address = nullptr;
+	uintptr_t bytes = 0; // 0: there is no segment
+};
+
+bounds find_bounds(gasnet_node_t node, gex_EP_Index_t index)
+{
+	if (!index)
+		return {g.segments[node].addr, g.segments[node].size};
+	if (node == gasneti_front.mynode) {
+		const gasneti_endpoint *ep = g_endpoints[index];
+		return ep && ep->segment ? bounds{ep->segment->address, ep->segment->bytes} : bounds{};
+	}
+	const pgas::mutex_holder alone(kinds_mutex, kThreads);
+	const peer_end *end = find_end(node, index);
+	return end ? bounds{reinterpret_cast<void *>(end->what.address), end->what.bytes} : bounds{};
+}
+
+} // namespace
+
+peer_end *find_end(gasnet_node_t node, gex_EP_Index_t index)
+{
+	const uint64_t key = uint64_t{node} * GASNET_MAXEPS + index;
+	if (const auto it = g_ends.find(key); it != g_ends.end())
+		return &it->second;
+	published what;
+	return read_place(node, index, what) ? &(g_ends[key] = {what, {}}) : nullptr;
+}
+
+bool device_has_views(const device &d)
+{
+	for (const auto &[key, end] : g_ends)
+		for (const peer_end::view &v : end.views)
+			if (v.by == &d)
+				return true;
+	return false;
+}
+
+const end_pair *pair_of(const char *call, gex_TM_t tm, gex_Rank_t rank)
+{
+	const team *t = team_of(tm);
+	if (!t->pair || t->size)
+		fail("%s: rank %u of a team of %u", call, rank, tm->size);
+	if (rank >= gasneti_front.nodes)
+		fail("%s: rank %u of %u, through a pair of endpoints", call, rank, gasneti_front.nodes);
+	return static_cast<const end_pair *>(t);
+}
+
+void no_member(const char *call, gex_TM_t tm, gex_Rank_t rank)
+{
+	const end_pair *p = pair_of(call, tm, rank);
+	fail("%s: endpoint %u of this node, or %u of node %u, was made for puts and gets alone "
+	     "(GEX_EP_CAPABILITY_RMA)",
+	     call, p->local->index, p->remote, rank);
+}
+
+void pairs_setup()
+{
+	make_pairs(&g_endpoint, g_first_pairs);
+}
+
+int pair_query_bound(const char *call, gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p,
+		     uintptr_t *size_p)
+{
+	const bounds found = find_bounds(rank, pair_of(call, tm, rank)->remote);
+	if (!found.bytes)
+		return 1;
+	if (owneraddr_p)
+		*owneraddr_p = found.address;
+	if (localaddr_p)
+		*localaddr_p = nullptr;
+	if (size_p)
+		*size_p = found.bytes;
+	return 0;
+}
+
+bool pair_query_waits(const char *call, gex_TM_t tm, gex_Rank_t rank)
+{
+	const end_pair *p = pair_of(call, tm, rank);
+	const pgas::mutex_holder alone(kinds_mutex, kThreads);
+	return p->remote && rank != gasneti_front.mynode && !is_known(rank, p->remote);
+}
+
+} // namespace gasnet
+
+using namespace gasnet;
+
+extern "C" int gex_EP_Create(gex_EP_t *ep_p, gex_Client_t client, gex_EP_Capabilities_t capabilities,
+			     gex_Flags_t flags) noexcept
+{
+	if (!ep_p || client != &g_client || flags & ~GEX_FLAG_HINT_ACCEL_ALL)
+		return refuse(GASNET_ERR_BAD_ARG, "gex_EP_Create: an argument is wrong");
+	if (capabilities != GEX_EP_CAPABILITY_RMA)
+		return refuse(GASNET_ERR_BAD_ARG,
+			      "gex_EP_Create: capabilities 0x%x; endpoints beside the first have "
+			      "GEX_EP_CAPABILITY_RMA and no other",
+			      capabilities);
+	const pgas::mutex_holder alone(kinds_mutex, kThreads);
+	if (g_endpoint_count == GASNET_MAXEPS)
+		return refuse(GASNET_ERR_RESOURCE, "gex_EP_Create: a process has at most %d endpoints (GASNET_MAXEPS)",
+			      GASNET_MAXEPS);
+	auto *ep = new gasneti_endpoint{};
+	ep->flags = flags;
+	ep->index = static_cast<gex_EP_Index_t>(g_endpoint_count);
+	make_pairs(ep, new end_pair[GASNET_MAXEPS]{});
+	pgas_store_release(&g_endpoints[g_endpoint_count++], ep); // pairs with load_acquire in is_sound()
+	*ep_p = ep;
+	return GASNET_OK;
+}
+
+extern "C" int gex_EP_BindSegment(gex_EP_t ep, gex_Segment_t segment, gex_Flags_t flags) noexcept
+{
+	if (ep == GEX_EP_INVALID || segment == GEX_SEGMENT_INVALID || flags)
+		return refuse(GASNET_ERR_BAD_ARG, "gex_EP_BindSegment: %s",
+			      flags                  ? "flags must be 0"
+			      : ep == GEX_EP_INVALID ? "GEX_EP_INVALID is no endpoint"
+						     : "GEX_SEGMENT_INVALID is no segment");
+	if (ep == &g_endpoint)
+		return refuse(GASNET_ERR_BAD_ARG,
+			      "gex_EP_BindSegment: the first endpoint's segment is that of gex_Segment_Attach; "
+			      "gex_EP_Create makes one for this segment");
+	if (segment == &g_segment)
+		return refuse(GASNET_ERR_BAD_ARG,
+			      "gex_EP_BindSegment: the segment of gex_Segment_Attach is the first endpoint's");
+	const pgas::mutex_holder alone(kinds_mutex, kThreads);
+	if (ep->segment)
+		return refuse(GASNET_ERR_BAD_ARG, "gex_EP_BindSegment: endpoint %u has a segment, which stays",
+			      ep->index);
+	auto *s = static_cast<made_segment *>(segment);
+	int rc = 0;
+	if (!s->kind)
+		rc = fi_mr_reg(g.net.domain, s->address, s->bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
+			       segment_key(ep->index), 0, &ep->mr, nullptr);
+	else if (others_on_other_machines())
+		rc = kinds_far_open();
+	if (rc != 0)
+		return refuse(GASNET_ERR_RESOURCE, "gex_EP_BindSegment: %zu bytes: %s", s->bytes, pgas_strerror(-rc));
+	s->bound++;
+	pgas_store_release(&ep->segment, segment); // pairs with load_acquire in is_sound()
+	return GASNET_OK;
+}
+
+// Endpoints without a segment have nothing to tell. All have told when the barrier is over.
+extern "C" int gex_EP_PublishBoundSegment(gex_TM_t tm, gex_EP_t *eps, size_t num_eps, gex_Flags_t flags) noexcept
+{
+	core_of("gex_EP_PublishBoundSegment", tm);
+	if (flags || (num_eps && !eps))
+		return refuse(GASNET_ERR_BAD_ARG, "gex_EP_PublishBoundSegment: %s",
+			      flags ? "flags must be 0" : "there are no endpoints");
+	for (size_t i = 0; i < num_eps; i++)
+		if (eps[i] == GEX_EP_INVALID)
+			return refuse(GASNET_ERR_BAD_ARG, "gex_EP_PublishBoundSegment: GEX_EP_INVALID is no endpoint");
+	{
+		const pgas::mutex_holder alone(kinds_mutex, kThreads);
+		for (size_t i = 0; i < num_eps; i++)
+			publish(*eps[i]);
+	}
+	gex_Coll_BarrierBlocking(tm, 0);
+	return GASNET_OK;
+}
+
+extern "C" gex_TM_t gex_TM_Pair(gex_EP_t local_ep, gex_EP_Index_t remote_ep_index) noexcept
+{
+	if (local_ep == &g_endpoint && !remote_ep_index)
+		return &g_pair;
+	if (local_ep == GEX_EP_INVALID || remote_ep_index >= GASNET_MAXEPS)
+		fail("gex_TM_Pair: endpoint %u of another process does not exist; a process has at most %d",
+		     remote_ep_index, GASNET_MAXEPS);
+	return &local_ep->pairs[remote_ep_index];
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Device memory of nodes on other machines. Their driver must copy, so the owner acts: an order comes through a gate
+// (mr_reg_gate of fi_ext_pgas.h), and is executed by whichever thread makes progress there. A short put brings its
+// bytes along. What is longer goes through the owner's staging memory, in its internal memory: every node has a slot in
+// everybody's, of two halves, so that bytes are under way while the owner's device takes the others.
+//
+//   put   bytes into a half of the slot -> order behind them -> owner: half to device -> acknowledged
+//   get   order -> owner: device to half -> acknowledged -> get of the half
+#include "gasnet_kinds.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace gasnet {
+namespace {
+
+enum class request : uint32_t { put_here, put_staged, get_staged };
+
+struct order { // crosses machines
+	request what;
+	uint32_t index;         // of the owner's endpoint
+	uint64_t offset, bytes; // in its segment
+	uint64_t staged;        // in the owner's staging memory
+};
+static_assert(sizeof(order) == 32);
+
+constexpr size_t kHereBytes = 256;
+static_assert(sizeof(order) + kHereBytes <= FI_PGAS_GATE_BYTES);
+constexpr size_t kStagingBytes = kInternalBytes - kStagingAt, kMostSlot = size_t{2} << 20;
+static_assert(kStagingBytes / GASNET_MAXNODES >= 128);
+
+fid_mr *g_gate; // under kinds_mutex
+pthread_mutex_t g_slot_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+// Bytes of a half of everybody's slot.
+size_t half()
+{
+	return std::min(kMostSlot, kStagingBytes / gasneti_front.nodes) / 128 * 64;
+}
+
+// A half of our slot at everybody's, as it is called here.
+char *room(size_t turn)
+{
+	return reinterpret_cast<char *>(g.base + kStagingAt) + (gasneti_front.mynode * 2 + turn % 2) * half();
+}
+
+uint64_t staged_at(const char *at)
+{
+	return reinterpret_cast<uintptr_t>(at) - g.base - kStagingAt;
+}
+
+// --- the owner -------------------------------------------------------------------------------------------------------
+
+// What another process says is checked before anything is touched. Null: it makes no sense.
+const made_segment *is_sound(const order &o, size_t here_bytes)
+{
+	if (o.index >= GASNET_MAXEPS)
+		return nullptr;
+	const gasneti_endpoint *ep =
+		pgas_load_acquire(&g_endpoints[o.index]); // pairs with store_release in gex_EP_Create()
+	if (!o.index || !ep)
+		return nullptr;
+	const made_segment *s =
+		made(pgas_load_acquire(&ep->segment)); // pairs with store_release in gex_EP_BindSegment()
+	if (!s || !s->kind || o.bytes > s->bytes || o.offset > s->bytes - o.bytes)
+		return nullptr;
+	switch (o.what) {
+	case request::put_here:
+		return here_bytes == o.bytes ? s : nullptr;
+	case request::put_staged:
+	case request::get_staged:
+		return !here_bytes && o.bytes <= kStagingBytes && o.staged <= kStagingBytes - o.bytes ? s : nullptr;
+	}
+	return nullptr;
+}
+
+int serve(void *, const void *bytes, size_t len)
+{
+	order o;
+	if (len < sizeof o)
+		return -FI_EINVAL;
+	memcpy(&o, bytes, sizeof o);
+	const made_segment *s = is_sound(o, len - sizeof o);
+	if (!s)
+		return -FI_EINVAL;
+	char *const at = static_cast<char *>(s->address) + o.offset;
+	char *const staged = reinterpret_cast<char *>(g.base + kStagingAt) + o.staged;
+	const char *const here = static_cast<const char *>(bytes) + sizeof o;
+	devices::piece one{at, o.what == request::put_here ? here : staged, o.bytes};
+	if (o.what == request::get_staged)
+		one = {staged, at, o.bytes};
+	devices::kind *kind = s->kind->on->kind;
+	if (kind->copy(&one, 1) == 0 && kind->finish() == 0)
+		return 0;
+	fprintf(stderr, "node %u: endpoint %u, for a node on another host: %s memory: %s\n", gasneti_front.mynode,
+		o.index, class_name(s->kind->of), kind->last_error());
+	return -FI_EIO;
+}
+
+} // namespace
+
+int kinds_far_open()
+{
+	if (g_gate)
+		return 0;
+	return g.net.ops->mr_reg_gate(g.net.domain, FI_PGAS_GATE_BYTES, kGateKey, serve, nullptr, &g_gate);
+}
+
+// --- the others ------------------------------------------------------------------------------------------------------
+
+void kinds_far_put(gasnet_node_t node, gex_EP_Index_t index, uint64_t offset, const void *source, size_t bytes,
+		   gasneti_until until)
+{
+	const pgas::mutex_holder alone(g_slot_mutex, kThreads);
+	const auto *from = static_cast<const char *>(source);
+	if (bytes <= kHereBytes) {
+		char message[sizeof(order) + kHereBytes];
+		const order o{request::put_here, index, offset, bytes, 0};
+		memcpy(message, &o, sizeof o);
+		memcpy(message + sizeof o, from, bytes);
+		far_order(node, kGateKey, message, sizeof o + bytes);
+	}
+	size_t turn = 0;
+	for (size_t at = 0; bytes > kHereBytes && at < bytes; at += half(), turn++) {
+		const size_t n = std::min(half(), bytes - at);
+		if (turn % 2 == 0)
+			far_settle(); // both halves are free
+		gasneti_put_far(node, room(turn), from + at, n, GASNETI_TAKEN, 0);
+		far_fence();
+		const order o{request::put_staged, index, offset + at, n, staged_at(room(turn))};
+		far_order(node, kGateKey, &o, sizeof o);
+	}
+	if (until == GASNETI_DONE || (until == GASNETI_REUSABLE && bytes > kHereBytes))
+		far_settle();
+}
+
+void kinds_far_get(gasnet_node_t node, gex_EP_Index_t index, uint64_t offset, void *dest, size_t bytes)
+{
+	const pgas::mutex_holder alone(g_slot_mutex, kThreads);
+	const auto ask = [&](size_t at, size_t turn) {
+		const order o{request::get_staged, index, offset + at, std::min(half(), bytes - at),
+			      staged_at(room(turn))};
+		far_order(node, kGateKey, &o, sizeof o);
+	};
+	far_settle();
+	ask(0, 0);
+	size_t turn = 0;
+	for (size_t at = 0; at < bytes; at += half(), turn++) {
+		far_settle(); // this half is there
+		if (at + half() < bytes)
+			ask(at + half(), turn + 1); // the owner's device works while this half comes
+		gasneti_get_far(static_cast<char *>(dest) + at, node, room(turn), std::min(half(), bytes - at),
+				GASNETI_DONE, 0);
+	}
+}
+
+} // namespace gasnet

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Puts and gets through pairs of endpoints of which one at least is not the first: either side is memory of a device or
+// of the host.
+//
+//   what is there                          how
+//   host memory, other than the first's    the endpoint, by the segment's key
+//   host memory here or mapped             copy, or our device's driver
+//   host memory that is not mapped         device <-> buffer, and the transfer that host memory has
+//   device of this machine                 driver's copy, of a device that has opened the owner's memory
+//   device of another machine              order to its owner (gasnet_kinds_far.cpp), a device of ours by a buffer
+//   two devices that do not know another   buffer
+//
+// A copy that was only started is over after kinds_finish(), which every way to wait for a transfer calls.
+#include "gasnet_kinds.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+namespace gasnet {
+namespace {
+
+constexpr size_t kBufferBytes = size_t{1} << 20;
+
+struct job { // one transfer
+	const char *call;
+	bool put;
+	gasnet_node_t node;
+	gex_EP_Index_t index; // there
+	char *theirs, *mine;
+	size_t bytes;
+	gasneti_until until;
+	int implicit;
+	device *on; // our side's; null: host memory
+};
+
+bool within(const void *at, size_t bytes, uintptr_t start, size_t room)
+{
+	const uintptr_t off = reinterpret_cast<uintptr_t>(at) - start;
+	return off <= room && bytes <= room - off;
+}
+
+// The device of our side. Memory of it must be in the endpoint's segment; host memory is anywhere.
+device *local_device(const char *call, const gasneti_endpoint &ep, const void *at, size_t bytes)
+{
+	const made_segment *s = made(ep.segment);
+	if (!s || !s->kind)
+		return nullptr;
+	if (!within(at, bytes, reinterpret_cast<uintptr_t>(s->address), s->bytes))
+		fail("%s: %zu bytes at %p are not in the segment of endpoint %u, %zu bytes at %p", call, bytes, at,
+		     ep.index, s->bytes, s->address);
+	return s->kind->on;
+}
+
+// A copy by that device. Where the other memory is unknown to it, in pieces through a buffer.
+gex_Event_t copy_by(const job &j, device &by, char *theirs)
+{
+	char *const to = j.put ? theirs : j.mine, *const from = j.put ? j.mine : theirs;
+	if (j.on && j.on != &by && !by.kind->owns(j.mine)) {
+		device &reads = j.put ? *j.on : by, &writes = j.put ? by : *j.on;
+		const auto buffer = std::make_unique<char[]>(std::min(j.bytes, kBufferBytes));
+		for (size_t at = 0; at < j.bytes; at += kBufferBytes) {
+			const size_t n = std::min(kBufferBytes, j.bytes - at);
+			device_copy(j.call, reads, buffer.get(), from + at, n);
+			device_finish(j.call, reads);
+			device_copy(j.call, writes, to + at, buffer.get(), n);
+			device_finish(j.call, writes);
+		}
+		return GEX_EVENT_INVALID;
+	}
+	device_copy(j.call, by, to, from, j.bytes);
+	if (j.until == GASNETI_TAKEN)
+		return far_taken(j.implicit);
+	device_finish(j.call, by);
+	return GEX_EVENT_INVALID;
+}
+
+// Host memory that the CPU reaches.
+gex_Event_t copy_here(const job &j, char *theirs)
+{
+	if (j.on)
+		return copy_by(j, *j.on, theirs);
+	if (j.put)
+		gasneti_put_here(theirs, j.mine, j.bytes);
+	else
+		gasneti_get_here(j.mine, theirs, j.bytes);
+	return GEX_EVENT_INVALID;
+}
+
+// move(offset, place of host memory, bytes, until) is complete or, for host memory, as far as until wants.
+template <class Move>
+gex_Event_t by_buffer(const job &j, Move &&move)
+{
+	if (!j.on)
+		return move(size_t{0}, j.mine, j.bytes, j.until);
+	const auto buffer = std::make_unique<char[]>(std::min(j.bytes, kBufferBytes));
+	for (size_t at = 0; at < j.bytes; at += kBufferBytes) {
+		const size_t n = std::min(kBufferBytes, j.bytes - at);
+		if (j.put) {
+			device_copy(j.call, *j.on, buffer.get(), j.mine + at, n);
+			device_finish(j.call, *j.on);
+		}
+		move(at, buffer.get(), n, GASNETI_DONE);
+		if (!j.put) {
+			device_copy(j.call, *j.on, j.mine + at, buffer.get(), n);
+			device_finish(j.call, *j.on);
+		}
+	}
+	return GEX_EVENT_INVALID;
+}
+
+gex_Event_t with_first_segment(const job &j)
+{
+	const uint64_t window = gasneti_windows[j.node];
+	if (window || j.node == gasneti_front.mynode)
+		return copy_here(j, j.theirs + window);
+	return by_buffer(j, [&](size_t at, char *mine, size_t n, gasneti_until until) {
+		return j.put ? gasneti_put_far(j.node, j.theirs + at, mine, n, until, j.implicit)
+			     : gasneti_get_far(mine, j.node, j.theirs + at, n, until, j.implicit);
+	});
+}
+
+gex_Event_t with_host_segment(const job &j, uint64_t start)
+{
+	const uint64_t offset = reinterpret_cast<uintptr_t>(j.theirs) - start, key = segment_key(j.index);
+	return by_buffer(j, [&](size_t at, char *mine, size_t n, gasneti_until until) {
+		return j.put ? far_put_key(j.node, key, offset + at, mine, n, until, j.implicit)
+			     : far_get_key(mine, j.node, key, offset + at, n, until, j.implicit);
+	});
+}
+
+gex_Event_t with_far_device(const job &j, uint64_t start)
+{
+	const uint64_t offset = reinterpret_cast<uintptr_t>(j.theirs) - start;
+	return by_buffer(j, [&](size_t at, char *mine, size_t n, gasneti_until until) -> gex_Event_t {
+		if (!j.put) {
+			kinds_far_get(j.node, j.index, offset + at, mine, n);
+			return GEX_EVENT_INVALID;
+		}
+		kinds_far_put(j.node, j.index, offset + at, mine, n, until);
+		return until == GASNETI_DONE ? GEX_EVENT_INVALID : far_taken(j.implicit);
+	});
+}
+
+// Where a device of ours has the memory of that endpoint. Under kinds_mutex.
+char *open_view(const job &j, device &by, peer_end &end)
+{
+	auto it =
+		std::find_if(end.views.begin(), end.views.end(), [&](const peer_end::view &v) { return v.by == &by; });
+	if (it == end.views.end()) {
+		peer_end::view v{&by, {}};
+		if (by.kind->take(end.what.handle, v.at) != 0)
+			fail("%s: the %s memory of endpoint %u of node %u: %s", j.call, class_name(by.of), j.index,
+			     j.node, by.kind->last_error());
+		it = end.views.insert(end.views.end(), v);
+	}
+	return reinterpret_cast<char *>(it->at.at + end.what.offset +
+					(reinterpret_cast<uintptr_t>(j.theirs) - end.what.address));
+}
+
+void check_bounds(const job &j, uintptr_t start, size_t bytes)
+{
+	if (!within(j.theirs, j.bytes, start, bytes))
+		fail("%s: %zu bytes at %p are not in the segment of endpoint %u of node %u, %zu bytes at %#" PRIxPTR,
+		     j.call, j.bytes, static_cast<void *>(j.theirs), j.index, j.node, bytes, start);
+}
+
+gex_Event_t with_own_node(const job &j)
+{
+	const gasneti_endpoint *ep = g_endpoints[j.index];
+	const made_segment *s = ep ? made(ep->segment) : nullptr;
+	if (!s)
+		fail("%s: endpoint %u of node %u does not exist, or has no segment", j.call, j.index, j.node);
+	check_bounds(j, reinterpret_cast<uintptr_t>(s->address), s->bytes);
+	return s->kind ? copy_by(j, *s->kind->on, j.theirs) : copy_here(j, j.theirs);
+}
+
+gex_Event_t with_other_node(const job &j)
+{
+	peer_end *end;
+	device *by = nullptr;
+	char *theirs = nullptr;
+	{
+		const pgas::mutex_holder alone(kinds_mutex, kThreads);
+		end = find_end(j.node, j.index);
+		if (!end)
+			fail("%s: endpoint %u of node %u does not exist, or its segment was not published", j.call,
+			     j.index, j.node);
+		check_bounds(j, end->what.address, end->what.bytes);
+		const bool near = g.machine_of[j.node] == g.machine_of[gasneti_front.mynode];
+		if (near && end->what.of != GEX_MK_CLASS_HOST) {
+			by = j.on && j.on->of == end->what.of
+				     ? j.on
+				     : &device_for(j.call, end->what.of, end->what.handle.device);
+			theirs = open_view(j, *by, *end);
+		}
+	}
+	if (by)
+		return copy_by(j, *by, theirs);
+	return end->what.of == GEX_MK_CLASS_HOST ? with_host_segment(j, end->what.address)
+						 : with_far_device(j, end->what.address);
+}
+
+gex_Event_t run(const job &j)
+{
+	check_attached(j.call);
+	if (!j.bytes)
+		return GEX_EVENT_INVALID;
+	if (!j.index)
+		return with_first_segment(j);
+	return j.node == gasneti_front.mynode ? with_own_node(j) : with_other_node(j);
+}
+
+} // namespace
+
+gex_Event_t pair_put(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, size_t nbytes, gasneti_until until,
+		     int implicit) noexcept
+{
+	const char *const call = "gex_RMA_Put";
+	const end_pair *p = pair_of(call, tm, rank);
+	auto *mine = static_cast<char *>(const_cast<void *>(src));
+	return run({call, true, rank, p->remote, static_cast<char *>(dest), mine, nbytes, until, implicit,
+		    local_device(call, *p->local, mine, nbytes)});
+}
+
+gex_Event_t pair_get(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_t nbytes, gasneti_until until,
+		     int implicit) noexcept
+{
+	const char *const call = "gex_RMA_Get";
+	const end_pair *p = pair_of(call, tm, rank);
+	auto *theirs = static_cast<char *>(const_cast<void *>(src));
+	return run({call, false, rank, p->remote, theirs, static_cast<char *>(dest), nbytes, until, implicit,
+		    local_device(call, *p->local, dest, nbytes)});
+}
+
+} // namespace gasnet
