@@ -9,6 +9,6 @@ export TEST_ONE_PROCESS=1 FI_PGAS_LOOP=1
 least=1
 [ $# -gt 0 ] || {
 	least=60
-	set -- rma amo msg msg_match tagged cq cq_wait cntr mr order stress progress wait ep
+	set -- rma amo msg msg_match tagged cq cq_wait cntr mr hmem hmem_msg order stress progress wait ep
 }
 again "the loopback wire" $least "$@"

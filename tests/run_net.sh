@@ -9,7 +9,7 @@ export FI_PGAS_TEST_HOSTS=1 FI_PGAS_NET="${NET:-auto:lo}"
 least=1
 [ $# -gt 0 ] || {
 	least=90
-	set -- rma amo amo_edges msg msg_flow msg_match tagged cq cq_wait cntr mr order stress ep av errors leave wait \
-		threads death progress
+	set -- rma amo amo_edges msg msg_flow msg_match tagged cq cq_wait cntr mr hmem hmem_msg order stress ep av \
+		errors leave wait threads death progress
 }
 again "the link ($FI_PGAS_NET)" $least "$@"

@@ -136,6 +136,10 @@ static void make_domain(struct fi_info *h, uint32_t api)
 		d->mr_mode = (int)(any() & below(16));
 		g_wild = true;
 	}
+	if (once_in(10) && h->caps && api >= FI_VERSION(1, 5)) { /* device memory is for who asks in both places */
+		h->caps |= FI_HMEM;
+		d->mr_mode |= FI_MR_HMEM;
+	}
 	d->mr_key_size = number(8);
 	d->cq_data_size = number(8);
 	d->cq_cnt = number(65536);
@@ -205,7 +209,10 @@ static void promises_caps(const struct fi_info *i, const struct fi_info *h)
 	PROMISE(!h->caps || !(i->caps & PRIMARY & ~h->caps));
 	PROMISE(!(i->tx_attr->caps & context & ~i->caps));
 	PROMISE(!(i->rx_attr->caps & context & ~i->caps));
-	PROMISE(!(i->tx_attr->caps & ~(TX_CAPS | DOMAIN_CAPS)) && !(i->rx_attr->caps & ~(RX_CAPS | DOMAIN_CAPS)));
+	PROMISE(!(i->tx_attr->caps & ~(TX_CAPS | DOMAIN_CAPS | FI_HMEM)));
+	PROMISE(!(i->rx_attr->caps & ~(RX_CAPS | DOMAIN_CAPS | FI_HMEM)));
+	PROMISE((i->caps & FI_HMEM) == (h->caps & FI_HMEM));
+	PROMISE(!((i->tx_attr->caps | i->rx_attr->caps) & FI_HMEM & ~i->caps));
 	PROMISE(!(i->caps & (FI_MSG | FI_TAGGED)) || (i->caps & (FI_SEND | FI_RECV)));
 	PROMISE(!(i->caps & (FI_RMA | FI_ATOMIC)) ||
 		(i->caps & (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)));
@@ -283,7 +290,7 @@ static void promises_mr(const struct fi_info *i, const struct fi_info *h, uint32
 	if (asked & styles)
 		PROMISE(got == asked);
 	else if (api >= FI_VERSION(1, 5))
-		PROMISE(!(got & ~asked));
+		PROMISE(!(got & ~asked) && !(got & FI_MR_HMEM) == !(i->caps & FI_HMEM));
 }
 
 /* --- use ---------------------------------------------------------------------------------------------------------- */

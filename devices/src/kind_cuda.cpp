@@ -321,6 +321,15 @@ int cuda_kind::place_of(const void *ptr, place &out) const
 	return 0;
 }
 
+int cuda_kind::device_of(const void *ptr) const
+{
+	const visit in(*this);
+	int ordinal = -1;
+	if (in.rc != 0 || api_.get_pointer_attribute(&ordinal, kCudaDeviceOrdinal, address(ptr)) != 0)
+		return -1;
+	return ordinal;
+}
+
 // --- copies ----------------------------------------------------------------------------------------------------------
 
 int cuda_kind::submit_one(const piece &p)

@@ -13,6 +13,7 @@ public:
 	const char *name() const override { return "cuda"; }
 	int open(int local_rank, char *why, size_t room) override;
 	int open_device(const device_choice &which, char *why, size_t room) override;
+	int device_of(const void *ptr) const override;
 	bool can_fold(fold_op op, fold_type type) const override
 	{
 		return !is_float(type) || op <= fold_op::max; // no bits of floating point numbers

@@ -125,6 +125,8 @@ public:
 
 	// Is it memory of this device, whoever allocated it? For places that are in no region.
 	virtual bool owns(const void *ptr) const = 0;
+	// The driver's own number of the device that has this memory; -1: it does not tell.
+	virtual int device_of(const void *) const { return -1; }
 
 	// The last failure of this thread: "cuMemAlloc_v2: out of memory". Never null.
 	virtual const char *last_error() const = 0;

@@ -29,21 +29,6 @@ int valid(fi_datatype type, fi_op op, size_t *count, amo_form form)
 	return 0;
 }
 
-struct amo_args {
-	const fi_ioc *in = nullptr;
-	size_t in_count = 0;
-	const fi_ioc *cmp = nullptr;
-	size_t cmp_count = 0;
-	const fi_ioc *res = nullptr;
-	size_t res_count = 0;
-	const fi_rma_ioc *rma = nullptr;
-	size_t rma_count = 0;
-	uint64_t flags = 0;
-	void *context = nullptr;
-	bool quiet = false;
-	amo_form form = kAmoPlain;
-};
-
 size_t elements(const fi_ioc *list, size_t count)
 {
 	size_t total = 0;
@@ -62,42 +47,53 @@ bool to_iov(const fi_ioc *from, size_t count, size_t bytes, iovec *to, size_t to
 	return sum == total;
 }
 
+} // namespace
+
+int amo_make(op &o, fid_ep *fid, fi_datatype type, fi_op op_code, const amo_args &a)
+{
+	if (!amo_valid(type, op_code, a.form))
+		return -FI_EOPNOTSUPP;
+	if (a.in_count > kIovLimit || a.cmp_count > kIovLimit || a.res_count > kIovLimit ||
+	    a.rma_count > kRmaIovLimit || !a.rma_count || (a.form && !a.res_count) ||
+	    (a.form == kAmoCompare && !a.cmp_count))
+		return -FI_EINVAL;
+	const size_t bytes = amo_type_bytes(type);
+	o.kind = op_kind::amo;
+	o.form = a.form;
+	o.type = type;
+	o.amo = op_code;
+	o.flags = a.flags;
+	o.quiet = a.quiet;
+	o.context = a.context;
+	o.cq_flags = FI_ATOMIC | (a.form ? FI_READ : FI_WRITE);
+	for (size_t i = 0; i < a.rma_count; i++) {
+		o.rma[i] = {a.rma[i].addr, a.rma[i].count * bytes, a.rma[i].key};
+		o.len += o.rma[i].len;
+	}
+	o.rma_count = a.rma_count;
+	if (o.len == 0 || o.len > kMaxBytes)
+		return -FI_EINVAL;
+	const bool reads_only = op_code == FI_ATOMIC_READ; // its operand may be NULL and is not looked at
+	o.iov_count = reads_only ? 0 : a.in_count;
+	o.cmp_count = a.form == kAmoCompare ? a.cmp_count : 0;
+	o.res_count = a.form ? a.res_count : 0;
+	if ((!reads_only && (!a.in_count || !to_iov(a.in, a.in_count, bytes, o.iov, o.len))) ||
+	    (o.cmp_count && !to_iov(a.cmp, a.cmp_count, bytes, o.cmp, o.len)) ||
+	    (o.res_count && !to_iov(a.res, a.res_count, bytes, o.res, o.len)))
+		return -FI_EINVAL;
+	if ((a.flags & FI_INJECT) && o.len > core_of(fid)->inject_limit)
+		return -FI_EINVAL;
+	return 0;
+}
+
+namespace {
+
 ssize_t general(fid_ep *fid, fi_addr_t dest, fi_datatype type, fi_op op_code, const amo_args &a)
 {
 	return guard([&]() -> int {
-		if (!amo_valid(type, op_code, a.form))
-			return -FI_EOPNOTSUPP;
-		if (a.in_count > kIovLimit || a.cmp_count > kIovLimit || a.res_count > kIovLimit ||
-		    a.rma_count > kRmaIovLimit || !a.rma_count || (a.form && !a.res_count) ||
-		    (a.form == kAmoCompare && !a.cmp_count))
-			return -FI_EINVAL;
-		const size_t bytes = amo_type_bytes(type);
 		op o;
-		o.kind = op_kind::amo;
-		o.form = a.form;
-		o.type = type;
-		o.amo = op_code;
-		o.flags = a.flags;
-		o.quiet = a.quiet;
-		o.context = a.context;
-		o.cq_flags = FI_ATOMIC | (a.form ? FI_READ : FI_WRITE);
-		for (size_t i = 0; i < a.rma_count; i++) {
-			o.rma[i] = {a.rma[i].addr, a.rma[i].count * bytes, a.rma[i].key};
-			o.len += o.rma[i].len;
-		}
-		o.rma_count = a.rma_count;
-		if (o.len == 0 || o.len > kMaxBytes)
-			return -FI_EINVAL;
-		const bool reads_only = op_code == FI_ATOMIC_READ; // its operand may be NULL and is not looked at
-		o.iov_count = reads_only ? 0 : a.in_count;
-		o.cmp_count = a.form == kAmoCompare ? a.cmp_count : 0;
-		o.res_count = a.form ? a.res_count : 0;
-		if ((!reads_only && (!a.in_count || !to_iov(a.in, a.in_count, bytes, o.iov, o.len))) ||
-		    (o.cmp_count && !to_iov(a.cmp, a.cmp_count, bytes, o.cmp, o.len)) ||
-		    (o.res_count && !to_iov(a.res, a.res_count, bytes, o.res, o.len)))
-			return -FI_EINVAL;
-		if ((a.flags & FI_INJECT) && o.len > core_of(fid)->inject_limit)
-			return -FI_EINVAL;
+		if (const int err = amo_make(o, fid, type, op_code, a))
+			return err;
 		return static_cast<int>(op_submit(fid, dest, o));
 	});
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The domain: opens everything below it, and the wires.
+#include "pgas_hmem.hpp"
 #include "pgas_api.hpp"
 #include "pgas_ep.hpp"
 #include "pgas_ext.hpp"
@@ -49,6 +50,7 @@ int domain_close(fid *f) noexcept
 			return -FI_EBUSY;
 		domain_stop_thread(dom);
 		close_wires(dom);
+		hmem_close(dom);
 		if (dom->bound_eq)
 			dom->bound_eq->users--;
 		dom->fab->users--;

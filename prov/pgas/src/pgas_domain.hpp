@@ -23,6 +23,7 @@ namespace pgas {
 struct av;
 struct wire_domain;
 inline constexpr size_t kWiresMost = 4;
+inline constexpr size_t kHmemKinds = 3; // drivers of device memory
 
 struct domain {
 	fid_domain fid{};
@@ -56,6 +57,7 @@ struct domain {
 	bool thread_running = false;
 	std::atomic<int> users{0};
 	eq *bound_eq = nullptr;
+	bool hmem_used[kHmemKinds] = {}; // which drivers it has open (pgas_hmem.cpp)
 
 	bool shared_by_threads = false; // counters and queues may be touched by two threads at once
 	bool has_threads = false;       // the lock is for threads of the application, too, not for a wire's alone

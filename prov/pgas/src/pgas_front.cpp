@@ -2,6 +2,7 @@
 //
 // Fronts: what applications hold of an endpoint and inline code reads (pgas_types.h), and the policy of their words.
 #include "pgas_ep.hpp"
+#include "pgas_hmem.hpp"
 #include "pgas_info.hpp"
 #include "pgas_op.hpp"
 #include "pgas_wire.hpp"
@@ -55,10 +56,11 @@ int front_create(ep_core *core, void *context, uint64_t op_flags, pgas_ep **out)
 	auto *front = static_cast<pgas_ep *>(p);
 	auto *fid = reinterpret_cast<fid_ep *>(front);
 	fid->fid = {FI_CLASS_EP, context, nullptr};
-	fid->msg = &g_msg_ops;
-	fid->rma = &g_rma_ops;
-	fid->tagged = &g_tagged_ops;
-	fid->atomic = &g_amo_ops;
+	const bool hmem = core->dom->caps & FI_HMEM;
+	fid->msg = hmem ? &g_msg_ops_hmem : &g_msg_ops;
+	fid->rma = hmem ? &g_rma_ops_hmem : &g_rma_ops;
+	fid->tagged = hmem ? &g_tagged_ops_hmem : &g_tagged_ops;
+	fid->atomic = hmem ? &g_amo_ops_hmem : &g_amo_ops;
 	front->hot_inject = front->hot_rma = front->hot_send = PGAS_MAGIC_OWN;
 	front->wr_cntr = front->rd_cntr = front->tx_cntr = &front->unbound_;
 	front->peer = reinterpret_cast<pgas_peer_hot *>(static_cast<char *>(p) + l.peer_off);
@@ -94,20 +96,23 @@ void ep_update_hot(ep_core *ep)
 	// the short ways have no fences, and would overtake what is still under way at a target
 	const bool behind = ep->one_sided && (ep->order & kStrictOneSided);
 	const bool ordered = (ep->order & kNeedsFence) || behind;
+	const bool hmem = ep->dom->caps & FI_HMEM; // the short ways look at no descriptor
 	for (pgas_ep *front : ep->fronts) {
 		const bool entry = ep->tx_cq && (!ep->tx_selective || (front->op_flags & FI_COMPLETION));
 		const bool delivery = front->op_flags & FI_DELIVERY_COMPLETE;
 		const bool alone = ep->dom->hot_allowed() || (front->op_flags & FI_PGAS_PRIVATE);
-		const bool rma = ep->enabled && !ordered && !delivery && (ep->caps & (FI_RMA | FI_ATOMIC));
+		const bool rma = ep->enabled && !hmem && !ordered && !delivery && (ep->caps & (FI_RMA | FI_ATOMIC));
 		const auto word = [&](bool open) {
 			return !open ? PGAS_MAGIC_OWN : alone ? PGAS_MAGIC_HOT : PGAS_MAGIC_SHARED;
 		};
 		change(front->hot_inject, word(rma));
 		change(front->hot_rma, word(rma && !entry));
-		change(front->hot_send, word(ep->enabled && !behind && (ep->caps & (FI_MSG | FI_TAGGED))));
+		change(front->hot_send, word(ep->enabled && !hmem && !behind && (ep->caps & (FI_MSG | FI_TAGGED))));
 		auto *fid = reinterpret_cast<fid_ep *>(front);
-		change(fid->rma, front->hot_inject == PGAS_MAGIC_HOT ? &g_rma_ops_hot : &g_rma_ops);
-		change(fid->atomic, front->hot_inject == PGAS_MAGIC_HOT ? &g_amo_ops_hot : &g_amo_ops);
+		if (!hmem) {
+			change(fid->rma, front->hot_inject == PGAS_MAGIC_HOT ? &g_rma_ops_hot : &g_rma_ops);
+			change(fid->atomic, front->hot_inject == PGAS_MAGIC_HOT ? &g_amo_ops_hot : &g_amo_ops);
+		}
 		// the invariant of pgas_types.h: windows only on fronts that may go straight
 		if (front->hot_inject != PGAS_MAGIC_HOT)
 			for (wire_ep *on : ep->wires_on())

@@ -65,7 +65,7 @@ uint64_t context_caps(uint64_t asked, uint64_t asked_of_endpoint, uint64_t all, 
 
 bool tx_fits(const fi_tx_attr &h)
 {
-	if (h.caps & ~(kTxCaps | kDomainCaps))
+	if (h.caps & ~(kTxCaps | kDomainCaps | FI_HMEM))
 		return refuse("tx_attr->caps");
 	if (h.op_flags & ~kTxOpFlags)
 		return refuse("tx_attr->op_flags");
@@ -84,7 +84,7 @@ bool tx_fits(const fi_tx_attr &h)
 
 bool rx_fits(const fi_rx_attr &h)
 {
-	if (h.caps & ~(kRxCaps | kDomainCaps))
+	if (h.caps & ~(kRxCaps | kDomainCaps | FI_HMEM))
 		return refuse("rx_attr->caps");
 	if (h.op_flags & ~kRxOpFlags)
 		return refuse("rx_attr->op_flags");
@@ -155,8 +155,10 @@ bool domain_fits(const fi_domain_attr &h)
 
 bool hints_fit(const fi_info &h)
 {
-	if (h.caps & ~kAllCaps)
+	if (h.caps & ~(kAllCaps | FI_HMEM))
 		return refuse("caps");
+	if ((h.caps & FI_HMEM) && (!h.domain_attr || !(h.domain_attr->mr_mode & FI_MR_HMEM)))
+		return refuse("caps: FI_HMEM needs FI_MR_HMEM in domain_attr->mr_mode");
 	if (h.addr_format != FI_FORMAT_UNSPEC && h.addr_format != FI_ADDR_STR)
 		return refuse("addr_format");
 	if (h.tx_attr && !tx_fits(*h.tx_attr))
@@ -172,7 +174,7 @@ bool hints_fit(const fi_info &h)
 	if (h.fabric_attr && h.fabric_attr->prov_version > g_provider.version)
 		return refuse("fabric_attr->prov_version");
 	// a direction or attribute that needs a capability the hints leave out
-	const uint64_t caps = expand_caps(h.caps, kAllCaps) | kFreeCaps;
+	const uint64_t caps = expand_caps(h.caps, kAllCaps | (h.caps & FI_HMEM)) | kFreeCaps;
 	if (h.tx_attr && (h.tx_attr->caps & ~caps))
 		return refuse("tx_attr->caps beyond caps");
 	if (h.rx_attr && (h.rx_attr->caps & ~caps))
@@ -254,9 +256,10 @@ fi_info *full_info(uint64_t all)
 // The hints pass hints_fit(): take over what the caller chose.
 void narrow(fi_info *i, const fi_info &h, uint64_t all)
 {
-	i->caps = expand_caps(h.caps, all);
-	i->tx_attr->caps = context_caps(h.tx_attr ? h.tx_attr->caps : 0, h.caps, kTxCaps, i->caps);
-	i->rx_attr->caps = context_caps(h.rx_attr ? h.rx_attr->caps : 0, h.caps, kRxCaps, i->caps);
+	// device memory only for who asks: it closes the short ways
+	i->caps = expand_caps(h.caps, all | (h.caps & FI_HMEM));
+	i->tx_attr->caps = context_caps(h.tx_attr ? h.tx_attr->caps : 0, h.caps, kTxCaps | FI_HMEM, i->caps);
+	i->rx_attr->caps = context_caps(h.rx_attr ? h.rx_attr->caps : 0, h.caps, kRxCaps | FI_HMEM, i->caps);
 	i->domain_attr->caps = (i->caps | (h.domain_attr ? h.domain_attr->caps : 0)) & kDomainCaps;
 	i->handle = h.handle;
 	if (h.tx_attr) {
@@ -310,13 +313,15 @@ bool choose_mr_mode(fi_info *i, uint32_t version, const fi_info *hints, int &off
 	const int asked = hints && hints->domain_attr ? hints->domain_attr->mr_mode : 0;
 	const bool old_style = FI_VERSION_LT(version, FI_VERSION(1, 5));
 	if (old_style || (asked & (kApiMrBasic | kApiMrScalable))) {
+		if (i->caps & FI_HMEM)
+			return refuse("domain_attr->mr_mode with FI_HMEM");
 		if (asked && asked != kApiMrBasic && asked != kApiMrScalable) // the two stand alone
 			return refuse("domain_attr->mr_mode");
 		i->domain_attr->mr_mode = asked == kApiMrBasic ? kApiMrBasic : kApiMrScalable;
 		return true;
 	}
 	offered = asked & (FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT);
-	i->domain_attr->mr_mode = 0;
+	i->domain_attr->mr_mode = i->caps & FI_HMEM ? FI_MR_HMEM : 0;
 	return true;
 }
 
@@ -410,7 +415,7 @@ int info_get(uint32_t version, const char *node, const char *service, uint64_t f
 		if (offered & (FI_MR_PROV_KEY | FI_MR_VIRT_ADDR)) {
 			first->next = pgas_info_dup(first);
 			if (first->next)
-				first->next->domain_attr->mr_mode = offered & kMrBits;
+				first->next->domain_attr->mr_mode |= offered & kMrBits;
 		}
 		*info = first;
 		return 0;

@@ -290,7 +290,7 @@ void rx_deliver_data(wire_ep &on, uint32_t src, uint64_t len, uint64_t data)
 }
 
 ssize_t rx_post(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore,
-		void *context, uint64_t flags, bool tagged)
+		void *context, uint64_t flags, bool tagged, rx_entry *landing)
 {
 	return guard([&]() -> int {
 		ep_core *ep = core_of(fid);
@@ -310,6 +310,7 @@ ssize_t rx_post(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t src, uint
 			rx->iov[i] = iov[i];
 		rx->iov_count = count;
 		rx->room = iov_total(iov, count);
+		rx->parent = landing;
 		if (flags & kPeekFlags) {
 			if (flags & FI_PEEK) {
 				const auto rc = static_cast<int>(peek(ep, q, *rx, tagged));
@@ -350,6 +351,7 @@ ssize_t rx_cancel(ep_core *ep, void *context)
 			} else {
 				if (rx->multi)
 					c.flags |= FI_MULTI_RECV; // this entry gives the buffer back
+				rx_drop_landing(rx);
 				rx_release(ep, rx);
 				rx_report(ep, c);
 			}

@@ -15,6 +15,9 @@ namespace pgas {
 
 struct domain;
 struct cntr_core;
+namespace devices {
+class kind;
+}
 
 // A piece of a region, and the file behind it where there is one.
 struct mem_part {
@@ -32,6 +35,7 @@ void domain_file_release(domain *dom, uint64_t id);
 
 inline constexpr uint32_t kKeyVirtual = 1; // addresses are the owner's virtual addresses, not offsets
 inline constexpr uint32_t kKeyWhole = 2;   // the whole address space
+inline constexpr uint32_t kKeyDevice = 4;  // device memory: only its owner's driver can copy it (pgas_hmem.hpp)
 
 struct mr {
 	fid_mr fid{};
@@ -44,6 +48,7 @@ struct mr {
 	uint64_t key;
 	cntr_core *rem_wr = nullptr, *rem_rd = nullptr;
 	std::vector<uint64_t> files;
+	devices::kind *kind = nullptr; // of device memory; null: host memory
 	// A gate (fi_ext_pgas.h): who is called instead of a copy; the memory is there for what is not called only.
 	int (*serve)(void *arg, const void *bytes, size_t len) = nullptr;
 	void *serve_arg = nullptr;

@@ -4,6 +4,7 @@
 // other file) and lists the file, so that peers can map it; private memory is listed by address only, and wires reach
 // it by the kernel's help or through our progress.
 #include "pgas_ep.hpp"
+#include "pgas_hmem.hpp"
 #include "pgas_iov.hpp"
 #include "pgas_nosys.hpp"
 #include "pgas_wire.hpp"
@@ -293,6 +294,19 @@ std::unique_ptr<mr> fresh(domain *dom, uint64_t access, void *context)
 	return m;
 }
 
+// Memory that a device's interface gave but that is the host's (FI_HMEM_HOST_ALLOC) is used as any other.
+int set_kind(domain *dom, const fi_mr_attr &attr, uint64_t flags, mr &m)
+{
+	if (attr.iface == FI_HMEM_SYSTEM || (flags & FI_HMEM_HOST_ALLOC))
+		return 0;
+	devices::kind *k = nullptr;
+	if (const int err = hmem_open(dom, attr, &k))
+		return err;
+	m.kind = k;
+	m.flags |= kKeyDevice;
+	return 0;
+}
+
 int reg_attr(fid *f, const fi_mr_attr *attr, uint64_t flags, fid_mr **out) noexcept
 {
 	return guard([&] {
@@ -306,16 +320,29 @@ int reg_attr(fid *f, const fi_mr_attr *attr, uint64_t flags, fid_mr **out) noexc
 			PGAS_WARN(FI_LOG_MR, "registration with unknown access bits or an offset\n");
 			return -FI_EINVAL;
 		}
-		if (flags & ~(FI_RMA_EVENT | FI_RMA_PMEM | FI_HMEM_HOST_ALLOC))
+		if (flags & ~(FI_RMA_EVENT | FI_RMA_PMEM | FI_HMEM_HOST_ALLOC | FI_HMEM_DEVICE_ONLY))
 			return -FI_EBADFLAGS;
-		if (attr->iface != FI_HMEM_SYSTEM)
+		if ((flags & FI_HMEM_HOST_ALLOC) && (flags & FI_HMEM_DEVICE_ONLY))
+			return -FI_EINVAL;
+		if (attr->iface != FI_HMEM_SYSTEM && !(dom->caps & FI_HMEM)) {
+			PGAS_WARN(FI_LOG_MR, "registration of device memory in a domain without FI_HMEM\n");
 			return -FI_ENOSYS;
+		}
 		scoped_lock lock(dom->mutex);
 		auto m = fresh(dom, attr->access, attr->context);
+		if (const int err = set_kind(dom, *attr, flags, *m))
+			return err;
 		const auto *iov = attr->mr_iov;
 		m->base = reinterpret_cast<uintptr_t>(iov[0].iov_base);
 		m->len = iov_total(iov, attr->iov_count);
-		if (attr->iov_count == 1 && (m->len > UINT64_MAX - m->base || m->len >= uint64_t{1} << 56)) {
+		if (m->kind) {
+			uint64_t off = 0;
+			for (size_t i = 0; i < attr->iov_count; i++) {
+				m->parts.push_back({off, iov[i].iov_len, reinterpret_cast<uintptr_t>(iov[i].iov_base),
+						    0, -1, 0, 0});
+				off += iov[i].iov_len;
+			}
+		} else if (attr->iov_count == 1 && (m->len > UINT64_MAX - m->base || m->len >= uint64_t{1} << 56)) {
 			m->flags |= kKeyWhole; // "the whole address space", however the caller spells it
 			m->parts.push_back({0, m->len, m->base, 0, -1, 0, 0});
 		} else {

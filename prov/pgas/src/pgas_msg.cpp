@@ -7,41 +7,39 @@
 #include "pgas_op.hpp"
 
 namespace pgas {
-namespace {
 
-struct send_args {
-	uint64_t tag = 0;
-	bool tagged = false;
-	uint64_t data = 0;
-	uint64_t flags = 0;
-	void *context = nullptr;
-	bool quiet = false;
-};
-
-ssize_t general(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t dest, const send_args &a)
+int send_make(op &o, fid_ep *fid, const iovec *iov, size_t count, const send_args &a)
 {
 	if (count > kIovLimit)
 		return -FI_EINVAL;
+	o.kind = op_kind::send;
+	o.flags = a.flags;
+	o.quiet = a.quiet;
+	o.context = a.context;
+	o.tag = a.tag;
+	o.tagged = a.tagged;
+	o.data = a.data;
+	o.carries_data = a.flags & FI_REMOTE_CQ_DATA;
+	o.cq_flags = FI_SEND | (a.tagged ? FI_TAGGED : FI_MSG);
+	for (size_t i = 0; i < count; i++)
+		o.iov[i] = iov[i];
+	o.iov_count = count;
+	o.len = iov_total(iov, count);
+	if ((a.flags & FI_INJECT) && o.len > core_of(fid)->inject_limit) {
+		PGAS_WARN(FI_LOG_EP_DATA, "inject of %zu bytes, at most %zu\n", o.len, core_of(fid)->inject_limit);
+		return -FI_EINVAL;
+	}
+	return 0;
+}
+
+namespace {
+
+ssize_t general(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t dest, const send_args &a)
+{
 	return guard([&]() -> int {
 		op o;
-		o.kind = op_kind::send;
-		o.flags = a.flags;
-		o.quiet = a.quiet;
-		o.context = a.context;
-		o.tag = a.tag;
-		o.tagged = a.tagged;
-		o.data = a.data;
-		o.carries_data = a.flags & FI_REMOTE_CQ_DATA;
-		o.cq_flags = FI_SEND | (a.tagged ? FI_TAGGED : FI_MSG);
-		for (size_t i = 0; i < count; i++)
-			o.iov[i] = iov[i];
-		o.iov_count = count;
-		o.len = iov_total(iov, count);
-		if ((a.flags & FI_INJECT) && o.len > core_of(fid)->inject_limit) {
-			PGAS_WARN(FI_LOG_EP_DATA, "inject of %zu bytes, at most %zu\n", o.len,
-				  core_of(fid)->inject_limit);
-			return -FI_EINVAL;
-		}
+		if (const int err = send_make(o, fid, iov, count, a))
+			return err;
 		return static_cast<int>(op_submit(fid, dest, o));
 	});
 }

@@ -4,6 +4,7 @@
 // completion entries for what we initiate. Submitting is in pgas_submit.cpp.
 #include "pgas_op.hpp"
 #include "pgas_ep.hpp"
+#include "pgas_hmem.hpp"
 #include "pgas_info.hpp"
 #include "pgas_iov.hpp"
 #include "pgas_peer.hpp"
@@ -69,7 +70,10 @@ size_t op_remote_at(const op &o, uint64_t at, uint64_t *addr, uint64_t *key)
 
 void op_complete(ep_core *ep, op &o)
 {
-	if (PGAS_UNLIKELY(o.waiter)) {
+	if (PGAS_UNLIKELY(o.waiter) && o.waiter->landing) {
+		if (!o.status)
+			o.status = hmem_land(*o.waiter->landing);
+	} else if (PGAS_UNLIKELY(o.waiter)) {
 		o.waiter->status = o.status;
 		o.waiter->over = true;
 		domain_wake_sleepers(ep->dom); // it may sleep while another thread makes the progress

@@ -29,10 +29,13 @@ struct wire_ep;
 enum class op_kind : uint8_t { write, read, amo, send, pull };
 
 // On the stack of a call that waits; changed under the domain's lock.
+struct hmem_landing;
 struct op_waiter {
 	bool reusable = false; // of a write: waits for its source only; how it ends is told as of any other
 	bool over = false;
 	int status = 0;
+	// Nobody waits: the result goes to device memory first (pgas_hmem.hpp).
+	const hmem_landing *landing = nullptr;
 };
 
 // One operation. It lives on the caller's stack until it must wait.
@@ -83,6 +86,34 @@ struct op {
 
 // What became of an operation that a wire was given; or a negative -FI_E*. -FI_EAGAIN: nothing was done, try again.
 enum submitted : int { kDone = 0, kKept = 1, kNoShortWay = 2 };
+
+// Of calls that make an operation: what they are given, checked and noted. 0 or -FI_E*.
+int rma_make(op &o, fid_ep *fid, op_kind kind, const iovec *iov, size_t count, const fi_rma_iov *rma, size_t rma_count,
+	     void *context, uint64_t data, uint64_t flags, bool quiet);
+struct amo_args {
+	const fi_ioc *in = nullptr;
+	size_t in_count = 0;
+	const fi_ioc *cmp = nullptr;
+	size_t cmp_count = 0;
+	const fi_ioc *res = nullptr;
+	size_t res_count = 0;
+	const fi_rma_ioc *rma = nullptr;
+	size_t rma_count = 0;
+	uint64_t flags = 0;
+	void *context = nullptr;
+	bool quiet = false;
+	amo_form form = kAmoPlain;
+};
+int amo_make(op &o, fid_ep *fid, fi_datatype type, fi_op op_code, const amo_args &a);
+struct send_args {
+	uint64_t tag = 0;
+	bool tagged = false;
+	uint64_t data = 0;
+	uint64_t flags = 0;
+	void *context = nullptr;
+	bool quiet = false;
+};
+int send_make(op &o, fid_ep *fid, const iovec *iov, size_t count, const send_args &a);
 
 // Submits: completes at once, keeps it pending, or returns -FI_EAGAIN or another error. With FI_PGAS_WAIT it is over
 // when this returns.

@@ -233,7 +233,8 @@ int run_write(ep_core *ep, const request_head &h, const char *data, size_t data_
 	if (const int err = target_find(ep->dom, h.key, h.addr, h.len, FI_REMOTE_WRITE, at))
 		return err;
 	pgas_fence_store_store(); // whoever waits for one of these bytes sees what was written before it
-	iov_scatter(at.pieces.data(), at.pieces.size(), 0, data, h.len);
+	if (const int err = target_store(at, data, h.len))
+		return err;
 	count_remote(ep, *at.region, remote_effect::write, h.last);
 	return 0;
 }
@@ -246,7 +247,8 @@ int run_read(ep_core *ep, const request_head &h, size_t room, std::vector<char> 
 	if (const int err = target_find(ep->dom, h.key, h.addr, h.len, FI_REMOTE_READ, at))
 		return err;
 	out.resize(h.len);
-	iov_gather(at.pieces.data(), at.pieces.size(), 0, out.data(), h.len);
+	if (const int err = target_load(at, out.data(), h.len))
+		return err;
 	count_remote(ep, *at.region, remote_effect::read, h.last);
 	return 0;
 }

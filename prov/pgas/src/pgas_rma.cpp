@@ -7,39 +7,47 @@
 #include "pgas_peer.hpp"
 
 namespace pgas {
+
+int rma_make(op &o, fid_ep *fid, op_kind kind, const iovec *iov, size_t count, const fi_rma_iov *rma, size_t rma_count,
+	     void *context, uint64_t data, uint64_t flags, bool quiet)
+{
+	if (count > kIovLimit || rma_count > kRmaIovLimit || rma_count == 0)
+		return -FI_EINVAL;
+	o.kind = kind;
+	o.flags = flags;
+	o.quiet = quiet;
+	o.context = context;
+	o.cq_flags = FI_RMA | (kind == op_kind::write ? FI_WRITE : FI_READ);
+	o.carries_data = flags & FI_REMOTE_CQ_DATA;
+	o.data = data;
+	for (size_t i = 0; i < count; i++)
+		o.iov[i] = iov[i];
+	o.iov_count = count;
+	o.len = iov_total(iov, count);
+	size_t remote = 0;
+	for (size_t i = 0; i < rma_count; i++) {
+		o.rma[i] = rma[i];
+		remote += rma[i].len;
+	}
+	o.rma_count = rma_count;
+	if (remote != o.len)
+		return -FI_EINVAL;
+	if ((flags & FI_INJECT) && o.len > core_of(fid)->inject_limit) {
+		PGAS_WARN(FI_LOG_EP_DATA, "inject of %zu bytes, at most %zu\n", o.len, core_of(fid)->inject_limit);
+		return -FI_EINVAL;
+	}
+	return 0;
+}
+
 namespace {
 
 ssize_t general(fid_ep *fid, op_kind kind, const iovec *iov, size_t count, fi_addr_t addr, const fi_rma_iov *rma,
 		size_t rma_count, void *context, uint64_t data, uint64_t flags, bool quiet)
 {
-	if (count > kIovLimit || rma_count > kRmaIovLimit || rma_count == 0)
-		return -FI_EINVAL;
 	return guard([&]() -> int {
 		op o;
-		o.kind = kind;
-		o.flags = flags;
-		o.quiet = quiet;
-		o.context = context;
-		o.cq_flags = FI_RMA | (kind == op_kind::write ? FI_WRITE : FI_READ);
-		o.carries_data = flags & FI_REMOTE_CQ_DATA;
-		o.data = data;
-		for (size_t i = 0; i < count; i++)
-			o.iov[i] = iov[i];
-		o.iov_count = count;
-		o.len = iov_total(iov, count);
-		size_t remote = 0;
-		for (size_t i = 0; i < rma_count; i++) {
-			o.rma[i] = rma[i];
-			remote += rma[i].len;
-		}
-		o.rma_count = rma_count;
-		if (remote != o.len)
-			return -FI_EINVAL;
-		if ((flags & FI_INJECT) && o.len > core_of(fid)->inject_limit) {
-			PGAS_WARN(FI_LOG_EP_DATA, "inject of %zu bytes, at most %zu\n", o.len,
-				  core_of(fid)->inject_limit);
-			return -FI_EINVAL;
-		}
+		if (const int err = rma_make(o, fid, kind, iov, count, rma, rma_count, context, data, flags, quiet))
+			return err;
 		return static_cast<int>(op_submit(fid, addr, o));
 	});
 }

@@ -4,6 +4,8 @@
 // says is bad input until it is checked against our own registrations.
 #include "pgas_target.hpp"
 #include "pgas_ep.hpp"
+#include "pgas_hmem.hpp"
+#include "pgas_iov.hpp"
 
 #include <sys/mman.h>
 
@@ -103,6 +105,39 @@ int target_find(domain *dom, uint64_t key, uint64_t addr, size_t bytes, uint64_t
 	return mapped(out, right & FI_REMOTE_WRITE);
 }
 
+int target_store(const target_memory &at, const void *from, size_t len)
+{
+	if (PGAS_UNLIKELY(at.region->kind))
+		return hmem_store(*at.region->kind, at.pieces.data(), at.pieces.size(), from, len);
+	iov_scatter(at.pieces.data(), at.pieces.size(), 0, from, len);
+	return 0;
+}
+
+int target_load(const target_memory &at, void *to, size_t len)
+{
+	if (PGAS_UNLIKELY(at.region->kind))
+		return hmem_load(*at.region->kind, at.pieces.data(), at.pieces.size(), to, len);
+	iov_gather(at.pieces.data(), at.pieces.size(), 0, to, len);
+	return 0;
+}
+
+namespace {
+
+// The lock that is held makes it atomic: nobody but us reaches this memory by way of the provider.
+int amo_on_device(domain *dom, const target_amo &a, size_t bytes, std::vector<char> &result, const target_memory &at)
+{
+	const bool has_operand = a.op != FI_ATOMIC_READ;
+	const size_t unit = amo_type_bytes(a.type);
+	std::vector<char> words(bytes);
+	if (const int err = target_load(at, words.data(), bytes))
+		return err;
+	amo_apply(a.type, a.op, words.data(), bytes / unit, has_operand ? a.data : nullptr,
+		  a.form == kAmoCompare ? a.data + bytes : nullptr, a.form ? result.data() : nullptr, dom->wide);
+	return has_operand ? target_store(at, words.data(), bytes) : 0;
+}
+
+} // namespace
+
 int target_amo_run(domain *dom, uint64_t key, uint64_t addr, const target_amo &a, std::vector<char> &result,
 		   target_memory &at)
 {
@@ -120,6 +155,8 @@ int target_amo_run(domain *dom, uint64_t key, uint64_t addr, const target_amo &a
 			return -FI_EINVAL;
 	if (a.form)
 		result.resize(bytes);
+	if (PGAS_UNLIKELY(at.region->kind))
+		return amo_on_device(dom, a, bytes, result, at);
 	size_t done = 0;
 	for (const iovec &piece : at.pieces) {
 		amo_apply(a.type, a.op, piece.iov_base, piece.iov_len / unit, has_operand ? a.data + done : nullptr,

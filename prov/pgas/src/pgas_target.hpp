@@ -42,6 +42,10 @@ struct target_memory {
 void target_count(ep_core *ep, const mr &region, remote_effect what, bool of_range, bool of_operation);
 int target_find(domain *dom, uint64_t key, uint64_t addr, size_t bytes, uint64_t right, target_memory &out);
 
+// Bytes into that memory, and out of it.
+int target_store(const target_memory &at, const void *from, size_t len);
+int target_load(const target_memory &at, void *to, size_t len);
+
 struct target_amo {
 	fi_datatype type;
 	fi_op op;

@@ -132,7 +132,7 @@ near_piece *piece_around(net_domain &d, uint64_t va, size_t len)
 {
 	for (const auto &[key, m] : d.dom->regions) {
 		near_piece *p = nullptr;
-		if (m->open && !(m->flags & kKeyWhole) && expose_around(d, *m, va, len, &p) == 0)
+		if (m->open && !(m->flags & (kKeyWhole | kKeyDevice)) && expose_around(d, *m, va, len, &p) == 0)
 			return va - p->off + len <= p->len ? p : nullptr;
 	}
 	return nullptr;
@@ -443,8 +443,8 @@ int answer(net_domain &d, const net_ep &on, key_frame &f)
 	if (const int err = target_find(d.dom, f.key, f.addr, f.len, f.write ? FI_REMOTE_WRITE : FI_REMOTE_READ, at))
 		return err;
 	const mr &m = *at.region;
-	if (m.flags & kKeyWhole || at.pieces.empty())
-		return -FI_EOPNOTSUPP; // of the whole address space there is nothing to register
+	if (m.flags & (kKeyWhole | kKeyDevice) || at.pieces.empty())
+		return -FI_EOPNOTSUPP; // the whole address space cannot be registered, nor is a device's memory
 	const auto va = reinterpret_cast<uint64_t>(at.pieces[0].iov_base);
 	near_piece *p = nullptr;
 	if (const int err = expose_around(d, m, va, f.len, &p))

@@ -132,7 +132,8 @@ int run_put(net_ep &on, const frame_head &h, const char *bytes, size_t len)
 	if (at.region->serve)
 		return at.region->serve(at.region->serve_arg, bytes + head, len - head);
 	pgas_fence_store_store(); // as in store()
-	iov_scatter(at.pieces.data(), at.pieces.size(), 0, bytes + head, len - head);
+	if (const int err = target_store(at, bytes + head, len - head))
+		return err;
 	target_count(on.ep, *at.region, remote_effect::write, true, h.flags & kFrameLast);
 	return 0;
 }

@@ -49,7 +49,8 @@ int run_read(net_ep &on, const word_frame &f, uint64_t &value)
 	target_memory at;
 	if (const int err = target_find(on.ep->dom, 0, f.addr, f.len, FI_REMOTE_READ, at))
 		return err;
-	iov_gather(at.pieces.data(), at.pieces.size(), 0, reinterpret_cast<char *>(&value), f.len);
+	if (const int err = target_load(at, &value, f.len))
+		return err;
 	target_count(on.ep, *at.region, remote_effect::read, true, true);
 	return 0;
 }

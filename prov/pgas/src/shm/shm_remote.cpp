@@ -52,7 +52,7 @@ int map_part(remote_domain *r, const part_entry &p, xlate_part &out, char *fixed
 // How the windows on this region are laid out: as our own key 0 (pgas_layout.cpp), or null, by its offsets.
 const key0_layout *layout_for(const remote_domain *r, const key_entry &e)
 {
-	const bool ours = e.key == 0 && !(e.flags & (kKeyVirtual | kKeyWhole)) && r->dom->layout.given();
+	const bool ours = e.key == 0 && !(e.flags & (kKeyVirtual | kKeyWhole | kKeyDevice)) && r->dom->layout.given();
 	return ours ? &r->dom->layout : nullptr;
 }
 
@@ -216,13 +216,16 @@ int build(remote_domain *r, const key_entry &e, const key_entry *where, xlate &x
 		if (p.len > e.len || p.off > e.len - p.len)
 			return -FI_EKEYREJECTED; // not something key_table::open() writes
 	const key0_layout *layout = layout_for(r, e);
+	const bool here = r->self && !(e.flags & kKeyDevice);
 	for (const part_entry &p : parts)
 		x.parts.push_back({p.off,
 				   p.len,
-				   r->self ? reach::here : reach::far,
-				   r->self ? reinterpret_cast<char *>(p.va) : nullptr,
+				   here ? reach::here : reach::far,
+				   here ? reinterpret_cast<char *>(p.va) : nullptr,
 				   p.va,
 				   {}});
+	if (e.flags & kKeyDevice)
+		return 0; // nothing to map; its owner is asked
 	// Our own key 0 is mapped a second time where it can be: with symmetric addressing an identity would be window
 	// 0, which means "not here".
 	if (r->self && e.key == 0 && parts[0].fd >= 0 && !(x.flags & (kKeyVirtual | kKeyWhole)) &&

@@ -63,6 +63,8 @@ int move_far(remote_domain *r, uint64_t va, size_t &n, const op &o, size_t done,
 // Moves [off, off + len) of a translated region from or to the local list at `done`.
 int move(remote_domain *r, const xlate &x, uint64_t off, size_t len, op &o, size_t done, bool write)
 {
+	if (x.flags & kKeyDevice)
+		return kNeedsHelp;
 	while (len) {
 		const xlate_part *part = nullptr;
 		for (const xlate_part &c : x.parts)

@@ -24,7 +24,7 @@ bool may_be_window(const xlate &x)
 	constexpr uint32_t both = FI_REMOTE_READ | FI_REMOTE_WRITE;
 	const bool whole = x.window && x.window_len >= 8 && reinterpret_cast<uintptr_t>(x.window) % 16 == 0;
 	const bool counted = x.wr_cntr || x.rd_cntr;
-	return whole && !counted && !(x.flags & (kKeyVirtual | kKeyWhole)) && (x.access & both) == both;
+	return whole && !counted && !(x.flags & (kKeyVirtual | kKeyWhole | kKeyDevice)) && (x.access & both) == both;
 }
 
 } // namespace
