@@ -12,9 +12,6 @@
 extern "C" {
 #endif
 
-#define GEX_MK_INVALID ((gex_MK_t)(uintptr_t)0)
-#define GEX_MK_HOST ((gex_MK_t)(uintptr_t)1)
-
 typedef enum {
 	GEX_MK_CLASS_HOST,
 	GEX_MK_CLASS_CUDA_UVA,

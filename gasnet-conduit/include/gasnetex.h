@@ -30,6 +30,8 @@ typedef struct gasneti_kind *gex_MK_t; /* of memory: gasnet_mk.h */
 #define GEX_EP_INVALID ((gex_EP_t)0)
 #define GEX_SEGMENT_INVALID ((gex_Segment_t)0)
 #define GEX_TM_INVALID ((gex_TM_t)0)
+#define GEX_MK_INVALID ((gex_MK_t)0)
+#define GEX_MK_HOST ((gex_MK_t)(uintptr_t)1)
 
 typedef gasnet_token_t gex_Token_t;
 typedef gasnet_handler_t gex_AM_Index_t;

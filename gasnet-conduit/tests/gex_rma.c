@@ -55,6 +55,9 @@ static void objects(void)
 		CHECK(gex_Segment_QueryBound(test_tm, i, &owner, &local, &size) == 0 && size == kSegment);
 		CHECK(i != me || (owner == gex_Segment_QueryAddr(test_segment) && local == owner));
 	}
+	gex_Segment_t none = GEX_SEGMENT_INVALID; /* GEX_MK_HOST needs no other header */
+	CHECK_OK(gex_Segment_Create(&none, test_client, NULL, 100, GEX_MK_HOST, 0));
+	gex_Segment_Destroy(none, 0);
 	tm = gex_TM_Pair(test_ep, 0);
 	CHECK(tm == gex_TM_Pair(test_ep, 0) && tm != test_tm && tm != GEX_TM_INVALID);
 	CHECK(gex_EP_PublishBoundSegment(test_tm, &test_ep, 1, 0) == GASNET_OK);
