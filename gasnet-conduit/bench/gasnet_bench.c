@@ -1,40 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Times of GASNet calls between node 0 and the last node, and of a barrier of all. Public names only, so that it
- * compiles against any GASNet (see compare.sh). Each row is the best of several rounds, because a busy machine only
- * adds time.
+ * Times of GASNet-1's calls between node 0 and the last node, and of a barrier of all.
  *
- * 	gasnet_bench [scale]
+ * 	gasnet_bench [scale [part of a row's name]]
  */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize(                                                                                                  \
-	"O3") /* as other GASNets compile their clients, whatever CFLAGS says: loops of 2 ns show where they begin */
-#endif
-#include <gasnet.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "bench.h"
 
-#define SEGMENT (4u << 20)
-#define ROUNDS 7
 enum { H_PING = 128, H_PONG, H_ONE, H_MEDIUM, H_MEDIUM_PONG, H_ONE_MEDIUM };
 
 static volatile long pongs, ones;
-static gasnet_seginfo_t segments[1024];
-static gasnet_node_t me, other;
-/*
- * Buffer and target lie in different parts of a page, and neither at its beginning, where a linker puts variables:
- * processors compare the low bits of addresses first, and else chance decides which library's loads meet its own
- * stores.
- */
-static struct {
-	char before[2048], bytes[1 << 20];
-} local __attribute__((aligned(4096)));
-#define buffer local.bytes
-#define TARGET ((char *)segments[other].addr + 1024)
 static char reply_buffer[65536];
-static double scale = 1;
 
 static void ping(gasnet_token_t t)
 {
@@ -70,19 +45,6 @@ static void one_medium(gasnet_token_t t, void *buf, size_t n)
 	ones++;
 }
 
-static double now(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
-}
-
-static void meet(void)
-{
-	gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
-	gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
-}
-
 static void short_round_trip(long n)
 {
 	for (long i = 0; i < n; i++) {
@@ -115,8 +77,6 @@ static void medium_flood(long n)
 	gasnet_AMRequestShort0(other, H_PING);
 	GASNET_BLOCKUNTIL(pongs == want);
 }
-/* A compiler may make one transfer of many, or none of them, where a library shows it plain copies. */
-#define EACH() __asm__ volatile("" ::: "memory")
 static void put_8(long n)
 {
 	for (long i = 0; i < n; i++) {
@@ -173,30 +133,6 @@ static void barriers(long n)
 		meet();
 }
 
-/* Node 0 measures; the others serve until the meeting, or take part. */
-static void measure(const char *name, void (*work)(long), long n, int all, size_t per_call)
-{
-	double best = 1e9;
-	n = (long)((double)n * scale) + 1;
-	for (int r = 0; r < ROUNDS; r++) {
-		meet();
-		if (me == 0 || all) {
-			const double t0 = now();
-			work(n);
-			const double t = (now() - t0) / (double)n;
-			best = t < best ? t : best;
-		}
-		meet();
-	}
-	if (me != 0)
-		return;
-	if (per_call)
-		printf("%-28s %10.3f GB/s\n", name, (double)per_call / best / 1e9);
-	else
-		printf("%-28s %10.1f ns\n", name, best * 1e9);
-	fflush(stdout);
-}
-
 int main(int argc, char **argv)
 {
 	typedef void (*fn)();
@@ -206,18 +142,7 @@ int main(int argc, char **argv)
 					 {H_MEDIUM, (fn)(void *)medium},
 					 {H_MEDIUM_PONG, (fn)(void *)medium_pong},
 					 {H_ONE_MEDIUM, (fn)(void *)one_medium}};
-	if (gasnet_init(&argc, &argv) != GASNET_OK || gasnet_attach(table, 6, SEGMENT, 0) != GASNET_OK)
-		return 1;
-	if (argc > 1)
-		scale = atof(argv[1]);
-	if (!(scale >= 0 && scale <= 1e6)) { /* more would not end, and has no count */
-		fprintf(stderr, "gasnet_bench: %s is no factor from 0 to 1000000\n", argv[1]);
-		gasnet_exit(2);
-	}
-	gasnet_getSegmentInfo(segments, 1024);
-	me = gasnet_mynode();
-	other = gasnet_nodes() - 1;
-	meet();
+	bench_start(argc, argv, table, 6);
 	measure("AM short round trip", short_round_trip, 20000, 0, 0);
 	measure("AM short flood, each", short_flood, 50000, 0, 0);
 	measure("AM medium 1 KiB round trip", medium_round_trip, 10000, 0, 0);

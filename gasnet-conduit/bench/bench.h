@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What gasnet_bench.c and gex_bench.c share: start, clock, meeting and the rows. Public names only, so that they
+ * compile against any GASNet (see compare.sh). Each row is the best of several rounds, because a busy machine only
+ * adds time.
+ */
+#ifndef GASNET_BENCH_H
+#define GASNET_BENCH_H
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize(                                                                                                  \
+	"O3") /* as other GASNets compile their clients, whatever CFLAGS says: loops of 2 ns show where they begin */
+#endif
+#include <gasnet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SEGMENT (4u << 20)
+#define ROUNDS 7
+
+static gasnet_seginfo_t segments[1024];
+static gasnet_node_t me, other;
+/*
+ * Buffer and target lie in different parts of a page, and neither at its beginning, where a linker puts variables:
+ * processors compare the low bits of addresses first, and else chance decides which library's loads meet its own
+ * stores. Variables behind the buffer are not where it begins, either.
+ */
+static struct {
+	char before[2048], bytes[1 << 20], behind[512];
+} local __attribute__((aligned(4096)));
+#define buffer local.bytes
+#define TARGET ((char *)segments[other].addr + 1024)
+static double scale = 1;
+static const char *wanted = ""; /* rows whose names contain this */
+
+/* A compiler may make one transfer of many, or none of them, where a library shows it plain copies. */
+#define EACH() __asm__ volatile("" ::: "memory")
+
+static double now(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+static void meet(void)
+{
+	gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
+	gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
+}
+
+/* Node 0 measures; the others serve until the meeting, or take part. */
+static void measure(const char *name, void (*work)(long), long n, int all, size_t per_call)
+{
+	double best = 1e9;
+	if (!strstr(name, wanted))
+		return;
+	n = (long)((double)n * scale) + 1;
+	for (int r = 0; r < ROUNDS; r++) {
+		meet();
+		if (me == 0 || all) {
+			const double t0 = now();
+			work(n);
+			const double t = (now() - t0) / (double)n;
+			best = t < best ? t : best;
+		}
+		meet();
+	}
+	if (me != 0)
+		return;
+	if (per_call)
+		printf("%-31s %10.3f GB/s\n", name, (double)per_call / best / 1e9);
+	else
+		printf("%-31s %10.1f ns\n", name, best * 1e9);
+	fflush(stdout);
+}
+
+/* Ends the job for a wrong argument. */
+static void bench_start(int argc, char **argv, gasnet_handlerentry_t *table, int count)
+{
+	if (gasnet_init(&argc, &argv) != GASNET_OK || gasnet_attach(table, count, SEGMENT, 0) != GASNET_OK)
+		exit(1);
+	if (argc > 1)
+		scale = atof(argv[1]);
+	if (argc > 2)
+		wanted = argv[2];
+	if (!(scale >= 0 && scale <= 1e6)) { /* more would not end, and has no count */
+		fprintf(stderr, "%s: %s is no factor from 0 to 1000000\n", argv[0], argv[1]);
+		gasnet_exit(2);
+	}
+	gasnet_getSegmentInfo(segments, 1024);
+	me = gasnet_mynode();
+	other = gasnet_nodes() - 1;
+	meet();
+}
+
+#endif /* GASNET_BENCH_H */
