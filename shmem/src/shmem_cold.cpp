@@ -209,7 +209,8 @@ void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, 
 
 // What most calls for another host come to: all is as it should be and the wire takes it. If not, nothing was done, and
 // the long way finds out why. paths.def: shmem_long_p_far
-[[gnu::noinline]] static void p_far(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name)
+[[gnu::noinline]] static void p_far(context *c, void *dest, uint64_t value, size_t bytes, int pe,
+				    const char *name) noexcept
 {
 	if (PGAS_LIKELY(g.short_ways->put_word(c->ep, reinterpret_cast<uintptr_t>(dest), value, bytes,
 					       static_cast<fi_addr_t>(pe)) == 0)) {
@@ -220,7 +221,7 @@ void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, 
 }
 
 // Two ways, neither of which makes room on the stack for the other.
-void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name)
+void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name) noexcept
 {
 	if (PGAS_LIKELY(c->plain))
 		p_far(c, dest, value, bytes, pe, name);

@@ -313,7 +313,7 @@ void device_copy(void *dest, const void *source, size_t bytes, const char *name)
 
 // Apart from device_p(), which would need a frame for the address of its value.
 [[gnu::cold, gnu::noinline]] static void p_by_address(context *c, void *dest, uint64_t value, size_t bytes, int pe,
-						      const char *name)
+						      const char *name) noexcept
 {
 	cold_put(c, dest, &value, bytes, pe, name);
 }
@@ -321,7 +321,7 @@ void device_copy(void *dest, const void *source, size_t bytes, const char *name)
 // A put of one word in a job that has devices, to host memory as a rule; what lies between device partitions takes the
 // long way, and so does a context that cannot be used. budget: 40 instructions from the call on (paths.def:
 // shmem_long_p_devices)
-void device_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name)
+void device_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name) noexcept
 {
 	const auto at = reinterpret_cast<uintptr_t>(dest);
 	if (PGAS_UNLIKELY(at - g_partitions.from < g_partitions.span || g.env.debug ||

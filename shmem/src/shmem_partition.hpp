@@ -115,7 +115,7 @@ bool device_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, ui
 		uint64_t *old, const char *name);
 [[noreturn, gnu::cold]] void driver_failed(const devices::kind &k, const char *name); // says what its last error was
 void device_finish(const char *name); // all that was submitted is complete
-void device_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name);
+void device_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name) noexcept;
 // Either side may be of any kind. Blocking.
 void device_copy(void *dest, const void *source, size_t bytes, const char *name);
 
