@@ -72,6 +72,7 @@ struct cuda_api {
 	driver_call<cuda_stream *, unsigned> create_stream{"cuStreamCreate"};
 	driver_call<cuda_stream> destroy_stream{"cuStreamDestroy_v2"};
 	driver_call<cuda_stream> synchronize{"cuStreamSynchronize"};
+	driver_call<cuda_stream> query{"cuStreamQuery"};
 	driver_call<cuda_address, cuda_address, size_t, cuda_stream> copy{"cuMemcpyAsync"};
 	driver_call<cuda_address, unsigned char, size_t, cuda_stream> fill{"cuMemsetD8Async"};
 	driver_call<cuda_module *, const void *> load_module{"cuModuleLoadData"};

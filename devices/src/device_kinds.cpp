@@ -25,6 +25,12 @@ int kind::open_device(const device_choice &, char *why, size_t room)
 	return failed(-EOPNOTSUPP, name(), "it has no devices to choose from");
 }
 
+int kind::idle()
+{
+	const int rc = finish();
+	return rc == 0 ? 1 : rc;
+}
+
 int kind::join(void *, size_t, region &)
 {
 	return failed(-EOPNOTSUPP, name(), "memory comes from this library alone");

@@ -433,6 +433,23 @@ int queued_kind::finish()
 	return rc != 0 ? rc : wait_unlocked(lock);
 }
 
+int queued_kind::idle()
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	const std::lock_guard<std::mutex> lock(mutex_);
+	bool is = false;
+	int rc = begin_locked();
+	if (rc != 0)
+		return rc;
+	rc = ask(is);
+	if (rc == 0 && !is)
+		return 0;
+	rc = settle(rc, outs_taken_ + outs_.size(), ring_used_);
+	return rc == 0 ? 1 : rc;
+}
+
 int queued_kind::fill(void *dest, int byte, size_t bytes)
 {
 	const visit in(*this);

@@ -46,6 +46,7 @@ public:
 	void drop(region &r) final { end(r); }
 	int copy(const piece *pieces, size_t count) final;
 	int finish() final;
+	int idle() final;
 	int fill(void *dest, int byte, size_t bytes) final;
 	int amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old) final;
 	bool can_fold(fold_op, fold_type) const override { return false; }
@@ -85,8 +86,9 @@ protected:
 	// handle.
 	virtual bool has_locks() const { return false; }
 	virtual int lock_fd_of(const handle &) const { return -1; }
-	virtual int wait() = 0;        // for all that was submitted
-	virtual void end_device() = 0; // of close(); the queue is empty
+	virtual int wait() = 0;          // for all that was submitted
+	virtual int ask(bool &idle) = 0; // whether wait() would wait
+	virtual void end_device() = 0;   // of close(); the queue is empty
 	// Notes which call of the driver failed, and its words for it.
 	virtual int fail(const char *name, int code) const = 0;
 

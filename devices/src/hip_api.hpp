@@ -52,6 +52,7 @@ struct hip_api {
 	driver_call<hip_stream *, unsigned> create_stream{"hipStreamCreateWithFlags"};
 	driver_call<hip_stream> destroy_stream{"hipStreamDestroy"};
 	driver_call<hip_stream> synchronize{"hipStreamSynchronize"};
+	driver_call<hip_stream> query{"hipStreamQuery"};
 	driver_call<void *, const void *, size_t, int, hip_stream> copy{"hipMemcpyAsync"};
 	driver_call<void *, int, size_t, hip_stream> fill{"hipMemsetAsync"};
 };

@@ -401,6 +401,13 @@ int cuda_kind::submit(const piece *pieces, size_t count, bool ours)
 	return rc;
 }
 
+int cuda_kind::ask(bool &idle)
+{
+	const int code = api_.query(stream_);
+	idle = code == 0;
+	return code == 0 || code == kCudaNotReady ? 0 : fail(api_.query.name, code);
+}
+
 int cuda_kind::submit_fill(void *dest, int byte, size_t bytes)
 {
 	return call(api_.fill, address(dest), static_cast<unsigned char>(byte), bytes, stream_);

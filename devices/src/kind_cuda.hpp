@@ -41,6 +41,7 @@ private:
 		       uint64_t *result) override;
 	int launch_fold(const fold &f) override;
 	int wait() override { return call(api_.synchronize, stream_); }
+	int ask(bool &idle) override;
 	void end_device() override;
 
 	int fail(const char *name, int code) const override;

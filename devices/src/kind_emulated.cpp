@@ -52,6 +52,7 @@ public:
 	void drop(region &r) override { unmap(r); }
 	int copy(const piece *pieces, size_t count) override;
 	int finish() override;
+	int idle() override;
 	int fill(void *dest, int byte, size_t bytes) override;
 	int amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old) override;
 	bool can_fold(fold_op, fold_type) const override { return false; }
@@ -69,6 +70,7 @@ private:
 	std::vector<region> regions_;
 	std::vector<piece> queue_;
 	bool mapped_ = false, apart_ = false;
+	bool asked_ = false; // idle(), since the last copy was done
 };
 
 int emulated_kind::map(int fd, size_t bytes, region &out)
@@ -180,6 +182,7 @@ int emulated_kind::finish_locked()
 			rc = failed(-EFAULT, "copy", "its region has ended");
 	}
 	queue_.clear();
+	asked_ = false;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return rc;
 }
@@ -188,6 +191,18 @@ int emulated_kind::finish()
 {
 	const std::lock_guard<std::mutex> lock(mutex_);
 	return finish_locked();
+}
+
+// The second question after a copy finds it done.
+int emulated_kind::idle()
+{
+	const std::lock_guard<std::mutex> lock(mutex_);
+	if (!queue_.empty() && !asked_) {
+		asked_ = true;
+		return 0;
+	}
+	const int rc = finish_locked();
+	return rc == 0 ? 1 : rc;
 }
 
 int emulated_kind::fill(void *dest, int byte, size_t bytes)

@@ -46,6 +46,7 @@ private:
 	bool has_locks() const override { return true; }
 	int lock_fd_of(const handle &from) const override { return from.fd; }
 	int wait() override { return call(api_.synchronize, stream_); }
+	int ask(bool &idle) override;
 	void end_device() override;
 
 	int fail(const char *name, int code) const override;
@@ -255,6 +256,13 @@ int hip_kind::submit(const piece *pieces, size_t count, bool)
 	for (size_t i = 0; i < count && rc == 0; i++)
 		rc = call(api_.copy, pieces[i].dest, pieces[i].source, pieces[i].bytes, kHipCopyAnywhere, stream_);
 	return rc;
+}
+
+int hip_kind::ask(bool &idle)
+{
+	const int code = api_.query(stream_);
+	idle = code == 0;
+	return code == 0 || code == kCudaNotReady ? 0 : fail(api_.query.name, code);
 }
 
 int hip_kind::submit_fill(void *dest, int byte, size_t bytes)

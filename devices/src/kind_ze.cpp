@@ -72,6 +72,7 @@ private:
 	bool has_locks() const override { return true; }
 	int lock_fd_of(const handle &from) const override;
 	int wait() override { return call(api_.synchronize, list_, UINT64_MAX); }
+	int ask(bool &idle) override;
 	void end_device() override;
 
 	int fail(const char *name, int code) const override;
@@ -400,6 +401,13 @@ int ze_kind::submit(const piece *pieces, size_t count, bool)
 	for (size_t i = 0; i < count && rc == 0; i++)
 		rc = call(api_.copy, list_, pieces[i].dest, pieces[i].source, pieces[i].bytes, kNoEvent, 0U, kNoEvents);
 	return rc != 0 ? rc : end_submission();
+}
+
+int ze_kind::ask(bool &idle)
+{
+	const int code = api_.synchronize(list_, 0);
+	idle = code == 0;
+	return code == 0 || code == kZeNotReady ? 0 : fail(api_.synchronize.name, code);
 }
 
 int ze_kind::submit_fill(void *dest, int byte, size_t bytes)

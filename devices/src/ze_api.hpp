@@ -71,6 +71,7 @@ constexpr uint32_t kZeTypeHost = 1;
 constexpr uint32_t kZeTypeDevice = 2;
 
 enum ze_code : int {
+	kZeNotReady = 1,
 	kZeDeviceLost = 0x70000001,
 	kZeOutOfHostMemory = 0x70000002,
 	kZeOutOfDeviceMemory = 0x70000003,

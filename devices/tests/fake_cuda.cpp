@@ -293,6 +293,15 @@ FAKE cuStreamSynchronize(cuda_stream stream)
 	return fake::wait() ? 0 : kCudaIllegalAddress;
 }
 
+FAKE cuStreamQuery(cuda_stream stream)
+{
+	FAKE_BEGIN("cuStreamQuery");
+	FAKE_USABLE(stream);
+	if (!fake::idle())
+		return kCudaNotReady;
+	return fake::wait() ? 0 : kCudaIllegalAddress;
+}
+
 FAKE cuMemcpyAsync(cuda_address dest, cuda_address source, size_t bytes, cuda_stream stream)
 {
 	FAKE_BEGIN("cuMemcpyAsync");

@@ -228,6 +228,15 @@ char *reach_device(uintptr_t at, size_t bytes)
 	return known ? there : nullptr;
 }
 
+bool idle()
+{
+	if (all().queue.empty())
+		return true;
+	const bool right = wait();
+	all().wrong = !right;
+	return false;
+}
+
 bool wait()
 {
 	for (const auto &one : all().queue)

@@ -52,7 +52,9 @@ bool fill(uintptr_t dest, int byte, size_t bytes);
 // A kernel that runs after all that waits; false: it went wrong, and so does the wait.
 void launch(std::function<bool()> kernel);
 char *reach_device(uintptr_t at, size_t bytes); // of memory that kernels may touch; null: it is none
-bool wait();                                    // does all that waits in the queue; false: a kernel went wrong
+// Is nothing in the queue? Else does all of it, so that the next question finds it done.
+bool idle();
+bool wait(); // does all that waits in the queue; false: a kernel went wrong
 
 } // namespace fake
 

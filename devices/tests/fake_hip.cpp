@@ -211,6 +211,12 @@ FAKE hipStreamSynchronize(hip_stream stream)
 	return 0;
 }
 
+FAKE hipStreamQuery(hip_stream stream)
+{
+	FAKE_BEGIN("hipStreamQuery", stream);
+	return fake::idle() ? 0 : kCudaNotReady;
+}
+
 FAKE hipMemcpyAsync(void *dest, const void *source, size_t bytes, int direction, hip_stream stream)
 {
 	FAKE_BEGIN("hipMemcpyAsync", stream);

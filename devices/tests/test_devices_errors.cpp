@@ -75,6 +75,11 @@ outcome everything(const char *function)
 		o.note(g_kind->copy(&large, 1));
 		o.note(g_kind->copy(&small, 1));
 		o.note(g_kind->finish());
+		o.note(g_kind->copy(&small, 1));
+		int idle = 0;
+		while (idle == 0)
+			idle = g_kind->idle();
+		o.note(idle < 0 ? idle : 0);
 		o.note(g_kind->fill(at, 1, 100));
 		o.note(g_kind->amo(amo_op::add, at, 8, 1, 0, &old));
 	}

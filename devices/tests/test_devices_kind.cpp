@@ -196,6 +196,28 @@ void test_copy_of_pieces_of_all_alignments_writes_them_alone(void **)
 }
 
 // Each copy() reads what the one before it has written, through host memory too.
+// Nobody waits: asking is enough, and says no before it says yes.
+void test_copy_is_over_when_the_device_is_idle(void **)
+{
+	constexpr size_t kBytes = 3000;
+	unsigned char out[kBytes], back[kBytes] = "";
+	region r;
+	GOOD(g_kind->allocate(kBytes, 0, r));
+	pattern(out, kBytes, 5);
+	assert_int_equal(g_kind->idle(), 1);
+	put(r.at, out, kBytes);
+	const piece p = {back, reinterpret_cast<void *>(r.at), kBytes};
+	GOOD(g_kind->copy(&p, 1));
+	int asked = 0;
+	while (g_kind->idle() == 0)
+		asked++;
+	assert_memory_equal(back, out, kBytes);
+	if (!getenv("DEVICES_TEST_KIND") && !g_device->omp)
+		assert_int_equal(asked, 1);
+	assert_int_equal(g_kind->idle(), 1);
+	g_kind->release(r);
+}
+
 void test_copy_comes_behind_earlier_ones(void **)
 {
 	static const size_t kSizes[] = {8, 1000, 65536, 200000};
@@ -379,6 +401,7 @@ int run()
 		CASE(test_copy_of_many_pieces_arrives),
 		CASE(test_copy_of_several_pieces_is_one_call_of_the_driver),
 		CASE(test_copy_of_pieces_of_all_alignments_writes_them_alone),
+		CASE(test_copy_is_over_when_the_device_is_idle),
 		CASE(test_copy_comes_behind_earlier_ones),
 		CASE(test_copy_by_several_threads_arrives),
 		CASE(test_fill_sets_its_bytes_alone),

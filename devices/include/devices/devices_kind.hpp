@@ -113,6 +113,8 @@ public:
 	// Pieces of one call may run in any order and at the same time; those of later calls come behind them.
 	virtual int copy(const piece *pieces, size_t count) = 0;
 	virtual int finish() = 0; // all copies that this process has submitted are complete, and visible to peers
+	// 1: the same, and nothing was waited for; 0: not yet. A kind that cannot tell waits.
+	virtual int idle();
 	virtual int fill(void *dest, int byte, size_t bytes) = 0;
 
 	// One aligned word of 4 or 8 bytes at `target`, memory of this kind, atomic among all processes that use this
