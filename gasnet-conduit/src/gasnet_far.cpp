@@ -103,9 +103,8 @@ PGAS_HOT gasnet_handle_t get(gasnet_node_t node, const transfer &t, gasneti_unti
 // All transfers that were started before are over.
 bool settle(gasneti_op *, const char *call)
 {
-	if (g.net.ops->settled(g.rma) != 1)
+	if (g.net.ops->settled(g.rma) != 1 || !kinds_are_idle(call))
 		return false;
-	kinds_finish(call);
 	check_lost(call);
 	return true;
 }
@@ -275,9 +274,8 @@ extern "C" int gasneti_try_far(void) noexcept
 {
 	const pgas::mutex_holder alone(g_sync_mutex, kThreads);
 	const uint64_t before = pgas_load_acquire(&gasneti_pending); // pairs with add_release in taken()
-	if (g.net.ops->settled(g.rma) != 1)
+	if (g.net.ops->settled(g.rma) != 1 || !kinds_are_idle("sync"))
 		return GASNET_ERR_NOT_READY;
-	kinds_finish("sync");
 	pgas_add_relaxed(&gasneti_pending, 0 - before);
 	check_lost("sync");
 	return GASNET_OK;

@@ -219,6 +219,35 @@ void device_finish(const char *call, device &d)
 	pgas_store_release(&d.finished, now); // pairs with load_acquire in device_finish()
 }
 
+namespace {
+
+// The same without waiting: false: not yet.
+bool device_is_idle(const char *call, device &d)
+{
+	const uint64_t wanted = pgas_load_acquire(&d.submitted); // pairs with add_release in device_copy()
+	if (pgas_load_acquire(&d.finished) >= wanted)            // pairs with store_release in device_finish()
+		return true;
+	const pgas::mutex_holder alone(d.mutex, kThreads);
+	const uint64_t now = pgas_load_acquire(&d.submitted); // pairs with add_release in device_copy()
+	const int idle = d.kind->idle();
+	if (idle < 0)
+		driver_failed(call, d);
+	if (idle)
+		pgas_store_release(&d.finished, now); // pairs with load_acquire in device_finish()
+	return idle;
+}
+
+} // namespace
+
+bool kinds_are_idle(const char *call) noexcept
+{
+	const uint64_t count = pgas_load_acquire(&g_device_count); // pairs with store_release in open_device()
+	bool all = true;
+	for (size_t i = 0; i < count; i++)
+		all = device_is_idle(call, *g_devices[i]) && all;
+	return all;
+}
+
 void kinds_finish(const char *call) noexcept
 {
 	const uint64_t count = pgas_load_acquire(&g_device_count); // pairs with store_release in open_device()

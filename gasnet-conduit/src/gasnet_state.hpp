@@ -187,6 +187,7 @@ void far_fence() noexcept; // what is started from now on runs at its target beh
 gasnet_handle_t far_taken(int implicit) noexcept;
 // gasnet_kinds.cpp: all copies of devices are over
 void kinds_finish(const char *call) noexcept;
+bool kinds_are_idle(const char *call) noexcept; // the same, without waiting
 // Ends the job when a transfer failed after its call.
 void check_lost(const char *call) noexcept;
 // gasnet_barrier.cpp: a leader that is not in a barrier call does its part
