@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h> /* MIN and MAX, which clients take for granted */
 #include <time.h>
 
 #ifndef PRIuSZ /* for printf: a size_t */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* gasnet_tools.h, without a job: time, atomics, numbers as text, environment; and GASNet's own answers before
  * gasnet_init. */
+#include <gasnet_portable_platform.h> /* before the rest: it needs none of it */
 #include <gasnet.h>
 #include <gasnet_tools.h>
 
@@ -12,6 +13,13 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+static void test_names_that_clients_take_for_granted(void **state)
+{
+	(void)state;
+	assert_true(strlen(PLATFORM_COMPILER_IDSTR) > 0);
+	assert_true(MIN(2, 3) == 2 && MAX(2, 3) == 3);
+}
 
 static void test_ticks_advance_in_their_unit(void **state)
 {
@@ -273,6 +281,7 @@ static void test_calls_before_init_say_so(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names_that_clients_take_for_granted),
 		cmocka_unit_test(test_ticks_advance_in_their_unit),
 		cmocka_unit_test(test_atomic_operations),
 		cmocka_unit_test(test_atomic32_operations),

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The platform's names without the rest of gasnet_tools.h, under the name by which Caffeine asks for them. */
+#ifndef GASNET_PORTABLE_PLATFORM_H
+#define GASNET_PORTABLE_PLATFORM_H
+
+#include <gasnet_pgas_platform.h>
+
+#endif /* GASNET_PORTABLE_PLATFORM_H */
