@@ -3,37 +3,22 @@
  * device_rows ID [MOST]: puts, gets, atomics and collectives on memory of partition ID, beside the same staged by hand
  * through host memory, which is what a program does without partitions. bench/device_compare runs it.
  *
- * Each line is "row PEs bytes best median", times in microseconds of the slowest PE in each sample. copy is a copy
- * within this PE's own partition: nothing that crosses processes can be faster than that. The PE that is put to waits
- * on the CPU, in a barrier.
+ * Each line is as device_sample.h says. copy is a copy within this PE's own partition: nothing that crosses processes
+ * can be faster than that. The PE that is put to waits on the CPU, in a barrier.
  */
+#include "device_sample.h"
+
 #include <shmem.h>
 #include <shmemx.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { SAMPLES = 15 };
 static int id, me, n;
 static char *from, *to;           /* in the partition */
 static char *host_from, *host_to; /* in the heap */
 static uint64_t sent, taken;      /* signals of the staged put */
-static double sample_time, all_times[256], times[SAMPLES];
-
-static double now_us(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
 
 /* --- what is measured; each is called `count` times by those who take part ---------------------------------------- */
 
@@ -195,12 +180,6 @@ static void do_scan_staged(size_t bytes)
 
 /* --- measuring ---------------------------------------------------------------------------------------------------- */
 
-struct row {
-	const char *name;
-	void (*run)(size_t bytes);
-	enum { FIRST, BOTH, ALL } who;
-	int one_size;
-};
 static const struct row rows[] = {
 	{"copy", do_copy, FIRST, 0},
 	{"put", do_put, FIRST, 0},
@@ -227,49 +206,6 @@ static const struct row rows[] = {
 	{"scan-staged", do_scan_staged, ALL, 0},
 };
 
-/* All PEs take part in the sample; those that have nothing to do wait in the barrier. */
-static double one_sample(const struct row *r, size_t bytes, int count)
-{
-	const int mine = r->who == ALL || me == 0 || (r->who == BOTH && me == 1);
-	shmem_barrier_all();
-	const double begin = now_us();
-	for (int i = 0; mine && i < count; i++)
-		r->run(bytes);
-	sample_time = mine ? (now_us() - begin) / count : 0;
-	shmem_barrier_all();
-	if (me != 0)
-		return 0;
-	double slowest = sample_time;
-	for (int pe = 1; pe < n; pe++) {
-		all_times[pe] = shmem_double_g(&sample_time, pe);
-		if (all_times[pe] > slowest)
-			slowest = all_times[pe];
-	}
-	return slowest;
-}
-
-static void measure(const struct row *r, size_t bytes)
-{
-	static int count;
-	const double once = one_sample(r, bytes, 1); /* opens what has to be opened, too */
-	const double again = one_sample(r, bytes, 1);
-	if (me == 0) {
-		const double t = again < once ? again : once;
-		const double fit = 10000 / (t > 1 ? t : 1); /* 10 ms for a sample */
-		const int many = fit < 1 ? 1 : fit > 200 ? 200 : (int)fit;
-		for (int pe = 0; pe < n; pe++)
-			shmem_int_p(&count, many, pe);
-	}
-	shmem_barrier_all();
-	for (int s = 0; s < SAMPLES; s++)
-		times[s] = one_sample(r, bytes, count);
-	if (me != 0)
-		return;
-	qsort(times, SAMPLES, sizeof *times, by_size);
-	printf("%s %d %zu %.3f %.3f\n", r->name, n, bytes, times[0], times[SAMPLES / 2]);
-	fflush(stdout);
-}
-
 int main(int argc, char **argv)
 {
 	const size_t most = argc > 2 ? strtoull(argv[2], NULL, 10) : (size_t)32 << 20;
@@ -277,7 +213,7 @@ int main(int argc, char **argv)
 	me = shmem_my_pe();
 	n = shmem_n_pes();
 	id = argc > 1 ? atoi(argv[1]) : 1;
-	if (n > (int)(sizeof all_times / sizeof *all_times) || !shmemx_partition_kind(id)) {
+	if (n > SAMPLE_MOST_PES || !shmemx_partition_kind(id)) {
 		if (me == 0)
 			fprintf(stderr, "device_rows: no partition %d, or too many PEs\n", id);
 		shmem_global_exit(2);
@@ -293,17 +229,9 @@ int main(int argc, char **argv)
 	}
 	if (me == 0)
 		printf("kind %s\n", shmemx_partition_kind(id));
-	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-		if (n < 2 && rows[r].run != do_copy)
-			continue;
-		for (size_t bytes = 8; bytes <= most; bytes *= bytes >= (size_t)32 << 20 ? 8
-							       : bytes >= 1024           ? 32
-											 : 128) {
-			measure(&rows[r], bytes);
-			if (rows[r].one_size)
-				break;
-		}
-	}
+	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+		if (n >= 2 || rows[r].run == do_copy)
+			sample_row(&rows[r], most);
 	shmem_finalize();
 	return 0;
 }

@@ -15,6 +15,33 @@ for row in put alltoall broadcast fcollect alltoallv gather scatter sum scan; do
 	grep -Eq "^$row +2 +1 KiB( +[0-9]+\.[0-9]+){5}$" "$work/out"
 	check "beside staging by hand: $row"
 done
+# beside NVSHMEM: not here; here, by a stand-in; refused; and in a folder that has none
+export PGAS_CUDA_DRIVER="$top/devices/tests/.libs/fake_cuda.so"
+rows='put get alltoall broadcast fcollect sum'
+by bash "$compare" --build "$top" --kind cuda --pes 2 --most 8
+[ "$rc" = 0 ] && grep -Eq '^put +2 +8 B( +[0-9]+\.[0-9]+){5} +not installed$' "$work/out"
+check "the column says that NVSHMEM is not installed"
+for row in $rows; do
+	grep -Eq "^$row +2 +8 B.*not installed$" "$work/out"
+	check "in the row too: $row"
+done
+fake="$top/bench/.libs/fake_nvshmem.so"
+by bash "$compare" --build "$top" --kind cuda --pes 2 --most 8 --nvshmem "$fake"
+[ "$rc" = 0 ]
+check "device_compare --nvshmem: status $rc"
+for row in $rows; do
+	grep -Eq "^$row +2 +8 B( +[0-9]+\.[0-9]+){4,7}$" "$work/out" && ! grep -q refused "$work/out"
+	check "a best and a median by NVSHMEM: $row"
+done
+FAKE_NVSHMEM_SHARED=1
+export FAKE_NVSHMEM_SHARED
+by bash "$compare" --build "$top" --kind cuda --pes 2 --most 8 --nvshmem "$fake"
+[ "$rc" = 0 ] && grep -Eq '^put +2 +8 B( +[0-9]+\.[0-9]+){7}$' "$work/out" &&
+	grep -Eq '^sum +2 +8 B( +[0-9]+\.[0-9]+){5} +refused$' "$work/out" &&
+	grep -q '^nvshmem: sum with 2 PEs: fake nvshmem: not supported' "$work/out"
+check "collectives that NVSHMEM refuses"
+expect 2 'no libnvshmem_host.so.3 in' bash "$compare" --build "$top" --kind cuda --nvshmem "$work"
+expect 2 'is for --kind cuda' bash "$compare" --build "$top" --nvshmem "$work"
 expect 0 usage bash "$compare" --help
 expect 2 'see --help' bash "$compare" --wrong
 expect 2 'are numbers' bash "$compare" --build "$top" --pes x

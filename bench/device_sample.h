@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How the rows of bench/device_compare are measured, in a job of OpenSHMEM: 15 samples of about 10 ms for each length,
+ * of each the time of the slowest PE. A row prints lines "row PEs bytes best median", times in microseconds.
+ */
+#ifndef BENCH_DEVICE_SAMPLE_H
+#define BENCH_DEVICE_SAMPLE_H
+
+#include <stddef.h>
+
+#define SAMPLE_MOST_PES 256
+
+struct row {
+	const char *name;
+	void (*run)(size_t bytes);
+	enum { FIRST, BOTH, ALL } who; /* the others wait on the CPU, in a barrier */
+	int one_size;
+};
+
+void sample_row(const struct row *r, size_t most); /* 8 bytes to `most`; all PEs call it */
+
+#endif /* BENCH_DEVICE_SAMPLE_H */
