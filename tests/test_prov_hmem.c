@@ -77,7 +77,7 @@ static void refused(int rank, void *arg)
 		if (&device_kinds[i] != kind)
 			CHECK_EQ(box_register(&b, device, 64, device_kinds[i].iface, 1, &mr), -FI_EINVAL);
 	CHECK_EQ(box_register(&b, device, 64, FI_HMEM_NEURON, 1, &mr), -FI_ENOSYS);
-	CHECK_EQ(box_register(&b, device, 64, (enum fi_hmem_iface)99, 1, &mr), -FI_ENOSYS);
+	CHECK_EQ(box_register(&b, device, 64, FI_HMEM_SYNAPSEAI, 1, &mr), -FI_ENOSYS);
 	/* of another device of the same vendor; only CUDA tells */
 	attr.mr_iov = both;
 	attr.iov_count = 1;
