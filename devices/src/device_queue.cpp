@@ -21,6 +21,8 @@ constexpr size_t kMostThroughRing = 64 * 1024;
 constexpr size_t kRingBytes = 1024 * 1024;
 constexpr size_t kRingUnit = 64;
 constexpr size_t kMostOuts = 1024; // each piece with host memory is compared with them
+// Copies that wait for others: so many, and so short that nobody would have them overlap with something else.
+constexpr size_t kMostWaiting = 128, kMostToWait = 1024;
 
 static_assert(kRingBytes >= 4 * kMostThroughRing);
 
@@ -51,13 +53,16 @@ void queued_kind::close()
 	const std::lock_guard<std::mutex> lock(mutex_);
 	if (!open_)
 		return;
-	open_ = false;
-	if (in.rc == 0)
+	if (in.rc == 0) {
+		begin_flushed();
 		wait();
+	}
+	open_ = false;
 	for (const known &one : regions_)
 		end_one(one);
 	regions_.clear();
 	outs_.clear();
+	ready_.clear();
 	end_pinned(ring_);
 	ring_ = nullptr;
 	end_device();
@@ -71,6 +76,33 @@ int queued_kind::begin_locked()
 	if (broken_ != 0)
 		return failed(broken_, "an earlier copy was lost", broken_text_);
 	return 0;
+}
+
+void queued_kind::forget_ready()
+{
+	ready_.clear();
+	ready_ours_ = true;
+	while (outs_taken_ + outs_.size() > outs_submitted_)
+		outs_.pop_back();
+}
+
+// A failure of copies whose calls have returned: as with a wait, nothing goes on.
+void queued_kind::lose_ready(int rc)
+{
+	forget_ready();
+	settle(rc, outs_taken_, ring_free_);
+}
+
+// The same for calls that come behind copies which wait for others.
+int queued_kind::begin_flushed()
+{
+	int rc = begin_locked();
+	if (rc != 0 || ready_.empty())
+		return rc;
+	rc = flush();
+	if (rc != 0)
+		lose_ready(rc);
+	return rc;
 }
 
 // --- memory ----------------------------------------------------------------------------------------------------------
@@ -99,7 +131,7 @@ int queued_kind::allocate(size_t bytes, size_t page_bytes, region &out)
 		return in.rc;
 	std::unique_lock<std::mutex> lock(mutex_);
 	region r;
-	int rc = begin_locked();
+	int rc = begin_flushed();
 	if (rc == 0 && page_bytes > kDevicePageBytes)
 		rc = failed(-EOPNOTSUPP, "page size", "pages of the device have 2 MiB");
 	if (rc == 0 && bytes > SIZE_MAX / 2)
@@ -118,7 +150,7 @@ int queued_kind::adopt(void *memory, size_t bytes, region &out)
 	region r;
 	r.at = reinterpret_cast<uintptr_t>(memory);
 	r.bytes = bytes;
-	const int rc = begin_locked();
+	const int rc = begin_flushed();
 	return rc != 0 ? rc : make(r, from::elsewhere, lock, out);
 }
 
@@ -208,7 +240,7 @@ int queued_kind::take(const handle &h, region &out)
 		return in.rc;
 	const std::lock_guard<std::mutex> lock(mutex_);
 	region r;
-	int rc = begin_locked();
+	int rc = begin_flushed();
 	if (rc == 0)
 		rc = open_checked(h, r);
 	if (rc != 0)
@@ -239,6 +271,7 @@ void queued_kind::end(region &r)
 	const std::lock_guard<std::mutex> lock(mutex_);
 	const auto it = std::find_if(regions_.begin(), regions_.end(), [&](const known &k) { return k.r.at == r.at; });
 	if (in.rc == 0 && it != regions_.end()) {
+		begin_flushed();
 		settle_now();
 		end_one(*it);
 		regions_.erase(it);
@@ -405,7 +438,7 @@ int queued_kind::copy(const piece *pieces, size_t count)
 	if (in.rc != 0)
 		return in.rc;
 	const std::lock_guard<std::mutex> lock(mutex_);
-	int rc = begin_locked();
+	int rc = begin_flushed();
 	if (rc != 0)
 		return rc;
 	outs_submitted_ = outs_taken_ + outs_.size();
@@ -414,12 +447,28 @@ int queued_kind::copy(const piece *pieces, size_t count)
 			rc = take_piece(pieces[i]);
 	if (rc == 0)
 		rc = flush();
-	if (rc != 0) { // nobody fetches what these wait for
-		ready_.clear();
-		ready_ours_ = true;
-		while (outs_taken_ + outs_.size() > outs_submitted_)
-			outs_.pop_back();
-	}
+	if (rc != 0) // nobody fetches what these wait for
+		forget_ready();
+	return rc;
+}
+
+int queued_kind::copy_with_others(const piece &p)
+{
+	if (p.bytes > kMostToWait)
+		return copy(&p, 1);
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	const std::lock_guard<std::mutex> lock(mutex_);
+	int rc = begin_locked();
+	if (rc != 0 || !p.bytes)
+		return rc;
+	const size_t waiting = ready_.size();
+	rc = take_piece(p);
+	if (rc == 0 && ready_.size() >= kMostWaiting)
+		rc = flush();
+	if (rc != 0 && ready_.size() < waiting)
+		lose_ready(rc); // others, too
 	return rc;
 }
 
@@ -429,7 +478,7 @@ int queued_kind::finish()
 	if (in.rc != 0)
 		return in.rc;
 	std::unique_lock<std::mutex> lock(mutex_);
-	const int rc = begin_locked();
+	const int rc = begin_flushed();
 	return rc != 0 ? rc : wait_unlocked(lock);
 }
 
@@ -456,7 +505,7 @@ int queued_kind::fill(void *dest, int byte, size_t bytes)
 	if (in.rc != 0)
 		return in.rc;
 	std::unique_lock<std::mutex> lock(mutex_);
-	int rc = begin_locked();
+	int rc = begin_flushed();
 	if (rc == 0 && bytes)
 		rc = submit_fill(dest, byte, bytes);
 	return rc != 0 ? rc : wait_unlocked(lock);
@@ -513,7 +562,7 @@ int queued_kind::amo(amo_op op, void *target, size_t bytes, uint64_t value, uint
 	if (in.rc != 0)
 		return in.rc;
 	std::unique_lock<std::mutex> lock(mutex_);
-	int rc = begin_locked();
+	int rc = begin_flushed();
 	if (rc != 0)
 		return rc;
 	if ((bytes != 4 && bytes != 8) || reinterpret_cast<uintptr_t>(target) % bytes)
@@ -535,6 +584,7 @@ int queued_kind::amo(amo_op op, void *target, size_t bytes, uint64_t value, uint
 	if (rc != 0)
 		return rc;
 	outs_.push_back({old, result, sizeof *old});
+	outs_submitted_ = outs_taken_ + outs_.size();
 	return wait_unlocked(lock);
 }
 
@@ -573,7 +623,7 @@ int queued_kind::submit_fold(const fold &f)
 	if (in.rc != 0)
 		return in.rc;
 	const std::lock_guard<std::mutex> lock(mutex_);
-	int rc = begin_locked();
+	int rc = begin_flushed();
 	if (rc != 0 || !f.elements)
 		return rc;
 	const size_t size = size_of(f.type);

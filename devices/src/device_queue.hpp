@@ -8,6 +8,9 @@
 // it is copied out by finish(), so that any number of small pieces costs one wait. Larger pieces are left to the
 // driver.
 //
+// Short pieces that come one by one, and may go in any order, wait for one another in ready_: a submission takes the
+// driver longer than the bytes. Every other call submits them first.
+//
 // The mutex guards the ring and the list of what is to be copied out; finish() waits without it, so that threads can
 // submit meanwhile. A wait that fails ends the queue: what was in it is lost, and all later calls say so.
 #pragma once
@@ -45,6 +48,7 @@ public:
 	int take(const handle &h, region &out) final;
 	void drop(region &r) final { end(r); }
 	int copy(const piece *pieces, size_t count) final;
+	int copy_with_others(const piece &p) final;
 	int finish() final;
 	int idle() final;
 	int fill(void *dest, int byte, size_t bytes) final;
@@ -138,6 +142,9 @@ private:
 	void end(region &r);
 	void end_one(const known &one);
 	int begin_locked();
+	int begin_flushed();
+	void forget_ready();
+	void lose_ready(int rc);
 	int amo_by_lock(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old);
 	int find(const void *ptr, place &out) const;
 	bool is_ours(const void *ptr, size_t bytes) const;
@@ -155,7 +162,7 @@ private:
 	int broken_ = 0; // of a wait that failed
 	char broken_text_[120] = "";
 	std::vector<known> regions_;
-	std::vector<piece> ready_;    // of the copy() under way
+	std::vector<piece> ready_;    // of the copy() under way, or of copies that wait for others
 	bool ready_ours_ = true;      // all of them: see submit()
 	std::deque<out> outs_;        // in the order of submission
 	uint64_t outs_taken_ = 0;     // how many have left outs_

@@ -79,6 +79,10 @@ public:
 	int take(const handle &from, region &out) override;
 	void drop(region &r) override { end_known(r); }
 	int copy(const piece *pieces, size_t count) override;
+	int copy_with_others(const piece &p) override
+	{
+		return where_ == memory::cuda ? cuda_.copy_with_others(p) : copy(&p, 1);
+	}
 	int finish() override;
 	int fill(void *dest, int byte, size_t bytes) override;
 	int amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old) override;

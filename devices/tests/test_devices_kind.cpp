@@ -170,6 +170,63 @@ void test_copy_of_several_pieces_is_one_call_of_the_driver(void **)
 	assert_int_equal(submissions(), before + 1);
 }
 
+// One by one, and nobody waits for each: together, at the latest before any other call.
+void test_copy_with_others_is_submitted_with_them(void **)
+{
+	constexpr size_t kWords = 300;
+	std::vector<uint64_t> sent(kWords), got(kWords, 0);
+	pattern(sent.data(), kWords * 8, 3);
+	GOOD(g_kind->fill(at(g_memory), 0, kMiB));
+	const int before = g_device->batch ? submissions() : 0, singles = fake_calls("cuMemcpyAsync");
+	for (size_t i = 0; i < kWords; i++)
+		GOOD(g_kind->copy_with_others({at(g_memory, i * 64), &sent[i], 8}));
+	GOOD(g_kind->finish());
+	if (g_device->batch) {
+		assert_int_equal(submissions(), before + 3);
+		assert_int_equal(fake_calls("cuMemcpyAsync"), singles);
+	}
+	for (size_t i = 0; i < kWords; i++)
+		GOOD(g_kind->copy_with_others({&got[i], at(g_memory, i * 64), 8}));
+	GOOD(g_kind->finish());
+	assert_memory_equal(got.data(), sent.data(), kWords * 8);
+}
+
+void test_copy_with_others_is_done_before_what_follows(void **)
+{
+	std::vector<char> long_one(200000), got(200000);
+	const uint64_t word = 0x1122334455667788;
+	uint64_t old = 0, back = 0;
+	pattern(long_one.data(), long_one.size(), 4);
+	GOOD(g_kind->fill(at(g_memory), 0, kMiB));
+	// a copy, an atomic and a fill see it
+	GOOD(g_kind->copy_with_others({at(g_memory), &word, 8}));
+	const piece on{at(g_memory, 8), at(g_memory), 8};
+	GOOD(g_kind->copy(&on, 1));
+	GOOD(g_kind->copy_with_others({at(g_memory, 16), &word, 8}));
+	GOOD(g_kind->amo(amo_op::add, at(g_memory, 16), 8, 1, 0, &old));
+	assert_true(old == word);
+	GOOD(g_kind->copy_with_others({at(g_memory, 24), &word, 8}));
+	GOOD(g_kind->fill(at(g_memory, 28), 0, 4));
+	// long ones do not wait, and come behind
+	GOOD(g_kind->copy_with_others({at(g_memory, 64), &word, 8}));
+	GOOD(g_kind->copy_with_others({at(g_memory, 64), long_one.data(), long_one.size()}));
+	GOOD(g_kind->copy_with_others({&back, at(g_memory, 8), 8}));
+	GOOD(g_kind->copy_with_others({&back, at(g_memory, 8), 0}));
+	GOOD(g_kind->finish());
+	assert_true(back == word);
+	uint64_t four[4];
+	fetch(four, g_memory.at, sizeof four);
+	assert_true(four[0] == word && four[1] == word && four[2] == word + 1 && four[3] == (word & 0xffffffff));
+	fetch(got.data(), g_memory.at + 64, got.size());
+	assert_memory_equal(got.data(), long_one.data(), got.size());
+	// memory may go while something waits
+	region r;
+	GOOD(g_kind->allocate(4096, 0, r));
+	GOOD(g_kind->copy_with_others({at(r), &word, 8}));
+	g_kind->release(r);
+	GOOD(g_kind->copy_with_others({at(g_memory), &word, 8})); // and so may the device
+}
+
 // Pieces of every length and alignment in one call, which a kernel copies where there is one, and nothing beside them.
 void test_copy_of_pieces_of_all_alignments_writes_them_alone(void **)
 {
@@ -400,6 +457,8 @@ int run()
 		CASE(test_copy_of_every_size_arrives),
 		CASE(test_copy_of_many_pieces_arrives),
 		CASE(test_copy_of_several_pieces_is_one_call_of_the_driver),
+		CASE(test_copy_with_others_is_submitted_with_them),
+		CASE(test_copy_with_others_is_done_before_what_follows),
 		CASE(test_copy_of_pieces_of_all_alignments_writes_them_alone),
 		CASE(test_copy_is_over_when_the_device_is_idle),
 		CASE(test_copy_comes_behind_earlier_ones),

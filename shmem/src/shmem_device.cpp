@@ -2,8 +2,8 @@
 //
 // Puts, gets and atomics of which one side or both are device memory. The initiator's driver copies between its own
 // memory and the peer's region, which it has open: the target's CPU has no part in it. A blocking call waits for its
-// copy, a non-blocking one is submitted and quiet waits. What only the host's wire can reach, or two drivers that do
-// not know each other's memory, goes through a buffer of the host.
+// copy, a non-blocking one is submitted, short ones with others, and quiet waits. What only the host's wire can reach,
+// or two drivers that do not know each other's memory, goes through a buffer of the host.
 #include "shmem_partition.hpp"
 
 #include <algorithm>
@@ -214,11 +214,15 @@ bool move(const transfer &t)
 		return true;
 	}
 	const devices::piece one = t.from_to(there, t.local);
-	submit(*p->kind, &one, 1, t.name);
-	if (t.when == until::reusable)
+	if (t.when == until::reusable) {
+		submit(*p->kind, &one, 1, t.name);
 		finish_one(*p->kind, t.name);
-	else
-		pgas_add_release(&t.c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
+		return true;
+	}
+	if (PGAS_UNLIKELY(p->kind->copy_with_others(one) != 0))
+		driver_failed(*p->kind, t.name);
+	pgas_store_relaxed(&g_partitions.submitted, true);
+	pgas_add_release(&t.c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
 	return true;
 }
 

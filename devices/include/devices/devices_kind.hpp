@@ -112,6 +112,9 @@ public:
 
 	// Pieces of one call may run in any order and at the same time; those of later calls come behind them.
 	virtual int copy(const piece *pieces, size_t count) = 0;
+	// The same of one piece that depends on none of those before, nor they on it: it may wait for others to come
+	// and be submitted with them, at the next call of any other kind at the latest.
+	virtual int copy_with_others(const piece &p) { return copy(&p, 1); }
 	virtual int finish() = 0; // all copies that this process has submitted are complete, and visible to peers
 	// 1: the same, and nothing was waited for; 0: not yet. A kind that cannot tell waits.
 	virtual int idle();
