@@ -70,7 +70,7 @@ PGAS_EXPORT int gasneti_reply_long(gasnet_token_t token, uint64_t word, const vo
 PGAS_HOT int gasneti_send_short(gasnet_node_t dest, const void *message, size_t bytes)
 {
 	if (PGAS_UNLIKELY(!gasneti_nothing_arrived()))
-		gasneti_poll();
+		gasneti_poll_first();
 	if (PGAS_LIKELY(pgas_hot_post(gasneti_front.am, message, bytes, bytes, NULL, 0, dest, GASNETI_THREADS)))
 		return GASNET_OK;
 	return gasneti_request_short(dest, message, bytes);

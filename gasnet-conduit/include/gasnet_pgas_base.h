@@ -298,6 +298,8 @@ static inline int gasnet_hsl_trylock(gasnet_hsl_t *hsl)
 /* --- polling ------------------------------------------------------------------------------------------------------ */
 
 PGAS_EXPORT int gasneti_poll(void) PGAS_NOEXCEPT;
+/* The same, in front of a message that is sent: of no interest to a tool that counts polls. */
+PGAS_EXPORT int gasneti_poll_first(void) PGAS_NOEXCEPT;
 /* One turn of a waiting loop: polls, spins, and gives the core away when nothing came for long. */
 PGAS_EXPORT void gasneti_wait_turn(struct pgas_backoff *wait) PGAS_NOEXCEPT;
 

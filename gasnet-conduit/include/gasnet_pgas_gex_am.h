@@ -150,7 +150,7 @@ PGAS_HOT int gasneti_gex_short(gex_TM_t tm, gex_Rank_t rank, const void *message
 {
 	const gasnet_node_t dest = gasneti_tm_node(tm, rank);
 	if (PGAS_UNLIKELY(!gasneti_nothing_arrived()))
-		gasneti_poll();
+		gasneti_poll_first();
 	if (PGAS_LIKELY(pgas_hot_post(gasneti_front.am, message, bytes, bytes, NULL, 0, dest, GASNETI_THREADS)))
 		return 0;
 	return gasneti_gex_request_short(dest, message, bytes, flags);

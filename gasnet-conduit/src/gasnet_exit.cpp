@@ -72,7 +72,7 @@ uint64_t far_nodes()
 {
 	uint64_t n = 0;
 	for (gasnet_node_t i = 0; i < gasneti_front.nodes; i++)
-		n += gasneti_windows[i] == 0 && i != gasneti_front.mynode;
+		n += g_windows[i] == 0 && i != gasneti_front.mynode;
 	return n;
 }
 
@@ -87,7 +87,7 @@ void leave_far()
 {
 	auto *own = reinterpret_cast<internal_memory *>(g.base);
 	for (gasnet_node_t n = 0; n < gasneti_front.nodes; n++)
-		if (!gasneti_windows[n] && n != gasneti_front.mynode)
+		if (!g_windows[n] && n != gasneti_front.mynode)
 			far_word_try(n, &own->left);
 }
 
@@ -105,7 +105,7 @@ bool gather(int code)
 		const bool tell_now = pgas_now_ns() >= tell_at;
 		const bool others = !g.far || far_left();
 		for (gasnet_node_t n = 0; n < gasneti_front.nodes; n++) {
-			if (n == gasneti_front.mynode || (gasneti_windows[n] ? is_leaving(n) : others))
+			if (n == gasneti_front.mynode || (g_windows[n] ? is_leaving(n) : others))
 				continue;
 			all = false;
 			if (tell_now && !told[n])
@@ -143,12 +143,15 @@ void leave_settle()
 			pgas_boot_abort(code, nullptr);
 		_exit(code);
 	}
+	tool_leaving();
 	// pairs with load_acquire in is_leaving()
 	pgas_store_release(&reinterpret_cast<internal_memory *>(g.base)->exiting,
 			   kExiting | static_cast<uint32_t>(code));
 	if (g.far)
 		leave_far();
-	if (!gather(code))
+	const bool all = gather(code);
+	tool_all_left(all, code);
+	if (!all)
 		pgas_boot_abort(code, nullptr);
 	if (g.far)
 		leave_settle();

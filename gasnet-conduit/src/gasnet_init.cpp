@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include <gasnet_tools.h>
 #include <pgas/pgas_hostid.h>
@@ -42,6 +43,7 @@ uint64_t gasneti_windows[GASNET_MAXNODES];
 namespace gasnet {
 
 state g;
+uint64_t g_windows[GASNET_MAXNODES];
 
 namespace {
 
@@ -191,8 +193,8 @@ bool map_nodes(const std::vector<card> &cards)
 		if (cards[node].host != cards[gasneti_front.mynode].host)
 			continue;
 		must("connecting to a node", g.net.ops->window(g.rma, node, &base));
-		gasneti_windows[node] = base ? provider_window(static_cast<gasnet_node_t>(node)) : 0;
-		all = all && gasneti_windows[node];
+		g_windows[node] = base ? provider_window(static_cast<gasnet_node_t>(node)) : 0;
+		all = all && g_windows[node];
 	}
 	return all;
 }
@@ -220,7 +222,7 @@ void number_hosts(const std::vector<card> &cards, bool mapped)
 			g.leaders.push_back(static_cast<gasnet_node_t>(node));
 		g.host_of[node] = static_cast<gasnet_node_t>(h);
 		if (!mapped && node != gasneti_front.mynode)
-			gasneti_windows[node] = 0;
+			g_windows[node] = 0;
 	}
 	g.far = g.leaders.size() > 1;
 	for (const card &c : cards)
@@ -236,12 +238,18 @@ void connect(const std::vector<card> &cards)
 		if (fi_av_insert(g.rma_av, c.where.rma, 1, nullptr, 0, nullptr) != 1 ||
 		    fi_av_insert(g.am_av, c.where.am, 1, nullptr, 0, nullptr) != 1)
 			fail("gasnet_init: cannot enter the address of a node");
-	const uint8_t mine = map_nodes(cards);
+	constexpr uint8_t kMapped = 1, kTool = 2;
+	const auto mine = static_cast<uint8_t>((map_nodes(cards) ? kMapped : 0) | (tool_here() ? kTool : 0));
 	std::vector<uint8_t> all(cards.size());
 	if (pgas_boot_allgather(&mine, sizeof mine, all.data()) != 0)
 		fail("gasnet_init: cannot meet the other nodes");
 	number_machines(cards);
-	number_hosts(cards, std::all_of(all.begin(), all.end(), [](uint8_t m) { return m; }));
+	number_hosts(cards, std::all_of(all.begin(), all.end(), [](uint8_t m) { return m & kMapped; }));
+	for (uint8_t &m : all)
+		m = (m & kTool) != 0;
+	tool_told(std::move(all));
+	if (!tool_here())
+		std::copy_n(g_windows, cards.size(), gasneti_windows);
 }
 
 // Joins the job. False: there is none, and the launcher's part has said why.
@@ -383,6 +391,7 @@ int job_start(const char *config)
 	g.segments.assign(gasneti_front.nodes, {nullptr, 0});
 	objects_setup();
 	g.initialized = true;
+	tool_joined();
 	return GASNET_OK;
 }
 
@@ -390,8 +399,10 @@ int job_open_messages()
 {
 	g.attached = true;
 	gasneti_front.word = word_with_rank(gasneti_front.mynode);
-	gasneti_front.am = reinterpret_cast<pgas_ep *>(g.am);
-	gasneti_front.arrivals = reinterpret_cast<pgas_cq *>(g.cq);
+	if (!tool_here()) {
+		gasneti_front.am = reinterpret_cast<pgas_ep *>(g.am);
+		gasneti_front.arrivals = reinterpret_cast<pgas_cq *>(g.cq);
+	}
 	return pgas_boot_meet(g.far) == 0 ? GASNET_OK : GASNET_ERR_RESOURCE;
 }
 
@@ -460,7 +471,7 @@ extern "C" int gasnet_getNodeInfo(gasnet_nodeinfo_t *table, int numentries) noex
 	if (!table || numentries < 0)
 		return GASNET_ERR_BAD_ARG;
 	for (gasnet_node_t i = 0; i < gasneti_front.nodes && i < static_cast<gasnet_node_t>(numentries); i++)
-		table[i] = {g.host_of[i], g.host_of[i], i == gasneti_front.mynode ? 0 : gasneti_window(i)};
+		table[i] = {g.host_of[i], g.host_of[i], i == gasneti_front.mynode ? 0 : g_windows[i]};
 	return GASNET_OK;
 }
 

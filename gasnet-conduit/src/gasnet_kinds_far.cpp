@@ -28,7 +28,7 @@ static_assert(sizeof(order) == 32);
 
 constexpr size_t kHereBytes = 256;
 static_assert(sizeof(order) + kHereBytes <= FI_PGAS_GATE_BYTES);
-constexpr size_t kStagingBytes = kInternalBytes - kStagingAt, kMostSlot = size_t{2} << 20;
+constexpr size_t kStagingBytes = kToolAt - kStagingAt, kMostSlot = size_t{2} << 20;
 static_assert(kStagingBytes / GASNET_MAXNODES >= 128);
 
 fid_mr *g_gate; // under kinds_mutex

@@ -183,7 +183,7 @@ extern "C" int gex_Segment_QueryBound(gex_TM_t tm, gex_Rank_t rank, void **owner
 	if (owneraddr_p)
 		*owneraddr_p = s.addr;
 	if (localaddr_p) {
-		const uint64_t window = gasneti_windows[node];
+		const uint64_t window = g_windows[node];
 		const bool here = node == gasneti_front.mynode;
 		*localaddr_p = here ? s.addr : window ? static_cast<char *>(s.addr) + window : nullptr;
 	}

@@ -206,7 +206,7 @@ extern "C" gex_Event_t gasneti_ad_op(gex_AD_t ad, gex_DT_t dt, void *result, gex
 	const domain *d = domain_of(ad);
 	check(d, dt, opcode);
 	const gasnet_node_t node = team_jobrank("gex_AD_Op", flags & GEX_FLAG_RANK_IS_JOBRANK ? &g_world : d->tm, rank);
-	if (const uint64_t window = gasneti_windows[node]) {
+	if (const uint64_t window = g_windows[node]) {
 		op_here(dt, static_cast<char *>(target) + window, result, opcode, operand1, operand2);
 		return GEX_EVENT_INVALID;
 	}

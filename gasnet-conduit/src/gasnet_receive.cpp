@@ -110,7 +110,7 @@ void run_own(const char *message, size_t bytes) noexcept
 void polls_update() noexcept
 {
 	const pgas::mutex_holder alone(g_polls_mutex, kThreads);
-	const bool enter = barrier_wants_polls() || pgas::teams::under_way();
+	const bool enter = barrier_wants_polls() || pgas::teams::under_way() || tool_here();
 	const pgas_cq *look = enter ? &g_nothing : reinterpret_cast<pgas_cq *>(g.cq);
 	pgas_store_relaxed(&gasneti_front.arrivals, look);
 }
@@ -169,6 +169,11 @@ extern "C" int gasneti_poll(void) noexcept
 	receive_some();
 	outbox_push();
 	return GASNET_OK;
+}
+
+extern "C" int gasneti_poll_first(void) noexcept
+{
+	return gasneti_poll();
 }
 
 extern "C" void gasneti_wait_turn(struct pgas_backoff *wait) noexcept

@@ -5,8 +5,8 @@
 //
 // Two endpoints: `rma` with the segments of all nodes as key 0, `am` for messages. A node's region is
 //
-//   base                      + kKindsAt            + kTeamsAt          + kStagingAt        + kInternalBytes
-//   | struct internal_memory  | published segments  | memory of teams   | of device copies  | the client's segment |
+//   base                      + kKindsAt            + kTeamsAt          + kStagingAt        + kToolAt  + kInternalBytes
+//   | struct internal_memory  | published segments  | memory of teams   | of device copies  | a tool's | the client's |
 //
 // at one address in all nodes, so that one addition of window[node] turns an address of a node's segment into ours.
 #pragma once
@@ -44,6 +44,7 @@ constexpr size_t kInternalBytes = size_t{1} << 30;
 #endif
 constexpr size_t kKindsBytes = 16384, kKindsAt = kTeamsAt - kKindsBytes; // see gasnet_kinds.hpp
 constexpr size_t kStagingAt = kInternalBytes / 4 * 3;
+constexpr size_t kToolAt = kInternalBytes - kInternalBytes / 8; // gasnet_tool.h
 constexpr bool kThreads = GASNETI_THREADS;
 
 // Handlers 1 to 127 belong to the library.
@@ -95,11 +96,14 @@ struct state {
 extern state g;
 extern const pgas_cq g_nothing; // polls of it take their cold exit
 
-// gasneti_windows stays when a node dies, while the provider's window of it becomes 0: what the node wrote last still
-// counts.
+// By node: what gasneti_windows has for inline code, and what the library itself goes by. Where a tool looks on,
+// that has nothing, so that every call enters the library. It stays when a node dies, while the provider's window of
+// it becomes
+// 0: what the node wrote last still counts.
+extern uint64_t g_windows[GASNET_MAXNODES] __attribute__((visibility("hidden")));
 inline internal_memory *internal_of(gasnet_node_t node)
 {
-	return reinterpret_cast<internal_memory *>(g.base + gasneti_windows[node]);
+	return reinterpret_cast<internal_memory *>(g.base + g_windows[node]);
 }
 inline uint64_t provider_window(gasnet_node_t node)
 {
@@ -195,6 +199,16 @@ void barrier_pass_on() noexcept;
 bool barrier_wants_polls() noexcept;
 // gasnet_coll.cpp: collectives under way go on; true when something moved
 bool coll_progress() noexcept;
+
+// --- a tool that looks on (gasnet_tool.cpp) --------------------------------------------------------------------------
+
+bool tool_here() noexcept; // one is loaded
+// The same by node, when all have told. Then the job begins, and ends: this node leaves; all have left or, without
+// `all`, some did not come.
+void tool_told(std::vector<uint8_t> with_tool);
+void tool_joined() noexcept;
+void tool_leaving() noexcept;
+void tool_all_left(bool all, int code) noexcept;
 
 // --- exit (gasnet_exit.cpp) ------------------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ void pause(unsigned &polls)
 
 void *mapped(const void *mine, int rank)
 {
-	const uint64_t window = gasneti_windows[rank];
+	const uint64_t window = g_windows[rank];
 	return window ? reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(mine) + window) : nullptr;
 }
 

@@ -87,9 +87,10 @@ huge_pool look_at_pool()
 	return pool;
 }
 
-// The program's heap in reserved huge pages. The kernel sets all of them aside for the file as it is mapped, or refuses:
-// without that the first access to a page that there is not would be a SIGBUS. What the library has in front of the heap
-// stays in usual pages, because most of it is never touched.
+// The program's heap in reserved huge pages. The kernel sets all of them aside for the file as it is mapped, or
+// refuses: without that the first access to a page that there is not would be a SIGBUS. What the library has in front
+// of the
+// heap stays in usual pages, because most of it is never touched.
 bool map_huge(uintptr_t at, size_t bytes, char *why, size_t room)
 {
 	const int fd = memfd_create("shmem-heap", MFD_CLOEXEC | MFD_HUGETLB);

@@ -28,8 +28,8 @@ bool memory_map(const memory_plan &plan, char *why, size_t room);
 // shmem_place.cpp: fills heap_at and reserves it; false when there is no room
 bool place_heap(memory_plan &plan, int n_pes);
 void memory_release(); // the heap; at finalize
-// The file of the heap behind the library's own memory, where that has reserved huge pages; else -1, and all of the heap
-// is in one file.
+// The file of the heap behind the library's own memory, where that has reserved huge pages; else -1, and all of the
+// heap is in one file.
 int memory_huge_file();
 
 } // namespace shmem

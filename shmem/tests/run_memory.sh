@@ -19,7 +19,7 @@ kib=$(awk '$1 == "Hugepagesize:" { print $2 }' /proc/meminfo)
 if [ -n "$kib" ]; then
 	asked=$(((pages + 8) * kib))
 	SHMEM_SYMMETRIC_SIZE=${asked}K SHMEM_HUGE_PAGES=reserved expect bad \
-		"SHMEM_HUGE_PAGES=reserved: a symmetric heap of $((asked * 1024)) bytes needs $((pages + 8)) huge pages of" \
+		"a symmetric heap of $((asked * 1024)) bytes needs $((pages + 8)) huge pages of each PE" \
 		"$run" -n 1 "$memory"
 	grep -q "$pages are free: .*; sysctl vm.nr_hugepages=NUMBER" "$work/out"
 	check "too few reserved huge pages: what there is, and what to do"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # run_python.sh: OpenSHMEM from Python. binding.py loads libsma by ctypes and does what a binding does; where shmem4py
-# can be imported, it runs on this library, too (NOTES in shmem(7) say how to build it).
+# can be imported, it runs on this library, too (NOTES in shmem(7) say how to build it); with SHMEM4PY_TESTS=FOLDER its
+# own tests, from the folder test of its sources.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 python=$(command -v python3) || skip "no python3"
@@ -28,6 +29,14 @@ TEXT
 if "$python" -c 'import importlib.util as u, sys; sys.exit(not u.find_spec("shmem4py"))' 2>/dev/null; then
 	export LD_LIBRARY_PATH="$top/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 	expect 0 '^shmem4py works$' "$oshrun" -n 3 "$python" "$work/smoke.py"
+	if [ -n "${SHMEM4PY_TESTS:-}" ]; then
+		LIMIT=600
+		for n in 1 2 4; do
+			expect 0 '^OK' "$oshrun" -n $n "$python" -m unittest discover -s "$SHMEM4PY_TESTS"
+		done
+	else
+		not_run "shmem4py's own tests: SHMEM4PY_TESTS does not name their folder"
+	fi
 else
 	not_run "shmem4py: it is not installed"
 fi

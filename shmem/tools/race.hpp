@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace shmem_tools::race {
+namespace pgas_tools::race {
 
 extern bool g_on __attribute__((visibility("hidden")));
 
@@ -234,4 +234,4 @@ void joined();   // when the program is in the job
 void all_left(); // by every PE; the collector reports
 void ending();   // when the job ends early: what was found up to then, by one PE of a host
 
-} // namespace shmem_tools::race
+} // namespace pgas_tools::race

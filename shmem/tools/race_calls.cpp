@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-namespace shmem_tools::race {
+namespace pgas_tools::race {
 
 bool g_on = false;
 
@@ -252,4 +252,4 @@ void quiet::after(const origin &, uint64_t)
 	c.changed = true;
 }
 
-} // namespace shmem_tools::race
+} // namespace pgas_tools::race

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace shmem_tools::race {
+namespace pgas_tools::race {
 
 checker c;
 
@@ -242,4 +242,4 @@ void learn_by_word(int pe, uint64_t stamp, int target, uint64_t word)
 	prune();
 }
 
-} // namespace shmem_tools::race
+} // namespace pgas_tools::race

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-namespace shmem_tools::race {
+namespace pgas_tools::race {
 namespace {
 
 std::unordered_map<uint64_t, uint32_t> g_generations;
@@ -280,4 +280,4 @@ void lock::after(const origin &, uint64_t result)
 		learn(pe, static_cast<uint32_t>(stamp / 16));
 }
 
-} // namespace shmem_tools::race
+} // namespace pgas_tools::race

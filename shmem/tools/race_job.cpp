@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace shmem_tools::race {
+namespace pgas_tools::race {
 namespace {
 
 size_t aligned(size_t bytes)
@@ -52,8 +52,7 @@ const char *obstacle(bool inlined_somewhere, size_t room_bytes)
 	if (c.n_pes > UINT16_MAX)
 		return "there are more than 65535 PEs";
 	for (int pe = 0; pe < c.n_pes; pe++) {
-		shmem_impl_tool_pe where;
-		shmem_impl_tool_where(pe, &where);
+		const pe_place where = where_is(pe);
 		if (!where.with_tool)
 			return "some PEs do not have SHMEM_CHECK=race";
 	}
@@ -141,4 +140,4 @@ void ending()
 		report(true);
 }
 
-} // namespace shmem_tools::race
+} // namespace pgas_tools::race

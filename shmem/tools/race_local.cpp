@@ -8,7 +8,7 @@
 // finds it, and what came before it was looked at. Numbers that were entered are kept in a small table.
 #include "race_state.hpp"
 
-namespace shmem_tools::race {
+namespace pgas_tools::race {
 namespace {
 
 struct entered {
@@ -39,9 +39,9 @@ void release_by(const void *at)
 }
 
 } // namespace
-} // namespace shmem_tools::race
+} // namespace pgas_tools::race
 
-using namespace shmem_tools::race;
+using namespace pgas_tools::race;
 
 extern "C" __attribute__((visibility("default"))) void shmem_impl_check_access(const void *at, size_t bytes, int how,
 									       const void *where) noexcept
@@ -63,7 +63,7 @@ extern "C" __attribute__((visibility("default"))) void shmem_impl_check_access(c
 	else if (atomic)
 		release_by(at);
 	// nobody but this PE waits for its words, so the version is of no use
-	touch(kKinds[how], c.me, {at, bytes}, 0, c.version, site_of({shmem_tools::kMemoryAccess, where}));
+	touch(kKinds[how], c.me, {at, bytes}, 0, c.version, site_of({pgas_tools::kMemoryAccess, where}));
 	finish_calls();
 	if (atomic && !learns)
 		learn_of_word(c.me, shmem_impl_tool_offset(at), bytes, false);

@@ -19,7 +19,7 @@
 #include <map>
 #include <string>
 
-namespace shmem_tools::race {
+namespace pgas_tools::race {
 
 void found(const access &mine, const cell &other, int target, uint64_t offset, uint64_t bytes)
 {
@@ -332,4 +332,4 @@ void report(bool early)
 		note_found();
 }
 
-} // namespace shmem_tools::race
+} // namespace pgas_tools::race

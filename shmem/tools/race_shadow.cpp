@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace shmem_tools::race {
+namespace pgas_tools::race {
 namespace {
 
 constexpr uint32_t kAllBytes = 0xff;
@@ -335,4 +335,4 @@ void shadow::writers(uint64_t offset, size_t bytes, std::vector<std::pair<int, u
 			found.emplace_back(pe, gone[pe]);
 }
 
-} // namespace shmem_tools::race
+} // namespace pgas_tools::race

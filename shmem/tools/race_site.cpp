@@ -16,7 +16,7 @@
 #include <string>
 #include <unordered_map>
 
-namespace shmem_tools::race {
+namespace pgas_tools::race {
 namespace {
 
 struct place_key {
@@ -113,4 +113,4 @@ void name_place(uint64_t offset, char (&text)[64])
 		snprintf(text, sizeof text, "%.60s", name.c_str());
 }
 
-} // namespace shmem_tools::race
+} // namespace pgas_tools::race

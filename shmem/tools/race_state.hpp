@@ -23,7 +23,7 @@
 
 #include <cstring>
 
-namespace shmem_tools::race {
+namespace pgas_tools::race {
 
 // --- sizes -----------------------------------------------------------------------------------------------------------
 
@@ -273,4 +273,4 @@ void forget_places();
 void forget_meetings();
 void forget_lanes();
 
-} // namespace shmem_tools::race
+} // namespace pgas_tools::race

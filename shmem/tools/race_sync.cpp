@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace shmem_tools::race {
+namespace pgas_tools::race {
 
 // Where a word's stamps are; null when it has none.
 uint64_t *shadow::stamps_of(uint64_t key, bool make)
@@ -74,4 +74,4 @@ void learn_of_word(int target, uint64_t word, size_t bytes, bool plain_too)
 		learn_by_word(pe, stamp, target, word);
 }
 
-} // namespace shmem_tools::race
+} // namespace pgas_tools::race

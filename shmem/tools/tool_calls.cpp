@@ -9,7 +9,7 @@
 #define TOOL_NAME extern "C" __attribute__((visibility("default")))
 #define UNPACK(...) __VA_ARGS__
 
-namespace shmem_tools {
+namespace pgas_tools {
 
 // --- what the typed calls move ---------------------------------------------------------------------------------------
 
@@ -351,4 +351,4 @@ TOOL_NAME void shmem_pcontrol(int level, ...) noexcept
 	pshmem_pcontrol(level);
 }
 
-} // namespace shmem_tools
+} // namespace pgas_tools

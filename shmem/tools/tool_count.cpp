@@ -1,62 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is counted, and when: from joining the job to leaving it. One thread writes the figures of a PE, so they are
-// plain sums; with SHMEM_THREAD_MULTIPLE several do, by atomic additions.
+// What is counted, and when: from joining the job to leaving it; and what tools/ asks of this tool.
 #include "race.hpp"
 #include "tool_report.hpp"
 #include "tool_trace.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <new>
 
-namespace shmem_tools {
+namespace pgas_tools {
 
-process g;
+const char kSubject[] = "SHMEM";
 
 namespace {
-
-void add(uint64_t &to, uint64_t what)
-{
-	if (g.threads)
-		pgas_add_relaxed(&to, what);
-	else
-		pgas_store_relaxed(&to, to + what);
-}
-
-void raise_to(uint64_t &to, uint64_t what)
-{
-	uint64_t seen = pgas_load_relaxed(&to);
-	while (seen < what &&
-	       !__atomic_compare_exchange_n(&to, &seen, what, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
-}
-
-uint32_t size_class(size_t bytes)
-{
-	const auto k = static_cast<uint32_t>(std::bit_width(bytes));
-	return k < kSizes ? k : kSizes - 1;
-}
-
-// Whose figures to add to; null when all places that it may have are others'.
-pair *pair_for(int pe)
-{
-	constexpr uint32_t tries = 16;
-	const auto wanted = static_cast<uint32_t>(pe) + 1;
-	const bool direct = g.n_pes <= static_cast<int>(kPairs);
-	uint32_t at = direct ? wanted - 1 : static_cast<uint32_t>(wanted * 0x9e3779b97f4a7c15ull >> 40);
-	for (uint32_t i = 0; i < tries; i++, at++) {
-		pair &p = g.mine->pairs[at % kPairs];
-		uint32_t owner = pgas_load_relaxed(&p.target);
-		if (owner == 0 &&
-		    __atomic_compare_exchange_n(&p.target, &owner, wanted, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-			p.is_far = g.host_of[pe] != g.my_host;
-			owner = wanted;
-		}
-		if (owner == wanted)
-			return &p;
-	}
-	return nullptr;
-}
 
 void note_heap()
 {
@@ -64,17 +19,6 @@ void note_heap()
 	shmem_impl_tool_heap(&high, &total);
 	pgas_store_relaxed(&g.mine->head.heap_high, uint64_t{high});
 	pgas_store_relaxed(&g.mine->head.heap_total, uint64_t{total});
-}
-
-void count_message(int pe, size_t bytes)
-{
-	head &h = g.mine->head;
-	traffic &t = g.host_of[pe] == g.my_host ? h.near : h.far;
-	add(t.messages, 1);
-	add(t.bytes, bytes);
-	pair *const p = pair_for(pe);
-	add(p ? p->messages : h.left_out.messages, 1);
-	add(p ? p->bytes : h.left_out.bytes, bytes);
 }
 
 } // namespace
@@ -124,14 +68,7 @@ watch::~watch()
 		return;
 	const uint64_t ns = now_ns() - start_;
 	pgas_store_relaxed(&g.mine->head.in_call, 0u);
-	row &r = g.mine->rows[row_];
-	add(r.calls, 1);
-	add(r.bytes, bytes_);
-	add(r.ns, ns);
-	raise_to(r.longest_ns, ns);
-	add(r.sizes[size_class(bytes_)], 1);
-	if (kFamilies[static_cast<uint32_t>(family_)].is_waiting)
-		add(g.mine->head.waiting_ns, ns);
+	count_call(row_, bytes_, ns, kFamilies[static_cast<uint32_t>(family_)].is_waiting);
 	if (family_ == family::memory)
 		note_heap(); // now: a job may end early
 	const int pe = world_pe(ctx_, pe_);
@@ -167,9 +104,10 @@ void set_counting(bool on)
 	g.counting = on && g.mine;
 }
 
-const char *algorithm_of_row(uint32_t r)
+namespace {
+
+const char *algorithm_of_row(uint32_t r, const family_facts &f)
 {
-	const family_facts &f = kFamilies[static_cast<uint32_t>(family_of_row(r))];
 	if (!f.is_collective)
 		return "";
 	if (f.algorithms == kOneAlgorithm)
@@ -177,33 +115,91 @@ const char *algorithm_of_row(uint32_t r)
 	return shmem_impl_tool_algorithm_name(f.algorithms, static_cast<int>((r - kFirstCollective) % kAlgorithms));
 }
 
+} // namespace
+
+// --- what tools/ asks for --------------------------------------------------------------------------------------------
+
+row_facts facts_of(uint32_t r)
+{
+	const family f = family_of_row(r);
+	if (f >= family::count)
+		return {"", "", false, false};
+	const family_facts &facts = kFamilies[static_cast<uint32_t>(f)];
+	return {facts.text, algorithm_of_row(r, facts), facts.is_waiting, f == family::memory};
+}
+
+pe_place where_is(int pe)
+{
+	shmem_impl_tool_pe where;
+	shmem_impl_tool_where(pe, &where);
+	return {where.with_tool != 0, where.host, where.name};
+}
+
+void read_room(int pe, size_t offset, void *to, size_t bytes)
+{
+	pshmem_getmem(to, reinterpret_cast<const char *>(g.mine) + offset, bytes, pe);
+}
+
+figures *mapped_room(int pe)
+{
+	return static_cast<figures *>(pshmem_ptr(g.mine, pe));
+}
+
+void set_word(uint64_t *mine, uint64_t value, int pe)
+{
+	pshmem_uint64_atomic_set(mine, value, pe);
+}
+
+void await_word(const uint64_t *mine, uint64_t least)
+{
+	pshmem_uint64_wait_until(const_cast<uint64_t *>(mine), SHMEM_CMP_GE, least);
+}
+
+void settle_words()
+{
+	pshmem_quiet();
+}
+
+bool signal_fits(uint64_t word, int cmp, uint64_t wanted)
+{
+	const auto a = static_cast<int64_t>(word), b = static_cast<int64_t>(wanted);
+	switch (cmp) {
+	case SHMEM_CMP_EQ:
+		return a == b;
+	case SHMEM_CMP_NE:
+		return a != b;
+	case SHMEM_CMP_GT:
+		return a > b;
+	case SHMEM_CMP_GE:
+		return a >= b;
+	case SHMEM_CMP_LT:
+		return a < b;
+	default:
+		return a <= b;
+	}
+}
+
+bool signal_adds(int how)
+{
+	return how == SHMEM_SIGNAL_ADD;
+}
+
+void also_ending()
+{
+	race::ending();
+}
+
 // --- the job ---------------------------------------------------------------------------------------------------------
 
 namespace {
-
-bool note_places()
-{
-	auto *host_of = new (std::nothrow) uint32_t[static_cast<size_t>(g.n_pes)];
-	if (!host_of)
-		return false;
-	g.collector = g.n_pes;
-	for (int pe = 0; pe < g.n_pes; pe++) {
-		shmem_impl_tool_pe where;
-		shmem_impl_tool_where(pe, &where);
-		host_of[pe] = where.host;
-		if (where.with_tool)
-			g.collector = std::min(g.collector, pe);
-	}
-	g.host_of = host_of;
-	g.my_host = host_of[g.my_pe];
-	return true;
-}
 
 void joined()
 {
 	g.my_pe = pshmem_my_pe();
 	g.n_pes = pshmem_n_pes();
-	shmem_impl_tool_wish(&g.wish);
+	struct shmem_impl_tool_wish wish;
+	shmem_impl_tool_wish(&wish);
+	g.wish = {wish.stats, wish.trace, wish.hang_after, wish.check, wish.events};
 	if (!note_places()) { // a few bytes per PE; and the others count on this one
 		fprintf(stderr, "PE %d: statistics: out of memory\n", g.my_pe);
 		pshmem_global_exit(1);
@@ -226,7 +222,7 @@ void joined()
 	note_heap();
 	h.begin_ns = now_ns();
 	pgas_store_release(&h.magic, kMagic); // pairs with load_acquire in read_near()
-	ending_prepare();
+	ending_prepare(true);
 	if (g.wish.hang_after)
 		hang_prepare();
 	if (g.wish.trace)
@@ -262,8 +258,7 @@ void all_left()
 	ending_close();
 	g.mine = nullptr;
 	g.events = nullptr;
-	delete[] g.host_of;
-	g.host_of = nullptr;
+	forget_places();
 }
 
 constexpr shmem_impl_tool kTool = {SHMEM_TOOL_VERSION, joined, leaving, all_left, ending};
@@ -275,7 +270,7 @@ __attribute__((constructor)) void enter_library()
 }
 
 } // namespace
-} // namespace shmem_tools
+} // namespace pgas_tools
 
 // By this libsma knows that the loader has taken us.
 extern "C" __attribute__((visibility("default"))) const int shmem_impl_tool_is_here = 1;

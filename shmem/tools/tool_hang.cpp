@@ -7,6 +7,7 @@
 // each for a backtrace by a number in that PE's room; the PE's own thread interrupts the main thread, whose handler
 // notes the return addresses, finds their names, and writes both into its room. A PE that does not answer in time is
 // reported with what its figures say.
+#include "tool.hpp"
 #include "tool_report.hpp"
 #include "tool_symbols.hpp"
 
@@ -25,7 +26,7 @@
 #include <string>
 #include <vector>
 
-namespace shmem_tools {
+namespace pgas_tools {
 namespace {
 
 constexpr uint64_t kLookNs = 50'000'000;
@@ -238,8 +239,7 @@ void print_report(const char *why)
 {
 	static uint64_t number = 0;
 	ask_all(++number);
-	shmem_impl_tool_pe where;
-	shmem_impl_tool_where(g.my_pe, &where);
+	const pe_place where = where_is(g.my_pe);
 	std::string text = std::string("SHMEM hang report") + (*where.name ? " of host " : "") + where.name + ": " +
 			   why + "\n";
 	for (const group &x : groups(number)) {
@@ -322,8 +322,7 @@ void hang_prepare()
 	w.near.assign(static_cast<size_t>(g.n_pes), nullptr);
 	w.first = g.n_pes;
 	for (int pe = 0; pe < g.n_pes; pe++) {
-		shmem_impl_tool_pe where;
-		shmem_impl_tool_where(pe, &where);
+		const pe_place where = where_is(pe);
 		if (where.host != g.my_host || !where.with_tool)
 			continue;
 		w.near[static_cast<size_t>(pe)] = static_cast<figures *>(pshmem_ptr(g.mine, pe));
@@ -354,4 +353,4 @@ void hang_close()
 	g_hang.near.clear();
 }
 
-} // namespace shmem_tools
+} // namespace pgas_tools

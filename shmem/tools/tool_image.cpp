@@ -10,7 +10,7 @@
 
 #include <cstring>
 
-namespace shmem_tools {
+namespace pgas_tools {
 
 image::image(const char *path)
 {
@@ -66,4 +66,4 @@ image::bytes image::section(const char *name) const
 	return {};
 }
 
-} // namespace shmem_tools
+} // namespace pgas_tools

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace shmem_tools {
+namespace pgas_tools {
 
 class image {
 public:
@@ -37,4 +37,4 @@ private:
 	size_t bytes_ = 0;
 };
 
-} // namespace shmem_tools
+} // namespace pgas_tools

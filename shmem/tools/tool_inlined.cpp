@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-namespace shmem_tools {
+namespace pgas_tools {
 namespace {
 
 struct tables {
@@ -75,4 +75,4 @@ bool program_has_inlined_calls()
 	return found;
 }
 
-} // namespace shmem_tools
+} // namespace pgas_tools

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-namespace shmem_tools {
+namespace pgas_tools {
 namespace {
 
 // Forms of DWARF 5 that file tables use, and what entries say.
@@ -381,4 +381,4 @@ std::string line_at(const char *path, uint64_t address)
 	return {};
 }
 
-} // namespace shmem_tools
+} // namespace pgas_tools

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <string>
 
-namespace shmem_tools {
+namespace pgas_tools {
 
 // "stencil.c:41", as the compiler was told the name; empty when the file does not say: it was compiled without -g, or
 // its debug information is compressed or in a file of its own. address: as the file counts.
 std::string line_at(const char *path, uint64_t address);
 
-} // namespace shmem_tools
+} // namespace pgas_tools

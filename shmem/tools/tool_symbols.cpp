@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-namespace shmem_tools {
+namespace pgas_tools {
 namespace {
 
 // The symbol of that type that has this address, by what the file says; address: as in the file.
@@ -55,4 +55,4 @@ std::string variable_at(const char *path, uint64_t address, uint64_t &within)
 	return search(image(path), STT_OBJECT, address, within);
 }
 
-} // namespace shmem_tools
+} // namespace pgas_tools

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace shmem_tools {
+namespace pgas_tools {
 
 // The function at an address of this process, in the object of that path which is loaded at base, and how far within it
 // the address is. Empty: the file does not say.
@@ -15,4 +15,4 @@ std::string function_at(const char *path, uintptr_t base, uintptr_t address, uin
 // The same of a variable; address: as the file counts.
 std::string variable_at(const char *path, uint64_t address, uint64_t &within);
 
-} // namespace shmem_tools
+} // namespace pgas_tools

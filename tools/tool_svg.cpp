@@ -11,7 +11,7 @@
 #include <cstdarg>
 #include <cstring>
 
-namespace shmem_tools {
+namespace pgas_tools {
 namespace {
 
 constexpr int kWidth = 960, kMargin = 24, kLine = 18, kMap = 400;
@@ -83,8 +83,9 @@ int picture::bars()
 	     r_.hosts > 1 ? "s" : "", time_text(r_.span_ns), r_.early ? ", ended early: " : "",
 	     r_.early ? r_.early : "");
 	y += kLine;
-	text(kMargin, y, "start", "s", "time in calls, of all PEs; waiting %s of %s; symmetric heap %s at most",
-	     time_text(r_.waiting_ns), time_text(r_.all_ns), bytes_text(r_.heap_high));
+	text(kMargin, y, "start", "s", "time in calls, of all PEs; waiting %s of %s%s%s", time_text(r_.waiting_ns),
+	     time_text(r_.all_ns), r_.heap_total ? "; symmetric heap at most " : "",
+	     r_.heap_total ? bytes_text(r_.heap_high) : "");
 	uint64_t most = 1;
 	for (const row &x : r_.rows)
 		most = std::max(most, x.ns);
@@ -93,9 +94,9 @@ int picture::bars()
 		const row &x = r_.rows[i];
 		if (!x.calls)
 			continue;
-		const family_facts &f = kFamilies[static_cast<uint32_t>(family_of_row(i))];
+		const row_facts f = facts_of(i);
 		const double wide = 420.0 * static_cast<double>(x.ns) / static_cast<double>(most);
-		text(kMargin + 180, y, "end", "t", "%s %s", f.text, algorithm_of_row(i));
+		text(kMargin + 180, y, "end", "t", "%s %s", f.family, f.algorithm);
 		fprintf(out_, "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"12\" class=\"%s\"/>\n", kMargin + 190,
 			y - 10, std::max(wide, 0.5), f.is_waiting ? "w" : "b");
 		text(kMargin + 190 + wide + 6, y, "start", "t", "%s, %s calls%s%s", time_text(x.ns),
@@ -112,7 +113,7 @@ int picture::sizes(int top)
 	uint32_t last = 1;
 	for (uint32_t i = 0; i < kRows; i++)
 		for (uint32_t k = 1; k < kSizes; k++)
-			if (family_of_row(i) != family::memory)
+			if (!facts_of(i).is_memory)
 				all[k] += r_.rows[i].sizes[k];
 	for (uint32_t k = 1; k < kSizes; k++)
 		if (all[k]) {
@@ -219,4 +220,4 @@ bool write_svg(const char *path, const report &r)
 	return fclose(out) == 0 && good;
 }
 
-} // namespace shmem_tools
+} // namespace pgas_tools

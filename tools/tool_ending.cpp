@@ -8,7 +8,6 @@
 // work. A handler of a fault waits meanwhile, not longer than it may: the fault may have happened under a lock that the
 // thread needs. One of a signal that somebody sent returns at once, and the thread sends it again when it is done. Then
 // the signal is handled as it was before us.
-#include "race.hpp"
 #include "tool_trace.hpp"
 
 #include <pthread.h>
@@ -23,7 +22,7 @@
 #include <cstring>
 #include <new>
 
-namespace shmem_tools {
+namespace pgas_tools {
 namespace {
 
 constexpr int kSignals[] = {SIGTERM, SIGINT, SIGHUP, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
@@ -68,7 +67,7 @@ void *report_when_told(void *)
 			report_early({read_near}, w.why);
 		if (g.wish.trace)
 			trace_early({read_near});
-		race::ending();
+		also_ending();
 	}
 	w.done.store(true);
 	if (const int at = w.sent.load() - 1; at >= 0) {
@@ -175,7 +174,7 @@ bool start_thread()
 
 } // namespace
 
-void ending_prepare()
+void ending_prepare(bool exit_is_early)
 {
 	watcher &w = g_watcher;
 	w.near = new (std::nothrow) const figures *[static_cast<size_t>(g.n_pes)];
@@ -188,10 +187,9 @@ void ending_prepare()
 		w.near[pe] = nullptr;
 		if (g.host_of[pe] != g.my_host)
 			continue;
-		auto *there = static_cast<figures *>(pshmem_ptr(g.mine, pe));
+		figures *const there = mapped_room(pe);
 		w.near[pe] = there;
-		shmem_impl_tool_pe where;
-		shmem_impl_tool_where(pe, &where);
+		const pe_place where = where_is(pe);
 		if (!where.with_tool)
 			continue;
 		w.first = std::min(w.first, pe);
@@ -204,7 +202,7 @@ void ending_prepare()
 	w.sent = 0;
 	sem_init(&w.heard, 0, 0);
 	w.runs = start_thread();
-	static const bool registered = on_exit(on_exit_status, nullptr) == 0;
+	static const bool registered = !exit_is_early || on_exit(on_exit_status, nullptr) == 0;
 	if (w.runs && registered)
 		install_handlers();
 }
@@ -233,4 +231,4 @@ void ending(const char *why)
 	tell_and_wait();
 }
 
-} // namespace shmem_tools
+} // namespace pgas_tools

@@ -5,7 +5,7 @@
 
 #include "tool_report.hpp"
 
-namespace shmem_tools {
+namespace pgas_tools {
 
 void trace_put(event e);
 void trace_all();                     // by the collector, when all PEs have left
@@ -18,4 +18,4 @@ void clock_compare(unsigned look);
 uint64_t clock_here(uint32_t host, uint64_t there_ns);
 void clock_forget();
 
-} // namespace shmem_tools
+} // namespace pgas_tools

@@ -15,13 +15,13 @@
 #include <new>
 #include <string>
 
-namespace shmem_tools {
+namespace pgas_tools {
 namespace {
 
 // All PEs wait in the library's last meeting, so their memory is there.
 bool read_remote(int pe, size_t offset, void *to, size_t bytes)
 {
-	pshmem_getmem(to, reinterpret_cast<const char *>(g.mine) + offset, bytes, pe);
+	read_room(pe, offset, to, bytes);
 	return true;
 }
 
@@ -142,8 +142,7 @@ void make_report(const source &from, const char *early, bool (*wanted)(int pe))
 	}
 	begin(*r);
 	r->early = early;
-	shmem_impl_tool_pe where;
-	shmem_impl_tool_where(g.my_pe, &where);
+	const pe_place where = where_is(g.my_pe);
 	r->host = where.name;
 	json_file json;
 	const std::string json_path = folder() ? file_in_folder(*r, ".json") : std::string();
@@ -173,8 +172,7 @@ void make_report(const source &from, const char *early, bool (*wanted)(int pe))
 
 bool has_tool(int pe)
 {
-	shmem_impl_tool_pe where;
-	shmem_impl_tool_where(pe, &where);
+	const pe_place where = where_is(pe);
 	return where.with_tool;
 }
 
@@ -191,4 +189,4 @@ void report_early(const source &from, const char *why)
 	make_report(from, why, has_tool);
 }
 
-} // namespace shmem_tools
+} // namespace pgas_tools

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace shmem_tools {
+namespace pgas_tools {
 namespace {
 
 constexpr uint64_t kRounds = 16;
@@ -29,8 +29,8 @@ reading play(int pe, uint64_t first)
 	for (uint64_t round = first; round < first + kRounds; round++) {
 		pgas_store_relaxed(&mine.pong, uint64_t{0});
 		const uint64_t sent = now_ns();
-		pshmem_uint64_atomic_set(&mine.ping, round, pe);
-		pshmem_uint64_wait_until(&mine.pong, SHMEM_CMP_NE, 0);
+		set_word(&mine.ping, round, pe);
+		await_word(&mine.pong, 1);
 		const uint64_t back = now_ns();
 		if (back - sent < fastest) {
 			fastest = back - sent;
@@ -44,10 +44,10 @@ void answer(uint64_t first)
 {
 	head &mine = g.mine->head;
 	for (uint64_t round = first; round < first + kRounds; round++) {
-		pshmem_uint64_wait_until(&mine.ping, SHMEM_CMP_GE, round);
-		pshmem_uint64_atomic_set(&mine.pong, now_ns(), g.collector);
+		await_word(&mine.ping, round);
+		set_word(&mine.pong, now_ns(), g.collector);
 	}
-	pshmem_quiet();
+	settle_words();
 }
 
 } // namespace
@@ -57,8 +57,7 @@ void clock_compare(unsigned look)
 	const uint64_t first = look * kRounds + 1;
 	std::vector<bool> seen;
 	for (int pe = 0; pe < g.n_pes; pe++) {
-		shmem_impl_tool_pe where;
-		shmem_impl_tool_where(pe, &where);
+		const pe_place where = where_is(pe);
 		if (where.host >= seen.size())
 			seen.resize(where.host + 1);
 		if (!where.with_tool || seen[where.host])
@@ -91,4 +90,4 @@ void clock_forget()
 	g_clocks = {};
 }
 
-} // namespace shmem_tools
+} // namespace pgas_tools

@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-namespace shmem_tools {
+namespace pgas_tools {
 namespace {
 
 constexpr size_t kPiece = 1024;           // events that are read at a time
@@ -29,25 +29,6 @@ struct sent_signal {
 	uint8_t thread, how;
 	uint32_t next; // in the first one to a place: how many of them have been looked at
 };
-
-bool fits(uint64_t word, int cmp, uint64_t wanted)
-{
-	const auto a = static_cast<int64_t>(word), b = static_cast<int64_t>(wanted);
-	switch (cmp) {
-	case SHMEM_CMP_EQ:
-		return a == b;
-	case SHMEM_CMP_NE:
-		return a != b;
-	case SHMEM_CMP_GT:
-		return a > b;
-	case SHMEM_CMP_GE:
-		return a >= b;
-	case SHMEM_CMP_LT:
-		return a < b;
-	default:
-		return a <= b;
-	}
-}
 
 class timeline {
 public:
@@ -77,8 +58,7 @@ private:
 
 bool timeline::read_head(int pe, head &h)
 {
-	shmem_impl_tool_pe where;
-	shmem_impl_tool_where(pe, &where);
+	const pe_place where = where_is(pe);
 	return where.with_tool && from_.read(pe, 0, &h, sizeof h) && h.magic == kMagic;
 }
 
@@ -118,7 +98,7 @@ void timeline::collect_signals()
 	for (size_t i = 1; i < signals_.size(); i++) {
 		const sent_signal &before = signals_[i - 1];
 		sent_signal &s = signals_[i];
-		if (s.how == SHMEM_SIGNAL_ADD && s.to == before.to && s.place == before.place)
+		if (signal_adds(s.how) && s.to == before.to && s.place == before.place)
 			s.value += before.value;
 	}
 }
@@ -145,7 +125,7 @@ void timeline::write_arrow(int pe, const event &e, uint64_t end)
 	if (first == signals_.end())
 		return;
 	auto it = first + first->next;
-	while (it != signals_.end() && here(*it) && !fits(it->value, e.how, e.value))
+	while (it != signals_.end() && here(*it) && !signal_fits(it->value, e.how, e.value))
 		++it;
 	if (it == signals_.end() || !here(*it))
 		return;
@@ -161,8 +141,7 @@ void timeline::write_arrow(int pe, const event &e, uint64_t end)
 
 void timeline::write_pe(int pe, const head &h)
 {
-	shmem_impl_tool_pe where;
-	shmem_impl_tool_where(pe, &where);
+	const pe_place where = where_is(pe);
 	fprintf(out_, "%s\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":", any_ ? "," : "",
 		pe);
 	any_ = true;
@@ -204,20 +183,20 @@ void write_file(const source &from, bool aligned, const std::string &path)
 		fprintf(stderr, "PE %d: cannot write the timeline %s: %s\n", g.my_pe, path.c_str(), strerror(errno));
 		return;
 	}
-	fprintf(stderr, "SHMEM timeline: %" PRIu64 " calls and %" PRIu64 " arrows in %s\n", t->calls, t->arrows,
+	fprintf(stderr, "%s timeline: %" PRIu64 " calls and %" PRIu64 " arrows in %s\n", kSubject, t->calls, t->arrows,
 		path.c_str());
 	if (t->dropped)
 		fprintf(stderr,
-			"SHMEM timeline: %" PRIu64 " calls had no room; SHMEM_TRACE_EVENTS is %" PRIu64 " per PE\n",
-			t->dropped, g.room_for_events);
+			"%s timeline: %" PRIu64 " calls had no room; SHMEM_TRACE_EVENTS is %" PRIu64 " per PE\n",
+			kSubject, t->dropped, g.room_for_events);
 	if (t->arrows_dropped)
-		fprintf(stderr, "SHMEM timeline: %" PRIu64 " signals have no arrows, there are so many\n",
+		fprintf(stderr, "%s timeline: %" PRIu64 " signals have no arrows, there are so many\n", kSubject,
 			t->arrows_dropped);
 }
 
 bool read_remote(int pe, size_t offset, void *to, size_t bytes)
 {
-	pshmem_getmem(to, reinterpret_cast<const char *>(g.mine) + offset, bytes, pe);
+	read_room(pe, offset, to, bytes);
 	return true;
 }
 
@@ -252,9 +231,8 @@ void trace_all()
 
 void trace_early(const source &from)
 {
-	shmem_impl_tool_pe where;
-	shmem_impl_tool_where(g.my_pe, &where);
+	const pe_place where = where_is(g.my_pe);
 	write_file(from, false, std::string(g.wish.trace) + (*where.name ? "-" : "") + where.name);
 }
 
-} // namespace shmem_tools
+} // namespace pgas_tools

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-namespace shmem_tools {
+namespace pgas_tools {
 namespace {
 
 constexpr int kTexts = 8;
@@ -62,10 +62,9 @@ void print_rows(FILE *out, const report &r)
 	for (uint32_t i = 0; i < kRows; i++) {
 		const row &x = r.rows[i];
 		if (x.calls)
-			fprintf(out, "  %-14s%-14s%12" PRIu64 "%12s%10s%10s%10s%7.1f%%\n",
-				kFamilies[static_cast<uint32_t>(family_of_row(i))].text, algorithm_of_row(i), x.calls,
-				x.bytes ? bytes_text(x.bytes) : "", time_text(x.ns), time_text(x.ns / x.calls),
-				time_text(x.longest_ns), percent(x.ns, r.all_ns));
+			fprintf(out, "  %-14s%-14s%12" PRIu64 "%12s%10s%10s%10s%7.1f%%\n", facts_of(i).family,
+				facts_of(i).algorithm, x.calls, x.bytes ? bytes_text(x.bytes) : "", time_text(x.ns),
+				time_text(x.ns / x.calls), time_text(x.longest_ns), percent(x.ns, r.all_ns));
 	}
 	bool any = false;
 	for (uint32_t i = 0; i < kRows; i++) {
@@ -75,8 +74,7 @@ void print_rows(FILE *out, const report &r)
 		if (!any)
 			fputs("  sizes: from so many bytes on, so many calls\n", out);
 		any = true;
-		fprintf(out, "  %-14s%-14s%s\n", kFamilies[static_cast<uint32_t>(family_of_row(i))].text,
-			algorithm_of_row(i), sizes_text(x).c_str());
+		fprintf(out, "  %-14s%-14s%s\n", facts_of(i).family, facts_of(i).algorithm, sizes_text(x).c_str());
 	}
 }
 
@@ -118,7 +116,7 @@ const char *time_text(uint64_t ns)
 void print_table(FILE *out, const report &r)
 {
 	flockfile(out);
-	fprintf(out, "SHMEM statistics of %s: %d PEs on %d host%s, %s\n", r.program, r.n_pes, r.hosts,
+	fprintf(out, "%s statistics of %s: %d PEs on %d host%s, %s\n", kSubject, r.program, r.n_pes, r.hosts,
 		r.hosts > 1 ? "s" : "", time_text(r.span_ns));
 	if (r.early && r.hosts > 1)
 		fprintf(out, "  ended early, %s; these are the %d PEs on host %s, up to then\n", r.early, r.reported,
@@ -139,10 +137,11 @@ void print_table(FILE *out, const report &r)
 	for (int i = 0; i < r.place_count; i++)
 		fprintf(out, "  PE %d was in %s for %s\n", r.places[i].pe, call_text(r.places[i].call),
 			time_text(r.places[i].since_ns));
-	fprintf(out, "  symmetric heap: %s of %s used at most (PE %d)\n", bytes_text(r.heap_high),
-		bytes_text(r.heap_total), r.heap_pe);
+	if (r.heap_total)
+		fprintf(out, "  symmetric heap: %s of %s used at most (PE %d)\n", bytes_text(r.heap_high),
+			bytes_text(r.heap_total), r.heap_pe);
 	fflush(out);
 	funlockfile(out);
 }
 
-} // namespace shmem_tools
+} // namespace pgas_tools

@@ -3,9 +3,9 @@
 // The figures of all PEs, added up, and the forms in which they are said.
 #pragma once
 
-#include "tool.hpp"
+#include "tool_figures.hpp"
 
-namespace shmem_tools {
+namespace pgas_tools {
 
 constexpr int kGrid = 64; // rows and columns of the heat map; larger jobs have several PEs in one
 constexpr int kPlaces = 16;
@@ -74,4 +74,4 @@ const char *bytes_text(uint64_t bytes);
 const char *count_text(uint64_t count);
 const char *time_text(uint64_t ns);
 
-} // namespace shmem_tools
+} // namespace pgas_tools

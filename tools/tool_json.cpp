@@ -6,7 +6,7 @@
 
 #include <cinttypes>
 
-namespace shmem_tools {
+namespace pgas_tools {
 namespace {
 
 constexpr uint64_t kMostPairs = 1 << 20; // in one file
@@ -24,10 +24,10 @@ void write_traffic(FILE *out, const char *name, const traffic &t)
 void write_row(FILE *out, uint32_t at, const row &r, const char *lead)
 {
 	fprintf(out, "%s\n    {\"family\": ", lead);
-	write_json_string(out, kFamilies[static_cast<uint32_t>(family_of_row(at))].text);
+	write_json_string(out, facts_of(at).family);
 	fputs(", \"algorithm\": ", out);
-	if (*algorithm_of_row(at))
-		write_json_string(out, algorithm_of_row(at));
+	if (*facts_of(at).algorithm)
+		write_json_string(out, facts_of(at).algorithm);
 	else
 		fputs("null", out);
 	fprintf(out,
@@ -123,4 +123,4 @@ bool json_file::close(const report &r)
 	return fclose(out_) == 0 && good;
 }
 
-} // namespace shmem_tools
+} // namespace pgas_tools

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A tool that looks on: what it is told and what it may ask (gasnet_tool.h), and how it comes into the process: where
+// SHMEM_STATS or SHMEM_TRACE asks for it (pgas_preload.hpp), which oshrun --stats and --trace set. Without them all of
+// this is two looks into the environment.
+#include "gasnet_tool.h"
+#include "gasnet_state.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include <gasnet_tools.h>
+#include <pgas/pgas_preload.hpp>
+
+namespace gasnet {
+namespace {
+
+constexpr pgas::preload_names kNames{"libgasnet-pgas-tools.so", "libgasnet-pgas-" GASNETI_STRING(GASNETI_MODE),
+				     "gasneti_tool_is_here", "GASNETI_TOOL_AGAIN"};
+constexpr int64_t kEvents = 131072;
+
+const gasneti_tool *g_tool = nullptr;
+const char *g_no_tool = nullptr; // why it is not here, though it is wanted
+std::vector<uint8_t> g_with_tool;
+
+// "" and words of refusal ask for nothing.
+const char *wished(const char *name)
+{
+	const char *text = getenv(name);
+	if (!text || !*text)
+		return nullptr;
+	for (const char *no : {"0", "no", "off", "false"})
+		if (strcasecmp(text, no) == 0)
+			return nullptr;
+	return text;
+}
+
+// The loader calls it before main, with what main gets.
+__attribute__((constructor)) void load_tool(int, char **argv, char **)
+{
+	if (!wished("SHMEM_STATS") && !wished("SHMEM_TRACE"))
+		return;
+	const std::string why = pgas::preload(kNames, reinterpret_cast<const void *>(&load_tool), argv);
+	if (!why.empty()) {
+		g_no_tool = strdup(why.c_str());
+		return;
+	}
+	g_tool = static_cast<const gasneti_tool *>(dlsym(RTLD_DEFAULT, kNames.is_here));
+	if (g_tool && g_tool->version != GASNETI_TOOL_VERSION) {
+		g_tool = nullptr;
+		g_no_tool = "libgasnet-pgas-tools.so is of another version";
+	}
+}
+
+bool is_over(gasneti_op *, const char *)
+{
+	return true;
+}
+gasneti_op g_over{kEvent, is_over};
+
+} // namespace
+
+bool tool_here() noexcept
+{
+	return g_tool != nullptr;
+}
+
+void tool_told(std::vector<uint8_t> with_tool)
+{
+	g_with_tool = std::move(with_tool);
+}
+
+void tool_joined() noexcept
+{
+	if (g_tool)
+		g_tool->joined();
+	else if (g_no_tool && gasneti_front.mynode == 0)
+		fprintf(stderr, "node 0: SHMEM_STATS and SHMEM_TRACE do nothing here: %s\n", g_no_tool);
+}
+
+void tool_leaving() noexcept
+{
+	if (g_tool)
+		g_tool->leaving();
+}
+
+void tool_all_left(bool all, int code) noexcept
+{
+	if (g_tool)
+		g_tool->all_left(all, code);
+}
+
+} // namespace gasnet
+
+using namespace gasnet;
+
+extern "C" void gasneti_tool_facts(struct gasneti_tool_facts *out) noexcept
+{
+	const int64_t events = gasnett_getenv_int_withdefault("SHMEM_TRACE_EVENTS", kEvents, 1);
+	out->windows = g_windows;
+	out->room = reinterpret_cast<char *>(g.base + kToolAt);
+	out->room_bytes = kInternalBytes - kToolAt;
+	out->threads = kThreads;
+	out->stats = wished("SHMEM_STATS");
+	out->trace = wished("SHMEM_TRACE");
+	out->events = static_cast<size_t>(events > 0 ? events : kEvents);
+}
+
+extern "C" int gasneti_tool_with(gasnet_node_t node) noexcept
+{
+	return g_with_tool[node];
+}
+
+extern "C" gasnet_node_t gasneti_tool_host(gasnet_node_t node, const char **name) noexcept
+{
+	*name = g.host_names.empty() ? "" : g.host_names[node].text;
+	return g.machine_of[node];
+}
+
+extern "C" void gasneti_tool_set(gasnet_node_t node, uint64_t *mine, uint64_t value) noexcept
+{
+	far_word(node, mine, FI_ATOMIC_WRITE, value);
+	far_settle();
+}
+
+extern "C" void gasneti_tool_get(void *to, gasnet_node_t node, const void *mine, size_t bytes) noexcept
+{
+	if (g.attached)
+		gasneti_get_far(to, node, mine, bytes, GASNETI_DONE, 0);
+	else
+		memset(to, 0, bytes);
+}
+
+extern "C" void gasneti_tool_progress(void) noexcept
+{
+	g.net.ops->progress(g.net.domain);
+}
+
+extern "C" gex_Event_t gasneti_tool_over(void) noexcept
+{
+	return &g_over;
+}
