@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // GASNET_PSHM_NODES=N ./program: a program that no launcher started becomes a job of N nodes on this host. The process
-// becomes the launcher, which starts the program N times from its beginning.
+// becomes the launcher, which starts the program N times from its beginning. Programs that are started so may pass
+// addresses of functions and vtables between nodes, which smp-conduit makes by fork: so addresses are not randomised.
 #include "gasnet_state.hpp"
 
 #include <dlfcn.h>
@@ -47,8 +48,8 @@ std::string find_launcher()
 {
 	if (const char *named = getenv("GASNETRUN_OSHRUN"); named && *named)
 		return named;
-	Dl_info here;
-	if (dladdr(reinterpret_cast<const void *>(&gasneti_front), &here) && here.dli_fname) {
+	Dl_info here; // of a function that nobody sees: what programs name, they may have a copy of
+	if (dladdr(reinterpret_cast<const void *>(&is_program), &here) && here.dli_fname) {
 		std::string folder = here.dli_fname;
 		folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
 		for (const char *to : {"/../bin/oshrun", "/../../bin/oshrun"})
@@ -108,7 +109,7 @@ void start_nodes()
 	const std::string launcher = find_launcher();
 	if (launcher.empty())
 		fail("%s=%s: oshrun of this package is not found (GASNETRUN_OSHRUN names it)", kVariable, text);
-	std::vector<std::string> words = {launcher, "-H", "localhost:" + nodes, "-n", nodes, "--"};
+	std::vector<std::string> words = {launcher, "--no-aslr", "-H", "localhost:" + nodes, "-n", nodes, "--"};
 	words.insert(words.end(), program.begin(), program.end());
 	std::vector<char *> list;
 	for (std::string &w : words)

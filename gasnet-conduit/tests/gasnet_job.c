@@ -2,6 +2,8 @@
 /* Start, queries, handler registration, barriers with and without names. */
 #include "gasnet_test.h"
 
+#include <dlfcn.h>
+
 #define SEGMENT (1u << 20)
 
 static void nothing(gasnet_token_t t)
@@ -68,6 +70,19 @@ static void queries(uintptr_t mine)
 	CHECK(gex_EP_QueryClient(ep) == client && gex_TM_QueryEP(tm) == ep && gex_EP_QuerySegment(ep) == segment);
 	CHECK(gex_TM_QueryRank(tm) == gasnet_mynode() && gex_TM_QuerySize(tm) == gasnet_nodes());
 	CHECK(gex_Client_QueryFlags(client) == GEX_FLAG_USES_GASNET1);
+}
+
+/* Of the program and of a library: they are the same in all nodes where the launcher does not randomise addresses. */
+static void addresses(void)
+{
+	const uintptr_t mine[] = {(uintptr_t)nothing, (uintptr_t)dlsym(RTLD_DEFAULT, "gasnet_barrier")};
+	CHECK(mine[0] && mine[1]);
+	for (gasnet_node_t n = 0; n < gasnet_nodes(); n++)
+		gasnet_put(n, test_at(n, 4096 + sizeof mine * gasnet_mynode()), (void *)mine, sizeof mine);
+	test_barrier();
+	for (gasnet_node_t n = 0; n < gasnet_nodes(); n++)
+		CHECK(memcmp(test_at(n, 4096 + sizeof mine * n), mine, sizeof mine) == 0);
+	test_barrier();
 }
 
 static void locks(void)
@@ -146,6 +161,8 @@ int main(int argc, char **argv)
 	CHECK(test_segments);
 	CHECK_OK(gasnet_getSegmentInfo(test_segments, (int)gasnet_nodes()));
 	queries(mine);
+	if (getenv("TEST_SAME_ADDRESSES"))
+		addresses();
 	locks();
 	barriers();
 	CHECK_OK(gasnet_set_waitmode(GASNET_WAIT_SPINBLOCK));

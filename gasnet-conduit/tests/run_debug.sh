@@ -64,6 +64,17 @@ check "without GASNET_VERBOSEENV nothing is shown"
 for program in gasnet_job gasnet_job_par; do
 	GASNET_PSHM_NODES=3 expect 0 'job: 3 nodes: ok$' "$programs/$program"
 done
+# as forks of one process would have them; a container may forbid that
+case $(setarch -R cat /proc/self/personality 2>/dev/null) in
+???[4-7c-f]*)
+	for program in gasnet_job gasnet_job_par; do
+		TEST_SAME_ADDRESSES=1 GASNET_PSHM_NODES=4 expect 0 'job: 4 nodes: ok$' "$programs/$program"
+	done
+	TEST_SAME_ADDRESSES=1 expect 0 'job: 3 nodes: ok$' "$top/gasnet-conduit/bin/gasnetrun_pgas" -n 3 \
+		"$programs/gasnet_job"
+	;;
+*) not_run "functions at the same addresses in all nodes: the system does not let us ask for it" ;;
+esac
 (cd "$programs" && GASNET_PSHM_NODES=2 PATH=.:$PATH && export GASNET_PSHM_NODES PATH && bounded gasnet_job) \
 	>"$work/out" 2>&1 && grep -q 'job: 2 nodes: ok$' "$work/out"
 check "a program found by PATH"
@@ -73,6 +84,14 @@ GASNET_PSHM_NODES=4 expect 0 'job: 2 nodes: ok$' "$oshrun" -n 2 "$programs/gasne
 for wrong in 0 -1 abc 3x 99999999999999999999; do
 	GASNET_PSHM_NODES=$wrong expect 1 "GASNET_PSHM_NODES: \"$wrong\" is no number of nodes" "$programs/gasnet_job"
 done
+# around the library, wherever that was moved to
+mkdir -p "$work/moved/lib" "$work/moved/bin"
+cp "$top"/.libs/libgasnet-pgas-seq.so.* "$top"/.libs/libpgas.so.* "$work/moved/lib"
+cp "$top/boot/oshrun" "$work/moved/bin"
+real=$programs/.libs/gasnet_job
+[ -x "$real" ] || real=$programs/gasnet_job
+GASNETRUN_OSHRUN='' LD_LIBRARY_PATH=$work/moved/lib PATH=/bin:/usr/bin GASNET_PSHM_NODES=2 \
+	expect 0 'job: 2 nodes: ok$' "$real"
 # it is looked for: not any oshrun, but one of this package
 mkdir "$work/bin"
 printf '#!/bin/sh\nexit 3\n' >"$work/bin/oshrun"
