@@ -10,12 +10,16 @@
  */
 #ifndef GASNET_H
 #define GASNET_H
+#define _INCLUDED_GASNET_H /* programs ask by this name */
 
 #include <gasnetex.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* GASNet's own variable, which programs read though it has no place in the specification. */
+#define gasneti_mynode gasnet_mynode()
 
 static inline int gasnet_init(int *argc, char ***argv)
 {

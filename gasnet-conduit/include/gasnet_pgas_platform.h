@@ -96,23 +96,32 @@
 #define GASNETT_PUREP(name_arg)
 #define GASNETT_CONSTP(name_arg)
 #define GASNETT_FALLTHROUGH __attribute__((fallthrough));
-/* Expressions without value or effect, for arguments of macros that are not used. */
-#define GASNETT_UNUSED_ARGS1(a_arg) ((void)GASNETI_SIZES1(a_arg))
-#define GASNETT_UNUSED_ARGS2(...) ((void)GASNETI_SIZES2(__VA_ARGS__))
-#define GASNETT_UNUSED_ARGS3(...) ((void)GASNETI_SIZES3(__VA_ARGS__))
-#define GASNETT_UNUSED_ARGS4(...) ((void)GASNETI_SIZES4(__VA_ARGS__))
-#define GASNETT_UNUSED_ARGS5(...) ((void)GASNETI_SIZES5(__VA_ARGS__))
-#define GASNETT_UNUSED_ARGS6(...) ((void)GASNETI_SIZES6(__VA_ARGS__))
-#define GASNETT_UNUSED_ARGS7(...) ((void)GASNETI_SIZES7(__VA_ARGS__))
-#define GASNETT_UNUSED_ARGS8(...) ((void)GASNETI_SIZES8(__VA_ARGS__))
-#define GASNETI_SIZES1(a_arg) (sizeof(a_arg))
-#define GASNETI_SIZES2(a_arg, ...) (sizeof(a_arg) + GASNETI_SIZES1(__VA_ARGS__))
-#define GASNETI_SIZES3(a_arg, ...) (sizeof(a_arg) + GASNETI_SIZES2(__VA_ARGS__))
-#define GASNETI_SIZES4(a_arg, ...) (sizeof(a_arg) + GASNETI_SIZES3(__VA_ARGS__))
-#define GASNETI_SIZES5(a_arg, ...) (sizeof(a_arg) + GASNETI_SIZES4(__VA_ARGS__))
-#define GASNETI_SIZES6(a_arg, ...) (sizeof(a_arg) + GASNETI_SIZES5(__VA_ARGS__))
-#define GASNETI_SIZES7(a_arg, ...) (sizeof(a_arg) + GASNETI_SIZES6(__VA_ARGS__))
-#define GASNETI_SIZES8(a_arg, ...) (sizeof(a_arg) + GASNETI_SIZES7(__VA_ARGS__))
+/* For arguments of macros that are not used: each is evaluated once, and no compiler finds it without effect. */
+#define GASNETT_UNUSED_ARGS1(a_arg) ((void)(a_arg))
+#define GASNETT_UNUSED_ARGS2(a_arg, ...) ((void)(a_arg), GASNETT_UNUSED_ARGS1(__VA_ARGS__))
+#define GASNETT_UNUSED_ARGS3(a_arg, ...) ((void)(a_arg), GASNETT_UNUSED_ARGS2(__VA_ARGS__))
+#define GASNETT_UNUSED_ARGS4(a_arg, ...) ((void)(a_arg), GASNETT_UNUSED_ARGS3(__VA_ARGS__))
+#define GASNETT_UNUSED_ARGS5(a_arg, ...) ((void)(a_arg), GASNETT_UNUSED_ARGS4(__VA_ARGS__))
+#define GASNETT_UNUSED_ARGS6(a_arg, ...) ((void)(a_arg), GASNETT_UNUSED_ARGS5(__VA_ARGS__))
+#define GASNETT_UNUSED_ARGS7(a_arg, ...) ((void)(a_arg), GASNETT_UNUSED_ARGS6(__VA_ARGS__))
+#define GASNETT_UNUSED_ARGS8(a_arg, ...) ((void)(a_arg), GASNETT_UNUSED_ARGS7(__VA_ARGS__))
+/* Sizes by the names that GASNet's configuration gives them. A program's own config.h may have them, too. */
+#ifndef SIZEOF_SHORT
+#define SIZEOF_SHORT 2
+#endif
+#ifndef SIZEOF_INT
+#define SIZEOF_INT 4
+#endif
+#ifndef SIZEOF_LONG
+#define SIZEOF_LONG 8
+#endif
+#ifndef SIZEOF_VOID_P
+#define SIZEOF_VOID_P 8
+#endif
+#ifndef SIZEOF_SIZE_T
+#define SIZEOF_SIZE_T 8
+#endif
+
 #ifdef __cplusplus
 #define GASNETT_EXTERNC extern "C"
 #define GASNETT_BEGIN_EXTERNC extern "C" {

@@ -229,15 +229,6 @@ PGAS_HOT gasnet_register_value_t gasnet_wait_syncnb_valget(gasnet_valget_handle_
 	return handle;
 }
 
-/* --- barriers ----------------------------------------------------------------------------------------------------- */
-
-PGAS_EXPORT void gasnet_barrier_notify(int id, int flags) PGAS_NOEXCEPT;
-PGAS_EXPORT int gasnet_barrier_wait(int id, int flags) PGAS_NOEXCEPT;
-PGAS_EXPORT int gasnet_barrier_try(int id, int flags) PGAS_NOEXCEPT;
-PGAS_EXPORT int gasnet_barrier(int id, int flags) PGAS_NOEXCEPT; /* notify and wait in one */
-/* Returns non-zero if nobody named the last completed barrier, else 0 and the name in *id. */
-PGAS_EXPORT int gasnet_barrier_result(int *id) PGAS_NOEXCEPT;
-
 #ifdef __cplusplus
 }
 #endif

@@ -263,7 +263,7 @@ PGAS_EXPORT gasnett_sighandlerfn_t gasnett_reghandler(int sig, gasnett_sighandle
 PGAS_EXPORT int gasnett_maximize_rlimits(void);
 PGAS_EXPORT int gasnett_maximize_rlimit(int resource, const char *text);
 PGAS_EXPORT int gasnett_cpu_count(void);
-PGAS_EXPORT void gasnett_set_affinity(int rank);
+PGAS_EXPORT int gasnett_set_affinity(int rank); /* 0, or 1 where the system refuses */
 #define GASNETT_SET_AFFINITY_SUPPORT 1
 #define GASNETT_SET_AFFINITY(rank_arg) gasnett_set_affinity(rank_arg)
 PGAS_EXPORT const char *gasnett_exe_name(void); /* the program's file */

@@ -146,6 +146,25 @@ PGAS_EXPORT size_t gasnett_format_putsgets(char *buf, void *stats, gasnet_node_t
 					   const size_t dststrides[], void *srcaddr, const size_t srcstrides[],
 					   const size_t count[], size_t stridelevels);
 
+/* The same for GASNet-EX's types, which these names stand for where gasnet.h is not included. */
+PGAS_EXPORT size_t gasneti_format_putvgetv(char *buf, gex_TM_t tm, gex_Rank_t rank, size_t dstcount,
+					   gex_Memvec_t const dstlist[], size_t srccount, gex_Memvec_t const srclist[]);
+PGAS_EXPORT size_t gasneti_format_putigeti(char *buf, gex_TM_t tm, gex_Rank_t rank, size_t dstcount,
+					   void *const dstlist[], size_t dstlen, size_t srccount, void *const srclist[],
+					   size_t srclen);
+PGAS_EXPORT void gasneti_format_strides(char *buf, size_t count, const ptrdiff_t *list);
+PGAS_EXPORT size_t gasneti_format_putsgets(char *buf, void *stats, gex_TM_t tm, gex_Rank_t rank, void *dstaddr,
+					   const ptrdiff_t dststrides[], void *srcaddr, const ptrdiff_t srcstrides[],
+					   size_t elemsz, const size_t count[], size_t stridelevels);
+#ifndef GASNET_H
+#define gasnett_format_memveclist(buf_arg, count_arg, list_arg)                                                        \
+	gasnett_format_memveclist((buf_arg), (count_arg), (gasnet_memvec_t const *)(list_arg))
+#define gasnett_format_putvgetv gasneti_format_putvgetv
+#define gasnett_format_putigeti gasneti_format_putigeti
+#define gasnett_format_strides gasneti_format_strides
+#define gasnett_format_putsgets gasneti_format_putsgets
+#endif
+
 #ifdef __cplusplus
 }
 #endif

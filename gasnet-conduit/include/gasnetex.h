@@ -12,6 +12,7 @@
  */
 #ifndef GASNETEX_H
 #define GASNETEX_H
+#define _INCLUDED_GASNETEX_H
 
 #include <gasnet_pgas_base.h>
 
@@ -73,6 +74,11 @@ typedef uint32_t gex_TI_t;
 #define GEX_TI_IS_REQ ((gex_TI_t)8)
 #define GEX_TI_IS_LONG ((gex_TI_t)16)
 #define GEX_TI_ALL ((gex_TI_t)31)
+/* Part of gasnet_tools.h, but of these types: the names in a value, as text with its end into buf, unless that is NULL.
+ * Returns the bytes that it needs. */
+PGAS_EXPORT size_t gasnett_format_dt(char *buf, gex_DT_t dt) PGAS_NOEXCEPT;
+PGAS_EXPORT size_t gasnett_format_op(char *buf, gex_OP_t op) PGAS_NOEXCEPT;
+PGAS_EXPORT size_t gasnett_format_ti(char *buf, gex_TI_t ti) PGAS_NOEXCEPT;
 #define GASNET_SUPPORTS_TI_SRCRANK 1
 #define GASNET_SUPPORTS_TI_EP 1
 #define GASNET_SUPPORTS_TI_ENTRY 1
@@ -212,6 +218,15 @@ PGAS_EXPORT void gex_System_QueryHostInfo(gex_RankInfo_t **info_p, gex_Rank_t *i
 					  gex_Rank_t *my_info_index_p) PGAS_NOEXCEPT;
 PGAS_EXPORT void gex_System_QueryMyPosition(gex_Rank_t *nbrhd_set_size_p, gex_Rank_t *nbrhd_set_rank_p,
 					    gex_Rank_t *host_set_size_p, gex_Rank_t *host_set_rank_p) PGAS_NOEXCEPT;
+
+/* --- split barriers of all nodes, with or without a name: of GASNet-1, and part of GASNet-EX ---------------------- */
+
+PGAS_EXPORT void gasnet_barrier_notify(int id, int flags) PGAS_NOEXCEPT;
+PGAS_EXPORT int gasnet_barrier_wait(int id, int flags) PGAS_NOEXCEPT;
+PGAS_EXPORT int gasnet_barrier_try(int id, int flags) PGAS_NOEXCEPT;
+PGAS_EXPORT int gasnet_barrier(int id, int flags) PGAS_NOEXCEPT; /* notify and wait in one */
+/* Returns non-zero if nobody named the last completed barrier, else 0 and the name in *id. */
+PGAS_EXPORT int gasnet_barrier_result(int *id) PGAS_NOEXCEPT;
 
 /* --- handler-safe locks ------------------------------------------------------------------------------------------- */
 

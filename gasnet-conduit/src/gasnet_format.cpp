@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Lists and strides of transfers as text, for messages of programs. The caller brings a buffer of the size that
-// *_bufsz answers.
-#include <gasnet.h>
-#include <gasnet_tools.h>
+// Lists and strides of transfers, and masks of GASNet-EX, as text, for messages of programs. The caller brings a buffer
+// of the size that *_bufsz answers.
+#include "gasnet_objects.hpp"
 
+#include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
+#include <string>
+
+#include <gasnet.h>
+#include <gasnet_tools.h>
 
 namespace {
 
@@ -47,12 +51,48 @@ struct bounds {
 	void *last() const { return reinterpret_cast<void *>(high); }
 };
 
-void add_strides(writer &out, size_t count, const size_t *list)
+void add_number(writer &out, const char *before, size_t n)
+{
+	out.add("%s%zu", before, n);
+}
+
+void add_number(writer &out, const char *before, ptrdiff_t n)
+{
+	out.add("%s%td", before, n);
+}
+
+template <class Number>
+void add_strides(writer &out, size_t count, const Number *list)
 {
 	out.add("[");
 	for (size_t i = 0; i < count; i++)
-		out.add("%s%zu", i ? ", " : "", list[i]);
+		add_number(out, i ? ", " : "", list[i]);
 	out.add("]");
+}
+
+struct named_bit {
+	uint32_t bit;
+	const char *name;
+};
+
+// Names with | between them; bits without a name follow as a number.
+template <size_t Count>
+size_t format_mask(char *buf, uint32_t mask, const named_bit (&bits)[Count])
+{
+	std::string text;
+	for (const named_bit &b : bits)
+		if (mask & b.bit) {
+			text += (text.empty() ? "" : "|") + std::string(b.name);
+			mask &= ~b.bit;
+		}
+	if (mask || text.empty()) {
+		char rest[16];
+		snprintf(rest, sizeof rest, "0x%" PRIx32, mask);
+		text += (text.empty() ? "" : "|") + std::string(rest);
+	}
+	if (buf)
+		memcpy(buf, text.c_str(), text.size() + 1);
+	return text.size() + 1;
 }
 
 } // namespace
@@ -169,4 +209,82 @@ extern "C" size_t gasnett_format_putigeti(char *buf, gasnet_node_t node, size_t 
 	at += snprintf(at, kHead / 2, ", from ");
 	gasnett_format_addrlist(at, srccount, srclist, srclen);
 	return dstcount * dstlen;
+}
+
+// --- the same for GASNet-EX ------------------------------------------------------------------------------------------
+
+extern "C" size_t gasneti_format_putvgetv(char *buf, gex_TM_t tm, gex_Rank_t rank, size_t dstcount,
+					  gex_Memvec_t const dstlist[], size_t srccount, gex_Memvec_t const srclist[])
+{
+	static_assert(sizeof(gex_Memvec_t) == sizeof(gasnet_memvec_t) &&
+		      offsetof(gex_Memvec_t, gex_len) == offsetof(gasnet_memvec_t, len));
+	return gasnett_format_putvgetv(buf, gasnet::team_jobrank("gasnett_format_putvgetv", tm, rank), dstcount,
+				       reinterpret_cast<const gasnet_memvec_t *>(dstlist), srccount,
+				       reinterpret_cast<const gasnet_memvec_t *>(srclist));
+}
+
+extern "C" size_t gasneti_format_putigeti(char *buf, gex_TM_t tm, gex_Rank_t rank, size_t dstcount,
+					  void *const dstlist[], size_t dstlen, size_t srccount, void *const srclist[],
+					  size_t srclen)
+{
+	return gasnett_format_putigeti(buf, gasnet::team_jobrank("gasnett_format_putigeti", tm, rank), dstcount,
+				       dstlist, dstlen, srccount, srclist, srclen);
+}
+
+extern "C" void gasneti_format_strides(char *buf, size_t count, const ptrdiff_t *list)
+{
+	writer out(buf, gasnett_format_strides_bufsz(count));
+	add_strides(out, count, list);
+}
+
+extern "C" size_t gasneti_format_putsgets(char *buf, void *, gex_TM_t tm, gex_Rank_t rank, void *dstaddr,
+					  const ptrdiff_t dststrides[], void *srcaddr, const ptrdiff_t srcstrides[],
+					  size_t elemsz, const size_t count[], size_t stridelevels)
+{
+	size_t bytes = elemsz;
+	for (size_t i = 0; i < stridelevels; i++)
+		bytes *= count[i];
+	writer out(buf, gasnett_format_putsgets_bufsz(stridelevels));
+	out.add("%zu bytes with node %u, %zu levels, elements of %zu bytes, counts ", bytes,
+		gasnet::team_jobrank("gasnett_format_putsgets", tm, rank), stridelevels, elemsz);
+	add_strides(out, stridelevels, count);
+	out.add(", to %p ", dstaddr);
+	add_strides(out, stridelevels, dststrides);
+	out.add(", from %p ", srcaddr);
+	add_strides(out, stridelevels, srcstrides);
+	return bytes;
+}
+
+extern "C" size_t gasnett_format_dt(char *buf, gex_DT_t dt) noexcept
+{
+	static constexpr named_bit bits[] = {{GEX_DT_I32, "GEX_DT_I32"},  {GEX_DT_U32, "GEX_DT_U32"},
+					     {GEX_DT_I64, "GEX_DT_I64"},  {GEX_DT_U64, "GEX_DT_U64"},
+					     {GEX_DT_FLT, "GEX_DT_FLT"},  {GEX_DT_DBL, "GEX_DT_DBL"},
+					     {GEX_DT_USER, "GEX_DT_USER"}};
+	return format_mask(buf, dt, bits);
+}
+
+extern "C" size_t gasnett_format_op(char *buf, gex_OP_t op) noexcept
+{
+	static constexpr named_bit bits[] = {
+		{GEX_OP_ADD, "GEX_OP_ADD"},     {GEX_OP_SUB, "GEX_OP_SUB"},         {GEX_OP_INC, "GEX_OP_INC"},
+		{GEX_OP_DEC, "GEX_OP_DEC"},     {GEX_OP_MULT, "GEX_OP_MULT"},       {GEX_OP_MIN, "GEX_OP_MIN"},
+		{GEX_OP_MAX, "GEX_OP_MAX"},     {GEX_OP_AND, "GEX_OP_AND"},         {GEX_OP_OR, "GEX_OP_OR"},
+		{GEX_OP_XOR, "GEX_OP_XOR"},     {GEX_OP_SET, "GEX_OP_SET"},         {GEX_OP_CAS, "GEX_OP_CAS"},
+		{GEX_OP_USER, "GEX_OP_USER"},   {GEX_OP_USER_NC, "GEX_OP_USER_NC"}, {GEX_OP_FADD, "GEX_OP_FADD"},
+		{GEX_OP_FSUB, "GEX_OP_FSUB"},   {GEX_OP_FINC, "GEX_OP_FINC"},       {GEX_OP_FDEC, "GEX_OP_FDEC"},
+		{GEX_OP_FMULT, "GEX_OP_FMULT"}, {GEX_OP_FMIN, "GEX_OP_FMIN"},       {GEX_OP_FMAX, "GEX_OP_FMAX"},
+		{GEX_OP_FAND, "GEX_OP_FAND"},   {GEX_OP_FOR, "GEX_OP_FOR"},         {GEX_OP_FXOR, "GEX_OP_FXOR"},
+		{GEX_OP_SWAP, "GEX_OP_SWAP"},   {GEX_OP_FCAS, "GEX_OP_FCAS"},       {GEX_OP_GET, "GEX_OP_GET"}};
+	return format_mask(buf, op, bits);
+}
+
+extern "C" size_t gasnett_format_ti(char *buf, gex_TI_t ti) noexcept
+{
+	static constexpr named_bit bits[] = {{GEX_TI_SRCRANK, "GEX_TI_SRCRANK"},
+					     {GEX_TI_EP, "GEX_TI_EP"},
+					     {GEX_TI_ENTRY, "GEX_TI_ENTRY"},
+					     {GEX_TI_IS_REQ, "GEX_TI_IS_REQ"},
+					     {GEX_TI_IS_LONG, "GEX_TI_IS_LONG"}};
+	return format_mask(buf, static_cast<uint32_t>(ti), bits);
 }

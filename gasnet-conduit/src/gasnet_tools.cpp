@@ -124,17 +124,17 @@ extern "C" int gasnett_cpu_count(void)
 	return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-extern "C" void gasnett_set_affinity(int rank)
+extern "C" int gasnett_set_affinity(int rank)
 {
 	cpu_set_t all, one;
 	if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) == 0)
-		return;
+		return 1;
 	int n = rank % CPU_COUNT(&all), cpu = 0;
 	while (!CPU_ISSET(cpu, &all) || n-- > 0)
 		cpu++;
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
-	sched_setaffinity(0, sizeof one, &one);
+	return sched_setaffinity(0, sizeof one, &one) != 0;
 }
 
 extern "C" const char *gasnett_gethostname(void)

@@ -44,6 +44,32 @@ $cc -std=gnu11 -Wall -Wextra -Werror -DGASNET_SEQ $flags -fsyntax-only "$work/h.
 check "handlers in C"
 $cxx -std=c++17 -Wall -Wextra -Werror -Wno-cast-function-type -DGASNET_SEQ $flags -fsyntax-only "$work/h.cpp"
 check "handlers in C++"
+# GASNet-EX's own form of what has two, where gasnet.h is not included; GASNet-1's where it is; names of its own build
+cat >"$work/h.c" <<'TEXT'
+#include <gasnetex.h>
+#include <gasnet_vis.h>
+int barrier(void);
+int barrier(void)
+{
+	gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
+	return gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS) + gasnet_barrier(SIZEOF_INT, 0);
+}
+size_t text(char *buf, gex_TM_t tm, gex_Memvec_t *list, void *at);
+size_t text(char *buf, gex_TM_t tm, gex_Memvec_t *list, void *at)
+{
+	const ptrdiff_t strides[] = {-8};
+	const size_t count[] = {3};
+	gasnett_format_memveclist(buf, 1, list);
+	gasnett_format_strides(buf, 1, strides);
+	return gasnett_format_putsgets(buf, NULL, tm, 0, at, strides, at, strides, 8, count, 1) +
+	       gasnett_format_putvgetv(buf, tm, 0, 1, list, 1, list);
+}
+TEXT
+cp "$work/h.c" "$work/h.cpp"
+$cc -std=gnu11 -Wall -Wextra -Werror -DGASNET_SEQ $flags -fsyntax-only "$work/h.c"
+check "gasnetex.h without gasnet.h, C"
+$cxx -std=c++17 -Wall -Wextra -Werror -DGASNET_SEQ $flags -fsyntax-only "$work/h.cpp"
+check "gasnetex.h without gasnet.h, C++"
 # names of gasnet_tools.h that programs use without gasnet.h
 cat >"$work/h.c" <<'TEXT'
 #define GASNETT_LITE_MODE

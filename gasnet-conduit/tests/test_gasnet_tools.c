@@ -219,6 +219,33 @@ static void test_lists_and_strides_fit_their_buffers(void **state)
 	free(text);
 }
 
+static void test_unused_arguments_are_evaluated_once(void **state)
+{
+	(void)state;
+	int n[8] = {0};
+	GASNETT_UNUSED_ARGS1(n[0]++);
+	GASNETT_UNUSED_ARGS2(n[0]++, n[1]++);
+	GASNETT_UNUSED_ARGS8(n[0]++, n[1]++, n[2]++, n[3]++, n[4]++, n[5]++, n[6]++, n[7]++);
+	assert_true(n[0] == 3 && n[1] == 2 && n[2] == 1 && n[7] == 1);
+	assert_int_equal(gasnett_set_affinity(0), 0);
+}
+
+static void test_names_of_masks(void **state)
+{
+	(void)state;
+	char text[80];
+	assert_int_equal(gasnett_format_dt(NULL, GEX_DT_I32 | GEX_DT_USER), strlen("GEX_DT_I32|GEX_DT_USER") + 1);
+	const size_t bytes = gasnett_format_dt(text, GEX_DT_I32 | GEX_DT_USER);
+	assert_int_equal(bytes, strlen(text) + 1);
+	assert_string_equal(text, "GEX_DT_I32|GEX_DT_USER");
+	gasnett_format_op(text, GEX_OP_FCAS | GEX_OP_GET | 0x8000);
+	assert_string_equal(text, "GEX_OP_FCAS|GEX_OP_GET|0x8000");
+	gasnett_format_ti(text, GEX_TI_EP);
+	assert_string_equal(text, "GEX_TI_EP");
+	gasnett_format_op(text, 0);
+	assert_string_equal(text, "0x0");
+}
+
 static void test_version_and_program(void **state)
 {
 	(void)state;
@@ -293,6 +320,8 @@ int main(void)
 		cmocka_unit_test(test_environment_defaults_and_values),
 		cmocka_unit_test(test_verboseenv_shows_each_setting_once),
 		cmocka_unit_test(test_lists_and_strides_fit_their_buffers),
+		cmocka_unit_test(test_names_of_masks),
+		cmocka_unit_test(test_unused_arguments_are_evaluated_once),
 		cmocka_unit_test(test_version_and_program),
 		cmocka_unit_test(test_count0s_and_checksum),
 		cmocka_unit_test(test_threadkey_keeps_value),
