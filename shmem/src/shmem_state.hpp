@@ -220,8 +220,8 @@ enum class until {
 					   const char *name, until when = until::reusable);
 [[gnu::cold, gnu::noinline]] void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe,
 					   const char *name, until when = until::reusable);
-// the same for one value of up to 8 bytes in a register, so that the hot path spills nothing; noexcept: the calls, which
-// are, can then end by a jump to it, and need no frame
+// the same for one value of up to 8 bytes in a register, so that the hot path spills nothing; noexcept: the calls,
+// which are, can then end by a jump to it, and need no frame
 [[gnu::noinline]] void cold_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name) noexcept;
 [[gnu::cold, gnu::noinline]] uint64_t cold_g(context *c, const void *source, size_t bytes, int pe, const char *name);
 // value and compare come in registers; returns the old value

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// device_queue_memory.cpp: the memory that a queue may copy to and from: its own, a program's, and that of peers.
+#include "device_queue.hpp"
+
+#include "device_door.hpp"
+#include "device_locks.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <pgas/pgas_machine.hpp>
+
+namespace pgas::devices {
+
+// Zeros for new memory, and a place among the regions. Ends the memory when that fails.
+int queued_kind::make(region r, from whom, std::unique_lock<std::mutex> &lock, region &out)
+{
+	int rc = has_locks() ? make_locks(r) : 0;
+	if (rc == 0)
+		rc = submit_fill(reinterpret_cast<void *>(r.at), 0, r.bytes);
+	if (rc == 0)
+		rc = wait_unlocked(lock);
+	if (rc != 0) {
+		end_one({r, whom});
+		return rc;
+	}
+	regions_.push_back({r, whom});
+	out = r;
+	return 0;
+}
+
+int queued_kind::allocate(size_t bytes, size_t page_bytes, region &out)
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	std::unique_lock<std::mutex> lock(mutex_);
+	region r;
+	int rc = begin_flushed();
+	if (rc == 0 && page_bytes > kDevicePageBytes)
+		rc = failed(-EOPNOTSUPP, "page size", "pages of the device have 2 MiB");
+	if (rc == 0 && bytes > SIZE_MAX / 2)
+		rc = failed(-ENOMEM, name(), "no device has so much memory");
+	if (rc == 0)
+		rc = get_memory(round_up(bytes ? bytes : 1, kDevicePageBytes), r);
+	return rc != 0 ? rc : make(r, from::us, lock, out);
+}
+
+int queued_kind::adopt(void *memory, size_t bytes, region &out)
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	std::unique_lock<std::mutex> lock(mutex_);
+	region r;
+	r.at = reinterpret_cast<uintptr_t>(memory);
+	r.bytes = bytes;
+	const int rc = begin_flushed();
+	return rc != 0 ? rc : make(r, from::elsewhere, lock, out);
+}
+
+int queued_kind::join(void *memory, size_t bytes, region &out)
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	const std::lock_guard<std::mutex> lock(mutex_);
+	const auto at = reinterpret_cast<uintptr_t>(memory);
+	region r;
+	size_t whole = 0;
+	place where = place::pageable;
+	int rc = begin_locked();
+	if (rc == 0)
+		rc = find(memory, where);
+	if (rc != 0)
+		return rc;
+	if (where != place::device)
+		return failed(-EINVAL, "join", "it is not memory of the device");
+	for (const known &one : regions_)
+		if (one.whom != from::elsewhere && at - one.r.at < one.r.bytes)
+			return failed(-EINVAL, "join", "it is memory of this library");
+	if (range_of(at, r.at, whole) != 0) {
+		r.at = at;
+		whole = bytes;
+	}
+	if (!bytes || bytes > whole - (at - r.at))
+		return failed(-EINVAL, "join", "it reaches beyond the end of what the driver has allocated");
+	r.bytes = whole;
+	rc = has_locks() ? make_locks(r) : 0;
+	if (rc != 0)
+		return rc;
+	regions_.push_back({r, from::elsewhere});
+	out = r;
+	return 0;
+}
+
+uint64_t queued_kind::number() const
+{
+	const visit in(*this);
+	return in.rc == 0 ? number_of_device() : 0;
+}
+
+int queued_kind::give(const region &r, handle &out)
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	out = {};
+	out.bytes = r.bytes;
+	out.pid = getpid();
+	const int rc = give_memory(r, out);
+	if (rc != 0)
+		return rc;
+	out.device = number_of_device();
+	if (out.fd >= 0)
+		out.door = door_offer(out.fd);
+	if (has_locks())
+		out.door = door_offer(lock_fd(r));
+	return 0;
+}
+
+// A handle is what another process says; where the driver tells how much memory it is, it must be enough.
+int queued_kind::open_checked(const handle &from, region &out)
+{
+	if (from.pid == getpid())
+		return failed(-EINVAL, "take", "the handle is of a region of this process, which is used as it is");
+	uintptr_t at = 0, start = 0;
+	size_t bytes = 0;
+	const int rc = open_memory(from, at);
+	if (rc != 0)
+		return rc;
+	out.at = at;
+	out.bytes = from.bytes;
+	if (from.bytes && (range_of(at, start, bytes) != 0 || (at >= start && bytes - (at - start) >= from.bytes)))
+		return 0;
+	end_memory(out, true);
+	out = {};
+	return failed(-EINVAL, "take", "the handle is not that of a region");
+}
+
+int queued_kind::take(const handle &h, region &out)
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return in.rc;
+	const std::lock_guard<std::mutex> lock(mutex_);
+	region r;
+	int rc = begin_flushed();
+	if (rc == 0)
+		rc = open_checked(h, r);
+	if (rc != 0)
+		return rc;
+	rc = has_locks() ? open_locks(h.pid, lock_fd_of(h), h.door, r) : 0;
+	if (rc != 0) {
+		end_memory(r, true);
+		return rc;
+	}
+	regions_.push_back({r, from::peer});
+	out = r;
+	return 0;
+}
+
+void queued_kind::end_one(const known &one)
+{
+	if (has_locks())
+		end_locks(one.r, one.whom == from::peer);
+	if (one.whom == from::elsewhere)
+		end_given(one.r);
+	else
+		end_memory(one.r, one.whom == from::peer);
+}
+
+void queued_kind::end(region &r)
+{
+	const visit in(*this);
+	const std::lock_guard<std::mutex> lock(mutex_);
+	const auto it = std::find_if(regions_.begin(), regions_.end(), [&](const known &k) { return k.r.at == r.at; });
+	if (in.rc == 0 && it != regions_.end()) {
+		begin_flushed();
+		settle_now();
+		end_one(*it);
+		regions_.erase(it);
+	}
+	r = {};
+}
+
+int queued_kind::find(const void *ptr, place &out) const
+{
+	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	for (const known &one : regions_)
+		if (at - one.r.at < one.r.bytes) {
+			out = place::device;
+			return 0;
+		}
+	return place_of(ptr, out);
+}
+
+bool queued_kind::is_ours(const void *ptr, size_t bytes) const
+{
+	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	return std::any_of(regions_.begin(), regions_.end(), [&](const known &one) {
+		return at - one.r.at < one.r.bytes && bytes <= one.r.bytes - (at - one.r.at);
+	});
+}
+
+bool queued_kind::owns(const void *ptr) const
+{
+	const visit in(*this);
+	if (in.rc != 0)
+		return false;
+	const std::lock_guard<std::mutex> lock(mutex_);
+	place where = place::pageable;
+	return open_ && find(ptr, where) == 0 && where == place::device;
+}
+
+} // namespace pgas::devices
