@@ -60,6 +60,7 @@ struct options { // what both commands understand
 
 std::string own_folder(); // of the running program
 
+std::vector<std::string> split(const std::string &line, char at);
 std::vector<row> list_rows(const std::string &program);
 // In each round every group of rows runs on all columns before the next group does.
 void run(const settings &s, const std::vector<row> &rows, std::vector<column> &columns);

@@ -12,7 +12,6 @@
 #include <cstdlib>
 
 namespace bench {
-namespace {
 
 std::vector<std::string> split(const std::string &line, char at)
 {
@@ -25,6 +24,8 @@ std::vector<std::string> split(const std::string &line, char at)
 	}
 	return parts;
 }
+
+namespace {
 
 // Returns the lines that a program prints; its stderr goes where ours goes.
 std::vector<std::string> lines_of(const std::vector<std::string> &command, const std::string &folder = "")

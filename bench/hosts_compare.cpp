@@ -29,6 +29,7 @@ constexpr char kUsage[] =
 	"  --hosts A,B      two real hosts, A this one; this build's files must be there too (default: made-up hosts)\n"
 	"  --agent COMMAND  what runs a command on another host, as ssh does (default: ssh -x, or that of the made-up "
 	"hosts)\n"
+	"  --net A,B,...    a column of ours for each of these values of FI_PGAS_NET (default: one, as it is set)\n"
 	"  --launcher NAME  of our programs: oshrun, hydra or mpirun (default: the first that starts one on both)\n"
 	"  --oshcc FILE     Open MPI's oshcc (default: oshcc.openmpi, or an oshcc in PATH that is Open MPI's)\n"
 	"  --alone          leave Open MPI out\n"
@@ -43,6 +44,7 @@ struct arguments {
 	bench::options common;
 	const char *oshcc = nullptr;
 	std::string hosts, agent, launcher;
+	words nets;
 	bool alone = false, raw = false, list = false;
 };
 
@@ -63,6 +65,8 @@ bool parse(int argc, char **argv, arguments &a)
 			a.oshcc = argv[++i];
 		else if (word == "--hosts" && more)
 			a.hosts = argv[++i];
+		else if (word == "--net" && more)
+			a.nets = bench::split(argv[++i], ',');
 		else if (word == "--agent" && more)
 			a.agent = argv[++i];
 		else if (word == "--launcher" && more)
@@ -241,8 +245,13 @@ int compare(const arguments &a, const std::string &top, const std::string &peer)
 		all.columns.push_back(c);
 	};
 	if (!a.raw)
-		if (const words launcher = our_launcher(a, on, top); !launcher.empty())
-			library("pgas", ours, launcher);
+		if (const words launcher = our_launcher(a, on, top); !launcher.empty()) {
+			if (a.nets.empty())
+				library("pgas", ours, launcher);
+			for (const std::string &net : a.nets)
+				library(("pgas, " + net).c_str(), ours,
+					joined(launcher, {"env", "FI_PGAS_NET=" + net}));
+		}
 	if (const words launcher = peer.empty() ? words{} : openmpi_words(peer, on);
 	    !launcher.empty() && bench::compile(peer, {}, sources, theirs))
 		library("Open MPI", theirs, launcher);
