@@ -108,7 +108,8 @@ static void shown_readably(struct node *n, struct fid_av *av)
 	if (!team_over_link())
 		return;
 	CHECK_EQ(sscanf(strchr(text, '?'), "?%15[^=]=%63[0-9.]:%u/%u", link, ip, &port, &link_ep), 4);
-	CHECK(strcmp(link, "net") == 0 || strcmp(link, "tcp") == 0 || strcmp(link, "tcp;ofi_rxm") == 0);
+	CHECK(strcmp(link, "socket") == 0 || strcmp(link, "net") == 0 || strcmp(link, "tcp") == 0 ||
+	      strcmp(link, "tcp;ofi_rxm") == 0);
 	CHECK_STR(ip, "127.0.0.1");
 	CHECK(port > 0 && port < 65536);
 }

@@ -15,7 +15,7 @@ struct params {
 #undef PGAS_PARAM
 };
 const params &parameters();
-// FI_PGAS_NET: "auto", "off", or the provider that carries the link to other hosts, with an interface if wanted.
+// FI_PGAS_NET: "auto", "off", or the network that carries the link to other hosts, with an interface if wanted.
 const char *parameters_net();
 
 inline constexpr size_t kInjectBytes = PGAS_INJECT_BYTES;

@@ -114,7 +114,8 @@ struct port_ops {
 	void (*ring)(port &p);
 };
 
-// The port that FI_PGAS_NET asks for; null, and why. wish: "auto", "verbs[:DEVICE[:PORT]]", or "PROVIDER[:DOMAIN]".
+// The port that FI_PGAS_NET asks for; null, and why. wish: "auto", "verbs[:DEVICE[:PORT]]",
+// "socket[:INTERFACE]", or "PROVIDER[:DOMAIN]".
 port *port_open(const char *wish, size_t packet, std::string &why);
 // Can there be a link at all? ask: libfabric is asked, which takes time; else what the system shows must do:
 // FI_PGAS_NET is not "off", and names a network, or there is an adapter or an interface that others may reach.
@@ -122,11 +123,13 @@ bool link_possible(bool ask);
 fid_nic *link_nic();                   // of the adapter that a link would take by itself; null: none
 const char *port_kind_name(char kind); // of an address, for people
 
-// The two kinds. device: empty, or "DEVICE[:PORT]".
+// The three kinds. device: empty, or "DEVICE[:PORT]"; interface: empty, or its name.
 port *port_ofi_open(const char *wish, size_t packet, std::string &why);
 port *port_verbs_open(const std::string &device, size_t packet, std::string &why);
 // There is an adapter; opening it may still fail. nic: what there is to know about it, where that is asked for.
 bool verbs_usable(const std::string &device, std::string &why, fid_nic **nic = nullptr);
-inline constexpr char kVerbsKind = 'b';
+port *port_socket_open(const std::string &interface, size_t packet, std::string &why);
+bool socket_usable(const std::string &interface, std::string &why);
+inline constexpr char kVerbsKind = 'b', kSocketKind = 's';
 
 } // namespace pgas

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which port carries the link: an RDMA adapter by itself, or a network provider of libfabric.
+// Which port carries the link: an RDMA adapter by itself, a network provider of libfabric, or TCP by itself.
 #include "net_nic.hpp"
 #include "net_port.hpp"
 #include "port_ofi.hpp"
@@ -11,7 +11,7 @@
 
 #include <atomic>
 #include <cstring>
-#include <string_view>
+#include <string>
 
 namespace pgas {
 namespace {
@@ -34,54 +34,60 @@ bool has_adapter()
 	return !names_in(kAdapters).empty() || !names_in("/sys/class/cxi").empty();
 }
 
-// "verbs" or "verbs:DEVICE[:PORT]"; not "verbs;ofi_rxm", which is libfabric's.
-bool asks_for_verbs(std::string_view wish)
-{
-	return wish == "verbs" || wish.starts_with("verbs:");
-}
+// FI_PGAS_NET in its two parts; "verbs;ofi_rxm" is libfabric's, not "verbs".
+struct wanted {
+	std::string name, where;
+	explicit wanted(const char *wish) : name(wish)
+	{
+		if (const size_t colon = name.find(':'); colon != name.npos) {
+			where = name.substr(colon + 1);
+			name.resize(colon);
+		}
+	}
+	bool any() const { return name == "auto"; }
+	bool verbs() const { return name == "verbs" || (any() && where.empty()); }
+	bool socket() const { return name == "socket"; }
+	bool libfabric() const { return name != "verbs" && name != "socket"; }
+};
 
-bool may_be_verbs(std::string_view wish)
+// What it asks for, or by preference an adapter by itself, then what libfabric has. Sockets must be asked for.
+port *open_best(const wanted &w, const char *wish, size_t packet, std::string &why)
 {
-	return wish == "auto" || asks_for_verbs(wish);
-}
-
-std::string verbs_device_of(std::string_view wish)
-{
-	const size_t colon = wish.find(':');
-	return colon == wish.npos ? "" : std::string(wish.substr(colon + 1));
+	if (w.verbs() && (!w.any() || verbs_usable("", why))) {
+		if (port *p = port_verbs_open(w.where, packet, why))
+			return p;
+		if (w.any())
+			PGAS_INFO(FI_LOG_DOMAIN, "no link over verbs: %s\n", why.c_str());
+	}
+	if (w.socket())
+		return port_socket_open(w.where, packet, why);
+	return w.libfabric() ? port_ofi_open(wish, packet, why) : nullptr;
 }
 
 } // namespace
 
 port *port_open(const char *wish, size_t packet, std::string &why)
 {
-	if (asks_for_verbs(wish)) {
-		port *p = port_verbs_open(verbs_device_of(wish), packet, why);
-		if (!p)
-			why = "FI_PGAS_NET=" + std::string(wish) + ": " + why;
-		return p;
-	}
-	if (strcmp(wish, "auto") == 0 && verbs_usable("", why)) {
-		if (port *p = port_verbs_open("", packet, why))
-			return p;
-		PGAS_INFO(FI_LOG_DOMAIN, "no link over verbs: %s\n", why.c_str());
-	}
-	return port_ofi_open(wish, packet, why);
+	const wanted w(wish);
+	port *p = open_best(w, wish, packet, why);
+	if (!p && !w.libfabric())
+		why = "FI_PGAS_NET=" + std::string(wish) + ": " + why;
+	return p;
 }
 
 fid_nic *link_nic()
 {
-	const char *wish = parameters_net();
+	const wanted w(parameters_net());
 	std::string why;
 	fid_nic *nic = nullptr;
-	if (may_be_verbs(wish))
-		verbs_usable(verbs_device_of(wish), why, &nic);
+	if (w.verbs())
+		verbs_usable(w.where, why, &nic);
 	return nic;
 }
 
 const char *port_kind_name(char kind)
 {
-	const char *name = kind == kVerbsKind ? "verbs" : ofi_kind_name(kind);
+	const char *name = kind == kVerbsKind ? "verbs" : kind == kSocketKind ? "socket" : ofi_kind_name(kind);
 	return name ? name : "an unknown provider";
 }
 
@@ -97,8 +103,9 @@ bool link_possible(bool ask)
 		return true;
 	char kind;
 	std::string why;
-	if (!(may_be_verbs(wish) && verbs_usable(verbs_device_of(wish), why)) &&
-	    (asks_for_verbs(wish) || !choose_provider(wish, &kind, why))) {
+	const wanted w(wish);
+	if (!(w.verbs() && verbs_usable(w.where, why)) && !(w.socket() && socket_usable(w.where, why)) &&
+	    !(w.libfabric() && choose_provider(wish, &kind, why))) {
 		PGAS_INFO(FI_LOG_CORE, "no link to other hosts: %s\n", why.c_str());
 		return false;
 	}

@@ -26,6 +26,10 @@ const char *ofi_kind_name(char kind); // null: it is none of these
 // True while this thread asks libfabric for other providers: ours must not answer then.
 bool choosing_provider();
 
+// Of an interface, for the choice between several: the lower the better; 1 is between two for version 6 of IP.
+int interface_rank(const char *name, const std::string &preferred);
+std::string default_interface(); // that the default route takes; empty: there is none
+
 // An IP address becomes 6 or 18 bytes, any other stays as it is. Returns the length, 0: too long.
 size_t address_pack(const char *raw, size_t len, char *out);
 bool address_unpack(uint32_t format, const char *packed, size_t len, char *raw, size_t room);

@@ -76,31 +76,6 @@ bool is_link_local(const fi_info *i)
 	       IN6_IS_ADDR_LINKLOCAL(&static_cast<const sockaddr_in6 *>(i->src_addr)->sin6_addr);
 }
 
-// The interface that the default route takes; empty: there is none.
-std::string default_interface()
-{
-	FILE *f = fopen("/proc/net/route", "re");
-	if (!f)
-		return "";
-	char line[256], name[64];
-	unsigned long to, mask;
-	std::string found;
-	while (found.empty() && fgets(line, sizeof line, f))
-		if (sscanf(line, "%63s %lx %*x %*x %*d %*d %*d %lx", name, &to, &mask) == 3 && !to && !mask)
-			found = name;
-	fclose(f);
-	return found;
-}
-
-// Bridges of containers and virtual machines have the same addresses on every host.
-bool is_inner_bridge(const char *name)
-{
-	for (const char *prefix : {"docker", "virbr", "br-", "veth", "lxc", "cni", "podman"})
-		if (strncmp(name, prefix, strlen(prefix)) == 0)
-			return true;
-	return false;
-}
-
 // The lower the better; negative: never.
 int rank_of(const fi_info *i, const std::string &domain, const std::string &preferred)
 {
@@ -109,7 +84,7 @@ int rank_of(const fi_info *i, const std::string &domain, const std::string &pref
 		return domain != name ? -1 : i->addr_format == FI_SOCKADDR_IN ? 0 : is_link_local(i) ? 2 : 1;
 	if (is_loopback(i) || is_link_local(i))
 		return -1;
-	return (preferred == name ? 0 : is_inner_bridge(name) ? 8 : 4) + (i->addr_format == FI_SOCKADDR_IN6);
+	return interface_rank(name, preferred) + (i->addr_format == FI_SOCKADDR_IN6);
 }
 
 ofi_info best_of(const libfabric_network &libfabric, const candidate &c, const std::string &domain)
@@ -146,7 +121,36 @@ std::string names_of_all()
 	return all;
 }
 
+// Bridges of containers and virtual machines have the same addresses on every host.
+bool is_inner_bridge(const char *name)
+{
+	for (const char *prefix : {"docker", "virbr", "br-", "veth", "lxc", "cni", "podman"})
+		if (strncmp(name, prefix, strlen(prefix)) == 0)
+			return true;
+	return false;
+}
+
 } // namespace
+
+std::string default_interface()
+{
+	FILE *f = fopen("/proc/net/route", "re");
+	if (!f)
+		return "";
+	char line[256], name[64];
+	unsigned long to, mask;
+	std::string found;
+	while (found.empty() && fgets(line, sizeof line, f))
+		if (sscanf(line, "%63s %lx %*x %*x %*d %*d %*d %lx", name, &to, &mask) == 3 && !to && !mask)
+			found = name;
+	fclose(f);
+	return found;
+}
+
+int interface_rank(const char *name, const std::string &preferred)
+{
+	return preferred == name ? 0 : is_inner_bridge(name) ? 8 : 4;
+}
 
 const char *ofi_kind_name(char kind)
 {
@@ -182,8 +186,8 @@ ofi_info choose_provider(const char *wish, char *kind, std::string &why)
 		}
 	}
 	if (!known)
-		why = "FI_PGAS_NET=" + name + ": not a provider that can carry a link; one of auto, off, verbs, " +
-		      names_of_all();
+		why = "FI_PGAS_NET=" + name +
+		      ": not a provider that can carry a link; one of auto, off, verbs, socket, " + names_of_all();
 	else if (name == "tcp;ofi_rxm" && getenv("FI_PROVIDER"))
 		why = "FI_PGAS_NET=tcp;ofi_rxm needs FI_PROVIDER to name it, too: FI_PROVIDER=\"pgas,tcp;ofi_rxm\"";
 	else if (!domain.empty())

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The port over TCP sockets: its table, exposed memory, polling and waiting, opening.
+#include "port_socket.hpp"
+#include "net_proof.hpp"
+#include "port_ofi.hpp"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+constexpr size_t kBulkFrom = 16384;
+constexpr size_t kLookedAt = 2;      // so many lines are read without asking which have something
+constexpr uint32_t kLooksAside = 32; // polls between two looks at who calls, while lines are read without asking
+constexpr int kReadyAtOnce = 32;
+
+void socket_close(port *of)
+{
+	std::unique_ptr<socket_port> p(&socket_of(*of));
+	for (const auto &l : p->lines) {
+		if (l->state != line_state::up)
+			continue;
+		// a socket that is closed with something unread throws away what it still has to send
+		char rest[4096];
+		shutdown(l->fd.get(), SHUT_WR);
+		for (int i = 0; i < 64 && recv(l->fd.get(), rest, sizeof rest, MSG_DONTWAIT) > 0; i++)
+			;
+	}
+}
+
+size_t socket_address(const port &p, char *out)
+{
+	const std::string &a = socket_of(p).address;
+	memcpy(out, a.data(), a.size());
+	return a.size();
+}
+
+std::string socket_show(const port &of, const char *addr, size_t len)
+{
+	return len == socket_of(of).address.size() ? address_show(FI_SOCKADDR, addr, len) : "";
+}
+
+int socket_insert(port &of, const char *addr, size_t len, uint64_t *to)
+{
+	socket_port &p = socket_of(of);
+	const std::string address(addr, len);
+	if (socket_show(p, addr, len).empty() || address == p.address)
+		return -FI_EINVAL;
+	const auto it = p.by_address.find(address);
+	const bool known = it != p.by_address.end() && it->second->state != line_state::failed;
+	socket_line &l = known ? *it->second : line_new(p, address);
+	l.users++;
+	*to = number_of(l);
+	return 0;
+}
+
+void socket_remove(port &p, uint64_t to)
+{
+	socket_line &l = line_of(to);
+	if (--l.users == 0)
+		line_take_out(socket_of(p), l);
+}
+
+// May something be sent now? 0, -FI_EAGAIN, or why never.
+int ready(socket_port &p, socket_line &l)
+{
+	if (l.state == line_state::up) [[likely]]
+		return l.out.size() < kOutMost ? 0 : -FI_EAGAIN;
+	if (l.state == line_state::idle)
+		line_call(p, l);
+	return l.state == line_state::failed ? -FI_ECONNRESET : -FI_EAGAIN;
+}
+
+template <class Record>
+void begin_record(record_out &r, const Record &head, const void *bytes, size_t len)
+{
+	memcpy(r.head, &head, sizeof head);
+	r.head_len = sizeof head;
+	r.bytes = static_cast<const char *>(bytes);
+	r.len = len;
+	r.pad = 0;
+	r.gone = 0;
+	r.work = nullptr;
+	r.of_transfer = false;
+	r.key = 0;
+}
+
+int socket_send(port &of, uint64_t to, const void *bytes, size_t len, void *, port_work *work)
+{
+	socket_port &p = socket_of(of);
+	socket_line &l = line_of(to);
+	if (const int rc = ready(p, l)) [[unlikely]]
+		return rc;
+	record_out r;
+	begin_record(r, head_of(record_kind::packet, len), bytes, len);
+	r.pad = static_cast<uint32_t>(round_up(len, 8) - len);
+	r.work = work;
+	return line_send(p, l, r);
+}
+
+int socket_write(port &of, uint64_t to, const void *from, size_t len, void *, uint64_t addr, uint64_t key,
+		 port_work *work)
+{
+	socket_port &p = socket_of(of);
+	socket_line &l = line_of(to);
+	if (len > kRecordBulkMost || !len)
+		return -FI_EINVAL;
+	if (const int rc = ready(p, l))
+		return rc;
+	record_out r;
+	begin_record(r, write_record{head_of(record_kind::write, len), key, addr}, from, len);
+	r.work = work;
+	r.of_transfer = true;
+	const int rc = line_send(p, l, r);
+	if (rc == 1)
+		p.told.push_back({port_event_kind::done, 0, work});
+	return rc < 0 ? rc : 0;
+}
+
+int socket_read(port &of, uint64_t to, void *into, size_t len, void *, uint64_t addr, uint64_t key, port_work *work)
+{
+	socket_port &p = socket_of(of);
+	socket_line &l = line_of(to);
+	if (len > kRecordBulkMost || !len)
+		return -FI_EINVAL;
+	if (const int rc = ready(p, l))
+		return rc;
+	if (l.reads.size() + (l.bulk.work != nullptr) >= kReadsMost)
+		return -FI_EAGAIN;
+	record_out r;
+	begin_record(r, read_record{head_of(record_kind::read, len), key, addr, l.next_read}, nullptr, 0);
+	const int rc = line_send(p, l, r);
+	if (rc < 0)
+		return rc;
+	l.reads.push_back({l.next_read++, static_cast<char *>(into), len, work});
+	return 0;
+}
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+// Peers name it by its key, and bytes from its beginning on.
+int socket_expose(port &of, void *base, size_t len, port_rights rights, port_memory *out)
+{
+	socket_port &p = socket_of(of);
+	*out = {};
+	if (!rights)
+		return 0;
+	uint64_t key;
+	do {
+		key = random_word();
+	} while (key < 2 || p.memory.contains(key)); // a stray 0 or 1 must never be one
+	p.memory[key] = {static_cast<char *>(base), len, rights};
+	out->key = key;
+	return 0;
+}
+
+void socket_conceal(port &of, port_memory &m)
+{
+	socket_port &p = socket_of(of);
+	const uint64_t key = std::exchange(m, {}).key;
+	if (!key || !p.memory.erase(key))
+		return;
+	for (size_t i = p.up.size(); i-- > 0;) {
+		socket_line &l = *p.up[i];
+		const bool used = l.bulk.key == key ||
+				  std::ranges::any_of(l.out, [key](const record_out &r) { return r.key == key; });
+		if (used)
+			line_lost(p, l, -FI_ECONNRESET, "memory was closed while the peer wrote to it or read it");
+	}
+}
+
+// --- polling ---------------------------------------------------------------------------------------------------------
+
+int take_told(socket_port &p, port_event *events, int most)
+{
+	int n = 0;
+	for (; n < most && !p.told.empty(); p.told.pop_front())
+		events[n++] = p.told.front();
+	return n;
+}
+
+int serve_watched(socket_port &p, socket_watched &w, port_event *events, int most, bool and_lines)
+{
+	if (w.kind == watched_kind::listener)
+		callers_accept(p);
+	if (!w.fd || w.kind == watched_kind::listener || w.kind == watched_kind::bell)
+		return 0; // it ended in this turn, or is not for us
+	if (w.kind == watched_kind::caller) {
+		caller_read(p, static_cast<socket_caller *>(&w));
+		return 0;
+	}
+	auto &l = static_cast<socket_line &>(w);
+	if (l.state == line_state::calling) {
+		line_connected(p, l);
+		return 0;
+	}
+	return most > 0 && (and_lines || l.state == line_state::greeting) ? line_receive(p, l, events, most) : 0;
+}
+
+// Those that epoll says something is to do for.
+int serve_ready(socket_port &p, port_event *events, int most, bool and_lines)
+{
+	epoll_event ready[kReadyAtOnce];
+	const int found = epoll_wait(p.epoll.get(), ready, kReadyAtOnce, 0);
+	int n = 0;
+	for (int i = 0; i < found; i++)
+		n += serve_watched(p, *static_cast<socket_watched *>(ready[i].data.ptr), events + n, most - n,
+				   and_lines);
+	p.dead_lines.clear();
+	p.dead_callers.clear();
+	return n;
+}
+
+// What the kernel did not take, and what came and was not told.
+int serve_pending(socket_port &p, port_event *events, int most)
+{
+	int n = 0;
+	for (size_t i = 0; i < p.pending.size() && n < most;) {
+		socket_line &l = *p.pending[i];
+		if (!l.out.empty())
+			line_flush(p, l);
+		if (l.has_more)
+			n += records_take(p, l, events + n, most - n);
+		if (!l.out.empty() || l.has_more) {
+			i++;
+			continue;
+		}
+		l.listed_pending = false;
+		p.pending[i] = p.pending.back();
+		p.pending.pop_back();
+	}
+	return n;
+}
+
+int socket_poll(port &of, port_event *events, int most)
+{
+	socket_port &p = socket_of(of);
+	int n = p.told.empty() ? 0 : take_told(p, events, most);
+	if (!p.pending.empty())
+		n += serve_pending(p, events + n, most - n);
+	const bool few = p.up.size() <= kLookedAt;
+	for (size_t i = few ? p.up.size() : 0; i-- > 0 && n < most;)
+		if (i < p.up.size()) // the others may have ended
+			n += line_receive(p, *p.up[i], events + n, most - n);
+	if (n < most && (!few || p.unsettled || !p.callers.empty() || ++p.polls % kLooksAside == 0))
+		n += serve_ready(p, events + n, most - n, !few);
+	if (n < most && !p.told.empty())
+		n += take_told(p, events + n, most - n);
+	return n;
+}
+
+void socket_give_back(port &p, void *buffer)
+{
+	chunk_release(socket_of(p), static_cast<in_chunk *>(buffer));
+}
+
+bool socket_gone(port &of, const char *addr, size_t len)
+{
+	const socket_port &p = socket_of(of);
+	const auto it = p.by_address.find(std::string(addr, len));
+	return it != p.by_address.end() && it->second->state == line_state::failed;
+}
+
+std::string socket_trouble(const port &, uint64_t to)
+{
+	return line_of(to).trouble;
+}
+
+// --- waiting ---------------------------------------------------------------------------------------------------------
+
+bool socket_arm(port &of)
+{
+	socket_port &p = socket_of(of);
+	for (socket_line *l : p.pending) {
+		if (l->has_more)
+			return false;
+		if (!l->out.empty())
+			line_watch(p, *l, EPOLLIN | EPOLLOUT);
+	}
+	return p.told.empty();
+}
+
+void socket_wait(port &of, int ms)
+{
+	const socket_port &p = socket_of(of);
+	epoll_event e;
+	if (epoll_wait(p.epoll.get(), &e, 1, ms) == 1 &&
+	    static_cast<socket_watched *>(e.data.ptr)->kind == watched_kind::bell) {
+		uint64_t rings;
+		[[maybe_unused]] const ssize_t n = read(p.bell.fd.get(), &rings, sizeof rings);
+	}
+}
+
+void socket_ring(port &p)
+{
+	const uint64_t one = 1;
+	[[maybe_unused]] const ssize_t n = write(socket_of(p).bell.fd.get(), &one, sizeof one);
+}
+
+constexpr port_ops kSocketPort = {
+	.close = socket_close,
+	.address = socket_address,
+	.show = socket_show,
+	.insert = socket_insert,
+	.remove = socket_remove,
+	.send = socket_send,
+	.poll = socket_poll,
+	.give_back = socket_give_back,
+	.write = socket_write,
+	.read = socket_read,
+	.put_ready = nullptr,
+	.put = nullptr,
+	.expose = socket_expose,
+	.conceal = socket_conceal,
+	.gone = socket_gone,
+	.trouble = socket_trouble,
+	.arm = socket_arm,
+	.wait = socket_wait,
+	.ring = socket_ring,
+};
+
+// --- opening ---------------------------------------------------------------------------------------------------------
+
+bool listen_on(socket_port &p, const socket_interface &at)
+{
+	p.own = at.at;
+	p.own_len = at.len;
+	auto *const own = reinterpret_cast<sockaddr *>(&p.own);
+	p.listener.fd = unique_fd(socket(own->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+	p.epoll = unique_fd(epoll_create1(EPOLL_CLOEXEC));
+	p.bell.fd = unique_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	p.reserve = unique_fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+	socklen_t len = at.len;
+	if (!p.listener.fd || !p.epoll || !p.bell.fd || !p.reserve || bind(p.listener.fd.get(), own, at.len) != 0 ||
+	    listen(p.listener.fd.get(), SOMAXCONN) != 0 || getsockname(p.listener.fd.get(), own, &len) != 0)
+		return false;
+	char packed[kLinkAddressMost];
+	p.address.assign(packed, address_pack(reinterpret_cast<const char *>(own), len, packed));
+	return watch(p, p.listener) && watch(p, p.bell);
+}
+
+} // namespace
+
+port *port_socket_at(const socket_interface &at, size_t packet, std::string &why)
+{
+	auto p = std::make_unique<socket_port>();
+	p->ops = &kSocketPort;
+	p->kind = kSocketKind;
+	p->name = "socket on " + at.name;
+	p->limits = {packet, kBulkFrom, false, true, true};
+	if (!listen_on(*p, at)) {
+		why = p->name + ": " + strerror(errno);
+		return nullptr;
+	}
+	return p.release();
+}
+
+port *port_socket_open(const std::string &interface, size_t packet, std::string &why)
+{
+	socket_interface at;
+	return choose_interface(interface, at, why) ? port_socket_at(at, packet, why) : nullptr;
+}
+
+bool socket_usable(const std::string &interface, std::string &why)
+{
+	socket_interface at;
+	return choose_interface(interface, at, why);
+}
+
+} // namespace pgas

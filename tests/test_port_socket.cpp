@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The port over TCP sockets against its promise (net_port.hpp), on the loopback interface: packets arrive whole, in
+// order and once, or an event says that they do not; transfers land where they shall, in order with packets; whatever
+// is under way is told of once. test_port_socket_bad.cpp has those who do not keep to the protocol.
+#include "socket_node.hpp"
+
+#include <rdma/fi_errno.h>
+
+#include <sys/resource.h>
+
+#include <thread>
+
+namespace pgas {
+fi_provider g_provider = {};
+}
+using namespace socket_test;
+using namespace link_model;
+
+namespace {
+
+std::string text(uint64_t n, size_t len)
+{
+	std::string s(std::max<size_t>(len, 8), static_cast<char>('a' + n % 26));
+	memcpy(s.data(), &n, 8);
+	return s;
+}
+uint64_t number_in(const std::string &s)
+{
+	uint64_t n;
+	memcpy(&n, s.data(), 8);
+	assert_true(s == text(n, s.size()));
+	return n;
+}
+
+// The kernel takes as little as it can, and holds little: less than a segment of the loopback interface would make it
+// wait for timers.
+void make_narrow(node &n)
+{
+	const int least = 1, little = 65536;
+	for (const auto &l : n.inner().lines) {
+		setsockopt(l->fd.get(), SOL_SOCKET, SO_SNDBUF, &least, sizeof least);
+		setsockopt(l->fd.get(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
+	}
+}
+
+// What two send to each other, in numbers.
+struct talk {
+	node &a, &b;
+	uint64_t to_b = a.to(b), to_a = b.to(a);
+	uint64_t sent[2] = {0, 0}, got[2] = {0, 0};
+
+	void send(dice &d, uint64_t most, unsigned longest = kPacket)
+	{
+		if (sent[0] < most && a.send(to_b, text(sent[0], 1 + d.below(longest))))
+			sent[0]++;
+		if (sent[1] < most && b.send(to_a, text(sent[1], 1 + d.below(longest))))
+			sent[1]++;
+	}
+	void receive()
+	{
+		node *all[] = {&b, &a};
+		for (int i = 0; i < 2; i++) {
+			for (; !all[i]->came.empty(); all[i]->came.pop_front())
+				assert_int_equal(number_in(all[i]->came.front()), got[i]++);
+			all[i]->forget();
+		}
+	}
+	bool over(uint64_t most) const { return got[0] == most && got[1] == most && !a.open() && !b.open(); }
+	void run(dice &d, uint64_t most)
+	{
+		const uint64_t end = hang_end();
+		while (!over(most)) {
+			send(d, most);
+			if (d.below(2))
+				a.look(1 + static_cast<int>(d.below(16)));
+			if (d.below(2))
+				b.look(1 + static_cast<int>(d.below(16)));
+			receive();
+			assert_true(pgas_now_ns() < end);
+		}
+		assert_true(a.lost.empty() && b.lost.empty());
+	}
+};
+
+// --- packets and transfers -------------------------------------------------------------------------------------------
+
+// Both begin at once: their calls cross in every way, and one connection stays.
+void test_packets_arrive_whole_and_in_order(void **)
+{
+	const bool six = has_six();
+	for (unsigned seed = 0; seed < 60; seed++) {
+		dice d(seed);
+		node a(six && seed % 3 == 0), b(six && seed % 3 == 0);
+		talk t{a, b};
+		t.run(d, 1 + d.below(300));
+		assert_int_equal(a.inner().up.size(), 1);
+		assert_int_equal(b.inner().up.size(), 1);
+		assert_true(a.inner().callers.empty() && b.inner().callers.empty());
+	}
+}
+
+// The lower address stays, whoever hears of the other first.
+void test_calls_cross(void **)
+{
+	for (int first = 0; first < 2; first++) {
+		node a, b;
+		node &low = a.address < b.address ? a : b, &high = &low == &a ? b : a;
+		const uint64_t to_high = low.to(high), to_low = high.to(low);
+		assert_null(low.send(to_high, "from low"));
+		assert_null(high.send(to_low, "from high"));
+		assert_int_equal(low.last, -FI_EAGAIN);
+		// both are connected and said hello before any hears that
+		while (line_of(to_high).state != line_state::greeting)
+			low.look();
+		while (line_of(to_low).state != line_state::greeting)
+			high.look();
+		node &begins = first ? low : high;
+		begins.look();
+		look_until({&begins, &low, &high}, [&] {
+			return line_of(to_high).state == line_state::up && line_of(to_low).state == line_state::up;
+		});
+		assert_non_null(low.send(to_high, "from low"));
+		assert_non_null(high.send(to_low, "from high"));
+		look_until({&low, &high}, [&] { return low.came.size() == 1 && high.came.size() == 1; });
+		assert_string_equal(low.came[0].c_str(), "from high");
+		assert_string_equal(high.came[0].c_str(), "from low");
+		assert_true(low.lost.empty() && high.lost.empty());
+	}
+}
+
+void test_only_one_calls(void **)
+{
+	dice d(1);
+	node a, b;
+	const uint64_t to = a.to(b);
+	uint64_t sent = 0, got = 0;
+	look_until({&a, &b}, [&] {
+		sent += sent < 2000 && a.send(to, text(sent, 8 + d.below(kPacket - 8)));
+		for (; !b.came.empty(); b.came.pop_front())
+			assert_int_equal(number_in(b.came.front()), got++);
+		return got == 2000 && !a.open();
+	});
+	assert_true(a.at_once > 0);
+}
+
+// Through sockets that take next to nothing at a time: records are cut everywhere, and both fill up.
+void test_narrow_sockets(void **)
+{
+	dice d(2);
+	node a, b;
+	talk t{a, b};
+	t.run(d, 1);
+	make_narrow(a);
+	make_narrow(b);
+	for (int i = 0; i < 3000; i++) // nobody looks
+		t.send(d, 3000);
+	assert_true(a.open() && b.open()); // both are full
+	assert_int_equal(a.last, -FI_EAGAIN);
+	t.run(d, 3000);
+}
+
+// Writes and reads of all lengths both ways, among packets; each packet is behind the writes that it tells of.
+void transfers(unsigned seed, bool narrow)
+{
+	dice d(seed);
+	node a, b;
+	talk t{a, b};
+	t.run(d, 1);
+	if (narrow) {
+		make_narrow(a);
+		make_narrow(b);
+	}
+	constexpr size_t kLen = 1 << 18;
+	shared_memory of_b(b, kLen), source(b, kLen);
+	for (size_t i = 0; i < kLen; i++)
+		source.bytes[i] = static_cast<char>(i * 7 + i / 256);
+	std::string want(kLen, '.');
+	std::vector<std::pair<work *, size_t>> reads;
+	std::deque<std::pair<size_t, size_t>> told; // of the writes, by packets
+	uint64_t packets = 1;
+	for (int i = 0; i < 400; i++) {
+		const size_t len = 1 + d.below(d.below(4) ? 3000 : 60000),
+			     at = d.below(static_cast<unsigned>(kLen - len));
+		const std::string bytes(len, static_cast<char>('A' + i % 50));
+		look_until({&a, &b}, [&] { return a.write(t.to_b, bytes, of_b.m, at) != nullptr; });
+		want.replace(at, len, bytes);
+		look_until({&a, &b}, [&] { return a.send(t.to_b, text(packets, 1 + d.below(600))) != nullptr; });
+		told.emplace_back(at, len);
+		packets++;
+		if (d.below(2)) {
+			work *r = nullptr;
+			look_until({&a, &b}, [&] { return (r = a.read(t.to_b, len, source.m, at)) != nullptr; });
+			reads.emplace_back(r, at);
+		}
+		for (; !b.came.empty(); b.came.pop_front()) {
+			const auto [from, n] = told.front();
+			told.pop_front();
+			number_in(b.came.front());
+			if (told.empty()) // nothing later has been there
+				assert_true(of_b.bytes.compare(from, n, want, from, n) == 0);
+		}
+	}
+	look_until({&a, &b}, [&] { return !a.open() && told.size() == b.came.size(); });
+	assert_true(of_b.bytes == want);
+	for (const auto &[r, at] : reads)
+		assert_true(r->is == fate::good && source.bytes.compare(at, r->bytes.size(), r->bytes) == 0);
+	assert_true(reads.size() > 50 && a.lost.empty() && b.lost.empty());
+}
+
+void test_transfers(void **)
+{
+	for (unsigned seed = 0; seed < 5; seed++)
+		transfers(seed, false);
+	transfers(9, true);
+}
+
+// Both read from each other as much as they may, and write as well: nobody waits for the other to read.
+void test_transfers_both_ways_at_once(void **)
+{
+	dice d(3);
+	node a, b;
+	talk t{a, b};
+	t.run(d, 1);
+	make_narrow(a);
+	make_narrow(b);
+	shared_memory of_a(a), of_b(b);
+	const std::string bytes(50'000, 'w');
+	unsigned reads[2] = {0, 0}, refused = 0;
+	for (unsigned i = 0; i < 2 * kReadsMost; i++) {
+		reads[0] += a.read(t.to_b, 50'000, of_b.m) != nullptr;
+		refused += a.last == -FI_EAGAIN;
+		reads[1] += b.read(t.to_a, 50'000, of_a.m) != nullptr;
+		a.write(t.to_b, bytes, of_b.m);
+		b.write(t.to_a, bytes, of_a.m);
+	}
+	assert_true(reads[0] > 10 && reads[1] > 10 && refused > 0);
+	look_until({&a, &b}, [&] { return !a.open() && !b.open(); });
+	for (node *n : {&a, &b})
+		for (const auto &w : n->works)
+			assert_true(w->is == fate::good);
+	look_until({&a, &b}, [&] { return of_a.bytes[49'999] == 'w' && of_b.bytes[49'999] == 'w'; });
+}
+
+// More connections than are looked at one by one.
+void test_many_peers(void **)
+{
+	dice d(4);
+	node hub;
+	std::vector<std::unique_ptr<node>> others;
+	std::vector<node *> all{&hub};
+	std::vector<uint64_t> to, back;
+	for (int i = 0; i < 12; i++) {
+		others.push_back(std::make_unique<node>());
+		all.push_back(others.back().get());
+		to.push_back(hub.to(*others.back()));
+		back.push_back(others.back()->to(hub));
+	}
+	size_t sent = 0, answered = 0, came = 0;
+	look_until(all, [&] {
+		for (size_t i = 0; i < others.size(); i++) {
+			if (sent < 600 && hub.send(to[i], text(i, 50)))
+				sent++;
+			if (!others[i]->came.empty() && others[i]->send(back[i], others[i]->came.front())) {
+				assert_int_equal(number_in(others[i]->came.front()), i);
+				others[i]->came.pop_front();
+				answered++;
+			}
+		}
+		came += hub.came.size();
+		hub.came.clear();
+		return came == 600 && answered == 600;
+	});
+	assert_int_equal(hub.inner().up.size(), 12);
+}
+
+// --- ends ------------------------------------------------------------------------------------------------------------
+
+void test_peer_that_ends_is_noticed(void **)
+{
+	dice d(5);
+	node a, b;
+	talk t{a, b};
+	t.run(d, 3);
+	shared_memory of_b(b);
+	assert_non_null(b.send(t.to_a, "the last"));
+	assert_non_null(a.read(t.to_b, 100, of_b.m));
+	b.close();
+	look_until({&a}, [&] { return !a.lost.empty(); });
+	assert_int_equal(a.came.size(), 1); // what came before it is told
+	assert_int_equal(a.open(), 0);
+	assert_true(a.works.back()->is == fate::bad);
+	assert_int_equal(a.lost.size(), 1);
+	assert_true(a.lost[0] == t.to_b && !a.why(t.to_b).empty());
+	assert_null(a.send(t.to_b, "to nobody"));
+	assert_int_equal(a.last, -FI_ECONNRESET);
+	assert_true(a.p->ops->gone(*a.p, b.address.data(), b.address.size()));
+	// a new call is a new line, and is refused
+	const uint64_t again = a.to(b.address);
+	assert_true(again != t.to_b);
+	a.send(again, "anybody?");
+	look_until({&a}, [&] { return a.lost.size() == 2; });
+	assert_true(a.lost[1] == again && a.why(again) == strerror(ECONNREFUSED));
+	a.p->ops->remove(*a.p, t.to_b);
+	a.p->ops->remove(*a.p, again);
+	assert_int_equal(a.inner().lines.size(), 0);
+}
+
+void test_half_closed_is_closed(void **)
+{
+	dice d(6);
+	node a, b;
+	talk t{a, b};
+	t.run(d, 3);
+	shutdown(line_of(t.to_a).fd.get(), SHUT_WR);
+	look_until({&a, &b}, [&] { return !a.lost.empty() && !b.lost.empty(); });
+}
+
+// Two users of one address share the line; it goes with the last of them.
+void test_lines_are_shared(void **)
+{
+	dice d(7);
+	node a, b;
+	talk t{a, b};
+	t.run(d, 3);
+	assert_true(a.to(b) == t.to_b);
+	a.p->ops->remove(*a.p, t.to_b);
+	assert_non_null(a.send(t.to_b, "still there"));
+	look_until({&a, &b}, [&] { return b.came.size() == 1; });
+	a.p->ops->remove(*a.p, t.to_b);
+	look_until({&a, &b}, [&] { return !b.lost.empty(); });
+}
+
+// Memory that is closed while it is in use costs the connection, and nothing is written there any more.
+void test_conceal_ends_transfers(void **)
+{
+	dice d(8);
+	node a, b;
+	talk t{a, b};
+	t.run(d, 1);
+	make_narrow(a);
+	make_narrow(b);
+	for (const bool reads : {false, true}) {
+		node c;
+		const uint64_t to = c.to(b);
+		look_until({&c, &b}, [&] { return c.send(to, "here") != nullptr; });
+		make_narrow(c);
+		make_narrow(b);
+		shared_memory of_b(b, 4 << 20);
+		if (reads)
+			c.read(to, of_b.bytes.size(), of_b.m);
+		else
+			c.write(to, std::string(of_b.bytes.size(), 'w'), of_b.m);
+		socket_line *in = nullptr;
+		look_until({&c, &b}, [&] {
+			for (socket_line *l : b.inner().up)
+				if (l->bulk.left || l->answers)
+					in = l;
+			return in != nullptr;
+		});
+		b.p->ops->conceal(*b.p, of_b.m);
+		const std::string before = of_b.bytes;
+		look_until({&c, &b}, [&] { return !c.lost.empty(); });
+		assert_true(of_b.bytes == before);
+		assert_true(c.works.back()->is != fate::under_way);
+	}
+}
+
+void test_no_descriptors(void **)
+{
+	node a, b;
+	const uint64_t to = a.to(b);
+	rlimit was, none;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	none = was;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_null(a.send(to, "x"));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+	assert_int_equal(a.last, -FI_ECONNRESET);
+	assert_true(a.why(to) == strerror(EMFILE));
+	look_until({&a}, [&] { return a.lost.size() == 1; });
+	// a caller is refused, and may call again
+	stranger s(b);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	for (int i = 0; i < 100; i++)
+		b.look();
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+	assert_true(b.inner().callers.empty());
+	if (b.inner().reserve) // else this process could not get it back at once
+		assert_true(s.closed(b));
+	const uint64_t again = a.to(b);
+	look_until({&a, &b}, [&] { return a.send(again, "now") != nullptr; });
+	look_until({&a, &b}, [&] { return b.came.size() == 1; });
+}
+
+// --- waiting ---------------------------------------------------------------------------------------------------------
+
+void test_waiting(void **)
+{
+	dice d(10);
+	node a, b;
+	talk t{a, b};
+	t.run(d, 1);
+	const auto sleep = [](node &n) {
+		const uint64_t before = pgas_now_ns();
+		n.p->ops->wait(*n.p, 20'000);
+		return pgas_now_ns() - before < 10'000'000'000;
+	};
+	std::thread rings([&] { b.p->ops->ring(*b.p); });
+	assert_true(b.p->ops->arm(*b.p) && sleep(b));
+	rings.join();
+	const uint64_t before = pgas_now_ns();
+	b.p->ops->wait(*b.p, 50); // the bell was heard: nothing wakes it now
+	assert_true(pgas_now_ns() - before > 40'000'000);
+	assert_non_null(a.send(t.to_b, "wake up"));
+	assert_true(sleep(b));
+	look_until({&b}, [&] { return b.came.size() == 1; });
+	// what could not be written wakes when there is room
+	make_narrow(a);
+	make_narrow(b);
+	while (a.send(t.to_b, text(0, kPacket)))
+		;
+	a.p->ops->arm(*a.p);
+	std::atomic<bool> woke{false};
+	std::thread reads([&] {
+		while (!woke)
+			b.look();
+	});
+	assert_true(sleep(a));
+	woke = true;
+	reads.join();
+}
+
+// --- the link on it --------------------------------------------------------------------------------------------------
+
+void test_link_random_operations(void **)
+{
+	dice d(11);
+	side a(open_port(false, 16384), 1, settings()), b(open_port(false, 16384), 2, settings());
+	side c(open_port(false, 16384), 3, settings(64, 16384));
+	random_operations_run_once_and_in_order(
+		{&a, &b, &c}, operations(100'000), [&](unsigned n) { return d.below(n); }, [] {});
+	for (side *s : {&a, &b, &c})
+		s->close();
+}
+
+void test_link_flood_with_a_window_of_one(void **)
+{
+	std::vector<std::unique_ptr<side>> sides;
+	std::vector<side *> all;
+	for (uint16_t i = 1; i <= 6; i++) {
+		sides.push_back(std::make_unique<side>(open_port(), i, settings(1)));
+		all.push_back(sides.back().get());
+	}
+	flood_of_all_to_all_ends(all, 200, [] {});
+	for (side *s : all)
+		s->close();
+}
+
+void test_link_death_and_bye(void **)
+{
+	for (const bool orderly : {true, false}) {
+		side a(open_port(), 1, settings());
+		{
+			side b(open_port(), 2, settings());
+			run_until({&a, &b}, [&] { return a.told[2] >= 5 || (a.post(b, 100), false); });
+			if (orderly)
+				b.close();
+		}
+		run_until({&a}, [&] { return a.ended > 0; });
+		assert_true(a.to[2]->lost.load() != orderly);
+		channel_release(*a.to[2]);
+		a.close();
+	}
+}
+
+const CMUnitTest kTests[] = {
+	cmocka_unit_test(test_packets_arrive_whole_and_in_order),
+	cmocka_unit_test(test_calls_cross),
+	cmocka_unit_test(test_only_one_calls),
+	cmocka_unit_test(test_narrow_sockets),
+	cmocka_unit_test(test_transfers),
+	cmocka_unit_test(test_transfers_both_ways_at_once),
+	cmocka_unit_test(test_many_peers),
+	cmocka_unit_test(test_peer_that_ends_is_noticed),
+	cmocka_unit_test(test_half_closed_is_closed),
+	cmocka_unit_test(test_lines_are_shared),
+	cmocka_unit_test(test_conceal_ends_transfers),
+	cmocka_unit_test(test_no_descriptors),
+	cmocka_unit_test(test_waiting),
+	cmocka_unit_test(test_link_random_operations),
+	cmocka_unit_test(test_link_flood_with_a_window_of_one),
+	cmocka_unit_test(test_link_death_and_bye),
+};
+
+} // namespace
+
+int main(int, char **argv)
+{
+	if (argv[1])
+		cmocka_set_test_filter(argv[1]);
+	const int failed = cmocka_run_group_tests(kTests, nullptr, nullptr);
+	return failed + run_bad_tests() + run_fuzz();
+}
