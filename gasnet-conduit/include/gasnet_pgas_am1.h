@@ -108,4 +108,28 @@ GASNETI_CALLS_N(16)
 }
 #endif
 
+/* Calls without a number in their names, which GASNet has beside its specification: the number of arguments, a constant
+ * written out, stands before them. */
+#define GASNETI_COUNTED(name_arg, n_arg) GASNETI_COUNTED_NAME(name_arg, n_arg)
+#define GASNETI_COUNTED_NAME(name_arg, n_arg) name_arg##n_arg
+#define gasnet_AMRequestShort(dest_arg, handler_arg, n_arg, ...)                                                       \
+	GASNETI_COUNTED(gasnet_AMRequestShort, n_arg)((dest_arg), (handler_arg), ##__VA_ARGS__)
+#define gasnet_AMRequestMedium(dest_arg, handler_arg, from_arg, nbytes_arg, n_arg, ...)                                \
+	GASNETI_COUNTED(gasnet_AMRequestMedium, n_arg)                                                                 \
+	((dest_arg), (handler_arg), (from_arg), (nbytes_arg), ##__VA_ARGS__)
+#define gasnet_AMRequestLong(dest_arg, handler_arg, from_arg, nbytes_arg, to_arg, n_arg, ...)                          \
+	GASNETI_COUNTED(gasnet_AMRequestLong, n_arg)                                                                   \
+	((dest_arg), (handler_arg), (from_arg), (nbytes_arg), (to_arg), ##__VA_ARGS__)
+#define gasnet_AMRequestLongAsync(dest_arg, handler_arg, from_arg, nbytes_arg, to_arg, n_arg, ...)                     \
+	GASNETI_COUNTED(gasnet_AMRequestLongAsync, n_arg)                                                              \
+	((dest_arg), (handler_arg), (from_arg), (nbytes_arg), (to_arg), ##__VA_ARGS__)
+#define gasnet_AMReplyShort(token_arg, handler_arg, n_arg, ...)                                                        \
+	GASNETI_COUNTED(gasnet_AMReplyShort, n_arg)((token_arg), (handler_arg), ##__VA_ARGS__)
+#define gasnet_AMReplyMedium(token_arg, handler_arg, from_arg, nbytes_arg, n_arg, ...)                                 \
+	GASNETI_COUNTED(gasnet_AMReplyMedium, n_arg)                                                                   \
+	((token_arg), (handler_arg), (from_arg), (nbytes_arg), ##__VA_ARGS__)
+#define gasnet_AMReplyLong(token_arg, handler_arg, from_arg, nbytes_arg, to_arg, n_arg, ...)                           \
+	GASNETI_COUNTED(gasnet_AMReplyLong, n_arg)                                                                     \
+	((token_arg), (handler_arg), (from_arg), (nbytes_arg), (to_arg), ##__VA_ARGS__)
+
 #endif /* GASNET_PGAS_AM1_H */

@@ -116,6 +116,8 @@ static gasnet_node_t source_of(gasnet_token_t token)
 #define V15(n) V14(n) V(14, n)
 #define V16(n) V15(n) V(15, n)
 
+/* Expands the arguments first. */
+#define CALL(name_arg, ...) name_arg(__VA_ARGS__)
 #define HANDLERS(n)                                                                                                    \
 	static void short_##n(gasnet_token_t t P##n)                                                                   \
 	{                                                                                                              \
@@ -181,6 +183,14 @@ static gasnet_node_t source_of(gasnet_token_t token)
 		CHECK_OK(gasnet_AMRequestLongAsync##n(peer, H_LONG + n, payload, nbytes,                               \
 						      test_at(peer, LONG_REQUEST_AT(gasnet_mynode())) V##n(n)));       \
 		GASNET_BLOCKUNTIL(replies == before + 4);                                                              \
+		char *to = test_at(peer, LONG_REQUEST_AT(gasnet_mynode()));                                            \
+		CHECK_OK(CALL(gasnet_AMRequestShort, peer, H_SHORT + n, n V##n(n)));                                   \
+		CHECK_OK(CALL(gasnet_AMRequestMedium, peer, H_MEDIUM + n, payload, nbytes, n V##n(n)));                \
+		GASNET_BLOCKUNTIL(replies == before + 6);                                                              \
+		CHECK_OK(CALL(gasnet_AMRequestLong, peer, H_LONG + n, payload, nbytes, to, n V##n(n)));                \
+		GASNET_BLOCKUNTIL(replies == before + 7);                                                              \
+		CHECK_OK(CALL(gasnet_AMRequestLongAsync, peer, H_LONG + n, payload, nbytes, to, n V##n(n)));           \
+		GASNET_BLOCKUNTIL(replies == before + 8);                                                              \
 	}
 #define EACH(x) x(0) x(1) x(2) x(3) x(4) x(5) x(6) x(7) x(8) x(9) x(10) x(11) x(12) x(13) x(14) x(15) x(16)
 EACH(HANDLERS)
@@ -197,9 +207,9 @@ static void refuse(gasnet_token_t t)
 {
 	char *beyond = test_at(source_of(t), SEGMENT);
 	CHECK(gasnet_AMRequestMedium0(gasnet_mynode(), H_MEDIUM, payload, 1) == GASNET_ERR_BAD_ARG);
-	CHECK(gasnet_AMReplyMedium0(t, H_MEDIUM_REPLY, payload, gasnet_AMMaxMedium() + 1) == GASNET_ERR_BAD_ARG);
-	CHECK(gasnet_AMReplyLong0(t, H_LONG_REPLY, payload, 8, beyond) == GASNET_ERR_BAD_ARG);
-	CHECK_OK(gasnet_AMReplyShort0(t, H_REFUSE_REPLY));
+	CHECK(gasnet_AMReplyMedium(t, H_MEDIUM_REPLY, payload, gasnet_AMMaxMedium() + 1, 0) == GASNET_ERR_BAD_ARG);
+	CHECK(gasnet_AMReplyLong(t, H_LONG_REPLY, payload, 8, beyond, 0) == GASNET_ERR_BAD_ARG);
+	CHECK_OK(gasnet_AMReplyShort(t, H_REFUSE_REPLY, 0)); /* with the number as an argument */
 	CHECK(gasnet_AMReplyShort0(t, H_REFUSE_REPLY) == GASNET_ERR_BAD_ARG);
 }
 
