@@ -68,7 +68,7 @@ int submit(fid_ep *f, fi_addr_t addr, op &o, const descriptors &d)
 	// who waits has the copy here, and needs no landing
 	const size_t len = o.len;
 	std::vector<char> bytes(len);
-	(o.kind == op_kind::read ? o.iov : o.res)[0] = {bytes.data(), len};
+	(o.kind == op_kind::read ? o.iov : o.res)[0] = iovec{bytes.data(), len};
 	o.waiter = nullptr;
 	const auto rc = static_cast<int>(op_submit(f, addr, o));
 	return rc < 0 ? rc : hmem_scatter(result, bytes.data(), len);
