@@ -92,9 +92,12 @@ int pick(int x)
 		used++;
 		GASNETT_FALLTHROUGH
 	case 1:
-		return GASNETT_UNUSED_ARGS1(x), GASNETT_UNUSED_ARGS3(x, used, here), 2;
+		GASNETT_UNUSED_ARGS1(x);
+		GASNETT_UNUSED_ARGS3(x, used, here);
+		return 2;
 	case 2:
-		return GASNETT_UNUSED_ARGS8(1, 2, 3, 4, 5, 6, 7, 8), gasnett_constant_p(3);
+		GASNETT_UNUSED_ARGS8(1, 2, 3, 4, 5, 6, 7, 8);
+		return gasnett_constant_p(3);
 	case 3:
 		gasnett_fatalerror_nopos("at %s, in %s, version %s", here, gasnett_exe_name(),
 					 gasnett_release_version_str());

@@ -92,17 +92,18 @@ real=$programs/.libs/gasnet_job
 [ -x "$real" ] || real=$programs/gasnet_job
 GASNETRUN_OSHRUN='' LD_LIBRARY_PATH=$work/moved/lib PATH=/bin:/usr/bin GASNET_PSHM_NODES=2 \
 	expect 0 'job: 2 nodes: ok$' "$real"
-# it is looked for: not any oshrun, but one of this package
-mkdir "$work/bin"
+# it is looked for: not any oshrun, but one of this package; this library has none around it
+mkdir -p "$work/bin" "$work/far/from/it/lib"
+cp "$work/moved/lib"/* "$work/far/from/it/lib"
 printf '#!/bin/sh\nexit 3\n' >"$work/bin/oshrun"
 chmod +x "$work/bin/oshrun"
 if [ ! -x "$(setting bindir | sed "s|[$]{exec_prefix}|$(setting prefix)|")/oshrun" ]; then
-	GASNETRUN_OSHRUN='' PATH="$work/bin:/bin:/usr/bin" GASNET_PSHM_NODES=2 \
-		expect 1 'oshrun of this package is not found' "$programs/gasnet_job"
+	GASNETRUN_OSHRUN='' LD_LIBRARY_PATH=$work/far/from/it/lib PATH="$work/bin:/bin:/usr/bin" GASNET_PSHM_NODES=2 \
+		expect 1 'oshrun of this package is not found' "$real"
 	printf '#!/bin/sh\nexec "%s" "$@"\n' "$top/boot/oshrun" >"$work/bin/oshrun"
 	cp "$work/bin/oshrun" "$work/bin/gasnetrun_pgas"
-	GASNETRUN_OSHRUN='' PATH="$work/bin:/bin:/usr/bin" GASNET_PSHM_NODES=2 \
-		expect 0 'job: 2 nodes: ok$' "$programs/gasnet_job"
+	GASNETRUN_OSHRUN='' LD_LIBRARY_PATH=$work/far/from/it/lib PATH="$work/bin:/bin:/usr/bin" GASNET_PSHM_NODES=2 \
+		expect 0 'job: 2 nodes: ok$' "$real"
 else
 	not_run "looking for oshrun in PATH: it is installed"
 fi

@@ -26,7 +26,7 @@ wrong() { # WHAT LINE
 wrong arguments 'node 1: handler [0-9]* (short_req_1) is registered for a short request with 1 arg.*node 0 .*with 2$'
 wrong category 'handler [0-9]* (long_req_0) is registered for a long request or reply.*a medium request with 0$'
 wrong direction 'handler [0-9]* (short_rep_0) is registered for a short reply.*a short request with 0$'
-wrong rank 'node 0: active message to rank 2 of a team of 2$'
+wrong rank 'node 0: active message: rank 2 of a team of 2$'
 wrong nested 'prepared before is neither committed nor cancelled$'
 
 FI_PGAS_MAP=0 FI_PGAS_CMA=0 run 2 gex_am
