@@ -55,7 +55,8 @@ own() { # files
 		says 'libpgas\.so' || return 1
 	done
 }
-own "$libdir/libsma.so" "$libdir"/libgasnet-pgas-*.so "$providerdir/libpgas-fi.so"
+own "$libdir/libsma.so" "$libdir/libgasnet-pgas-seq.so" "$libdir/libgasnet-pgas-par.so" \
+	"$libdir/libgasnet-pgas-parsync.so" "$providerdir/libpgas-fi.so"
 check "libraries find one another"
 [ ! -d "$drivers" ] || own "$drivers/shmem_int_p" "$drivers/gasnet_put_nbi" "$drivers/fi_write_direct"
 check "drivers of instr-count find the libraries"
