@@ -15,6 +15,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -28,6 +29,21 @@ namespace link_model {
 using namespace pgas;
 
 inline constexpr size_t kWords = 256; // more than an adapter takes in without the other side: it has 128 receives
+
+// A packet that shows its number, and the number in one that arrived whole.
+inline std::string text(uint64_t n, size_t len)
+{
+	std::string s(std::max<size_t>(len, 8), static_cast<char>('a' + n % 26));
+	memcpy(s.data(), &n, 8);
+	return s;
+}
+inline uint64_t number_in(const std::string &s)
+{
+	uint64_t n;
+	memcpy(&n, s.data(), 8);
+	assert_true(s == text(n, s.size()));
+	return n;
+}
 
 // One process: a link, and what it saw and was told.
 struct side {

@@ -19,20 +19,6 @@ using namespace link_model;
 
 namespace {
 
-std::string text(uint64_t n, size_t len)
-{
-	std::string s(std::max<size_t>(len, 8), static_cast<char>('a' + n % 26));
-	memcpy(s.data(), &n, 8);
-	return s;
-}
-uint64_t number_in(const std::string &s)
-{
-	uint64_t n;
-	memcpy(&n, s.data(), 8);
-	assert_true(s == text(n, s.size()));
-	return n;
-}
-
 // The kernel takes as little as it can, and holds little: less than a segment of the loopback interface would make it
 // wait for timers.
 void make_narrow(node &n)

@@ -14,22 +14,10 @@ fi_provider g_provider = {};
 }
 using namespace fake_rdma;
 using link_model::hang_end;
+using link_model::number_in;
+using link_model::text;
 
 namespace {
-
-std::string text(uint64_t n, size_t len)
-{
-	std::string s(std::max<size_t>(len, 8), static_cast<char>('a' + n % 26));
-	memcpy(s.data(), &n, 8);
-	return s;
-}
-uint64_t number_in(const std::string &s)
-{
-	uint64_t n;
-	memcpy(&n, s.data(), 8);
-	assert_true(s == text(n, s.size()));
-	return n;
-}
 
 // What two send to each other, in numbers.
 struct talk {

@@ -53,6 +53,8 @@ private:
 	int count_devices(int &count);
 	int find_device(int local_rank);
 	int find_device(const device_choice &which);
+	template <class Which>
+	int open_found(const Which &which, char *why, size_t room);
 	int open_stream(char *why, size_t room);
 
 	hip_api api_;
@@ -120,19 +122,9 @@ int hip_kind::open_stream(char *why, size_t room)
 	return rc;
 }
 
-int hip_kind::open(int local_rank, char *why, size_t room)
-{
-	int rc = load_driver(kDriver, api_, why, room);
-	if (rc != 0)
-		return rc;
-	rc = find_device(local_rank);
-	if (rc == 0)
-		return open_stream(why, room);
-	snprintf(why, room, "%s", t_error);
-	return rc;
-}
-
-int hip_kind::open_device(const device_choice &which, char *why, size_t room)
+// which: a place among the PEs of this host, or a device_choice.
+template <class Which>
+int hip_kind::open_found(const Which &which, char *why, size_t room)
 {
 	int rc = load_driver(kDriver, api_, why, room);
 	if (rc != 0)
@@ -142,6 +134,16 @@ int hip_kind::open_device(const device_choice &which, char *why, size_t room)
 		return open_stream(why, room);
 	snprintf(why, room, "%s", t_error);
 	return rc;
+}
+
+int hip_kind::open(int local_rank, char *why, size_t room)
+{
+	return open_found(local_rank, why, room);
+}
+
+int hip_kind::open_device(const device_choice &which, char *why, size_t room)
+{
+	return open_found(which, why, room);
 }
 
 void hip_kind::end_device()

@@ -79,6 +79,8 @@ private:
 	int list_devices(std::vector<ze_device> &out);
 	int find_device(int local_rank);
 	int find_device(const device_choice &which);
+	template <class Which>
+	int open_found(const Which &which, char *why, size_t room);
 	int open_list(char *why, size_t room);
 	int end_submission();
 	void put_back(const ze_ipc_handle &ipc);
@@ -171,19 +173,9 @@ int ze_kind::find_device(const device_choice &which)
 	return 0;
 }
 
-int ze_kind::open(int local_rank, char *why, size_t room)
-{
-	int rc = load_driver(kDriver, api_, why, room);
-	if (rc != 0)
-		return rc;
-	rc = find_device(local_rank);
-	if (rc == 0)
-		return open_list(why, room);
-	snprintf(why, room, "%s", t_error);
-	return rc;
-}
-
-int ze_kind::open_device(const device_choice &which, char *why, size_t room)
+// which: a place among the PEs of this host, or a device_choice.
+template <class Which>
+int ze_kind::open_found(const Which &which, char *why, size_t room)
 {
 	int rc = load_driver(kDriver, api_, why, room);
 	if (rc != 0)
@@ -193,6 +185,16 @@ int ze_kind::open_device(const device_choice &which, char *why, size_t room)
 		return open_list(why, room);
 	snprintf(why, room, "%s", t_error);
 	return rc;
+}
+
+int ze_kind::open(int local_rank, char *why, size_t room)
+{
+	return open_found(local_rank, why, room);
+}
+
+int ze_kind::open_device(const device_choice &which, char *why, size_t room)
+{
+	return open_found(which, why, room);
 }
 
 int ze_kind::open_list(char *why, size_t room)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // fi_ops_atomic. One-element calls try the checked hot path of pgas_hot.h first; everything else becomes an op.
+#include "pgas_iov.hpp"
 #include "pgas_amo_math.hpp"
 #include "pgas_ep.hpp"
 #include "pgas_op.hpp"
@@ -27,14 +28,6 @@ int valid(fi_datatype type, fi_op op, size_t *count, amo_form form)
 	if (count)
 		*count = kMaxBytes / amo_type_bytes(type);
 	return 0;
-}
-
-size_t elements(const fi_ioc *list, size_t count)
-{
-	size_t total = 0;
-	for (size_t i = 0; i < count; i++)
-		total += list[i].count;
-	return total;
 }
 
 bool to_iov(const fi_ioc *from, size_t count, size_t bytes, iovec *to, size_t total)
@@ -115,7 +108,7 @@ ssize_t write(fid_ep *f, const void *buf, size_t count, void *, fi_addr_t dest, 
 ssize_t writev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
 	       fi_datatype type, fi_op op_code, void *context) noexcept
 {
-	const fi_rma_ioc rma{addr, elements(iov, count), key};
+	const fi_rma_ioc rma{addr, ioc_total(iov, count), key};
 	return general(f, dest, type, op_code,
 		       {.in = iov,
 			.in_count = count,
@@ -240,7 +233,7 @@ ssize_t readwrite(fid_ep *f, const void *buf, size_t count, void *desc, void *re
 ssize_t readwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_ioc *res, void **, size_t res_count,
 		   fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code, void *context) noexcept
 {
-	const fi_rma_ioc rma{addr, elements(res, res_count), key};
+	const fi_rma_ioc rma{addr, ioc_total(res, res_count), key};
 	return general(f, dest, type, op_code,
 		       {.in = iov,
 			.in_count = count,
@@ -301,7 +294,7 @@ ssize_t compwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, const fi
 		   fi_ioc *res, void **, size_t res_count, fi_addr_t dest, uint64_t addr, uint64_t key,
 		   fi_datatype type, fi_op op_code, void *context) noexcept
 {
-	const fi_rma_ioc rma{addr, elements(res, res_count), key};
+	const fi_rma_ioc rma{addr, ioc_total(res, res_count), key};
 	return general(f, dest, type, op_code,
 		       {.in = iov,
 			.in_count = count,

@@ -78,6 +78,16 @@ inline ep_core *core_of(fid_ep *fid)
 {
 	return reinterpret_cast<ep_core *>(reinterpret_cast<pgas_ep *>(fid)->core);
 }
+// Of calls that receive and take none.
+inline uint64_t rx_flags(fid_ep *fid)
+{
+	const ep_core *ep = core_of(fid);
+	return ep->rx_op_flags | (ep->rx_selective ? 0 : FI_COMPLETION);
+}
+inline uint64_t tagged_rx_flags(fid_ep *fid) // multi-receive is for messages without a tag
+{
+	return rx_flags(fid) & ~FI_MULTI_RECV;
+}
 inline pgas_ep *front_of(fid_ep *fid)
 {
 	return reinterpret_cast<pgas_ep *>(fid);

@@ -185,14 +185,6 @@ ssize_t atomic(fid_ep *f, fi_addr_t dest, fi_datatype type, fi_op op_code, const
 	});
 }
 
-size_t elements(const fi_ioc *list, size_t count)
-{
-	size_t total = 0;
-	for (size_t i = 0; i < count; i++)
-		total += list[i].count;
-	return total;
-}
-
 ssize_t amo_writemsg(fid_ep *f, const fi_msg_atomic *m, uint64_t flags) noexcept
 {
 	return atomic(f, m->addr, m->datatype, m->op,
@@ -208,7 +200,7 @@ ssize_t amo_writemsg(fid_ep *f, const fi_msg_atomic *m, uint64_t flags) noexcept
 ssize_t amo_writev(fid_ep *f, const fi_ioc *iov, void **desc, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
 		   fi_datatype type, fi_op op_code, void *context) noexcept
 {
-	const fi_rma_ioc rma{addr, elements(iov, count), key};
+	const fi_rma_ioc rma{addr, ioc_total(iov, count), key};
 	const fi_msg_atomic m{iov, desc, count, dest, &rma, 1, type, op_code, context, 0};
 	return amo_writemsg(f, &m, front_of(f)->op_flags);
 }
@@ -247,7 +239,7 @@ ssize_t amo_readwritev(fid_ep *f, const fi_ioc *iov, void **desc, size_t count, 
 		       size_t res_count, fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code,
 		       void *context) noexcept
 {
-	const fi_rma_ioc rma{addr, elements(res, res_count), key};
+	const fi_rma_ioc rma{addr, ioc_total(res, res_count), key};
 	const fi_msg_atomic m{iov, desc, count, dest, &rma, 1, type, op_code, context, 0};
 	return amo_readwritemsg(f, &m, res, res_desc, res_count, front_of(f)->op_flags);
 }
@@ -283,7 +275,7 @@ ssize_t amo_compwritev(fid_ep *f, const fi_ioc *iov, void **desc, size_t count, 
 		       size_t cmp_count, fi_ioc *res, void **res_desc, size_t res_count, fi_addr_t dest, uint64_t addr,
 		       uint64_t key, fi_datatype type, fi_op op_code, void *context) noexcept
 {
-	const fi_rma_ioc rma{addr, elements(res, res_count), key};
+	const fi_rma_ioc rma{addr, ioc_total(res, res_count), key};
 	const fi_msg_atomic m{iov, desc, count, dest, &rma, 1, type, op_code, context, 0};
 	return amo_compwritemsg(f, &m, cmp, cmp_desc, cmp_count, res, res_desc, res_count, front_of(f)->op_flags);
 }
@@ -350,16 +342,9 @@ ssize_t receive(fid_ep *f, const iovec *iov, void *const *desc, size_t count, fi
 	});
 }
 
-uint64_t receive_flags(fid_ep *f, bool tagged)
-{
-	const ep_core *ep = core_of(f);
-	const uint64_t flags = ep->rx_op_flags | (ep->rx_selective ? 0 : FI_COMPLETION);
-	return tagged ? flags & ~FI_MULTI_RECV : flags;
-}
-
 ssize_t recvv(fid_ep *f, const iovec *iov, void **desc, size_t count, fi_addr_t src, void *context) noexcept
 {
-	return receive(f, iov, desc, count, src, 0, 0, context, receive_flags(f, false), false);
+	return receive(f, iov, desc, count, src, 0, 0, context, rx_flags(f), false);
 }
 
 ssize_t recv(fid_ep *f, void *buf, size_t len, void *desc, fi_addr_t src, void *context) noexcept
@@ -415,7 +400,7 @@ ssize_t msg_injectdata(fid_ep *f, const void *buf, size_t len, uint64_t data, fi
 ssize_t trecvv(fid_ep *f, const iovec *iov, void **desc, size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore,
 	       void *context) noexcept
 {
-	return receive(f, iov, desc, count, src, tag, ignore, context, receive_flags(f, true), true);
+	return receive(f, iov, desc, count, src, tag, ignore, context, tagged_rx_flags(f), true);
 }
 
 ssize_t trecv(fid_ep *f, void *buf, size_t len, void *desc, fi_addr_t src, uint64_t tag, uint64_t ignore,

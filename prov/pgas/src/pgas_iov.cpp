@@ -13,6 +13,14 @@ size_t iov_total(const iovec *iov, size_t count)
 	return n;
 }
 
+size_t ioc_total(const fi_ioc *list, size_t count)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < count; i++)
+		n += list[i].count;
+	return n;
+}
+
 namespace {
 
 template <class Move>

@@ -110,17 +110,6 @@ inline __attribute__((always_inline)) ssize_t inject_one(fid_ep *f, const void *
 
 // --- messages --------------------------------------------------------------------------------------------------------
 
-uint64_t rx_flags(fid_ep *f)
-{
-	const ep_core *ep = core_of(f);
-	return ep->rx_op_flags | (ep->rx_selective ? 0 : FI_COMPLETION);
-}
-
-uint64_t tagged_rx_flags(fid_ep *f) // multi-receive is for messages without a tag
-{
-	return rx_flags(f) & ~FI_MULTI_RECV;
-}
-
 ssize_t recv(fid_ep *f, void *buf, size_t len, void *, fi_addr_t src, void *context) noexcept
 {
 	const iovec iov{buf, len};
