@@ -62,7 +62,8 @@ test "$(grep -cE '^gups-bulk +(strong|weak) +[12] +(host|partition) +[0-9.e-]+ '
 check "a rate of gups in bulk, which has no staged variant"
 test "$(grep -c '<polyline' "$work/svg")" = 32 && grep -q '</svg>' "$work/svg" && ! grep -q 'nan\|inf' "$work/svg"
 check "the plot is complete"
-good "$scaling" --programs "$apps" --oshrun "$oshrun" --apps gups-bulk --pes 1 --repeat 100000 --limit 1
+good "$scaling" --programs "$apps" --oshrun "$oshrun" --apps gups-bulk --pes 1 --repeat 100000 \
+	--limit "$SLOW"
 test "$(grep -c '^gups-bulk' "$work/out")" -gt 0
 check "what was measured before the limit"
 for wrong in '--limit x' '--updates 0' '--pes 0' '--pes x' '--apps none' '--variants gpu' '--nonsense' '--svg'; do
