@@ -99,6 +99,31 @@ void test_silence_is_noticed_and_a_bye_is_no_death(void **)
 	assert_true(pgas_now_ns() - before >= kSoon);
 }
 
+// --- transfers -------------------------------------------------------------------------------------------------------
+
+// A peer that sees nothing of transfers is told before, one that does is not; whose port moved some stays awake.
+void test_who_takes_part_in_transfers_stays_awake(void **)
+{
+	for (const bool unseen : {false, true}) {
+		fake::network net;
+		side a(net.open(1), 1, settings()), b(net.open(2), 2, settings());
+		a.l->at->limits.unseen = unseen;
+		run_until({&a, &b}, [&] { return a.told[2] || (a.post(b, 8), false); });
+		const uint64_t out = a.l->stats.packets_out;
+		channel_rouse(*a.to[2]);
+		assert_int_equal(a.l->stats.packets_out - out, unseen);
+		channel_rouse(*a.to[2]); // once is enough for a while
+		assert_int_equal(a.l->stats.packets_out - out, unseen);
+		if (unseen)
+			run_until({&b}, [&] { return b.l->awake_until != 0; });
+		b.l->awake_until = 0;
+		b.l->at->bulk_moved = true;
+		link_progress(*b.l);
+		assert_false(b.l->at->bulk_moved);
+		assert_true(link_awake(*b.l));
+	}
+}
+
 // --- who may come in -------------------------------------------------------------------------------------------------
 
 void test_without_the_secret_nothing_is_run(void **)
@@ -219,6 +244,7 @@ int main()
 		cmocka_unit_test(test_what_cannot_be_run_is_told_exactly),
 		cmocka_unit_test(test_death_in_every_state_tells_everybody),
 		cmocka_unit_test(test_silence_is_noticed_and_a_bye_is_no_death),
+		cmocka_unit_test(test_who_takes_part_in_transfers_stays_awake),
 		cmocka_unit_test(test_without_the_secret_nothing_is_run),
 		cmocka_unit_test(test_corrupt_packets_touch_nothing),
 		cmocka_unit_test(test_nonsense_of_a_proven_peer_ends_its_channel),

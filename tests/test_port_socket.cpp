@@ -229,6 +229,32 @@ void test_transfers_both_ways_at_once(void **)
 }
 
 // More connections than are looked at one by one.
+// Who reads or is written to hears that more may come. Whoever finds one long write after the other done still looks
+// at what came, if not each time.
+void test_transfers_are_noticed(void **)
+{
+	dice d(12);
+	node a, b;
+	talk t{a, b};
+	t.run(d, 1);
+	shared_memory of_b(b, 1 << 16);
+	assert_false(a.p->bulk_moved || b.p->bulk_moved);
+	assert_non_null(a.write(t.to_b, std::string(50'000, 'w'), of_b.m));
+	look_until({&a, &b}, [&] { return b.p->bulk_moved && of_b.bytes[49'999] == 'w'; });
+	b.p->bulk_moved = false;
+	assert_non_null(a.read(t.to_b, 50'000, of_b.m));
+	look_until({&a, &b}, [&] { return b.p->bulk_moved; });
+	look_until({&a, &b}, [&] { return !a.open(); });
+	assert_non_null(b.send(t.to_a, text(0, 8)));
+	a.came.clear();
+	for (int i = 0; i < 20 && a.came.empty(); i++) {
+		assert_non_null(a.write(t.to_b, std::string(8, 'x'), of_b.m));
+		a.look();
+		assert_int_equal(a.open(), 0); // told at once, each time
+	}
+	assert_int_equal(a.came.size(), 1);
+}
+
 void test_many_peers(void **)
 {
 	dice d(4);
@@ -468,6 +494,7 @@ const CMUnitTest kTests[] = {
 	cmocka_unit_test(test_narrow_sockets),
 	cmocka_unit_test(test_transfers),
 	cmocka_unit_test(test_transfers_both_ways_at_once),
+	cmocka_unit_test(test_transfers_are_noticed),
 	cmocka_unit_test(test_many_peers),
 	cmocka_unit_test(test_peer_that_ends_is_noticed),
 	cmocka_unit_test(test_half_closed_is_closed),

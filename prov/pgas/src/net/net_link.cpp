@@ -16,6 +16,7 @@ namespace {
 constexpr size_t kSlabPackets = 8;
 constexpr uint64_t kFarewellNs = 200'000'000; // that closing waits for what is still under way
 constexpr uint64_t kRouseNs = 100'000;        // how often a peer is told that transfers come
+constexpr uint64_t kAwakeNs = 300'000;        // longer than between two that say so
 
 machine_kind this_machine()
 {
@@ -172,11 +173,18 @@ bool channel_idle(const channel &c)
 
 void channel_rouse(channel &c)
 {
+	if (!c.of->at->limits.unseen)
+		return;
 	const uint64_t now = pgas_now_ns();
-	if (!c.of->at->limits.by_cpu || now - c.roused_at < kRouseNs || !c.open() || !c.backlog.empty())
+	if (now - c.roused_at < kRouseNs || !c.open() || !c.backlog.empty())
 		return;
 	c.roused_at = now;
 	send_bare(c, kPacketWake);
+}
+
+void link_stay_awake(link &l)
+{
+	l.awake_until = pgas_now_ns() + kAwakeNs;
 }
 
 void channel_busy(channel &c)
@@ -498,6 +506,8 @@ static bool take_in(link &l)
 		}
 		moved = moved || n > 0;
 	}
+	if (std::exchange(l.at->bulk_moved, false))
+		link_stay_awake(l);
 	return moved;
 }
 

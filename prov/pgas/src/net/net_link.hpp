@@ -238,6 +238,7 @@ inline bool link_awake(const link &l)
 {
 	return l.clock < l.awake_until;
 }
+void link_stay_awake(link &l);       // for a moment
 void channel_rouse(channel &c);      // before a transfer that only moves while the peer polls
 void link_flush(link &l);            // sends what is being filled
 bool channel_idle(const channel &c); // everything sent was run

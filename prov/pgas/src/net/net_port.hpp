@@ -58,15 +58,18 @@ struct port_limits {
 	// write is then done when its bytes may be reused: the acknowledgement of a packet behind it tells that it
 	// arrived.
 	bool stream = false;
-	// CPUs move transfers: only while the target polls, and it does not see them.
+	// CPUs move transfers, and a look enters the kernel.
 	bool by_cpu = false;
+	// They move only while the target polls, which sees nothing of them: it wants to be told before.
+	bool unseen = false;
 };
 
 struct port {
 	const port_ops *ops = nullptr;
 	port_limits limits{};
-	char kind = 0;    // letter in addresses: which ports can talk to each other
-	std::string name; // for people
+	char kind = 0;           // letter in addresses: which ports can talk to each other
+	std::string name;        // for people
+	bool bulk_moved = false; // by poll(), without an event: more may follow. Its reader clears it
 };
 
 enum port_rights : uint8_t { kPortLocal = 0, kPortRead = 1, kPortWrite = 2 };

@@ -13,8 +13,6 @@
 namespace pgas {
 namespace {
 
-constexpr uint64_t kAwakeNs = 300'000; // longer than between two that say so
-
 void drop(link &l, const char *why)
 {
 	// as many lines as somebody can read, however many packets there are
@@ -109,7 +107,7 @@ void run_packet(channel &c, const packet_head &h, const char *bytes)
 	}
 	acknowledged(c, h.ack);
 	if (h.flags & kPacketWake)
-		c.of->awake_until = pgas_now_ns() + kAwakeNs;
+		link_stay_awake(*c.of);
 	if (h.flags & kPacketPing)
 		send_bare(c, 0);
 	else if (c.ran - c.told > c.of->set.window / 4)

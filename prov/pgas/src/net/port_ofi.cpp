@@ -383,7 +383,7 @@ port *port_ofi_open(const char *wish, size_t packet, std::string &why)
 	p->name = std::string(p->info->fabric_attr->prov_name) + " on " + p->info->domain_attr->name;
 	const size_t longest = p->info->ep_attr->max_msg_size;
 	const bool stream = (p->info->tx_attr->msg_order & kStreamOrder) == kStreamOrder;
-	p->limits = {std::min(packet, longest), kBulkFrom, !over_tcp(*p), stream, stream};
+	p->limits = {std::min(packet, longest), kBulkFrom, !over_tcp(*p), stream, stream, stream};
 	int err = open_objects(*p);
 	if (!err)
 		err = post_receives(*p);

@@ -18,6 +18,7 @@ namespace {
 constexpr size_t kBulkFrom = 16384;
 constexpr size_t kLookedAt = 2;      // so many lines are read without asking which have something
 constexpr uint32_t kLooksAside = 32; // polls between two looks at who calls, while lines are read without asking
+constexpr uint32_t kToldAlone = 4;   // polls that find something told already, and one of them looks, too
 constexpr int kReadyAtOnce = 32;
 
 void socket_close(port *of)
@@ -244,6 +245,8 @@ int socket_poll(port &of, port_event *events, int most)
 	int n = p.told.empty() ? 0 : take_told(p, events, most);
 	if (!p.pending.empty())
 		n += serve_pending(p, events + n, most - n);
+	else if (n && ++p.told_alone % kToldAlone)
+		return n; // one long put after the other: most of them need no look, which costs as much as a short one
 	const bool few = p.up.size() <= kLookedAt;
 	for (size_t i = few ? p.up.size() : 0; i-- > 0 && n < most;)
 		if (i < p.up.size()) // the others may have ended
@@ -353,7 +356,7 @@ port *port_socket_at(const socket_interface &at, size_t packet, std::string &why
 	p->ops = &kSocketPort;
 	p->kind = kSocketKind;
 	p->name = "socket on " + at.name;
-	p->limits = {packet, kBulkFrom, false, true, true};
+	p->limits = {packet, kBulkFrom, false, true, true, false};
 	if (!listen_on(*p, at)) {
 		why = p->name + ": " + strerror(errno);
 		return nullptr;

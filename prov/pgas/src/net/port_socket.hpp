@@ -186,7 +186,7 @@ struct socket_port : port {
 	std::vector<in_chunk *> spare;
 	std::deque<port_event> told; // for the next poll()
 	uint32_t unsettled = 0;      // lines that are calling, greeting or crossed
-	uint32_t polls = 0;
+	uint32_t polls = 0, told_alone = 0;
 	uint64_t dropped = 0; // connections that made no sense
 
 	size_t chunk_bytes() const { return std::max<size_t>(size_t{64} << 10, 2 * limits.packet); }

@@ -100,6 +100,7 @@ cut take_read(socket_port &p, socket_line &l)
 	out.len = r.head.bytes;
 	out.key = r.key;
 	l.answers++;
+	p.bulk_moved = true; // who reads goes on doing so
 	const int rc = line_send(p, l, out);
 	if (rc == 1)
 		l.answers--;
@@ -121,8 +122,9 @@ cut take_answer(socket_port &p, socket_line &l)
 }
 
 // Of the bulk that is being received, what lies in the chunk. told: it was the last of an answer.
-cut take_bulk(socket_line &l, port_event *e)
+cut take_bulk(socket_port &p, socket_line &l, port_event *e)
 {
+	p.bulk_moved = true;
 	const size_t n = std::min(l.bulk.left, bytes_there(l));
 	if (n) {
 		memcpy(l.bulk.into, l.chunk->bytes.get() + l.begin, n);
@@ -148,7 +150,7 @@ cut take_bulk(socket_line &l, port_event *e)
 cut take_one(socket_port &p, socket_line &l, port_event *e)
 {
 	if (l.bulk.into)
-		return take_bulk(l, e);
+		return take_bulk(p, l, e);
 	record_head h;
 	if (!l.chunk || !whole(l, h))
 		return cut::more;
