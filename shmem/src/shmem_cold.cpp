@@ -141,9 +141,10 @@ void put_mapped(context *c, void *dest, const void *source, size_t bytes, int pe
 		      name, pe);
 }
 
-void put_far(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when)
+void put_far(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when,
+	     uint64_t more)
 {
-	if (PGAS_LIKELY(bytes <= g.copy_limit)) {
+	if (PGAS_LIKELY(bytes <= g.copy_limit && !more)) {
 		finish_taken(c, again([&] {
 				     return c->ep->rma->inject(c->ep, source, bytes, static_cast<fi_addr_t>(pe),
 							       reinterpret_cast<uintptr_t>(dest), 0);
@@ -152,15 +153,17 @@ void put_far(context *c, void *dest, const void *source, size_t bytes, int pe, c
 		return;
 	}
 	const transfer t(source, dest, bytes, pe);
-	if (when == until::reusable)
-		finish_taken(c, c->ep->rma->writemsg(c->ep, &t.m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE), name, pe);
+	const uint64_t copied = bytes <= g.copy_limit ? FI_INJECT : 0;
+	if (when == until::reusable && !copied)
+		finish_taken(c, c->ep->rma->writemsg(c->ep, &t.m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE | more), name,
+			     pe);
 	else
-		finish_taken(c, again([&] { return c->ep->rma->writemsg(c->ep, &t.m, 0); }), name, pe);
+		finish_taken(c, again([&] { return c->ep->rma->writemsg(c->ep, &t.m, copied | more); }), name, pe);
 }
 
-} // namespace
-
-void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when)
+// more: FI_MORE, or 0
+void put_cold(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when,
+	      uint64_t more)
 {
 	check_context(c, name);
 	check_member(name, c, pe);
@@ -177,7 +180,19 @@ void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe, 
 	if (mapped(c, pe))
 		put_mapped(c, dest, source, bytes, pe, name);
 	else
-		put_far(c, dest, source, bytes, pe, name, when);
+		put_far(c, dest, source, bytes, pe, name, when, more);
+}
+
+} // namespace
+
+void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when)
+{
+	put_cold(c, dest, source, bytes, pe, name, when, 0);
+}
+
+void cold_put_before(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when)
+{
+	put_cold(c, dest, source, bytes, pe, name, when, FI_MORE);
 }
 
 void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when)

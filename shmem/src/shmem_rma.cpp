@@ -29,10 +29,10 @@ void cold_signal(context *c, uint64_t *sig_addr, uint64_t signal, int sig_op, in
 void put_signal_long(context *c, void *dest, const void *source, size_t bytes, uint64_t *sig_addr, uint64_t signal,
 		     int sig_op, int pe, const char *name, until when)
 {
-	if (when == until::taken)
-		put_nbi(c, dest, source, bytes, pe, name);
-	else
+	if (window_of(c, pe))
 		put(c, dest, source, bytes, pe, name);
+	else
+		cold_put_before(c, dest, source, bytes, pe, name, when);
 	signal_op(c, sig_addr, signal, sig_op, pe, name);
 }
 

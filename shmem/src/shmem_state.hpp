@@ -218,6 +218,9 @@ enum class until {
 };
 [[gnu::cold, gnu::noinline]] void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe,
 					   const char *name, until when = until::reusable);
+// The next operation goes to the same PE, at once: on a wire the two leave together.
+[[gnu::cold, gnu::noinline]] void cold_put_before(context *c, void *dest, const void *source, size_t bytes, int pe,
+						  const char *name, until when);
 [[gnu::cold, gnu::noinline]] void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe,
 					   const char *name, until when = until::reusable);
 // the same for one value of up to 8 bytes in a register, so that the hot path spills nothing; noexcept: the calls,

@@ -40,4 +40,8 @@ far 2 "life cycles 3"
 # shellcheck disable=SC2016  # for the shell of each PE
 expect 1 'PE 1 .*: exit: this PE leaves while another one waits' env FI_PGAS_NET=auto:lo "$top/boot/oshrun" -n 3 sh -c \
 	'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK / 2)) exec "$0" barrier' "$top/shmem/tests/life_exit"
+# what leaves as one packet
+# shellcheck disable=SC2016  # likewise
+good env FI_PGAS_NET=socket:lo "$top/boot/oshrun" -n 2 sh -c 'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) exec "$0" 300' \
+	"$top/shmem/tests/packets"
 finish
