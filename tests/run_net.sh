@@ -5,7 +5,7 @@
 # so that the ranks of a team talk over a network provider, on the loopback interface. No rights are needed for that.
 # Then the same over sockets of our own, but for what does not depend on that. run_net.sh NAME...: these tests only.
 . "$(dirname "$0")/prov_again.sh"
-export FI_PGAS_TEST_HOSTS=1 FI_PGAS_NET="${NET:-auto:lo}"
+export FI_PGAS_TEST_HOSTS=1 FI_PGAS_NET="${NET:-libfabric:lo}"
 if [ $# -gt 0 ]; then
 	again "the link ($FI_PGAS_NET)" 1 "$@"
 	exit

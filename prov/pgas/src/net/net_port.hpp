@@ -118,7 +118,7 @@ struct port_ops {
 };
 
 // The port that FI_PGAS_NET asks for; null, and why. wish: "auto", "verbs[:DEVICE[:PORT]]",
-// "socket[:INTERFACE]", or "PROVIDER[:DOMAIN]".
+// "socket[:INTERFACE]", "libfabric[:DOMAIN]", or "PROVIDER[:DOMAIN]".
 port *port_open(const char *wish, size_t packet, std::string &why);
 // Can there be a link at all? ask: libfabric is asked, which takes time; else what the system shows must do:
 // FI_PGAS_NET is not "off", and names a network, or there is an adapter or an interface that others may reach.

@@ -177,7 +177,7 @@ ofi_info choose_provider(const char *wish, char *kind, std::string &why)
 		return nullptr;
 	bool known = false;
 	for (const candidate &c : kCandidates) {
-		if (name != "auto" && name != c.name)
+		if (name != "auto" && name != "libfabric" && name != c.name)
 			continue;
 		known = true;
 		if (ofi_info found = best_of(*libfabric, c, domain)) {
@@ -187,7 +187,8 @@ ofi_info choose_provider(const char *wish, char *kind, std::string &why)
 	}
 	if (!known)
 		why = "FI_PGAS_NET=" + name +
-		      ": not a provider that can carry a link; one of auto, off, verbs, socket, " + names_of_all();
+		      ": not a provider that can carry a link; one of auto, off, verbs, socket, libfabric, " +
+		      names_of_all();
 	else if (name == "tcp;ofi_rxm" && getenv("FI_PROVIDER"))
 		why = "FI_PGAS_NET=tcp;ofi_rxm needs FI_PROVIDER to name it, too: FI_PROVIDER=\"pgas,tcp;ofi_rxm\"";
 	else if (!domain.empty())
