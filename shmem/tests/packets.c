@@ -37,7 +37,15 @@ static long segments_out(int *sockets)
 	return sum;
 }
 
-/* Both ways, so many times. */
+/* The signal came behind its data. */
+static void await(uint64_t value, size_t bytes)
+{
+	shmem_signal_wait_until(&ball, SHMEM_CMP_EQ, value);
+	for (size_t k = 0; k < bytes; k++)
+		CHECK(data[k] == (char)value);
+}
+
+/* Both ways, so many times. PE 1 looks before it answers: PE 0 then writes the next. */
 static void play(int rounds, size_t bytes)
 {
 	static uint64_t value;
@@ -45,14 +53,12 @@ static void play(int rounds, size_t bytes)
 	for (int i = 0; i < rounds; i++) {
 		value++;
 		if (me == 1)
-			shmem_signal_wait_until(&ball, SHMEM_CMP_EQ, value);
+			await(value, bytes);
 		char source[BYTES];
 		memset(source, (int)value, bytes);
 		shmem_putmem_signal(data, source, bytes, &ball, value, SHMEM_SIGNAL_SET, 1 - me);
 		if (me == 0)
-			shmem_signal_wait_until(&ball, SHMEM_CMP_EQ, value);
-		for (size_t k = 0; k < bytes; k++)
-			CHECK(data[k] == (char)value); /* the signal came behind it */
+			await(value, bytes);
 	}
 }
 
