@@ -234,6 +234,7 @@ user env CONFIG_FILES="answered:$PWD/asked.in" "$smp/config.status" && [ "$(cat 
 	user make -C "$smp/smp-conduit" seq smp-seq.mak
 check "the smp face answers as a build does"
 
+. "$src/packaging/check_lists.sh"
 . "$src/packaging/check_installed.sh"
 
 # what README.md and the tutorial tell, by the tools of the moved installation
