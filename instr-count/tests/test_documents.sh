@@ -54,7 +54,8 @@ says() {
 	file=$1 text=$2
 	shift 2
 	for path; do
-		number=$(awk -v path="$path" '$1 == path && $3 == "ok" { print $2; exit }' "$work/x86_64" "$work/x86_64-verbs")
+		number=$(awk -v path="$path" '$1 == path && $3 == "ok" { print $2; exit }' \
+			"$work/x86_64" "$work/x86_64-verbs")
 		text=$(printf '%s\n' "$text" | sed "s/@/($(word "${number:-never counted}"))/")
 	done
 	tr '\n' ' ' <"$src/$file" | tr -s ' ' | grep -Eq "$text"
@@ -67,6 +68,7 @@ says docs/ARCHITECTURE.md 'far put takes @ instructions from fi_inject_write and
 says docs/ARCHITECTURE.md 'shmem_long_p_verbs` counts @ instructions' shmem_long_p_verbs
 says instr-count/README.md 'takes a message: @ and @ instructions' ompi_int_p ompi_int_p_static
 says NEWS.md 'RDMA write, @ instructions from' shmem_long_p_verbs
-says NEWS.md 'as without threads: @, @ and @ instructions' gasnet_am_short0_par gasnet_am_medium0_64_par gasnet_ampoll_par
+says NEWS.md 'as without threads: @, @ and @ instructions' gasnet_am_short0_par gasnet_am_medium0_64_par \
+	gasnet_ampoll_par
 says debian/control 'put to another process of the host is @ instructions' shmem_int_p
 finish
