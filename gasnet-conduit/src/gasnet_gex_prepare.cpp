@@ -147,7 +147,7 @@ void write_head(char *to, uint64_t word, size_t at, const gasnet_handlerarg_t *a
 	word += gasneti_front.word + word_with_payload(at);
 	memcpy(to, &word, sizeof word);
 	if (const size_t n = word_args(word))
-		memcpy(to + sizeof word, args, 4 * n);
+		pgas_copy_few(to + sizeof word, args, 4 * n);
 }
 
 int commit_place(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handlerarg_t *args, bool now)
@@ -207,7 +207,7 @@ template <bool has_args>
 	pgas_hot_describe(&c, d.at + nbytes, PGAS_KIND_MSG, 0);
 	memcpy(c.slot->payload, &whole, sizeof whole);
 	if (has_args)
-		memcpy(c.slot->payload + sizeof whole, args, 4 * word_args(word));
+		pgas_copy_few(c.slot->payload + sizeof whole, args, 4 * word_args(word));
 	pgas_hot_publish(&c);
 	return GASNET_OK;
 }
@@ -246,6 +246,21 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 		d.token->replied = true;
 	if (d.what == holds::own)
 		own_give(d.own);
+	return GASNET_OK;
+}
+
+// A request in an eager buffer of the target's, whose slot is free as a rule: nothing runs meanwhile, and what the
+// descriptor holds may stay in it.
+[[gnu::noinline]] int commit_eager(descriptor &d, uint64_t word, size_t nbytes, gex_Flags_t flags,
+				   const gasnet_handlerarg_t *args)
+{
+	write_head(static_cast<char *>(d.place.buf), word, d.at, args);
+	const int rc = g.net.ops->message_publish(g.am, &d.place, 8 + 4 * word_args(word), d.at + nbytes);
+	if (PGAS_UNLIKELY(rc == -FI_EAGAIN))
+		return commit_other(&d, word, nbytes, nullptr, flags, args);
+	if (PGAS_UNLIKELY(rc))
+		lost("message", d.node, rc);
+	d.what = holds::nothing;
 	return GASNET_OK;
 }
 
@@ -320,6 +335,8 @@ extern "C" int gasneti_commit(gex_AM_SrcDesc_t sd, uint64_t word, size_t nbytes,
 {
 	auto &d = *static_cast<descriptor *>(sd);
 	const bool fits = !((word ^ d.fit) & kFitBits) && nbytes <= d.size;
+	if (d.what == holds::place && fits && !d.token)
+		return commit_eager(d, word, nbytes, flags, args);
 	if (PGAS_UNLIKELY(d.what != holds::slot || !fits))
 		return commit_other(sd, word, nbytes, to, flags, args);
 	if (word_args(word))

@@ -86,11 +86,10 @@ int long_now(gasnet_node_t node, uint64_t word, const void *from, size_t nbytes,
 
 void check_gex_request(unsigned kind) noexcept
 {
-	const char *call = request_name(kind & GASNETI_CATEGORY);
-	if (!g.attached)
-		fail("%s: before gex_Client_Init", call);
-	if (in_handler())
-		fail("%s: in a handler, which may only reply", call);
+	if (PGAS_UNLIKELY(!g.attached))
+		fail("%s: before gex_Client_Init", request_name(kind & GASNETI_CATEGORY));
+	if (PGAS_UNLIKELY(in_handler()))
+		fail("%s: in a handler, which may only reply", request_name(kind & GASNETI_CATEGORY));
 }
 
 void check_gex_reply(gasnet_token_t token, unsigned kind) noexcept

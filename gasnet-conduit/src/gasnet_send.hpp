@@ -37,7 +37,7 @@ inline size_t put_args(message_head &m, uint64_t word, const gasnet_handlerarg_t
 	const size_t n = word_args(word);
 	m.word = gasneti_front.word + word;
 	if (n)
-		memcpy(m.rest, args, 4 * n);
+		pgas_copy_few(m.rest, args, 4 * n);
 	return 8 + 4 * n;
 }
 
@@ -79,9 +79,11 @@ inline size_t medium_head(message_head &m, uint64_t word, const gasnet_handlerar
 	word += gasneti_front.word + word_with_payload(at);
 	memcpy(c.slot->payload, &word, sizeof word);
 	if (n)
-		memcpy(c.slot->payload + 8, args, 4 * n);
-	if (nbytes)
+		pgas_copy_few(c.slot->payload + 8, args, 4 * n);
+	if (nbytes) {
+		asm("" : "+r"(nbytes)); // the compiler does not know the bound any more: see pgas_copy_few()
 		memcpy(c.slot->payload + at, from, nbytes);
+	}
 	pgas_hot_publish(&c);
 	return true;
 }

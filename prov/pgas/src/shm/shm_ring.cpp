@@ -172,7 +172,7 @@ template <class Fill>
 	if (!eager)
 		fill(reinterpret_cast<char *>(slot->payload));
 	else if (twice_len)
-		pgas_copy_out(slot->payload, twice, twice_len);
+		pgas_copy_few(slot->payload, twice, twice_len);
 	hand_over(p, slot, at);
 	return 0;
 }
@@ -239,7 +239,7 @@ int shm_publish(peer &of, fi_pgas_place *place, size_t head_len, size_t len)
 		meta |= uint64_t{PGAS_SLOT_EAGER} << PGAS_META_FLAGS_SHIFT | uint64_t{place->index_}
 										     << PGAS_META_AUX_SHIFT;
 		if (twice)
-			memcpy(slot->payload, place->buf, twice);
+			pgas_copy_few(slot->payload, place->buf, twice);
 	}
 	slot->meta = meta;
 	slot->len = len;
