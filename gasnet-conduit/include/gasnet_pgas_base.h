@@ -48,13 +48,11 @@
 #endif
 #define GASNETI_PASTE_(a_arg, b_arg) a_arg##b_arg
 #define GASNETI_PASTE(a_arg, b_arg) GASNETI_PASTE_(a_arg, b_arg)
-#define GASNETI_STRING_(a_arg) #a_arg
-#define GASNETI_STRING(a_arg) GASNETI_STRING_(a_arg)
 
 /* --- constants ---------------------------------------------------------------------------------------------------- */
 
-#define GASNET_SPEC_VERSION_MAJOR 1
-#define GASNET_SPEC_VERSION_MINOR 8
+#define GASNET_SPEC_VERSION_MAJOR GASNETI_SPEC_VERSION_MAJOR
+#define GASNET_SPEC_VERSION_MINOR GASNETI_SPEC_VERSION_MINOR
 #define GASNET_VERSION GASNET_SPEC_VERSION_MAJOR
 #define GEX_SPEC_VERSION_MAJOR GASNETI_EX_SPEC_VERSION_MAJOR
 #define GEX_SPEC_VERSION_MINOR GASNETI_EX_SPEC_VERSION_MINOR
@@ -106,14 +104,12 @@ static const char gasneti_conduit_ident[] __attribute__((used)) = "$GASNetCondui
 #define GASNET_PAGESIZE 65536 /* the largest page size of these machines; every smaller one divides it */
 #endif
 
-/* clang-format off */
+/* What a client was compiled against; the library compares it with what it was compiled of. */
 #define GASNET_CONFIG_STRING                                                                                           \
-	"RELEASE=" GASNETI_STRING(GASNET_RELEASE_VERSION_MAJOR) "." GASNETI_STRING(GASNET_RELEASE_VERSION_MINOR) "."   \
-	GASNETI_STRING(GASNET_RELEASE_VERSION_PATCH) ",SPEC=" GASNETI_STRING(GASNET_SPEC_VERSION_MAJOR) "."            \
-	GASNETI_STRING(GASNET_SPEC_VERSION_MINOR) ",CONDUIT=PGAS,THREADMODEL=" GASNETI_MODE_STR                        \
-	",SEGMENT=FAST,PTR=64bit,ALIGN,PSHM,NODEBUG,LAYOUT=" GASNETI_STRING(GASNETI_LAYOUT)
-/* clang-format on */
-#define GASNETI_LAYOUT 2 /* of struct gasneti_front and of the messages */
+	"RELEASE=" GASNETI_RELEASE ",SPEC=" GASNETI_VERSION_2(                                                         \
+		GEX_SPEC_VERSION) ",CONDUIT=PGAS,THREADMODEL=" GASNETI_MODE_STR                                        \
+				  ",SEGMENT=FAST,PTR=64bit,ALIGN,PSHM,NODEBUG,LAYOUT=" GASNETI_STRING(GASNETI_LAYOUT)
+#define GASNETI_LAYOUT 3 /* of struct gasneti_front, of atomic domains and of the messages */
 
 #define GASNET_OK 0
 #define GASNET_ERR_NOT_INIT 10001

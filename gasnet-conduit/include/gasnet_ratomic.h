@@ -15,10 +15,12 @@
 extern "C" {
 #endif
 
-/* What inline calls read of a domain; the library's part of it lies behind. */
-struct gasneti_domain {
-	const uint64_t *windows; /* of its team, by rank */
-};
+/*
+ * A domain points at the windows of its team, by rank; the library's part of it lies in front of them. They are its own
+ * copy: an atomic instruction lets no load behind it begin before it is over, and a pointer to them were one load more
+ * that the next one waits for.
+ */
+struct gasneti_domain;
 typedef struct gasneti_domain *gex_AD_t;
 #define GEX_AD_INVALID ((gex_AD_t)0)
 
@@ -41,7 +43,7 @@ PGAS_EXPORT gex_Event_t gasneti_ad_op(gex_AD_t ad, gex_DT_t dt, void *result, ge
 
 PGAS_HOT uint64_t gasneti_ad_window(gex_AD_t ad, gex_Rank_t rank, gex_Flags_t flags)
 {
-	return flags & GEX_FLAG_RANK_IS_JOBRANK ? gasneti_windows[rank] : ad->windows[rank];
+	return flags & GEX_FLAG_RANK_IS_JOBRANK ? gasneti_windows[rank] : ((const uint64_t *)ad)[rank];
 }
 
 /* Swaps in what expr_arg makes of `old`, until nobody came between, and leaves the old value in old_arg. */

@@ -30,12 +30,14 @@
 #include <gasnet_pgas_platform.h>
 #include <gasnet_pgas_atomics.h>
 
-#define GASNETT_SPEC_VERSION_MAJOR 1
-#define GASNETT_SPEC_VERSION_MINOR 9
+#define GASNETT_SPEC_VERSION_MAJOR GASNETI_TOOLS_SPEC_VERSION_MAJOR
+#define GASNETT_SPEC_VERSION_MINOR GASNETI_TOOLS_SPEC_VERSION_MINOR
 #define GASNETT_RELEASE_VERSION_MAJOR GASNET_RELEASE_VERSION_MAJOR
 #define GASNETT_RELEASE_VERSION_MINOR GASNET_RELEASE_VERSION_MINOR
 #define GASNETT_RELEASE_VERSION_PATCH GASNET_RELEASE_VERSION_PATCH
-#define GASNETT_CONFIG_STRING "RELEASE=1.32.0,PTR=64bit,timers=posix,membars=builtin,atomics=builtin"
+#define GASNETT_CONFIG_STRING                                                                                          \
+	"RELEASE=" GASNETI_RELEASE ",SPEC=" GASNETI_VERSION_2(                                                         \
+		GASNETT_SPEC_VERSION) ",PTR=64bit,nodebug,timers_posix,membars_builtin,atomics_builtin"
 #define GASNETT_SYSTEM_TUPLE GASNETI_MACHINE "-unknown-linux-gnu"
 #define GASNETT_SYSTEM_NAME "linux"
 #define GASNETT_CACHE_LINE_BYTES 64

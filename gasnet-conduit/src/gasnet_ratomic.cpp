@@ -5,12 +5,15 @@
 
 #include <gasnet_ratomic.h>
 
+#include <cstdlib>
 #include <cstring>
 
 namespace gasnet {
 namespace {
 
-struct domain : gasneti_domain {
+// The windows follow, and some that are 0: a rank that does not exist leads to the cold exit, which says so.
+constexpr size_t kNoWindows = 64;
+struct alignas(uint64_t) domain {
 	gex_TM_t tm;
 	gex_DT_t dt;
 	gex_OP_t ops;
@@ -20,7 +23,7 @@ struct domain : gasneti_domain {
 
 domain *domain_of(gex_AD_t ad)
 {
-	return static_cast<domain *>(ad);
+	return reinterpret_cast<domain *>(ad) - 1;
 }
 
 constexpr gex_OP_t kFetching = 0xffff0000;
@@ -61,7 +64,7 @@ datatype datatype_of(gex_DT_t dt)
 
 void check(const domain *d, gex_DT_t dt, gex_OP_t opcode)
 {
-	if (!d || d->dt != dt)
+	if (d->dt != dt)
 		fail("gex_AD_Op: the atomic domain is of another type");
 	if (!opcode || (opcode & (opcode - 1)) || !(d->ops & opcode))
 		fail("gex_AD_Op: the atomic domain was not created for operation %#x", opcode);
@@ -203,6 +206,8 @@ extern "C" gex_Event_t gasneti_ad_op(gex_AD_t ad, gex_DT_t dt, void *result, gex
 				     gex_OP_t opcode, const void *operand1, const void *operand2, gex_Flags_t flags,
 				     int implicit) noexcept
 {
+	if (ad == GEX_AD_INVALID)
+		fail("gex_AD_Op: not an atomic domain");
 	const domain *d = domain_of(ad);
 	check(d, dt, opcode);
 	const gasnet_node_t node = team_jobrank("gex_AD_Op", flags & GEX_FLAG_RANK_IS_JOBRANK ? &g_world : d->tm, rank);
@@ -222,18 +227,21 @@ extern "C" void gex_AD_Create(gex_AD_t *ad_p, gex_TM_t tm, gex_DT_t dt, gex_OP_t
 		fail("gex_AD_Create: data type %#x is none of atomics", dt);
 	if (!ops || (ops & ~kAll) || (is_float(dt) && (ops & kBits)))
 		fail("gex_AD_Create: operations %#x are not all for data type %#x", ops, dt);
-	auto *d = new domain{};
-	d->windows = tm->windows;
+	auto *d = static_cast<domain *>(calloc(1, sizeof(domain) + sizeof(uint64_t) * (tm->size + kNoWindows)));
+	if (!d)
+		fail("gex_AD_Create: out of memory");
+	memcpy(d + 1, tm->windows, sizeof(uint64_t) * tm->size);
 	d->tm = tm;
 	d->dt = dt;
 	d->ops = ops;
 	d->flags = flags;
-	*ad_p = d;
+	*ad_p = reinterpret_cast<gex_AD_t>(d + 1);
 }
 
 extern "C" void gex_AD_Destroy(gex_AD_t ad) noexcept
 {
-	delete domain_of(ad);
+	if (ad != GEX_AD_INVALID)
+		free(domain_of(ad));
 }
 extern "C" gex_Flags_t gex_AD_QueryFlags(gex_AD_t ad) noexcept
 {

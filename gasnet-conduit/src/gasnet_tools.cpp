@@ -155,8 +155,7 @@ extern "C" const char *gasnett_exe_name(void)
 
 extern "C" const char *gasnett_release_version_str(void)
 {
-	return GASNETT_STRINGIFY(GASNET_RELEASE_VERSION_MAJOR) "." GASNETT_STRINGIFY(
-		GASNET_RELEASE_VERSION_MINOR) "." GASNETT_STRINGIFY(GASNET_RELEASE_VERSION_PATCH);
+	return GASNETI_RELEASE;
 }
 
 extern "C" uint64_t gasnett_release_version(void)

@@ -246,6 +246,30 @@ static void test_names_of_masks(void **state)
 	assert_string_equal(text, "0x0");
 }
 
+/* Those of GASNet-EX 2025.8.0, whose interface is here: clients decide by them what they may call. */
+static void test_versions_are_those_of_the_interface(void **state)
+{
+	(void)state;
+	const int release = GASNET_RELEASE_VERSION_MAJOR * 10000 + GASNET_RELEASE_VERSION_MINOR * 100 +
+			    GASNET_RELEASE_VERSION_PATCH;
+	assert_int_equal(release, 20250800);
+	assert_int_equal(100 * GEX_SPEC_VERSION_MAJOR + GEX_SPEC_VERSION_MINOR, 19);
+	assert_int_equal(100 * GASNET_SPEC_VERSION_MAJOR + GASNET_SPEC_VERSION_MINOR, 108);
+	assert_int_equal(100 * GASNETT_SPEC_VERSION_MAJOR + GASNETT_SPEC_VERSION_MINOR, 120);
+	assert_int_equal(GASNET_VERSION, 1);
+}
+
+/* Clients compare them, and look for parts of them. */
+static void test_configurations_say_the_same_versions(void **state)
+{
+	(void)state;
+	const char *const tools = "RELEASE=2025.8.0,SPEC=1.20,PTR=64bit,";
+	const char *const library = "RELEASE=2025.8.0,SPEC=0.19,CONDUIT=PGAS,THREADMODEL=SEQ,";
+	assert_int_equal(strncmp(GASNETT_CONFIG_STRING, tools, strlen(tools)), 0);
+	assert_int_equal(strncmp(GASNET_CONFIG_STRING, library, strlen(library)), 0);
+	assert_string_equal(gasnett_release_version_str(), "2025.8.0");
+}
+
 static void test_version_and_program(void **state)
 {
 	(void)state;
@@ -322,6 +346,8 @@ int main(void)
 		cmocka_unit_test(test_lists_and_strides_fit_their_buffers),
 		cmocka_unit_test(test_names_of_masks),
 		cmocka_unit_test(test_unused_arguments_are_evaluated_once),
+		cmocka_unit_test(test_versions_are_those_of_the_interface),
+		cmocka_unit_test(test_configurations_say_the_same_versions),
 		cmocka_unit_test(test_version_and_program),
 		cmocka_unit_test(test_count0s_and_checksum),
 		cmocka_unit_test(test_threadkey_keeps_value),
