@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs gasnet_bench or gex_bench of this library and of another GASNet in turns, and prints the best of each beside one
-# another.
+# another, and the median of the ratios of all turns. A row whose median is below 0.97 is marked as behind; rows between
+# 0.97 and 1.03 are level: one load and store, one locked instruction, or libc's memcpy of both is all that is left.
 #
 #	compare.sh OURS OTHER [ROUNDS [SCALE [ROWS]]]
 #
@@ -17,7 +18,7 @@
 # twice as near to each other. PIN is the command that does so, "taskset -c 0,1" when not set; empty: none. Floods by
 # several threads want more CPUs.
 set -u
-[ $# -ge 2 ] || { sed -n '3,18p' "$0"; exit 2; }
+[ $# -ge 2 ] || { sed -n '3,20p' "$0"; exit 2; }
 pin=${PIN-taskset -c 0,1}
 $pin true 2>/dev/null || { echo "compare.sh: not pinned: $pin does not work here" >&2; pin=; }
 ours=$1 other=$2 rounds=${3:-5} scale=${4:-0.3} rows=${5:-}
@@ -25,16 +26,29 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 i=0
 while [ $i -lt "$rounds" ]; do
-	$pin $ours "$scale" "$rows" >> "$dir/ours" || exit 1
-	$pin $other "$scale" "$rows" >> "$dir/other" || exit 1
 	i=$((i + 1))
+	$pin $ours "$scale" "$rows" | sed "s/^/$i ours /" >> "$dir/rows"
+	$pin $other "$scale" "$rows" | sed "s/^/$i other /" >> "$dir/rows"
+	# a program that failed has fewer rows than the other
+	[ "$(grep -c "^$i ours " "$dir/rows")" = "$(grep -c "^$i other " "$dir/rows")" ] || exit 1
 done
 awk '
-{ name = substr($0, 1, 31); sub(/ +$/, "", name); v = $(NF - 1); unit[name] = $NF; side = FILENAME ~ /ours$/ ? "a" : "b"
-  k = side name
-  if (!(k in best) || ($NF == "ns" ? v < best[k] : v > best[k])) best[k] = v
+function ratio(a, b, unit) { return unit == "ns" ? b / a : a / b }
+function median(name,    n, i, j, t, v) {
+  for (i = 1; i <= rounds; i++) {
+    t = ratio(value[i, "ours", name], value[i, "other", name], unit[name])
+    for (j = n++; j > 0 && v[j] > t; j--) v[j + 1] = v[j]
+    v[j + 1] = t
+  }
+  return n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2
+}
+{ round = $1; side = $2; sub(/^[0-9]+ [a-z]+ /, "")
+  name = substr($0, 1, 31); sub(/ +$/, "", name); v = $(NF - 1); unit[name] = $NF
+  value[round, side, name] = v
+  if (!((side, name) in best) || ($NF == "ns" ? v < best[side, name] : v > best[side, name])) best[side, name] = v
   if (!(name in seen)) { seen[name] = 1; order[++n] = name } }
-END { printf "%-30s %10s %10s %-5s %s\n", "", "ours", "other", "", "ours is"
-  for (i = 1; i <= n; i++) { name = order[i]; a = best["a" name]; b = best["b" name]
-    printf "%-30s %10.2f %10.2f %-5s %.2fx\n", name, a, b, unit[name], unit[name] == "ns" ? b / a : a / b } }
-' "$dir/ours" "$dir/other"
+END { printf "%-30s %10s %10s %-5s %7s %7s\n", "", "ours", "other", "", "best", "median"
+  for (i = 1; i <= n; i++) { name = order[i]; a = best["ours", name]; b = best["other", name]; m = median(name)
+    printf "%-30s %10.2f %10.2f %-5s %6.2fx %6.2fx%s\n", name, a, b, unit[name], ratio(a, b, unit[name]), m,
+      m < 0.97 ? " behind" : m <= 1.03 ? " level" : "" } }
+' rounds="$rounds" "$dir/rows"

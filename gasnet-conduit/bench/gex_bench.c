@@ -143,39 +143,57 @@ static void poll_nothing(long n)
 
 /* --- put, get, atomics -------------------------------------------------------------------------------------------- */
 
+/* What a loop repeats is the call: where it goes was read before, as in programs that keep that in local variables. */
 static void put_8(long n)
 {
+	const gex_TM_t tm = team;
+	const gex_Rank_t rank = other;
+	char *const target = TARGET;
 	for (long i = 0; i < n; i++) {
-		gex_RMA_PutBlocking(team, other, TARGET, buffer, 8, 0);
+		gex_RMA_PutBlocking(tm, rank, target, buffer, 8, 0);
 		EACH();
 	}
 }
 static void put_nbi_8(long n)
 {
+	const gex_TM_t tm = team;
+	const gex_Rank_t rank = other;
+	char *const target = TARGET;
 	for (long i = 0; i < n; i++) {
-		gex_RMA_PutNBI(team, other, TARGET, buffer, 8, GEX_EVENT_NOW, 0);
+		gex_RMA_PutNBI(tm, rank, target, buffer, 8, GEX_EVENT_NOW, 0);
 		EACH();
 	}
 	gex_NBI_Wait(GEX_EC_ALL, 0);
 }
 static void get_8(long n)
 {
+	const gex_TM_t tm = team;
+	const gex_Rank_t rank = other;
+	char *const target = TARGET;
 	for (long i = 0; i < n; i++) {
-		gex_RMA_GetBlocking(team, buffer, other, TARGET, 8, 0);
+		gex_RMA_GetBlocking(tm, buffer, rank, target, 8, 0);
 		EACH();
 	}
 }
 static void put_bytes(long n)
 {
+	const gex_TM_t tm = team;
+	const gex_Rank_t rank = other;
+	char *const target = TARGET;
+	const size_t len = bytes;
 	for (long i = 0; i < n; i++) {
-		gex_RMA_PutBlocking(team, other, TARGET, buffer, bytes, 0);
+		gex_RMA_PutBlocking(tm, rank, target, buffer, len, 0);
 		EACH();
 	}
 }
 static void get_bytes(long n)
 {
+	const gex_TM_t tm = team;
+	const gex_Rank_t rank = other;
+	char *const target = TARGET;
+	const size_t len = bytes;
 	for (long i = 0; i < n; i++) {
-		gex_RMA_GetBlocking(team, buffer, other, TARGET, bytes, 0);
+		gex_RMA_GetBlocking(tm, buffer, rank, target, len, 0);
 		EACH();
 	}
 }
@@ -186,13 +204,19 @@ static void wait_nbi(long n)
 }
 static void fetch_add(long n)
 {
+	const gex_AD_t ad = domain;
+	const gex_Rank_t rank = other;
+	char *const target = TARGET;
 	for (long i = 0; i < n; i++)
-		gex_Event_Wait(gex_AD_OpNB_U64(domain, &gex_bench_before, other, TARGET, GEX_OP_FADD, 1, 0, 0));
+		gex_Event_Wait(gex_AD_OpNB_U64(ad, &gex_bench_before, rank, target, GEX_OP_FADD, 1, 0, 0));
 }
 static void add(long n)
 {
+	const gex_AD_t ad = domain;
+	const gex_Rank_t rank = other;
+	char *const target = TARGET;
 	for (long i = 0; i < n; i++)
-		gex_AD_OpNBI_U64(domain, NULL, other, TARGET, GEX_OP_ADD, 1, 0, 0);
+		gex_AD_OpNBI_U64(ad, NULL, rank, target, GEX_OP_ADD, 1, 0, 0);
 	gex_NBI_Wait(GEX_EC_ALL, 0);
 }
 
