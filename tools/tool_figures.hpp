@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Statistics and timelines of programs, for the tools of OpenSHMEM (shmem/tools/) and of GASNet
+// Statistics, timelines and hang reports of programs, for the tools of OpenSHMEM (shmem/tools/) and of GASNet
 // (gasnet-conduit/tools/): what is counted, how it is read from all PEs and in which forms it is said. Each tool takes
-// over the names of its
-// library, and gives what is listed at the end of this file. A PE is what GASNet calls a node, or a rank in the job.
+// over the names of its library, and gives what is listed at the end of this file. A PE is what GASNet calls a node, or
+// a rank in the job.
 //
 //   tool_figures  what is counted     tool_report  all PEs' figures     tool_table, tool_json, tool_svg  their forms
 //   tool_trace    timelines           tool_clock   clocks of hosts      tool_ending  a job that ends early
+//   tool_hang     the hang report     tool_symbols, tool_image  names of functions in it
 //
 // A PE's figures lie in a room of memory that the others can read: the PE alone writes them, and at the end one PE, the
 // collector, reads those of all, one after the other. So its memory does not grow with the job; and the figures of a PE
@@ -56,7 +57,8 @@ struct head {
 	uint64_t in_bytes, in_since_ns;
 	uint64_t in_place, in_value; // as of struct event
 	uint64_t in_team;            // the handle; of a collective
-	uint32_t in_team_pes, in_how;
+	uint32_t in_team_pes;
+	uint32_t in_how; // as of struct event; without a place: the call, + 1, that what is waited for began with
 	uint64_t look_asked, look_answered; // of tool_hang.cpp: numbers of reports
 	uint64_t events, dropped;           // of the timeline
 	uint64_t ping, pong, claimed;       // of clock_compare(); a job that ends early is reported once
@@ -124,6 +126,10 @@ void ending_prepare(bool exit_is_early); // is exit() with a status an early end
 void ending_close();
 void ending(const char *why); // a signal handler may call it
 
+// tool_hang.cpp: where all PEs are, when one is in a call for too long. By the thread whose places are to be said.
+void hang_prepare();
+void hang_close();
+
 // --- what each tool gives --------------------------------------------------------------------------------------------
 
 extern const char kSubject[]; // "SHMEM"
@@ -136,6 +142,7 @@ struct row_facts {
 };
 row_facts facts_of(uint32_t row);
 const char *call_text(uint32_t id);
+const char *team_text(uint64_t team); // a predefined one's name with a space behind it; else ""
 
 struct pe_place {
 	bool with_tool;   // a job may have programs without it
@@ -158,5 +165,6 @@ bool signal_fits(uint64_t word, int how, uint64_t wanted);
 bool signal_adds(int how);
 
 void also_ending(); // when figures were said of a job that ends early
+[[noreturn]] void stop_job(int status);
 
 } // namespace pgas_tools

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A tool that looks on: what it is told and what it may ask (gasnet_tool.h), and how it comes into the process: where
-// SHMEM_STATS or SHMEM_TRACE asks for it (pgas_preload.hpp), which oshrun --stats and --trace set. Without them all of
-// this is two looks into the environment.
+// SHMEM_STATS, SHMEM_TRACE or SHMEM_HANG_AFTER asks for it (pgas_preload.hpp), which oshrun --stats, --trace and
+// --hang-after set. Without them all of this is three looks into the environment.
 #include "gasnet_tool.h"
 #include "gasnet_state.hpp"
 
@@ -43,7 +43,7 @@ const char *wished(const char *name)
 // The loader calls it before main, with what main gets.
 __attribute__((constructor)) void load_tool(int, char **argv, char **)
 {
-	if (!wished("SHMEM_STATS") && !wished("SHMEM_TRACE"))
+	if (!wished("SHMEM_STATS") && !wished("SHMEM_TRACE") && !wished("SHMEM_HANG_AFTER"))
 		return;
 	const std::string why = pgas::preload(kNames, reinterpret_cast<const void *>(&load_tool), argv);
 	if (!why.empty()) {
@@ -80,7 +80,8 @@ void tool_joined() noexcept
 	if (g_tool)
 		g_tool->joined();
 	else if (g_no_tool && gasneti_front.mynode == 0)
-		fprintf(stderr, "node 0: SHMEM_STATS and SHMEM_TRACE do nothing here: %s\n", g_no_tool);
+		fprintf(stderr, "node 0: SHMEM_STATS, SHMEM_TRACE and SHMEM_HANG_AFTER do nothing here: %s\n",
+			g_no_tool);
 }
 
 void tool_leaving() noexcept
@@ -108,6 +109,7 @@ extern "C" void gasneti_tool_facts(struct gasneti_tool_facts *out) noexcept
 	out->threads = kThreads;
 	out->stats = wished("SHMEM_STATS");
 	out->trace = wished("SHMEM_TRACE");
+	out->hang_after = wished("SHMEM_HANG_AFTER");
 	out->events = static_cast<size_t>(events > 0 ? events : kEvents);
 }
 

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define GASNETI_TOOL_VERSION 1u
+#define GASNETI_TOOL_VERSION 2u
 
 /* What a tool gives, by this name. */
 struct gasneti_tool {
@@ -33,8 +33,8 @@ struct gasneti_tool_facts {
 	char *room; /* the tool's alone, at one address in all nodes; only what is touched becomes memory */
 	size_t room_bytes;
 	int threads; /* several may call at once */
-	/* Values of SHMEM_STATS and SHMEM_TRACE, or null; so many events may a node record. */
-	const char *stats, *trace;
+	/* Values of SHMEM_STATS, SHMEM_TRACE and SHMEM_HANG_AFTER, or null; so many events may a node record. */
+	const char *stats, *trace, *hang_after;
 	size_t events;
 };
 PGAS_EXPORT void gasneti_tool_facts(struct gasneti_tool_facts *out) PGAS_NOEXCEPT;

@@ -21,7 +21,94 @@ namespace pgas_tools {
 
 namespace {
 thread_local const void *t_waiting = nullptr; // the GASNET_BLOCKUNTIL that this thread has been in since its last call
+thread_local uint64_t t_waiting_since = 0;    // since nothing has arrived in it
+
+// The last collectives that this thread began: a program has few of them under way.
+struct started {
+	gex_Event_t event;
+	gex_TM_t tm;
+	call id;
+};
+constexpr uint32_t kStarted = 8;
+thread_local started t_started[kStarted];
+thread_local uint32_t t_started_at = 0;
+
+// The first team is known to its handle's readers by this.
+constexpr uint64_t kWholeJob = 1;
+
+bool is_whole_job(gex_TM_t tm)
+{
+	gex_TM_t first = GEX_TM_INVALID;
+	gasnet_QueryGexObjects(nullptr, nullptr, &first, nullptr);
+	return !tm || tm == first;
+}
 } // namespace
+
+void standing::enter(call id, uint64_t since, size_t bytes, int node)
+{
+	head &h = g.mine->head;
+	call_ = pgas_load_relaxed(&h.in_call);
+	since_ = pgas_load_relaxed(&h.in_since_ns);
+	node_ = pgas_load_relaxed(&h.in_pe);
+	bytes_ = pgas_load_relaxed(&h.in_bytes);
+	team_ = pgas_load_relaxed(&h.in_team);
+	team_pes_ = pgas_load_relaxed(&h.in_team_pes);
+	how_ = pgas_load_relaxed(&h.in_how);
+	pgas_store_relaxed(&h.in_pe, node);
+	pgas_store_relaxed(&h.in_bytes, bytes);
+	pgas_store_relaxed(&h.in_since_ns, since);
+	pgas_store_relaxed(&h.in_team_pes, 0u);
+	pgas_store_relaxed(&h.in_how, 0u);
+	pgas_store_relaxed(&h.in_call, static_cast<uint32_t>(id) + 1);
+}
+
+void standing::leave() const
+{
+	head &h = g.mine->head;
+	pgas_store_relaxed(&h.in_pe, node_);
+	pgas_store_relaxed(&h.in_bytes, bytes_);
+	pgas_store_relaxed(&h.in_since_ns, since_);
+	pgas_store_relaxed(&h.in_team, team_);
+	pgas_store_relaxed(&h.in_team_pes, team_pes_);
+	pgas_store_relaxed(&h.in_how, how_);
+	pgas_store_relaxed(&h.in_call, call_);
+}
+
+void standing::with(gex_TM_t tm) const
+{
+	if (!g.wish.hang_after)
+		return;
+	head &h = g.mine->head;
+	const bool whole = is_whole_job(tm);
+	pgas_store_relaxed(&h.in_team, whole ? kWholeJob : reinterpret_cast<uint64_t>(tm));
+	pgas_store_relaxed(&h.in_team_pes, whole ? static_cast<uint32_t>(g.n_pes) : tm->size);
+}
+
+void standing::waits_for(gex_Event_t event) const
+{
+	for (const started &s : t_started)
+		if (g.wish.hang_after && s.event == event && event != GEX_EVENT_INVALID) {
+			with(s.tm);
+			pgas_store_relaxed(&g.mine->head.in_how, static_cast<uint32_t>(s.id) + 1);
+		}
+}
+
+void note_started(gex_Event_t event, call id, gex_TM_t tm)
+{
+	if (!g.wish.hang_after || event == GEX_EVENT_INVALID)
+		return;
+	for (started &s : t_started) // events come again
+		if (s.event == event) {
+			s = {event, tm, id};
+			return;
+		}
+	t_started[t_started_at++ % kStarted] = {event, tm, id};
+}
+
+const char *team_text(uint64_t team)
+{
+	return team == kWholeJob ? "TM0 " : "";
+}
 
 look::look(call id, family f, size_t bytes, int64_t node)
 	: bytes_(bytes), node_(static_cast<int>(node)), family_(f), id_(id)
@@ -30,13 +117,7 @@ look::look(call id, family f, size_t bytes, int64_t node)
 		return;
 	t_waiting = nullptr;
 	start_ = now_ns();
-	head &h = g.mine->head;
-	outer_call_ = pgas_load_relaxed(&h.in_call);
-	outer_since_ = pgas_load_relaxed(&h.in_since_ns);
-	pgas_store_relaxed(&h.in_pe, node_);
-	pgas_store_relaxed(&h.in_bytes, bytes_);
-	pgas_store_relaxed(&h.in_since_ns, start_);
-	pgas_store_relaxed(&h.in_call, static_cast<uint32_t>(id_) + 1);
+	standing_.enter(id_, start_, bytes_, node_);
 }
 
 look::~look()
@@ -44,9 +125,7 @@ look::~look()
 	if (!start_ || !g.mine)
 		return;
 	const uint64_t ns = now_ns() - start_;
-	head &h = g.mine->head;
-	pgas_store_relaxed(&h.in_since_ns, outer_since_);
-	pgas_store_relaxed(&h.in_call, outer_call_);
+	standing_.leave();
 	const auto row = static_cast<uint32_t>(family_);
 	count_call(row, bytes_, ns, facts_of(row).is_waiting);
 	if (node_ >= 0 && node_ < g.n_pes)
@@ -292,6 +371,7 @@ TOOL_NAME void gasneti_sync_far_handle(gasnet_handle_t handle, const char *name)
 {
 	NEXT(gasneti_sync_far_handle);
 	const look here(call_of(name, call::gex_Event_Wait), family::wait);
+	here.waits_for(handle);
 	next(handle, name);
 }
 
@@ -316,17 +396,26 @@ TOOL_NAME int gasneti_poll(void) noexcept
 	return next();
 }
 
-// Turns that follow one another are one wait. Their time adds up; the timeline has the first.
+// Turns that follow one another are one wait. Their time adds up; the timeline has the first. For how long nothing has
+// arrived is said as the time that a process has been in it: whether the next turn is of another wait at the same
+// address nobody can tell.
 TOOL_NAME void gasneti_wait_turn(struct pgas_backoff *wait) noexcept
 {
 	NEXT(gasneti_wait_turn);
 	if (!g.counting)
 		return next(wait);
-	if (t_waiting == wait) {
+	const bool first = t_waiting != wait;
+	if (first || wait->polls == 0)
+		t_waiting_since = now_ns();
+	if (!first) {
 		const uint64_t start = now_ns();
+		standing here;
+		here.enter(call::GASNET_BLOCKUNTIL, t_waiting_since, 0, kNoPe);
 		next(wait);
-		if (g.counting)
+		if (g.counting) {
+			here.leave();
 			count_time(static_cast<uint32_t>(family::wait), now_ns() - start);
+		}
 	} else {
 		const look here(call::GASNET_BLOCKUNTIL, family::wait);
 		next(wait);

@@ -59,6 +59,7 @@ void joined()
 	g.n_pes = static_cast<int>(gasneti_front.nodes);
 	g.wish.stats = g_facts.stats;
 	g.wish.trace = g_facts.trace;
+	g.wish.hang_after = g_facts.hang_after;
 	g.wish.events = g_facts.events;
 	if (!note_places()) { // a few bytes per node; and the others count on this one
 		fprintf(stderr, "node %d: statistics: out of memory\n", g.my_pe);
@@ -76,6 +77,8 @@ void joined()
 	h.begin_ns = now_ns();
 	pgas_store_release(&h.magic, kMagic); // pairs with load_acquire in read_near()
 	ending_prepare(false);
+	if (g.wish.hang_after)
+		hang_prepare();
 	if (g.wish.trace)
 		clock_compare(0);
 	pgas_add_relaxed(&gasneti_pending, kAlwaysPending);
@@ -96,6 +99,7 @@ void all_left(int all, int code)
 {
 	if (!g.mine)
 		return;
+	hang_close();
 	if (!all) {
 		char why[96];
 		snprintf(why, sizeof why, "gasnet_exit(%d) of PE %d, and others did not come", code, g.my_pe);
@@ -201,6 +205,11 @@ bool signal_adds(int)
 
 void also_ending()
 {
+}
+
+void stop_job(int status)
+{
+	gasnet_exit(status);
 }
 
 } // namespace pgas_tools

@@ -6,9 +6,8 @@
 // SHMEM_HANG_AFTER or SHMEM_CHECK is set.
 //
 //   tool_calls    the names           tool_count  what is counted, and what tools/ asks for
-//   tool_hang     the hang report     tool_symbols  names of functions in it
 //   tool_inlined  programs of oshcc --inline
-//   race.hpp      the race check      tool_lines, tool_image             lines of the program
+//   race.hpp      the race check      tool_lines  lines of the program
 #pragma once
 
 #include <pshmem.h>
@@ -109,9 +108,5 @@ int world_pe(shmem_ctx_t ctx, int pe);
 
 bool program_has_inlined_calls(); // tool_inlined.cpp
 void set_counting(bool on);       // tool_count.cpp
-
-// tool_hang.cpp: where all PEs are, when one is in a call for too long
-void hang_prepare();
-void hang_close();
 
 } // namespace pgas_tools

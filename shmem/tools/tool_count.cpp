@@ -5,6 +5,8 @@
 #include "tool_report.hpp"
 #include "tool_trace.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 namespace pgas_tools {
@@ -187,6 +189,20 @@ bool signal_adds(int how)
 void also_ending()
 {
 	race::ending();
+}
+
+const char *team_text(uint64_t team)
+{
+	const auto handle = reinterpret_cast<shmem_team_t>(team);
+	if (handle == SHMEM_TEAM_WORLD)
+		return "SHMEM_TEAM_WORLD ";
+	return handle == SHMEM_TEAM_SHARED ? "SHMEM_TEAM_SHARED " : "";
+}
+
+void stop_job(int status)
+{
+	pshmem_global_exit(status);
+	_exit(status); // it does not return
 }
 
 // --- the job ---------------------------------------------------------------------------------------------------------

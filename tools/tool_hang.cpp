@@ -7,7 +7,7 @@
 // each for a backtrace by a number in that PE's room; the PE's own thread interrupts the main thread, whose handler
 // notes the return addresses, finds their names, and writes both into its room. A PE that does not answer in time is
 // reported with what its figures say.
-#include "tool.hpp"
+#include "tool_figures.hpp"
 #include "tool_report.hpp"
 #include "tool_symbols.hpp"
 
@@ -72,8 +72,10 @@ bool is_of_ours(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
-	return strncmp(name, "libsma", 6) == 0 || strncmp(name, "libpgas", 7) == 0 || strncmp(name, "libc.", 5) == 0 ||
-	       strncmp(name, "libpthread", 10) == 0 || strncmp(name, "linux-vdso", 10) == 0;
+	for (const char *begin : {"libsma", "libgasnet-pgas", "libpgas", "libc.", "libpthread", "linux-vdso"})
+		if (strncmp(name, begin, strlen(begin)) == 0)
+			return true;
+	return false;
 }
 
 // One line per frame of the program itself; the library's own are nobody's business.
@@ -171,18 +173,13 @@ std::string place_text(const head &h)
 			 comparison(h.in_how), static_cast<int64_t>(h.in_value));
 	text += part;
 	part[0] = '\0';
+	if (!h.in_place && h.in_how)
+		text += std::string(" of ") + call_text(h.in_how - 1);
 	if (h.in_pe != kNoPe)
 		snprintf(part, sizeof part, " to PE %d", h.in_pe);
 	text += part;
-	if (h.in_team_pes) {
-		shmem_team_t team = reinterpret_cast<shmem_team_t>(h.in_team);
-		snprintf(part, sizeof part, ", team %sof %u PEs",
-			 team == SHMEM_TEAM_WORLD    ? "SHMEM_TEAM_WORLD "
-			 : team == SHMEM_TEAM_SHARED ? "SHMEM_TEAM_SHARED "
-						     : "",
-			 h.in_team_pes);
-		text += part;
-	}
+	if (h.in_team_pes)
+		text += std::string(", team ") + team_text(h.in_team) + "of " + std::to_string(h.in_team_pes) + " PEs";
 	if (h.in_bytes)
 		text += ", " + std::to_string(h.in_bytes) + " bytes";
 	return text;
@@ -240,8 +237,8 @@ void print_report(const char *why)
 	static uint64_t number = 0;
 	ask_all(++number);
 	const pe_place where = where_is(g.my_pe);
-	std::string text = std::string("SHMEM hang report") + (*where.name ? " of host " : "") + where.name + ": " +
-			   why + "\n";
+	std::string text = std::string(kSubject) + " hang report" + (*where.name ? " of host " : "") + where.name +
+			   ": " + why + "\n";
 	for (const group &x : groups(number)) {
 		text += "  PE " + pe_list(x.pes) + ": " + x.place;
 		if (x.most_ns)
@@ -316,7 +313,7 @@ void hang_prepare()
 	if (end == g.wish.hang_after || *end || !(seconds > 0) || seconds > 1e9) {
 		fprintf(stderr, "PE %d: SHMEM_HANG_AFTER: \"%s\" is not a number of seconds above 0\n", g.my_pe,
 			g.wish.hang_after);
-		pshmem_global_exit(1);
+		stop_job(1);
 	}
 	w.after_ns = static_cast<uint64_t>(seconds * 1e9);
 	w.near.assign(static_cast<size_t>(g.n_pes), nullptr);
@@ -325,8 +322,9 @@ void hang_prepare()
 		const pe_place where = where_is(pe);
 		if (where.host != g.my_host || !where.with_tool)
 			continue;
-		w.near[static_cast<size_t>(pe)] = static_cast<figures *>(pshmem_ptr(g.mine, pe));
-		w.first = std::min(w.first, pe);
+		w.near[static_cast<size_t>(pe)] = mapped_room(pe);
+		if (w.near[static_cast<size_t>(pe)])
+			w.first = std::min(w.first, pe);
 	}
 	void *frames[2];
 	backtrace(frames, 2); // it loads a library at its first call, which no handler may
