@@ -32,4 +32,9 @@ TEXT
 done
 grep -q '^ *- run: \.ci/run$' "$src/.github/workflows/check.yml"
 check "check.yml runs .ci/run"
+# rpmbuild stops where one of these is not installed
+for package in $(sed -n 's/^BuildRequires: *\([a-z][a-z+-]*\)$/\1/p' "$src/packaging/rpm/pgas.spec"); do
+	grep -Eq "^ .* ${package%%+*}[+]*( |\$)" "$src/.github/workflows/packages.yml"
+	check "packages.yml installs $package, which pgas.spec asks for"
+done
 finish
