@@ -128,7 +128,7 @@ operation *start_broadcast(team &t, void *dest, const void *source, size_t bytes
 	return within.launch(op);
 }
 
-operation *start_reduce(team &t, const folding &f, void *dest, const void *source, size_t elements, int root)
+operation *start_reduce(team &t, const folding &f, void *dest, const void *source, size_t elements, int root, bounds b)
 {
 	const size_t bytes = elements * f.size;
 	const bool everywhere = root == kEverywhere, here = everywhere || t.me == root;
@@ -138,6 +138,7 @@ operation *start_reduce(team &t, const folding &f, void *dest, const void *sourc
 		return nullptr;
 	}
 	const engine_lock lock;
+	const bounded within(t, b);
 	const size_t unit = f.size <= kPieceBytes ? kPieceBytes / f.size * f.size : kPieceBytes;
 	const size_t segment = f.size <= kPieceBytes ? kSlots * unit : f.size;
 	operation *op = new_operation(t, dest, source, bytes, unit, segment);
@@ -156,12 +157,12 @@ operation *start_reduce(team &t, const folding &f, void *dest, const void *sourc
 	if (!everywhere) {
 		const int q = (place_of(t.channel->lanes[lane], root) - base + t.size) % t.size;
 		add_hand_down(*op, at, q, acc);
-		return launch(op);
+		return within.launch(op);
 	}
 	second_fiber(*op);
 	op->lag = true;
 	add_broadcast(*op, at, 0, buffer::dest);
-	return launch(op);
+	return within.launch(op);
 }
 
 } // namespace pgas::teams

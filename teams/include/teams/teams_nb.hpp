@@ -33,7 +33,8 @@ operation *start_barrier(team &t);
 operation *start_broadcast(team &t, void *dest, const void *source, size_t bytes, int root, bounds b = {});
 // The result is at `root` alone, or everywhere: kEverywhere. dest may be source.
 constexpr int kEverywhere = -1;
-operation *start_reduce(team &t, const folding &f, void *dest, const void *source, size_t elements, int root);
+operation *start_reduce(team &t, const folding &f, void *dest, const void *source, size_t elements, int root,
+			bounds b = {});
 // One block of so many bytes for each member: all at the root on one side, or everywhere.
 operation *start_scatter(team &t, void *dest, const void *source, size_t bytes, int root, bounds b = {});
 operation *start_gather(team &t, void *dest, const void *source, size_t bytes, int root, bounds b = {});
