@@ -121,6 +121,7 @@ static const char gasneti_conduit_ident[] __attribute__((used)) = "$GASNetCondui
 #define GASNET_BARRIERFLAG_ANONYMOUS 1
 #define GASNET_BARRIERFLAG_MISMATCH 2
 #define GASNET_BARRIERFLAG_UNNAMED 4 /* anonymous, with the promise that it is anonymous on all nodes */
+#define GASNET_BARRIERFLAG_IMAGES 8  /* gasnet_coll_barrier*: every image calls it, not one thread of each node */
 
 #define GASNET_WAIT_SPIN 0
 #define GASNET_WAIT_BLOCK 1

@@ -2,7 +2,7 @@
 //
 // GASNet-EX's collectives: operations of teams/ (teams_nb.hpp) behind events. They go on in every poll, wait and test
 // of this node; while one is under way no poll is short.
-#include "gasnet_coll.hpp"
+#include "gasnet_images.hpp"
 
 #include <cstdlib>
 
@@ -70,9 +70,9 @@ gex_Event_t coll_event_of(teams::operation *operation) noexcept
 
 bool coll_progress() noexcept
 {
-	if (PGAS_LIKELY(!teams::under_way()))
+	if (PGAS_LIKELY(!teams::under_way() && !images_under_way()))
 		return false;
-	const bool moved = teams::progress();
+	const bool moved = teams::progress() | images_progress();
 	if (!teams::under_way())
 		polls_update();
 	return moved;

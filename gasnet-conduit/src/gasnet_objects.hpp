@@ -8,6 +8,10 @@
 
 #include <teams/teams_team.hpp>
 
+namespace pgas::teams {
+struct operation;
+}
+
 struct gasneti_client {
 	void *cdata;
 	gex_Flags_t flags;
@@ -43,6 +47,18 @@ extern gasneti_client g_client;
 extern gasneti_endpoint g_endpoint;
 extern gasneti_segment g_segment;
 
+// What a member says in a barrier, or several together.
+struct barrier_said {
+	enum kind_t : uint32_t { anonymous, named, mismatch } kind;
+	int32_t name;
+};
+// The barrier of a team that was made (gasnet_coll_barrier.cpp).
+struct team_barrier {
+	pgas::teams::operation *operation; // null: over
+	bool open;                         // notified and not waited for
+	barrier_said mine, outcome;
+};
+
 // A team with what is only the library's. The team of all is g_world; pairs are teams of all, too, under another
 // address, and without collectives.
 struct team : gasneti_team {
@@ -52,6 +68,7 @@ struct team : gasneti_team {
 	pgas::teams::team *core; // null: a pair
 	gex_Memvec_t scratch;    // what the client gave, and gets back; not used
 	gex_Rank_t *by_jobrank;  // ranks in the order of jobranks; null: the core knows them without a table
+	team_barrier barrier;
 };
 extern team g_world, g_pair;
 

@@ -6,6 +6,7 @@
 //
 // Handlers run in the thread that polls, never inside another handler. But what a node sends to itself is handled in
 // the call that sends it, a reply inside the handler that replies. With threads several may run at once.
+#include "gasnet_images.hpp"
 #include "gasnet_message.hpp"
 
 #include <cstdlib>
@@ -110,7 +111,7 @@ void run_own(const char *message, size_t bytes) noexcept
 void polls_update() noexcept
 {
 	const pgas::mutex_holder alone(g_polls_mutex, kThreads);
-	const bool enter = barrier_wants_polls() || pgas::teams::under_way() || tool_here();
+	const bool enter = barrier_wants_polls() || pgas::teams::under_way() || images_under_way() || tool_here();
 	const pgas_cq *look = enter ? &g_nothing : reinterpret_cast<pgas_cq *>(g.cq);
 	pgas_store_relaxed(&gasneti_front.arrivals, look);
 }
