@@ -156,7 +156,7 @@ PGAS_HOT uint64_t gasneti_ad_window(gex_AD_t ad, gex_Rank_t rank, gex_Flags_t fl
 		return 1;                                                                                              \
 	}
 
-/* budget: 9 instructions of FADD and its wait, 8 of ADD (paths.def: gex_ad_fadd, gex_ad_add_nbi) */
+/* budget: 7 instructions of FADD and its wait, 5 of ADD (paths.def: gex_ad_fadd, gex_ad_add_nbi) */
 #define GASNETI_AD_CALLS(name_arg, type_arg)                                                                           \
 	PGAS_HOT gex_Event_t gasneti_ad_##name_arg(gex_AD_t ad, type_arg *result_p, gex_Rank_t tgt_rank,               \
 						   void *tgt_addr, gex_OP_t opcode, type_arg operand1,                 \

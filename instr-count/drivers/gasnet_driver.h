@@ -101,13 +101,15 @@ static inline int gasnet_driver_run(int *argc, char ***argv, void (*prepare)(voi
 #define GASNET_DRIVER_MAIN(_call) GASNET_DRIVER_MAIN_PREPARED(NULL, _call)
 
 /* For calls of GASNet-EX: call(tm, peer, remote). */
-#define GASNET_DRIVER_MAIN_GEX(_call)                                                                                  \
+#define GASNET_DRIVER_CALL_GEX(_call)                                                                                  \
 	static void call_gex(gasnet_node_t peer, void *remote)                                                         \
 	{                                                                                                              \
 		gex_TM_t tm;                                                                                           \
 		gasnet_QueryGexObjects(NULL, NULL, &tm, NULL);                                                         \
 		_call(tm, peer, remote);                                                                               \
-	}                                                                                                              \
+	}
+#define GASNET_DRIVER_MAIN_GEX(_call)                                                                                  \
+	GASNET_DRIVER_CALL_GEX(_call)                                                                                  \
 	GASNET_DRIVER_MAIN(call_gex)
 
 #endif /* INSTR_COUNT_GASNET_DRIVER_H */

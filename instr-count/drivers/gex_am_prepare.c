@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gex_am_prepare.c: active message request with 64 bytes, by GASNet-EX: prepared and committed; the client writes one
- * word of it.
+ * gex_am_prepare.c: active message request with so many bytes as the argument says, 64 without one, by GASNet-EX:
+ * prepared and committed; the client writes one word of it.
  */
 #include "gasnet_driver.h"
 
@@ -17,4 +17,11 @@ static DRIVER_NOINLINE void op(gex_TM_t tm, gasnet_node_t peer, void *remote)
 	(void)remote;
 }
 
-GASNET_DRIVER_MAIN_GEX(op)
+GASNET_DRIVER_CALL_GEX(op)
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && atoi(argv[1]) > 0)
+		gex_am_bytes = (size_t)atoi(argv[1]);
+	return gasnet_driver_run(&argc, &argv, NULL, call_gex);
+}
