@@ -36,7 +36,9 @@ int peer_connect(peer *p)
 		drop_line(p); // another wire was on the way to it
 	p->on = on;
 	if (!on) {
-		PGAS_WARN(FI_LOG_AV, "address %s is on another host\n", p->name.text);
+		p->why = wire_obstacle(*p->ep, a.parts);
+		PGAS_WARN(FI_LOG_AV, "address %s is on another host%s%s\n", p->name.text, p->why.empty() ? "" : ": ",
+			  p->why.c_str());
 		return -FI_EHOSTUNREACH;
 	}
 	p->wire = on->ops;

@@ -50,4 +50,17 @@ wire_ep *wire_to(const ep_core &ep, std::string_view parts, std::string_view &pa
 	return best;
 }
 
+std::string wire_obstacle(const ep_core &ep, std::string_view parts)
+{
+	std::string why;
+	for (std::string_view p = address_next_part(parts); why.empty() && !p.empty(); p = address_next_part(parts)) {
+		std::string_view rest;
+		const wire_ops *w = wire_of_part(p, rest);
+		for (const wire_ep *on : ep.wires_on())
+			if (on->ops == w && w->obstacle && why.empty())
+				why = w->obstacle(*on, rest);
+	}
+	return why;
+}
+
 } // namespace pgas

@@ -131,11 +131,13 @@ struct wire_ops {
 
 	// Address. address writes the endpoint's part, tight: in as few characters as it can; canonical rewrites one as
 	// address() would, false: it is none; show is for people (fi_av_straddr), empty: it is none; cost is negative
-	// when this endpoint cannot reach it.
+	// when this endpoint cannot reach it; obstacle says why, for people, where more is known than that (may be
+	// null).
 	void (*address)(const wire_ep &on, char *part, size_t room, bool tight);
 	bool (*canonical)(std::string_view part, char *out, size_t room);
 	std::string (*show)(std::string_view part);
 	int (*cost)(const wire_ep &on, std::string_view part);
+	std::string (*obstacle)(const wire_ep &on, std::string_view part);
 
 	// Memory (may be null, all three). mr_show also when the counters of a region that is shown changed.
 	int (*mr_open)(wire_domain &d, mr &m);
@@ -238,5 +240,6 @@ const wire_list &wires();
 const wire_ops *wire_of_part(std::string_view part, std::string_view &rest);
 // The cheapest wire of an endpoint to an address, and that address's part for it. Null: none reaches it.
 wire_ep *wire_to(const ep_core &ep, std::string_view parts, std::string_view &part, int *cost);
+std::string wire_obstacle(const ep_core &ep, std::string_view parts); // why there is none; may be empty
 
 } // namespace pgas

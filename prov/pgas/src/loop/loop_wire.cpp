@@ -409,6 +409,7 @@ const wire_ops g_loop_wire = {
 	.canonical = loop_canonical,
 	.show = loop_show,
 	.cost = loop_cost,
+	.obstacle = nullptr,
 	.mr_open = nullptr,
 	.mr_show = nullptr,
 	.mr_close = nullptr,

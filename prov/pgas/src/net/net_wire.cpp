@@ -261,13 +261,19 @@ int net_cost(const wire_ep &of, std::string_view part)
 	if (!read_part(part, a))
 		return -1;
 	const port &p = *on.of->l->at;
-	if (a.kind != p.kind) {
-		PGAS_WARN(FI_LOG_AV,
-			  "a peer's link is over %s, ours over %s: set FI_PGAS_NET to the same on all hosts\n",
-			  port_kind_name(a.kind), port_kind_name(p.kind));
-		return -1;
-	}
-	return link_show(*on.of->l, a.link).empty() ? -1 : kCostOtherHost;
+	return a.kind != p.kind || link_show(*on.of->l, a.link).empty() ? -1 : kCostOtherHost;
+}
+
+std::string net_obstacle(const wire_ep &of, std::string_view part)
+{
+	net_address a;
+	if (!read_part(part, a))
+		return "";
+	const char kind = net_of(of).of->l->at->kind;
+	if (a.kind != kind)
+		return std::string("its link is over ") + port_kind_name(a.kind) + ", ours over " +
+		       port_kind_name(kind) + ": set FI_PGAS_NET to the same on all hosts";
+	return "its address is not of the family that ours is of: name an interface by FI_PGAS_NET";
 }
 
 } // namespace
@@ -418,6 +424,7 @@ const wire_ops g_net_wire = {
 	.canonical = net_canonical,
 	.show = net_show,
 	.cost = net_cost,
+	.obstacle = net_obstacle,
 	.mr_open = nullptr,
 	.mr_show = nullptr,
 	.mr_close = bulk_mr_close,

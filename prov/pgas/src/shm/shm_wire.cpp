@@ -343,6 +343,7 @@ const wire_ops g_shm_wire = {
 	.canonical = shm_canonical,
 	.show = shm_show,
 	.cost = shm_cost,
+	.obstacle = nullptr,
 	.mr_open = shm_mr_open,
 	.mr_show = shm_mr_show,
 	.mr_close = shm_mr_close,
