@@ -12,11 +12,12 @@ for n in 4 1 3; do
 	expect 0 'checks passed$' "$oshrun" -n $n "$python" "$src/shmem/tests/binding.py" "$top/.libs/libsma.so"
 done
 cat >"$work/smoke.py" <<'TEXT'
+import numpy
 from shmem4py import shmem
 me, n = shmem.my_pe(), shmem.n_pes()
 box = shmem.zeros(10, dtype="i")
 shmem.barrier_all()
-shmem.put(box, [me] * 10, (me + 1) % n)
+shmem.put(box, numpy.full(10, me, dtype="i"), (me + 1) % n)
 shmem.barrier_all()
 assert list(box) == [(me - 1) % n] * 10
 total = shmem.zeros(1, dtype="l")
