@@ -81,7 +81,7 @@ arguments read_arguments(int argc, char **argv)
 	arguments a;
 	a.oshrun = beside("../boot/oshrun");
 	a.program = beside("start_empty");
-	for (int i = 1; i < argc; ++i) {
+	for (int i = 1; i < argc; i += 2) { // all but the first two have a value
 		const std::string word = argv[i];
 		char *value = i + 1 < argc ? argv[i + 1] : nullptr;
 		if (word == "--help") {
@@ -104,7 +104,6 @@ arguments read_arguments(int argc, char **argv)
 			a.program = value;
 		else
 			wrong(word + ": no such option, or no value for it");
-		++i;
 	}
 	for (const std::string *file : {&a.oshrun, &a.program})
 		if (access(file->c_str(), X_OK))
