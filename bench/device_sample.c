@@ -67,9 +67,11 @@ static void measure(const struct row *r, size_t bytes)
 void sample_row(const struct row *r, size_t most)
 {
 	const size_t long_from = (size_t)32 << 20;
+	if (r->unit == BYTES)
+		measure(r, 1);
 	for (size_t bytes = 8; bytes <= most; bytes *= bytes >= long_from ? 8 : bytes >= 1024 ? 32 : 128) {
 		measure(r, bytes);
-		if (r->one_size)
+		if (r->unit == ONE_WORD)
 			break;
 	}
 }

@@ -13,10 +13,10 @@
 struct row {
 	const char *name;
 	void (*run)(size_t bytes);
-	enum { FIRST, BOTH, ALL } who; /* the others wait on the CPU, in a barrier */
-	int one_size;
+	enum { FIRST, BOTH, ALL } who;        /* the others wait on the CPU, in a barrier */
+	enum { BYTES, WORDS, ONE_WORD } unit; /* from 1 byte on, from 8, or 8 alone */
 };
 
-void sample_row(const struct row *r, size_t most); /* 8 bytes to `most`; all PEs call it */
+void sample_row(const struct row *r, size_t most); /* lengths up to `most`; all PEs call it */
 
 #endif /* BENCH_DEVICE_SAMPLE_H */

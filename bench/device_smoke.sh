@@ -11,6 +11,10 @@ for row in copy put get put-host put-signal fetch-add alltoall broadcast fcollec
 	grep -Eq "^$row +2 +8 B +[0-9]+\.[0-9]+ +[0-9]+\.[0-9]+" "$work/out"
 	check "a best and a median of: $row"
 done
+for row in copy put get put-host put-signal broadcast; do
+	grep -Eq "^$row +2 +1 B +[0-9]+\.[0-9]+ +[0-9]+\.[0-9]+" "$work/out"
+	check "one byte, too: $row"
+done
 for row in put alltoall broadcast fcollect alltoallv gather scatter sum scan; do
 	grep -Eq "^$row +2 +1 KiB( +[0-9]+\.[0-9]+){5}$" "$work/out"
 	check "beside staging by hand: $row"

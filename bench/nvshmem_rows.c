@@ -108,9 +108,9 @@ static void do_sum(size_t bytes)
 }
 
 static const struct row rows[] = {
-	{"put-nvshmem", do_put, FIRST, 0},         {"get-nvshmem", do_get, FIRST, 0},
-	{"alltoall-nvshmem", do_alltoall, ALL, 0}, {"broadcast-nvshmem", do_broadcast, ALL, 0},
-	{"fcollect-nvshmem", do_fcollect, ALL, 0}, {"sum-nvshmem", do_sum, ALL, 0},
+	{"put-nvshmem", do_put, FIRST, BYTES},         {"get-nvshmem", do_get, FIRST, BYTES},
+	{"alltoall-nvshmem", do_alltoall, ALL, WORDS}, {"broadcast-nvshmem", do_broadcast, ALL, BYTES},
+	{"fcollect-nvshmem", do_fcollect, ALL, WORDS}, {"sum-nvshmem", do_sum, ALL, WORDS},
 };
 
 static int open_library(const char *file)
