@@ -93,17 +93,18 @@ PGAS_EXPORT gasnet_register_value_t gasneti_get_odd(gasnet_node_t node, const vo
 	}
 #elif defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define GASNETI_WORD_ACCESS(type_arg, bits_arg, suffix_arg, reg_arg)                                                   \
+	typedef type_arg __attribute__((aligned(1))) gasneti_word##bits_arg;                                           \
 	PGAS_HOT void gasneti_store##bits_arg(void *p, type_arg v)                                                     \
 	{                                                                                                              \
-		*(volatile type_arg *)p = v;                                                                           \
+		*(volatile gasneti_word##bits_arg *)p = v;                                                             \
 	}                                                                                                              \
 	PGAS_HOT type_arg gasneti_load##bits_arg(const void *p)                                                        \
 	{                                                                                                              \
 		type_arg v;                                                                                            \
 		if (sizeof v < 4)                                                                                      \
-			return *(const volatile type_arg *)p;                                                          \
+			return *(const volatile gasneti_word##bits_arg *)p;                                            \
 		/* the same without an addition in front: compilers leave the address of a volatile access alone */    \
-		__asm__ volatile("mov %1, %0" : "=r"(v) : "m"(*(const type_arg *)p));                                  \
+		__asm__ volatile("mov %1, %0" : "=r"(v) : "m"(*(const gasneti_word##bits_arg *)p));                    \
 		return v;                                                                                              \
 	}
 #else
