@@ -10,10 +10,11 @@
 #include <pthread.h>
 #endif
 
-#define SEGMENT (1u << 20)
-#define BIG_TO 0u        /* where requests and replies put long payloads, in the segment of the other */
-#define REPLY_TO 262144u /* the same for replies */
-#define FLAG_AT 524288u  /* a word that node 0 sets */
+#define SEGMENT (4u << 20)
+#define BIG_TO 0u          /* where requests put long payloads, in the segment of the other; each sender has its part */
+#define SENDER_PART 153600 /* of that */
+#define REPLY_TO 2621440u  /* the same for replies */
+#define FLAG_AT 3670016u   /* a word that node 0 sets */
 #define NUMBERS 17
 #define VALUE(i_arg) (1000 + 7 * (i_arg))
 
@@ -78,6 +79,19 @@ static gex_Rank_t me, all;
 static char *base[64]; /* segments, where their owners have them */
 static long replies, counted;
 static unsigned char pattern[70000];
+
+/* Every long message that is under way has a place of its own, and so has its reply. */
+static size_t place_bytes = 8192;
+static __thread size_t next_place;
+static char *request_place(gex_Rank_t to, gex_Rank_t from, size_t place)
+{
+	CHECK((place + 1) * place_bytes <= SENDER_PART);
+	return base[to] + BIG_TO + from * SENDER_PART + place * place_bytes;
+}
+static char *reply_place(gex_Rank_t to, size_t place)
+{
+	return base[to] + REPLY_TO + place * place_bytes;
+}
 
 static gex_AM_Entry_t entries[6 * NUMBERS];
 enum { SHORT_REQ, SHORT_REP, MEDIUM_REQ, MEDIUM_REP, LONG_REQ, LONG_REP };
@@ -155,9 +169,10 @@ static void one_reply(void)
 		gex_Token_Info_t info;                                                                                 \
 		check_call(t, LONG_REQ, n_arg, a + 1);                                                                 \
 		gex_Token_Info(t, &info, GEX_TI_SRCRANK);                                                              \
-		CHECK_EQ(buf == base[me] + BIG_TO + info.gex_srcrank * 8192, 1);                                       \
+		const ptrdiff_t off = (char *)buf - request_place(me, info.gex_srcrank, 0);                            \
+		CHECK(off >= 0 && off < SENDER_PART && (size_t)off % place_bytes == 0);                                \
 		CHECK_MEM(buf, pattern, bytes);                                                                        \
-		char *to = base[info.gex_srcrank] + REPLY_TO;                                                          \
+		char *to = reply_place(info.gex_srcrank, (size_t)off / place_bytes);                                   \
 		if (bytes % 2 == 0) {                                                                                  \
 			CHECK_OK(gex_AM_ReplyLong(t, index_of(LONG_REP, n_arg), pattern, bytes, to, GEX_EVENT_NOW,     \
 						  0 A##n_arg));                                                        \
@@ -171,7 +186,8 @@ static void one_reply(void)
 	{                                                                                                              \
 		const gex_AM_Arg_t a[] = {0 A##n_arg};                                                                 \
 		check_call(t, LONG_REP, n_arg, a + 1);                                                                 \
-		CHECK_EQ(buf == base[me] + REPLY_TO, 1);                                                               \
+		const ptrdiff_t off = (char *)buf - reply_place(me, 0);                                                \
+		CHECK(off >= 0 && off < SENDER_PART && (size_t)off % place_bytes == 0);                                \
 		CHECK_MEM(buf, pattern, bytes);                                                                        \
 		one_reply();                                                                                           \
 	}                                                                                                              \
@@ -192,18 +208,20 @@ static void one_reply(void)
 		sd = gex_AM_PrepareRequestMedium(tm, to, pattern, medium, medium, GEX_EVENT_NOW, 0, n_arg);            \
 		CHECK_EQ(gex_AM_SrcDescAddr(sd) == pattern, 1);                                                        \
 		CHECK_OK(gex_AM_CommitRequestMedium##n_arg##_v2(sd, index_of(MEDIUM_REQ, n_arg), medium, 0 V##n_arg)); \
-		char *there = base[to] + BIG_TO + me * 8192;                                                           \
+		char *there = request_place(to, me, next_place++);                                                     \
 		CHECK_OK(gex_AM_RequestLong##n_arg(tm, to, index_of(LONG_REQ, n_arg), pattern, big, there,             \
 						   GEX_EVENT_GROUP, 0 V##n_arg));                                      \
 		sd = gex_AM_PrepareRequestLong(tm, to, NULL, big, big, NULL, NULL, 0, n_arg);                          \
 		memcpy(gex_AM_SrcDescAddr(sd), pattern, big);                                                          \
+		there = request_place(to, me, next_place++);                                                           \
 		gex_AM_CommitRequestLong##n_arg(sd, index_of(LONG_REQ, n_arg), big, there V##n_arg);                   \
+		there = request_place(to, me, next_place++);                                                           \
 		sd = gex_AM_PrepareRequestLong(tm, to, pattern, big, big, there, &over, 0, n_arg);                     \
 		gex_AM_CommitRequestLong(sd, index_of(LONG_REQ, n_arg), big, there V##n_arg);                          \
 		gex_NBI_Wait(GEX_EC_AM, 0);                                                                            \
 	}
 EACH(HANDLERS)
-enum { REQUESTS = 7 };
+enum { REQUESTS = 7, LONG_REQUESTS = 3 };
 
 #define SEND(n_arg) send_##n_arg,
 static void (*const send_all[])(gex_Rank_t, size_t, size_t) = {EACH(SEND)};
@@ -311,16 +329,18 @@ static void wait_replies(long want)
 {
 	GASNET_BLOCKUNTIL(__atomic_load_n(&replies, __ATOMIC_ACQUIRE) >= want);
 	CHECK_EQ(replies, want);
+	next_place = 0;
 }
 
 #ifdef GASNET_PAR
-enum { THREADS = 4, ROUNDS = 100 };
+enum { THREADS = 4, ROUNDS = 100, THREADS_PLACE = SENDER_PART / (THREADS * ROUNDS * LONG_REQUESTS) };
 static void *threaded(void *arg)
 {
 	const int id = (int)(intptr_t)arg;
+	next_place = (size_t)id * ROUNDS * LONG_REQUESTS;
 	for (int i = 0; i < ROUNDS; i++)
 		send_all[(i + id) % NUMBERS]((me + (gex_Rank_t)i) % all, (size_t)(1 + (37 * i + id) % 4000),
-					     (size_t)(1 + i % 8000));
+					     (size_t)(1 + (29 * i + id) % THREADS_PLACE));
 	return NULL;
 }
 static void threads(void)
@@ -391,8 +411,9 @@ int main(int argc, char **argv)
 	test_barrier();
 	if (all > 1)
 		fill_ring();
-	test_barrier();
 #ifdef GASNET_PAR
+	place_bytes = THREADS_PLACE;
+	test_barrier();
 	threads();
 #endif
 	test_barrier();
