@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Endpoints beside the first: making them, binding segments, publishing those, asking for them; and pairs.
+// Endpoints beside the first: making them; binding segments, publishing those, asking for them; and pairs.
 #include "gasnet_kinds.hpp"
 
 #include <cstring>
@@ -66,6 +66,18 @@ bool read_place(gasnet_node_t node, gex_EP_Index_t index, published &out)
 		return false;
 	gasneti_get_far(&out, node, p, sizeof out, GASNETI_DONE, 0);
 	return true;
+}
+
+// Those that members bound to their first endpoints and published.
+void learn_first_segments(const gasneti_team &tm)
+{
+	const pgas::mutex_holder alone(kinds_mutex, kThreads);
+	for (gex_Rank_t rank = 0; rank < tm.size; rank++) {
+		gasnet_seginfo_t &known = g.segments[tm.jobranks[rank]];
+		published what;
+		if (!known.size && read_place(tm.jobranks[rank], 0, what))
+			known = {reinterpret_cast<void *>(what.address), what.bytes};
+	}
 }
 
 // Does asking for it need a wire?
@@ -191,10 +203,6 @@ extern "C" int gex_EP_BindSegment(gex_EP_t ep, gex_Segment_t segment, gex_Flags_
 			      flags                  ? "flags must be 0"
 			      : ep == GEX_EP_INVALID ? "GEX_EP_INVALID is no endpoint"
 						     : "GEX_SEGMENT_INVALID is no segment");
-	if (ep == &g_endpoint)
-		return refuse(GASNET_ERR_BAD_ARG,
-			      "gex_EP_BindSegment: the first endpoint's segment is that of gex_Segment_Attach; "
-			      "gex_EP_Create makes one for this segment");
 	if (segment == &g_segment)
 		return refuse(GASNET_ERR_BAD_ARG,
 			      "gex_EP_BindSegment: the segment of gex_Segment_Attach is the first endpoint's");
@@ -204,11 +212,20 @@ extern "C" int gex_EP_BindSegment(gex_EP_t ep, gex_Segment_t segment, gex_Flags_
 			      ep->index);
 	auto *s = static_cast<made_segment *>(segment);
 	int rc = 0;
-	if (!s->kind)
+	if (ep == &g_endpoint) {
+		if (!s->carved)
+			return refuse(
+				GASNET_ERR_BAD_ARG,
+				"gex_EP_BindSegment: the first endpoint's segment is one that gex_Segment_Create "
+				"allocates as GEX_MK_HOST before there is another, or that of gex_Segment_Attach; "
+				"gex_EP_Create makes an endpoint for this one");
+		g.segments[gasneti_front.mynode] = {s->address, s->bytes};
+	} else if (!s->kind) {
 		rc = fi_mr_reg(g.net.domain, s->address, s->bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
 			       segment_key(ep->index), 0, &ep->mr, nullptr);
-	else if (others_on_other_machines())
+	} else if (others_on_other_machines()) {
 		rc = kinds_far_open();
+	}
 	if (rc != 0)
 		return refuse(GASNET_ERR_RESOURCE, "gex_EP_BindSegment: %zu bytes: %s", s->bytes, pgas_strerror(-rc));
 	s->bound++;
@@ -232,6 +249,7 @@ extern "C" int gex_EP_PublishBoundSegment(gex_TM_t tm, gex_EP_t *eps, size_t num
 			publish(*eps[i]);
 	}
 	gex_Coll_BarrierBlocking(tm, 0);
+	learn_first_segments(*tm);
 	return GASNET_OK;
 }
 

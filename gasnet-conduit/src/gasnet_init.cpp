@@ -408,7 +408,7 @@ int job_open_messages()
 
 int job_attach_segment(uintptr_t bytes)
 {
-	if (bytes % GASNET_PAGESIZE || bytes > g.max_segment)
+	if (bytes % GASNET_PAGESIZE || bytes > memory_for_attach())
 		return GASNET_ERR_BAD_ARG;
 	std::vector<uint64_t> sizes(gasneti_front.nodes);
 	const auto mine = static_cast<uint64_t>(bytes);
@@ -445,7 +445,7 @@ extern "C" int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintp
 
 extern "C" uintptr_t gasnet_getMaxLocalSegmentSize(void) noexcept
 {
-	return g.max_segment;
+	return memory_for_attach();
 }
 
 extern "C" uintptr_t gasnet_getMaxGlobalSegmentSize(void) noexcept

@@ -118,11 +118,21 @@ int get_device_memory(made_segment &s, gex_Addr_t address, uintptr_t length)
 	return rc;
 }
 
+size_t in_pages(size_t bytes)
+{
+	return (bytes + GASNET_PAGESIZE - 1) / GASNET_PAGESIZE * GASNET_PAGESIZE;
+}
+
+// While the first endpoint has no segment it may become that one's.
 int get_host_memory(made_segment &s, gex_Addr_t address, uintptr_t length)
 {
 	s.address = address;
 	if (address)
 		return GASNET_OK;
+	if (!g_endpoint.segment && (s.address = memory_carve(in_pages(length)))) {
+		s.ours = s.carved = true;
+		return GASNET_OK;
+	}
 	if (const int rc = g.net.ops->mem_alloc(g.net.domain, length, &s.address))
 		return refuse(GASNET_ERR_RESOURCE, "gex_Segment_Create: %zu bytes: %s", length, pgas_strerror(-rc));
 	s.ours = true;
@@ -359,6 +369,8 @@ extern "C" void gex_Segment_Destroy(gex_Segment_t seg, gex_Flags_t flags) noexce
 	if (s->kind) {
 		s->kind->on->kind->release(s->region);
 		s->kind->segments--;
+	} else if (s->carved) {
+		memory_uncarve(s->address, in_pages(s->bytes));
 	} else if (s->ours) {
 		g.net.ops->mem_free(g.net.domain, s->address, s->bytes);
 	}

@@ -61,6 +61,7 @@ namespace gasnet {
 struct made_segment : gasneti_segment {
 	gasneti_kind *kind;     // null: host memory
 	bool ours;              // allocated here
+	bool carved;            // out of this node's region: it may become the first endpoint's
 	int bound;              // endpoints
 	devices::region region; // the driver's allocation around it
 	devices::handle handle; // of the region; bytes is 0 where no other process could use it

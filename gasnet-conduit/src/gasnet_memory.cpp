@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include <gasnet_tools.h>
 #include <pgas/pgas_machine.hpp>
@@ -149,6 +150,29 @@ int memory_map(uintptr_t at, size_t span)
 		return -err;
 	}
 	return fd;
+}
+
+size_t memory_for_attach() noexcept
+{
+	return g.max_segment - g.carved;
+}
+
+// From the end of the region downward: gex_Segment_Attach begins at its start.
+void *memory_carve(size_t bytes) noexcept
+{
+	if (bytes > memory_for_attach())
+		return nullptr;
+	g.carved += bytes;
+	return reinterpret_cast<void *>(g.base + kInternalBytes + memory_for_attach());
+}
+
+// The last one that was carved; others leave a hole. The next owner finds zeros.
+void memory_uncarve(void *at, size_t bytes) noexcept
+{
+	if (madvise(at, bytes, MADV_REMOVE) != 0)
+		memset(at, 0, bytes);
+	if (reinterpret_cast<uintptr_t>(at) == g.base + kInternalBytes + memory_for_attach())
+		g.carved -= bytes;
 }
 
 } // namespace gasnet

@@ -133,7 +133,7 @@ extern "C" void *gex_Client_QueryCData(gex_Client_t client) noexcept
 // All have come before anybody stops to look for messages: what others send until then is handled here.
 extern "C" int gex_Segment_Attach(gex_Segment_t *segment_p, gex_TM_t tm, uintptr_t size) noexcept
 {
-	if (!segment_p || tm != &g_world || !size || size % GASNET_PAGESIZE || size > g.max_segment)
+	if (!segment_p || tm != &g_world || !size || size % GASNET_PAGESIZE || size > memory_for_attach())
 		return GASNET_ERR_BAD_ARG;
 	if (g_endpoint.segment)
 		return GASNET_ERR_RESOURCE;

@@ -78,6 +78,7 @@ struct state {
 	fid_mr *mr = nullptr;
 	uintptr_t base = 0;
 	size_t max_segment = 0;
+	size_t carved = 0; // of it, at its end, for segments of gex_Segment_Create
 	size_t eager_bytes = 0;
 	std::vector<gasnet_seginfo_t> segments;
 	// Some node has no window here. Then "hosts" are sets of nodes that all have windows on each other.
@@ -131,6 +132,11 @@ bool debug_reported() noexcept; // that was
 int job_start(const char *config);
 // the same: opens messages; collective
 int job_open_messages();
+// What of a node's region gex_Segment_Attach may still take.
+size_t memory_for_attach() noexcept;
+// A part of the region, which other nodes reach by their windows; null: there is no room. A multiple of the page size.
+void *memory_carve(size_t bytes) noexcept;
+void memory_uncarve(void *at, size_t bytes) noexcept;
 // the same: gives every node's segment its size; collective. A wrong size is an error of this node alone.
 int job_attach_segment(uintptr_t bytes);
 

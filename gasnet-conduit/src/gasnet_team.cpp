@@ -65,9 +65,11 @@ void *scratch_of(const gex_Addr_t *addresses, size_t rank, gex_Flags_t flags)
 	if (flags & GEX_FLAG_TM_NO_SCRATCH || !addresses)
 		return nullptr;
 	gex_Addr_t at = addresses[flags & GEX_FLAG_TM_GLOBAL_SCRATCH ? rank : 0];
-	if (flags & GEX_FLAG_SCRATCH_SEG_OFFSET)
-		at = static_cast<char *>(g_segment.address) + reinterpret_cast<uintptr_t>(at);
-	return at;
+	if (!(flags & GEX_FLAG_SCRATCH_SEG_OFFSET))
+		return at;
+	if (!g_endpoint.segment)
+		fail("gex_TM_Create: GEX_FLAG_SCRATCH_SEG_OFFSET, and the first endpoint has no segment");
+	return static_cast<char *>(g_endpoint.segment->address) + reinterpret_cast<uintptr_t>(at);
 }
 
 } // namespace

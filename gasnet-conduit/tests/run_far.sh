@@ -18,6 +18,7 @@ for program in gasnet_job gasnet_am gasnet_rma_test; do
 	done
 done
 far 2 gex_rma
+far 2 gex_bind
 far 2 gex_ad 50
 far 2 gasnet_job_par
 far 2 gasnet_am_parsync
@@ -34,6 +35,7 @@ far 2 gasnet_am       # all forms of active messages, long ones there and back
 far 3 gasnet_rma_test # explicit and implicit handles, lists
 far 2 gasnet_handles
 far 3 gex_rma
+far 3 gex_bind
 far 2 gex_rma_par
 far 3 gex_ad 50
 far 2 gasnet_am_par

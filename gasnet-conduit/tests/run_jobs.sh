@@ -15,7 +15,7 @@ run() {
 	shift 2
 	expect 0 ': ok$' "$oshrun" -n "$_nodes" "$top/gasnet-conduit/tests/$_program" "$@"
 }
-for program in gasnet_job gasnet_am gasnet_rma_test gex_rma gex_ad; do
+for program in gasnet_job gasnet_am gasnet_rma_test gex_rma gex_ad gex_bind; do
 	for nodes in 1 2 3 8; do
 		run $nodes $program
 	done
