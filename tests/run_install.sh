@@ -253,6 +253,12 @@ if [ -x "$bindir/instr-count" ]; then
 	rc=$?
 	[ $rc = 0 ] || [ $rc = 6 ] # 6: this kernel lets nobody trace
 	check "instr-count"
+	if [ $rc = 0 ] && [ -x "$drivers/fi_inject_write" ]; then
+		# no system call: the driver's memory is mapped, without any right that a user has not
+		user "$bindir/instr-count" run fi_inject_write_table &&
+			says '^fi_inject_write_table  *[0-9][0-9]  *[0-9]*  *0 '
+		check "instr-count counts the same for every user"
+	fi
 	user "$bindir/instr-count" list && says '^shmem_int_p  *built'
 	check "instr-count has its drivers"
 else

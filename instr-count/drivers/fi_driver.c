@@ -4,6 +4,7 @@
  * second target on another host where a link is wanted. Nothing here is
  * counted, so it is plain libfabric for any RDM provider.
  */
+#define _GNU_SOURCE /* memfd_create */
 #include "fi_driver.h"
 
 #include <poll.h>
@@ -94,7 +95,11 @@ static int open_memory(struct fi_side *s)
 {
 	uint64_t remote = FI_REMOTE_READ | FI_REMOTE_WRITE;
 	int prot = PROT_READ | PROT_WRITE;
-	s->region = mmap(NULL, FI_DRIVER_BYTES, prot, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	/* a file that stays open: the provider finds it without any capability, so all users count the same */
+	const int fd = memfd_create("driver", MFD_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, FI_DRIVER_BYTES))
+		return complain("memfd_create", -FI_ENOMEM);
+	s->region = mmap(NULL, FI_DRIVER_BYTES, prot, MAP_SHARED, fd, 0);
 	s->local = mmap(NULL, FI_DRIVER_BYTES, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (s->region == MAP_FAILED || s->local == MAP_FAILED)
 		return complain("mmap", -FI_ENOMEM);
