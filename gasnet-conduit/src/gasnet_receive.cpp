@@ -87,7 +87,8 @@ bool serve_far()
 
 void wait_turn_far(pgas_backoff *wait)
 {
-	const bool moved = serve_far() | coll_progress();
+	const bool served = serve_far();
+	const bool moved = coll_progress() || served; // both have their turn
 	const bool handled = g.attached && !in_handler() && receive_some();
 	outbox_push();
 	if (moved || handled)
