@@ -60,7 +60,8 @@ inline constexpr size_t kRecordBulkMost = size_t{1} << 30;
 inline constexpr size_t kOutMost = 64;     // records of a line that the kernel did not take yet
 inline constexpr size_t kReadsMost = 64;   // of a line, not answered yet
 inline constexpr size_t kCallersMost = 64; // that did not say hello yet
-inline constexpr size_t kUnknownMost = 64; // lines that others began and nobody of ours asked for
+// Lines that others began and nobody of ours asked for: as many processes of a job may call one at the same moment.
+inline constexpr size_t kUnknownMost = 1024;
 
 enum class record_kind : uint8_t { hello = 1, welcome, crossed, packet, write, read, answer };
 
@@ -188,6 +189,7 @@ struct socket_port : port {
 	uint32_t unsettled = 0;      // lines that are calling, greeting or crossed
 	uint32_t polls = 0, told_alone = 0;
 	uint64_t dropped = 0; // connections that made no sense
+	size_t unknown_most = kUnknownMost;
 
 	size_t chunk_bytes() const { return std::max<size_t>(size_t{64} << 10, 2 * limits.packet); }
 };

@@ -99,7 +99,7 @@ void forget_unknown(socket_port &p)
 		unknown++;
 		oldest = oldest ? oldest : l.get();
 	}
-	if (unknown > kUnknownMost)
+	if (unknown > p.unknown_most)
 		p.dead_lines.push_back(line_take_out(p, *oldest));
 }
 
@@ -312,6 +312,8 @@ void callers_accept(socket_port &p)
 		if (!fd)
 			return;
 		without_delay(fd.get());
+		if (p.callers.size() == kCallersMost)
+			caller_read(p, p.callers.front().get()); // it may have said hello meanwhile
 		if (p.callers.size() == kCallersMost) {
 			log_dropped(p, "a caller", "no greeting, and others wait");
 			p.dead_callers.push_back(std::move(p.callers.front()));
