@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# run_start.sh: a job on one host starts without libfabric, whose libraries may sleep before main; a program that uses
-# libfabric, and a link to other hosts, have one. What libfabric does for the provider otherwise, its log and its
-# parameters, works without it.
+# run_start.sh: a job on one host starts without libfabric, whose libraries may sleep before main, and so does one on
+# several hosts that TCP joins; a program that uses libfabric, and a link over it, have one. What libfabric does for the
+# provider otherwise, its log and its parameters, works without it.
 set -u
 . "$(dirname "$0")/harness.sh"
 probe=$top/tests/start_probe
@@ -37,10 +37,12 @@ copies 1 "the program uses libfabric later" -- late
 copies 1 "the program uses libfabric and lets it go" -- early close
 copies 1 "the program uses libfabric later and lets it go" -- late close
 # a host of its own for each PE, over the loopback interface
-# shellcheck disable=SC2016
-by env FI_PGAS_NET=auto:lo "$oshrun" -n 2 sh -c 'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) exec "$0"' "$probe"
-[ $rc -eq 0 ] && [ "$(grep -c '^PE [01]: 1 copies$' "$work/out")" -eq 2 ]
-check "two hosts: 1 copies of libfabric"
+for net in 0:auto:lo 0:socket:lo 1:libfabric:lo; do
+	# shellcheck disable=SC2016
+	by env FI_PGAS_NET="${net#*:}" "$oshrun" -n 2 sh -c 'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) exec "$0"' "$probe"
+	[ $rc -eq 0 ] && [ "$(grep -c "^PE [01]: ${net%%:*} copies\$" "$work/out")" -eq 2 ]
+	check "two hosts, ${net#*:}: ${net%%:*} copies of libfabric"
+done
 
 # --- the log and the parameters ---------------------------------------------------------------------------------------
 
@@ -69,11 +71,15 @@ hidden() { unshare -rm sh -c 'mount --bind "$1" "$2" && shift 2 && exec "$@"' sh
 if [ -z "$sanitized" ] && [ -f "$fabric" ] && hidden true 2>/dev/null; then
 	hidden "$oshrun" -n 2 "$probe" >"$work/out" 2>&1 && [ "$(grep -c '^PE [01]: 0 copies$' "$work/out")" -eq 2 ]
 	check "one host, where libfabric is not installed"
-	# shellcheck disable=SC2016
-	FI_PGAS_NET=auto:lo FI_LOG_LEVEL=info hidden "$oshrun" -n 2 sh -c \
-		'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) exec "$0"' "$probe" >"$work/out" 2>&1
-	[ $? -ne 0 ] && grep -q 'libfabric cannot be loaded: ' "$work/out"
-	check "two hosts, where libfabric is not installed: says so"
+	two_hosts() { # FI_PGAS_NET
+		# shellcheck disable=SC2016
+		FI_PGAS_NET=$1 FI_LOG_LEVEL=info hidden "$oshrun" -n 2 sh -c \
+			'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) exec "$0"' "$probe" >"$work/out" 2>&1
+	}
+	two_hosts auto:lo && [ "$(grep -c '^PE [01]: 0 copies$' "$work/out")" -eq 2 ]
+	check "two hosts, where libfabric is not installed"
+	! two_hosts libfabric:lo && grep -q 'libfabric cannot be loaded: ' "$work/out"
+	check "two hosts, where libfabric is wanted and not installed: says so"
 else
 	not_run "libfabric hidden: no namespace of mounts here, a sanitizer, or it is not among the system's libraries"
 fi

@@ -127,7 +127,8 @@ fid_nic *link_nic();                   // of the adapter that a link would take 
 const char *port_kind_name(char kind); // of an address, for people
 
 // The three kinds. device: empty, or "DEVICE[:PORT]"; interface: empty, or its name.
-port *port_ofi_open(const char *wish, size_t packet, std::string &why);
+enum class ofi_kinds : bool { all, adapters };
+port *port_ofi_open(const char *wish, ofi_kinds of, size_t packet, std::string &why);
 port *port_verbs_open(const std::string &device, size_t packet, std::string &why);
 // There is an adapter; opening it may still fail. nic: what there is to know about it, where that is asked for.
 bool verbs_usable(const std::string &device, std::string &why, fid_nic **nic = nullptr);

@@ -46,22 +46,38 @@ struct wanted {
 	}
 	bool any() const { return name == "auto"; }
 	bool verbs() const { return name == "verbs" || (any() && where.empty()); }
-	bool socket() const { return name == "socket"; }
+	bool socket() const { return name == "socket" || any(); }
 	bool libfabric() const { return name != "verbs" && name != "socket"; }
 };
 
-// What it asks for, or by preference an adapter by itself, then what libfabric has. Sockets must be asked for.
+// libfabric takes 0.2 s to look around, so it is asked for adapters only where there is one, and for the rest of what it
+// has only where nothing else is left.
+const char *ofi_wish(const wanted &w, const char *wish, std::string &room)
+{
+	room = "libfabric" + (w.where.empty() ? "" : ":" + w.where);
+	return w.any() ? room.c_str() : wish;
+}
+
+// What it asks for; or by preference an adapter by itself, an adapter of libfabric's, TCP by itself, and then whatever
+// else libfabric has.
 port *open_best(const wanted &w, const char *wish, size_t packet, std::string &why)
 {
-	if (w.verbs() && (!w.any() || verbs_usable("", why))) {
-		if (port *p = port_verbs_open(w.where, packet, why))
-			return p;
-		if (w.any())
-			PGAS_INFO(FI_LOG_DOMAIN, "no link over verbs: %s\n", why.c_str());
-	}
-	if (w.socket())
-		return port_socket_open(w.where, packet, why);
-	return w.libfabric() ? port_ofi_open(wish, packet, why) : nullptr;
+	std::string room;
+	const char *const of_libfabric = ofi_wish(w, wish, room);
+	port *p = nullptr;
+	const auto found = [&](port *tried, const char *what) {
+		if (!tried && w.any())
+			PGAS_INFO(FI_LOG_DOMAIN, "no link over %s: %s\n", what, why.c_str());
+		return (p = tried) != nullptr;
+	};
+	if (w.verbs() && (!w.any() || verbs_usable("", why)) && found(port_verbs_open(w.where, packet, why), "verbs"))
+		return p;
+	if (w.any() && has_adapter() &&
+	    found(port_ofi_open(of_libfabric, ofi_kinds::adapters, packet, why), "adapters"))
+		return p;
+	if (w.socket() && found(port_socket_open(w.where, packet, why), "sockets"))
+		return p;
+	return w.libfabric() ? port_ofi_open(of_libfabric, ofi_kinds::all, packet, why) : nullptr;
 }
 
 } // namespace
@@ -70,7 +86,9 @@ port *port_open(const char *wish, size_t packet, std::string &why)
 {
 	const wanted w(wish);
 	port *p = open_best(w, wish, packet, why);
-	if (!p && !w.libfabric())
+	if (!p && w.any() && !w.where.empty())
+		why = "there is no interface " + w.where + " with an IP address, and libfabric has none of that name";
+	if (!p && (!w.libfabric() || w.any()))
 		why = "FI_PGAS_NET=" + std::string(wish) + ": " + why;
 	return p;
 }
@@ -104,8 +122,9 @@ bool link_possible(bool ask)
 	char kind;
 	std::string why;
 	const wanted w(wish);
+	std::string room;
 	if (!(w.verbs() && verbs_usable(w.where, why)) && !(w.socket() && socket_usable(w.where, why)) &&
-	    !(w.libfabric() && choose_provider(wish, &kind, why))) {
+	    !(w.libfabric() && choose_provider(ofi_wish(w, wish, room), ofi_kinds::all, &kind, why))) {
 		PGAS_INFO(FI_LOG_CORE, "no link to other hosts: %s\n", why.c_str());
 		return false;
 	}

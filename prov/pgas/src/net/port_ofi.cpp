@@ -373,10 +373,10 @@ int post_receives(ofi_port &p)
 
 } // namespace
 
-port *port_ofi_open(const char *wish, size_t packet, std::string &why)
+port *port_ofi_open(const char *wish, ofi_kinds of, size_t packet, std::string &why)
 {
 	auto p = std::make_unique<ofi_port>();
-	p->info = choose_provider(wish, &p->kind, why);
+	p->info = choose_provider(wish, of, &p->kind, why);
 	if (!p->info)
 		return nullptr;
 	p->ops = &kOfiPort;

@@ -8,6 +8,7 @@
 
 #include <rdma/fabric.h>
 
+#include "net_port.hpp"
 #include "../pgas_libfabric.hpp"
 
 namespace pgas {
@@ -21,7 +22,7 @@ struct ofi_info_free {
 using ofi_info = std::unique_ptr<fi_info, ofi_info_free>;
 
 // The network that FI_PGAS_NET names, or the best; null, and why. kind: its letter in addresses.
-ofi_info choose_provider(const char *wish, char *kind, std::string &why);
+ofi_info choose_provider(const char *wish, ofi_kinds of, char *kind, std::string &why);
 const char *ofi_kind_name(char kind); // null: it is none of these
 // True while this thread asks libfabric for other providers: ours must not answer then.
 bool choosing_provider();

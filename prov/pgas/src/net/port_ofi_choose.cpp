@@ -26,16 +26,17 @@ struct candidate {
 	const char *name;  // for people and FI_PGAS_NET
 	const char *asked; // of libfabric: without ofi_rxm where a single layer is meant
 	char kind;
+	bool adapter;
 };
 constexpr candidate kCandidates[] = {
-	{"cxi", "cxi", 'c'},
-	{"efa", "efa", 'e'},
-	{"psm3", "psm3", 'p'},
-	{"opx", "opx", 'o'},
-	{"verbs;ofi_rxm", "verbs;ofi_rxm", 'v'},
-	{"tcp", "tcp;^ofi_rxm", 't'},
-	{"net", "net;^ofi_rxm", 'n'},
-	{"tcp;ofi_rxm", "tcp;ofi_rxm", 'r'},
+	{"cxi", "cxi", 'c', true},
+	{"efa", "efa", 'e', true},
+	{"psm3", "psm3", 'p', true},
+	{"opx", "opx", 'o', true},
+	{"verbs;ofi_rxm", "verbs;ofi_rxm", 'v', true},
+	{"tcp", "tcp;^ofi_rxm", 't', false},
+	{"net", "net;^ofi_rxm", 'n', false},
+	{"tcp;ofi_rxm", "tcp;ofi_rxm", 'r', false},
 };
 constexpr uint64_t kHidden = 1ULL << 60; // of fi_getinfo: also providers that FI_PROVIDER leaves out
 
@@ -165,7 +166,7 @@ bool choosing_provider()
 	return t_choosing;
 }
 
-ofi_info choose_provider(const char *wish, char *kind, std::string &why)
+ofi_info choose_provider(const char *wish, ofi_kinds of, char *kind, std::string &why)
 {
 	std::string name = wish, domain;
 	if (const size_t colon = name.find(':'); colon != name.npos) {
@@ -177,9 +178,11 @@ ofi_info choose_provider(const char *wish, char *kind, std::string &why)
 		return nullptr;
 	bool known = false;
 	for (const candidate &c : kCandidates) {
-		if (name != "auto" && name != "libfabric" && name != c.name)
+		if (name != "libfabric" && name != c.name)
 			continue;
 		known = true;
+		if (of == ofi_kinds::adapters && !c.adapter)
+			continue;
 		if (ofi_info found = best_of(*libfabric, c, domain)) {
 			*kind = c.kind;
 			return found;
