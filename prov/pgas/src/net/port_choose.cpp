@@ -50,8 +50,8 @@ struct wanted {
 	bool libfabric() const { return name != "verbs" && name != "socket"; }
 };
 
-// libfabric takes 0.2 s to look around, so it is asked for adapters only where there is one, and for the rest of what it
-// has only where nothing else is left.
+// libfabric takes 0.2 s to look around, so it is asked for adapters only where there is one, and for the rest of what
+// it has only where nothing else is left.
 const char *ofi_wish(const wanted &w, const char *wish, std::string &room)
 {
 	room = "libfabric" + (w.where.empty() ? "" : ":" + w.where);
