@@ -255,7 +255,7 @@ if [ -x "$bindir/instr-count" ]; then
 	check "instr-count"
 	if [ $rc = 0 ] && [ -x "$drivers/fi_inject_write" ]; then
 		# no system call: the driver's memory is mapped, without any right that a user has not
-		user "$bindir/instr-count" run fi_inject_write_table &&
+		user env FI_PROVIDER_PATH="$providerdir" "$bindir/instr-count" run fi_inject_write_table &&
 			says '^fi_inject_write_table  *[0-9][0-9]  *[0-9]*  *0 '
 		check "instr-count counts the same for every user"
 	fi
