@@ -335,10 +335,11 @@ extern "C" int gasneti_commit(gex_AM_SrcDesc_t sd, uint64_t word, size_t nbytes,
 {
 	auto &d = *static_cast<descriptor *>(sd);
 	const bool fits = !((word ^ d.fit) & kFitBits) && nbytes <= d.size;
-	if (d.what == holds::place && fits && !d.token)
-		return commit_eager(d, word, nbytes, flags, args);
-	if (PGAS_UNLIKELY(d.what != holds::slot || !fits))
+	if (PGAS_UNLIKELY(d.what != holds::slot || !fits)) {
+		if (d.what == holds::place && fits && !d.token)
+			return commit_eager(d, word, nbytes, flags, args);
 		return commit_other(sd, word, nbytes, to, flags, args);
+	}
 	if (word_args(word))
 		return commit_slot_args(d, word, nbytes, args);
 	return commit_slot_here<false>(d, word, nbytes, nullptr);

@@ -10,13 +10,8 @@ namespace shmem {
 namespace {
 
 template <class T>
-PGAS_HOT bool holds(const T *ivar, int cmp, T value)
+PGAS_HOT bool compare(T now, int cmp, T value)
 {
-	T now;
-	if (PGAS_UNLIKELY(g.devices))
-		device_read(&now, ivar, sizeof now);
-	else
-		now = pgas_load_acquire(ivar); // pairs with the fence in fence(), which goes before a put of the flag
 	switch (cmp) {
 	case SHMEM_CMP_EQ:
 		return now == value;
@@ -35,6 +30,26 @@ PGAS_HOT bool holds(const T *ivar, int cmp, T value)
 	}
 }
 
+template <class T>
+PGAS_HOT T value_now(const T *ivar)
+{
+	return pgas_load_acquire(ivar); // pairs with the fence in fence(), which goes before a put of the flag
+}
+
+template <class T>
+PGAS_COLD T value_on_device(const T *ivar)
+{
+	T now;
+	device_read(&now, ivar, sizeof now);
+	return now;
+}
+
+template <class T>
+PGAS_HOT bool holds(const T *ivar, int cmp, T value)
+{
+	return compare(PGAS_UNLIKELY(g.devices) ? value_on_device(ivar) : value_now(ivar), cmp, value);
+}
+
 // Programs call a test until it holds: now and then one that does not hold does what a wait would do, so that the
 // others get the core, and peers that cannot map our memory get on. Passes its argument on.
 template <class Answer>
@@ -50,11 +65,19 @@ Answer not_yet(Answer answer)
 }
 
 template <class T>
-void wait(const T *ivar, int cmp, T value)
+[[gnu::noinline]] void wait_longer(const T *ivar, int cmp, T value)
 {
 	unsigned polls = 0;
 	while (!holds(ivar, cmp, value))
 		wait_pause(polls);
+}
+
+// Without a frame as long as the wait is satisfied and a load can see it.
+template <class T>
+PGAS_HOT void wait(const T *ivar, int cmp, T value)
+{
+	if (PGAS_UNLIKELY(g.devices) || !compare(value_now(ivar), cmp, value))
+		wait_longer(ivar, cmp, value);
 }
 
 // One value for all elements, or one each.

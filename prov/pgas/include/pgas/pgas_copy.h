@@ -58,11 +58,12 @@ PGAS_HOT void pgas_copy_out(void *shared, const void *from, size_t len)
 }
 
 /*
- * Few bytes, as many as turn out: at most a slot's. Of memcpy, compilers that know the bound make "rep movs", whose
- * start alone takes as long as claiming the slot.
+ * Few bytes, as many as turn out: at most a slot's. Of memcpy, compilers that know the bound make "rep movs" on x86_64,
+ * whose start alone takes as long as claiming the slot. Elsewhere they call it, which is shorter than the moves here.
  */
 PGAS_HOT void pgas_copy_few(void *to, const void *from, size_t len)
 {
+#if defined(__x86_64__)
 	char *t = (char *)to;
 	const char *f = (const char *)from;
 	for (; len >= 16; len -= 16, t += 16, f += 16) {
@@ -83,6 +84,9 @@ PGAS_HOT void pgas_copy_few(void *to, const void *from, size_t len)
 	}
 	if (len & 1)
 		*t = *f;
+#else
+	__builtin_memcpy(to, from, len);
+#endif
 }
 
 /* Shared memory -> private buffer. budget: 2 instructions for a constant 1, 2, 4, 8 */
