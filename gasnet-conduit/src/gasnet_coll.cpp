@@ -72,7 +72,8 @@ bool coll_progress() noexcept
 {
 	if (PGAS_LIKELY(!teams::under_way() && !images_under_way()))
 		return false;
-	const bool moved = teams::progress() | images_progress();
+	const bool stepped = teams::progress();
+	const bool moved = images_progress() || stepped; // both have their turn
 	if (!teams::under_way())
 		polls_update();
 	return moved;
