@@ -194,9 +194,12 @@ bool run_fiber(operation &op, fiber &fib)
 // As far as it goes. True: something moved.
 bool run(operation &op)
 {
-	bool moved = false;
-	while (run_fiber(op, op.fibers[0]) | run_fiber(op, op.fibers[1]))
-		moved = true;
+	bool moved = false, stepped = true;
+	while (stepped) {
+		const bool first = run_fiber(op, op.fibers[0]);
+		stepped = run_fiber(op, op.fibers[1]) || first; // each has its turn
+		moved = moved || stepped;
+	}
 	op.over = ended(op, op.fibers[0]) && ended(op, op.fibers[1]);
 	return moved;
 }
