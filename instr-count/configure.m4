@@ -58,7 +58,7 @@ AC_DEFUN([PGAS_INSTR_COUNT], [
      valgrind_libs=`$PKG_CONFIG --variable=libdir valgrind`/valgrind
      VALGRIND_TOOL_CC="$CC -std=gnu11 -O2 -w -static -no-pie -fno-pie -fno-stack-protector -fno-strict-aliasing"
      VALGRIND_TOOL_CC="$VALGRIND_TOOL_CC -fno-builtin -fomit-frame-pointer -nodefaultlibs -nostartfiles -u _start"
-     VALGRIND_TOOL_CC="$VALGRIND_TOOL_CC -Wl,--build-id=none"
+     VALGRIND_TOOL_CC="$VALGRIND_TOOL_CC -Wl,--build-id"
      VALGRIND_TOOL_CC="$VALGRIND_TOOL_CC -Wl,-Ttext-segment=`$PKG_CONFIG --variable=valt_load_address valgrind`"
      VALGRIND_TOOL_CC="$VALGRIND_TOOL_CC -DVGO_linux=1 -DVGA_$valgrind_arch=1 -DVGP_${valgrind_arch}_linux=1"
      VALGRIND_TOOL_CC="$VALGRIND_TOOL_CC -DVGPV_${valgrind_arch}_linux_vanilla=1 `$PKG_CONFIG --cflags valgrind`"

@@ -60,6 +60,11 @@ own "$libdir/libsma.so" "$libdir/libgasnet-pgas-seq.so" "$libdir/libgasnet-pgas-
 check "libraries find one another"
 [ ! -d "$drivers" ] || own "$drivers/shmem_int_p" "$drivers/gasnet_put_nbi" "$drivers/fi_write_direct"
 check "drivers of instr-count find the libraries"
+for file in "${drivers%/*}"/valgrind/path-*; do
+	[ ! -f "$file" ] || readelf -n "$file" | grep -q 'Build ID' || echo "$file"
+done >"$work/out" 2>&1
+[ ! -s "$work/out" ]
+check "the Valgrind tool has a build id, without which rpmbuild ends"
 for file in "$libdir"/*.so "$providerdir"/*.so "$bindir"/* "$drivers"/*; do readelf -d "$file"; done \
 	>"$work/out" 2>/dev/null
 ! cat "$work/out" "$pkgconfigdir"/*.pc "$gasnetmakdir"/*.mak "$bindir/oshcc" \
