@@ -157,11 +157,11 @@ const teams::reduction *built_in(gex_OP_t op, gex_DT_t dt)
 }
 
 // The client's function takes the left operands first and leaves its results in the right ones.
-void fold_by_client(const teams::folding &f, void *acc, void *right, size_t elements)
+void fold_by_client(const teams::folding &f, void *out, const void *left, void *right, size_t elements)
 {
 	const auto function = reinterpret_cast<gex_Coll_ReduceFn_t>(f.function);
-	function(acc, right, elements, f.data);
-	memcpy(acc, right, elements * f.size);
+	function(left, right, elements, f.data);
+	memcpy(out, right, elements * f.size);
 }
 
 size_t size_of(gex_DT_t dt)

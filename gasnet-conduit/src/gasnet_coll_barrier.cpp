@@ -112,11 +112,11 @@ int images_try(const char *call, int id, int flags)
 
 // --- teams -----------------------------------------------------------------------------------------------------------
 
-void fold_said(const teams::folding &, void *acc, void *right, size_t elements)
+void fold_said(const teams::folding &, void *out, const void *left, void *right, size_t elements)
 {
-	said *const a = static_cast<said *>(acc), *const b = static_cast<said *>(right);
+	const said *const a = static_cast<const said *>(left), *const b = static_cast<said *>(right);
 	for (size_t i = 0; i < elements; i++)
-		a[i] = joined(a[i], b[i]);
+		static_cast<said *>(out)[i] = joined(a[i], b[i]);
 }
 
 void team_notify(gex_TM_t tm, int id, int flags)

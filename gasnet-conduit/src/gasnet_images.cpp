@@ -142,7 +142,7 @@ teams::operation *begin_reduce(meeting &m, int root, void *dest)
 	const size_t bytes = c.elements * c.bytes;
 	memcpy(room(m.out, bytes), m.src[0], bytes);
 	for (size_t i = 1; i < m.src.size(); i++)
-		c.fold.into(c.fold, m.out.data(), const_cast<void *>(m.src[i]), c.elements);
+		c.fold.into(c.fold, m.out.data(), m.out.data(), const_cast<void *>(m.src[i]), c.elements);
 	return teams::start_reduce(*g_team, c.fold, dest, m.out.data(), c.elements, root);
 }
 
@@ -476,11 +476,11 @@ void join(const numbers &n, gasnet_image_t my_image)
 		gasneti_wait_turn(&wait);
 }
 
-void fold_by_function(const teams::folding &f, void *acc, void *right, size_t elements)
+void fold_by_function(const teams::folding &f, void *out, const void *left, void *right, size_t elements)
 {
 	const auto function = reinterpret_cast<gasnet_coll_reduce_fn_t>(f.function);
 	const auto argument = static_cast<int>(reinterpret_cast<intptr_t>(f.data));
-	function(acc, elements, acc, elements, right, f.size, f.ordered ? GASNET_COLL_NONCOMM : 0, argument);
+	function(out, elements, left, elements, right, f.size, f.ordered ? GASNET_COLL_NONCOMM : 0, argument);
 }
 
 } // namespace

@@ -18,7 +18,8 @@
 
 namespace pgas::teams {
 
-constexpr unsigned kSlots = 4;
+// Room for two segments (kPieces of them each): one is written while the one before is read.
+constexpr unsigned kPieces = 4, kSlots = 2 * kPieces;
 constexpr size_t kPieceBytes = 8 * 1024;
 constexpr int kMostLevels = 20; // kMostRanks
 

@@ -74,12 +74,12 @@ bool send(operation &op, fiber &fib, step &s, const char *from, size_t bytes)
 	return true;
 }
 
-void fold_message(const operation &op, char *acc, char *message, size_t bytes)
+void fold_message(const operation &op, char *acc, const char *left, char *message, size_t bytes)
 {
 	alignas(64) char aligned[kLine]; // what lies beside a number does not lie as every type must
 	if (bytes <= kInline)
 		message = static_cast<char *>(memcpy(aligned, message, bytes));
-	op.f.into(op.f, acc, message, bytes / op.f.size);
+	op.f.into(op.f, acc, left, message, bytes / op.f.size);
 }
 
 bool receive(operation &op, fiber &fib, step &s, char *to, size_t bytes)
@@ -90,7 +90,7 @@ bool receive(operation &op, fiber &fib, step &s, char *to, size_t bytes)
 		if (!message)
 			return false;
 		if (s.what == act::fold)
-			fold_message(op, to + fib.done, message, n);
+			fold_message(op, to + fib.done, base_of(op, fib, s.from) + fib.done, message, n);
 		else if (n)
 			memcpy(to + fib.done, message, n);
 		message_taken(*op.t, s.peer, s.channel, s.number++);
@@ -145,7 +145,7 @@ bool run_step(operation &op, fiber &fib, step &s)
 	char *const from = base_of(op, fib, s.from) + s.from_offset;
 	switch (s.what) {
 	case act::combine:
-		op.f.into(op.f, where, from, bytes / op.f.size);
+		op.f.into(op.f, where, from, op.temp + op.segment, bytes / op.f.size);
 		break;
 	case act::copy:
 		if (where != from && bytes)
@@ -338,9 +338,11 @@ void add_receive(operation &op, int lane, direction dir, int level, buffer to, s
 	through(op, s, lane, dir, level, false);
 }
 
-void add_fold(operation &op, int lane, direction dir, int level, buffer acc)
+void add_fold(operation &op, int lane, direction dir, int level, buffer acc, buffer left)
 {
-	through(op, add(op, act::fold, acc, kSegment), lane, dir, level, false);
+	step &s = add(op, act::fold, acc, kSegment);
+	s.from = left;
+	through(op, s, lane, dir, level, false);
 }
 
 void add_here(operation &op, act what, buffer where, buffer from, int base_or_bit, size_t bytes)

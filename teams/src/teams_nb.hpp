@@ -18,8 +18,8 @@ namespace pgas::teams {
 enum class act : uint8_t {
 	send,
 	receive,
-	fold,    // what arrives into `where`
-	combine, // `from` into `where`, both here
+	fold,    // `from` and what arrives into `where`
+	combine, // `from` and the temporary memory's second half into `where`
 	copy,
 	pick,       // blocks of `from`, by member, into `where`, by distance from `base` onward
 	place,      // the other way
@@ -79,7 +79,7 @@ size_t segments_of(const operation &op);
 
 void add_send(operation &op, int lane, direction dir, int level, buffer from, size_t offset, size_t bytes);
 void add_receive(operation &op, int lane, direction dir, int level, buffer to, size_t offset, size_t bytes);
-void add_fold(operation &op, int lane, direction dir, int level, buffer acc);
+void add_fold(operation &op, int lane, direction dir, int level, buffer acc, buffer left);
 void add_here(operation &op, act what, buffer where, buffer from, int base_or_bit, size_t bytes);
 void add_barrier(operation &op);
 

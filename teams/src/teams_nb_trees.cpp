@@ -70,17 +70,17 @@ void add_reduce(operation &op, const tree &at, buffer acc)
 		return;
 	}
 	const bool whole = op.f.size <= op.unit; // messages consist of whole elements
-	add_here(op, act::copy, acc, buffer::source, 0, kSegment);
+	buffer left = buffer::source; // then acc: what the first child sends meets our own operands on its way there
 	for (int level = 0; level < at.top; level++) {
 		if (!at.has_child(level))
 			continue;
 		if (whole) {
-			add_fold(op, at.lane, back, level, acc);
+			add_fold(op, at.lane, back, level, acc, left);
 		} else {
 			add_receive(op, at.lane, back, level, buffer::temp, op.segment, kSegment);
-			add_here(op, act::combine, acc, buffer::temp, 0, kSegment);
-			op.steps[op.step_count - 1].from_offset = op.segment;
+			add_here(op, act::combine, acc, left, 0, kSegment);
 		}
+		left = acc;
 	}
 	if (at.r)
 		add_send(op, at.lane, back, at.top, acc, 0, kSegment);
@@ -98,10 +98,10 @@ void add_hand_down(operation &op, const tree &at, int q, buffer acc)
 		add_send(op, at.lane, onward, high_level(q - at.r), mine, 0, kSegment);
 }
 
-void fold_rows(const folding &f, void *acc, void *right, size_t elements)
+void fold_rows(const folding &f, void *out, const void *left, void *right, size_t elements)
 {
-	const void *rows[] = {acc, right};
-	static_cast<const reduction *>(f.data)->fold(acc, rows, 2, elements);
+	const void *rows[] = {left, right};
+	static_cast<const reduction *>(f.data)->fold(out, rows, 2, elements);
 }
 
 } // namespace
@@ -120,7 +120,7 @@ operation *start_broadcast(team &t, void *dest, const void *source, size_t bytes
 	}
 	const engine_lock lock;
 	const bounded within(t, b);
-	operation *op = new_operation(t, dest, source, bytes, kPieceBytes, kSlots * kPieceBytes);
+	operation *op = new_operation(t, dest, source, bytes, kPieceBytes, kPieces * kPieceBytes);
 	const int base = base_for(t, root), q = (place_of(t.channel->lanes[0], root) - base + t.size) % t.size;
 	add_broadcast(*op, tree(t, 0, base), q, buffer::source);
 	if (t.me == root)
@@ -140,7 +140,7 @@ operation *start_reduce(team &t, const folding &f, void *dest, const void *sourc
 	const engine_lock lock;
 	const bounded within(t, b);
 	const size_t unit = f.size <= kPieceBytes ? kPieceBytes / f.size * f.size : kPieceBytes;
-	const size_t segment = f.size <= kPieceBytes ? kSlots * unit : f.size;
+	const size_t segment = f.size <= kPieceBytes ? kPieces * unit : f.size;
 	operation *op = new_operation(t, dest, source, bytes, unit, segment);
 	op->f = f;
 	// without hosts that are out of order both lanes are in the order of members

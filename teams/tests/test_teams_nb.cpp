@@ -43,16 +43,16 @@ constexpr teams::reduction kMax = teams::reduction_of<teams::op_max, double>();
 struct map_pair {
 	uint64_t a, b;
 };
-void chain(const teams::folding &f, void *acc, void *right, size_t elements)
+void chain(const teams::folding &f, void *out, const void *left, void *right, size_t elements)
 {
 	for (size_t i = 0; i < elements; i++) {
 		map_pair x, y;
-		memcpy(&x, static_cast<char *>(acc) + i * f.size, sizeof x);
+		memcpy(&x, static_cast<const char *>(left) + i * f.size, sizeof x);
 		memcpy(&y, static_cast<char *>(right) + i * f.size, sizeof y);
 		y = {x.a * y.a, x.a * y.b + x.b};
 		memcpy(static_cast<char *>(right) + i * f.size, &y, sizeof y);
 	}
-	memcpy(acc, right, elements * f.size);
+	memcpy(out, right, elements * f.size);
 }
 
 enum kind { barrier, broadcast, sum, highest, chained, scatter, gather, gather_all, exchange, kinds };

@@ -13,9 +13,9 @@ namespace pgas::teams {
 
 struct operation; // under way; null is one that is over
 
-// acc[i] = acc[i] op right[i]. May write to right.
+// out[i] = left[i] op right[i]. out may be left. May write to right.
 struct folding {
-	void (*into)(const folding &f, void *acc, void *right, size_t elements) = nullptr;
+	void (*into)(const folding &f, void *out, const void *left, void *right, size_t elements) = nullptr;
 	size_t size = 0;      // of an element, of any length
 	bool ordered = false; // operands are taken in the order of members
 	void (*function)() = nullptr;
