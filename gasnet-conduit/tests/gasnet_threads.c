@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads (PAR): several threads of each node send requests, wait for their own replies, put and get, and poll at the
- * same time; a handler-safe lock guards what handlers and threads both change.
+ * Threads (PAR): several threads of each node send requests, some with prepared payload, wait for their own replies,
+ * put and get, and poll at the same time; a handler-safe lock guards what handlers and threads both change.
  */
 #include "gasnet_test.h"
 #include <pthread.h>
@@ -13,6 +13,7 @@ enum { H_ADD = 128, H_ADD_REPLY, H_ECHO, H_ECHO_REPLY };
 static gasnet_hsl_t lock = GASNET_HSL_INITIALIZER;
 static long guarded; /* two fields that must agree whenever the lock is free */
 static long guarded_twice;
+static gex_TM_t team;
 static long replies[THREADS]; /* by thread; written with atomics, whoever's poll runs the handler */
 
 static void add(gasnet_token_t t, gasnet_handlerarg_t thread)
@@ -43,6 +44,16 @@ static void echo_reply(gasnet_token_t t, void *buf, size_t n, gasnet_handlerarg_
 	__atomic_fetch_add(&replies[thread], 1, __ATOMIC_RELEASE);
 }
 
+/* The payload is written where it arrives, while other threads do the same beside it. */
+static void send_prepared(gasnet_node_t to, const void *bytes, size_t n, gasnet_handlerarg_t thread,
+			  gasnet_handlerarg_t seed)
+{
+	const gex_AM_SrcDesc_t sd = gex_AM_PrepareRequestMedium(team, to, NULL, n, n, NULL, 0, 2);
+	CHECK(gex_AM_SrcDescSize(sd) >= n);
+	memcpy(gex_AM_SrcDescAddr(sd), bytes, n);
+	gex_AM_CommitRequestMedium2(sd, H_ECHO, n, thread, seed);
+}
+
 static void *work(void *arg)
 {
 	const int thread = (int)(intptr_t)arg, rounds = 400;
@@ -55,7 +66,10 @@ static void *work(void *arg)
 		const size_t n = (size_t)(i * 37) % sizeof bytes;
 		for (size_t k = 0; k < n; k++)
 			bytes[k] = (unsigned char)(i + (int)k);
-		CHECK_OK(gasnet_AMRequestMedium2(to, H_ECHO, bytes, n, thread, i));
+		if (i / (int)nodes % 2) /* both ways to each node */
+			CHECK_OK(gasnet_AMRequestMedium2(to, H_ECHO, bytes, n, thread, i));
+		else
+			send_prepared(to, bytes, n, thread, i);
 		sent += 2;
 		char *at = test_at(to, ((size_t)gasnet_mynode() * THREADS + (size_t)thread) * 8192);
 		gasnet_put_bulk(to, at, bytes, n);
@@ -83,6 +97,7 @@ int main(int argc, char **argv)
 	gasnet_handlerentry_t table[] = {
 		{H_ADD, FN(add)}, {H_ADD_REPLY, FN(add_reply)}, {H_ECHO, FN(echo)}, {H_ECHO_REPLY, FN(echo_reply)}};
 	test_start(&argc, &argv, table, 4, SEGMENT);
+	gasnet_QueryGexObjects(NULL, NULL, &team, NULL);
 	pthread_t threads[THREADS];
 	for (int i = 1; i < THREADS; i++)
 		CHECK(pthread_create(&threads[i], NULL, work, (void *)(intptr_t)i) == 0);

@@ -39,6 +39,7 @@ struct ep_core {
 
 	wire_ep *on[kWiresMost] = {};             // in the order of wires(); set when it is enabled
 	std::vector<std::unique_ptr<peer>> peers; // by rank
+	mapping open_peers;                       // the same as an array, of those that fronts show a ring of
 	rx_queue msg, tagged;
 	std::vector<rx_entry *> rx_spare;
 	std::unordered_map<void *, std::unique_ptr<unexpected>> claimed;
@@ -70,6 +71,11 @@ bool ep_keeps(const ep_core *ep);  // operations or replies wait in its wires
 void ep_update_hot(ep_core *ep);   // opens or closes the short ways of every front
 void ep_update_polls(ep_core *ep); // after something was kept or ended
 void ep_update_heads(ep_core *ep); // after only something arrived or was taken
+
+inline peer **open_peers_of(const ep_core *ep)
+{
+	return reinterpret_cast<peer **>(ep->open_peers.get());
+}
 
 int front_create(ep_core *core, void *context, uint64_t op_flags, pgas_ep **out);
 void front_destroy(pgas_ep *front);

@@ -309,9 +309,54 @@ void message_release(fid_ep *fid, fi_pgas_message *m) noexcept
 	return PGAS_LIKELY(*out) ? 0 : peer_get(ep, addr, out);
 }
 
+// Threads that share the endpoint claim places at a peer of this host and publish them at the same time, without the
+// lock: what they change is changed by atomics, and the peer stays where it is until the address is removed. Null: the
+// lock is needed, or nobody else is there.
+[[gnu::always_inline]] inline peer *peer_for_threads(fid_ep *fid, fi_addr_t addr)
+{
+	const pgas_ep *front = front_of(fid);
+	if (front->hot_send != PGAS_MAGIC_SHARED || addr >= front->rank_limit)
+		return nullptr;
+	// pairs with store_release in open_to_inline_code(); null again when the peer died
+	return pgas_load_acquire(&front->peer[addr].ring) ? open_peers_of(core_of(fid))[addr] : nullptr;
+}
+
+int claim_as_thread(peer &p, fi_addr_t addr, size_t len, fi_pgas_place *place)
+{
+	place->peer_ = addr;
+	place->line_ = nullptr; // tells publish and abandon
+	return p.wire->claim(p, len, place);
+}
+
+// The caller still has the place when there is no room for it in the ring.
+int publish_as_thread(peer &p, fi_pgas_place *place, size_t head_len, size_t len)
+{
+	const int rc = len <= place->room && head_len <= len ? p.wire->publish(p, place, head_len, len) : -FI_EINVAL;
+	if (PGAS_UNLIKELY(rc && rc != -FI_EAGAIN))
+		p.wire->abandon(p, place);
+	return rc;
+}
+
+int send_as_thread(peer &p, fi_addr_t addr, const void *head, size_t head_len, const void *data, size_t len)
+{
+	fi_pgas_place place;
+	int rc = claim_as_thread(p, addr, head_len + len, &place);
+	if (rc)
+		return rc;
+	pgas_copy_out(place.buf, head, head_len);
+	if (len)
+		memcpy(static_cast<char *>(place.buf) + head_len, data, len);
+	rc = publish_as_thread(p, &place, head_len, head_len + len);
+	if (PGAS_UNLIKELY(rc == -FI_EAGAIN))
+		p.wire->abandon(p, &place);
+	return rc;
+}
+
 ssize_t message_send(fid_ep *fid, fi_addr_t addr, const void *head, size_t head_len, const void *data,
 		     size_t len) noexcept
 {
+	if (peer *open = peer_for_threads(fid, addr))
+		return send_as_thread(*open, addr, head, head_len, data, len);
 	ep_core *ep = core_of(fid);
 	return guard([&]() -> int {
 		scoped_lock lock(ep->dom->mutex);
@@ -324,6 +369,8 @@ ssize_t message_send(fid_ep *fid, fi_addr_t addr, const void *head, size_t head_
 
 int message_claim(fid_ep *fid, fi_addr_t addr, size_t len, fi_pgas_place *place) noexcept
 {
+	if (peer *open = peer_for_threads(fid, addr))
+		return claim_as_thread(*open, addr, len, place);
 	ep_core *ep = core_of(fid);
 	return guard([&]() -> int {
 		scoped_lock lock(ep->dom->mutex);
@@ -348,6 +395,8 @@ peer *place_holder(ep_core *ep, const fi_pgas_place *place)
 int message_publish(fid_ep *fid, fi_pgas_place *place, size_t head_len, size_t len) noexcept
 {
 	ep_core *ep = core_of(fid);
+	if (!place->line_)
+		return publish_as_thread(*open_peers_of(ep)[place->peer_], place, head_len, len);
 	return guard([&]() -> int {
 		scoped_lock lock(ep->dom->mutex);
 		peer *p = place_holder(ep, place);
@@ -364,6 +413,10 @@ int message_publish(fid_ep *fid, fi_pgas_place *place, size_t head_len, size_t l
 void message_abandon(fid_ep *fid, fi_pgas_place *place) noexcept
 {
 	ep_core *ep = core_of(fid);
+	if (!place->line_) {
+		peer &p = *open_peers_of(ep)[place->peer_];
+		return p.wire->abandon(p, place);
+	}
 	scoped_lock lock(ep->dom->mutex);
 	if (peer *p = place_holder(ep, place))
 		p->wire->abandon(*p, place);

@@ -40,18 +40,36 @@ struct front_layout {
 
 } // namespace
 
+namespace {
+
+// Memory where it is touched; null, and what to do about it is said: there is no room.
+void *reserve(size_t bytes)
+{
+	void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p != MAP_FAILED)
+		return p;
+	const int err = errno;
+	PGAS_WARN(FI_LOG_EP_CTRL, "cannot reserve %zu bytes of address space for an endpoint: %s (FI_PGAS_MAX_PEERS)\n",
+		  bytes, strerror(err));
+	errno = err;
+	return nullptr;
+}
+
+} // namespace
+
 int front_create(ep_core *core, void *context, uint64_t op_flags, pgas_ep **out)
 {
 	const size_t ranks = parameters().max_peers;
 	const front_layout l = front_layout::of(ranks);
-	void *p = mmap(nullptr, l.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (p == MAP_FAILED) {
-		const int err = errno;
-		PGAS_WARN(FI_LOG_EP_CTRL,
-			  "cannot reserve %zu bytes of address space for an endpoint: %s (FI_PGAS_MAX_PEERS)\n",
-			  l.bytes, strerror(err));
-		return -err;
+	if (!core->open_peers) {
+		void *room = reserve(ranks * sizeof(peer *));
+		if (!room)
+			return -errno;
+		core->open_peers = mapping(room, ranks * sizeof(peer *));
 	}
+	void *p = reserve(l.bytes);
+	if (!p)
+		return -errno;
 	mprotect(static_cast<char *>(p) + l.peer_off - 65536, 65536, PROT_NONE);
 	auto *front = static_cast<pgas_ep *>(p);
 	auto *fid = reinterpret_cast<fid_ep *>(front);

@@ -151,6 +151,8 @@ void remote_domain_hollow(remote_domain *r);
 // The translation of a key, made or renewed as needed. -FI_EKEYREJECTED when the key is not registered.
 int remote_translate(remote_domain *r, uint64_t key, xlate **out);
 
+inline constexpr uint32_t kTurns = 8; // threads that each have eager buffers of their own to go round
+
 struct shm_peer : wire_peer {
 	peer *of = nullptr;
 	remote_domain *rdom = nullptr;
@@ -160,11 +162,15 @@ struct shm_peer : wire_peer {
 	uint64_t mask = 0; // of the ring, and eager: what its owner wrote, checked at connect
 	eager_area eager;
 	// eager.returns, as we saw them last: 32 bits that only grow, so old ones do not mislead
-	std::vector<uint32_t> returns_seen;
-	uint32_t eager_at = 0; // the buffer to try first
-	uint32_t attach = 0;   // our index in its attach table
-	uint32_t places = 0;   // claimed and not published: somebody writes there
-	bool hollow = false;   // dead, and its memory is given back; the addresses stay
+	uint32_t *returns_seen = nullptr; // in returns_room, at a line's beginning as those are
+	std::vector<uint32_t> returns_room;
+	struct alignas(PGAS_CACHE_LINE) turn {
+		uint32_t at; // the buffer to try first
+	};
+	turn turns[kTurns];  // by thread; the first is for who holds the lock
+	uint32_t attach = 0; // our index in its attach table
+	uint32_t places = 0; // claimed under the lock and not published: somebody writes there
+	bool hollow = false; // dead, and its memory is given back; the addresses stay
 
 	bool dead() const { return rdom->dead.load(std::memory_order_acquire); }
 };

@@ -13,6 +13,7 @@
 // - Full: the slot of pos still belongs to position pos - slots. Nothing was changed: -FI_EAGAIN.
 #include "shm.hpp"
 
+#include <atomic>
 #include <cstring>
 
 namespace pgas {
@@ -81,38 +82,57 @@ void look_at_returns(shm_peer *p, uint32_t at)
 	const uint32_t first = at - at % kReturnsPerLine;
 	const uint32_t end = first + kReturnsPerLine < p->eager.count ? first + kReturnsPerLine : p->eager.count;
 	for (uint32_t i = first; i < end; i++)
-		// pairs with store_release in eager_return()
-		p->returns_seen[i] = pgas_load_acquire(&p->eager.returns[i]);
+		// the load pairs with store_release in eager_return(); what it tells goes to other threads, too
+		pgas_store_release(&p->returns_seen[i], pgas_load_acquire(&p->eager.returns[i]));
 }
 
-// Goes round a few buffers as long as those are free again in time: what was used last is still in the caches, and the
-// other pages are never touched. Returns false when none is free.
-bool claim_eager(shm_peer *p, size_t bytes, uint32_t *index, uint32_t *number)
+// What a sender has when it has claimed an eager buffer.
+struct eager_claim {
+	uint32_t index, number;
+};
+
+// Claims buffer `at`, where we know it to be free. It is the turn of the one behind it then, within a few: what was
+// used last is still in the caches, and the other pages are never touched.
+[[gnu::always_inline]] inline bool claim_buffer(shm_peer *p, shm_peer::turn *turn, size_t bytes, uint32_t at,
+						eager_claim *out)
 {
+	uint64_t claim = pgas_load_relaxed(&p->eager.heads[at].claim);
+	// pairs with store_release in look_at_returns()
+	if (pgas_load_acquire(&p->returns_seen[at]) != eager_head::count(claim))
+		return false;
+	const uint32_t number = eager_head::count(claim) + 1;
+	if (!pgas_claim_to_write(&p->eager.heads[at].claim, &claim, uint64_t{number} << 32 | (p->attach + 1)))
+		return false;
 	const uint32_t round = bytes <= 16384 ? kReturnsPerLine - 1 : 3;
+	const uint32_t next = (at & ~round) | ((at + 1) & round);
+	pgas_store_relaxed(&turn->at, next < p->eager.count ? next : 0);
+	*out = {at, number};
+	return true;
+}
+
+// The buffer whose turn it is was not free.
+[[gnu::noinline]] bool claim_other(shm_peer *p, shm_peer::turn *turn, size_t bytes, eager_claim *out)
+{
 	const uint32_t n = p->eager.count;
-	uint32_t at = p->eager_at, looked = UINT32_MAX;
-	for (uint32_t i = 0; i < n; i++, at++) {
-		if (at >= n)
-			at = 0;
-		uint64_t claim = pgas_load_relaxed(&p->eager.heads[at].claim);
-		if (p->returns_seen[at] != eager_head::count(claim)) {
-			if (looked == at / kReturnsPerLine)
-				continue;
-			looked = at / kReturnsPerLine;
-			look_at_returns(p, at);
-			if (p->returns_seen[at] != eager_head::count(claim))
-				continue;
-		}
-		const uint32_t count = eager_head::count(claim) + 1;
-		if (pgas_claim_to_write(&p->eager.heads[at].claim, &claim, uint64_t{count} << 32 | (p->attach + 1))) {
-			p->eager_at = (at & ~round) | ((at + 1) & round);
-			*index = at;
-			*number = count;
+	uint32_t at = pgas_load_relaxed(&turn->at), looked = UINT32_MAX;
+	for (uint32_t i = 0; i < n; i++, at = at + 1 < n ? at + 1 : 0) {
+		if (claim_buffer(p, turn, bytes, at, out))
 			return true;
-		}
+		if (looked == at / kReturnsPerLine)
+			continue;
+		looked = at / kReturnsPerLine;
+		look_at_returns(p, at);
+		if (claim_buffer(p, turn, bytes, at, out))
+			return true;
 	}
 	return false;
+}
+
+// Threads may do so at the same time. False: none is free.
+[[gnu::always_inline]] inline bool claim_eager(shm_peer *p, shm_peer::turn *turn, size_t bytes, eager_claim *out)
+{
+	return PGAS_LIKELY(claim_buffer(p, turn, bytes, pgas_load_relaxed(&turn->at), out)) ||
+	       claim_other(p, turn, bytes, out);
 }
 
 void gather(const ring_message &m, char *to)
@@ -148,21 +168,22 @@ template <class Fill>
 	uint64_t meta = p->attach | uint64_t{m.kind} << PGAS_META_KIND_SHIFT |
 			uint64_t{m.flags} << PGAS_META_FLAGS_SHIFT;
 	char *eager = nullptr;
-	uint32_t index = 0, claim = 0;
+	eager_claim claim{};
 	if (total > PGAS_SLOT_INLINE) {
 		if (total > p->eager.bytes)
 			return -FI_EMSGSIZE;
-		if (!claim_eager(p, total, &index, &claim))
+		if (!claim_eager(p, &p->turns[0], total, &claim))
 			return no_room(p);
-		eager = p->eager.buffer(index);
+		eager = p->eager.buffer(claim.index);
 		fill(eager);
-		meta |= uint64_t{PGAS_SLOT_EAGER} << PGAS_META_FLAGS_SHIFT | uint64_t{index} << PGAS_META_AUX_SHIFT;
+		meta |= uint64_t{PGAS_SLOT_EAGER} << PGAS_META_FLAGS_SHIFT | uint64_t{claim.index}
+										     << PGAS_META_AUX_SHIFT;
 	}
 	uint64_t at;
 	pgas_slot *slot = claim_slot(p, &at);
 	if (PGAS_UNLIKELY(!slot)) {
 		if (eager)
-			eager_return(&p->eager.returns[index], claim);
+			eager_return(&p->eager.returns[claim.index], claim.number);
 		return no_room(p);
 	}
 	slot->meta = meta;
@@ -200,6 +221,24 @@ int ring_send_pieces(shm_peer *p, const void *head, size_t head_len, const void 
 // A short message is written into its slot, which holds up what others send behind it until it is published. A longer
 // one goes into an eager buffer, which holds up nobody; its slot is claimed when it is published. What the dead have
 // claimed is given back as if they had died in ring_send().
+//
+// Without the lock (place->line_ is null) they count no places: where there are threads, memory stays anyway
+// (windows_quiet()).
+
+namespace {
+
+// Each thread begins with other buffers, so that their lines stay in the caches of one core.
+__thread uint32_t t_turn __attribute__((tls_model("initial-exec")));
+
+shm_peer::turn *turn_of_thread(shm_peer *p)
+{
+	static std::atomic<uint32_t> given{0};
+	if (PGAS_UNLIKELY(!t_turn))
+		t_turn = 1 + given.fetch_add(1, std::memory_order_relaxed) % (kTurns - 1);
+	return &p->turns[t_turn];
+}
+
+} // namespace
 
 int shm_claim(peer &of, size_t len, fi_pgas_place *place)
 {
@@ -217,12 +256,16 @@ int shm_claim(peer &of, size_t len, fi_pgas_place *place)
 		place->buf = slot->payload;
 		place->room = PGAS_SLOT_INLINE;
 	} else {
-		if (!claim_eager(p, len, &place->index_, &place->claim_))
+		eager_claim claim;
+		if (!claim_eager(p, place->line_ ? &p->turns[0] : turn_of_thread(p), len, &claim))
 			return no_room(p);
+		place->index_ = claim.index;
+		place->claim_ = claim.number;
 		place->buf = p->eager.buffer(place->index_);
 		place->room = p->eager.bytes;
 	}
-	p->places++;
+	if (place->line_)
+		p->places++;
 	return 0;
 }
 
@@ -245,7 +288,8 @@ int shm_publish(peer &of, fi_pgas_place *place, size_t head_len, size_t len)
 	slot->len = len;
 	slot->head_bytes = twice;
 	hand_over(p, slot, at);
-	p->places--;
+	if (place->line_)
+		p->places--;
 	return 0;
 }
 
@@ -259,7 +303,8 @@ void shm_abandon(peer &of, fi_pgas_place *place)
 	} else {
 		eager_return(&p->eager.returns[place->index_], place->claim_);
 	}
-	p->places--;
+	if (place->line_)
+		p->places--;
 }
 
 } // namespace pgas

@@ -38,6 +38,7 @@ void open_to_inline_code(shm_ep *on, shm_peer *p)
 	if (p->dead())
 		return;
 	on->open_windows[rank] = p->rdom;
+	open_peers_of(on->ep)[rank] = p->of;
 	for (pgas_ep *front : on->ep->fronts) {
 		pgas_peer_hot &hot = front->peer[rank];
 		hot.door = p->rdom->door();

@@ -256,7 +256,11 @@ int shm_connect(wire_ep &on, peer &to, std::string_view part)
 	p->ring = p->seg.at<pgas_ring>(kRingOff);
 	p->mask = shape.slots - 1;
 	p->eager = eager_area_of(p->seg, shape);
-	p->returns_seen.assign(p->eager.count, 0);
+	p->returns_room.assign(p->eager.count + kReturnsPerLine, 0);
+	p->returns_seen = reinterpret_cast<uint32_t *>(
+		round_up(reinterpret_cast<uintptr_t>(p->returns_room.data()), PGAS_CACHE_LINE));
+	for (uint32_t i = 0; i < kTurns; i++)
+		p->turns[i].at = i * kReturnsPerLine % p->eager.count;
 	if (const int err = shm_attach(on.ep, p.get())) {
 		remote_domain_put(p->rdom);
 		return err;
