@@ -278,6 +278,7 @@ bool push_pieces(net_ep &on, op &o, outcome &now)
 			ask_for(on, o, key, addr, left);
 			return false;
 		}
+		o.bulk_asked = 0; // that address may be asked for again, with another key
 		const int rc = p->status ? p->status : start_piece(on, o, *p, addr, left);
 		if (rc) {
 			o.status = rc == -FI_EAGAIN ? 0 : rc;
