@@ -111,8 +111,9 @@ struct net_domain : wire_domain {
 struct net_ep : wire_ep {
 	net_domain *of = nullptr;
 	uint16_t number = 0;
-	uint32_t outstanding = 0;        // operations that wait for an acknowledgement
-	std::vector<uint64_t> bulk_todo; // bulk operations to look at (net_bulk.cpp)
+	uint32_t outstanding = 0; // operations that wait for an acknowledgement
+	// Bulk operations (net_bulk.cpp): to look at; that all left, but for the frames behind them.
+	std::vector<uint64_t> bulk_todo, bulk_untold;
 	std::deque<net_later> later;
 };
 
@@ -222,6 +223,10 @@ void straight_forget(channel &c, const net_straight *s);
 // net_bulk.cpp
 const far_piece *known_piece(const channel &c, uint64_t key, uint64_t addr, bool write);
 int net_bulk(net_ep &on, peer &p, op &o);
+inline bool bulk_waits(const net_ep &on)
+{
+	return !on.bulk_todo.empty() || !on.bulk_untold.empty();
+}
 bool bulk_push_all(net_ep &on, bool may_finish, bool idle); // idle: nothing better to send
 void bulk_transfer_over(void *self, port_work *work, int status);
 void bulk_piece_over(net_ep &on, uint64_t op_id, size_t len, int status);

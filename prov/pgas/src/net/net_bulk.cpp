@@ -11,7 +11,8 @@
 //   goes on; the frames are acknowledged: it arrived -> finished
 //
 // An operation is looked at again (net_ep::bulk_todo) after every event that may move it, and as long as it waits for
-// room.
+// room. One that only waits for the frames behind it lies in net_ep::bulk_untold until it is time for them: whoever puts
+// one piece after the other must not look at all of those before it each time.
 //
 // The owner registers with the port what is asked for, and no more: a port that pins memory would make the reserved
 // part of a heap real. When it closes the region, it says so to everybody it gave a key.
@@ -47,6 +48,12 @@ void look_at_it(net_ep &on, op &o)
 {
 	if (!std::exchange(o.bulk_listed, true))
 		on.bulk_todo.push_back(o.id);
+}
+
+void tell_of_it_later(net_ep &on, op &o)
+{
+	if (!std::exchange(o.bulk_listed, true))
+		on.bulk_untold.push_back(o.id);
 }
 
 bool streams(const channel &c)
@@ -256,7 +263,7 @@ void ask_for(net_ep &on, op &o, uint64_t key, uint64_t addr, size_t len)
 	o.bulk_asked_era = era;
 }
 
-enum class outcome : uint8_t { waits, moved, over };
+enum class outcome : uint8_t { waits, untold, over }; // untold: all of it left, and nothing tells of it yet
 
 // What was sent to the peer before it cannot be overtaken any more.
 bool may_begin(const channel &c, const op &o)
@@ -267,7 +274,7 @@ bool may_begin(const channel &c, const op &o)
 }
 
 // Hands over what can be. False: there is no more to do for now; o.status may say why.
-bool push_pieces(net_ep &on, op &o, outcome &now)
+bool push_pieces(net_ep &on, op &o)
 {
 	const channel &c = *net_of(*o.to).c;
 	while (o.sent < o.len && o.in_flight < kTransfersMost) {
@@ -284,7 +291,6 @@ bool push_pieces(net_ep &on, op &o, outcome &now)
 			o.status = rc == -FI_EAGAIN ? 0 : rc;
 			return false;
 		}
-		now = outcome::moved;
 	}
 	return o.sent == o.len;
 }
@@ -293,21 +299,20 @@ bool push_pieces(net_ep &on, op &o, outcome &now)
 outcome push_one(net_ep &on, op &o, bool tell)
 {
 	const channel &c = *net_of(*o.to).c;
-	outcome now = outcome::waits;
 	if (net_departed(*o.to))
 		o.status = o.status ? o.status : -FI_ECONNRESET;
-	if (!o.status && (!may_begin(c, o) || !push_pieces(on, o, now)) && !o.status)
-		return now;
+	if (!o.status && (!may_begin(c, o) || !push_pieces(on, o)) && !o.status)
+		return outcome::waits;
 	if (o.status)
 		return o.in_flight ? outcome::waits : outcome::over;
 	const bool stream = write_on_stream(o);
 	if (!stream && o.acked < o.len)
-		return now;
+		return outcome::waits;
 	if (stream && !tell && !o.bulk_told && !o.carries_data)
-		return now;
+		return outcome::untold;
 	o.bulk_told = o.bulk_told || tell_target(on, o);
 	if (!o.bulk_told || (stream && (!o.bulk_arrived || o.in_flight)))
-		return now;
+		return outcome::waits;
 	return outcome::over;
 }
 
@@ -342,26 +347,37 @@ int net_bulk(net_ep &on, peer &p, op &o)
 	if (c.filling && c.filling->frames && c.unacked.size() < c.of->set.window)
 		packet_leave(c);
 	kept->bulk_after = c.filling && c.filling->frames ? c.sent + 1 : c.sent;
-	if (push_one(on, *kept, false) == outcome::over || needs_another_look(*kept))
+	const outcome now = push_one(on, *kept, false);
+	if (now == outcome::untold)
+		tell_of_it_later(on, *kept);
+	else if (now == outcome::over || needs_another_look(*kept))
 		look_at_it(on, *kept); // finished, if at all, by progress
 	return kKept;
 }
 
 bool bulk_push_all(net_ep &on, bool may_finish, bool idle)
 {
+	const bool tell = idle || on.bulk_untold.size() >= kTellMost;
+	if (on.bulk_todo.empty() && (!tell || on.bulk_untold.empty()))
+		return false;
 	bool moved = false;
 	std::vector<uint64_t> todo;
-	todo.swap(on.bulk_todo);
-	const bool tell = idle || todo.size() >= kTellMost;
+	if (tell)
+		todo.swap(on.bulk_untold);
+	todo.insert(todo.end(), on.bulk_todo.begin(), on.bulk_todo.end());
+	on.bulk_todo.clear();
 	for (const uint64_t id : todo) {
 		const auto it = on.pending.find(id);
 		if (it == on.pending.end())
 			continue;
 		op &o = *it->second;
 		o.bulk_listed = false;
+		const size_t sent = o.sent;
 		const outcome now = push_one(on, o, tell);
-		moved = moved || now != outcome::waits;
-		if (now != outcome::over && needs_another_look(o))
+		moved = moved || o.sent != sent || now == outcome::over;
+		if (now == outcome::untold)
+			tell_of_it_later(on, o);
+		else if (now != outcome::over && needs_another_look(o))
 			look_at_it(on, o);
 		if (now != outcome::over)
 			continue;

@@ -41,7 +41,7 @@ bool serve(net_domain &d, int *timeout)
 		if (on && !on->replies.empty())
 			replies_push(*on);
 	for (net_ep *on : d.eps)
-		if (on && !on->bulk_todo.empty())
+		if (on && bulk_waits(*on))
 			bulk_push_all(*on, may_touch(*on), !moved);
 	// where threads share everything it was completed here, and nothing is put aside: polls must look again
 	const bool completed = moved && d.dom->shared_by_threads;
@@ -143,7 +143,7 @@ static bool nothing_awaited(const net_domain &d)
 		return !c || c->state == channel_state::over || (c->open() && channel_idle(*c) && !c->asked_at);
 	};
 	const auto quiet_ep = [](const net_ep *on) {
-		return !on || (!on->keeps() && !on->outstanding && on->later.empty() && on->bulk_todo.empty());
+		return !on || (!on->keeps() && !on->outstanding && on->later.empty() && !bulk_waits(*on));
 	};
 	return d.l->busy.empty() && !link_awake(*d.l) && std::ranges::all_of(d.l->channels, quiet_channel) &&
 	       std::ranges::all_of(d.eps, quiet_ep);

@@ -368,7 +368,7 @@ bool net_progress(wire_ep &of)
 	bool moved = net_run_later(on) || came || link_awake(*d.l);
 	if (on.pending.size() > on.bulk || !on.replies.empty())
 		moved |= request_push_all(on);
-	if (!on.bulk_todo.empty())
+	if (bulk_waits(on))
 		moved |= bulk_push_all(on, may_touch(on), !came);
 	d.executor = before;
 	if (std::exchange(d.put_aside, false))
