@@ -11,8 +11,8 @@
 //   goes on; the frames are acknowledged: it arrived -> finished
 //
 // An operation is looked at again (net_ep::bulk_todo) after every event that may move it, and as long as it waits for
-// room. One that only waits for the frames behind it lies in net_ep::bulk_untold until it is time for them: whoever puts
-// one piece after the other must not look at all of those before it each time.
+// room. One that only waits for the frames behind it lies in net_ep::bulk_untold until it is time for them: whoever
+// puts one piece after the other must not look at all of those before it each time.
 //
 // The owner registers with the port what is asked for, and no more: a port that pins memory would make the reserved
 // part of a heap real. When it closes the region, it says so to everybody it gave a key.
