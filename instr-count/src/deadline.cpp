@@ -2,12 +2,14 @@
 // deadline.cpp: one interval timer per process, which runs while a deadline lives.
 #include "deadline.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <dirent.h>
 #include <map>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,6 +44,28 @@ pid_t parent_of(const char *pid)
 	return at != std::string::npos && sscanf(stat.c_str() + at + 1, " %c %d", &state, &parent) == 2 ? parent : 0;
 }
 
+std::multimap<pid_t, pid_t> all_children()
+{
+	std::multimap<pid_t, pid_t> children;
+	if (DIR *dir = opendir("/proc")) {
+		while (struct dirent *entry = readdir(dir))
+			if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+				children.emplace(parent_of(entry->d_name), atoi(entry->d_name));
+		closedir(dir);
+	}
+	return children;
+}
+
+std::vector<pid_t> children_of_us()
+{
+	const std::multimap<pid_t, pid_t> children = all_children();
+	std::vector<pid_t> found;
+	auto [from, to] = children.equal_range(getpid());
+	for (auto it = from; it != to; ++it)
+		found.push_back(it->second);
+	return found;
+}
+
 } // namespace
 
 deadline::deadline(unsigned seconds)
@@ -64,13 +88,7 @@ deadline::~deadline()
 
 std::vector<pid_t> descendants(pid_t pid)
 {
-	std::multimap<pid_t, pid_t> children;
-	if (DIR *dir = opendir("/proc")) {
-		while (struct dirent *entry = readdir(dir))
-			if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-				children.emplace(parent_of(entry->d_name), atoi(entry->d_name));
-		closedir(dir);
-	}
+	const std::multimap<pid_t, pid_t> children = all_children();
 	std::vector<pid_t> found = {pid};
 	for (size_t i = 0; i < found.size(); i++) {
 		auto [from, to] = children.equal_range(found[i]);
@@ -81,8 +99,33 @@ std::vector<pid_t> descendants(pid_t pid)
 	return found;
 }
 
+orphanage::orphanage() : ours_(children_of_us())
+{
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+void orphanage::end_them()
+{
+	for (int tick = 0; tick < kAskedTicks; tick++) {
+		bool any = false;
+		for (pid_t one : children_of_us()) {
+			if (std::find(ours_.begin(), ours_.end(), one) != ours_.end())
+				continue;
+			any = true;
+			for (pid_t below : descendants(one))
+				kill(below, SIGKILL);
+			kill(one, SIGKILL);
+			waitpid(one, nullptr, WNOHANG | __WALL);
+		}
+		if (!any)
+			return;
+		usleep(50000);
+	}
+}
+
 int end_child(pid_t pid)
 {
+	orphanage late;
 	// Before anything ends: then they are still below it.
 	std::vector<pid_t> below = descendants(pid);
 	int status = 0;
@@ -99,6 +142,7 @@ int end_child(pid_t pid)
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 	}
+	late.end_them();
 	return status;
 }
 

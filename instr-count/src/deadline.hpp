@@ -28,6 +28,17 @@ private:
 // The processes below pid, the nearest first. Those whose parent has ended are not found.
 std::vector<pid_t> descendants(pid_t pid);
 
+// What loses its parent while one lives comes to us: processes that a program began just when it was ended, behind a look
+// at its descendants. Made before the first of them is ended.
+class orphanage {
+public:
+	orphanage();
+	void end_them();
+
+private:
+	std::vector<pid_t> ours_; // children that were not left to us
+};
+
 // Ends a child of ours and everything below it: asks the child first, because a launcher cleans up, and does not wait
 // long. Returns the child's wait status.
 int end_child(pid_t pid);

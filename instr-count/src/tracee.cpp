@@ -128,9 +128,11 @@ void tracee::end_when_over()
 {
 	if (!limit_.over())
 		return;
+	orphanage late;
 	for (pid_t below : descendants(pid_))
 		::kill(below, SIGKILL);
 	kill();
+	late.end_them();
 	fail(exit_code::program_failed, "%s did not end within %u s (--timeout)", name_.c_str(), limit_.seconds());
 }
 

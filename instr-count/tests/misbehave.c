@@ -105,6 +105,16 @@ static void *thread_loop(void *unused)
 	return unused;
 }
 
+/* asked to end, it begins one more, which nobody has seen */
+static void leave_a_child(int sig)
+{
+	(void)sig;
+	if (fork() != 0)
+		_exit(0);
+	for (;;)
+		pause();
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -135,6 +145,12 @@ int main(int argc, char **argv)
 	if (strcmp(how, "forever") == 0) {
 		loop(30);
 		fork(); /* a child that stays, too */
+		for (;;)
+			pause();
+	}
+	if (strcmp(how, "late") == 0) {
+		signal(SIGTERM, leave_a_child);
+		loop(30);
 		for (;;)
 			pause();
 	}

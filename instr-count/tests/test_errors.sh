@@ -55,10 +55,12 @@ expect 5 "exited with status 3" "$IC" count --entry work -- "$PROG" exit3
 expect 5 "exited inside its first call" "$IC" count --entry exits -- "$PROG" exit-inside
 # nothing hangs, with any engine, and nothing is left of the program
 for engine in step valgrind callgrind; do
-	by "$IC" count --engine $engine --timeout 3 --entry work -- "$PROG" forever "$work/mark"
-	[ $rc -ne 6 ] || { not_run "a time limit of $engine: $(cat "$work/out")"; continue; }
-	[ $rc -eq 5 ] && grep -q 'did not end within .*(--timeout)' "$work/out"
-	check "$engine ends a program that does not end (status $rc)"
+	for how in forever late; do
+		by "$IC" count --engine $engine --timeout 3 --entry work -- "$PROG" $how "$work/mark"
+		[ $rc -ne 6 ] || { not_run "a time limit of $engine: $(cat "$work/out")"; continue; }
+		[ $rc -eq 5 ] && grep -q 'did not end within .*(--timeout)' "$work/out"
+		check "$engine ends a program that does not end: $how (status $rc)"
+	done
 done
 echo "$work/mark" >"$work/pattern" # in a file: grep must not find itself
 none_left() { ! grep -sqFf "$work/pattern" /proc/[0-9]*/cmdline; }
