@@ -3,6 +3,11 @@
 # Before there is a tarball to fetch, build a working copy: spack dev-build -d CLONE pgas@develop
 from spack.package import *
 
+try:  # Spack 1.0 and later; older ones have it in spack.package
+    from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
+except ImportError:
+    pass
+
 
 class Pgas(AutotoolsPackage):
     """Thin libfabric provider for PGAS programs, with OpenSHMEM 1.6 and GASNet-1 on top of it."""
