@@ -3,8 +3,8 @@
 #
 # check_inline.sh: compiles inline_shape.c as a program would (oshcc --inline) and counts the instructions up to the
 # return on the way that is taken when the window is there. gcc puts the cold call behind the return; clang puts it in
-# the middle, and a branch leads around it. No call may be on the way. CC: the compiler; X86_CC: another for x86_64, used
-# when it is there. PGAS_TEST_INCLUDES: -I options; OBJDUMP.
+# the middle, and a branch leads around it. No call may be on the way. CC: the compiler; X86_CC: another for x86_64,
+# used when it is there. PGAS_TEST_INCLUDES: -I options; OBJDUMP.
 set -u
 here=$(dirname "$0")
 . "$here/../../tests/harness.sh"
@@ -14,7 +14,12 @@ shape() {
 	"$2" -d --no-show-raw-insn "$1" | awk -v name="<$3>:" -v most="$4" -v f="$3" '
 		$2 == name { inside = 1; next }
 		inside && NF == 0 { inside = 0 }
-		inside { address[++last] = substr($1, 1, length($1) - 1); insn[last] = $2; target[last] = $3; text[last] = $0 }
+		inside {
+			address[++last] = substr($1, 1, length($1) - 1)
+			insn[last] = $2
+			target[last] = $3
+			text[last] = $0
+		}
 		# a branch, around instructions that end with a jump: that is the cold call
 		function around(i,  to, k) {
 			if (insn[i] !~ /^(j[a-z]+|cbn?z|tbn?z|b\.[a-z]+)$/ || insn[i] == "jmp")
