@@ -92,7 +92,7 @@ PGAS_EXPORT gex_Event_t gasneti_tm_put_odd(gex_TM_t tm, gex_Rank_t rank, void *d
 PGAS_EXPORT gex_RMA_Value_t gasneti_tm_get_odd(gex_TM_t tm, gex_Rank_t rank, const void *src,
 					       size_t nbytes) PGAS_NOEXCEPT;
 
-/* budget: 9 instructions for a constant 8 bytes (paths.def: gex_put_nbi, gex_put, gex_get) */
+/* budget: 8 instructions for a constant 8 bytes, 7 of a get (paths.def: gex_put_nbi, gex_put, gex_get) */
 PGAS_HOT gex_Event_t gasneti_tm_put(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, size_t nbytes,
 				    enum gasneti_until until, int implicit)
 {

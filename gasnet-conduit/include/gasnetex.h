@@ -98,11 +98,11 @@ typedef struct {
 #define GEX_THREAD_ROLE_RCV 1U
 #define GEX_THREAD_ROLE_SND 2U
 
-/* What inline calls read of a team; the library's part of it lies behind. */
+/* What inline calls read of a team; the library's part of it lies in front. */
 struct gasneti_team {
-	const uint64_t *windows;       /* by rank, as gasneti_windows by rank in the job */
 	const gasnet_node_t *jobranks; /* by rank */
 	gex_Rank_t rank, size;
+	__extension__ uint64_t windows[]; /* by rank, as gasneti_windows by rank in the job */
 };
 
 /* --- clients ------------------------------------------------------------------------------------------------------ */

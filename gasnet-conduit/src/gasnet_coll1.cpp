@@ -17,13 +17,13 @@ using call_t = image_call;
 
 gex_TM_t team_or_all(gasnet_team_handle_t team)
 {
-	return team ? team : &g_world;
+	return team ? team : &g_world->face;
 }
 
 // Every thread that is an image takes part.
 bool by_images(gasnet_team_handle_t team, int flags)
 {
-	return images_several() && team_or_all(team) == &g_world && !(flags & GASNET_COLL_NO_IMAGES);
+	return images_several() && is_world(team_or_all(team)) && !(flags & GASNET_COLL_NO_IMAGES);
 }
 
 call_t call_of(call_t::kind_t kind, gasnet_image_t root, size_t nbytes, int flags)

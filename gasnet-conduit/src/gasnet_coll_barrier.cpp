@@ -157,7 +157,7 @@ int team_try(const char *call, gex_TM_t tm, int id, int flags)
 
 bool of_all(gasnet_team_handle_t team)
 {
-	return !team || team == &g_world;
+	return !team || is_world(team);
 }
 
 bool by_images(int flags)

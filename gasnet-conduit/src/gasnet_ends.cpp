@@ -13,8 +13,6 @@ gasneti_endpoint *g_endpoints[GASNET_MAXEPS] = {&g_endpoint};
 namespace {
 
 uint32_t g_endpoint_count = 1;
-end_pair g_first_pairs[GASNET_MAXEPS]; // of the first endpoint; that with another's first one is g_pair
-const uint64_t g_no_windows[GASNET_MAXNODES] = {};
 std::unordered_map<uint64_t, peer_end> g_ends; // by node and index; under kinds_mutex
 
 published *own_place(gex_EP_Index_t index)
@@ -22,17 +20,14 @@ published *own_place(gex_EP_Index_t index)
 	return reinterpret_cast<published *>(g.base + kKindsAt) + index;
 }
 
-void make_pairs(gasneti_endpoint *local, end_pair *row)
+team *new_pair(gasneti_endpoint *local, gex_EP_Index_t remote)
 {
-	for (gex_EP_Index_t remote = 0; remote < GASNET_MAXEPS; remote++) {
-		end_pair &p = row[remote];
-		p.windows = g_no_windows;
-		p.jobranks = g_world.jobranks;
-		p.pair = true;
-		p.local = local;
-		p.remote = remote;
-	}
-	local->pairs = row;
+	team *t = team_of_all_alloc();
+	t->face.jobranks = g_world->face.jobranks;
+	t->pair = true;
+	t->local = local;
+	t->remote = remote;
+	return t;
 }
 
 void publish(const gasneti_endpoint &ep)
@@ -124,27 +119,22 @@ bool device_has_views(const device &d)
 	return false;
 }
 
-const end_pair *pair_of(const char *call, gex_TM_t tm, gex_Rank_t rank)
+const team *pair_of(const char *call, gex_TM_t tm, gex_Rank_t rank)
 {
 	const team *t = team_of(tm);
-	if (!t->pair || t->size)
+	if (!t->pair || tm->size)
 		fail("%s: rank %u of a team of %u", call, rank, tm->size);
 	if (rank >= gasneti_front.nodes)
 		fail("%s: rank %u of %u, through a pair of endpoints", call, rank, gasneti_front.nodes);
-	return static_cast<const end_pair *>(t);
+	return t;
 }
 
 void no_member(const char *call, gex_TM_t tm, gex_Rank_t rank)
 {
-	const end_pair *p = pair_of(call, tm, rank);
+	const team *p = pair_of(call, tm, rank);
 	fail("%s: endpoint %u of this node, or %u of node %u, was made for puts and gets alone "
 	     "(GEX_EP_CAPABILITY_RMA)",
 	     call, p->local->index, p->remote, rank);
-}
-
-void pairs_setup()
-{
-	make_pairs(&g_endpoint, g_first_pairs);
 }
 
 int pair_query_bound(const char *call, gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p,
@@ -164,7 +154,7 @@ int pair_query_bound(const char *call, gex_TM_t tm, gex_Rank_t rank, void **owne
 
 bool pair_query_waits(const char *call, gex_TM_t tm, gex_Rank_t rank)
 {
-	const end_pair *p = pair_of(call, tm, rank);
+	const team *p = pair_of(call, tm, rank);
 	const pgas::mutex_holder alone(kinds_mutex, kThreads);
 	return p->remote && rank != gasneti_front.mynode && !is_known(rank, p->remote);
 }
@@ -190,7 +180,6 @@ extern "C" int gex_EP_Create(gex_EP_t *ep_p, gex_Client_t client, gex_EP_Capabil
 	auto *ep = new gasneti_endpoint{};
 	ep->flags = flags;
 	ep->index = static_cast<gex_EP_Index_t>(g_endpoint_count);
-	make_pairs(ep, new end_pair[GASNET_MAXEPS]{});
 	pgas_store_release(&g_endpoints[g_endpoint_count++], ep); // pairs with load_acquire in is_sound()
 	*ep_p = ep;
 	return GASNET_OK;
@@ -256,9 +245,17 @@ extern "C" int gex_EP_PublishBoundSegment(gex_TM_t tm, gex_EP_t *eps, size_t num
 extern "C" gex_TM_t gex_TM_Pair(gex_EP_t local_ep, gex_EP_Index_t remote_ep_index) noexcept
 {
 	if (local_ep == &g_endpoint && !remote_ep_index)
-		return &g_pair;
+		return &g_pair->face;
 	if (local_ep == GEX_EP_INVALID || remote_ep_index >= GASNET_MAXEPS)
 		fail("gex_TM_Pair: endpoint %u of another process does not exist; a process has at most %d",
 		     remote_ep_index, GASNET_MAXEPS);
-	return &local_ep->pairs[remote_ep_index];
+	team **const place = &local_ep->pairs[remote_ep_index];
+	team *pair = pgas_load_acquire(place); // pairs with store_release in gex_TM_Pair()
+	if (PGAS_LIKELY(pair))
+		return &pair->face;
+	const pgas::mutex_holder alone(kinds_mutex, kThreads);
+	if (!*place)
+		pgas_store_release(place,
+				   new_pair(local_ep, remote_ep_index)); // pairs with load_acquire in gex_TM_Pair()
+	return &(*place)->face;
 }

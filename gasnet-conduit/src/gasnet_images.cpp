@@ -467,7 +467,7 @@ void join(const numbers &n, gasnet_image_t my_image)
 		last = ++g_came == n.of(me);
 	}
 	if (last) {
-		if (teams::split_color(*g_world.core, 0, static_cast<int>(me), &g_team) != 0)
+		if (teams::split_color(*g_world->core, 0, static_cast<int>(me), &g_team) != 0)
 			fail("gasnet_coll_init: no room for the team of images");
 		pgas_store_release(&g_open, true); // pairs with load_acquire in join()
 	}

@@ -2,7 +2,7 @@
 //
 // Memory kinds and endpoints beside the first: devices that were opened (devices/), segments of their memory or of the
 // host's, and what other nodes know of them. The first endpoint and its segment have none of this: a team that names
-// another endpoint is an end_pair without windows and of size 0, so that every call leaves by the exits that are there
+// another endpoint is a team without windows and of size 0, so that every call leaves by the exits that are there
 // anyway, for members without a window and for ranks that do not exist.
 //
 // A node publishes its segments in its internal memory, where others read them when they first need them.

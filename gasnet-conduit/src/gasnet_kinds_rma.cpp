@@ -218,7 +218,7 @@ gex_Event_t pair_put(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, 
 		     int implicit) noexcept
 {
 	const char *const call = "gex_RMA_Put";
-	const end_pair *p = pair_of(call, tm, rank);
+	const team *p = pair_of(call, tm, rank);
 	auto *mine = static_cast<char *>(const_cast<void *>(src));
 	return run({call, true, rank, p->remote, static_cast<char *>(dest), mine, nbytes, until, implicit,
 		    local_device(call, *p->local, mine, nbytes)});
@@ -228,7 +228,7 @@ gex_Event_t pair_get(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, 
 		     int implicit) noexcept
 {
 	const char *const call = "gex_RMA_Get";
-	const end_pair *p = pair_of(call, tm, rank);
+	const team *p = pair_of(call, tm, rank);
 	auto *theirs = static_cast<char *>(const_cast<void *>(src));
 	return run({call, false, rank, p->remote, theirs, static_cast<char *>(dest), nbytes, until, implicit,
 		    local_device(call, *p->local, dest, nbytes)});

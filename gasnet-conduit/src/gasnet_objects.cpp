@@ -3,9 +3,12 @@
 // GASNet-EX's client, endpoint and segments: making them, and the questions about them.
 #include "gasnet_objects.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace gasnet {
@@ -13,19 +16,21 @@ namespace gasnet {
 gasneti_client g_client;
 gasneti_endpoint g_endpoint;
 gasneti_segment g_segment;
-team g_world, g_pair;
+team *g_world, *g_pair;
 
 namespace {
 
 gasnet_node_t g_jobranks[GASNET_MAXNODES]; // of the team of all: each its own; pages where there are nodes
 
-void make_world(team *t, bool pair)
+team *new_world(bool pair)
 {
-	t->windows = gasneti_windows;
-	t->jobranks = g_jobranks;
-	t->rank = gasneti_front.mynode;
-	t->size = gasneti_front.nodes;
+	team *t = team_of_all_alloc();
+	t->face.jobranks = g_jobranks;
+	t->face.rank = gasneti_front.mynode;
+	t->face.size = gasneti_front.nodes;
+	memcpy(t->face.windows, gasneti_windows, sizeof(uint64_t) * t->face.size);
 	t->pair = pair;
+	return t;
 }
 
 // [A-Z][A-Z0-9_]+ of either case, as programs have it, and short enough to be shown
@@ -57,13 +62,29 @@ int client_init(const char *name, gex_Flags_t flags, const char *config)
 
 } // namespace
 
+team *team_alloc(size_t windows, size_t behind)
+{
+	auto *t = static_cast<team *>(calloc(1, sizeof(team) + windows * sizeof(uint64_t) + behind));
+	if (!t)
+		fail("gex_TM_t: out of memory for a team of %zu", windows);
+	return t;
+}
+
+team *team_of_all_alloc()
+{
+	constexpr size_t kBytes = sizeof(team) + GASNET_MAXNODES * sizeof(uint64_t);
+	void *at = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at == MAP_FAILED)
+		fail("gex_TM_t: no addresses for the windows of %d nodes", GASNET_MAXNODES);
+	return static_cast<team *>(at);
+}
+
 void objects_setup()
 {
 	for (gasnet_node_t i = 0; i < gasneti_front.nodes; i++)
 		g_jobranks[i] = i;
-	make_world(&g_world, false);
-	make_world(&g_pair, true);
-	pairs_setup();
+	g_world = new_world(false);
+	g_pair = new_world(true);
 	teams_setup();
 	strcpy(g_client.name, "GASNET1");
 	g_client.flags = GEX_FLAG_USES_GASNET1;
@@ -94,7 +115,7 @@ extern "C" int gasneti_client_init_mode(gex_Client_t *client, gex_EP_t *ep, gex_
 		return err;
 	*client = &g_client;
 	*ep = &g_endpoint;
-	*tm = &g_world;
+	*tm = &g_world->face;
 	return GASNET_OK;
 }
 
@@ -106,7 +127,7 @@ extern "C" void gasnet_QueryGexObjects(gex_Client_t *client, gex_EP_t *endpoint,
 	if (endpoint)
 		*endpoint = &g_endpoint;
 	if (tm)
-		*tm = &g_world;
+		*tm = g_world ? &g_world->face : GEX_TM_INVALID;
 	if (segment)
 		*segment = g_endpoint.segment;
 }
@@ -133,7 +154,7 @@ extern "C" void *gex_Client_QueryCData(gex_Client_t client) noexcept
 // All have come before anybody stops to look for messages: what others send until then is handled here.
 extern "C" int gex_Segment_Attach(gex_Segment_t *segment_p, gex_TM_t tm, uintptr_t size) noexcept
 {
-	if (!segment_p || tm != &g_world || !size || size % GASNET_PAGESIZE || size > memory_for_attach())
+	if (!segment_p || !is_world(tm) || !size || size % GASNET_PAGESIZE || size > memory_for_attach())
 		return GASNET_ERR_BAD_ARG;
 	if (g_endpoint.segment)
 		return GASNET_ERR_RESOURCE;

@@ -26,7 +26,7 @@ struct gasneti_segment {
 };
 
 namespace gasnet {
-struct end_pair;
+struct team;
 }
 
 struct gasneti_endpoint {
@@ -34,9 +34,9 @@ struct gasneti_endpoint {
 	gex_Flags_t flags;
 	gasneti_segment *segment; // or null
 	gex_EP_Index_t index;
-	gasnet::end_pair *pairs;     // with endpoints of others, by index
-	fid_mr *mr;                  // of a host segment that is not the first one
-	gex_AM_Entry_t entries[256]; // of handlers; those of gasnet_attach have no name, and take anything
+	gasnet::team *pairs[GASNET_MAXEPS]; // with endpoints of others, by index; null: not asked for yet
+	fid_mr *mr;                         // of a host segment that is not the first one
+	gex_AM_Entry_t entries[256];        // of handlers; those of gasnet_attach have no name, and take anything
 };
 
 namespace gasnet {
@@ -60,8 +60,11 @@ struct team_barrier {
 };
 
 // A team with what is only the library's. The team of all is g_world; pairs are teams of all, too, under another
-// address, and without collectives.
-struct team : gasneti_team {
+// address, and without collectives. Of endpoints that are not both the first they have no windows, and size 0, so that
+// calls do not find the rank.
+struct team {
+	gasneti_endpoint *local; // of such a pair
+	gex_EP_Index_t remote;
 	void *cdata;
 	gex_Flags_t flags;
 	bool pair;
@@ -69,19 +72,22 @@ struct team : gasneti_team {
 	gex_Memvec_t scratch;    // what the client gave, and gets back; not used
 	gex_Rank_t *by_jobrank;  // ranks in the order of jobranks; null: the core knows them without a table
 	team_barrier barrier;
+	gasneti_team face; // what clients have; its windows follow
 };
-extern team g_world, g_pair;
-
-// Of endpoints that are not both the first: it has no windows, and size 0, so that calls do not find the rank.
-struct end_pair : team {
-	gasneti_endpoint *local;
-	gex_EP_Index_t remote;
-};
+extern team *g_world, *g_pair; // from gasnet_init on
 
 inline team *team_of(gex_TM_t tm)
 {
-	return static_cast<team *>(tm);
+	return reinterpret_cast<team *>(reinterpret_cast<char *>(tm) - offsetof(team, face));
 }
+inline bool is_world(gex_TM_t tm)
+{
+	return team_of(tm) == g_world;
+}
+// One of zeros with so many windows, and memory behind them; it ends the job when there is none.
+team *team_alloc(size_t windows, size_t behind);
+// The same with windows for every rank there may be; memory where they are touched.
+team *team_of_all_alloc();
 // The team's collectives; ends the job for a pair, or nothing at all.
 inline pgas::teams::team &core_of(const char *call, gex_TM_t tm)
 {
@@ -90,7 +96,7 @@ inline pgas::teams::team &core_of(const char *call, gex_TM_t tm)
 	return *team_of(tm)->core;
 }
 // gasnet_ends.cpp: the pair of endpoints that tm is; ends the job when it is none, or the rank does not exist
-const end_pair *pair_of(const char *call, gex_TM_t tm, gex_Rank_t rank);
+const team *pair_of(const char *call, gex_TM_t tm, gex_Rank_t rank);
 // the same: rank is not in the team, or a pair's endpoint cannot do that
 [[noreturn, gnu::cold]] void no_member(const char *call, gex_TM_t tm, gex_Rank_t rank);
 // The rank in the job, of a rank that exists; ends the job otherwise.
@@ -106,7 +112,6 @@ void objects_setup();            // by gasnet_init: the job's ranks are known
 void objects_segment_attached(); // this node's segment has its size
 
 // gasnet_ends.cpp
-void pairs_setup(); // by objects_setup
 // gex_Segment_QueryBound through a pair
 int pair_query_bound(const char *call, gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p,
 		     uintptr_t *size_p);

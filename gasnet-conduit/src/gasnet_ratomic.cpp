@@ -210,7 +210,8 @@ extern "C" gex_Event_t gasneti_ad_op(gex_AD_t ad, gex_DT_t dt, void *result, gex
 		fail("gex_AD_Op: not an atomic domain");
 	const domain *d = domain_of(ad);
 	check(d, dt, opcode);
-	const gasnet_node_t node = team_jobrank("gex_AD_Op", flags & GEX_FLAG_RANK_IS_JOBRANK ? &g_world : d->tm, rank);
+	const gasnet_node_t node =
+		team_jobrank("gex_AD_Op", flags & GEX_FLAG_RANK_IS_JOBRANK ? &g_world->face : d->tm, rank);
 	if (const uint64_t window = g_windows[node]) {
 		op_here(dt, static_cast<char *>(target) + window, result, opcode, operand1, operand2);
 		return GEX_EVENT_INVALID;

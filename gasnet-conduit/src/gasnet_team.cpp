@@ -128,7 +128,7 @@ extern "C" size_t gex_TM_Create(gex_TM_t *new_tms, size_t num_new_tms, gex_TM_t 
 extern "C" int gex_TM_Destroy(gex_TM_t tm, gex_Memvec_t *scratch_p, gex_Flags_t) noexcept
 {
 	teams::team &core = core_of("gex_TM_Destroy", tm);
-	if (tm == &g_world)
+	if (is_world(tm))
 		fail("gex_TM_Destroy: the team of all cannot be destroyed");
 	const gex_Memvec_t scratch = team_of(tm)->scratch;
 	const bool given = !(team_of(tm)->flags & GEX_FLAG_TM_NO_SCRATCH);
@@ -151,7 +151,7 @@ extern "C" gex_Rank_t gex_TM_TranslateJobrankToRank(gex_TM_t tm, gex_Rank_t jobr
 							       : -1;
 		return rank < 0 ? GEX_RANK_INVALID : static_cast<gex_Rank_t>(rank);
 	}
-	const gex_Rank_t *const first = t->by_jobrank, *const end = first + t->size;
+	const gex_Rank_t *const first = t->by_jobrank, *const end = first + tm->size;
 	const gex_Rank_t *at = std::lower_bound(
 		first, end, jobrank, [&](gex_Rank_t rank, gex_Rank_t wanted) { return tm->jobranks[rank] < wanted; });
 	return at != end && tm->jobranks[*at] == jobrank ? *at : GEX_RANK_INVALID;

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include <teams/teams_split.hpp>
 
@@ -17,9 +18,9 @@ namespace teams = pgas::teams;
 teams::team g_world_core;
 std::vector<uint64_t> g_hosts;
 
-// A team that was made: gex_TM_t leads to its second half.
+// A team that was made, and what gex_TM_t leads to.
 struct made_team : teams::team {
-	gasnet::team face{};
+	gasnet::team *shown = nullptr;
 };
 
 void pause(unsigned &polls)
@@ -65,9 +66,7 @@ void team_ended(teams::team &t)
 {
 	if (&t == &g_world_core)
 		return;
-	gasnet::team &face = static_cast<made_team &>(t).face;
-	free(const_cast<uint64_t *>(face.windows)); // and the other arrays behind it
-	face = {};
+	free(std::exchange(static_cast<made_team &>(t).shown, nullptr));
 }
 void team_free(teams::team *t)
 {
@@ -113,32 +112,27 @@ void teams_setup()
 	g_hosts.assign(g.host_of.begin(), g.host_of.end());
 	if (teams::open(ourselves(), g_world_core) != teams::outcome::done)
 		fail("gasnet_init: no room for the memory of teams");
-	g_world.core = &g_world_core;
+	g_world->core = &g_world_core;
 }
 
 gex_TM_t team_face(teams::team *core)
 {
-	gasnet::team &face = static_cast<made_team *>(core)->face;
 	const auto n = static_cast<size_t>(core->size);
 	// windows, then jobranks, then ranks in the order of jobranks, when there is none in the jobranks
-	const size_t bytes = n * (sizeof(uint64_t) + 2 * sizeof(gasnet_node_t));
-	auto *windows = static_cast<uint64_t *>(malloc(bytes));
-	if (!windows)
-		fail("gex_TM_Split: out of memory");
-	auto *jobranks = reinterpret_cast<gasnet_node_t *>(windows + n);
+	gasnet::team *t = team_alloc(n, 2 * n * sizeof(gasnet_node_t));
+	auto *jobranks = reinterpret_cast<gasnet_node_t *>(t->face.windows + n);
 	for (size_t i = 0; i < n; i++) {
 		jobranks[i] = static_cast<gasnet_node_t>(core->members[i]);
-		windows[i] = gasneti_windows[jobranks[i]];
+		t->face.windows[i] = gasneti_windows[jobranks[i]];
 	}
-	face = {};
-	face.windows = windows;
-	face.jobranks = jobranks;
-	face.rank = static_cast<gex_Rank_t>(core->me);
-	face.size = static_cast<gex_Rank_t>(n);
-	face.core = core;
+	t->face.jobranks = jobranks;
+	t->face.rank = static_cast<gex_Rank_t>(core->me);
+	t->face.size = static_cast<gex_Rank_t>(n);
+	t->core = core;
 	if (!core->stride)
-		face.by_jobrank = team_sorted(jobranks + n, jobranks, n);
-	return &face;
+		t->by_jobrank = team_sorted(jobranks + n, jobranks, n);
+	static_cast<made_team *>(core)->shown = t;
+	return &t->face;
 }
 
 } // namespace gasnet
