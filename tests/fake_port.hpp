@@ -208,6 +208,7 @@ inline port *network::open(uint16_t number, size_t packet)
 		.put_ready = port_put_ready,
 		.put = port_put_word,
 		.expose = port_expose,
+		.expose_device = nullptr,
 		.conceal = port_conceal,
 		.gone = port_gone,
 		.trouble = nullptr,

@@ -63,11 +63,22 @@ int open_driver(domain *dom, fi_hmem_iface iface, int ordinal, devices::kind **o
 
 } // namespace
 
+int hmem_ordinal(const fi_mr_attr &attr)
+{
+	return attr.iface == FI_HMEM_CUDA ? attr.device.cuda : attr.iface == FI_HMEM_ZE ? attr.device.ze : 0;
+}
+
+fi_hmem_iface hmem_interface(const devices::kind &k)
+{
+	for (const interface_of_driver &i : kInterfaces)
+		if (strcmp(i.kind, k.name()) == 0)
+			return i.iface;
+	return FI_HMEM_SYSTEM;
+}
+
 int hmem_open(domain *dom, const fi_mr_attr &attr, devices::kind **out)
 {
-	const int ordinal = attr.iface == FI_HMEM_CUDA ? attr.device.cuda
-			    : attr.iface == FI_HMEM_ZE ? attr.device.ze
-						       : 0;
+	const int ordinal = hmem_ordinal(attr);
 	devices::kind *k = nullptr;
 	if (const int err = open_driver(dom, attr.iface, ordinal, &k))
 		return err;
@@ -177,6 +188,7 @@ int hmem_describe(const iovec *iov, void *const *desc, size_t count, hmem_list &
 		const auto *m = desc ? static_cast<const mr *>(desc[i]) : nullptr;
 		out.at[i] = iov[i];
 		out.kinds[i] = m && iov[i].iov_len ? m->kind : nullptr;
+		out.numbers[i] = out.kinds[i] ? m->device : 0;
 		if (!out.kinds[i])
 			continue;
 		if (!within(*m, iov[i])) {

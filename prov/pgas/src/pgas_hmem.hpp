@@ -8,6 +8,9 @@
 //                      atomics atomic among all that go through the provider
 //   a buffer of ours   is copied to or from memory of the host: a source when the call is made, a result or a received
 //                      message before its completion is told (pgas_hmem_ops.cpp)
+//
+// But long puts and gets of a peer on another host are the network's, on both sides, where it can register that memory
+// (wire_ops::rma_direct, net/net_device.cpp).
 #pragma once
 
 #include <sys/uio.h>
@@ -33,6 +36,8 @@ struct mr;
 // The driver that a registration names, open until hmem_close() of the domain, when all pieces are memory of its
 // device. -FI_ENOSYS: there is no such driver here; -FI_EINVAL: they are not; and the log says why. Lock held.
 int hmem_open(domain *dom, const fi_mr_attr &attr, devices::kind **out);
+int hmem_ordinal(const fi_mr_attr &attr); // which device a registration names
+fi_hmem_iface hmem_interface(const devices::kind &k);
 void hmem_close(domain *dom);
 // Is all of it memory of that device?
 bool hmem_owns(const devices::kind &k, const void *at, size_t len);
@@ -52,6 +57,7 @@ struct hmem_list {
 	bool any = false; // of it is device memory
 	iovec at[kIovLimit];
 	devices::kind *kinds[kIovLimit]; // null: host memory
+	int numbers[kIovLimit];          // of their devices
 };
 // Of buffers and their descriptors (null: none). -FI_EINVAL: a buffer reaches beyond the region of its descriptor.
 int hmem_describe(const iovec *iov, void *const *desc, size_t count, hmem_list &out);
@@ -66,6 +72,16 @@ struct hmem_landing {
 	size_t len;
 };
 int hmem_land(const hmem_landing &l);
+
+// An operation whose wire was to take its buffers as they are: what they are, at the begin of op::copy.
+struct hmem_direct {
+	hmem_list buffers;
+};
+inline const hmem_direct &direct_of(const op &o)
+{
+	return *reinterpret_cast<const hmem_direct *>(o.copy.data());
+}
+int hmem_stage(op &o); // after all it must go by copies in memory of the host
 
 // A received message likewise: the parent of an entry whose buffer is `bytes`. Unlike other parents it is not `multi`.
 struct rx_landing : rx_entry {

@@ -6,6 +6,7 @@
 #include "pgas_ep.hpp"
 #include "pgas_hmem.hpp"
 #include "pgas_iov.hpp"
+#include "pgas_peer.hpp"
 
 namespace pgas {
 namespace {
@@ -16,11 +17,25 @@ struct descriptors {
 	void *const *in = nullptr, *const *cmp = nullptr, *const *res = nullptr; // in: also of a read
 };
 
+constexpr size_t kAlign = 16; // of elements, whatever their type
+
+// Room for a result in op::copy, and what leads from there to its place.
+char *make_landing(op &o, const hmem_list &result)
+{
+	char *at = o.copy.data() + round_up(sizeof(hmem_landing), kAlign);
+	auto *l = new (o.copy.data()) hmem_landing{{}, result, at, o.len};
+	l->waiter.landing = l;
+	if (o.waiter)
+		o.waiter->landing = l;
+	else
+		o.waiter = &l->waiter;
+	return at;
+}
+
 // Replaces the buffers of an operation that are device memory by copies that it owns. result: where what it fetches
 // must go in the end.
 int stage(op &o, const descriptors &d, hmem_list &result)
 {
-	constexpr size_t kAlign = 16; // of elements, whatever their type
 	const bool reads = o.kind == op_kind::read;
 	hmem_list in, cmp;
 	int err = reads ? 0 : hmem_describe(o.iov, d.in, o.iov_count, in);
@@ -46,9 +61,7 @@ int stage(op &o, const descriptors &d, hmem_list &result)
 		return &list == &result ? 0 : hmem_gather(list, static_cast<char *>(iov[0].iov_base), o.len);
 	};
 	if (result.any) {
-		auto *l = new (o.copy.data()) hmem_landing{{}, result, at, o.len};
-		l->waiter.landing = l;
-		o.waiter = &l->waiter;
+		make_landing(o, result);
 		err = take(result, reads ? o.iov : o.res, reads ? o.iov_count : o.res_count);
 	}
 	if (in.any)
@@ -58,8 +71,38 @@ int stage(op &o, const descriptors &d, hmem_list &result)
 	return err;
 }
 
+// Puts and gets that are long enough go with their buffers as they are, where the peer's wire takes them so.
+int make_direct(fid_ep *f, fi_addr_t addr, op &o, void *const *desc)
+{
+	hmem_list buffers;
+	if ((o.kind != op_kind::write && o.kind != op_kind::read) || o.flags & FI_INJECT || !desc)
+		return 0;
+	if (const int err = hmem_describe(o.iov, desc, o.iov_count, buffers))
+		return err;
+	if (!buffers.any)
+		return 0;
+	ep_core *ep = core_of(f);
+	const scoped_lock lock(ep->dom->mutex);
+	peer *p;
+	const int err = peer_get(ep, addr, &p);
+	if (err == -FI_EAGAIN && !(o.flags & FI_PGAS_WAIT)) {
+		ep_progress(ep); // a connection is under way: which wire it will be is not known yet
+		return err;
+	}
+	if (err || !p->wire->rma_direct || !p->wire->rma_direct(*p->on, *p, o, buffers))
+		return 0;
+	o.copy.resize(sizeof(hmem_direct));
+	new (o.copy.data()) hmem_direct{buffers};
+	o.direct = true;
+	return 0;
+}
+
 int submit(fid_ep *f, fi_addr_t addr, op &o, const descriptors &d)
 {
+	if (const int err = make_direct(f, addr, o, d.in))
+		return err;
+	if (o.direct)
+		return static_cast<int>(op_submit(f, addr, o));
 	hmem_list result;
 	if (const int err = stage(o, d, result))
 		return err;
@@ -73,6 +116,22 @@ int submit(fid_ep *f, fi_addr_t addr, op &o, const descriptors &d)
 	const auto rc = static_cast<int>(op_submit(f, addr, o));
 	return rc < 0 ? rc : hmem_scatter(result, bytes.data(), len);
 }
+
+} // namespace
+
+int hmem_stage(op &o)
+{
+	const hmem_list buffers = direct_of(o).buffers;
+	const bool reads = o.kind == op_kind::read;
+	o.direct = false;
+	o.copy.resize((reads ? round_up(sizeof(hmem_landing), kAlign) : 0) + o.len);
+	char *at = reads ? make_landing(o, buffers) : o.copy.data();
+	o.iov[0] = {at, o.len};
+	o.iov_count = 1;
+	return reads ? 0 : hmem_gather(buffers, at, o.len);
+}
+
+namespace {
 
 // A buffer that is injected, as memory of the host. Too long ones are left as they are: the call refuses them.
 struct injected {

@@ -49,6 +49,7 @@ struct mr {
 	cntr_core *rem_wr = nullptr, *rem_rd = nullptr;
 	std::vector<uint64_t> files;
 	devices::kind *kind = nullptr; // of device memory; null: host memory
+	int device = 0;                // its number, as the registration had it
 	// A gate (fi_ext_pgas.h): who is called instead of a copy; the memory is there for what is not called only.
 	int (*serve)(void *arg, const void *bytes, size_t len) = nullptr;
 	void *serve_arg = nullptr;

@@ -303,6 +303,7 @@ int set_kind(domain *dom, const fi_mr_attr &attr, uint64_t flags, mr &m)
 	if (const int err = hmem_open(dom, attr, &k))
 		return err;
 	m.kind = k;
+	m.device = hmem_ordinal(attr);
 	m.flags |= kKeyDevice;
 	return 0;
 }

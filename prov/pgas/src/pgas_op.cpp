@@ -46,6 +46,15 @@ void own_source(op &o)
 	own(o.cmp, o.cmp_count, o.copy.data() + o.len);
 }
 
+// True: it failed. The call says so, and nobody else need hear of it.
+bool tell_waiter(ep_core *ep, const op &o)
+{
+	o.waiter->status = o.status;
+	o.waiter->over = true;
+	domain_wake_sleepers(ep->dom); // it may sleep while another thread makes the progress
+	return o.status != 0;
+}
+
 } // namespace
 
 bool op_wants_entry(const ep_core *ep, const op &o)
@@ -71,14 +80,14 @@ size_t op_remote_at(const op &o, uint64_t at, uint64_t *addr, uint64_t *key)
 void op_complete(ep_core *ep, op &o)
 {
 	if (PGAS_UNLIKELY(o.waiter) && o.waiter->landing) {
+		const hmem_landing &l = *o.waiter->landing;
 		if (!o.status)
-			o.status = hmem_land(*o.waiter->landing);
+			o.status = hmem_land(l);
+		if (o.waiter != &l.waiter && tell_waiter(ep, o))
+			return;
 	} else if (PGAS_UNLIKELY(o.waiter)) {
-		o.waiter->status = o.status;
-		o.waiter->over = true;
-		domain_wake_sleepers(ep->dom); // it may sleep while another thread makes the progress
-		if (o.status)
-			return; // the call says so, and nobody else need hear of it
+		if (tell_waiter(ep, o))
+			return;
 	}
 	if (o.status && o.to && !ep->failed.status)
 		ep->failed = {o.status, o.to->rank};

@@ -34,7 +34,7 @@ struct op_waiter {
 	bool reusable = false; // of a write: waits for its source only; how it ends is told as of any other
 	bool over = false;
 	int status = 0;
-	// Nobody waits: the result goes to device memory first (pgas_hmem.hpp).
+	// The result goes to device memory first (pgas_hmem.hpp). Nobody waits when this is the landing's own.
 	const hmem_landing *landing = nullptr;
 };
 
@@ -74,6 +74,7 @@ struct op {
 	bool bulk_passed = false;                    // nothing overtakes it any more: not counted in peer
 	bool bulk_arrived = false;                   // told, and acknowledged
 	bool bulk_listed = false;                    // in its wire's list of what to push
+	bool direct = false;                         // `copy` begins with hmem_direct (pgas_hmem.hpp)
 	uint32_t bulk_after = 0;                     // it begins when this packet was run
 	uint64_t bulk_asked = 0, bulk_asked_era = 0; // the address that was asked for and 1, and when
 	bool unsent = false;                         // counted in peer::unsent: pieces of it are still to be asked for

@@ -21,6 +21,7 @@
 namespace pgas {
 
 struct ep_core;
+struct hmem_list;
 struct wire_ops;
 
 // --- what a wire keeps -----------------------------------------------------------------------------------------------
@@ -163,6 +164,8 @@ struct wire_ops {
 	// ask: likewise a read or fetching atomic of one word (may be null); kKept: q.over will tell.
 	int (*ask)(wire_ep &on, peer &p, word_question &q);
 	int (*rma)(wire_ep &on, peer &p, op &o);
+	// Would rma take this one with its buffers of devices as they are (op::direct)? Null: no.
+	bool (*rma_direct)(wire_ep &on, peer &p, const op &o, const hmem_list &buffers);
 	int (*amo)(wire_ep &on, peer &p, op &o);
 
 	// Messages. send_pieces: message_send of fi_ext_pgas.h. pull fetches a long message into a receive, kDone: c

@@ -423,6 +423,7 @@ const wire_ops g_loop_wire = {
 	.add = nullptr,
 	.ask = nullptr,
 	.rma = loop_one_sided,
+	.rma_direct = nullptr,
 	.amo = loop_one_sided,
 	.send = loop_send,
 	.send_pieces = loop_send_pieces,

@@ -4,7 +4,8 @@
 //
 // net_wire.cpp (table, life, addresses, connections), net_submit.cpp (operations out), net_run.cpp (frames in),
 // net_word.cpp (questions about one word), net_straight.cpp (puts of one word that need no frame), net_bulk.cpp (long
-// transfers), net_thread.cpp (the thread that serves peers while the application computes).
+// transfers), net_device.cpp (those of device memory), net_thread.cpp (the thread that serves peers while the
+// application computes).
 //
 // Who may complete an operation: a counter of ours is added to plainly by inline code, so only the thread that owns an
 // endpoint's completions may move it. Progress therefore knows its executor: an endpoint of the application's, or
@@ -48,6 +49,7 @@ struct near_piece {
 	uint64_t off, len; // of the region
 	port_memory memory;
 	uint32_t transfers = 0; // of ours
+	bool refused = false;   // a device's memory that the port does not register
 };
 
 // A piece of a bulk operation that the port has. Not part of the operation, which may be given up before.
@@ -238,6 +240,11 @@ bool key_answered(net_domain &d, channel &c, const char *bytes, size_t len);
 bool key_gone(channel &c, const char *bytes, size_t len);
 bool bulk_counted(net_ep &on, const char *bytes, size_t len);
 void bulk_mr_close(wire_domain &d, mr &m);
+
+// net_device.cpp
+int expose_device_around(net_domain &d, const mr &m, uint64_t va, near_piece **out);
+bool expose_direct(net_domain &d, bulk_transfer &t, const op &o, void *base, size_t len, void **handle, int *err);
+bool net_rma_direct(wire_ep &on, peer &p, const op &o, const hmem_list &buffers);
 
 // net_run.cpp
 bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, size_t len, uint32_t index);

@@ -17,6 +17,7 @@
 // The owner registers with the port what is asked for, and no more: a port that pins memory would make the reserved
 // part of a heap real. When it closes the region, it says so to everybody it gave a key.
 #include "net.hpp"
+#include "../pgas_hmem.hpp"
 #include "../pgas_iov.hpp"
 #include "../pgas_request.hpp"
 #include "../pgas_target.hpp"
@@ -104,6 +105,8 @@ void transfer_spare(net_domain &d, bulk_transfer *t)
 int expose_around(net_domain &d, const mr &m, uint64_t va, uint64_t len, near_piece **out)
 {
 	port &at = *d.l->at;
+	if (m.flags & kKeyDevice)
+		return expose_device_around(d, m, va, out);
 	for (const auto &p : d.near) {
 		if (p->of == &m && va >= p->off && va - p->off < p->len) {
 			*out = p.get();
@@ -172,7 +175,9 @@ int start_piece(net_ep &on, op &o, const far_piece &p, uint64_t addr, size_t mos
 	bulk_transfer *t = transfer_take(d);
 	channel_rouse(c);
 	void *handle = nullptr;
-	int rc = expose_local(d, *t, local[0].iov_base, n, &handle);
+	int rc = 0;
+	if (!o.direct || !expose_direct(d, *t, o, local[0].iov_base, n, &handle, &rc))
+		rc = expose_local(d, *t, local[0].iov_base, n, &handle);
 	if (!rc) {
 		const auto move = [&](auto call, auto base) {
 			return call(at, c.to, base, n, handle, p.port_addr + (addr - p.addr), p.port_key, t);
@@ -241,6 +246,12 @@ bool tell_target(net_ep &on, op &o)
 void by_requests(net_ep &on, op &o)
 {
 	peer &p = *o.to;
+	if (o.direct)
+		if (const int err = hmem_stage(o)) {
+			o.status = err;
+			op_finish(on, o);
+			return;
+		}
 	op again;
 	op_take_back(on, &o, again);
 	again.bulk = false;
@@ -460,8 +471,8 @@ int answer(net_domain &d, const net_ep &on, key_frame &f)
 	if (const int err = target_find(d.dom, f.key, f.addr, f.len, f.write ? FI_REMOTE_WRITE : FI_REMOTE_READ, at))
 		return err;
 	const mr &m = *at.region;
-	if (m.flags & (kKeyWhole | kKeyDevice) || at.pieces.empty())
-		return -FI_EOPNOTSUPP; // the whole address space cannot be registered, nor is a device's memory
+	if (m.flags & kKeyWhole || at.pieces.empty())
+		return -FI_EOPNOTSUPP; // the whole address space cannot be registered
 	const auto va = reinterpret_cast<uint64_t>(at.pieces[0].iov_base);
 	near_piece *p = nullptr;
 	if (const int err = expose_around(d, m, va, f.len, &p))

@@ -62,6 +62,8 @@ struct port_limits {
 	bool by_cpu = false;
 	// They move only while the target polls, which sees nothing of them: it wants to be told before.
 	bool unseen = false;
+	// expose_device() may be asked; it may still refuse.
+	bool devices = false;
 };
 
 struct port {
@@ -70,6 +72,13 @@ struct port {
 	char kind = 0;           // letter in addresses: which ports can talk to each other
 	std::string name;        // for people
 	bool bulk_moved = false; // by poll(), without an event: more may follow. Its reader clears it
+};
+
+// Whose memory it is: the host's, or that of a device, with the number that its driver gives it.
+enum class port_device_kind : uint8_t { host, cuda, rocr, ze };
+struct port_device {
+	port_device_kind kind = port_device_kind::host;
+	int number = 0;
 };
 
 enum port_rights : uint8_t { kPortLocal = 0, kPortRead = 1, kPortWrite = 2 };
@@ -104,6 +113,8 @@ struct port_ops {
 	int (*put)(port_put &s, uint64_t addr, uint64_t value, size_t len, uint32_t word);
 	// For peers as far as `rights` say; none: for our own write() and read(), where the port wants that at all.
 	int (*expose)(port &p, void *base, size_t len, port_rights rights, port_memory *out);
+	// Likewise memory of a device, also for our own write() and read(). Null: no.
+	int (*expose_device)(port &p, void *base, size_t len, port_device of, port_rights rights, port_memory *out);
 	void (*conceal)(port &p, port_memory &m);
 	// For an address that takes no packets: true when its process is surely gone. May take some milliseconds.
 	bool (*gone)(port &p, const char *addr, size_t len);
@@ -118,8 +129,9 @@ struct port_ops {
 };
 
 // The port that FI_PGAS_NET asks for; null, and why. wish: "auto", "verbs[:DEVICE[:PORT]]",
-// "socket[:INTERFACE]", "libfabric[:DOMAIN]", or "PROVIDER[:DOMAIN]".
-port *port_open(const char *wish, size_t packet, std::string &why);
+// "socket[:INTERFACE]", "libfabric[:DOMAIN]", or "PROVIDER[:DOMAIN]". devices: the client has memory of devices. That
+// changes no preference: whichever port it is may then register that memory, if it can.
+port *port_open(const char *wish, size_t packet, bool devices, std::string &why);
 // Can there be a link at all? ask: libfabric is asked, which takes time; else what the system shows must do:
 // FI_PGAS_NET is not "off", and names a network, or there is an adapter or an interface that others may reach.
 bool link_possible(bool ask);
@@ -128,7 +140,7 @@ const char *port_kind_name(char kind); // of an address, for people
 
 // The three kinds. device: empty, or "DEVICE[:PORT]"; interface: empty, or its name.
 enum class ofi_kinds : bool { all, adapters };
-port *port_ofi_open(const char *wish, ofi_kinds of, size_t packet, std::string &why);
+port *port_ofi_open(const char *wish, ofi_kinds of, size_t packet, bool devices, std::string &why);
 port *port_verbs_open(const std::string &device, size_t packet, std::string &why);
 // There is an adapter; opening it may still fail. nic: what there is to know about it, where that is asked for.
 bool verbs_usable(const std::string &device, std::string &why, fid_nic **nic = nullptr);

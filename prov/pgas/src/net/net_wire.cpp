@@ -90,7 +90,7 @@ int net_domain_open(domain &dom, wire_domain **out)
 	std::string why;
 	const params &par = parameters();
 	const size_t packet = std::max(par.net_packet, par.eager_bytes + 256);
-	port *p = port_open(wish, packet, why);
+	port *p = port_open(wish, packet, (dom.caps & FI_HMEM) && par.net_hmem, why);
 	if (!p) {
 		const bool asked = strcmp(wish, "auto") != 0;
 		if (asked)
@@ -115,8 +115,8 @@ int net_domain_open(domain &dom, wire_domain **out)
 			  kLinkAddressMost);
 		return -FI_EINVAL;
 	}
-	PGAS_INFO(FI_LOG_DOMAIN, "link to other hosts over %s, packets of %zu bytes\n", p->name.c_str(),
-		  d->l->set.packet);
+	PGAS_INFO(FI_LOG_DOMAIN, "link to other hosts over %s, packets of %zu bytes%s\n", p->name.c_str(),
+		  d->l->set.packet, p->limits.devices ? ", device memory too" : "");
 	dom.mutex.enable(); // the service thread
 	dom.looks_long = p->limits.by_cpu;
 	dom.name_bytes = name_fits_short(d->l->address.size()) ? kNameShort : kNameBytes;
@@ -438,6 +438,7 @@ const wire_ops g_net_wire = {
 	.add = net_add,
 	.ask = net_ask,
 	.rma = net_rma,
+	.rma_direct = net_rma_direct,
 	.amo = net_amo,
 	.send = net_send,
 	.send_pieces = net_send_pieces,

@@ -60,7 +60,7 @@ const char *ofi_wish(const wanted &w, const char *wish, std::string &room)
 
 // What it asks for; or by preference an adapter by itself, an adapter of libfabric's, TCP by itself, and then whatever
 // else libfabric has.
-port *open_best(const wanted &w, const char *wish, size_t packet, std::string &why)
+port *open_best(const wanted &w, const char *wish, size_t packet, bool devices, std::string &why)
 {
 	std::string room;
 	const char *const of_libfabric = ofi_wish(w, wish, room);
@@ -73,19 +73,19 @@ port *open_best(const wanted &w, const char *wish, size_t packet, std::string &w
 	if (w.verbs() && (!w.any() || verbs_usable("", why)) && found(port_verbs_open(w.where, packet, why), "verbs"))
 		return p;
 	if (w.any() && has_adapter() &&
-	    found(port_ofi_open(of_libfabric, ofi_kinds::adapters, packet, why), "adapters"))
+	    found(port_ofi_open(of_libfabric, ofi_kinds::adapters, packet, devices, why), "adapters"))
 		return p;
 	if (w.socket() && found(port_socket_open(w.where, packet, why), "sockets"))
 		return p;
-	return w.libfabric() ? port_ofi_open(of_libfabric, ofi_kinds::all, packet, why) : nullptr;
+	return w.libfabric() ? port_ofi_open(of_libfabric, ofi_kinds::all, packet, devices, why) : nullptr;
 }
 
 } // namespace
 
-port *port_open(const char *wish, size_t packet, std::string &why)
+port *port_open(const char *wish, size_t packet, bool devices, std::string &why)
 {
 	const wanted w(wish);
-	port *p = open_best(w, wish, packet, why);
+	port *p = open_best(w, wish, packet, devices, why);
 	if (!p && w.any() && !w.where.empty())
 		why = "there is no interface " + w.where + " with an IP address, and libfabric has none of that name";
 	if (!p && (!w.libfabric() || w.any()))
@@ -124,7 +124,7 @@ bool link_possible(bool ask)
 	const wanted w(wish);
 	std::string room;
 	if (!(w.verbs() && verbs_usable(w.where, why)) && !(w.socket() && socket_usable(w.where, why)) &&
-	    !(w.libfabric() && choose_provider(ofi_wish(w, wish, room), ofi_kinds::all, &kind, why))) {
+	    !(w.libfabric() && choose_provider(ofi_wish(w, wish, room), ofi_kinds::all, false, &kind, why))) {
 		PGAS_INFO(FI_LOG_CORE, "no link to other hosts: %s\n", why.c_str());
 		return false;
 	}

@@ -222,18 +222,40 @@ uint64_t wanted_key(const ofi_port &p)
 	return key < 2 ? key + 2 : key; // a stray 0 or 1 must never be one
 }
 
-int ofi_expose(port &of, void *base, size_t len, port_rights rights, port_memory *out)
+fi_hmem_iface interface_of(port_device_kind kind)
 {
-	ofi_port &p = ofi_of(of);
-	*out = {};
-	if (!rights && !(p.mr_mode() & FI_MR_LOCAL))
-		return 0;
+	switch (kind) {
+	case port_device_kind::host:
+		break;
+	case port_device_kind::cuda:
+		return FI_HMEM_CUDA;
+	case port_device_kind::rocr:
+		return FI_HMEM_ROCR;
+	case port_device_kind::ze:
+		return FI_HMEM_ZE;
+	}
+	return FI_HMEM_SYSTEM;
+}
+
+int register_memory(ofi_port &p, void *base, size_t len, port_device of, port_rights rights, port_memory *out)
+{
 	fid_mr *mr = nullptr;
-	const uint64_t access = FI_SEND | FI_RECV | FI_READ | FI_WRITE | (rights & kPortRead ? FI_REMOTE_READ : 0) |
-				(rights & kPortWrite ? FI_REMOTE_WRITE : 0);
+	const iovec iov{base, len};
+	fi_mr_attr a{};
+	a.mr_iov = &iov;
+	a.iov_count = 1;
+	a.access = FI_SEND | FI_RECV | FI_READ | FI_WRITE | (rights & kPortRead ? FI_REMOTE_READ : 0) |
+		   (rights & kPortWrite ? FI_REMOTE_WRITE : 0);
+	a.iface = interface_of(of.kind);
+	if (of.kind == port_device_kind::cuda)
+		a.device.cuda = of.number;
+	else if (of.kind == port_device_kind::ze)
+		a.device.ze = of.number;
 	int err = -FI_ENOKEY;
-	for (int tries = 0; err == -FI_ENOKEY && tries < 4; tries++)
-		err = fi_mr_reg(p.domain.get(), base, len, access, 0, wanted_key(p), 0, &mr, nullptr);
+	for (int tries = 0; err == -FI_ENOKEY && tries < 4; tries++) {
+		a.requested_key = wanted_key(p);
+		err = fi_mr_regattr(p.domain.get(), &a, 0, &mr);
+	}
 	if (err)
 		return err;
 	if (p.mr_mode() & FI_MR_ENDPOINT) {
@@ -249,6 +271,22 @@ int ofi_expose(port &of, void *base, size_t len, port_rights rights, port_memory
 	out->key = fi_mr_key(mr);
 	out->addr = p.mr_mode() & FI_MR_VIRT_ADDR ? reinterpret_cast<uint64_t>(base) : 0;
 	return 0;
+}
+
+int ofi_expose(port &of, void *base, size_t len, port_rights rights, port_memory *out)
+{
+	ofi_port &p = ofi_of(of);
+	*out = {};
+	if (!rights && !(p.mr_mode() & FI_MR_LOCAL))
+		return 0;
+	return register_memory(p, base, len, {}, rights, out);
+}
+
+// Whether the provider was built for this kind of device, and can reach that one, nobody says before.
+int ofi_expose_device(port &of, void *base, size_t len, port_device device, port_rights rights, port_memory *out)
+{
+	*out = {};
+	return register_memory(ofi_of(of), base, len, device, rights, out);
 }
 
 void ofi_conceal(port &, port_memory &m)
@@ -300,6 +338,7 @@ constexpr port_ops kOfiPort = {
 	.put_ready = nullptr,
 	.put = nullptr,
 	.expose = ofi_expose,
+	.expose_device = ofi_expose_device,
 	.conceal = ofi_conceal,
 	.gone = ofi_gone,
 	.trouble = nullptr,
@@ -373,17 +412,23 @@ int post_receives(ofi_port &p)
 
 } // namespace
 
-port *port_ofi_open(const char *wish, ofi_kinds of, size_t packet, std::string &why)
+port *port_ofi_open(const char *wish, ofi_kinds of, size_t packet, bool devices, std::string &why)
 {
 	auto p = std::make_unique<ofi_port>();
-	p->info = choose_provider(wish, of, &p->kind, why);
+	p->info = choose_provider(wish, of, devices, &p->kind, why);
 	if (!p->info)
 		return nullptr;
 	p->ops = &kOfiPort;
 	p->name = std::string(p->info->fabric_attr->prov_name) + " on " + p->info->domain_attr->name;
 	const size_t longest = p->info->ep_attr->max_msg_size;
 	const bool stream = (p->info->tx_attr->msg_order & kStreamOrder) == kStreamOrder;
-	p->limits = {std::min(packet, longest), kBulkFrom, !over_tcp(*p), stream, stream, stream};
+	p->limits = {.packet = std::min(packet, longest),
+		     .bulk_from = kBulkFrom,
+		     .pins = !over_tcp(*p),
+		     .stream = stream,
+		     .by_cpu = stream,
+		     .unseen = stream,
+		     .devices = (p->info->caps & FI_HMEM) != 0};
 	int err = open_objects(*p);
 	if (!err)
 		err = post_receives(*p);

@@ -42,7 +42,7 @@ constexpr uint64_t kHidden = 1ULL << 60; // of fi_getinfo: also providers that F
 
 thread_local bool t_choosing = false;
 
-ofi_info hints_for(const libfabric_network &libfabric, const char *name, uint64_t order)
+ofi_info hints_for(const libfabric_network &libfabric, const char *name, uint64_t order, bool devices)
 {
 	ofi_info h(libfabric.dupinfo(nullptr));
 	if (!h)
@@ -52,6 +52,10 @@ ofi_info hints_for(const libfabric_network &libfabric, const char *name, uint64_
 	h->ep_attr->type = FI_EP_RDM;
 	h->tx_attr->msg_order = h->rx_attr->msg_order = order;
 	h->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+	if (devices) {
+		h->caps |= FI_HMEM;
+		h->domain_attr->mr_mode |= FI_MR_HMEM;
+	}
 	h->domain_attr->threading = FI_THREAD_SAFE;
 	h->domain_attr->resource_mgmt = FI_RM_ENABLED;
 	h->fabric_attr->prov_name = strdup(name);
@@ -88,10 +92,10 @@ int rank_of(const fi_info *i, const std::string &domain, const std::string &pref
 	return interface_rank(name, preferred) + (i->addr_format == FI_SOCKADDR_IN6);
 }
 
-ofi_info best_of(const libfabric_network &libfabric, const candidate &c, const std::string &domain)
+ofi_info best_of(const libfabric_network &libfabric, const candidate &c, const std::string &domain, bool devices)
 {
-	ofi_info hints = hints_for(libfabric, c.asked, c.kind == 't' || c.kind == 'n' ? kStreamOrder : FI_ORDER_SAS),
-		 list;
+	const uint64_t order = c.kind == 't' || c.kind == 'n' ? kStreamOrder : FI_ORDER_SAS;
+	ofi_info hints = hints_for(libfabric, c.asked, order, devices), list;
 	if (!hints)
 		return nullptr;
 	fi_info *found = nullptr;
@@ -166,7 +170,7 @@ bool choosing_provider()
 	return t_choosing;
 }
 
-ofi_info choose_provider(const char *wish, ofi_kinds of, char *kind, std::string &why)
+ofi_info choose_provider(const char *wish, ofi_kinds of, bool devices, char *kind, std::string &why)
 {
 	std::string name = wish, domain;
 	if (const size_t colon = name.find(':'); colon != name.npos) {
@@ -183,7 +187,10 @@ ofi_info choose_provider(const char *wish, ofi_kinds of, char *kind, std::string
 		known = true;
 		if (of == ofi_kinds::adapters && !c.adapter)
 			continue;
-		if (ofi_info found = best_of(*libfabric, c, domain)) {
+		ofi_info found = devices ? best_of(*libfabric, c, domain, true) : nullptr;
+		if (!found) // most networks know no device
+			found = best_of(*libfabric, c, domain, false);
+		if (found) {
 			*kind = c.kind;
 			return found;
 		}

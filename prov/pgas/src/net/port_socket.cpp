@@ -320,6 +320,7 @@ constexpr port_ops kSocketPort = {
 	.put_ready = nullptr,
 	.put = nullptr,
 	.expose = socket_expose,
+	.expose_device = nullptr, // the kernel's copies know memory of the host only
 	.conceal = socket_conceal,
 	.gone = socket_gone,
 	.trouble = socket_trouble,

@@ -415,6 +415,7 @@ constexpr port_ops kVerbsPort = {
 	.put_ready = verbs_put_ready,
 	.put = verbs_put_word,
 	.expose = verbs_expose,
+	.expose_device = nullptr, // would want dma-buf descriptors of the drivers (ibv_reg_dmabuf_mr)
 	.conceal = verbs_conceal,
 	.gone = verbs_gone,
 	.trouble = verbs_trouble,

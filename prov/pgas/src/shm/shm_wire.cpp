@@ -361,6 +361,7 @@ const wire_ops g_shm_wire = {
 	.add = nullptr,
 	.ask = nullptr,
 	.rma = shm_rma,
+	.rma_direct = nullptr,
 	.amo = shm_amo,
 	.send = shm_send,
 	.send_pieces = shm_send_pieces,
