@@ -16,4 +16,7 @@ again "the link ($FI_PGAS_NET)" 90 rma amo amo_edges msg msg_flow msg_match tagg
 [ -n "${NET:-}" ] || {
 	export FI_PGAS_NET=libfabric:lo
 	again "the link ($FI_PGAS_NET)" 50 rma amo msg msg_flow order stress av threads death progress
+	# a network that reaches device memory by itself
+	export FI_PGAS_NET=opx FI_PROVIDER_PATH="${FI_PROVIDER_PATH:-$PWD/.libs}:$PWD/tests/.libs"
+	again "the link (tests/fake_fabric.cpp)" 7 hmem
 }
