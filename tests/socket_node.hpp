@@ -19,8 +19,9 @@ using namespace pgas;
 
 inline constexpr size_t kPacket = 4096;
 
-int run_bad_tests(); // test_port_socket_bad.cpp
-int run_fuzz();      // likewise
+int run_call_tests(); // test_port_socket_call.cpp
+int run_bad_tests();  // test_port_socket_bad.cpp
+int run_fuzz();       // likewise
 
 struct dice {
 	std::mt19937 from;

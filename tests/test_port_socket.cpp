@@ -2,7 +2,8 @@
 //
 // The port over TCP sockets against its promise (net_port.hpp), on the loopback interface: packets arrive whole, in
 // order and once, or an event says that they do not; transfers land where they shall, in order with packets; whatever
-// is under way is told of once. test_port_socket_bad.cpp has those who do not keep to the protocol.
+// is under way is told of once. test_port_socket_call.cpp has calls that are not answered, test_port_socket_bad.cpp
+// those who do not keep to the protocol.
 #include "socket_node.hpp"
 
 #include <rdma/fi_errno.h>
@@ -514,5 +515,5 @@ int main(int, char **argv)
 	if (argv[1])
 		cmocka_set_test_filter(argv[1]);
 	const int failed = cmocka_run_group_tests(kTests, nullptr, nullptr);
-	return failed + run_bad_tests() + run_fuzz();
+	return failed + run_call_tests() + run_bad_tests() + run_fuzz();
 }

@@ -251,6 +251,8 @@ int socket_poll(port &of, port_event *events, int most)
 	for (size_t i = few ? p.up.size() : 0; i-- > 0 && n < most;)
 		if (i < p.up.size()) // the others may have ended
 			n += line_receive(p, *p.up[i], events + n, most - n);
+	if (!p.resting.empty())
+		rested_call(p);
 	if (n < most && (!few || p.unsettled || !p.callers.empty() || ++p.polls % kLooksAside == 0))
 		n += serve_ready(p, events + n, most - n, !few);
 	if (n < most && !p.told.empty())

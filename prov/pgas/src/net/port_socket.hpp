@@ -20,6 +20,9 @@
 //   idle -> (the peer calls: its hello came) up
 //   both call at once: that of the lower address stays. Who has it answers the other's hello with `crossed`; who has
 //   not takes the other's call, and waits (crossed) for it when it is late
+//   calling, greeting -> (let go of without a welcome: too many called at once) resting
+//   resting, crossed -> (the peer calls) up
+//   resting, crossed -> (a while later) calling, kCallsMost times in a row; then, or when nobody listens there, failed
 //   any  -> failed, with a reason; only its owner's remove() leaves that. A new insert() makes a new line
 //
 // What comes is foreign bytes. Nothing is believed before it is checked: magic, version, kind, the order of kinds,
@@ -60,6 +63,7 @@ inline constexpr size_t kRecordBulkMost = size_t{1} << 30;
 inline constexpr size_t kOutMost = 64;     // records of a line that the kernel did not take yet
 inline constexpr size_t kReadsMost = 64;   // of a line, not answered yet
 inline constexpr size_t kCallersMost = 64; // that did not say hello yet
+inline constexpr uint32_t kCallsMost = 32; // of one line, none of which was answered by a welcome
 // Lines that others began and nobody of ours asked for: as many processes of a job may call one at the same moment.
 inline constexpr size_t kUnknownMost = 1024;
 
@@ -126,7 +130,7 @@ struct bulk_in {
 	port_work *work = nullptr; // of an answer
 };
 
-enum class line_state : uint8_t { idle, calling, greeting, crossed, up, failed };
+enum class line_state : uint8_t { idle, calling, greeting, crossed, resting, up, failed };
 
 // What epoll's answers point to.
 enum class watched_kind : uint8_t { bell, listener, caller, line };
@@ -152,6 +156,8 @@ struct socket_line : socket_watched {
 	uint32_t answers = 0;     // in `out`
 	bool has_more = false;    // records that were received, but not told
 	bool listed_up = false, listed_pending = false;
+	uint32_t calls = 0;   // since it was up last
+	uint64_t call_at = 0; // ns: crossed, resting: then it calls again
 };
 
 // Connected, and did not say who it is yet.
@@ -185,11 +191,13 @@ struct socket_port : port {
 	std::unordered_map<uint64_t, exposed_memory> memory; // by key
 	std::vector<std::unique_ptr<in_chunk>> chunks;
 	std::vector<in_chunk *> spare;
-	std::deque<port_event> told; // for the next poll()
-	uint32_t unsettled = 0;      // lines that are calling, greeting or crossed
+	std::deque<port_event> told;        // for the next poll()
+	std::vector<socket_line *> resting; // and the crossed ones
+	uint32_t unsettled = 0;             // lines that are calling, greeting, crossed or resting
 	uint32_t polls = 0, told_alone = 0;
 	uint64_t dropped = 0; // connections that made no sense
 	size_t unknown_most = kUnknownMost;
+	uint64_t rest_most_ns = 128'000'000; // between two calls of a line
 
 	size_t chunk_bytes() const { return std::max<size_t>(size_t{64} << 10, 2 * limits.packet); }
 };
@@ -232,6 +240,8 @@ bool watch(socket_port &p, socket_watched &w);
 void line_connected(socket_port &p, socket_line &l); // a call was answered, or failed
 void line_welcomed(socket_port &p, socket_line &l);
 void line_crossed(socket_port &p, socket_line &l);
+void line_unanswered(socket_port &p, socket_line &l, int err, const std::string &why); // of one that calls or greets
+void rested_call(socket_port &p);
 void callers_accept(socket_port &p);
 void caller_read(socket_port &p, socket_caller *c);
 

@@ -284,7 +284,11 @@ int line_receive(socket_port &p, socket_line &l, port_event *events, int most)
 			break;
 		if (got <= 0) {
 			const int err = got ? static_cast<int>(-got) : ECONNRESET;
-			line_lost(p, l, -err, got ? strerror(err) : "the peer closed the connection");
+			const char *const why = got ? strerror(err) : "the peer closed the connection";
+			if (l.state == line_state::greeting)
+				line_unanswered(p, l, err, why);
+			else
+				line_lost(p, l, -err, why);
 			break;
 		}
 		n += records_take(p, l, events + n, most - n);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Lines: who calls whom, which of two connections stays, and how they end.
+#include "net_proof.hpp"
 #include "port_ofi.hpp"
 #include "port_socket.hpp"
+
+#include <pgas/pgas_counter.h>
 
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -14,14 +17,23 @@
 namespace pgas {
 namespace {
 
+constexpr uint64_t kRestLeastNs = 1'000'000; // doubled each time
+
 void move_to(socket_port &p, socket_line &l, line_state to)
 {
-	const auto unsettled = [](line_state s) {
-		return s == line_state::calling || s == line_state::greeting || s == line_state::crossed;
+	const auto rests = [](line_state s) { return s == line_state::crossed || s == line_state::resting; };
+	const auto unsettled = [rests](line_state s) {
+		return s == line_state::calling || s == line_state::greeting || rests(s);
 	};
 	p.unsettled += unsettled(to);
 	p.unsettled -= unsettled(l.state);
+	if (rests(l.state))
+		std::erase(p.resting, &l);
+	if (rests(to))
+		p.resting.push_back(&l);
 	l.state = to;
+	if (to == line_state::up)
+		l.calls = 0;
 	if (l.listed_up != (to == line_state::up)) {
 		l.listed_up = !l.listed_up;
 		if (l.listed_up)
@@ -69,11 +81,11 @@ bool send_head(int fd, const void *bytes, size_t len)
 	return send(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(len);
 }
 
-// A connection with nothing in it for us that the peer did not close.
-bool alive(const socket_line &l)
+// A connection that the peer did not close, or that has something for us.
+bool alive(int fd)
 {
 	char one;
-	const ssize_t n = recv(l.fd.get(), &one, 1, MSG_DONTWAIT | MSG_PEEK);
+	const ssize_t n = recv(fd, &one, 1, MSG_DONTWAIT | MSG_PEEK);
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
 }
 
@@ -118,10 +130,11 @@ void caller_known(socket_port &p, unique_fd fd, const std::string &address)
 {
 	const auto it = p.by_address.find(address);
 	socket_line *l = it == p.by_address.end() ? nullptr : it->second;
-	if (l && l->state == line_state::up && !alive(*l))
+	if (l && l->state == line_state::up && !alive(l->fd.get()))
 		line_lost(p, *l, -FI_ECONNRESET, "the peer closed the connection");
 	if (l && l->state == line_state::up) {
-		log_dropped(p, show(address), "a second greeting, and the first connection works");
+		if (alive(fd.get())) // else it let go of this call when ours came
+			log_dropped(p, show(address), "a second greeting, and the first connection works");
 		return;
 	}
 	if (l && (l->state == line_state::calling || l->state == line_state::greeting) && p.address < address) {
@@ -262,6 +275,7 @@ void line_call(socket_port &p, socket_line &l)
 		return;
 	}
 	l.fd = std::move(fd);
+	l.calls++;
 	move_to(p, l, line_state::calling);
 	line_watch(p, l, EPOLLOUT);
 }
@@ -277,7 +291,7 @@ void line_connected(socket_port &p, socket_line &l)
 	if (!err && !send_head(l.fd.get(), &h, sizeof h))
 		err = errno;
 	if (err) {
-		line_lost(p, l, -err, strerror(err));
+		line_unanswered(p, l, err, strerror(err));
 		return;
 	}
 	move_to(p, l, line_state::greeting);
@@ -289,11 +303,39 @@ void line_welcomed(socket_port &p, socket_line &l)
 	move_to(p, l, line_state::up);
 }
 
-// The peer calls us: that call stays, and may be here already.
+// The peer calls us: that call stays, and may be here already. If it never comes, because the peer changed its mind, we
+// call again.
 void line_crossed(socket_port &p, socket_line &l)
 {
+	if (l.calls >= kCallsMost) {
+		line_lost(p, l, -FI_ECONNRESET, "it said that it calls us, and did not");
+		return;
+	}
 	let_go(p, l);
+	l.call_at = pgas_now_ns() + p.rest_most_ns;
 	move_to(p, l, line_state::crossed);
+}
+
+// Whoever has too many callers at once lets the oldest go. Nothing was sent by this call but who we are, so another one
+// may follow. Not all at the same moment: those who were let go together shall not come together again.
+void line_unanswered(socket_port &p, socket_line &l, int err, const std::string &why)
+{
+	if ((err != ECONNRESET && err != EPIPE) || l.calls >= kCallsMost) {
+		line_lost(p, l, -err, why);
+		return;
+	}
+	let_go(p, l);
+	const uint64_t rest = std::min(kRestLeastNs << (l.calls - 1), p.rest_most_ns);
+	l.call_at = pgas_now_ns() + rest / 2 + random_word() % rest;
+	move_to(p, l, line_state::resting);
+}
+
+void rested_call(socket_port &p)
+{
+	const uint64_t now = pgas_now_ns();
+	for (size_t i = p.resting.size(); i-- > 0;)
+		if (socket_line &l = *p.resting[i]; now >= l.call_at)
+			line_call(p, l); // which takes it out
 }
 
 // --- being called ----------------------------------------------------------------------------------------------------
