@@ -376,7 +376,10 @@ std::string line_at(const char *path, uint64_t address)
 		if (!read_header(one, u, s) || !machine(one, u, address).run(found))
 			continue;
 		const std::string name = name_of_file(u, found.file);
-		return name.empty() ? name : name + ":" + std::to_string(found.line);
+		if (name.empty())
+			return name;
+		// 0: calls of several lines, which the compiler made one
+		return found.line > 0 ? name + ":" + std::to_string(found.line) : name + ", no line of its own";
 	}
 	return {};
 }

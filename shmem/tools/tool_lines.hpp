@@ -9,7 +9,8 @@
 namespace pgas_tools {
 
 // "stencil.c:41", as the compiler was told the name; empty when the file does not say: it was compiled without -g, or
-// its debug information is compressed or in a file of its own. address: as the file counts.
+// its debug information is compressed or in a file of its own. "stencil.c, no line of its own": it says line 0.
+// address: as the file counts.
 std::string line_at(const char *path, uint64_t address);
 
 } // namespace pgas_tools
