@@ -169,7 +169,15 @@ struct pgas_ep {
 	uint64_t bias; /* subtracted from key-0 addresses; window[] has it subtracted already */
 	uint64_t pad_[23];
 	uint64_t window_guard_; /* window[-1] */
+/* An array without a length is an extension in C++, and clang says so in spite of __extension__. */
+#if defined(__clang__) && defined(__cplusplus)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc99-extensions"
+#endif
 	__extension__ uint64_t window[];
+#if defined(__clang__) && defined(__cplusplus)
+#pragma clang diagnostic pop
+#endif
 };
 
 /* Counter front: read is one load. value is local completions; a counter with a remote side is never MAGIC_HOT. */
