@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 namespace pgas::teams {
@@ -32,7 +33,7 @@ void line_up(team &t, channels &c)
 
 uint32_t block_lines(int n)
 {
-	return lines_of_collectives(n) + static_cast<uint32_t>(2 * channels_of(n) * kSlots);
+	return lines_of_collectives(n) + static_cast<uint32_t>(channels_of(n) * (kSlots + 1));
 }
 
 void channels_open(team &t)
@@ -41,17 +42,21 @@ void channels_open(team &t)
 		return;
 	const size_t count = channels_of(t.size);
 	auto *c = new (std::nothrow) channels;
-	uint64_t *numbers = c ? static_cast<uint64_t *>(malloc((2 * count + 1) * sizeof(uint64_t))) : nullptr;
+	uint64_t *numbers = c ? static_cast<uint64_t *>(malloc(((2 + kSlots) * count + 1) * sizeof(uint64_t)))
+			      : nullptr;
 	if (!numbers)
 		fail("team", "out of memory");
 	c->levels = levels_of(t.size);
 	c->slots = count * kSlots;
 	c->sent = numbers;
 	c->received = numbers + count;
-	std::fill(numbers, numbers + 2 * count, t.first);
+	c->out = numbers + 2 * count;
+	std::fill(numbers, numbers + (2 + kSlots) * count, t.first);
 	if (t.hosts > 1 && !in_order_of_hosts(t))
 		line_up(t, *c);
 	t.channel = c;
+	// Where these words lie an earlier team may have had bytes. Nobody writes them before we have sent a message.
+	memset(taken_words(t, 0), 0, count * kLine);
 }
 
 void channels_close(team &t)
@@ -69,7 +74,7 @@ uint64_t channels_highest(const team &t)
 	if (!t.channel)
 		return 0;
 	const size_t count = 2 * channels_of(t.size);
-	const uint64_t *numbers = t.channel->sent;
+	const uint64_t *numbers = t.channel->sent; // and received, behind them
 	return count ? *std::max_element(numbers, numbers + count) : 0;
 }
 

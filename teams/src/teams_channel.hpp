@@ -6,8 +6,9 @@
 //
 // A channel has kSlots slots in its reader's memory, and messages with numbers. Message m lies in slot m % kSlots: up
 // to kInline bytes beside its number in a line of the reader's block, more in a piece of staging memory. When the
-// reader has it out it says so in a line of the writer's block, one for each slot; then message m + kSlots may be
-// written. So messages need not be read in the order of their numbers, and several collectives may be under way on one
+// reader has it out it says so in the writer's block, where the words of all slots of a channel share a line; then
+// message m + kSlots may be written. The writer keeps what it read there, so that the line travels once for many
+// messages. So messages need not be read in the order of their numbers, and several collectives may be under way on one
 // channel: each takes its numbers when it starts, which members do in the same order.
 //
 // Places: on several hosts members are lined up host by host, so that the shorter steps stay on a host. A reduction
@@ -35,6 +36,7 @@ struct channels {
 	size_t slots = 0;                              // of all channels
 	lane lanes[2];                                 // 0: host by host; 1: in the order of members
 	uint64_t *sent = nullptr, *received = nullptr; // by channel: the highest number taken
+	uint64_t *out = nullptr;                       // by slot: what readers said last when we looked
 	int *orders = nullptr;                         // memory of the lane
 };
 
@@ -86,9 +88,11 @@ inline line *message_line(const team &t, int channel, uint64_t number)
 {
 	return channel_lines(t) + slot_of(channel, number);
 }
-inline line *taken_line(const team &t, int channel, uint64_t number)
+// Where the reader says so; set_number() writes a word.
+static_assert(kSlots * sizeof(uint64_t) == kLine);
+inline uint64_t *taken_words(const team &t, int channel)
 {
-	return message_line(t, channel, number) + t.channel->slots;
+	return &(channel_lines(t) + t.channel->slots + channel)->number;
 }
 inline char *piece_of(const team &t, int member, int channel, uint64_t number)
 {
@@ -98,9 +102,15 @@ inline char *piece_of(const team &t, int member, int channel, uint64_t number)
 // Is the slot of this message free?
 inline bool may_send(const team &t, int channel, uint64_t number)
 {
-	// pairs with store_release in set_number(): the reader has the message before out
-	return number <= t.first + kSlots ||
-	       pgas_load_acquire(&taken_line(t, channel, number)->number) >= number - kSlots;
+	if (number <= t.first + kSlots)
+		return true;
+	uint64_t *const out = t.channel->out + slot_of(channel, 0);
+	if (PGAS_LIKELY(out[number % kSlots] >= number - kSlots))
+		return true;
+	const uint64_t *const words = taken_words(t, channel);
+	for (unsigned i = 0; i < kSlots; i++)
+		out[i] = pgas_load_acquire(&words[i]); // pairs with store_release in set_number(): it was read
+	return out[number % kSlots] >= number - kSlots;
 }
 
 inline void send_message(team &t, int to, int channel, uint64_t number, const void *from, size_t bytes)
@@ -130,7 +140,7 @@ inline char *message_here(const team &t, int channel, uint64_t number, size_t by
 // I have it out.
 inline void message_taken(team &t, int from, int channel, uint64_t number)
 {
-	set_number(t, from, taken_line(t, channel, number), number);
+	set_number(t, from, reinterpret_cast<line *>(taken_words(t, channel) + number % kSlots), number);
 }
 
 } // namespace pgas::teams
