@@ -267,8 +267,8 @@ static void lists_of_events(void)
 }
 
 /*
- * Teams of other sizes get the memory of those before. What these left there must not look like an answer: a sender that
- * takes it for one writes over messages that its late receiver has not read.
+ * Teams of other sizes get the memory of those before. What these left there must not look like an answer: a sender
+ * that takes it for one writes over messages that its late receiver has not read.
  */
 static void memory_of_others(void)
 {

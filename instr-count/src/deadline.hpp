@@ -28,8 +28,8 @@ private:
 // The processes below pid, the nearest first. Those whose parent has ended are not found.
 std::vector<pid_t> descendants(pid_t pid);
 
-// What loses its parent while one lives comes to us: processes that a program began just when it was ended, behind a look
-// at its descendants. Made before the first of them is ended.
+// What loses its parent while one lives comes to us: processes that a program began just when it was ended, behind a
+// look at its descendants. Made before the first of them is ended.
 class orphanage {
 public:
 	orphanage();

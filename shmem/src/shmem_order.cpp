@@ -11,7 +11,7 @@ namespace {
 // budget: 4 instructions with the return on x86_64 (paths.def: shmem_fence)
 PGAS_HOT void fence(context *c)
 {
-	pgas_fence_stores(); // pairs with load_acquire in holds(), and in whoever reads the flag otherwise
+	pgas_fence_stores(); // pairs with load_acquire in value_now(), and in whoever reads the flag otherwise
 	if (PGAS_UNLIKELY(pgas_load_word(&c->pending)))
 		cold_fence(c);
 }

@@ -160,7 +160,7 @@ void ibget(context *c, const char *routine, T *dest, const T *source, ptrdiff_t 
 		    bsize * sizeof(T), pe, routine);
 }
 
-// One signal through a window, written after the data that precedes it; pairs with load_acquire in holds().
+// One signal through a window, written after the data that precedes it; pairs with load_acquire in value_now().
 PGAS_HOT bool signal_hot(uint64_t window, uint64_t *sig_addr, uint64_t signal, int sig_op)
 {
 	if (PGAS_UNLIKELY(!window || (reinterpret_cast<uintptr_t>(sig_addr) & 7)))
