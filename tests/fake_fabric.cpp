@@ -8,6 +8,7 @@
 //
 //   FAKE_FABRIC_HMEM=0      it does not offer FI_HMEM
 //   FAKE_FABRIC_REFUSE=1    it offers it, and every registration of a device's memory fails
+//   FAKE_FABRIC_SAY=1       how many bytes of devices it moved, when a domain is closed
 //
 // fake_fabric_count() tells tests what went on in this process.
 #include "fake_fabric.hpp"
@@ -322,6 +323,14 @@ int mr_regattr(fid *f, const fi_mr_attr *a, uint64_t, fid_mr **out)
 	return 0;
 }
 
+int domain_close(fid *f)
+{
+	if (says("FAKE_FABRIC_SAY", "1"))
+		fprintf(stderr, "fake fabric: %llu bytes of devices\n",
+			static_cast<unsigned long long>(g_counts.device_bytes));
+	return close_plain<fake_domain>(f);
+}
+
 int domain_open(fid_fabric *, fi_info *, fid_domain **out, void *context)
 {
 	static fi_ops_domain calls{};
@@ -331,7 +340,7 @@ int domain_open(fid_fabric *, fi_info *, fid_domain **out, void *context)
 	calls.endpoint = ep_open;
 	mr.regattr = mr_regattr;
 	auto *d = new fake_domain;
-	d->fid.fid = {FI_CLASS_DOMAIN, context, ops_of<fake_domain>()};
+	d->fid.fid = {FI_CLASS_DOMAIN, context, ops_of<fake_domain>(domain_close)};
 	d->fid.ops = &calls;
 	d->fid.mr = &mr;
 	*out = &d->fid;

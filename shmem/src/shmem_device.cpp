@@ -154,6 +154,17 @@ void between_kinds(const transfer &t, devices::kind &there_kind, void *there, de
 	});
 }
 
+// To another host by the network alone. A put is complete at the next quiet.
+bool direct(const transfer &t, const devices::kind *here)
+{
+	if (!g.far || !on_other_host(t.world) ||
+	    !device_far_direct(t.remote, t.local, !here, t.bytes, t.world, t.is_put, t.name))
+		return false;
+	if (t.is_put)
+		pgas_add_release(&t.c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
+	return true;
+}
+
 // The peer's host memory, which we may have no window on.
 void with_host(const transfer &t, devices::kind &here)
 {
@@ -163,6 +174,8 @@ void with_host(const transfer &t, devices::kind &here)
 		finish_one(here, t.name);
 		return;
 	}
+	if (direct(t, &here))
+		return;
 	bounce(t, here, [&](char *room, size_t at, size_t n) {
 		char *there = static_cast<char *>(t.remote) + at;
 		if (t.is_put)
@@ -175,8 +188,12 @@ void with_host(const transfer &t, devices::kind &here)
 // Another host: its owner copies on our order. A put is complete at the next quiet.
 void with_far(const transfer &t, partition &p, devices::kind *here)
 {
+	if (direct(t, here))
+		return;
 	const auto far = [&](char *host, size_t at, size_t n) {
 		char *there = static_cast<char *>(t.remote) + at;
+		if (device_far_direct(there, host, true, n, t.world, t.is_put, t.name))
+			return;
 		if (t.is_put)
 			device_far_put(p, there, host, n, t.world, t.name);
 		else

@@ -10,6 +10,12 @@
 //   get   order -> owner: device to half -> acknowledged -> get of the half
 //   amo   order -> owner: driver's atomic, old value into the line -> acknowledged -> get of the line, if asked for
 //
+// Long puts and gets need no owner where the network reaches the device by itself (FI_HMEM of its provider): each PE
+// registers its partitions and says in the symmetric heap which of them can be reached.
+//
+//   put   network, device to device, or with the host's memory on one side
+//   get   the same
+//
 // All of it goes by the library's own context; quiet, fence and signals drain it (device_finish).
 #include "shmem_partition.hpp"
 
@@ -37,7 +43,8 @@ struct far_order { // crosses hosts
 static_assert(sizeof(far_order) == 56);
 
 constexpr uint64_t kNowhere = UINT64_MAX;
-constexpr uint64_t kGateKey = 1;
+constexpr uint64_t kGateKey = 1, kFirstPartitionKey = 2;
+constexpr size_t kDirectFrom = 16384; // bytes; the provider has bulk from there on (FI_PGAS_NET_BULK)
 constexpr size_t kHereBytes = 256;
 constexpr size_t kResultBytes = 64, kLeastSlot = 4096, kMostSlot = (size_t{2} << 20) + kResultBytes;
 static_assert(sizeof(far_order) + kHereBytes <= FI_PGAS_GATE_BYTES);
@@ -46,6 +53,9 @@ struct {
 	char *staging = nullptr; // symmetric
 	size_t slot = 0;
 	fid_mr *gate = nullptr;
+	uint64_t *reached = nullptr;  // symmetric: by partition, 1: of this PE, the network reaches it
+	fid_mr **regions = nullptr;   // by partition; null: it does not
+	signed char *known = nullptr; // by PE and partition: as theirs say; -1: not asked yet
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; // of our slots
 	bool sent = false;                                 // orders that no drain has waited for
 } g_far;
@@ -169,13 +179,119 @@ far_order order_for(request what, const partition &p, const void *remote, size_t
 	return o;
 }
 
+// --- by the network alone --------------------------------------------------------------------------------------------
+
+fi_hmem_iface interface_of(const char *kind)
+{
+	return strcmp(kind, "cuda") == 0  ? FI_HMEM_CUDA
+	       : strcmp(kind, "hip") == 0 ? FI_HMEM_ROCR
+	       : strcmp(kind, "ze") == 0  ? FI_HMEM_ZE
+					  : FI_HMEM_SYSTEM;
+}
+
+// Null: the network does not reach it.
+fid_mr *register_partition(const partition &p)
+{
+	const iovec all{reinterpret_cast<void *>(p.mine.at), p.mine.bytes};
+	const int number = p.kind->device_of(all.iov_base);
+	fi_mr_attr a{};
+	a.mr_iov = &all;
+	a.iov_count = 1;
+	a.access = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+	a.requested_key = kFirstPartitionKey + static_cast<uint64_t>(p.index);
+	a.iface = interface_of(p.wish.kind);
+	if (a.iface == FI_HMEM_CUDA && number > 0)
+		a.device.cuda = number;
+	fid_mr *mr = nullptr;
+	if (fi_mr_regattr(g.net.domain, &a, 0, &mr) != 0)
+		return nullptr;
+	if (g.net.ops->mr_direct(mr) == 1)
+		return mr;
+	fi_close(&mr->fid);
+	return nullptr;
+}
+
+void open_direct(const char *name)
+{
+	const auto count = static_cast<size_t>(g_partitions.count);
+	g_far.reached = static_cast<uint64_t *>(g.heap_.alloc(count * sizeof(uint64_t)));
+	if (!g_far.reached)
+		fail(name, "the symmetric heap has no room; use a larger SHMEM_SYMMETRIC_SIZE");
+	g_far.regions = new fid_mr *[count]();
+	g_far.known = new signed char[count * static_cast<size_t>(g.n_pes)];
+	memset(g_far.known, -1, count * static_cast<size_t>(g.n_pes));
+	for (size_t i = 0; i < count; i++) {
+		const partition &p = g_partitions.all[i];
+		if (p.kind && interface_of(p.wish.kind) != FI_HMEM_SYSTEM)
+			g_far.regions[i] = register_partition(p);
+		g_far.reached[i] = g_far.regions[i] != nullptr;
+	}
+}
+
+// Is their part reached, too? Asked once.
+bool reached_at(const partition &p, int pe, const char *name)
+{
+	signed char &known = g_far.known[static_cast<size_t>(pe) * static_cast<size_t>(g_partitions.count) +
+					 static_cast<size_t>(p.index)];
+	if (known < 0) {
+		uint64_t theirs = 0;
+		cold_get(&g_own, &theirs, &g_far.reached[p.index], sizeof theirs, pe, name);
+		known = theirs == 1;
+	}
+	return known == 1;
+}
+
 } // namespace
+
+bool device_far_wanted()
+{
+	bool any = false;
+	for (int i = 0; i < g_partitions.count; i++)
+		any = any || interface_of(g_partitions.all[i].wish.kind) != FI_HMEM_SYSTEM;
+	return any;
+}
+
+bool device_far_direct(void *remote, void *local, bool local_is_host, size_t bytes, int pe, bool is_put,
+		       const char *name)
+{
+	if (!g_far.regions || bytes < kDirectFrom)
+		return false;
+	const partition *there = device_of(remote), *here = local_is_host ? nullptr : device_of(local);
+	fid_mr *const mine = here ? g_far.regions[here->index] : nullptr;
+	if (!local_is_host && !mine)
+		return false; // memory that the program has of the driver, or that is not reached
+	const pgas::mutex_holder alone(g_far.mutex);
+	if (there && !reached_at(*there, pe, name))
+		return false;
+	const iovec iov{local, bytes};
+	void *desc = mine ? fi_mr_desc(mine) : nullptr;
+	const auto addr = reinterpret_cast<uintptr_t>(remote);
+	const fi_rma_iov at = there ? fi_rma_iov{addr - there->mine.at, bytes,
+						 kFirstPartitionKey + static_cast<uint64_t>(there->index)}
+				    : fi_rma_iov{addr, bytes, 0};
+	fi_msg_rma m{};
+	m.msg_iov = &iov;
+	m.desc = &desc;
+	m.iov_count = 1;
+	m.addr = static_cast<fi_addr_t>(pe);
+	m.rma_iov = &at;
+	m.rma_iov_count = 1;
+	const fi_ops_rma &by = *g.net.ops->device_rma;
+	const ssize_t rc = is_put ? by.writemsg(g_own.ep, &m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE)
+				  : by.readmsg(g_own.ep, &m, FI_PGAS_WAIT);
+	if (rc != 0)
+		fail(name, "to PE %d: %s", pe, pgas_strerror(static_cast<int>(-rc)));
+	g_far.sent = g_far.sent || is_put;
+	return true;
+}
 
 // The heap is empty, so all PEs find the same place. Untouched slots stay unbacked.
 void device_far_open(const char *name)
 {
 	if (!g.far || !g.devices)
 		return;
+	if (device_far_wanted())
+		open_direct(name);
 	const size_t all = std::min(g.env.symmetric_size / 8, size_t{256} << 20) / static_cast<size_t>(g.n_pes);
 	g_far.slot = std::min(kMostSlot, all / 64 * 64);
 	if (g_far.slot < kLeastSlot || !(g_far.staging = static_cast<char *>(g.heap_.alloc(staging_bytes()))))
@@ -191,6 +307,14 @@ void device_far_close()
 {
 	if (g_far.gate)
 		fi_close(&g_far.gate->fid);
+	for (int i = 0; g_far.regions && i < g_partitions.count; i++)
+		if (g_far.regions[i])
+			fi_close(&g_far.regions[i]->fid);
+	delete[] g_far.regions;
+	delete[] g_far.known;
+	g_far.regions = nullptr;
+	g_far.known = nullptr;
+	g_far.reached = nullptr;
 	g_far.gate = nullptr;
 	g_far.staging = nullptr;
 	g_far.sent = false;

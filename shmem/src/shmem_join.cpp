@@ -98,7 +98,8 @@ void open_endpoint(const unsigned char *secret)
 {
 	const bool threads = g.thread_level == SHMEM_THREAD_MULTIPLE;
 	const uint64_t where = FI_LOCAL_COMM | (secret ? FI_REMOTE_COMM : 0);
-	pgas_open(&g.net, FI_RMA | FI_ATOMIC | where, threads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN, secret,
+	const uint64_t device = secret && device_far_wanted() ? FI_HMEM : 0; // endpoints go without: pgas_open.h
+	pgas_open(&g.net, FI_RMA | FI_ATOMIC | where | device, threads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN, secret,
 		  secret ? kSecretBytes : 0, cannot_open);
 	g.copy_limit = g.net.info->tx_attr->inject_size;
 	fi_cntr_attr cntr{};

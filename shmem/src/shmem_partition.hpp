@@ -121,6 +121,7 @@ void device_copy(void *dest, const void *source, size_t bytes, const char *name)
 
 // --- PEs of other hosts (shmem_device_far.cpp); their numbers are the world's, our side is host memory ---------------
 
+bool device_far_wanted();               // there are partitions that a network may reach by itself
 void device_far_open(const char *name); // collective; before anybody's first access
 void device_far_close();
 void device_far_put(partition &p, void *remote, const void *source, size_t bytes, int pe, const char *name);
@@ -128,6 +129,10 @@ void device_far_get(partition &p, void *dest, const void *remote, size_t bytes, 
 void device_far_amo(partition &p, devices::amo_op op, void *remote, size_t bytes, uint64_t value, uint64_t compare,
 		    uint64_t *old, int pe, const char *name);
 void device_far_finish(const char *name);
+// Either side may be a device's, as far as the network reaches both by itself. False: it does not, or they are too
+// short to be worth it; nothing was done.
+bool device_far_direct(void *remote, void *local, bool local_is_host, size_t bytes, int pe, bool is_put,
+		       const char *name);
 
 // --- collectives (shmem_device_coll.cpp, _reduce.cpp): dest or source is device memory -------------------------------
 

@@ -515,13 +515,46 @@ static void threads(void)
 	shmem_partition_free(thread_words);
 }
 
+/* Longer than what goes in parts, between all kinds of memory, at places that are aligned for nothing. */
+static void long_ones(void)
+{
+	enum { BYTES = 3000001, SHIFT = 3 };
+	const int right = (me + 1) % n, left = (me + n - 1) % n;
+	unsigned char *device = in(BYTES + SHIFT), *back = in(BYTES + SHIFT), *host = shmem_malloc(BYTES + SHIFT),
+		      *want = malloc(BYTES), *got = malloc(BYTES);
+	for (int on = 0; on < 4; on++) { /* ours, theirs */
+		unsigned char *dest = (on & 1 ? device : host) + SHIFT, *source = on >> 1 ? back : got;
+		for (int i = 0; i < BYTES; i++)
+			want[i] = (unsigned char)(i * 7 + i / 251 + 31 * on + me);
+		set(source, want, BYTES);
+		shmem_barrier_all();
+		shmem_putmem(dest, source, BYTES, right);
+		shmem_barrier_all();
+		shmemx_partition_copy(got, dest, BYTES);
+		for (int i = 0; i < BYTES; i++)
+			CHECK(got[i] == (unsigned char)(i * 7 + i / 251 + 31 * on + left));
+		memset(got, 0, BYTES);
+		set(source, got, BYTES);
+		shmem_getmem(source, dest, BYTES, right);
+		shmemx_partition_copy(got, source, BYTES);
+		CHECK(memcmp(got, want, BYTES) == 0);
+		shmem_barrier_all();
+	}
+	free(want);
+	free(got);
+	shmem_free(host);
+	shmem_partition_free(device);
+	shmem_partition_free(back);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} parts[] = {{"memory", memory},  {"rma", rma},   {"strided", strided}, {"amo", amo},
-		     {"signal", signals}, {"coll", coll}, {"sets", sets},       {"threads", threads}};
+	} parts[] = {{"memory", memory}, {"rma", rma},         {"long", long_ones},
+		     {"amo", amo},       {"strided", strided}, {"signal", signals},
+		     {"coll", coll},     {"sets", sets},       {"threads", threads}};
 	const int count = sizeof parts / sizeof *parts;
 	int level;
 	if (argc < 2)

@@ -4,6 +4,7 @@
 // messages without buffers.
 #include "pgas_ext.hpp"
 #include "pgas_await.hpp"
+#include "pgas_hmem.hpp"
 #include "pgas_peer.hpp"
 
 #include <sys/mman.h>
@@ -67,6 +68,18 @@ int reg_gate(fid_domain *f, size_t len, uint64_t key, int (*serve)(void *, const
 	     fid_mr **out) noexcept
 {
 	return guard([&] { return mr_register_gate(domain_of(&f->fid), len, key, serve, arg, out); });
+}
+
+int mr_direct(fid_mr *f) noexcept
+{
+	return guard([&] {
+		const auto *m = reinterpret_cast<mr *>(f);
+		const scoped_lock lock(m->dom->mutex);
+		for (wire_domain *d : m->dom->on)
+			if (d && m->kind && d->ops->mr_direct && d->ops->mr_direct(*d, *m))
+				return 1;
+		return 0;
+	});
 }
 
 int window(fid_ep *fid, fi_addr_t addr, void **base) noexcept
@@ -450,6 +463,8 @@ fi_pgas_ops g_ext_ops = {
 	.message_claim = message_claim,
 	.message_publish = message_publish,
 	.message_abandon = message_abandon,
+	.mr_direct = mr_direct,
+	.device_rma = &g_rma_ops_hmem,
 };
 
 } // namespace pgas

@@ -74,7 +74,7 @@ int front_create(ep_core *core, void *context, uint64_t op_flags, pgas_ep **out)
 	auto *front = static_cast<pgas_ep *>(p);
 	auto *fid = reinterpret_cast<fid_ep *>(front);
 	fid->fid = {FI_CLASS_EP, context, nullptr};
-	const bool hmem = core->dom->caps & FI_HMEM;
+	const bool hmem = core->caps & FI_HMEM;
 	fid->msg = hmem ? &g_msg_ops_hmem : &g_msg_ops;
 	fid->rma = hmem ? &g_rma_ops_hmem : &g_rma_ops;
 	fid->tagged = hmem ? &g_tagged_ops_hmem : &g_tagged_ops;
@@ -114,7 +114,7 @@ void ep_update_hot(ep_core *ep)
 	// the short ways have no fences, and would overtake what is still under way at a target
 	const bool behind = ep->one_sided && (ep->order & kStrictOneSided);
 	const bool ordered = (ep->order & kNeedsFence) || behind;
-	const bool hmem = ep->dom->caps & FI_HMEM; // the short ways look at no descriptor
+	const bool hmem = ep->caps & FI_HMEM; // the short ways look at no descriptor
 	for (pgas_ep *front : ep->fronts) {
 		const bool entry = ep->tx_cq && (!ep->tx_selective || (front->op_flags & FI_COMPLETION));
 		const bool delivery = front->op_flags & FI_DELIVERY_COMPLETE;

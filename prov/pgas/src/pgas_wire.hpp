@@ -144,6 +144,7 @@ struct wire_ops {
 	int (*mr_open)(wire_domain &d, mr &m);
 	void (*mr_show)(wire_domain &d, mr &m);
 	void (*mr_close)(wire_domain &d, mr &m);
+	bool (*mr_direct)(wire_domain &d, const mr &m); // of fi_ext_pgas.h (may be null by itself)
 
 	// Connection. connect returns -FI_EAGAIN while it is under way, and is called again. It sets peer::line and
 	// peer::dead_flag. departed: the peer closed its endpoint. silent: it will answer nothing any more, and what it

@@ -52,7 +52,7 @@ struct pgas_opened_ep {
 
 /* What an endpoint is to be. */
 struct pgas_ep_wish {
-	uint64_t caps;      /* part of those that the domain was opened with; 0: all of them */
+	uint64_t caps;      /* part of those that the domain was opened with; 0: all of them but FI_HMEM */
 	size_t peers;       /* places in its address vector, which is a table: ranks are addresses */
 	struct fid *events; /* the counter or queue that it is bound to */
 	uint64_t flags;     /* of that fi_ep_bind: which events */
@@ -135,6 +135,7 @@ static inline int pgas_open(struct pgas_opened *o, uint64_t caps, enum fi_thread
 	hints->domain_attr->threading = threading;
 	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
 	hints->domain_attr->av_type = FI_AV_TABLE;
+	hints->domain_attr->mr_mode = caps & FI_HMEM ? FI_MR_HMEM : 0;
 	rc = pgas_open_check(report, "fi_getinfo",
 			     provider->getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &o->info));
 	pgas_info_free(hints);
@@ -162,8 +163,7 @@ static inline int pgas_open_ep(const struct pgas_opened *o, const struct pgas_ep
 	e->ep = NULL;
 	if (!info)
 		return pgas_open_check(report, "fi_dupinfo", -FI_ENOMEM);
-	if (wish->caps)
-		info->caps = wish->caps;
+	info->caps = wish->caps ? wish->caps : info->caps & ~FI_HMEM;
 	__builtin_memset(&attr, 0, sizeof attr);
 	attr.type = FI_AV_TABLE;
 	attr.count = wish->peers;

@@ -205,6 +205,15 @@ struct fi_pgas_ops {
 	int (*message_claim)(struct fid_ep *ep, fi_addr_t addr, size_t len, struct fi_pgas_place *place);
 	int (*message_publish)(struct fid_ep *ep, struct fi_pgas_place *place, size_t head_len, size_t len);
 	void (*message_abandon)(struct fid_ep *ep, struct fi_pgas_place *place);
+
+	/*
+	 * Device memory of a domain with FI_HMEM. mr_direct: 1 when the network to other hosts reaches this region by
+	 * itself, so that long puts and gets go straight there; it is registered with that network now. Else 0: they
+	 * go through memory of the host, on the owner's side. device_rma: write, read and their like that look at
+	 * descriptors, for endpoints whose own calls do not because they were opened without FI_HMEM.
+	 */
+	int (*mr_direct)(struct fid_mr *mr);
+	const struct fi_ops_rma *device_rma;
 };
 
 #ifdef __cplusplus

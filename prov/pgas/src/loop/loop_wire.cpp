@@ -413,6 +413,7 @@ const wire_ops g_loop_wire = {
 	.mr_open = nullptr,
 	.mr_show = nullptr,
 	.mr_close = nullptr,
+	.mr_direct = nullptr,
 	.connect = loop_connect,
 	.disconnect = loop_disconnect,
 	.departed = loop_departed,

@@ -244,6 +244,7 @@ void bulk_mr_close(wire_domain &d, mr &m);
 // net_device.cpp
 int expose_device_around(net_domain &d, const mr &m, uint64_t va, near_piece **out);
 bool expose_direct(net_domain &d, bulk_transfer &t, const op &o, void *base, size_t len, void **handle, int *err);
+bool net_mr_direct(wire_domain &d, const mr &m);
 bool net_rma_direct(wire_ep &on, peer &p, const op &o, const hmem_list &buffers);
 
 // net_run.cpp

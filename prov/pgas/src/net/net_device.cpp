@@ -116,6 +116,15 @@ bool expose_direct(net_domain &d, bulk_transfer &t, const op &o, void *base, siz
 	return true;
 }
 
+bool net_mr_direct(wire_domain &of, const mr &m)
+{
+	auto &d = static_cast<net_domain &>(of);
+	near_piece *p = nullptr;
+	return std::ranges::all_of(m.parts, [&](const mem_part &part) {
+		return !part.len || expose_device_around(d, m, part.va, &p) == 0;
+	});
+}
+
 bool net_rma_direct(wire_ep &of, peer &p, const op &o, const hmem_list &buffers)
 {
 	net_domain &d = *net_of(of).of;

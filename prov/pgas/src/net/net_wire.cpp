@@ -428,6 +428,7 @@ const wire_ops g_net_wire = {
 	.mr_open = nullptr,
 	.mr_show = nullptr,
 	.mr_close = bulk_mr_close,
+	.mr_direct = net_mr_direct,
 	.connect = net_connect,
 	.disconnect = net_disconnect,
 	.departed = net_departed,

@@ -351,6 +351,7 @@ const wire_ops g_shm_wire = {
 	.mr_open = shm_mr_open,
 	.mr_show = shm_mr_show,
 	.mr_close = shm_mr_close,
+	.mr_direct = nullptr,
 	.connect = shm_connect,
 	.disconnect = shm_disconnect,
 	.departed = shm_departed,
