@@ -19,9 +19,9 @@
 
 namespace pgas::teams {
 
-// Room for two segments (kPieces of them each): one is written while the one before is read.
-constexpr unsigned kPieces = 4, kSlots = 2 * kPieces;
-constexpr size_t kPieceBytes = 8 * 1024;
+// A segment is kPieces of them; there is room for more than one, so that one is written while another is read.
+constexpr unsigned kPieces = 2, kSlots = 8;
+constexpr size_t kPieceBytes = 16 * 1024;
 constexpr int kMostLevels = 20; // kMostRanks
 
 enum direction : int { onward = 0, back = 1 };
