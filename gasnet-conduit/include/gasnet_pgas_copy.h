@@ -198,7 +198,7 @@ PGAS_HOT int gasneti_get_word(void *to, const void *shared, size_t nbytes)
 
 /*
  * To and from memory that is mapped here. A length known at compile time becomes moves. One known at run time only is
- * one copy, and no switch in every caller; the asm hides the private object from the compiler, which would warn of the
+ * one copy, or one word, as libraries between a program and this one put numbers, and no switch in every caller; the asm hides the private object from the compiler, which would warn of the
  * branch that copies more bytes than the object has.
  */
 PGAS_HOT void gasneti_put_here(void *shared, const void *from, size_t nbytes)
@@ -211,6 +211,8 @@ PGAS_HOT void gasneti_put_here(void *shared, const void *from, size_t nbytes)
 	__asm__("" : "+r"(from));
 	if (PGAS_LIKELY(nbytes > 8))
 		gasneti_copy_out(shared, from, nbytes);
+	else if (PGAS_LIKELY(nbytes == 8))
+		gasneti_put_word(shared, from, 8);
 	else
 		gasneti_copy_out_small(shared, from, nbytes);
 }
@@ -224,6 +226,8 @@ PGAS_HOT void gasneti_get_here(void *to, const void *shared, size_t nbytes)
 	__asm__("" : "+r"(to));
 	if (PGAS_LIKELY(nbytes > 8))
 		gasneti_copy_in(to, shared, nbytes);
+	else if (PGAS_LIKELY(nbytes == 8))
+		gasneti_get_word(to, shared, 8);
 	else
 		gasneti_copy_in_small(to, shared, nbytes);
 }
