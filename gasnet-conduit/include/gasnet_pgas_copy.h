@@ -198,8 +198,9 @@ PGAS_HOT int gasneti_get_word(void *to, const void *shared, size_t nbytes)
 
 /*
  * To and from memory that is mapped here. A length known at compile time becomes moves. One known at run time only is
- * one copy, or one word, as libraries between a program and this one put numbers, and no switch in every caller; the asm hides the private object from the compiler, which would warn of the
- * branch that copies more bytes than the object has.
+ * one copy, or one word, as libraries between a program and this one put numbers, and no switch in every caller; the
+ * asm hides the private object from the compiler, which would warn of the branch that copies more bytes than the object
+ * has.
  */
 PGAS_HOT void gasneti_put_here(void *shared, const void *from, size_t nbytes)
 {
