@@ -19,7 +19,7 @@
 # several threads want more CPUs. A virtual machine may not tell that neighbours are threads of one core: there copies
 # are slower by what the other node does while it waits, and every second CPU, "taskset -c 0,2", is better.
 set -u
-[ $# -ge 2 ] || { sed -n '3,21p' "$0"; exit 2; }
+[ $# -ge 2 ] || { sed -n '3,20p' "$0"; exit 2; }
 pin=${PIN-taskset -c 0,1}
 $pin true 2>/dev/null || { echo "compare.sh: not pinned: $pin does not work here" >&2; pin=; }
 ours=$1 other=$2 rounds=${3:-5} scale=${4:-0.3} rows=${5:-}
