@@ -230,7 +230,7 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 }
 
 [[gnu::noinline]] int commit_other(gasneti_srcdesc *sd, uint64_t word, size_t nbytes, void *to, gex_Flags_t flags,
-				   const gasnet_handlerarg_t *args)
+				   const gasnet_handlerarg_t *args) noexcept
 {
 	check_commit(sd, word, nbytes);
 	descriptor d = t_descriptor;
@@ -252,7 +252,7 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 // A request in an eager buffer of the target's, whose slot is free as a rule: nothing runs meanwhile, and what the
 // descriptor holds may stay in it.
 [[gnu::noinline]] int commit_eager(descriptor &d, uint64_t word, size_t nbytes, gex_Flags_t flags,
-				   const gasnet_handlerarg_t *args)
+				   const gasnet_handlerarg_t *args) noexcept
 {
 	write_head(static_cast<char *>(d.place.buf), word, d.at, args);
 	const int rc = g.net.ops->message_publish(g.am, &d.place, 8 + 4 * word_args(word), d.at + nbytes);

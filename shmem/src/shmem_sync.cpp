@@ -65,7 +65,7 @@ Answer not_yet(Answer answer)
 }
 
 template <class T>
-[[gnu::noinline]] void wait_longer(const T *ivar, int cmp, T value)
+[[gnu::noinline]] void wait_longer(const T *ivar, int cmp, T value) noexcept // so that a call of it is a jump
 {
 	unsigned polls = 0;
 	while (!holds(ivar, cmp, value))
