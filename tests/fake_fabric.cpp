@@ -107,6 +107,16 @@ fi_ops *ops_of(int (*close)(fid *) = close_plain<T>)
 	return &ops;
 }
 
+// What every open call ends with.
+template <class T, class Calls, class Fid>
+int hand_out(T *made, size_t kind, void *context, fi_ops *ops, Calls *calls, Fid **out)
+{
+	made->fid.fid = {kind, context, ops};
+	made->fid.ops = calls;
+	*out = &made->fid;
+	return 0;
+}
+
 // --- endpoint --------------------------------------------------------------------------------------------------------
 
 ssize_t ep_recv(fid_ep *f, void *buf, size_t len, void *, fi_addr_t, void *context)
@@ -249,11 +259,7 @@ int cq_open(fid_domain *, fi_cq_attr *attr, fid_cq **out, void *context)
 		return -FI_ENOSYS;
 	calls.read = cq_read;
 	calls.readerr = cq_readerr;
-	auto *cq = new fake_cq;
-	cq->fid.fid = {FI_CLASS_CQ, context, ops_of<fake_cq>()};
-	cq->fid.ops = &calls;
-	*out = &cq->fid;
-	return 0;
+	return hand_out(new fake_cq, FI_CLASS_CQ, context, ops_of<fake_cq>(), &calls, out);
 }
 
 int av_insert(fid_av *f, const void *addr, size_t count, fi_addr_t *out, uint64_t, void *)
@@ -278,11 +284,7 @@ int av_open(fid_domain *, fi_av_attr *, fid_av **out, void *context)
 	static fi_ops_av calls{};
 	calls.insert = av_insert;
 	calls.remove = av_remove;
-	auto *av = new fake_av;
-	av->fid.fid = {FI_CLASS_AV, context, ops_of<fake_av>()};
-	av->fid.ops = &calls;
-	*out = &av->fid;
-	return 0;
+	return hand_out(new fake_av, FI_CLASS_AV, context, ops_of<fake_av>(), &calls, out);
 }
 
 int mr_close(fid *f)
@@ -340,11 +342,8 @@ int domain_open(fid_fabric *, fi_info *, fid_domain **out, void *context)
 	calls.endpoint = ep_open;
 	mr.regattr = mr_regattr;
 	auto *d = new fake_domain;
-	d->fid.fid = {FI_CLASS_DOMAIN, context, ops_of<fake_domain>(domain_close)};
-	d->fid.ops = &calls;
 	d->fid.mr = &mr;
-	*out = &d->fid;
-	return 0;
+	return hand_out(d, FI_CLASS_DOMAIN, context, ops_of<fake_domain>(domain_close), &calls, out);
 }
 
 struct fabric_object {
@@ -355,11 +354,7 @@ int fabric_open(fi_fabric_attr *, fid_fabric **out, void *context)
 {
 	static fi_ops_fabric calls{};
 	calls.domain = domain_open;
-	auto *fabric = new fabric_object;
-	fabric->fid.fid = {FI_CLASS_FABRIC, context, ops_of<fabric_object>()};
-	fabric->fid.ops = &calls;
-	*out = &fabric->fid;
-	return 0;
+	return hand_out(new fabric_object, FI_CLASS_FABRIC, context, ops_of<fabric_object>(), &calls, out);
 }
 
 // Only for who asks for what it has: other tests of the same process do not see it.

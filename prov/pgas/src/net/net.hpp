@@ -224,6 +224,8 @@ void straight_forget(channel &c, const net_straight *s);
 
 // net_bulk.cpp
 const far_piece *known_piece(const channel &c, uint64_t key, uint64_t addr, bool write);
+near_piece *known_near(const net_domain &d, const mr &m, uint64_t va); // null: the port does not know that address
+port_rights rights_of(const mr &m);                                    // of peers
 int net_bulk(net_ep &on, peer &p, op &o);
 inline bool bulk_waits(const net_ep &on)
 {

@@ -107,11 +107,9 @@ int expose_around(net_domain &d, const mr &m, uint64_t va, uint64_t len, near_pi
 	port &at = *d.l->at;
 	if (m.flags & kKeyDevice)
 		return expose_device_around(d, m, va, out);
-	for (const auto &p : d.near) {
-		if (p->of == &m && va >= p->off && va - p->off < p->len) {
-			*out = p.get();
-			return 0;
-		}
+	if (near_piece *known = known_near(d, m, va)) {
+		*out = known;
+		return 0;
 	}
 	for (const mem_part &part : m.parts) {
 		if (va < part.va || va - part.va >= part.len)
@@ -122,9 +120,8 @@ int expose_around(net_domain &d, const mr &m, uint64_t va, uint64_t len, near_pi
 			p.off = std::max(part.va, va & ~(piece - 1));
 			p.len = std::min(part.va + part.len, (va | (piece - 1)) + 1) - p.off;
 		}
-		const auto rights = static_cast<port_rights>((m.access & FI_REMOTE_READ ? kPortRead : 0) |
-							     (m.access & FI_REMOTE_WRITE ? kPortWrite : 0));
-		if (const int err = at.ops->expose(at, reinterpret_cast<void *>(p.off), p.len, rights, &p.memory)) {
+		if (const int err =
+			    at.ops->expose(at, reinterpret_cast<void *>(p.off), p.len, rights_of(m), &p.memory)) {
 			PGAS_INFO(FI_LOG_MR, "link: %llu bytes cannot be registered for bulk: %s\n",
 				  static_cast<unsigned long long>(p.len), pgas_strerror(-err));
 			return -FI_EOPNOTSUPP;
@@ -343,6 +340,20 @@ const far_piece *known_piece(const channel &c, uint64_t key, uint64_t addr, bool
 		if (p.key == key && p.write == write && addr >= p.addr && addr - p.addr < p.len)
 			return &p;
 	return nullptr;
+}
+
+near_piece *known_near(const net_domain &d, const mr &m, uint64_t va)
+{
+	const auto it = std::find_if(d.near.begin(), d.near.end(), [&](const auto &p) {
+		return p->of == &m && va >= p->off && va - p->off < p->len;
+	});
+	return it == d.near.end() ? nullptr : it->get();
+}
+
+port_rights rights_of(const mr &m)
+{
+	return static_cast<port_rights>((m.access & FI_REMOTE_READ ? kPortRead : 0) |
+					(m.access & FI_REMOTE_WRITE ? kPortWrite : 0));
 }
 
 int net_bulk(net_ep &on, peer &p, op &o)

@@ -27,14 +27,6 @@ port_device device_for(const devices::kind &k, int number)
 	}
 }
 
-near_piece *known_near(const net_domain &d, const mr &m, uint64_t va)
-{
-	const auto it = std::find_if(d.near.begin(), d.near.end(), [&](const auto &p) {
-		return p->of == &m && va >= p->off && va - p->off < p->len;
-	});
-	return it == d.near.end() ? nullptr : it->get();
-}
-
 // The region of ours that a buffer lies in, as the port knows it; null: there is none.
 near_piece *device_piece_around(net_domain &d, uint64_t va, size_t len, int *err)
 {
@@ -74,10 +66,8 @@ int expose_device_around(net_domain &d, const mr &m, uint64_t va, near_piece **o
 			continue;
 		near_piece p{&m, part.va, part.len, {}};
 		const port_device of = device_for(*m.kind, m.device);
-		const auto rights = static_cast<port_rights>((m.access & FI_REMOTE_READ ? kPortRead : 0) |
-							     (m.access & FI_REMOTE_WRITE ? kPortWrite : 0));
 		const int err =
-			at.ops->expose_device(at, reinterpret_cast<void *>(p.off), p.len, of, rights, &p.memory);
+			at.ops->expose_device(at, reinterpret_cast<void *>(p.off), p.len, of, rights_of(m), &p.memory);
 		p.refused = err != 0;
 		if (err)
 			PGAS_WARN(
