@@ -229,7 +229,6 @@ void test_transfers_both_ways_at_once(void **)
 	look_until({&a, &b}, [&] { return of_a.bytes[49'999] == 'w' && of_b.bytes[49'999] == 'w'; });
 }
 
-// More connections than are looked at one by one.
 // Who reads or is written to hears that more may come. Whoever finds one long write after the other done still looks
 // at what came, if not each time.
 void test_transfers_are_noticed(void **)
@@ -256,6 +255,7 @@ void test_transfers_are_noticed(void **)
 	assert_int_equal(a.came.size(), 1);
 }
 
+// More connections than are looked at one by one.
 void test_many_peers(void **)
 {
 	dice d(4);

@@ -25,8 +25,9 @@
 namespace pgas {
 namespace {
 
-constexpr uint64_t kNapLeastNs = 250'000, kNapMostNs = 10'000'000;
+constexpr uint64_t kNapLeastNs = 250'000, kNapLongNs = 1'000'000, kNapMostNs = 10'000'000;
 constexpr uint32_t kLooksForNothing = 1000; // about a millisecond
+constexpr int kFullMs = 1;                  // what waits to be sent mostly leaves when something comes, but not always
 constexpr int kAskMs = 100;                 // while something is awaited: silence must be noticed
 constexpr int kIdleMs = 1000;               // nothing is: only the stop matters, which rings
 constexpr uint64_t kSliceNs = 100'000;      // the shortest that Linux grants
@@ -51,18 +52,18 @@ bool serve(net_domain &d, int *timeout)
 		domain_ask_to_look(d.dom);
 	else if (std::exchange(d.ran, false) || completed)
 		domain_wake_sleepers(d.dom);
-	bool waits = !d.l->busy.empty();
-	for (const auto &c : d.l->channels)
-		waits = waits || (c && (c->asked_at || c->state == channel_state::greeting));
-	*timeout = waits ? kAskMs : kIdleMs;
-	if (moved || link_awake(*d.l) || !d.l->busy.empty())
+	if (moved || link_awake(*d.l))
 		return false;
+	const bool waits = std::ranges::any_of(
+		d.l->channels, [](const auto &c) { return c && (c->asked_at || c->state == channel_state::greeting); });
+	*timeout = !d.l->busy.empty() ? kFullMs : waits ? kAskMs : kIdleMs;
 	port &at = *d.l->at;
 	return !at.ops->arm || at.ops->arm(at);
 }
 
-// Short, so that peers are served soon after the application stops polling. Where that wakes up late there are more
-// threads than cores: then more rarely, or hundreds of such threads would keep the cores busy.
+// Short, so that peers are served soon after the application stops polling, and longer the longer it goes on polling:
+// where it has but one core each look costs it some microseconds. Where that wakes up late there are more threads than
+// cores: then more rarely, or hundreds of such threads would keep the cores busy.
 void nap(net_domain &d, uint64_t &length)
 {
 	pollfd f{d.wake_fd.get(), POLLIN, 0};
@@ -75,7 +76,7 @@ void nap(net_domain &d, uint64_t &length)
 	}
 	d.naps.store(false);
 	const uint64_t slept = pgas_now_ns() - before, late = slept > length ? slept - length : 0;
-	length = std::clamp(4 * late, kNapLeastNs, kNapMostNs);
+	length = std::clamp(4 * late, std::min(2 * length, kNapLongNs), kNapMostNs);
 }
 
 // Whoever computes on this core shall make room when something comes, and not at the end of his slice: Linux from 6.12
@@ -110,6 +111,8 @@ void *run(void *arg)
 			continue;
 		}
 		polled = now;
+		if (nap_ns <= kNapLongNs)
+			nap_ns = kNapLeastNs;
 		int timeout = 0;
 		if (serve(d, &timeout))
 			d.l->at->ops->wait(*d.l->at, timeout);

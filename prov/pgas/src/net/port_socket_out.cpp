@@ -12,7 +12,8 @@
 namespace pgas {
 namespace {
 
-constexpr size_t kPartsMost = 24; // of one sendmsg(): three for a record
+constexpr size_t kPartsMost = 24;  // of one sendmsg(): three for a record
+constexpr size_t kShortMost = 256; // bytes of a record that is copied together
 constexpr char kZeros[8] = {};
 
 // What is left of a record, in parts. The number of them.
@@ -32,13 +33,11 @@ size_t parts_of(const record_out &r, iovec *out)
 }
 
 // Bytes that the kernel took; 0: it has no room; negative: an error number.
-ssize_t push(const socket_line &l, iovec *parts, size_t n)
+template <class Call>
+ssize_t push(const Call &call)
 {
-	msghdr m{};
-	m.msg_iov = parts;
-	m.msg_iovlen = n;
 	for (;;) {
-		const ssize_t took = sendmsg(l.fd.get(), &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+		const ssize_t took = call(MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (took >= 0)
 			return took;
 		if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)
@@ -46,6 +45,33 @@ ssize_t push(const socket_line &l, iovec *parts, size_t n)
 		if (errno != EINTR)
 			return -errno;
 	}
+}
+
+ssize_t push_parts(const socket_line &l, iovec *parts, size_t n)
+{
+	msghdr m{};
+	m.msg_iov = parts;
+	m.msg_iovlen = n;
+	return push([&](int how) { return sendmsg(l.fd.get(), &m, how); });
+}
+
+// A short record in one piece: the kernel takes longer to look at a list of parts than this copy does.
+ssize_t push_short(const socket_line &l, const record_out &r)
+{
+	char all[kShortMost];
+	memcpy(all, r.head, r.head_len);
+	if (r.len)
+		memcpy(all + r.head_len, r.bytes, r.len);
+	memset(all + r.head_len + r.len, 0, r.pad);
+	return push([&](int how) { return send(l.fd.get(), all, r.all(), how); });
+}
+
+ssize_t push_whole(const socket_line &l, const record_out &r)
+{
+	if (r.all() <= kShortMost) [[likely]]
+		return push_short(l, r);
+	iovec parts[3];
+	return push_parts(l, parts, parts_of(r, parts));
 }
 
 void gone(socket_port &p, socket_line &l, const record_out &r)
@@ -66,8 +92,7 @@ void broken(socket_port &p, socket_line &l, int err)
 int line_send(socket_port &p, socket_line &l, record_out &r)
 {
 	if (l.out.empty()) [[likely]] {
-		iovec parts[3];
-		const ssize_t took = push(l, parts, parts_of(r, parts));
+		const ssize_t took = push_whole(l, r);
 		if (took < 0) [[unlikely]] {
 			broken(p, l, static_cast<int>(-took));
 			return -FI_ECONNRESET;
@@ -90,7 +115,7 @@ void line_flush(socket_port &p, socket_line &l)
 			n += parts_of(*r, parts + n);
 			asked += r->all() - r->gone;
 		}
-		const ssize_t took = push(l, parts, n);
+		const ssize_t took = push_parts(l, parts, n);
 		if (took < 0) {
 			broken(p, l, static_cast<int>(-took));
 			return;
