@@ -106,7 +106,7 @@ int pair_of_hosts::open(const arguments &a, const std::string &folder)
 	}
 	const std::string tools = BENCH_SOURCE_DIR "/../tests/hosts";
 	setenv("FAKEHOSTS_DIR", (folder + "/hosts").c_str(), 1);
-	const words up{tools + "/fakehosts", "up", "2", "--owner", std::to_string(getpid())};
+	const words up{tools + "/fakehosts", "up", "2", "--cpus", "2", "--owner", std::to_string(getpid())};
 	if (const int status = system(bench::shell_quoted(up).c_str()); status != 0)
 		return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 	tool = tools + "/fakehosts";

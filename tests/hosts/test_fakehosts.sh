@@ -90,6 +90,20 @@ fi
 wait 2>/dev/null
 "$hosts" down
 
+# as many CPUs as there are, dealt out; one more than there are, shared
+cpus_of() { "$hosts" exec "$1" sh -c 'taskset -cp $$' | sed 's/.*: //'; }
+all=$(taskset -cp $$ | sed 's/.*: //')
+if [ "$(nproc)" -ge 2 ]; then
+	good "$hosts" up 2 --cpus 1 --owner $$
+	[ "$(cpus_of h1)" = "${all%%[-,]*}" ] && [ "$("$hosts" exec h2 nproc)" = 1 ] && [ "$(cpus_of h1)" != "$(cpus_of h2)" ]
+	check "CPUs of their own: h1 $(cpus_of h1), h2 $(cpus_of h2), of $all"
+	good "$hosts" down
+fi
+good "$hosts" up 2 --cpus "$(nproc)" --owner $$
+[ "$(cpus_of h1)" = "$all" ] && [ "$(cpus_of h2)" = "$all" ]
+check "all of them for both where they do not suffice"
+good "$hosts" down
+
 if "$hosts" can --ipv6 2>/dev/null; then
 	good "$hosts" up 2 --ipv6 --two --decoy --owner $$
 	reached h1 h2 && reached h2 fd89::1
