@@ -27,7 +27,7 @@ coll_event *g_spare_events;
 bool finish(gasneti_op *op, const char *)
 {
 	auto *event = static_cast<coll_event *>(op);
-	if (PGAS_UNLIKELY(g.far)) // what others put here may be for us to do; runs no handler
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&g.serves))) // what others put here may be for us to do; runs no handler
 		g.net.ops->progress(g.net.domain);
 	const bool over = teams::finished(event->operation);
 	if (!teams::under_way())

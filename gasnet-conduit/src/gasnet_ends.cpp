@@ -41,6 +41,7 @@ void publish(const gasneti_endpoint &ep)
 	p->bytes = s->bytes;
 	p->offset = s->kind ? p->address - s->region.at : 0;
 	p->handle = s->handle;
+	p->outside = !s->carved;
 	pgas_store_release(&p->state, kPublished); // pairs with load_acquire in read_place()
 }
 
@@ -48,7 +49,7 @@ void publish(const gasneti_endpoint &ep)
 bool read_place(gasnet_node_t node, gex_EP_Index_t index, published &out)
 {
 	published *const p = own_place(index);
-	if (const uint64_t window = gasneti_windows[node]) {
+	if (const uint64_t window = g_windows[node]) {
 		const auto *there = reinterpret_cast<const published *>(reinterpret_cast<uintptr_t>(p) + window);
 		if (pgas_load_acquire(&there->state) != kPublished) // pairs with store_release in publish()
 			return false;
@@ -70,15 +71,18 @@ void learn_first_segments(const gasneti_team &tm)
 	for (gex_Rank_t rank = 0; rank < tm.size; rank++) {
 		gasnet_seginfo_t &known = g.segments[tm.jobranks[rank]];
 		published what;
-		if (!known.size && read_place(tm.jobranks[rank], 0, what))
-			known = {reinterpret_cast<void *>(what.address), what.bytes};
+		if (known.size || !read_place(tm.jobranks[rank], 0, what))
+			continue;
+		known = {reinterpret_cast<void *>(what.address), what.bytes};
+		if (what.outside)
+			node_is_outside(tm.jobranks[rank]);
 	}
 }
 
 // Does asking for it need a wire?
 bool is_known(gasnet_node_t node, gex_EP_Index_t index)
 {
-	return gasneti_windows[node] || g_ends.count(uint64_t{node} * GASNET_MAXEPS + index);
+	return g_windows[node] || g_ends.count(uint64_t{node} * GASNET_MAXEPS + index);
 }
 
 struct bounds {
@@ -97,6 +101,29 @@ bounds find_bounds(gasnet_node_t node, gex_EP_Index_t index)
 	const pgas::mutex_holder alone(kinds_mutex, kThreads);
 	const peer_end *end = find_end(node, index);
 	return end ? bounds{reinterpret_cast<void *>(end->what.address), end->what.bytes} : bounds{};
+}
+
+// Memory that others cannot map is theirs with this node's help, where the system forbids them to touch a process.
+void serve_others()
+{
+	pgas_store_relaxed(&g.serves, true);
+	polls_update();
+}
+
+// Memory that is not of the region has a key of its own, and no window.
+int bind_first(const made_segment &s)
+{
+	const gasnet_node_t me = gasneti_front.mynode;
+	if (!s.carved) {
+		const int rc = fi_mr_reg(g.net.domain, s.address, s.bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
+					 kOutsideKey, 0, &g_endpoint.mr, nullptr);
+		if (rc != 0)
+			return rc;
+	}
+	g.segments[me] = {s.address, s.bytes};
+	if (!s.carved)
+		node_is_outside(me);
+	return 0;
 }
 
 } // namespace
@@ -202,13 +229,11 @@ extern "C" int gex_EP_BindSegment(gex_EP_t ep, gex_Segment_t segment, gex_Flags_
 	auto *s = static_cast<made_segment *>(segment);
 	int rc = 0;
 	if (ep == &g_endpoint) {
-		if (!s->carved)
-			return refuse(
-				GASNET_ERR_BAD_ARG,
-				"gex_EP_BindSegment: the first endpoint's segment is one that gex_Segment_Create "
-				"allocates as GEX_MK_HOST before there is another, or that of gex_Segment_Attach; "
-				"gex_EP_Create makes an endpoint for this one");
-		g.segments[gasneti_front.mynode] = {s->address, s->bytes};
+		if (s->kind)
+			return refuse(GASNET_ERR_BAD_ARG,
+				      "gex_EP_BindSegment: the first endpoint's segment is host memory; "
+				      "gex_EP_Create makes an endpoint for memory of a device");
+		rc = bind_first(*s);
 	} else if (!s->kind) {
 		rc = fi_mr_reg(g.net.domain, s->address, s->bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
 			       segment_key(ep->index), 0, &ep->mr, nullptr);
@@ -217,6 +242,8 @@ extern "C" int gex_EP_BindSegment(gex_EP_t ep, gex_Segment_t segment, gex_Flags_
 	}
 	if (rc != 0)
 		return refuse(GASNET_ERR_RESOURCE, "gex_EP_BindSegment: %zu bytes: %s", s->bytes, pgas_strerror(-rc));
+	if (!s->kind && !s->ours)
+		serve_others();
 	s->bound++;
 	pgas_store_release(&ep->segment, segment); // pairs with load_acquire in is_sound()
 	return GASNET_OK;

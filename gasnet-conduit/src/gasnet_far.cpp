@@ -49,13 +49,32 @@ ssize_t again(Call &&call)
 	}
 }
 
+// Where an address of a node lies: in its region, or in memory of the client.
+struct place {
+	uint64_t at, key;
+};
+place place_of(gasnet_node_t node, const void *address)
+{
+	const auto at = reinterpret_cast<uint64_t>(address);
+	if (is_outside(node)) {
+		const uint64_t offset = at - reinterpret_cast<uint64_t>(g.segments[node].addr);
+		if (offset < g.segments[node].size)
+			return {offset, kOutsideKey};
+	}
+	return {at, 0};
+}
+bool is_own_memory(gasnet_node_t node)
+{
+	return is_outside(node) && node == gasneti_front.mynode;
+}
+
 struct transfer {
 	iovec iov;
 	fi_rma_iov at;
 	fi_msg_rma m{};
 
-	transfer(const void *mine, uint64_t theirs, uint64_t key, size_t bytes, gasnet_node_t node)
-		: iov{const_cast<void *>(mine), bytes}, at{theirs, bytes, key}
+	transfer(const void *mine, place theirs, size_t bytes, gasnet_node_t node)
+		: iov{const_cast<void *>(mine), bytes}, at{theirs.at, bytes, theirs.key}
 	{
 		m.msg_iov = &iov;
 		m.iov_count = 1;
@@ -123,10 +142,10 @@ struct atomic_word {
 	fi_msg_atomic m{};
 
 	atomic_word(gasnet_node_t node, void *target, fi_datatype type, fi_op op, uint64_t v, uint64_t c, uint64_t *old)
-		: value(v),
-		  compare(c), in{&value, 1}, out{old, 1}, with{&compare, 1}, at{reinterpret_cast<uintptr_t>(target), 1,
-										0}
+		: value(v), compare(c), in{&value, 1}, out{old, 1}, with{&compare, 1}
 	{
+		const place there = place_of(node, target);
+		at = {there.at, 1, there.key};
 		m.msg_iov = &in;
 		m.iov_count = 1;
 		m.addr = node;
@@ -196,13 +215,13 @@ void far_word_try(gasnet_node_t node, uint64_t *mine) noexcept
 gasnet_handle_t far_put_key(gasnet_node_t node, uint64_t key, uint64_t offset, const void *src, size_t nbytes,
 			    gasneti_until until, int implicit) noexcept
 {
-	return put(node, transfer(src, offset, key, nbytes, node), until, implicit);
+	return put(node, transfer(src, {offset, key}, nbytes, node), until, implicit);
 }
 
 gasnet_handle_t far_get_key(void *dest, gasnet_node_t node, uint64_t key, uint64_t offset, size_t nbytes,
 			    gasneti_until until, int implicit) noexcept
 {
-	return get(node, transfer(dest, offset, key, nbytes, node), until, implicit);
+	return get(node, transfer(dest, {offset, key}, nbytes, node), until, implicit);
 }
 
 void far_order(gasnet_node_t node, uint64_t key, const void *bytes, size_t nbytes) noexcept
@@ -238,7 +257,11 @@ extern "C" gasnet_handle_t gasneti_put_far(gasnet_node_t node, void *dest, const
 	check_node("put", node);
 	if (!nbytes)
 		return GASNET_INVALID_HANDLE;
-	return put(node, transfer(src, reinterpret_cast<uintptr_t>(dest), 0, nbytes, node), until, implicit);
+	if (is_own_memory(node)) {
+		gasneti_put_here(dest, src, nbytes);
+		return GASNET_INVALID_HANDLE;
+	}
+	return put(node, transfer(src, place_of(node, dest), nbytes, node), until, implicit);
 }
 
 extern "C" gasnet_handle_t gasneti_get_far(void *dest, gasnet_node_t node, const void *src, size_t nbytes,
@@ -247,7 +270,11 @@ extern "C" gasnet_handle_t gasneti_get_far(void *dest, gasnet_node_t node, const
 	check_node("get", node);
 	if (!nbytes)
 		return GASNET_INVALID_HANDLE;
-	return get(node, transfer(dest, reinterpret_cast<uintptr_t>(src), 0, nbytes, node), until, implicit);
+	if (is_own_memory(node)) {
+		gasneti_get_here(dest, src, nbytes);
+		return GASNET_INVALID_HANDLE;
+	}
+	return get(node, transfer(dest, place_of(node, src), nbytes, node), until, implicit);
 }
 
 extern "C" void gasneti_memset_far(gasnet_node_t node, void *dest, int val, size_t nbytes) noexcept

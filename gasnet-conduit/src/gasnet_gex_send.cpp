@@ -64,7 +64,7 @@ int long_now(gasnet_node_t node, uint64_t word, const void *from, size_t nbytes,
 	const size_t head = long_head(m, word, args, to, nbytes);
 	fi_pgas_place place;
 	*done = false;
-	if (is_here(node) || !g_windows[node])
+	if (is_here(node) || !g_windows[node] || is_outside(node))
 		return GASNET_OK;
 	int rc = g.net.ops->message_claim(g.am, node, head, &place);
 	if (rc == -FI_EOPNOTSUPP)

@@ -314,7 +314,7 @@ struct image_event : gasneti_op {
 bool finish(gasneti_op *op, const char *)
 {
 	auto *event = static_cast<image_event *>(op);
-	if (PGAS_UNLIKELY(g.far)) // what others put here may be for us to do; runs no handler
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&g.serves))) // what others put here may be for us to do; runs no handler
 		g.net.ops->progress(g.net.domain);
 	bool over = false;
 	{

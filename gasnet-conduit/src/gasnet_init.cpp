@@ -224,7 +224,7 @@ void number_hosts(const std::vector<card> &cards, bool mapped)
 		if (!mapped && node != gasneti_front.mynode)
 			g_windows[node] = 0;
 	}
-	g.far = g.leaders.size() > 1;
+	g.far = g.serves = g.leaders.size() > 1;
 	for (const card &c : cards)
 		if (g.far && mapped)
 			g.host_names.push_back(c.name);

@@ -33,6 +33,7 @@ constexpr uint64_t segment_key(gex_EP_Index_t index)
 {
 	return kGateKey + index;
 }
+static_assert(segment_key(GASNET_MAXEPS) < kOutsideKey);
 
 struct device {
 	gex_MK_Class_t of;
@@ -78,7 +79,8 @@ struct published {
 	uint64_t address, bytes;
 	uint64_t offset; // in the region that the handle opens
 	devices::handle handle;
-	uint64_t unused[7];
+	uint64_t outside; // of the region: by kOutsideKey, when it is the first endpoint's
+	uint64_t unused[6];
 };
 static_assert(sizeof(published) == 192);
 constexpr uint64_t kPublished = 1;

@@ -30,6 +30,7 @@ team *new_world(bool pair)
 	t->face.size = gasneti_front.nodes;
 	memcpy(t->face.windows, gasneti_windows, sizeof(uint64_t) * t->face.size);
 	t->pair = pair;
+	windows_made(t->face.windows, g_jobranks, t->face.size);
 	return t;
 }
 
@@ -204,7 +205,7 @@ extern "C" int gex_Segment_QueryBound(gex_TM_t tm, gex_Rank_t rank, void **owner
 	if (owneraddr_p)
 		*owneraddr_p = s.addr;
 	if (localaddr_p) {
-		const uint64_t window = g_windows[node];
+		const uint64_t window = is_outside(node) ? 0 : g_windows[node];
 		const bool here = node == gasneti_front.mynode;
 		*localaddr_p = here ? s.addr : window ? static_cast<char *>(s.addr) + window : nullptr;
 	}

@@ -111,6 +111,11 @@ inline gasnet_node_t team_jobrank(const char *call, gex_TM_t tm, gex_Rank_t rank
 void objects_setup();            // by gasnet_init: the job's ranks are known
 void objects_segment_attached(); // this node's segment has its size
 
+// gasnet_outside.cpp: tables of windows that clients look at, by rank; a node that goes outside loses its place there
+void windows_made(uint64_t *windows, const gasnet_node_t *jobranks, size_t count);
+void windows_gone(uint64_t *windows);
+void node_is_outside(gasnet_node_t node);
+
 // gasnet_ends.cpp
 // gex_Segment_QueryBound through a pair
 int pair_query_bound(const char *call, gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p,

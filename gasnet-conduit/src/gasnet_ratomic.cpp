@@ -212,7 +212,9 @@ extern "C" gex_Event_t gasneti_ad_op(gex_AD_t ad, gex_DT_t dt, void *result, gex
 	check(d, dt, opcode);
 	const gasnet_node_t node =
 		team_jobrank("gex_AD_Op", flags & GEX_FLAG_RANK_IS_JOBRANK ? &g_world->face : d->tm, rank);
-	if (const uint64_t window = g_windows[node]) {
+	const bool own = node == gasneti_front.mynode && is_outside(node);
+	const uint64_t window = is_outside(node) ? 0 : g_windows[node];
+	if (window || own) {
 		op_here(dt, static_cast<char *>(target) + window, result, opcode, operand1, operand2);
 		return GEX_EVENT_INVALID;
 	}
@@ -236,13 +238,16 @@ extern "C" void gex_AD_Create(gex_AD_t *ad_p, gex_TM_t tm, gex_DT_t dt, gex_OP_t
 	d->dt = dt;
 	d->ops = ops;
 	d->flags = flags;
+	windows_made(reinterpret_cast<uint64_t *>(d + 1), tm->jobranks, tm->size);
 	*ad_p = reinterpret_cast<gex_AD_t>(d + 1);
 }
 
 extern "C" void gex_AD_Destroy(gex_AD_t ad) noexcept
 {
-	if (ad != GEX_AD_INVALID)
-		free(domain_of(ad));
+	if (ad == GEX_AD_INVALID)
+		return;
+	windows_gone(reinterpret_cast<uint64_t *>(ad));
+	free(domain_of(ad));
 }
 extern "C" gex_Flags_t gex_AD_QueryFlags(gex_AD_t ad) noexcept
 {

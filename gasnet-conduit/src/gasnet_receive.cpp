@@ -77,17 +77,18 @@ void handle(const fi_pgas_message &m)
 		fail("active messages: %s", pgas_strerror(e.err));
 }
 
-// Far nodes ask for work that any progress does, and a leader passes the barrier on.
-bool serve_far()
+// Others ask for work that any progress does, and a leader passes the barrier on.
+bool serve()
 {
 	const bool moved = g.net.ops->progress(g.net.domain) == 1;
-	barrier_pass_on();
+	if (g.far)
+		barrier_pass_on();
 	return moved;
 }
 
-void wait_turn_far(pgas_backoff *wait)
+void wait_turn_serving(pgas_backoff *wait)
 {
-	const bool served = serve_far();
+	const bool served = serve();
 	const bool moved = coll_progress() || served; // both have their turn
 	const bool handled = g.attached && !in_handler() && receive_some();
 	outbox_push();
@@ -112,7 +113,8 @@ void run_own(const char *message, size_t bytes) noexcept
 void polls_update() noexcept
 {
 	const pgas::mutex_holder alone(g_polls_mutex, kThreads);
-	const bool enter = barrier_wants_polls() || pgas::teams::under_way() || images_under_way() || tool_here();
+	const bool enter = barrier_wants_polls() || pgas::teams::under_way() || images_under_way() || tool_here() ||
+			   (pgas_load_relaxed(&g.serves) && !g.far);
 	const pgas_cq *look = enter ? &g_nothing : reinterpret_cast<pgas_cq *>(g.cq);
 	pgas_store_relaxed(&gasneti_front.arrivals, look);
 }
@@ -165,8 +167,8 @@ extern "C" int gasneti_poll(void) noexcept
 		return GASNET_ERR_NOT_INIT;
 	if (in_handler()) // a handler that polls: its own poll goes on when it returns
 		return GASNET_OK;
-	if (PGAS_UNLIKELY(g.far))
-		serve_far();
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&g.serves)))
+		serve();
 	coll_progress();
 	receive_some();
 	outbox_push();
@@ -180,8 +182,8 @@ extern "C" int gasneti_poll_first(void) noexcept
 
 extern "C" void gasneti_wait_turn(struct pgas_backoff *wait) noexcept
 {
-	if (PGAS_UNLIKELY(g.far))
-		return wait_turn_far(wait);
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&g.serves)))
+		return wait_turn_serving(wait);
 	if (PGAS_LIKELY(gasneti_nothing_arrived())) {
 		outbox_push();
 		wait_pause(wait);

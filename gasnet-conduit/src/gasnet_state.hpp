@@ -83,6 +83,8 @@ struct state {
 	std::vector<gasnet_seginfo_t> segments;
 	// Some node has no window here. Then "hosts" are sets of nodes that all have windows on each other.
 	bool far = false;
+	// Others need the progress of this node: it is far from some, or a segment is memory of the client.
+	bool serves = false;
 	std::vector<gasnet_node_t> host_of; // by node, numbered in the order of first nodes
 	std::vector<gasnet_node_t> leaders; // by host
 	// by node: the machine, numbered the same way, whether or not its nodes have windows on each other
@@ -105,6 +107,13 @@ extern uint64_t g_windows[GASNET_MAXNODES] __attribute__((visibility("hidden")))
 inline internal_memory *internal_of(gasnet_node_t node)
 {
 	return reinterpret_cast<internal_memory *>(g.base + g_windows[node]);
+}
+// gasnet_outside.cpp. By node: its first segment is memory of the client, outside of the region, by another key.
+extern uint8_t g_outside[GASNET_MAXNODES] __attribute__((visibility("hidden")));
+constexpr uint64_t kOutsideKey = 2 + GASNET_MAXEPS; // behind those of gasnet_kinds.hpp
+inline bool is_outside(gasnet_node_t node)
+{
+	return PGAS_UNLIKELY(pgas_load_relaxed(&g_outside[node]));
 }
 inline uint64_t provider_window(gasnet_node_t node)
 {

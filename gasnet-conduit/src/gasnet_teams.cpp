@@ -66,7 +66,10 @@ void team_ended(teams::team &t)
 {
 	if (&t == &g_world_core)
 		return;
-	free(std::exchange(static_cast<made_team &>(t).shown, nullptr));
+	gasnet::team *const shown = std::exchange(static_cast<made_team &>(t).shown, nullptr);
+	if (shown)
+		windows_gone(shown->face.windows);
+	free(shown);
 }
 void team_free(teams::team *t)
 {
@@ -131,6 +134,7 @@ gex_TM_t team_face(teams::team *core)
 	t->core = core;
 	if (!core->stride)
 		t->by_jobrank = team_sorted(jobranks + n, jobranks, n);
+	windows_made(t->face.windows, jobranks, n);
 	static_cast<made_team *>(core)->shown = t;
 	return &t->face;
 }

@@ -19,6 +19,7 @@ for program in gasnet_job gasnet_am gasnet_rma_test; do
 done
 far 2 gex_rma
 far 2 gex_bind
+far 2 gex_bind mixed
 far 2 gex_ad 50
 far 2 gasnet_job_par
 far 2 gasnet_am_parsync
@@ -26,7 +27,10 @@ far 2 gasnet_flood 100
 far 2 gasnet_threads
 far 2 gasnet_own_par
 FI_PGAS_RX_SLOTS=16 FI_PGAS_EAGER_COUNT=2 far 3 gasnet_flood 50
-unset FI_PGAS_MAP FI_PGAS_CMA
+unset FI_PGAS_MAP
+far 3 gex_bind # memory that is not mapped, at nodes that are
+far 3 gex_bind mixed
+unset FI_PGAS_CMA
 
 oshrun=$top/boot/oshrun # one machine plays the hosts, whatever hosts the nodes above were on
 export FI_PGAS_TEST_HOSTS=1 FI_PGAS_NET=auto:lo
@@ -36,6 +40,7 @@ far 3 gasnet_rma_test # explicit and implicit handles, lists
 far 2 gasnet_handles
 far 3 gex_rma
 far 3 gex_bind
+far 3 gex_bind mixed
 far 2 gex_rma_par
 far 3 gex_ad 50
 far 2 gasnet_am_par

@@ -20,6 +20,10 @@ for program in gasnet_job gasnet_am gasnet_rma_test gex_rma gex_ad gex_bind; do
 		run $nodes $program
 	done
 done
+for nodes in 1 2 3 8; do # memory that the client brings as the first segment, on all nodes and on every second
+	run $nodes gex_bind client
+	run $nodes gex_bind mixed
+done
 for program in gex_rma_par gex_ad_par gasnet_job_par gasnet_am_par gasnet_job_parsync gasnet_am_parsync; do
 	run 2 $program
 done
