@@ -104,6 +104,7 @@ extern "C" void gasneti_tool_facts(struct gasneti_tool_facts *out) noexcept
 {
 	const int64_t events = gasnett_getenv_int_withdefault("SHMEM_TRACE_EVENTS", kEvents, 1);
 	out->windows = g_windows;
+	out->outside = g_outside;
 	out->room = reinterpret_cast<char *>(g.base + kToolAt);
 	out->room_bytes = kInternalBytes - kToolAt;
 	out->threads = kThreads;

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define GASNETI_TOOL_VERSION 2u
+#define GASNETI_TOOL_VERSION 3u
 
 /* What a tool gives, by this name. */
 struct gasneti_tool {
@@ -29,7 +29,8 @@ struct gasneti_tool {
 extern PGAS_EXPORT const struct gasneti_tool gasneti_tool_is_here;
 
 struct gasneti_tool_facts {
-	const uint64_t *windows; /* by node, as gasneti_windows is without a tool */
+	const uint64_t *windows; /* by node, of what is the library's and, but for the next, of segments */
+	const uint8_t *outside;  /* by node: its segment has no window */
 	char *room; /* the tool's alone, at one address in all nodes; only what is touched becomes memory */
 	size_t room_bytes;
 	int threads; /* several may call at once */

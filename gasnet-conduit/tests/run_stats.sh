@@ -55,6 +55,9 @@ transfers
 grep -q '"near": {"messages": 0, "bytes": 0}, "far": {"messages": 128,' "$json"
 check "hosts over the link: all messages are far"
 
+rm -rf "$dir" # segments that nobody maps
+expect 0 'bound segments: 2 nodes: ok' "$oshrun" --stats="$dir" -n 2 "$tests/gex_bind" mixed
+
 rm -rf "$dir"
 expect 0 'GASNet statistics of .*gex_stats: 4 PEs on 1 host' "$oshrun" --stats="$dir" -n 4 "$tests/gex_stats"
 grep -q 'gex_stats: ok' "$work/out"

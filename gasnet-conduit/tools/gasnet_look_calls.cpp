@@ -139,7 +139,9 @@ namespace {
 // The window of a node that may be none; 0: ask the library.
 uint64_t window_of(gasnet_node_t node)
 {
-	return g.mine && node < gasneti_front.nodes ? g_facts.windows[node] : 0;
+	if (!g.mine || node >= gasneti_front.nodes || pgas_load_relaxed(&g_facts.outside[node]))
+		return 0;
+	return g_facts.windows[node];
 }
 
 int64_t node_of(gex_TM_t tm, gex_Rank_t rank)
