@@ -38,7 +38,7 @@ namespace gasnet {
 // multiples of every page size; memory where they are touched
 constexpr size_t kTeamsAt = size_t{2} << 20;
 #ifdef __SANITIZE_THREAD__
-constexpr size_t kInternalBytes = size_t{64} << 20; // it leaves a program a few GiB of addresses
+constexpr size_t kInternalBytes = size_t{128} << 20; // it leaves a program a few GiB of addresses
 #else
 constexpr size_t kInternalBytes = size_t{1} << 30;
 #endif

@@ -21,7 +21,7 @@ namespace pgas::teams {
 
 // A segment is kPieces of them; there is room for more than one, so that one is written while another is read.
 constexpr unsigned kPieces = 2, kSlots = 8;
-constexpr size_t kPieceBytes = 16 * 1024;
+constexpr size_t kPieceBytes = 32 * 1024;
 constexpr int kMostLevels = 20; // kMostRanks
 
 enum direction : int { onward = 0, back = 1 };
@@ -75,6 +75,14 @@ inline int member_at(const lane &l, int place)
 inline int place_of(const lane &l, int member)
 {
 	return l.place_of ? l.place_of[member] : member;
+}
+// Who is at the other end of one of my channels; mine: I send there.
+inline int other_end(const team &t, int lane, direction dir, int level, bool mine)
+{
+	const auto &order = t.channel->lanes[lane];
+	const int away = 1 << level;
+	const bool further = (dir == onward) == mine;
+	return member_at(order, (place_of(order, t.me) + (further ? away : t.size - away)) % t.size);
 }
 inline size_t slot_of(int channel, uint64_t number)
 {

@@ -308,11 +308,8 @@ size_t messages(const operation &op, size_t bytes)
 void through(operation &op, step &s, int lane, direction dir, int level, bool mine)
 {
 	team &t = *op.t;
-	const auto &order = t.channel->lanes[lane];
-	const int away = 1 << level, place = place_of(order, t.me);
-	const bool further = (dir == onward) == mine; // whoever is at the other end
 	const int channel = channel_of(t, lane, dir, level);
-	s.peer = member_at(order, (place + (further ? away : t.size - away)) % t.size);
+	s.peer = other_end(t, lane, dir, level, mine);
 	s.channel = static_cast<uint8_t>(channel);
 	uint64_t &taken = (mine ? t.channel->sent : t.channel->received)[channel];
 	s.number = taken + 1;

@@ -98,6 +98,47 @@ void add_hand_down(operation &op, const tree &at, int q, buffer acc)
 		add_send(op, at.lane, onward, high_level(q - at.r), mine, 0, kSegment);
 }
 
+// Is all of it there that this member needs to do its part of a short reduction to the base?
+constexpr uint64_t kAhead = 2; // messages: their lines travel while this one is folded
+bool may_reduce_at_once(const team &t, const tree &at, size_t bytes)
+{
+	const channels &c = *t.channel;
+	const int up = channel_of(t, at.lane, back, at.top);
+	if (at.r && !may_send(t, up, c.sent[up] + 1))
+		return false;
+	for (int level = 0; level < at.top; level++) {
+		const int from = channel_of(t, at.lane, back, level);
+		if (at.has_child(level) && !message_here(t, from, c.received[from] + 1, bytes))
+			return false;
+	}
+	return true;
+}
+
+// Members that follow one another mostly find it there: then no program is made. dest: of the base alone.
+void reduce_at_once(team &t, const tree &at, const folding &f, char *dest, const char *source, size_t bytes)
+{
+	channels &c = *t.channel;
+	alignas(kLine) char own[kLine];
+	char *const acc = at.r ? own : dest;
+	const char *left = source;
+	for (int level = 0; level < at.top; level++) {
+		if (!at.has_child(level))
+			continue;
+		const int from = channel_of(t, at.lane, back, level);
+		const uint64_t number = ++c.received[from];
+		alignas(kLine) char right[kLine]; // what lies beside a number does not lie as every type must
+		memcpy(right, message_here(t, from, number, bytes), bytes);
+		message_taken(t, other_end(t, at.lane, back, level, false), from, number);
+		__builtin_prefetch(message_line(t, from, number + kAhead));
+		f.into(f, acc, left, right, bytes / f.size);
+		left = acc;
+	}
+	if (!at.r)
+		return;
+	const int up = channel_of(t, at.lane, back, at.top);
+	send_message(t, other_end(t, at.lane, back, at.top, true), up, ++c.sent[up], left, bytes);
+}
+
 void fold_rows(const folding &f, void *out, const void *left, void *right, size_t elements)
 {
 	const void *rows[] = {left, right};
@@ -138,15 +179,20 @@ operation *start_reduce(team &t, const folding &f, void *dest, const void *sourc
 		return nullptr;
 	}
 	const engine_lock lock;
+	// without hosts that are out of order both lanes are in the order of members
+	const int lane = f.ordered && t.channel->lanes[0].member_at ? 1 : 0;
+	const int base = everywhere || f.ordered ? 0 : base_for(t, root);
+	const tree at(t, lane, base);
+	const int q = everywhere ? 0 : (place_of(t.channel->lanes[lane], root) - base + t.size) % t.size;
+	if (bytes <= kInline && !everywhere && !q && !b.all_in && !b.all_out && may_reduce_at_once(t, at, bytes)) {
+		reduce_at_once(t, at, f, static_cast<char *>(dest), static_cast<const char *>(source), bytes);
+		return nullptr;
+	}
 	const bounded within(t, b);
 	const size_t unit = f.size <= kPieceBytes ? kPieceBytes / f.size * f.size : kPieceBytes;
 	const size_t segment = f.size <= kPieceBytes ? kPieces * unit : f.size;
 	operation *op = new_operation(t, dest, source, bytes, unit, segment);
 	op->f = f;
-	// without hosts that are out of order both lanes are in the order of members
-	const int lane = f.ordered && t.channel->lanes[0].member_at ? 1 : 0;
-	const int base = everywhere || f.ordered ? 0 : base_for(t, root);
-	const tree at(t, lane, base);
 	const buffer acc = here ? buffer::dest : buffer::temp;
 	const size_t needed = std::min(segment, bytes);
 	if (f.size > unit)
@@ -155,7 +201,6 @@ operation *start_reduce(team &t, const folding &f, void *dest, const void *sourc
 		want_temp(*op, needed);
 	add_reduce(*op, at, acc);
 	if (!everywhere) {
-		const int q = (place_of(t.channel->lanes[lane], root) - base + t.size) % t.size;
 		add_hand_down(*op, at, q, acc);
 		return within.launch(op);
 	}
