@@ -18,13 +18,16 @@ extern "C" {
 
 /*
  * The message word, from its lowest bits on: handler (8 bits), number of arguments (8), kind (8), where the payload
- * begins in the message (8), rank of the sender (32). The library reads it by the functions of gasnet_message.hpp.
+ * begins in the message (8), rank of the sender (16), index of the endpoint that sends (8), and of that which receives
+ * (8). Both are 0 but through pairs. The library reads it by the functions of gasnet_message.hpp.
  */
 enum {
 	GASNETI_WORD_ARGS = 8, /* positions of the fields */
 	GASNETI_WORD_KIND = 16,
 	GASNETI_WORD_PAYLOAD = 24,
 	GASNETI_WORD_RANK = 32,
+	GASNETI_WORD_FROM = 48,
+	GASNETI_WORD_AT = 56,
 };
 /* Kinds. */
 enum {

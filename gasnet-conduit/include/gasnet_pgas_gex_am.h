@@ -106,7 +106,6 @@ static inline size_t gex_Token_MaxReplyLong(gex_Token_t token, const gex_Event_t
 /* --- the library's part ------------------------------------------------------------------------------------------- */
 
 /* These end the job when something is wrong, and return not 0 only where GEX_FLAG_IMMEDIATE allows it. */
-PGAS_EXPORT void gasneti_no_rank(gex_TM_t tm, gex_Rank_t rank) PGAS_NOEXCEPT __attribute__((noreturn, cold));
 PGAS_EXPORT int gasneti_gex_request_short(gasnet_node_t dest, const void *message, size_t bytes,
 					  gex_Flags_t flags) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasneti_gex_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
@@ -120,6 +119,16 @@ PGAS_EXPORT int gasneti_gex_reply_medium(gex_Token_t token, uint64_t word, const
 PGAS_EXPORT int gasneti_gex_reply_long(gex_Token_t token, uint64_t word, const void *from, size_t nbytes, void *to,
 				       const gex_AM_Arg_t *args, gex_Flags_t flags) PGAS_NOEXCEPT;
 
+/* The same through a pair of endpoints that are not both the first; or the rank does not exist. */
+PGAS_EXPORT int gasneti_pair_short(gex_TM_t tm, gex_Rank_t rank, const void *message, size_t bytes,
+				   gex_Flags_t flags) PGAS_NOEXCEPT;
+PGAS_EXPORT int gasneti_pair_medium(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *from, size_t nbytes,
+				    const gex_AM_Arg_t *args, gex_Flags_t flags) PGAS_NOEXCEPT;
+PGAS_EXPORT int gasneti_pair_long(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *from, size_t nbytes,
+				  void *to, const gex_AM_Arg_t *args, gex_Flags_t flags) PGAS_NOEXCEPT;
+PGAS_EXPORT gex_AM_SrcDesc_t gasneti_pair_prepare(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *client_buf,
+						  size_t least, size_t most, gex_Flags_t flags) PGAS_NOEXCEPT;
+
 /* The word has the number of arguments and the kind, and the handler from commit on. */
 PGAS_EXPORT gex_AM_SrcDesc_t gasneti_prepare_request(gasnet_node_t dest, uint64_t word, const void *client_buf,
 						     size_t least, size_t most, gex_Flags_t flags) PGAS_NOEXCEPT;
@@ -132,13 +141,6 @@ PGAS_EXPORT int gasneti_commit(gex_AM_SrcDesc_t sd, uint64_t word, size_t nbytes
 			       const gex_AM_Arg_t *args) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasneti_cancel(gex_AM_SrcDesc_t sd, unsigned int kind) PGAS_NOEXCEPT;
 
-PGAS_HOT gasnet_node_t gasneti_tm_node(gex_TM_t tm, gex_Rank_t rank)
-{
-	if (PGAS_UNLIKELY(rank >= tm->size))
-		gasneti_no_rank(tm, rank);
-	return tm->jobranks[rank];
-}
-
 PGAS_HOT void gasneti_lc_over(gex_Event_t *lc_opt)
 {
 	if ((uintptr_t)lc_opt > (uintptr_t)GEX_EVENT_GROUP)
@@ -148,12 +150,31 @@ PGAS_HOT void gasneti_lc_over(gex_Event_t *lc_opt)
 /* As gasneti_send_short. budget: 60 instructions, 75 with threads (paths.def: gex_am_short0, gex_am_short0_par) */
 PGAS_HOT int gasneti_gex_short(gex_TM_t tm, gex_Rank_t rank, const void *message, size_t bytes, gex_Flags_t flags)
 {
-	const gasnet_node_t dest = gasneti_tm_node(tm, rank);
+	gasnet_node_t dest;
+	if (PGAS_UNLIKELY(rank >= tm->size))
+		return gasneti_pair_short(tm, rank, message, bytes, flags);
+	dest = tm->jobranks[rank];
 	if (PGAS_UNLIKELY(!gasneti_nothing_arrived()))
 		gasneti_poll_first();
 	if (PGAS_LIKELY(pgas_hot_post(gasneti_front.am, message, bytes, bytes, NULL, 0, dest, GASNETI_THREADS)))
 		return 0;
 	return gasneti_gex_request_short(dest, message, bytes, flags);
+}
+
+PGAS_HOT int gasneti_gex_medium(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *from, size_t nbytes,
+				const gex_AM_Arg_t *args, gex_Flags_t flags)
+{
+	if (PGAS_UNLIKELY(rank >= tm->size))
+		return gasneti_pair_medium(tm, rank, word, from, nbytes, args, flags);
+	return gasneti_gex_request_medium(tm->jobranks[rank], word, from, nbytes, args, flags);
+}
+
+PGAS_HOT int gasneti_gex_long(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *from, size_t nbytes, void *to,
+			      const gex_AM_Arg_t *args, gex_Flags_t flags)
+{
+	if (PGAS_UNLIKELY(rank >= tm->size))
+		return gasneti_pair_long(tm, rank, word, from, nbytes, to, args, flags);
+	return gasneti_gex_request_long(tm->jobranks[rank], word, from, nbytes, to, args, flags);
 }
 
 /* --- negotiated payload ------------------------------------------------------------------------------------------- */
@@ -163,9 +184,12 @@ static inline gex_AM_SrcDesc_t gex_AM_PrepareRequestMedium(gex_TM_t tm, gex_Rank
 							   size_t least_payload, size_t most_payload,
 							   gex_Event_t *lc_opt, gex_Flags_t flags, unsigned int numargs)
 {
-	const gasnet_node_t dest = gasneti_tm_node(tm, rank);
 	const uint64_t word = GASNETI_WORD(0, numargs, GASNETI_MEDIUM), at = gasneti_slot_payload(numargs);
+	gasnet_node_t dest;
 	gasneti_lc_over(lc_opt);
+	if (PGAS_UNLIKELY(rank >= tm->size))
+		return gasneti_pair_prepare(tm, rank, word, client_buf, least_payload, most_payload, flags);
+	dest = tm->jobranks[rank];
 	if (!client_buf && numargs <= GASNETI_MAX_ARGS && PGAS_LIKELY(most_payload <= PGAS_SLOT_INLINE - at) &&
 	    PGAS_LIKELY(gasneti_nothing_arrived())) {
 		const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, GASNETI_THREADS);
@@ -179,10 +203,12 @@ static inline gex_AM_SrcDesc_t gex_AM_PrepareRequestLong(gex_TM_t tm, gex_Rank_t
 							 size_t least_payload, size_t most_payload, void *dest_addr,
 							 gex_Event_t *lc_opt, gex_Flags_t flags, unsigned int numargs)
 {
+	const uint64_t word = GASNETI_WORD(0, numargs, GASNETI_LONG);
 	(void)dest_addr;
 	gasneti_lc_over(lc_opt);
-	return gasneti_prepare_request(gasneti_tm_node(tm, rank), GASNETI_WORD(0, numargs, GASNETI_LONG), client_buf,
-				       least_payload, most_payload, flags);
+	if (PGAS_UNLIKELY(rank >= tm->size))
+		return gasneti_pair_prepare(tm, rank, word, client_buf, least_payload, most_payload, flags);
+	return gasneti_prepare_request(tm->jobranks[rank], word, client_buf, least_payload, most_payload, flags);
 }
 static inline gex_AM_SrcDesc_t gex_AM_PrepareReplyMedium(gex_Token_t token, const void *client_buf,
 							 size_t least_payload, size_t most_payload, gex_Event_t *lc_opt,
@@ -272,17 +298,16 @@ static inline int gex_AM_CancelReplyLong(gex_AM_SrcDesc_t sd, gex_Flags_t flags)
 						      gex_Flags_t flags GASNETI_P##n_arg)                              \
 	{                                                                                                              \
 		GASNETI_ARGS(n_arg) gasneti_lc_over(lc_opt);                                                           \
-		return gasneti_gex_request_medium(gasneti_tm_node(tm, rank),                                           \
-						  GASNETI_WORD(handler, n_arg, GASNETI_MEDIUM), source_addr, nbytes,   \
-						  GASNETI_ARGS_OF(n_arg), flags);                                      \
+		return gasneti_gex_medium(tm, rank, GASNETI_WORD(handler, n_arg, GASNETI_MEDIUM), source_addr, nbytes, \
+					  GASNETI_ARGS_OF(n_arg), flags);                                              \
 	}                                                                                                              \
 	static inline int gex_AM_RequestLong##n_arg(gex_TM_t tm, gex_Rank_t rank, gex_AM_Index_t handler,              \
 						    const void *source_addr, size_t nbytes, void *dest_addr,           \
 						    gex_Event_t *lc_opt, gex_Flags_t flags GASNETI_P##n_arg)           \
 	{                                                                                                              \
 		GASNETI_ARGS(n_arg) gasneti_lc_over(lc_opt);                                                           \
-		return gasneti_gex_request_long(gasneti_tm_node(tm, rank), GASNETI_WORD(handler, n_arg, GASNETI_LONG), \
-						source_addr, nbytes, dest_addr, GASNETI_ARGS_OF(n_arg), flags);        \
+		return gasneti_gex_long(tm, rank, GASNETI_WORD(handler, n_arg, GASNETI_LONG), source_addr, nbytes,     \
+					dest_addr, GASNETI_ARGS_OF(n_arg), flags);                                     \
 	}                                                                                                              \
 	static inline int gex_AM_ReplyShort##n_arg(gex_Token_t token, gex_AM_Index_t handler,                          \
 						   gex_Flags_t flags GASNETI_P##n_arg)                                 \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // From a message to its handler: 17 numbers of arguments, with and without a payload.
+#include "gasnet_kinds.hpp"
 #include "gasnet_message.hpp"
-#include "gasnet_objects.hpp"
 
 #include <cstdio>
 #include <cstring>
@@ -103,7 +103,38 @@ const char *words_of(gex_Flags_t flags, char (&text)[48])
 	char sent[48], registered[48];
 	fail("handler %u (%s) is registered for a %s with %u arguments; node %u sent it a %s with %zu", entry.gex_index,
 	     entry.gex_name ? entry.gex_name : "no name", words_of(entry.gex_flags, registered), entry.gex_nargs,
-	     word_rank(word), words_of(call_flags(word), sent), word_args(word));
+	     word_rank_of_pair(word), words_of(call_flags(word), sent), word_args(word));
+}
+
+// The handler that an endpoint beside the first has; where it has none of its own, the first one's.
+const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
+{
+	const uint8_t handler = word_handler(word);
+	for (const gasneti_endpoint *e : {&ep, const_cast<const gasneti_endpoint *>(&g_endpoint)})
+		if (pgas_load_acquire(&e->entries[handler].gex_fnptr)) // pairs with store_release in enter()
+			return e->entries[handler];
+	fail("message from node %u for handler %u of endpoint %u, which is not registered", word_rank_of_pair(word),
+	     handler, ep.index);
+}
+
+// The message came through a pair of endpoints. False: it makes no sense.
+[[gnu::cold]] bool through_pair(uint64_t word, gasneti_token &token, gasneti_handler_fn &fn)
+{
+	token.source = word_rank_of_pair(word);
+	token.from = static_cast<uint8_t>(word_from(word));
+	token.at = static_cast<uint8_t>(word_at(word));
+	if (token.source >= gasneti_front.nodes || token.from >= GASNET_MAXEPS || token.at >= GASNET_MAXEPS)
+		return false;
+	// pairs with store_release in gex_EP_Create()
+	const gasneti_endpoint *ep = pgas_load_acquire(&g_endpoints[token.at]);
+	if (!ep || !(ep->capabilities & GEX_EP_CAPABILITY_AM))
+		fail("message from node %u for endpoint %u, which %s", token.source, token.at,
+		     ep ? "was made without GEX_EP_CAPABILITY_AM" : "does not exist");
+	const gex_AM_Entry_t &entry = handler_at(*ep, word);
+	if (!fits(entry, word))
+		wrong_handler(entry, word);
+	fn = entry.gex_fnptr;
+	return true;
 }
 
 } // namespace
@@ -119,17 +150,25 @@ bool dispatch(const char *head, const char *message, size_t bytes) noexcept
 	const uint8_t handler = word_handler(word);
 	const size_t n = word_args(word);
 	const auto *args = reinterpret_cast<const arg *>(head + 8);
-	gasneti_token token{word_rank(word), !(word_kind(word) & GASNETI_REPLY), false,
-			    word_category(word) == GASNETI_LONG, handler};
-	if (token.source >= gasneti_front.nodes || bytes < 8 + 4 * n)
+	gasneti_token token{word_rank(word),
+			    !(word_kind(word) & GASNETI_REPLY),
+			    false,
+			    word_category(word) == GASNETI_LONG,
+			    handler,
+			    0,
+			    0};
+	if (bytes < 8 + 4 * n)
 		return false;
 	gasneti_handler_fn fn = pgas_load_acquire(&g.handlers[handler]); // pairs with store_release in enter()
-	if (PGAS_UNLIKELY(!fn)) {
+	if (PGAS_UNLIKELY(token.source >= gasneti_front.nodes)) {
+		if (!through_pair(word, token, fn))
+			return false;
+	} else if (PGAS_UNLIKELY(!fn)) {
 		library_message(handler, token.source, args, n);
 		return true;
-	}
-	if (PGAS_UNLIKELY(!fits(g_endpoint.entries[handler], word)))
+	} else if (PGAS_UNLIKELY(!fits(g_endpoint.entries[handler], word))) {
 		wrong_handler(g_endpoint.entries[handler], word);
+	}
 	switch (word_category(word)) {
 	case GASNETI_SHORT:
 		return run_short(fn, &token, args, n);

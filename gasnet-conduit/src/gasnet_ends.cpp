@@ -159,9 +159,20 @@ const team *pair_of(const char *call, gex_TM_t tm, gex_Rank_t rank)
 void no_member(const char *call, gex_TM_t tm, gex_Rank_t rank)
 {
 	const team *p = pair_of(call, tm, rank);
-	fail("%s: endpoint %u of this node, or %u of node %u, was made for puts and gets alone "
-	     "(GEX_EP_CAPABILITY_RMA)",
+	fail("%s: endpoint %u of this node, or %u of node %u, is not the first; others have no atomics, collectives "
+	     "and teams",
 	     call, p->local->index, p->remote, rank);
+}
+
+const team *able_pair_of(const char *call, gex_TM_t tm, gex_Rank_t rank, gex_EP_Capabilities_t what)
+{
+	const team *p = pair_of(call, tm, rank);
+	if (!(p->local->capabilities & what))
+		fail("%s: endpoint %u of this node was made without GEX_EP_CAPABILITY_%s", call, p->local->index,
+		     what == GEX_EP_CAPABILITY_RMA  ? "RMA"
+		     : what == GEX_EP_CAPABILITY_AM ? "AM"
+						    : "VIS");
+	return p;
 }
 
 int pair_query_bound(const char *call, gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p,
@@ -195,10 +206,12 @@ extern "C" int gex_EP_Create(gex_EP_t *ep_p, gex_Client_t client, gex_EP_Capabil
 {
 	if (!ep_p || client != &g_client || flags & ~GEX_FLAG_HINT_ACCEL_ALL)
 		return refuse(GASNET_ERR_BAD_ARG, "gex_EP_Create: an argument is wrong");
-	if (capabilities != GEX_EP_CAPABILITY_RMA)
+	constexpr gex_EP_Capabilities_t kPossible = GEX_EP_CAPABILITY_RMA | GEX_EP_CAPABILITY_AM |
+						    GEX_EP_CAPABILITY_VIS;
+	if (!capabilities || capabilities & ~kPossible)
 		return refuse(GASNET_ERR_BAD_ARG,
-			      "gex_EP_Create: capabilities 0x%x; endpoints beside the first have "
-			      "GEX_EP_CAPABILITY_RMA and no other",
+			      "gex_EP_Create: capabilities 0x%x; endpoints beside the first may have "
+			      "GEX_EP_CAPABILITY_RMA, _AM and _VIS",
 			      capabilities);
 	const pgas::mutex_holder alone(kinds_mutex, kThreads);
 	if (g_endpoint_count == GASNET_MAXEPS)
@@ -206,6 +219,7 @@ extern "C" int gex_EP_Create(gex_EP_t *ep_p, gex_Client_t client, gex_EP_Capabil
 			      GASNET_MAXEPS);
 	auto *ep = new gasneti_endpoint{};
 	ep->flags = flags;
+	ep->capabilities = capabilities;
 	ep->index = static_cast<gex_EP_Index_t>(g_endpoint_count);
 	pgas_store_release(&g_endpoints[g_endpoint_count++], ep); // pairs with load_acquire in is_sound()
 	*ep_p = ep;

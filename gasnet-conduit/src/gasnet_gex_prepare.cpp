@@ -25,7 +25,7 @@ struct descriptor : gasneti_srcdesc {
 	holds what;
 	gasnet_node_t node;
 	gasnet_token_t token; // of a reply
-	uint64_t fit;         // the message's word: number of arguments and kind; of a slot all but the handler
+	uint64_t fit;         // the message's word: arguments, kind and endpoints; of a slot all but the handler
 	size_t at;            // of the payload in the message
 	union {
 		struct pgas_hot_claim slot;
@@ -35,6 +35,8 @@ struct descriptor : gasneti_srcdesc {
 };
 __thread descriptor t_descriptor __attribute__((tls_model("initial-exec")));
 
+// What prepare alone knows.
+constexpr uint64_t kEndBits = word_with_ends(0xff, 0xff);
 // What prepare and commit must agree about.
 constexpr uint64_t kFitBits = uint64_t{0xff} << GASNETI_WORD_ARGS | uint64_t{0xff} << GASNETI_WORD_KIND;
 
@@ -191,7 +193,7 @@ int commit_buffer(descriptor &d, uint64_t word, size_t nbytes, void *to, const g
 		return d.token ? gex_reply_medium(d.token, word, d.addr, nbytes, args, now)
 			       : gex_request_medium(d.node, word, d.addr, nbytes, args, now);
 	}
-	check_gex_payload(d.node, word_kind(word), nbytes, to);
+	check_gex_payload(d.node, word, nbytes, to);
 	return d.token ? gex_reply_long(d.token, word, d.addr, nbytes, to, args, now)
 		       : gex_request_long(d.node, word, d.addr, nbytes, to, args, now);
 }
@@ -236,6 +238,7 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 	descriptor d = t_descriptor;
 	t_descriptor.what = holds::nothing;
 	const bool now = flags & GEX_FLAG_IMMEDIATE;
+	word += d.fit & kEndBits;
 	const int rc = d.what == holds::place ? commit_place(d, word, nbytes, args, now)
 					      : commit_buffer(d, word, nbytes, to, args, now);
 	if (rc) {
@@ -254,7 +257,7 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 [[gnu::noinline]] int commit_eager(descriptor &d, uint64_t word, size_t nbytes, gex_Flags_t flags,
 				   const gasnet_handlerarg_t *args) noexcept
 {
-	write_head(static_cast<char *>(d.place.buf), word, d.at, args);
+	write_head(static_cast<char *>(d.place.buf), word + (d.fit & kEndBits), d.at, args);
 	const int rc = g.net.ops->message_publish(g.am, &d.place, 8 + 4 * word_args(word), d.at + nbytes);
 	if (PGAS_UNLIKELY(rc == -FI_EAGAIN))
 		return commit_other(&d, word, nbytes, nullptr, flags, args);
@@ -318,6 +321,7 @@ extern "C" gex_AM_SrcDesc_t gasneti_prepare_reply(gex_Token_t token, uint64_t wo
 	descriptor &d = t_descriptor;
 	check_gex_reply(token, word_kind(word));
 	check_prepare(d, word, client_buf, least, most);
+	word += word_back(token);
 	d.node = token->source;
 	d.token = token;
 	if (hold_simple(d, word, client_buf, most))

@@ -54,6 +54,16 @@ int send_gex_reply(gasnet_token_t token, const void *head, size_t head_bytes, co
 	return token->replied ? GASNET_OK : GASNET_ERR_NOT_READY;
 }
 
+// The payload goes to the segment of the endpoint that gets the message.
+void put_long(gasnet_node_t node, uint64_t word, void *to, const void *from, size_t nbytes)
+{
+	if (PGAS_LIKELY(!word_at(word)))
+		return put_payload(node, to, from, nbytes);
+	const unsigned kind = word_kind(word);
+	put_payload_at(kind & GASNETI_REPLY ? reply_name(GASNETI_LONG) : request_name(GASNETI_LONG), node,
+		       word_at(word), to, from, nbytes);
+}
+
 // The payload of a long message must not be there when the message cannot follow: its slot is claimed first. Not where
 // the payload needs the target's help to get there, as on another host: that would wait with a slot in hand, so the
 // message waits for room behind its payload. GASNET_ERR_NOT_READY: no room, and nothing was done.
@@ -64,7 +74,7 @@ int long_now(gasnet_node_t node, uint64_t word, const void *from, size_t nbytes,
 	const size_t head = long_head(m, word, args, to, nbytes);
 	fi_pgas_place place;
 	*done = false;
-	if (is_here(node) || !g_windows[node] || is_outside(node))
+	if (is_here(node) || !g_windows[node] || is_outside(node) || word_at(word))
 		return GASNET_OK;
 	int rc = g.net.ops->message_claim(g.am, node, head, &place);
 	if (rc == -FI_EOPNOTSUPP)
@@ -101,14 +111,15 @@ void check_gex_reply(gasnet_token_t token, unsigned kind) noexcept
 		fail("%s: the second reply of one handler", call);
 }
 
-void check_gex_payload(gasnet_node_t node, unsigned kind, size_t nbytes, const void *to) noexcept
+// Whether it fits where an endpoint beside the first has its segment, its transfer says.
+void check_gex_payload(gasnet_node_t node, uint64_t word, size_t nbytes, const void *to) noexcept
 {
-	const unsigned category = kind & GASNETI_CATEGORY;
+	const unsigned kind = word_kind(word), category = word_category(word);
 	const char *call = kind & GASNETI_REPLY ? reply_name(category) : request_name(category);
 	if (nbytes > (category == GASNETI_MEDIUM ? gasneti_front.max_medium : GASNETI_MAX_LONG))
 		fail("%s: %zu bytes of payload; the most is gex_AM_Max%s, %zu", call, nbytes, call + strlen("gex_AM_"),
 		     category == GASNETI_MEDIUM ? size_t{gasneti_front.max_medium} : GASNETI_MAX_LONG);
-	if (category == GASNETI_LONG && !long_ok(node, to, nbytes))
+	if (category == GASNETI_LONG && !word_at(word) && !long_ok(node, to, nbytes))
 		fail("%s: %zu bytes at %p are not in the segment of node %u", call, nbytes, to, node);
 }
 
@@ -128,7 +139,7 @@ int gex_request_long(gasnet_node_t dest, uint64_t word, const void *from, size_t
 		if (const int err = long_now(dest, word, from, nbytes, to, args, &done); err || done)
 			return err;
 	// the payload first; the message's release orders it before the handler
-	put_payload(dest, to, from, nbytes);
+	put_long(dest, word, to, from, nbytes);
 	message_head m;
 	const size_t head = long_head(m, word, args, to, nbytes);
 	return send_waiting(dest, &m, head, nullptr, 0);
@@ -154,7 +165,7 @@ int gex_reply_long(gasnet_token_t token, uint64_t word, const void *from, size_t
 			return GASNET_OK;
 		}
 	}
-	put_payload(token->source, to, from, nbytes);
+	put_long(token->source, word, to, from, nbytes);
 	message_head m;
 	const size_t head = long_head(m, word, args, to, nbytes);
 	return send_gex_reply(token, &m, head, nullptr, 0, false);
@@ -163,11 +174,6 @@ int gex_reply_long(gasnet_token_t token, uint64_t word, const void *from, size_t
 } // namespace gasnet
 
 using namespace gasnet;
-
-extern "C" void gasneti_no_rank(gex_TM_t tm, gex_Rank_t rank) noexcept
-{
-	no_member("active message", tm, rank);
-}
 
 extern "C" int gasneti_gex_request_short(gasnet_node_t dest, const void *message, size_t bytes,
 					 gex_Flags_t flags) noexcept
@@ -182,7 +188,7 @@ namespace {
 				   const gasnet_handlerarg_t *args, gex_Flags_t flags)
 {
 	check_gex_request(GASNETI_MEDIUM);
-	check_gex_payload(dest, GASNETI_MEDIUM, nbytes, nullptr);
+	check_gex_payload(dest, word, nbytes, nullptr);
 	return gex_request_medium(dest, word, from, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
 }
 
@@ -201,7 +207,7 @@ extern "C" int gasneti_gex_request_long(gasnet_node_t dest, uint64_t word, const
 					const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
 {
 	check_gex_request(GASNETI_LONG);
-	check_gex_payload(dest, GASNETI_LONG, nbytes, to);
+	check_gex_payload(dest, word, nbytes, to);
 	gasnet_AMPoll();
 	return gex_request_long(dest, word, from, nbytes, to, args, flags & GEX_FLAG_IMMEDIATE);
 }
@@ -211,7 +217,7 @@ extern "C" int gasneti_gex_reply_short(gex_Token_t token, uint64_t word, const g
 {
 	check_gex_reply(token, GASNETI_SHORT);
 	message_head m;
-	const size_t head = put_args(m, word, args);
+	const size_t head = put_args(m, word + word_back(token), args);
 	return send_gex_reply(token, &m, head, nullptr, 0, flags & GEX_FLAG_IMMEDIATE);
 }
 
@@ -219,7 +225,8 @@ extern "C" int gasneti_gex_reply_medium(gex_Token_t token, uint64_t word, const 
 					const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
 {
 	check_gex_reply(token, GASNETI_MEDIUM);
-	check_gex_payload(token->source, word_kind(word), nbytes, nullptr);
+	word += word_back(token);
+	check_gex_payload(token->source, word, nbytes, nullptr);
 	return gex_reply_medium(token, word, from, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
 }
 
@@ -227,6 +234,53 @@ extern "C" int gasneti_gex_reply_long(gex_Token_t token, uint64_t word, const vo
 				      const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
 {
 	check_gex_reply(token, GASNETI_LONG);
-	check_gex_payload(token->source, word_kind(word), nbytes, to);
+	word += word_back(token);
+	check_gex_payload(token->source, word, nbytes, to);
 	return gex_reply_long(token, word, from, nbytes, to, args, flags & GEX_FLAG_IMMEDIATE);
+}
+
+// --- through pairs of endpoints --------------------------------------------------------------------------------------
+
+namespace {
+
+// What the word says of the way there.
+uint64_t ends_of(const char *call, gex_TM_t tm, gex_Rank_t rank)
+{
+	const team *p = able_pair_of(call, tm, rank, GEX_EP_CAPABILITY_AM);
+	return word_with_ends(p->local->index, p->remote);
+}
+
+} // namespace
+
+extern "C" int gasneti_pair_short(gex_TM_t tm, gex_Rank_t rank, const void *message, size_t bytes,
+				  gex_Flags_t flags) noexcept
+{
+	check_gex_request(GASNETI_SHORT);
+	message_head m;
+	memcpy(&m, message, bytes);
+	m.word += ends_of(request_name(GASNETI_SHORT), tm, rank);
+	gasnet_AMPoll();
+	return send_gex_request(rank, &m, bytes, nullptr, 0, flags & GEX_FLAG_IMMEDIATE);
+}
+
+extern "C" int gasneti_pair_medium(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *from, size_t nbytes,
+				   const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
+{
+	word += ends_of(request_name(GASNETI_MEDIUM), tm, rank);
+	gasnet_AMPoll();
+	return medium_other(rank, word, from, nbytes, args, flags);
+}
+
+extern "C" int gasneti_pair_long(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *from, size_t nbytes, void *to,
+				 const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
+{
+	word += ends_of(request_name(GASNETI_LONG), tm, rank);
+	return gasneti_gex_request_long(rank, word, from, nbytes, to, args, flags);
+}
+
+extern "C" gex_AM_SrcDesc_t gasneti_pair_prepare(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *client_buf,
+						 size_t least, size_t most, gex_Flags_t flags) noexcept
+{
+	word += ends_of("gex_AM_Prepare", tm, rank);
+	return gasneti_prepare_request(rank, word, client_buf, least, most, flags);
 }

@@ -7,10 +7,10 @@
 
 namespace gasnet {
 
-// These end the job when a client may not do what it does. kind: of the message's word.
+// These end the job when a client may not do what it does. kind: of the message's word, which names the endpoints, too.
 void check_gex_request(unsigned kind) noexcept;
 void check_gex_reply(gasnet_token_t token, unsigned kind) noexcept;
-void check_gex_payload(gasnet_node_t node, unsigned kind, size_t nbytes, const void *to) noexcept;
+void check_gex_payload(gasnet_node_t node, uint64_t word, size_t nbytes, const void *to) noexcept;
 
 int gex_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
 		       const gasnet_handlerarg_t *args, bool now) noexcept;

@@ -218,7 +218,7 @@ gex_Event_t pair_put(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, 
 		     int implicit) noexcept
 {
 	const char *const call = "gex_RMA_Put";
-	const team *p = pair_of(call, tm, rank);
+	const team *p = able_pair_of(call, tm, rank, GEX_EP_CAPABILITY_RMA);
 	auto *mine = static_cast<char *>(const_cast<void *>(src));
 	return run({call, true, rank, p->remote, static_cast<char *>(dest), mine, nbytes, until, implicit,
 		    local_device(call, *p->local, mine, nbytes)});
@@ -228,10 +228,26 @@ gex_Event_t pair_get(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, 
 		     int implicit) noexcept
 {
 	const char *const call = "gex_RMA_Get";
-	const team *p = pair_of(call, tm, rank);
+	const team *p = able_pair_of(call, tm, rank, GEX_EP_CAPABILITY_RMA);
 	auto *theirs = static_cast<char *>(const_cast<void *>(src));
 	return run({call, false, rank, p->remote, theirs, static_cast<char *>(dest), nbytes, until, implicit,
 		    local_device(call, *p->local, dest, nbytes)});
+}
+
+gex_Event_t pair_move(const char *call, bool put, const team *p, gex_Rank_t rank, void *theirs, void *mine,
+		      size_t nbytes) noexcept
+{
+	return run({call, put, rank, p->remote, static_cast<char *>(theirs), static_cast<char *>(mine), nbytes,
+		    GASNETI_TAKEN, 0, local_device(call, *p->local, mine, nbytes)});
+}
+
+// To this node it may come from the place where it goes.
+void put_payload_at(const char *call, gasnet_node_t node, gex_EP_Index_t index, void *to, const void *from,
+		    size_t nbytes) noexcept
+{
+	auto *mine = static_cast<char *>(const_cast<void *>(from));
+	if (node != gasneti_front.mynode || to != from)
+		run({call, true, node, index, static_cast<char *>(to), mine, nbytes, GASNETI_DONE, 0, nullptr});
 }
 
 } // namespace gasnet

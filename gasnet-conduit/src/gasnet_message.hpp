@@ -30,9 +30,23 @@ inline size_t word_payload(uint64_t word) // where it begins in the message
 {
 	return word >> GASNETI_WORD_PAYLOAD & 0xff;
 }
+// Where a pair's endpoints are named that is no rank of this job.
 inline gasnet_node_t word_rank(uint64_t word)
 {
 	return static_cast<gasnet_node_t>(word >> GASNETI_WORD_RANK);
+}
+static_assert(GASNET_MAXNODES <= 1u << (GASNETI_WORD_FROM - GASNETI_WORD_RANK) && GASNET_MAXEPS <= 0x100);
+inline gasnet_node_t word_rank_of_pair(uint64_t word)
+{
+	return word_rank(word) & 0xffff;
+}
+inline gex_EP_Index_t word_from(uint64_t word)
+{
+	return word >> GASNETI_WORD_FROM & 0xff;
+}
+inline gex_EP_Index_t word_at(uint64_t word)
+{
+	return word >> GASNETI_WORD_AT & 0xff;
 }
 // Fields to be added to a word that does not have them yet.
 constexpr uint64_t word_with_payload(size_t at)
@@ -42,6 +56,15 @@ constexpr uint64_t word_with_payload(size_t at)
 constexpr uint64_t word_with_rank(gasnet_node_t rank)
 {
 	return uint64_t{rank} << GASNETI_WORD_RANK;
+}
+constexpr uint64_t word_with_ends(gex_EP_Index_t from, gex_EP_Index_t at)
+{
+	return uint64_t{from} << GASNETI_WORD_FROM | uint64_t{at} << GASNETI_WORD_AT;
+}
+// A reply goes back where its request came from.
+inline uint64_t word_back(gasnet_token_t token)
+{
+	return word_with_ends(token->at, token->from);
 }
 
 // Puts one message into a node's ring: 0, -FI_EAGAIN when there is no room, or what is wrong. Not to this node.

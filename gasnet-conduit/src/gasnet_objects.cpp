@@ -89,6 +89,7 @@ void objects_setup()
 	teams_setup();
 	strcpy(g_client.name, "GASNET1");
 	g_client.flags = GEX_FLAG_USES_GASNET1;
+	g_endpoint.capabilities = GEX_EP_CAPABILITY_ALL;
 }
 
 void objects_segment_attached()

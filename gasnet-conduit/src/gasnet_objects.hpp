@@ -34,6 +34,7 @@ struct gasneti_endpoint {
 	gex_Flags_t flags;
 	gasneti_segment *segment; // or null
 	gex_EP_Index_t index;
+	gex_EP_Capabilities_t capabilities;
 	gasnet::team *pairs[GASNET_MAXEPS]; // with endpoints of others, by index; null: not asked for yet
 	fid_mr *mr;                         // of a host segment that is not the first one
 	gex_AM_Entry_t entries[256];        // of handlers; those of gasnet_attach have no name, and take anything
@@ -97,6 +98,8 @@ inline pgas::teams::team &core_of(const char *call, gex_TM_t tm)
 }
 // gasnet_ends.cpp: the pair of endpoints that tm is; ends the job when it is none, or the rank does not exist
 const team *pair_of(const char *call, gex_TM_t tm, gex_Rank_t rank);
+// the same, and our endpoint can do that
+const team *able_pair_of(const char *call, gex_TM_t tm, gex_Rank_t rank, gex_EP_Capabilities_t what);
 // the same: rank is not in the team, or a pair's endpoint cannot do that
 [[noreturn, gnu::cold]] void no_member(const char *call, gex_TM_t tm, gex_Rank_t rank);
 // The rank in the job, of a rank that exists; ends the job otherwise.
@@ -127,6 +130,12 @@ gex_Event_t pair_put(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, 
 		     int implicit) noexcept;
 gex_Event_t pair_get(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_t nbytes, gasneti_until until,
 		     int implicit) noexcept;
+// the same, of a vector, indexed or strided transfer
+gex_Event_t pair_move(const char *call, bool put, const team *p, gex_Rank_t rank, void *theirs, void *mine,
+		      size_t nbytes) noexcept;
+// the same: the payload of a long message, for the segment of an endpoint that is not the first
+void put_payload_at(const char *call, gasnet_node_t node, gex_EP_Index_t index, void *to, const void *from,
+		    size_t nbytes) noexcept;
 
 // gasnet_teams.cpp
 void teams_setup();                          // by gasnet_init: everybody's memory can be reached

@@ -135,7 +135,7 @@ extern "C" int gasneti_reply_short(gasnet_token_t token, uint64_t word, const ga
 	if (const int err = check_reply(token))
 		return err;
 	message_head m;
-	const size_t head = put_args(m, word, args);
+	const size_t head = put_args(m, word + word_back(token), args);
 	send_reply(token->source, &m, head, nullptr, 0);
 	return GASNET_OK;
 }
@@ -148,7 +148,7 @@ extern "C" int gasneti_reply_medium(gasnet_token_t token, uint64_t word, const v
 	if (const int err = check_reply(token))
 		return err;
 	message_head m;
-	const size_t head = medium_head(m, word, args, nbytes);
+	const size_t head = medium_head(m, word + word_back(token), args, nbytes);
 	send_reply(token->source, &m, head, from, nbytes);
 	return GASNET_OK;
 }
@@ -156,13 +156,13 @@ extern "C" int gasneti_reply_medium(gasnet_token_t token, uint64_t word, const v
 extern "C" int gasneti_reply_long(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes, void *to,
 				  const gasnet_handlerarg_t *args) noexcept
 {
-	if (token && !long_ok(token->source, to, nbytes))
+	if (token && (token->from || !long_ok(token->source, to, nbytes))) // GASNet-1 has one endpoint
 		return GASNET_ERR_BAD_ARG;
 	if (const int err = check_reply(token))
 		return err;
 	put_payload(token->source, to, from, nbytes);
 	message_head m;
-	const size_t head = long_head(m, word, args, to, nbytes);
+	const size_t head = long_head(m, word + word_back(token), args, to, nbytes);
 	send_reply(token->source, &m, head, nullptr, 0);
 	return GASNET_OK;
 }

@@ -252,4 +252,5 @@ struct gasneti_token {
 	bool replied;
 	bool is_long;
 	uint8_t handler;
+	uint8_t from, at; // indexes of the endpoints that sent, and got it
 };

@@ -88,17 +88,32 @@ struct mover {
 	gasnet_node_t node;
 	bool get;
 	const char *call;
+	const team *pair = nullptr; // of endpoints that are not both the first
 	gasnet_handle_t under_way = GASNET_INVALID_HANDLE;
 
+	gasnet_handle_t move(char *to, char *from, size_t n) const
+	{
+		if (PGAS_UNLIKELY(pair))
+			return get ? pair_move(call, false, pair, node, from, to, n)
+				   : pair_move(call, true, pair, node, to, from, n);
+		return get ? gasneti_get_some(to, node, from, n, GASNETI_TAKEN, 0)
+			   : gasneti_put_some(node, to, from, n, GASNETI_TAKEN, 0);
+	}
 	void operator()(char *to, char *from, size_t n)
 	{
-		const gasnet_handle_t h = get ? gasneti_get_some(to, node, from, n, GASNETI_TAKEN, 0)
-					      : gasneti_put_some(node, to, from, n, GASNETI_TAKEN, 0);
+		const gasnet_handle_t h = move(to, from, n);
 		if (h != GASNET_INVALID_HANDLE)
 			under_way = h;
 	}
 	~mover() { gasneti_sync_handle(under_way, call); }
 };
+
+mover mover_to(const char *call, gex_TM_t tm, gex_Rank_t rank, bool get)
+{
+	if (PGAS_LIKELY(rank < tm->size))
+		return {tm->jobranks[rank], get, call};
+	return {rank, get, call, able_pair_of(call, tm, rank, GEX_EP_CAPABILITY_VIS)};
+}
 
 void vector(mover move, size_t dstcount, const gasnet_memvec_t *dstlist, size_t srccount,
 	    const gasnet_memvec_t *srclist)
@@ -144,15 +159,19 @@ struct peer_completion {
 thread_local peer_completion t_completion;
 
 // The put is complete: its peer hears of it by a message that never waits.
-void tell_peer(gasnet_node_t node)
+void tell_peer(const mover &m)
 {
 	if (PGAS_LIKELY(!t_completion.handler))
 		return;
 	const peer_completion c = t_completion;
 	t_completion = {};
 	gasneti_token as_if{};
-	as_if.source = node;
+	as_if.source = m.node;
 	as_if.request = true;
+	if (m.pair) { // as if the peer had asked
+		as_if.from = static_cast<uint8_t>(m.pair->remote);
+		as_if.at = static_cast<uint8_t>(m.pair->local->index);
+	}
 	gasneti_reply_medium(&as_if, GASNETI_WORD(c.handler, 0, GASNETI_MEDIUM | GASNETI_REPLY), c.from, c.bytes,
 			     nullptr);
 }
@@ -175,17 +194,16 @@ extern "C" void gex_VIS_SetPeerCompletionHandler(gex_AM_Index_t handler, const v
 extern "C" int gex_VIS_VectorGetBlocking(gex_TM_t tm, size_t dstcount, gex_Memvec_t const dstlist[], gex_Rank_t srcrank,
 					 size_t srccount, gex_Memvec_t const srclist[], gex_Flags_t) noexcept
 {
-	vector({team_jobrank("gex_VIS_VectorGet", tm, srcrank), true, "gex_VIS_VectorGet"}, dstcount, memvec(dstlist),
-	       srccount, memvec(srclist));
+	vector(mover_to("gex_VIS_VectorGet", tm, srcrank, true), dstcount, memvec(dstlist), srccount, memvec(srclist));
 	return 0;
 }
 
 extern "C" int gex_VIS_VectorPutBlocking(gex_TM_t tm, gex_Rank_t dstrank, size_t dstcount, gex_Memvec_t const dstlist[],
 					 size_t srccount, gex_Memvec_t const srclist[], gex_Flags_t) noexcept
 {
-	const gasnet_node_t node = team_jobrank("gex_VIS_VectorPut", tm, dstrank);
-	vector({node, false, "gex_VIS_VectorPut"}, dstcount, memvec(dstlist), srccount, memvec(srclist));
-	tell_peer(node);
+	const mover to = mover_to("gex_VIS_VectorPut", tm, dstrank, false);
+	vector(to, dstcount, memvec(dstlist), srccount, memvec(srclist));
+	tell_peer(to);
 	return 0;
 }
 
@@ -193,8 +211,8 @@ extern "C" int gex_VIS_IndexedGetBlocking(gex_TM_t tm, size_t dstcount, void *co
 					  gex_Rank_t srcrank, size_t srccount, void *const srclist[], size_t srclen,
 					  gex_Flags_t) noexcept
 {
-	indexed({team_jobrank("gex_VIS_IndexedGet", tm, srcrank), true, "gex_VIS_IndexedGet"}, dstcount, dstlist,
-		dstlen, srccount, srclist, srclen);
+	indexed(mover_to("gex_VIS_IndexedGet", tm, srcrank, true), dstcount, dstlist, dstlen, srccount, srclist,
+		srclen);
 	return 0;
 }
 
@@ -202,9 +220,9 @@ extern "C" int gex_VIS_IndexedPutBlocking(gex_TM_t tm, gex_Rank_t dstrank, size_
 					  size_t dstlen, size_t srccount, void *const srclist[], size_t srclen,
 					  gex_Flags_t) noexcept
 {
-	const gasnet_node_t node = team_jobrank("gex_VIS_IndexedPut", tm, dstrank);
-	indexed({node, false, "gex_VIS_IndexedPut"}, dstcount, dstlist, dstlen, srccount, srclist, srclen);
-	tell_peer(node);
+	const mover to = mover_to("gex_VIS_IndexedPut", tm, dstrank, false);
+	indexed(to, dstcount, dstlist, dstlen, srccount, srclist, srclen);
+	tell_peer(to);
 	return 0;
 }
 
@@ -222,8 +240,8 @@ extern "C" int gex_VIS_StridedGetBlocking(gex_TM_t tm, void *dstaddr, const ptrd
 {
 	if (nothing(elemsz, count, stridelevels))
 		return 0;
-	strided({team_jobrank("gex_VIS_StridedGet", tm, srcrank), true, "gex_VIS_StridedGet"}, dstaddr, dststrides,
-		srcaddr, srcstrides, elemsz, count, stridelevels);
+	strided(mover_to("gex_VIS_StridedGet", tm, srcrank, true), dstaddr, dststrides, srcaddr, srcstrides, elemsz,
+		count, stridelevels);
 	return 0;
 }
 
@@ -234,11 +252,10 @@ extern "C" int gex_VIS_StridedPutBlocking(gex_TM_t tm, gex_Rank_t dstrank, void 
 	const bool empty = nothing(elemsz, count, stridelevels);
 	if (empty && !t_completion.handler)
 		return 0;
-	const gasnet_node_t node = team_jobrank("gex_VIS_StridedPut", tm, dstrank);
+	const mover to = mover_to("gex_VIS_StridedPut", tm, dstrank, false);
 	if (!empty)
-		strided({node, false, "gex_VIS_StridedPut"}, dstaddr, dststrides, srcaddr, srcstrides, elemsz, count,
-			stridelevels);
-	tell_peer(node);
+		strided(to, dstaddr, dststrides, srcaddr, srcstrides, elemsz, count, stridelevels);
+	tell_peer(to);
 	return 0;
 }
 

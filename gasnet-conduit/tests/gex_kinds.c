@@ -102,7 +102,7 @@ static void refusals(void)
 	CHECK(gex_Segment_Create(&segment, test_client, NULL, (uintptr_t)1 << 62, kinds[0], 0) == GASNET_ERR_RESOURCE);
 	CHECK(gex_Segment_Create(&segment, test_client, from, sizeof from, kinds[0], 0) == GASNET_ERR_RESOURCE);
 	CHECK(gex_EP_Create(&ep, test_client, 0, 0) == GASNET_ERR_BAD_ARG);
-	CHECK(gex_EP_Create(&ep, test_client, GEX_EP_CAPABILITY_RMA | GEX_EP_CAPABILITY_AM, 0) == GASNET_ERR_BAD_ARG);
+	CHECK(gex_EP_Create(&ep, test_client, GEX_EP_CAPABILITY_RMA | GEX_EP_CAPABILITY_AD, 0) == GASNET_ERR_BAD_ARG);
 	CHECK(gex_EP_BindSegment(eps[1], segments[2], 0) == GASNET_ERR_BAD_ARG);  /* it has one */
 	CHECK(gex_EP_BindSegment(test_ep, segments[1], 0) == GASNET_ERR_BAD_ARG); /* the first */
 	CHECK(gex_EP_BindSegment(eps[1], GEX_SEGMENT_INVALID, 0) == GASNET_ERR_BAD_ARG);
@@ -394,7 +394,7 @@ static void make_mistake(const char *what)
 	else if (strcmp(what, "no-node") == 0)
 		gex_RMA_GetBlocking(tm, from, nodes, bases[1], 8, 0);
 	else if (strcmp(what, "message") == 0)
-		gex_AM_RequestShort0(tm, next, 200, 0);
+		gex_AM_RequestShort0(gex_TM_Pair(eps[1], 1), next, 200, 0);
 	else if (strcmp(what, "barrier") == 0)
 		gex_Coll_BarrierBlocking(tm, 0);
 	printf("node %u: the mistake %s was not noticed\n", me, what);

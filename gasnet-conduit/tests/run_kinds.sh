@@ -38,7 +38,7 @@ done
 wrong 'gex_MK_Destroy: GEX_MK_HOST is no kind' emulated destroy-host
 wrong 'gex_TM_Pair: endpoint 33 of another process does not exist' emulated no-index
 wrong 'gex_RMA_Get: rank 2 of 2' emulated no-node
-wrong 'active message: endpoint 0 of this node, or 1 of node ., was made for puts and gets alone' emulated message
+wrong 'gex_AM_RequestShort: endpoint 1 of this node was made without GEX_EP_CAPABILITY_AM' emulated message
 wrong 'not a team (a pair' emulated barrier
 PGAS_CUDA_DRIVER=$work/nowhere.so expect 0 'gex_MK_Create: .*nowhere.so' \
 	"$top/gasnet-conduit/tests/gex_kinds" cuda no-driver

@@ -458,6 +458,15 @@ TOOL_NAME gex_AM_SrcDesc_t gasneti_prepare_request(gasnet_node_t dest, uint64_t 
 	return next(dest, word, client_buf, least, most, flags);
 }
 
+TOOL_NAME gex_AM_SrcDesc_t gasneti_pair_prepare(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *client_buf,
+						size_t least, size_t most, gex_Flags_t flags) noexcept
+{
+	NEXT(gasneti_pair_prepare);
+	const look here(call::gex_AM_Prepare, family::prepare);
+	t_prepared_for = rank;
+	return next(tm, rank, word, client_buf, least, most, flags);
+}
+
 TOOL_NAME gex_AM_SrcDesc_t gasneti_prepare_reply(gex_Token_t token, uint64_t word, const void *client_buf, size_t least,
 						 size_t most, gex_Flags_t flags) noexcept
 {
