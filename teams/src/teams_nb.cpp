@@ -74,14 +74,6 @@ bool send(operation &op, fiber &fib, step &s, const char *from, size_t bytes)
 	return true;
 }
 
-void fold_message(const operation &op, char *acc, const char *left, char *message, size_t bytes)
-{
-	alignas(64) char aligned[kLine]; // what lies beside a number does not lie as every type must
-	if (bytes <= kInline)
-		message = static_cast<char *>(memcpy(aligned, message, bytes));
-	op.f.into(op.f, acc, left, message, bytes / op.f.size);
-}
-
 bool receive(operation &op, fiber &fib, step &s, char *to, size_t bytes)
 {
 	do {
@@ -90,7 +82,7 @@ bool receive(operation &op, fiber &fib, step &s, char *to, size_t bytes)
 		if (!message)
 			return false;
 		if (s.what == act::fold)
-			fold_message(op, to + fib.done, base_of(op, fib, s.from) + fib.done, message, n);
+			fold_message(op.f, to + fib.done, base_of(op, fib, s.from) + fib.done, message, n);
 		else if (n)
 			memcpy(to + fib.done, message, n);
 		message_taken(*op.t, s.peer, s.channel, s.number++);

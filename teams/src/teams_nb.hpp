@@ -68,6 +68,14 @@ struct operation {
 	step steps[kMostSteps];
 };
 
+inline void fold_message(const folding &f, char *acc, const char *left, char *message, size_t bytes)
+{
+	alignas(kLine) char aligned[kLine]; // what lies beside a number does not lie as every type must
+	if (bytes <= kInline)
+		message = static_cast<char *>(memcpy(aligned, message, bytes));
+	f.into(f, acc, left, message, bytes / f.size);
+}
+
 // --- making programs -------------------------------------------------------------------------------------------------
 
 // A new one for a team of several, with everything but steps. The lock of the engine is held from here to launch().

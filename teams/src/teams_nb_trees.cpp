@@ -98,11 +98,13 @@ void add_hand_down(operation &op, const tree &at, int q, buffer acc)
 		add_send(op, at.lane, onward, high_level(q - at.r), mine, 0, kSegment);
 }
 
-// Is all of it there that this member needs to do its part of a short reduction to the base?
-constexpr uint64_t kAhead = 2; // messages: their lines travel while this one is folded
+// Is all of it there that this member needs to do its part of a reduction to the base? Of one message each; whoever is
+// between others has room for a line only.
 bool may_reduce_at_once(const team &t, const tree &at, size_t bytes)
 {
 	const channels &c = *t.channel;
+	if (bytes > (at.r && !at.is_leaf() ? kInline : kPieceBytes))
+		return false;
 	const int up = channel_of(t, at.lane, back, at.top);
 	if (at.r && !may_send(t, up, c.sent[up] + 1))
 		return false;
@@ -117,6 +119,7 @@ bool may_reduce_at_once(const team &t, const tree &at, size_t bytes)
 // Members that follow one another mostly find it there: then no program is made. dest: of the base alone.
 void reduce_at_once(team &t, const tree &at, const folding &f, char *dest, const char *source, size_t bytes)
 {
+	constexpr uint64_t kAhead = 2; // messages: their lines travel while this one is folded
 	channels &c = *t.channel;
 	alignas(kLine) char own[kLine];
 	char *const acc = at.r ? own : dest;
@@ -126,11 +129,9 @@ void reduce_at_once(team &t, const tree &at, const folding &f, char *dest, const
 			continue;
 		const int from = channel_of(t, at.lane, back, level);
 		const uint64_t number = ++c.received[from];
-		alignas(kLine) char right[kLine]; // what lies beside a number does not lie as every type must
-		memcpy(right, message_here(t, from, number, bytes), bytes);
+		fold_message(f, acc, left, message_here(t, from, number, bytes), bytes);
 		message_taken(t, other_end(t, at.lane, back, level, false), from, number);
 		__builtin_prefetch(message_line(t, from, number + kAhead));
-		f.into(f, acc, left, right, bytes / f.size);
 		left = acc;
 	}
 	if (!at.r)
@@ -184,7 +185,7 @@ operation *start_reduce(team &t, const folding &f, void *dest, const void *sourc
 	const int base = everywhere || f.ordered ? 0 : base_for(t, root);
 	const tree at(t, lane, base);
 	const int q = everywhere ? 0 : (place_of(t.channel->lanes[lane], root) - base + t.size) % t.size;
-	if (bytes <= kInline && !everywhere && !q && !b.all_in && !b.all_out && may_reduce_at_once(t, at, bytes)) {
+	if (!everywhere && !q && !b.all_in && !b.all_out && may_reduce_at_once(t, at, bytes)) {
 		reduce_at_once(t, at, f, static_cast<char *>(dest), static_cast<const char *>(source), bytes);
 		return nullptr;
 	}
