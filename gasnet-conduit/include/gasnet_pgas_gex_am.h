@@ -135,6 +135,9 @@ PGAS_EXPORT gex_AM_SrcDesc_t gasneti_prepare_request(gasnet_node_t dest, uint64_
 /* Of a medium message that goes into the slot that was just claimed; the word has the payload's place, too. */
 PGAS_EXPORT gex_AM_SrcDesc_t gasneti_prepare_slot(struct pgas_slot *slot, const struct pgas_peer_hot *peer, uint64_t at,
 						  uint64_t word, size_t most) PGAS_NOEXCEPT;
+/* The same, when it goes into that slot's annex; where its payload begins is the library's affair. */
+PGAS_EXPORT gex_AM_SrcDesc_t gasneti_prepare_annex(struct pgas_slot *slot, const struct pgas_peer_hot *peer,
+						   uint64_t at, uint64_t word, size_t most) PGAS_NOEXCEPT;
 PGAS_EXPORT gex_AM_SrcDesc_t gasneti_prepare_reply(gex_Token_t token, uint64_t word, const void *client_buf,
 						   size_t least, size_t most, gex_Flags_t flags) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasneti_commit(gex_AM_SrcDesc_t sd, uint64_t word, size_t nbytes, void *to, gex_Flags_t flags,
@@ -179,6 +182,9 @@ PGAS_HOT int gasneti_gex_long(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const
 
 /* --- negotiated payload ------------------------------------------------------------------------------------------- */
 
+/* What an annex takes behind the head of any message. */
+#define GASNETI_ANNEX_PAYLOAD (PGAS_ANNEX_BYTES - (8 + 4 * GASNETI_MAX_ARGS + 8))
+
 /* budget: with commit 120 instructions for up to 80 bytes, 150 with threads (paths.def: gex_am_prepare_64) */
 static inline gex_AM_SrcDesc_t gex_AM_PrepareRequestMedium(gex_TM_t tm, gex_Rank_t rank, const void *client_buf,
 							   size_t least_payload, size_t most_payload,
@@ -190,12 +196,15 @@ static inline gex_AM_SrcDesc_t gex_AM_PrepareRequestMedium(gex_TM_t tm, gex_Rank
 	if (PGAS_UNLIKELY(rank >= tm->size))
 		return gasneti_pair_prepare(tm, rank, word, client_buf, least_payload, most_payload, flags);
 	dest = tm->jobranks[rank];
-	if (!client_buf && numargs <= GASNETI_MAX_ARGS && PGAS_LIKELY(most_payload <= PGAS_SLOT_INLINE - at) &&
+	if (!client_buf && numargs <= GASNETI_MAX_ARGS && PGAS_LIKELY(most_payload <= GASNETI_ANNEX_PAYLOAD) &&
 	    PGAS_LIKELY(gasneti_nothing_arrived())) {
 		const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, GASNETI_THREADS);
-		if (PGAS_LIKELY(c.slot))
-			return gasneti_prepare_slot(c.slot, c.peer, c.at, word | at << GASNETI_WORD_PAYLOAD,
-						    most_payload);
+		if (PGAS_LIKELY(c.slot)) {
+			if (PGAS_LIKELY(most_payload <= PGAS_SLOT_INLINE - at))
+				return gasneti_prepare_slot(c.slot, c.peer, c.at, word | at << GASNETI_WORD_PAYLOAD,
+							    most_payload);
+			return gasneti_prepare_annex(c.slot, c.peer, c.at, word, most_payload);
+		}
 	}
 	return gasneti_prepare_request(dest, word, client_buf, least_payload, most_payload, flags);
 }

@@ -4,7 +4,8 @@
 // cancel it holds one of
 //
 //   slot     a slot of the target's ring, claimed inline          client   nothing: the buffer is the client's
-//   place    a slot or eager buffer, claimed by the provider      own      a buffer of ours
+//   annex    the same, and the payload goes into its annex        own      a buffer of ours
+//   place    a slot or eager buffer, claimed by the provider
 //
 // No handler runs in between in that thread; but commit may run some, which may prepare replies, so it takes what the
 // descriptor holds out of it first.
@@ -17,7 +18,7 @@
 namespace gasnet {
 namespace {
 
-enum class holds : uint8_t { nothing, slot, place, own, client };
+enum class holds : uint8_t { nothing, slot, annex, place, own, client };
 
 constexpr size_t kOwnHead = 96; // in front of the payload in a buffer of ours: the message's head
 
@@ -219,6 +220,14 @@ template <bool has_args>
 	return commit_slot_here<true>(d, word, nbytes, args);
 }
 
+[[gnu::noinline]] int commit_annex(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handlerarg_t *args)
+{
+	d.what = holds::nothing;
+	publish_annex(d.slot, pgas_slot_annex(d.slot.peer->ring, d.slot.slot), d.fit | word_handler(word), nbytes,
+		      args);
+	return GASNET_OK;
+}
+
 void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 {
 	const descriptor &d = t_descriptor;
@@ -289,6 +298,23 @@ extern "C" gex_AM_SrcDesc_t gasneti_prepare_slot(struct pgas_slot *slot, const s
 	return &d;
 }
 
+extern "C" gex_AM_SrcDesc_t gasneti_prepare_annex(struct pgas_slot *slot, const struct pgas_peer_hot *peer, uint64_t at,
+						  uint64_t word, size_t most) noexcept
+{
+	descriptor &d = t_descriptor;
+	if (PGAS_UNLIKELY(d.what != holds::nothing))
+		nested(word);
+	d.what = holds::annex;
+	d.slot.slot = slot;
+	d.slot.peer = peer;
+	d.slot.at = at;
+	d.at = eager_payload_at(word_args(word));
+	d.fit = gasneti_front.word + word + word_with_payload(d.at);
+	d.addr = pgas_slot_annex(peer->ring, slot) + d.at;
+	d.size = most;
+	return &d;
+}
+
 extern "C" gex_AM_SrcDesc_t gasneti_prepare_request(gasnet_node_t dest, uint64_t word, const void *client_buf,
 						    size_t least, size_t most, gex_Flags_t flags) noexcept
 {
@@ -340,6 +366,8 @@ extern "C" int gasneti_commit(gex_AM_SrcDesc_t sd, uint64_t word, size_t nbytes,
 	auto &d = *static_cast<descriptor *>(sd);
 	const bool fits = !((word ^ d.fit) & kFitBits) && nbytes <= d.size;
 	if (PGAS_UNLIKELY(d.what != holds::slot || !fits)) {
+		if (d.what == holds::annex && fits)
+			return commit_annex(d, word, nbytes, args);
 		if (d.what == holds::place && fits && !d.token)
 			return commit_eager(d, word, nbytes, flags, args);
 		return commit_other(sd, word, nbytes, to, flags, args);
@@ -356,6 +384,7 @@ extern "C" int gasneti_cancel(gex_AM_SrcDesc_t sd, unsigned int kind) noexcept
 		return GASNET_ERR_BAD_ARG;
 	switch (std::exchange(d.what, holds::nothing)) {
 	case holds::slot:
+	case holds::annex:
 		pgas_hot_describe(&d.slot, 0, PGAS_KIND_NOTHING, 0);
 		pgas_hot_publish(&d.slot);
 		break;

@@ -79,6 +79,21 @@ bool long_ok(gasnet_node_t node, const void *to, size_t nbytes) noexcept
 	return node_ok(node) && nbytes <= GASNETI_MAX_LONG && (!nbytes || in_segment(node, to, nbytes));
 }
 
+bool post_annex(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+		const gasnet_handlerarg_t *args) noexcept
+{
+	const size_t at = eager_payload_at(word_args(word));
+	if (nbytes > PGAS_ANNEX_BYTES - at)
+		return false;
+	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads);
+	if (PGAS_UNLIKELY(!c.slot))
+		return false;
+	char *const annex = pgas_slot_annex(c.peer->ring, c.slot);
+	memcpy(annex + at, from, nbytes);
+	publish_annex(c, annex, word + gasneti_front.word + word_with_payload(at), nbytes, args);
+	return true;
+}
+
 } // namespace gasnet
 
 using namespace gasnet;

@@ -64,6 +64,27 @@ inline size_t medium_head(message_head &m, uint64_t word, const gasnet_handlerar
 	return at;
 }
 
+// The message in a claimed slot's annex, whose payload is there already: what the handler is called with goes in front
+// of it, and into the slot too, because that is read first.
+inline void publish_annex(const struct pgas_hot_claim &c, char *annex, uint64_t word, size_t nbytes,
+			  const gasnet_handlerarg_t *args)
+{
+	const size_t n = word_args(word);
+	pgas_hot_describe(&c, word_payload(word) + nbytes, PGAS_KIND_MSG, PGAS_SLOT_ANNEX);
+	c.slot->head_bytes = 8 + 4 * n;
+	memcpy(c.slot->payload, &word, sizeof word);
+	memcpy(annex, &word, sizeof word);
+	if (n) {
+		pgas_copy_few(c.slot->payload + 8, args, 4 * n);
+		pgas_copy_few(annex + 8, args, 4 * n);
+	}
+	pgas_hot_publish(&c);
+}
+
+// gasnet_send.cpp. A medium request that fits the annex of a slot. False: nothing was done.
+bool post_annex(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+		const gasnet_handlerarg_t *args) noexcept;
+
 // A medium request that fits one slot is written there, in pieces, and nowhere else before. False: nothing was done.
 // budget: with all around it 130 instructions for 64 bytes, 160 with threads (paths.def: gasnet_am_medium0_64)
 [[gnu::always_inline]] inline bool post_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
@@ -71,7 +92,7 @@ inline size_t medium_head(message_head &m, uint64_t word, const gasnet_handlerar
 {
 	const size_t n = word_args(word), at = slot_payload_at(n);
 	if (nbytes > PGAS_SLOT_INLINE - at)
-		return false;
+		return post_annex(dest, word, from, nbytes, args);
 	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads);
 	if (PGAS_UNLIKELY(!c.slot))
 		return false;

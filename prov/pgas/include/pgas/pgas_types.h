@@ -18,7 +18,7 @@
 #include <pgas/pgas_atomic.h>
 #include <pgas/pgas_counter.h>
 
-#define PGAS_LAYOUT_VERSION 3u
+#define PGAS_LAYOUT_VERSION 4u
 #define PGAS_MAGIC_HOT (0x50474800u | PGAS_LAYOUT_VERSION) /* "PGH": the short way is open */
 /* "PGS": through the table, which counts with atomics; or inline by those who know of other threads (PGAS_SHARED) */
 #define PGAS_MAGIC_SHARED (0x50475300u | PGAS_LAYOUT_VERSION)
@@ -46,6 +46,7 @@
 #define PGAS_INJECT_BYTES 4096 /* largest fi_inject of any kind */
 #define PGAS_SLOT_BYTES 128
 #define PGAS_SLOT_INLINE 88
+#define PGAS_ANNEX_BYTES 2112 /* beside each slot: 33 lines, so that annexes begin in all sets of a cache */
 #define PGAS_SLOT_POS_SHIFT 24
 #define PGAS_SLOT_OWNER_SHIFT 4
 #define PGAS_SLOT_FREE 1u
@@ -67,6 +68,7 @@ enum {
 	PGAS_SLOT_CQ_DATA = 1, /* slot.data is the sender's cq data */
 	PGAS_SLOT_EAGER = 2,   /* payload is in the receiver's eager buffer */
 	PGAS_SLOT_LONG = 4,    /* payload stays at the sender: inline part says where */
+	PGAS_SLOT_ANNEX = 8,   /* payload is in the slot's annex */
 };
 
 struct pgas_slot {
@@ -79,7 +81,7 @@ struct pgas_slot {
 	__extension__ union {        /* by kind; else not written */
 		uint64_t tag;        /* PGAS_KIND_TAGGED */
 		uint64_t code;       /* PGAS_KIND_REQUEST: what is asked for */
-		uint64_t head_bytes; /* PGAS_KIND_MSG with PGAS_SLOT_EAGER: so much of it is in payload, too */
+		uint64_t head_bytes; /* PGAS_KIND_MSG with PGAS_SLOT_EAGER, _ANNEX: so much of it is in payload, too */
 	};
 	uint64_t data; /* with PGAS_SLOT_CQ_DATA; else not written */
 	uint8_t payload[PGAS_SLOT_INLINE];
@@ -102,6 +104,16 @@ struct pgas_ring {
 	uint64_t pad2_[7];
 };
 #define PGAS_RING_SLOTS_OFF 128
+
+/*
+ * Who has a slot has its annex, too: what is longer than a slot needs nothing else to be claimed and given back. They
+ * stand in front of the ring, the first slot's last, so that nobody has to know how many there are.
+ */
+static inline char *pgas_slot_annex(struct pgas_ring *ring, const struct pgas_slot *slot)
+{
+	const uint64_t from = (uint64_t)((const char *)slot - (const char *)ring) - PGAS_RING_SLOTS_OFF;
+	return (char *)ring - (from / PGAS_SLOT_BYTES + 1) * PGAS_ANNEX_BYTES;
+}
 
 /* Doorbell of a process's domain, in shared memory: who sleeps sets sleepers, who wakes bumps seq and calls futex. */
 struct pgas_door {

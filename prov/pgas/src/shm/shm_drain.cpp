@@ -22,6 +22,9 @@ bool slot_message::read(const shm_ep *on, const pgas_slot *s)
 			return false;
 		bytes = on->eager.buffer(aux);
 		room = on->eager.bytes;
+	} else if (flags & PGAS_SLOT_ANNEX) {
+		bytes = pgas_slot_annex(on->ring, s);
+		room = PGAS_ANNEX_BYTES;
 	}
 	const bool message = kind == PGAS_KIND_MSG || kind == PGAS_KIND_TAGGED;
 	const bool whole = len <= room || (flags & PGAS_SLOT_LONG ? message : kind == PGAS_KIND_RMA_DATA);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Messages that are read where the sender put them, in the slot or the eager buffer (message_take of fi_ext_pgas.h).
+// Messages that are read where the sender put them: in the slot, its annex or the eager buffer (message_take of
+// fi_ext_pgas.h).
 #include "shm.hpp"
 
 namespace pgas {
+
+constexpr size_t kFetchedEarly = 1024; // what follows is left to the processor, which has seen a stream by then
 
 // The next slot of the ring, when it holds a message that came whole. false: look further.
 bool shm_take(wire_ep &of, fi_pgas_message *m)
@@ -23,6 +26,11 @@ bool shm_take(wire_ep &of, fi_pgas_message *m)
 	if (s.flags & PGAS_SLOT_EAGER) {
 		m->eager_ = &on->eager.returns[s.aux];
 		m->claim_ = eager_holder(&on->eager.returns[s.aux]);
+	}
+	if (s.flags & (PGAS_SLOT_EAGER | PGAS_SLOT_ANNEX)) {
+		// the lines of several messages that are taken together travel at the same time
+		for (size_t at = 0; at < s.len && at < kFetchedEarly; at += PGAS_CACHE_LINE)
+			__builtin_prefetch(s.bytes + at);
 		if (s.word && s.word <= PGAS_SLOT_INLINE) // ring_send_pieces() left that much of it in the slot
 			m->head = slot->payload;
 	}

@@ -166,8 +166,17 @@ void hand_over(const shm_peer *p, pgas_slot *slot, uint64_t at)
 		pgas_door_ring(door);
 }
 
+uint64_t with_flag(uint64_t flag)
+{
+	return flag << PGAS_META_FLAGS_SHIFT;
+}
+uint64_t with_buffer(uint32_t index)
+{
+	return with_flag(PGAS_SLOT_EAGER) | uint64_t{index} << PGAS_META_AUX_SHIFT;
+}
+
 // One message of `total` bytes that fill() writes where it is told. twice: what of it the slot has too when the rest is
-// in an eager buffer, because the receiver reads the slot's line anyway.
+// in its annex or an eager buffer, because the receiver reads the slot's line anyway.
 template <class Fill>
 [[gnu::always_inline]] inline int send_filled(shm_peer *p, const ring_message &m, size_t total, const void *twice,
 					      size_t twice_len, Fill &&fill)
@@ -178,7 +187,7 @@ template <class Fill>
 			uint64_t{m.flags} << PGAS_META_FLAGS_SHIFT;
 	char *eager = nullptr;
 	eager_claim claim{};
-	if (total > PGAS_SLOT_INLINE) {
+	if (total > PGAS_ANNEX_BYTES) {
 		if (total > p->eager.bytes)
 			return -FI_EMSGSIZE;
 		if (!claim_eager(p, &p->turns[0], total, &claim))
@@ -186,8 +195,7 @@ template <class Fill>
 		eager = p->eager.buffer(claim.index);
 		fill(eager);
 		buffer_left(p, claim.index);
-		meta |= uint64_t{PGAS_SLOT_EAGER} << PGAS_META_FLAGS_SHIFT | uint64_t{claim.index}
-										     << PGAS_META_AUX_SHIFT;
+		meta |= with_buffer(claim.index);
 	}
 	uint64_t at;
 	pgas_slot *slot = claim_slot(p, &at);
@@ -196,13 +204,16 @@ template <class Fill>
 			eager_return(&p->eager.returns[claim.index], claim.number);
 		return no_room(p);
 	}
+	const bool inside = total <= PGAS_SLOT_INLINE;
+	if (!eager && !inside)
+		meta |= with_flag(PGAS_SLOT_ANNEX);
 	slot->meta = meta;
 	slot->len = m.len;
 	slot->tag = m.word;
 	slot->data = m.data;
 	if (!eager)
-		fill(reinterpret_cast<char *>(slot->payload));
-	else if (twice_len)
+		fill(inside ? reinterpret_cast<char *>(slot->payload) : pgas_slot_annex(p->ring, slot));
+	if (!inside && twice_len)
 		pgas_copy_few(slot->payload, twice, twice_len);
 	hand_over(p, slot, at);
 	return 0;
@@ -228,9 +239,9 @@ int ring_send_pieces(shm_peer *p, const void *head, size_t head_len, const void 
 
 // --- places that the caller fills ------------------------------------------------------------------------------------
 //
-// A short message is written into its slot, which holds up what others send behind it until it is published. A longer
-// one goes into an eager buffer, which holds up nobody; its slot is claimed when it is published. What the dead have
-// claimed is given back as if they had died in ring_send().
+// A short message is written into its slot or the annex of that, which holds up what others send behind it until it is
+// published. A longer one goes into an eager buffer, which holds up nobody; its slot is claimed when it is published.
+// What the dead have claimed is given back as if they had died in ring_send().
 //
 // Without the lock (place->line_ is null) they count no places: where there are threads, memory stays anyway
 // (windows_quiet()).
@@ -258,13 +269,14 @@ int shm_claim(peer &of, size_t len, fi_pgas_place *place)
 	if (len > p->eager.bytes)
 		return -FI_EMSGSIZE;
 	place->slot_ = nullptr;
-	if (len <= PGAS_SLOT_INLINE) {
+	if (len <= PGAS_ANNEX_BYTES) {
 		pgas_slot *slot = claim_slot(p, &place->at_);
 		if (!slot)
 			return no_room(p);
+		const bool inside = len <= PGAS_SLOT_INLINE;
 		place->slot_ = slot;
-		place->buf = slot->payload;
-		place->room = PGAS_SLOT_INLINE;
+		place->buf = inside ? reinterpret_cast<char *>(slot->payload) : pgas_slot_annex(p->ring, slot);
+		place->room = inside ? PGAS_SLOT_INLINE : PGAS_ANNEX_BYTES;
 	} else {
 		eager_claim claim;
 		if (!claim_eager(p, place->line_ ? &p->turns[0] : turn_of_thread(p), len, &claim))
@@ -289,12 +301,13 @@ int shm_publish(peer &of, fi_pgas_place *place, size_t head_len, size_t len)
 		slot = claim_slot(p, &at);
 		if (!slot)
 			return no_room(p);
-		meta |= uint64_t{PGAS_SLOT_EAGER} << PGAS_META_FLAGS_SHIFT | uint64_t{place->index_}
-										     << PGAS_META_AUX_SHIFT;
-		if (twice)
-			pgas_copy_few(slot->payload, place->buf, twice);
+		meta |= with_buffer(place->index_);
 		buffer_left(p, place->index_);
+	} else if (place->room == PGAS_ANNEX_BYTES) {
+		meta |= with_flag(PGAS_SLOT_ANNEX);
 	}
+	if (place->room != PGAS_SLOT_INLINE && twice)
+		pgas_copy_few(slot->payload, place->buf, twice);
 	slot->meta = meta;
 	slot->len = len;
 	slot->head_bytes = twice;

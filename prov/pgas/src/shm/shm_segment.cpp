@@ -14,6 +14,11 @@
 
 namespace pgas {
 
+pgas_ring *ring_of(const segment &seg, const ep_shape &shape)
+{
+	return seg.at<pgas_ring>(ep_layout::of(shape.slots, shape.eager_count, shape.eager_bytes).ring_off);
+}
+
 eager_area eager_area_of(const segment &seg, const ep_shape &shape)
 {
 	const auto l = ep_layout::of(shape.slots, shape.eager_count, shape.eager_bytes);

@@ -8,7 +8,7 @@
 //   0        segment_header               owner      0        ep_shared (header)        owner
 //   keys     key_entry[direct + hash]     owner      -------- peers map the rest writable ----------
 //   parts    part_entry[]                 owner      attach   hint, attach_entry[]      each sender its own
-//   -------- peers map the rest writable ----------  ring     pgas_ring + slots         senders, owner
+//   -------- peers map the rest writable ----------  ring     annexes, pgas_ring, slots senders, owner
 //   door     pgas_door                    sleepers:  eager    claims, returns, buffers  senders, owner
 //                                         owner; seq: anyone
 //   lock     amo_lock                     anyone
@@ -30,7 +30,7 @@ namespace pgas {
 
 inline constexpr size_t kPage = 4096; // layout unit of our segments; the real page size is a multiple
 inline constexpr uint64_t kSegmentMagic = 0x3153414750494f46; // "FOIPGAS1"
-inline constexpr uint32_t kSegmentVersion = 3;
+inline constexpr uint32_t kSegmentVersion = 4;
 enum class segment_kind : uint32_t { domain = 1, endpoint = 2 };
 
 struct segment_header {
@@ -138,9 +138,10 @@ static_assert(sizeof(ep_shared) <= kHeaderBytes);
 
 inline constexpr size_t kAttachHintOff = kHeaderBytes; // uint32_t: where a sender looks for a free entry first
 inline constexpr size_t kAttachOff = kAttachHintOff + kPage;
-inline constexpr size_t kRingOff = kAttachOff + sizeof(attach_entry) * kAttachMax;
+inline constexpr size_t kAnnexesOff = kAttachOff + sizeof(attach_entry) * kAttachMax;
 
 struct ep_layout {
+	size_t ring_off;
 	size_t eager_heads_off;
 	size_t eager_returns_off;
 	size_t eager_off;
@@ -148,7 +149,8 @@ struct ep_layout {
 	static ep_layout of(uint32_t slots, uint32_t eager_count, uint32_t eager_bytes)
 	{
 		ep_layout l;
-		l.eager_heads_off = round_up(kRingOff + PGAS_RING_SLOTS_OFF + size_t{slots} * PGAS_SLOT_BYTES, kPage);
+		l.ring_off = round_up(kAnnexesOff + size_t{slots} * PGAS_ANNEX_BYTES, kPage);
+		l.eager_heads_off = round_up(l.ring_off + PGAS_RING_SLOTS_OFF + size_t{slots} * PGAS_SLOT_BYTES, kPage);
 		l.eager_returns_off = l.eager_heads_off + size_t{eager_count} * sizeof(eager_head);
 		l.eager_off = round_up(l.eager_returns_off + size_t{eager_count} * sizeof(uint32_t), kPage);
 		l.bytes = round_up(l.eager_off + size_t{eager_count} * eager_bytes, 65536);
@@ -216,6 +218,7 @@ inline pgas_slot *slots_of(pgas_ring *ring)
 }
 
 static_assert(offsetof(pgas_slot, payload) + PGAS_SLOT_INLINE == PGAS_SLOT_BYTES);
+static_assert(PGAS_ANNEX_BYTES % PGAS_CACHE_LINE == 0);
 
 // --- creating and opening --------------------------------------------------------------------------------------------
 
@@ -229,6 +232,7 @@ struct segment {
 	}
 };
 
+pgas_ring *ring_of(const segment &seg, const ep_shape &shape);
 eager_area eager_area_of(const segment &seg, const ep_shape &shape);
 
 // Creates, sizes and maps a segment of this process and fills its header. 0 or -FI_E*.

@@ -41,9 +41,10 @@ void shm_domain_close(wire_domain *d)
 	delete static_cast<shm_domain *>(d);
 }
 
-void make_ring(shm_ep *on, uint64_t slots)
+void make_ring(shm_ep *on, const ep_shape &shape)
 {
-	on->ring = on->seg.at<pgas_ring>(kRingOff);
+	const uint64_t slots = shape.slots;
+	on->ring = ring_of(on->seg, shape);
 	on->slots = slots_of(on->ring);
 	on->mask = slots - 1;
 	// position 0 is never used: state 0 of fresh memory must not look like a claimable slot
@@ -75,7 +76,7 @@ int shm_ep_open(wire_domain &d, ep_core &ep, wire_ep **out)
 	shared->rem_wr_cntr = ep.c_rem_write ? ep.c_rem_write->remote : kNoCounter;
 	shared->rem_rd_cntr = ep.c_rem_read ? ep.c_rem_read->remote : kNoCounter;
 	on->eager = eager_area_of(on->seg, shape);
-	make_ring(on.get(), shape.slots);
+	make_ring(on.get(), shape);
 	*out = on.release();
 	return 0;
 }
@@ -253,7 +254,7 @@ int shm_connect(wire_ep &on, peer &to, std::string_view part)
 		return -FI_EHOSTUNREACH;
 	if (const int err = remote_domain_get(on.ep->dom, a.pid, p->shared->dom_fd, p->shared->dom_nonce, &p->rdom))
 		return err;
-	p->ring = p->seg.at<pgas_ring>(kRingOff);
+	p->ring = ring_of(p->seg, shape);
 	p->mask = shape.slots - 1;
 	p->eager = eager_area_of(p->seg, shape);
 	p->returns_room.assign(p->eager.count + kReturnsPerLine, 0);
