@@ -67,9 +67,11 @@ struct card { // what nodes tell each other at start
 	cpu_set_t cores;                    // that it may run on
 };
 
-// One medium message is one eager buffer, so the library asks for larger ones than the provider's default.
-void choose_eager_size()
+// One medium message is one eager buffer, so the library asks for larger ones than the provider's default. And for
+// fewer slots: medium messages use the annexes of all of them in turn, and the first to use one waits for its page.
+void choose_message_sizes()
 {
+	setenv("FI_PGAS_RX_SLOTS", "256", 0);
 	const bool own_choice = !getenv("FI_PGAS_EAGER_SIZE");
 	setenv("FI_PGAS_EAGER_SIZE", "65536", 0);
 	g.eager_bytes = strtoul(getenv("FI_PGAS_EAGER_SIZE"), nullptr, 0);
@@ -380,7 +382,7 @@ int job_start(const char *config)
 	}
 	if (!join_job())
 		return GASNET_ERR_RESOURCE;
-	choose_eager_size();
+	choose_message_sizes();
 	const std::vector<card> cards = exchange(own_card(find_host()));
 	compare(cards);
 	const size_t span = g.max_segment + kInternalBytes;
