@@ -302,12 +302,13 @@ int shm_publish(peer &of, fi_pgas_place *place, size_t head_len, size_t len)
 		if (!slot)
 			return no_room(p);
 		meta |= with_buffer(place->index_);
-		buffer_left(p, place->index_);
 	} else if (place->room == PGAS_ANNEX_BYTES) {
 		meta |= with_flag(PGAS_SLOT_ANNEX);
 	}
 	if (place->room != PGAS_SLOT_INLINE && twice)
 		pgas_copy_few(slot->payload, place->buf, twice);
+	if (!place->slot_)
+		buffer_left(p, place->index_); // nobody reads there any more
 	slot->meta = meta;
 	slot->len = len;
 	slot->head_bytes = twice;
