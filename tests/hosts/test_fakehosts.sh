@@ -95,8 +95,9 @@ cpus_of() { "$hosts" exec "$1" sh -c 'taskset -cp $$' | sed 's/.*: //'; }
 all=$(taskset -cp $$ | sed 's/.*: //')
 if [ "$(nproc)" -ge 2 ]; then
 	good "$hosts" up 2 --cpus 1 --owner $$
-	[ "$(cpus_of h1)" = "${all%%[-,]*}" ] && [ "$("$hosts" exec h2 nproc)" = 1 ] && [ "$(cpus_of h1)" != "$(cpus_of h2)" ]
-	check "CPUs of their own: h1 $(cpus_of h1), h2 $(cpus_of h2), of $all"
+	one=$(cpus_of h1) other=$(cpus_of h2)
+	[ "$one" = "${all%%[-,]*}" ] && [ "$("$hosts" exec h2 nproc)" = 1 ] && [ "$one" != "$other" ]
+	check "CPUs of their own: h1 $one, h2 $other, of $all"
 	good "$hosts" down
 fi
 good "$hosts" up 2 --cpus "$(nproc)" --owner $$
