@@ -151,12 +151,13 @@ bool dispatch(const char *head, const char *message, size_t bytes) noexcept
 	const size_t n = word_args(word);
 	const auto *args = reinterpret_cast<const arg *>(head + 8);
 	gasneti_token token{word_rank(word),
-			    !(word_kind(word) & GASNETI_REPLY),
 			    false,
-			    word_category(word) == GASNETI_LONG,
-			    handler,
 			    0,
-			    0};
+			    0,
+			    0,
+			    !(word_kind(word) & GASNETI_REPLY),
+			    word_category(word) == GASNETI_LONG,
+			    handler};
 	if (bytes < 8 + 4 * n)
 		return false;
 	gasneti_handler_fn fn = pgas_load_acquire(&g.handlers[handler]); // pairs with store_release in enter()

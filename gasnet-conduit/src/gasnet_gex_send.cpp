@@ -189,6 +189,8 @@ namespace {
 {
 	check_gex_request(GASNETI_MEDIUM);
 	check_gex_payload(dest, word, nbytes, nullptr);
+	if (post_annex(dest, word, from, nbytes, args))
+		return GASNET_OK;
 	return gex_request_medium(dest, word, from, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
 }
 

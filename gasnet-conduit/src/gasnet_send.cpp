@@ -114,6 +114,8 @@ namespace {
 		return err;
 	if (nbytes > gasnet_AMMaxMedium())
 		return GASNET_ERR_BAD_ARG;
+	if (post_annex(dest, word, from, nbytes, args))
+		return GASNET_OK;
 	message_head m;
 	const size_t head = medium_head(m, word, args, nbytes);
 	return send_waiting(dest, &m, head, from, nbytes);

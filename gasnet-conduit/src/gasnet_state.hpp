@@ -248,9 +248,11 @@ constexpr uint32_t kEvent = 0x45764e74;
 
 struct gasneti_token {
 	gasnet_node_t source;
-	bool request;
+	// together, because one store begins them, and a fourth byte that makes them a word
 	bool replied;
+	uint8_t from, at; // indexes of the endpoints that sent, and got it
+	uint8_t zero;
+	bool request;
 	bool is_long;
 	uint8_t handler;
-	uint8_t from, at; // indexes of the endpoints that sent, and got it
 };

@@ -327,7 +327,7 @@ PGAS_HOT int pgas_hot_post(const struct pgas_ep *ep, const void *head, uint64_t 
 	if (PGAS_UNLIKELY(!c.slot))
 		return 0;
 	pgas_hot_describe(&c, at + len, PGAS_KIND_MSG, 0);
-	pgas_copy_out(c.slot->payload, head, head_len);
+	__builtin_memcpy(c.slot->payload, head, head_len); /* nobody else is there before it is published */
 	if (len)
 		__builtin_memcpy(c.slot->payload + at, data, len);
 	pgas_hot_publish(&c);
