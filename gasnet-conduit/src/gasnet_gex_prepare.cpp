@@ -276,6 +276,20 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 	return GASNET_OK;
 }
 
+// A slot that was claimed inline; where its payload goes, the caller says.
+[[gnu::always_inline]] inline descriptor &hold_claim(holds what, struct pgas_slot *slot,
+						     const struct pgas_peer_hot *peer, uint64_t at, uint64_t word)
+{
+	descriptor &d = t_descriptor;
+	if (PGAS_UNLIKELY(d.what != holds::nothing))
+		nested(word);
+	d.what = what;
+	d.slot.slot = slot;
+	d.slot.peer = peer;
+	d.slot.at = at;
+	return d;
+}
+
 } // namespace
 } // namespace gasnet
 
@@ -284,13 +298,7 @@ using namespace gasnet;
 extern "C" gex_AM_SrcDesc_t gasneti_prepare_slot(struct pgas_slot *slot, const struct pgas_peer_hot *peer, uint64_t at,
 						 uint64_t word, size_t most) noexcept
 {
-	descriptor &d = t_descriptor;
-	if (PGAS_UNLIKELY(d.what != holds::nothing))
-		nested(word);
-	d.what = holds::slot;
-	d.slot.slot = slot;
-	d.slot.peer = peer;
-	d.slot.at = at;
+	descriptor &d = hold_claim(holds::slot, slot, peer, at, word);
 	d.fit = gasneti_front.word + word;
 	d.at = word_payload(word);
 	d.addr = slot->payload + d.at;
@@ -301,13 +309,7 @@ extern "C" gex_AM_SrcDesc_t gasneti_prepare_slot(struct pgas_slot *slot, const s
 extern "C" gex_AM_SrcDesc_t gasneti_prepare_annex(struct pgas_slot *slot, const struct pgas_peer_hot *peer, uint64_t at,
 						  uint64_t word, size_t most) noexcept
 {
-	descriptor &d = t_descriptor;
-	if (PGAS_UNLIKELY(d.what != holds::nothing))
-		nested(word);
-	d.what = holds::annex;
-	d.slot.slot = slot;
-	d.slot.peer = peer;
-	d.slot.at = at;
+	descriptor &d = hold_claim(holds::annex, slot, peer, at, word);
 	d.at = eager_payload_at(word_args(word));
 	d.fit = gasneti_front.word + word + word_with_payload(d.at);
 	d.addr = pgas_slot_annex(peer->ring, slot) + d.at;
