@@ -231,10 +231,15 @@ engine_lock::~engine_lock()
 		pthread_mutex_unlock(&g_engine.mutex);
 }
 
-operation *new_operation(team &t, void *dest, const void *source, size_t total, size_t unit, size_t segment)
+void want_channels(const team &t)
 {
 	if (!t.channel)
 		fail("collective", "this team has no channels");
+}
+
+operation *new_operation(team &t, void *dest, const void *source, size_t total, size_t unit, size_t segment)
+{
+	want_channels(t);
 	operation *op = g_engine.spare;
 	char *temp = nullptr;
 	size_t room = 0;

@@ -78,6 +78,7 @@ inline void fold_message(const folding &f, char *acc, const char *left, char *me
 
 // --- making programs -------------------------------------------------------------------------------------------------
 
+void want_channels(const team &t); // or it fails: before anything looks at them
 // A new one for a team of several, with everything but steps. The lock of the engine is held from here to launch().
 operation *new_operation(team &t, void *dest, const void *source, size_t total, size_t unit, size_t segment);
 void want_temp(operation &op, size_t bytes);

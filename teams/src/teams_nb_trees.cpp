@@ -179,6 +179,7 @@ operation *start_reduce(team &t, const folding &f, void *dest, const void *sourc
 			memmove(dest, source, bytes);
 		return nullptr;
 	}
+	want_channels(t);
 	const engine_lock lock;
 	// without hosts that are out of order both lanes are in the order of members
 	const int lane = f.ordered && t.channel->lanes[0].member_at ? 1 : 0;
