@@ -262,10 +262,10 @@ void job::add_polls(std::vector<pollfd> &polls, double &due)
 
 void job::handle(const std::vector<pollfd> &polls)
 {
+	if (polls[signals_poll_].revents) // before the mail: who was killed is the reason for what its peers write
+		read_signals();
 	if (polls[mail_poll_].revents)
 		read_mail();
-	if (polls[signals_poll_].revents)
-		read_signals();
 	check_watches(polls);
 	in_.handle(polls);
 	out_.handle(polls);
@@ -333,8 +333,18 @@ void job::on_hello(pe &what, const pgas::boot::mail_record &mail)
 		what.lost_at = now_s(); // it is gone already, if the slot says that it did not finalize
 }
 
+// A peer says that it gives up, and children have been reaped before it was read. Those that were killed come first:
+// the peer may speak of nothing else.
+void job::judge_killed(const pe &but)
+{
+	for (auto &[what, status] : ended_)
+		if (what && what != &but && WIFSIGNALED(status))
+			judge(*std::exchange(what, nullptr), status);
+}
+
 void job::on_abort(const pe &what, const pgas::boot::mail_record &mail)
 {
+	judge_killed(what);
 	bool from_pmix = mail.kind == pgas::boot::kMailPmixAbort;
 	int code = mail.status & 0xff;
 	if (from_pmix && code == 0)
@@ -434,7 +444,6 @@ pid_t job::begin_guard(bool pmix)
 
 void job::reap()
 {
-	std::vector<std::pair<pe *, int>> ended; // and status
 	int status;
 	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
 		if (pid == guard_)
@@ -443,14 +452,16 @@ void job::reap()
 			owner_->reaped(pid, status);
 		for (pe &what : pes_)
 			if (what.child == pid)
-				ended.emplace_back(&what, status);
+				ended_.emplace_back(&what, status);
 	}
-	if (ended.empty())
+	if (ended_.empty())
 		return;
 	out_.read_now();
 	read_mail();
-	for (auto [what, how] : ended)
-		judge(*what, how);
+	for (auto [what, how] : ended_)
+		if (what)
+			judge(*what, how);
+	ended_.clear();
 	if (live_ == 0) {
 		look_at_ = 0;
 		show_progress(now_s()); // there may be no other turn

@@ -96,6 +96,7 @@ private:
 	void replace_guard();
 	pid_t begin_guard(bool pmix);
 	void judge(pe &what, int status);
+	void judge_killed(const pe &but);
 	void check_watches(const std::vector<pollfd> &polls);
 	void check_deadlines();
 	void show_progress(double now);
@@ -116,7 +117,8 @@ private:
 	pe_input &in_;
 	job_owner *owner_;
 	job_files files_;
-	std::vector<pe> pes_; // ascending ranks
+	std::vector<pe> pes_;                     // ascending ranks
+	std::vector<std::pair<pe *, int>> ended_; // reaped with that status, not yet judged; no PE: judged
 	pid_t guard_ = -1;
 	unique_fd signals_;
 	phase phase_ = phase::running;
