@@ -205,6 +205,10 @@ const char *pgas_boot_launcher(void) noexcept
 {
 	return g_job.be ? g_job.be->name : "";
 }
+int pgas_boot_watches(void) noexcept
+{
+	return g_job.be && g_job.be->watches;
+}
 
 int pgas_boot_local(int *ranks, int room) noexcept
 {

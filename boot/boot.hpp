@@ -35,6 +35,8 @@ struct backend {
 	// The launcher may let a process join once only: the connection stays after the last finalize, and ends with
 	// the process.
 	bool once = false;
+	// The end of one rank ends all of them, and nobody can ask the launcher not to.
+	bool watches = false;
 };
 
 struct job {

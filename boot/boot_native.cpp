@@ -405,7 +405,8 @@ ssize_t native_get(int rank, const char *key, void *value, size_t room)
 
 } // namespace
 
-constinit const backend g_native = {"oshrun",     native_init, native_finalize,  native_put,     native_commit,
-				    native_fence, native_get,  native_allgather, native_barrier, native_abort};
+constinit const backend g_native = {"oshrun",       native_init,  native_finalize, native_put,
+				    native_commit,  native_fence, native_get,      native_allgather,
+				    native_barrier, native_abort, false,           true};
 
 } // namespace pgas::boot

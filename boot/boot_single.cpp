@@ -68,7 +68,8 @@ void single_abort(int status, const char *message)
 
 } // namespace
 
-constinit const backend g_single = {"single",       single_init, single_finalize,  single_put,     single_nothing,
-				    single_nothing, single_get,  single_allgather, single_nothing, single_abort};
+constinit const backend g_single = {"single",       single_init,    single_finalize, single_put,
+				    single_nothing, single_nothing, single_get,      single_allgather,
+				    single_nothing, single_abort,   false,           true};
 
 } // namespace pgas::boot

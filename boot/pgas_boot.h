@@ -46,6 +46,10 @@ int pgas_boot_size(void) PGAS_BOOT_NOEXCEPT;
 /* The launcher in use: "oshrun", "pmix", "pmi1", "pmi2", "single"; before init "". */
 const char *pgas_boot_launcher(void) PGAS_BOOT_NOEXCEPT;
 
+/* 1: the launcher ends every rank when one of them dies, so that nobody else has to notice. 0: it may not, or before
+ * init. */
+int pgas_boot_watches(void) PGAS_BOOT_NOEXCEPT;
+
 /* Ranks that the launcher placed on this host, ascending, this one included: writes up to `room` of them and returns
  * how many there are, or -ENOSYS when the launcher does not say. It is the launcher's word: compare
  * pgas_host_id() (pgas/pgas_hostid.h) of both sides before memory is shared. */

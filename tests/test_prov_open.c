@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pgas/pgas_open.h: the provider without a search, and what happens when a step of the bring-up fails. */
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,6 +66,41 @@ static void test_open_endpoint_reaches_itself(void **state)
 	assert_null(net.fabric);
 }
 
+static int threads_here(void)
+{
+	int n = 0;
+	DIR *tasks = opendir("/proc/self/task");
+	assert_non_null(tasks);
+	for (const struct dirent *d; (d = readdir(tasks));)
+		n += d->d_name[0] != '.';
+	closedir(tasks);
+	return n;
+}
+
+/* Who ends with his peers needs no thread that watches them. */
+static void test_watched_peers_take_no_thread(void **state)
+{
+	const int before = threads_here();
+	(void)state;
+	for (int watched = 1; watched >= 0; watched--) {
+		struct pgas_opened net;
+		struct pgas_opened_ep own;
+		struct fi_cntr_attr attr = {0};
+		struct fid_cntr *cntr;
+		assert_int_equal(pgas_open(&net, FI_RMA, FI_THREAD_DOMAIN, NULL, 0, note), 0);
+		assert_int_equal(fi_cntr_open(net.domain, &attr, &cntr, NULL), 0);
+		if (watched)
+			assert_int_equal(net.ops->peers_watched(net.domain), 0);
+		const struct pgas_ep_wish wish = {0, 1, &cntr->fid, FI_WRITE | FI_READ};
+		assert_int_equal(pgas_open_ep(&net, &wish, &own, note), 0);
+		assert_int_equal(threads_here(), before + !watched);
+		assert_int_equal(net.ops->peers_watched(net.domain), -FI_EBUSY); /* too late */
+		pgas_close_ep(&own);
+		assert_int_equal(fi_close(&cntr->fid), 0);
+		pgas_close(&net);
+	}
+}
+
 static void test_open_reports_the_call_that_failed(void **state)
 {
 	struct pgas_opened net;
@@ -100,6 +136,7 @@ static void test_open_endpoint_that_fails_leaves_nothing_open(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_watched_peers_take_no_thread, setup), /* before others start that thread */
 		cmocka_unit_test_setup(test_open_endpoint_reaches_itself, setup),
 		cmocka_unit_test_setup(test_open_reports_the_call_that_failed, setup),
 		cmocka_unit_test_setup(test_open_endpoint_that_fails_leaves_nothing_open, setup),

@@ -92,6 +92,8 @@ void open_endpoints(const unsigned char *secret)
 	const uint64_t where = FI_LOCAL_COMM | (secret ? FI_REMOTE_COMM : 0);
 	pgas_open(&g.net, FI_RMA | FI_ATOMIC | FI_MSG | where, kThreads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN, secret,
 		  secret ? kSecretBytes : 0, cannot_open);
+	if (pgas_boot_watches())
+		g.net.ops->peers_watched(g.net.domain);
 	fi_cq_attr cq{};
 	// messages are taken from the endpoint; the queue says when to look, and what failed
 	cq.format = FI_CQ_FORMAT_CONTEXT;

@@ -101,6 +101,8 @@ void open_endpoint(const unsigned char *secret)
 	const uint64_t device = secret && device_far_wanted() ? FI_HMEM : 0; // endpoints go without: pgas_open.h
 	pgas_open(&g.net, FI_RMA | FI_ATOMIC | where | device, threads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN, secret,
 		  secret ? kSecretBytes : 0, cannot_open);
+	if (pgas_boot_watches())
+		g.net.ops->peers_watched(g.net.domain);
 	g.copy_limit = g.net.info->tx_attr->inject_size;
 	fi_cntr_attr cntr{};
 	must(kRoutine, "fi_cntr_open", fi_cntr_open(g.net.domain, &cntr, &g.cntr, nullptr));

@@ -18,6 +18,9 @@ good "${smoke}_inline"
 for n in 1 2 4; do
 	good "$run" -n $n "${smoke}_inline"
 done
+# no thread that the program did not make, where oshrun watches
+good "$top/shmem/tests/one_thread"
+good "$run" -n 3 "$top/shmem/tests/one_thread"
 # linked from the archives
 good "${smoke}_static"
 for n in 2 4; do

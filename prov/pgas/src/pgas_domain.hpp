@@ -62,6 +62,7 @@ struct domain {
 	bool shared_by_threads = false; // counters and queues may be touched by two threads at once
 	bool has_threads = false;       // the lock is for threads of the application, too, not for a wire's alone
 	bool looks_long = false;        // a look enters the kernel: no pause between two of them
+	bool peers_watched = false;     // by somebody who ends this process with them: no watcher thread
 	bool hot_allowed() const { return !shared_by_threads; }
 };
 // A hint to the progress thread. Two threads may count as one; all that matters is that the number moves.

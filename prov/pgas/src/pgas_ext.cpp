@@ -435,6 +435,16 @@ void message_abandon(fid_ep *fid, fi_pgas_place *place) noexcept
 		p->wire->abandon(*p, place);
 }
 
+int peers_watched(fid_domain *f) noexcept
+{
+	domain *dom = domain_of(&f->fid);
+	scoped_lock lock(dom->mutex);
+	if (!dom->eps.empty())
+		return -FI_EBUSY;
+	dom->peers_watched = true;
+	return 0;
+}
+
 } // namespace
 
 fi_pgas_ops g_ext_ops = {
@@ -465,6 +475,7 @@ fi_pgas_ops g_ext_ops = {
 	.message_abandon = message_abandon,
 	.mr_direct = mr_direct,
 	.device_rma = &g_rma_ops_hmem,
+	.peers_watched = peers_watched,
 };
 
 } // namespace pgas

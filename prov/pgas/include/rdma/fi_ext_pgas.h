@@ -214,6 +214,14 @@ struct fi_pgas_ops {
 	 */
 	int (*mr_direct)(struct fid_mr *mr);
 	const struct fi_ops_rma *device_rma;
+
+	/*
+	 * Somebody else ends this process when a peer on this host dies, as a launcher does that watches the whole job:
+	 * the provider starts no thread to notice it, and a program without threads keeps an allocator without locks.
+	 * Operations to such a peer do not fail then, and what it held is not given back. To be called before the first
+	 * endpoint of the domain is opened: -FI_EBUSY later.
+	 */
+	int (*peers_watched)(struct fid_domain *domain);
 };
 
 #ifdef __cplusplus

@@ -309,7 +309,8 @@ int remote_domain_get(domain *dom, uint32_t pid, int fd, uint64_t nonce, remote_
 	r->cma = cma_possible(r.get());
 	if (!r->self) {
 		r->pid = pid;
-		watch_remote(r.get());
+		if (!dom->peers_watched)
+			watch_remote(r.get());
 	} else {
 		r->pid = own->pid;
 	}

@@ -81,9 +81,10 @@ int shm_ep_open(wire_domain &d, ep_core &ep, wire_ep **out)
 	return 0;
 }
 
-void shm_ep_ready(wire_ep &)
+void shm_ep_ready(wire_ep &on)
 {
-	watch_start();
+	if (!on.ep->dom->peers_watched)
+		watch_start();
 }
 
 void shm_ep_leave(wire_ep &on)
