@@ -50,4 +50,10 @@ expect bad 'lost: its link is over [^ ]*, ours over [^ ]*: set FI_PGAS_NET to th
 # shellcheck disable=SC2016  # likewise
 good env FI_PGAS_NET=socket:lo "$top/boot/oshrun" -n 2 sh -c 'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) exec "$0" 300' \
 	"$top/shmem/tests/packets"
+# more long puts than the connection takes
+# shellcheck disable=SC2016  # likewise
+for thread in 0 1; do
+	good env FI_PGAS_NET=socket:lo FI_PGAS_NET_THREAD=$thread "$top/boot/oshrun" -n 2 sh -c \
+		'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) exec "$0" 5' "$top/shmem/tests/long_puts"
+done
 finish

@@ -309,7 +309,8 @@ outcome push_one(net_ep &on, op &o, bool tell)
 	const channel &c = *net_of(*o.to).c;
 	if (net_departed(*o.to))
 		o.status = o.status ? o.status : -FI_ECONNRESET;
-	if (!o.status && (!may_begin(c, o) || !push_pieces(on, o)) && !o.status)
+	const bool more = !o.status && o.sent < o.len; // else only its end is awaited, whatever waits to be sent now
+	if (more && (!may_begin(c, o) || !push_pieces(on, o)) && !o.status)
 		return outcome::waits;
 	if (o.status)
 		return o.in_flight ? outcome::waits : outcome::over;
