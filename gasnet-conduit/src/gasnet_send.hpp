@@ -101,10 +101,7 @@ bool post_annex(gasnet_node_t dest, uint64_t word, const void *from, size_t nbyt
 	memcpy(c.slot->payload, &word, sizeof word);
 	if (n)
 		pgas_copy_few(c.slot->payload + 8, args, 4 * n);
-	if (nbytes) {
-		asm("" : "+r"(nbytes)); // the compiler does not know the bound any more: see pgas_copy_few()
-		memcpy(c.slot->payload + at, from, nbytes);
-	}
+	pgas_copy_ends(c.slot->payload + at, from, nbytes);
 	pgas_hot_publish(&c);
 	return true;
 }

@@ -89,6 +89,35 @@ PGAS_HOT void pgas_copy_few(void *to, const void *from, size_t len)
 #endif
 }
 
+/*
+ * Up to 96 bytes, as many as turn out: a piece from the beginning and one from the end, which may overlap. Fewer
+ * instructions than memcpy's with its call, and the same number whichever memcpy libc picks for the processor.
+ */
+PGAS_HOT void pgas_copy_ends(void *to, const void *from, size_t len)
+{
+	char *t = (char *)to;
+	const char *f = (const char *)from;
+	if (len > 64)
+		__builtin_memcpy(t + 32, f + 32, 32);
+	if (len > 32) {
+		__builtin_memcpy(t, f, 32);
+		__builtin_memcpy(t + len - 32, f + len - 32, 32);
+	} else if (len >= 16) {
+		__builtin_memcpy(t, f, 16);
+		__builtin_memcpy(t + len - 16, f + len - 16, 16);
+	} else if (len >= 8) {
+		__builtin_memcpy(t, f, 8);
+		__builtin_memcpy(t + len - 8, f + len - 8, 8);
+	} else if (len >= 4) {
+		__builtin_memcpy(t, f, 4);
+		__builtin_memcpy(t + len - 4, f + len - 4, 4);
+	} else if (len) {
+		t[0] = f[0];
+		t[len / 2] = f[len / 2];
+		t[len - 1] = f[len - 1];
+	}
+}
+
 /* Shared memory -> private buffer. budget: 2 instructions for a constant 1, 2, 4, 8 */
 PGAS_HOT void pgas_copy_in(void *to, const void *shared, size_t len)
 {
