@@ -175,7 +175,11 @@ words openmpi_words(const std::string &compiler, const pair_of_hosts &on)
 	const words command = bench::openmpi_launcher(compiler);
 	if (command.empty())
 		return {};
-	return joined(joined(on.here, command),
+	words launch = joined(on.here, command);
+	// Made-up hosts are one machine, and newer versions of UCX know: they would go through its memory.
+	if (!on.tool.empty() && !getenv("UCX_TLS"))
+		launch = joined(launch, {"-x", "UCX_TLS=tcp,self"});
+	return joined(launch,
 		      {"--mca", "plm_rsh_agent", on.agent, "--host", on.first + ":1," + on.second + ":1", "-n", "2"});
 }
 

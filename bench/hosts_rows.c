@@ -38,7 +38,7 @@ static void add_batches(struct bench_memory *m, const struct bench_row *row, uin
 static void put_nbi_bulk(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
-		const size_t at = i % (SHMEM_BENCH_BYTES / row->bytes) * row->bytes;
+		const size_t at = bench_step(row, i);
 		shmem_putmem_nbi(m->remote + at, m->local + at, row->bytes, 1);
 	}
 	shmem_quiet();
@@ -47,7 +47,7 @@ static void put_nbi_bulk(struct bench_memory *m, const struct bench_row *row, ui
 static void get_nbi_bulk(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
-		const size_t at = i % (SHMEM_BENCH_BYTES / row->bytes) * row->bytes;
+		const size_t at = bench_step(row, i);
 		shmem_getmem_nbi(m->local + at, m->remote + at, row->bytes, 1);
 	}
 	shmem_quiet();
@@ -140,5 +140,5 @@ const struct bench_row bench_more_rows[] = {
 #endif
 };
 const size_t bench_more_row_count = sizeof bench_more_rows / sizeof bench_more_rows[0];
-/* longer than on one host, because a round trip takes longer and a stream has to get going */
-const struct bench_rules bench_rules = {.sample_ns = 4000000, .sleep_disturbs = 0};
+/* longer than on one host, because a round trip takes longer, and TCP's streams find their pace in many of them */
+const struct bench_rules bench_rules = {.sample_ns = 4000000, .stream_ns = 16000000, .sleep_disturbs = 0};

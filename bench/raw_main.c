@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 struct options {
-	uint64_t samples, sample_ns, row_ns, timeout_s;
+	uint64_t samples, sample_ns, stream_ns, row_ns, timeout_s;
 	int quick;
 	const char *rows;
 };
@@ -59,14 +59,15 @@ static double value_of(const struct raw_row *r, uint64_t count, uint64_t ns)
 /* Returns how many operations fill a sample, 0 when the connection broke. */
 static uint64_t calibrate(const struct raw_row *r, const struct options *o)
 {
+	const uint64_t wanted = strcmp(r->unit, "ns") ? o->stream_ns : o->sample_ns;
 	int disturbed;
 	for (uint64_t count = o->quick ? 10 : 1;;) {
 		const uint64_t ns = sample(r, count, &disturbed);
 		if (!ns)
 			return 0;
-		if (ns * 2 > o->sample_ns || count * r->bytes > (uint64_t)1 << 30 || o->quick)
+		if (ns * 2 > wanted || count * r->bytes > (uint64_t)1 << 30 || o->quick)
 			return count;
-		const uint64_t grow = o->sample_ns / ns;
+		const uint64_t grow = wanted / ns;
 		count *= grow < 2 ? 2 : grow > 16 ? 16 : grow;
 	}
 }
@@ -175,7 +176,8 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
-	struct options o = {.samples = 5, .sample_ns = 4000000, .row_ns = 3000000000u, .timeout_s = 60};
+	struct options o = {
+		.samples = 5, .sample_ns = 4000000, .stream_ns = 16000000, .row_ns = 3000000000u, .timeout_s = 60};
 	if (argc < 2)
 		return usage();
 	if (!strcmp(argv[1], "--list"))

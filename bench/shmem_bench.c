@@ -28,7 +28,7 @@ static struct {
 } control;
 
 struct options {
-	uint64_t samples, sample_ns, row_ns, timeout_s;
+	uint64_t samples, row_ns, timeout_s;
 	int quick;
 	int disturbed; /* a sample counts even when a PE lost its core: for machines where it always does */
 	const char *rows;
@@ -140,6 +140,7 @@ static double value_of(const struct bench_row *row, uint64_t count, uint64_t ns)
 
 static uint64_t calibrate(struct bench_memory *m, const struct options *o, size_t row)
 {
+	const uint64_t wanted = row_at(row)->unit == BENCH_MBS ? bench_rules.stream_ns : bench_rules.sample_ns;
 	int disturbed;
 	if (!o->quick)
 		/* the first sample touches memory and makes connections, and says nothing about the others */
@@ -148,9 +149,9 @@ static uint64_t calibrate(struct bench_memory *m, const struct options *o, size_
 		uint64_t ns = sample(m, row, count, &disturbed);
 		for (int again = 0; disturbed && !o->disturbed && again < 5; again++)
 			ns = sample(m, row, count, &disturbed);
-		if (ns * 2 > o->sample_ns || count > (uint64_t)1 << 24 || o->quick)
+		if (ns * 2 > wanted || count > (uint64_t)1 << 24 || o->quick)
 			return count;
-		const uint64_t grow = o->sample_ns / ns;
+		const uint64_t grow = wanted / ns;
 		count *= grow < 2 ? 2 : grow > 16 ? 16 : grow;
 	}
 }
@@ -241,7 +242,7 @@ static void pin(int pe)
 
 int main(int argc, char **argv)
 {
-	struct options o = {.samples = 5, .sample_ns = bench_rules.sample_ns, .row_ns = 3000000000u, .timeout_s = 20};
+	struct options o = {.samples = 5, .row_ns = 3000000000u, .timeout_s = 20};
 	if (argc > 1 && !strcmp(argv[1], "--list"))
 		return list();
 	if (!parse(argc, argv, &o)) {

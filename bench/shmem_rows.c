@@ -79,16 +79,10 @@ static void g_rate(struct bench_memory *m, const struct bench_row *row, uint64_t
 
 /* --- blocks ------------------------------------------------------------------------------------------------------- */
 
-/* Small blocks walk over 64 KiB, so that neither side works on one line only. */
-static size_t step_of(const struct bench_row *row, uint64_t i)
-{
-	return row->bytes >= 65536 ? 0 : i * row->bytes % 65536;
-}
-
 static void put_blocks(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
-		const size_t at = step_of(row, i);
+		const size_t at = bench_step(row, i);
 		shmem_putmem(m->remote + at, m->local + at, row->bytes, 1);
 	}
 	shmem_quiet();
@@ -97,7 +91,7 @@ static void put_blocks(struct bench_memory *m, const struct bench_row *row, uint
 static void put_nbi_blocks(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
-		const size_t at = step_of(row, i);
+		const size_t at = bench_step(row, i);
 		shmem_putmem_nbi(m->remote + at, m->local + at, row->bytes, 1);
 	}
 	shmem_quiet();
@@ -106,7 +100,7 @@ static void put_nbi_blocks(struct bench_memory *m, const struct bench_row *row, 
 static void get_blocks(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
-		const size_t at = step_of(row, i);
+		const size_t at = bench_step(row, i);
 		shmem_getmem(m->local + at, m->remote + at, row->bytes, 1);
 	}
 }

@@ -43,10 +43,17 @@ extern const size_t bench_more_row_count;
 /* How samples are taken; said beside the second table. */
 struct bench_rules {
 	uint64_t sample_ns;
+	uint64_t stream_ns; /* the same for rows in MB/s */
 	int sleep_disturbs; /* a PE that slept had lost its core; between hosts to sleep is a way to wait */
 };
 extern const struct bench_rules bench_rules;
 
 enum { BENCH_LINE = 64 / sizeof(long) };
+
+/* Small blocks walk over 64 KiB, so that neither side works on one line only; long ones stay, as those of rawtcp do. */
+static inline size_t bench_step(const struct bench_row *row, uint64_t i)
+{
+	return row->bytes >= 65536 ? 0 : i * row->bytes % 65536;
+}
 
 #endif

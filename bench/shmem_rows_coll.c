@@ -177,4 +177,4 @@ const struct bench_row bench_more_rows[] = {
 #endif
 };
 const size_t bench_more_row_count = sizeof bench_more_rows / sizeof bench_more_rows[0];
-const struct bench_rules bench_rules = {.sample_ns = 1000000, .sleep_disturbs = 1};
+const struct bench_rules bench_rules = {.sample_ns = 1000000, .stream_ns = 1000000, .sleep_disturbs = 1};
