@@ -62,8 +62,8 @@ using value_of = double (results::*)(size_t, const std::string &) const;
 double reference(const results &all, const row &r, const goal &g, value_of value = &results::best_of);
 std::string reference_name(const results &all, const row &r, const goal &g);
 double limit_of(const results &all, const goal &g);
-// How many times better than the goal a value is: from 1 on it is reached.
-double margin(const results &all, const row &r, const goal &g, double value);
+// How many times better than the goal a column is, by the medians: from 1 on it is reached. 0: not known.
+double margin(const results &all, const row &r, const goal &g, const column &of);
 
 void write_hosts_table(std::FILE *out, const results &all);
 void write_hosts_csv(std::FILE *out, const results &all);

@@ -32,7 +32,7 @@ scale fit(const results &all, const std::vector<row> &rows)
 	scale s;
 	for (const row &r : rows)
 		for (size_t k = results::kFirstLibrary; k < all.columns.size(); k++)
-			if (const double v = margin(all, r, *goal_of(r), all.columns[k].best(r)); v > 0) {
+			if (const double v = margin(all, r, *goal_of(r), all.columns[k]); v > 0) {
 				s.low = std::min(s.low, std::log10(v) - 0.1);
 				s.high = std::max(s.high, std::log10(v) + 0.35);
 			}
@@ -73,8 +73,9 @@ void write_hosts_svg(std::FILE *out, const results &all)
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
 		"font-family=\"sans-serif\" font-size=\"11\" fill=\"#222\">\n<rect width=\"100%%\" height=\"100%%\" "
 		"fill=\"#fff\"/>\n<text x=\"12\" y=\"20\" font-size=\"14\" font-weight=\"bold\">How many times better "
-		"than the goal, between two hosts</text>\n<text x=\"12\" y=\"36\" font-size=\"10\" fill=\"#666\">best "
-		"samples; log scale; paler: not reached</text>\n",
+		"than the goal, between two hosts</text>\n<text x=\"12\" y=\"36\" font-size=\"10\" "
+		"fill=\"#666\">medians"
+		"; log scale; paler: not reached</text>\n",
 		width, bottom + 20, width, bottom + 20);
 	for (size_t k = 0; k < libraries; k++)
 		fprintf(out,
@@ -89,7 +90,7 @@ void write_hosts_svg(std::FILE *out, const results &all)
 		fprintf(out, "<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", kLabels - 20,
 			y + (step - kGap) / 2 + 4, r.label.c_str());
 		for (size_t k = 0; k < libraries; k++) {
-			const double v = margin(all, r, g, all.columns[results::kFirstLibrary + k].best(r));
+			const double v = margin(all, r, g, all.columns[results::kFirstLibrary + k]);
 			if (v > 0)
 				bar(out, s, v, y + kBar * static_cast<double>(k), kColours[k % 3]);
 		}

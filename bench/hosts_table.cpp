@@ -45,13 +45,13 @@ void libraries_head(std::FILE *out, const results &all, int label)
 }
 
 // What a get that blocks cannot outdo: the bytes leave when the question is there, and the next question when they are
-// here. By the best samples of raw TCP.
+// here. By the medians.
 void write_sums(std::FILE *out, const results &all)
 {
-	const double trip = all.best_of(results::kRaw, "tcp_spin") / 1000;
+	const double trip = all.median_of(results::kRaw, "tcp_spin") / 1000;
 	for (const char *bytes : {"65536", "1048576"}) {
-		const double stream = all.best_of(results::kRaw, std::string("tcp_") + bytes),
-			     alone = all.best_of(results::kRaw, std::string("tcp_answer_") + bytes);
+		const double stream = all.median_of(results::kRaw, std::string("tcp_") + bytes),
+			     alone = all.median_of(results::kRaw, std::string("tcp_answer_") + bytes);
 		if (trip <= 0 || stream <= 0 || alone <= 0)
 			continue;
 		const double size = std::stod(bytes), most = size / (trip + size / stream);
@@ -61,8 +61,8 @@ void write_sums(std::FILE *out, const results &all)
 			"TCP's\nanswers one by one reach %.0f, %.2f B",
 			bytes, trip, size / stream, most, most / stream, alone, alone / stream);
 		for (size_t k = results::kFirstLibrary; k < all.columns.size(); k++) {
-			const double got = all.best_of(k, std::string("get_") + bytes),
-				     many = all.best_of(k, std::string("get_nbi_") + bytes);
+			const double got = all.median_of(k, std::string("get_") + bytes),
+				     many = all.median_of(k, std::string("get_nbi_") + bytes);
 			if (got > 0 && many > 0)
 				fprintf(out, "; %s %.2f of that, and %.2f B with several under way",
 					all.columns[k].title.c_str(), got / alone, many / stream);
@@ -141,9 +141,9 @@ double limit_of(const results &all, const goal &g)
 	return guess ? g.limit * kInnerInRoundTrips : g.limit;
 }
 
-double margin(const results &all, const row &r, const goal &g, double value)
+double margin(const results &all, const row &r, const goal &g, const column &of)
 {
-	const double base = reference(all, r, g), limit = limit_of(all, g);
+	const double value = of.median(r), base = reference(all, r, g, &results::median_of), limit = limit_of(all, g);
 	if (value <= 0 || base <= 0 || limit <= 0)
 		return 0;
 	return r.more_is_better() ? value / base / limit : limit / (value / base);
@@ -176,7 +176,7 @@ void write_hosts_table(std::FILE *out, const results &all)
 			limit > 0 ? ((r.more_is_better() ? ">= " : "<= ") + number(limit)).c_str() : "");
 		for (size_t k = results::kFirstLibrary; k < all.columns.size(); k++) {
 			const column &c = all.columns[k];
-			const double best = c.best(r), m = margin(all, r, *g, best);
+			const double best = c.best(r), m = margin(all, r, *g, c);
 			if (best == 0) {
 				fprintf(out, "  %46s", failure(c, r).c_str());
 				continue;
@@ -192,8 +192,8 @@ void write_hosts_table(std::FILE *out, const results &all)
 	}
 	fprintf(out,
 		"\nns: less is better; Mop/s, MB/s: more is better. R: round trip of raw TCP, spinning; B: its stream "
-		"in writes of\nthat size. Two ratios: of the best samples, by which goals are reached, and of the "
-		"medians.\nA g that waits until the target stops to compute shows as 100 ms.\n");
+		"in writes of\nthat size. Two ratios: of the best samples, and of the medians, by which goals are "
+		"reached.\nA g that waits until the target stops to compute shows as 100 ms.\n");
 	write_sums(out, all);
 }
 
@@ -208,8 +208,9 @@ void write_hosts_csv(std::FILE *out, const results &all)
 				continue;
 			fprintf(out, "%s,%s,%s,%g,%g,%zu,\"%s\",%g,%g,%g\n", r.name.c_str(), r.unit.c_str(),
 				c.title.c_str(), c.best(r), c.median(r), it->second.values.size(),
-				g ? reference_name(all, r, *g).c_str() : "", g ? reference(all, r, *g) : 0,
-				g ? limit_of(all, *g) : 0, g ? margin(all, r, *g, c.best(r)) : 0);
+				g ? reference_name(all, r, *g).c_str() : "",
+				g ? reference(all, r, *g, &results::median_of) : 0, g ? limit_of(all, *g) : 0,
+				g ? margin(all, r, *g, c) : 0);
 		}
 	}
 }
