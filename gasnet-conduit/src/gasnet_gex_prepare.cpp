@@ -51,16 +51,16 @@ const char *name_of(uint64_t word)
 
 // --- buffers of ours: a thread keeps one -----------------------------------------------------------------------------
 
-struct kept_buffer {
-	char *at = nullptr;
-	~kept_buffer() { free(at); }
+__thread char *t_kept __attribute__((tls_model("initial-exec")));
+struct kept_free { // looked at only when a buffer is made, because that takes a call
+	bool at_end = false;
+	~kept_free() { free(t_kept); }
 };
-thread_local kept_buffer t_kept;
+thread_local kept_free t_kept_free;
 
-char *own_take()
+[[gnu::noinline]] char *own_make()
 {
-	if (char *at = std::exchange(t_kept.at, nullptr))
-		return at;
+	t_kept_free.at_end = true;
 	const size_t bytes = (kOwnHead + gasneti_front.max_medium + 63) / 64 * 64;
 	auto *at = static_cast<char *>(aligned_alloc(64, bytes));
 	if (!at)
@@ -68,12 +68,18 @@ char *own_take()
 	return at;
 }
 
+char *own_take()
+{
+	char *const at = std::exchange(t_kept, nullptr);
+	return PGAS_LIKELY(at) ? at : own_make();
+}
+
 void own_give(char *at)
 {
-	if (t_kept.at)
+	if (PGAS_UNLIKELY(t_kept))
 		free(at);
 	else
-		t_kept.at = at;
+		t_kept = at;
 }
 
 // --- prepare ---------------------------------------------------------------------------------------------------------
@@ -176,21 +182,22 @@ int commit_place(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handl
 	}
 }
 
-// A message of this node to itself, in a buffer of ours, where the handler may have it.
-int commit_here(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handlerarg_t *args)
+// A medium message of this node to itself, in a buffer of ours, where the handler may have it. It may prepare a reply.
+[[gnu::noinline]] int commit_here(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handlerarg_t *args)
 {
-	write_head(d.own, word, kOwnHead, args);
+	char *const own = d.own;
+	write_head(own, word + (d.fit & kEndBits), kOwnHead, args);
 	if (d.token)
 		d.token->replied = true;
-	run_own(d.own, kOwnHead + nbytes);
+	d.what = holds::nothing;
+	run_here(own, kOwnHead + nbytes);
+	own_give(own);
 	return GASNET_OK;
 }
 
 int commit_buffer(descriptor &d, uint64_t word, size_t nbytes, void *to, const gasnet_handlerarg_t *args, bool now)
 {
 	if (word_category(word) == GASNETI_MEDIUM) {
-		if (d.what == holds::own && is_here(d.node))
-			return commit_here(d, word, nbytes, args);
 		return d.token ? gex_reply_medium(d.token, word, d.addr, nbytes, args, now)
 			       : gex_request_medium(d.node, word, d.addr, nbytes, args, now);
 	}
@@ -370,6 +377,8 @@ extern "C" int gasneti_commit(gex_AM_SrcDesc_t sd, uint64_t word, size_t nbytes,
 	if (PGAS_UNLIKELY(d.what != holds::slot || !fits)) {
 		if (d.what == holds::annex && fits)
 			return commit_annex(d, word, nbytes, args);
+		if (d.what == holds::own && fits && is_here(d.node) && word_category(word) == GASNETI_MEDIUM)
+			return commit_here(d, word, nbytes, args);
 		if (d.what == holds::place && fits && !d.token)
 			return commit_eager(d, word, nbytes, flags, args);
 		return commit_other(sd, word, nbytes, to, flags, args);

@@ -26,7 +26,7 @@ const char *reply_name(unsigned category)
 bool send_now(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes)
 {
 	if (is_here(node)) {
-		run_here(head, head_bytes, data, data_bytes);
+		run_here(head, head_bytes);
 		return true;
 	}
 	const int rc = message_try(node, head, head_bytes, data, data_bytes);
@@ -126,6 +126,10 @@ void check_gex_payload(gasnet_node_t node, uint64_t word, size_t nbytes, const v
 int gex_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
 		       const gasnet_handlerarg_t *args, bool now) noexcept
 {
+	if (is_here(dest)) {
+		run_medium_here(word, from, nbytes, args);
+		return GASNET_OK;
+	}
 	message_head m;
 	const size_t head = medium_head(m, word, args, nbytes);
 	return send_gex_request(dest, &m, head, from, nbytes, now);
@@ -148,6 +152,11 @@ int gex_request_long(gasnet_node_t dest, uint64_t word, const void *from, size_t
 int gex_reply_medium(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes,
 		     const gasnet_handlerarg_t *args, bool now) noexcept
 {
+	if (is_here(token->source)) {
+		token->replied = true;
+		run_medium_here(word, from, nbytes, args);
+		return GASNET_OK;
+	}
 	message_head m;
 	const size_t head = medium_head(m, word, args, nbytes);
 	return send_gex_reply(token, &m, head, from, nbytes, now);
@@ -189,7 +198,7 @@ namespace {
 {
 	check_gex_request(GASNETI_MEDIUM);
 	check_gex_payload(dest, word, nbytes, nullptr);
-	if (post_annex(dest, word, from, nbytes, args))
+	if (!is_here(dest) && post_annex(dest, word, from, nbytes, args))
 		return GASNET_OK;
 	return gex_request_medium(dest, word, from, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
 }

@@ -21,7 +21,8 @@ namespace {
 constexpr size_t kAtOnce = 64; // messages handled by one poll, so that a flood does not hold up its caller for ever
 // Taken together: the more follow one another, up to this. Locking is paid once for all of them, and stores to the ring
 // are not waited for in between; but while this thread runs the handler of the first, no other one runs the rest.
-constexpr size_t kMostTaken = 8; // half of the smallest ring
+constexpr size_t kMostTaken = 8;  // half of the smallest ring
+constexpr size_t kMovedHead = 96; // in front of the payload of a message that we copy: room for the largest head
 
 void run(const char *head, const char *message, size_t bytes)
 {
@@ -43,15 +44,14 @@ char *allocate(size_t bytes)
 // Senders place the payload so that it is aligned where it arrives; only what the provider had to move is not.
 [[gnu::cold, gnu::noinline]] void run_moved(const char *message, size_t bytes, size_t at)
 {
-	constexpr size_t kHead = 96;
-	const size_t total = kHead + bytes - at;
+	const size_t total = kMovedHead + bytes - at;
 	char *copy = allocate(total);
 	memcpy(copy, message, at);
 	uint64_t word;
 	memcpy(&word, message, sizeof word);
-	word += word_with_payload(kHead) - word_with_payload(word_payload(word));
+	word += word_with_payload(kMovedHead) - word_with_payload(word_payload(word));
 	memcpy(copy, &word, sizeof word);
-	memcpy(copy + kHead, message + at, bytes - at);
+	memcpy(copy + kMovedHead, message + at, bytes - at);
 	run(copy, copy, total);
 	free(copy);
 }
@@ -104,9 +104,27 @@ pthread_mutex_t g_polls_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 __thread bool t_in_handler = false;
 
-void run_own(const char *message, size_t bytes) noexcept
+void run_here(const void *message, size_t bytes) noexcept
 {
-	run(message, message, bytes);
+	const auto *at = static_cast<const char *>(message);
+	run(at, at, bytes);
+}
+
+// The handler gets a copy, because it may change the payload, and the caller of a reply may be about to send its own.
+void run_medium_here(uint64_t word, const void *from, size_t nbytes, const gasnet_handlerarg_t *args) noexcept
+{
+	alignas(16) char small[kMovedHead + 512];
+	const size_t total = kMovedHead + nbytes;
+	char *const room = total <= sizeof small ? small : allocate(total);
+	word += gasneti_front.word + word_with_payload(kMovedHead);
+	memcpy(room, &word, sizeof word);
+	if (const size_t n = word_args(word))
+		pgas_copy_few(room + sizeof word, args, 4 * n);
+	if (nbytes)
+		memcpy(room + kMovedHead, from, nbytes);
+	run(room, room, total);
+	if (room != small)
+		free(room);
 }
 
 // Whoever changes what is asked here calls it afterwards, so the last to get the mutex sees everything.
@@ -117,21 +135,6 @@ void polls_update() noexcept
 			   (pgas_load_relaxed(&g.serves) && !g.far);
 	const pgas_cq *look = enter ? &g_nothing : reinterpret_cast<pgas_cq *>(g.cq);
 	pgas_store_relaxed(&gasneti_front.arrivals, look);
-}
-
-// The handler gets a copy, because it may change the payload, and the caller of a reply may be about to send its own.
-void run_here(const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept
-{
-	alignas(16) char small[512];
-	const size_t shift = (16 - head_bytes % 16) % 16; // the payload begins at a multiple of 16
-	const size_t total = head_bytes + data_bytes;
-	char *const room = shift + total <= sizeof small ? small : allocate(shift + total);
-	memcpy(room + shift, head, head_bytes);
-	if (data_bytes)
-		memcpy(room + shift + head_bytes, data, data_bytes);
-	run(room + shift, room + shift, total);
-	if (room != small)
-		free(room);
 }
 
 bool receive_some() noexcept

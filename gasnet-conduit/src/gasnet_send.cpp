@@ -37,11 +37,11 @@ int check_reply(gasnet_token_t token)
 
 } // namespace
 
-// Sends, polling until there is room. For requests: handlers may run.
+// Sends, polling until there is room. For requests: handlers may run. Medium ones to this node do not come here.
 int send_waiting(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept
 {
 	if (PGAS_UNLIKELY(is_here(node))) {
-		run_here(head, head_bytes, data, data_bytes);
+		run_here(head, head_bytes);
 		return GASNET_OK;
 	}
 	pgas_backoff wait{};
@@ -58,7 +58,7 @@ int send_waiting(gasnet_node_t node, const void *head, size_t head_bytes, const 
 void send_reply(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept
 {
 	if (PGAS_UNLIKELY(is_here(node)))
-		run_here(head, head_bytes, data, data_bytes);
+		run_here(head, head_bytes);
 	else
 		send_or_keep(node, head, head_bytes, data, data_bytes);
 }
@@ -114,6 +114,10 @@ namespace {
 		return err;
 	if (nbytes > gasnet_AMMaxMedium())
 		return GASNET_ERR_BAD_ARG;
+	if (is_here(dest)) {
+		run_medium_here(word, from, nbytes, args);
+		return GASNET_OK;
+	}
 	if (post_annex(dest, word, from, nbytes, args))
 		return GASNET_OK;
 	message_head m;
@@ -164,8 +168,13 @@ extern "C" int gasneti_reply_medium(gasnet_token_t token, uint64_t word, const v
 		return GASNET_ERR_BAD_ARG;
 	if (const int err = check_reply(token))
 		return err;
+	word += word_back(token);
+	if (is_here(token->source)) {
+		run_medium_here(word, from, nbytes, args);
+		return GASNET_OK;
+	}
 	message_head m;
-	const size_t head = medium_head(m, word + word_back(token), args, nbytes);
+	const size_t head = medium_head(m, word, args, nbytes);
 	send_reply(token->source, &m, head, from, nbytes);
 	return GASNET_OK;
 }

@@ -162,10 +162,10 @@ uintptr_t memory_fixed_place(unsigned i);  // places that are free in most proce
 
 // gasnet_receive.cpp: runs handlers of what arrived; true when there was something
 bool receive_some() noexcept;
-// the same: runs the handler of a message of this node to itself, in the call that sends it
-void run_here(const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept;
-// the same for a message that is nobody's any more: the handler gets it as it lies
-void run_own(const char *message, size_t bytes) noexcept;
+// the same: runs the handler of a message of this node to itself, in the call that sends it. It gets the message as it
+// lies; whose payload is another's, and to be copied, is a medium one's to run_medium_here()
+void run_here(const void *message, size_t bytes) noexcept;
+void run_medium_here(uint64_t word, const void *from, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
 // the same: while something waits for the polls of this node, every one enters the library
 void polls_update() noexcept;
 // gasnet_outbox.cpp: sends replies that found no room; true when none is left
