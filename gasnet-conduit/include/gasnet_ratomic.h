@@ -33,10 +33,7 @@ PGAS_EXPORT gex_OP_t gex_AD_QueryOps(gex_AD_t ad) PGAS_NOEXCEPT;
 PGAS_EXPORT void gex_AD_SetCData(gex_AD_t ad, const void *val) PGAS_NOEXCEPT;
 PGAS_EXPORT void *gex_AD_QueryCData(gex_AD_t ad) PGAS_NOEXCEPT;
 
-/*
- * The cold exit: members without a window, and operations that the compiler does not see. Fetched values are there
- * when it returns.
- */
+/* The cold exit: members without a window. Fetched values are there when it returns. */
 PGAS_EXPORT gex_Event_t gasneti_ad_op(gex_AD_t ad, gex_DT_t dt, void *result, gex_Rank_t rank, void *target,
 				      gex_OP_t opcode, const void *operand1, const void *operand2, gex_Flags_t flags,
 				      int implicit) PGAS_NOEXCEPT;
@@ -60,113 +57,162 @@ PGAS_HOT uint64_t gasneti_ad_window(gex_AD_t ad, gex_Rank_t rank, gex_Flags_t fl
 						      __ATOMIC_RELAXED));                                              \
 	} while (0)
 
-/* Operations that every type has in the same way; the value that was there before goes to was_. */
-#define GASNETI_AD_COMMON_CASES(bits_type_arg, type_arg, product_arg)                                                  \
-	case GEX_OP_MULT:                                                                                              \
-	case GEX_OP_FMULT:                                                                                             \
-		GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, product_arg);                                       \
-		break;                                                                                                 \
-	case GEX_OP_MIN:                                                                                               \
-	case GEX_OP_FMIN:                                                                                              \
-		GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, old < a ? old : a);                                 \
-		break;                                                                                                 \
-	case GEX_OP_MAX:                                                                                               \
-	case GEX_OP_FMAX:                                                                                              \
-		GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, old > a ? old : a);                                 \
-		break;                                                                                                 \
-	case GEX_OP_SET: {                                                                                             \
-		bits_type_arg bits_;                                                                                   \
-		memcpy(&bits_, &a, sizeof bits_);                                                                      \
-		__atomic_store_n((bits_type_arg *)at, bits_, __ATOMIC_RELEASE);                                        \
-		break;                                                                                                 \
-	}                                                                                                              \
-	case GEX_OP_GET: {                                                                                             \
-		const bits_type_arg bits_ = __atomic_load_n((bits_type_arg *)at, __ATOMIC_ACQUIRE);                    \
-		memcpy(&was_, &bits_, sizeof was_);                                                                    \
-		break;                                                                                                 \
-	}                                                                                                              \
-	case GEX_OP_SWAP: {                                                                                            \
-		bits_type_arg bits_;                                                                                   \
-		memcpy(&bits_, &a, sizeof bits_);                                                                      \
-		bits_ = __atomic_exchange_n((bits_type_arg *)at, bits_, __ATOMIC_ACQ_REL);                             \
-		memcpy(&was_, &bits_, sizeof was_);                                                                    \
-		break;                                                                                                 \
-	}                                                                                                              \
-	case GEX_OP_CAS:                                                                                               \
-	case GEX_OP_FCAS: {                                                                                            \
+/* What has the type's bits, and not its arithmetic. */
+#define GASNETI_AD_CAS(bits_type_arg)                                                                                  \
+	do {                                                                                                           \
 		bits_type_arg bits_, next_;                                                                            \
 		memcpy(&bits_, &a, sizeof bits_);                                                                      \
 		memcpy(&next_, &b, sizeof next_);                                                                      \
 		__atomic_compare_exchange_n((bits_type_arg *)at, &bits_, next_, 0, __ATOMIC_ACQ_REL,                   \
 					    __ATOMIC_ACQUIRE);                                                         \
 		memcpy(&was_, &bits_, sizeof was_);                                                                    \
-		break;                                                                                                 \
-	}
+	} while (0)
+#define GASNETI_AD_SWAP(bits_type_arg)                                                                                 \
+	do {                                                                                                           \
+		bits_type_arg bits_;                                                                                   \
+		memcpy(&bits_, &a, sizeof bits_);                                                                      \
+		bits_ = __atomic_exchange_n((bits_type_arg *)at, bits_, __ATOMIC_ACQ_REL);                             \
+		memcpy(&was_, &bits_, sizeof was_);                                                                    \
+	} while (0)
+#define GASNETI_AD_SET(bits_type_arg)                                                                                  \
+	do {                                                                                                           \
+		bits_type_arg bits_;                                                                                   \
+		memcpy(&bits_, &a, sizeof bits_);                                                                      \
+		__atomic_store_n((bits_type_arg *)at, bits_, __ATOMIC_RELEASE);                                        \
+	} while (0)
+#define GASNETI_AD_GET(bits_type_arg)                                                                                  \
+	do {                                                                                                           \
+		const bits_type_arg bits_ = __atomic_load_n((bits_type_arg *)at, __ATOMIC_ACQUIRE);                    \
+		memcpy(&was_, &bits_, sizeof was_);                                                                    \
+	} while (0)
 
-#define GASNETI_AD_INTEGER_CASE(op_arg, builtin_arg, value_arg)                                                        \
-	case GEX_OP_##op_arg:                                                                                          \
-	case GEX_OP_F##op_arg:                                                                                         \
-		was_ = builtin_arg(at, value_arg, __ATOMIC_ACQ_REL);                                                   \
-		break;
+/*
+ * Which bit an operation is. As numbers they lie far apart, and one that is known at run time only would be searched
+ * for; by these a compiler makes a table. The statement leaves in was_ what was there before.
+ */
+#define GASNETI_AD_BIT(op_arg) __builtin_ctz(GEX_OP_##op_arg)
+#define GASNETI_AD_PLAIN(op_arg, ...)                                                                                  \
+	case GASNETI_AD_BIT(op_arg):                                                                                   \
+		__VA_ARGS__;                                                                                           \
+		return 1;
+#define GASNETI_AD_FETCH(op_arg, ...)                                                                                  \
+	case GASNETI_AD_BIT(op_arg):                                                                                   \
+		__VA_ARGS__;                                                                                           \
+		*result = was_;                                                                                        \
+		return 1;
+#define GASNETI_AD_BOTH(op_arg, ...)                                                                                   \
+	GASNETI_AD_PLAIN(op_arg, __VA_ARGS__)                                                                          \
+	GASNETI_AD_FETCH(F##op_arg, __VA_ARGS__)
+#define GASNETI_AD_MOVES(bits_type_arg)                                                                                \
+	GASNETI_AD_PLAIN(SET, GASNETI_AD_SET(bits_type_arg))                                                           \
+	GASNETI_AD_FETCH(GET, GASNETI_AD_GET(bits_type_arg))                                                           \
+	GASNETI_AD_FETCH(SWAP, GASNETI_AD_SWAP(bits_type_arg))                                                         \
+	GASNETI_AD_BOTH(CAS, GASNETI_AD_CAS(bits_type_arg))
+#define GASNETI_AD_LOOPS(bits_type_arg, type_arg, product_arg)                                                         \
+	GASNETI_AD_BOTH(MULT, GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, product_arg))                         \
+	GASNETI_AD_BOTH(MIN, GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, old < a ? old : a))                    \
+	GASNETI_AD_BOTH(MAX, GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, old > a ? old : a))
 
-/* One operation here. Returns 0 when this type has no such one. */
+/* Exactly one bit. */
+PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
+{
+	return opcode != 0 && (opcode & (opcode - 1)) == 0;
+}
+
+/*
+ * One operation here. Each half returns 0 when it has no such one: `at_once` has what is one instruction, `in_loop`
+ * what is a loop on some machine. A loop takes registers from all that is in one function with it.
+ */
+#define GASNETI_AD_HALF(half_arg, name_arg, type_arg)                                                                  \
+	PGAS_HOT int gasneti_ad_##half_arg##_##name_arg(type_arg *at, type_arg *result, gex_OP_t opcode, type_arg a,   \
+							type_arg b)
 #define GASNETI_AD_INTEGER(name_arg, type_arg, bits_type_arg)                                                          \
-	PGAS_HOT int gasneti_ad_here_##name_arg(type_arg *at, type_arg *result, gex_OP_t opcode, type_arg a,           \
-						type_arg b)                                                            \
+	GASNETI_AD_HALF(at_once, name_arg, type_arg)                                                                   \
 	{                                                                                                              \
-		type_arg was_ = 0;                                                                                     \
-		switch (opcode) {                                                                                      \
-			GASNETI_AD_INTEGER_CASE(ADD, __atomic_fetch_add, a)                                            \
-			GASNETI_AD_INTEGER_CASE(SUB, __atomic_fetch_sub, a)                                            \
-			GASNETI_AD_INTEGER_CASE(INC, __atomic_fetch_add, 1)                                            \
-			GASNETI_AD_INTEGER_CASE(DEC, __atomic_fetch_sub, 1)                                            \
-			GASNETI_AD_INTEGER_CASE(AND, __atomic_fetch_and, a)                                            \
-			GASNETI_AD_INTEGER_CASE(OR, __atomic_fetch_or, a)                                              \
-			GASNETI_AD_INTEGER_CASE(XOR, __atomic_fetch_xor, a)                                            \
-			GASNETI_AD_COMMON_CASES(bits_type_arg, type_arg,                                               \
-						(type_arg)((bits_type_arg)old * (bits_type_arg)a))                     \
+		type_arg was_;                                                                                         \
+		if (!gasneti_ad_is_one(opcode))                                                                        \
+			return 0;                                                                                      \
+		switch (__builtin_ctz(opcode)) {                                                                       \
+			GASNETI_AD_BOTH(ADD, was_ = __atomic_fetch_add(at, a, __ATOMIC_ACQ_REL))                       \
+			GASNETI_AD_BOTH(SUB, was_ = __atomic_fetch_sub(at, a, __ATOMIC_ACQ_REL))                       \
+			GASNETI_AD_BOTH(INC, was_ = __atomic_fetch_add(at, 1, __ATOMIC_ACQ_REL))                       \
+			GASNETI_AD_BOTH(DEC, was_ = __atomic_fetch_sub(at, 1, __ATOMIC_ACQ_REL))                       \
+			GASNETI_AD_PLAIN(AND, was_ = __atomic_fetch_and(at, a, __ATOMIC_ACQ_REL))                      \
+			GASNETI_AD_PLAIN(OR, was_ = __atomic_fetch_or(at, a, __ATOMIC_ACQ_REL))                        \
+			GASNETI_AD_PLAIN(XOR, was_ = __atomic_fetch_xor(at, a, __ATOMIC_ACQ_REL))                      \
+			GASNETI_AD_MOVES(bits_type_arg)                                                                \
 		default:                                                                                               \
 			return 0;                                                                                      \
 		}                                                                                                      \
-		if (opcode >= GEX_OP_TO_FETCHING(1U))                                                                  \
-			*result = was_;                                                                                \
-		return 1;                                                                                              \
+	}                                                                                                              \
+	GASNETI_AD_HALF(in_loop, name_arg, type_arg)                                                                   \
+	{                                                                                                              \
+		type_arg was_;                                                                                         \
+		(void)b;                                                                                               \
+		if (!gasneti_ad_is_one(opcode))                                                                        \
+			return 0;                                                                                      \
+		switch (__builtin_ctz(opcode)) {                                                                       \
+			GASNETI_AD_FETCH(FAND, was_ = __atomic_fetch_and(at, a, __ATOMIC_ACQ_REL))                     \
+			GASNETI_AD_FETCH(FOR, was_ = __atomic_fetch_or(at, a, __ATOMIC_ACQ_REL))                       \
+			GASNETI_AD_FETCH(FXOR, was_ = __atomic_fetch_xor(at, a, __ATOMIC_ACQ_REL))                     \
+			GASNETI_AD_LOOPS(bits_type_arg, type_arg, (type_arg)((bits_type_arg)old * (bits_type_arg)a))   \
+		default:                                                                                               \
+			return 0;                                                                                      \
+		}                                                                                                      \
 	}
-#define GASNETI_AD_FLOAT_CASE(op_arg, type_arg, bits_type_arg, expr_arg)                                               \
-	case GEX_OP_##op_arg:                                                                                          \
-	case GEX_OP_F##op_arg:                                                                                         \
-		GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, expr_arg);                                          \
-		break;
 #define GASNETI_AD_FLOAT(name_arg, type_arg, bits_type_arg)                                                            \
-	PGAS_HOT int gasneti_ad_here_##name_arg(type_arg *at, type_arg *result, gex_OP_t opcode, type_arg a,           \
-						type_arg b)                                                            \
+	GASNETI_AD_HALF(at_once, name_arg, type_arg)                                                                   \
 	{                                                                                                              \
-		type_arg was_ = 0;                                                                                     \
-		switch (opcode) {                                                                                      \
-			GASNETI_AD_FLOAT_CASE(ADD, type_arg, bits_type_arg, old + a)                                   \
-			GASNETI_AD_FLOAT_CASE(SUB, type_arg, bits_type_arg, old - a)                                   \
-			GASNETI_AD_FLOAT_CASE(INC, type_arg, bits_type_arg, old + 1)                                   \
-			GASNETI_AD_FLOAT_CASE(DEC, type_arg, bits_type_arg, old - 1)                                   \
-			GASNETI_AD_COMMON_CASES(bits_type_arg, type_arg, old *a)                                       \
+		type_arg was_;                                                                                         \
+		if (!gasneti_ad_is_one(opcode))                                                                        \
+			return 0;                                                                                      \
+		switch (__builtin_ctz(opcode)) {                                                                       \
+			GASNETI_AD_MOVES(bits_type_arg)                                                                \
 		default:                                                                                               \
 			return 0;                                                                                      \
 		}                                                                                                      \
-		if (opcode >= GEX_OP_TO_FETCHING(1U))                                                                  \
-			*result = was_;                                                                                \
-		return 1;                                                                                              \
+	}                                                                                                              \
+	GASNETI_AD_HALF(in_loop, name_arg, type_arg)                                                                   \
+	{                                                                                                              \
+		type_arg was_;                                                                                         \
+		(void)b;                                                                                               \
+		if (!gasneti_ad_is_one(opcode))                                                                        \
+			return 0;                                                                                      \
+		switch (__builtin_ctz(opcode)) {                                                                       \
+			GASNETI_AD_BOTH(ADD, GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, old + a))              \
+			GASNETI_AD_BOTH(SUB, GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, old - a))              \
+			GASNETI_AD_BOTH(INC, GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, old + 1))              \
+			GASNETI_AD_BOTH(DEC, GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, old - 1))              \
+			GASNETI_AD_LOOPS(bits_type_arg, type_arg, old *a)                                              \
+		default:                                                                                               \
+			return 0;                                                                                      \
+		}                                                                                                      \
 	}
 
-/* budget: 7 instructions of FADD and its wait, 5 of ADD (paths.def: gex_ad_fadd, gex_ad_add_nbi) */
+/*
+ * Operations that the compiler does not see, as libraries between a program and this one pass them on, are looked up
+ * behind a call; the way is decided before.
+ * budget: 7 instructions of FADD and its wait, 5 of ADD (paths.def: gex_ad_fadd, gex_ad_add_nbi), 39 of FADD that is
+ * not known (gex_ad_any)
+ */
 #define GASNETI_AD_CALLS(name_arg, type_arg)                                                                           \
+	PGAS_EXPORT gex_Event_t gasneti_ad_here_##name_arg(type_arg *at, type_arg *result, gex_OP_t opcode,            \
+							   type_arg a, type_arg b) PGAS_NOEXCEPT;                      \
 	PGAS_HOT gex_Event_t gasneti_ad_##name_arg(gex_AD_t ad, type_arg *result_p, gex_Rank_t tgt_rank,               \
 						   void *tgt_addr, gex_OP_t opcode, type_arg operand1,                 \
 						   type_arg operand2, gex_Flags_t flags, int implicit)                 \
 	{                                                                                                              \
 		const uint64_t window = gasneti_ad_window(ad, tgt_rank, flags);                                        \
-		if (PGAS_LIKELY(window != 0) && __builtin_constant_p(opcode) &&                                        \
-		    gasneti_ad_here_##name_arg((type_arg *)((char *)tgt_addr + window), result_p, opcode, operand1,    \
-					       operand2))                                                              \
-			return GEX_EVENT_INVALID;                                                                      \
+		if (PGAS_LIKELY(window != 0)) {                                                                        \
+			if (!__builtin_constant_p(opcode))                                                             \
+				return gasneti_ad_here_##name_arg((type_arg *)((char *)tgt_addr + window), result_p,   \
+								  opcode, operand1, operand2);                         \
+			if (gasneti_ad_at_once_##name_arg((type_arg *)((char *)tgt_addr + window), result_p, opcode,   \
+							  operand1, operand2) ||                                       \
+			    gasneti_ad_in_loop_##name_arg((type_arg *)((char *)tgt_addr + window), result_p, opcode,   \
+							  operand1, operand2))                                         \
+				return GEX_EVENT_INVALID;                                                              \
+		}                                                                                                      \
 		const type_arg first = operand1, second = operand2; /* the operands themselves stay in registers */    \
 		return gasneti_ad_op(ad, GEX_DT_##name_arg, result_p, tgt_rank, tgt_addr, opcode, &first, &second,     \
 				     flags, implicit);                                                                 \
@@ -198,10 +244,18 @@ GASNETI_AD_CALLS(FLT, float)
 GASNETI_AD_CALLS(DBL, double)
 #undef GASNETI_AD_CALLS
 #undef GASNETI_AD_FLOAT
-#undef GASNETI_AD_FLOAT_CASE
 #undef GASNETI_AD_INTEGER
-#undef GASNETI_AD_INTEGER_CASE
-#undef GASNETI_AD_COMMON_CASES
+#undef GASNETI_AD_HALF
+#undef GASNETI_AD_LOOPS
+#undef GASNETI_AD_MOVES
+#undef GASNETI_AD_BOTH
+#undef GASNETI_AD_FETCH
+#undef GASNETI_AD_PLAIN
+#undef GASNETI_AD_BIT
+#undef GASNETI_AD_GET
+#undef GASNETI_AD_SET
+#undef GASNETI_AD_SWAP
+#undef GASNETI_AD_CAS
 #undef GASNETI_AD_LOOP
 
 #ifdef __cplusplus

@@ -84,21 +84,27 @@ void here(Here fn, void *at, void *result, gex_OP_t opcode, const void *operand1
 	fn(static_cast<T *>(at), result ? static_cast<T *>(result) : &unused, opcode, a, b);
 }
 
+#define GASNETI_EACH_TYPE                                                                                              \
+	GASNETI_TYPE(I32, int32_t)                                                                                     \
+	GASNETI_TYPE(U32, uint32_t)                                                                                    \
+	GASNETI_TYPE(I64, int64_t)                                                                                     \
+	GASNETI_TYPE(U64, uint64_t)                                                                                    \
+	GASNETI_TYPE(FLT, float)                                                                                       \
+	GASNETI_TYPE(DBL, double)
+
 void op_here(gex_DT_t dt, void *at, void *result, gex_OP_t opcode, const void *a, const void *b)
 {
 #define GASNETI_TYPE(name_arg, type_arg)                                                                               \
 	case GEX_DT_##name_arg:                                                                                        \
-		here<type_arg>([](type_arg *p, type_arg *r, gex_OP_t o, type_arg x,                                    \
-				  type_arg y) { gasneti_ad_here_##name_arg(p, r, o, x, y); },                          \
-			       at, result, opcode, a, b);                                                              \
+		here<type_arg>(                                                                                        \
+			[](type_arg *p, type_arg *r, gex_OP_t o, type_arg x, type_arg y) {                             \
+				gasneti_ad_at_once_##name_arg(p, r, o, x, y) ||                                        \
+					gasneti_ad_in_loop_##name_arg(p, r, o, x, y);                                  \
+			},                                                                                             \
+			at, result, opcode, a, b);                                                                     \
 		break;
 	switch (dt) {
-		GASNETI_TYPE(I32, int32_t)
-		GASNETI_TYPE(U32, uint32_t)
-		GASNETI_TYPE(I64, int64_t)
-		GASNETI_TYPE(U64, uint64_t)
-		GASNETI_TYPE(FLT, float)
-		GASNETI_TYPE(DBL, double)
+		GASNETI_EACH_TYPE
 	}
 #undef GASNETI_TYPE
 }
@@ -220,6 +226,36 @@ extern "C" gex_Event_t gasneti_ad_op(gex_AD_t ad, gex_DT_t dt, void *result, gex
 	}
 	return op_far(node, dt, result, target, opcode, operand1, operand2, implicit);
 }
+
+// --- operations that a compiler did not see, in memory that is mapped here -------------------------------------------
+
+namespace gasnet {
+
+// Loops, and what is no operation of the type. The arguments lie where the caller's do, who moves none then; of a
+// function that only this file knows a compiler would change that.
+#define GASNETI_TYPE(name_arg, type_arg)                                                                               \
+	[[gnu::noinline]] gex_Event_t op_in_loop(type_arg *at, type_arg *result, gex_OP_t opcode, type_arg a,          \
+						 type_arg b) noexcept                                                  \
+	{                                                                                                              \
+		if (!gasneti_ad_in_loop_##name_arg(at, result, opcode, a, b))                                          \
+			fail("gex_AD_Op: operation %#x is none of data type " #name_arg, opcode);                      \
+		return GEX_EVENT_INVALID;                                                                              \
+	}
+GASNETI_EACH_TYPE
+#undef GASNETI_TYPE
+
+} // namespace gasnet
+
+#define GASNETI_TYPE(name_arg, type_arg)                                                                               \
+	extern "C" gex_Event_t gasneti_ad_here_##name_arg(type_arg *at, type_arg *result, gex_OP_t opcode, type_arg a, \
+							  type_arg b) noexcept                                         \
+	{                                                                                                              \
+		if (PGAS_LIKELY(gasneti_ad_at_once_##name_arg(at, result, opcode, a, b)))                              \
+			return GEX_EVENT_INVALID;                                                                      \
+		return op_in_loop(at, result, opcode, a, b);                                                           \
+	}
+GASNETI_EACH_TYPE
+#undef GASNETI_TYPE
 
 // Collective, but there is nothing to agree on: everybody's operations exclude one another anyway.
 extern "C" void gex_AD_Create(gex_AD_t *ad_p, gex_TM_t tm, gex_DT_t dt, gex_OP_t ops, gex_Flags_t flags) noexcept
