@@ -264,6 +264,7 @@ static void *take(void *arg)
 	struct poster *p = arg;
 	const uint64_t all = THREADS * (uint64_t)g_rounds;
 	const double end = hang_end();
+	int together = 0;
 	while (__atomic_load_n(p->taken, __ATOMIC_ACQUIRE) < all) {
 		struct fi_pgas_message m[AT_ONCE];
 		CHECK(now_s() < end);
@@ -273,15 +274,20 @@ static void *take(void *arg)
 		}
 		const int n = p->ops->messages_take(p->n->ep, m, AT_ONCE);
 		CHECK(n == -FI_EAGAIN || (n > 0 && n <= AT_ONCE));
+		together = !together;
 		for (int i = 0; i < n; i++) {
 			uint64_t v[2];
 			CHECK_EQ(m[i].len, sizeof v);
 			memcpy(v, m[i].buf, sizeof v);
-			p->ops->message_release(p->n->ep, &m[i]);
+			memset(m[i].buf, 0, sizeof v); /* it is the receiver's: nobody has written there yet */
+			if (!together)
+				p->ops->message_release(p->n->ep, &m[i]);
 			CHECK(v[0] < all && v[1] == ~v[0]);
 			CHECK_EQ(__atomic_fetch_add(&p->seen[v[0]], 1, __ATOMIC_RELAXED), 0);
 			__atomic_fetch_add(p->taken, 1, __ATOMIC_RELEASE);
 		}
+		if (together && n > 0)
+			p->ops->messages_release(p->n->ep, m, (size_t)n);
 	}
 	return NULL;
 }

@@ -97,6 +97,21 @@ PGAS_INLINE void pgas_fence_acquire(void)
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
+/*
+ * Several words at once, each of which publishes or takes something: one fence for all of them, and the words travel
+ * at the same time. On aarch64 a load_acquire lets nothing behind it begin, and waits for earlier store_releases, which
+ * wait for one another. ThreadSanitizer knows no fences.
+ *   ready = load_before_fence(&a) && load_before_fence(&b); fence_acquire(); use what a and b tell of
+ *   done with what a and b tell of; fence_stores(); store_after_fence(&a, free); store_after_fence(&b, free)
+ */
+#if defined(__SANITIZE_THREAD__)
+#define pgas_load_before_fence(p_arg) pgas_load_acquire(p_arg)
+#define pgas_store_after_fence(p_arg, v_arg) pgas_store_release((p_arg), (v_arg))
+#else
+#define pgas_load_before_fence(p_arg) pgas_load_relaxed(p_arg)
+#define pgas_store_after_fence(p_arg, v_arg) pgas_store_relaxed((p_arg), (v_arg))
+#endif
+
 /* Keep the compiler from moving memory accesses; the other side pays the hardware barrier (membarrier). */
 PGAS_INLINE void pgas_fence_compiler(void)
 {

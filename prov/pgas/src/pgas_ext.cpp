@@ -285,8 +285,7 @@ int messages_take(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
 			ep_progress(ep);
 		size_t taken = 0;
 		if (PGAS_LIKELY(ep->msg.waiting.empty()))
-			while (taken < count && ep->on[0]->ops->take(*ep->on[0], &m[taken]))
-				taken++;
+			taken = ep->on[0]->ops->take(*ep->on[0], m, count);
 		if (PGAS_LIKELY(taken)) {
 			look_on(ep);
 			return static_cast<int>(taken);
@@ -310,9 +309,21 @@ int message_take(fid_ep *fid, fi_pgas_message *m) noexcept
 void message_release(fid_ep *fid, fi_pgas_message *m) noexcept
 {
 	if (PGAS_LIKELY(m->state_))
-		core_of(fid)->on[0]->ops->give_back(m);
+		core_of(fid)->on[0]->ops->give_back(m, 1);
 	else
 		delete static_cast<unexpected *>(m->place_);
+}
+
+// Messages of one messages_take are in place, or one that is not.
+void messages_release(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
+{
+	size_t in_place = 0;
+	while (in_place < count && PGAS_LIKELY(m[in_place].state_))
+		in_place++;
+	if (PGAS_LIKELY(in_place))
+		core_of(fid)->on[0]->ops->give_back(m, in_place);
+	for (size_t i = in_place; i < count; i++)
+		message_release(fid, &m[i]);
 }
 
 // As peer_get(), quicker where there is nothing to do. Peers that can be known are of endpoints that are enabled.
@@ -476,6 +487,7 @@ fi_pgas_ops g_ext_ops = {
 	.mr_direct = mr_direct,
 	.device_rma = &g_rma_ops_hmem,
 	.peers_watched = peers_watched,
+	.messages_release = messages_release,
 };
 
 } // namespace pgas

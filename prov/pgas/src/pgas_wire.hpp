@@ -177,10 +177,10 @@ struct wire_ops {
 	int (*pull)(wire_ep &on, peer &from, rx_entry *rx, const char *bytes, completion &c);
 	void (*discard)(peer &from, const char *bytes);
 	void (*pull_over)(peer &from, uint64_t sender_op, int status);
-	// In place (of the first wire; may be null in others): the next message where it lies, and giving the place
-	// back from any thread.
-	bool (*take)(wire_ep &on, fi_pgas_message *m);
-	void (*give_back)(fi_pgas_message *m);
+	// In place (of the first wire; may be null in others): the next messages where they lie, up to count, and
+	// giving their places back from any thread.
+	size_t (*take)(wire_ep &on, fi_pgas_message *m, size_t count);
+	void (*give_back)(const fi_pgas_message *m, size_t count);
 	// Sending in place (may be null, all three): message_claim and its companions of fi_ext_pgas.h.
 	int (*claim)(peer &p, size_t len, fi_pgas_place *place);
 	int (*publish)(peer &p, fi_pgas_place *place, size_t head_len, size_t len);

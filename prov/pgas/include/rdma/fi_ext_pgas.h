@@ -222,6 +222,9 @@ struct fi_pgas_ops {
 	 * endpoint of the domain is opened: -FI_EBUSY later.
 	 */
 	int (*peers_watched)(struct fid_domain *domain);
+
+	/* message_release of messages that were taken together, behind one fence. */
+	void (*messages_release)(struct fid_ep *ep, struct fi_pgas_message *messages, size_t count);
 };
 
 #ifdef __cplusplus

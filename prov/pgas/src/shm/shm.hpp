@@ -216,8 +216,8 @@ size_t shm_control_room(const peer &p);
 int shm_claim(peer &p, size_t len, fi_pgas_place *place);
 int shm_publish(peer &p, fi_pgas_place *place, size_t head_len, size_t len);
 void shm_abandon(peer &p, fi_pgas_place *place);
-bool shm_take(wire_ep &on, fi_pgas_message *m);
-void shm_give_back(fi_pgas_message *m);
+size_t shm_take(wire_ep &on, fi_pgas_message *m, size_t count);
+void shm_give_back(const fi_pgas_message *m, size_t count);
 
 // What a sender puts into one slot; payload is gathered from a head and an iov (from `skip` on).
 struct ring_message {

@@ -8,14 +8,27 @@ namespace pgas {
 
 constexpr size_t kFetchedEarly = 1024; // what follows is left to the processor, which has seen a stream by then
 
-// The next slot of the ring, when it holds a message that came whole. false: look further.
-bool shm_take(wire_ep &of, fi_pgas_message *m)
+namespace {
+
+// How many of the next slots hold something, up to count. What they hold may be read then.
+size_t ready_slots(const shm_ep *on, size_t count)
 {
-	shm_ep *on = &shm_of(of);
-	pgas_slot *slot = &on->slots[on->head & on->mask];
-	// pairs with store_release of READY in pgas_hot_publish() and hand_over()
-	if (pgas_load_acquire(&slot->state) != slot_word(on->head, PGAS_SLOT_READY))
-		return false;
+	const auto state_of = [on](uint64_t at) { return &on->slots[at & on->mask].state; };
+	// pairs with store_release of READY in pgas_hot_publish() and hand_over(), as the fence does
+	if (pgas_load_acquire(state_of(on->head)) != slot_word(on->head, PGAS_SLOT_READY))
+		return 0;
+	size_t n = 1;
+	while (n < count && pgas_load_before_fence(state_of(on->head + n)) == slot_word(on->head + n, PGAS_SLOT_READY))
+		n++;
+	if (n > 1)
+		pgas_fence_acquire();
+	return n;
+}
+
+// The slot at a position, when it holds a message that came whole. false: look further.
+bool read_slot(const shm_ep *on, uint64_t at, fi_pgas_message *m)
+{
+	pgas_slot *slot = &on->slots[at & on->mask];
 	slot_message s;
 	if (!s.read(on, slot) || s.kind != PGAS_KIND_MSG || (s.flags & PGAS_SLOT_LONG))
 		return false; // for drain(), which drops what is nothing
@@ -29,24 +42,46 @@ bool shm_take(wire_ep &of, fi_pgas_message *m)
 	}
 	if (s.flags & (PGAS_SLOT_EAGER | PGAS_SLOT_ANNEX)) {
 		// the lines of several messages that are taken together travel at the same time
-		for (size_t at = 0; at < s.len && at < kFetchedEarly; at += PGAS_CACHE_LINE)
-			__builtin_prefetch(s.bytes + at);
+		for (size_t byte = 0; byte < s.len && byte < kFetchedEarly; byte += PGAS_CACHE_LINE)
+			__builtin_prefetch(s.bytes + byte);
 		if (s.word && s.word <= PGAS_SLOT_INLINE) // ring_send_pieces() left that much of it in the slot
 			m->head = slot->payload;
 	}
 	m->place_ = &slot->state;
-	m->state_ = slot_word(on->head + on->mask + 1, PGAS_SLOT_FREE);
-	pgas_store_relaxed(&on->head, on->head + 1);
-	pgas_store_release(&on->ring->head, on->head); // pairs with load_acquire in take_over() and claim_beside_hint()
+	m->state_ = slot_word(at + on->mask + 1, PGAS_SLOT_FREE);
 	return true;
 }
 
-void shm_give_back(fi_pgas_message *m)
+} // namespace
+
+size_t shm_take(wire_ep &of, fi_pgas_message *m, size_t count)
 {
-	if (m->eager_)
-		eager_return(static_cast<uint32_t *>(m->eager_), m->claim_);
-	// pairs with load_acquire in claim_from(): the bytes were read before the slot may be filled again
-	pgas_store_release(static_cast<uint64_t *>(m->place_), m->state_);
+	shm_ep *on = &shm_of(of);
+	const size_t ready = ready_slots(on, count);
+	size_t taken = 0;
+	while (taken < ready && read_slot(on, on->head + taken, &m[taken]))
+		taken++;
+	if (!taken)
+		return 0;
+	pgas_store_relaxed(&on->head, on->head + taken);
+	pgas_store_release(&on->ring->head, on->head); // pairs with load_acquire in take_over() and claim_beside_hint()
+	return taken;
+}
+
+// The bytes were read, and what the receiver wrote there is there, before the slots may be filled again. Pairs with
+// load_acquire in claim_from().
+void shm_give_back(const fi_pgas_message *m, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (m[i].eager_)
+			eager_return(static_cast<uint32_t *>(m[i].eager_), m[i].claim_);
+	if (count == 1) {
+		pgas_store_release(static_cast<uint64_t *>(m->place_), m->state_);
+		return;
+	}
+	pgas_fence_stores();
+	for (size_t i = 0; i < count; i++)
+		pgas_store_after_fence(static_cast<uint64_t *>(m[i].place_), m[i].state_);
 }
 
 } // namespace pgas
