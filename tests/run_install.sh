@@ -216,8 +216,12 @@ int main(int argc, char **argv)
 	gasnet_exit(0);
 }
 TEXT
-ln -s "$smp" linked # as UPC++ has it
-for mak in "$smp/include/smp-conduit" "$smp/smp-conduit" "$work/user/linked/smp-conduit"; do
+ln -s "$smp" linked # as UPC++ has it, and installs it beside itself
+user make -C linked install prefix="$work/user/client" && ! user make -C linked install &&
+	! make -C linked install prefix="$smp" >/dev/null 2>&1
+check "a client installs the smp face where it installs itself, and nowhere else"
+for mak in "$smp/include/smp-conduit" "$smp/smp-conduit" "$work/user/linked/smp-conduit" \
+	"$work/user/client/include/smp-conduit"; do
 	cat >face.mk <<TEXT
 include $mak/smp-par.mak
 face: face.c
@@ -236,7 +240,7 @@ fi
 echo '@CONDUITS@ @CC_SUBFAMILY@ @GASNET_THREAD_LIBS@' >asked.in
 chmod 644 asked.in
 user env CONFIG_FILES="answered:$PWD/asked.in" "$smp/config.status" && [ "$(cat answered)" = "smp NONE -lpthread" ] &&
-	user make -C "$smp/smp-conduit" seq smp-seq.mak
+	user make -C "$smp/smp-conduit" seq smp-seq.mak && user make -C "$smp" all clean
 check "the smp face answers as a build does"
 
 . "$src/packaging/check_lists.sh"
