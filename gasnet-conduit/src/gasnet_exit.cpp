@@ -195,6 +195,12 @@ void exit_as_told(int code)
 
 } // namespace
 
+void lost_while_leaving() noexcept
+{
+	while (g_leaving.load())
+		pause();
+}
+
 void exit_setup()
 {
 	g.told_to_exit = exit_as_told;

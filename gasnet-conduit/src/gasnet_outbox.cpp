@@ -28,6 +28,8 @@ void lost(const char *call, gasnet_node_t node, int err) noexcept
 {
 	const bool gone = err == -FI_EHOSTUNREACH || err == -FI_ECONNRESET || err == -FI_ENOTCONN ||
 			  err == -FI_ETIMEDOUT;
+	if (gone)
+		lost_while_leaving();
 	char why[200];
 	const auto told = [&](fid_ep *ep) { return g.net.ops->reason(ep, node, why, sizeof why) != 0; };
 	if (!gone || !(told(g.am) || told(g.rma)))

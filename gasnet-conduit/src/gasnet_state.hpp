@@ -228,6 +228,9 @@ void tool_all_left(bool all, int code) noexcept;
 // --- exit (gasnet_exit.cpp) ------------------------------------------------------------------------------------------
 
 void exit_setup();
+// Nodes end when all of them are leaving, so one that is gone while this one leaves is no failure: a thread that still
+// wanted to send to it stays in here, until the thread that leaves ends the process. Else it returns.
+void lost_while_leaving() noexcept;
 
 // gasnet_wait.cpp; cores: what the nodes of this host may run on, all together
 void wait_setup(const cpu_set_t &cores, int nodes_here) noexcept;

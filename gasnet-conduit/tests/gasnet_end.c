@@ -78,8 +78,39 @@ static void *storm(void *way)
 	return NULL;
 }
 
+/* One thread of the first node leaves and is held up; the others leave, and another thread still sends to them. */
+static void *leaves(void *unused)
+{
+	(void)unused;
+	gasnet_exit(0); /* another code would end this node by the launcher, when it hears of the others */
+	return NULL;
+}
+
+static void hold_up(int sig)
+{
+	(void)sig;
+	usleep(1500000);
+}
+
+static void slow_to_leave(void)
+{
+	if (gasnet_mynode()) {
+		usleep(400000); /* they come when the first node's thread is held up */
+		gasnet_exit(0);
+	}
+	pthread_t leaver;
+	signal(SIGUSR1, hold_up);
+	CHECK(pthread_create(&leaver, NULL, leaves, NULL) == 0);
+	usleep(200000);
+	CHECK(pthread_kill(leaver, SIGUSR1) == 0);
+	for (;;)
+		gasnet_AMRequestShort0(gasnet_nodes() - 1, 202);
+}
+
 static void threads(const char *way)
 {
+	if (!strcmp(way, "storm-when-left"))
+		slow_to_leave();
 	pthread_t list[4];
 	for (int i = 0; i < 4; i++)
 		CHECK(pthread_create(&list[i], NULL, storm, (void *)(uintptr_t)way) == 0);

@@ -43,6 +43,7 @@ program=${program}_par
 ended first-code 25 - 3
 ended killed 137 "signal 9" 3
 ended storm-leaves 27 - 3
+ended storm-when-left 0 - 3 # what is sent to nodes that have left is no failure of a node that is leaving, too
 # who was sending may be faster with its complaint than the system with the news
 bounded "$oshrun" -n 3 "$program" storm-killed "run$$" >"$work/out" 2>&1
 rc=$?
