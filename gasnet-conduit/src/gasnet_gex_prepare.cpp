@@ -149,6 +149,21 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 	return false;
 }
 
+// A medium request of this node to itself, when nothing is wrong; else what is wrong is found later.
+[[gnu::always_inline]] inline bool prepare_own(descriptor &d, gasnet_node_t dest, uint64_t word, const void *client_buf,
+					       size_t least, size_t most)
+{
+	if (!is_here(dest) || client_buf || word_category(word) != GASNETI_MEDIUM || d.what != holds::nothing ||
+	    !g.attached || in_handler() || word_args(word) > GASNETI_MAX_ARGS || most < least ||
+	    least > gasneti_front.max_medium)
+		return false;
+	d.node = dest;
+	d.token = nullptr;
+	d.fit = word;
+	hold_own(d, most);
+	return true;
+}
+
 // --- commit ----------------------------------------------------------------------------------------------------------
 
 void write_head(char *to, uint64_t word, size_t at, const gasnet_handlerarg_t *args)
@@ -329,6 +344,8 @@ extern "C" gex_AM_SrcDesc_t gasneti_prepare_request(gasnet_node_t dest, uint64_t
 {
 	gasnet_AMPoll();
 	descriptor &d = t_descriptor;
+	if (prepare_own(d, dest, word, client_buf, least, most))
+		return &d;
 	check_gex_request(word_kind(word));
 	check_prepare(d, word, client_buf, least, most);
 	pgas_backoff wait{};
