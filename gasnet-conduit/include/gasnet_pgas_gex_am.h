@@ -198,7 +198,7 @@ static inline gex_AM_SrcDesc_t gex_AM_PrepareRequestMedium(gex_TM_t tm, gex_Rank
 	dest = tm->jobranks[rank];
 	if (!client_buf && numargs <= GASNETI_MAX_ARGS && PGAS_LIKELY(most_payload <= GASNETI_ANNEX_PAYLOAD) &&
 	    PGAS_LIKELY(gasneti_nothing_arrived())) {
-		const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, GASNETI_THREADS);
+		const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, GASNETI_THREADS, 1);
 		if (PGAS_LIKELY(c.slot)) {
 			if (PGAS_LIKELY(most_payload <= PGAS_SLOT_INLINE - at))
 				return gasneti_prepare_slot(c.slot, c.peer, c.at, word | at << GASNETI_WORD_PAYLOAD,

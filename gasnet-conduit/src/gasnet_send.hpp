@@ -93,7 +93,7 @@ bool post_annex(gasnet_node_t dest, uint64_t word, const void *from, size_t nbyt
 	const size_t n = word_args(word), at = slot_payload_at(n);
 	if (nbytes > PGAS_SLOT_INLINE - at)
 		return false;
-	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads);
+	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads, 1);
 	if (PGAS_UNLIKELY(!c.slot))
 		return false;
 	pgas_hot_describe(&c, at + nbytes, PGAS_KIND_MSG, 0);

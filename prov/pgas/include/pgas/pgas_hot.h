@@ -238,9 +238,11 @@ struct pgas_hot_claim {
 
 /*
  * Claims the slot of the next position of rank's ring with one compare-exchange. Threads may share the endpoint: what
- * they read of it is written once, before the ring's address, and a position has one claimant, whoever it is.
+ * they read of it is written once, before the ring's address, and a position has one claimant, whoever it is. payload:
+ * more than the slot's first line will be written. The receiver has read the second; where one instruction asks for it
+ * back, it comes together with the first.
  */
-PGAS_HOT struct pgas_hot_claim pgas_hot_claim(const struct pgas_ep *ep, uint64_t rank, int shared)
+PGAS_HOT struct pgas_hot_claim pgas_hot_claim(const struct pgas_ep *ep, uint64_t rank, int shared, int payload)
 {
 	struct pgas_hot_claim c = {NULL, NULL, 0};
 	if (PGAS_UNLIKELY(ep->hot_send != (shared ? PGAS_MAGIC_SHARED : PGAS_MAGIC_HOT)))
@@ -261,6 +263,12 @@ PGAS_HOT struct pgas_hot_claim pgas_hot_claim(const struct pgas_ep *ep, uint64_t
 						      (uint64_t)((uint32_t)pos & c.peer->mask) * PGAS_SLOT_BYTES);
 	c.at = pos << PGAS_SLOT_POS_SHIFT;
 	uint64_t expected = c.at | PGAS_SLOT_FREE;
+#ifdef __aarch64__
+	if (payload)
+		__builtin_prefetch((char *)slot + PGAS_CACHE_LINE, 1);
+#else
+	(void)payload;
+#endif
 	if (PGAS_UNLIKELY(!pgas_claim_to_write(&slot->state, &expected, c.at | c.peer->owner)))
 		return c;
 	pgas_store_release(&ring->tail_hint, pos + 1); /* pairs with load in claim_slot(): it never leads the claims */
@@ -302,7 +310,7 @@ PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, ui
 {
 	if (PGAS_UNLIKELY(len > PGAS_SLOT_INLINE))
 		return 0;
-	const struct pgas_hot_claim c = pgas_hot_claim(ep, rank, PGAS_ALONE);
+	const struct pgas_hot_claim c = pgas_hot_claim(ep, rank, PGAS_ALONE, 0);
 	if (PGAS_UNLIKELY(!c.slot))
 		return 0;
 	pgas_hot_describe(&c, len, kind, flags);
@@ -323,7 +331,8 @@ PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, ui
 PGAS_HOT int pgas_hot_post(const struct pgas_ep *ep, const void *head, uint64_t head_len, uint64_t at, const void *data,
 			   uint64_t len, uint64_t rank, int shared)
 {
-	const struct pgas_hot_claim c = pgas_hot_claim(ep, rank, shared);
+	const struct pgas_hot_claim c =
+		pgas_hot_claim(ep, rank, shared, at + len > PGAS_CACHE_LINE - offsetof(struct pgas_slot, payload));
 	if (PGAS_UNLIKELY(!c.slot))
 		return 0;
 	pgas_hot_describe(&c, at + len, PGAS_KIND_MSG, 0);
