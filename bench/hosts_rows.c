@@ -35,15 +35,6 @@ static void add_batches(struct bench_memory *m, const struct bench_row *row, uin
 	}
 }
 
-static void put_nbi_bulk(struct bench_memory *m, const struct bench_row *row, uint64_t count)
-{
-	for (uint64_t i = 0; i < count; i++) {
-		const size_t at = bench_step(row, i);
-		shmem_putmem_nbi(m->remote + at, m->local + at, row->bytes, 1);
-	}
-	shmem_quiet();
-}
-
 static void get_nbi_bulk(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
@@ -128,9 +119,9 @@ const struct bench_row bench_more_rows[] = {
 	{"p_1000", "batch", "1,000 p, then quiet", BENCH_MOPS, 8, BATCH, p_batches, NULL},
 	{"add_1000", "batch", "1,000 atomic_add, then quiet", BENCH_MOPS, 8, BATCH, add_batches, NULL},
 	{"g_computing", "computing", "g, the target computes", BENCH_NS, 8, 1, g_served, compute},
-	{"nbi_4096", "nbi", "put_nbi 4 KiB", BENCH_MBS, 4096, 1, put_nbi_bulk, NULL},
-	{"nbi_65536", "nbi", "put_nbi 64 KiB", BENCH_MBS, 65536, 1, put_nbi_bulk, NULL},
-	{"nbi_1048576", "nbi", "put_nbi 1 MiB", BENCH_MBS, 1048576, 1, put_nbi_bulk, NULL},
+	{"nbi_4096", "nbi", "put_nbi 4 KiB", BENCH_MBS, 4096, 1, bench_put_nbi, NULL},
+	{"nbi_65536", "nbi", "put_nbi 64 KiB", BENCH_MBS, 65536, 1, bench_put_nbi, NULL},
+	{"nbi_1048576", "nbi", "put_nbi 1 MiB", BENCH_MBS, 1048576, 1, bench_put_nbi, NULL},
 	{"get_nbi_4096", "nbi", "get_nbi 4 KiB", BENCH_MBS, 4096, 1, get_nbi_bulk, NULL},
 	{"get_nbi_65536", "nbi", "get_nbi 64 KiB", BENCH_MBS, 65536, 1, get_nbi_bulk, NULL},
 	{"get_nbi_1048576", "nbi", "get_nbi 1 MiB", BENCH_MBS, 1048576, 1, get_nbi_bulk, NULL},

@@ -74,8 +74,7 @@ void write_hosts_svg(std::FILE *out, const results &all)
 		"font-family=\"sans-serif\" font-size=\"11\" fill=\"#222\">\n<rect width=\"100%%\" height=\"100%%\" "
 		"fill=\"#fff\"/>\n<text x=\"12\" y=\"20\" font-size=\"14\" font-weight=\"bold\">How many times better "
 		"than the goal, between two hosts</text>\n<text x=\"12\" y=\"36\" font-size=\"10\" "
-		"fill=\"#666\">medians"
-		"; log scale; paler: not reached</text>\n",
+		"fill=\"#666\">medians; log scale; paler: not reached</text>\n",
 		width, bottom + 20, width, bottom + 20);
 	for (size_t k = 0; k < libraries; k++)
 		fprintf(out,

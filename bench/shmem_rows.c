@@ -88,7 +88,7 @@ static void put_blocks(struct bench_memory *m, const struct bench_row *row, uint
 	shmem_quiet();
 }
 
-static void put_nbi_blocks(struct bench_memory *m, const struct bench_row *row, uint64_t count)
+void bench_put_nbi(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
 		const size_t at = bench_step(row, i);
@@ -237,7 +237,7 @@ const struct bench_row bench_rows[] = {
 	PUT(65536, "64 KiB"),
 	PUT(1048576, "1 MiB"),
 	PUT(4194304, "4 MiB"),
-	{"put_nbi", "put", "put_nbi 4 KiB", BENCH_MBS, 4096, 1, put_nbi_blocks, NULL},
+	{"put_nbi", "put", "put_nbi 4 KiB", BENCH_MBS, 4096, 1, bench_put_nbi, NULL},
 	GET(8, "8 B"),
 	GET(64, "64 B"),
 	GET(512, "512 B"),

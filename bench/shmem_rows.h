@@ -56,4 +56,7 @@ static inline size_t bench_step(const struct bench_row *row, uint64_t i)
 	return row->bytes >= 65536 ? 0 : i * row->bytes % 65536;
 }
 
+/* So many puts that do not block, and a quiet; of shmem_rows.c, for the other tables too. */
+void bench_put_nbi(struct bench_memory *m, const struct bench_row *row, uint64_t count);
+
 #endif
