@@ -20,8 +20,6 @@ namespace {
 
 enum class holds : uint8_t { nothing, slot, annex, place, own, client };
 
-constexpr size_t kOwnHead = 96; // in front of the payload in a buffer of ours: the message's head
-
 struct descriptor : gasneti_srcdesc {
 	holds what;
 	gasnet_node_t node;
@@ -61,7 +59,7 @@ thread_local kept_free t_kept_free;
 [[gnu::noinline]] char *own_make()
 {
 	t_kept_free.at_end = true;
-	const size_t bytes = (kOwnHead + gasneti_front.max_medium + 63) / 64 * 64;
+	const size_t bytes = (kHeadRoom + gasneti_front.max_medium + 63) / 64 * 64;
 	auto *at = static_cast<char *>(aligned_alloc(64, bytes));
 	if (!at)
 		fail("out of memory for a message of %zu bytes", bytes);
@@ -109,8 +107,8 @@ void hold_own(descriptor &d, size_t most)
 {
 	d.what = holds::own;
 	d.own = own_take();
-	d.at = kOwnHead;
-	d.addr = d.own + kOwnHead;
+	d.at = kHeadRoom;
+	d.addr = d.own + kHeadRoom;
 	d.size = std::min<size_t>(most, gasneti_front.max_medium);
 }
 
@@ -166,14 +164,6 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 
 // --- commit ----------------------------------------------------------------------------------------------------------
 
-void write_head(char *to, uint64_t word, size_t at, const gasnet_handlerarg_t *args)
-{
-	word += gasneti_front.word + word_with_payload(at);
-	memcpy(to, &word, sizeof word);
-	if (const size_t n = word_args(word))
-		pgas_copy_few(to + sizeof word, args, 4 * n);
-}
-
 int commit_place(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handlerarg_t *args, bool now)
 {
 	auto *message = static_cast<char *>(d.place.buf);
@@ -201,11 +191,11 @@ int commit_place(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handl
 [[gnu::noinline]] int commit_here(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handlerarg_t *args)
 {
 	char *const own = d.own;
-	write_head(own, word + (d.fit & kEndBits), kOwnHead, args);
+	write_head(own, word + (d.fit & kEndBits), kHeadRoom, args);
 	if (d.token)
 		d.token->replied = true;
 	d.what = holds::nothing;
-	run_here(own, kOwnHead + nbytes);
+	run_here(own, kHeadRoom + nbytes);
 	own_give(own);
 	return GASNET_OK;
 }

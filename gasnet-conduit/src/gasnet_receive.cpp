@@ -21,8 +21,7 @@ namespace {
 constexpr size_t kAtOnce = 64; // messages handled by one poll, so that a flood does not hold up its caller for ever
 // Taken together: the more follow one another, up to this. Locking is paid once for all of them, and stores to the ring
 // are not waited for in between; but while this thread runs the handler of the first, no other one runs the rest.
-constexpr size_t kMostTaken = 8;  // half of the smallest ring
-constexpr size_t kMovedHead = 96; // in front of the payload of a message that we copy: room for the largest head
+constexpr size_t kMostTaken = 8; // half of the smallest ring
 
 void run(const char *head, const char *message, size_t bytes)
 {
@@ -44,14 +43,14 @@ char *allocate(size_t bytes)
 // Senders place the payload so that it is aligned where it arrives; only what the provider had to move is not.
 [[gnu::cold, gnu::noinline]] void run_moved(const char *message, size_t bytes, size_t at)
 {
-	const size_t total = kMovedHead + bytes - at;
+	const size_t total = kHeadRoom + bytes - at;
 	char *copy = allocate(total);
 	memcpy(copy, message, at);
 	uint64_t word;
 	memcpy(&word, message, sizeof word);
-	word += word_with_payload(kMovedHead) - word_with_payload(word_payload(word));
+	word += word_with_payload(kHeadRoom) - word_with_payload(word_payload(word));
 	memcpy(copy, &word, sizeof word);
-	memcpy(copy + kMovedHead, message + at, bytes - at);
+	memcpy(copy + kHeadRoom, message + at, bytes - at);
 	run(copy, copy, total);
 	free(copy);
 }
@@ -113,15 +112,12 @@ void run_here(const void *message, size_t bytes) noexcept
 // The handler gets a copy, because it may change the payload, and the caller of a reply may be about to send its own.
 void run_medium_here(uint64_t word, const void *from, size_t nbytes, const gasnet_handlerarg_t *args) noexcept
 {
-	alignas(16) char small[kMovedHead + 512];
-	const size_t total = kMovedHead + nbytes;
+	alignas(16) char small[kHeadRoom + 512];
+	const size_t total = kHeadRoom + nbytes;
 	char *const room = total <= sizeof small ? small : allocate(total);
-	word += gasneti_front.word + word_with_payload(kMovedHead);
-	memcpy(room, &word, sizeof word);
-	if (const size_t n = word_args(word))
-		pgas_copy_few(room + sizeof word, args, 4 * n);
+	write_head(room, word, kHeadRoom, args);
 	if (nbytes)
-		memcpy(room + kMovedHead, from, nbytes);
+		memcpy(room + kHeadRoom, from, nbytes);
 	run(room, room, total);
 	if (room != small)
 		free(room);
