@@ -145,10 +145,7 @@ bool receive_some() noexcept
 			fail("active messages: %s", pgas_strerror(-n));
 		for (int i = 0; i < n; i++)
 			handle(taken[i]);
-		if (n == 1)
-			g.net.ops->message_release(g.am, taken);
-		else
-			g.net.ops->messages_release(g.am, taken, static_cast<size_t>(n));
+		g.net.ops->messages_release(g.am, taken, static_cast<size_t>(n));
 		handled += static_cast<size_t>(n);
 		if (gasneti_nothing_arrived())
 			return true;
