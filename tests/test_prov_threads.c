@@ -332,6 +332,51 @@ static void test_threads_safe_post_straight_and_take_in_place(void **state)
 	team_run_env(2, in_place, &s, small);
 }
 
+/* Somebody makes progress before the receiver takes for the first time: the word that it looks at says so. */
+static void drained_first(int rank, void *arg)
+{
+	const struct shape *s = arg;
+	struct node n;
+	struct fi_pgas_ops *ops;
+	node_open(&n, &s->opts);
+	node_connect(&n);
+	CHECK_OK(fi_open_ops(&n.domain->fid, FI_PGAS_OPS, 0, (void **)&ops, NULL));
+	const struct pgas_cq *const queue = (const struct pgas_cq *)n.rx_cq;
+	const bool shared = s->opts.threading == FI_THREAD_SAFE;
+	const uint64_t v = 4711;
+	const double end = hang_end();
+	ssize_t rc;
+	while (rank == 0 && (rc = ops->message_send(n.ep, n.peer[1], &v, sizeof v, NULL, 0)) != 0) {
+		CHECK_EQ(rc, -FI_EAGAIN); /* the way to another host is being made */
+		ops->progress(n.domain);
+		CHECK(now_s() < end);
+	}
+	team_barrier(&n);
+	if (rank == 1) {
+		struct fi_pgas_message m;
+		do { /* from another host it may still be under way */
+			ops->progress(n.domain);
+			CHECK(now_s() < end);
+		} while ((shared ? pgas_hot_cq_empty_shared(queue) : pgas_hot_cq_empty(queue)) ||
+			 (rc = ops->message_take(n.ep, &m)) == -FI_EAGAIN);
+		CHECK_OK(rc);
+		CHECK(m.len == sizeof v && memcmp(m.buf, &v, sizeof v) == 0);
+		ops->message_release(n.ep, &m);
+		CHECK_EQ(ops->message_take(n.ep, &m), -FI_EAGAIN);
+	}
+	team_barrier(&n);
+	node_close(&n);
+}
+
+static void test_what_progress_took_in_before_the_first_take_is_told(void **state)
+{
+	(void)state;
+	struct shape s = {{.threading = FI_THREAD_SAFE, .selective = true}, MEM_MEMFD, 0, 1};
+	team_run(2, drained_first, &s);
+	s.opts.threading = FI_THREAD_DOMAIN;
+	team_run(2, drained_first, &s);
+}
+
 /* --- an endpoint per thread --------------------------------------------------------------------------------------- */
 
 struct lane { /* one thread's objects, all in one domain */
@@ -526,6 +571,7 @@ int main(void)
 		cmocka_unit_test(test_threads_safe_private_memory_counts_exactly),
 		cmocka_unit_test(test_threads_safe_with_auto_progress_count_exactly),
 		cmocka_unit_test(test_threads_safe_post_straight_and_take_in_place),
+		cmocka_unit_test(test_what_progress_took_in_before_the_first_take_is_told),
 		cmocka_unit_test(test_threads_completion_endpoint_per_thread_is_exact),
 		cmocka_unit_test(test_threads_endpoint_endpoint_per_thread_is_exact),
 		cmocka_unit_test(test_threads_fid_endpoint_per_thread_is_exact),

@@ -63,7 +63,8 @@ void cq_update_poll(cq_core *cq)
 	uint64_t ready = 1;
 	if (cq->eps.size() == 1 && cq->eps[0]->enabled) {
 		const ep_core *ep = cq->eps[0];
-		const bool waits = ep_keeps(ep) || (ep->in_place && !ep->msg.waiting.empty());
+		const bool to_take = !ep->msg.waiting.empty() && (ep->in_place || !ep->msg.first); // by message_take
+		const bool waits = ep_keeps(ep) || to_take;
 		poll = waits || !noticed(ep) ? nullptr : ep->on[0]->ops->poll_word(*ep->on[0], &ready);
 		if (!poll) {
 			poll = &g_always;

@@ -326,9 +326,11 @@ ssize_t rx_post(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t src, uint
 			}
 			rx->multi = true;
 		}
-		if (!q.waiting.empty() && feed(ep, q, rx, tagged))
-			return 0;
-		q.append(rx);
+		const bool waited = !q.waiting.empty();
+		if (!waited || !feed(ep, q, rx, tagged))
+			q.append(rx);
+		if (waited)
+			ep_update_heads(ep); // that messages wait for somebody to take them may have been what they say
 		return 0;
 	});
 }
