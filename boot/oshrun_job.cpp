@@ -33,6 +33,7 @@ namespace {
 
 using pgas::boot::board_slot;
 constexpr double kWrapperDelay = 0.3; // a wrapper whose PE died has so many seconds to tell us the exit status
+constexpr double kEndDelay = 1;       // and PEs whose end has begun, to come to it
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
 
 bool is_oshrun(pid_t pid)
@@ -333,10 +334,14 @@ void job::on_hello(pe &what, const pgas::boot::mail_record &mail)
 		what.lost_at = now_s(); // it is gone already, if the slot says that it did not finalize
 }
 
-// A peer says that it gives up, and children have been reaped before it was read. Those that were killed come first:
-// the peer may speak of nothing else.
+// A peer says that it gives up. Children that were killed come first: the peer may speak of nothing else.
 void job::judge_killed(const pe &but)
 {
+	const double until = now_s() + kEndDelay;
+	int how;
+	for (pe &what : pes_)
+		if (&what != &but && what.child > 0 && reap_ending(what.child, until, how))
+			ended_.emplace_back(&what, how);
 	for (auto &[what, status] : ended_)
 		if (what && what != &but && WIFSIGNALED(status))
 			judge(*std::exchange(what, nullptr), status);
@@ -344,7 +349,8 @@ void job::judge_killed(const pe &but)
 
 void job::on_abort(const pe &what, const pgas::boot::mail_record &mail)
 {
-	judge_killed(what);
+	if (!failed_) // the first abort alone may be the first thing that went wrong
+		judge_killed(what);
 	bool from_pmix = mail.kind == pgas::boot::kMailPmixAbort;
 	int code = mail.status & 0xff;
 	if (from_pmix && code == 0)

@@ -48,6 +48,9 @@ unique_fd signal_source(); // the signals that oshrun takes, from now on by this
 void restore_signals();
 std::vector<char *> pointers(strings &list);
 
+// Reaps a child whose end has begun: others may have seen that, by what it had open, before it can be waited for.
+bool reap_ending(pid_t child, double until, int &status);
+
 // Children of this process other than `except`: PEs, and descendants of PEs whose parents have died (we are their
 // subreaper).
 std::vector<pid_t> children_but(const std::vector<pid_t> &except);

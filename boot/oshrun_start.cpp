@@ -18,6 +18,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 namespace oshrun {
 namespace {
@@ -282,6 +283,24 @@ bool start_pe(const options &opts, const job_files &files, const strings &env, c
 	std::atomic_ref<uint32_t>(files.view.slot(static_cast<uint32_t>(rank)).child_pid)
 		.store(static_cast<uint32_t>(child), std::memory_order_relaxed);
 	return true;
+}
+
+bool reap_ending(pid_t child, double until, int &status)
+{
+	constexpr unsigned kExiting = 4; // PF_EXITING of the kernel
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/stat", child);
+	FILE *file = fopen(path, "re");
+	unsigned flags = 0;
+	const bool told = file && fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %u", &flags) == 1;
+	if (file)
+		fclose(file);
+	if (!told || !(flags & kExiting))
+		return false;
+	pid_t reaped = 0;
+	while ((reaped = waitpid(child, &status, WNOHANG)) == 0 && now_s() < until)
+		usleep(1000);
+	return reaped > 0;
 }
 
 // The kernel has the list in one file, unless it was built without that; then every process is asked for its parent.

@@ -9,11 +9,13 @@
 #include <pgas/pgas_hostid.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -141,6 +143,30 @@ static void hang(void)
 		pause();
 }
 
+/*
+ * One is killed, and is long in ending, because the kernel waits a while for each of its inotify descriptors. A peer
+ * sees its end of the pipe closed in the middle of that, and gives up.
+ */
+static void fade(int who, const char *fifo)
+{
+	char byte;
+	int end = -1;
+	if (me == who) {
+		for (int i = 0; i < 40; i++)
+			inotify_init();
+		end = open(fifo, O_WRONLY);
+		for (int i = 0; i < 40; i++)
+			inotify_init();
+	} else if (me == 0)
+		end = open(fifo, O_RDONLY);
+	CHECK(pgas_boot_barrier() == 0);
+	if (me == who)
+		raise(SIGKILL);
+	if (me == 0 && read(end, &byte, 1) == 0)
+		pgas_boot_abort(7, "the peer went away");
+	hang();
+}
+
 /* What a PE does between init and finalize. Returns the exit status. */
 static int act(const char *what, int argc, char **argv)
 {
@@ -186,7 +212,9 @@ static int act(const char *what, int argc, char **argv)
 		if (me == who)
 			pgas_boot_abort(atoi(argv[3]), argv[4]);
 		hang();
-	} else if (strcmp(what, "leave") == 0 && me == who)
+	} else if (strcmp(what, "fade") == 0)
+		fade(who, argv[3]);
+	else if (strcmp(what, "leave") == 0 && me == who)
 		_exit(0);
 	else if (strcmp(what, "stubborn") == 0) {
 		signal(SIGTERM, SIG_IGN);

@@ -53,6 +53,13 @@ wait "$runner"
 check "a PE killed with -9"
 clean "a PE killed with -9"
 
+# its peer may know of it first, and give up
+mkfifo "$work/fifo"
+job -n 3 "$PROBE" fade 1 "$work/fifo"
+[ "$rc" -eq 137 ] && grep -q "^oshrun: PE 1 .*killed by signal 9" "$work/err" && ! grep -q "went away" "$work/err"
+check "a PE that is killed and slow in ending is named before the peer that missed it (status $rc)"
+clean "a slow end"
+
 guards() { for p in $(marked); do [ "$(cat "/proc/$p/comm" 2>/dev/null)" = oshrun-guard ] && echo "$p"; done; }
 start -n 2 "$PROBE" hang
 within 100 hanging 2
