@@ -69,6 +69,13 @@ void handle(const fi_pgas_message &m)
 		run(head, message, m.len);
 }
 
+// What inline code asks, of the queue itself: polls come in here for other reasons, too, and then all the time.
+bool queue_is_empty()
+{
+	const auto *queue = reinterpret_cast<const pgas_cq *>(g.cq);
+	return kThreads ? pgas_hot_cq_empty_shared(queue) : pgas_hot_cq_empty(queue);
+}
+
 [[gnu::cold]] void report_error()
 {
 	fi_cq_err_entry e{};
@@ -135,6 +142,8 @@ void polls_update() noexcept
 
 bool receive_some() noexcept
 {
+	if (queue_is_empty())
+		return false;
 	size_t handled = 0;
 	for (size_t want = 1; handled < kAtOnce; want = want < kMostTaken ? 2 * want : want) {
 		fi_pgas_message taken[kMostTaken];
@@ -147,7 +156,7 @@ bool receive_some() noexcept
 			handle(taken[i]);
 		g.net.ops->messages_release(g.am, taken, static_cast<size_t>(n));
 		handled += static_cast<size_t>(n);
-		if (gasneti_nothing_arrived())
+		if (queue_is_empty())
 			return true;
 	}
 	if (PGAS_UNLIKELY(pgas_load_relaxed(&reinterpret_cast<pgas_cq *>(g.cq)->queued)))
@@ -167,8 +176,8 @@ extern "C" int gasneti_poll(void) noexcept
 		return GASNET_OK;
 	if (PGAS_UNLIKELY(pgas_load_relaxed(&g.serves)))
 		serve();
-	coll_progress();
 	receive_some();
+	coll_progress();
 	outbox_push();
 	return GASNET_OK;
 }
@@ -189,8 +198,8 @@ extern "C" void gasneti_wait_turn(struct pgas_backoff *wait) noexcept
 	}
 	if (in_handler())
 		return;
-	const bool moved = coll_progress();
-	if ((g.attached && receive_some()) || moved)
+	const bool handled = g.attached && receive_some();
+	if (coll_progress() || handled)
 		wait->polls = 0;
 	else
 		wait_pause(wait);

@@ -185,6 +185,20 @@ bool run_fiber(operation &op, fiber &fib)
 	return moved;
 }
 
+// Where two fibers go on, either may.
+void note_awaited(operation &op)
+{
+	op.awaits = nullptr;
+	if (op.over || !(ended(op, op.fibers[0]) || ended(op, op.fibers[1])))
+		return;
+	const fiber &fib = op.fibers[ended(op, op.fibers[0])];
+	const step &s = op.steps[fib.at];
+	if (s.what != act::receive && s.what != act::fold)
+		return;
+	op.awaits = &message_line(*op.t, s.channel, s.number)->number;
+	op.awaited = s.number;
+}
+
 // As far as it goes. True: something moved.
 bool run(operation &op)
 {
@@ -195,7 +209,14 @@ bool run(operation &op)
 		moved = moved || stepped;
 	}
 	op.over = ended(op, op.fibers[0]) && ended(op, op.fibers[1]);
+	note_awaited(op);
 	return moved;
+}
+
+// Running it would move nothing. One look, because whoever waits for a barrier polls for other things, too.
+bool nothing_came(const operation &op)
+{
+	return op.awaits && pgas_load_relaxed(op.awaits) != op.awaited;
 }
 
 // It ran. What is over makes room for what follows it.
@@ -428,8 +449,12 @@ bool progress_some()
 	bool moved = false;
 	for (unsigned left = std::min(g_engine.count, kAtOnce); left && g_engine.head; left--) {
 		operation *op = g_engine.head;
-		take_out(op);
-		append(op);
+		if (g_engine.count > 1) {
+			take_out(op);
+			append(op);
+		}
+		if (nothing_came(*op))
+			continue;
 		moved = run(*op) || moved;
 		settle_up(op);
 	}

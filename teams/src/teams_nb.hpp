@@ -63,6 +63,9 @@ struct operation {
 	size_t total = 0;   // bytes, over all segments
 	size_t segment = 0; // bytes of one
 	size_t unit = 0;    // bytes of a message
+	// What ran last stopped at a message that has not come, with nothing else to do: its number appears here.
+	const uint64_t *awaits = nullptr;
+	uint64_t awaited = 0;
 	folding f;
 	fiber fibers[2];
 	step steps[kMostSteps];

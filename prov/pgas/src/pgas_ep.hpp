@@ -60,7 +60,11 @@ struct ep_core {
 		return {on, n};
 	}
 	pgas_ep *front() const { return fronts[0]; }
-	bool must_look() const { return dom->attention.load() != pgas_load_relaxed(&attended); }
+	// Relaxed: attend() loads it again, with all that was told by it. An acquire here waits for earlier releases.
+	bool must_look() const
+	{
+		return dom->attention.load(std::memory_order_relaxed) != pgas_load_relaxed(&attended);
+	}
 };
 
 int ep_open(fid_domain *dom, fi_info *info, fid_ep **out, void *context) noexcept;

@@ -14,14 +14,16 @@ namespace {
 size_t ready_slots(const shm_ep *on, size_t count)
 {
 	const auto state_of = [on](uint64_t at) { return &on->slots[at & on->mask].state; };
-	// pairs with store_release of READY in pgas_hot_publish() and hand_over(), as the fence does
-	if (pgas_load_acquire(state_of(on->head)) != slot_word(on->head, PGAS_SLOT_READY))
+	const auto ready = [&](uint64_t at) {
+		return pgas_load_before_fence(state_of(at)) == slot_word(at, PGAS_SLOT_READY);
+	};
+	if (!ready(on->head))
 		return 0;
+	__builtin_prefetch(state_of(on->head) + PGAS_CACHE_LINE / sizeof(uint64_t)); // most messages go on there
 	size_t n = 1;
-	while (n < count && pgas_load_before_fence(state_of(on->head + n)) == slot_word(on->head + n, PGAS_SLOT_READY))
+	while (n < count && ready(on->head + n))
 		n++;
-	if (n > 1)
-		pgas_fence_acquire();
+	pgas_fence_acquire(); // pairs with store_release of READY in pgas_hot_publish() and hand_over()
 	return n;
 }
 
