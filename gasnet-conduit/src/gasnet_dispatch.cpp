@@ -62,7 +62,7 @@ bool run_payload(gasneti_handler_fn fn, gasnet_token_t token, void *buf, size_t 
 	}
 }
 
-[[gnu::cold]] void library_message(uint8_t handler, gasnet_node_t source, const arg *a, size_t n)
+[[noreturn, gnu::cold]] void library_message(uint8_t handler, gasnet_node_t source, const arg *a, size_t n)
 {
 	if (handler == kExitHandler && n == 1)
 		g.told_to_exit(a[0]);
@@ -137,39 +137,51 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 	return true;
 }
 
+// Who sent a message, and its handler. False: it makes no sense.
+[[gnu::always_inline]] inline bool find(uint64_t word, const arg *args, gasneti_token &token, gasneti_handler_fn &fn)
+{
+	const uint8_t handler = word_handler(word);
+	token = {word_rank(word),
+		 false,
+		 0,
+		 0,
+		 0,
+		 !(word_kind(word) & GASNETI_REPLY),
+		 word_category(word) == GASNETI_LONG,
+		 handler};
+	// pairs with store_release in enter(); where one thread enters and runs them, there is nothing to acquire
+	fn = kThreads ? pgas_load_acquire(&g.handlers[handler]) : g.handlers[handler];
+	if (PGAS_UNLIKELY(token.source >= gasneti_front.nodes))
+		return through_pair(word, token, fn);
+	if (PGAS_UNLIKELY(!fn))
+		library_message(handler, token.source, args, word_args(word));
+	if (PGAS_UNLIKELY(!fits(g_endpoint.entries[handler], word)))
+		wrong_handler(g_endpoint.entries[handler], word);
+	return true;
+}
+
 } // namespace
 
-// Called with the handler flag set. A message is what a node of this job wrote, still it is checked before it is
-// believed.
+bool dispatch_here(uint64_t word, void *payload, size_t nbytes, const arg *args) noexcept
+{
+	gasneti_token token;
+	gasneti_handler_fn fn;
+	return find(word, args, token, fn) && run_payload(fn, &token, payload, nbytes, args, word_args(word));
+}
+
+// A message is what a node of this job wrote, still it is checked before it is believed.
 bool dispatch(const char *head, const char *message, size_t bytes) noexcept
 {
 	uint64_t word;
 	if (bytes < sizeof word)
 		return false;
 	memcpy(&word, head, sizeof word);
-	const uint8_t handler = word_handler(word);
 	const size_t n = word_args(word);
 	const auto *args = reinterpret_cast<const arg *>(head + 8);
-	gasneti_token token{word_rank(word),
-			    false,
-			    0,
-			    0,
-			    0,
-			    !(word_kind(word) & GASNETI_REPLY),
-			    word_category(word) == GASNETI_LONG,
-			    handler};
-	if (bytes < 8 + 4 * n)
+	gasneti_token token;
+	gasneti_handler_fn fn;
+	if (bytes < 8 + 4 * n || !find(word, args, token, fn))
 		return false;
-	gasneti_handler_fn fn = pgas_load_acquire(&g.handlers[handler]); // pairs with store_release in enter()
-	if (PGAS_UNLIKELY(token.source >= gasneti_front.nodes)) {
-		if (!through_pair(word, token, fn))
-			return false;
-	} else if (PGAS_UNLIKELY(!fn)) {
-		library_message(handler, token.source, args, n);
-		return true;
-	} else if (PGAS_UNLIKELY(!fits(g_endpoint.entries[handler], word))) {
-		wrong_handler(g_endpoint.entries[handler], word);
-	}
 	switch (word_category(word)) {
 	case GASNETI_SHORT:
 		return run_short(fn, &token, args, n);

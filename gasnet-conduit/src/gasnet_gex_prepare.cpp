@@ -59,7 +59,7 @@ thread_local kept_free t_kept_free;
 [[gnu::noinline]] char *own_make()
 {
 	t_kept_free.at_end = true;
-	const size_t bytes = (kHeadRoom + gasneti_front.max_medium + 63) / 64 * 64;
+	const size_t bytes = (size_t{gasneti_front.max_medium} + 63) / 64 * 64;
 	auto *at = static_cast<char *>(aligned_alloc(64, bytes));
 	if (!at)
 		fail("out of memory for a message of %zu bytes", bytes);
@@ -107,8 +107,7 @@ void hold_own(descriptor &d, size_t most)
 {
 	d.what = holds::own;
 	d.own = own_take();
-	d.at = kHeadRoom;
-	d.addr = d.own + kHeadRoom;
+	d.addr = d.own;
 	d.size = std::min<size_t>(most, gasneti_front.max_medium);
 }
 
@@ -162,7 +161,41 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 	return true;
 }
 
+// Any other request.
+[[gnu::noinline]] gex_AM_SrcDesc_t prepare_other(gasnet_node_t dest, uint64_t word, const void *client_buf,
+						 size_t least, size_t most, gex_Flags_t flags)
+{
+	descriptor &d = t_descriptor;
+	check_gex_request(word_kind(word));
+	check_prepare(d, word, client_buf, least, most);
+	pgas_backoff wait{};
+	for (;;) {
+		d.node = dest;
+		d.token = nullptr;
+		if (hold_simple(d, word, client_buf, most))
+			return &d;
+		const int rc = hold_place(d, word_args(word), most);
+		if (rc == 0)
+			return &d;
+		if (rc == -FI_EOPNOTSUPP) {
+			hold_own(d, most);
+			return &d;
+		}
+		if (flags & GEX_FLAG_IMMEDIATE)
+			return GEX_AM_SRCDESC_NO_OP;
+		gasneti_wait_turn(&wait); // handlers that it runs leave a descriptor that holds nothing
+	}
+}
+
 // --- commit ----------------------------------------------------------------------------------------------------------
+
+void write_head(char *to, uint64_t word, size_t at, const gasnet_handlerarg_t *args)
+{
+	word += gasneti_front.word + word_with_payload(at);
+	memcpy(to, &word, sizeof word);
+	if (const size_t n = word_args(word))
+		pgas_copy_few(to + sizeof word, args, 4 * n);
+}
 
 int commit_place(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handlerarg_t *args, bool now)
 {
@@ -191,11 +224,10 @@ int commit_place(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handl
 [[gnu::noinline]] int commit_here(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handlerarg_t *args)
 {
 	char *const own = d.own;
-	write_head(own, word + (d.fit & kEndBits), kHeadRoom, args);
 	if (d.token)
 		d.token->replied = true;
 	d.what = holds::nothing;
-	run_here(own, kHeadRoom + nbytes);
+	run_medium_own(word + (d.fit & kEndBits), own, nbytes, args);
 	own_give(own);
 	return GASNET_OK;
 }
@@ -333,28 +365,9 @@ extern "C" gex_AM_SrcDesc_t gasneti_prepare_request(gasnet_node_t dest, uint64_t
 						    size_t least, size_t most, gex_Flags_t flags) noexcept
 {
 	gasnet_AMPoll();
-	descriptor &d = t_descriptor;
-	if (prepare_own(d, dest, word, client_buf, least, most))
-		return &d;
-	check_gex_request(word_kind(word));
-	check_prepare(d, word, client_buf, least, most);
-	pgas_backoff wait{};
-	for (;;) {
-		d.node = dest;
-		d.token = nullptr;
-		if (hold_simple(d, word, client_buf, most))
-			return &d;
-		const int rc = hold_place(d, word_args(word), most);
-		if (rc == 0)
-			return &d;
-		if (rc == -FI_EOPNOTSUPP) {
-			hold_own(d, most);
-			return &d;
-		}
-		if (flags & GEX_FLAG_IMMEDIATE)
-			return GEX_AM_SRCDESC_NO_OP;
-		gasneti_wait_turn(&wait); // handlers that it runs leave a descriptor that holds nothing
-	}
+	if (prepare_own(t_descriptor, dest, word, client_buf, least, most))
+		return &t_descriptor;
+	return prepare_other(dest, word, client_buf, least, most, flags);
 }
 
 extern "C" gex_AM_SrcDesc_t gasneti_prepare_reply(gex_Token_t token, uint64_t word, const void *client_buf,

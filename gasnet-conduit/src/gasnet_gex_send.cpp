@@ -198,7 +198,7 @@ namespace {
 {
 	check_gex_request(GASNETI_MEDIUM);
 	check_gex_payload(dest, word, nbytes, nullptr);
-	if (!is_here(dest) && post_annex(dest, word, from, nbytes, args))
+	if (post_annex(dest, word, from, nbytes, args))
 		return GASNET_OK;
 	return gex_request_medium(dest, word, from, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
 }
@@ -209,6 +209,10 @@ extern "C" int gasneti_gex_request_medium(gasnet_node_t dest, uint64_t word, con
 					  const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
 {
 	gasnet_AMPoll();
+	if (PGAS_UNLIKELY(is_here(dest)) && g.attached && !in_handler() && nbytes <= gasneti_front.max_medium) {
+		run_medium_here(word, from, nbytes, args);
+		return GASNET_OK;
+	}
 	if (PGAS_LIKELY(!in_handler()) && PGAS_LIKELY(post_medium(dest, word, from, nbytes, args)))
 		return GASNET_OK;
 	return medium_other(dest, word, from, nbytes, args, flags);

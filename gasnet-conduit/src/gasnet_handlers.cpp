@@ -24,7 +24,7 @@ void enter(gasneti_endpoint &ep, const gex_AM_Entry_t &entry)
 	place = without;
 	pgas_store_release(&place.gex_fnptr, entry.gex_fnptr); // pairs with load_acquire in handler_at()
 	if (&ep == &g_endpoint)
-		// pairs with load_acquire in dispatch()
+		// pairs with load_acquire in find()
 		pgas_store_release(&g.handlers[entry.gex_index], entry.gex_fnptr);
 }
 

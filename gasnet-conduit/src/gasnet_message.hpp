@@ -67,18 +67,6 @@ inline uint64_t word_back(gasnet_token_t token)
 	return word_with_ends(token->at, token->from);
 }
 
-// In front of the payload in a buffer of ours: room for the largest head.
-constexpr size_t kHeadRoom = 96;
-
-// The head of a medium message whose payload begins at `at`.
-inline void write_head(char *to, uint64_t word, size_t at, const gasnet_handlerarg_t *args)
-{
-	word += gasneti_front.word + word_with_payload(at);
-	memcpy(to, &word, sizeof word);
-	if (const size_t n = word_args(word))
-		pgas_copy_few(to + sizeof word, args, 4 * n);
-}
-
 // Puts one message into a node's ring: 0, -FI_EAGAIN when there is no room, or what is wrong. Not to this node.
 inline int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const void *data,
 		       size_t data_bytes) noexcept

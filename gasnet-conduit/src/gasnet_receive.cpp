@@ -22,6 +22,8 @@ constexpr size_t kAtOnce = 64; // messages handled by one poll, so that a flood 
 // Taken together: the more follow one another, up to this. Locking is paid once for all of them, and stores to the ring
 // are not waited for in between; but while this thread runs the handler of the first, no other one runs the rest.
 constexpr size_t kMostTaken = 8; // half of the smallest ring
+// In front of the payload of a message that we copy: room for the largest head.
+constexpr size_t kCopiedHead = 96;
 
 void run(const char *head, const char *message, size_t bytes)
 {
@@ -43,14 +45,14 @@ char *allocate(size_t bytes)
 // Senders place the payload so that it is aligned where it arrives; only what the provider had to move is not.
 [[gnu::cold, gnu::noinline]] void run_moved(const char *message, size_t bytes, size_t at)
 {
-	const size_t total = kHeadRoom + bytes - at;
+	const size_t total = kCopiedHead + bytes - at;
 	char *copy = allocate(total);
 	memcpy(copy, message, at);
 	uint64_t word;
 	memcpy(&word, message, sizeof word);
-	word += word_with_payload(kHeadRoom) - word_with_payload(word_payload(word));
+	word += word_with_payload(kCopiedHead) - word_with_payload(word_payload(word));
 	memcpy(copy, &word, sizeof word);
-	memcpy(copy + kHeadRoom, message + at, bytes - at);
+	memcpy(copy + kCopiedHead, message + at, bytes - at);
 	run(copy, copy, total);
 	free(copy);
 }
@@ -116,16 +118,23 @@ void run_here(const void *message, size_t bytes) noexcept
 	run(at, at, bytes);
 }
 
-// The handler gets a copy, because it may change the payload, and the caller of a reply may be about to send its own.
+void run_medium_own(uint64_t word, void *payload, size_t nbytes, const gasnet_handlerarg_t *args) noexcept
+{
+	const bool inside = t_in_handler;
+	t_in_handler = true;
+	if (!dispatch_here(word + gasneti_front.word, payload, nbytes, args))
+		fail("a message of this node to itself makes no sense");
+	t_in_handler = inside;
+}
+
+// A copy, because the handler may change the payload, and the caller of a reply may be about to send its own.
 void run_medium_here(uint64_t word, const void *from, size_t nbytes, const gasnet_handlerarg_t *args) noexcept
 {
-	alignas(16) char small[kHeadRoom + 512];
-	const size_t total = kHeadRoom + nbytes;
-	char *const room = total <= sizeof small ? small : allocate(total);
-	write_head(room, word, kHeadRoom, args);
+	alignas(16) char small[512];
+	char *const room = nbytes <= sizeof small ? small : allocate(nbytes);
 	if (nbytes)
-		memcpy(room + kHeadRoom, from, nbytes);
-	run(room, room, total);
+		memcpy(room, from, nbytes);
+	run_medium_own(word, room, nbytes, args);
 	if (room != small)
 		free(room);
 }

@@ -163,8 +163,10 @@ uintptr_t memory_fixed_place(unsigned i);  // places that are free in most proce
 // gasnet_receive.cpp: runs handlers of what arrived; true when there was something
 bool receive_some() noexcept;
 // the same: runs the handler of a message of this node to itself, in the call that sends it. It gets the message as it
-// lies; whose payload is another's, and to be copied, is a medium one's to run_medium_here()
+// lies
 void run_here(const void *message, size_t bytes) noexcept;
+// the same of a medium one in pieces, whose payload is the handler's from now on, or another's and to be copied
+void run_medium_own(uint64_t word, void *payload, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
 void run_medium_here(uint64_t word, const void *from, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
 // the same: while something waits for the polls of this node, every one enters the library
 void polls_update() noexcept;
@@ -179,6 +181,8 @@ inline bool in_handler() noexcept
 // Runs the handler of one message (gasnet_dispatch.cpp). False: the message makes no sense. head: word and arguments,
 // which may lie elsewhere than in front of the payload.
 bool dispatch(const char *head, const char *message, size_t bytes) noexcept;
+// the same of a medium one of this node to itself
+bool dispatch_here(uint64_t word, void *payload, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
 
 // --- nodes without a window (gasnet_far.cpp) -------------------------------------------------------------------------
 
