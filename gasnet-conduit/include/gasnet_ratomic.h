@@ -4,7 +4,8 @@
  *
  * In memory that is mapped here an operation is one of this CPU's, or a loop of compare and swap where it has none
  * (products, minimum, maximum, floating-point numbers). Operations that come over a wire are done by the owner's CPU
- * with the same: all of them exclude one another, whatever domain they go through. Each is an acquire and a release.
+ * with the same: all of them exclude one another, whatever domain they go through. Each is an acquire and a release,
+ * but on aarch64, where that costs, those of one instruction only with GEX_FLAG_AD_ACQ or GEX_FLAG_AD_REL.
  */
 #ifndef GASNET_RATOMIC_H
 #define GASNET_RATOMIC_H
@@ -57,32 +58,44 @@ PGAS_HOT uint64_t gasneti_ad_window(gex_AD_t ad, gex_Rank_t rank, gex_Flags_t fl
 						      __ATOMIC_RELAXED));                                              \
 	} while (0)
 
+/* How an operation orders what is around it; of one that is loose, nothing. */
+#define GASNETI_AD_ORDER(strong_arg) (loose ? __ATOMIC_RELAXED : (strong_arg))
+PGAS_HOT int gasneti_ad_loose(gex_Flags_t flags)
+{
+#ifdef __aarch64__
+	return !(flags & (GEX_FLAG_AD_ACQ | GEX_FLAG_AD_REL));
+#else
+	(void)flags;
+	return 0;
+#endif
+}
+
 /* What has the type's bits, and not its arithmetic. */
 #define GASNETI_AD_CAS(bits_type_arg)                                                                                  \
 	do {                                                                                                           \
 		bits_type_arg bits_, next_;                                                                            \
 		memcpy(&bits_, &a, sizeof bits_);                                                                      \
 		memcpy(&next_, &b, sizeof next_);                                                                      \
-		__atomic_compare_exchange_n((bits_type_arg *)at, &bits_, next_, 0, __ATOMIC_ACQ_REL,                   \
-					    __ATOMIC_ACQUIRE);                                                         \
+		__atomic_compare_exchange_n((bits_type_arg *)at, &bits_, next_, 0, GASNETI_AD_ORDER(__ATOMIC_ACQ_REL), \
+					    GASNETI_AD_ORDER(__ATOMIC_ACQUIRE));                                       \
 		memcpy(&was_, &bits_, sizeof was_);                                                                    \
 	} while (0)
 #define GASNETI_AD_SWAP(bits_type_arg)                                                                                 \
 	do {                                                                                                           \
 		bits_type_arg bits_;                                                                                   \
 		memcpy(&bits_, &a, sizeof bits_);                                                                      \
-		bits_ = __atomic_exchange_n((bits_type_arg *)at, bits_, __ATOMIC_ACQ_REL);                             \
+		bits_ = __atomic_exchange_n((bits_type_arg *)at, bits_, GASNETI_AD_ORDER(__ATOMIC_ACQ_REL));           \
 		memcpy(&was_, &bits_, sizeof was_);                                                                    \
 	} while (0)
 #define GASNETI_AD_SET(bits_type_arg)                                                                                  \
 	do {                                                                                                           \
 		bits_type_arg bits_;                                                                                   \
 		memcpy(&bits_, &a, sizeof bits_);                                                                      \
-		__atomic_store_n((bits_type_arg *)at, bits_, __ATOMIC_RELEASE);                                        \
+		__atomic_store_n((bits_type_arg *)at, bits_, GASNETI_AD_ORDER(__ATOMIC_RELEASE));                      \
 	} while (0)
 #define GASNETI_AD_GET(bits_type_arg)                                                                                  \
 	do {                                                                                                           \
-		const bits_type_arg bits_ = __atomic_load_n((bits_type_arg *)at, __ATOMIC_ACQUIRE);                    \
+		const bits_type_arg bits_ = __atomic_load_n((bits_type_arg *)at, GASNETI_AD_ORDER(__ATOMIC_ACQUIRE));  \
 		memcpy(&was_, &bits_, sizeof was_);                                                                    \
 	} while (0)
 
@@ -125,21 +138,22 @@ PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
  */
 #define GASNETI_AD_HALF(half_arg, name_arg, type_arg)                                                                  \
 	PGAS_HOT int gasneti_ad_##half_arg##_##name_arg(type_arg *at, type_arg *result, gex_OP_t opcode, type_arg a,   \
-							type_arg b)
+							type_arg b, int loose)
 #define GASNETI_AD_INTEGER(name_arg, type_arg, bits_type_arg)                                                          \
 	GASNETI_AD_HALF(at_once, name_arg, type_arg)                                                                   \
 	{                                                                                                              \
 		type_arg was_;                                                                                         \
+		const int order_ = GASNETI_AD_ORDER(__ATOMIC_ACQ_REL);                                                 \
 		if (!gasneti_ad_is_one(opcode))                                                                        \
 			return 0;                                                                                      \
 		switch (__builtin_ctz(opcode)) {                                                                       \
-			GASNETI_AD_BOTH(ADD, was_ = __atomic_fetch_add(at, a, __ATOMIC_ACQ_REL))                       \
-			GASNETI_AD_BOTH(SUB, was_ = __atomic_fetch_sub(at, a, __ATOMIC_ACQ_REL))                       \
-			GASNETI_AD_BOTH(INC, was_ = __atomic_fetch_add(at, 1, __ATOMIC_ACQ_REL))                       \
-			GASNETI_AD_BOTH(DEC, was_ = __atomic_fetch_sub(at, 1, __ATOMIC_ACQ_REL))                       \
-			GASNETI_AD_PLAIN(AND, was_ = __atomic_fetch_and(at, a, __ATOMIC_ACQ_REL))                      \
-			GASNETI_AD_PLAIN(OR, was_ = __atomic_fetch_or(at, a, __ATOMIC_ACQ_REL))                        \
-			GASNETI_AD_PLAIN(XOR, was_ = __atomic_fetch_xor(at, a, __ATOMIC_ACQ_REL))                      \
+			GASNETI_AD_BOTH(ADD, was_ = __atomic_fetch_add(at, a, order_))                                 \
+			GASNETI_AD_BOTH(SUB, was_ = __atomic_fetch_sub(at, a, order_))                                 \
+			GASNETI_AD_BOTH(INC, was_ = __atomic_fetch_add(at, 1, order_))                                 \
+			GASNETI_AD_BOTH(DEC, was_ = __atomic_fetch_sub(at, 1, order_))                                 \
+			GASNETI_AD_PLAIN(AND, was_ = __atomic_fetch_and(at, a, order_))                                \
+			GASNETI_AD_PLAIN(OR, was_ = __atomic_fetch_or(at, a, order_))                                  \
+			GASNETI_AD_PLAIN(XOR, was_ = __atomic_fetch_xor(at, a, order_))                                \
 			GASNETI_AD_MOVES(bits_type_arg)                                                                \
 		default:                                                                                               \
 			return 0;                                                                                      \
@@ -148,7 +162,7 @@ PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
 	GASNETI_AD_HALF(in_loop, name_arg, type_arg)                                                                   \
 	{                                                                                                              \
 		type_arg was_;                                                                                         \
-		(void)b;                                                                                               \
+		(void)b, (void)loose;                                                                                  \
 		if (!gasneti_ad_is_one(opcode))                                                                        \
 			return 0;                                                                                      \
 		switch (__builtin_ctz(opcode)) {                                                                       \
@@ -175,7 +189,7 @@ PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
 	GASNETI_AD_HALF(in_loop, name_arg, type_arg)                                                                   \
 	{                                                                                                              \
 		type_arg was_;                                                                                         \
-		(void)b;                                                                                               \
+		(void)b, (void)loose;                                                                                  \
 		if (!gasneti_ad_is_one(opcode))                                                                        \
 			return 0;                                                                                      \
 		switch (__builtin_ctz(opcode)) {                                                                       \
@@ -191,26 +205,34 @@ PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
 
 /*
  * Operations that the compiler does not see, as libraries between a program and this one pass them on, are looked up
- * behind a call; the way is decided before.
+ * behind a call, which gets all arguments where they lie, used or not; the way is decided before.
  * budget: 7 instructions of FADD and its wait, 5 of ADD (paths.def: gex_ad_fadd, gex_ad_add_nbi), 39 of FADD that is
  * not known (gex_ad_any)
  */
 #define GASNETI_AD_CALLS(name_arg, type_arg)                                                                           \
-	PGAS_EXPORT gex_Event_t gasneti_ad_here_##name_arg(type_arg *at, type_arg *result, gex_OP_t opcode,            \
-							   type_arg a, type_arg b) PGAS_NOEXCEPT;                      \
+	PGAS_EXPORT gex_Event_t gasneti_ad_here_##name_arg(type_arg *at, type_arg *result, gex_Rank_t rank,            \
+							   void *addr, gex_OP_t opcode, type_arg a, type_arg b)        \
+		PGAS_NOEXCEPT;                                                                                         \
+	PGAS_EXPORT gex_Event_t gasneti_ad_loose_##name_arg(type_arg *at, type_arg *result, gex_Rank_t rank,           \
+							    void *addr, gex_OP_t opcode, type_arg a, type_arg b)       \
+		PGAS_NOEXCEPT;                                                                                         \
 	PGAS_HOT gex_Event_t gasneti_ad_##name_arg(gex_AD_t ad, type_arg *result_p, gex_Rank_t tgt_rank,               \
 						   void *tgt_addr, gex_OP_t opcode, type_arg operand1,                 \
 						   type_arg operand2, gex_Flags_t flags, int implicit)                 \
 	{                                                                                                              \
 		const uint64_t window = gasneti_ad_window(ad, tgt_rank, flags);                                        \
 		if (PGAS_LIKELY(window != 0)) {                                                                        \
+			type_arg *const at = (type_arg *)((char *)tgt_addr + window);                                  \
+			const int loose = gasneti_ad_loose(flags);                                                     \
+			if (!__builtin_constant_p(opcode) && loose)                                                    \
+				return gasneti_ad_loose_##name_arg(at, result_p, tgt_rank, tgt_addr, opcode, operand1, \
+								   operand2);                                          \
 			if (!__builtin_constant_p(opcode))                                                             \
-				return gasneti_ad_here_##name_arg((type_arg *)((char *)tgt_addr + window), result_p,   \
-								  opcode, operand1, operand2);                         \
-			if (gasneti_ad_at_once_##name_arg((type_arg *)((char *)tgt_addr + window), result_p, opcode,   \
-							  operand1, operand2) ||                                       \
-			    gasneti_ad_in_loop_##name_arg((type_arg *)((char *)tgt_addr + window), result_p, opcode,   \
-							  operand1, operand2))                                         \
+				return gasneti_ad_here_##name_arg(at, result_p, tgt_rank, tgt_addr, opcode, operand1,  \
+								  operand2);                                           \
+			if (gasneti_ad_at_once_##name_arg(at, result_p, opcode, operand1, operand2,                    \
+							  __builtin_constant_p(loose) && loose) ||                     \
+			    gasneti_ad_in_loop_##name_arg(at, result_p, opcode, operand1, operand2, 0))                \
 				return GEX_EVENT_INVALID;                                                              \
 		}                                                                                                      \
 		const type_arg first = operand1, second = operand2; /* the operands themselves stay in registers */    \
@@ -256,6 +278,7 @@ GASNETI_AD_CALLS(DBL, double)
 #undef GASNETI_AD_SET
 #undef GASNETI_AD_SWAP
 #undef GASNETI_AD_CAS
+#undef GASNETI_AD_ORDER
 #undef GASNETI_AD_LOOP
 
 #ifdef __cplusplus

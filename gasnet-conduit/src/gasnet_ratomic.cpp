@@ -98,8 +98,8 @@ void op_here(gex_DT_t dt, void *at, void *result, gex_OP_t opcode, const void *a
 	case GEX_DT_##name_arg:                                                                                        \
 		here<type_arg>(                                                                                        \
 			[](type_arg *p, type_arg *r, gex_OP_t o, type_arg x, type_arg y) {                             \
-				gasneti_ad_at_once_##name_arg(p, r, o, x, y) ||                                        \
-					gasneti_ad_in_loop_##name_arg(p, r, o, x, y);                                  \
+				gasneti_ad_at_once_##name_arg(p, r, o, x, y, 0) ||                                     \
+					gasneti_ad_in_loop_##name_arg(p, r, o, x, y, 0);                               \
 			},                                                                                             \
 			at, result, opcode, a, b);                                                                     \
 		break;
@@ -234,10 +234,10 @@ namespace gasnet {
 // Loops, and what is no operation of the type. The arguments lie where the caller's do, who moves none then; of a
 // function that only this file knows a compiler would change that.
 #define GASNETI_TYPE(name_arg, type_arg)                                                                               \
-	[[gnu::noinline]] gex_Event_t op_in_loop(type_arg *at, type_arg *result, gex_OP_t opcode, type_arg a,          \
-						 type_arg b) noexcept                                                  \
+	[[gnu::noinline]] gex_Event_t op_in_loop(type_arg *at, type_arg *result, gex_Rank_t, void *, gex_OP_t opcode,  \
+						 type_arg a, type_arg b) noexcept                                      \
 	{                                                                                                              \
-		if (!gasneti_ad_in_loop_##name_arg(at, result, opcode, a, b))                                          \
+		if (!gasneti_ad_in_loop_##name_arg(at, result, opcode, a, b, 0))                                       \
 			fail("gex_AD_Op: operation %#x is none of data type " #name_arg, opcode);                      \
 		return GEX_EVENT_INVALID;                                                                              \
 	}
@@ -246,16 +246,21 @@ GASNETI_EACH_TYPE
 
 } // namespace gasnet
 
-#define GASNETI_TYPE(name_arg, type_arg)                                                                               \
-	extern "C" gex_Event_t gasneti_ad_here_##name_arg(type_arg *at, type_arg *result, gex_OP_t opcode, type_arg a, \
-							  type_arg b) noexcept                                         \
+#define GASNETI_ORDERED(call_arg, name_arg, type_arg, loose_arg)                                                       \
+	extern "C" gex_Event_t gasneti_ad_##call_arg##_##name_arg(type_arg *at, type_arg *result, gex_Rank_t rank,     \
+								  void *addr, gex_OP_t opcode, type_arg a,             \
+								  type_arg b) noexcept                                 \
 	{                                                                                                              \
-		if (PGAS_LIKELY(gasneti_ad_at_once_##name_arg(at, result, opcode, a, b)))                              \
+		if (PGAS_LIKELY(gasneti_ad_at_once_##name_arg(at, result, opcode, a, b, loose_arg)))                   \
 			return GEX_EVENT_INVALID;                                                                      \
-		return op_in_loop(at, result, opcode, a, b);                                                           \
+		return op_in_loop(at, result, rank, addr, opcode, a, b);                                               \
 	}
+#define GASNETI_TYPE(name_arg, type_arg)                                                                               \
+	GASNETI_ORDERED(here, name_arg, type_arg, 0)                                                                   \
+	GASNETI_ORDERED(loose, name_arg, type_arg, 1)
 GASNETI_EACH_TYPE
 #undef GASNETI_TYPE
+#undef GASNETI_ORDERED
 
 // Collective, but there is nothing to agree on: everybody's operations exclude one another anyway.
 extern "C" void gex_AD_Create(gex_AD_t *ad_p, gex_TM_t tm, gex_DT_t dt, gex_OP_t ops, gex_Flags_t flags) noexcept
