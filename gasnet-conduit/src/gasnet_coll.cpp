@@ -70,13 +70,13 @@ gex_Event_t coll_event_of(teams::operation *operation) noexcept
 
 bool coll_progress() noexcept
 {
-	if (PGAS_LIKELY(!teams::under_way() && !images_under_way()))
-		return false;
-	const bool stepped = teams::progress();
-	const bool moved = images_progress() || stepped; // both have their turn
-	if (!teams::under_way())
-		polls_update();
-	return moved;
+	bool moved = false;
+	if (teams::under_way()) {
+		moved = teams::progress();
+		if (!teams::under_way())
+			polls_update();
+	}
+	return (PGAS_UNLIKELY(images_under_way()) && images_progress()) || moved; // both have their turn
 }
 
 int coll_root(const char *call, gex_TM_t tm, gex_Rank_t root) noexcept

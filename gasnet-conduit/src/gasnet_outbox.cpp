@@ -4,7 +4,6 @@
 // gasnet_send.cpp.
 #include "gasnet_message.hpp"
 
-#include <atomic>
 #include <cstdio>
 #include <deque>
 
@@ -20,9 +19,10 @@ struct waiting_reply {
 
 pthread_mutex_t g_outbox_mutex = PTHREAD_MUTEX_INITIALIZER;
 std::deque<waiting_reply> g_outbox;
-std::atomic<size_t> g_outbox_count{0};
 
 } // namespace
+
+size_t g_outbox_count = 0;
 
 void lost(const char *call, gasnet_node_t node, int err) noexcept
 {
@@ -52,13 +52,11 @@ void send_or_keep(gasnet_node_t node, const void *head, size_t head_bytes, const
 	if (data_bytes)
 		memcpy(r.bytes.data() + head_bytes, data, data_bytes);
 	g_outbox.push_back(std::move(r));
-	g_outbox_count.store(g_outbox.size(), std::memory_order_relaxed);
+	pgas_store_relaxed(&g_outbox_count, g_outbox.size());
 }
 
-bool outbox_push() noexcept
+bool outbox_push_some() noexcept
 {
-	if (PGAS_LIKELY(g_outbox_count.load(std::memory_order_relaxed) == 0))
-		return true;
 	const pgas::mutex_holder lock(g_outbox_mutex, kThreads);
 	// a node whose ring is full holds up its own replies only
 	std::vector<bool> full(gasneti_front.nodes);
@@ -73,7 +71,7 @@ bool outbox_push() noexcept
 		}
 	}
 	g_outbox.swap(left);
-	g_outbox_count.store(g_outbox.size(), std::memory_order_relaxed);
+	pgas_store_relaxed(&g_outbox_count, g_outbox.size());
 	return g_outbox.empty();
 }
 

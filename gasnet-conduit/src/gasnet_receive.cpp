@@ -177,6 +177,7 @@ bool receive_some() noexcept
 
 using namespace gasnet;
 
+// budget: 95 instructions while a barrier is open and nothing is there, 169 with threads (paths.def: gex_poll_open)
 extern "C" int gasneti_poll(void) noexcept
 {
 	if (PGAS_UNLIKELY(!g.attached))

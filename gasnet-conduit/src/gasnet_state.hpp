@@ -171,7 +171,12 @@ void run_medium_here(uint64_t word, const void *from, size_t nbytes, const gasne
 // the same: while something waits for the polls of this node, every one enters the library
 void polls_update() noexcept;
 // gasnet_outbox.cpp: sends replies that found no room; true when none is left
-bool outbox_push() noexcept;
+bool outbox_push_some() noexcept;
+extern size_t g_outbox_count; // written under a lock
+inline bool outbox_push() noexcept
+{
+	return PGAS_LIKELY(pgas_load_relaxed(&g_outbox_count) == 0) || outbox_push_some();
+}
 extern __thread bool t_in_handler __attribute__((tls_model("initial-exec"))); // this thread runs a handler
 inline bool in_handler() noexcept
 {

@@ -10,6 +10,9 @@
 #include <new>
 
 namespace pgas::teams {
+
+unsigned g_under_way = 0;
+
 namespace {
 
 constexpr unsigned kAtOnce = 32; // operations that one call of progress() looks at
@@ -18,7 +21,6 @@ struct engine {
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	operation *head = nullptr, *tail = nullptr; // under way
 	operation *spare = nullptr;
-	unsigned count = 0; // read without the lock
 };
 engine g_engine;
 
@@ -228,7 +230,7 @@ void settle_up(operation *op)
 		if (op->internal)
 			give_back(op);
 		if (!then) {
-			pgas_store_relaxed(&g_engine.count, g_engine.count - 1);
+			pgas_store_relaxed(&g_under_way, g_under_way - 1);
 			return;
 		}
 		append(then);
@@ -384,7 +386,7 @@ operation *launch(operation *op)
 		give_back(op);
 		return nullptr;
 	}
-	pgas_store_relaxed(&g_engine.count, g_engine.count + 1);
+	pgas_store_relaxed(&g_under_way, g_under_way + 1);
 	append(op);
 	return op;
 }
@@ -421,7 +423,7 @@ operation *bounded::launch(operation *op) const
 	}
 	if (first == last)
 		return teams::launch(op);
-	pgas_store_relaxed(&g_engine.count, g_engine.count + 1);
+	pgas_store_relaxed(&g_under_way, g_under_way + 1);
 	append(first);
 	run(*first);
 	settle_up(first);
@@ -447,9 +449,11 @@ namespace {
 bool progress_some()
 {
 	bool moved = false;
-	for (unsigned left = std::min(g_engine.count, kAtOnce); left && g_engine.head; left--) {
+	if (g_under_way == 1 && nothing_came(*g_engine.head)) // as a rule, poll for poll
+		return false;
+	for (unsigned left = std::min(g_under_way, kAtOnce); left && g_engine.head; left--) {
 		operation *op = g_engine.head;
-		if (g_engine.count > 1) {
+		if (g_under_way > 1) {
 			take_out(op);
 			append(op);
 		}
@@ -485,11 +489,6 @@ bool progress()
 	const bool moved = progress_some();
 	pthread_mutex_unlock(&g_engine.mutex);
 	return moved;
-}
-
-unsigned under_way()
-{
-	return pgas_load_relaxed(&g_engine.count);
 }
 
 } // namespace pgas::teams

@@ -46,6 +46,10 @@ bool finished(operation *op);
 // The same for some of those under way, others each time. True: something moved.
 bool progress();
 // How many are under way in this process.
-unsigned under_way();
+extern unsigned g_under_way; // written under a lock
+inline unsigned under_way()
+{
+	return pgas_load_relaxed(&g_under_way);
+}
 
 } // namespace pgas::teams
