@@ -285,17 +285,28 @@ bool start_pe(const options &opts, const job_files &files, const strings &env, c
 	return true;
 }
 
-bool reap_ending(pid_t child, double until, int &status)
+namespace {
+
+// Of any process: its parent, and the kernel's flags. False: there is none.
+bool read_stat(pid_t pid, int &parent, unsigned &flags)
 {
-	constexpr unsigned kExiting = 4; // PF_EXITING of the kernel
 	char path[64];
-	snprintf(path, sizeof path, "/proc/%d/stat", child);
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
 	FILE *file = fopen(path, "re");
-	unsigned flags = 0;
-	const bool told = file && fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %u", &flags) == 1;
+	const bool told = file && fscanf(file, "%*d (%*[^)]) %*c %d %*d %*d %*d %*d %u", &parent, &flags) == 2;
 	if (file)
 		fclose(file);
-	if (!told || !(flags & kExiting))
+	return told;
+}
+
+} // namespace
+
+bool reap_ending(pid_t child, double until, int &status)
+{
+	constexpr unsigned kExiting = 4; // PF_EXITING
+	int parent;
+	unsigned flags;
+	if (!read_stat(child, parent, flags) || !(flags & kExiting))
 		return false;
 	pid_t reaped = 0;
 	while ((reaped = waitpid(child, &status, WNOHANG)) == 0 && now_s() < until)
@@ -322,13 +333,10 @@ std::vector<pid_t> children_but(const std::vector<pid_t> &except)
 	while (dirent *entry = proc ? readdir(proc) : nullptr) {
 		if ((pid = atoi(entry->d_name)) <= 1 || known(pid))
 			continue;
-		snprintf(path, sizeof path, "/proc/%d/stat", pid);
-		FILE *file = fopen(path, "re");
-		int parent = 0;
-		if (file && fscanf(file, "%*d (%*[^)]) %*c %d", &parent) == 1 && parent == getpid())
+		int parent;
+		unsigned flags;
+		if (read_stat(pid, parent, flags) && parent == getpid())
 			found.push_back(pid);
-		if (file)
-			fclose(file);
 	}
 	if (proc)
 		closedir(proc);
