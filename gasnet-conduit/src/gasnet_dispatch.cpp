@@ -149,8 +149,7 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 		 !(word_kind(word) & GASNETI_REPLY),
 		 word_category(word) == GASNETI_LONG,
 		 handler};
-	// pairs with store_release in enter(); where one thread enters and runs them, there is nothing to acquire
-	fn = kThreads ? pgas_load_acquire(&g.handlers[handler]) : g.handlers[handler];
+	fn = pgas_load_acquire(&g.handlers[handler]); // pairs with store_release in enter()
 	if (PGAS_UNLIKELY(token.source >= gasneti_front.nodes))
 		return through_pair(word, token, fn);
 	if (PGAS_UNLIKELY(!fn))

@@ -453,10 +453,8 @@ bool progress_some()
 		return false;
 	for (unsigned left = std::min(g_under_way, kAtOnce); left && g_engine.head; left--) {
 		operation *op = g_engine.head;
-		if (g_under_way > 1) {
-			take_out(op);
-			append(op);
-		}
+		take_out(op);
+		append(op);
 		if (nothing_came(*op))
 			continue;
 		moved = run(*op) || moved;
