@@ -5,6 +5,7 @@
 #include "gasnet_message.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -34,7 +35,7 @@ void call_payload(gasneti_handler_fn fn, gasnet_token_t token, void *buf, size_t
 	x_arg(0) x_arg(1) x_arg(2) x_arg(3) x_arg(4) x_arg(5) x_arg(6) x_arg(7) x_arg(8) x_arg(9) x_arg(10) x_arg(11)  \
 		x_arg(12) x_arg(13) x_arg(14) x_arg(15) x_arg(16)
 
-bool run_short(gasneti_handler_fn fn, gasnet_token_t token, const arg *a, size_t n)
+bool run_short(gasneti_handler_fn fn, gasnet_token_t token, const arg *a, unsigned n)
 {
 	switch (n) {
 #define GASNETI_CASE(n_arg)                                                                                            \
@@ -48,7 +49,8 @@ bool run_short(gasneti_handler_fn fn, gasnet_token_t token, const arg *a, size_t
 	}
 }
 
-bool run_payload(gasneti_handler_fn fn, gasnet_token_t token, void *buf, size_t nbytes, const arg *a, size_t n)
+[[gnu::always_inline]] inline bool run_payload(gasneti_handler_fn fn, gasnet_token_t token, void *buf, size_t nbytes,
+					       const arg *a, unsigned n)
 {
 	switch (n) {
 #define GASNETI_CASE(n_arg)                                                                                            \
@@ -101,7 +103,7 @@ const char *words_of(gex_Flags_t flags, char (&text)[48])
 [[gnu::cold]] void wrong_handler(const gex_AM_Entry_t &entry, uint64_t word)
 {
 	char sent[48], registered[48];
-	fail("handler %u (%s) is registered for a %s with %u arguments; node %u sent it a %s with %zu", entry.gex_index,
+	fail("handler %u (%s) is registered for a %s with %u arguments; node %u sent it a %s with %u", entry.gex_index,
 	     entry.gex_name ? entry.gex_name : "no name", words_of(entry.gex_flags, registered), entry.gex_nargs,
 	     word_rank_of_pair(word), words_of(call_flags(word), sent), word_args(word));
 }
@@ -117,14 +119,14 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 	     handler, ep.index);
 }
 
-// The message came through a pair of endpoints. False: it makes no sense.
-[[gnu::cold]] bool through_pair(uint64_t word, gasneti_token &token, gasneti_handler_fn &fn)
+// The message came through a pair of endpoints. Null: it makes no sense.
+[[gnu::cold]] gasneti_handler_fn through_pair(uint64_t word, gasneti_token &token)
 {
 	token.source = word_rank_of_pair(word);
 	token.from = static_cast<uint8_t>(word_from(word));
 	token.at = static_cast<uint8_t>(word_at(word));
 	if (token.source >= gasneti_front.nodes || token.from >= GASNET_MAXEPS || token.at >= GASNET_MAXEPS)
-		return false;
+		return nullptr;
 	// pairs with store_release in gex_EP_Create()
 	const gasneti_endpoint *ep = pgas_load_acquire(&g_endpoints[token.at]);
 	if (!ep || !(ep->capabilities & GEX_EP_CAPABILITY_AM))
@@ -133,39 +135,63 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 	const gex_AM_Entry_t &entry = handler_at(*ep, word);
 	if (!fits(entry, word))
 		wrong_handler(entry, word);
-	fn = entry.gex_fnptr;
-	return true;
+	return entry.gex_fnptr;
 }
 
-// Who sent a message, and its handler. False: it makes no sense.
-[[gnu::always_inline]] inline bool find(uint64_t word, const arg *args, gasneti_token &token, gasneti_handler_fn &fn)
+// A message's handler, and what it may ask of who sent it. Null: it makes no sense.
+[[gnu::always_inline]] inline gasneti_handler_fn find(uint64_t word, const arg *args, gasneti_token &token)
 {
-	const uint8_t handler = word_handler(word);
-	token = {word_rank(word),
-		 false,
-		 0,
-		 0,
-		 0,
-		 !(word_kind(word) & GASNETI_REPLY),
-		 word_category(word) == GASNETI_LONG,
-		 handler};
-	fn = pgas_load_acquire(&g.handlers[handler]); // pairs with store_release in enter()
-	if (PGAS_UNLIKELY(token.source >= gasneti_front.nodes))
-		return through_pair(word, token, fn);
+	const gasnet_node_t source = word_rank(word);
+	const handler_way &way = g.handlers[word_handler(word)];
+	token = {source, false, 0, 0, 0, static_cast<uint32_t>(word)};
+	if (PGAS_UNLIKELY(source >= gasneti_front.nodes))
+		return through_pair(word, token);
+	const gasneti_handler_fn fn = pgas_load_acquire(&way.fn); // pairs with store_release in open_way()
 	if (PGAS_UNLIKELY(!fn))
-		library_message(handler, token.source, args, word_args(word));
-	if (PGAS_UNLIKELY(!fits(g_endpoint.entries[handler], word)))
-		wrong_handler(g_endpoint.entries[handler], word);
-	return true;
+		library_message(word_handler(word), source, args, word_args(word));
+	const unsigned kind = word_kind(word) & (GASNETI_REPLY | GASNETI_CATEGORY);
+	if (PGAS_UNLIKELY((static_cast<uint32_t>(word) ^ way.args) & way.args_mask || !(way.kinds >> kind & 1)))
+		wrong_handler(g_endpoint.entries[word_handler(word)], word);
+	return fn;
+}
+
+// A medium message of this node to itself.
+[[gnu::always_inline]] inline void run_own(uint64_t word, void *payload, size_t nbytes, const arg *args)
+{
+	const bool inside = t_in_handler;
+	gasneti_token token;
+	word += gasneti_front.word;
+	const gasneti_handler_fn fn = find(word, args, token);
+	t_in_handler = true;
+	if (PGAS_UNLIKELY(!fn || !run_payload(fn, &token, payload, nbytes, args, word_args(word))))
+		fail("a message of this node to itself makes no sense");
+	t_in_handler = inside;
+}
+
+[[gnu::noinline]] void run_large(uint64_t word, const void *from, size_t nbytes, const arg *args)
+{
+	char *const room = allocate(nbytes);
+	memcpy(room, from, nbytes);
+	run_medium_own(word, room, nbytes, args);
+	free(room);
 }
 
 } // namespace
 
-bool dispatch_here(uint64_t word, void *payload, size_t nbytes, const arg *args) noexcept
+void run_medium_own(uint64_t word, void *payload, size_t nbytes, const arg *args) noexcept
 {
-	gasneti_token token;
-	gasneti_handler_fn fn;
-	return find(word, args, token, fn) && run_payload(fn, &token, payload, nbytes, args, word_args(word));
+	run_own(word, payload, nbytes, args);
+}
+
+// A copy, because the handler may change the payload, and the caller of a reply may be about to send its own.
+void run_medium_here(uint64_t word, const void *from, size_t nbytes, const arg *args) noexcept
+{
+	alignas(16) char room[512];
+	if (PGAS_UNLIKELY(nbytes > sizeof room))
+		return run_large(word, from, nbytes, args);
+	if (nbytes)
+		memcpy(room, from, nbytes);
+	run_own(word, room, nbytes, args);
 }
 
 // A message is what a node of this job wrote, still it is checked before it is believed.
@@ -175,35 +201,35 @@ bool dispatch(const char *head, const char *message, size_t bytes) noexcept
 	if (bytes < sizeof word)
 		return false;
 	memcpy(&word, head, sizeof word);
-	const size_t n = word_args(word);
+	const unsigned n = word_args(word);
 	const auto *args = reinterpret_cast<const arg *>(head + 8);
-	gasneti_token token;
-	gasneti_handler_fn fn;
-	if (bytes < 8 + 4 * n || !find(word, args, token, fn))
+	if (bytes < 8 + 4 * n)
 		return false;
-	switch (word_category(word)) {
-	case GASNETI_SHORT:
-		return run_short(fn, &token, args, n);
-	case GASNETI_MEDIUM: {
+	gasneti_token token;
+	const gasneti_handler_fn fn = find(word, args, token);
+	if (!fn)
+		return false;
+	char *payload;
+	size_t nbytes;
+	if (const unsigned category = word_category(word); PGAS_LIKELY(category == GASNETI_MEDIUM)) {
 		const size_t at = word_payload(word);
 		if (at < 8 || at > bytes)
 			return false;
 		// the handler may write into it: it is the receiver's memory
-		auto *payload = const_cast<char *>(message) + at;
-		return run_payload(fn, &token, payload, bytes - at, args, n);
-	}
-	case GASNETI_LONG: {
+		payload = const_cast<char *>(message) + at;
+		nbytes = bytes - at;
+	} else if (category == GASNETI_SHORT) {
+		return run_short(fn, &token, args, n);
+	} else if (category == GASNETI_LONG) {
 		const size_t at = (8 + 4 * n + 7) / 8 * 8;
-		uint64_t address, nbytes;
 		if (bytes < at + 16)
 			return false;
-		memcpy(&address, head + at, 8);
+		memcpy(&payload, head + at, 8);
 		memcpy(&nbytes, head + at + 8, 8);
-		return run_payload(fn, &token, reinterpret_cast<void *>(address), nbytes, args, n);
-	}
-	default:
+	} else {
 		return false;
 	}
+	return run_payload(fn, &token, payload, nbytes, args, n);
 }
 
 } // namespace gasnet

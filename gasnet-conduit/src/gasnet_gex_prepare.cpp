@@ -95,7 +95,7 @@ void check_prepare(const descriptor &d, uint64_t word, const void *client_buf, s
 	if (d.what != holds::nothing)
 		nested(word);
 	if (word_args(word) > GASNETI_MAX_ARGS)
-		fail("gex_AM_Prepare%s: %zu arguments; the most is %d", name_of(word), word_args(word),
+		fail("gex_AM_Prepare%s: %u arguments; the most is %d", name_of(word), word_args(word),
 		     GASNETI_MAX_ARGS);
 	if (least > limit || most < least)
 		fail("gex_AM_Prepare%s: least payload %zu, most payload %zu; the least may be up to %zu, and the most "
@@ -221,7 +221,8 @@ int commit_place(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handl
 }
 
 // A medium message of this node to itself, in a buffer of ours, where the handler may have it. It may prepare a reply.
-[[gnu::noinline]] int commit_here(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handlerarg_t *args)
+[[gnu::always_inline]] inline int commit_here(descriptor &d, uint64_t word, size_t nbytes,
+					      const gasnet_handlerarg_t *args)
 {
 	char *const own = d.own;
 	if (d.token)
@@ -278,7 +279,7 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 	if (sd != &d || d.what == holds::nothing)
 		fail("gex_AM_Commit%s: this thread has prepared no message", name_of(word));
 	if ((word ^ d.fit) & kFitBits)
-		fail("gex_AM_Commit%s with %zu arguments: prepared was a %s with %zu", name_of(word), word_args(word),
+		fail("gex_AM_Commit%s with %u arguments: prepared was a %s with %u", name_of(word), word_args(word),
 		     name_of(d.fit), word_args(d.fit));
 	if (nbytes > d.size)
 		fail("gex_AM_Commit%s: %zu bytes; prepared were %zu", name_of(word), nbytes, d.size);
@@ -318,6 +319,27 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 		lost("message", d.node, rc);
 	d.what = holds::nothing;
 	return GASNET_OK;
+}
+
+[[gnu::always_inline]] inline bool fits(const descriptor &d, uint64_t word, size_t nbytes)
+{
+	return !((word ^ d.fit) & kFitBits) && nbytes <= d.size;
+}
+
+// With gasneti_commit's arguments in its order, which has nothing to move for it then.
+[[gnu::noinline]] int commit_elsewhere(gasneti_srcdesc *sd, uint64_t word, size_t nbytes, void *to, gex_Flags_t flags,
+				       const gasnet_handlerarg_t *args) noexcept
+{
+	auto &d = *static_cast<descriptor *>(sd);
+	if (PGAS_LIKELY(fits(d, word, nbytes))) {
+		if (PGAS_LIKELY(d.what == holds::annex))
+			return commit_annex(d, word, nbytes, args);
+		if (d.what == holds::own && is_here(d.node) && word_category(word) == GASNETI_MEDIUM)
+			return commit_here(d, word, nbytes, args);
+		if (d.what == holds::place && !d.token)
+			return commit_eager(d, word, nbytes, flags, args);
+	}
+	return commit_other(sd, word, nbytes, to, flags, args);
 }
 
 // A slot that was claimed inline; where its payload goes, the caller says.
@@ -393,16 +415,8 @@ extern "C" int gasneti_commit(gex_AM_SrcDesc_t sd, uint64_t word, size_t nbytes,
 			      const gex_AM_Arg_t *args) noexcept
 {
 	auto &d = *static_cast<descriptor *>(sd);
-	const bool fits = !((word ^ d.fit) & kFitBits) && nbytes <= d.size;
-	if (PGAS_UNLIKELY(d.what != holds::slot || !fits)) {
-		if (d.what == holds::annex && fits)
-			return commit_annex(d, word, nbytes, args);
-		if (d.what == holds::own && fits && is_here(d.node) && word_category(word) == GASNETI_MEDIUM)
-			return commit_here(d, word, nbytes, args);
-		if (d.what == holds::place && fits && !d.token)
-			return commit_eager(d, word, nbytes, flags, args);
-		return commit_other(sd, word, nbytes, to, flags, args);
-	}
+	if (PGAS_UNLIKELY(d.what != holds::slot || !fits(d, word, nbytes)))
+		return commit_elsewhere(sd, word, nbytes, to, flags, args);
 	if (word_args(word))
 		return commit_slot_args(d, word, nbytes, args);
 	return commit_slot_here<false>(d, word, nbytes, nullptr);

@@ -105,7 +105,7 @@ void check_gex_request(unsigned kind) noexcept
 void check_gex_reply(gasnet_token_t token, unsigned kind) noexcept
 {
 	const char *call = reply_name(kind & GASNETI_CATEGORY);
-	if (!token || !token->request)
+	if (!token || !token->request())
 		fail("%s: not in the handler of a request", call);
 	if (token->replied)
 		fail("%s: the second reply of one handler", call);

@@ -15,6 +15,19 @@ bool is_free(const gasneti_endpoint &ep, unsigned index)
 	return index >= kFirstClient && !ep.entries[index].gex_fnptr;
 }
 
+// For messages that come by the first endpoint.
+void open_way(handler_way &way, const gex_AM_Entry_t &entry)
+{
+	static_assert(GEX_FLAG_AM_SHORT == 1u << GASNETI_SHORT && GEX_FLAG_AM_MEDIUM == 1u << GASNETI_MEDIUM &&
+		      GEX_FLAG_AM_LONG == 1u << GASNETI_LONG && GASNETI_REPLY == 4);
+	const unsigned categories = entry.gex_flags & (GEX_FLAG_AM_SHORT | GEX_FLAG_AM_MEDLONG);
+	way.kinds = static_cast<uint8_t>((entry.gex_flags & GEX_FLAG_AM_REQUEST ? categories : 0) |
+					 (entry.gex_flags & GEX_FLAG_AM_REPLY ? categories << GASNETI_REPLY : 0));
+	way.args = static_cast<uint16_t>(entry.gex_nargs << GASNETI_WORD_ARGS);
+	way.args_mask = entry.gex_nargs == kAnyArgs ? 0 : 0xff << GASNETI_WORD_ARGS;
+	pgas_store_release(&way.fn, entry.gex_fnptr); // pairs with load_acquire in find()
+}
+
 // Whoever sends to it has heard of it in some way of its own.
 void enter(gasneti_endpoint &ep, const gex_AM_Entry_t &entry)
 {
@@ -24,8 +37,7 @@ void enter(gasneti_endpoint &ep, const gex_AM_Entry_t &entry)
 	place = without;
 	pgas_store_release(&place.gex_fnptr, entry.gex_fnptr); // pairs with load_acquire in handler_at()
 	if (&ep == &g_endpoint)
-		// pairs with load_acquire in find()
-		pgas_store_release(&g.handlers[entry.gex_index], entry.gex_fnptr);
+		open_way(g.handlers[entry.gex_index], entry);
 }
 
 // The highest index that is free, or 0.
@@ -117,10 +129,10 @@ extern "C" gex_TI_t gex_Token_Info(gex_Token_t token, gex_Token_Info_t *info, ge
 	info->gex_srcrank = token->source;
 	const gasneti_endpoint *ep = token->at ? g_endpoints[token->at] : &g_endpoint;
 	info->gex_ep = const_cast<gasneti_endpoint *>(ep);
-	if (!ep->entries[token->handler].gex_fnptr)
+	if (!ep->entries[token->handler()].gex_fnptr)
 		ep = &g_endpoint; // it had none of its own
-	info->gex_entry = &ep->entries[token->handler];
-	info->gex_is_req = token->request;
-	info->gex_is_long = token->is_long;
+	info->gex_entry = &ep->entries[token->handler()];
+	info->gex_is_req = token->request();
+	info->gex_is_long = token->is_long();
 	return GEX_TI_ALL;
 }

@@ -14,7 +14,7 @@ inline uint8_t word_handler(uint64_t word)
 {
 	return static_cast<uint8_t>(word);
 }
-inline size_t word_args(uint64_t word) // how many
+inline unsigned word_args(uint64_t word) // how many
 {
 	return word >> GASNETI_WORD_ARGS & 0xff;
 }

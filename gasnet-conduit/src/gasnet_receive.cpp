@@ -34,14 +34,6 @@ void run(const char *head, const char *message, size_t bytes)
 	t_in_handler = inside;
 }
 
-char *allocate(size_t bytes)
-{
-	auto *room = static_cast<char *>(aligned_alloc(16, (bytes + 15) / 16 * 16));
-	if (!room)
-		fail("out of memory for a message of %zu bytes", bytes);
-	return room;
-}
-
 // Senders place the payload so that it is aligned where it arrives; only what the provider had to move is not.
 [[gnu::cold, gnu::noinline]] void run_moved(const char *message, size_t bytes, size_t at)
 {
@@ -112,31 +104,18 @@ pthread_mutex_t g_polls_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 __thread bool t_in_handler = false;
 
+char *allocate(size_t bytes) noexcept
+{
+	auto *room = static_cast<char *>(aligned_alloc(16, (bytes + 15) / 16 * 16));
+	if (!room)
+		fail("out of memory for a message of %zu bytes", bytes);
+	return room;
+}
+
 void run_here(const void *message, size_t bytes) noexcept
 {
 	const auto *at = static_cast<const char *>(message);
 	run(at, at, bytes);
-}
-
-void run_medium_own(uint64_t word, void *payload, size_t nbytes, const gasnet_handlerarg_t *args) noexcept
-{
-	const bool inside = t_in_handler;
-	t_in_handler = true;
-	if (!dispatch_here(word + gasneti_front.word, payload, nbytes, args))
-		fail("a message of this node to itself makes no sense");
-	t_in_handler = inside;
-}
-
-// A copy, because the handler may change the payload, and the caller of a reply may be about to send its own.
-void run_medium_here(uint64_t word, const void *from, size_t nbytes, const gasnet_handlerarg_t *args) noexcept
-{
-	alignas(16) char small[512];
-	char *const room = nbytes <= sizeof small ? small : allocate(nbytes);
-	if (nbytes)
-		memcpy(room, from, nbytes);
-	run_medium_own(word, room, nbytes, args);
-	if (room != small)
-		free(room);
 }
 
 // Whoever changes what is asked here calls it afterwards, so the last to get the mutex sees everything.

@@ -29,7 +29,7 @@ int check_request(gasnet_node_t dest)
 
 int check_reply(gasnet_token_t token)
 {
-	if (!token || !token->request || token->replied)
+	if (!token || !token->request() || token->replied)
 		return GASNET_ERR_BAD_ARG;
 	token->replied = true;
 	return GASNET_OK;

@@ -63,6 +63,15 @@ struct internal_memory {
 };
 static_assert(sizeof(internal_memory) <= kKindsAt);
 
+// A handler of the first endpoint, and what a message must be to get to it: all that dispatch looks at. What clients
+// ask of it is in gasnet_objects.hpp.
+struct handler_way {
+	gasneti_handler_fn fn; // null: none is registered
+	uint16_t args;         // how many, where a word has them
+	uint16_t args_mask;    // 0: any number will do
+	uint8_t kinds;         // a bit for each kind of message
+};
+
 struct state {
 	bool initialized = false;
 	bool attached = false; // messages may come and go; segments have their sizes
@@ -92,8 +101,8 @@ struct state {
 	struct host_name {
 		char text[32];
 	};
-	std::vector<host_name> host_names;        // by node, when there are several hosts
-	gasneti_handler_fn handlers[256] = {};    // of the endpoint; its other facts are in gasnet_objects.hpp
+	std::vector<host_name> host_names; // by node, when there are several hosts
+	handler_way handlers[256] = {};
 	void (*told_to_exit)(int code) = nullptr; // another node ends the job; does not return (gasnet_exit.cpp)
 };
 extern state g;
@@ -165,9 +174,6 @@ bool receive_some() noexcept;
 // the same: runs the handler of a message of this node to itself, in the call that sends it. It gets the message as it
 // lies
 void run_here(const void *message, size_t bytes) noexcept;
-// the same of a medium one in pieces, whose payload is the handler's from now on, or another's and to be copied
-void run_medium_own(uint64_t word, void *payload, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
-void run_medium_here(uint64_t word, const void *from, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
 // the same: while something waits for the polls of this node, every one enters the library
 void polls_update() noexcept;
 // gasnet_outbox.cpp: sends replies that found no room; true when none is left
@@ -183,11 +189,15 @@ inline bool in_handler() noexcept
 	return t_in_handler;
 }
 
+// gasnet_receive.cpp: room for a message's copy, aligned as the payload of one that arrived
+char *allocate(size_t bytes) noexcept;
 // Runs the handler of one message (gasnet_dispatch.cpp). False: the message makes no sense. head: word and arguments,
 // which may lie elsewhere than in front of the payload.
 bool dispatch(const char *head, const char *message, size_t bytes) noexcept;
-// the same of a medium one of this node to itself
-bool dispatch_here(uint64_t word, void *payload, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
+// The same of a medium one of this node to itself, in pieces, whose payload is the handler's from now on, or to be
+// copied.
+void run_medium_own(uint64_t word, void *payload, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
+void run_medium_here(uint64_t word, const void *from, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
 
 // --- nodes without a window (gasnet_far.cpp) -------------------------------------------------------------------------
 
@@ -264,7 +274,9 @@ struct gasneti_token {
 	bool replied;
 	uint8_t from, at; // indexes of the endpoints that sent, and got it
 	uint8_t zero;
-	bool request;
-	bool is_long;
-	uint8_t handler;
+	uint32_t word; // the lower half of the message's: its fields are taken out when somebody asks
+
+	bool request() const noexcept { return !(word >> GASNETI_WORD_KIND & GASNETI_REPLY); }
+	bool is_long() const noexcept { return (word >> GASNETI_WORD_KIND & GASNETI_CATEGORY) == GASNETI_LONG; }
+	uint8_t handler() const noexcept { return static_cast<uint8_t>(word); }
 };

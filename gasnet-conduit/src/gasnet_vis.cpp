@@ -166,9 +166,8 @@ void tell_peer(const mover &m)
 	const peer_completion c = t_completion;
 	t_completion = {};
 	gasneti_token as_if{};
-	as_if.source = m.node;
-	as_if.request = true;
-	if (m.pair) { // as if the peer had asked
+	as_if.source = m.node; // all zeroes: of a request
+	if (m.pair) {          // as if the peer had asked
 		as_if.from = static_cast<uint8_t>(m.pair->remote);
 		as_if.at = static_cast<uint8_t>(m.pair->local->index);
 	}
