@@ -21,6 +21,7 @@ static const struct {
 	{2, 0xde1e700490979ec8},
 	{3, 0x289e5123bfd3e850},
 	{4, 0x5a71f33c00188a3b},
+	{5, 0x940881053ae9ad09},
 };
 
 struct item {

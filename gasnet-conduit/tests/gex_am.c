@@ -379,7 +379,7 @@ int main(int argc, char **argv)
 	gex_Segment_t segment;
 	/* at the borders of a slot, of its annex, and beyond */
 	static const size_t sizes[] = {1,   8,    24,   63,   64,   72,   80,   81,   88,   89,
-				       500, 2032, 2033, 2096, 2097, 2104, 2112, 2113, 4095, 4096};
+				       500, 2160, 2161, 2224, 2225, 2232, 2240, 2241, 4095, 4096};
 	EACH(ENTRIES)
 	CHECK_OK(gex_Client_Init(&client, &ep, &tm, "GEX_AM", &argc, &argv, 0));
 	me = gex_TM_QueryRank(tm);

@@ -18,7 +18,7 @@
 #include <pgas/pgas_atomic.h>
 #include <pgas/pgas_counter.h>
 
-#define PGAS_LAYOUT_VERSION 4u
+#define PGAS_LAYOUT_VERSION 5u
 #define PGAS_MAGIC_HOT (0x50474800u | PGAS_LAYOUT_VERSION) /* "PGH": the short way is open */
 /* "PGS": through the table, which counts with atomics; or inline by those who know of other threads (PGAS_SHARED) */
 #define PGAS_MAGIC_SHARED (0x50475300u | PGAS_LAYOUT_VERSION)
@@ -46,7 +46,7 @@
 #define PGAS_INJECT_BYTES 4096 /* largest fi_inject of any kind */
 #define PGAS_SLOT_BYTES 128
 #define PGAS_SLOT_INLINE 88
-#define PGAS_ANNEX_BYTES 2112 /* beside each slot: 33 lines, so that annexes begin in all sets of a cache */
+#define PGAS_ANNEX_BYTES 2240 /* beside each slot: 35 lines, so that annexes begin in all sets of a cache */
 #define PGAS_SLOT_POS_SHIFT 24
 #define PGAS_SLOT_OWNER_SHIFT 4
 #define PGAS_SLOT_FREE 1u

@@ -30,7 +30,7 @@ namespace pgas {
 
 inline constexpr size_t kPage = 4096; // layout unit of our segments; the real page size is a multiple
 inline constexpr uint64_t kSegmentMagic = 0x3153414750494f46; // "FOIPGAS1"
-inline constexpr uint32_t kSegmentVersion = 4;
+inline constexpr uint32_t kSegmentVersion = 5;
 enum class segment_kind : uint32_t { domain = 1, endpoint = 2 };
 
 struct segment_header {
