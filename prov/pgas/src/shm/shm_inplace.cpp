@@ -6,7 +6,7 @@
 
 namespace pgas {
 
-constexpr size_t kFetchedEarly = 1024; // what follows is left to the processor, which has seen a stream by then
+constexpr size_t kFetchedEarly = 1280; // what follows is left to the processor, which has seen a stream by then
 
 namespace {
 
