@@ -34,11 +34,6 @@ PGAS_EXPORT gex_OP_t gex_AD_QueryOps(gex_AD_t ad) PGAS_NOEXCEPT;
 PGAS_EXPORT void gex_AD_SetCData(gex_AD_t ad, const void *val) PGAS_NOEXCEPT;
 PGAS_EXPORT void *gex_AD_QueryCData(gex_AD_t ad) PGAS_NOEXCEPT;
 
-/* The cold exit: members without a window. Fetched values are there when it returns. */
-PGAS_EXPORT gex_Event_t gasneti_ad_op(gex_AD_t ad, gex_DT_t dt, void *result, gex_Rank_t rank, void *target,
-				      gex_OP_t opcode, const void *operand1, const void *operand2, gex_Flags_t flags,
-				      int implicit) PGAS_NOEXCEPT;
-
 PGAS_HOT uint64_t gasneti_ad_window(gex_AD_t ad, gex_Rank_t rank, gex_Flags_t flags)
 {
 	return flags & GEX_FLAG_RANK_IS_JOBRANK ? gasneti_windows[rank] : ((const uint64_t *)ad)[rank];
@@ -205,11 +200,16 @@ PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
 
 /*
  * Operations that the compiler does not see, as libraries between a program and this one pass them on, are looked up
- * behind a call, which gets all arguments where they lie, used or not; the way is decided before.
+ * behind a call, which gets all arguments where they lie, used or not; the way is decided before. `far` is the cold
+ * exit, for members without a window: fetched values are there when it returns. It too gets values, because a function
+ * with something on its stack that has an address gets a guard where compilers are told to: stores before an atomic.
  * budget: 7 instructions of FADD and its wait, 5 of ADD (paths.def: gex_ad_fadd, gex_ad_add_nbi), 39 of FADD that is
  * not known (gex_ad_any)
  */
 #define GASNETI_AD_CALLS(name_arg, type_arg)                                                                           \
+	PGAS_EXPORT gex_Event_t gasneti_ad_far_##name_arg(gex_AD_t ad, type_arg *result, gex_Rank_t rank, void *addr,  \
+							  gex_OP_t opcode, type_arg a, type_arg b, gex_Flags_t flags,  \
+							  int implicit) PGAS_NOEXCEPT;                                 \
 	PGAS_EXPORT gex_Event_t gasneti_ad_here_##name_arg(type_arg *at, type_arg *result, gex_Rank_t rank,            \
 							   void *addr, gex_OP_t opcode, type_arg a, type_arg b)        \
 		PGAS_NOEXCEPT;                                                                                         \
@@ -235,9 +235,8 @@ PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
 			    gasneti_ad_in_loop_##name_arg(at, result_p, opcode, operand1, operand2, 0))                \
 				return GEX_EVENT_INVALID;                                                              \
 		}                                                                                                      \
-		const type_arg first = operand1, second = operand2; /* the operands themselves stay in registers */    \
-		return gasneti_ad_op(ad, GEX_DT_##name_arg, result_p, tgt_rank, tgt_addr, opcode, &first, &second,     \
-				     flags, implicit);                                                                 \
+		return gasneti_ad_far_##name_arg(ad, result_p, tgt_rank, tgt_addr, opcode, operand1, operand2, flags,  \
+						 implicit);                                                            \
 	}                                                                                                              \
 	PGAS_HOT gex_Event_t gex_AD_OpNB_##name_arg(gex_AD_t ad, type_arg *result_p, gex_Rank_t tgt_rank,              \
 						    void *tgt_addr, gex_OP_t opcode, type_arg operand1,                \

@@ -203,14 +203,8 @@ gex_Event_t op_far(gasnet_node_t node, gex_DT_t dt, void *result, void *target, 
 	return event;
 }
 
-} // namespace
-} // namespace gasnet
-
-using namespace gasnet;
-
-extern "C" gex_Event_t gasneti_ad_op(gex_AD_t ad, gex_DT_t dt, void *result, gex_Rank_t rank, void *target,
-				     gex_OP_t opcode, const void *operand1, const void *operand2, gex_Flags_t flags,
-				     int implicit) noexcept
+gex_Event_t op_anywhere(gex_AD_t ad, gex_DT_t dt, void *result, gex_Rank_t rank, void *target, gex_OP_t opcode,
+			const void *operand1, const void *operand2, gex_Flags_t flags, int implicit)
 {
 	if (ad == GEX_AD_INVALID)
 		fail("gex_AD_Op: not an atomic domain");
@@ -226,6 +220,21 @@ extern "C" gex_Event_t gasneti_ad_op(gex_AD_t ad, gex_DT_t dt, void *result, gex
 	}
 	return op_far(node, dt, result, target, opcode, operand1, operand2, implicit);
 }
+
+} // namespace
+} // namespace gasnet
+
+using namespace gasnet;
+
+#define GASNETI_TYPE(name_arg, type_arg)                                                                               \
+	extern "C" gex_Event_t gasneti_ad_far_##name_arg(gex_AD_t ad, type_arg *result, gex_Rank_t rank, void *addr,   \
+							 gex_OP_t opcode, type_arg a, type_arg b, gex_Flags_t flags,   \
+							 int implicit) noexcept                                        \
+	{                                                                                                              \
+		return op_anywhere(ad, GEX_DT_##name_arg, result, rank, addr, opcode, &a, &b, flags, implicit);        \
+	}
+GASNETI_EACH_TYPE
+#undef GASNETI_TYPE
 
 // --- operations that a compiler did not see, in memory that is mapped here -------------------------------------------
 

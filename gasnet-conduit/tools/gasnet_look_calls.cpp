@@ -332,17 +332,26 @@ TOOL_NAME gex_RMA_Value_t gasneti_tm_get_odd(gex_TM_t tm, gex_Rank_t rank, const
 	return get_value(static_cast<const char *>(src) + window, nbytes);
 }
 
-TOOL_NAME gex_Event_t gasneti_ad_op(gex_AD_t ad, gex_DT_t dt, void *result, gex_Rank_t rank, void *target,
-				    gex_OP_t opcode, const void *operand1, const void *operand2, gex_Flags_t flags,
-				    int implicit) noexcept
-{
-	NEXT(gasneti_ad_op);
-	const bool wide = dt & (GEX_DT_I64 | GEX_DT_U64 | GEX_DT_DBL), fetch = opcode >= GEX_OP_FADD;
-	const int64_t node = flags & GEX_FLAG_RANK_IS_JOBRANK ? rank : node_of(gex_AD_QueryTM(ad), rank);
-	const look here(call::gex_AD_Op, fetch ? family::atomic_fetch : family::atomic, wide ? 8 : 4, node);
-	const gex_Event_t event = next(ad, dt, result, rank, target, opcode, operand1, operand2, flags, implicit);
-	return event == GEX_EVENT_INVALID ? over(here, GASNETI_TAKEN, implicit) : event;
-}
+#define GASNETI_ATOMIC(name_arg, type_arg)                                                                             \
+	TOOL_NAME gex_Event_t gasneti_ad_far_##name_arg(gex_AD_t ad, type_arg *result, gex_Rank_t rank, void *addr,    \
+							gex_OP_t opcode, type_arg a, type_arg b, gex_Flags_t flags,    \
+							int implicit) noexcept                                         \
+	{                                                                                                              \
+		NEXT(gasneti_ad_far_##name_arg);                                                                       \
+		const int64_t node = flags & GEX_FLAG_RANK_IS_JOBRANK ? rank : node_of(gex_AD_QueryTM(ad), rank);      \
+		const bool fetch = opcode >= GEX_OP_FADD;                                                              \
+		const look here(call::gex_AD_Op, fetch ? family::atomic_fetch : family::atomic, sizeof(type_arg),      \
+				node);                                                                                 \
+		const gex_Event_t event = next(ad, result, rank, addr, opcode, a, b, flags, implicit);                 \
+		return event == GEX_EVENT_INVALID ? over(here, GASNETI_TAKEN, implicit) : event;                       \
+	}
+GASNETI_ATOMIC(I32, int32_t)
+GASNETI_ATOMIC(U32, uint32_t)
+GASNETI_ATOMIC(I64, int64_t)
+GASNETI_ATOMIC(U64, uint64_t)
+GASNETI_ATOMIC(FLT, float)
+GASNETI_ATOMIC(DBL, double)
+#undef GASNETI_ATOMIC
 
 // --- what is under way -----------------------------------------------------------------------------------------------
 
