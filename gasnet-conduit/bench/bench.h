@@ -33,6 +33,7 @@ static struct {
 	char before[2048], bytes[1 << 20], behind[512];
 } local __attribute__((aligned(4096)));
 #define buffer local.bytes
+static char reply_buffer[65536];
 #define TARGET ((char *)segments[other].addr + 1024)
 static double scale = 1;
 static const char *wanted = ""; /* rows whose names contain this */
@@ -93,6 +94,10 @@ static void bench_start(int argc, char **argv, gasnet_handlerentry_t *table, int
 		fprintf(stderr, "%s: %s is no factor from 0 to 1000000\n", argv[0], argv[1]);
 		gasnet_exit(2);
 	}
+	/* Pages that nobody wrote are all the kernel's page of zeroes, and some processors read a page slowly that has
+	 * several addresses. */
+	memset(buffer, 1, sizeof buffer);
+	memset(reply_buffer, 2, sizeof reply_buffer);
 	gasnet_getSegmentInfo(segments, 1024);
 	me = gasnet_mynode();
 	other = gasnet_nodes() - 1;

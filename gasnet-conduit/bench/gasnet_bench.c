@@ -9,7 +9,6 @@
 enum { H_PING = 128, H_PONG, H_ONE, H_MEDIUM, H_MEDIUM_PONG, H_ONE_MEDIUM };
 
 static volatile long pongs, ones;
-static char reply_buffer[65536];
 
 static void ping(gasnet_token_t t)
 {

@@ -15,7 +15,6 @@ enum { MOST_THREADS = 4 };
 
 static volatile long pongs;
 static volatile long thread_pongs[MOST_THREADS][16]; /* a cache line each */
-static char reply_buffer[65536];
 static gex_TM_t team;
 static gex_AD_t domain;
 static size_t bytes; /* not a constant: the compiler must not see the length */
