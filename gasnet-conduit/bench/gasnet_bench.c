@@ -26,21 +26,19 @@ static void one(gasnet_token_t t)
 }
 static void medium(gasnet_token_t t, void *buf, size_t n)
 {
-	(void)buf;
+	read_payload(buf, n);
 	gasnet_AMReplyMedium0(t, H_MEDIUM_PONG, reply_buffer, n);
 }
 static void medium_pong(gasnet_token_t t, void *buf, size_t n)
 {
 	(void)t;
-	(void)buf;
-	(void)n;
+	read_payload(buf, n);
 	pongs++;
 }
 static void one_medium(gasnet_token_t t, void *buf, size_t n)
 {
 	(void)t;
-	(void)buf;
-	(void)n;
+	read_payload(buf, n);
 	ones++;
 }
 

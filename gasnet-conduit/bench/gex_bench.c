@@ -24,16 +24,6 @@ uint64_t gex_bench_before;
 
 /* --- handlers ----------------------------------------------------------------------------------------------------- */
 
-/* A payload is sent to be read: lines that nobody reads never leave the sender's cache. */
-static void read_payload(const void *buf, size_t n)
-{
-	uint64_t sum = 0, word;
-	for (size_t i = 0; i + sizeof word <= n; i += sizeof word) {
-		memcpy(&word, (const char *)buf + i, sizeof word);
-		sum += word;
-	}
-	__asm__ volatile("" : : "r"(sum));
-}
 static void ping(gex_Token_t t)
 {
 	gex_AM_ReplyShort0(t, H_PONG, 0);
