@@ -257,12 +257,11 @@ GASNETI_AD_INTEGER(I64, int64_t, pgas_u64_alias)
 GASNETI_AD_INTEGER(U64, uint64_t, pgas_u64_alias)
 GASNETI_AD_FLOAT(FLT, float, pgas_u32_alias)
 GASNETI_AD_FLOAT(DBL, double, pgas_u64_alias)
-GASNETI_AD_CALLS(I32, int32_t)
-GASNETI_AD_CALLS(U32, uint32_t)
-GASNETI_AD_CALLS(I64, int64_t)
-GASNETI_AD_CALLS(U64, uint64_t)
-GASNETI_AD_CALLS(FLT, float)
-GASNETI_AD_CALLS(DBL, double)
+/* The library and its tools have calls for the same types. */
+#define GASNETI_AD_TYPES(x_arg)                                                                                        \
+	x_arg(I32, int32_t) x_arg(U32, uint32_t) x_arg(I64, int64_t) x_arg(U64, uint64_t) x_arg(FLT, float)            \
+		x_arg(DBL, double)
+GASNETI_AD_TYPES(GASNETI_AD_CALLS)
 #undef GASNETI_AD_CALLS
 #undef GASNETI_AD_FLOAT
 #undef GASNETI_AD_INTEGER

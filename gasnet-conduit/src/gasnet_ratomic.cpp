@@ -84,14 +84,6 @@ void here(Here fn, void *at, void *result, gex_OP_t opcode, const void *operand1
 	fn(static_cast<T *>(at), result ? static_cast<T *>(result) : &unused, opcode, a, b);
 }
 
-#define GASNETI_EACH_TYPE                                                                                              \
-	GASNETI_TYPE(I32, int32_t)                                                                                     \
-	GASNETI_TYPE(U32, uint32_t)                                                                                    \
-	GASNETI_TYPE(I64, int64_t)                                                                                     \
-	GASNETI_TYPE(U64, uint64_t)                                                                                    \
-	GASNETI_TYPE(FLT, float)                                                                                       \
-	GASNETI_TYPE(DBL, double)
-
 void op_here(gex_DT_t dt, void *at, void *result, gex_OP_t opcode, const void *a, const void *b)
 {
 #define GASNETI_TYPE(name_arg, type_arg)                                                                               \
@@ -104,7 +96,7 @@ void op_here(gex_DT_t dt, void *at, void *result, gex_OP_t opcode, const void *a
 			at, result, opcode, a, b);                                                                     \
 		break;
 	switch (dt) {
-		GASNETI_EACH_TYPE
+		GASNETI_AD_TYPES(GASNETI_TYPE)
 	}
 #undef GASNETI_TYPE
 }
@@ -233,7 +225,7 @@ using namespace gasnet;
 	{                                                                                                              \
 		return op_anywhere(ad, GEX_DT_##name_arg, result, rank, addr, opcode, &a, &b, flags, implicit);        \
 	}
-GASNETI_EACH_TYPE
+GASNETI_AD_TYPES(GASNETI_TYPE)
 #undef GASNETI_TYPE
 
 // --- operations that a compiler did not see, in memory that is mapped here -------------------------------------------
@@ -250,7 +242,7 @@ namespace gasnet {
 			fail("gex_AD_Op: operation %#x is none of data type " #name_arg, opcode);                      \
 		return GEX_EVENT_INVALID;                                                                              \
 	}
-GASNETI_EACH_TYPE
+GASNETI_AD_TYPES(GASNETI_TYPE)
 #undef GASNETI_TYPE
 
 } // namespace gasnet
@@ -267,7 +259,7 @@ GASNETI_EACH_TYPE
 #define GASNETI_TYPE(name_arg, type_arg)                                                                               \
 	GASNETI_ORDERED(here, name_arg, type_arg, 0)                                                                   \
 	GASNETI_ORDERED(loose, name_arg, type_arg, 1)
-GASNETI_EACH_TYPE
+GASNETI_AD_TYPES(GASNETI_TYPE)
 #undef GASNETI_TYPE
 #undef GASNETI_ORDERED
 

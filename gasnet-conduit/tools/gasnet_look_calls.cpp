@@ -345,12 +345,7 @@ TOOL_NAME gex_RMA_Value_t gasneti_tm_get_odd(gex_TM_t tm, gex_Rank_t rank, const
 		const gex_Event_t event = next(ad, result, rank, addr, opcode, a, b, flags, implicit);                 \
 		return event == GEX_EVENT_INVALID ? over(here, GASNETI_TAKEN, implicit) : event;                       \
 	}
-GASNETI_ATOMIC(I32, int32_t)
-GASNETI_ATOMIC(U32, uint32_t)
-GASNETI_ATOMIC(I64, int64_t)
-GASNETI_ATOMIC(U64, uint64_t)
-GASNETI_ATOMIC(FLT, float)
-GASNETI_ATOMIC(DBL, double)
+GASNETI_AD_TYPES(GASNETI_ATOMIC)
 #undef GASNETI_ATOMIC
 
 // --- what is under way -----------------------------------------------------------------------------------------------
