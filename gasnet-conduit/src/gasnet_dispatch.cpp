@@ -80,11 +80,10 @@ gex_Flags_t call_flags(uint64_t word)
 	return 1u << word_category(word) | GEX_FLAG_AM_REQUEST << reply;
 }
 
-bool fits(const gex_AM_Entry_t &entry, uint64_t word)
+[[gnu::always_inline]] inline bool fits(const handler_way &way, uint64_t word)
 {
-	const gex_Flags_t call = call_flags(word);
-	return (entry.gex_flags & call) == call &&
-	       PGAS_LIKELY(entry.gex_nargs == word_args(word) || entry.gex_nargs == kAnyArgs);
+	const unsigned kind = word_kind(word) & (GASNETI_REPLY | GASNETI_CATEGORY);
+	return !((static_cast<uint32_t>(word) ^ way.args) & way.args_mask) && way.kinds >> kind & 1;
 }
 
 const char *words_of(gex_Flags_t flags, char (&text)[48])
@@ -133,7 +132,7 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 		fail("message from node %u for endpoint %u, which %s", token.source, token.at,
 		     ep ? "was made without GEX_EP_CAPABILITY_AM" : "does not exist");
 	const gex_AM_Entry_t &entry = handler_at(*ep, word);
-	if (!fits(entry, word))
+	if (!fits(way_to(entry), word))
 		wrong_handler(entry, word);
 	return entry.gex_fnptr;
 }
@@ -146,11 +145,10 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 	token = {source, false, 0, 0, 0, static_cast<uint32_t>(word)};
 	if (PGAS_UNLIKELY(source >= gasneti_front.nodes))
 		return through_pair(word, token);
-	const gasneti_handler_fn fn = pgas_load_acquire(&way.fn); // pairs with store_release in open_way()
+	const gasneti_handler_fn fn = pgas_load_acquire(&way.fn); // pairs with store_release in enter()
 	if (PGAS_UNLIKELY(!fn))
 		library_message(word_handler(word), source, args, word_args(word));
-	const unsigned kind = word_kind(word) & (GASNETI_REPLY | GASNETI_CATEGORY);
-	if (PGAS_UNLIKELY((static_cast<uint32_t>(word) ^ way.args) & way.args_mask || !(way.kinds >> kind & 1)))
+	if (PGAS_UNLIKELY(!fits(way, word)))
 		wrong_handler(g_endpoint.entries[word_handler(word)], word);
 	return fn;
 }

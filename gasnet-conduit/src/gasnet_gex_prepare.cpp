@@ -326,7 +326,7 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 	return !((word ^ d.fit) & kFitBits) && nbytes <= d.size;
 }
 
-// With gasneti_commit's arguments in its order, which has nothing to move for it then.
+// Apart from gasneti_commit, and with its arguments in the same order, so that it moves fewer of them.
 [[gnu::noinline]] int commit_elsewhere(gasneti_srcdesc *sd, uint64_t word, size_t nbytes, void *to, gex_Flags_t flags,
 				       const gasnet_handlerarg_t *args) noexcept
 {

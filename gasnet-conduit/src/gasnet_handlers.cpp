@@ -15,19 +15,6 @@ bool is_free(const gasneti_endpoint &ep, unsigned index)
 	return index >= kFirstClient && !ep.entries[index].gex_fnptr;
 }
 
-// For messages that come by the first endpoint.
-void open_way(handler_way &way, const gex_AM_Entry_t &entry)
-{
-	static_assert(GEX_FLAG_AM_SHORT == 1u << GASNETI_SHORT && GEX_FLAG_AM_MEDIUM == 1u << GASNETI_MEDIUM &&
-		      GEX_FLAG_AM_LONG == 1u << GASNETI_LONG && GASNETI_REPLY == 4);
-	const unsigned categories = entry.gex_flags & (GEX_FLAG_AM_SHORT | GEX_FLAG_AM_MEDLONG);
-	way.kinds = static_cast<uint8_t>((entry.gex_flags & GEX_FLAG_AM_REQUEST ? categories : 0) |
-					 (entry.gex_flags & GEX_FLAG_AM_REPLY ? categories << GASNETI_REPLY : 0));
-	way.args = static_cast<uint16_t>(entry.gex_nargs << GASNETI_WORD_ARGS);
-	way.args_mask = entry.gex_nargs == kAnyArgs ? 0 : 0xff << GASNETI_WORD_ARGS;
-	pgas_store_release(&way.fn, entry.gex_fnptr); // pairs with load_acquire in find()
-}
-
 // Whoever sends to it has heard of it in some way of its own.
 void enter(gasneti_endpoint &ep, const gex_AM_Entry_t &entry)
 {
@@ -36,8 +23,11 @@ void enter(gasneti_endpoint &ep, const gex_AM_Entry_t &entry)
 	without.gex_fnptr = nullptr;
 	place = without;
 	pgas_store_release(&place.gex_fnptr, entry.gex_fnptr); // pairs with load_acquire in handler_at()
-	if (&ep == &g_endpoint)
-		open_way(g.handlers[entry.gex_index], entry);
+	if (&ep == &g_endpoint) {
+		handler_way &way = g.handlers[entry.gex_index];
+		way = way_to(without);
+		pgas_store_release(&way.fn, entry.gex_fnptr); // pairs with load_acquire in find()
+	}
 }
 
 // The highest index that is free, or 0.
@@ -90,6 +80,18 @@ bool flags_ok(const gex_AM_Entry_t &e)
 }
 
 } // namespace
+
+handler_way way_to(const gex_AM_Entry_t &entry) noexcept
+{
+	static_assert(GEX_FLAG_AM_SHORT == 1u << GASNETI_SHORT && GEX_FLAG_AM_MEDIUM == 1u << GASNETI_MEDIUM &&
+		      GEX_FLAG_AM_LONG == 1u << GASNETI_LONG && GASNETI_REPLY == 4);
+	const unsigned categories = entry.gex_flags & (GEX_FLAG_AM_SHORT | GEX_FLAG_AM_MEDLONG);
+	const unsigned kinds = (entry.gex_flags & GEX_FLAG_AM_REQUEST ? categories : 0) |
+			       (entry.gex_flags & GEX_FLAG_AM_REPLY ? categories << GASNETI_REPLY : 0);
+	return {entry.gex_fnptr, static_cast<uint16_t>(entry.gex_nargs << GASNETI_WORD_ARGS),
+		static_cast<uint16_t>(entry.gex_nargs == kAnyArgs ? 0 : 0xff << GASNETI_WORD_ARGS),
+		static_cast<uint8_t>(kinds)};
+}
 
 int handlers_register_gasnet1(gasnet_handlerentry_t *table, int count)
 {

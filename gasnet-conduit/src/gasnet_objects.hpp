@@ -42,7 +42,8 @@ struct gasneti_endpoint {
 
 namespace gasnet {
 
-constexpr unsigned kAnyArgs = ~0u; // gex_nargs of a handler that gasnet_attach registered
+constexpr unsigned kAnyArgs = ~0u;                        // gex_nargs of a handler that gasnet_attach registered
+handler_way way_to(const gex_AM_Entry_t &entry) noexcept; // gasnet_handlers.cpp
 
 extern gasneti_client g_client;
 extern gasneti_endpoint g_endpoint;

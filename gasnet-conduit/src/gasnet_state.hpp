@@ -63,8 +63,8 @@ struct internal_memory {
 };
 static_assert(sizeof(internal_memory) <= kKindsAt);
 
-// A handler of the first endpoint, and what a message must be to get to it: all that dispatch looks at. What clients
-// ask of it is in gasnet_objects.hpp.
+// A handler, and what a message must be to get to it: all that dispatch looks at. What clients ask of it is in
+// gasnet_objects.hpp.
 struct handler_way {
 	gasneti_handler_fn fn; // null: none is registered
 	uint16_t args;         // how many, where a word has them
@@ -101,8 +101,8 @@ struct state {
 	struct host_name {
 		char text[32];
 	};
-	std::vector<host_name> host_names; // by node, when there are several hosts
-	handler_way handlers[256] = {};
+	std::vector<host_name> host_names;        // by node, when there are several hosts
+	handler_way handlers[256] = {};           // of the first endpoint
 	void (*told_to_exit)(int code) = nullptr; // another node ends the job; does not return (gasnet_exit.cpp)
 };
 extern state g;
