@@ -9,6 +9,7 @@
 #include "gasnet_images.hpp"
 #include "gasnet_message.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -18,7 +19,9 @@
 namespace gasnet {
 namespace {
 
-constexpr size_t kAtOnce = 64; // messages handled by one poll, so that a flood does not hold up its caller for ever
+// What one poll hands over at most. A flood does not hold up its caller for ever; and what a client copies to look at
+// after the poll, as UPC++ does, is in its caches then, and in memory that its heap has had before.
+constexpr size_t kAtOnce = 16, kBytesAtOnce = 8192;
 // Taken together: the more follow one another, up to this. Locking is paid once for all of them, and stores to the ring
 // are not waited for in between; but while this thread runs the handler of the first, no other one runs the rest.
 constexpr size_t kMostTaken = 8; // half of the smallest ring
@@ -68,6 +71,15 @@ bool queue_is_empty()
 {
 	const auto *queue = reinterpret_cast<const pgas_cq *>(g.cq);
 	return kThreads ? pgas_hot_cq_empty_shared(queue) : pgas_hot_cq_empty(queue);
+}
+
+// How many messages a poll takes first.
+size_t g_first_take = 1;
+
+void next_takes_first(size_t count)
+{
+	if (pgas_load_relaxed(&g_first_take) != count) // threads poll: a line that is only read stays with all of them
+		pgas_store_relaxed(&g_first_take, count);
 }
 
 [[gnu::cold]] void report_error()
@@ -132,21 +144,27 @@ bool receive_some() noexcept
 {
 	if (queue_is_empty())
 		return false;
-	size_t handled = 0;
-	for (size_t want = 1; handled < kAtOnce; want = want < kMostTaken ? 2 * want : want) {
+	size_t handled = 0, bytes = 0, want = pgas_load_relaxed(&g_first_take);
+	for (; handled < kAtOnce && bytes < kBytesAtOnce; want = std::min(2 * want, kMostTaken)) {
 		fi_pgas_message taken[kMostTaken];
 		const int n = g.net.ops->messages_take(g.am, taken, want);
 		if (n == -FI_EAGAIN)
 			break;
 		if (PGAS_UNLIKELY(n < 0))
 			fail("active messages: %s", pgas_strerror(-n));
-		for (int i = 0; i < n; i++)
+		for (int i = 0; i < n; i++) {
 			handle(taken[i]);
+			bytes += taken[i].len;
+		}
 		g.net.ops->messages_release(g.am, taken, static_cast<size_t>(n));
 		handled += static_cast<size_t>(n);
-		if (queue_is_empty())
+		if (queue_is_empty()) {
+			next_takes_first(1);
 			return true;
+		}
 	}
+	// more is there: the next poll begins with as many of these as it may hand over
+	next_takes_first(std::clamp<size_t>(kBytesAtOnce * handled / (bytes + 1), 1, kMostTaken));
 	if (PGAS_UNLIKELY(pgas_load_relaxed(&reinterpret_cast<pgas_cq *>(g.cq)->queued)))
 		report_error();
 	return handled > 0;
