@@ -208,7 +208,7 @@ static void take_completions(struct talker *t, bool sleep)
 static void say_something(struct talker *t, uint64_t *s)
 {
 	struct fid_ep *ep = t->n.ep;
-	static const size_t sizes[] = {0, 8, 88, 89, 3000, 8192, LONG_MESSAGE};
+	static const size_t sizes[] = {0, 8, 88, 89, 104, 105, 3000, 8192, LONG_MESSAGE};
 	const fi_addr_t to = t->n.peer[next(s) % TALKERS];
 	const size_t len = sizes[next(s) % ARRAY_SIZE(sizes)];
 	const uint64_t off = next(s) % (REGION - 4096) & ~15ull, key = next(s) % 2 * 7;

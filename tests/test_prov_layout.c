@@ -18,10 +18,8 @@ static const struct {
 	unsigned version;
 	uint64_t hash;
 } recorded[] = {
-	{2, 0xde1e700490979ec8},
-	{3, 0x289e5123bfd3e850},
-	{4, 0x5a71f33c00188a3b},
-	{5, 0x940881053ae9ad09},
+	{2, 0xde1e700490979ec8}, {3, 0x289e5123bfd3e850}, {4, 0x5a71f33c00188a3b},
+	{5, 0x940881053ae9ad09}, {6, 0x8175149bb55a4fc6},
 };
 
 struct item {
@@ -90,6 +88,7 @@ static const struct item layout[] = {
 	FIELD(pgas_slot, tag),
 	FIELD(pgas_slot, data),
 	FIELD(pgas_slot, payload),
+	FIELD(pgas_slot, plain),
 	WHOLE(pgas_ring),
 	FIELD(pgas_ring, tail_hint),
 	FIELD(pgas_ring, head),
@@ -101,6 +100,7 @@ static const struct item layout[] = {
 	VALUE(PGAS_INJECT_BYTES),
 	VALUE(PGAS_SLOT_BYTES),
 	VALUE(PGAS_SLOT_INLINE),
+	VALUE(PGAS_SLOT_PLAIN),
 	VALUE(PGAS_ANNEX_BYTES),
 	VALUE(PGAS_SLOT_POS_SHIFT),
 	VALUE(PGAS_SLOT_OWNER_SHIFT),

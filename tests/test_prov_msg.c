@@ -7,7 +7,7 @@
  */
 #include "common.h"
 
-static const size_t sizes[] = {0, 1, 8, 88, 89, 4096, 16384, 16385, 300000};
+static const size_t sizes[] = {0, 1, 8, 40, 41, 88, 89, 104, 105, 4096, 16384, 16385, 300000};
 enum { SIZES = ARRAY_SIZE(sizes), BLANK = 0xEE };
 enum { S_SEND, S_SENDV, S_SENDMSG, S_SENDDATA, S_INJECT, S_INJECTDATA, S_MSGINJECT, S_CALLS };
 enum { R_RECV, R_RECVV, R_RECVMSG, R_CALLS };

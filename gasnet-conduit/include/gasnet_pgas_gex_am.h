@@ -185,7 +185,7 @@ PGAS_HOT int gasneti_gex_long(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const
 /* What an annex takes behind the head of any message. */
 #define GASNETI_ANNEX_PAYLOAD (PGAS_ANNEX_BYTES - (8 + 4 * GASNETI_MAX_ARGS + 8))
 
-/* budget: with commit 120 instructions for up to 80 bytes, 150 with threads (paths.def: gex_am_prepare_64) */
+/* budget: with commit 120 instructions for up to 96 bytes, 150 with threads (paths.def: gex_am_prepare_64) */
 static inline gex_AM_SrcDesc_t gex_AM_PrepareRequestMedium(gex_TM_t tm, gex_Rank_t rank, const void *client_buf,
 							   size_t least_payload, size_t most_payload,
 							   gex_Event_t *lc_opt, gex_Flags_t flags, unsigned int numargs)
@@ -198,9 +198,10 @@ static inline gex_AM_SrcDesc_t gex_AM_PrepareRequestMedium(gex_TM_t tm, gex_Rank
 	dest = tm->jobranks[rank];
 	if (!client_buf && numargs <= GASNETI_MAX_ARGS && PGAS_LIKELY(most_payload <= GASNETI_ANNEX_PAYLOAD) &&
 	    PGAS_LIKELY(gasneti_nothing_arrived())) {
-		const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, GASNETI_THREADS, 1);
+		const struct pgas_hot_claim c =
+			pgas_hot_claim(gasneti_front.am, dest, GASNETI_THREADS, at + most_payload);
 		if (PGAS_LIKELY(c.slot)) {
-			if (PGAS_LIKELY(most_payload <= PGAS_SLOT_INLINE - at))
+			if (PGAS_LIKELY(most_payload <= PGAS_SLOT_PLAIN - at))
 				return gasneti_prepare_slot(c.slot, c.peer, c.at, word | at << GASNETI_WORD_PAYLOAD,
 							    most_payload);
 			return gasneti_prepare_annex(c.slot, c.peer, c.at, word, most_payload);

@@ -116,7 +116,7 @@ int hold_place(descriptor &d, size_t args, size_t most)
 {
 	const size_t size = std::min<size_t>(most, gasneti_front.max_medium);
 	const size_t in_slot = slot_payload_at(args);
-	d.at = size <= PGAS_SLOT_INLINE - in_slot ? in_slot : eager_payload_at(args);
+	d.at = size <= PGAS_SLOT_PLAIN - in_slot ? in_slot : eager_payload_at(args);
 	const int rc = g.net.ops->message_claim(g.am, d.node, d.at + size, &d.place);
 	if (rc == -FI_EAGAIN || rc == -FI_EOPNOTSUPP)
 		return rc;
@@ -253,9 +253,9 @@ template <bool has_args>
 	const uint64_t whole = d.fit | word_handler(word);
 	d.what = holds::nothing;
 	pgas_hot_describe(&c, d.at + nbytes, PGAS_KIND_MSG, 0);
-	memcpy(c.slot->payload, &whole, sizeof whole);
+	memcpy(c.slot->plain, &whole, sizeof whole);
 	if (has_args)
-		pgas_copy_few(c.slot->payload + sizeof whole, args, 4 * word_args(word));
+		pgas_copy_few(c.slot->plain + sizeof whole, args, 4 * word_args(word));
 	pgas_hot_publish(&c);
 	return GASNET_OK;
 }
@@ -367,7 +367,7 @@ extern "C" gex_AM_SrcDesc_t gasneti_prepare_slot(struct pgas_slot *slot, const s
 	descriptor &d = hold_claim(holds::slot, slot, peer, at, word);
 	d.fit = gasneti_front.word + word;
 	d.at = word_payload(word);
-	d.addr = slot->payload + d.at;
+	d.addr = slot->plain + d.at;
 	d.size = most;
 	return &d;
 }

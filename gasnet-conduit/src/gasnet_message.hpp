@@ -71,7 +71,7 @@ inline uint64_t word_back(gasnet_token_t token)
 inline int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const void *data,
 		       size_t data_bytes) noexcept
 {
-	if (head_bytes + data_bytes <= PGAS_SLOT_INLINE &&
+	if (head_bytes + data_bytes <= PGAS_SLOT_PLAIN &&
 	    PGAS_LIKELY(
 		    pgas_hot_post(gasneti_front.am, head, head_bytes, head_bytes, data, data_bytes, node, kThreads)))
 		return 0;

@@ -85,7 +85,7 @@ bool post_annex(gasnet_node_t dest, uint64_t word, const void *from, size_t nbyt
 	const size_t at = eager_payload_at(word_args(word));
 	if (nbytes > PGAS_ANNEX_BYTES - at)
 		return false;
-	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads, 0);
+	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads, 1);
 	if (PGAS_UNLIKELY(!c.slot))
 		return false;
 	char *const annex = pgas_slot_annex(c.peer->ring, c.slot);

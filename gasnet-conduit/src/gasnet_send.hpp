@@ -58,7 +58,7 @@ inline size_t medium_head(message_head &m, uint64_t word, const gasnet_handlerar
 {
 	put_args(m, word, args);
 	size_t at = slot_payload_at(word_args(word));
-	if (at + nbytes > PGAS_SLOT_INLINE)
+	if (at + nbytes > PGAS_SLOT_PLAIN)
 		at = eager_payload_at(word_args(word));
 	m.word += word_with_payload(at);
 	return at;
@@ -90,18 +90,20 @@ bool post_annex(gasnet_node_t dest, uint64_t word, const void *from, size_t nbyt
 [[gnu::always_inline]] inline bool post_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
 					       const gasnet_handlerarg_t *args)
 {
-	const size_t n = word_args(word), at = slot_payload_at(n);
-	if (nbytes > PGAS_SLOT_INLINE - at)
+	const size_t at = slot_payload_at(word_args(word));
+	if (nbytes > PGAS_SLOT_PLAIN - at)
 		return false;
-	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads, 1);
+	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads, at + nbytes);
 	if (PGAS_UNLIKELY(!c.slot))
 		return false;
 	pgas_hot_describe(&c, at + nbytes, PGAS_KIND_MSG, 0);
+	__asm__("" : "+r"(word)); // to count the arguments again is less than to keep their number over the claim
+	const size_t n = word_args(word);
 	word += gasneti_front.word + word_with_payload(at);
-	memcpy(c.slot->payload, &word, sizeof word);
+	memcpy(c.slot->plain, &word, sizeof word);
 	if (n)
-		pgas_copy_few(c.slot->payload + 8, args, 4 * n);
-	pgas_copy_ends(c.slot->payload + at, from, nbytes);
+		pgas_copy_few(c.slot->plain + 8, args, 4 * n);
+	pgas_copy_ends(c.slot->plain + at, from, nbytes);
 	pgas_hot_publish(&c);
 	return true;
 }

@@ -377,9 +377,9 @@ int main(int argc, char **argv)
 {
 	gex_Client_t client;
 	gex_Segment_t segment;
-	/* at the borders of a slot, of its annex, and beyond */
-	static const size_t sizes[] = {1,   8,    24,   63,   64,   72,   80,   81,   88,   89,
-				       500, 2160, 2161, 2224, 2225, 2232, 2240, 2241, 4095, 4096};
+	/* at the borders of a slot's first line, of the slot, of its annex, and beyond */
+	static const size_t sizes[] = {1,  8,  16,  17,  24,  32,   33,   63,   64,   72,   80,   81,   88,   89,
+				       96, 97, 104, 105, 500, 2160, 2161, 2224, 2225, 2232, 2240, 2241, 4095, 4096};
 	EACH(ENTRIES)
 	CHECK_OK(gex_Client_Init(&client, &ep, &tm, "GEX_AM", &argc, &argv, 0));
 	me = gex_TM_QueryRank(tm);

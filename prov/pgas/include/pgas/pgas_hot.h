@@ -238,11 +238,11 @@ struct pgas_hot_claim {
 
 /*
  * Claims the slot of the next position of rank's ring with one compare-exchange. Threads may share the endpoint: what
- * they read of it is written once, before the ring's address, and a position has one claimant, whoever it is. payload:
- * more than the slot's first line will be written. The receiver has read the second; where one instruction asks for it
- * back, it comes together with the first.
+ * they read of it is written once, before the ring's address, and a position has one claimant, whoever it is. plain:
+ * bytes of a plain message that will be in the slot. The receiver has read its second line, if it had one; where one
+ * instruction asks for that line back, it comes together with the first.
  */
-PGAS_HOT struct pgas_hot_claim pgas_hot_claim(const struct pgas_ep *ep, uint64_t rank, int shared, int payload)
+PGAS_HOT struct pgas_hot_claim pgas_hot_claim(const struct pgas_ep *ep, uint64_t rank, int shared, uint64_t plain)
 {
 	struct pgas_hot_claim c = {NULL, NULL, 0};
 	if (PGAS_UNLIKELY(ep->hot_send != (shared ? PGAS_MAGIC_SHARED : PGAS_MAGIC_HOT)))
@@ -264,10 +264,11 @@ PGAS_HOT struct pgas_hot_claim pgas_hot_claim(const struct pgas_ep *ep, uint64_t
 	c.at = pos << PGAS_SLOT_POS_SHIFT;
 	uint64_t expected = c.at | PGAS_SLOT_FREE;
 #ifdef __aarch64__
-	if (payload)
+	/* only that line: what is asked for just before it is claimed is slower to claim */
+	if (PGAS_LIKELY((offsetof(struct pgas_slot, plain) + plain - 1) & PGAS_CACHE_LINE))
 		__builtin_prefetch((char *)slot + PGAS_CACHE_LINE, 1);
 #else
-	(void)payload;
+	(void)plain;
 #endif
 	if (PGAS_UNLIKELY(!pgas_claim_to_write(&slot->state, &expected, c.at | c.peer->owner)))
 		return c;
@@ -276,7 +277,7 @@ PGAS_HOT struct pgas_hot_claim pgas_hot_claim(const struct pgas_ep *ep, uint64_t
 	return c;
 }
 
-/* The fields of a claimed slot beside tag, data and payload. */
+/* The fields of a claimed slot in front of what the message is made of. */
 PGAS_HOT void pgas_hot_describe(const struct pgas_hot_claim *c, uint64_t len, uint8_t kind, uint8_t flags)
 {
 	const uint32_t what = (uint32_t)kind << (PGAS_META_KIND_SHIFT - 32) | (uint32_t)flags
@@ -310,7 +311,7 @@ PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, ui
 {
 	if (PGAS_UNLIKELY(len > PGAS_SLOT_INLINE))
 		return 0;
-	const struct pgas_hot_claim c = pgas_hot_claim(ep, rank, PGAS_ALONE, 0);
+	const struct pgas_hot_claim c = pgas_hot_claim(ep, rank, PGAS_ALONE, 1);
 	if (PGAS_UNLIKELY(!c.slot))
 		return 0;
 	pgas_hot_describe(&c, len, kind, flags);
@@ -318,27 +319,26 @@ PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, ui
 		c.slot->tag = tag;
 	if (flags & PGAS_SLOT_CQ_DATA)
 		c.slot->data = data;
-	pgas_copy_out(c.slot->payload, buf, len);
+	pgas_copy_out(kind == PGAS_KIND_MSG && !flags ? c.slot->plain : c.slot->payload, buf, len);
 	pgas_hot_publish(&c);
 	pgas_counter_add_owner(ep->tx_cntr, 1);
 	return 1;
 }
 
 /*
- * A message of two pieces, the second from offset `at` of the message on; at + len <= PGAS_SLOT_INLINE. Counts nothing,
+ * A message of two pieces, the second from offset `at` of the message on; at + len <= PGAS_SLOT_PLAIN. Counts nothing,
  * so that threads may share the endpoint. Returns as pgas_hot_send.
  */
 PGAS_HOT int pgas_hot_post(const struct pgas_ep *ep, const void *head, uint64_t head_len, uint64_t at, const void *data,
 			   uint64_t len, uint64_t rank, int shared)
 {
-	const struct pgas_hot_claim c =
-		pgas_hot_claim(ep, rank, shared, at + len > PGAS_CACHE_LINE - offsetof(struct pgas_slot, payload));
+	const struct pgas_hot_claim c = pgas_hot_claim(ep, rank, shared, at + len);
 	if (PGAS_UNLIKELY(!c.slot))
 		return 0;
 	pgas_hot_describe(&c, at + len, PGAS_KIND_MSG, 0);
-	__builtin_memcpy(c.slot->payload, head, head_len); /* nobody else is there before it is published */
+	__builtin_memcpy(c.slot->plain, head, head_len); /* nobody else is there before it is published */
 	if (len)
-		__builtin_memcpy(c.slot->payload + at, data, len);
+		__builtin_memcpy(c.slot->plain + at, data, len);
 	pgas_hot_publish(&c);
 	return 1;
 }

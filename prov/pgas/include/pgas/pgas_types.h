@@ -18,7 +18,7 @@
 #include <pgas/pgas_atomic.h>
 #include <pgas/pgas_counter.h>
 
-#define PGAS_LAYOUT_VERSION 5u
+#define PGAS_LAYOUT_VERSION 6u
 #define PGAS_MAGIC_HOT (0x50474800u | PGAS_LAYOUT_VERSION) /* "PGH": the short way is open */
 /* "PGS": through the table, which counts with atomics; or inline by those who know of other threads (PGAS_SHARED) */
 #define PGAS_MAGIC_SHARED (0x50475300u | PGAS_LAYOUT_VERSION)
@@ -46,6 +46,7 @@
 #define PGAS_INJECT_BYTES 4096 /* largest fi_inject of any kind */
 #define PGAS_SLOT_BYTES 128
 #define PGAS_SLOT_INLINE 88
+#define PGAS_SLOT_PLAIN 104   /* of a plain message, whose bytes begin earlier */
 #define PGAS_ANNEX_BYTES 2240 /* beside each slot: 35 lines, so that annexes begin in all sets of a cache */
 #define PGAS_SLOT_POS_SHIFT 24
 #define PGAS_SLOT_OWNER_SHIFT 4
@@ -77,15 +78,26 @@ struct pgas_slot {
 		uint64_t meta;         /* sender's attach index | kind << 32 | flags << 40 | eager buffer << 48 */
 		uint32_t meta_half[2]; /* the same: lower half first, as on all processors that this runs on */
 	};
-	uint64_t len;                /* bytes of the message, wherever they are */
-	__extension__ union {        /* by kind; else not written */
-		uint64_t tag;        /* PGAS_KIND_TAGGED */
-		uint64_t code;       /* PGAS_KIND_REQUEST: what is asked for */
-		uint64_t head_bytes; /* PGAS_KIND_MSG with PGAS_SLOT_EAGER, _ANNEX: so much of it is in payload, too */
+	uint64_t len; /* bytes of the message, wherever they are */
+	__extension__ union {
+		struct {
+			__extension__ union {  /* by kind; else not written */
+				uint64_t tag;  /* PGAS_KIND_TAGGED */
+				uint64_t code; /* PGAS_KIND_REQUEST: what is asked for */
+				/* PGAS_KIND_MSG with PGAS_SLOT_EAGER, _ANNEX: so much of it is in payload, too */
+				uint64_t head_bytes;
+			};
+			uint64_t data; /* with PGAS_SLOT_CQ_DATA; else not written */
+			uint8_t payload[PGAS_SLOT_INLINE];
+		};
+		/* PGAS_KIND_MSG without flags, which has neither tag nor data: 40 bytes of it lie on the first line */
+		uint8_t plain[PGAS_SLOT_PLAIN];
 	};
-	uint64_t data; /* with PGAS_SLOT_CQ_DATA; else not written */
-	uint8_t payload[PGAS_SLOT_INLINE];
 };
+/* Does a plain message of so many bytes go on on the slot's second line? Longer ones are in the annex or a buffer. */
+#define PGAS_SLOT_PLAIN_FIRST (PGAS_CACHE_LINE - (PGAS_SLOT_BYTES - PGAS_SLOT_PLAIN))
+#define PGAS_SLOT_ON_SECOND(bytes_arg)                                                                                 \
+	((uint64_t)(bytes_arg) - (PGAS_SLOT_PLAIN_FIRST + 1) < PGAS_SLOT_PLAIN - PGAS_SLOT_PLAIN_FIRST)
 
 /* What of it callers of the inline send must know (pgas_hot_send). */
 #define PGAS_HOT_SEND_BYTES PGAS_SLOT_INLINE

@@ -64,7 +64,7 @@ struct fi_pgas_message {
 
 /* A place at a peer for one message, to be filled. */
 struct fi_pgas_place {
-	/* a place of up to PGAS_SLOT_INLINE bytes begins 8 behind a multiple of 16, a larger one at one of 64 */
+	/* a place of up to PGAS_SLOT_PLAIN bytes begins 8 behind a multiple of 16, a larger one at one of 64 */
 	void *buf;
 	size_t room; /* at least what was asked for */
 	fi_addr_t peer_;
@@ -110,7 +110,7 @@ struct fi_pgas_ops {
 	 * Receiving without posted buffers: the next message of fi_send's kind where it arrived, or -FI_EAGAIN. It
 	 * stays there until message_release, in any order and from any thread; places are few, so that should be soon.
 	 * An endpoint that takes messages posts no receives, and its messages are not longer than FI_PGAS_EAGER_SIZE. A
-	 * message of up to PGAS_SLOT_INLINE bytes begins 8 bytes behind a multiple of 16, a longer one at a multiple of
+	 * message of up to PGAS_SLOT_PLAIN bytes begins 8 bytes behind a multiple of 16, a longer one at a multiple of
 	 * 64; but one that the provider had to move begins at a multiple of 16. fi_cq_read of the queue bound with
 	 * FI_RECV returns -FI_EAGAIN at once, inline, as long as nothing is to be taken.
 	 */

@@ -19,7 +19,9 @@ size_t ready_slots(const shm_ep *on, size_t count)
 	};
 	if (!ready(on->head))
 		return 0;
-	__builtin_prefetch(state_of(on->head) + PGAS_CACHE_LINE / sizeof(uint64_t)); // most messages go on there
+	const pgas_slot *first = &on->slots[on->head & on->mask];
+	if (PGAS_SLOT_ON_SECOND(pgas_load_relaxed(&first->len)))
+		__builtin_prefetch(reinterpret_cast<const char *>(first) + PGAS_CACHE_LINE);
 	size_t n = 1;
 	while (n < count && ready(on->head + n))
 		n++;

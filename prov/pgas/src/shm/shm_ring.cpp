@@ -166,6 +166,11 @@ void hand_over(const shm_peer *p, pgas_slot *slot, uint64_t at)
 		pgas_door_ring(door);
 }
 
+char *bytes_inside(pgas_slot *slot, bool plain)
+{
+	return reinterpret_cast<char *>(plain ? slot->plain : slot->payload);
+}
+
 uint64_t with_flag(uint64_t flag)
 {
 	return flag << PGAS_META_FLAGS_SHIFT;
@@ -204,15 +209,18 @@ template <class Fill>
 			eager_return(&p->eager.returns[claim.index], claim.number);
 		return no_room(p);
 	}
-	const bool inside = total <= PGAS_SLOT_INLINE;
+	const bool plain = m.kind == PGAS_KIND_MSG && !m.flags && total <= PGAS_SLOT_PLAIN;
+	const bool inside = plain || total <= PGAS_SLOT_INLINE;
 	if (!eager && !inside)
 		meta |= with_flag(PGAS_SLOT_ANNEX);
 	slot->meta = meta;
 	slot->len = m.len;
-	slot->tag = m.word;
-	slot->data = m.data;
+	if (!plain) {
+		slot->tag = m.word;
+		slot->data = m.data;
+	}
 	if (!eager)
-		fill(inside ? reinterpret_cast<char *>(slot->payload) : pgas_slot_annex(p->ring, slot));
+		fill(inside ? bytes_inside(slot, plain) : pgas_slot_annex(p->ring, slot));
 	if (!inside && twice_len)
 		pgas_copy_few(slot->payload, twice, twice_len);
 	hand_over(p, slot, at);
@@ -273,10 +281,10 @@ int shm_claim(peer &of, size_t len, fi_pgas_place *place)
 		pgas_slot *slot = claim_slot(p, &place->at_);
 		if (!slot)
 			return no_room(p);
-		const bool inside = len <= PGAS_SLOT_INLINE;
+		const bool inside = len <= PGAS_SLOT_PLAIN;
 		place->slot_ = slot;
-		place->buf = inside ? reinterpret_cast<char *>(slot->payload) : pgas_slot_annex(p->ring, slot);
-		place->room = inside ? PGAS_SLOT_INLINE : PGAS_ANNEX_BYTES;
+		place->buf = inside ? bytes_inside(slot, true) : pgas_slot_annex(p->ring, slot);
+		place->room = inside ? PGAS_SLOT_PLAIN : PGAS_ANNEX_BYTES;
 	} else {
 		eager_claim claim;
 		if (!claim_eager(p, place->line_ ? &p->turns[0] : turn_of_thread(p), len, &claim))
@@ -305,13 +313,15 @@ int shm_publish(peer &of, fi_pgas_place *place, size_t head_len, size_t len)
 	} else if (place->room == PGAS_ANNEX_BYTES) {
 		meta |= with_flag(PGAS_SLOT_ANNEX);
 	}
-	if (place->room != PGAS_SLOT_INLINE && twice)
-		pgas_copy_few(slot->payload, place->buf, twice);
+	if (place->room != PGAS_SLOT_PLAIN) {
+		slot->head_bytes = twice;
+		if (twice)
+			pgas_copy_few(slot->payload, place->buf, twice);
+	}
 	if (!place->slot_)
 		buffer_left(p, place->index_); // nobody reads there any more
 	slot->meta = meta;
 	slot->len = len;
-	slot->head_bytes = twice;
 	hand_over(p, slot, at);
 	if (place->line_)
 		p->places--;

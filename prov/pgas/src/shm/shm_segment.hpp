@@ -30,7 +30,7 @@ namespace pgas {
 
 inline constexpr size_t kPage = 4096; // layout unit of our segments; the real page size is a multiple
 inline constexpr uint64_t kSegmentMagic = 0x3153414750494f46; // "FOIPGAS1"
-inline constexpr uint32_t kSegmentVersion = 5;
+inline constexpr uint32_t kSegmentVersion = 6;
 enum class segment_kind : uint32_t { domain = 1, endpoint = 2 };
 
 struct segment_header {
@@ -218,6 +218,9 @@ inline pgas_slot *slots_of(pgas_ring *ring)
 }
 
 static_assert(offsetof(pgas_slot, payload) + PGAS_SLOT_INLINE == PGAS_SLOT_BYTES);
+static_assert(offsetof(pgas_slot, plain) + PGAS_SLOT_PLAIN == PGAS_SLOT_BYTES);
+// receivers of messages in place are promised one alignment for both (fi_ext_pgas.h)
+static_assert(offsetof(pgas_slot, payload) % 16 == 8 && offsetof(pgas_slot, plain) % 16 == 8);
 static_assert(PGAS_ANNEX_BYTES % PGAS_CACHE_LINE == 0);
 
 // --- creating and opening --------------------------------------------------------------------------------------------
