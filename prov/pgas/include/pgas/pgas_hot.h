@@ -264,7 +264,10 @@ PGAS_HOT struct pgas_hot_claim pgas_hot_claim(const struct pgas_ep *ep, uint64_t
 	c.at = pos << PGAS_SLOT_POS_SHIFT;
 	uint64_t expected = c.at | PGAS_SLOT_FREE;
 #ifdef __aarch64__
-	/* only that line: what is asked for just before it is claimed is slower to claim */
+	/*
+	 * Only that line: what is asked for just before it is claimed is slower to claim. A message that goes into the
+	 * annex may ask for it in vain, which costs less than to find out.
+	 */
 	if (PGAS_LIKELY((offsetof(struct pgas_slot, plain) + plain - 1) & PGAS_CACHE_LINE))
 		__builtin_prefetch((char *)slot + PGAS_CACHE_LINE, 1);
 #else
