@@ -322,7 +322,7 @@ PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, ui
 		c.slot->tag = tag;
 	if (flags & PGAS_SLOT_CQ_DATA)
 		c.slot->data = data;
-	pgas_copy_out(kind == PGAS_KIND_MSG && !flags ? c.slot->plain : c.slot->payload, buf, len);
+	pgas_copy_out(PGAS_IS_PLAIN(kind, flags) ? c.slot->plain : c.slot->payload, buf, len);
 	pgas_hot_publish(&c);
 	pgas_counter_add_owner(ep->tx_cntr, 1);
 	return 1;

@@ -94,6 +94,8 @@ struct pgas_slot {
 		uint8_t plain[PGAS_SLOT_PLAIN];
 	};
 };
+/* Is a message that lies in its slot a plain one? */
+#define PGAS_IS_PLAIN(kind_arg, flags_arg) ((kind_arg) == PGAS_KIND_MSG && !(flags_arg))
 /* Does a plain message of so many bytes go on on the slot's second line? Longer ones are in the annex or a buffer. */
 #define PGAS_SLOT_PLAIN_FIRST (PGAS_CACHE_LINE - (PGAS_SLOT_BYTES - PGAS_SLOT_PLAIN))
 #define PGAS_SLOT_ON_SECOND(bytes_arg)                                                                                 \

@@ -15,7 +15,7 @@ bool slot_message::read(const shm_ep *on, const pgas_slot *s)
 	len = pgas_load_relaxed(&s->len);
 	word = pgas_load_relaxed(&s->tag);
 	data = flags & PGAS_SLOT_CQ_DATA ? pgas_load_relaxed(&s->data) : 0;
-	const bool plain = kind == PGAS_KIND_MSG && !flags;
+	const bool plain = PGAS_IS_PLAIN(kind, flags);
 	bytes = reinterpret_cast<const char *>(plain ? s->plain : s->payload);
 	size_t room = plain ? PGAS_SLOT_PLAIN : PGAS_SLOT_INLINE;
 	if (flags & PGAS_SLOT_EAGER) {

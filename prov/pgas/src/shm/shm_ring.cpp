@@ -209,7 +209,7 @@ template <class Fill>
 			eager_return(&p->eager.returns[claim.index], claim.number);
 		return no_room(p);
 	}
-	const bool plain = m.kind == PGAS_KIND_MSG && !m.flags && total <= PGAS_SLOT_PLAIN;
+	const bool plain = PGAS_IS_PLAIN(m.kind, m.flags) && total <= PGAS_SLOT_PLAIN;
 	const bool inside = plain || total <= PGAS_SLOT_INLINE;
 	if (!eager && !inside)
 		meta |= with_flag(PGAS_SLOT_ANNEX);
