@@ -146,14 +146,68 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 	return false;
 }
 
-// A medium request of this node to itself, when nothing is wrong; else what is wrong is found later.
-[[gnu::always_inline]] inline bool prepare_own(descriptor &d, gasnet_node_t dest, uint64_t word, const void *client_buf,
-					       size_t least, size_t most)
+// A claimed slot; where its payload goes, the caller says.
+[[gnu::always_inline]] inline descriptor &hold_claim(holds what, struct pgas_slot *slot,
+						     const struct pgas_peer_hot *peer, uint64_t at, uint64_t word)
 {
-	if (!is_here(dest) || client_buf || word_category(word) != GASNETI_MEDIUM || d.what != holds::nothing ||
-	    !g.attached || in_handler() || word_args(word) > GASNETI_MAX_ARGS || most < least ||
-	    least > gasneti_front.max_medium)
+	descriptor &d = t_descriptor;
+	if (PGAS_UNLIKELY(d.what != holds::nothing))
+		nested(word);
+	d.what = what;
+	d.slot.slot = slot;
+	d.slot.peer = peer;
+	d.slot.at = at;
+	return d;
+}
+
+// Of a medium message that goes into the slot itself. The word has the payload's place, too.
+[[gnu::always_inline]] inline descriptor &hold_slot(const struct pgas_hot_claim &c, uint64_t word, size_t most)
+{
+	descriptor &d = hold_claim(holds::slot, c.slot, c.peer, c.at, word);
+	d.fit = gasneti_front.word + word;
+	d.at = word_payload(word);
+	d.addr = c.slot->plain + d.at;
+	d.size = most;
+	return d;
+}
+
+// Of one that goes into its annex.
+[[gnu::always_inline]] inline descriptor &hold_annex(const struct pgas_hot_claim &c, uint64_t word, size_t most)
+{
+	descriptor &d = hold_claim(holds::annex, c.slot, c.peer, c.at, word);
+	d.at = eager_payload_at(word_args(word));
+	d.fit = gasneti_front.word + word + word_with_payload(d.at);
+	d.addr = pgas_slot_annex(c.peer->ring, c.slot) + d.at;
+	d.size = most;
+	return d;
+}
+
+// A medium request to another node of this host, after what had arrived was handled: as the inline code does it, which
+// has given up for that. False: there is no room, or nothing at hand.
+[[gnu::noinline]] bool prepare_near(gasnet_node_t dest, uint64_t word, size_t most)
+{
+	const size_t at = slot_payload_at(word_args(word));
+	if (most > GASNETI_ANNEX_PAYLOAD)
 		return false;
+	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads, at + most);
+	if (!c.slot)
+		return false;
+	if (most <= PGAS_SLOT_PLAIN - at)
+		hold_slot(c, word + word_with_payload(at), most);
+	else
+		hold_annex(c, word, most);
+	return true;
+}
+
+// A medium request to this node, or to another of this host, when nothing is wrong; else what is wrong is found later.
+[[gnu::always_inline]] inline bool prepare_quick(descriptor &d, gasnet_node_t dest, uint64_t word,
+						 const void *client_buf, size_t least, size_t most)
+{
+	if (client_buf || word_category(word) != GASNETI_MEDIUM || d.what != holds::nothing || !g.attached ||
+	    in_handler() || word_args(word) > GASNETI_MAX_ARGS || most < least || least > gasneti_front.max_medium)
+		return false;
+	if (!is_here(dest))
+		return prepare_near(dest, word, most);
 	d.node = dest;
 	d.token = nullptr;
 	d.fit = word;
@@ -342,20 +396,6 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 	return commit_other(sd, word, nbytes, to, flags, args);
 }
 
-// A slot that was claimed inline; where its payload goes, the caller says.
-[[gnu::always_inline]] inline descriptor &hold_claim(holds what, struct pgas_slot *slot,
-						     const struct pgas_peer_hot *peer, uint64_t at, uint64_t word)
-{
-	descriptor &d = t_descriptor;
-	if (PGAS_UNLIKELY(d.what != holds::nothing))
-		nested(word);
-	d.what = what;
-	d.slot.slot = slot;
-	d.slot.peer = peer;
-	d.slot.at = at;
-	return d;
-}
-
 } // namespace
 } // namespace gasnet
 
@@ -364,30 +404,20 @@ using namespace gasnet;
 extern "C" gex_AM_SrcDesc_t gasneti_prepare_slot(struct pgas_slot *slot, const struct pgas_peer_hot *peer, uint64_t at,
 						 uint64_t word, size_t most) noexcept
 {
-	descriptor &d = hold_claim(holds::slot, slot, peer, at, word);
-	d.fit = gasneti_front.word + word;
-	d.at = word_payload(word);
-	d.addr = slot->plain + d.at;
-	d.size = most;
-	return &d;
+	return &hold_slot({slot, peer, at}, word, most);
 }
 
 extern "C" gex_AM_SrcDesc_t gasneti_prepare_annex(struct pgas_slot *slot, const struct pgas_peer_hot *peer, uint64_t at,
 						  uint64_t word, size_t most) noexcept
 {
-	descriptor &d = hold_claim(holds::annex, slot, peer, at, word);
-	d.at = eager_payload_at(word_args(word));
-	d.fit = gasneti_front.word + word + word_with_payload(d.at);
-	d.addr = pgas_slot_annex(peer->ring, slot) + d.at;
-	d.size = most;
-	return &d;
+	return &hold_annex({slot, peer, at}, word, most);
 }
 
 extern "C" gex_AM_SrcDesc_t gasneti_prepare_request(gasnet_node_t dest, uint64_t word, const void *client_buf,
 						    size_t least, size_t most, gex_Flags_t flags) noexcept
 {
 	gasnet_AMPoll();
-	if (prepare_own(t_descriptor, dest, word, client_buf, least, most))
+	if (prepare_quick(t_descriptor, dest, word, client_buf, least, most))
 		return &t_descriptor;
 	return prepare_other(dest, word, client_buf, least, most, flags);
 }

@@ -157,6 +157,11 @@ int gex_reply_medium(gasnet_token_t token, uint64_t word, const void *from, size
 		run_medium_here(word, from, nbytes, args);
 		return GASNET_OK;
 	}
+	if (post_medium(token->source, word, from, nbytes, args) ||
+	    post_annex(token->source, word, from, nbytes, args)) {
+		token->replied = true;
+		return GASNET_OK;
+	}
 	message_head m;
 	const size_t head = medium_head(m, word, args, nbytes);
 	return send_gex_reply(token, &m, head, from, nbytes, now);

@@ -173,6 +173,8 @@ extern "C" int gasneti_reply_medium(gasnet_token_t token, uint64_t word, const v
 		run_medium_here(word, from, nbytes, args);
 		return GASNET_OK;
 	}
+	if (post_medium(token->source, word, from, nbytes, args) || post_annex(token->source, word, from, nbytes, args))
+		return GASNET_OK;
 	message_head m;
 	const size_t head = medium_head(m, word, args, nbytes);
 	send_reply(token->source, &m, head, from, nbytes);

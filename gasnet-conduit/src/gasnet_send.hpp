@@ -81,11 +81,11 @@ inline void publish_annex(const struct pgas_hot_claim &c, char *annex, uint64_t 
 	pgas_hot_publish(&c);
 }
 
-// gasnet_send.cpp. A medium request that fits the annex of a slot. False: nothing was done.
+// gasnet_send.cpp. A medium message that fits the annex of a slot. False: nothing was done.
 bool post_annex(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
 		const gasnet_handlerarg_t *args) noexcept;
 
-// A medium request that fits one slot is written there, in pieces, and nowhere else before. False: nothing was done.
+// A medium message that fits one slot is written there, in pieces, and nowhere else before. False: nothing was done.
 // budget: with all around it 130 instructions for 64 bytes, 160 with threads (paths.def: gasnet_am_medium0_64)
 [[gnu::always_inline]] inline bool post_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
 					       const gasnet_handlerarg_t *args)

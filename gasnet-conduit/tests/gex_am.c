@@ -14,7 +14,7 @@
 #define BIG_TO 0u          /* where requests put long payloads, in the segment of the other; each sender has its part */
 #define SENDER_PART 153600 /* of that */
 #define REPLY_TO 2621440u  /* the same for replies */
-#define FLAG_AT 3670016u   /* a word that node 0 sets */
+#define FLAG_AT 3670016u   /* a word that node 0 sets, and one that a neighbour sets */
 #define NUMBERS 17
 #define VALUE(i_arg) (1000 + 7 * (i_arg))
 
@@ -332,6 +332,26 @@ static void wait_replies(long want)
 	next_place = 0;
 }
 
+/* Prepares behind a message that arrived and was not looked at: the neighbour's, who waits without polling as we do. */
+static void prepare_late(size_t medium)
+{
+	static long round;
+	const gex_Rank_t to = (me + 1) % all;
+	volatile long *flag = (volatile long *)(base[me] + FLAG_AT + sizeof(long));
+	const long want = replies + 2;
+	round++;
+	CHECK_OK(gex_AM_RequestShort0(tm, to, index_of(SHORT_REQ, 0), 0));
+	gex_RMA_PutBlocking(tm, to, base[to] + FLAG_AT + sizeof(long), &round, sizeof round, 0);
+	for (long spins = 0; *flag < round && spins < 1000000; spins++) /* from another host it may need our help */
+		;
+	gex_AM_SrcDesc_t sd = gex_AM_PrepareRequestMedium(tm, to, NULL, medium, medium, NULL, 0, 3);
+	CHECK_EQ(gex_AM_SrcDescSize(sd), medium);
+	memcpy(gex_AM_SrcDescAddr(sd), pattern, medium);
+	gex_AM_CommitRequestMedium3(sd, index_of(MEDIUM_REQ, 3), medium V3);
+	wait_replies(want);
+	test_barrier(); /* nobody is ahead by a round */
+}
+
 #ifdef GASNET_PAR
 enum { THREADS = 4, ROUNDS = 100, THREADS_PLACE = SENDER_PART / (THREADS * ROUNDS * LONG_REQUESTS) };
 static void *threaded(void *arg)
@@ -406,6 +426,8 @@ int main(int argc, char **argv)
 				send_all[n](to, sizes[i], sizes[i]);
 				wait_replies(want);
 			}
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		prepare_late(sizes[i]);
 	const size_t most = gex_AM_LUBRequestMedium();
 	long want = replies + REQUESTS;
 	send_all[16]((me + 1) % all, most - 1, 8192);
