@@ -68,7 +68,7 @@ struct card { // what nodes tell each other at start
 };
 
 // One medium message is one eager buffer, so the library asks for larger ones than the provider's default. And for
-// fewer slots: medium messages use the annexes of all of them in turn, and the first to use one waits for its page.
+// fewer slots: medium messages use the annexes of all of them in turn, and of so few the pages are there at once.
 void choose_message_sizes()
 {
 	setenv("FI_PGAS_RX_SLOTS", "256", 0);

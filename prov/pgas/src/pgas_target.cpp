@@ -15,8 +15,6 @@
 namespace pgas {
 namespace {
 
-constexpr int kPopulateRead = 22, kPopulateWrite = 23; // MADV_POPULATE_*, which older headers lack
-
 // The offset in a region of an address that a peer gave.
 bool offset_of(const mr &m, uint64_t addr, size_t bytes, uint64_t &off)
 {
@@ -38,16 +36,10 @@ int mapped(const target_memory &at, bool write)
 {
 	if (!(at.region->flags & kKeyWhole))
 		return 0;
-	const auto touch = [](const iovec &p, int how) {
-		const uintptr_t page = page_bytes();
-		const uintptr_t first = reinterpret_cast<uintptr_t>(p.iov_base) & ~(page - 1);
-		const uintptr_t end = round_up(reinterpret_cast<uintptr_t>(p.iov_base) + p.iov_len, page);
-		return p.iov_len == 0 || madvise(reinterpret_cast<void *>(first), end - first, how) == 0;
-	};
 	char here = 0;
-	static const bool kernel_can = touch({&here, 1}, kPopulateRead);
+	static const bool kernel_can = pages_ready(&here, 1, false);
 	for (const iovec &p : at.pieces)
-		if (kernel_can && !touch(p, write ? kPopulateWrite : kPopulateRead))
+		if (kernel_can && !pages_ready(p.iov_base, p.iov_len, write))
 			return -FI_EFAULT;
 	return 0;
 }

@@ -19,6 +19,14 @@ pgas_ring *ring_of(const segment &seg, const ep_shape &shape)
 	return seg.at<pgas_ring>(ep_layout::of(shape.slots, shape.eager_count, shape.eager_bytes).ring_off);
 }
 
+void ring_make_ready(const segment &seg, const ep_shape &shape)
+{
+	constexpr size_t most = 1 << 20;
+	const auto l = ep_layout::of(shape.slots, shape.eager_count, shape.eager_bytes);
+	if (l.eager_heads_off - kAnnexesOff <= most)
+		pages_ready(seg.at<char>(kAnnexesOff), l.eager_heads_off - kAnnexesOff, true);
+}
+
 eager_area eager_area_of(const segment &seg, const ep_shape &shape)
 {
 	const auto l = ep_layout::of(shape.slots, shape.eager_count, shape.eager_bytes);

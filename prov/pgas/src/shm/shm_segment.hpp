@@ -237,6 +237,9 @@ struct segment {
 
 pgas_ring *ring_of(const segment &seg, const ep_shape &shape);
 eager_area eager_area_of(const segment &seg, const ep_shape &shape);
+// For the owner. A ring that lives on messages has few slots, and their annexes are used in turn: the first to write to
+// one would wait until its page is made. Up to a MiB is made at once.
+void ring_make_ready(const segment &seg, const ep_shape &shape);
 
 // Creates, sizes and maps a segment of this process and fills its header. 0 or -FI_E*.
 int segment_create(const char *what, segment_kind kind, size_t bytes, segment &out);

@@ -76,6 +76,7 @@ int shm_ep_open(wire_domain &d, ep_core &ep, wire_ep **out)
 	shared->rem_wr_cntr = ep.c_rem_write ? ep.c_rem_write->remote : kNoCounter;
 	shared->rem_rd_cntr = ep.c_rem_read ? ep.c_rem_read->remote : kNoCounter;
 	on->eager = eager_area_of(on->seg, shape);
+	ring_make_ready(on->seg, shape);
 	make_ring(on.get(), shape);
 	*out = on.release();
 	return 0;
