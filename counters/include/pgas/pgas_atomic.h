@@ -47,6 +47,28 @@
 #define pgas_load_acquire(p_arg) __atomic_load_n((p_arg), __ATOMIC_ACQUIRE)
 #define pgas_store_release(p_arg, v_arg) __atomic_store_n((p_arg), (v_arg), __ATOMIC_RELEASE)
 
+/*
+ * As load_acquire, where what was published is reached through one pointer: ready = load_to_depend(&x->ready);
+ * x = depends_on(x, ready); use *x. The address of what is read behind it is made of the value then, and aarch64 keeps
+ * that in order without waiting for the releases that this thread stored before, as its acquires do.
+ */
+#if defined(__aarch64__) && !defined(__SANITIZE_THREAD__)
+#define pgas_load_to_depend(p_arg) pgas_load_relaxed(p_arg)
+PGAS_INLINE const void *pgas_depends_on(const void *address, const void *value)
+{
+	uint64_t nothing;
+	__asm__("eor %0, %1, %1" : "=r"(nothing) : "r"(value));
+	return (const char *)address + nothing;
+}
+#else
+#define pgas_load_to_depend(p_arg) pgas_load_acquire(p_arg)
+PGAS_INLINE const void *pgas_depends_on(const void *address, const void *value)
+{
+	(void)value;
+	return address;
+}
+#endif
+
 /* Claim a thing that others compete for; on failure *e_arg holds what was there. */
 #define pgas_claim(p_arg, e_arg, v_arg)                                                                                \
 	__atomic_compare_exchange_n((p_arg), (e_arg), (v_arg), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)

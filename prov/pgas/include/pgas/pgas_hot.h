@@ -255,9 +255,11 @@ PGAS_HOT struct pgas_hot_claim pgas_hot_claim(const struct pgas_ep *ep, uint64_t
 	 * pairs with store_release in open_to_inline_code(). When that was by this thread, as it is when there is no
 	 * other, no acquire is needed.
 	 */
-	struct pgas_ring *ring = shared ? pgas_load_acquire(&c.peer->ring) : pgas_load_relaxed(&c.peer->ring);
+	struct pgas_ring *ring = shared ? pgas_load_to_depend(&c.peer->ring) : pgas_load_relaxed(&c.peer->ring);
 	if (PGAS_UNLIKELY(!ring))
 		return c;
+	if (shared)
+		c.peer = (const struct pgas_peer_hot *)pgas_depends_on(c.peer, ring);
 	const uint64_t pos = pgas_load_relaxed(&ring->tail_hint);
 	struct pgas_slot *slot = (struct pgas_slot *)((char *)ring + PGAS_RING_SLOTS_OFF +
 						      (uint64_t)((uint32_t)pos & c.peer->mask) * PGAS_SLOT_BYTES);
