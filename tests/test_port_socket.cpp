@@ -287,6 +287,54 @@ void test_many_peers(void **)
 	assert_int_equal(hub.inner().up.size(), 12);
 }
 
+// One never stops sending. Others, before or behind it among the connections, have a word to say, and somebody calls:
+// all of them are heard soon.
+void flood_beside(size_t before, size_t behind)
+{
+	node hub, loud, late;
+	std::vector<std::unique_ptr<node>> others;
+	std::vector<node *> all{&hub};
+	const auto join = [&](node &n) {
+		const size_t had = hub.came.size();
+		all.push_back(&n);
+		const uint64_t to = n.to(hub);
+		look_until(all, [&] { return n.send(to, "here") != nullptr; });
+		look_until(all, [&] { return hub.came.size() == had + 1; });
+		return to;
+	};
+	uint64_t to_hub = 0;
+	for (size_t i = 0; i < before + 1 + behind; i++) {
+		if (i == before)
+			to_hub = join(loud);
+		else
+			join(*others.emplace_back(std::make_unique<node>()));
+	}
+	hub.came.clear();
+	for (const auto &n : others)
+		assert_non_null(n->send(number_of(*n->inner().lines[0]), "quiet"));
+	const uint64_t from_late = late.to(hub);
+	size_t words = 0;
+	bool said = false;
+	for (int looks = 0; words < others.size() + 1; looks++) {
+		while (loud.send(to_hub, "loud"))
+			loud.forget();
+		hub.look();
+		for (; !hub.came.empty(); hub.came.pop_front())
+			words += hub.came.front() != "loud";
+		loud.look();
+		late.look();
+		said = said || late.send(from_late, "late");
+		assert_true(looks < 400);
+	}
+}
+
+void test_flood_keeps_nobody_out(void **)
+{
+	const size_t around[][2] = {{0, 0}, {0, 1}, {1, 0}, {0, 4}, {2, 2}, {4, 0}};
+	for (const auto &n : around)
+		flood_beside(n[0], n[1]);
+}
+
 // --- ends ------------------------------------------------------------------------------------------------------------
 
 void test_peer_that_ends_is_noticed(void **)
@@ -497,6 +545,7 @@ const CMUnitTest kTests[] = {
 	cmocka_unit_test(test_transfers_both_ways_at_once),
 	cmocka_unit_test(test_transfers_are_noticed),
 	cmocka_unit_test(test_many_peers),
+	cmocka_unit_test(test_flood_keeps_nobody_out),
 	cmocka_unit_test(test_peer_that_ends_is_noticed),
 	cmocka_unit_test(test_half_closed_is_closed),
 	cmocka_unit_test(test_lines_are_shared),

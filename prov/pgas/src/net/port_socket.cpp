@@ -204,57 +204,75 @@ int serve_watched(socket_port &p, socket_watched &w, port_event *events, int mos
 	return most > 0 && (and_lines || l.state == line_state::greeting) ? line_receive(p, l, events, most) : 0;
 }
 
-// Those that epoll says something is to do for.
+// Those that epoll says something is to do for. It names them in the same order each time.
 int serve_ready(socket_port &p, port_event *events, int most, bool and_lines)
 {
 	epoll_event ready[kReadyAtOnce];
 	const int found = epoll_wait(p.epoll.get(), ready, kReadyAtOnce, 0);
 	int n = 0;
-	for (int i = 0; i < found; i++)
-		n += serve_watched(p, *static_cast<socket_watched *>(ready[i].data.ptr), events + n, most - n,
-				   and_lines);
+	for (int i = 0; i < found; i++) {
+		const epoll_event &e = ready[(p.polls + static_cast<uint32_t>(i)) % static_cast<uint32_t>(found)];
+		n += serve_watched(p, *static_cast<socket_watched *>(e.data.ptr), events + n, most - n, and_lines);
+	}
 	p.dead_lines.clear();
 	p.dead_callers.clear();
 	return n;
 }
 
-// What the kernel did not take, and what came and was not told.
-int serve_pending(socket_port &p, port_event *events, int most)
+// What the kernel did not take. Lines without that, and without something to tell, leave the list.
+void flush_pending(socket_port &p)
+{
+	for (socket_line *l : p.pending)
+		if (!l->out.empty())
+			line_flush(p, *l);
+	std::erase_if(p.pending, [](socket_line *l) {
+		l->listed_pending = !l->out.empty() || l->has_more;
+		return !l->listed_pending;
+	});
+}
+
+// What came and was not told.
+int tell_pending(socket_port &p, port_event *events, int most)
 {
 	int n = 0;
-	for (size_t i = 0; i < p.pending.size() && n < most;) {
-		socket_line &l = *p.pending[i];
-		if (!l.out.empty())
-			line_flush(p, l);
-		if (l.has_more)
+	for (size_t i = 0; i < p.pending.size() && n < most; i++)
+		if (socket_line &l = *p.pending[(p.polls + i) % p.pending.size()]; l.has_more)
 			n += records_take(p, l, events + n, most - n);
-		if (!l.out.empty() || l.has_more) {
-			i++;
-			continue;
-		}
-		l.listed_pending = false;
-		p.pending[i] = p.pending.back();
-		p.pending.pop_back();
-	}
 	return n;
 }
 
+// Few lines are read without asking which have something.
+int read_all(socket_port &p, port_event *events, int most)
+{
+	int n = 0;
+	for (size_t i = 0, all = p.up.size(); i < all && n < most && !p.up.empty(); i++) // some may end
+		n += line_receive(p, *p.up[(p.polls + i) % p.up.size()], events + n, most - n);
+	return n;
+}
+
+// Whoever never stops sending must not keep out the others, or those who call: they take turns at being the first.
 int socket_poll(port &of, port_event *events, int most)
 {
 	socket_port &p = socket_of(of);
 	int n = p.told.empty() ? 0 : take_told(p, events, most);
 	if (!p.pending.empty())
-		n += serve_pending(p, events + n, most - n);
+		flush_pending(p);
 	else if (n && ++p.told_alone % kToldAlone)
 		return n; // one long put after the other: most of them need no look, which costs as much as a short one
-	const bool few = p.up.size() <= kLookedAt;
-	for (size_t i = few ? p.up.size() : 0; i-- > 0 && n < most;)
-		if (i < p.up.size()) // the others may have ended
-			n += line_receive(p, *p.up[i], events + n, most - n);
+	p.polls++;
 	if (!p.resting.empty())
 		rested_call(p);
-	if (n < most && (!few || p.unsettled || !p.callers.empty() || ++p.polls % kLooksAside == 0))
-		n += serve_ready(p, events + n, most - n, !few);
+	if (p.up.size() <= kLookedAt) {
+		if (p.unsettled || !p.callers.empty() || p.polls % kLooksAside == 0)
+			n += serve_ready(p, events + n, most - n, false);
+		n += read_all(p, events + n, most - n);
+	} else if (p.polls % 2) {
+		n += serve_ready(p, events + n, most - n, true);
+		n += tell_pending(p, events + n, most - n);
+	} else {
+		n += tell_pending(p, events + n, most - n);
+		n += serve_ready(p, events + n, most - n, true);
+	}
 	if (n < most && !p.told.empty())
 		n += take_told(p, events + n, most - n);
 	return n;
