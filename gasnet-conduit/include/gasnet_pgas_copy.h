@@ -96,7 +96,11 @@ PGAS_EXPORT gasnet_register_value_t gasneti_get_odd(gasnet_node_t node, const vo
 	typedef type_arg __attribute__((aligned(1))) gasneti_word##bits_arg;                                           \
 	PGAS_HOT void gasneti_store##bits_arg(void *p, type_arg v)                                                     \
 	{                                                                                                              \
-		*(volatile gasneti_word##bits_arg *)p = v;                                                             \
+		/* as below; a constant needs no register */                                                           \
+		if (__builtin_constant_p(v))                                                                           \
+			*(volatile gasneti_word##bits_arg *)p = v;                                                     \
+		else                                                                                                   \
+			__asm__ volatile("mov %1, %0" : "=m"(*(gasneti_word##bits_arg *)p) : "r"(v));                  \
 	}                                                                                                              \
 	PGAS_HOT type_arg gasneti_load##bits_arg(const void *p)                                                        \
 	{                                                                                                              \
