@@ -204,14 +204,15 @@ int serve_watched(socket_port &p, socket_watched &w, port_event *events, int mos
 	return most > 0 && (and_lines || l.state == line_state::greeting) ? line_receive(p, l, events, most) : 0;
 }
 
-// Those that epoll says something is to do for. It names them in the same order each time.
+// Those that epoll says something is to do for. It names them in the same order each time. Half: where there are many
+// lines this is the first in every second poll only, and each of them shall be the first here.
 int serve_ready(socket_port &p, port_event *events, int most, bool and_lines)
 {
 	epoll_event ready[kReadyAtOnce];
 	const int found = epoll_wait(p.epoll.get(), ready, kReadyAtOnce, 0);
 	int n = 0;
 	for (int i = 0; i < found; i++) {
-		const epoll_event &e = ready[(p.polls + static_cast<uint32_t>(i)) % static_cast<uint32_t>(found)];
+		const epoll_event &e = ready[(p.polls / 2 + static_cast<uint32_t>(i)) % static_cast<uint32_t>(found)];
 		n += serve_watched(p, *static_cast<socket_watched *>(e.data.ptr), events + n, most - n, and_lines);
 	}
 	p.dead_lines.clear();
@@ -236,7 +237,7 @@ int tell_pending(socket_port &p, port_event *events, int most)
 {
 	int n = 0;
 	for (size_t i = 0; i < p.pending.size() && n < most; i++)
-		if (socket_line &l = *p.pending[(p.polls + i) % p.pending.size()]; l.has_more)
+		if (socket_line &l = *p.pending[(p.polls / 2 + i) % p.pending.size()]; l.has_more)
 			n += records_take(p, l, events + n, most - n);
 	return n;
 }
