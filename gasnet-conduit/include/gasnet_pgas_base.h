@@ -109,7 +109,7 @@ static const char gasneti_conduit_ident[] __attribute__((used)) = "$GASNetCondui
 	"RELEASE=" GASNETI_RELEASE ",SPEC=" GASNETI_VERSION_2(                                                         \
 		GEX_SPEC_VERSION) ",CONDUIT=PGAS,THREADMODEL=" GASNETI_MODE_STR                                        \
 				  ",SEGMENT=FAST,PTR=64bit,ALIGN,PSHM,NODEBUG,LAYOUT=" GASNETI_STRING(GASNETI_LAYOUT)
-#define GASNETI_LAYOUT 5 /* of struct gasneti_front, of teams, of atomic domains and of the messages */
+#define GASNETI_LAYOUT 6 /* of struct gasneti_front, of teams, of atomic domains and their calls, and of the messages */
 
 #define GASNET_OK 0
 #define GASNET_ERR_NOT_INIT 10001

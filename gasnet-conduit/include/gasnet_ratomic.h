@@ -200,22 +200,36 @@ PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
 
 /*
  * Operations that the compiler does not see, as libraries between a program and this one pass them on, are looked up
- * behind a call, which gets all arguments where they lie, used or not; the way is decided before. `far` is the cold
- * exit, for members without a window: fetched values are there when it returns. It too gets values, because a function
- * with something on its stack that has an address gets a guard where compilers are told to: stores before an atomic.
- * budget: 7 instructions of FADD and its wait, 5 of ADD (paths.def: gex_ad_fadd, gex_ad_add_nbi), 39 of FADD that is
+ * behind a call, which gets its arguments where they lie, with two that it does not use; the way is decided before.
+ * On x86_64 the second operand lies on the stack, and would be stored there again: a store, and a load that waits for
+ * it, before an atomic that waits for both. It takes the rank's place.
+ */
+#ifdef __x86_64__
+#define GASNETI_AD_PARAMETERS(type_arg)                                                                                \
+	type_arg *at, type_arg *result, type_arg b, void *addr __attribute__((unused)), gex_OP_t opcode, type_arg a
+#define GASNETI_AD_ARGUMENTS(at_arg, result_arg, rank_arg, addr_arg, opcode_arg, a_arg, b_arg)                         \
+	at_arg, result_arg, b_arg, addr_arg, opcode_arg, a_arg
+#else
+#define GASNETI_AD_PARAMETERS(type_arg)                                                                                \
+	type_arg *at, type_arg *result, gex_Rank_t rank __attribute__((unused)), void *addr __attribute__((unused)),   \
+		gex_OP_t opcode, type_arg a, type_arg b
+#define GASNETI_AD_ARGUMENTS(at_arg, result_arg, rank_arg, addr_arg, opcode_arg, a_arg, b_arg)                         \
+	at_arg, result_arg, rank_arg, addr_arg, opcode_arg, a_arg, b_arg
+#endif
+
+/*
+ * `far` is the cold exit, for members without a window: fetched values are there when it returns. It too gets values,
+ * because a function with something on its stack that has an address gets a guard where compilers are told to: stores
+ * before an atomic.
+ * budget: 7 instructions of FADD and its wait, 5 of ADD (paths.def: gex_ad_fadd, gex_ad_add_nbi), 24 of FADD that is
  * not known (gex_ad_any)
  */
 #define GASNETI_AD_CALLS(name_arg, type_arg)                                                                           \
 	PGAS_EXPORT gex_Event_t gasneti_ad_far_##name_arg(gex_AD_t ad, type_arg *result, gex_Rank_t rank, void *addr,  \
 							  gex_OP_t opcode, type_arg a, type_arg b, gex_Flags_t flags,  \
 							  int implicit) PGAS_NOEXCEPT;                                 \
-	PGAS_EXPORT gex_Event_t gasneti_ad_here_##name_arg(type_arg *at, type_arg *result, gex_Rank_t rank,            \
-							   void *addr, gex_OP_t opcode, type_arg a, type_arg b)        \
-		PGAS_NOEXCEPT;                                                                                         \
-	PGAS_EXPORT gex_Event_t gasneti_ad_loose_##name_arg(type_arg *at, type_arg *result, gex_Rank_t rank,           \
-							    void *addr, gex_OP_t opcode, type_arg a, type_arg b)       \
-		PGAS_NOEXCEPT;                                                                                         \
+	PGAS_EXPORT gex_Event_t gasneti_ad_here_##name_arg(GASNETI_AD_PARAMETERS(type_arg)) PGAS_NOEXCEPT;             \
+	PGAS_EXPORT gex_Event_t gasneti_ad_loose_##name_arg(GASNETI_AD_PARAMETERS(type_arg)) PGAS_NOEXCEPT;            \
 	PGAS_HOT gex_Event_t gasneti_ad_##name_arg(gex_AD_t ad, type_arg *result_p, gex_Rank_t tgt_rank,               \
 						   void *tgt_addr, gex_OP_t opcode, type_arg operand1,                 \
 						   type_arg operand2, gex_Flags_t flags, int implicit)                 \
@@ -225,11 +239,11 @@ PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
 			type_arg *const at = (type_arg *)((char *)tgt_addr + window);                                  \
 			const int loose = gasneti_ad_loose(flags);                                                     \
 			if (!__builtin_constant_p(opcode) && loose)                                                    \
-				return gasneti_ad_loose_##name_arg(at, result_p, tgt_rank, tgt_addr, opcode, operand1, \
-								   operand2);                                          \
+				return gasneti_ad_loose_##name_arg(GASNETI_AD_ARGUMENTS(                               \
+					at, result_p, tgt_rank, tgt_addr, opcode, operand1, operand2));                \
 			if (!__builtin_constant_p(opcode))                                                             \
-				return gasneti_ad_here_##name_arg(at, result_p, tgt_rank, tgt_addr, opcode, operand1,  \
-								  operand2);                                           \
+				return gasneti_ad_here_##name_arg(GASNETI_AD_ARGUMENTS(                                \
+					at, result_p, tgt_rank, tgt_addr, opcode, operand1, operand2));                \
 			if (gasneti_ad_at_once_##name_arg(at, result_p, opcode, operand1, operand2,                    \
 							  __builtin_constant_p(loose) && loose) ||                     \
 			    gasneti_ad_in_loop_##name_arg(at, result_p, opcode, operand1, operand2, 0))                \

@@ -235,8 +235,7 @@ namespace gasnet {
 // Loops, and what is no operation of the type. The arguments lie where the caller's do, who moves none then; of a
 // function that only this file knows a compiler would change that.
 #define GASNETI_TYPE(name_arg, type_arg)                                                                               \
-	[[gnu::noinline]] gex_Event_t op_in_loop(type_arg *at, type_arg *result, gex_Rank_t, void *, gex_OP_t opcode,  \
-						 type_arg a, type_arg b) noexcept                                      \
+	[[gnu::noinline]] gex_Event_t op_in_loop(GASNETI_AD_PARAMETERS(type_arg)) noexcept                             \
 	{                                                                                                              \
 		if (!gasneti_ad_in_loop_##name_arg(at, result, opcode, a, b, 0))                                       \
 			fail("gex_AD_Op: operation %#x is none of data type " #name_arg, opcode);                      \
@@ -247,14 +246,17 @@ GASNETI_AD_TYPES(GASNETI_TYPE)
 
 } // namespace gasnet
 
+// Sums are found by a comparison: an atomic instruction waits for each branch before it, and one by a table for a load,
+// which waits for the last atomic. All others take the table.
+#define GASNETI_IS(op_arg, name_arg, loose_arg)                                                                        \
+	(opcode == GEX_OP_##op_arg && gasneti_ad_at_once_##name_arg(at, result, GEX_OP_##op_arg, a, b, loose_arg))
 #define GASNETI_ORDERED(call_arg, name_arg, type_arg, loose_arg)                                                       \
-	extern "C" gex_Event_t gasneti_ad_##call_arg##_##name_arg(type_arg *at, type_arg *result, gex_Rank_t rank,     \
-								  void *addr, gex_OP_t opcode, type_arg a,             \
-								  type_arg b) noexcept                                 \
+	extern "C" gex_Event_t gasneti_ad_##call_arg##_##name_arg(GASNETI_AD_PARAMETERS(type_arg)) noexcept            \
 	{                                                                                                              \
-		if (PGAS_LIKELY(gasneti_ad_at_once_##name_arg(at, result, opcode, a, b, loose_arg)))                   \
+		if (PGAS_LIKELY(GASNETI_IS(FADD, name_arg, loose_arg) || GASNETI_IS(ADD, name_arg, loose_arg) ||       \
+				gasneti_ad_at_once_##name_arg(at, result, opcode, a, b, loose_arg)))                   \
 			return GEX_EVENT_INVALID;                                                                      \
-		return op_in_loop(at, result, rank, addr, opcode, a, b);                                               \
+		return op_in_loop(GASNETI_AD_ARGUMENTS(at, result, rank, addr, opcode, a, b));                         \
 	}
 #define GASNETI_TYPE(name_arg, type_arg)                                                                               \
 	GASNETI_ORDERED(here, name_arg, type_arg, 0)                                                                   \
@@ -262,6 +264,7 @@ GASNETI_AD_TYPES(GASNETI_TYPE)
 GASNETI_AD_TYPES(GASNETI_TYPE)
 #undef GASNETI_TYPE
 #undef GASNETI_ORDERED
+#undef GASNETI_IS
 
 // Collective, but there is nothing to agree on: everybody's operations exclude one another anyway.
 extern "C" void gex_AD_Create(gex_AD_t *ad_p, gex_TM_t tm, gex_DT_t dt, gex_OP_t ops, gex_Flags_t flags) noexcept
