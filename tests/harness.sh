@@ -21,6 +21,7 @@
 #	within TENTHS COMMAND...	until it holds, SLOW times so many tenths of a second at most
 #	not_run WORDS			a part that cannot run here; the last line of the test counts these
 #	skip WORDS			none of it can run here
+#	python_has MODULE[, MODULE]	a Python with these is here; Debian's python3-minimal has no json
 #	at_exit COMMAND...		runs at the end, before $work goes
 #	setting NAME			prints a variable of the top Makefile
 #	allowed NAME DEFAULT		prints a limit that depends on the machine: $NAME, or the default
@@ -85,6 +86,7 @@ skip() {
 	say "skipped: $*"
 	exit 77
 }
+python_has() { python3 -c "import $1" >/dev/null 2>&1; }
 finish() {
 	finished=yes
 	if [ $failures -ne 0 ] || [ $count -eq 0 ]; then

@@ -88,10 +88,12 @@ for call in gasnet_put gasnet_put_nb gasnet_put_nbi_bulk gasnet_get gasnet_AMReq
 	grep -q "\"name\":\"$call\",\"ph\":\"X\",\"pid\":1," "$work/trace.json"
 	check "the timeline has $call"
 done
-if command -v python3 >/dev/null 2>&1; then
+if python_has json; then
 	python3 -c 'import json, sys
 json.load(open(sys.argv[1])); json.load(open(sys.argv[2]))' "$json" "$work/trace.json"
 	check "stats.json and the timeline can be read"
+else
+	not_run "reading the JSON: no Python that can"
 fi
 good env FI_PGAS_NET=auto:lo FI_PGAS_TEST_HOSTS=1 "$oshrun" --trace "$work/trace.json" -n 2 "$tests/gex_stats"
 grep -q '"name":"gex_RMA_PutNB","ph":"X","pid":1,' "$work/trace.json"

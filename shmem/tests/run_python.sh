@@ -5,7 +5,8 @@
 # own tests, from the folder test of its sources.
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
-python=$(command -v python3) || skip "no python3"
+python_has ctypes || skip "no Python with ctypes"
+python=$(command -v python3)
 [ -z "$sanitized" ] || skip "Python is not built with sanitizers"
 LIMIT=60
 for n in 4 1 3; do

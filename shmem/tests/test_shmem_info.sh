@@ -96,7 +96,7 @@ expect 1 '^hurts  locked memory' env -u FI_PROVIDER_PATH PATH="$root/bin:$hosts_
 remedy 'memlock'
 expect 2 'pes x: expected a whole number' "$info" --check --pes x
 unset SHMEM_SYMMETRIC_SIZE
-if command -v python3 >/dev/null; then
+if python_has json; then
 	SHMEM_SYMMETRIC_PARTITION7=1g SHMEM_INFO=$(printf 'x\ty') \
 		"$info" --json >"$work/json" && python3 - "$work/json" <<'END'
 import json, sys
@@ -109,6 +109,6 @@ assert v["SHMEM_SYMMETRIC_PARTITION7"]["value"] == "1g"
 END
 	check "the JSON can be read and says what is set"
 else
-	not_run "reading the JSON: no python3"
+	not_run "reading the JSON: no Python that can"
 fi
 finish

@@ -111,9 +111,11 @@ json=$work/races.json
 expect 66 '' "$oshrun" --check=race:"$json" -n 3 "$races" missing_fence
 grep -q '"function": "missing_fence", "file": ".*races_order.c", "line": [0-9]*,' "$json"
 check "JSON has the places"
-if command -v python3 >/dev/null 2>&1; then
+if python_has json; then
 	python3 -c 'import json, sys; assert len(json.load(open(sys.argv[1]))["races"]) == 1' "$json"
 	check "JSON can be read"
+else
+	not_run "reading the JSON: no Python that can"
 fi
 
 # wrong use, and programs that cannot be checked

@@ -11,7 +11,7 @@ file=$work/trace.json
 
 lines() { grep -c -e "$1" "$file"; }
 readable() {
-	command -v python3 >/dev/null 2>&1 || return 0
+	python_has json || return 0
 	python3 - "$file" <<'END'
 import json, sys
 events = json.load(open(sys.argv[1]))["traceEvents"]
