@@ -14,7 +14,7 @@ for file in "$src"/.github/workflows/*.yml; do
 		case $script in */Containerfile) [ -f "$src/$script" ] ;; *) [ -x "$src/$script" ] ;; esac
 		check "$name: $script"
 	done
-	if python3 -c 'import yaml' 2>/dev/null; then
+	if python_has yaml; then
 		python3 - "$file" >"$work/out" 2>&1 <<'TEXT'
 import sys, yaml
 flow = yaml.safe_load(open(sys.argv[1]))

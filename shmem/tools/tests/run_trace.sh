@@ -11,7 +11,10 @@ file=$work/trace.json
 
 lines() { grep -c -e "$1" "$file"; }
 readable() {
-	python_has json || return 0
+	if ! python_has json; then
+		not_run "reading the timeline: no Python that can"
+		return
+	fi
 	python3 - "$file" <<'END'
 import json, sys
 events = json.load(open(sys.argv[1]))["traceEvents"]
