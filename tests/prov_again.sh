@@ -3,13 +3,13 @@
 #	again WHERE LEAST NAME...	tests/test_prov_NAME each; ends with status 1 at the first that fails, or when
 #					fewer than LEAST cases passed: then they did not run
 cd "${abs_top_builddir:-.}" || exit 99
+_log=$(mktemp) || exit 99
+trap 'rm -f "$_log"' EXIT
+trap 'exit 99' HUP INT TERM
 
 again() {
 	_where=$1 _least=$2 _cases=0 _left_out=0
 	shift 2
-	_log=$(mktemp) || exit 99
-	trap 'rm -f "$_log"' EXIT
-	trap 'exit 99' HUP INT TERM
 	for _p in "$@"; do
 		_began=$(date +%s)
 		if ! "tests/test_prov_$_p" >"$_log" 2>&1; then
