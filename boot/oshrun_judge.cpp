@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// oshrun_judge.cpp: what PEs tell oshrun by mail, and how they ended. The life of the job around that is in
+// oshrun_job.cpp.
+#include "oshrun_job.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#ifndef SYS_pidfd_open
+// the same number on all architectures; headers before Linux 5.3 lack it
+#define SYS_pidfd_open 434
+#endif
+
+namespace oshrun {
+namespace {
+
+using pgas::boot::board_slot;
+constexpr double kEndDelay = 1; // PEs whose end has begun have so many seconds to come to it
+
+} // namespace
+
+// --- mail ------------------------------------------------------------------------------------------------------------
+
+void job::on_hello(pe &what, const pgas::boot::mail_record &mail)
+{
+	what.joined = mail.status;
+	what.joined_watch = unique_fd(static_cast<int>(syscall(SYS_pidfd_open, what.joined, 0)));
+	if (what.joined_watch.get() < 0)
+		what.lost_at = now_s(); // it is gone already, if the slot says that it did not finalize
+}
+
+// A peer says that it gives up. Children that were killed come first: the peer may speak of nothing else.
+void job::judge_killed(const pe &but)
+{
+	const double until = now_s() + kEndDelay;
+	int how;
+	for (pe &what : pes_)
+		if (&what != &but && what.child > 0 && reap_ending(what.child, until, how))
+			ended_.emplace_back(&what, how);
+	for (auto &[what, status] : ended_)
+		if (what && what != &but && WIFSIGNALED(status))
+			judge(*std::exchange(what, nullptr), status);
+}
+
+void job::on_abort(const pe &what, const pgas::boot::mail_record &mail)
+{
+	if (!failed_) // the first abort alone may be the first thing that went wrong
+		judge_killed(what);
+	bool from_pmix = mail.kind == pgas::boot::kMailPmixAbort;
+	int code = mail.status & 0xff;
+	if (from_pmix && code == 0)
+		code = 1;
+	std::string who = name(mail.rank, what.joined > 0 ? what.joined : what.child);
+	if (code == 0 && !mail.text[0])
+		fail(0, "%s", "");
+	else
+		fail(code, "%s: ended the job with status %d%s%s", who.c_str(), code, mail.text[0] ? ": " : "",
+		     mail.text);
+}
+
+void job::read_mail()
+{
+	pgas::boot::mail_record mail;
+	while (read(files_.mail_read.get(), &mail, sizeof mail) == static_cast<ssize_t>(sizeof mail)) {
+		pe *what = find(mail.rank);
+		if (!what)
+			continue;
+		mail.text[sizeof mail.text - 1] = '\0';
+		if (mail.kind == pgas::boot::kMailHello)
+			on_hello(*what, mail);
+		else if (mail.kind == pgas::boot::kMailExecFailed)
+			fail(mail.status == ENOENT ? kExitNotFound : kExitNotExecutable,
+			     "%sPE %d: cannot execute %s: %s", at_host().c_str(), mail.rank, mail.text,
+			     strerror(mail.status));
+		else if (mail.kind == pgas::boot::kMailArrived && owner_)
+			owner_->arrived(static_cast<uint32_t>(mail.status));
+		else if (mail.kind == pgas::boot::kMailAbort || mail.kind == pgas::boot::kMailPmixAbort)
+			on_abort(*what, mail);
+	}
+}
+
+// --- ends ------------------------------------------------------------------------------------------------------------
+
+// How one PE ended. Its last words have been forwarded, its mail has been read.
+void job::judge(pe &what, int status)
+{
+	const uint32_t rank = static_cast<uint32_t>(what.rank);
+	board_slot &slot = files_.view.slot(rank);
+	const uint32_t state = slot_state(rank);
+	const uint32_t pmix = std::atomic_ref<uint32_t>(slot.pmix).load(std::memory_order_acquire);
+	const std::string who = name(what.rank, std::exchange(what.child, 0));
+	what.joined_watch.reset();
+	what.joined = 0;
+	what.lost_at = 0;
+	what.has_joined = state != pgas::boot::kSlotNew;
+	live_--;
+	std::atomic_ref<uint32_t>(slot.state).store(pgas::boot::kSlotGone, std::memory_order_seq_cst);
+	if (WIFSIGNALED(status)) {
+		int sig = WTERMSIG(status);
+		fail(128 + sig, "%s: killed by signal %d (%s%s)", who.c_str(), sig, strsignal(sig),
+		     WCOREDUMP(status) ? ", core dumped" : "");
+	} else if (WEXITSTATUS(status) != 0)
+		fail(WEXITSTATUS(status), "%s: exited with status %d", who.c_str(), WEXITSTATUS(status));
+	else if (state == pgas::boot::kSlotLive || pmix == pgas::boot::kPmixConnected)
+		fail(1, "%s: exited with status 0, but without finalize", who.c_str());
+	else if (state == pgas::boot::kSlotNew && pmix == pgas::boot::kPmixNever) {
+		fail_if_joined(who.c_str());
+		if (owner_ && !failed_)
+			owner_->pe_never_joined(what.rank, who.c_str());
+	} else if (owner_)
+		owner_->pe_ended(what.rank);
+}
+
+// The PE stores state = live and then loads early_exits; we do the reverse. One of us sees the other.
+void job::fail_if_joined(const char *who)
+{
+	std::atomic_ref<uint32_t>(files_.view.head().early_exits).fetch_add(1, std::memory_order_seq_cst);
+	if (someone_joined())
+		fail(1, "%s: exited with status 0 without joining the job that other PEs have joined", who);
+}
+
+// A process that joined below a wrapper ended. If it had finalized, that is fine; if not, the wrapper may be about to
+// say so itself.
+void job::check_watches(const std::vector<pollfd> &polls)
+{
+	size_t at = watch_poll_;
+	for (pe &what : pes_)
+		if (what.joined_watch.get() >= 0 && at < polls.size() && polls[at].fd == what.joined_watch.get() &&
+		    polls[at++].revents) {
+			what.joined_watch.reset();
+			what.lost_at = now_s();
+		}
+}
+
+} // namespace oshrun
