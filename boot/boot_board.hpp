@@ -27,7 +27,7 @@
 
 namespace pgas::boot {
 
-constexpr uint64_t kBoardMagic = 0x3264726162736770; // "pgsbard2": also the version of this layout
+constexpr uint64_t kBoardMagic = 0x3364726162736770; // "pgsbard3": also the version of this layout
 constexpr size_t kKvBytes = size_t{1} << 20;         // key-value arena of one PE
 constexpr size_t kCellBytes = size_t{16} << 10;      // what one PE moves in one round of an allgather
 constexpr const char *kBoardEnv = "PGAS_BOOT";       // version:launcher pid:board fd:rank:cookie:job cookie
@@ -66,7 +66,6 @@ struct board_header {
 	int32_t life_fd, mail_fd;
 	uint64_t life_ino, mail_ino;
 	uint64_t board_bytes, slot_off, kv_off, cell_off;
-	char tmpdir[160]; // guard: private directory of the PMIx server, or empty
 
 	alignas(64) uint32_t early_exits; // oshrun: PEs that ended without joining (seq_cst, against state = live)
 	alignas(64) uint32_t arrived;     // PEs of this host inside the current barrier

@@ -5,7 +5,7 @@
 //   oshrun_opts   command line            oshrun_env   environment of a PE      oshrun_bind    which PE on which core
 //   oshrun_start  board, pipes, fork      oshrun_job   watch and end the job    oshrun_io      stdout, stderr, stdin
 //   oshrun_guard  helper process          oshrun_pmix  PMIx server in it        oshrun_elf     does a program want one?
-//   oshrun_say    messages to the user    oshrun_judge mail and ends of PEs
+//   oshrun_say    messages to the user    oshrun_judge mail and ends of PEs     oshrun_scratch directory of that server
 //
 // and for several hosts (the design is in oshrun_agent.hpp):
 //

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "boot_board.hpp"
+#include "oshrun_scratch.hpp"
 
 #include <pgas/pgas_base.hpp>
 
@@ -104,6 +105,7 @@ struct guard_setup {
 	int uplink_fd; // an agent's way to its parent, or -1: when that ends, so does the job on this host
 	int pmix_fd;   // from the PMIx server to the agent, or -1 in a job on one host
 	const struct placement *where;
+	scratch_dir *scratch; // for the PMIx server; whoever outlives the server removes it
 	double grace_s;
 	bool pmix;
 	bool verbose;
@@ -113,8 +115,7 @@ bool carries_cookie(int pid, uint64_t cookie); // was it started by a PE of that
 
 // pmix: runs inside the guard. Writes the environment of a PE to the board. Returns false when there is no PMIx here.
 bool start_pmix_server(const guard_setup &setup);
-bool handle_pmix_link();                            // something has come by pmix_fd; false: no more will
-void remove_tmpdir(pgas::boot::board_header &head); // the server's; whoever outlives the server removes it
+bool handle_pmix_link(); // something has come by pmix_fd; false: no more will
 bool pmix_available();
 bool wants_pmix(const app &program);
 bool is_mpi(const app &program); // it plainly asks for MPI or PMIx

@@ -60,7 +60,7 @@ void end_job(const guard_setup &setup)
 	}
 	for (int round = 0; round < 10 && kill_by_cookie(head.cookie); round++)
 		usleep(5000);
-	remove_tmpdir(head);
+	setup.scratch->remove();
 }
 
 void announce_env(board_header &head, uint32_t state)
@@ -112,7 +112,9 @@ void await_end(const guard_setup &setup)
 
 [[noreturn]] void guard_main(const guard_setup &setup)
 {
-	close_all_but({setup.life_read_fd, setup.mail_write_fd, setup.uplink_fd, setup.pmix_fd}, setup.life_write_fd);
+	close_all_but({setup.life_read_fd, setup.mail_write_fd, setup.uplink_fd, setup.pmix_fd, setup.scratch->fd(),
+		       setup.scratch->parent_fd()},
+		      setup.life_write_fd);
 	setsid();
 	prctl(PR_SET_NAME, "oshrun-guard");
 	for (int sig : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGTSTP})

@@ -328,7 +328,7 @@ void job::replace_guard()
 	uint32_t pending = pgas::boot::kEnvPending;
 	std::atomic_ref<uint32_t>(head.env_state).compare_exchange_strong(pending, pgas::boot::kEnvNone);
 	syscall(SYS_futex, &head.env_state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-	remove_tmpdir(head);
+	scratch_.remove();
 	guard_ = begin_guard(false);
 }
 
@@ -338,8 +338,10 @@ pid_t job::begin_guard(bool pmix)
 	if (owner_ && pmix && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link) != 0)
 		return -1;
 	unique_fd near_end(link[0]), far_end(link[1]);
+	if (pmix)
+		scratch_.make(); // if it cannot be made, the guard offers no PMIx
 	pid_t pid = start_guard({files_.view, files_.life_read.get(), files_.life_write.get(), files_.mail_write.get(),
-				 owner_ ? owner_->uplink() : -1, far_end.get(), &where_, opts_.grace_s, pmix,
+				 owner_ ? owner_->uplink() : -1, far_end.get(), &where_, &scratch_, opts_.grace_s, pmix,
 				 opts_.verbose});
 	if (near_end)
 		owner_->serve_pmix(std::move(near_end));
@@ -437,7 +439,7 @@ void job::clean_up()
 		kill(guard_, SIGKILL);
 		waitpid(guard_, nullptr, 0);
 	}
-	remove_tmpdir(files_.view.head());
+	scratch_.remove();
 	sigset_t none; // an agent may live on
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, nullptr);

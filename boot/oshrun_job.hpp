@@ -120,6 +120,7 @@ private:
 	pe_input &in_;
 	job_owner *owner_;
 	job_files files_;
+	scratch_dir scratch_;
 	std::vector<pe> pes_;                     // ascending ranks
 	std::vector<std::pair<pe *, int>> ended_; // reaped with that status, not yet judged; no PE: judged
 	pid_t guard_ = -1;

@@ -10,21 +10,6 @@
 #include "oshrun_job.hpp"
 #include "oshrun_pmix_link.hpp"
 
-#include <filesystem>
-
-namespace oshrun {
-
-void remove_tmpdir(pgas::boot::board_header &head)
-{
-	if (!head.tmpdir[0])
-		return;
-	std::error_code ignored; // nothing can be done about it, and nobody is there to hear it
-	std::filesystem::remove_all(head.tmpdir, ignored);
-	head.tmpdir[0] = '\0';
-}
-
-} // namespace oshrun
-
 #ifdef HAVE_PMIX
 #include <atomic>
 #include <cstdio>
@@ -232,16 +217,6 @@ void await_pending()
 		nanosleep(&nap, nullptr);
 }
 
-bool make_tmpdir(pgas::boot::board_header &head)
-{
-	const char *base = getenv("TMPDIR");
-	int used = snprintf(head.tmpdir, sizeof head.tmpdir, "%s/oshrun.XXXXXX", base && *base ? base : "/tmp");
-	if (used < static_cast<int>(sizeof head.tmpdir) && mkdtemp(head.tmpdir))
-		return true;
-	head.tmpdir[0] = '\0';
-	return false;
-}
-
 // Ranks of each host, "0,1;2,3", and of each rank its number on its host.
 std::string ranks_by_host(const placement &where, std::vector<uint16_t> &local_rank)
 {
@@ -385,14 +360,9 @@ bool start_pmix_server(const guard_setup &setup)
 	setenv(kHwlocPlugins, "/nonexistent", 0);
 	if (setup.pmix_fd >= 0 && !g_server.others.open(setup.pmix_fd, static_cast<int>(setup.where->host)))
 		return false;
-	if (!open_library() || !make_tmpdir(head))
-		return false;
-	const std::string tmpdir = head.tmpdir;
-	if (start_server(*setup.where, tmpdir) && register_pes(*setup.where, tmpdir) &&
-	    publish_environment(*setup.where, head))
-		return true;
-	remove_tmpdir(head);
-	return false;
+	const std::string &tmpdir = setup.scratch->path();
+	return !tmpdir.empty() && open_library() && start_server(*setup.where, tmpdir) &&
+	       register_pes(*setup.where, tmpdir) && publish_environment(*setup.where, head);
 }
 
 bool handle_pmix_link()

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// board_wild.cpp: a PE with a wild pointer. One PE of the job writes into the board, which all PEs of a host share with
+// oshrun, where it must not; then all of them go on as programs do: barriers, keys, exchanges, the end.
+//
+//	board_wild WHAT [SEED]		WHAT: names     cuts every path of a scratch directory at its last slash
+//				      pid=N     puts N wherever a process is named
+//				      whole, head, slots, keys, cells    random bytes there
+//				      byte      one random byte in the header or the slots
+//				      nothing
+// The same seed gives the same bytes. BOARD_WILD_END=hang: they stay instead of ending.
+#include "boot_board.hpp"
+#include "pgas_boot.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace {
+
+using pgas::boot::board_header;
+using pgas::boot::board_slot;
+
+struct board {
+	char *base = nullptr;
+	size_t bytes = 0;
+};
+
+board map_board(const char *address)
+{
+	int version, pid, fd;
+	struct stat info;
+	board found;
+	if (!address || sscanf(address, "%d:%d:%d:", &version, &pid, &fd) != 3 || fstat(fd, &info) != 0)
+		return found;
+	void *base = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (base != MAP_FAILED)
+		found = {static_cast<char *>(base), static_cast<size_t>(info.st_size)};
+	return found;
+}
+
+void cut_names(const board &at)
+{
+	const char name[] = "/oshrun.";
+	for (size_t i = 0; i + sizeof name < sizeof(board_header); i++)
+		if (memcmp(at.base + i, name, sizeof name - 1) == 0)
+			at.base[i] = '\0';
+}
+
+// Every aligned word of the header and the slots that is the number of this process, its launcher or a peer's.
+void put_pid(const board &at, size_t end, uint32_t pid)
+{
+	for (size_t i = 0; i + sizeof pid <= end; i += sizeof pid) {
+		uint32_t have;
+		memcpy(&have, at.base + i, sizeof have);
+		char path[64];
+		snprintf(path, sizeof path, "/proc/%u", have);
+		if (have > 1 && have < (1u << 22) && access(path, F_OK) == 0)
+			memcpy(at.base + i, &pid, sizeof pid);
+	}
+}
+
+void scribble(const board &at, size_t from, size_t end, std::mt19937 &random)
+{
+	for (size_t i = from; i + 4 <= end; i += 4) {
+		const uint32_t word = static_cast<uint32_t>(random());
+		memcpy(at.base + i, &word, sizeof word);
+	}
+}
+
+bool attack(const std::string &what, const board &at, uint32_t size, unsigned seed)
+{
+	std::mt19937 random(seed);
+	const size_t slots = pgas::boot::page_up(sizeof(board_header));
+	const size_t keys = pgas::boot::page_up(slots + size * sizeof(board_slot));
+	const size_t cells = keys + size * pgas::boot::kKvBytes;
+	if (what == "names")
+		cut_names(at);
+	else if (what.compare(0, 4, "pid=") == 0)
+		put_pid(at, keys, static_cast<uint32_t>(strtoul(what.c_str() + 4, nullptr, 10)));
+	else if (what == "whole")
+		scribble(at, 0, at.bytes, random);
+	else if (what == "head")
+		scribble(at, 0, sizeof(board_header), random);
+	else if (what == "slots")
+		scribble(at, slots, slots + size * sizeof(board_slot), random);
+	else if (what == "keys")
+		scribble(at, keys, cells, random);
+	else if (what == "cells")
+		scribble(at, cells, at.bytes, random);
+	else if (what == "byte") {
+		const size_t place = random() % (sizeof(board_header) + size * sizeof(board_slot));
+		at.base[place < sizeof(board_header) ? place : slots + place - sizeof(board_header)] =
+			static_cast<char>(random());
+	} else
+		return what == "nothing";
+	return true;
+}
+
+// Results are not looked at: what peers wrote over is lost, and only the launcher's conduct is asked for here.
+void go_on(int rank, int size)
+{
+	char got[256], mine[64];
+	memset(mine, rank, sizeof mine);
+	std::string all(sizeof mine * static_cast<size_t>(size), '\0');
+	for (int i = 0; i < 3; i++) {
+		const std::string key = "key" + std::to_string(i);
+		pgas_boot_put(key.c_str(), mine, sizeof mine);
+		pgas_boot_fence();
+		for (int peer = 0; peer < size; peer++)
+			pgas_boot_get(peer, key.c_str(), got, sizeof got);
+		pgas_boot_allgather(mine, sizeof mine, all.data());
+		pgas_boot_barrier();
+	}
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	const std::string what = argc > 1 ? argv[1] : "";
+	const unsigned seed = argc > 2 ? static_cast<unsigned>(strtoul(argv[2], nullptr, 10)) : 0;
+	const board at = map_board(getenv(pgas::boot::kBoardEnv));
+	const char *end = getenv("BOARD_WILD_END");
+	if (!at.base || pgas_boot_init() != 0 || pgas_boot_barrier() != 0)
+		return 98;
+	const int rank = pgas_boot_rank(), size = pgas_boot_size();
+	if (rank == static_cast<int>(seed % static_cast<unsigned>(size)) &&
+	    !attack(what, at, static_cast<uint32_t>(size), seed))
+		return 97;
+	if (end && strcmp(end, "hang") == 0) {
+		printf("hanging %d\n", getpid());
+		fflush(stdout);
+		for (;;)
+			pause();
+	}
+	go_on(rank, size);
+	return pgas_boot_finalize() ? 96 : 0;
+}

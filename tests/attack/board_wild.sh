@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# A PE that writes into the board of its job, by every kind of accident that board_wild.cpp knows. Whatever it writes,
+# it ends its own job with a line that one can read and does nothing else: oshrun does not crash or hang, nothing of
+# other jobs is removed or killed, no process and no file is left.
+#	BOARD_WILD_SEEDS=N		how many seeds each kind of accident has (default 2)
+. "$(dirname "$0")/../../boot/tests/common.sh"
+
+wild=./tests/attack/board_wild
+seeds=${BOARD_WILD_SEEDS:-2}
+LIMIT=10
+mkdir "$work/precious" && echo dear >"$work/precious/file"
+intact() { [ "$(cat "$work/precious/file" 2>/dev/null)" = dear ]; }
+pmix=yes
+"$OSHRUN" --pmix env 2>/dev/null | grep -q '^PMIX_NAMESPACE=' || pmix=
+
+# what oshrun removes
+
+if [ -n "$pmix" ]; then
+	TEST_MARK=$mark TMPDIR=$work/precious bounded "$OSHRUN" --pmix -n 2 $wild names \
+		>"$work/out" 2>"$work/err" </dev/null
+	rc=$?
+	intact
+	check "a path that was cut short does not decide what is removed (status $rc)"
+	[ -d "$work/precious" ] || { mkdir "$work/precious" && echo dear >"$work/precious/file"; }
+	[ "$(ls -A "$work/precious")" = file ]
+	check "... and oshrun's own directory is gone"
+
+	# the name means another directory by the time that oshrun removes its own
+	cat >"$work/swap" <<'END'
+mine=$(ls -d "$TMPDIR"/oshrun.*)
+ln -s "$KEEP" "$mine/link"
+mkdir -p "$mine/deep/er" && echo x >"$mine/deep/er/file"
+[ -z "$1" ] || { mv "$mine" "$mine.away" && mkdir "$mine" && echo dear >"$mine/file"; }
+END
+	KEEP=$work/precious job --pmix -n 1 sh "$work/swap"
+	[ $rc -eq 0 ] && intact && nothing
+	check "a link in it is removed, and not what it points to (status $rc)"
+	KEEP=$work/precious job --pmix -n 1 sh "$work/swap" swap
+	[ $rc -eq 0 ] && intact && [ "$(cat "$work"/tmp/oshrun.??????/file)" = dear ]
+	check "a directory that took its name stays (status $rc)"
+	[ -z "$(ls -A "$work"/tmp/oshrun.??????.away)" ]
+	check "... and its own is emptied under the name that it has now"
+	rm -rf "$work"/tmp/oshrun.*
+	mkdir "$work/mountpoint" && if mount --bind "$work/precious" "$work/mountpoint" 2>/dev/null; then
+		umount "$work/mountpoint"
+		KEEP=$work/precious job --pmix -n 1 \
+			sh -c 'd=$(ls -d "$TMPDIR"/oshrun.*)/m && mkdir "$d" && mount --bind "$KEEP" "$d"'
+		for m in "$work"/tmp/oshrun.*/m; do umount "$m" 2>/dev/null; done
+		intact
+		check "what is mounted in it stays"
+		rm -rf "$work"/tmp/oshrun.*
+	else
+		not_run "a mount in the directory: mounts are not allowed here"
+	fi
+else
+	not_run "what oshrun removes: built without PMIx"
+fi
+finish
