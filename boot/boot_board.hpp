@@ -4,9 +4,13 @@
 //
 //   | header | slot[size] | key-value arena[size] | exchange half 0 [size] | exchange half 1 [size] |
 //
-// Roles: oshrun writes the header before it forks; the guard (oshrun's helper) writes the PMIx environment once; each
-// PE writes its own slot, arena and exchange cell; all PEs share the barrier words. The file is sparse, so what is not
-// touched costs nothing.
+// Roles: oshrun writes the header before it forks; each PE writes its own slot, arena and exchange cell; all PEs share
+// the barrier words. The file is sparse, so what is not touched costs nothing.
+//
+// Every PE of the host can write everywhere in it, by a wild pointer too. So whoever maps the board keeps the plan of
+// it (sizes, offsets, cookies, descriptors) in memory of its own, and nothing that is read from the board decides what
+// is removed, which process is signalled, or where somebody reads or writes: states and counts are all that is taken,
+// and bounded at each use.
 //
 // A barrier: each PE of this host notes how many bytes of its cell count and arrives. On one host the last one to
 // arrive moves the generation and wakes the others. On several it mails kMailArrived; the agents exchange cells and new
@@ -24,6 +28,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <type_traits>
+#include <unistd.h>
 
 namespace pgas::boot {
 
@@ -40,14 +45,11 @@ enum : uint32_t { kSlotNew = 0, kSlotLive = 1, kSlotDone = 2, kSlotGone = 3 };
 // A PMIx client of this rank (an MPI program, say) and oshrun's PMIx server.
 enum : uint32_t { kPmixNever = 0, kPmixConnected = 1, kPmixFinalized = 2 };
 
-// What the guard says of the PMIx environment.
-enum : uint32_t { kEnvPending = 0, kEnvReady = 1, kEnvNone = 2 };
-
 struct alignas(64) board_slot {
-	uint32_t state;      // PE: live, done; oshrun: gone, once the child is reaped
-	uint32_t pid;        // PE: the process that joined, which need not be oshrun's child
-	uint32_t refs;       // PE: copies of this library that joined in that process
-	uint32_t child_pid;  // oshrun: its child, leader of the PE's process group
+	uint32_t state; // PE: live, done; oshrun: gone, once the child is reaped
+	uint32_t pid;   // PE: the process that joined, which need not be oshrun's child
+	uint32_t refs;  // PE: copies of this library that joined in that process
+	uint32_t unused;
 	uint32_t pmix;       // guard: kPmix... of this rank
 	uint32_t host;       // oshrun: the number of the host that the PE is on
 	uint64_t kv_used;    // PE: bytes of the arena that are published (release); kv_used <= kv_staged
@@ -56,7 +58,8 @@ struct alignas(64) board_slot {
 };
 static_assert(sizeof(board_slot) == 64);
 
-struct board_header {
+// Written once. The copies in memory of one's own are what counts (board_view).
+struct board_plan {
 	uint64_t magic;
 	uint64_t cookie;     // tells this board from any other file under the same number
 	uint64_t job_cookie; // the same on all hosts of a job
@@ -64,15 +67,17 @@ struct board_header {
 	uint32_t local_size; // PEs on this host: those that use this board
 	uint32_t launcher_pid;
 	int32_t life_fd, mail_fd;
+	uint32_t unused;
 	uint64_t life_ino, mail_ino;
 	uint64_t board_bytes, slot_off, kv_off, cell_off;
+};
+static_assert(std::has_unique_object_representations_v<board_plan>, "copies are compared byte by byte");
 
+struct board_header {
+	board_plan plan;
 	alignas(64) uint32_t early_exits; // oshrun: PEs that ended without joining (seq_cst, against state = live)
 	alignas(64) uint32_t arrived;     // PEs of this host inside the current barrier
 	alignas(64) uint32_t generation;  // barriers completed; futex; its low bit picks the exchange half
-	alignas(64) uint32_t env_state;   // futex; pairs the guard's release with the acquire of PEs about to exec
-	uint32_t env_bytes;
-	char env_text[8000]; // NAME=value, each ended by a zero byte
 };
 static_assert(std::is_trivially_copyable_v<board_header> && std::is_trivially_copyable_v<board_slot>);
 static_assert(offsetof(board_header, generation) % 64 == 0 && sizeof(board_header) % 64 == 0);
@@ -83,7 +88,7 @@ struct mail_record {
 	uint32_t kind;
 	int32_t rank;
 	int32_t status; // exit status, errno, pid or generation: by kind
-	char text[244];
+	char text[244]; // a line, or the PID namespace: by kind
 };
 static_assert(sizeof(mail_record) == 256 && sizeof(mail_record) <= PIPE_BUF, "records must be written whole");
 
@@ -104,12 +109,13 @@ constexpr size_t page_up(size_t bytes)
 
 struct board_view {
 	char *base = nullptr;
+	board_plan plan = {}; // a copy of our own
 	board_header &head() const { return *reinterpret_cast<board_header *>(base); }
-	board_slot &slot(uint32_t rank) const { return reinterpret_cast<board_slot *>(base + head().slot_off)[rank]; }
-	char *arena(uint32_t rank) const { return base + head().kv_off + rank * kKvBytes; }
+	board_slot &slot(uint32_t rank) const { return reinterpret_cast<board_slot *>(base + plan.slot_off)[rank]; }
+	char *arena(uint32_t rank) const { return base + plan.kv_off + rank * kKvBytes; }
 	char *cell(uint32_t half, uint32_t rank) const
 	{
-		return base + head().cell_off + (size_t{half} * head().size + rank) * kCellBytes;
+		return base + plan.cell_off + (size_t{half} * plan.size + rank) * kCellBytes;
 	}
 };
 
@@ -119,13 +125,20 @@ inline void board_nspace(uint64_t job_cookie, char *text, size_t room)
 	snprintf(text, room, "oshrun-%016llx", static_cast<unsigned long long>(job_cookie));
 }
 
-// Fills in the offsets and returns the size of the file.
-constexpr size_t board_layout(board_header &head, uint32_t size)
+// The PID namespace of this process, by which a number of a process is understood; empty where there is no /proc.
+inline void own_pid_space(char *text, size_t room)
 {
-	head.slot_off = page_up(sizeof(board_header));
-	head.kv_off = page_up(head.slot_off + size * sizeof(board_slot));
-	head.cell_off = head.kv_off + size * kKvBytes;
-	return head.cell_off + 2 * size * kCellBytes;
+	const ssize_t length = readlink("/proc/self/ns/pid", text, room - 1);
+	text[length > 0 ? length : 0] = '\0';
+}
+
+// Fills in the offsets and returns the size of the file.
+constexpr size_t board_layout(board_plan &plan, uint32_t size)
+{
+	plan.slot_off = page_up(sizeof(board_header));
+	plan.kv_off = page_up(plan.slot_off + size * sizeof(board_slot));
+	plan.cell_off = plan.kv_off + size * kKvBytes;
+	return plan.cell_off + 2 * size * kCellBytes;
 }
 
 } // namespace pgas::boot

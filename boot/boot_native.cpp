@@ -28,6 +28,7 @@ struct native_state {
 	board_view board;
 	uint32_t rank = 0;
 	uint32_t size = 0;
+	int launcher_pid = 0;
 	int life_fd = -1;
 	int mail_fd = -1;
 };
@@ -67,14 +68,17 @@ int open_fresh(bool own, int launcher_pid, int fd, int flags)
 	return open(path, flags | O_CLOEXEC);
 }
 
-bool board_matches(int fd, const board_address &at)
+// Reads the plan once: a copy that was found good must not be read again, it may have been overwritten meanwhile.
+bool read_plan(int fd, const board_address &at, board_plan &plan)
 {
 	struct stat info;
-	board_header head;
+	board_plan due = {};
 	return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
-	       pread(fd, &head, sizeof head, 0) == static_cast<ssize_t>(sizeof head) && head.magic == kBoardMagic &&
-	       head.cookie == at.cookie && at.rank < head.size &&
-	       static_cast<uint64_t>(info.st_size) == head.board_bytes;
+	       pread(fd, &plan, sizeof plan, 0) == static_cast<ssize_t>(sizeof plan) && plan.magic == kBoardMagic &&
+	       plan.cookie == at.cookie && at.rank < plan.size && plan.local_size <= plan.size &&
+	       board_layout(due, plan.size) == plan.board_bytes && due.slot_off == plan.slot_off &&
+	       due.kv_off == plan.kv_off && due.cell_off == plan.cell_off &&
+	       static_cast<uint64_t>(info.st_size) == plan.board_bytes;
 }
 
 // Returns -ENOENT when that job is over and the variable is a leftover.
@@ -82,20 +86,16 @@ int map_board(const board_address &at, board_view &board)
 {
 	int fd = at.board_fd;
 	int opened = -1;
-	if (!board_matches(fd, at)) {
+	if (!read_plan(fd, at, board.plan)) {
 		fd = opened = open_fresh(false, at.launcher_pid, at.board_fd, O_RDWR);
-		if (fd < 0 || !board_matches(fd, at)) {
+		if (fd < 0 || !read_plan(fd, at, board.plan)) {
 			int why = fd < 0 ? errno : ENOENT;
 			if (opened >= 0)
 				close(opened);
 			return why == EACCES || why == EPERM ? -EACCES : -ENOENT;
 		}
 	}
-	board_header head;
-	ssize_t got = pread(fd, &head, sizeof head, 0);
-	void *base = got == static_cast<ssize_t>(sizeof head) ? mmap(nullptr, head.board_bytes, PROT_READ | PROT_WRITE,
-								     MAP_SHARED | MAP_NORESERVE, fd, 0)
-							      : MAP_FAILED;
+	void *base = mmap(nullptr, board.plan.board_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	int why = errno;
 	if (opened >= 0)
 		close(opened);
@@ -129,12 +129,12 @@ bool inner_launcher(unsigned long long job_cookie)
 // oshrun set between fork and exec ends only its own child, so the kernel is asked for SIGKILL when the last writer
 // of `life` is gone. Owner and signal belong to an open file, hence a fresh open and no dup. No thread, no handler,
 // no signal of the application is used.
-void watch_launcher(const board_header &head)
+void watch_launcher(const board_plan &plan)
 {
 	if (g_board.life_fd >= 0)
 		return; // an earlier init did it; it stays so after finalize, while main() runs on
-	bool own = inherited(head.life_fd, head.life_ino);
-	int fd = open_fresh(own, static_cast<int>(head.launcher_pid), head.life_fd, O_RDONLY | O_NONBLOCK);
+	bool own = inherited(plan.life_fd, plan.life_ino);
+	int fd = open_fresh(own, g_board.launcher_pid, plan.life_fd, O_RDONLY | O_NONBLOCK);
 	if (fd < 0)
 		return;
 	if (fcntl(fd, F_SETOWN, getpid()) || fcntl(fd, F_SETSIG, SIGKILL) ||
@@ -171,9 +171,17 @@ void native_abort(int status, const char *message)
 	if (!send_mail(kMailAbort, status & 0xff, message)) {
 		if (message)
 			complain("%s", message);
-		kill(static_cast<pid_t>(g_board.board.head().launcher_pid), SIGTERM);
+		kill(g_board.launcher_pid, SIGTERM);
 	}
 	_exit(status & 0xff);
+}
+
+// oshrun must know our pid, or the wrapper between us hides our end from it.
+void say_hello()
+{
+	char space[128];
+	own_pid_space(space, sizeof space);
+	send_mail(kMailHello, getpid(), space);
 }
 
 // One process per rank. The slot of a process that died is free: its job is ending anyhow, and a wrapper may run two
@@ -216,34 +224,34 @@ int native_init(job &job)
 		complain("cannot reach the board of oshrun (pid %d): %s", at.launcher_pid, strerror(-rc));
 		return rc;
 	}
-	board_header &head = board.head();
+	const board_plan &plan = board.plan;
 	board_slot &slot = board.slot(at.rank);
 	int holder = inner_launcher(at.job_cookie) ? -1 : claim_slot(slot);
 	if (holder != 0) {
 		if (holder > 0)
 			complain("place %u of the job is held by pid %d: this process starts as a job of one", at.rank,
 				 holder);
-		munmap(board.base, head.board_bytes);
+		munmap(board.base, plan.board_bytes);
 		return holder > 0 ? kBeSingle : kNotMine;
 	}
 	g_board.board = board;
 	g_board.rank = at.rank;
-	g_board.size = head.size;
-	watch_launcher(head);
+	g_board.size = plan.size;
+	g_board.launcher_pid = at.launcher_pid;
+	watch_launcher(plan);
 	if (g_board.mail_fd < 0)
-		g_board.mail_fd = inherited(head.mail_fd, head.mail_ino)
-					  ? head.mail_fd
-					  : open_fresh(false, at.launcher_pid, head.mail_fd, O_WRONLY);
+		g_board.mail_fd = inherited(plan.mail_fd, plan.mail_ino)
+					  ? plan.mail_fd
+					  : open_fresh(false, at.launcher_pid, plan.mail_fd, O_WRONLY);
 	if (getppid() != at.launcher_pid)
-		// oshrun must know our pid, or the wrapper between us hides our end from it
-		send_mail(kMailHello, getpid(), nullptr);
-	if (std::atomic_ref<uint32_t>(head.early_exits).load(std::memory_order_seq_cst) > 0)
+		say_hello();
+	if (std::atomic_ref<uint32_t>(board.head().early_exits).load(std::memory_order_seq_cst) > 0)
 		// that PE will never come to the first barrier
 		native_abort(1, "another PE ended without joining the job");
 	job.rank = static_cast<int>(at.rank);
-	job.size = static_cast<int>(head.size);
+	job.size = static_cast<int>(plan.size);
 	job.local_known = true;
-	for (uint32_t r = 0; r < head.size; r++)
+	for (uint32_t r = 0; r < plan.size; r++)
 		if (board.slot(r).host == slot.host)
 			job.local.push_back(static_cast<int>(r));
 	return kJoined;
@@ -255,7 +263,7 @@ int native_finalize()
 	if (--slot.refs == 0)
 		// oshrun reads it when it reaps us
 		std::atomic_ref<uint32_t>(slot.state).store(kSlotDone, std::memory_order_release);
-	munmap(g_board.board.base, g_board.board.head().board_bytes);
+	munmap(g_board.board.base, g_board.board.plan.board_bytes);
 	g_board.board.base = nullptr;
 	return 0;
 }
@@ -296,10 +304,10 @@ int meet(size_t cell_bytes)
 	std::atomic_ref<uint32_t> arrived(head.arrived), generation(head.generation);
 	const uint32_t seen = generation.load(std::memory_order_acquire);
 	g_board.board.slot(g_board.rank).cell_bytes = static_cast<uint32_t>(cell_bytes);
-	if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < head.local_size)
+	if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < g_board.board.plan.local_size)
 		return await_generation(head, seen);
 	arrived.store(0, std::memory_order_relaxed); // nobody arrives again before the generation moves
-	if (head.local_size < g_board.size) {
+	if (g_board.board.plan.local_size < g_board.size) {
 		// oshrun reads the cells when it has read that, and moves the generation
 		if (!send_mail(kMailArrived, static_cast<int>(seen), nullptr)) {
 			complain("barrier cannot complete: oshrun is not to be reached");

@@ -98,9 +98,21 @@ constexpr const char *kHwlocPlugins = "HWLOC_PLUGINS_PATH";
 std::vector<cpu_set_t> plan_binding(bind_to how, int count, std::string &why);
 std::string cpu_list(const cpu_set_t &set);
 
+// What oshrun, its guard and its children until they exec share. No program of a PE has it: it is anonymous memory, so
+// what is read here may be acted upon.
+enum : uint32_t { kEnvPending = 0, kEnvReady = 1, kEnvNone = 2 };
+struct guard_page {
+	uint32_t env_state; // kEnv... of the PMIx environment, which the guard writes; futex
+	uint32_t env_bytes;
+	char env_text[8000];  // NAME=value, each ended by a zero byte
+	uint32_t child_pid[]; // oshrun: its children, leaders of the PEs' process groups; 0: not started, or reaped
+};
+
 // guard: a helper process that outlives a killed oshrun until it has cleaned up, and that hosts the PMIx server.
 struct guard_setup {
 	pgas::boot::board_view board;
+	guard_page *page;
+	pid_t launcher;
 	int life_read_fd, life_write_fd, mail_write_fd;
 	int uplink_fd; // an agent's way to its parent, or -1: when that ends, so does the job on this host
 	int pmix_fd;   // from the PMIx server to the agent, or -1 in a job on one host
@@ -113,7 +125,8 @@ struct guard_setup {
 pid_t start_guard(const guard_setup &setup);   // -1 and errno when fork fails
 bool carries_cookie(int pid, uint64_t cookie); // was it started by a PE of that board, or is it one?
 
-// pmix: runs inside the guard. Writes the environment of a PE to the board. Returns false when there is no PMIx here.
+// pmix: runs inside the guard. Writes the environment of a PE to the guard's page. Returns false when there is no PMIx
+// here.
 bool start_pmix_server(const guard_setup &setup);
 bool handle_pmix_link(); // something has come by pmix_fd; false: no more will
 bool pmix_available();

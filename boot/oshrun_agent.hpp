@@ -50,14 +50,18 @@ public:
 	std::string apply(const frame &data);            // of another host; returns what is wrong with it, or nothing
 	bool release(uint32_t generation);               // false: it is not the one that PEs wait for
 	bool is_open() const { return board_.base != nullptr; }
-	uint32_t generation() const;
+	bool is_collected() const { return collected_; } // for the barrier that is under way
+	uint32_t generation() const { return generation_; }
 	void mark_gone(uint32_t rank);
 
 private:
 	pgas::boot::board_view board_;
 	uint32_t host_ = 0;
-	std::vector<uint32_t> ranks_; // of this host
-	std::vector<uint64_t> sent_;  // key-value bytes of each that the others have
+	uint32_t generation_ = 0; // barriers that we have released: the board's word may be overwritten
+	bool collected_ = false;
+	std::vector<uint32_t> host_of_;  // by rank
+	std::vector<uint32_t> ranks_;    // of this host
+	std::vector<uint64_t> kv_bytes_; // by rank: key-value bytes that the others have, or that we have of others
 };
 
 // relay: PEs' standard streams by frames.

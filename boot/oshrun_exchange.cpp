@@ -32,38 +32,38 @@ void exchange::open(pgas::boot::board_view board, const placement &where)
 {
 	board_ = board;
 	host_ = where.host;
-	for (uint32_t rank = 0; rank < where.host_of.size(); rank++)
-		if (where.host_of[rank] == host_)
+	host_of_ = where.host_of;
+	for (uint32_t rank = 0; rank < host_of_.size(); rank++)
+		if (host_of_[rank] == host_)
 			ranks_.push_back(rank);
-	sent_.assign(ranks_.size(), 0);
+	kv_bytes_.assign(host_of_.size(), 0);
 }
 
-uint32_t exchange::generation() const
-{
-	return std::atomic_ref<uint32_t>(board_.head().generation).load(std::memory_order_relaxed);
-}
-
+// Lengths come from the board: they are read once, and bounded.
 std::vector<frame> exchange::collect(uint32_t generation)
 {
 	std::vector<frame> frames;
-	for (size_t i = 0; i < ranks_.size(); i++) {
-		board_slot &slot = board_.slot(ranks_[i]);
+	collected_ = true;
+	for (uint32_t rank : ranks_) {
+		board_slot &slot = board_.slot(rank);
 		const uint64_t used = std::min<uint64_t>(
 			std::atomic_ref<uint64_t>(slot.kv_used).load(std::memory_order_acquire), pgas::boot::kKvBytes);
+		const uint32_t cell = std::atomic_ref<uint32_t>(slot.cell_bytes).load(std::memory_order_relaxed);
+		uint64_t &sent = kv_bytes_[rank];
 		record what = {};
-		what.rank = ranks_[i];
-		what.cell_bytes = static_cast<uint32_t>(std::min<size_t>(slot.cell_bytes, pgas::boot::kCellBytes));
-		what.kv_from = static_cast<uint32_t>(sent_[i]);
-		what.kv_bytes = static_cast<uint32_t>(used > sent_[i] ? used - sent_[i] : 0);
+		what.rank = rank;
+		what.cell_bytes = std::min(cell, static_cast<uint32_t>(pgas::boot::kCellBytes));
+		what.kv_from = static_cast<uint32_t>(sent);
+		what.kv_bytes = static_cast<uint32_t>(used > sent ? used - sent : 0);
 		if (what.cell_bytes == 0 && what.kv_bytes == 0)
 			continue;
 		if (frames.empty() || frames.back().body.size() > kFrameFull)
 			frames.push_back({kind::data, static_cast<int>(host_), static_cast<int>(generation)});
 		std::string &body = frames.back().body;
 		body.append(reinterpret_cast<const char *>(&what), sizeof what);
-		body.append(board_.cell(generation & 1, what.rank), what.cell_bytes);
-		body.append(board_.arena(what.rank) + what.kv_from, what.kv_bytes);
-		sent_[i] += what.kv_bytes;
+		body.append(board_.cell(generation & 1, rank), what.cell_bytes);
+		body.append(board_.arena(rank) + what.kv_from, what.kv_bytes);
+		sent += what.kv_bytes;
 	}
 	return frames;
 }
@@ -71,7 +71,7 @@ std::vector<frame> exchange::collect(uint32_t generation)
 std::string exchange::apply(const frame &data)
 {
 	const std::string &body = data.body;
-	if (static_cast<uint32_t>(data.arg) != generation())
+	if (static_cast<uint32_t>(data.arg) != generation_)
 		return "data of another barrier";
 	for (size_t at = 0; at < body.size();) {
 		record what;
@@ -79,19 +79,20 @@ std::string exchange::apply(const frame &data)
 			return "data that is cut off";
 		memcpy(&what, body.data() + at, sizeof what);
 		at += sizeof what;
-		if (what.rank >= board_.head().size || board_.slot(what.rank).host == host_ ||
+		if (what.rank >= host_of_.size() || host_of_[what.rank] == host_ ||
 		    what.cell_bytes > pgas::boot::kCellBytes || what.kv_bytes > pgas::boot::kKvBytes ||
 		    body.size() - at < size_t{what.cell_bytes} + what.kv_bytes)
 			return "data of rank " + std::to_string(what.rank) + " that cannot be";
-		board_slot &slot = board_.slot(what.rank);
-		if (what.kv_from != slot.kv_used || what.kv_from + size_t{what.kv_bytes} > pgas::boot::kKvBytes)
+		uint64_t &have = kv_bytes_[what.rank];
+		if (what.kv_from != have || have + what.kv_bytes > pgas::boot::kKvBytes)
 			return "keys of rank " + std::to_string(what.rank) + " out of order";
-		memcpy(board_.cell(static_cast<uint32_t>(data.arg) & 1, what.rank), body.data() + at, what.cell_bytes);
+		memcpy(board_.cell(generation_ & 1, what.rank), body.data() + at, what.cell_bytes);
 		at += what.cell_bytes;
-		memcpy(board_.arena(what.rank) + what.kv_from, body.data() + at, what.kv_bytes);
+		memcpy(board_.arena(what.rank) + have, body.data() + at, what.kv_bytes);
 		at += what.kv_bytes;
+		have += what.kv_bytes;
 		// pairs with load_acquire in native_get()
-		std::atomic_ref<uint64_t>(slot.kv_used).store(what.kv_from + what.kv_bytes, std::memory_order_release);
+		std::atomic_ref<uint64_t>(board_.slot(what.rank).kv_used).store(have, std::memory_order_release);
 	}
 	return {};
 }
@@ -99,17 +100,19 @@ std::string exchange::apply(const frame &data)
 bool exchange::release(uint32_t generation_now)
 {
 	pgas::boot::board_header &head = board_.head();
-	if (generation_now != generation())
+	if (generation_now != generation_)
 		return false;
+	generation_++;
+	collected_ = false;
 	// pairs with load_acquire in await_generation(), by PEs
-	std::atomic_ref<uint32_t>(head.generation).store(generation_now + 1, std::memory_order_release);
+	std::atomic_ref<uint32_t>(head.generation).store(generation_, std::memory_order_release);
 	syscall(SYS_futex, &head.generation, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 	return true;
 }
 
 void exchange::mark_gone(uint32_t rank)
 {
-	if (rank < board_.head().size && board_.slot(rank).host != host_)
+	if (rank < host_of_.size() && host_of_[rank] != host_)
 		std::atomic_ref<uint32_t>(board_.slot(rank).state)
 			.store(pgas::boot::kSlotGone, std::memory_order_relaxed);
 }

@@ -28,8 +28,6 @@
 namespace oshrun {
 namespace {
 
-using pgas::boot::board_header;
-
 bool kill_by_cookie(uint64_t cookie)
 {
 	bool any = false;
@@ -50,24 +48,19 @@ bool kill_by_cookie(uint64_t cookie)
 // oshrun was killed. We look several times, in case a process was being forked while we looked.
 void end_job(const guard_setup &setup)
 {
-	board_header &head = setup.board.head();
-	for (uint32_t rank = 0; rank < head.size; rank++) {
-		pgas::boot::board_slot &slot = setup.board.slot(rank);
-		uint32_t child = std::atomic_ref<uint32_t>(slot.child_pid).load(std::memory_order_relaxed);
-		if (child > 1 &&
-		    std::atomic_ref<uint32_t>(slot.state).load(std::memory_order_relaxed) != pgas::boot::kSlotGone)
-			kill(-static_cast<pid_t>(child), SIGKILL);
-	}
-	for (int round = 0; round < 10 && kill_by_cookie(head.cookie); round++)
+	for (uint32_t i = 0; i < setup.board.plan.local_size; i++)
+		if (uint32_t pid = std::atomic_ref<uint32_t>(setup.page->child_pid[i]).load(std::memory_order_relaxed))
+			kill(-static_cast<pid_t>(pid), SIGKILL);
+	for (int round = 0; round < 10 && kill_by_cookie(setup.board.plan.cookie); round++)
 		usleep(5000);
 	setup.scratch->remove();
 }
 
-void announce_env(board_header &head, uint32_t state)
+void announce_env(guard_page &page, uint32_t state)
 {
 	// pairs with load_acquire in add_pmix(), by a child about to exec
-	std::atomic_ref<uint32_t>(head.env_state).store(state, std::memory_order_release);
-	syscall(SYS_futex, &head.env_state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+	std::atomic_ref<uint32_t>(page.env_state).store(state, std::memory_order_release);
+	syscall(SYS_futex, &page.env_state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 // Closes everything else that the guard inherited, above all the write end of `life`: with that open nobody would see
@@ -106,8 +99,8 @@ void await_end(const guard_setup &setup)
 	}
 	const int patience_ms = static_cast<int>(std::min(setup.grace_s, 60.0) * 1000) + 3000;
 	while (poll(seen, 1, patience_ms) < 0 && errno == EINTR) {}
-	if (!seen[0].revents)
-		kill(static_cast<pid_t>(setup.board.head().launcher_pid), SIGKILL);
+	if (!seen[0].revents && getppid() == setup.launcher)
+		kill(setup.launcher, SIGKILL);
 }
 
 [[noreturn]] void guard_main(const guard_setup &setup)
@@ -127,8 +120,7 @@ void await_end(const guard_setup &setup)
 	for (int fd = STDIN_FILENO; fd <= (setup.verbose ? STDOUT_FILENO : STDERR_FILENO); fd++)
 		dup2(null, fd);
 	if (setup.pmix)
-		announce_env(setup.board.head(),
-			     start_pmix_server(setup) ? pgas::boot::kEnvReady : pgas::boot::kEnvNone);
+		announce_env(*setup.page, start_pmix_server(setup) ? kEnvReady : kEnvNone);
 	await_end(setup);
 	end_job(setup);
 	_exit(0);

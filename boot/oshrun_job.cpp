@@ -23,6 +23,11 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#ifndef SYS_pidfd_send_signal
+// the same number on all architectures; headers before Linux 5.1 lack it
+#define SYS_pidfd_send_signal 424
+#endif
+
 namespace oshrun {
 namespace {
 
@@ -78,6 +83,12 @@ bool job::someone_joined() const
 	return false;
 }
 
+void job::note_child(const pe &what, pid_t child)
+{
+	std::atomic_ref<uint32_t>(files_.page.get()->child_pid[&what - pes_.data()])
+		.store(static_cast<uint32_t>(child), std::memory_order_relaxed);
+}
+
 bool job::anyone_left()
 {
 	return live_ > 0 || !strangers().empty();
@@ -96,7 +107,7 @@ std::vector<pid_t> job::strangers() const
 		found.erase(std::remove_if(found.begin(), found.end(),
 					   [this](pid_t pid) {
 						   return is_oshrun(pid) &&
-							  !carries_cookie(pid, files_.view.head().cookie);
+							  !carries_cookie(pid, files_.view.plan.cookie);
 					   }),
 			    found.end());
 	return found;
@@ -177,6 +188,7 @@ void job::start_pes(bool pmix, const struct rlimit &file_limit)
 			break;
 		}
 		live_++;
+		note_child(what, what.child);
 		if (opts_.verbose || opts_.report_bindings)
 			say("%s: %s%s%s", name(what.rank, what.child).c_str(), what.program->argv[0].c_str(),
 			    mine ? " on CPUs " : ", not bound", mine ? cpu_list(*mine).c_str() : "");
@@ -276,9 +288,9 @@ void job::on_signal(int sig)
 	case SIGUSR1:
 	case SIGUSR2:
 		for (pe &what : pes_) // to the program, not to a shell around it, which would die of it
-			if (what.joined > 0)
-				kill(what.joined, sig);
-			else if (what.child > 0)
+			if (what.joined_watch)
+				syscall(SYS_pidfd_send_signal, what.joined_watch.get(), sig, nullptr, 0);
+			else if (what.joined == 0 && what.child > 0)
 				kill(-what.child, sig);
 		break;
 	case SIGTSTP:
@@ -324,10 +336,10 @@ void job::read_signals()
 // server does not come back.
 void job::replace_guard()
 {
-	pgas::boot::board_header &head = files_.view.head();
-	uint32_t pending = pgas::boot::kEnvPending;
-	std::atomic_ref<uint32_t>(head.env_state).compare_exchange_strong(pending, pgas::boot::kEnvNone);
-	syscall(SYS_futex, &head.env_state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+	guard_page &page = *files_.page.get();
+	uint32_t pending = kEnvPending;
+	std::atomic_ref<uint32_t>(page.env_state).compare_exchange_strong(pending, kEnvNone);
+	syscall(SYS_futex, &page.env_state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 	scratch_.remove();
 	guard_ = begin_guard(false);
 }
@@ -340,9 +352,9 @@ pid_t job::begin_guard(bool pmix)
 	unique_fd near_end(link[0]), far_end(link[1]);
 	if (pmix)
 		scratch_.make(); // if it cannot be made, the guard offers no PMIx
-	pid_t pid = start_guard({files_.view, files_.life_read.get(), files_.life_write.get(), files_.mail_write.get(),
-				 owner_ ? owner_->uplink() : -1, far_end.get(), &where_, &scratch_, opts_.grace_s, pmix,
-				 opts_.verbose});
+	pid_t pid = start_guard({files_.view, files_.page.get(), getpid(), files_.life_read.get(),
+				 files_.life_write.get(), files_.mail_write.get(), owner_ ? owner_->uplink() : -1,
+				 far_end.get(), &where_, &scratch_, opts_.grace_s, pmix, opts_.verbose});
 	if (near_end)
 		owner_->serve_pmix(std::move(near_end));
 	return pid;
@@ -357,8 +369,10 @@ void job::reap()
 		else if (owner_)
 			owner_->reaped(pid, status);
 		for (pe &what : pes_)
-			if (what.child == pid)
+			if (what.child == pid) {
+				note_child(what, 0);
 				ended_.emplace_back(&what, status);
+			}
 	}
 	if (ended_.empty())
 		return;

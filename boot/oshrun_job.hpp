@@ -19,10 +19,26 @@ struct pe {
 	double lost_at = 0;      // when it was seen to be gone while our child, a wrapper, runs on
 };
 
+// Owns the guard_page of a job.
+class shared_page {
+public:
+	shared_page() = default;
+	shared_page(const shared_page &) = delete;
+	shared_page &operator=(const shared_page &) = delete;
+	~shared_page();
+	bool make(uint32_t children); // false and errno
+	guard_page *get() const { return page_; }
+
+private:
+	guard_page *page_ = nullptr;
+	size_t bytes_ = 0;
+};
+
 // Everything that PEs inherit. Numbers are high, so that a script's `exec 3>file` does not hit them.
 struct job_files {
 	unique_fd board, life_read, life_write, mail_read, mail_write;
 	pgas::boot::board_view view;
+	shared_page page; // this one only until they exec
 };
 
 // Which PEs are here: the host of each rank, and which host this is. One host: all of them.
@@ -108,6 +124,7 @@ private:
 	void end_by_signal(int sig);
 	void signal_all(int sig);
 	bool anyone_left();
+	void note_child(const pe &what, pid_t child); // for the guard
 	std::vector<pid_t> strangers() const;
 	pe *find(int rank);
 	std::string name(int rank, pid_t pid) const;

@@ -18,18 +18,34 @@ namespace oshrun {
 namespace {
 
 using pgas::boot::board_slot;
+constexpr int kMailMost = 4096; // records in one go
 constexpr double kEndDelay = 1; // PEs whose end has begun have so many seconds to come to it
 
 } // namespace
 
 // --- mail ------------------------------------------------------------------------------------------------------------
 
+// A PE that is not our child says its number. We watch and signal that process, so it must be one of this job: the
+// number may be another process's, because the PE has a PID namespace of its own, or because it is not true.
 void job::on_hello(pe &what, const pgas::boot::mail_record &mail)
 {
+	char own[sizeof mail.text];
+	pgas::boot::own_pid_space(own, sizeof own);
+	if (mail.status <= 1 || (own[0] && mail.text[0] && strcmp(own, mail.text) != 0))
+		return;
+	unique_fd watch(static_cast<int>(syscall(SYS_pidfd_open, mail.status, 0)));
+	if (!watch && errno != ESRCH)
+		return;
+	struct pollfd ended = {watch.get(), POLLIN, 0};
+	const bool gone = !watch || poll(&ended, 1, 0) == 1;
+	if (!gone && !carries_cookie(mail.status, files_.view.plan.cookie))
+		return;
 	what.joined = mail.status;
-	what.joined_watch = unique_fd(static_cast<int>(syscall(SYS_pidfd_open, what.joined, 0)));
-	if (what.joined_watch.get() < 0)
-		what.lost_at = now_s(); // it is gone already, if the slot says that it did not finalize
+	what.joined_watch = std::move(watch);
+	if (gone) {
+		what.joined_watch.reset();
+		what.lost_at = now_s(); // that matters if the slot says that it did not finalize
+	}
 }
 
 // A peer says that it gives up. Children that were killed come first: the peer may speak of nothing else.
@@ -38,8 +54,10 @@ void job::judge_killed(const pe &but)
 	const double until = now_s() + kEndDelay;
 	int how;
 	for (pe &what : pes_)
-		if (&what != &but && what.child > 0 && reap_ending(what.child, until, how))
+		if (&what != &but && what.child > 0 && reap_ending(what.child, until, how)) {
+			note_child(what, 0);
 			ended_.emplace_back(&what, how);
+		}
 	for (auto &[what, status] : ended_)
 		if (what && what != &but && WIFSIGNALED(status))
 			judge(*std::exchange(what, nullptr), status);
@@ -64,8 +82,10 @@ void job::on_abort(const pe &what, const pgas::boot::mail_record &mail)
 void job::read_mail()
 {
 	pgas::boot::mail_record mail;
-	while (read(files_.mail_read.get(), &mail, sizeof mail) == static_cast<ssize_t>(sizeof mail)) {
-		pe *what = find(mail.rank);
+	ssize_t got;
+	// A bound, because PEs may write as fast as we read. A record that is not whole is none: packets keep it apart.
+	for (int i = 0; i < kMailMost && (got = read(files_.mail_read.get(), &mail, sizeof mail)) > 0; i++) {
+		pe *what = got == static_cast<ssize_t>(sizeof mail) ? find(mail.rank) : nullptr;
 		if (!what)
 			continue;
 		mail.text[sizeof mail.text - 1] = '\0';

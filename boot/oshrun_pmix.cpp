@@ -63,7 +63,7 @@ bool open_library()
 
 void mark(const pmix_proc_t *proc, uint32_t state)
 {
-	if (proc->rank < g_server.setup.board.head().size)
+	if (proc->rank < g_server.setup.board.plan.size)
 		std::atomic_ref<uint32_t>(g_server.setup.board.slot(proc->rank).pmix)
 			.store(state, std::memory_order_release);
 }
@@ -114,7 +114,7 @@ void complete(pmix_modex_cbfunc_t done, void *token, bool known, const std::stri
 // Fences between hosts are those of all processes.
 bool everybody(const pmix_proc_t procs[], size_t count)
 {
-	return (count == 1 && procs[0].rank == PMIX_RANK_WILDCARD) || count == g_server.setup.board.head().size;
+	return (count == 1 && procs[0].rank == PMIX_RANK_WILDCARD) || count == g_server.setup.board.plan.size;
 }
 
 pmix_status_t on_fence(const pmix_proc_t procs[], size_t count, const pmix_info_t[], size_t, char *data, size_t bytes,
@@ -321,7 +321,7 @@ bool register_pes(const placement &where, const std::string &tmpdir)
 }
 
 // The variables of the first PE here without its rank, which each PE writes itself.
-bool publish_environment(const placement &where, pgas::boot::board_header &head)
+bool publish_environment(const placement &where, guard_page &page)
 {
 	pmix_proc_t proc;
 	memset(&proc, 0, sizeof proc);
@@ -336,12 +336,12 @@ bool publish_environment(const placement &where, pgas::boot::board_header &head)
 		size_t length = strlen(*env) + 1;
 		if (strncmp(*env, "PMIX_RANK=", 10) == 0)
 			continue;
-		if (used + length > sizeof head.env_text)
+		if (used + length > sizeof page.env_text)
 			return false;
-		memcpy(head.env_text + used, *env, length);
+		memcpy(page.env_text + used, *env, length);
 		used += length;
 	}
-	head.env_bytes = static_cast<uint32_t>(used);
+	page.env_bytes = static_cast<uint32_t>(used);
 	return true;
 }
 
@@ -350,8 +350,7 @@ bool publish_environment(const placement &where, pgas::boot::board_header &head)
 bool start_pmix_server(const guard_setup &setup)
 {
 	g_server.setup = setup;
-	pgas::boot::board_header &head = setup.board.head();
-	pgas::boot::board_nspace(head.job_cookie, g_server.nspace, sizeof g_server.nspace);
+	pgas::boot::board_nspace(setup.board.plan.job_cookie, g_server.nspace, sizeof g_server.nspace);
 	strings clean = base_environment();
 	clearenv();
 	for (const std::string &entry : clean)
@@ -362,7 +361,7 @@ bool start_pmix_server(const guard_setup &setup)
 		return false;
 	const std::string &tmpdir = setup.scratch->path();
 	return !tmpdir.empty() && open_library() && start_server(*setup.where, tmpdir) &&
-	       register_pes(*setup.where, tmpdir) && publish_environment(*setup.where, head);
+	       register_pes(*setup.where, tmpdir) && publish_environment(*setup.where, *setup.page);
 }
 
 bool handle_pmix_link()

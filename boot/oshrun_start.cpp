@@ -23,7 +23,6 @@
 namespace oshrun {
 namespace {
 
-using pgas::boot::board_header;
 constexpr int kHighFd = 200;
 
 int to_high(int fd)
@@ -35,10 +34,10 @@ int to_high(int fd)
 	return high;
 }
 
-bool make_pipe(unique_fd &read_end, unique_fd &write_end)
+bool make_pipe(unique_fd &read_end, unique_fd &write_end, int flags)
 {
 	int ends[2];
-	if (pipe2(ends, O_CLOEXEC) != 0)
+	if (pipe2(ends, O_CLOEXEC | flags) != 0 && (errno != EINVAL || pipe2(ends, O_CLOEXEC) != 0))
 		return false;
 	read_end = unique_fd(to_high(ends[0]));
 	write_end = unique_fd(to_high(ends[1]));
@@ -68,14 +67,14 @@ struct launch {
 // The guard needs some milliseconds for the PMIx server; we were forked in the meantime.
 void add_pmix(const launch &how, strings &env)
 {
-	board_header &head = how.files.view.head();
-	std::atomic_ref<uint32_t> state(head.env_state);
+	guard_page &page = *how.files.page.get();
+	std::atomic_ref<uint32_t> state(page.env_state);
 	const struct timespec nap = {0, 100'000'000};
-	while (state.load(std::memory_order_acquire) == pgas::boot::kEnvPending && getppid() == how.launcher)
-		syscall(SYS_futex, &head.env_state, FUTEX_WAIT, pgas::boot::kEnvPending, &nap, nullptr, 0);
-	if (state.load(std::memory_order_acquire) != pgas::boot::kEnvReady)
+	while (state.load(std::memory_order_acquire) == kEnvPending && getppid() == how.launcher)
+		syscall(SYS_futex, &page.env_state, FUTEX_WAIT, kEnvPending, &nap, nullptr, 0);
+	if (state.load(std::memory_order_acquire) != kEnvReady)
 		return;
-	for (const char *at = head.env_text; at < head.env_text + head.env_bytes; at += strlen(at) + 1)
+	for (const char *at = page.env_text; at < page.env_text + page.env_bytes; at += strlen(at) + 1)
 		set_env(env, at);
 	set_env(env, "PMIX_RANK=" + std::to_string(how.rank));
 	// Open MPI 4 believes in PMIx servers of launchers that it knows; this part of it doubts ours.
@@ -94,8 +93,8 @@ strings pe_environment(const launch &how)
 	char text[128];
 	snprintf(text, sizeof text, "%s=%d:%d:%d:%d:%016llx:%016llx", pgas::boot::kBoardEnv,
 		 pgas::boot::kBoardEnvVersion, how.launcher, how.files.board.get(), how.rank,
-		 static_cast<unsigned long long>(how.files.view.head().cookie),
-		 static_cast<unsigned long long>(how.files.view.head().job_cookie));
+		 static_cast<unsigned long long>(how.files.view.plan.cookie),
+		 static_cast<unsigned long long>(how.files.view.plan.job_cookie));
 	env.push_back(text);
 	env.push_back("OSHRUN_RANK=" + std::to_string(how.rank));
 	env.push_back("OSHRUN_SIZE=" + std::to_string(how.opts.count));
@@ -195,9 +194,23 @@ placement on_this_machine(int count)
 	return {std::vector<uint32_t>(static_cast<size_t>(count), 0), 0, {name}};
 }
 
+shared_page::~shared_page()
+{
+	if (page_)
+		munmap(page_, bytes_);
+}
+
+bool shared_page::make(uint32_t children)
+{
+	bytes_ = sizeof(guard_page) + children * sizeof(uint32_t);
+	void *base = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	page_ = base == MAP_FAILED ? nullptr : static_cast<guard_page *>(base);
+	return page_ != nullptr;
+}
+
 bool make_files(const placement &where, job_files &files)
 {
-	board_header plan = {};
+	pgas::boot::board_plan plan = {};
 	const uint32_t size = static_cast<uint32_t>(where.host_of.size());
 	const size_t bytes = pgas::boot::board_layout(plan, size);
 	if (int fd = memfd_create("oshrun-board", MFD_CLOEXEC); fd >= 0)
@@ -209,11 +222,18 @@ bool make_files(const placement &where, job_files &files)
 		say("cannot make the board of %u PEs (%zu MiB, sparse): %s", size, bytes >> 20, strerror(errno));
 		return false;
 	}
-	if (!make_pipe(files.life_read, files.life_write) || !make_pipe(files.mail_read, files.mail_write)) {
+	if (!files.page.make(where.local_size())) {
+		say("cannot make the page of the guard: %s", strerror(errno));
+		return false;
+	}
+	// O_DIRECT: what is written at once is one packet
+	if (!make_pipe(files.life_read, files.life_write, 0) ||
+	    !make_pipe(files.mail_read, files.mail_write, O_DIRECT)) {
 		say("cannot make a pipe: %s", strerror(errno));
 		return false;
 	}
 	fcntl(files.mail_read.get(), F_SETFL, O_NONBLOCK);
+	fcntl(files.mail_read.get(), F_SETPIPE_SZ, 1 << 20); // a packet takes a page; less makes writers wait
 	files.view.base = static_cast<char *>(base);
 	plan.magic = pgas::boot::kBoardMagic;
 	plan.cookie = fresh_cookie();
@@ -226,6 +246,7 @@ bool make_files(const placement &where, job_files &files)
 	plan.life_ino = inode(plan.life_fd);
 	plan.mail_fd = files.mail_write.get();
 	plan.mail_ino = inode(plan.mail_fd);
+	files.view.plan = plan;
 	memcpy(base, &plan, sizeof plan);
 	for (uint32_t rank = 0; rank < size; rank++)
 		if (where.host_of[rank] != 0) // pages of zeros stay holes
@@ -280,8 +301,6 @@ bool start_pe(const options &opts, const job_files &files, const strings &env, c
 	}
 	setpgid(child, child); // both sides do it, whoever comes first
 	what.child = child;
-	std::atomic_ref<uint32_t>(files.view.slot(static_cast<uint32_t>(rank)).child_pid)
-		.store(static_cast<uint32_t>(child), std::memory_order_relaxed);
 	return true;
 }
 

@@ -4,6 +4,7 @@
 //
 //	board_wild WHAT [SEED]		WHAT: names     cuts every path of a scratch directory at its last slash
 //				      pid=N     puts N wherever a process is named
+//				      hello=N   tells oshrun that N is the process of this PE
 //				      whole, head, slots, keys, cells    random bytes there
 //				      byte      one random byte in the header or the slots
 //				      nothing
@@ -13,6 +14,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <random>
 #include <string>
 #include <sys/mman.h>
@@ -63,6 +65,21 @@ void put_pid(const board &at, size_t end, uint32_t pid)
 	}
 }
 
+// The pipe is one of those that PEs inherit under high numbers.
+void say_hello(int rank, int pid)
+{
+	pgas::boot::mail_record mail = {};
+	mail.kind = pgas::boot::kMailHello;
+	mail.rank = rank;
+	mail.status = pid;
+	for (int fd = 3; fd < 1024; fd++) {
+		struct stat info;
+		if (fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode) && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
+			[[maybe_unused]]
+			const ssize_t sent = write(fd, &mail, sizeof mail);
+	}
+}
+
 void scribble(const board &at, size_t from, size_t end, std::mt19937 &random)
 {
 	for (size_t i = from; i + 4 <= end; i += 4) {
@@ -81,6 +98,8 @@ bool attack(const std::string &what, const board &at, uint32_t size, unsigned se
 		cut_names(at);
 	else if (what.compare(0, 4, "pid=") == 0)
 		put_pid(at, keys, static_cast<uint32_t>(strtoul(what.c_str() + 4, nullptr, 10)));
+	else if (what.compare(0, 6, "hello=") == 0)
+		say_hello(pgas_boot_rank(), atoi(what.c_str() + 6));
 	else if (what == "whole")
 		scribble(at, 0, at.bytes, random);
 	else if (what == "head")

@@ -56,4 +56,33 @@ END
 else
 	not_run "what oshrun removes: built without PMIx"
 fi
+
+# which processes oshrun and its guard signal: another one is named wherever a PE can name one
+hanging() { [ "$(grep -c hanging "$work/out")" -eq 2 ]; }
+setsid sleep 1000 &
+bystander=$!
+at_exit 'kill -9 $bystander 2>/dev/null'
+alive() { kill -0 $bystander 2>/dev/null; }
+export BOARD_WILD_END=hang
+by_agent="--launch-agent $(cd "$here/../../boot/tests" && pwd)/fake_agent.sh"
+for agent in '' "$by_agent -H a:2"; do
+	start $agent -n 2 $wild pid=$bystander
+	within 100 hanging
+	check "${agent:+agent, }two PEs run"
+	kill -9 "$runner"
+	wait "$runner" 2>/dev/null
+	clean "${agent:+agent, }a PE that names another process, oshrun killed with -9"
+	alive
+	check "... and that process lives"
+	start $agent -n 2 $wild hello=$bystander
+	within 100 hanging
+	check "${agent:+agent, }two PEs run"
+	sleep 0.5 # it is on its way, and nothing tells when it was read
+	kill -USR1 "$runner"
+	wait "$runner"
+	clean "${agent:+agent, }a PE that says that it is another process, SIGUSR1"
+	alive
+	check "... and that process lives"
+done
+unset BOARD_WILD_END
 finish
