@@ -27,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <type_traits>
 #include <unistd.h>
 
@@ -35,7 +36,9 @@ namespace pgas::boot {
 constexpr uint64_t kBoardMagic = 0x3364726162736770; // "pgsbard3": also the version of this layout
 constexpr size_t kKvBytes = size_t{1} << 20;         // key-value arena of one PE
 constexpr size_t kCellBytes = size_t{16} << 10;      // what one PE moves in one round of an allgather
-constexpr const char *kBoardEnv = "PGAS_BOOT";       // version:launcher pid:board fd:rank:cookie:job cookie
+constexpr const char *kOverwritten = "the board of this job was overwritten: some PE writes where it must not "
+				     "(a wild pointer?)";
+constexpr const char *kBoardEnv = "PGAS_BOOT"; // version:launcher pid:board fd:rank:cookie:job cookie
 constexpr int kBoardEnvVersion = 2;
 
 // Life of a PE as seen on the board. A program may finalize and another one, run by the same wrapper, may start:
@@ -110,6 +113,8 @@ constexpr size_t page_up(size_t bytes)
 struct board_view {
 	char *base = nullptr;
 	board_plan plan = {}; // a copy of our own
+	// False: somebody wrote where nobody may.
+	bool intact() const { return memcmp(base, &plan, sizeof plan) == 0; }
 	board_header &head() const { return *reinterpret_cast<board_header *>(base); }
 	board_slot &slot(uint32_t rank) const { return reinterpret_cast<board_slot *>(base + plan.slot_off)[rank]; }
 	char *arena(uint32_t rank) const { return base + plan.kv_off + rank * kKvBytes; }

@@ -24,6 +24,8 @@
 namespace pgas::boot {
 namespace {
 
+constexpr uint32_t kCopiesMost = 1024; // of this library in one process
+
 struct native_state {
 	board_view board;
 	uint32_t rank = 0;
@@ -176,6 +178,13 @@ void native_abort(int status, const char *message)
 	_exit(status & 0xff);
 }
 
+// A board that somebody wrote over ends the job: what else it says is worth nothing.
+void check_board(bool good)
+{
+	if (!good || !g_board.board.intact())
+		native_abort(1, kOverwritten);
+}
+
 // oshrun must know our pid, or the wrapper between us hides our end from it.
 void say_hello()
 {
@@ -260,6 +269,7 @@ int native_init(job &job)
 int native_finalize()
 {
 	board_slot &slot = g_board.board.slot(g_board.rank);
+	check_board(slot.refs > 0 && slot.refs <= kCopiesMost);
 	if (--slot.refs == 0)
 		// oshrun reads it when it reaps us
 		std::atomic_ref<uint32_t>(slot.state).store(kSlotDone, std::memory_order_release);
@@ -282,18 +292,19 @@ bool someone_is_gone()
 int await_generation(board_header &head, uint32_t seen)
 {
 	std::atomic_ref<uint32_t> generation(head.generation);
-	for (int i = 0; i < 64; i++)
-		if (generation.load(std::memory_order_acquire) != seen)
-			return 0;
+	for (int i = 0; i < 64 && generation.load(std::memory_order_acquire) == seen; i++) {}
 	const struct timespec pause = {0, 250'000'000};
 	while (generation.load(std::memory_order_acquire) == seen) {
 		long rc = syscall(SYS_futex, &head.generation, FUTEX_WAIT, seen, &pause, nullptr, 0);
+		check_board(std::atomic_ref<uint32_t>(head.arrived).load(std::memory_order_relaxed) <=
+			    g_board.board.plan.local_size);
 		if (rc == -1 && errno == ETIMEDOUT && someone_is_gone() &&
 		    generation.load(std::memory_order_acquire) == seen) {
 			complain("barrier cannot complete: a PE has left the job");
 			return -ECONNRESET;
 		}
 	}
+	check_board(generation.load(std::memory_order_acquire) == seen + 1); // the next one wants us, too
 	return 0;
 }
 
@@ -303,8 +314,11 @@ int meet(size_t cell_bytes)
 	board_header &head = g_board.board.head();
 	std::atomic_ref<uint32_t> arrived(head.arrived), generation(head.generation);
 	const uint32_t seen = generation.load(std::memory_order_acquire);
+	check_board(true);
 	g_board.board.slot(g_board.rank).cell_bytes = static_cast<uint32_t>(cell_bytes);
-	if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < g_board.board.plan.local_size)
+	const uint32_t here = arrived.fetch_add(1, std::memory_order_acq_rel) + 1;
+	check_board(here <= g_board.board.plan.local_size);
+	if (here < g_board.board.plan.local_size)
 		return await_generation(head, seen);
 	arrived.store(0, std::memory_order_relaxed); // nobody arrives again before the generation moves
 	if (g_board.board.plan.local_size < g_board.size) {
@@ -355,17 +369,19 @@ int native_put(const char *key, const void *value, size_t bytes)
 {
 	size_t key_bytes = strlen(key);
 	board_slot &slot = g_board.board.slot(g_board.rank);
-	if (bytes > kKvBytes || slot.kv_staged + kv_span(key_bytes, bytes) > kKvBytes) {
+	const uint64_t staged = std::atomic_ref<uint64_t>(slot.kv_staged).load(std::memory_order_relaxed);
+	check_board(staged <= kKvBytes && staged % 8 == 0);
+	if (bytes > kKvBytes || staged + kv_span(key_bytes, bytes) > kKvBytes) {
 		complain("put %s: %zu bytes do not fit, %zu bytes for all keys of a PE", key + 1, bytes, kKvBytes);
 		return -ENOSPC;
 	}
-	char *at = g_board.board.arena(g_board.rank) + slot.kv_staged;
+	char *at = g_board.board.arena(g_board.rank) + staged;
 	kv_record record = {static_cast<uint32_t>(key_bytes), static_cast<uint32_t>(bytes)};
 	memcpy(at, &record, sizeof record);
 	memcpy(at + sizeof record, key, key_bytes);
 	if (bytes)
 		memcpy(at + sizeof record + key_bytes, value, bytes);
-	slot.kv_staged += kv_span(key_bytes, bytes);
+	slot.kv_staged = staged + kv_span(key_bytes, bytes);
 	return 0;
 }
 

@@ -202,7 +202,9 @@ void agent::pe_never_joined(int, const char *who)
 
 void agent::arrived(uint32_t generation)
 {
-	if (generation != board_.generation() || board_.is_collected())
+	if (generation != board_.generation())
+		return work_->fail(1, "host %s: %s", work_->where().name().c_str(), pgas::boot::kOverwritten);
+	if (board_.is_collected())
 		return; // mail that no PE of ours wrote
 	for (const frame &data : board_.collect(generation)) {
 		up_.send(data);

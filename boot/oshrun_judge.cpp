@@ -124,6 +124,8 @@ void job::judge(pe &what, int status)
 		     WCOREDUMP(status) ? ", core dumped" : "");
 	} else if (WEXITSTATUS(status) != 0)
 		fail(WEXITSTATUS(status), "%s: exited with status %d", who.c_str(), WEXITSTATUS(status));
+	else if (!files_.view.intact() || state > pgas::boot::kSlotGone || pmix > pgas::boot::kPmixFinalized)
+		fail(1, "%s%s", at_host().c_str(), pgas::boot::kOverwritten);
 	else if (state == pgas::boot::kSlotLive || pmix == pgas::boot::kPmixConnected)
 		fail(1, "%s: exited with status 0, but without finalize", who.c_str());
 	else if (state == pgas::boot::kSlotNew && pmix == pgas::boot::kPmixNever) {

@@ -213,10 +213,12 @@ bool make_files(const placement &where, job_files &files)
 	pgas::boot::board_plan plan = {};
 	const uint32_t size = static_cast<uint32_t>(where.host_of.size());
 	const size_t bytes = pgas::boot::board_layout(plan, size);
-	if (int fd = memfd_create("oshrun-board", MFD_CLOEXEC); fd >= 0)
+	if (int fd = memfd_create("oshrun-board", MFD_CLOEXEC | MFD_ALLOW_SEALING); fd >= 0)
 		files.board = unique_fd(to_high(fd));
 	void *base = MAP_FAILED;
-	if (files.board.get() >= 0 && ftruncate(files.board.get(), static_cast<off_t>(bytes)) == 0)
+	// sealed: a PE that makes it shorter would end everybody that reads it, by SIGBUS
+	if (files.board.get() >= 0 && ftruncate(files.board.get(), static_cast<off_t>(bytes)) == 0 &&
+	    fcntl(files.board.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
 		base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, files.board.get(), 0);
 	if (base == MAP_FAILED) {
 		say("cannot make the board of %u PEs (%zu MiB, sparse): %s", size, bytes >> 20, strerror(errno));

@@ -7,11 +7,13 @@
 //				      hello=N   tells oshrun that N is the process of this PE
 //				      whole, head, slots, keys, cells    random bytes there
 //				      byte      one random byte in the header or the slots
+//				      shrink    makes the file shorter
 //				      nothing
-// The same seed gives the same bytes. BOARD_WILD_END=hang: they stay instead of ending.
+// The same seed gives the same bytes. BOARD_WILD_END=hang, for jobs on one host: they stay instead of ending.
 #include "boot_board.hpp"
 #include "pgas_boot.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -29,6 +31,7 @@ using pgas::boot::board_slot;
 struct board {
 	char *base = nullptr;
 	size_t bytes = 0;
+	int fd = -1;
 };
 
 board map_board(const char *address)
@@ -40,7 +43,7 @@ board map_board(const char *address)
 		return found;
 	void *base = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base != MAP_FAILED)
-		found = {static_cast<char *>(base), static_cast<size_t>(info.st_size)};
+		found = {static_cast<char *>(base), static_cast<size_t>(info.st_size), fd};
 	return found;
 }
 
@@ -100,6 +103,8 @@ bool attack(const std::string &what, const board &at, uint32_t size, unsigned se
 		put_pid(at, keys, static_cast<uint32_t>(strtoul(what.c_str() + 4, nullptr, 10)));
 	else if (what.compare(0, 6, "hello=") == 0)
 		say_hello(pgas_boot_rank(), atoi(what.c_str() + 6));
+	else if (what == "shrink")
+		return ftruncate(at.fd, 4096) != 0; // it must not work
 	else if (what == "whole")
 		scribble(at, 0, at.bytes, random);
 	else if (what == "head")
@@ -117,6 +122,19 @@ bool attack(const std::string &what, const board &at, uint32_t size, unsigned se
 	} else
 		return what == "nothing";
 	return true;
+}
+
+// Until all PEs have left the barrier before, by the last words of their cells: one that is still inside would notice.
+void await_others(const board &at, int rank, int size)
+{
+	auto word = [&at](int peer) {
+		return std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t *>(
+			at.base + at.bytes - (static_cast<size_t>(peer) + 1) * pgas::boot::kCellBytes));
+	};
+	word(rank).store(1);
+	for (int peer = 0; peer < size; peer++)
+		while (word(peer).load() != 1)
+			usleep(1000);
 }
 
 // Results are not looked at: what peers wrote over is lost, and only the launcher's conduct is asked for here.
@@ -147,6 +165,8 @@ int main(int argc, char **argv)
 	if (!at.base || pgas_boot_init() != 0 || pgas_boot_barrier() != 0)
 		return 98;
 	const int rank = pgas_boot_rank(), size = pgas_boot_size();
+	if (end)
+		await_others(at, rank, size);
 	if (rank == static_cast<int>(seed % static_cast<unsigned>(size)) &&
 	    !attack(what, at, static_cast<uint32_t>(size), seed))
 		return 97;

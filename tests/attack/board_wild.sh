@@ -85,4 +85,45 @@ for agent in '' "$by_agent -H a:2"; do
 	check "... and that process lives"
 done
 unset BOARD_WILD_END
+
+# random bytes: WHAT SEED MAY-END-WELL ARGS...
+wild_job() {
+	_what=$1 _seed=$2 _harmless=$3
+	shift 3
+	job "$@" $wild "$_what" "$_seed"
+	if [ $rc -eq 0 ]; then
+		[ -n "$_harmless" ]
+	else # a line of oshrun's own: it did not crash, and nobody had to end it
+		[ $rc -lt 124 ] && grep -q '^oshrun: ' "$work/err" || grep -q '^oshrun: PE .* signal' "$work/err"
+	fi || {
+		fail "$_what, seed $_seed, $*: status $rc, $(head -c 300 "$work/err" | tail -n 1)"
+		return
+	}
+	intact && alive || fail "$_what, seed $_seed, $*: something else is gone"
+	jobs=$((jobs + 1))
+	[ $rc -eq 0 ] || ended=$((ended + 1))
+}
+jobs=0 ended=0 before=$failures
+for what in whole head slots keys cells byte; do
+	case $what in whole | head) harmless= ;; *) harmless=yes ;; esac
+	seed=0
+	while [ $seed -lt "$seeds" ]; do
+		wild_job $what $seed "$harmless" -n 3
+		[ -z "$pmix" ] || wild_job $what $seed "$harmless" --pmix -n 2
+		wild_job $what $seed "$harmless" $by_agent -H a:2,b:2
+		[ -z "$pmix" ] || wild_job $what $seed "$harmless" $by_agent --pmix -H a:1,b:1
+		seed=$((seed + 1))
+	done
+done
+[ $failures -eq "$before" ]
+check "$jobs jobs of PEs that write random bytes; $ended of them ended with a line that says why"
+job -n 2 $wild head 1
+grep -q '^oshrun: .*board of this job was overwritten' "$work/err"
+check "... and which says what happened: $(cat "$work/err")"
+clean "random bytes"
+for agent in '' "$by_agent -H a:1,b:1"; do
+	job $agent -n 2 $wild shrink
+	[ $rc -eq 0 ]
+	check "${agent:+agent, }the board cannot be made shorter (status $rc)"
+done
 finish
