@@ -16,7 +16,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <random>
 #include <string>
 #include <sys/mman.h>
@@ -68,19 +67,14 @@ void put_pid(const board &at, size_t end, uint32_t pid)
 	}
 }
 
-// The pipe is one of those that PEs inherit under high numbers.
-void say_hello(int rank, int pid)
+void say_hello(const board &at, int rank, int pid)
 {
 	pgas::boot::mail_record mail = {};
 	mail.kind = pgas::boot::kMailHello;
 	mail.rank = rank;
 	mail.status = pid;
-	for (int fd = 3; fd < 1024; fd++) {
-		struct stat info;
-		if (fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode) && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
-			[[maybe_unused]]
-			const ssize_t sent = write(fd, &mail, sizeof mail);
-	}
+	const int fd = reinterpret_cast<const board_header *>(at.base)->plan.mail_fd;
+	[[maybe_unused]] const ssize_t sent = write(fd, &mail, sizeof mail);
 }
 
 void scribble(const board &at, size_t from, size_t end, std::mt19937 &random)
@@ -102,7 +96,7 @@ bool attack(const std::string &what, const board &at, uint32_t size, unsigned se
 	else if (what.compare(0, 4, "pid=") == 0)
 		put_pid(at, keys, static_cast<uint32_t>(strtoul(what.c_str() + 4, nullptr, 10)));
 	else if (what.compare(0, 6, "hello=") == 0)
-		say_hello(pgas_boot_rank(), atoi(what.c_str() + 6));
+		say_hello(at, pgas_boot_rank(), atoi(what.c_str() + 6));
 	else if (what == "shrink")
 		return ftruncate(at.fd, 4096) != 0; // it must not work
 	else if (what == "whole")
