@@ -9,6 +9,7 @@
 #include <execinfo.h>
 #include <link.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -375,7 +376,8 @@ void on_fault(int sig, siginfo_t *info, void *where)
 	const auto at = reinterpret_cast<uintptr_t>(info->si_addr);
 	const auto &context = *static_cast<const ucontext_t *>(where);
 	fault f{nullptr, nullptr, -1, 0, sig == SIGBUS && info->si_code == BUS_ADRALN};
-	if (g.initialized) {
+	const bool sent = info->si_code <= 0; // by kill() and the like: there is no fault, and no address
+	if (g.initialized && !sent) {
 		touched_device(at);
 		f.routine = our_routine(program_counter(context));
 		find_given(info, context, f);
@@ -395,6 +397,9 @@ void on_fault(int sig, siginfo_t *info, void *where)
 	// back to what was there before: the faulting instruction runs again and ends the process (or finds the
 	// program's handler)
 	sigaction(sig, &old, nullptr);
+	// ... but one that was sent must come again, as it came
+	if (sent && syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), sig, info) != 0)
+		raise(sig);
 }
 
 void install(int sig, struct sigaction *old)
