@@ -15,7 +15,6 @@ namespace {
 
 constexpr double kJobLimit = 60;  // from our start to the job's text
 constexpr double kDrainLimit = 5; // for the last output, after the PEs have ended
-constexpr int kHighFd = 200;
 
 class agent : public branch_owner, public job_owner {
 public:
@@ -281,7 +280,7 @@ bool agent::pass_down(const frame &what)
 
 void agent::serve_pmix(unique_fd link)
 {
-	unique_fd also(fcntl(link.get(), F_DUPFD_CLOEXEC, kHighFd));
+	unique_fd also = dup_high(link.get());
 	if (also.get() < 0)
 		return;
 	server_.open(std::move(link), std::move(also));
@@ -391,16 +390,19 @@ bool agent::from_above(frame &what)
 void agent::open_uplink()
 {
 	signal(SIGPIPE, SIG_IGN);
-	unique_fd in(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, kHighFd)),
-		out(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, kHighFd));
-	const std::string hello = "\n" + hello_line();
-	ssize_t sent = write(STDOUT_FILENO, hello.data(), hello.size());
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (in.get() < 0 || out.get() < 0 || null < 0 || sent != static_cast<ssize_t>(hello.size()))
+	unique_fd in = dup_high(STDIN_FILENO), out = dup_high(STDOUT_FILENO),
+		  null(open("/dev/null", O_RDWR | O_CLOEXEC));
+	if (!in || !out || !null) {
+		say("cannot open the streams to the oshrun that started this one: %s (ulimit -n?)", strerror(errno));
 		_exit(kExitCannotStart);
-	dup2(null, STDIN_FILENO);
-	dup2(null, STDOUT_FILENO);
-	close(null);
+	}
+	const std::string hello = "\n" + hello_line();
+	if (write(STDOUT_FILENO, hello.data(), hello.size()) != static_cast<ssize_t>(hello.size())) {
+		say("cannot write to the oshrun that started this one: %s", strerror(errno));
+		_exit(kExitCannotStart);
+	}
+	dup2(null.get(), STDIN_FILENO);
+	dup2(null.get(), STDOUT_FILENO);
 	up_.open(std::move(in), std::move(out));
 }
 

@@ -156,7 +156,9 @@ bool job::start()
 				what.rank = rank;
 				what.program = &program;
 			}
-	if (!raise_file_limit(static_cast<int>(pes_.size()), file_limit) || !make_files(where_, files_))
+	// an agent has the streams to its parent and to the PMIx server, and three to each agent below it
+	const int others = owner_ ? 5 + 3 * static_cast<int>(owner_->helpers().size()) : 0;
+	if (!raise_file_limit(static_cast<int>(pes_.size()), others, file_limit) || !make_files(where_, files_))
 		return false;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	signals_ = signal_source();

@@ -54,7 +54,9 @@ uint64_t fresh_cookie(); // random
 placement on_this_machine(int count);
 
 bool make_files(const placement &where, job_files &files); // false after an error line
-bool raise_file_limit(int count, struct rlimit &before);   // false after an error line
+unique_fd dup_high(int fd);                                // under a number that scripts do not use, if there is one
+// For so many PEs and so many other files; false after an error line.
+bool raise_file_limit(int count, int others, struct rlimit &before);
 bool start_pe(const options &opts, const job_files &files, const strings &env, const cpu_set_t *cpus,
 	      const struct rlimit &file_limit, bool await_pmix, pe_output &out, pe_input &in, pe &what);
 

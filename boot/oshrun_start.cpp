@@ -24,6 +24,7 @@ namespace oshrun {
 namespace {
 
 constexpr int kHighFd = 200;
+constexpr rlim_t kOwnFiles = 20; // of oshrun itself, those that are open for a moment too; a few are spare
 
 int to_high(int fd)
 {
@@ -256,19 +257,27 @@ bool make_files(const placement &where, job_files &files)
 	return true;
 }
 
-// oshrun needs two descriptors per PE. The PEs get the limit back that we were started with.
-bool raise_file_limit(int count, struct rlimit &before)
+unique_fd dup_high(int fd)
+{
+	unique_fd high(fcntl(fd, F_DUPFD_CLOEXEC, kHighFd));
+	return high ? std::move(high) : unique_fd(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+}
+
+// oshrun needs two descriptors per PE, and one more for a PE below a wrapper, without which it goes on. Beyond that it
+// would like numbers that scripts do not use. The PEs get the limit back that we were started with.
+bool raise_file_limit(int count, int others, struct rlimit &before)
 {
 	getrlimit(RLIMIT_NOFILE, &before);
-	const rlim_t need = 2 * static_cast<rlim_t>(count) + kHighFd + 32;
-	if (before.rlim_cur == RLIM_INFINITY || before.rlim_cur >= need)
+	const rlim_t need = 2 * static_cast<rlim_t>(count) + static_cast<rlim_t>(others) + kOwnFiles;
+	const rlim_t wish = need + static_cast<rlim_t>(count) + kHighFd;
+	if (before.rlim_cur == RLIM_INFINITY || before.rlim_cur >= wish)
 		return true;
 	struct rlimit more = before;
-	more.rlim_cur = before.rlim_max == RLIM_INFINITY || need < before.rlim_max ? need : before.rlim_max;
+	more.rlim_cur = before.rlim_max == RLIM_INFINITY || wish < before.rlim_max ? wish : before.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &more);
-	if (more.rlim_cur >= 2 * static_cast<rlim_t>(count) + 32)
+	if (more.rlim_cur >= need)
 		return true;
-	say("%d PEs need %llu file descriptors, the limit is %llu (ulimit -Hn)", count,
+	say("%d PEs need %llu file descriptors, the limit is %llu: raise it (ulimit -Hn)", count,
 	    static_cast<unsigned long long>(need), static_cast<unsigned long long>(before.rlim_max));
 	return false;
 }
