@@ -11,11 +11,14 @@
 //   starting --hello line--> greeted --over--> over --end of stream--> closed
 //      |                        |
 //      +--- end of stream, wrong hello, kStartLimit ---+--- end of stream, silence, wrong frame ---> lost
+//                                                           over without a reason
 //
 // greeted: it has the job's text; ready comes when it and all below it could start, and PEs start when all are ready,
-// so a missing program costs no PE its start. over: we have closed our direction, and only then does the agent end: its
-// two streams may be one TCP connection (rsh, nc), and ending with something unread in that would take back what it
-// said last. lost: its command is killed, the job fails, and the line names it.
+// so a missing program costs no PE its start. over must have a reason (may_end): a PE ended there, something failed, or
+// we said that the job ends; an agent that just gives up would leave the others waiting for it. We have closed our
+// direction then, and only after that does the agent end: its two streams may be one TCP connection (rsh, nc), and
+// ending with something unread in that would take back what it said last. lost: its command is killed, the job fails,
+// and the line names it.
 //
 // The job, as the head sees it: starting --all ready--> running --all over--> ended; the first failure, signal or limit
 // makes it ending (end with a signal and a grace period, which the agents keep) and then killing. Agents report the
@@ -121,6 +124,7 @@ struct child {
 	std::string noise; // ... the last of it
 	double since = 0;  // when it started, was over, or its stream ended
 	bool ready = false, fenced = false, pmix_fenced = false;
+	bool may_end = false; // it told of a PE that ended or of a failure, or was told to end
 	size_t poll_err = SIZE_MAX;
 };
 

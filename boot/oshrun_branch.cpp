@@ -71,6 +71,12 @@ std::string no_agent(const std::string &noise, int status, const std::string &pa
 	return "no agent (" + how_it_ended(status) + ")" + quote;
 }
 
+// Frames of an agent after which it may be over.
+bool gives_reason(kind what)
+{
+	return what == kind::gone || what == kind::early || what == kind::fail;
+}
+
 [[noreturn]] void become_command(strings words, int in, int out, int err)
 {
 	setsid(); // a signal to the terminal's process group is for us, not for our agents
@@ -215,14 +221,18 @@ void branch::read_noise(child &which)
 void branch::take_frames(child &which)
 {
 	frame what;
-	while (which.now == child::state::greeted && which.link.next(what))
-		if (what.what == kind::over) {
+	while (which.now == child::state::greeted && which.link.next(what)) {
+		which.may_end |= gives_reason(what.what);
+		if (what.what == kind::over && !which.may_end)
+			return lose(which, "its agent ended before any PE of its host did");
+		else if (what.what == kind::over) {
 			which.now = child::state::over;
 			which.link.say_no_more(); // it waits for that
 			which.since = now_s();
 		} else if (what.what != kind::ping && !owner_.from_below(which, what))
 			return lose(which, "its agent sent frame " + std::to_string(static_cast<uint32_t>(what.what)) +
 						   ", which makes no sense");
+	}
 	while (which.now == child::state::over && which.link.next(what)) {} // to see the end
 	if (which.now == child::state::greeted && !which.link.broken().empty())
 		lose(which, "its agent sent " + which.link.broken());
@@ -316,8 +326,10 @@ void branch::reap()
 void branch::send_all(const frame &what, const child *but)
 {
 	for (child &which : children_)
-		if (&which != but && which.now == child::state::greeted)
+		if (&which != but && which.now == child::state::greeted) {
+			which.may_end |= what.what == kind::end || what.what == kind::early; // its own says so no more
 			which.link.send(what);
+		}
 }
 
 void branch::send_to(const frame &what)

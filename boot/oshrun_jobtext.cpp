@@ -33,7 +33,7 @@ bool unpack_flags(unpacker &from, job_text &job)
 		*flag = from.u32() != 0;
 	const uint32_t bind = from.u32(), pmix = from.u32(), map = from.u32(), tree = from.u32();
 	const uint32_t stdin_pe = from.u32(); // + 1
-	opts.stdin_pe = static_cast<int>(stdin_pe) - 1;
+	opts.stdin_pe = stdin_pe <= kMost ? static_cast<int>(stdin_pe) - 1 : -1;
 	opts.bind = static_cast<bind_to>(bind);
 	opts.pmix = static_cast<pmix_mode>(pmix);
 	opts.map = static_cast<map_by>(map);

@@ -30,6 +30,11 @@ junk) # says hello, and then what is no frame
 	head -c 4096 /dev/zero | tr '\0' 'j'
 	exec cat >/dev/null
 	;;
+quitter) # says hello, and then that it is over
+	echo "oshrun-agent $PROTOCOL $VERSION $(uname -m)"
+	printf '\022\0\0\0\377\377\377\377\0\0\0\0\0\0\0\0\n'
+	exec cat >/dev/null
+	;;
 chatty) printf 'Welcome to %s\nhow are' "$host" ;;                   # a login shell that talks
 elsewhere) rmdir "$PWD" && cd / ;; # what is here is not there
 slow) # notes who ends first: what the agent hears, or the agent

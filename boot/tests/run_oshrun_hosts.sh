@@ -237,6 +237,7 @@ refused older 'oshrun there is version 0\.0\.1 .*, this one is .*'
 refused other 'it is a machine of kind z80, this one is .*; the hosts of a job must be of one kind'
 refused babble 'something there that is not oshrun talks .*'
 refused junk 'its agent sent a frame of .*'
+refused quitter 'its agent ended before any PE of its host did'
 refused broken 'no agent \(exit status 3\): Segmentation fault \(not really\)'
 hosts --tree 1 -H a,b,unknown true
 [ $rc -eq 1 ] && said 'host unknown: unknown host: .*'
