@@ -9,12 +9,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <unordered_set>
 
 namespace oshrun {
 namespace {
 
 constexpr int kSlotsMax = 1 << 20;
 constexpr size_t kHostsMax = 1 << 20;
+constexpr int kBracketsMax = 16; // of one item of a Slurm list; each multiplies the names
 
 // A name becomes an argument of the agent command: it must not look like an option of it.
 bool good_name(const std::string &name)
@@ -39,18 +41,16 @@ bool parse_slots(const std::string &text, int &slots)
 }
 
 // slots 0: one more mention of a host whose number nobody gave
-std::string add_host(const std::string &name, int slots, std::vector<host> &hosts)
+std::string add_host(const std::string &name, int slots, host_set &hosts)
 {
 	if (!good_name(name))
 		return "\"" + name + "\" is not the name of a host";
-	for (host &one : hosts)
-		if (one.name == name) {
-			one.slots = std::min(std::max(one.slots, 1) + std::max(slots, 1), kSlotsMax);
-			return {};
-		}
-	if (hosts.size() >= kHostsMax)
+	if (host *one = hosts.find(name))
+		one->slots = std::min(std::max(one->slots, 1) + std::max(slots, 1), kSlotsMax);
+	else if (hosts.list.size() >= kHostsMax)
 		return "too many hosts";
-	hosts.push_back({name, slots, false});
+	else
+		hosts.add(name, slots);
 	return {};
 }
 
@@ -96,7 +96,19 @@ std::string trim(const std::string &text)
 
 } // namespace
 
-std::string add_host_list(const std::string &text, std::vector<host> &hosts)
+host *host_set::find(const std::string &name)
+{
+	const auto found = at_.find(name);
+	return found == at_.end() ? nullptr : &list[found->second];
+}
+
+host &host_set::add(const std::string &name, int slots)
+{
+	at_.emplace(name, list.size());
+	return list.emplace_back(host{name, slots, false});
+}
+
+std::string add_host_list(const std::string &text, host_set &hosts)
 {
 	for (const std::string &part : split_at(text, ',')) {
 		std::string one = trim(part), name;
@@ -112,7 +124,7 @@ std::string add_host_list(const std::string &text, std::vector<host> &hosts)
 	return {};
 }
 
-std::string add_host_line(const std::string &text, std::vector<host> &hosts)
+std::string add_host_line(const std::string &text, host_set &hosts)
 {
 	std::string line = text.substr(0, text.find('#'));
 	std::replace(line.begin(), line.end(), '\t', ' ');
@@ -159,8 +171,8 @@ bool add_range(const std::string &before, const std::string &range, const std::s
 	return true;
 }
 
-// One item of a list, with any number of brackets.
-bool expand(const std::string &text, strings &names)
+// One item of a list, with several brackets. times: how many names those before this one have made of it.
+bool expand(const std::string &text, size_t times, strings &names)
 {
 	const size_t open = text.find('[');
 	if (open == std::string::npos) {
@@ -174,25 +186,44 @@ bool expand(const std::string &text, strings &names)
 	for (const std::string &range : split_at(text.substr(open + 1, close - open - 1), ','))
 		if (!add_range(text.substr(0, open), range, text.substr(close + 1), some))
 			return false;
+	if (some.size() * times > kHostsMax)
+		return false;
 	for (const std::string &one : some)
-		if (!expand(one, names))
+		if (!expand(one, some.size() * times, names))
 			return false;
 	return true;
 }
 
-// Commas inside brackets do not end an item.
-bool expand_list(const std::string &text, strings &names)
+// A text of the user's may be of any length: a line has room for the beginning.
+std::string quote(const std::string &text)
+{
+	constexpr size_t most = 200;
+	return "\"" + text.substr(0, most) + (text.size() > most ? "...\"" : "\"");
+}
+
+std::string expand_item(const std::string &text, strings &names)
+{
+	if (std::count(text.begin(), text.end(), '[') > kBracketsMax)
+		return quote(text) + " has more than " + std::to_string(kBracketsMax) + " brackets";
+	return !text.empty() && expand(text, 1, names) ? "" : quote(text) + " is not understood";
+}
+
+// Commas inside brackets do not end an item. Returns what is wrong, or nothing.
+std::string expand_list(const std::string &text, strings &names)
 {
 	size_t from = 0;
 	int depth = 0;
-	for (size_t at = 0; at <= text.size(); at++)
+	for (size_t at = 0; at <= text.size(); at++) {
 		if (at == text.size() || (text[at] == ',' && depth == 0)) {
-			if (at == from || !expand(text.substr(from, at - from), names))
-				return false;
+			if (std::string wrong = expand_item(text.substr(from, at - from), names); !wrong.empty())
+				return wrong;
 			from = at + 1;
 		} else
 			depth += text[at] == '[' ? 1 : text[at] == ']' ? -1 : 0;
-	return depth == 0;
+		if (depth < 0 || depth > 1)
+			return quote(text) + ": brackets in brackets, or one that is not open";
+	}
+	return depth == 0 ? "" : quote(text) + " is not understood";
 }
 
 // "2(x3),1": 2 2 2 1
@@ -215,14 +246,14 @@ bool expand_counts(const std::string &text, std::vector<int> &counts)
 
 } // namespace
 
-std::string add_slurm_hosts(const std::string &list, const std::string &slots, std::vector<host> &hosts)
+std::string add_slurm_hosts(const std::string &list, const std::string &slots, host_set &hosts)
 {
 	strings names;
 	std::vector<int> counts;
-	if (!expand_list(list, names))
-		return "\"" + list + "\" is not understood";
+	if (std::string wrong = expand_list(list, names); !wrong.empty())
+		return wrong;
 	if (!slots.empty() && (!expand_counts(slots, counts) || counts.size() != names.size()))
-		return "\"" + slots + "\" is not understood for " + std::to_string(names.size()) + " hosts";
+		return quote(slots) + " is not understood for " + std::to_string(names.size()) + " hosts";
 	for (size_t i = 0; i < names.size(); i++) {
 		std::string wrong = add_host(names[i], counts.empty() ? 1 : counts[i], hosts);
 		if (!wrong.empty())
@@ -251,7 +282,7 @@ bool is_this_machine(const std::string &name)
 
 namespace {
 
-bool read_host_file(const std::string &path, std::vector<host> &hosts)
+bool read_host_file(const std::string &path, host_set &hosts)
 {
 	FILE *file = fopen(path.c_str(), "re");
 	if (!file) {
@@ -283,7 +314,7 @@ const char *variable(const char *name)
 }
 
 // Hosts of the allocation that we run in. Tasks of srun are many: each of them is its own user's business.
-bool find_allocation(std::vector<host> &hosts)
+bool find_allocation(host_set &hosts)
 {
 	const char *tasks = variable("SLURM_STEP_NUM_TASKS");
 	const char *list = variable("SLURM_JOB_NODELIST");
@@ -308,14 +339,15 @@ const char *usual_agent(const std::vector<host> &hosts)
 {
 	const char *list = variable("SLURM_JOB_NODELIST");
 	strings names;
-	const bool inside = list && expand_list(list, names) &&
-			    std::all_of(hosts.begin(), hosts.end(), [&](const host &one) {
-				    return one.here || std::find(names.begin(), names.end(), one.name) != names.end();
+	const bool known = list && expand_list(list, names).empty();
+	const std::unordered_set<std::string> allocated(names.begin(), names.end());
+	const bool inside = known && std::all_of(hosts.begin(), hosts.end(), [&](const host &one) {
+				    return one.here || allocated.count(one.name) > 0;
 			    });
 	return inside ? "srun -Q -w %h -N1 -n1 --overlap --cpu-bind=none --mpi=none" : "ssh -x -o BatchMode=yes";
 }
 
-bool read_lists(const options &opts, std::vector<host> &hosts)
+bool read_lists(const options &opts, host_set &hosts)
 {
 	for (const std::string &list : opts.host_lists)
 		if (std::string wrong = add_host_list(list, hosts); !wrong.empty()) {
@@ -325,9 +357,9 @@ bool read_lists(const options &opts, std::vector<host> &hosts)
 	for (const std::string &file : opts.host_files)
 		if (!read_host_file(file, hosts))
 			return false;
-	if (hosts.empty())
+	if (hosts.list.empty())
 		say("hostfile %s: no host in it", opts.host_files.back().c_str());
-	return !hosts.empty();
+	return !hosts.list.empty();
 }
 
 bool only_this_machine(const std::vector<host> &hosts)
@@ -341,13 +373,16 @@ void settle_names(std::vector<host> &hosts)
 	char own[256] = "localhost";
 	gethostname(own, sizeof own - 1);
 	std::vector<host> settled;
+	size_t ours = SIZE_MAX; // in settled
 	for (host &one : hosts) {
 		const bool here = is_this_machine(one.name);
-		auto twin = std::find_if(settled.begin(), settled.end(), [](const host &h) { return h.here; });
-		if (here && twin != settled.end())
-			twin->slots += one.slots;
-		else
-			settled.push_back({here ? std::string(own) : one.name, one.slots, here});
+		if (here && ours != SIZE_MAX) {
+			settled[ours].slots += one.slots;
+			continue;
+		}
+		if (here)
+			ours = settled.size();
+		settled.push_back({here ? std::string(own) : one.name, one.slots, here});
 	}
 	hosts = std::move(settled);
 }
@@ -377,13 +412,14 @@ bool settle_slots(options &opts, std::vector<host> &hosts)
 // Hosts as --rankfile has them.
 static int find_ranks(options &opts)
 {
-	std::vector<host> hosts;
+	host_set found;
+	std::vector<host> &hosts = found.list;
 	strings names;
 	if (!opts.host_lists.empty() || !opts.host_files.empty() || opts.ppn > 0) {
 		say("--rankfile says where PEs go; -H, --hostfile and --ppn cannot");
 		return kExitUsage;
 	}
-	if (!read_rankfile(opts, hosts, names))
+	if (!read_rankfile(opts, found, names))
 		return kExitUsage;
 	const int count = static_cast<int>(names.size());
 	if (opts.count > 0 && opts.count != count) {
@@ -393,12 +429,14 @@ static int find_ranks(options &opts)
 	settle_names(hosts);
 	if (opts.count == 0)
 		opts.apps[0].count = opts.count = count;
-	for (const std::string &name : names) {
-		const bool here = is_this_machine(name);
-		const auto at = std::find_if(hosts.begin(), hosts.end(),
-					     [&](const host &h) { return here ? h.here : h.name == name; });
-		opts.rank_hosts.push_back(static_cast<uint32_t>(at - hosts.begin()));
+	std::unordered_map<std::string, uint32_t> number;
+	uint32_t ours = 0;
+	for (uint32_t i = 0; i < hosts.size(); i++) {
+		number[hosts[i].name] = i;
+		ours = hosts[i].here ? i : ours;
 	}
+	for (const std::string &name : names)
+		opts.rank_hosts.push_back(is_this_machine(name) ? ours : number[name]);
 	if (!only_this_machine(hosts))
 		opts.hosts = std::move(hosts);
 	if (opts.launch_agent.empty())
@@ -408,11 +446,12 @@ static int find_ranks(options &opts)
 
 int find_hosts(options &opts)
 {
-	std::vector<host> hosts;
+	host_set found;
+	std::vector<host> &hosts = found.list; // names change from settle_names() on
 	const bool asked = !opts.host_lists.empty() || !opts.host_files.empty();
 	if (!opts.rankfile.empty())
 		return find_ranks(opts);
-	if (!(asked ? read_lists(opts, hosts) : find_allocation(hosts)))
+	if (!(asked ? read_lists(opts, found) : find_allocation(found)))
 		return kExitUsage;
 	const bool alone = only_this_machine(hosts);
 	if (alone && !asked && opts.ppn == 0) {

@@ -4,17 +4,30 @@
 
 #include "oshrun.hpp"
 
+#include <unordered_map>
+
 namespace oshrun {
+
+// Hosts in the order of their first mention.
+class host_set {
+public:
+	std::vector<host> list;
+	host *find(const std::string &name);
+	host &add(const std::string &name, int slots); // one that is not there
+
+private:
+	std::unordered_map<std::string, size_t> at_; // in list
+};
 
 // Each adds to `hosts` and returns nothing, or what is wrong with the text. A host that is there already gets the new
 // slots on top.
-std::string add_host_list(const std::string &text, std::vector<host> &hosts); // "a,b:2"
-std::string add_host_line(const std::string &text, std::vector<host> &hosts); // "b slots=2 # two"
+std::string add_host_list(const std::string &text, host_set &hosts); // "a,b:2"
+std::string add_host_line(const std::string &text, host_set &hosts); // "b slots=2 # two"
 // Slurm's "n[01-03,7],login" with "2(x3),1,1" slots; an empty text: one each.
-std::string add_slurm_hosts(const std::string &names, const std::string &slots, std::vector<host> &hosts);
+std::string add_slurm_hosts(const std::string &names, const std::string &slots, host_set &hosts);
 
 // oshrun_rankfile.cpp: hosts, and the name of the host of each rank; fills opts.rank_cpus. False after an error line.
-bool read_rankfile(options &opts, std::vector<host> &hosts, strings &names);
+bool read_rankfile(options &opts, host_set &hosts, strings &names);
 bool parse_cpus(const std::string &text, cpu_set_t &set);
 
 bool is_this_machine(const std::string &name);

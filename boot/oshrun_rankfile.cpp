@@ -84,7 +84,7 @@ bool parse_cpus(const std::string &text, cpu_set_t &set)
 	return CPU_COUNT(&set) > 0;
 }
 
-bool read_rankfile(options &opts, std::vector<host> &hosts, strings &names)
+bool read_rankfile(options &opts, host_set &hosts, strings &names)
 {
 	FILE *file = fopen(opts.rankfile.c_str(), "re");
 	if (!file) {
@@ -113,11 +113,8 @@ bool read_rankfile(options &opts, std::vector<host> &hosts, strings &names)
 		good = false;
 	}
 	for (size_t rank = 0; good && rank < names.size(); rank++) {
-		auto at =
-			std::find_if(hosts.begin(), hosts.end(), [&](const host &h) { return h.name == names[rank]; });
-		if (at == hosts.end())
-			at = hosts.insert(at, {names[rank], 0, false});
-		at->slots++;
+		host *at = hosts.find(names[rank]);
+		(at ? *at : hosts.add(names[rank], 0)).slots++;
 	}
 	return good;
 }

@@ -25,25 +25,25 @@ using namespace oshrun;
 namespace {
 
 // "a:2 b:0", or "? and why"
-std::string show(const std::string &wrong, const std::vector<host> &hosts)
+std::string show(const std::string &wrong, const host_set &hosts)
 {
 	if (!wrong.empty())
 		return "? " + wrong;
 	std::string text;
-	for (const host &one : hosts)
+	for (const host &one : hosts.list)
 		text += (text.empty() ? "" : " ") + one.name + ":" + std::to_string(one.slots);
 	return text;
 }
 
 std::string listed(const char *text)
 {
-	std::vector<host> hosts;
+	host_set hosts;
 	return show(add_host_list(text, hosts), hosts);
 }
 
 std::string lined(std::initializer_list<const char *> lines)
 {
-	std::vector<host> hosts;
+	host_set hosts;
 	std::string wrong;
 	for (const char *line : lines)
 		if (wrong.empty())
@@ -53,7 +53,7 @@ std::string lined(std::initializer_list<const char *> lines)
 
 std::string slurm(const char *names, const char *slots)
 {
-	std::vector<host> hosts;
+	host_set hosts;
 	return show(add_slurm_hosts(names, slots, hosts), hosts);
 }
 
@@ -75,6 +75,41 @@ void test_lines(void **)
 			    "a:3");
 	for (const char *wrong : {"a b", "a slots", "a slots=", "a slots=0", "a cores=2", "a,b", "-a"})
 		assert_true(lined({wrong})[0] == '?');
+}
+
+std::string repeated(const char *text, int times)
+{
+	std::string all;
+	for (int i = 0; i < times; i++)
+		all += text;
+	return all;
+}
+
+// Texts that would take too long, or too much of the stack.
+void test_slurm_bounds(void **)
+{
+	assert_string_equal(slurm(("n" + repeated("[1]", 16)).c_str(), "").c_str(),
+			    ("n" + repeated("1", 16) + ":1").c_str());
+	assert_non_null(strstr(slurm(("n" + repeated("[1]", 17)).c_str(), "").c_str(), "more than 16 brackets"));
+	assert_non_null(strstr(slurm(("n" + repeated("[1]", 40000)).c_str(), "").c_str(), "more than 16 brackets"));
+	assert_true(slurm("n[1-100000][1-100000]", "")[0] == '?');
+	assert_true(slurm(repeated("[1-1000000]", 16).c_str(), "")[0] == '?');
+	assert_non_null(strstr(slurm("n[[1]]", "").c_str(), "brackets in brackets"));
+	assert_non_null(strstr(slurm(repeated("[", 100000).c_str(), "").c_str(), "brackets"));
+	assert_true(slurm(repeated("[1]", 40000).c_str(), "").size() < 400); // a line for the user
+}
+
+// A list of a large machine. Looking at all names for each of them takes minutes.
+void test_many_hosts(void **)
+{
+	constexpr int count = 100000;
+	host_set hosts;
+	const double begin = now_s();
+	for (int i = 0; i < 2 * count; i++)
+		assert_string_equal(add_host_line("host" + std::to_string(i % count) + " slots=2", hosts).c_str(), "");
+	assert_int_equal(hosts.list.size(), count);
+	assert_int_equal(hosts.list[count - 1].slots, 4);
+	assert_true(now_s() - begin < 20);
 }
 
 void test_slurm(void **)
@@ -452,6 +487,8 @@ int main()
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_slurm),
+		cmocka_unit_test(test_slurm_bounds),
+		cmocka_unit_test(test_many_hosts),
 		cmocka_unit_test(test_placement),
 		cmocka_unit_test(test_tree),
 		cmocka_unit_test(test_frames_in_pieces),
