@@ -114,6 +114,8 @@ static void parameters(int rank, void *arg)
 		CHECK(known); /* a new one wants a test */
 		if (strcmp(p[k].name, "FI_PGAS_EAGER_COUNT") == 0)
 			CHECK(p[k].value && strcmp(p[k].value, "7") == 0); /* what the environment says is shown */
+		if (strcmp(p[k].name, "FI_PGAS_PEER_TIMEOUT") == 0)
+			CHECK(strstr(p[k].help_string, "(default 30)")); /* TCP's repetitions need that long */
 	}
 	CHECK_EQ(ours, ARRAY_SIZE(all));
 	fi_freeparams(p);
