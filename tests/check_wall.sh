@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The wall in prov/pgas/src: files outside the folders of wires (shm/, loop/) name nothing that only a wire may know,
-# and include nothing of it; wires do not include each other. With --self-test the check itself is tried on bad lines.
+# and include nothing of it; wires do not include each other; a peer is handed to its own wire only, by peer::wire, and
+# never to the one that happens to be at hand. With --self-test the check itself is tried on bad lines.
 set -u
 src=${srcdir:-$(dirname "$0")/..}/prov/pgas/src
 
@@ -12,11 +13,16 @@ words='slot|segment|door|attach|futex|process_vm|getpid|(^|[^a-z_])pids?([^a-z_]
 # a line of the log says which process it is of.
 not_this='pgas_params\.def|m->eager_|pgas_log\.cpp:.*getpid\(\)'
 
+# Calls of wire_ops that take a peer.
+of_peers='connect|disconnect|departed|silent|bury|reason|put|add|ask|rma|rma_direct|amo|send|send_pieces|pull|discard'
+of_peers="$of_peers|pull_over|claim|publish|abandon|control_room|in_order|window"
+
 # Prints the offences in the files given, with their numbers.
 offences()
 {
 	grep -niE "$words" "$@" /dev/null | grep -vE "$not_this"
 	grep -nE '#include "(\.\./)*(shm|loop)' "$@" /dev/null
+	grep -nE "ops->($of_peers)\(" "$@" /dev/null
 	return 0
 }
 
@@ -25,14 +31,16 @@ if [ "${1:-}" = --self-test ]; then
 	trap 'rm -rf "$dir"' EXIT
 	fails=0
 	for line in 'pgas_slot *s;' 'segment seg;' 'pgas_door_ring(d);' 'uint32_t attach;' 'pid_of(x); // pid' \
-		'#include "shm/shm.hpp"' '#include "loop/loop.hpp"' 'a = getpid();'; do
+		'#include "shm/shm.hpp"' '#include "loop/loop.hpp"' 'a = getpid();' \
+		'on.ops->silent(on, *o->to)' 'u.on->ops->discard(*from, bytes)'; do
 		printf '%s\n' "$line" > "$dir/bad.cpp"
 		if [ -z "$(offences "$dir/bad.cpp")" ]; then
 			echo "not found: $line"
 			fails=$((fails + 1))
 		fi
 	done
-	for line in 'rapid rate' 'wire_ep *on;' '#include "pgas_wire.hpp"'; do
+	for line in 'rapid rate' 'wire_ep *on;' '#include "pgas_wire.hpp"' \
+		'p.wire->silent(*p.on, p)' 'on.ops->sender(on, src, &name)'; do
 		printf '%s\n' "$line" > "$dir/good.cpp"
 		if [ -n "$(offences "$dir/good.cpp")" ]; then
 			echo "found wrongly: $line"

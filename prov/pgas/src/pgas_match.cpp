@@ -141,7 +141,7 @@ void deliver_long(rx_entry *rx, completion &c, wire_ep &on, uint32_t src, const 
 	if ((waited && sender_replaced(*waited)) || peer_of_sender(on, src, &from) != 0) {
 		c.err = FI_ECONNRESET;
 		c.len = 0;
-	} else if (on.ops->pull(on, *from, rx, bytes, c) == kKept) {
+	} else if (peer_pull(*from, rx, bytes, c) == kKept) {
 		return;
 	}
 	rx_finish(on.ep, rx, c);
@@ -162,7 +162,7 @@ void discard(unexpected &u)
 {
 	peer *from;
 	if (u.is_long && !sender_replaced(u) && peer_of_sender(*u.on, u.src, &from) == 0)
-		u.on->ops->discard(*from, u.bytes.data());
+		peer_discard(*from, u.bytes.data());
 }
 
 ssize_t peek(ep_core *ep, rx_queue &q, const rx_entry &want, bool tagged)

@@ -113,6 +113,11 @@ void op_complete(ep_core *ep, op &o)
 op *op_keep(wire_ep &on, op &&o, peer *to)
 {
 	ep_core *ep = on.ep;
+	if (PGAS_UNLIKELY(to->on != &on)) {
+		PGAS_WARN(FI_LOG_EP_DATA, "operation to %s refused: wire \"%s\" does not lead there\n", to->name.text,
+			  on.ops->name);
+		return nullptr;
+	}
 	auto kept = std::make_unique<op>(std::move(o));
 	op *p = kept.get();
 	p->id = ep->next_op++;

@@ -134,8 +134,9 @@ bool op_wants_entry(const ep_core *ep, const op &o);
 size_t op_remote_at(const op &o, uint64_t at, uint64_t *addr, uint64_t *key);
 // Counters and completion entry (or error entry) of an operation that is over; o.status decides.
 void op_complete(ep_core *ep, op &o);
-// For wires: keeps an operation, takes one back that could not be sent after all, ends one that was kept.
-op *op_keep(wire_ep &on, op &&o, peer *to);
+// For wires: keeps an operation, takes one back that could not be sent after all, ends one that was kept. op_keep
+// returns null when `to` is not a peer of this wire, whose calls would take it for one of theirs: the operation fails.
+[[nodiscard]] op *op_keep(wire_ep &on, op &&o, peer *to);
 void op_take_back(wire_ep &on, op *kept, op &out);
 void op_finish(wire_ep &on, op &o);
 void op_fail_peer(peer *p, int status); // ends everything that waits for it

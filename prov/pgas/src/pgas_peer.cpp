@@ -5,7 +5,17 @@
 #include "pgas_peer.hpp"
 #include "pgas_ep.hpp"
 
+#include <cstdlib>
+
 namespace pgas {
+
+void peer_of_another_wire(const peer &p, const wire_ops &wire)
+{
+	PGAS_WARN(FI_LOG_EP_DATA, "wire \"%s\" was given %s, a peer of wire \"%s\": this is a defect of the provider\n",
+		  wire.name, p.name.text, p.wire ? p.wire->name : "none");
+	abort();
+}
+
 namespace {
 
 constexpr uint64_t kRetryNs = 50'000'000; // a peer that was not there yet is looked for again after this
@@ -31,7 +41,7 @@ int peer_connect(peer *p)
 			return err;
 	std::string_view part;
 	int cost = 0;
-	wire_ep *on = wire_to(*p->ep, a.parts, part, &cost);
+	wire_ep *on = wire_to(*p->ep, a.parts, part, &cost, p->only);
 	if (p->on != on)
 		drop_line(p); // another wire was on the way to it
 	p->on = on;
@@ -42,6 +52,7 @@ int peer_connect(peer *p)
 		return -FI_EHOSTUNREACH;
 	}
 	p->wire = on->ops;
+	p->part = part;
 	p->real_name = address_format(a); // a wire may want to know
 	if (const int err = p->wire->connect(*on, *p, part)) {
 		if (err != -FI_EAGAIN)
@@ -190,13 +201,20 @@ bool in_use(const wire_ep &on, const peer *p)
 	return false;
 }
 
+// It has an address by now, and that leads over this wire or was not used yet.
+bool addressed(wire_ep &on, uint32_t src)
+{
+	const fi_addr_t addr = sender_address(on, src);
+	const peer *p = peer_known(on.ep, addr);
+	return addr != FI_ADDR_NOTAVAIL && (!p || p->on == &on);
+}
+
 // The dead, those who closed their endpoint, and those whose address was inserted meanwhile.
 void strangers_release(wire_ep &on)
 {
 	for (auto it = on.strangers.begin(); it != on.strangers.end();) {
 		peer *p = it->second.get();
-		const bool over = p->dead() || p->wire->departed(*p) ||
-				  sender_address(on, it->first) != FI_ADDR_NOTAVAIL;
+		const bool over = p->dead() || peer_departed(*p) || addressed(on, it->first);
 		if (p->dead() || (over && !in_use(on, p)))
 			it = stranger_end(on, it, -FI_ECONNRESET);
 		else
@@ -250,17 +268,9 @@ void peer_forget(ep_core *ep, fi_addr_t addr)
 	ep->peers[addr].reset();
 }
 
-int peer_of_sender(wire_ep &on, uint32_t src, peer **out)
+// Whoever has no address, or one that leads over another wire.
+static int stranger_of_sender(wire_ep &on, uint32_t src, peer **out)
 {
-	ep_core *ep = on.ep;
-	const fi_addr_t addr = sender_address(on, src);
-	if (addr != FI_ADDR_NOTAVAIL) {
-		const int err = peer_get(ep, addr, out);
-		if (err != -FI_EAGAIN)
-			return err;
-		*out = ep->peers[addr].get();
-		return 0;
-	}
 	ep_name name; // a copy: the sender may change what it says
 	on.ops->sender(on, src, &name);
 	const auto known = on.strangers.find(src);
@@ -273,8 +283,9 @@ int peer_of_sender(wire_ep &on, uint32_t src, peer **out)
 	if (on.strangers.size() >= on.strangers_sweep)
 		strangers_release(on);
 	auto fresh = std::make_unique<peer>();
-	fresh->ep = ep;
+	fresh->ep = on.ep;
 	fresh->name = name;
+	fresh->only = &on;
 	const int err = peer_connect(fresh.get());
 	if (err && err != -FI_EAGAIN)
 		return err;
@@ -282,6 +293,19 @@ int peer_of_sender(wire_ep &on, uint32_t src, peer **out)
 		fresh->state = peer_state::connecting;
 	*out = (on.strangers[src] = std::move(fresh)).get();
 	return (*out)->dead() ? -FI_ECONNRESET : 0;
+}
+
+int peer_of_sender(wire_ep &on, uint32_t src, peer **out)
+{
+	const fi_addr_t addr = sender_address(on, src);
+	if (addr == FI_ADDR_NOTAVAIL)
+		return stranger_of_sender(on, src, out);
+	const int err = peer_get(on.ep, addr, out);
+	peer *p = peer_known(on.ep, addr);
+	if (!p || p->on != &on)
+		return stranger_of_sender(on, src, out);
+	*out = p;
+	return err == -FI_EAGAIN ? 0 : err;
 }
 
 } // namespace pgas

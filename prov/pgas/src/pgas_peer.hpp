@@ -19,8 +19,11 @@ struct peer {
 	word_run run; // first: a far put needs nothing else of a peer
 	ep_core *ep = nullptr;
 	fi_addr_t rank = FI_ADDR_NOTAVAIL; // NOTAVAIL: a sender that is not in our address vector
+	// The wire it is reached by, which is handed this peer and no other wire is: the calls below see to that.
 	const wire_ops *wire = nullptr;
 	wire_ep *on = nullptr;
+	wire_ep *only = nullptr;   // of a stranger: it came by this wire and is answered by no other
+	std::string part;          // of its address: what `wire` connects to
 	wire_peer *line = nullptr; // what the wire keeps
 	const std::atomic<bool> *dead_flag = &g_nobody_dead;
 	peer_state state = peer_state::fresh;
@@ -47,6 +50,33 @@ inline peer *peer_connected(const ep_core *ep, fi_addr_t addr)
 	peer *p = peer_known(ep, addr);
 	return p && p->state == peer_state::connected && !p->dead() ? p : nullptr;
 }
+// What a wire keeps for a peer, in that wire's own type. Given a peer of another wire, the process ends here, before it
+// reads the wrong memory.
+[[noreturn]] PGAS_COLD void peer_of_another_wire(const peer &p, const wire_ops &wire);
+template <class Line>
+Line &peer_line(const peer &p, const wire_ops &wire)
+{
+	if (PGAS_UNLIKELY(p.wire != &wire))
+		peer_of_another_wire(p, wire);
+	return *static_cast<Line *>(p.line);
+}
+// Its wire's word on it; see wire_ops.
+inline bool peer_departed(const peer &p)
+{
+	return p.line && p.wire->departed(p);
+}
+inline bool peer_silent(const peer &p)
+{
+	return p.wire->silent(*p.on, p);
+}
+inline int peer_pull(peer &from, rx_entry *rx, const char *bytes, completion &c)
+{
+	return from.wire->pull(*from.on, from, rx, bytes, c);
+}
+inline void peer_discard(peer &from, const char *bytes)
+{
+	from.wire->discard(from, bytes);
+}
 // What is submitted next runs at the peer behind everything before it.
 inline bool peer_in_order(const peer &p)
 {
@@ -63,7 +93,8 @@ void peers_release(ep_core *ep);
 void peer_forget(ep_core *ep, fi_addr_t addr);
 // Sends a control message; -FI_EAGAIN also while the connection is under way.
 int peer_control(peer &p, const control &m);
-// The peer behind source `src` of a wire; the connection to it may still be under way.
+// The peer behind source `src` of a wire, as that wire reaches it: an answer goes back the way the question came, even
+// where the peer's address leads over another wire. The connection to it may still be under way.
 int peer_of_sender(wire_ep &on, uint32_t src, peer **out);
 fi_addr_t sender_address(wire_ep &on, uint32_t src);
 fi_addr_t name_address(const ep_core *ep, const ep_name &name); // NOTAVAIL: it is not in the vector

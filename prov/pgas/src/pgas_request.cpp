@@ -173,13 +173,15 @@ int request_submit(wire_ep &on, peer &p, op &&o)
 	if (on.pending.size() >= kKeptMost)
 		return -FI_EAGAIN;
 	op *kept = op_keep(on, std::move(o), &p);
+	if (!kept)
+		return -FI_EIO;
 	kept->unsent = true;
 	if (p.unsent++ == 0)
 		push(on, *kept);
 	return kKept;
 }
 
-int request_pull(wire_ep &on, peer &from, rx_entry *rx, uint64_t sender_op, const completion &c)
+int request_pull(wire_ep &on, peer &from, rx_entry *rx, uint64_t sender_op, completion &c)
 {
 	op o;
 	o.kind = op_kind::pull;
@@ -188,6 +190,11 @@ int request_pull(wire_ep &on, peer &from, rx_entry *rx, uint64_t sender_op, cons
 	o.rx_result = c;
 	o.peer_op = sender_op;
 	op *kept = op_keep(on, std::move(o), &from);
+	if (!kept) {
+		c.err = FI_EIO;
+		c.len = 0;
+		return kDone;
+	}
 	push(on, *kept);
 	if (kept->status)
 		op_finish(on, *kept);
@@ -284,7 +291,7 @@ const op *pulled(const wire_ep &on, const peer *from, const request_head &h, siz
 	if (it == on.pending.end())
 		return nullptr;
 	const op &o = *it->second;
-	const bool its = o.kind == op_kind::send && o.to->real_name == from->real_name;
+	const bool its = o.kind == op_kind::send && o.to->on == from->on && o.to->part == from->part;
 	return its && h.off <= o.len && h.len <= o.len - h.off && h.len <= room ? &o : nullptr;
 }
 
@@ -456,7 +463,7 @@ bool request_push_all(wire_ep &on)
 		return std::find(list.begin(), list.end(), p) != list.end();
 	};
 	for (auto &[id, o] : on.pending) {
-		if (on.ops->silent(on, *o->to)) {
+		if (peer_silent(*o->to)) {
 			o->status = -FI_ECONNRESET;
 			over.push_back(o.get());
 			continue;

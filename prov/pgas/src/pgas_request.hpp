@@ -7,10 +7,10 @@
 
 namespace pgas {
 
-// Keeps an operation and asks the target to run it: kKept.
+// Keeps an operation and asks the target to run it: kKept, or -FI_E*.
 int request_submit(wire_ep &on, peer &p, op &&o);
 // Keeps a receive whose bytes the sender shall send in answer to requests; sender_op is its operation.
-int request_pull(wire_ep &on, peer &from, rx_entry *rx, uint64_t sender_op, const completion &c);
+int request_pull(wire_ep &on, peer &from, rx_entry *rx, uint64_t sender_op, completion &c);
 // The same, and its end without a receive, for wires whose long messages announce no more than sender_op.
 int request_pull_announced(wire_ep &on, peer &from, rx_entry *rx, const char *bytes, completion &c);
 void request_discard_announced(peer &from, const char *bytes);

@@ -30,14 +30,14 @@ const wire_ops *wire_of_part(std::string_view part, std::string_view &rest)
 	return nullptr;
 }
 
-wire_ep *wire_to(const ep_core &ep, std::string_view parts, std::string_view &part, int *cost)
+wire_ep *wire_to(const ep_core &ep, std::string_view parts, std::string_view &part, int *cost, const wire_ep *only)
 {
 	wire_ep *best = nullptr;
 	for (std::string_view p = address_next_part(parts); !p.empty(); p = address_next_part(parts)) {
 		std::string_view rest;
 		const wire_ops *w = wire_of_part(p, rest);
 		for (wire_ep *on : ep.wires_on()) {
-			if (on->ops != w)
+			if (on->ops != w || (only && on != only))
 				continue;
 			const int c = w->cost(*on, rest);
 			if (c < 0 || (best && c >= *cost))

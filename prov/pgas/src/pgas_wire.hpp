@@ -242,8 +242,10 @@ const wire_list &wires();
 
 // The wire that a part of an address belongs to, and what is behind its name; null: none in use here.
 const wire_ops *wire_of_part(std::string_view part, std::string_view &rest);
-// The cheapest wire of an endpoint to an address, and that address's part for it. Null: none reaches it.
-wire_ep *wire_to(const ep_core &ep, std::string_view parts, std::string_view &part, int *cost);
+// The cheapest wire of an endpoint to an address, or `only` when it is not null; and that address's part for it. Null:
+// none reaches it.
+wire_ep *wire_to(const ep_core &ep, std::string_view parts, std::string_view &part, int *cost,
+		 const wire_ep *only = nullptr);
 std::string wire_obstacle(const ep_core &ep, std::string_view parts); // why there is none; may be empty
 
 } // namespace pgas

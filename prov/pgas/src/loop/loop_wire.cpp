@@ -85,7 +85,7 @@ const loop_ep &loop_of(const wire_ep &on)
 
 loop_peer &loop_of(const peer &p)
 {
-	return *static_cast<loop_peer *>(p.line);
+	return peer_line<loop_peer>(p, g_loop_wire);
 }
 
 bool read_token(std::string_view part, uint32_t &token)
@@ -198,7 +198,7 @@ int loop_connect(wire_ep &, peer &to, std::string_view part)
 
 void loop_disconnect(peer &p)
 {
-	delete static_cast<loop_peer *>(p.line);
+	delete &loop_of(p);
 }
 
 bool loop_departed(const peer &p)
@@ -274,6 +274,8 @@ int loop_send(wire_ep &on, peer &to, op &o)
 		return post(to, std::move(m));
 	}
 	op *kept = op_keep(on, std::move(o), &to);
+	if (!kept)
+		return -FI_EIO;
 	m.is_long = true;
 	m.bytes.resize(sizeof kept->id);
 	memcpy(m.bytes.data(), &kept->id, sizeof kept->id);

@@ -174,7 +174,11 @@ struct shm_peer : wire_peer {
 
 	bool dead() const { return rdom->dead.load(std::memory_order_acquire); }
 };
-inline shm_peer &shm_of(const peer &p)
+inline shm_peer &shm_line(const peer &p)
+{
+	return peer_line<shm_peer>(p, g_shm_wire);
+}
+inline shm_peer &shm_of(const peer &p) // of a peer whose own table was called: transfers have no instruction to spare
 {
 	return *static_cast<shm_peer *>(p.line);
 }

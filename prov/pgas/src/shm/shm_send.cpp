@@ -26,6 +26,8 @@ int shm_send(wire_ep &on, peer &to, op &o)
 		return ring_send(p, m);
 	}
 	op *kept = op_keep(on, std::move(o), &to);
+	if (!kept)
+		return -FI_EIO;
 	long_message l{};
 	l.op_id = kept->id;
 	l.iov_count = static_cast<uint32_t>(kept->iov_count);
@@ -114,7 +116,7 @@ int shm_pull(wire_ep &on, peer &from, rx_entry *rx, const char *bytes, completio
 {
 	long_message m;
 	memcpy(&m, bytes, sizeof m);
-	remote_domain *r = from.line ? shm_of(from).rdom : nullptr;
+	remote_domain *r = from.line ? shm_line(from).rdom : nullptr;
 	if (!r || !r->cma)
 		return request_pull(on, from, rx, m.op_id, c);
 	// one copy by the kernel beats two through the eager buffers from 8 KiB on

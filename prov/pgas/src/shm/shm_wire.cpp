@@ -276,7 +276,7 @@ int shm_connect(wire_ep &on, peer &to, std::string_view part)
 
 void shm_disconnect(peer &of)
 {
-	shm_peer *p = &shm_of(of);
+	shm_peer *p = &shm_line(of);
 	close_to_inline_code(&shm_of(*of.on), &of);
 	shm_detach(p);
 	of.dead_flag = &g_nobody_dead;
@@ -286,7 +286,7 @@ void shm_disconnect(peer &of)
 
 bool shm_departed(const peer &p)
 {
-	return pgas_load_acquire(&shm_of(p).shared->closed); // pairs with store_release in shm_ep_leave()
+	return pgas_load_acquire(&shm_line(p).shared->closed); // pairs with store_release in shm_ep_leave()
 }
 
 // What the peer answered before it closed is in our ring, so it is only over when that is empty.
@@ -297,7 +297,7 @@ bool shm_silent(const wire_ep &on, const peer &p)
 
 bool shm_bury(peer &of)
 {
-	shm_peer *p = &shm_of(of);
+	shm_peer *p = &shm_line(of);
 	if (windows_given_out(p->rdom))
 		return false;
 	if (windows_quiet(p->rdom) && !p->places)
