@@ -30,7 +30,7 @@ static void lifetimes(int rank, void *arg)
 	CHECK_OK(fi_domain(fabric, info, &domain, &context));
 	CHECK(domain->fid.context == &context && domain->fid.fclass == FI_CLASS_DOMAIN);
 	CHECK_OK(fi_domain2(fabric, info, &second, 0, NULL)); /* two of them keep apart */
-	CHECK_EQ(fi_domain2(fabric, info, &second, FI_PEER, NULL), -FI_ENOSYS);
+	CHECK_EQ(fi_domain2(fabric, info, &second, FI_PEER, NULL), -FI_EBADFLAGS);
 	CHECK_OK(fi_eq_open(fabric, &ea, &eq, &context));
 	CHECK_EQ(fi_close(&fabric->fid), -FI_EBUSY);
 	CHECK_OK(fi_av_open(domain, &aa, &av, NULL));
@@ -257,7 +257,7 @@ static void poll_set(int rank, void *arg)
 	attr.flags = 0;
 	CHECK_OK(fi_poll_open(n.domain, &attr, &set));
 	CHECK_EQ(fi_poll_add(set, &n.av->fid, 0), -FI_EINVAL);
-	CHECK_EQ(fi_poll_add(set, &n.rx_cq->fid, 1), -FI_EINVAL);
+	CHECK_EQ(fi_poll_add(set, &n.rx_cq->fid, 1), -FI_EBADFLAGS);
 	CHECK_OK(fi_poll_add(set, &n.rx_cq->fid, 0));
 	CHECK_OK(fi_poll_add(set, &n.c_write->fid, 0));
 	CHECK_EQ(fi_poll(set, ctx, 4), 0);

@@ -291,7 +291,7 @@ static void refused(int rank, void *arg)
 	CHECK(mr == NULL); /* only written on success */
 	CHECK_OK(fi_mr_regv(n.domain, iov, 16, ACCESS_ALL, 0, 1, 0, &mr, NULL));
 	CHECK_OK(fi_cntr_open(n.domain, &ca, &c, NULL));
-	CHECK_EQ(fi_mr_bind(mr, &c->fid, FI_SEND), -FI_EINVAL);
+	CHECK_EQ(fi_mr_bind(mr, &c->fid, FI_SEND), -FI_EBADFLAGS);
 	CHECK_EQ(fi_mr_bind(mr, &n.tx_cq->fid, FI_REMOTE_WRITE), -FI_EINVAL);
 	CHECK_OK(fi_mr_bind(mr, &c->fid, FI_REMOTE_WRITE | FI_REMOTE_READ));
 	CHECK_EQ(fi_mr_bind(mr, &c->fid, FI_REMOTE_WRITE), -FI_EINVAL); /* has one */

@@ -4,6 +4,7 @@
 #include "pgas_iov.hpp"
 #include "pgas_amo_math.hpp"
 #include "pgas_ep.hpp"
+#include "pgas_flags.hpp"
 #include "pgas_op.hpp"
 
 namespace pgas {
@@ -120,6 +121,8 @@ ssize_t writev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_addr_t de
 
 ssize_t writemsg(fid_ep *f, const fi_msg_atomic *m, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::atomicmsg>(flags))
+		return err;
 	return general(f, m->addr, m->datatype, m->op,
 		       {.in = m->msg_iov,
 			.in_count = m->iov_count,
@@ -248,6 +251,8 @@ ssize_t readwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_ioc *
 
 ssize_t readwritemsg(fid_ep *f, const fi_msg_atomic *m, fi_ioc *res, void **, size_t res_count, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::fetch_atomicmsg>(flags))
+		return err;
 	return general(f, m->addr, m->datatype, m->op,
 		       {.in = m->msg_iov,
 			.in_count = m->iov_count,
@@ -312,6 +317,8 @@ ssize_t compwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, const fi
 ssize_t compwritemsg(fid_ep *f, const fi_msg_atomic *m, const fi_ioc *cmp, void **, size_t cmp_count, fi_ioc *res,
 		     void **, size_t res_count, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::compare_atomicmsg>(flags))
+		return err;
 	return general(f, m->addr, m->datatype, m->op,
 		       {.in = m->msg_iov,
 			.in_count = m->iov_count,
@@ -357,8 +364,8 @@ fi_ops_atomic g_amo_ops_hot = PGAS_AMO_TABLE(inject, readwrite);
 
 int amo_query(fid_domain *, fi_datatype type, fi_op op_code, fi_atomic_attr *attr, uint64_t flags) noexcept
 {
-	if (flags & ~(FI_FETCH_ATOMIC | FI_COMPARE_ATOMIC | FI_TAGGED))
-		return -FI_EBADFLAGS;
+	if (const int err = flags_check<flags_of::query_atomic>(flags))
+		return err;
 	if (flags & FI_TAGGED)
 		return -FI_EOPNOTSUPP;
 	size_t count;

@@ -3,6 +3,7 @@
 // Address vectors. Both types hand out the index: it is the rank, and what window[] is indexed by. Inserting an address
 // checks its form only; the peer is contacted at the first transfer, so peers may be inserted before they exist.
 #include "pgas_av.hpp"
+#include "pgas_flags.hpp"
 #include "pgas_api.hpp"
 #include "pgas_domain.hpp"
 #include "pgas_nosys.hpp"
@@ -25,8 +26,8 @@ av *av_of(fid_av *f)
 // receives the addresses.
 int check_flags(const av *v, uint64_t flags, const fi_addr_t *out)
 {
-	if (flags & ~(FI_MORE | FI_SYNC_ERR | FI_AV_USER_ID))
-		return -FI_EBADFLAGS;
+	if (const int err = flags_check<flags_of::av_insert>(flags))
+		return err;
 	// a vector opened with FI_AV_USER_ID gets them by fi_av_set_user_id only
 	if ((flags & FI_AV_USER_ID) && (!out || (v->flags & FI_AV_USER_ID)))
 		return -FI_EINVAL;
@@ -170,8 +171,8 @@ int remove(fid_av *f, fi_addr_t *addrs, size_t count, uint64_t flags) noexcept
 	return guard([&] {
 		av *v = av_of(f);
 		scoped_lock lock(v->dom->mutex);
-		if (flags)
-			return -FI_EINVAL;
+		if (const int err = flags_check<flags_of::av_remove>(flags))
+			return err;
 		int err = 0;
 		for (size_t i = 0; i < count; i++) {
 			const fi_addr_t a = addrs[i];
@@ -212,8 +213,10 @@ int lookup(fid_av *f, fi_addr_t addr, void *buf, size_t *len) noexcept
 int set_user_id(fid_av *f, fi_addr_t addr, fi_addr_t user_id, uint64_t flags) noexcept
 {
 	av *v = av_of(f);
+	if (const int err = flags_check<flags_of::av_set_user_id>(flags))
+		return err;
 	scoped_lock lock(v->dom->mutex);
-	if (flags || !(v->flags & FI_AV_USER_ID) || addr >= v->entries.size() || !v->entries[addr].used)
+	if (!(v->flags & FI_AV_USER_ID) || addr >= v->entries.size() || !v->entries[addr].used)
 		return -FI_EINVAL;
 	v->entries[addr].user_id = user_id;
 	return 0;
@@ -248,8 +251,10 @@ int av_close(fid *f) noexcept
 	});
 }
 
-int av_bind(fid *f, fid *b, uint64_t) noexcept
+int av_bind(fid *f, fid *b, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::av_bind>(flags))
+		return err;
 	av *v = reinterpret_cast<av *>(f);
 	if (b->fclass != FI_CLASS_EQ || v->bound_eq)
 		return -FI_EINVAL;
@@ -295,8 +300,8 @@ int av_open(fid_domain *d, fi_av_attr *attr, fid_av **out, void *context) noexce
 				PGAS_WARN(FI_LOG_AV, "shared (named) address vectors are not supported\n");
 				return -FI_ENOSYS;
 			}
-			if (attr->flags & ~(FI_EVENT | FI_SYMMETRIC | FI_AV_USER_ID))
-				return -FI_ENOSYS;
+			if (const int err = flags_check<flags_of::av_open>(attr->flags))
+				return err;
 			if (attr->rx_ctx_bits)
 				return -FI_ENOSYS;
 			attr->type = v->type;

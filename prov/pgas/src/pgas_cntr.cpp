@@ -4,6 +4,7 @@
 // messages, or what peers do to us (FI_REMOTE_WRITE, FI_REMOTE_READ), goes through the table: reading it makes
 // progress, and its value is the local count plus the remote counter that initiators add to.
 #include "pgas_ep.hpp"
+#include "pgas_flags.hpp"
 #include "pgas_nosys.hpp"
 
 #include <algorithm>
@@ -189,8 +190,8 @@ int cntr_open(fid_domain *d, fi_cntr_attr *attr, fid_cntr **out, void *context) 
 			PGAS_WARN(FI_LOG_CNTR, "counter: events or wait object not supported\n");
 			return -FI_ENOSYS;
 		}
-		if (attr && attr->flags)
-			return -FI_EBADFLAGS;
+		if (const int err = flags_check<flags_of::cntr_open>(attr ? attr->flags : 0))
+			return err;
 		auto c = std::make_unique<cntr_core>();
 		auto front = std::make_unique<pgas_cntr>();
 		c->dom = dom;

@@ -4,6 +4,7 @@
 // to the queue, under the domain's lock, and copies entries out in the format asked for. A full queue holds back new
 // operations (-FI_EAGAIN) and leaves arrivals where they are; what was started before still finds its place.
 #include "pgas_api.hpp"
+#include "pgas_flags.hpp"
 #include "pgas_ep.hpp"
 #include "pgas_nosys.hpp"
 
@@ -98,8 +99,10 @@ ssize_t read(fid_cq *f, void *buf, size_t count) noexcept
 									      : read_other(f, buf, count, nullptr);
 }
 
-ssize_t readerr(fid_cq *f, fi_cq_err_entry *buf, uint64_t) noexcept
+ssize_t readerr(fid_cq *f, fi_cq_err_entry *buf, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::cq_readerr>(flags))
+		return err;
 	cq_core *cq = core_of_cq(f);
 	scoped_lock lock(cq->dom->mutex);
 	if (cq->entries.empty() || !cq->entries.front().err)
@@ -243,6 +246,8 @@ int cq_open(fid_domain *d, fi_cq_attr *attr, fid_cq **out, void *context) noexce
 		}
 		if (attr && attr->format > FI_CQ_FORMAT_TAGGED)
 			return -FI_ENOSYS;
+		if (const int err = flags_check<flags_of::cq_open>(attr ? attr->flags : 0))
+			return err;
 		auto cq = std::make_unique<cq_core>();
 		auto front = std::make_unique<pgas_cq>();
 		cq->dom = dom;

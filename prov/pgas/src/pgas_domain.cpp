@@ -2,6 +2,7 @@
 //
 // The domain: opens everything below it, and the wires.
 #include "pgas_hmem.hpp"
+#include "pgas_flags.hpp"
 #include "pgas_api.hpp"
 #include "pgas_ep.hpp"
 #include "pgas_ext.hpp"
@@ -62,15 +63,19 @@ int domain_close(fid *f) noexcept
 int domain_bind(fid *f, fid *b, uint64_t flags) noexcept
 {
 	domain *dom = domain_of(f);
-	if (b->fclass != FI_CLASS_EQ || (flags & ~kApiRegMr) || dom->bound_eq)
+	if (const int err = flags_check<flags_of::domain_bind>(flags))
+		return err;
+	if (b->fclass != FI_CLASS_EQ || dom->bound_eq)
 		return -FI_EINVAL;
 	dom->bound_eq = reinterpret_cast<eq *>(b);
 	dom->bound_eq->users++;
 	return 0;
 }
 
-int domain_ops_open(fid *, const char *name, uint64_t, void **ops, void *) noexcept
+int domain_ops_open(fid *, const char *name, uint64_t flags, void **ops, void *) noexcept
 {
+	if (const int err = flags_check<flags_of::open_ops>(flags))
+		return err;
 	if (strcmp(name, FI_PGAS_OPS) != 0)
 		return -FI_ENOSYS;
 	*ops = &g_ext_ops; // pgas_ext.cpp
@@ -79,7 +84,9 @@ int domain_ops_open(fid *, const char *name, uint64_t, void **ops, void *) noexc
 
 int endpoint2(fid_domain *dom, fi_info *info, fid_ep **out, uint64_t flags, void *context) noexcept
 {
-	return flags ? -FI_ENOSYS : ep_open(dom, info, out, context);
+	if (const int err = flags_check<flags_of::endpoint2>(flags))
+		return err;
+	return ep_open(dom, info, out, context);
 }
 
 fi_ops g_fid_ops = {

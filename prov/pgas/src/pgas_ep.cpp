@@ -2,6 +2,7 @@
 //
 // Endpoints: open, bind, enable, options, names, aliases, close.
 #include "pgas_ep.hpp"
+#include "pgas_flags.hpp"
 #include "pgas_nosys.hpp"
 #include "pgas_peer.hpp"
 #include "pgas_request.hpp"
@@ -103,7 +104,9 @@ int ep_close(fid *f) noexcept
 
 int bind_cq(ep_core *ep, cq_core *cq, uint64_t flags)
 {
-	if (flags & ~(FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION) || !(flags & (FI_TRANSMIT | FI_RECV)))
+	if (const int err = flags_check<flags_of::ep_bind_cq>(flags))
+		return err;
+	if (!(flags & (FI_TRANSMIT | FI_RECV)))
 		return -FI_EBADFLAGS;
 	if (cq->dom != ep->dom)
 		return -FI_EDOMAIN;
@@ -134,10 +137,9 @@ int bind_cntr(ep_core *ep, cntr_core *c, uint64_t flags)
 		{FI_READ, &ep->c_read, false},           {FI_WRITE, &ep->c_write, false},
 		{FI_REMOTE_READ, &ep->c_rem_read, true}, {FI_REMOTE_WRITE, &ep->c_rem_write, true},
 	};
-	uint64_t known = 0;
-	for (const auto &k : kinds)
-		known |= k.flag;
-	if (!flags || flags & ~known)
+	if (const int err = flags_check<flags_of::ep_bind_cntr>(flags))
+		return err;
+	if (!flags)
 		return -FI_EBADFLAGS;
 	if (c->dom != ep->dom)
 		return -FI_EDOMAIN;
@@ -172,6 +174,9 @@ int ep_bind(fid *f, fid *b, uint64_t flags) noexcept
 		// endpoint)
 		if (ep->enabled && b->fclass != FI_CLASS_CNTR && b->fclass != FI_CLASS_STX_CTX)
 			return -FI_EOPBADSTATE;
+		if (b->fclass != FI_CLASS_CQ && b->fclass != FI_CLASS_CNTR)
+			if (const int err = flags_check<flags_of::ep_bind>(flags))
+				return err;
 		switch (b->fclass) {
 		case FI_CLASS_CQ:
 			return bind_cq(ep, reinterpret_cast<cq_core *>(reinterpret_cast<pgas_cq *>(b)->core), flags);
@@ -318,11 +323,8 @@ void set_tables(pgas_ep *front)
 
 int make_alias(ep_core *ep, pgas_ep *of, struct fi_alias *a)
 {
-	constexpr uint64_t allowed = FI_TRANSMIT | FI_RECV | FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE |
-				     FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE | FI_MULTI_RECV |
-				     FI_PGAS_PRIVATE;
-	if (a->flags & ~allowed)
-		return -FI_EBADFLAGS;
+	if (const int err = flags_check<flags_of::ep_alias>(a->flags))
+		return err;
 	pgas_ep *front;
 	const uint64_t flags = a->flags & FI_TRANSMIT ? a->flags & ~(FI_TRANSMIT | FI_RECV | FI_MULTI_RECV)
 						      : of->op_flags;
@@ -331,6 +333,30 @@ int make_alias(ep_core *ep, pgas_ep *of, struct fi_alias *a)
 	set_tables(front);
 	ep_update_hot(ep);
 	*a->fid = &reinterpret_cast<fid_ep *>(front)->fid;
+	return 0;
+}
+
+int get_op_flags(const ep_core *ep, const pgas_ep *front, uint64_t *flags)
+{
+	if (const int err = flags_check<flags_of::get_op>(*flags))
+		return err;
+	const uint64_t which = *flags;
+	if (which != FI_TRANSMIT && which != FI_RECV)
+		return -FI_EINVAL;
+	*flags = which == FI_TRANSMIT ? front->op_flags : ep->rx_op_flags;
+	return 0;
+}
+
+int set_op_flags(ep_core *ep, pgas_ep *front, uint64_t flags)
+{
+	const uint64_t which = flags & (FI_TRANSMIT | FI_RECV);
+	if (which == (FI_TRANSMIT | FI_RECV) || !which)
+		return -FI_EINVAL;
+	const bool tx = which == FI_TRANSMIT;
+	if (const int err = tx ? flags_check<flags_of::set_tx_op>(flags) : flags_check<flags_of::set_rx_op>(flags))
+		return err;
+	(tx ? front->op_flags : ep->rx_op_flags) = flags & ~which;
+	ep_update_hot(ep);
 	return 0;
 }
 
@@ -348,23 +374,10 @@ int ep_control(fid *f, int command, void *arg) noexcept
 			watch_barrier lock_watcher;
 			return make_alias(ep, front, static_cast<struct fi_alias *>(arg));
 		}
-		case FI_GETOPSFLAG: {
-			auto *flags = static_cast<uint64_t *>(arg);
-			const uint64_t which = *flags & (FI_TRANSMIT | FI_RECV);
-			if (which == (FI_TRANSMIT | FI_RECV) || !which)
-				return -FI_EINVAL;
-			*flags = which == FI_TRANSMIT ? front->op_flags : ep->rx_op_flags;
-			return 0;
-		}
-		case FI_SETOPSFLAG: {
-			const uint64_t flags = *static_cast<uint64_t *>(arg);
-			const uint64_t which = flags & (FI_TRANSMIT | FI_RECV);
-			if (which == (FI_TRANSMIT | FI_RECV) || !which)
-				return -FI_EINVAL;
-			(which == FI_TRANSMIT ? front->op_flags : ep->rx_op_flags) = flags & ~which;
-			ep_update_hot(ep);
-			return 0;
-		}
+		case FI_GETOPSFLAG:
+			return get_op_flags(ep, front, static_cast<uint64_t *>(arg));
+		case FI_SETOPSFLAG:
+			return set_op_flags(ep, front, *static_cast<uint64_t *>(arg));
 		default:
 			return -FI_ENOSYS;
 		}
@@ -513,6 +526,10 @@ int ep_open(fid_domain *d, fi_info *info, fid_ep **out, void *context) noexcept
 			return -FI_EINVAL;
 		if (info->tx_attr && info->tx_attr->inject_size > kInjectBytes)
 			return -FI_EINVAL;
+		if (const int err = flags_check<flags_of::tx_op>(info->tx_attr ? info->tx_attr->op_flags : 0))
+			return err;
+		if (const int err = flags_check<flags_of::rx_op>(info->rx_attr ? info->rx_attr->op_flags : 0))
+			return err;
 		auto ep = std::make_unique<ep_core>();
 		ep->dom = dom;
 		ep->caps = info->caps ? info->caps : dom->caps;

@@ -88,7 +88,11 @@ inline ep_core *core_of(fid_ep *fid)
 {
 	return reinterpret_cast<ep_core *>(reinterpret_cast<pgas_ep *>(fid)->core);
 }
-// Of calls that receive and take none.
+// Of calls that take none. What is said of an alias is not for one transfer.
+inline uint64_t tx_flags(fid_ep *fid)
+{
+	return reinterpret_cast<pgas_ep *>(fid)->op_flags & ~FI_PGAS_PRIVATE;
+}
 inline uint64_t rx_flags(fid_ep *fid)
 {
 	const ep_core *ep = core_of(fid);

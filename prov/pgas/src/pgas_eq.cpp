@@ -2,6 +2,7 @@
 //
 // Event queues: asynchronous address vector insertions, and whatever the application writes itself. Always thread safe.
 #include "pgas_fabric.hpp"
+#include "pgas_flags.hpp"
 #include "pgas_nosys.hpp"
 
 #include <cstdio>
@@ -48,6 +49,8 @@ ssize_t take(eq *q, uint32_t *event, void *buf, size_t len, uint64_t flags)
 
 ssize_t eq_read(fid_eq *f, uint32_t *event, void *buf, size_t len, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::eq_read>(flags))
+		return err;
 	eq *q = eq_of(f);
 	pthread_mutex_lock(&q->waiters.mutex);
 	const ssize_t n = take(q, event, buf, len, flags);
@@ -57,6 +60,8 @@ ssize_t eq_read(fid_eq *f, uint32_t *event, void *buf, size_t len, uint64_t flag
 
 ssize_t eq_readerr(fid_eq *f, fi_eq_err_entry *buf, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::eq_readerr>(flags))
+		return err;
 	eq *q = eq_of(f);
 	pthread_mutex_lock(&q->waiters.mutex);
 	ssize_t n = -FI_EAGAIN;
@@ -76,10 +81,12 @@ ssize_t eq_readerr(fid_eq *f, fi_eq_err_entry *buf, uint64_t flags) noexcept
 	return n;
 }
 
-ssize_t eq_write(fid_eq *f, uint32_t event, const void *buf, size_t len, uint64_t) noexcept
+ssize_t eq_write(fid_eq *f, uint32_t event, const void *buf, size_t len, uint64_t flags) noexcept
 {
 	return guard([&]() -> int {
 		eq *q = eq_of(f);
+		if (const int err = flags_check<flags_of::eq_write>(flags))
+			return err;
 		if (!(q->flags & FI_WRITE))
 			return -FI_EINVAL;
 		pthread_mutex_lock(&q->waiters.mutex);
@@ -97,6 +104,8 @@ ssize_t eq_write(fid_eq *f, uint32_t event, const void *buf, size_t len, uint64_
 ssize_t eq_sread(fid_eq *f, uint32_t *event, void *buf, size_t len, int timeout, uint64_t flags) noexcept
 {
 	eq *q = eq_of(f);
+	if (const int err = flags_check<flags_of::eq_read>(flags))
+		return err;
 	if (q->waiters.kind == FI_WAIT_NONE)
 		return -FI_EINVAL;
 	timespec until;
@@ -197,6 +206,8 @@ int eq_open(fid_fabric *f, fi_eq_attr *attr, fid_eq **out, void *context) noexce
 			PGAS_WARN(FI_LOG_EQ, "event queue: wait object %d is not supported\n", static_cast<int>(wait));
 			return -FI_ENOSYS;
 		}
+		if (const int err = flags_check<flags_of::eq_open>(attr->flags))
+			return err;
 		auto q = std::make_unique<eq>();
 		q->fab = reinterpret_cast<fabric *>(f);
 		q->flags = attr->flags;

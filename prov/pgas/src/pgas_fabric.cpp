@@ -2,6 +2,7 @@
 //
 // The fabric object: opens domains and event queues. Wait sets and passive endpoints are not supported (fi_pgas(7)).
 #include "pgas_fabric.hpp"
+#include "pgas_flags.hpp"
 #include "pgas_nosys.hpp"
 
 #include <cstring>
@@ -21,7 +22,9 @@ int fabric_close(fid *f) noexcept
 
 int domain2(fid_fabric *fab, fi_info *info, fid_domain **out, uint64_t flags, void *context) noexcept
 {
-	return flags ? -FI_ENOSYS : domain_open(fab, info, out, context);
+	if (const int err = flags_check<flags_of::domain2>(flags))
+		return err;
+	return domain_open(fab, info, out, context);
 }
 
 fi_ops g_fid_ops = {

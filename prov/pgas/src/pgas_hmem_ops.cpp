@@ -4,6 +4,7 @@
 // descriptors. What a descriptor says is device memory goes by a copy in host memory (pgas_hmem.hpp). Of injected
 // buffers, which have none, the driver is asked.
 #include "pgas_ep.hpp"
+#include "pgas_flags.hpp"
 #include "pgas_hmem.hpp"
 #include "pgas_iov.hpp"
 #include "pgas_peer.hpp"
@@ -193,7 +194,9 @@ ssize_t readv(fid_ep *f, const iovec *iov, void **desc, size_t count, fi_addr_t 
 
 ssize_t readmsg(fid_ep *f, const fi_msg_rma *m, uint64_t flags) noexcept
 {
-	return one_sided(f, op_kind::read, *m, flags & ~FI_REMOTE_CQ_DATA);
+	if (const int err = flags_check<flags_of::readmsg>(flags))
+		return err;
+	return one_sided(f, op_kind::read, *m, flags);
 }
 
 ssize_t write(fid_ep *f, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t addr, uint64_t key,
@@ -210,6 +213,8 @@ ssize_t writev(fid_ep *f, const iovec *iov, void **desc, size_t count, fi_addr_t
 
 ssize_t writemsg(fid_ep *f, const fi_msg_rma *m, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::writemsg>(flags))
+		return err;
 	return one_sided(f, op_kind::write, *m, flags);
 }
 
@@ -246,6 +251,8 @@ ssize_t atomic(fid_ep *f, fi_addr_t dest, fi_datatype type, fi_op op_code, const
 
 ssize_t amo_writemsg(fid_ep *f, const fi_msg_atomic *m, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::atomicmsg>(flags))
+		return err;
 	return atomic(f, m->addr, m->datatype, m->op,
 		      {.in = m->msg_iov,
 		       .in_count = m->iov_count,
@@ -261,7 +268,7 @@ ssize_t amo_writev(fid_ep *f, const fi_ioc *iov, void **desc, size_t count, fi_a
 {
 	const fi_rma_ioc rma{addr, ioc_total(iov, count), key};
 	const fi_msg_atomic m{iov, desc, count, dest, &rma, 1, type, op_code, context, 0};
-	return amo_writemsg(f, &m, front_of(f)->op_flags);
+	return amo_writemsg(f, &m, tx_flags(f));
 }
 
 ssize_t amo_write(fid_ep *f, const void *buf, size_t count, void *desc, fi_addr_t dest, uint64_t addr, uint64_t key,
@@ -281,6 +288,8 @@ ssize_t amo_inject(fid_ep *f, const void *buf, size_t count, fi_addr_t dest, uin
 ssize_t amo_readwritemsg(fid_ep *f, const fi_msg_atomic *m, fi_ioc *res, void **res_desc, size_t res_count,
 			 uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::fetch_atomicmsg>(flags))
+		return err;
 	return atomic(f, m->addr, m->datatype, m->op,
 		      {.in = m->msg_iov,
 		       .in_count = m->iov_count,
@@ -300,7 +309,7 @@ ssize_t amo_readwritev(fid_ep *f, const fi_ioc *iov, void **desc, size_t count, 
 {
 	const fi_rma_ioc rma{addr, ioc_total(res, res_count), key};
 	const fi_msg_atomic m{iov, desc, count, dest, &rma, 1, type, op_code, context, 0};
-	return amo_readwritemsg(f, &m, res, res_desc, res_count, front_of(f)->op_flags);
+	return amo_readwritemsg(f, &m, res, res_desc, res_count, tx_flags(f));
 }
 
 ssize_t amo_readwrite(fid_ep *f, const void *buf, size_t count, void *desc, void *result, void *res_desc,
@@ -315,6 +324,8 @@ ssize_t amo_readwrite(fid_ep *f, const void *buf, size_t count, void *desc, void
 ssize_t amo_compwritemsg(fid_ep *f, const fi_msg_atomic *m, const fi_ioc *cmp, void **cmp_desc, size_t cmp_count,
 			 fi_ioc *res, void **res_desc, size_t res_count, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::compare_atomicmsg>(flags))
+		return err;
 	return atomic(f, m->addr, m->datatype, m->op,
 		      {.in = m->msg_iov,
 		       .in_count = m->iov_count,
@@ -336,7 +347,7 @@ ssize_t amo_compwritev(fid_ep *f, const fi_ioc *iov, void **desc, size_t count, 
 {
 	const fi_rma_ioc rma{addr, ioc_total(res, res_count), key};
 	const fi_msg_atomic m{iov, desc, count, dest, &rma, 1, type, op_code, context, 0};
-	return amo_compwritemsg(f, &m, cmp, cmp_desc, cmp_count, res, res_desc, res_count, front_of(f)->op_flags);
+	return amo_compwritemsg(f, &m, cmp, cmp_desc, cmp_count, res, res_desc, res_count, tx_flags(f));
 }
 
 ssize_t amo_compwrite(fid_ep *f, const void *buf, size_t count, void *desc, const void *cmp, void *cmp_desc,
@@ -414,6 +425,8 @@ ssize_t recv(fid_ep *f, void *buf, size_t len, void *desc, fi_addr_t src, void *
 
 ssize_t recvmsg(fid_ep *f, const fi_msg *m, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::recvmsg>(flags))
+		return err;
 	return receive(f, m->msg_iov, m->desc, m->iov_count, m->addr, 0, 0, m->context, flags, false);
 }
 
@@ -430,6 +443,8 @@ ssize_t send(fid_ep *f, const void *buf, size_t len, void *desc, fi_addr_t dest,
 
 ssize_t sendmsg(fid_ep *f, const fi_msg *m, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::sendmsg>(flags))
+		return err;
 	return send_message(f, m->msg_iov, m->desc, m->iov_count, m->addr,
 			    {.data = m->data, .flags = flags, .context = m->context});
 }
@@ -471,6 +486,8 @@ ssize_t trecv(fid_ep *f, void *buf, size_t len, void *desc, fi_addr_t src, uint6
 
 ssize_t trecvmsg(fid_ep *f, const fi_msg_tagged *m, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::trecvmsg>(flags))
+		return err;
 	return receive(f, m->msg_iov, m->desc, m->iov_count, m->addr, m->tag, m->ignore, m->context, flags, true);
 }
 
@@ -489,6 +506,8 @@ ssize_t tsend(fid_ep *f, const void *buf, size_t len, void *desc, fi_addr_t dest
 
 ssize_t tsendmsg(fid_ep *f, const fi_msg_tagged *m, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::tsendmsg>(flags))
+		return err;
 	return send_message(f, m->msg_iov, m->desc, m->iov_count, m->addr,
 			    {.tag = m->tag, .tagged = true, .data = m->data, .flags = flags, .context = m->context});
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "pgas_addr.hpp"
+#include "pgas_flags.hpp"
 #include "pgas_wire.hpp"
 #include "net/net_port.hpp"
 #include "net/port_ofi.hpp"
@@ -19,9 +20,9 @@ namespace {
 constexpr char kFabricName[] = "pgas";
 constexpr char kDomainName[] = "pgas";
 constexpr uint32_t kProtocol = kApiProviderSpecific | 0x7067;
-constexpr uint64_t kTxOpFlags = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |
-				FI_DELIVERY_COMPLETE | FI_MORE | FI_FENCE;
-constexpr uint64_t kRxOpFlags = FI_COMPLETION | FI_MULTI_RECV | FI_MORE;
+// What libfabric says to itself by these flags is about other providers (OFI_GETINFO_INTERNAL, OFI_CORE_PROV_ONLY,
+// OFI_GETINFO_HIDDEN, OFI_OFFLOAD_PROV_ONLY).
+constexpr uint64_t kGetinfoFlags = flags_of::getinfo.honoured | uint64_t{15} << 58;
 constexpr int kMrBits = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT | FI_MR_RMA_EVENT;
 constexpr size_t kManyObjects = 65536;
 constexpr size_t kCounters = kRemoteCounters - 1; // each may be bound to remote events; 0 stands for none
@@ -67,7 +68,7 @@ bool tx_fits(const fi_tx_attr &h)
 {
 	if (h.caps & ~(kTxCaps | kDomainCaps | FI_HMEM))
 		return refuse("tx_attr->caps");
-	if (h.op_flags & ~kTxOpFlags)
+	if (h.op_flags & ~flags_of::tx_op.honoured)
 		return refuse("tx_attr->op_flags");
 	if (h.msg_order & ~kOrderAll)
 		return refuse("tx_attr->msg_order");
@@ -86,7 +87,7 @@ bool rx_fits(const fi_rx_attr &h)
 {
 	if (h.caps & ~(kRxCaps | kDomainCaps | FI_HMEM))
 		return refuse("rx_attr->caps");
-	if (h.op_flags & ~kRxOpFlags)
+	if (h.op_flags & ~flags_of::rx_op.honoured)
 		return refuse("rx_attr->op_flags");
 	if (h.msg_order & ~kOrderAll)
 		return refuse("rx_attr->msg_order");
@@ -387,6 +388,8 @@ int info_get(uint32_t version, const char *node, const char *service, uint64_t f
 	return guard([&] {
 		if (choosing_provider())
 			return -FI_ENODATA; // we ask for somebody else
+		if ((flags & ~kGetinfoFlags) && !refuse("flags of fi_getinfo"))
+			return -FI_EBADFLAGS;
 		if (flags & FI_PROV_ATTR_ONLY) {
 			*info = full_info(offered_caps(nullptr));
 			return *info ? 0 : -FI_ENOMEM;

@@ -4,6 +4,7 @@
 // other file) and lists the file, so that peers can map it; private memory is listed by address only, and wires reach
 // it by the kernel's help or through our progress.
 #include "pgas_ep.hpp"
+#include "pgas_flags.hpp"
 #include "pgas_hmem.hpp"
 #include "pgas_iov.hpp"
 #include "pgas_nosys.hpp"
@@ -199,10 +200,11 @@ int mr_bind(fid *f, fid *b, uint64_t flags) noexcept
 		mr *m = mr_of(f);
 		scoped_lock lock(m->dom->mutex);
 		if (b->fclass == FI_CLASS_EP)
-			return 0; // FI_MR_ENDPOINT: all endpoints of a domain share its regions
-		if (b->fclass != FI_CLASS_CNTR || !(flags & (FI_REMOTE_WRITE | FI_REMOTE_READ)) ||
-		    (flags & ~(FI_REMOTE_WRITE | FI_REMOTE_READ)))
+			return flags_check<flags_of::mr_bind_ep>(flags); // all endpoints of a domain share its regions
+		if (b->fclass != FI_CLASS_CNTR || !flags)
 			return -FI_EINVAL;
+		if (const int err = flags_check<flags_of::mr_bind_cntr>(flags))
+			return err;
 		if (((flags & FI_REMOTE_WRITE) && m->rem_wr) || ((flags & FI_REMOTE_READ) && m->rem_rd))
 			return -FI_EINVAL;
 		auto *c = reinterpret_cast<cntr_core *>(reinterpret_cast<pgas_cntr *>(b)->core);
@@ -230,6 +232,8 @@ int mr_control(fid *f, int command, void *arg) noexcept
 			return 0;
 		case FI_GET_RAW_MR: {
 			auto *a = static_cast<struct fi_mr_raw_attr *>(arg);
+			if (const int err = flags_check<flags_of::mr_raw_attr>(a->flags))
+				return err;
 			if (a->base_addr)
 				*a->base_addr = m->flags & kKeyVirtual ? m->base : 0;
 			const size_t room = *a->key_size;
@@ -321,8 +325,9 @@ int reg_attr(fid *f, const fi_mr_attr *attr, uint64_t flags, fid_mr **out) noexc
 			PGAS_WARN(FI_LOG_MR, "registration with unknown access bits or an offset\n");
 			return -FI_EINVAL;
 		}
-		if (flags & ~(FI_RMA_EVENT | FI_RMA_PMEM | FI_HMEM_HOST_ALLOC | FI_HMEM_DEVICE_ONLY))
-			return -FI_EBADFLAGS;
+		if (const int err = dom->caps & FI_HMEM ? flags_check<flags_of::mr_reg_hmem>(flags)
+							: flags_check<flags_of::mr_reg>(flags))
+			return err;
 		if ((flags & FI_HMEM_HOST_ALLOC) && (flags & FI_HMEM_DEVICE_ONLY))
 			return -FI_EINVAL;
 		if (attr->iface != FI_HMEM_SYSTEM && !(dom->caps & FI_HMEM)) {

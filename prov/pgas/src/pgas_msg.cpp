@@ -3,6 +3,7 @@
 // fi_ops_msg and fi_ops_tagged: sends try the inline path of pgas_hot.h, receives go to the matching engine
 // (pgas_match.cpp).
 #include "pgas_ep.hpp"
+#include "pgas_flags.hpp"
 #include "pgas_iov.hpp"
 #include "pgas_op.hpp"
 
@@ -123,6 +124,8 @@ ssize_t recvv(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t src,
 
 ssize_t recvmsg(fid_ep *f, const fi_msg *m, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::recvmsg>(flags))
+		return err;
 	return rx_post(f, m->msg_iov, m->iov_count, m->addr, 0, 0, m->context, flags, false);
 }
 
@@ -138,6 +141,8 @@ ssize_t sendv(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t dest
 
 ssize_t sendmsg(fid_ep *f, const fi_msg *m, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::sendmsg>(flags))
+		return err;
 	return general(f, m->msg_iov, m->iov_count, m->addr, {.data = m->data, .flags = flags, .context = m->context});
 }
 
@@ -173,6 +178,8 @@ ssize_t trecvv(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t src
 
 ssize_t trecvmsg(fid_ep *f, const fi_msg_tagged *m, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::trecvmsg>(flags))
+		return err;
 	return rx_post(f, m->msg_iov, m->iov_count, m->addr, m->tag, m->ignore, m->context, flags, true);
 }
 
@@ -189,6 +196,8 @@ ssize_t tsendv(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t des
 
 ssize_t tsendmsg(fid_ep *f, const fi_msg_tagged *m, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::tsendmsg>(flags))
+		return err;
 	return general(f, m->msg_iov, m->iov_count, m->addr,
 		       {.tag = m->tag, .tagged = true, .data = m->data, .flags = flags, .context = m->context});
 }

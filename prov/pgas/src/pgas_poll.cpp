@@ -2,6 +2,7 @@
 //
 // Poll sets, and fi_trywait: may the caller block on the wait objects of these queues without missing an event?
 #include "pgas_ep.hpp"
+#include "pgas_flags.hpp"
 #include "pgas_nosys.hpp"
 
 #include <algorithm>
@@ -65,7 +66,9 @@ int add(fid_poll *f, fid *member, uint64_t flags) noexcept
 {
 	return guard([&] {
 		auto *set = reinterpret_cast<poll_set *>(f);
-		if (flags || (member->fclass != FI_CLASS_CQ && member->fclass != FI_CLASS_CNTR))
+		if (const int err = flags_check<flags_of::poll_add>(flags))
+			return err;
+		if (member->fclass != FI_CLASS_CQ && member->fclass != FI_CLASS_CNTR)
 			return -FI_EINVAL;
 		set->members.push_back(member);
 		users_of(member)++;
@@ -78,7 +81,9 @@ int del(fid_poll *f, fid *member, uint64_t flags) noexcept
 	return guard([&] {
 		auto *set = reinterpret_cast<poll_set *>(f);
 		const auto it = std::find(set->members.begin(), set->members.end(), member);
-		if (flags || it == set->members.end())
+		if (const int err = flags_check<flags_of::poll_del>(flags))
+			return err;
+		if (it == set->members.end())
 			return -FI_EINVAL;
 		set->members.erase(it);
 		users_of(member)--;
@@ -120,8 +125,8 @@ fi_ops_poll g_poll_ops = {
 int poll_open(fid_domain *d, fi_poll_attr *attr, fid_poll **out) noexcept
 {
 	return guard([&] {
-		if (attr && attr->flags)
-			return -FI_EBADFLAGS;
+		if (const int err = flags_check<flags_of::poll_open>(attr ? attr->flags : 0))
+			return err;
 		auto set = std::make_unique<poll_set>();
 		set->dom = reinterpret_cast<domain *>(d);
 		set->fid_.fid = {FI_CLASS_POLL, nullptr, &g_fid_ops};

@@ -2,6 +2,7 @@
 //
 // fi_ops_rma. Single-buffer calls try the checked hot path of pgas_hot.h first; everything else becomes an op.
 #include "pgas_ep.hpp"
+#include "pgas_flags.hpp"
 #include "pgas_iov.hpp"
 #include "pgas_op.hpp"
 #include "pgas_peer.hpp"
@@ -163,8 +164,10 @@ ssize_t readv(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t src,
 
 ssize_t readmsg(fid_ep *f, const fi_msg_rma *m, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::readmsg>(flags))
+		return err;
 	return general(f, op_kind::read, m->msg_iov, m->iov_count, m->addr, m->rma_iov, m->rma_iov_count, m->context, 0,
-		       flags & ~FI_REMOTE_CQ_DATA, false);
+		       flags, false);
 }
 
 ssize_t write(fid_ep *f, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t addr, uint64_t key,
@@ -187,6 +190,8 @@ ssize_t writev(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t des
 
 ssize_t writemsg(fid_ep *f, const fi_msg_rma *m, uint64_t flags) noexcept
 {
+	if (const int err = flags_check<flags_of::writemsg>(flags))
+		return err;
 	return general(f, op_kind::write, m->msg_iov, m->iov_count, m->addr, m->rma_iov, m->rma_iov_count, m->context,
 		       m->data, flags, false);
 }

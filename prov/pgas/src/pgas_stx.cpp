@@ -2,6 +2,7 @@
 //
 // Shared transmit contexts: accepted, nothing to share.
 #include "pgas_ep.hpp"
+#include "pgas_flags.hpp"
 #include "pgas_nosys.hpp"
 
 namespace pgas {
@@ -43,9 +44,11 @@ fi_ops g_stx_fid_ops = {
 
 } // namespace
 
-int stx_open(fid_domain *d, fi_tx_attr *, fid_stx **out, void *context) noexcept
+int stx_open(fid_domain *d, fi_tx_attr *attr, fid_stx **out, void *context) noexcept
 {
 	return guard([&] {
+		if (const int err = flags_check<flags_of::tx_op>(attr ? attr->op_flags : 0))
+			return err;
 		auto *s = new stx;
 		s->dom = reinterpret_cast<domain *>(d);
 		s->fid.fid = {FI_CLASS_STX_CTX, context, &g_stx_fid_ops};

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The calls that take flags, each as a function of flags alone, on objects made for it (test_prov_flags.c).
+ */
+#ifndef TESTS_FLAGS_H
+#define TESTS_FLAGS_H
+
+#include "common.h"
+
+#define BENCH_COUNTERS (FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
+#define BENCH_CAPS (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_MULTI_RECV | FI_RMA_EVENT | FI_FENCE)
+
+/* What a call that is taken may leave behind. */
+#define MAKES_ENTRY 1  /* completions and counts */
+#define MOVES_MEMORY 2 /* the target's memory */
+
+/* An endpoint that talks to itself, with memory and all kinds of objects. */
+struct bench {
+	struct node n;
+	struct mem m;
+	struct fid_eq *eq;
+	unsigned char *before;
+	uint64_t counts[6];
+	char in[64]; /* what is received */
+};
+void bench_open(struct bench *b, const struct node_opts *o);
+void bench_close(struct bench *b);
+/* Looks at everything that a call could have changed. effects: what it may have; else it must be as it was. Afterwards
+ * all is as at the beginning again. */
+void bench_settle(struct bench *b, int effects);
+/* A write of one word into the memory. */
+void bench_rma(struct bench *b, struct fi_msg_rma *m, struct iovec *from, struct fi_rma_iov *to, uint64_t *word);
+
+struct flagged {
+	const char *name;
+	uint64_t honoured; /* refused: all others */
+	uint64_t always;   /* goes with every bit, because the call cannot be without it */
+	int effects;
+	uint64_t hmem; /* honoured as well in a domain with FI_HMEM */
+	ssize_t (*run)(struct bench *b, uint64_t flags);
+};
+extern const struct flagged flagged_calls[];
+extern const size_t flagged_count;
+
+#endif /* TESTS_FLAGS_H */
