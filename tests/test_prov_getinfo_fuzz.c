@@ -75,7 +75,8 @@ static void make_caps(struct fi_info *h)
 		have |= FI_SEND | FI_RECV;
 	if ((have & (FI_RMA | FI_ATOMIC)) && !(have & (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)))
 		have |= FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-	have |= FI_LOCAL_COMM | FI_REMOTE_COMM;
+	if (!(have & (FI_LOCAL_COMM | FI_REMOTE_COMM))) /* both, unless one was chosen */
+		have |= FI_LOCAL_COMM | FI_REMOTE_COMM;
 	if (once_in(40)) {
 		have = UINT64_MAX;
 		g_wild = true;
@@ -201,14 +202,13 @@ static void promise(bool kept, const char *what)
 
 static void promises_caps(const struct fi_info *i, const struct fi_info *h)
 {
-	const uint64_t context = TX_CAPS | RX_CAPS;
 	COVERS(i, h, caps);
 	COVERS(i->tx_attr, h->tx_attr, caps);
 	COVERS(i->rx_attr, h->rx_attr, caps);
 	COVERS(i->domain_attr, h->domain_attr, caps);
 	PROMISE(!h->caps || !(i->caps & PRIMARY & ~h->caps));
-	PROMISE(!(i->tx_attr->caps & context & ~i->caps));
-	PROMISE(!(i->rx_attr->caps & context & ~i->caps));
+	PROMISE(!(i->tx_attr->caps & ~i->caps));
+	PROMISE(!(i->rx_attr->caps & ~i->caps));
 	PROMISE(!(i->tx_attr->caps & ~(TX_CAPS | DOMAIN_CAPS | FI_HMEM)));
 	PROMISE(!(i->rx_attr->caps & ~(RX_CAPS | DOMAIN_CAPS | FI_HMEM)));
 	PROMISE((i->caps & FI_HMEM) == (h->caps & FI_HMEM));

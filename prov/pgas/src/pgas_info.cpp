@@ -31,7 +31,7 @@ constexpr size_t kAuthKeyMost = 256; // bytes of a job's secret
 
 constexpr uint64_t kAllCaps = kPrimaryCaps | kTxModifiers | kRxModifiers | kSecondaryCaps;
 constexpr uint64_t kTxCaps = kPrimaryCaps | kTxModifiers | FI_FENCE;
-constexpr uint64_t kFreeCaps = FI_LOCAL_COMM | FI_REMOTE_COMM; // answered whether asked for or not
+constexpr uint64_t kFreeCaps = FI_LOCAL_COMM | FI_REMOTE_COMM; // both, unless the hints choose one
 constexpr uint64_t kDomainCaps = kFreeCaps | FI_AV_USER_ID;
 constexpr uint64_t kRxCaps = kPrimaryCaps | kRxModifiers | FI_MULTI_RECV | FI_DIRECTED_RECV | FI_RMA_EVENT | FI_SOURCE;
 
@@ -175,7 +175,7 @@ bool hints_fit(const fi_info &h)
 	if (h.fabric_attr && h.fabric_attr->prov_version > g_provider.version)
 		return refuse("fabric_attr->prov_version");
 	// a direction or attribute that needs a capability the hints leave out
-	const uint64_t caps = expand_caps(h.caps, kAllCaps | (h.caps & FI_HMEM)) | kFreeCaps;
+	const uint64_t caps = expand_caps(h.caps, kAllCaps | (h.caps & FI_HMEM));
 	if (h.tx_attr && (h.tx_attr->caps & ~caps))
 		return refuse("tx_attr->caps beyond caps");
 	if (h.rx_attr && (h.rx_attr->caps & ~caps))
