@@ -469,12 +469,50 @@ static void test_hmem_atomics(void **state)
 	on_all_kinds(3, atomics);
 }
 
+/* A client that takes the first answer with FI_HMEM must not get us on every machine. */
+static bool answered_by_us(const char *provider)
+{
+	struct fi_info *h = fi_allocinfo(), *list = NULL;
+	bool found = false;
+	h->caps = FI_MSG | FI_RMA | FI_HMEM;
+	h->domain_attr->mr_mode = FI_MR_HMEM;
+	if (provider)
+		h->fabric_attr->prov_name = strdup(provider);
+	if (fi_getinfo(TEST_API, NULL, NULL, 0, h, &list) == 0)
+		for (const struct fi_info *i = list; i; i = i->next)
+			found = found || (strcmp(i->fabric_attr->prov_name, "pgas") == 0 && (i->caps & FI_HMEM));
+	fi_freeinfo(list);
+	fi_freeinfo(h);
+	return found;
+}
+
+static void offers(int rank, void *driver)
+{
+	(void)rank;
+	CHECK_EQ(answered_by_us(NULL), driver != NULL);
+	CHECK(answered_by_us("pgas"));
+}
+
+static void test_hmem_without_a_driver_is_for_who_names_us(void **state)
+{
+	static const char *const none[] = {"PGAS_CUDA_DRIVER=/no", "PGAS_HIP_DRIVER=/no", "PGAS_ZE_DRIVER=/no", NULL};
+	static const char *const drivers[][4] = {
+		{"PGAS_CUDA_DRIVER=" TEST_FAKES "/fake_cuda.so", "PGAS_HIP_DRIVER=/no", "PGAS_ZE_DRIVER=/no"},
+		{"PGAS_CUDA_DRIVER=/no", "PGAS_HIP_DRIVER=" TEST_FAKES "/fake_hip.so", "PGAS_ZE_DRIVER=/no"},
+		{"PGAS_CUDA_DRIVER=/no", "PGAS_HIP_DRIVER=/no", "PGAS_ZE_DRIVER=" TEST_FAKES "/fake_ze.so"}};
+	(void)state;
+	team_run_env(1, offers, NULL, none);
+	for (size_t i = 0; i < ARRAY_SIZE(drivers); i++)
+		team_run_env(1, offers, (void *)1, drivers[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hmem_is_offered_to_who_asks),
 		cmocka_unit_test(test_hmem_registration_refuses_what_is_not_the_devices),
 		cmocka_unit_test(test_hmem_needs_a_driver),
+		cmocka_unit_test(test_hmem_without_a_driver_is_for_who_names_us),
 		cmocka_unit_test(test_hmem_write_and_read_in_all_combinations),
 		cmocka_unit_test(test_hmem_pieces_data_and_injects),
 		cmocka_unit_test(test_hmem_rights_and_counters),

@@ -37,6 +37,12 @@ bool driver_is_loaded(const driver_library &library)
 	return opened != nullptr;
 }
 
+bool driver_is_here(const driver_library &library)
+{
+	const char *file = "";
+	return open_library(library, 0, file) != nullptr; // stays loaded: see load_driver()
+}
+
 int load_driver(const driver_library &library, driver_symbol *symbols, size_t count, char *why, size_t room)
 {
 	const char *file = "";

@@ -38,6 +38,9 @@ int load_driver(const driver_library &library, driver_symbol *symbols, size_t co
 // Does some other library of this process use the driver already?
 bool driver_is_loaded(const driver_library &library);
 
+// Can the library be loaded? It stays loaded then.
+bool driver_is_here(const driver_library &library);
+
 template <class Api>
 int load_driver(const driver_library &library, Api &api, char *why, size_t room)
 {

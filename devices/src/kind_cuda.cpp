@@ -31,6 +31,11 @@ cuda_address address(const void *ptr)
 
 } // namespace
 
+bool cuda_kind::has_driver() const
+{
+	return driver_is_here(kDriver);
+}
+
 int cuda_kind::fail(const char *name, int code) const
 {
 	const char *text = nullptr;

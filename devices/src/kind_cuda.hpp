@@ -11,6 +11,7 @@ namespace pgas::devices {
 class cuda_kind final : public queued_kind {
 public:
 	const char *name() const override { return "cuda"; }
+	bool has_driver() const override;
 	int open(int local_rank, char *why, size_t room) override;
 	int open_device(const device_choice &which, char *why, size_t room) override;
 	int device_of(const void *ptr) const override;

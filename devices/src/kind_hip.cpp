@@ -25,6 +25,7 @@ constexpr driver_library kDriver = {"the HIP runtime", kFiles, "PGAS_HIP_DRIVER"
 class hip_kind final : public queued_kind {
 public:
 	const char *name() const override { return "hip"; }
+	bool has_driver() const override { return driver_is_here(kDriver); }
 	int open(int local_rank, char *why, size_t room) override;
 	int open_device(const device_choice &which, char *why, size_t room) override;
 

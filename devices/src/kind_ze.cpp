@@ -50,6 +50,7 @@ const struct {
 class ze_kind final : public queued_kind {
 public:
 	const char *name() const override { return "ze"; }
+	bool has_driver() const override { return driver_is_here(kDriver); }
 	int open(int local_rank, char *why, size_t room) override;
 	int open_device(const device_choice &which, char *why, size_t room) override;
 

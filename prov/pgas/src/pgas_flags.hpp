@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The flags that each call honours (pgas_flags.def), and the one check of them. A flag that is not honoured changes what
+// The flags that each call honours (pgas_flags.def), and the one check of them. A flag that is not honoured is one that
 // the caller counts on (FI_TRIGGER: not yet; FI_COMMIT_COMPLETE: durable), so the call is refused and does nothing.
 #pragma once
 

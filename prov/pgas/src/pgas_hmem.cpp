@@ -63,6 +63,14 @@ int open_driver(domain *dom, fi_hmem_iface iface, int ordinal, devices::kind **o
 
 } // namespace
 
+bool hmem_possible()
+{
+	static const bool possible = std::any_of(std::begin(kInterfaces), std::end(kInterfaces), [](const auto &i) {
+		return devices::find_kind(i.kind)->has_driver();
+	});
+	return possible;
+}
+
 int hmem_ordinal(const fi_mr_attr &attr)
 {
 	return attr.iface == FI_HMEM_CUDA ? attr.device.cuda : attr.iface == FI_HMEM_ZE ? attr.device.ze : 0;

@@ -33,6 +33,8 @@ struct mr;
 
 // --- drivers ---------------------------------------------------------------------------------------------------------
 
+// Some driver's library can be loaded. Asked once in a process.
+bool hmem_possible();
 // The driver that a registration names, open until hmem_close() of the domain, when all pieces are memory of its
 // device. -FI_ENOSYS: there is no such driver here; -FI_EINVAL: they are not; and the log says why. Lock held.
 int hmem_open(domain *dom, const fi_mr_attr &attr, devices::kind **out);

@@ -10,6 +10,7 @@
 
 #include "pgas_addr.hpp"
 #include "pgas_flags.hpp"
+#include "pgas_hmem.hpp"
 #include "pgas_wire.hpp"
 #include "net/net_port.hpp"
 #include "net/port_ofi.hpp"
@@ -154,12 +155,19 @@ bool domain_fits(const fi_domain_attr &h)
 	return true;
 }
 
+bool names_us(const fi_info &h)
+{
+	return h.fabric_attr && h.fabric_attr->prov_name && strcasecmp(h.fabric_attr->prov_name, g_provider.name) == 0;
+}
+
 bool hints_fit(const fi_info &h)
 {
 	if (h.caps & ~(kAllCaps | FI_HMEM))
 		return refuse("caps");
 	if ((h.caps & FI_HMEM) && (!h.domain_attr || !(h.domain_attr->mr_mode & FI_MR_HMEM)))
 		return refuse("caps: FI_HMEM needs FI_MR_HMEM in domain_attr->mr_mode");
+	if ((h.caps & FI_HMEM) && !names_us(h) && !hmem_possible())
+		return refuse("caps: FI_HMEM, since no driver of devices is here; fabric_attr->prov_name pgas gets it");
 	if (h.addr_format != FI_FORMAT_UNSPEC && h.addr_format != FI_ADDR_STR)
 		return refuse("addr_format");
 	if (h.tx_attr && !tx_fits(*h.tx_attr))

@@ -131,6 +131,7 @@ static inline int pgas_open(struct pgas_opened *o, uint64_t caps, enum fi_thread
 	if (!hints)
 		return pgas_open_check(report, "fi_allocinfo", -FI_ENOMEM);
 	hints->caps = caps;
+	hints->fabric_attr->prov_name = __builtin_strdup(provider->name); /* FI_HMEM is for who names us */
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->domain_attr->threading = threading;
 	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
