@@ -25,10 +25,16 @@ struct watched {
 	uint64_t start_time;
 };
 
-struct watcher {
-	pthread_t thread;
-	bool running = false;
+// One life of the thread, from the first enabled endpoint to the last domain. Who ends it takes it out of the watcher
+// and waits, so that nothing of it is left when fi_close returns; meanwhile another may begin.
+struct watch_life {
+	pthread_t thread{};
 	unique_fd epoll, wake;
+	bool over = false;
+};
+
+struct watcher {
+	std::unique_ptr<watch_life> life;                // null: no thread runs
 	std::unordered_map<uint32_t, watched> processes; // by pid
 	std::vector<domain *> domains;
 };
@@ -39,8 +45,7 @@ watcher *g_watcher = nullptr;
 // to watch.
 void forget_after_fork()
 {
-	g_watcher->epoll.reset();
-	g_watcher->wake.reset();
+	g_watcher->life.reset();
 	g_watcher = new watcher;
 }
 
@@ -111,20 +116,18 @@ void check_ring(shm_ep *on)
 		domain_ask_to_look(on->ep->dom);
 }
 
-void *run(void *)
+void *run(void *arg)
 {
+	const auto &life = *static_cast<watch_life *>(arg);
 	watcher &w = the_watcher();
 	for (;;) {
 		epoll_event events[16];
-		const int n = epoll_wait(w.epoll.get(), events, 16, kScanMs);
+		const int n = epoll_wait(life.epoll.get(), events, 16, kScanMs);
 		watch_barrier lock;
+		if (life.over)
+			return nullptr;
 		for (int i = 0; i < n; i++) {
 			const uint32_t pid = events[i].data.u32;
-			if (pid == 0) {
-				uint64_t count;
-				[[maybe_unused]] const ssize_t got = read(w.wake.get(), &count, sizeof count);
-				continue;
-			}
 			const auto it = w.processes.find(pid);
 			if (it != w.processes.end())
 				check_process(pid, it->second);
@@ -136,12 +139,6 @@ void *run(void *)
 			for (ep_core *ep : dom->eps)
 				if (shm_ep *on = shm_of(ep))
 					check_ring(on);
-		if (w.domains.empty()) {
-			w.running = false;
-			w.epoll.reset();
-			w.wake.reset();
-			return nullptr;
-		}
 	}
 }
 
@@ -157,24 +154,24 @@ void watch_start()
 {
 	watch_barrier lock;
 	watcher &w = the_watcher();
-	if (w.running)
+	if (w.life)
 		return;
-	w.epoll = unique_fd(epoll_create1(EPOLL_CLOEXEC));
-	w.wake = unique_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	auto life = std::make_unique<watch_life>();
+	life->epoll = unique_fd(epoll_create1(EPOLL_CLOEXEC));
+	life->wake = unique_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	epoll_event e{};
 	e.events = EPOLLIN;
-	e.data.u32 = 0;
-	epoll_ctl(w.epoll.get(), EPOLL_CTL_ADD, w.wake.get(), &e);
+	e.data.u32 = 0; // no process has this number
+	epoll_ctl(life->epoll.get(), EPOLL_CTL_ADD, life->wake.get(), &e);
 	pthread_attr_t attr;
 	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, 256 * 1024);
-	const int err = start_thread(&w.thread, &attr, run, nullptr);
+	const int err = start_thread(&life->thread, &attr, run, life.get());
 	pthread_attr_destroy(&attr);
 	if (err)
 		PGAS_WARN(FI_LOG_CORE, "cannot start the watcher thread: dead peers will not be noticed\n");
 	else
-		w.running = true;
+		w.life = std::move(life);
 }
 
 void watch_domain(domain *dom)
@@ -185,13 +182,19 @@ void watch_domain(domain *dom)
 
 void unwatch_domain(domain *dom)
 {
-	watch_barrier lock;
-	watcher &w = the_watcher();
-	std::erase(w.domains, dom);
-	if (w.running && w.domains.empty()) {
+	std::unique_ptr<watch_life> last;
+	{
+		watch_barrier lock;
+		watcher &w = the_watcher();
+		std::erase(w.domains, dom);
+		if (!w.domains.empty() || !w.life)
+			return;
+		last = std::move(w.life);
+		last->over = true;
 		const uint64_t one = 1;
-		[[maybe_unused]] const ssize_t n = write(w.wake.get(), &one, sizeof one);
+		[[maybe_unused]] const ssize_t n = write(last->wake.get(), &one, sizeof one);
 	}
+	pthread_join(last->thread, nullptr);
 }
 
 void watch_remote(remote_domain *r)
@@ -208,11 +211,11 @@ void watch_remote(remote_domain *r)
 #ifdef SYS_pidfd_open
 	p.pidfd = unique_fd(static_cast<int>(syscall(SYS_pidfd_open, r->pid, 0)));
 	// the pid could have changed hands between the address check and this line: then it is dead already
-	if (p.pidfd && process_alive(r->pid, r->start_time) && w.epoll) {
+	if (p.pidfd && process_alive(r->pid, r->start_time) && w.life) {
 		epoll_event e{};
 		e.events = EPOLLIN;
 		e.data.u32 = r->pid;
-		epoll_ctl(w.epoll.get(), EPOLL_CTL_ADD, p.pidfd.get(), &e);
+		epoll_ctl(w.life->epoll.get(), EPOLL_CTL_ADD, p.pidfd.get(), &e);
 	} else {
 		p.pidfd.reset();
 	}
