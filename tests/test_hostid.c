@@ -27,7 +27,7 @@
 #include <rdma/fi_domain.h>
 
 static char proc[64]; /* a folder that looks like /proc */
-static const char *const namespaces[] = {"pid", "net", "uts", "ipc", "user"};
+static const char *const namespaces[] = {"pid", "net", "uts", "ipc", "user", "time"};
 
 static const char *path_of(const char *what)
 {
@@ -183,6 +183,15 @@ static void test_hostid_without_proc_is_refused(void **state)
 	refused(-ENODATA, "boot_id");
 }
 
+/* Linux before 5.6 */
+static void test_hostid_without_time_namespaces_is_known(void **state)
+{
+	const uint64_t with = identity();
+	(void)state;
+	unlink(path_of("ns/time"));
+	assert_true(identity() != with && identity() == identity());
+}
+
 static void test_hostid_of_foreign_proc_is_refused(void **state)
 {
 	(void)state;
@@ -268,9 +277,13 @@ int main(void)
 {
 #define CASE(name_arg) cmocka_unit_test_setup_teardown(name_arg, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		CASE(test_hostid_of_this_host_is_stable),        CASE(test_hostid_differs_by_boot_and_each_namespace),
-		CASE(test_hostid_without_proc_is_refused),       CASE(test_hostid_of_foreign_proc_is_refused),
-		CASE(test_hostid_in_other_namespaces_differs),   CASE(test_domain_without_proc_is_refused),
+		CASE(test_hostid_of_this_host_is_stable),
+		CASE(test_hostid_differs_by_boot_and_each_namespace),
+		CASE(test_hostid_without_proc_is_refused),
+		CASE(test_hostid_of_foreign_proc_is_refused),
+		CASE(test_hostid_without_time_namespaces_is_known),
+		CASE(test_hostid_in_other_namespaces_differs),
+		CASE(test_domain_without_proc_is_refused),
 		CASE(test_hostid_played_hosts_differ_by_number),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

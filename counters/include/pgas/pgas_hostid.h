@@ -3,9 +3,12 @@
  * pgas_hostid.h: which processes are on one host, in the sense that they can share memory. This is the one place that
  * decides it: the provider, the launcher's part and the libraries above all ask here.
  *
- * A host is a kernel (its boot id), a host name, and one set of PID, network, UTS, IPC and user namespaces. /proc/PID
- * must name the same process for both sides (PID), the kernel must let one open the other's descriptors (user), service
- * names are abstract sockets (network); the rest makes containers that pretend to be machines count as machines.
+ * A host is a kernel (its boot id), a host name, and one set of PID, network, UTS, IPC, user and time namespaces.
+ * /proc/PID must name the same process for both sides (PID), the kernel must let one open the other's descriptors
+ * (user), service names are abstract sockets (network), and both must see one clock and the same start time of a
+ * process, by which it is told from a later one with its number (time: the kernel shifts what it shows by the reader's
+ * offsets, which cannot be asked for reliably); the rest makes containers that pretend to be machines count as
+ * machines.
  */
 #ifndef PGAS_HOSTID_H
 #define PGAS_HOSTID_H
