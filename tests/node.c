@@ -103,6 +103,11 @@ void node_open(struct node *n, const struct node_opts *o)
 	n->info = info_get(o);
 	CHECK_OK(fi_fabric(n->info->fabric_attr, &n->fabric, NULL));
 	CHECK_OK(fi_domain(n->fabric, n->info, &n->domain, NULL));
+	if (o->peers_watched) {
+		struct fi_pgas_ops *ops;
+		CHECK_OK(fi_open_ops(&n->domain->fid, FI_PGAS_OPS, 0, (void **)&ops, NULL));
+		CHECK_OK(ops->peers_watched(n->domain));
+	}
 	node_open_ep(n, o);
 }
 

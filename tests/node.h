@@ -46,6 +46,7 @@ struct node_opts {
 	uint64_t counters;   /* FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE */
 	const char *service; /* FI_SOURCE */
 	bool no_enable;
+	bool peers_watched; /* by somebody else: the provider has no thread for it */
 };
 
 struct node {

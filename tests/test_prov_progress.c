@@ -248,6 +248,45 @@ static void test_progress_manual_target_is_served_when_it_calls(void **state)
 	team_run(2, manual_target, NULL);
 }
 
+/*
+ * A target that reads a counter of its own and nothing else, by a read that is inline as a rule, is served all the
+ * same; be there a thread that notices what lies in front of it, or none.
+ */
+static void counting_target(int rank, void *arg)
+{
+	const struct node_opts o = {.two_cqs = true, .counters = FI_WRITE, .peers_watched = *(bool *)arg};
+	struct node n;
+	struct mem m;
+	struct remote_mem r[2];
+	node_open(&n, &o);
+	mem_open(&n, &m, MEM_PRIVATE, 4096, 0);
+	node_connect(&n);
+	mem_exchange(&n, &m, r);
+	if (rank == 0) {
+		const uint64_t one = 1;
+		CHECK_OK(RETRY(&n, fi_inject_atomic(n.ep, &one, 1, n.peer[1], 0, 0, FI_UINT64, FI_SUM)));
+		wait_cntr(&n, n.c_write, 1);
+	} else {
+		const double end = hang_end();
+		while (__atomic_load_n((uint64_t *)(void *)m.base, __ATOMIC_ACQUIRE) == 0) {
+			CHECK_EQ(fi_cntr_read(n.c_write), 0);
+			CHECK(now_s() < end);
+		}
+	}
+	team_barrier(&n);
+	mem_close(&m);
+	node_close(&n);
+}
+
+static void test_progress_manual_reader_of_a_counter_is_served(void **state)
+{
+	bool peers_watched = false;
+	(void)state;
+	team_run(2, counting_target, &peers_watched);
+	peers_watched = true;
+	team_run(2, counting_target, &peers_watched);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +296,7 @@ int main(void)
 		cmocka_unit_test(test_progress_manual_idle_watcher_takes_no_processor),
 		cmocka_unit_test(test_progress_blocked_thread_takes_no_processor),
 		cmocka_unit_test(test_progress_manual_target_is_served_when_it_calls),
+		cmocka_unit_test(test_progress_manual_reader_of_a_counter_is_served),
 	};
 	common_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,7 +157,7 @@ void between_kinds(const transfer &t, devices::kind &there_kind, void *there, de
 // To another host by the network alone. A put is complete at the next quiet.
 bool direct(const transfer &t, const devices::kind *here)
 {
-	if (!g.far || !on_other_host(t.world) ||
+	if (!is_far() || !on_other_host(t.world) ||
 	    !device_far_direct(t.remote, t.local, !here, t.bytes, t.world, t.is_put, t.name))
 		return false;
 	if (t.is_put)
@@ -217,7 +217,7 @@ bool move(const transfer &t)
 		with_host(t, *here);
 		return true;
 	}
-	if (PGAS_UNLIKELY(g.far) && on_other_host(t.world)) {
+	if (PGAS_UNLIKELY(is_far()) && on_other_host(t.world)) {
 		with_far(t, *p, here);
 		return true;
 	}
@@ -287,7 +287,7 @@ bool device_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, ui
 		return false;
 	const int world = teams::world_rank(*c->owner, pe);
 	const size_t bytes = type == FI_UINT64 ? 8 : 4;
-	if (PGAS_UNLIKELY(g.far) && on_other_host(world)) {
+	if (PGAS_UNLIKELY(is_far()) && on_other_host(world)) {
 		device_far_amo(*p, amo_of(op, name), target, bytes, value, compare, old, world, name);
 		if (!old)
 			pgas_add_release(&c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()

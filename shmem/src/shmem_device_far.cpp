@@ -288,7 +288,7 @@ bool device_far_direct(void *remote, void *local, bool local_is_host, size_t byt
 // The heap is empty, so all PEs find the same place. Untouched slots stay unbacked.
 void device_far_open(const char *name)
 {
-	if (!g.far || !g.devices)
+	if (!is_far() || !g.devices)
 		return;
 	if (device_far_wanted())
 		open_direct(name);
@@ -322,7 +322,7 @@ void device_far_close()
 
 void device_far_finish(const char *name)
 {
-	if (!g.far)
+	if (!is_far())
 		return;
 	const pgas::mutex_holder alone(g_far.mutex);
 	wait_for_orders(name);

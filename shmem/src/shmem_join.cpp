@@ -345,8 +345,6 @@ void connect_neighbours()
 void complete_all()
 {
 	pshmem_quiet();
-	if (!g.far)
-		return;
 	g.net.ops->drain(g_default.ep);
 	for (teams::team *t = teams::g_job.made; t; t = t->next)
 		if (fid_ep *ep = static_cast<team *>(t)->ep)

@@ -300,7 +300,7 @@ void *peer_pointer(const void *ptr, int pe)
 		if (partition *p = device_of(ptr))
 			return device_peer(*p, ptr, pe, "shmem_ptr");
 	if (g.net.ops->window(g_default.ep, static_cast<fi_addr_t>(pe), &base) != 0 || !base) {
-		g.far = true; // nor will it have ours
+		note_far(); // nor will it have ours
 		return nullptr;
 	}
 	return static_cast<char *>(base) + (reinterpret_cast<uintptr_t>(ptr) - g.base);

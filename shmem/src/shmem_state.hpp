@@ -111,7 +111,9 @@ struct state {
 	// There are partitions of device memory: addresses decide (shmem_partition.hpp).
 	bool devices = false;
 	size_t behind_heap = 0; // address space of host partitions, behind heap_part
-	// Some PE's memory is not mapped here, on another host or not: waits look after what arrives from the start.
+	// Some PE is on another host, or its memory is not mapped here, or it asked us to act for it: waits look after
+	// what arrives from the start. It is each PE's own opinion, which it may form late (is_far()); so it decides
+	// how a wait waits, and nothing else: see wait_pause().
 	bool far = false;
 	pthread_mutex_t quiet_mutex = PTHREAD_MUTEX_INITIALIZER; // of cold_quiet(), for SHMEM_THREAD_MULTIPLE
 	fid_av *av = nullptr;
@@ -242,16 +244,29 @@ void check_lost(const context *c, const char *name);
 
 // --- synchronisation inside the library ------------------------------------------------------------------------------
 
-void barrier_all();               // of the world, without quiet
-void wait_pause(unsigned &polls); // one failed poll of a wait loop
-// Peers that cannot map our memory ask us to act for them: whoever waits does so now and then, and from the start when
-// there are far ones.
-inline void act_for_peers()
+void barrier_all(); // of the world, without quiet
+// One failed poll of a wait loop. Every wait of the library is one of these two, or a call of the provider that waits
+// (drain, fence, FI_PGAS_WAIT): both make progress on all that this PE has under way, and on all that others ask of it.
+// docs/ARCHITECTURE.md, "Who makes progress while it waits", says why.
+void wait_pause(unsigned &polls);
+// The same without a pause: peers that cannot map our memory ask us to act for them. Only they know that they cannot,
+// so whoever waits looks, whatever it believes; and knows it from then on, when somebody asked.
+void act_for_peers();
+
+// Threads may form the opinion while others wait by it.
+inline bool is_far()
 {
-	if (g.far)
-		g.net.ops->progress(g.net.domain);
-	else
-		g.cntr->ops->read(g.cntr);
+	return pgas_load_relaxed(&g.far);
+}
+inline void note_far()
+{
+	if (!is_far())
+		pgas_store_relaxed(&g.far, true);
+}
+// Something of this context was handed to a wire, and may still be under way. Unlike is_far() it never errs.
+inline bool may_be_under_way(const context &c)
+{
+	return pgas_load_relaxed(&c.pending) != 0;
 }
 
 } // namespace shmem

@@ -56,7 +56,7 @@ template <class Answer>
 Answer not_yet(Answer answer)
 {
 	static thread_local unsigned failed;
-	if (PGAS_UNLIKELY(++failed % 64 == 0 || g.far)) {
+	if (PGAS_UNLIKELY(++failed % 64 == 0 || is_far())) {
 		act_for_peers();
 		if (g.oversubscribed && failed % 64 == 0)
 			sched_yield();

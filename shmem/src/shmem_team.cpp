@@ -23,7 +23,7 @@ void far_put(void *dest, const void *source, size_t bytes, int pe)
 
 void far_settle()
 {
-	if (g.far)
+	if (may_be_under_way(g_own))
 		g.net.ops->drain(g_own.ep);
 }
 
@@ -40,7 +40,7 @@ void far_set(uint64_t *dest, uint64_t value, int pe)
 uint64_t far_add(uint64_t *dest, uint64_t value, int pe)
 {
 	pgas_fence_stores();
-	if (g.far)
+	if (may_be_under_way(g_own))
 		g.net.ops->fence(g_own.ep);
 	return amo_fetch<PGAS_OP_SUM>(&g_own, dest, value, pe);
 }

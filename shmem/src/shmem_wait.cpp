@@ -29,9 +29,15 @@ void pause_far(unsigned &polls)
 
 } // namespace
 
+void act_for_peers()
+{
+	if (g.net.ops->progress(g.net.domain) == 1)
+		note_far();
+}
+
 void wait_pause(unsigned &polls)
 {
-	if (PGAS_UNLIKELY(g.far))
+	if (PGAS_UNLIKELY(is_far()))
 		return pause_far(polls);
 	pgas_backoff wait{polls};
 	pgas_backoff_turn(&wait, g.oversubscribed ? &kCrowded : &kSpare);

@@ -35,6 +35,12 @@ far 4 team_life SHMEM_FAKE_HOSTS=2x2
 far 3 typed_rma FI_PGAS_RX_SLOTS=16 FI_PGAS_EAGER_COUNT=4
 far 4 "coll_mix 20" FI_PGAS_RX_SLOTS=16 FI_PGAS_EAGER_COUNT=4
 far 2 "life cycles 3"
+# who waits and knows of nobody that needs its help: more PEs than meet in shmem_init
+for cma in 0 1; do
+	far 5 help_near FI_PGAS_CMA=$cma
+	far 5 help_near FI_PGAS_CMA=$cma SHMEM_FAKE_HOSTS=2x3
+done
+far 5 help_near FI_PGAS_MAP=1
 # a host of two PEs and one of one, over the link: only its leader hears of other hosts, but whoever leaves must notice
 # (one machine plays them, whatever hosts the PEs above were on)
 # shellcheck disable=SC2016  # for the shell of each PE

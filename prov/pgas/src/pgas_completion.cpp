@@ -147,10 +147,13 @@ int cntr_need_remote(cntr_core *c)
 	return -FI_ENOSPC;
 }
 
+// A hot read looks at the count alone, at nothing that arrives: a peer's request would wait for ever. The watcher
+// closes the counters of a process that leaves one lying (check_ring()); where none runs every read looks by itself.
 void cntr_update_hot(cntr_core *c)
 {
 	constexpr uint64_t one_sided = FI_WRITE | FI_READ;
-	bool hot = c->dom->hot_allowed() && !c->remote && !(c->bound_flags & ~one_sided) && !c->waiters.outside();
+	bool hot = c->dom->hot_allowed() && !c->dom->peers_watched && !c->remote && !(c->bound_flags & ~one_sided) &&
+		   !c->waiters.outside();
 	for (const ep_core *ep : c->eps)
 		hot = hot && !ep_keeps(ep) && !ep->serves && noticed(ep) && !(ep->tx_op_flags & FI_DELIVERY_COMPLETE);
 	// as cq_update_hot(): a thread of a wire may close it

@@ -453,6 +453,8 @@ int peers_watched(fid_domain *f) noexcept
 	if (!dom->eps.empty())
 		return -FI_EBUSY;
 	dom->peers_watched = true;
+	for (cntr_core *c : dom->cntrs)
+		cntr_update_hot(c);
 	return 0;
 }
 

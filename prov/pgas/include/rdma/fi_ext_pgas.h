@@ -218,8 +218,10 @@ struct fi_pgas_ops {
 	/*
 	 * Somebody else ends this process when a peer on this host dies, as a launcher does that watches the whole job:
 	 * the provider starts no thread to notice it, and a program without threads keeps an allocator without locks.
-	 * Operations to such a peer do not fail then, and what it held is not given back. To be called before the first
-	 * endpoint of the domain is opened: -FI_EBUSY later.
+	 * Operations to such a peer do not fail then, and what it held is not given back. That thread also notices
+	 * requests of peers that lie in front of a program that reads nothing but hot counters; without it fi_cntr_read
+	 * makes progress each time, through the table. To be called before the first endpoint of the domain is opened:
+	 * -FI_EBUSY later.
 	 */
 	int (*peers_watched)(struct fid_domain *domain);
 
