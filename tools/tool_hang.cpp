@@ -7,6 +7,10 @@
 // each for a backtrace by a number in that PE's room; the PE's own thread interrupts the main thread, whose handler
 // notes the return addresses, finds their names, and writes both into its room. A PE that does not answer in time is
 // reported with what its figures say.
+//
+// Where PEs of one machine do not map each other's memory each sees itself alone, and says it for itself. The one that
+// the others wait for may be in no call, and nobody could ask it: so there a PE that has been outside of calls for too
+// long reports, too.
 #include "tool_figures.hpp"
 #include "tool_report.hpp"
 #include "tool_symbols.hpp"
@@ -40,6 +44,7 @@ struct guard_thread {
 	pid_t pid = 0;
 	std::vector<figures *> near; // of each PE of my host, or null
 	int first = 0;               // the PE that reports
+	bool blind = false;          // there are others on this machine that it does not see
 	std::atomic<bool> closing{false}, asked{false};
 	void *frames[kFrames];
 	std::atomic<int> frame_count{-1};
@@ -266,18 +271,34 @@ int longest(uint64_t &since)
 	return who;
 }
 
+// Since when this PE has been outside of calls, as far as one can tell from looking now and then; 0: it is in one, or
+// has come to its end.
+uint64_t outside_since()
+{
+	static uint64_t last_call = 0, since = 0;
+	const head &mine = g.mine->head;
+	const uint64_t call = pgas_load_relaxed(&mine.in_since_ns);
+	if (pgas_load_relaxed(&mine.in_call) || pgas_load_relaxed(&mine.left))
+		since = 0;
+	else if (!since || call != last_call)
+		since = now_ns();
+	last_call = call;
+	return since;
+}
+
 void *guard_main(void *)
 {
 	uint64_t said_since = 0, limit = g_hang.after_ns;
 	for (; !g_hang.closing.load(); nap_one_look()) {
 		answer();
+		const uint64_t outside = g_hang.blind ? outside_since() : 0;
 		if (g.my_pe != g_hang.first)
 			continue;
 		if (g_hang.asked.exchange(false))
 			print_report("SIGUSR1");
-		uint64_t since = 0;
+		uint64_t since = outside;
 		const int pe = longest(since);
-		if (pe == kNoPe)
+		if (pe == kNoPe && !outside)
 			continue;
 		if (since != said_since) { // another call
 			said_since = since;
@@ -288,10 +309,34 @@ void *guard_main(void *)
 			continue;
 		limit = 2 * ns; // again when it has taken twice as long
 		char why[128];
-		snprintf(why, sizeof why, "PE %d has been in one call for %s", pe, time_text(ns));
+		if (pe != kNoPe)
+			snprintf(why, sizeof why, "PE %d has been in one call for %s", pe, time_text(ns));
+		else
+			snprintf(why, sizeof why, "PE %d has been outside of calls for %s; others may wait for it",
+				 g.my_pe, time_text(ns));
 		print_report(why);
 	}
 	return nullptr;
+}
+
+// Machines have names where there are several.
+void find_near()
+{
+	guard_thread &w = g_hang;
+	w.near.assign(static_cast<size_t>(g.n_pes), nullptr);
+	w.first = g.n_pes;
+	w.blind = false;
+	for (int pe = 0; pe < g.n_pes; pe++) {
+		const pe_place where = where_is(pe);
+		if (!where.with_tool)
+			continue;
+		figures *const there = where.host == g.my_host ? mapped_room(pe) : nullptr;
+		w.near[static_cast<size_t>(pe)] = there;
+		if (there)
+			w.first = std::min(w.first, pe);
+		else
+			w.blind = w.blind || where.host == g.my_host || !*where.name;
+	}
 }
 
 void handle(int sig, void (*handler)(int, siginfo_t *, void *), struct sigaction *old)
@@ -316,16 +361,7 @@ void hang_prepare()
 		stop_job(1);
 	}
 	w.after_ns = static_cast<uint64_t>(seconds * 1e9);
-	w.near.assign(static_cast<size_t>(g.n_pes), nullptr);
-	w.first = g.n_pes;
-	for (int pe = 0; pe < g.n_pes; pe++) {
-		const pe_place where = where_is(pe);
-		if (where.host != g.my_host || !where.with_tool)
-			continue;
-		w.near[static_cast<size_t>(pe)] = mapped_room(pe);
-		if (w.near[static_cast<size_t>(pe)])
-			w.first = std::min(w.first, pe);
-	}
+	find_near();
 	void *frames[2];
 	backtrace(frames, 2); // it loads a library at its first call, which no handler may
 	w.main = pthread_self();

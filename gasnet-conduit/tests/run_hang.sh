@@ -35,6 +35,13 @@ begin env FI_PGAS_NET=auto:lo "$oshrun" --hang-after 2 -n 4 sh -c \
 both_hosts_report
 end_well
 
+# nodes that do not see each other: each says it for itself, and so does the one that is in no call
+begin env FI_PGAS_MAP=0 FI_PGAS_CMA=0 "$oshrun" --hang-after 2 -n 4 "$tests/gex_hang" "$work/go"
+reported "a report without mapped memory"
+says '^GASNet hang report: PE 3 has been outside of calls for 2\.'
+says '^      until_there+0x'
+end_well
+
 expect 1 'SHMEM_HANG_AFTER: "soon" is not a number of seconds' env SHMEM_HANG_AFTER=soon "$oshrun" -n 1 \
 	"$tests/gasnet_stats"
 # short waits are no hangs

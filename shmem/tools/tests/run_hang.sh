@@ -8,6 +8,9 @@ product=SHMEM ended='hang_probe: 4 PEs: all as it should be'
 . "$src/tests/hang_report.sh"
 probe=$top/shmem/tools/tests/hang_probe
 barrier='shmem_barrier_all, team SHMEM_TEAM_WORLD of 4 PEs'
+all_report() {
+	for pe in 0 1 2 3; do grep -q "^  PE $pe: " "$work/out" || return 1; done
+}
 wait_until='shmem_long_wait_until for symmetric 0x[0-9a-f]* == 5'
 
 # all four must have come to their places before the first report
@@ -27,6 +30,19 @@ end_well
 begin env SHMEM_FAKE_HOSTS=2x2 "$oshrun" --hang-after 2 -n 4 "$probe" "$work/go"
 both_hosts_report
 end_well
+
+# PEs that do not see each other: each says it for itself, and so does the one that is in no call and makes no progress,
+# which the others wait for
+for probe_arguments in '' get; do
+	# shellcheck disable=SC2086  # a word or none
+	begin env FI_PGAS_MAP=0 FI_PGAS_CMA=0 "$oshrun" --hang-after 2 -n 4 "$probe" "$work/go" $probe_arguments
+	within 200 all_report
+	check "without mapped memory all PEs report: ${probe_arguments:-wait}"
+	says '^SHMEM hang report: PE 3 has been outside of calls for 2\.'
+	says '^      until_there+0x'
+	end_well
+done
+says '^  PE 2: shmem_long_g to PE 3, 8 bytes, for '
 
 expect 1 'SHMEM_HANG_AFTER: "soon" is not a number of seconds' env SHMEM_HANG_AFTER=soon "$oshrun" -n 1 \
 	"$top/examples/hello"
