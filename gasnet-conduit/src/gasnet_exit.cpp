@@ -78,7 +78,6 @@ uint64_t far_nodes()
 
 bool far_left()
 {
-	g.net.ops->progress(g.net.domain);
 	// the others' atomics release
 	return pgas_load_acquire(&reinterpret_cast<internal_memory *>(g.base)->left) >= far_nodes();
 }
@@ -103,6 +102,8 @@ bool gather(int code)
 	for (;;) {
 		bool all = true;
 		const bool tell_now = pgas_now_ns() >= tell_at;
+		if (pgas_load_relaxed(&g.serves)) // the others may need this node before they can leave
+			g.net.ops->progress(g.net.domain);
 		const bool others = !g.far || far_left();
 		for (gasnet_node_t n = 0; n < gasneti_front.nodes; n++) {
 			if (n == gasneti_front.mynode || (g_windows[n] ? is_leaving(n) : others))

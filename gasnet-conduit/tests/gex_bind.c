@@ -3,11 +3,14 @@
  * A segment that was made, of another size on each node, bound to the first endpoint and published, instead of
  * gex_Segment_Attach: transfers, messages and atomics reach it, and a second endpoint may have it, too.
  *
- *   gex_bind [library|client|mixed]    whose memory it is; mixed: the client's on every second node
+ *   gex_bind [library|client|mixed [leave]]    whose memory it is; mixed: the client's on every second node; leave:
+ *                                              the first node leaves, and the others still need its help
  */
 #include "gex_test.h"
 #include <gasnet_ratomic.h>
 #include <gasnet_vis.h>
+
+#include <unistd.h>
 
 enum { kPage = GASNET_PAGESIZE, kPut = 0, kLong = 64, kReply = 96, kSum = 128, kOld = 136, kIndexed = 256 };
 enum { H_LONG = 200, H_REPLY = 201 };
@@ -113,6 +116,24 @@ static void by_third(gex_Rank_t next, gex_Rank_t before)
 	CHECK_EQ(mine[0], before + 77);
 }
 
+/* Who waits for the others to leave, too, still acts for them. */
+static void leave_one_by_one(void)
+{
+	char *const there = place(0, kPut);
+	const gex_Rank_t value = me + 4000;
+	gex_Rank_t got = 0;
+	test_barrier();
+	if (!me)
+		gasnet_exit(0);
+	usleep(100000); /* it is leaving by then, as a rule */
+	gex_RMA_PutBlocking(test_tm, 0, there + me * sizeof value, &value, sizeof value, 0);
+	gex_RMA_GetBlocking(test_tm, &got, 0, there + me * sizeof value, sizeof got, 0);
+	CHECK_EQ(got, value);
+	printf("node %u: the first node helped while it left: ok\n", me);
+	fflush(stdout);
+	gasnet_exit(0);
+}
+
 static void bring_memory(const char *whose)
 {
 	if (strcmp(whose, "client") != 0 && (strcmp(whose, "mixed") != 0 || me % 2 == 0))
@@ -206,6 +227,8 @@ int main(int argc, char **argv)
 	CHECK_EQ(*(gex_Rank_t *)(mine + kPut), before + 1000);
 	by_third(next, before);
 	gex_AD_Destroy(ad);
+	if (argc > 2)
+		leave_one_by_one();
 	if (!me)
 		printf("bound segments: %u nodes: ok\n", nodes);
 	test_end();

@@ -31,6 +31,7 @@ FI_PGAS_RX_SLOTS=16 FI_PGAS_EAGER_COUNT=2 far 3 gasnet_flood 50
 unset FI_PGAS_MAP
 far 3 gex_bind # memory that is not mapped, at nodes that are
 far 3 gex_bind mixed
+far 2 gex_bind client leave
 unset FI_PGAS_CMA
 
 oshrun=$top/boot/oshrun # one machine plays the hosts, whatever hosts the nodes above were on
