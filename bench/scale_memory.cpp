@@ -148,17 +148,16 @@ footprint board(size_t ranks)
 {
 	namespace boot = pgas::boot;
 	const footprint before = now();
-	boot::board_header head{};
-	const size_t bytes = boot::board_layout(head, static_cast<uint32_t>(ranks));
+	boot::board_plan plan{};
+	const size_t bytes = boot::board_layout(plan, static_cast<uint32_t>(ranks));
 	const int fd = memfd_create("board", MFD_CLOEXEC);
 	if (fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0)
 		give_up("no file for a board", errno);
 	void *at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (at == MAP_FAILED)
 		give_up("cannot map a board", errno);
-	const boot::board_view view{static_cast<char *>(at)};
-	view.head() = head;
-	view.head().size = static_cast<uint32_t>(ranks);
+	plan.size = static_cast<uint32_t>(ranks);
+	const boot::board_view view{static_cast<char *>(at), plan};
 	for (size_t rank = 0; rank < ranks; rank++) {
 		view.slot(static_cast<uint32_t>(rank)).state = boot::kSlotLive;
 		memset(view.cell(0, static_cast<uint32_t>(rank)), 1, kCardBytes);

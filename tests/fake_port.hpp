@@ -19,9 +19,15 @@ namespace fake {
 
 using namespace pgas;
 
+// A line is the number of the peer, and a bit that says whose call it is: ours, or the peer's. With more bits it is of
+// somebody else who claims to be that peer: what is sent there is seen by nobody.
+inline constexpr uint64_t kOurs = 1 << 16;
+inline constexpr unsigned kElse = 17;
+
 struct arrival {
 	std::string bytes;
 	unsigned wait; // polls of the receiver before it sees it
+	uint64_t line; // of the receiver
 	// of a put: what, where, by whom; a packet has no place
 	uint64_t *place = nullptr;
 	uint64_t value = 0, from = 0;
@@ -40,7 +46,9 @@ struct fake_port : port {
 	std::vector<port_event> events; // of what it sent
 	std::map<void *, std::unique_ptr<std::string>> lent;
 	uint64_t next_key = 2;
-	std::map<uint64_t, fake_put> puts; // by receiver
+	std::map<uint64_t, fake_put> puts;     // by receiver
+	std::map<uint64_t, std::string> peers; // by line
+	uint64_t trusted = 0, dropped = 0;     // lines
 };
 
 struct network {
@@ -84,11 +92,33 @@ inline std::string port_show(const port &, const char *addr, size_t len)
 }
 inline int port_insert(port &, const char *addr, size_t len, uint64_t *to)
 {
-	*to = len == 2 ? number_of(addr) : 0;
+	*to = len == 2 ? number_of(addr) | kOurs : 0;
 	return len == 2 ? 0 : -22;
 }
 inline void port_remove(port &, uint64_t)
 {
+}
+inline bool port_keep(port &, uint64_t)
+{
+	return true;
+}
+inline const std::string &port_peer(const port &at, uint64_t to)
+{
+	const auto number = static_cast<uint16_t>(to);
+	std::string &a = const_cast<fake_port &>(static_cast<const fake_port &>(at)).peers[to];
+	a.assign(reinterpret_cast<const char *>(&number), sizeof number);
+	return a;
+}
+inline void port_trust(port &at, uint64_t, const uint64_t *)
+{
+	of(at).trusted++;
+}
+inline void port_drop(port &at, uint64_t to, const char *)
+{
+	of(at).dropped++;
+	port_event e{port_event_kind::lost, -104};
+	e.to = to;
+	of(at).events.push_back(e);
 }
 
 inline int port_send(port &from, uint64_t to, const void *bytes, size_t len, void *, port_work *work)
@@ -97,6 +127,8 @@ inline int port_send(port &from, uint64_t to, const void *bytes, size_t len, voi
 	network &n = *p.net;
 	if (n.refuse_every && ++n.sends % n.refuse_every == 0)
 		return -11;
+	if (to >> kElse)
+		return 1;
 	const auto it = n.ports.find(static_cast<uint16_t>(to));
 	if (it == n.ports.end()) {
 		p.events.push_back({port_event_kind::failed, -111, work});
@@ -105,7 +137,8 @@ inline int port_send(port &from, uint64_t to, const void *bytes, size_t len, voi
 	std::string copy(static_cast<const char *>(bytes), len);
 	const bool lost = n.cut[p.number] || n.cut[static_cast<uint16_t>(to)];
 	if (!lost && (!n.change || n.change(n, copy)))
-		it->second->inbox.push_back({std::move(copy), n.below(n.delay_most + 1)});
+		it->second->inbox.push_back(
+			{std::move(copy), n.below(n.delay_most + 1), p.number | (to & kOurs ? 0 : kOurs)});
 	if (n.below(4) == 0)
 		return 1;
 	p.events.push_back({port_event_kind::sent, 0, work});
@@ -131,8 +164,8 @@ inline int port_put_word(port_put &put, uint64_t addr, uint64_t value, size_t, u
 	if (it == n.ports.end() || (n.refuse_every && ++n.sends % n.refuse_every == 0))
 		return -11;
 	if (!n.cut[s.at->number] && !n.cut[it->first])
-		it->second->inbox.push_back({"", n.below(n.delay_most + 1), reinterpret_cast<uint64_t *>(addr), value,
-					     s.at->number, word, s.owner});
+		it->second->inbox.push_back({"", n.below(n.delay_most + 1), s.at->number | (s.to & kOurs ? 0 : kOurs),
+					     reinterpret_cast<uint64_t *>(addr), value, s.at->number, word, s.owner});
 	return 0;
 }
 
@@ -153,22 +186,23 @@ inline int port_poll(port &at, port_event *out, int most)
 		if (const arrival &a = p.inbox.front(); a.place) {
 			*a.place = a.value;
 			port_event e{port_event_kind::told};
-			e.to = a.from;
+			e.to = a.line;
 			e.word = a.word;
 			out[n++] = e;
 			if (const auto from = p.net->ports.find(static_cast<uint16_t>(a.from));
 			    from != p.net->ports.end()) {
 				port_event done{port_event_kind::put_done};
-				done.to = p.number;
+				done.to = p.number | (a.line & kOurs ? 0 : kOurs);
 				done.word = a.owner;
 				from->second->events.push_back(done);
 			}
 			p.inbox.pop_front();
 			continue;
 		}
+		const uint64_t line = p.inbox.front().line;
 		auto bytes = std::make_unique<std::string>(std::move(p.inbox.front().bytes));
 		p.inbox.pop_front();
-		port_event e{port_event_kind::received, 0, nullptr, bytes->data(), bytes->size(), bytes.get()};
+		port_event e{port_event_kind::received, 0, nullptr, bytes->data(), bytes->size(), bytes.get(), line};
 		p.lent[bytes.get()] = std::move(bytes);
 		out[n++] = e;
 	}
@@ -187,7 +221,7 @@ inline void port_conceal(port &, port_memory &m)
 {
 	m = {};
 }
-inline bool port_gone(port &at, const char *addr, size_t)
+inline bool port_gone(port &at, uint64_t, const char *addr, size_t)
 {
 	return !of(at).net->ports.count(number_of(addr));
 }
@@ -200,6 +234,10 @@ inline port *network::open(uint16_t number, size_t packet)
 		.show = port_show,
 		.insert = port_insert,
 		.remove = port_remove,
+		.keep = port_keep,
+		.peer = port_peer,
+		.trust = port_trust,
+		.drop = port_drop,
 		.send = port_send,
 		.poll = port_poll,
 		.give_back = port_give_back,
@@ -211,6 +249,7 @@ inline port *network::open(uint16_t number, size_t packet)
 		.expose_device = nullptr,
 		.conceal = port_conceal,
 		.gone = port_gone,
+		.life = nullptr,
 		.trouble = nullptr,
 		.arm = nullptr,
 		.wait = nullptr,

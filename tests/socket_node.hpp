@@ -11,6 +11,7 @@
 #include <poll.h>
 
 #include <cstring>
+#include <map>
 #include <random>
 
 namespace socket_test {
@@ -59,7 +60,7 @@ inline socket_interface loopback(bool six)
 inline bool has_six()
 {
 	std::string why;
-	port *p = port_socket_at(loopback(true), kPacket, why);
+	port *p = port_socket_at(loopback(true), {.packet = kPacket}, why);
 	if (p)
 		p->ops->close(p);
 	return p != nullptr;
@@ -68,7 +69,7 @@ inline bool has_six()
 inline port *open_port(bool six = false, size_t packet = kPacket)
 {
 	std::string why;
-	port *p = port_socket_at(loopback(six), packet, why);
+	port *p = port_socket_at(loopback(six), {.packet = packet}, why);
 	assert_non_null(p);
 	return p;
 }
@@ -79,6 +80,7 @@ struct node {
 	std::deque<std::unique_ptr<work>> works;
 	std::deque<std::string> came;
 	std::vector<uint64_t> lost;
+	std::map<std::string, uint64_t> callers; // lines of peers that called and sent something: all are trusted
 	int last = 0;
 	size_t at_once = 0; // packets whose bytes were taken by the call
 
@@ -95,6 +97,7 @@ struct node {
 			p->ops->close(std::exchange(p, nullptr));
 	}
 	socket_port &inner() { return socket_of(*p); }
+	// A line of our own. back(): the peer's, once something came by it
 	uint64_t to(const std::string &other)
 	{
 		uint64_t number = 0;
@@ -102,6 +105,22 @@ struct node {
 		return number;
 	}
 	uint64_t to(const node &other) { return to(other.address); }
+	uint64_t back(const std::string &other)
+	{
+		for (const auto &l : inner().lines)
+			if (l->address == other && !l->kept && trust(number_of(*l)))
+				return number_of(*l);
+		return callers.contains(other) ? callers.at(other) : 0;
+	}
+	bool trust(uint64_t line)
+	{
+		constexpr uint64_t kAny[2] = {};
+		if (!p->ops->keep(*p, line))
+			return false;
+		p->ops->trust(*p, line, kAny);
+		callers[p->ops->peer(*p, line)] = line;
+		return true;
+	}
 	// Null: not now, or never; `last` says which.
 	work *take(std::unique_ptr<work> w, int rc)
 	{
@@ -175,6 +194,8 @@ private:
 			assert_int_equal(reinterpret_cast<uintptr_t>(e.bytes) % 8, 0);
 			came.emplace_back(e.bytes, e.len);
 			p->ops->give_back(*p, e.buffer);
+			if (line_of(e.to).unknown)
+				trust(e.to);
 			break;
 		case port_event_kind::lost:
 			lost.push_back(e.to);
@@ -276,8 +297,8 @@ struct stranger {
 	bool welcome(node &of)
 	{
 		const record_head want = head_of(record_kind::welcome, 0);
-		const std::string got = hear(of, sizeof want);
-		return got.size() == sizeof want && memcmp(got.data(), &want, sizeof want) == 0;
+		const std::string got = hear(of, sizeof(welcome_record));
+		return got.size() == sizeof(welcome_record) && memcmp(got.data(), &want, sizeof want) == 0;
 	}
 };
 

@@ -13,7 +13,7 @@ namespace {
 // Two who talk to each other, and memory that is only partly for others.
 struct scene {
 	node a, good;
-	uint64_t to_a = good.to(a), to_good = a.to(good); // who is asked for is not forgotten
+	uint64_t to_a = good.to(a);
 	shared_memory open{a, 4096}, readable{a, 4096, kPortRead}, writable{a, 4096, kPortWrite};
 
 	// a and its friend still understand each other, and its memory is as it was
@@ -55,7 +55,7 @@ void test_heads_that_cannot_be(void **)
 	for (const record_head h :
 	     {bent(record_kind::packet, 8, 0x1234, kRecordVersion), bent(record_kind::packet, 8, kRecordMagic, 99),
 	      head_of(record_kind{0}, 8), head_of(record_kind{200}, 8), head_of(record_kind::hello, 6),
-	      head_of(record_kind::welcome, 0), head_of(record_kind::crossed, 0), head_of(record_kind::packet, 0),
+	      head_of(record_kind::welcome, 0), head_of(record_kind::refuse, 1), head_of(record_kind::packet, 0),
 	      head_of(record_kind::packet, kPacket + 1), head_of(record_kind::packet, 0xffffffff)})
 		is_dropped(on, [h](stranger &s) { s.say(h); });
 }
@@ -98,7 +98,7 @@ void test_answers_and_too_many_questions(void **)
 		stranger s(on.a);
 		s.hello();
 		assert_true(s.welcome(on.a));
-		const uint64_t to = on.a.to(s.address);
+		const uint64_t to = on.a.back(s.address);
 		work *const r = on.a.read(to, 8, port_memory{0, 5, nullptr});
 		assert_non_null(r);
 		assert_int_equal(s.hear(on.a, sizeof(read_record)).size(), sizeof(read_record));
@@ -119,7 +119,7 @@ void test_answers_and_too_many_questions(void **)
 	assert_true(s.welcome(on.a));
 	for (unsigned i = 0; i < kReadsMost + 2; i++) // and takes none of the answers
 		s.say(read_record{head_of(record_kind::read, large.bytes.size()), large.m.key, 0, i});
-	look_until({&on.a}, [&] { return on.a.inner().up.size() == 1; });
+	look_until({&on.a}, [&] { return on.a.inner().unknown.empty(); });
 	on.check();
 }
 
@@ -142,7 +142,6 @@ void test_greetings_that_cannot_be(void **)
 	is_turned_away([](stranger &s) { s.hello(s.address.substr(0, 4) + std::string(2, '\0')); });
 	is_turned_away([](stranger &s) { s.hello(std::string(18, '\1')); });
 	is_turned_away([&](stranger &s) { s.hello(on.a.address); });
-	is_turned_away([&](stranger &s) { s.hello(on.good.address); }); // who is there already
 	is_turned_away([](stranger &s) {
 		s.say("sk", 2);
 		shutdown(s.fd.get(), SHUT_WR);
@@ -177,7 +176,18 @@ void test_crowds(void **)
 		assert_true(polite.back()->welcome(on.a));
 	}
 	assert_true(on.a.inner().callers.size() <= kCallersMost);
+	assert_true(on.a.inner().unknown.size() <= kFew);
 	assert_true(on.a.inner().lines.size() <= kFew + 2);
+	on.check();
+	// and none of them stays
+	for (int i = 0; i < 2; i++) {
+		for (const auto &l : on.a.inner().unknown)
+			l->born_at = 1;
+		for (const auto &c : on.a.inner().callers)
+			c->born_at = 1;
+		strangers_look(on.a.inner());
+	}
+	assert_true(on.a.inner().callers.empty() && on.a.inner().unknown.empty());
 	on.check();
 }
 
@@ -194,7 +204,7 @@ void test_bad_answers_to_our_greeting(void **)
 		look_until({&a}, [&] { return line_of(to).state == line_state::greeting; });
 		s.fd = unique_fd(accept(s.listener.get(), nullptr, nullptr));
 		s.say(h);
-		s.say("12345678", 8);
+		s.say(std::string(sizeof(welcome_record), '8').data(), sizeof(welcome_record) - sizeof h);
 		look_until({&a}, [&] { return a.lost.size() == 1; });
 		assert_true(a.came.empty());
 	}
@@ -263,7 +273,7 @@ void one_stream(dice &d, node &a, uint64_t key)
 	socket_line &l = line_of(to);
 	l.fd = unique_fd(both[1]);
 	line_watch(socket_of(*a.p), l, POLLIN);
-	line_welcomed(socket_of(*a.p), l);
+	line_answered(socket_of(*a.p), l, {head_of(record_kind::welcome, 0), {}, 0});
 	std::deque<std::pair<uint64_t, size_t>> questions;
 	struct guarded : work {
 		std::string room;

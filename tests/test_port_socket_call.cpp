@@ -1,117 +1,144 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Calls of the port over sockets that are not answered: who is let go of calls again, and not for ever.
+// Calls of a link over sockets that are not answered: who is let go of calls again, and not for ever. Two that call each
+// other at once end with one channel, whoever is first.
 #include "socket_node.hpp"
 
 #include <rdma/fi_errno.h>
 
 using namespace socket_test;
+using namespace link_model;
 
 namespace {
 
-// Somebody who listens, and one who calls there: what is called at is up to the test.
+// A link that calls an address where only a plain socket listens.
 struct called {
-	node other, a;
+	node other;
 	stranger s{other}; // for its listening socket
-	uint64_t to = a.to(s.address);
+	side a;
+	channel *c;
 
-	called()
+	explicit called(uint64_t patience = kNever)
+		: a(open_port(), 1, settings(4, 1024, patience)), c(link_call(*a.l, s.address, 0, "an endpoint"))
 	{
-		a.inner().rest_most_ns = 2'000'000;
-		a.send(to, "hello?");
+		c->users++;
+	}
+	~called()
+	{
+		channel_release(*c);
+		a.close();
 	}
 	// The next call, up to its hello.
 	void take_call()
 	{
 		pollfd f{s.listener.get(), POLLIN, 0};
-		look_until({&a}, [&] {
-			assert_true(a.lost.empty());
-			return poll(&f, 1, 0) == 1;
-		});
+		run_until({&a}, [&] { return poll(&f, 1, 0) == 1; });
 		s.fd = unique_fd(accept(s.listener.get(), nullptr, nullptr));
-		const std::string hello = s.hear(a, sizeof(hello_record));
-		assert_int_equal(hello.size(), sizeof(hello_record));
-		assert_memory_equal(hello.data() + sizeof(record_head), a.address.data(), a.address.size());
+		run_until({&a}, [&] {
+			char one[sizeof(hello_record)];
+			return recv(s.fd.get(), one, sizeof one, MSG_PEEK | MSG_DONTWAIT) ==
+			       static_cast<ssize_t>(sizeof one);
+		});
+		hello_record h;
+		assert_int_equal(recv(s.fd.get(), &h, sizeof h, 0), sizeof h);
+		assert_memory_equal(h.address, a.address.data(), a.address.size());
 	}
-	void welcome()
-	{
-		take_call();
-		s.say(head_of(record_kind::welcome, 0));
-		look_until({&a}, [&] { return a.send(to, "now") != nullptr; });
-		assert_int_equal(s.hear(a, sizeof(record_head) + 8).size(), sizeof(record_head) + 8);
-		assert_true(a.lost.empty());
-		assert_true(a.inner().resting.empty() && a.inner().unsettled == 0);
-	}
+	bool over() const { return c->state == channel_state::over; }
 };
 
 void test_who_is_let_go_calls_again(void **)
 {
 	called c;
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 12; i++) {
 		c.take_call();
+		if (i % 2) { // behind its welcome, as by somebody who has too many strangers
+			c.s.say(welcome_record{head_of(record_kind::welcome, 0), {}, 0});
+			run_until({&c.a}, [&] { return c.a.l->stats.packets_out > static_cast<uint64_t>(i / 2); });
+		}
 		c.s.fd.reset();
+		assert_false(c.over());
 	}
-	c.welcome();
-}
-
-void test_who_waits_for_a_call_calls_again(void **)
-{
-	called c;
-	for (int i = 0; i < 3; i++) {
-		c.take_call();
-		c.s.say(head_of(record_kind::crossed, 0));
-	}
-	c.welcome();
 }
 
 void test_calls_come_to_an_end(void **)
 {
-	for (const record_kind answer : {record_kind::packet, record_kind::crossed}) {
-		called c;
-		for (uint32_t i = 0; i < kCallsMost; i++) {
-			assert_true(c.a.lost.empty());
-			c.take_call();
-			if (answer == record_kind::crossed)
-				c.s.say(head_of(answer, 0));
-			else
-				c.s.fd.reset();
+	{ // when the time is over
+		called c(kSoon);
+		const uint64_t before = pgas_now_ns();
+		while (!c.over()) {
+			pollfd f{c.s.listener.get(), POLLIN, 0};
+			if (poll(&f, 1, 0) == 1)
+				c.s.fd = unique_fd(accept(c.s.listener.get(), nullptr, nullptr));
+			link_progress(*c.a.l);
 		}
-		look_until({&c.a}, [&] { return c.a.lost.size() == 1; });
-		assert_false(c.a.why(c.to).empty());
-		assert_null(c.a.send(c.to, "more"));
-		assert_int_equal(c.a.last, -FI_ECONNRESET);
+		assert_true(pgas_now_ns() - before >= kSoon && c.c->lost.load());
 	}
-	// nobody listens there any more
-	called c;
-	c.take_call();
-	c.s.listener.reset();
-	c.s.fd.reset();
-	look_until({&c.a}, [&] { return c.a.lost.size() == 1; });
-	assert_string_equal(c.a.why(c.to).c_str(), strerror(ECONNREFUSED));
+	{ // when nobody listens there any more
+		called c;
+		c.take_call();
+		c.s.listener.reset();
+		c.s.fd.reset();
+		run_until({&c.a}, [&] { return c.over(); });
+		assert_non_null(strstr(c.c->reason.c_str(), strerror(ECONNREFUSED)));
+	}
+	{ // when somebody else does
+		called c;
+		c.take_call();
+		c.s.say("HTTP/1.1 400 Bad Request\r\n\r\nwhatever.", 36);
+		run_until({&c.a}, [&] { return c.over(); });
+	}
 }
 
-// More call at once than may wait, and say nothing for a while: they do not poll.
+// More call at once than may wait, and nobody looks for a while.
 void test_crowd_of_callers(void **)
 {
-	node hub;
-	std::vector<std::unique_ptr<node>> callers;
-	std::vector<node *> all{&hub};
+	side hub(open_port(), 1, settings());
+	std::vector<std::unique_ptr<side>> callers;
+	std::vector<side *> all{&hub};
 	for (size_t i = 0; i < kCallersMost + 20; i++) {
-		callers.push_back(std::make_unique<node>());
+		callers.push_back(std::make_unique<side>(open_port(), static_cast<uint16_t>(2 + i), settings()));
 		all.push_back(callers.back().get());
-		callers.back()->send(callers.back()->to(hub), "early");
+		callers.back()->post(hub, 100);
 	}
-	look_until({&hub}, [&] { return hub.inner().dropped >= 20; });
-	size_t sent = 0;
-	look_until(all, [&] {
+	run_until({&hub}, [&] { return socket_of(*hub.l->at).dropped >= 20; });
+	run_until(all, [&] {
+		size_t told = 0;
 		for (const auto &c : callers) {
-			assert_true(c->lost.empty());
-			if (c->works.empty() && c->send(number_of(*c->inner().lines[0]), "here"))
-				sent++;
+			assert_int_equal(c->failed[1], 0);
+			if (!c->appended[1])
+				c->post(hub, 100);
+			told += c->told[1];
 		}
-		return hub.came.size() == callers.size();
+		return told == callers.size();
 	});
-	assert_int_equal(sent, callers.size());
+	for (side *s : all)
+		s->close();
+}
+
+// Both call at the same moment, or the one while it is being called: one channel each, and no more than one connection.
+void test_two_calls_make_one_channel(void **)
+{
+	for (unsigned seed = 0; seed < 60; seed++) {
+		dice d(seed);
+		side a(open_port(), 1, settings()), b(open_port(), 2, settings());
+		a.post(b, 100);
+		for (unsigned i = d.below(20); i; i--)
+			link_progress(*(d.below(2) ? a : b).l);
+		b.post(a, 100);
+		run_until({&a, &b}, [&] {
+			if (a.told[2] < 20)
+				a.post(b, 100);
+			if (b.told[1] < 20)
+				b.post(a, 100);
+			return a.told[2] >= 20 && b.told[1] >= 20;
+		});
+		run_until({&a, &b}, [&] {
+			return socket_of(*a.l->at).lines.size() == 1 && socket_of(*b.l->at).lines.size() == 1;
+		});
+		assert_int_equal(a.failed[2] + b.failed[1], 0);
+		a.close();
+		b.close();
+	}
 }
 
 } // namespace
@@ -120,9 +147,9 @@ int socket_test::run_call_tests()
 {
 	const CMUnitTest tests[] = {
 		cmocka_unit_test(test_who_is_let_go_calls_again),
-		cmocka_unit_test(test_who_waits_for_a_call_calls_again),
 		cmocka_unit_test(test_calls_come_to_an_end),
 		cmocka_unit_test(test_crowd_of_callers),
+		cmocka_unit_test(test_two_calls_make_one_channel),
 	};
 	return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -148,7 +148,7 @@ inline const net_ep &net_of(const wire_ep &on)
 }
 inline net_peer &net_of(const peer &p)
 {
-	return *static_cast<net_peer *>(p.line);
+	return peer_line<net_peer>(p, g_net_wire);
 }
 inline net_side &side_of(const channel &c)
 {
@@ -198,6 +198,10 @@ bool frame_read(const char *bytes, size_t len, Frame &f)
 
 // What a notice is about (notice::kind): an operation without and with an entry, or a bulk operation's arrival.
 enum : uint32_t { kNoticeQuiet, kNoticeEntry, kNoticeBulk };
+
+// net_wire.cpp
+// Is this the name of that endpoint of the channel's own peer? Nobody speaks for another process.
+bool net_name_is_of(const ep_address &name, const channel &c, uint16_t endpoint);
 
 // net_submit.cpp
 int net_put(wire_ep &on, peer &p, const void *buf, size_t len, uint64_t addr, uint64_t key);

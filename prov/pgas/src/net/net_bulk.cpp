@@ -363,6 +363,8 @@ int net_bulk(net_ep &on, peer &p, op &o)
 	if (p.unsent)
 		return -FI_EAGAIN; // requests before it are still to be sent
 	op *kept = op_keep(on, std::move(o), &p);
+	if (!kept)
+		return -FI_EIO;
 	kept->bulk = true;
 	on.bulk++;
 	p.bulk++;
@@ -506,7 +508,9 @@ bool key_asked(net_domain &d, channel &c, const frame_head &h, const char *bytes
 	if (!frame_read(bytes, len, f))
 		return false;
 	const net_ep *on = target_of(d, h);
-	f.status = on ? answer(d, *on, f) : -FI_ECONNRESET;
+	f.status = !on                           ? -FI_ECONNRESET
+		   : !c.of->at->limits.bulk_from ? -FI_EOPNOTSUPP // no memory is shown where packets are signed
+						 : answer(d, *on, f);
 	return frame_send(c, frame_kind::key_answer, h.dst, h.src, f, true) || c.open();
 }
 
@@ -514,14 +518,14 @@ bool key_answered(net_domain &d, channel &c, const char *bytes, size_t len)
 {
 	constexpr size_t kPiecesMost = 4096; // remembered; a peer with more is asked again
 	key_frame f;
-	if (!frame_read(bytes, len, f))
-		return false;
+	if (!frame_read(bytes, len, f) || !f.len || f.addr + f.len < f.addr)
+		return false; // of nothing, which was not asked for
 	auto &known = side_of(c).pieces;
 	if (known.size() >= kPiecesMost) {
 		known.clear();
 		side_of(c).era++;
 	}
-	if (f.status > 0 || f.status < -4095 || (!f.status && f.addr + f.len < f.addr))
+	if (f.status > 0 || f.status < -4095)
 		f.status = -FI_EIO;
 	known.push_back(
 		{f.key, f.addr, f.len, f.port_addr, f.port_key, f.write != 0, f.counts != 0, f.reads != 0, f.status});

@@ -8,6 +8,9 @@
 //
 //   packet = packet_head, then for HELLO: hello [+ proof]; for PROOF: proof; for REFUSE: a text; for DATA: frames
 //   frame  = frame_head, then what its kind says, padded to 8 bytes
+//
+// Where packets are signed (FI_PGAS_NET_SIGN), every packet of an open channel carries a signature in place of the
+// session: a keyed hash over the number of the packet in its direction and the whole packet with the session in it.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +19,7 @@
 namespace pgas {
 
 inline constexpr uint16_t kPacketMagic = 0x6770; // "pg"
-inline constexpr uint8_t kProtocol = 1;
+inline constexpr uint8_t kProtocol = 2;
 
 enum packet_flag : uint8_t {
 	kPacketHello = 1,  // who I am; not proven
@@ -34,10 +37,10 @@ struct packet_head {
 	uint8_t flags;    // packet_flag
 	uint32_t bytes;   // of the whole packet
 	uint32_t channel; // the receiver's number of the channel; a hello to a stranger has none
-	uint32_t seq;     // data: its number
+	uint32_t seq;     // of data: its number; else: of the last data before it
 	uint32_t ack;
 	uint32_t pad_;
-	uint64_t session; // what the receiver gave to this sender alone
+	uint64_t session; // what the receiver gave to this sender alone, or the signature
 };
 static_assert(sizeof(packet_head) == 32);
 
@@ -54,28 +57,31 @@ static_assert(sizeof(machine_kind) == 8);
 inline constexpr size_t kLinkAddressMost = 32; // packed, as ports write it
 inline constexpr uint16_t kNoEndpoint = 0xffff;
 
+enum class link_role : uint8_t { caller = 1, callee };
+enum link_feature : uint8_t { kFeatureSigned = 1 }; // every packet of an open channel is signed
+
+// All of it goes into the proofs (net_greet.cpp), so that nobody changes any of it on the way.
 struct hello {
 	machine_kind machine;
 	uint64_t id;        // of the sender's link: random
-	uint64_t nonce;     // to be proven with
+	uint64_t nonce;     // random, new for every call
 	uint64_t session;   // to be put into packets to the sender
 	uint32_t channel;   // likewise
 	uint32_t packet;    // bytes of the longest that it takes
-	uint16_t looks_for; // the receiver's endpoint whose address led here; kNoEndpoint: this answers a hello
+	uint16_t looks_for; // caller: the callee's endpoint whose address led here; callee: kNoEndpoint
+	uint16_t endpoint;  // the sender's: caller: that calls; callee: that was looked for
 	uint8_t kind;       // letter of the port
 	uint8_t address_len;
-	uint32_t pad_;
+	link_role role;
+	uint8_t features;               // link_feature
 	char address[kLinkAddressMost]; // where the sender can be reached
 };
 static_assert(sizeof(hello) == 80);
 
 struct proof {
 	uint64_t mac[2];
-	uint16_t of; // the endpoint whose address both know: of the sender (mine) or of the receiver
-	uint8_t mine;
-	uint8_t pad_[5];
 };
-static_assert(sizeof(proof) == 24);
+static_assert(sizeof(proof) == 16);
 inline constexpr size_t kRefusalMost = 160;
 
 enum class frame_kind : uint8_t {

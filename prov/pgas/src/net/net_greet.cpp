@@ -3,76 +3,99 @@
 // Greeting: how two links find out that they belong together.
 //
 //   A calls B:  A -> B  HELLO          who I am, where I can be reached, a nonce, the endpoint I look for
-//               B -> A  HELLO + PROOF  likewise; the proof is a keyed hash over both nonces
-//               A -> B  PROOF
-//   both call:  each answers the other's HELLO with a PROOF
+//               B -> A  HELLO + PROOF  likewise; the proof of the callee
+//               A -> B  PROOF          of the caller, who sends it only after the callee's was right
 //
-// The key is the job's secret and the address of the endpoint that the caller looks for; so in a job without a secret,
-// whoever has no address of the job cannot prove anything either. Nothing of a channel is run before its proof.
+// A proof is a keyed hash over a label, the protocol's version, the role of its sender, and both hellos as they were
+// sent: both addresses, endpoints, ids, nonces, sessions and features. Its key is the job's secret and the address of
+// the endpoint that the caller looks for; so in a job without a secret, whoever has no address of the job cannot prove
+// anything either. Nothing of a channel is run before its proof. docs/ARCHITECTURE.md has the picture, and why relays,
+// reflections, replays and downgrades fail.
 #include "net_link.hpp"
 #include "../pgas_util.hpp"
 
 #include <pgas/pgas_counter.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 
 namespace pgas {
 namespace {
 
-constexpr uint32_t kStrangersMost = 256; // unproven at a time
-
 std::string address_of(const hello &h)
 {
 	return {h.address, h.address_len};
 }
 
-hello hello_of(const channel &c)
+hello hello_of(const channel &c, link_role role, uint16_t looks_for, uint16_t endpoint)
 {
 	const link &l = *c.of;
 	hello h{};
 	h.machine = l.machine;
 	h.id = l.id;
-	h.nonce = c.my_nonce;
+	h.nonce = random_word();
 	h.session = c.session_in;
 	h.channel = c.number;
 	h.packet = static_cast<uint32_t>(l.set.packet);
-	h.looks_for = c.called ? c.looks_for : kNoEndpoint;
+	h.looks_for = looks_for;
+	h.endpoint = endpoint;
 	h.kind = static_cast<uint8_t>(l.at->kind);
+	h.role = role;
+	h.features = l.signs ? kFeatureSigned : 0;
 	h.address_len = static_cast<uint8_t>(l.address.size());
 	memcpy(h.address, l.address.data(), l.address.size());
 	return h;
 }
 
-// from_us: the proof that we send; else the one that we expect.
-secret proof_of(const channel &c, const std::string &name, bool from_us)
+// --- proofs ----------------------------------------------------------------------------------------------------------
+
+// What is hashed, for each purpose with another label.
+struct transcript {
+	char label[20];
+	uint16_t protocol;
+	uint16_t by; // link_role of whom it is about
+	hello caller, callee;
+};
+static_assert(sizeof(transcript) == 184 && offsetof(transcript, caller) == 24, "no padding");
+
+secret hash_greeting(const channel &c, const char *label, link_role by)
 {
-	const link &l = *c.of;
-	const secret key = mac_of(l.set.key, name.data(), name.size());
-	const uint64_t ours[] = {c.my_nonce, l.id}, its[] = {c.its_nonce, c.id};
-	const uint64_t *by = from_us ? ours : its, *to = from_us ? its : ours;
-	const uint64_t text[] = {by[0], to[0], by[1], to[1]};
-	return mac_of(key, text, sizeof text);
+	const handshake &g = *c.greeting;
+	transcript t{};
+	memcpy(t.label, label, std::min(strlen(label), sizeof t.label));
+	t.protocol = kProtocol;
+	t.by = static_cast<uint16_t>(by);
+	t.caller = g.role == link_role::caller ? g.ours : g.theirs;
+	t.callee = g.role == link_role::caller ? g.theirs : g.ours;
+	const secret key = mac_of(c.of->set.key, g.name.data(), g.name.size());
+	return mac_of(key, &t, sizeof t);
 }
 
-std::string own_name(const link &l, uint16_t endpoint)
+link_role other(link_role r)
 {
-	const char *name = l.client.name_of(l.client.self, endpoint);
-	return name ? name : "";
+	return r == link_role::caller ? link_role::callee : link_role::caller;
 }
 
 proof own_proof(const channel &c)
 {
-	proof p{};
-	p.mine = !c.called;
-	p.of = c.called ? c.looks_for : c.asked_for;
-	const secret mac = proof_of(c, c.called ? c.called_name : own_name(*c.of, c.asked_for), true);
+	proof p;
+	const secret mac = hash_greeting(c, "pgas link proof", c.greeting->role);
 	memcpy(p.mac, mac.data(), sizeof p.mac);
 	return p;
 }
 
-void send_with(channel &c, uint8_t flags, const void *a, size_t a_len, const void *b = nullptr, size_t b_len = 0)
+bool proves(const channel &c, const proof &p)
+{
+	const secret want = hash_greeting(c, "pgas link proof", other(c.greeting->role));
+	return same_mac(want.data(), p.mac);
+}
+
+// --- packets of a greeting -------------------------------------------------------------------------------------------
+
+void send_with(channel &c, uint8_t flags, const void *a, size_t a_len, const void *b = nullptr, size_t b_len = 0,
+	       uint8_t protocol = kProtocol)
 {
 	packet *p = packet_take(*c.of);
 	if (!p)
@@ -82,32 +105,19 @@ void send_with(channel &c, uint8_t flags, const void *a, size_t a_len, const voi
 		memcpy(p->bytes + p->used + a_len, b, b_len);
 	p->used += static_cast<uint32_t>(a_len + b_len);
 	packet_head_write(c, p, flags);
+	memcpy(p->bytes + offsetof(packet_head, protocol), &protocol, sizeof protocol);
 	packet_post(c, p);
 }
 
-void answer(channel &c)
+// protocol: as the peer speaks it, so that it understands why.
+void refuse(channel &c, const std::string &why, uint8_t protocol = kProtocol)
 {
-	const proof p = own_proof(c);
-	if (c.greeted) {
-		send_with(c, kPacketProof, &p, sizeof p);
-		return;
-	}
-	c.greeted = true;
-	const hello h = hello_of(c);
-	send_with(c, kPacketHello | kPacketProof, &h, sizeof h, &p, sizeof p);
-}
-
-void refuse(link &l, const hello &h, const std::string &why)
-{
-	PGAS_WARN(FI_LOG_EP_CTRL, "link: %s was refused: %s\n", link_show(l, address_of(h)).c_str(), why.c_str());
-	channel *c = channel_new(l, address_of(h));
-	if (!c)
-		return;
-	c->number_out = h.channel;
-	c->session_out = h.session;
-	l.strangers++;
-	send_with(*c, kPacketRefuse, why.data(), std::min(why.size(), kRefusalMost));
-	channel_end(*c, -FI_ECONNREFUSED, why, true);
+	link &l = *c.of;
+	if (worth_a_line(l.refused_greetings))
+		PGAS_WARN(FI_LOG_EP_CTRL, "link: %s was refused: %s (%llu so far)\n", link_show(l, c.address).c_str(),
+			  why.c_str(), static_cast<unsigned long long>(l.refused_greetings));
+	send_with(c, kPacketRefuse, why.data(), std::min(why.size(), kRefusalMost), nullptr, 0, protocol);
+	channel_end(c, -FI_ECONNREFUSED, why, false);
 }
 
 // Why we cannot talk to it; empty: we can.
@@ -121,103 +131,172 @@ std::string objection(const link &l, const packet_head &p, const hello &h)
 		snprintf(text, sizeof text,
 			 "machines of different kinds: architecture %u, pages of %u KiB there; %u, %u KiB here",
 			 h.machine.architecture, h.machine.page_kib, l.machine.architecture, l.machine.page_kib);
-	else if (h.looks_for != kNoEndpoint && !l.client.name_of(l.client.self, h.looks_for))
+	else if ((h.features & kFeatureSigned) != (l.signs ? kFeatureSigned : 0))
+		return "one side signs packets and the other does not: set FI_PGAS_NET_SIGN to the same on all hosts";
+	else if (h.role == link_role::caller && !l.client.name_of(l.client.self, h.looks_for))
 		return "no such endpoint (it may have closed)";
 	else
 		return "";
 	return text;
 }
 
-channel *channel_of(link &l, const packet_head &p, const hello &h)
+void hello_take(channel &c, const hello &h)
+{
+	c.greeting->theirs = h;
+	c.id = h.id;
+	c.session_out = h.session;
+	c.number_out = h.channel;
+	c.longest = static_cast<uint32_t>(std::min<size_t>(h.packet, c.of->set.packet)) & ~7u;
+	c.heard_at = pgas_now_ns();
+}
+
+// Both proved themselves. The keys of what follows are as fresh as the nonces.
+void open_channel(channel &proven)
+{
+	link &l = *proven.of;
+	const link_role mine = proven.greeting->role;
+	proven.key_out = hash_greeting(proven, "pgas link sign", mine);
+	proven.key_in = hash_greeting(proven, "pgas link sign", other(mine));
+	const secret line_key = hash_greeting(proven, "pgas line", link_role::caller);
+	proven.signs = l.signs;
+	for (auto &old : l.channels) // another process had that address before
+		if (old && old.get() != &proven && old->open() && old->address == proven.address)
+			channel_end(*old, -FI_ECONNRESET, "another process has its address now", false);
+	proven.state = channel_state::open;
+	if (l.at->ops->trust)
+		l.at->ops->trust(*l.at, proven.to, line_key.data());
+	stranger_known(proven);
+	channel &c = proven.called ? proven : take_place(proven);
+	c.greeting.reset();
+	c.asked_at = 0;
+	call_settled(c);
+	l.client.opened(l.client.self, c);
+}
+
+// --- hellos ----------------------------------------------------------------------------------------------------------
+
+// Is it well-formed, and of the peer whose line it came by?
+bool plausible(const link &l, uint64_t to, const hello &h, link_role role)
+{
+	if (!h.address_len || h.address_len > kLinkAddressMost || h.kind != l.at->kind || h.packet < kPacketLeast ||
+	    !h.id || h.id == l.id || h.role != role || link_show(l, address_of(h)).empty())
+		return false;
+	return !l.at->ops->peer || l.at->ops->peer(*l.at, to) == address_of(h);
+}
+
+// Somebody calls us.
+bool called(link &l, uint64_t to, const packet_head &p, const hello &h)
 {
 	const std::string address = address_of(h);
-	if (p.channel) { // an answer to our own greeting
-		channel *c = p.channel < l.channels.size() ? l.channels[p.channel].get() : nullptr;
-		return c && c->session_in == p.session && c->address == address && !c->id ? c : nullptr;
+	for (const auto &c : l.channels)
+		if (c && to && c->to == to && c->state != channel_state::over)
+			return false; // one call a line
+	const channel *own = channel_to(l, address);
+	if (own && own->open() && own->id == h.id)
+		return false; // it is here already
+	channel *c = stranger_new(l, to, address);
+	if (!c)
+		return false;
+	c->greeting->role = link_role::callee;
+	hello_take(*c, h);
+	if (const std::string why = objection(l, p, h); !why.empty()) {
+		refuse(*c, why, p.protocol);
+		return true;
 	}
-	for (auto &c : l.channels) // we called it at the same time
-		if (c && c->state == channel_state::greeting && c->called && !c->id && c->address == address)
-			return c.get();
-	if (l.strangers >= kStrangersMost || h.looks_for == kNoEndpoint)
-		return nullptr;
-	channel *c = channel_new(l, address);
-	if (c) {
-		l.strangers++;
-		c->asked_at = pgas_now_ns();
+	c->greeting->name = l.client.name_of(l.client.self, h.looks_for);
+	// both call at once: that of the lower address stays
+	c->held = own && own->greeted && own->state == channel_state::greeting && l.address < address;
+	if (!c->held)
+		answer(*c);
+	return true;
+}
+
+// Somebody answers our call.
+bool answered(link &l, uint64_t to, const packet_head &p, const hello &h, const proof &its)
+{
+	channel *c = p.channel < l.channels.size() ? l.channels[p.channel].get() : nullptr;
+	if (!c || c->state != channel_state::greeting || !c->greeted || c->session_in != p.session || c->id ||
+	    (to && c->to != to) || c->address != address_of(h) || c->greeting->role != link_role::caller)
+		return false;
+	hello_take(*c, h);
+	if (const std::string why = objection(l, p, h); !why.empty()) {
+		refuse(*c, why);
+		return true;
 	}
-	return c;
+	if (!proves(*c, its)) {
+		refuse(*c, "it does not know this job's secret, or not the address that was called");
+		return true;
+	}
+	const proof mine = own_proof(*c);
+	send_with(*c, kPacketProof, &mine, sizeof mine);
+	if (c->state == channel_state::greeting)
+		open_channel(*c);
+	return true;
+}
+
+// The first fields of a hello are the same in every version.
+bool refuse_version(link &l, uint64_t to, const packet_head &p, const char *bytes, size_t len)
+{
+	hello h{};
+	if (len < offsetof(hello, packet))
+		return false;
+	memcpy(&h, bytes, offsetof(hello, packet));
+	const std::string address = to && l.at->ops->peer ? l.at->ops->peer(*l.at, to) : "";
+	channel *c = address.empty() ? nullptr : stranger_new(l, to, address);
+	if (!c)
+		return false;
+	c->session_out = h.session;
+	c->number_out = h.channel;
+	refuse(*c, objection(l, p, h), p.protocol);
+	return true;
 }
 
 } // namespace
 
 void greet(channel &c)
 {
+	handshake &g = *c.greeting;
 	c.greeted = true;
-	const hello h = hello_of(c);
-	send_with(c, kPacketHello, &h, sizeof h);
+	g.ours = hello_of(c, link_role::caller, g.ours.looks_for, g.ours.endpoint);
+	send_with(c, kPacketHello, &g.ours, sizeof g.ours);
 }
 
-bool greeted_by(link &l, const packet_head &p, const char *bytes, size_t len)
+void answer(channel &c)
 {
+	handshake &g = *c.greeting;
+	c.held = false;
+	c.greeted = true;
+	g.ours = hello_of(c, link_role::callee, kNoEndpoint, g.theirs.looks_for);
+	const proof p = own_proof(c);
+	send_with(c, kPacketHello | kPacketProof, &g.ours, sizeof g.ours, &p, sizeof p);
+}
+
+bool greeted_by(link &l, uint64_t to, const packet_head &p, const char *bytes, size_t len)
+{
+	if (p.protocol != kProtocol)
+		return refuse_version(l, to, p, bytes, len);
 	hello h;
-	const bool with_proof = p.flags & kPacketProof;
-	if (len != sizeof h + (with_proof ? sizeof(proof) : 0))
+	proof its{};
+	const bool answers = p.channel != 0;
+	if (len != sizeof h + (answers ? sizeof its : 0) || answers != ((p.flags & kPacketProof) != 0))
 		return false;
 	memcpy(&h, bytes, sizeof h);
-	if (!h.address_len || h.address_len > kLinkAddressMost || h.kind != l.at->kind || h.packet < kPacketLeast ||
-	    !h.id || h.id == l.id || link_show(l, address_of(h)).empty())
-		return false;
-	const std::string why = objection(l, p, h);
-	if (!why.empty()) {
-		if (l.strangers < kStrangersMost)
-			refuse(l, h, why);
-		return true;
-	}
-	channel *c = channel_of(l, p, h);
-	if (!c || c->state == channel_state::over)
-		return false;
-	c->id = h.id;
-	c->its_nonce = h.nonce;
-	c->session_out = h.session;
-	c->number_out = h.channel;
-	c->longest = static_cast<uint32_t>(std::min<size_t>(h.packet, l.set.packet)) & ~7u;
-	c->asked_for = h.looks_for;
-	c->heard_at = pgas_now_ns();
-	answer(*c);
-	if (with_proof && c->state == channel_state::greeting) {
-		proof its;
+	if (answers)
 		memcpy(&its, bytes + sizeof h, sizeof its);
-		proof_take(*c, its);
-	}
-	return true;
+	if (!plausible(l, to, h, answers ? link_role::callee : link_role::caller))
+		return false;
+	return answers ? answered(l, to, p, h, its) : called(l, to, p, h);
 }
 
+// Of a caller, whose hello was answered.
 void proof_take(channel &c, const proof &p)
 {
-	link &l = *c.of;
-	if (c.state != channel_state::greeting || !c.id)
+	if (c.state != channel_state::greeting || !c.id || !c.greeted || c.greeting->role != link_role::callee)
 		return;
-	std::string name;
-	if (!p.mine)
-		name = own_name(l, p.of);
-	else if (c.called && p.of == c.looks_for)
-		name = c.called_name;
-	const secret want = proof_of(c, name, false);
-	if (name.empty() || !same_mac(want.data(), p.mac)) {
-		const char *why = "it does not know this job's secret, or not the address it calls";
-		PGAS_WARN(FI_LOG_EP_CTRL, "link: %s was refused: %s\n", link_show(l, c.address).c_str(), why);
-		send_with(c, kPacketRefuse, why, strlen(why));
-		channel_end(c, -FI_ECONNREFUSED, why, false);
-		return;
-	}
-	for (auto &old : l.channels) // another process had that address before
-		if (old && old.get() != &c && old->open() && old->address == c.address)
-			channel_end(*old, -FI_ECONNRESET, "another process has its address now", false);
-	if (!c.called)
-		l.strangers--;
-	c.state = channel_state::open;
-	c.asked_at = 0;
-	l.client.opened(l.client.self, c);
+	if (proves(c, p))
+		open_channel(c);
+	else
+		refuse(c, "it does not know this job's secret, or not the address that it calls");
 }
 
 void refusal_take(link &l, const packet_head &h, const char *bytes, size_t len)

@@ -64,6 +64,7 @@ std::unique_ptr<link> link_open(port *p, const link_client &client, const link_s
 	l->set.packet = std::clamp(set.packet, kPacketLeast, std::min(p->limits.packet, kFrameMost)) & ~size_t{7};
 	l->machine = this_machine();
 	l->id = random_word();
+	l->signs = set.sign || !p->ops->keep; // else whoever sees a packet could send another from anywhere
 	char address[kLinkAddressMost];
 	l->address.assign(address, p->ops->address(*p, address));
 	l->channels.push_back(nullptr);
@@ -78,44 +79,6 @@ std::string link_show(const link &l, const std::string &address)
 
 // --- channels --------------------------------------------------------------------------------------------------------
 
-channel *channel_new(link &l, const std::string &address)
-{
-	auto c = std::make_unique<channel>();
-	if (l.at->ops->insert(*l.at, address.data(), address.size(), &c->to) != 0)
-		return nullptr;
-	c->of = &l;
-	c->address = address;
-	c->my_nonce = random_word();
-	c->session_in = random_word();
-	c->heard_at = pgas_now_ns();
-	if (l.holes.empty()) {
-		c->number = static_cast<uint32_t>(l.channels.size());
-		l.channels.emplace_back();
-	} else {
-		c->number = l.holes.back();
-		l.holes.pop_back();
-	}
-	channel *made = c.get();
-	l.channels[made->number] = std::move(c);
-	return made;
-}
-
-channel *link_call(link &l, const std::string &address, uint16_t endpoint, const std::string &name)
-{
-	for (auto &c : l.channels)
-		if (c && c->address == address && c->state != channel_state::over)
-			return c.get();
-	channel *c = channel_new(l, address);
-	if (!c)
-		return nullptr;
-	c->called = true;
-	c->looks_for = endpoint;
-	c->called_name = name;
-	c->asked_at = pgas_now_ns();
-	greet(*c);
-	return c;
-}
-
 // Frees a channel that is over and that nobody refers to: the port may still have packets of it.
 void channel_free(channel &c)
 {
@@ -125,7 +88,8 @@ void channel_free(channel &c)
 	for (const auto &p : l.packets)
 		if (p->to == &c && p->under_way)
 			return;
-	l.at->ops->remove(*l.at, c.to);
+	if (c.to)
+		l.at->ops->remove(*l.at, c.to);
 	l.holes.push_back(c.number);
 	l.channels[c.number].reset();
 }
@@ -141,8 +105,7 @@ void channel_end(channel &c, int why, const std::string &reason, bool orderly)
 	if (c.state == channel_state::over)
 		return;
 	link &l = *c.of;
-	if (c.state == channel_state::greeting && !c.called)
-		l.strangers--;
+	const bool called = c.called && c.state == channel_state::greeting, stranger = c.stranger;
 	c.state = channel_state::over;
 	c.why = why;
 	c.reason = reason;
@@ -163,7 +126,25 @@ void channel_end(channel &c, int why, const std::string &reason, bool orderly)
 		packet_over(l, p, why);
 	}
 	c.asked_at = 0;
-	l.client.ended(l.client.self, c);
+	if (called)
+		call_failed(c);
+	if (stranger)
+		stranger_known(c);
+	else
+		l.client.ended(l.client.self, c);
+}
+
+// Of a channel that greets: those that wait go, and what the port still tells of the others is nobody's.
+void packets_forget(channel &c)
+{
+	link &l = *c.of;
+	for (packet *p : std::exchange(c.backlog, {})) {
+		p->under_way = false;
+		packet_spare(l, p);
+	}
+	for (const auto &p : l.packets)
+		if (p->to == &c)
+			p->to = nullptr;
 }
 
 bool channel_idle(const channel &c)
@@ -240,6 +221,13 @@ void packet_over(link &l, packet *p, int status)
 	packet_spare(l, p);
 }
 
+[[gnu::cold]] static void packet_sign(channel &c, packet *p)
+{
+	const uint64_t signature = sign_packet(c.key_out, c.signed_out++, p->bytes, p->used,
+					       offsetof(packet_head, session), c.session_out);
+	memcpy(p->bytes + offsetof(packet_head, session), &signature, sizeof signature);
+}
+
 void packet_head_write(channel &c, packet *p, uint8_t flags)
 {
 	packet_head h{};
@@ -248,10 +236,12 @@ void packet_head_write(channel &c, packet *p, uint8_t flags)
 	h.flags = flags;
 	h.bytes = p->used;
 	h.channel = c.number_out;
-	h.seq = p->seq;
+	h.seq = flags & kPacketData ? p->seq : c.sent; // what was lost before it is noticed
 	h.ack = c.ran;
 	h.session = c.session_out;
 	memcpy(p->bytes, &h, sizeof h);
+	if (c.signs) [[unlikely]]
+		packet_sign(c, p);
 	if (c.owes())
 		c.of->stats.acks_out++;
 	c.told = c.ran;
@@ -265,17 +255,27 @@ static std::string trouble_with(const channel &c, int status)
 	return why.empty() ? pgas_strerror(-status) : why;
 }
 
+// Calls again where that may help.
+static void line_gone(channel &c, int status, const char *what)
+{
+	const std::string why = trouble_with(c, status);
+	if (c.state != channel_state::over && !call_again(c, status, why))
+		channel_end(c, -FI_ECONNRESET, what + why, false);
+}
+
 [[gnu::cold]] static void send_failed(channel &c, packet *p, int status)
 {
 	p->under_way = false;
 	packet_spare(*c.of, p);
-	channel_end(c, -FI_ECONNRESET, "cannot send to it: " + trouble_with(c, status), false);
+	line_gone(c, status, "cannot send to it: ");
 }
 
 // Hands a packet to the port, which is the first that waits. False: it has no room now.
 static bool port_takes(channel &c, packet *p)
 {
 	link &l = *c.of;
+	if (!c.to) [[unlikely]]
+		return false; // it calls later
 	const int rc = l.at->ops->send(*l.at, c.to, p->bytes, p->used, p->handle, p);
 	if (rc == -FI_EAGAIN)
 		return false;
@@ -446,10 +446,7 @@ static void busy_sweep(link &l)
 	}
 }
 
-static void connection_lost(channel &c, int status)
-{
-	channel_end(c, -FI_ECONNRESET, "connection lost: " + trouble_with(c, status), false);
-}
+constexpr const char *kConnectionLost = "connection lost: ";
 
 static void work_failed(link &l, const port_event &e)
 {
@@ -462,7 +459,7 @@ static void work_failed(link &l, const port_event &e)
 	p->under_way = false;
 	packet_spare(l, p);
 	if (c)
-		connection_lost(*c, e.status);
+		line_gone(*c, e.status, kConnectionLost);
 }
 
 static bool take_in(link &l)
@@ -478,7 +475,7 @@ static bool take_in(link &l)
 			auto *p = static_cast<packet *>(e[i].work);
 			switch (e[i].kind) {
 			case port_event_kind::received:
-				packet_receive(l, e[i].bytes, e[i].len);
+				packet_receive(l, e[i].to, e[i].bytes, e[i].len);
 				l.at->ops->give_back(*l.at, e[i].buffer);
 				break;
 			case port_event_kind::sent:
@@ -500,7 +497,7 @@ static bool take_in(link &l)
 			case port_event_kind::lost:
 				for (size_t k = 1; k < l.channels.size(); k++)
 					if (l.channels[k] && l.channels[k]->to == e[i].to)
-						connection_lost(*l.channels[k], e[i].status);
+						line_gone(*l.channels[k], e[i].status, kConnectionLost);
 				break;
 			}
 		}
@@ -528,6 +525,8 @@ bool link_progress(link &l)
 		l.looks = 0;
 		l.clock = pgas_now_ns();
 		watch_silence(l, l.clock);
+		if (!l.callers.empty() || !l.strangers.empty()) [[unlikely]]
+			calls_look(l, l.clock);
 	}
 	return moved;
 }

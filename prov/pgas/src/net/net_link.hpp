@@ -4,17 +4,19 @@
 // acknowledges them, greets and proves, notices who is gone. It knows nothing of endpoints and operations (net_wire.cpp
 // does), nor of libfabric (the port does).
 //
-// A channel: greeting (our hello is out, or theirs came) -> open (both proved that they know the secret) -> over (a BYE
+// A channel: greeting (a hello is out, or theirs came) -> open (both proved that they know the secret) -> over (a BYE
 // came or went, or the peer is lost; `why` tells). Whatever was not acknowledged then fails. A channel that is over
-// stays until nobody refers to it.
+// stays until nobody refers to it. Which of two calls stays, who calls again, and what strangers may cost: net_call.cpp.
 //
 // A packet: filling -> under way (the port has its bytes) and unacknowledged, which end in any order -> spare. It
 // leaves when it is full, when nothing of ours is unacknowledged on its channel, and whenever somebody makes progress.
 // An acknowledgement rides on any packet; alone it leaves when progress finds nothing new to run, so that an answer of
 // the application takes it along.
 //
+// A packet belongs to the line that it came by (net_port.hpp): a channel runs what comes by its own line only.
+//
 // Files: net_link.cpp (life, packets out), net_receive.cpp (packets in, acknowledgements), net_greet.cpp (hello, proof,
-// refusal, bye), net_watch.cpp (who is silent).
+// refusal), net_call.cpp (calls and strangers), net_watch.cpp (who is silent).
 #pragma once
 
 #include <atomic>
@@ -67,23 +69,37 @@ struct packet : port_work {
 
 enum class channel_state : uint8_t { greeting, open, over };
 
+// What both say of themselves while a channel greets, and what only those who belong together know: the address of the
+// callee's endpoint (and the job's secret).
+struct handshake {
+	link_role role{}; // ours
+	hello ours{}, theirs{};
+	std::string name;
+};
+
 struct channel {
 	struct link *of = nullptr;
 	uint32_t number = 0;
 	channel_state state = channel_state::greeting;
 	std::atomic<bool> lost{false}; // over without a BYE
 	std::string address;           // of the peer, packed
-	uint64_t to = 0;               // the port's
-	bool called = false;           // we know an address of the peer and said hello; else it called us
-	uint16_t looks_for = kNoEndpoint;
-	std::string called_name; // the address that led there
-	uint64_t id = 0;         // of the peer's link, once it said hello
-	uint64_t my_nonce = 0, its_nonce = 0;
+	uint64_t to = 0;               // the port's line; 0: it has none
+	bool called = false;           // the client's operations use it
+	bool stranger = false;         // a peer began it, and did not prove itself yet: in link::strangers
+	bool held = false;             // a stranger that is not answered while we call the same address
+	bool greeted = false;          // our hello is out
+	uint64_t call_at = 0;          // ns: when it calls (again); 0: it does
+	uint32_t calls = 0;            // that were lost
+	std::string trouble;           // of the last of them, for people
+	uint64_t born_at = 0;          // ns; a stranger's
+	uint64_t id = 0;               // of the peer's link, once it said hello
 	uint64_t session_in = 0, session_out = 0;
 	uint32_t number_out = 0;
-	uint32_t longest = kPacketLeast;  // bytes of a packet: what both can
-	uint16_t asked_for = kNoEndpoint; // our endpoint that its hello names
-	bool greeted = false;             // our hello is out
+	uint32_t longest = kPacketLeast;     // bytes of a packet: what both can
+	std::unique_ptr<handshake> greeting; // until it is open
+	bool signs = false;                  // when it is open
+	secret key_out{}, key_in{};          // of signatures
+	uint64_t signed_out = 0, signed_in = 0;
 
 	packet *filling = nullptr;
 	word_run *run = nullptr; // open behind the frames of that packet, and where it began
@@ -132,8 +148,9 @@ struct link_client {
 struct link_settings {
 	size_t packet = 16384; // bytes; the port may want less
 	uint32_t window = 64;  // packets that may be unacknowledged on a channel
-	uint64_t timeout_ns = 10'000'000'000;
+	uint64_t timeout_ns = 30'000'000'000;
 	secret key{};
+	bool sign = false; // every packet; where the port does not tell lines apart they always are
 };
 
 struct link {
@@ -149,13 +166,16 @@ struct link {
 	packet *spare = nullptr;
 	std::vector<std::pair<std::unique_ptr<char[]>, port_memory>> slabs;
 	std::vector<std::unique_ptr<packet>> packets;
-	uint32_t strangers = 0;              // channels that others began and did not prove yet
+	std::vector<channel *> strangers;    // that others began and did not prove yet; the oldest first
+	std::vector<channel *> callers;      // of ours, that call later
 	uint64_t looked_at = 0;              // ns, for who is silent
 	uint64_t clock = 0, awake_until = 0; // ns; clock: as it was read last, not more than kLooksPerClock looks ago
 	uint32_t looks = 0;                  // since then
 	struct {
 		uint64_t packets_out, packets_in, frames_out, frames_in, acks_out, refused;
 	} stats{};
+	uint64_t refused_greetings = 0;
+	bool signs = false;
 
 	link() : at(nullptr, [](port *) {}) {}
 };
@@ -163,8 +183,9 @@ struct link {
 std::unique_ptr<link> link_open(port *p, const link_client &client, const link_settings &set);
 void link_close(link &l); // tells the peers, for a moment at most
 
-// The channel to an address; begins one at need. name: the address as a whole, endpoint: which of the peer's it names.
-channel *link_call(link &l, const std::string &address, uint16_t endpoint, const std::string &name);
+// The channel to an address; begins one at need. name: the address as a whole, endpoint: which of the peer's it names;
+// by: our endpoint that calls.
+channel *link_call(link &l, const std::string &address, uint16_t endpoint, const std::string &name, uint16_t by = 0);
 void channel_release(channel &c); // one user less
 
 void packet_leave(channel &c); // the packet that is being filled
@@ -254,16 +275,39 @@ void packet_head_write(channel &c, packet *p, uint8_t flags);
 bool send_bare(channel &c, uint8_t flags); // a packet without frames: acknowledgement, ping, bye
 void backlog_push(channel &c);
 void channel_busy(channel &c);
-channel *channel_new(link &l, const std::string &address);
 void packet_over(link &l, packet *p, int status);
-void channel_free(channel &c); // when it is over and nobody refers to it
+void channel_free(channel &c);   // when it is over and nobody refers to it
+void packets_forget(channel &c); // those that greet: nobody hears of them any more
 
-void packet_receive(link &l, const char *bytes, size_t len);
+// Is this the first, second, fourth, eighth ... of its kind? As many lines in the log as somebody can read.
+inline bool worth_a_line(uint64_t &count)
+{
+	count++;
+	return (count & (count - 1)) == 0;
+}
+
+// net_receive.cpp. to: the line that it came by, 0 where the port has none
+void packet_receive(link &l, uint64_t to, const char *bytes, size_t len);
 void put_receive(link &l, uint64_t to, uint32_t word); // a peer's put went straight to our memory
-void greet(channel &c);
-bool greeted_by(link &l, const packet_head &h, const char *bytes, size_t len);
+
+// net_greet.cpp
+void greet(channel &c); // we call: a new hello
+bool greeted_by(link &l, uint64_t to, const packet_head &h, const char *bytes, size_t len);
+void answer(channel &c); // the hello of a caller
 void proof_take(channel &c, const proof &p);
 void refusal_take(link &l, const packet_head &h, const char *bytes, size_t len);
+
+// net_call.cpp
+channel *stranger_new(link &l, uint64_t to, const std::string &address); // null: it cannot be kept
+void stranger_known(channel &c);                                         // it proved itself, or is over
+channel *channel_to(link &l, const std::string &address);                // that operations of ours use; null: none
+// A call of ours lost its line, and why, for people; false: there is no use.
+bool call_again(channel &c, int status, const std::string &why);
+void call_settled(channel &c);        // it is open: strangers at that address are not needed
+void call_failed(channel &c);         // it is over: who was held because of it is answered
+channel &take_place(channel &opened); // of our own call to that address; the channel that is open then
+void calls_look(link &l, uint64_t now);
+
 void watch_silence(link &l, uint64_t now);
 
 } // namespace pgas

@@ -5,9 +5,14 @@
 // the target (written; but see port_limits::stream) or here (read). It promises nothing else, and knows nothing of what
 // it carries.
 //
+// A *line* is the way to one peer, named by a number (`to`): insert() makes one of our own, which calls the peer; a peer
+// that calls us makes one that the port alone knows until the link keeps it. Two lines may claim one address: only the
+// link finds out who is who, and says so by trust(). What the port tells is told of a line.
+//
 // All calls are made under one lock, but for wait() and ring(). Only wait() blocks.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -25,11 +30,11 @@ struct port_work {
 };
 
 enum class port_event_kind : uint8_t {
-	received, // bytes: give_back() them
+	received, // bytes: give_back() them; to: the line that they came by, 0 where the port has none
 	sent,     // work: the bytes of send() may be reused
 	done,     // work: the transfer is over
-	failed,   // work: it did not go through; status says why. The address is lost
-	lost,     // to: the address is lost, whether anything is under way to it or not
+	failed,   // work: it did not go through; status says why. The line is lost
+	lost,     // to: the line is lost, whether anything is under way to it or not
 	told,     // to, word: a peer's put() is in our memory
 	put_done, // to, word: our put() is in the peer's memory; port_put::owner
 };
@@ -66,6 +71,14 @@ struct port_limits {
 	bool devices = false;
 };
 
+// What is known about a peer from which nothing came for a while.
+enum class port_life : uint8_t {
+	unknown,   // nothing
+	reachable, // its host acknowledged something lately, and its process still has the connection
+	retrying,  // something is repeated, and the next try may get through
+	lost,      // tries got no acknowledgement
+};
+
 struct port {
 	const port_ops *ops = nullptr;
 	port_limits limits{};
@@ -96,6 +109,14 @@ struct port_ops {
 	std::string (*show)(const port &p, const char *addr, size_t len);
 	int (*insert)(port &p, const char *addr, size_t len, uint64_t *to);
 	void (*remove)(port &p, uint64_t to);
+	// A line that a peer began stays from now on until remove(). False: it is over. Null, and the three that follow:
+	// the port has no lines, packets may come from anybody.
+	bool (*keep)(port &p, uint64_t to);
+	// The packed address that the peer of a line says it listens at, and that its host may have.
+	const std::string &(*peer)(const port &p, uint64_t to);
+	// The peer proved itself. key: two words that this line's two ends know, and nobody else.
+	void (*trust)(port &p, uint64_t to, const uint64_t *key);
+	void (*drop)(port &p, uint64_t to, const char *what); // it sent what cannot be: `lost` follows if it is kept
 	// 0: `sent` or `failed` will tell; 1: the bytes may be reused at once; -FI_EAGAIN.
 	int (*send)(port &p, uint64_t to, const void *bytes, size_t len, void *handle, port_work *work);
 	int (*poll)(port &p, port_event *events, int most);
@@ -117,7 +138,9 @@ struct port_ops {
 	int (*expose_device)(port &p, void *base, size_t len, port_device of, port_rights rights, port_memory *out);
 	void (*conceal)(port &p, port_memory &m);
 	// For an address that takes no packets: true when its process is surely gone. May take some milliseconds.
-	bool (*gone)(port &p, const char *addr, size_t len);
+	bool (*gone)(port &p, uint64_t to, const char *addr, size_t len);
+	// Nothing came by the line for silent_ns; a host that acknowledged nothing for patience_ns may be lost. Null: unknown.
+	port_life (*life)(const port &p, uint64_t to, uint64_t silent_ns, uint64_t patience_ns);
 	// Why an address was lost, for people; empty: no more is known than the status. Null: likewise.
 	std::string (*trouble)(const port &p, uint64_t to);
 	// Before wait(): from now on it sees what comes. False: something came already, poll. Null: nothing to do.
@@ -128,10 +151,18 @@ struct port_ops {
 	void (*ring)(port &p);
 };
 
+struct port_options {
+	size_t packet = 16384; // bytes of the longest
+	// The client has memory of devices. That changes no preference: whichever port it is may then register that memory,
+	// if it can.
+	bool devices = false;
+	bool tls = false;                 // what crosses the network is encrypted; only sockets can
+	std::array<uint64_t, 2> secret{}; // with keys that are made of this
+};
+
 // The port that FI_PGAS_NET asks for; null, and why. wish: "auto", "verbs[:DEVICE[:PORT]]",
-// "socket[:INTERFACE]", "libfabric[:DOMAIN]", or "PROVIDER[:DOMAIN]". devices: the client has memory of devices. That
-// changes no preference: whichever port it is may then register that memory, if it can.
-port *port_open(const char *wish, size_t packet, bool devices, std::string &why);
+// "socket[:INTERFACE]", "libfabric[:DOMAIN]", or "PROVIDER[:DOMAIN]".
+port *port_open(const char *wish, const port_options &options, std::string &why);
 // Can there be a link at all? ask: libfabric is asked, which takes time; else what the system shows must do:
 // FI_PGAS_NET is not "off", and names a network, or there is an adapter or an interface that others may reach.
 bool link_possible(bool ask);
@@ -140,11 +171,11 @@ const char *port_kind_name(char kind); // of an address, for people
 
 // The three kinds. device: empty, or "DEVICE[:PORT]"; interface: empty, or its name.
 enum class ofi_kinds : bool { all, adapters };
-port *port_ofi_open(const char *wish, ofi_kinds of, size_t packet, bool devices, std::string &why);
+port *port_ofi_open(const char *wish, ofi_kinds of, const port_options &options, std::string &why);
 port *port_verbs_open(const std::string &device, size_t packet, std::string &why);
 // There is an adapter; opening it may still fail. nic: what there is to know about it, where that is asked for.
 bool verbs_usable(const std::string &device, std::string &why, fid_nic **nic = nullptr);
-port *port_socket_open(const std::string &interface, size_t packet, std::string &why);
+port *port_socket_open(const std::string &interface, const port_options &options, std::string &why);
 bool socket_usable(const std::string &interface, std::string &why);
 inline constexpr char kVerbsKind = 'b', kSocketKind = 's';
 

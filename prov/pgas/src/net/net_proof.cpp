@@ -2,10 +2,15 @@
 //
 // SipHash-2-4 (Aumasson and Bernstein) with 128 bits of result, and the kernel's random numbers.
 #include "net_proof.hpp"
+#include "../pgas_util.hpp"
 
+#include <fcntl.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <bit>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -48,18 +53,13 @@ struct sip {
 
 static_assert(std::endian::native == std::endian::little, "words are read as they lie in memory");
 
-secret mac_of(const secret &key, const void *bytes, size_t len)
+namespace {
+
+// The last word of a text of `len` bytes, of which those behind the last multiple of eight are at `tail`; and the rest.
+secret finish(sip &s, const unsigned char *tail, size_t len)
 {
-	sip s(key);
-	const auto *at = static_cast<const unsigned char *>(bytes);
-	size_t left = len;
-	for (; left >= 8; left -= 8, at += 8) {
-		uint64_t word;
-		memcpy(&word, at, 8);
-		s.add(word);
-	}
 	uint64_t last = static_cast<uint64_t>(len) << 56;
-	memcpy(&last, at, left);
+	memcpy(&last, tail, len % 8);
 	s.add(last);
 	s.v2 ^= 0xee;
 	s.rounds(4);
@@ -67,6 +67,36 @@ secret mac_of(const secret &key, const void *bytes, size_t len)
 	s.v1 ^= 0xdd;
 	s.rounds(4);
 	return {first, s.sum()};
+}
+
+void add_words(sip &s, const unsigned char *from, size_t bytes)
+{
+	for (; bytes >= 8; bytes -= 8, from += 8) {
+		uint64_t word;
+		memcpy(&word, from, 8);
+		s.add(word);
+	}
+}
+
+} // namespace
+
+secret mac_of(const secret &key, const void *bytes, size_t len)
+{
+	sip s(key);
+	const auto *text = static_cast<const unsigned char *>(bytes);
+	add_words(s, text, len);
+	return finish(s, text + len / 8 * 8, len);
+}
+
+uint64_t sign_packet(const secret &key, uint64_t number, const char *bytes, size_t len, size_t hole, uint64_t filling)
+{
+	sip s(key);
+	const auto *text = reinterpret_cast<const unsigned char *>(bytes);
+	s.add(number);
+	add_words(s, text, hole);
+	s.add(filling);
+	add_words(s, text + hole + 8, len - hole - 8);
+	return finish(s, text + len / 8 * 8, len + 8)[0];
 }
 
 secret secret_from(const void *bytes, size_t len)
@@ -84,12 +114,39 @@ bool same_mac(const uint64_t *a, const uint64_t *b)
 	return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0;
 }
 
+namespace {
+
+// Where the kernel's call is refused (seccomp), its file may still be there. False: neither is.
+bool random_bytes(void *out, size_t len)
+{
+	ssize_t n;
+	do {
+		n = getrandom(out, len, 0);
+	} while (n < 0 && errno == EINTR);
+	if (n == static_cast<ssize_t>(len))
+		return true;
+	const unique_fd file(open("/dev/urandom", O_RDONLY | O_CLOEXEC));
+	return file && read(file.get(), out, len) == static_cast<ssize_t>(len);
+}
+
+} // namespace
+
+bool random_available()
+{
+	uint64_t word;
+	return random_bytes(&word, sizeof word);
+}
+
 uint64_t random_word()
 {
 	uint64_t word = 0;
 	while (!word)
-		if (getrandom(&word, sizeof word, 0) != static_cast<ssize_t>(sizeof word))
-			word = 0; // interrupted: never falls short otherwise for so few bytes
+		if (!random_bytes(&word, sizeof word)) {
+			fputs("pgas: the kernel refuses random numbers (getrandom, /dev/urandom): nothing can be "
+			      "proven to other hosts without them\n",
+			      stderr);
+			abort();
+		}
 	return word;
 }
 

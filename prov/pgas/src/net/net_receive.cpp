@@ -7,19 +7,22 @@
 
 #include <pgas/pgas_counter.h>
 
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
 namespace pgas {
 namespace {
 
-void drop(link &l, const char *why)
+// Packets arrive whole and in order, so that a line by which one came that cannot be is of no use: whoever sent it would
+// wait for ever for the acknowledgement of what was dropped.
+void drop(link &l, uint64_t to, const char *why)
 {
-	// as many lines as somebody can read, however many packets there are
-	l.stats.refused++;
-	if ((l.stats.refused & (l.stats.refused - 1)) == 0)
+	if (worth_a_line(l.stats.refused))
 		PGAS_WARN(FI_LOG_EP_DATA, "link: a packet was dropped: %s (%llu so far)\n", why,
 			  static_cast<unsigned long long>(l.stats.refused));
+	if (to && l.at->ops->drop)
+		l.at->ops->drop(*l.at, to, why);
 }
 
 // Runs the frames of a packet; false: they make no sense.
@@ -104,6 +107,8 @@ void run_packet(channel &c, const packet_head &h, const char *bytes)
 		channel_busy(c); // an acknowledgement is owed
 	} else if (h.bytes != sizeof h) {
 		return nonsense(c, "bytes behind a packet without frames");
+	} else if (h.seq != c.ran) {
+		return nonsense(c, "a packet is missing");
 	}
 	acknowledged(c, h.ack);
 	if (h.flags & kPacketWake)
@@ -118,41 +123,70 @@ void run_packet(channel &c, const packet_head &h, const char *bytes)
 
 } // namespace
 
-void packet_receive(link &l, const char *bytes, size_t len)
+// The channel that a packet is for; null: there is none by that line.
+static channel *channel_of(const link &l, uint64_t to, const packet_head &h)
+{
+	channel *c = h.channel < l.channels.size() ? l.channels[h.channel].get() : nullptr;
+	return c && (!to || c->to == to) && (c->signs || h.session == c->session_in) ? c : nullptr;
+}
+
+[[gnu::cold]] static bool signature_fits(channel &c, const packet_head &h, const char *bytes)
+{
+	const uint64_t want =
+		sign_packet(c.key_in, c.signed_in++, bytes, h.bytes, offsetof(packet_head, session), c.session_in);
+	if (want == h.session)
+		return true;
+	nonsense(c, "a packet whose signature is wrong: it was changed, or is not of this peer");
+	return false;
+}
+
+static void greeting_receive(link &l, uint64_t to, const packet_head &h, const char *bytes)
+{
+	const char *const body = bytes + sizeof h;
+	const size_t len = h.bytes - sizeof h;
+	if (h.flags & kPacketHello) {
+		if (!greeted_by(l, to, h, body, len))
+			drop(l, to, "a greeting that cannot be");
+		return;
+	}
+	channel *c = channel_of(l, to, h);
+	if (!c)
+		return drop(l, to, "for nobody");
+	if (h.flags & kPacketRefuse)
+		return refusal_take(l, h, body, len);
+	proof p;
+	if (h.protocol != kProtocol || len != sizeof p)
+		return drop(l, to, "a proof that cannot be");
+	c->heard_at = l.clock;
+	memcpy(&p, body, sizeof p);
+	proof_take(*c, p);
+}
+
+void packet_receive(link &l, uint64_t to, const char *bytes, size_t len)
 {
 	packet_head h;
 	if (len < sizeof h)
-		return drop(l, "shorter than a head");
+		return drop(l, to, "shorter than a head");
 	memcpy(&h, bytes, sizeof h);
 	if (h.magic != kPacketMagic)
-		return drop(l, "not one of ours");
+		return drop(l, to, "not one of ours");
 	if (h.bytes != len)
-		return drop(l, "its length is not what it says");
+		return drop(l, to, "its length is not what it says");
 	l.stats.packets_in++;
-	if (h.flags & kPacketHello) {
-		if (!greeted_by(l, h, bytes + sizeof h, len - sizeof h))
-			drop(l, "a greeting that cannot be");
-		return;
-	}
+	if (h.flags & (kPacketHello | kPacketRefuse | kPacketProof)) [[unlikely]]
+		return greeting_receive(l, to, h, bytes);
 	if (h.protocol != kProtocol)
-		return drop(l, "another version of the protocol");
-	channel *c = h.channel < l.channels.size() ? l.channels[h.channel].get() : nullptr;
-	if (!c || h.session != c->session_in)
-		return drop(l, "for nobody");
-	if (h.flags & kPacketRefuse)
-		return refusal_take(l, h, bytes + sizeof h, len - sizeof h);
+		return drop(l, to, "another version of the protocol");
+	channel *c = channel_of(l, to, h);
+	if (!c)
+		return drop(l, to, "for nobody");
 	if (c->state == channel_state::over)
 		return; // it could not know yet
-	c->heard_at = l.clock;
-	if (h.flags & kPacketProof) {
-		proof p;
-		if (len != sizeof h + sizeof p)
-			return drop(l, "a proof of the wrong length");
-		memcpy(&p, bytes + sizeof h, sizeof p);
-		return proof_take(*c, p);
-	}
 	if (!c->open())
-		return drop(l, "from somebody who proved nothing");
+		return drop(l, to, "from somebody who proved nothing");
+	if (c->signs && !signature_fits(*c, h, bytes)) [[unlikely]]
+		return;
+	c->heard_at = l.clock;
 	run_packet(*c, h, bytes);
 }
 
@@ -162,9 +196,11 @@ void put_receive(link &l, uint64_t to, uint32_t word)
 	channel *c = word >> 16 < l.channels.size() ? l.channels[word >> 16].get() : nullptr;
 	l.stats.packets_in++;
 	if (!c || c->to != to || c->state == channel_state::greeting)
-		return drop(l, "a put for nobody");
+		return drop(l, to, "a put for nobody");
 	if (!c->open())
 		return; // it could not know yet
+	if (c->signs)
+		return nonsense(*c, "a put without a signature");
 	c->heard_at = l.clock;
 	const auto behind = static_cast<int16_t>(static_cast<uint16_t>(word) - static_cast<uint16_t>(c->acked));
 	const uint32_t ack = c->acked + static_cast<uint32_t>(int32_t{behind});

@@ -54,7 +54,7 @@ bool take_intro(net_domain &d, channel &c, const frame_head &h, const char *byte
 	char text[kNameBytes] = {};
 	memcpy(text, bytes, len);
 	ep_address a;
-	if (!address_parse(text, a) || a.named || a.any)
+	if (!address_parse(text, a) || a.named || a.any || !net_name_is_of(a, c, h.src))
 		return false;
 	if (const uint32_t old = source_of(c, h.src); old != kNoSource)
 		source_free(d, old); // the number went to another endpoint

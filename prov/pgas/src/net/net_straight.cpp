@@ -47,7 +47,7 @@ const key0_piece *piece_of(const net_ep &on, uint64_t offset)
 bool possible(const net_ep &on, const peer &p)
 {
 	const channel &c = *net_of(p).c;
-	return c.open() && c.of->at->ops->put && parameters().net_straight && on.ep->dom->layout.given() &&
+	return c.open() && c.of->at->ops->put && !c.signs && parameters().net_straight && on.ep->dom->layout.given() &&
 	       c.number_out <= kStraightNumberMost && c.of->set.window <= kStraightWindowMost &&
 	       std::ranges::all_of(on.ep->fronts, [](const pgas_ep *f) { return f->bias != 0; });
 }

@@ -267,6 +267,8 @@ int net_send(wire_ep &of, peer &p, op &o)
 	if (o.len <= eager && !(o.flags & FI_DELIVERY_COMPLETE))
 		return message_out(on, p, flags, m, nullptr, 0, o.iov, o.iov_count, o.len);
 	op *kept = op_keep(on, std::move(o), &p);
+	if (!kept)
+		return -FI_EIO;
 	const uint64_t id = kept->id;
 	if (const int err = message_out(on, p, flags | kFrameLong, m, &id, sizeof id, nullptr, 0, 0)) {
 		op_take_back(on, kept, o);

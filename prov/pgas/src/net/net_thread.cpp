@@ -56,7 +56,7 @@ bool serve(net_domain &d, int *timeout)
 		return false;
 	const bool waits = std::ranges::any_of(
 		d.l->channels, [](const auto &c) { return c && (c->asked_at || c->state == channel_state::greeting); });
-	*timeout = !d.l->busy.empty() ? kFullMs : waits ? kAskMs : kIdleMs;
+	*timeout = !d.l->busy.empty() || !d.l->callers.empty() ? kFullMs : waits ? kAskMs : kIdleMs;
 	port &at = *d.l->at;
 	return !at.ops->arm || at.ops->arm(at);
 }
@@ -143,7 +143,8 @@ void net_asleep(wire_domain &of)
 static bool nothing_awaited(const net_domain &d)
 {
 	const auto quiet_channel = [](const auto &c) {
-		return !c || c->state == channel_state::over || (c->open() && channel_idle(*c) && !c->asked_at);
+		return !c || c->state == channel_state::over || c->stranger ||
+		       (c->open() && channel_idle(*c) && !c->asked_at);
 	};
 	const auto quiet_ep = [](const net_ep *on) {
 		return !on || (!on->keeps() && !on->outstanding && on->later.empty() && !bulk_waits(*on));

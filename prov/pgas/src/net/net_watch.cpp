@@ -2,6 +2,11 @@
 //
 // Who is silent: a peer that owes us something is asked now and then. Where its process ended, sending fails; where the
 // network lost it without a word nothing comes (TCP needs a quarter of an hour to notice), and it is given up.
+//
+// FI_PGAS_PEER_TIMEOUT is a promise: an outage that is shorter ends nothing. What was lost in it is repeated by the
+// kernel at intervals that double, so the try that gets through may come as late as twice that time: a port that knows
+// says so (port_life). It also knows whether the peer's host still acknowledges what reaches it: then the process is
+// there and does not run, because it is stopped, or in a debugger, and is waited for however long that takes.
 #include "net_link.hpp"
 #include "../pgas_util.hpp"
 
@@ -14,14 +19,16 @@ namespace pgas {
 namespace {
 
 constexpr uint64_t kLookNs = 20'000'000;
-constexpr uint64_t kAskNs = 200'000'000;
+constexpr uint64_t kAskNs = 200'000'000, kAskMostNs = 5'000'000'000;
+constexpr uint64_t kGraceNs = 2'000'000'000;
 
-void give_up(channel &c, const char *what)
+void give_up(channel &c, uint64_t silent)
 {
 	char text[120];
-	snprintf(text, sizeof text, "%s for %.1f s (FI_PGAS_PEER_TIMEOUT)", what,
-		 static_cast<double>(c.of->set.timeout_ns) / 1e9);
-	channel_end(c, -FI_ECONNRESET, text, false);
+	snprintf(text, sizeof text, "%s for %.1f s (FI_PGAS_PEER_TIMEOUT)",
+		 c.open() ? "nothing came from it" : "it did not answer our greeting",
+		 static_cast<double>(silent) / 1e9);
+	channel_end(c, -FI_ECONNRESET, c.trouble.empty() ? text : text + ("; the last call: " + c.trouble), false);
 }
 
 void ask(link &l, channel &c, uint64_t now)
@@ -29,8 +36,24 @@ void ask(link &l, channel &c, uint64_t now)
 	c.pinged_at = now;
 	if (c.open() && c.backlog.empty())
 		send_bare(c, kPacketPing);
-	else if (!c.backlog.empty() && l.at->ops->gone(*l.at, c.address.data(), c.address.size()))
+	else if (!c.backlog.empty() && c.to && l.at->ops->gone(*l.at, c.to, c.address.data(), c.address.size()))
 		channel_end(c, -FI_ECONNRESET, "its process ended", false);
+}
+
+// Nothing came for longer than it may be. Is there still hope?
+bool may_return(const link &l, const channel &c, uint64_t silent)
+{
+	const uint64_t patience = l.set.timeout_ns;
+	if (!c.to) // between two calls, of which each takes three seconds where nobody is there
+		return silent < patience + 2 * kGraceNs;
+	const port_life life = l.at->ops->life ? l.at->ops->life(*l.at, c.to, silent, patience) : port_life::unknown;
+	return life == port_life::reachable || (life == port_life::retrying && silent < 2 * patience + kGraceNs);
+}
+
+// Who does not answer is asked less and less often: what is asked lies in its memory until it does.
+uint64_t ask_interval(uint64_t silent)
+{
+	return std::clamp(silent / 4, kAskNs, kAskMostNs);
 }
 
 void look_at(link &l, channel &c, uint64_t now)
@@ -48,9 +71,9 @@ void look_at(link &l, channel &c, uint64_t now)
 	if (!c.asked_at)
 		c.asked_at = now;
 	const uint64_t since = std::max(c.asked_at, c.heard_at), silent = now > since ? now - since : 0;
-	if (silent > l.set.timeout_ns)
-		give_up(c, c.open() ? "nothing came from it" : "it did not answer our greeting");
-	else if (silent > kAskNs && now - c.pinged_at > kAskNs)
+	if (silent > l.set.timeout_ns && !may_return(l, c, silent))
+		give_up(c, silent);
+	else if (silent > kAskNs && now - c.pinged_at > ask_interval(silent))
 		ask(l, c, now);
 }
 
@@ -61,6 +84,7 @@ void forgive(channel &c, uint64_t missed)
 	if (c.asked_at)
 		c.asked_at += missed;
 	c.heard_at += missed;
+	c.born_at += missed; // a stranger's proof may lie here unread
 }
 
 } // namespace

@@ -81,6 +81,25 @@ constexpr bool name_fits_short(size_t link_bytes)
 }
 static_assert(name_fits_short(6) && !name_fits_short(18), "IP version 4 and 6");
 
+// Random numbers, without which nothing can be proven; and a secret where packets are signed or encrypted: without one
+// the keys would be made of what everybody can know.
+int fit_for_secrets(const domain &dom, const params &par)
+{
+	if (!random_available()) {
+		PGAS_WARN(FI_LOG_DOMAIN, "no link to other hosts: the kernel refuses random numbers (getrandom)\n");
+		return -FI_ENOSYS;
+	}
+	if ((par.net_sign || par.net_tls) && dom.secret_key == decltype(dom.secret_key){}) {
+		PGAS_WARN(FI_LOG_DOMAIN,
+			  "FI_PGAS_NET_%s=1 wants a secret of the job (domain_attr->auth_key; oshrun makes one for "
+			  "jobs on "
+			  "several hosts)\n",
+			  par.net_tls ? "TLS" : "SIGN");
+		return -FI_EINVAL;
+	}
+	return 0;
+}
+
 // No link for a domain whose client wants its own host only, or where FI_PGAS_NET says so: -FI_ENODATA.
 int net_domain_open(domain &dom, wire_domain **out)
 {
@@ -90,9 +109,12 @@ int net_domain_open(domain &dom, wire_domain **out)
 	std::string why;
 	const params &par = parameters();
 	const size_t packet = std::max(par.net_packet, par.eager_bytes + 256);
-	port *p = port_open(wish, packet, (dom.caps & FI_HMEM) && par.net_hmem, why);
+	const port_options options{packet, (dom.caps & FI_HMEM) && par.net_hmem, par.net_tls != 0, dom.secret_key};
+	if (const int err = fit_for_secrets(dom, par))
+		return err;
+	port *p = port_open(wish, options, why);
 	if (!p) {
-		const bool asked = strcmp(wish, "auto") != 0;
+		const bool asked = strcmp(wish, "auto") != 0 || par.net_tls;
 		if (asked)
 			PGAS_WARN(FI_LOG_DOMAIN, "%s\n", why.c_str());
 		else
@@ -109,6 +131,9 @@ int net_domain_open(domain &dom, wire_domain **out)
 	set.window = static_cast<uint32_t>(par.net_window);
 	set.timeout_ns = par.peer_timeout * 1'000'000'000ull;
 	set.key = dom.secret_key;
+	set.sign = par.net_sign;
+	if (set.sign)
+		p->limits.bulk_from = 0; // what an adapter or the port moves by itself has no signature
 	d->l = link_open(p, client, set);
 	if (d->l->address.empty()) {
 		PGAS_WARN(FI_LOG_DOMAIN, "%s: its addresses are longer than %zu bytes\n", p->name.c_str(),
@@ -222,6 +247,22 @@ bool read_part(std::string_view part, net_address &out)
 	return true;
 }
 
+} // namespace
+
+bool net_name_is_of(const ep_address &name, const channel &c, uint16_t endpoint)
+{
+	std::string_view parts = name.parts;
+	while (!parts.empty()) {
+		const std::string_view part = address_next_part(parts);
+		net_address a;
+		if (part.starts_with("n/") && read_part(part.substr(2), a))
+			return a.kind == c.of->at->kind && a.link == c.address && a.endpoint == endpoint;
+	}
+	return false;
+}
+
+namespace {
+
 void net_address_of(const wire_ep &of, char *part, size_t room, bool)
 {
 	const net_ep &on = net_of(of);
@@ -300,7 +341,7 @@ int net_connect(wire_ep &of, peer &to, std::string_view part)
 		net_address a;
 		if (!read_part(part, a))
 			return -FI_EINVAL;
-		channel *c = link_call(*d.l, a.link, a.endpoint, to.real_name.text);
+		channel *c = link_call(*d.l, a.link, a.endpoint, to.real_name.text, on.number);
 		if (!c)
 			return -FI_EHOSTUNREACH;
 		c->users++;

@@ -60,7 +60,7 @@ const char *ofi_wish(const wanted &w, const char *wish, std::string &room)
 
 // What it asks for; or by preference an adapter by itself, an adapter of libfabric's, TCP by itself, and then whatever
 // else libfabric has.
-port *open_best(const wanted &w, const char *wish, size_t packet, bool devices, std::string &why)
+port *open_best(const wanted &w, const char *wish, const port_options &options, std::string &why)
 {
 	std::string room;
 	const char *const of_libfabric = ofi_wish(w, wish, room);
@@ -70,22 +70,28 @@ port *open_best(const wanted &w, const char *wish, size_t packet, bool devices, 
 			PGAS_INFO(FI_LOG_DOMAIN, "no link over %s: %s\n", what, why.c_str());
 		return (p = tried) != nullptr;
 	};
-	if (w.verbs() && (!w.any() || verbs_usable("", why)) && found(port_verbs_open(w.where, packet, why), "verbs"))
+	if (options.tls) {
+		if (!w.socket())
+			why = "FI_PGAS_NET_TLS=1 encrypts what goes over sockets, and nothing else";
+		return w.socket() ? port_socket_open(w.where, options, why) : nullptr;
+	}
+	if (w.verbs() && (!w.any() || verbs_usable("", why)) &&
+	    found(port_verbs_open(w.where, options.packet, why), "verbs"))
 		return p;
 	if (w.any() && has_adapter() &&
-	    found(port_ofi_open(of_libfabric, ofi_kinds::adapters, packet, devices, why), "adapters"))
+	    found(port_ofi_open(of_libfabric, ofi_kinds::adapters, options, why), "adapters"))
 		return p;
-	if (w.socket() && found(port_socket_open(w.where, packet, why), "sockets"))
+	if (w.socket() && found(port_socket_open(w.where, options, why), "sockets"))
 		return p;
-	return w.libfabric() ? port_ofi_open(of_libfabric, ofi_kinds::all, packet, devices, why) : nullptr;
+	return w.libfabric() ? port_ofi_open(of_libfabric, ofi_kinds::all, options, why) : nullptr;
 }
 
 } // namespace
 
-port *port_open(const char *wish, size_t packet, bool devices, std::string &why)
+port *port_open(const char *wish, const port_options &options, std::string &why)
 {
 	const wanted w(wish);
-	port *p = open_best(w, wish, packet, devices, why);
+	port *p = open_best(w, wish, options, why);
 	if (!p && w.any() && !w.where.empty())
 		why = "there is no interface " + w.where + " with an IP address, and libfabric has none of that name";
 	if (!p && (!w.libfabric() || w.any()))

@@ -109,13 +109,13 @@ int ofi_insert(port &of, const char *addr, size_t len, uint64_t *to)
 		return -FI_EINVAL;
 	fi_addr_t at = FI_ADDR_NOTAVAIL;
 	const int n = fi_av_insert(p.av.get(), raw, 1, &at, 0, nullptr);
-	*to = at;
+	*to = at + 1; // 0 is none
 	return n == 1 ? 0 : n < 0 ? n : -FI_EINVAL;
 }
 
 void ofi_remove(port &p, uint64_t to)
 {
-	fi_addr_t at = to;
+	fi_addr_t at = to - 1;
 	fi_av_remove(ofi_of(p).av.get(), &at, 1, 0);
 }
 
@@ -126,7 +126,7 @@ void *desc_of(void *handle)
 
 int ofi_send(port &p, uint64_t to, const void *bytes, size_t len, void *handle, port_work *work)
 {
-	return static_cast<int>(fi_send(ofi_of(p).ep.get(), bytes, len, desc_of(handle), to, work->scratch));
+	return static_cast<int>(fi_send(ofi_of(p).ep.get(), bytes, len, desc_of(handle), to - 1, work->scratch));
 }
 
 port_work *work_of(void *context)
@@ -186,7 +186,7 @@ fi_msg_rma transfer(const iovec *iov, void **desc, const fi_rma_iov *rma, uint64
 	m.msg_iov = iov;
 	m.desc = desc;
 	m.iov_count = 1;
-	m.addr = to;
+	m.addr = to - 1;
 	m.rma_iov = rma;
 	m.rma_iov_count = 1;
 	m.context = work->scratch;
@@ -302,7 +302,7 @@ bool over_tcp(const port &p)
 	return p.kind == 't' || p.kind == 'n' || p.kind == 'r';
 }
 
-bool ofi_gone(port &p, const char *addr, size_t len)
+bool ofi_gone(port &p, uint64_t, const char *addr, size_t len)
 {
 	return over_tcp(p) && address_refuses(ofi_of(p).info->addr_format, addr, len);
 }
@@ -330,6 +330,10 @@ constexpr port_ops kOfiPort = {
 	.show = ofi_show,
 	.insert = ofi_insert,
 	.remove = ofi_remove,
+	.keep = nullptr, // it does not tell who sent what: the link signs packets
+	.peer = nullptr,
+	.trust = nullptr,
+	.drop = nullptr,
 	.send = ofi_send,
 	.poll = ofi_poll,
 	.give_back = ofi_give_back,
@@ -341,6 +345,7 @@ constexpr port_ops kOfiPort = {
 	.expose_device = ofi_expose_device,
 	.conceal = ofi_conceal,
 	.gone = ofi_gone,
+	.life = nullptr,
 	.trouble = nullptr,
 	.arm = nullptr,
 	.wait = ofi_wait,
@@ -412,17 +417,17 @@ int post_receives(ofi_port &p)
 
 } // namespace
 
-port *port_ofi_open(const char *wish, ofi_kinds of, size_t packet, bool devices, std::string &why)
+port *port_ofi_open(const char *wish, ofi_kinds of, const port_options &options, std::string &why)
 {
 	auto p = std::make_unique<ofi_port>();
-	p->info = choose_provider(wish, of, devices, &p->kind, why);
+	p->info = choose_provider(wish, of, options.devices, &p->kind, why);
 	if (!p->info)
 		return nullptr;
 	p->ops = &kOfiPort;
 	p->name = std::string(p->info->fabric_attr->prov_name) + " on " + p->info->domain_attr->name;
 	const size_t longest = p->info->ep_attr->max_msg_size;
 	const bool stream = (p->info->tx_attr->msg_order & kStreamOrder) == kStreamOrder;
-	p->limits = {.packet = std::min(packet, longest),
+	p->limits = {.packet = std::min(options.packet, longest),
 		     .bulk_from = kBulkFrom,
 		     .pins = !over_tcp(*p),
 		     .stream = stream,

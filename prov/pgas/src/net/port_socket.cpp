@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstring>
@@ -53,19 +54,37 @@ int socket_insert(port &of, const char *addr, size_t len, uint64_t *to)
 	const std::string address(addr, len);
 	if (socket_show(p, addr, len).empty() || address == p.address)
 		return -FI_EINVAL;
-	const auto it = p.by_address.find(address);
-	const bool known = it != p.by_address.end() && it->second->state != line_state::failed;
-	socket_line &l = known ? *it->second : line_new(p, address);
-	l.users++;
+	socket_line &l = line_new(p, address);
+	l.kept = true;
 	*to = number_of(l);
 	return 0;
 }
 
 void socket_remove(port &p, uint64_t to)
 {
+	line_remove(socket_of(p), line_of(to));
+}
+
+bool socket_keep(port &, uint64_t to)
+{
 	socket_line &l = line_of(to);
-	if (--l.users == 0)
-		line_take_out(socket_of(p), l);
+	l.kept = l.kept || l.state == line_state::up;
+	return l.state == line_state::up;
+}
+
+const std::string &socket_peer(const port &, uint64_t to)
+{
+	return line_of(to).address;
+}
+
+void socket_trust(port &p, uint64_t to, const uint64_t *)
+{
+	line_trust(socket_of(p), line_of(to));
+}
+
+void socket_drop(port &p, uint64_t to, const char *what)
+{
+	line_drop(socket_of(p), line_of(to), what);
 }
 
 // May something be sent now? 0, -FI_EAGAIN, or why never.
@@ -201,7 +220,7 @@ int serve_watched(socket_port &p, socket_watched &w, port_event *events, int mos
 		line_connected(p, l);
 		return 0;
 	}
-	return most > 0 && (and_lines || l.state == line_state::greeting) ? line_receive(p, l, events, most) : 0;
+	return most > 0 && (and_lines || !l.listed_up) ? line_receive(p, l, events, most) : 0;
 }
 
 // Those that epoll says something is to do for. It names them in the same order each time. Half: where there are many
@@ -215,8 +234,8 @@ int serve_ready(socket_port &p, port_event *events, int most, bool and_lines)
 		const epoll_event &e = ready[(p.polls / 2 + static_cast<uint32_t>(i)) % static_cast<uint32_t>(found)];
 		n += serve_watched(p, *static_cast<socket_watched *>(e.data.ptr), events + n, most - n, and_lines);
 	}
-	p.dead_lines.clear();
-	p.dead_callers.clear();
+	if (!p.unknown.empty() || !p.callers.empty() || p.deaf_until)
+		strangers_look(p);
 	return n;
 }
 
@@ -251,22 +270,30 @@ int read_all(socket_port &p, port_event *events, int most)
 	return n;
 }
 
+void bury(socket_port &p)
+{
+	p.dead_lines.clear();
+	p.dead_callers.clear();
+}
+
 // Whoever never stops sending must not keep out the others, or those who call: they take turns at being the first.
 int socket_poll(port &of, port_event *events, int most)
 {
 	socket_port &p = socket_of(of);
+	if (!p.dead_lines.empty() || !p.dead_callers.empty()) [[unlikely]]
+		bury(p);
 	int n = p.told.empty() ? 0 : take_told(p, events, most);
 	if (!p.pending.empty())
 		flush_pending(p);
 	else if (n && ++p.told_alone % kToldAlone)
 		return n; // one long put after the other: most of them need no look, which costs as much as a short one
 	p.polls++;
-	if (!p.resting.empty())
-		rested_call(p);
 	if (p.up.size() <= kLookedAt) {
-		if (p.unsettled || !p.callers.empty() || p.polls % kLooksAside == 0)
+		if (p.unsettled || p.polls % kLooksAside == 0 || p.woken.exchange(false, std::memory_order_relaxed))
 			n += serve_ready(p, events + n, most - n, false);
 		n += read_all(p, events + n, most - n);
+		if (!p.pending.empty()) // of unknown lines
+			n += tell_pending(p, events + n, most - n);
 	} else if (p.polls % 2) {
 		n += serve_ready(p, events + n, most - n, true);
 		n += tell_pending(p, events + n, most - n);
@@ -284,11 +311,14 @@ void socket_give_back(port &p, void *buffer)
 	chunk_release(socket_of(p), static_cast<in_chunk *>(buffer));
 }
 
-bool socket_gone(port &of, const char *addr, size_t len)
+bool socket_gone(port &, uint64_t to, const char *, size_t)
 {
-	const socket_port &p = socket_of(of);
-	const auto it = p.by_address.find(std::string(addr, len));
-	return it != p.by_address.end() && it->second->state == line_state::failed;
+	return line_of(to).state == line_state::failed;
+}
+
+port_life socket_life(const port &, uint64_t to, uint64_t silent_ns, uint64_t patience_ns)
+{
+	return line_life(line_of(to), silent_ns, patience_ns);
 }
 
 std::string socket_trouble(const port &, uint64_t to)
@@ -312,10 +342,13 @@ bool socket_arm(port &of)
 
 void socket_wait(port &of, int ms)
 {
-	const socket_port &p = socket_of(of);
+	socket_port &p = socket_of(of);
 	epoll_event e;
 	// nobody holds the lock here: a line that has something may be gone by now
-	if (epoll_wait(p.epoll.get(), &e, 1, ms) == 1 && e.data.ptr == &p.bell) {
+	if (epoll_wait(p.epoll.get(), &e, 1, ms) != 1)
+		return;
+	p.woken.store(true, std::memory_order_relaxed);
+	if (e.data.ptr == &p.bell) {
 		uint64_t rings;
 		[[maybe_unused]] const ssize_t n = read(p.bell.fd.get(), &rings, sizeof rings);
 	}
@@ -333,6 +366,10 @@ constexpr port_ops kSocketPort = {
 	.show = socket_show,
 	.insert = socket_insert,
 	.remove = socket_remove,
+	.keep = socket_keep,
+	.peer = socket_peer,
+	.trust = socket_trust,
+	.drop = socket_drop,
 	.send = socket_send,
 	.poll = socket_poll,
 	.give_back = socket_give_back,
@@ -344,6 +381,7 @@ constexpr port_ops kSocketPort = {
 	.expose_device = nullptr, // the kernel's copies know memory of the host only
 	.conceal = socket_conceal,
 	.gone = socket_gone,
+	.life = socket_life,
 	.trouble = socket_trouble,
 	.arm = socket_arm,
 	.wait = socket_wait,
@@ -372,13 +410,26 @@ bool listen_on(socket_port &p, const socket_interface &at)
 
 } // namespace
 
-port *port_socket_at(const socket_interface &at, size_t packet, std::string &why)
+// A quarter of the descriptors at most is for strangers.
+static size_t unknown_most()
 {
+	rlimit files{};
+	return getrlimit(RLIMIT_NOFILE, &files) == 0 ? std::clamp<size_t>(files.rlim_cur / 4, 4, kUnknownMost)
+						     : kUnknownMost;
+}
+
+port *port_socket_at(const socket_interface &at, const port_options &options, std::string &why)
+{
+	if (options.tls && !tls_usable(why))
+		return nullptr;
 	auto p = std::make_unique<socket_port>();
+	p->tls = options.tls;
+	p->secret = options.secret;
+	p->unknown_most = unknown_most();
 	p->ops = &kSocketPort;
 	p->kind = kSocketKind;
-	p->name = "socket on " + at.name;
-	p->limits = {packet, kBulkFrom, false, true, true, false};
+	p->name = (options.tls ? "encrypted socket on " : "socket on ") + at.name;
+	p->limits = {options.packet, kBulkFrom, false, true, true, false};
 	if (!listen_on(*p, at)) {
 		why = p->name + ": " + strerror(errno);
 		return nullptr;
@@ -386,10 +437,10 @@ port *port_socket_at(const socket_interface &at, size_t packet, std::string &why
 	return p.release();
 }
 
-port *port_socket_open(const std::string &interface, size_t packet, std::string &why)
+port *port_socket_open(const std::string &interface, const port_options &options, std::string &why)
 {
 	socket_interface at;
-	return choose_interface(interface, at, why) ? port_socket_at(at, packet, why) : nullptr;
+	return choose_interface(interface, at, why) ? port_socket_at(at, options, why) : nullptr;
 }
 
 bool socket_usable(const std::string &interface, std::string &why)

@@ -4,32 +4,34 @@
 // port_socket_out.cpp (what leaves), port_socket_in.cpp (what comes), port_socket_line.cpp (connections),
 // port_socket_choose.cpp (which interface).
 //
-// A *line* is what leads to one address: a connection at most, what was not written to it yet, and what is awaited
-// from it. Everything goes through it in order, as records:
+// A *line* is one connection, what was not written to it yet, and what is awaited from it. Everything goes through it in
+// order, as records:
 //
 //   record = head { magic, kind, version, bytes } + what the kind says
-//     hello    where the caller listens                                  the caller's first
-//     welcome  -                                                         the answer; then both send what they like
-//     crossed  -                                                         I call you myself: wait for that
+//     hello    where the caller listens, a nonce, features               the caller's first
+//     welcome  a nonce, features                                         the answer; then both send what they like
+//     refuse   a reason (record_refusal)                                 or that
 //     packet   bytes, padded to 8
 //     write    key, address, bytes          straight into exposed memory
 //     read     key, address, number         answered by
 //     answer   number, bytes                straight into the reader's buffer; in the order of the questions
 //
-//   idle -> (something is sent) calling -> (connected: hello) greeting -> (welcome) up
-//   idle -> (the peer calls: its hello came) up
-//   both call at once: that of the lower address stays. Who has it answers the other's hello with `crossed`; who has
-//   not takes the other's call, and waits (crossed) for it when it is late
-//   calling, greeting -> (let go of without a welcome: too many called at once) resting
-//   resting, crossed -> (the peer calls) up
-//   resting, crossed -> (a while later) calling, kCallsMost times in a row; then, or when nobody listens there, failed
-//   any  -> failed, with a reason; only its owner's remove() leaves that. A new insert() makes a new line
+//   ours:     idle -> (something is sent) calling -> (connected: hello) greeting -> (welcome) up
+//   a peer's: up, when its hello came; *unknown* until the link trusts it
+//   any -> failed, with a reason; only its owner's remove() leaves that. An unknown one that fails is no more
+//
+// Several lines may claim one address, since whoever shares a peer's host can claim its port: the link finds out which
+// is the peer's, and drops the others. A line of ours goes to the address that it called and nowhere else.
 //
 // What comes is foreign bytes. Nothing is believed before it is checked: magic, version, kind, the order of kinds,
 // lengths, keys (64 random bits, in the table of exposed memory, with the right and within the bounds), the number of
 // an answer and its length. Whatever is wrong closes the connection with one line in the log, and touches nothing. A
-// caller must say hello before it is anybody, from the host of the address that it claims, and never takes the place of
-// a connection that works. Packets of strangers go to the link, which asks for a proof; keys are told behind that only.
+// caller must say hello before it is anybody, from the host of the address that it claims. Packets of strangers go to
+// the link, which asks for a proof; keys are told behind that only.
+//
+// What strangers cost is bounded: kCallersMost that said nothing, unknown_most unknown lines (a quarter of the
+// descriptors at most), each for kStrangerNs; the oldest goes first. They are looked at aside, now and then: who is
+// silent costs the polls of others nothing.
 //
 // Nothing blocks: what the kernel does not take waits in the line, and poll() goes on with it; from kOutMost on callers
 // hear -FI_EAGAIN. Reading never waits for writing: answers to reads need no memory but their place in the line, and a
@@ -49,6 +51,9 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <array>
+#include <atomic>
+#include <cerrno>
 #include <deque>
 #include <memory>
 #include <string>
@@ -58,16 +63,17 @@
 namespace pgas {
 
 inline constexpr uint16_t kRecordMagic = 0x6b73; // "sk"
-inline constexpr uint8_t kRecordVersion = 1;
+inline constexpr uint8_t kRecordVersion = 2;
 inline constexpr size_t kRecordBulkMost = size_t{1} << 30;
 inline constexpr size_t kOutMost = 64;     // records of a line that the kernel did not take yet
 inline constexpr size_t kReadsMost = 64;   // of a line, not answered yet
 inline constexpr size_t kCallersMost = 64; // that did not say hello yet
-inline constexpr uint32_t kCallsMost = 32; // of one line, none of which was answered by a welcome
-// Lines that others began and nobody of ours asked for: as many processes of a job may call one at the same moment.
+// Lines that others began and the link does not trust yet: as many processes of a job may call one at the same moment.
 inline constexpr size_t kUnknownMost = 1024;
+inline constexpr uint64_t kStrangerNs = 3'000'000'000; // longer than the link has patience
 
-enum class record_kind : uint8_t { hello = 1, welcome, crossed, packet, write, read, answer };
+enum class record_kind : uint8_t { hello = 1, welcome, refuse, packet, write, read, answer };
+enum class record_refusal : uint32_t { tls = 1 }; // one side encrypts, and the other does not
 
 struct record_head {
 	uint16_t magic;
@@ -78,7 +84,15 @@ struct record_head {
 struct hello_record {
 	record_head head; // bytes: of the address
 	char address[kLinkAddressMost];
+	uint64_t nonce[2]; // random, new for every call
+	uint64_t features;
 };
+struct welcome_record {
+	record_head head; // of refuse: bytes is the reason
+	uint64_t nonce[2];
+	uint64_t features;
+};
+inline constexpr uint64_t kRecordTls = 1; // of features
 struct write_record {
 	record_head head;
 	uint64_t key, addr;
@@ -91,8 +105,8 @@ struct answer_record {
 	record_head head;
 	uint64_t number;
 };
-static_assert(sizeof(record_head) == 8 && sizeof(hello_record) == 40 && sizeof(write_record) == 24 &&
-	      sizeof(read_record) == 32 && sizeof(answer_record) == 16);
+static_assert(sizeof(record_head) == 8 && sizeof(hello_record) == 64 && sizeof(welcome_record) == 32 &&
+	      sizeof(write_record) == 24 && sizeof(read_record) == 32 && sizeof(answer_record) == 16);
 inline constexpr size_t kRecordMost = sizeof(hello_record); // without bytes behind it
 
 // A record that the kernel did not take as a whole yet.
@@ -130,7 +144,7 @@ struct bulk_in {
 	port_work *work = nullptr; // of an answer
 };
 
-enum class line_state : uint8_t { idle, calling, greeting, crossed, resting, up, failed };
+enum class line_state : uint8_t { idle, calling, greeting, up, failed };
 
 // What epoll's answers point to.
 enum class watched_kind : uint8_t { bell, listener, caller, line };
@@ -142,9 +156,12 @@ struct socket_watched {
 struct socket_line : socket_watched {
 	socket_line() : socket_watched{watched_kind::line, {}} {}
 	std::string address;
-	uint32_t users = 0; // insert()s
+	bool kept = false;    // the link's: insert() or keep() until remove()
+	bool unknown = false; // a peer began it, and the link does not trust it yet
+	uint64_t born_at = 0; // ns; of an unknown one
 	line_state state = line_state::idle;
-	uint32_t watched = 0; // by epoll, for what
+	uint64_t nonce[2] = {}; // of our hello
+	uint32_t watched = 0;   // by epoll, for what
 	std::string trouble;
 	std::deque<record_out> out;
 	std::deque<read_out> reads;
@@ -156,13 +173,12 @@ struct socket_line : socket_watched {
 	uint32_t answers = 0;     // in `out`
 	bool has_more = false;    // records that were received, but not told
 	bool listed_up = false, listed_pending = false;
-	uint32_t calls = 0;   // since it was up last
-	uint64_t call_at = 0; // ns: crossed, resting: then it calls again
 };
 
 // Connected, and did not say who it is yet.
 struct socket_caller : socket_watched {
 	socket_caller() : socket_watched{watched_kind::caller, {}} {}
+	uint64_t born_at = 0; // ns
 	size_t got = 0;
 	char bytes[sizeof(hello_record)];
 };
@@ -181,23 +197,27 @@ struct socket_port : port {
 	unique_fd epoll;
 	unique_fd reserve; // given up for a moment to refuse callers where there are no more descriptors
 	bool told_of_descriptors = false;
-	std::unordered_map<std::string, socket_line *> by_address;
 	std::vector<std::unique_ptr<socket_line>> lines;
 	std::vector<std::unique_ptr<socket_caller>> callers; // the oldest first
-	std::vector<socket_line *> up, pending;              // pending: with something in `out`, or has_more
-	// What poll() ended: epoll may still name it in this turn.
+	std::vector<socket_line *> unknown;                  // likewise
+	std::vector<socket_line *> up, pending;              // up: but for the unknown ones; pending: with something in
+							     // `out`, or has_more
+	// What ended: epoll, or an event that was told, may still name it until the next poll().
 	std::vector<std::unique_ptr<socket_line>> dead_lines;
 	std::vector<std::unique_ptr<socket_caller>> dead_callers;
 	std::unordered_map<uint64_t, exposed_memory> memory; // by key
 	std::vector<std::unique_ptr<in_chunk>> chunks;
 	std::vector<in_chunk *> spare;
-	std::deque<port_event> told;        // for the next poll()
-	std::vector<socket_line *> resting; // and the crossed ones
-	uint32_t unsettled = 0;             // lines that are calling, greeting, crossed or resting
+	std::deque<port_event> told; // for the next poll()
+	uint32_t unsettled = 0;      // lines that are calling or greeting
 	uint32_t polls = 0, told_alone = 0;
-	uint64_t dropped = 0; // connections that made no sense
+	std::atomic<bool> woken{false}; // wait() saw something
+	uint64_t dropped = 0;           // connections that made no sense
 	size_t unknown_most = kUnknownMost;
-	uint64_t rest_most_ns = 128'000'000; // between two calls of a line
+	uint64_t looked_at = 0;  // ns: when strangers were
+	uint64_t deaf_until = 0; // ns: the listener is not watched; 0: it is
+	bool tls = false;
+	std::array<uint64_t, 2> secret{}; // that the keys of tls are made of
 
 	size_t chunk_bytes() const { return std::max<size_t>(size_t{64} << 10, 2 * limits.packet); }
 };
@@ -230,20 +250,39 @@ inline void line_pending(socket_port &p, socket_line &l)
 }
 
 // port_socket_line.cpp
+bool prepare_socket(int fd);
+bool send_head(int fd, const void *bytes, size_t len);
 socket_line &line_new(socket_port &p, const std::string &address);
-void line_call(socket_port &p, socket_line &l); // of an idle one
+void line_call(socket_port &p, socket_line &l);                // of an idle one
+void line_adopt(socket_port &p, socket_line &l, unique_fd fd); // of a peer that called
+void line_trust(socket_port &p, socket_line &l);               // the link does
 void line_lost(socket_port &p, socket_line &l, int status, const std::string &why);
-void line_drop(socket_port &p, socket_line &l, const char *what);           // it sent what cannot be
-std::unique_ptr<socket_line> line_take_out(socket_port &p, socket_line &l); // it is no more
+void line_drop(socket_port &p, socket_line &l, const char *what, int status = -ECONNRESET); // it sent what cannot be
+void line_remove(socket_port &p, socket_line &l);                                           // it is no more
 void line_watch(socket_port &p, socket_line &l, uint32_t events);
 bool watch(socket_port &p, socket_watched &w);
 void line_connected(socket_port &p, socket_line &l); // a call was answered, or failed
-void line_welcomed(socket_port &p, socket_line &l);
-void line_crossed(socket_port &p, socket_line &l);
-void line_unanswered(socket_port &p, socket_line &l, int err, const std::string &why); // of one that calls or greets
-void rested_call(socket_port &p);
+void line_answered(socket_port &p, socket_line &l, const welcome_record &r);
+port_life line_life(const socket_line &l, uint64_t silent_ns, uint64_t patience_ns);
+
+// port_socket_stranger.cpp
 void callers_accept(socket_port &p);
 void caller_read(socket_port &p, socket_caller *c);
+void strangers_look(socket_port &p); // who was here too long goes
+void log_dropped(socket_port &p, const std::string &who, const char *what);
+void complain_of_descriptors(socket_port &p, const char *what); // there are no more
+std::string show_address(const std::string &address);
+
+// port_socket_tls.cpp
+enum class tls_side : uint8_t { caller, callee };
+struct tls_parties {
+	tls_side ours;
+	const uint64_t *caller_nonce, *callee_nonce; // two words each
+	const std::string &caller, &callee;          // addresses
+};
+// The kernel encrypts what is written from now on, and decrypts what comes. False, and why.
+bool tls_begin(int fd, const socket_port &p, const tls_parties &who, std::string &why);
+bool tls_usable(std::string &why);
 
 // port_socket_out.cpp
 int line_send(socket_port &p, socket_line &l, record_out &r); // 1: all of it is gone; 0: it waits; or -FI_E*
@@ -262,7 +301,7 @@ struct socket_interface {
 	sockaddr_storage at{};
 	socklen_t len = 0;
 };
-port *port_socket_at(const socket_interface &at, size_t packet, std::string &why);
+port *port_socket_at(const socket_interface &at, const port_options &options, std::string &why);
 bool choose_interface(const std::string &asked, socket_interface &out, std::string &why);
 
 } // namespace pgas

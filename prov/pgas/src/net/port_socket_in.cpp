@@ -31,9 +31,9 @@ bool whole(const socket_line &l, Record &r)
 	return true;
 }
 
-cut bad(socket_port &p, socket_line &l, const char *what)
+cut bad(socket_port &p, socket_line &l, const char *what, int status = -ECONNRESET)
 {
-	line_drop(p, l, what);
+	line_drop(p, l, what, status);
 	return cut::bad;
 }
 
@@ -54,7 +54,13 @@ cut take_packet(socket_port &p, socket_line &l, const record_head &h, port_event
 	const size_t all = sizeof h + round_up(h.bytes, 8);
 	if (bytes_there(l) < all)
 		return cut::more;
-	*e = {port_event_kind::received, 0, nullptr, l.chunk->bytes.get() + l.begin + sizeof h, h.bytes, l.chunk};
+	*e = {port_event_kind::received,
+	      0,
+	      nullptr,
+	      l.chunk->bytes.get() + l.begin + sizeof h,
+	      h.bytes,
+	      l.chunk,
+	      number_of(l)};
 	l.chunk->users++;
 	l.begin += all;
 	if (l.bulk_lately)
@@ -147,6 +153,20 @@ cut take_bulk(socket_port &p, socket_line &l, port_event *e)
 	return cut::told;
 }
 
+// Of whom we called; nothing was read beyond it.
+cut take_welcome(socket_port &p, socket_line &l)
+{
+	welcome_record r;
+	if (!whole(l, r))
+		return cut::more;
+	l.begin += sizeof r;
+	if (r.head.kind == record_kind::refuse || (r.head.kind == record_kind::welcome && !r.head.bytes))
+		line_answered(p, l, r);
+	else
+		line_drop(p, l, "no answer to our greeting", -EPROTO);
+	return l.state == line_state::up ? cut::quiet : cut::bad;
+}
+
 cut take_one(socket_port &p, socket_line &l, port_event *e)
 {
 	if (l.bulk.into)
@@ -155,18 +175,10 @@ cut take_one(socket_port &p, socket_line &l, port_event *e)
 	if (!l.chunk || !whole(l, h))
 		return cut::more;
 	if (h.magic != kRecordMagic || h.version != kRecordVersion)
-		return bad(p, l, "what is not of this protocol, or of another version");
-	if (l.state == line_state::greeting) {
-		if (h.bytes || (h.kind != record_kind::welcome && h.kind != record_kind::crossed))
-			return bad(p, l, "no answer to our greeting");
-		l.begin += sizeof h;
-		if (h.kind == record_kind::welcome) {
-			line_welcomed(p, l);
-			return cut::quiet;
-		}
-		line_crossed(p, l);
-		return cut::bad;
-	}
+		return bad(p, l, "what is not of this protocol, or of another version",
+			   l.state == line_state::greeting ? -EPROTO : -ECONNRESET);
+	if (l.state == line_state::greeting)
+		return take_welcome(p, l);
 	switch (h.kind) {
 	case record_kind::packet:
 		return take_packet(p, l, h, e);
@@ -207,6 +219,8 @@ ssize_t look(socket_port &p, socket_line &l, bool *full)
 	size_t room = p.chunk_bytes() - l.end;
 	if (l.bulk.left || (l.bulk_lately && l.begin == l.end))
 		room = std::min(room, kBeyondBulk);
+	if (l.state == line_state::greeting) // what follows the welcome may be encrypted
+		room = std::min(room, sizeof(welcome_record) - bytes_there(l));
 	const iovec parts[] = {{l.bulk.into, l.bulk.left}, {l.chunk->bytes.get() + l.end, room}};
 	const size_t first = l.bulk.left ? 0 : 1, asked = l.bulk.left + room;
 	ssize_t n;
@@ -223,6 +237,15 @@ ssize_t look(socket_port &p, socket_line &l, bool *full)
 	}
 	l.end += static_cast<size_t>(n) - placed;
 	return n;
+}
+
+// The kernel's words for a record of TLS that was changed on the way are those of other things.
+std::string trouble_of(const socket_port &p, int err)
+{
+	if (p.tls && (err == EBADMSG || err == EINVAL || err == EIO || err == EMSGSIZE))
+		return std::string("what came was changed on the way, or was not encrypted by this peer: ") +
+		       strerror(err);
+	return strerror(err);
 }
 
 } // namespace
@@ -284,11 +307,7 @@ int line_receive(socket_port &p, socket_line &l, port_event *events, int most)
 			break;
 		if (got <= 0) {
 			const int err = got ? static_cast<int>(-got) : ECONNRESET;
-			const char *const why = got ? strerror(err) : "the peer closed the connection";
-			if (l.state == line_state::greeting)
-				line_unanswered(p, l, err, why);
-			else
-				line_lost(p, l, -err, why);
+			line_lost(p, l, -err, got ? trouble_of(p, err) : "the peer closed the connection");
 			break;
 		}
 		n += records_take(p, l, events + n, most - n);

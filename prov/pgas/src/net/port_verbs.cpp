@@ -100,6 +100,7 @@ void take_receive(verbs_port &p, const ibv_wc &wc)
 	e.bytes = reinterpret_cast<const char *>(r->sge.addr);
 	e.len = wc.byte_len;
 	e.buffer = r;
+	e.to = it->second->to();
 	p.found.push_back(e);
 }
 
@@ -321,8 +322,34 @@ void verbs_remove(port &of, uint64_t to)
 		line_release(p, *l);
 }
 
+bool verbs_keep(port &of, uint64_t to)
+{
+	verbs_line *l = line_to(verbs_of(of), to);
+	if (l && l->state != line_state::failed)
+		l->users++;
+	return l && l->state != line_state::failed;
+}
+
+const std::string &verbs_peer(const port &of, uint64_t to)
+{
+	static const std::string none;
+	const verbs_line *l = line_to(verbs_of(of), to);
+	return l ? l->address : none;
+}
+
+void verbs_trust(port &, uint64_t, const uint64_t *)
+{
+}
+
+void verbs_drop(port &of, uint64_t to, const char *what)
+{
+	verbs_port &p = verbs_of(of);
+	if (verbs_line *l = line_to(p, to))
+		line_fail(p, *l, std::string("it sent ") + what);
+}
+
 // A line that failed is no more found by its address, and says so when it is used.
-bool verbs_gone(port &, const char *, size_t)
+bool verbs_gone(port &, uint64_t, const char *, size_t)
 {
 	return false;
 }
@@ -407,6 +434,10 @@ constexpr port_ops kVerbsPort = {
 	.show = verbs_show,
 	.insert = verbs_insert,
 	.remove = verbs_remove,
+	.keep = verbs_keep,
+	.peer = verbs_peer,
+	.trust = verbs_trust,
+	.drop = verbs_drop,
 	.send = verbs_send,
 	.poll = verbs_poll,
 	.give_back = verbs_give_back,
@@ -418,6 +449,7 @@ constexpr port_ops kVerbsPort = {
 	.expose_device = nullptr, // would want dma-buf descriptors of the drivers (ibv_reg_dmabuf_mr)
 	.conceal = verbs_conceal,
 	.gone = verbs_gone,
+	.life = nullptr,
 	.trouble = verbs_trouble,
 	.arm = verbs_arm,
 	.wait = verbs_wait,

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The link against those who want in, over a port that is all fake (fake_port.hpp): a packet is run if it came by the
+// line that proved itself, unchanged, and as the next one; whoever claims an address keeps nobody from it; two that call
+// each other end with one channel.
+#include "fake_port.hpp"
+#include "link_model.hpp"
+
+#include "test_link.hpp"
+
+using namespace pgas;
+using namespace link_model;
+
+namespace {
+
+link_settings signing(uint32_t window = 4, size_t packet = 1024)
+{
+	link_settings s = settings(window, packet);
+	s.sign = true;
+	return s;
+}
+
+// Two that have talked to each other.
+struct pair_of_links {
+	fake::network net;
+	side a, b;
+
+	explicit pair_of_links(const link_settings &set = settings()) : a(net.open(1), 1, set), b(net.open(2), 2, set)
+	{
+		run_until({&a, &b}, [&] { return a.told[2] || (a.post(b, 40), false); });
+		run_until({&a, &b}, [&] { return a.told[2] == a.appended[2]; });
+	}
+	// Of b, to a.
+	channel *of_b()
+	{
+		for (auto &c : b.l->channels)
+			if (c && c->open())
+				return c.get();
+		return nullptr;
+	}
+	bool goes_on()
+	{
+		const uint64_t before = a.told[2];
+		run_until({&a, &b}, [&] {
+			a.post(b, 40);
+			return a.told[2] > before || a.to[2]->state == channel_state::over;
+		});
+		return a.told[2] > before;
+	}
+};
+
+// What was sent, to be looked at or sent again.
+std::vector<std::string> *g_seen;
+bool remember(fake::network &, std::string &bytes)
+{
+	g_seen->push_back(bytes);
+	return true;
+}
+
+packet_head head_in(const std::string &bytes)
+{
+	packet_head h;
+	memcpy(&h, bytes.data(), sizeof h);
+	return h;
+}
+
+std::string with_head(std::string bytes, const packet_head &h)
+{
+	memcpy(bytes.data(), &h, sizeof h);
+	return bytes;
+}
+
+// --- signatures ------------------------------------------------------------------------------------------------------
+
+void test_signed_operations_run_once_and_in_order(void **)
+{
+	fake::network net;
+	side a(net.open(1), 1, signing()), b(net.open(2), 2, signing());
+	flood_of_all_to_all_ends({&a, &b}, 20'000, [] {});
+	assert_true(a.to[2]->signs && a.to[2]->signed_out > 100);
+}
+
+// Any bit of any packet behind the greeting: nothing of it is run, and both hear of it.
+void test_changed_bit_ends_a_signed_channel(void **)
+{
+	for (unsigned seed = 0; seed < 400; seed++) {
+		pair_of_links on(signing());
+		on.net.random.seed(seed);
+		on.net.change = [](fake::network &n, std::string &bytes) {
+			bytes[n.below(static_cast<unsigned>(bytes.size()))] ^= static_cast<char>(1 << n.below(8));
+			return true;
+		};
+		const uint64_t ran = on.b.ran[1];
+		on.a.post(on.b, 40);
+		run_until({&on.a, &on.b}, [&] { return on.a.ended || on.b.ended; });
+		assert_int_equal(on.b.ran[1], ran);
+	}
+}
+
+// A packet of this channel once more, and one of another channel of the same two.
+void test_signed_packet_is_good_once(void **)
+{
+	std::vector<std::string> seen;
+	g_seen = &seen;
+	pair_of_links on(signing());
+	on.net.change = remember;
+	assert_true(on.goes_on());
+	on.net.change = nullptr;
+	std::string data;
+	for (const std::string &bytes : seen)
+		if (head_in(bytes).flags & kPacketData)
+			data = bytes;
+	channel *c = on.of_b();
+	packet_head h = head_in(data);
+	h.seq = c->ran + 1; // as if it were the next
+	packet_receive(*on.b.l, c->to, with_head(data, h).data(), data.size());
+	assert_true(on.b.ended == 1 && c->state == channel_state::over);
+	assert_non_null(strstr(c->reason.c_str(), "signature"));
+}
+
+void test_signing_is_agreed_on(void **)
+{
+	fake::network net;
+	side a(net.open(1), 1, signing()), b(net.open(2), 2, settings());
+	a.post(b, 8);
+	run_until({&a, &b}, [&] { return a.to[2]->state == channel_state::over; });
+	assert_int_equal(a.to[2]->why, -FI_ECONNREFUSED);
+	assert_non_null(strstr(a.to[2]->reason.c_str(), "FI_PGAS_NET_SIGN"));
+}
+
+// --- lines -----------------------------------------------------------------------------------------------------------
+
+// Who has seen a packet knows the number and the session. By another line they are of no use, and that line alone ends.
+void test_packet_by_another_line_is_not_run(void **)
+{
+	std::vector<std::string> seen;
+	g_seen = &seen;
+	pair_of_links on;
+	on.net.change = remember;
+	assert_true(on.goes_on());
+	on.net.change = nullptr;
+	const channel &c = *on.of_b();
+	const uint64_t ran = on.b.ran[1];
+	for (const uint64_t line : {uint64_t{7}, 7 | fake::kOurs, c.to ^ fake::kOurs})
+		for (const std::string &bytes : seen)
+			for (const uint32_t seq : {c.ran, c.ran + 1}) {
+				packet_head h = head_in(bytes);
+				h.seq = seq;
+				packet_receive(*on.b.l, line, with_head(bytes, h).data(), bytes.size());
+			}
+	assert_int_equal(on.b.ran[1], ran);
+	assert_int_equal(on.b.ended, 0);
+	assert_true(fake::of(*on.b.l->at).dropped > 0);
+	assert_true(on.goes_on());
+}
+
+// One packet is lost: somebody notices, or it was an acknowledgement, and the next one says the same.
+void test_hole_is_noticed(void **)
+{
+	unsigned ended = 0;
+	for (unsigned which = 0; which < 12; which++) {
+		pair_of_links on;
+		static unsigned left;
+		left = which;
+		on.net.change = [](fake::network &, std::string &) { return left-- != 0; };
+		const uint64_t enough = on.a.appended[2] + 50;
+		run_until({&on.a, &on.b}, [&] {
+			if (on.a.to[2]->open() && on.a.appended[2] < enough)
+				on.a.post(on.b, 40);
+			return on.a.ended || on.b.ended || on.a.told[2] == enough;
+		});
+		ended += on.a.ended || on.b.ended;
+	}
+	assert_true(ended > 0);
+}
+
+// --- strangers -------------------------------------------------------------------------------------------------------
+
+// A hello that says it is of number 2.
+std::string hello_of_two(const side &victim, uint64_t id)
+{
+	hello h{};
+	h.machine = victim.l->machine;
+	h.id = id;
+	h.nonce = h.session = 5;
+	h.channel = 1;
+	h.packet = 1024;
+	h.looks_for = 0;
+	h.kind = 'f';
+	h.address_len = 2;
+	h.role = link_role::caller;
+	const uint16_t two = 2;
+	memcpy(h.address, &two, sizeof two);
+	packet_head head{};
+	head.magic = kPacketMagic;
+	head.protocol = kProtocol;
+	head.flags = kPacketHello;
+	head.bytes = sizeof head + sizeof h;
+	std::string bytes(head.bytes, '\0');
+	memcpy(bytes.data(), &head, sizeof head);
+	memcpy(bytes.data() + sizeof head, &h, sizeof h);
+	return bytes;
+}
+
+// Somebody says that it is the peer before, while and after we call it; and again and again.
+void test_claim_of_an_address_keeps_nobody_from_it(void **)
+{
+	for (unsigned seed = 0; seed < 60; seed++) {
+		fake::network net;
+		net.random.seed(seed);
+		side a(net.open(1), 1, settings()), b(net.open(2), 2, settings());
+		uint64_t line = 0x20002; // of somebody at the peer's host
+		const auto claim = [&] {
+			const std::string bytes = hello_of_two(a, 77 + line);
+			packet_receive(*a.l, line += 0x20000, bytes.data(), bytes.size());
+		};
+		const uint64_t begun = pgas_now_ns();
+		for (unsigned i = net.below(3); i; i--)
+			claim();
+		run_until({&a, &b}, [&] {
+			if (net.below(50) == 0 && pgas_now_ns() - begun < 1'000'000'000)
+				claim();
+			if (!a.told[2])
+				a.post(b, 40);
+			if (seed % 2 && !b.told[1])
+				b.post(a, 40);
+			for (channel *s : a.l->strangers) // two seconds pass for those who prove nothing
+				s->born_at = s->to >> fake::kElse ? 1 : s->born_at;
+			return a.told[2] && (seed % 2 == 0 || b.told[1]);
+		});
+		assert_int_equal(a.failed[2] + b.failed[1], 0);
+	}
+}
+
+// There are never many of them, the oldest goes first, and none stays.
+void test_strangers_are_few_and_go(void **)
+{
+	fake::network net;
+	side a(net.open(1), 1, settings());
+	for (uint64_t i = 1; i <= 5000; i++) {
+		const std::string bytes = hello_of_two(a, 1000 + i);
+		packet_receive(*a.l, i << fake::kElse | 2, bytes.data(), bytes.size());
+		if (i % 16 == 0)
+			link_progress(*a.l);
+		assert_true(a.l->strangers.size() <= 256);
+	}
+	const std::string again = hello_of_two(a, 9);
+	const size_t strangers = a.l->strangers.size();
+	packet_receive(*a.l, uint64_t{5000} << fake::kElse | 2, again.data(), again.size()); // one call a line
+	assert_true(a.l->strangers.size() <= strangers);
+	for (channel *s : a.l->strangers)
+		s->born_at = 1;
+	run_until({&a}, [&] { return a.l->strangers.empty(); });
+	assert_true(a.l->channels.size() < 400);
+	assert_int_equal(a.ended, 0); // the client never heard of them
+}
+
+// Its own hello, sent back; and what the other one answered, to another call.
+void test_reflections_and_replays_open_nothing(void **)
+{
+	std::vector<std::string> seen;
+	g_seen = &seen;
+	fake::network net;
+	net.change = remember;
+	side a(net.open(1), 1, settings()), b(net.open(2), 2, settings());
+	run_until({&a, &b}, [&] { return a.told[2] || (a.post(b, 40), false); });
+	net.change = nullptr;
+	const std::vector<std::string> recorded = seen;
+	side fresh(net.open(3), 3, settings()); // it calls nobody, and then address 2, where now nobody answers
+	net.cut[2] = true;
+	for (side *victim : {&a, &fresh})
+		for (uint64_t line : {uint64_t{2}, uint64_t{1}, 2 | fake::kOurs})
+			for (const std::string &bytes : recorded)
+				packet_receive(*victim->l, line + (uint64_t{9} << 20), bytes.data(), bytes.size());
+	assert_int_equal(fresh.frames, 0);
+	for (const auto &c : fresh.l->channels)
+		assert_true(!c || !c->open());
+	fresh.post(b, 8);
+	for (const std::string &bytes : recorded) {
+		packet_head h = head_in(bytes);
+		h.channel = fresh.to[2]->number; // even if it knows these
+		h.session = fresh.to[2]->session_in;
+		packet_receive(*fresh.l, fresh.to[2]->to, with_head(bytes, h).data(), bytes.size());
+	}
+	assert_true(!fresh.to[2]->open());
+	assert_int_equal(fresh.frames, 0);
+}
+
+} // namespace
+
+int run_safety_tests()
+{
+	const CMUnitTest tests[] = {
+		cmocka_unit_test(test_signed_operations_run_once_and_in_order),
+		cmocka_unit_test(test_changed_bit_ends_a_signed_channel),
+		cmocka_unit_test(test_signed_packet_is_good_once),
+		cmocka_unit_test(test_signing_is_agreed_on),
+		cmocka_unit_test(test_packet_by_another_line_is_not_run),
+		cmocka_unit_test(test_hole_is_noticed),
+		cmocka_unit_test(test_claim_of_an_address_keeps_nobody_from_it),
+		cmocka_unit_test(test_strangers_are_few_and_go),
+		cmocka_unit_test(test_reflections_and_replays_open_nothing),
+	};
+	return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
