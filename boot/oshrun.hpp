@@ -56,7 +56,7 @@ struct options {
 	strings rank_cpus;                // and its CPUs, "0-2,5"; an empty text: not bound
 	std::string launch_agent;         // words; %h is the host, which is the last word otherwise
 	int tree = 16;                    // agents that one process starts
-	double host_timeout_s = 10;
+	double host_timeout_s = 0;        // that a host may be out of reach; 0 before parse_options() returns: not said
 	bind_to bind = bind_to::automatic;
 	pmix_mode pmix = pmix_mode::automatic;
 	bool aslr = true; // off: PEs of one program have the same addresses

@@ -113,7 +113,7 @@ bool agent::take_job(const frame &what)
 	if (host_ < 0 || host_ >= end_ || end_ > hosts)
 		return false;
 	body_ = what.body;
-	up_.set_ping(job_.opts.host_timeout_s / 5);
+	up_.set_ping(ping_interval(job_.opts));
 	placement where;
 	where.host_of = place_ranks(job_.opts);
 	where.host = static_cast<uint32_t>(host_);
@@ -423,7 +423,7 @@ void agent::orphaned()
 // When a parent that says nothing is taken for dead; 0: never.
 double agent::patience() const
 {
-	return paused_ || orphan_ ? 0 : up_.heard() + (work_ ? job_.opts.host_timeout_s : kJobLimit);
+	return paused_ || orphan_ ? 0 : up_.heard() + (work_ ? silence_limit(job_.opts, true) : kJobLimit);
 }
 
 void agent::check_parent()

@@ -26,11 +26,13 @@
 //
 // Who notices what: an agent whose parent is silent or gone kills its PEs, hangs up on the agents below it, and ends;
 // if it cannot, its guard does (oshrun_guard.cpp). Both ends of every channel send a ping when they have said nothing
-// for a fifth of --host-timeout.
+// for a second, or a fifth of --host-timeout.
 #pragma once
 
 #include "oshrun_job.hpp"
 #include "oshrun_wire.hpp"
+
+#include <algorithm>
 
 namespace oshrun {
 
@@ -44,6 +46,17 @@ struct job_text {
 };
 std::string pack_job(const job_text &job);
 bool unpack_job(const std::string &body, job_text &job); // false: it makes no sense
+
+// When a host that says nothing is lost. A stream over a network gets twice what was asked for and a bit: TCP doubles
+// the time between its attempts, so after an outage nothing may come for as long again as the outage took.
+inline double silence_limit(const options &opts, bool by_network)
+{
+	return by_network ? 2 * opts.host_timeout_s + 2 : opts.host_timeout_s;
+}
+inline double ping_interval(const options &opts)
+{
+	return std::min(opts.host_timeout_s / 5, 1.0);
+}
 
 // exchange: an agent's side of a barrier (boot_board.hpp).
 class exchange {
@@ -120,9 +133,10 @@ struct child {
 	pid_t pid = -1;
 	int status = -1; // of the command, once reaped
 	channel link;
-	unique_fd err;     // what the command says
-	std::string noise; // ... the last of it
-	double since = 0;  // when it started, was over, or its stream ended
+	unique_fd err;        // what the command says
+	std::string noise;    // ... the last of it
+	double since = 0;     // when it started, was over, or its stream ended
+	double silence_s = 0; // so long it may say nothing
 	bool ready = false, fenced = false, pmix_fenced = false;
 	bool may_end = false; // it told of a PE that ended or of a failure, or was told to end
 	size_t poll_err = SIZE_MAX;

@@ -141,7 +141,8 @@ bool branch::spawn(child &which)
 	fcntl(err.get(), F_SETFL, O_NONBLOCK);
 	which.err = std::move(err);
 	which.link.open(std::move(out), std::move(in));
-	which.link.set_ping(job_.opts.host_timeout_s / 5);
+	which.link.set_ping(ping_interval(job_.opts));
+	which.silence_s = silence_limit(job_.opts, !job_.opts.hosts[static_cast<size_t>(which.host)].here);
 	which.since = now_s();
 	return true;
 }
@@ -195,7 +196,7 @@ void branch::add_polls(std::vector<pollfd> &polls, double &due)
 			which.poll_err = polls.size();
 			polls.push_back({which.err.get(), POLLIN, 0});
 		}
-		double limit = which.link.heard() + job_.opts.host_timeout_s;
+		double limit = which.link.heard() + which.silence_s;
 		if (which.link.ended())
 			limit = now_s() + 0.02; // its status is due
 		else if (which.now != child::state::greeted)
@@ -268,8 +269,9 @@ void branch::check_limits(child &which, double now)
 	} else if (which.now == child::state::starting && now >= which.since + kStartLimit) {
 		snprintf(text, sizeof text, "no answer of its agent within %g s", kStartLimit);
 		lose(which, text);
-	} else if (which.now == child::state::greeted && now >= which.link.heard() + job_.opts.host_timeout_s) {
-		snprintf(text, sizeof text, "lost: not a sign of life for %g s", job_.opts.host_timeout_s);
+	} else if (which.now == child::state::greeted && now >= which.link.heard() + which.silence_s) {
+		snprintf(text, sizeof text, "lost: not a sign of life for %g s (--host-timeout %g)", which.silence_s,
+			 job_.opts.host_timeout_s);
 		lose(which, text);
 	} else if (which.now == child::state::over && now >= which.since + kCloseLimit) {
 		kill(-which.pid, SIGKILL); // the agent has ended, and its command does not

@@ -251,8 +251,9 @@ void head::advance()
 	if (phase_ == phase::starting && below_.all(&child::ready)) {
 		phase_ = phase::running;
 		if (opts_.verbose)
-			say("job of %d PEs on %zu hosts, all of them ready after %.3f s", opts_.count,
-			    opts_.hosts.size(), now_s() - started_at_);
+			say("job of %d PEs on %zu hosts, all of them ready after %.3f s; one that says nothing for "
+			    "%g s is lost",
+			    opts_.count, opts_.hosts.size(), now_s() - started_at_, silence_limit(opts_, true));
 		below_.send_all({kind::start});
 	}
 	if (below_.all(&child::fenced)) {

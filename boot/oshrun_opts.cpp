@@ -37,7 +37,8 @@ constexpr const char *kHelp =
 	"  --launch-agent \"COMMAND\" how to run a command on a host, which is %h or comes last\n"
 	"                           (default ssh -x -o BatchMode=yes)\n"
 	"  --tree N                 hosts that one host starts (default 16)\n"
-	"  --host-timeout SECONDS   a host that is silent for so long is lost (default 10)\n"
+	"  --host-timeout SECONDS   a host may be out of reach for so long (default 30, or\n"
+	"                           FI_PGAS_PEER_TIMEOUT if that is more)\n"
 	"  --bind-to, --bind WHAT   core, hwthread or none; default: one PE per core if they\n"
 	"                           all fit and there is more than one, else none\n"
 	"  --report-bindings        say which PE runs on which CPUs\n"
@@ -264,7 +265,7 @@ bool parse_tool_option(const std::string &option, cursor &in, options &opts, boo
 // What a program is started by.
 struct wrapper {
 	strings words; // of --debugger and the like
-	bool gdb = false, xterm = false;
+	bool gdb = false, xterm = false, debugger = false;
 };
 
 strings words_before(const wrapper &around)
@@ -320,6 +321,7 @@ bool parse_debug_option(const std::string &option, cursor &in, options &opts, wr
 	else if (is(option, "-debugger")) {
 		const char *text = take(in);
 		good = text != nullptr;
+		around.debugger = true;
 		around.words.clear();
 		add_words(around.words, text ? text : "");
 	} else if (is(option, "-attach"))
@@ -460,10 +462,47 @@ int resolve(app &program)
 	return kExitNotExecutable;
 }
 
+namespace {
+
+constexpr double kHostTimeout = 30;
+constexpr const char *kPeerTimeout = "FI_PGAS_PEER_TIMEOUT=";
+
+// What the user says of a variable: of the environment and of all -x, by `use`.
+template <class Use>
+void each_value(const options &opts, const std::string &assignment, Use &&use)
+{
+	if (const char *value = getenv(assignment.substr(0, assignment.size() - 1).c_str()))
+		use(value);
+	for (const app &program : opts.apps)
+		for (const std::string &entry : program.set_env)
+			if (entry.compare(0, assignment.size(), assignment) == 0)
+				use(entry.c_str() + assignment.size());
+}
+
+// Whoever lets PEs wait long for their peers is as patient with hosts. A debugger stops PEs: their peers on other hosts
+// must not take that for their end. It does not stop agents.
+void settle_patience(options &opts, bool debugged)
+{
+	bool said = false;
+	double peers = 0;
+	each_value(opts, kPeerTimeout, [&](const char *text) {
+		double value = 0;
+		said = true;
+		if (parse_number(text, 0, 1e6, value))
+			peers = std::max(peers, value);
+	});
+	if (opts.host_timeout_s == 0)
+		opts.host_timeout_s = std::max(kHostTimeout, peers);
+	if (debugged && !said)
+		opts.tool_env.push_back(std::string(kPeerTimeout) + "3600");
+}
+
+} // namespace
+
 int parse_options(int argc, char **argv, options &opts)
 {
 	cursor in = {argc, argv, 1};
-	bool more = true;
+	bool more = true, debugged = false;
 	while (more) {
 		app program;
 		wrapper around;
@@ -481,6 +520,7 @@ int parse_options(int argc, char **argv, options &opts)
 			say("--xterm: DISPLAY is not set, so there is no screen to show it on");
 			return kExitUsage;
 		}
+		debugged |= around.debugger || around.gdb;
 		program.argv = before;
 		for (; in.at < argc && strcmp(argv[in.at], ":") != 0; in.at++)
 			program.argv.push_back(argv[in.at]);
@@ -494,6 +534,7 @@ int parse_options(int argc, char **argv, options &opts)
 	if (opts.apps.size() > 1 || opts.apps[0].count > 0)
 		for (app &program : opts.apps)
 			opts.count += program.count = std::max(program.count, 1);
+	settle_patience(opts, debugged || opts.attach_pe >= 0);
 	if (opts.attach_pe >= 0)
 		opts.tool_env.push_back("PGAS_BOOT_ATTACH=" + std::to_string(opts.attach_pe));
 	for (app &program : opts.apps) // -x of the user comes later, and wins

@@ -224,6 +224,22 @@ else
 	not_run "a terminal: no script(1) that works"
 fi
 
+note "silence"
+silent() { # SECONDS ARGS...
+	_seconds=$1
+	shift
+	hosts -v "$@" -H a,b true
+	[ $rc -eq 0 ] && grep -q "^oshrun: .*; one that says nothing for $_seconds s is lost" "$work/err"
+	check "$*: a host is lost after $_seconds s"
+}
+unset FI_PGAS_PEER_TIMEOUT
+silent 62
+silent 22 --host-timeout 10
+silent 202 -x FI_PGAS_PEER_TIMEOUT=100
+FI_PGAS_PEER_TIMEOUT=100 silent 202
+FI_PGAS_PEER_TIMEOUT=5 silent 62
+FI_PGAS_PEER_TIMEOUT=100 silent 22 --host-timeout 10
+
 note "hosts that cannot be used"
 refused() { # HOST WORDS
 	hosts -H "a,$1" sh -c 'echo started'

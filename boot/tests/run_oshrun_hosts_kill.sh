@@ -51,9 +51,23 @@ ends 1 'host b: lost: its agent is gone \(killed by signal 9\)' "an agent in the
 run --host-timeout 3 -H a:2,b:2
 begin=$(date +%s)
 kill -STOP "$(of agent b)"
-ends 1 'host b: lost: not a sign of life for 3 s' "an agent that is stopped"
-[ $(($(date +%s) - begin)) -le $((10 + 5 * SLOW)) ]
+ends 1 'host b: lost: not a sign of life for 8 s \(--host-timeout 3\)' "an agent that is stopped"
+[ $(($(date +%s) - begin)) -le $((15 + 5 * SLOW)) ]
 check "... was found out in time"
+
+# for longer than the limit, as TCP does after an outage that was shorter; and for long, with what is usual
+for pause in '5 --host-timeout 3' '12'; do
+	run ${pause#"${pause%% *}"} -H a:2,b:2
+	stopped=$(of agent b)
+	kill -STOP "$stopped"
+	sleep "${pause%% *}"
+	kill -CONT "$stopped"
+	sleep 2
+	kill -0 "$runner" && [ ! -s "$work/err" ]
+	check "an agent that is stopped for ${pause%% *} s goes on (${pause#* })"
+	kill -TERM "$runner"
+	ends 143 'ended by signal 15 .*' "SIGTERM after that"
+done
 
 run --host-timeout 3 -H a:2,b:2
 stopped=$(of agent a)

@@ -50,6 +50,25 @@ job --stdin first -n 3 true
 check "not a number"
 
 note "debuggers"
+# a PE that a debugger stops must not be lost to its peers
+patience() { # EXPECTED ARGS...
+	_expected=$1
+	shift
+	job "$@" sh -c 'echo "[$FI_PGAS_PEER_TIMEOUT]"'
+	[ $rc -eq 0 ] && [ "$(cat "$work/out")" = "[$_expected]" ]
+	check "$*: FI_PGAS_PEER_TIMEOUT is ${_expected:-not set} ($(cat "$work/out"))"
+}
+unset FI_PGAS_PEER_TIMEOUT
+patience '' -n 1
+patience 3600 --debugger env -n 1
+patience 3600 --attach 0 -n 1
+patience 9 --attach 0 -x FI_PGAS_PEER_TIMEOUT=9 -n 1
+mkdir "$work/debugger"
+printf '#!/bin/sh\nwhile [ "$1" != --args ]; do shift; done; shift; exec "$@"\n' >"$work/debugger/gdb"
+chmod +x "$work/debugger/gdb"
+PATH=$work/debugger:$PATH patience 3600 --gdb -n 1
+FI_PGAS_PEER_TIMEOUT=7 patience 7 --debugger env -n 1
+
 start --attach 1 -n 2 "$PROBE" all
 within 100 grep -q 'PE 1 waits for a debugger, on .*: gdb -p [0-9]*$' "$work/err"
 check "--attach: it says how to attach"
