@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -24,6 +25,7 @@
 namespace pgas::boot {
 namespace {
 
+constexpr int kKilled = 128 + SIGKILL; // exit status of a process that cannot kill itself
 constexpr uint32_t kCopiesMost = 1024; // of this library in one process
 
 struct native_state {
@@ -127,18 +129,46 @@ bool inner_launcher(unsigned long long job_cookie)
 	return pgas_boot_getenv("PMI_FD") || (pgas_boot_getenv("PMIX_NAMESPACE") && !pmix_is_ours(job_cookie));
 }
 
+void *await_end_of_life(void *)
+{
+	struct pollfd seen = {g_board.life_fd, 0, 0}; // POLLHUP comes unasked: nobody ever writes
+	while (poll(&seen, 1, -1) < 0 && errno == EINTR) {}
+	_exit(kKilled);
+}
+
+// The signals of the application are not for this thread.
+void watch_by_thread(int fd)
+{
+	g_board.life_fd = fd;
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_t thread;
+	if (pthread_create(&thread, nullptr, await_end_of_life, nullptr) == 0)
+		pthread_detach(thread);
+	pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 // When oshrun dies, even by kill -9, we must die too, whatever stands between it and us. The parent-death signal that
 // oshrun set between fork and exec ends only its own child, so the kernel is asked for SIGKILL when the last writer
 // of `life` is gone. Owner and signal belong to an open file, hence a fresh open and no dup. No thread, no handler,
-// no signal of the application is used.
+// no signal of the application is used, with one exception: pid 1 of a PID namespace gets no SIGKILL from inside it,
+// nor this one, so there, and where /proc is not to be had for the fresh open, a thread waits for the end of the pipe.
 void watch_launcher(const board_plan &plan)
 {
 	if (g_board.life_fd >= 0)
 		return; // an earlier init did it; it stays so after finalize, while main() runs on
-	bool own = inherited(plan.life_fd, plan.life_ino);
+	const bool own = inherited(plan.life_fd, plan.life_ino);
 	int fd = open_fresh(own, g_board.launcher_pid, plan.life_fd, O_RDONLY | O_NONBLOCK);
+	const bool fresh = fd >= 0;
+	if (!fresh && own)
+		fd = fcntl(plan.life_fd, F_DUPFD_CLOEXEC, plan.life_fd);
 	if (fd < 0)
 		return;
+	if (!fresh || getpid() == 1) {
+		watch_by_thread(fd);
+		return;
+	}
 	if (fcntl(fd, F_SETOWN, getpid()) || fcntl(fd, F_SETSIG, SIGKILL) ||
 	    fcntl(fd, F_SETFL, O_RDONLY | O_NONBLOCK | O_ASYNC)) {
 		close(fd);
@@ -146,8 +176,10 @@ void watch_launcher(const board_plan &plan)
 	}
 	g_board.life_fd = fd;
 	struct pollfd seen = {fd, POLLIN, 0};
-	if (poll(&seen, 1, 0) == 1 && (seen.revents & POLLHUP))
+	if (poll(&seen, 1, 0) == 1 && (seen.revents & POLLHUP)) {
 		raise(SIGKILL); // it died before we were armed
+		_exit(kKilled);
+	}
 }
 
 bool send_mail(uint32_t kind, int status, const char *text)

@@ -71,6 +71,24 @@ kill -9 "$runner"
 wait "$runner" 2>/dev/null
 clean "guard and oshrun killed with -9"
 
+# pid 1 of a PID namespace cannot be killed from inside it: not by itself, and not by the end of a pipe
+own=
+[ "$(id -u)" = 0 ] || own=-Ur
+if unshare $own -p -f true 2>/dev/null; then
+	killed "pid 1 of a PID namespace" 2 -n 2 unshare $own -p -f "$PROBE" hang
+	start --no-pmix -n 2 unshare $own -p -f "$PROBE" hang # nobody is left to remove a directory
+	within 100 hanging 2
+	check "pid 1 of a PID namespace: PEs run"
+	guard=$(guards)
+	kill -STOP "$guard"
+	kill -9 "$runner"
+	kill -9 "$guard"
+	wait "$runner" 2>/dev/null
+	clean "pid 1 of a PID namespace, guard and oshrun killed with -9"
+else
+	not_run "pid 1 of a PID namespace: unshare -p is not allowed here"
+fi
+
 start -n 2 sh -c 'trap "echo got usr1; exit 0" USR1; echo hanging; while :; do sleep 0.1; done'
 within 100 hanging 2
 kill -USR1 "$runner"
