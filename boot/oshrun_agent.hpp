@@ -138,6 +138,7 @@ struct child {
 	double since = 0;     // when it started, was over, or its stream ended
 	double silence_s = 0; // so long it may say nothing
 	bool ready = false, fenced = false, pmix_fenced = false;
+	bool started = false; // we said that its PEs start
 	bool may_end = false; // it told of a PE that ended or of a failure, or was told to end
 	size_t poll_err = SIZE_MAX;
 };

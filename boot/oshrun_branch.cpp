@@ -71,10 +71,10 @@ std::string no_agent(const std::string &noise, int status, const std::string &pa
 	return "no agent (" + how_it_ended(status) + ")" + quote;
 }
 
-// Frames of an agent after which it may be over.
-bool gives_reason(kind what)
+// Frames of an agent after which it may be over. PEs end after they have started.
+bool gives_reason(const child &from, kind what)
 {
-	return what == kind::gone || what == kind::early || what == kind::fail;
+	return what == kind::fail || (from.started && (what == kind::gone || what == kind::early));
 }
 
 [[noreturn]] void become_command(strings words, int in, int out, int err)
@@ -223,7 +223,7 @@ void branch::take_frames(child &which)
 {
 	frame what;
 	while (which.now == child::state::greeted && which.link.next(what)) {
-		which.may_end |= gives_reason(what.what);
+		which.may_end |= gives_reason(which, what.what);
 		if (what.what == kind::over && !which.may_end)
 			return lose(which, "its agent ended before any PE of its host did");
 		else if (what.what == kind::over) {
@@ -329,6 +329,7 @@ void branch::send_all(const frame &what, const child *but)
 {
 	for (child &which : children_)
 		if (&which != but && which.now == child::state::greeted) {
+			which.started |= what.what == kind::start;
 			which.may_end |= what.what == kind::end || what.what == kind::early; // its own says so no more
 			which.link.send(what);
 		}

@@ -343,7 +343,7 @@ struct board {
 void test_exchange(void **)
 {
 	board a(0), b(1);
-	assert_int_equal(a.files.view.head().local_size, 2);
+	assert_int_equal(a.files.view.plan.local_size, 2);
 	for (uint32_t generation = 0; generation < 3; generation++) {
 		a.put(0, "zero", "k0");
 		a.put(2, "two", "");

@@ -91,7 +91,7 @@ std::string job_body(rng &random)
 	program.argv = {"/bin/true", random_text(random, 8)};
 	std::replace(program.argv[1].begin(), program.argv[1].end(), '\0', '0');
 	job.opts.apps.push_back(program);
-	job.opts.grace_s = 0.1;
+	job.opts.grace_s = 20; // so long a guard waits for an agent whose parent is gone before it kills it
 	job.opts.host_timeout_s = 5;
 	job.opts.pmix = pmix_mode::off;
 	return pack_job(job);
