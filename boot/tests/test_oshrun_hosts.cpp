@@ -288,6 +288,7 @@ job_text a_job()
 	job.opts.count = 3;
 	job.opts.launch_agent = "ssh";
 	job.opts.grace_s = 1.5;
+	job.opts.host_timeout_s = 30;
 	job.opts.map = map_by::node;
 	job.env = {"FI_X=1", "SHMEM_Y="};
 	job.wdir = "/somewhere";
