@@ -464,6 +464,7 @@ void cm_event(fake_id &whose, fake_id &id, rdma_cm_event_type type, int status, 
 		e->param.conn.private_data_len = static_cast<uint8_t>(padded);
 		e->param.conn.responder_resources = static_cast<uint8_t>(id.resources);
 		e->param.conn.initiator_depth = static_cast<uint8_t>(id.depth);
+		e->param.conn.qp_num = m->qpn;
 	}
 	ring(whose.at->events.fd, 1);
 	whose.at->told.push_back(std::move(e));

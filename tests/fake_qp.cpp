@@ -395,6 +395,12 @@ int needed_for(ibv_qp_state from, ibv_qp_state to)
 int modify_qp(ibv_qp *pair, ibv_qp_attr *a, int mask)
 {
 	fake_qp &q = of(pair);
+	if (mask == IBV_QP_ACCESS_FLAGS) { // the rights alone
+		if (q.at->dead || q.state != IBV_QPS_RTS)
+			return q.at->dead ? EIO : EINVAL;
+		q.access = a->qp_access_flags;
+		return 0;
+	}
 	const int needed = needed_for(q.state, a->qp_state);
 	if (needed < 0 || (mask & needed) != needed || q.at->dead)
 		return q.at->dead ? EIO : EINVAL;

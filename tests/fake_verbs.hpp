@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -150,7 +151,7 @@ struct network {
 	bool still = false; // nothing that is posted goes through
 	uint64_t rnr = 0, calls = 0, refusals = 0, breaks = 0;
 	// Changes what goes with a call (req), an answer (rep) or a refusal (rej). Null: no.
-	void (*change)(network &, message &) = nullptr;
+	std::function<void(network &, message &)> change;
 
 	network();
 	~network();

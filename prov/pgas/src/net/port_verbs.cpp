@@ -15,6 +15,8 @@
 #include "port_verbs.hpp"
 #include "port_ofi.hpp"
 
+#include <pgas/pgas_counter.h>
+
 #include <rdma/fi_errno.h>
 
 #include <arpa/inet.h>
@@ -34,6 +36,7 @@ constexpr uint32_t kCompletions = 8192;
 constexpr uint32_t kLooksBetween = 64; // of poll(), at what else may have happened: a system call
 constexpr uint32_t kRepostAtOnce = 16; // receives
 constexpr size_t kVerbsBulkFrom = 4096;
+constexpr int kSleepMostMs = 50; // while a line is made again, or strangers are here: the clock matters
 constexpr uint64_t kReceiveMark = 1ull << 63;
 
 // --- completions: their numbers say whose they are -------------------------------------------------------------------
@@ -65,11 +68,18 @@ void repost(verbs_port &p)
 		p.unposted_count++;
 }
 
+// An outage does that; anything else is an error of one of the two sides.
+bool of_outage(ibv_wc_status s)
+{
+	return s == IBV_WC_RETRY_EXC_ERR || s == IBV_WC_RNR_RETRY_EXC_ERR || s == IBV_WC_RESP_TIMEOUT_ERR ||
+	       s == IBV_WC_WR_FLUSH_ERR;
+}
+
 // The first completion says why; all others are only flushed.
 void breaks(verbs_port &p, verbs_line &l, const ibv_wc &wc)
 {
-	if (std::none_of(p.broken.begin(), p.broken.end(), [&l](const auto &b) { return b.first == &l; }))
-		p.broken.emplace_back(&l, p.api->ibv_wc_status_str(wc.status));
+	if (std::none_of(p.broken.begin(), p.broken.end(), [&l](const line_break &b) { return b.line == &l; }))
+		p.broken.push_back({&l, p.api->ibv_wc_status_str(wc.status), !of_outage(wc.status)});
 }
 
 void take_receive(verbs_port &p, const ibv_wc &wc)
@@ -87,7 +97,7 @@ void take_receive(verbs_port &p, const ibv_wc &wc)
 		return;
 	}
 	it->second->received++;
-	it->second->again = false; // something went through
+	it->second->stalled = false; // something went through
 	if (wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
 		port_event e{port_event_kind::told};
 		e.to = it->second->to();
@@ -117,7 +127,8 @@ void take(verbs_port &p, const ibv_wc &wc)
 		breaks(p, *l, wc);
 		return;
 	}
-	l->again = false; // something went through
+	l->stalled = false; // something went through
+	l->acked_at = p.clock;
 	const uint32_t count = static_cast<uint16_t>(wc.wr_id - l->first) + 1u;
 	for (uint32_t i = 0; i < count && l->first != l->next; i++)
 		posting_over(p, *l, l->at(l->first++), 0);
@@ -137,10 +148,10 @@ bool take_some(verbs_port &p)
 void mend_broken(verbs_port &p)
 {
 	while (!p.broken.empty()) {
-		const auto [l, why] = p.broken.back();
+		const line_break b = std::move(p.broken.back());
 		p.broken.pop_back();
-		if (l->state == line_state::up || l->state == line_state::answering)
-			line_broke(p, *l, why);
+		if (b.line->state == line_state::up || b.line->state == line_state::answering)
+			line_broke(p, *b.line, b.why, b.hard);
 	}
 }
 
@@ -171,7 +182,7 @@ void posting_over(verbs_port &p, verbs_line &l, const posting &what, int status)
 int not_posted(verbs_port &p, verbs_line &l, int err)
 {
 	if (err != ENOMEM) // a full queue
-		p.broken.emplace_back(&l, std::string("cannot post: ") + strerror(err));
+		p.broken.push_back({&l, std::string("cannot post: ") + strerror(err), true});
 	return -FI_EAGAIN;
 }
 
@@ -215,10 +226,12 @@ namespace {
 int post_new(verbs_port &p, uint64_t to, const posting &what, uint32_t keep_free)
 {
 	verbs_line *l = line_to(p, to);
-	if (!l || l->state == line_state::failed)
+	if (!l)
 		return -FI_ECONNRESET;
 	if (l->state == line_state::idle)
 		line_call_up(p, *l);
+	if (l->state == line_state::failed)
+		return l->status;
 	if (l->state != line_state::up || l->room() <= keep_free || !p.completions_left)
 		return -FI_EAGAIN;
 	l->at(l->next) = what;
@@ -307,11 +320,13 @@ std::string verbs_show(const port &, const char *addr, size_t len)
 
 int verbs_insert(port &of, const char *addr, size_t len, uint64_t *to)
 {
-	if (verbs_show(of, addr, len).empty())
+	verbs_port &p = verbs_of(of);
+	const std::string address(addr, len);
+	if (verbs_show(of, addr, len).empty() || address == p.address)
 		return -FI_EINVAL;
-	verbs_line *l = line_of(verbs_of(of), {addr, len});
-	l->users++;
-	*to = l->to();
+	verbs_line &l = line_new(p, address);
+	l.ours = l.kept = true;
+	*to = l.to();
 	return 0;
 }
 
@@ -319,39 +334,7 @@ void verbs_remove(port &of, uint64_t to)
 {
 	verbs_port &p = verbs_of(of);
 	if (verbs_line *l = line_to(p, to))
-		line_release(p, *l);
-}
-
-bool verbs_keep(port &of, uint64_t to)
-{
-	verbs_line *l = line_to(verbs_of(of), to);
-	if (l && l->state != line_state::failed)
-		l->users++;
-	return l && l->state != line_state::failed;
-}
-
-const std::string &verbs_peer(const port &of, uint64_t to)
-{
-	static const std::string none;
-	const verbs_line *l = line_to(verbs_of(of), to);
-	return l ? l->address : none;
-}
-
-void verbs_trust(port &, uint64_t, const uint64_t *)
-{
-}
-
-void verbs_drop(port &of, uint64_t to, const char *what)
-{
-	verbs_port &p = verbs_of(of);
-	if (verbs_line *l = line_to(p, to))
-		line_fail(p, *l, std::string("it sent ") + what);
-}
-
-// A line that failed is no more found by its address, and says so when it is used.
-bool verbs_gone(port &, uint64_t, const char *, size_t)
-{
-	return false;
+		line_free(p, *l);
 }
 
 std::string verbs_trouble(const port &p, uint64_t to)
@@ -370,6 +353,7 @@ bool verbs_arm(port &of)
 		p.armed = false;
 	lines_look(p);
 	take_some(p); // what came before
+	p.wait_most = p.unsettled || !p.unknown.empty() ? kSleepMostMs : -1;
 	return p.found.empty() && p.broken.empty();
 }
 
@@ -380,6 +364,9 @@ void verbs_wait(port &of, int ms)
 			{p.events->fd, POLLIN, 0},
 			{p.device->async_fd, POLLIN, 0},
 			{p.ring_fd.get(), POLLIN, 0}};
+	const int most = p.wait_most;
+	if (most >= 0)
+		ms = ms < 0 ? most : std::min(ms, most);
 	if (poll(fds, std::size(fds), ms) <= 0)
 		return;
 	if (fds[0].revents) {
@@ -449,7 +436,7 @@ constexpr port_ops kVerbsPort = {
 	.expose_device = nullptr, // would want dma-buf descriptors of the drivers (ibv_reg_dmabuf_mr)
 	.conceal = verbs_conceal,
 	.gone = verbs_gone,
-	.life = nullptr,
+	.life = verbs_life,
 	.trouble = verbs_trouble,
 	.arm = verbs_arm,
 	.wait = verbs_wait,
@@ -557,6 +544,7 @@ port *port_verbs_open(const std::string &device, size_t packet, std::string &why
 	p->kind = kVerbsKind;
 	p->name = "verbs on " + d.name + ":" + std::to_string(d.port);
 	p->lines.emplace_back();
+	p->looked_at = pgas_now_ns();
 	p->limits = {packet, kVerbsBulkFrom, true, true, false};
 	// does nothing where the kernel copies pinned pages at fork(); elsewhere it must come before any registration
 	api->ibv_fork_init();

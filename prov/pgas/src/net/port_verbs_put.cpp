@@ -26,7 +26,7 @@ int put_again(verbs_line &l, uint32_t i)
 {
 	if (refused != &s.flush)
 		return not_posted(*s.port, *s.line, err) == 0;
-	s.port->broken.emplace_back(s.line, std::string("cannot post: ") + strerror(err));
+	s.port->broken.push_back({s.line, std::string("cannot post: ") + strerror(err), true});
 	return true;
 }
 
