@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Who saw a packet knows the number and the session of its channel, and says more in that channel's name by a
+// connection of its own: none of it may be run, and the job goes on.
+//
+// When packets were not bound to the connection that proved itself, such a put was run, and replayed packets ended the
+// job ("an acknowledgement of what was never sent"). The first case says the same by the right connection, where it is
+// run.
+#include "link_scene.hpp"
+
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
+#include <netinet/ip.h>
+#include <netinet/tcp.h>
+
+using namespace attack;
+
+namespace {
+
+constexpr uint64_t kLast = 65536 - 8; // where no victim writes
+
+bool g_alone; // this is a network of our own
+
+// What an attacker may say who knows this of a channel.
+struct seen {
+	uint32_t channel, seq, ack;
+	uint64_t session;
+	std::string packet; // as it was
+};
+
+std::vector<std::string> injections(const seen &s)
+{
+	const auto say = [&s](uint8_t flags, const std::string &body, uint32_t more) {
+		return packet_of(flags, s.channel, s.session, body, s.seq + more, s.ack);
+	};
+	return {
+		say(kPacketData, put_of(0xbad, kLast), 1),
+		say(kPacketData, put_of(0xbad, kLast), 0),
+		say(kPacketData | kPacketBye, put_of(0xbad, kLast), 1),
+		s.packet,
+		say(0, "", 0),
+		say(kPacketPing, "", 0),
+		say(kPacketBye, "", 0),
+		say(kPacketWake, "", 0),
+		say(kPacketRefuse, "go away", 0),
+		say(kPacketProof, std::string(sizeof(proof), 1), 0),
+		say(kPacketHello | kPacketProof, std::string(sizeof(hello) + sizeof(proof), 1), 0),
+		say(kPacketData, std::string(64, 0x55), 1),
+	};
+}
+
+// By connections of its own: under its own name, under the name of the peer, and without a hello.
+void inject_all(const std::string &to, const std::string &peer, const seen &s)
+{
+	listener own;
+	for (const std::string &p : injections(s))
+		for (const std::string &claim : {own.address, peer, std::string()}) {
+			line l;
+			l.fd = connect_to(to);
+			if (!l.fd)
+				continue;
+			std::string all = claim.empty() ? "" : bytes_of(hello_record_of(claim));
+			if (!claim.empty() && p.size() % 3 == 0) // a call of its own before it
+				all += record_of(packet_of(kPacketHello, 0, 0,
+							   bytes_of(hello_as(link_role::caller, claim, 0, 0))));
+			all += record_of(p);
+			l.say(all);
+			l.closed(claim.empty() ? 5 : 20);
+		}
+}
+
+void the_same_packet_is_run_when_it_comes_by_the_right_connection()
+{
+	victim a;
+	listener own;
+	session s;
+	CHECK(open_to(s, a.at(), own.address));
+	const seen known{s.theirs().channel, 0, 0, s.theirs().session, ""};
+	CHECK(s.on.say_packet(injections(known)[0]));
+	s.sent++;
+	CHECK(s.answers());
+	CHECK_SAYS(a.ask("last"), "bad");
+}
+
+void another_connection_is_not_believed()
+{
+	victim a;
+	listener own;
+	session s;
+	CHECK(open_to(s, a.at(), own.address));
+	CHECK(s.say_frames(put_of(1)) && s.answers());
+	inject_all(a.at().address, own.address,
+		   {s.theirs().channel, s.sent, s.ran, s.theirs().session, s.packet(kPacketData, put_of(2))});
+	CHECK_SAYS(a.ask("last"), "0");
+	CHECK_SAYS(a.ask("word"), "1");
+	CHECK(s.answers());
+	CHECK(s.say_frames(put_of(3)) && s.answers());
+	CHECK_SAYS(a.ask("word"), "3");
+	CHECK_EQ(a.end(), 0);
+}
+
+// Another proven peer is no better: it has channels of its own.
+void another_peer_is_not_believed_either()
+{
+	victim a;
+	listener own, other;
+	session s;
+	CHECK(open_to(s, a.at(), own.address));
+	const seen known{s.theirs().channel, 0, 0, s.theirs().session, ""};
+	for (const std::string &p : injections(known)) {
+		session t;
+		CHECK(open_to(t, a.at(), other.address));
+		t.on.say_packet(p);
+		CHECK(p.empty() || t.on.closed());
+	}
+	CHECK_SAYS(a.ask("last"), "0");
+	CHECK(s.answers());
+	CHECK_EQ(a.end(), 0);
+}
+
+// --- what crosses the network ----------------------------------------------------------------------------------------
+
+// Reads the packets of others as they pass by.
+class tap {
+public:
+	tap() : fd_(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_IP)))
+	{
+		sockaddr_ll at{};
+		at.sll_family = AF_PACKET;
+		at.sll_protocol = htons(ETH_P_IP);
+		at.sll_ifindex = static_cast<int>(if_nametoindex("lo"));
+		good_ = fd_ && bind(fd_.get(), reinterpret_cast<sockaddr *>(&at), sizeof at) == 0;
+	}
+	bool good() const { return good_; }
+	// The last packet of data so far that went to one who listens at that address.
+	bool last(const std::string &to, seen &out) const
+	{
+		bool found = false;
+		static char room[65536 * 2];
+		while (readable(fd_.get(), 20)) {
+			const ssize_t n = recv(fd_.get(), room, sizeof room, 0);
+			found |= n > 0 && is_data(room, static_cast<size_t>(n), to, out);
+		}
+		return found;
+	}
+
+private:
+	static bool is_data(const char *at, size_t n, const std::string &to, seen &out)
+	{
+		const size_t ip_at = sizeof(ether_header);
+		iphdr ip;
+		tcphdr tcp;
+		if (n < ip_at + sizeof ip + sizeof tcp)
+			return false;
+		memcpy(&ip, at + ip_at, sizeof ip);
+		const size_t tcp_at = ip_at + ip.ihl * 4u;
+		if (ip.protocol != IPPROTO_TCP || n < tcp_at + sizeof tcp)
+			return false;
+		memcpy(&tcp, at + tcp_at, sizeof tcp);
+		const size_t from = tcp_at + tcp.doff * 4u;
+		record_head r;
+		packet_head h;
+		if (memcmp(&tcp.dest, to.data() + 4, 2) != 0 || n < from + sizeof r + sizeof h)
+			return false;
+		memcpy(&r, at + from, sizeof r);
+		memcpy(&h, at + from + sizeof r, sizeof h);
+		if (r.magic != kRecordMagic || r.kind != record_kind::packet || h.magic != kPacketMagic ||
+		    !(h.flags & kPacketData) || n < from + sizeof r + r.bytes)
+			return false;
+		out = {h.channel, h.seq, h.ack, h.session, {at + from + sizeof r, r.bytes}};
+		return true;
+	}
+	unique_fd fd_;
+	bool good_ = false;
+};
+
+void packets_that_passed_by_are_not_run_again()
+{
+	tap t;
+	if (!g_alone || !t.good()) {
+		printf("not run: this user may not read what passes by\n");
+		return;
+	}
+	int injected = 0;
+	for (int i = 0; i < tries(3); i++) {
+		job j;
+		for (const auto &v : j.all)
+			v->at();
+		j.begin(5000);
+		for (size_t k = 0; k < 6; k++) {
+			// one of the two called the other, and is not called itself
+			const size_t of = k % 2;
+			seen s{};
+			usleep(20000);
+			kill(j[1 - of].pid(), SIGSTOP); // so that nothing of its own comes first
+			if (t.last(j[of].at().address, s)) {
+				injected++;
+				inject_all(j[of].at().address, j[1 - of].at().address, s);
+			}
+			kill(j[1 - of].pid(), SIGCONT);
+		}
+		CHECK_WELL(j.result());
+		for (const auto &v : j.all)
+			CHECK_SAYS(v->ask("last"), "0");
+		CHECK_WELL(j.end());
+	}
+	CHECK(injected > 0);
+	printf("# %d times\n", injected);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	g_alone = own_network();
+	return run_cases(
+		{
+			{"the_same_packet_is_run_when_it_comes_by_the_right_connection",
+			 the_same_packet_is_run_when_it_comes_by_the_right_connection},
+			{"another_connection_is_not_believed", another_connection_is_not_believed},
+			{"another_peer_is_not_believed_either", another_peer_is_not_believed_either},
+			{"packets_that_passed_by_are_not_run_again", packets_that_passed_by_are_not_run_again},
+		},
+		argc, argv);
+}
