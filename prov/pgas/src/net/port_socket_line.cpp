@@ -22,6 +22,7 @@ constexpr int kKeepAliveTries = 127; // the link's patience decides, not the ker
 constexpr int TCP_RTO_MAX_MS = 44; // Linux 6.15
 #endif
 constexpr int kRepeatMostMs = 1000;
+constexpr int kNeverMs = 86'400'000; // the kernel gives up by the number of tries else: 15 s, where it tries each second
 constexpr uint64_t kMs = 1'000'000;
 constexpr uint64_t kAnswerMs = 1000; // that an acknowledgement may take
 
@@ -90,6 +91,7 @@ bool prepare_socket(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &kKeepAliveSeconds, sizeof kKeepAliveSeconds);
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &kKeepAliveTries, sizeof kKeepAliveTries);
 	setsockopt(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, &kRepeatMostMs, sizeof kRepeatMostMs);
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kNeverMs, sizeof kNeverMs);
 	return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0;
 }
 
