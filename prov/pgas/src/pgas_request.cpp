@@ -312,18 +312,18 @@ void request_long_done(peer &p, uint64_t sender_op, int status)
 	reply_send(&p, {.op_id = sender_op, .off = 0, .len = 0, .status = status, .long_done = 1}, nullptr, 0, 0, 0);
 }
 
-void request_run(wire_ep &on, uint32_t src, uint16_t code, const char *payload, size_t payload_len)
+bool request_run(wire_ep &on, uint32_t src, uint16_t code, const char *payload, size_t payload_len)
 {
 	ep_core *ep = on.ep;
 	if (payload_len < sizeof(request_head))
-		return;
+		return false;
 	request_head h;
 	memcpy(&h, payload, sizeof h);
 	const char *data = payload + sizeof h;
 	const size_t data_len = payload_len - sizeof h;
 	peer *from;
 	if (peer_of_sender(on, src, &from) != 0)
-		return; // it died after it asked
+		return false; // it died after it asked
 	// a pull has a pending send, which keeps the counters cold as long as needed
 	if (!ep->serves && !on.served && code != kReqPull) {
 		ep->serves = true;
@@ -346,7 +346,7 @@ void request_run(wire_ep &on, uint32_t src, uint16_t code, const char *payload, 
 	case kReqPull:
 		if (const op *o = pulled(on, from, h, room)) { // straight out of the caller's buffer
 			reply_send(from, r, o->iov, o->iov_count, h.off, h.len);
-			return;
+			return true;
 		}
 		r.status = -FI_EINVAL;
 		break;
@@ -357,6 +357,7 @@ void request_run(wire_ep &on, uint32_t src, uint16_t code, const char *payload, 
 		out.clear();
 	const iovec answer{out.data(), out.size()};
 	reply_send(from, r, &answer, 1, 0, out.size());
+	return true;
 }
 
 // --- the answer ------------------------------------------------------------------------------------------------------

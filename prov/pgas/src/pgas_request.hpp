@@ -17,8 +17,8 @@ void request_discard_announced(peer &from, const char *bytes);
 // Tells the sender of a long message that it is over.
 void request_long_done(peer &p, uint64_t sender_op, int status);
 
-// What arrived by control().
-void request_run(wire_ep &on, uint32_t src, uint16_t code, const char *payload, size_t payload_len);
+// What arrived by control(). False: it cannot be, or its sender is one that we gave up; nobody answers it.
+bool request_run(wire_ep &on, uint32_t src, uint16_t code, const char *payload, size_t payload_len);
 void response_take(wire_ep &on, const char *payload, size_t payload_len);
 
 // Sends what may be sent of everything that waits; true when something moved.

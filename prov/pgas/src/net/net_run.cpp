@@ -249,14 +249,13 @@ bool take_own(net_domain &d, channel &c, const frame_head &h, const char *bytes,
 bool take_request(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len)
 {
 	const uint32_t src = source_of(c, h.src);
-	if (src == kNoSource || len < 8)
+	if (src == kNoSource || len < 8 || h.dst >= d.eps.size())
 		return false;
 	uint64_t code;
 	memcpy(&code, bytes, sizeof code);
-	if (net_ep *on = target_of(d, h))
-		request_run(*on, src, static_cast<uint16_t>(code), bytes + 8, len - 8);
+	net_ep *on = target_of(d, h);
 	d.ran = true;
-	return true;
+	return !on || request_run(*on, src, static_cast<uint16_t>(code), bytes + 8, len - 8);
 }
 
 bool take_failed(channel &c, const char *bytes, size_t len)
