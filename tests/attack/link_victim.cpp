@@ -258,7 +258,7 @@ trouble victim::exchange_long(fi_addr_t to, size_t from)
 // What the others wrote here, in the end.
 trouble victim::await(size_t me, size_t all, uint64_t rounds)
 {
-	const double end = now() + patience_;
+	const double end = now() + limit("LINK_VICTIM_AWAIT", patience_);
 	for (size_t from = 0; from < all; from++) {
 		const auto *word = reinterpret_cast<volatile uint64_t *>(key(1) + from * 8);
 		const auto *sum = reinterpret_cast<volatile uint64_t *>(key(0) + 8192 + from * 8);

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Loaded before the C library (LD_PRELOAD): flips one bit of what a process sends by the socket port. LINK_FLIP=K:N
+ * names bit N of the K-th record that it sends, counted from 1, from the record's head on. A line of its log says so.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define MOST_FDS 1024
+#define RECORD_MAGIC 0x6b73
+
+struct record_head {
+	uint16_t magic;
+	uint8_t kind, version;
+	uint32_t bytes;
+};
+
+/* Where in the records of a connection its next byte is. */
+struct stream {
+	unsigned char head[sizeof(struct record_head)];
+	uint64_t at;     /* in the record */
+	uint64_t length; /* of the record, once its head is known; else 0 */
+	uint64_t number; /* of the record */
+};
+
+static struct stream g_streams[MOST_FDS];
+static uint64_t g_records, g_want, g_bit;
+static bool g_told;
+
+static void read_wish(void)
+{
+	static bool read;
+	unsigned long long record, bit;
+	const char *text = getenv("LINK_FLIP");
+	if (read)
+		return;
+	read = true;
+	if (text && sscanf(text, "%llu:%llu", &record, &bit) == 2)
+		g_want = record, g_bit = bit;
+}
+
+static uint64_t length_of(const unsigned char *bytes)
+{
+	struct record_head h;
+	memcpy(&h, bytes, sizeof h);
+	switch (h.kind) {
+	case 1: /* hello */
+		return 64;
+	case 2: /* welcome */
+	case 3: /* refuse */
+		return 32;
+	case 4: /* packet */
+		return sizeof h + (h.bytes + 7ull) / 8 * 8;
+	case 5: /* write */
+		return 24 + h.bytes;
+	case 6: /* read */
+		return 32;
+	default: /* answer */
+		return 16 + h.bytes;
+	}
+}
+
+/* Goes on by so many bytes; flips: the bit, where it is among them. */
+static void walk(struct stream *s, unsigned char *bytes, size_t len, bool flips)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (s->at == 0)
+			s->number = ++g_records;
+		if (s->at < sizeof s->head)
+			s->head[s->at] = bytes[i];
+		if (flips && s->number == g_want && s->at == g_bit / 8) {
+			bytes[i] ^= (unsigned char)(1 << g_bit % 8);
+			if (!g_told)
+				dprintf(2, "link_flip: flipped\n");
+			g_told = true;
+		}
+		s->at++;
+		if (s->at == sizeof s->head)
+			s->length = length_of(s->head);
+		if (s->at >= sizeof s->head && s->at == s->length)
+			s->at = s->length = 0;
+	}
+}
+
+static bool of_port(int fd, const unsigned char *bytes, size_t len)
+{
+	struct record_head h;
+	if (!g_want || fd < 0 || fd >= MOST_FDS)
+		return false;
+	if (g_streams[fd].number)
+		return true;
+	if (len < sizeof h)
+		return false;
+	memcpy(&h, bytes, sizeof h);
+	return h.magic == RECORD_MAGIC;
+}
+
+/* bytes: a copy, which may be changed. */
+static ssize_t send_changed(int fd, unsigned char *bytes, size_t len, int flags)
+{
+	ssize_t (*real)(int, const void *, size_t, int) =
+		(ssize_t(*)(int, const void *, size_t, int))dlsym(RTLD_NEXT, "send");
+	struct stream before;
+	unsigned char *as_it_was;
+	uint64_t records = g_records;
+	ssize_t n;
+	read_wish();
+	if (!of_port(fd, bytes, len))
+		return real(fd, bytes, len, flags);
+	as_it_was = malloc(len ? len : 1);
+	memcpy(as_it_was, bytes, len);
+	before = g_streams[fd];
+	walk(&g_streams[fd], bytes, len, true);
+	n = real(fd, bytes, len, flags);
+	if (n != (ssize_t)len) { /* what was not taken comes again */
+		g_streams[fd] = before;
+		g_records = records;
+		walk(&g_streams[fd], as_it_was, n > 0 ? (size_t)n : 0, false);
+	}
+	free(as_it_was);
+	return n;
+}
+
+ssize_t send(int fd, const void *from, size_t len, int flags)
+{
+	unsigned char *copy = malloc(len ? len : 1);
+	ssize_t n;
+	memcpy(copy, from, len);
+	n = send_changed(fd, copy, len, flags);
+	free(copy);
+	return n;
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
+{
+	size_t len = 0, at = 0;
+	unsigned char *copy;
+	ssize_t n;
+	for (size_t i = 0; i < m->msg_iovlen; i++)
+		len += m->msg_iov[i].iov_len;
+	copy = malloc(len ? len : 1);
+	for (size_t i = 0; i < m->msg_iovlen; i++) {
+		memcpy(copy + at, m->msg_iov[i].iov_base, m->msg_iov[i].iov_len);
+		at += m->msg_iov[i].iov_len;
+	}
+	n = send_changed(fd, copy, len, flags);
+	free(copy);
+	return n;
+}
+
+int close(int fd)
+{
+	int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "close");
+	if (fd >= 0 && fd < MOST_FDS)
+		memset(&g_streams[fd], 0, sizeof g_streams[fd]);
+	return real(fd);
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One bit that is changed on the way (link_flip.c), in each job another one: in the head of a record, of a packet, or
+// of its first frame. Each job ends right, or with an error, and soon: none hangs, no process crashes. Where packets
+// are signed no bit at all may give wrong data. Where they are not, a frame may be made another one that can be: then
+// data may be wrong, and an operation whose question or answer was changed into something else may never end.
+//
+// Some of these bits made a receiver drop one packet of a stream without a word, for whose acknowledgement its sender
+// then waited for ever.
+//
+//	link_flips              a sample
+//	link_flips all          every bit of the heads of one packet of data, and of the signed packet with its bytes
+//	link_flips sweep        likewise of the first ten records
+//	link_flips RECORD BIT   one; signed: a third word
+#include "link_scene.hpp"
+
+#include <fstream>
+
+using namespace attack;
+
+namespace {
+
+constexpr unsigned kFrameBit = 8 * (sizeof(record_head) + sizeof(packet_head)); // the first frame's first
+constexpr unsigned kHeadBits = kFrameBit + 8 * sizeof(frame_head);
+constexpr size_t kAtOnce = 12;
+
+struct flip {
+	unsigned record, bit;
+	bool is_signed;
+};
+
+struct tally {
+	int right = 0, error = 0, wrong = 0, flipped = 0;
+	int vanished = 0; // operations, with the frame that they were of
+	int bad = 0;      // hung, crashed, or wrong where it must not be
+};
+
+class trial {
+public:
+	explicit trial(const flip &f) : f_(f)
+	{
+		char name[] = "/tmp/link_flips.XXXXXX";
+		close(mkstemp(name));
+		log_ = name;
+		victim_options o;
+		o.env = {"FI_PGAS_PEER_TIMEOUT=2", "LINK_VICTIM_AWAIT=3",
+			 "LINK_VICTIM_SECONDS=" + std::to_string(6 * slowness()),
+			 f.is_signed ? "FI_PGAS_NET_SIGN=1" : "FI_PGAS_NET_SIGN=0"};
+		o.log = log_;
+		job_.all.push_back(std::make_unique<victim>(o));
+		o.env.push_back("LD_PRELOAD=" LINK_FLIP);
+		o.env.push_back("LINK_FLIP=" + std::to_string(f.record) + ":" + std::to_string(f.bit));
+		job_.all.push_back(std::make_unique<victim>(o));
+	}
+	~trial() { unlink(log_.c_str()); }
+	void begin()
+	{
+		for (const auto &v : job_.all)
+			v->at();
+		job_.begin(10);
+	}
+	void end(tally &t)
+	{
+		std::string said[2];
+		int status[2];
+		for (size_t i = 0; i < 2; i++)
+			said[i] = job_[i].hear();
+		for (size_t i = 0; i < 2; i++) {
+			if (!said[i].empty())
+				job_[i].tell("end");
+			while (!job_[i].hear().empty())
+				;
+			status[i] = job_[i].stop(false);
+		}
+		std::ifstream log(log_);
+		std::string line;
+		while (std::getline(log, line))
+			if (line == "link_flip: flipped")
+				t.flipped++;
+		count(said, status, t);
+	}
+
+private:
+	void count(const std::string *said, const int *status, tally &t) const
+	{
+		const auto any = [said](const char *word) {
+			return said[0].rfind(word, 0) == 0 || said[1].rfind(word, 0) == 0;
+		};
+		const bool crashed = status[0] || status[1] || said[0].empty() || said[1].empty();
+		const bool error = any("error"), wrong = any("wrong") || (any("absent") && !error), hung = any("hang");
+		const bool vanished = hung && !f_.is_signed && f_.bit >= kFrameBit;
+		const bool bad = crashed || (hung && !vanished) || (wrong && f_.is_signed);
+		t.right += !error && !wrong && !hung && !bad;
+		t.error += error && !wrong && !vanished;
+		t.wrong += wrong && !vanished;
+		t.vanished += vanished;
+		t.bad += bad;
+		if (bad || getenv("LINK_FLIPS_VERBOSE"))
+			printf("%s: record %u, bit %u%s: \"%s\" (%d), \"%s\" (%d)\n", bad ? "FAILED" : "#", f_.record,
+			       f_.bit, f_.is_signed ? ", signed" : "", said[0].c_str(), status[0], said[1].c_str(),
+			       status[1]);
+	}
+
+	flip f_;
+	std::string log_;
+	job job_{0};
+};
+
+bool run_all(const std::vector<flip> &flips)
+{
+	tally t;
+	for (size_t from = 0; from < flips.size(); from += kAtOnce) {
+		std::vector<std::unique_ptr<trial>> now;
+		for (size_t i = from; i < std::min(from + kAtOnce, flips.size()); i++)
+			now.push_back(std::make_unique<trial>(flips[i]));
+		for (const auto &one : now)
+			one->begin();
+		for (const auto &one : now)
+			one->end(t);
+	}
+	printf("# %zu jobs, %d bits flipped: %d right, %d with an error, %d with wrong data, %d with an operation that "
+	       "vanished, %d bad\n",
+	       flips.size(), t.flipped, t.right, t.error, t.wrong, t.vanished, t.bad);
+	return t.bad == 0 && (t.flipped > 0 || flips.size() < 2);
+}
+
+std::vector<flip> g_flips;
+
+void add(unsigned record, unsigned from, unsigned to, bool is_signed)
+{
+	for (unsigned bit = from; bit < to; bit++)
+		g_flips.push_back({record, bit, is_signed});
+}
+
+// Each byte of the heads once, and some bytes behind them.
+void add_sample()
+{
+	for (unsigned byte = 0; byte < kHeadBits / 8; byte++)
+		g_flips.push_back({2 + byte % 7, byte * 8 + byte * 3 % 8, false});
+	for (unsigned i = 0; i < 24; i++)
+		g_flips.push_back({3 + i % 6, 64 + i * 61 % 800, true});
+}
+
+void every_job_ends()
+{
+	CHECK(run_all(g_flips));
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	own_network();
+	const std::string what = argc > 1 ? argv[1] : "";
+	constexpr unsigned kData = 5; // behind the greeting and its proof, whoever called
+	if (what == "all") {
+		add(kData, 0, kHeadBits, false);
+		add(kData, 0, kHeadBits + 256, true);
+	} else if (what == "sweep") {
+		for (unsigned record = 1; record <= 10; record++) {
+			add(record, 0, kHeadBits, false);
+			add(record, 0, kHeadBits + 256, true);
+		}
+	} else if (argc > 2) {
+		g_flips.push_back(
+			{static_cast<unsigned>(atoi(argv[1])), static_cast<unsigned>(atoi(argv[2])), argc > 3});
+	} else {
+		add_sample();
+	}
+	return run_cases({{"every_job_ends", every_job_ends}}, 1, argv);
+}

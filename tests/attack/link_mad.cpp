@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A peer that knows the secret, is believed, and then goes mad: frames of all kinds with fields that cannot be, answers
+// to questions that nobody asked, names that are not its own, transfers to memory that is not for it, and bytes changed
+// at random. The victim lives on, or says why not; what nobody may write stays as it was; an honest peer is served.
+//
+//	LINK_FUZZ_SECONDS   how long the last case goes on (3)
+//	LINK_FUZZ_SEED      where its numbers begin; it prints the seed of each run
+//
+// An intro with the victim's own name and a long message behind it once ended the victim by a signal: it took a peer of
+// shared memory for one of the link.
+#include "link_scene.hpp"
+
+#include <random>
+
+using namespace attack;
+
+namespace {
+
+struct request_head { // of pgas_request.cpp
+	uint64_t op_id, addr, key, len, off;
+	uint32_t count;
+	uint8_t type, amo, form, pad_;
+	uint8_t last;
+	uint8_t pad2_[7];
+};
+struct response_head {
+	uint64_t op_id, off, len;
+	int32_t status;
+	uint32_t long_done;
+};
+
+std::string any_claim()
+{
+	static uint16_t port = 20000;
+	return pack(loopback(++port < 20000 ? port = 20000 : port));
+}
+
+std::string message_of(uint64_t len, uint64_t sender_op, uint8_t flags)
+{
+	return frame_of(
+		frame_kind::message, flags, 0, 0,
+		bytes_of(message_frame{len, 1, 0}) +
+			(flags & kFrameLong ? bytes_of(sender_op) : std::string(std::min<uint64_t>(len, 8192), 'm')));
+}
+
+// What came since; how many frames of that kind. Our acknowledgements follow.
+int take_in(session &s, frame_kind wanted, std::vector<key_frame> *keys = nullptr, int ms = 0)
+{
+	int n = 0;
+	while (readable(s.on.fd.get(), ms)) {
+		record_head r{};
+		if (!s.on.hear_record(r, 200) || r.bytes > 1 << 20)
+			return n;
+		if (r.kind != record_kind::packet) { // a transfer: its bytes go by
+			s.on.hear(r.kind == record_kind::write  ? 16 + r.bytes
+				  : r.kind == record_kind::read ? 24
+								: 8,
+				  200);
+			continue;
+		}
+		const std::string p = s.on.hear((r.bytes + 7) / 8 * 8, 200);
+		const packet_head h = head_in(p);
+		if (h.flags & kPacketData)
+			s.ran = h.seq;
+		for (size_t at = sizeof h; at + sizeof(frame_head) <= p.size() && (h.flags & kPacketData);) {
+			frame_head f;
+			memcpy(&f, p.data() + at, sizeof f);
+			n += f.kind == wanted;
+			if (keys && (f.kind == frame_kind::key_answer || f.kind == frame_kind::key_ask))
+				keys->push_back(body_in<key_frame>(p, at + sizeof f - sizeof h));
+			at += sizeof f + size_t{f.words} * 8;
+		}
+	}
+	return n;
+}
+
+// --- what is known ---------------------------------------------------------------------------------------------------
+
+void a_peer_with_the_victims_own_name()
+{
+	victim a, b;
+	b.at();
+	for (int i = 0; i < 40; i++) {
+		session s;
+		CHECK(open_to(s, a.at(), any_claim()));
+		const std::string &name = i % 3 == 0 ? b.at().name : a.at().name;
+		s.say_frames(frame_of(frame_kind::intro, 0, 0, 0, name));
+		s.say_frames(message_of(100000, static_cast<uint64_t>(i), kFrameLong | (i & 1 ? kFrameTagged : 0)));
+		s.say_frames(message_of(64, 0, 0));
+		take_in(s, frame_kind::request, nullptr, 20);
+		if (i % 2)
+			s.say_frames(frame_of(frame_kind::leave, 0, 0, 0, ""));
+		s.on.fd.reset();
+		usleep(5000);
+		CHECK_SAYS(a.ask("check"), "sound");
+	}
+	CHECK_SAYS(b.ask("put " + a.at().name + " 7"), "done");
+	CHECK_EQ(a.end(), 0);
+}
+
+// Whoever gets such an answer must not ask again without end.
+void key_answers_of_no_length()
+{
+	victim a;
+	session s;
+	const std::string claim = any_claim();
+	CHECK(open_to(s, a.at(), claim));
+	a.tell("bother " + name_at(claim));
+	int asked = 0;
+	const uint64_t end = now_ms() + 1000;
+	while (now_ms() < end) {
+		std::vector<key_frame> keys;
+		take_in(s, frame_kind::key_ask, &keys, 5);
+		std::string frames;
+		for (key_frame k : keys) {
+			asked++;
+			k.len = 0;
+			k.status = 0;
+			frames += frame_of(frame_kind::key_answer, 0, 0, 0, bytes_of(k));
+			if (frames.size() > 8192)
+				break;
+		}
+		if (!(frames.empty() ? s.on.say_packet(s.packet(0, "")) : s.say_frames(frames)))
+			break;
+	}
+	printf("# asked %d times\n", asked);
+	CHECK(asked > 0 && asked < 100);
+	CHECK_SAYS(a.hear(), "bothered");
+	s.on.fd.reset();
+	CHECK_EQ(a.end(), 0);
+}
+
+// --- what is not -----------------------------------------------------------------------------------------------------
+
+class madman {
+public:
+	explicit madman(unsigned seed) : from_(seed) {}
+	void rave(victim &v, session &s);
+	uint64_t frames = 0;
+
+private:
+	unsigned below(unsigned n) { return static_cast<unsigned>(from_() % n); }
+	uint64_t number();
+	uint64_t small() { return below(4) ? below(64) : number(); }
+	uint64_t key() { return below(3) ? below(4) : number(); }
+	std::string name(const victim &v);
+	std::string noise(size_t len);
+	std::string frame(victim &v);
+	std::string own_frame();
+	std::string memory_frame();
+	std::string request();
+	std::string transfer();
+	void bend(std::string &bytes, size_t from);
+
+	std::mt19937_64 from_;
+	std::vector<key_frame> keys_;
+	std::string victim_name_;
+};
+
+uint64_t madman::number()
+{
+	static constexpr uint64_t kOdd[] = {0,          1,          2,          7,         8,           9,
+					    63,         64,         255,        256,       4095,        4096,
+					    8192,       16384,      40000,      65528,     65535,       65536,
+					    1ull << 20, 1ull << 30, 1ull << 31, ~0u,       1ull << 32,  1ull << 40,
+					    1ull << 47, 1ull << 63, ~0ull,      ~0ull - 7, ~0ull - 4096};
+	return below(8) ? kOdd[below(std::size(kOdd))] : from_();
+}
+
+std::string madman::noise(size_t len)
+{
+	std::string s(len, 0);
+	for (char &c : s)
+		c = static_cast<char>(from_());
+	return s;
+}
+
+std::string madman::name(const victim &)
+{
+	switch (below(5)) {
+	case 0:
+		return victim_name_;
+	case 1:
+		return name_at(any_claim(), static_cast<uint16_t>(below(3)));
+	case 2:
+		return "fi_pgas://@service";
+	case 3:
+		return "fi_pgas://" + noise(below(80));
+	default:
+		return name_at(noise(below(32)), 0);
+	}
+}
+
+std::string madman::request()
+{
+	request_head h{small(),
+		       number(),
+		       key(),
+		       number(),
+		       number(),
+		       static_cast<uint32_t>(number()),
+		       static_cast<uint8_t>(below(20)),
+		       static_cast<uint8_t>(below(24)),
+		       static_cast<uint8_t>(below(5)),
+		       0,
+		       static_cast<uint8_t>(below(4)),
+		       {}};
+	const std::string data = noise(below(4) ? below(64) : below(8000));
+	if (below(2))
+		h.len = data.size();
+	return frame_of(frame_kind::request, 0, static_cast<uint16_t>(below(2)), 0,
+			bytes_of(uint64_t{below(7)}) + bytes_of(h) + data);
+}
+
+std::string madman::memory_frame()
+{
+	const auto type = static_cast<uint8_t>(below(20)), op = static_cast<uint8_t>(below(24));
+	switch (below(6)) {
+	case 0:
+		return frame_of(frame_kind::put, below(2) ? kFrameKey : 0, 0, 0,
+				bytes_of(number()) + bytes_of(key()) + noise(below(4) ? below(32) : below(9000)));
+	case 1:
+		return frame_of(frame_kind::amo, 0, 0, 0,
+				bytes_of(amo_frame{number(), key(), static_cast<uint32_t>(small()), type, op, {}}) +
+					noise(below(3) ? 8 : below(600)));
+	case 2: {
+		const key_frame k{key(), number(), number(), number(), number(), 0, static_cast<uint8_t>(below(2)),
+				  0,     0,        0};
+		return frame_of(frame_kind::key_ask, 0, 0, 0, bytes_of(k));
+	}
+	case 3:
+		return frame_of(frame_kind::count, 0, 0, 0,
+				bytes_of(count_frame{key(), static_cast<uint8_t>(below(2)), 1, 1, {}}));
+	case 4:
+		return frame_of(frame_kind::word_ask, 0, 0, 0,
+				bytes_of(word_frame{number(), from_(), from_(), static_cast<uint32_t>(number()),
+						    static_cast<uint8_t>(below(5)), type, op,
+						    static_cast<uint8_t>(below(10))}));
+	default:
+		return request();
+	}
+}
+
+// What completes something of the victim's.
+std::string madman::own_frame()
+{
+	const int32_t status = below(2) ? 0 : static_cast<int32_t>(number());
+	switch (below(7)) {
+	case 0:
+		return message_of(number(), small(),
+				  static_cast<uint8_t>((below(2) ? kFrameLong : 0) | (below(2) ? kFrameTagged : 0) |
+						       (below(2) ? kFrameData : 0)));
+	case 1:
+		return frame_of(frame_kind::response, 0, 0, 0,
+				bytes_of(uint64_t{0}) +
+					bytes_of(response_head{small(), small(), number(), status, below(2)}) +
+					noise(below(200)));
+	case 2:
+		return frame_of(frame_kind::cq_data, 0, 0, 0, bytes_of(message_frame{number(), number(), from_()}));
+	case 3:
+		return frame_of(frame_kind::failed, 0, 0, 0,
+				bytes_of(failed_frame{static_cast<uint32_t>(small()), static_cast<uint32_t>(small()),
+						      status, 0}));
+	case 4: {
+		key_frame k{key(),
+			    number(),
+			    number(),
+			    number(),
+			    number(),
+			    status,
+			    static_cast<uint8_t>(below(2)),
+			    static_cast<uint8_t>(below(2)),
+			    static_cast<uint8_t>(below(2)),
+			    0};
+		if (!keys_.empty() && below(2)) {
+			k = keys_[below(static_cast<unsigned>(keys_.size()))];
+			k.len = number();
+			k.status = status;
+		}
+		return frame_of(frame_kind::key_answer, 0, 0, 0, bytes_of(k));
+	}
+	case 5:
+		return frame_of(frame_kind::key_gone, 0, 0, 0, bytes_of(key_frame{key(), 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+	default:
+		return frame_of(frame_kind::word_answer, 0, 0, 0,
+				bytes_of(word_answer_frame{from_(), below(4), status > 0 ? -status : status}));
+	}
+}
+
+void madman::bend(std::string &bytes, size_t from)
+{
+	if (bytes.size() > from)
+		bytes[from + below(static_cast<unsigned>(bytes.size() - from))] ^= static_cast<char>(1u << below(8));
+}
+
+std::string madman::frame(victim &v)
+{
+	std::string f;
+	switch (below(10)) {
+	case 0:
+		f = frame_of(frame_kind::intro, 0, static_cast<uint16_t>(below(3)), 0, name(v));
+		break;
+	case 1:
+		f = frame_of(frame_kind::leave, 0, static_cast<uint16_t>(small()), 0, "");
+		break;
+	case 2:
+	case 3:
+	case 4:
+	case 5:
+		f = memory_frame();
+		break;
+	default:
+		f = own_frame();
+	}
+	if (below(4) == 0)
+		bend(f, sizeof(frame_head));
+	if (below(16) == 0)
+		bend(f, 0);
+	frames++;
+	return f;
+}
+
+// By the port itself, with keys that the victim told, or others.
+std::string madman::transfer()
+{
+	uint64_t k = number(), addr = number();
+	if (!keys_.empty() && below(4)) {
+		const key_frame &known = keys_[below(static_cast<unsigned>(keys_.size()))];
+		k = known.port_key;
+		addr = below(2) ? known.port_addr : number();
+	}
+	const size_t len = below(4) ? below(64) : below(5000);
+	switch (below(3)) {
+	case 0:
+		return bytes_of(write_record{head_of(record_kind::write, len), k, addr}) + noise(len);
+	case 1:
+		return bytes_of(read_record{head_of(record_kind::read, below(2) ? len : number()), k, addr, number()});
+	default:
+		return bytes_of(answer_record{head_of(record_kind::answer, len), small()}) + noise(len);
+	}
+}
+
+void madman::rave(victim &v, session &s)
+{
+	victim_name_ = v.at().name;
+	keys_.clear();
+	s.say_frames(frame_of(frame_kind::intro, 0, 0, 0, below(4) ? name_at({s.ours().address, 6}) : victim_name_));
+	for (unsigned left = below(60); left; left--) {
+		std::string all;
+		for (unsigned n = 1 + below(4); n; n--)
+			all += frame(v);
+		s.sent++;
+		std::string p = s.packet(kPacketData, all);
+		if (below(50) == 0)
+			bend(p, 0);
+		if (!s.on.say_packet(p) || (below(12) == 0 && !s.on.say(transfer())))
+			return;
+		take_in(s, frame_kind::put, &keys_);
+		if (keys_.size() > 64)
+			keys_.erase(keys_.begin(), keys_.begin() + 32);
+	}
+}
+
+void nothing_that_it_says_does_harm()
+{
+	const char *text = getenv("LINK_FUZZ_SECONDS"), *first = getenv("LINK_FUZZ_SEED");
+	const uint64_t end = now_ms() + 1000 * (text ? strtoull(text, nullptr, 10) : 3);
+	const auto seed = first ? static_cast<unsigned>(strtoul(first, nullptr, 10))
+				: static_cast<unsigned>(random_word());
+	printf("# LINK_FUZZ_SEED=%u\n", seed);
+	madman m(seed);
+	uint64_t sessions = 0;
+	while (now_ms() < end) {
+		victim v, honest; // fresh ones now and then: there is an end to the addresses that they know
+		honest.at();
+		for (int i = 0; i < 300 && now_ms() < end; i++) {
+			session s;
+			const std::string claim = any_claim();
+			if (!open_to(s, v.at(), claim))
+				CHECK_SAYS(v.ask("check"), "sound"); // it lives; a claim may be an honest one's
+			sessions++;
+			const bool bothers = i % 2;
+			if (bothers)
+				v.tell("bother " + name_at(claim));
+			m.rave(v, s);
+			if (bothers)
+				CHECK_SAYS(v.hear(), "bothered");
+			s.on.fd.reset();
+			if (i % 10 == 0)
+				CHECK_SAYS(v.ask("check"), "sound");
+		}
+		CHECK_SAYS(v.ask("check"), "sound");
+		CHECK_SAYS(honest.ask("put " + v.at().name + " 7"), "done");
+		CHECK_EQ(v.end(), 0);
+	}
+	printf("# %llu sessions, %llu frames\n", static_cast<unsigned long long>(sessions),
+	       static_cast<unsigned long long>(m.frames));
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	own_network();
+	return run_cases(
+		{
+			{"a_peer_with_the_victims_own_name", a_peer_with_the_victims_own_name},
+			{"key_answers_of_no_length", key_answers_of_no_length},
+			{"nothing_that_it_says_does_harm", nothing_that_it_says_does_harm},
+		},
+		argc, argv);
+}
