@@ -47,13 +47,25 @@ char *memory_at(const socket_port &p, uint64_t key, uint64_t addr, size_t len, p
 	return addr <= m.len && len <= m.len - addr ? m.base + addr : nullptr;
 }
 
+// Of a packet that is not all there: its own head says that there is no more. Else both would wait, we for the rest,
+// and the peer, whose host acknowledges what we send, for an answer.
+bool says_less(const socket_line &l, const record_head &h)
+{
+	struct {
+		record_head record;
+		packet_head packet;
+	} both;
+	return whole(l, both) && both.packet.magic == kPacketMagic && both.packet.protocol == kProtocol &&
+	       both.packet.bytes < h.bytes;
+}
+
 cut take_packet(socket_port &p, socket_line &l, const record_head &h, port_event *e)
 {
 	if (!h.bytes || h.bytes > p.limits.packet)
 		return bad(p, l, "a packet of a length that cannot be");
 	const size_t all = sizeof h + round_up(h.bytes, 8);
 	if (bytes_there(l) < all)
-		return cut::more;
+		return says_less(l, h) ? bad(p, l, "a packet of another length than its record") : cut::more;
 	*e = {port_event_kind::received,
 	      0,
 	      nullptr,
