@@ -137,6 +137,8 @@ void add_sample()
 {
 	for (unsigned byte = 0; byte < kHeadBits / 8; byte++)
 		g_flips.push_back({2 + byte % 7, byte * 8 + byte * 3 % 8, false});
+	for (const unsigned bit : {44u, 45u}) // longer than anything that follows it
+		g_flips.push_back({5, bit, false});
 	for (unsigned i = 0; i < 24; i++)
 		g_flips.push_back({3 + i % 6, 64 + i * 61 % 800, true});
 }
