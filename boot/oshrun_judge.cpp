@@ -19,6 +19,7 @@ namespace {
 
 using pgas::boot::board_slot;
 constexpr int kMailMost = 4096; // records in one go
+constexpr int kEndingMs = 50;   // a process whose memory is gone is gone itself within that
 constexpr double kEndDelay = 1; // PEs whose end has begun have so many seconds to come to it
 
 } // namespace
@@ -37,9 +38,12 @@ void job::on_hello(pe &what, const pgas::boot::mail_record &mail)
 	if (!watch && errno != ESRCH)
 		return;
 	struct pollfd ended = {watch.get(), POLLIN, 0};
-	const bool gone = !watch || poll(&ended, 1, 0) == 1;
-	if (!gone && !carries_cookie(mail.status, files_.view.plan.cookie))
-		return;
+	bool gone = !watch || poll(&ended, 1, 0) == 1;
+	if (!gone && !carries_cookie(mail.status, files_.view.plan.cookie)) {
+		gone = poll(&ended, 1, kEndingMs) == 1; // who is just ending has no environment any more
+		if (!gone)
+			return;
+	}
 	what.joined = mail.status;
 	what.joined_watch = std::move(watch);
 	if (gone) {

@@ -290,7 +290,7 @@ pgas::port *network::open(host &h, size_t packet, std::string *why)
 {
 	std::string unused;
 	opening = &h;
-	return pgas::port_verbs_open(h.device.name, packet, why ? *why : unused);
+	return pgas::port_verbs_open(h.device.name, {.packet = packet}, why ? *why : unused);
 }
 
 void network::kill(host &h)

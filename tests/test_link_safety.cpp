@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The link against those who want in, over a port that is all fake (fake_port.hpp): a packet is run if it came by the
-// line that proved itself, unchanged, and as the next one; whoever claims an address keeps nobody from it; two that call
-// each other end with one channel.
+// line that proved itself, unchanged, and as the next one; whoever claims an address keeps nobody from it.
 #include "fake_port.hpp"
 #include "link_model.hpp"
 

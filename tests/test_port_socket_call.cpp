@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Calls of a link over sockets that are not answered: who is let go of calls again, and not for ever. Two that call each
-// other at once end with one channel, whoever is first.
+// Calls of a link over sockets that are not answered: who is let go of calls again, and not for ever. Two that call
+// each other at once end with one channel, whoever is first.
 #include "socket_node.hpp"
 
 #include <rdma/fi_errno.h>

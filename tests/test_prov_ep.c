@@ -347,13 +347,24 @@ static long status_of(const char *name)
 	return value;
 }
 
+/* A thread that was joined is counted for a moment longer. */
+static bool alone_soon(void)
+{
+	for (int i = 0; i < 5000; i++) {
+		if (status_of("Threads") == 1)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
 /* What is closed is gone when fi_close returns: descriptors, threads, memory. */
 static void thousand(int rank, void *arg)
 {
 	const struct node_opts o = {.two_cqs = true};
 	struct node n;
 	int fds = 0;
-	long threads = 0, kib = 0;
+	long kib = 0;
 	(void)rank;
 	(void)arg;
 	const int fds_before = open_fds();
@@ -361,17 +372,14 @@ static void thousand(int rank, void *arg)
 		node_open(&n, &o);
 		CHECK_EQ(fi_av_insert(n.av, n.name, 1, &n.self, 0, NULL), 1);
 		node_close(&n);
-		if (i == 0) {
+		if (i == 0)
 			fds = open_fds();
-			threads = status_of("Threads");
-		}
 		if (i == 100)
 			kib = status_of("VmRSS");
 		CHECK_EQ(open_fds(), fds);
-		CHECK_EQ(status_of("Threads"), threads);
+		CHECK(alone_soon());
 	}
 	CHECK_EQ(fds, fds_before);
-	CHECK_EQ(threads, 1);
 	CHECK(TEST_SLOW || status_of("VmRSS") < kib + 1024); /* sanitizers keep what was freed */
 }
 

@@ -93,11 +93,12 @@ static void test_getinfo_tostr_reads_well(void **state)
 
 static void parameters(int rank, void *arg)
 {
-	static const char *const all[] = {
-		"FI_PGAS_RX_SLOTS",     "FI_PGAS_EAGER_SIZE", "FI_PGAS_EAGER_COUNT",  "FI_PGAS_MAX_PEERS",
-		"FI_PGAS_CMA",          "FI_PGAS_MAP",        "FI_PGAS_LOOP",         "FI_PGAS_NET",
-		"FI_PGAS_NET_THREAD",   "FI_PGAS_NET_PACKET", "FI_PGAS_NET_WINDOW",   "FI_PGAS_NET_BULK",
-		"FI_PGAS_PEER_TIMEOUT", "FI_PGAS_TEST_HOSTS", "FI_PGAS_NET_STRAIGHT", "FI_PGAS_NET_HMEM"};
+	static const char *const all[] = {"FI_PGAS_RX_SLOTS",     "FI_PGAS_EAGER_SIZE", "FI_PGAS_EAGER_COUNT",
+					  "FI_PGAS_MAX_PEERS",    "FI_PGAS_CMA",        "FI_PGAS_MAP",
+					  "FI_PGAS_LOOP",         "FI_PGAS_NET",        "FI_PGAS_NET_THREAD",
+					  "FI_PGAS_NET_PACKET",   "FI_PGAS_NET_WINDOW", "FI_PGAS_NET_BULK",
+					  "FI_PGAS_PEER_TIMEOUT", "FI_PGAS_TEST_HOSTS", "FI_PGAS_NET_STRAIGHT",
+					  "FI_PGAS_NET_HMEM",     "FI_PGAS_NET_SIGN",   "FI_PGAS_NET_TLS"};
 	struct fi_param *p;
 	int count = 0, ours = 0;
 	(void)rank;

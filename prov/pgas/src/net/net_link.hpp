@@ -6,7 +6,7 @@
 //
 // A channel: greeting (a hello is out, or theirs came) -> open (both proved that they know the secret) -> over (a BYE
 // came or went, or the peer is lost; `why` tells). Whatever was not acknowledged then fails. A channel that is over
-// stays until nobody refers to it. Which of two calls stays, who calls again, and what strangers may cost: net_call.cpp.
+// stays until nobody refers to it. net_call.cpp: which of two calls stays, who calls again, what strangers may cost.
 //
 // A packet: filling -> under way (the port has its bytes) and unacknowledged, which end in any order -> spare. It
 // leaves when it is full, when nothing of ours is unacknowledged on its channel, and whenever somebody makes progress.

@@ -5,9 +5,9 @@
 // the target (written; but see port_limits::stream) or here (read). It promises nothing else, and knows nothing of what
 // it carries.
 //
-// A *line* is the way to one peer, named by a number (`to`): insert() makes one of our own, which calls the peer; a peer
-// that calls us makes one that the port alone knows until the link keeps it. Two lines may claim one address: only the
-// link finds out who is who, and says so by trust(). What the port tells is told of a line.
+// A *line* is the way to one peer, named by a number (`to`): insert() makes one of our own, which calls the peer. A
+// peer that calls us makes one that the port alone knows until the link keeps it. Two lines may claim one address: only
+// the link finds out who is who, and says so by trust(). What the port tells is told of a line.
 //
 // All calls are made under one lock, but for wait() and ring(). Only wait() blocks.
 #pragma once
@@ -109,8 +109,8 @@ struct port_ops {
 	std::string (*show)(const port &p, const char *addr, size_t len);
 	int (*insert)(port &p, const char *addr, size_t len, uint64_t *to);
 	void (*remove)(port &p, uint64_t to);
-	// A line that a peer began stays from now on until remove(). False: it is over. Null, and the three that follow:
-	// the port has no lines, packets may come from anybody.
+	// A line that a peer began stays from now on until remove(). False: it is over. Null, and the three that
+	// follow: the port has no lines, packets may come from anybody.
 	bool (*keep)(port &p, uint64_t to);
 	// The packed address that the peer of a line says it listens at, and that its host may have.
 	const std::string &(*peer)(const port &p, uint64_t to);
@@ -139,7 +139,8 @@ struct port_ops {
 	void (*conceal)(port &p, port_memory &m);
 	// For an address that takes no packets: true when its process is surely gone. May take some milliseconds.
 	bool (*gone)(port &p, uint64_t to, const char *addr, size_t len);
-	// Nothing came by the line for silent_ns; a host that acknowledged nothing for patience_ns may be lost. Null: unknown.
+	// Nothing came by the line for silent_ns; a host that acknowledged nothing for patience_ns may be lost. Null:
+	// unknown.
 	port_life (*life)(const port &p, uint64_t to, uint64_t silent_ns, uint64_t patience_ns);
 	// Why an address was lost, for people; empty: no more is known than the status. Null: likewise.
 	std::string (*trouble)(const port &p, uint64_t to);
@@ -153,11 +154,12 @@ struct port_ops {
 
 struct port_options {
 	size_t packet = 16384; // bytes of the longest
-	// The client has memory of devices. That changes no preference: whichever port it is may then register that memory,
-	// if it can.
+	// The client has memory of devices. That changes no preference: whichever port it is may then register that
+	// memory, if it can.
 	bool devices = false;
-	bool tls = false;                 // what crosses the network is encrypted; only sockets can
-	std::array<uint64_t, 2> secret{}; // with keys that are made of this
+	bool tls = false;                      // what crosses the network is encrypted; only sockets can
+	std::array<uint64_t, 2> secret{};      // with keys that are made of this
+	uint64_t patience_ns = 30'000'000'000; // that an outage may last
 };
 
 // The port that FI_PGAS_NET asks for; null, and why. wish: "auto", "verbs[:DEVICE[:PORT]]",
@@ -172,7 +174,7 @@ const char *port_kind_name(char kind); // of an address, for people
 // The three kinds. device: empty, or "DEVICE[:PORT]"; interface: empty, or its name.
 enum class ofi_kinds : bool { all, adapters };
 port *port_ofi_open(const char *wish, ofi_kinds of, const port_options &options, std::string &why);
-port *port_verbs_open(const std::string &device, size_t packet, std::string &why);
+port *port_verbs_open(const std::string &device, const port_options &options, std::string &why);
 // There is an adapter; opening it may still fail. nic: what there is to know about it, where that is asked for.
 bool verbs_usable(const std::string &device, std::string &why, fid_nic **nic = nullptr);
 port *port_socket_open(const std::string &interface, const port_options &options, std::string &why);

@@ -14,8 +14,8 @@
 namespace pgas {
 namespace {
 
-// Packets arrive whole and in order, so that a line by which one came that cannot be is of no use: whoever sent it would
-// wait for ever for the acknowledgement of what was dropped.
+// Packets arrive whole and in order, so that a line by which one came that cannot be is of no use: whoever sent it
+// would wait for ever for the acknowledgement of what was dropped.
 void drop(link &l, uint64_t to, const char *why)
 {
 	if (worth_a_line(l.stats.refused))

@@ -109,7 +109,8 @@ int net_domain_open(domain &dom, wire_domain **out)
 	std::string why;
 	const params &par = parameters();
 	const size_t packet = std::max(par.net_packet, par.eager_bytes + 256);
-	const port_options options{packet, (dom.caps & FI_HMEM) && par.net_hmem, par.net_tls != 0, dom.secret_key};
+	const port_options options{packet, (dom.caps & FI_HMEM) && par.net_hmem, par.net_tls != 0, dom.secret_key,
+				   par.peer_timeout * 1'000'000'000ull};
 	if (const int err = fit_for_secrets(dom, par))
 		return err;
 	port *p = port_open(wish, options, why);

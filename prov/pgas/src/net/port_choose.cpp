@@ -75,8 +75,7 @@ port *open_best(const wanted &w, const char *wish, const port_options &options, 
 			why = "FI_PGAS_NET_TLS=1 encrypts what goes over sockets, and nothing else";
 		return w.socket() ? port_socket_open(w.where, options, why) : nullptr;
 	}
-	if (w.verbs() && (!w.any() || verbs_usable("", why)) &&
-	    found(port_verbs_open(w.where, options.packet, why), "verbs"))
+	if (w.verbs() && (!w.any() || verbs_usable("", why)) && found(port_verbs_open(w.where, options, why), "verbs"))
 		return p;
 	if (w.any() && has_adapter() &&
 	    found(port_ofi_open(of_libfabric, ofi_kinds::adapters, options, why), "adapters"))

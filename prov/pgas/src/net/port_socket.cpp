@@ -345,10 +345,9 @@ void socket_wait(port &of, int ms)
 	socket_port &p = socket_of(of);
 	epoll_event e;
 	// nobody holds the lock here: a line that has something may be gone by now
-	if (epoll_wait(p.epoll.get(), &e, 1, ms) != 1)
-		return;
-	p.woken.store(true, std::memory_order_relaxed);
-	if (e.data.ptr == &p.bell) {
+	const int found = epoll_wait(p.epoll.get(), &e, 1, ms);
+	p.woken.store(true, std::memory_order_relaxed); // strangers grow old while nothing comes
+	if (found == 1 && e.data.ptr == &p.bell) {
 		uint64_t rings;
 		[[maybe_unused]] const ssize_t n = read(p.bell.fd.get(), &rings, sizeof rings);
 	}

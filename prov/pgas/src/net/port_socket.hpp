@@ -4,8 +4,8 @@
 // port_socket_out.cpp (what leaves), port_socket_in.cpp (what comes), port_socket_line.cpp (connections),
 // port_socket_choose.cpp (which interface).
 //
-// A *line* is one connection, what was not written to it yet, and what is awaited from it. Everything goes through it in
-// order, as records:
+// A *line* is one connection, what was not written to it yet, and what is awaited from it. Everything goes through it
+// in order, as records:
 //
 //   record = head { magic, kind, version, bytes } + what the kind says
 //     hello    where the caller listens, a nonce, features               the caller's first

@@ -22,7 +22,8 @@ constexpr int kKeepAliveTries = 127; // the link's patience decides, not the ker
 constexpr int TCP_RTO_MAX_MS = 44; // Linux 6.15
 #endif
 constexpr int kRepeatMostMs = 1000;
-constexpr int kNeverMs = 86'400'000; // the kernel gives up by the number of tries else: 15 s, where it tries each second
+constexpr int kNeverMs =
+	86'400'000; // the kernel gives up by the number of tries else: 15 s, where it tries each second
 constexpr uint64_t kMs = 1'000'000;
 constexpr uint64_t kAnswerMs = 1000; // that an acknowledgement may take
 

@@ -19,8 +19,8 @@ namespace pgas {
 namespace {
 
 constexpr uint64_t kCallerNs = 2'000'000'000;
-constexpr uint64_t kLookNs = 200'000'000; // strangers are looked at so often, or nobody looked at all
-constexpr uint64_t kDeafNs = 100'000'000; // without callers, where they cannot be accepted
+constexpr uint64_t kLookNs = 1'500'000'000; // who sleeps looks that often; else nobody looked at all
+constexpr uint64_t kDeafNs = 100'000'000;   // without callers, where they cannot be accepted
 
 bool same_host(const sockaddr_storage &a, const std::string &address)
 {

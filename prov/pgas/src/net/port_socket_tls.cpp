@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Encryption of a line by the kernel (TLS 1.3 records, AES-128-GCM): the kernel gets the keys, and everything else stays
-// as it is. There is no cryptography here: the keys come from HKDF-SHA256 of libcrypto, which is opened at run time, out
-// of the job's secret, both nonces and both addresses; one key for each direction. Both nonces go in, so no key is ever
-// used twice; who has no secret has no key, and its first record ends the line. There is no forward secrecy: who learns
-// the job's secret can read what was recorded.
+// Encryption of a line by the kernel (TLS 1.3 records, AES-128-GCM): the kernel gets the keys, and everything else
+// stays as it is. There is no cryptography here: the keys come from HKDF-SHA256 of libcrypto, which is opened at run
+// time, out of the job's secret, both nonces and both addresses; one key for each direction. Both nonces go in, so no
+// key is ever used twice; who has no secret has no key, and its first record ends the line. There is no forward
+// secrecy: who learns the job's secret can read what was recorded.
 #include "port_socket.hpp"
 
 #include <dlfcn.h>

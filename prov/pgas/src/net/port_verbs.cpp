@@ -532,7 +532,7 @@ bool open_receives(verbs_port &p)
 
 } // namespace
 
-port *port_verbs_open(const std::string &device, size_t packet, std::string &why)
+port *port_verbs_open(const std::string &device, const port_options &options, std::string &why)
 {
 	const verbs_api *api = verbs_load(why);
 	verbs_device d;
@@ -545,7 +545,8 @@ port *port_verbs_open(const std::string &device, size_t packet, std::string &why
 	p->name = "verbs on " + d.name + ":" + std::to_string(d.port);
 	p->lines.emplace_back();
 	p->looked_at = pgas_now_ns();
-	p->limits = {packet, kVerbsBulkFrom, true, true, false};
+	p->patience_ns = options.patience_ns;
+	p->limits = {options.packet, kVerbsBulkFrom, true, true, false};
 	// does nothing where the kernel copies pinned pages at fork(); elsewhere it must come before any registration
 	api->ibv_fork_init();
 	errno = 0;

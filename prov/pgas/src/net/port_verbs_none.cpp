@@ -5,7 +5,7 @@
 
 namespace pgas {
 
-port *port_verbs_open(const std::string &, size_t, std::string &why)
+port *port_verbs_open(const std::string &, const port_options &, std::string &why)
 {
 	why = "this library was built without rdma-core (configure --with-verbs)";
 	return nullptr;
@@ -13,7 +13,7 @@ port *port_verbs_open(const std::string &, size_t, std::string &why)
 
 bool verbs_usable(const std::string &, std::string &why, fid_nic **)
 {
-	port_verbs_open("", 0, why);
+	port_verbs_open("", {}, why);
 	return false;
 }
 
