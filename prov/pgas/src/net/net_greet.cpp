@@ -184,13 +184,19 @@ bool plausible(const link &l, uint64_t to, const hello &h, link_role role)
 	return !l.at->ops->peer || l.at->ops->peer(*l.at, to) == address_of(h);
 }
 
+// Whose line it is, also when it is over and not gone yet; null: nobody's, or the port has none.
+channel *channel_by(const link &l, uint64_t to)
+{
+	const auto it = std::ranges::find_if(l.channels, [to](const auto &c) { return c && to && c->to == to; });
+	return it == l.channels.end() ? nullptr : it->get();
+}
+
 // Somebody calls us.
 bool called(link &l, uint64_t to, const packet_head &p, const hello &h)
 {
 	const std::string address = address_of(h);
-	for (const auto &c : l.channels)
-		if (c && to && c->to == to && c->state != channel_state::over)
-			return false; // one call a line
+	if (channel_by(l, to))
+		return false; // one call a line
 	const channel *own = channel_to(l, address);
 	if (own && own->open() && own->id == h.id)
 		return false; // it is here already
@@ -234,7 +240,7 @@ bool answered(link &l, uint64_t to, const packet_head &p, const hello &h, const 
 	return true;
 }
 
-// The first fields of a hello are the same in every version.
+// The first fields of a hello are the same in every version. Who answers a call of ours is refused by that.
 bool refuse_version(link &l, uint64_t to, const packet_head &p, const char *bytes, size_t len)
 {
 	hello h{};
@@ -242,8 +248,10 @@ bool refuse_version(link &l, uint64_t to, const packet_head &p, const char *byte
 		return false;
 	memcpy(&h, bytes, offsetof(hello, packet));
 	const std::string address = to && l.at->ops->peer ? l.at->ops->peer(*l.at, to) : "";
-	channel *c = address.empty() ? nullptr : stranger_new(l, to, address);
-	if (!c)
+	channel *c = channel_by(l, to);
+	if (!c && !address.empty())
+		c = stranger_new(l, to, address);
+	if (!c || c->state != channel_state::greeting || c->id)
 		return false;
 	c->session_out = h.session;
 	c->number_out = h.channel;
