@@ -11,7 +11,7 @@
 //	link_flips              a sample
 //	link_flips all          every bit of the heads of one packet of data, and of the signed packet with its bytes
 //	link_flips sweep        likewise of the first ten records
-//	link_flips RECORD BIT   one; signed: a third word
+//	link_flips RECORD BIT   one, ATTACK_TRIES times; signed: a third word
 #include "link_scene.hpp"
 
 #include <fstream>
@@ -164,8 +164,8 @@ int main(int argc, char **argv)
 			add(record, 0, kHeadBits + 256, true);
 		}
 	} else if (argc > 2) {
-		g_flips.push_back(
-			{static_cast<unsigned>(atoi(argv[1])), static_cast<unsigned>(atoi(argv[2])), argc > 3});
+		const flip one{static_cast<unsigned>(atoi(argv[1])), static_cast<unsigned>(atoi(argv[2])), argc > 3};
+		g_flips.assign(static_cast<size_t>(tries(1)), one);
 	} else {
 		add_sample();
 	}

@@ -437,6 +437,68 @@ void other_versions_are_refused_in_their_own()
 	CHECK(s.on.closed());
 }
 
+// A line belongs to one channel. Whoever says hello twice, the first time such that it is refused, once made two of
+// them: the line was freed twice, before any proof.
+void who_is_refused_and_says_hello_again()
+{
+	victim a(quick());
+	for (int i = 0; i < 200; i++) {
+		const std::string own = pack(loopback(static_cast<uint16_t>(20000 + i)));
+		const hello good = hello_as(link_role::caller, own, a.at().endpoint, 0);
+		hello other = good, nobody = good;
+		other.machine.architecture ^= 3;
+		nobody.looks_for = 77;
+		const std::string said[] = {
+			packet_of(kPacketHello, 0, 0, bytes_of(good)),
+			packet_of(kPacketHello, 0, 0, bytes_of(good), 0, 0, 1),
+			packet_of(kPacketHello, 0, 0, bytes_of(other)),
+			packet_of(kPacketHello, 0, 0, bytes_of(nobody)),
+		};
+		line l;
+		l.fd = connect_to(a.at().address);
+		l.say(bytes_of(hello_record_of(own)) + record_of(said[i % 4]) + record_of(said[i / 4 % 4]) +
+		      record_of(said[i / 16 % 4]));
+		if (i % 3)
+			l.closed(20);
+	}
+	CHECK_SAYS(a.ask("check"), "sound");
+	listener own;
+	session s;
+	CHECK(open_to(s, a.at(), own.address));
+	CHECK_EQ(a.end(), 0);
+}
+
+// The same by who is called.
+void who_answers_in_another_version()
+{
+	const place c = place_of_dead();
+	listener at(unpack(c.address));
+	for (int i = 0; i < 8; i++) {
+		victim a(quick());
+		a.at();
+		a.tell("put " + c.name + " 1");
+		session s;
+		CHECK(called_by_it(s, at, a));
+		const hello &h = s.said.callee;
+		std::string all;
+		for (int n = 0; n <= i % 3; n++)
+			all += record_of(packet_of(kPacketHello | (i & 1 ? kPacketProof : 0),
+						   i & 4 ? 0 : s.said.caller.channel, s.said.caller.session,
+						   bytes_of(h), 0, 0, 1));
+		s.on.say(all);
+		s.on.closed(100);
+		s.on.fd.reset();
+		const uint64_t end = now_ms() + 60'000 * slowness();
+		std::string said;
+		while ((said = a.hear(1)).empty() && now_ms() < end) { // until it gives up
+			session again;
+			called_by(again, at, 10);
+		}
+		CHECK(is_error(said));
+		CHECK_EQ(a.end(), 0);
+	}
+}
+
 void signing_cannot_be_talked_away()
 {
 	for (const bool signs : {false, true}) {
@@ -515,6 +577,8 @@ int main(int argc, char **argv)
 			{"every_bit_of_a_callers_hello_counts", every_bit_of_a_callers_hello_counts},
 			{"every_field_of_a_callees_hello_counts", every_field_of_a_callees_hello_counts},
 			{"other_versions_are_refused_in_their_own", other_versions_are_refused_in_their_own},
+			{"who_is_refused_and_says_hello_again", who_is_refused_and_says_hello_again},
+			{"who_answers_in_another_version", who_answers_in_another_version},
 			{"signing_cannot_be_talked_away", signing_cannot_be_talked_away},
 			{"encryption_cannot_be_talked_into_or_away", encryption_cannot_be_talked_into_or_away},
 		},
