@@ -279,13 +279,6 @@ void packet_over(link &l, packet *p, int status);
 void channel_free(channel &c);   // when it is over and nobody refers to it
 void packets_forget(channel &c); // those that greet: nobody hears of them any more
 
-// Is this the first, second, fourth, eighth ... of its kind? As many lines in the log as somebody can read.
-inline bool worth_a_line(uint64_t &count)
-{
-	count++;
-	return (count & (count - 1)) == 0;
-}
-
 // net_receive.cpp. to: the line that it came by, 0 where the port has none
 void packet_receive(link &l, uint64_t to, const char *bytes, size_t len);
 void put_receive(link &l, uint64_t to, uint32_t word); // a peer's put went straight to our memory

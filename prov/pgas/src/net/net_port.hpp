@@ -79,12 +79,20 @@ enum class port_life : uint8_t {
 	lost,      // tries got no acknowledgement
 };
 
+// Is this the first, second, fourth, eighth ... of its kind? As many lines in the log as somebody can read.
+inline bool worth_a_line(uint64_t &count)
+{
+	count++;
+	return (count & (count - 1)) == 0;
+}
+
 struct port {
 	const port_ops *ops = nullptr;
 	port_limits limits{};
 	char kind = 0;           // letter in addresses: which ports can talk to each other
 	std::string name;        // for people
 	bool bulk_moved = false; // by poll(), without an event: more may follow. Its reader clears it
+	uint64_t dropped = 0;    // callers and lines that made no sense
 };
 
 // Whose memory it is: the host's, or that of a device, with the number that its driver gives it.

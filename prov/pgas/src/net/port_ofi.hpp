@@ -38,5 +38,7 @@ bool address_unpack(uint32_t format, const char *packed, size_t len, char *raw, 
 // Nobody listens there any more, says the kernel of that host.
 bool address_refuses(uint32_t format, const char *packed, size_t len);
 std::string address_show(uint32_t format, const char *packed, size_t len); // empty: not an address
+std::string address_claimed(const std::string &packed); // by an IP address, for the log; "somebody": it is none
+void log_dropped(port &p, const std::string &who, const char *what);
 
 } // namespace pgas

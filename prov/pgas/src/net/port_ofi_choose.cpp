@@ -303,4 +303,17 @@ std::string address_show(uint32_t format, const char *packed, size_t len)
 	return hex;
 }
 
+std::string address_claimed(const std::string &packed)
+{
+	const std::string text = address_show(FI_SOCKADDR, packed.data(), packed.size());
+	return text.empty() ? "somebody" : text;
+}
+
+void log_dropped(port &p, const std::string &who, const char *what)
+{
+	if (worth_a_line(p.dropped))
+		PGAS_WARN(FI_LOG_EP_CTRL, "link: the connection of %s was closed: %s (%llu so far)\n", who.c_str(),
+			  what, static_cast<unsigned long long>(p.dropped));
+}
+
 } // namespace pgas

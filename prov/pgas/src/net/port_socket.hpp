@@ -212,7 +212,6 @@ struct socket_port : port {
 	uint32_t unsettled = 0;      // lines that are calling or greeting
 	uint32_t polls = 0, told_alone = 0;
 	std::atomic<bool> woken{false}; // wait() saw something
-	uint64_t dropped = 0;           // connections that made no sense
 	size_t unknown_most = kUnknownMost;
 	uint64_t looked_at = 0;  // ns: when strangers were
 	uint64_t deaf_until = 0; // ns: the listener is not watched; 0: it is
@@ -268,10 +267,8 @@ port_life line_life(const socket_line &l, uint64_t silent_ns, uint64_t patience_
 // port_socket_stranger.cpp
 void callers_accept(socket_port &p);
 void caller_read(socket_port &p, socket_caller *c);
-void strangers_look(socket_port &p); // who was here too long goes
-void log_dropped(socket_port &p, const std::string &who, const char *what);
+void strangers_look(socket_port &p);                            // who was here too long goes
 void complain_of_descriptors(socket_port &p, const char *what); // there are no more
-std::string show_address(const std::string &address);
 
 // port_socket_tls.cpp
 enum class tls_side : uint8_t { caller, callee };

@@ -178,7 +178,7 @@ void line_lost(socket_port &p, socket_line &l, int status, const std::string &wh
 
 void line_drop(socket_port &p, socket_line &l, const char *what, int status)
 {
-	log_dropped(p, show_address(l.address), what);
+	log_dropped(p, address_claimed(l.address), what);
 	line_lost(p, l, status, std::string("it sent ") + what);
 }
 

@@ -52,14 +52,14 @@ void caller_known(socket_port &p, unique_fd fd, const hello_record &h)
 	if (h.features != w.features) {
 		w.head = head_of(record_kind::refuse, static_cast<size_t>(record_refusal::tls));
 		send_head(fd.get(), &w, sizeof w);
-		log_dropped(p, show_address(address), "a hello that differs from us in FI_PGAS_NET_TLS");
+		log_dropped(p, address_claimed(address), "a hello that differs from us in FI_PGAS_NET_TLS");
 		return;
 	}
 	if (!send_head(fd.get(), &w, sizeof w))
 		return; // it let go
 	std::string why;
 	if (p.tls && !tls_begin(fd.get(), p, {tls_side::callee, h.nonce, w.nonce, address, p.address}, why)) {
-		log_dropped(p, show_address(address), why.c_str());
+		log_dropped(p, address_claimed(address), why.c_str());
 		return;
 	}
 	if (p.unknown.size() >= p.unknown_most)
@@ -132,21 +132,6 @@ bool is_hello(const hello_record &h, size_t got)
 
 } // namespace
 
-std::string show_address(const std::string &address)
-{
-	const std::string text = address_show(FI_SOCKADDR, address.data(), address.size());
-	return text.empty() ? "somebody" : text;
-}
-
-// As many lines in the log as somebody can read, however many there are.
-void log_dropped(socket_port &p, const std::string &who, const char *what)
-{
-	p.dropped++;
-	if ((p.dropped & (p.dropped - 1)) == 0)
-		PGAS_WARN(FI_LOG_EP_CTRL, "link: the connection of %s was closed: %s (%llu so far)\n", who.c_str(),
-			  what, static_cast<unsigned long long>(p.dropped));
-}
-
 void complain_of_descriptors(socket_port &p, const char *what)
 {
 	if (!std::exchange(p.told_of_descriptors, true))
@@ -203,7 +188,7 @@ void caller_read(socket_port &p, socket_caller *c)
 	if (getpeername(fd.get(), reinterpret_cast<sockaddr *>(&from), &room) != 0)
 		return; // likewise
 	if (!same_host(from, address) || address == p.address) {
-		log_dropped(p, show_address(address), "it said hello from another host");
+		log_dropped(p, address_claimed(address), "it said hello from another host");
 		return;
 	}
 	epoll_ctl(p.epoll.get(), EPOLL_CTL_DEL, fd.get(), nullptr);

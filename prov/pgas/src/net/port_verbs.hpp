@@ -217,7 +217,6 @@ struct verbs_port : port {
 	std::atomic<int> wait_most{-1}; // ms that wait() may sleep; -1: any time
 	// How long a line may be broken: as long as the link waits for a silent peer.
 	uint64_t patience_ns = 30'000'000'000;
-	uint64_t dropped = 0; // calls and lines that made no sense
 
 	std::vector<std::unique_ptr<verbs_line>> lines; // by number; number 0 is never used
 	std::vector<uint32_t> holes;
@@ -264,8 +263,6 @@ port_life verbs_life(const port &of, uint64_t to, uint64_t silent_ns, uint64_t p
 void lines_look(verbs_port &p);                  // at what librdmacm and the device have to tell, and at the clock
 void lines_fail(verbs_port &p, const char *why); // the adapter did
 void lines_close(verbs_port &p);
-void log_dropped(verbs_port &p, const std::string &who, const char *what);
-std::string line_shown(const std::string &address);
 
 // port_verbs_call.cpp
 void line_call_up(verbs_port &p, verbs_line &l);

@@ -199,7 +199,7 @@ verbs_line *line_of_stranger(verbs_port &p, const rdma_cm_id *id, const line_cal
 	why = line_refusal::protocol;
 	const std::string address(call.address, call.address_len);
 	if (address.size() != p.address.size() || address == p.address || !from_host_of(id, address)) {
-		log_dropped(p, line_shown(address), "it called from another host");
+		log_dropped(p, address_claimed(address), "it called from another host");
 		return nullptr;
 	}
 	if (p.unknown.size() >= kStrangersMost)

@@ -141,21 +141,6 @@ void look_at_device(verbs_port &p)
 
 } // namespace
 
-std::string line_shown(const std::string &address)
-{
-	const std::string text = address_show(FI_SOCKADDR, address.data(), address.size());
-	return text.empty() ? "somebody" : text;
-}
-
-// As many lines in the log as somebody can read, however many there are.
-void log_dropped(verbs_port &p, const std::string &who, const char *what)
-{
-	p.dropped++;
-	if ((p.dropped & (p.dropped - 1)) == 0)
-		PGAS_WARN(FI_LOG_EP_CTRL, "link: the connection of %s was closed: %s (%llu so far)\n", who.c_str(),
-			  what, static_cast<unsigned long long>(p.dropped));
-}
-
 // --- queue pairs -----------------------------------------------------------------------------------------------------
 
 bool make_queue_pair(verbs_port &p, verbs_line &l)
@@ -313,7 +298,7 @@ void line_broke(verbs_port &p, verbs_line &l, const std::string &why, bool hard)
 		give_up(p, l);
 	} else {
 		PGAS_INFO(FI_LOG_EP_CTRL, "link: the connection to %s broke (%s) and is made again\n",
-			  line_shown(l.address).c_str(), why.c_str());
+			  address_claimed(l.address).c_str(), why.c_str());
 		mend(p, l);
 	}
 }
@@ -338,7 +323,7 @@ void line_fail(verbs_port &p, verbs_line &l, const std::string &why, int status)
 		return;
 	line_hang_up(p, l);
 	if (l.unknown)
-		log_dropped(p, line_shown(l.address), why.c_str());
+		log_dropped(p, address_claimed(l.address), why.c_str());
 	line_known(p, l);
 	l.why = !l.stalled || l.why == why ? why : l.why + "; " + why;
 	l.status = l.trusted ? -ECONNRESET : status; // before that the link may call again, where it helps
@@ -357,7 +342,7 @@ void line_fail(verbs_port &p, verbs_line &l, const std::string &why, int status)
 static void line_drop(verbs_port &p, verbs_line &l, const char *what)
 {
 	if (!l.unknown) // which is logged anyway
-		log_dropped(p, line_shown(l.address), what);
+		log_dropped(p, address_claimed(l.address), what);
 	line_fail(p, l, std::string("it sent ") + what);
 }
 
