@@ -175,7 +175,10 @@ static int act(const char *what, int argc, char **argv)
 		everything();
 	else if (strcmp(what, "hello") == 0)
 		printf("PE %d of %d by %s\n", me, n, pgas_boot_launcher());
-	else if (strcmp(what, "where") == 0) {
+	else if (strcmp(what, "met") == 0) {
+		CHECK(pgas_boot_barrier() == 0);
+		printf("PE %d of %d by %s\n", me, n, pgas_boot_launcher());
+	} else if (strcmp(what, "where") == 0) {
 		int ranks[64], count = pgas_boot_local(ranks, 64);
 		char line[512];
 		int used = snprintf(line, sizeof line, "%d on %s beside", me,

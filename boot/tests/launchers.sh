@@ -30,7 +30,8 @@ under() {
 	by $run 3 "$PROBE" twice
 	[ "$rc" = 0 ]
 	check "$1: 3 ranks leave and join again"
-	by $run 2 "$PROBE" hello
+	# all meet: the server of Open MPI 4.1's mpirun may forget one that joins while another one has left already
+	by $run 2 "$PROBE" met
 	[ "$rc" = 0 ] && [ "$(grep -c "of 2 by $2" "$work/out")" -eq 2 ]
 	check "$1: known as $2"
 	# not abort: an mpirun whose server has a fence open when it is told to stop may hang

@@ -6,7 +6,7 @@
 open_mpi || skip "$why"
 run=$launch
 under mpirun pmix
-by "$OSHRUN" -n 2 $run 2 "$PROBE" hello
+by "$OSHRUN" -n 2 $run 2 "$PROBE" met
 [ "$rc" = 0 ] && [ "$(grep -c 'of 2 by pmix' "$work/out")" -eq 4 ]
 check "mpirun inside oshrun"
 
