@@ -30,6 +30,9 @@ constexpr char kUsage[] =
 	"  --agent COMMAND  what runs a command on another host, as ssh does (default: ssh -x, or that of the made-up "
 	"hosts)\n"
 	"  --net A,B,...    a column of ours for each of these values of FI_PGAS_NET (default: one, as it is set)\n"
+	"  --with NAME=VALUE,...  one more column of ours for each of these variables, such as FI_PGAS_NET_SIGN=1, and "
+	"what\n"
+	"                   it costs\n"
 	"  --launcher NAME  of our programs: oshrun, hydra or mpirun (default: the first that starts one on both)\n"
 	"  --oshcc FILE     Open MPI's oshcc (default: oshcc.openmpi, or an oshcc in PATH that is Open MPI's)\n"
 	"  --alone          leave Open MPI out\n"
@@ -44,7 +47,7 @@ struct arguments {
 	bench::options common;
 	const char *oshcc = nullptr;
 	std::string hosts, agent, launcher;
-	words nets;
+	words nets, settings;
 	bool alone = false, raw = false, list = false;
 };
 
@@ -67,6 +70,8 @@ bool parse(int argc, char **argv, arguments &a)
 			a.hosts = argv[++i];
 		else if (word == "--net" && more)
 			a.nets = bench::split(argv[++i], ',');
+		else if (word == "--with" && more)
+			a.settings = bench::split(argv[++i], ',');
 		else if (word == "--agent" && more)
 			a.agent = argv[++i];
 		else if (word == "--launcher" && more)
@@ -74,6 +79,9 @@ bool parse(int argc, char **argv, arguments &a)
 		else
 			return false;
 	}
+	const auto no_setting = [](const std::string &one) { return one.find('=') == std::string::npos; };
+	if (std::ranges::any_of(a.settings, no_setting))
+		return false;
 	return a.common.run.rounds > 0 && (a.hosts.empty() || a.hosts.find(',') != std::string::npos);
 }
 
@@ -248,13 +256,21 @@ int compare(const arguments &a, const std::string &top, const std::string &peer)
 		c.groups = groups;
 		all.columns.push_back(c);
 	};
+	// One column, and one more for each setting.
+	const auto our_library = [&](const std::string &title, const words &launcher) {
+		const size_t plain = all.columns.size();
+		library(title.c_str(), ours, launcher);
+		for (const std::string &setting : a.settings) {
+			all.variants.push_back({all.columns.size(), plain, setting});
+			library((title + " with " + setting).c_str(), ours, joined(launcher, {"env", setting}));
+		}
+	};
 	if (!a.raw)
 		if (const words launcher = our_launcher(a, on, top); !launcher.empty()) {
 			if (a.nets.empty())
-				library("pgas", ours, launcher);
+				our_library("pgas", launcher);
 			for (const std::string &net : a.nets)
-				library(("pgas, " + net).c_str(), ours,
-					joined(launcher, {"env", "FI_PGAS_NET=" + net}));
+				our_library("pgas, " + net, joined(launcher, {"env", "FI_PGAS_NET=" + net}));
 		}
 	if (const words launcher = peer.empty() ? words{} : openmpi_words(peer, on);
 	    !launcher.empty() && bench::compile(peer, {}, sources, theirs))

@@ -46,9 +46,16 @@ constexpr goal kGoals[] = {
 // The goal of a row is in inner round trips; without libfabric's own measurement, in those of raw TCP.
 constexpr double kInnerInRoundTrips = 1.4;
 
+// A column of ours that was measured with one variable more than another.
+struct variant {
+	size_t column, plain;
+	std::string setting;
+};
+
 struct results {
 	std::vector<row> rows;
 	std::vector<column> columns; // raw TCP, libfabric's own messages, then the libraries
+	std::vector<variant> variants;
 	static constexpr size_t kRaw = 0, kInner = 1, kFirstLibrary = 2;
 
 	const row *row_named(const std::string &name) const;

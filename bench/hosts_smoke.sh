@@ -8,7 +8,8 @@ export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 LIMIT=120
 FI_PGAS_NET=auto # make check switches the link off
 export FI_PGAS_NET
-bounded bench/hosts_compare --quick --alone --csv "$work/csv" --svg "$work/svg" >"$work/table" 2>"$work/err"
+bounded bench/hosts_compare --quick --alone --with FI_PGAS_NET_SIGN=1 \
+	--csv "$work/csv" --svg "$work/svg" >"$work/table" 2>"$work/err"
 rc=$?
 [ $rc -ne 77 ] || skip "$(cat "$work/err")"
 [ $rc -eq 0 ]
@@ -33,5 +34,9 @@ while IFS="$tab" read -r name group unit label; do
 	check "a result of ours for $name"
 	grep -qF "$label" "$work/table"
 	check "the table has: $label"
+	grep -Eq "^$name,$unit,pgas with FI_PGAS_NET_SIGN=1,[0-9.e+]*[1-9]" "$work/csv"
+	check "a result of ours with signed packets for $name"
 done <"$work/rows"
+grep -q '^Speed with FI_PGAS_NET_SIGN=1' "$work/table"
+check "the table says what signed packets cost"
 finish

@@ -71,6 +71,25 @@ void write_sums(std::FILE *out, const results &all)
 	}
 }
 
+// What a setting costs: each row with it, as a share of the speed without. By the medians.
+void write_variants(std::FILE *out, const results &all)
+{
+	for (const variant &v : all.variants) {
+		const column &with = all.columns[v.column], &plain = all.columns[v.plain];
+		fprintf(out, "\nSpeed with %s, as a share of that without (%s), by the medians and the bests:\n",
+			v.setting.c_str(), plain.title.c_str());
+		for (const row &r : all.rows) {
+			const double a = with.median(r), b = plain.median(r);
+			if (a > 0 && b > 0)
+				fprintf(out, "  %-40s %s  %s\n", r.label.c_str(),
+					number(r.more_is_better() ? a / b : b / a).c_str(),
+					number(r.more_is_better() ? with.best(r) / plain.best(r)
+								  : plain.best(r) / with.best(r))
+						.c_str());
+		}
+	}
+}
+
 } // namespace
 
 const row *results::row_named(const std::string &name) const
@@ -195,6 +214,7 @@ void write_hosts_table(std::FILE *out, const results &all)
 		"in writes of\nthat size. Two ratios: of the best samples, and of the medians, by which goals are "
 		"reached.\nA g that waits until the target stops to compute shows as 100 ms.\n");
 	write_sums(out, all);
+	write_variants(out, all);
 }
 
 void write_hosts_csv(std::FILE *out, const results &all)
