@@ -110,14 +110,15 @@ fetch_kernel() {
 	[ -d "$work/unpacked/lib/modules" ] || mv "$work/unpacked/usr/lib/modules" "$work/unpacked/lib/"
 }
 
-# The modules in the order in which they load: crc32_generic is not named as a need of rdma_rxe, which asks for it. The
-# last three are for tests/hosts, whose hosts are namespaces on a bridge.
+# The modules in the order in which they load: crc32_generic is not named as a need of rdma_rxe, which asks for it, nor
+# are gcm and ghash_generic as needs of tls. The last three are for tests/hosts, whose hosts are namespaces on a bridge.
 put_modules() { # version, folder
 	local module file
 	depmod -b "$work/unpacked" "$1"
 	mkdir "$2/modules"
 	for module in virtio_pci virtio_net virtio_console 9pnet_virtio 9p overlay \
-		crc32_generic ib_uverbs rdma_ucm rdma_rxe veth bridge sch_netem; do
+		crc32_generic ib_uverbs rdma_ucm rdma_rxe tls aes_generic ctr ghash_generic gcm \
+		veth bridge sch_netem; do
 		modprobe -C /dev/null -d "$work/unpacked" -S "$1" --show-depends "$module" 2>/dev/null |
 			awk '$1 == "insmod" { print $2 }'
 	done | awk '!seen[$0]++' >"$work/order"

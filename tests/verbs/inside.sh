@@ -10,6 +10,8 @@
 #	count/PATTERN		instructions of these paths of instr-count
 #	straight/shmem/N/...	the same with single words straight into memory
 #	rxm/shmem/N/...		the same over the verbs of libfabric: the other port, on the same device
+#	tls/shmem/N/...		the same over sockets that the kernel encrypts; a connection of TLS counts as a packet.
+#				tls/port: of the port's tests those of TLS; tls/port/PATTERN: others, encrypted
 #	fab/PROGRAM		of fabtests, or fi_pingpong: a server and a client
 #	pair/shmem/1,2/...	on two guests with so many PEs each, from g1; pair/gasnet/..., pair/fab/...
 #	pair/kill, pair/lost	a process is killed, the guest g2 is gone: when does the other side say so?
@@ -24,8 +26,13 @@ export FI_PGAS_NET=${FI_PGAS_NET:-verbs} TEST_SLOW=${TEST_SLOW:-20}
 # programs themselves and not libtool's scripts around them, which an emulated guest runs for a second
 export LD_LIBRARY_PATH=$build/.libs PATH=${VERBS_FABTESTS:+$VERBS_FABTESTS:}$PATH
 program() { if [ -x "$1/.libs/$2" ]; then echo "$build/$1/.libs/$2"; else echo "$build/$1/$2"; fi; }
-# those that the device of this guest has sent
-packets() { cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts 2>/dev/null || echo 0; }
+# those that the device of this guest has sent; or the directions of connections that the kernel encrypts
+packets() { # item
+	case $1 in
+	tls/* | pair/tls/*) awk '$1 ~ /^Tls[TR]xSw$/ { n += $2 } END { print n + 0 }' /proc/net/tls_stat ;;
+	*) cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts 2>/dev/null || echo 0 ;;
+	esac
+}
 bounded() { timeout -k 5 "$limit" "$@"; }
 now() { local t=${EPOCHREALTIME/,/.}; echo "${t%.*}${t#*.}"; } # microseconds
 
@@ -152,6 +159,17 @@ run_item() {
 			run_item "${1#*/}"
 		)
 		;;
+	tls)
+		(
+			export FI_PGAS_NET_TLS=1 FI_PGAS_NET=socket
+			case $1 in
+			tls/port) bounded "$(program tests test_port_socket)" 'test_tls_*' </dev/null ;;
+			tls/port/*) TEST_TLS=1 bounded "$(program tests test_port_socket)" "${word[2]}" </dev/null ;;
+			pair/*) run_item "pair/${1#pair/tls/}" ;;
+			*) run_item "${1#*/}" ;;
+			esac
+		)
+		;;
 	kill | lost) fault "${word[0]}" ;;
 	*) echo "no such item: $1"; false ;;
 	esac >"$out" 2>&1
@@ -160,7 +178,7 @@ run_item() {
 # Leaves $verdict, and $note where there is none.
 judge() { # item, status, packets
 	case $1 in
-	prov/*) cases=$(grep -c '^\[       OK \]' $out) ;;
+	prov/* | tls/port*) cases=$(grep -c '^\[       OK \]' $out) ;;
 	*) [ "$2" = 0 ] && cases=1 || cases=0 ;;
 	esac
 	verdict=ok
@@ -182,11 +200,11 @@ for item; do
 		continue
 	fi
 	[ $left -ge "$limit" ] || limit=$left
-	began=$SECONDS before=$(packets)
+	began=$SECONDS before=$(packets "$item")
 	: >$out
 	run_item "$item"
 	rc=$?
-	sent=$(($(packets) - before)) took=$((SECONDS - began))
+	sent=$(($(packets "$item") - before)) took=$((SECONDS - began))
 	judge "$item" $rc $sent
 	[ "$verdict" != "NOT OK" ] || tail -n 25 $out | cut -c 1-300 | sed 's/^/    | /'
 	echo "$item|$verdict|$cases|$sent|$took|$note" >>$share/results
