@@ -83,6 +83,8 @@ void choose_message_sizes()
 
 void cannot_open(const char *call, int err)
 {
+	if (const char *why = pgas_open_reason(); *why)
+		fail("gasnet_init: %s", why);
 	fail("gasnet_init: %s: %s (FI_LOG_LEVEL=info says why)", call, pgas_strerror(err));
 }
 

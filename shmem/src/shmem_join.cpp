@@ -90,6 +90,8 @@ memory_plan plan_memory()
 
 void cannot_open(const char *call, int err)
 {
+	if (const char *why = pgas_open_reason(); *why)
+		fail(kRoutine, "%s", why);
 	fail(kRoutine, "%s: %s (FI_LOG_LEVEL=info says why)", call, pgas_strerror(err));
 }
 

@@ -58,6 +58,7 @@ void libfabric_info_free(fi_info *info);                   // one that its funct
 fi_info *own_info_dup(const fi_info *info);
 void own_info_free(fi_info *info);
 const char *own_strerror(int error);
+void open_reason_set(const char *text); // what pgas_open_reason() returns, and a line of the log unless it is empty
 
 bool log_enabled(fi_log_level level, fi_log_subsys subsys);
 void log_line(fi_log_level level, fi_log_subsys subsys, const char *function, int line, const char *format,

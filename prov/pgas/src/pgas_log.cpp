@@ -98,6 +98,19 @@ void log_line(fi_log_level level, fi_log_subsys subsys, const char *function, in
 	errno = saved_errno;
 }
 
+namespace {
+
+thread_local char g_open_reason[320];
+
+} // namespace
+
+void open_reason_set(const char *text)
+{
+	snprintf(g_open_reason, sizeof g_open_reason, "%s", text);
+	if (*text)
+		PGAS_WARN(FI_LOG_DOMAIN, "%s\n", text);
+}
+
 const char *own_strerror(int error)
 {
 	switch (error) {
@@ -135,3 +148,8 @@ const char *own_strerror(int error)
 }
 
 } // namespace pgas
+
+extern "C" const char *pgas_open_reason(void) noexcept
+{
+	return pgas::g_open_reason;
+}

@@ -59,6 +59,13 @@ bool read_number(const char *name, const char *text, size_t &value)
 	return false;
 }
 
+// What a parameter is whose value is wrong: the default; but nobody shall believe that packets are signed or encrypted
+// because a word that is not known was written there.
+size_t unless_secret(const char *name, size_t field)
+{
+	return strcmp(name, "net_sign") == 0 || strcmp(name, "net_tls") == 0 ? kWrongValue : field;
+}
+
 } // namespace
 
 // As it is now: fi_getinfo asks long before a link is opened. Not to be kept.
@@ -78,11 +85,16 @@ const params &parameters()
 			size_t v;
 			const int err = from_libfabric(name, &v);
 			const char *text = err == -FI_ENOENT ? from_environment(name) : nullptr;
-			if (text ? !read_number(name, text, v) : err != 0)
+			if (!text && err == -FI_ENOENT)
 				return;
+			if (text ? !read_number(name, text, v) : err != 0) {
+				field = unless_secret(name, field);
+				return;
+			}
 			if (v < least || v > most) {
 				PGAS_WARN(FI_LOG_CORE, "parameter %s: %zu is outside %zu..%zu, using %zu\n", name, v,
 					  least, most, field);
+				field = unless_secret(name, field);
 				return;
 			}
 			field = v;

@@ -35,6 +35,9 @@ PGAS_EXPORT struct fi_info *pgas_info_dup(const struct fi_info *info) PGAS_NOEXC
 PGAS_EXPORT void pgas_info_free(struct fi_info *info) PGAS_NOEXCEPT;
 PGAS_EXPORT const char *pgas_strerror(int error) PGAS_NOEXCEPT;
 
+/* Why this thread could not open its last domain, for people; "": no more is known than the error. */
+PGAS_EXPORT const char *pgas_open_reason(void) PGAS_NOEXCEPT;
+
 /* Told which call failed and why, as a positive error number, before the function that called it returns. */
 typedef void (*pgas_open_report)(const char *call, int error);
 

@@ -85,39 +85,45 @@ static_assert(name_fits_short(6) && !name_fits_short(18), "IP version 4 and 6");
 // the keys would be made of what everybody can know.
 int fit_for_secrets(const domain &dom, const params &par)
 {
+	char why[200];
 	if (!random_available()) {
-		PGAS_WARN(FI_LOG_DOMAIN, "no link to other hosts: the kernel refuses random numbers (getrandom)\n");
+		open_reason_set("no link to other hosts: the kernel refuses random numbers (getrandom)");
 		return -FI_ENOSYS;
 	}
-	if ((par.net_sign || par.net_tls) && dom.secret_key == decltype(dom.secret_key){}) {
-		PGAS_WARN(FI_LOG_DOMAIN,
-			  "FI_PGAS_NET_%s=1 wants a secret of the job (domain_attr->auth_key; oshrun makes one for "
-			  "jobs on "
-			  "several hosts)\n",
-			  par.net_tls ? "TLS" : "SIGN");
-		return -FI_EINVAL;
+	if (par.net_sign == kWrongValue || par.net_tls == kWrongValue) {
+		snprintf(why, sizeof why, "FI_PGAS_NET_%s is neither 0 nor 1",
+			 par.net_tls == kWrongValue ? "TLS" : "SIGN");
+	} else if ((par.net_sign || par.net_tls) && dom.secret_key == decltype(dom.secret_key){}) {
+		snprintf(why, sizeof why,
+			 "FI_PGAS_NET_%s=1 needs a secret of the job (domain_attr->auth_key; OpenSHMEM and GASNet make "
+			 "one for jobs on several hosts)",
+			 par.net_tls ? "TLS" : "SIGN");
+	} else {
+		return 0;
 	}
-	return 0;
+	open_reason_set(why);
+	return -FI_EINVAL;
 }
 
 // No link for a domain whose client wants its own host only, or where FI_PGAS_NET says so: -FI_ENODATA.
 int net_domain_open(domain &dom, wire_domain **out)
 {
 	const char *wish = parameters_net();
+	open_reason_set("");
 	if (strcmp(wish, "off") == 0 || !(dom.caps & FI_REMOTE_COMM))
 		return -FI_ENODATA;
 	std::string why;
 	const params &par = parameters();
 	const size_t packet = std::max(par.net_packet, par.eager_bytes + 256);
-	const port_options options{packet, (dom.caps & FI_HMEM) && par.net_hmem, par.net_tls != 0, dom.secret_key,
-				   par.peer_timeout * 1'000'000'000ull};
 	if (const int err = fit_for_secrets(dom, par))
 		return err;
+	const port_options options{packet, (dom.caps & FI_HMEM) && par.net_hmem, par.net_tls != 0, dom.secret_key,
+				   par.peer_timeout * 1'000'000'000ull};
 	port *p = port_open(wish, options, why);
 	if (!p) {
 		const bool asked = strcmp(wish, "auto") != 0 || par.net_tls;
 		if (asked)
-			PGAS_WARN(FI_LOG_DOMAIN, "%s\n", why.c_str());
+			open_reason_set(why.c_str());
 		else
 			PGAS_INFO(FI_LOG_DOMAIN, "no link to other hosts: %s\n", why.c_str());
 		return asked ? -FI_EINVAL : -FI_ENODATA;
