@@ -13,16 +13,20 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <set>
 
 namespace socket_test {
 
 using namespace pgas;
 
 inline constexpr size_t kPacket = 4096;
+inline constexpr uint64_t kAnyKey[2] = {};
+inline std::set<std::string> g_nodes; // addresses of all nodes: they believe each other at once, as links do in the end
 
 int run_call_tests(); // test_port_socket_call.cpp
 int run_bad_tests();  // test_port_socket_bad.cpp
 int run_fuzz();       // likewise
+int run_tls_tests();  // test_port_socket_tls.cpp
 
 struct dice {
 	std::mt19937 from;
@@ -66,12 +70,18 @@ inline bool has_six()
 	return p != nullptr;
 }
 
-inline port *open_port(bool six = false, size_t packet = kPacket)
+inline port *open_port(const port_options &options, bool six = false)
 {
 	std::string why;
-	port *p = port_socket_at(loopback(six), {.packet = packet}, why);
+	port *p = port_socket_at(loopback(six), options, why);
 	assert_non_null(p);
 	return p;
+}
+// TEST_TLS=1: all that keep to the protocol are encrypted.
+inline port *open_port(bool six = false, size_t packet = kPacket)
+{
+	static const bool tls = getenv("TEST_TLS") != nullptr;
+	return open_port({.packet = packet, .tls = tls, .secret = {1, 2}}, six);
 }
 
 struct node {
@@ -84,24 +94,34 @@ struct node {
 	int last = 0;
 	size_t at_once = 0; // packets whose bytes were taken by the call
 
-	explicit node(bool six = false, size_t packet = kPacket) : p(open_port(six, packet))
+	explicit node(bool six = false, size_t packet = kPacket) : node(open_port(six, packet)) {}
+	explicit node(const port_options &options) : node(open_port(options)) {}
+	explicit node(port *open) : p(open)
 	{
 		char packed[kLinkAddressMost];
 		address.assign(packed, p->ops->address(*p, packed));
+		g_nodes.insert(address);
 	}
 	node(const node &) = delete;
 	~node() { close(); }
 	void close()
 	{
+		g_nodes.erase(address);
 		if (p)
 			p->ops->close(std::exchange(p, nullptr));
 	}
 	socket_port &inner() { return socket_of(*p); }
-	// A line of our own. back(): the peer's, once something came by it
-	uint64_t to(const std::string &other)
+	uint64_t insert(const std::string &other)
 	{
 		uint64_t number = 0;
 		assert_int_equal(p->ops->insert(*p, other.data(), other.size(), &number), 0);
+		return number;
+	}
+	// A line of our own, whose peer is believed. back(): the peer's, once it called
+	uint64_t to(const std::string &other)
+	{
+		const uint64_t number = insert(other);
+		p->ops->trust(*p, number, kAnyKey);
 		return number;
 	}
 	uint64_t to(const node &other) { return to(other.address); }
@@ -114,10 +134,9 @@ struct node {
 	}
 	bool trust(uint64_t line)
 	{
-		constexpr uint64_t kAny[2] = {};
 		if (!p->ops->keep(*p, line))
 			return false;
-		p->ops->trust(*p, line, kAny);
+		p->ops->trust(*p, line, kAnyKey);
 		callers[p->ops->peer(*p, line)] = line;
 		return true;
 	}
@@ -168,6 +187,10 @@ struct node {
 	void look(int most = 16)
 	{
 		port_event e[16];
+		const std::vector<socket_line *> unknown = inner().unknown;
+		for (const socket_line *l : unknown)
+			if (g_nodes.contains(l->address))
+				trust(number_of(*l));
 		const int n = p->ops->poll(*p, e, most);
 		assert_true(n >= 0 && n <= most);
 		for (int i = 0; i < n; i++)

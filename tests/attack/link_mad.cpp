@@ -362,11 +362,11 @@ std::string madman::transfer()
 	const size_t len = below(4) ? below(64) : below(5000);
 	switch (below(3)) {
 	case 0:
-		return bytes_of(write_record{head_of(record_kind::write, len), k, addr}) + noise(len);
+		return bytes_of(write_record{head_of(record_kind::write, len), k, addr, len}) + noise(len);
 	case 1:
 		return bytes_of(read_record{head_of(record_kind::read, below(2) ? len : number()), k, addr, number()});
 	default:
-		return bytes_of(answer_record{head_of(record_kind::answer, len), small()}) + noise(len);
+		return bytes_of(answer_record{head_of(record_kind::answer, len), small(), len}) + noise(len);
 	}
 }
 

@@ -26,6 +26,7 @@ void socket_close(port *of)
 {
 	std::unique_ptr<socket_port> p(&socket_of(*of));
 	for (const auto &l : p->lines) {
+		line_leave(*l);
 		if (l->state != line_state::up)
 			continue;
 		// a socket that is closed with something unread throws away what it still has to send
@@ -134,7 +135,7 @@ int socket_write(port &of, uint64_t to, const void *from, size_t len, void *, ui
 	if (const int rc = ready(p, l))
 		return rc;
 	record_out r;
-	begin_record(r, write_record{head_of(record_kind::write, len), key, addr}, from, len);
+	begin_record(r, write_record{head_of(record_kind::write, len), key, addr, len}, from, len);
 	r.work = work;
 	r.of_transfer = true;
 	const int rc = line_send(p, l, r);
@@ -186,8 +187,8 @@ void socket_conceal(port &of, port_memory &m)
 	const uint64_t key = std::exchange(m, {}).key;
 	if (!key || !p.memory.erase(key))
 		return;
-	for (size_t i = p.up.size(); i-- > 0;) {
-		socket_line &l = *p.up[i];
+	for (size_t i = p.lines.size(); i-- > 0;) {
+		socket_line &l = *p.lines[i];
 		const bool used = l.bulk.key == key ||
 				  std::ranges::any_of(l.out, [key](const record_out &r) { return r.key == key; });
 		if (used)
@@ -409,12 +410,13 @@ bool listen_on(socket_port &p, const socket_interface &at)
 
 } // namespace
 
-// A quarter of the descriptors at most is for strangers.
-static size_t unknown_most()
+// A quarter of the descriptors at most is for strangers: a quarter of that for those that did not say hello yet.
+static void bound_strangers(socket_port &p)
 {
 	rlimit files{};
-	return getrlimit(RLIMIT_NOFILE, &files) == 0 ? std::clamp<size_t>(files.rlim_cur / 4, 4, kUnknownMost)
-						     : kUnknownMost;
+	const size_t all = getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : RLIM_INFINITY;
+	p.callers_most = std::clamp<size_t>(all / 16, 2, kCallersMost);
+	p.unknown_most = std::clamp<size_t>(all / 4 - all / 16, 4, kUnknownMost);
 }
 
 port *port_socket_at(const socket_interface &at, const port_options &options, std::string &why)
@@ -424,7 +426,8 @@ port *port_socket_at(const socket_interface &at, const port_options &options, st
 	auto p = std::make_unique<socket_port>();
 	p->tls = options.tls;
 	p->secret = options.secret;
-	p->unknown_most = unknown_most();
+	p->patience_ns = options.patience_ns;
+	bound_strangers(*p);
 	p->ops = &kSocketPort;
 	p->kind = kSocketKind;
 	p->name = (options.tls ? "encrypted socket on " : "socket on ") + at.name;

@@ -12,9 +12,13 @@
 //     welcome  a nonce, features                                         the answer; then both send what they like
 //     refuse   a reason (record_refusal)                                 or that
 //     packet   bytes, padded to 8
-//     write    key, address, bytes          straight into exposed memory
+//     write    key, address, length, bytes  straight into exposed memory
 //     read     key, address, number         answered by
-//     answer   number, bytes                straight into the reader's buffer; in the order of the questions
+//     answer   number, length, bytes        straight into the reader's buffer; in the order of the questions
+//
+// Only a line that the link trusts may write, read and answer: a key crosses the network, so that to know one proves
+// nothing. The length of bulk is there twice: nobody would notice that one flipped bit has made the rest of a stream
+// part of it.
 //
 //   ours:     idle -> (something is sent) calling -> (connected: hello) greeting -> (welcome) up
 //   a peer's: up, when its hello came; *unknown* until the link trusts it
@@ -29,8 +33,8 @@
 // caller must say hello before it is anybody, from the host of the address that it claims. Packets of strangers go to
 // the link, which asks for a proof; keys are told behind that only.
 //
-// What strangers cost is bounded: kCallersMost that said nothing, unknown_most unknown lines (a quarter of the
-// descriptors at most), each for kStrangerNs; the oldest goes first. They are looked at aside, now and then: who is
+// What strangers cost is bounded: callers_most that said nothing and unknown_most unknown lines (together a quarter of
+// the descriptors at most), each for kStrangerNs; the oldest goes first. They are looked at aside, now and then: who is
 // silent costs the polls of others nothing.
 //
 // Nothing blocks: what the kernel does not take waits in the line, and poll() goes on with it; from kOutMost on callers
@@ -95,7 +99,7 @@ struct welcome_record {
 inline constexpr uint64_t kRecordTls = 1; // of features
 struct write_record {
 	record_head head;
-	uint64_t key, addr;
+	uint64_t key, addr, len;
 };
 struct read_record {
 	record_head head;
@@ -103,10 +107,10 @@ struct read_record {
 };
 struct answer_record {
 	record_head head;
-	uint64_t number;
+	uint64_t number, len;
 };
 static_assert(sizeof(record_head) == 8 && sizeof(hello_record) == 64 && sizeof(welcome_record) == 32 &&
-	      sizeof(write_record) == 24 && sizeof(read_record) == 32 && sizeof(answer_record) == 16);
+	      sizeof(write_record) == 32 && sizeof(read_record) == 32 && sizeof(answer_record) == 24);
 inline constexpr size_t kRecordMost = sizeof(hello_record); // without bytes behind it
 
 // A record that the kernel did not take as a whole yet.
@@ -158,6 +162,7 @@ struct socket_line : socket_watched {
 	std::string address;
 	bool kept = false;    // the link's: insert() or keep() until remove()
 	bool unknown = false; // a peer began it, and the link does not trust it yet
+	bool trusted = false; // the link does: its peer proved itself
 	uint64_t born_at = 0; // ns; of an unknown one
 	line_state state = line_state::idle;
 	uint64_t nonce[2] = {}; // of our hello
@@ -212,9 +217,10 @@ struct socket_port : port {
 	uint32_t unsettled = 0;      // lines that are calling or greeting
 	uint32_t polls = 0, told_alone = 0;
 	std::atomic<bool> woken{false}; // wait() saw something
-	size_t unknown_most = kUnknownMost;
-	uint64_t looked_at = 0;  // ns: when strangers were
-	uint64_t deaf_until = 0; // ns: the listener is not watched; 0: it is
+	size_t callers_most = kCallersMost, unknown_most = kUnknownMost;
+	uint64_t looked_at = 0;   // ns: when strangers were
+	uint64_t deaf_until = 0;  // ns: the listener is not watched; 0: it is
+	uint64_t patience_ns = 0; // that an outage may last
 	bool tls = false;
 	std::array<uint64_t, 2> secret{}; // that the keys of tls are made of
 
@@ -249,7 +255,8 @@ inline void line_pending(socket_port &p, socket_line &l)
 }
 
 // port_socket_line.cpp
-bool prepare_socket(int fd);
+bool prepare_socket(const socket_port &p, int fd);
+void line_leave(const socket_line &l); // before its connection is closed
 bool send_head(int fd, const void *bytes, size_t len);
 socket_line &line_new(socket_port &p, const std::string &address);
 void line_call(socket_port &p, socket_line &l);                // of an idle one

@@ -91,6 +91,8 @@ cut take_write(socket_port &p, socket_line &l)
 	write_record r;
 	if (!whole(l, r))
 		return cut::more;
+	if (r.len != r.head.bytes)
+		return bad(p, l, "a write of two lengths");
 	char *const into = memory_at(p, r.key, r.addr, r.head.bytes, kPortWrite);
 	if (!into || !r.head.bytes || r.head.bytes > kRecordBulkMost)
 		return bad(p, l, "a write to memory that is not for it");
@@ -111,7 +113,7 @@ cut take_read(socket_port &p, socket_line &l)
 		return bad(p, l, "more reads at a time than there may be");
 	l.begin += sizeof r;
 	record_out out{};
-	const answer_record a{head_of(record_kind::answer, r.head.bytes), r.number};
+	const answer_record a{head_of(record_kind::answer, r.head.bytes), r.number, r.head.bytes};
 	memcpy(out.head, &a, sizeof a);
 	out.head_len = sizeof a;
 	out.bytes = from;
@@ -130,7 +132,8 @@ cut take_answer(socket_port &p, socket_line &l)
 	answer_record r;
 	if (!whole(l, r))
 		return cut::more;
-	if (l.reads.empty() || l.reads.front().number != r.number || l.reads.front().len != r.head.bytes)
+	if (l.reads.empty() || l.reads.front().number != r.number || l.reads.front().len != r.head.bytes ||
+	    r.len != r.head.bytes)
 		return bad(p, l, "an answer to what was not asked");
 	l.begin += sizeof r;
 	const read_out &asked = l.reads.front();
@@ -191,6 +194,8 @@ cut take_one(socket_port &p, socket_line &l, port_event *e)
 			   l.state == line_state::greeting ? -EPROTO : -ECONNRESET);
 	if (l.state == line_state::greeting)
 		return take_welcome(p, l);
+	if (h.kind != record_kind::packet && !l.trusted)
+		return bad(p, l, "what only a peer may send that proved itself");
 	switch (h.kind) {
 	case record_kind::packet:
 		return take_packet(p, l, h, e);

@@ -16,14 +16,14 @@
 namespace pgas {
 namespace {
 
-constexpr int kKeepAliveSeconds = 5; // a silent host is asked so often by the kernel
+constexpr int kAskMostSeconds = 5;   // a silent host is asked so often by the kernel
 constexpr int kKeepAliveTries = 127; // the link's patience decides, not the kernel's
 #ifndef TCP_RTO_MAX_MS
 constexpr int TCP_RTO_MAX_MS = 44; // Linux 6.15
 #endif
 constexpr int kRepeatMostMs = 1000;
-constexpr int kNeverMs =
-	86'400'000; // the kernel gives up by the number of tries else: 15 s, where it tries each second
+constexpr int kNeverMs = 86'400'000;
+constexpr int kLeaveMs = 5000; // what was sent may be acknowledged that long after we let go
 constexpr uint64_t kMs = 1'000'000;
 constexpr uint64_t kAnswerMs = 1000; // that an acknowledgement may take
 
@@ -43,8 +43,21 @@ void move_to(socket_port &p, socket_line &l, line_state to)
 		std::erase(p.up, &l);
 }
 
+// How long the kernel goes on without an acknowledgement.
+void set_user_timeout(int fd, int ms)
+{
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+}
+
+// Seconds between two questions of the kernel: less than patience, so that the last answer is never as old.
+int ask_seconds(uint64_t patience_ns)
+{
+	return static_cast<int>(std::clamp<uint64_t>(patience_ns / 4'000'000'000, 1, kAskMostSeconds));
+}
+
 void let_go(socket_port &p, socket_line &l)
 {
+	line_leave(l);
 	l.fd.reset();
 	l.watched = 0;
 	if (l.chunk)
@@ -83,17 +96,25 @@ bool begin_call(const socket_port &p, socket_line &l, int fd)
 } // namespace
 
 // Without delay, and such that the kernel asks a silent host now and then whether it is there. Where it can, it repeats
-// what was lost every second, instead of doubling the time between two tries.
-bool prepare_socket(int fd)
+// what was lost every second, instead of doubling the time between two tries. It must not give up before the link does:
+// left alone it counts its tries, which are then over after 15 s.
+bool prepare_socket(const socket_port &p, int fd)
 {
-	const int on = 1;
+	const int on = 1, ask = ask_seconds(p.patience_ns);
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kKeepAliveSeconds, sizeof kKeepAliveSeconds);
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &kKeepAliveSeconds, sizeof kKeepAliveSeconds);
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &ask, sizeof ask);
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &ask, sizeof ask);
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &kKeepAliveTries, sizeof kKeepAliveTries);
 	setsockopt(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, &kRepeatMostMs, sizeof kRepeatMostMs);
-	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kNeverMs, sizeof kNeverMs);
+	set_user_timeout(fd, static_cast<int>(std::min<uint64_t>(3 * p.patience_ns / kMs + 30'000, kNeverMs)));
 	return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0;
+}
+
+// Else the kernel goes on for as long as the link would, for a host that may be gone.
+void line_leave(const socket_line &l)
+{
+	if (l.fd)
+		set_user_timeout(l.fd.get(), kLeaveMs);
 }
 
 // It is of the first bytes of a connection, which always fit.
@@ -185,6 +206,7 @@ void line_drop(socket_port &p, socket_line &l, const char *what, int status)
 void line_trust(socket_port &p, socket_line &l)
 {
 	no_longer_unknown(p, l);
+	l.trusted = true;
 	move_to(p, l, l.state);
 }
 
@@ -195,7 +217,7 @@ void line_call(socket_port &p, socket_line &l)
 	unique_fd fd(socket(p.own.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 	if (!fd && (errno == EMFILE || errno == ENFILE))
 		complain_of_descriptors(p, "cannot call a peer");
-	if (!fd || !prepare_socket(fd.get()) || !begin_call(p, l, fd.get())) {
+	if (!fd || !prepare_socket(p, fd.get()) || !begin_call(p, l, fd.get())) {
 		const int err = errno;
 		line_lost(p, l, -err, strerror(err));
 		return;
@@ -256,8 +278,8 @@ void line_adopt(socket_port &p, socket_line &l, unique_fd fd)
 // Of a connection that has not failed. The peer's kernel acknowledges what it gets, asked for or not (the keepalive),
 // as long as the process has the connection, be it stopped: where an acknowledgement came lately the peer is there.
 // Where its memory is full, and it takes nothing, it is asked more and more rarely; two questions without an answer
-// tell that it is gone. Else something of ours is repeated: what was sent since the time is over must be acknowledged
-// soon.
+// tell that it is gone. For the kernel such a host is one that acknowledged nothing, so its own patience has no end
+// from then on. Else something of ours is repeated: what was sent since the time is over must be acknowledged soon.
 port_life line_life(const socket_line &l, uint64_t silent_ns, uint64_t patience_ns)
 {
 	tcp_info i{};
@@ -267,10 +289,13 @@ port_life line_life(const socket_line &l, uint64_t silent_ns, uint64_t patience_
 	if (l.state == line_state::calling)
 		return port_life::retrying;
 	const uint64_t patience = patience_ns / kMs, acked = i.tcpi_last_ack_recv, sent = i.tcpi_last_data_sent;
-	if (acked < patience)
-		return port_life::reachable;
 	int unsent = 0;
-	if (!i.tcpi_unacked && ioctl(l.fd.get(), SIOCOUTQNSD, &unsent) == 0 && unsent)
+	const bool full = !i.tcpi_unacked && ioctl(l.fd.get(), SIOCOUTQNSD, &unsent) == 0 && unsent;
+	if (full)
+		set_user_timeout(l.fd.get(), kNeverMs);
+	if (acked < std::max(patience, (2 * static_cast<uint64_t>(ask_seconds(patience_ns)) + 1) * 1000))
+		return port_life::reachable;
+	if (full)
 		return i.tcpi_probes < 2 ? port_life::reachable : port_life::lost;
 	if (!i.tcpi_unacked)
 		return port_life::lost; // the keepalive has no answer

@@ -110,10 +110,10 @@ void be_deaf(socket_port &p, int err)
 
 void caller_add(socket_port &p, unique_fd fd)
 {
-	prepare_socket(fd.get());
-	if (p.callers.size() == kCallersMost)
+	prepare_socket(p, fd.get());
+	if (p.callers.size() >= p.callers_most)
 		caller_read(p, p.callers.front().get()); // it may have said hello meanwhile
-	if (p.callers.size() == kCallersMost) {
+	if (p.callers.size() >= p.callers_most) {
 		log_dropped(p, "a caller", "no greeting, and others wait");
 		caller_take_out(p, p.callers.front().get());
 	}
