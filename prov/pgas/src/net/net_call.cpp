@@ -11,6 +11,7 @@
 //                             channel takes its own call's place. The held one goes when the call is open, and is
 //                             answered when it fails
 //   a stranger was answered   a call to its address waits until the stranger is proven or gone, two seconds at most
+//   both proved themselves    by two calls at once, since one of them waited so long: that of the lower address stays
 //
 // A stranger may keep its place for two seconds, and at most kStrangersMost have one; then the oldest goes. A call that
 // loses its line before it is open calls again, until FI_PGAS_PEER_TIMEOUT is over (net_watch.cpp), unless nobody
@@ -96,6 +97,10 @@ bool may_help(int status)
 	case ENETUNREACH:
 	case ENETDOWN:
 	case ETIMEDOUT:
+	case EADDRNOTAVAIL: // an interface that is down has no addresses of version 6
+	case EPERM:         // so says a firewall
+	case ENOBUFS:
+	case ENOMEM:
 		return true;
 	default:
 		return false;
@@ -144,7 +149,8 @@ bool call_again(channel &c, int status, const std::string &why)
 	c.trouble = why;
 	packets_forget(c);
 	l.at->ops->remove(*l.at, std::exchange(c.to, 0));
-	c.greeted = false;
+	c.greeted = c.greeting->proven = c.signs = false;
+	c.signed_out = c.signed_in = 0;
 	c.id = 0;
 	c.session_in = random_word(); // what was meant for the lost call is not for this one
 	const uint64_t rest = std::min(kRestLeastNs << std::min(c.calls++, 10u), kRestMostNs);
@@ -194,6 +200,16 @@ void stranger_known(channel &c)
 		for (channel *waiting : l.callers)
 			if (waiting->address == c.address && !waiting->calls)
 				waiting->call_at = 0;
+}
+
+// Both sides must choose the same: the call of the lower address.
+bool stranger_yields(channel &c)
+{
+	const channel *own = channel_to(*c.of, c.address);
+	if (!own || own->state != channel_state::greeting || !own->greeting->proven || !(c.of->address < c.address))
+		return false;
+	end_stranger(c, "our own call stays");
+	return true;
 }
 
 void call_settled(channel &c)

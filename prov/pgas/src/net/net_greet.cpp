@@ -5,6 +5,11 @@
 //   A calls B:  A -> B  HELLO          who I am, where I can be reached, a nonce, the endpoint I look for
 //               B -> A  HELLO + PROOF  likewise; the proof of the callee
 //               A -> B  PROOF          of the caller, who sends it only after the callee's was right
+//               B -> A  any packet     of the open channel: the callee believes the caller. One without frames, at
+//                                      least
+//
+// The caller's channel opens with that packet and not before: a callee waits two seconds for a proof, and a caller that
+// was stopped meanwhile, or cut off, calls again. Nothing of its client's is under way yet that could be lost.
 //
 // A proof is a keyed hash over a label, the protocol's version, the role of its sender, and both hellos as they were
 // sent: both addresses, endpoints, ids, nonces, sessions and features. Its key is the job's secret and the address of
@@ -150,15 +155,20 @@ void hello_take(channel &c, const hello &h)
 	c.heard_at = pgas_now_ns();
 }
 
-// Both proved themselves. The keys of what follows are as fresh as the nonces.
-void open_channel(channel &proven)
+// The peer's proof was right, and what follows ours is signed. The keys are as fresh as the nonces.
+void sign_from_now(channel &c)
+{
+	const link_role mine = c.greeting->role;
+	c.key_out = hash_greeting(c, "pgas link sign", mine);
+	c.key_in = hash_greeting(c, "pgas link sign", other(mine));
+	c.signs = c.of->signs;
+}
+
+// Both proved themselves, and know it of each other. The channel that is open then.
+channel &open_channel(channel &proven)
 {
 	link &l = *proven.of;
-	const link_role mine = proven.greeting->role;
-	proven.key_out = hash_greeting(proven, "pgas link sign", mine);
-	proven.key_in = hash_greeting(proven, "pgas link sign", other(mine));
 	const secret line_key = hash_greeting(proven, "pgas line", link_role::caller);
-	proven.signs = l.signs;
 	for (auto &old : l.channels) // another process had that address before
 		if (old && old.get() != &proven && old->open() && old->address == proven.address)
 			channel_end(*old, -FI_ECONNRESET, "another process has its address now", false);
@@ -171,6 +181,7 @@ void open_channel(channel &proven)
 	c.asked_at = 0;
 	call_settled(c);
 	l.client.opened(l.client.self, c);
+	return c;
 }
 
 // --- hellos ----------------------------------------------------------------------------------------------------------
@@ -235,8 +246,10 @@ bool answered(link &l, uint64_t to, const packet_head &p, const hello &h, const 
 	}
 	const proof mine = own_proof(*c);
 	send_with(*c, kPacketProof, &mine, sizeof mine);
-	if (c->state == channel_state::greeting)
-		open_channel(*c);
+	if (c->state == channel_state::greeting && c->greeted) { // the line was not lost meanwhile
+		sign_from_now(*c);
+		c->greeting->proven = true;
+	}
 	return true;
 }
 
@@ -266,6 +279,7 @@ void greet(channel &c)
 	handshake &g = *c.greeting;
 	c.greeted = true;
 	g.ours = hello_of(c, link_role::caller, g.ours.looks_for, g.ours.endpoint);
+	c.greeted_at = pgas_now_ns();
 	send_with(c, kPacketHello, &g.ours, sizeof g.ours);
 }
 
@@ -301,10 +315,19 @@ void proof_take(channel &c, const proof &p)
 {
 	if (c.state != channel_state::greeting || !c.id || !c.greeted || c.greeting->role != link_role::callee)
 		return;
-	if (proves(c, p))
-		open_channel(c);
-	else
+	if (!proves(c, p)) {
 		refuse(c, "it does not know this job's secret, or not the address that it calls");
+		return;
+	}
+	if (stranger_yields(c))
+		return;
+	sign_from_now(c);
+	send_bare(open_channel(c), 0);
+}
+
+void greeting_confirmed(channel &c)
+{
+	open_channel(c);
 }
 
 void refusal_take(link &l, const packet_head &h, const char *bytes, size_t len)

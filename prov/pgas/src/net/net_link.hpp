@@ -75,6 +75,7 @@ struct handshake {
 	link_role role{}; // ours
 	hello ours{}, theirs{};
 	std::string name;
+	bool proven = false; // of a call of ours: both proofs went, and the peer's next packet says that it believes us
 };
 
 struct channel {
@@ -88,6 +89,7 @@ struct channel {
 	bool stranger = false;         // a peer began it, and did not prove itself yet: in link::strangers
 	bool held = false;             // a stranger that is not answered while we call the same address
 	bool greeted = false;          // our hello is out
+	uint64_t greeted_at = 0;       // ns; of a call of ours
 	uint64_t call_at = 0;          // ns: when it calls (again); 0: it does
 	uint32_t calls = 0;            // that were lost
 	std::string trouble;           // of the last of them, for people
@@ -288,6 +290,7 @@ void greet(channel &c); // we call: a new hello
 bool greeted_by(link &l, uint64_t to, const packet_head &h, const char *bytes, size_t len);
 void answer(channel &c); // the hello of a caller
 void proof_take(channel &c, const proof &p);
+void greeting_confirmed(channel &c); // handshake::proven, and the peer's first packet came
 void refusal_take(link &l, const packet_head &h, const char *bytes, size_t len);
 
 // net_call.cpp
@@ -296,6 +299,8 @@ void stranger_known(channel &c);                                         // it p
 channel *channel_to(link &l, const std::string &address);                // that operations of ours use; null: none
 // A call of ours lost its line, and why, for people; false: there is no use.
 bool call_again(channel &c, int status, const std::string &why);
+// A stranger proved itself whose peer believes a call of ours at the same time; true: that call stays, and it is over.
+bool stranger_yields(channel &c);
 void call_settled(channel &c);        // it is open: strangers at that address are not needed
 void call_failed(channel &c);         // it is over: who was held because of it is answered
 channel &take_place(channel &opened); // of our own call to that address; the channel that is open then

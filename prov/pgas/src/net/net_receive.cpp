@@ -133,10 +133,16 @@ static channel *channel_of(const link &l, uint64_t to, const packet_head &h)
 [[gnu::cold]] static bool signature_fits(channel &c, const packet_head &h, const char *bytes)
 {
 	const uint64_t want =
-		sign_packet(c.key_in, c.signed_in++, bytes, h.bytes, offsetof(packet_head, session), c.session_in);
-	if (want == h.session)
+		sign_packet(c.key_in, c.signed_in, bytes, h.bytes, offsetof(packet_head, session), c.session_in);
+	if (want == h.session) {
+		c.signed_in++;
 		return true;
-	nonsense(c, "a packet whose signature is wrong: it was changed, or is not of this peer");
+	}
+	constexpr const char *kWhat = "a packet whose signature is wrong: it was changed, or is not of this peer";
+	if (c.of->at->ops->keep)
+		nonsense(c, kWhat);
+	else
+		drop(*c.of, 0, kWhat); // without lines anybody may have sent it, which must not end the channel
 	return false;
 }
 
@@ -150,8 +156,12 @@ static void greeting_receive(link &l, uint64_t to, const packet_head &h, const c
 		return;
 	}
 	channel *c = channel_of(l, to, h);
-	if (!c)
+	if (!c || h.session != c->session_in) // these are never signed
 		return drop(l, to, "for nobody");
+	if (c->state == channel_state::over)
+		return; // it could not know yet
+	if (c->state != channel_state::greeting)
+		return drop(l, to, "a greeting after the greeting");
 	if (h.flags & kPacketRefuse)
 		return refusal_take(l, h, body, len);
 	proof p;
@@ -182,11 +192,17 @@ void packet_receive(link &l, uint64_t to, const char *bytes, size_t len)
 		return drop(l, to, "for nobody");
 	if (c->state == channel_state::over)
 		return; // it could not know yet
-	if (!c->open())
+	const bool confirms = !c->open();
+	if (confirms && !c->greeting->proven) [[unlikely]]
 		return drop(l, to, "from somebody who proved nothing");
 	if (c->signs && !signature_fits(*c, h, bytes)) [[unlikely]]
 		return;
 	c->heard_at = l.clock;
+	if (confirms) [[unlikely]] {
+		greeting_confirmed(*c);
+		if (!c->open())
+			return;
+	}
 	run_packet(*c, h, bytes);
 }
 

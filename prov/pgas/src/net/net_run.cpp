@@ -227,7 +227,7 @@ bool of_failed_write(const channel &c, const frame_head &h, const char *bytes, u
 bool take_own(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len, uint32_t index)
 {
 	const uint32_t src = source_of(c, h.src);
-	if (src == kNoSource || !sound_message(h, bytes, len))
+	if (src == kNoSource || h.dst >= d.eps.size() || !sound_message(h, bytes, len))
 		return false;
 	if (of_failed_write(c, h, bytes, index))
 		return true;
@@ -299,7 +299,7 @@ bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, s
 		return key_gone(c, bytes, len);
 	case frame_kind::count: {
 		net_ep *on = target_of(d, h);
-		return !on || bulk_counted(*on, bytes, len);
+		return on ? bulk_counted(*on, bytes, len) : h.dst < d.eps.size(); // it closed
 	}
 	case frame_kind::word_ask:
 		return word_asked(d, c, h, bytes, len);

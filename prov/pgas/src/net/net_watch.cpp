@@ -5,8 +5,10 @@
 //
 // FI_PGAS_PEER_TIMEOUT is a promise: an outage that is shorter ends nothing. What was lost in it is repeated by the
 // kernel at intervals that double, so the try that gets through may come as late as twice that time: a port that knows
-// says so (port_life). It also knows whether the peer's host still acknowledges what reaches it: then the process is
-// there and does not run, because it is stopped, or in a debugger, and is waited for however long that takes.
+// says so (port_life), and where nobody knows it is assumed. The port also knows whether the peer's host still
+// acknowledges what reaches it: then the process is there and does not run, because it is stopped, or in a debugger,
+// and is waited for however long that takes. That holds for a peer that proved itself: before its proof anybody may be
+// at its address.
 #include "net_link.hpp"
 #include "../pgas_util.hpp"
 
@@ -21,6 +23,8 @@ namespace {
 constexpr uint64_t kLookNs = 20'000'000;
 constexpr uint64_t kAskNs = 200'000'000, kAskMostNs = 5'000'000'000;
 constexpr uint64_t kGraceNs = 2'000'000'000;
+// Where the port has no lines nobody says that a callee gave up waiting for our proof: call again.
+constexpr uint64_t kCallAgainNs = 5'000'000'000;
 
 void give_up(channel &c, uint64_t silent)
 {
@@ -36,6 +40,8 @@ void ask(link &l, channel &c, uint64_t now)
 	c.pinged_at = now;
 	if (c.open() && c.backlog.empty())
 		send_bare(c, kPacketPing);
+	else if (!c.open() && c.greeted && c.called && !l.at->ops->keep && now - c.greeted_at > kCallAgainNs)
+		call_again(c, -FI_ECONNRESET, "no answer");
 	else if (!c.backlog.empty() && c.to && l.at->ops->gone(*l.at, c.to, c.address.data(), c.address.size()))
 		channel_end(c, -FI_ECONNRESET, "its process ended", false);
 }
@@ -47,13 +53,16 @@ bool may_return(const link &l, const channel &c, uint64_t silent)
 	if (!c.to) // between two calls, of which each takes three seconds where nobody is there
 		return silent < patience + 2 * kGraceNs;
 	const port_life life = l.at->ops->life ? l.at->ops->life(*l.at, c.to, silent, patience) : port_life::unknown;
-	return life == port_life::reachable || (life == port_life::retrying && silent < 2 * patience + kGraceNs);
+	if (life == port_life::reachable && c.open())
+		return true;
+	return life != port_life::lost && silent < 2 * patience + kGraceNs;
 }
 
-// Who does not answer is asked less and less often: what is asked lies in its memory until it does.
-uint64_t ask_interval(uint64_t silent)
+// Who does not answer is asked less and less often: what is asked lies in its memory until it does. But often enough
+// that its host's last acknowledgement is never as old as our patience.
+uint64_t ask_interval(const link &l, uint64_t silent)
 {
-	return std::clamp(silent / 4, kAskNs, kAskMostNs);
+	return std::clamp(silent / 4, kAskNs, std::max(kAskNs, std::min(kAskMostNs, l.set.timeout_ns / 4)));
 }
 
 void look_at(link &l, channel &c, uint64_t now)
@@ -73,7 +82,7 @@ void look_at(link &l, channel &c, uint64_t now)
 	const uint64_t since = std::max(c.asked_at, c.heard_at), silent = now > since ? now - since : 0;
 	if (silent > l.set.timeout_ns && !may_return(l, c, silent))
 		give_up(c, silent);
-	else if (silent > kAskNs && now - c.pinged_at > ask_interval(silent))
+	else if (silent > kAskNs && now - c.pinged_at > ask_interval(l, silent))
 		ask(l, c, now);
 }
 
