@@ -99,6 +99,60 @@ void another_connection_is_not_believed()
 	CHECK_EQ(a.end(), 0);
 }
 
+// What a key_answer of the victim says to a peer that it believes.
+key_frame ask_for_key(session &s)
+{
+	key_frame k{};
+	k.key = 1;
+	k.len = 8;
+	k.write = 1;
+	CHECK(s.say_frames(frame_of(frame_kind::key_ask, 0, 0, 0, bytes_of(k))));
+	for (;;) {
+		const std::string p = s.on.hear_packet();
+		CHECK(!p.empty());
+		if (!(head_in(p).flags & kPacketData))
+			continue;
+		s.ran = head_in(p).seq;
+		if (body_in<frame_head>(p).kind == frame_kind::key_answer)
+			return body_in<key_frame>(p, sizeof(frame_head));
+	}
+}
+
+std::string write_of(const key_frame &k, uint64_t value)
+{
+	return bytes_of(write_record{head_of(record_kind::write, 8), k.port_key, k.port_addr, 8}) + bytes_of(value);
+}
+
+// A key crosses the network in clear, and moves memory for a connection that proved itself only: not for one that said
+// hello to the port, to the link, or what the peer of the key said.
+void keys_that_passed_by_prove_nothing()
+{
+	victim a;
+	listener own;
+	session s;
+	CHECK(open_to(s, a.at(), own.address));
+	const key_frame k = ask_for_key(s);
+	CHECK_EQ(k.status, 0);
+	const std::string read = bytes_of(read_record{head_of(record_kind::read, 8), k.port_key, k.port_addr, 1});
+	for (const bool with_link_hello : {false, true})
+		for (const std::string &record : {write_of(k, 0xdead), read}) {
+			listener other;
+			line l;
+			CHECK(line_call(l, a.at().address, other.address));
+			if (with_link_hello) {
+				const hello h = hello_as(link_role::caller, other.address, 0, 0);
+				l.say_packet(packet_of(kPacketHello, 0, 0, bytes_of(h)));
+				CHECK(!l.hear_packet().empty());
+			}
+			CHECK(l.say(record));
+			CHECK(l.closed());
+			CHECK_SAYS(a.ask("word"), "0");
+		}
+	CHECK(s.on.say(write_of(k, 0xbeef)) && s.answers());
+	CHECK_SAYS(a.ask("word"), "beef");
+	CHECK_EQ(a.end(), 0);
+}
+
 // Another proven peer is no better: it has channels of its own.
 void another_peer_is_not_believed_either()
 {
@@ -219,6 +273,7 @@ int main(int argc, char **argv)
 			 the_same_packet_is_run_when_it_comes_by_the_right_connection},
 			{"another_connection_is_not_believed", another_connection_is_not_believed},
 			{"another_peer_is_not_believed_either", another_peer_is_not_believed_either},
+			{"keys_that_passed_by_prove_nothing", keys_that_passed_by_prove_nothing},
 			{"packets_that_passed_by_are_not_run_again", packets_that_passed_by_are_not_run_again},
 		},
 		argc, argv);

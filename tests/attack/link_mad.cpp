@@ -53,9 +53,9 @@ int take_in(session &s, frame_kind wanted, std::vector<key_frame> *keys = nullpt
 		if (!s.on.hear_record(r, 200) || r.bytes > 1 << 20)
 			return n;
 		if (r.kind != record_kind::packet) { // a transfer: its bytes go by
-			s.on.hear(r.kind == record_kind::write  ? 16 + r.bytes
+			s.on.hear(r.kind == record_kind::write  ? 24 + r.bytes
 				  : r.kind == record_kind::read ? 24
-								: 8,
+								: 16 + r.bytes,
 				  200);
 			continue;
 		}
