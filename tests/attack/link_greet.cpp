@@ -8,26 +8,9 @@
 // cases show that these programs get as far as that when they do know the secret.
 #include "link_scene.hpp"
 
-#include <chrono>
-
 using namespace attack;
 
 namespace {
-
-victim_options quick(std::vector<std::string> more = {})
-{
-	victim_options o;
-	o.env = {"FI_PGAS_PEER_TIMEOUT=2", "LINK_VICTIM_SECONDS=60"};
-	o.env.insert(o.env.end(), more.begin(), more.end());
-	return o;
-}
-
-// The address of a process that is gone: anybody may listen there now.
-place place_of_dead()
-{
-	victim dead(quick());
-	return dead.at();
-}
 
 // Calls of victims that are gone may still wait there.
 bool called_by_it(session &s, const listener &at, victim &v)
@@ -58,25 +41,6 @@ void who_knows_the_secret_is_believed_when_it_calls()
 	CHECK_EQ(a.end(), 0);
 }
 
-// Runs what a victim sends until it says something: how many packets of data there were.
-int serve(session &s, victim &v, std::string &said)
-{
-	int data = 0;
-	while ((said = v.hear(1)).empty()) {
-		const std::string p = s.on.hear_packet(20);
-		const packet_head h = head_in(p);
-		if (p.empty() && s.on.closed(0))
-			break;
-		if (!p.empty() && (h.flags & kPacketData)) {
-			data++;
-			s.ran = h.seq;
-		}
-		if (!p.empty() && (h.flags & (kPacketData | kPacketPing)))
-			s.on.say_packet(s.packet(0, ""));
-	}
-	return data;
-}
-
 void who_knows_the_secret_is_believed_when_it_is_called()
 {
 	victim a(quick());
@@ -94,54 +58,6 @@ void who_knows_the_secret_is_believed_when_it_is_called()
 	CHECK(serve(s, a, said) > 0);
 	CHECK_STR(said.c_str(), "done");
 	CHECK_SAYS(a.ask("word"), "dead");
-}
-
-// A callee that gives up waiting for a proof ends the connection: the call is made again, and nothing is lost.
-void a_call_that_was_given_up_is_made_again()
-{
-	victim a(quick());
-	const place c = place_of_dead();
-	listener at(unpack(c.address));
-	a.at();
-	a.tell("put " + c.name + " 77");
-	for (int i = 0; i < 4; i++) {
-		session s;
-		CHECK(called_by(s, at));
-		s.said.name = c.name;
-		if (i == 2)
-			continue; // before it was answered
-		CHECK(answer_call(s, s.said.callee, s.said.by(link_role::callee)));
-		CHECK(head_in(s.on.hear_packet()).flags & kPacketProof);
-		if (i < 3)
-			continue; // before it was believed
-		CHECK(s.on.say_packet(s.packet(0, "")));
-		std::string said;
-		CHECK(serve(s, a, said) > 0);
-		CHECK_STR(said.c_str(), "done");
-	}
-	CHECK_EQ(a.end(), 0);
-}
-
-// Whoever listens at the address of a process that is gone, and is silent, is not waited for without end; the kernel's
-// acknowledgements are no proof.
-void who_is_silent_when_it_is_called_is_given_up()
-{
-	for (const bool welcomes : {false, true}) {
-		victim_options o;
-		o.env = {"FI_PGAS_PEER_TIMEOUT=6", "LINK_VICTIM_SECONDS=60"}; // the kernel asks more often than that
-		victim a(o);
-		const place c = place_of_dead();
-		listener at(unpack(c.address));
-		a.at();
-		a.tell("put " + c.name + " 77");
-		line l;
-		CHECK(!welcomes || line_accept(l, at));
-		const auto began = std::chrono::steady_clock::now();
-		CHECK(a.hear(40000).rfind("error put", 0) == 0);
-		const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-		printf("# given up after %.1f s\n", took.count());
-		CHECK(took.count() > 5);
-	}
 }
 
 void a_job_without_a_secret_believes_who_knows_its_addresses_only()
@@ -614,8 +530,6 @@ int main(int argc, char **argv)
 			{"each_gets_the_hello_of_the_other", each_gets_the_hello_of_the_other},
 			{"each_gets_the_hello_of_the_other_as_if_it_answered",
 			 each_gets_the_hello_of_the_other_as_if_it_answered},
-			{"a_call_that_was_given_up_is_made_again", a_call_that_was_given_up_is_made_again},
-			{"who_is_silent_when_it_is_called_is_given_up", who_is_silent_when_it_is_called_is_given_up},
 			{"hello_and_proof_of_the_other_are_passed_on",
 			 hello_and_proof_of_the_other_are_passed_on<false>},
 			{"hello_and_proof_of_the_other_are_passed_on_changed",

@@ -298,4 +298,38 @@ inline int run_cases(const std::vector<test_case> &cases, int argc, char **argv)
 	return bad != 0;
 }
 
+inline victim_options quick(std::vector<std::string> more = {})
+{
+	victim_options o;
+	o.env = {"FI_PGAS_PEER_TIMEOUT=2", "LINK_VICTIM_SECONDS=60"};
+	o.env.insert(o.env.end(), more.begin(), more.end());
+	return o;
+}
+
+// The address of a process that is gone: anybody may listen there now.
+inline place place_of_dead()
+{
+	victim dead(quick());
+	return dead.at();
+}
+
+// Runs what a victim sends until it says something: how many packets of data there were.
+inline int serve(session &s, victim &v, std::string &said)
+{
+	int data = 0;
+	while ((said = v.hear(1)).empty()) {
+		const std::string p = s.on.hear_packet(20);
+		const packet_head h = head_in(p);
+		if (p.empty() && s.on.closed(0))
+			break;
+		if (!p.empty() && (h.flags & kPacketData)) {
+			data++;
+			s.ran = h.seq;
+		}
+		if (!p.empty() && (h.flags & (kPacketData | kPacketPing)))
+			s.on.say_packet(s.packet(0, ""));
+	}
+	return data;
+}
+
 } // namespace attack

@@ -296,6 +296,7 @@ void line_flush(socket_port &p, socket_line &l);
 int line_receive(socket_port &p, socket_line &l, port_event *events, int most);
 // What is in the line's chunk. The number of events; the line may be lost afterwards.
 int records_take(socket_port &p, socket_line &l, port_event *events, int most);
+std::string error_text(const socket_port &p, int err); // of a connection, for people
 bool chunk_take(socket_port &p, socket_line &l);
 void chunk_release(socket_port &p, in_chunk *c);
 

@@ -256,16 +256,16 @@ ssize_t look(socket_port &p, socket_line &l, bool *full)
 	return n;
 }
 
+} // namespace
+
 // The kernel's words for a record of TLS that was changed on the way are those of other things.
-std::string trouble_of(const socket_port &p, int err)
+std::string error_text(const socket_port &p, int err)
 {
 	if (p.tls && (err == EBADMSG || err == EINVAL || err == EIO || err == EMSGSIZE))
 		return std::string("what came was changed on the way, or was not encrypted by this peer: ") +
 		       strerror(err);
 	return strerror(err);
 }
-
-} // namespace
 
 bool chunk_take(socket_port &p, socket_line &l)
 {
@@ -324,7 +324,7 @@ int line_receive(socket_port &p, socket_line &l, port_event *events, int most)
 			break;
 		if (got <= 0) {
 			const int err = got ? static_cast<int>(-got) : ECONNRESET;
-			line_lost(p, l, -err, got ? trouble_of(p, err) : "the peer closed the connection");
+			line_lost(p, l, -err, got ? error_text(p, err) : "the peer closed the connection");
 			break;
 		}
 		n += records_take(p, l, events + n, most - n);

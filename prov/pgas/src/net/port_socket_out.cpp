@@ -84,7 +84,7 @@ void gone(socket_port &p, socket_line &l, const record_out &r)
 
 void broken(socket_port &p, socket_line &l, int err)
 {
-	line_lost(p, l, -err, strerror(err));
+	line_lost(p, l, -err, error_text(p, err));
 }
 
 } // namespace
