@@ -194,7 +194,7 @@ FI_PGAS_PEER_TIMEOUT=2
 export FI_PGAS_PEER_TIMEOUT
 victims() { "$hosts" ps "$1" | sed -n "s|^$1 \([0-9]*\) [^ ]*$2.*|\1|p"; } # host, program
 ended() { ! kill -0 "$runner" 2>/dev/null; }
-# fault WHAT LAUNCHER SHAPE PROGRAM...: the last process on h2 is killed, stopped, or h2 is cut off
+# fault WHAT LAUNCHER SHAPE PROGRAM...: the last process on h2 is killed, or h2 is cut off
 fault() {
 	_what=$1 _by=$2
 	shift
@@ -210,7 +210,6 @@ fault() {
 	_victim=$(victims h2 "$(basename "$3")" | tail -n 1)
 	case $_what in
 	kill) kill -9 "$_victim" ;;
-	stop) kill -STOP "$_victim" ;;
 	cut) "$hosts" cut h2 ;;
 	esac
 	check "$_title: process $_victim"
@@ -244,10 +243,43 @@ part faults || faulty=
 for launcher in $faulty; do
 	fault kill $launcher 1,1 "$own" ring 600
 	fault kill $launcher 1,2 "$own" wait 600
-	fault stop $launcher 1,1 "$own" ring 600
 	fault cut $launcher 1,1 "$own" ring 600
 done
 unset FI_PGAS_PEER_TIMEOUT
+
+# What is shorter than FI_PGAS_PEER_TIMEOUT, or no outage at all, ends nothing.
+# survives WHAT SECONDS SHAPE PROGRAM...: the last process on h2 is stopped, or h2 is cut off (cut), or is cut off before
+# the job begins (first), for so long
+survives() {
+	_what=$1 _seconds=$2
+	shift 2
+	_title="$_what for $_seconds s, FI_PGAS_PEER_TIMEOUT=${FI_PGAS_PEER_TIMEOUT:-30}"
+	[ "$_what" != first ] || "$hosts" cut h2
+	start "$first" "$@"
+	if [ "$_what" != first ]; then
+		within 300 grep -q running "$work/out"
+		check "$_title: it runs"
+	fi
+	_victim=$(victims h2 "$(basename "$2")" | tail -n 1)
+	case $_what in
+	stop) kill -STOP "$_victim" && sleep "$_seconds" && kill -CONT "$_victim" ;;
+	cut) "$hosts" cut h2 && sleep "$_seconds" && "$hosts" join h2 ;;
+	first) sleep "$_seconds" && "$hosts" join h2 ;;
+	esac
+	check "$_title: and it is back"
+	within 600 ended
+	check "$_title: the job ends"
+	wait "$runner"
+	rc=$?
+	[ $rc -eq 0 ] && grep -q 'as it should' "$work/out"
+	check "$_title: with status $rc: $(tail -n 1 "$work/out")"
+	clean "$_title"
+}
+if part faults; then
+	FI_PGAS_PEER_TIMEOUT=2 survives stop 9 1,1 "$own" ring 11
+	survives cut 9 1,1 "$own" ring 11
+	survives first 6 1,1 "$own" ring 1
+fi
 
 # --- other hosts ------------------------------------------------------------------------------------------------------
 
