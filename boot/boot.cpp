@@ -210,6 +210,11 @@ int pgas_boot_watches(void) noexcept
 	return g_job.be && g_job.be->watches;
 }
 
+int pgas_boot_is_stopped(int rank) noexcept
+{
+	return rank >= 0 && rank < g_job.size && g_job.be && g_job.be->is_stopped && g_job.be->is_stopped(rank);
+}
+
 int pgas_boot_local(int *ranks, int room) noexcept
 {
 	if (!g_job.be)

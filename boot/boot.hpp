@@ -37,6 +37,8 @@ struct backend {
 	bool once = false;
 	// The end of one rank ends all of them, and nobody can ask the launcher not to.
 	bool watches = false;
+	// May be null: the launcher does not know. From any thread.
+	bool (*is_stopped)(int rank) = nullptr;
 };
 
 struct job {

@@ -15,7 +15,7 @@
 // A barrier: each PE of this host notes how many bytes of its cell count and arrives. On one host the last one to
 // arrive moves the generation and wakes the others. On several it mails kMailArrived; the agents exchange cells and new
 // key-value bytes, and then each moves the generation of its own board (oshrun_exchange.cpp). Only oshrun writes the
-// slots, arenas and cells of PEs on other hosts.
+// slots, arenas and cells of PEs on other hosts. It also notes who is stopped, on whichever host (oshrun_stops.cpp).
 //
 // Besides the board there are two pipes. `life`: only oshrun holds the write end, and it never writes; when oshrun is
 // gone, whatever ended it, the kernel tells every reader. `mail`: PEs and guard write records of at most PIPE_BUF
@@ -52,7 +52,8 @@ struct alignas(64) board_slot {
 	uint32_t state; // PE: live, done; oshrun: gone, once the child is reaped
 	uint32_t pid;   // PE: the process that joined, which need not be oshrun's child
 	uint32_t refs;  // PE: copies of this library that joined in that process
-	uint32_t unused;
+	// oshrun: 1: the process is stopped, or held by a debugger, as the oshrun of its host says; for PEs (relaxed)
+	uint32_t stopped;
 	uint32_t pmix;       // guard: kPmix... of this rank
 	uint32_t host;       // oshrun: the number of the host that the PE is on
 	uint64_t kv_used;    // PE: bytes of the arena that are published (release); kv_used <= kv_staged

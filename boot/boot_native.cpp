@@ -459,10 +459,16 @@ ssize_t native_get(int rank, const char *key, void *value, size_t room)
 	return found;
 }
 
+bool native_is_stopped(int rank)
+{
+	uint32_t &stopped = g_board.board.slot(static_cast<uint32_t>(rank)).stopped;
+	return std::atomic_ref<uint32_t>(stopped).load(std::memory_order_relaxed) == 1;
+}
+
 } // namespace
 
-constinit const backend g_native = {"oshrun",       native_init,  native_finalize, native_put,
-				    native_commit,  native_fence, native_get,      native_allgather,
-				    native_barrier, native_abort, false,           true};
+constinit const backend g_native = {"oshrun",     native_init, native_finalize,  native_put,     native_commit,
+				    native_fence, native_get,  native_allgather, native_barrier, native_abort,
+				    false,        true,        native_is_stopped};
 
 } // namespace pgas::boot

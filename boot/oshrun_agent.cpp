@@ -15,13 +15,14 @@ namespace {
 
 constexpr double kJobLimit = 60;  // from our start to the job's text
 constexpr double kDrainLimit = 5; // for the last output, after the PEs have ended
+constexpr double kStopLook = 0.5; // between two looks at who is stopped; the shortest FI_PGAS_PEER_TIMEOUT is 1
 
 class agent : public branch_owner, public job_owner {
 public:
 	int run();
 
 	bool from_below(child &from, frame &what) override;
-	void host_lost(const std::string &line) override { up_.send({kind::fail, -1, kExitCannotStart, line}); }
+	void host_lost(const child &which, const std::string &line) override;
 
 	void failed(int code, const char *text) override { up_.send({kind::fail, host_, code, text}); }
 	void pe_ended(int rank) override;
@@ -51,6 +52,7 @@ private:
 	void step();
 	double patience() const;
 	void check_parent();
+	void look_at_stops();
 	void advance();
 	bool finished();
 	static void hear(const char *line);
@@ -66,7 +68,9 @@ private:
 	std::unique_ptr<relay_input> in_;
 	std::unique_ptr<job> work_;
 	exchange board_;
-	channel server_; // the PMIx server of this host, in the guard
+	stop_marks stops_;
+	double stops_at_ = 0; // when to look at our PEs; 0: nobody wants to know
+	channel server_;      // the PMIx server of this host, in the guard
 	int pmix_fences_ = 0;
 	bool pmix_arrived_ = false;
 	strings said_; // while we collect it
@@ -127,6 +131,7 @@ bool agent::take_job(const frame &what)
 	in_ = std::make_unique<relay_input>(up_, host_);
 	work_ = std::make_unique<job>(job_.opts, std::move(where), *out_, *in_, this);
 	say_to(hear);
+	stops_.open(work_->where().host_of);
 	below_->start(host_ + 1, end_);
 	now_ = attempt(&agent::prepare) == 0 ? state::prepared : state::ended;
 	return true;
@@ -172,6 +177,8 @@ void agent::start()
 		return;
 	}
 	board_.open(work_->files().view, work_->where());
+	stops_.show(work_->files().view);
+	stops_at_ = job_.opts.hosts.size() > 1 ? now_s() : 0;
 	now_ = state::running;
 }
 
@@ -236,9 +243,24 @@ bool agent::from_below(child &from, frame &what)
 	case kind::say:
 		up_.send(what);
 		return true;
+	case kind::stopped:
+		if (!stops_.take(what, from.host, from.end, true))
+			return false;
+		below_->send_all(what, &from);
+		up_.send(what);
+		return true;
 	default:
 		return pmix_from_below(from, what);
 	}
+}
+
+void agent::host_lost(const child &which, const std::string &line)
+{
+	for (const frame &news : stops_.forget(which.host, which.end)) {
+		below_->send_all(news);
+		up_.send(news);
+	}
+	up_.send({kind::fail, -1, kExitCannotStart, line});
 }
 
 // Frames for one host, and those for all hosts that mean nothing but themselves here.
@@ -264,6 +286,11 @@ bool agent::pass_down(const frame &what)
 		below_->send_all(what);
 		if (now_ == state::running)
 			board_.mark_gone(static_cast<uint32_t>(what.arg));
+		return true;
+	case kind::stopped:
+		if (!stops_.take(what, host_, end_, false))
+			return false;
+		below_->send_all(what);
 		return true;
 	case kind::early:
 		below_->send_all(what);
@@ -442,6 +469,8 @@ void agent::step()
 	up_.add_polls(polls, due);
 	if (now_ == state::running)
 		work_->add_polls(polls, due);
+	if (stops_at_ > 0 && (due == 0 || stops_at_ < due))
+		due = stops_at_;
 	if (below_)
 		below_->add_polls(polls, due);
 	server_.add_polls(polls, due);
@@ -468,8 +497,22 @@ void agent::step()
 	advance();
 }
 
+// What the kernel says of our PEs, to all hosts when it has changed.
+void agent::look_at_stops()
+{
+	for (auto [rank, stopped] : work_->look_at_stops()) {
+		const frame news = {kind::stopped, stopped, rank};
+		stops_.take(news, host_, host_ + 1, true);
+		below_->send_all(news);
+		up_.send(news);
+	}
+	stops_at_ = now_s() + kStopLook;
+}
+
 void agent::advance()
 {
+	if (stops_at_ > 0 && now_s() >= stops_at_)
+		look_at_stops();
 	if (now_ == state::prepared && !ready_sent_ && below_->all(&child::ready)) {
 		ready_sent_ = true;
 		up_.send({kind::ready});
@@ -483,6 +526,9 @@ void agent::advance()
 		up_.send({kind::pmix_fence, -1, pmix_fences_});
 	}
 	if (now_ == state::running && work_->over()) {
+		if (stops_at_ > 0)
+			look_at_stops(); // none is stopped now
+		stops_at_ = 0;
 		work_->clean_up();
 		server_.close();
 		now_ = state::ended;

@@ -80,6 +80,26 @@ private:
 	std::vector<uint64_t> kv_bytes_; // by rank: key-value bytes that the others have, or that we have of others
 };
 
+// stops: which PEs of the job are stopped, or held by a debugger, as their agents say.
+class stop_marks {
+public:
+	void open(std::vector<uint32_t> host_of);
+	void show(pgas::boot::board_view board); // to PEs, from now on
+	// What was told of a PE whose host is one of [first, end), or within: false, none of these. False: it makes no
+	// sense, and nothing was done.
+	bool take(const frame &what, int first, int end, bool within);
+	// Nobody speaks for the PEs of [first, end) any more: they count as lost when they are silent. What the other
+	// hosts must be told.
+	std::vector<frame> forget(int first, int end);
+
+private:
+	void mark(uint32_t rank, bool stopped);
+
+	pgas::boot::board_view board_;
+	std::vector<uint32_t> host_of_; // by rank
+	std::vector<bool> stopped_;     // likewise
+};
+
 // relay: PEs' standard streams by frames.
 class relay_output : public pe_output {
 public:
@@ -147,7 +167,7 @@ class branch_owner {
 public:
 	virtual ~branch_owner() = default;
 	virtual bool from_below(child &from, frame &what) = 0; // false: it has no business to come from there
-	virtual void host_lost(const std::string &line) = 0;
+	virtual void host_lost(const child &which, const std::string &line) = 0; // and those below it
 };
 
 class branch {

@@ -305,7 +305,7 @@ void branch::lose(child &which, const std::string &why)
 		kill(-which.pid, SIGKILL);
 		kill(which.pid, SIGKILL); // if it is not yet the leader of its session
 	}
-	owner_.host_lost("host " + name(which) + ": " + why);
+	owner_.host_lost(which, "host " + name(which) + ": " + why);
 }
 
 void branch::reaped(pid_t pid, int status)

@@ -59,7 +59,7 @@ public:
 	explicit head(options &opts);
 	int run();
 	bool from_below(child &from, frame &what) override;
-	void host_lost(const std::string &line) override { fail(kExitCannotStart, "%s", line.c_str()); }
+	void host_lost(const child &which, const std::string &line) override;
 
 private:
 	enum class phase { starting, running, ending, killing };
@@ -73,12 +73,14 @@ private:
 	void stop();
 	void end(int sig);
 	bool take_output(const child &from, const frame &what);
+	bool take_stop(const child &from, const frame &what);
 	__attribute__((format(printf, 3, 4))) void fail(int code, const char *format, ...);
 
 	options &opts_;
 	job_text job_;
 	std::string body_;
 	std::vector<uint32_t> host_of_;
+	stop_marks stops_;
 	branch below_;
 	output out_;
 	head_input in_;
@@ -118,6 +120,7 @@ bool head::prepare()
 	job_.cookie = fresh_cookie();
 	body_ = pack_job(job_);
 	host_of_ = place_ranks(opts_);
+	stops_.open(host_of_);
 	app command; // is there such a command?
 	add_words(command.argv, opts_.launch_agent);
 	if (command.argv.empty()) {
@@ -194,6 +197,14 @@ bool head::take_output(const child &from, const frame &what)
 	return true;
 }
 
+bool head::take_stop(const child &from, const frame &what)
+{
+	if (!stops_.take(what, from.host, from.end, true))
+		return false;
+	below_.send_all(what, &from);
+	return true;
+}
+
 bool head::from_below(child &from, frame &what)
 {
 	switch (what.what) {
@@ -209,6 +220,8 @@ bool head::from_below(child &from, frame &what)
 	case kind::pmix_data:
 		below_.send_all(what, &from);
 		return true;
+	case kind::stopped:
+		return take_stop(from, what);
 	case kind::fence:
 		return from.fenced = static_cast<uint32_t>(what.arg) == generation_;
 	case kind::pmix_fence:
@@ -218,11 +231,8 @@ bool head::from_below(child &from, frame &what)
 		below_.send_to(what);
 		return true;
 	case kind::gone: // one is enough to know that no barrier can complete
-		if (!std::exchange(told_gone_, true))
-			below_.send_all(what);
-		return true;
 	case kind::early:
-		if (!std::exchange(told_early_, true))
+		if (!std::exchange(what.what == kind::gone ? told_gone_ : told_early_, true))
 			below_.send_all(what);
 		return true;
 	case kind::fail:
@@ -234,6 +244,13 @@ bool head::from_below(child &from, frame &what)
 	default:
 		return false;
 	}
+}
+
+void head::host_lost(const child &which, const std::string &line)
+{
+	for (const frame &news : stops_.forget(which.host, which.end))
+		below_.send_all(news);
+	fail(kExitCannotStart, "%s", line.c_str());
 }
 
 void head::give_credit()

@@ -16,6 +16,7 @@ struct pe {
 	pid_t joined = 0;        // process that joined the job, when that is not our child
 	unique_fd joined_watch;  // pidfd of that process
 	bool has_joined = false; // it has ended, and had joined before
+	bool is_stopped = false; // as it was when we looked last
 	double lost_at = 0;      // when it was seen to be gone while our child, a wrapper, runs on
 };
 
@@ -99,6 +100,8 @@ public:
 	void end(int sig); // SIGKILL: at once, others: with a grace period
 	void on_signal(int sig);
 	void set_deadline(double when) { deadline_ = when; }
+	// PEs that were stopped, or held by a debugger, or go on, since the last look (oshrun_stops.cpp).
+	std::vector<std::pair<int, bool>> look_at_stops();
 	bool someone_joined() const;
 	void fail_if_joined(const char *who); // that PE will never join
 	int exit_code() const { return exit_code_; }

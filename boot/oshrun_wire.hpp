@@ -8,14 +8,15 @@
 // the stream means that the other side is gone.
 //
 //   down: job start signal end in(rank 0) gone early release     up: ready out err say fail gone early fence over
-//   both: ping, data (to all other hosts), credit (bytes of out and err, or of in, that were written), pmix_...
+//   both: ping, data and stopped (to all other hosts), credit (bytes of out and err, or of in, that were written),
+//         pmix_...
 #pragma once
 
 #include "oshrun_io.hpp"
 
 namespace oshrun {
 
-constexpr int kProtocol = 3;
+constexpr int kProtocol = 4;
 constexpr size_t kStreamBytes = size_t{16} << 10;  // of one frame of a standard stream
 constexpr size_t kPmixBytes = size_t{1} << 20;     // of one frame between PMIx servers
 constexpr size_t kStreamWindow = size_t{64} << 10; // bytes of a standard stream under way
@@ -45,7 +46,8 @@ enum class kind : uint32_t {
 	pmix_release, // the same
 	pmix_ask,     // host: of the rank; arg: rank; body: who asks
 	pmix_answer,  // host: that asked; arg: 1 if it is known; body: who asked, and what it is
-	last = pmix_answer
+	stopped,      // arg: rank; host: 1: that PE is stopped or held by a debugger, 0: no more
+	last = stopped
 };
 
 struct frame {

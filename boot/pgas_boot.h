@@ -7,7 +7,7 @@
  * GASNet conduit as a convenience library; not installed. Start-up only: nothing here belongs on a data path.
  *
  * Calls return 0 (or a count) on success and a negative errno on failure. A failure that the user must read about has
- * been written to stderr, one line, by the time the call returns. One thread at a time.
+ * been written to stderr, one line, by the time the call returns. One thread at a time, but for is_stopped.
  */
 #ifndef PGAS_BOOT_H
 #define PGAS_BOOT_H
@@ -49,6 +49,11 @@ const char *pgas_boot_launcher(void) PGAS_BOOT_NOEXCEPT;
 /* 1: the launcher ends every rank when one of them dies, so that nobody else has to notice. 0: it may not, or before
  * init. */
 int pgas_boot_watches(void) PGAS_BOOT_NOEXCEPT;
+
+/* 1: the launcher knows that this rank's process does not run, because it was stopped (SIGSTOP, ^Z) or a debugger holds
+ * it, since a second or so; nothing comes from it, and it is not lost. 0: it runs, is gone, or the launcher does not
+ * say: oshrun does in jobs on several hosts. From any thread, between init and finalize. */
+int pgas_boot_is_stopped(int rank) PGAS_BOOT_NOEXCEPT;
 
 /* Ranks that the launcher placed on this host, ascending, this one included: writes up to `room` of them and returns
  * how many there are, or -ENOSYS when the launcher does not say. It is the launcher's word: compare

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -167,6 +168,53 @@ static void fade(int who, const char *fifo)
 	hang();
 }
 
+/* A child that holds this process as a debugger does, until it is killed. */
+static void be_held(void)
+{
+	const pid_t held = getpid();
+	int ready[2];
+	char byte;
+	CHECK(pipe(ready) == 0);
+	if (fork() != 0) {
+		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+		CHECK(write(ready[1], "", 1) == 1);
+		usleep(100000); /* it may hold us from now on */
+		return;
+	}
+	CHECK(read(ready[0], &byte, 1) == 1);
+	if (ptrace(PTRACE_SEIZE, held, NULL, NULL) != 0 || ptrace(PTRACE_INTERRUPT, held, NULL, NULL) != 0) {
+		printf("refused\n");
+		fflush(stdout);
+		_exit(0);
+	}
+	printf("not running: %d\n", (int)getpid());
+	fflush(stdout);
+	hang();
+}
+
+/* One does not run for a while, and the others hear of it. */
+static void stops(int who, const char *how)
+{
+	CHECK(!pgas_boot_is_stopped(-1) && !pgas_boot_is_stopped(n));
+	CHECK(pgas_boot_barrier() == 0);
+	if (me == who && how && strcmp(how, "held") == 0)
+		be_held();
+	else if (me == who) {
+		printf("not running: %d\n", (int)getpid());
+		fflush(stdout);
+		raise(SIGSTOP);
+	} else
+		for (int before = 0; before < 2; before++) {
+			while (pgas_boot_is_stopped(who) == before)
+				usleep(10000);
+			printf("%d: %d %s\n", me, who, before ? "goes on" : "is stopped");
+			fflush(stdout);
+		}
+	CHECK(pgas_boot_barrier() == 0);
+	for (int r = 0; r < n; r++)
+		CHECK(r == who || !pgas_boot_is_stopped(r));
+}
+
 /* What a PE does between init and finalize. Returns the exit status. */
 static int act(const char *what, int argc, char **argv)
 {
@@ -215,7 +263,9 @@ static int act(const char *what, int argc, char **argv)
 		if (me == who)
 			pgas_boot_abort(atoi(argv[3]), argv[4]);
 		hang();
-	} else if (strcmp(what, "fade") == 0)
+	} else if (strcmp(what, "stops") == 0)
+		stops(who, argc > 3 ? argv[3] : NULL);
+	else if (strcmp(what, "fade") == 0)
 		fade(who, argv[3]);
 	else if (strcmp(what, "leave") == 0 && me == who)
 		_exit(0);

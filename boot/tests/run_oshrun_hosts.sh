@@ -67,6 +67,38 @@ else
 	not_run "PMIx: built without it"
 fi
 
+note "who is stopped"
+heard() { [ "$(grep -c "^[0-9]*: $1\$" "$work/out")" -eq "$2" ]; }
+halts() { grep -q '^refused\|^not running' "$work/out"; }
+# stops WORDS OTHERS WHO HOW SIGNAL ARGS...: one does not run until a process gets the signal, and the others hear of it
+stops() {
+	_words=$1 _others=$2 _who=$3 _how=$4 _signal=$5
+	shift 5
+	start --launch-agent "$agent" "$@" "$_who" "$_how"
+	within 100 halts
+	if grep -q '^refused' "$work/out"; then
+		kill -TERM "$runner"
+		wait "$runner"
+		not_run "$_words: ptrace is refused"
+		return
+	fi
+	within 100 heard "$_who is stopped" "$_others" && ! grep -q 'goes on' "$work/out"
+	check "$_words: the others hear of it"
+	kill "-$_signal" "$(sed -n 's/^not running: //p' "$work/out")"
+	wait "$runner" && heard "$_who goes on" "$_others" && [ ! -s "$work/err" ]
+	check "... and that it goes on"
+}
+stops "a PE is stopped" 3 3 '' CONT -H a:2,b:2 "$PROBE" stops
+stops "... in a chain of agents" 4 2 '' CONT --tree 1 -H a,b,c,d:2 "$PROBE" stops
+stops "... below a wrapper" 3 0 '' CONT -H a:2,b:2 sh -c '"$0" "$@"; exit $?' "$PROBE" stops
+stops "a PE is held by a debugger" 3 2 held TERM -H a:2,b:2 "$PROBE" stops
+start --launch-agent "$agent" -H a,b "$PROBE" stops 1
+within 100 heard '1 is stopped' 1
+kill -9 "$(sed -n 's/^not running: //p' "$work/out")"
+wait "$runner"
+[ $? -eq 137 ] && said 'PE 1 \(pid [0-9]+ on b\): killed by signal 9 .*'
+check "a PE that is killed while it is stopped"
+
 note "hosts by name and by file"
 cat >"$work/hostfile" <<END
 # two hosts, three lines

@@ -388,6 +388,70 @@ void test_exchange_refuses(void **)
 	assert_false(b.side.apply(good).empty()); // the same keys again
 }
 
+// --- who is stopped --------------------------------------------------------------------------------------------------
+
+// Host 1 of three: ranks 1 and 4.
+struct stops {
+	placement where{{0, 1, 2, 0, 1, 2}, 1, {"a", "b", "c"}};
+	job_files files;
+	stop_marks marks;
+	stops()
+	{
+		assert_true(make_files(where, files));
+		marks.open(where.host_of);
+		marks.show(files.view);
+	}
+	std::string shown() // what PEs see
+	{
+		std::string text;
+		for (uint32_t rank = 0; rank < where.host_of.size(); rank++)
+			text += std::to_string(files.view.slot(rank).stopped);
+		return text;
+	}
+};
+
+void test_stops(void **)
+{
+	stops here;
+	assert_true(here.marks.take({kind::stopped, 1, 2}, 1, 2, false)); // from above
+	assert_true(here.marks.take({kind::stopped, 1, 5}, 2, 3, true));  // from below
+	assert_true(here.marks.take({kind::stopped, 1, 0}, 0, 2, true));
+	assert_string_equal(here.shown().c_str(), "101001");
+	assert_true(here.marks.take({kind::stopped, 0, 2}, 2, 3, true));
+	assert_true(here.marks.take({kind::stopped, 0, 3}, 0, 1, true)); // it was not
+	assert_string_equal(here.shown().c_str(), "100001");
+	here.files.view.slot(3).stopped = 1; // a wild pointer: nobody is told of that
+	const std::vector<frame> news = here.marks.forget(0, 2);
+	assert_int_equal(news.size(), 1);
+	assert_true(news[0].what == kind::stopped && news[0].host == 0 && news[0].arg == 0 && news[0].body.empty());
+	assert_true(here.marks.forget(0, 2).empty());
+	assert_string_equal(here.shown().c_str(), "000101");
+	stop_marks head; // has no board
+	head.open(here.where.host_of);
+	assert_true(head.take({kind::stopped, 1, 5}, 2, 3, true));
+	assert_int_equal(head.forget(0, 3).size(), 1);
+}
+
+void test_stops_refuse(void **)
+{
+	stops here;
+	assert_true(here.marks.take({kind::stopped, 1, 0}, 0, 1, true));
+	for (const int rank : {-1, 6, 1 << 20, INT32_MAX, INT32_MIN})
+		for (const bool within : {false, true})
+			assert_false(here.marks.take({kind::stopped, 1, rank}, 0, within ? 3 : 0, within));
+	for (const int state : {-1, 2, 15, INT32_MAX, INT32_MIN})
+		assert_false(here.marks.take({kind::stopped, state, 0}, 0, 1, true));
+	assert_false(here.marks.take({kind::stopped, 0, 0}, 1, 3, true)); // of a PE that is not the sender's
+	assert_false(here.marks.take({kind::stopped, 0, 0}, 0, 1, false));
+	assert_string_equal(here.shown().c_str(), "100000");
+	line wire;
+	frame one;
+	wire.give(bytes_of({kind::stopped, 1, 2}) + bytes_of({kind::stopped, 1, 2, "more"}));
+	assert_true(wire.near.next(one) && one.what == kind::stopped && one.host == 1 && one.arg == 2);
+	assert_false(wire.near.next(one));
+	assert_false(wire.near.broken().empty());
+}
+
 // --- PMIx servers ----------------------------------------------------------------------------------------------------
 
 // A server on host 0, and the test in the place of its agent.
@@ -498,6 +562,8 @@ int main()
 		cmocka_unit_test(test_job_text),
 		cmocka_unit_test(test_exchange),
 		cmocka_unit_test(test_exchange_refuses),
+		cmocka_unit_test(test_stops),
+		cmocka_unit_test(test_stops_refuse),
 		cmocka_unit_test(test_pmix_fence),
 		cmocka_unit_test(test_pmix_questions),
 	};

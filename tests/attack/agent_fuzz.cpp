@@ -117,6 +117,8 @@ frame any_frame(rng &random)
 		what.body = job_body(random);
 	else if (what.what == kind::data)
 		what.body = data_body(random);
+	else if (what.what == kind::stopped && below(random, 8))
+		what.host = below(random, 4) ? static_cast<int>(below(random, 2)) : what.host;
 	else if (what.what >= kind::pmix_data || below(random, 2))
 		what.body = random_text(random, below(random, 8) ? 40 : 5000);
 	return what;
@@ -147,7 +149,7 @@ struct pair_of_sockets {
 };
 
 // Gives the reader the stream in pieces of any size, and takes every frame apart as its owners do.
-void read_stream(const std::string &text, rng &random, exchange &board)
+void read_stream(const std::string &text, rng &random, exchange &board, stop_marks &stops)
 {
 	pair_of_sockets way;
 	channel link;
@@ -172,6 +174,8 @@ void read_stream(const std::string &text, rng &random, exchange &board)
 				board.release(static_cast<uint32_t>(what.arg));
 			else if (what.what == kind::gone)
 				board.mark_gone(static_cast<uint32_t>(what.arg));
+			else if (what.what == kind::stopped)
+				stops.take(what, 0, 1, below(random, 2));
 		}
 	}
 }
@@ -204,15 +208,20 @@ void fuzz_here(unsigned seed)
 	placement where{{0, 1, 0, 1}, 0, {"a", "b"}};
 	job_files files;
 	exchange board;
+	stop_marks stops;
 	if (!make_files(where, files))
 		_exit(99);
 	board.open(files.view, where);
+	stops.open(where.host_of);
+	stops.show(files.view);
 	for (int i = 0; i < 20; i++) {
 		const std::string text = any_stream(random, 8);
-		read_stream(text, random, board);
+		read_stream(text, random, board, stops);
 		read_as_pmix(text);
 		scribble(files, random);
 		board.collect(board.generation());
+		if (stops.forget(0, 2).size() > where.host_of.size())
+			_exit(99);
 		job_text job;
 		std::string body = job_body(random);
 		change(body, random, 3);
