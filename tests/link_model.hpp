@@ -62,7 +62,9 @@ struct side {
 	uint32_t in_runs = 0, counted = 0; // what was appended to one, and what the link counted of it
 	uint64_t frames = 0;
 	int ended = 0;
-	bool refuse_odd = false; // as bad frames
+	bool refuse_odd = false;   // as bad frames
+	bool says_stopped = false; // of whoever is silent
+	uint64_t stop_questions = 0;
 
 	side(port *over, uint16_t number_arg, link_settings set, bool with_secret = true);
 	~side();
@@ -158,6 +160,10 @@ inline side::side(port *over, uint16_t number_arg, link_settings set, bool with_
 		[](void *, const channel &) { return false; },
 		on_written,
 		on_cleared,
+		[](void *self, const channel &) {
+			static_cast<side *>(self)->stop_questions++;
+			return static_cast<side *>(self)->says_stopped;
+		},
 	};
 	l = link_open(over, client, set);
 	address = l->address;

@@ -100,6 +100,38 @@ void test_silence_is_noticed_and_a_bye_is_no_death(void **)
 	assert_true(pgas_now_ns() - before >= kSoon);
 }
 
+// A peer that is stopped, while it is called or later: nothing but the client's word tells it from one that is lost.
+void test_peer_that_is_stopped_is_waited_for(void **)
+{
+	for (const bool in_greeting : {true, false})
+		for (const bool says_so : {true, false}) {
+			fake::network net;
+			side a(net.open(1), 1, settings()), b(net.open(2), 2, settings());
+			if (!in_greeting)
+				run_until({&a, &b}, [&] { return a.told[2] || (a.post(b, 8), false); });
+			a.l->set.timeout_ns = kSoon;
+			a.says_stopped = says_so;
+			a.post(b, 8);
+			const uint64_t before = pgas_now_ns();
+			const channel &c = *a.to[2];
+			run_until({&a}, [&] { // b does not run
+				return pgas_now_ns() - before > 10 * kSoon || c.state == channel_state::over;
+			});
+			assert_true(a.stop_questions > 0);
+			if (!says_so) {
+				assert_true(c.state == channel_state::over && c.lost.load());
+				continue;
+			}
+			assert_true(c.state == (in_greeting ? channel_state::greeting : channel_state::open));
+			const uint64_t questions = a.stop_questions;
+			a.l->set.timeout_ns = kNever;
+			const uint64_t told = a.told[2];
+			run_until({&a, &b}, [&] { return a.told[2] > told || (in_greeting && (a.post(b, 8), false)); });
+			assert_int_equal(a.stop_questions, questions); // none about one who is not silent
+			assert_int_equal(a.failed[2], 0);
+		}
+}
+
 // --- transfers -------------------------------------------------------------------------------------------------------
 
 // A peer that sees nothing of transfers is told before, one that does is not; whose port moved some stays awake.
@@ -251,6 +283,7 @@ int main()
 		cmocka_unit_test(test_what_cannot_be_run_is_told_exactly),
 		cmocka_unit_test(test_death_in_every_state_tells_everybody),
 		cmocka_unit_test(test_silence_is_noticed_and_a_bye_is_no_death),
+		cmocka_unit_test(test_peer_that_is_stopped_is_waited_for),
 		cmocka_unit_test(test_who_takes_part_in_transfers_stays_awake),
 		cmocka_unit_test(test_without_the_secret_nothing_is_run),
 		cmocka_unit_test(test_corrupt_packets_touch_nothing),

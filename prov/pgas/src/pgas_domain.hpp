@@ -63,6 +63,9 @@ struct domain {
 	bool has_threads = false;       // the lock is for threads of the application, too, not for a wire's alone
 	bool looks_long = false;        // a look enters the kernel: no pause between two of them
 	bool peers_watched = false;     // by somebody who ends this process with them: no watcher thread
+	// fi_pgas_ops::peers_stopped: the client's question, or null.
+	bool (*peer_stopped)(void *context, fi_addr_t peer) = nullptr;
+	void *peer_stopped_context = nullptr;
 	bool hot_allowed() const { return !shared_by_threads; }
 };
 // A hint to the progress thread. Two threads may count as one; all that matters is that the number moves.

@@ -458,6 +458,15 @@ int peers_watched(fid_domain *f) noexcept
 	return 0;
 }
 
+int peers_stopped(fid_domain *f, bool (*stopped)(void *context, fi_addr_t peer), void *context) noexcept
+{
+	domain *dom = domain_of(&f->fid);
+	scoped_lock lock(dom->mutex);
+	dom->peer_stopped = stopped;
+	dom->peer_stopped_context = context;
+	return 0;
+}
+
 } // namespace
 
 fi_pgas_ops g_ext_ops = {
@@ -490,6 +499,7 @@ fi_pgas_ops g_ext_ops = {
 	.device_rma = &g_rma_ops_hmem,
 	.peers_watched = peers_watched,
 	.messages_release = messages_release,
+	.peers_stopped = peers_stopped,
 };
 
 } // namespace pgas

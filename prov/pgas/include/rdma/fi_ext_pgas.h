@@ -13,6 +13,8 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -227,6 +229,16 @@ struct fi_pgas_ops {
 
 	/* message_release of messages that were taken together, behind one fence. */
 	void (*messages_release)(struct fid_ep *ep, struct fi_pgas_message *messages, size_t count);
+
+	/*
+	 * A question, asked before a peer of another host is given up because nothing came from it for
+	 * FI_PGAS_PEER_TIMEOUT: is its process known to be stopped, or held by a debugger? While the answer is true,
+	 * and for the same time after that, the peer is waited for. peer: its address in the vector of an endpoint of
+	 * this domain. stopped is called with the domain's lock held, by whichever thread makes progress, the
+	 * provider's own included: it must answer at once and call nothing of this domain. NULL: nobody knows, as at
+	 * the beginning.
+	 */
+	int (*peers_stopped)(struct fid_domain *domain, bool (*stopped)(void *context, fi_addr_t peer), void *context);
 };
 
 #ifdef __cplusplus

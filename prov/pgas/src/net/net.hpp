@@ -83,6 +83,11 @@ struct net_later {
 	int status = 0;
 };
 
+// The questions whether a silent peer is stopped, by how long it was silent then: that stands still while we do.
+struct net_stop {
+	uint64_t asked_ns = 0, seen_ns = 0; // at the last question, and at the last that was answered with yes; 0: none
+};
+
 struct net_domain : wire_domain {
 	std::unique_ptr<link> l;
 	std::vector<net_ep *> eps; // by number
@@ -97,6 +102,7 @@ struct net_domain : wire_domain {
 	const mr *last_region = nullptr; // that a frame named
 	std::vector<std::unique_ptr<bulk_transfer>> transfers;
 	std::vector<bulk_transfer *> spare_transfers;
+	std::unordered_map<const channel *, net_stop> stops;
 
 	// the service thread (net_thread.cpp)
 	pthread_t thread{};

@@ -145,6 +145,8 @@ struct link_client {
 	bool (*expects)(void *self, const channel &c);         // an answer is awaited beyond acknowledgements
 	void (*written)(void *self);                           // a put of the peer went straight to our memory
 	void (*cleared)(void *self, channel &c);               // a channel with `again` is clear
+	// The peer, silent for longer than it may be, is known to be stopped: it is waited for. Null: nobody knows.
+	bool (*stopped)(void *self, const channel &c);
 };
 
 struct link_settings {

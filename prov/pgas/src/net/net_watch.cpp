@@ -49,6 +49,8 @@ void ask(link &l, channel &c, uint64_t now)
 // Nothing came for longer than it may be. Is there still hope?
 bool may_return(const link &l, const channel &c, uint64_t silent)
 {
+	if (l.client.stopped && l.client.stopped(l.client.self, c))
+		return true;
 	const uint64_t patience = l.set.timeout_ns;
 	if (!c.to) // between two calls, of which each takes three seconds where nobody is there
 		return silent < patience + 2 * kGraceNs;

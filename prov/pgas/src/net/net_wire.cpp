@@ -35,6 +35,7 @@ void ended(void *self, channel &c)
 		PGAS_WARN(FI_LOG_EP_CTRL, "link: %s is lost: %s\n", link_show(*d.l, c.address).c_str(),
 			  c.reason.c_str());
 	d.put_aside = true;
+	d.stops.erase(&c);
 	bulk_look_again(d, c);
 	words_end(d, c);
 	if (!c.client)
@@ -69,6 +70,54 @@ bool expects(void *self, const channel &c)
 void written(void *self)
 {
 	static_cast<net_domain *>(self)->ran = true;
+}
+
+// --- peers that are stopped ------------------------------------------------------------------------------------------
+
+constexpr uint64_t kStopAskNs = 100'000'000; // between two questions about a channel
+
+// By any address: that of who introduced itself, for those that we only answer, or that which we call.
+bool client_knows_stopped(const net_domain &d, const channel &c)
+{
+	const auto says = [&d](fi_addr_t peer) {
+		return peer != FI_ADDR_NOTAVAIL && d.dom->peer_stopped(d.dom->peer_stopped_context, peer);
+	};
+	for (net_ep *on : d.eps) {
+		if (!on)
+			continue;
+		if (c.client)
+			for (const auto &[number, index] : side_of(c).sources)
+				if (says(sender_address(*on, index)))
+					return true;
+		for (const auto &p : on->ep->peers)
+			if (p && p->line && p->wire == &g_net_wire && net_of(*p).c == &c && says(p->rank))
+				return true;
+	}
+	return false;
+}
+
+// Who goes on after a stop has as much time to answer as anybody: the news of that may be here before the answer.
+bool stopped(void *self, const channel &c)
+{
+	auto &d = *static_cast<net_domain *>(self);
+	if (!d.dom->peer_stopped || c.stranger)
+		return false;
+	const uint64_t silent = d.l->looked_at - std::max(c.asked_at, c.heard_at);
+	net_stop &s = d.stops[&c];
+	if (silent < s.asked_ns)
+		s = {}; // it spoke meanwhile
+	if (!s.asked_ns || silent - s.asked_ns >= kStopAskNs) {
+		s.asked_ns = silent;
+		if (client_knows_stopped(d, c))
+			s.seen_ns = silent;
+	}
+	return s.seen_ns && silent - s.seen_ns < d.l->set.timeout_ns;
+}
+
+link_client client_of(net_domain &d)
+{
+	return {&d,      net_frame, net_over, bulk_transfer_over, opened, ended,
+		name_of, expects,   written,  straight_again,     stopped};
 }
 
 // --- life ------------------------------------------------------------------------------------------------------------
@@ -131,8 +180,6 @@ int net_domain_open(domain &dom, wire_domain **out)
 	auto d = std::make_unique<net_domain>();
 	d->ops = &g_net_wire;
 	d->dom = &dom;
-	const link_client client{d.get(), net_frame, net_over, bulk_transfer_over, opened, ended,
-				 name_of, expects,   written,  straight_again};
 	link_settings set;
 	set.packet = packet;
 	set.window = static_cast<uint32_t>(par.net_window);
@@ -141,7 +188,7 @@ int net_domain_open(domain &dom, wire_domain **out)
 	set.sign = par.net_sign;
 	if (set.sign)
 		p->limits.bulk_from = 0; // what an adapter or the port moves by itself has no signature
-	d->l = link_open(p, client, set);
+	d->l = link_open(p, client_of(*d), set);
 	if (d->l->address.empty()) {
 		PGAS_WARN(FI_LOG_DOMAIN, "%s: its addresses are longer than %zu bytes\n", p->name.c_str(),
 			  kLinkAddressMost);
