@@ -156,6 +156,7 @@ void leave_settle()
 		pgas_boot_abort(code, nullptr);
 	if (g.far)
 		leave_settle();
+	g.net.ops->peers_stopped(g.net.domain, nullptr, nullptr); // the domain stays open, and its thread may ask
 	pgas_boot_finalize();
 	pgas_boot_close();
 	_exit(code);

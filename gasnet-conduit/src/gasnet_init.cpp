@@ -88,6 +88,11 @@ void cannot_open(const char *call, int err)
 	fail("gasnet_init: %s: %s (FI_LOG_LEVEL=info says why)", call, pgas_strerror(err));
 }
 
+bool is_stopped(void *, fi_addr_t node)
+{
+	return pgas_boot_is_stopped(static_cast<int>(node)) != 0;
+}
+
 // secret: null for a job on one host, which never opens a link to others.
 void open_endpoints(const unsigned char *secret)
 {
@@ -96,6 +101,8 @@ void open_endpoints(const unsigned char *secret)
 		  secret ? kSecretBytes : 0, cannot_open);
 	if (pgas_boot_watches())
 		g.net.ops->peers_watched(g.net.domain);
+	if (secret && pgas_boot_watches()) // only who watches everybody can tell
+		g.net.ops->peers_stopped(g.net.domain, is_stopped, nullptr);
 	fi_cq_attr cq{};
 	// messages are taken from the endpoint; the queue says when to look, and what failed
 	cq.format = FI_CQ_FORMAT_CONTEXT;

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Start, queries, handler registration, barriers with and without names. */
+/*
+ * Start, queries, handler registration, barriers with and without names. "gasnet_job ring SECONDS" goes on for that
+ * time, in which tests/hosts stops a node.
+ */
 #include "gasnet_test.h"
 
 #include <dlfcn.h>
+#include <time.h>
 
 #define SEGMENT (1u << 20)
 
@@ -144,6 +148,28 @@ static void barriers(void)
 	}
 }
 
+static void ring(double length)
+{
+	const gasnet_node_t to = (gasnet_mynode() + 1) % gasnet_nodes();
+	struct timespec t;
+	double end = 0;
+	test_barrier();
+	if (gasnet_mynode() == 0) {
+		printf("running\n");
+		fflush(stdout);
+	}
+	for (uint64_t round = 1;; round++) {
+		gasnet_put_val(to, test_at(to, 0), round, 8);
+		CHECK(gasnet_get_val(to, test_at(to, 0), 8) == round);
+		clock_gettime(CLOCK_MONOTONIC, &t);
+		const double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+		if (round == 1)
+			end = now + length;
+		if (now >= end)
+			break;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	GASNET_BEGIN_FUNCTION();
@@ -166,6 +192,9 @@ int main(int argc, char **argv)
 	locks();
 	barriers();
 	CHECK_OK(gasnet_set_waitmode(GASNET_WAIT_SPINBLOCK));
+	test_barrier();
+	if (argc > 2 && strcmp(argv[1], "ring") == 0)
+		ring(atof(argv[2]));
 	test_barrier();
 	if (gasnet_mynode() == 0)
 		printf("job: %d nodes: ok\n", (int)gasnet_nodes());

@@ -95,6 +95,11 @@ void cannot_open(const char *call, int err)
 	fail(kRoutine, "%s: %s (FI_LOG_LEVEL=info says why)", call, pgas_strerror(err));
 }
 
+bool is_stopped(void *, fi_addr_t pe)
+{
+	return pgas_boot_is_stopped(static_cast<int>(pe)) != 0;
+}
+
 // secret: null for a job on one host, which never opens a link to others.
 void open_endpoint(const unsigned char *secret)
 {
@@ -105,6 +110,8 @@ void open_endpoint(const unsigned char *secret)
 		  secret ? kSecretBytes : 0, cannot_open);
 	if (pgas_boot_watches())
 		g.net.ops->peers_watched(g.net.domain);
+	if (secret && pgas_boot_watches()) // only who watches everybody can tell
+		g.net.ops->peers_stopped(g.net.domain, is_stopped, nullptr);
 	g.copy_limit = g.net.info->tx_attr->inject_size;
 	fi_cntr_attr cntr{};
 	must(kRoutine, "fi_cntr_open", fi_cntr_open(g.net.domain, &cntr, &g.cntr, nullptr));

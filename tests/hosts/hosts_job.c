@@ -3,6 +3,8 @@
  * What only a job on several hosts can show; the argument says what:
  *	shape 2,1	so many PEs on each host, in this order: shmem_ptr and SHMEM_TEAM_SHARED say so too
  *	ring SECONDS	every PE puts to, counts at and reads from the PE that lies n/2 further, and says "running" once
+ *	late SECONDS	the last PE of the first half says "running", and after this time puts to the last of all, which
+ *			it meets there for the first time if hosts have more than one PE
  *	wait SECONDS	PE 0 says "running" and computes; the others wait for what comes at the end only
  *	alltoall	of 8 bytes, again and again, between barriers
  *	flood N		all PEs put and add N times to PE 0, with no word in between
@@ -11,6 +13,7 @@
 #include "shmem_test.h"
 
 #include <time.h>
+#include <unistd.h>
 
 static long g_slot, g_count, g_never, g_word[1];
 static int g_me, g_n;
@@ -67,6 +70,24 @@ static void ring(double length)
 	shmem_barrier_all();
 	/* one other PE writes to me; how often is its secret, but both of its numbers agree */
 	CHECK_EQ(g_slot, g_count);
+}
+
+static void late(double length)
+{
+	const int from = g_n / 2 - 1, to = g_n - 1;
+	CHECK(from >= 0);
+	shmem_barrier_all();
+	if (g_me == from) {
+		printf("running\n");
+		fflush(stdout);
+		for (const double end = seconds() + length; seconds() < end;)
+			usleep(1000);
+		shmem_long_p(&g_slot, 7, to);
+		shmem_quiet();
+		CHECK_EQ(shmem_long_g(&g_slot, to), 7);
+	} else if (g_me == to)
+		shmem_long_wait_until(&g_slot, SHMEM_CMP_EQ, 7);
+	shmem_barrier_all();
 }
 
 static void wait_for_end(double length)
@@ -128,6 +149,8 @@ int main(int argc, char **argv)
 		shape(value);
 	else if (!strcmp(what, "ring"))
 		ring(atof(value));
+	else if (!strcmp(what, "late"))
+		late(atof(value));
 	else if (!strcmp(what, "wait"))
 		wait_for_end(atof(value));
 	else if (!strcmp(what, "alltoall"))

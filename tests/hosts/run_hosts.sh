@@ -237,6 +237,44 @@ fault() {
 	fi
 	clean "$_title"
 }
+# pause NET SHAPE PROGRAM...: by oshrun, the last process on h2 is stopped for five times FI_PGAS_PEER_TIMEOUT, and the
+# job ends well right after it goes on
+pause() {
+	_usual=$FI_PGAS_NET FI_PGAS_NET=$1
+	shift
+	set -- oshrun "$@"
+	_title="stop over $FI_PGAS_NET $1 $2 $(basename "$3") $4"
+	start "$@"
+	within 300 grep -q running "$work/out"
+	_victim=$(victims h2 "$(basename "$3")" | sort -n | tail -n 1)
+	kill -STOP "$_victim"
+	check "$_title: process $_victim"
+	sleep 10
+	! ended
+	check "$_title: it is waited for"
+	_began=$(date +%s)
+	kill -CONT "$_victim" 2>/dev/null
+	within 100 ended
+	check "$_title: the job ends within $(($(date +%s) - _began)) s"
+	kill -9 "$runner" 2>/dev/null
+	wait "$runner"
+	rc=$?
+	[ $rc -eq 0 ] && grep -q 'as it should\|: ok$' "$work/out"
+	check "$_title: status $rc"
+	FI_PGAS_NET=$_usual
+	clean "$_title"
+}
+pauses() {
+	pause "$FI_PGAS_NET" 1,1 "$own" ring 5
+	_usual=$FI_PGAS_NET FI_PGAS_NET=libfabric
+	job oshrun 1,1 "$own" ring 0
+	FI_PGAS_NET=$_usual
+	[ "$rc" = 0 ] || { not_run "stop over libfabric: $(grep . "$work/out" | tail -n 1)"; return; }
+	pause libfabric 1,1 "$own" late 4
+	pause libfabric 2,2 "$own" late 4 # a first call
+	pause libfabric 1,1 "$own" ring 5
+	pause libfabric 1,1 "$gasnet/gasnet_job" ring 5
+}
 faulty=$first
 [ -z "$long" ] || faulty=$launchers
 part faults || faulty=
@@ -245,11 +283,11 @@ for launcher in $faulty; do
 	fault kill $launcher 1,2 "$own" wait 600
 	fault cut $launcher 1,1 "$own" ring 600
 done
+case " $faulty " in *" oshrun "*) pauses ;; *) [ -z "$faulty" ] || not_run "stop: no oshrun" ;; esac
 unset FI_PGAS_PEER_TIMEOUT
 
-# What is shorter than FI_PGAS_PEER_TIMEOUT, or no outage at all, ends nothing.
-# survives WHAT SECONDS SHAPE PROGRAM...: the last process on h2 is stopped, or h2 is cut off (cut), or is cut off before
-# the job begins (first), for so long
+# An outage that is shorter than FI_PGAS_PEER_TIMEOUT ends nothing.
+# survives WHAT SECONDS SHAPE PROGRAM...: h2 is cut off (cut), or is cut off before the job begins (first), for so long
 survives() {
 	_what=$1 _seconds=$2
 	shift 2
@@ -260,9 +298,7 @@ survives() {
 		within 300 grep -q running "$work/out"
 		check "$_title: it runs"
 	fi
-	_victim=$(victims h2 "$(basename "$2")" | tail -n 1)
 	case $_what in
-	stop) kill -STOP "$_victim" && sleep "$_seconds" && kill -CONT "$_victim" ;;
 	cut) "$hosts" cut h2 && sleep "$_seconds" && "$hosts" join h2 ;;
 	first) sleep "$_seconds" && "$hosts" join h2 ;;
 	esac
@@ -276,7 +312,6 @@ survives() {
 	clean "$_title"
 }
 if part faults; then
-	FI_PGAS_PEER_TIMEOUT=2 survives stop 9 1,1 "$own" ring 11
 	survives cut 9 1,1 "$own" ring 11
 	survives first 6 1,1 "$own" ring 1
 fi
