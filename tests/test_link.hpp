@@ -4,3 +4,4 @@
 #pragma once
 
 int run_safety_tests(); // test_link_safety.cpp
+int run_shape_tests();  // test_link_shapes.cpp

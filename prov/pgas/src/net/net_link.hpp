@@ -92,7 +92,7 @@ struct channel {
 	uint64_t greeted_at = 0;       // ns; of a call of ours
 	uint64_t call_at = 0;          // ns: when it calls (again); 0: it does
 	uint32_t calls = 0;            // that were lost
-	std::string trouble;           // of the last of them, for people
+	std::string trouble;           // of the last of them, or what was dropped since; for people
 	uint64_t born_at = 0;          // ns; a stranger's
 	uint64_t id = 0;               // of the peer's link, once it said hello
 	uint64_t session_in = 0, session_out = 0;

@@ -139,10 +139,12 @@ static channel *channel_of(const link &l, uint64_t to, const packet_head &h)
 		return true;
 	}
 	constexpr const char *kWhat = "a packet whose signature is wrong: it was changed, or is not of this peer";
-	if (c.of->at->ops->keep)
+	if (c.of->at->ops->keep) {
 		nonsense(c, kWhat);
-	else
-		drop(*c.of, 0, kWhat); // without lines anybody may have sent it, which must not end the channel
+	} else { // without lines anybody may have sent it, which must not end the channel
+		drop(*c.of, 0, kWhat);
+		c.trouble = kWhat;
+	}
 	return false;
 }
 

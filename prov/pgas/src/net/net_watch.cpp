@@ -32,7 +32,7 @@ void give_up(channel &c, uint64_t silent)
 	snprintf(text, sizeof text, "%s for %.1f s (FI_PGAS_PEER_TIMEOUT)",
 		 c.open() ? "nothing came from it" : "it did not answer our greeting",
 		 static_cast<double>(silent) / 1e9);
-	channel_end(c, -FI_ECONNRESET, c.trouble.empty() ? text : text + ("; the last call: " + c.trouble), false);
+	channel_end(c, -FI_ECONNRESET, c.trouble.empty() ? text : text + ("; before that: " + c.trouble), false);
 }
 
 void ask(link &l, channel &c, uint64_t now)

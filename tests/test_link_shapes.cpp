@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The link against those who want in, over both shapes of a port: with lines, as sockets and adapters have them, and
+// without, as a network of libfabric, where anybody may send anything to anybody.
+#include "fake_port.hpp"
+#include "link_model.hpp"
+
+#include "test_link.hpp"
+
+using namespace pgas;
+using namespace link_model;
+
+namespace {
+
+constexpr bool kShapes[] = {true, false};
+
+struct world : fake::network {
+	explicit world(bool with_lines)
+	{
+		lines = with_lines;
+		refuse_every = delay_most = 0;
+	}
+};
+
+packet_head head_in(const std::string &bytes)
+{
+	packet_head h;
+	memcpy(&h, bytes.data(), sizeof h);
+	return h;
+}
+
+template <class Body>
+std::string packet_with(packet_head h, const Body &body)
+{
+	h.magic = kPacketMagic;
+	h.protocol = kProtocol;
+	h.bytes = static_cast<uint32_t>(sizeof h + sizeof body);
+	std::string bytes(reinterpret_cast<const char *>(&h), sizeof h);
+	return bytes.append(reinterpret_cast<const char *>(&body), sizeof body);
+}
+
+void go_on(std::initializer_list<side *> all, int turns = 20)
+{
+	for (int i = 0; i < turns; i++)
+		for (side *s : all)
+			link_progress(*s->l);
+}
+
+// --- relays ----------------------------------------------------------------------------------------------------------
+
+struct answer_body {
+	hello h;
+	proof p;
+};
+static_assert(sizeof(answer_body) == sizeof(hello) + sizeof(proof));
+
+// Of what one caller said: the answer to the other one, as if it were ours. With the last proof that anybody gave.
+std::string answer_from(const hello &said, const hello &to, const side &ours, const proof &p)
+{
+	answer_body b{said, p};
+	b.h.role = link_role::callee;
+	b.h.looks_for = kNoEndpoint;
+	memcpy(b.h.address, ours.address.data(), ours.address.size());
+	packet_head h{};
+	h.flags = kPacketHello | kPacketProof;
+	h.channel = to.channel;
+	h.session = to.session;
+	return packet_with(h, b);
+}
+
+// Two call the address of a process that is gone. Somebody is there who knows nothing, and gives each what the other one
+// says: as an answer, and as it is.
+void test_relay_is_not_believed(void **)
+{
+	for (const bool lines : kShapes) {
+		world net(lines);
+		side a(net.open(1), 1, settings()), b(net.open(2), 2, settings()), gone(net.open(3), 3, settings());
+		std::map<unsigned, hello> said; // by caller
+		proof seen{};
+		a.post(gone, 8);
+		b.post(gone, 8);
+		for (int turn = 0; turn < 8; turn++) {
+			go_on({&a, &b});
+			std::deque<fake::arrival> inbox = std::exchange(fake::of(*gone.l->at).inbox, {});
+			for (const fake::arrival &x : inbox) {
+				const unsigned from = x.line & 0xff, other = 3 - from;
+				const packet_head h = head_in(x.bytes);
+				if (h.flags & kPacketHello)
+					memcpy(&said[from], x.bytes.data() + sizeof h, sizeof(hello));
+				if (h.flags & kPacketProof)
+					memcpy(&seen, x.bytes.data() + x.bytes.size() - sizeof seen, sizeof seen);
+				auto &to = fake::of(*(other == 1 ? a : b).l->at).inbox;
+				if (said.contains(other))
+					to.push_back(
+						{answer_from(said[from], said[other], gone, seen), 0, 3 | fake::kOurs});
+				to.push_back({x.bytes, 0, uint64_t{3}});
+				to.push_back({x.bytes, 0, 3 | fake::kOurs});
+			}
+		}
+		assert_int_equal(said.size(), 2);
+		for (const side *s : {&a, &b}) {
+			assert_false(s->to.at(3)->open());
+			assert_int_equal(s->frames, 0);
+			assert_int_equal(s->told.contains(3) ? s->told.at(3) : 0, 0);
+		}
+	}
+}
+
+// What both sides said before they were believed: any bit of it changed on the way, and they are not.
+size_t g_bit, g_changed;
+uint8_t g_flags;
+
+bool change_bit(fake::network &, std::string &bytes)
+{
+	if (head_in(bytes).flags != g_flags || g_changed++)
+		return true;
+	bytes[sizeof(packet_head) + g_bit / 8] ^= static_cast<char>(1 << g_bit % 8);
+	return true;
+}
+
+void test_changed_hello_opens_nothing(void **)
+{
+	for (const bool lines : kShapes)
+		for (const uint8_t flags : {uint8_t{kPacketHello}, uint8_t{kPacketHello | kPacketProof}}) {
+			const size_t bytes = flags & kPacketProof ? sizeof(answer_body) : sizeof(hello);
+			for (g_bit = 0; g_bit < 8 * bytes; g_bit++) {
+				world net(lines);
+				side a(net.open(1), 1, settings()), b(net.open(2), 2, settings());
+				g_changed = 0;
+				g_flags = flags;
+				net.change = change_bit;
+				a.post(b, 8);
+				go_on({&a, &b});
+				assert_int_not_equal(g_changed, 0);
+				assert_false(a.to[2]->open());
+				assert_int_equal(b.frames, 0);
+			}
+		}
+}
+
+// --- without lines ---------------------------------------------------------------------------------------------------
+
+// Two that have talked to each other.
+struct pair_of_links {
+	world net;
+	side a, b;
+
+	explicit pair_of_links(bool lines, const link_settings &set = settings())
+		: net(lines), a(net.open(1), 1, set), b(net.open(2), 2, set)
+	{
+		run_until({&a, &b}, [&] { return a.told[2] || (a.post(b, 40), false); });
+		run_until({&a, &b}, [&] { return a.told[2] == a.appended[2]; });
+	}
+	channel *of_b()
+	{
+		for (auto &c : b.l->channels)
+			if (c && c->open())
+				return c.get();
+		return nullptr;
+	}
+};
+
+// Numbers of channels can be guessed, and where there are no lines nobody can tell who sent a packet. It ends nothing.
+void test_forged_packets_end_nothing(void **)
+{
+	pair_of_links on(false);
+	assert_true(on.of_b()->signs);
+	for (unsigned flags = 0; flags < 128; flags++)
+		for (uint32_t channel = 0; channel < 4; channel++)
+			for (const uint64_t session : {uint64_t{0}, uint64_t{1}, on.of_b()->session_in}) {
+				packet_head h{};
+				h.flags = static_cast<uint8_t>(flags);
+				h.channel = channel;
+				h.session = session;
+				h.seq = on.of_b()->ran + (flags & kPacketData ? 1 : 0);
+				for (const std::string &bytes :
+				     {packet_with(h, std::array<char, 0>{}), packet_with(h, proof{}),
+				      packet_with(h, hello{}), packet_with(h, answer_body{})})
+					packet_receive(*on.b.l, 0, bytes.data(), bytes.size());
+			}
+	go_on({&on.a, &on.b});
+	assert_int_equal(on.a.ended + on.b.ended, 0);
+	const uint64_t told = on.a.told[2];
+	run_until({&on.a, &on.b}, [&] { return on.a.told[2] > told + 20 || (on.a.post(on.b, 40), false); });
+}
+
+bool change_once(fake::network &, std::string &bytes)
+{
+	if (!g_changed++)
+		bytes.back() ^= 1;
+	return true;
+}
+
+// A byte that was changed on the way is not run, and its line in the end says so.
+void test_changed_packet_is_named_without_lines(void **)
+{
+	pair_of_links on(false, settings(4, 1024, 50'000'000));
+	const uint64_t ran = on.b.ran[1];
+	g_changed = 0;
+	on.net.change = change_once;
+	on.a.post(on.b, 40);
+	run_until({&on.a, &on.b}, [&] {
+		on.b.post(on.a, 40); // so that b waits, too
+		return on.b.ended > 0;
+	});
+	assert_int_equal(on.b.ran[1], ran);
+	assert_non_null(strstr(on.b.to[1]->reason.c_str(), "signature"));
+}
+
+} // namespace
+
+int run_shape_tests()
+{
+	const CMUnitTest tests[] = {
+		cmocka_unit_test(test_relay_is_not_believed),
+		cmocka_unit_test(test_changed_hello_opens_nothing),
+		cmocka_unit_test(test_forged_packets_end_nothing),
+		cmocka_unit_test(test_changed_packet_is_named_without_lines),
+	};
+	return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
