@@ -7,6 +7,8 @@
 
 #include <rdma/fi_collective.h>
 
+#include <unistd.h>
+
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* fi_wait_open: deprecated since libfabric 2, and served */
 
 /* --- states ------------------------------------------------------------------------------------------------------- */
