@@ -44,7 +44,7 @@ done
 check "variables and options of the guides exist"
 
 : >"$work/out"
-for page in README.md docs/*.md; do
+for page in README.md docs/*.md docs/architecture/*.md; do
 	dir=$(dirname "$page")
 	grep -o '](\([^)#:]*\)[)#]' "$page" | sed 's/^](//; s/[)#]$//' | sort -u | while read -r link; do
 		[ -z "$link" ] || [ -e "$dir/$link" ] || echo "$page: no $link"

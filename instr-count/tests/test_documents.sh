@@ -63,9 +63,9 @@ says() {
 }
 says README.md 'a put of an `int` is @ instructions' shmem_int_p_inline
 says docs/TUNING.md 'a put of an int is @ instructions instead of @,' shmem_int_p_inline shmem_int_p
-says docs/ARCHITECTURE.md 'far put takes @ instructions from fi_inject_write and @ from shmem_long_p' \
+says docs/architecture/link.md 'far put takes @ instructions from fi_inject_write and @ from shmem_long_p' \
 	fi_inject_write_far shmem_long_p_far
-says docs/ARCHITECTURE.md 'shmem_long_p_verbs` counts @ instructions' shmem_long_p_verbs
+says docs/architecture/link.md 'shmem_long_p_verbs` counts @ instructions' shmem_long_p_verbs
 says instr-count/README.md 'takes a message: @ and @ instructions' ompi_int_p ompi_int_p_static
 says NEWS.md 'RDMA write, @ instructions from' shmem_long_p_verbs
 says NEWS.md 'as without threads: @, @ and @ instructions' gasnet_am_short0_par gasnet_am_medium0_64_par \

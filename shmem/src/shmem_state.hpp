@@ -247,7 +247,7 @@ void check_lost(const context *c, const char *name);
 void barrier_all(); // of the world, without quiet
 // One failed poll of a wait loop. Every wait of the library is one of these two, or a call of the provider that waits
 // (drain, fence, FI_PGAS_WAIT): both make progress on all that this PE has under way, and on all that others ask of it.
-// docs/ARCHITECTURE.md, "Who makes progress while it waits", says why.
+// docs/architecture/provider.md, "Who must make progress", says why.
 void wait_pause(unsigned &polls);
 // The same without a pause: peers that cannot map our memory ask us to act for them. Only they know that they cannot,
 // so whoever waits looks, whatever it believes; and knows it from then on, when somebody asked.

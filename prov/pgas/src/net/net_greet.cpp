@@ -14,8 +14,8 @@
 // A proof is a keyed hash over a label, the protocol's version, the role of its sender, and both hellos as they were
 // sent: both addresses, endpoints, ids, nonces, sessions and features. Its key is the job's secret and the address of
 // the endpoint that the caller looks for; so in a job without a secret, whoever has no address of the job cannot prove
-// anything either. Nothing of a channel is run before its proof. docs/ARCHITECTURE.md has the picture, and why relays,
-// reflections, replays and downgrades fail.
+// anything either. Nothing of a channel is run before its proof. docs/architecture/link.md has the picture, and why
+// relays, reflections, replays and downgrades fail.
 #include "net_link.hpp"
 #include "../pgas_util.hpp"
 
