@@ -68,8 +68,8 @@ std::string answer_from(const hello &said, const hello &to, const side &ours, co
 	return packet_with(h, b);
 }
 
-// Two call the address of a process that is gone. Somebody is there who knows nothing, and gives each what the other one
-// says: as an answer, and as it is.
+// Two processes call the address of one that is gone. An attacker is there that knows nothing. It gives each of them
+// what the other one says: as an answer, and as it is.
 void test_relay_is_not_believed(void **)
 {
 	for (const bool lines : kShapes) {
