@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Loaded before the C library (LD_PRELOAD): flips one bit of what a process sends by the socket port. LINK_FLIP=K:N
- * names bit N of the K-th record that it sends, counted from 1, from the record's head on. A line of its log says so.
+ * names bit N of the K-th record that it sends, counted from 1, from the record's head on; K:N:KIND counts records of
+ * that kind only. A line of its log says so.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -29,22 +30,25 @@ struct stream {
 	uint64_t at;     /* in the record */
 	uint64_t length; /* of the record, once its head is known; else 0 */
 	uint64_t number; /* of the record */
+	uint64_t place;  /* among those of its kind, once its head is known; else 0 */
 };
 
 static struct stream g_streams[MOST_FDS];
-static uint64_t g_records, g_want, g_bit;
+static uint64_t g_records, g_of_kind[256], g_want, g_bit;
+static unsigned g_kind; /* 0: any */
 static bool g_told;
 
 static void read_wish(void)
 {
 	static bool read;
 	unsigned long long record, bit;
+	unsigned kind = 0;
 	const char *text = getenv("LINK_FLIP");
 	if (read)
 		return;
 	read = true;
-	if (text && sscanf(text, "%llu:%llu", &record, &bit) == 2)
-		g_want = record, g_bit = bit;
+	if (text && sscanf(text, "%llu:%llu:%u", &record, &bit, &kind) >= 2)
+		g_want = record, g_bit = bit, g_kind = kind;
 }
 
 static uint64_t length_of(const unsigned char *bytes)
@@ -60,11 +64,11 @@ static uint64_t length_of(const unsigned char *bytes)
 	case 4: /* packet */
 		return sizeof h + (h.bytes + 7ull) / 8 * 8;
 	case 5: /* write */
-		return 24 + h.bytes;
+		return 32ull + h.bytes;
 	case 6: /* read */
 		return 32;
 	default: /* answer */
-		return 16 + h.bytes;
+		return 24ull + h.bytes;
 	}
 }
 
@@ -72,11 +76,16 @@ static uint64_t length_of(const unsigned char *bytes)
 static void walk(struct stream *s, unsigned char *bytes, size_t len, bool flips)
 {
 	for (size_t i = 0; i < len; i++) {
-		if (s->at == 0)
+		if (s->at == 0) {
 			s->number = ++g_records;
+			s->place = 0;
+		}
 		if (s->at < sizeof s->head)
 			s->head[s->at] = bytes[i];
-		if (flips && s->number == g_want && s->at == g_bit / 8) {
+		if (s->at == 2) /* the kind: where it was asked for, no bit before it is flipped */
+			s->place = ++g_of_kind[bytes[i]];
+		if (flips && (g_kind ? s->place == g_want && s->head[2] == g_kind : s->number == g_want) &&
+		    s->at == g_bit / 8) {
 			bytes[i] ^= (unsigned char)(1 << g_bit % 8);
 			if (!g_told)
 				dprintf(2, "link_flip: flipped\n");
@@ -110,7 +119,7 @@ static ssize_t send_changed(int fd, unsigned char *bytes, size_t len, int flags)
 		(ssize_t(*)(int, const void *, size_t, int))dlsym(RTLD_NEXT, "send");
 	struct stream before;
 	unsigned char *as_it_was;
-	uint64_t records = g_records;
+	uint64_t records = g_records, of_kind[256];
 	ssize_t n;
 	read_wish();
 	if (!of_port(fd, bytes, len))
@@ -118,11 +127,13 @@ static ssize_t send_changed(int fd, unsigned char *bytes, size_t len, int flags)
 	as_it_was = malloc(len ? len : 1);
 	memcpy(as_it_was, bytes, len);
 	before = g_streams[fd];
+	memcpy(of_kind, g_of_kind, sizeof of_kind);
 	walk(&g_streams[fd], bytes, len, true);
 	n = real(fd, bytes, len, flags);
 	if (n != (ssize_t)len) { /* what was not taken comes again */
 		g_streams[fd] = before;
 		g_records = records;
+		memcpy(g_of_kind, of_kind, sizeof of_kind);
 		walk(&g_streams[fd], as_it_was, n > 0 ? (size_t)n : 0, false);
 	}
 	free(as_it_was);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One bit that is changed on the way (link_flip.c), in each job another one: in the head of a record, of a packet, or
-// of its first frame. Each job ends right, or with an error, and soon: none hangs, no process crashes. Where packets
-// are signed no bit at all may give wrong data. Where they are not, a frame may be made another one that can be: then
-// data may be wrong, and an operation whose question or answer was changed into something else may never end.
+// One bit that is changed on the way (link_flip.c), in each job another one: in the head of a record, of a packet, of
+// its first frame, or of bulk. Each job ends right, or with an error, and soon: none hangs, no process crashes. Where
+// packets are signed no bit at all may give wrong data. Where they are not, what follows a frame's head may become
+// another valid frame: then data may be wrong, and an operation whose question or answer was changed into something
+// else may never end.
 //
 // Some of these bits made a receiver drop one packet of a stream without a word, for whose acknowledgement its sender
-// then waited for ever.
+// then waited for ever; or take all that followed for part of a transfer.
 //
 //	link_flips              a sample
-//	link_flips all          every bit of the heads of one packet of data, and of the signed packet with its bytes
+//	link_flips all          every bit of the heads of one packet of data, of transfers, and of the signed packet
+//	                        with its bytes
 //	link_flips sweep        likewise of the first ten records
 //	link_flips RECORD BIT   one, ATTACK_TRIES times; signed: a third word
 #include "link_scene.hpp"
@@ -20,13 +22,13 @@ using namespace attack;
 
 namespace {
 
-constexpr unsigned kFrameBit = 8 * (sizeof(record_head) + sizeof(packet_head)); // the first frame's first
-constexpr unsigned kHeadBits = kFrameBit + 8 * sizeof(frame_head);
+constexpr unsigned kHeadBits = 8 * (sizeof(record_head) + sizeof(packet_head) + sizeof(frame_head));
 constexpr size_t kAtOnce = 12;
 
 struct flip {
 	unsigned record, bit;
 	bool is_signed;
+	record_kind kind = record_kind{0}; // that are counted; 0: all
 };
 
 struct tally {
@@ -49,7 +51,8 @@ public:
 		o.log = log_;
 		job_.all.push_back(std::make_unique<victim>(o));
 		o.env.push_back("LD_PRELOAD=" LINK_FLIP);
-		o.env.push_back("LINK_FLIP=" + std::to_string(f.record) + ":" + std::to_string(f.bit));
+		o.env.push_back("LINK_FLIP=" + std::to_string(f.record) + ":" + std::to_string(f.bit) + ":" +
+				std::to_string(static_cast<int>(f.kind)));
 		job_.all.push_back(std::make_unique<victim>(o));
 	}
 	~trial() { unlink(log_.c_str()); }
@@ -88,7 +91,7 @@ private:
 		};
 		const bool crashed = status[0] || status[1] || said[0].empty() || said[1].empty();
 		const bool error = any("error"), wrong = any("wrong") || (any("absent") && !error), hung = any("hang");
-		const bool vanished = hung && !f_.is_signed && f_.bit >= kFrameBit;
+		const bool vanished = hung && !f_.is_signed && f_.kind == record_kind{0} && f_.bit >= kHeadBits;
 		const bool bad = crashed || (hung && !vanished) || (wrong && f_.is_signed);
 		t.right += !error && !wrong && !hung && !bad;
 		t.error += error && !wrong && !vanished;
@@ -96,9 +99,9 @@ private:
 		t.vanished += vanished;
 		t.bad += bad;
 		if (bad || getenv("LINK_FLIPS_VERBOSE"))
-			printf("%s: record %u, bit %u%s: \"%s\" (%d), \"%s\" (%d)\n", bad ? "FAILED" : "#", f_.record,
-			       f_.bit, f_.is_signed ? ", signed" : "", said[0].c_str(), status[0], said[1].c_str(),
-			       status[1]);
+			printf("%s: record %u of kind %d, bit %u%s: \"%s\" (%d), \"%s\" (%d)\n", bad ? "FAILED" : "#",
+			       f_.record, static_cast<int>(f_.kind), f_.bit, f_.is_signed ? ", signed" : "",
+			       said[0].c_str(), status[0], said[1].c_str(), status[1]);
 	}
 
 	flip f_;
@@ -132,9 +135,24 @@ void add(unsigned record, unsigned from, unsigned to, bool is_signed)
 		g_flips.push_back({record, bit, is_signed});
 }
 
+// Of the heads of transfers: a bit of each byte, or each bit.
+void add_bulk(unsigned step)
+{
+	const struct {
+		record_kind kind;
+		size_t bytes;
+	} heads[] = {{record_kind::write, sizeof(write_record)},
+		     {record_kind::read, sizeof(read_record)},
+		     {record_kind::answer, sizeof(answer_record)}};
+	for (const auto &h : heads)
+		for (unsigned bit = 24; bit < 8 * h.bytes; bit += step) // behind its kind
+			g_flips.push_back({1 + bit % 2, bit, false, h.kind});
+}
+
 // Each byte of the heads once, and some bytes behind them.
 void add_sample()
 {
+	add_bulk(7);
 	for (unsigned byte = 0; byte < kHeadBits / 8; byte++)
 		g_flips.push_back({2 + byte % 7, byte * 8 + byte * 3 % 8, false});
 	for (const unsigned bit : {44u, 45u}) // longer than anything that follows it
@@ -158,6 +176,7 @@ int main(int argc, char **argv)
 	if (what == "all") {
 		add(kData, 0, kHeadBits, false);
 		add(kData, 0, kHeadBits + 256, true);
+		add_bulk(1);
 	} else if (what == "sweep") {
 		for (unsigned record = 1; record <= 10; record++) {
 			add(record, 0, kHeadBits, false);
