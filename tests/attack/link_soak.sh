@@ -3,7 +3,8 @@
 #
 # A job of 2 x 2 PEs on two fake hosts at default settings, whose PEs are stopped and whose network is cut at random,
 # all the time: link_soak.sh [--seconds N] [--most S]. Every operation must be right, nothing may grow, and nobody may
-# be given up: stops and cuts are shorter than FI_PGAS_PEER_TIMEOUT. N: 60; S, the longest of them: 5 s, or 20 s where
+# be given up: stops and cuts are shorter than FI_PGAS_PEER_TIMEOUT. Jobs that send messages (a flood of GASNet's, one
+# after the other) run on the same hosts meanwhile. N: 60; S, the longest of them: 5 s, or 20 s where
 # the job takes ten minutes or more. Where no fake hosts can be made, processes of one host play them, and no network is
 # cut.
 #
@@ -21,7 +22,7 @@ while [ $# -gt 1 ]; do
 	shift 2
 done
 [ -n "$most" ] || { most=5 && [ "$seconds" -lt 600 ] || most=20; }
-program=$top/tests/attack/link_soak
+program=$top/tests/attack/link_soak flood=$top/gasnet-conduit/tests/gasnet_flood
 
 any() { shuf -n 1 -i "$1-$2"; }
 pause() { sleep "$(($1 / 10)).$(($1 % 10))"; } # tenths of a second
@@ -32,8 +33,24 @@ hosts_seconds=$((seconds + 600))
 if hosts_up 2; then
 	cuts=yes
 	start oshrun 2,2 "$program" "$seconds"
-	pes() { "$hosts" ps | awk -v p="$program" '$3 == p { print $2 }'; }
+	pes() { "$hosts" ps | awk -v p="$program" -v f="$flood" '$3 == p || $3 == f { print $2 }'; }
+	# Prints one word per job, and stops at the first that fails.
+	floods() {
+		while [ "$(date +%s)" -lt "$1" ]; do
+			# shellcheck disable=SC2046  # words
+			if TMPDIR=$work/tmp "$hosts" exec h1 $(launch_line oshrun 2,2) "$flood" 300 >"$work/flood" 2>&1; then
+				echo good
+			else
+				echo bad
+				return
+			fi
+		done >"$work/floods" </dev/null
+	}
+	floods $(($(date +%s) + seconds - most)) &
+	flooder=$!
 else
+	flooder=''
+
 	cuts=''
 	not_run "cuts of the network: no fake hosts can be made here"
 	# shellcheck disable=SC2016  # for the shell of each PE
@@ -50,7 +67,7 @@ else
 		done
 	}
 fi
-at_exit 'kill -9 "$runner" 2>/dev/null'
+at_exit 'kill -9 "$runner" $flooder 2>/dev/null'
 within 300 running
 check "the job runs"
 
@@ -82,4 +99,9 @@ check "every operation was right, and nothing has grown"
 [ "$stops" -gt 0 ]
 check "PEs were stopped"
 sed -n 's/^PE /# PE /p' "$work/out"
+if [ -n "$flooder" ]; then
+	wait "$flooder"
+	grep -q good "$work/floods" && ! grep -q bad "$work/floods"
+	check "every message arrived, in $(grep -c good "$work/floods") jobs: $(tail -n 1 "$work/flood")"
+fi
 finish
