@@ -38,7 +38,8 @@ if hosts_up 2; then
 	floods() {
 		while [ "$(date +%s)" -lt "$1" ]; do
 			# shellcheck disable=SC2046  # words
-			if TMPDIR=$work/tmp "$hosts" exec h1 $(launch_line oshrun 2,2) "$flood" 300 >"$work/flood" 2>&1; then
+			if TMPDIR=$work/tmp "$hosts" exec h1 $(launch_line oshrun 2,2) "$flood" 300 >"$work/flood" 2>&1
+			then
 				echo good
 			else
 				echo bad

@@ -123,6 +123,7 @@ struct channel {
 	uint64_t roused_at = 0; // ns: when it was last told that transfers come
 	bool urgent = false;    // the packet that is being filled must be there before the next acknowledgement
 	bool listed = false;    // in link::busy
+	bool said_bye = false;  // the peer did, so that nothing may follow
 	uint32_t users = 0;     // the client's references
 	int why = 0;            // -FI_E*, when it is over
 	std::string reason;     // for people

@@ -93,6 +93,8 @@ void run_packet(channel &c, const packet_head &h, const char *bytes)
 {
 	if (!plausible_ack(c, h.ack))
 		return nonsense(c, kNeverSent);
+	if ((h.flags & kPacketBye) && (h.flags & kPacketData))
+		return nonsense(c, "an end that is none");
 	if (h.flags & kPacketData) {
 		if (h.seq != c.ran + 1)
 			return nonsense(c, "a packet out of turn");
@@ -117,8 +119,10 @@ void run_packet(channel &c, const packet_head &h, const char *bytes)
 		send_bare(c, 0);
 	else if (c.ran - c.told > c.of->set.window / 4)
 		send_bare(c, 0);
-	if (h.flags & kPacketBye)
+	if (h.flags & kPacketBye) {
+		c.said_bye = true;
 		channel_end(c, -FI_ECONNRESET, "it ended", true);
+	}
 }
 
 } // namespace
@@ -192,8 +196,11 @@ void packet_receive(link &l, uint64_t to, const char *bytes, size_t len)
 	channel *c = channel_of(l, to, h);
 	if (!c)
 		return drop(l, to, "for nobody");
-	if (c->state == channel_state::over)
-		return; // it could not know yet
+	if (c->state == channel_state::over) {
+		if (c->said_bye || c->lost.load(std::memory_order_relaxed))
+			drop(l, to, "more, though it is over"); // it must hear so: it may wait for an acknowledgement
+		return;                                         // else it could not know yet
+	}
 	const bool confirms = !c->open();
 	if (confirms && !c->greeting->proven) [[unlikely]]
 		return drop(l, to, "from somebody who proved nothing");
