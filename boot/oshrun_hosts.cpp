@@ -152,46 +152,50 @@ std::string add_host_line(const std::string &text, host_set &hosts)
 
 namespace {
 
-// "01-03" after "n": n01 n02 n03, the width is kept
-bool add_range(const std::string &before, const std::string &range, const std::string &after, strings &names)
+enum class expanded { well, unclear, too_many };
+
+// "01-03" after "n": n01 n02 n03, the width is kept. room: for how many names there is some, those of before included.
+expanded add_range(const std::string &before, const std::string &range, const std::string &after, size_t room,
+		   strings &names)
 {
 	const size_t dash = range.find('-');
 	const std::string low = range.substr(0, dash), high = dash == std::string::npos ? low : range.substr(dash + 1);
 	if (low.empty() || high.empty() || low.size() > 9 || high.size() > 9 ||
 	    (low + high).find_first_not_of("0123456789") != std::string::npos)
-		return false;
+		return expanded::unclear;
 	const int last = atoi(high.c_str());
 	for (int i = atoi(low.c_str()); i <= last; i++) {
 		char number[16];
 		snprintf(number, sizeof number, "%0*d", static_cast<int>(low.size()), i);
-		if (names.size() >= kHostsMax)
-			return false;
+		if (names.size() >= room)
+			return expanded::too_many;
 		names.push_back(before + number + after);
 	}
-	return true;
+	return expanded::well;
 }
 
-// One item of a list, with several brackets. times: how many names those before this one have made of it.
-bool expand(const std::string &text, size_t times, strings &names)
+// One item of a list, with several brackets. room: how many names it may become, so that nothing longer is ever made.
+expanded expand(const std::string &text, size_t room, strings &names)
 {
 	const size_t open = text.find('[');
+	if (room == 0)
+		return expanded::too_many;
 	if (open == std::string::npos) {
 		names.push_back(text);
-		return names.size() <= kHostsMax;
+		return expanded::well;
 	}
 	const size_t close = text.find(']', open);
 	if (close == std::string::npos)
-		return false;
+		return expanded::unclear;
 	strings some;
+	expanded how = expanded::well;
 	for (const std::string &range : split_at(text.substr(open + 1, close - open - 1), ','))
-		if (!add_range(text.substr(0, open), range, text.substr(close + 1), some))
-			return false;
-	if (some.size() * times > kHostsMax)
-		return false;
+		if (how == expanded::well)
+			how = add_range(text.substr(0, open), range, text.substr(close + 1), room, some);
 	for (const std::string &one : some)
-		if (!expand(one, some.size() * times, names))
-			return false;
-	return true;
+		if (how == expanded::well)
+			how = expand(one, room / some.size(), names);
+	return how;
 }
 
 // A text of the user's may be of any length: a line has room for the beginning.
@@ -205,7 +209,10 @@ std::string expand_item(const std::string &text, strings &names)
 {
 	if (std::count(text.begin(), text.end(), '[') > kBracketsMax)
 		return quote(text) + " has more than " + std::to_string(kBracketsMax) + " brackets";
-	return !text.empty() && expand(text, 1, names) ? "" : quote(text) + " is not understood";
+	const expanded how = text.empty() ? expanded::unclear : expand(text, kHostsMax - names.size(), names);
+	return how == expanded::well       ? ""
+	       : how == expanded::too_many ? "too many hosts: " + quote(text)
+					   : quote(text) + " is not understood";
 }
 
 // Commas inside brackets do not end an item. Returns what is wrong, or nothing.

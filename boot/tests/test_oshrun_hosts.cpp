@@ -92,7 +92,10 @@ void test_slurm_bounds(void **)
 			    ("n" + repeated("1", 16) + ":1").c_str());
 	assert_non_null(strstr(slurm(("n" + repeated("[1]", 17)).c_str(), "").c_str(), "more than 16 brackets"));
 	assert_non_null(strstr(slurm(("n" + repeated("[1]", 40000)).c_str(), "").c_str(), "more than 16 brackets"));
-	assert_true(slurm("n[1-100000][1-100000]", "")[0] == '?');
+	for (const char *many : {"n[1-100000][1-100000]", "n[1-1048577]", "a[1-600000],b[1-600000]", "a[1-1048576],b",
+				 "a[1-1048575],b[1-2][1]", "n[1-1024,2000-3023][1-1024]"})
+		assert_non_null(strstr(slurm(many, "").c_str(), "too many hosts"));
+	assert_true(slurm("a[1-2][1-2],b[1-1024][1-1023],c[1-1020]", "")[0] != '?'); // exactly as many as may be
 	assert_true(slurm(repeated("[1-1000000]", 16).c_str(), "")[0] == '?');
 	assert_non_null(strstr(slurm("n[[1]]", "").c_str(), "brackets in brackets"));
 	assert_non_null(strstr(slurm(repeated("[", 100000).c_str(), "").c_str(), "brackets"));
