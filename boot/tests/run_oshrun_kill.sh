@@ -97,6 +97,48 @@ wait "$runner"
 check "SIGUSR1 is forwarded"
 clean "SIGUSR1"
 
+# A PE that is not oshrun's child gets it alone: the shell around it would die of it. The job ends with the first of
+# them; the other one's shell still says its line.
+start -n 2 sh -c 'trap : TERM; "$PROBE" hang; echo "below $?"'
+within 100 hanging 2
+kill -USR1 "$runner"
+wait "$runner"
+[ "$(grep -c '^below 138' "$work/out")" -eq 2 ]
+check "SIGUSR1 is forwarded to a PE below sh, and not to sh"
+clean "SIGUSR1 below sh"
+
+# The PE has ended, its shell goes on, and another process has its number. Nobody is told to end by mistake: SIGTERM,
+# which comes after, ends them. In a PID namespace one can choose numbers.
+# shellcheck disable=SC2016  # for the shell of the PE
+again='"$PROBE" hello & pe=$!; wait $pe
+for try in 1 2 3 4 5; do
+	echo $((pe - 1)) >/proc/sys/kernel/ns_last_pid
+	sleep 1000 &
+	[ $! -ne $pe ] || break
+	kill $!
+done
+[ $! -eq $pe ] || exit 5
+trap : TERM
+echo "hanging $pe"
+wait $pe; first=$?; wait $pe; echo "ended $first $?"'
+own_pids="unshare $own -p -f --mount-proc"
+if $own_pids sh -c 'echo 100 >/proc/sys/kernel/ns_last_pid' 2>/dev/null; then
+	TEST_MARK=$mark TMPDIR=$work/tmp $own_pids sh -c '"$@"; exit $?' sh "$OSHRUN" -n 1 sh -c "$again" \
+		>"$work/out" 2>"$work/err" </dev/null &
+	runner=$!
+	within 100 hanging 1
+	check "a process with the number of a PE that has ended"
+	for p in $(marked); do
+		[ "$(cat "/proc/$p/comm" 2>/dev/null)" = oshrun ] && kill -USR1 "$p" && kill -TERM "$p"
+	done
+	wait "$runner"
+	grep -q '^ended 143 143' "$work/out"
+	check "SIGUSR1 is not forwarded to it"
+	clean "a number that was used again"
+else
+	not_run "numbers of processes that are used again: no PID namespace of one's own here"
+fi
+
 stopped() { [ "$(for p in $(marked); do cut -d' ' -f3 "/proc/$p/stat"; done 2>/dev/null | grep -c T)" -ge "$1" ]; }
 running() { ! stopped 1; }
 start -n 2 "$PROBE" hang
