@@ -4,12 +4,12 @@
 #include "shm_segment.hpp"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include <cstdio>
 #include <cstring>
 
+#include "../pgas_random.hpp"
 #include "shm_process.hpp"
 
 namespace pgas {
@@ -34,14 +34,20 @@ eager_area eager_area_of(const segment &seg, const ep_shape &shape)
 		shape.eager_count, shape.eager_bytes};
 }
 
+namespace {
+
+// 0: the kernel gives none.
 uint64_t random_nonce()
 {
 	uint64_t v = 0;
-	while (getrandom(&v, sizeof v, 0) != sizeof v || v == 0) {}
+	while (v == 0)
+		if (!random_fill(&v, sizeof v))
+			return 0;
 	return v;
 }
 
-int segment_create(const char *what, segment_kind kind, size_t bytes, segment &out)
+// A file of that size that nobody can make smaller, mapped.
+int make_file(const char *what, size_t bytes, segment &out)
 {
 	char name[64];
 	snprintf(name, sizeof name, "pgas-%s", what);
@@ -70,11 +76,27 @@ int segment_create(const char *what, segment_kind kind, size_t bytes, segment &o
 	}
 	out.fd = std::move(fd);
 	out.map = mapping(p, bytes);
+	return 0;
+}
+
+} // namespace
+
+int segment_create(const char *what, segment_kind kind, size_t bytes, segment &out)
+{
+	const uint64_t nonce = random_nonce();
+	if (!nonce) {
+		PGAS_WARN(FI_LOG_CORE,
+			  "cannot create the %s segment: the kernel refuses random numbers (getrandom, /dev/urandom)\n",
+			  what);
+		return -FI_ENOSYS;
+	}
+	if (const int err = make_file(what, bytes, out))
+		return err;
 	auto *h = out.at<segment_header>(0);
 	h->version = kSegmentVersion;
 	h->kind = static_cast<uint32_t>(kind);
 	h->bytes = bytes;
-	h->nonce = random_nonce();
+	h->nonce = nonce;
 	h->pid = static_cast<uint32_t>(getpid());
 	h->uid = geteuid();
 	h->start_time = process_start_time(h->pid);

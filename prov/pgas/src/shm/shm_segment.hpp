@@ -253,6 +253,4 @@ int segment_open(uint32_t pid, int fd, uint64_t nonce, segment_kind kind, size_t
 // peer's registered memory.
 int peer_file_open(uint32_t pid, int fd, uint64_t dev, uint64_t ino, uint64_t need_bytes, unique_fd &out);
 
-uint64_t random_nonce();
-
 } // namespace pgas

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Random numbers that nobody can guess, from the kernel.
+#pragma once
+
+#include "pgas_util.hpp"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+
+namespace pgas {
+
+// Where the kernel's call is refused (seccomp), its file may still be there. False: neither is.
+inline bool random_fill(void *out, size_t len)
+{
+	ssize_t n;
+	do {
+		n = getrandom(out, len, 0);
+	} while (n < 0 && errno == EINTR);
+	if (n == static_cast<ssize_t>(len))
+		return true;
+	const unique_fd file(open("/dev/urandom", O_RDONLY | O_CLOEXEC));
+	return file && read(file.get(), out, len) == static_cast<ssize_t>(len);
+}
+
+} // namespace pgas

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What link_refuse.c refuses a victim, in memory that link_refuse.cpp shares with it. */
+#ifndef TESTS_ATTACK_LINK_REFUSE_H
+#define TESTS_ATTACK_LINK_REFUSE_H
+
+#include <stdint.h>
+
+enum link_refusal { LINK_REFUSE_ACCEPT = 1, LINK_REFUSE_GETRANDOM = 2, LINK_REFUSE_URANDOM = 4 };
+
+struct link_refuse {
+	uint32_t refused; /* the sum of what is refused now; written by the test */
+	uint32_t count;   /* how often something was; written by victims */
+};
+
+#endif /* TESTS_ATTACK_LINK_REFUSE_H */
