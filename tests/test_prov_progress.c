@@ -6,6 +6,11 @@
  */
 #include "common.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *const env_no_cma[] = {"FI_PGAS_CMA=0", NULL};
@@ -248,16 +253,45 @@ static void test_progress_manual_target_is_served_when_it_calls(void **state)
 	team_run(2, manual_target, NULL);
 }
 
+/* From now on this process can start no thread, as with RLIMIT_NPROC, but root, too. False: not possible here. */
+static bool refuse_threads(void)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAGAIN),
+	};
+	const struct sock_fprog filter = {ARRAY_SIZE(rules), rules};
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+static bool can_refuse_threads(void)
+{
+	int status = 1;
+	const pid_t pid = fork();
+	if (pid == 0)
+		_exit(!refuse_threads());
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+	return status == 0;
+}
+
+enum watcher { RUNS, NOT_WANTED, NOT_POSSIBLE };
+
 /*
  * A target that reads a counter of its own and nothing else, by a read that is inline as a rule, is served all the
  * same; be there a thread that notices what lies in front of it, or none.
  */
 static void counting_target(int rank, void *arg)
 {
-	const struct node_opts o = {.two_cqs = true, .counters = FI_WRITE, .peers_watched = *(bool *)arg};
+	const enum watcher watcher = *(enum watcher *)arg;
+	const struct node_opts o = {.two_cqs = true, .counters = FI_WRITE, .peers_watched = watcher == NOT_WANTED};
 	struct node n;
 	struct mem m;
 	struct remote_mem r[2];
+	if (watcher == NOT_POSSIBLE)
+		CHECK(refuse_threads());
 	node_open(&n, &o);
 	mem_open(&n, &m, MEM_PRIVATE, 4096, 0);
 	node_connect(&n);
@@ -280,11 +314,21 @@ static void counting_target(int rank, void *arg)
 
 static void test_progress_manual_reader_of_a_counter_is_served(void **state)
 {
-	bool peers_watched = false;
+	enum watcher watcher = RUNS;
 	(void)state;
-	team_run(2, counting_target, &peers_watched);
-	peers_watched = true;
-	team_run(2, counting_target, &peers_watched);
+	team_run(2, counting_target, &watcher);
+	watcher = NOT_WANTED;
+	team_run(2, counting_target, &watcher);
+}
+
+static void test_progress_manual_reader_of_a_counter_is_served_where_no_thread_can_be_started(void **state)
+{
+	enum watcher watcher = NOT_POSSIBLE;
+	ONLY_AT_ONCE(); /* the link and a team of threads need threads */
+	(void)state;
+	if (!can_refuse_threads())
+		skip();
+	team_run(2, counting_target, &watcher);
 }
 
 int main(void)
@@ -297,6 +341,7 @@ int main(void)
 		cmocka_unit_test(test_progress_blocked_thread_takes_no_processor),
 		cmocka_unit_test(test_progress_manual_target_is_served_when_it_calls),
 		cmocka_unit_test(test_progress_manual_reader_of_a_counter_is_served),
+		cmocka_unit_test(test_progress_manual_reader_of_a_counter_is_served_where_no_thread_can_be_started),
 	};
 	common_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,7 +152,7 @@ int cntr_need_remote(cntr_core *c)
 void cntr_update_hot(cntr_core *c)
 {
 	constexpr uint64_t one_sided = FI_WRITE | FI_READ;
-	bool hot = c->dom->hot_allowed() && !c->dom->peers_watched && !c->remote && !(c->bound_flags & ~one_sided) &&
+	bool hot = c->dom->hot_allowed() && !c->dom->no_watcher && !c->remote && !(c->bound_flags & ~one_sided) &&
 		   !c->waiters.outside();
 	for (const ep_core *ep : c->eps)
 		hot = hot && !ep_keeps(ep) && !ep->serves && noticed(ep) && !(ep->tx_op_flags & FI_DELIVERY_COMPLETE);

@@ -63,6 +63,7 @@ struct domain {
 	bool has_threads = false;       // the lock is for threads of the application, too, not for a wire's alone
 	bool looks_long = false;        // a look enters the kernel: no pause between two of them
 	bool peers_watched = false;     // by somebody who ends this process with them: no watcher thread
+	bool no_watcher = false;        // for that reason, or because its thread could not be started
 	// fi_pgas_ops::peers_stopped: the client's question, or null.
 	bool (*peer_stopped)(void *context, fi_addr_t peer) = nullptr;
 	void *peer_stopped_context = nullptr;
@@ -75,6 +76,7 @@ inline void domain_polled(domain *dom)
 }
 bool domain_progress(domain *dom);         // progress of all its endpoints; true when something moved. Lock held
 bool domain_must_retry(const domain *dom); // something waits that only a retry can move. Lock held
+void domain_without_watcher(domain *dom);  // from now on. Lock held
 int domain_start_thread(domain *dom);
 void domain_stop_thread(domain *dom);
 // From a thread of a wire: every endpoint, queue and counter takes the long way once, and sleepers wake.

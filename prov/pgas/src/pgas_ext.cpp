@@ -453,8 +453,7 @@ int peers_watched(fid_domain *f) noexcept
 	if (!dom->eps.empty())
 		return -FI_EBUSY;
 	dom->peers_watched = true;
-	for (cntr_core *c : dom->cntrs)
-		cntr_update_hot(c);
+	domain_without_watcher(dom);
 	return 0;
 }
 

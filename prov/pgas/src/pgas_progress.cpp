@@ -139,6 +139,13 @@ void *run(void *arg)
 
 } // namespace
 
+void domain_without_watcher(domain *dom)
+{
+	dom->no_watcher = true;
+	for (cntr_core *c : dom->cntrs)
+		cntr_update_hot(c);
+}
+
 int domain_start_thread(domain *dom)
 {
 	const scoped_lock lock(dom->mutex); // a wire's thread may run already, and then the lock is on

@@ -295,7 +295,7 @@ void shm_sleep(wire_domain &d, uint32_t ticket, uint64_t max_ns);
 void shm_wake(wire_domain &d);
 
 bool sender_gone(const shm_ep *on, uint32_t attach); // the process behind an attach entry of ours
-void watch_start();
+bool watch_start();                                  // false: its thread cannot be started, and nobody closes counters
 void watch_domain(domain *dom);
 void unwatch_domain(domain *dom);
 void watch_remote(remote_domain *r);

@@ -150,12 +150,12 @@ bool sender_gone(const shm_ep *on, uint32_t attach)
 	return !process_alive(pgas_load_acquire(&a.state), a.start_time);
 }
 
-void watch_start()
+bool watch_start()
 {
 	watch_barrier lock;
 	watcher &w = the_watcher();
 	if (w.life)
-		return;
+		return true;
 	auto life = std::make_unique<watch_life>();
 	life->epoll = unique_fd(epoll_create1(EPOLL_CLOEXEC));
 	life->wake = unique_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -168,10 +168,13 @@ void watch_start()
 	pthread_attr_setstacksize(&attr, 256 * 1024);
 	const int err = start_thread(&life->thread, &attr, run, life.get());
 	pthread_attr_destroy(&attr);
-	if (err)
-		PGAS_WARN(FI_LOG_CORE, "cannot start the watcher thread: dead peers will not be noticed\n");
-	else
-		w.life = std::move(life);
+	if (err) {
+		PGAS_WARN(FI_LOG_CORE, "cannot start the watcher thread (%s): dead peers will not be noticed\n",
+			  strerror(err));
+		return false;
+	}
+	w.life = std::move(life);
+	return true;
 }
 
 void watch_domain(domain *dom)

@@ -84,8 +84,9 @@ int shm_ep_open(wire_domain &d, ep_core &ep, wire_ep **out)
 
 void shm_ep_ready(wire_ep &on)
 {
-	if (!on.ep->dom->peers_watched)
-		watch_start();
+	domain *dom = on.ep->dom;
+	if (!dom->peers_watched && !watch_start())
+		domain_without_watcher(dom);
 }
 
 void shm_ep_leave(wire_ep &on)
