@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Test: FLAGS of fi_pgas.7 names the calls of pgas_flags.def, all of them and no others, each with the same flags.
+# Test: FLAGS of fi_pgas.7 names the calls of pgas_flags.def, all of them and no others, each with the same flags. And
+# tests/flags.c has a row for each, behind a colon where the row is of another call with the same flags.
 . "$(dirname "$0")/harness.sh"
 cd "$(dirname "$0")/.." || exit 99
 def=prov/pgas/src/pgas_flags.def
@@ -45,4 +46,9 @@ check "$def can be read"
 } >"$work/out"
 [ "$code" = "$text" ]
 check "$page says what $def says"
+
+tried() { sed -n 's/^	{"\([^"]*\)".*/\1/p' tests/flags.c | sed 's/.*: //' | sort -u; }
+echo "$code" | sed 's/:[^:]*$//' | sort >"$work/names"
+tried | diff "$work/names" - >"$work/out" # <: no row; >: no such call
+check "tests/flags.c tries every call of $def, and no other"
 finish

@@ -1,109 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The calls, and the table of their flags. */
 #include "flags.h"
 
-enum { BYTES = 4096, WORD = 8 };
-
-/* --- the bench ---------------------------------------------------------------------------------------------------- */
-
-static void counts_of(struct bench *b, uint64_t *out)
-{
-	struct fid_cntr *const c[] = {b->n.c_send,  b->n.c_recv,     b->n.c_read,
-				      b->n.c_write, b->n.c_rem_read, b->n.c_rem_write};
-	for (size_t i = 0; i < ARRAY_SIZE(c); i++)
-		out[i] = fi_cntr_read(c[i]) + fi_cntr_readerr(c[i]);
-}
-
-void bench_open(struct bench *b, const struct node_opts *o)
-{
-	struct fi_eq_attr attr = {.wait_obj = FI_WAIT_NONE, .flags = FI_WRITE};
-	memset(b, 0, sizeof *b);
-	node_open(&b->n, o);
-	node_connect(&b->n);
-	mem_open(&b->n, &b->m, MEM_PRIVATE, BYTES, 7);
-	fill(b->m.base, BYTES, 1);
-	b->before = malloc(BYTES);
-	memcpy(b->before, b->m.base, BYTES);
-	CHECK_OK(fi_eq_open(b->n.fabric, &attr, &b->eq, NULL));
-	counts_of(b, b->counts);
-}
-
-void bench_close(struct bench *b)
-{
-	CHECK_OK(fi_close(&b->eq->fid));
-	mem_close(&b->m);
-	node_close(&b->n);
-	free(b->before);
-}
-
-/* Entries of both queues, good and bad; and receives that were posted are taken back. */
-static int entries(struct bench *b)
-{
-	int count = 0;
-	struct fid_cq *const queues[] = {b->n.tx_cq, b->n.rx_cq};
-	for (size_t i = 0; i < ARRAY_SIZE(queues); i++) {
-		struct fi_cq_tagged_entry e;
-		struct fi_cq_err_entry err = {0};
-		ssize_t rc;
-		while ((rc = fi_cq_read(queues[i], &e, 1)) != -FI_EAGAIN) {
-			count++;
-			if (rc == -FI_EAVAIL)
-				CHECK_EQ(fi_cq_readerr(queues[i], &err, 0), 1);
-		}
-	}
-	return count;
-}
-
-static void take_all(struct bench *b)
-{
-	char rest[64];
-	while (fi_cancel(&b->n.ep->fid, b->in) == 0)
-		entries(b);
-	/* messages that nobody received */
-	for (int more = 1; more;) {
-		CHECK_OK(fi_recv(b->n.ep, rest, sizeof rest, NULL, FI_ADDR_UNSPEC, rest));
-		CHECK_OK(fi_trecv(b->n.ep, rest, sizeof rest, NULL, FI_ADDR_UNSPEC, 0, UINT64_MAX, rest));
-		for (int i = 0; i < 8; i++)
-			node_poll(&b->n);
-		more = 0;
-		while (fi_cancel(&b->n.ep->fid, rest) == 0)
-			more--;
-		more += 2; /* of the two, so many got a message */
-		entries(b);
-	}
-	for (int i = 0; i < 50; i++) { /* what its receiver ended */
-		node_poll(&b->n);
-		entries(b);
-	}
-}
-
-void bench_settle(struct bench *b, int effects)
-{
-	uint64_t now[6];
-	int made = 0;
-	for (int i = 0; i < (effects ? 200 : 8); i++) {
-		node_poll(&b->n);
-		made += entries(b);
-	}
-	counts_of(b, now);
-	if (!(effects & MAKES_ENTRY)) {
-		CHECK_EQ(made, 0);
-		CHECK_MEM(now, b->counts, sizeof now);
-	}
-	if (!(effects & MOVES_MEMORY))
-		CHECK_MEM(b->m.base, b->before, BYTES);
-	if (effects & MAKES_ENTRY)
-		take_all(b);
-	memcpy(b->m.base, b->before, BYTES);
-	counts_of(b, b->counts);
-}
-
-void bench_rma(struct bench *b, struct fi_msg_rma *m, struct iovec *from, struct fi_rma_iov *to, uint64_t *word)
-{
-	*from = (struct iovec){word, WORD};
-	*to = (struct fi_rma_iov){b->m.start, WORD, b->m.key};
-	*m = (struct fi_msg_rma){
-		.msg_iov = from, .iov_count = 1, .addr = b->n.self, .rma_iov = to, .rma_iov_count = 1, .context = from};
-}
+enum { WORD = 8 };
 
 /* --- transfers ---------------------------------------------------------------------------------------------------- */
 
@@ -294,6 +193,17 @@ static ssize_t run_bind_stx(struct bench *b, uint64_t flags)
 	return rc;
 }
 
+static ssize_t run_stx_op(struct bench *b, uint64_t flags)
+{
+	struct fi_tx_attr attr = *b->n.info->tx_attr;
+	struct fid_stx *stx;
+	attr.op_flags = flags;
+	const int rc = fi_stx_context(b->n.domain, &attr, &stx, NULL);
+	if (rc == 0)
+		CHECK_OK(fi_close(&stx->fid));
+	return rc;
+}
+
 static ssize_t run_alias(struct bench *b, uint64_t flags)
 {
 	struct fid_ep *alias;
@@ -355,6 +265,13 @@ static ssize_t run_eq_read(struct bench *b, uint64_t flags)
 	uint32_t event;
 	char buf[64];
 	return fi_eq_read(b->eq, &event, buf, sizeof buf, flags);
+}
+
+static ssize_t run_eq_sread(struct bench *b, uint64_t flags)
+{
+	uint32_t event;
+	char buf[64];
+	return fi_eq_sread(b->eq, &event, buf, sizeof buf, 0, flags);
 }
 
 static ssize_t run_eq_readerr(struct bench *b, uint64_t flags)
@@ -494,6 +411,22 @@ static ssize_t run_av_remove(struct bench *b, uint64_t flags)
 	return fi_av_remove(b->n.av, &nobody, 1, flags);
 }
 
+static ssize_t run_av_set_user_id(struct bench *b, uint64_t flags)
+{
+	/* the entry of 1.20 and newer; older headers do not name it */
+	typedef int (*set_fn)(struct fid_av *, fi_addr_t, fi_addr_t, uint64_t);
+	enum { SET_USER_ID = 10 };
+	struct fi_av_attr attr = {.flags = FI_AV_USER_ID};
+	struct fid_av *av;
+	fi_addr_t out = 0;
+	CHECK_OK(fi_av_open(b->n.domain, &attr, &av, NULL));
+	CHECK_EQ(fi_av_insert(av, b->n.name, 1, &out, 0, NULL), 1);
+	CHECK(av->ops->size > SET_USER_ID * sizeof(void *));
+	const int rc = ((const set_fn *)av->ops)[SET_USER_ID](av, out, 7, flags);
+	CHECK_OK(fi_close(&av->fid));
+	return rc;
+}
+
 static ssize_t run_domain2(struct bench *b, uint64_t flags)
 {
 	struct fid_domain *domain;
@@ -545,47 +478,51 @@ const struct flagged flagged_calls[] = {
 	{"fi_tsendmsg", SEND_OPS, 0, MAKES_ENTRY, 0, run_tsendmsg},
 	{"fi_recvmsg", TAKE_OPS | FI_MULTI_RECV, 0, MAKES_ENTRY, 0, run_recvmsg},
 	{"fi_trecvmsg", TAKE_OPS, 0, MAKES_ENTRY, 0, run_trecvmsg},
-	{"fi_endpoint (tx)", ALL_OPS | FI_INJECT, 0, 0, 0, run_tx_op},
-	{"fi_endpoint (rx)", FI_COMPLETION | FI_MORE | FI_MULTI_RECV, 0, 0, 0, run_rx_op},
-	{"fi_getinfo (tx)", ALL_OPS | FI_INJECT, 0, 0, 0, run_tx_hint},
-	{"fi_getinfo (rx)", FI_COMPLETION | FI_MORE | FI_MULTI_RECV, 0, 0, 0, run_rx_hint},
+	{"fi_endpoint: tx_attr->op_flags", ALL_OPS | FI_INJECT, 0, 0, 0, run_tx_op},
+	{"fi_endpoint: rx_attr->op_flags", FI_COMPLETION | FI_MORE | FI_MULTI_RECV, 0, 0, 0, run_rx_op},
+	{"fi_getinfo: tx_attr->op_flags", ALL_OPS | FI_INJECT, 0, 0, 0, run_tx_hint},
+	{"fi_getinfo: rx_attr->op_flags", FI_COMPLETION | FI_MORE | FI_MULTI_RECV, 0, 0, 0, run_rx_hint},
+	{"fi_stx_context: tx_attr->op_flags", ALL_OPS | FI_INJECT, 0, 0, 0, run_stx_op},
 	{"fi_getinfo", FI_NUMERICHOST | FI_PROV_ATTR_ONLY | FI_SOURCE | LIBFABRICS, 0, 0, 0, run_getinfo},
 	{"fi_endpoint2", 0, 0, 0, 0, run_endpoint2},
 	{"fi_ep_bind (queue)", FI_SELECTIVE_COMPLETION | FI_RECV, FI_TRANSMIT, 0, 0, run_bind_cq},
 	{"fi_ep_bind (counter)", BENCH_COUNTERS, FI_SEND, 0, 0, run_bind_cntr},
-	{"fi_ep_bind (vector)", 0, 0, 0, 0, run_bind_av},
-	{"fi_ep_bind (event queue)", 0, 0, 0, 0, run_bind_eq},
-	{"fi_ep_bind (shared context)", 0, 0, 0, 0, run_bind_stx},
+	{"fi_ep_bind (vector): fi_ep_bind (others)", 0, 0, 0, 0, run_bind_av},
+	{"fi_ep_bind (event queue): fi_ep_bind (others)", 0, 0, 0, 0, run_bind_eq},
+	{"fi_ep_bind (shared context): fi_ep_bind (others)", 0, 0, 0, 0, run_bind_stx},
 	{"fi_ep_alias",
 	 FI_TRANSMIT | FI_RECV | FI_COMPLETION | FI_INJECT | LEVELS | FI_MORE | FI_MULTI_RECV | FI_PGAS_PRIVATE, 0, 0,
 	 0, run_alias},
 	/* both directions at once are another error */
-	{"FI_SETOPSFLAG (transmit)", ALL_OPS | FI_INJECT | FI_PGAS_PRIVATE | FI_RECV, FI_TRANSMIT, 0, 0, run_set_tx_op},
-	{"FI_SETOPSFLAG (receive)", FI_COMPLETION | FI_MORE | FI_MULTI_RECV | FI_TRANSMIT, FI_RECV, 0, 0,
-	 run_set_rx_op},
+	{"FI_SETOPSFLAG, FI_TRANSMIT", ALL_OPS | FI_INJECT | FI_PGAS_PRIVATE | FI_RECV, FI_TRANSMIT, 0, 0,
+	 run_set_tx_op},
+	{"FI_SETOPSFLAG, FI_RECV", FI_COMPLETION | FI_MORE | FI_MULTI_RECV | FI_TRANSMIT, FI_RECV, 0, 0, run_set_rx_op},
 	{"FI_GETOPSFLAG", FI_RECV, FI_TRANSMIT, 0, 0, run_get_op},
 	{"fi_cq_open", FI_AFFINITY, 0, 0, 0, run_cq_open},
 	{"fi_cq_readerr", 0, 0, 0, 0, run_cq_readerr},
 	{"fi_cntr_open", 0, 0, 0, 0, run_cntr_open},
 	{"fi_eq_open", FI_WRITE | FI_AFFINITY, 0, 0, 0, run_eq_open},
 	{"fi_eq_read", FI_PEEK, 0, 0, 0, run_eq_read},
+	{"fi_eq_sread: fi_eq_read", FI_PEEK, 0, 0, 0, run_eq_sread},
 	{"fi_eq_readerr", FI_PEEK, 0, 0, 0, run_eq_readerr},
 	{"fi_eq_write", 0, 0, 0, 0, run_eq_write},
 	{"fi_poll_open", 0, 0, 0, 0, run_poll_open},
 	{"fi_poll_add", 0, 0, 0, 0, run_poll_add},
 	{"fi_poll_del", 0, 0, 0, 0, run_poll_del},
 	{"fi_mr_reg", FI_RMA_EVENT, 0, 0, FI_HMEM_HOST_ALLOC | FI_HMEM_DEVICE_ONLY, run_mr_reg},
-	{"fi_mr_regv", FI_RMA_EVENT, 0, 0, FI_HMEM_HOST_ALLOC | FI_HMEM_DEVICE_ONLY, run_mr_regv},
-	{"fi_mr_regattr", FI_RMA_EVENT, 0, 0, FI_HMEM_HOST_ALLOC | FI_HMEM_DEVICE_ONLY, run_mr_regattr},
+	{"fi_mr_regv: fi_mr_reg", FI_RMA_EVENT, 0, 0, FI_HMEM_HOST_ALLOC | FI_HMEM_DEVICE_ONLY, run_mr_regv},
+	{"fi_mr_regattr: fi_mr_reg (FI_HMEM)", FI_RMA_EVENT, 0, 0, FI_HMEM_HOST_ALLOC | FI_HMEM_DEVICE_ONLY,
+	 run_mr_regattr},
 	{"fi_mr_bind (counter)", FI_REMOTE_READ | FI_REMOTE_WRITE, FI_REMOTE_WRITE, 0, 0, run_mr_bind_cntr},
 	{"fi_mr_bind (endpoint)", 0, 0, 0, 0, run_mr_bind_ep},
 	{"fi_mr_raw_attr", 0, 0, 0, 0, run_mr_raw_attr},
 	{"fi_av_open", FI_EVENT | FI_SYMMETRIC | FI_AV_USER_ID, 0, 0, 0, run_av_open},
 	{"fi_av_bind", 0, 0, 0, 0, run_av_bind},
 	{"fi_av_insert", FI_MORE | FI_SYNC_ERR | FI_AV_USER_ID, 0, 0, 0, run_av_insert},
-	{"fi_av_insertsvc", FI_MORE | FI_SYNC_ERR | FI_AV_USER_ID, 0, 0, 0, run_av_insertsvc},
-	{"fi_av_insertsym", FI_MORE | FI_SYNC_ERR | FI_AV_USER_ID, 0, 0, 0, run_av_insertsym},
+	{"fi_av_insertsvc: fi_av_insert", FI_MORE | FI_SYNC_ERR | FI_AV_USER_ID, 0, 0, 0, run_av_insertsvc},
+	{"fi_av_insertsym: fi_av_insert", FI_MORE | FI_SYNC_ERR | FI_AV_USER_ID, 0, 0, 0, run_av_insertsym},
 	{"fi_av_remove", 0, 0, 0, 0, run_av_remove},
+	{"fi_av_set_user_id", 0, 0, 0, 0, run_av_set_user_id},
 	{"fi_domain2", 0, 0, 0, 0, run_domain2},
 	{"fi_domain_bind", REG_MR, 0, 0, 0, run_domain_bind},
 	{"fi_open_ops", 0, 0, 0, 0, run_open_ops},

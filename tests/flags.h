@@ -32,6 +32,7 @@ void bench_settle(struct bench *b, int effects);
 void bench_rma(struct bench *b, struct fi_msg_rma *m, struct iovec *from, struct fi_rma_iov *to, uint64_t *word);
 
 struct flagged {
+	/* The call; behind a colon the call of pgas_flags.def whose flags it has, where that is another one. */
 	const char *name;
 	uint64_t honoured; /* refused: all others */
 	uint64_t always;   /* goes with every bit, because the call cannot be without it */
