@@ -506,6 +506,16 @@ static void test_hmem_without_a_driver_is_for_who_names_us(void **state)
 		team_run_env(1, offers, (void *)1, drivers[i]);
 }
 
+/* tests/run_hmem_here.sh: a driver that nobody named, with or without the files of a device. */
+static void test_hmem_of_an_installed_driver_needs_a_device(void **state)
+{
+	const char *device = getenv("TEST_HMEM_HERE");
+	(void)state;
+	if (!device)
+		skip();
+	team_run(1, offers, strcmp(device, "yes") == 0 ? (void *)1 : NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -513,6 +523,7 @@ int main(void)
 		cmocka_unit_test(test_hmem_registration_refuses_what_is_not_the_devices),
 		cmocka_unit_test(test_hmem_needs_a_driver),
 		cmocka_unit_test(test_hmem_without_a_driver_is_for_who_names_us),
+		cmocka_unit_test(test_hmem_of_an_installed_driver_needs_a_device),
 		cmocka_unit_test(test_hmem_write_and_read_in_all_combinations),
 		cmocka_unit_test(test_hmem_pieces_data_and_injects),
 		cmocka_unit_test(test_hmem_rights_and_counters),

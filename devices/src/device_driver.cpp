@@ -4,17 +4,38 @@
 #include "device_error.hpp"
 
 #include <dlfcn.h>
+#include <glob.h>
 
 #include <cerrno>
 #include <cstdlib>
+#include <string>
 
 namespace pgas::devices {
 namespace {
 
-void *open_library(const driver_library &library, int flags, const char *&file)
+const char *named_file(const driver_library &library)
 {
 	const char *named = secure_getenv(library.variable);
-	if (named && *named) {
+	return named && *named ? named : nullptr;
+}
+
+// Files say it at once; the driver would open every device to say it.
+bool device_is_here(const driver_library &library)
+{
+	const char *root = secure_getenv("PGAS_DEVICE_ROOT"); // for tests
+	for (const char *const *one = library.nodes; one && *one; one++) {
+		glob_t found{};
+		const int rc = glob(((root ? root : "") + std::string(*one)).c_str(), GLOB_NOSORT, nullptr, &found);
+		globfree(&found);
+		if (rc == 0)
+			return true;
+	}
+	return false;
+}
+
+void *open_library(const driver_library &library, int flags, const char *&file)
+{
+	if (const char *named = named_file(library)) {
 		file = named;
 		return dlopen(named, RTLD_NOW | RTLD_LOCAL | flags);
 	}
@@ -40,6 +61,8 @@ bool driver_is_loaded(const driver_library &library)
 bool driver_is_here(const driver_library &library)
 {
 	const char *file = "";
+	if (!named_file(library) && !device_is_here(library))
+		return false;
 	return open_library(library, 0, file) != nullptr; // stays loaded: see load_driver()
 }
 

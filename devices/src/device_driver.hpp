@@ -29,6 +29,8 @@ struct driver_library {
 	const char *what;         // "the CUDA driver", for messages
 	const char *const *files; // tried in turn; null ends them
 	const char *variable;     // names the file instead, for tests
+	// Patterns of files, one of which is there where a device is; null ends them. For driver_is_here().
+	const char *const *nodes = nullptr;
 };
 
 // Finds all symbols of an api struct. -ENODEV: the library is missing or lacks one, and `why` says which. The library
@@ -38,7 +40,8 @@ int load_driver(const driver_library &library, driver_symbol *symbols, size_t co
 // Does some other library of this process use the driver already?
 bool driver_is_loaded(const driver_library &library);
 
-// Can the library be loaded? It stays loaded then.
+// Is there a device, by its files, and can the library be loaded? It stays loaded then. A library that the variable
+// names needs no device.
 bool driver_is_here(const driver_library &library);
 
 template <class Api>

@@ -20,7 +20,11 @@ namespace pgas::devices {
 namespace {
 
 constexpr const char *kFiles[] = {"libcuda.so.1", nullptr};
-constexpr driver_library kDriver = {"the CUDA driver", kFiles, "PGAS_CUDA_DRIVER"};
+// The first two are made at the first use, if nobody did so before; the third is there with the kernel's driver. Then
+// Tegra, and Windows.
+constexpr const char *kNodes[] = {"/dev/nvidiactl",   "/dev/nvidia0", "/proc/driver/nvidia/gpus/*",
+				  "/dev/nvhost-gpu*", "/dev/dxg",     nullptr};
+constexpr driver_library kDriver = {"the CUDA driver", kFiles, "PGAS_CUDA_DRIVER", kNodes};
 
 constexpr uintptr_t kNoContext = 1; // was current; no context has this address
 

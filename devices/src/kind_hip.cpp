@@ -20,7 +20,8 @@ namespace {
 
 constexpr const char *kFiles[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
 				  nullptr};
-constexpr driver_library kDriver = {"the HIP runtime", kFiles, "PGAS_HIP_DRIVER"};
+constexpr const char *kNodes[] = {"/dev/kfd", "/dev/dxg", nullptr}; // the second: under Windows
+constexpr driver_library kDriver = {"the HIP runtime", kFiles, "PGAS_HIP_DRIVER", kNodes};
 
 class hip_kind final : public queued_kind {
 public:

@@ -25,7 +25,8 @@ namespace pgas::devices {
 namespace {
 
 constexpr const char *kFiles[] = {"libze_loader.so.1", "libze_loader.so", nullptr};
-constexpr driver_library kDriver = {"the Level Zero loader", kFiles, "PGAS_ZE_DRIVER"};
+constexpr const char *kNodes[] = {"/dev/dri/renderD*", "/dev/dxg", nullptr}; // the second: under Windows
+constexpr driver_library kDriver = {"the Level Zero loader", kFiles, "PGAS_ZE_DRIVER", kNodes};
 
 const struct {
 	int code;

@@ -90,7 +90,8 @@ public:
 	kind &operator=(const kind &) = delete;
 
 	virtual const char *name() const = 0;
-	// Whether the driver's library can be loaded. No device is looked for, which takes long.
+	// Whether the driver's library can be loaded and files of a device are there. No device is opened, which takes
+	// long.
 	virtual bool has_driver() const { return true; }
 	// Finds driver and device; local_rank spreads the processes of a host over its devices. -ENODEV: the driver or
 	// a device is missing, and `why` says which. Once in a process; close() gives all of it back.

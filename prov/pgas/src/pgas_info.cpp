@@ -167,7 +167,8 @@ bool hints_fit(const fi_info &h)
 	if ((h.caps & FI_HMEM) && (!h.domain_attr || !(h.domain_attr->mr_mode & FI_MR_HMEM)))
 		return refuse("caps: FI_HMEM needs FI_MR_HMEM in domain_attr->mr_mode");
 	if ((h.caps & FI_HMEM) && !names_us(h) && !hmem_possible())
-		return refuse("caps: FI_HMEM, since no driver of devices is here; fabric_attr->prov_name pgas gets it");
+		return refuse(
+			"caps: FI_HMEM, since no device is here, or no driver; fabric_attr->prov_name pgas gets it");
 	if (h.addr_format != FI_FORMAT_UNSPEC && h.addr_format != FI_ADDR_STR)
 		return refuse("addr_format");
 	if (h.tx_attr && !tx_fits(*h.tx_attr))
