@@ -88,17 +88,6 @@ secret mac_of(const secret &key, const void *bytes, size_t len)
 	return finish(s, text + len / 8 * 8, len);
 }
 
-uint64_t sign_packet(const secret &key, uint64_t number, const char *bytes, size_t len, size_t hole, uint64_t filling)
-{
-	sip s(key);
-	const auto *text = reinterpret_cast<const unsigned char *>(bytes);
-	s.add(number);
-	add_words(s, text, hole);
-	s.add(filling);
-	add_words(s, text + hole + 8, len - hole - 8);
-	return finish(s, text + len / 8 * 8, len + 8)[0];
-}
-
 secret secret_from(const void *bytes, size_t len)
 {
 	secret exact{};
