@@ -26,8 +26,8 @@ printf '#!/bin/sh\nexit ${1:-3}\n' >"$work/lists/fails"
 printf '#!/bin/sh\nsleep 1000\n' >"$work/lists/hangs"
 chmod +x "$work/lists/fails" "$work/lists/hangs"
 cp "$many" "$work/lists/run_many"
-printf 'any|-|fails\nany|-|fails 77\nany|-|fails 0\nplain|-|hangs # a remark\nnocma|-|fails 4\n' \
-	>"$work/lists/programs.def"
+printf '%s\n' 'any|-|fails' 'any|-|fails 77' 'any|-|fails 0' 'plain|-|hangs # a remark' 'nocma|-|fails 4' \
+	'any|-|STATUS=5 fails 5' 'any|-|STATUS=6 fails 0' 'never|-|fails 9 # a reason' >"$work/lists/programs.def"
 bounded "$work/lists/run_many" --build "$work/lists" --limit 1 --runs 1 --settings plain-idle --keep "$work/kept" \
 	>"$work/out" 2>&1
 [ $? -eq 1 ]
@@ -36,12 +36,33 @@ grep -q '^fails  *plain-idle  *1  *1  *0 ' "$work/out" && grep -q '^fails 0  *pl
 	grep -q '^fails 77  *plain-idle  *1  *0  *0 ' "$work/out" &&
 	grep -q '^hangs  *plain-idle  *1  *0  *1  *[1-9]' "$work/out"
 check "the table: runs, failed, hung, slowest"
-grep -q '^4 runs: 1 failed, 1 hung, 1 cannot run here$' "$work/out"
+grep -q '^STATUS=5 fails 5  *plain-idle  *1  *0  *0 ' "$work/out" &&
+	grep -q '^STATUS=6 fails 0  *plain-idle  *1  *1  *0 ' "$work/out"
+check "the status that a line wants"
+grep -q '^6 runs: 2 failed, 1 hung, 1 cannot run here$' "$work/out"
 check "the sum, and no run in a setting that is not the program's"
 ls "$work"/kept/*.stacks >/dev/null 2>&1
 check "stacks of what hung are kept"
 ! grep -qs "$work/lists/[h]angs" /proc/[0-9]*/cmdline
 check "nothing of it is left"
+
+# Programs that make check builds, and with what they are linked: those of several processes have a line.
+# A copy: a Makefile that is included may be made anew.
+cp "$top/Makefile" "$work/Makefile"
+printf 'include %s/Makefile\nprograms:; @:$(foreach p,$(check_PROGRAMS:$(EXEEXT)=),$(info $p %s))\n' "$work" \
+	'$($(subst -,_,$(subst .,_,$(subst /,_,$p)))_LDADD)' >"$work/programs.mk"
+(cd "$top" && MAKEFLAGS='' MAKELEVEL='' make -s -f "$work/programs.mk" programs) >"$work/programs" 2>"$work/err"
+[ "$(wc -l <"$work/programs")" -gt 50 ]
+check "what make check builds"
+sed 's/[[:space:]]*#.*//; s/^[^|]*|[^|]*|//; s/^\([A-Z][A-Z_0-9]*=[^ ]* \)*//; s/ .*//' \
+	"$src/tests/stress/programs.def" |
+	sort -u >"$work/listed"
+grep -E ' (libsma|libgasnet[^ ]*|tests/libtests(-direct)?|teams/libpgas-teams)\.la( |$)' "$work/programs" |
+	cut -d' ' -f1 | sort | comm -23 - "$work/listed" >"$work/out"
+[ ! -s "$work/out" ]
+check "programs of several processes have a line in programs.def"
+! grep '^never|' "$src/tests/stress/programs.def" | grep -v ' # [^ ]' >"$work/out"
+check "who is never run has a reason"
 
 expect 2 'no such setting' "$many" --build "$top" --settings often
 expect 2 'lanes need' "$many" --build "$top" --cpus 0,1 --lanes 2
