@@ -124,9 +124,16 @@ int peer_get(ep_core *ep, fi_addr_t addr, peer **out)
 
 int peer_control(peer &p, const control &m)
 {
-	if (p.state == peer_state::connecting)
-		if (const int err = peer_connect(&p))
+	if (p.state == peer_state::connecting) {
+		const int err = peer_connect(&p);
+		if (err && err != -FI_EAGAIN) { // its wire keeps nothing for it any more
+			p.state = peer_state::failed;
+			p.error = err;
+			p.failed_at = pgas_now_ns();
+		}
+		if (err)
 			return err;
+	}
 	return p.state == peer_state::connected ? p.wire->control(p, m) : -FI_ECONNRESET;
 }
 
@@ -214,7 +221,8 @@ void strangers_release(wire_ep &on)
 {
 	for (auto it = on.strangers.begin(); it != on.strangers.end();) {
 		peer *p = it->second.get();
-		const bool over = p->dead() || peer_departed(*p) || addressed(on, it->first);
+		const bool over = p->dead() || p->state == peer_state::failed || peer_departed(*p) ||
+				  addressed(on, it->first);
 		if (p->dead() || (over && !in_use(on, p)))
 			it = stranger_end(on, it, -FI_ECONNRESET);
 		else
@@ -276,7 +284,7 @@ static int stranger_of_sender(wire_ep &on, uint32_t src, peer **out)
 	const auto known = on.strangers.find(src);
 	if (known != on.strangers.end() && known->second->name == name) {
 		*out = known->second.get();
-		return known->second->dead() ? -FI_ECONNRESET : 0;
+		return known->second->dead() || known->second->state == peer_state::failed ? -FI_ECONNRESET : 0;
 	}
 	if (known != on.strangers.end())
 		stranger_end(on, known, -FI_ECONNRESET); // the number went to another sender

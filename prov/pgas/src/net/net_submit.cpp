@@ -310,9 +310,10 @@ int net_control(peer &p, const control &m)
 	return 0;
 }
 
+// Of a peer that could not be connected anything fits: peer_control() refuses it.
 size_t net_control_room(const peer &p)
 {
-	return frame_room(*net_of(p).c);
+	return p.line ? frame_room(*net_of(p).c) : kPacketLeast / 2;
 }
 
 } // namespace pgas
