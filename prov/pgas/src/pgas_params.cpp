@@ -85,8 +85,8 @@ const params &parameters()
 			size_t v;
 			const int err = from_libfabric(name, &v);
 			const char *text = err == -FI_ENOENT ? from_environment(name) : nullptr;
-			if (!text && err == -FI_ENOENT)
-				return;
+			if (!text && (err == -FI_ENOENT || err == -FI_ENODATA))
+				return; // it is not set
 			if (text ? !read_number(name, text, v) : err != 0) {
 				field = unless_secret(name, field);
 				return;
