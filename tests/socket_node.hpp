@@ -92,7 +92,8 @@ struct node {
 	std::vector<uint64_t> lost;
 	std::map<std::string, uint64_t> callers; // lines of peers that called and sent something: all are trusted
 	int last = 0;
-	size_t at_once = 0; // packets whose bytes were taken by the call
+	bool believes = true; // whoever says that it is another node; else only whoever sent a packet
+	size_t at_once = 0;   // packets whose bytes were taken by the call
 
 	explicit node(bool six = false, size_t packet = kPacket) : node(open_port(six, packet)) {}
 	explicit node(const port_options &options) : node(open_port(options)) {}
@@ -189,7 +190,7 @@ struct node {
 		port_event e[16];
 		const std::vector<socket_line *> unknown = inner().unknown;
 		for (const socket_line *l : unknown)
-			if (g_nodes.contains(l->address))
+			if (believes && g_nodes.contains(l->address))
 				trust(number_of(*l));
 		const int n = p->ops->poll(*p, e, most);
 		assert_true(n >= 0 && n <= most);

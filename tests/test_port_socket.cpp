@@ -98,6 +98,7 @@ void test_packets_arrive_whole_and_in_order(void **)
 void test_calls_cross(void **)
 {
 	node a, b;
+	a.believes = b.believes = false;
 	const uint64_t to_b = a.to(b), to_a = b.to(a);
 	assert_null(a.send(to_b, "from a"));
 	assert_null(b.send(to_a, "from b"));
