@@ -56,16 +56,16 @@ static uint64_t length_of(const unsigned char *bytes)
 	struct record_head h;
 	memcpy(&h, bytes, sizeof h);
 	switch (h.kind) {
-	case 1: /* hello */
+	case 3: /* hello */
 		return 64;
-	case 2: /* welcome */
-	case 3: /* refuse */
+	case 5: /* welcome */
+	case 6: /* refuse */
 		return 32;
-	case 4: /* packet */
+	case 9: /* packet */
 		return sizeof h + (h.bytes + 7ull) / 8 * 8;
-	case 5: /* write */
+	case 10: /* write */
 		return 32ull + h.bytes;
-	case 6: /* read */
+	case 12: /* read */
 		return 32;
 	default: /* answer */
 		return 24ull + h.bytes;

@@ -7,7 +7,7 @@
 // else may never end.
 //
 // Some of these bits made a receiver drop one packet of a stream without a word, for whose acknowledgement its sender
-// then waited for ever; or take all that followed for part of a transfer.
+// then waited for ever; or take all that followed for part of a transfer; or drop a request as the response to nothing.
 //
 //	link_flips              a sample
 //	link_flips all          every bit of the heads of one packet of data, of transfers, and of the signed packet
@@ -155,6 +155,9 @@ void add_sample()
 	add_bulk(7);
 	for (unsigned byte = 0; byte < kHeadBits / 8; byte++)
 		g_flips.push_back({2 + byte % 7, byte * 8 + byte * 3 % 8, false});
+	const unsigned kind = 8 * (sizeof(record_head) + sizeof(packet_head));
+	for (unsigned i = 0; i < 15; i++) // of records of which some ask for something
+		g_flips.push_back({6 + i % 3, kind + i % 5, false});
 	for (const unsigned bit : {44u, 45u}) // longer than anything that follows it
 		g_flips.push_back({5, bit, false});
 	for (unsigned i = 0; i < 24; i++)

@@ -19,7 +19,7 @@
 namespace pgas {
 
 inline constexpr uint16_t kPacketMagic = 0x6770; // "pg"
-inline constexpr uint8_t kProtocol = 2;
+inline constexpr uint8_t kProtocol = 3;
 
 enum packet_flag : uint8_t {
 	kPacketHello = 1,  // who I am; not proven
@@ -84,22 +84,24 @@ struct proof {
 static_assert(sizeof(proof) == 16);
 inline constexpr size_t kRefusalMost = 160;
 
+// Any two codes differ in two bits or more, so that one flipped bit never makes one kind of another: a request that
+// arrived as a response would be dropped in silence, and its asker would wait without end.
 enum class frame_kind : uint8_t {
-	intro = 1,   // src is an endpoint with this name
-	leave,       // src closed
-	put,         // address [key] bytes
-	amo,         // amo_frame, operands
-	message,     // message_frame, bytes
-	request,     // of pgas_request.cpp
-	response,    // likewise
-	cq_data,     // message_frame: of a write whose bytes are in place
-	failed,      // failed_frame
-	key_ask,     // key_frame: where does this memory lie for bulk transfers?
-	key_answer,  // key_frame
-	key_gone,    // key_frame: that region was closed
-	count,       // count_frame: a bulk transfer is over, move the counters that are bound to its region
-	word_ask,    // word_frame: a word of key 0, read or fetched and changed
-	word_answer, // word_answer_frame
+	intro = 3,        // src is an endpoint with this name
+	leave = 5,        // src closed
+	put = 6,          // address [key] bytes
+	amo = 9,          // amo_frame, operands
+	message = 10,     // message_frame, bytes
+	request = 12,     // of pgas_request.cpp
+	response = 15,    // likewise
+	cq_data = 17,     // message_frame: of a write whose bytes are in place
+	failed = 18,      // failed_frame
+	key_ask = 20,     // key_frame: where does this memory lie for bulk transfers?
+	key_answer = 23,  // key_frame
+	key_gone = 24,    // key_frame: that region was closed
+	count = 27,       // count_frame: a bulk transfer is over, move the counters that are bound to its region
+	word_ask = 29,    // word_frame: a word of key 0, read or fetched and changed
+	word_answer = 30, // word_answer_frame
 };
 
 enum frame_flag : uint8_t {

@@ -67,7 +67,7 @@
 namespace pgas {
 
 inline constexpr uint16_t kRecordMagic = 0x6b73; // "sk"
-inline constexpr uint8_t kRecordVersion = 2;
+inline constexpr uint8_t kRecordVersion = 3;
 inline constexpr size_t kRecordBulkMost = size_t{1} << 30;
 inline constexpr size_t kOutMost = 64;     // records of a line that the kernel did not take yet
 inline constexpr size_t kReadsMost = 64;   // of a line, not answered yet
@@ -76,7 +76,8 @@ inline constexpr size_t kCallersMost = 64; // that did not say hello yet
 inline constexpr size_t kUnknownMost = 1024;
 inline constexpr uint64_t kStrangerNs = 3'000'000'000; // longer than the link has patience
 
-enum class record_kind : uint8_t { hello = 1, welcome, refuse, packet, write, read, answer };
+// As with frame_kind, one flipped bit makes no kind of another.
+enum class record_kind : uint8_t { hello = 3, welcome = 5, refuse = 6, packet = 9, write = 10, read = 12, answer = 15 };
 enum class record_refusal : uint32_t { tls = 1 }; // one side encrypts, and the other does not
 
 struct record_head {
