@@ -2,9 +2,7 @@
 //
 // The link against those who want in, over a port that is all fake (fake_port.hpp): a packet is run if it came by the
 // line that proved itself, unchanged, and as the next one; whoever claims an address keeps nobody from it.
-#include "fake_port.hpp"
-#include "link_model.hpp"
-
+#include "link_pair.hpp"
 #include "test_link.hpp"
 
 using namespace pgas;
@@ -19,48 +17,12 @@ link_settings signing(uint32_t window = 4, size_t packet = 1024)
 	return s;
 }
 
-// Two that have talked to each other.
-struct pair_of_links {
-	fake::network net;
-	side a, b;
-
-	explicit pair_of_links(const link_settings &set = settings()) : a(net.open(1), 1, set), b(net.open(2), 2, set)
-	{
-		run_until({&a, &b}, [&] { return a.told[2] || (a.post(b, 40), false); });
-		run_until({&a, &b}, [&] { return a.told[2] == a.appended[2]; });
-	}
-	// Of b, to a.
-	channel *of_b()
-	{
-		for (auto &c : b.l->channels)
-			if (c && c->open())
-				return c.get();
-		return nullptr;
-	}
-	bool goes_on()
-	{
-		const uint64_t before = a.told[2];
-		run_until({&a, &b}, [&] {
-			a.post(b, 40);
-			return a.told[2] > before || a.to[2]->state == channel_state::over;
-		});
-		return a.told[2] > before;
-	}
-};
-
 // What was sent, to be looked at or sent again.
 std::vector<std::string> *g_seen;
 bool remember(fake::network &, std::string &bytes)
 {
 	g_seen->push_back(bytes);
 	return true;
-}
-
-packet_head head_in(const std::string &bytes)
-{
-	packet_head h;
-	memcpy(&h, bytes.data(), sizeof h);
-	return h;
 }
 
 std::string with_head(std::string bytes, const packet_head &h)

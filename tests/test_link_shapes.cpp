@@ -2,9 +2,7 @@
 //
 // The link against those who want in, over both shapes of a port: with lines, as sockets and adapters have them, and
 // without, as a network of libfabric, where anybody may send anything to anybody.
-#include "fake_port.hpp"
-#include "link_model.hpp"
-
+#include "link_pair.hpp"
 #include "test_link.hpp"
 
 using namespace pgas;
@@ -13,21 +11,6 @@ using namespace link_model;
 namespace {
 
 constexpr bool kShapes[] = {true, false};
-
-struct world : fake::network {
-	explicit world(bool with_lines)
-	{
-		lines = with_lines;
-		refuse_every = delay_most = 0;
-	}
-};
-
-packet_head head_in(const std::string &bytes)
-{
-	packet_head h;
-	memcpy(&h, bytes.data(), sizeof h);
-	return h;
-}
 
 template <class Body>
 std::string packet_with(packet_head h, const Body &body)
@@ -141,29 +124,10 @@ void test_changed_hello_opens_nothing(void **)
 // --- without lines ---------------------------------------------------------------------------------------------------
 
 // Two that have talked to each other.
-struct pair_of_links {
-	world net;
-	side a, b;
-
-	explicit pair_of_links(bool lines, const link_settings &set = settings())
-		: net(lines), a(net.open(1), 1, set), b(net.open(2), 2, set)
-	{
-		run_until({&a, &b}, [&] { return a.told[2] || (a.post(b, 40), false); });
-		run_until({&a, &b}, [&] { return a.told[2] == a.appended[2]; });
-	}
-	channel *of_b()
-	{
-		for (auto &c : b.l->channels)
-			if (c && c->open())
-				return c.get();
-		return nullptr;
-	}
-};
-
 // Numbers of channels can be guessed, and where there are no lines nobody can tell who sent a packet. It ends nothing.
 void test_forged_packets_end_nothing(void **)
 {
-	pair_of_links on(false);
+	pair_of_links on(settings(), world(false));
 	assert_true(on.of_b()->signs);
 	for (unsigned flags = 0; flags < 128; flags++)
 		for (uint32_t channel = 0; channel < 4; channel++)
@@ -194,7 +158,7 @@ bool change_once(fake::network &, std::string &bytes)
 // A byte that was changed on the way is not run, and its line in the end says so.
 void test_changed_packet_is_named_without_lines(void **)
 {
-	pair_of_links on(false, settings(4, 1024, 50'000'000));
+	pair_of_links on(settings(4, 1024, 50'000'000), world(false));
 	const uint64_t ran = on.b.ran[1];
 	g_changed = 0;
 	on.net.change = change_once;

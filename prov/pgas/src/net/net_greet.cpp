@@ -164,7 +164,8 @@ void sign_from_now(channel &c)
 	c.signs = c.of->signs;
 }
 
-// Both proved themselves, and know it of each other. The channel that is open then.
+} // namespace
+
 channel &open_channel(channel &proven)
 {
 	link &l = *proven.of;
@@ -183,6 +184,8 @@ channel &open_channel(channel &proven)
 	l.client.opened(l.client.self, c);
 	return c;
 }
+
+namespace {
 
 // --- hellos ----------------------------------------------------------------------------------------------------------
 
@@ -323,11 +326,6 @@ void proof_take(channel &c, const proof &p)
 		return;
 	sign_from_now(c);
 	send_bare(open_channel(c), 0);
-}
-
-void greeting_confirmed(channel &c)
-{
-	open_channel(c);
 }
 
 void refusal_take(link &l, const packet_head &h, const char *bytes, size_t len)

@@ -293,7 +293,8 @@ void greet(channel &c); // we call: a new hello
 bool greeted_by(link &l, uint64_t to, const packet_head &h, const char *bytes, size_t len);
 void answer(channel &c); // the hello of a caller
 void proof_take(channel &c, const proof &p);
-void greeting_confirmed(channel &c); // handshake::proven, and the peer's first packet came
+// Both proved themselves, and know it of each other. Returns the channel that is open then.
+channel &open_channel(channel &proven);
 void refusal_take(link &l, const packet_head &h, const char *bytes, size_t len);
 
 // net_call.cpp

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// SipHash-2-4 (Aumasson and Bernstein) with 128 bits of result, and the kernel's random numbers.
+// SipHash-2-4 (Aumasson and Bernstein) with 128 bits of result, and random words.
 #include "net_proof.hpp"
-#include "../pgas_util.hpp"
-
-#include <fcntl.h>
-#include <sys/random.h>
-#include <unistd.h>
+#include "../pgas_random.hpp"
 
 #include <bit>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -103,34 +98,17 @@ bool same_mac(const uint64_t *a, const uint64_t *b)
 	return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0;
 }
 
-namespace {
-
-// Where the kernel's call is refused (seccomp), its file may still be there. False: neither is.
-bool random_bytes(void *out, size_t len)
-{
-	ssize_t n;
-	do {
-		n = getrandom(out, len, 0);
-	} while (n < 0 && errno == EINTR);
-	if (n == static_cast<ssize_t>(len))
-		return true;
-	const unique_fd file(open("/dev/urandom", O_RDONLY | O_CLOEXEC));
-	return file && read(file.get(), out, len) == static_cast<ssize_t>(len);
-}
-
-} // namespace
-
 bool random_available()
 {
 	uint64_t word;
-	return random_bytes(&word, sizeof word);
+	return random_fill(&word, sizeof word);
 }
 
 uint64_t random_word()
 {
 	uint64_t word = 0;
 	while (!word)
-		if (!random_bytes(&word, sizeof word)) {
+		if (!random_fill(&word, sizeof word)) {
 			fputs("pgas: the kernel refuses random numbers (getrandom, /dev/urandom): nothing can be "
 			      "proven to other hosts without them\n",
 			      stderr);

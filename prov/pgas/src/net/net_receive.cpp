@@ -208,7 +208,7 @@ void packet_receive(link &l, uint64_t to, const char *bytes, size_t len)
 		return;
 	c->heard_at = l.clock;
 	if (confirms) [[unlikely]] {
-		greeting_confirmed(*c);
+		open_channel(*c);
 		if (!c->open())
 			return;
 	}
