@@ -207,12 +207,21 @@ void with_far(const transfer &t, partition &p, devices::kind *here)
 		pgas_add_release(&t.c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
 }
 
+// Copies of device memory do not enter the provider. A PE that does nothing else must still send what it has in flight
+// to peers without a window, and act for them.
+void make_progress()
+{
+	if (PGAS_UNLIKELY(is_far()))
+		act_for_peers();
+}
+
 bool move(const transfer &t)
 {
 	partition *p = device_of(t.remote);
 	devices::kind *here = kind_of(t.local);
 	if (!p && !here)
 		return false;
+	make_progress();
 	if (!p) {
 		with_host(t, *here);
 		return true;
@@ -285,6 +294,7 @@ bool device_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, ui
 	partition *p = device_of(target);
 	if (!p)
 		return false;
+	make_progress();
 	const int world = teams::world_rank(*c->owner, pe);
 	const size_t bytes = type == FI_UINT64 ? 8 : 4;
 	if (PGAS_UNLIKELY(is_far()) && on_other_host(world)) {

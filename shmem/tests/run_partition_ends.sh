@@ -25,6 +25,11 @@ done
 killed hip get
 killed ze get
 export SHMEM_SYMMETRIC_PARTITION1=SIZE=8M:KIND=emulated
+# peers without a window: a PE that only copies memory of the device sends what it has in flight all the same
+for what in get put get put; do
+	expect 137 'PE 1 .*signal 9' env FI_PGAS_MAP=0 FI_PGAS_CMA=0 "$run" -n 5 "$program" 1 $what
+	all_gone "without mapping, $what"
+done
 # over the link the owner copies
 # shellcheck disable=SC2016  # for the shell of each PE
 expect 137 'PE 1 .*signal 9' env FI_PGAS_NET=auto:lo "$run" -n 3 sh -c \
