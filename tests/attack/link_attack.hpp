@@ -8,7 +8,7 @@
 #pragma once
 
 #include "../../prov/pgas/src/net/net_frame.hpp"
-#include "../../prov/pgas/src/net/net_proof.hpp"
+#include "../../prov/pgas/src/pgas_proof.hpp"
 #include "../../prov/pgas/src/net/port_socket.hpp"
 
 #include <arpa/inet.h>

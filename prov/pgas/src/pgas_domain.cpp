@@ -7,8 +7,8 @@
 #include "pgas_ep.hpp"
 #include "pgas_ext.hpp"
 #include "pgas_nosys.hpp"
+#include "pgas_proof.hpp"
 #include "pgas_wire.hpp"
-#include "net/net_proof.hpp"
 
 #include <cstring>
 

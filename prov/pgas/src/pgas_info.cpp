@@ -12,8 +12,6 @@
 #include "pgas_flags.hpp"
 #include "pgas_hmem.hpp"
 #include "pgas_wire.hpp"
-#include "net/net_port.hpp"
-#include "net/port_ofi.hpp"
 
 namespace pgas {
 namespace {
@@ -205,7 +203,7 @@ uint64_t offered_caps(const fi_info *h)
 		asked |= h->tx_attr->caps;
 	if (h && h->rx_attr)
 		asked |= h->rx_attr->caps;
-	const bool possible = (asked & FI_LOCAL_COMM) || link_possible(asked & FI_REMOTE_COMM);
+	const bool possible = (asked & FI_LOCAL_COMM) || wires_reach_others(asked & FI_REMOTE_COMM);
 	if (!possible && (asked & FI_REMOTE_COMM))
 		return 0;
 	return possible ? kAllCaps : kAllCaps & ~FI_REMOTE_COMM;
@@ -395,7 +393,7 @@ int info_get(uint32_t version, const char *node, const char *service, uint64_t f
 	     fi_info **info) noexcept
 {
 	return guard([&] {
-		if (choosing_provider())
+		if (wires_ask_libfabric())
 			return -FI_ENODATA; // we ask for somebody else
 		if ((flags & ~kGetinfoFlags) && !refuse("flags of fi_getinfo"))
 			return -FI_EBADFLAGS;
@@ -414,7 +412,7 @@ int info_get(uint32_t version, const char *node, const char *service, uint64_t f
 		if (hints)
 			narrow(first, *hints, all);
 		if (first->caps & FI_REMOTE_COMM)
-			first->nic = link_nic();
+			first->nic = wires_nic();
 		int offered = 0;
 		int err = choose_mr_mode(first, version, hints, offered) ? 0 : -FI_ENODATA;
 		if (!err)

@@ -19,6 +19,30 @@ const wire_list &wires()
 	return list;
 }
 
+bool wires_reach_others(bool ask)
+{
+	for (const wire_ops *w : wires())
+		if (w->possible && w->possible(ask))
+			return true;
+	return false;
+}
+
+fid_nic *wires_nic()
+{
+	for (const wire_ops *w : wires())
+		if (fid_nic *nic = w->nic ? w->nic() : nullptr)
+			return nic;
+	return nullptr;
+}
+
+bool wires_ask_libfabric()
+{
+	for (const wire_ops *w : wires())
+		if (w->asks && w->asks())
+			return true;
+	return false;
+}
+
 const wire_ops *wire_of_part(std::string_view part, std::string_view &rest)
 {
 	const size_t slash = part.find('/');

@@ -121,6 +121,13 @@ struct wire_ops {
 	const char *name; // what its address parts begin with, before the '/'; "": nothing
 	wire_limits limits;
 
+	// Before there is a domain (may be null, all three). possible: may there be such a wire to other hosts? ask:
+	// find out, which takes time; else what the system shows must do. nic: the adapter that it would take by
+	// itself; null: none. asks: this thread asks libfabric for another provider right now; ours must not answer.
+	bool (*possible)(bool ask);
+	fid_nic *(*nic)();
+	bool (*asks)();
+
 	// Life. domain_open: -FI_ENODATA when this domain goes without the wire. ep_leave: the endpoint closes, say so
 	// to the peers; they are disconnected next, then comes ep_close.
 	int (*domain_open)(domain &dom, wire_domain **out);
@@ -239,6 +246,9 @@ struct wire_list {
 	const wire_ops *const *end() const { return at + count; }
 };
 const wire_list &wires();
+bool wires_reach_others(bool ask); // wire_ops::possible, of any of them
+fid_nic *wires_nic();
+bool wires_ask_libfabric();
 
 // The wire that a part of an address belongs to, and what is behind its name; null: none in use here.
 const wire_ops *wire_of_part(std::string_view part, std::string_view &rest);

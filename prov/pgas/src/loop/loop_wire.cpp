@@ -401,6 +401,9 @@ bool loop_settle(wire_ep &)
 const wire_ops g_loop_wire = {
 	.name = "lo",
 	.limits = {.sources = kSources},
+	.possible = nullptr,
+	.nic = nullptr,
+	.asks = nullptr,
 	.domain_open = loop_domain_open,
 	.domain_close = loop_domain_close,
 	.ep_open = loop_ep_open,

@@ -16,6 +16,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "net_port.hpp"
+
 namespace pgas {
 
 inline constexpr uint16_t kPacketMagic = 0x6770; // "pg"
@@ -54,7 +56,6 @@ struct machine_kind {
 };
 static_assert(sizeof(machine_kind) == 8);
 
-inline constexpr size_t kLinkAddressMost = 32; // packed, as ports write it
 inline constexpr uint16_t kNoEndpoint = 0xffff;
 
 enum class link_role : uint8_t { caller = 1, callee };

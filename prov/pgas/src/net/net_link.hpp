@@ -29,7 +29,7 @@
 
 #include "net_frame.hpp"
 #include "net_port.hpp"
-#include "net_proof.hpp"
+#include "net_sign.hpp"
 #include "../pgas_run.hpp"
 
 namespace pgas {

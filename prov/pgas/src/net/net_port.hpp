@@ -23,6 +23,8 @@ namespace pgas {
 
 struct port_ops;
 
+inline constexpr size_t kLinkAddressMost = 32; // packed, as ports write it
+
 // What a port needs to know of something under way; the first member of what its owner passes.
 struct port_work {
 	void *scratch[8];     // the port's own while it is under way

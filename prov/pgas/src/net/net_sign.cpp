@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Signatures of packets: SipHash-2-4 with 128 bits of result, as in net_proof.cpp. Each step of a SipHash waits for the
-// one before, so that it reads eight bytes in eleven cycles. A long packet goes through eight of them at once:
+// Signatures of packets: SipHash-2-4 with 128 bits of result, as in pgas_proof.cpp. Each step of a SipHash waits for
+// the one before, so that it reads eight bytes in eleven cycles. A long packet goes through eight of them at once:
 //
 //   lane i (0 to 7)   SipHash(key, kLane + i, number, words i, i + 8, i + 16 ... of the packet)
 //   signature         SipHash(key, kLane + 8, number, bytes of the packet, the results of the lanes, what is left over)
@@ -9,7 +9,7 @@
 //
 // The first word says which of them it is, and no packet has such a number. Each is the plain function, so that tests
 // compare the whole with mac_of().
-#include "net_proof.hpp"
+#include "net_sign.hpp"
 
 #include <cstring>
 

@@ -509,6 +509,9 @@ bool net_in_order(const peer &p)
 const wire_ops g_net_wire = {
 	.name = "n",
 	.limits = {.sources = kSourcesMost},
+	.possible = link_possible,
+	.nic = link_nic,
+	.asks = choosing_provider,
 	.domain_open = net_domain_open,
 	.domain_close = net_domain_close,
 	.ep_open = net_ep_open,

@@ -6,9 +6,8 @@
 // FI_DELIVERY_COMPLETE is reported when its bytes are at the target. Nothing runs by itself: whoever polls moves it.
 // Those that promise the order of messages, writes and reads too (the tcp providers: one connection per peer) spare a
 // write its answer.
-#include "net_frame.hpp"
 #include "net_port.hpp"
-#include "net_proof.hpp"
+#include "../pgas_proof.hpp"
 #include "port_ofi.hpp"
 
 #include <rdma/fi_cm.h>

@@ -3,7 +3,6 @@
 // Which network provider carries the link, and on which interface. Adapters come before TCP, and providers of one layer
 // before those of two: a second layer costs a round trip 5 to 10 us.
 #include "port_ofi.hpp"
-#include "net_frame.hpp"
 #include "net_port.hpp"
 #include "../pgas_params.hpp"
 #include "../pgas_util.hpp"

@@ -2,7 +2,7 @@
 //
 // The port over TCP sockets: its table, exposed memory, polling and waiting, opening.
 #include "port_socket.hpp"
-#include "net_proof.hpp"
+#include "../pgas_proof.hpp"
 #include "port_ofi.hpp"
 
 #include <fcntl.h>

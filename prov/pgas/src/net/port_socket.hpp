@@ -47,7 +47,6 @@
 // Everything here belongs to the domain's lock, but for the two descriptors that wait() and ring() use, which stay.
 #pragma once
 
-#include "net_frame.hpp"
 #include "net_port.hpp"
 
 #include "../pgas_util.hpp"

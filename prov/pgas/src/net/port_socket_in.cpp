@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Records as they come: cut where they lie, checked, told or answered.
+#include "net_frame.hpp"
 #include "port_socket.hpp"
 
 #include <sys/uio.h>

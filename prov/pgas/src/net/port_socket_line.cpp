@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Lines: how ours call, how all end, and whether a silent one may still come back.
-#include "net_proof.hpp"
+#include "../pgas_proof.hpp"
 #include "port_ofi.hpp"
 #include "port_socket.hpp"
 

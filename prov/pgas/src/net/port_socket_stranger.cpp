@@ -3,7 +3,7 @@
 // Whoever calls this process: callers, who connected and did not say who they are, and unknown lines, whose hello came
 // and whom the link does not trust yet. Anybody may be either, so there are bounds to how many there are, how long they
 // stay, and how many lines of the log they are worth.
-#include "net_proof.hpp"
+#include "../pgas_proof.hpp"
 #include "port_ofi.hpp"
 #include "port_socket.hpp"
 

@@ -35,9 +35,8 @@
 // wait() reads.
 #pragma once
 
-#include "net_frame.hpp"
 #include "net_port.hpp"
-#include "net_proof.hpp"
+#include "../pgas_proof.hpp"
 #include "verbs_api.hpp"
 
 #include "../pgas_util.hpp"

@@ -341,6 +341,9 @@ const uint64_t *shm_poll_word(const wire_ep &on, uint64_t *ready)
 const wire_ops g_shm_wire = {
 	.name = "",
 	.limits = {.sources = kAttachMax},
+	.possible = nullptr,
+	.nic = nullptr,
+	.asks = nullptr,
 	.domain_open = shm_domain_open,
 	.domain_close = shm_domain_close,
 	.ep_open = shm_ep_open,

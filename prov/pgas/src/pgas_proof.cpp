@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // SipHash-2-4 (Aumasson and Bernstein) with 128 bits of result, and random words.
-#include "net_proof.hpp"
-#include "../pgas_random.hpp"
+#include "pgas_proof.hpp"
+#include "pgas_random.hpp"
 
 #include <bit>
 #include <cstdio>

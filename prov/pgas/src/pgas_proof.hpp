@@ -15,8 +15,6 @@ using secret = std::array<uint64_t, 2>;
 
 uint64_t random_word();  // never 0
 bool random_available(); // false: the kernel gives no random numbers, and random_word() would end the process
-// net_sign.cpp. Of a packet: its number in its direction, then its bytes; eight at `hole` are read as `filling`.
-uint64_t sign_packet(const secret &key, uint64_t number, const char *bytes, size_t len, size_t hole, uint64_t filling);
 secret mac_of(const secret &key, const void *bytes, size_t len);
 secret secret_from(const void *bytes, size_t len);   // of what a client gives: any length
 bool same_mac(const uint64_t *a, const uint64_t *b); // takes the same time whatever differs
