@@ -134,7 +134,7 @@ words launch_words(const pair_of_hosts &on, const std::string &top, const std::s
 {
 	const std::string both = on.first + ":1," + on.second + ":1";
 	if (name == "oshrun")
-		return {top + "/boot/oshrun",
+		return {top + "/launch/oshrun",
 			"--launch-agent",
 			on.agent,
 			"-H",

@@ -4,7 +4,7 @@
 // heap and glibc's malloc: the same calls, a sample of each in turn, no locks. A sample is a batch of calls, its time
 // that of a call.
 #include "devices/devices_pool.hpp"
-#include "shmem_heap.hpp"
+#include "heap/shmem_heap.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -4,7 +4,7 @@
 # turns; the table has the shortest times and their ratio.
 set -u
 build=${1:-build} pes=${2:-4}
-oshrun=$build/boot/oshrun
+oshrun=$build/launch/oshrun
 [ -x "$oshrun" ] || { echo "race_cost.sh: no $oshrun; give the build folder as the first argument" >&2; exit 1; }
 
 ms() { # milliseconds of a command

@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 	const bench::workshop shop;
 	const words sources{"shmem_bench.c", "shmem_rows.c", "shmem_rows_coll.c"};
 	const auto launcher = [&](int pes) {
-		return words{top + "/boot/oshrun", "-n", std::to_string(pes), "--bind", "none"};
+		return words{top + "/launch/oshrun", "-n", std::to_string(pes), "--bind", "none"};
 	};
 	const std::string ours = shop.folder + "/ours", theirs = shop.folder + "/openmpi",
 			  inlined = shop.folder + "/inlined";

@@ -79,7 +79,7 @@ std::string beside(const char *path)
 arguments read_arguments(int argc, char **argv)
 {
 	arguments a;
-	a.oshrun = beside("../boot/oshrun");
+	a.oshrun = beside("../launch/oshrun");
 	a.program = beside("start_empty");
 	for (int i = 1; i < argc; i += 2) { // all but the first two have a value
 		const std::string word = argv[i];

@@ -5,7 +5,7 @@
 # same default and range; and the default in a parameter's own text is its default.
 . "$(dirname "$0")/../tests/harness.sh"
 cd "$(dirname "$0")" || exit 99
-def=../prov/pgas/src/pgas_params.def
+def=../prov/pgas/src/support/pgas_params.def
 page=man7/fi_pgas.7
 
 # NAME DEFAULT LEAST MOST TEXT-DEFAULT, one line each. The first five arguments hold no commas, numbers may be "1 <<

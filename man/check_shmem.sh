@@ -5,7 +5,7 @@
 # specification has a manual page, and that page exists and names the call.
 . "$(dirname "$0")/../tests/harness.sh"
 cd "$(dirname "$0")" || exit 99
-def=../shmem/src/shmem_env.def
+def=../shmem/src/core/shmem_env.def
 list=../shmem/tests/data/openshmem_api.txt
 
 code=$(sed -n 's/^ENV_[A-Z]*([a-z_]*, \([A-Z_]*\),.*/SHMEM_\1/p' "$def" | sort)

@@ -25,9 +25,9 @@ check "debian/changelog begins with it"
 # the provider tells its own
 major=${version%%.*} minor=${version#*.}
 minor=${minor%%.*}
-grep -q "PGAS_VERSION_MAJOR $major\$" "$src/prov/pgas/src/pgas_params.cpp" &&
-	grep -q "PGAS_VERSION_MINOR $minor\$" "$src/prov/pgas/src/pgas_params.cpp"
-check "prov/pgas/src/pgas_params.cpp: $major.$minor"
+grep -q "PGAS_VERSION_MAJOR $major\$" "$src/prov/pgas/src/support/pgas_params.cpp" &&
+	grep -q "PGAS_VERSION_MINOR $minor\$" "$src/prov/pgas/src/support/pgas_params.cpp"
+check "prov/pgas/src/support/pgas_params.cpp: $major.$minor"
 # sonames: the packages name the major number that libtool gives
 for library in libpgas libsma libgasnet-pgas-seq; do
 	[ -L "$top/.libs/$library.so.0" ]

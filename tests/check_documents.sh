@@ -17,8 +17,9 @@ sed -n 's/^### .*`\(.*\)`.*/\1/p' docs/TROUBLESHOOTING.md | sed 's/`[^`]*`/…/g
 [ "$(wc -l <"$work/fragments")" -ge 15 ]
 check "$(wc -l <"$work/fragments") pieces of messages"
 : >"$work/out"
-cat $(find shmem boot prov gasnet-conduit devices counters teams -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \
-	-o -name '*.c' -o -name 'oshcc.in') | tr -d '\n\t' | sed 's/" *"//g' >"$work/sources"
+cat $(find shmem boot launch profile prov gasnet-conduit devices base counters teams \
+	-name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.c' -o -name 'oshcc.in') |
+	tr -d '\n\t' | sed 's/" *"//g' >"$work/sources"
 while read -r piece; do
 	case $others in *"$piece"*) continue ;; esac
 	grep -q -F -e "$piece" "$work/sources" || echo "in no source: $piece" >>"$work/out"
@@ -31,7 +32,7 @@ for guide in $guides; do
 	grep -o 'SHMEM_[A-Z_]*[A-Z]\|FI_PGAS_[A-Z_]*[A-Z]\|PGAS_[A-Z_]*[A-Z]\|OSHCC_[A-Z]*' "docs/$guide" | sort -u |
 		while read -r name; do
 			grep -r -q -w -F --include='*.def' --include='*.h' --include='*.cpp' --include='*.in' \
-				--include='*.7' --include='*.1' -e "$name" shmem boot prov counters man ||
+				--include='*.7' --include='*.1' -e "$name" shmem boot launch prov base counters man ||
 				echo "$guide: $name is nowhere"
 		done >>"$work/out"
 	# options of oshrun

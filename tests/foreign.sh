@@ -10,7 +10,7 @@ open_mpi() {
 	why="$_mpirun is not Open MPI's"
 	"$_mpirun" $_root --version 2>/dev/null | grep -qi 'open.\?mpi' || return 1
 	why="built without PMIx"
-	"${OSHRUN:-$top/boot/oshrun}" --pmix env 2>/dev/null | grep -q '^PMIX_NAMESPACE=' || return 1
+	"${OSHRUN:-$top/launch/oshrun}" --pmix env 2>/dev/null | grep -q '^PMIX_NAMESPACE=' || return 1
 	why="mpirun does not start a program here"
 	launch="$_mpirun $_root --oversubscribe -n"
 	TMPDIR=$work bounded $launch 1 true >/dev/null 2>&1 </dev/null

@@ -28,7 +28,7 @@
 
 top=${abs_top_builddir:-$PWD}
 src=${abs_top_srcdir:-${srcdir:-.}}
-oshrun=${TEST_OSHRUN:-$top/boot/oshrun}
+oshrun=${TEST_OSHRUN:-$top/launch/oshrun}
 SLOW=${TEST_SLOW:-5}
 LIMIT=60
 failures=0 count=0 parts_not_run='' parts=0 finished='' at_exit=:

@@ -6,8 +6,8 @@ set -u
 . "$(dirname "$0")/harness.sh"
 cc=$(setting CC)
 cxx=$(setting CXX)
-flags="-Wall -Wextra -Wpedantic -Werror -fsyntax-only -I$src/prov/pgas/include -I$src/counters/include
-	$(setting LIBFABRIC_CFLAGS | sed 's/-I */-isystem /g')"
+flags="-Wall -Wextra -Wpedantic -Werror -fsyntax-only -I$src/prov/pgas/include -I$src/base/include
+	-I$src/counters/include $(setting LIBFABRIC_CFLAGS | sed 's/-I */-isystem /g')"
 # libfabric's own headers are the system's: they need not be as strict
 
 # compiler and standard, options, file
@@ -33,7 +33,8 @@ try() {
 
 number=0
 everything=
-for file in "$src"/prov/pgas/include/rdma/*.h "$src"/prov/pgas/include/pgas/*.h "$src"/counters/include/pgas/*.h; do
+for file in "$src"/prov/pgas/include/rdma/*.h "$src"/prov/pgas/include/pgas/*.h "$src"/counters/include/pgas/*.h \
+	"$src"/base/include/pgas/*.h; do
 	header=${file#*/include/}
 	try "$header" "#include <$header>" "" -DFABRIC_DIRECT
 	everything="$everything#include <$header>

@@ -4,7 +4,7 @@
 
 here=$(dirname "$0")
 . "$here/../../tests/harness.sh"
-OSHRUN=${OSHRUN:-./boot/oshrun}
+OSHRUN=${OSHRUN:-./launch/oshrun}
 PROBE=${PROBE:-./boot/tests/boot_probe}
 [ -x "$OSHRUN" ] || { echo "no $OSHRUN"; exit 99; }
 [ -x "$PROBE" ] || { echo "no $PROBE"; exit 99; }

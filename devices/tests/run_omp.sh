@@ -11,8 +11,8 @@ here=$src/devices
 machine=$(uname -m)
 cxx=${OMP_TARGET_CXX:-clang++}
 offload="-fopenmp -fopenmp-targets=$machine-pc-linux-gnu"
-flags="-std=c++20 -O1 -g -Wall -fno-rtti -fno-strict-aliasing -I$here/include -I$src/counters/include
-	$(setting CMOCKA_CFLAGS)"
+flags="-std=c++20 -O1 -g -Wall -fno-rtti -fno-strict-aliasing -I$here/include -I$src/base/include
+	-I$src/counters/include $(setting CMOCKA_CFLAGS)"
 
 command -v "$cxx" >/dev/null 2>&1 || skip "no compiler $cxx (packages clang and libomp-dev)"
 cat >"$work/probe.cpp" <<'END'

@@ -7,7 +7,7 @@ set -u
 src=${GASNET_TEST_SRC:-$src}
 cc=${GASNET_TEST_CC:-cc}
 cxx=${GASNET_TEST_CXX:-c++}
-flags="-I$src/gasnet-conduit/include -I$src/counters/include -I$src/prov/pgas/include"
+flags="-I$src/gasnet-conduit/include -I$src/base/include -I$src/counters/include -I$src/prov/pgas/include"
 flags="$flags ${GASNET_TEST_FABRIC-} ${GASNET_TEST_FLAGS-}"
 for mode in SEQ PAR PARSYNC; do
 	for header in gasnet gasnetex gasnet_fwd gasnet_tools gasnet_vis gasnet_coll gasnet_ratomic gasnet_mk; do
@@ -134,7 +134,7 @@ $cc -O2 -DGASNET_SEQ $flags -o "$work/static" "$work/p.c" $libs "$top/libgasnet-
 check "linking the archive"
 run=$top/gasnet-conduit/bin/gasnetrun_pgas
 for p in seq static; do
-	n=$(GASNETRUN_OSHRUN=$top/boot/oshrun bounded "$run" -n 3 "$work/$p" | grep -c "of 3")
+	n=$(GASNETRUN_OSHRUN=$top/launch/oshrun bounded "$run" -n 3 "$work/$p" | grep -c "of 3")
 	[ "$n" -eq 3 ]
 	check "gasnetrun_pgas -n 3 $p: $n nodes"
 done

@@ -49,7 +49,7 @@ run 3 gex_coll_random 15
 run 3 gasnet_coll1_par 0 1
 unset FI_PGAS_MAP FI_PGAS_CMA
 
-launcher=$top/boot/oshrun # one machine plays the hosts
+launcher=$top/launch/oshrun # one machine plays the hosts
 export FI_PGAS_TEST_HOSTS=1 FI_PGAS_NET=auto:lo
 run 3 gex_team 30
 run 3 gex_coll

@@ -6,7 +6,7 @@ set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 LIMIT=60
 programs=$top/gasnet-conduit/tests
-export GASNET_EXITTIMEOUT=1 GASNETRUN_OSHRUN="$top/boot/oshrun"
+export GASNET_EXITTIMEOUT=1 GASNETRUN_OSHRUN="$top/launch/oshrun"
 
 # backtraces: of the node that failed, of errors of the library, and of none when nobody asked
 trace='gasnet_end(.*) *\[0x\|gasnet_end(+0x'
@@ -87,7 +87,7 @@ done
 # around the library, wherever that was moved to
 mkdir -p "$work/moved/lib" "$work/moved/bin"
 cp "$top"/.libs/libgasnet-pgas-seq.so.* "$top"/.libs/libpgas.so.* "$work/moved/lib"
-cp "$top/boot/oshrun" "$work/moved/bin"
+cp "$top/launch/oshrun" "$work/moved/bin"
 real=$programs/.libs/gasnet_job
 [ -x "$real" ] || real=$programs/gasnet_job
 GASNETRUN_OSHRUN='' LD_LIBRARY_PATH=$work/moved/lib PATH=/bin:/usr/bin GASNET_PSHM_NODES=2 \
@@ -100,7 +100,7 @@ chmod +x "$work/bin/oshrun"
 if [ ! -x "$(setting bindir | sed "s|[$]{exec_prefix}|$(setting prefix)|")/oshrun" ]; then
 	GASNETRUN_OSHRUN='' LD_LIBRARY_PATH=$work/far/from/it/lib PATH="$work/bin:/bin:/usr/bin" GASNET_PSHM_NODES=2 \
 		expect 1 'oshrun of this package is not found' "$real"
-	printf '#!/bin/sh\nexec "%s" "$@"\n' "$top/boot/oshrun" >"$work/bin/oshrun"
+	printf '#!/bin/sh\nexec "%s" "$@"\n' "$top/launch/oshrun" >"$work/bin/oshrun"
 	cp "$work/bin/oshrun" "$work/bin/gasnetrun_pgas"
 	GASNETRUN_OSHRUN='' LD_LIBRARY_PATH=$work/far/from/it/lib PATH="$work/bin:/bin:/usr/bin" GASNET_PSHM_NODES=2 \
 		expect 0 'job: 2 nodes: ok$' "$real"

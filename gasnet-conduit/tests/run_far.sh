@@ -34,7 +34,7 @@ far 3 gex_bind mixed
 far 2 gex_bind client leave
 unset FI_PGAS_CMA
 
-oshrun=$top/boot/oshrun # one machine plays the hosts, whatever hosts the nodes above were on
+oshrun=$top/launch/oshrun # one machine plays the hosts, whatever hosts the nodes above were on
 export FI_PGAS_TEST_HOSTS=1 FI_PGAS_NET=auto:lo
 far 3 gasnet_job
 far 2 gasnet_am       # all forms of active messages, long ones there and back
@@ -52,7 +52,7 @@ FI_PGAS_NET_WINDOW=2 FI_PGAS_NET_PACKET=4096 far 3 gasnet_flood 50
 FI_PGAS_NET_THREAD=0 far 2 gasnet_rma_test
 # two nodes share a host, one is far
 for program in gasnet_am gasnet_rma_test; do
-	expect 0 ': ok$' "$top/boot/oshrun" -n 3 sh -c \
+	expect 0 ': ok$' "$top/launch/oshrun" -n 3 sh -c \
 		'FI_PGAS_TEST_HOSTS=$((2 + $OSHRUN_RANK / 2)) exec "$0"' "$top/gasnet-conduit/tests/$program"
 done
 finish

@@ -41,7 +41,7 @@ wrong_end handler 'message from node [01] for handler 255 of endpoint 1, which i
 wrong_end outside 'gex_AM_RequestLong: 8 bytes at .* are not in the segment of endpoint 1 of node [01], '
 
 FI_PGAS_MAP=0 FI_PGAS_CMA=0 run 2 gex_am
-oshrun=$top/boot/oshrun # one machine plays the hosts
+oshrun=$top/launch/oshrun # one machine plays the hosts
 export FI_PGAS_TEST_HOSTS=1 FI_PGAS_NET=auto:lo
 run 2 gex_am
 run 3 gex_am

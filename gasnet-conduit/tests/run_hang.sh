@@ -6,7 +6,7 @@ set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 product=GASNet ended='gex_hang: ok'
 . "$src/tests/hang_report.sh"
-oshrun=$top/boot/oshrun tests=$top/gasnet-conduit/tests
+oshrun=$top/launch/oshrun tests=$top/gasnet-conduit/tests
 block='GASNET_BLOCKUNTIL' barrier='gex_Event_Wait of gex_Coll_BarrierNB, team TM0 of 4 PEs'
 
 for program in gex_hang gex_hang_par; do

@@ -45,7 +45,7 @@ PGAS_CUDA_DRIVER=$work/nowhere.so expect 0 'gex_MK_Create: .*nowhere.so' \
 FAKE_DRIVER_DEVICES=0 expect 0 'gex_MK_Create: .*no CUDA' "$top/gasnet-conduit/tests/gex_kinds" cuda no-driver
 
 # One machine plays the hosts: the owner's driver copies, by orders through the gate.
-oshrun=$top/boot/oshrun
+oshrun=$top/launch/oshrun
 export FI_PGAS_TEST_HOSTS=1 FI_PGAS_NET=auto:lo
 kinds 2 gex_kinds emulated
 kinds 3 gex_kinds cuda

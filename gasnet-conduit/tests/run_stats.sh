@@ -5,7 +5,7 @@
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 LIMIT=120
-oshrun=$top/boot/oshrun
+oshrun=$top/launch/oshrun
 tests=$top/gasnet-conduit/tests dir=$work/dir json=$work/dir/stats.json
 [ -z "$sanitized" ] || export ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0"
 

@@ -45,13 +45,13 @@ expect 0 "^$" sh -c "PMIX_RANK=1 '$IC' count --pe 0 --entry work -- '$PROG' && e
 expect 0 "work to return" env PMIX_RANK=1 "$IC" count --pe 1 --entry work -- "$PROG"
 
 # Under our launcher, on a chosen PE of a real job.
-if [ -x ./boot/oshrun ] && [ -x ./instr-count/drivers/shmem_int_p ]; then
-	expect 0 "shmem_int_p to return, engine step, 20 calls" ./boot/oshrun -n 2 -- \
+if [ -x ./launch/oshrun ] && [ -x ./instr-count/drivers/shmem_int_p ]; then
+	expect 0 "shmem_int_p to return, engine step, 20 calls" ./launch/oshrun -n 2 -- \
 		"$IC" count --pe 0 --entry shmem_int_p -- ./instr-count/drivers/shmem_int_p
 	# without PMIx, too; the drivers need their rank for the hosts that they play
-	expect 0 "shmem_int_p to return, engine step, 20 calls" ./boot/oshrun --no-pmix -n 3 -- \
+	expect 0 "shmem_int_p to return, engine step, 20 calls" ./launch/oshrun --no-pmix -n 3 -- \
 		"$IC" count --pe 0 --entry shmem_int_p -- ./instr-count/drivers/shmem_int_p linked
-	expect 0 "shmem_barrier_all to return" ./boot/oshrun -n 3 -- "$IC" count --pe 2 --entry shmem_barrier_all -- \
+	expect 0 "shmem_barrier_all to return" ./launch/oshrun -n 3 -- "$IC" count --pe 2 --entry shmem_barrier_all -- \
 		./instr-count/drivers/shmem_int_p
 else
 	not_run "under oshrun: it or the driver shmem_int_p is not built"

@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "shmem_env.hpp"
+#include "core/shmem_env.hpp"
 #include "shmem_info_check.hpp"
-#include "shmem_partition_text.hpp"
+#include "device/shmem_partition_text.hpp"
 
 namespace {
 

@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-#include "shmem_tune_text.hpp"
+#include "device/shmem_tune_text.hpp"
 
 #include <devices/devices_kind.hpp>
 

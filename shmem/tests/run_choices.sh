@@ -4,7 +4,7 @@
 set -u
 . "$(dirname "$0")/../../tests/harness.sh"
 LIMIT=120
-probe=$top/shmem/tools/tests/stats_probe
+probe=$top/shmem/profile/tests/stats_probe
 [ -z "$sanitized" ] || export ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0"
 says() { # words that are in the page
 	grep -q -e "$1" "$work/out"

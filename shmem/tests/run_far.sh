@@ -44,22 +44,23 @@ far 5 help_near FI_PGAS_MAP=1
 # a host of two PEs and one of one, over the link: only its leader hears of other hosts, but whoever leaves must notice
 # (one machine plays them, whatever hosts the PEs above were on)
 # shellcheck disable=SC2016  # for the shell of each PE
-expect 1 'PE 1 .*: exit: this PE leaves while another one waits' env FI_PGAS_NET=auto:lo "$top/boot/oshrun" -n 3 sh -c \
-	'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK / 2)) exec "$0" barrier' "$top/shmem/tests/life_exit"
+expect 1 'PE 1 .*: exit: this PE leaves while another one waits' env FI_PGAS_NET=auto:lo \
+	"$top/launch/oshrun" -n 3 sh -c 'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK / 2)) exec "$0" barrier' \
+	"$top/shmem/tests/life_exit"
 # who cannot talk to each other hears why
 # shellcheck disable=SC2016  # likewise
 expect bad 'lost: its link is over [^ ]*, ours over [^ ]*: set FI_PGAS_NET to the same on all hosts' \
-	"$top/boot/oshrun" -n 2 sh -c 'export FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) FI_PGAS_NET=socket:lo
+	"$top/launch/oshrun" -n 2 sh -c 'export FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) FI_PGAS_NET=socket:lo
 		[ $OSHRUN_RANK = 0 ] || FI_PGAS_NET=libfabric:lo
 		exec "$0"' "$top/shmem/tests/shmem_smoke"
 # what leaves as one packet
 # shellcheck disable=SC2016  # likewise
-good env FI_PGAS_NET=socket:lo "$top/boot/oshrun" -n 2 sh -c 'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) exec "$0" 300' \
+good env FI_PGAS_NET=socket:lo "$top/launch/oshrun" -n 2 sh -c 'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) exec "$0" 300' \
 	"$top/shmem/tests/packets"
 # more long puts than the connection takes
 # shellcheck disable=SC2016  # likewise
 for thread in 0 1; do
-	good env FI_PGAS_NET=socket:lo FI_PGAS_NET_THREAD=$thread "$top/boot/oshrun" -n 2 sh -c \
+	good env FI_PGAS_NET=socket:lo FI_PGAS_NET_THREAD=$thread "$top/launch/oshrun" -n 2 sh -c \
 		'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) exec "$0" 5' "$top/shmem/tests/long_puts"
 done
 finish

@@ -44,12 +44,12 @@ if [ "$kind" = emulated ]; then
 	FAKE_DRIVER_FAIL=cuLaunchKernel:1:700 expect bad 'shmem_schar_sum_reduce: cuda: cuLaunchKernel' \
 		"$run" -n 2 "$tests/partition_reduce" 2
 	unset SHMEM_SYMMETRIC_PARTITION2
-	# other hosts, over a network that reaches the device by itself (tests/fake_fabric.cpp); is not asked; refuses
+	# other hosts, over a network that reaches the device by itself (fake_fabric.cpp); is not asked; refuses
 	far_by() { # PATTERN [NAME=VALUE]
 		_pattern=$1
 		shift
 		# shellcheck disable=SC2016
-		by env FI_PROVIDER_PATH="$top/.libs:$top/tests/.libs" FI_PGAS_NET=opx FAKE_FABRIC_SAY=1 "$@" \
+		by env FI_PROVIDER_PATH="$top/.libs:$top/prov/pgas/tests/.libs" FI_PGAS_NET=opx FAKE_FABRIC_SAY=1 "$@" \
 			SHMEM_SYMMETRIC_PARTITION1=SIZE=32M:KIND=cuda "$run" -n 3 \
 			sh -c 'FI_PGAS_TEST_HOSTS=$((2 + OSHRUN_RANK)) exec "$0" 1 rma long coll' "$tests/partition"
 		[ "$rc" = 0 ] && [ "$(grep -c "fake fabric: $_pattern bytes of devices" "$work/out")" = 3 ]

@@ -13,7 +13,7 @@ extern "C" { // cmocka.h has no linkage of its own
 #include <cmocka.h>
 }
 
-#include "shmem_env.hpp"
+#include "core/shmem_env.hpp"
 
 #include <pgas/pgas_variables.hpp>
 

@@ -18,7 +18,7 @@ extern "C" { // cmocka.h has no linkage of its own
 #include <cmocka.h>
 }
 
-#include "shmem_heap.hpp"
+#include "heap/shmem_heap.hpp"
 
 using shmem::heap;
 using shmem::heap_config;

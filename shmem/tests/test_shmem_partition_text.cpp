@@ -16,7 +16,7 @@ extern "C" { // cmocka.h has no linkage of its own
 
 #include <devices/devices_kind.hpp>
 
-#include "shmem_partition_text.hpp"
+#include "device/shmem_partition_text.hpp"
 
 using namespace shmem;
 

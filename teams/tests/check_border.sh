@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Test: the borders around teams/. Its files name neither of its clients nor the provider, and include nothing but
-# their own headers, those of counters/ and the system's. The clients, which sit on it side by side, do not include each
-# other.
+# their own headers, those of base/ and counters/, and the system's. Its clients do not include each other's headers.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
@@ -16,7 +15,8 @@ faults() { # DIR
 	mapfile -t sources < <(find teams -name '*.cpp' -o -name '*.hpp' -o -name Makefile.include)
 	[ ${#sources[@]} -gt 20 ] || echo "hardly any sources in teams/"
 	say "teams/ names a client or the provider:" grep -n -i -E 'shmem|gasnet|prov/|rdma/|\<fi_[a-z]' "${sources[@]}"
-	say "teams/ includes what is neither its own, nor of counters/, nor of the system:" foreign "${sources[@]}"
+	say "teams/ includes what is neither its own, nor of base/ or counters/, nor of the system:" \
+		foreign "${sources[@]}"
 	say "shmem/ includes a header of gasnet-conduit/:" grep -rn -i -E "$include.*gasnet" shmem
 	say "gasnet-conduit/ includes a header of shmem/:" grep -rn -i -E "$include.*shmem" gasnet-conduit
 }

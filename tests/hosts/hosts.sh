@@ -10,7 +10,7 @@
 # absolute: launchers run the agent in folders of their choice
 src=$(cd "$src" && pwd)
 hosts=$src/tests/hosts/fakehosts agent=$src/tests/hosts/agent
-OSHRUN=${OSHRUN:-$top/boot/oshrun}
+OSHRUN=${OSHRUN:-$top/launch/oshrun}
 FAKEHOSTS_DIR=$work/hosts
 # make check switches the link off for tests of one host
 FI_PGAS_NET=${TEST_HOSTS_NET:-auto}

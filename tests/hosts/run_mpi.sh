@@ -29,7 +29,7 @@ passes() {
 }
 compiled() {
 	why="$_cc does not compile"
-	"$_cc" -O2 -I"$src/tests" -o "$program" "$src/tests/mpi_client.c" >"$work/out" 2>&1
+	"$_cc" -O2 -I"$src/tests" -o "$program" "$src/prov/pgas/tests/mpi_client.c" >"$work/out" 2>&1
 }
 refused() {
 	mpi no-such-provider "$1" 1,1 two-sided

@@ -20,8 +20,8 @@ grep -q '^[1-9][0-9]* runs: 0 failed, 0 hung' "$work/out"
 check "the last line sums up"
 
 # programs of our own: one fails, one hangs
-mkdir -p "$work/lists/boot"
-ln -s "$top/boot/oshrun" "$work/lists/boot/oshrun"
+mkdir -p "$work/lists/launch"
+ln -s "$top/launch/oshrun" "$work/lists/launch/oshrun"
 printf '#!/bin/sh\nexit ${1:-3}\n' >"$work/lists/fails"
 printf '#!/bin/sh\nsleep 1000\n' >"$work/lists/hangs"
 chmod +x "$work/lists/fails" "$work/lists/hangs"
@@ -57,7 +57,7 @@ check "what make check builds"
 sed 's/[[:space:]]*#.*//; s/^[^|]*|[^|]*|//; s/^\([A-Z][A-Z_0-9]*=[^ ]* \)*//; s/ .*//' \
 	"$src/tests/stress/programs.def" |
 	sort -u >"$work/listed"
-grep -E ' (libsma|libgasnet[^ ]*|tests/libtests(-direct)?|teams/libpgas-teams)\.la( |$)' "$work/programs" |
+grep -E ' (libsma|libgasnet[^ ]*|prov/pgas/tests/libtests(-direct)?|teams/libpgas-teams)\.la( |$)' "$work/programs" |
 	cut -d' ' -f1 | sort | comm -23 - "$work/listed" >"$work/out"
 [ ! -s "$work/out" ]
 check "programs of several processes have a line in programs.def"

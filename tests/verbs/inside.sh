@@ -5,7 +5,7 @@
 # at most. Each leaves a line in /run/verbs/results: ITEM|VERDICT|CASES|PACKETS|SECONDS|WORDS. An item is good when it
 # ends well, says what it should, and the device has sent packets meanwhile: a job that went another way is not.
 #
-#	prov/NAME		tests/test_prov_NAME; every domain plays a host. prov/NAME/PATTERN: those cases of it
+#	prov/NAME		test_prov_NAME; every domain plays a host. prov/NAME/PATTERN: those cases of it
 #	shmem/N/PROGRAM/ARG...	by oshrun, N PEs that play hosts; gasnet/N/... the same
 #	count/PATTERN		instructions of these paths of instr-count
 #	straight/shmem/N/...	the same with single words straight into memory
@@ -25,6 +25,7 @@ export abs_top_builddir=$build FI_PROVIDER_PATH=$build/.libs IPATH_NO_BACKTRACE=
 export FI_PGAS_NET=${FI_PGAS_NET:-verbs} TEST_SLOW=${TEST_SLOW:-20}
 # programs themselves and not libtool's scripts around them, which an emulated guest runs for a second
 export LD_LIBRARY_PATH=$build/.libs PATH=${VERBS_FABTESTS:+$VERBS_FABTESTS:}$PATH
+provider=prov/pgas/tests
 program() { if [ -x "$1/.libs/$2" ]; then echo "$build/$1/.libs/$2"; else echo "$build/$1/$2"; fi; }
 # those that the device of this guest has sent; or the directions of connections that the kernel encrypts
 packets() { # item
@@ -89,7 +90,7 @@ fault() {
 	export FI_PGAS_PEER_TIMEOUT
 	: >"$out.job"
 	: >"$out.strike"
-	bounded boot/oshrun --launch-agent "$agent" --host-timeout 40 -x LD_LIBRARY_PATH -H g1:1,g2:1 -n 2 \
+	bounded launch/oshrun --launch-agent "$agent" --host-timeout 40 -x LD_LIBRARY_PATH -H g1:1,g2:1 -n 2 \
 		"$(program tests/hosts hosts_job)" ring 600 >"$out.job" 2>&1 </dev/null &
 	job=$!
 	if wait_for '^running' "$out.job" $((limit / 2)); then
@@ -125,7 +126,7 @@ job() {
 	*,*) where=(--launch-agent "$agent" -x LD_LIBRARY_PATH -H "g1:${layout%,*},g2:${layout#*,}"
 		-n $((${layout%,*} + ${layout#*,}))) ;;
 	esac
-	bounded boot/oshrun "${where[@]}" "$(program "$folder" "$name")" "$@" </dev/null && grep -q -e "$text" "$out"
+	bounded launch/oshrun "${where[@]}" "$(program "$folder" "$name")" "$@" </dev/null && grep -q -e "$text" "$out"
 }
 
 # Runs the item with its output in $out; leaves $cases and $note.
@@ -139,7 +140,7 @@ run_item() {
 		export FI_PGAS_TEST_HOSTS=1
 	fi
 	case ${word[0]} in
-	prov) TEST_CASES=${word[2]:-*} bounded "$(program tests "test_prov_${word[1]}")" </dev/null ;;
+	prov) TEST_CASES=${word[2]:-*} bounded "$(program $provider "test_prov_${word[1]}")" </dev/null ;;
 	shmem)
 		case ${word[2]} in
 		hosts_job) job tests/hosts 'as it should' "${word[@]:1}" ;;
@@ -163,8 +164,9 @@ run_item() {
 		(
 			export FI_PGAS_NET_TLS=1 FI_PGAS_NET=socket
 			case $1 in
-			tls/port) bounded "$(program tests test_port_socket)" 'test_tls_*' </dev/null ;;
-			tls/port/*) TEST_TLS=1 bounded "$(program tests test_port_socket)" "${word[2]}" </dev/null ;;
+			tls/port) bounded "$(program $provider test_port_socket)" 'test_tls_*' </dev/null ;;
+			tls/port/*) TEST_TLS=1 bounded "$(program $provider test_port_socket)" "${word[2]}" \
+				</dev/null ;;
 			pair/*) run_item "pair/${1#pair/tls/}" ;;
 			*) run_item "${1#*/}" ;;
 			esac

@@ -2,9 +2,9 @@
 /*
  * The hot path: put, get, atomics, inject, counter and queue reads to a peer on this host. Nothing else.
  *
- * Each body exists once. fi_direct_*.h inlines it into the application; the ops tables (src/pgas_rma.cpp, ...) wrap it
- * with check = PGAS_CHECKED. Every function returns 1 when it did the whole operation and 0 when it did nothing, so the
- * caller has one cold exit: the ops table (direct) or the general engine (table).
+ * Each body exists once. fi_direct_*.h inlines it into the application; the ops tables (src/api/pgas_rma.cpp, ...) wrap
+ * it with check = PGAS_CHECKED. Every function returns 1 when it did the whole operation and 0 when it did nothing, so
+ * the caller has one cold exit: the ops table (direct) or the general engine (table).
  *
  * PGAS_UNCHECKED leans on the window's guard pages and on the caller's promise that key 0 stays registered while it is
  * used; PGAS_CHECKED compares rank, bounds, rights and liveness first and never touches memory outside a registration.

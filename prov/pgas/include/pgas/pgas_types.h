@@ -7,7 +7,7 @@
  * libfabric's own fid, with a magic word that contains PGAS_LAYOUT_VERSION. A program built against another layout, an
  * object of another provider, or one of ours that may not take the short way (threads, ordering, a completion wanted)
  * shows another word, and the call goes through the ops table. Change anything here -> raise PGAS_LAYOUT_VERSION;
- * tests/test_prov_layout.c fails otherwise.
+ * prov/pgas/tests/test_prov_layout.c fails otherwise.
  */
 #ifndef PGAS_TYPES_H
 #define PGAS_TYPES_H
@@ -35,8 +35,8 @@
 #define PGAS_FRONT_OFF 40
 
 /*
- * Message ring: many producers (senders on this host), one consumer (the endpoint's owner). See shm/shm_ring.cpp for
- * the protocol; the layout is here because fi_inject is inline.
+ * Message ring: many producers (senders on this host), one consumer (the endpoint's owner). See wire/shm/shm_ring.cpp
+ * for the protocol; the layout is here because fi_inject is inline.
  *
  * slot.state = position << 24 | owner << 4 | state
  *   FREE(pos)        may be claimed for position pos only         written by the consumer

@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# gen_variables.sh SOURCE_FOLDER: prints pgas_variables.def, the names of all environment variables, by which
+# pgas_variables.hpp finds misspelt ones. They come from where the variables are read, so that base/ has no list of its
+# own of what the layers above it know.
+#
+#   OURS(name)    a variable of this project; digits may follow it (SHMEM_SYMMETRIC_PARTITION0)
+#   THEIRS(name)  a variable of another OpenSHMEM
+set -eu
+cd "$1"
+echo "// made by base/gen_variables.sh"
+{
+	sed -n 's/^ENV_[A-Z]*([a-z_]*, \([A-Z_]*\),.*/SHMEM_\1/p' shmem/src/core/shmem_env.def
+	grep -o '"SMA_[A-Z_]*"' shmem/src/core/shmem_env.def | tr -d '"'
+	{
+		sed -n 's/^PGAS_PARAM("\([a-z_]*\)".*/FI_PGAS_\1/p' prov/pgas/src/support/pgas_params.def
+		sed -n 's/.*from_environment("\([a-z_]*\)").*/FI_PGAS_\1/p' prov/pgas/src/support/pgas_params.cpp
+	} | tr '[:lower:]' '[:upper:]'
+	grep -hoE '"PGAS_[A-Z_]+"' boot/boot*.cpp boot/boot*.hpp devices/src/*.cpp | tr -d '"'
+} | LC_ALL=C sort -u | sed 's/.*/OURS(&)/'
+sed -n 's/^OTHERS(\(.*\))$/THEIRS(\1)/p' shmem/src/core/shmem_env_others.def

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// GASNet-EX's active messages with a fixed payload, where the inline path of gasnet_pgas_gex_am.h ends. Its calls
+// return nothing about what is wrong, so that ends the job. Why nothing deadlocks is said in gasnet_send.cpp.
+#include "gasnet_gex_send.hpp"
+#include "kinds/gasnet_objects.hpp"
+
+namespace gasnet {
+namespace {
+
+const char *request_name(unsigned category)
+{
+	return category == GASNETI_SHORT    ? "gex_AM_RequestShort"
+	       : category == GASNETI_MEDIUM ? "gex_AM_RequestMedium"
+					    : "gex_AM_RequestLong";
+}
+
+const char *reply_name(unsigned category)
+{
+	return category == GASNETI_SHORT    ? "gex_AM_ReplyShort"
+	       : category == GASNETI_MEDIUM ? "gex_AM_ReplyMedium"
+					    : "gex_AM_ReplyLong";
+}
+
+// Sends now, or not at all: false.
+bool send_now(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes)
+{
+	if (is_here(node)) {
+		run_here(head, head_bytes);
+		return true;
+	}
+	const int rc = message_try(node, head, head_bytes, data, data_bytes);
+	if (rc && rc != -FI_EAGAIN)
+		lost("message", node, rc);
+	return rc == 0;
+}
+
+int send_gex_request(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes,
+		     bool now)
+{
+	if (now)
+		return send_now(node, head, head_bytes, data, data_bytes) ? GASNET_OK : GASNET_ERR_NOT_READY;
+	return send_waiting(node, head, head_bytes, data, data_bytes);
+}
+
+int send_gex_reply(gasnet_token_t token, const void *head, size_t head_bytes, const void *data, size_t data_bytes,
+		   bool now)
+{
+	token->replied = true;
+	if (!now)
+		send_reply(token->source, head, head_bytes, data, data_bytes);
+	else if (!send_now(token->source, head, head_bytes, data, data_bytes))
+		token->replied = false;
+	return token->replied ? GASNET_OK : GASNET_ERR_NOT_READY;
+}
+
+// The payload goes to the segment of the endpoint that gets the message.
+void put_long(gasnet_node_t node, uint64_t word, void *to, const void *from, size_t nbytes)
+{
+	if (PGAS_LIKELY(!word_at(word)))
+		return put_payload(node, to, from, nbytes);
+	const unsigned kind = word_kind(word);
+	put_payload_at(kind & GASNETI_REPLY ? reply_name(GASNETI_LONG) : request_name(GASNETI_LONG), node,
+		       word_at(word), to, from, nbytes);
+}
+
+// The payload of a long message must not be there when the message cannot follow: its slot is claimed first. Not where
+// the payload needs the target's help to get there, as on another host: that would wait with a slot in hand, so the
+// message waits for room behind its payload. GASNET_ERR_NOT_READY: no room, and nothing was done.
+int long_now(gasnet_node_t node, uint64_t word, const void *from, size_t nbytes, void *to,
+	     const gasnet_handlerarg_t *args, bool *done)
+{
+	message_head m;
+	const size_t head = long_head(m, word, args, to, nbytes);
+	fi_pgas_place place;
+	*done = false;
+	if (is_here(node) || !g_windows[node] || is_outside(node) || word_at(word))
+		return GASNET_OK;
+	int rc = g.net.ops->message_claim(g.am, node, head, &place);
+	if (rc == -FI_EOPNOTSUPP)
+		return GASNET_OK;
+	if (rc == -FI_EAGAIN)
+		return GASNET_ERR_NOT_READY;
+	if (rc == 0) {
+		put_payload(node, to, from, nbytes);
+		memcpy(place.buf, &m, head);
+		rc = g.net.ops->message_publish(g.am, &place, head, head);
+	}
+	if (rc)
+		lost("message", node, rc);
+	*done = true;
+	return GASNET_OK;
+}
+
+} // namespace
+
+void check_gex_request(unsigned kind) noexcept
+{
+	if (PGAS_UNLIKELY(!g.attached))
+		fail("%s: before gex_Client_Init", request_name(kind & GASNETI_CATEGORY));
+	if (PGAS_UNLIKELY(in_handler()))
+		fail("%s: in a handler, which may only reply", request_name(kind & GASNETI_CATEGORY));
+}
+
+void check_gex_reply(gasnet_token_t token, unsigned kind) noexcept
+{
+	const char *call = reply_name(kind & GASNETI_CATEGORY);
+	if (!token || !token->request())
+		fail("%s: not in the handler of a request", call);
+	if (token->replied)
+		fail("%s: the second reply of one handler", call);
+}
+
+// Whether it fits where an endpoint beside the first has its segment, its transfer says.
+void check_gex_payload(gasnet_node_t node, uint64_t word, size_t nbytes, const void *to) noexcept
+{
+	const unsigned kind = word_kind(word), category = word_category(word);
+	const char *call = kind & GASNETI_REPLY ? reply_name(category) : request_name(category);
+	if (nbytes > (category == GASNETI_MEDIUM ? gasneti_front.max_medium : GASNETI_MAX_LONG))
+		fail("%s: %zu bytes of payload; the most is gex_AM_Max%s, %zu", call, nbytes, call + strlen("gex_AM_"),
+		     category == GASNETI_MEDIUM ? size_t{gasneti_front.max_medium} : GASNETI_MAX_LONG);
+	if (category == GASNETI_LONG && !word_at(word) && !long_ok(node, to, nbytes))
+		fail("%s: %zu bytes at %p are not in the segment of node %u", call, nbytes, to, node);
+}
+
+int gex_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+		       const gasnet_handlerarg_t *args, bool now) noexcept
+{
+	if (is_here(dest)) {
+		run_medium_here(word, from, nbytes, args);
+		return GASNET_OK;
+	}
+	message_head m;
+	const size_t head = medium_head(m, word, args, nbytes);
+	return send_gex_request(dest, &m, head, from, nbytes, now);
+}
+
+int gex_request_long(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes, void *to,
+		     const gasnet_handlerarg_t *args, bool now) noexcept
+{
+	bool done = false;
+	if (now)
+		if (const int err = long_now(dest, word, from, nbytes, to, args, &done); err || done)
+			return err;
+	// the payload first; the message's release orders it before the handler
+	put_long(dest, word, to, from, nbytes);
+	message_head m;
+	const size_t head = long_head(m, word, args, to, nbytes);
+	return send_waiting(dest, &m, head, nullptr, 0);
+}
+
+int gex_reply_medium(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes,
+		     const gasnet_handlerarg_t *args, bool now) noexcept
+{
+	if (is_here(token->source)) {
+		token->replied = true;
+		run_medium_here(word, from, nbytes, args);
+		return GASNET_OK;
+	}
+	if (post_medium(token->source, word, from, nbytes, args) ||
+	    post_annex(token->source, word, from, nbytes, args)) {
+		token->replied = true;
+		return GASNET_OK;
+	}
+	message_head m;
+	const size_t head = medium_head(m, word, args, nbytes);
+	return send_gex_reply(token, &m, head, from, nbytes, now);
+}
+
+int gex_reply_long(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes, void *to,
+		   const gasnet_handlerarg_t *args, bool now) noexcept
+{
+	bool done = false;
+	if (now) {
+		if (const int err = long_now(token->source, word, from, nbytes, to, args, &done))
+			return err;
+		if (done) {
+			token->replied = true;
+			return GASNET_OK;
+		}
+	}
+	put_long(token->source, word, to, from, nbytes);
+	message_head m;
+	const size_t head = long_head(m, word, args, to, nbytes);
+	return send_gex_reply(token, &m, head, nullptr, 0, false);
+}
+
+} // namespace gasnet
+
+using namespace gasnet;
+
+extern "C" int gasneti_gex_request_short(gasnet_node_t dest, const void *message, size_t bytes,
+					 gex_Flags_t flags) noexcept
+{
+	check_gex_request(GASNETI_SHORT);
+	return send_gex_request(dest, message, bytes, nullptr, 0, flags & GEX_FLAG_IMMEDIATE);
+}
+
+namespace {
+
+[[gnu::noinline]] int medium_other(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+				   const gasnet_handlerarg_t *args, gex_Flags_t flags)
+{
+	check_gex_request(GASNETI_MEDIUM);
+	check_gex_payload(dest, word, nbytes, nullptr);
+	if (post_annex(dest, word, from, nbytes, args))
+		return GASNET_OK;
+	return gex_request_medium(dest, word, from, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
+}
+
+} // namespace
+
+extern "C" int gasneti_gex_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+					  const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
+{
+	gasnet_AMPoll();
+	if (PGAS_UNLIKELY(is_here(dest)) && g.attached && !in_handler() && nbytes <= gasneti_front.max_medium) {
+		run_medium_here(word, from, nbytes, args);
+		return GASNET_OK;
+	}
+	if (PGAS_LIKELY(!in_handler()) && PGAS_LIKELY(post_medium(dest, word, from, nbytes, args)))
+		return GASNET_OK;
+	return medium_other(dest, word, from, nbytes, args, flags);
+}
+
+extern "C" int gasneti_gex_request_long(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes, void *to,
+					const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
+{
+	check_gex_request(GASNETI_LONG);
+	check_gex_payload(dest, word, nbytes, to);
+	gasnet_AMPoll();
+	return gex_request_long(dest, word, from, nbytes, to, args, flags & GEX_FLAG_IMMEDIATE);
+}
+
+extern "C" int gasneti_gex_reply_short(gex_Token_t token, uint64_t word, const gex_AM_Arg_t *args,
+				       gex_Flags_t flags) noexcept
+{
+	check_gex_reply(token, GASNETI_SHORT);
+	message_head m;
+	const size_t head = put_args(m, word + word_back(token), args);
+	return send_gex_reply(token, &m, head, nullptr, 0, flags & GEX_FLAG_IMMEDIATE);
+}
+
+extern "C" int gasneti_gex_reply_medium(gex_Token_t token, uint64_t word, const void *from, size_t nbytes,
+					const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
+{
+	check_gex_reply(token, GASNETI_MEDIUM);
+	word += word_back(token);
+	check_gex_payload(token->source, word, nbytes, nullptr);
+	return gex_reply_medium(token, word, from, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
+}
+
+extern "C" int gasneti_gex_reply_long(gex_Token_t token, uint64_t word, const void *from, size_t nbytes, void *to,
+				      const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
+{
+	check_gex_reply(token, GASNETI_LONG);
+	word += word_back(token);
+	check_gex_payload(token->source, word, nbytes, to);
+	return gex_reply_long(token, word, from, nbytes, to, args, flags & GEX_FLAG_IMMEDIATE);
+}
+
+// --- through pairs of endpoints --------------------------------------------------------------------------------------
+
+namespace {
+
+// What the word says of the way there.
+uint64_t ends_of(const char *call, gex_TM_t tm, gex_Rank_t rank)
+{
+	const team *p = able_pair_of(call, tm, rank, GEX_EP_CAPABILITY_AM);
+	return word_with_ends(p->local->index, p->remote);
+}
+
+} // namespace
+
+extern "C" int gasneti_pair_short(gex_TM_t tm, gex_Rank_t rank, const void *message, size_t bytes,
+				  gex_Flags_t flags) noexcept
+{
+	check_gex_request(GASNETI_SHORT);
+	message_head m;
+	memcpy(&m, message, bytes);
+	m.word += ends_of(request_name(GASNETI_SHORT), tm, rank);
+	gasnet_AMPoll();
+	return send_gex_request(rank, &m, bytes, nullptr, 0, flags & GEX_FLAG_IMMEDIATE);
+}
+
+extern "C" int gasneti_pair_medium(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *from, size_t nbytes,
+				   const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
+{
+	word += ends_of(request_name(GASNETI_MEDIUM), tm, rank);
+	gasnet_AMPoll();
+	return medium_other(rank, word, from, nbytes, args, flags);
+}
+
+extern "C" int gasneti_pair_long(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *from, size_t nbytes, void *to,
+				 const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
+{
+	word += ends_of(request_name(GASNETI_LONG), tm, rank);
+	return gasneti_gex_request_long(rank, word, from, nbytes, to, args, flags);
+}
+
+extern "C" gex_AM_SrcDesc_t gasneti_pair_prepare(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *client_buf,
+						 size_t least, size_t most, gex_Flags_t flags) noexcept
+{
+	word += ends_of("gex_AM_Prepare", tm, rank);
+	return gasneti_prepare_request(rank, word, client_buf, least, most, flags);
+}

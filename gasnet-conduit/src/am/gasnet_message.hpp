@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A message from the inside: the fields of its word, and the way into the target's ring.
+#pragma once
+
+#include "core/gasnet_state.hpp"
+
+#include <cstring>
+
+namespace gasnet {
+
+// The fields of a message's word (gasnet_pgas_am.h).
+inline uint8_t word_handler(uint64_t word)
+{
+	return static_cast<uint8_t>(word);
+}
+inline unsigned word_args(uint64_t word) // how many
+{
+	return word >> GASNETI_WORD_ARGS & 0xff;
+}
+inline unsigned word_kind(uint64_t word)
+{
+	return word >> GASNETI_WORD_KIND & 0xff;
+}
+inline unsigned word_category(uint64_t word)
+{
+	return word_kind(word) & GASNETI_CATEGORY;
+}
+inline size_t word_payload(uint64_t word) // where it begins in the message
+{
+	return word >> GASNETI_WORD_PAYLOAD & 0xff;
+}
+// Where a pair's endpoints are named that is no rank of this job.
+inline gasnet_node_t word_rank(uint64_t word)
+{
+	return static_cast<gasnet_node_t>(word >> GASNETI_WORD_RANK);
+}
+static_assert(GASNET_MAXNODES <= 1u << (GASNETI_WORD_FROM - GASNETI_WORD_RANK) && GASNET_MAXEPS <= 0x100);
+inline gasnet_node_t word_rank_of_pair(uint64_t word)
+{
+	return word_rank(word) & 0xffff;
+}
+inline gex_EP_Index_t word_from(uint64_t word)
+{
+	return word >> GASNETI_WORD_FROM & 0xff;
+}
+inline gex_EP_Index_t word_at(uint64_t word)
+{
+	return word >> GASNETI_WORD_AT & 0xff;
+}
+// Fields to be added to a word that does not have them yet.
+constexpr uint64_t word_with_payload(size_t at)
+{
+	return uint64_t{at} << GASNETI_WORD_PAYLOAD;
+}
+constexpr uint64_t word_with_rank(gasnet_node_t rank)
+{
+	return uint64_t{rank} << GASNETI_WORD_RANK;
+}
+constexpr uint64_t word_with_ends(gex_EP_Index_t from, gex_EP_Index_t at)
+{
+	return uint64_t{from} << GASNETI_WORD_FROM | uint64_t{at} << GASNETI_WORD_AT;
+}
+// A reply goes back where its request came from.
+inline uint64_t word_back(gasnet_token_t token)
+{
+	return word_with_ends(token->at, token->from);
+}
+
+// Puts one message into a node's ring: 0, -FI_EAGAIN when there is no room, or what is wrong. Not to this node.
+inline int message_try(gasnet_node_t node, const void *head, size_t head_bytes, const void *data,
+		       size_t data_bytes) noexcept
+{
+	if (head_bytes + data_bytes <= PGAS_SLOT_PLAIN &&
+	    PGAS_LIKELY(
+		    pgas_hot_post(gasneti_front.am, head, head_bytes, head_bytes, data, data_bytes, node, kThreads)))
+		return 0;
+	return static_cast<int>(g.net.ops->message_send(g.am, node, head, head_bytes, data, data_bytes));
+}
+
+// gasnet_outbox.cpp. Sends now or later. For replies: nothing runs, nothing waits.
+void send_or_keep(gasnet_node_t node, const void *head, size_t head_bytes, const void *data,
+		  size_t data_bytes) noexcept;
+// A message that cannot be sent ends the job.
+[[noreturn, gnu::cold]] void lost(const char *call, gasnet_node_t node, int err) noexcept;
+
+} // namespace gasnet

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Receiving active messages. A message is handled where it arrived, in the ring's slot or the eager buffer, and its
+// place is given back when the handler returns (message_take of fi_ext_pgas.h): no receive buffer, no completion, no
+// copy.
+//
+// Handlers run in the thread that polls, never inside another handler. But what a node sends to itself is handled in
+// the call that sends it, a reply inside the handler that replies. With threads several may run at once.
+#include "coll/gasnet_images.hpp"
+#include "gasnet_message.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include <pgas/pgas_base.hpp>
+#include <teams/teams_nb.hpp>
+
+namespace gasnet {
+namespace {
+
+// What one poll hands over at most. A flood does not hold up its caller for ever; and what a client copies to look at
+// after the poll, as UPC++ does, is in its caches then, and in memory that its heap has had before.
+constexpr size_t kAtOnce = 16, kBytesAtOnce = 8192;
+// Taken together: the more follow one another, up to this. Locking is paid once for all of them, and stores to the ring
+// are not waited for in between; but while this thread runs the handler of the first, no other one runs the rest.
+constexpr size_t kMostTaken = 8; // half of the smallest ring
+// In front of the payload of a message that we copy: room for the largest head.
+constexpr size_t kCopiedHead = 96;
+
+void run(const char *head, const char *message, size_t bytes)
+{
+	const bool inside = t_in_handler; // a reply to this node, from its own handler
+	t_in_handler = true;
+	if (!dispatch(head, message, bytes))
+		fail("a message of %zu bytes makes no sense", bytes);
+	t_in_handler = inside;
+}
+
+// Senders place the payload so that it is aligned where it arrives; only what the provider had to move is not.
+[[gnu::cold, gnu::noinline]] void run_moved(const char *message, size_t bytes, size_t at)
+{
+	const size_t total = kCopiedHead + bytes - at;
+	char *copy = allocate(total);
+	memcpy(copy, message, at);
+	uint64_t word;
+	memcpy(&word, message, sizeof word);
+	word += word_with_payload(kCopiedHead) - word_with_payload(word_payload(word));
+	memcpy(copy, &word, sizeof word);
+	memcpy(copy + kCopiedHead, message + at, bytes - at);
+	run(copy, copy, total);
+	free(copy);
+}
+
+void handle(const fi_pgas_message &m)
+{
+	const auto *message = static_cast<const char *>(m.buf);
+	const char *head = m.head ? static_cast<const char *>(m.head) : message;
+	uint64_t word;
+	memcpy(&word, head, sizeof word);
+	const size_t at = word_payload(word);
+	if (word_category(word) == GASNETI_MEDIUM && PGAS_UNLIKELY(reinterpret_cast<uintptr_t>(message + at) % 16) &&
+	    m.len >= at)
+		run_moved(message, m.len, at);
+	else
+		run(head, message, m.len);
+}
+
+// What inline code asks, of the queue itself: polls come in here for other reasons, too, and then all the time.
+bool queue_is_empty()
+{
+	const auto *queue = reinterpret_cast<const pgas_cq *>(g.cq);
+	return kThreads ? pgas_hot_cq_empty_shared(queue) : pgas_hot_cq_empty(queue);
+}
+
+// How many messages a poll takes first.
+size_t g_first_take = 1;
+
+void next_takes_first(size_t count)
+{
+	if (pgas_load_relaxed(&g_first_take) != count) // threads poll: a line that is only read stays with all of them
+		pgas_store_relaxed(&g_first_take, count);
+}
+
+[[gnu::cold]] void report_error()
+{
+	fi_cq_err_entry e{};
+	if (fi_cq_readerr(g.cq, &e, 0) == 1)
+		fail("active messages: %s", pgas_strerror(e.err));
+}
+
+// Others ask for work that any progress does, and a leader passes the barrier on.
+bool serve()
+{
+	const bool moved = g.net.ops->progress(g.net.domain) == 1;
+	if (g.far)
+		barrier_pass_on();
+	return moved;
+}
+
+void wait_turn_serving(pgas_backoff *wait)
+{
+	const bool served = serve();
+	const bool moved = coll_progress() || served; // both have their turn
+	const bool handled = g.attached && !in_handler() && receive_some();
+	outbox_push();
+	if (moved || handled)
+		wait->polls = 0;
+	else
+		wait_pause(wait);
+}
+
+pthread_mutex_t g_polls_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+} // namespace
+
+__thread bool t_in_handler = false;
+
+char *allocate(size_t bytes) noexcept
+{
+	auto *room = static_cast<char *>(aligned_alloc(16, (bytes + 15) / 16 * 16));
+	if (!room)
+		fail("out of memory for a message of %zu bytes", bytes);
+	return room;
+}
+
+void run_here(const void *message, size_t bytes) noexcept
+{
+	const auto *at = static_cast<const char *>(message);
+	run(at, at, bytes);
+}
+
+// Whoever changes what is asked here calls it afterwards, so the last to get the mutex sees everything.
+void polls_update() noexcept
+{
+	const pgas::mutex_holder alone(g_polls_mutex, kThreads);
+	const bool enter = barrier_wants_polls() || pgas::teams::under_way() || images_under_way() || tool_here() ||
+			   (pgas_load_relaxed(&g.serves) && !g.far);
+	const pgas_cq *look = enter ? &g_nothing : reinterpret_cast<pgas_cq *>(g.cq);
+	pgas_store_relaxed(&gasneti_front.arrivals, look);
+}
+
+bool receive_some() noexcept
+{
+	if (queue_is_empty())
+		return false;
+	size_t handled = 0, bytes = 0, want = pgas_load_relaxed(&g_first_take);
+	for (; handled < kAtOnce && bytes < kBytesAtOnce; want = std::min(2 * want, kMostTaken)) {
+		fi_pgas_message taken[kMostTaken];
+		const int n = g.net.ops->messages_take(g.am, taken, want);
+		if (n == -FI_EAGAIN)
+			break;
+		if (PGAS_UNLIKELY(n < 0))
+			fail("active messages: %s", pgas_strerror(-n));
+		for (int i = 0; i < n; i++) {
+			handle(taken[i]);
+			bytes += taken[i].len;
+		}
+		g.net.ops->messages_release(g.am, taken, static_cast<size_t>(n));
+		handled += static_cast<size_t>(n);
+		if (queue_is_empty()) {
+			next_takes_first(1);
+			return true;
+		}
+	}
+	// more is there: the next poll begins with as many of these as it may hand over
+	next_takes_first(std::clamp<size_t>(kBytesAtOnce * handled / (bytes + 1), 1, kMostTaken));
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&reinterpret_cast<pgas_cq *>(g.cq)->queued)))
+		report_error();
+	return handled > 0;
+}
+
+} // namespace gasnet
+
+using namespace gasnet;
+
+// budget: 95 instructions while a barrier is open and nothing is there, 169 with threads (paths.def: gex_poll_open)
+extern "C" int gasneti_poll(void) noexcept
+{
+	if (PGAS_UNLIKELY(!g.attached))
+		return GASNET_ERR_NOT_INIT;
+	if (in_handler()) // a handler that polls: its own poll goes on when it returns
+		return GASNET_OK;
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&g.serves)))
+		serve();
+	receive_some();
+	coll_progress();
+	outbox_push();
+	return GASNET_OK;
+}
+
+extern "C" int gasneti_poll_first(void) noexcept
+{
+	return gasneti_poll();
+}
+
+extern "C" void gasneti_wait_turn(struct pgas_backoff *wait) noexcept
+{
+	if (PGAS_UNLIKELY(pgas_load_relaxed(&g.serves)))
+		return wait_turn_serving(wait);
+	if (PGAS_LIKELY(gasneti_nothing_arrived())) {
+		outbox_push();
+		wait_pause(wait);
+		return;
+	}
+	if (in_handler())
+		return;
+	const bool handled = g.attached && receive_some();
+	if (coll_progress() || handled)
+		wait->polls = 0;
+	else
+		wait_pause(wait);
+	outbox_push();
+}

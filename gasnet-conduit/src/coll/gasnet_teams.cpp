@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// This library as a client of teams/: what teams and collectives are told of the job, how they reach other nodes, and
+// the team of all.
+#include "kinds/gasnet_objects.hpp"
+
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include <teams/teams_split.hpp>
+
+namespace gasnet {
+namespace {
+
+namespace teams = pgas::teams;
+
+teams::team g_world_core;
+std::vector<uint64_t> g_hosts;
+
+// A team that was made, and what gex_TM_t leads to.
+struct made_team : teams::team {
+	gasnet::team *shown = nullptr;
+};
+
+void pause(unsigned &polls)
+{
+	pgas_backoff wait{polls};
+	gasneti_wait_turn(&wait);
+	polls = wait.polls;
+}
+
+void *mapped(const void *mine, int rank)
+{
+	const uint64_t window = g_windows[rank];
+	return window ? reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(mine) + window) : nullptr;
+}
+
+// The handle is that of everything: settle() waits for it.
+void put(void *dest, const void *source, size_t bytes, int rank)
+{
+	gasneti_put_far(static_cast<gasnet_node_t>(rank), dest, source, bytes, GASNETI_REUSABLE, 0);
+}
+void get(void *dest, const void *source, size_t bytes, int rank)
+{
+	gasneti_get_far(dest, static_cast<gasnet_node_t>(rank), source, bytes, GASNETI_DONE, 0);
+}
+void set(uint64_t *dest, uint64_t value, int rank)
+{
+	far_word(static_cast<gasnet_node_t>(rank), dest, FI_ATOMIC_WRITE, value);
+}
+uint64_t add(uint64_t *dest, uint64_t value, int rank)
+{
+	return far_fetch(static_cast<gasnet_node_t>(rank), dest, FI_SUM, value);
+}
+uint64_t read(const uint64_t *source, int rank)
+{
+	return far_fetch(static_cast<gasnet_node_t>(rank), const_cast<uint64_t *>(source), FI_ATOMIC_READ, 0);
+}
+
+teams::team *team_new()
+{
+	return new (std::nothrow) made_team;
+}
+void team_ended(teams::team &t)
+{
+	if (&t == &g_world_core)
+		return;
+	gasnet::team *const shown = std::exchange(static_cast<made_team &>(t).shown, nullptr);
+	if (shown)
+		windows_gone(shown->face.windows);
+	free(shown);
+}
+void team_free(teams::team *t)
+{
+	delete static_cast<made_team *>(t);
+}
+
+void fail_in(const char *routine, const char *text)
+{
+	fail("%s: %s", routine, text);
+}
+
+teams::client ourselves()
+{
+	teams::client c;
+	c.me = static_cast<int>(gasneti_front.mynode);
+	c.size = static_cast<int>(gasneti_front.nodes);
+	c.hosts = g_hosts.data();
+	c.crowded = wait_crowded();
+	c.threads = kThreads;
+	c.nonblocking = true;
+	c.memory = reinterpret_cast<char *>(g.base + kTeamsAt);
+	c.memory_bytes = kStagingAt - kTeamsAt;
+	c.eager_polls = c.crowded ? 1 : 64;
+	c.pause = pause;
+	c.mapped = mapped;
+	c.put = put;
+	c.settle = far_settle;
+	c.get = get;
+	c.set = set;
+	c.add = add;
+	c.read = read;
+	c.team_new = team_new;
+	c.team_ended = team_ended;
+	c.team_free = team_free;
+	c.fail = fail_in;
+	return c;
+}
+
+} // namespace
+
+void teams_setup()
+{
+	g_hosts.assign(g.host_of.begin(), g.host_of.end());
+	if (teams::open(ourselves(), g_world_core) != teams::outcome::done)
+		fail("gasnet_init: no room for the memory of teams");
+	g_world->core = &g_world_core;
+}
+
+gex_TM_t team_face(teams::team *core)
+{
+	const auto n = static_cast<size_t>(core->size);
+	// windows, then jobranks, then ranks in the order of jobranks, when there is none in the jobranks
+	gasnet::team *t = team_alloc(n, 2 * n * sizeof(gasnet_node_t));
+	auto *jobranks = reinterpret_cast<gasnet_node_t *>(t->face.windows + n);
+	for (size_t i = 0; i < n; i++) {
+		jobranks[i] = static_cast<gasnet_node_t>(core->members[i]);
+		t->face.windows[i] = gasneti_windows[jobranks[i]];
+	}
+	t->face.jobranks = jobranks;
+	t->face.rank = static_cast<gex_Rank_t>(core->me);
+	t->face.size = static_cast<gex_Rank_t>(n);
+	t->core = core;
+	if (!core->stride)
+		t->by_jobrank = team_sorted(jobranks + n, jobranks, n);
+	windows_made(t->face.windows, jobranks, n);
+	static_cast<made_team *>(core)->shown = t;
+	return &t->face;
+}
+
+} // namespace gasnet

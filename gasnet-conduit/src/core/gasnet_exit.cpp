@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Ending the job: gasnet_exit, return from main, exit(), another node's exit.
+//
+// A node that leaves says so in its own memory, tells all others by message (at once when its code is not 0, else after
+// a second: then they come by themselves as a rule), and waits for them. Nodes that poll or wait
+// inside a call of ours get the message and come too; when all are there each ends with its code. A node that computes
+// and never calls us, or is dead, does not come: after GASNET_EXITTIMEOUT seconds the launcher ends it.
+#include "am/gasnet_message.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <initializer_list>
+
+#include <gasnet_tools.h>
+
+#include "pgas_boot.h"
+
+namespace gasnet {
+namespace {
+
+std::atomic<bool> g_leaving{false};
+uint64_t g_timeout_ns; // written by exit_setup()
+constexpr uint64_t kGraceNs = 1'000'000'000;
+constexpr double kLongest = 1e9; // seconds: 32 years, which a clock of nanoseconds can still add
+
+// The code that the job ends with is the first that a call of this node gave, or another node's message. A client whose
+// handler of SIGQUIT calls gasnet_exit, because another node did, does not change it.
+std::atomic<uint64_t> g_first{0}; // 0, or kExiting | exit code
+
+int first_code(int code)
+{
+	uint64_t none = 0;
+	g_first.compare_exchange_strong(none, kExiting | static_cast<uint32_t>(code));
+	return static_cast<int>(static_cast<uint32_t>(g_first.load()));
+}
+
+uint64_t timeout_ns()
+{
+	double seconds = gasnett_getenv_dbl_withdefault("GASNET_EXITTIMEOUT", 2.0 + 0.05 * gasneti_front.nodes);
+	if (!(seconds >= 0.01))
+		seconds = 0.01;
+	if (seconds > kLongest)
+		seconds = kLongest;
+	return static_cast<uint64_t>(seconds * 1e9);
+}
+
+bool is_leaving(gasnet_node_t node)
+{
+	if (!provider_window(node)) // it died
+		return true;
+	return pgas_load_acquire(&internal_of(node)->exiting) != 0; // pairs with store_release in leave()
+}
+
+// Tells a node that does not know yet. One try each: a full ring is tried again by the caller's loop.
+bool tell(gasnet_node_t node, int code)
+{
+	struct {
+		uint64_t word;
+		gasnet_handlerarg_t code;
+	} const m = {word_with_rank(gasneti_front.mynode) | GASNETI_WORD(kExitHandler, 1, GASNETI_SHORT), code};
+	const int rc = message_try(node, &m, 12, nullptr, 0);
+	return rc != -FI_EAGAIN; // a node that cannot be reached does not wait for news
+}
+
+// Nodes without a window count themselves in everybody's memory.
+uint64_t far_nodes()
+{
+	uint64_t n = 0;
+	for (gasnet_node_t i = 0; i < gasneti_front.nodes; i++)
+		n += g_windows[i] == 0 && i != gasneti_front.mynode;
+	return n;
+}
+
+bool far_left()
+{
+	// the others' atomics release
+	return pgas_load_acquire(&reinterpret_cast<internal_memory *>(g.base)->left) >= far_nodes();
+}
+
+void leave_far()
+{
+	auto *own = reinterpret_cast<internal_memory *>(g.base);
+	for (gasnet_node_t n = 0; n < gasneti_front.nodes; n++)
+		if (!g_windows[n] && n != gasneti_front.mynode)
+			far_word_try(n, &own->left);
+}
+
+// True when all nodes are leaving.
+bool gather(int code)
+{
+	std::vector<bool> told(gasneti_front.nodes);
+	const uint64_t start = pgas_now_ns(), timeout = g_timeout_ns, deadline = start + timeout;
+	// Nodes that leave well come by themselves, behind what they still have to do after the last barrier. Whoever
+	// fails does not wait.
+	const uint64_t tell_at = code ? start : start + (timeout / 2 < kGraceNs ? timeout / 2 : kGraceNs);
+	pgas_backoff wait{};
+	for (;;) {
+		bool all = true;
+		const bool tell_now = pgas_now_ns() >= tell_at;
+		if (pgas_load_relaxed(&g.serves)) // the others may need this node before they can leave
+			g.net.ops->progress(g.net.domain);
+		const bool others = !g.far || far_left();
+		for (gasnet_node_t n = 0; n < gasneti_front.nodes; n++) {
+			if (n == gasneti_front.mynode || (g_windows[n] ? is_leaving(n) : others))
+				continue;
+			all = false;
+			if (tell_now && !told[n])
+				told[n] = tell(n, code);
+		}
+		if (all)
+			return true;
+		if (pgas_now_ns() >= deadline)
+			return false;
+		pgas_backoff_pause(&wait);
+	}
+}
+
+// The others hear that we left, as far as they are there.
+void leave_settle()
+{
+	const uint64_t deadline = pgas_now_ns() + kGraceNs;
+	pgas_backoff wait{};
+	while (g.net.ops->settled(g.rma) != 1 && pgas_now_ns() < deadline)
+		pgas_backoff_pause(&wait);
+}
+
+[[noreturn]] void leave(int code)
+{
+	code = first_code(code);
+	if (g_leaving.exchange(true)) { // another thread, or a signal handler of the client in the middle of it
+		if (in_handler())
+			_exit(code);
+		for (;;)
+			pause();
+	}
+	fflush(nullptr);
+	if (!g.initialized) {
+		if (pgas_boot_size() > 0)
+			pgas_boot_abort(code, nullptr);
+		_exit(code);
+	}
+	tool_leaving();
+	// pairs with load_acquire in is_leaving()
+	pgas_store_release(&reinterpret_cast<internal_memory *>(g.base)->exiting,
+			   kExiting | static_cast<uint32_t>(code));
+	if (g.far)
+		leave_far();
+	const bool all = gather(code);
+	tool_all_left(all, code);
+	if (!all)
+		pgas_boot_abort(code, nullptr);
+	if (g.far)
+		leave_settle();
+	g.net.ops->peers_stopped(g.net.domain, nullptr, nullptr); // the domain stays open, and its thread may ask
+	pgas_boot_finalize();
+	pgas_boot_close();
+	_exit(code);
+}
+
+// exit() and return from main are gasnet_exit with that status.
+void at_exit(int status, void *)
+{
+	if (g.initialized && !g_leaving.load())
+		leave(status);
+}
+
+bool client_catches_quit()
+{
+	struct sigaction now;
+	return sigaction(SIGQUIT, nullptr, &now) == 0 && now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN;
+}
+
+// A signal that ends programs: the client hears of it as SIGQUIT, if it wants to; else, and when its handler returns,
+// the signal does what it does by default, and the launcher ends the job.
+void on_terminate(int sig)
+{
+	if (!g_leaving.load() && client_catches_quit())
+		raise(SIGQUIT);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+// Another node ends the job. The client hears of it by SIGQUIT, if it wants to, and may call gasnet_exit itself; when
+// its handler returns we leave.
+void exit_as_told(int code)
+{
+	first_code(code);
+	if (!g_leaving.load() && client_catches_quit())
+		raise(SIGQUIT);
+	leave(code);
+}
+
+} // namespace
+
+void lost_while_leaving() noexcept
+{
+	while (g_leaving.load())
+		pause();
+}
+
+void exit_setup()
+{
+	g.told_to_exit = exit_as_told;
+	g_timeout_ns = timeout_ns();
+	on_exit(at_exit, nullptr);
+	for (const int sig : {SIGINT, SIGTERM, SIGHUP}) {
+		struct sigaction now;
+		if (sigaction(sig, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
+			signal(sig, on_terminate);
+	}
+}
+
+} // namespace gasnet
+
+extern "C" void gasnet_exit(int exitcode) noexcept
+{
+	gasnet::leave(exitcode);
+}

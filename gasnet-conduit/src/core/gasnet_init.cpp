@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Starting a node: launcher, endpoints, memory at a common address (gasnet_init); handlers and segment (gasnet_attach);
+// and the queries about all that.
+#include "am/gasnet_message.hpp"
+#include "kinds/gasnet_objects.hpp"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include <gasnet_tools.h>
+#include <pgas/pgas_hostid.h>
+#include <pgas/pgas_variables.hpp>
+#include <pgas/pgas_machine.hpp>
+
+#include "pgas_boot.h"
+
+namespace {
+
+// What inline calls find before gasnet_init: no magic word (and no window), so that they take their cold exits.
+alignas(64) char g_nowhere[sizeof(pgas_ep)];
+constexpr size_t kHeadRoom = 128; // of an eager buffer, for word and arguments
+constexpr size_t kLeastMedium = 4096 - kHeadRoom;
+
+} // namespace
+
+namespace gasnet {
+constinit const pgas_cq g_nothing{};
+}
+
+extern "C" {
+struct gasneti_front gasneti_front = {
+	reinterpret_cast<pgas_ep *>(g_nowhere), &gasnet::g_nothing, 0, kLeastMedium, 0, 0};
+uint64_t gasneti_windows[GASNET_MAXNODES];
+}
+
+namespace gasnet {
+
+state g;
+uint64_t g_windows[GASNET_MAXNODES];
+
+namespace {
+
+constexpr char kConfig[] = GASNET_CONFIG_STRING;
+constexpr size_t kMasks = 128; // places that are compared at start
+
+constexpr size_t kAddressBytes = 160; // most of an endpoint's address
+constexpr size_t kSecretBytes = 16;
+
+struct addresses {      // of a node's endpoints
+	uint32_t known; // 0: they are not open yet
+	char rma[kAddressBytes], am[kAddressBytes];
+};
+struct card { // what nodes tell each other at start
+	addresses where;
+	uint64_t host;
+	uint64_t max_segment;
+	uint64_t place;
+	state::host_name name;
+	unsigned char secret[kSecretBytes]; // of the job: that of node 0 counts
+	cpu_set_t cores;                    // that it may run on
+};
+
+// One medium message is one eager buffer, so the library asks for larger ones than the provider's default. And for
+// fewer slots: medium messages use the annexes of all of them in turn, and of so few the pages are there at once.
+void choose_message_sizes()
+{
+	setenv("FI_PGAS_RX_SLOTS", "256", 0);
+	const bool own_choice = !getenv("FI_PGAS_EAGER_SIZE");
+	setenv("FI_PGAS_EAGER_SIZE", "65536", 0);
+	g.eager_bytes = strtoul(getenv("FI_PGAS_EAGER_SIZE"), nullptr, 0);
+	gasnett_envint_display("FI_PGAS_EAGER_SIZE", static_cast<int64_t>(g.eager_bytes), own_choice, 1);
+	if (g.eager_bytes < 4096) // the provider's smallest
+		g.eager_bytes = 4096;
+	gasneti_front.max_medium = g.eager_bytes - kHeadRoom;
+}
+
+void cannot_open(const char *call, int err)
+{
+	if (const char *why = pgas_open_reason(); *why)
+		fail("gasnet_init: %s", why);
+	fail("gasnet_init: %s: %s (FI_LOG_LEVEL=info says why)", call, pgas_strerror(err));
+}
+
+bool is_stopped(void *, fi_addr_t node)
+{
+	return pgas_boot_is_stopped(static_cast<int>(node)) != 0;
+}
+
+// secret: null for a job on one host, which never opens a link to others.
+void open_endpoints(const unsigned char *secret)
+{
+	const uint64_t where = FI_LOCAL_COMM | (secret ? FI_REMOTE_COMM : 0);
+	pgas_open(&g.net, FI_RMA | FI_ATOMIC | FI_MSG | where, kThreads ? FI_THREAD_SAFE : FI_THREAD_DOMAIN, secret,
+		  secret ? kSecretBytes : 0, cannot_open);
+	if (pgas_boot_watches())
+		g.net.ops->peers_watched(g.net.domain);
+	if (secret && pgas_boot_watches()) // only who watches everybody can tell
+		g.net.ops->peers_stopped(g.net.domain, is_stopped, nullptr);
+	fi_cq_attr cq{};
+	// messages are taken from the endpoint; the queue says when to look, and what failed
+	cq.format = FI_CQ_FORMAT_CONTEXT;
+	cq.size = 4096;
+	must("fi_cq_open", fi_cq_open(g.net.domain, &cq, &g.cq, nullptr));
+	fi_cntr_attr cntr{};
+	must("fi_cntr_open", fi_cntr_open(g.net.domain, &cntr, &g.cntr, nullptr));
+	const size_t peers = gasneti_front.nodes;
+	pgas_opened_ep own;
+
+	const pgas_ep_wish rma{FI_RMA | FI_ATOMIC, peers, &g.cntr->fid, FI_WRITE | FI_READ};
+	pgas_open_ep(&g.net, &rma, &own, cannot_open);
+	g.rma_av = own.av;
+	g.rma = g.rma_front = own.ep;
+	if (kThreads) // windows are read by all threads; the alias counts nothing, so that is all they share
+		must("fi_ep_alias", fi_ep_alias(g.rma, &g.rma_front, FI_TRANSMIT | FI_PGAS_PRIVATE));
+
+	const pgas_ep_wish am{FI_MSG, peers, &g.cq->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION};
+	pgas_open_ep(&g.net, &am, &own, cannot_open);
+	g.am_av = own.av;
+	g.am = own.ep;
+}
+
+// Places of the nodes come first: memory tools reserve large parts of the address space, and a place the system chose
+// is outside of them.
+std::vector<uintptr_t> list_places(const std::vector<card> &cards)
+{
+	std::vector<uintptr_t> places;
+	for (const card &c : cards)
+		if (c.place && places.size() < kMasks - 32 &&
+		    std::find(places.begin(), places.end(), c.place) == places.end())
+			places.push_back(c.place);
+	for (unsigned i = 0; memory_fixed_place(i) && places.size() < kMasks; i++)
+		places.push_back(memory_fixed_place(i));
+	return places;
+}
+
+// Maps and registers our region.
+void map_region(uintptr_t at, size_t span)
+{
+	const int fd = memory_map(at, span);
+	if (fd < 0)
+		fail("gasnet_init: cannot map %zu bytes for the segment: %s (GASNET_MAX_SEGSIZE asks for less)", span,
+		     strerror(-fd));
+	g.base = at;
+	void *const base = reinterpret_cast<void *>(at);
+	const fi_pgas_part part = {0, span, fd, 0};
+	must("registering the segment",
+	     g.net.ops->mr_reg_parts(g.net.domain, base, span, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, &part, 1, &g.mr));
+	must("symmetric addressing", g.net.ops->symmetric(g.rma, base));
+	if (g.rma_front != g.rma)
+		must("symmetric addressing", g.net.ops->symmetric(g.rma_front, base));
+}
+
+// Every node proposes a place; the first of those that are free in all nodes is taken. What is free stays reserved
+// until the choice is made, or the next allocation might go there.
+uintptr_t agree_on_place(const std::vector<card> &cards, size_t span)
+{
+	const uintptr_t own = cards[gasneti_front.mynode].place;
+	const std::vector<uintptr_t> places = list_places(cards);
+	struct mask {
+		uint8_t free[kMasks];
+	} mine{};
+	for (size_t i = 0; i < places.size(); i++)
+		mine.free[i] = places[i] == own || pgas::reserve_addresses(places[i], span);
+	std::vector<mask> all(cards.size());
+	if (pgas_boot_allgather(&mine, sizeof mine, all.data()) != 0)
+		fail("gasnet_init: cannot exchange addresses with the other nodes");
+	uintptr_t chosen = 0;
+	for (size_t i = 0; i < places.size(); i++) {
+		if (!chosen && std::all_of(all.begin(), all.end(), [i](const mask &m) { return m.free[i] != 0; }))
+			chosen = places[i];
+		else if (mine.free[i])
+			memory_release(places[i], span);
+	}
+	if (!chosen)
+		fail("gasnet_init: the nodes find no common place for segments of %zu bytes (GASNET_MAX_SEGSIZE asks "
+		     "for less)",
+		     span);
+	return chosen;
+}
+
+void close_endpoints()
+{
+	pgas_opened_ep rma{g.rma_av, g.rma}, am{g.am_av, g.am};
+	if (g.rma_front != g.rma)
+		fi_close(&g.rma_front->fid);
+	pgas_close_ep(&rma);
+	pgas_close_ep(&am);
+	fi_close(&g.cntr->fid);
+	fi_close(&g.cq->fid);
+	pgas_close(&g.net);
+}
+
+// The segments of nodes on this host. True when all of them are mapped.
+bool map_nodes(const std::vector<card> &cards)
+{
+	bool all = true;
+	for (size_t node = 0; node < cards.size(); node++) {
+		void *base = nullptr;
+		if (cards[node].host != cards[gasneti_front.mynode].host)
+			continue;
+		must("connecting to a node", g.net.ops->window(g.rma, node, &base));
+		g_windows[node] = base ? provider_window(static_cast<gasnet_node_t>(node)) : 0;
+		all = all && g_windows[node];
+	}
+	return all;
+}
+
+void number_machines(const std::vector<card> &cards)
+{
+	std::vector<uint64_t> known;
+	for (const card &c : cards) {
+		const auto at = std::find(known.begin(), known.end(), c.host);
+		g.machine_of.push_back(static_cast<gasnet_node_t>(at - known.begin()));
+		if (at == known.end())
+			known.push_back(c.host);
+	}
+}
+
+// Hosts in the order of their first nodes. Where some mapping failed, each node is a host of its own.
+void number_hosts(const std::vector<card> &cards, bool mapped)
+{
+	g.host_of.resize(cards.size());
+	for (size_t node = 0; node < cards.size(); node++) {
+		size_t h = 0;
+		while (h < g.leaders.size() && (!mapped || cards[g.leaders[h]].host != cards[node].host))
+			h++;
+		if (h == g.leaders.size())
+			g.leaders.push_back(static_cast<gasnet_node_t>(node));
+		g.host_of[node] = static_cast<gasnet_node_t>(h);
+		if (!mapped && node != gasneti_front.mynode)
+			g_windows[node] = 0;
+	}
+	g.far = g.serves = g.leaders.size() > 1;
+	for (const card &c : cards)
+		if (g.far && mapped)
+			g.host_names.push_back(c.name);
+}
+
+// All nodes see the same answers, and so agree on the hosts. It is also a barrier: everybody can be reached before
+// anybody may leave.
+void connect(const std::vector<card> &cards)
+{
+	for (const card &c : cards)
+		if (fi_av_insert(g.rma_av, c.where.rma, 1, nullptr, 0, nullptr) != 1 ||
+		    fi_av_insert(g.am_av, c.where.am, 1, nullptr, 0, nullptr) != 1)
+			fail("gasnet_init: cannot enter the address of a node");
+	constexpr uint8_t kMapped = 1, kTool = 2;
+	const auto mine = static_cast<uint8_t>((map_nodes(cards) ? kMapped : 0) | (tool_here() ? kTool : 0));
+	std::vector<uint8_t> all(cards.size());
+	if (pgas_boot_allgather(&mine, sizeof mine, all.data()) != 0)
+		fail("gasnet_init: cannot meet the other nodes");
+	number_machines(cards);
+	number_hosts(cards, std::all_of(all.begin(), all.end(), [](uint8_t m) { return m & kMapped; }));
+	for (uint8_t &m : all)
+		m = (m & kTool) != 0;
+	tool_told(std::move(all));
+	if (!tool_here())
+		std::copy_n(g_windows, cards.size(), gasneti_windows);
+}
+
+// Joins the job. False: there is none, and the launcher's part has said why.
+bool join_job()
+{
+	if (pgas_boot_init() != 0)
+		return false;
+	start_nodes();
+	const int me = pgas_boot_rank(), nodes = pgas_boot_size();
+	if (nodes > GASNET_MAXNODES)
+		fail("gasnet_init: %d nodes, at most %d", nodes, GASNET_MAXNODES);
+	pgas_boot_env_share("GASNET_");
+	gasneti_front.mynode = static_cast<gasnet_node_t>(me);
+	gasneti_front.nodes = static_cast<gasnet_node_t>(nodes);
+	gasnett_getenv_yesno_withdefault("GASNET_VERBOSEENV", 0); // it shows itself, too
+	debug_setup();
+	if (me == 0)
+		pgas::misspelt_variables([](const char *name, const char *meant) {
+			if (strncmp(meant, "FI_", 3) == 0 || strncmp(meant, "PGAS_", 5) == 0)
+				fprintf(stderr, "node 0: %s is set, but there is no such variable; did you mean %s?\n",
+					name, meant);
+		});
+	const int here = pgas_boot_local(nullptr, 0);
+	g.max_segment = memory_default_segment(here > 0 ? here : nodes);
+	return true;
+}
+
+uint64_t find_host()
+{
+	char why[320];
+	uint64_t host;
+	if (pgas_host_id(&host, why, sizeof why) != 0)
+		fail("gasnet_init: %s", why);
+	return host;
+}
+
+addresses own_addresses()
+{
+	addresses mine{};
+	size_t len = sizeof mine.rma;
+	must("fi_getname", fi_getname(&g.rma->fid, mine.rma, &len));
+	len = sizeof mine.am;
+	must("fi_getname", fi_getname(&g.am->fid, mine.am, &len));
+	mine.known = 1;
+	return mine;
+}
+
+card own_card(uint64_t host)
+{
+	card mine{};
+	mine.host = host;
+	gethostname(mine.name.text, sizeof mine.name.text - 1);
+	if (gasneti_front.mynode == 0 && getrandom(mine.secret, sizeof mine.secret, 0) != sizeof mine.secret)
+		fail("gasnet_init: the system gives no random bytes");
+	mine.max_segment = g.max_segment;
+	mine.cores = pgas::usable_cores();
+	mine.place = memory_propose(g.max_segment + kInternalBytes);
+	return mine;
+}
+
+template <class Piece>
+std::vector<Piece> tell_all(const Piece &mine)
+{
+	std::vector<Piece> all(gasneti_front.nodes);
+	if (pgas_boot_allgather(&mine, sizeof mine, all.data()) != 0)
+		fail("gasnet_init: cannot exchange addresses with the other nodes");
+	return all;
+}
+
+// Endpoints are opened when it is known whether other hosts take part. A launcher that says that all are here is
+// believed, so that its jobs exchange once; where its word and the hosts' identities differ, they open again. All nodes
+// see the same cards and so decide the same.
+std::vector<card> exchange(card mine)
+{
+	const bool told_local = pgas_boot_local(nullptr, 0) == static_cast<int>(gasneti_front.nodes);
+	if (told_local) {
+		open_endpoints(nullptr);
+		mine.where = own_addresses();
+	}
+	std::vector<card> cards = tell_all(mine);
+	const bool local = std::all_of(cards.begin(), cards.end(), [&](const card &c) { return c.host == mine.host; });
+	if (local && std::all_of(cards.begin(), cards.end(), [](const card &c) { return c.where.known; }))
+		return cards;
+	if (told_local && !local)
+		close_endpoints();
+	if (!told_local || !local)
+		open_endpoints(local ? nullptr : cards[0].secret);
+	const std::vector<addresses> where = tell_all(own_addresses());
+	for (size_t node = 0; node < where.size(); node++)
+		cards[node].where = where[node];
+	return cards;
+}
+
+// The largest segment that all can have, and how to wait on this host.
+void compare(const std::vector<card> &cards)
+{
+	cpu_set_t cores;
+	CPU_ZERO(&cores);
+	int here = 0;
+	for (const card &c : cards) {
+		g.max_segment = std::min<size_t>(g.max_segment, c.max_segment);
+		if (c.host != cards[gasneti_front.mynode].host)
+			continue;
+		CPU_OR(&cores, &cores, &c.cores);
+		here++;
+	}
+	wait_setup(cores, here);
+}
+
+void meet(const std::vector<card> &cards)
+{
+	const bool far =
+		std::any_of(cards.begin(), cards.end(), [&](const card &c) { return c.host != cards[0].host; });
+	if (pgas_boot_meet(far) != 0)
+		fail("gasnet_init: cannot meet the other nodes");
+}
+
+} // namespace
+
+int job_start(const char *config)
+{
+	if (g.initialized)
+		return GASNET_ERR_NOT_INIT; // what the specification leaves: an error
+	if (strcmp(config, kConfig) != 0) {
+		fprintf(stderr, "gasnet_init: the program was compiled for\n  %s\nand runs with\n  %s\n", config,
+			kConfig);
+		return GASNET_ERR_RESOURCE;
+	}
+	if (!join_job())
+		return GASNET_ERR_RESOURCE;
+	choose_message_sizes();
+	const std::vector<card> cards = exchange(own_card(find_host()));
+	compare(cards);
+	const size_t span = g.max_segment + kInternalBytes;
+	map_region(agree_on_place(cards, span), span);
+	meet(cards); // everybody's memory is registered before anybody maps it
+	connect(cards);
+	exit_setup();
+	g.segments.assign(gasneti_front.nodes, {nullptr, 0});
+	objects_setup();
+	g.initialized = true;
+	tool_joined();
+	return GASNET_OK;
+}
+
+int job_open_messages()
+{
+	g.attached = true;
+	gasneti_front.word = word_with_rank(gasneti_front.mynode);
+	if (!tool_here()) {
+		gasneti_front.am = reinterpret_cast<pgas_ep *>(g.am);
+		gasneti_front.arrivals = reinterpret_cast<pgas_cq *>(g.cq);
+	}
+	return pgas_boot_meet(g.far) == 0 ? GASNET_OK : GASNET_ERR_RESOURCE;
+}
+
+int job_attach_segment(uintptr_t bytes)
+{
+	if (bytes % GASNET_PAGESIZE || bytes > memory_for_attach())
+		return GASNET_ERR_BAD_ARG;
+	std::vector<uint64_t> sizes(gasneti_front.nodes);
+	const auto mine = static_cast<uint64_t>(bytes);
+	if (pgas_boot_allgather(&mine, sizeof mine, sizes.data()) != 0)
+		return GASNET_ERR_RESOURCE;
+	for (size_t node = 0; node < sizes.size(); node++)
+		g.segments[node] = {sizes[node] ? reinterpret_cast<void *>(g.base + kInternalBytes) : nullptr,
+				    sizes[node]};
+	return GASNET_OK;
+}
+
+} // namespace gasnet
+
+using namespace gasnet;
+
+extern "C" int gasneti_init_mode(int *, char ***, const char *config) noexcept
+{
+	return job_start(config);
+}
+
+extern "C" int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize, uintptr_t) noexcept
+{
+	if (!g.initialized || g.attached)
+		return GASNET_ERR_NOT_INIT;
+	if (segsize % GASNET_PAGESIZE || segsize > g.max_segment)
+		return GASNET_ERR_BAD_ARG;
+	if (const int err = handlers_register_gasnet1(table, numentries))
+		return err;
+	if (const int err = job_attach_segment(segsize))
+		return err;
+	objects_segment_attached();
+	return job_open_messages();
+}
+
+extern "C" uintptr_t gasnet_getMaxLocalSegmentSize(void) noexcept
+{
+	return memory_for_attach();
+}
+
+extern "C" uintptr_t gasnet_getMaxGlobalSegmentSize(void) noexcept
+{
+	return g.max_segment;
+}
+
+extern "C" int gasnet_getSegmentInfo(gasnet_seginfo_t *table, int numentries) noexcept
+{
+	if (!g.attached)
+		return GASNET_ERR_NOT_INIT;
+	if (!table || numentries < 0)
+		return GASNET_ERR_BAD_ARG;
+	for (size_t i = 0; i < g.segments.size() && i < static_cast<size_t>(numentries); i++)
+		table[i] = g.segments[i];
+	return GASNET_OK;
+}
+
+extern "C" int gasnet_getNodeInfo(gasnet_nodeinfo_t *table, int numentries) noexcept
+{
+	if (!g.initialized)
+		return GASNET_ERR_NOT_INIT;
+	if (!table || numentries < 0)
+		return GASNET_ERR_BAD_ARG;
+	for (gasnet_node_t i = 0; i < gasneti_front.nodes && i < static_cast<gasnet_node_t>(numentries); i++)
+		table[i] = {g.host_of[i], g.host_of[i], i == gasneti_front.mynode ? 0 : g_windows[i]};
+	return GASNET_OK;
+}
+
+extern "C" char *gasnet_getenv(const char *name) noexcept
+{
+	return getenv(name); // gasnet_init brought GASNET_* of the first node; launchers on one host carry the rest
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// GASNet-EX's questions about the job: who shares memory and hosts with this node.
+#include "kinds/gasnet_objects.hpp"
+
+#include <type_traits>
+
+namespace gasnet {
+namespace {
+
+using rank_info = std::remove_const_t<gex_RankInfo_t>;
+
+int g_verbose = 1;
+
+// Nodes that have the same number as this one, in order; made once.
+struct group {
+	std::vector<rank_info> members;
+	gex_Rank_t mine = 0, of = 0; // this node's place among them; its group's among the groups
+	gex_Rank_t groups = 0;
+
+	explicit group(const std::vector<gasnet_node_t> &number)
+	{
+		const gasnet_node_t me = gasneti_front.mynode;
+		of = number[me];
+		for (gasnet_node_t i = 0; i < number.size(); i++) {
+			if (number[i] + 1 > groups)
+				groups = number[i] + 1;
+			if (number[i] != of)
+				continue;
+			if (i == me)
+				mine = static_cast<gex_Rank_t>(members.size());
+			members.push_back({i});
+		}
+	}
+	void tell(gex_RankInfo_t **info_p, gex_Rank_t *count_p, gex_Rank_t *index_p) const
+	{
+		if (info_p)
+			*info_p = members.data();
+		if (count_p)
+			*count_p = static_cast<gex_Rank_t>(members.size());
+		if (index_p)
+			*index_p = mine;
+	}
+};
+
+const group &neighbourhood()
+{
+	static const group it(g.host_of);
+	return it;
+}
+
+const group &host()
+{
+	static const group it(g.machine_of);
+	return it;
+}
+
+} // namespace
+} // namespace gasnet
+
+using namespace gasnet;
+
+extern "C" int gex_System_GetVerboseErrors(void) noexcept
+{
+	return g_verbose;
+}
+extern "C" void gex_System_SetVerboseErrors(int enable) noexcept
+{
+	g_verbose = enable != 0;
+}
+
+extern "C" void gex_System_QueryNbrhdInfo(gex_RankInfo_t **info_p, gex_Rank_t *info_count_p,
+					  gex_Rank_t *my_info_index_p) noexcept
+{
+	neighbourhood().tell(info_p, info_count_p, my_info_index_p);
+}
+
+extern "C" void gex_System_QueryHostInfo(gex_RankInfo_t **info_p, gex_Rank_t *info_count_p,
+					 gex_Rank_t *my_info_index_p) noexcept
+{
+	host().tell(info_p, info_count_p, my_info_index_p);
+}
+
+extern "C" void gex_System_QueryMyPosition(gex_Rank_t *nbrhd_set_size_p, gex_Rank_t *nbrhd_set_rank_p,
+					   gex_Rank_t *host_set_size_p, gex_Rank_t *host_set_rank_p) noexcept
+{
+	if (nbrhd_set_size_p)
+		*nbrhd_set_size_p = neighbourhood().groups;
+	if (nbrhd_set_rank_p)
+		*nbrhd_set_rank_p = neighbourhood().of;
+	if (host_set_size_p)
+		*host_set_size_p = host().groups;
+	if (host_set_rank_p)
+		*host_set_rank_p = host().of;
+}
+
+// There are none: handlers run in the client's threads, and the link's own thread runs none and starts by itself.
+extern "C" int gex_System_QueryProgressThreads(gex_Client_t client, unsigned int *count_p,
+					       const gex_ProgressThreadInfo_t **info_p, gex_Flags_t flags) noexcept
+{
+	if (client != &g_client || !count_p || !info_p || flags)
+		return GASNET_ERR_BAD_ARG;
+	if (!(g_client.flags & GEX_FLAG_DEFER_THREADS))
+		return GASNET_ERR_RESOURCE;
+	*count_p = 0;
+	*info_p = nullptr;
+	return GASNET_OK;
+}

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Nodes without a window: transfers through the endpoint, and what is still under way. gasneti_pending counts what was
+// started with an implicit handle since the last sync. An explicit handle is one and the same for all: it is complete
+// when everything is that was started before.
+#include "am/gasnet_message.hpp"
+#include "kinds/gasnet_objects.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <pgas/pgas_base.hpp>
+
+extern "C" {
+uint64_t gasneti_pending;
+}
+
+namespace gasnet {
+namespace {
+
+bool settle(gasneti_op *, const char *call);
+gasneti_op g_under_way{kEvent, settle}; // what the handle of every transfer that is not complete points at
+pthread_mutex_t g_sync_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void check_node(const char *call, gasnet_node_t node)
+{
+	check_attached(call);
+	if (node >= gasneti_front.nodes)
+		fail("%s: node %u of %u", call, node, gasneti_front.nodes);
+}
+
+void check_rc(const char *call, gasnet_node_t node, ssize_t rc)
+{
+	if (PGAS_UNLIKELY(rc != 0))
+		lost(call, node, static_cast<int>(rc));
+}
+
+// Whoever finds no room makes progress on everything; handlers do not run.
+template <class Call>
+ssize_t again(Call &&call)
+{
+	pgas_backoff wait{};
+	for (;;) {
+		const ssize_t rc = call();
+		if (rc != -FI_EAGAIN)
+			return rc;
+		if (!g.net.ops->progress(g.net.domain))
+			pgas_backoff_pause(&wait);
+	}
+}
+
+// Where an address of a node lies: in its region, or in memory of the client.
+struct place {
+	uint64_t at, key;
+};
+place place_of(gasnet_node_t node, const void *address)
+{
+	const auto at = reinterpret_cast<uint64_t>(address);
+	if (is_outside(node)) {
+		const uint64_t offset = at - reinterpret_cast<uint64_t>(g.segments[node].addr);
+		if (offset < g.segments[node].size)
+			return {offset, kOutsideKey};
+	}
+	return {at, 0};
+}
+bool is_own_memory(gasnet_node_t node)
+{
+	return is_outside(node) && node == gasneti_front.mynode;
+}
+
+struct transfer {
+	iovec iov;
+	fi_rma_iov at;
+	fi_msg_rma m{};
+
+	transfer(const void *mine, place theirs, size_t bytes, gasnet_node_t node)
+		: iov{const_cast<void *>(mine), bytes}, at{theirs.at, bytes, theirs.key}
+	{
+		m.msg_iov = &iov;
+		m.iov_count = 1;
+		m.addr = node;
+		m.rma_iov = &at;
+		m.rma_iov_count = 1;
+	}
+	transfer(const transfer &) = delete;
+};
+
+gasnet_handle_t taken(int implicit)
+{
+	if (!implicit)
+		return &g_under_way;
+	pgas_add_release(&gasneti_pending, uint64_t{1}); // pairs with load_acquire in gasneti_sync_far()
+	return GASNET_INVALID_HANDLE;
+}
+
+PGAS_HOT gasnet_handle_t put(gasnet_node_t node, const transfer &t, gasneti_until until, int implicit)
+{
+	const bool copied = t.iov.iov_len <= g.net.info->tx_attr->inject_size;
+	if (until == GASNETI_DONE) {
+		check_rc("put", node, g.rma->rma->writemsg(g.rma, &t.m, FI_PGAS_WAIT));
+		return GASNET_INVALID_HANDLE;
+	}
+	if (until == GASNETI_REUSABLE && !copied) {
+		check_rc("put", node, g.rma->rma->writemsg(g.rma, &t.m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE));
+		return taken(implicit);
+	}
+	const uint64_t flags = copied ? FI_INJECT : 0;
+	check_rc("put", node, again([&] { return g.rma->rma->writemsg(g.rma, &t.m, flags); }));
+	return taken(implicit);
+}
+
+PGAS_HOT gasnet_handle_t get(gasnet_node_t node, const transfer &t, gasneti_until until, int implicit)
+{
+	if (until == GASNETI_DONE) {
+		check_rc("get", node, g.rma->rma->readmsg(g.rma, &t.m, FI_PGAS_WAIT));
+		return GASNET_INVALID_HANDLE;
+	}
+	check_rc("get", node, again([&] { return g.rma->rma->readmsg(g.rma, &t.m, 0); }));
+	return taken(implicit);
+}
+
+// All transfers that were started before are over.
+bool settle(gasneti_op *, const char *call)
+{
+	if (g.net.ops->settled(g.rma) != 1 || !kinds_are_idle(call))
+		return false;
+	check_lost(call);
+	return true;
+}
+
+void check_handle(gasnet_handle_t handle, const char *call)
+{
+	if (handle == GEX_EVENT_NO_OP || handle->magic != kEvent)
+		fail("%s: a handle that no call answered", call);
+}
+
+// One word at that node.
+struct atomic_word {
+	uint64_t value, compare;
+	fi_ioc in, out, with;
+	fi_rma_ioc at;
+	fi_msg_atomic m{};
+
+	atomic_word(gasnet_node_t node, void *target, fi_datatype type, fi_op op, uint64_t v, uint64_t c, uint64_t *old)
+		: value(v), compare(c), in{&value, 1}, out{old, 1}, with{&compare, 1}
+	{
+		const place there = place_of(node, target);
+		at = {there.at, 1, there.key};
+		m.msg_iov = &in;
+		m.iov_count = 1;
+		m.addr = node;
+		m.rma_iov = &at;
+		m.rma_iov_count = 1;
+		m.datatype = type;
+		m.op = op;
+	}
+	atomic_word(const atomic_word &) = delete;
+};
+
+ssize_t send_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value)
+{
+	const atomic_word w(node, mine, FI_UINT64, op, value, 0, nullptr);
+	pgas_fence_stores(); // what we wrote before
+	return again([&] { return g.rma->atomic->writemsg(g.rma, &w.m, FI_INJECT | FI_FENCE); });
+}
+
+} // namespace
+
+void far_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value) noexcept
+{
+	check_rc("message between hosts", node, send_word(node, mine, op, value));
+}
+
+gasnet_handle_t far_atomic(gasnet_node_t node, void *target, fi_datatype type, fi_op op, uint64_t value,
+			   uint64_t compare, uint64_t *old, int implicit) noexcept
+{
+	uint64_t ignored;
+	const bool swap = op == FI_CSWAP;
+	atomic_word w(node, target, type, op, value, compare, old ? old : &ignored);
+	const fi_ops_atomic *amo = g.rma->atomic;
+	pgas_fence_stores(); // what we wrote before
+	if (!old && !swap) {
+		check_rc("atomic", node, again([&] { return amo->writemsg(g.rma, &w.m, FI_INJECT); }));
+		return taken(implicit);
+	}
+	check_rc("atomic", node, again([&] {
+			 return swap ? amo->compwritemsg(g.rma, &w.m, &w.with, nullptr, 1, &w.out, nullptr, 1,
+							 FI_PGAS_WAIT)
+				     : amo->readwritemsg(g.rma, &w.m, &w.out, nullptr, 1, FI_PGAS_WAIT);
+		 }));
+	return GASNET_INVALID_HANDLE;
+}
+
+uint64_t far_fetch(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value) noexcept
+{
+	uint64_t before = 0;
+	atomic_word w(node, mine, FI_UINT64, op, value, 0, &before);
+	pgas_fence_stores(); // what we wrote before
+	check_rc("message between hosts", node,
+		 g.rma->atomic->readwritemsg(g.rma, &w.m, &w.out, nullptr, 1, FI_PGAS_WAIT | FI_FENCE));
+	return before;
+}
+
+void far_settle() noexcept
+{
+	g.net.ops->drain(g.rma);
+	check_lost("collective");
+}
+
+void far_word_try(gasnet_node_t node, uint64_t *mine) noexcept
+{
+	send_word(node, mine, FI_SUM, 1);
+}
+
+gasnet_handle_t far_put_key(gasnet_node_t node, uint64_t key, uint64_t offset, const void *src, size_t nbytes,
+			    gasneti_until until, int implicit) noexcept
+{
+	return put(node, transfer(src, {offset, key}, nbytes, node), until, implicit);
+}
+
+gasnet_handle_t far_get_key(void *dest, gasnet_node_t node, uint64_t key, uint64_t offset, size_t nbytes,
+			    gasneti_until until, int implicit) noexcept
+{
+	return get(node, transfer(dest, {offset, key}, nbytes, node), until, implicit);
+}
+
+void far_order(gasnet_node_t node, uint64_t key, const void *bytes, size_t nbytes) noexcept
+{
+	check_rc("order for a device", node,
+		 again([&] { return g.rma->rma->inject(g.rma, bytes, nbytes, node, 0, key); }));
+}
+
+void far_fence() noexcept
+{
+	g.net.ops->fence(g.rma);
+}
+
+gasnet_handle_t far_taken(int implicit) noexcept
+{
+	return taken(implicit);
+}
+
+void check_lost(const char *call) noexcept
+{
+	fi_addr_t to = 0;
+	if (const int err = g.net.ops->failed(g.rma, &to))
+		lost(call, static_cast<gasnet_node_t>(to), err);
+}
+
+} // namespace gasnet
+
+using namespace gasnet;
+
+extern "C" gasnet_handle_t gasneti_put_far(gasnet_node_t node, void *dest, const void *src, size_t nbytes,
+					   enum gasneti_until until, int implicit) noexcept
+{
+	check_node("put", node);
+	if (!nbytes)
+		return GASNET_INVALID_HANDLE;
+	if (is_own_memory(node)) {
+		gasneti_put_here(dest, src, nbytes);
+		return GASNET_INVALID_HANDLE;
+	}
+	return put(node, transfer(src, place_of(node, dest), nbytes, node), until, implicit);
+}
+
+extern "C" gasnet_handle_t gasneti_get_far(void *dest, gasnet_node_t node, const void *src, size_t nbytes,
+					   enum gasneti_until until, int implicit) noexcept
+{
+	check_node("get", node);
+	if (!nbytes)
+		return GASNET_INVALID_HANDLE;
+	if (is_own_memory(node)) {
+		gasneti_get_here(dest, src, nbytes);
+		return GASNET_INVALID_HANDLE;
+	}
+	return get(node, transfer(dest, place_of(node, src), nbytes, node), until, implicit);
+}
+
+extern "C" void gasneti_memset_far(gasnet_node_t node, void *dest, int val, size_t nbytes) noexcept
+{
+	check_node("memset", node);
+	std::vector<char> piece(std::min(nbytes, size_t{65536}), static_cast<char>(val));
+	for (size_t at = 0; at < nbytes; at += piece.size())
+		gasneti_put_far(node, static_cast<char *>(dest) + at, piece.data(), std::min(piece.size(), nbytes - at),
+				GASNETI_DONE, 0);
+}
+
+// Takes away what it has waited for. Two at a time would take it away twice.
+extern "C" void gasneti_sync_far(void) noexcept
+{
+	const pgas::mutex_holder alone(g_sync_mutex, kThreads);
+	const uint64_t before = pgas_load_acquire(&gasneti_pending); // pairs with add_release in taken()
+	g.net.ops->drain(g.rma);
+	kinds_finish("sync");
+	pgas_add_relaxed(&gasneti_pending, 0 - before);
+	check_lost("sync");
+}
+
+extern "C" int gasneti_try_far(void) noexcept
+{
+	const pgas::mutex_holder alone(g_sync_mutex, kThreads);
+	const uint64_t before = pgas_load_acquire(&gasneti_pending); // pairs with add_release in taken()
+	if (g.net.ops->settled(g.rma) != 1 || !kinds_are_idle("sync"))
+		return GASNET_ERR_NOT_READY;
+	pgas_add_relaxed(&gasneti_pending, 0 - before);
+	check_lost("sync");
+	return GASNET_OK;
+}
+
+extern "C" void gasneti_sync_far_handle(gasnet_handle_t handle, const char *call) noexcept
+{
+	check_handle(handle, call);
+	if (handle == &g_under_way) {
+		g.net.ops->drain(g.rma);
+		kinds_finish(call);
+		check_lost(call);
+		return;
+	}
+	gasnet_AMPoll();
+	pgas_backoff wait{};
+	while (!handle->finish(handle, call))
+		gasneti_wait_turn(&wait);
+}
+
+extern "C" int gasneti_try_far_handle(gasnet_handle_t handle, const char *call) noexcept
+{
+	check_handle(handle, call);
+	return handle->finish(handle, call) ? GASNET_OK : GASNET_ERR_NOT_READY;
+}
+
+extern "C" void gasneti_sync_some_handles(gasnet_handle_t *handles, size_t count, const char *call) noexcept
+{
+	pgas_backoff wait{};
+	while (gasneti_try_handles(handles, count, 1, call) != GASNET_OK)
+		gasneti_wait_turn(&wait);
+}
+
+extern "C" gasnet_handle_t gasneti_region_handle(void) noexcept
+{
+	return &g_under_way;
+}
+
+// --- the same through a team; pairs of other endpoints than the first have no ranks ----------------------------------
+
+namespace {
+
+struct value_bytes { // its low bytes, whatever the machine's order
+	gex_RMA_Value_t value;
+	char *at;
+
+	value_bytes(gex_RMA_Value_t v, size_t nbytes) : value(v), at(reinterpret_cast<char *>(&value))
+	{
+		if (nbytes > sizeof value)
+			fail("put or get of a value: %zu bytes, at most %zu", nbytes, sizeof value);
+		if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+			at += sizeof value - nbytes;
+	}
+	value_bytes(const value_bytes &) = delete;
+};
+
+} // namespace
+
+extern "C" gex_Event_t gasneti_tm_put_far(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, size_t nbytes,
+					  enum gasneti_until until, int implicit) noexcept
+{
+	if (PGAS_UNLIKELY(rank >= tm->size))
+		return pair_put(tm, rank, dest, src, nbytes, until, implicit);
+	return gasneti_put_some(tm->jobranks[rank], dest, src, nbytes, until, implicit);
+}
+
+extern "C" gex_Event_t gasneti_tm_get_far(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_t nbytes,
+					  enum gasneti_until until, int implicit) noexcept
+{
+	if (PGAS_UNLIKELY(rank >= tm->size))
+		return pair_get(tm, dest, rank, src, nbytes, until, implicit);
+	return gasneti_get_some(dest, tm->jobranks[rank], src, nbytes, until, implicit);
+}
+
+extern "C" gex_Event_t gasneti_tm_put_odd(gex_TM_t tm, gex_Rank_t rank, void *dest, gex_RMA_Value_t value,
+					  size_t nbytes, enum gasneti_until until, int implicit) noexcept
+{
+	if (PGAS_LIKELY(rank < tm->size))
+		return gasneti_put_odd(tm->jobranks[rank], dest, value, nbytes, until, implicit);
+	value_bytes bytes(value, nbytes);
+	return pair_put(tm, rank, dest, bytes.at, nbytes, until, implicit);
+}
+
+extern "C" gex_RMA_Value_t gasneti_tm_get_odd(gex_TM_t tm, gex_Rank_t rank, const void *src, size_t nbytes) noexcept
+{
+	if (PGAS_LIKELY(rank < tm->size))
+		return gasneti_get_odd(tm->jobranks[rank], src, nbytes);
+	value_bytes bytes(0, nbytes);
+	pair_get(tm, bytes.at, rank, src, nbytes, GASNETI_DONE, 0);
+	return bytes.value;
+}

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// agent_fuzz.cpp: random and changed frames for those that read them: the reader itself and what takes bodies apart, in
+// this process; a head whose agent is this program; an agent whose head is. It fails when one of them ends by a signal
+// or by a sanitizer, or does not end. It prints the seed of each failure.
+//
+//	agent_fuzz [SEED]		AGENT_FUZZ_SECONDS=N: how long, in all (default 6)
+//	agent_fuzz as-agent SEED	is the agent command of the second kind
+//	OSHRUN				the launcher (default ./launch/oshrun)
+#include "oshrun_agent.hpp"
+#include "oshrun_hosts.hpp"
+#include "oshrun_pmix_link.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <random>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+using namespace oshrun;
+
+namespace {
+
+using rng = std::mt19937;
+constexpr int kSanitizer = 97; // exit status that sanitizers are told to take
+
+uint32_t below(rng &random, uint32_t end)
+{
+	return static_cast<uint32_t>(random()) % end;
+}
+
+int odd_number(rng &random)
+{
+	const int odd[] = {0, 1, 2, -1, 15, 255, 65536, 1 << 20, INT32_MAX, INT32_MIN, SIGTERM, SIGKILL, SIGTSTP};
+	return below(random, 3) ? odd[below(random, std::size(odd))] : static_cast<int>(random());
+}
+
+std::string random_text(rng &random, size_t most)
+{
+	std::string text(below(random, static_cast<uint32_t>(most) + 1), '\0');
+	for (char &c : text)
+		c = static_cast<char>(random());
+	return text;
+}
+
+// Flips, overwrites, cuts, doubles and inserts. `times`: as often at most.
+void change(std::string &text, rng &random, uint32_t times)
+{
+	for (uint32_t n = below(random, times + 1); n > 0 && !text.empty(); n--) {
+		const uint32_t size = static_cast<uint32_t>(text.size()), at = below(random, size);
+		const int value = odd_number(random);
+		switch (below(random, 6)) {
+		case 0:
+			text[at] = static_cast<char>(text[at] ^ (1 << below(random, 8)));
+			break;
+		case 1:
+			text[at] = static_cast<char>(random());
+			break;
+		case 2: // a number
+			text.replace(at, sizeof value, reinterpret_cast<const char *>(&value), sizeof value);
+			break;
+		case 3:
+			text.resize(at);
+			break;
+		case 4:
+			text.insert(at, text.substr(below(random, size), below(random, 64)));
+			break;
+		default:
+			text.erase(at, below(random, 32));
+		}
+	}
+}
+
+// Nothing in it names a command that exists but /bin/true, whatever is changed.
+std::string job_body(rng &random)
+{
+	job_text job;
+	job.wdir = "/";
+	job.oshrun_path = "/nonexistent/oshrun";
+	job.opts.launch_agent = "/nonexistent/agent";
+	job.cookie = random();
+	job.env = {"AGENT_FUZZ=1"};
+	for (uint32_t i = 0, hosts = 1 + below(random, 3); i < hosts; i++)
+		job.opts.hosts.push_back({"host" + std::to_string(i), 1 + static_cast<int>(below(random, 3)), false});
+	app program;
+	program.count = 1 + static_cast<int>(below(random, 4));
+	program.argv = {"/bin/true", random_text(random, 8)};
+	std::replace(program.argv[1].begin(), program.argv[1].end(), '\0', '0');
+	job.opts.apps.push_back(program);
+	job.opts.grace_s = 20; // so long a guard waits for an agent whose parent is gone before it kills it
+	job.opts.host_timeout_s = 5;
+	job.opts.pmix = pmix_mode::off;
+	return pack_job(job);
+}
+
+// Cells and keys as exchange::collect() writes them.
+std::string data_body(rng &random)
+{
+	const uint32_t cell = below(random, 64), keys = below(random, 64);
+	packer body;
+	for (uint32_t word : {below(random, 5), cell, below(random, 2) * keys, keys})
+		body.u32(word);
+	return body.text + std::string(cell + keys, 'x');
+}
+
+frame any_frame(rng &random)
+{
+	frame what;
+	what.what = static_cast<kind>(1 + below(random, static_cast<uint32_t>(kind::last)));
+	what.host = below(random, 2) ? static_cast<int>(below(random, 4)) - 1 : odd_number(random);
+	what.arg = below(random, 2) ? static_cast<int>(below(random, 4)) : odd_number(random);
+	if (what.what == kind::job)
+		what.body = job_body(random);
+	else if (what.what == kind::data)
+		what.body = data_body(random);
+	else if (what.what == kind::stopped && below(random, 8))
+		what.host = below(random, 4) ? static_cast<int>(below(random, 2)) : what.host;
+	else if (what.what >= kind::pmix_data || below(random, 2))
+		what.body = random_text(random, below(random, 8) ? 40 : 5000);
+	return what;
+}
+
+std::string any_stream(rng &random, uint32_t frames)
+{
+	std::string text;
+	for (uint32_t n = below(random, frames + 1); n > 0; n--)
+		text += bytes_of(any_frame(random));
+	change(text, random, 3);
+	return text;
+}
+
+// --- in this process -------------------------------------------------------------------------------------------------
+
+struct pair_of_sockets {
+	unique_fd ours, theirs;
+	pair_of_sockets()
+	{
+		int ends[2] = {-1, -1};
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+			_exit(99);
+		ours = unique_fd(ends[0]);
+		theirs = unique_fd(ends[1]);
+		fcntl(theirs.get(), F_SETFL, O_NONBLOCK);
+	}
+};
+
+// Gives the reader the stream in pieces of any size, and takes every frame apart as its owners do.
+void read_stream(const std::string &text, rng &random, exchange &board, stop_marks &stops)
+{
+	pair_of_sockets way;
+	channel link;
+	link.open(unique_fd(dup(way.ours.get())), std::move(way.ours));
+	frame what;
+	for (size_t at = 0; at < text.size() && link.broken().empty();) {
+		const size_t some = std::min<size_t>(1 + below(random, 5000), text.size() - at);
+		const ssize_t sent = write(way.theirs.get(), text.data() + at, some);
+		at += sent > 0 ? static_cast<size_t>(sent) : 0;
+		std::vector<pollfd> polls;
+		double due = 0;
+		link.add_polls(polls, due);
+		poll_until(polls, now_s());
+		link.handle(polls);
+		while (link.next(what)) {
+			job_text job;
+			if (what.what == kind::job && unpack_job(what.body, job))
+				place_ranks(job.opts);
+			else if (what.what == kind::data)
+				board.apply(what);
+			else if (what.what == kind::release)
+				board.release(static_cast<uint32_t>(what.arg));
+			else if (what.what == kind::gone)
+				board.mark_gone(static_cast<uint32_t>(what.arg));
+			else if (what.what == kind::stopped)
+				stops.take(what, 0, 1, below(random, 2));
+		}
+	}
+}
+
+void read_as_pmix(const std::string &text)
+{
+	pair_of_sockets way;
+	pmix_link link;
+	if (!link.open(way.ours.get(), 0))
+		_exit(99);
+	link.fence("mine", [](bool, const std::string &) {});
+	link.ask(1, 1, [](bool, const std::string &) {});
+	const ssize_t sent = write(way.theirs.get(), text.data(), text.size());
+	way.theirs.reset();
+	auto asked = [&link](const frame &question) { link.answer(question, true, "it", 2); };
+	for (int i = 0; sent > 0 && i < 100 && link.handle(asked); i++) {}
+}
+
+// What PEs of this host may have written into their slots.
+void scribble(const job_files &files, rng &random)
+{
+	for (uint32_t rank = 0; rank < files.view.plan.size; rank++)
+		for (size_t i = 0; i < sizeof(pgas::boot::board_slot); i++)
+			reinterpret_cast<char *>(&files.view.slot(rank))[i] = static_cast<char>(random());
+}
+
+void fuzz_here(unsigned seed)
+{
+	rng random(seed);
+	placement where{{0, 1, 0, 1}, 0, {"a", "b"}};
+	job_files files;
+	exchange board;
+	stop_marks stops;
+	if (!make_files(where, files))
+		_exit(99);
+	board.open(files.view, where);
+	stops.open(where.host_of);
+	stops.show(files.view);
+	for (int i = 0; i < 20; i++) {
+		const std::string text = any_stream(random, 8);
+		read_stream(text, random, board, stops);
+		read_as_pmix(text);
+		scribble(files, random);
+		board.collect(board.generation());
+		if (stops.forget(0, 2).size() > where.host_of.size())
+			_exit(99);
+		job_text job;
+		std::string body = job_body(random);
+		change(body, random, 3);
+		unpack_job(body, job);
+		std::string hello = hello_line();
+		change(hello, random, 2);
+		check_hello(kHelloBegin + hello);
+	}
+}
+
+// --- this process as an agent ----------------------------------------------------------------------------------------
+
+void write_all(int fd, const std::string &text)
+{
+	for (size_t at = 0; at < text.size();) {
+		const ssize_t sent = write(fd, text.data() + at, text.size() - at);
+		if (sent <= 0)
+			return;
+		at += static_cast<size_t>(sent);
+	}
+}
+
+// Behaves well for a while, mostly: otherwise a head has seen enough after the first frame.
+int as_agent(unsigned seed)
+{
+	rng random(seed);
+	signal(SIGPIPE, SIG_IGN);
+	std::string text;
+	if (below(random, 4))
+		text += bytes_of({kind::ready});
+	if (below(random, 2))
+		text += bytes_of({kind::out, -1, 1, "a line\n"}) + bytes_of({kind::fence, -1, 0});
+	if (below(random, 2))
+		text += any_stream(random, 6);
+	if (below(random, 4) == 0)
+		text += bytes_of({kind::gone, -1, 1});
+	const bool over = below(random, 2);
+	if (over)
+		text += bytes_of({kind::over});
+	write_all(STDOUT_FILENO, "\n" + hello_line() + text);
+	char part[4096];
+	for (ssize_t got = 1; over && got > 0;)
+		got = read(STDIN_FILENO, part, sizeof part); // until the head says no more
+	return 0;
+}
+
+// --- oshrun as another process ---------------------------------------------------------------------------------------
+
+double limit_s()
+{
+	const char *slow = getenv("TEST_SLOW");
+	return 20 * (slow && atof(slow) > 0 ? atof(slow) : 5);
+}
+
+struct command {
+	pid_t pid = -1;
+	unique_fd to, from;
+};
+
+command start(strings words)
+{
+	int in[2], out[2];
+	if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0)
+		_exit(99);
+	command one;
+	one.to = unique_fd(in[1]);
+	one.from = unique_fd(out[0]);
+	unique_fd far_in(in[0]), far_out(out[1]), null(open("/dev/null", O_WRONLY | O_CLOEXEC));
+	one.pid = fork();
+	if (one.pid == 0) {
+		setpgid(0, 0);
+		const struct rlimit few = {300, 300}; // a number that was changed may ask for a million PEs
+		setrlimit(RLIMIT_NOFILE, &few);
+		dup2(far_in.get(), STDIN_FILENO);
+		dup2(far_out.get(), STDOUT_FILENO);
+		if (!getenv("AGENT_FUZZ_VERBOSE"))
+			dup2(null.get(), STDERR_FILENO);
+		execv(words[0].c_str(), pointers(words).data());
+		_exit(99);
+	}
+	return one;
+}
+
+// Waits, reading what it says. Returns what is wrong with its end, or nothing.
+std::string await(command &one)
+{
+	const double end = now_s() + limit_s();
+	int status = 0;
+	char part[4096];
+	fcntl(one.from.get(), F_SETFL, O_NONBLOCK);
+	pid_t reaped = 0;
+	while ((reaped = waitpid(one.pid, &status, WNOHANG)) == 0 && now_s() < end) {
+		struct pollfd said = {one.from.get(), POLLIN, 0};
+		if (poll(&said, 1, 5) == 1 && read(one.from.get(), part, sizeof part) <= 0)
+			usleep(1000);
+	}
+	if (reaped == 0) {
+		kill(-one.pid, SIGKILL);
+		waitpid(one.pid, &status, 0);
+		return "it does not end";
+	}
+	if (WIFSIGNALED(status))
+		return "killed by signal " + std::to_string(WTERMSIG(status));
+	return WEXITSTATUS(status) == kSanitizer ? "a sanitizer ended it" : "";
+}
+
+const char *launcher()
+{
+	const char *path = getenv("OSHRUN");
+	return path && *path ? path : "./launch/oshrun";
+}
+
+std::string fuzz_head(const char *self, unsigned seed)
+{
+	// "honest" is an agent as it should be, which waits for the other
+	const std::string agent = "env AGENT_FUZZ_SELF=" + std::string(self) +
+				  " AGENT_FUZZ_SEED=" + std::to_string(seed) + " sh " + getenv("AGENT_FUZZ_COMMAND");
+	command one = start({launcher(), "--no-pmix", "--grace", "0.1", "--host-timeout", "5", "--launch-agent", agent,
+			     "-H", "honest:1,fuzz:1", "/bin/true"});
+	one.to.reset();
+	return await(one);
+}
+
+std::string fuzz_agent(unsigned seed)
+{
+	rng random(seed);
+	signal(SIGPIPE, SIG_IGN);
+	command one = start({launcher(), "--agent"});
+	std::string job = bytes_of({kind::job, 0, 1, job_body(random)});
+	change(job, random, 2);
+	std::string text = below(random, 8) ? job : "";
+	if (below(random, 2))
+		text += bytes_of({kind::start});
+	text += any_stream(random, 6);
+	write_all(one.to.get(), text);
+	if (below(random, 2))
+		usleep(below(random, 20000)); // PEs may have begun
+	one.to.reset();
+	return await(one);
+}
+
+struct round_counts {
+	unsigned here = 0, head = 0, agent = 0;
+};
+
+int report(const char *what, unsigned seed, const std::string &wrong)
+{
+	printf("FAILED: %s, seed %u: %s\n", what, seed, wrong.c_str());
+	return 1;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && strcmp(argv[1], "as-agent") == 0)
+		return as_agent(static_cast<unsigned>(strtoul(argv[2], nullptr, 10)));
+	const char *seconds = getenv("AGENT_FUZZ_SECONDS");
+	const double end = now_s() + (seconds && *seconds ? atof(seconds) : 6);
+	unsigned seed = argc > 1 ? static_cast<unsigned>(strtoul(argv[1], nullptr, 10)) : 1;
+	const bool once = argc > 1;
+	int failures = 0;
+	round_counts counts;
+	if (!getenv("AGENT_FUZZ_COMMAND")) {
+		puts("AGENT_FUZZ_COMMAND is not set: agent_fuzz.sh starts this program");
+		return 99;
+	}
+	setenv("ASAN_OPTIONS", "exitcode=97:detect_leaks=0", 0);
+	setenv("UBSAN_OPTIONS", "halt_on_error=1:exitcode=97", 0);
+	do {
+		alarm(static_cast<unsigned>(limit_s())); // a reader that does not end
+		for (unsigned i = 0; i < 5; i++, counts.here++)
+			fuzz_here(seed * 1000 + i);
+		alarm(0);
+		if (std::string wrong = fuzz_agent(seed); counts.agent++, !wrong.empty())
+			failures += report("agent", seed, wrong);
+		if (std::string wrong = fuzz_head(argv[0], seed); counts.head++, !wrong.empty())
+			failures += report("head", seed, wrong);
+		seed++;
+	} while (!once && now_s() < end && failures < 10);
+	printf("%u readers, %u agents, %u heads; %d failures\n", counts.here * 20, counts.agent, counts.head, failures);
+	return failures > 0;
+}

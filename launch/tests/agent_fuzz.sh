@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Random and changed frames between oshrun and its agents: agent_fuzz.cpp. In a build with sanitizers these look on.
+#	AGENT_FUZZ_SECONDS=N		how long (default 6)
+#	AGENT_FUZZ_SEED=N		one round alone
+. "$(dirname "$0")/../../boot/tests/common.sh"
+
+cat >"$work/agent" <<'END'
+# HOST COMMAND...: an agent of a made-up head, honest or not
+host=$1
+shift
+[ "$host" = honest ] && exec "$@"
+exec "$AGENT_FUZZ_SELF" as-agent "$AGENT_FUZZ_SEED"
+END
+LIMIT=$((${AGENT_FUZZ_SECONDS:-6} + 120))
+export OSHRUN
+AGENT_FUZZ_COMMAND=$work/agent TEST_MARK=$mark TMPDIR=$work/tmp bounded ./launch/tests/agent_fuzz $AGENT_FUZZ_SEED \
+	>"$work/out" 2>"$work/err" </dev/null
+check "no frame ends or stops oshrun: $(tail -n 1 "$work/out")"
+clean "frames"
+finish

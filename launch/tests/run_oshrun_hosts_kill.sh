@@ -1,0 +1,143 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# A job on several hosts (fake_agent.sh: all are this machine) of which something is killed, stopped or told to end: the
+# head, an agent, an agent between two others, a PE, a guard. Whatever it is, nothing stays.
+. "$(dirname "$0")/../../boot/tests/common.sh"
+
+agent=$(cd "$here" && pwd)/fake_agent.sh
+hanging() { [ "$(grep -c hanging "$work/out")" -eq "$1" ]; }
+# of a process that may end meanwhile: PID FILE
+words() { { tr '\0' '\n' <"/proc/$1/$2"; } 2>/dev/null; }
+is_agent() { words "$1" cmdline | grep -qx -e --agent && ! is_guard "$1"; }
+is_guard() { words "$1" comm | grep -qx oshrun-guard; }
+of_host() { words "$1" environ | grep -qx "FAKE_HOST=$2"; }
+of() { # KIND HOST: the pid
+	for _pid in $(marked); do
+		! "is_$1" "$_pid" || ! of_host "$_pid" "$2" || echo "$_pid"
+	done
+}
+run() { # ARGS...: a job that hangs, four PEs
+	start --launch-agent "$agent" "$@" "$PROBE" hang
+	within 100 hanging 4
+	check "$*: four PEs run"
+}
+said() { [ "$(grep -c '^oshrun: ' "$work/err")" -eq 1 ] && grep -Eq "^oshrun: $1\$" "$work/err"; }
+ends() { # STATUS LINE WORDS
+	wait "$runner"
+	rc=$?
+	[ $rc -eq "$1" ] && { [ -z "$2" ] || said "$2"; }
+	check "$3 (status $rc)"
+	clean "$3"
+}
+
+run -H a:2,b:2
+kill -9 "$runner"
+wait "$runner" 2>/dev/null
+clean "head killed with -9"
+
+run --tree 1 -H a,b,c,d
+kill -9 "$runner"
+wait "$runner" 2>/dev/null
+clean "head killed with -9, a chain of agents"
+
+run -H a:2,b:2
+kill -9 "$(of agent b)"
+ends 1 'host b: lost: its agent is gone \(killed by signal 9\)' "an agent killed with -9"
+
+run --tree 1 -H a,b,c,d
+kill -9 "$(of agent b)"
+ends 1 'host b: lost: its agent is gone \(killed by signal 9\)' "an agent in the middle killed with -9"
+
+run --host-timeout 3 -H a:2,b:2
+begin=$(date +%s)
+kill -STOP "$(of agent b)"
+ends 1 'host b: lost: not a sign of life for 8 s \(--host-timeout 3\)' "an agent that is stopped"
+[ $(($(date +%s) - begin)) -le $((15 + 5 * SLOW)) ]
+check "... was found out in time"
+
+# for longer than the limit, as TCP does after an outage that was shorter; and for long, with what is usual
+for pause in '5 --host-timeout 3' '12'; do
+	run ${pause#"${pause%% *}"} -H a:2,b:2
+	stopped=$(of agent b)
+	kill -STOP "$stopped"
+	sleep "${pause%% *}"
+	kill -CONT "$stopped"
+	sleep 2
+	kill -0 "$runner" && [ ! -s "$work/err" ]
+	check "an agent that is stopped for ${pause%% *} s goes on (${pause#* })"
+	kill -TERM "$runner"
+	ends 143 'ended by signal 15 .*' "SIGTERM after that"
+done
+
+run --host-timeout 3 -H a:2,b:2
+stopped=$(of agent a)
+kill -STOP "$stopped"
+kill -9 "$runner"
+wait "$runner" 2>/dev/null
+clean "an agent that is stopped, and whose head is killed"
+
+run --host-timeout 3 -H a:2,b:2
+kill -STOP "$runner"
+orphans() { [ -z "$(of agent a)$(of agent b)" ]; }
+within 150 orphans
+check "agents end when the head is silent"
+kill -CONT "$runner"
+wait "$runner"
+[ $? -eq 1 ] && said 'host [ab]: lost: .*'
+check "... which says so when it can"
+clean "a head that is stopped"
+
+run -H a:2,b:2
+kill -9 "$(sed -n 's/^hanging //p' "$work/out" | head -1)"
+ends 137 'PE [0-3] \(pid [0-9]+ on [ab]\): killed by signal 9 \(Killed\)' "a PE killed with -9"
+
+run -H a:2,b:2
+kill -9 "$(of guard b)"
+replaced() { [ -n "$(of guard b)" ] && [ "$(marked | wc -l)" -eq 9 ]; }
+within 60 replaced
+check "a guard that is killed is replaced"
+kill -9 "$(of agent b)"
+ends 1 'host b: lost: .*' "guard and agent killed with -9"
+
+for signal in TERM:15 INT:2; do
+	run --tree 1 -H a:2,b:2
+	kill -${signal%:*} "$runner"
+	ends $((128 + ${signal#*:})) "ended by signal ${signal#*:} .*" "SIG${signal%:*} to the head"
+done
+
+run -H a:2,b:2
+kill -TERM "$(of agent b)"
+ends 143 'host b: ended by signal 15 .*' "SIGTERM to an agent"
+
+start --launch-agent "$agent" --grace 100 -H a:2,b:2 "$PROBE" stubborn 9
+joined() { [ "$(marked | wc -l)" -eq 9 ]; } # head, two agents, two guards, four PEs
+within 100 joined
+sleep 1
+kill -TERM "$runner"
+ending() { grep -q 'ended by signal 15' "$work/err"; }
+within 50 ending
+kill -TERM "$runner"
+ends 143 '' "a second SIGTERM, before the end of a long grace"
+
+start --launch-agent "$agent" -H a:2,b:2 \
+	sh -c 'trap "echo got usr1; exit 0" USR1; echo hanging; while :; do sleep 0.1; done'
+within 100 hanging 4
+kill -USR1 "$runner"
+wait "$runner"
+[ $? -eq 0 ] && [ "$(grep -c 'got usr1' "$work/out")" -eq 4 ]
+check "SIGUSR1 is forwarded"
+
+stopped() { [ "$(for p in $(marked); do cut -d' ' -f3 "/proc/$p/stat"; done 2>/dev/null | grep -c T)" -eq "$1" ]; }
+run --host-timeout 2 -H a:2,b:2
+kill -TSTP "$runner"
+within 60 stopped 5
+check "SIGTSTP stops the head and the PEs"
+sleep 4
+stopped 5 && [ ! -s "$work/err" ]
+check "... for as long as one likes"
+kill -CONT "$runner"
+within 60 stopped 0
+check "SIGCONT lets them go on"
+kill -TERM "$runner"
+ends 143 '' "SIGTERM after that"
+finish

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// fi_ops_atomic. One-element calls try the checked hot path of pgas_hot.h first; everything else becomes an op.
+#include "support/pgas_iov.hpp"
+#include "support/pgas_amo_math.hpp"
+#include "engine/pgas_ep.hpp"
+#include "support/pgas_flags.hpp"
+#include "engine/pgas_op.hpp"
+
+namespace pgas {
+namespace {
+
+constexpr bool same(int ours, int libfabrics)
+{
+	return ours == libfabrics;
+}
+static_assert(same(PGAS_FI_INT32, FI_INT32) && same(FI_UINT32, FI_INT32 + 1) && same(FI_INT64, FI_INT32 + 2) &&
+	      same(PGAS_FI_UINT64, FI_UINT64));
+static_assert(same(PGAS_FI_SUM, FI_SUM) && same(PGAS_FI_BOR, FI_BOR) && same(PGAS_FI_BAND, FI_BAND) &&
+	      same(PGAS_FI_BXOR, FI_BXOR) && same(PGAS_FI_READ, FI_ATOMIC_READ) &&
+	      same(PGAS_FI_WRITE, FI_ATOMIC_WRITE));
+
+constexpr size_t kMaxBytes = size_t{1} << 24; // of one atomic call
+
+int valid(fi_datatype type, fi_op op, size_t *count, amo_form form)
+{
+	if (!amo_valid(type, op, form))
+		return -FI_EOPNOTSUPP;
+	if (count)
+		*count = kMaxBytes / amo_type_bytes(type);
+	return 0;
+}
+
+bool to_iov(const fi_ioc *from, size_t count, size_t bytes, iovec *to, size_t total)
+{
+	size_t sum = 0;
+	for (size_t i = 0; i < count; i++) {
+		to[i] = {from[i].addr, from[i].count * bytes};
+		sum += to[i].iov_len;
+	}
+	return sum == total;
+}
+
+} // namespace
+
+int amo_make(op &o, fid_ep *fid, fi_datatype type, fi_op op_code, const amo_args &a)
+{
+	if (!amo_valid(type, op_code, a.form))
+		return -FI_EOPNOTSUPP;
+	if (a.in_count > kIovLimit || a.cmp_count > kIovLimit || a.res_count > kIovLimit ||
+	    a.rma_count > kRmaIovLimit || !a.rma_count || (a.form && !a.res_count) ||
+	    (a.form == kAmoCompare && !a.cmp_count))
+		return -FI_EINVAL;
+	const size_t bytes = amo_type_bytes(type);
+	o.kind = op_kind::amo;
+	o.form = a.form;
+	o.type = type;
+	o.amo = op_code;
+	o.flags = a.flags;
+	o.quiet = a.quiet;
+	o.context = a.context;
+	o.cq_flags = FI_ATOMIC | (a.form ? FI_READ : FI_WRITE);
+	for (size_t i = 0; i < a.rma_count; i++) {
+		o.rma[i] = {a.rma[i].addr, a.rma[i].count * bytes, a.rma[i].key};
+		o.len += o.rma[i].len;
+	}
+	o.rma_count = a.rma_count;
+	if (o.len == 0 || o.len > kMaxBytes)
+		return -FI_EINVAL;
+	const bool reads_only = op_code == FI_ATOMIC_READ; // its operand may be NULL and is not looked at
+	o.iov_count = reads_only ? 0 : a.in_count;
+	o.cmp_count = a.form == kAmoCompare ? a.cmp_count : 0;
+	o.res_count = a.form ? a.res_count : 0;
+	if ((!reads_only && (!a.in_count || !to_iov(a.in, a.in_count, bytes, o.iov, o.len))) ||
+	    (o.cmp_count && !to_iov(a.cmp, a.cmp_count, bytes, o.cmp, o.len)) ||
+	    (o.res_count && !to_iov(a.res, a.res_count, bytes, o.res, o.len)))
+		return -FI_EINVAL;
+	if ((a.flags & FI_INJECT) && o.len > core_of(fid)->inject_limit)
+		return -FI_EINVAL;
+	return 0;
+}
+
+namespace {
+
+ssize_t general(fid_ep *fid, fi_addr_t dest, fi_datatype type, fi_op op_code, const amo_args &a)
+{
+	return guard([&]() -> int {
+		op o;
+		if (const int err = amo_make(o, fid, type, op_code, a))
+			return err;
+		return static_cast<int>(op_submit(fid, dest, o));
+	});
+}
+
+ssize_t write(fid_ep *f, const void *buf, size_t count, void *, fi_addr_t dest, uint64_t addr, uint64_t key,
+	      fi_datatype type, fi_op op_code, void *context) noexcept
+{
+	const fi_ioc in{const_cast<void *>(buf), count};
+	const fi_rma_ioc rma{addr, count, key};
+	return general(f, dest, type, op_code,
+		       {.in = &in,
+			.in_count = 1,
+			.rma = &rma,
+			.rma_count = 1,
+			.flags = front_of(f)->op_flags,
+			.context = context});
+}
+
+ssize_t writev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
+	       fi_datatype type, fi_op op_code, void *context) noexcept
+{
+	const fi_rma_ioc rma{addr, ioc_total(iov, count), key};
+	return general(f, dest, type, op_code,
+		       {.in = iov,
+			.in_count = count,
+			.rma = &rma,
+			.rma_count = 1,
+			.flags = front_of(f)->op_flags,
+			.context = context});
+}
+
+ssize_t writemsg(fid_ep *f, const fi_msg_atomic *m, uint64_t flags) noexcept
+{
+	if (const int err = flags_check<flags_of::atomicmsg>(flags))
+		return err;
+	return general(f, m->addr, m->datatype, m->op,
+		       {.in = m->msg_iov,
+			.in_count = m->iov_count,
+			.rma = m->rma_iov,
+			.rma_count = m->rma_iov_count,
+			.flags = flags,
+			.context = m->context});
+}
+
+// The one-instruction operations of pgas_hot.h, by operation; the rest is general.
+template <bool Fetch>
+bool straight(pgas_ep *ep, uint32_t hot, const void *buf, void *result, size_t count, fi_addr_t dest, uint64_t addr,
+	      uint64_t key, fi_datatype type, fi_op op_code)
+{
+	if (count != 1)
+		return false;
+	const uint64_t bytes = type >= FI_INT64 ? 8 : 4;
+	const uint64_t off = pgas_hot_offset(ep, addr);
+	const auto run = [&](pgas_hot_op o) {
+		return bytes == 8
+			       ? pgas_hot_amo(ep, hot, Fetch, buf, nullptr, result, 8, dest, off, key, o, PGAS_CHECKED)
+			       : pgas_hot_amo(ep, hot, Fetch, buf, nullptr, result, 4, dest, off, key, o, PGAS_CHECKED);
+	};
+	switch (pgas_hot_op_of(type, op_code, Fetch)) {
+	case PGAS_OP_SUM:
+		return run(PGAS_OP_SUM);
+	case PGAS_OP_BOR:
+		return run(PGAS_OP_BOR);
+	case PGAS_OP_BAND:
+		return run(PGAS_OP_BAND);
+	case PGAS_OP_BXOR:
+		return run(PGAS_OP_BXOR);
+	case PGAS_OP_WRITE:
+		return run(PGAS_OP_WRITE);
+	case PGAS_OP_READ:
+		return run(PGAS_OP_READ);
+	default:
+		return false;
+	}
+}
+
+// One sum of 8 bytes of key 0 comes first (paths.def: *_table); the rest is out of line, behind the same arguments.
+bool smallest(size_t count, fi_datatype type, fi_op op_code, uint64_t key)
+{
+	return PGAS_LIKELY(op_code == FI_SUM) && PGAS_LIKELY(type == FI_INT64) && PGAS_LIKELY(((count - 1) | key) == 0);
+}
+
+PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
+			       fi_datatype type, fi_op op_code) noexcept
+{
+	pgas_ep *ep = front_of(f);
+	if (straight<false>(ep, pgas_load_relaxed(&ep->hot_inject), buf, nullptr, count, dest, addr, key, type,
+			    op_code))
+		return 0;
+	if (count == 1 && amo_valid(type, op_code, kAmoPlain))
+		if (const int rc = inject_short_amo(ep, dest, buf, type, op_code, addr, key); rc != kNoShortWay)
+			return rc;
+	const fi_ioc in{const_cast<void *>(buf), count};
+	const fi_rma_ioc rma{addr, count, key};
+	return general(f, dest, type, op_code,
+		       {.in = &in, .in_count = 1, .rma = &rma, .rma_count = 1, .flags = FI_INJECT, .quiet = true});
+}
+
+PGAS_COLD ssize_t readwrite_other(fid_ep *f, const void *buf, size_t count, void *, void *result, void *,
+				  fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code,
+				  void *context) noexcept
+{
+	pgas_ep *ep = front_of(f);
+	if (straight<true>(ep, pgas_load_relaxed(&ep->hot_rma), buf, result, count, dest, addr, key, type, op_code))
+		return 0;
+	const fi_ioc in{const_cast<void *>(buf), count}, res{result, count};
+	const fi_rma_ioc rma{addr, count, key};
+	return general(f, dest, type, op_code,
+		       {.in = &in,
+			.in_count = 1,
+			.res = &res,
+			.res_count = 1,
+			.rma = &rma,
+			.rma_count = 1,
+			.flags = ep->op_flags,
+			.context = context,
+			.form = kAmoFetch});
+}
+
+// In the table of endpoints whose injects are MAGIC_HOT only.
+ssize_t inject(fid_ep *f, const void *buf, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type,
+	       fi_op op_code) noexcept
+{
+	pgas_ep *ep = front_of(f);
+	const uint64_t off = pgas_hot_offset(ep, addr);
+	if (smallest(count, type, op_code, key) &&
+	    PGAS_LIKELY(pgas_hot_amo(ep, PGAS_MAGIC_HOT, 0, buf, nullptr, nullptr, 8, dest, off, 0, PGAS_OP_SUM,
+				     PGAS_CHECKED)))
+		return 0;
+	return pgas_hot_exit(inject_other(f, buf, count, dest, pgas_hot_addr(ep, off), key, type, op_code));
+}
+
+ssize_t readwrite(fid_ep *f, const void *buf, size_t count, void *desc, void *result, void *result_desc, fi_addr_t dest,
+		  uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code, void *context) noexcept
+{
+	pgas_ep *ep = front_of(f);
+	const uint64_t off = pgas_hot_offset(ep, addr);
+	if (smallest(count, type, op_code, key) && ep->hot_rma == PGAS_MAGIC_HOT &&
+	    PGAS_LIKELY(pgas_hot_amo(ep, PGAS_MAGIC_HOT, 1, buf, nullptr, result, 8, dest, off, 0, PGAS_OP_SUM,
+				     PGAS_CHECKED)))
+		return 0;
+	return pgas_hot_exit(readwrite_other(f, buf, count, desc, result, result_desc, dest, pgas_hot_addr(ep, off),
+					     key, type, op_code, context));
+}
+
+ssize_t readwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_ioc *res, void **, size_t res_count,
+		   fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code, void *context) noexcept
+{
+	const fi_rma_ioc rma{addr, ioc_total(res, res_count), key};
+	return general(f, dest, type, op_code,
+		       {.in = iov,
+			.in_count = count,
+			.res = res,
+			.res_count = res_count,
+			.rma = &rma,
+			.rma_count = 1,
+			.flags = front_of(f)->op_flags,
+			.context = context,
+			.form = kAmoFetch});
+}
+
+ssize_t readwritemsg(fid_ep *f, const fi_msg_atomic *m, fi_ioc *res, void **, size_t res_count, uint64_t flags) noexcept
+{
+	if (const int err = flags_check<flags_of::fetch_atomicmsg>(flags))
+		return err;
+	return general(f, m->addr, m->datatype, m->op,
+		       {.in = m->msg_iov,
+			.in_count = m->iov_count,
+			.res = res,
+			.res_count = res_count,
+			.rma = m->rma_iov,
+			.rma_count = m->rma_iov_count,
+			.flags = flags,
+			.context = m->context,
+			.form = kAmoFetch});
+}
+
+ssize_t compwrite(fid_ep *f, const void *buf, size_t count, void *, const void *cmp, void *, void *result, void *,
+		  fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code, void *context) noexcept
+{
+	pgas_ep *ep = front_of(f);
+	if (count == 1 && op_code == FI_CSWAP && type >= FI_INT32 && type <= FI_UINT64) {
+		const uint64_t off = pgas_hot_offset(ep, addr);
+		const bool done = type >= FI_INT64
+					  ? pgas_hot_amo(ep, pgas_load_relaxed(&ep->hot_rma), 1, buf, cmp, result, 8,
+							 dest, off, key, PGAS_OP_CSWAP, PGAS_CHECKED)
+					  : pgas_hot_amo(ep, pgas_load_relaxed(&ep->hot_rma), 1, buf, cmp, result, 4,
+							 dest, off, key, PGAS_OP_CSWAP, PGAS_CHECKED);
+		if (done)
+			return 0;
+	}
+	const fi_ioc in{const_cast<void *>(buf), count}, with{const_cast<void *>(cmp), count}, res{result, count};
+	const fi_rma_ioc rma{addr, count, key};
+	return general(f, dest, type, op_code,
+		       {.in = &in,
+			.in_count = 1,
+			.cmp = &with,
+			.cmp_count = 1,
+			.res = &res,
+			.res_count = 1,
+			.rma = &rma,
+			.rma_count = 1,
+			.flags = ep->op_flags,
+			.context = context,
+			.form = kAmoCompare});
+}
+
+ssize_t compwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, const fi_ioc *cmp, void **, size_t cmp_count,
+		   fi_ioc *res, void **, size_t res_count, fi_addr_t dest, uint64_t addr, uint64_t key,
+		   fi_datatype type, fi_op op_code, void *context) noexcept
+{
+	const fi_rma_ioc rma{addr, ioc_total(res, res_count), key};
+	return general(f, dest, type, op_code,
+		       {.in = iov,
+			.in_count = count,
+			.cmp = cmp,
+			.cmp_count = cmp_count,
+			.res = res,
+			.res_count = res_count,
+			.rma = &rma,
+			.rma_count = 1,
+			.flags = front_of(f)->op_flags,
+			.context = context,
+			.form = kAmoCompare});
+}
+
+ssize_t compwritemsg(fid_ep *f, const fi_msg_atomic *m, const fi_ioc *cmp, void **, size_t cmp_count, fi_ioc *res,
+		     void **, size_t res_count, uint64_t flags) noexcept
+{
+	if (const int err = flags_check<flags_of::compare_atomicmsg>(flags))
+		return err;
+	return general(f, m->addr, m->datatype, m->op,
+		       {.in = m->msg_iov,
+			.in_count = m->iov_count,
+			.cmp = cmp,
+			.cmp_count = cmp_count,
+			.res = res,
+			.res_count = res_count,
+			.rma = m->rma_iov,
+			.rma_count = m->rma_iov_count,
+			.flags = flags,
+			.context = m->context,
+			.form = kAmoCompare});
+}
+
+int writevalid(fid_ep *, fi_datatype type, fi_op op_code, size_t *count) noexcept
+{
+	return valid(type, op_code, count, kAmoPlain);
+}
+
+int readwritevalid(fid_ep *, fi_datatype type, fi_op op_code, size_t *count) noexcept
+{
+	return valid(type, op_code, count, kAmoFetch);
+}
+
+int compwritevalid(fid_ep *, fi_datatype type, fi_op op_code, size_t *count) noexcept
+{
+	return valid(type, op_code, count, kAmoCompare);
+}
+
+} // namespace
+
+#define PGAS_AMO_TABLE(inject_arg, readwrite_arg)                                                                      \
+	{                                                                                                              \
+		.size = sizeof(fi_ops_atomic), .write = write, .writev = writev, .writemsg = writemsg,                 \
+		.inject = inject_arg, .readwrite = readwrite_arg, .readwritev = readwritev,                            \
+		.readwritemsg = readwritemsg, .compwrite = compwrite, .compwritev = compwritev,                        \
+		.compwritemsg = compwritemsg, .writevalid = writevalid, .readwritevalid = readwritevalid,              \
+		.compwritevalid = compwritevalid                                                                       \
+	}
+fi_ops_atomic g_amo_ops = PGAS_AMO_TABLE(inject_other, readwrite);
+fi_ops_atomic g_amo_ops_hot = PGAS_AMO_TABLE(inject, readwrite);
+#undef PGAS_AMO_TABLE
+
+int amo_query(fid_domain *, fi_datatype type, fi_op op_code, fi_atomic_attr *attr, uint64_t flags) noexcept
+{
+	if (const int err = flags_check<flags_of::query_atomic>(flags))
+		return err;
+	if (flags & FI_TAGGED)
+		return -FI_EOPNOTSUPP;
+	size_t count;
+	const amo_form form = flags & FI_COMPARE_ATOMIC ? kAmoCompare : flags & FI_FETCH_ATOMIC ? kAmoFetch : kAmoPlain;
+	if (const int err = valid(type, op_code, &count, form))
+		return err;
+	attr->size = amo_type_bytes(type);
+	attr->count = count;
+	return 0;
+}
+
+} // namespace pgas

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The domain: opens everything below it, and the wires.
+#include "hmem/pgas_hmem.hpp"
+#include "support/pgas_flags.hpp"
+#include "support/pgas_api.hpp"
+#include "engine/pgas_ep.hpp"
+#include "pgas_ext.hpp"
+#include "support/pgas_nosys.hpp"
+#include "support/pgas_proof.hpp"
+#include "engine/pgas_wire.hpp"
+
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+domain *domain_of(fid *f)
+{
+	return reinterpret_cast<domain *>(f);
+}
+
+void close_wires(domain *dom)
+{
+	for (size_t i = kWiresMost; i-- > 0;) { // the first last: threads of the others sleep and wake by it
+		if (dom->on[i])
+			dom->on[i]->ops->domain_close(dom->on[i]);
+		dom->on[i] = nullptr;
+	}
+}
+
+int open_wires(domain *dom)
+{
+	size_t at = 0;
+	for (const wire_ops *w : wires()) {
+		const int err = w->domain_open(*dom, &dom->on[at]);
+		if (err && err != -FI_ENODATA) {
+			close_wires(dom);
+			return err;
+		}
+		at += !err;
+	}
+	return 0;
+}
+
+int domain_close(fid *f) noexcept
+{
+	return guard([&] {
+		domain *dom = domain_of(f);
+		if (dom->users.load())
+			return -FI_EBUSY;
+		domain_stop_thread(dom);
+		close_wires(dom);
+		hmem_close(dom);
+		if (dom->bound_eq)
+			dom->bound_eq->users--;
+		dom->fab->users--;
+		delete dom;
+		return 0;
+	});
+}
+
+int domain_bind(fid *f, fid *b, uint64_t flags) noexcept
+{
+	domain *dom = domain_of(f);
+	if (const int err = flags_check<flags_of::domain_bind>(flags))
+		return err;
+	if (b->fclass != FI_CLASS_EQ || dom->bound_eq)
+		return -FI_EINVAL;
+	dom->bound_eq = reinterpret_cast<eq *>(b);
+	dom->bound_eq->users++;
+	return 0;
+}
+
+int domain_ops_open(fid *, const char *name, uint64_t flags, void **ops, void *) noexcept
+{
+	if (const int err = flags_check<flags_of::open_ops>(flags))
+		return err;
+	if (strcmp(name, FI_PGAS_OPS) != 0)
+		return -FI_ENOSYS;
+	*ops = &g_ext_ops; // pgas_ext.cpp
+	return 0;
+}
+
+int endpoint2(fid_domain *dom, fi_info *info, fid_ep **out, uint64_t flags, void *context) noexcept
+{
+	if (const int err = flags_check<flags_of::endpoint2>(flags))
+		return err;
+	return ep_open(dom, info, out, context);
+}
+
+fi_ops g_fid_ops = {
+	.size = sizeof(fi_ops),
+	.close = domain_close,
+	.bind = domain_bind,
+	PGAS_NOSYS(fi_ops, control),
+	.ops_open = domain_ops_open,
+	PGAS_NOSYS(fi_ops, tostr),
+	PGAS_NOSYS(fi_ops, ops_set),
+};
+
+fi_ops_domain g_domain_ops = {
+	.size = sizeof(fi_ops_domain),
+	.av_open = av_open,
+	.cq_open = cq_open,
+	.endpoint = ep_open,
+	PGAS_NOSYS(fi_ops_domain, scalable_ep),
+	.cntr_open = cntr_open,
+	.poll_open = poll_open,
+	.stx_ctx = stx_open,
+	PGAS_NOSYS(fi_ops_domain, srx_ctx),
+	.query_atomic = amo_query,
+	PGAS_NOSYS(fi_ops_domain, query_collective),
+	.endpoint2 = endpoint2,
+};
+
+} // namespace
+
+int domain_open(fid_fabric *f, fi_info *info, fid_domain **out, void *context) noexcept
+{
+	return guard([&] {
+		auto dom = std::make_unique<domain>();
+		dom->fab = reinterpret_cast<fabric *>(f);
+		const fi_domain_attr *a = info->domain_attr;
+		dom->threading = a && a->threading ? a->threading : FI_THREAD_SAFE;
+		dom->progress = a && a->data_progress ? a->data_progress : FI_PROGRESS_MANUAL;
+		const int mode = a ? a->mr_mode : 0;
+		dom->mr_mode = mode == kApiMrBasic ? FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY
+						   : mode & ~(kApiMrBasic | kApiMrScalable);
+		dom->caps = info->caps;
+		if (a && a->auth_key && a->auth_key_size)
+			dom->secret_key = secret_from(a->auth_key, a->auth_key_size);
+		// FI_THREAD_COMPLETION: queues and counters belong to one thread each, but connecting, translating and
+		// progress touch what the domain shares, so the cold path locks while the hot one does not count with
+		// atomics
+		dom->has_threads = dom->threading != FI_THREAD_DOMAIN;
+		if (dom->has_threads)
+			dom->mutex.enable();
+		dom->shared_by_threads = dom->threading != FI_THREAD_DOMAIN && dom->threading != FI_THREAD_COMPLETION;
+		dom->counter_used.assign(kRemoteCounters, false);
+		dom->counter_used[kNoCounter] = true;
+		dom->fid.fid = {FI_CLASS_DOMAIN, context, &g_fid_ops};
+		dom->fid.ops = &g_domain_ops;
+		dom->fid.mr = &g_mr_ops;
+		if (const int err = open_wires(dom.get()))
+			return err;
+		if (dom->progress == FI_PROGRESS_AUTO) {
+			if (const int err = domain_start_thread(dom.get())) {
+				close_wires(dom.get());
+				return err;
+			}
+		}
+		dom->fab->users++;
+		*out = &dom.release()->fid;
+		return 0;
+	});
+}
+
+} // namespace pgas

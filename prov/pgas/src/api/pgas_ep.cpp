@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Endpoints: open, bind, enable, options, names, aliases, close.
+#include "engine/pgas_ep.hpp"
+#include "support/pgas_flags.hpp"
+#include "support/pgas_nosys.hpp"
+#include "engine/pgas_peer.hpp"
+#include "engine/pgas_request.hpp"
+
+#include <rdma/fi_cm.h>
+#include <rdma/fi_collective.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+extern fi_ops g_fid_ops;
+extern fi_ops_ep g_ep_ops;
+extern fi_ops_cm g_cm_ops;
+extern fi_ops_collective g_collective_ops;
+
+void unbind_cntr(ep_core *ep, cntr_core *c)
+{
+	if (!c)
+		return;
+	std::erase(c->eps, ep);
+	c->users--;
+}
+
+void unbind_cq(ep_core *ep, cq_core *cq)
+{
+	if (!cq)
+		return;
+	std::erase(cq->eps, ep);
+	cq_update_poll(cq);
+}
+
+void close_wires(ep_core *ep, size_t from = 0)
+{
+	watch_barrier lock_watcher;
+	for (size_t i = from; i < kWiresMost && ep->on[i]; i++)
+		ep->on[i]->ops->ep_close(std::exchange(ep->on[i], nullptr));
+}
+
+// The peers hear that the endpoint closes. Whoever was received wants to hear of it before; but not for long, because
+// there may never be room for that.
+void leave(ep_core *ep)
+{
+	for (wire_ep *on : ep->wires_on()) {
+		pgas_backoff wait{};
+		for (replies_push(*on); !on->replies.empty() && pgas_backoff_awake(&wait); replies_push(*on))
+			pgas_backoff_pause(&wait);
+		on->ops->ep_leave(*on);
+	}
+	for (auto &p : ep->peers)
+		if (p)
+			peer_disconnect(p.get());
+	for (wire_ep *on : ep->wires_on())
+		for (auto &s : on->strangers)
+			peer_disconnect(s.second.get());
+}
+
+void core_destroy(ep_core *ep)
+{
+	domain *dom = ep->dom;
+	if (ep->enabled)
+		leave(ep);
+	rx_drop_all(ep);
+	std::erase(dom->eps, ep);
+	unbind_cq(ep, ep->tx_cq);
+	if (ep->rx_cq != ep->tx_cq)
+		unbind_cq(ep, ep->rx_cq);
+	for (cntr_core *c : {ep->c_send, ep->c_recv, ep->c_read, ep->c_write, ep->c_rem_read, ep->c_rem_write})
+		unbind_cntr(ep, c);
+	if (ep->vector) {
+		std::erase(ep->vector->eps, ep);
+		ep->vector->users--;
+	}
+	if (ep->bound_eq)
+		ep->bound_eq->users--;
+	close_wires(ep); // no queue polls a word of theirs any more
+	dom->users--;
+	delete ep;
+}
+
+int ep_close(fid *f) noexcept
+{
+	return guard([&] {
+		pgas_ep *front = front_of(reinterpret_cast<fid_ep *>(f));
+		ep_core *ep = core_of(reinterpret_cast<fid_ep *>(f));
+		domain *dom = ep->dom;
+		scoped_lock lock(dom->mutex);
+		watch_barrier lock_watcher; // the watcher writes into windows: not while one goes away
+		std::erase(ep->fronts, front);
+		if (ep->fronts.empty())
+			core_destroy(ep);
+		front_destroy(front);
+		return 0;
+	});
+}
+
+int bind_cq(ep_core *ep, cq_core *cq, uint64_t flags)
+{
+	if (const int err = flags_check<flags_of::ep_bind_cq>(flags))
+		return err;
+	if (!(flags & (FI_TRANSMIT | FI_RECV)))
+		return -FI_EBADFLAGS;
+	if (cq->dom != ep->dom)
+		return -FI_EDOMAIN;
+	if (((flags & FI_TRANSMIT) && ep->tx_cq) || ((flags & FI_RECV) && ep->rx_cq))
+		return -FI_EINVAL;
+	if (flags & FI_TRANSMIT) {
+		ep->tx_cq = cq;
+		ep->tx_selective = flags & FI_SELECTIVE_COMPLETION;
+	}
+	if (flags & FI_RECV) {
+		ep->rx_cq = cq;
+		ep->rx_selective = flags & FI_SELECTIVE_COMPLETION;
+	}
+	if (std::find(cq->eps.begin(), cq->eps.end(), ep) == cq->eps.end())
+		cq->eps.push_back(ep);
+	cq_update_poll(cq);
+	return 0;
+}
+
+int bind_cntr(ep_core *ep, cntr_core *c, uint64_t flags)
+{
+	struct {
+		uint64_t flag;
+		cntr_core **where;
+		bool remote;
+	} const kinds[] = {
+		{FI_SEND, &ep->c_send, false},           {FI_RECV, &ep->c_recv, false},
+		{FI_READ, &ep->c_read, false},           {FI_WRITE, &ep->c_write, false},
+		{FI_REMOTE_READ, &ep->c_rem_read, true}, {FI_REMOTE_WRITE, &ep->c_rem_write, true},
+	};
+	if (const int err = flags_check<flags_of::ep_bind_cntr>(flags))
+		return err;
+	if (!flags)
+		return -FI_EBADFLAGS;
+	if (c->dom != ep->dom)
+		return -FI_EDOMAIN;
+	for (const auto &k : kinds) {
+		if ((flags & k.flag) && *k.where)
+			return -FI_EINVAL;
+		if ((flags & k.flag) && k.remote && ep->enabled)
+			return -FI_EOPBADSTATE; // peers may have connected without it
+	}
+	for (const auto &k : kinds) {
+		if (!(flags & k.flag))
+			continue;
+		if (k.remote)
+			if (const int err = cntr_need_remote(c))
+				return err;
+		*k.where = c;
+		c->users++;
+	}
+	c->bound_flags |= flags;
+	if (std::find(c->eps.begin(), c->eps.end(), ep) == c->eps.end())
+		c->eps.push_back(ep);
+	cntr_update_hot(c);
+	return 0;
+}
+
+int ep_bind(fid *f, fid *b, uint64_t flags) noexcept
+{
+	return guard([&] {
+		ep_core *ep = core_of(reinterpret_cast<fid_ep *>(f));
+		scoped_lock lock(ep->dom->mutex);
+		// counters and transmit contexts are also bound late by real clients (Sandia OpenSHMEM with one
+		// endpoint)
+		if (ep->enabled && b->fclass != FI_CLASS_CNTR && b->fclass != FI_CLASS_STX_CTX)
+			return -FI_EOPBADSTATE;
+		if (b->fclass != FI_CLASS_CQ && b->fclass != FI_CLASS_CNTR)
+			if (const int err = flags_check<flags_of::ep_bind>(flags))
+				return err;
+		switch (b->fclass) {
+		case FI_CLASS_CQ:
+			return bind_cq(ep, reinterpret_cast<cq_core *>(reinterpret_cast<pgas_cq *>(b)->core), flags);
+		case FI_CLASS_CNTR: {
+			const int err = bind_cntr(
+				ep, reinterpret_cast<cntr_core *>(reinterpret_cast<pgas_cntr *>(b)->core), flags);
+			if (!err && ep->enabled)
+				ep_update_hot(ep);
+			return err;
+		}
+		case FI_CLASS_AV:
+			if (ep->vector)
+				return -FI_EINVAL;
+			ep->vector = reinterpret_cast<av *>(b);
+			if (ep->vector->dom != ep->dom) {
+				ep->vector = nullptr;
+				return -FI_EDOMAIN;
+			}
+			ep->vector->users++;
+			ep->vector->eps.push_back(ep);
+			return 0;
+		case FI_CLASS_EQ:
+			if (ep->bound_eq)
+				return -FI_EINVAL;
+			ep->bound_eq = reinterpret_cast<eq *>(b);
+			ep->bound_eq->users++;
+			return 0;
+		case FI_CLASS_STX_CTX:
+			// nothing of ours is scarce enough to be shared; accepted so that callers need no second way
+			return 0;
+		default:
+			return -FI_EINVAL;
+		}
+	});
+}
+
+int open_wires(ep_core *ep)
+{
+	watch_barrier lock_watcher; // a wire's thread sees the endpoint with all of it or with nothing
+	for (size_t i = 0; i < kWiresMost && ep->dom->on[i]; i++) {
+		wire_domain &d = *ep->dom->on[i];
+		if (const int err = d.ops->ep_open(d, *ep, &ep->on[i])) {
+			close_wires(ep);
+			return err;
+		}
+	}
+	return 0;
+}
+
+// Writes the parts of its wires; returns how many there was room for.
+size_t write_parts(const ep_core *ep, ep_address &a, size_t room, bool tight)
+{
+	size_t used = 0, i = 0;
+	for (; i < kWiresMost && ep->on[i]; i++) {
+		const wire_ep &on = *ep->on[i];
+		char part[kNameBytes];
+		on.ops->address(on, part, sizeof part, tight);
+		const int n = snprintf(a.parts + used, sizeof a.parts - used, "%s%s%s%s", used ? "+" : "", on.ops->name,
+				       on.ops->name[0] ? "/" : "", part);
+		if (used + static_cast<size_t>(n) + kSchemeBytes >= room) {
+			a.parts[used] = 0;
+			break;
+		}
+		used += static_cast<size_t>(n);
+	}
+	return i;
+}
+
+// The shortest address that has room for all, since some clients have no more than kNameShort for one. A wire without
+// room is closed: peers could not answer on it.
+ep_name name_of(ep_core *ep)
+{
+	ep_address a;
+	const size_t all = ep->wires_on().size();
+	if (write_parts(ep, a, kNameShort, false) < all && write_parts(ep, a, kNameShort, true) < all) {
+		const size_t most = ep->dom->name_bytes;
+		const size_t written = write_parts(ep, a, most, true);
+		if (written < all) {
+			PGAS_INFO(FI_LOG_EP_CTRL, "address: no room for the part of wire %s\n",
+				  ep->on[written]->ops->name);
+			close_wires(ep, written);
+		}
+	}
+	return address_format(a);
+}
+
+int take_service_name(ep_core *ep)
+{
+	if (ep->service.empty())
+		return 0;
+	const int err = service_bind(ep->service.c_str(), ep->name, ep->binding);
+	if (!err)
+		return 0;
+	ep_address other;
+	std::string_view part;
+	int cost = -1;
+	if (err == -FI_EADDRINUSE && service_lookup(ep->service.c_str(), other) == 0 &&
+	    wire_to(*ep, other.parts, part, &cost) && cost <= kCostOwnProcess) {
+		PGAS_INFO(FI_LOG_EP_CTRL, "service %s belongs to another endpoint of this process\n",
+			  ep->service.c_str());
+		return 0;
+	}
+	PGAS_WARN(FI_LOG_EP_CTRL, "cannot take service name %s: %s\n", ep->service.c_str(), pgas_strerror(-err));
+	return err;
+}
+
+int enable(ep_core *ep)
+{
+	if (ep->enabled)
+		return 0;
+	if (!ep->vector) {
+		PGAS_WARN(FI_LOG_EP_CTRL, "endpoint enabled without an address vector\n");
+		return -FI_ENOAV;
+	}
+	const bool sends = ep->caps & (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC);
+	if (sends && !ep->tx_cq && !ep->c_send && !ep->c_read && !ep->c_write && !ep->rx_cq && !ep->c_recv) {
+		PGAS_WARN(FI_LOG_EP_CTRL, "endpoint enabled without a completion queue or counter\n");
+		return -FI_ENOCQ;
+	}
+	if (const int err = open_wires(ep))
+		return err;
+	ep->name = name_of(ep);
+	if (const int err = take_service_name(ep)) {
+		close_wires(ep);
+		return err;
+	}
+	ep->enabled = true;
+	for (wire_ep *on : ep->wires_on())
+		if (on->ops->ep_ready)
+			on->ops->ep_ready(*on);
+	ep_update_hot(ep);
+	ep_update_polls(ep);
+	return 0;
+}
+
+void set_tables(pgas_ep *front)
+{
+	auto *fid = reinterpret_cast<fid_ep *>(front);
+	fid->fid.ops = &g_fid_ops;
+	fid->ops = &g_ep_ops;
+	fid->cm = &g_cm_ops;
+	fid->collective = &g_collective_ops;
+}
+
+int make_alias(ep_core *ep, pgas_ep *of, struct fi_alias *a)
+{
+	if (const int err = flags_check<flags_of::ep_alias>(a->flags))
+		return err;
+	pgas_ep *front;
+	const uint64_t flags = a->flags & FI_TRANSMIT ? a->flags & ~(FI_TRANSMIT | FI_RECV | FI_MULTI_RECV)
+						      : of->op_flags;
+	if (const int err = front_create(ep, reinterpret_cast<fid_ep *>(of)->fid.context, flags, &front))
+		return err;
+	set_tables(front);
+	ep_update_hot(ep);
+	*a->fid = &reinterpret_cast<fid_ep *>(front)->fid;
+	return 0;
+}
+
+int get_op_flags(const ep_core *ep, const pgas_ep *front, uint64_t *flags)
+{
+	if (const int err = flags_check<flags_of::get_op>(*flags))
+		return err;
+	const uint64_t which = *flags;
+	if (which != FI_TRANSMIT && which != FI_RECV)
+		return -FI_EINVAL;
+	*flags = which == FI_TRANSMIT ? front->op_flags : ep->rx_op_flags;
+	return 0;
+}
+
+int set_op_flags(ep_core *ep, pgas_ep *front, uint64_t flags)
+{
+	const uint64_t which = flags & (FI_TRANSMIT | FI_RECV);
+	if (which == (FI_TRANSMIT | FI_RECV) || !which)
+		return -FI_EINVAL;
+	const bool tx = which == FI_TRANSMIT;
+	if (const int err = tx ? flags_check<flags_of::set_tx_op>(flags) : flags_check<flags_of::set_rx_op>(flags))
+		return err;
+	(tx ? front->op_flags : ep->rx_op_flags) = flags & ~which;
+	ep_update_hot(ep);
+	return 0;
+}
+
+int ep_control(fid *f, int command, void *arg) noexcept
+{
+	return guard([&] {
+		auto *fid = reinterpret_cast<fid_ep *>(f);
+		ep_core *ep = core_of(fid);
+		pgas_ep *front = front_of(fid);
+		scoped_lock lock(ep->dom->mutex);
+		switch (command) {
+		case FI_ENABLE:
+			return enable(ep);
+		case FI_ALIAS: {
+			watch_barrier lock_watcher;
+			return make_alias(ep, front, static_cast<struct fi_alias *>(arg));
+		}
+		case FI_GETOPSFLAG:
+			return get_op_flags(ep, front, static_cast<uint64_t *>(arg));
+		case FI_SETOPSFLAG:
+			return set_op_flags(ep, front, *static_cast<uint64_t *>(arg));
+		default:
+			return -FI_ENOSYS;
+		}
+	});
+}
+
+int getname(fid_t f, void *addr, size_t *len) noexcept
+{
+	ep_core *ep = core_of(reinterpret_cast<fid_ep *>(f));
+	if (!ep->enabled)
+		return -FI_EOPBADSTATE;
+	const size_t room = *len;
+	*len = ep->dom->name_bytes;
+	if (addr)
+		memcpy(addr, ep->name.text, std::min(room, *len));
+	return room < *len ? -FI_ETOOSMALL : 0;
+}
+
+int setname(fid_t f, void *addr, size_t len) noexcept
+{
+	return guard([&] {
+		ep_core *ep = core_of(reinterpret_cast<fid_ep *>(f));
+		scoped_lock lock(ep->dom->mutex);
+		ep_name name{};
+		memcpy(name.text, addr, std::min(len, kNameBytes - 1));
+		ep_address a;
+		if (ep->enabled)
+			return -FI_EOPBADSTATE;
+		if (!address_parse(name.text, a) || !a.named)
+			return -FI_EINVAL; // processes have the addresses they have; a service name can be chosen
+		ep->service = a.service;
+		return 0;
+	});
+}
+
+ssize_t cancel(fid_t f, void *context) noexcept
+{
+	return guard([&]() -> int {
+		ep_core *ep = core_of(reinterpret_cast<fid_ep *>(f));
+		scoped_lock lock(ep->dom->mutex);
+		return static_cast<int>(rx_cancel(ep, context));
+	});
+}
+
+int getopt(fid_t f, int level, int name, void *value, size_t *len) noexcept
+{
+	ep_core *ep = core_of(reinterpret_cast<fid_ep *>(f));
+	if (level != FI_OPT_ENDPOINT)
+		return -FI_ENOPROTOOPT;
+	size_t v;
+	switch (name) {
+	case FI_OPT_MIN_MULTI_RECV:
+		v = ep->min_multi_recv;
+		break;
+	case FI_OPT_TX_SIZE:
+	case FI_OPT_RX_SIZE:
+		v = 4096;
+		break;
+	default:
+		return -FI_ENOPROTOOPT;
+	}
+	if (*len < sizeof v)
+		return -FI_ETOOSMALL;
+	memcpy(value, &v, sizeof v);
+	*len = sizeof v;
+	return 0;
+}
+
+int setopt(fid_t f, int level, int name, const void *value, size_t len) noexcept
+{
+	ep_core *ep = core_of(reinterpret_cast<fid_ep *>(f));
+	if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV)
+		return -FI_ENOPROTOOPT;
+	if (len < sizeof(size_t))
+		return -FI_EINVAL;
+	memcpy(&ep->min_multi_recv, value, sizeof(size_t));
+	return 0;
+}
+
+ssize_t rx_size_left(fid_ep *f) noexcept
+{
+	return core_of(f)->enabled ? 4096 : -FI_EOPBADSTATE;
+}
+
+ssize_t tx_size_left(fid_ep *f) noexcept
+{
+	return core_of(f)->enabled ? 4096 : -FI_EOPBADSTATE;
+}
+
+fi_ops g_fid_ops = {
+	.size = sizeof(fi_ops),
+	.close = ep_close,
+	.bind = ep_bind,
+	.control = ep_control,
+	PGAS_NOSYS(fi_ops, ops_open),
+	PGAS_NOSYS(fi_ops, tostr),
+	PGAS_NOSYS(fi_ops, ops_set),
+};
+
+fi_ops_ep g_ep_ops = {
+	.size = sizeof(fi_ops_ep),
+	.cancel = cancel,
+	.getopt = getopt,
+	.setopt = setopt,
+	PGAS_NOSYS(fi_ops_ep, tx_ctx),
+	PGAS_NOSYS(fi_ops_ep, rx_ctx),
+	.rx_size_left = rx_size_left,
+	.tx_size_left = tx_size_left,
+};
+
+fi_ops_cm g_cm_ops = {
+	.size = sizeof(fi_ops_cm),
+	.setname = setname,
+	.getname = getname,
+	PGAS_NOSYS(fi_ops_cm, getpeer),
+	PGAS_NOSYS(fi_ops_cm, connect),
+	PGAS_NOSYS(fi_ops_cm, listen),
+	PGAS_NOSYS(fi_ops_cm, accept),
+	PGAS_NOSYS(fi_ops_cm, reject),
+	PGAS_NOSYS(fi_ops_cm, shutdown),
+	PGAS_NOSYS(fi_ops_cm, join),
+};
+
+fi_ops_collective g_collective_ops = {
+	.size = sizeof(fi_ops_collective),
+	PGAS_NOSYS(fi_ops_collective, barrier),
+	PGAS_NOSYS(fi_ops_collective, broadcast),
+	PGAS_NOSYS(fi_ops_collective, alltoall),
+	PGAS_NOSYS(fi_ops_collective, allreduce),
+	PGAS_NOSYS(fi_ops_collective, allgather),
+	PGAS_NOSYS(fi_ops_collective, reduce_scatter),
+	PGAS_NOSYS(fi_ops_collective, reduce),
+	PGAS_NOSYS(fi_ops_collective, scatter),
+	PGAS_NOSYS(fi_ops_collective, gather),
+	PGAS_NOSYS(fi_ops_collective, msg),
+	PGAS_NOSYS(fi_ops_collective, barrier2),
+};
+
+} // namespace
+
+int ep_open(fid_domain *d, fi_info *info, fid_ep **out, void *context) noexcept
+{
+	return guard([&] {
+		auto *dom = reinterpret_cast<domain *>(d);
+		if (info->ep_attr && info->ep_attr->type != FI_EP_RDM && info->ep_attr->type != FI_EP_UNSPEC)
+			return -FI_EINVAL;
+		if (info->tx_attr && info->tx_attr->inject_size > kInjectBytes)
+			return -FI_EINVAL;
+		if (const int err = flags_check<flags_of::tx_op>(info->tx_attr ? info->tx_attr->op_flags : 0))
+			return err;
+		if (const int err = flags_check<flags_of::rx_op>(info->rx_attr ? info->rx_attr->op_flags : 0))
+			return err;
+		auto ep = std::make_unique<ep_core>();
+		ep->dom = dom;
+		ep->caps = info->caps ? info->caps : dom->caps;
+		if (info->tx_attr) {
+			ep->tx_op_flags = info->tx_attr->op_flags;
+			ep->order = info->tx_attr->msg_order;
+			if (info->tx_attr->inject_size)
+				ep->inject_limit = info->tx_attr->inject_size;
+		}
+		if (info->rx_attr)
+			ep->rx_op_flags = info->rx_attr->op_flags;
+		if (info->src_addr && info->src_addrlen) {
+			ep_name name{};
+			memcpy(name.text, info->src_addr, std::min(info->src_addrlen, kNameBytes - 1));
+			ep_address a;
+			if (!address_parse(name.text, a)) {
+				PGAS_WARN(FI_LOG_EP_CTRL, "source address is not one of this provider\n");
+				return -FI_EINVAL;
+			}
+			if (a.named)
+				ep->service = a.service;
+		}
+		pgas_ep *front;
+		scoped_lock lock(dom->mutex);
+		watch_barrier lock_watcher;
+		if (const int err = front_create(ep.get(), context, ep->tx_op_flags, &front))
+			return err;
+		set_tables(front);
+		dom->users++;
+		dom->eps.push_back(ep.release());
+		*out = reinterpret_cast<fid_ep *>(front);
+		return 0;
+	});
+}
+
+} // namespace pgas

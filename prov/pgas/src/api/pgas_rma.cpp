@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// fi_ops_rma. Single-buffer calls try the checked hot path of pgas_hot.h first; everything else becomes an op.
+#include "engine/pgas_ep.hpp"
+#include "support/pgas_flags.hpp"
+#include "support/pgas_iov.hpp"
+#include "engine/pgas_op.hpp"
+#include "engine/pgas_peer.hpp"
+
+namespace pgas {
+
+int rma_make(op &o, fid_ep *fid, op_kind kind, const iovec *iov, size_t count, const fi_rma_iov *rma, size_t rma_count,
+	     void *context, uint64_t data, uint64_t flags, bool quiet)
+{
+	if (count > kIovLimit || rma_count > kRmaIovLimit || rma_count == 0)
+		return -FI_EINVAL;
+	o.kind = kind;
+	o.flags = flags;
+	o.quiet = quiet;
+	o.context = context;
+	o.cq_flags = FI_RMA | (kind == op_kind::write ? FI_WRITE : FI_READ);
+	o.carries_data = flags & FI_REMOTE_CQ_DATA;
+	o.data = data;
+	for (size_t i = 0; i < count; i++)
+		o.iov[i] = iov[i];
+	o.iov_count = count;
+	o.len = iov_total(iov, count);
+	size_t remote = 0;
+	for (size_t i = 0; i < rma_count; i++) {
+		o.rma[i] = rma[i];
+		remote += rma[i].len;
+	}
+	o.rma_count = rma_count;
+	if (remote != o.len)
+		return -FI_EINVAL;
+	if ((flags & FI_INJECT) && o.len > core_of(fid)->inject_limit) {
+		PGAS_WARN(FI_LOG_EP_DATA, "inject of %zu bytes, at most %zu\n", o.len, core_of(fid)->inject_limit);
+		return -FI_EINVAL;
+	}
+	return 0;
+}
+
+namespace {
+
+ssize_t general(fid_ep *fid, op_kind kind, const iovec *iov, size_t count, fi_addr_t addr, const fi_rma_iov *rma,
+		size_t rma_count, void *context, uint64_t data, uint64_t flags, bool quiet)
+{
+	return guard([&]() -> int {
+		op o;
+		if (const int err = rma_make(o, fid, kind, iov, count, rma, rma_count, context, data, flags, quiet))
+			return err;
+		return static_cast<int>(op_submit(fid, addr, o));
+	});
+}
+
+PGAS_COLD ssize_t general1(fid_ep *fid, op_kind kind, const void *buf, size_t len, fi_addr_t addr, uint64_t off,
+			   uint64_t key, void *context, uint64_t data, uint64_t flags, bool quiet)
+{
+	const iovec iov{const_cast<void *>(buf), len};
+	const fi_rma_iov rma{off, len, key};
+	return general(fid, kind, &iov, 1, addr, &rma, 1, context, data, flags, quiet);
+}
+
+// Eight bytes of key 0 come first; everything else is one test away, out of line, in a function with the same
+// arguments, so that they stay where they are. This keeps the table within its budget (paths.def: *_table).
+bool smallest(size_t len, uint64_t key)
+{
+	return PGAS_LIKELY(((len - 8) | key) == 0);
+}
+
+PGAS_COLD ssize_t read_other(fid_ep *f, void *buf, size_t len, void *, fi_addr_t src, uint64_t addr, uint64_t key,
+			     void *context) noexcept
+{
+	pgas_ep *ep = front_of(f);
+	if (pgas_hot_get(ep, pgas_load_relaxed(&ep->hot_rma), buf, len, src, pgas_hot_offset(ep, addr), key,
+			 PGAS_CHECKED))
+		return 0;
+	return general1(f, op_kind::read, buf, len, src, addr, key, context, 0, ep->op_flags, false);
+}
+
+PGAS_COLD ssize_t write_other(fid_ep *f, const void *buf, size_t len, void *, fi_addr_t dest, uint64_t addr,
+			      uint64_t key, void *context) noexcept
+{
+	pgas_ep *ep = front_of(f);
+	if (pgas_hot_put(ep, pgas_load_relaxed(&ep->hot_rma), buf, len, dest, pgas_hot_offset(ep, addr), key,
+			 PGAS_CHECKED))
+		return 0;
+	return general1(f, op_kind::write, buf, len, dest, addr, key, context, 0, ep->op_flags, false);
+}
+
+PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t addr,
+			       uint64_t key) noexcept
+{
+	pgas_ep *ep = front_of(f);
+	if (len <= PGAS_INJECT_BYTES && pgas_hot_put(ep, pgas_load_relaxed(&ep->hot_inject), buf, len, dest,
+						     pgas_hot_offset(ep, addr), key, PGAS_CHECKED))
+		return 0;
+	if (len <= PGAS_INJECT_BYTES)
+		if (const int rc = inject_short(ep, dest, buf, len, addr, key); rc != kNoShortWay)
+			return rc;
+	return general1(f, op_kind::write, buf, len, dest, addr, key, nullptr, 0, FI_INJECT, true);
+}
+
+[[gnu::noinline]] int refused(maybe_mutex &held)
+{
+	held.unlock_once();
+	return -FI_EAGAIN;
+}
+
+// Puts a short word into the packet that is being filled. No peer, a dead one, and one that something else waits for
+// have no open run.
+template <bool kMayGoStraight>
+[[gnu::always_inline]] inline int append_word(const pgas_ep *front, uint64_t addr, uint64_t value, size_t len,
+					      fi_addr_t dest)
+{
+	auto *ep = reinterpret_cast<ep_core *>(front->core);
+	domain *dom = ep->dom;
+	if (PGAS_UNLIKELY(!dom->mutex.lock_if_free()))
+		return -FI_EAGAIN;
+	peer *p = peer_known(ep, dest);
+	if (kMayGoStraight && p && addr - p->run.from < p->run.span) {
+		if (PGAS_UNLIKELY(p->run.straight(p->run.self, addr - p->run.from, value, len) != 0))
+			return refused(dom->mutex);
+		return dom->mutex.unlock_once();
+	}
+	const uint64_t offset = key0_offset(front, dom->layout, addr, len);
+	if (PGAS_UNLIKELY(!p || !p->run.open() || offset == UINT64_MAX))
+		return refused(dom->mutex);
+	run_append(p->run, offset, value, len);
+	return dom->mutex.unlock_once();
+}
+
+// What hot_put could not store, because no window reaches it, goes into the packet to its host. paths.def:
+// fi_inject_write_far
+[[gnu::noinline]] ssize_t inject_word(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t addr,
+				      uint64_t key) noexcept
+{
+	if (PGAS_LIKELY(smallest(len, key))) {
+		uint64_t value;
+		memcpy(&value, buf, sizeof value);
+		if (PGAS_LIKELY(append_word<false>(front_of(f), addr, value, sizeof value, dest) == 0))
+			return 0;
+	}
+	return inject_other(f, buf, len, dest, addr, key);
+}
+
+ssize_t read(fid_ep *f, void *buf, size_t len, void *desc, fi_addr_t src, uint64_t addr, uint64_t key,
+	     void *context) noexcept
+{
+	pgas_ep *ep = front_of(f);
+	const uint64_t off = pgas_hot_offset(ep, addr);
+	if (smallest(len, key) && ep->hot_rma == PGAS_MAGIC_HOT &&
+	    PGAS_LIKELY(pgas_hot_get(ep, PGAS_MAGIC_HOT, buf, 8, src, off, 0, PGAS_CHECKED)))
+		return 0;
+	return pgas_hot_exit(read_other(f, buf, len, desc, src, pgas_hot_addr(ep, off), key, context));
+}
+
+ssize_t readv(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t src, uint64_t addr, uint64_t key,
+	      void *context) noexcept
+{
+	const fi_rma_iov rma{addr, iov_total(iov, count), key};
+	return general(f, op_kind::read, iov, count, src, &rma, 1, context, 0, front_of(f)->op_flags, false);
+}
+
+ssize_t readmsg(fid_ep *f, const fi_msg_rma *m, uint64_t flags) noexcept
+{
+	if (const int err = flags_check<flags_of::readmsg>(flags))
+		return err;
+	return general(f, op_kind::read, m->msg_iov, m->iov_count, m->addr, m->rma_iov, m->rma_iov_count, m->context, 0,
+		       flags, false);
+}
+
+ssize_t write(fid_ep *f, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t addr, uint64_t key,
+	      void *context) noexcept
+{
+	pgas_ep *ep = front_of(f);
+	const uint64_t off = pgas_hot_offset(ep, addr);
+	if (smallest(len, key) && ep->hot_rma == PGAS_MAGIC_HOT &&
+	    PGAS_LIKELY(pgas_hot_put(ep, PGAS_MAGIC_HOT, buf, 8, dest, off, 0, PGAS_CHECKED)))
+		return 0;
+	return pgas_hot_exit(write_other(f, buf, len, desc, dest, pgas_hot_addr(ep, off), key, context));
+}
+
+ssize_t writev(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
+	       void *context) noexcept
+{
+	const fi_rma_iov rma{addr, iov_total(iov, count), key};
+	return general(f, op_kind::write, iov, count, dest, &rma, 1, context, 0, front_of(f)->op_flags, false);
+}
+
+ssize_t writemsg(fid_ep *f, const fi_msg_rma *m, uint64_t flags) noexcept
+{
+	if (const int err = flags_check<flags_of::writemsg>(flags))
+		return err;
+	return general(f, op_kind::write, m->msg_iov, m->iov_count, m->addr, m->rma_iov, m->rma_iov_count, m->context,
+		       m->data, flags, false);
+}
+
+// pgas_hot_window() for 8 bytes in two steps, for the most frequent entry, which has no register and no instruction to
+// spare. First the entry of a rank below rank_limit: the compiler must not see where it comes from, or it keeps the
+// rank, too. rank_of() is the way back, for the cold exit.
+[[gnu::always_inline]] inline const pgas_window_check *entry_of(const pgas_ep *ep, fi_addr_t rank)
+{
+	const pgas_window_check *c = &ep->check[rank];
+	__asm__("" : "+r"(c));
+	return c;
+}
+
+fi_addr_t rank_of(const pgas_ep *ep, const pgas_window_check *c)
+{
+	return static_cast<fi_addr_t>(c - pgas_load_relaxed(&ep->check));
+}
+
+// May 8 bytes be touched at off? Then zero is 0, in a register that need not be cleared for the caller's return.
+[[gnu::always_inline]] inline bool may_touch8(const pgas_window_check *c, uint64_t off, uint64_t &zero)
+{
+	// pairs with store_release in publish_window(): bound8 is written last, so the rest is complete
+	if (PGAS_UNLIKELY(off >= pgas_load_word_acquire(&c->bound8)))
+		return false;
+	// pairs with store_release in key_table::close(): a closed region shows another value
+	zero = pgas_load_acquire(c->live);
+#if defined(__x86_64__) && defined(__GCC_ASM_FLAG_OUTPUTS__)
+	bool differs;
+	__asm__("sub %2, %0" : "+r"(zero), "=@ccnz"(differs) : "m"(c->live_value));
+	return PGAS_LIKELY(!differs);
+#else
+	zero -= c->live_value;
+	return PGAS_LIKELY(zero == 0);
+#endif
+}
+
+// In the table of endpoints whose injects are MAGIC_HOT only: needs no test of the word. budget: 22 instructions with
+// the call through the table (paths.def: fi_inject_write_table)
+ssize_t inject(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t addr, uint64_t key) noexcept
+{
+	pgas_ep *ep = front_of(f);
+	const uint64_t off = pgas_hot_offset(ep, addr);
+	if (smallest(len, key) && PGAS_LIKELY(dest < ep->rank_limit)) {
+		const pgas_window_check *there = entry_of(ep, dest);
+		uint64_t zero;
+		if (PGAS_LIKELY(may_touch8(there, off, zero))) {
+			pgas_copy_out(reinterpret_cast<void *>(there->base + off), buf, 8);
+			pgas_hot_count(ep->wr_cntr, PGAS_MAGIC_HOT, PGAS_CHECKED);
+			return static_cast<ssize_t>(zero);
+		}
+		dest = rank_of(ep, there);
+	}
+	return inject_word(f, buf, len, dest, pgas_hot_addr(ep, off), key);
+}
+
+ssize_t writedata(fid_ep *f, const void *buf, size_t len, void *, uint64_t data, fi_addr_t dest, uint64_t addr,
+		  uint64_t key, void *context) noexcept
+{
+	return general1(f, op_kind::write, buf, len, dest, addr, key, context, data,
+			front_of(f)->op_flags | FI_REMOTE_CQ_DATA, false);
+}
+
+ssize_t injectdata(fid_ep *f, const void *buf, size_t len, uint64_t data, fi_addr_t dest, uint64_t addr,
+		   uint64_t key) noexcept
+{
+	return general1(f, op_kind::write, buf, len, dest, addr, key, nullptr, data, FI_INJECT | FI_REMOTE_CQ_DATA,
+			true);
+}
+
+} // namespace
+
+// budget: paths.def, shmem_long_p_far
+int put_word(fid_ep *f, uint64_t addr, uint64_t value, size_t len, fi_addr_t dest)
+{
+	return append_word<true>(front_of(f), addr, value, len, dest);
+}
+
+#define PGAS_RMA_TABLE(read_arg, write_arg, inject_arg)                                                                \
+	{                                                                                                              \
+		.size = sizeof(fi_ops_rma), .read = read_arg, .readv = readv, .readmsg = readmsg, .write = write_arg,  \
+		.writev = writev, .writemsg = writemsg, .inject = inject_arg, .writedata = writedata,                  \
+		.injectdata = injectdata                                                                               \
+	}
+fi_ops_rma g_rma_ops = PGAS_RMA_TABLE(read_other, write_other, inject_other);
+fi_ops_rma g_rma_ops_hot = PGAS_RMA_TABLE(read, write, inject);
+#undef PGAS_RMA_TABLE
+
+} // namespace pgas

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The engine: an operation is submitted to its peer's wire, completes at once, is kept by the wire, or fails.
+//
+//   submitted -> done            op_submit() completes it
+//   submitted -> kept            op_keep(): it lives in wire_ep::pending until op_finish()
+//   kept      -> finished        op_finish(), from its wire's progress; or op_fail_peer(), when the peer is given up
+//
+// Who waits for one operation (FI_PGAS_WAIT) hears of its end by an op_waiter instead of a completion entry.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <vector>
+
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_rma.h>
+
+#include "support/pgas_amo_math.hpp"
+#include "pgas_completion.hpp"
+#include "support/pgas_params.hpp"
+
+namespace pgas {
+
+struct peer;
+struct rx_entry;
+struct wire_ep;
+
+enum class op_kind : uint8_t { write, read, amo, send, pull };
+
+// On the stack of a call that waits; changed under the domain's lock.
+struct hmem_landing;
+struct op_waiter {
+	bool reusable = false; // of a write: waits for its source only; how it ends is told as of any other
+	bool over = false;
+	int status = 0;
+	// The result goes to device memory first (pgas_hmem.hpp). Nobody waits when this is the landing's own.
+	const hmem_landing *landing = nullptr;
+};
+
+// One operation. It lives on the caller's stack until it must wait.
+struct op {
+	op_kind kind = op_kind::write;
+	uint64_t flags = 0;    // FI_COMPLETION, FI_INJECT, FI_REMOTE_CQ_DATA, ...
+	uint64_t cq_flags = 0; // FI_RMA | FI_WRITE, ...
+	void *context = nullptr;
+	uint64_t data = 0;
+	uint64_t tag = 0;
+	bool tagged = false;
+	bool carries_data = false; // data goes to the target's completion queue
+	bool quiet = false;        // inject: no completion entry, ever
+	size_t len = 0;
+	size_t iov_count = 0;
+	iovec iov[kIovLimit];
+	size_t rma_count = 0;
+	fi_rma_iov rma[kRmaIovLimit];
+	// atomics
+	fi_datatype type = FI_INT8;
+	fi_op amo = FI_SUM;
+	amo_form form = kAmoPlain;
+	size_t cmp_count = 0, res_count = 0;
+	iovec cmp[kIovLimit], res[kIovLimit];
+	const pgas_ep *front = nullptr; // the endpoint or alias it was called on
+	// while kept
+	uint64_t id = 0;
+	peer *to = nullptr;
+	uint64_t sent = 0, acked = 0; // bytes (or 1/0 for atomics)
+	uint32_t in_flight = 0;       // pieces that are asked for and not answered
+	int status = 0;
+	std::vector<char> copy; // source bytes of an injected operation that must wait
+	// of one that its wire moves by itself, not by requests (wire/net/net_bulk.cpp); counted in wire_ep and peer
+	bool bulk = false;
+	bool bulk_told = false;                      // the target heard of it, or will by a packet that is on its way
+	bool bulk_passed = false;                    // nothing overtakes it any more: not counted in peer
+	bool bulk_arrived = false;                   // told, and acknowledged
+	bool bulk_listed = false;                    // in its wire's list of what to push
+	bool direct = false;                         // `copy` begins with hmem_direct (pgas_hmem.hpp)
+	uint32_t bulk_after = 0;                     // it begins when this packet was run
+	uint64_t bulk_asked = 0, bulk_asked_era = 0; // the address that was asked for and 1, and when
+	bool unsent = false;                         // counted in peer::unsent: pieces of it are still to be asked for
+	bool late_data = false; // done but for the cq data, which found no room at the target; counted in peer::late
+	rx_entry *rx = nullptr; // pull: the receive that waits for the bytes
+	completion rx_result;   // pull: what the receive will report
+	uint64_t peer_op = 0;   // pull: the sender's operation
+	op_waiter *waiter = nullptr;
+};
+
+// What became of an operation that a wire was given; or a negative -FI_E*. -FI_EAGAIN: nothing was done, try again.
+enum submitted : int { kDone = 0, kKept = 1, kNoShortWay = 2 };
+
+// Of calls that make an operation: what they are given, checked and noted. 0 or -FI_E*.
+int rma_make(op &o, fid_ep *fid, op_kind kind, const iovec *iov, size_t count, const fi_rma_iov *rma, size_t rma_count,
+	     void *context, uint64_t data, uint64_t flags, bool quiet);
+struct amo_args {
+	const fi_ioc *in = nullptr;
+	size_t in_count = 0;
+	const fi_ioc *cmp = nullptr;
+	size_t cmp_count = 0;
+	const fi_ioc *res = nullptr;
+	size_t res_count = 0;
+	const fi_rma_ioc *rma = nullptr;
+	size_t rma_count = 0;
+	uint64_t flags = 0;
+	void *context = nullptr;
+	bool quiet = false;
+	amo_form form = kAmoPlain;
+};
+int amo_make(op &o, fid_ep *fid, fi_datatype type, fi_op op_code, const amo_args &a);
+struct send_args {
+	uint64_t tag = 0;
+	bool tagged = false;
+	uint64_t data = 0;
+	uint64_t flags = 0;
+	void *context = nullptr;
+	bool quiet = false;
+};
+int send_make(op &o, fid_ep *fid, const iovec *iov, size_t count, const send_args &a);
+
+// Submits: completes at once, keeps it pending, or returns -FI_EAGAIN or another error. With FI_PGAS_WAIT it is over
+// when this returns.
+ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o);
+// An injected write, or plain atomic of one element, by the short way of its peer's wire: 0, an error, or kNoShortWay.
+int inject_short(pgas_ep *front, fi_addr_t addr, const void *buf, size_t len, uint64_t at, uint64_t key);
+int inject_short_amo(pgas_ep *front, fi_addr_t addr, const void *value, fi_datatype type, fi_op op, uint64_t at,
+		     uint64_t key);
+// get_word and fetch_word of fi_ext_pgas.h
+int get_word(fid_ep *f, uint64_t addr, size_t len, fi_addr_t dest, uint64_t *value) noexcept;
+int fetch_word(fid_ep *f, uint64_t addr, fi_datatype type, fi_op op, uint64_t operand, uint64_t compare, fi_addr_t dest,
+	       uint64_t *old) noexcept;
+int put_word(fid_ep *f, uint64_t addr, uint64_t value, size_t len, fi_addr_t dest); // of fi_ext_pgas.h
+// Whether it gets a completion entry when it ends well.
+bool op_wants_entry(const ep_core *ep, const op &o);
+// Byte `at` of a one-sided operation: its address and key at the target. Returns how many bytes follow there.
+size_t op_remote_at(const op &o, uint64_t at, uint64_t *addr, uint64_t *key);
+// Counters and completion entry (or error entry) of an operation that is over; o.status decides.
+void op_complete(ep_core *ep, op &o);
+// For wires: keeps an operation, takes one back that could not be sent after all, ends one that was kept. op_keep
+// returns null when `to` is not a peer of this wire, whose calls would take it for one of theirs: the operation fails.
+[[nodiscard]] op *op_keep(wire_ep &on, op &&o, peer *to);
+void op_take_back(wire_ep &on, op *kept, op &out);
+void op_finish(wire_ep &on, op &o);
+void op_fail_peer(peer *p, int status); // ends everything that waits for it
+
+extern fi_ops_rma g_rma_ops, g_rma_ops_hot; // hot: for fronts whose hot_inject is MAGIC_HOT
+extern fi_ops_atomic g_amo_ops, g_amo_ops_hot;
+int amo_query(fid_domain *dom, fi_datatype type, fi_op op, fi_atomic_attr *attr, uint64_t flags) noexcept;
+
+} // namespace pgas

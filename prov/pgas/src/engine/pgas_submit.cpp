@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The engine's upper half: an operation goes to its peer's wire.
+#include "pgas_await.hpp"
+#include "pgas_order.hpp"
+#include "pgas_op.hpp"
+#include "pgas_peer.hpp"
+
+namespace pgas {
+namespace {
+
+constexpr size_t kLookFrom = 16384; // bytes of an operation that is worth a look at what arrived
+
+bool target_error(int err) // found out about the target, as opposed to wrong arguments of the caller
+{
+	return err == -FI_EKEYREJECTED || err == -FI_EACCES || err == -FI_EFAULT || err == -FI_ECONNRESET ||
+	       err == -FI_EIO;
+}
+
+// What is submitted next runs behind what is under way. A message overtakes requests that found no room yet.
+bool follows(const peer &p, const op &o)
+{
+	return peer_in_order(p) && !(o.kind == op_kind::send && p.unsent);
+}
+
+// One try. Lock held.
+int submit_once(ep_core *ep, fi_addr_t addr, op &o)
+{
+	peer *p;
+	if (const int err = peer_get(ep, addr, &p)) {
+		if (err == -FI_EAGAIN)
+			ep_progress(ep); // a connection is under way
+		return err;
+	}
+	if (ep->tx_cq && !o.quiet && ep->tx_cq->full())
+		return -FI_EAGAIN;
+	if (((o.flags & FI_FENCE) || (ep->order & kStrictOneSided)) && !follows(*p, o)) {
+		ep_progress(ep); // what was promised in order waits for what is still under way
+		if (!follows(*p, o))
+			return -FI_EAGAIN;
+		if (const int err = peer_get(ep, addr, &p)) // it may have died meanwhile, and be let go
+			return err;
+	}
+	if (o.flags & FI_FENCE)
+		pgas_fence_full();
+	const auto submit = o.kind == op_kind::send  ? p->wire->send
+			    : o.kind == op_kind::amo ? p->wire->amo
+						     : p->wire->rma;
+	const int rc = submit(*p->on, *p, o);
+	if (rc == -FI_EAGAIN) {
+		ep_progress(ep); // both sides full: somebody must take messages out
+		return rc;
+	}
+	if (rc < 0) {
+		PGAS_WARN(FI_LOG_EP_DATA, "operation to %s: %s\n", p->name.text, pgas_strerror(-rc));
+		if (!target_error(rc) || o.quiet || !ep->tx_cq)
+			return rc;
+		o.status = rc; // the completion queue says so
+		return kDone;
+	}
+	return rc;
+}
+
+// FI_PGAS_WAIT: nothing else tells the caller how it ended; but for a write whose source alone it waits for.
+int submit_and_wait(ep_core *ep, fi_addr_t addr, op &o)
+{
+	op_waiter waiter;
+	waiter.reusable = o.kind == op_kind::write && (o.flags & FI_TRANSMIT_COMPLETE);
+	o.waiter = &waiter;
+	o.quiet = true;
+	o.flags &= ~(FI_COMPLETION | FI_INJECT); // its buffers are there until we return
+	o.flags |= o.kind == op_kind::read || waiter.reusable ? 0 : FI_DELIVERY_COMPLETE;
+	int rc = -FI_EAGAIN;
+	await(ep, [&] {
+		if (rc == -FI_EAGAIN)
+			rc = submit_once(ep, addr, o);
+		return rc == kKept ? waiter.over : rc != -FI_EAGAIN;
+	});
+	if (rc == kKept)
+		return waiter.status;
+	if (rc == kDone) {
+		scoped_lock lock(ep->dom->mutex);
+		op_complete(ep, o);
+	}
+	return rc;
+}
+
+} // namespace
+
+namespace {
+
+// send(p, offset) by the short way of the peer's wire, where it has one and is connected.
+template <class Send>
+int by_short_way(const pgas_ep *front, fi_addr_t addr, uint64_t at, uint64_t key, Send &&send)
+{
+	auto *ep = reinterpret_cast<ep_core *>(front->core);
+	scoped_lock lock(ep->dom->mutex);
+	peer *p = peer_connected(ep, addr);
+	if (!p || !p->wire->put)
+		return kNoShortWay;
+	const int rc = send(*p, key ? at : key0_offset(front, ep->dom->layout, at));
+	if (PGAS_UNLIKELY(rc == -FI_EAGAIN))
+		ep_progress(ep);
+	return rc == kKept ? 0 : rc;
+}
+
+} // namespace
+
+int inject_short(pgas_ep *front, fi_addr_t addr, const void *buf, size_t len, uint64_t at, uint64_t key)
+{
+	return by_short_way(front, addr, at, key,
+			    [&](peer &p, uint64_t to) { return p.wire->put(*p.on, p, buf, len, to, key); });
+}
+
+int inject_short_amo(pgas_ep *front, fi_addr_t addr, const void *value, fi_datatype type, fi_op op, uint64_t at,
+		     uint64_t key)
+{
+	return by_short_way(front, addr, at, key,
+			    [&](peer &p, uint64_t to) { return p.wire->add(*p.on, p, value, type, op, to, key); });
+}
+
+// Asks and waits. -FI_EAGAIN: nothing was done, this is not for the short way.
+static int ask_word(fid_ep *fid, fi_addr_t dest, uint64_t addr, word_question &q)
+{
+	ep_core *ep = core_of(fid);
+	q.addr = key0_offset(front_of(fid), ep->dom->layout, addr, q.len);
+	if (q.addr == UINT64_MAX || !q.len)
+		return -FI_EAGAIN;
+	int rc = -FI_EAGAIN;
+	await(ep, [&] {
+		if (rc == -FI_EAGAIN) {
+			peer *p = peer_connected(ep, dest);
+			rc = p && p->wire->ask ? p->wire->ask(*p->on, *p, q) : int{kNoShortWay};
+		}
+		return rc == kKept ? q.over : rc != -FI_EAGAIN;
+	});
+	return rc == kKept ? q.status : -FI_EAGAIN;
+}
+
+int get_word(fid_ep *f, uint64_t addr, size_t len, fi_addr_t dest, uint64_t *value) noexcept
+{
+	return guard([&] {
+		word_question q;
+		q.len = static_cast<uint8_t>(len <= 8 ? len : 0);
+		const int rc = ask_word(f, dest, addr, q);
+		*value = q.value;
+		return rc;
+	});
+}
+
+int fetch_word(fid_ep *f, uint64_t addr, fi_datatype type, fi_op op, uint64_t operand, uint64_t compare, fi_addr_t dest,
+	       uint64_t *old) noexcept
+{
+	return guard([&] {
+		word_question q;
+		const size_t len = amo_type_bytes(type);
+		q.len = static_cast<uint8_t>(len <= 8 ? len : 0);
+		q.form = amo_valid(type, op, kAmoCompare) ? kAmoCompare : kAmoFetch;
+		q.type = static_cast<uint8_t>(type);
+		q.op = static_cast<uint8_t>(op);
+		q.operand = operand;
+		q.compare = compare;
+		const int rc = ask_word(f, dest, addr, q);
+		*old = q.value;
+		return rc;
+	});
+}
+
+ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o)
+{
+	ep_core *ep = core_of(fid);
+	o.front = front_of(fid);
+	for (size_t i = 0; i < o.rma_count; i++)
+		if (o.rma[i].key == 0)
+			o.rma[i].addr = key0_offset(o.front, ep->dom->layout, o.rma[i].addr);
+	if (PGAS_UNLIKELY(o.flags & FI_PGAS_WAIT) && o.rma_count)
+		return submit_and_wait(ep, addr, o);
+	scoped_lock lock(ep->dom->mutex);
+	const int rc = submit_once(ep, addr, o);
+	if (rc == kDone)
+		op_complete(ep, o);
+	else if (rc == kKept && o.len >= kLookFrom)
+		await_progress(ep); // who starts many of them takes in what comes meanwhile
+	return rc < 0 ? rc : 0;
+}
+
+} // namespace pgas

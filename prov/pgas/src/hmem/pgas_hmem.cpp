@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pgas_hmem.hpp"
+#include "engine/pgas_domain.hpp"
+#include "support/pgas_libfabric.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <devices/devices_kind.hpp>
+#include <pgas/pgas_base.hpp>
+
+namespace pgas {
+namespace {
+
+// --- drivers ---------------------------------------------------------------------------------------------------------
+
+struct interface_of_driver {
+	fi_hmem_iface iface;
+	const char *kind;
+};
+constexpr interface_of_driver kInterfaces[] = {
+	{FI_HMEM_CUDA, "cuda"},
+	{FI_HMEM_ROCR, "hip"},
+	{FI_HMEM_ZE, "ze"},
+};
+constexpr size_t kInterfaceCount = sizeof kInterfaces / sizeof *kInterfaces;
+static_assert(kInterfaceCount == kHmemKinds);
+
+// A driver is opened once in a process, however many domains use it.
+pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
+uint32_t g_users[kInterfaceCount];
+
+} // namespace
+
+namespace {
+
+int open_driver(domain *dom, fi_hmem_iface iface, int ordinal, devices::kind **out)
+{
+	size_t i = 0;
+	while (i < kInterfaceCount && kInterfaces[i].iface != iface)
+		i++;
+	devices::kind *k = i < kInterfaceCount ? devices::find_kind(kInterfaces[i].kind) : nullptr;
+	if (!k) {
+		PGAS_WARN(FI_LOG_MR, "registration: memory interface %d is none of cuda, rocr and ze\n",
+			  static_cast<int>(iface));
+		return -FI_ENOSYS;
+	}
+	if (!dom->hmem_used[i]) {
+		const mutex_holder lock(g_mutex);
+		char why[256] = "";
+		if (!g_users[i] && k->open(ordinal, why, sizeof why) != 0) {
+			PGAS_WARN(FI_LOG_MR, "registration: %s: %s\n", kInterfaces[i].kind, why);
+			return -FI_ENOSYS;
+		}
+		g_users[i]++;
+		dom->hmem_used[i] = true;
+	}
+	*out = k;
+	return 0;
+}
+
+} // namespace
+
+bool hmem_possible()
+{
+	static const bool possible = std::any_of(std::begin(kInterfaces), std::end(kInterfaces), [](const auto &i) {
+		return devices::find_kind(i.kind)->has_driver();
+	});
+	return possible;
+}
+
+int hmem_ordinal(const fi_mr_attr &attr)
+{
+	return attr.iface == FI_HMEM_CUDA ? attr.device.cuda : attr.iface == FI_HMEM_ZE ? attr.device.ze : 0;
+}
+
+fi_hmem_iface hmem_interface(const devices::kind &k)
+{
+	for (const interface_of_driver &i : kInterfaces)
+		if (strcmp(i.kind, k.name()) == 0)
+			return i.iface;
+	return FI_HMEM_SYSTEM;
+}
+
+int hmem_open(domain *dom, const fi_mr_attr &attr, devices::kind **out)
+{
+	const int ordinal = hmem_ordinal(attr);
+	devices::kind *k = nullptr;
+	if (const int err = open_driver(dom, attr.iface, ordinal, &k))
+		return err;
+	for (size_t i = 0; i < attr.iov_count; i++) {
+		const iovec &piece = attr.mr_iov[i];
+		if (!hmem_owns(*k, piece.iov_base, piece.iov_len)) {
+			PGAS_WARN(FI_LOG_MR, "registration: piece %zu, %zu bytes at %p, is not device memory of %s\n",
+				  i, piece.iov_len, piece.iov_base, k->name());
+			return -FI_EINVAL;
+		}
+		const int device = piece.iov_len ? k->device_of(piece.iov_base) : -1;
+		if (device >= 0 && device != ordinal) {
+			PGAS_WARN(FI_LOG_MR, "registration: piece %zu is memory of %s device %d, not %d\n", i,
+				  k->name(), device, ordinal);
+			return -FI_EINVAL;
+		}
+	}
+	*out = k;
+	return 0;
+}
+
+void hmem_close(domain *dom)
+{
+	for (size_t i = 0; i < kInterfaceCount; i++) {
+		if (!dom->hmem_used[i])
+			continue;
+		const mutex_holder lock(g_mutex);
+		if (--g_users[i] == 0)
+			devices::find_kind(kInterfaces[i].kind)->close();
+	}
+}
+
+bool hmem_owns(const devices::kind &k, const void *at, size_t len)
+{
+	return !len || (k.owns(at) && k.owns(static_cast<const char *>(at) + len - 1));
+}
+
+devices::kind *hmem_kind_of(const domain *dom, const void *at, size_t len)
+{
+	for (size_t i = 0; i < kInterfaceCount && len; i++)
+		if (dom->hmem_used[i])
+			if (devices::kind *k = devices::find_kind(kInterfaces[i].kind); hmem_owns(*k, at, len))
+				return k;
+	return nullptr;
+}
+
+// --- copies ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Both ways: [at, at + len) of the host, and a list of device memory. Who frees memory that is registered must hear of
+// it: the driver would take its address for the host's, and crash us.
+int move(devices::kind &k, const iovec *list, size_t count, char *at, size_t len, bool load)
+{
+	std::vector<devices::piece> pieces;
+	for (size_t i = 0; i < count && len; i++) {
+		const size_t n = std::min(list[i].iov_len, len);
+		if (!hmem_owns(k, list[i].iov_base, n)) {
+			PGAS_WARN(FI_LOG_MR, "%s device memory: %s: it was freed while it was registered\n",
+				  load ? "reading" : "writing", k.name());
+			return -FI_EFAULT;
+		}
+		if (n && load)
+			pieces.push_back({at, list[i].iov_base, n});
+		else if (n)
+			pieces.push_back({list[i].iov_base, at, n});
+		at += n;
+		len -= n;
+	}
+	if (pieces.empty() || (k.copy(pieces.data(), pieces.size()) == 0 && k.finish() == 0))
+		return 0;
+	PGAS_WARN(FI_LOG_MR, "%s device memory: %s: %s\n", load ? "reading" : "writing", k.name(), k.last_error());
+	return -FI_EIO;
+}
+
+} // namespace
+
+int hmem_load(devices::kind &k, const iovec *from, size_t count, void *to, size_t len)
+{
+	return move(k, from, count, static_cast<char *>(to), len, true);
+}
+
+int hmem_store(devices::kind &k, const iovec *to, size_t count, const void *from, size_t len)
+{
+	return move(k, to, count, const_cast<char *>(static_cast<const char *>(from)), len, false);
+}
+
+// --- buffers of the caller -------------------------------------------------------------------------------------------
+
+namespace {
+
+bool within(const mr &m, const iovec &v)
+{
+	const auto at = reinterpret_cast<uintptr_t>(v.iov_base);
+	return std::any_of(m.parts.begin(), m.parts.end(), [&](const mem_part &p) {
+		return at >= p.va && at - p.va <= p.len && v.iov_len <= p.len - (at - p.va);
+	});
+}
+
+} // namespace
+
+int hmem_describe(const iovec *iov, void *const *desc, size_t count, hmem_list &out)
+{
+	out.any = false;
+	out.count = count;
+	for (size_t i = 0; i < count; i++) {
+		const auto *m = desc ? static_cast<const mr *>(desc[i]) : nullptr;
+		out.at[i] = iov[i];
+		out.kinds[i] = m && iov[i].iov_len ? m->kind : nullptr;
+		out.numbers[i] = out.kinds[i] ? m->device : 0;
+		if (!out.kinds[i])
+			continue;
+		if (!within(*m, iov[i])) {
+			PGAS_WARN(FI_LOG_EP_DATA,
+				  "a buffer of device memory reaches beyond the region of its descriptor\n");
+			return -FI_EINVAL;
+		}
+		out.any = true;
+	}
+	return 0;
+}
+
+int hmem_gather(const hmem_list &from, char *to, size_t len)
+{
+	for (size_t i = 0; i < from.count && len; i++) {
+		const size_t n = std::min(from.at[i].iov_len, len);
+		if (!from.kinds[i])
+			memcpy(to, from.at[i].iov_base, n);
+		else if (const int err = hmem_load(*from.kinds[i], &from.at[i], 1, to, n))
+			return err;
+		to += n;
+		len -= n;
+	}
+	return 0;
+}
+
+int hmem_scatter(const hmem_list &to, const char *from, size_t len)
+{
+	for (size_t i = 0; i < to.count && len; i++) {
+		const size_t n = std::min(to.at[i].iov_len, len);
+		if (!to.kinds[i])
+			memcpy(to.at[i].iov_base, from, n);
+		else if (const int err = hmem_store(*to.kinds[i], &to.at[i], 1, from, n))
+			return err;
+		from += n;
+		len -= n;
+	}
+	return 0;
+}
+
+int hmem_land(const hmem_landing &l)
+{
+	return hmem_scatter(l.to, l.bytes, l.len);
+}
+
+void hmem_land(rx_entry *parent, completion &c)
+{
+	const std::unique_ptr<rx_landing> l(static_cast<rx_landing *>(parent));
+	c.buf = l->to.count ? l->to.at[0].iov_base : nullptr;
+	if (const int err = hmem_scatter(l->to, l->bytes.data(), std::min(c.len, l->bytes.size())); err && !c.err) {
+		c.err = -err;
+		c.len = 0;
+	}
+}
+
+} // namespace pgas

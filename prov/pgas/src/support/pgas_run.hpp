@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The shortest way of an injected put of up to eight bytes to key 0 that no window reaches: while a wire leaves a run
+// open (at != end), such puts append themselves to it under the domain's lock, each as `head`, offset, value, and the
+// wire counts them when it next looks. It closes the run before anything else goes to that peer, and when the peer is
+// lost.
+//
+// A wire that can write a single word straight into the peer's memory leaves the run open to that instead (span), for
+// one put: see put_word() in pgas_rma.cpp and wire/net/net_straight.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace pgas {
+
+struct word_run {
+	char *at = nullptr, *end = nullptr;
+	uint64_t head = 0; // of a put of eight bytes; the low bits of its second byte are those that are missing
+	bool open() const { return at != end; }
+
+	// Addresses of key 0, as put_word() takes them: up to eight bytes at one that is less than `span` behind `from`
+	// go straight. 0, or nothing was done.
+	uint64_t from = 0, span = 0;
+	int (*straight)(void *self, uint64_t behind, uint64_t value, size_t len) = nullptr;
+	void *self = nullptr;
+};
+inline constexpr size_t kRunStep = 24; // bytes of one put
+
+inline void run_append(word_run &run, uint64_t offset, uint64_t value, size_t len)
+{
+	const uint64_t head = run.head + ((8 - len) << 8);
+	char *at = run.at;
+	run.at = at + kRunStep;
+	memcpy(at, &head, 8);
+	memcpy(at + 8, &offset, 8);
+	memcpy(at + 16, &value, 8);
+}
+
+} // namespace pgas

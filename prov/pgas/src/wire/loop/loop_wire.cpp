@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The loopback wire, for tests (FI_PGAS_LOOP=1): endpoints of one process. It knows nothing of shared memory and offers
+// a minimum: a connection that is under way for a while, and packets that arrive late and are refused now and then. So
+// it shows that the table of pgas_wire.hpp is enough, and that the rest of the provider lives with a wire that can do
+// little: writes, reads and atomics are requests that the target's progress runs, and so are the bytes of long
+// messages.
+//
+// Everything lies in one directory of the process, under one mutex, because endpoints of several domains (and so of
+// several threads) meet there. A packet belongs to its receiver's queue from the moment it is sent.
+#include "engine/pgas_ep.hpp"
+#include "support/pgas_iov.hpp"
+#include "engine/pgas_peer.hpp"
+#include "engine/pgas_request.hpp"
+
+#include <sys/random.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+namespace pgas {
+namespace {
+
+constexpr uint32_t kSources = 1 << 20; // endpoints that one process may open, ever
+constexpr size_t kPacketBytes = 2048;  // of a control message
+constexpr size_t kShortBytes = 1024;   // longer messages are fetched by the receiver
+constexpr size_t kQueueMost = 32;      // packets that wait for one receiver; then senders must try again
+constexpr uint32_t kConnectTries = 3;  // that a connection takes
+constexpr uint32_t kRefuseEvery = 7;   // of the packets; the next try goes through
+constexpr uint32_t kDelay = 2;         // looks of the receiver before it sees a packet
+
+constexpr uint32_t kTokenMask = 0xffffff; // of tokens: addresses have little room for them
+
+enum class packet_kind : uint8_t { message, control };
+
+struct packet {
+	packet_kind what = packet_kind::message;
+	control_kind control = control_kind::request;
+	uint16_t code = 0;
+	uint32_t src = 0;
+	bool tagged = false, is_long = false, has_data = false;
+	uint64_t len = 0, tag = 0, data = 0;
+	std::vector<char> bytes; // the message or control message; of a long one, the sender's operation
+	uint32_t wait = kDelay;
+};
+
+struct loop_ep : wire_ep {
+	uint32_t number = 0;      // what receivers know us by
+	uint32_t token = 0;       // what our address says: random, so that no other process has one like it
+	uint32_t posted = 0;      // packets that we tried to send
+	std::deque<packet> inbox; // under the directory's mutex, as is `leaving`
+	bool leaving = false;
+};
+
+struct loop_peer : wire_peer {
+	uint32_t token = 0;
+	uint32_t tries = 0; // of connecting
+};
+
+// Endpoints by token, and the names of all that ever were by number: a message may outlive its sender.
+struct directory {
+	std::mutex mutex;
+	std::map<uint32_t, loop_ep *> eps;
+	std::vector<ep_name> names;
+};
+
+directory &the_directory()
+{
+	static directory *d = new directory; // threads may outlive static destruction
+	return *d;
+}
+
+loop_ep &loop_of(wire_ep &on)
+{
+	return static_cast<loop_ep &>(on);
+}
+
+const loop_ep &loop_of(const wire_ep &on)
+{
+	return static_cast<const loop_ep &>(on);
+}
+
+loop_peer &loop_of(const peer &p)
+{
+	return peer_line<loop_peer>(p, g_loop_wire);
+}
+
+bool read_token(std::string_view part, uint32_t &token)
+{
+	const auto [end, err] = std::from_chars(part.data(), part.data() + part.size(), token, 16);
+	return err == std::errc{} && end == part.data() + part.size() && token != 0;
+}
+
+// --- life, addresses -------------------------------------------------------------------------------------------------
+
+int loop_domain_open(domain &dom, wire_domain **out)
+{
+	*out = new wire_domain{&g_loop_wire, &dom};
+	return 0;
+}
+
+void loop_domain_close(wire_domain *d)
+{
+	delete d;
+}
+
+int loop_ep_open(wire_domain &, ep_core &ep, wire_ep **out)
+{
+	auto on = std::make_unique<loop_ep>();
+	on->ops = &g_loop_wire;
+	on->ep = &ep;
+	directory &d = the_directory();
+	const std::lock_guard lock(d.mutex);
+	if (d.names.size() == kSources) {
+		PGAS_WARN(FI_LOG_EP_CTRL, "loop: this process opened %u endpoints already\n", kSources);
+		return -FI_ENOSPC;
+	}
+	on->number = static_cast<uint32_t>(d.names.size());
+	d.names.push_back({});
+	while (!on->token || d.eps.count(on->token)) {
+		if (getrandom(&on->token, sizeof on->token, 0) < 0)
+			return -errno;
+		on->token &= kTokenMask;
+	}
+	d.eps[on->token] = on.get();
+	*out = on.release();
+	return 0;
+}
+
+void loop_ep_ready(wire_ep &on)
+{
+	directory &d = the_directory();
+	const std::lock_guard lock(d.mutex);
+	d.names[loop_of(on).number] = on.ep->name;
+}
+
+void loop_ep_leave(wire_ep &on)
+{
+	const std::lock_guard lock(the_directory().mutex);
+	loop_of(on).leaving = true;
+}
+
+void loop_ep_close(wire_ep *on)
+{
+	directory &d = the_directory();
+	{
+		const std::lock_guard lock(d.mutex);
+		d.eps.erase(loop_of(*on).token);
+	}
+	delete static_cast<loop_ep *>(on);
+}
+
+void loop_address(const wire_ep &on, char *part, size_t room, bool)
+{
+	snprintf(part, room, "%x", loop_of(on).token);
+}
+
+bool loop_canonical(std::string_view part, char *out, size_t room)
+{
+	uint32_t token;
+	if (!read_token(part, token))
+		return false;
+	return snprintf(out, room, "%x", token) < static_cast<int>(room);
+}
+
+std::string loop_show(std::string_view part)
+{
+	return "loop=" + std::string(part);
+}
+
+int loop_cost(const wire_ep &, std::string_view part)
+{
+	uint32_t token;
+	if (!read_token(part, token))
+		return -1;
+	directory &d = the_directory();
+	const std::lock_guard lock(d.mutex);
+	return d.eps.count(token) ? kCostBest : -1;
+}
+
+// --- connections -----------------------------------------------------------------------------------------------------
+
+int loop_connect(wire_ep &, peer &to, std::string_view part)
+{
+	uint32_t token;
+	if (!read_token(part, token))
+		return -FI_EINVAL;
+	if (!to.line) {
+		auto *p = new loop_peer;
+		p->token = token;
+		to.line = p;
+	}
+	return ++loop_of(to).tries < kConnectTries ? -FI_EAGAIN : 0;
+}
+
+void loop_disconnect(peer &p)
+{
+	delete &loop_of(p);
+}
+
+bool loop_departed(const peer &p)
+{
+	directory &d = the_directory();
+	const std::lock_guard lock(d.mutex);
+	const auto it = p.line ? d.eps.find(loop_of(p).token) : d.eps.end();
+	return p.line && (it == d.eps.end() || it->second->leaving);
+}
+
+bool loop_silent(const wire_ep &on, const peer &p)
+{
+	if (!loop_departed(p))
+		return false;
+	const std::lock_guard lock(the_directory().mutex);
+	return loop_of(on).inbox.empty();
+}
+
+bool loop_bury(peer &)
+{
+	return true; // nothing of it is mapped
+}
+
+uint64_t loop_sender(const wire_ep &, uint32_t src, ep_name *name)
+{
+	directory &d = the_directory();
+	const std::lock_guard lock(d.mutex);
+	if (name)
+		*name = d.names[src];
+	return src; // numbers are never used twice
+}
+
+// --- sending ---------------------------------------------------------------------------------------------------------
+
+int post(peer &to, packet &&p)
+{
+	loop_ep &from = loop_of(*to.on);
+	directory &d = the_directory();
+	const std::lock_guard lock(d.mutex);
+	const auto it = d.eps.find(loop_of(to).token);
+	if (it == d.eps.end() || it->second->leaving)
+		return -FI_ECONNRESET;
+	if (++from.posted % kRefuseEvery == 0 || it->second->inbox.size() >= kQueueMost)
+		return -FI_EAGAIN;
+	p.src = from.number;
+	it->second->inbox.push_back(std::move(p));
+	domain_wake_sleepers(it->second->ep->dom); // under the mutex: the domain cannot close meanwhile
+	return 0;
+}
+
+int loop_one_sided(wire_ep &on, peer &p, op &o)
+{
+	return request_submit(on, p, std::move(o));
+}
+
+packet message_of(const op &o)
+{
+	packet m;
+	m.tagged = o.tagged;
+	m.has_data = o.carries_data;
+	m.len = o.len;
+	m.tag = o.tag;
+	m.data = o.data;
+	return m;
+}
+
+int loop_send(wire_ep &on, peer &to, op &o)
+{
+	packet m = message_of(o);
+	if (o.len <= kShortBytes && !(o.flags & FI_DELIVERY_COMPLETE)) {
+		m.bytes.resize(o.len);
+		iov_gather(o.iov, o.iov_count, 0, m.bytes.data(), o.len);
+		return post(to, std::move(m));
+	}
+	op *kept = op_keep(on, std::move(o), &to);
+	if (!kept)
+		return -FI_EIO;
+	m.is_long = true;
+	m.bytes.resize(sizeof kept->id);
+	memcpy(m.bytes.data(), &kept->id, sizeof kept->id);
+	if (const int err = post(to, std::move(m))) {
+		op_take_back(on, kept, o);
+		return err;
+	}
+	return kKept;
+}
+
+int loop_send_pieces(peer &to, const void *head, size_t head_len, const void *data, size_t len)
+{
+	packet m;
+	m.len = head_len + len;
+	m.bytes.resize(m.len);
+	memcpy(m.bytes.data(), head, head_len);
+	if (len)
+		memcpy(m.bytes.data() + head_len, data, len);
+	return post(to, std::move(m));
+}
+
+int loop_control(peer &to, const control &c)
+{
+	packet m;
+	m.what = packet_kind::control;
+	m.control = c.kind;
+	m.code = c.code;
+	m.len = c.len;
+	m.data = c.data;
+	m.bytes.resize(c.head_len + c.iov_len);
+	if (c.head_len)
+		memcpy(m.bytes.data(), c.head, c.head_len);
+	iov_gather(c.iov, c.iov_count, c.skip, m.bytes.data() + c.head_len, c.iov_len);
+	return post(to, std::move(m));
+}
+
+size_t loop_control_room(const peer &)
+{
+	return kPacketBytes;
+}
+
+// --- receiving -------------------------------------------------------------------------------------------------------
+
+// The first packet, when it has waited long enough: they arrive in order.
+bool next_packet(loop_ep &on, packet &out)
+{
+	const std::lock_guard lock(the_directory().mutex);
+	if (on.inbox.empty())
+		return false;
+	if (on.inbox.front().wait) {
+		on.inbox.front().wait--;
+		return false;
+	}
+	out = std::move(on.inbox.front());
+	on.inbox.pop_front();
+	return true;
+}
+
+void handle(loop_ep &on, const packet &p)
+{
+	if (p.what == packet_kind::message) {
+		rx_deliver({.on = &on,
+			    .src = p.src,
+			    .tagged = p.tagged,
+			    .is_long = p.is_long,
+			    .has_data = p.has_data,
+			    .len = p.len,
+			    .tag = p.tag,
+			    .data = p.data,
+			    .bytes = p.bytes.data(),
+			    .bytes_len = p.bytes.size()});
+		return;
+	}
+	switch (p.control) {
+	case control_kind::request:
+		request_run(on, p.src, p.code, p.bytes.data(), p.bytes.size());
+		break;
+	case control_kind::response:
+		response_take(on, p.bytes.data(), p.bytes.size());
+		break;
+	case control_kind::cq_data:
+		rx_deliver_data(on, p.src, p.len, p.data);
+		break;
+	}
+}
+
+bool loop_progress(wire_ep &of)
+{
+	loop_ep &on = loop_of(of);
+	bool moved = false;
+	packet p;
+	while (next_packet(on, p)) {
+		handle(on, p);
+		moved = true;
+	}
+	if (on.keeps())
+		moved |= request_push_all(on);
+	return moved;
+}
+
+// A packet that is late must be looked for again; no word tells of it.
+bool loop_retries(const wire_ep &on)
+{
+	if (request_retries(on))
+		return true;
+	const std::lock_guard lock(the_directory().mutex);
+	return !loop_of(on).inbox.empty();
+}
+
+// Everything is a request, and requests run in the order in which they were asked for.
+bool loop_in_order(const peer &)
+{
+	return true;
+}
+
+bool loop_settle(wire_ep &)
+{
+	return true; // nobody of this process dies alone
+}
+
+} // namespace
+
+const wire_ops g_loop_wire = {
+	.name = "lo",
+	.limits = {.sources = kSources},
+	.possible = nullptr,
+	.nic = nullptr,
+	.asks = nullptr,
+	.domain_open = loop_domain_open,
+	.domain_close = loop_domain_close,
+	.ep_open = loop_ep_open,
+	.ep_ready = loop_ep_ready,
+	.ep_leave = loop_ep_leave,
+	.ep_close = loop_ep_close,
+	.address = loop_address,
+	.canonical = loop_canonical,
+	.show = loop_show,
+	.cost = loop_cost,
+	.obstacle = nullptr,
+	.mr_open = nullptr,
+	.mr_show = nullptr,
+	.mr_close = nullptr,
+	.mr_direct = nullptr,
+	.connect = loop_connect,
+	.disconnect = loop_disconnect,
+	.departed = loop_departed,
+	.silent = loop_silent,
+	.bury = loop_bury,
+	.reason = nullptr,
+	.put = nullptr,
+	.add = nullptr,
+	.ask = nullptr,
+	.rma = loop_one_sided,
+	.rma_direct = nullptr,
+	.amo = loop_one_sided,
+	.send = loop_send,
+	.send_pieces = loop_send_pieces,
+	.pull = request_pull_announced,
+	.discard = request_discard_announced,
+	.pull_over = request_long_done,
+	.take = nullptr,
+	.give_back = nullptr,
+	.claim = nullptr,
+	.publish = nullptr,
+	.abandon = nullptr,
+	.sender = loop_sender,
+	.control = loop_control,
+	.control_room = loop_control_room,
+	.settle = loop_settle,
+	.progress = loop_progress,
+	.retries = loop_retries,
+	.poll_word = nullptr,
+	.noticed = [](const wire_ep &) { return false; },
+	.flush = nullptr,
+	.asleep = nullptr,
+	.announce = nullptr,
+	.sleep = nullptr,
+	.wake = nullptr,
+	.in_order = loop_in_order,
+	.windows_close = nullptr,
+	.windows_rebias = nullptr,
+	.window = nullptr,
+};
+
+} // namespace pgas

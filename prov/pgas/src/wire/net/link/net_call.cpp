@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Calls: which of two stays, who calls again, and what strangers may cost.
+//
+// A channel that the client's operations use begins with a call of our own, on a line of its own. A channel that a peer
+// begins is a *stranger* until its proof, and is never handed to an operation before: whoever says that it is at some
+// address keeps nobody from calling there. When a stranger proves itself while we call the same address, it takes that
+// call's place (take_place). So that two that call each other at once end with one channel:
+//
+//   each has called           the lower address holds the other's hello back unanswered; the other one answers, and the
+//                             channel takes its own call's place. The held one goes when the call is open, and is
+//                             answered when it fails
+//   a stranger was answered   a call to its address waits until the stranger is proven or gone, two seconds at most
+//   both proved themselves    by two calls at once, since one of them waited so long: that of the lower address stays
+//
+// A stranger may keep its place for two seconds, and at most kStrangersMost have one; then the oldest goes. A call that
+// loses its line before it is open calls again, until FI_PGAS_PEER_TIMEOUT is over (net_watch.cpp), unless nobody
+// listens there any more.
+#include "net_link.hpp"
+#include "support/pgas_util.hpp"
+
+#include <pgas/pgas_counter.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace pgas {
+namespace {
+
+constexpr size_t kStrangersMost = 256;
+constexpr uint64_t kStrangerNs = 2'000'000'000;
+constexpr uint64_t kRestLeastNs = 1'000'000, kRestMostNs = 128'000'000; // between two calls; doubled each time
+
+channel *channel_new(link &l, const std::string &address)
+{
+	auto c = std::make_unique<channel>();
+	c->of = &l;
+	c->address = address;
+	c->session_in = random_word();
+	c->heard_at = c->born_at = pgas_now_ns();
+	c->greeting = std::make_unique<handshake>();
+	if (l.holes.empty()) {
+		c->number = static_cast<uint32_t>(l.channels.size());
+		l.channels.emplace_back();
+	} else {
+		c->number = l.holes.back();
+		l.holes.pop_back();
+	}
+	channel *made = c.get();
+	l.channels[made->number] = std::move(c);
+	return made;
+}
+
+channel *channel_discard(channel &c)
+{
+	link &l = *c.of;
+	l.holes.push_back(c.number);
+	l.channels[c.number].reset();
+	return nullptr;
+}
+
+bool insert_line(channel &c)
+{
+	const port &p = *c.of->at;
+	return p.ops->insert(*c.of->at, c.address.data(), c.address.size(), &c.to) == 0;
+}
+
+bool call(channel &c)
+{
+	if (!insert_line(c))
+		return false;
+	greet(c);
+	return true;
+}
+
+void call_later(channel &c, uint64_t when)
+{
+	c.call_at = when;
+	c.of->callers.push_back(&c);
+}
+
+void end_stranger(channel &c, const char *why)
+{
+	channel_end(c, -FI_ECONNREFUSED, why, true);
+	channel_free(c);
+}
+
+// The peer let the call go (it has too many at once), or the network did. Elsewhere nobody listens, or not our kind.
+bool may_help(int status)
+{
+	switch (-status) {
+	case ECONNRESET:
+	case ECONNABORTED:
+	case EPIPE:
+	case EHOSTUNREACH:
+	case EHOSTDOWN:
+	case ENETUNREACH:
+	case ENETDOWN:
+	case ETIMEDOUT:
+	case EADDRNOTAVAIL: // an interface that is down has no addresses of version 6
+	case EPERM:         // so says a firewall
+	case ENOBUFS:
+	case ENOMEM:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool is_answered(const link &l, const std::string &address)
+{
+	return std::ranges::any_of(l.strangers, [&](const channel *s) { return s->greeted && s->address == address; });
+}
+
+} // namespace
+
+channel *channel_to(link &l, const std::string &address)
+{
+	for (const auto &c : l.channels)
+		if (c && c->address == address && c->state != channel_state::over && (c->called || c->open()))
+			return c.get();
+	return nullptr;
+}
+
+channel *link_call(link &l, const std::string &address, uint16_t endpoint, const std::string &name, uint16_t by)
+{
+	if (channel *c = channel_to(l, address))
+		return c;
+	channel *c = channel_new(l, address);
+	handshake &g = *c->greeting;
+	g.role = link_role::caller;
+	g.name = name;
+	g.ours.looks_for = endpoint;
+	g.ours.endpoint = by;
+	c->called = true;
+	c->asked_at = c->born_at;
+	if (is_answered(l, address))
+		call_later(*c, c->born_at + kStrangerNs);
+	else if (!call(*c))
+		return channel_discard(*c);
+	return c;
+}
+
+bool call_again(channel &c, int status, const std::string &why)
+{
+	link &l = *c.of;
+	if (!c.called || c.state != channel_state::greeting || !may_help(status))
+		return false;
+	c.trouble = why;
+	packets_forget(c);
+	l.at->ops->remove(*l.at, std::exchange(c.to, 0));
+	c.greeted = c.greeting->proven = c.signs = false;
+	c.signed_out = c.signed_in = 0;
+	c.id = 0;
+	c.session_in = random_word(); // what was meant for the lost call is not for this one
+	const uint64_t rest = std::min(kRestLeastNs << std::min(c.calls++, 10u), kRestMostNs);
+	call_later(c, pgas_now_ns() + rest / 2 + random_word() % rest); // not all that were let go at the same moment
+	return true;
+}
+
+void calls_look(link &l, uint64_t now)
+{
+	for (size_t i = l.callers.size(); i-- > 0;) {
+		channel &c = *l.callers[i];
+		if (now < c.call_at)
+			continue;
+		l.callers.erase(l.callers.begin() + static_cast<std::ptrdiff_t>(i));
+		c.call_at = 0;
+		if (!call(c))
+			channel_end(c, -FI_EHOSTUNREACH, "it cannot be called", false);
+	}
+	while (!l.strangers.empty() && now > l.strangers.front()->born_at + kStrangerNs)
+		end_stranger(*l.strangers.front(), "it did not prove itself");
+}
+
+// --- strangers -------------------------------------------------------------------------------------------------------
+
+channel *stranger_new(link &l, uint64_t to, const std::string &address)
+{
+	if (l.strangers.size() >= kStrangersMost)
+		end_stranger(*l.strangers.front(), "others want its place");
+	channel *c = channel_new(l, address);
+	if (l.at->ops->keep ? !l.at->ops->keep(*l.at, to) : !insert_line(*c))
+		return channel_discard(*c);
+	if (l.at->ops->keep)
+		c->to = to;
+	c->stranger = true;
+	c->asked_at = c->born_at;
+	l.strangers.push_back(c);
+	return c;
+}
+
+void stranger_known(channel &c)
+{
+	link &l = *c.of;
+	if (!std::exchange(c.stranger, false))
+		return;
+	std::erase(l.strangers, &c);
+	if (c.state == channel_state::over && !is_answered(l, c.address))
+		for (channel *waiting : l.callers)
+			if (waiting->address == c.address && !waiting->calls)
+				waiting->call_at = 0;
+}
+
+// Both sides must choose the same: the call of the lower address.
+bool stranger_yields(channel &c)
+{
+	const channel *own = channel_to(*c.of, c.address);
+	if (!own || own->state != channel_state::greeting || !own->greeting->proven || !(c.of->address < c.address))
+		return false;
+	end_stranger(c, "our own call stays");
+	return true;
+}
+
+void call_settled(channel &c)
+{
+	const std::vector<channel *> strangers = c.of->strangers;
+	for (channel *s : strangers)
+		if (s->address == c.address)
+			end_stranger(*s, "it is here already");
+}
+
+void call_failed(channel &c)
+{
+	link &l = *c.of;
+	if (c.call_at || !c.greeted)
+		std::erase(l.callers, &c);
+	const std::vector<channel *> strangers = l.strangers;
+	for (channel *s : strangers)
+		if (s->held && s->address == c.address && s->state == channel_state::greeting)
+			answer(*s);
+}
+
+// The two change what a greeting makes: their numbers, lines, sessions and keys. Nothing else was sent by either.
+channel &take_place(channel &opened)
+{
+	link &l = *opened.of;
+	const auto it = std::ranges::find_if(l.channels, [&](const auto &c) {
+		return c && c->called && c->state == channel_state::greeting && c->address == opened.address;
+	});
+	if (it == l.channels.end())
+		return opened;
+	channel &own = **it;
+	std::swap(l.channels[own.number], l.channels[opened.number]);
+	std::swap(own.number, opened.number);
+	std::swap(own.to, opened.to);
+	std::swap(own.id, opened.id);
+	std::swap(own.session_in, opened.session_in);
+	std::swap(own.session_out, opened.session_out);
+	std::swap(own.number_out, opened.number_out);
+	std::swap(own.longest, opened.longest);
+	std::swap(own.signs, opened.signs);
+	std::swap(own.key_out, opened.key_out);
+	std::swap(own.key_in, opened.key_in);
+	std::swap(own.greeting, opened.greeting);
+	std::swap(own.backlog, opened.backlog);
+	for (const auto &p : l.packets)
+		if (p->to == &own || p->to == &opened)
+			p->to = p->to == &own ? &opened : &own;
+	std::erase(l.callers, &own);
+	own.call_at = 0;
+	own.heard_at = opened.heard_at;
+	own.state = channel_state::open;
+	opened.state = channel_state::greeting;
+	channel_end(opened, -FI_ECONNRESET, "the peer's call took its place", true);
+	channel_busy(own);
+	channel_busy(opened); // frees it
+	return own;
+}
+
+} // namespace pgas

@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The link: life of links and channels, and packets on their way out.
+#include "net_link.hpp"
+#include "support/pgas_util.hpp"
+
+#include <pgas/pgas_counter.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+constexpr size_t kSlabPackets = 8;
+constexpr uint64_t kFarewellNs = 200'000'000; // that closing waits for what is still under way
+constexpr uint64_t kRouseNs = 100'000;        // how often a peer is told that transfers come
+constexpr uint64_t kAwakeNs = 300'000;        // longer than between two that say so
+
+machine_kind this_machine()
+{
+	machine_kind m{};
+	m.byte_order = 0x01020304;
+	m.page_kib = static_cast<uint16_t>(page_bytes() / 1024);
+	m.word_bytes = sizeof(void *);
+#if defined(__x86_64__)
+	m.architecture = 1;
+#elif defined(__aarch64__)
+	m.architecture = 2;
+#endif
+	return m;
+}
+
+// Packets come in slabs, because some ports want their memory registered.
+bool slab_add(link &l)
+{
+	const size_t each = round_up(l.set.packet, 64);
+	auto memory = std::make_unique<char[]>(each * kSlabPackets);
+	port_memory exposed;
+	if (l.at->ops->expose(*l.at, memory.get(), each * kSlabPackets, kPortLocal, &exposed) != 0)
+		return false;
+	for (size_t i = 0; i < kSlabPackets; i++) {
+		auto p = std::make_unique<packet>();
+		p->of_link = true;
+		p->bytes = memory.get() + i * each;
+		p->handle = exposed.handle;
+		p->next = l.spare;
+		l.spare = p.get();
+		l.packets.push_back(std::move(p));
+	}
+	l.slabs.emplace_back(std::move(memory), exposed);
+	return true;
+}
+
+} // namespace
+
+std::unique_ptr<link> link_open(port *p, const link_client &client, const link_settings &set)
+{
+	auto l = std::make_unique<link>();
+	l->at = {p, p->ops->close};
+	l->client = client;
+	l->set = set;
+	l->set.packet = std::clamp(set.packet, kPacketLeast, std::min(p->limits.packet, kFrameMost)) & ~size_t{7};
+	l->machine = this_machine();
+	l->id = random_word();
+	l->signs = set.sign || !p->ops->keep; // else whoever sees a packet could send another from anywhere
+	char address[kLinkAddressMost];
+	l->address.assign(address, p->ops->address(*p, address));
+	l->channels.push_back(nullptr);
+	l->clock = l->looked_at = pgas_now_ns();
+	return l;
+}
+
+std::string link_show(const link &l, const std::string &address)
+{
+	return l.at->ops->show(*l.at, address.data(), address.size());
+}
+
+// --- channels --------------------------------------------------------------------------------------------------------
+
+// Frees a channel that is over and that nobody refers to: the port may still have packets of it.
+void channel_free(channel &c)
+{
+	link &l = *c.of;
+	if (c.users || c.state != channel_state::over || c.bulk || c.listed)
+		return;
+	for (const auto &p : l.packets)
+		if (p->to == &c && p->under_way)
+			return;
+	if (c.to)
+		l.at->ops->remove(*l.at, c.to);
+	l.holes.push_back(c.number);
+	l.channels[c.number].reset();
+}
+
+void channel_release(channel &c)
+{
+	c.users--;
+	channel_free(c);
+}
+
+void channel_end(channel &c, int why, const std::string &reason, bool orderly)
+{
+	if (c.state == channel_state::over)
+		return;
+	link &l = *c.of;
+	const bool called = c.called && c.state == channel_state::greeting, stranger = c.stranger;
+	c.state = channel_state::over;
+	c.why = why;
+	c.reason = reason;
+	if (!orderly)
+		c.lost.store(true, std::memory_order_release);
+	run_close(c);
+	if (packet *p = std::exchange(c.filling, nullptr))
+		packet_over(l, p, why);
+	for (packet *p : std::exchange(c.backlog, {})) {
+		p->under_way = false;
+		packet_spare(l, p); // those that wait for an acknowledgement are in the other list, too
+	}
+	if (c.straight_out)
+		straight_over(c, why);
+	while (!c.unacked.empty()) {
+		packet *p = c.unacked.front();
+		c.unacked.pop_front();
+		packet_over(l, p, why);
+	}
+	c.asked_at = 0;
+	if (called)
+		call_failed(c);
+	if (stranger)
+		stranger_known(c);
+	else
+		l.client.ended(l.client.self, c);
+}
+
+// Of a channel that greets: those that wait go, and what the port still tells of the others is nobody's.
+void packets_forget(channel &c)
+{
+	link &l = *c.of;
+	for (packet *p : std::exchange(c.backlog, {})) {
+		p->under_way = false;
+		packet_spare(l, p);
+	}
+	for (const auto &p : l.packets)
+		if (p->to == &c)
+			p->to = nullptr;
+}
+
+bool channel_idle(const channel &c)
+{
+	return c.clear() && !c.filling && !c.bulk;
+}
+
+void channel_rouse(channel &c)
+{
+	if (!c.of->at->limits.unseen)
+		return;
+	const uint64_t now = pgas_now_ns();
+	if (now - c.roused_at < kRouseNs || !c.open() || !c.backlog.empty())
+		return;
+	c.roused_at = now;
+	send_bare(c, kPacketWake);
+}
+
+void link_stay_awake(link &l)
+{
+	l.awake_until = pgas_now_ns() + kAwakeNs;
+}
+
+void channel_busy(channel &c)
+{
+	if (c.listed)
+		return;
+	c.listed = true;
+	c.of->busy.push_back(&c);
+}
+
+// --- packets ---------------------------------------------------------------------------------------------------------
+
+packet *packet_take(link &l)
+{
+	if (!l.spare && !slab_add(l))
+		return nullptr;
+	packet *p = l.spare;
+	l.spare = p->next;
+	p->next = nullptr;
+	p->used = sizeof(packet_head);
+	p->frames = p->seq = 0;
+	return p;
+}
+
+void packet_spare(link &l, packet *p)
+{
+	if (p->under_way || p->waits)
+		return; // one of the two is still to come
+	p->to = nullptr;
+	p->notices.clear();
+	p->failures.clear();
+	p->next = l.spare;
+	l.spare = p;
+}
+
+// Tells everybody who wants to hear of a packet, run (0) or lost.
+void packet_over(link &l, packet *p, int status)
+{
+	for (const notice &n : p->notices) {
+		uint32_t bad = 0;
+		int why = status;
+		for (const failure &f : p->failures) {
+			if (status || f.frame < n.first || f.frame - n.first >= n.frames)
+				continue;
+			why = why ? why : f.status;
+			bad++;
+		}
+		bad = status ? n.operations : std::min(bad, n.operations);
+		l.client.over(l.client.self, n, n.operations - bad, bad, why);
+	}
+	p->notices.clear();
+	p->waits = false;
+	packet_spare(l, p);
+}
+
+[[gnu::cold]] static void packet_sign(channel &c, packet *p)
+{
+	const uint64_t signature = sign_packet(c.key_out, c.signed_out++, p->bytes, p->used,
+					       offsetof(packet_head, session), c.session_out);
+	memcpy(p->bytes + offsetof(packet_head, session), &signature, sizeof signature);
+}
+
+void packet_head_write(channel &c, packet *p, uint8_t flags)
+{
+	packet_head h{};
+	h.magic = kPacketMagic;
+	h.protocol = kProtocol;
+	h.flags = flags;
+	h.bytes = p->used;
+	h.channel = c.number_out;
+	h.seq = flags & kPacketData ? p->seq : c.sent; // what was lost before it is noticed
+	h.ack = c.ran;
+	h.session = c.session_out;
+	memcpy(p->bytes, &h, sizeof h);
+	if (c.signs) [[unlikely]]
+		packet_sign(c, p);
+	if (c.owes())
+		c.of->stats.acks_out++;
+	c.told = c.ran;
+}
+
+// Why the port has no way to the peer any more, for people.
+static std::string trouble_with(const channel &c, int status)
+{
+	const port &p = *c.of->at;
+	const std::string why = p.ops->trouble ? p.ops->trouble(p, c.to) : "";
+	return why.empty() ? pgas_strerror(-status) : why;
+}
+
+// Calls again where that may help.
+static void line_gone(channel &c, int status, const char *what)
+{
+	const std::string why = trouble_with(c, status);
+	if (c.state != channel_state::over && !call_again(c, status, why))
+		channel_end(c, -FI_ECONNRESET, what + why, false);
+}
+
+[[gnu::cold]] static void send_failed(channel &c, packet *p, int status)
+{
+	p->under_way = false;
+	packet_spare(*c.of, p);
+	line_gone(c, status, "cannot send to it: ");
+}
+
+// Hands a packet to the port, which is the first that waits. False: it has no room now.
+static bool port_takes(channel &c, packet *p)
+{
+	link &l = *c.of;
+	if (!c.to) [[unlikely]]
+		return false; // it calls later
+	const int rc = l.at->ops->send(*l.at, c.to, p->bytes, p->used, p->handle, p);
+	if (rc == -FI_EAGAIN)
+		return false;
+	if (!c.backlog.empty())
+		c.backlog.pop_front();
+	if (rc < 0) [[unlikely]] {
+		send_failed(c, p, rc);
+		return true;
+	}
+	l.stats.packets_out++;
+	p->under_way = rc == 0;
+	if (rc == 1)
+		packet_spare(l, p);
+	return true;
+}
+
+void backlog_push(channel &c)
+{
+	while (!c.backlog.empty() && port_takes(c, c.backlog.front()))
+		;
+}
+
+void packet_post(channel &c, packet *p)
+{
+	p->to = &c;
+	p->under_way = true; // until the port says otherwise: nobody may take it meanwhile
+	const bool first = c.backlog.empty();
+	if (first && port_takes(c, p)) [[likely]]
+		return;
+	c.backlog.push_back(p);
+	if (!first)
+		backlog_push(c);
+	if (!c.backlog.empty())
+		channel_busy(c);
+}
+
+void packet_leave(channel &c)
+{
+	run_close(c);
+	packet *p = std::exchange(c.filling, nullptr);
+	p->seq = ++c.sent;
+	p->waits = true;
+	if (c.clear() && !c.asked_at)
+		c.asked_at = c.of->clock; // too early, if at all: watch_silence() forgives what nobody looked at
+	c.unacked.push_back(p);
+	packet_head_write(c, p, kPacketData);
+	c.of->stats.frames_out += p->frames;
+	packet_post(c, p);
+}
+
+bool send_bare(channel &c, uint8_t flags)
+{
+	packet *p = packet_take(*c.of);
+	if (!p)
+		return false;
+	packet_head_write(c, p, flags);
+	packet_post(c, p);
+	return true;
+}
+
+// --- frames ----------------------------------------------------------------------------------------------------------
+
+void run_open(channel &c, word_run &run, uint32_t &count)
+{
+	packet *p = c.filling;
+	const size_t places = (c.longest - p->used) / kRunStep;
+	c.run = &run;
+	c.run_count = &count;
+	c.run_from = run.at = p->bytes + p->used;
+	run.end = run.at + places * kRunStep;
+}
+
+void run_open_straight(channel &c, word_run &run, uint64_t span, const notice &about)
+{
+	c.run = &run;
+	c.straight = about;
+	c.straight_word = c.number_out << 16;
+	run.span = span;
+}
+
+void straight_over(channel &c, int status)
+{
+	c.straight_out = false;
+	if (c.straight.who)
+		c.of->client.over(c.of->client.self, c.straight, status ? 0 : 1, status ? 1 : 0, status);
+}
+
+void run_close_slow(channel &c)
+{
+	word_run &run = *std::exchange(c.run, nullptr);
+	if (std::exchange(run.span, 0))
+		return; // nothing was appended
+	packet *p = c.filling;
+	const auto bytes = static_cast<uint32_t>(run.at - c.run_from), frames = bytes / uint32_t{kRunStep};
+	p->used += bytes;
+	p->frames += frames;
+	p->notices.back().frames += frames;
+	p->notices.back().operations += frames;
+	*c.run_count += frames;
+	run.at = run.end = nullptr;
+}
+
+char *frame_begin_slow(channel &c, size_t bytes, bool must)
+{
+	link &l = *c.of;
+	if (sizeof(packet_head) + sizeof(frame_head) + bytes + 7 > c.longest || !c.open())
+		return nullptr;
+	if (c.filling) {
+		if (!must && (c.unacked.size() >= l.set.window || !c.backlog.empty()))
+			return nullptr;
+		packet_leave(c);
+		if (!c.open()) // sending failed
+			return nullptr;
+	}
+	c.filling = packet_take(l);
+	if (!c.filling)
+		return nullptr;
+	c.filling->to = &c;
+	channel_busy(c);
+	return c.filling->bytes + c.filling->used + sizeof(frame_head);
+}
+
+void packet_notice(channel &c, const notice &about)
+{
+	packet *p = c.filling;
+	const uint32_t first = p->frames - about.frames;
+	if (!about.context && about.frames == 1 && !p->notices.empty()) {
+		notice &n = p->notices.back();
+		if (n.who == about.who && n.kind == about.kind && !n.context && n.flags == about.flags &&
+		    n.to == about.to && n.first + n.frames == first && n.operations == n.frames) {
+			n.frames++;
+			n.operations++;
+			return;
+		}
+	}
+	p->notices.push_back(about);
+	p->notices.back().first = first;
+}
+
+// --- progress --------------------------------------------------------------------------------------------------------
+
+void link_flush(link &l)
+{
+	// a packet that leaves may end its channel, but the list changes at its end only
+	for (size_t i = 0; i < l.busy.size(); i++) {
+		channel &c = *l.busy[i];
+		backlog_push(c);
+		if (c.filling && c.filling->frames && c.backlog.empty() && c.unacked.size() < l.set.window)
+			packet_leave(c);
+	}
+}
+
+// Drops from the list who has nothing to send any more.
+static void busy_sweep(link &l)
+{
+	for (size_t i = 0; i < l.busy.size();) {
+		channel &c = *l.busy[i];
+		if (c.filling && !c.filling->frames) // room was asked for, and then not used
+			packet_spare(l, std::exchange(c.filling, nullptr));
+		if (c.state != channel_state::over && (c.filling || c.owes() || !c.backlog.empty())) {
+			i++;
+			continue;
+		}
+		c.listed = false;
+		l.busy[i] = l.busy.back();
+		l.busy.pop_back();
+		channel_free(c);
+	}
+}
+
+constexpr const char *kConnectionLost = "connection lost: ";
+
+static void work_failed(link &l, const port_event &e)
+{
+	if (!e.work->of_link) {
+		l.client.transfer(l.client.self, e.work, e.status);
+		return;
+	}
+	auto *p = static_cast<packet *>(e.work);
+	channel *c = p->to;
+	p->under_way = false;
+	packet_spare(l, p);
+	if (c)
+		line_gone(*c, e.status, kConnectionLost);
+}
+
+static bool take_in(link &l)
+{
+	constexpr int kAtOnce = 16, kRounds = 16; // then others get their turn
+	bool moved = false;
+	alignas(port_event)
+		std::byte room[kAtOnce * sizeof(port_event)]; // as it is: poll() writes those that it returns
+	auto *const e = reinterpret_cast<port_event *>(room);
+	for (int round = 0, n = kAtOnce; round < kRounds && n == kAtOnce; round++) {
+		n = l.at->ops->poll(*l.at, e, kAtOnce);
+		for (int i = 0; i < n; i++) {
+			auto *p = static_cast<packet *>(e[i].work);
+			switch (e[i].kind) {
+			case port_event_kind::received:
+				packet_receive(l, e[i].to, e[i].bytes, e[i].len);
+				l.at->ops->give_back(*l.at, e[i].buffer);
+				break;
+			case port_event_kind::sent:
+				p->under_way = false;
+				packet_spare(l, p);
+				break;
+			case port_event_kind::done:
+				l.client.transfer(l.client.self, e[i].work, 0);
+				break;
+			case port_event_kind::failed:
+				work_failed(l, e[i]);
+				break;
+			case port_event_kind::told:
+				put_receive(l, e[i].to, e[i].word);
+				break;
+			case port_event_kind::put_done:
+				straight_done(l, e[i].to, e[i].word);
+				break;
+			case port_event_kind::lost:
+				for (size_t k = 1; k < l.channels.size(); k++)
+					if (l.channels[k] && l.channels[k]->to == e[i].to)
+						line_gone(*l.channels[k], e[i].status, kConnectionLost);
+				break;
+			}
+		}
+		moved = moved || n > 0;
+	}
+	if (std::exchange(l.at->bulk_moved, false))
+		link_stay_awake(l);
+	return moved;
+}
+
+bool link_progress(link &l)
+{
+	if (!l.busy.empty())
+		link_flush(l); // before looking, which takes longer
+	const bool moved = take_in(l);
+	if (!l.busy.empty()) {
+		link_flush(l);
+		if (!moved) // nothing new to run: whoever waits for an acknowledgement shall have it
+			for (size_t i = 0; i < l.busy.size(); i++)
+				if (l.busy[i]->open() && l.busy[i]->owes() && l.busy[i]->backlog.empty())
+					send_bare(*l.busy[i], 0);
+		busy_sweep(l);
+	}
+	if (++l.looks >= kLooksPerClock) {
+		l.looks = 0;
+		l.clock = pgas_now_ns();
+		watch_silence(l, l.clock);
+		if (!l.callers.empty() || !l.strangers.empty()) [[unlikely]]
+			calls_look(l, l.clock);
+	}
+	return moved;
+}
+
+void link_close(link &l)
+{
+	const uint64_t until = pgas_now_ns() + kFarewellNs;
+	const auto under_way = [&l] {
+		for (const auto &c : l.channels)
+			if (c && c->open() && (!channel_idle(*c) || c->owes()))
+				return true;
+		return false;
+	};
+	while (under_way() && pgas_now_ns() < until)
+		link_progress(l);
+	for (size_t i = 1; i < l.channels.size(); i++)
+		if (l.channels[i] && l.channels[i]->open() && l.channels[i]->backlog.empty())
+			send_bare(*l.channels[i], kPacketBye);
+	const auto sending = [&l] {
+		return std::any_of(l.packets.begin(), l.packets.end(), [](const auto &p) { return p->under_way; });
+	};
+	while (sending() && pgas_now_ns() < until)
+		link_progress(l);
+	for (size_t i = 1; i < l.channels.size(); i++)
+		if (l.channels[i])
+			channel_end(*l.channels[i], -FI_ECONNRESET, "this side closed", true);
+	for (auto &slab : l.slabs)
+		l.at->ops->conceal(*l.at, slab.second);
+}
+
+} // namespace pgas

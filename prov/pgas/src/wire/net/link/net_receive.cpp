@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Packets in: checked, run frame by frame, acknowledged. What makes no sense is dropped with a line in the log, and
+// touches nothing; a peer that proved itself and then makes no sense is given up.
+#include "net_link.hpp"
+#include "support/pgas_util.hpp"
+
+#include <pgas/pgas_counter.h>
+
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace pgas {
+namespace {
+
+// Packets arrive whole and in order, so that a line by which one came that cannot be is of no use: whoever sent it
+// would wait for ever for the acknowledgement of what was dropped.
+void drop(link &l, uint64_t to, const char *why)
+{
+	if (worth_a_line(l.stats.refused))
+		PGAS_WARN(FI_LOG_EP_DATA, "link: a packet was dropped: %s (%llu so far)\n", why,
+			  static_cast<unsigned long long>(l.stats.refused));
+	if (to && l.at->ops->drop)
+		l.at->ops->drop(*l.at, to, why);
+}
+
+// Runs the frames of a packet; false: they make no sense.
+bool run_frames(channel &c, const char *at, const char *end)
+{
+	link &l = *c.of;
+	for (uint32_t index = 0; at < end; index++) {
+		frame_head h;
+		if (static_cast<size_t>(end - at) < sizeof h)
+			return false;
+		memcpy(&h, at, sizeof h);
+		at += sizeof h;
+		const size_t bytes = size_t{h.words} * 8, tail = h.flags & kFrameTail;
+		if (bytes > static_cast<size_t>(end - at) || tail > bytes)
+			return false;
+		l.stats.frames_in++;
+		if (!l.client.frame(l.client.self, c, h, at, bytes - tail, index) || !c.open())
+			return false;
+		at += bytes;
+	}
+	return true;
+}
+
+void look_if_clear(channel &c)
+{
+	if (!c.clear())
+		return;
+	c.asked_at = 0;
+	if (c.again && c.open())
+		c.of->client.cleared(c.of->client.self, c);
+}
+
+void take_ack(channel &c, uint32_t ack)
+{
+	link &l = *c.of;
+	while (!c.unacked.empty() && static_cast<int32_t>(ack - c.unacked.front()->seq) >= 0) {
+		packet *p = c.unacked.front();
+		c.unacked.pop_front();
+		packet_over(l, p, 0);
+	}
+	c.acked = ack;
+	look_if_clear(c);
+}
+
+bool plausible_ack(const channel &c, uint32_t ack)
+{
+	return static_cast<int32_t>(ack - c.acked) >= 0 && static_cast<int32_t>(c.sent - ack) >= 0;
+}
+
+void nonsense(channel &c, const char *what)
+{
+	PGAS_WARN(FI_LOG_EP_DATA, "link: channel %u: %s\n", c.number, what);
+	channel_end(c, -FI_ECONNRESET, std::string("it sent nonsense: ") + what, false);
+}
+
+constexpr const char *kNeverSent = "an acknowledgement of what was never sent";
+
+// Behind the frames: they may tell of a failure in what is acknowledged. Answers leave before the port gets its buffer
+// back.
+void acknowledged(channel &c, uint32_t ack)
+{
+	take_ack(c, ack);
+	if (c.filling && c.filling->frames)
+		frame_push(c);
+}
+
+void run_packet(channel &c, const packet_head &h, const char *bytes)
+{
+	if (!plausible_ack(c, h.ack))
+		return nonsense(c, kNeverSent);
+	if ((h.flags & kPacketBye) && (h.flags & kPacketData))
+		return nonsense(c, "an end that is none");
+	if (h.flags & kPacketData) {
+		if (h.seq != c.ran + 1)
+			return nonsense(c, "a packet out of turn");
+		if (!run_frames(c, bytes + sizeof h, bytes + h.bytes)) {
+			if (c.open())
+				nonsense(c, "a frame that cannot be");
+			return;
+		}
+		if (std::exchange(c.urgent, false) && c.filling)
+			packet_leave(c);
+		c.ran = h.seq;
+		channel_busy(c); // an acknowledgement is owed
+	} else if (h.bytes != sizeof h) {
+		return nonsense(c, "bytes behind a packet without frames");
+	} else if (h.seq != c.ran) {
+		return nonsense(c, "a packet is missing");
+	}
+	acknowledged(c, h.ack);
+	if (h.flags & kPacketWake)
+		link_stay_awake(*c.of);
+	if (h.flags & kPacketPing)
+		send_bare(c, 0);
+	else if (c.ran - c.told > c.of->set.window / 4)
+		send_bare(c, 0);
+	if (h.flags & kPacketBye) {
+		c.said_bye = true;
+		channel_end(c, -FI_ECONNRESET, "it ended", true);
+	}
+}
+
+} // namespace
+
+// The channel that a packet is for; null: there is none by that line.
+static channel *channel_of(const link &l, uint64_t to, const packet_head &h)
+{
+	channel *c = h.channel < l.channels.size() ? l.channels[h.channel].get() : nullptr;
+	return c && (!to || c->to == to) && (c->signs || h.session == c->session_in) ? c : nullptr;
+}
+
+[[gnu::cold]] static bool signature_fits(channel &c, const packet_head &h, const char *bytes)
+{
+	const uint64_t want =
+		sign_packet(c.key_in, c.signed_in, bytes, h.bytes, offsetof(packet_head, session), c.session_in);
+	if (want == h.session) {
+		c.signed_in++;
+		return true;
+	}
+	constexpr const char *kWhat = "a packet whose signature is wrong: it was changed, or is not of this peer";
+	if (c.of->at->ops->keep) {
+		nonsense(c, kWhat);
+	} else { // without lines anybody may have sent it, which must not end the channel
+		drop(*c.of, 0, kWhat);
+		c.trouble = kWhat;
+	}
+	return false;
+}
+
+static void greeting_receive(link &l, uint64_t to, const packet_head &h, const char *bytes)
+{
+	const char *const body = bytes + sizeof h;
+	const size_t len = h.bytes - sizeof h;
+	if (h.flags & kPacketHello) {
+		if (!greeted_by(l, to, h, body, len))
+			drop(l, to, "a greeting that cannot be");
+		return;
+	}
+	channel *c = channel_of(l, to, h);
+	if (!c || h.session != c->session_in) // these are never signed
+		return drop(l, to, "for nobody");
+	if (c->state == channel_state::over)
+		return; // it could not know yet
+	if (c->state != channel_state::greeting)
+		return drop(l, to, "a greeting after the greeting");
+	if (h.flags & kPacketRefuse)
+		return refusal_take(l, h, body, len);
+	proof p;
+	if (h.protocol != kProtocol || len != sizeof p)
+		return drop(l, to, "a proof that cannot be");
+	c->heard_at = l.clock;
+	memcpy(&p, body, sizeof p);
+	proof_take(*c, p);
+}
+
+void packet_receive(link &l, uint64_t to, const char *bytes, size_t len)
+{
+	packet_head h;
+	if (len < sizeof h)
+		return drop(l, to, "shorter than a head");
+	memcpy(&h, bytes, sizeof h);
+	if (h.magic != kPacketMagic)
+		return drop(l, to, "not one of ours");
+	if (h.bytes != len)
+		return drop(l, to, "its length is not what it says");
+	l.stats.packets_in++;
+	if (h.flags & (kPacketHello | kPacketRefuse | kPacketProof)) [[unlikely]]
+		return greeting_receive(l, to, h, bytes);
+	if (h.protocol != kProtocol)
+		return drop(l, to, "another version of the protocol");
+	channel *c = channel_of(l, to, h);
+	if (!c)
+		return drop(l, to, "for nobody");
+	if (c->state == channel_state::over) {
+		if (c->said_bye || c->lost.load(std::memory_order_relaxed))
+			drop(l, to, "more, though it is over"); // it must hear so: it may wait for an acknowledgement
+		return;                                         // else it could not know yet
+	}
+	const bool confirms = !c->open();
+	if (confirms && !c->greeting->proven) [[unlikely]]
+		return drop(l, to, "from somebody who proved nothing");
+	if (c->signs && !signature_fits(*c, h, bytes)) [[unlikely]]
+		return;
+	c->heard_at = l.clock;
+	if (confirms) [[unlikely]] {
+		open_channel(*c);
+		if (!c->open())
+			return;
+	}
+	run_packet(*c, h, bytes);
+}
+
+// The word is our number of the channel and the low half of the acknowledgement. The port's address says who it is.
+void put_receive(link &l, uint64_t to, uint32_t word)
+{
+	channel *c = word >> 16 < l.channels.size() ? l.channels[word >> 16].get() : nullptr;
+	l.stats.packets_in++;
+	if (!c || c->to != to || c->state == channel_state::greeting)
+		return drop(l, to, "a put for nobody");
+	if (!c->open())
+		return; // it could not know yet
+	if (c->signs)
+		return nonsense(*c, "a put without a signature");
+	c->heard_at = l.clock;
+	const auto behind = static_cast<int16_t>(static_cast<uint16_t>(word) - static_cast<uint16_t>(c->acked));
+	const uint32_t ack = c->acked + static_cast<uint32_t>(int32_t{behind});
+	if (!plausible_ack(*c, ack))
+		return nonsense(*c, kNeverSent);
+	l.client.written(l.client.self);
+	acknowledged(*c, ack);
+}
+
+// The adapters say so, not the peer: it may be stopped, so this is no sign of it.
+void straight_done(link &l, uint64_t to, uint32_t number)
+{
+	channel *c = number < l.channels.size() ? l.channels[number].get() : nullptr;
+	if (!c || c->to != to || !c->straight_out)
+		return; // the channel ended before
+	straight_over(*c, 0);
+	look_if_clear(*c);
+}
+
+} // namespace pgas

@@ -1,0 +1,579 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Long puts and gets: the port writes and reads them straight between the two memories.
+//
+//   kept -> (the frames before it were run) -> where does that memory lie? asked for once per piece and remembered
+//        -> pieces under way -> all done: counters and cq data at the target by frames -> finished
+//
+// On a port that is a stream nothing overtakes anything, so a write waits less:
+//
+//   kept -> (the frames before it left) -> pieces under way, frames behind them -> all reusable: who waits for that
+//   goes on; the frames are acknowledged: it arrived -> finished
+//
+// An operation is looked at again (net_ep::bulk_todo) after every event that may move it, and as long as it waits for
+// room. One that only waits for the frames behind it lies in net_ep::bulk_untold until it is time for them: whoever
+// puts one piece after the other must not look at all of those before it each time.
+//
+// The owner registers with the port what is asked for, and no more: a port that pins memory would make the reserved
+// part of a heap real. When it closes the region, it says so to everybody it gave a key.
+#include "net.hpp"
+#include "hmem/pgas_hmem.hpp"
+#include "support/pgas_iov.hpp"
+#include "engine/pgas_request.hpp"
+#include "engine/pgas_target.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+constexpr size_t kPieceMost = 8 << 20; // of one transfer
+constexpr uint32_t kTransfersMost = 4; // of one operation at a time
+constexpr size_t kTellMost = 32;       // operations whose arrival is asked for by one packet
+// What a port that pins registers at a time; less for those who want a word, whom it must not make wait.
+constexpr uint64_t kPinnedPiece = 64 << 20, kPinnedForWord = 2 << 20;
+
+// --- asking for keys -------------------------------------------------------------------------------------------------
+
+// A refusal is for those who wait for it: who comes later asks again, and so do they if it is gone.
+void forget_refusals(channel &c)
+{
+	if (std::erase_if(side_of(c).pieces, [](const far_piece &p) { return p.status; }))
+		side_of(c).era++;
+}
+
+// --- transfers -------------------------------------------------------------------------------------------------------
+
+void look_at_it(net_ep &on, op &o)
+{
+	if (!std::exchange(o.bulk_listed, true))
+		on.bulk_todo.push_back(o.id);
+}
+
+void tell_of_it_later(net_ep &on, op &o)
+{
+	if (!std::exchange(o.bulk_listed, true))
+		on.bulk_untold.push_back(o.id);
+}
+
+bool streams(const channel &c)
+{
+	return c.of->at->limits.stream;
+}
+
+bool write_on_stream(const op &o)
+{
+	return o.kind == op_kind::write && streams(*net_of(*o.to).c);
+}
+
+bulk_transfer *transfer_take(net_domain &d)
+{
+	if (d.spare_transfers.empty()) {
+		d.transfers.push_back(std::make_unique<bulk_transfer>());
+		return d.transfers.back().get();
+	}
+	bulk_transfer *t = d.spare_transfers.back();
+	d.spare_transfers.pop_back();
+	return t;
+}
+
+// Those that nobody needs any more: their region closed, and no transfer uses them.
+void near_sweep(net_domain &d)
+{
+	std::erase_if(d.near, [&d](auto &p) {
+		if (p->of || p->transfers)
+			return false;
+		d.l->at->ops->conceal(*d.l->at, p->memory);
+		return true;
+	});
+}
+
+void transfer_spare(net_domain &d, bulk_transfer *t)
+{
+	if (near_piece *in = std::exchange(t->in, nullptr)) {
+		if (--in->transfers == 0 && !in->of)
+			near_sweep(d);
+	}
+	d.l->at->ops->conceal(*d.l->at, t->local);
+	t->on = nullptr;
+	t->c = nullptr;
+	d.spare_transfers.push_back(t);
+}
+
+// The part of a region that holds an address, as a piece that the port knows. len: that it is wanted for.
+int expose_around(net_domain &d, const mr &m, uint64_t va, uint64_t len, near_piece **out)
+{
+	port &at = *d.l->at;
+	if (m.flags & kKeyDevice)
+		return expose_device_around(d, m, va, out);
+	if (near_piece *known = known_near(d, m, va)) {
+		*out = known;
+		return 0;
+	}
+	for (const mem_part &part : m.parts) {
+		if (va < part.va || va - part.va >= part.len)
+			continue;
+		near_piece p{&m, part.va, part.len, {}};
+		if (at.limits.pins) {
+			const uint64_t piece = len > sizeof(uint64_t) ? kPinnedPiece : kPinnedForWord;
+			p.off = std::max(part.va, va & ~(piece - 1));
+			p.len = std::min(part.va + part.len, (va | (piece - 1)) + 1) - p.off;
+		}
+		if (const int err =
+			    at.ops->expose(at, reinterpret_cast<void *>(p.off), p.len, rights_of(m), &p.memory)) {
+			PGAS_INFO(FI_LOG_MR, "link: %llu bytes cannot be registered for bulk: %s\n",
+				  static_cast<unsigned long long>(p.len), pgas_strerror(-err));
+			return -FI_EOPNOTSUPP;
+		}
+		d.near.push_back(std::make_unique<near_piece>(p));
+		*out = d.near.back().get();
+		return 0;
+	}
+	return -FI_EACCES;
+}
+
+// The piece of a region of ours that holds a buffer: registered once. Null: there is none. Other memory is registered
+// for each transfer: it may be unmapped, and mapped anew, without a word to us.
+near_piece *piece_around(net_domain &d, uint64_t va, size_t len)
+{
+	for (const auto &[key, m] : d.dom->regions) {
+		near_piece *p = nullptr;
+		if (m->open && !(m->flags & (kKeyWhole | kKeyDevice)) && expose_around(d, *m, va, len, &p) == 0)
+			return va - p->off + len <= p->len ? p : nullptr;
+	}
+	return nullptr;
+}
+
+int expose_local(net_domain &d, bulk_transfer &t, void *base, size_t len, void **handle)
+{
+	port &at = *d.l->at;
+	t.in = at.limits.pins ? piece_around(d, reinterpret_cast<uint64_t>(base), len) : nullptr;
+	if (t.in) {
+		t.in->transfers++;
+		*handle = t.in->memory.handle;
+		return 0;
+	}
+	const int rc = at.ops->expose(at, base, len, kPortLocal, &t.local);
+	*handle = t.local.handle;
+	return rc;
+}
+
+// Hands one piece to the port. -FI_EAGAIN: not now.
+int start_piece(net_ep &on, op &o, const far_piece &p, uint64_t addr, size_t most)
+{
+	net_domain &d = *on.of;
+	port &at = *d.l->at;
+	channel &c = *net_of(*o.to).c;
+	iovec local[kIovLimit];
+	size_t n = std::min({most, static_cast<size_t>(p.addr + p.len - addr), kPieceMost});
+	iov_part(o.iov, o.iov_count, o.sent, n, local);
+	n = std::min(n, local[0].iov_len);
+	bulk_transfer *t = transfer_take(d);
+	channel_rouse(c);
+	void *handle = nullptr;
+	int rc = 0;
+	if (!o.direct || !expose_direct(d, *t, o, local[0].iov_base, n, &handle, &rc))
+		rc = expose_local(d, *t, local[0].iov_base, n, &handle);
+	if (!rc) {
+		const auto move = [&](auto call, auto base) {
+			return call(at, c.to, base, n, handle, p.port_addr + (addr - p.addr), p.port_key, t);
+		};
+		rc = o.kind == op_kind::write ? move(at.ops->write, local[0].iov_base)
+					      : move(at.ops->read, local[0].iov_base);
+	}
+	if (rc) {
+		transfer_spare(d, t);
+		return rc;
+	}
+	t->on = &on;
+	t->c = &c;
+	c.bulk++;
+	t->op_id = o.id;
+	t->len = n;
+	o.sent += n;
+	o.in_flight++;
+	return 0;
+}
+
+// On a stream these frames tell of the arrival, too, when they are acknowledged.
+void expect_arrival(net_ep &on, op &o, channel &c, uint32_t frames)
+{
+	notice n;
+	n.who = &on;
+	n.context = reinterpret_cast<void *>(static_cast<uintptr_t>(o.id));
+	n.frames = frames;
+	n.operations = 1;
+	n.kind = kNoticeBulk;
+	packet_notice(c, n);
+	on.outstanding++;
+	o.bulk_passed = true;
+	o.to->bulk--;
+}
+
+// The counters that are bound at the target, and cq data. False: no room now.
+bool tell_target(net_ep &on, op &o)
+{
+	peer &p = *o.to;
+	channel &c = *net_of(p).c;
+	const bool write = o.kind == op_kind::write, arrival = write_on_stream(o);
+	bool counts = arrival;
+	for (size_t i = 0; i < o.rma_count; i++) {
+		const far_piece *known = known_piece(c, o.rma[i].key, o.rma[i].addr, write);
+		counts = counts || !known || known->counts;
+	}
+	if (!counts && !o.carries_data)
+		return true;
+	// all of them in one packet, or none
+	if (!introduce(on, c) || !frame_begin(c, (o.rma_count + 1) * (sizeof(count_frame) + sizeof(frame_head) + 32)))
+		return !c.open();
+	const uint16_t dst = net_of(p).dst;
+	for (size_t i = 0; counts && i < o.rma_count; i++)
+		frame_send(c, frame_kind::count, on.number, dst,
+			   count_frame{o.rma[i].key, !write, 1, i + 1 == o.rma_count, {}}, false);
+	if (o.carries_data)
+		frame_send(c, frame_kind::cq_data, on.number, dst, message_frame{o.len, 0, o.data}, false);
+	if (arrival)
+		expect_arrival(on, o, c, static_cast<uint32_t>(o.rma_count + o.carries_data));
+	frame_push(c);
+	return true;
+}
+
+// A bulk operation whose memory the port cannot reach goes by requests, from its beginning.
+void by_requests(net_ep &on, op &o)
+{
+	peer &p = *o.to;
+	if (o.direct)
+		if (const int err = hmem_stage(o)) {
+			o.status = err;
+			op_finish(on, o);
+			return;
+		}
+	op again;
+	op_take_back(on, &o, again);
+	again.bulk = false;
+	again.sent = again.acked = 0;
+	again.status = 0;
+	request_submit(on, p, std::move(again));
+}
+
+void ask_for(net_ep &on, op &o, uint64_t key, uint64_t addr, size_t len)
+{
+	channel &c = *net_of(*o.to).c;
+	const uint64_t era = side_of(c).era;
+	if (o.bulk_asked == addr + 1 && o.bulk_asked_era == era)
+		return; // the answer is on its way
+	const key_frame f{key, addr, len, 0, 0, 0, o.kind == op_kind::write, 0, 0, 0};
+	if (!frame_send(c, frame_kind::key_ask, on.number, net_of(*o.to).dst, f, false))
+		return;
+	frame_push(c);
+	o.bulk_asked = addr + 1;
+	o.bulk_asked_era = era;
+}
+
+enum class outcome : uint8_t { waits, untold, over }; // untold: all of it left, and nothing tells of it yet
+
+// What was sent to the peer before it cannot be overtaken any more.
+bool may_begin(const channel &c, const op &o)
+{
+	if (!streams(c))
+		return static_cast<int32_t>(c.acked - o.bulk_after) >= 0;
+	return static_cast<int32_t>(c.sent - o.bulk_after) >= 0 && c.backlog.empty();
+}
+
+// Hands over what can be. False: there is no more to do for now; o.status may say why.
+bool push_pieces(net_ep &on, op &o)
+{
+	const channel &c = *net_of(*o.to).c;
+	while (o.sent < o.len && o.in_flight < kTransfersMost) {
+		uint64_t addr, key;
+		const size_t left = op_remote_at(o, o.sent, &addr, &key);
+		const far_piece *p = known_piece(c, key, addr, o.kind == op_kind::write);
+		if (!p) {
+			ask_for(on, o, key, addr, left);
+			return false;
+		}
+		o.bulk_asked = 0; // that address may be asked for again, with another key
+		const int rc = p->status ? p->status : start_piece(on, o, *p, addr, left);
+		if (rc) {
+			o.status = rc == -FI_EAGAIN ? 0 : rc;
+			return false;
+		}
+	}
+	return o.sent == o.len;
+}
+
+// tell: now is the time for frames behind the pieces. One packet that tells of many is cheaper.
+outcome push_one(net_ep &on, op &o, bool tell)
+{
+	const channel &c = *net_of(*o.to).c;
+	if (net_departed(*o.to))
+		o.status = o.status ? o.status : -FI_ECONNRESET;
+	const bool more = !o.status && o.sent < o.len; // else only its end is awaited, whatever waits to be sent now
+	if (more && (!may_begin(c, o) || !push_pieces(on, o)) && !o.status)
+		return outcome::waits;
+	if (o.status)
+		return o.in_flight ? outcome::waits : outcome::over;
+	const bool stream = write_on_stream(o);
+	if (!stream && o.acked < o.len)
+		return outcome::waits;
+	if (stream && !tell && !o.bulk_told && !o.carries_data)
+		return outcome::untold;
+	o.bulk_told = o.bulk_told || tell_target(on, o);
+	if (!o.bulk_told || (stream && (!o.bulk_arrived || o.in_flight)))
+		return outcome::waits;
+	return outcome::over;
+}
+
+// Nothing else will ask for it to be looked at.
+bool needs_another_look(const op &o)
+{
+	if (o.status || o.bulk_told)
+		return false;
+	return o.sent < o.len || !o.in_flight || write_on_stream(o);
+}
+
+} // namespace
+
+const far_piece *known_piece(const channel &c, uint64_t key, uint64_t addr, bool write)
+{
+	for (const far_piece &p : side_of(c).pieces)
+		if (p.key == key && p.write == write && addr >= p.addr && addr - p.addr < p.len)
+			return &p;
+	return nullptr;
+}
+
+near_piece *known_near(const net_domain &d, const mr &m, uint64_t va)
+{
+	const auto it = std::find_if(d.near.begin(), d.near.end(), [&](const auto &p) {
+		return p->of == &m && va >= p->off && va - p->off < p->len;
+	});
+	return it == d.near.end() ? nullptr : it->get();
+}
+
+port_rights rights_of(const mr &m)
+{
+	return static_cast<port_rights>((m.access & FI_REMOTE_READ ? kPortRead : 0) |
+					(m.access & FI_REMOTE_WRITE ? kPortWrite : 0));
+}
+
+int net_bulk(net_ep &on, peer &p, op &o)
+{
+	channel &c = *net_of(p).c;
+	if (p.unsent)
+		return -FI_EAGAIN; // requests before it are still to be sent
+	op *kept = op_keep(on, std::move(o), &p);
+	if (!kept)
+		return -FI_EIO;
+	kept->bulk = true;
+	on.bulk++;
+	p.bulk++;
+	forget_refusals(c);
+	if (c.filling && c.filling->frames && c.unacked.size() < c.of->set.window)
+		packet_leave(c);
+	kept->bulk_after = c.filling && c.filling->frames ? c.sent + 1 : c.sent;
+	const outcome now = push_one(on, *kept, false);
+	if (now == outcome::untold)
+		tell_of_it_later(on, *kept);
+	else if (now == outcome::over || needs_another_look(*kept))
+		look_at_it(on, *kept); // finished, if at all, by progress
+	return kKept;
+}
+
+bool bulk_push_all(net_ep &on, bool may_finish, bool idle)
+{
+	const bool tell = idle || on.bulk_untold.size() >= kTellMost;
+	if (on.bulk_todo.empty() && (!tell || on.bulk_untold.empty()))
+		return false;
+	bool moved = false;
+	std::vector<uint64_t> todo;
+	if (tell)
+		todo.swap(on.bulk_untold);
+	todo.insert(todo.end(), on.bulk_todo.begin(), on.bulk_todo.end());
+	on.bulk_todo.clear();
+	for (const uint64_t id : todo) {
+		const auto it = on.pending.find(id);
+		if (it == on.pending.end())
+			continue;
+		op &o = *it->second;
+		o.bulk_listed = false;
+		const size_t sent = o.sent;
+		const outcome now = push_one(on, o, tell);
+		moved = moved || o.sent != sent || now == outcome::over;
+		if (now == outcome::untold)
+			tell_of_it_later(on, o);
+		else if (now != outcome::over && needs_another_look(o))
+			look_at_it(on, o);
+		if (now != outcome::over)
+			continue;
+		if (!may_finish)
+			look_at_it(on, o);
+		else if (o.status == -FI_EOPNOTSUPP && !o.sent)
+			by_requests(on, o);
+		else
+			op_finish(on, o);
+	}
+	return moved;
+}
+
+void bulk_piece_over(net_ep &on, uint64_t op_id, size_t len, int status)
+{
+	const auto it = on.pending.find(op_id);
+	if (it == on.pending.end())
+		return; // given up meanwhile
+	op &o = *it->second;
+	o.in_flight--;
+	o.acked += len;
+	if (status && !o.status)
+		o.status = -FI_ECONNRESET;
+	if (o.waiter && o.waiter->reusable && o.acked == o.len && !o.status) {
+		std::exchange(o.waiter, nullptr)->over = true;
+		domain_wake_sleepers(on.ep->dom);
+	}
+	look_at_it(on, o);
+}
+
+void bulk_arrived(net_ep &on, uint64_t op_id, int status)
+{
+	const auto it = on.pending.find(op_id);
+	if (it == on.pending.end())
+		return;
+	op &o = *it->second;
+	o.bulk_arrived = true;
+	if (status && !o.status)
+		o.status = status;
+	look_at_it(on, o);
+}
+
+void bulk_look_again(net_domain &d, const channel &c)
+{
+	for (net_ep *on : d.eps)
+		if (on && on->bulk)
+			for (auto &[id, o] : on->pending)
+				if (o->bulk && o->to->line && net_of(*o->to).c == &c)
+					look_at_it(*on, *o);
+}
+
+void bulk_transfer_over(void *self, port_work *work, int status)
+{
+	auto &d = *static_cast<net_domain *>(self);
+	auto *t = static_cast<bulk_transfer *>(work);
+	net_ep *on = t->on;
+	channel *c = t->c;
+	if (on && may_complete(*on)) {
+		bulk_piece_over(*on, t->op_id, t->len, status);
+	} else if (on) {
+		net_later l;
+		l.transfer_op = t->op_id;
+		l.transfer_len = t->len;
+		l.status = status;
+		complete_later(*on, std::move(l));
+	}
+	transfer_spare(d, t);
+	c->bulk--;
+	if (status)
+		channel_end(*c, -FI_ECONNRESET, std::string("a transfer failed: ") + pgas_strerror(-status), false);
+}
+
+// --- answering -------------------------------------------------------------------------------------------------------
+
+namespace {
+
+int answer(net_domain &d, const net_ep &on, key_frame &f)
+{
+	target_memory at;
+	if (const int err = target_find(d.dom, f.key, f.addr, f.len, f.write ? FI_REMOTE_WRITE : FI_REMOTE_READ, at))
+		return err;
+	const mr &m = *at.region;
+	if (m.flags & kKeyWhole || at.pieces.empty())
+		return -FI_EOPNOTSUPP; // the whole address space cannot be registered
+	const auto va = reinterpret_cast<uint64_t>(at.pieces[0].iov_base);
+	near_piece *p = nullptr;
+	if (const int err = expose_around(d, m, va, f.len, &p))
+		return err;
+	f.addr -= va - p->off; // the piece as a whole, in the peer's way of addressing it
+	f.len = p->len;
+	f.port_addr = p->memory.addr;
+	f.port_key = p->memory.key;
+	f.reads = (m.access & FI_REMOTE_READ) != 0;
+	f.counts = m.rem_wr || m.rem_rd || on.ep->c_rem_write || on.ep->c_rem_read;
+	return 0;
+}
+
+} // namespace
+
+bool key_asked(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len)
+{
+	key_frame f;
+	if (!frame_read(bytes, len, f))
+		return false;
+	const net_ep *on = target_of(d, h);
+	f.status = !on                           ? -FI_ECONNRESET
+		   : !c.of->at->limits.bulk_from ? -FI_EOPNOTSUPP // no memory is shown where packets are signed
+						 : answer(d, *on, f);
+	return frame_send(c, frame_kind::key_answer, h.dst, h.src, f, true) || c.open();
+}
+
+bool key_answered(net_domain &d, channel &c, const char *bytes, size_t len)
+{
+	constexpr size_t kPiecesMost = 4096; // remembered; a peer with more is asked again
+	key_frame f;
+	if (!frame_read(bytes, len, f) || !f.len || f.addr + f.len < f.addr)
+		return false; // of nothing, which was not asked for
+	auto &known = side_of(c).pieces;
+	if (known.size() >= kPiecesMost) {
+		known.clear();
+		side_of(c).era++;
+	}
+	if (f.status > 0 || f.status < -4095)
+		f.status = -FI_EIO;
+	known.push_back(
+		{f.key, f.addr, f.len, f.port_addr, f.port_key, f.write != 0, f.counts != 0, f.reads != 0, f.status});
+	d.put_aside = true;
+	return true;
+}
+
+bool key_gone(channel &c, const char *bytes, size_t len)
+{
+	key_frame f;
+	if (!frame_read(bytes, len, f))
+		return false;
+	std::erase_if(side_of(c).pieces, [&f](const far_piece &p) { return p.key == f.key; });
+	side_of(c).era++;
+	run_close(c); // no put goes straight there any more
+	return true;
+}
+
+bool bulk_counted(net_ep &on, const char *bytes, size_t len)
+{
+	count_frame f;
+	if (!frame_read(bytes, len, f))
+		return false;
+	const auto it = on.ep->dom->regions.find(f.key);
+	if (it != on.ep->dom->regions.end() && it->second->open)
+		target_count(on.ep, *it->second, f.read ? remote_effect::read : remote_effect::write, f.of_range,
+			     f.of_operation);
+	return true;
+}
+
+void bulk_mr_close(wire_domain &of, mr &m)
+{
+	auto &d = static_cast<net_domain &>(of);
+	d.last_region = nullptr;
+	bool given = false;
+	for (const auto &p : d.near) {
+		given = given || p->of == &m;
+		if (p->of == &m)
+			p->of = nullptr;
+	}
+	if (!given)
+		return;
+	near_sweep(d);
+	const key_frame f{m.key, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+	for (auto &c : d.l->channels) {
+		if (c && c->open() && frame_send(*c, frame_kind::key_gone, 0, 0, f, true))
+			frame_push(*c);
+	}
+}
+
+} // namespace pgas

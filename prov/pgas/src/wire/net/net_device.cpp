@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Memory of devices that the port reaches by itself (port_limits::devices): it is registered there at the first
+// transfer that wants it, on either side, and then bulk goes as between memories of the host. What the port refuses is
+// staged: our own buffer when the call is made, and a peer's region by requests, whose bytes its owner's driver copies.
+#include "net.hpp"
+#include "hmem/pgas_hmem.hpp"
+
+#include <algorithm>
+
+#include <devices/devices_kind.hpp>
+
+namespace pgas {
+namespace {
+
+port_device device_for(const devices::kind &k, int number)
+{
+	switch (hmem_interface(k)) {
+	case FI_HMEM_CUDA:
+		return {port_device_kind::cuda, number};
+	case FI_HMEM_ROCR:
+		return {port_device_kind::rocr, number};
+	case FI_HMEM_ZE:
+		return {port_device_kind::ze, number};
+	default:
+		return {};
+	}
+}
+
+// The region of ours that a buffer lies in, as the port knows it; null: there is none.
+near_piece *device_piece_around(net_domain &d, uint64_t va, size_t len, int *err)
+{
+	for (const auto &[key, m] : d.dom->regions) {
+		near_piece *p = nullptr;
+		if (!m->open || !(m->flags & kKeyDevice))
+			continue;
+		*err = expose_device_around(d, *m, va, &p);
+		if (*err != -FI_EACCES)
+			return p && len <= p->len - (va - p->off) ? p : nullptr;
+	}
+	*err = 0;
+	return nullptr;
+}
+
+// Which of its buffers byte `at` of an operation is in.
+size_t buffer_at(const op &o, uint64_t at)
+{
+	size_t i = 0;
+	while (i + 1 < o.iov_count && at >= o.iov[i].iov_len)
+		at -= o.iov[i++].iov_len;
+	return i;
+}
+
+} // namespace
+
+// A part of a region is registered as a whole: a device's memory is real already. A refusal is kept as well, so that
+// the provider is asked once, and says so once. -FI_EACCES: the region does not have that address.
+int expose_device_around(net_domain &d, const mr &m, uint64_t va, near_piece **out)
+{
+	port &at = *d.l->at;
+	if (!at.limits.devices)
+		return -FI_EOPNOTSUPP;
+	near_piece *known = known_near(d, m, va);
+	for (const mem_part &part : m.parts) {
+		if (known || va < part.va || va - part.va >= part.len)
+			continue;
+		near_piece p{&m, part.va, part.len, {}};
+		const port_device of = device_for(*m.kind, m.device);
+		const int err =
+			at.ops->expose_device(at, reinterpret_cast<void *>(p.off), p.len, of, rights_of(m), &p.memory);
+		p.refused = err != 0;
+		if (err)
+			PGAS_WARN(
+				FI_LOG_MR,
+				"link: %s does not register %zu bytes of %s memory (%s): they go through memory of the "
+				"host\n",
+				at.name.c_str(), static_cast<size_t>(p.len), m.kind->name(), pgas_strerror(-err));
+		d.near.push_back(std::make_unique<near_piece>(p));
+		known = d.near.back().get();
+	}
+	if (!known)
+		return -FI_EACCES;
+	*out = known->refused ? nullptr : known;
+	return known->refused ? -FI_EOPNOTSUPP : 0;
+}
+
+// Of an operation with `direct`: the registration of the buffer that its next bytes are in. False: that is the host's.
+// A region that closed meanwhile had the buffer's lifetime for us: its memory is registered for the one transfer.
+bool expose_direct(net_domain &d, bulk_transfer &t, const op &o, void *base, size_t len, void **handle, int *err)
+{
+	const hmem_list &b = direct_of(o).buffers;
+	const size_t i = buffer_at(o, o.sent);
+	if (!b.kinds[i])
+		return false;
+	t.in = device_piece_around(d, reinterpret_cast<uint64_t>(base), len, err);
+	if (t.in) {
+		t.in->transfers++;
+		*handle = t.in->memory.handle;
+		return true;
+	}
+	port &at = *d.l->at;
+	if (!*err)
+		*err = at.ops->expose_device(at, base, len, device_for(*b.kinds[i], b.numbers[i]), kPortLocal,
+					     &t.local);
+	*handle = t.local.handle;
+	return true;
+}
+
+bool net_mr_direct(wire_domain &of, const mr &m)
+{
+	auto &d = static_cast<net_domain &>(of);
+	near_piece *p = nullptr;
+	return std::ranges::all_of(m.parts, [&](const mem_part &part) {
+		return !part.len || expose_device_around(d, m, part.va, &p) == 0;
+	});
+}
+
+bool net_rma_direct(wire_ep &of, peer &p, const op &o, const hmem_list &buffers)
+{
+	net_domain &d = *net_of(of).of;
+	const port_limits &can = d.l->at->limits;
+	if (!can.devices || !can.bulk_from || o.len < parameters().net_bulk || !net_of(p).c->open())
+		return false;
+	for (size_t i = 0; i < buffers.count; i++) {
+		int err = 0;
+		if (!buffers.kinds[i])
+			continue;
+		// what was freed while it is registered is for the staged way to complain of
+		if (!hmem_owns(*buffers.kinds[i], buffers.at[i].iov_base, buffers.at[i].iov_len))
+			return false;
+		if (!device_piece_around(d, reinterpret_cast<uint64_t>(buffers.at[i].iov_base), buffers.at[i].iov_len,
+					 &err))
+			return false;
+	}
+	return true;
+}
+
+} // namespace pgas

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The service thread: it sleeps on the port's descriptor, and serves gets, atomics and puts of peers while the
+// application computes. While the application polls it stays away: two threads that take turns at one queue cost each
+// other a wake-up per packet.
+//
+//   asleep on the port -> something came: makes progress -> asleep again
+//   the application polled since the last look -> naps, until a thread of this process goes to sleep, and so polls no
+//   more
+//
+// When the application looked many times for nothing, the thread watches alone (net_domain::watched): what it finds for
+// the application it tells by domain_ask_to_look().
+#include "net.hpp"
+#include "engine/pgas_request.hpp"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+constexpr uint64_t kNapLeastNs = 250'000, kNapLongNs = 1'000'000, kNapMostNs = 10'000'000;
+constexpr uint32_t kLooksForNothing = 1000; // about a millisecond
+constexpr int kFullMs = 1;                  // what waits to be sent mostly leaves when something comes, but not always
+constexpr int kAskMs = 100;                 // while something is awaited: silence must be noticed
+constexpr int kIdleMs = 1000;               // nothing is: only the stop matters, which rings
+constexpr uint64_t kSliceNs = 100'000;      // the shortest that Linux grants
+
+// Progress on behalf of nobody. True when it may sleep on the port; timeout: how long at most.
+bool serve(net_domain &d, int *timeout)
+{
+	scoped_lock lock(d.dom->mutex);
+	link_read_clock(*d.l); // it may have slept since the last
+	const bool moved = link_progress(*d.l);
+	for (net_ep *on : d.eps)
+		if (on && !on->replies.empty())
+			replies_push(*on);
+	for (net_ep *on : d.eps)
+		if (on && bulk_waits(*on))
+			bulk_push_all(*on, may_touch(*on), !moved);
+	// where threads share everything it was completed here, and nothing is put aside: polls must look again
+	const bool completed = moved && d.dom->shared_by_threads;
+	if (completed)
+		net_unwatch(d);
+	if (std::exchange(d.put_aside, false))
+		domain_ask_to_look(d.dom);
+	else if (std::exchange(d.ran, false) || completed)
+		domain_wake_sleepers(d.dom);
+	if (moved || link_awake(*d.l))
+		return false;
+	const bool waits = std::ranges::any_of(
+		d.l->channels, [](const auto &c) { return c && (c->asked_at || c->state == channel_state::greeting); });
+	*timeout = !d.l->busy.empty() || !d.l->callers.empty() ? kFullMs : waits ? kAskMs : kIdleMs;
+	port &at = *d.l->at;
+	return !at.ops->arm || at.ops->arm(at);
+}
+
+// Short, so that peers are served soon after the application stops polling, and longer the longer it goes on polling:
+// where it has but one core each look costs it some microseconds. Where that wakes up late there are more threads than
+// cores: then more rarely, or hundreds of such threads would keep the cores busy.
+void nap(net_domain &d, uint64_t &length)
+{
+	pollfd f{d.wake_fd.get(), POLLIN, 0};
+	const timespec most{0, static_cast<long>(length)};
+	const uint64_t before = pgas_now_ns();
+	d.naps.store(true);
+	if (!d.asleep.exchange(false) && ppoll(&f, 1, &most, nullptr) > 0) {
+		uint64_t rings;
+		[[maybe_unused]] const ssize_t n = read(d.wake_fd.get(), &rings, sizeof rings);
+	}
+	d.naps.store(false);
+	const uint64_t slept = pgas_now_ns() - before, late = slept > length ? slept - length : 0;
+	length = std::clamp(4 * late, std::min(2 * length, kNapLongNs), kNapMostNs);
+}
+
+// Whoever computes on this core shall make room when something comes, and not at the end of his slice: Linux from 6.12
+// on lets those go first that ask for a shorter one. Older ones, and whoever refuses, leave everything as it was.
+void ask_for_short_slices()
+{
+	struct { // struct sched_attr, which headers have in different places
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime, deadline, period;
+	} a{};
+	if (syscall(SYS_sched_getattr, 0, &a, sizeof a, 0) != 0 || a.policy != SCHED_OTHER)
+		return;
+	a.size = sizeof a;
+	a.runtime = kSliceNs;
+	syscall(SYS_sched_setattr, 0, &a, 0);
+}
+
+void *run(void *arg)
+{
+	auto &d = *static_cast<net_domain *>(arg);
+	ask_for_short_slices();
+	uint32_t polled = 0;
+	uint64_t nap_ns = kNapLeastNs;
+	while (!d.thread_stop.load()) {
+		const uint32_t now = d.dom->polled.load(std::memory_order_relaxed);
+		if (now != polled && !d.asleep.exchange(false)) {
+			polled = now;
+			nap(d, nap_ns);
+			continue;
+		}
+		polled = now;
+		if (nap_ns <= kNapLongNs)
+			nap_ns = kNapLeastNs;
+		int timeout = 0;
+		if (serve(d, &timeout))
+			d.l->at->ops->wait(*d.l->at, timeout);
+	}
+	return nullptr;
+}
+
+} // namespace
+
+static void ring(net_domain &d)
+{
+	const uint64_t one = 1;
+	[[maybe_unused]] const ssize_t n = write(d.wake_fd.get(), &one, sizeof one);
+}
+
+void net_asleep(wire_domain &of)
+{
+	auto &d = static_cast<net_domain &>(of);
+	if (!d.thread_runs)
+		return;
+	d.asleep.store(true);
+	if (d.naps.load())
+		ring(d);
+}
+
+// --- who looks -------------------------------------------------------------------------------------------------------
+
+static bool nothing_awaited(const net_domain &d)
+{
+	const auto quiet_channel = [](const auto &c) {
+		return !c || c->state == channel_state::over || c->stranger ||
+		       (c->open() && channel_idle(*c) && !c->asked_at);
+	};
+	const auto quiet_ep = [](const net_ep *on) {
+		return !on || (!on->keeps() && !on->outstanding && on->later.empty() && !bulk_waits(*on));
+	};
+	return d.l->busy.empty() && !link_awake(*d.l) && std::ranges::all_of(d.l->channels, quiet_channel) &&
+	       std::ranges::all_of(d.eps, quiet_ep);
+}
+
+static void watch(net_domain &d, bool on)
+{
+	d.watched = on;
+	d.idle_looks = 0;
+	for (ep_core *ep : d.dom->eps)
+		if (ep->enabled)
+			ep_update_polls(ep);
+}
+
+void net_unwatch_slow(net_domain &d)
+{
+	watch(d, false);
+}
+
+void net_looked(net_domain &d, bool moved)
+{
+	if (moved) {
+		d.idle_looks = 0;
+		net_unwatch(d);
+	} else if (d.thread_runs && !d.watched && ++d.idle_looks == kLooksForNothing) {
+		d.idle_looks = 0;
+		if (nothing_awaited(d)) {
+			for (const auto &c : d.l->channels)
+				if (c)
+					run_close(*c); // whoever puts again says so first (net_unwatch)
+			watch(d, true);
+			net_asleep(d); // the thread looks at once, so nothing is missed
+		}
+	}
+}
+
+int net_thread_start(net_domain &d)
+{
+	d.wake_fd = unique_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	if (!d.wake_fd)
+		return -errno;
+	if (const int err = start_thread(&d.thread, nullptr, run, &d)) {
+		PGAS_WARN(FI_LOG_DOMAIN, "cannot start the link's service thread: %s\n", strerror(err));
+		return -err;
+	}
+	d.thread_runs = true;
+	return 0;
+}
+
+void net_thread_stop(net_domain &d)
+{
+	if (!d.thread_runs)
+		return;
+	d.thread_stop = true;
+	ring(d);
+	d.l->at->ops->ring(*d.l->at);
+	pthread_join(d.thread, nullptr);
+	d.thread_runs = false;
+}
+
+} // namespace pgas

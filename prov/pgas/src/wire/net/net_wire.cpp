@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The table of the wire to other hosts, and what makes it up: life, addresses, connections, progress.
+#include "net.hpp"
+#include "engine/pgas_request.hpp"
+#include "wire/net/port/ofi/port_ofi.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+net_domain &net_of(wire_domain &d)
+{
+	return static_cast<net_domain &>(d);
+}
+
+// --- what the link tells ---------------------------------------------------------------------------------------------
+
+void opened(void *self, channel &c)
+{
+	auto &d = *static_cast<net_domain *>(self);
+	PGAS_INFO(FI_LOG_EP_CTRL, "link: channel %u to %s is open\n", c.number, link_show(*d.l, c.address).c_str());
+	if (!c.client)
+		c.client = new net_side;
+	d.put_aside = true; // poll words change: everybody looks once
+}
+
+void ended(void *self, channel &c)
+{
+	auto &d = *static_cast<net_domain *>(self);
+	if (c.lost.load())
+		PGAS_WARN(FI_LOG_EP_CTRL, "link: %s is lost: %s\n", link_show(*d.l, c.address).c_str(),
+			  c.reason.c_str());
+	d.put_aside = true;
+	d.stops.erase(&c);
+	bulk_look_again(d, c);
+	words_end(d, c);
+	if (!c.client)
+		return;
+	for (const auto &[number, index] : side_of(c).sources)
+		source_free(d, index);
+	delete &side_of(c);
+	c.client = nullptr;
+}
+
+const char *name_of(void *self, uint16_t endpoint)
+{
+	const auto &d = *static_cast<net_domain *>(self);
+	const net_ep *on = endpoint < d.eps.size() ? d.eps[endpoint] : nullptr;
+	return on && on->ep->enabled ? on->ep->name.text : nullptr;
+}
+
+bool expects(void *self, const channel &c)
+{
+	const auto &d = *static_cast<net_domain *>(self);
+	for (const word_question *q : d.questions)
+		if (q && q->asked == &c)
+			return true;
+	for (const net_ep *on : d.eps)
+		if (on)
+			for (const auto &[id, o] : on->pending)
+				if (o->to->line && net_of(*o->to).c == &c)
+					return true;
+	return false;
+}
+
+void written(void *self)
+{
+	static_cast<net_domain *>(self)->ran = true;
+}
+
+// --- peers that are stopped ------------------------------------------------------------------------------------------
+
+constexpr uint64_t kStopAskNs = 100'000'000; // between two questions about a channel
+
+// By any address: that of who introduced itself, for those that we only answer, or that which we call.
+bool client_knows_stopped(const net_domain &d, const channel &c)
+{
+	const auto says = [&d](fi_addr_t peer) {
+		return peer != FI_ADDR_NOTAVAIL && d.dom->peer_stopped(d.dom->peer_stopped_context, peer);
+	};
+	for (net_ep *on : d.eps) {
+		if (!on)
+			continue;
+		if (c.client)
+			for (const auto &[number, index] : side_of(c).sources)
+				if (says(sender_address(*on, index)))
+					return true;
+		for (const auto &p : on->ep->peers)
+			if (p && p->line && p->wire == &g_net_wire && net_of(*p).c == &c && says(p->rank))
+				return true;
+	}
+	return false;
+}
+
+// Who goes on after a stop has as much time to answer as anybody: the news of that may be here before the answer.
+bool stopped(void *self, const channel &c)
+{
+	auto &d = *static_cast<net_domain *>(self);
+	if (!d.dom->peer_stopped || c.stranger)
+		return false;
+	const uint64_t silent = d.l->looked_at - std::max(c.asked_at, c.heard_at);
+	net_stop &s = d.stops[&c];
+	if (silent < s.asked_ns)
+		s = {}; // it spoke meanwhile
+	if (!s.asked_ns || silent - s.asked_ns >= kStopAskNs) {
+		s.asked_ns = silent;
+		if (client_knows_stopped(d, c))
+			s.seen_ns = silent;
+	}
+	return s.seen_ns && silent - s.seen_ns < d.l->set.timeout_ns;
+}
+
+link_client client_of(net_domain &d)
+{
+	return {&d,      net_frame, net_over, bulk_transfer_over, opened, ended,
+		name_of, expects,   written,  straight_again,     stopped};
+}
+
+// --- life ------------------------------------------------------------------------------------------------------------
+
+// An address with the tight part of shared memory, and ours.
+constexpr bool name_fits_short(size_t link_bytes)
+{
+	constexpr size_t kShmChars = 30;
+	return kSchemeBytes + kShmChars + sizeof "+n/" - 1 + 1 + ((link_bytes + 2) * 8 + 5) / 6 < kNameShort;
+}
+static_assert(name_fits_short(6) && !name_fits_short(18), "IP version 4 and 6");
+
+// Random numbers, without which nothing can be proven; and a secret where packets are signed or encrypted: without one
+// the keys would be made of what everybody can know.
+int fit_for_secrets(const domain &dom, const params &par)
+{
+	char why[200];
+	if (!random_available()) {
+		open_reason_set("no link to other hosts: the kernel refuses random numbers (getrandom)");
+		return -FI_ENOSYS;
+	}
+	if (par.net_sign == kWrongValue || par.net_tls == kWrongValue) {
+		snprintf(why, sizeof why, "FI_PGAS_NET_%s is neither 0 nor 1",
+			 par.net_tls == kWrongValue ? "TLS" : "SIGN");
+	} else if ((par.net_sign || par.net_tls) && dom.secret_key == decltype(dom.secret_key){}) {
+		snprintf(why, sizeof why,
+			 "FI_PGAS_NET_%s=1 needs a secret of the job (domain_attr->auth_key; OpenSHMEM and GASNet make "
+			 "one for jobs on several hosts)",
+			 par.net_tls ? "TLS" : "SIGN");
+	} else {
+		return 0;
+	}
+	open_reason_set(why);
+	return -FI_EINVAL;
+}
+
+// No link for a domain whose client wants its own host only, or where FI_PGAS_NET says so: -FI_ENODATA.
+int net_domain_open(domain &dom, wire_domain **out)
+{
+	const char *wish = parameters_net();
+	open_reason_set("");
+	if (strcmp(wish, "off") == 0 || !(dom.caps & FI_REMOTE_COMM))
+		return -FI_ENODATA;
+	std::string why;
+	const params &par = parameters();
+	const size_t packet = std::max(par.net_packet, par.eager_bytes + 256);
+	if (const int err = fit_for_secrets(dom, par))
+		return err;
+	const port_options options{packet, (dom.caps & FI_HMEM) && par.net_hmem, par.net_tls != 0, dom.secret_key,
+				   par.peer_timeout * 1'000'000'000ull};
+	port *p = port_open(wish, options, why);
+	if (!p) {
+		const bool asked = strcmp(wish, "auto") != 0 || par.net_tls;
+		if (asked)
+			open_reason_set(why.c_str());
+		else
+			PGAS_INFO(FI_LOG_DOMAIN, "no link to other hosts: %s\n", why.c_str());
+		return asked ? -FI_EINVAL : -FI_ENODATA;
+	}
+	auto d = std::make_unique<net_domain>();
+	d->ops = &g_net_wire;
+	d->dom = &dom;
+	link_settings set;
+	set.packet = packet;
+	set.window = static_cast<uint32_t>(par.net_window);
+	set.timeout_ns = par.peer_timeout * 1'000'000'000ull;
+	set.key = dom.secret_key;
+	set.sign = par.net_sign;
+	if (set.sign)
+		p->limits.bulk_from = 0; // what an adapter or the port moves by itself has no signature
+	d->l = link_open(p, client_of(*d), set);
+	if (d->l->address.empty()) {
+		PGAS_WARN(FI_LOG_DOMAIN, "%s: its addresses are longer than %zu bytes\n", p->name.c_str(),
+			  kLinkAddressMost);
+		return -FI_EINVAL;
+	}
+	PGAS_INFO(FI_LOG_DOMAIN, "link to other hosts over %s, packets of %zu bytes%s\n", p->name.c_str(),
+		  d->l->set.packet, p->limits.devices ? ", device memory too" : "");
+	dom.mutex.enable(); // the service thread
+	dom.looks_long = p->limits.by_cpu;
+	dom.name_bytes = name_fits_short(d->l->address.size()) ? kNameShort : kNameBytes;
+	if (par.net_thread)
+		if (const int err = net_thread_start(*d))
+			return err;
+	*out = d.release();
+	return 0;
+}
+
+void net_domain_close(wire_domain *of)
+{
+	net_domain &d = net_of(*of);
+	net_thread_stop(d);
+	link_close(*d.l);
+	delete &d;
+}
+
+int net_ep_open(wire_domain &of, ep_core &ep, wire_ep **out)
+{
+	net_domain &d = net_of(of);
+	// numbers are used again as late as possible: a peer may still mean the endpoint that had it
+	size_t number = d.eps.size();
+	if (number == kNoEndpoint)
+		number = static_cast<size_t>(std::find(d.eps.begin(), d.eps.end(), nullptr) - d.eps.begin());
+	if (number == kNoEndpoint)
+		return -FI_ENOSPC;
+	auto on = std::make_unique<net_ep>();
+	on->ops = &g_net_wire;
+	on->ep = &ep;
+	on->of = &d;
+	on->served = d.thread_runs;
+	on->number = static_cast<uint16_t>(number);
+	if (number == d.eps.size())
+		d.eps.push_back(nullptr);
+	d.eps[number] = on.get();
+	*out = on.release();
+	return 0;
+}
+
+// The peers that know us hear that we leave; what they were sent before is run first.
+void net_ep_leave(wire_ep &of)
+{
+	net_ep &on = net_of(of);
+	net_domain &d = *on.of;
+	d.executor = &on;
+	const uint64_t until = pgas_now_ns() + 1'000'000'000;
+	while (on.outstanding && pgas_now_ns() < until) {
+		link_progress(*d.l);
+		net_run_later(on);
+	}
+	for (auto &c : d.l->channels) {
+		if (!c || !c->open() || on.number >= side_of(*c).introduced.size() ||
+		    !side_of(*c).introduced[on.number])
+			continue;
+		if (frame_begin(*c, 0)) {
+			frame_end(*c, frame_kind::leave, 0, on.number, 0, 0);
+			frame_push(*c);
+		}
+	}
+	link_progress(*d.l);
+	d.executor = nullptr;
+}
+
+void net_ep_close(wire_ep *of)
+{
+	net_ep *on = &net_of(*of);
+	net_domain &d = *on->of;
+	d.eps[on->number] = nullptr;
+	for (auto &c : d.l->channels)
+		if (c && c->client && on->number < side_of(*c).introduced.size())
+			side_of(*c).introduced[on->number] = false;
+	for (auto &p : d.l->packets)
+		std::erase_if(p->notices, [on](const notice &n) { return n.who == on; });
+	for (auto &c : d.l->channels)
+		if (c && c->straight.who == on)
+			c->straight.who = nullptr;
+	for (auto &t : d.transfers)
+		if (t->on == on)
+			t->on = nullptr;
+	delete on;
+}
+
+// --- addresses: the letter of the port, then its address and the endpoint's number in base64 -------------------------
+
+struct net_address {
+	char kind = 0;
+	std::string link;
+	uint16_t endpoint = 0;
+};
+
+bool read_part(std::string_view part, net_address &out)
+{
+	char bytes[kLinkAddressMost + 2];
+	if (part.size() < 2)
+		return false;
+	const size_t n = text_to_bytes(part.substr(1), bytes, sizeof bytes);
+	if (n < 3)
+		return false;
+	out.kind = part[0];
+	out.link.assign(bytes, n - 2);
+	memcpy(&out.endpoint, bytes + n - 2, 2);
+	return true;
+}
+
+} // namespace
+
+bool net_name_is_of(const ep_address &name, const channel &c, uint16_t endpoint)
+{
+	std::string_view parts = name.parts;
+	while (!parts.empty()) {
+		const std::string_view part = address_next_part(parts);
+		net_address a;
+		if (part.starts_with("n/") && read_part(part.substr(2), a))
+			return a.kind == c.of->at->kind && a.link == c.address && a.endpoint == endpoint;
+	}
+	return false;
+}
+
+namespace {
+
+void net_address_of(const wire_ep &of, char *part, size_t room, bool)
+{
+	const net_ep &on = net_of(of);
+	const link &l = *on.of->l;
+	char bytes[kLinkAddressMost + 2];
+	memcpy(bytes, l.address.data(), l.address.size());
+	memcpy(bytes + l.address.size(), &on.number, 2);
+	char text[kNameBytes];
+	bytes_to_text(bytes, l.address.size() + 2, text, sizeof text);
+	snprintf(part, room, "%c%s", l.at->kind, text);
+}
+
+bool net_canonical(std::string_view part, char *out, size_t room)
+{
+	net_address a;
+	if (!read_part(part, a) || part.size() >= room)
+		return false;
+	memcpy(out, part.data(), part.size());
+	out[part.size()] = 0;
+	return true;
+}
+
+std::string net_show(std::string_view part)
+{
+	net_address a;
+	if (!read_part(part, a))
+		return "";
+	const bool ip = a.link.size() == 6 || a.link.size() == 18;
+	const std::string where = address_show(ip ? FI_SOCKADDR : FI_FORMAT_UNSPEC, a.link.data(), a.link.size());
+	return std::string(port_kind_name(a.kind)) + "=" + where + "/" + std::to_string(a.endpoint);
+}
+
+int net_cost(const wire_ep &of, std::string_view part)
+{
+	net_address a;
+	const net_ep &on = net_of(of);
+	if (!read_part(part, a))
+		return -1;
+	const port &p = *on.of->l->at;
+	return a.kind != p.kind || link_show(*on.of->l, a.link).empty() ? -1 : kCostOtherHost;
+}
+
+std::string net_obstacle(const wire_ep &of, std::string_view part)
+{
+	net_address a;
+	if (!read_part(part, a))
+		return "";
+	const char kind = net_of(of).of->l->at->kind;
+	if (a.kind != kind)
+		return std::string("its link is over ") + port_kind_name(a.kind) + ", ours over " +
+		       port_kind_name(kind) + ": set FI_PGAS_NET to the same on all hosts";
+	return "its address is not of the family that ours is of: name an interface by FI_PGAS_NET";
+}
+
+} // namespace
+
+// --- connections -----------------------------------------------------------------------------------------------------
+
+bool net_departed(const peer &p)
+{
+	if (!p.line)
+		return false;
+	const net_peer &line = net_of(p);
+	if (line.c->state == channel_state::over)
+		return true;
+	return line.c->client && line.dst < side_of(*line.c).left.size() && side_of(*line.c).left[line.dst];
+}
+
+namespace {
+
+int net_connect(wire_ep &of, peer &to, std::string_view part)
+{
+	net_ep &on = net_of(of);
+	net_domain &d = *on.of;
+	if (!to.line) {
+		net_address a;
+		if (!read_part(part, a))
+			return -FI_EINVAL;
+		channel *c = link_call(*d.l, a.link, a.endpoint, to.real_name.text, on.number);
+		if (!c)
+			return -FI_EHOSTUNREACH;
+		c->users++;
+		net_unwatch(d);
+		auto *p = new net_peer;
+		p->c = c;
+		p->dst = a.endpoint;
+		to.line = p;
+		for (ep_core *ep : d.dom->eps)
+			if (ep->enabled)
+				ep_update_polls(ep); // from now on something may arrive by the link
+	}
+	const channel &c = *net_of(to).c;
+	if (c.state == channel_state::greeting)
+		return -FI_EAGAIN;
+	if (c.state == channel_state::over) {
+		PGAS_WARN(FI_LOG_AV, "%s: %s\n", to.name.text, c.reason.c_str());
+		return c.why;
+	}
+	to.dead_flag = &c.lost;
+	return 0;
+}
+
+void net_disconnect(peer &p)
+{
+	net_peer *line = &net_of(p);
+	if (line->c->run == &p.run)
+		run_close(*line->c);
+	straight_forget(*line->c, line->straight.get());
+	channel_release(*line->c);
+	delete line;
+}
+
+bool net_silent(const wire_ep &on, const peer &p)
+{
+	return net_departed(p) && net_of(on).later.empty();
+}
+
+bool net_bury(peer &)
+{
+	return true; // nothing of it is mapped
+}
+
+const std::string &net_reason(const peer &p)
+{
+	return net_of(p).c->reason; // set when the channel is over
+}
+
+uint64_t net_sender(const wire_ep &of, uint32_t src, ep_name *name)
+{
+	const net_source &s = net_of(of).of->sources[src];
+	if (name)
+		*name = s.name;
+	return s.serial;
+}
+
+// --- progress --------------------------------------------------------------------------------------------------------
+
+bool net_progress(wire_ep &of)
+{
+	net_ep &on = net_of(of);
+	net_domain &d = *on.of;
+	net_ep *const before = std::exchange(d.executor, &on);
+	const bool came = link_progress(*d.l);
+	bool moved = net_run_later(on) || came || link_awake(*d.l);
+	if (on.pending.size() > on.bulk || !on.replies.empty())
+		moved |= request_push_all(on);
+	if (bulk_waits(on))
+		moved |= bulk_push_all(on, may_touch(on), !came);
+	d.executor = before;
+	if (std::exchange(d.put_aside, false))
+		domain_ask_to_look(d.dom);
+	d.ran = false;
+	net_looked(d, moved);
+	return moved;
+}
+
+bool net_retries(const wire_ep &of)
+{
+	const net_ep &on = net_of(of);
+	return request_retries(on) || !on.later.empty();
+}
+
+bool net_settle(wire_ep &)
+{
+	return true; // what came was run in order, and what did not come never will
+}
+
+bool net_noticed(const wire_ep &of)
+{
+	const net_domain &d = *net_of(of).of;
+	return d.thread_runs && (d.l->channels.size() == 1 || d.watched);
+}
+
+int net_flush(wire_ep &of)
+{
+	net_ep &on = net_of(of);
+	if (on.outstanding)
+		link_flush(*on.of->l);
+	return on.outstanding ? -FI_EAGAIN : 0;
+}
+
+// Frames run in the order in which they were sent; bulk begins when all frames before it were run (net_bulk.cpp).
+bool net_in_order(const peer &p)
+{
+	return p.bulk == 0 && p.unsent == 0;
+}
+
+} // namespace
+
+const wire_ops g_net_wire = {
+	.name = "n",
+	.limits = {.sources = kSourcesMost},
+	.possible = link_possible,
+	.nic = link_nic,
+	.asks = choosing_provider,
+	.domain_open = net_domain_open,
+	.domain_close = net_domain_close,
+	.ep_open = net_ep_open,
+	.ep_ready = nullptr,
+	.ep_leave = net_ep_leave,
+	.ep_close = net_ep_close,
+	.address = net_address_of,
+	.canonical = net_canonical,
+	.show = net_show,
+	.cost = net_cost,
+	.obstacle = net_obstacle,
+	.mr_open = nullptr,
+	.mr_show = nullptr,
+	.mr_close = bulk_mr_close,
+	.mr_direct = net_mr_direct,
+	.connect = net_connect,
+	.disconnect = net_disconnect,
+	.departed = net_departed,
+	.silent = net_silent,
+	.bury = net_bury,
+	.reason = net_reason,
+	.put = net_put,
+	.add = net_add,
+	.ask = net_ask,
+	.rma = net_rma,
+	.rma_direct = net_rma_direct,
+	.amo = net_amo,
+	.send = net_send,
+	.send_pieces = net_send_pieces,
+	.pull = request_pull_announced,
+	.discard = request_discard_announced,
+	.pull_over = request_long_done,
+	.take = nullptr,
+	.give_back = nullptr,
+	.claim = nullptr,
+	.publish = nullptr,
+	.abandon = nullptr,
+	.sender = net_sender,
+	.control = net_control,
+	.control_room = net_control_room,
+	.settle = net_settle,
+	.progress = net_progress,
+	.retries = net_retries,
+	.poll_word = nullptr,
+	.noticed = net_noticed,
+	.flush = net_flush,
+	.asleep = net_asleep,
+	.announce = nullptr,
+	.sleep = nullptr,
+	.wake = nullptr,
+	.in_order = net_in_order,
+	.windows_close = nullptr,
+	.windows_rebias = nullptr,
+	.window = nullptr,
+};
+
+} // namespace pgas

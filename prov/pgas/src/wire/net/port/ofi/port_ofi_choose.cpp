@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Which network provider carries the link, and on which interface. Adapters come before TCP, and providers of one layer
+// before those of two: a second layer costs a round trip 5 to 10 us.
+#include "port_ofi.hpp"
+#include "wire/net/port/net_port.hpp"
+#include "support/pgas_params.hpp"
+#include "support/pgas_util.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+struct candidate {
+	const char *name;  // for people and FI_PGAS_NET
+	const char *asked; // of libfabric: without ofi_rxm where a single layer is meant
+	char kind;
+	bool adapter;
+};
+constexpr candidate kCandidates[] = {
+	{"cxi", "cxi", 'c', true},
+	{"efa", "efa", 'e', true},
+	{"psm3", "psm3", 'p', true},
+	{"opx", "opx", 'o', true},
+	{"verbs;ofi_rxm", "verbs;ofi_rxm", 'v', true},
+	{"tcp", "tcp;^ofi_rxm", 't', false},
+	{"net", "net;^ofi_rxm", 'n', false},
+	{"tcp;ofi_rxm", "tcp;ofi_rxm", 'r', false},
+};
+constexpr uint64_t kHidden = 1ULL << 60; // of fi_getinfo: also providers that FI_PROVIDER leaves out
+
+thread_local bool t_choosing = false;
+
+ofi_info hints_for(const libfabric_network &libfabric, const char *name, uint64_t order, bool devices)
+{
+	ofi_info h(libfabric.dupinfo(nullptr));
+	if (!h)
+		return h;
+	h->caps = FI_MSG | FI_RMA;
+	h->mode = FI_CONTEXT | FI_CONTEXT2;
+	h->ep_attr->type = FI_EP_RDM;
+	h->tx_attr->msg_order = h->rx_attr->msg_order = order;
+	h->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+	if (devices) {
+		h->caps |= FI_HMEM;
+		h->domain_attr->mr_mode |= FI_MR_HMEM;
+	}
+	h->domain_attr->threading = FI_THREAD_SAFE;
+	h->domain_attr->resource_mgmt = FI_RM_ENABLED;
+	h->fabric_attr->prov_name = strdup(name);
+	return h;
+}
+
+bool is_loopback(const fi_info *i)
+{
+	if (i->domain_attr->name && strcmp(i->domain_attr->name, "lo") == 0)
+		return true;
+	const auto *a = static_cast<const sockaddr *>(i->src_addr);
+	if (!a)
+		return false;
+	if (i->addr_format == FI_SOCKADDR_IN)
+		return ntohl(reinterpret_cast<const sockaddr_in *>(a)->sin_addr.s_addr) >> 24 == 127;
+	return i->addr_format == FI_SOCKADDR_IN6 &&
+	       IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6 *>(a)->sin6_addr);
+}
+
+bool is_link_local(const fi_info *i)
+{
+	return i->src_addr && i->addr_format == FI_SOCKADDR_IN6 &&
+	       IN6_IS_ADDR_LINKLOCAL(&static_cast<const sockaddr_in6 *>(i->src_addr)->sin6_addr);
+}
+
+// The lower the better; negative: never.
+int rank_of(const fi_info *i, const std::string &domain, const std::string &preferred)
+{
+	const char *name = i->domain_attr->name ? i->domain_attr->name : "";
+	if (!domain.empty())
+		return domain != name ? -1 : i->addr_format == FI_SOCKADDR_IN ? 0 : is_link_local(i) ? 2 : 1;
+	if (is_loopback(i) || is_link_local(i))
+		return -1;
+	return interface_rank(name, preferred) + (i->addr_format == FI_SOCKADDR_IN6);
+}
+
+ofi_info best_of(const libfabric_network &libfabric, const candidate &c, const std::string &domain, bool devices)
+{
+	const uint64_t order = c.kind == 't' || c.kind == 'n' ? kStreamOrder : FI_ORDER_SAS;
+	ofi_info hints = hints_for(libfabric, c.asked, order, devices), list;
+	if (!hints)
+		return nullptr;
+	fi_info *found = nullptr;
+	t_choosing = true;
+	const int err = libfabric.getinfo(FI_VERSION(1, 15), nullptr, nullptr, kHidden, hints.get(), &found);
+	t_choosing = false;
+	if (err)
+		return nullptr;
+	list.reset(found);
+	const std::string preferred = default_interface();
+	const fi_info *best = nullptr;
+	int best_rank = 0;
+	for (const fi_info *i = list.get(); i; i = i->next) {
+		const int rank = rank_of(i, domain, preferred);
+		if (rank < 0 || (best && rank >= best_rank))
+			continue;
+		best = i;
+		best_rank = rank;
+	}
+	return ofi_info(best ? libfabric.dupinfo(best) : nullptr);
+}
+
+std::string names_of_all()
+{
+	std::string all;
+	for (const candidate &c : kCandidates)
+		all += (all.empty() ? "" : ", ") + std::string(c.name);
+	return all;
+}
+
+// Bridges of containers and virtual machines have the same addresses on every host.
+bool is_inner_bridge(const char *name)
+{
+	for (const char *prefix : {"docker", "virbr", "br-", "veth", "lxc", "cni", "podman"})
+		if (strncmp(name, prefix, strlen(prefix)) == 0)
+			return true;
+	return false;
+}
+
+} // namespace
+
+std::string default_interface()
+{
+	FILE *f = fopen("/proc/net/route", "re");
+	if (!f)
+		return "";
+	char line[256], name[64];
+	unsigned long to, mask;
+	std::string found;
+	while (found.empty() && fgets(line, sizeof line, f))
+		if (sscanf(line, "%63s %lx %*x %*x %*d %*d %*d %lx", name, &to, &mask) == 3 && !to && !mask)
+			found = name;
+	fclose(f);
+	return found;
+}
+
+int interface_rank(const char *name, const std::string &preferred)
+{
+	return preferred == name ? 0 : is_inner_bridge(name) ? 8 : 4;
+}
+
+const char *ofi_kind_name(char kind)
+{
+	for (const candidate &c : kCandidates)
+		if (c.kind == kind)
+			return c.name;
+	return nullptr;
+}
+
+bool choosing_provider()
+{
+	return t_choosing;
+}
+
+ofi_info choose_provider(const char *wish, ofi_kinds of, bool devices, char *kind, std::string &why)
+{
+	std::string name = wish, domain;
+	if (const size_t colon = name.find(':'); colon != name.npos) {
+		domain = name.substr(colon + 1);
+		name.resize(colon);
+	}
+	const libfabric_network *libfabric = libfabric_load(why);
+	if (!libfabric)
+		return nullptr;
+	bool known = false;
+	for (const candidate &c : kCandidates) {
+		if (name != "libfabric" && name != c.name)
+			continue;
+		known = true;
+		if (of == ofi_kinds::adapters && !c.adapter)
+			continue;
+		ofi_info found = devices ? best_of(*libfabric, c, domain, true) : nullptr;
+		if (!found) // most networks know no device
+			found = best_of(*libfabric, c, domain, false);
+		if (found) {
+			*kind = c.kind;
+			return found;
+		}
+	}
+	if (!known)
+		why = "FI_PGAS_NET=" + name +
+		      ": not a provider that can carry a link; one of auto, off, verbs, socket, libfabric, " +
+		      names_of_all();
+	else if (name == "tcp;ofi_rxm" && getenv("FI_PROVIDER"))
+		why = "FI_PGAS_NET=tcp;ofi_rxm needs FI_PROVIDER to name it, too: FI_PROVIDER=\"pgas,tcp;ofi_rxm\"";
+	else if (!domain.empty())
+		why = "FI_PGAS_NET=" + std::string(wish) + ": no such provider here, or it has no interface " + domain;
+	else
+		why = "no network provider of libfabric with an interface other than loopback (FI_PGAS_NET=" + name +
+		      ")";
+	return nullptr;
+}
+
+// --- addresses -------------------------------------------------------------------------------------------------------
+
+size_t address_pack(const char *raw, size_t len, char *out)
+{
+	sockaddr_in v4;
+	sockaddr_in6 v6;
+	if (len == sizeof v4 && (memcpy(&v4, raw, sizeof v4), v4.sin_family == AF_INET)) {
+		memcpy(out, &v4.sin_addr, 4);
+		memcpy(out + 4, &v4.sin_port, 2);
+		return 6;
+	}
+	if (len == sizeof v6 && (memcpy(&v6, raw, sizeof v6), v6.sin6_family == AF_INET6)) {
+		memcpy(out, &v6.sin6_addr, 16);
+		memcpy(out + 16, &v6.sin6_port, 2);
+		return 18;
+	}
+	if (len > kLinkAddressMost)
+		return 0;
+	memcpy(out, raw, len);
+	return len;
+}
+
+bool address_unpack(uint32_t format, const char *packed, size_t len, char *raw, size_t room)
+{
+	memset(raw, 0, room);
+	if (format == FI_SOCKADDR_IN || (format == FI_SOCKADDR && len == 6)) {
+		sockaddr_in a{};
+		if (len != 6)
+			return false;
+		a.sin_family = AF_INET;
+		memcpy(&a.sin_addr, packed, 4);
+		memcpy(&a.sin_port, packed + 4, 2);
+		memcpy(raw, &a, sizeof a);
+		return a.sin_port != 0;
+	}
+	if (format == FI_SOCKADDR_IN6 || (format == FI_SOCKADDR && len == 18)) {
+		sockaddr_in6 a{};
+		if (len != 18)
+			return false;
+		a.sin6_family = AF_INET6;
+		memcpy(&a.sin6_addr, packed, 16);
+		memcpy(&a.sin6_port, packed + 16, 2);
+		memcpy(raw, &a, sizeof a);
+		return a.sin6_port != 0;
+	}
+	if (!len || len > room)
+		return false;
+	memcpy(raw, packed, len);
+	return true;
+}
+
+// The tcp providers answer -FI_EAGAIN for ever when the other process is gone: they try to connect again and again, and
+// keep to themselves that this is refused.
+bool address_refuses(uint32_t format, const char *packed, size_t len)
+{
+	constexpr int kPatienceMs = 5;
+	char raw[128];
+	if ((len != 6 && len != 18) || !address_unpack(format, packed, len, raw, sizeof raw))
+		return false;
+	unique_fd fd(socket(len == 6 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+	const socklen_t size = len == 6 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+	if (!fd)
+		return false;
+	if (connect(fd.get(), reinterpret_cast<sockaddr *>(raw), size) == 0)
+		return false;
+	if (errno != EINPROGRESS)
+		return errno == ECONNREFUSED;
+	pollfd p{fd.get(), POLLOUT, 0};
+	int err = 0;
+	socklen_t room = sizeof err;
+	return poll(&p, 1, kPatienceMs) == 1 && getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &err, &room) == 0 &&
+	       err == ECONNREFUSED;
+}
+
+std::string address_show(uint32_t format, const char *packed, size_t len)
+{
+	char raw[128], text[INET6_ADDRSTRLEN];
+	if (!address_unpack(format, packed, len, raw, sizeof raw))
+		return "";
+	uint16_t port = 0;
+	if (len == 6 || len == 18) {
+		memcpy(&port, packed + len - 2, 2);
+		inet_ntop(len == 6 ? AF_INET : AF_INET6, packed, text, sizeof text);
+		return (len == 6 ? std::string(text) : "[" + std::string(text) + "]") + ":" +
+		       std::to_string(ntohs(port));
+	}
+	std::string hex;
+	for (size_t i = 0; i < len; i++) {
+		snprintf(text, sizeof text, "%02x", static_cast<unsigned char>(packed[i]));
+		hex += text;
+	}
+	return hex;
+}
+
+std::string address_claimed(const std::string &packed)
+{
+	const std::string text = address_show(FI_SOCKADDR, packed.data(), packed.size());
+	return text.empty() ? "somebody" : text;
+}
+
+void log_dropped(port &p, const std::string &who, const char *what)
+{
+	if (worth_a_line(p.dropped))
+		PGAS_WARN(FI_LOG_EP_CTRL, "link: the connection of %s was closed: %s (%llu so far)\n", who.c_str(),
+			  what, static_cast<unsigned long long>(p.dropped));
+}
+
+} // namespace pgas

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Lines: how ours call, how all end, and whether a silent one may still come back.
+#include "support/pgas_proof.hpp"
+#include "wire/net/port/ofi/port_ofi.hpp"
+#include "port_socket.hpp"
+
+#include <linux/sockios.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+constexpr int kAskMostSeconds = 5;   // a silent host is asked so often by the kernel
+constexpr int kKeepAliveTries = 127; // the link's patience decides, not the kernel's
+#ifndef TCP_RTO_MAX_MS
+constexpr int TCP_RTO_MAX_MS = 44; // Linux 6.15
+#endif
+constexpr int kRepeatMostMs = 1000;
+constexpr int kNeverMs = 86'400'000;
+constexpr int kLeaveMs = 5000; // what was sent may be acknowledged that long after we let go
+constexpr uint64_t kMs = 1'000'000;
+constexpr uint64_t kAnswerMs = 1000; // that an acknowledgement may take
+
+void move_to(socket_port &p, socket_line &l, line_state to)
+{
+	const auto unsettled = [](line_state s) { return s == line_state::calling || s == line_state::greeting; };
+	p.unsettled += unsettled(to);
+	p.unsettled -= unsettled(l.state);
+	l.state = to;
+	const bool up = to == line_state::up && !l.unknown;
+	if (l.listed_up == up)
+		return;
+	l.listed_up = up;
+	if (up)
+		p.up.push_back(&l);
+	else
+		std::erase(p.up, &l);
+}
+
+// How long the kernel goes on without an acknowledgement.
+void set_user_timeout(int fd, int ms)
+{
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+}
+
+// Seconds between two questions of the kernel: less than patience, so that the last answer is never as old.
+int ask_seconds(uint64_t patience_ns)
+{
+	return static_cast<int>(std::clamp<uint64_t>(patience_ns / 4'000'000'000, 1, kAskMostSeconds));
+}
+
+void let_go(socket_port &p, socket_line &l)
+{
+	line_leave(l);
+	l.fd.reset();
+	l.watched = 0;
+	if (l.chunk)
+		chunk_release(p, std::exchange(l.chunk, nullptr));
+	l.begin = l.end = 0;
+	l.has_more = false;
+	l.bulk_lately = 0;
+}
+
+void no_longer_unknown(socket_port &p, socket_line &l)
+{
+	if (std::exchange(l.unknown, false))
+		std::erase(p.unknown, &l);
+}
+
+// From the interface whose address the peer was told, so that it can see that it is us.
+bool begin_call(const socket_port &p, socket_line &l, int fd)
+{
+	char raw[128];
+	address_unpack(FI_SOCKADDR, l.address.data(), l.address.size(), raw, sizeof raw);
+	auto *const to = reinterpret_cast<sockaddr *>(raw);
+	sockaddr_storage from = p.own;
+	if (from.ss_family == AF_INET6) {
+		reinterpret_cast<sockaddr_in6 &>(from).sin6_port = 0;
+		reinterpret_cast<sockaddr_in6 *>(to)->sin6_scope_id =
+			reinterpret_cast<sockaddr_in6 &>(from).sin6_scope_id;
+	} else {
+		reinterpret_cast<sockaddr_in &>(from).sin_port = 0;
+	}
+	const int on = 1;
+	return setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on) == 0 &&
+	       bind(fd, reinterpret_cast<sockaddr *>(&from), p.own_len) == 0 &&
+	       (connect(fd, to, p.own_len) == 0 || errno == EINPROGRESS);
+}
+
+} // namespace
+
+// Without delay, and such that the kernel asks a silent host now and then whether it is there. Where it can, it repeats
+// what was lost every second, instead of doubling the time between two tries. It must not give up before the link does:
+// left alone it counts its tries, which are then over after 15 s.
+bool prepare_socket(const socket_port &p, int fd)
+{
+	const int on = 1, ask = ask_seconds(p.patience_ns);
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &ask, sizeof ask);
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &ask, sizeof ask);
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &kKeepAliveTries, sizeof kKeepAliveTries);
+	setsockopt(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, &kRepeatMostMs, sizeof kRepeatMostMs);
+	set_user_timeout(fd, static_cast<int>(std::min<uint64_t>(3 * p.patience_ns / kMs + 30'000, kNeverMs)));
+	return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0;
+}
+
+// Else the kernel goes on for as long as the link would, for a host that may be gone.
+void line_leave(const socket_line &l)
+{
+	if (l.fd)
+		set_user_timeout(l.fd.get(), kLeaveMs);
+}
+
+// It is of the first bytes of a connection, which always fit.
+bool send_head(int fd, const void *bytes, size_t len)
+{
+	return send(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(len);
+}
+
+socket_line &line_new(socket_port &p, const std::string &address)
+{
+	p.lines.push_back(std::make_unique<socket_line>());
+	socket_line &l = *p.lines.back();
+	l.address = address;
+	return l;
+}
+
+// It lives on until the next poll(), failed: what was told may still name it.
+void line_remove(socket_port &p, socket_line &l)
+{
+	move_to(p, l, line_state::failed);
+	no_longer_unknown(p, l);
+	l.kept = false;
+	let_go(p, l);
+	std::erase_if(p.told,
+		      [&l](const port_event &e) { return e.kind == port_event_kind::lost && e.to == number_of(l); });
+	if (std::exchange(l.listed_pending, false))
+		std::erase(p.pending, &l);
+	const auto at = std::ranges::find_if(p.lines, [&l](const auto &mine) { return mine.get() == &l; });
+	if (at == p.lines.end())
+		return;
+	p.dead_lines.push_back(std::move(*at));
+	p.lines.erase(at);
+}
+
+bool watch(socket_port &p, socket_watched &w)
+{
+	epoll_event e{};
+	e.events = EPOLLIN;
+	e.data.ptr = &w;
+	return epoll_ctl(p.epoll.get(), EPOLL_CTL_ADD, w.fd.get(), &e) == 0;
+}
+
+void line_watch(socket_port &p, socket_line &l, uint32_t events)
+{
+	if (l.watched == events)
+		return;
+	epoll_event e{};
+	e.events = events;
+	e.data.ptr = static_cast<socket_watched *>(&l);
+	epoll_ctl(p.epoll.get(), l.watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, l.fd.get(), &e);
+	l.watched = events;
+}
+
+void line_lost(socket_port &p, socket_line &l, int status, const std::string &why)
+{
+	if (l.state == line_state::failed)
+		return;
+	move_to(p, l, line_state::failed);
+	let_go(p, l);
+	l.trouble = why;
+	const auto failed = [&](port_work *w) {
+		if (w)
+			p.told.push_back({port_event_kind::failed, status, w});
+	};
+	failed(std::exchange(l.bulk, {}).work);
+	for (const record_out &r : l.out)
+		failed(r.work);
+	for (const read_out &r : l.reads)
+		failed(r.work);
+	l.out.clear();
+	l.reads.clear();
+	l.answers = 0;
+	if (!l.kept) {
+		line_remove(p, l);
+		return;
+	}
+	no_longer_unknown(p, l);
+	port_event e{port_event_kind::lost, status};
+	e.to = number_of(l);
+	p.told.push_back(e);
+}
+
+void line_drop(socket_port &p, socket_line &l, const char *what, int status)
+{
+	log_dropped(p, address_claimed(l.address), what);
+	line_lost(p, l, status, std::string("it sent ") + what);
+}
+
+void line_trust(socket_port &p, socket_line &l)
+{
+	no_longer_unknown(p, l);
+	l.trusted = true;
+	move_to(p, l, l.state);
+}
+
+// --- calling ---------------------------------------------------------------------------------------------------------
+
+void line_call(socket_port &p, socket_line &l)
+{
+	unique_fd fd(socket(p.own.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+	if (!fd && (errno == EMFILE || errno == ENFILE))
+		complain_of_descriptors(p, "cannot call a peer");
+	if (!fd || !prepare_socket(p, fd.get()) || !begin_call(p, l, fd.get())) {
+		const int err = errno;
+		line_lost(p, l, -err, strerror(err));
+		return;
+	}
+	l.fd = std::move(fd);
+	move_to(p, l, line_state::calling);
+	line_watch(p, l, EPOLLOUT);
+}
+
+void line_connected(socket_port &p, socket_line &l)
+{
+	int err = 0;
+	socklen_t room = sizeof err;
+	getsockopt(l.fd.get(), SOL_SOCKET, SO_ERROR, &err, &room);
+	hello_record h{};
+	h.head = head_of(record_kind::hello, p.address.size());
+	memcpy(h.address, p.address.data(), p.address.size());
+	for (size_t i = 0; i < std::size(l.nonce); i++)
+		h.nonce[i] = l.nonce[i] = random_word();
+	h.features = p.tls ? kRecordTls : 0;
+	if (!err && !send_head(l.fd.get(), &h, sizeof h))
+		err = errno;
+	if (err) {
+		line_lost(p, l, -err, strerror(err));
+		return;
+	}
+	move_to(p, l, line_state::greeting);
+	line_watch(p, l, EPOLLIN);
+}
+
+void line_answered(socket_port &p, socket_line &l, const welcome_record &r)
+{
+	const bool tls = r.features & kRecordTls;
+	if (r.head.kind == record_kind::refuse || tls != p.tls) {
+		line_lost(p, l, -ECONNREFUSED,
+			  "one side encrypts and the other does not: set FI_PGAS_NET_TLS to the same on all hosts");
+		return;
+	}
+	std::string why;
+	if (p.tls && !tls_begin(l.fd.get(), p, {tls_side::caller, l.nonce, r.nonce, p.address, l.address}, why)) {
+		line_lost(p, l, -EPROTO, why);
+		return;
+	}
+	move_to(p, l, line_state::up);
+}
+
+void line_adopt(socket_port &p, socket_line &l, unique_fd fd)
+{
+	l.fd = std::move(fd);
+	l.unknown = true;
+	p.unknown.push_back(&l);
+	line_watch(p, l, EPOLLIN);
+	move_to(p, l, line_state::up);
+}
+
+// --- silence ---------------------------------------------------------------------------------------------------------
+
+// Of a connection that has not failed. The peer's kernel acknowledges what it gets, asked for or not (the keepalive),
+// as long as the process has the connection, be it stopped: where an acknowledgement came lately the peer is there.
+// Where its memory is full, and it takes nothing, it is asked more and more rarely; two questions without an answer
+// tell that it is gone. For the kernel such a host is one that acknowledged nothing, so its own patience has no end
+// from then on. Else something of ours is repeated: what was sent since the time is over must be acknowledged soon.
+port_life line_life(const socket_line &l, uint64_t silent_ns, uint64_t patience_ns)
+{
+	tcp_info i{};
+	socklen_t room = sizeof i;
+	if (!l.fd || getsockopt(l.fd.get(), IPPROTO_TCP, TCP_INFO, &i, &room) != 0)
+		return port_life::lost;
+	if (l.state == line_state::calling)
+		return port_life::retrying;
+	const uint64_t patience = patience_ns / kMs, acked = i.tcpi_last_ack_recv, sent = i.tcpi_last_data_sent;
+	int unsent = 0;
+	const bool full = !i.tcpi_unacked && ioctl(l.fd.get(), SIOCOUTQNSD, &unsent) == 0 && unsent;
+	if (full)
+		set_user_timeout(l.fd.get(), kNeverMs);
+	if (acked < std::max(patience, (2 * static_cast<uint64_t>(ask_seconds(patience_ns)) + 1) * 1000))
+		return port_life::reachable;
+	if (full)
+		return i.tcpi_probes < 2 ? port_life::reachable : port_life::lost;
+	if (!i.tcpi_unacked)
+		return port_life::lost; // the keepalive has no answer
+	const uint64_t silent = std::min(silent_ns / kMs, acked);
+	const bool tried_since = sent + patience < silent;
+	return tried_since && sent > kAnswerMs ? port_life::lost : port_life::retrying;
+}
+
+} // namespace pgas

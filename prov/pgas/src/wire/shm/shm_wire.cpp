@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The table of the shared-memory wire, and what makes it up: life, addresses, regions, connections.
+#include "shm.hpp"
+#include "support/pgas_host.hpp"
+#include "shm_process.hpp"
+
+#include <bit>
+#include <cstdio>
+#include <cstring>
+
+namespace pgas {
+namespace {
+
+// --- life ------------------------------------------------------------------------------------------------------------
+
+int shm_domain_open(domain &dom, wire_domain **out)
+{
+	if (const int err = host_identity_find())
+		return err;
+	auto d = std::make_unique<shm_domain>();
+	d->ops = &g_shm_wire;
+	d->dom = &dom;
+	if (const int err = segment_create("domain", segment_kind::domain, kDomainBytes, d->shared))
+		return err;
+	d->keys.entries = d->shared.at<key_entry>(kKeysOff);
+	d->keys.parts = d->shared.at<part_entry>(kPartsOff);
+	dom.counters = d->shared.at<remote_counter>(kCountersOff);
+	dom.wide = shm_wide_lock(d->shared.at<amo_lock>(kLockOff));
+	dom.sleepers = &d->door()->sleepers;
+	door_register();
+	cross_memory_allowed(); // also lets our peers in where the kernel asks for it
+	watch_domain(&dom);
+	*out = d.release();
+	return 0;
+}
+
+void shm_domain_close(wire_domain *d)
+{
+	unwatch_domain(d->dom);
+	delete static_cast<shm_domain *>(d);
+}
+
+void make_ring(shm_ep *on, const ep_shape &shape)
+{
+	const uint64_t slots = shape.slots;
+	on->ring = ring_of(on->seg, shape);
+	on->slots = slots_of(on->ring);
+	on->mask = slots - 1;
+	// position 0 is never used: state 0 of fresh memory must not look like a claimable slot
+	on->head = slots;
+	on->ring->head = on->ring->tail_hint = slots;
+	for (uint64_t i = 0; i < slots; i++)
+		on->slots[i].state = slot_word(slots + i, PGAS_SLOT_FREE);
+}
+
+int shm_ep_open(wire_domain &d, ep_core &ep, wire_ep **out)
+{
+	auto on = std::make_unique<shm_ep>();
+	on->ops = &g_shm_wire;
+	on->ep = &ep;
+	const params &par = parameters();
+	const ep_shape shape{static_cast<uint32_t>(std::bit_ceil(par.rx_slots)), static_cast<uint32_t>(par.eager_count),
+			     static_cast<uint32_t>(round_up(par.eager_bytes, kPage))};
+	const ep_layout l = ep_layout::of(shape.slots, shape.eager_count, shape.eager_bytes);
+	if (const int err = segment_create("endpoint", segment_kind::endpoint, l.bytes, on->seg))
+		return err;
+	const segment &dom_seg = static_cast<shm_domain &>(d).shared;
+	ep_shared *shared = on->shared = on->seg.at<ep_shared>(0);
+	shared->dom_nonce = dom_seg.at<segment_header>(0)->nonce;
+	shared->dom_fd = dom_seg.fd.get();
+	shared->slots = shape.slots;
+	shared->eager_count = shape.eager_count;
+	shared->eager_bytes = shape.eager_bytes;
+	// initiators look these up when they connect
+	shared->rem_wr_cntr = ep.c_rem_write ? ep.c_rem_write->remote : kNoCounter;
+	shared->rem_rd_cntr = ep.c_rem_read ? ep.c_rem_read->remote : kNoCounter;
+	on->eager = eager_area_of(on->seg, shape);
+	ring_make_ready(on->seg, shape);
+	make_ring(on.get(), shape);
+	*out = on.release();
+	return 0;
+}
+
+void shm_ep_ready(wire_ep &on)
+{
+	domain *dom = on.ep->dom;
+	if (!dom->peers_watched && !watch_start())
+		domain_without_watcher(dom);
+}
+
+void shm_ep_leave(wire_ep &on)
+{
+	ep_shared *shared = shm_of(on).shared;
+	pgas_store_release(&shared->closed, 1u); // pairs with load_acquire in no_room() and shm_departed()
+	shared->rem_wr_cntr = shared->rem_rd_cntr = kNoCounter; // their places may go to others now
+}
+
+void shm_ep_close(wire_ep *on)
+{
+	delete static_cast<shm_ep *>(on);
+}
+
+// --- addresses: host:pid:fd:nonce ------------------------------------------------------------------------------------
+
+struct shm_address {
+	uint64_t host = 0;
+	uint32_t pid = 0;
+	int fd = -1;
+	uint64_t nonce = 0;
+};
+
+// The tight form: the same in base64, 22 bits of pid and 20 of fd.
+constexpr unsigned kPidBits = 22, kFdBits = 20;
+constexpr size_t kTightBytes = 22;
+
+bool read_tight(std::string_view part, shm_address &out)
+{
+	char bytes[kTightBytes];
+	uint64_t middle = 0;
+	if (text_to_bytes(part, bytes, sizeof bytes) != sizeof bytes)
+		return false;
+	memcpy(&out.host, bytes, 8);
+	memcpy(&middle, bytes + 8, 6);
+	memcpy(&out.nonce, bytes + 14, 8);
+	out.pid = static_cast<uint32_t>(middle & ((1u << kPidBits) - 1));
+	out.fd = static_cast<int>(middle >> kPidBits & ((1u << kFdBits) - 1));
+	return out.pid != 0 && middle >> (kPidBits + kFdBits) == 0;
+}
+
+bool write_tight(const shm_address &a, char *out, size_t room)
+{
+	const uint64_t middle = uint64_t{a.pid} | static_cast<uint64_t>(a.fd) << kPidBits;
+	if (a.pid >> kPidBits || a.fd >> kFdBits)
+		return false;
+	char bytes[kTightBytes];
+	memcpy(bytes, &a.host, 8);
+	memcpy(bytes + 8, &middle, 6);
+	memcpy(bytes + 14, &a.nonce, 8);
+	bytes_to_text(bytes, sizeof bytes, out, room);
+	return true;
+}
+
+bool read_part(std::string_view part, shm_address &out)
+{
+	if (part.find(':') == part.npos)
+		return read_tight(part, out);
+	char text[kNameBytes];
+	if (part.size() >= sizeof text)
+		return false;
+	memcpy(text, part.data(), part.size());
+	text[part.size()] = 0;
+	unsigned long long host, nonce;
+	unsigned pid, fd;
+	int used = 0;
+	if (sscanf(text, "%16llx:%x:%x:%16llx%n", &host, &pid, &fd, &nonce, &used) != 4 || text[used] != 0 ||
+	    pid == 0 || static_cast<int>(fd) < 0)
+		return false;
+	out = {host, pid, static_cast<int>(fd), nonce};
+	return true;
+}
+
+void write_part(const shm_address &a, char *out, size_t room)
+{
+	snprintf(out, room, "%016llx:%x:%x:%016llx", static_cast<unsigned long long>(a.host), a.pid, a.fd,
+		 static_cast<unsigned long long>(a.nonce));
+}
+
+void shm_address_of(const wire_ep &on, char *part, size_t room, bool tight)
+{
+	const segment &seg = shm_of(on).seg;
+	const auto *h = seg.at<segment_header>(0);
+	const shm_address a{host_identity(), h->pid, seg.fd.get(), h->nonce};
+	if (!tight || !write_tight(a, part, room))
+		write_part(a, part, room);
+}
+
+bool shm_canonical(std::string_view part, char *out, size_t room)
+{
+	shm_address a;
+	if (!read_part(part, a))
+		return false;
+	char text[kNameBytes];
+	if (part.find(':') != part.npos || !write_tight(a, text, sizeof text))
+		write_part(a, text, sizeof text);
+	if (strlen(text) >= room)
+		return false;
+	strcpy(out, text);
+	return true;
+}
+
+// Host, process and endpoint: enough to tell it from others at a glance.
+std::string shm_show(std::string_view part)
+{
+	shm_address a;
+	if (!read_part(part, a))
+		return "";
+	char text[48];
+	snprintf(text, sizeof text, "%08x:%u/%d", static_cast<uint32_t>(a.host), a.pid, a.fd);
+	return text;
+}
+
+// FI_PGAS_TEST_HOSTS=1: only endpoints of one domain share a host.
+bool in_domain(const domain &dom, uint64_t nonce)
+{
+	for (const ep_core *ep : dom.eps)
+		if (ep->on[0] && shm_of(*ep->on[0]).seg.at<segment_header>(0)->nonce == nonce)
+			return true;
+	return false;
+}
+
+int shm_cost(const wire_ep &on, std::string_view part)
+{
+	shm_address a;
+	if (!read_part(part, a) || a.host != host_identity() || a.host == 0)
+		return -1;
+	if (parameters().test_hosts == 1 && !in_domain(*on.ep->dom, a.nonce))
+		return -1;
+	return a.pid == shm_of(on).seg.at<segment_header>(0)->pid ? kCostOwnProcess : kCostOwnHost;
+}
+
+static_assert(kRegionsMost <= kHashedKeys / 2, "linear probing wants half of the table free");
+
+// --- regions ---------------------------------------------------------------------------------------------------------
+
+int shm_mr_open(wire_domain &d, mr &m)
+{
+	return static_cast<shm_domain &>(d).keys.open(m);
+}
+
+void shm_mr_show(wire_domain &d, mr &m)
+{
+	const auto id = [](const cntr_core *c) { return c ? c->remote : kNoCounter; };
+	static_cast<shm_domain &>(d).keys.publish(m.key, id(m.rem_wr), id(m.rem_rd));
+}
+
+void shm_mr_close(wire_domain &d, mr &m)
+{
+	static_cast<shm_domain &>(d).keys.close(m.key);
+}
+
+// --- connections -----------------------------------------------------------------------------------------------------
+
+int shm_connect(wire_ep &on, peer &to, std::string_view part)
+{
+	shm_address a;
+	if (!read_part(part, a))
+		return -FI_EINVAL;
+	auto p = std::make_unique<shm_peer>();
+	p->of = &to;
+	if (const int err = segment_open(a.pid, a.fd, a.nonce, segment_kind::endpoint, kHeaderBytes, p->seg))
+		return err;
+	p->shared = p->seg.at<ep_shared>(0);
+	const ep_shape shape = ep_shape::of(p->shared);
+	if (!shape.fits(p->seg.map.size()) ||
+	    pgas_load_acquire(&p->shared->closed)) // pairs with store_release in shm_ep_leave()
+		return -FI_EHOSTUNREACH;
+	if (const int err = remote_domain_get(on.ep->dom, a.pid, p->shared->dom_fd, p->shared->dom_nonce, &p->rdom))
+		return err;
+	p->ring = ring_of(p->seg, shape);
+	p->mask = shape.slots - 1;
+	p->eager = eager_area_of(p->seg, shape);
+	p->returns_room.assign(p->eager.count + kReturnsPerLine, 0);
+	p->returns_seen = reinterpret_cast<uint32_t *>(
+		round_up(reinterpret_cast<uintptr_t>(p->returns_room.data()), PGAS_CACHE_LINE));
+	for (uint32_t i = 0; i < kTurns; i++)
+		p->turns[i].at = i * kReturnsPerLine % p->eager.count;
+	if (const int err = shm_attach(on.ep, p.get())) {
+		remote_domain_put(p->rdom);
+		return err;
+	}
+	to.dead_flag = &p->rdom->dead;
+	to.line = p.get();
+	open_to_inline_code(&shm_of(on), p.release());
+	return 0;
+}
+
+void shm_disconnect(peer &of)
+{
+	shm_peer *p = &shm_line(of);
+	close_to_inline_code(&shm_of(*of.on), &of);
+	shm_detach(p);
+	of.dead_flag = &g_nobody_dead;
+	remote_domain_put(p->rdom);
+	delete p;
+}
+
+bool shm_departed(const peer &p)
+{
+	return pgas_load_acquire(&shm_line(p).shared->closed); // pairs with store_release in shm_ep_leave()
+}
+
+// What the peer answered before it closed is in our ring, so it is only over when that is empty.
+bool shm_silent(const wire_ep &on, const peer &p)
+{
+	return p.line && shm_departed(p) && shm_of(on).head_is_free();
+}
+
+bool shm_bury(peer &of)
+{
+	shm_peer *p = &shm_line(of);
+	if (windows_given_out(p->rdom))
+		return false;
+	if (windows_quiet(p->rdom) && !p->places)
+		return true;
+	if (!p->hollow) {
+		remote_domain_hollow(p->rdom);
+		p->seg.map.hollow();
+		p->hollow = true;
+	}
+	return false;
+}
+
+// --- senders ---------------------------------------------------------------------------------------------------------
+
+uint64_t shm_sender(const wire_ep &on, uint32_t src, ep_name *name)
+{
+	const attach_entry &e = shm_of(on).attaches()[src];
+	if (name) {
+		memcpy(name->text, e.name, kNameBytes);
+		name->text[kNameBytes - 1] = 0;
+	}
+	return pgas_load_relaxed(&e.serial);
+}
+
+// Requests run in the order in which they were asked for; what we do by ourselves would overtake them.
+bool shm_in_order(const peer &p)
+{
+	return !p.one_sided || (!parameters().map && !shm_of(p).rdom->cma && !shm_of(p).rdom->self);
+}
+
+const uint64_t *shm_poll_word(const wire_ep &on, uint64_t *ready)
+{
+	const shm_ep &s = shm_of(on);
+	*ready = slot_word(s.head, PGAS_SLOT_READY);
+	return &s.slots[s.head & s.mask].state;
+}
+
+} // namespace
+
+const wire_ops g_shm_wire = {
+	.name = "",
+	.limits = {.sources = kAttachMax},
+	.possible = nullptr,
+	.nic = nullptr,
+	.asks = nullptr,
+	.domain_open = shm_domain_open,
+	.domain_close = shm_domain_close,
+	.ep_open = shm_ep_open,
+	.ep_ready = shm_ep_ready,
+	.ep_leave = shm_ep_leave,
+	.ep_close = shm_ep_close,
+	.address = shm_address_of,
+	.canonical = shm_canonical,
+	.show = shm_show,
+	.cost = shm_cost,
+	.obstacle = nullptr,
+	.mr_open = shm_mr_open,
+	.mr_show = shm_mr_show,
+	.mr_close = shm_mr_close,
+	.mr_direct = nullptr,
+	.connect = shm_connect,
+	.disconnect = shm_disconnect,
+	.departed = shm_departed,
+	.silent = shm_silent,
+	.bury = shm_bury,
+	.reason = nullptr,
+	.put = nullptr,
+	.add = nullptr,
+	.ask = nullptr,
+	.rma = shm_rma,
+	.rma_direct = nullptr,
+	.amo = shm_amo,
+	.send = shm_send,
+	.send_pieces = shm_send_pieces,
+	.pull = shm_pull,
+	.discard = shm_discard,
+	.pull_over = request_long_done,
+	.take = shm_take,
+	.give_back = shm_give_back,
+	.claim = shm_claim,
+	.publish = shm_publish,
+	.abandon = shm_abandon,
+	.sender = shm_sender,
+	.control = shm_control,
+	.control_room = shm_control_room,
+	.settle = shm_settle,
+	.progress = shm_progress,
+	.retries = request_retries,
+	.poll_word = shm_poll_word,
+	.noticed = [](const wire_ep &) { return true; },
+	.flush = nullptr, // what is not kept is at its target
+	.asleep = nullptr,
+	.announce = shm_announce,
+	.sleep = shm_sleep,
+	.wake = shm_wake,
+	.in_order = shm_in_order,
+	.windows_close = shm_windows_close,
+	.windows_rebias = shm_windows_rebias,
+	.window = shm_window,
+};
+
+} // namespace pgas

@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The walls in prov/pgas/src. Every folder is a room, and the table below says what the files of a room may include.
+# The common rooms (all but wire/) name nothing that only a wire may know, and hand a peer to its own wire only, by
+# peer::wire, never to the wire at hand. With --self-test the check itself is tried on bad lines.
+set -u
+src=${srcdir:-$(dirname "$0")/../../..}/prov/pgas/src
+common='api engine hmem support'
+
+# A room, then the rooms or files whose headers its files may include besides their own.
+rooms='
+api			engine hmem support
+engine			hmem support
+hmem			engine support
+support
+wire/loop		engine support
+wire/shm		engine support
+wire/net		engine hmem support wire/net/link wire/net/port wire/net/port/ofi
+wire/net/link		support wire/net/port/net_port.hpp
+wire/net/port		support wire/net/port/ofi
+wire/net/port/ofi	support wire/net/port
+wire/net/port/socket	support wire/net/port wire/net/port/ofi wire/net/link/net_frame.hpp
+wire/net/port/verbs	support wire/net/port wire/net/port/ofi
+'
+
+# What belongs to shared memory. Words of other meanings must be worded otherwise: that keeps the check this simple.
+words='slot|segment|door|attach|futex|process_vm|getpid|(^|[^a-z_])pids?([^a-z_]|$)'
+# Parameters are listed in one table, whatever wire they are for; fields of public structures have the names they have;
+# a line of the log says which process it is of.
+not_this='pgas_params\.def|m->eager_|pgas_log\.cpp:.*getpid\(\)'
+
+# Calls of wire_ops that take a peer.
+of_peers='connect|disconnect|departed|silent|bury|reason|put|add|ask|rma|rma_direct|amo|send|send_pieces|pull|discard'
+of_peers="$of_peers|pull_over|claim|publish|abandon|control_room|in_order|window"
+
+# Prints the words in the files given that common rooms may not have, with their numbers.
+word_offences()
+{
+	grep -niE "$words" "$@" /dev/null | grep -vE "$not_this"
+	grep -nE "ops->($of_peers)\(" "$@" /dev/null
+	return 0
+}
+
+# Prints the includes of a room's files that its line of the table does not allow.
+include_offences()
+{
+	room=$1
+	shift
+	allowed=$(echo "$rooms" | awk -v room="$room" '
+		$1 == room {
+			print room
+			for (i = 2; i <= NF; i++)
+				print $i
+			found = 1
+		}
+		END { exit !found }') || { echo "$room: the table of rooms has no line for it"; return 0; }
+	grep -nE '^#include "' "$@" /dev/null | while read -r line; do
+		header=${line#*\"}
+		header=${header%%\"*}
+		case $header in
+		pgas/* | rdma/* | devices/*) continue ;; # public headers, by their folder
+		*/*) ;;
+		*) header=$room/$header ;;
+		esac
+		echo "$allowed" | grep -qxF -e "${header%/*}" -e "$header" || echo "$line"
+	done
+	return 0
+}
+
+self_test()
+{
+	dir=$(mktemp -d) || exit 1
+	trap 'rm -rf "$dir"' EXIT
+	fails=0
+	for line in 'pgas_slot *s;' 'segment seg;' 'pgas_door_ring(d);' 'uint32_t attach;' 'pid_of(x); // pid' \
+		'a = getpid();' 'on.ops->silent(on, *o->to)' 'u.on->ops->discard(*from, bytes)'; do
+		printf '%s\n' "$line" > "$dir/bad.cpp"
+		[ -n "$(word_offences "$dir/bad.cpp")" ] || { echo "not found: $line"; fails=$((fails + 1)); }
+	done
+	for line in 'rapid rate' 'wire_ep *on;' 'p.wire->silent(*p.on, p)' 'on.ops->sender(on, src, &name)'; do
+		printf '%s\n' "$line" > "$dir/good.cpp"
+		[ -z "$(word_offences "$dir/good.cpp")" ] || { echo "found wrongly: $line"; fails=$((fails + 1)); }
+	done
+	for case in 'api wire/shm/shm.hpp' 'engine wire/net/port/net_port.hpp' 'engine api/pgas_info.hpp' \
+		'support engine/pgas_op.hpp' 'wire/shm wire/net/net.hpp' 'wire/net/link wire/net/net.hpp' \
+		'wire/net/link wire/net/port/net_nic.hpp' 'wire/net/port wire/net/link/net_link.hpp' \
+		'wire/net/port/verbs wire/net/port/socket/port_socket.hpp' 'wire/new engine/pgas_op.hpp'; do
+		printf '#include "%s"\n' "${case#* }" > "$dir/bad.cpp"
+		[ -n "$(include_offences "${case% *}" "$dir/bad.cpp")" ] ||
+			{ echo "not found: $case"; fails=$((fails + 1)); }
+	done
+	for case in 'api engine/pgas_op.hpp' 'engine pgas_op.hpp' 'wire/shm pgas/pgas_hot.h' \
+		'wire/net/link wire/net/port/net_port.hpp'; do
+		printf '#include "%s"\n' "${case#* }" > "$dir/good.cpp"
+		[ -z "$(include_offences "${case% *}" "$dir/good.cpp")" ] ||
+			{ echo "found wrongly: $case"; fails=$((fails + 1)); }
+	done
+	exit "$fails"
+}
+
+[ "${1:-}" != --self-test ] || self_test
+sh "$0" --self-test || { echo "the check of the wall does not work"; exit 1; }
+files=$(for room in $common; do ls "$src/$room"/*.?pp; done) || exit 1
+[ "$(echo "$files" | wc -l)" -ge 40 ] || { echo "the files of the provider were not found in $src"; exit 1; }
+# shellcheck disable=SC2086  # one argument each
+bad=$(word_offences $files)
+folders=$(cd "$src" && find . -name '*.?pp' | sed 's|^\./||; s|/[^/]*$||' | sort -u)
+for room in $folders; do
+	bad=$bad$(include_offences "$room" "$src/$room"/*.?pp)
+done
+if [ -n "$bad" ]; then
+	echo "a room of the provider knows what it may not know (the table in prov/pgas/tests/check_wall.sh):"
+	echo "$bad"
+	exit 1
+fi
+echo "the wall holds: $(echo "$files" | wc -l) common files, $(echo "$folders" | wc -l) rooms"

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Between the files of prov/pgas/tests/test_link.
+#pragma once
+
+int run_safety_tests(); // test_link_safety.cpp
+int run_shape_tests();  // test_link_shapes.cpp

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// libsma-tools.so: statistics and timelines of OpenSHMEM programs (tools/), and what finds mistakes. It takes over
+// the shmem_* names, counts, and goes on with pshmem_*; shmem_tool.h says what it knows besides. Nothing of it is
+// loaded unless SHMEM_STATS, SHMEM_TRACE,
+// SHMEM_HANG_AFTER or SHMEM_CHECK is set.
+//
+//   tool_calls    the names           tool_count  what is counted, and what tools/ asks for
+//   tool_inlined  programs of oshcc --inline
+//   race.hpp      the race check      tool_lines  lines of the program
+#pragma once
+
+#include <pshmem.h>
+#include <shmemx.h>
+
+#include "core/shmem_tool.h"
+#include "tool_figures.hpp"
+
+namespace pgas_tools {
+
+// --- what is told apart ----------------------------------------------------------------------------------------------
+
+enum class family : uint32_t {
+#define FAMILY(name, text, is_waiting) name,
+#define COLLECTIVE(name, text, is_waiting, algorithms) name,
+#include "tool_families.def"
+#undef FAMILY
+#undef COLLECTIVE
+	count
+};
+constexpr auto kOneAlgorithm = static_cast<shmem_impl_collective>(-1);
+
+struct family_facts {
+	const char *text;
+	bool is_waiting, is_collective;
+	shmem_impl_collective algorithms;
+};
+constexpr family_facts kFamilies[] = {
+#define FAMILY(name, text, is_waiting) {text, is_waiting, false, kOneAlgorithm},
+#define COLLECTIVE(name, text, is_waiting, algorithms) {text, is_waiting, true, algorithms},
+#include "tool_families.def"
+#undef FAMILY
+#undef COLLECTIVE
+};
+
+// A row of the table: a family, and the algorithm where there is a choice.
+constexpr uint32_t kAlgorithms = 8;
+constexpr uint32_t kFirstCollective = static_cast<uint32_t>(family::barrier);
+static_assert(kFirstCollective + (static_cast<uint32_t>(family::count) - kFirstCollective) * kAlgorithms <= kRows);
+constexpr uint32_t row_of(family f, uint32_t algorithm)
+{
+	const auto at = static_cast<uint32_t>(f);
+	return at < kFirstCollective ? at : kFirstCollective + (at - kFirstCollective) * kAlgorithms + algorithm;
+}
+constexpr family family_of_row(uint32_t row)
+{
+	return static_cast<family>(row < kFirstCollective ? row
+							  : kFirstCollective + (row - kFirstCollective) / kAlgorithms);
+}
+// Every name, in the order of the tables.
+enum class call : uint16_t;
+extern const call kMemoryAccess __attribute__((visibility("hidden"))); // no call, but a load or store
+
+constexpr size_t kRaceAt = size_t{64} << 20; // in the room, of the race check, where there is one: up to the end
+
+// A word by which PEs tell each other something: what is sent to it or, in a wait, what is expected there.
+struct signal_fact {
+	const void *at = nullptr;
+	uint64_t value = 0;
+	int how = 0; // SHMEM_SIGNAL_*, SHMEM_CMP_*
+};
+template <class T>
+signal_fact awaited(const void *at, int cmp, T value)
+{
+	return {at, static_cast<uint64_t>(value), cmp};
+}
+
+// Stands in a call from its beginning to its end.
+class watch {
+public:
+	watch(call id, family f, size_t bytes, int pe = kNoPe, shmem_ctx_t ctx = SHMEM_CTX_DEFAULT,
+	      const signal_fact &signal = {});
+	// part: bytes of one PE; of alltoall those from one PE to another, of so many
+	watch(call id, family f, shmem_team_t team, size_t part, size_t parts);
+	~watch();
+	watch(const watch &) = delete;
+	watch &operator=(const watch &) = delete;
+
+private:
+	void enter(shmem_team_t team = SHMEM_TEAM_INVALID);
+	uint64_t start_ = 0;
+	size_t bytes_;
+	shmem_ctx_t ctx_ = SHMEM_CTX_DEFAULT;
+	signal_fact signal_;
+	int pe_ = kNoPe;
+	uint32_t row_;
+	family family_;
+	call id_;
+};
+
+// Members of a team; the team of an active set, SHMEM_TEAM_INVALID when it is not all PEs.
+size_t members(shmem_team_t team);
+shmem_team_t set_team(int start, int log_stride, int size);
+// The world's number of a PE of a context's team, or kNoPe.
+int world_pe(shmem_ctx_t ctx, int pe);
+
+// --- files -----------------------------------------------------------------------------------------------------------
+
+bool program_has_inlined_calls(); // tool_inlined.cpp
+void set_counting(bool on);       // tool_count.cpp
+
+} // namespace pgas_tools

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// SHMEM_DEBUG: checks that cost more than a program wants to pay always. With it contexts have a front without windows,
+// so that every put, get and atomic comes to the cold path and is checked there (shmem_cold.cpp); the hot path knows
+// nothing of it. Here: memory of the heap that is in no block, source and destination that overlap, and collective
+// calls of the heap whose arguments differ between PEs.
+#include "device/shmem_partition.hpp"
+
+#include <cstdio>
+#include <cstring>
+
+#include <pgas/pgas_base.hpp>
+
+namespace shmem {
+
+void debug_remote(const char *name, const char *argument, const void *ptr, size_t bytes)
+{
+	const pgas::mutex_holder lock(g.heap_mutex);
+	if (const partition *p = partition_of(ptr);
+	    p && !p->pool.covers(reinterpret_cast<uintptr_t>(ptr) - p->mine.at, bytes))
+		fail(name, "%s %p (%zu bytes) is in partition %d, but not within one allocated block", argument, ptr,
+		     bytes, p->wish.id);
+	if (g.heap_.contains(ptr) && !g.heap_.covers(ptr, bytes))
+		fail(name, "%s %p (%zu bytes) is in the symmetric heap, but not within one allocated block", argument,
+		     ptr, bytes);
+}
+
+void debug_overlap(const char *name, const void *dest, const void *source, size_t bytes, int pe)
+{
+	const auto to = reinterpret_cast<uintptr_t>(dest), from = reinterpret_cast<uintptr_t>(source);
+	if (pe == g.my_pe && to < from + bytes && from < to + bytes)
+		fail(name, "source %p and dest %p overlap (%zu bytes, both at PE %d)", source, dest, bytes, pe);
+}
+
+void debug_same(const char *name, const char *argument, uint64_t value)
+{
+	const team &world = g_teams[0];
+	teams::exchange(g_teams[0], &value, sizeof value); // not the launcher's: far PEs may need us meanwhile
+	for (int pe = 0; pe < g.n_pes; pe++) {
+		unsigned long long there;
+		memcpy(&there, teams::exchanged(world, pe), sizeof there);
+		if (there != value)
+			fail(name, "%s is %llu here and %llu on PE %d; all PEs must pass the same", argument,
+			     static_cast<unsigned long long>(value), there, pe);
+	}
+}
+
+void debug_hello()
+{
+	fprintf(stderr, "PE %d of %d: static data %p, %zu bytes; symmetric heap %p, %zu bytes; thread level %d\n",
+		g.my_pe, g.n_pes, reinterpret_cast<void *>(g.data.at), g.data.bytes,
+		reinterpret_cast<void *>(g.heap_part.at + kInternalBytes), g.heap_part.bytes - kInternalBytes,
+		g.thread_level);
+}
+
+} // namespace shmem

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A tool that looks on: what it is told and what it may ask (shmem_tool.h), and how it comes into the process: where
+// SHMEM_STATS, SHMEM_TRACE, SHMEM_HANG_AFTER or SHMEM_CHECK asks for it (pgas_preload.hpp). Without them all of this is
+// a few looks into the environment.
+#include "names/shmem_team.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include <pgas/pgas_base.hpp>
+#include <pgas/pgas_preload.hpp>
+#include <teams/teams_coll.hpp>
+
+namespace shmem {
+namespace {
+
+constexpr pgas::preload_names kNames{"libsma-tools.so", "libsma", "shmem_impl_tool_is_here", "SHMEM_IMPL_AGAIN"};
+
+const char *g_no_tool = nullptr; // why it is not here, though it is wanted
+
+const char *wished(const char *name)
+{
+	const char *text = getenv(name);
+	return text ? env_parse_text(text) : nullptr;
+}
+
+// SHMEM_DEBUG=race asks for it, too: there is one word for all that looks for mistakes.
+const char *wished_check()
+{
+	const char *check = wished("SHMEM_CHECK"), *debug = getenv("SHMEM_DEBUG");
+	const bool in_debug = debug && (strcmp(debug, "race") == 0 || strncmp(debug, "race:", 5) == 0);
+	return check || !in_debug ? check : debug;
+}
+
+// The loader calls it before main, with what main gets.
+__attribute__((constructor)) void load_tool(int, char **argv, char **)
+{
+	if (!wished("SHMEM_STATS") && !wished("SHMEM_TRACE") && !wished("SHMEM_HANG_AFTER") && !wished_check())
+		return;
+	const std::string why = pgas::preload(kNames, reinterpret_cast<const void *>(&load_tool), argv);
+	if (!why.empty())
+		g_no_tool = strdup(why.c_str());
+}
+
+team *team_for(shmem_team_t handle)
+{
+	return handle == SHMEM_TEAM_INVALID ? nullptr : live_team(handle);
+}
+
+// The words of SHMEM_*_ALGORITHM, in the order of the enumerators.
+#define ENV_CHOICE(member, NAME, def, text, list) constexpr const char *k_##member[] = {list};
+#define C(enumerator, word) word,
+#include "shmem_env.def"
+
+template <size_t Count>
+const char *word(const char *const (&words)[Count], int at)
+{
+	return at >= 0 && static_cast<size_t>(at) < Count ? words[at] : "";
+}
+
+} // namespace
+
+// --- what happens ----------------------------------------------------------------------------------------------------
+
+void tool_joined()
+{
+	if (g.tool)
+		g.tool->joined();
+	else if (g_no_tool && g.my_pe == 0)
+		fprintf(stderr,
+			"PE 0: SHMEM_STATS, SHMEM_TRACE, SHMEM_HANG_AFTER and SHMEM_CHECK do nothing here: %s\n",
+			g_no_tool);
+}
+
+void tool_leaving()
+{
+	if (g.tool)
+		g.tool->leaving();
+}
+
+void tool_all_left()
+{
+	if (g.tool)
+		g.tool->all_left();
+	// whoever reads the figures of the others has come here; and none of us touches them from now on
+	teams::sync_push(g_teams[0]);
+}
+
+void tool_ending(const char *why)
+{
+	if (g.tool && g.initialized)
+		g.tool->ending(why);
+}
+
+} // namespace shmem
+
+using namespace shmem;
+
+// --- what the tool may ask -------------------------------------------------------------------------------------------
+
+extern "C" SHMEM_EXPORT int shmem_impl_tool_enter(const shmem_impl_tool *tool) noexcept
+{
+	if (tool->version != SHMEM_TOOL_VERSION)
+		return -1;
+	g.tool = tool;
+	return 0;
+}
+
+extern "C" SHMEM_EXPORT void *shmem_impl_tool_room(size_t *bytes) noexcept
+{
+	*bytes = kToolBytes;
+	return g.internal + kInternalBytes - kToolBytes;
+}
+
+extern "C" SHMEM_EXPORT void shmem_impl_tool_where(int pe, struct shmem_impl_tool_pe *out) noexcept
+{
+	out->with_tool = g.with_tool && g.with_tool[pe];
+	out->host = static_cast<uint32_t>(g_teams[0].host ? g_teams[0].host[pe] : 0);
+	out->name = g.host_names ? g.host_names[pe] : "";
+}
+
+extern "C" SHMEM_EXPORT int shmem_impl_tool_algorithm(shmem_impl_collective which, shmem_team_t handle,
+						      size_t bytes) noexcept
+{
+	const team *t = team_for(handle);
+	switch (which) {
+	case SHMEM_TOOL_SYNC:
+		return static_cast<int>(t ? teams::choose_sync(*t) : teams::barrier_algorithm::dissemination);
+	case SHMEM_TOOL_REDUCE:
+		return static_cast<int>(t ? teams::choose_reduce(*t, bytes) : teams::reduce_algorithm::direct);
+	case SHMEM_TOOL_BCAST:
+		return static_cast<int>(t ? teams::choose_bcast(*t, bytes) : teams::bcast_algorithm::direct);
+	case SHMEM_TOOL_FCOLLECT:
+		return static_cast<int>(t ? teams::choose_fcollect(*t, bytes) : teams::fcollect_algorithm::direct);
+	default:
+		return static_cast<int>(t ? teams::choose_alltoall(*t, bytes) : teams::alltoall_algorithm::direct);
+	}
+}
+
+extern "C" SHMEM_EXPORT const char *shmem_impl_tool_algorithm_name(shmem_impl_collective which, int algorithm) noexcept
+{
+	switch (which) {
+	case SHMEM_TOOL_SYNC:
+		return word(k_barrier_algorithm, algorithm);
+	case SHMEM_TOOL_REDUCE:
+		return word(k_reduce_algorithm, algorithm);
+	case SHMEM_TOOL_BCAST:
+		return word(k_bcast_algorithm, algorithm);
+	case SHMEM_TOOL_FCOLLECT:
+		return word(k_fcollect_algorithm, algorithm);
+	default:
+		return word(k_alltoall_algorithm, algorithm);
+	}
+}
+
+extern "C" SHMEM_EXPORT void shmem_impl_tool_heap(size_t *high_water, size_t *total) noexcept
+{
+	const heap_stats s = g.heap_.stats();
+	*high_water = s.high_water_bytes;
+	*total = s.total_bytes;
+}
+
+extern "C" SHMEM_EXPORT uint64_t shmem_impl_tool_offset(const void *symmetric) noexcept
+{
+	return symmetric_offset(symmetric);
+}
+
+extern "C" SHMEM_EXPORT void *shmem_impl_tool_address(uint64_t offset) noexcept
+{
+	const uint64_t heap = heap_offset();
+	return reinterpret_cast<void *>(offset >= heap ? g.heap_part.at + (offset - heap) : g.data.at + offset);
+}
+
+extern "C" SHMEM_EXPORT int shmem_impl_tool_symmetric(const void *at, size_t bytes) noexcept
+{
+	return is_symmetric(at, bytes);
+}
+
+extern "C" SHMEM_EXPORT size_t shmem_impl_tool_block_bytes(const void *block) noexcept
+{
+	const pgas::mutex_holder lock(g.heap_mutex);
+	return g.heap_.block_bytes(block);
+}
+
+extern "C" SHMEM_EXPORT const void *shmem_impl_tool_block_around(const void *at, size_t *bytes) noexcept
+{
+	const pgas::mutex_holder lock(g.heap_mutex);
+	return g.heap_.block_around(at, *bytes);
+}
+
+extern "C" SHMEM_EXPORT void shmem_impl_tool_wish(struct shmem_impl_tool_wish *out) noexcept
+{
+	*out = {g.env.stats, g.env.trace, g.env.hang_after, wished_check(), g.env.trace_events};
+}

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Puts, gets and atomics of which one side or both are device memory. The initiator's driver copies between its own
+// memory and the peer's region, which it has open: the target's CPU has no part in it. A blocking call waits for its
+// copy, a non-blocking one is submitted, short ones with others, and quiet waits. What only the host's wire can reach,
+// or two drivers that do not know each other's memory, goes through a buffer of the host.
+#include "shmem_partition.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "names/shmem_rma.hpp"
+
+namespace shmem {
+
+void driver_failed(const devices::kind &k, const char *name)
+{
+	fail(name, "%s: %s", k.name(), k.last_error());
+}
+
+namespace {
+
+constexpr size_t kBounceBytes = size_t{1} << 20;
+
+void submit(devices::kind &k, const devices::piece *pieces, size_t count, const char *name)
+{
+	if (PGAS_UNLIKELY(k.copy(pieces, count) != 0))
+		driver_failed(k, name);
+	pgas_store_relaxed(&g_partitions.submitted, true);
+}
+
+void finish_one(devices::kind &k, const char *name)
+{
+	if (PGAS_UNLIKELY(k.finish() != 0))
+		driver_failed(k, name);
+}
+
+// --- whose memory is a place of ours? --------------------------------------------------------------------------------
+
+// Memory of the stack and the symmetric heap is the host's, and nobody needs to ask a driver about it.
+bool surely_host(const void *ptr)
+{
+	const auto at = reinterpret_cast<uintptr_t>(ptr), here = reinterpret_cast<uintptr_t>(&at);
+	constexpr size_t kStack = size_t{1} << 16;
+	return at - here + kStack / 2 < kStack || at - g.heap_part.at < g.heap_part.bytes ||
+	       at - g.data.at < g.data.bytes;
+}
+
+// The kind of local memory: of a partition, or of what the program itself got from the driver. Null: the host's.
+devices::kind *kind_of(const void *ptr)
+{
+	if (const partition *p = device_of(ptr))
+		return p->kind;
+	if (surely_host(ptr))
+		return nullptr;
+	for (int i = 0; i < g_partitions.count; i++)
+		if (devices::kind *k = g_partitions.all[i].kind; k && k->owns(ptr))
+			return k;
+	return nullptr;
+}
+
+// --- one transfer ----------------------------------------------------------------------------------------------------
+
+// Bytes of the device that the CPU reaches at another address; null: it does not.
+void *by_cpu(const partition *p, const void *ptr, int pe)
+{
+	const devices::region &r = pe == g.my_pe ? p->mine : p->peers[pe];
+	return r.cpu ? static_cast<char *>(r.cpu) + (reinterpret_cast<uintptr_t>(ptr) - p->mine.at) : nullptr;
+}
+
+// Up to how many bytes the CPU's own copy is faster than the driver's: how long one of 8 bytes takes there, and how
+// many bytes the CPU moves in that time. Measured once for each partition, on our own memory.
+size_t measure_cpu_limit(partition &p, const char *name)
+{
+	constexpr size_t kProbe = 4096;
+	constexpr int kTimes = 5;
+	const size_t probe = std::min(kProbe, p.mine.bytes);
+	const std::unique_ptr<char[]> room(new char[probe]);
+	uint64_t driver = UINT64_MAX, cpu = UINT64_MAX;
+	for (int i = 0; i < kTimes; i++) {
+		const uint64_t t0 = pgas_now_ns();
+		const devices::piece one{room.get(), reinterpret_cast<void *>(p.mine.at), 8};
+		submit(*p.kind, &one, 1, name);
+		finish_one(*p.kind, name);
+		const uint64_t t1 = pgas_now_ns();
+		memcpy(room.get(), p.mine.cpu, probe);
+		const uint64_t t2 = pgas_now_ns();
+		driver = std::min(driver, t1 - t0);
+		cpu = std::min(cpu, t2 - t1);
+	}
+	return std::max(size_t{8}, static_cast<size_t>(driver * probe / std::max(cpu, uint64_t{1})));
+}
+
+bool cpu_is_better(partition &p, size_t bytes, const char *name)
+{
+	if (PGAS_UNLIKELY(!p.cpu_limit))
+		p.cpu_limit = g.env.device_cpu_limit ? g.env.device_cpu_limit : measure_cpu_limit(p, name);
+	return bytes <= p.cpu_limit;
+}
+
+struct transfer {
+	context *c;
+	void *remote; // as it is called here
+	void *local;
+	size_t bytes;
+	int pe, world;
+	bool is_put;
+	until when;
+	const char *name;
+
+	devices::piece from_to(void *there, void *here) const
+	{
+		return is_put ? devices::piece{there, here, bytes} : devices::piece{here, there, bytes};
+	}
+};
+
+void copy_by_cpu(const transfer &t, void *there)
+{
+	if (t.is_put)
+		pgas_copy_out(there, t.local, t.bytes);
+	else
+		pgas_copy_in(t.local, there, t.bytes);
+}
+
+// The other side is the host's memory, or nobody's here: by parts, through ours.
+template <class Far>
+void bounce(const transfer &t, devices::kind &here, Far &&far)
+{
+	const std::unique_ptr<char[]> room(new char[std::min(t.bytes, kBounceBytes)]);
+	for (size_t at = 0; at < t.bytes; at += kBounceBytes) {
+		const size_t n = std::min(kBounceBytes, t.bytes - at);
+		char *mine = static_cast<char *>(t.local) + at;
+		const devices::piece out{room.get(), mine, n}, in{mine, room.get(), n};
+		if (!t.is_put)
+			far(room.get(), at, n);
+		submit(here, t.is_put ? &out : &in, 1, t.name);
+		finish_one(here, t.name);
+		if (t.is_put)
+			far(room.get(), at, n);
+	}
+}
+
+// Both are devices, of different kinds.
+void between_kinds(const transfer &t, devices::kind &there_kind, void *there, devices::kind &here_kind)
+{
+	bounce(t, here_kind, [&](char *room, size_t at, size_t n) {
+		const devices::piece out{static_cast<char *>(there) + at, room, n},
+			in{room, static_cast<char *>(there) + at, n};
+		submit(there_kind, t.is_put ? &out : &in, 1, t.name);
+		finish_one(there_kind, t.name);
+	});
+}
+
+// To another host by the network alone. A put is complete at the next quiet.
+bool direct(const transfer &t, const devices::kind *here)
+{
+	if (!is_far() || !on_other_host(t.world) ||
+	    !device_far_direct(t.remote, t.local, !here, t.bytes, t.world, t.is_put, t.name))
+		return false;
+	if (t.is_put)
+		pgas_add_release(&t.c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
+	return true;
+}
+
+// The peer's host memory, which we may have no window on.
+void with_host(const transfer &t, devices::kind &here)
+{
+	if (void *there = peer_pointer(t.remote, t.world)) {
+		const devices::piece one = t.from_to(there, t.local);
+		submit(here, &one, 1, t.name);
+		finish_one(here, t.name);
+		return;
+	}
+	if (direct(t, &here))
+		return;
+	bounce(t, here, [&](char *room, size_t at, size_t n) {
+		char *there = static_cast<char *>(t.remote) + at;
+		if (t.is_put)
+			cold_put(t.c, there, room, n, t.pe, t.name);
+		else
+			cold_get(t.c, room, there, n, t.pe, t.name);
+	});
+}
+
+// Another host: its owner copies on our order. A put is complete at the next quiet.
+void with_far(const transfer &t, partition &p, devices::kind *here)
+{
+	if (direct(t, here))
+		return;
+	const auto far = [&](char *host, size_t at, size_t n) {
+		char *there = static_cast<char *>(t.remote) + at;
+		if (device_far_direct(there, host, true, n, t.world, t.is_put, t.name))
+			return;
+		if (t.is_put)
+			device_far_put(p, there, host, n, t.world, t.name);
+		else
+			device_far_get(p, host, there, n, t.world, t.name);
+	};
+	if (here)
+		bounce(t, *here, far);
+	else
+		far(static_cast<char *>(t.local), 0, t.bytes);
+	if (t.is_put)
+		pgas_add_release(&t.c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
+}
+
+// Copies of device memory do not enter the provider. A PE that does nothing else must still send what it has in flight
+// to peers without a window, and act for them.
+void make_progress()
+{
+	if (PGAS_UNLIKELY(is_far()))
+		act_for_peers();
+}
+
+bool move(const transfer &t)
+{
+	partition *p = device_of(t.remote);
+	devices::kind *here = kind_of(t.local);
+	if (!p && !here)
+		return false;
+	make_progress();
+	if (!p) {
+		with_host(t, *here);
+		return true;
+	}
+	if (PGAS_UNLIKELY(is_far()) && on_other_host(t.world)) {
+		with_far(t, *p, here);
+		return true;
+	}
+	void *there = device_peer(*p, t.remote, t.world, t.name);
+	if (here && here != p->kind) {
+		between_kinds(t, *p->kind, there, *here);
+		return true;
+	}
+	if (void *cpu = here ? nullptr : by_cpu(p, t.remote, t.world); cpu && cpu_is_better(*p, t.bytes, t.name)) {
+		copy_by_cpu(t, cpu);
+		return true;
+	}
+	const devices::piece one = t.from_to(there, t.local);
+	if (t.when == until::reusable) {
+		submit(*p->kind, &one, 1, t.name);
+		finish_one(*p->kind, t.name);
+		return true;
+	}
+	if (PGAS_UNLIKELY(p->kind->copy_with_others(one) != 0))
+		driver_failed(*p->kind, t.name);
+	pgas_store_relaxed(&g_partitions.submitted, true);
+	pgas_add_release(&t.c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
+	return true;
+}
+
+devices::amo_op amo_of(fi_op op, const char *name)
+{
+	switch (op) {
+	case FI_ATOMIC_READ:
+		return devices::amo_op::load;
+	case FI_ATOMIC_WRITE:
+		return devices::amo_op::swap;
+	case FI_CSWAP:
+		return devices::amo_op::compare_swap;
+	case FI_SUM:
+		return devices::amo_op::add;
+	case FI_BAND:
+		return devices::amo_op::band;
+	case FI_BOR:
+		return devices::amo_op::bor;
+	case FI_BXOR:
+		return devices::amo_op::bxor;
+	default:
+		fail(name, "device memory knows no such operation");
+	}
+}
+
+} // namespace
+
+bool device_put(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when)
+{
+	return move(
+		{c, dest, const_cast<void *>(source), bytes, pe, teams::world_rank(*c->owner, pe), true, when, name});
+}
+
+bool device_get(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when)
+{
+	return move(
+		{c, const_cast<void *>(source), dest, bytes, pe, teams::world_rank(*c->owner, pe), false, when, name});
+}
+
+bool device_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, uint64_t value, uint64_t compare,
+		uint64_t *old, const char *name)
+{
+	partition *p = device_of(target);
+	if (!p)
+		return false;
+	make_progress();
+	const int world = teams::world_rank(*c->owner, pe);
+	const size_t bytes = type == FI_UINT64 ? 8 : 4;
+	if (PGAS_UNLIKELY(is_far()) && on_other_host(world)) {
+		device_far_amo(*p, amo_of(op, name), target, bytes, value, compare, old, world, name);
+		if (!old)
+			pgas_add_release(&c->pending, uint64_t{1}); // pairs with load_acquire in cold_quiet()
+		return true;
+	}
+	void *there = device_peer(*p, target, world, name);
+	uint64_t was;
+	if (p->kind->amo(amo_of(op, name), there, bytes, value, compare, old ? old : &was) != 0)
+		driver_failed(*p->kind, name);
+	return true;
+}
+
+void device_finish(const char *name)
+{
+	device_far_finish(name);
+	if (!pgas_load_relaxed(&g_partitions.submitted))
+		return;
+	pgas_store_relaxed(&g_partitions.submitted, false); // before: what comes meanwhile sets it again
+	for (int i = 0; i < g_partitions.count; i++)
+		if (devices::kind *k = g_partitions.all[i].kind)
+			finish_one(*k, name);
+}
+
+void device_copy(void *dest, const void *source, size_t bytes, const char *name)
+{
+	devices::kind *to = kind_of(dest), *from = kind_of(source);
+	if (!to && !from) {
+		memmove(dest, source, bytes);
+		return;
+	}
+	if (to && from && to != from) {
+		const transfer t{&g_default,      dest, const_cast<void *>(source), bytes, 0, g.my_pe, true,
+				 until::reusable, name};
+		between_kinds(t, *to, dest, *from);
+		return;
+	}
+	devices::kind &k = to ? *to : *from;
+	const devices::piece one{dest, source, bytes};
+	submit(k, &one, 1, name);
+	finish_one(k, name);
+}
+
+// --- words -----------------------------------------------------------------------------------------------------------
+
+// Apart from device_p(), which would need a frame for the address of its value.
+[[gnu::cold, gnu::noinline]] static void p_by_address(context *c, void *dest, uint64_t value, size_t bytes, int pe,
+						      const char *name) noexcept
+{
+	cold_put(c, dest, &value, bytes, pe, name);
+}
+
+// A put of one word in a job that has devices, to host memory as a rule; what lies between device partitions takes the
+// long way, and so does a context that cannot be used. budget: 40 instructions from the call on (paths.def:
+// shmem_long_p_devices)
+void device_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name) noexcept
+{
+	const auto at = reinterpret_cast<uintptr_t>(dest);
+	if (PGAS_UNLIKELY(at - g_partitions.from < g_partitions.span || g.env.debug ||
+			  static_cast<unsigned>(pe) >= static_cast<unsigned>(c->owner->size)))
+		return p_by_address(c, dest, value, bytes, pe, name);
+	const uint64_t window = pgas_load_word(&reinterpret_cast<const pgas_ep *>(c->ep)->window[pe]);
+	if (PGAS_UNLIKELY(!window))
+		return p_by_address(c, dest, value, bytes, pe, name);
+	void *there = reinterpret_cast<void *>(window + at);
+	if (PGAS_LIKELY(bytes == 8))
+		pgas_copy_out(there, &value, 8);
+	else if (bytes == 4)
+		pgas_copy_out(there, &value, 4);
+	else if (bytes == 2)
+		pgas_copy_out(there, &value, 2);
+	else
+		pgas_copy_out(there, &value, 1);
+}
+
+void device_read(void *to, const void *from, size_t bytes)
+{
+	partition *p = device_of(from);
+	if (!p) {
+		pgas_copy_in(to, from, bytes);
+		pgas_fence_acquire();
+		return;
+	}
+	if (const void *cpu = by_cpu(p, from, g.my_pe)) {
+		pgas_copy_in(to, cpu, bytes);
+		pgas_fence_acquire();
+		return;
+	}
+	const devices::piece one{to, from, bytes};
+	submit(*p->kind, &one, 1, "waiting");
+	finish_one(*p->kind, "waiting");
+}
+
+// --- strided: one submission -----------------------------------------------------------------------------------------
+
+bool device_strided(context *c, const char *name, void *dest, const void *source, size_t dest_step, size_t source_step,
+		    size_t block, size_t count, int pe, bool is_put)
+{
+	const void *remote = is_put ? dest : source, *local = is_put ? source : dest;
+	partition *p = device_of(remote);
+	devices::kind *here = kind_of(local);
+	if (!p || !count || !block || (here && here != p->kind) || on_other_host(teams::world_rank(*c->owner, pe)))
+		return false; // the elements one by one find their way
+	check_strided(c, name, remote, (count - 1) * (is_put ? dest_step : source_step) + block, pe);
+	const int world = teams::world_rank(*c->owner, pe);
+	auto *to = static_cast<char *>(is_put ? device_peer(*p, dest, world, name) : dest);
+	const auto *from = static_cast<const char *>(is_put ? source : device_peer(*p, source, world, name));
+	constexpr size_t kAtOnce = 1024;
+	std::vector<devices::piece> pieces;
+	pieces.reserve(std::min(count, kAtOnce));
+	for (size_t i = 0; i < count; i++) {
+		pieces.push_back({to + i * dest_step, from + i * source_step, block});
+		if (pieces.size() == kAtOnce || i + 1 == count) {
+			submit(*p->kind, pieces.data(), pieces.size(), name);
+			pieces.clear();
+		}
+	}
+	finish_one(*p->kind, name);
+	return true;
+}
+
+} // namespace shmem

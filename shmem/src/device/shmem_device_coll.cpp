@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Collectives on device memory. Handles are exchanged once in the life of a partition
+// (shmem_partition_join.cpp), so a collective needs no exchange of its own: each member pushes what is the others' into
+// their memory, all of it in one submission, waits for its own device, and meets the others. dest is ready everywhere
+// before anybody calls, as the standard wants, so nothing is asked before. Members on other hosts get theirs by puts.
+//
+// Processes that share a device and use it at the same time make it switch between them, for a third of a millisecond
+// each time on an H200. So the first member of each device acts for all that share it, and the others leave it alone.
+#include "shmem_device_coll.hpp"
+
+#include <cstring>
+
+#include "names/shmem_rma.hpp"
+
+namespace shmem {
+namespace {
+
+bool is_set(const teams::team &t)
+{
+	return t.flags != nullptr;
+}
+
+// Sets have no memory for an exchange: each PE has a symmetric word for each PE.
+std::vector<size_t> lengths_of_all(teams::team &t, size_t mine, const char *name)
+{
+	std::vector<size_t> all(static_cast<size_t>(t.size));
+	if (!is_set(t)) {
+		teams::exchange(t, &mine, sizeof mine);
+		for (int j = 0; j < t.size; j++)
+			memcpy(&all[static_cast<size_t>(j)], teams::exchanged(t, j), sizeof mine);
+		return all;
+	}
+	for (int j = 0; j < t.size; j++)
+		signal_op(&g_own, &g_partitions.lengths[g.my_pe], mine, SHMEM_SIGNAL_SET, teams::world_rank(t, j),
+			  name);
+	g.net.ops->drain(g_own.ep);
+	teams::sync(t);
+	for (int j = 0; j < t.size; j++)
+		all[static_cast<size_t>(j)] = g_partitions.lengths[teams::world_rank(t, j)];
+	return all;
+}
+
+} // namespace
+
+void device_broadcast(teams::team &t, void *dest, const void *source, size_t bytes, int root, bool root_too,
+		      bool in_turn, const char *name)
+{
+	if (staged_broadcast(t, dest, source, bytes, root, root_too, in_turn, name))
+		return;
+	if (in_turn)
+		teams::sync(t);
+	if (t.me == root) {
+		batch copies(t, driver_of(dest, source, name), name);
+		each_member(t, [&](int j) {
+			if (j != root || (root_too && dest != source))
+				copies.push(j, dest, 0, source, bytes);
+		});
+		copies.run();
+	}
+	teams::sync(t);
+}
+
+void device_fcollect(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
+{
+	if (staged_fcollect(t, dest, source, bytes, name))
+		return;
+	const actor me(t, source, name);
+	batch copies(t, driver_of(dest, source, name), name);
+	me.begin();
+	me.each([&](int i) {
+		each_member(t,
+			    [&](int j) { copies.pass(i, source, 0, j, dest, static_cast<size_t>(i) * bytes, bytes); });
+	});
+	copies.run();
+	teams::sync(t);
+}
+
+void device_collect(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
+{
+	const std::vector<size_t> lengths = lengths_of_all(t, bytes, name); // all have come
+	std::vector<size_t> before(1, 0);
+	for (const size_t one : lengths)
+		before.push_back(before.back() + one);
+	check_symmetric(name, "dest", dest, before.back());
+	if (staged_collect(t, dest, source, lengths, name))
+		return;
+	const actor me(t, source, name);
+	batch copies(t, driver_of(dest, source, name), name);
+	me.each([&](int i) {
+		const auto at = static_cast<size_t>(i);
+		each_member(t, [&](int j) { copies.pass(i, source, 0, j, dest, before[at], lengths[at]); });
+	});
+	copies.run();
+	teams::sync(t);
+}
+
+void device_alltoall(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
+{
+	if (staged_alltoall(t, dest, source, bytes, name))
+		return;
+	const actor me(t, source, name);
+	batch copies(t, driver_of(dest, source, name), name);
+	me.begin();
+	me.each([&](int i) {
+		each_member(t, [&](int j) {
+			copies.pass(i, source, static_cast<size_t>(j) * bytes, j, dest, static_cast<size_t>(i) * bytes,
+				    bytes);
+		});
+	});
+	copies.run();
+	teams::sync(t);
+}
+
+void device_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t count,
+		      size_t size, const char *name)
+{
+	if (staged_alltoalls(t, dest, source, dst, sst, count, size, name))
+		return;
+	if (dst == 1 && sst == 1) { // blocks in one piece each
+		size *= count;
+		count = 1;
+	}
+	const actor me(t, source, name);
+	batch copies(t, driver_of(dest, source, name), name);
+	const size_t to_step = static_cast<size_t>(dst) * size, from_step = static_cast<size_t>(sst) * size;
+	me.begin();
+	me.each([&](int i) {
+		each_member(t, [&](int j) {
+			const size_t to = static_cast<size_t>(i) * count * to_step;
+			const size_t from = static_cast<size_t>(j) * count * from_step;
+			for (size_t e = 0; e < count; e++)
+				copies.pass(i, source, from + e * from_step, j, dest, to + e * to_step, size);
+		});
+	});
+	copies.run();
+	teams::sync(t);
+}
+
+void device_gather(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name)
+{
+	if (staged_gather(t, dest, source, bytes, root, name))
+		return;
+	const actor me(t, source, name);
+	batch copies(t, driver_of(dest, source, name), name);
+	me.begin();
+	me.each([&](int i) { copies.pass(i, source, 0, root, dest, static_cast<size_t>(i) * bytes, bytes); });
+	copies.run();
+	teams::sync(t);
+}
+
+void device_scatter(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name)
+{
+	if (staged_scatter(t, dest, source, bytes, root, name))
+		return;
+	if (t.me == root) {
+		batch copies(t, driver_of(dest, source, name), name);
+		each_member(t, [&](int j) {
+			copies.pass(root, source, static_cast<size_t>(j) * bytes, j, dest, 0, bytes);
+		});
+		copies.run();
+	}
+	teams::sync(t);
+}
+
+// Who acts for others must know what they were called with: all learn all of it, block by block.
+block_table::block_table(teams::team &t, const teams::block_list &to, const teams::block_list &from, const char *name)
+	: n_(static_cast<size_t>(t.size)), all_(n_ * n_)
+{
+	static_assert(sizeof(block) <= teams::kInline);
+	for (int r = 0; r < t.size; r++) {
+		const auto peer = static_cast<size_t>(r);
+		const block mine{from.counts[peer], from.displs[peer], to.counts[peer], to.displs[peer]};
+		teams::exchange(t, &mine, sizeof mine);
+		for (int i = 0; i < t.size; i++)
+			memcpy(&all_[index(i, r)], teams::exchanged(t, i), sizeof mine);
+	}
+	for (int i = 0; i < t.size; i++)
+		for (int j = 0; j < t.size; j++)
+			teams::check_expected(t, name, i, at(i, j).sent, j, at(j, i).expected);
+}
+
+void device_alltoallv(teams::team &t, void *dest, const teams::block_list &to, const void *source,
+		      const teams::block_list &from, size_t size, const char *name)
+{
+	const block_table all(t, to, from, name);
+	if (staged_alltoallv(t, dest, source, all, size, name))
+		return;
+	const actor me(t, source, name);
+	batch copies(t, driver_of(dest, source, name), name);
+	me.each([&](int i) {
+		each_member(t, [&](int j) {
+			copies.pass(i, source, all.at(i, j).from * size, j, dest, all.at(j, i).to * size,
+				    all.at(i, j).sent * size);
+		});
+	});
+	copies.run();
+	teams::sync(t);
+}
+
+} // namespace shmem

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Collectives on a team or a set, by the memory that they are about: the windows and wires of teams/, or devices.
+#pragma once
+
+#include "device/shmem_partition.hpp"
+
+namespace shmem {
+
+// in_turn: members may still look at dest while another one calls, and the root's own dest stays as it is
+inline void broadcast_on(teams::team &t, void *dest, const void *source, size_t bytes, int root, bool in_turn,
+			 const char *name)
+{
+	if (any_device(dest, source))
+		device_broadcast(t, dest, source, bytes, root, !in_turn, in_turn, name);
+	else if (in_turn)
+		teams::broadcast_in_turn(t, dest, source, bytes, root, false);
+	else
+		teams::broadcast(t, dest, source, bytes, root, true);
+}
+inline void collect_on(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
+{
+	if (any_device(dest, source))
+		device_collect(t, dest, source, bytes, name);
+	else
+		teams::collect(t, dest, source, bytes);
+}
+inline void fcollect_on(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
+{
+	if (any_device(dest, source))
+		device_fcollect(t, dest, source, bytes, name);
+	else
+		teams::fcollect(t, dest, source, bytes);
+}
+inline void alltoall_on(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
+{
+	if (any_device(dest, source))
+		device_alltoall(t, dest, source, bytes, name);
+	else
+		teams::alltoall(t, dest, source, bytes);
+}
+inline void alltoalls_on(teams::team &t, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t count,
+			 size_t size, const char *name)
+{
+	if (any_device(dest, source))
+		device_alltoalls(t, dest, source, dst, sst, count, size, name);
+	else
+		teams::alltoalls(t, dest, source, dst, sst, count, size);
+}
+inline void gather_on(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name)
+{
+	if (any_device(dest, source))
+		device_gather(t, dest, source, bytes, root, name);
+	else
+		teams::gather(t, dest, source, bytes, root);
+}
+inline void scatter_on(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name)
+{
+	if (any_device(dest, source))
+		device_scatter(t, dest, source, bytes, root, name);
+	else
+		teams::scatter(t, dest, source, bytes, root);
+}
+inline void alltoallv_on(teams::team &t, void *dest, const teams::block_list &to, const void *source,
+			 const teams::block_list &from, size_t size, const char *name)
+{
+	if (any_device(dest, source))
+		device_alltoallv(t, dest, to, source, from, size, name);
+	else
+		teams::alltoallv(t, name, dest, to, source, from, size);
+}
+inline void reduce_on(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t count,
+		      const char *name)
+{
+	if (any_device(dest, source))
+		device_reduce(t, op, dest, source, count, name);
+	else
+		teams::reduce(t, op, dest, source, count);
+}
+
+inline void scan_on(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t count,
+		    bool exclusive, const char *name)
+{
+	if (any_device(dest, source))
+		device_scan(t, op, dest, source, count, exclusive, name);
+	else
+		teams::scan(t, op, dest, source, count, exclusive);
+}
+
+} // namespace shmem

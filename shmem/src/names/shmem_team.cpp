@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Teams as programs see them. How they are made and what happens inside is in teams/; here is what that gets from SHMEM
+// (memory, reach, waiting, the user's choices), the world and the shared team, and the C names but those that split.
+#include "shmem_amo.hpp"
+#include "core/shmem_leave.hpp"
+#include "shmem_team.hpp"
+
+#include <cstdlib>
+#include <new>
+
+#include <teams/teams_split.hpp>
+
+namespace shmem {
+namespace {
+
+// --- what teams call: memory of other PEs goes the way of the program's own calls ------------------------------------
+
+void far_put(void *dest, const void *source, size_t bytes, int pe)
+{
+	put(&g_own, dest, source, bytes, pe);
+}
+
+void far_settle()
+{
+	if (may_be_under_way(g_own))
+		g.net.ops->drain(g_own.ep);
+}
+
+void far_get(void *dest, const void *source, size_t bytes, int pe)
+{
+	get(&g_own, dest, source, bytes, pe);
+}
+
+void far_set(uint64_t *dest, uint64_t value, int pe)
+{
+	signal_op(&g_own, dest, value, SHMEM_SIGNAL_SET, pe, kAmo);
+}
+
+uint64_t far_add(uint64_t *dest, uint64_t value, int pe)
+{
+	pgas_fence_stores();
+	if (may_be_under_way(g_own))
+		g.net.ops->fence(g_own.ep);
+	return amo_fetch<PGAS_OP_SUM>(&g_own, dest, value, pe);
+}
+
+uint64_t far_read(const uint64_t *source, int pe)
+{
+	return amo_fetch<PGAS_OP_READ>(&g_own, const_cast<uint64_t *>(source), uint64_t{0}, pe);
+}
+
+teams::team *team_new()
+{
+	return new (std::nothrow) team{};
+}
+
+void team_ended(teams::team &t)
+{
+	team_contexts_close(static_cast<team &>(t));
+}
+
+void team_free(teams::team *t)
+{
+	delete static_cast<team *>(t);
+}
+
+void fail_in(const char *routine, const char *text)
+{
+	fail(routine, "%s", text);
+}
+
+void check_dest(const char *routine, const void *dest, size_t bytes)
+{
+	check_symmetric(routine, "dest", dest, bytes);
+}
+
+// --- what teams know -------------------------------------------------------------------------------------------------
+
+// What a choice of the environment is called in teams.
+template <class Word>
+struct meant {
+	using type = Word; // nothing there
+};
+template <>
+struct meant<barrier_algorithm_kind> {
+	using type = teams::barrier_algorithm;
+};
+template <>
+struct meant<reduce_algorithm_kind> {
+	using type = teams::reduce_algorithm;
+};
+template <>
+struct meant<bcast_algorithm_kind> {
+	using type = teams::bcast_algorithm;
+};
+template <>
+struct meant<fcollect_algorithm_kind> {
+	using type = teams::fcollect_algorithm;
+};
+template <>
+struct meant<alltoall_algorithm_kind> {
+	using type = teams::alltoall_algorithm;
+};
+template <>
+struct meant<team_agree_kind> {
+	using type = teams::agreement;
+};
+template <class Word>
+constexpr auto meaning(Word word)
+{
+	return static_cast<typename meant<Word>::type>(word);
+}
+
+// They have the same names in the same order.
+#define ENV_CHOICE(member, NAME, def, text, list)                                                                      \
+	namespace same_##member                                                                                        \
+	{                                                                                                              \
+		using word = member##_kind;                                                                            \
+		list                                                                                                   \
+	}
+#define C(enumerator, text) static_assert(meaning(word::enumerator) == meant<word>::type::enumerator);
+#include "core/shmem_env.def"
+
+teams::client ourselves()
+{
+	teams::client c;
+	c.me = g.my_pe;
+	c.size = g.n_pes;
+	c.hosts = g.hosts;
+	c.crowded = g.oversubscribed;
+	c.threads = g.thread_level == SHMEM_THREAD_MULTIPLE;
+	c.forced = {meaning(g.env.barrier_algorithm), meaning(g.env.reduce_algorithm), meaning(g.env.bcast_algorithm),
+		    meaning(g.env.fcollect_algorithm), meaning(g.env.alltoall_algorithm)};
+	c.agree = meaning(g.env.team_agree);
+	c.stream = g.stream;
+	c.memory = g.internal;
+	c.memory_bytes = kInternalBytes - kToolBytes;
+	c.client_lines = kLeaveLines;
+	c.eager_polls = g.oversubscribed ? 1 : 64;
+	c.pause = wait_pause;
+	c.mapped = peer_pointer;
+	c.put = far_put;
+	c.settle = far_settle;
+	c.get = far_get;
+	c.set = far_set;
+	c.add = far_add;
+	c.read = far_read;
+	c.team_new = team_new;
+	c.team_ended = team_ended;
+	c.team_free = team_free;
+	c.fail = fail_in;
+	c.check_dest = check_dest;
+	return c;
+}
+
+void must(teams::outcome got)
+{
+	if (got == teams::outcome::out_of_memory)
+		fail("shmem_init", "out of memory");
+	if (got == teams::outcome::no_room)
+		fail("shmem_init", "too many PEs: no room for the memory of teams");
+}
+
+} // namespace
+
+// --- world and shared ------------------------------------------------------------------------------------------------
+
+void teams_setup()
+{
+	if (g.n_pes > teams::kMostRanks)
+		fail("shmem_init", "%d PEs are more than teams are made for", g.n_pes);
+	must(teams::open(ourselves(), g_teams[0]));
+	auto *list = static_cast<int *>(malloc(static_cast<size_t>(g.n_pes) * sizeof(int)));
+	if (!list)
+		fail("shmem_init", "out of memory");
+	int local = 0;
+	for (int pe = 0; pe < g.n_pes; pe++)
+		if (g.hosts[pe] == g.hosts[g.my_pe])
+			list[local++] = pe;
+	must(teams::predefine(g_teams[1], list, local));
+	free(list);
+}
+
+void teams_close()
+{
+	sets_close();
+	teams::close();
+}
+
+void barrier_all()
+{
+	teams::sync(g_teams[0]);
+}
+
+} // namespace shmem
+
+using namespace shmem;
+
+// --- C names ---------------------------------------------------------------------------------------------------------
+
+SHMEM_NAME(void, shmem_team_destroy, (shmem_team_t team))
+{
+	check_running("shmem_team_destroy");
+	if (team == SHMEM_TEAM_INVALID)
+		return;
+	if (team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
+		fail("shmem_team_destroy", "a predefined team cannot be destroyed");
+	struct team *t = live_team(team);
+	if (!t)
+		fail("shmem_team_destroy", "not a team, or destroyed before");
+	teams::destroy(t);
+}
+SHMEM_NAME(int, shmem_team_sync, (shmem_team_t team))
+{
+	check_running("shmem_team_sync");
+	struct team *t = live_team(team);
+	if (!t)
+		return -1;
+	teams::sync(*t);
+	return 0;
+}
+SHMEM_NAME(int, shmem_team_my_pe, (shmem_team_t team))
+{
+	check_running("shmem_team_my_pe");
+	const struct team *t = live_team(team);
+	return t ? t->me : -1;
+}
+SHMEM_NAME(int, shmem_team_n_pes, (shmem_team_t team))
+{
+	check_running("shmem_team_n_pes");
+	const struct team *t = live_team(team);
+	return t ? t->size : -1;
+}
+SHMEM_NAME(int, shmem_team_get_config, (shmem_team_t team, long config_mask, shmem_team_config_t *config))
+{
+	check_running("shmem_team_get_config");
+	const struct team *t = live_team(team);
+	if (!t || (config_mask & ~SHMEM_TEAM_NUM_CONTEXTS) || (config_mask && !config))
+		return -1;
+	if (config_mask & SHMEM_TEAM_NUM_CONTEXTS)
+		config->num_contexts = t->config.num_contexts;
+	return 0;
+}
+SHMEM_NAME(int, shmem_team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_team_t dest_team))
+{
+	check_running("shmem_team_translate_pe");
+	const struct team *from = live_team(src_team), *to = live_team(dest_team);
+	if (!from || !to || src_pe < 0 || src_pe >= from->size)
+		return -1;
+	return teams::member_of(*to, teams::world_rank(*from, src_pe));
+}
+SHMEM_NAME(void *, shmem_team_ptr, (shmem_team_t team, const void *dest, int pe))
+{
+	check_running("shmem_team_ptr");
+	const struct team *t = live_team(team);
+	if (!t || pe < 0 || pe >= t->size)
+		return nullptr;
+	return pshmem_ptr(dest, teams::world_rank(*t, pe));
+}

@@ -1,7 +1,0 @@
-// SPDX-License-Identifier: BSD-3-Clause
-//
-// Between the files of tests/test_link.
-#pragma once
-
-int run_safety_tests(); // test_link_safety.cpp
-int run_shape_tests();  // test_link_shapes.cpp
