@@ -6,22 +6,29 @@
 
 namespace pgas {
 
+namespace {
+
+constexpr const wire_ops *kAllWires[] = {&g_shm_wire, &g_loop_wire, &g_net_wire};
+
+} // namespace
+
 const wire_list &wires()
 {
 	static const wire_list list = [] {
 		wire_list l{};
-		l.at[l.count++] = &g_shm_wire;
-		if (parameters().loop)
-			l.at[l.count++] = &g_loop_wire;
-		l.at[l.count++] = &g_net_wire;
+		for (const wire_ops *w : kAllWires)
+			if (w != &g_loop_wire || parameters().loop)
+				l.at[l.count++] = w;
 		return l;
 	}();
 	return list;
 }
 
+// The next three serve fi_getinfo, also where a program asks for another provider. They do not call wires(), because
+// that reads the parameters, which count from the first domain on: a program may still change its environment.
 bool wires_reach_others(bool ask)
 {
-	for (const wire_ops *w : wires())
+	for (const wire_ops *w : kAllWires)
 		if (w->possible && w->possible(ask))
 			return true;
 	return false;
@@ -29,7 +36,7 @@ bool wires_reach_others(bool ask)
 
 fid_nic *wires_nic()
 {
-	for (const wire_ops *w : wires())
+	for (const wire_ops *w : kAllWires)
 		if (fid_nic *nic = w->nic ? w->nic() : nullptr)
 			return nic;
 	return nullptr;
@@ -37,7 +44,7 @@ fid_nic *wires_nic()
 
 bool wires_ask_libfabric()
 {
-	for (const wire_ops *w : wires())
+	for (const wire_ops *w : kAllWires)
 		if (w->asks && w->asks())
 			return true;
 	return false;
