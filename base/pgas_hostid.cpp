@@ -24,12 +24,12 @@ int refuse(char *why, size_t room, const char *path, const char *reason, int err
 }
 
 // Returns how many bytes it read from the file's beginning, or a negative errno.
-ssize_t first_bytes(const char *path, char *to, size_t room)
+ssize_t first_bytes(const char *path, char *dst, size_t room)
 {
 	const pgas::unique_fd file(open(path, O_RDONLY | O_CLOEXEC));
 	if (!file)
 		return -errno;
-	const ssize_t got = read(file.get(), to, room);
+	const ssize_t got = read(file.get(), dst, room);
 	if (got < 0)
 		return -errno;
 	return got > 0 ? got : -ENODATA;

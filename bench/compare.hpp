@@ -28,10 +28,10 @@ struct column {
 	std::string title;
 	std::string program; // ofi_bench or ofi_bench_direct
 	std::string provider;
-	std::string folder;                  // where libfabric looks for it; empty: its usual places
-	std::map<std::string, samples> of;   // by row name
-	std::vector<std::string> launcher{}; // words before the program; empty: it is run itself
-	std::vector<std::string> groups{};   // of rows that it has; empty: all
+	std::string folder;                    // where libfabric looks for it; empty: its usual places
+	std::map<std::string, samples> by_row; // by row name
+	std::vector<std::string> launcher{};   // words before the program; empty: it is run itself
+	std::vector<std::string> groups{};     // of rows that it has; empty: all
 
 	// 0 when there are no samples
 	double best(const row &r) const;
@@ -60,7 +60,7 @@ struct options { // what both commands understand
 
 std::string own_folder(); // of the running program
 
-std::vector<std::string> split(const std::string &line, char at);
+std::vector<std::string> split(const std::string &line, char place);
 std::vector<row> list_rows(const std::string &program);
 // In each round every group of rows runs on all columns before the next group does.
 void run(const settings &s, const std::vector<row> &rows, std::vector<column> &columns);

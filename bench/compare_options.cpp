@@ -78,7 +78,7 @@ int write_results(const options &o, const std::vector<row> &rows, const std::vec
 {
 	write_table(stdout, rows, columns);
 	const bool csv = write_file(o.csv, rows, columns, write_csv), svg = write_file(o.svg, rows, columns, write_svg);
-	return csv && svg && columns[0].of.size() ? 0 : 1;
+	return csv && svg && columns[0].by_row.size() ? 0 : 1;
 }
 
 int write_scaling(const options &o, const std::vector<row> &rows, const scaling &s)
@@ -86,7 +86,7 @@ int write_scaling(const options &o, const std::vector<row> &rows, const scaling 
 	write_scaling_table(stdout, rows, s);
 	const bool csv = write_file(o.csv, rows, s, write_scaling_csv),
 		   svg = write_file(o.svg, rows, s, write_scaling_svg);
-	return csv && svg && s.columns[0].of.size() ? 0 : 1;
+	return csv && svg && s.columns[0].by_row.size() ? 0 : 1;
 }
 
 } // namespace bench

@@ -13,11 +13,11 @@
 
 namespace bench {
 
-std::vector<std::string> split(const std::string &line, char at)
+std::vector<std::string> split(const std::string &line, char place)
 {
 	std::vector<std::string> parts(1);
 	for (const char c : line) {
-		if (c == at)
+		if (c == place)
 			parts.emplace_back();
 		else
 			parts.back() += c;
@@ -70,7 +70,7 @@ void run_group(const settings &s, const std::vector<row> &rows, const std::strin
 	constexpr int kGiveUp = 2; // a row that failed this often is not run again
 	std::string list;
 	for (const row &r : rows)
-		if ((r.group == group || s.quick) && has(c, r) && c.of[r.name].failures < kGiveUp)
+		if ((r.group == group || s.quick) && has(c, r) && c.by_row[r.name].failures < kGiveUp)
 			list += (list.empty() ? "" : ",") + r.name;
 	if (list.empty())
 		return;
@@ -81,7 +81,7 @@ void run_group(const settings &s, const std::vector<row> &rows, const std::strin
 	command.insert(command.end(), s.extra.begin(), s.extra.end());
 	for (const std::string &line : lines_of(command, c.folder)) {
 		const std::vector<std::string> words = split(line, '\t');
-		samples &mine = c.of[words[0]];
+		samples &mine = c.by_row[words[0]];
 		for (size_t i = 1; i < words.size(); i++) {
 			char *end;
 			const double v = strtod(words[i].c_str(), &end);
@@ -99,8 +99,8 @@ void run_group(const settings &s, const std::vector<row> &rows, const std::strin
 
 double column::best(const row &r) const
 {
-	const auto it = of.find(r.name);
-	if (it == of.end() || it->second.values.empty())
+	const auto it = by_row.find(r.name);
+	if (it == by_row.end() || it->second.values.empty())
 		return 0;
 	const auto &v = it->second.values;
 	return r.more_is_better() ? *std::max_element(v.begin(), v.end()) : *std::min_element(v.begin(), v.end());
@@ -108,8 +108,8 @@ double column::best(const row &r) const
 
 double column::median(const row &r) const
 {
-	const auto it = of.find(r.name);
-	if (it == of.end() || it->second.values.empty())
+	const auto it = by_row.find(r.name);
+	if (it == by_row.end() || it->second.values.empty())
 		return 0;
 	auto v = it->second.values;
 	std::nth_element(v.begin(), v.begin() + static_cast<ptrdiff_t>(v.size() / 2), v.end());

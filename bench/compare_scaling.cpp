@@ -20,8 +20,8 @@ struct plot { // of one row: where its values lie
 	double x(size_t k) const
 	{
 		const double first = std::log2(s.pes.front()), last = std::log2(s.pes.back());
-		const double at = last > first ? (std::log2(s.pes[k]) - first) / (last - first) : 0;
-		return x0 + kLeft + at * (kWide - kLeft - kRight);
+		const double addr = last > first ? (std::log2(s.pes[k]) - first) / (last - first) : 0;
+		return x0 + kLeft + addr * (kWide - kLeft - kRight);
 	}
 	double y(double value) const
 	{

@@ -56,8 +56,8 @@ void axis(std::FILE *out, const scale &s, double bottom)
 
 void bar(std::FILE *out, const scale &s, double v, double y, const char *colour)
 {
-	const double from = std::min(s.x(1), s.x(v)), width = std::max(1.0, std::abs(s.x(v) - s.x(1)));
-	fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.0f\" fill=\"%s\"/>\n", from, y, width,
+	const double source = std::min(s.x(1), s.x(v)), width = std::max(1.0, std::abs(s.x(v) - s.x(1)));
+	fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.0f\" fill=\"%s\"/>\n", source, y, width,
 		kBar - 1, v < 1 ? kSlower : colour);
 	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"9\">%.*fx</text>\n", std::max(s.x(v), s.x(1)) + 4,
 		y + kBar - 1.5,
@@ -105,13 +105,13 @@ void write_svg(std::FILE *out, const std::vector<row> &rows, const std::vector<c
 		y += i && rows[i].group != rows[i - 1].group ? kGroupGap : 0;
 		fprintf(out, "<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", kLabels - 30,
 			y + (step - kGap) / 2 + 4, rows[i].label.c_str());
-		double at = y;
+		double addr = y;
 		for (size_t k = 0; k < columns.size(); k++) {
 			if (k == 1)
 				continue;
 			if (const double v = speedup(rows[i], columns[k], columns[1]); v > 0)
-				bar(out, s, v, at, kColours[k % 4]);
-			at += kBar;
+				bar(out, s, v, addr, kColours[k % 4]);
+			addr += kBar;
 		}
 		y += step;
 	}

@@ -19,8 +19,8 @@ std::string number(double v)
 
 std::string failure(const column &c, const row &r)
 {
-	const auto it = c.of.find(r.name);
-	return it == c.of.end() || it->second.failure.empty() ? "-" : it->second.failure;
+	const auto it = c.by_row.find(r.name);
+	return it == c.by_row.end() || it->second.failure.empty() ? "-" : it->second.failure;
 }
 
 std::string ratio(double v)
@@ -78,11 +78,11 @@ void write_csv(std::FILE *out, const std::vector<row> &rows, const std::vector<c
 	fprintf(out, "row,group,unit,end,column,best,median,samples,failure,times_%s\n", columns[1].title.c_str());
 	for (const row &r : rows) {
 		for (const column &c : columns) {
-			const auto it = c.of.find(r.name);
-			const size_t n = it == c.of.end() ? 0 : it->second.values.size();
+			const auto it = c.by_row.find(r.name);
+			const size_t n = it == c.by_row.end() ? 0 : it->second.values.size();
 			fprintf(out, "%s,%s,%s,%s,%s,%g,%g,%zu,%s,%g\n", r.name.c_str(), r.group.c_str(),
 				r.unit.c_str(), r.delivered ? "delivered" : "counted", c.title.c_str(), c.best(r),
-				c.median(r), n, it == c.of.end() ? "" : it->second.failure.c_str(),
+				c.median(r), n, it == c.by_row.end() ? "" : it->second.failure.c_str(),
 				speedup(r, c, columns[1]));
 		}
 	}

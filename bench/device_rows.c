@@ -16,7 +16,7 @@
 #include <string.h>
 
 static int id, me, n;
-static char *from, *to;           /* in the partition */
+static char *src, *dst;           /* in the partition */
 static char *host_from, *host_to; /* in the heap */
 static uint64_t sent, taken;      /* signals of the staged put */
 
@@ -24,28 +24,28 @@ static uint64_t sent, taken;      /* signals of the staged put */
 
 static void do_copy(size_t bytes)
 {
-	shmemx_partition_copy(to, from, bytes);
+	shmemx_partition_copy(dst, src, bytes);
 }
 static void do_put(size_t bytes)
 {
-	shmem_putmem(to, from, bytes, 1);
+	shmem_putmem(dst, src, bytes, 1);
 }
 static void do_get(size_t bytes)
 {
-	shmem_getmem(to, from, bytes, 1);
+	shmem_getmem(dst, src, bytes, 1);
 }
 static void do_put_host(size_t bytes) /* the source in host memory */
 {
-	shmem_putmem(to, host_from, bytes, 1);
+	shmem_putmem(dst, host_from, bytes, 1);
 }
 static void do_fetch_add(size_t bytes)
 {
 	(void)bytes;
-	shmem_long_atomic_fetch_add((long *)to, 1, 1);
+	shmem_long_atomic_fetch_add((long *)dst, 1, 1);
 }
 static void do_put_signal(size_t bytes)
 {
-	shmem_putmem_signal(to, from, bytes, &sent, 1, SHMEM_SIGNAL_ADD, 1);
+	shmem_putmem_signal(dst, src, bytes, &sent, 1, SHMEM_SIGNAL_ADD, 1);
 }
 
 /* Staged by hand: device to host, host to host, a signal, host to device there, a signal back. Both take part. */
@@ -54,12 +54,12 @@ static void do_staged(size_t bytes)
 	static uint64_t round;
 	round++;
 	if (me == 0) {
-		shmemx_partition_copy(host_from, from, bytes);
+		shmemx_partition_copy(host_from, src, bytes);
 		shmem_putmem_signal(host_to, host_from, bytes, &sent, round, SHMEM_SIGNAL_SET, 1);
 		shmem_signal_wait_until(&taken, SHMEM_CMP_GE, round);
 	} else if (me == 1) {
 		shmem_signal_wait_until(&sent, SHMEM_CMP_GE, round);
-		shmemx_partition_copy(to, host_to, bytes);
+		shmemx_partition_copy(dst, host_to, bytes);
 		shmem_uint64_atomic_set(&taken, round, 0);
 	}
 }
@@ -70,62 +70,62 @@ static size_t block(size_t bytes) /* of each member, so that `bytes` are moved b
 }
 static void do_alltoall(size_t bytes)
 {
-	shmem_alltoallmem(SHMEM_TEAM_WORLD, to, from, block(bytes));
+	shmem_alltoallmem(SHMEM_TEAM_WORLD, dst, src, block(bytes));
 }
 static void do_alltoall_staged(size_t bytes)
 {
 	const size_t all = block(bytes) * (size_t)n;
-	shmemx_partition_copy(host_from, from, all);
+	shmemx_partition_copy(host_from, src, all);
 	shmem_alltoallmem(SHMEM_TEAM_WORLD, host_to, host_from, block(bytes));
-	shmemx_partition_copy(to, host_to, all);
+	shmemx_partition_copy(dst, host_to, all);
 	shmem_sync_all();
 }
 static void do_broadcast(size_t bytes)
 {
-	shmem_broadcastmem(SHMEM_TEAM_WORLD, to, from, bytes, 0);
+	shmem_broadcastmem(SHMEM_TEAM_WORLD, dst, src, bytes, 0);
 }
 static void do_broadcast_staged(size_t bytes)
 {
 	if (me == 0)
-		shmemx_partition_copy(host_from, from, bytes);
+		shmemx_partition_copy(host_from, src, bytes);
 	shmem_broadcastmem(SHMEM_TEAM_WORLD, host_to, host_from, bytes, 0);
-	shmemx_partition_copy(to, host_to, bytes);
+	shmemx_partition_copy(dst, host_to, bytes);
 	shmem_sync_all();
 }
 static void do_fcollect(size_t bytes)
 {
-	shmem_fcollectmem(SHMEM_TEAM_WORLD, to, from, block(bytes));
+	shmem_fcollectmem(SHMEM_TEAM_WORLD, dst, src, block(bytes));
 }
 static void do_fcollect_staged(size_t bytes)
 {
 	const size_t all = block(bytes) * (size_t)n;
-	shmemx_partition_copy(host_from, from, block(bytes));
+	shmemx_partition_copy(host_from, src, block(bytes));
 	shmem_fcollectmem(SHMEM_TEAM_WORLD, host_to, host_from, block(bytes));
-	shmemx_partition_copy(to, host_to, all);
+	shmemx_partition_copy(dst, host_to, all);
 	shmem_sync_all();
 }
 static void do_gather(size_t bytes)
 {
-	shmemx_gathermem(SHMEM_TEAM_WORLD, to, from, block(bytes), 0);
+	shmemx_gathermem(SHMEM_TEAM_WORLD, dst, src, block(bytes), 0);
 }
 static void do_gather_staged(size_t bytes)
 {
-	shmemx_partition_copy(host_from, from, block(bytes));
+	shmemx_partition_copy(host_from, src, block(bytes));
 	shmemx_gathermem(SHMEM_TEAM_WORLD, host_to, host_from, block(bytes), 0);
 	if (me == 0)
-		shmemx_partition_copy(to, host_to, block(bytes) * (size_t)n);
+		shmemx_partition_copy(dst, host_to, block(bytes) * (size_t)n);
 	shmem_sync_all();
 }
 static void do_scatter(size_t bytes)
 {
-	shmemx_scattermem(SHMEM_TEAM_WORLD, to, from, block(bytes), 0);
+	shmemx_scattermem(SHMEM_TEAM_WORLD, dst, src, block(bytes), 0);
 }
 static void do_scatter_staged(size_t bytes)
 {
 	if (me == 0)
-		shmemx_partition_copy(host_from, from, block(bytes) * (size_t)n);
+		shmemx_partition_copy(host_from, src, block(bytes) * (size_t)n);
 	shmemx_scattermem(SHMEM_TEAM_WORLD, host_to, host_from, block(bytes), 0);
-	shmemx_partition_copy(to, host_to, block(bytes));
+	shmemx_partition_copy(dst, host_to, block(bytes));
 	shmem_sync_all();
 }
 /* blocks of one length: what is measured is what it takes to find out where they go */
@@ -140,14 +140,14 @@ static void vector(void *dest, const void *source, size_t bytes)
 }
 static void do_alltoallv(size_t bytes)
 {
-	vector(to, from, bytes);
+	vector(dst, src, bytes);
 }
 static void do_alltoallv_staged(size_t bytes)
 {
 	const size_t all = block(bytes) * (size_t)n;
-	shmemx_partition_copy(host_from, from, all);
+	shmemx_partition_copy(host_from, src, all);
 	vector(host_to, host_from, bytes);
-	shmemx_partition_copy(to, host_to, all);
+	shmemx_partition_copy(dst, host_to, all);
 	shmem_sync_all();
 }
 static size_t floats(size_t bytes)
@@ -156,25 +156,25 @@ static size_t floats(size_t bytes)
 }
 static void do_sum(size_t bytes)
 {
-	shmem_float_sum_reduce(SHMEM_TEAM_WORLD, (float *)to, (float *)from, floats(bytes));
+	shmem_float_sum_reduce(SHMEM_TEAM_WORLD, (float *)dst, (float *)src, floats(bytes));
 }
 static void do_sum_staged(size_t bytes)
 {
-	shmemx_partition_copy(host_from, from, floats(bytes) * sizeof(float));
+	shmemx_partition_copy(host_from, src, floats(bytes) * sizeof(float));
 	shmem_float_sum_reduce(SHMEM_TEAM_WORLD, (float *)host_to, (float *)host_from, floats(bytes));
-	shmemx_partition_copy(to, host_to, floats(bytes) * sizeof(float));
+	shmemx_partition_copy(dst, host_to, floats(bytes) * sizeof(float));
 	shmem_sync_all();
 }
 
 static void do_scan(size_t bytes)
 {
-	shmem_float_sum_inscan(SHMEM_TEAM_WORLD, (float *)to, (float *)from, floats(bytes));
+	shmem_float_sum_inscan(SHMEM_TEAM_WORLD, (float *)dst, (float *)src, floats(bytes));
 }
 static void do_scan_staged(size_t bytes)
 {
-	shmemx_partition_copy(host_from, from, floats(bytes) * sizeof(float));
+	shmemx_partition_copy(host_from, src, floats(bytes) * sizeof(float));
 	shmem_float_sum_inscan(SHMEM_TEAM_WORLD, (float *)host_to, (float *)host_from, floats(bytes));
-	shmemx_partition_copy(to, host_to, floats(bytes) * sizeof(float));
+	shmemx_partition_copy(dst, host_to, floats(bytes) * sizeof(float));
 	shmem_sync_all();
 }
 
@@ -218,11 +218,11 @@ int main(int argc, char **argv)
 			fprintf(stderr, "device_rows: no partition %d, or too many PEs\n", id);
 		shmem_global_exit(2);
 	}
-	from = shmem_partition_calloc(most + 4096, 1, id);
-	to = shmem_partition_calloc(most + 4096, 1, id);
+	src = shmem_partition_calloc(most + 4096, 1, id);
+	dst = shmem_partition_calloc(most + 4096, 1, id);
 	host_from = shmem_calloc(most + 4096, 1);
 	host_to = shmem_calloc(most + 4096, 1);
-	if (!from || !to || !host_from || !host_to) {
+	if (!src || !dst || !host_from || !host_to) {
 		if (me == 0)
 			fprintf(stderr, "device_rows: no room for two buffers of %zu bytes\n", most);
 		shmem_global_exit(2);

@@ -56,14 +56,14 @@ EXPORT void *nvshmem_malloc(size_t bytes)
 	return initialized ? shmem_malloc(bytes) : NULL;
 }
 
-EXPORT void nvshmem_putmem(void *to, const void *from, size_t bytes, int pe)
+EXPORT void nvshmem_putmem(void *dst, const void *src, size_t bytes, int pe)
 {
-	shmem_putmem(to, from, bytes, pe);
+	shmem_putmem(dst, src, bytes, pe);
 }
 
-EXPORT void nvshmem_getmem(void *to, const void *from, size_t bytes, int pe)
+EXPORT void nvshmem_getmem(void *dst, const void *src, size_t bytes, int pe)
 {
-	shmem_getmem(to, from, bytes, pe);
+	shmem_getmem(dst, src, bytes, pe);
 }
 
 EXPORT void nvshmem_quiet(void)
@@ -71,26 +71,26 @@ EXPORT void nvshmem_quiet(void)
 	shmem_quiet();
 }
 
-EXPORT int nvshmem_alltoallmem(int32_t team, void *to, const void *from, size_t bytes)
+EXPORT int nvshmem_alltoallmem(int32_t team, void *dst, const void *src, size_t bytes)
 {
 	no_collective();
-	return team ? 1 : shmem_alltoallmem(SHMEM_TEAM_WORLD, to, from, bytes);
+	return team ? 1 : shmem_alltoallmem(SHMEM_TEAM_WORLD, dst, src, bytes);
 }
 
-EXPORT int nvshmem_fcollectmem(int32_t team, void *to, const void *from, size_t bytes)
+EXPORT int nvshmem_fcollectmem(int32_t team, void *dst, const void *src, size_t bytes)
 {
 	no_collective();
-	return team ? 1 : shmem_fcollectmem(SHMEM_TEAM_WORLD, to, from, bytes);
+	return team ? 1 : shmem_fcollectmem(SHMEM_TEAM_WORLD, dst, src, bytes);
 }
 
-EXPORT int nvshmem_broadcastmem(int32_t team, void *to, const void *from, size_t bytes, int root)
+EXPORT int nvshmem_broadcastmem(int32_t team, void *dst, const void *src, size_t bytes, int root)
 {
 	no_collective();
-	return team ? 1 : shmem_broadcastmem(SHMEM_TEAM_WORLD, to, from, bytes, root);
+	return team ? 1 : shmem_broadcastmem(SHMEM_TEAM_WORLD, dst, src, bytes, root);
 }
 
-EXPORT int nvshmem_double_sum_reduce(int32_t team, double *to, const double *from, size_t count)
+EXPORT int nvshmem_double_sum_reduce(int32_t team, double *dst, const double *src, size_t count)
 {
 	no_collective();
-	return team ? 1 : shmem_double_sum_reduce(SHMEM_TEAM_WORLD, to, from, count);
+	return team ? 1 : shmem_double_sum_reduce(SHMEM_TEAM_WORLD, dst, src, count);
 }

@@ -13,7 +13,7 @@ enum class against { nothing, round_trip, blocking, inner, stream };
 
 struct goal {
 	const char *row;
-	against of;
+	against measured;
 	double limit; // 0: none, the ratio is shown
 };
 constexpr goal kGoals[] = {
@@ -70,7 +70,7 @@ double reference(const results &all, const row &r, const goal &g, value_of value
 std::string reference_name(const results &all, const row &r, const goal &g);
 double limit_of(const results &all, const goal &g);
 // How many times better than the goal a column is, by the medians: from 1 on it is reached. 0: not known.
-double margin(const results &all, const row &r, const goal &g, const column &of);
+double margin(const results &all, const row &r, const goal &g, const column &owner);
 
 void write_hosts_table(std::FILE *out, const results &all);
 void write_hosts_csv(std::FILE *out, const results &all);

@@ -17,20 +17,20 @@ static const uint64_t kSettleNs = 3000000;
 
 static void p_batches(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
-	long *to = (long *)m->remote;
+	long *dst = (long *)m->remote;
 	for (uint64_t i = 0; i < count; i++) {
 		for (int k = 0; k < row->trips; k++)
-			shmem_long_p(to + k, (long)i, 1);
+			shmem_long_p(dst + k, (long)i, 1);
 		shmem_quiet();
 	}
 }
 
 static void add_batches(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
-	long *at = (long *)m->remote;
+	long *pos = (long *)m->remote;
 	for (uint64_t i = 0; i < count; i++) {
 		for (int k = 0; k < row->trips; k++)
-			shmem_long_atomic_add(at + k % 64, 1, 1);
+			shmem_long_atomic_add(pos + k % 64, 1, 1);
 		shmem_quiet();
 	}
 }
@@ -38,8 +38,8 @@ static void add_batches(struct bench_memory *m, const struct bench_row *row, uin
 static void get_nbi_bulk(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
-		const size_t at = bench_step(row, i);
-		shmem_getmem_nbi(m->local + at, m->remote + at, row->bytes, 1);
+		const size_t pos = bench_step(row, i);
+		shmem_getmem_nbi(m->local + pos, m->remote + pos, row->bytes, 1);
 	}
 	shmem_quiet();
 }
@@ -56,7 +56,7 @@ static uint64_t now_ns(void)
 /* When a g waits until the target stops to compute, all of them are said to. */
 static void g_served(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
-	const long *from = m->words + 12 * BENCH_LINE;
+	const long *src = m->words + 12 * BENCH_LINE;
 	const uint64_t before = now_ns();
 	uint64_t start = before, longest = 0;
 	long sum = 0;
@@ -67,7 +67,7 @@ static void g_served(struct bench_memory *m, const struct bench_row *row, uint64
 		start = now_ns();
 	m->untimed_ns = start - before;
 	for (uint64_t i = 0, last = start; i < count; i++) {
-		sum += shmem_long_g(from, 1);
+		sum += shmem_long_g(src, 1);
 		const uint64_t now = now_ns();
 		if (now - last > longest)
 			longest = now - last;

@@ -52,11 +52,11 @@ void axis(std::FILE *out, const scale &s, double bottom)
 
 void bar(std::FILE *out, const scale &s, double v, double y, const char *colour)
 {
-	const double from = std::min(s.x(1), s.x(v)), width = std::max(1.0, std::abs(s.x(v) - s.x(1)));
+	const double source = std::min(s.x(1), s.x(v)), width = std::max(1.0, std::abs(s.x(v) - s.x(1)));
 	fprintf(out,
 		"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.0f\" fill=\"%s\" fill-opacity=\"%s\"/>"
 		"<text x=\"%.1f\" y=\"%.1f\" font-size=\"9\">%.*fx</text>\n",
-		from, y, width, kBar - 1, colour, v < 1 ? "0.55" : "1", std::max(s.x(v), s.x(1)) + 4, y + kBar - 2,
+		source, y, width, kBar - 1, colour, v < 1 ? "0.55" : "1", std::max(s.x(v), s.x(1)) + 4, y + kBar - 2,
 		v < 10 ? 2 : 0, v);
 }
 

@@ -24,8 +24,8 @@ std::string stream_row(const row &r)
 
 std::string failure(const column &c, const row &r)
 {
-	const auto it = c.of.find(r.name);
-	return it == c.of.end() || it->second.failure.empty() ? "-" : it->second.failure;
+	const auto it = c.by_row.find(r.name);
+	return it == c.by_row.end() || it->second.failure.empty() ? "-" : it->second.failure;
 }
 
 std::string ratio_text(double value, double base)
@@ -131,7 +131,7 @@ const goal *goal_of(const row &r)
 
 double reference(const results &all, const row &r, const goal &g, value_of value)
 {
-	switch (g.of) {
+	switch (g.measured) {
 	case against::round_trip:
 		return (all.*value)(results::kRaw, "tcp_spin");
 	case against::blocking:
@@ -149,7 +149,7 @@ double reference(const results &all, const row &r, const goal &g, value_of value
 
 std::string reference_name(const results &all, const row &r, const goal &g)
 {
-	switch (g.of) {
+	switch (g.measured) {
 	case against::round_trip:
 		return "R";
 	case against::blocking:
@@ -165,13 +165,14 @@ std::string reference_name(const results &all, const row &r, const goal &g)
 
 double limit_of(const results &all, const goal &g)
 {
-	const bool guess = g.of == against::inner && all.best_of(results::kInner, "inner_spin") == 0;
+	const bool guess = g.measured == against::inner && all.best_of(results::kInner, "inner_spin") == 0;
 	return guess ? g.limit * kInnerInRoundTrips : g.limit;
 }
 
-double margin(const results &all, const row &r, const goal &g, const column &of)
+double margin(const results &all, const row &r, const goal &g, const column &owner)
 {
-	const double value = of.median(r), base = reference(all, r, g, &results::median_of), limit = limit_of(all, g);
+	const double value = owner.median(r), base = reference(all, r, g, &results::median_of),
+		     limit = limit_of(all, g);
 	if (value <= 0 || base <= 0 || limit <= 0)
 		return 0;
 	return r.more_is_better() ? value / base / limit : limit / (value / base);
@@ -198,7 +199,7 @@ void write_hosts_table(std::FILE *out, const results &all)
 			continue;
 		const double limit = limit_of(all, *g), base = reference(all, r, *g),
 			     middle = reference(all, r, *g, &results::median_of);
-		const bool pure = g->of == against::nothing;
+		const bool pure = g->measured == against::nothing;
 		fprintf(out, "%-*s  %-5s  %-16s %-13s", label, r.label.c_str(), r.unit.c_str(),
 			reference_name(all, r, *g).c_str(),
 			limit > 0 ? ((r.more_is_better() ? ">= " : "<= ") + number(limit)).c_str() : "");
@@ -232,8 +233,8 @@ void write_hosts_csv(std::FILE *out, const results &all)
 	for (const row &r : all.rows) {
 		const goal *g = goal_of(r);
 		for (const column &c : all.columns) {
-			const auto it = c.of.find(r.name);
-			if (it == c.of.end())
+			const auto it = c.by_row.find(r.name);
+			if (it == c.by_row.end())
 				continue;
 			fprintf(out, "%s,%s,%s,%g,%g,%zu,\"%s\",%g,%g,%g\n", r.name.c_str(), r.unit.c_str(),
 				c.title.c_str(), c.best(r), c.median(r), it->second.values.size(),

@@ -51,7 +51,7 @@ static int (*sum)(int32_t, double *, const double *, size_t);
 
 static const struct {
 	const char *name;
-	void *to;
+	void *dst;
 } calls[] = {
 	{"nvshmemx_get_uniqueid", &get_id},
 	{"nvshmemx_set_attr_uniqueid_args", &set_id},
@@ -68,7 +68,7 @@ static const struct {
 };
 
 static int me, n;
-static char *from, *to;
+static char *src, *dst;
 
 static size_t block(size_t bytes) /* as in device_rows */
 {
@@ -76,14 +76,14 @@ static size_t block(size_t bytes) /* as in device_rows */
 }
 static void do_put(size_t bytes)
 {
-	put(to, from, bytes, 1);
+	put(dst, src, bytes, 1);
 	quiet();
 }
 static void do_get(size_t bytes)
 {
-	get(to, from, bytes, 1);
+	get(dst, src, bytes, 1);
 }
-static void must(int rc, const char *what)
+static void require(int rc, const char *what)
 {
 	if (rc == 0)
 		return;
@@ -92,19 +92,19 @@ static void must(int rc, const char *what)
 }
 static void do_alltoall(size_t bytes)
 {
-	must(alltoall(TEAM_WORLD, to, from, block(bytes)), "nvshmem_alltoallmem");
+	require(alltoall(TEAM_WORLD, dst, src, block(bytes)), "nvshmem_alltoallmem");
 }
 static void do_broadcast(size_t bytes)
 {
-	must(broadcast(TEAM_WORLD, to, from, bytes, 0), "nvshmem_broadcastmem");
+	require(broadcast(TEAM_WORLD, dst, src, bytes, 0), "nvshmem_broadcastmem");
 }
 static void do_fcollect(size_t bytes)
 {
-	must(fcollect(TEAM_WORLD, to, from, block(bytes)), "nvshmem_fcollectmem");
+	require(fcollect(TEAM_WORLD, dst, src, block(bytes)), "nvshmem_fcollectmem");
 }
 static void do_sum(size_t bytes)
 {
-	must(sum(TEAM_WORLD, (double *)to, (const double *)from, bytes / 8), "nvshmem_double_sum_reduce");
+	require(sum(TEAM_WORLD, (double *)dst, (const double *)src, bytes / 8), "nvshmem_double_sum_reduce");
 }
 
 static const struct row rows[] = {
@@ -126,7 +126,7 @@ static int open_library(const char *file)
 			fprintf(stderr, "nvshmem_rows: %s has no %s\n", file, calls[i].name);
 			return -1;
 		}
-		memcpy(calls[i].to, &found, sizeof found);
+		memcpy(calls[i].dst, &found, sizeof found);
 	}
 	return 0;
 }
@@ -138,14 +138,14 @@ static void choose_device(void)
 	void *driver = dlopen(file ? file : "libcuda.so.1", RTLD_NOW | RTLD_GLOBAL), *context = NULL;
 	int count = 0, device = 0;
 	if (!driver)
-		must(-1, "opening the CUDA driver");
-	must(((int (*)(unsigned))dlsym(driver, "cuInit"))(0), "cuInit");
-	must(((int (*)(int *))dlsym(driver, "cuDeviceGetCount"))(&count), "cuDeviceGetCount");
-	must(count < 1, "finding a CUDA device");
-	must(((int (*)(int *, int))dlsym(driver, "cuDeviceGet"))(&device, me % count), "cuDeviceGet");
-	must(((int (*)(void **, int))dlsym(driver, "cuDevicePrimaryCtxRetain"))(&context, device),
-	     "cuDevicePrimaryCtxRetain");
-	must(((int (*)(void *))dlsym(driver, "cuCtxSetCurrent"))(context), "cuCtxSetCurrent");
+		require(-1, "opening the CUDA driver");
+	require(((int (*)(unsigned))dlsym(driver, "cuInit"))(0), "cuInit");
+	require(((int (*)(int *))dlsym(driver, "cuDeviceGetCount"))(&count), "cuDeviceGetCount");
+	require(count < 1, "finding a CUDA device");
+	require(((int (*)(int *, int))dlsym(driver, "cuDeviceGet"))(&device, me % count), "cuDeviceGet");
+	require(((int (*)(void **, int))dlsym(driver, "cuDevicePrimaryCtxRetain"))(&context, device),
+		"cuDevicePrimaryCtxRetain");
+	require(((int (*)(void *))dlsym(driver, "cuCtxSetCurrent"))(context), "cuCtxSetCurrent");
 }
 
 static void open_nvshmem(void)
@@ -157,13 +157,13 @@ static void open_nvshmem(void)
 	attributes.args.version = ABI_VERSION(attributes.args);
 	attributes.args.by_id.version = ABI_VERSION(attributes.args.by_id);
 	if (me == 0)
-		must(get_id(&id), "nvshmemx_get_uniqueid");
+		require(get_id(&id), "nvshmemx_get_uniqueid");
 	shmem_barrier_all();
 	if (me != 0)
 		shmem_getmem(&id, &id, sizeof id, 0);
 	shmem_barrier_all();
-	must(set_id(me, n, &id, &attributes), "nvshmemx_set_attr_uniqueid_args");
-	must(init(WITH_UNIQUE_ID, &attributes), "nvshmemx_hostlib_init_attr");
+	require(set_id(me, n, &id, &attributes), "nvshmemx_set_attr_uniqueid_args");
+	require(init(WITH_UNIQUE_ID, &attributes), "nvshmemx_hostlib_init_attr");
 }
 
 int main(int argc, char **argv)
@@ -185,12 +185,12 @@ int main(int argc, char **argv)
 	me = shmem_my_pe();
 	n = shmem_n_pes();
 	if (!row || n < 2 || n > SAMPLE_MOST_PES)
-		must(-1, "finding the row, or a job of 2 to 256 PEs");
+		require(-1, "finding the row, or a job of 2 to 256 PEs");
 	choose_device();
 	open_nvshmem();
-	from = allocate(most + 4096);
-	to = allocate(most + 4096);
-	must(!from || !to, "nvshmem_malloc");
+	src = allocate(most + 4096);
+	dst = allocate(most + 4096);
+	require(!src || !dst, "nvshmem_malloc");
 	sample_row(row, most);
 	finalize();
 	shmem_finalize();

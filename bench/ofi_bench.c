@@ -223,9 +223,9 @@ static size_t watch(struct pair *p, int fd, const struct options *o)
 	size_t done = 0;
 	uint64_t deadline = bench_now_ns() + 2 * o->timeout_ns;
 	for (;;) {
-		struct pollfd in = {.fd = fd, .events = POLLIN};
+		struct pollfd input = {.fd = fd, .events = POLLIN};
 		char text[4096];
-		const int ready = poll(&in, 1, 50);
+		const int ready = poll(&input, 1, 50);
 		const ssize_t n = ready > 0 ? read(fd, text, sizeof text) : 0;
 		for (ssize_t i = 0; i < n; i++)
 			done += text[i] == '\n';
@@ -290,8 +290,8 @@ static void list_rows(void)
 static int wanted(const char *list, const char *name)
 {
 	const size_t n = strlen(name);
-	for (const char *at = list; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-		if (!strncmp(at, name, n) && (at[n] == ',' || !at[n]))
+	for (const char *pos = list; pos && *pos; pos = strchr(pos, ',') ? strchr(pos, ',') + 1 : NULL)
+		if (!strncmp(pos, name, n) && (pos[n] == ',' || !pos[n]))
 			return 1;
 	return !list;
 }
@@ -362,7 +362,7 @@ int main(int argc, char **argv)
 		return usage(2);
 	choose_rows(&o, list);
 	choose_cpus(&o);
-	for (size_t at = 0; at < o.rows;)
-		at = run_pair(&o, at);
+	for (size_t pos = 0; pos < o.rows;)
+		pos = run_pair(&o, pos);
 	return 0;
 }

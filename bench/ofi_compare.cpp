@@ -53,9 +53,9 @@ bool parse(int argc, char **argv, arguments &a)
 // NAME or NAME@FOLDER
 bench::column column_of(const std::string &program, const std::string &spec)
 {
-	const size_t at = spec.find('@');
-	const std::string name = spec.substr(0, at);
-	return {name, program, name, at == std::string::npos ? "" : spec.substr(at + 1), {}};
+	const size_t pos = spec.find('@');
+	const std::string name = spec.substr(0, pos);
+	return {name, program, name, pos == std::string::npos ? "" : spec.substr(pos + 1), {}};
 }
 
 } // namespace

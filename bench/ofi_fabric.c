@@ -121,14 +121,14 @@ static void open_memory(struct bench_side *s)
 	}
 	s->mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, s->mem_fd, 0);
 	s->out = aligned_alloc(4096, bytes);
-	s->in = aligned_alloc(4096, bytes);
-	if (s->mem == MAP_FAILED || !s->out || !s->in) {
+	s->input = aligned_alloc(4096, bytes);
+	if (s->mem == MAP_FAILED || !s->out || !s->input) {
 		fprintf(stderr, "ofi_bench: out of memory\n");
 		_exit(BENCH_FAILED);
 	}
 	memset(s->mem, 0, bytes);
 	memset(s->out, 0, bytes);
-	memset(s->in, 0, bytes);
+	memset(s->input, 0, bytes);
 	bench_check(s, fi_mr_reg(s->domain, s->mem, bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 0, 0, &s->mr, NULL),
 		    "fi_mr_reg");
 }
@@ -165,11 +165,11 @@ static void meet(struct bench_side *s)
 	bench_wait_word(s, &c->side[!s->rank].ready, 1);
 	/* both sides enter both addresses, in the order of their ranks: the rank is the index */
 	for (int r = 0; r < 2; r++) {
-		fi_addr_t at;
-		const int n = fi_av_insert(s->av, c->side[r].name, 1, &at, 0, NULL);
+		fi_addr_t place;
+		const int n = fi_av_insert(s->av, c->side[r].name, 1, &place, 0, NULL);
 		bench_check(s, n == 1 ? 0 : n < 0 ? n : -FI_EINVAL, "fi_av_insert");
 		if (r != s->rank)
-			s->peer = at;
+			s->peer = place;
 	}
 	s->peer_base = c->side[!s->rank].base;
 	s->peer_key = c->side[!s->rank].key;
@@ -206,5 +206,5 @@ void bench_close(struct bench_side *s)
 	munmap(s->mem, BENCH_MEM_BYTES);
 	close(s->mem_fd);
 	free(s->out);
-	free(s->in);
+	free(s->input);
 }

@@ -57,7 +57,7 @@ struct bench_side {
 	fi_addr_t peer;
 	uint64_t peer_base, peer_key; /* offset addressing: base is 0 */
 	char *mem;                    /* registered, from a memfd */
-	char *out, *in;               /* private buffers of BENCH_MEM_BYTES */
+	char *out, *input;            /* private buffers of BENCH_MEM_BYTES */
 	int mem_fd;
 	uint64_t writes, reads;  /* what the counters must reach */
 	uint64_t received, sent; /* completion entries taken from the queue */

@@ -37,8 +37,8 @@ extern const struct bench_rows bench_rma_rows, bench_amo_rows, bench_msg_rows;
 /* Words of a buffer that show whether all of it has arrived: first, middle, last. */
 static inline uint64_t *bench_word(char *buf, size_t bytes, int which)
 {
-	const size_t at = which == 0 ? 0 : which == 1 ? bytes / 2 & ~(size_t)7 : bytes - 8;
-	return (uint64_t *)(void *)(buf + at);
+	const size_t pos = which == 0 ? 0 : which == 1 ? bytes / 2 & ~(size_t)7 : bytes - 8;
+	return (uint64_t *)(void *)(buf + pos);
 }
 
 static inline void bench_mark(char *buf, size_t bytes, uint64_t value)

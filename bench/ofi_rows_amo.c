@@ -41,7 +41,7 @@ static void fetch_origin(struct bench_side *s, const struct bench_row *row, uint
 {
 	(void)row;
 	const int64_t one = 1;
-	uint64_t *old = (uint64_t *)(void *)s->in;
+	uint64_t *old = (uint64_t *)(void *)s->input;
 	for (uint64_t i = 0; i < count; i++) {
 		*old = UINT64_MAX;
 		BENCH_RETRY(s, fi_fetch_atomic(s->ep, &one, 1, NULL, old, NULL, s->peer, s->peer_base, s->peer_key,
@@ -55,7 +55,7 @@ static void fetch_origin(struct bench_side *s, const struct bench_row *row, uint
 static void cswap_origin(struct bench_side *s, const struct bench_row *row, uint64_t count)
 {
 	(void)row;
-	uint64_t *old = (uint64_t *)(void *)s->in;
+	uint64_t *old = (uint64_t *)(void *)s->input;
 	for (uint64_t i = 0; i < count; i++) {
 		const uint64_t compare = i, swap = i + 1;
 		*old = UINT64_MAX;

@@ -67,7 +67,7 @@ static void wait_entries(struct bench_side *s, uint64_t received, uint64_t sent)
 static void pp_prepare(struct bench_side *s, const struct bench_row *row, uint64_t count)
 {
 	(void)count;
-	post(s, row, s->in, NULL);
+	post(s, row, s->input, NULL);
 }
 
 /* One way: sends, and waits until the buffer may be used again. */
@@ -85,20 +85,20 @@ static void pp_send(struct bench_side *s, const struct bench_row *row, uint64_t 
 static void pp_check(struct bench_side *s, const struct bench_row *row, uint64_t value)
 {
 	for (int w = 0; w < 3; w++)
-		if (*bench_word(s->in, row->bytes, w) != value)
+		if (*bench_word(s->input, row->bytes, w) != value)
 			bench_check(s, -FI_EIO, "a message arrived with other bytes");
 }
 
 static void pp_origin(struct bench_side *s, const struct bench_row *row, uint64_t count)
 {
 	const uint64_t received = s->received, sent = s->sent, stamp = s->control->stamp;
-	post(s, row, s->in, NULL);
+	post(s, row, s->input, NULL);
 	for (uint64_t i = 0; i < count; i++) {
 		pp_send(s, row, stamp + i, sent + i + 1);
 		wait_entries(s, received + i + 1, 0);
 		pp_check(s, row, stamp + i);
 		if (i + 1 < count)
-			post(s, row, s->in, NULL);
+			post(s, row, s->input, NULL);
 	}
 }
 
@@ -109,7 +109,7 @@ static void pp_target(struct bench_side *s, const struct bench_row *row, uint64_
 		wait_entries(s, received + i + 1, 0);
 		pp_check(s, row, stamp + i);
 		if (i + 1 < count)
-			post(s, row, s->in, NULL);
+			post(s, row, s->input, NULL);
 		pp_send(s, row, stamp + i, sent + i + 1);
 	}
 }
@@ -125,7 +125,7 @@ static void stream_prepare(struct bench_side *s, const struct bench_row *row, ui
 {
 	memset(s->slot_received, 0, sizeof s->slot_received);
 	for (uint64_t i = 0; i < window(row) && i < count; i++)
-		post(s, row, s->in + i * row->bytes, &s->slot_received[i]);
+		post(s, row, s->input + i * row->bytes, &s->slot_received[i]);
 }
 
 static void inject_origin(struct bench_side *s, const struct bench_row *row, uint64_t count)
@@ -146,10 +146,10 @@ static void entry_origin(struct bench_side *s, const struct bench_row *row, uint
 	const uint64_t k = window(row), sent = s->sent, stamp = s->control->stamp;
 	memset(s->slot_sent, 0, sizeof s->slot_sent);
 	for (uint64_t i = 0; i < count; i++) {
-		char *from = s->out + i % k * row->bytes;
+		char *src = s->out + i % k * row->bytes;
 		wait_slot(s, &s->slot_sent[i % k], i / k);
-		bench_mark(from, row->bytes, stamp + i);
-		send_entry(s, row, from, &s->slot_sent[i % k]);
+		bench_mark(src, row->bytes, stamp + i);
+		send_entry(s, row, src, &s->slot_sent[i % k]);
 	}
 	wait_entries(s, 0, sent + count);
 	bench_wait_word(s, &s->control->seen, stamp);
@@ -160,7 +160,7 @@ static void stream_target(struct bench_side *s, const struct bench_row *row, uin
 {
 	const uint64_t k = window(row), stamp = s->control->stamp;
 	for (uint64_t i = 0; i < count; i++) {
-		char *buf = s->in + i % k * row->bytes;
+		char *buf = s->input + i % k * row->bytes;
 		wait_slot(s, &s->slot_received[i % k], i / k + 1);
 		if (*bench_word(buf, row->bytes, 2) != stamp + i)
 			bench_check(s, -FI_EIO, "a message arrived with other bytes");

@@ -76,9 +76,9 @@ static void put_pp_target(struct bench_side *s, const struct bench_row *row, uin
 
 /* --- with an entry in the completion queue for each --------------------------------------------------------------- */
 
-static void write_cq(struct bench_side *s, uint64_t *from, uint64_t off)
+static void write_cq(struct bench_side *s, uint64_t *src, uint64_t off)
 {
-	const struct iovec iov = {from, 8};
+	const struct iovec iov = {src, 8};
 	const struct fi_rma_iov rma = {s->peer_base + off, 8, s->peer_key};
 	const struct fi_msg_rma m = {
 		.msg_iov = &iov, .iov_count = 1, .addr = s->peer, .rma_iov = &rma, .rma_iov_count = 1};
@@ -90,15 +90,15 @@ static void write_cq_origin(struct bench_side *s, const struct bench_row *row, u
 {
 	(void)row;
 	const uint64_t stamp = s->control->stamp, before = s->sent;
-	uint64_t *from = (uint64_t *)(void *)s->out;
+	uint64_t *src = (uint64_t *)(void *)s->out;
 	for (uint64_t i = 0; i < count; i++) {
 		/* a source word is written again only when its last write has completed */
 		while (s->sent - before + PUT_SLOTS <= i) {
 			bench_poll(s);
 			bench_idle(s);
 		}
-		from[i % PUT_SLOTS] = stamp + i;
-		write_cq(s, &from[i % PUT_SLOTS], i % PUT_SLOTS * 8);
+		src[i % PUT_SLOTS] = stamp + i;
+		write_cq(s, &src[i % PUT_SLOTS], i % PUT_SLOTS * 8);
 	}
 	while (s->sent - before < count) {
 		bench_poll(s);
@@ -141,10 +141,10 @@ static void write_bw_origin(struct bench_side *s, const struct bench_row *row, u
 {
 	const uint64_t k = places(row), last = count < k ? count : k, stamp = s->control->stamp;
 	bench_mark(s->out, row->bytes, stamp);
-	bench_mark(s->in, row->bytes, stamp + 1);
+	bench_mark(s->input, row->bytes, stamp + 1);
 	for (uint64_t i = 0; i < count; i++) {
-		const char *from = i < count - last ? s->out : s->in;
-		BENCH_RETRY(s, fi_write(s->ep, from, row->bytes, NULL, s->peer, s->peer_base + i % k * row->bytes,
+		const char *src = i < count - last ? s->out : s->input;
+		BENCH_RETRY(s, fi_write(s->ep, src, row->bytes, NULL, s->peer, s->peer_base + i % k * row->bytes,
 					s->peer_key, NULL));
 		s->writes++;
 	}
@@ -171,10 +171,10 @@ static void read_lat_origin(struct bench_side *s, const struct bench_row *row, u
 {
 	const uint64_t stamp = s->control->stamp;
 	for (uint64_t i = 0; i < count; i++) {
-		bench_mark(s->in, row->bytes, 0);
-		BENCH_RETRY(s, fi_read(s->ep, s->in, row->bytes, NULL, s->peer, s->peer_base, s->peer_key, NULL));
+		bench_mark(s->input, row->bytes, 0);
+		BENCH_RETRY(s, fi_read(s->ep, s->input, row->bytes, NULL, s->peer, s->peer_base, s->peer_key, NULL));
 		bench_wait_counter(s, s->got, ++s->reads);
-		bench_wait_mark(s, s->in, row->bytes, stamp);
+		bench_wait_mark(s, s->input, row->bytes, stamp);
 	}
 	bench_store(&s->control->hello[0], stamp);
 }
@@ -183,14 +183,14 @@ static void read_bw_origin(struct bench_side *s, const struct bench_row *row, ui
 {
 	const uint64_t k = places(row), stamp = s->control->stamp;
 	for (uint64_t i = 0; i < count; i++) {
-		const uint64_t at = i % k * row->bytes;
-		BENCH_RETRY(
-			s, fi_read(s->ep, s->in + at, row->bytes, NULL, s->peer, s->peer_base + at, s->peer_key, NULL));
+		const uint64_t pos = i % k * row->bytes;
+		BENCH_RETRY(s, fi_read(s->ep, s->input + pos, row->bytes, NULL, s->peer, s->peer_base + pos,
+				       s->peer_key, NULL));
 		s->reads++;
 	}
 	bench_wait_counter(s, s->got, s->reads);
 	for (uint64_t i = 0; i < (count < k ? count : k); i++)
-		bench_wait_mark(s, s->in + i * row->bytes, row->bytes, stamp + i);
+		bench_wait_mark(s, s->input + i * row->bytes, row->bytes, stamp + i);
 	bench_store(&s->control->hello[0], stamp);
 }
 

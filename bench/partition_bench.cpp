@@ -95,7 +95,7 @@ double now_ns()
 }
 
 template <class Allocator>
-uint64_t must(Allocator &a, size_t bytes)
+uint64_t require(Allocator &a, size_t bytes)
 {
 	const uint64_t block = a.alloc(bytes);
 	if (block == kNone) {
@@ -111,7 +111,7 @@ void run_steady(Allocator &a, samples *allocs, samples *frees)
 	static uint64_t live[kLive];
 	size_t which[kLive], sizes[kBatch];
 	for (size_t i = 0; i < kLive; i++) {
-		live[i] = must(a, kLeast + below(kMost - kLeast + 1));
+		live[i] = require(a, kLeast + below(kMost - kLeast + 1));
 		which[i] = i;
 	}
 	for (size_t batch = 0; batch < kBatches; batch++) {
@@ -128,7 +128,7 @@ void run_steady(Allocator &a, samples *allocs, samples *frees)
 		const double end = now_ns();
 		for (size_t i = 0; i < kBatch; i++)
 			if (live[which[i]] == kNone)
-				live[which[i]] = must(a, sizes[i]); // ends the program
+				live[which[i]] = require(a, sizes[i]); // ends the program
 		frees->push_back((middle - start) / kBatch);
 		allocs->push_back((end - middle) / kBatch);
 	}
@@ -141,7 +141,7 @@ void run_holes(Allocator &a, samples *allocs, samples *frees)
 {
 	static uint64_t narrow[2 * kHoles], wide[kBatch];
 	for (uint64_t &block : narrow)
-		block = must(a, kHole);
+		block = require(a, kHole);
 	for (size_t i = 0; i < kHoles; i++)
 		a.release(narrow[2 * i]);
 	for (size_t batch = 0; batch < kBatches; batch++) {

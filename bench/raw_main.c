@@ -102,8 +102,8 @@ static int run(const struct raw_row *r, const struct options *o)
 static int wanted(const struct options *o, const char *name)
 {
 	const size_t n = strlen(name);
-	for (const char *at = o->rows; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-		if (!strncmp(at, name, n) && (at[n] == ',' || at[n] == 0))
+	for (const char *pos = o->rows; pos && *pos; pos = strchr(pos, ',') ? strchr(pos, ',') + 1 : NULL)
+		if (!strncmp(pos, name, n) && (pos[n] == ',' || pos[n] == 0))
 			return 1;
 	return !o->rows;
 }

@@ -164,11 +164,11 @@ static int transfers(enum kind kind, uint64_t count, size_t bytes)
 	uint64_t begun = 0, over = 0;
 	while (over < count) {
 		while (begun < count && begun - over < UNDER_WAY) {
-			char *at = memory[begun % UNDER_WAY];
-			const uint64_t to = far.addr + (begun % UNDER_WAY) * M1;
+			char *pos = memory[begun % UNDER_WAY];
+			const uint64_t dest = far.addr + (begun % UNDER_WAY) * M1;
 			const ssize_t rc = kind == WRITES
-						   ? fi_write(ep, at, bytes, fi_mr_desc(mr), peer, to, far.key, at)
-						   : fi_read(ep, at, bytes, fi_mr_desc(mr), peer, to, far.key, at);
+						   ? fi_write(ep, pos, bytes, fi_mr_desc(mr), peer, dest, far.key, pos)
+						   : fi_read(ep, pos, bytes, fi_mr_desc(mr), peer, dest, far.key, pos);
 			if (rc == -FI_EAGAIN)
 				break;
 			if (!good((int)rc, "transfer"))
@@ -183,7 +183,7 @@ static int transfers(enum kind kind, uint64_t count, size_t bytes)
 	return 1;
 }
 
-static int again(char *buffer)
+static int post_receive(char *buffer)
 {
 	return fi_recv(ep, buffer, MOST_MESSAGE, NULL, FI_ADDR_UNSPEC, buffer) == 0;
 }
@@ -204,7 +204,7 @@ static int ping(uint64_t count, int first)
 		if (first && !say(&word, WORD))
 			return 0;
 		char *got = next_message();
-		if (!got || (!first && !say(&word, WORD)) || !again(got))
+		if (!got || (!first && !say(&word, WORD)) || !post_receive(got))
 			return 0;
 	}
 	return 1;
@@ -228,7 +228,7 @@ int raw_serve(void)
 		if (!got)
 			return 1;
 		memcpy(&o, got, sizeof o);
-		if (!again(got) || o.name_bytes > MOST_NAME)
+		if (!post_receive(got) || o.name_bytes > MOST_NAME)
 			return 1;
 		if (o.count == 0)
 			return 0;

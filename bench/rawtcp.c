@@ -45,10 +45,10 @@ static int to_server = -1;
 /* --- moving bytes ------------------------------------------------------------------------------------------------- */
 
 /* All of them, or false. how: 0 or MSG_DONTWAIT, which spins. */
-static int receive_all(int fd, void *to, size_t bytes, int how)
+static int receive_all(int fd, void *dst, size_t bytes, int how)
 {
 	for (size_t got = 0; got < bytes;) {
-		const ssize_t n = recv(fd, (char *)to + got, bytes - got, how);
+		const ssize_t n = recv(fd, (char *)dst + got, bytes - got, how);
 		if (n > 0)
 			got += (size_t)n;
 		else if (n == 0 || (errno != EAGAIN && errno != EINTR))
@@ -57,10 +57,10 @@ static int receive_all(int fd, void *to, size_t bytes, int how)
 	return 1;
 }
 
-static int send_all(int fd, const void *from, size_t bytes)
+static int send_all(int fd, const void *src, size_t bytes)
 {
 	for (size_t sent = 0; sent < bytes;) {
-		const ssize_t n = send(fd, (const char *)from + sent, bytes - sent, MSG_NOSIGNAL);
+		const ssize_t n = send(fd, (const char *)src + sent, bytes - sent, MSG_NOSIGNAL);
 		if (n > 0)
 			sent += (size_t)n;
 		else if (n == 0 || errno != EINTR)
@@ -120,20 +120,20 @@ static void no_delay(int fd)
 /* Listens on every address of both families; where there is no IPv6, of IPv4 alone. */
 static int listen_anywhere(uint16_t *port)
 {
-	struct sockaddr_storage at = {.ss_family = AF_INET6};
+	struct sockaddr_storage place = {.ss_family = AF_INET6};
 	socklen_t length = sizeof(struct sockaddr_in6);
 	int fd = socket(AF_INET6, SOCK_STREAM, 0);
 	if (fd < 0) {
-		at.ss_family = AF_INET;
+		place.ss_family = AF_INET;
 		length = sizeof(struct sockaddr_in);
 		fd = socket(AF_INET, SOCK_STREAM, 0);
 	}
-	if (fd < 0 || bind(fd, (struct sockaddr *)&at, length) != 0 || listen(fd, 4) != 0)
+	if (fd < 0 || bind(fd, (struct sockaddr *)&place, length) != 0 || listen(fd, 4) != 0)
 		return -1;
-	length = sizeof at;
-	getsockname(fd, (struct sockaddr *)&at, &length);
+	length = sizeof place;
+	getsockname(fd, (struct sockaddr *)&place, &length);
 	/* the port is at the same place in both */
-	*port = ntohs(((struct sockaddr_in *)&at)->sin_port);
+	*port = ntohs(((struct sockaddr_in *)&place)->sin_port);
 	return fd;
 }
 
@@ -141,14 +141,14 @@ int raw_serve(void)
 {
 	uint16_t port;
 	char host[256] = "";
-	const int at = listen_anywhere(&port);
-	if (at < 0 || gethostname(host, sizeof host - 1) != 0) {
+	const int pos = listen_anywhere(&port);
+	if (pos < 0 || gethostname(host, sizeof host - 1) != 0) {
 		perror("rawtcp: listen");
 		return 1;
 	}
 	printf("%s:%d\n", host, port);
 	fflush(stdout);
-	const int fd = accept(at, NULL, NULL);
+	const int fd = accept(pos, NULL, NULL);
 	if (fd < 0)
 		return 1;
 	no_delay(fd);

@@ -90,13 +90,13 @@ struct member { // one process of the job
 	{
 		for (int rank = 0; rank < ranks; rank++)
 			hosts.push_back(static_cast<uint64_t>(rank / per_host) + 1);
-		void *at = mmap(nullptr, 2 * (kTeamBytes + kDataBytes), PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (at == MAP_FAILED) {
+		void *addr = mmap(nullptr, 2 * (kTeamBytes + kDataBytes), PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (addr == MAP_FAILED) {
 			perror("scale_sim: address space for teams");
 			_exit(1);
 		}
-		memory = static_cast<char *>(at);
+		memory = static_cast<char *>(addr);
 		if (open(make_client(me, ranks, hosts.data(), memory), world) != outcome::done) {
 			fprintf(stderr, "scale_sim: no team of %d\n", ranks);
 			_exit(1);
@@ -317,10 +317,10 @@ footprint team_of_all(int ranks, int per_host)
 
 coll_table collectives(int ranks, int per_host)
 {
-	void *at = mmap(nullptr, sizeof(coll_table), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (at == MAP_FAILED)
+	void *addr = mmap(nullptr, sizeof(coll_table), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (addr == MAP_FAILED)
 		return {};
-	auto *table = new (at) coll_table; // children write it
+	auto *table = new (addr) coll_table; // children write it
 	for (const run &r : kRuns) {
 		coll_line &l = table->line[table->count++];
 		snprintf(l.collective, sizeof l.collective, "%s", r.name);
@@ -333,7 +333,7 @@ coll_table collectives(int ranks, int per_host)
 		l.ended = done.has_value();
 	}
 	const coll_table copy = *table;
-	munmap(at, sizeof(coll_table));
+	munmap(addr, sizeof(coll_table));
 	return copy;
 }
 

@@ -47,7 +47,7 @@ struct party {
 	fid_av *av = nullptr;
 	fid_cq *cq = nullptr;
 	fid_ep *ep = nullptr;
-	word in, out;
+	word input, out;
 
 	explicit party(const char *provider)
 	{
@@ -88,7 +88,7 @@ struct party {
 	}
 	void listen()
 	{
-		need(static_cast<int>(fi_recv(ep, in.bytes, kNameMost, nullptr, FI_ADDR_UNSPEC, &in)), "recv");
+		need(static_cast<int>(fi_recv(ep, input.bytes, kNameMost, nullptr, FI_ADDR_UNSPEC, &input)), "recv");
 	}
 	size_t name(char *out_bytes)
 	{
@@ -98,14 +98,14 @@ struct party {
 	}
 	fi_addr_t knows(const char *bytes)
 	{
-		fi_addr_t at;
-		if (fi_av_insert(av, bytes, 1, &at, 0, nullptr) != 1)
+		fi_addr_t place;
+		if (fi_av_insert(av, bytes, 1, &place, 0, nullptr) != 1)
 			need(FI_EINVAL, "fi_av_insert");
-		return at;
+		return place;
 	}
-	bool send(fi_addr_t to) // false: later
+	bool send(fi_addr_t dest) // false: later
 	{
-		const ssize_t rc = fi_send(ep, out.bytes, kNameMost, nullptr, to, &out);
+		const ssize_t rc = fi_send(ep, out.bytes, kNameMost, nullptr, dest, &out);
 		if (rc != 0 && rc != -FI_EAGAIN)
 			need(static_cast<int>(rc), "fi_send");
 		return rc == 0;
@@ -119,7 +119,7 @@ struct party {
 			return 0;
 		if (n != 1)
 			need(FI_EIO, "fi_cq_read");
-		return e.op_context == &in ? 'i' : 'o';
+		return e.op_context == &input ? 'i' : 'o';
 	}
 };
 
@@ -135,12 +135,12 @@ size_t descriptors()
 }
 
 // The many: each calls, and waits for its answer. Meanwhile all of them make progress.
-[[noreturn]] void be_peers(const char *provider, size_t peers, int from, int to)
+[[noreturn]] void be_peers(const char *provider, size_t peers, int source, int dest)
 {
 	char name[kNameMost] = {};
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	alarm(kLimitSeconds);
-	if (read(from, name, sizeof name) != sizeof name)
+	if (read(source, name, sizeof name) != sizeof name)
 		_exit(1);
 	std::vector<std::unique_ptr<party>> all;
 	std::vector<fi_addr_t> hub;
@@ -150,7 +150,7 @@ size_t descriptors()
 		hub.push_back(all[i]->knows(name));
 		all[i]->name(all[i]->out.bytes);
 	}
-	if (write(to, &kGoOn, 1) != 1)
+	if (write(dest, &kGoOn, 1) != 1)
 		_exit(1);
 	for (size_t done = 0; done < peers;) {
 		for (size_t i = 0; i < peers; i++) {
@@ -161,8 +161,8 @@ size_t descriptors()
 		}
 	}
 	char end;
-	(void)!write(to, &kGoOn, 1);
-	(void)!read(from, &end, 1); // everything stays until it was measured
+	(void)!write(dest, &kGoOn, 1);
+	(void)!read(source, &end, 1); // everything stays until it was measured
 	_exit(0);
 }
 
@@ -188,7 +188,7 @@ connection_cost connections(const char *provider, size_t peers)
 	for (size_t answered = 0; answered < peers;) {
 		const char what = hub.look();
 		if (what == 'i') {
-			owed.push_back(hub.knows(hub.in.bytes));
+			owed.push_back(hub.knows(hub.input.bytes));
 			hub.listen();
 		} else if (what == 'o') {
 			busy = false;

@@ -82,18 +82,18 @@ std::vector<size_t> free_digits(fid_domain *domain, const std::string &name)
 	fid_av *trial;
 	if (const int err = fi_av_open(domain, &attr, &trial, nullptr))
 		give_up("fi_av_open", -err);
-	for (size_t at = strnlen(name.c_str(), name.size()); at-- > 0 && places.size() < kWanted;) {
-		if (!strchr("0123456789abcdef", name[at]))
+	for (size_t pos = strnlen(name.c_str(), name.size()); pos-- > 0 && places.size() < kWanted;) {
+		if (!strchr("0123456789abcdef", name[pos]))
 			continue;
 		bool all = true;
 		for (const char digit : {'0', '7', 'f'}) {
 			std::string other = name;
-			other[at] = digit;
+			other[pos] = digit;
 			fi_addr_t index;
 			all = all && fi_av_insert(trial, other.data(), 1, &index, 0, nullptr) == 1;
 		}
 		if (all)
-			places.push_back(at);
+			places.push_back(pos);
 	}
 	fi_close(&trial->fid);
 	if (places.size() < kWanted)
@@ -153,11 +153,11 @@ footprint board(size_t ranks)
 	const int fd = memfd_create("board", MFD_CLOEXEC);
 	if (fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0)
 		give_up("no file for a board", errno);
-	void *at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	if (at == MAP_FAILED)
+	void *addr = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (addr == MAP_FAILED)
 		give_up("cannot map a board", errno);
 	plan.size = static_cast<uint32_t>(ranks);
-	const boot::board_view view{static_cast<char *>(at), plan};
+	const boot::board_view view{static_cast<char *>(addr), plan};
 	for (size_t rank = 0; rank < ranks; rank++) {
 		view.slot(static_cast<uint32_t>(rank)).state = boot::kSlotLive;
 		memset(view.cell(0, static_cast<uint32_t>(rank)), 1, kCardBytes);

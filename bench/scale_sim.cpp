@@ -28,11 +28,11 @@ static double clock_seconds()
 static double resident()
 {
 	double kib = 0;
-	if (std::FILE *in = fopen("/proc/self/smaps_rollup", "r")) {
+	if (std::FILE *input = fopen("/proc/self/smaps_rollup", "r")) {
 		char line[256];
-		while (fgets(line, sizeof line, in) && sscanf(line, "Rss: %lf kB", &kib) != 1)
+		while (fgets(line, sizeof line, input) && sscanf(line, "Rss: %lf kB", &kib) != 1)
 			continue;
-		fclose(in);
+		fclose(input);
 	}
 	return kib * 1024;
 }
@@ -42,10 +42,10 @@ footprint now()
 	footprint f;
 	f.seconds = clock_seconds();
 	double pages = 0;
-	if (std::FILE *in = fopen("/proc/self/statm", "r")) {
-		if (fscanf(in, "%lf", &pages) != 1)
+	if (std::FILE *input = fopen("/proc/self/statm", "r")) {
+		if (fscanf(input, "%lf", &pages) != 1)
 			pages = 0;
-		fclose(in);
+		fclose(input);
 	}
 	f.reserved_bytes = pages * static_cast<double>(sysconf(_SC_PAGESIZE));
 	f.resident_bytes = resident();
@@ -61,19 +61,19 @@ footprint operator-(const footprint &a, const footprint &b)
 std::optional<footprint> apart(const std::function<footprint()> &body)
 {
 	fflush(stdout);
-	void *at = mmap(nullptr, sizeof(footprint), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (at == MAP_FAILED)
+	void *addr = mmap(nullptr, sizeof(footprint), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (addr == MAP_FAILED)
 		return {};
 	const pid_t child = fork();
 	if (child == 0) {
 		alarm(kLimitSeconds);
-		*static_cast<footprint *>(at) = body();
+		*static_cast<footprint *>(addr) = body();
 		_exit(0);
 	}
 	int status = 1;
 	const bool ended = child > 0 && waitpid(child, &status, 0) == child;
-	const footprint result = *static_cast<footprint *>(at);
-	munmap(at, sizeof(footprint));
+	const footprint result = *static_cast<footprint *>(addr);
+	munmap(addr, sizeof(footprint));
 	return ended && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? std::optional(result) : std::nullopt;
 }
 
@@ -122,8 +122,8 @@ std::string duration(double s)
 std::string thousands(uint64_t v)
 {
 	std::string text = std::to_string(v);
-	for (size_t at = text.size(); at > 3; at -= 3)
-		text.insert(at - 3, ",");
+	for (size_t pos = text.size(); pos > 3; pos -= 3)
+		text.insert(pos - 3, ",");
 	return text;
 }
 
@@ -135,7 +135,7 @@ struct table_row {
 };
 
 // More than a quarter of what the machine has left is not tried; the rows above say how it grows.
-bool fits(double bytes)
+bool is_inside_time(double bytes)
 {
 	const double left = static_cast<double>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
 	return bytes < left / 4;
@@ -169,7 +169,7 @@ void print_memory(const arguments &a)
 		printf("| %s |", r.what);
 		double per_rank = 0;
 		for (const int n : a.ranks) {
-			const bool cheap = r.shown == show::space || fits(per_rank * n);
+			const bool cheap = r.shown == show::space || is_inside_time(per_rank * n);
 			const auto got = cheap ? apart([&] { return r.measure(n); }) : std::nullopt;
 			if (!got) {
 				printf(per_rank > 0 ? " about %s |" : " - |", amount(per_rank * n).c_str());
@@ -270,8 +270,8 @@ bool parse(int argc, char **argv, arguments &a)
 			a.per_host = atoi(argv[++i]);
 		} else if (word == "--ranks" && i + 1 < argc) {
 			a.ranks.clear();
-			for (const char *at = argv[++i]; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : nullptr)
-				a.ranks.push_back(atoi(at));
+			for (const char *pos = argv[++i]; pos; pos = strchr(pos, ',') ? strchr(pos, ',') + 1 : nullptr)
+				a.ranks.push_back(atoi(pos));
 		} else {
 			return false;
 		}

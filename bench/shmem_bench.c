@@ -159,8 +159,8 @@ static uint64_t calibrate(struct bench_memory *m, const struct options *o, size_
 static int selected(const struct options *o, const char *name)
 {
 	const size_t n = strlen(name);
-	for (const char *at = o->rows; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-		if (!strncmp(at, name, n) && (at[n] == ',' || at[n] == 0))
+	for (const char *pos = o->rows; pos && *pos; pos = strchr(pos, ',') ? strchr(pos, ',') + 1 : NULL)
+		if (!strncmp(pos, name, n) && (pos[n] == ',' || pos[n] == 0))
 			return 1;
 	return !o->rows;
 }

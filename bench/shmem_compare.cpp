@@ -43,8 +43,8 @@ struct arguments {
 std::vector<int> numbers(const std::string &text)
 {
 	std::vector<int> all;
-	for (size_t at = 0; at <= text.size(); at = std::min(text.find(',', at), text.size()) + 1)
-		all.push_back(atoi(text.c_str() + at));
+	for (size_t pos = 0; pos <= text.size(); pos = std::min(text.find(',', pos), text.size()) + 1)
+		all.push_back(atoi(text.c_str() + pos));
 	return all;
 }
 
@@ -87,8 +87,8 @@ words openmpi_on(const std::string &compiler, int pes)
 // The library's own choice beside both choices that it has: shows where its limits should lie on a machine.
 std::vector<bench::column> cache_columns(const std::string &program, const words &launcher)
 {
-	const auto with = [&](const char *from) {
-		words command{"env", std::string("SHMEM_STREAM_FROM=") + from};
+	const auto with = [&](const char *src) {
+		words command{"env", std::string("SHMEM_STREAM_FROM=") + src};
 		command.insert(command.end(), launcher.begin(), launcher.end());
 		return command;
 	};

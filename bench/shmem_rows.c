@@ -13,29 +13,29 @@ static long static_words[64];
 
 static void p_rate(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
-	int *to = (int *)m->remote;
+	int *dst = (int *)m->remote;
 	(void)row;
 	for (uint64_t i = 0; i < count; i++)
-		shmem_int_p(to + i % 1024, (int)i, 1);
+		shmem_int_p(dst + i % 1024, (int)i, 1);
 	shmem_quiet();
 }
 
 static void p_quiet(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
-	long *to = (long *)m->remote;
+	long *dst = (long *)m->remote;
 	(void)row;
 	for (uint64_t i = 0; i < count; i++) {
-		shmem_long_p(to, (long)i, 1);
+		shmem_long_p(dst, (long)i, 1);
 		shmem_quiet();
 	}
 }
 
 static void p_fence(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
-	long *to = (long *)m->remote;
+	long *dst = (long *)m->remote;
 	(void)row;
 	for (uint64_t i = 0; i < count; i++) {
-		shmem_long_p(to, (long)i, 1);
+		shmem_long_p(dst, (long)i, 1);
 		shmem_fence();
 	}
 	shmem_quiet();
@@ -60,20 +60,20 @@ static void p_static(struct bench_memory *m, const struct bench_row *row, uint64
 /* The next address needs the last value, as in a list; all words of the target are zero here. */
 static void g_latency(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
-	const long *from = m->words;
+	const long *src = m->words;
 	(void)row;
 	for (uint64_t i = 0; i < count; i++)
-		from = m->words + shmem_long_g(from, 1);
-	m->local[0] = (char)(from - m->words);
+		src = m->words + shmem_long_g(src, 1);
+	m->local[0] = (char)(src - m->words);
 }
 
 static void g_rate(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
-	const long *from = (const long *)m->remote;
+	const long *src = (const long *)m->remote;
 	long sum = 0;
 	(void)row;
 	for (uint64_t i = 0; i < count; i++)
-		sum += shmem_long_g(from + i % 512, 1);
+		sum += shmem_long_g(src + i % 512, 1);
 	m->local[0] = (char)sum;
 }
 
@@ -82,8 +82,8 @@ static void g_rate(struct bench_memory *m, const struct bench_row *row, uint64_t
 static void put_blocks(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
-		const size_t at = bench_step(row, i);
-		shmem_putmem(m->remote + at, m->local + at, row->bytes, 1);
+		const size_t pos = bench_step(row, i);
+		shmem_putmem(m->remote + pos, m->local + pos, row->bytes, 1);
 	}
 	shmem_quiet();
 }
@@ -91,8 +91,8 @@ static void put_blocks(struct bench_memory *m, const struct bench_row *row, uint
 void bench_put_nbi(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
-		const size_t at = bench_step(row, i);
-		shmem_putmem_nbi(m->remote + at, m->local + at, row->bytes, 1);
+		const size_t pos = bench_step(row, i);
+		shmem_putmem_nbi(m->remote + pos, m->local + pos, row->bytes, 1);
 	}
 	shmem_quiet();
 }
@@ -100,8 +100,8 @@ void bench_put_nbi(struct bench_memory *m, const struct bench_row *row, uint64_t
 static void get_blocks(struct bench_memory *m, const struct bench_row *row, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
-		const size_t at = bench_step(row, i);
-		shmem_getmem(m->local + at, m->remote + at, row->bytes, 1);
+		const size_t pos = bench_step(row, i);
+		shmem_getmem(m->local + pos, m->remote + pos, row->bytes, 1);
 	}
 }
 

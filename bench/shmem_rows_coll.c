@@ -114,19 +114,19 @@ LOOP(sum_loop, 1, SUM(row->bytes / sizeof(double)))
 static void make_teams(struct bench_memory *m, uint64_t count, int size)
 {
 	shmem_team_t teams[BATCH];
-	struct timespec from, to;
+	struct timespec begin, end;
 	for (uint64_t made = 0; made < count;) {
 		const int batch = count - made < BATCH ? (int)(count - made) : BATCH;
 		for (int i = 0; i < batch; i++)
 			shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, size, NULL, 0, &teams[i]);
 		made += (uint64_t)batch;
-		clock_gettime(CLOCK_MONOTONIC, &from);
+		clock_gettime(CLOCK_MONOTONIC, &begin);
 		for (int i = 0; i < batch; i++)
 			shmem_team_destroy(teams[i]);
 		shmem_sync_all();
-		clock_gettime(CLOCK_MONOTONIC, &to);
-		m->untimed_ns += (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000u + (uint64_t)to.tv_nsec -
-				 (uint64_t)from.tv_nsec;
+		clock_gettime(CLOCK_MONOTONIC, &end);
+		m->untimed_ns += (uint64_t)(end.tv_sec - begin.tv_sec) * 1000000000u + (uint64_t)end.tv_nsec -
+				 (uint64_t)begin.tv_nsec;
 	}
 }
 

@@ -129,7 +129,7 @@ round_of run_once(const words &command)
 	for (const std::string &word : command)
 		argv.push_back(const_cast<char *>(word.c_str()));
 	argv.push_back(nullptr);
-	const double from = now();
+	const double source = now();
 	pid_t pid = 0;
 	if (const int error = posix_spawn(&pid, argv[0], nullptr, nullptr, argv.data(), environ)) {
 		fprintf(stderr, "start_bench: %s: %s\n", argv[0], strerror(error));
@@ -141,7 +141,7 @@ round_of run_once(const words &command)
 		fprintf(stderr, "start_bench: %s ended with status %d\n", argv[0], status);
 		exit(1);
 	}
-	return {now() - from, seconds(used.ru_utime) + seconds(used.ru_stime)};
+	return {now() - source, seconds(used.ru_utime) + seconds(used.ru_stime)};
 }
 
 // Returns the best.

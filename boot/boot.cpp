@@ -43,7 +43,7 @@ int choose_backend()
 		if (wanted && strcmp(wanted, be->name) != 0)
 			continue;
 		if (be == &pgas::boot::g_single && !wanted && srun_tells_nothing()) {
-			pgas::boot::complain(
+			pgas::boot::print_error(
 				"started by srun with %s tasks, but without --mpi=pmix or --mpi=pmi2 (for jobs "
 				"of one each: PGAS_BOOT_LAUNCHER=single)",
 				pgas_boot_getenv("SLURM_STEP_NUM_TASKS"));
@@ -65,8 +65,8 @@ int choose_backend()
 			return 0;
 		}
 	}
-	pgas::boot::complain("PGAS_BOOT_LAUNCHER=%s: no such launcher here (oshrun, pmix, pmi1, pmi2 or single)",
-			     wanted);
+	pgas::boot::print_error("PGAS_BOOT_LAUNCHER=%s: no such launcher here (oshrun, pmix, pmi1, pmi2 or single)",
+				wanted);
 	return -EINVAL;
 }
 
@@ -140,7 +140,7 @@ int exchange(const void *mine, size_t bytes, void *all)
 	for (int rank = 0; rc == 0 && rank < g_job.size; rank++) {
 		ssize_t got = g_job.be->get(rank, key, static_cast<char *>(all) + rank * bytes, bytes);
 		if (got < 0 || static_cast<size_t>(got) != bytes) {
-			pgas::boot::complain("allgather: rank %d gave %zd bytes, %zu expected", rank, got, bytes);
+			pgas::boot::print_error("allgather: rank %d gave %zd bytes, %zu expected", rank, got, bytes);
 			rc = got < 0 ? static_cast<int>(got) : -EMSGSIZE;
 		}
 	}
@@ -285,7 +285,7 @@ void pgas_boot_abort(int status, const char *message) noexcept
 	if (g_job.be)
 		g_job.be->abort(status, message);
 	else if (message)
-		pgas::boot::complain("%s", message);
+		pgas::boot::print_error("%s", message);
 	_exit(status & 0xff);
 }
 
@@ -315,9 +315,9 @@ int pgas_boot_env_share(const char *prefix) noexcept
 		bytes = g_job.be->get(0, key, block.data(), block.size());
 		if (bytes < 0)
 			return static_cast<int>(bytes);
-		for (size_t at = 0; at < block.size(); at += strlen(&block[at]) + 1)
-			if (size_t equals = block.find('=', at); equals != std::string::npos)
-				setenv(block.substr(at, equals - at).c_str(), &block[equals + 1], 0);
+		for (size_t pos = 0; pos < block.size(); pos += strlen(&block[pos]) + 1)
+			if (size_t equals = block.find('=', pos); equals != std::string::npos)
+				setenv(block.substr(pos, equals - pos).c_str(), &block[equals + 1], 0);
 		return 0;
 	});
 }

@@ -62,7 +62,7 @@ union forever {
 };
 
 // Writes one line to stderr with one write, so that lines of many ranks do not mix. Keeps errno (boot_complain.cpp).
-__attribute__((format(printf, 1, 2))) void complain(const char *format, ...) noexcept;
+__attribute__((format(printf, 1, 2))) void print_error(const char *format, ...) noexcept;
 // The rank that the lines name from now on.
 constexpr int kNobody = -1;
 void complain_as(int rank) noexcept;

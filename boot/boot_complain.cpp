@@ -19,7 +19,7 @@ void complain_as(int rank) noexcept
 	g_speaker = rank;
 }
 
-void complain(const char *format, ...) noexcept
+void print_error(const char *format, ...) noexcept
 {
 	const int saved = errno;
 	char line[512];

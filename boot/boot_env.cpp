@@ -34,10 +34,10 @@ bool parse_process_mapping(const char *text, int rank, int size, std::vector<int
 	// The list of blocks repeats until all ranks are placed.
 	std::vector<int> node_of(static_cast<size_t>(size));
 	for (int placed = 0; placed < size;)
-		for (const block &at : blocks)
-			for (int node = 0; node < at.nodes; node++)
-				for (int i = 0; i < at.each && placed < size; i++)
-					node_of[static_cast<size_t>(placed++)] = at.first + node;
+		for (const block &place : blocks)
+			for (int node = 0; node < place.nodes; node++)
+				for (int i = 0; i < place.each && placed < size; i++)
+					node_of[static_cast<size_t>(placed++)] = place.first + node;
 	local.clear();
 	for (int r = 0; r < size; r++)
 		if (node_of[static_cast<size_t>(r)] == node_of[static_cast<size_t>(rank)])

@@ -35,14 +35,14 @@ int nibble(char c)
 
 int kvs_put(const text_kvs &kvs, int rank, const char *key, const void *value, size_t bytes)
 {
-	const unsigned char *from = static_cast<const unsigned char *>(value);
+	const unsigned char *src = static_cast<const unsigned char *>(value);
 	const size_t step = bytes_per_piece(kvs);
-	size_t at = 0;
-	for (size_t piece = 0; piece == 0 || at < bytes; piece++) {
+	size_t pos = 0;
+	for (size_t piece = 0; piece == 0 || pos < bytes; piece++) {
 		std::string text = piece == 0 ? std::to_string(bytes) + "." : "";
-		for (size_t end = bytes - at < step ? bytes : at + step; at < end; at++) {
-			text += "0123456789abcdef"[from[at] >> 4];
-			text += "0123456789abcdef"[from[at] & 15];
+		for (size_t end = bytes - pos < step ? bytes : pos + step; pos < end; pos++) {
+			text += "0123456789abcdef"[src[pos] >> 4];
+			text += "0123456789abcdef"[src[pos] & 15];
 		}
 		if (piece > 0 && text.empty())
 			break;
@@ -55,8 +55,8 @@ int kvs_put(const text_kvs &kvs, int rank, const char *key, const void *value, s
 ssize_t kvs_get(const text_kvs &kvs, int rank, const char *key, void *value, size_t room)
 {
 	std::string text(kvs.value_room + 1, '\0');
-	size_t bytes = 0, at = 0;
-	for (size_t piece = 0; piece == 0 || at < bytes; piece++) {
+	size_t bytes = 0, pos = 0;
+	for (size_t piece = 0; piece == 0 || pos < bytes; piece++) {
 		if (int rc = kvs.get_text(rank, piece_key(rank, key, piece).c_str(), text.data(), text.size()))
 			return rc;
 		const char *hex = text.c_str();
@@ -69,16 +69,16 @@ ssize_t kvs_get(const text_kvs &kvs, int rank, const char *key, void *value, siz
 			if (room == 0)
 				break; // only the length was asked for
 		}
-		if (bytes > at && !*hex)
+		if (bytes > pos && !*hex)
 			return -EPROTO;
-		for (; at < bytes && hex[0] && hex[1]; hex += 2, at++) {
+		for (; pos < bytes && hex[0] && hex[1]; hex += 2, pos++) {
 			int high = nibble(hex[0]), low = nibble(hex[1]);
 			if (high < 0 || low < 0)
 				return -EPROTO;
-			if (at < room)
-				static_cast<unsigned char *>(value)[at] = static_cast<unsigned char>(high << 4 | low);
+			if (pos < room)
+				static_cast<unsigned char *>(value)[pos] = static_cast<unsigned char>(high << 4 | low);
 		}
-		if (at >= room)
+		if (pos >= room)
 			break;
 	}
 	return static_cast<ssize_t>(bytes);

@@ -44,12 +44,12 @@ struct board_address {
 	unsigned long long cookie, job_cookie;
 };
 
-bool parse_address(const char *text, board_address &at)
+bool parse_address(const char *text, board_address &address)
 {
 	char end;
-	return sscanf(text, "%d:%d:%d:%u:%llx:%llx%c", &at.version, &at.launcher_pid, &at.board_fd, &at.rank,
-		      &at.cookie, &at.job_cookie, &end) == 6 &&
-	       at.version == kBoardEnvVersion;
+	return sscanf(text, "%d:%d:%d:%u:%llx:%llx%c", &address.version, &address.launcher_pid, &address.board_fd,
+		      &address.rank, &address.cookie, &address.job_cookie, &end) == 6 &&
+	       address.version == kBoardEnvVersion;
 }
 
 // Is this descriptor still what oshrun gave us? Wrappers close descriptors, or put their own files under the number.
@@ -73,26 +73,26 @@ int open_fresh(bool own, int launcher_pid, int fd, int flags)
 }
 
 // Reads the plan once: a copy that was found good must not be read again, it may have been overwritten meanwhile.
-bool read_plan(int fd, const board_address &at, board_plan &plan)
+bool read_plan(int fd, const board_address &address, board_plan &plan)
 {
 	struct stat info;
 	board_plan due = {};
 	return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
 	       pread(fd, &plan, sizeof plan, 0) == static_cast<ssize_t>(sizeof plan) && plan.magic == kBoardMagic &&
-	       plan.cookie == at.cookie && at.rank < plan.size && plan.local_size <= plan.size &&
+	       plan.cookie == address.cookie && address.rank < plan.size && plan.local_size <= plan.size &&
 	       board_layout(due, plan.size) == plan.board_bytes && due.slot_off == plan.slot_off &&
 	       due.kv_off == plan.kv_off && due.cell_off == plan.cell_off &&
 	       static_cast<uint64_t>(info.st_size) == plan.board_bytes;
 }
 
 // Returns -ENOENT when that job is over and the variable is a leftover.
-int map_board(const board_address &at, board_view &board)
+int map_board(const board_address &address, board_view &board)
 {
-	int fd = at.board_fd;
+	int fd = address.board_fd;
 	int opened = -1;
-	if (!read_plan(fd, at, board.plan)) {
-		fd = opened = open_fresh(false, at.launcher_pid, at.board_fd, O_RDWR);
-		if (fd < 0 || !read_plan(fd, at, board.plan)) {
+	if (!read_plan(fd, address, board.plan)) {
+		fd = opened = open_fresh(false, address.launcher_pid, address.board_fd, O_RDWR);
+		if (fd < 0 || !read_plan(fd, address, board.plan)) {
 			int why = fd < 0 ? errno : ENOENT;
 			if (opened >= 0)
 				close(opened);
@@ -204,7 +204,7 @@ void native_abort(int status, const char *message)
 {
 	if (!send_mail(kMailAbort, status & 0xff, message)) {
 		if (message)
-			complain("%s", message);
+			print_error("%s", message);
 		kill(g_board.launcher_pid, SIGTERM);
 	}
 	_exit(status & 0xff);
@@ -218,7 +218,7 @@ void check_board(bool good)
 }
 
 // oshrun must know our pid, or the wrapper between us hides our end from it.
-void say_hello()
+void greet_launcher()
 {
 	char space[128];
 	own_pid_space(space, sizeof space);
@@ -252,44 +252,44 @@ int native_init(job &job)
 	const char *text = pgas_boot_getenv(kBoardEnv);
 	if (!text)
 		return kNotMine;
-	board_address at;
-	if (!parse_address(text, at)) {
-		complain("%s=%s is not understood: oshrun of another version?", kBoardEnv, text);
+	board_address address;
+	if (!parse_address(text, address)) {
+		print_error("%s=%s is not understood: oshrun of another version?", kBoardEnv, text);
 		return -EINVAL;
 	}
 	board_view board;
-	int rc = map_board(at, board);
+	int rc = map_board(address, board);
 	if (rc == -ENOENT)
-		return pmix_is_ours(at.job_cookie) ? kBeSingle : kNotMine;
+		return pmix_is_ours(address.job_cookie) ? kBeSingle : kNotMine;
 	if (rc) {
-		complain("cannot reach the board of oshrun (pid %d): %s", at.launcher_pid, strerror(-rc));
+		print_error("cannot reach the board of oshrun (pid %d): %s", address.launcher_pid, strerror(-rc));
 		return rc;
 	}
 	const board_plan &plan = board.plan;
-	board_slot &slot = board.slot(at.rank);
-	int holder = inner_launcher(at.job_cookie) ? -1 : claim_slot(slot);
+	board_slot &slot = board.slot(address.rank);
+	int holder = inner_launcher(address.job_cookie) ? -1 : claim_slot(slot);
 	if (holder != 0) {
 		if (holder > 0)
-			complain("place %u of the job is held by pid %d: this process starts as a job of one", at.rank,
-				 holder);
+			print_error("place %u of the job is held by pid %d: this process starts as a job of one",
+				    address.rank, holder);
 		munmap(board.base, plan.board_bytes);
 		return holder > 0 ? kBeSingle : kNotMine;
 	}
 	g_board.board = board;
-	g_board.rank = at.rank;
+	g_board.rank = address.rank;
 	g_board.size = plan.size;
-	g_board.launcher_pid = at.launcher_pid;
+	g_board.launcher_pid = address.launcher_pid;
 	watch_launcher(plan);
 	if (g_board.mail_fd < 0)
 		g_board.mail_fd = inherited(plan.mail_fd, plan.mail_ino)
 					  ? plan.mail_fd
-					  : open_fresh(false, at.launcher_pid, plan.mail_fd, O_WRONLY);
-	if (getppid() != at.launcher_pid)
-		say_hello();
+					  : open_fresh(false, address.launcher_pid, plan.mail_fd, O_WRONLY);
+	if (getppid() != address.launcher_pid)
+		greet_launcher();
 	if (std::atomic_ref<uint32_t>(board.head().early_exits).load(std::memory_order_seq_cst) > 0)
 		// that PE will never come to the first barrier
 		native_abort(1, "another PE ended without joining the job");
-	job.rank = static_cast<int>(at.rank);
+	job.rank = static_cast<int>(address.rank);
 	job.size = static_cast<int>(plan.size);
 	job.local_known = true;
 	for (uint32_t r = 0; r < plan.size; r++)
@@ -332,7 +332,7 @@ int await_generation(board_header &head, uint32_t seen)
 			    g_board.board.plan.local_size);
 		if (rc == -1 && errno == ETIMEDOUT && someone_is_gone() &&
 		    generation.load(std::memory_order_acquire) == seen) {
-			complain("barrier cannot complete: a PE has left the job");
+			print_error("barrier cannot complete: a PE has left the job");
 			return -ECONNRESET;
 		}
 	}
@@ -356,7 +356,7 @@ int meet(size_t cell_bytes)
 	if (g_board.board.plan.local_size < g_board.size) {
 		// oshrun reads the cells when it has read that, and moves the generation
 		if (!send_mail(kMailArrived, static_cast<int>(seen), nullptr)) {
-			complain("barrier cannot complete: oshrun is not to be reached");
+			print_error("barrier cannot complete: oshrun is not to be reached");
 			return -ECONNRESET;
 		}
 		return await_generation(head, seen);
@@ -378,21 +378,21 @@ int native_barrier()
 int native_allgather(const void *mine, size_t bytes, void *all)
 {
 	std::string copy; // rounds write to `all` before the last of `mine` has been read
-	const char *from = static_cast<const char *>(mine);
-	char *to = static_cast<char *>(all);
-	if (bytes > kCellBytes && from >= to && from < to + bytes * g_board.size) {
-		copy.assign(from, bytes);
-		from = copy.data();
+	const char *src = static_cast<const char *>(mine);
+	char *dst = static_cast<char *>(all);
+	if (bytes > kCellBytes && src >= dst && src < dst + bytes * g_board.size) {
+		copy.assign(src, bytes);
+		src = copy.data();
 	}
-	for (size_t at = 0; at < bytes; at += kCellBytes) {
-		size_t now = bytes - at < kCellBytes ? bytes - at : kCellBytes;
+	for (size_t pos = 0; pos < bytes; pos += kCellBytes) {
+		size_t now = bytes - pos < kCellBytes ? bytes - pos : kCellBytes;
 		uint32_t half =
 			std::atomic_ref<uint32_t>(g_board.board.head().generation).load(std::memory_order_acquire) & 1;
-		memcpy(g_board.board.cell(half, g_board.rank), from + at, now);
+		memcpy(g_board.board.cell(half, g_board.rank), src + pos, now);
 		if (int rc = meet(now))
 			return rc;
 		for (uint32_t r = 0; r < g_board.size; r++)
-			memcpy(to + r * bytes + at, g_board.board.cell(half, r), now);
+			memcpy(dst + r * bytes + pos, g_board.board.cell(half, r), now);
 	}
 	return 0;
 }
@@ -404,15 +404,15 @@ int native_put(const char *key, const void *value, size_t bytes)
 	const uint64_t staged = std::atomic_ref<uint64_t>(slot.kv_staged).load(std::memory_order_relaxed);
 	check_board(staged <= kKvBytes && staged % 8 == 0);
 	if (bytes > kKvBytes || staged + kv_span(key_bytes, bytes) > kKvBytes) {
-		complain("put %s: %zu bytes do not fit, %zu bytes for all keys of a PE", key + 1, bytes, kKvBytes);
+		print_error("put %s: %zu bytes do not fit, %zu bytes for all keys of a PE", key + 1, bytes, kKvBytes);
 		return -ENOSPC;
 	}
-	char *at = g_board.board.arena(g_board.rank) + staged;
+	char *pos = g_board.board.arena(g_board.rank) + staged;
 	kv_record record = {static_cast<uint32_t>(key_bytes), static_cast<uint32_t>(bytes)};
-	memcpy(at, &record, sizeof record);
-	memcpy(at + sizeof record, key, key_bytes);
+	memcpy(pos, &record, sizeof record);
+	memcpy(pos + sizeof record, key, key_bytes);
 	if (bytes)
-		memcpy(at + sizeof record + key_bytes, value, bytes);
+		memcpy(pos + sizeof record + key_bytes, value, bytes);
 	slot.kv_staged = staged + kv_span(key_bytes, bytes);
 	return 0;
 }
@@ -442,17 +442,17 @@ ssize_t native_get(int rank, const char *key, void *value, size_t room)
 	const size_t key_bytes = strlen(key);
 	ssize_t found = -ENOENT;
 	const char *where = nullptr;
-	for (uint64_t at = 0; at + sizeof(kv_record) <= used;) {
+	for (uint64_t pos = 0; pos + sizeof(kv_record) <= used;) {
 		kv_record record;
-		memcpy(&record, arena + at, sizeof record);
-		if (kv_span(record.key_bytes, record.value_bytes) > used - at)
+		memcpy(&record, arena + pos, sizeof record);
+		if (kv_span(record.key_bytes, record.value_bytes) > used - pos)
 			break;
-		const char *have = arena + at + sizeof record;
+		const char *have = arena + pos + sizeof record;
 		if (record.key_bytes == key_bytes && memcmp(have, key, key_bytes) == 0) {
 			found = record.value_bytes; // no break, because the last one wins
 			where = have + key_bytes;
 		}
-		at += kv_span(record.key_bytes, record.value_bytes);
+		pos += kv_span(record.key_bytes, record.value_bytes);
 	}
 	if (found > 0 && room > 0)
 		memcpy(value, where, room < static_cast<size_t>(found) ? room : static_cast<size_t>(found));

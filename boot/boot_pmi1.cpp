@@ -29,14 +29,14 @@ pmi1_state &g_pmi = g_state.it;
 
 int send_line(const std::string &line)
 {
-	for (size_t at = 0; at < line.size();) {
-		ssize_t sent = send(g_pmi.fd, line.data() + at, line.size() - at, MSG_NOSIGNAL);
+	for (size_t pos = 0; pos < line.size();) {
+		ssize_t sent = send(g_pmi.fd, line.data() + pos, line.size() - pos, MSG_NOSIGNAL);
 		if (sent < 0 && errno == ENOTSOCK)
-			sent = write(g_pmi.fd, line.data() + at, line.size() - at);
+			sent = write(g_pmi.fd, line.data() + pos, line.size() - pos);
 		if (sent < 0 && errno != EINTR)
 			return -errno;
 		if (sent > 0)
-			at += static_cast<size_t>(sent);
+			pos += static_cast<size_t>(sent);
 	}
 	return 0;
 }
@@ -64,11 +64,11 @@ int read_line(std::string &line)
 bool field(const std::string &line, const char *name, std::string &value)
 {
 	std::string mark = std::string(name) + "=";
-	for (size_t at = 0; (at = line.find(mark, at)) != std::string::npos; at += mark.size()) {
-		if (at > 0 && line[at - 1] != ' ')
+	for (size_t pos = 0; (pos = line.find(mark, pos)) != std::string::npos; pos += mark.size()) {
+		if (pos > 0 && line[pos - 1] != ' ')
 			continue;
-		at += mark.size();
-		value = line.substr(at, line.find(' ', at) - at);
+		pos += mark.size();
+		value = line.substr(pos, line.find(' ', pos) - pos);
 		return true;
 	}
 	return false;
@@ -81,12 +81,12 @@ int ask(const std::string &question, const char *expect, std::string &answer)
 	if (rc == 0)
 		rc = read_line(answer);
 	if (rc) {
-		complain("PMI: connection to the launcher is broken: %s", strerror(-rc));
+		print_error("PMI: connection to the launcher is broken: %s", strerror(-rc));
 		return rc;
 	}
 	std::string text;
 	if (!field(answer, "cmd", text) || text != expect) {
-		complain("PMI: asked for %s, launcher answered \"%.80s\"", expect, answer.c_str());
+		print_error("PMI: asked for %s, launcher answered \"%.80s\"", expect, answer.c_str());
 		return -EPROTO;
 	}
 	return field(answer, "rc", text) && atoi(text.c_str()) != 0 ? 1 : 0;
@@ -97,7 +97,7 @@ int put_text(const char *key, const char *value)
 	std::string answer;
 	int rc = ask("cmd=put kvsname=" + g_pmi.kvsname + " key=" + key + " value=" + value, "put_result", answer);
 	if (rc > 0)
-		complain("PMI: launcher refused key %s: \"%.80s\"", key, answer.c_str());
+		print_error("PMI: launcher refused key %s: \"%.80s\"", key, answer.c_str());
 	return rc > 0 ? -EIO : rc;
 }
 
@@ -127,7 +127,7 @@ int start_conversation()
 	const bool named = rc == 0 && field(answer, "kvsname", g_pmi.kvsname);
 	const size_t frame = strlen("cmd=put kvsname= key= value=") + g_pmi.kvsname.size() + 64;
 	if (!named || value_max < 64 || frame + 64 > kLineMax) {
-		complain("PMI: launcher does not speak PMI 1.1: \"%.80s\"", answer.c_str());
+		print_error("PMI: launcher does not speak PMI 1.1: \"%.80s\"", answer.c_str());
 		return -EPROTO;
 	}
 	g_pmi.kvs = {value_max - 1 < kLineMax - frame ? value_max - 1 : kLineMax - frame, put_text, get_text};
@@ -148,7 +148,7 @@ int pmi1_init(job &job)
 	if (getsockopt(g_pmi.fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0)
 		return kNotMine; // the variable is a leftover; the socket itself was not inherited
 	if (job.rank < 0 || job.rank >= job.size) {
-		complain("PMI_RANK=%s and PMI_SIZE=%s make no sense", rank, size);
+		print_error("PMI_RANK=%s and PMI_SIZE=%s make no sense", rank, size);
 		return -EINVAL;
 	}
 	if (int rc = start_conversation())
@@ -188,7 +188,7 @@ ssize_t pmi1_get(int rank, const char *key, void *value, size_t room)
 void pmi1_abort(int status, const char *message)
 {
 	if (message) {
-		complain("%s", message);
+		print_error("%s", message);
 		usleep(50'000); // hydra drops what it has not forwarded when it hears of the abort
 	}
 	char line[64];

@@ -52,7 +52,7 @@ bool open_library()
 {
 	void *library = dlopen(PGAS_PMI2_SONAME, RTLD_NOW | RTLD_LOCAL);
 	if (!library) {
-		complain("PMI-2 launcher found, but no library: %s", dlerror());
+		print_error("PMI-2 launcher found, but no library: %s", dlerror());
 		return false;
 	}
 	bool all = find(library, "PMI2_Init", g_pmi.init) && find(library, "PMI2_Finalize", g_pmi.finalize) &&
@@ -61,7 +61,7 @@ bool open_library()
 		   find(library, "PMI2_Job_GetId", g_pmi.job_id) &&
 		   find(library, "PMI2_Info_GetJobAttr", g_pmi.attribute);
 	if (!all)
-		complain("%s lacks a PMI-2 function: %s", PGAS_PMI2_SONAME, dlerror());
+		print_error("%s lacks a PMI-2 function: %s", PGAS_PMI2_SONAME, dlerror());
 	return all;
 }
 
@@ -89,9 +89,9 @@ int pmi2_init(job &job)
 	int spawned, appnum;
 	if (g_pmi.init(&spawned, &job.size, &job.rank, &appnum) != PMI2_SUCCESS ||
 	    g_pmi.job_id(g_pmi.id, sizeof g_pmi.id) != PMI2_SUCCESS) {
-		complain("PMI2_Init failed: the launcher is gone, or it and %s do not understand each other%s",
-			 PGAS_PMI2_SONAME,
-			 pgas_boot_getenv("PMI_FD") ? "; PGAS_BOOT_LAUNCHER=pmi1 does without it" : "");
+		print_error("PMI2_Init failed: the launcher is gone, or it and %s do not understand each other%s",
+			    PGAS_PMI2_SONAME,
+			    pgas_boot_getenv("PMI_FD") ? "; PGAS_BOOT_LAUNCHER=pmi1 does without it" : "");
 		return -ECONNREFUSED;
 	}
 	g_pmi.rank = job.rank;

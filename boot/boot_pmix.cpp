@@ -47,7 +47,7 @@ bool open_library()
 {
 	void *library = dlopen(PGAS_PMIX_SONAME, RTLD_NOW | RTLD_GLOBAL); // global: its plugins look for its symbols
 	if (!library) {
-		complain("PMIx launcher found, but no library: %s", dlerror());
+		print_error("PMIx launcher found, but no library: %s", dlerror());
 		return false;
 	}
 	bool all = find(library, "PMIx_Init", g_px.init) && find(library, "PMIx_Finalize", g_px.finalize) &&
@@ -55,7 +55,7 @@ bool open_library()
 		   find(library, "PMIx_Get", g_px.get) && find(library, "PMIx_Commit", g_px.commit) &&
 		   find(library, "PMIx_Fence", g_px.fence) && find(library, "PMIx_Error_string", g_px.error_string);
 	if (!all)
-		complain("%s lacks a PMIx function: %s", PGAS_PMIX_SONAME, dlerror());
+		print_error("%s lacks a PMIx function: %s", PGAS_PMIX_SONAME, dlerror());
 	return all;
 }
 
@@ -95,12 +95,12 @@ bool local_ranks(std::vector<int> &local)
 	if (!value)
 		return false;
 	if (value->type == PMIX_STRING && value->data.string)
-		for (const char *at = value->data.string; *at;) {
+		for (const char *pos = value->data.string; *pos;) {
 			char *end;
-			local.push_back(static_cast<int>(strtol(at, &end, 10)));
-			if (end == at)
+			local.push_back(static_cast<int>(strtol(pos, &end, 10)));
+			if (end == pos)
 				break;
-			at = *end == ',' ? end + 1 : end;
+			pos = *end == ',' ? end + 1 : end;
 		}
 	release(value);
 	return !local.empty();
@@ -114,12 +114,12 @@ int pmix_init(job &job)
 		return -ELIBACC;
 	pmix_status_t rc = g_px.init(&g_px.me, nullptr, 0);
 	if (rc != PMIX_SUCCESS) {
-		complain("PMIx_Init failed: %s", g_px.error_string(rc));
+		print_error("PMIx_Init failed: %s", g_px.error_string(rc));
 		return -ECONNREFUSED;
 	}
 	job.rank = static_cast<int>(g_px.me.rank);
 	if (!job_size(job.size)) {
-		complain("PMIx: the launcher does not tell the size of the job");
+		print_error("PMIx: the launcher does not tell the size of the job");
 		g_px.finalize(nullptr, 0);
 		return -EPROTO;
 	}
@@ -136,7 +136,7 @@ int report(const char *call, pmix_status_t rc)
 {
 	if (rc == PMIX_SUCCESS)
 		return 0;
-	complain("PMIx: %s failed: %s", call, g_px.error_string(rc));
+	print_error("PMIx: %s failed: %s", call, g_px.error_string(rc));
 	return -EIO;
 }
 
@@ -201,7 +201,7 @@ ssize_t pmix_get(int rank, const char *key, void *bytes, size_t room)
 void pmix_abort(int status, const char *message)
 {
 	if (message)
-		complain("%s", message);
+		print_error("%s", message);
 	signal(SIGALRM, SIG_DFL);
 	alarm(10); // the library may hold a lock that this thread has
 	g_px.abort(status & 0xff, message ? message : "", nullptr, 0);

@@ -62,7 +62,7 @@ int single_allgather(const void *mine, size_t bytes, void *all)
 void single_abort(int status, const char *message)
 {
 	if (message)
-		complain("%s", message);
+		print_error("%s", message);
 	_exit(status & 0xff);
 }
 

@@ -19,9 +19,9 @@ struct strip {
 
 static uint64_t from_above, from_below; /* steps whose ghost row is here */
 
-static double *row_of(double *at, const struct strip *s, int row)
+static double *row_of(double *addr, const struct strip *s, int row)
 {
-	return at + (size_t)row * (size_t)s->columns;
+	return addr + (size_t)row * (size_t)s->columns;
 }
 
 /* The left edge is hot, everything else is cold. */
@@ -38,11 +38,11 @@ static void relax(struct strip *s, int size)
 		const int global = s->first + r - 1;
 		const double *up = row_of(s->now, s, r - 1), *mid = row_of(s->now, s, r),
 			     *down = row_of(s->now, s, r + 1);
-		double *to = row_of(s->next, s, r);
+		double *dst = row_of(s->next, s, r);
 		if (global == 0 || global == size - 1)
 			continue; /* the edge of the plate keeps its temperature */
 		for (int c = 1; c < s->columns - 1; c++)
-			to[c] = 0.25 * (up[c] + down[c] + mid[c - 1] + mid[c + 1]);
+			dst[c] = 0.25 * (up[c] + down[c] + mid[c - 1] + mid[c + 1]);
 	}
 	double *t = s->now;
 	s->now = s->next;

@@ -38,10 +38,10 @@ static void multiply(double *c, double *a, double *b, int size, int first)
 		}
 }
 
-static void fetch(double *to, double *from, int size, int pe)
+static void fetch(double *dst, double *src, int size, int pe)
 {
 #pragma omp target data use_device_ptr(to, from)
-	shmem_double_get_nbi(to, from, (size_t)(ROWS * size), pe);
+	shmem_double_get_nbi(dst, src, (size_t)(ROWS * size), pe);
 }
 
 int main(void)

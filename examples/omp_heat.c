@@ -15,9 +15,9 @@
 enum { X = 12, Y = 10, Z = 4, PLANE = X * Y, SLAB = PLANE * (Z + 2) }; /* plane 0 and plane Z + 1 are the neighbours' */
 
 #pragma omp declare target
-static double one_point(const double *from, int x, int y, int z)
+static double one_point(const double *src, int x, int y, int z)
 {
-	const double *plane = from + z * PLANE;
+	const double *plane = src + z * PLANE;
 	const double sides = plane[y * X + (x + 1) % X] + plane[y * X + (x + X - 1) % X] + plane[(y + 1) % Y * X + x] +
 			     plane[(y + Y - 1) % Y * X + x] + plane[y * X + x + PLANE] + plane[y * X + x - PLANE];
 	return plane[y * X + x] + 0.1 * (sides - 6 * plane[y * X + x]);
@@ -25,13 +25,13 @@ static double one_point(const double *from, int x, int y, int z)
 #pragma omp end declare target
 
 /* planes first to last - 1, on the device; the slabs are mapped */
-static void compute(double *to, double *from, int first, int last)
+static void compute(double *dst, double *src, int first, int last)
 {
 #pragma omp target teams distribute parallel for collapse(2) map(alloc : to [0:SLAB], from [0:SLAB])
 	for (int z = first; z < last; z++)
 		for (int y = 0; y < Y; y++)
 			for (int x = 0; x < X; x++)
-				to[z * PLANE + y * X + x] = one_point(from, x, y, z);
+				dst[z * PLANE + y * X + x] = one_point(src, x, y, z);
 }
 
 /* our outer planes into the neighbours' slabs; the device's addresses are symmetric */
@@ -86,17 +86,17 @@ int main(int argc, char **argv)
 	double *a = now, *b = then;
 #pragma omp target data map(tofrom : a [0:SLAB], b [0:SLAB])
 	{
-		double *from = a, *to = b;
+		double *src = a, *dst = b;
 		for (long step = 0; step < steps; step++) {
 			shmem_barrier_all(); /* the planes that we overwrite have been read */
-			send_planes(from, below, above);
-			compute(to, from, 2, Z);
+			send_planes(src, below, above);
+			compute(dst, src, 2, Z);
 			shmem_barrier_all(); /* the planes are there */
-			compute(to, from, 1, 2);
-			compute(to, from, Z, Z + 1);
-			double *last = from;
-			from = to;
-			to = last;
+			compute(dst, src, 1, 2);
+			compute(dst, src, Z, Z + 1);
+			double *last = src;
+			src = dst;
+			dst = last;
 		}
 		shmem_barrier_all();
 	}

@@ -145,10 +145,10 @@ static void exchange(int to_peer, int from_peer)
 	    read(from_peer, name[!rank], NAME_BYTES) != NAME_BYTES)
 		check(-FI_EIO, "exchange of addresses");
 	for (int r = 0; r < 2; r++) {
-		fi_addr_t at;
-		check(fi_av_insert(av, name[r], 1, &at, 0, NULL) == 1 ? 0 : -FI_EINVAL, "fi_av_insert");
+		fi_addr_t place;
+		check(fi_av_insert(av, name[r], 1, &place, 0, NULL) == 1 ? 0 : -FI_EINVAL, "fi_av_insert");
 		if (r != rank)
-			peer = at;
+			peer = place;
 	}
 }
 
@@ -280,10 +280,10 @@ static void lend(void)
 static void finish(int to_peer, int from_peer)
 {
 	char byte = 0;
-	struct pollfd in = {.fd = from_peer, .events = POLLIN};
+	struct pollfd input = {.fd = from_peer, .events = POLLIN};
 	if (write(to_peer, &byte, 1) != 1)
 		wrong = 1;
-	while (poll(&in, 1, 1) == 0)
+	while (poll(&input, 1, 1) == 0)
 		fi_cq_read(cq, NULL, 0);
 	if (read(from_peer, &byte, 1) != 1)
 		wrong = 1;

@@ -23,13 +23,13 @@ long count_after;               // at PE 0
 uint64_t largest;               // of this PE's bucket, 0 when it is empty
 
 struct shared_array { // all PEs must free it together, and do
-	uint64_t *at;
-	explicit shared_array(size_t n) : at(static_cast<uint64_t *>(shmem_malloc(n * sizeof(uint64_t))))
+	uint64_t *data;
+	explicit shared_array(size_t n) : data(static_cast<uint64_t *>(shmem_malloc(n * sizeof(uint64_t))))
 	{
-		if (!at)
+		if (!data)
 			shmem_global_exit(1);
 	}
-	~shared_array() { shmem_free(at); }
+	~shared_array() { shmem_free(data); }
 };
 
 int owner_of(uint64_t value, int n)
@@ -54,13 +54,13 @@ void send_to_owners(const std::vector<uint64_t> &numbers, uint64_t *bucket, size
 	for (int k = 0; k < n; k++) { // every PE begins with another owner
 		const int pe = (me + k) % n;
 		const auto &part = out[static_cast<size_t>(pe)];
-		const auto at =
+		const auto pos =
 			static_cast<size_t>(shmem_atomic_fetch_add(&filled, static_cast<long>(part.size()), pe));
-		if (at + part.size() > room) {
+		if (pos + part.size() > room) {
 			fprintf(stderr, "PE %d: the bucket of PE %d is full\n", me, pe);
 			shmem_global_exit(1);
 		}
-		shmem_put(bucket + at, part.data(), part.size(), pe);
+		shmem_put(bucket + pos, part.data(), part.size(), pe);
 	}
 }
 
@@ -92,19 +92,19 @@ int main(int argc, char **argv)
 			sum += v;
 		shmem_atomic_add(&sum_before, sum, 0);
 
-		send_to_owners(numbers, bucket.at, room);
+		send_to_owners(numbers, bucket.data, room);
 		shmem_barrier_all(); // all numbers are where they belong
 		const auto mine = static_cast<size_t>(filled);
-		std::sort(bucket.at, bucket.at + mine);
+		std::sort(bucket.data, bucket.data + mine);
 
-		largest = mine ? bucket.at[mine - 1] : 0;
+		largest = mine ? bucket.data[mine - 1] : 0;
 		sum = 0;
 		for (size_t i = 0; i < mine; i++)
-			sum += bucket.at[i];
+			sum += bucket.data[i];
 		shmem_atomic_add(&sum_after, sum, 0);
 		shmem_atomic_add(&count_after, filled, 0);
 		shmem_barrier_all();
-		good = in_order(bucket.at, mine);
+		good = in_order(bucket.data, mine);
 		if (me == 0) {
 			good = good && sum_before == sum_after && count_after == static_cast<long>(count) * n;
 			printf("%ld numbers on %d PEs: %s\n", count_after, n, good ? "sorted" : "NOT sorted");

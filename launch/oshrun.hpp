@@ -24,7 +24,7 @@ enum : int { kExitUsage = 1, kExitCannotStart = 1, kExitTimeout = 124, kExitNotE
 using pgas::unique_fd;
 
 enum class bind_to { automatic, none, core, hwthread };
-enum class pmix_mode { automatic, on, off };
+enum class pmix_mode { automatic, enabled, disabled };
 
 // One program of the job: "-n 2 ./a" of "-n 2 ./a : -n 2 ./b".
 struct app {

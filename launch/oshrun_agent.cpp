@@ -21,7 +21,7 @@ class agent : public branch_owner, public job_owner {
 public:
 	int run();
 
-	bool from_below(child &from, frame &what) override;
+	bool from_below(child &source, frame &what) override;
 	void host_lost(const child &which, const std::string &line) override;
 
 	void failed(int code, const char *text) override { up_.send({kind::fail, host_, code, text}); }
@@ -38,7 +38,7 @@ private:
 	void open_uplink();
 	bool from_above(frame &what);
 	bool from_server(frame &what);
-	bool pmix_from_below(child &from, const frame &what);
+	bool pmix_from_below(child &source, const frame &what);
 	bool pmix_from_above(const frame &what);
 	void pmix_to_host(const frame &what, bool from_above);
 	bool pass_down(const frame &what);
@@ -156,7 +156,7 @@ int agent::prepare()
 			used |= work_->where().host_of[static_cast<size_t>(rank)] == static_cast<uint32_t>(host_);
 		if (int code = used ? resolve(program) : 0)
 			return code;
-		if (used && is_mpi(program) && !pmix_available() && job_.opts.pmix != pmix_mode::off) {
+		if (used && is_mpi(program) && !pmix_available() && job_.opts.pmix != pmix_mode::disabled) {
 			say("%s is an MPI program, and oshrun was built without PMIx", program.argv[0].c_str());
 			return kExitCannotStart;
 		}
@@ -221,18 +221,18 @@ void agent::arrived(uint32_t generation)
 
 // --- frames ----------------------------------------------------------------------------------------------------------
 
-bool agent::from_below(child &from, frame &what)
+bool agent::from_below(child &source, frame &what)
 {
 	switch (what.what) {
 	case kind::ready:
-		return from.ready = true;
+		return source.ready = true;
 	case kind::fence:
-		from.fenced = board_.is_open() && static_cast<uint32_t>(what.arg) == board_.generation();
-		return from.fenced;
+		source.fenced = board_.is_open() && static_cast<uint32_t>(what.arg) == board_.generation();
+		return source.fenced;
 	case kind::data:
 		if (now_ == state::running && !board_.apply(what).empty())
 			return false;
-		below_->send_all(what, &from);
+		below_->send_all(what, &source);
 		[[fallthrough]];
 	case kind::out:
 	case kind::err:
@@ -244,13 +244,13 @@ bool agent::from_below(child &from, frame &what)
 		up_.send(what);
 		return true;
 	case kind::stopped:
-		if (!stops_.take(what, from.host, from.end, true))
+		if (!stops_.take(what, source.host, source.end, true))
 			return false;
-		below_->send_all(what, &from);
+		below_->send_all(what, &source);
 		up_.send(what);
 		return true;
 	default:
-		return pmix_from_below(from, what);
+		return pmix_from_below(source, what);
 	}
 }
 
@@ -267,11 +267,11 @@ void agent::host_lost(const child &which, const std::string &line)
 bool agent::pass_down(const frame &what)
 {
 	switch (what.what) {
-	case kind::in:
+	case kind::input:
 	case kind::credit:
 		if (what.host != host_)
 			below_->send_to(what);
-		else if (what.what == kind::in)
+		else if (what.what == kind::input)
 			in_->feed(what.body);
 		else
 			out_->credit(what.arg);
@@ -343,16 +343,16 @@ bool agent::from_server(frame &what)
 	}
 }
 
-bool agent::pmix_from_below(child &from, const frame &what)
+bool agent::pmix_from_below(child &source, const frame &what)
 {
 	switch (what.what) {
 	case kind::pmix_data:
 		server_.send(what);
-		below_->send_all(what, &from);
+		below_->send_all(what, &source);
 		up_.send(what);
 		return true;
 	case kind::pmix_fence:
-		return from.pmix_fenced = what.arg == pmix_fences_;
+		return source.pmix_fenced = what.arg == pmix_fences_;
 	case kind::pmix_ask:
 	case kind::pmix_answer:
 		pmix_to_host(what, false);
@@ -417,9 +417,9 @@ bool agent::from_above(frame &what)
 void agent::open_uplink()
 {
 	signal(SIGPIPE, SIG_IGN);
-	unique_fd in = dup_high(STDIN_FILENO), out = dup_high(STDOUT_FILENO),
+	unique_fd input = dup_high(STDIN_FILENO), out = dup_high(STDOUT_FILENO),
 		  null(open("/dev/null", O_RDWR | O_CLOEXEC));
-	if (!in || !out || !null) {
+	if (!input || !out || !null) {
 		say("cannot open the streams to the oshrun that started this one: %s (ulimit -n?)", strerror(errno));
 		_exit(kExitCannotStart);
 	}
@@ -430,7 +430,7 @@ void agent::open_uplink()
 	}
 	dup2(null.get(), STDIN_FILENO);
 	dup2(null.get(), STDOUT_FILENO);
-	up_.open(std::move(in), std::move(out));
+	up_.open(std::move(input), std::move(out));
 }
 
 void agent::orphaned()

@@ -103,7 +103,7 @@ private:
 // relay: PEs' standard streams by frames.
 class relay_output : public pe_output {
 public:
-	relay_output(channel &to, const terminal_size &terminal) : to_(to), terminal_(terminal) {}
+	relay_output(channel &dest, const terminal_size &terminal) : to_(dest), terminal_(terminal) {}
 	bool open_stream(int rank, bool is_error, unique_fd &far_end) override;
 	void add_polls(std::vector<pollfd> &polls) override;
 	void handle(const std::vector<pollfd> &polls) override;
@@ -118,7 +118,7 @@ private:
 		unique_fd fd;
 		size_t poll_index = SIZE_MAX;
 	};
-	bool read_stream(stream &from);
+	bool read_stream(stream &source);
 
 	channel &to_;
 	const terminal_size &terminal_;
@@ -128,7 +128,7 @@ private:
 
 class relay_input : public pe_input {
 public:
-	relay_input(channel &to, int host) : to_(to), host_(host) {}
+	relay_input(channel &dest, int host) : to_(dest), host_(host) {}
 	bool open(unique_fd &far_end) override;
 	void add_polls(std::vector<pollfd> &polls) override;
 	void handle(const std::vector<pollfd> &polls) override;
@@ -166,7 +166,7 @@ struct child {
 class branch_owner {
 public:
 	virtual ~branch_owner() = default;
-	virtual bool from_below(child &from, frame &what) = 0; // false: it has no business to come from there
+	virtual bool from_below(child &source, frame &what) = 0; // false: it has no business to come from there
 	virtual void host_lost(const child &which, const std::string &line) = 0; // and those below it
 };
 

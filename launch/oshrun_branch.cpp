@@ -72,16 +72,16 @@ std::string no_agent(const std::string &noise, int status, const std::string &pa
 }
 
 // Frames of an agent after which it may be over. PEs end after they have started.
-bool gives_reason(const child &from, kind what)
+bool gives_reason(const child &source, kind what)
 {
-	return what == kind::fail || (from.started && (what == kind::gone || what == kind::early));
+	return what == kind::fail || (source.started && (what == kind::gone || what == kind::early));
 }
 
-[[noreturn]] void become_command(strings words, int in, int out, int err)
+[[noreturn]] void become_command(strings words, int input, int out, int err)
 {
 	setsid(); // a signal to the terminal's process group is for us, not for our agents
 	restore_signals();
-	dup2(in, STDIN_FILENO);
+	dup2(input, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	dup2(err, STDERR_FILENO);
 	execvp(words[0].c_str(), pointers(words).data());
@@ -107,19 +107,19 @@ const std::string &branch::name(const child &which) const
 
 strings branch::command(const child &which) const
 {
-	const host &to = job_.opts.hosts[static_cast<size_t>(which.host)];
-	if (to.here)
+	const host &dest = job_.opts.hosts[static_cast<size_t>(which.host)];
+	if (dest.here)
 		return {job_.oshrun_path, "--agent"};
 	strings words;
 	bool named = false;
 	add_words(words, job_.opts.launch_agent);
 	for (std::string &word : words)
-		for (size_t at = 0; (at = word.find("%h", at)) != std::string::npos; at += to.name.size()) {
-			word.replace(at, 2, to.name);
+		for (size_t pos = 0; (pos = word.find("%h", pos)) != std::string::npos; pos += dest.name.size()) {
+			word.replace(pos, 2, dest.name);
 			named = true;
 		}
 	if (!named)
-		words.push_back(to.name);
+		words.push_back(dest.name);
 	words.push_back(quoted(job_.oshrun_path));
 	words.push_back("--agent");
 	return words;
@@ -131,7 +131,7 @@ bool branch::spawn(child &which)
 	bool piped = true;
 	for (auto &pair : ends)
 		piped = piped && pipe2(pair, O_CLOEXEC) == 0;
-	unique_fd far_in(ends[0][0]), in(ends[0][1]), out(ends[1][0]), far_out(ends[1][1]), err(ends[2][0]),
+	unique_fd far_in(ends[0][0]), input(ends[0][1]), out(ends[1][0]), far_out(ends[1][1]), err(ends[2][0]),
 		far_err(ends[2][1]);
 	which.pid = piped ? fork() : -1;
 	if (which.pid == 0)
@@ -140,7 +140,7 @@ bool branch::spawn(child &which)
 		return false;
 	fcntl(err.get(), F_SETFL, O_NONBLOCK);
 	which.err = std::move(err);
-	which.link.open(std::move(out), std::move(in));
+	which.link.open(std::move(out), std::move(input));
 	which.link.set_ping(ping_interval(job_.opts));
 	which.silence_s = silence_limit(job_.opts, !job_.opts.hosts[static_cast<size_t>(which.host)].here);
 	which.since = now_s();

@@ -73,23 +73,23 @@ std::string exchange::apply(const frame &data)
 	const std::string &body = data.body;
 	if (static_cast<uint32_t>(data.arg) != generation_)
 		return "data of another barrier";
-	for (size_t at = 0; at < body.size();) {
+	for (size_t pos = 0; pos < body.size();) {
 		record what;
-		if (body.size() - at < sizeof what)
+		if (body.size() - pos < sizeof what)
 			return "data that is cut off";
-		memcpy(&what, body.data() + at, sizeof what);
-		at += sizeof what;
+		memcpy(&what, body.data() + pos, sizeof what);
+		pos += sizeof what;
 		if (what.rank >= host_of_.size() || host_of_[what.rank] == host_ ||
 		    what.cell_bytes > pgas::boot::kCellBytes || what.kv_bytes > pgas::boot::kKvBytes ||
-		    body.size() - at < size_t{what.cell_bytes} + what.kv_bytes)
+		    body.size() - pos < size_t{what.cell_bytes} + what.kv_bytes)
 			return "data of rank " + std::to_string(what.rank) + " that cannot be";
 		uint64_t &have = kv_bytes_[what.rank];
 		if (what.kv_from != have || have + what.kv_bytes > pgas::boot::kKvBytes)
 			return "keys of rank " + std::to_string(what.rank) + " out of order";
-		memcpy(board_.cell(generation_ & 1, what.rank), body.data() + at, what.cell_bytes);
-		at += what.cell_bytes;
-		memcpy(board_.arena(what.rank) + have, body.data() + at, what.kv_bytes);
-		at += what.kv_bytes;
+		memcpy(board_.cell(generation_ & 1, what.rank), body.data() + pos, what.cell_bytes);
+		pos += what.cell_bytes;
+		memcpy(board_.arena(what.rank) + have, body.data() + pos, what.kv_bytes);
+		pos += what.kv_bytes;
 		have += what.kv_bytes;
 		// pairs with load_acquire in native_get()
 		std::atomic_ref<uint64_t>(board_.slot(what.rank).kv_used).store(have, std::memory_order_release);

@@ -69,14 +69,14 @@ void close_all_but(std::vector<int> keep, int life_write)
 {
 	close(life_write);
 	std::sort(keep.begin(), keep.end());
-	unsigned from = STDERR_FILENO + 1;
+	unsigned source = STDERR_FILENO + 1;
 	for (int fd : keep)
 		if (fd > STDERR_FILENO) {
-			if (static_cast<unsigned>(fd) > from)
-				syscall(SYS_close_range, from, static_cast<unsigned>(fd) - 1, 0);
-			from = static_cast<unsigned>(fd) + 1;
+			if (static_cast<unsigned>(fd) > source)
+				syscall(SYS_close_range, source, static_cast<unsigned>(fd) - 1, 0);
+			source = static_cast<unsigned>(fd) + 1;
 		}
-	syscall(SYS_close_range, from, ~0U, 0);
+	syscall(SYS_close_range, source, ~0U, 0);
 }
 
 // Waits until oshrun is gone. An agent that has lost its parent ends its PEs and itself; one that cannot, because it

@@ -58,7 +58,7 @@ class head : public branch_owner {
 public:
 	explicit head(options &opts);
 	int run();
-	bool from_below(child &from, frame &what) override;
+	bool from_below(child &source, frame &what) override;
 	void host_lost(const child &which, const std::string &line) override;
 
 private:
@@ -72,8 +72,8 @@ private:
 	void on_signal(int sig);
 	void stop();
 	void end(int sig);
-	bool take_output(const child &from, const frame &what);
-	bool take_stop(const child &from, const frame &what);
+	bool take_output(const child &source, const frame &what);
+	bool take_stop(const child &source, const frame &what);
 	__attribute__((format(printf, 3, 4))) void fail(int code, const char *format, ...);
 
 	options &opts_;
@@ -185,47 +185,47 @@ void head::check_deadlines()
 
 // --- frames ----------------------------------------------------------------------------------------------------------
 
-bool head::take_output(const child &from, const frame &what)
+bool head::take_output(const child &source, const frame &what)
 {
 	if (what.arg < 0 || what.arg >= opts_.count)
 		return false;
 	const int host = static_cast<int>(host_of_[static_cast<size_t>(what.arg)]);
-	if (host < from.host || host >= from.end)
+	if (host < source.host || host >= source.end)
 		return false;
 	out_.feed(what.arg, what.what == kind::err, what.body);
 	owed_[host] += what.body.size();
 	return true;
 }
 
-bool head::take_stop(const child &from, const frame &what)
+bool head::take_stop(const child &source, const frame &what)
 {
-	if (!stops_.take(what, from.host, from.end, true))
+	if (!stops_.take(what, source.host, source.end, true))
 		return false;
-	below_.send_all(what, &from);
+	below_.send_all(what, &source);
 	return true;
 }
 
-bool head::from_below(child &from, frame &what)
+bool head::from_below(child &source, frame &what)
 {
 	switch (what.what) {
 	case kind::ready:
-		return from.ready = true;
+		return source.ready = true;
 	case kind::out:
 	case kind::err:
-		return take_output(from, what);
+		return take_output(source, what);
 	case kind::credit:
 		in_.credit(what.arg);
 		return true;
 	case kind::data:
 	case kind::pmix_data:
-		below_.send_all(what, &from);
+		below_.send_all(what, &source);
 		return true;
 	case kind::stopped:
-		return take_stop(from, what);
+		return take_stop(source, what);
 	case kind::fence:
-		return from.fenced = static_cast<uint32_t>(what.arg) == generation_;
+		return source.fenced = static_cast<uint32_t>(what.arg) == generation_;
 	case kind::pmix_fence:
-		return from.pmix_fenced = what.arg == pmix_fences_;
+		return source.pmix_fenced = what.arg == pmix_fences_;
 	case kind::pmix_ask:
 	case kind::pmix_answer:
 		below_.send_to(what);
@@ -353,7 +353,8 @@ void head::step()
 	below_.handle(polls);
 	std::string bytes;
 	if (feeds && in_.take(polls, bytes))
-		below_.send_to({kind::in, static_cast<int>(host_of_[static_cast<size_t>(opts_.stdin_pe)]), 0, bytes});
+		below_.send_to(
+			{kind::input, static_cast<int>(host_of_[static_cast<size_t>(opts_.stdin_pe)]), 0, bytes});
 	out_.handle(polls);
 	advance();
 	check_deadlines();

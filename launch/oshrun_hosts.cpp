@@ -79,10 +79,10 @@ std::string split_name(const std::string &text, std::string &name, int &slots)
 std::vector<std::string> split_at(const std::string &text, char mark)
 {
 	std::vector<std::string> parts;
-	for (size_t at = 0; at <= text.size();) {
-		size_t end = std::min(text.find(mark, at), text.size());
-		parts.push_back(text.substr(at, end - at));
-		at = end + 1;
+	for (size_t pos = 0; pos <= text.size();) {
+		size_t end = std::min(text.find(mark, pos), text.size());
+		parts.push_back(text.substr(pos, end - pos));
+		pos = end + 1;
 	}
 	return parts;
 }
@@ -218,15 +218,15 @@ std::string expand_item(const std::string &text, strings &names)
 // Commas inside brackets do not end an item. Returns what is wrong, or nothing.
 std::string expand_list(const std::string &text, strings &names)
 {
-	size_t from = 0;
+	size_t begin = 0;
 	int depth = 0;
-	for (size_t at = 0; at <= text.size(); at++) {
-		if (at == text.size() || (text[at] == ',' && depth == 0)) {
-			if (std::string wrong = expand_item(text.substr(from, at - from), names); !wrong.empty())
+	for (size_t pos = 0; pos <= text.size(); pos++) {
+		if (pos == text.size() || (text[pos] == ',' && depth == 0)) {
+			if (std::string wrong = expand_item(text.substr(begin, pos - begin), names); !wrong.empty())
 				return wrong;
-			from = at + 1;
+			begin = pos + 1;
 		} else
-			depth += text[at] == '[' ? 1 : text[at] == ']' ? -1 : 0;
+			depth += text[pos] == '[' ? 1 : text[pos] == ']' ? -1 : 0;
 		if (depth < 0 || depth > 1)
 			return quote(text) + ": brackets in brackets, or one that is not open";
 	}

@@ -108,14 +108,14 @@ void output::feed(int rank, bool is_error, const std::string &bytes)
 		streams_.push_back({rank, is_error, true, unique_fd(), {}});
 		fed_[which] = &streams_.back();
 	}
-	stream &from = *fed_[which];
-	from.fed = !bytes.empty();
-	keep(from, bytes.data(), bytes.size());
-	if (from.text.empty())
-		from.since = now_s();
-	from.text += bytes;
-	if (from.text.size() > kLongLine)
-		pass_stream(from, now_s());
+	stream &source = *fed_[which];
+	source.fed = !bytes.empty();
+	keep(source, bytes.data(), bytes.size());
+	if (source.text.empty())
+		source.since = now_s();
+	source.text += bytes;
+	if (source.text.size() > kLongLine)
+		pass_stream(source, now_s());
 }
 
 bool output::full() const
@@ -125,39 +125,40 @@ bool output::full() const
 
 void output::add_polls(std::vector<pollfd> &polls)
 {
-	for (stream &from : streams_) {
-		from.poll_index = SIZE_MAX;
-		if (from.fd.get() < 0 || sinks_[from.is_error].queue.size() > kQueueMax)
+	for (stream &source : streams_) {
+		source.poll_index = SIZE_MAX;
+		if (source.fd.get() < 0 || sinks_[source.is_error].queue.size() > kQueueMax)
 			continue;
-		from.poll_index = polls.size();
-		polls.push_back({from.fd.get(), POLLIN, 0});
+		source.poll_index = polls.size();
+		polls.push_back({source.fd.get(), POLLIN, 0});
 	}
-	for (sink &to : sinks_) {
-		to.poll_index = SIZE_MAX;
-		if (to.queue.empty())
+	for (sink &dest : sinks_) {
+		dest.poll_index = SIZE_MAX;
+		if (dest.queue.empty())
 			continue;
-		to.poll_index = polls.size();
-		polls.push_back({to.fd, POLLOUT, 0});
+		dest.poll_index = polls.size();
+		polls.push_back({dest.fd, POLLOUT, 0});
 	}
 }
 
 void output::handle(const std::vector<pollfd> &polls)
 {
-	for (stream &from : streams_)
-		if (from.poll_index < polls.size() && polls[from.poll_index].revents)
-			read_stream(from);
+	for (stream &source : streams_)
+		if (source.poll_index < polls.size() && polls[source.poll_index].revents)
+			read_stream(source);
 	pass_on(now_s());
-	for (sink &to : sinks_)
-		write_out(to);
+	for (sink &dest : sinks_)
+		write_out(dest);
 }
 
 void output::read_now()
 {
-	for (stream &from : streams_)
-		while (from.fd.get() >= 0 && sinks_[from.is_error].queue.size() <= kQueueMax && read_stream(from)) {}
+	for (stream &source : streams_)
+		while (source.fd.get() >= 0 && sinks_[source.is_error].queue.size() <= kQueueMax &&
+		       read_stream(source)) {}
 	pass_on(now_s());
-	for (sink &to : sinks_)
-		write_out(to);
+	for (sink &dest : sinks_)
+		write_out(dest);
 }
 
 // --- files -----------------------------------------------------------------------------------------------------------
@@ -184,11 +185,11 @@ bool output::make_files(int count)
 }
 
 // Opened for each piece: a job may have more PEs than we may have descriptors.
-void output::keep(const stream &from, const char *text, size_t length)
+void output::keep(const stream &source, const char *text, size_t length)
 {
 	if (dir_.empty() || length == 0)
 		return;
-	const std::string path = file_of(dir_, from.rank, from.is_error);
+	const std::string path = file_of(dir_, source.rank, source.is_error);
 	unique_fd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
 	while (fd.get() >= 0 && length > 0) {
 		const ssize_t sent = write(fd.get(), text, length);
@@ -205,49 +206,51 @@ void output::keep(const stream &from, const char *text, size_t length)
 }
 
 // Returns true when there may be more.
-bool output::read_stream(stream &from)
+bool output::read_stream(stream &source)
 {
 	char part[16384];
-	ssize_t got = read(from.fd.get(), part, sizeof part);
+	ssize_t got = read(source.fd.get(), part, sizeof part);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (got <= 0) { // a terminal whose other end is closed gives EIO
-		from.fd.reset();
+		source.fd.reset();
 		return false;
 	}
-	keep(from, part, static_cast<size_t>(got));
-	if (from.text.empty())
-		from.since = now_s();
-	from.text.append(part, static_cast<size_t>(got));
-	if (from.text.size() > kLongLine)
-		pass_stream(from, now_s());
+	keep(source, part, static_cast<size_t>(got));
+	if (source.text.empty())
+		source.since = now_s();
+	source.text.append(part, static_cast<size_t>(got));
+	if (source.text.size() > kLongLine)
+		pass_stream(source, now_s());
 	return true;
 }
 
 // Passes on whole lines, and the beginning of a line when it is overdue, too long, or the last. Nothing goes into a
 // line that another stream has begun, unless that one takes too long. Sets when to look again.
-void output::pass_stream(stream &from, double now)
+void output::pass_stream(stream &source, double now)
 {
-	if (from.text.empty())
+	if (source.text.empty())
 		return;
-	sink &to = sinks_[from.is_error];
+	sink &dest = sinks_[source.is_error];
 	double due = 0;
-	if (to.open_line && to.open_line != &from && now < to.open_since + kHold && from.text.size() <= kLongLine)
-		due = to.open_since + kHold;
+	if (dest.open_line && dest.open_line != &source && now < dest.open_since + kHold &&
+	    source.text.size() <= kLongLine)
+		due = dest.open_since + kHold;
 	else {
-		if (size_t last = from.text.rfind('\n'); last != std::string::npos) {
-			emit(from, from.text.data(), last + 1, now);
-			from.text.erase(0, last + 1);
-			from.since = now;
+		if (size_t last = source.text.rfind('\n'); last != std::string::npos) {
+			emit(source, source.text.data(), last + 1, now);
+			source.text.erase(0, last + 1);
+			source.since = now;
 		}
-		const bool over = from.fd.get() < 0 && !from.fed;
-		if (!from.text.empty() && (over || now >= from.since + kPromptDelay || from.text.size() > kLongLine)) {
-			emit(from, from.text.data(), from.text.size(), now);
-			from.text.clear();
+		const bool over = source.fd.get() < 0 && !source.fed;
+		if (!source.text.empty() &&
+		    (over || now >= source.since + kPromptDelay || source.text.size() > kLongLine)) {
+			emit(source, source.text.data(), source.text.size(), now);
+			source.text.clear();
 			if (over)
-				to.open_since = now - kHold; // the end of that line will never come
+				dest.open_since = now - kHold; // the end of that line will never come
 		}
-		due = from.text.empty() ? 0 : from.since + kPromptDelay;
+		due = source.text.empty() ? 0 : source.since + kPromptDelay;
 	}
 	if (due > 0 && (deadline_ == 0 || due < deadline_))
 		deadline_ = due;
@@ -256,51 +259,52 @@ void output::pass_stream(stream &from, double now)
 void output::pass_on(double now)
 {
 	deadline_ = 0;
-	for (sink &to : sinks_)
-		if (to.open_line)
-			pass_stream(*to.open_line, now); // this one first: it may let the others go on
-	for (stream &from : streams_)
-		pass_stream(from, now);
+	for (sink &dest : sinks_)
+		if (dest.open_line)
+			pass_stream(*dest.open_line, now); // this one first: it may let the others go on
+	for (stream &source : streams_)
+		pass_stream(source, now);
 }
 
 // Tags go before each line. A line that another one interrupts is ended first when tagging, because its tag would be
 // lost; without tags not a byte is added.
-void output::emit(stream &from, const char *text, size_t length, double now)
+void output::emit(stream &source, const char *text, size_t length, double now)
 {
-	sink &to = sinks_[from.is_error];
-	if (to.broken)
+	sink &dest = sinks_[source.is_error];
+	if (dest.broken)
 		return;
 	for (const char *end = text + length; tag_ && text < end;) {
 		const char *newline = static_cast<const char *>(memchr(text, '\n', static_cast<size_t>(end - text)));
 		const char *stop = newline ? newline + 1 : end;
-		if (to.open_line && to.open_line != &from)
-			to.queue += '\n';
-		if (to.open_line != &from)
-			to.queue += "[1," + std::to_string(from.rank) + (from.is_error ? "]<stderr>:" : "]<stdout>:");
-		to.queue.append(text, static_cast<size_t>(stop - text));
-		to.open_line = newline ? nullptr : &from;
+		if (dest.open_line && dest.open_line != &source)
+			dest.queue += '\n';
+		if (dest.open_line != &source)
+			dest.queue += "[1," + std::to_string(source.rank) +
+				      (source.is_error ? "]<stderr>:" : "]<stdout>:");
+		dest.queue.append(text, static_cast<size_t>(stop - text));
+		dest.open_line = newline ? nullptr : &source;
 		text = stop;
 	}
 	if (!tag_) {
-		to.queue.append(text, length);
-		to.open_line = text[length - 1] == '\n' ? nullptr : &from;
+		dest.queue.append(text, length);
+		dest.open_line = text[length - 1] == '\n' ? nullptr : &source;
 	}
-	to.open_since = now;
+	dest.open_since = now;
 }
 
-void output::write_out(sink &to)
+void output::write_out(sink &dest)
 {
 	size_t done = 0;
-	while (done < to.queue.size() && !to.broken && writable(to.fd, 0)) {
-		ssize_t sent = write(to.fd, to.queue.data() + done, std::min(to.queue.size() - done, kSafeWrite));
+	while (done < dest.queue.size() && !dest.broken && writable(dest.fd, 0)) {
+		ssize_t sent = write(dest.fd, dest.queue.data() + done, std::min(dest.queue.size() - done, kSafeWrite));
 		if (sent > 0)
 			done += static_cast<size_t>(sent);
 		else if (errno != EINTR && errno != EAGAIN)
-			to.broken = true;
+			dest.broken = true;
 	}
-	if (to.broken)
-		done = to.queue.size(); // nobody reads: throw it away, or the PEs would wait for ever
-	to.queue.erase(0, done);
+	if (dest.broken)
+		done = dest.queue.size(); // nobody reads: throw it away, or the PEs would wait for ever
+	dest.queue.erase(0, done);
 }
 
 void output::flush(double seconds)
@@ -309,16 +313,16 @@ void output::flush(double seconds)
 	do {
 		read_now();
 		pass_on(late);
-		for (sink &to : sinks_) {
-			write_out(to);
-			if (!to.queue.empty())
-				writable(to.fd, 20);
+		for (sink &dest : sinks_) {
+			write_out(dest);
+			if (!dest.queue.empty())
+				writable(dest.fd, 20);
 		}
 	} while ((!sinks_[0].queue.empty() || !sinks_[1].queue.empty()) && now_s() < end);
-	for (sink &to : sinks_)
-		if (to.open_line && tag_ && !to.broken) {
-			to.queue += '\n';
-			write_out(to);
+	for (sink &dest : sinks_)
+		if (dest.open_line && tag_ && !dest.broken) {
+			dest.queue += '\n';
+			write_out(dest);
 		}
 }
 

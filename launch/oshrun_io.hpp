@@ -73,13 +73,13 @@ private:
 		bool broken = false;
 		size_t poll_index = SIZE_MAX;
 	};
-	bool read_stream(stream &from);
-	void pass_stream(stream &from, double now);
+	bool read_stream(stream &source);
+	void pass_stream(stream &source, double now);
 	void pass_on(double now);
-	void emit(stream &from, const char *text, size_t length, double now);
-	void write_out(sink &to);
+	void emit(stream &source, const char *text, size_t length, double now);
+	void write_out(sink &dest);
 
-	void keep(const stream &from, const char *text, size_t length);
+	void keep(const stream &source, const char *text, size_t length);
 
 	bool tag_;
 	std::string dir_;

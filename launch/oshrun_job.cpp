@@ -45,8 +45,8 @@ bool is_oshrun(pid_t pid)
 
 } // namespace
 
-job::job(options &opts, placement where, pe_output &out, pe_input &in, job_owner *owner)
-	: opts_(opts), where_(std::move(where)), out_(out), in_(in), owner_(owner)
+job::job(options &opts, placement where, pe_output &out, pe_input &input, job_owner *owner)
+	: opts_(opts), where_(std::move(where)), out_(out), in_(input), owner_(owner)
 {
 }
 
@@ -66,8 +66,8 @@ std::string job::at_host() const
 
 pe *job::find(int rank)
 {
-	auto at = std::lower_bound(pes_.begin(), pes_.end(), rank, [](const pe &one, int r) { return one.rank < r; });
-	return at != pes_.end() && at->rank == rank ? &*at : nullptr;
+	auto item = std::lower_bound(pes_.begin(), pes_.end(), rank, [](const pe &one, int r) { return one.rank < r; });
+	return item != pes_.end() && item->rank == rank ? &*item : nullptr;
 }
 
 uint32_t job::slot_state(uint32_t rank) const
@@ -130,7 +130,7 @@ unique_fd signal_source()
 
 bool job::start_guard_first(bool &pmix)
 {
-	pmix = opts_.pmix == pmix_mode::on;
+	pmix = opts_.pmix == pmix_mode::enabled;
 	if (opts_.pmix == pmix_mode::automatic && pmix_available())
 		for (const pe &what : pes_)
 			if (&what == &pes_[0] || what.program != (&what - 1)->program)
@@ -479,8 +479,8 @@ int run_job(options &opts)
 	output out(opts.tag_output, opts.output_dir);
 	if (!out.make_files(opts.count))
 		return kExitCannotStart;
-	input in;
-	job work(opts, on_this_machine(opts.count), out, in);
+	input incoming;
+	job work(opts, on_this_machine(opts.count), out, incoming);
 	if (!work.start())
 		return kExitCannotStart;
 	if (opts.timeout_s > 0)

@@ -59,7 +59,7 @@ unique_fd dup_high(int fd);                                // under a number tha
 // For so many PEs and so many other files; false after an error line.
 bool raise_file_limit(int count, int others, struct rlimit &before);
 bool start_pe(const options &opts, const job_files &files, const strings &env, const cpu_set_t *cpus,
-	      const struct rlimit &file_limit, bool await_pmix, pe_output &out, pe_input &in, pe &what);
+	      const struct rlimit &file_limit, bool await_pmix, pe_output &out, pe_input &input, pe &what);
 
 unique_fd signal_source(); // the signals that oshrun takes, from now on by this descriptor
 
@@ -90,7 +90,7 @@ public:
 
 class job {
 public:
-	job(options &opts, placement where, pe_output &out, pe_input &in, job_owner *owner = nullptr);
+	job(options &opts, placement where, pe_output &out, pe_input &input, job_owner *owner = nullptr);
 	bool start(); // false after an error line
 	void add_polls(std::vector<pollfd> &polls, double &due);
 	void handle(const std::vector<pollfd> &polls);

@@ -152,10 +152,10 @@ void job::fail_if_joined(const char *who)
 // say so itself.
 void job::check_watches(const std::vector<pollfd> &polls)
 {
-	size_t at = watch_poll_;
+	size_t pos = watch_poll_;
 	for (pe &what : pes_)
-		if (what.joined_watch.get() >= 0 && at < polls.size() && polls[at].fd == what.joined_watch.get() &&
-		    polls[at++].revents) {
+		if (what.joined_watch.get() >= 0 && pos < polls.size() && polls[pos].fd == what.joined_watch.get() &&
+		    polls[pos++].revents) {
 			what.joined_watch.reset();
 			what.lost_at = now_s();
 		}

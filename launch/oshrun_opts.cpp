@@ -79,7 +79,7 @@ constexpr const char *kPerHost[] = {"-ppn", "-N", "-npernode"};
 struct cursor {
 	int argc;
 	char **argv;
-	int at;
+	int index;
 	const char *value = nullptr; // of --name=value
 	std::string typed = {};      // the option as the user wrote it, for messages
 };
@@ -90,13 +90,13 @@ bool is(const std::string &option, const char *name)
 	return option == name;
 }
 
-const char *take(cursor &in)
+const char *take(cursor &input)
 {
-	if (in.value)
-		return std::exchange(in.value, nullptr);
-	if (in.at + 1 < in.argc)
-		return in.argv[++in.at];
-	say("option %s needs a value; see oshrun --help", in.typed.c_str());
+	if (input.value)
+		return std::exchange(input.value, nullptr);
+	if (input.index + 1 < input.argc)
+		return input.argv[++input.index];
+	say("option %s needs a value; see oshrun --help", input.typed.c_str());
 	return nullptr;
 }
 
@@ -108,32 +108,32 @@ bool parse_number(const char *text, double low, double high, double &out)
 	return end != text && !*end && !errno && out >= low && out <= high;
 }
 
-bool take_seconds(cursor &in, double low, double high, double &out)
+bool take_seconds(cursor &input, double low, double high, double &out)
 {
-	const char *text = take(in);
+	const char *text = take(input);
 	if (!text || parse_number(text, low, high, out))
 		return text != nullptr;
-	say("%s %s: expected a number from %.15g to %.15g", in.typed.c_str(), text, low, high);
+	say("%s %s: expected a number from %.15g to %.15g", input.typed.c_str(), text, low, high);
 	return false;
 }
 
-bool take_count(cursor &in, int &out)
+bool take_count(cursor &input, int &out)
 {
 	constexpr int most = 1 << 20;
-	const char *text = take(in);
+	const char *text = take(input);
 	double value;
 	if (text && parse_number(text, 1, most, value) && value == std::floor(value)) {
 		out = static_cast<int>(value);
 		return true;
 	}
 	if (text)
-		say("%s %s: expected a whole number from 1 to %d", in.typed.c_str(), text, most);
+		say("%s %s: expected a whole number from 1 to %d", input.typed.c_str(), text, most);
 	return false;
 }
 
-bool take_bind(cursor &in, options &opts)
+bool take_bind(cursor &input, options &opts)
 {
-	const char *text = take(in);
+	const char *text = take(input);
 	if (!text)
 		return false;
 	std::string what = text;
@@ -144,15 +144,15 @@ bool take_bind(cursor &in, options &opts)
 	else if (what == "hwthread")
 		opts.bind = bind_to::hwthread;
 	else {
-		say("%s %s: expected core, hwthread or none", in.typed.c_str(), text);
+		say("%s %s: expected core, hwthread or none", input.typed.c_str(), text);
 		return false;
 	}
 	return true;
 }
 
-bool take_variable(cursor &in, app &program)
+bool take_variable(cursor &input, app &program)
 {
-	const char *text = take(in);
+	const char *text = take(input);
 	if (!text)
 		return false;
 	std::string assignment = text;
@@ -181,43 +181,43 @@ bool among(const std::string &option, const char *const (&list)[Count])
 	return false;
 }
 
-bool take_text(cursor &in, std::string &out)
+bool take_text(cursor &input, std::string &out)
 {
-	const char *text = take(in);
+	const char *text = take(input);
 	out = text ? text : "";
 	return text != nullptr;
 }
 
-bool take_map(cursor &in, options &opts)
+bool take_map(cursor &input, options &opts)
 {
 	std::string what;
-	if (!take_text(in, what))
+	if (!take_text(input, what))
 		return false;
 	opts.map = what == "slot" ? map_by::slot : what == "node" ? map_by::node : map_by::other;
 	return true;
 }
 
 // Which hosts, and how to get there. Returns false when the option is none of these.
-bool parse_host_option(const std::string &option, cursor &in, options &opts, bool &good)
+bool parse_host_option(const std::string &option, cursor &input, options &opts, bool &good)
 {
 	if (among(option, kHosts))
-		good = take_text(in, opts.host_lists.emplace_back());
+		good = take_text(input, opts.host_lists.emplace_back());
 	else if (among(option, kHostFiles))
-		good = take_text(in, opts.host_files.emplace_back());
+		good = take_text(input, opts.host_files.emplace_back());
 	else if (among(option, kPerHost))
-		good = take_count(in, opts.ppn);
+		good = take_count(input, opts.ppn);
 	else if (is(option, "-map-by"))
-		good = take_map(in, opts);
+		good = take_map(input, opts);
 	else if (is(option, "-oversubscribe"))
 		opts.oversubscribe = true;
 	else if (is(option, "-rankfile") || is(option, "-rf"))
-		good = take_text(in, opts.rankfile);
+		good = take_text(input, opts.rankfile);
 	else if (is(option, "-launch-agent"))
-		good = take_text(in, opts.launch_agent);
+		good = take_text(input, opts.launch_agent);
 	else if (is(option, "-tree"))
-		good = take_count(in, opts.tree);
+		good = take_count(input, opts.tree);
 	else if (is(option, "-host-timeout"))
-		good = take_seconds(in, 1, 1e6, opts.host_timeout_s);
+		good = take_seconds(input, 1, 1e6, opts.host_timeout_s);
 	else
 		return false;
 	return true;
@@ -231,26 +231,26 @@ std::string absolute(const char *path)
 }
 
 // What OpenSHMEM's library does by itself, when it is told. Returns false when the option is none of these.
-bool parse_tool_option(const std::string &option, cursor &in, options &opts, bool &good)
+bool parse_tool_option(const std::string &option, cursor &input, options &opts, bool &good)
 {
 	if (is(option, "-stats")) {
-		const char *dir = std::exchange(in.value, nullptr);
+		const char *dir = std::exchange(input.value, nullptr);
 		good = !dir || *dir;
 		if (!good)
 			say("--stats=: expected a folder, or --stats alone");
 		opts.tool_env.push_back("SHMEM_STATS=" + (dir ? absolute(dir) : std::string("1")));
 	} else if (is(option, "-trace")) {
-		const char *file = take(in);
+		const char *file = take(input);
 		good = file && *file;
 		if (file && !*file)
 			say("--trace: expected a file");
 		opts.tool_env.push_back("SHMEM_TRACE=" + (good ? absolute(file) : std::string()));
 	} else if (is(option, "-hang-after")) {
 		double seconds = 0;
-		good = take_seconds(in, 0.001, 1e9, seconds);
+		good = take_seconds(input, 0.001, 1e9, seconds);
 		opts.tool_env.push_back("SHMEM_HANG_AFTER=" + std::to_string(seconds));
 	} else if (is(option, "-check")) {
-		const char *text = take(in);
+		const char *text = take(input);
 		const std::string what = text ? text : "";
 		good = what == "race" || (what.size() > 5 && what.compare(0, 5, "race:") == 0);
 		if (text && !good)
@@ -291,9 +291,9 @@ strings words_before(const wrapper &around)
 	return words;
 }
 
-bool take_pe(cursor &in, int &pe, bool may_be_none)
+bool take_pe(cursor &input, int &pe, bool may_be_none)
 {
-	const char *text = take(in);
+	const char *text = take(input);
 	double value;
 	if (!text)
 		return false;
@@ -302,7 +302,7 @@ bool take_pe(cursor &in, int &pe, bool may_be_none)
 		return true;
 	}
 	if (!parse_number(text, 0, (1 << 20) - 1, value) || value != std::floor(value)) {
-		say("%s %s: expected the number of a PE%s", in.typed.c_str(), text, may_be_none ? " or none" : "");
+		say("%s %s: expected the number of a PE%s", input.typed.c_str(), text, may_be_none ? " or none" : "");
 		return false;
 	}
 	pe = static_cast<int>(value);
@@ -310,7 +310,7 @@ bool take_pe(cursor &in, int &pe, bool may_be_none)
 }
 
 // Looking at PEs: debuggers and standard streams. Returns false when the option is none of these.
-bool parse_debug_option(const std::string &option, cursor &in, options &opts, wrapper &around, bool &good)
+bool parse_debug_option(const std::string &option, cursor &input, options &opts, wrapper &around, bool &good)
 {
 	if (is(option, "-gdb"))
 		around.gdb = true;
@@ -319,17 +319,17 @@ bool parse_debug_option(const std::string &option, cursor &in, options &opts, wr
 	else if (is(option, "-valgrind"))
 		around.words = {"valgrind", "-q"};
 	else if (is(option, "-debugger")) {
-		const char *text = take(in);
+		const char *text = take(input);
 		good = text != nullptr;
 		around.debugger = true;
 		around.words.clear();
 		add_words(around.words, text ? text : "");
 	} else if (is(option, "-attach"))
-		good = take_pe(in, opts.attach_pe, false);
+		good = take_pe(input, opts.attach_pe, false);
 	else if (is(option, "-stdin"))
-		good = take_pe(in, opts.stdin_pe, true);
+		good = take_pe(input, opts.stdin_pe, true);
 	else if (is(option, "-output-filename")) {
-		const char *dir = take(in);
+		const char *dir = take(input);
 		good = dir && *dir;
 		if (dir && !*dir)
 			say("--output-filename: expected a folder");
@@ -340,21 +340,22 @@ bool parse_debug_option(const std::string &option, cursor &in, options &opts, wr
 }
 
 // Takes the option at in.at. Returns -1 to go on, otherwise the exit code.
-int parse_one(cursor &in, options &opts, app &program, wrapper &around)
+int parse_one(cursor &input, options &opts, app &program, wrapper &around)
 {
-	std::string option = in.argv[in.at] + (strncmp(in.argv[in.at], "--", 2) == 0 ? 1 : 0);
-	in.value = nullptr;
-	in.typed = in.argv[in.at];
-	if (size_t equals = option.find('='); equals != std::string::npos && strncmp(in.argv[in.at], "--", 2) == 0) {
-		in.value = strchr(in.argv[in.at], '=') + 1;
+	std::string option = input.argv[input.index] + (strncmp(input.argv[input.index], "--", 2) == 0 ? 1 : 0);
+	input.value = nullptr;
+	input.typed = input.argv[input.index];
+	if (size_t equals = option.find('=');
+	    equals != std::string::npos && strncmp(input.argv[input.index], "--", 2) == 0) {
+		input.value = strchr(input.argv[input.index], '=') + 1;
 		option.resize(equals);
-		in.typed.resize(equals + 1);
+		input.typed.resize(equals + 1);
 	}
 	bool good = true;
 	if (is(option, "-n") || is(option, "-np") || is(option, "-c"))
-		good = take_count(in, program.count);
+		good = take_count(input, program.count);
 	else if (is(option, "-bind-to") || is(option, "-bind"))
-		good = take_bind(in, opts);
+		good = take_bind(input, opts);
 	else if (is(option, "-report-bindings"))
 		opts.report_bindings = true;
 	else if (is(option, "-aslr") || is(option, "-no-aslr"))
@@ -362,19 +363,19 @@ int parse_one(cursor &in, options &opts, app &program, wrapper &around)
 	else if (is(option, "-tag-output"))
 		opts.tag_output = true;
 	else if (is(option, "-x"))
-		good = take_variable(in, program);
+		good = take_variable(input, program);
 	else if (is(option, "-wdir") || is(option, "-wd")) {
-		const char *text = take(in);
+		const char *text = take(input);
 		good = text != nullptr;
 		program.wdir = text ? text : "";
 	} else if (is(option, "-timeout"))
-		good = take_seconds(in, 0.001, 1e9, opts.timeout_s);
+		good = take_seconds(input, 0.001, 1e9, opts.timeout_s);
 	else if (is(option, "-grace"))
-		good = take_seconds(in, 0, 1e6, opts.grace_s);
+		good = take_seconds(input, 0, 1e6, opts.grace_s);
 	else if (is(option, "-pmix"))
-		opts.pmix = pmix_mode::on;
+		opts.pmix = pmix_mode::enabled;
 	else if (is(option, "-no-pmix"))
-		opts.pmix = pmix_mode::off;
+		opts.pmix = pmix_mode::disabled;
 	else if (is(option, "-progress"))
 		opts.progress = true;
 	else if (is(option, "-v") || is(option, "-verbose"))
@@ -386,14 +387,14 @@ int parse_one(cursor &in, options &opts, app &program, wrapper &around)
 		puts("oshrun " PACKAGE_VERSION);
 		return 0;
 	} else if (is(option, "-mca"))
-		in.at += 2;
-	else if (!parse_host_option(option, in, opts, good) && !parse_tool_option(option, in, opts, good) &&
-		 !parse_debug_option(option, in, opts, around, good) && !is(option, "-allow-run-as-root")) {
-		say("unknown option %s; see oshrun --help", in.argv[in.at]);
+		input.index += 2;
+	else if (!parse_host_option(option, input, opts, good) && !parse_tool_option(option, input, opts, good) &&
+		 !parse_debug_option(option, input, opts, around, good) && !is(option, "-allow-run-as-root")) {
+		say("unknown option %s; see oshrun --help", input.argv[input.index]);
 		return kExitUsage;
 	}
-	if (good && in.value) {
-		say("option %s takes no value", in.typed.c_str());
+	if (good && input.value) {
+		say("option %s takes no value", input.typed.c_str());
 		good = false;
 	}
 	return good ? -1 : kExitUsage;
@@ -414,13 +415,13 @@ bool executable_file(const std::string &path, int &why)
 
 void add_words(strings &words, const std::string &text)
 {
-	for (size_t at = 0; at < text.size();) {
-		size_t end = text.find(' ', at);
+	for (size_t pos = 0; pos < text.size();) {
+		size_t end = text.find(' ', pos);
 		if (end == std::string::npos)
 			end = text.size();
-		if (end > at)
-			words.push_back(text.substr(at, end - at));
-		at = end + 1;
+		if (end > pos)
+			words.push_back(text.substr(pos, end - pos));
+		pos = end + 1;
 	}
 }
 
@@ -443,15 +444,15 @@ int resolve(app &program)
 	} else {
 		const char *list = getenv("PATH");
 		std::string path = list ? list : "/usr/bin:/bin";
-		for (size_t at = 0; at <= path.size();) {
-			size_t end = std::min(path.find(':', at), path.size());
-			std::string folder = end == at ? "." : path.substr(at, end - at);
+		for (size_t pos = 0; pos <= path.size();) {
+			size_t end = std::min(path.find(':', pos), path.size());
+			std::string folder = end == pos ? "." : path.substr(pos, end - pos);
 			program.path = folder + "/" + name;
 			if (executable_file(folder[0] == '/' ? program.path : dir + program.path, why))
 				return 0;
 			if (why == EACCES)
 				worst = why;
-			at = end + 1;
+			pos = end + 1;
 		}
 	}
 	if (worst == ENOENT || worst == ENOTDIR) {
@@ -501,17 +502,17 @@ void settle_patience(options &opts, bool debugged)
 
 int parse_options(int argc, char **argv, options &opts)
 {
-	cursor in = {argc, argv, 1};
+	cursor input = {argc, argv, 1};
 	bool more = true, debugged = false;
 	while (more) {
 		app program;
 		wrapper around;
-		for (; in.at < argc && argv[in.at][0] == '-' && argv[in.at][1]; in.at++) {
-			if (strcmp(argv[in.at], "--") == 0) {
-				in.at++;
+		for (; input.index < argc && argv[input.index][0] == '-' && argv[input.index][1]; input.index++) {
+			if (strcmp(argv[input.index], "--") == 0) {
+				input.index++;
 				break;
 			}
-			int rc = parse_one(in, opts, program, around);
+			int rc = parse_one(input, opts, program, around);
 			if (rc >= 0)
 				return rc;
 		}
@@ -522,13 +523,13 @@ int parse_options(int argc, char **argv, options &opts)
 		}
 		debugged |= around.debugger || around.gdb;
 		program.argv = before;
-		for (; in.at < argc && strcmp(argv[in.at], ":") != 0; in.at++)
-			program.argv.push_back(argv[in.at]);
+		for (; input.index < argc && strcmp(argv[input.index], ":") != 0; input.index++)
+			program.argv.push_back(argv[input.index]);
 		if (program.argv.size() == before.size()) {
 			say("no program to start; usage: oshrun -n N program [args]");
 			return kExitUsage;
 		}
-		more = in.at++ < argc; // there is a colon
+		more = input.index++ < argc; // there is a colon
 		opts.apps.push_back(program);
 	}
 	if (opts.apps.size() > 1 || opts.apps[0].count > 0)

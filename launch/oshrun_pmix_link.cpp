@@ -11,11 +11,11 @@ namespace oshrun {
 
 bool pmix_link::open(int fd, int host)
 {
-	unique_fd in(fcntl(fd, F_DUPFD_CLOEXEC, 3)), out(fcntl(fd, F_DUPFD_CLOEXEC, 3));
+	unique_fd input(fcntl(fd, F_DUPFD_CLOEXEC, 3)), out(fcntl(fd, F_DUPFD_CLOEXEC, 3));
 	out_ = unique_fd(fcntl(fd, F_DUPFD_CLOEXEC, 3));
-	if (in.get() < 0 || out.get() < 0 || out_.get() < 0)
+	if (input.get() < 0 || out.get() < 0 || out_.get() < 0)
 		return false;
-	link_.open(std::move(in), std::move(out));
+	link_.open(std::move(input), std::move(out));
 	link_.set_ping(0);
 	host_ = host;
 	return true;
@@ -43,8 +43,8 @@ void pmix_link::begin_fence()
 		return;
 	under_way_ = true;
 	const std::string &data = fence_queue_.front().data;
-	for (size_t at = 0; at < data.size(); at += kPmixBytes)
-		write({kind::pmix_data, host_, fences_, data.substr(at, kPmixBytes)});
+	for (size_t pos = 0; pos < data.size(); pos += kPmixBytes)
+		write({kind::pmix_data, host_, fences_, data.substr(pos, kPmixBytes)});
 	write({kind::pmix_fence, -1, fences_});
 }
 
@@ -90,27 +90,27 @@ void pmix_link::ask(int rank, int host, reply done)
 
 void pmix_link::answer(const frame &question, bool known, const char *data, size_t bytes)
 {
-	unpacker from(question.body);
-	const int host = static_cast<int>(from.u32());
-	const uint32_t number = from.u32();
-	packer to;
-	to.u32(number);
+	unpacker source(question.body);
+	const int host = static_cast<int>(source.u32());
+	const uint32_t number = source.u32();
+	packer dest;
+	dest.u32(number);
 	known &= bytes <= kPmixBytes - sizeof number;
 	if (known && bytes > 0)
-		to.text.append(data, bytes);
+		dest.text.append(data, bytes);
 	std::lock_guard hold(lock_);
-	write({kind::pmix_answer, host, known, to.text});
+	write({kind::pmix_answer, host, known, dest.text});
 }
 
 void pmix_link::end_ask(const frame &what)
 {
 	reply done;
-	unpacker from(what.body);
-	const uint32_t number = from.u32();
+	unpacker source(what.body);
+	const uint32_t number = source.u32();
 	{
 		std::lock_guard hold(lock_);
 		auto found = asked_.find(number);
-		if (!from.good || found == asked_.end())
+		if (!source.good || found == asked_.end())
 			return;
 		done = std::move(found->second);
 		asked_.erase(found);

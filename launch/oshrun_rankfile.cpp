@@ -43,17 +43,17 @@ bool parse_line(const std::string &text, line_of_file &out)
 
 bool take_line(options &opts, const line_of_file &line, strings &names)
 {
-	const auto at = static_cast<size_t>(line.rank);
-	if (names.size() <= at) {
-		names.resize(at + 1);
-		opts.rank_cpus.resize(at + 1);
+	const auto pos = static_cast<size_t>(line.rank);
+	if (names.size() <= pos) {
+		names.resize(pos + 1);
+		opts.rank_cpus.resize(pos + 1);
 	}
-	if (!names[at].empty()) {
+	if (!names[pos].empty()) {
 		say("--rankfile %s: rank %d is there twice", opts.rankfile.c_str(), line.rank);
 		return false;
 	}
-	names[at] = line.host;
-	opts.rank_cpus[at] = line.cpus;
+	names[pos] = line.host;
+	opts.rank_cpus[pos] = line.cpus;
 	return true;
 }
 
@@ -63,23 +63,23 @@ bool take_line(options &opts, const line_of_file &line, strings &names)
 bool parse_cpus(const std::string &text, cpu_set_t &set)
 {
 	CPU_ZERO(&set);
-	for (const char *at = text.c_str(); *at;) {
+	for (const char *pos = text.c_str(); *pos;) {
 		char *end;
-		const unsigned long from = strtoul(at, &end, 10);
-		unsigned long to = from;
-		if (end == at || *at == '-' || *at == '+')
+		const unsigned long source = strtoul(pos, &end, 10);
+		unsigned long dest = source;
+		if (end == pos || *pos == '-' || *pos == '+')
 			return false;
 		if (*end == '-') {
-			at = end + 1;
-			to = strtoul(at, &end, 10);
-			if (end == at || *at == '-' || *at == '+')
+			pos = end + 1;
+			dest = strtoul(pos, &end, 10);
+			if (end == pos || *pos == '-' || *pos == '+')
 				return false;
 		}
-		if (from > to || to >= CPU_SETSIZE || (*end && *end != ',') || (*end == ',' && !end[1]))
+		if (source > dest || dest >= CPU_SETSIZE || (*end && *end != ',') || (*end == ',' && !end[1]))
 			return false;
-		for (unsigned long cpu = from; cpu <= to; cpu++)
+		for (unsigned long cpu = source; cpu <= dest; cpu++)
 			CPU_SET(cpu, &set);
-		at = *end ? end + 1 : end;
+		pos = *end ? end + 1 : end;
 	}
 	return CPU_COUNT(&set) > 0;
 }
@@ -113,8 +113,8 @@ bool read_rankfile(options &opts, host_set &hosts, strings &names)
 		good = false;
 	}
 	for (size_t rank = 0; good && rank < names.size(); rank++) {
-		host *at = hosts.find(names[rank]);
-		(at ? *at : hosts.add(names[rank], 0)).slots++;
+		host *item = hosts.find(names[rank]);
+		(item ? *item : hosts.add(names[rank], 0)).slots++;
 	}
 	return good;
 }

@@ -21,44 +21,44 @@ bool relay_output::open_stream(int rank, bool is_error, unique_fd &far_end)
 
 void relay_output::add_polls(std::vector<pollfd> &polls)
 {
-	for (stream &from : streams_) {
-		from.poll_index = SIZE_MAX;
-		if (from.fd.get() < 0 || window_ == 0)
+	for (stream &source : streams_) {
+		source.poll_index = SIZE_MAX;
+		if (source.fd.get() < 0 || window_ == 0)
 			continue;
-		from.poll_index = polls.size();
-		polls.push_back({from.fd.get(), POLLIN, 0});
+		source.poll_index = polls.size();
+		polls.push_back({source.fd.get(), POLLIN, 0});
 	}
 }
 
 void relay_output::handle(const std::vector<pollfd> &polls)
 {
-	for (stream &from : streams_)
-		if (from.poll_index < polls.size() && polls[from.poll_index].revents)
-			read_stream(from);
+	for (stream &source : streams_)
+		if (source.poll_index < polls.size() && polls[source.poll_index].revents)
+			read_stream(source);
 }
 
 // Returns true when there may be more.
-bool relay_output::read_stream(stream &from)
+bool relay_output::read_stream(stream &source)
 {
 	char part[kStreamBytes];
 	const size_t room = std::min(sizeof part, window_);
 	if (room == 0)
 		return false;
-	ssize_t got = read(from.fd.get(), part, room);
+	ssize_t got = read(source.fd.get(), part, room);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	const size_t bytes = got > 0 ? static_cast<size_t>(got) : 0; // a terminal whose other end is closed gives EIO
-	to_.send({from.is_error ? kind::err : kind::out, -1, from.rank, std::string(part, bytes)});
+	to_.send({source.is_error ? kind::err : kind::out, -1, source.rank, std::string(part, bytes)});
 	window_ -= bytes;
 	if (bytes == 0)
-		from.fd.reset();
+		source.fd.reset();
 	return bytes > 0;
 }
 
 void relay_output::read_now()
 {
-	for (stream &from : streams_)
-		while (from.fd.get() >= 0 && read_stream(from)) {}
+	for (stream &source : streams_)
+		while (source.fd.get() >= 0 && read_stream(source)) {}
 }
 
 bool relay_output::empty()

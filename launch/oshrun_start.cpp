@@ -75,8 +75,8 @@ void add_pmix(const launch &how, strings &env)
 		syscall(SYS_futex, &page.env_state, FUTEX_WAIT, kEnvPending, &nap, nullptr, 0);
 	if (state.load(std::memory_order_acquire) != kEnvReady)
 		return;
-	for (const char *at = page.env_text; at < page.env_text + page.env_bytes; at += strlen(at) + 1)
-		set_env(env, at);
+	for (const char *pos = page.env_text; pos < page.env_text + page.env_bytes; pos += strlen(pos) + 1)
+		set_env(env, pos);
 	set_env(env, "PMIX_RANK=" + std::to_string(how.rank));
 	// Open MPI 4 believes in PMIx servers of launchers that it knows; this part of it doubts ours.
 	const std::string schizo = "OMPI_MCA_schizo=";
@@ -116,7 +116,7 @@ strings pe_environment(const launch &how)
 	_exit(why == ENOENT ? kExitNotFound : kExitNotExecutable);
 }
 
-[[noreturn]] void become_pe(const launch &how, int in, int out, int err)
+[[noreturn]] void become_pe(const launch &how, int input, int out, int err)
 {
 	close(how.files.life_write.get());
 	setpgid(0, 0);
@@ -126,8 +126,8 @@ strings pe_environment(const launch &how)
 	restore_signals();
 	strings env = pe_environment(how);
 	setrlimit(RLIMIT_NOFILE, &how.file_limit);
-	if (in != STDIN_FILENO)
-		dup2(in, STDIN_FILENO);
+	if (input != STDIN_FILENO)
+		dup2(input, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	dup2(err, STDERR_FILENO);
 	// They stay open through exec, and through the exec of wrappers. The library closes them to what the PE itself
@@ -283,13 +283,13 @@ bool raise_file_limit(int count, int others, struct rlimit &before)
 }
 
 bool start_pe(const options &opts, const job_files &files, const strings &env, const cpu_set_t *cpus,
-	      const struct rlimit &file_limit, bool await_pmix, pe_output &out, pe_input &in, pe &what)
+	      const struct rlimit &file_limit, bool await_pmix, pe_output &out, pe_input &input, pe &what)
 {
 	const int rank = what.rank;
 	unique_fd far_in, far_out, far_err;
 	bool piped = out.open_stream(rank, false, far_out) && out.open_stream(rank, true, far_err);
 	if (piped && rank == opts.stdin_pe)
-		piped = in.open(far_in);
+		piped = input.open(far_in);
 	else if (piped) {
 		far_in = unique_fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
 		piped = far_in.get() >= 0;

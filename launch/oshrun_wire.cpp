@@ -45,7 +45,7 @@ size_t body_max(kind what)
 		return 8;
 	case kind::out:
 	case kind::err:
-	case kind::in:
+	case kind::input:
 		return kStreamBytes;
 	case kind::early:
 	case kind::fail:
@@ -73,11 +73,11 @@ std::string bytes_of(const frame &what)
 	return text;
 }
 
-void channel::open(unique_fd in, unique_fd out)
+void channel::open(unique_fd input, unique_fd out)
 {
-	no_block(in.get());
+	no_block(input.get());
 	no_block(out.get());
-	in_ = std::move(in);
+	in_ = std::move(input);
 	out_ = std::move(out);
 	heard_ = spoke_ = now_s();
 }
@@ -247,13 +247,13 @@ void channel::wait_end(double seconds)
 
 // --- bodies ----------------------------------------------------------------------------------------------------------
 
-bool unpacker::take(void *to, size_t bytes)
+bool unpacker::take(void *dst, size_t bytes)
 {
 	if (!good || bytes > text_.size() - at_) {
 		good = false;
 		return false;
 	}
-	memcpy(to, text_.data() + at_, bytes);
+	memcpy(dst, text_.data() + at_, bytes);
 	at_ += bytes;
 	return true;
 }

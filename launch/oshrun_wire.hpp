@@ -28,7 +28,7 @@ enum class kind : uint32_t {
 	start,   // all are ready: do
 	out,     // arg: rank
 	err,     // the same
-	in,      // an empty body is the end, as with out and err
+	input,   // an empty body is the end, as with out and err
 	credit,  // host: whose; arg: bytes
 	signal,  // arg: signal for the PEs
 	end,     // arg: signal that ends them; SIGKILL: at once
@@ -61,7 +61,7 @@ std::string bytes_of(const frame &what);
 
 class channel {
 public:
-	void open(unique_fd in, unique_fd out); // makes both non-blocking
+	void open(unique_fd input, unique_fd out); // makes both non-blocking
 	bool is_open() const { return in_.get() >= 0; }
 	int in_fd() const { return in_.get(); }
 	void close();
@@ -128,7 +128,7 @@ public:
 	bool good = true;
 
 private:
-	bool take(void *to, size_t bytes);
+	bool take(void *dst, size_t bytes);
 	const std::string &text_;
 	size_t at_ = 0;
 };

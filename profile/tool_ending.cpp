@@ -45,12 +45,12 @@ struct watcher {
 };
 watcher g_watcher;
 
-bool read_near(int pe, size_t offset, void *to, size_t bytes)
+bool read_near(int pe, size_t offset, void *dst, size_t bytes)
 {
 	const figures *there = g_watcher.near[pe];
 	if (!there || pgas_load_acquire(&there->head.magic) != kMagic) // pairs with store_release in joined()
 		return false;
-	memcpy(to, reinterpret_cast<const char *>(there) + offset, bytes);
+	memcpy(dst, reinterpret_cast<const char *>(there) + offset, bytes);
 	return true;
 }
 
@@ -70,9 +70,9 @@ void *report_when_told(void *)
 		also_ending();
 	}
 	w.done.store(true);
-	if (const int at = w.sent.load() - 1; at >= 0) {
-		sigaction(kSignals[at], &w.old[at], nullptr);
-		kill(getpid(), kSignals[at]);
+	if (const int pos = w.sent.load() - 1; pos >= 0) {
+		sigaction(kSignals[pos], &w.old[pos], nullptr);
+		kill(getpid(), kSignals[pos]);
 	}
 	return nullptr;
 }
@@ -99,29 +99,29 @@ void on_signal(int sig, siginfo_t *info, void *)
 {
 	watcher &w = g_watcher;
 	const int saved = errno;
-	size_t at = 0;
-	while (at + 1 < kSignalCount && kSignals[at] != sig)
-		at++;
+	size_t pos = 0;
+	while (pos + 1 < kSignalCount && kSignals[pos] != sig)
+		pos++;
 	if (!w.told.load()) { // no printf here
-		char *to = stpcpy(w.why, "PE ");
+		char *dst = stpcpy(w.why, "PE ");
 		char digits[12];
 		int n = 0;
 		for (int value = g.my_pe; n == 0 || value; value /= 10)
 			digits[n++] = static_cast<char>('0' + value % 10);
 		while (n)
-			*to++ = digits[--n];
-		to = stpcpy(to, " got signal ");
+			*dst++ = digits[--n];
+		dst = stpcpy(dst, " got signal ");
 		if (sig >= 10)
-			*to++ = static_cast<char>('0' + sig / 10);
-		*to++ = static_cast<char>('0' + sig % 10);
-		*to = '\0';
+			*dst++ = static_cast<char>('0' + sig / 10);
+		*dst++ = static_cast<char>('0' + sig % 10);
+		*dst = '\0';
 	}
 	if (info->si_code <= 0 && sig != SIGABRT && w.pid == getpid() && !w.done.load()) {
-		w.sent.store(static_cast<int>(at) + 1);
+		w.sent.store(static_cast<int>(pos) + 1);
 		tell();
 	} else {
 		tell_and_wait();
-		sigaction(sig, &w.old[at], nullptr);
+		sigaction(sig, &w.old[pos], nullptr);
 		if (info->si_code <= 0 && sig != SIGABRT)
 			raise(sig);
 		// a fault happens again, abort() goes on by itself

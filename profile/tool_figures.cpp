@@ -14,19 +14,19 @@ process g;
 
 namespace {
 
-void add(uint64_t &to, uint64_t what)
+void add(uint64_t &dest, uint64_t what)
 {
 	if (g.threads)
-		pgas_add_relaxed(&to, what);
+		pgas_add_relaxed(&dest, what);
 	else
-		pgas_store_relaxed(&to, to + what);
+		pgas_store_relaxed(&dest, dest + what);
 }
 
-void raise_to(uint64_t &to, uint64_t what)
+void raise_to(uint64_t &dest, uint64_t what)
 {
-	uint64_t seen = pgas_load_relaxed(&to);
+	uint64_t seen = pgas_load_relaxed(&dest);
 	while (seen < what &&
-	       !__atomic_compare_exchange_n(&to, &seen, what, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+	       !__atomic_compare_exchange_n(&dest, &seen, what, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
 uint32_t size_class(size_t bytes)
@@ -41,9 +41,9 @@ pair *pair_for(int pe)
 	constexpr uint32_t tries = 16;
 	const auto wanted = static_cast<uint32_t>(pe) + 1;
 	const bool direct = g.n_pes <= static_cast<int>(kPairs);
-	uint32_t at = direct ? wanted - 1 : static_cast<uint32_t>(wanted * 0x9e3779b97f4a7c15ull >> 40);
-	for (uint32_t i = 0; i < tries; i++, at++) {
-		pair &p = g.mine->pairs[at % kPairs];
+	uint32_t pos = direct ? wanted - 1 : static_cast<uint32_t>(wanted * 0x9e3779b97f4a7c15ull >> 40);
+	for (uint32_t i = 0; i < tries; i++, pos++) {
+		pair &p = g.mine->pairs[pos % kPairs];
 		uint32_t owner = pgas_load_relaxed(&p.target);
 		if (owner == 0 &&
 		    __atomic_compare_exchange_n(&p.target, &owner, wanted, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -58,9 +58,9 @@ pair *pair_for(int pe)
 
 } // namespace
 
-void count_call(uint32_t at, size_t bytes, uint64_t ns, bool is_waiting)
+void count_call(uint32_t pos, size_t bytes, uint64_t ns, bool is_waiting)
 {
-	row &r = g.mine->rows[at];
+	row &r = g.mine->rows[pos];
 	add(r.calls, 1);
 	add(r.bytes, bytes);
 	add(r.ns, ns);
@@ -70,9 +70,9 @@ void count_call(uint32_t at, size_t bytes, uint64_t ns, bool is_waiting)
 		add(g.mine->head.waiting_ns, ns);
 }
 
-void count_time(uint32_t at, uint64_t ns)
+void count_time(uint32_t pos, uint64_t ns)
 {
-	add(g.mine->rows[at].ns, ns);
+	add(g.mine->rows[pos].ns, ns);
 	add(g.mine->head.waiting_ns, ns);
 }
 

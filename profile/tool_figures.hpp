@@ -152,7 +152,7 @@ struct pe_place {
 pe_place where_is(int pe);
 
 // Of that PE's room, when all PEs have left and their memory is there; where it is mapped here, or null.
-void read_room(int pe, size_t offset, void *to, size_t bytes);
+void read_room(int pe, size_t offset, void *dst, size_t bytes);
 figures *mapped_room(int pe);
 
 // A word of that PE's room set as ours is; waits until ours is `least` at least; all that was set is there.

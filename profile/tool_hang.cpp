@@ -90,24 +90,24 @@ void name_frames(char *text, size_t room, int count)
 	text[0] = '\0';
 	for (int i = 0; i < count; i++) {
 		Dl_info info{};
-		const auto at = reinterpret_cast<uintptr_t>(g_hang.frames[i]);
+		const auto addr = reinterpret_cast<uintptr_t>(g_hang.frames[i]);
 		if (!dladdr(g_hang.frames[i], &info) || !info.dli_fname || is_of_ours(info.dli_fname))
 			continue;
 		const char *slash = strrchr(info.dli_fname, '/');
 		const char *name = slash ? slash + 1 : info.dli_fname;
 		const auto base = reinterpret_cast<uintptr_t>(info.dli_fbase);
 		const auto symbol = reinterpret_cast<uintptr_t>(info.dli_saddr);
-		uint64_t within = at - symbol;
+		uint64_t within = addr - symbol;
 		std::string function = info.dli_sname ? info.dli_sname : "";
 		if (function.empty()) // a return address may be that of the next function
 			function = function_at(info.dli_fname[0] == '/' ? info.dli_fname : "/proc/self/exe", base,
-					       at - 1, within);
+					       addr - 1, within);
 		int n;
 		if (!function.empty())
 			n = snprintf(text + used, room - used, "      %s+0x%" PRIx64 " (%s+0x%" PRIxPTR ")\n",
-				     function.c_str(), within, name, at - base);
+				     function.c_str(), within, name, addr - base);
 		else
-			n = snprintf(text + used, room - used, "      %s+0x%" PRIxPTR "\n", name, at - base);
+			n = snprintf(text + used, room - used, "      %s+0x%" PRIxPTR "\n", name, addr - base);
 		if (n < 0 || static_cast<size_t>(n) >= room - used) {
 			text[used] = '\0';
 			return;
@@ -262,10 +262,10 @@ int longest(uint64_t &since)
 		const figures *there = g_hang.near[pe];
 		if (!there || !pgas_load_relaxed(&there->head.in_call) || pgas_load_relaxed(&there->head.left))
 			continue;
-		const uint64_t at = pgas_load_relaxed(&there->head.in_since_ns);
-		if (who == kNoPe || at < since) {
+		const uint64_t pos = pgas_load_relaxed(&there->head.in_since_ns);
+		if (who == kNoPe || pos < since) {
 			who = static_cast<int>(pe);
-			since = at;
+			since = pos;
 		}
 	}
 	return who;

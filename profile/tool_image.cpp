@@ -60,8 +60,8 @@ image::bytes image::section(const char *name) const
 		if (s.sh_name >= names.sh_size || (s.sh_flags & SHF_COMPRESSED) || s.sh_type == SHT_NOBITS ||
 		    strncmp(text + s.sh_name, name, names.sh_size - s.sh_name) != 0)
 			continue;
-		const auto *from = at<uint8_t>(s.sh_offset, s.sh_size);
-		return from ? bytes{from, from + s.sh_size} : bytes{};
+		const auto *src = at<uint8_t>(s.sh_offset, s.sh_size);
+		return src ? bytes{src, src + s.sh_size} : bytes{};
 	}
 	return {};
 }

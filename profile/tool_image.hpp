@@ -28,7 +28,7 @@ public:
 	const Elf64_Shdr *sections() const;
 
 	struct bytes {
-		const uint8_t *from = nullptr, *to = nullptr;
+		const uint8_t *begin = nullptr, *end = nullptr;
 	};
 	bytes section(const char *name) const; // empty when there is none, or it is compressed
 

@@ -21,13 +21,13 @@ void write_traffic(FILE *out, const char *name, const traffic &t)
 	fprintf(out, "\"%s\": {\"messages\": %" PRIu64 ", \"bytes\": %" PRIu64 "}", name, t.messages, t.bytes);
 }
 
-void write_row(FILE *out, uint32_t at, const row &r, const char *lead)
+void write_row(FILE *out, uint32_t pos, const row &r, const char *lead)
 {
 	fprintf(out, "%s\n    {\"family\": ", lead);
-	write_json_string(out, facts_of(at).family);
+	write_json_string(out, facts_of(pos).family);
 	fputs(", \"algorithm\": ", out);
-	if (*facts_of(at).algorithm)
-		write_json_string(out, facts_of(at).algorithm);
+	if (*facts_of(pos).algorithm)
+		write_json_string(out, facts_of(pos).algorithm);
 	else
 		fputs("null", out);
 	fprintf(out,

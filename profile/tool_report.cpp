@@ -19,42 +19,42 @@ namespace pgas_tools {
 namespace {
 
 // All PEs wait in the library's last meeting, so their memory is there.
-bool read_remote(int pe, size_t offset, void *to, size_t bytes)
+bool read_remote(int pe, size_t offset, void *dst, size_t bytes)
 {
-	read_room(pe, offset, to, bytes);
+	read_room(pe, offset, dst, bytes);
 	return true;
 }
 
 void note_heavy(report &r, const heavy_pair &p)
 {
-	heavy_pair *at = std::upper_bound(r.heaviest, r.heaviest + kHeaviest, p, [](const auto &a, const auto &b) {
+	heavy_pair *item = std::upper_bound(r.heaviest, r.heaviest + kHeaviest, p, [](const auto &a, const auto &b) {
 		return a.moved.bytes != b.moved.bytes ? a.moved.bytes > b.moved.bytes
 						      : a.moved.messages > b.moved.messages;
 	});
-	if (at == r.heaviest + kHeaviest)
+	if (item == r.heaviest + kHeaviest)
 		return;
-	std::move_backward(at, r.heaviest + kHeaviest - 1, r.heaviest + kHeaviest);
-	*at = p;
+	std::move_backward(item, r.heaviest + kHeaviest - 1, r.heaviest + kHeaviest);
+	*item = p;
 }
 
-void add_pairs(report &r, int from, const pair *pairs)
+void add_pairs(report &r, int source, const pair *pairs)
 {
 	for (uint32_t i = 0; i < kPairs; i++) {
 		const pair &p = pairs[i];
-		const int to = static_cast<int>(p.target) - 1;
-		if (to < 0 || to >= r.n_pes)
+		const int dest = static_cast<int>(p.target) - 1;
+		if (dest < 0 || dest >= r.n_pes)
 			continue;
-		traffic &cell = r.cells[p.is_far != 0][from / r.pes_per_cell][to / r.pes_per_cell];
+		traffic &cell = r.cells[p.is_far != 0][source / r.pes_per_cell][dest / r.pes_per_cell];
 		cell.messages += p.messages;
 		cell.bytes += p.bytes;
-		note_heavy(r, {from, to, {p.messages, p.bytes}, p.is_far != 0});
+		note_heavy(r, {source, dest, {p.messages, p.bytes}, p.is_far != 0});
 	}
 }
 
-void add_traffic(traffic &to, const traffic &what)
+void add_traffic(traffic &dest, const traffic &what)
 {
-	to.messages += what.messages;
-	to.bytes += what.bytes;
+	dest.messages += what.messages;
+	dest.bytes += what.bytes;
 }
 
 void add_pe(report &r, const figures &f, uint64_t span_ns)
@@ -62,13 +62,13 @@ void add_pe(report &r, const figures &f, uint64_t span_ns)
 	const head &h = f.head;
 	const int pe = static_cast<int>(h.pe);
 	for (uint32_t i = 0; i < kRows; i++) {
-		row &to = r.rows[i];
-		to.calls += f.rows[i].calls;
-		to.bytes += f.rows[i].bytes;
-		to.ns += f.rows[i].ns;
-		to.longest_ns = std::max(to.longest_ns, f.rows[i].longest_ns);
+		row &dest = r.rows[i];
+		dest.calls += f.rows[i].calls;
+		dest.bytes += f.rows[i].bytes;
+		dest.ns += f.rows[i].ns;
+		dest.longest_ns = std::max(dest.longest_ns, f.rows[i].longest_ns);
 		for (uint32_t k = 0; k < kSizes; k++)
-			to.sizes[k] += f.rows[i].sizes[k];
+			dest.sizes[k] += f.rows[i].sizes[k];
 	}
 	if (!r.reported || h.waiting_ns > r.most_waiting_ns) {
 		r.most_waiting_ns = h.waiting_ns;
@@ -132,7 +132,7 @@ void cannot_write(const std::string &path)
 	fprintf(stderr, "PE %d: statistics: cannot write %s: %s\n", g.my_pe, path.c_str(), strerror(errno));
 }
 
-void make_report(const source &from, const char *early, bool (*wanted)(int pe))
+void make_report(const source &sender, const char *early, bool (*wanted)(int pe))
 {
 	const std::unique_ptr<report> r(new (std::nothrow) report{});
 	const std::unique_ptr<figures> f(new (std::nothrow) figures);
@@ -153,7 +153,7 @@ void make_report(const source &from, const char *early, bool (*wanted)(int pe))
 	}
 	const uint64_t now = now_ns();
 	for (int pe = 0; pe < g.n_pes; pe++) {
-		if (!wanted(pe) || !from.read(pe, 0, f.get(), sizeof *f) || f->head.magic != kMagic)
+		if (!wanted(pe) || !sender.read(pe, 0, f.get(), sizeof *f) || f->head.magic != kMagic)
 			continue;
 		const uint64_t span = (f->head.left ? f->head.end_ns : now) - f->head.begin_ns;
 		add_pe(*r, *f, span);
@@ -184,9 +184,9 @@ void report_all()
 	make_report({read_remote}, nullptr, has_tool);
 }
 
-void report_early(const source &from, const char *why)
+void report_early(const source &sender, const char *why)
 {
-	make_report(from, why, has_tool);
+	make_report(sender, why, has_tool);
 }
 
 } // namespace pgas_tools

@@ -12,7 +12,7 @@ constexpr int kPlaces = 16;
 constexpr int kHeaviest = 8; // pairs that the table names
 
 struct heavy_pair {
-	int from, to;
+	int source, target;
 	traffic moved;
 	bool is_far;
 };
@@ -44,12 +44,12 @@ struct report {
 
 // Where the figures of PEs are read from.
 struct source {
-	bool (*read)(int pe, size_t offset, void *to, size_t bytes); // false: they cannot be had
+	bool (*read)(int pe, size_t offset, void *dst, size_t bytes); // false: they cannot be had
 };
 
 // By the collector, when all PEs have left; and by some PE of a host, for those of its host, when the job ends early.
 void report_all();
-void report_early(const source &from, const char *why);
+void report_early(const source &sender, const char *why);
 
 // tool_table.cpp
 void print_table(FILE *out, const report &r);

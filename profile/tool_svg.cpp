@@ -141,9 +141,9 @@ int picture::sizes(int top)
 uint64_t picture::largest_cell(bool far, bool bytes) const
 {
 	uint64_t most = 0;
-	for (int from = 0; from < r_.grid; from++)
-		for (int to = 0; to < r_.grid; to++) {
-			const traffic &t = r_.cells[far][from][to];
+	for (int source = 0; source < r_.grid; source++)
+		for (int dest = 0; dest < r_.grid; dest++) {
+			const traffic &t = r_.cells[far][source][dest];
 			most = std::max(most, bytes ? t.bytes : t.messages);
 		}
 	return most;
@@ -157,9 +157,9 @@ void picture::map(int left, int top, bool far, bool bytes)
 	     far ? "far (other hosts)" : "near (same host)", bytes ? bytes_text(most) : count_text(most));
 	top += 10;
 	fprintf(out_, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" class=\"f\"/>\n", left, top, kMap, kMap);
-	for (int from = 0; from < r_.grid; from++)
-		for (int to = 0; to < r_.grid; to++) {
-			const traffic &t = r_.cells[far][from][to];
+	for (int source = 0; source < r_.grid; source++)
+		for (int dest = 0; dest < r_.grid; dest++) {
+			const traffic &t = r_.cells[far][source][dest];
 			const uint64_t value = bytes ? t.bytes : t.messages;
 			if (!t.messages)
 				continue;
@@ -168,9 +168,9 @@ void picture::map(int left, int top, bool far, bool bytes)
 				"<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\" "
 				"fill-opacity=\"%.3f\">"
 				"<title>PE %d to PE %d: %s in %s messages</title></rect>\n",
-				left + to * cell, top + from * cell, cell, cell, far ? "#d9480f" : "#1c7ed6",
-				0.08 + 0.92 * share, from * r_.pes_per_cell, to * r_.pes_per_cell, bytes_text(t.bytes),
-				count_text(t.messages));
+				left + dest * cell, top + source * cell, cell, cell, far ? "#d9480f" : "#1c7ed6",
+				0.08 + 0.92 * share, source * r_.pes_per_cell, dest * r_.pes_per_cell,
+				bytes_text(t.bytes), count_text(t.messages));
 		}
 	const int last = r_.n_pes - 1;
 	text(left, top + kMap + 14, "start", "t", "0");

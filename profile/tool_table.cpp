@@ -15,8 +15,8 @@ constexpr int kTexts = 8;
 char *next_text()
 {
 	static char texts[kTexts][32];
-	static unsigned at = 0;
-	return texts[at++ % kTexts];
+	static unsigned pos = 0;
+	return texts[pos++ % kTexts];
 }
 
 const char *scaled(double value, double step, const char *const *units, int count)
@@ -84,7 +84,7 @@ void print_traffic(FILE *out, const report &r)
 		count_text(r.near.messages), bytes_text(r.far.bytes), count_text(r.far.messages));
 	for (const heavy_pair &p : r.heaviest)
 		if (p.moved.messages)
-			fprintf(out, "  PE %d to PE %d: %s in %s message%s%s\n", p.from, p.to,
+			fprintf(out, "  PE %d to PE %d: %s in %s message%s%s\n", p.source, p.target,
 				bytes_text(p.moved.bytes), count_text(p.moved.messages),
 				p.moved.messages == 1 ? "" : "s", p.is_far ? ", far" : "");
 	if (r.left_out.messages)

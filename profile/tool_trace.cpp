@@ -22,17 +22,17 @@ constexpr size_t kPiece = 1024;           // events that are read at a time
 constexpr size_t kMostSignals = 1u << 20; // that are kept to draw arrows
 
 struct sent_signal {
-	int to;
+	int target;
 	uint64_t place, at_ns; // by the collector's clock
 	uint64_t value;        // then, in collect_signals(), what the word had after it
-	int from;
+	int source;
 	uint8_t thread, how;
 	uint32_t next; // in the first one to a place: how many of them have been looked at
 };
 
 class timeline {
 public:
-	timeline(const source &from, bool aligned) : from_(from), aligned_(aligned) {}
+	timeline(const source &sender, bool aligned) : from_(sender), aligned_(aligned) {}
 	bool write(const char *path);
 	uint64_t calls = 0, dropped = 0, arrows = 0, arrows_dropped = 0;
 
@@ -42,7 +42,7 @@ private:
 	bool read_head(int pe, head &h);
 	void collect_signals();
 	void write_pe(int pe, const head &h);
-	void write_call(int pe, const event &e, uint64_t at);
+	void write_call(int pe, const event &e, uint64_t pos);
 	void write_arrow(int pe, const event &e, uint64_t end);
 	uint64_t here(const head &h, uint64_t ns) const { return aligned_ ? clock_here(h.host, ns) : ns; }
 	double us(uint64_t ns) const { return static_cast<double>(static_cast<int64_t>(ns - origin_)) / 1e3; }
@@ -66,9 +66,9 @@ template <class Each>
 void timeline::for_events(int pe, const head &h, Each &&each)
 {
 	const uint64_t count = std::min<uint64_t>(h.events, g.room_for_events);
-	for (uint64_t at = 0; at < count; at += kPiece) {
-		const size_t n = std::min<size_t>(kPiece, count - at);
-		if (!from_.read(pe, kEventsAt + at * sizeof(event), piece_, n * sizeof(event)))
+	for (uint64_t pos = 0; pos < count; pos += kPiece) {
+		const size_t n = std::min<size_t>(kPiece, count - pos);
+		if (!from_.read(pe, kEventsAt + pos * sizeof(event), piece_, n * sizeof(event)))
 			return;
 		for (size_t i = 0; i < n; i++)
 			each(piece_[i]);
@@ -93,20 +93,20 @@ void timeline::collect_signals()
 		});
 	}
 	std::sort(signals_.begin(), signals_.end(), [](const sent_signal &a, const sent_signal &b) {
-		return std::tie(a.to, a.place, a.at_ns) < std::tie(b.to, b.place, b.at_ns);
+		return std::tie(a.target, a.place, a.at_ns) < std::tie(b.target, b.place, b.at_ns);
 	});
 	for (size_t i = 1; i < signals_.size(); i++) {
 		const sent_signal &before = signals_[i - 1];
 		sent_signal &s = signals_[i];
-		if (signal_adds(s.how) && s.to == before.to && s.place == before.place)
+		if (signal_adds(s.how) && s.target == before.target && s.place == before.place)
 			s.value += before.value;
 	}
 }
 
-void timeline::write_call(int pe, const event &e, uint64_t at)
+void timeline::write_call(int pe, const event &e, uint64_t pos)
 {
 	fprintf(out_, "%s\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"args\":{",
-		any_ ? "," : "", call_text(e.call), pe, e.thread, us(at), static_cast<double>(e.ns) / 1e3);
+		any_ ? "," : "", call_text(e.call), pe, e.thread, us(pos), static_cast<double>(e.ns) / 1e3);
 	any_ = true;
 	if (e.pe != kNoPe)
 		fprintf(out_, "\"pe\":%d,", e.pe);
@@ -118,10 +118,10 @@ void timeline::write_call(int pe, const event &e, uint64_t at)
 // and has not ended another wait. Words that begin with another value than 0, or that others store to, may mislead it.
 void timeline::write_arrow(int pe, const event &e, uint64_t end)
 {
-	const auto first =
-		std::lower_bound(signals_.begin(), signals_.end(), std::make_tuple(pe, e.place),
-				 [](const sent_signal &s, const auto &key) { return std::tie(s.to, s.place) < key; });
-	const auto here = [&](const sent_signal &s) { return s.to == pe && s.place == e.place && s.at_ns <= end; };
+	const auto first = std::lower_bound(
+		signals_.begin(), signals_.end(), std::make_tuple(pe, e.place),
+		[](const sent_signal &s, const auto &key) { return std::tie(s.target, s.place) < key; });
+	const auto here = [&](const sent_signal &s) { return s.target == pe && s.place == e.place && s.at_ns <= end; };
 	if (first == signals_.end())
 		return;
 	auto it = first + first->next;
@@ -136,7 +136,7 @@ void timeline::write_arrow(int pe, const event &e, uint64_t end)
 		",\"pid\":%d,\"tid\":%u,\"ts\":%.3f}"
 		",\n{\"name\":\"signal\",\"cat\":\"signal\",\"ph\":\"f\",\"bp\":\"e\",\"id\":%" PRIu64
 		",\"pid\":%d,\"tid\":%u,\"ts\":%.3f}",
-		arrows, it->from, it->thread, us(it->at_ns), arrows, pe, e.thread, us(end));
+		arrows, it->source, it->thread, us(it->at_ns), arrows, pe, e.thread, us(end));
 }
 
 void timeline::write_pe(int pe, const head &h)
@@ -150,10 +150,10 @@ void timeline::write_pe(int pe, const head &h)
 		pe);
 	dropped += h.dropped;
 	for_events(pe, h, [&](const event &e) {
-		const uint64_t at = here(h, e.start_ns);
-		write_call(pe, e, at);
+		const uint64_t pos = here(h, e.start_ns);
+		write_call(pe, e, pos);
 		if (e.place && e.pe == kNoPe)
-			write_arrow(pe, e, at + e.ns);
+			write_arrow(pe, e, pos + e.ns);
 	});
 }
 
@@ -176,9 +176,9 @@ bool timeline::write(const char *path)
 	return fclose(out_) == 0 && good;
 }
 
-void write_file(const source &from, bool aligned, const std::string &path)
+void write_file(const source &sender, bool aligned, const std::string &path)
 {
-	auto t = std::make_unique<timeline>(from, aligned);
+	auto t = std::make_unique<timeline>(sender, aligned);
 	if (!t->write(path.c_str())) {
 		fprintf(stderr, "PE %d: cannot write the timeline %s: %s\n", g.my_pe, path.c_str(), strerror(errno));
 		return;
@@ -194,9 +194,9 @@ void write_file(const source &from, bool aligned, const std::string &path)
 			t->arrows_dropped);
 }
 
-bool read_remote(int pe, size_t offset, void *to, size_t bytes)
+bool read_remote(int pe, size_t offset, void *dst, size_t bytes)
 {
-	read_room(pe, offset, to, bytes);
+	read_room(pe, offset, dst, bytes);
 	return true;
 }
 
@@ -213,14 +213,14 @@ void trace_put(event e)
 {
 	head &h = g.mine->head;
 	e.thread = g.threads ? thread_number() : 0;
-	const uint64_t at = g.threads ? pgas_add_relaxed(&h.events, uint64_t{1}) : h.events;
-	if (at >= g.room_for_events) {
+	const uint64_t pos = g.threads ? pgas_add_relaxed(&h.events, uint64_t{1}) : h.events;
+	if (pos >= g.room_for_events) {
 		pgas_add_relaxed(&h.dropped, uint64_t{1});
 		return;
 	}
-	g.events[at] = e;
+	g.events[pos] = e;
 	if (!g.threads)
-		pgas_store_relaxed(&h.events, at + 1);
+		pgas_store_relaxed(&h.events, pos + 1);
 }
 
 void trace_all()
@@ -229,10 +229,10 @@ void trace_all()
 	clock_forget();
 }
 
-void trace_early(const source &from)
+void trace_early(const source &sender)
 {
 	const pe_place where = where_is(g.my_pe);
-	write_file(from, false, std::string(g.wish.trace) + (*where.name ? "-" : "") + where.name);
+	write_file(sender, false, std::string(g.wish.trace) + (*where.name ? "-" : "") + where.name);
 }
 
 } // namespace pgas_tools

@@ -8,8 +8,8 @@
 namespace pgas_tools {
 
 void trace_put(event e);
-void trace_all();                     // by the collector, when all PEs have left
-void trace_early(const source &from); // as report_early()
+void trace_all();                       // by the collector, when all PEs have left
+void trace_early(const source &sender); // as report_early()
 
 // tool_clock.cpp, collective: how far the clock of each host is from the collector's.
 constexpr unsigned kClockLooks = 2; // at the beginning, and at the end

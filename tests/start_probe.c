@@ -34,7 +34,7 @@ static int copies(void)
 	return maps ? count : -1;
 }
 
-static void must(int good, const char *what)
+static void require(int good, const char *what)
 {
 	if (good)
 		return;
@@ -46,16 +46,16 @@ static void must(int good, const char *what)
 static void *use_libfabric(void)
 {
 	void *library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
-	must(library != NULL, "no libfabric.so.1");
+	require(library != NULL, "no libfabric.so.1");
 	__typeof__(&fi_getinfo) getinfo = (__typeof__(&fi_getinfo))dlsym(library, "fi_getinfo");
 	__typeof__(&fi_dupinfo) dupinfo = (__typeof__(&fi_dupinfo))dlsym(library, "fi_dupinfo");
 	__typeof__(&fi_freeinfo) freeinfo = (__typeof__(&fi_freeinfo))dlsym(library, "fi_freeinfo");
-	must(getinfo && dupinfo && freeinfo, "libfabric without its calls");
+	require(getinfo && dupinfo && freeinfo, "libfabric without its calls");
 	struct fi_info *hints = dupinfo(NULL), *found = NULL;
-	must(hints != NULL, "no memory");
+	require(hints != NULL, "no memory");
 	hints->fabric_attr->prov_name = strdup("pgas");
-	must(getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &found) == 0, "libfabric does not find the provider");
-	must(strcmp(found->fabric_attr->prov_name, "pgas") == 0, "another provider");
+	require(getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &found) == 0, "libfabric does not find the provider");
+	require(strcmp(found->fabric_attr->prov_name, "pgas") == 0, "another provider");
 	freeinfo(found);
 	freeinfo(hints);
 	return library;
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 	const int me = shmem_my_pe(), n = shmem_n_pes();
 	shmem_long_p(&from_left, me + 1, (me + 1) % n);
 	shmem_barrier_all();
-	must(from_left == (me + n - 1) % n + 1, "a put did not arrive");
+	require(from_left == (me + n - 1) % n + 1, "a put did not arrive");
 	printf("PE %d: %d copies\n", me, copies());
 	if (argc > 2 && library)
 		dlclose(library);

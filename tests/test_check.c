@@ -21,20 +21,20 @@ static void ends(const char *name, void (*fn)(void), int status, const char *tex
 {
 	char said[2048] = "";
 	size_t len = 0;
-	int to[2], got = -1;
-	if (pipe(to) != 0)
+	int dst[2], got = -1;
+	if (pipe(dst) != 0)
 		exit(99);
 	fflush(NULL);
 	const pid_t pid = fork();
 	if (pid == 0) {
-		dup2(to[1], 2);
+		dup2(dst[1], 2);
 		fn();
 		_exit(0);
 	}
-	close(to[1]);
-	for (ssize_t n; len < sizeof said - 1 && (n = read(to[0], said + len, sizeof said - 1 - len)) > 0;)
+	close(dst[1]);
+	for (ssize_t n; len < sizeof said - 1 && (n = read(dst[0], said + len, sizeof said - 1 - len)) > 0;)
 		len += (size_t)n;
-	close(to[0]);
+	close(dst[0]);
 	waitpid(pid, &got, 0);
 	const char *line = strstr(said, __FILE__ ":");
 	const char *words = line ? strchr(line + sizeof __FILE__, ' ') : NULL;

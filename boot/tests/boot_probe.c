@@ -28,9 +28,9 @@ static int me, n;
 #define CHECK_END(file_arg, line_arg) pgas_boot_abort(99, "probe failed")
 #include "check.h"
 
-static unsigned char expected(int rank, size_t at, int salt)
+static unsigned char expected(int rank, size_t pos, int salt)
 {
-	return (unsigned char)(rank * 131 + at * 7 + at / 251 + (size_t)salt);
+	return (unsigned char)(rank * 131 + pos * 7 + pos / 251 + (size_t)salt);
 }
 
 static void check_allgather(size_t bytes, int salt, int inside)

@@ -32,12 +32,12 @@ static int client_fd;
 static void answer(int fd, enum manner manner, const char *text)
 {
 	size_t length = strlen(text);
-	for (size_t at = 0; at < length;) {
-		size_t now = manner == IN_PIECES ? 1 : length - at;
-		if (write(fd, text + at, now) < 0)
+	for (size_t pos = 0; pos < length;) {
+		size_t now = manner == IN_PIECES ? 1 : length - pos;
+		if (write(fd, text + pos, now) < 0)
 			_exit(1);
-		at += now;
-		if (manner == IN_PIECES && at % 16 == 0)
+		pos += now;
+		if (manner == IN_PIECES && pos % 16 == 0)
 			usleep(100);
 	}
 }
@@ -47,9 +47,9 @@ static void serve(int fd, enum manner manner)
 {
 	static char keys[64][80], values[64][1100];
 	int kept = 0;
-	FILE *in = fdopen(fd, "r");
+	FILE *input = fdopen(fd, "r");
 	char line[2048], key[80], value[1100], reply[1300];
-	while (fgets(line, sizeof line, in)) {
+	while (fgets(line, sizeof line, input)) {
 		if (manner == SILENT_END)
 			_exit(0);
 		if (strlen(line) > 1000)

@@ -6,7 +6,7 @@ namespace {
 
 struct type_facts {
 	const char *name; // as loads and stores call it
-	const char *in;   // the register that has it
+	const char *reg;  // the register that has it
 };
 // clang-format off
 constexpr type_facts kTypes[] = {
@@ -81,20 +81,21 @@ std::string writer::store() const
 // A comparison with what is no number is false and keeps what was, as on the host.
 std::string writer::combine_one(const std::string &i) const
 {
-	const std::string in = facts(type_).in, sum = "sum" + i, x = "x" + i;
+	const std::string input = facts(type_).reg, sum = "sum" + i, x = "x" + i;
 	const std::string bits = size_of(type_) == 8 ? "b64" : "b32";
 	const std::string three = " " + sum + ", " + sum + ", " + x + ";\n";
 	switch (op_) {
 	case fold_op::sum:
-		return "	add." + std::string(is_float(type_) ? "rn." : "") + in + three;
+		return "	add." + std::string(is_float(type_) ? "rn." : "") + input + three;
 	case fold_op::prod:
-		return "	mul." + std::string(is_float(type_) ? "rn." : "lo.") + in + three;
+		return "	mul." + std::string(is_float(type_) ? "rn." : "lo.") + input + three;
 	case fold_op::min:
 	case fold_op::max:
 		if (!is_float(type_))
-			return "	" + std::string(op_ == fold_op::min ? "min." : "max.") + in + three;
-		return "	setp.lt." + in + " less, " + (op_ == fold_op::min ? x + ", " + sum : sum + ", " + x) +
-		       ";\n	selp." + in + " " + sum + ", " + x + ", " + sum + ", less;\n";
+			return "	" + std::string(op_ == fold_op::min ? "min." : "max.") + input + three;
+		return "	setp.lt." + input + " less, " +
+		       (op_ == fold_op::min ? x + ", " + sum : sum + ", " + x) + ";\n	selp." + input + " " + sum +
+		       ", " + x + ", " + sum + ", less;\n";
 	case fold_op::band:
 		return "	and." + bits + three;
 	case fold_op::bor:
@@ -148,7 +149,7 @@ std::string writer::scanned() const
 	const bool before = form_ == fold_form::exclusive;
 	std::string zeros;
 	for (size_t i = 0; i < lanes_; i++) // nothing changes when it is added to -0
-		zeros += "	mov." + std::string(facts(type_).in) + " sum" + std::to_string(i) + ", " +
+		zeros += "	mov." + std::string(facts(type_).reg) + " sum" + std::to_string(i) + ", " +
 			 (!is_float(type_)      ? "0"
 			  : before              ? (size_of(type_) == 8 ? "0d0000000000000000" : "0f00000000")
 			  : size_of(type_) == 8 ? "0d8000000000000000"
@@ -165,7 +166,7 @@ std::string writer::scanned() const
 
 std::string writer::text()
 {
-	const std::string in = facts(type_).in;
+	const std::string input = facts(type_).reg;
 	std::string registers;
 	for (size_t i = 0; i < lanes_; i++)
 		registers += (i ? ", sum" : "sum") + std::to_string(i) + ", x" + std::to_string(i);
@@ -177,7 +178,7 @@ std::string writer::text()
 	       "	.reg .u64 i, count, step, offset, place, at;\n"
 	       "	.reg .u32 rows, outs, left, a, b;\n"
 	       "	.reg ." +
-	       in + " " + registers +
+	       input + " " + registers +
 	       ";\n"
 	       "	.reg .pred done, less;\n"
 	       "	ld.param.u64 count, [count_p];\n"

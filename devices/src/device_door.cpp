@@ -98,7 +98,7 @@ bool start_thread(pthread_t &out)
 	return good;
 }
 
-int send_fd(int to, int fd)
+int send_fd(int dest, int fd)
 {
 	answer said{0};
 	iovec piece{&said, sizeof said};
@@ -113,7 +113,7 @@ int send_fd(int to, int fd)
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof fd);
 	memcpy(CMSG_DATA(c), &fd, sizeof fd);
-	return sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+	return sendmsg(dest, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
 int owner::answer_to(int asker)

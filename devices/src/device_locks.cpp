@@ -21,7 +21,7 @@ static_assert(kLocks * sizeof(pthread_mutex_t) <= 4096, "one page, whatever its 
 
 pthread_mutex_t *lock_of(const region &r, uintptr_t word)
 {
-	return reinterpret_cast<pthread_mutex_t *>(r.own[0]) + (word - r.at) / sizeof(uint64_t) % kLocks;
+	return reinterpret_cast<pthread_mutex_t *>(r.own[0]) + (word - r.addr) / sizeof(uint64_t) % kLocks;
 }
 
 int acquire(void *lock)

@@ -29,20 +29,20 @@ bool pool::table::grow(size_t wanted) noexcept
 		return true;
 	// double: the cost of moving pages is shared by as many blocks again
 	const size_t size = std::max({kFirstTable, bytes * 2, (wanted + kFirstTable - 1) & ~(kFirstTable - 1)});
-	void *now = at ? mremap(at, bytes, size, MREMAP_MAYMOVE)
-		       : mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *now = memory ? mremap(memory, bytes, size, MREMAP_MAYMOVE)
+			   : mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (now == MAP_FAILED)
 		return false;
-	at = now;
+	memory = now;
 	bytes = size;
 	return true;
 }
 
 void pool::table::end() noexcept
 {
-	if (at)
-		munmap(at, bytes);
-	at = nullptr;
+	if (memory)
+		munmap(memory, bytes);
+	memory = nullptr;
 	bytes = 0;
 }
 
@@ -58,7 +58,7 @@ int pool::init(size_t bytes) noexcept
 		fini();
 		return -ENOMEM;
 	}
-	lists_ = static_cast<lists *>(list_table_.at);
+	lists_ = static_cast<lists *>(list_table_.memory);
 	first_ = take_record();
 	records_[first_] = {};
 	records_[first_].count = granules_;
@@ -88,11 +88,11 @@ bool pool::reserve_records(uint32_t wanted) noexcept
 	const uint64_t have = std::max<uint64_t>(capacity_, 1); // record 0 is none
 	if (!record_table_.grow((have + wanted) * sizeof(record)))
 		return false;
-	records_ = static_cast<record *>(record_table_.at);
+	records_ = static_cast<record *>(record_table_.memory);
 	const uint64_t now = std::min<uint64_t>(record_table_.bytes / sizeof(record), kMostRecords);
 	if (now < have + wanted || !bucket_table_.grow(now * sizeof(index)))
 		return false;
-	buckets_ = static_cast<index *>(bucket_table_.at);
+	buckets_ = static_cast<index *>(bucket_table_.memory);
 	spare_ += static_cast<uint32_t>(now - have);
 	capacity_ = static_cast<uint32_t>(now);
 	return true;
@@ -121,10 +121,10 @@ void pool::split_bucket() noexcept
 {
 	if (bucket_count_ > bucket_mask_)
 		bucket_mask_ = bucket_mask_ * 2 + 1;
-	index &from = buckets_[bucket_count_ & (bucket_mask_ >> 1)];
+	index &source = buckets_[bucket_count_ & (bucket_mask_ >> 1)];
 	bucket_count_++;
-	index n = from;
-	from = 0;
+	index n = source;
+	source = 0;
 	while (n != 0) {
 		const index next = records_[n].link;
 		index &head = buckets_[bucket_of(records_[n].start)];
@@ -370,12 +370,12 @@ size_t pool::block_bytes(uint64_t offset) const noexcept
 
 bool pool::covers(uint64_t offset, size_t bytes) const noexcept
 {
-	const uint64_t at = offset >> shift_;
-	if (at >= granules_)
+	const uint64_t pos = offset >> shift_;
+	if (pos >= granules_)
 		return false;
 	index n = find_used(offset);
 	if (n == 0)
-		for (n = first_; records_[n].start + uint64_t{records_[n].count} <= at;)
+		for (n = first_; records_[n].start + uint64_t{records_[n].count} <= pos;)
 			n = records_[n].next;
 	const record &r = records_[n];
 	const uint64_t inside = offset - (uint64_t{r.start} << shift_);

@@ -7,11 +7,11 @@ namespace pgas::devices {
 
 const char *pool::check_order(uint64_t &free_blocks) const noexcept
 {
-	uint64_t at = 0, used = 0, used_blocks = 0;
+	uint64_t pos = 0, used = 0, used_blocks = 0;
 	index prev = 0;
 	for (index n = first_; n != 0; prev = n, n = records_[n].next) {
 		const record &r = records_[n];
-		if (n >= fresh_ || r.start != at || r.count == 0)
+		if (n >= fresh_ || r.start != pos || r.count == 0)
 			return "blocks do not tile the pool";
 		if (r.prev != prev)
 			return "backward link is wrong";
@@ -23,9 +23,9 @@ const char *pool::check_order(uint64_t &free_blocks) const noexcept
 			return "more than a granule was not asked for";
 		(r.used ? used_blocks : free_blocks)++;
 		used += r.used ? r.count : 0;
-		at += r.count;
+		pos += r.count;
 	}
-	if (at != granules_)
+	if (pos != granules_)
 		return "blocks do not cover the pool";
 	if (used != used_ || used_blocks != used_blocks_)
 		return "sums of used blocks are wrong";

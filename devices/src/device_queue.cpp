@@ -31,9 +31,9 @@ static_assert(kRingBytes >= 4 * kMostThroughRing);
 
 int queued_kind::open_queue()
 {
-	const visit in(*this);
-	if (in.rc != 0)
-		return in.rc;
+	const visit entered(*this);
+	if (entered.rc != 0)
+		return entered.rc;
 	void *pinned = nullptr;
 	const int rc = get_pinned(kRingBytes, &pinned);
 	if (rc != 0)
@@ -48,11 +48,11 @@ int queued_kind::open_queue()
 
 void queued_kind::close()
 {
-	const visit in(*this);
+	const visit entered(*this);
 	const std::lock_guard<std::mutex> lock(mutex_);
 	if (!open_)
 		return;
-	if (in.rc == 0) {
+	if (entered.rc == 0) {
 		begin_flushed();
 		wait();
 	}
@@ -127,10 +127,10 @@ int queued_kind::ring_room(size_t bytes, char *&out)
 // Is it, or a part of it, still to be copied out of the ring?
 bool queued_kind::touches_out(const void *ptr, size_t bytes) const
 {
-	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	const auto addr = reinterpret_cast<uintptr_t>(ptr);
 	return std::any_of(outs_.begin(), outs_.end(), [&](const out &one) {
 		const auto dest = reinterpret_cast<uintptr_t>(one.dest);
-		return at < dest + one.bytes && dest < at + bytes;
+		return addr < dest + one.bytes && dest < addr + bytes;
 	});
 }
 
@@ -143,7 +143,7 @@ int queued_kind::settle(int rc, uint64_t outs, uint64_t used)
 	}
 	for (; outs_taken_ < outs; outs_taken_++) {
 		if (rc == 0)
-			copy_now(outs_.front().dest, outs_.front().from, outs_.front().bytes);
+			copy_now(outs_.front().dest, outs_.front().source, outs_.front().bytes);
 		outs_.pop_front();
 	}
 	ring_free_ = std::max(ring_free_, used);
@@ -180,18 +180,18 @@ int queued_kind::flush()
 
 int queued_kind::take_piece(const piece &p)
 {
-	place to = place::pageable, from = place::pageable;
-	int rc = find(p.dest, to);
+	place dest = place::pageable, source = place::pageable;
+	int rc = find(p.dest, dest);
 	if (rc == 0)
-		rc = find(p.source, from);
+		rc = find(p.source, source);
 	if (rc != 0)
 		return rc;
 	const bool small = p.bytes <= kMostThroughRing;
-	const bool into_ring = to == place::pageable && from == place::device && small;
-	const bool by_cpu = to != place::device && from != place::device;
+	const bool into_ring = dest == place::pageable && source == place::device && small;
+	const bool by_cpu = dest != place::device && source != place::device;
 	// what the CPU or the device is about to touch must not be overtaken by what waits in the ring
-	const bool early = (from != place::device && touches_out(p.source, p.bytes)) ||
-			   (to != place::device && !into_ring && touches_out(p.dest, p.bytes));
+	const bool early = (source != place::device && touches_out(p.source, p.bytes)) ||
+			   (dest != place::device && !into_ring && touches_out(p.dest, p.bytes));
 	if (early || by_cpu || outs_.size() >= kMostOuts) {
 		rc = flush();
 		if (rc == 0)
@@ -203,7 +203,7 @@ int queued_kind::take_piece(const piece &p)
 		memmove(p.dest, p.source, p.bytes);
 		return 0;
 	}
-	if (to != place::pageable && from != place::pageable) {
+	if (dest != place::pageable && source != place::pageable) {
 		ready_ours_ = ready_ours_ && is_ours(p.dest, p.bytes) && is_ours(p.source, p.bytes);
 		ready_.push_back(p);
 		return 0;
@@ -211,7 +211,7 @@ int queued_kind::take_piece(const piece &p)
 	if (!small) {
 		rc = submit_pageable(p);
 		// on some machines the driver comes back early, and nothing here would know that this is under way
-		return rc == 0 && to == place::pageable ? settle_now() : rc;
+		return rc == 0 && dest == place::pageable ? settle_now() : rc;
 	}
 	char *room = nullptr;
 	rc = ring_room(p.bytes, room);
@@ -230,9 +230,9 @@ int queued_kind::take_piece(const piece &p)
 
 int queued_kind::copy(const piece *pieces, size_t count)
 {
-	const visit in(*this);
-	if (in.rc != 0)
-		return in.rc;
+	const visit entered(*this);
+	if (entered.rc != 0)
+		return entered.rc;
 	const std::lock_guard<std::mutex> lock(mutex_);
 	int rc = begin_flushed();
 	if (rc != 0)
@@ -252,9 +252,9 @@ int queued_kind::copy_with_others(const piece &p)
 {
 	if (p.bytes > kMostToWait)
 		return copy(&p, 1);
-	const visit in(*this);
-	if (in.rc != 0)
-		return in.rc;
+	const visit entered(*this);
+	if (entered.rc != 0)
+		return entered.rc;
 	const std::lock_guard<std::mutex> lock(mutex_);
 	int rc = begin_locked();
 	if (rc != 0 || !p.bytes)
@@ -270,9 +270,9 @@ int queued_kind::copy_with_others(const piece &p)
 
 int queued_kind::finish()
 {
-	const visit in(*this);
-	if (in.rc != 0)
-		return in.rc;
+	const visit entered(*this);
+	if (entered.rc != 0)
+		return entered.rc;
 	std::unique_lock<std::mutex> lock(mutex_);
 	const int rc = begin_flushed();
 	return rc != 0 ? rc : wait_unlocked(lock);
@@ -280,9 +280,9 @@ int queued_kind::finish()
 
 int queued_kind::idle()
 {
-	const visit in(*this);
-	if (in.rc != 0)
-		return in.rc;
+	const visit entered(*this);
+	if (entered.rc != 0)
+		return entered.rc;
 	const std::lock_guard<std::mutex> lock(mutex_);
 	bool is = false;
 	int rc = begin_flushed();
@@ -297,9 +297,9 @@ int queued_kind::idle()
 
 int queued_kind::fill(void *dest, int byte, size_t bytes)
 {
-	const visit in(*this);
-	if (in.rc != 0)
-		return in.rc;
+	const visit entered(*this);
+	if (entered.rc != 0)
+		return entered.rc;
 	std::unique_lock<std::mutex> lock(mutex_);
 	int rc = begin_flushed();
 	if (rc == 0 && bytes)
@@ -315,16 +315,16 @@ int queued_kind::submit_amo(amo_op, void *, size_t, uint64_t, uint64_t, uint64_t
 // Fetch, change, put back; the mutex is held all the while, and no other order of locks exists.
 int queued_kind::amo_by_lock(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old)
 {
-	const auto at = reinterpret_cast<uintptr_t>(target);
+	const auto addr = reinterpret_cast<uintptr_t>(target);
 	const auto it = std::find_if(regions_.begin(), regions_.end(),
-				     [&](const known &one) { return at - one.r.at < one.r.bytes; });
+				     [&](const known &one) { return addr - one.r.addr < one.r.bytes; });
 	if (it == regions_.end())
 		return failed(-EFAULT, "atomic", "the target is not in a region");
 	char *word = nullptr;
 	int rc = ring_room(sizeof *old, word);
 	if (rc != 0)
 		return rc;
-	const word_lock held(it->r, at);
+	const word_lock held(it->r, addr);
 	const piece fetch = {word, target, bytes}, put = {target, word, bytes};
 	rc = held.rc != 0 ? held.rc : submit(&fetch, 1, true);
 	if (rc == 0)
@@ -354,9 +354,9 @@ int queued_kind::amo_by_lock(amo_op op, void *target, size_t bytes, uint64_t val
 
 int queued_kind::amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *old)
 {
-	const visit in(*this);
-	if (in.rc != 0)
-		return in.rc;
+	const visit entered(*this);
+	if (entered.rc != 0)
+		return entered.rc;
 	std::unique_lock<std::mutex> lock(mutex_);
 	int rc = begin_flushed();
 	if (rc != 0)
@@ -395,14 +395,14 @@ int queued_kind::launch_fold(const fold &)
 int queued_kind::check_rows(const void *const *rows, size_t count, size_t size, size_t bytes) const
 {
 	for (size_t i = 0; i < count; i++) {
-		const auto at = reinterpret_cast<uintptr_t>(rows[i]);
+		const auto addr = reinterpret_cast<uintptr_t>(rows[i]);
 		place first = place::pageable, last = place::pageable;
 		int rc = find(rows[i], first);
 		if (rc == 0)
-			rc = find(reinterpret_cast<const void *>(at + bytes - 1), last);
+			rc = find(reinterpret_cast<const void *>(addr + bytes - 1), last);
 		if (rc != 0)
 			return rc;
-		if (first != place::device || last != place::device || at % size)
+		if (first != place::device || last != place::device || addr % size)
 			return failed(-EFAULT, "fold", "a row is not aligned memory of the device");
 	}
 	return 0;
@@ -415,9 +415,9 @@ int queued_kind::submit_fold(const fold &f)
 	if (!f.row_count || f.row_count > kMostRows || f.out_count > kMostRows ||
 	    (f.form != fold_form::all && f.out_count != f.row_count))
 		return failed(-EINVAL, "fold", "the numbers of rows and outs are wrong");
-	const visit in(*this);
-	if (in.rc != 0)
-		return in.rc;
+	const visit entered(*this);
+	if (entered.rc != 0)
+		return entered.rc;
 	const std::lock_guard<std::mutex> lock(mutex_);
 	int rc = begin_flushed();
 	if (rc != 0 || !f.elements)

@@ -72,8 +72,8 @@ protected:
 	virtual int get_memory(size_t bytes, region &out) = 0;     // whole pages; any content
 	virtual int give_memory(const region &r, handle &out) = 0; // blob and fd; the rest is set
 	virtual uint64_t number_of_device() const = 0;             // handle::device
-	virtual int open_memory(const handle &from, uintptr_t &at) = 0;
-	virtual int range_of(uintptr_t at, uintptr_t &start, size_t &bytes) const = 0; // not 0: it cannot be known
+	virtual int open_memory(const handle &source, uintptr_t &addr) = 0;
+	virtual int range_of(uintptr_t addr, uintptr_t &start, size_t &bytes) const = 0; // not 0: it cannot be known
 	virtual void end_memory(const region &r, bool opened) = 0;
 	virtual void end_given(const region &) {} // handles of memory that somebody else frees
 	virtual int get_pinned(size_t bytes, void **out) = 0;
@@ -108,7 +108,7 @@ protected:
 
 	class visit { // enter() and leave()
 	public:
-		explicit visit(const queued_kind &of) : of_(of), rc(of.enter(before_)) {}
+		explicit visit(const queued_kind &owner) : of_(owner), rc(owner.enter(before_)) {}
 		~visit()
 		{
 			if (rc == 0)
@@ -126,19 +126,19 @@ protected:
 	};
 
 private:
-	enum class from { us, peer, elsewhere };
+	enum class maker { us, peer, elsewhere };
 	struct known {
 		region r;
-		from whom;
+		maker whom;
 	};
 	struct out { // what finish() copies out of the ring
 		void *dest;
-		const char *from;
+		const char *source;
 		size_t bytes;
 	};
 
-	int open_checked(const handle &from, region &out);
-	int make(region r, from whom, std::unique_lock<std::mutex> &lock, region &out);
+	int open_checked(const handle &source, region &out);
+	int make(region r, maker whom, std::unique_lock<std::mutex> &lock, region &out);
 	void end(region &r);
 	void end_one(const known &one);
 	int begin_locked();

@@ -17,11 +17,11 @@
 namespace pgas::devices {
 
 // Zeros for new memory, and a place among the regions. Ends the memory when that fails.
-int queued_kind::make(region r, from whom, std::unique_lock<std::mutex> &lock, region &out)
+int queued_kind::make(region r, maker whom, std::unique_lock<std::mutex> &lock, region &out)
 {
 	int rc = has_locks() ? make_locks(r) : 0;
 	if (rc == 0)
-		rc = submit_fill(reinterpret_cast<void *>(r.at), 0, r.bytes);
+		rc = submit_fill(reinterpret_cast<void *>(r.addr), 0, r.bytes);
 	if (rc == 0)
 		rc = wait_unlocked(lock);
 	if (rc != 0) {
@@ -35,9 +35,9 @@ int queued_kind::make(region r, from whom, std::unique_lock<std::mutex> &lock, r
 
 int queued_kind::allocate(size_t bytes, size_t page_bytes, region &out)
 {
-	const visit in(*this);
-	if (in.rc != 0)
-		return in.rc;
+	const visit entered(*this);
+	if (entered.rc != 0)
+		return entered.rc;
 	std::unique_lock<std::mutex> lock(mutex_);
 	region r;
 	int rc = begin_flushed();
@@ -47,29 +47,29 @@ int queued_kind::allocate(size_t bytes, size_t page_bytes, region &out)
 		rc = failed(-ENOMEM, name(), "no device has so much memory");
 	if (rc == 0)
 		rc = get_memory(round_up(bytes ? bytes : 1, kDevicePageBytes), r);
-	return rc != 0 ? rc : make(r, from::us, lock, out);
+	return rc != 0 ? rc : make(r, maker::us, lock, out);
 }
 
 int queued_kind::adopt(void *memory, size_t bytes, region &out)
 {
-	const visit in(*this);
-	if (in.rc != 0)
-		return in.rc;
+	const visit entered(*this);
+	if (entered.rc != 0)
+		return entered.rc;
 	std::unique_lock<std::mutex> lock(mutex_);
 	region r;
-	r.at = reinterpret_cast<uintptr_t>(memory);
+	r.addr = reinterpret_cast<uintptr_t>(memory);
 	r.bytes = bytes;
 	const int rc = begin_flushed();
-	return rc != 0 ? rc : make(r, from::elsewhere, lock, out);
+	return rc != 0 ? rc : make(r, maker::elsewhere, lock, out);
 }
 
 int queued_kind::join(void *memory, size_t bytes, region &out)
 {
-	const visit in(*this);
-	if (in.rc != 0)
-		return in.rc;
+	const visit entered(*this);
+	if (entered.rc != 0)
+		return entered.rc;
 	const std::lock_guard<std::mutex> lock(mutex_);
-	const auto at = reinterpret_cast<uintptr_t>(memory);
+	const auto addr = reinterpret_cast<uintptr_t>(memory);
 	region r;
 	size_t whole = 0;
 	place where = place::pageable;
@@ -81,34 +81,34 @@ int queued_kind::join(void *memory, size_t bytes, region &out)
 	if (where != place::device)
 		return failed(-EINVAL, "join", "it is not memory of the device");
 	for (const known &one : regions_)
-		if (one.whom != from::elsewhere && at - one.r.at < one.r.bytes)
+		if (one.whom != maker::elsewhere && addr - one.r.addr < one.r.bytes)
 			return failed(-EINVAL, "join", "it is memory of this library");
-	if (range_of(at, r.at, whole) != 0) {
-		r.at = at;
+	if (range_of(addr, r.addr, whole) != 0) {
+		r.addr = addr;
 		whole = bytes;
 	}
-	if (!bytes || bytes > whole - (at - r.at))
+	if (!bytes || bytes > whole - (addr - r.addr))
 		return failed(-EINVAL, "join", "it reaches beyond the end of what the driver has allocated");
 	r.bytes = whole;
 	rc = has_locks() ? make_locks(r) : 0;
 	if (rc != 0)
 		return rc;
-	regions_.push_back({r, from::elsewhere});
+	regions_.push_back({r, maker::elsewhere});
 	out = r;
 	return 0;
 }
 
 uint64_t queued_kind::number() const
 {
-	const visit in(*this);
-	return in.rc == 0 ? number_of_device() : 0;
+	const visit entered(*this);
+	return entered.rc == 0 ? number_of_device() : 0;
 }
 
 int queued_kind::give(const region &r, handle &out)
 {
-	const visit in(*this);
-	if (in.rc != 0)
-		return in.rc;
+	const visit entered(*this);
+	if (entered.rc != 0)
+		return entered.rc;
 	out = {};
 	out.bytes = r.bytes;
 	out.pid = getpid();
@@ -124,18 +124,19 @@ int queued_kind::give(const region &r, handle &out)
 }
 
 // A handle is what another process says; where the driver tells how much memory it is, it must be enough.
-int queued_kind::open_checked(const handle &from, region &out)
+int queued_kind::open_checked(const handle &source, region &out)
 {
-	if (from.pid == getpid())
+	if (source.pid == getpid())
 		return failed(-EINVAL, "take", "the handle is of a region of this process, which is used as it is");
-	uintptr_t at = 0, start = 0;
+	uintptr_t addr = 0, start = 0;
 	size_t bytes = 0;
-	const int rc = open_memory(from, at);
+	const int rc = open_memory(source, addr);
 	if (rc != 0)
 		return rc;
-	out.at = at;
-	out.bytes = from.bytes;
-	if (from.bytes && (range_of(at, start, bytes) != 0 || (at >= start && bytes - (at - start) >= from.bytes)))
+	out.addr = addr;
+	out.bytes = source.bytes;
+	if (source.bytes &&
+	    (range_of(addr, start, bytes) != 0 || (addr >= start && bytes - (addr - start) >= source.bytes)))
 		return 0;
 	end_memory(out, true);
 	out = {};
@@ -144,9 +145,9 @@ int queued_kind::open_checked(const handle &from, region &out)
 
 int queued_kind::take(const handle &h, region &out)
 {
-	const visit in(*this);
-	if (in.rc != 0)
-		return in.rc;
+	const visit entered(*this);
+	if (entered.rc != 0)
+		return entered.rc;
 	const std::lock_guard<std::mutex> lock(mutex_);
 	region r;
 	int rc = begin_flushed();
@@ -159,7 +160,7 @@ int queued_kind::take(const handle &h, region &out)
 		end_memory(r, true);
 		return rc;
 	}
-	regions_.push_back({r, from::peer});
+	regions_.push_back({r, maker::peer});
 	out = r;
 	return 0;
 }
@@ -167,19 +168,20 @@ int queued_kind::take(const handle &h, region &out)
 void queued_kind::end_one(const known &one)
 {
 	if (has_locks())
-		end_locks(one.r, one.whom == from::peer);
-	if (one.whom == from::elsewhere)
+		end_locks(one.r, one.whom == maker::peer);
+	if (one.whom == maker::elsewhere)
 		end_given(one.r);
 	else
-		end_memory(one.r, one.whom == from::peer);
+		end_memory(one.r, one.whom == maker::peer);
 }
 
 void queued_kind::end(region &r)
 {
-	const visit in(*this);
+	const visit entered(*this);
 	const std::lock_guard<std::mutex> lock(mutex_);
-	const auto it = std::find_if(regions_.begin(), regions_.end(), [&](const known &k) { return k.r.at == r.at; });
-	if (in.rc == 0 && it != regions_.end()) {
+	const auto it =
+		std::find_if(regions_.begin(), regions_.end(), [&](const known &k) { return k.r.addr == r.addr; });
+	if (entered.rc == 0 && it != regions_.end()) {
 		begin_flushed();
 		settle_now();
 		end_one(*it);
@@ -190,9 +192,9 @@ void queued_kind::end(region &r)
 
 int queued_kind::find(const void *ptr, place &out) const
 {
-	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	const auto addr = reinterpret_cast<uintptr_t>(ptr);
 	for (const known &one : regions_)
-		if (at - one.r.at < one.r.bytes) {
+		if (addr - one.r.addr < one.r.bytes) {
 			out = place::device;
 			return 0;
 		}
@@ -201,16 +203,16 @@ int queued_kind::find(const void *ptr, place &out) const
 
 bool queued_kind::is_ours(const void *ptr, size_t bytes) const
 {
-	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	const auto addr = reinterpret_cast<uintptr_t>(ptr);
 	return std::any_of(regions_.begin(), regions_.end(), [&](const known &one) {
-		return at - one.r.at < one.r.bytes && bytes <= one.r.bytes - (at - one.r.at);
+		return addr - one.r.addr < one.r.bytes && bytes <= one.r.bytes - (addr - one.r.addr);
 	});
 }
 
 bool queued_kind::owns(const void *ptr) const
 {
-	const visit in(*this);
-	if (in.rc != 0)
+	const visit entered(*this);
+	if (entered.rc != 0)
 		return false;
 	const std::lock_guard<std::mutex> lock(mutex_);
 	place where = place::pageable;

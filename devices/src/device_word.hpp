@@ -9,41 +9,41 @@
 
 namespace pgas::devices {
 
-inline void copy_now(void *to, const void *from, size_t bytes)
+inline void copy_now(void *dst, const void *src, size_t bytes)
 {
 	// a word is written as one: flags and words that somebody polls would be torn on no device
-	if (bytes == 8 && !((reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from)) & 7))
-		__atomic_store_n(static_cast<uint64_t *>(to),
-				 __atomic_load_n(static_cast<const uint64_t *>(from), __ATOMIC_RELAXED),
+	if (bytes == 8 && !((reinterpret_cast<uintptr_t>(dst) | reinterpret_cast<uintptr_t>(src)) & 7))
+		__atomic_store_n(static_cast<uint64_t *>(dst),
+				 __atomic_load_n(static_cast<const uint64_t *>(src), __ATOMIC_RELAXED),
 				 __ATOMIC_RELEASE);
-	else if (bytes == 4 && !((reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from)) & 3))
-		__atomic_store_n(static_cast<uint32_t *>(to),
-				 __atomic_load_n(static_cast<const uint32_t *>(from), __ATOMIC_RELAXED),
+	else if (bytes == 4 && !((reinterpret_cast<uintptr_t>(dst) | reinterpret_cast<uintptr_t>(src)) & 3))
+		__atomic_store_n(static_cast<uint32_t *>(dst),
+				 __atomic_load_n(static_cast<const uint32_t *>(src), __ATOMIC_RELAXED),
 				 __ATOMIC_RELEASE);
 	else
-		memmove(to, from, bytes);
+		memmove(dst, src, bytes);
 }
 
 template <class Word>
-Word amo_on(Word *at, amo_op op, Word value, Word compare)
+Word amo_on(Word *item, amo_op op, Word value, Word compare)
 {
 	switch (op) {
 	case amo_op::load:
-		return __atomic_load_n(at, __ATOMIC_SEQ_CST);
+		return __atomic_load_n(item, __ATOMIC_SEQ_CST);
 	case amo_op::store:
 	case amo_op::swap:
-		return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);
+		return __atomic_exchange_n(item, value, __ATOMIC_SEQ_CST);
 	case amo_op::compare_swap:
-		__atomic_compare_exchange_n(at, &compare, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+		__atomic_compare_exchange_n(item, &compare, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 		return compare;
 	case amo_op::add:
-		return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);
+		return __atomic_fetch_add(item, value, __ATOMIC_SEQ_CST);
 	case amo_op::band:
-		return __atomic_fetch_and(at, value, __ATOMIC_SEQ_CST);
+		return __atomic_fetch_and(item, value, __ATOMIC_SEQ_CST);
 	case amo_op::bor:
-		return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST);
+		return __atomic_fetch_or(item, value, __ATOMIC_SEQ_CST);
 	case amo_op::bxor:
-		return __atomic_fetch_xor(at, value, __ATOMIC_SEQ_CST);
+		return __atomic_fetch_xor(item, value, __ATOMIC_SEQ_CST);
 	}
 	return 0;
 }

@@ -148,20 +148,20 @@ int cuda_kind::open_for(const void *memory, char *why, size_t room)
 	int rc = load_driver(kDriver, api_, why, room);
 	if (rc != 0)
 		return rc;
-	cuda_context of = nullptr;
+	cuda_context owner = nullptr;
 	unsigned type = 0;
 	if (api_.get_pointer_attribute(&type, kCudaMemoryType, address(memory)) != 0 || type != kCudaTypeDevice)
 		return failed(-ENXIO, api_.get_pointer_attribute.name, "it is not memory of a CUDA device");
-	rc = call(api_.get_pointer_attribute, static_cast<void *>(&of), kCudaContext, address(memory));
+	rc = call(api_.get_pointer_attribute, static_cast<void *>(&owner), kCudaContext, address(memory));
 	if (rc == 0)
 		rc = call(api_.get_pointer_attribute, static_cast<void *>(&device_), kCudaDeviceOrdinal,
 			  address(memory));
-	if (rc == 0 && !of) { // memory of a pool has none
-		rc = call(api_.retain_primary, &of, device_);
+	if (rc == 0 && !owner) { // memory of a pool has none
+		rc = call(api_.retain_primary, &owner, device_);
 		retained_ = rc == 0;
 	}
 	if (rc == 0) {
-		context_ = of;
+		context_ = owner;
 		return open_stream(why, room);
 	}
 	snprintf(why, room, "%s", t_error);
@@ -170,8 +170,8 @@ int cuda_kind::open_for(const void *memory, char *why, size_t room)
 
 int cuda_kind::open_stream(char *why, size_t room)
 {
-	const visit in(*this);
-	int rc = in.rc != 0 ? in.rc : call(api_.create_stream, &stream_, kCudaStreamNonBlocking);
+	const visit entered(*this);
+	int rc = entered.rc != 0 ? entered.rc : call(api_.create_stream, &stream_, kCudaStreamNonBlocking);
 	if (rc == 0)
 		rc = open_queue();
 	batch_ = api_.copy_batch.address || api_.copy_batch_v1.address;
@@ -231,10 +231,10 @@ void cuda_kind::leave(uintptr_t before) const
 
 int cuda_kind::get_memory(size_t bytes, region &out)
 {
-	cuda_address at = 0;
-	const int rc = call(api_.allocate, &at, bytes);
+	cuda_address addr = 0;
+	const int rc = call(api_.allocate, &addr, bytes);
 	if (rc == 0) {
-		out.at = at;
+		out.addr = addr;
 		out.bytes = bytes;
 	}
 	return rc;
@@ -243,13 +243,13 @@ int cuda_kind::get_memory(size_t bytes, region &out)
 int cuda_kind::give_memory(const region &r, handle &out)
 {
 	// the handle is that of the whole allocation, wherever in it the address is
-	uintptr_t start = r.at;
+	uintptr_t start = r.addr;
 	size_t bytes = 0;
-	if (range_of(r.at, start, bytes) == 0 && start != r.at)
+	if (range_of(r.addr, start, bytes) == 0 && start != r.addr)
 		return failed(-EOPNOTSUPP, "give",
 			      "the memory is not at the beginning of what the driver has allocated");
 	cuda_ipc_handle ipc;
-	const int rc = call(api_.ipc_get, &ipc, cuda_address{r.at});
+	const int rc = call(api_.ipc_get, &ipc, cuda_address{r.addr});
 	static_assert(sizeof out.blob == sizeof ipc);
 	if (rc == 0)
 		memcpy(out.blob, &ipc, sizeof ipc);
@@ -268,28 +268,28 @@ uint64_t cuda_kind::number_of_device() const
 			       static_cast<unsigned>(device));
 }
 
-int cuda_kind::open_memory(const handle &from, uintptr_t &at)
+int cuda_kind::open_memory(const handle &source, uintptr_t &addr)
 {
 	cuda_ipc_handle ipc;
-	memcpy(&ipc, from.blob, sizeof ipc);
+	memcpy(&ipc, source.blob, sizeof ipc);
 	cuda_address opened = 0;
 	const int rc = call(api_.ipc_open, &opened, ipc, kCudaIpcLazyPeerAccess);
 	if (rc != 0)
 		return rc;
-	at = opened;
+	addr = opened;
 	if (lacks_atomics(opened)) {
 		region r;
-		r.at = at;
-		r.bytes = from.bytes;
+		r.addr = addr;
+		r.bytes = source.bytes;
 		without_atomics_.push_back(r);
 	}
 	return 0;
 }
 
-int cuda_kind::range_of(uintptr_t at, uintptr_t &start, size_t &bytes) const
+int cuda_kind::range_of(uintptr_t addr, uintptr_t &start, size_t &bytes) const
 {
 	cuda_address first = 0;
-	const int code = api_.get_range(&first, &bytes, at);
+	const int code = api_.get_range(&first, &bytes, addr);
 	start = first;
 	return code;
 }
@@ -306,10 +306,10 @@ bool cuda_kind::lacks_atomics(cuda_address opened)
 void cuda_kind::end_memory(const region &r, bool opened)
 {
 	if (opened)
-		api_.ipc_close(r.at);
+		api_.ipc_close(r.addr);
 	else
-		api_.free(r.at);
-	std::erase_if(without_atomics_, [&](const region &one) { return one.at == r.at; });
+		api_.free(r.addr);
+	std::erase_if(without_atomics_, [&](const region &one) { return one.addr == r.addr; });
 }
 
 int cuda_kind::get_pinned(size_t bytes, void **out)
@@ -332,9 +332,9 @@ int cuda_kind::place_of(const void *ptr, place &out) const
 
 int cuda_kind::device_of(const void *ptr) const
 {
-	const visit in(*this);
+	const visit entered(*this);
 	int ordinal = -1;
-	if (in.rc != 0 || api_.get_pointer_attribute(&ordinal, kCudaDeviceOrdinal, address(ptr)) != 0)
+	if (entered.rc != 0 || api_.get_pointer_attribute(&ordinal, kCudaDeviceOrdinal, address(ptr)) != 0)
 		return -1;
 	return ordinal;
 }
@@ -370,12 +370,12 @@ int cuda_kind::submit_kernel(const piece *pieces, size_t count)
 {
 	constexpr size_t kThreads = 256, kUnit = 16, kMostBlocks = 4096;
 	int rc = pieces_kernel_ ? 0 : load(cuda_pieces_text().c_str(), pieces_module_, kCudaPiecesName, pieces_kernel_);
-	for (size_t from = 0; from < count && rc == 0; from += kCudaMostPieces) {
-		const size_t now = std::min(count - from, kCudaMostPieces);
+	for (size_t begin = 0; begin < count && rc == 0; begin += kCudaMostPieces) {
+		const size_t now = std::min(count - begin, kCudaMostPieces);
 		cuda_pieces all = {};
 		size_t longest = 0;
 		for (size_t i = 0; i < now; i++) {
-			const piece &p = pieces[from + i];
+			const piece &p = pieces[begin + i];
 			all.dest[i] = address(p.dest);
 			all.source[i] = address(p.source);
 			all.bytes[i] = p.bytes;
@@ -445,7 +445,7 @@ int cuda_kind::load(const char *text, cuda_module &module, const char *name, cud
 int cuda_kind::submit_amo(amo_op op, void *target, size_t bytes, uint64_t value, uint64_t compare, uint64_t *result)
 {
 	for (const region &one : without_atomics_)
-		if (address(target) - one.at < one.bytes)
+		if (address(target) - one.addr < one.bytes)
 			return failed(-EOPNOTSUPP, "atomic", "the link between the two devices has no atomics");
 	const int rc = amo_ ? 0 : load(kCudaAmoText, module_, kCudaAmoName, amo_);
 	if (rc != 0)
@@ -479,8 +479,8 @@ int cuda_kind::find_kernels(const fold &f, const kernels *&out)
 	return rc;
 }
 
-// `count` threads' work, from byte `from` of every row on.
-int cuda_kind::launch_on(cuda_function kernel, const fold &f, size_t from, size_t count)
+// `count` threads' work, from byte `begin` of every row on.
+int cuda_kind::launch_on(cuda_function kernel, const fold &f, size_t begin, size_t count)
 {
 	constexpr size_t kThreads = 256, kMostBlocks = 2048; // which fill any device; threads come again for more
 	if (!count)
@@ -490,8 +490,8 @@ int cuda_kind::launch_on(cuda_function kernel, const fold &f, size_t from, size_
 	a.rows = static_cast<uint32_t>(f.row_count);
 	a.outs = static_cast<uint32_t>(f.out_count);
 	for (size_t i = 0; i < kMostRows; i++) {
-		a.places.rows[i] = i < f.row_count ? address(f.rows[i]) + from : 0;
-		a.places.outs[i] = i < f.out_count ? address(f.outs[i]) + from : 0;
+		a.places.rows[i] = i < f.row_count ? address(f.rows[i]) + begin : 0;
+		a.places.outs[i] = i < f.out_count ? address(f.outs[i]) + begin : 0;
 	}
 	void *arguments[] = {&a.count, &a.rows, &a.outs, &a.places};
 	const auto blocks = static_cast<unsigned>(std::min((count + kThreads - 1) / kThreads, kMostBlocks));

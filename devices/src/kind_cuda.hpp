@@ -29,8 +29,8 @@ private:
 	int get_memory(size_t bytes, region &out) override;
 	int give_memory(const region &r, handle &out) override;
 	uint64_t number_of_device() const override;
-	int open_memory(const handle &from, uintptr_t &at) override;
-	int range_of(uintptr_t at, uintptr_t &start, size_t &bytes) const override;
+	int open_memory(const handle &source, uintptr_t &addr) override;
+	int range_of(uintptr_t addr, uintptr_t &start, size_t &bytes) const override;
 	void end_memory(const region &r, bool opened) override;
 	int get_pinned(size_t bytes, void **out) override;
 	void end_pinned(void *ptr) override { api_.free_host(ptr); }
@@ -63,7 +63,7 @@ private:
 		cuda_function single = nullptr, wide = nullptr;
 	};
 	int find_kernels(const fold &f, const kernels *&out);
-	int launch_on(cuda_function kernel, const fold &f, size_t from, size_t count);
+	int launch_on(cuda_function kernel, const fold &f, size_t begin, size_t count);
 
 	cuda_api api_;
 	cuda_context context_ = nullptr;

@@ -48,7 +48,7 @@ public:
 	int allocate(size_t bytes, size_t, region &out) override;
 	void release(region &r) override { unmap(r); }
 	int give(const region &r, handle &out) override;
-	int take(const handle &from, region &out) override;
+	int take(const handle &source, region &out) override;
 	void drop(region &r) override { unmap(r); }
 	int copy(const piece *pieces, size_t count) override;
 	int finish() override;
@@ -83,7 +83,7 @@ int emulated_kind::map(int fd, size_t bytes, region &out)
 			munmap(driver, bytes);
 		return failed(-err, "mmap", strerror(err));
 	}
-	out.at = reinterpret_cast<uintptr_t>(device);
+	out.addr = reinterpret_cast<uintptr_t>(device);
 	out.bytes = bytes;
 	out.cpu = mapped_ ? driver : nullptr;
 	out.own[0] = static_cast<uint64_t>(fd);
@@ -97,8 +97,8 @@ void emulated_kind::unmap(region &r)
 {
 	const std::lock_guard<std::mutex> lock(mutex_);
 	finish_locked();
-	std::erase_if(regions_, [&](const region &one) { return one.at == r.at; });
-	munmap(reinterpret_cast<void *>(r.at), r.bytes);
+	std::erase_if(regions_, [&](const region &one) { return one.addr == r.addr; });
+	munmap(reinterpret_cast<void *>(r.addr), r.bytes);
 	munmap(reinterpret_cast<void *>(r.own[1]), r.bytes);
 	door_withdraw(static_cast<int>(r.own[0]));
 	::close(static_cast<int>(r.own[0]));
@@ -132,18 +132,18 @@ int emulated_kind::give(const region &r, handle &out)
 	return 0;
 }
 
-int emulated_kind::take(const handle &from, region &out)
+int emulated_kind::take(const handle &source, region &out)
 {
-	const int fd = fd_of_peer(from.pid, from.fd, from.door);
+	const int fd = fd_of_peer(source.pid, source.fd, source.door);
 	if (fd < 0)
 		return fd;
 	// a handle is what another process says: a mapping beyond the end of the file would fault on first use
 	const off_t end = lseek(fd, 0, SEEK_END);
-	if (end < 0 || static_cast<uint64_t>(end) < from.bytes || !from.bytes) {
+	if (end < 0 || static_cast<uint64_t>(end) < source.bytes || !source.bytes) {
 		::close(fd);
 		return failed(-EINVAL, "take", "the handle is not that of a region");
 	}
-	const int rc = map(fd, from.bytes, out);
+	const int rc = map(fd, source.bytes, out);
 	if (rc != 0)
 		::close(fd);
 	return rc;
@@ -152,11 +152,11 @@ int emulated_kind::take(const handle &from, region &out)
 // The driver's address of memory of this kind, or the memory itself; null: it reaches beyond the end of its region.
 char *emulated_kind::reach(const void *ptr, size_t bytes) const
 {
-	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	const auto addr = reinterpret_cast<uintptr_t>(ptr);
 	for (const region &r : regions_)
-		if (at - r.at < r.bytes)
-			return bytes <= r.bytes - (at - r.at) ? reinterpret_cast<char *>(r.own[1] + (at - r.at))
-							      : nullptr;
+		if (addr - r.addr < r.bytes)
+			return bytes <= r.bytes - (addr - r.addr) ? reinterpret_cast<char *>(r.own[1] + (addr - r.addr))
+								  : nullptr;
 	return static_cast<char *>(const_cast<void *>(ptr));
 }
 
@@ -174,10 +174,10 @@ int emulated_kind::finish_locked()
 {
 	int rc = 0;
 	for (const piece &p : queue_) {
-		char *to = reach(p.dest, p.bytes);
-		const char *from = reach(p.source, p.bytes);
-		if (to && from)
-			copy_now(to, from, p.bytes);
+		char *dst = reach(p.dest, p.bytes);
+		const char *src = reach(p.source, p.bytes);
+		if (dst && src)
+			copy_now(dst, src, p.bytes);
 		else
 			rc = failed(-EFAULT, "copy", "its region has ended");
 	}
@@ -209,10 +209,10 @@ int emulated_kind::fill(void *dest, int byte, size_t bytes)
 {
 	const std::lock_guard<std::mutex> lock(mutex_);
 	finish_locked();
-	char *to = reach(dest, bytes);
-	if (!to)
+	char *dst = reach(dest, bytes);
+	if (!dst)
 		return failed(-EFAULT, "fill", "it reaches beyond the end of its region");
-	memset(to, byte, bytes);
+	memset(dst, byte, bytes);
 	return 0;
 }
 
@@ -220,13 +220,13 @@ int emulated_kind::amo(amo_op op, void *target, size_t bytes, uint64_t value, ui
 {
 	const std::lock_guard<std::mutex> lock(mutex_);
 	finish_locked();
-	char *at = reach(target, bytes);
-	if (!at || at == target || reinterpret_cast<uintptr_t>(at) % bytes)
+	char *pos = reach(target, bytes);
+	if (!pos || pos == target || reinterpret_cast<uintptr_t>(pos) % bytes)
 		return failed(-EFAULT, "atomic", "the target is not an aligned word of a region");
 	if (bytes == 8)
-		*old = amo_on(reinterpret_cast<uint64_t *>(at), op, value, compare);
+		*old = amo_on(reinterpret_cast<uint64_t *>(pos), op, value, compare);
 	else
-		*old = amo_on(reinterpret_cast<uint32_t *>(at), op, static_cast<uint32_t>(value),
+		*old = amo_on(reinterpret_cast<uint32_t *>(pos), op, static_cast<uint32_t>(value),
 			      static_cast<uint32_t>(compare));
 	return 0;
 }

@@ -36,8 +36,8 @@ private:
 	int get_memory(size_t bytes, region &out) override;
 	int give_memory(const region &r, handle &out) override;
 	uint64_t number_of_device() const override;
-	int open_memory(const handle &from, uintptr_t &at) override;
-	int range_of(uintptr_t at, uintptr_t &start, size_t &bytes) const override;
+	int open_memory(const handle &source, uintptr_t &addr) override;
+	int range_of(uintptr_t addr, uintptr_t &start, size_t &bytes) const override;
 	void end_memory(const region &r, bool opened) override;
 	int get_pinned(size_t bytes, void **out) override;
 	void end_pinned(void *ptr) override { api_.free_host(ptr); }
@@ -46,7 +46,7 @@ private:
 	int submit_pageable(const piece &p) override { return submit(&p, 1, false); }
 	int submit_fill(void *dest, int byte, size_t bytes) override;
 	bool has_locks() const override { return true; }
-	int lock_fd_of(const handle &from) const override { return from.fd; }
+	int lock_fd_of(const handle &source) const override { return source.fd; }
 	int wait() override { return call(api_.synchronize, stream_); }
 	int ask(bool &idle) override;
 	void end_device() override;
@@ -113,8 +113,8 @@ int hip_kind::find_device(int local_rank)
 
 int hip_kind::open_stream(char *why, size_t room)
 {
-	const visit in(*this);
-	int rc = in.rc != 0 ? in.rc : call(api_.create_stream, &stream_, kHipStreamNonBlocking);
+	const visit entered(*this);
+	int rc = entered.rc != 0 ? entered.rc : call(api_.create_stream, &stream_, kHipStreamNonBlocking);
 	if (rc == 0)
 		rc = open_queue();
 	if (rc != 0) {
@@ -176,10 +176,10 @@ void hip_kind::leave(uintptr_t before) const
 
 int hip_kind::get_memory(size_t bytes, region &out)
 {
-	void *at = nullptr;
-	const int rc = call(api_.allocate, &at, bytes);
+	void *addr = nullptr;
+	const int rc = call(api_.allocate, &addr, bytes);
 	if (rc == 0) {
-		out.at = reinterpret_cast<uintptr_t>(at);
+		out.addr = reinterpret_cast<uintptr_t>(addr);
 		out.bytes = bytes;
 	}
 	return rc;
@@ -188,7 +188,7 @@ int hip_kind::get_memory(size_t bytes, region &out)
 int hip_kind::give_memory(const region &r, handle &out)
 {
 	hip_ipc_handle ipc;
-	const int rc = call(api_.ipc_get, &ipc, reinterpret_cast<void *>(r.at));
+	const int rc = call(api_.ipc_get, &ipc, reinterpret_cast<void *>(r.addr));
 	if (rc != 0)
 		return rc;
 	out.fd = lock_fd(r);
@@ -207,31 +207,31 @@ uint64_t hip_kind::number_of_device() const
 	return number_of_place(domain, bus, device);
 }
 
-int hip_kind::open_memory(const handle &from, uintptr_t &at)
+int hip_kind::open_memory(const handle &source, uintptr_t &addr)
 {
 	hip_ipc_handle ipc;
-	memcpy(&ipc, from.blob, sizeof ipc);
+	memcpy(&ipc, source.blob, sizeof ipc);
 	void *opened = nullptr;
 	const int rc = call(api_.ipc_open, &opened, ipc, kHipIpcLazyPeerAccess);
-	at = reinterpret_cast<uintptr_t>(opened);
+	addr = reinterpret_cast<uintptr_t>(opened);
 	return rc;
 }
 
-int hip_kind::range_of(uintptr_t at, uintptr_t &start, size_t &bytes) const
+int hip_kind::range_of(uintptr_t addr, uintptr_t &start, size_t &bytes) const
 {
 	void *first = nullptr;
-	const int code = api_.get_range(&first, &bytes, reinterpret_cast<void *>(at));
+	const int code = api_.get_range(&first, &bytes, reinterpret_cast<void *>(addr));
 	start = reinterpret_cast<uintptr_t>(first);
 	return code;
 }
 
 void hip_kind::end_memory(const region &r, bool opened)
 {
-	void *at = reinterpret_cast<void *>(r.at);
+	void *addr = reinterpret_cast<void *>(r.addr);
 	if (opened)
-		api_.ipc_close(at);
+		api_.ipc_close(addr);
 	else
-		api_.free(at);
+		api_.free(addr);
 }
 
 int hip_kind::get_pinned(size_t bytes, void **out)

@@ -38,21 +38,21 @@ struct omp_api {
 };
 
 template <class Function>
-bool look_up(const char *name, Function *&to)
+bool look_up(const char *name, Function *&dst)
 {
-	to = reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
-	return to != nullptr;
+	dst = reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
+	return dst != nullptr;
 }
 
 // Is it plain memory of this process that nobody shares: private, readable, writable and no file's or device's?
-bool is_plain_memory(uintptr_t at, size_t bytes)
+bool is_plain_memory(uintptr_t addr, size_t bytes)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
 	if (!maps)
 		return false;
-	uintptr_t seen = at; // all below is plain
+	uintptr_t seen = addr; // all below is plain
 	char line[512];
-	while (seen < at + bytes && fgets(line, sizeof line, maps)) {
+	while (seen < addr + bytes && fgets(line, sizeof line, maps)) {
 		uintptr_t first = 0, end = 0;
 		char how[8] = "";
 		unsigned long inode = 1;
@@ -65,7 +65,7 @@ bool is_plain_memory(uintptr_t at, size_t bytes)
 		seen = end;
 	}
 	fclose(maps);
-	return seen >= at + bytes;
+	return seen >= addr + bytes;
 }
 
 class libomp_kind final : public kind {
@@ -76,7 +76,7 @@ public:
 	int allocate(size_t bytes, size_t page_bytes, region &out) override;
 	void release(region &r) override { end_known(r); }
 	int give(const region &r, handle &out) override;
-	int take(const handle &from, region &out) override;
+	int take(const handle &source, region &out) override;
 	void drop(region &r) override { end_known(r); }
 	int copy(const piece *pieces, size_t count) override;
 	int copy_with_others(const piece &p) override
@@ -140,8 +140,8 @@ int libomp_kind::open(int, char *why, size_t room)
 		if (rc == 0) {
 			where_ = memory::cuda;
 		} else if (rc == -ENXIO) { // not CUDA's
-			const uintptr_t at = round_up(reinterpret_cast<uintptr_t>(probe), page_bytes());
-			rc = is_plain_memory(at, page_bytes())
+			const uintptr_t addr = round_up(reinterpret_cast<uintptr_t>(probe), page_bytes());
+			rc = is_plain_memory(addr, page_bytes())
 				     ? 0
 				     : failed(-ENODEV, "omp_target_alloc",
 					      "its memory is neither the CPU's nor that of a CUDA device");
@@ -178,22 +178,22 @@ int libomp_kind::get_block(size_t bytes, char *&out)
 
 int libomp_kind::lay_file(char *block, size_t bytes, region &out)
 {
-	const uintptr_t at = round_up(reinterpret_cast<uintptr_t>(block), page_bytes());
-	if (!is_plain_memory(at, bytes))
+	const uintptr_t addr = round_up(reinterpret_cast<uintptr_t>(block), page_bytes());
+	if (!is_plain_memory(addr, bytes))
 		return failed(-EOPNOTSUPP, "omp_target_alloc", "its memory is not plain memory of the CPU");
 	const int fd = memfd_create("openmp-device", MFD_CLOEXEC);
 	if (fd < 0)
 		return failed(-errno, "memfd_create", strerror(errno));
 	if (ftruncate(fd, static_cast<off_t>(bytes)) != 0 ||
-	    mmap(reinterpret_cast<void *>(at), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
+	    mmap(reinterpret_cast<void *>(addr), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
 		    MAP_FAILED) {
 		const int err = errno;
 		::close(fd);
 		return failed(-err, "memfd", strerror(err));
 	}
-	out.at = at;
+	out.addr = addr;
 	out.bytes = bytes;
-	out.cpu = reinterpret_cast<void *>(at);
+	out.cpu = reinterpret_cast<void *>(addr);
 	return fd;
 }
 
@@ -237,10 +237,10 @@ void libomp_kind::end(const region &r, bool opened)
 	if (where_ == memory::cuda) {
 		cuda_.release(copy);
 	} else if (opened) {
-		munmap(reinterpret_cast<void *>(r.at), r.bytes);
+		munmap(reinterpret_cast<void *>(r.addr), r.bytes);
 	} else {
 		// the runtime's allocator must find memory that it may write to, and that nobody else sees
-		mmap(reinterpret_cast<void *>(r.at), r.bytes, PROT_READ | PROT_WRITE,
+		mmap(reinterpret_cast<void *>(r.addr), r.bytes, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 		door_withdraw(static_cast<int>(r.own[1]));
 		::close(static_cast<int>(r.own[1]));
@@ -256,13 +256,13 @@ void libomp_kind::end_known(region &r)
 	{
 		const std::lock_guard<std::mutex> lock(mutex_);
 		const auto it = std::find_if(regions_.begin(), regions_.end(),
-					     [&](const known &one) { return one.r.at == r.at; });
+					     [&](const known &one) { return one.r.addr == r.addr; });
 		if (it != regions_.end()) {
 			found = *it;
 			regions_.erase(it);
 		}
 	}
-	if (found.r.at)
+	if (found.r.addr)
 		end(found.r, found.opened);
 	r = {};
 }
@@ -283,32 +283,33 @@ int libomp_kind::give(const region &r, handle &out)
 	return 0;
 }
 
-int libomp_kind::take(const handle &from, region &out)
+int libomp_kind::take(const handle &source, region &out)
 {
 	int rc = ready();
 	if (rc != 0)
 		return rc;
 	region r;
 	if (where_ == memory::cuda) {
-		rc = cuda_.take(from, r);
+		rc = cuda_.take(source, r);
 		if (rc != 0)
 			return rc;
 	} else {
-		const int fd = fd_of_peer(from.pid, from.fd, from.door);
+		const int fd = fd_of_peer(source.pid, source.fd, source.door);
 		if (fd < 0)
 			return fd;
 		const off_t end = lseek(fd, 0, SEEK_END);
-		const bool whole = end > 0 && from.bytes && static_cast<uint64_t>(end) >= from.bytes;
-		void *at = whole ? mmap(nullptr, from.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+		const bool whole = end > 0 && source.bytes && static_cast<uint64_t>(end) >= source.bytes;
+		void *addr = whole ? mmap(nullptr, source.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+				   : MAP_FAILED;
 		const int err = errno;
 		::close(fd);
 		if (!whole)
 			return failed(-EINVAL, "take", "the handle is not that of a region");
-		if (at == MAP_FAILED)
+		if (addr == MAP_FAILED)
 			return failed(-err, "mmap", strerror(err));
-		r.at = reinterpret_cast<uintptr_t>(at);
-		r.bytes = from.bytes;
-		r.cpu = at;
+		r.addr = reinterpret_cast<uintptr_t>(addr);
+		r.bytes = source.bytes;
+		r.cpu = addr;
 	}
 	const std::lock_guard<std::mutex> lock(mutex_);
 	regions_.push_back({r, true});
@@ -319,11 +320,11 @@ int libomp_kind::take(const handle &from, region &out)
 // Do these bytes lie in one region?
 bool libomp_kind::has(const void *ptr, size_t bytes) const
 {
-	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	const auto addr = reinterpret_cast<uintptr_t>(ptr);
 	const std::lock_guard<std::mutex> lock(mutex_);
 	for (const known &one : regions_)
-		if (at - one.r.at < one.r.bytes)
-			return bytes <= one.r.bytes - (at - one.r.at);
+		if (addr - one.r.addr < one.r.bytes)
+			return bytes <= one.r.bytes - (addr - one.r.addr);
 	return false;
 }
 

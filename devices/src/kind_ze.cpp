@@ -61,8 +61,8 @@ private:
 	int get_memory(size_t bytes, region &out) override;
 	int give_memory(const region &r, handle &out) override;
 	uint64_t number_of_device() const override;
-	int open_memory(const handle &from, uintptr_t &at) override;
-	int range_of(uintptr_t at, uintptr_t &start, size_t &bytes) const override;
+	int open_memory(const handle &source, uintptr_t &addr) override;
+	int range_of(uintptr_t addr, uintptr_t &start, size_t &bytes) const override;
 	void end_memory(const region &r, bool opened) override;
 	void end_given(const region &r) override;
 	int get_pinned(size_t bytes, void **out) override;
@@ -72,7 +72,7 @@ private:
 	int submit_pageable(const piece &p) override { return submit(&p, 1, false); }
 	int submit_fill(void *dest, int byte, size_t bytes) override;
 	bool has_locks() const override { return true; }
-	int lock_fd_of(const handle &from) const override;
+	int lock_fd_of(const handle &source) const override;
 	int wait() override { return call(api_.synchronize, list_, UINT64_MAX); }
 	int ask(bool &idle) override;
 	void end_device() override;
@@ -87,10 +87,10 @@ private:
 	int end_submission();
 	void put_back(const ze_ipc_handle &ipc);
 	int fd_of(const ze_ipc_handle &ipc, int &out) const;
-	int handle_of(int fd, const handle &from, ze_ipc_handle &out) const;
+	int handle_of(int fd, const handle &source, ze_ipc_handle &out) const;
 
 	struct given { // by us, and good until the region ends
-		uintptr_t at;
+		uintptr_t addr;
 		ze_ipc_handle ipc;
 		int fd;
 	};
@@ -244,10 +244,10 @@ int ze_kind::get_memory(size_t bytes, region &out)
 {
 	ze_device_memory_wish wish;
 	wish.ordinal = ordinal_;
-	void *at = nullptr;
-	const int rc = call(api_.allocate, context_, &wish, bytes, kDevicePageBytes, device_, &at);
+	void *addr = nullptr;
+	const int rc = call(api_.allocate, context_, &wish, bytes, kDevicePageBytes, device_, &addr);
 	if (rc == 0) {
-		out.at = reinterpret_cast<uintptr_t>(at);
+		out.addr = reinterpret_cast<uintptr_t>(addr);
 		out.bytes = bytes;
 	}
 	return rc;
@@ -256,10 +256,10 @@ int ze_kind::get_memory(size_t bytes, region &out)
 int ze_kind::give_memory(const region &r, handle &out)
 {
 	const std::lock_guard<std::mutex> lock(given_mutex_);
-	auto it = std::find_if(given_.begin(), given_.end(), [&](const given &one) { return one.at == r.at; });
+	auto it = std::find_if(given_.begin(), given_.end(), [&](const given &one) { return one.addr == r.addr; });
 	if (it == given_.end()) {
-		given g = {r.at, {}, -1};
-		int rc = call(api_.ipc_get, context_, reinterpret_cast<const void *>(r.at), &g.ipc);
+		given g = {r.addr, {}, -1};
+		int rc = call(api_.ipc_get, context_, reinterpret_cast<const void *>(r.addr), &g.ipc);
 		if (rc != 0)
 			return rc;
 		rc = fd_of(g.ipc, g.fd);
@@ -304,65 +304,65 @@ int ze_kind::fd_of(const ze_ipc_handle &ipc, int &out) const
 }
 
 // The owner's handle with our descriptor in it.
-int ze_kind::handle_of(int fd, const handle &from, ze_ipc_handle &out) const
+int ze_kind::handle_of(int fd, const handle &source, ze_ipc_handle &out) const
 {
 	const int code = api_.ipc_of_fd.address ? api_.ipc_of_fd(context_, static_cast<uint64_t>(fd), &out)
 						: int{kZeUnsupportedFeature};
 	if (code == kZeUnsupportedFeature) {
-		static_assert(sizeof out.bytes == sizeof from.blob);
-		memcpy(out.bytes, from.blob, sizeof out.bytes);
+		static_assert(sizeof out.bytes == sizeof source.blob);
+		memcpy(out.bytes, source.blob, sizeof out.bytes);
 		memcpy(out.bytes, &fd, sizeof fd);
 		return 0;
 	}
 	return code == 0 ? 0 : fail(api_.ipc_of_fd.name, code);
 }
 
-int ze_kind::lock_fd_of(const handle &from) const
+int ze_kind::lock_fd_of(const handle &source) const
 {
 	int32_t locks;
-	memcpy(&locks, from.blob, sizeof locks);
+	memcpy(&locks, source.blob, sizeof locks);
 	return locks;
 }
 
-int ze_kind::open_memory(const handle &from, uintptr_t &at)
+int ze_kind::open_memory(const handle &source, uintptr_t &addr)
 {
-	const int fd = fd_of_peer(from.pid, from.fd, from.door);
+	const int fd = fd_of_peer(source.pid, source.fd, source.door);
 	if (fd < 0)
 		return fd;
 	ze_ipc_handle ipc;
 	void *opened = nullptr;
-	int rc = handle_of(fd, from, ipc);
+	int rc = handle_of(fd, source, ipc);
 	if (rc == 0)
 		rc = call(api_.ipc_open, context_, device_, ipc, 0U, &opened);
 	::close(fd); // the driver has imported it
-	at = reinterpret_cast<uintptr_t>(opened);
+	addr = reinterpret_cast<uintptr_t>(opened);
 	return rc;
 }
 
-int ze_kind::range_of(uintptr_t at, uintptr_t &start, size_t &bytes) const
+int ze_kind::range_of(uintptr_t addr, uintptr_t &start, size_t &bytes) const
 {
 	void *first = nullptr;
-	const int code = api_.get_range(context_, reinterpret_cast<void *>(at), &first, &bytes);
+	const int code = api_.get_range(context_, reinterpret_cast<void *>(addr), &first, &bytes);
 	start = reinterpret_cast<uintptr_t>(first);
 	return code;
 }
 
 void ze_kind::end_memory(const region &r, bool opened)
 {
-	auto *at = reinterpret_cast<void *>(r.at);
+	auto *addr = reinterpret_cast<void *>(r.addr);
 	if (opened) {
-		api_.ipc_close(context_, at);
+		api_.ipc_close(context_, addr);
 		return;
 	}
 	end_given(r);
-	api_.free(context_, at);
+	api_.free(context_, addr);
 }
 
 void ze_kind::end_given(const region &r)
 {
 	const std::lock_guard<std::mutex> lock(given_mutex_);
 	std::erase_if(given_, [&](const given &one) {
-		if (one.at != r.at)
+		if (one.addr != r.addr)
 			return false;
 		door_withdraw(one.fd);
 		put_back(one.ipc);

@@ -143,23 +143,23 @@ void good(int rc, const char *what)
 	assert_int_equal(rc, 0);
 }
 
-void pattern(void *to, size_t bytes, unsigned seed)
+void pattern(void *dst, size_t bytes, unsigned seed)
 {
-	auto *at = static_cast<unsigned char *>(to);
+	auto *pos = static_cast<unsigned char *>(dst);
 	for (size_t i = 0; i < bytes; i++)
-		at[i] = static_cast<unsigned char>((i + seed) * 2654435761U >> 13);
+		pos[i] = static_cast<unsigned char>((i + seed) * 2654435761U >> 13);
 }
 
-void put(uintptr_t to, const void *from, size_t bytes)
+void put(uintptr_t end, const void *src, size_t bytes)
 {
-	const piece p = {reinterpret_cast<void *>(to), from, bytes};
+	const piece p = {reinterpret_cast<void *>(end), src, bytes};
 	GOOD(g_kind->copy(&p, 1));
 	GOOD(g_kind->finish());
 }
 
-void fetch(void *to, uintptr_t from, size_t bytes)
+void fetch(void *dst, uintptr_t begin, size_t bytes)
 {
-	const piece p = {to, reinterpret_cast<void *>(from), bytes};
+	const piece p = {dst, reinterpret_cast<void *>(begin), bytes};
 	GOOD(g_kind->copy(&p, 1));
 	GOOD(g_kind->finish());
 }
@@ -171,10 +171,10 @@ peer start_peer(const char *role, int rank)
 	int down[2], up[2];
 	assert_int_equal(pipe(down), 0);
 	assert_int_equal(pipe(up), 0);
-	char ranks[16], devices[16], in[16], back[16];
+	char ranks[16], devices[16], input[16], back[16];
 	snprintf(ranks, sizeof ranks, "%d", rank);
 	snprintf(devices, sizeof devices, "%d", index_of(g_device));
-	snprintf(in, sizeof in, "%d", down[0]);
+	snprintf(input, sizeof input, "%d", down[0]);
 	snprintf(back, sizeof back, "%d", up[1]);
 	peer p;
 	p.pid = fork();
@@ -182,38 +182,38 @@ peer start_peer(const char *role, int rank)
 	if (p.pid == 0) {
 		close(down[1]);
 		close(up[0]);
-		execl("/proc/self/exe", "peer", role, ranks, devices, in, back, static_cast<char *>(nullptr));
+		execl("/proc/self/exe", "peer", role, ranks, devices, input, back, static_cast<char *>(nullptr));
 		_exit(127);
 	}
 	close(down[0]);
 	close(up[1]);
-	p.to = down[1];
-	p.from = up[0];
+	p.target = down[1];
+	p.source = up[0];
 	return p;
 }
 
 void tell(const peer &p, const void *data, size_t bytes)
 {
-	assert_int_equal(write(p.to, data, bytes), bytes); // less than a pipe holds
+	assert_int_equal(write(p.target, data, bytes), bytes); // less than a pipe holds
 }
 
 void hear(const peer &p, void *data, size_t bytes)
 {
-	auto *at = static_cast<char *>(data);
+	auto *pos = static_cast<char *>(data);
 	while (bytes) {
-		const ssize_t n = read(p.from, at, bytes);
+		const ssize_t n = read(p.source, pos, bytes);
 		if (n < 0 && errno == EINTR)
 			continue;
 		assert_true(n > 0);
-		at += n;
+		pos += n;
 		bytes -= static_cast<size_t>(n);
 	}
 }
 
 void end_peer(peer &p)
 {
-	close(p.to);
-	close(p.from);
+	close(p.target);
+	close(p.source);
 	int status = -1;
 	assert_int_equal(waitpid(p.pid, &status, 0), p.pid);
 	p = {};
@@ -228,7 +228,7 @@ int hold_region(const peer &with, size_t bytes)
 	GOOD(g_kind->give(own, mine));
 	tell(with, &mine, sizeof mine);
 	char end;
-	while (read(with.from, &end, 1) > 0)
+	while (read(with.source, &end, 1) > 0)
 		;
 	g_kind->release(own);
 	return 0;
@@ -239,8 +239,8 @@ int run_role(int argc, char **argv)
 	if (argc != 6 || strcmp(argv[0], "peer") != 0)
 		return -1;
 	peer with;
-	with.from = atoi(argv[4]);
-	with.to = atoi(argv[5]);
+	with.source = atoi(argv[4]);
+	with.target = atoi(argv[5]);
 	unsetenv("FAKE_DRIVER_FAIL"); // the parent's trouble
 	const int which = atoi(argv[3]);
 	const char *only = getenv("DEVICES_TEST_KIND");

@@ -52,14 +52,14 @@ void fake_forget(); // all that is left
 // Checks and bytes.
 void good(int rc, const char *what); // fails with last_error()
 #define GOOD(call_arg) good(call_arg, #call_arg)
-void pattern(void *to, size_t bytes, unsigned seed);
-void put(uintptr_t to, const void *from, size_t bytes); // and finishes
-void fetch(void *to, uintptr_t from, size_t bytes);
+void pattern(void *dst, size_t bytes, unsigned seed);
+void put(uintptr_t end, const void *src, size_t bytes); // and finishes
+void fetch(void *dst, uintptr_t begin, size_t bytes);
 
 // A process of this program that runs the role of that name on the same device, with a pipe each way.
 struct peer {
 	pid_t pid = -1;
-	int to = -1, from = -1;
+	int target = -1, source = -1;
 };
 peer start_peer(const char *role, int rank);
 void tell(const peer &p, const void *data, size_t bytes);

@@ -168,30 +168,30 @@ FAKE cuCtxGetDevice(cuda_device *device)
 	return 0;
 }
 
-FAKE cuMemAlloc_v2(cuda_address *at, size_t bytes)
+FAKE cuMemAlloc_v2(cuda_address *addr, size_t bytes)
 {
 	FAKE_BEGIN("cuMemAlloc_v2");
 	FAKE_USABLE(nullptr);
 	const fake::block *b = bytes ? fake::make(fake::sort::memory, bytes, t_current->device) : nullptr;
-	*at = b ? b->at : 0;
+	*addr = b ? b->addr : 0;
 	return b ? 0 : kCudaOutOfMemory;
 }
 
-FAKE cuMemFree_v2(cuda_address at)
+FAKE cuMemFree_v2(cuda_address addr)
 {
 	FAKE_BEGIN("cuMemFree_v2");
 	FAKE_USABLE(nullptr);
-	return fake::end(at, fake::sort::memory) ? 0 : kCudaInvalidValue;
+	return fake::end(addr, fake::sort::memory) ? 0 : kCudaInvalidValue;
 }
 
-FAKE cuMemGetAddressRange_v2(cuda_address *start, size_t *bytes, cuda_address at)
+FAKE cuMemGetAddressRange_v2(cuda_address *start, size_t *bytes, cuda_address addr)
 {
 	FAKE_BEGIN("cuMemGetAddressRange_v2");
 	FAKE_USABLE(nullptr);
-	const fake::block *b = fake::find(at);
+	const fake::block *b = fake::find(addr);
 	if (!b)
 		return kCudaNotFound;
-	*start = b->at;
+	*start = b->addr;
 	*bytes = b->bytes;
 	return 0;
 }
@@ -212,12 +212,12 @@ FAKE cuMemFreeHost(void *ptr)
 	return fake::end(reinterpret_cast<uintptr_t>(ptr), fake::sort::pinned) ? 0 : kCudaInvalidValue;
 }
 
-FAKE cuPointerGetAttribute(void *data, int which, cuda_address at)
+FAKE cuPointerGetAttribute(void *data, int which, cuda_address addr)
 {
 	FAKE_BEGIN("cuPointerGetAttribute");
 	if (!g_init)
 		return kCudaNotInitialized;
-	const fake::block *b = fake::find(at);
+	const fake::block *b = fake::find(addr);
 	if (!b)
 		return kCudaInvalidValue;
 	if (which == kCudaContext) {
@@ -230,12 +230,12 @@ FAKE cuPointerGetAttribute(void *data, int which, cuda_address at)
 	return 0;
 }
 
-FAKE cuIpcGetMemHandle(cuda_ipc_handle *handle, cuda_address at)
+FAKE cuIpcGetMemHandle(cuda_ipc_handle *handle, cuda_address addr)
 {
 	FAKE_BEGIN("cuIpcGetMemHandle");
 	FAKE_USABLE(nullptr);
-	const fake::block *b = fake::find(at);
-	if (!b || b->at != at || b->what != fake::sort::memory)
+	const fake::block *b = fake::find(addr);
+	if (!b || b->addr != addr || b->what != fake::sort::memory)
 		return kCudaInvalidValue;
 	const ipc mine = {kMagic, static_cast<uint64_t>(getpid()), static_cast<uint64_t>(b->fd), b->bytes};
 	memset(handle, 0, sizeof *handle);
@@ -243,7 +243,7 @@ FAKE cuIpcGetMemHandle(cuda_ipc_handle *handle, cuda_address at)
 	return 0;
 }
 
-FAKE cuIpcOpenMemHandle_v2(cuda_address *at, cuda_ipc_handle handle, unsigned flags)
+FAKE cuIpcOpenMemHandle_v2(cuda_address *addr, cuda_ipc_handle handle, unsigned flags)
 {
 	FAKE_BEGIN("cuIpcOpenMemHandle_v2");
 	FAKE_USABLE(nullptr);
@@ -254,15 +254,15 @@ FAKE cuIpcOpenMemHandle_v2(cuda_address *at, cuda_ipc_handle handle, unsigned fl
 	if (theirs.pid == static_cast<uint64_t>(getpid()))
 		return kCudaInvalidContext;
 	const fake::block *b = fake::open(theirs.pid, theirs.fd, theirs.bytes);
-	*at = b ? b->at : 0;
+	*addr = b ? b->addr : 0;
 	return b ? 0 : kCudaInvalidHandle;
 }
 
-FAKE cuIpcCloseMemHandle(cuda_address at)
+FAKE cuIpcCloseMemHandle(cuda_address addr)
 {
 	FAKE_BEGIN("cuIpcCloseMemHandle");
 	FAKE_USABLE(nullptr);
-	return fake::end(at, fake::sort::opened) ? 0 : kCudaInvalidValue;
+	return fake::end(addr, fake::sort::opened) ? 0 : kCudaInvalidValue;
 }
 
 FAKE cuStreamCreate(cuda_stream *stream, unsigned flags)

@@ -42,34 +42,34 @@ state &all()
 
 char *map_fd(int fd, size_t bytes)
 {
-	void *at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	return at == MAP_FAILED ? nullptr : static_cast<char *>(at);
+	void *addr = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return addr == MAP_FAILED ? nullptr : static_cast<char *>(addr);
 }
 
 block *add(sort what, size_t bytes, int fd, int device)
 {
 	char *driver = map_fd(fd, bytes);
-	void *at = driver;
+	void *addr = driver;
 	if (driver && what != sort::pinned)
-		at = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (!driver || at == MAP_FAILED) {
+		addr = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!driver || addr == MAP_FAILED) {
 		if (driver)
 			munmap(driver, bytes);
 		close(fd);
 		return nullptr;
 	}
-	all().blocks.push_back({what, reinterpret_cast<uintptr_t>(at), driver, bytes, fd, device, 1, {0, 0}});
+	all().blocks.push_back({what, reinterpret_cast<uintptr_t>(addr), driver, bytes, fd, device, 1, {0, 0}});
 	return &all().blocks.back();
 }
 
 // Where the fake reaches it; null: beyond the end. Host memory that is not pinned is what it is.
-char *reach(uintptr_t at, size_t bytes, bool &known)
+char *reach(uintptr_t addr, size_t bytes, bool &known)
 {
-	const block *b = find(at);
+	const block *b = find(addr);
 	known = b != nullptr;
 	if (!b)
-		return reinterpret_cast<char *>(at);
-	return bytes <= b->bytes - (at - b->at) ? b->driver + (at - b->at) : nullptr;
+		return reinterpret_cast<char *>(addr);
+	return bytes <= b->bytes - (addr - b->addr) ? b->driver + (addr - b->addr) : nullptr;
 }
 
 } // namespace
@@ -152,11 +152,11 @@ block *open_own(int fd)
 	return nullptr;
 }
 
-bool end(uintptr_t at, sort what)
+bool end(uintptr_t addr, sort what)
 {
 	state &s = all();
 	const auto it = std::find_if(s.blocks.begin(), s.blocks.end(),
-				     [&](const block &b) { return b.at == at && b.what == what; });
+				     [&](const block &b) { return b.addr == addr && b.what == what; });
 	if (it == s.blocks.end())
 		return false;
 	wait();
@@ -164,16 +164,16 @@ bool end(uintptr_t at, sort what)
 		return true;
 	munmap(it->driver, it->bytes);
 	if (what != sort::pinned)
-		munmap(reinterpret_cast<void *>(it->at), it->bytes);
+		munmap(reinterpret_cast<void *>(it->addr), it->bytes);
 	close(it->fd);
 	s.blocks.erase(it);
 	return true;
 }
 
-block *find(uintptr_t at)
+block *find(uintptr_t addr)
 {
 	for (block &b : all().blocks)
-		if (at - b.at < b.bytes)
+		if (addr - b.addr < b.bytes)
 			return &b;
 	return nullptr;
 }
@@ -186,17 +186,17 @@ void count(const char *what, int change)
 bool copy(uintptr_t dest, uintptr_t source, size_t bytes)
 {
 	bool dest_known, source_known;
-	char *to = reach(dest, bytes, dest_known);
-	const char *from = reach(source, bytes, source_known);
-	if (!to || !from)
+	char *dst = reach(dest, bytes, dest_known);
+	const char *src = reach(source, bytes, source_known);
+	if (!dst || !src)
 		return false;
 	if (!dest_known)
 		wait();
 	if (!source_known) {
-		std::vector<char> staged(from, from + bytes);
-		all().queue.emplace_back([to, staged] { memcpy(to, staged.data(), staged.size()); });
+		std::vector<char> staged(src, src + bytes);
+		all().queue.emplace_back([dst, staged] { memcpy(dst, staged.data(), staged.size()); });
 	} else {
-		all().queue.emplace_back([to, from, bytes] { pgas::devices::copy_now(to, from, bytes); });
+		all().queue.emplace_back([dst, src, bytes] { pgas::devices::copy_now(dst, src, bytes); });
 	}
 	if (!dest_known)
 		wait();
@@ -206,10 +206,10 @@ bool copy(uintptr_t dest, uintptr_t source, size_t bytes)
 bool fill(uintptr_t dest, int byte, size_t bytes)
 {
 	bool known;
-	char *to = reach(dest, bytes, known);
-	if (!to || !known)
+	char *dst = reach(dest, bytes, known);
+	if (!dst || !known)
 		return false;
-	all().queue.emplace_back([to, byte, bytes] { memset(to, byte, bytes); });
+	all().queue.emplace_back([dst, byte, bytes] { memset(dst, byte, bytes); });
 	return true;
 }
 
@@ -221,10 +221,10 @@ void launch(std::function<bool()> kernel)
 	});
 }
 
-char *reach_device(uintptr_t at, size_t bytes)
+char *reach_device(uintptr_t addr, size_t bytes)
 {
 	bool known;
-	char *there = reach(at, bytes, known);
+	char *there = reach(addr, bytes, known);
 	return known ? there : nullptr;
 }
 
@@ -278,7 +278,7 @@ int fake_forget()
 	while (!fake::all().blocks.empty()) {
 		fake::block &b = fake::all().blocks.front();
 		b.opens = 1;
-		fake::end(b.at, b.what);
+		fake::end(b.addr, b.what);
 	}
 	fake::all().objects.clear();
 	return 0;

@@ -24,8 +24,8 @@ enum class sort { memory, opened, pinned, other };
 
 struct block {
 	sort what;
-	uintptr_t at; // what programs call it
-	char *driver; // where the fake reaches it
+	uintptr_t addr; // what programs call it
+	char *driver;   // where the fake reaches it
 	size_t bytes;
 	int fd;
 	int device;
@@ -41,8 +41,8 @@ int devices();
 block *make(sort what, size_t bytes, int device);     // null: no memory
 block *open(uint64_t pid, uint64_t fd, size_t bytes); // of another process; null: there is none
 block *open_own(int fd);                              // of another process, by a descriptor of this one
-bool end(uintptr_t at, sort what);                    // false: there is no such block
-block *find(uintptr_t at);                            // the block that has this address in it
+bool end(uintptr_t addr, sort what);                  // false: there is no such block
+block *find(uintptr_t addr);                          // the block that has this address in it
 void count(const char *what, int change);             // objects that are no memory
 
 // What somebody copies: false when a place reaches beyond the end of its block. Host memory that is not pinned is read
@@ -51,7 +51,7 @@ bool copy(uintptr_t dest, uintptr_t source, size_t bytes);
 bool fill(uintptr_t dest, int byte, size_t bytes);
 // A kernel that runs after all that waits; false: it went wrong, and so does the wait.
 void launch(std::function<bool()> kernel);
-char *reach_device(uintptr_t at, size_t bytes); // of memory that kernels may touch; null: it is none
+char *reach_device(uintptr_t addr, size_t bytes); // of memory that kernels may touch; null: it is none
 // Is nothing in the queue? Else does all of it, so that the next question finds it done.
 bool idle();
 bool wait(); // does all that waits in the queue; false: a kernel went wrong

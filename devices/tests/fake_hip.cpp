@@ -106,7 +106,7 @@ FAKE hipMalloc(void **out, size_t bytes)
 {
 	FAKE_BEGIN("hipMalloc", nullptr);
 	const fake::block *b = fake::make(fake::sort::memory, bytes, t_device);
-	*out = b ? reinterpret_cast<void *>(b->at) : nullptr;
+	*out = b ? reinterpret_cast<void *>(b->addr) : nullptr;
 	return b ? 0 : kCudaOutOfMemory;
 }
 
@@ -122,7 +122,7 @@ FAKE hipMemGetAddressRange(void **start, size_t *bytes, void *ptr)
 	const fake::block *b = fake::find(number(ptr));
 	if (!b)
 		return kCudaInvalidValue;
-	*start = reinterpret_cast<void *>(b->at);
+	*start = reinterpret_cast<void *>(b->addr);
 	*bytes = b->bytes;
 	return 0;
 }
@@ -157,7 +157,7 @@ FAKE hipIpcGetMemHandle(hip_ipc_handle *handle, void *ptr)
 {
 	FAKE_BEGIN("hipIpcGetMemHandle", nullptr);
 	const fake::block *b = fake::find(number(ptr));
-	if (!b || b->at != number(ptr) || b->what != fake::sort::memory)
+	if (!b || b->addr != number(ptr) || b->what != fake::sort::memory)
 		return kCudaInvalidValue;
 	const ipc mine = {kMagic, static_cast<uint64_t>(getpid()), static_cast<uint64_t>(b->fd), b->bytes};
 	memset(handle, 0, sizeof *handle);
@@ -175,7 +175,7 @@ FAKE hipIpcOpenMemHandle(void **out, hip_ipc_handle handle, unsigned flags)
 	if (theirs.pid == static_cast<uint64_t>(getpid()))
 		return kCudaInvalidContext;
 	const fake::block *b = fake::open(theirs.pid, theirs.fd, theirs.bytes);
-	*out = b ? reinterpret_cast<void *>(b->at) : nullptr;
+	*out = b ? reinterpret_cast<void *>(b->addr) : nullptr;
 	return b ? 0 : kCudaInvalidValue;
 }
 

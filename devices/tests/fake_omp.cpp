@@ -71,9 +71,9 @@ OMP_API void *omp_target_alloc(size_t bytes, int device)
 		block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	} else if (gives("cuda")) {
 		with_cuda([&] {
-			cuda_address at = 0;
-			if (g_cuda.allocate(&at, bytes) == 0)
-				block = reinterpret_cast<void *>(at);
+			cuda_address addr = 0;
+			if (g_cuda.allocate(&addr, bytes) == 0)
+				block = reinterpret_cast<void *>(addr);
 		});
 	}
 	g_blocks += block != nullptr;

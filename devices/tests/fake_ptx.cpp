@@ -59,16 +59,16 @@ size_t bytes_of(const std::string &type) // "u32", "b8"; 0: no type
 	return bits == 8 || bits == 16 || bits == 32 || bits == 64 ? static_cast<size_t>(bits) / 8 : 0;
 }
 
-std::vector<std::string> split(const std::string &text, const char *at)
+std::vector<std::string> split(const std::string &text, const char *pos)
 {
 	std::vector<std::string> parts;
-	for (size_t from = 0; from < text.size();) {
-		const size_t begin = text.find_first_not_of(at, from);
+	for (size_t start = 0; start < text.size();) {
+		const size_t begin = text.find_first_not_of(pos, start);
 		if (begin == std::string::npos)
 			break;
-		const size_t end = std::min(text.find_first_of(at, begin), text.size());
+		const size_t end = std::min(text.find_first_of(pos, begin), text.size());
 		parts.push_back(text.substr(begin, end - begin));
-		from = end;
+		start = end;
 	}
 	return parts;
 }
@@ -201,25 +201,25 @@ bool reader::entry(const std::string &head, const std::string &body, std::string
 		if (!statement(one))
 			return false;
 	}
-	for (const auto &[at, label] : jumps_) {
+	for (const auto &[index, label] : jumps_) {
 		why = "bra " + label;
-		const auto to = labels_.find(label);
-		if (to == labels_.end())
+		const auto dest = labels_.find(label);
+		if (dest == labels_.end())
 			return false;
-		made.code[at].operands.push_back({operand::sort::label, to->second});
+		made.code[index].operands.push_back({operand::sort::label, dest->second});
 	}
 	return !made.code.empty() && made.code.back().what == opcode::ret;
 }
 
 // --- running ---------------------------------------------------------------------------------------------------------
 
-uint64_t cut(uint64_t bits, const instruction &in)
+uint64_t cut(uint64_t bits, const instruction &insn)
 {
-	if (in.bytes >= 8)
+	if (insn.bytes >= 8)
 		return bits;
-	const auto shift = static_cast<unsigned>(64 - 8 * in.bytes);
-	return in.type == 's' ? static_cast<uint64_t>(static_cast<int64_t>(bits << shift) >> shift)
-			      : bits << shift >> shift;
+	const auto shift = static_cast<unsigned>(64 - 8 * insn.bytes);
+	return insn.type == 's' ? static_cast<uint64_t>(static_cast<int64_t>(bits << shift) >> shift)
+				: bits << shift >> shift;
 }
 
 template <class T>
@@ -253,7 +253,7 @@ uint64_t arithmetic(opcode what, T a, T b)
 	}
 }
 
-uint64_t calculate(opcode what, const instruction &in, uint64_t a, uint64_t b)
+uint64_t calculate(opcode what, const instruction &insn, uint64_t a, uint64_t b)
 {
 	if (what == opcode::bit_and)
 		return a & b;
@@ -261,36 +261,36 @@ uint64_t calculate(opcode what, const instruction &in, uint64_t a, uint64_t b)
 		return a | b;
 	if (what == opcode::bit_xor)
 		return a ^ b;
-	if (in.type == 'f')
-		return in.bytes == 4 ? arithmetic(what, as<float>(a), as<float>(b))
-				     : arithmetic(what, as<double>(a), as<double>(b));
-	if (in.type == 's' && (what == opcode::min || what == opcode::max))
-		return arithmetic(what, static_cast<int64_t>(cut(a, in)), static_cast<int64_t>(cut(b, in)));
-	return cut(arithmetic(what, cut(a, in), cut(b, in)), in);
+	if (insn.type == 'f')
+		return insn.bytes == 4 ? arithmetic(what, as<float>(a), as<float>(b))
+				       : arithmetic(what, as<double>(a), as<double>(b));
+	if (insn.type == 's' && (what == opcode::min || what == opcode::max))
+		return arithmetic(what, static_cast<int64_t>(cut(a, insn)), static_cast<int64_t>(cut(b, insn)));
+	return cut(arithmetic(what, cut(a, insn), cut(b, insn)), insn);
 }
 
-bool is_less(const instruction &in, uint64_t a, uint64_t b)
+bool is_less(const instruction &insn, uint64_t a, uint64_t b)
 {
-	if (in.type == 'f')
-		return in.bytes == 4 ? as<float>(a) < as<float>(b) : as<double>(a) < as<double>(b);
-	return in.type == 's' ? static_cast<int64_t>(cut(a, in)) < static_cast<int64_t>(cut(b, in))
-			      : cut(a, in) < cut(b, in);
+	if (insn.type == 'f')
+		return insn.bytes == 4 ? as<float>(a) < as<float>(b) : as<double>(a) < as<double>(b);
+	return insn.type == 's' ? static_cast<int64_t>(cut(a, insn)) < static_cast<int64_t>(cut(b, insn))
+				: cut(a, insn) < cut(b, insn);
 }
 
 class machine {
 public:
-	machine(const kernel &k, const char *parameters, const thread_place &at)
-		: k_(k), parameters_(parameters), at_(at), registers_(k.registers, 0xdeadbeefdeadbeef)
+	machine(const kernel &k, const char *parameters, const thread_place &thread)
+		: k_(k), parameters_(parameters), at_(thread), registers_(k.registers, 0xdeadbeefdeadbeef)
 	{
 	}
 	bool run(std::string &why);
 
 private:
-	bool step(const instruction &in);
-	bool move(const instruction &in);
-	bool atomic(const instruction &in);
+	bool step(const instruction &insn);
+	bool move(const instruction &insn);
+	bool atomic(const instruction &insn);
 	uint64_t value(const operand &o) const;
-	uint64_t &target(const instruction &in) { return registers_[in.operands[0].value]; }
+	uint64_t &target(const instruction &insn) { return registers_[insn.operands[0].value]; }
 
 	const kernel &k_;
 	const char *parameters_;
@@ -315,41 +315,41 @@ uint64_t machine::value(const operand &o) const
 }
 
 // Loads and stores, of one value or a vector of them.
-bool machine::move(const instruction &in)
+bool machine::move(const instruction &insn)
 {
-	const bool load = in.what != opcode::store, parameter = in.what == opcode::load_parameter;
-	const size_t lanes = in.operands.size() - 1;
-	const uint64_t at = value(in.operands[load ? lanes : 0]);
-	if (at % (in.bytes * lanes) || (parameter && at + in.bytes > k_.all_bytes))
+	const bool load = insn.what != opcode::store, parameter = insn.what == opcode::load_parameter;
+	const size_t lanes = insn.operands.size() - 1;
+	const uint64_t pos = value(insn.operands[load ? lanes : 0]);
+	if (pos % (insn.bytes * lanes) || (parameter && pos + insn.bytes > k_.all_bytes))
 		return false;
 	for (size_t i = 0; i < lanes; i++) {
-		const char *from = parameter ? parameters_ + at : reach_device(at + i * in.bytes, in.bytes);
-		if (!from)
+		const char *src = parameter ? parameters_ + pos : reach_device(pos + i * insn.bytes, insn.bytes);
+		if (!src)
 			return false;
-		uint64_t bits = load ? 0 : value(in.operands[1 + i]);
+		uint64_t bits = load ? 0 : value(insn.operands[1 + i]);
 		if (load) {
-			memcpy(&bits, from, in.bytes);
-			registers_[in.operands[i].value] = cut(bits, in);
+			memcpy(&bits, src, insn.bytes);
+			registers_[insn.operands[i].value] = cut(bits, insn);
 		} else {
-			memcpy(const_cast<char *>(from), &bits, in.bytes);
+			memcpy(const_cast<char *>(src), &bits, insn.bytes);
 		}
 	}
 	return true;
 }
 
-bool machine::atomic(const instruction &in)
+bool machine::atomic(const instruction &insn)
 {
-	const uint64_t at = value(in.operands[1]);
-	char *there = at % in.bytes ? nullptr : reach_device(at, in.bytes);
+	const uint64_t pos = value(insn.operands[1]);
+	char *there = pos % insn.bytes ? nullptr : reach_device(pos, insn.bytes);
 	if (!there)
 		return false;
-	const uint64_t b = value(in.operands[2]), c = in.operands.size() > 3 ? value(in.operands[3]) : 0;
+	const uint64_t b = value(insn.operands[2]), c = insn.operands.size() > 3 ? value(insn.operands[3]) : 0;
 	const auto changed = [&](uint64_t was) {
-		switch (in.what) {
+		switch (insn.what) {
 		case opcode::atomic_exch:
 			return b;
 		case opcode::atomic_cas:
-			return was == cut(b, in) ? c : was;
+			return was == cut(b, insn) ? c : was;
 		case opcode::atomic_add:
 			return was + b;
 		case opcode::atomic_and:
@@ -360,57 +360,57 @@ bool machine::atomic(const instruction &in)
 			return was ^ b;
 		}
 	};
-	const auto on = [&](auto *word) {
+	const auto hosts = [&](auto *word) {
 		auto was = __atomic_load_n(word, __ATOMIC_SEQ_CST);
 		auto now = was;
 		do
 			now = static_cast<decltype(now)>(changed(was));
 		while (!__atomic_compare_exchange_n(word, &was, now, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
-		target(in) = was;
+		target(insn) = was;
 	};
-	if (in.bytes == 8)
-		on(reinterpret_cast<uint64_t *>(there));
+	if (insn.bytes == 8)
+		hosts(reinterpret_cast<uint64_t *>(there));
 	else
-		on(reinterpret_cast<uint32_t *>(there));
+		hosts(reinterpret_cast<uint32_t *>(there));
 	return true;
 }
 
-bool machine::step(const instruction &in)
+bool machine::step(const instruction &insn)
 {
-	const auto a = [&](size_t i) { return value(in.operands[i]); };
-	switch (in.what) {
+	const auto a = [&](size_t i) { return value(insn.operands[i]); };
+	switch (insn.what) {
 	case opcode::load:
 	case opcode::load_parameter:
 	case opcode::store:
-		return move(in);
+		return move(insn);
 	case opcode::jump:
 		next_ = a(0);
 		return true;
 	case opcode::mov:
-		target(in) = a(1);
+		target(insn) = a(1);
 		return true;
 	case opcode::convert:
-		target(in) = cut(a(1), in);
+		target(insn) = cut(a(1), insn);
 		return true;
 	case opcode::set_eq:
-		target(in) = cut(a(1), in) == cut(a(2), in);
+		target(insn) = cut(a(1), insn) == cut(a(2), insn);
 		return true;
 	case opcode::set_ge:
-		target(in) = !is_less(in, a(1), a(2));
+		target(insn) = !is_less(insn, a(1), a(2));
 		return true;
 	case opcode::set_lt:
-		target(in) = is_less(in, a(1), a(2));
+		target(insn) = is_less(insn, a(1), a(2));
 		return true;
 	case opcode::select:
-		target(in) = a(3) ? a(1) : a(2);
+		target(insn) = a(3) ? a(1) : a(2);
 		return true;
 	case opcode::mul_wide:
-		target(in) = cut(a(1), in) * cut(a(2), in);
+		target(insn) = cut(a(1), insn) * cut(a(2), insn);
 		return true;
 	default:
-		if (in.what >= opcode::atomic_exch)
-			return atomic(in);
-		target(in) = calculate(in.what, in, a(1), a(2));
+		if (insn.what >= opcode::atomic_exch)
+			return atomic(insn);
+		target(insn) = calculate(insn.what, insn, a(1), a(2));
 		return true;
 	}
 }
@@ -418,13 +418,13 @@ bool machine::step(const instruction &in)
 bool machine::run(std::string &why)
 {
 	while (next_ < k_.code.size()) {
-		const instruction &in = k_.code[next_++];
-		if (in.guard >= 0 && !registers_[static_cast<size_t>(in.guard)])
+		const instruction &insn = k_.code[next_++];
+		if (insn.guard >= 0 && !registers_[static_cast<size_t>(insn.guard)])
 			continue;
-		if (in.what == opcode::ret)
+		if (insn.what == opcode::ret)
 			return true;
-		if (!step(in)) {
-			why = in.text;
+		if (!step(insn)) {
+			why = insn.text;
 			return false;
 		}
 	}
@@ -436,23 +436,23 @@ bool machine::run(std::string &why)
 bool read_ptx(const std::string &text, std::map<std::string, kernel> &out, std::string &why)
 {
 	static const std::string kEntry = ".visible .entry ";
-	for (size_t at = text.find(kEntry); at != std::string::npos; at = text.find(kEntry, at)) {
-		at += kEntry.size();
-		const size_t open = text.find('(', at), body = text.find('{', at), end = text.find("\n}", at);
-		why = text.substr(at, 60);
+	for (size_t pos = text.find(kEntry); pos != std::string::npos; pos = text.find(kEntry, pos)) {
+		pos += kEntry.size();
+		const size_t open = text.find('(', pos), body = text.find('{', pos), end = text.find("\n}", pos);
+		why = text.substr(pos, 60);
 		if (open == std::string::npos || body == std::string::npos || end == std::string::npos)
 			return false;
 		reader r;
 		if (!r.entry(text.substr(open, body - open), text.substr(body + 1, end - body - 1), why))
 			return false;
-		out[text.substr(at, open - at)] = r.made;
+		out[text.substr(pos, open - pos)] = r.made;
 	}
 	return !out.empty();
 }
 
-bool run_thread(const kernel &k, const char *parameters, const thread_place &at, std::string &why)
+bool run_thread(const kernel &k, const char *parameters, const thread_place &thread, std::string &why)
 {
-	return machine(k, parameters, at).run(why);
+	return machine(k, parameters, thread).run(why);
 }
 
 } // namespace fake

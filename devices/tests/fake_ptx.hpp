@@ -51,6 +51,6 @@ bool read_ptx(const std::string &text, std::map<std::string, kernel> &out, std::
 struct thread_place {
 	uint32_t thread, threads, block, blocks, block_y;
 };
-bool run_thread(const kernel &k, const char *parameters, const thread_place &at, std::string &why);
+bool run_thread(const kernel &k, const char *parameters, const thread_place &thread, std::string &why);
 
 } // namespace fake

@@ -54,10 +54,10 @@ uintptr_t number(const void *ptr)
 	return reinterpret_cast<uintptr_t>(ptr);
 }
 
-bool fits(uintptr_t at, size_t bytes, bool must_be_known)
+bool fits(uintptr_t addr, size_t bytes, bool must_be_known)
 {
-	const fake::block *b = fake::find(at);
-	return b ? bytes <= b->bytes - (at - b->at) : !must_be_known;
+	const fake::block *b = fake::find(addr);
+	return b ? bytes <= b->bytes - (addr - b->addr) : !must_be_known;
 }
 
 void run_backwards()
@@ -221,7 +221,7 @@ FAKE zeMemAllocDevice(ze_context context, const ze_device_memory_wish *wish, siz
 	FAKE_KNOWN(context);
 	const fake::block *b = wish->structure == 0x15 ? fake::make(fake::sort::memory, bytes, device->number)
 						       : nullptr;
-	*out = b ? reinterpret_cast<void *>(b->at) : nullptr;
+	*out = b ? reinterpret_cast<void *>(b->addr) : nullptr;
 	return b ? 0 : kZeOutOfDeviceMemory;
 }
 
@@ -261,7 +261,7 @@ FAKE zeMemGetAddressRange(ze_context context, const void *ptr, void **start, siz
 	const fake::block *b = fake::find(number(ptr));
 	if (!b)
 		return kZeInvalidArgument;
-	*start = reinterpret_cast<void *>(b->at);
+	*start = reinterpret_cast<void *>(b->addr);
 	*bytes = b->bytes;
 	return 0;
 }
@@ -294,7 +294,7 @@ FAKE zeMemOpenIpcHandle(ze_context context, ze_device, ze_ipc_handle handle, uin
 	int fd = -1;
 	memcpy(&fd, handle.bytes + kFdAt, sizeof fd);
 	const fake::block *b = fake::open_own(fd);
-	*out = b ? reinterpret_cast<void *>(b->at) : nullptr;
+	*out = b ? reinterpret_cast<void *>(b->addr) : nullptr;
 	return b ? 0 : kZeInvalidArgument;
 }
 

@@ -363,19 +363,19 @@ void test_large_sizes_waste_nothing(void **)
 void test_large_fit_behind_misfits(void **)
 {
 	constexpr unsigned kBlocks = 100;
-	uint64_t at[kBlocks + 1];
+	uint64_t item[kBlocks + 1];
 	open_pool(g_pool, (kBlocks + 1) * (8 * kMiB + 128));
 	for (unsigned i = 0; i <= kBlocks; i++) {
-		at[i] = g_pool->alloc(8 * kMiB + (i == 0 ? 64 : 0));
-		assert_int_not_equal(at[i], kNone);
+		item[i] = g_pool->alloc(8 * kMiB + (i == 0 ? 64 : 0));
+		assert_int_not_equal(item[i], kNone);
 		assert_int_not_equal(g_pool->alloc(64), kNone); // keeps the holes apart
 	}
 	while (g_pool->alloc(64) != kNone) // nothing larger is left
 		;
 	for (unsigned i = 0; i <= kBlocks; i++)
-		assert_true(g_pool->release(at[i]));
+		assert_true(g_pool->release(item[i]));
 	assert_int_equal(g_pool->stats().largest_free_bytes, 8 * kMiB + 64);
-	assert_int_equal(g_pool->alloc(8 * kMiB + 64), at[0]);
+	assert_int_equal(g_pool->alloc(8 * kMiB + 64), item[0]);
 	assert_int_equal(g_pool->alloc(8 * kMiB + 64), kNone);
 	assert_null(g_pool->check());
 }
@@ -452,14 +452,14 @@ void test_no_memory_for_records(void **)
 	open_pool(g_pool, kGiB);
 	size_t blocks = 0;
 	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
-	uint64_t at = 0;
-	while (blocks < 1000000 && at != kNone) {
-		at = g_pool->alloc(64);
-		blocks += at != kNone;
+	uint64_t pos = 0;
+	while (blocks < 1000000 && pos != kNone) {
+		pos = g_pool->alloc(64);
+		blocks += pos != kNone;
 	}
 	const int other = g_other->init(kGiB);
 	assert_int_equal(setrlimit(RLIMIT_AS, &had), 0);
-	assert_int_equal(at, kNone);
+	assert_int_equal(pos, kNone);
 	assert_int_equal(other, -ENOMEM);
 	assert_true(blocks > 0);
 	assert_int_equal(g_pool->stats().used_blocks, blocks);

@@ -36,18 +36,18 @@ device_choice by_number(int number)
 	return which;
 }
 
-void copy(kind &by, uintptr_t to, const void *from, size_t bytes)
+void copy(kind &driver, uintptr_t end, const void *src, size_t bytes)
 {
-	const piece p = {reinterpret_cast<void *>(to), from, bytes};
-	assert_int_equal(by.copy(&p, 1), 0);
-	assert_int_equal(by.finish(), 0);
+	const piece p = {reinterpret_cast<void *>(end), src, bytes};
+	assert_int_equal(driver.copy(&p, 1), 0);
+	assert_int_equal(driver.finish(), 0);
 }
 
-void copy_back(kind &by, void *to, uintptr_t from, size_t bytes)
+void copy_back(kind &driver, void *dst, uintptr_t begin, size_t bytes)
 {
-	const piece p = {to, reinterpret_cast<void *>(from), bytes};
-	assert_int_equal(by.copy(&p, 1), 0);
-	assert_int_equal(by.finish(), 0);
+	const piece p = {dst, reinterpret_cast<void *>(begin), bytes};
+	assert_int_equal(driver.copy(&p, 1), 0);
+	assert_int_equal(driver.finish(), 0);
 }
 
 void test_devices_of_a_number(void **)
@@ -82,11 +82,11 @@ void test_devices_copy_for_each_other(void **)
 		region a, b;
 		assert_int_equal(first.own->allocate(kBytes, 0, a), 0);
 		assert_int_equal(second.own->allocate(kBytes, 0, b), 0);
-		assert_true(first.own->owns(reinterpret_cast<void *>(b.at)));
+		assert_true(first.own->owns(reinterpret_cast<void *>(b.addr)));
 		pattern(out, sizeof out, 3);
-		copy(*first.own, a.at + 100, out, sizeof out);
-		copy(*second.own, b.at, reinterpret_cast<void *>(a.at + 100), sizeof out);
-		copy_back(*first.own, back, b.at, sizeof back);
+		copy(*first.own, a.addr + 100, out, sizeof out);
+		copy(*second.own, b.addr, reinterpret_cast<void *>(a.addr + 100), sizeof out);
+		copy_back(*first.own, back, b.addr, sizeof back);
 		assert_memory_equal(out, back, sizeof out);
 		first.own->release(a);
 		second.own->release(b);
@@ -103,11 +103,11 @@ void test_memory_of_the_program_is_joined(void **)
 		handle h;
 		assert_int_equal(program.own->allocate(kBytes, 0, whole), 0);
 		pattern(out, sizeof out, 8);
-		copy(*program.own, whole.at + 4096, out, sizeof out);
-		auto *const part = reinterpret_cast<char *>(whole.at + 4096);
+		copy(*program.own, whole.addr + 4096, out, sizeof out);
+		auto *const part = reinterpret_cast<char *>(whole.addr + 4096);
 		assert_int_equal(library.own->join(part, sizeof out, joined), 0);
-		assert_true(joined.at == whole.at && joined.bytes == whole.bytes);
-		copy_back(*library.own, back, whole.at + 4096, sizeof back);
+		assert_true(joined.addr == whole.addr && joined.bytes == whole.bytes);
+		copy_back(*library.own, back, whole.addr + 4096, sizeof back);
 		assert_memory_equal(out, back, sizeof out); // not zeros
 		assert_int_equal(library.own->give(joined, h), 0);
 		assert_true(h.bytes == whole.bytes && h.device == library.own->number());
@@ -116,9 +116,9 @@ void test_memory_of_the_program_is_joined(void **)
 		assert_int_equal(library.own->join(out, sizeof out, none), -EINVAL);
 		assert_non_null(strstr(library.own->last_error(), "not memory of the device"));
 		assert_int_equal(program.own->join(part, sizeof out, none), -EINVAL);
-		assert_true(!none.at);
+		assert_true(!none.addr);
 		library.own->release(joined); // and the memory is still the program's
-		copy_back(*program.own, back, whole.at, sizeof back);
+		copy_back(*program.own, back, whole.addr, sizeof back);
 		program.own->release(whole);
 	}
 	assert_int_equal(fake_left(), 0);

@@ -31,7 +31,7 @@ int load(void **)
 int device_of(const region &r)
 {
 	int device = -1;
-	assert_int_equal(g_api.get_pointer_attribute(&device, kCudaDeviceOrdinal, r.at), 0);
+	assert_int_equal(g_api.get_pointer_attribute(&device, kCudaDeviceOrdinal, r.addr), 0);
 	return device;
 }
 
@@ -72,7 +72,7 @@ void test_cuda_chosen_device_leaves_contexts_alone(void **)
 		assert_int_equal(g_api.set_current(mine), 0);
 		assert_int_equal(g_kind->open_device(which, why, sizeof why), 0);
 		GOOD(g_kind->allocate(4096, 0, r));
-		put(r.at, &byte, 1);
+		put(r.addr, &byte, 1);
 		assert_int_equal(device_of(r), 1);
 		assert_int_equal(g_api.get_current(&current), 0);
 		assert_ptr_equal(current, mine);
@@ -112,10 +112,10 @@ void test_cuda_other_context_is_put_back(void **)
 	assert_int_equal(g_api.set_current(mine), 0);
 	GOOD(g_kind->allocate(4096, 0, r));
 	uint64_t word = 5, old = 0;
-	put(r.at, &word, sizeof word);
-	GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(r.at), 8, 1, 0, &old));
+	put(r.addr, &word, sizeof word);
+	GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(r.addr), 8, 1, 0, &old));
 	assert_int_equal(old, 5);
-	assert_true(g_kind->owns(reinterpret_cast<void *>(r.at)));
+	assert_true(g_kind->owns(reinterpret_cast<void *>(r.addr)));
 	g_kind->release(r);
 	assert_int_equal(g_api.get_current(&now), 0);
 	assert_ptr_equal(now, mine);
@@ -133,9 +133,9 @@ void test_cuda_kernel_or_batch_that_does_not_work_is_done_otherwise(void **)
 	region r;
 	assert_int_equal(open_as(0), 0);
 	GOOD(g_kind->allocate(4096, 0, r));
-	auto *at = reinterpret_cast<char *>(r.at);
+	auto *pos = reinterpret_cast<char *>(r.addr);
 	pattern(sent, sizeof sent, 3);
-	const piece there[] = {{at, sent, 32}, {at + 32, sent + 32, 32}};
+	const piece there[] = {{pos, sent, 32}, {pos + 32, sent + 32, 32}};
 	const int batches_before = fake_calls(g_device->batch), kernels = fake_calls("cuLaunchKernel");
 	setenv("FAKE_DRIVER_FAIL", "cuModuleLoadData:1:218", 1); // the kernel of pieces
 	GOOD(g_kind->copy(there, 2));
@@ -150,7 +150,7 @@ void test_cuda_kernel_or_batch_that_does_not_work_is_done_otherwise(void **)
 	unsetenv("FAKE_DRIVER_FAIL");
 	assert_int_equal(fake_calls(g_device->batch), batches + 1); // and not tried again
 	assert_int_equal(fake_calls("cuMemcpyAsync"), singles + 4);
-	fetch(got, r.at, sizeof got);
+	fetch(got, r.addr, sizeof got);
 	assert_memory_equal(got, sent, sizeof sent);
 	g_kind->close();
 	assert_int_equal(fake_left(), 0);
@@ -162,7 +162,7 @@ void test_cuda_wait_that_fails_is_not_forgotten(void **)
 	region r;
 	assert_int_equal(open_as(0), 0);
 	GOOD(g_kind->allocate(4096, 0, r));
-	const piece back = {got, reinterpret_cast<void *>(r.at), sizeof got};
+	const piece back = {got, reinterpret_cast<void *>(r.addr), sizeof got};
 	setenv("FAKE_DRIVER_FAIL", "cuStreamSynchronize:1:700", 1);
 	GOOD(g_kind->copy(&back, 1));
 	assert_int_equal(g_kind->finish(), -EFAULT);
@@ -186,16 +186,16 @@ void test_cuda_atomics_over_a_link_without_them_are_refused(void **)
 	hear(p, &theirs, sizeof theirs);
 	assert_int_equal(open_as(1), 0);
 	GOOD(g_kind->allocate(4096, 0, own));
-	GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(own.at), 8, 1, 0, &old));
+	GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(own.addr), 8, 1, 0, &old));
 	setenv("FAKE_CUDA_NO_PEER_ATOMICS", "1", 1);
 	GOOD(g_kind->take(theirs, opened));
 	unsetenv("FAKE_CUDA_NO_PEER_ATOMICS");
-	assert_int_equal(g_kind->amo(amo_op::add, reinterpret_cast<void *>(opened.at + 64), 8, 1, 0, &old),
+	assert_int_equal(g_kind->amo(amo_op::add, reinterpret_cast<void *>(opened.addr + 64), 8, 1, 0, &old),
 			 -EOPNOTSUPP);
 	assert_non_null(strstr(g_kind->last_error(), "no atomics"));
 	g_kind->drop(opened);
 	GOOD(g_kind->take(theirs, opened)); // now over a link that has them
-	GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(opened.at + 64), 8, 1, 0, &old));
+	GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(opened.addr + 64), 8, 1, 0, &old));
 	g_kind->close();
 	assert_int_equal(fake_left(), 0);
 	end_peer(p);

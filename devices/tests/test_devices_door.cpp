@@ -110,11 +110,11 @@ struct offer {
 
 struct {
 	pid_t pid = -1;
-	int to = -1, from = -1;
+	int dst = -1, read_end = -1;
 	offer its;
 } g_owner;
 
-[[noreturn]] void play_owner(int from, int to)
+[[noreturn]] void play_owner(int source, int dest)
 {
 	offer mine;
 	mine.pid = getpid();
@@ -122,14 +122,14 @@ struct {
 	mine.other = file("secret");
 	mine.door = door_offer(mine.fd);
 	char c;
-	if (write(to, &mine, sizeof mine) != sizeof mine)
+	if (write(dest, &mine, sizeof mine) != sizeof mine)
 		_exit(2);
-	while (read(from, &c, 1) == 1) {
+	while (read(source, &c, 1) == 1) {
 		if (c == 'w')
 			door_withdraw(mine.fd);
 		else if (c == 'o')
 			mine.door = door_offer(mine.fd);
-		if (write(to, &mine, sizeof mine) != sizeof mine)
+		if (write(dest, &mine, sizeof mine) != sizeof mine)
 			_exit(2);
 	}
 	_exit(0);
@@ -137,8 +137,8 @@ struct {
 
 void tell_owner(char what)
 {
-	assert_int_equal(write(g_owner.to, &what, 1), 1);
-	assert_int_equal(read(g_owner.from, &g_owner.its, sizeof g_owner.its), sizeof g_owner.its);
+	assert_int_equal(write(g_owner.dst, &what, 1), 1);
+	assert_int_equal(read(g_owner.read_end, &g_owner.its, sizeof g_owner.its), sizeof g_owner.its);
 }
 
 int start_owner(void **)
@@ -155,15 +155,15 @@ int start_owner(void **)
 	}
 	close(there[0]);
 	close(back[1]);
-	g_owner.to = there[1];
-	g_owner.from = back[0];
-	return read(g_owner.from, &g_owner.its, sizeof g_owner.its) == sizeof g_owner.its ? 0 : -1;
+	g_owner.dst = there[1];
+	g_owner.read_end = back[0];
+	return read(g_owner.read_end, &g_owner.its, sizeof g_owner.its) == sizeof g_owner.its ? 0 : -1;
 }
 
 int end_owner(void **)
 {
-	close(g_owner.to);
-	close(g_owner.from);
+	close(g_owner.dst);
+	close(g_owner.read_end);
 	if (g_owner.pid > 0) {
 		kill(g_owner.pid, SIGCONT);
 		waitpid(g_owner.pid, nullptr, 0);

@@ -66,10 +66,10 @@ outcome everything(const char *function)
 	handle h;
 	std::vector<char> host(2 * kMiB, 'x');
 	uint64_t old = 0;
-	if (own.at) {
-		auto *at = reinterpret_cast<char *>(own.at);
-		const piece two[] = {{at, host.data(), 100}, {at + 100, host.data(), 100}};
-		const piece large = {at, host.data(), 2 * kMiB}, small = {host.data(), at, 100};
+	if (own.addr) {
+		auto *pos = reinterpret_cast<char *>(own.addr);
+		const piece two[] = {{pos, host.data(), 100}, {pos + 100, host.data(), 100}};
+		const piece large = {pos, host.data(), 2 * kMiB}, small = {host.data(), pos, 100};
 		o.note(g_kind->give(own, h));
 		o.note(g_kind->copy(two, 2));
 		o.note(g_kind->copy(&large, 1));
@@ -80,8 +80,8 @@ outcome everything(const char *function)
 		while (idle == 0)
 			idle = g_kind->idle();
 		o.note(idle < 0 ? idle : 0);
-		o.note(g_kind->fill(at, 1, 100));
-		o.note(g_kind->amo(amo_op::add, at, 8, 1, 0, &old));
+		o.note(g_kind->fill(pos, 1, 100));
+		o.note(g_kind->amo(amo_op::add, pos, 8, 1, 0, &old));
 	}
 	o.calls = fake_calls(function) - before;
 	g_kind->release(own);

@@ -34,7 +34,7 @@ int teardown(void **state)
 
 char *at(size_t offset)
 {
-	return reinterpret_cast<char *>(g_memory.at + offset);
+	return reinterpret_cast<char *>(g_memory.addr + offset);
 }
 
 // --- what must come out ----------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ void one_case(fold_form form, fold_op op, fold_type type, const shape &s)
 	for (size_t j = 0; j < s.rows; j++) {
 		for (size_t i = 0; i < s.elements; i++)
 			host[i] = number<T>(j, i);
-		put(g_memory.at + j * stride + s.offset, host.data(), s.elements * sizeof(T));
+		put(g_memory.addr + j * stride + s.offset, host.data(), s.elements * sizeof(T));
 		rows.push_back(at(j * stride + s.offset));
 	}
 	for (size_t j = 0; j < s.outs; j++)
@@ -115,10 +115,10 @@ void one_case(fold_form form, fold_op op, fold_type type, const shape &s)
 	GOOD(g_kind->submit_fold(f));
 	GOOD(g_kind->finish());
 	for (size_t j = 0; j < s.outs; j++) {
-		const size_t from = form == fold_form::all ? s.rows : form == fold_form::inclusive ? j + 1 : j;
+		const size_t begin = form == fold_form::all ? s.rows : form == fold_form::inclusive ? j + 1 : j;
 		for (size_t i = 0; i < s.elements; i++) {
-			T sum = from ? number<T>(0, i) : T{};
-			for (size_t r = 1; r < from; r++)
+			T sum = begin ? number<T>(0, i) : T{};
+			for (size_t r = 1; r < begin; r++)
 				sum = combined(op, sum, number<T>(r, i));
 			if (form == fold_form::exclusive && std::is_floating_point_v<T>)
 				sum += T{}; // 0 is where it begins: never -0
@@ -214,9 +214,10 @@ void test_fold_comes_behind_copies_and_before_later_ones(void **)
 	uint64_t got[3] = {};
 	const void *rows[] = {at(0), at(64)};
 	void *outs[] = {at(128)};
-	const piece in[] = {{at(0), ones, sizeof ones}, {at(64), ones, sizeof ones}}, out = {got, at(128), sizeof got};
+	const piece input[] = {{at(0), ones, sizeof ones}, {at(64), ones, sizeof ones}},
+		    out = {got, at(128), sizeof got};
 	const fold f{fold_form::all, fold_op::sum, fold_type::u64, rows, outs, 2, 1, 3};
-	GOOD(g_kind->copy(in, 2));
+	GOOD(g_kind->copy(input, 2));
 	GOOD(g_kind->submit_fold(f));
 	GOOD(g_kind->copy(&out, 1));
 	if (fake_calls("cuLaunchKernel") > 0)

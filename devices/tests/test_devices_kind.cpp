@@ -36,7 +36,7 @@ int teardown(void **state)
 
 void *at(const region &r, size_t off = 0)
 {
-	return reinterpret_cast<void *>(r.at + off);
+	return reinterpret_cast<void *>(r.addr + off);
 }
 
 // --- memory ----------------------------------------------------------------------------------------------------------
@@ -45,13 +45,13 @@ void test_memory_is_given_as_zeros_of_the_size(void **)
 {
 	assert_true(g_memory.bytes >= 4 * kMiB);
 	std::vector<char> got(4 * kMiB, 'x'), zeros(4 * kMiB, 0);
-	fetch(got.data(), g_memory.at, got.size());
+	fetch(got.data(), g_memory.addr, got.size());
 	assert_memory_equal(got.data(), zeros.data(), got.size());
 	GOOD(g_kind->fill(at(g_memory), 0x5a, 4 * kMiB));
 	g_kind->release(g_memory);
-	assert_int_equal(g_memory.at, 0);
+	assert_int_equal(g_memory.addr, 0);
 	GOOD(g_kind->allocate(4 * kMiB, 0, g_memory));
-	fetch(got.data(), g_memory.at, got.size());
+	fetch(got.data(), g_memory.addr, got.size());
 	assert_memory_equal(got.data(), zeros.data(), got.size());
 }
 
@@ -106,7 +106,7 @@ void test_memory_that_no_device_has_is_refused(void **)
 	region r;
 	const int rc = g_kind->allocate(size_t{1} << 62, 0, r);
 	assert_true(rc < 0);
-	assert_int_equal(r.at, 0);
+	assert_int_equal(r.addr, 0);
 	assert_true(strlen(g_kind->last_error()) > 3);
 }
 
@@ -119,7 +119,7 @@ void test_copy_of_every_size_arrives(void **)
 		for (const size_t off : {size_t{0}, size_t{5}}) {
 			std::vector<char> sent(bytes + 16), got(bytes + 16, 'x');
 			pattern(sent.data(), sent.size(), static_cast<unsigned>(bytes + off));
-			put(g_memory.at + off, sent.data() + off, bytes);
+			put(g_memory.addr + off, sent.data() + off, bytes);
 			const piece across = {at(g_other, off), at(g_memory, off), bytes};
 			GOOD(g_kind->copy(&across, 1));
 			const piece back = {got.data(), at(g_other, off), bytes};
@@ -200,8 +200,8 @@ void test_copy_with_others_is_done_before_what_follows(void **)
 	GOOD(g_kind->fill(at(g_memory), 0, kMiB));
 	// a copy, an atomic and a fill see it
 	GOOD(g_kind->copy_with_others({at(g_memory), &word, 8}));
-	const piece on{at(g_memory, 8), at(g_memory), 8};
-	GOOD(g_kind->copy(&on, 1));
+	const piece target{at(g_memory, 8), at(g_memory), 8};
+	GOOD(g_kind->copy(&target, 1));
 	GOOD(g_kind->copy_with_others({at(g_memory, 16), &word, 8}));
 	GOOD(g_kind->amo(amo_op::add, at(g_memory, 16), 8, 1, 0, &old));
 	assert_true(old == word);
@@ -215,9 +215,9 @@ void test_copy_with_others_is_done_before_what_follows(void **)
 	GOOD(g_kind->finish());
 	assert_true(back == word);
 	uint64_t four[4];
-	fetch(four, g_memory.at, sizeof four);
+	fetch(four, g_memory.addr, sizeof four);
 	assert_true(four[0] == word && four[1] == word && four[2] == word + 1 && four[3] == (word & 0xffffffff));
-	fetch(got.data(), g_memory.at + 64, got.size());
+	fetch(got.data(), g_memory.addr + 64, got.size());
 	assert_memory_equal(got.data(), long_one.data(), got.size());
 	// memory may go while something waits
 	region r;
@@ -235,12 +235,12 @@ void test_copy_of_pieces_of_all_alignments_writes_them_alone(void **)
 	std::vector<piece> pieces;
 	std::vector<char> sent(kMiB), want(2 * kMiB, 0x11), got(2 * kMiB);
 	pattern(sent.data(), sent.size(), 5);
-	put(g_other.at, sent.data(), sent.size());
+	put(g_other.addr, sent.data(), sent.size());
 	GOOD(g_kind->fill(at(g_memory), 0x11, 2 * kMiB));
 	for (size_t i = 0; i < std::size(kLengths); i++) {
-		const size_t to = i * kRoom + i % 9, from = i * 777 + i * 5 % 17;
-		pieces.push_back({at(g_memory, to), at(g_other, from), kLengths[i]});
-		memcpy(&want[to], &sent[from], kLengths[i]);
+		const size_t end = i * kRoom + i % 9, begin = i * 777 + i * 5 % 17;
+		pieces.push_back({at(g_memory, end), at(g_other, begin), kLengths[i]});
+		memcpy(&want[end], &sent[begin], kLengths[i]);
 	}
 	for (size_t i = 0; i < 200; i++) { // more than one launch takes
 		pieces.push_back({at(g_memory, kMiB + kMiB / 2 + i * 24), at(g_other, i * 40), 16});
@@ -248,7 +248,7 @@ void test_copy_of_pieces_of_all_alignments_writes_them_alone(void **)
 	}
 	GOOD(g_kind->copy(pieces.data(), pieces.size()));
 	GOOD(g_kind->finish());
-	fetch(got.data(), g_memory.at, got.size());
+	fetch(got.data(), g_memory.addr, got.size());
 	assert_memory_equal(got.data(), want.data(), got.size());
 }
 
@@ -262,8 +262,8 @@ void test_copy_is_over_when_the_device_is_idle(void **)
 	GOOD(g_kind->allocate(kBytes, 0, r));
 	pattern(out, kBytes, 5);
 	assert_int_equal(g_kind->idle(), 1);
-	put(r.at, out, kBytes);
-	const piece p = {back, reinterpret_cast<void *>(r.at), kBytes};
+	put(r.addr, out, kBytes);
+	const piece p = {back, reinterpret_cast<void *>(r.addr), kBytes};
 	GOOD(g_kind->copy(&p, 1));
 	int asked = 0;
 	while (g_kind->idle() == 0)
@@ -295,9 +295,9 @@ void test_copy_comes_behind_earlier_ones(void **)
 		assert_memory_equal(host.data(), first.data(), bytes);
 		assert_memory_equal(two.data(), second.data(), bytes);
 		assert_memory_equal(two.data() + bytes, first.data(), bytes);
-		fetch(last.data(), g_memory.at + kMiB, bytes);
+		fetch(last.data(), g_memory.addr + kMiB, bytes);
 		assert_memory_equal(last.data(), first.data(), bytes);
-		fetch(last.data(), g_memory.at + 2 * kMiB, bytes);
+		fetch(last.data(), g_memory.addr + 2 * kMiB, bytes);
 		assert_memory_equal(last.data(), second.data(), bytes);
 	}
 }
@@ -327,7 +327,7 @@ void test_copy_by_several_threads_arrives(void **)
 	for (const char count : wrong)
 		assert_int_equal(count, 0);
 	uint64_t sum = 0;
-	fetch(&sum, g_other.at, sizeof sum);
+	fetch(&sum, g_other.addr, sizeof sum);
 	assert_int_equal(sum, kThreads * kRounds);
 }
 
@@ -336,7 +336,7 @@ void test_fill_sets_its_bytes_alone(void **)
 	std::vector<char> got(300);
 	GOOD(g_kind->fill(at(g_memory, 100), 0xab, 100));
 	GOOD(g_kind->fill(at(g_memory, 100), 0, 0));
-	fetch(got.data(), g_memory.at, got.size());
+	fetch(got.data(), g_memory.addr, got.size());
 	for (size_t i = 0; i < got.size(); i++)
 		assert_int_equal(static_cast<unsigned char>(got[i]), i >= 100 && i < 200 ? 0xab : 0);
 }
@@ -378,13 +378,13 @@ void test_amo_of_every_sort_does_what_it_says(void **)
 			for (const auto &c : kCases) {
 				const uint64_t mask = bytes == 8 ? UINT64_MAX : UINT32_MAX;
 				uint64_t words[2] = {c.word, 0x0123456789abcdef}, old = 77;
-				put(g_memory.at + 8, words, sizeof words);
+				put(g_memory.addr + 8, words, sizeof words);
 				const int rc =
 					g_kind->amo(amo_op{op}, at(g_memory, 8), bytes, c.value, c.compare, &old);
 				good(rc, "amo");
 				assert_true(old == (c.word & mask));
 				uint64_t now[2];
-				fetch(now, g_memory.at + 8, sizeof now);
+				fetch(now, g_memory.addr + 8, sizeof now);
 				const uint64_t want =
 					after(amo_op{op}, c.word & mask, c.value & mask, c.compare & mask);
 				assert_true((now[0] & mask) == (want & mask));
@@ -403,7 +403,7 @@ void test_amo_comes_behind_copies(void **)
 	assert_int_equal(old, 40);
 	GOOD(g_kind->finish());
 	assert_int_equal(got, 40);
-	fetch(&got, g_memory.at, sizeof got);
+	fetch(&got, g_memory.addr, sizeof got);
 	assert_int_equal(got, 42);
 }
 

@@ -51,11 +51,11 @@ void test_libomp_memory_of_the_cpu_is_reached_by_it(void **)
 	region r;
 	assert_int_equal(open_with("cpu", why), 0);
 	GOOD(g_kind->allocate(1 << 20, 0, r));
-	assert_ptr_equal(r.cpu, reinterpret_cast<void *>(r.at));
+	assert_ptr_equal(r.cpu, reinterpret_cast<void *>(r.addr));
 	auto *words = static_cast<uint64_t *>(r.cpu);
 	words[5] = 99;
 	uint64_t got = 0;
-	fetch(&got, r.at + 40, sizeof got);
+	fetch(&got, r.addr + 40, sizeof got);
 	assert_int_equal(got, 99);
 	g_kind->close();
 	assert_int_equal(fake_omp_left(), 0);
@@ -72,7 +72,7 @@ void test_libomp_pages_go_back_before_the_block(void **)
 		assert_true(r.bytes >= bytes);
 		assert_int_equal(count_maps("openmp-device"), 1);
 		assert_int_equal(count_files(), files + 1);
-		GOOD(g_kind->fill(reinterpret_cast<void *>(r.at), 1, r.bytes));
+		GOOD(g_kind->fill(reinterpret_cast<void *>(r.addr), 1, r.bytes));
 		g_kind->release(r); // the fake writes to the block, as allocators do
 		assert_int_equal(count_maps("openmp-device"), 0);
 		assert_int_equal(count_files(), files);
@@ -123,9 +123,10 @@ void test_libomp_leaves_the_cuda_kind_alone(void **)
 	assert_int_equal(open_with("cuda", why), 0);
 	assert_int_equal(cuda->allocate(4096, 0, mine), 0);
 	GOOD(g_kind->allocate(4096, 0, theirs));
-	assert_true(cuda->owns(reinterpret_cast<void *>(theirs.at)) && g_kind->owns(reinterpret_cast<void *>(mine.at)));
+	assert_true(cuda->owns(reinterpret_cast<void *>(theirs.addr)) &&
+		    g_kind->owns(reinterpret_cast<void *>(mine.addr)));
 	g_kind->close();
-	assert_int_equal(cuda->fill(reinterpret_cast<void *>(mine.at), 1, 4096), 0);
+	assert_int_equal(cuda->fill(reinterpret_cast<void *>(mine.addr), 1, 4096), 0);
 	cuda->close();
 	assert_int_equal(fake_left(), 0);
 }

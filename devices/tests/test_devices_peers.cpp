@@ -38,14 +38,14 @@ int exchange(const peer &with)
 	GOOD(g_kind->take(theirs, opened));
 	std::vector<char> want(kBytes), got(kBytes);
 	pattern(want.data(), kBytes, 1);
-	fetch(got.data(), opened.at, kBytes);
-	if (memcmp(want.data(), got.data(), kBytes) != 0 || !g_kind->owns(reinterpret_cast<void *>(opened.at)))
+	fetch(got.data(), opened.addr, kBytes);
+	if (memcmp(want.data(), got.data(), kBytes) != 0 || !g_kind->owns(reinterpret_cast<void *>(opened.addr)))
 		return 10;
 	pattern(want.data(), kBytes, 2);
-	put(opened.at + kBytes / 2, want.data(), kBytes / 2);
+	put(opened.addr + kBytes / 2, want.data(), kBytes / 2);
 	GOOD(g_kind->allocate(kBytes, 0, own));
 	// from device to device, between two processes
-	const piece across = {reinterpret_cast<void *>(own.at), reinterpret_cast<void *>(opened.at + kBytes / 2),
+	const piece across = {reinterpret_cast<void *>(own.addr), reinterpret_cast<void *>(opened.addr + kBytes / 2),
 			      kBytes / 2};
 	GOOD(g_kind->copy(&across, 1));
 	GOOD(g_kind->finish());
@@ -53,7 +53,7 @@ int exchange(const peer &with)
 	tell(with, &mine, sizeof mine);
 	char go;
 	hear(with, &go, 1); // the parent has dropped it
-	fetch(got.data(), own.at, 8);
+	fetch(got.data(), own.addr, 8);
 	const bool written = memcmp(got.data(), "parent\0", 8) == 0;
 	g_kind->drop(opened);
 	g_kind->release(own);
@@ -68,9 +68,9 @@ int add(int rank, const peer &with)
 	GOOD(g_kind->take(theirs, opened));
 	for (int i = 0; i < kAdds; i++) {
 		uint64_t old = 0;
-		GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(opened.at), 8, 1, 0, &old));
-		GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(opened.at + 12), 4, 3, 0, &old));
-		GOOD(g_kind->amo(amo_op::bxor, reinterpret_cast<void *>(opened.at + 16), 8, uint64_t{1} << rank, 0,
+		GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(opened.addr), 8, 1, 0, &old));
+		GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(opened.addr + 12), 4, 3, 0, &old));
+		GOOD(g_kind->amo(amo_op::bxor, reinterpret_cast<void *>(opened.addr + 16), 8, uint64_t{1} << rank, 0,
 				 &old));
 	}
 	g_kind->drop(opened);
@@ -86,7 +86,7 @@ int die(const peer &with)
 	hear(with, &theirs, sizeof theirs);
 	GOOD(g_kind->take(theirs, opened));
 	setenv("FAKE_DRIVER_FAIL", with_locks(), 1);
-	g_kind->amo(amo_op::add, reinterpret_cast<void *>(opened.at), 8, 1, 0, &old);
+	g_kind->amo(amo_op::add, reinterpret_cast<void *>(opened.addr), 8, 1, 0, &old);
 	return 0;
 }
 
@@ -100,21 +100,21 @@ void test_peers_copy_both_ways(void **)
 	std::vector<char> first(kBytes), second(kBytes), got(kBytes);
 	pattern(first.data(), kBytes, 1);
 	pattern(second.data(), kBytes, 2);
-	put(own.at, first.data(), kBytes);
+	put(own.addr, first.data(), kBytes);
 	GOOD(g_kind->give(own, mine));
 	peer p = start_peer("exchange", 1);
 	tell(p, &mine, sizeof mine);
 	hear(p, &theirs, sizeof theirs);
-	fetch(got.data(), own.at, kBytes);
+	fetch(got.data(), own.addr, kBytes);
 	assert_memory_equal(got.data(), first.data(), kBytes / 2);
 	assert_memory_equal(got.data() + kBytes / 2, second.data(), kBytes / 2);
 	GOOD(g_kind->take(theirs, opened));
-	assert_true(opened.at != own.at && opened.bytes >= kBytes);
-	fetch(got.data(), opened.at, kBytes / 2);
+	assert_true(opened.addr != own.addr && opened.bytes >= kBytes);
+	fetch(got.data(), opened.addr, kBytes / 2);
 	assert_memory_equal(got.data(), second.data(), kBytes / 2);
-	put(opened.at, "parent\0", 8);
+	put(opened.addr, "parent\0", 8);
 	g_kind->drop(opened);
-	assert_int_equal(opened.at, 0);
+	assert_int_equal(opened.addr, 0);
 	tell(p, "", 1);
 	end_peer(p);
 	g_kind->release(own);
@@ -138,7 +138,7 @@ void test_peers_atomics_add_up(void **)
 		uint32_t beside, sum4;
 		uint64_t bits;
 	} got;
-	fetch(&got, own.at, sizeof got);
+	fetch(&got, own.addr, sizeof got);
 	assert_int_equal(got.sum, kAdders * kAdds);
 	assert_int_equal(got.beside, 0);
 	assert_int_equal(got.sum4, 3 * kAdders * kAdds);
@@ -160,11 +160,11 @@ void test_peers_atomics_go_on_when_one_dies(void **)
 	int status = 0;
 	assert_int_equal(waitpid(p.pid, &status, 0), p.pid);
 	assert_true(WIFSIGNALED(status));
-	close(p.to);
-	close(p.from);
-	GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(own.at), 8, 5, 0, &old));
+	close(p.target);
+	close(p.source);
+	GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(own.addr), 8, 5, 0, &old));
 	assert_int_equal(old, 0); // it had not been put back
-	GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(own.at), 8, 5, 0, &old));
+	GOOD(g_kind->amo(amo_op::add, reinterpret_cast<void *>(own.addr), 8, 5, 0, &old));
 	assert_int_equal(old, 5);
 	g_kind->release(own);
 }
@@ -177,10 +177,10 @@ void test_peers_region_can_be_opened_twice(void **)
 	hear(p, &theirs, sizeof theirs);
 	GOOD(g_kind->take(theirs, once));
 	GOOD(g_kind->take(theirs, twice));
-	put(once.at, "words", 6);
+	put(once.addr, "words", 6);
 	g_kind->drop(once);
 	char got[6] = "";
-	fetch(got, twice.at, sizeof got);
+	fetch(got, twice.addr, sizeof got);
 	assert_string_equal(got, "words");
 	g_kind->drop(twice);
 	end_peer(p);
@@ -204,7 +204,7 @@ void test_peers_handle_that_lies_is_refused(void **)
 		memset(wrong.blob, 0x77, sizeof wrong.blob);
 	assert_true(g_kind->take(wrong, opened) < 0);
 	assert_true(strlen(g_kind->last_error()) > 3);
-	assert_int_equal(opened.at, 0);
+	assert_int_equal(opened.addr, 0);
 	GOOD(g_kind->take(theirs, opened)); // the good one is still good
 	g_kind->drop(opened);
 	end_peer(p);

@@ -34,14 +34,14 @@ int teardown(void **state)
 }
 
 // Adds to each element, on the device. Returns whether a device did it.
-bool add_on_device(long *at, long value)
+bool add_on_device(long *addr, long value)
 {
 	int on_host = 1;
 #pragma omp target is_device_ptr(at) map(from : on_host)
 	{
 		on_host = omp_is_initial_device();
 		for (int i = 0; i < kCount; i++)
-			at[i] += value * i;
+			addr[i] += value * i;
 	}
 	return !on_host;
 }
@@ -49,7 +49,7 @@ bool add_on_device(long *at, long value)
 void check_elements(const region &r, long factor)
 {
 	std::vector<long> got(kCount);
-	fetch(got.data(), r.at, kCount * sizeof(long));
+	fetch(got.data(), r.addr, kCount * sizeof(long));
 	for (int i = 0; i < kCount; i++)
 		assert_int_equal(got[i], factor * i);
 }
@@ -59,8 +59,8 @@ void test_omp_target_region_works_on_the_memory(void **)
 	std::vector<long> sent(kCount);
 	for (int i = 0; i < kCount; i++)
 		sent[i] = i;
-	put(g_region.at, sent.data(), kCount * sizeof(long));
-	assert_true(add_on_device(reinterpret_cast<long *>(g_region.at), 2));
+	put(g_region.addr, sent.data(), kCount * sizeof(long));
+	assert_true(add_on_device(reinterpret_cast<long *>(g_region.addr), 2));
 	check_elements(g_region, 3);
 }
 
@@ -69,11 +69,11 @@ void test_omp_target_memcpy_reaches_the_memory(void **)
 	std::vector<long> sent(kCount), got(kCount);
 	for (int i = 0; i < kCount; i++)
 		sent[i] = 7L * i;
-	auto *at = reinterpret_cast<void *>(g_region.at);
+	auto *addr = reinterpret_cast<void *>(g_region.addr);
 	const int host = omp_get_initial_device(), device = omp_get_default_device();
-	assert_int_equal(omp_target_memcpy(at, sent.data(), kCount * sizeof(long), 0, 0, device, host), 0);
+	assert_int_equal(omp_target_memcpy(addr, sent.data(), kCount * sizeof(long), 0, 0, device, host), 0);
 	check_elements(g_region, 7);
-	assert_int_equal(omp_target_memcpy(got.data(), at, kCount * sizeof(long), 0, 0, host, device), 0);
+	assert_int_equal(omp_target_memcpy(got.data(), addr, kCount * sizeof(long), 0, 0, host, device), 0);
 	assert_memory_equal(got.data(), sent.data(), kCount * sizeof(long));
 }
 
@@ -85,7 +85,7 @@ void test_omp_target_variable_is_associated_with_the_memory(void **)
 		mapped[i] = i;
 	const int device = omp_get_default_device();
 	assert_int_equal(
-		omp_target_associate_ptr(mapped, reinterpret_cast<void *>(g_region.at), sizeof mapped, 0, device), 0);
+		omp_target_associate_ptr(mapped, reinterpret_cast<void *>(g_region.addr), sizeof mapped, 0, device), 0);
 #pragma omp target map(always, to : mapped)
 	for (int i = 0; i < kCount; i++)
 		mapped[i] *= 5;
@@ -110,7 +110,7 @@ void test_omp_target_memory_goes_back(void **)
 	for (int i = 0; i < 50; i++) {
 		region r;
 		GOOD(g_kind->allocate((size_t{1} << 16) + static_cast<size_t>(i) * 100000, 0, r));
-		GOOD(g_kind->fill(reinterpret_cast<void *>(r.at), 0x77, r.bytes));
+		GOOD(g_kind->fill(reinterpret_cast<void *>(r.addr), 0x77, r.bytes));
 		g_kind->release(r);
 		const int device = omp_get_default_device();
 		void *block = omp_target_alloc(100000, device);
@@ -141,7 +141,7 @@ int device_test::play(const char *, int, const peer &with)
 	region opened;
 	hear(with, &theirs, sizeof theirs);
 	GOOD(g_kind->take(theirs, opened));
-	const bool on_device = add_on_device(reinterpret_cast<long *>(opened.at), 11);
+	const bool on_device = add_on_device(reinterpret_cast<long *>(opened.addr), 11);
 	g_kind->drop(opened);
 	return on_device ? 0 : 20;
 }

@@ -17,7 +17,7 @@ namespace {
 kind *g_kind;
 region g_one, g_two;
 
-void must(int rc, const char *what)
+void require(int rc, const char *what)
 {
 	if (rc == 0)
 		return;
@@ -43,8 +43,8 @@ void row(const char *what, size_t bytes, Body body)
 
 void copies(const std::vector<piece> &pieces)
 {
-	must(g_kind->copy(pieces.data(), pieces.size()), "copy");
-	must(g_kind->finish(), "finish");
+	require(g_kind->copy(pieces.data(), pieces.size()), "copy");
+	require(g_kind->finish(), "finish");
 }
 
 } // namespace
@@ -58,12 +58,12 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	constexpr size_t kMost = size_t{32} << 20;
-	must(g_kind->allocate(kMost, 0, g_one), "allocate");
-	must(g_kind->allocate(kMost, 0, g_two), "allocate");
+	require(g_kind->allocate(kMost, 0, g_one), "allocate");
+	require(g_kind->allocate(kMost, 0, g_two), "allocate");
 	std::vector<char> host(kMost, 'h');
-	auto *one = reinterpret_cast<char *>(g_one.at), *two = reinterpret_cast<char *>(g_two.at);
+	auto *one = reinterpret_cast<char *>(g_one.addr), *two = reinterpret_cast<char *>(g_two.addr);
 	printf("%-34s %9s %10s %10s\n", g_kind->name(), "bytes", "median us", "best us");
-	row("finish alone", 0, [] { must(g_kind->finish(), "finish"); });
+	row("finish alone", 0, [] { require(g_kind->finish(), "finish"); });
 	for (const size_t bytes :
 	     {size_t{8}, size_t{1024}, size_t{16384}, size_t{65536}, size_t{65537}, size_t{1} << 20, kMost}) {
 		row("host to device", bytes, [&] { copies({{one, host.data(), bytes}}); });
@@ -82,14 +82,14 @@ int main(int argc, char **argv)
 		row("16 pieces, device to device", bytes, [&] { copies(across); });
 		row("16 copies, device to device", bytes, [&] {
 			for (const piece &p : across)
-				must(g_kind->copy(&p, 1), "copy");
-			must(g_kind->finish(), "finish");
+				require(g_kind->copy(&p, 1), "copy");
+			require(g_kind->finish(), "finish");
 		});
 	}
 	uint64_t old = 0;
 	if (g_kind->amo(amo_op::add, one, 8, 1, 0, &old) == 0)
-		row("atomic add", 8, [&] { must(g_kind->amo(amo_op::add, one, 8, 1, 0, &old), "amo"); });
-	row("fill", 4096, [&] { must(g_kind->fill(one, 0, 4096), "fill"); });
+		row("atomic add", 8, [&] { require(g_kind->amo(amo_op::add, one, 8, 1, 0, &old), "amo"); });
+	row("fill", 4096, [&] { require(g_kind->fill(one, 0, 4096), "fill"); });
 	row("owns: host memory", 0, [&] { (void)g_kind->owns(host.data()); });
 	row("owns: device memory", 0, [&] { (void)g_kind->owns(one); });
 	g_kind->release(g_one);

@@ -143,10 +143,10 @@ static inline void array_close(const struct app *app, struct array *a)
 	free(a->host);
 }
 
-static void app_copy(char *to, const char *from, size_t off, size_t bytes)
+static void app_copy(char *dst, const char *src, size_t off, size_t bytes)
 {
-	if (to != from)
-		shmemx_partition_copy(to + off, from + off, bytes);
+	if (dst != src)
+		shmemx_partition_copy(dst + off, src + off, bytes);
 }
 
 /* before and after arithmetic */

@@ -29,13 +29,13 @@ static double b_of(long row, long column)
 	return (double)((row * 3 + column * 17 + row * column % 7) % 9 - 4);
 }
 
-static void fill(const struct cannon *x, struct array *to, double (*of)(long, long))
+static void fill(const struct cannon *x, struct array *dst, double (*owner)(long, long))
 {
-	double *at = (double *)to->host;
+	double *addr = (double *)dst->host;
 	for (long r = 0; r < x->rows; r++)
 		for (long c = 0; c < x->size; c++)
-			at[r * x->size + c] = of(x->first + r, c);
-	array_write(to, 0, to->bytes);
+			addr[r * x->size + c] = owner(x->first + r, c);
+	array_write(dst, 0, dst->bytes);
 }
 
 /* my rows of A, the columns that meet the rows of B which belong to PE `owner` */

@@ -21,9 +21,9 @@ struct number {
 
 struct fft {
 	struct app app;
-	long size, rows;       /* of the matrix; of this PE */
-	struct array from, to; /* the blocks that go to each PE, one behind the other; and those that come */
-	struct number *roots;  /* e^(-2 pi i k / size) */
+	long size, rows;             /* of the matrix; of this PE */
+	struct array received, sent; /* the blocks that go to each PE, one behind the other; and those that come */
+	struct number *roots;        /* e^(-2 pi i k / size) */
 };
 
 static struct number times(struct number a, struct number b)
@@ -54,9 +54,9 @@ static void transform(const struct fft *f, struct number *row)
 		}
 	}
 	for (long half = 1; half < f->size; half *= 2)
-		for (long at = 0; at < f->size; at += 2 * half)
+		for (long addr = 0; addr < f->size; addr += 2 * half)
 			for (long k = 0; k < half; k++) {
-				struct number *a = row + at + k, *b = a + half;
+				struct number *a = row + addr + k, *b = a + half;
 				const struct number t = times(*b, f->roots[k * (f->size / half / 2)]);
 				*b = (struct number){a->re - t.re, a->im - t.im};
 				*a = (struct number){a->re + t.re, a->im + t.im};
@@ -84,11 +84,11 @@ static void transpose(struct fft *f)
 {
 	const size_t block = (size_t)f->rows * (size_t)f->rows * sizeof(struct number);
 	const double begin = seconds();
-	array_send(&f->from, 0, f->from.bytes);
+	array_send(&f->received, 0, f->received.bytes);
 	/* nobody's place for the blocks may still be in use, nor its blocks unfinished: others begin at once */
 	shmem_barrier_all();
-	shmem_alltoallmem(SHMEM_TEAM_WORLD, f->to.wire, f->from.wire, block);
-	array_received(&f->to, 0, f->to.bytes);
+	shmem_alltoallmem(SHMEM_TEAM_WORLD, f->sent.wire, f->received.wire, block);
+	array_received(&f->sent, 0, f->sent.bytes);
 	f->app.exchange += seconds() - begin;
 }
 
@@ -96,11 +96,11 @@ static void fft2d(struct fft *f, struct number *matrix)
 {
 	for (long r = 0; r < f->rows; r++)
 		transform(f, matrix + r * f->size);
-	pack(f, matrix, (struct number *)f->from.host);
-	array_write(&f->from, 0, f->from.bytes);
+	pack(f, matrix, (struct number *)f->received.host);
+	array_write(&f->received, 0, f->received.bytes);
 	transpose(f);
-	array_read(&f->to, 0, f->to.bytes);
-	unpack(f, (const struct number *)f->to.host, matrix);
+	array_read(&f->sent, 0, f->sent.bytes);
+	unpack(f, (const struct number *)f->sent.host, matrix);
 	for (long r = 0; r < f->rows; r++)
 		transform(f, matrix + r * f->size);
 }
@@ -135,8 +135,8 @@ int main(int argc, char **argv)
 		app_usage(&f.app, usage);
 	f.rows = f.size / f.app.n;
 	const size_t cells = (size_t)f.rows * (size_t)f.size, bytes = cells * sizeof(struct number);
-	array_open(&f.app, &f.from, bytes);
-	array_open(&f.app, &f.to, bytes);
+	array_open(&f.app, &f.received, bytes);
+	array_open(&f.app, &f.sent, bytes);
 	struct number *matrix = app_memory(malloc(bytes), bytes);
 	f.roots = app_memory(malloc((size_t)f.size * sizeof *f.roots), (size_t)f.size * sizeof *f.roots);
 	for (long k = 0; k < f.size; k++) {
@@ -157,8 +157,8 @@ int main(int argc, char **argv)
 	shmem_barrier_all();
 	free(f.roots);
 	free(matrix);
-	array_close(&f.app, &f.to);
-	array_close(&f.app, &f.from);
+	array_close(&f.app, &f.sent);
+	array_close(&f.app, &f.received);
 	char sizes[32];
 	snprintf(sizes, sizeof sizes, "size=%ld", f.size);
 	const double n = (double)f.size;

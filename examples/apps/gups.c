@@ -94,9 +94,9 @@ static void change_by_signal(struct gups *g, size_t *pending, int pe, size_t pla
 
 static void change_by_get(struct gups *g, int pe, size_t place, uint64_t value)
 {
-	uint64_t *at = (uint64_t *)g->table.wire + place;
-	const uint64_t word = shmem_uint64_g(at, pe);
-	shmem_uint64_p(at, word ^ value, pe);
+	uint64_t *addr = (uint64_t *)g->table.wire + place;
+	const uint64_t word = shmem_uint64_g(addr, pe);
+	shmem_uint64_p(addr, word ^ value, pe);
 	shmem_quiet(); /* the next get may be of the same word */
 }
 
@@ -107,10 +107,10 @@ struct change {
 	uint64_t value;
 };
 
-static struct change next_change(const struct gups *g, int of, uint64_t *state)
+static struct change next_change(const struct gups *g, int count, uint64_t *state)
 {
 	const uint64_t n = (uint64_t)g->app.n, slots = (uint64_t)g->words / n, value = next(state);
-	const size_t place = (size_t)((value >> 20) % slots * n) + (size_t)of; /* no other PE's, in any table */
+	const size_t place = (size_t)((value >> 20) % slots * n) + (size_t)count; /* no other PE's, in any table */
 	return (struct change){(int)(value % n), place, value};
 }
 

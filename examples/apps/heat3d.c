@@ -21,12 +21,12 @@ enum { FACES = 6 };
 struct heat {
 	struct app app;
 	long size, steps;
-	int grid[3], at[3];   /* PEs of each direction; the place of this one */
-	long points[3];       /* of this PE in each direction */
-	int neighbour[FACES]; /* below and above in each direction */
+	int grid[3], coords[3]; /* PEs of each direction; the place of this one */
+	long points[3];         /* of this PE in each direction */
+	int neighbour[FACES];   /* below and above in each direction */
 	size_t face_bytes[FACES], face_off[FACES], halo_bytes;
-	struct array block[2];   /* now and next, without halo */
-	struct array out, in[2]; /* six faces one behind the other; in: of even and odd steps */
+	struct array block[2];         /* now and next, without halo */
+	struct array out, received[2]; /* six faces one behind the other; in: of even and odd steps */
 };
 
 static uint64_t came[FACES]; /* steps whose halo is here */
@@ -51,22 +51,22 @@ static int choose_grid(struct heat *h)
 	return best != 0;
 }
 
-static int pe_at(const struct heat *h, const int at[3])
+static int pe_at(const struct heat *h, const int item[3])
 {
-	return (at[0] * h->grid[1] + at[1]) * h->grid[2] + at[2];
+	return (item[0] * h->grid[1] + item[1]) * h->grid[2] + item[2];
 }
 
 static void place(struct heat *h)
 {
-	h->at[0] = h->app.me / (h->grid[1] * h->grid[2]);
-	h->at[1] = h->app.me / h->grid[2] % h->grid[1];
-	h->at[2] = h->app.me % h->grid[2];
+	h->coords[0] = h->app.me / (h->grid[1] * h->grid[2]);
+	h->coords[1] = h->app.me / h->grid[2] % h->grid[1];
+	h->coords[2] = h->app.me % h->grid[2];
 	for (int d = 0; d < 3; d++)
 		h->points[d] = h->size / h->grid[d];
 	for (int f = 0; f < FACES; f++) {
 		const int d = f / 2;
 		int there[3];
-		memcpy(there, h->at, sizeof there);
+		memcpy(there, h->coords, sizeof there);
 		there[d] = (there[d] + (f % 2 ? 1 : h->grid[d] - 1)) % h->grid[d];
 		h->neighbour[f] = pe_at(h, there);
 		h->face_bytes[f] = (size_t)(h->points[(d + 1) % 3] * h->points[(d + 2) % 3]) * sizeof(double);
@@ -83,13 +83,13 @@ static size_t index_of(const struct heat *h, long x, long y, long z)
 /* The points of one face of the block, in the order x, y, z. */
 static void pack_face(const struct heat *h, const double *block, int f, double *face)
 {
-	long from[3] = {0, 0, 0}, to[3] = {h->points[0], h->points[1], h->points[2]};
+	long src[3] = {0, 0, 0}, dst[3] = {h->points[0], h->points[1], h->points[2]};
 	const int d = f / 2;
-	from[d] = f % 2 ? h->points[d] - 1 : 0;
-	to[d] = from[d] + 1;
-	for (long x = from[0]; x < to[0]; x++)
-		for (long y = from[1]; y < to[1]; y++)
-			for (long z = from[2]; z < to[2]; z++)
+	src[d] = f % 2 ? h->points[d] - 1 : 0;
+	dst[d] = src[d] + 1;
+	for (long x = src[0]; x < dst[0]; x++)
+		for (long y = src[1]; y < dst[1]; y++)
+			for (long z = src[2]; z < dst[2]; z++)
 				*face++ = block[index_of(h, x, y, z)];
 }
 
@@ -130,10 +130,10 @@ static void inner(const struct heat *h, const double *now, double *next)
 	for (long x = 1; x < h->points[0] - 1; x++)
 		for (long y = 1; y < h->points[1] - 1; y++) {
 			const double *row = now + index_of(h, x, y, 0);
-			double *to = next + index_of(h, x, y, 0);
+			double *dst = next + index_of(h, x, y, 0);
 			for (long z = 1; z < h->points[2] - 1; z++)
-				to[z] = row[z] + kAlpha * (row[z - sx] + row[z + sx] + row[z - sy] + row[z + sy] +
-							   row[z - 1] + row[z + 1] - 6 * row[z]);
+				dst[z] = row[z] + kAlpha * (row[z - sx] + row[z + sx] + row[z - sy] + row[z + sy] +
+							    row[z - 1] + row[z + 1] - 6 * row[z]);
 		}
 }
 
@@ -158,7 +158,7 @@ static void send_faces(struct heat *h, struct array *halo)
 
 static void one_step(struct heat *h, long step)
 {
-	struct array *now = &h->block[step % 2], *next = &h->block[(step + 1) % 2], *halo = &h->in[step % 2];
+	struct array *now = &h->block[step % 2], *next = &h->block[(step + 1) % 2], *halo = &h->received[step % 2];
 	array_read(now, 0, now->bytes);
 	for (int f = 0; f < FACES; f++)
 		pack_face(h, (const double *)now->host, f, (double *)(h->out.host + h->face_off[f]));
@@ -179,7 +179,7 @@ static void one_step(struct heat *h, long step)
 }
 
 /* Two waves: each dies down by a factor of its own in each step. */
-static double expected(const struct heat *h, const long at[3], long steps)
+static double expected(const struct heat *h, const long item[3], long steps)
 {
 	static const int waves[2][3] = {{1, 2, 1}, {2, 1, 3}};
 	double sum = 0;
@@ -187,7 +187,7 @@ static double expected(const struct heat *h, const long at[3], long steps)
 		double phase = 0.3, factor = 1;
 		for (int d = 0; d < 3; d++) {
 			const double turn = 2 * 3.14159265358979323846 * waves[w][d] / (double)h->size;
-			phase += turn * (double)at[d];
+			phase += turn * (double)item[d];
 			factor -= 2 * kAlpha * (1 - cos(turn));
 		}
 		sum += pow(factor, (double)steps) * cos(phase);
@@ -198,17 +198,18 @@ static double expected(const struct heat *h, const long at[3], long steps)
 /* Sets every point, or counts those that are not near what they should be. */
 static double visit(struct heat *h, struct array *block, long steps, int set)
 {
-	double wrong = 0, *at = (double *)block->host;
+	double wrong = 0, *addr = (double *)block->host;
 	for (long x = 0; x < h->points[0]; x++)
 		for (long y = 0; y < h->points[1]; y++)
 			for (long z = 0; z < h->points[2]; z++) {
-				const long global[3] = {h->at[0] * h->points[0] + x, h->at[1] * h->points[1] + y,
-							h->at[2] * h->points[2] + z};
+				const long global[3] = {h->coords[0] * h->points[0] + x,
+							h->coords[1] * h->points[1] + y,
+							h->coords[2] * h->points[2] + z};
 				const double value = expected(h, global, steps);
 				if (set)
-					at[index_of(h, x, y, z)] = value;
+					addr[index_of(h, x, y, z)] = value;
 				else
-					wrong += !(fabs(at[index_of(h, x, y, z)] - value) < 1e-9);
+					wrong += !(fabs(addr[index_of(h, x, y, z)] - value) < 1e-9);
 			}
 	return wrong;
 }
@@ -223,7 +224,7 @@ int main(int argc, char **argv)
 		app_usage(&h.app, usage);
 	place(&h);
 	const size_t bytes = (size_t)(h.points[0] * h.points[1] * h.points[2]) * sizeof(double);
-	struct array *all[] = {&h.block[0], &h.block[1], &h.out, &h.in[0], &h.in[1]};
+	struct array *all[] = {&h.block[0], &h.block[1], &h.out, &h.received[0], &h.received[1]};
 	for (int i = 0; i < 5; i++)
 		array_open(&h.app, all[i], i < 2 ? bytes : h.halo_bytes);
 	visit(&h, &h.block[0], 0, 1);

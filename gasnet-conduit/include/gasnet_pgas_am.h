@@ -54,14 +54,14 @@ PGAS_EXPORT int gasnet_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *sourc
 
 /* The cold exit of each category; args holds as many arguments as the word says. */
 PGAS_EXPORT int gasneti_request_short(gasnet_node_t dest, const void *message, size_t bytes) PGAS_NOEXCEPT;
-PGAS_EXPORT int gasneti_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+PGAS_EXPORT int gasneti_request_medium(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
 				       const gasnet_handlerarg_t *args) PGAS_NOEXCEPT;
-PGAS_EXPORT int gasneti_request_long(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes, void *to,
+PGAS_EXPORT int gasneti_request_long(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes, void *dst,
 				     const gasnet_handlerarg_t *args) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasneti_reply_short(gasnet_token_t token, uint64_t word, const gasnet_handlerarg_t *args) PGAS_NOEXCEPT;
-PGAS_EXPORT int gasneti_reply_medium(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes,
+PGAS_EXPORT int gasneti_reply_medium(gasnet_token_t token, uint64_t word, const void *src, size_t nbytes,
 				     const gasnet_handlerarg_t *args) PGAS_NOEXCEPT;
-PGAS_EXPORT int gasneti_reply_long(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes, void *to,
+PGAS_EXPORT int gasneti_reply_long(gasnet_token_t token, uint64_t word, const void *src, size_t nbytes, void *dst,
 				   const gasnet_handlerarg_t *args) PGAS_NOEXCEPT;
 
 /*

@@ -55,8 +55,8 @@ PGAS_EXPORT void gasneti_sync_some_handles(gasnet_handle_t *handles, size_t coun
 /* What end_nbi_accessregion returns when something is pending. */
 PGAS_EXPORT gasnet_handle_t gasneti_region_handle(void) PGAS_NOEXCEPT __attribute__((cold));
 /* Copies up to 8 bytes of any number and alignment, ordered as words are. The addresses are those mapped here. */
-PGAS_EXPORT void gasneti_copy_out_small(void *shared, const void *from, size_t nbytes) PGAS_NOEXCEPT;
-PGAS_EXPORT void gasneti_copy_in_small(void *to, const void *shared, size_t nbytes) PGAS_NOEXCEPT;
+PGAS_EXPORT void gasneti_copy_out_small(void *shared, const void *src, size_t nbytes) PGAS_NOEXCEPT;
+PGAS_EXPORT void gasneti_copy_in_small(void *dst, const void *shared, size_t nbytes) PGAS_NOEXCEPT;
 /* The same for values of 3, 5, 6 or 7 bytes. */
 PGAS_EXPORT gasnet_handle_t gasneti_put_odd(gasnet_node_t node, void *dest, gasnet_register_value_t value,
 					    size_t nbytes, enum gasneti_until until, int implicit) PGAS_NOEXCEPT;
@@ -147,20 +147,20 @@ PGAS_HOT uint64_t gasneti_window(gasnet_node_t node)
 }
 
 /* Copies more than a word. A word that is put next tells others that this is there. */
-PGAS_HOT void gasneti_copy_out(void *shared, const void *from, size_t len)
+PGAS_HOT void gasneti_copy_out(void *shared, const void *src, size_t len)
 {
 #ifdef GASNET_PGAS_STRICT_ORDER
 	pgas_fence_store_store();
 #endif
-	memcpy(shared, from, len);
+	memcpy(shared, src, len);
 	pgas_fence_compiler();
 }
 
 /* Copies more than a word. A word that was got before has told that this is there. */
-PGAS_HOT void gasneti_copy_in(void *to, const void *shared, size_t len)
+PGAS_HOT void gasneti_copy_in(void *dst, const void *shared, size_t len)
 {
 	pgas_fence_compiler();
-	memcpy(to, shared, len);
+	memcpy(dst, shared, len);
 #ifdef GASNET_PGAS_STRICT_ORDER
 	pgas_fence_acquire();
 #endif
@@ -171,11 +171,11 @@ PGAS_HOT void gasneti_copy_in(void *to, const void *shared, size_t len)
 #define GASNETI_PUT_WORD(bits_arg)                                                                                     \
 	if (nbytes == bits_arg / 8) {                                                                                  \
 		uint##bits_arg##_t v;                                                                                  \
-		memcpy(&v, from, sizeof v);                                                                            \
+		memcpy(&v, src, sizeof v);                                                                             \
 		gasneti_store##bits_arg(shared, v);                                                                    \
 		return 1;                                                                                              \
 	}
-PGAS_HOT int gasneti_put_word(void *shared, const void *from, size_t nbytes)
+PGAS_HOT int gasneti_put_word(void *shared, const void *src, size_t nbytes)
 {
 	GASNETI_PUT_WORD(64)
 	GASNETI_PUT_WORD(32)
@@ -187,10 +187,10 @@ PGAS_HOT int gasneti_put_word(void *shared, const void *from, size_t nbytes)
 #define GASNETI_GET_WORD(bits_arg)                                                                                     \
 	if (nbytes == bits_arg / 8) {                                                                                  \
 		const uint##bits_arg##_t v = gasneti_load##bits_arg(shared);                                           \
-		memcpy(to, &v, sizeof v);                                                                              \
+		memcpy(dst, &v, sizeof v);                                                                             \
 		return 1;                                                                                              \
 	}
-PGAS_HOT int gasneti_get_word(void *to, const void *shared, size_t nbytes)
+PGAS_HOT int gasneti_get_word(void *dst, const void *shared, size_t nbytes)
 {
 	GASNETI_GET_WORD(64)
 	GASNETI_GET_WORD(32)
@@ -206,35 +206,35 @@ PGAS_HOT int gasneti_get_word(void *to, const void *shared, size_t nbytes)
  * asm hides the private object from the compiler, which would warn of the branch that copies more bytes than the object
  * has.
  */
-PGAS_HOT void gasneti_put_here(void *shared, const void *from, size_t nbytes)
+PGAS_HOT void gasneti_put_here(void *shared, const void *src, size_t nbytes)
 {
 	if (__builtin_constant_p(nbytes)) {
-		if (!gasneti_put_word(shared, from, nbytes))
-			gasneti_copy_out(shared, from, nbytes);
+		if (!gasneti_put_word(shared, src, nbytes))
+			gasneti_copy_out(shared, src, nbytes);
 		return;
 	}
-	__asm__("" : "+r"(from));
+	__asm__("" : "+r"(src));
 	if (PGAS_LIKELY(nbytes > 8))
-		gasneti_copy_out(shared, from, nbytes);
+		gasneti_copy_out(shared, src, nbytes);
 	else if (PGAS_LIKELY(nbytes == 8))
-		gasneti_put_word(shared, from, 8);
+		gasneti_put_word(shared, src, 8);
 	else
-		gasneti_copy_out_small(shared, from, nbytes);
+		gasneti_copy_out_small(shared, src, nbytes);
 }
-PGAS_HOT void gasneti_get_here(void *to, const void *shared, size_t nbytes)
+PGAS_HOT void gasneti_get_here(void *dst, const void *shared, size_t nbytes)
 {
 	if (__builtin_constant_p(nbytes)) {
-		if (!gasneti_get_word(to, shared, nbytes))
-			gasneti_copy_in(to, shared, nbytes);
+		if (!gasneti_get_word(dst, shared, nbytes))
+			gasneti_copy_in(dst, shared, nbytes);
 		return;
 	}
-	__asm__("" : "+r"(to));
+	__asm__("" : "+r"(dst));
 	if (PGAS_LIKELY(nbytes > 8))
-		gasneti_copy_in(to, shared, nbytes);
+		gasneti_copy_in(dst, shared, nbytes);
 	else if (PGAS_LIKELY(nbytes == 8))
-		gasneti_get_word(to, shared, 8);
+		gasneti_get_word(dst, shared, 8);
 	else
-		gasneti_copy_in_small(to, shared, nbytes);
+		gasneti_copy_in_small(dst, shared, nbytes);
 }
 
 /* A value of 1, 2, 4 or 8 bytes; 0: it has another length, and nothing was done. */

@@ -108,24 +108,24 @@ static inline size_t gex_Token_MaxReplyLong(gex_Token_t token, const gex_Event_t
 /* These end the job when something is wrong, and return not 0 only where GEX_FLAG_IMMEDIATE allows it. */
 PGAS_EXPORT int gasneti_gex_request_short(gasnet_node_t dest, const void *message, size_t bytes,
 					  gex_Flags_t flags) PGAS_NOEXCEPT;
-PGAS_EXPORT int gasneti_gex_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+PGAS_EXPORT int gasneti_gex_request_medium(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
 					   const gex_AM_Arg_t *args, gex_Flags_t flags) PGAS_NOEXCEPT;
-PGAS_EXPORT int gasneti_gex_request_long(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes, void *to,
+PGAS_EXPORT int gasneti_gex_request_long(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes, void *dst,
 					 const gex_AM_Arg_t *args, gex_Flags_t flags) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasneti_gex_reply_short(gex_Token_t token, uint64_t word, const gex_AM_Arg_t *args,
 					gex_Flags_t flags) PGAS_NOEXCEPT;
-PGAS_EXPORT int gasneti_gex_reply_medium(gex_Token_t token, uint64_t word, const void *from, size_t nbytes,
+PGAS_EXPORT int gasneti_gex_reply_medium(gex_Token_t token, uint64_t word, const void *src, size_t nbytes,
 					 const gex_AM_Arg_t *args, gex_Flags_t flags) PGAS_NOEXCEPT;
-PGAS_EXPORT int gasneti_gex_reply_long(gex_Token_t token, uint64_t word, const void *from, size_t nbytes, void *to,
+PGAS_EXPORT int gasneti_gex_reply_long(gex_Token_t token, uint64_t word, const void *src, size_t nbytes, void *dst,
 				       const gex_AM_Arg_t *args, gex_Flags_t flags) PGAS_NOEXCEPT;
 
 /* The same through a pair of endpoints that are not both the first; or the rank does not exist. */
 PGAS_EXPORT int gasneti_pair_short(gex_TM_t tm, gex_Rank_t rank, const void *message, size_t bytes,
 				   gex_Flags_t flags) PGAS_NOEXCEPT;
-PGAS_EXPORT int gasneti_pair_medium(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *from, size_t nbytes,
+PGAS_EXPORT int gasneti_pair_medium(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *src, size_t nbytes,
 				    const gex_AM_Arg_t *args, gex_Flags_t flags) PGAS_NOEXCEPT;
-PGAS_EXPORT int gasneti_pair_long(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *from, size_t nbytes,
-				  void *to, const gex_AM_Arg_t *args, gex_Flags_t flags) PGAS_NOEXCEPT;
+PGAS_EXPORT int gasneti_pair_long(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *src, size_t nbytes,
+				  void *dst, const gex_AM_Arg_t *args, gex_Flags_t flags) PGAS_NOEXCEPT;
 PGAS_EXPORT gex_AM_SrcDesc_t gasneti_pair_prepare(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *client_buf,
 						  size_t least, size_t most, gex_Flags_t flags) PGAS_NOEXCEPT;
 
@@ -133,14 +133,14 @@ PGAS_EXPORT gex_AM_SrcDesc_t gasneti_pair_prepare(gex_TM_t tm, gex_Rank_t rank, 
 PGAS_EXPORT gex_AM_SrcDesc_t gasneti_prepare_request(gasnet_node_t dest, uint64_t word, const void *client_buf,
 						     size_t least, size_t most, gex_Flags_t flags) PGAS_NOEXCEPT;
 /* Of a medium message that goes into the slot that was just claimed; the word has the payload's place, too. */
-PGAS_EXPORT gex_AM_SrcDesc_t gasneti_prepare_slot(struct pgas_slot *slot, const struct pgas_peer_hot *peer, uint64_t at,
-						  uint64_t word, size_t most) PGAS_NOEXCEPT;
+PGAS_EXPORT gex_AM_SrcDesc_t gasneti_prepare_slot(struct pgas_slot *slot, const struct pgas_peer_hot *peer,
+						  uint64_t payload_off, uint64_t word, size_t most) PGAS_NOEXCEPT;
 /* The same, when it goes into that slot's annex; where its payload begins is the library's affair. */
 PGAS_EXPORT gex_AM_SrcDesc_t gasneti_prepare_annex(struct pgas_slot *slot, const struct pgas_peer_hot *peer,
-						   uint64_t at, uint64_t word, size_t most) PGAS_NOEXCEPT;
+						   uint64_t payload_off, uint64_t word, size_t most) PGAS_NOEXCEPT;
 PGAS_EXPORT gex_AM_SrcDesc_t gasneti_prepare_reply(gex_Token_t token, uint64_t word, const void *client_buf,
 						   size_t least, size_t most, gex_Flags_t flags) PGAS_NOEXCEPT;
-PGAS_EXPORT int gasneti_commit(gex_AM_SrcDesc_t sd, uint64_t word, size_t nbytes, void *to, gex_Flags_t flags,
+PGAS_EXPORT int gasneti_commit(gex_AM_SrcDesc_t sd, uint64_t word, size_t nbytes, void *dst, gex_Flags_t flags,
 			       const gex_AM_Arg_t *args) PGAS_NOEXCEPT;
 PGAS_EXPORT int gasneti_cancel(gex_AM_SrcDesc_t sd, unsigned int kind) PGAS_NOEXCEPT;
 
@@ -164,20 +164,20 @@ PGAS_HOT int gasneti_gex_short(gex_TM_t tm, gex_Rank_t rank, const void *message
 	return gasneti_gex_request_short(dest, message, bytes, flags);
 }
 
-PGAS_HOT int gasneti_gex_medium(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *from, size_t nbytes,
+PGAS_HOT int gasneti_gex_medium(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *src, size_t nbytes,
 				const gex_AM_Arg_t *args, gex_Flags_t flags)
 {
 	if (PGAS_UNLIKELY(rank >= tm->size))
-		return gasneti_pair_medium(tm, rank, word, from, nbytes, args, flags);
-	return gasneti_gex_request_medium(tm->jobranks[rank], word, from, nbytes, args, flags);
+		return gasneti_pair_medium(tm, rank, word, src, nbytes, args, flags);
+	return gasneti_gex_request_medium(tm->jobranks[rank], word, src, nbytes, args, flags);
 }
 
-PGAS_HOT int gasneti_gex_long(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *from, size_t nbytes, void *to,
+PGAS_HOT int gasneti_gex_long(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *src, size_t nbytes, void *dst,
 			      const gex_AM_Arg_t *args, gex_Flags_t flags)
 {
 	if (PGAS_UNLIKELY(rank >= tm->size))
-		return gasneti_pair_long(tm, rank, word, from, nbytes, to, args, flags);
-	return gasneti_gex_request_long(tm->jobranks[rank], word, from, nbytes, to, args, flags);
+		return gasneti_pair_long(tm, rank, word, src, nbytes, dst, args, flags);
+	return gasneti_gex_request_long(tm->jobranks[rank], word, src, nbytes, dst, args, flags);
 }
 
 /* --- negotiated payload ------------------------------------------------------------------------------------------- */
@@ -190,7 +190,7 @@ static inline gex_AM_SrcDesc_t gex_AM_PrepareRequestMedium(gex_TM_t tm, gex_Rank
 							   size_t least_payload, size_t most_payload,
 							   gex_Event_t *lc_opt, gex_Flags_t flags, unsigned int numargs)
 {
-	const uint64_t word = GASNETI_WORD(0, numargs, GASNETI_MEDIUM), at = gasneti_slot_payload(numargs);
+	const uint64_t word = GASNETI_WORD(0, numargs, GASNETI_MEDIUM), payload_off = gasneti_slot_payload(numargs);
 	gasnet_node_t dest;
 	gasneti_lc_over(lc_opt);
 	if (PGAS_UNLIKELY(rank >= tm->size))
@@ -199,11 +199,11 @@ static inline gex_AM_SrcDesc_t gex_AM_PrepareRequestMedium(gex_TM_t tm, gex_Rank
 	if (!client_buf && numargs <= GASNETI_MAX_ARGS && PGAS_LIKELY(most_payload <= GASNETI_ANNEX_PAYLOAD) &&
 	    PGAS_LIKELY(gasneti_nothing_arrived())) {
 		const struct pgas_hot_claim c =
-			pgas_hot_claim(gasneti_front.am, dest, GASNETI_THREADS, at + most_payload);
+			pgas_hot_claim(gasneti_front.am, dest, GASNETI_THREADS, payload_off + most_payload);
 		if (PGAS_LIKELY(c.slot)) {
-			if (PGAS_LIKELY(most_payload <= PGAS_SLOT_PLAIN - at))
-				return gasneti_prepare_slot(c.slot, c.peer, c.at, word | at << GASNETI_WORD_PAYLOAD,
-							    most_payload);
+			if (PGAS_LIKELY(most_payload <= PGAS_SLOT_PLAIN - payload_off))
+				return gasneti_prepare_slot(c.slot, c.peer, c.at,
+							    word | payload_off << GASNETI_WORD_PAYLOAD, most_payload);
 			return gasneti_prepare_annex(c.slot, c.peer, c.at, word, most_payload);
 		}
 	}

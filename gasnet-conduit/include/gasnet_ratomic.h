@@ -71,26 +71,27 @@ PGAS_HOT int gasneti_ad_loose(gex_Flags_t flags)
 		bits_type_arg bits_, next_;                                                                            \
 		memcpy(&bits_, &a, sizeof bits_);                                                                      \
 		memcpy(&next_, &b, sizeof next_);                                                                      \
-		__atomic_compare_exchange_n((bits_type_arg *)at, &bits_, next_, 0, GASNETI_AD_ORDER(__ATOMIC_ACQ_REL), \
-					    GASNETI_AD_ORDER(__ATOMIC_ACQUIRE));                                       \
+		__atomic_compare_exchange_n((bits_type_arg *)local, &bits_, next_, 0,                                  \
+					    GASNETI_AD_ORDER(__ATOMIC_ACQ_REL), GASNETI_AD_ORDER(__ATOMIC_ACQUIRE));   \
 		memcpy(&was_, &bits_, sizeof was_);                                                                    \
 	} while (0)
 #define GASNETI_AD_SWAP(bits_type_arg)                                                                                 \
 	do {                                                                                                           \
 		bits_type_arg bits_;                                                                                   \
 		memcpy(&bits_, &a, sizeof bits_);                                                                      \
-		bits_ = __atomic_exchange_n((bits_type_arg *)at, bits_, GASNETI_AD_ORDER(__ATOMIC_ACQ_REL));           \
+		bits_ = __atomic_exchange_n((bits_type_arg *)local, bits_, GASNETI_AD_ORDER(__ATOMIC_ACQ_REL));        \
 		memcpy(&was_, &bits_, sizeof was_);                                                                    \
 	} while (0)
 #define GASNETI_AD_SET(bits_type_arg)                                                                                  \
 	do {                                                                                                           \
 		bits_type_arg bits_;                                                                                   \
 		memcpy(&bits_, &a, sizeof bits_);                                                                      \
-		__atomic_store_n((bits_type_arg *)at, bits_, GASNETI_AD_ORDER(__ATOMIC_RELEASE));                      \
+		__atomic_store_n((bits_type_arg *)local, bits_, GASNETI_AD_ORDER(__ATOMIC_RELEASE));                   \
 	} while (0)
 #define GASNETI_AD_GET(bits_type_arg)                                                                                  \
 	do {                                                                                                           \
-		const bits_type_arg bits_ = __atomic_load_n((bits_type_arg *)at, GASNETI_AD_ORDER(__ATOMIC_ACQUIRE));  \
+		const bits_type_arg bits_ =                                                                            \
+			__atomic_load_n((bits_type_arg *)local, GASNETI_AD_ORDER(__ATOMIC_ACQUIRE));                   \
 		memcpy(&was_, &bits_, sizeof was_);                                                                    \
 	} while (0)
 
@@ -117,9 +118,9 @@ PGAS_HOT int gasneti_ad_loose(gex_Flags_t flags)
 	GASNETI_AD_FETCH(SWAP, GASNETI_AD_SWAP(bits_type_arg))                                                         \
 	GASNETI_AD_BOTH(CAS, GASNETI_AD_CAS(bits_type_arg))
 #define GASNETI_AD_LOOPS(bits_type_arg, type_arg, product_arg)                                                         \
-	GASNETI_AD_BOTH(MULT, GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, product_arg))                         \
-	GASNETI_AD_BOTH(MIN, GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, old < a ? old : a))                    \
-	GASNETI_AD_BOTH(MAX, GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, old > a ? old : a))
+	GASNETI_AD_BOTH(MULT, GASNETI_AD_LOOP(bits_type_arg, type_arg, local, was_, product_arg))                      \
+	GASNETI_AD_BOTH(MIN, GASNETI_AD_LOOP(bits_type_arg, type_arg, local, was_, old < a ? old : a))                 \
+	GASNETI_AD_BOTH(MAX, GASNETI_AD_LOOP(bits_type_arg, type_arg, local, was_, old > a ? old : a))
 
 /* Exactly one bit. */
 PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
@@ -132,8 +133,8 @@ PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
  * what is a loop on some machine. A loop takes registers from all that is in one function with it.
  */
 #define GASNETI_AD_HALF(half_arg, name_arg, type_arg)                                                                  \
-	PGAS_HOT int gasneti_ad_##half_arg##_##name_arg(type_arg *at, type_arg *result, gex_OP_t opcode, type_arg a,   \
-							type_arg b, int loose)
+	PGAS_HOT int gasneti_ad_##half_arg##_##name_arg(type_arg *local, type_arg *result, gex_OP_t opcode,            \
+							type_arg a, type_arg b, int loose)
 #define GASNETI_AD_INTEGER(name_arg, type_arg, bits_type_arg)                                                          \
 	GASNETI_AD_HALF(at_once, name_arg, type_arg)                                                                   \
 	{                                                                                                              \
@@ -142,13 +143,13 @@ PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
 		if (!gasneti_ad_is_one(opcode))                                                                        \
 			return 0;                                                                                      \
 		switch (__builtin_ctz(opcode)) {                                                                       \
-			GASNETI_AD_BOTH(ADD, was_ = __atomic_fetch_add(at, a, order_))                                 \
-			GASNETI_AD_BOTH(SUB, was_ = __atomic_fetch_sub(at, a, order_))                                 \
-			GASNETI_AD_BOTH(INC, was_ = __atomic_fetch_add(at, 1, order_))                                 \
-			GASNETI_AD_BOTH(DEC, was_ = __atomic_fetch_sub(at, 1, order_))                                 \
-			GASNETI_AD_PLAIN(AND, was_ = __atomic_fetch_and(at, a, order_))                                \
-			GASNETI_AD_PLAIN(OR, was_ = __atomic_fetch_or(at, a, order_))                                  \
-			GASNETI_AD_PLAIN(XOR, was_ = __atomic_fetch_xor(at, a, order_))                                \
+			GASNETI_AD_BOTH(ADD, was_ = __atomic_fetch_add(local, a, order_))                              \
+			GASNETI_AD_BOTH(SUB, was_ = __atomic_fetch_sub(local, a, order_))                              \
+			GASNETI_AD_BOTH(INC, was_ = __atomic_fetch_add(local, 1, order_))                              \
+			GASNETI_AD_BOTH(DEC, was_ = __atomic_fetch_sub(local, 1, order_))                              \
+			GASNETI_AD_PLAIN(AND, was_ = __atomic_fetch_and(local, a, order_))                             \
+			GASNETI_AD_PLAIN(OR, was_ = __atomic_fetch_or(local, a, order_))                               \
+			GASNETI_AD_PLAIN(XOR, was_ = __atomic_fetch_xor(local, a, order_))                             \
 			GASNETI_AD_MOVES(bits_type_arg)                                                                \
 		default:                                                                                               \
 			return 0;                                                                                      \
@@ -161,9 +162,9 @@ PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
 		if (!gasneti_ad_is_one(opcode))                                                                        \
 			return 0;                                                                                      \
 		switch (__builtin_ctz(opcode)) {                                                                       \
-			GASNETI_AD_FETCH(FAND, was_ = __atomic_fetch_and(at, a, __ATOMIC_ACQ_REL))                     \
-			GASNETI_AD_FETCH(FOR, was_ = __atomic_fetch_or(at, a, __ATOMIC_ACQ_REL))                       \
-			GASNETI_AD_FETCH(FXOR, was_ = __atomic_fetch_xor(at, a, __ATOMIC_ACQ_REL))                     \
+			GASNETI_AD_FETCH(FAND, was_ = __atomic_fetch_and(local, a, __ATOMIC_ACQ_REL))                  \
+			GASNETI_AD_FETCH(FOR, was_ = __atomic_fetch_or(local, a, __ATOMIC_ACQ_REL))                    \
+			GASNETI_AD_FETCH(FXOR, was_ = __atomic_fetch_xor(local, a, __ATOMIC_ACQ_REL))                  \
 			GASNETI_AD_LOOPS(bits_type_arg, type_arg, (type_arg)((bits_type_arg)old * (bits_type_arg)a))   \
 		default:                                                                                               \
 			return 0;                                                                                      \
@@ -188,10 +189,10 @@ PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
 		if (!gasneti_ad_is_one(opcode))                                                                        \
 			return 0;                                                                                      \
 		switch (__builtin_ctz(opcode)) {                                                                       \
-			GASNETI_AD_BOTH(ADD, GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, old + a))              \
-			GASNETI_AD_BOTH(SUB, GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, old - a))              \
-			GASNETI_AD_BOTH(INC, GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, old + 1))              \
-			GASNETI_AD_BOTH(DEC, GASNETI_AD_LOOP(bits_type_arg, type_arg, at, was_, old - 1))              \
+			GASNETI_AD_BOTH(ADD, GASNETI_AD_LOOP(bits_type_arg, type_arg, local, was_, old + a))           \
+			GASNETI_AD_BOTH(SUB, GASNETI_AD_LOOP(bits_type_arg, type_arg, local, was_, old - a))           \
+			GASNETI_AD_BOTH(INC, GASNETI_AD_LOOP(bits_type_arg, type_arg, local, was_, old + 1))           \
+			GASNETI_AD_BOTH(DEC, GASNETI_AD_LOOP(bits_type_arg, type_arg, local, was_, old - 1))           \
 			GASNETI_AD_LOOPS(bits_type_arg, type_arg, old *a)                                              \
 		default:                                                                                               \
 			return 0;                                                                                      \
@@ -206,13 +207,13 @@ PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
  */
 #ifdef __x86_64__
 #define GASNETI_AD_PARAMETERS(type_arg)                                                                                \
-	type_arg *at, type_arg *result, type_arg b, void *addr __attribute__((unused)), gex_OP_t opcode, type_arg a
+	type_arg *local, type_arg *result, type_arg b, void *addr __attribute__((unused)), gex_OP_t opcode, type_arg a
 #define GASNETI_AD_ARGUMENTS(at_arg, result_arg, rank_arg, addr_arg, opcode_arg, a_arg, b_arg)                         \
 	at_arg, result_arg, b_arg, addr_arg, opcode_arg, a_arg
 #else
 #define GASNETI_AD_PARAMETERS(type_arg)                                                                                \
-	type_arg *at, type_arg *result, gex_Rank_t rank __attribute__((unused)), void *addr __attribute__((unused)),   \
-		gex_OP_t opcode, type_arg a, type_arg b
+	type_arg *local, type_arg *result, gex_Rank_t rank __attribute__((unused)),                                    \
+		void *addr __attribute__((unused)), gex_OP_t opcode, type_arg a, type_arg b
 #define GASNETI_AD_ARGUMENTS(at_arg, result_arg, rank_arg, addr_arg, opcode_arg, a_arg, b_arg)                         \
 	at_arg, result_arg, rank_arg, addr_arg, opcode_arg, a_arg, b_arg
 #endif
@@ -236,17 +237,17 @@ PGAS_HOT int gasneti_ad_is_one(gex_OP_t opcode)
 	{                                                                                                              \
 		const uint64_t window = gasneti_ad_window(ad, tgt_rank, flags);                                        \
 		if (PGAS_LIKELY(window != 0)) {                                                                        \
-			type_arg *const at = (type_arg *)((char *)tgt_addr + window);                                  \
+			type_arg *const local = (type_arg *)((char *)tgt_addr + window);                               \
 			const int loose = gasneti_ad_loose(flags);                                                     \
 			if (!__builtin_constant_p(opcode) && loose)                                                    \
 				return gasneti_ad_loose_##name_arg(GASNETI_AD_ARGUMENTS(                               \
-					at, result_p, tgt_rank, tgt_addr, opcode, operand1, operand2));                \
+					local, result_p, tgt_rank, tgt_addr, opcode, operand1, operand2));             \
 			if (!__builtin_constant_p(opcode))                                                             \
 				return gasneti_ad_here_##name_arg(GASNETI_AD_ARGUMENTS(                                \
-					at, result_p, tgt_rank, tgt_addr, opcode, operand1, operand2));                \
-			if (gasneti_ad_at_once_##name_arg(at, result_p, opcode, operand1, operand2,                    \
+					local, result_p, tgt_rank, tgt_addr, opcode, operand1, operand2));             \
+			if (gasneti_ad_at_once_##name_arg(local, result_p, opcode, operand1, operand2,                 \
 							  __builtin_constant_p(loose) && loose) ||                     \
-			    gasneti_ad_in_loop_##name_arg(at, result_p, opcode, operand1, operand2, 0))                \
+			    gasneti_ad_in_loop_##name_arg(local, result_p, opcode, operand1, operand2, 0))             \
 				return GEX_EVENT_INVALID;                                                              \
 		}                                                                                                      \
 		return gasneti_ad_far_##name_arg(ad, result_p, tgt_rank, tgt_addr, opcode, operand1, operand2, flags,  \

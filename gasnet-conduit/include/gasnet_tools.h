@@ -118,10 +118,10 @@ static inline double gasnett_tick_granularity(void) /* seconds */
 }
 static inline double gasnett_tick_overhead(void)
 {
-	const gasnett_tick_t from = gasnett_ticks_now();
+	const gasnett_tick_t begin = gasnett_ticks_now();
 	for (int i = 0; i < 999; i++)
 		(void)gasnett_ticks_now();
-	return 1e-9 * (double)(gasnett_ticks_now() - from) / 1000;
+	return 1e-9 * (double)(gasnett_ticks_now() - begin) / 1000;
 }
 #define gasnett_tick_granularityus() (1e6 * gasnett_tick_granularity())
 #define gasnett_tick_overheadus() (1e6 * gasnett_tick_overhead())
@@ -221,18 +221,18 @@ static inline void __attribute__((unused)) _gasneti_threadkey_init(void *key) /*
 /* --- bits --------------------------------------------------------------------------------------------------------- */
 
 /* Returns how many of n bytes are zero; the second copies them too. */
-static inline size_t gasnett_count0s(const void *from, size_t n)
+static inline size_t gasnett_count0s(const void *src, size_t n)
 {
-	const unsigned char *p = (const unsigned char *)from;
+	const unsigned char *p = (const unsigned char *)src;
 	size_t zeros = 0;
 	for (size_t i = 0; i < n; i++)
 		zeros += p[i] == 0;
 	return zeros;
 }
-static inline size_t gasnett_count0s_copy(void *to, const void *from, size_t n)
+static inline size_t gasnett_count0s_copy(void *dst, const void *src, size_t n)
 {
-	memcpy(to, from, n);
-	return gasnett_count0s(from, n);
+	memcpy(dst, src, n);
+	return gasnett_count0s(src, n);
 }
 static inline int gasnett_count0s_uint32_t(uint32_t v)
 {
@@ -274,7 +274,7 @@ PGAS_EXPORT uint64_t gasnett_release_version(void); /* major * 1000000 + minor *
 PGAS_EXPORT const char *gasnett_gethostname(void);
 PGAS_EXPORT uint64_t gasnett_getPhysMemSz(int failure_is_fatal);
 PGAS_EXPORT int gasnett_isLittleEndian(void);
-PGAS_EXPORT uint64_t gasnett_checksum(const void *from, size_t n);
+PGAS_EXPORT uint64_t gasnett_checksum(const void *src, size_t n);
 PGAS_EXPORT char *gasnett_getenv(const char *name);
 PGAS_EXPORT void gasnett_setenv(const char *name, const char *value);
 PGAS_EXPORT void gasnett_unsetenv(const char *name);
@@ -288,7 +288,7 @@ PGAS_EXPORT void gasnett_envstr_display(const char *name, const char *value, int
 PGAS_EXPORT void gasnett_envint_display(const char *name, int64_t value, int is_default, int is_memory);
 PGAS_EXPORT void gasnett_envdbl_display(const char *name, double value, int is_default);
 PGAS_EXPORT int64_t gasnett_parse_int(const char *text, uint64_t unit);
-PGAS_EXPORT char *gasnett_format_number(int64_t value, char *to, size_t room, int is_memory);
+PGAS_EXPORT char *gasnett_format_number(int64_t value, char *dst, size_t room, int is_memory);
 PGAS_EXPORT const char *gasnett_performance_warning_str(void);
 PGAS_EXPORT void gasnett_backtrace_init(const char *program);
 PGAS_EXPORT int gasnett_print_backtrace(int fd);

@@ -154,12 +154,12 @@ pe_place where_is(int pe)
 	return {gasneti_tool_with(node) != 0, host, name};
 }
 
-void read_room(int pe, size_t offset, void *to, size_t bytes)
+void read_room(int pe, size_t offset, void *dst, size_t bytes)
 {
 	if (figures *there = mapped_room(pe))
-		memcpy(to, reinterpret_cast<const char *>(there) + offset, bytes);
+		memcpy(dst, reinterpret_cast<const char *>(there) + offset, bytes);
 	else
-		gasneti_tool_get(to, static_cast<gasnet_node_t>(pe), reinterpret_cast<const char *>(g.mine) + offset,
+		gasneti_tool_get(dst, static_cast<gasnet_node_t>(pe), reinterpret_cast<const char *>(g.mine) + offset,
 				 bytes);
 }
 

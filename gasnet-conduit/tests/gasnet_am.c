@@ -183,13 +183,13 @@ static gasnet_node_t source_of(gasnet_token_t token)
 		CHECK_OK(gasnet_AMRequestLongAsync##n(peer, H_LONG + n, payload, nbytes,                               \
 						      test_at(peer, LONG_REQUEST_AT(gasnet_mynode())) V##n(n)));       \
 		GASNET_BLOCKUNTIL(replies == before + 4);                                                              \
-		char *to = test_at(peer, LONG_REQUEST_AT(gasnet_mynode()));                                            \
+		char *dst = test_at(peer, LONG_REQUEST_AT(gasnet_mynode()));                                           \
 		CHECK_OK(CALL(gasnet_AMRequestShort, peer, H_SHORT + n, n V##n(n)));                                   \
 		CHECK_OK(CALL(gasnet_AMRequestMedium, peer, H_MEDIUM + n, payload, nbytes, n V##n(n)));                \
 		GASNET_BLOCKUNTIL(replies == before + 6);                                                              \
-		CHECK_OK(CALL(gasnet_AMRequestLong, peer, H_LONG + n, payload, nbytes, to, n V##n(n)));                \
+		CHECK_OK(CALL(gasnet_AMRequestLong, peer, H_LONG + n, payload, nbytes, dst, n V##n(n)));               \
 		GASNET_BLOCKUNTIL(replies == before + 7);                                                              \
-		CHECK_OK(CALL(gasnet_AMRequestLongAsync, peer, H_LONG + n, payload, nbytes, to, n V##n(n)));           \
+		CHECK_OK(CALL(gasnet_AMRequestLongAsync, peer, H_LONG + n, payload, nbytes, dst, n V##n(n)));          \
 		GASNET_BLOCKUNTIL(replies == before + 8);                                                              \
 	}
 #define EACH(x) x(0) x(1) x(2) x(3) x(4) x(5) x(6) x(7) x(8) x(9) x(10) x(11) x(12) x(13) x(14) x(15) x(16)

@@ -138,15 +138,15 @@ static gasnet_coll_handle_t start(struct image *im, int what, int way, unsigned 
 }
 enum { BROADCAST, SCATTER, GATHER, GATHER_ALL, EXCHANGE, REDUCE, KINDS };
 
-/* What image `at` has got, wherever it is looked at. */
-static void check(int what, const int *got, unsigned at, unsigned root, unsigned count, int round)
+/* What image `pos` has got, wherever it is looked at. */
+static void check(int what, const int *got, unsigned pos, unsigned root, unsigned count, int round)
 {
 	for (unsigned i = 0; i < count; i++) {
 		if (what == BROADCAST)
 			CHECK_EQ(got[i], value(root, round, i));
 		if (what == SCATTER)
-			CHECK_EQ(got[i], value(root, round, at * count + i));
-		if (what == REDUCE && at == root) {
+			CHECK_EQ(got[i], value(root, round, pos * count + i));
+		if (what == REDUCE && pos == root) {
 			unsigned want = 0;
 			for (unsigned j = 0; j < total; j++)
 				want += (unsigned)value(j, round, i);
@@ -155,10 +155,10 @@ static void check(int what, const int *got, unsigned at, unsigned root, unsigned
 	}
 	for (unsigned j = 0; j < total; j++)
 		for (unsigned i = 0; i < count; i++) {
-			if (what == GATHER_ALL || (what == GATHER && at == root))
+			if (what == GATHER_ALL || (what == GATHER && pos == root))
 				CHECK_EQ(got[j * count + i], value(j, round, i));
 			if (what == EXCHANGE)
-				CHECK_EQ(got[j * count + i], value(j, round, at * count + i));
+				CHECK_EQ(got[j * count + i], value(j, round, pos * count + i));
 		}
 }
 

@@ -91,15 +91,15 @@ int main(int argc, char **argv)
 		expected += 4 * i * (long long)gasnet_nodes();
 		for (gasnet_node_t d = 0; d < gasnet_nodes(); d++) {
 			/* mostly short ones; everybody meets at the same node */
-			const gasnet_node_t to = (d + (gasnet_node_t)i) % gasnet_nodes();
-			CHECK_OK(gasnet_AMRequestShort2(to, H_SHORT, i, ~i));
-			CHECK_OK(gasnet_AMRequestShort1(to, H_SILENT, i));
-			CHECK_OK(gasnet_AMRequestMedium1(to, H_MEDIUM, payload, n, i));
+			const gasnet_node_t dest = (d + (gasnet_node_t)i) % gasnet_nodes();
+			CHECK_OK(gasnet_AMRequestShort2(dest, H_SHORT, i, ~i));
+			CHECK_OK(gasnet_AMRequestShort1(dest, H_SILENT, i));
+			CHECK_OK(gasnet_AMRequestMedium1(dest, H_MEDIUM, payload, n, i));
 			/* its place in the target is ours, but earlier ones may still be read: same bytes in all of a
 			 * byte's rounds */
-			CHECK_OK(gasnet_AMRequestLong1(to, H_LONG, line, 1,
-						       test_at(to, ((size_t)gasnet_mynode() * 1024 + (size_t)i % 1024)),
-						       i));
+			CHECK_OK(gasnet_AMRequestLong1(
+				dest, H_LONG, line, 1,
+				test_at(dest, ((size_t)gasnet_mynode() * 1024 + (size_t)i % 1024)), i));
 		}
 		if (i % 256 == 255) /* a long message's place is used again after 1024 rounds */
 			GASNET_BLOCKUNTIL(answered == 3L * (i + 1) * (long)gasnet_nodes());

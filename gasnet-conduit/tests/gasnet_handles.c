@@ -48,16 +48,16 @@ static void not_yet(gasnet_handle_t h)
 
 static void put_to_stopped(long pid, size_t n)
 {
-	char *at = test_at(1, 0);
+	char *pos = test_at(1, 0);
 	memset(source, (int)n % 100 + 1, n);
 	stop(pid);
-	gasnet_handle_t h = gasnet_put_nb_bulk(1, at, source, n);
+	gasnet_handle_t h = gasnet_put_nb_bulk(1, pos, source, n);
 	not_yet(h);
 	CHECK_OK(kill((pid_t)pid, SIGCONT));
 	while (gasnet_try_syncnb(h) != GASNET_OK)
 		;
 	memset(back, 0, n);
-	gasnet_get_bulk(back, 1, at, n);
+	gasnet_get_bulk(back, 1, pos, n);
 	CHECK(memcmp(back, source, n) == 0);
 }
 

@@ -150,7 +150,7 @@ static void barriers(void)
 
 static void ring(double length)
 {
-	const gasnet_node_t to = (gasnet_mynode() + 1) % gasnet_nodes();
+	const gasnet_node_t dest = (gasnet_mynode() + 1) % gasnet_nodes();
 	struct timespec t;
 	double end = 0;
 	test_barrier();
@@ -159,8 +159,8 @@ static void ring(double length)
 		fflush(stdout);
 	}
 	for (uint64_t round = 1;; round++) {
-		gasnet_put_val(to, test_at(to, 0), round, 8);
-		CHECK(gasnet_get_val(to, test_at(to, 0), 8) == round);
+		gasnet_put_val(dest, test_at(dest, 0), round, 8);
+		CHECK(gasnet_get_val(dest, test_at(dest, 0), 8) == round);
 		clock_gettime(CLOCK_MONOTONIC, &t);
 		const double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 		if (round == 1)

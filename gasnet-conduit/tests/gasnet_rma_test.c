@@ -19,9 +19,9 @@ static void expect(const void *p, size_t n)
 }
 
 /* Each pair of put and get moves n bytes there and back again. */
-static void there_and_back(gasnet_node_t to, size_t n, size_t off)
+static void there_and_back(gasnet_node_t dest, size_t n, size_t off)
 {
-	char *at = test_at(to, MINE(off));
+	char *pos = test_at(dest, MINE(off));
 	gasnet_handle_t h[4];
 #define ROUND(put_arg, get_arg)                                                                                        \
 	fill((unsigned)__LINE__);                                                                                      \
@@ -29,82 +29,82 @@ static void there_and_back(gasnet_node_t to, size_t n, size_t off)
 	put_arg;                                                                                                       \
 	get_arg;                                                                                                       \
 	expect(back, n);                                                                                               \
-	if (to == gasnet_mynode())                                                                                     \
-		expect(at, n);
-	ROUND(gasnet_put(to, at, source, n), gasnet_get(back, to, at, n))
-	ROUND(gasnet_put_bulk(to, at, source, n), gasnet_get_bulk(back, to, at, n))
-	ROUND((gasnet_put_nbi(to, at, source, n), gasnet_wait_syncnbi_puts()),
-	      (gasnet_get_nbi(back, to, at, n), gasnet_wait_syncnbi_gets()))
-	ROUND((gasnet_put_nbi_bulk(to, at, source, n), gasnet_wait_syncnbi_all()),
-	      (gasnet_get_nbi_bulk(back, to, at, n), gasnet_wait_syncnbi_all()))
-	ROUND((h[0] = gasnet_put_nb(to, at, source, n), gasnet_wait_syncnb(h[0])),
-	      (h[0] = gasnet_get_nb(back, to, at, n), gasnet_wait_syncnb(h[0])))
-	ROUND(h[0] = gasnet_put_nb_bulk(to, at, source, n); while (gasnet_try_syncnb(h[0]) != GASNET_OK);
-	      , h[0] = gasnet_get_nb_bulk(back, to, at, n); while (gasnet_try_syncnb_nopoll(h[0]) != GASNET_OK);)
-	ROUND(gasnet_begin_nbi_accessregion(); gasnet_put_nbi_bulk(to, at, source, n / 2);
-	      gasnet_put_nbi_bulk(to, at + n / 2, source + n / 2, n - n / 2); h[0] = gasnet_end_nbi_accessregion();
-	      gasnet_wait_syncnb(h[0]), gasnet_get_bulk(back, to, at, n))
-	ROUND(for (int i = 0; i < 4; i++) h[i] = gasnet_put_nb_bulk(to, at, source, n); gasnet_wait_syncnb_all(h, 4);
+	if (dest == gasnet_mynode())                                                                                   \
+		expect(pos, n);
+	ROUND(gasnet_put(dest, pos, source, n), gasnet_get(back, dest, pos, n))
+	ROUND(gasnet_put_bulk(dest, pos, source, n), gasnet_get_bulk(back, dest, pos, n))
+	ROUND((gasnet_put_nbi(dest, pos, source, n), gasnet_wait_syncnbi_puts()),
+	      (gasnet_get_nbi(back, dest, pos, n), gasnet_wait_syncnbi_gets()))
+	ROUND((gasnet_put_nbi_bulk(dest, pos, source, n), gasnet_wait_syncnbi_all()),
+	      (gasnet_get_nbi_bulk(back, dest, pos, n), gasnet_wait_syncnbi_all()))
+	ROUND((h[0] = gasnet_put_nb(dest, pos, source, n), gasnet_wait_syncnb(h[0])),
+	      (h[0] = gasnet_get_nb(back, dest, pos, n), gasnet_wait_syncnb(h[0])))
+	ROUND(h[0] = gasnet_put_nb_bulk(dest, pos, source, n); while (gasnet_try_syncnb(h[0]) != GASNET_OK);
+	      , h[0] = gasnet_get_nb_bulk(back, dest, pos, n); while (gasnet_try_syncnb_nopoll(h[0]) != GASNET_OK);)
+	ROUND(gasnet_begin_nbi_accessregion(); gasnet_put_nbi_bulk(dest, pos, source, n / 2);
+	      gasnet_put_nbi_bulk(dest, pos + n / 2, source + n / 2, n - n / 2); h[0] = gasnet_end_nbi_accessregion();
+	      gasnet_wait_syncnb(h[0]), gasnet_get_bulk(back, dest, pos, n))
+	ROUND(for (int i = 0; i < 4; i++) h[i] = gasnet_put_nb_bulk(dest, pos, source, n); gasnet_wait_syncnb_all(h, 4);
 	      for (int i = 0; i < 4; i++) CHECK(gasnet_try_syncnb_all(h + i, 1) == GASNET_OK);
-	      , for (int i = 0; i < 4; i++) h[i] = gasnet_get_nb_bulk(back, to, at, n); gasnet_wait_syncnb_some(h, 4);
-	      while (gasnet_try_syncnb_some(h, 4) != GASNET_OK);
+	      , for (int i = 0; i < 4; i++) h[i] = gasnet_get_nb_bulk(back, dest, pos, n);
+	      gasnet_wait_syncnb_some(h, 4); while (gasnet_try_syncnb_some(h, 4) != GASNET_OK);
 	      while (gasnet_try_syncnb_some_nopoll(h, 4) != GASNET_OK);
 	      while (gasnet_try_syncnb_all_nopoll(h, 4) != GASNET_OK);)
-	gasnet_put_nbi_bulk(to, at, source, n);
+	gasnet_put_nbi_bulk(dest, pos, source, n);
 	while (gasnet_try_syncnbi_puts() != GASNET_OK || gasnet_try_syncnbi_gets() != GASNET_OK ||
 	       gasnet_try_syncnbi_all() != GASNET_OK)
 		;
 #undef ROUND
 }
 
-static void constant_sizes(gasnet_node_t to)
+static void constant_sizes(gasnet_node_t dest)
 {
 #define ONE(n_arg)                                                                                                     \
 	fill(n_arg);                                                                                                   \
-	gasnet_put(to, test_at(to, MINE(64)), source, n_arg);                                                          \
-	gasnet_get(back, to, test_at(to, MINE(64)), n_arg);                                                            \
+	gasnet_put(dest, test_at(dest, MINE(64)), source, n_arg);                                                      \
+	gasnet_get(back, dest, test_at(dest, MINE(64)), n_arg);                                                        \
 	expect(back, n_arg);                                                                                           \
-	gasnet_put_nbi(to, test_at(to, MINE(128)), source, n_arg);                                                     \
+	gasnet_put_nbi(dest, test_at(dest, MINE(128)), source, n_arg);                                                 \
 	gasnet_wait_syncnbi_puts();                                                                                    \
-	gasnet_get_bulk(back, to, test_at(to, MINE(128)), n_arg);                                                      \
+	gasnet_get_bulk(back, dest, test_at(dest, MINE(128)), n_arg);                                                  \
 	expect(back, n_arg);
 	ONE(1)
 	ONE(2) ONE(3) ONE(4) ONE(7) ONE(8) ONE(15) ONE(16) ONE(32) ONE(48)
 #undef ONE
 }
 
-static void values(gasnet_node_t to)
+static void values(gasnet_node_t dest)
 {
 	const gasnet_register_value_t v = 0xf1e2d3c4b5a69788u;
 	for (size_t i = 0; i < 16; i++) {
 		const size_t n = i % 8 + 1;
-		char *at = test_at(to, MINE(i < 8 ? 512 : 637)); /* aligned, and over the end of a cache line */
+		char *pos = test_at(dest, MINE(i < 8 ? 512 : 637)); /* aligned, and over the end of a cache line */
 		const gasnet_register_value_t low = n == 8 ? v : v & (((gasnet_register_value_t)1 << 8 * n) - 1);
-		gasnet_memset(to, at, 0x55, 16);
-		gasnet_put_val(to, at, v, n);
-		CHECK(gasnet_get_val(to, at, n) == low);
-		CHECK(gasnet_get_val(to, at + n, 1) == 0x55);
-		gasnet_put_nbi_val(to, at, ~v, n);
+		gasnet_memset(dest, pos, 0x55, 16);
+		gasnet_put_val(dest, pos, v, n);
+		CHECK(gasnet_get_val(dest, pos, n) == low);
+		CHECK(gasnet_get_val(dest, pos + n, 1) == 0x55);
+		gasnet_put_nbi_val(dest, pos, ~v, n);
 		gasnet_wait_syncnbi_puts();
-		CHECK(gasnet_wait_syncnb_valget(gasnet_get_nb_val(to, at, n)) ==
+		CHECK(gasnet_wait_syncnb_valget(gasnet_get_nb_val(dest, pos, n)) ==
 		      (~v & (n == 8 ? ~(uint64_t)0 : ((uint64_t)1 << 8 * n) - 1)));
-		gasnet_wait_syncnb(gasnet_put_nb_val(to, at, v, n));
-		CHECK(gasnet_get_val(to, at, n) == low);
-		CHECK(gasnet_get_val(to, at + n, 1) == 0x55);
+		gasnet_wait_syncnb(gasnet_put_nb_val(dest, pos, v, n));
+		CHECK(gasnet_get_val(dest, pos, n) == low);
+		CHECK(gasnet_get_val(dest, pos + n, 1) == 0x55);
 	}
 }
 
-static void memsets(gasnet_node_t to)
+static void memsets(gasnet_node_t dest)
 {
-	char *at = test_at(to, MINE(1024));
+	char *pos = test_at(dest, MINE(1024));
 	const size_t sizes[] = {0, 1, 7, 8, 64, 1000, 4096, 20000};
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-		gasnet_memset(to, at, 0, 20001);
-		gasnet_memset(to, at, 0xa5, sizes[i]);
-		gasnet_memset_nbi(to, at, 0xa5, sizes[i]);
+		gasnet_memset(dest, pos, 0, 20001);
+		gasnet_memset(dest, pos, 0xa5, sizes[i]);
+		gasnet_memset_nbi(dest, pos, 0xa5, sizes[i]);
 		gasnet_wait_syncnbi_puts();
-		gasnet_wait_syncnb(gasnet_memset_nb(to, at, 0xa5, sizes[i]));
-		gasnet_get_bulk(back, to, at, sizes[i] + 1);
+		gasnet_wait_syncnb(gasnet_memset_nb(dest, pos, 0xa5, sizes[i]));
+		gasnet_get_bulk(back, dest, pos, sizes[i] + 1);
 		for (size_t k = 0; k < sizes[i]; k++)
 			CHECK(back[k] == 0xa5);
 		CHECK(back[sizes[i]] == 0);
@@ -112,44 +112,44 @@ static void memsets(gasnet_node_t to)
 }
 
 /* Lists that cut the same 600 bytes at different places on the two sides. */
-static void vectors(gasnet_node_t to)
+static void vectors(gasnet_node_t dest)
 {
-	char *at = test_at(to, MINE(40000));
+	char *pos = test_at(dest, MINE(40000));
 	gasnet_memvec_t near[] = {{source, 100}, {source + 100, 0}, {source + 100, 350}, {source + 450, 150}};
-	gasnet_memvec_t far[] = {{at, 1}, {at + 1, 299}, {at + 300, 300}, {at + 600, 0}};
+	gasnet_memvec_t far[] = {{pos, 1}, {pos + 1, 299}, {pos + 300, 300}, {pos + 600, 0}};
 	gasnet_memvec_t into[] = {{back, 599}, {back + 599, 1}};
 	void *near_i[] = {source, source + 200, source + 400}, *far_i[6], *into_i[] = {back, back + 300};
 	for (int i = 0; i < 6; i++)
-		far_i[i] = at + 100 * i;
+		far_i[i] = pos + 100 * i;
 	for (int form = 0; form < 3; form++) {
 		fill((unsigned)form + 5);
-		gasnet_memset(to, at, 0, 600);
+		gasnet_memset(dest, pos, 0, 600);
 		memset(back, 0, 600);
 		if (form == 0) {
-			gasnet_putv_bulk(to, 4, far, 4, near);
-			gasnet_getv_bulk(2, into, to, 4, far);
+			gasnet_putv_bulk(dest, 4, far, 4, near);
+			gasnet_getv_bulk(2, into, dest, 4, far);
 		} else if (form == 1) {
-			gasnet_wait_syncnb(gasnet_putv_nb_bulk(to, 4, far, 4, near));
-			gasnet_wait_syncnb(gasnet_getv_nb_bulk(2, into, to, 4, far));
+			gasnet_wait_syncnb(gasnet_putv_nb_bulk(dest, 4, far, 4, near));
+			gasnet_wait_syncnb(gasnet_getv_nb_bulk(2, into, dest, 4, far));
 		} else {
-			gasnet_putv_nbi_bulk(to, 4, far, 4, near);
+			gasnet_putv_nbi_bulk(dest, 4, far, 4, near);
 			gasnet_wait_syncnbi_all();
-			gasnet_getv_nbi_bulk(2, into, to, 4, far);
+			gasnet_getv_nbi_bulk(2, into, dest, 4, far);
 			gasnet_wait_syncnbi_all();
 		}
 		expect(back, 600);
-		gasnet_memset(to, at, 0, 600);
+		gasnet_memset(dest, pos, 0, 600);
 		memset(back, 0, 600);
 		if (form == 0) {
-			gasnet_puti_bulk(to, 6, far_i, 100, 3, near_i, 200);
-			gasnet_geti_bulk(2, into_i, 300, to, 6, far_i, 100);
+			gasnet_puti_bulk(dest, 6, far_i, 100, 3, near_i, 200);
+			gasnet_geti_bulk(2, into_i, 300, dest, 6, far_i, 100);
 		} else if (form == 1) {
-			gasnet_wait_syncnb(gasnet_puti_nb_bulk(to, 6, far_i, 100, 3, near_i, 200));
-			gasnet_wait_syncnb(gasnet_geti_nb_bulk(2, into_i, 300, to, 6, far_i, 100));
+			gasnet_wait_syncnb(gasnet_puti_nb_bulk(dest, 6, far_i, 100, 3, near_i, 200));
+			gasnet_wait_syncnb(gasnet_geti_nb_bulk(2, into_i, 300, dest, 6, far_i, 100));
 		} else {
-			gasnet_puti_nbi_bulk(to, 6, far_i, 100, 3, near_i, 200);
+			gasnet_puti_nbi_bulk(dest, 6, far_i, 100, 3, near_i, 200);
 			gasnet_wait_syncnbi_all();
-			gasnet_geti_nbi_bulk(2, into_i, 300, to, 6, far_i, 100);
+			gasnet_geti_nbi_bulk(2, into_i, 300, dest, 6, far_i, 100);
 			gasnet_wait_syncnbi_all();
 		}
 		expect(back, 600);
@@ -157,25 +157,25 @@ static void vectors(gasnet_node_t to)
 }
 
 /* A 3-dimensional box of 5 x 4 x 3 elements of 8 bytes, out of a 10 x 8 x 6 array into a 6 x 5 x 4 one, and back. */
-static void strides(gasnet_node_t to)
+static void strides(gasnet_node_t dest)
 {
-	char *at = test_at(to, MINE(48000));
+	char *pos = test_at(dest, MINE(48000));
 	const size_t count[] = {5 * 8, 4, 3}, near[] = {10 * 8, 10 * 8 * 8}, far[] = {6 * 8, 6 * 8 * 5};
 	const size_t flat[] = {40, 160};
 	for (int form = 0; form < 3; form++) {
 		fill((unsigned)form + 90);
-		gasnet_memset(to, at, 0, 6 * 5 * 4 * 8);
+		gasnet_memset(dest, pos, 0, 6 * 5 * 4 * 8);
 		memset(back, 0, sizeof back);
 		if (form == 0) {
-			gasnet_puts_bulk(to, at, far, source, near, count, 2);
-			gasnet_gets_bulk(back, flat, to, at, far, count, 2);
+			gasnet_puts_bulk(dest, pos, far, source, near, count, 2);
+			gasnet_gets_bulk(back, flat, dest, pos, far, count, 2);
 		} else if (form == 1) {
-			gasnet_wait_syncnb(gasnet_puts_nb_bulk(to, at, far, source, near, count, 2));
-			gasnet_wait_syncnb(gasnet_gets_nb_bulk(back, flat, to, at, far, count, 2));
+			gasnet_wait_syncnb(gasnet_puts_nb_bulk(dest, pos, far, source, near, count, 2));
+			gasnet_wait_syncnb(gasnet_gets_nb_bulk(back, flat, dest, pos, far, count, 2));
 		} else {
-			gasnet_puts_nbi_bulk(to, at, far, source, near, count, 2);
+			gasnet_puts_nbi_bulk(dest, pos, far, source, near, count, 2);
 			gasnet_wait_syncnbi_all();
-			gasnet_gets_nbi_bulk(back, flat, to, at, far, count, 2);
+			gasnet_gets_nbi_bulk(back, flat, dest, pos, far, count, 2);
 			gasnet_wait_syncnbi_all();
 		}
 		for (size_t z = 0; z < 3; z++)
@@ -184,8 +184,8 @@ static void strides(gasnet_node_t to)
 	}
 	/* no stride at all: a plain put */
 	fill(7);
-	gasnet_puts_bulk(to, at, NULL, source, NULL, count, 0);
-	gasnet_gets_bulk(back, NULL, to, at, NULL, count, 0);
+	gasnet_puts_bulk(dest, pos, NULL, source, NULL, count, 0);
+	gasnet_gets_bulk(back, NULL, dest, pos, NULL, count, 0);
 	expect(back, 40);
 }
 
@@ -194,17 +194,17 @@ int main(int argc, char **argv)
 	test_start(&argc, &argv, NULL, 0, SEGMENT);
 	const size_t sizes[] = {0, 1, 2, 3, 4, 5, 8, 15, 16, 17, 64, 100, 1024, 4095, 65536};
 	for (gasnet_node_t i = 0; i < gasnet_nodes(); i++) {
-		const gasnet_node_t to = (gasnet_mynode() + i) % gasnet_nodes();
+		const gasnet_node_t dest = (gasnet_mynode() + i) % gasnet_nodes();
 		for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-			there_and_back(to, sizes[s], 0);
-			there_and_back(to, sizes[s], 3);
-			there_and_back(to, sizes[s], 61); /* over the end of a cache line */
+			there_and_back(dest, sizes[s], 0);
+			there_and_back(dest, sizes[s], 3);
+			there_and_back(dest, sizes[s], 61); /* over the end of a cache line */
 		}
-		constant_sizes(to);
-		values(to);
-		memsets(to);
-		vectors(to);
-		strides(to);
+		constant_sizes(dest);
+		values(dest);
+		memsets(dest);
+		vectors(dest);
+		strides(dest);
 	}
 	/* what was put before a barrier is there after it */
 	const gasnet_node_t right = (gasnet_mynode() + 1) % gasnet_nodes(),

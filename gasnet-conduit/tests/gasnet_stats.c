@@ -20,9 +20,9 @@ static void medium_request(gasnet_token_t token, void *data, size_t bytes)
 }
 static void long_request(gasnet_token_t token, void *data, size_t bytes)
 {
-	gasnet_node_t from;
-	CHECK_OK(gasnet_AMGetMsgSource(token, &from));
-	CHECK_OK(gasnet_AMReplyLong0(token, kLongBack, data, bytes, test_at(from, 8192)));
+	gasnet_node_t source;
+	CHECK_OK(gasnet_AMGetMsgSource(token, &source));
+	CHECK_OK(gasnet_AMReplyLong0(token, kLongBack, data, bytes, test_at(source, 8192)));
 }
 static void short_answer(gasnet_token_t token, gasnet_handlerarg_t sum)
 {
@@ -60,8 +60,8 @@ static void transfers(gasnet_node_t next)
 	gasnet_get_nbi(bytes, next, there + 128, 8);
 	gasnet_wait_syncnbi_all();
 	gasnet_memset(next, there + 1024, 7, 64);
-	const gasnet_memvec_t to[] = {{there + 2048, 16}, {there + 3072, 8}}, from[] = {{bytes, 24}};
-	gasnet_putv_bulk(next, 2, to, 1, from);
+	const gasnet_memvec_t dst[] = {{there + 2048, 16}, {there + 3072, 8}}, src[] = {{bytes, 24}};
+	gasnet_putv_bulk(next, 2, dst, 1, src);
 	const size_t strides[] = {16}, count[] = {4, 3};
 	gasnet_gets_bulk(bytes, strides, next, there, strides, count, 1);
 }

@@ -45,10 +45,10 @@ static void echo_reply(gasnet_token_t t, void *buf, size_t n, gasnet_handlerarg_
 }
 
 /* The payload is written where it arrives, while other threads do the same beside it. */
-static void send_prepared(gasnet_node_t to, const void *bytes, size_t n, gasnet_handlerarg_t thread,
+static void send_prepared(gasnet_node_t dest, const void *bytes, size_t n, gasnet_handlerarg_t thread,
 			  gasnet_handlerarg_t seed)
 {
-	const gex_AM_SrcDesc_t sd = gex_AM_PrepareRequestMedium(team, to, NULL, n, n, NULL, 0, 2);
+	const gex_AM_SrcDesc_t sd = gex_AM_PrepareRequestMedium(team, dest, NULL, n, n, NULL, 0, 2);
 	CHECK(gex_AM_SrcDescSize(sd) >= n);
 	memcpy(gex_AM_SrcDescAddr(sd), bytes, n);
 	gex_AM_CommitRequestMedium2(sd, H_ECHO, n, thread, seed);
@@ -61,22 +61,22 @@ static void *work(void *arg)
 	unsigned char bytes[5000];
 	long sent = 0;
 	for (int i = 0; i < rounds; i++) {
-		const gasnet_node_t to = (gasnet_mynode() + (gasnet_node_t)i) % nodes;
-		CHECK_OK(gasnet_AMRequestShort1(to, H_ADD, thread));
+		const gasnet_node_t dest = (gasnet_mynode() + (gasnet_node_t)i) % nodes;
+		CHECK_OK(gasnet_AMRequestShort1(dest, H_ADD, thread));
 		const size_t n = (size_t)(i * 37) % sizeof bytes;
 		for (size_t k = 0; k < n; k++)
 			bytes[k] = (unsigned char)(i + (int)k);
 		if (i / (int)nodes % 2) /* both ways to each node */
-			CHECK_OK(gasnet_AMRequestMedium2(to, H_ECHO, bytes, n, thread, i));
+			CHECK_OK(gasnet_AMRequestMedium2(dest, H_ECHO, bytes, n, thread, i));
 		else
-			send_prepared(to, bytes, n, thread, i);
+			send_prepared(dest, bytes, n, thread, i);
 		sent += 2;
-		char *at = test_at(to, ((size_t)gasnet_mynode() * THREADS + (size_t)thread) * 8192);
-		gasnet_put_bulk(to, at, bytes, n);
-		gasnet_put_val(to, at + 8000, (gasnet_register_value_t)i, 8);
-		CHECK(gasnet_get_val(to, at + 8000, 8) == (gasnet_register_value_t)i);
+		char *pos = test_at(dest, ((size_t)gasnet_mynode() * THREADS + (size_t)thread) * 8192);
+		gasnet_put_bulk(dest, pos, bytes, n);
+		gasnet_put_val(dest, pos + 8000, (gasnet_register_value_t)i, 8);
+		CHECK(gasnet_get_val(dest, pos + 8000, 8) == (gasnet_register_value_t)i);
 		unsigned char back[5000];
-		gasnet_get_bulk(back, to, at, n);
+		gasnet_get_bulk(back, dest, pos, n);
 		CHECK(memcmp(back, bytes, n) == 0);
 		if (i % 16 == 0) {
 			GASNET_BLOCKUNTIL(__atomic_load_n(&replies[thread], __ATOMIC_ACQUIRE) == sent);

@@ -48,23 +48,24 @@ enum { kOps = sizeof kPlain / sizeof *kPlain, kFloatOps = 9 };
 		}                                                                                                      \
 	}                                                                                                              \
 	/* One operation, fetching or not, explicit or implicit: the result, and what is there afterwards. */          \
-	static void one_##name_arg(gex_AD_t ad, gex_Rank_t to, gex_OP_t plain, type_arg old, type_arg a, type_arg b,   \
+	static void one_##name_arg(gex_AD_t ad, gex_Rank_t dest, gex_OP_t plain, type_arg old, type_arg a, type_arg b, \
 				   int fetch, int implicit)                                                            \
 	{                                                                                                              \
-		type_arg *at = (type_arg *)(void *)test_at(to, 64 * (me + 1)), was = 77, now = 78;                     \
+		type_arg *addr = (type_arg *)(void *)test_at(dest, 64 * (me + 1)), was = 77, now = 78;                 \
 		const gex_OP_t op = fetch ? GEX_OP_TO_FETCHING(plain) : plain;                                         \
 		const type_arg want = expected_##name_arg(plain, old, a, b);                                           \
-		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, NULL, to, at, GEX_OP_SET, old, 0, GEX_FLAG_AD_REL));         \
+		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, NULL, dest, addr, GEX_OP_SET, old, 0, GEX_FLAG_AD_REL));     \
 		if (implicit) {                                                                                        \
-			CHECK(gex_AD_OpNBI_##name_arg(ad, &was, to, at, op, a, b, 0) == 0);                            \
+			CHECK(gex_AD_OpNBI_##name_arg(ad, &was, dest, addr, op, a, b, 0) == 0);                        \
 			gex_NBI_Wait(GEX_EC_RMW | GEX_EC_PUT | GEX_EC_GET, 0);                                         \
 		} else {                                                                                               \
-			gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, &was, to, at, op, a, b, GEX_FLAG_RANK_IS_JOBRANK));  \
+			gex_Event_Wait(                                                                                \
+				gex_AD_OpNB_##name_arg(ad, &was, dest, addr, op, a, b, GEX_FLAG_RANK_IS_JOBRANK));     \
 		}                                                                                                      \
-		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, &now, to, at, GEX_OP_GET, 0, 0, GEX_FLAG_AD_ACQ));           \
+		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, &now, dest, addr, GEX_OP_GET, 0, 0, GEX_FLAG_AD_ACQ));       \
 		CHECK(now == want && was == (fetch ? old : 77));                                                       \
 	}                                                                                                              \
-	static void type_##name_arg(gex_Rank_t to)                                                                     \
+	static void type_##name_arg(gex_Rank_t dest)                                                                   \
 	{                                                                                                              \
 		static const type_arg olds[] = {0, 1, 5, 1000}, operands[] = {0, 1, 3, 5, 1000};                       \
 		gex_AD_t ad = GEX_AD_INVALID;                                                                          \
@@ -81,24 +82,24 @@ enum { kOps = sizeof kPlain / sizeof *kPlain, kFloatOps = 9 };
 			for (size_t o = 0; o < sizeof olds / sizeof *olds; o++)                                        \
 				for (size_t p = 0; p < sizeof operands / sizeof *operands; p++)                        \
 					for (int how = 0; how < 4; how++)                                              \
-						one_##name_arg(ad, to, kPlain[i], olds[o], operands[p], 9, how & 1,    \
+						one_##name_arg(ad, dest, kPlain[i], olds[o], operands[p], 9, how & 1,  \
 							       how >> 1);                                              \
 		/* operations that the compiler knows */                                                               \
-		type_arg *at = (type_arg *)(void *)test_at(to, 64 * (me + 1));                                         \
-		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, NULL, to, at, GEX_OP_SET, 6, 0, 0));                         \
-		CHECK(gex_AD_OpNBI_##name_arg(ad, NULL, to, at, GEX_OP_MULT, 7, 0, 0) == 0);                           \
+		type_arg *addr = (type_arg *)(void *)test_at(dest, 64 * (me + 1));                                     \
+		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, NULL, dest, addr, GEX_OP_SET, 6, 0, 0));                     \
+		CHECK(gex_AD_OpNBI_##name_arg(ad, NULL, dest, addr, GEX_OP_MULT, 7, 0, 0) == 0);                       \
 		gex_NBI_Wait(GEX_EC_ALL, 0);                                                                           \
-		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, &was, to, at, GEX_OP_FADD, 1, 0, 0));                        \
+		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, &was, dest, addr, GEX_OP_FADD, 1, 0, 0));                    \
 		CHECK(was == 42);                                                                                      \
-		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, &was, to, at, GEX_OP_SWAP, 50, 0, 0));                       \
+		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, &was, dest, addr, GEX_OP_SWAP, 50, 0, 0));                   \
 		CHECK(was == 43);                                                                                      \
-		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, &was, to, at, GEX_OP_FCAS, 50, 51, 0));                      \
+		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, &was, dest, addr, GEX_OP_FCAS, 50, 51, 0));                  \
 		CHECK(was == 50);                                                                                      \
-		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, &was, to, at, GEX_OP_FMIN, 3, 0, 0));                        \
+		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, &was, dest, addr, GEX_OP_FMIN, 3, 0, 0));                    \
 		CHECK(was == 51);                                                                                      \
-		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, &was, to, at, GEX_OP_FDEC, 0, 0, 0));                        \
+		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, &was, dest, addr, GEX_OP_FDEC, 0, 0, 0));                    \
 		CHECK(was == 3);                                                                                       \
-		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, &was, to, at, GEX_OP_GET, 0, 0, 0));                         \
+		gex_Event_Wait(gex_AD_OpNB_##name_arg(ad, &was, dest, addr, GEX_OP_GET, 0, 0, 0));                     \
 		CHECK(was == 2);                                                                                       \
 		gex_AD_Destroy(ad);                                                                                    \
 	}
@@ -114,28 +115,28 @@ TYPE_TEST(DBL, double, kFloatOps, return 0;)
 static void all_on_one(int rounds)
 {
 	gex_AD_t counts, numbers;
-	const gex_Rank_t to = nodes - 1;
-	uint64_t *count = (uint64_t *)(void *)test_at(to, 0), got = 0;
-	double *number = (double *)(void *)test_at(to, 8), sum = 0;
+	const gex_Rank_t dest = nodes - 1;
+	uint64_t *count = (uint64_t *)(void *)test_at(dest, 0), got = 0;
+	double *number = (double *)(void *)test_at(dest, 8), sum = 0;
 	gex_AD_Create(&counts, test_tm, GEX_DT_U64, GEX_OP_ADD | GEX_OP_FADD | GEX_OP_SET | GEX_OP_GET, 0);
 	gex_AD_Create(&numbers, test_tm, GEX_DT_DBL, GEX_OP_ADD | GEX_OP_SET | GEX_OP_GET, 0);
 	if (me == 0) {
-		gex_Event_Wait(gex_AD_OpNB_U64(counts, NULL, to, count, GEX_OP_SET, 0, 0, 0));
-		gex_Event_Wait(gex_AD_OpNB_DBL(numbers, NULL, to, number, GEX_OP_SET, 0, 0, 0));
+		gex_Event_Wait(gex_AD_OpNB_U64(counts, NULL, dest, count, GEX_OP_SET, 0, 0, 0));
+		gex_Event_Wait(gex_AD_OpNB_DBL(numbers, NULL, dest, number, GEX_OP_SET, 0, 0, 0));
 	}
 	test_barrier();
 	for (int i = 0; i < rounds; i++) {
 		uint64_t was;
-		CHECK(gex_AD_OpNBI_U64(counts, NULL, to, count, GEX_OP_ADD, 1, 0, 0) == 0);
-		gex_Event_Wait(gex_AD_OpNB_U64(counts, &was, to, count, GEX_OP_FADD, 2, 0, 0));
+		CHECK(gex_AD_OpNBI_U64(counts, NULL, dest, count, GEX_OP_ADD, 1, 0, 0) == 0);
+		gex_Event_Wait(gex_AD_OpNB_U64(counts, &was, dest, count, GEX_OP_FADD, 2, 0, 0));
 		CHECK(was < (uint64_t)rounds * 3 * nodes);
-		CHECK(gex_AD_OpNBI_DBL(numbers, NULL, to, number, GEX_OP_ADD, 0.5, 0, 0) == 0);
+		CHECK(gex_AD_OpNBI_DBL(numbers, NULL, dest, number, GEX_OP_ADD, 0.5, 0, 0) == 0);
 		gasnet_AMPoll();
 	}
 	gex_NBI_Wait(GEX_EC_ALL, 0);
 	test_barrier();
-	gex_Event_Wait(gex_AD_OpNB_U64(counts, &got, to, count, GEX_OP_GET, 0, 0, 0));
-	gex_Event_Wait(gex_AD_OpNB_DBL(numbers, &sum, to, number, GEX_OP_GET, 0, 0, 0));
+	gex_Event_Wait(gex_AD_OpNB_U64(counts, &got, dest, count, GEX_OP_GET, 0, 0, 0));
+	gex_Event_Wait(gex_AD_OpNB_DBL(numbers, &sum, dest, number, GEX_OP_GET, 0, 0, 0));
 	CHECK(got == (uint64_t)rounds * 3 * nodes && sum == 0.5 * rounds * nodes);
 	test_barrier();
 	gex_AD_Destroy(counts);
@@ -146,13 +147,13 @@ int main(int argc, char **argv)
 {
 	test_start(kSegment);
 	for (gex_Rank_t i = 0; i < 2 && i < nodes; i++) {
-		const gex_Rank_t to = (me + i) % nodes;
-		type_I32(to);
-		type_U32(to);
-		type_I64(to);
-		type_U64(to);
-		type_FLT(to);
-		type_DBL(to);
+		const gex_Rank_t dest = (me + i) % nodes;
+		type_I32(dest);
+		type_U32(dest);
+		type_I64(dest);
+		type_U64(dest);
+		type_FLT(dest);
+		type_DBL(dest);
 	}
 	test_barrier();
 	all_on_one(argc > 1 ? atoi(argv[1]) : 1000);

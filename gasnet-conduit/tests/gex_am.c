@@ -83,14 +83,14 @@ static unsigned char pattern[70000];
 /* Every long message that is under way has a place of its own, and so has its reply. */
 static size_t place_bytes = 8192;
 static __thread size_t next_place;
-static char *request_place(gex_Rank_t to, gex_Rank_t from, size_t place)
+static char *request_place(gex_Rank_t dest, gex_Rank_t source, size_t place)
 {
 	CHECK((place + 1) * place_bytes <= SENDER_PART);
-	return base[to] + BIG_TO + from * SENDER_PART + place * place_bytes;
+	return base[dest] + BIG_TO + source * SENDER_PART + place * place_bytes;
 }
-static char *reply_place(gex_Rank_t to, size_t place)
+static char *reply_place(gex_Rank_t dest, size_t place)
 {
-	return base[to] + REPLY_TO + place * place_bytes;
+	return base[dest] + REPLY_TO + place * place_bytes;
 }
 
 static gex_AM_Entry_t entries[6 * NUMBERS];
@@ -172,15 +172,15 @@ static void one_reply(void)
 		const ptrdiff_t off = (char *)buf - request_place(me, info.gex_srcrank, 0);                            \
 		CHECK(off >= 0 && off < SENDER_PART && (size_t)off % place_bytes == 0);                                \
 		CHECK_MEM(buf, pattern, bytes);                                                                        \
-		char *to = reply_place(info.gex_srcrank, (size_t)off / place_bytes);                                   \
+		char *dest = reply_place(info.gex_srcrank, (size_t)off / place_bytes);                                 \
 		if (bytes % 2 == 0) {                                                                                  \
-			CHECK_OK(gex_AM_ReplyLong(t, index_of(LONG_REP, n_arg), pattern, bytes, to, GEX_EVENT_NOW,     \
+			CHECK_OK(gex_AM_ReplyLong(t, index_of(LONG_REP, n_arg), pattern, bytes, dest, GEX_EVENT_NOW,   \
 						  0 A##n_arg));                                                        \
 			return;                                                                                        \
 		}                                                                                                      \
-		gex_AM_SrcDesc_t sd = gex_AM_PrepareReplyLong(t, NULL, bytes, bytes, to, NULL, 0, n_arg);              \
+		gex_AM_SrcDesc_t sd = gex_AM_PrepareReplyLong(t, NULL, bytes, bytes, dest, NULL, 0, n_arg);            \
 		memcpy(gex_AM_SrcDescAddr(sd), pattern, bytes);                                                        \
-		CHECK_OK(gex_AM_CommitReplyLong_v2(sd, index_of(LONG_REP, n_arg), bytes, to, 0 A##n_arg));             \
+		CHECK_OK(gex_AM_CommitReplyLong_v2(sd, index_of(LONG_REP, n_arg), bytes, dest, 0 A##n_arg));           \
 	}                                                                                                              \
 	static void long_rep_##n_arg(gex_Token_t t, void *buf, size_t bytes P##n_arg)                                  \
 	{                                                                                                              \
@@ -191,32 +191,32 @@ static void one_reply(void)
 		CHECK_MEM(buf, pattern, bytes);                                                                        \
 		one_reply();                                                                                           \
 	}                                                                                                              \
-	static void send_##n_arg(gex_Rank_t to, size_t medium, size_t big)                                             \
+	static void send_##n_arg(gex_Rank_t dest, size_t medium, size_t big)                                           \
 	{                                                                                                              \
 		gex_Event_t over = GEX_EVENT_NO_OP;                                                                    \
-		CHECK_OK(gex_AM_RequestShort##n_arg(tm, to, index_of(SHORT_REQ, n_arg), 0 V##n_arg));                  \
-		CHECK_OK(gex_AM_RequestMedium##n_arg(tm, to, index_of(MEDIUM_REQ, n_arg), pattern, medium, &over,      \
+		CHECK_OK(gex_AM_RequestShort##n_arg(tm, dest, index_of(SHORT_REQ, n_arg), 0 V##n_arg));                \
+		CHECK_OK(gex_AM_RequestMedium##n_arg(tm, dest, index_of(MEDIUM_REQ, n_arg), pattern, medium, &over,    \
 						     0 V##n_arg));                                                     \
 		CHECK_EQ(over == GEX_EVENT_INVALID, 1);                                                                \
-		gex_AM_SrcDesc_t sd = gex_AM_PrepareRequestMedium(tm, to, NULL, 1, medium + 1, NULL, 0, n_arg);        \
+		gex_AM_SrcDesc_t sd = gex_AM_PrepareRequestMedium(tm, dest, NULL, 1, medium + 1, NULL, 0, n_arg);      \
 		CHECK(gex_AM_SrcDescSize(sd) >= 1 && gex_AM_SrcDescSize(sd) <= medium + 1);                            \
 		CHECK_OK(gex_AM_CancelRequestMedium(sd, 0));                                                           \
-		sd = gex_AM_PrepareRequestMedium(tm, to, NULL, medium, medium, NULL, 0, n_arg);                        \
+		sd = gex_AM_PrepareRequestMedium(tm, dest, NULL, medium, medium, NULL, 0, n_arg);                      \
 		CHECK_EQ((uintptr_t)gex_AM_SrcDescAddr(sd) % 8, 0);                                                    \
 		memcpy(gex_AM_SrcDescAddr(sd), pattern, medium);                                                       \
 		gex_AM_CommitRequestMedium##n_arg(sd, index_of(MEDIUM_REQ, n_arg), medium V##n_arg);                   \
-		sd = gex_AM_PrepareRequestMedium(tm, to, pattern, medium, medium, GEX_EVENT_NOW, 0, n_arg);            \
+		sd = gex_AM_PrepareRequestMedium(tm, dest, pattern, medium, medium, GEX_EVENT_NOW, 0, n_arg);          \
 		CHECK_EQ(gex_AM_SrcDescAddr(sd) == pattern, 1);                                                        \
 		CHECK_OK(gex_AM_CommitRequestMedium##n_arg##_v2(sd, index_of(MEDIUM_REQ, n_arg), medium, 0 V##n_arg)); \
-		char *there = request_place(to, me, next_place++);                                                     \
-		CHECK_OK(gex_AM_RequestLong##n_arg(tm, to, index_of(LONG_REQ, n_arg), pattern, big, there,             \
+		char *there = request_place(dest, me, next_place++);                                                   \
+		CHECK_OK(gex_AM_RequestLong##n_arg(tm, dest, index_of(LONG_REQ, n_arg), pattern, big, there,           \
 						   GEX_EVENT_GROUP, 0 V##n_arg));                                      \
-		sd = gex_AM_PrepareRequestLong(tm, to, NULL, big, big, NULL, NULL, 0, n_arg);                          \
+		sd = gex_AM_PrepareRequestLong(tm, dest, NULL, big, big, NULL, NULL, 0, n_arg);                        \
 		memcpy(gex_AM_SrcDescAddr(sd), pattern, big);                                                          \
-		there = request_place(to, me, next_place++);                                                           \
+		there = request_place(dest, me, next_place++);                                                         \
 		gex_AM_CommitRequestLong##n_arg(sd, index_of(LONG_REQ, n_arg), big, there V##n_arg);                   \
-		there = request_place(to, me, next_place++);                                                           \
-		sd = gex_AM_PrepareRequestLong(tm, to, pattern, big, big, there, &over, 0, n_arg);                     \
+		there = request_place(dest, me, next_place++);                                                         \
+		sd = gex_AM_PrepareRequestLong(tm, dest, pattern, big, big, there, &over, 0, n_arg);                   \
 		gex_AM_CommitRequestLong(sd, index_of(LONG_REQ, n_arg), big, there V##n_arg);                          \
 		gex_NBI_Wait(GEX_EC_AM, 0);                                                                            \
 	}
@@ -263,7 +263,7 @@ static void fill_ring(void)
 	CHECK_OK(gex_Segment_QueryBound(tm, me == 0 ? 1 : 0, NULL, &there, NULL));
 	if (me == 0 && there) {
 		const gex_AM_Index_t s = counting[0].gex_index, b = counting[1].gex_index;
-		char *to = base[1] + BIG_TO;
+		char *dst = base[1] + BIG_TO;
 		gex_Event_t over;
 		memset((char *)there + BIG_TO, 0, 64);
 		/* buffers for longer messages are claimed before the last slot is */
@@ -277,7 +277,7 @@ static void fill_ring(void)
 		CHECK(sent >= 16);
 		CHECK(gex_AM_RequestMedium0(tm, 1, b, pattern, 32, &over, GEX_FLAG_IMMEDIATE) != 0);
 		CHECK(gex_AM_RequestMedium0(tm, 1, b, pattern, 3000, &over, GEX_FLAG_IMMEDIATE) != 0);
-		CHECK(gex_AM_RequestLong0(tm, 1, b, pattern, 64, to, &over, GEX_FLAG_IMMEDIATE) != 0);
+		CHECK(gex_AM_RequestLong0(tm, 1, b, pattern, 64, dst, &over, GEX_FLAG_IMMEDIATE) != 0);
 		for (int i = 0; i < 64; i++)
 			CHECK_EQ(((char *)there + BIG_TO)[i], 0);
 		CHECK(gex_AM_PrepareRequestMedium(tm, 1, NULL, 8, 8, NULL, GEX_FLAG_IMMEDIATE, 0) ==
@@ -310,15 +310,15 @@ static void limits(void)
 	const gex_Flags_t alloc = GEX_FLAG_AM_PREPARE_LEAST_ALLOC, client = GEX_FLAG_AM_PREPARE_LEAST_CLIENT;
 	CHECK_EQ(gex_AM_MaxArgs(), 16);
 	for (gex_Rank_t r = 0; r <= all; r++) {
-		const gex_Rank_t to = r < all ? r : GEX_RANK_INVALID;
+		const gex_Rank_t dest = r < all ? r : GEX_RANK_INVALID;
 		for (unsigned n = 0; n <= 16; n++) {
-			CHECK(gex_AM_LUBRequestMedium() <= gex_AM_MaxRequestMedium(tm, to, GEX_EVENT_NOW, 0, n));
-			CHECK(gex_AM_LUBReplyMedium() <= gex_AM_MaxReplyMedium(tm, to, GEX_EVENT_NOW, 0, n));
-			CHECK(gex_AM_LUBRequestLong() <= gex_AM_MaxRequestLong(tm, to, GEX_EVENT_GROUP, 0, n));
-			CHECK(gex_AM_LUBReplyLong() <= gex_AM_MaxReplyLong(tm, to, GEX_EVENT_NOW, 0, n));
-			CHECK(gex_AM_MaxRequestMedium(tm, to, NULL, alloc, n) >= 512);
-			CHECK(gex_AM_MaxRequestLong(tm, to, NULL, alloc, n) >= 512);
-			CHECK(gex_AM_MaxReplyLong(tm, to, NULL, client, n) >= 512);
+			CHECK(gex_AM_LUBRequestMedium() <= gex_AM_MaxRequestMedium(tm, dest, GEX_EVENT_NOW, 0, n));
+			CHECK(gex_AM_LUBReplyMedium() <= gex_AM_MaxReplyMedium(tm, dest, GEX_EVENT_NOW, 0, n));
+			CHECK(gex_AM_LUBRequestLong() <= gex_AM_MaxRequestLong(tm, dest, GEX_EVENT_GROUP, 0, n));
+			CHECK(gex_AM_LUBReplyLong() <= gex_AM_MaxReplyLong(tm, dest, GEX_EVENT_NOW, 0, n));
+			CHECK(gex_AM_MaxRequestMedium(tm, dest, NULL, alloc, n) >= 512);
+			CHECK(gex_AM_MaxRequestLong(tm, dest, NULL, alloc, n) >= 512);
+			CHECK(gex_AM_MaxReplyLong(tm, dest, NULL, client, n) >= 512);
 		}
 	}
 	CHECK(gex_AM_LUBRequestMedium() >= 512 && gex_AM_LUBReplyMedium() >= 512);
@@ -336,15 +336,15 @@ static void wait_replies(long want)
 static void prepare_late(size_t medium)
 {
 	static long round;
-	const gex_Rank_t to = (me + 1) % all;
+	const gex_Rank_t dest = (me + 1) % all;
 	volatile long *flag = (volatile long *)(base[me] + FLAG_AT + sizeof(long));
 	const long want = replies + 2;
 	round++;
-	CHECK_OK(gex_AM_RequestShort0(tm, to, index_of(SHORT_REQ, 0), 0));
-	gex_RMA_PutBlocking(tm, to, base[to] + FLAG_AT + sizeof(long), &round, sizeof round, 0);
+	CHECK_OK(gex_AM_RequestShort0(tm, dest, index_of(SHORT_REQ, 0), 0));
+	gex_RMA_PutBlocking(tm, dest, base[dest] + FLAG_AT + sizeof(long), &round, sizeof round, 0);
 	for (long spins = 0; *flag < round && spins < 1000000; spins++) /* from another host it may need our help */
 		;
-	gex_AM_SrcDesc_t sd = gex_AM_PrepareRequestMedium(tm, to, NULL, medium, medium, NULL, 0, 3);
+	gex_AM_SrcDesc_t sd = gex_AM_PrepareRequestMedium(tm, dest, NULL, medium, medium, NULL, 0, 3);
 	CHECK_EQ(gex_AM_SrcDescSize(sd), medium);
 	memcpy(gex_AM_SrcDescAddr(sd), pattern, medium);
 	gex_AM_CommitRequestMedium3(sd, index_of(MEDIUM_REQ, 3), medium V3);
@@ -420,10 +420,10 @@ int main(int argc, char **argv)
 		mistake(argv[1]);
 	limits();
 	for (int n = 0; n < NUMBERS; n++)
-		for (gex_Rank_t to = 0; to < all; to++)
+		for (gex_Rank_t dest = 0; dest < all; dest++)
 			for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i += n % 8 == 0 ? 1 : 4) {
 				const long want = replies + REQUESTS;
-				send_all[n](to, sizes[i], sizes[i]);
+				send_all[n](dest, sizes[i], sizes[i]);
 				wait_replies(want);
 			}
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)

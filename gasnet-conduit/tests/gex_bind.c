@@ -72,15 +72,15 @@ static void refused(gex_Segment_t bound)
 static void moves(gex_TM_t tm, uint64_t seed)
 {
 	const gex_Rank_t next = (gex_TM_QueryRank(tm) + 1) % gex_TM_QuerySize(tm);
-	const gex_Rank_t at = gex_TM_TranslateRankToJobrank(tm, next);
-	uint64_t *const there = (uint64_t *)place(at, kIndexed);
+	const gex_Rank_t position = gex_TM_TranslateRankToJobrank(tm, next);
+	uint64_t *const there = (uint64_t *)place(position, kIndexed);
 	const uint64_t v = seed + me;
-	uint64_t got[6] = {0}, from[2] = {v + 10, v + 11};
+	uint64_t got[6] = {0}, src[2] = {v + 10, v + 11};
 	gex_Event_Wait(gex_RMA_PutNB(tm, next, there, &v, sizeof v, GEX_EVENT_NOW, 0));
-	gex_RMA_PutNBI(tm, next, there + 1, from, sizeof *from, GEX_EVENT_NOW, 0);
+	gex_RMA_PutNBI(tm, next, there + 1, src, sizeof *src, GEX_EVENT_NOW, 0);
 	gex_NBI_Wait(GEX_EC_ALL, 0);
 	gex_RMA_PutBlockingVal(tm, next, there + 2, v + 2, sizeof v, 0);
-	void *to_list[2] = {there + 4, there + 3}, *from_list[2] = {&from[1], &from[0]};
+	void *to_list[2] = {there + 4, there + 3}, *from_list[2] = {&src[1], &src[0]};
 	CHECK_EQ(gex_VIS_IndexedPutBlocking(tm, next, 2, to_list, sizeof v, 2, from_list, sizeof v, 0), 0);
 	CHECK_EQ(gex_RMA_GetBlocking(tm, got, next, there, sizeof got, 0), 0);
 	CHECK(got[0] == v && got[1] == v + 10 && got[2] == v + 2 && got[3] == v + 10 && got[4] == v + 11);

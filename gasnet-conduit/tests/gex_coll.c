@@ -66,26 +66,26 @@ static int64_t joined(gex_OP_t op, int64_t a, int64_t b, int is_unsigned)
 
 #define CHECK_TYPE(dt_arg, type_arg, unsigned_arg)                                                                     \
 	do {                                                                                                           \
-		type_arg from[COUNT], to[COUNT + 1];                                                                   \
+		type_arg src[COUNT], dst[COUNT + 1];                                                                   \
 		for (size_t i = 0; i < COUNT; i++)                                                                     \
-			from[i] = (type_arg)value_of(me, i);                                                           \
-		memset(to, 0x11, sizeof to);                                                                           \
+			src[i] = (type_arg)value_of(me, i);                                                            \
+		memset(dst, 0x11, sizeof dst);                                                                         \
 		if (in_place)                                                                                          \
-			memcpy(to, from, sizeof from);                                                                 \
-		gex_Event_Wait(root < size ? gex_Coll_ReduceToOneNB(all, root, to, in_place ? to : from, dt_arg,       \
-								    sizeof *to, COUNT, op, NULL, NULL, 0)              \
-					   : gex_Coll_ReduceToAllNB(all, to, in_place ? to : from, dt_arg, sizeof *to, \
-								    COUNT, op, NULL, NULL, 0));                        \
+			memcpy(dst, src, sizeof src);                                                                  \
+		gex_Event_Wait(root < size ? gex_Coll_ReduceToOneNB(all, root, dst, in_place ? dst : src, dt_arg,      \
+								    sizeof *dst, COUNT, op, NULL, NULL, 0)             \
+					   : gex_Coll_ReduceToAllNB(all, dst, in_place ? dst : src, dt_arg,            \
+								    sizeof *dst, COUNT, op, NULL, NULL, 0));           \
 		if (root < size && root != me)                                                                         \
 			break;                                                                                         \
 		for (size_t i = 0; i < COUNT; i++) {                                                                   \
 			int64_t want = (int64_t)(type_arg)value_of(0, i);                                              \
 			for (gex_Rank_t j = 1; j < size; j++)                                                          \
 				want = joined(op, want, (int64_t)(type_arg)value_of(j, i), unsigned_arg);              \
-			CHECK(to[i] == (type_arg)want);                                                                \
+			CHECK(dst[i] == (type_arg)want);                                                               \
 		}                                                                                                      \
-		memset(from, 0x11, sizeof *from);                                                                      \
-		CHECK_MEM(&to[COUNT], from, sizeof *from);                                                             \
+		memset(src, 0x11, sizeof *src);                                                                        \
+		CHECK_MEM(&dst[COUNT], src, sizeof *src);                                                              \
 	} while (0)
 
 static void check_built_in(gex_OP_t op, int bits, gex_Rank_t root, int in_place)
@@ -143,28 +143,28 @@ static void chain(const void *left, void *right, size_t count, const void *cdata
 static void own_type(gex_TM_t tm, size_t bytes, size_t count, gex_Rank_t root)
 {
 	const gex_Rank_t rank = gex_TM_QueryRank(tm), n = gex_TM_QuerySize(tm);
-	char *from = malloc(bytes * count), *to = malloc(bytes * count);
-	CHECK(from && to);
+	char *src = malloc(bytes * count), *dst = malloc(bytes * count);
+	CHECK(src && dst);
 	for (size_t i = 0; i < count; i++) {
 		const map mine = map_of(rank, i);
-		memset(from + i * bytes, (int)rank + 1, bytes);
-		memcpy(from + i * bytes, &mine, sizeof mine);
+		memset(src + i * bytes, (int)rank + 1, bytes);
+		memcpy(src + i * bytes, &mine, sizeof mine);
 	}
-	gex_Event_Wait(root < n ? gex_Coll_ReduceToOneNB(tm, root, to, from, GEX_DT_USER, bytes, count, GEX_OP_USER_NC,
+	gex_Event_Wait(root < n ? gex_Coll_ReduceToOneNB(tm, root, dst, src, GEX_DT_USER, bytes, count, GEX_OP_USER_NC,
 							 chain, &bytes, 0)
-				: gex_Coll_ReduceToAllNB(tm, to, from, GEX_DT_USER, bytes, count, GEX_OP_USER_NC, chain,
+				: gex_Coll_ReduceToAllNB(tm, dst, src, GEX_DT_USER, bytes, count, GEX_OP_USER_NC, chain,
 							 &bytes, 0));
 	for (size_t i = 0; i < count && (root >= n || root == rank); i++) {
 		map want = map_of(0, i), got;
-		memcpy(&got, to + i * bytes, sizeof got);
+		memcpy(&got, dst + i * bytes, sizeof got);
 		for (gex_Rank_t j = 1; j < n; j++)
 			want = chained(want, map_of(j, i));
 		CHECK(got.a == want.a && got.b == want.b);
 		for (size_t k = sizeof got; k < bytes; k++)
-			CHECK_EQ(to[i * bytes + k], (char)(n * (n + 1) / 2));
+			CHECK_EQ(dst[i * bytes + k], (char)(n * (n + 1) / 2));
 	}
-	free(from);
-	free(to);
+	free(src);
+	free(dst);
 }
 
 static void own_types(gex_TM_t tm)
@@ -181,24 +181,24 @@ static void own_types(gex_TM_t tm)
 static void huge(void)
 {
 	const size_t count = 700001;
-	double *from = malloc(count * sizeof *from), *to = malloc(count * sizeof *to);
-	CHECK(from && to);
+	double *src = malloc(count * sizeof *src), *dst = malloc(count * sizeof *dst);
+	CHECK(src && dst);
 	for (size_t i = 0; i < count; i++)
-		from[i] = (double)((i + me) % 1000);
-	gex_Event_t sum = gex_Coll_ReduceToAllNB(all, to, from, GEX_DT_DBL, 8, count, GEX_OP_ADD, NULL, NULL, 0);
+		src[i] = (double)((i + me) % 1000);
+	gex_Event_t sum = gex_Coll_ReduceToAllNB(all, dst, src, GEX_DT_DBL, 8, count, GEX_OP_ADD, NULL, NULL, 0);
 	while (gex_Event_Test(sum) != GASNET_OK) /* makes progress, and runs no handler */
 		sched_yield();
 	for (size_t i = 0; i < count; i++) {
 		double want = 0;
 		for (gex_Rank_t j = 0; j < size; j++)
 			want += (double)((i + j) % 1000);
-		CHECK(to[i] == want);
+		CHECK(dst[i] == want);
 	}
-	gex_Event_Wait(gex_Coll_BroadcastNB(all, size - 1, to, from, count * sizeof *to, 0));
+	gex_Event_Wait(gex_Coll_BroadcastNB(all, size - 1, dst, src, count * sizeof *dst, 0));
 	for (size_t i = 0; i < count; i++)
-		CHECK(to[i] == (double)((i + size - 1) % 1000));
-	free(from);
-	free(to);
+		CHECK(dst[i] == (double)((i + size - 1) % 1000));
+	free(src);
+	free(dst);
 }
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
@@ -222,10 +222,11 @@ static void tests_run_no_handlers(void)
 static void polls_make_progress(void)
 {
 	for (gex_Rank_t idle = 0; idle < size; idle++) {
-		int from = (int)me + 5, to = 0;
+		int source = (int)me + 5, dest = 0;
 		done = 0;
 		gex_Coll_BarrierBlocking(all, 0);
-		gex_Event_t sum = gex_Coll_ReduceToAllNB(all, &to, &from, GEX_DT_I32, 4, 1, GEX_OP_ADD, NULL, NULL, 0);
+		gex_Event_t sum =
+			gex_Coll_ReduceToAllNB(all, &dest, &source, GEX_DT_I32, 4, 1, GEX_OP_ADD, NULL, NULL, 0);
 		if (me == idle) { /* until all others have it */
 			while (done < size - 1)
 				gasnet_AMPoll();
@@ -234,7 +235,7 @@ static void polls_make_progress(void)
 			gex_Event_Wait(sum);
 			CHECK_OK(gasnet_AMRequestShort1(idle, H_DONE, 0));
 		}
-		CHECK_EQ(to, size * (size - 1) / 2 + 5 * size);
+		CHECK_EQ(dest, size * (size - 1) / 2 + 5 * size);
 		gex_Coll_BarrierBlocking(all, 0);
 	}
 }

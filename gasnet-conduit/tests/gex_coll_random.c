@@ -45,7 +45,7 @@ struct shot {
 	uint32_t seed;
 	size_t bytes, out_bytes; /* of a block; of all that comes */
 	int flags;               /* of the draft */
-	unsigned char *from, *to;
+	unsigned char *src, *dst;
 	gex_Event_t event;
 	int waited;
 };
@@ -81,61 +81,61 @@ static void prepare(struct shot *s, uint64_t *dice)
 	if (reduces)
 		s->bytes = (s->bytes + 7) / 8 * 8;
 	const int many_in = s->kind == EXCHANGE || (s->kind == SCATTER && s->rank == s->root);
-	const size_t in = s->bytes * (many_in ? s->n : 1);
+	const size_t input = s->bytes * (many_in ? s->n : 1);
 	s->out_bytes = s->bytes * (s->kind >= GATHER ? s->n : 1);
-	s->from = malloc(in);
-	s->to = malloc(s->out_bytes + 1);
-	CHECK(s->from && s->to);
-	memset(s->to, 0x5a, s->out_bytes + 1);
-	for (size_t i = 0; i < in; i++)
-		s->from[i] = byte_of(s, s->rank, i);
+	s->src = malloc(input);
+	s->dst = malloc(s->out_bytes + 1);
+	CHECK(s->src && s->dst);
+	memset(s->dst, 0x5a, s->out_bytes + 1);
+	for (size_t i = 0; i < input; i++)
+		s->src[i] = byte_of(s, s->rank, i);
 	for (size_t i = 0; reduces && i < s->bytes / 8; i++)
-		((uint64_t *)s->from)[i] = word_of(s, s->rank, i);
+		((uint64_t *)s->src)[i] = word_of(s, s->rank, i);
 	if (reduces && s->in_place)
-		memcpy(s->to, s->from, s->bytes);
+		memcpy(s->dst, s->src, s->bytes);
 }
 
 static void start(struct shot *s)
 {
-	void *from = s->in_place && (s->kind == REDUCE_ONE || s->kind == REDUCE_ALL) ? s->to : s->from;
+	void *src = s->in_place && (s->kind == REDUCE_ONE || s->kind == REDUCE_ALL) ? s->dst : s->src;
 	switch (s->kind) {
 	case BARRIER:
 		s->event = gex_Coll_BarrierNB(s->tm, 0);
 		break;
 	case BROADCAST:
-		s->event = gex_Coll_BroadcastNB(s->tm, s->root, s->to, from, s->bytes, 0);
+		s->event = gex_Coll_BroadcastNB(s->tm, s->root, s->dst, src, s->bytes, 0);
 		break;
 	case REDUCE_ONE:
-		s->event = gex_Coll_ReduceToOneNB(s->tm, s->root, s->to, from, GEX_DT_U64, 8, s->bytes / 8, GEX_OP_ADD,
+		s->event = gex_Coll_ReduceToOneNB(s->tm, s->root, s->dst, src, GEX_DT_U64, 8, s->bytes / 8, GEX_OP_ADD,
 						  NULL, NULL, 0);
 		break;
 	case REDUCE_ALL:
-		s->event = gex_Coll_ReduceToAllNB(s->tm, s->to, from, GEX_DT_U64, 8, s->bytes / 8, GEX_OP_ADD, NULL,
+		s->event = gex_Coll_ReduceToAllNB(s->tm, s->dst, src, GEX_DT_U64, 8, s->bytes / 8, GEX_OP_ADD, NULL,
 						  NULL, 0);
 		break;
 	case SCATTER:
-		s->event = gasnet_coll_scatter_nb(GASNET_TEAM_ALL, s->to, s->root, from, s->bytes, s->flags);
+		s->event = gasnet_coll_scatter_nb(GASNET_TEAM_ALL, s->dst, s->root, src, s->bytes, s->flags);
 		break;
 	case GATHER:
-		s->event = gasnet_coll_gather_nb(GASNET_TEAM_ALL, s->root, s->to, from, s->bytes, s->flags);
+		s->event = gasnet_coll_gather_nb(GASNET_TEAM_ALL, s->root, s->dst, src, s->bytes, s->flags);
 		break;
 	case GATHER_ALL:
-		s->event = gasnet_coll_gather_all_nb(GASNET_TEAM_ALL, s->to, from, s->bytes, s->flags);
+		s->event = gasnet_coll_gather_all_nb(GASNET_TEAM_ALL, s->dst, src, s->bytes, s->flags);
 		break;
 	default:
-		s->event = gasnet_coll_exchange_nb(GASNET_TEAM_ALL, s->to, from, s->bytes, s->flags);
+		s->event = gasnet_coll_exchange_nb(GASNET_TEAM_ALL, s->dst, src, s->bytes, s->flags);
 	}
 }
 
 static void check_block(const struct shot *s, size_t block, gex_Rank_t member, size_t theirs)
 {
 	for (size_t i = 0; i < s->bytes; i++)
-		CHECK_EQ(s->to[block * s->bytes + i], byte_of(s, member, theirs * s->bytes + i));
+		CHECK_EQ(s->dst[block * s->bytes + i], byte_of(s, member, theirs * s->bytes + i));
 }
 
 static void check_shot(const struct shot *s)
 {
-	CHECK_EQ(s->to[s->out_bytes], 0x5a);
+	CHECK_EQ(s->dst[s->out_bytes], 0x5a);
 	switch (s->kind) {
 	case BARRIER:
 		return;
@@ -149,7 +149,7 @@ static void check_shot(const struct shot *s)
 			uint64_t want = 0, got;
 			for (gex_Rank_t j = 0; j < s->n; j++)
 				want += word_of(s, j, i);
-			memcpy(&got, s->to + 8 * i, sizeof got);
+			memcpy(&got, s->dst + 8 * i, sizeof got);
 			CHECK_EQ(got, want);
 		}
 		return;
@@ -191,8 +191,8 @@ static void round_of(uint64_t *dice, uint64_t *own)
 			gex_Event_Wait(shots[i].event);
 		shots[i].waited = 1;
 		check_shot(&shots[i]);
-		free(shots[i].from);
-		free(shots[i].to);
+		free(shots[i].src);
+		free(shots[i].dst);
 	}
 }
 

@@ -44,17 +44,17 @@ static void *work(void *arg)
 	const int thread = (int)(intptr_t)arg;
 	gex_TM_t tm = teams[thread];
 	enum { COUNT = 3000 };
-	uint64_t *from = malloc(COUNT * sizeof *from), *sum = malloc(COUNT * sizeof *sum),
+	uint64_t *src = malloc(COUNT * sizeof *src), *sum = malloc(COUNT * sizeof *sum),
 		 *got = malloc(COUNT * sizeof *got);
-	CHECK(from && sum && got);
+	CHECK(src && sum && got);
 	for (int round = 0; round < rounds; round++) {
 		const gex_Rank_t root = (gex_Rank_t)round % size;
 		const size_t count = round % 2 ? COUNT : 3;
 		for (size_t i = 0; i < count; i++)
-			from[i] = word_of(me, thread, round, i);
+			src[i] = word_of(me, thread, round, i);
 		gex_Event_t events[3];
-		events[0] = gex_Coll_ReduceToAllNB(tm, sum, from, GEX_DT_U64, 8, count, GEX_OP_ADD, NULL, NULL, 0);
-		events[1] = gex_Coll_BroadcastNB(tm, root, got, from, count * 8, 0);
+		events[0] = gex_Coll_ReduceToAllNB(tm, sum, src, GEX_DT_U64, 8, count, GEX_OP_ADD, NULL, NULL, 0);
+		events[1] = gex_Coll_BroadcastNB(tm, root, got, src, count * 8, 0);
 		events[2] = gex_Coll_BarrierNB(tm, 0);
 		CHECK_OK(gasnet_AMRequestShort1((me + 1) % size, H_PING, 1));
 		if (round % 3 == thread)
@@ -76,7 +76,7 @@ static void *work(void *arg)
 			gex_TM_Destroy(inner, NULL, 0);
 		}
 	}
-	free(from);
+	free(src);
 	free(sum);
 	free(got);
 	return NULL;

@@ -40,11 +40,11 @@ static gex_Rank_t before(void)
 	return (me + nodes - 1) % nodes;
 }
 
-static void check_made(const void *buf, size_t nbytes, gex_Rank_t by)
+static void check_made(const void *buf, size_t nbytes, gex_Rank_t actor)
 {
-	const unsigned char *at = buf;
+	const unsigned char *pos = buf;
 	for (size_t i = 0; i < nbytes; i++)
-		CHECK(at[i] == (unsigned char)(by + i));
+		CHECK(pos[i] == (unsigned char)(actor + i));
 }
 static char *make_bytes(size_t nbytes)
 {
@@ -96,13 +96,13 @@ static char *make_bytes(size_t nbytes)
 		CHECK(buf == segment_of[e_arg][kHere] + kLong);                                                        \
 		check_made(buf, nbytes, before());                                                                     \
 		came[e_arg][H_LONG & 15]++;                                                                            \
-		void *const to = segment_of[from_ep][kBefore] + kReply;                                                \
+		void *const dst = segment_of[from_ep][kBefore] + kReply;                                               \
 		if (how) {                                                                                             \
-			gex_AM_SrcDesc_t sd = gex_AM_PrepareReplyLong(token, make_bytes(nbytes), nbytes, nbytes, to,   \
+			gex_AM_SrcDesc_t sd = gex_AM_PrepareReplyLong(token, make_bytes(nbytes), nbytes, nbytes, dst,  \
 								      GEX_EVENT_NOW, 0, 0);                            \
-			gex_AM_CommitReplyLong0(sd, H_LONG_BACK, nbytes, to);                                          \
+			gex_AM_CommitReplyLong0(sd, H_LONG_BACK, nbytes, dst);                                         \
 		} else {                                                                                               \
-			gex_AM_ReplyLong0(token, H_LONG_BACK, make_bytes(nbytes), nbytes, to, GEX_EVENT_NOW, 0);       \
+			gex_AM_ReplyLong0(token, H_LONG_BACK, make_bytes(nbytes), nbytes, dst, GEX_EVENT_NOW, 0);      \
 		}                                                                                                      \
 	}                                                                                                              \
 	static void on_long_back_##e_arg(gex_Token_t token, void *buf, size_t nbytes)                                  \
@@ -163,7 +163,7 @@ static void messages(unsigned mine, unsigned theirs)
 	const gex_Rank_t next = next_of(me);
 	const size_t most = gex_AM_MaxRequestMedium(pair, next, GEX_EVENT_NOW, 0, 1);
 	const size_t sizes[] = {0, 8, 64, 1000, most};
-	char *const to = segment_of[theirs][kNext] + kLong;
+	char *const dst = segment_of[theirs][kNext] + kLong;
 	const unsigned shorts = back[mine][H_SHORT & 15], mediums = back[mine][H_MEDIUM & 15];
 	const unsigned longs = back[mine][H_LONG & 15], many = came[theirs][H_MANY & 15];
 	const unsigned first = came[theirs][H_FIRST & 15];
@@ -184,15 +184,15 @@ static void messages(unsigned mine, unsigned theirs)
 		memcpy(gex_AM_SrcDescAddr(sd), make_bytes(n), n);
 		gex_AM_CommitRequestMedium1(sd, H_MEDIUM, n, 1);
 		wait_for(&back[mine][H_MEDIUM & 15], mediums + 2 * (i + 1));
-		CHECK_EQ(gex_AM_RequestLong1(pair, next, H_LONG, make_bytes(n), n, to, GEX_EVENT_NOW,
+		CHECK_EQ(gex_AM_RequestLong1(pair, next, H_LONG, make_bytes(n), n, dst, GEX_EVENT_NOW,
 					     i % 2 ? GEX_FLAG_IMMEDIATE : 0, 0),
 			 0);
 		wait_for(&back[mine][H_LONG & 15], longs + 2 * i + 1);
-		sd = gex_AM_PrepareRequestLong(pair, next, i % 2 ? make_bytes(n) : NULL, n, n, to,
+		sd = gex_AM_PrepareRequestLong(pair, next, i % 2 ? make_bytes(n) : NULL, n, n, dst,
 					       i % 2 ? GEX_EVENT_NOW : NULL, 0, 1);
 		if (i % 2 == 0)
 			memcpy(gex_AM_SrcDescAddr(sd), make_bytes(n), n);
-		gex_AM_CommitRequestLong1(sd, H_LONG, n, to, 1);
+		gex_AM_CommitRequestLong1(sd, H_LONG, n, dst, 1);
 		wait_for(&back[mine][H_LONG & 15], longs + 2 * i + 2);
 	}
 	wait_for(&back[mine][H_SHORT & 15], shorts + 3);
@@ -207,20 +207,20 @@ static void vectors(unsigned mine, unsigned theirs)
 	const gex_Rank_t next = next_of(me);
 	uint64_t *const there = (uint64_t *)(segment_of[theirs][kNext] + kVis);
 	uint64_t *const here = (uint64_t *)(segment_of[theirs][kHere] + kVis);
-	uint64_t from[kWords], got[kWords];
+	uint64_t src[kWords], got[kWords];
 	for (unsigned i = 0; i < kWords; i++)
-		from[i] = me + 100 + i;
+		src[i] = me + 100 + i;
 	const unsigned done = came[theirs][H_DONE & 15];
 	test_barrier();
 	/* words 0 and 1, crosswise; then 2 to 3 as a vector; then 4, 6, 8, strided */
-	void *to_list[] = {there + 1, there}, *from_list[] = {from + 1, from};
+	void *to_list[] = {there + 1, there}, *from_list[] = {src + 1, src};
 	gex_VIS_SetPeerCompletionHandler(H_DONE, make_bytes(24), 24, 0);
 	CHECK_EQ(gex_VIS_IndexedPutBlocking(pair, next, 2, to_list, 8, 2, from_list, 8, 0), 0);
-	gex_Memvec_t to_vec[] = {{there + 2, 16}}, from_vec[] = {{from + 2, 8}, {from + 3, 8}};
+	gex_Memvec_t to_vec[] = {{there + 2, 16}}, from_vec[] = {{src + 2, 8}, {src + 3, 8}};
 	gex_Event_Wait(gex_VIS_VectorPutNB(pair, next, 1, to_vec, 2, from_vec, 0));
 	const ptrdiff_t apart[] = {16}, close[] = {8};
 	const size_t count[] = {3};
-	gex_VIS_StridedPutNBI(pair, next, there + 4, apart, from + 4, close, 8, count, 1, 0);
+	gex_VIS_StridedPutNBI(pair, next, there + 4, apart, src + 4, close, 8, count, 1, 0);
 	gex_NBI_Wait(GEX_EC_ALL, 0);
 	wait_for(&came[theirs][H_DONE & 15], done + 1);
 	test_barrier();
@@ -235,8 +235,8 @@ static void vectors(unsigned mine, unsigned theirs)
 	gex_Memvec_t got_vec[] = {{got + 2, 8}, {got + 3, 8}};
 	CHECK_EQ(gex_VIS_VectorGetBlocking(pair, 2, got_vec, next, 1, to_vec, 0), 0);
 	gex_Event_Wait(gex_VIS_StridedGetNB(pair, got + 4, close, next, there + 4, apart, 8, count, 1, 0));
-	CHECK(got[0] == from[1] && got[1] == from[0] && got[2] == from[2] && got[3] == from[3]);
-	CHECK(got[4] == from[4] && got[5] == from[5] && got[6] == from[6]);
+	CHECK(got[0] == src[1] && got[1] == src[0] && got[2] == src[2] && got[3] == src[3]);
+	CHECK(got[4] == src[4] && got[5] == src[5] && got[6] == src[6]);
 	test_barrier();
 }
 
@@ -297,9 +297,9 @@ int main(int argc, char **argv)
 	const gex_Rank_t who[3] = {before(), me, next_of(me)};
 	for (unsigned i = 0; i < 3; i++) {
 		segment_of[0][i] = test_at(who[i], 0);
-		void *at = NULL;
-		gex_Event_Wait(gex_EP_QueryBoundSegmentNB(gex_TM_Pair(test_ep, 1), who[i], &at, NULL, NULL, 0));
-		segment_of[1][i] = at;
+		void *addr = NULL;
+		gex_Event_Wait(gex_EP_QueryBoundSegmentNB(gex_TM_Pair(test_ep, 1), who[i], &addr, NULL, NULL, 0));
+		segment_of[1][i] = addr;
 	}
 	refused();
 	test_barrier();

@@ -28,18 +28,18 @@ static gex_EP_t eps[kEnds];
 static gex_Segment_t segments[kEnds];
 static unsigned char *bases[kEnds]; /* here */
 static size_t segment_bytes;
-static unsigned char from[kSlice], back[kSlice];
+static unsigned char src[kSlice], back[kSlice];
 
-static void fill(unsigned char *at, size_t nbytes, unsigned seed)
+static void fill(unsigned char *pos, size_t nbytes, unsigned seed)
 {
 	for (size_t i = 0; i < nbytes; i++)
-		at[i] = (unsigned char)((i + seed) * 2654435761U >> 13);
+		pos[i] = (unsigned char)((i + seed) * 2654435761U >> 13);
 }
 
-static int is_filled(const unsigned char *at, size_t nbytes, unsigned seed)
+static int is_filled(const unsigned char *pos, size_t nbytes, unsigned seed)
 {
 	for (size_t i = 0; i < nbytes; i++)
-		if (at[i] != (unsigned char)((i + seed) * 2654435761U >> 13)) {
+		if (pos[i] != (unsigned char)((i + seed) * 2654435761U >> 13)) {
 			fprintf(stderr, "node %u: byte %zu of %zu is wrong\n", me, i, nbytes);
 			return 0;
 		}
@@ -69,9 +69,10 @@ static void write_own(int end, size_t off, const void *what, size_t nbytes)
 	CHECK(gex_RMA_PutBlocking(gex_TM_Pair(test_ep, (gex_EP_Index_t)end), me, bases[end] + off, what, nbytes, 0) ==
 	      0);
 }
-static void read_own(int end, size_t off, void *to, size_t nbytes)
+static void read_own(int end, size_t off, void *dst, size_t nbytes)
 {
-	CHECK(gex_RMA_GetBlocking(gex_TM_Pair(test_ep, (gex_EP_Index_t)end), to, me, bases[end] + off, nbytes, 0) == 0);
+	CHECK(gex_RMA_GetBlocking(gex_TM_Pair(test_ep, (gex_EP_Index_t)end), dst, me, bases[end] + off, nbytes, 0) ==
+	      0);
 }
 
 /* --- what is refused ---------------------------------------------------------------------------------------------- */
@@ -100,7 +101,7 @@ static void refusals(void)
 	CHECK(gex_Segment_Create(&segment, test_client, NULL, 0, kinds[0], 0) == GASNET_ERR_BAD_ARG);
 	CHECK(gex_Segment_Create(&segment, test_client, NULL, 4096, GEX_MK_INVALID, 0) == GASNET_ERR_BAD_ARG);
 	CHECK(gex_Segment_Create(&segment, test_client, NULL, (uintptr_t)1 << 62, kinds[0], 0) == GASNET_ERR_RESOURCE);
-	CHECK(gex_Segment_Create(&segment, test_client, from, sizeof from, kinds[0], 0) == GASNET_ERR_RESOURCE);
+	CHECK(gex_Segment_Create(&segment, test_client, src, sizeof src, kinds[0], 0) == GASNET_ERR_RESOURCE);
 	CHECK(gex_EP_Create(&ep, test_client, 0, 0) == GASNET_ERR_BAD_ARG);
 	CHECK(gex_EP_Create(&ep, test_client, GEX_EP_CAPABILITY_RMA | GEX_EP_CAPABILITY_AD, 0) == GASNET_ERR_BAD_ARG);
 	CHECK(gex_EP_BindSegment(eps[1], segments[2], 0) == GASNET_ERR_BAD_ARG);  /* it has one */
@@ -213,53 +214,54 @@ static void publish(void)
 
 /* --- puts and gets ------------------------------------------------------------------------------------------------ */
 
-static void put(gex_TM_t tm, gex_Rank_t to, unsigned char *dest, const unsigned char *src, size_t nbytes, unsigned form)
+static void put(gex_TM_t tm, gex_Rank_t target, unsigned char *dest, const unsigned char *src, size_t nbytes,
+		unsigned form)
 {
 	gex_Event_t event, local = GEX_EVENT_NO_OP;
 	switch (form % 6) {
 	case 0:
-		CHECK(gex_RMA_PutBlocking(tm, to, dest, src, nbytes, 0) == 0);
+		CHECK(gex_RMA_PutBlocking(tm, target, dest, src, nbytes, 0) == 0);
 		break;
 	case 1:
-		gex_Event_Wait(gex_RMA_PutNB(tm, to, dest, src, nbytes, GEX_EVENT_DEFER, 0));
+		gex_Event_Wait(gex_RMA_PutNB(tm, target, dest, src, nbytes, GEX_EVENT_DEFER, 0));
 		break;
 	case 2:
-		event = gex_RMA_PutNB(tm, to, dest, src, nbytes, &local, 0);
+		event = gex_RMA_PutNB(tm, target, dest, src, nbytes, &local, 0);
 		gex_Event_Wait(local);
 		while (gex_Event_Test(event) != GASNET_OK)
 			gasnet_AMPoll();
 		break;
 	case 3:
-		CHECK(gex_RMA_PutNBI(tm, to, dest, src, nbytes, GEX_EVENT_NOW, 0) == 0);
+		CHECK(gex_RMA_PutNBI(tm, target, dest, src, nbytes, GEX_EVENT_NOW, 0) == 0);
 		gex_NBI_Wait(GEX_EC_PUT, 0);
 		break;
 	case 4:
-		CHECK(gex_RMA_PutNBI(tm, to, dest, src, nbytes / 2, GEX_EVENT_DEFER, 0) == 0);
-		CHECK(gex_RMA_PutNBI(tm, to, dest + nbytes / 2, src + nbytes / 2, nbytes - nbytes / 2, GEX_EVENT_GROUP,
-				     0) == 0);
+		CHECK(gex_RMA_PutNBI(tm, target, dest, src, nbytes / 2, GEX_EVENT_DEFER, 0) == 0);
+		CHECK(gex_RMA_PutNBI(tm, target, dest + nbytes / 2, src + nbytes / 2, nbytes - nbytes / 2,
+				     GEX_EVENT_GROUP, 0) == 0);
 		while (gex_NBI_Test(GEX_EC_ALL, 0) != GASNET_OK)
 			gasnet_AMPoll();
 		break;
 	case 5:
 		gex_NBI_BeginAccessRegion(0);
-		CHECK(gex_RMA_PutNBI(tm, to, dest, src, nbytes, GEX_EVENT_DEFER, 0) == 0);
+		CHECK(gex_RMA_PutNBI(tm, target, dest, src, nbytes, GEX_EVENT_DEFER, 0) == 0);
 		event = gex_NBI_EndAccessRegion(0);
 		gex_Event_WaitAll(&event, 1, 0);
 		break;
 	}
 }
 
-static void get(gex_TM_t tm, unsigned char *dest, gex_Rank_t of, unsigned char *src, size_t nbytes, unsigned form)
+static void get(gex_TM_t tm, unsigned char *dest, gex_Rank_t owner, unsigned char *src, size_t nbytes, unsigned form)
 {
 	switch (form % 3) {
 	case 0:
-		CHECK(gex_RMA_GetBlocking(tm, dest, of, src, nbytes, 0) == 0);
+		CHECK(gex_RMA_GetBlocking(tm, dest, owner, src, nbytes, 0) == 0);
 		break;
 	case 1:
-		gex_Event_Wait(gex_RMA_GetNB(tm, dest, of, src, nbytes, 0));
+		gex_Event_Wait(gex_RMA_GetNB(tm, dest, owner, src, nbytes, 0));
 		break;
 	case 2:
-		CHECK(gex_RMA_GetNBI(tm, dest, of, src, nbytes, 0) == 0);
+		CHECK(gex_RMA_GetNBI(tm, dest, owner, src, nbytes, 0) == 0);
 		gex_NBI_Wait(GEX_EC_GET, 0);
 		break;
 	}
@@ -271,9 +273,9 @@ static void transfer(int mine, int theirs, gex_Rank_t rank, size_t nbytes, unsig
 	const gex_TM_t tm = gex_TM_Pair(eps[mine], (gex_EP_Index_t)theirs);
 	unsigned char *const there = base_of(theirs, rank) + slice(me) + seed % 7;
 	unsigned char *const here = bases[mine] + slice(nodes);
-	fill(from, nbytes, seed);
+	fill(src, nbytes, seed);
 	memset(back, 0, nbytes);
-	write_own(mine, slice(nodes), from, nbytes);
+	write_own(mine, slice(nodes), src, nbytes);
 	put(tm, rank, there, here, nbytes, seed);
 	if (theirs == 0)
 		CHECK(gex_RMA_GetBlocking(test_tm, back, rank, there, nbytes, 0) == 0);
@@ -322,10 +324,10 @@ static void transfers(void)
 	test_barrier();
 	for (int theirs = 1; theirs < kEnds; theirs++)
 		for (gex_Rank_t i = 0; i < nodes; i++) {
-			fill(from, kSmall, me * 100 + i);
+			fill(src, kSmall, me * 100 + i);
 			put(gex_TM_Pair(eps[1], (gex_EP_Index_t)theirs), i, base_of(theirs, i) + slice(me), bases[1], 0,
 			    0);
-			put(gex_TM_Pair(test_ep, (gex_EP_Index_t)theirs), i, base_of(theirs, i) + slice(me), from,
+			put(gex_TM_Pair(test_ep, (gex_EP_Index_t)theirs), i, base_of(theirs, i) + slice(me), src,
 			    kSmall, 1);
 		}
 	test_barrier();
@@ -340,23 +342,23 @@ static void transfers(void)
 #ifdef GASNET_PAR
 static void *work(void *arg)
 {
-	const size_t part = 20000, at = (size_t)(uintptr_t)arg * part;
-	unsigned char *const out = malloc(part), *const in = malloc(part);
-	CHECK(out && in);
+	const size_t part = 20000, pos = (size_t)(uintptr_t)arg * part;
+	unsigned char *const out = malloc(part), *const input = malloc(part);
+	CHECK(out && input);
 	for (unsigned round = 0; round < 40; round++) {
 		const gex_Rank_t rank = (me + round) % nodes;
 		const int theirs = 1 + (int)(round % (kEnds - 1));
 		const gex_TM_t tm = gex_TM_Pair(test_ep, (gex_EP_Index_t)theirs);
-		unsigned char *const there = base_of(theirs, rank) + slice(me) + at;
+		unsigned char *const there = base_of(theirs, rank) + slice(me) + pos;
 		const size_t nbytes = round % 4 ? part - round : 100 + round;
 		fill(out, nbytes, round);
 		put(tm, rank, there, out, nbytes, round);
-		memset(in, 0, nbytes);
-		get(tm, in, rank, there, nbytes, round);
-		CHECK(is_filled(in, nbytes, round));
+		memset(input, 0, nbytes);
+		get(tm, input, rank, there, nbytes, round);
+		CHECK(is_filled(input, nbytes, round));
 	}
 	free(out);
-	free(in);
+	free(input);
 	return NULL;
 }
 
@@ -384,15 +386,15 @@ static void make_mistake(const char *what)
 	else if (strcmp(what, "destroy-host") == 0)
 		gex_MK_Destroy(GEX_MK_HOST, 0);
 	else if (strcmp(what, "no-endpoint") == 0)
-		gex_RMA_PutBlocking(gex_TM_Pair(test_ep, 20), next, from, from, 8, 0);
+		gex_RMA_PutBlocking(gex_TM_Pair(test_ep, 20), next, src, src, 8, 0);
 	else if (strcmp(what, "no-index") == 0)
 		gex_TM_Pair(test_ep, GASNET_MAXEPS);
 	else if (strcmp(what, "outside") == 0)
-		gex_RMA_PutBlocking(tm, next, base_of(1, next) + segment_bytes - 4, from, 8, 0);
+		gex_RMA_PutBlocking(tm, next, base_of(1, next) + segment_bytes - 4, src, 8, 0);
 	else if (strcmp(what, "own-outside") == 0)
-		gex_RMA_PutBlocking(gex_TM_Pair(eps[1], 1), next, base_of(1, next), from, 8, 0);
+		gex_RMA_PutBlocking(gex_TM_Pair(eps[1], 1), next, base_of(1, next), src, 8, 0);
 	else if (strcmp(what, "no-node") == 0)
-		gex_RMA_GetBlocking(tm, from, nodes, bases[1], 8, 0);
+		gex_RMA_GetBlocking(tm, src, nodes, bases[1], 8, 0);
 	else if (strcmp(what, "message") == 0)
 		gex_AM_RequestShort0(gex_TM_Pair(eps[1], 1), next, 200, 0);
 	else if (strcmp(what, "barrier") == 0)

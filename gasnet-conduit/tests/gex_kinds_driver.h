@@ -94,14 +94,14 @@ static inline gex_MK_Create_args_t driver_args(const struct driver *d, int numbe
 /* Memory of the first device; null: there is no driver to ask. */
 static inline void *driver_malloc(const struct driver *d, size_t bytes)
 {
-	void *at = NULL;
+	void *addr = NULL;
 	if (d->class_ == GEX_MK_CLASS_CUDA_UVA) {
 		void *context = NULL;
 		DRIVER(d, "cuDevicePrimaryCtxRetain", (void **, int), &context, 0);
 		DRIVER(d, "cuCtxSetCurrent", (void *), context);
-		DRIVER(d, "cuMemAlloc_v2", (void **, size_t), &at, bytes);
+		DRIVER(d, "cuMemAlloc_v2", (void **, size_t), &addr, bytes);
 	} else if (d->class_ == GEX_MK_CLASS_HIP) {
-		DRIVER(d, "hipMalloc", (void **, size_t), &at, bytes);
+		DRIVER(d, "hipMalloc", (void **, size_t), &addr, bytes);
 	} else if (d->class_ == GEX_MK_CLASS_ZE) {
 		struct {
 			uint32_t type;
@@ -109,9 +109,9 @@ static inline void *driver_malloc(const struct driver *d, size_t bytes)
 			uint32_t flags, ordinal;
 		} wish = {0x15, NULL, 0, 0};
 		DRIVER(d, "zeMemAllocDevice", (void *, void *, size_t, size_t, void *, void **), d->context, &wish,
-		       bytes, (size_t)4096, d->device, &at);
+		       bytes, (size_t)4096, d->device, &addr);
 	}
-	return at;
+	return addr;
 }
 
 #endif

@@ -93,133 +93,134 @@ static unsigned char pattern(size_t i, unsigned round)
 }
 
 /* One length in each form, through the team and through a pair. */
-static void transfer(gex_TM_t tm, gex_Rank_t to, size_t nbytes, unsigned round)
+static void transfer(gex_TM_t tm, gex_Rank_t dest, size_t nbytes, unsigned round)
 {
-	static unsigned char from[kPart], back[kPart];
-	unsigned char *there = (unsigned char *)test_at(to, (size_t)kPart * me / nodes / 64 * 64);
+	static unsigned char src[kPart], back[kPart];
+	unsigned char *there = (unsigned char *)test_at(dest, (size_t)kPart * me / nodes / 64 * 64);
 	gex_Event_t events[3] = {GEX_EVENT_INVALID, GEX_EVENT_INVALID, GEX_EVENT_INVALID}, local = GEX_EVENT_NO_OP;
 	nbytes = nbytes < kPart / nodes / 64 * 64 ? nbytes : kPart / nodes / 64 * 64;
 	for (size_t i = 0; i < nbytes; i++)
-		from[i] = pattern(i, round);
+		src[i] = pattern(i, round);
 	memset(back, 0, nbytes);
 	switch (round % 6) {
 	case 0:
-		CHECK(gex_RMA_PutBlocking(tm, to, there, from, nbytes, 0) == 0);
+		CHECK(gex_RMA_PutBlocking(tm, dest, there, src, nbytes, 0) == 0);
 		break;
 	case 1:
-		CHECK(gex_RMA_PutNBI(tm, to, there, from, nbytes, GEX_EVENT_DEFER, GEX_FLAG_PEER_NEVER_SELF) == 0);
+		CHECK(gex_RMA_PutNBI(tm, dest, there, src, nbytes, GEX_EVENT_DEFER, GEX_FLAG_PEER_NEVER_SELF) == 0);
 		gex_NBI_Wait(GEX_EC_PUT, 0);
 		break;
 	case 2:
-		CHECK(gex_RMA_PutNBI(tm, to, there, from, nbytes, GEX_EVENT_NOW, 0) == 0);
-		memset(from, 0xee, nbytes); /* it may be used again */
+		CHECK(gex_RMA_PutNBI(tm, dest, there, src, nbytes, GEX_EVENT_NOW, 0) == 0);
+		memset(src, 0xee, nbytes); /* it may be used again */
 		gex_NBI_Wait(GEX_EC_ALL, 0);
 		break;
 	case 3:
-		events[1] = gex_RMA_PutNB(tm, to, there, from, nbytes, &local, 0);
+		events[1] = gex_RMA_PutNB(tm, dest, there, src, nbytes, &local, 0);
 		gex_Event_Wait(local);
 		gex_Event_WaitAll(events, 3, 0);
 		CHECK(events[1] == GEX_EVENT_INVALID);
 		break;
 	case 4:
 		gex_NBI_BeginAccessRegion(0);
-		CHECK(gex_RMA_PutNBI(tm, to, there, from, nbytes, GEX_EVENT_GROUP, 0) == 0);
+		CHECK(gex_RMA_PutNBI(tm, dest, there, src, nbytes, GEX_EVENT_GROUP, 0) == 0);
 		events[0] = gex_NBI_EndAccessRegion(0);
 		while (gex_Event_Test(events[0]) != 0)
 			gasnet_AMPoll();
 		break;
 	default:
-		events[2] = gex_RMA_PutNB(tm, to, there, from, nbytes, GEX_EVENT_DEFER, 0);
+		events[2] = gex_RMA_PutNB(tm, dest, there, src, nbytes, GEX_EVENT_DEFER, 0);
 		gex_Event_WaitSome(events, 3, 0);
 		CHECK(events[2] == GEX_EVENT_INVALID);
 	}
 	switch (round / 6 % 3) {
 	case 0:
-		CHECK(gex_RMA_GetBlocking(tm, back, to, there, nbytes, 0) == 0);
+		CHECK(gex_RMA_GetBlocking(tm, back, dest, there, nbytes, 0) == 0);
 		break;
 	case 1:
-		CHECK(gex_RMA_GetNBI(tm, back, to, there, nbytes, 0) == 0);
+		CHECK(gex_RMA_GetNBI(tm, back, dest, there, nbytes, 0) == 0);
 		while (gex_NBI_Test(GEX_EC_GET, 0) != 0)
 			gasnet_AMPoll();
 		break;
 	default:
-		gex_Event_Wait(gex_RMA_GetNB(tm, back, to, there, nbytes, 0));
+		gex_Event_Wait(gex_RMA_GetNB(tm, back, dest, there, nbytes, 0));
 	}
 	for (size_t i = 0; i < nbytes; i++)
 		CHECK(back[i] == pattern(i, round));
 }
 
-static void values(gex_Rank_t to)
+static void values(gex_Rank_t dest)
 {
-	unsigned char *there = (unsigned char *)test_at(to, 64 * me);
+	unsigned char *there = (unsigned char *)test_at(dest, 64 * me);
 	for (size_t n = 1; n <= 8; n++) {
-		const gex_RMA_Value_t v = 0x8877665544332211u * (to + 1);
+		const gex_RMA_Value_t v = 0x8877665544332211u * (dest + 1);
 		const gex_RMA_Value_t mask = n == 8 ? ~(gex_RMA_Value_t)0 : ((gex_RMA_Value_t)1 << 8 * n) - 1;
-		CHECK(gex_RMA_PutBlockingVal(test_tm, to, there, ~v, n, 0) == 0);
-		CHECK(gex_RMA_GetBlockingVal(test_tm, to, there, n, 0) == (~v & mask));
-		CHECK(gex_RMA_PutNBIVal(test_tm, to, there, v, n, 0) == 0);
+		CHECK(gex_RMA_PutBlockingVal(test_tm, dest, there, ~v, n, 0) == 0);
+		CHECK(gex_RMA_GetBlockingVal(test_tm, dest, there, n, 0) == (~v & mask));
+		CHECK(gex_RMA_PutNBIVal(test_tm, dest, there, v, n, 0) == 0);
 		gex_NBI_Wait(GEX_EC_PUT, 0);
-		CHECK(gex_RMA_GetBlockingVal(test_tm, to, there, n, 0) == (v & mask));
-		gex_Event_Wait(gex_RMA_PutNBVal(test_tm, to, there, v + 1, n, 0));
-		CHECK(gex_RMA_GetBlockingVal(test_tm, to, there, n, 0) == ((v + 1) & mask));
+		CHECK(gex_RMA_GetBlockingVal(test_tm, dest, there, n, 0) == (v & mask));
+		gex_Event_Wait(gex_RMA_PutNBVal(test_tm, dest, there, v + 1, n, 0));
+		CHECK(gex_RMA_GetBlockingVal(test_tm, dest, there, n, 0) == ((v + 1) & mask));
 	}
-	CHECK(gex_RMA_PutBlockingVal(test_tm, to, there, 1, 8, 0) == 0);
-	CHECK(gex_RMA_GetBlockingVal(test_tm, to, there, 8, 0) == 1);
+	CHECK(gex_RMA_PutBlockingVal(test_tm, dest, there, 1, 8, 0) == 0);
+	CHECK(gex_RMA_GetBlockingVal(test_tm, dest, there, 8, 0) == 1);
 }
 
 /* A 2-d block, put transposed and mirrored, and got back as it was. */
-static void strides(gex_Rank_t to)
+static void strides(gex_Rank_t dest)
 {
 	enum { kRows = 5, kColumns = 7 };
-	uint32_t from[kRows][kColumns], back[kRows][kColumns];
-	uint32_t *there = (uint32_t *)(void *)test_at(to, 4096 * (me + 1));
+	uint32_t src[kRows][kColumns], back[kRows][kColumns];
+	uint32_t *there = (uint32_t *)(void *)test_at(dest, 4096 * (me + 1));
 	const size_t count[] = {kColumns, kRows};
 	const ptrdiff_t plain[] = {4, 4 * kColumns}, transposed[] = {4 * kRows, -4};
 	uint32_t flat[kRows * kColumns];
 	for (unsigned i = 0; i < kRows * kColumns; i++)
-		from[i / kColumns][i % kColumns] = i * 3 + me;
+		src[i / kColumns][i % kColumns] = i * 3 + me;
 	memset(back, 0, sizeof back);
 	/* rows run backwards at the target */
-	CHECK(gex_VIS_StridedPutBlocking(test_tm, to, there + kRows - 1, transposed, from, plain, 4, count, 2, 0) == 0);
-	CHECK(gex_RMA_GetBlocking(test_tm, flat, to, there, sizeof flat, 0) == 0);
+	CHECK(gex_VIS_StridedPutBlocking(test_tm, dest, there + kRows - 1, transposed, src, plain, 4, count, 2, 0) ==
+	      0);
+	CHECK(gex_RMA_GetBlocking(test_tm, flat, dest, there, sizeof flat, 0) == 0);
 	for (unsigned r = 0; r < kRows; r++)
 		for (unsigned c = 0; c < kColumns; c++)
-			CHECK(flat[c * kRows + kRows - 1 - r] == from[r][c]);
-	gex_Event_Wait(gex_VIS_StridedGetNB(test_tm, back, plain, to, there + kRows - 1, transposed, 4, count, 2, 0));
-	CHECK(memcmp(back, from, sizeof back) == 0);
+			CHECK(flat[c * kRows + kRows - 1 - r] == src[r][c]);
+	gex_Event_Wait(gex_VIS_StridedGetNB(test_tm, back, plain, dest, there + kRows - 1, transposed, 4, count, 2, 0));
+	CHECK(memcmp(back, src, sizeof back) == 0);
 	const size_t none[] = {3, 0};
 	CHECK(gex_VIS_StridedPutNBI(test_tm, GEX_RANK_INVALID, NULL, plain, NULL, plain, 4, none, 2, 0) == 0);
 	CHECK(gex_VIS_StridedGetNBI(test_tm, NULL, NULL, GEX_RANK_INVALID, NULL, NULL, 0, NULL, 5, 0) == 0);
 	memset(back, 0, sizeof back);
-	CHECK(gex_VIS_StridedGetBlocking(test_tm, back, NULL, to, there, NULL, sizeof flat, NULL, 0, 0) == 0);
+	CHECK(gex_VIS_StridedGetBlocking(test_tm, back, NULL, dest, there, NULL, sizeof flat, NULL, 0, 0) == 0);
 	CHECK(memcmp(back, flat, sizeof flat) == 0);
 }
 
-static void lists(gex_Rank_t to)
+static void lists(gex_Rank_t dest)
 {
-	char from[] = "abcdefghijklmnopqrstuvwxyz", back[26];
-	char *there = test_at(to, 4096 * (me + 1));
-	const gex_Memvec_t src[] = {{from, 3}, {from + 10, 0}, {from + 3, 23}};
+	char source[] = "abcdefghijklmnopqrstuvwxyz", back[26];
+	char *there = test_at(dest, 4096 * (me + 1));
+	const gex_Memvec_t src[] = {{source, 3}, {source + 10, 0}, {source + 3, 23}};
 	const gex_Memvec_t dst[] = {{there + 40, 13}, {there, 13}};
 	gex_Memvec_t into[] = {{back, 20}, {back + 20, 6}};
 	void *parts[13], *halves[2] = {there, there + 40};
-	gex_Event_Wait(gex_VIS_VectorPutNB(test_tm, to, 2, dst, 3, src, 0));
-	CHECK(gex_VIS_VectorGetNBI(test_tm, 2, into, to, 2, dst, 0) == 0);
+	gex_Event_Wait(gex_VIS_VectorPutNB(test_tm, dest, 2, dst, 3, src, 0));
+	CHECK(gex_VIS_VectorGetNBI(test_tm, 2, into, dest, 2, dst, 0) == 0);
 	gex_NBI_Wait(GEX_EC_GET, 0);
-	CHECK(memcmp(back, from, 26) == 0);
+	CHECK(memcmp(back, source, 26) == 0);
 	memset(back, 0, sizeof back);
-	CHECK(gex_VIS_VectorGetBlocking(test_tm, 2, into, to, 2, dst, 0) == 0 && memcmp(back, from, 26) == 0);
+	CHECK(gex_VIS_VectorGetBlocking(test_tm, 2, into, dest, 2, dst, 0) == 0 && memcmp(back, source, 26) == 0);
 	for (int i = 0; i < 13; i++)
 		parts[i] = back + 2 * i;
 	memset(back, 0, sizeof back);
-	gex_Event_Wait(gex_VIS_IndexedGetNB(test_tm, 13, parts, 2, to, 2, halves, 13, 0));
-	CHECK(memcmp(back, from + 13, 13) == 0 && memcmp(back + 13, from, 13) == 0);
+	gex_Event_Wait(gex_VIS_IndexedGetNB(test_tm, 13, parts, 2, dest, 2, halves, 13, 0));
+	CHECK(memcmp(back, source + 13, 13) == 0 && memcmp(back + 13, source, 13) == 0);
 	for (int i = 0; i < 13; i++)
-		parts[i] = from + 24 - 2 * i;
-	CHECK(gex_VIS_IndexedPutBlocking(test_tm, to, 2, halves, 13, 13, parts, 2, 0) == 0);
-	CHECK(gex_VIS_IndexedPutNBI(test_tm, to, 2, halves, 13, 13, parts, 2, 0) == 0);
+		parts[i] = source + 24 - 2 * i;
+	CHECK(gex_VIS_IndexedPutBlocking(test_tm, dest, 2, halves, 13, 13, parts, 2, 0) == 0);
+	CHECK(gex_VIS_IndexedPutNBI(test_tm, dest, 2, halves, 13, 13, parts, 2, 0) == 0);
 	gex_NBI_Wait(GEX_EC_ALL, 0);
-	CHECK(gex_RMA_GetBlocking(test_tm, back, to, there, 13, 0) == 0 && memcmp(back, "yzwxuvstqropm", 13) == 0);
+	CHECK(gex_RMA_GetBlocking(test_tm, back, dest, there, 13, 0) == 0 && memcmp(back, "yzwxuvstqropm", 13) == 0);
 }
 
 /* Everybody puts to the next one and lets it know: the bytes are there when the handler runs. */
@@ -255,15 +256,15 @@ int main(void)
 	positions();
 	test_barrier();
 	unsigned round = 0;
-	for (gex_Rank_t to = 0; to < nodes; to++)
+	for (gex_Rank_t dest = 0; dest < nodes; dest++)
 		for (size_t nbytes = 0; nbytes <= kPart; nbytes = nbytes * 2 + 1)
 			for (int form = 0; form < 5; form++, round++)
-				transfer(round % 2 ? test_tm : gex_TM_Pair(test_ep, 0), to, nbytes, round);
+				transfer(round % 2 ? test_tm : gex_TM_Pair(test_ep, 0), dest, nbytes, round);
 	test_barrier();
-	for (gex_Rank_t to = 0; to < nodes; to++) {
-		values(to);
-		strides(to);
-		lists(to);
+	for (gex_Rank_t dest = 0; dest < nodes; dest++) {
+		values(dest);
+		strides(dest);
+		lists(dest);
 	}
 	test_barrier();
 	peers_hear();

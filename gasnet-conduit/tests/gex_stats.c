@@ -39,8 +39,8 @@ static void transfers(gex_Rank_t next)
 	gex_RMA_GetBlocking(test_tm, bytes, next, there, 24, 0);
 	CHECK_EQ(strcmp(bytes, "seen"), 0);
 	gex_Event_Wait(gex_RMA_GetNB(test_tm, bytes, next, there, 16, 0));
-	gex_Memvec_t to[] = {{there + 512, 4}, {there + 520, 12}}, from[] = {{bytes, 16}};
-	gex_VIS_VectorPutBlocking(test_tm, next, 2, to, 1, from, 0);
+	gex_Memvec_t dst[] = {{there + 512, 4}, {there + 520, 12}}, src[] = {{bytes, 16}};
+	gex_VIS_VectorPutBlocking(test_tm, next, 2, dst, 1, src, 0);
 }
 
 static void atomics(gex_Rank_t next)

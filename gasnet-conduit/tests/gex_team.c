@@ -142,16 +142,16 @@ static void scratch(void)
 {
 	gex_TM_t tm = GEX_TM_INVALID;
 	gex_Memvec_t back = {NULL, 0};
-	char *const at = test_at(gasnet_mynode(), 131072);
+	char *const pos = test_at(gasnet_mynode(), 131072);
 	CHECK_EQ(gex_TM_Split(NULL, all, 0, 0, NULL, 0, GEX_FLAG_TM_SCRATCH_SIZE_RECOMMENDED), 0);
 	const size_t wanted = gex_TM_Split(&tm, all, 0, 0, NULL, 0, GEX_FLAG_TM_SCRATCH_SIZE_RECOMMENDED);
 	CHECK(wanted && tm == GEX_TM_INVALID);
 	CHECK_EQ(gex_TM_Split(&tm, all, 0, 0, NULL, 0, GEX_FLAG_TM_SCRATCH_SIZE_MIN), wanted);
-	memset(at, 0x3c, wanted);
-	gex_TM_Split(&tm, all, 0, 0, at, wanted, 0);
+	memset(pos, 0x3c, wanted);
+	gex_TM_Split(&tm, all, 0, 0, pos, wanted, 0);
 	gex_Coll_BarrierBlocking(tm, 0);
 	CHECK(gex_TM_Destroy(tm, &back, 0) != 0);
-	CHECK(back.gex_addr == at && back.gex_len == wanted);
+	CHECK(back.gex_addr == pos && back.gex_len == wanted);
 }
 
 /* Without giving memory back this would need more than there is. */

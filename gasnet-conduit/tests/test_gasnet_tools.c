@@ -24,10 +24,10 @@ static void test_names_that_clients_take_for_granted(void **state)
 static void test_ticks_advance_in_their_unit(void **state)
 {
 	(void)state;
-	const gasnett_tick_t from = gasnett_ticks_now();
+	const gasnett_tick_t source = gasnett_ticks_now();
 	const uint64_t clock = gasnett_gettimeofday_us();
 	gasnett_nsleep(20000000);
-	const uint64_t us = gasnett_ticks_to_us(gasnett_ticks_now() - from);
+	const uint64_t us = gasnett_ticks_to_us(gasnett_ticks_now() - source);
 	assert_true(us >= 20000);
 	assert_true(gasnett_ticks_to_ns(5000) == 5 * gasnett_ticks_to_ns(1000) && gasnett_ticks_to_us(5000) == 5);
 	assert_true(gasnett_gettimeofday_us() - clock >= 15000); /* another clock, which may be set */
@@ -288,18 +288,18 @@ static void test_version_and_program(void **state)
 static void test_count0s_and_checksum(void **state)
 {
 	(void)state;
-	char from[100], to[100];
-	memset(from, 1, sizeof from);
-	from[3] = from[77] = 0;
-	assert_int_equal(gasnett_count0s(from, sizeof from), 2);
-	assert_int_equal(gasnett_count0s_copy(to, from, sizeof from), 2);
-	assert_memory_equal(to, from, sizeof from);
+	char src[100], dst[100];
+	memset(src, 1, sizeof src);
+	src[3] = src[77] = 0;
+	assert_int_equal(gasnett_count0s(src, sizeof src), 2);
+	assert_int_equal(gasnett_count0s_copy(dst, src, sizeof src), 2);
+	assert_memory_equal(dst, src, sizeof src);
 	assert_int_equal(gasnett_count0s_uint32_t(0x00ff00ff), 2);
 	assert_int_equal(gasnett_count0s_uint64_t(1), 7);
-	const uint64_t sum = gasnett_checksum(from, sizeof from);
-	assert_true(sum == gasnett_checksum(to, sizeof to));
-	to[50] ^= 1;
-	assert_true(sum != gasnett_checksum(to, sizeof to));
+	const uint64_t sum = gasnett_checksum(src, sizeof src);
+	assert_true(sum == gasnett_checksum(dst, sizeof dst));
+	dst[50] ^= 1;
+	assert_true(sum != gasnett_checksum(dst, sizeof dst));
 }
 
 GASNETT_THREADKEY_DEFINE(some_key);

@@ -26,12 +26,12 @@ struct greeting {
 enum { TARGETS_MOST = 2 };
 static struct target {
 	pid_t pid;
-	int to, from;
+	int write_end, read_end;
 	fi_addr_t address;
 } targets[TARGETS_MOST];
 static int target_count;
 
-static int complain(const char *what, int error)
+static int print_error(const char *what, int error)
 {
 	fprintf(stderr, "fi_driver: %s: %s\n", what, fi_strerror(-error));
 	return 1;
@@ -40,7 +40,7 @@ static int complain(const char *what, int error)
 ssize_t fi_driver_other(ssize_t ret)
 {
 	if (ret != -FI_EAGAIN)
-		exit(complain("the counted call", (int)ret));
+		exit(print_error("the counted call", (int)ret));
 	return ret;
 }
 
@@ -48,7 +48,7 @@ static int get_info(struct fi_side *s, const char *provider)
 {
 	struct fi_info *hints = fi_allocinfo();
 	if (!hints)
-		return complain("fi_allocinfo", -FI_ENOMEM);
+		return print_error("fi_allocinfo", -FI_ENOMEM);
 	hints->caps = FI_MSG | FI_RMA | FI_ATOMIC;
 	hints->ep_attr->type = FI_EP_RDM;
 	/* Our keys and offsets: the calls below name key 0 as a constant. */
@@ -65,7 +65,7 @@ static int get_info(struct fi_side *s, const char *provider)
 	fi_freeinfo(hints);
 	if (ret == -FI_ENODATA || ret == -FI_ENOSYS)
 		return DRIVER_NOT_HERE;
-	return ret == 0 ? 0 : complain(provider, ret);
+	return ret == 0 ? 0 : print_error(provider, ret);
 }
 
 static int open_objects(struct fi_side *s)
@@ -87,7 +87,7 @@ static int open_objects(struct fi_side *s)
 	    (ret = fi_ep_bind(s->ep, &s->writes->fid, FI_WRITE)) != 0 ||
 	    (ret = fi_ep_bind(s->ep, &s->reads->fid, FI_READ)) != 0 ||
 	    (ret = fi_ep_bind(s->ep, &s->sends->fid, FI_SEND)) != 0 || (ret = fi_enable(s->ep)) != 0)
-		return complain("opening", ret);
+		return print_error("opening", ret);
 	return 0;
 }
 
@@ -98,17 +98,17 @@ static int open_memory(struct fi_side *s)
 	/* a file that stays open: the provider finds it without any capability, so all users count the same */
 	const int fd = memfd_create("driver", MFD_CLOEXEC);
 	if (fd < 0 || ftruncate(fd, FI_DRIVER_BYTES))
-		return complain("memfd_create", -FI_ENOMEM);
+		return print_error("memfd_create", -FI_ENOMEM);
 	s->region = mmap(NULL, FI_DRIVER_BYTES, prot, MAP_SHARED, fd, 0);
 	s->local = mmap(NULL, FI_DRIVER_BYTES, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (s->region == MAP_FAILED || s->local == MAP_FAILED)
-		return complain("mmap", -FI_ENOMEM);
+		return print_error("mmap", -FI_ENOMEM);
 	int ret = fi_mr_reg(s->domain, s->region, FI_DRIVER_BYTES, remote, 0, 0, 0, &s->mr, NULL);
 	if (ret == 0)
 		ret = fi_mr_reg(s->domain, s->local, FI_DRIVER_BYTES, FI_READ | FI_WRITE | FI_SEND | FI_RECV, 0, 1, 0,
 				&s->local_mr, NULL);
 	if (ret != 0)
-		return complain("fi_mr_reg", ret);
+		return print_error("fi_mr_reg", ret);
 	s->desc = fi_mr_desc(s->local_mr);
 	return 0;
 }
@@ -142,27 +142,27 @@ static int on_other_hosts(const char *a, const char *b)
 	return strncmp(a, "fi_pgas://", SCHEME) == 0 && strncmp(a + SCHEME, b + SCHEME, HOST) != 0;
 }
 
-static int meet_peer(struct fi_side *s, int to, int from, int far, fi_addr_t *address)
+static int meet_peer(struct fi_side *s, int dest, int source, int far, fi_addr_t *address)
 {
 	struct greeting mine = {.name_bytes = sizeof(mine.name)}, theirs;
 	int ret = fi_getname(&s->ep->fid, mine.name, &mine.name_bytes);
 	if (ret != 0)
-		return complain("fi_getname", ret);
+		return print_error("fi_getname", ret);
 	mine.key = fi_mr_key(s->mr);
 	if (mine.key != 0)
-		return complain("the provider chose its own key", -FI_EKEYREJECTED);
-	if (write(to, &mine, sizeof(mine)) != sizeof(mine) || read(from, &theirs, sizeof(theirs)) != sizeof(theirs))
-		return complain("the other process", -FI_EIO);
+		return print_error("the provider chose its own key", -FI_EKEYREJECTED);
+	if (write(dest, &mine, sizeof(mine)) != sizeof(mine) || read(source, &theirs, sizeof(theirs)) != sizeof(theirs))
+		return print_error("the other process", -FI_EIO);
 	if (far != on_other_hosts(mine.name, theirs.name))
-		return complain("the processes are not on the hosts that they play", -FI_EINVAL);
+		return print_error("the processes are not on the hosts that they play", -FI_EINVAL);
 	ret = fi_av_insert(s->av, theirs.name, 1, address, 0, NULL);
-	return ret == 1 ? 0 : complain("fi_av_insert", ret < 0 ? ret : -FI_EADDRNOTAVAIL);
+	return ret == 1 ? 0 : print_error("fi_av_insert", ret < 0 ? ret : -FI_EADDRNOTAVAIL);
 }
 
 /* The target takes what arrives until the origin closes its pipe. */
-static int serve(struct fi_side *s, int from)
+static int serve(struct fi_side *s, int source)
 {
-	struct pollfd quit = {.fd = from, .events = POLLIN};
+	struct pollfd quit = {.fd = source, .events = POLLIN};
 	struct fi_cq_entry entry;
 	int receives = 0;
 	while (poll(&quit, 1, 0) == 0) {
@@ -188,22 +188,22 @@ static int start_target(struct fi_side *s, const char *provider, enum driver_pla
 	struct target *t = &targets[target_count];
 	int down[2], up[2];
 	if (pipe(down) != 0 || pipe(up) != 0)
-		return complain("pipe", -FI_EIO);
+		return print_error("pipe", -FI_EIO);
 	/* Forks before libfabric is used, which does not survive a fork. */
 	t->pid = fork();
 	if (t->pid != 0) {
-		t->to = down[1];
-		t->from = up[0];
+		t->write_end = down[1];
+		t->read_end = up[0];
 		close(down[0]);
 		close(up[1]);
 		target_count++;
-		return t->pid < 0 ? complain("fork", -FI_EAGAIN) : 0;
+		return t->pid < 0 ? print_error("fork", -FI_EAGAIN) : 0;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	close(down[1]);
 	close(up[0]);
 	for (int i = 0; i < target_count; i++)
-		close(targets[i].to); /* whose end tells that target to stop */
+		close(targets[i].write_end); /* whose end tells that target to stop */
 	driver_take_place(place, rank);
 	int ret = open_side(s, provider);
 	if (ret == 0)
@@ -223,7 +223,8 @@ static int open_all(struct fi_side *s, const char *provider, enum driver_place p
 	if (ret == 0)
 		ret = open_side(s, provider);
 	for (int i = 0; ret == 0 && i < target_count; i++)
-		ret = meet_peer(s, targets[i].to, targets[i].from, place == DRIVER_FAR || i == 1, &targets[i].address);
+		ret = meet_peer(s, targets[i].write_end, targets[i].read_end, place == DRIVER_FAR || i == 1,
+				&targets[i].address);
 	s->peer = targets[0].address;
 	return ret;
 }
@@ -240,9 +241,9 @@ static int settle(struct fi_side *s, uint64_t started)
 {
 	for (unsigned tries = 0; completed(s) < started; tries++) {
 		if (fi_cntr_readerr(s->writes) + fi_cntr_readerr(s->reads) + fi_cntr_readerr(s->sends) != 0)
-			return complain("an operation", -FI_EIO);
+			return print_error("an operation", -FI_EIO);
 		if (tries > 20000)
-			return complain("an operation", -FI_ETIMEDOUT);
+			return print_error("an operation", -FI_ETIMEDOUT);
 		if (tries > 100)
 			usleep(500);
 	}
@@ -259,7 +260,7 @@ static int connect_to(struct fi_side *s, fi_addr_t peer, uint64_t started)
 		if (ret == -FI_EAGAIN)
 			usleep(500);
 	}
-	return ret == 0 ? settle(s, started) : complain("the first message", (int)ret);
+	return ret == 0 ? settle(s, started) : print_error("the first message", (int)ret);
 }
 
 static int close_all(struct fi_side *s)
@@ -268,7 +269,7 @@ static int close_all(struct fi_side *s)
 	close_objects(s);
 	for (int i = 0; i < target_count; i++) {
 		int status = 0;
-		close(targets[i].to);
+		close(targets[i].write_end);
 		waitpid(targets[i].pid, &status, 0);
 		worst |= WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 	}
@@ -306,6 +307,6 @@ int fi_driver_run(int argc, char **argv, ssize_t (*call)(struct fi_side *), ssiz
 			status = settle(&side, started);
 	}
 	if (status == 0 && got != expected)
-		status = complain("the counted call", (int)got);
+		status = print_error("the counted call", (int)got);
 	return status != 0 ? status : close_all(&side);
 }

@@ -9,10 +9,10 @@
 
 static gex_AD_t domain;
 
-static DRIVER_NOINLINE gex_Event_t op(gex_AD_t ad, uint64_t *result, gex_Rank_t rank, void *at, gex_OP_t opcode,
+static DRIVER_NOINLINE gex_Event_t op(gex_AD_t ad, uint64_t *result, gex_Rank_t rank, void *addr, gex_OP_t opcode,
 				      uint64_t a, uint64_t b, gex_Flags_t flags)
 {
-	return gex_AD_OpNB_U64(ad, result, rank, at, opcode, a, b, flags);
+	return gex_AD_OpNB_U64(ad, result, rank, addr, opcode, a, b, flags);
 }
 
 static void prepare(void)

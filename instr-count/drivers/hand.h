@@ -11,7 +11,7 @@ long hand_recursion(long depth);
 long hand_syscall(void);
 long hand_atomic(long *cell);
 long hand_cas(long *cell, long expected, long desired);
-void hand_copy(void *to, const void *from);
+void hand_copy(void *dst, const void *src);
 long hand_landing(void);
 long hand_image(void);
 

@@ -3,6 +3,6 @@
 #include "driver.h"
 #include "hand.h"
 
-static char from[8] = "1234567", to[8];
+static char src[8] = "1234567", dst[8];
 
-DRIVER_MAIN(hand_copy(to, from))
+DRIVER_MAIN(hand_copy(dst, src))

@@ -3,10 +3,10 @@
 #define SHMEM_INLINE 1
 #include "shmem_driver.h"
 
-static DRIVER_NOINLINE void op(int *to, int value, int peer)
+static DRIVER_NOINLINE void op(int *dst, int value, int peer)
 {
 	PGAS_MARK_BEGIN(op);
-	shmem_int_p(to, value, peer);
+	shmem_int_p(dst, value, peer);
 	PGAS_MARK_END(op);
 }
 

@@ -6,8 +6,8 @@ static uint64_t signal_cell;
 
 static void call(int peer)
 {
-	static const long from = 7;
-	shmem_long_put_signal(cell, &from, 1, &signal_cell, 1, SHMEM_SIGNAL_SET, peer);
+	static const long source = 7;
+	shmem_long_put_signal(cell, &source, 1, &signal_cell, 1, SHMEM_SIGNAL_SET, peer);
 }
 
 SHMEM_DRIVER_MAIN(call)

@@ -2,12 +2,12 @@
 /* shmem_putmem.c: put of as many bytes as the argument says; the compiler does not know. */
 #include "shmem_driver.h"
 
-static char from[sizeof(cell)];
+static char src[sizeof(cell)];
 static size_t bytes = 8;
 
 static void call(int peer)
 {
-	shmem_putmem(cell, from, bytes, peer);
+	shmem_putmem(cell, src, bytes, peer);
 }
 
 int main(int argc, char **argv)

@@ -45,7 +45,7 @@ static void open_side(struct side *s)
 }
 
 /* The target: allocates memory that others can map, tells where, and serves until the pipe closes. */
-static void serve(int to, int quit)
+static void serve(int write_end, int quit)
 {
 	struct side s;
 	struct greeting hello = {0};
@@ -66,7 +66,7 @@ static void serve(int to, int quit)
 	hello.remote = (uint64_t)(uintptr_t)attr.address;
 	memcpy(hello.bytes, address, hello.address_bytes);
 	memcpy(hello.bytes + hello.address_bytes, key, hello.key_bytes);
-	if (write(to, &hello, sizeof(hello)) != (ssize_t)sizeof(hello))
+	if (write(write_end, &hello, sizeof(hello)) != (ssize_t)sizeof(hello))
 		exit(1);
 	struct pollfd end = {.fd = quit, .events = POLLIN};
 	while (poll(&end, 1, 0) == 0)
@@ -97,10 +97,10 @@ static void put(ucp_worker_h worker, ucp_ep_h ep, uint64_t remote, ucp_rkey_h ke
 	finish(worker, ucp_put_nbx(ep, &value, sizeof(value), remote, key, &plain));
 }
 
-static int read_all(int from, void *to, size_t bytes)
+static int read_all(int read_end, void *dst, size_t bytes)
 {
 	for (size_t got = 0; got < bytes;) {
-		ssize_t n = read(from, (char *)to + got, bytes - got);
+		ssize_t n = read(read_end, (char *)dst + got, bytes - got);
 		if (n <= 0)
 			return -1;
 		got += (size_t)n;
@@ -108,14 +108,14 @@ static int read_all(int from, void *to, size_t bytes)
 	return 0;
 }
 
-static void make_calls(int from, int tell_time)
+static void make_calls(int read_end, int tell_time)
 {
 	static struct greeting hello;
 	static const ucp_request_param_t plain = {0};
 	struct side s;
 	ucp_ep_h ep;
 	ucp_rkey_h key;
-	if (read_all(from, &hello, sizeof(hello)) != 0)
+	if (read_all(read_end, &hello, sizeof(hello)) != 0)
 		exit(1);
 	open_side(&s);
 	ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS,

@@ -132,11 +132,11 @@ private:
 		if (RTN_Valid(rtn))
 			into->insert(RTN_Address(rtn));
 	}
-	void add_marks(ADDRINT at, USIZE bytes)
+	void add_marks(ADDRINT begin, USIZE bytes)
 	{
 		mark_record record;
 		for (USIZE i = 0; i + sizeof(record) <= bytes; i += sizeof(record)) {
-			ADDRINT here = at + i;
+			ADDRINT here = begin + i;
 			if (PIN_SafeCopy(&record, reinterpret_cast<void *>(here), sizeof(record)) != sizeof(record))
 				return;
 			std::string name(record.name, sizeof(record.name));

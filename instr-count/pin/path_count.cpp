@@ -23,7 +23,7 @@ KNOB<std::string> knob_output(KNOB_MODE_WRITEONCE, "pintool", "o", "path_count.o
 
 struct record {
 	UINT64 total = 0, syscalls = 0;
-	std::map<ADDRINT, UINT64> at;
+	std::map<ADDRINT, UINT64> counts;
 };
 
 path::finder finder;
@@ -51,7 +51,7 @@ VOID on_instruction(THREADID tid, ADDRINT pc, ADDRINT sp, BOOL is_begin, BOOL is
 		record &now = records.back();
 		now.total++;
 		now.syscalls += is_syscall != 0;
-		now.at[pc]++;
+		now.counts[pc]++;
 	}
 	PIN_ReleaseLock(&lock);
 }
@@ -93,7 +93,7 @@ VOID on_end(INT32, VOID *)
 		out << "# no-symbol\n";
 	for (const record &one : records) {
 		out << "call\t" << one.total << '\t' << one.syscalls << '\n';
-		for (const auto &line : one.at) {
+		for (const auto &line : one.counts) {
 			const path::image *where = finder.find(line.first);
 			std::string routine = RTN_FindNameByAddress(line.first);
 			out << "at\t" << (where != nullptr ? where->path : "?") << "\t0x" << std::hex

@@ -103,24 +103,24 @@ bool find_exclusive_block(uint64_t pc, const reader &read, exclusive_block &bloc
 	block = {};
 	std::vector<uint64_t> line;
 	for (unsigned i = 0; i < kMaxBlock; i++) {
-		uint64_t at = pc + 4ull * i;
+		uint64_t insn_addr = pc + 4ull * i;
 		uint32_t insn = 0;
-		if (!read(at, &insn, sizeof(insn)) || leaves_straight_line(insn))
+		if (!read(insn_addr, &insn, sizeof(insn)) || leaves_straight_line(insn))
 			return false;
-		line.push_back(at);
+		line.push_back(insn_addr);
 		uint64_t target;
-		if (conditional_target(insn, at, target)) {
+		if (conditional_target(insn, insn_addr, target)) {
 			block.exits.push_back(target);
 			block.executed.push_back(line);
 		} else if (is_exclusive(insn, false)) {
 			// Stop right behind the store: its status is settled, and
 			// a retry is stepped and counted like any other code.
 			block.status_register = (insn >> 16) & 31;
-			block.exits.push_back(at + 4);
+			block.exits.push_back(insn_addr + 4);
 			block.executed.push_back(line);
 			// An exit inside the sequence would not tell what ran.
 			return std::none_of(block.exits.begin(), block.exits.end(),
-					    [&](uint64_t e) { return e >= pc && e <= at; });
+					    [&](uint64_t e) { return e >= pc && e <= insn_addr; });
 		}
 	}
 	return false;

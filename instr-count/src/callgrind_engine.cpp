@@ -75,8 +75,8 @@ void drop_last_looks(address_counts &self)
 
 bool in_ranges(const entry_facts &facts, uint64_t addr)
 {
-	for (const auto &[from, to] : facts.mark_ranges)
-		if (addr >= from && addr < to)
+	for (const auto &[begin, end] : facts.mark_ranges)
+		if (addr >= begin && addr < end)
 			return true;
 	return false;
 }
@@ -255,9 +255,9 @@ void stop_observing(pid_t pid)
 
 measurement callgrind_count(const count_request &request)
 {
-	if (!request.entry.is_mark && request.to.kind != boundary::at_return)
+	if (!request.entry.is_mark && request.end.kind != boundary::at_return)
 		fail(exit_code::usage, "engine callgrind sees whole calls only, not the boundary '%s'",
-		     request.to.text().c_str());
+		     request.end.text().c_str());
 	valgrind_program();
 	entry_facts facts = step_probe(request);
 	if (!facts.found)

@@ -24,7 +24,7 @@ count_request request_from(const options &opts, const char *command)
 	count_request request;
 	request.argv = opts.program();
 	request.entry = entry_point::parse(opts.value("--entry"));
-	request.to = boundary::parse(opts.value("--boundary", "return"));
+	request.end = boundary::parse(opts.value("--boundary", "return"));
 	request.calls = opts.number("--calls", request.calls);
 	request.warmup = opts.number("--warmup", request.warmup);
 	request.max_instructions = opts.number("--max-instructions", static_cast<unsigned>(request.max_instructions));
@@ -32,7 +32,7 @@ count_request request_from(const options &opts, const char *command)
 	request.timeout_s = opts.number("--timeout", request.timeout_s);
 	if (request.calls == 0)
 		fail(exit_code::usage, "option --calls must be at least 1");
-	if (request.entry.is_mark && request.to.kind != boundary::at_return)
+	if (request.entry.is_mark && request.end.kind != boundary::at_return)
 		fail(exit_code::usage, "a marked path ends at its end mark: --boundary does not apply");
 	return request;
 }
@@ -104,7 +104,7 @@ exit_code cmd_count(const words &args)
 	set.engine = engine;
 	path_result result;
 	result.path = result.entry = request.entry.text();
-	result.boundary = request.to.text();
+	result.boundary = request.end.text();
 	result.engine = engine;
 	exit_code code = exit_code::ok;
 	std::string trouble;

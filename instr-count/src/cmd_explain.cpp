@@ -23,13 +23,13 @@ using code_map = std::map<std::pair<std::string, uint64_t>, std::string>;
 // Executed addresses closer than this are disassembled in one go.
 constexpr uint64_t kGap = 256;
 
-void disassemble_range(const std::string &path, uint64_t from, uint64_t to, code_map &out)
+void disassemble_range(const std::string &path, uint64_t begin, uint64_t end, code_map &out)
 {
 	run_options run;
 	run.capture = run.hush = true;
 	run_result result = run_program({"objdump", "-d", "-C", "--no-show-raw-insn",
-					 format("--start-address=0x%llx", static_cast<unsigned long long>(from)),
-					 format("--stop-address=0x%llx", static_cast<unsigned long long>(to)), path},
+					 format("--start-address=0x%llx", static_cast<unsigned long long>(begin)),
+					 format("--stop-address=0x%llx", static_cast<unsigned long long>(end)), path},
 					run);
 	for (const std::string &line : split(result.output, '\n')) {
 		size_t colon = line.find(':');
@@ -52,15 +52,15 @@ code_map disassemble(const std::vector<place> &trace)
 		if (!where.path.empty() && where.path[0] == '/')
 			wanted[where.path].insert(where.file_addr);
 	for (const auto &[path, addresses] : wanted) {
-		uint64_t from = *addresses.begin(), last = from;
+		uint64_t begin = *addresses.begin(), last = begin;
 		for (uint64_t addr : addresses) {
 			if (addr > last + kGap) {
-				disassemble_range(path, from, last + 16, out);
-				from = addr;
+				disassemble_range(path, begin, last + 16, out);
+				begin = addr;
 			}
 			last = addr;
 		}
-		disassemble_range(path, from, last + 16, out);
+		disassemble_range(path, begin, last + 16, out);
 	}
 	return out;
 }

@@ -38,10 +38,10 @@ pid_t parent_of(const char *pid)
 	std::string stat;
 	if (!read_file(std::string("/proc/") + pid + "/stat", stat))
 		return 0;
-	size_t at = stat.rfind(')');
+	size_t pos = stat.rfind(')');
 	int parent = 0;
 	char state;
-	return at != std::string::npos && sscanf(stat.c_str() + at + 1, " %c %d", &state, &parent) == 2 ? parent : 0;
+	return pos != std::string::npos && sscanf(stat.c_str() + pos + 1, " %c %d", &state, &parent) == 2 ? parent : 0;
 }
 
 std::multimap<pid_t, pid_t> all_children()
@@ -60,8 +60,8 @@ std::vector<pid_t> children_of_us()
 {
 	const std::multimap<pid_t, pid_t> children = all_children();
 	std::vector<pid_t> found;
-	auto [from, to] = children.equal_range(getpid());
-	for (auto it = from; it != to; ++it)
+	auto [begin, end] = children.equal_range(getpid());
+	for (auto it = begin; it != end; ++it)
 		found.push_back(it->second);
 	return found;
 }
@@ -91,8 +91,8 @@ std::vector<pid_t> descendants(pid_t pid)
 	const std::multimap<pid_t, pid_t> children = all_children();
 	std::vector<pid_t> found = {pid};
 	for (size_t i = 0; i < found.size(); i++) {
-		auto [from, to] = children.equal_range(found[i]);
-		for (auto it = from; it != to; ++it)
+		auto [begin, end] = children.equal_range(found[i]);
+		for (auto it = begin; it != end; ++it)
 			found.push_back(it->second);
 	}
 	found.erase(found.begin());

@@ -133,9 +133,9 @@ void elf_file::load_symbols(size_t table, size_t strings, bool dynamic)
 		return;
 	if (!dynamic)
 		has_symtab_ = true;
-	for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= tab.sh_size; at += sizeof(Elf64_Sym)) {
+	for (uint64_t pos = 0; pos + sizeof(Elf64_Sym) <= tab.sh_size; pos += sizeof(Elf64_Sym)) {
 		Elf64_Sym sym;
-		if (!read_at(bytes_, tab.sh_offset + at, sym))
+		if (!read_at(bytes_, tab.sh_offset + pos, sym))
 			return;
 		unsigned type = ELF64_ST_TYPE(sym.st_info);
 		if (sym.st_shndx == SHN_UNDEF || sym.st_value == 0 ||
@@ -153,10 +153,10 @@ void elf_file::load_symbols(size_t table, size_t strings, bool dynamic)
 
 void elf_file::load_marks(uint64_t addr, std::string_view bytes)
 {
-	for (size_t at = 0; at + sizeof(mark_record) <= bytes.size(); at += sizeof(mark_record)) {
+	for (size_t pos = 0; pos + sizeof(mark_record) <= bytes.size(); pos += sizeof(mark_record)) {
 		mark_record record;
-		memcpy(&record, bytes.data() + at, sizeof(record));
-		uint64_t place = addr + at + static_cast<uint64_t>(int64_t(record.relative));
+		memcpy(&record, bytes.data() + pos, sizeof(record));
+		uint64_t place = addr + pos + static_cast<uint64_t>(int64_t(record.relative));
 		if (record.kind <= 1)
 			marks_.push_back({place, mark_kind(record.kind),
 					  std::string(record.name, strnlen(record.name, sizeof(record.name)))});

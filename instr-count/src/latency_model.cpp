@@ -79,9 +79,9 @@ bool machine_ghz(double &ghz)
 		ghz = strtod(text.c_str(), nullptr) / 1e6;
 		return ghz > 0;
 	}
-	size_t at;
-	if (read_file("/proc/cpuinfo", text) && (at = text.find("cpu MHz")) != std::string::npos) {
-		ghz = strtod(text.c_str() + text.find(':', at) + 1, nullptr) / 1e3;
+	size_t pos;
+	if (read_file("/proc/cpuinfo", text) && (pos = text.find("cpu MHz")) != std::string::npos) {
+		ghz = strtod(text.c_str() + text.find(':', pos) + 1, nullptr) / 1e3;
 		return ghz > 0;
 	}
 	return false;
@@ -92,9 +92,9 @@ std::string machine_cpu()
 	std::string text;
 	read_file("/proc/cpuinfo", text);
 	for (const char *key : {"\nmodel name", "\nCPU part"})
-		if (size_t at = text.find(key); at != std::string::npos) {
-			at = text.find(':', at) + 1;
-			return std::string(trim(text.substr(at, text.find('\n', at) - at)));
+		if (size_t pos = text.find(key); pos != std::string::npos) {
+			pos = text.find(':', pos) + 1;
+			return std::string(trim(text.substr(pos, text.find('\n', pos) - pos)));
 		}
 	return "";
 }

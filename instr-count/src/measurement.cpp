@@ -126,7 +126,7 @@ measurement summarize(const count_request &request, const char *engine, std::vec
 	measurement out;
 	out.engine = engine;
 	out.entry = request.entry.text();
-	out.boundary = request.entry.is_mark ? "mark" : request.to.text();
+	out.boundary = request.entry.is_mark ? "mark" : request.end.text();
 	size_t drop = std::min<size_t>(request.warmup, records.empty() ? 0 : records.size() - 1);
 	if (drop < request.warmup)
 		out.notes.push_back(format("only %zu calls were made: warm-up is not fully dropped", records.size()));

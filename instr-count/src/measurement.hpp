@@ -33,7 +33,7 @@ struct entry_point {
 struct count_request {
 	std::vector<std::string> argv;
 	entry_point entry;
-	boundary to;
+	boundary end;
 	unsigned calls = 20;
 	unsigned warmup = 3;
 	std::vector<std::string> extra_env; // NAME=VALUE

@@ -57,7 +57,7 @@ measurement pin_count(const count_request &request)
 					 "-entry",
 					 request.entry.text(),
 					 "-boundary",
-					 request.to.text(),
+					 request.end.text(),
 					 "-calls",
 					 format("%u", request.calls + request.warmup),
 					 "-o",

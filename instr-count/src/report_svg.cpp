@@ -23,8 +23,8 @@ constexpr double kCutWidth = 4; // pixels of an instruction from which single on
 
 const char *colour_of(const std::string &layer, const std::vector<std::string> &layers)
 {
-	size_t at = static_cast<size_t>(std::find(layers.begin(), layers.end(), layer) - layers.begin());
-	return kColours[at % (sizeof(kColours) / sizeof(kColours[0]))];
+	size_t pos = static_cast<size_t>(std::find(layers.begin(), layers.end(), layer) - layers.begin());
+	return kColours[pos % (sizeof(kColours) / sizeof(kColours[0]))];
 }
 
 // White cuts between the instructions of a bar.
@@ -32,8 +32,8 @@ std::string cuts(double x, double y, uint64_t count, double scale)
 {
 	std::string out;
 	for (uint64_t i = 1; scale >= kCutWidth && i < count; i++) {
-		double at = x + static_cast<double>(i) * scale;
-		out += line(at, y, at, y + kBarHeight, "#ffffff", "stroke-width=\"0.8\"");
+		double addr = x + static_cast<double>(i) * scale;
+		out += line(addr, y, addr, y + kBarHeight, "#ffffff", "stroke-width=\"0.8\"");
 	}
 	return out;
 }

@@ -128,7 +128,7 @@ count_request request_for(const path_table &table, const path_entry &path, const
 	request.argv = split_words(path.driver);
 	request.argv[0] = driver_file(request.argv[0]);
 	request.entry = entry_point::parse(path.entry);
-	request.to = boundary::parse(path.boundary);
+	request.end = boundary::parse(path.boundary);
 	request.calls = settings.calls;
 	request.warmup = settings.warmup;
 	request.native_libc = settings.native_libc;

@@ -51,7 +51,7 @@ bool step_session::reached(uint64_t pc, uint64_t sp, frame &call, arch::insn_kin
 	// A recursive call may return to the same address, never with the same stack.
 	if (pc == call.return_addr && sp == call.sp_after)
 		return true;
-	switch (request_.to.kind) {
+	switch (request_.end.kind) {
 	case boundary::at_return:
 		return false;
 	case boundary::at_syscall:
@@ -62,7 +62,7 @@ bool step_session::reached(uint64_t pc, uint64_t sp, frame &call, arch::insn_kin
 		break;
 	}
 	const image *where = images_.find(pc);
-	return where != nullptr && where != call.home && glob_any(request_.to.pattern, where->name);
+	return where != nullptr && where != call.home && glob_any(request_.end.pattern, where->name);
 }
 
 // One step of tid. Signals from outside wait until the call is over; faults
@@ -144,8 +144,8 @@ bool step_session::run_exclusive(pid_t tid, uint64_t pc, call_record &record)
 	held_.clear();
 	for (size_t i = block.exits.size(); i-- > 0;)
 		if (block.exits[i] == hit) {
-			for (uint64_t at : block.executed[i])
-				add(at);
+			for (uint64_t pos : block.executed[i])
+				add(pos);
 			record.total += block.executed[i].size();
 			break;
 		}
@@ -197,7 +197,7 @@ void step_session::measure(pid_t tid, uint64_t addr)
 		before = pc;
 		if (record.total > request_.max_instructions)
 			fail(exit_code::internal, "%s did not reach '%s' within %llu instructions (--max-instructions)",
-			     request_.entry.text().c_str(), request_.to.text().c_str(),
+			     request_.entry.text().c_str(), request_.end.text().c_str(),
 			     static_cast<unsigned long long>(request_.max_instructions));
 	}
 	inside_ = false;

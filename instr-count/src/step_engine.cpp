@@ -77,22 +77,22 @@ entry_facts step_probe(const count_request &request)
 	facts.found = true;
 	facts.path = where->path;
 	uint64_t addr = begin - where->bias;
-	for (uint64_t at : session.begins())
-		if (session.images().find(at) == where)
-			facts.begins.push_back(at - where->bias);
-	for (uint64_t at : session.ends())
-		if (session.images().find(at) == where)
-			facts.ends.push_back(at - where->bias);
+	for (uint64_t pos : session.begins())
+		if (session.images().find(pos) == where)
+			facts.begins.push_back(pos - where->bias);
+	for (uint64_t pos : session.ends())
+		if (session.images().find(pos) == where)
+			facts.ends.push_back(pos - where->bias);
 	if (!request.entry.is_mark) {
 		facts.names = where->elf->names_at(addr);
 		return facts;
 	}
 	if (const elf_symbol *holder = where->elf->at(addr))
 		facts.names = where->elf->names_at(holder->addr);
-	for (uint64_t from : session.begins()) {
-		auto to = session.ends().lower_bound(from);
-		if (to != session.ends().end())
-			facts.mark_ranges.push_back({from - where->bias, *to - where->bias});
+	for (uint64_t start : session.begins()) {
+		auto dest = session.ends().lower_bound(start);
+		if (dest != session.ends().end())
+			facts.mark_ranges.push_back({start - where->bias, *dest - where->bias});
 	}
 	return facts;
 }

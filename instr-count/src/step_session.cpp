@@ -140,8 +140,8 @@ void step_session::resolve()
 				begins_.insert(hit.addr);
 		}
 	}
-	if (request_.to.kind == boundary::at_symbol)
-		for (const symbol_hit &hit : images_.resolve(request_.to.pattern, ""))
+	if (request_.end.kind == boundary::at_symbol)
+		for (const symbol_hit &hit : images_.resolve(request_.end.pattern, ""))
 			boundary_addrs_.insert(hit.addr);
 }
 
@@ -151,9 +151,9 @@ void step_session::watch_linker()
 	const image *program = images_.find(start_);
 	if (program == nullptr || program->elf == nullptr || program->elf->dynamic_addr() == 0)
 		return;
-	uint64_t at = program->elf->dynamic_addr() + program->bias;
+	uint64_t pos = program->elf->dynamic_addr() + program->bias;
 	Elf64_Dyn entry;
-	for (; read(at, &entry, sizeof(entry)) && entry.d_tag != DT_NULL; at += sizeof(entry)) {
+	for (; read(pos, &entry, sizeof(entry)) && entry.d_tag != DT_NULL; pos += sizeof(entry)) {
 		struct r_debug debug;
 		if (entry.d_tag == DT_DEBUG && entry.d_un.d_ptr != 0 && read(entry.d_un.d_ptr, &debug, sizeof(debug)))
 			linker_break_ = debug.r_brk;

@@ -57,11 +57,11 @@ std::vector<std::string> split(std::string_view s, char separator)
 {
 	std::vector<std::string> out;
 	for (;;) {
-		size_t at = s.find(separator);
-		out.emplace_back(trim(s.substr(0, at)));
-		if (at == std::string_view::npos)
+		size_t pos = s.find(separator);
+		out.emplace_back(trim(s.substr(0, pos)));
+		if (pos == std::string_view::npos)
 			return out;
-		s.remove_prefix(at + 1);
+		s.remove_prefix(pos + 1);
 	}
 }
 

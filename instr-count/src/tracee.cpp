@@ -53,8 +53,8 @@ pid_t thread_group(pid_t tid)
 	std::string status;
 	if (!read_file(format("/proc/%d/status", tid), status))
 		return -1;
-	size_t at = status.find("\nTgid:");
-	return at == std::string::npos ? -1 : atoi(status.c_str() + at + 6);
+	size_t pos = status.find("\nTgid:");
+	return pos == std::string::npos ? -1 : atoi(status.c_str() + pos + 6);
 }
 
 } // namespace
@@ -286,9 +286,9 @@ bool tracee::read(uint64_t addr, void *out, size_t n) const
 	return pread(memory_, out, n, static_cast<off_t>(addr)) == static_cast<ssize_t>(n);
 }
 
-bool tracee::write(uint64_t addr, const void *in, size_t n)
+bool tracee::write(uint64_t addr, const void *input, size_t n)
 {
-	return pwrite(memory_, in, n, static_cast<off_t>(addr)) == static_cast<ssize_t>(n);
+	return pwrite(memory_, input, n, static_cast<off_t>(addr)) == static_cast<ssize_t>(n);
 }
 
 void tracee::insert(uint64_t addr)
@@ -334,9 +334,9 @@ uint64_t tracee::auxv(uint64_t type) const
 	std::string bytes;
 	if (!read_file(format("/proc/%d/auxv", pid_), bytes))
 		return 0;
-	for (size_t at = 0; at + sizeof(Elf64_auxv_t) <= bytes.size(); at += sizeof(Elf64_auxv_t)) {
+	for (size_t pos = 0; pos + sizeof(Elf64_auxv_t) <= bytes.size(); pos += sizeof(Elf64_auxv_t)) {
 		Elf64_auxv_t entry;
-		memcpy(&entry, bytes.data() + at, sizeof(entry));
+		memcpy(&entry, bytes.data() + pos, sizeof(entry));
 		if (entry.a_type == type)
 			return entry.a_un.a_val;
 	}

@@ -54,7 +54,7 @@ public:
 	arch::registers registers(pid_t tid) const;
 	void set_registers(pid_t tid, const arch::registers &regs);
 	bool read(uint64_t addr, void *out, size_t n) const;
-	bool write(uint64_t addr, const void *in, size_t n);
+	bool write(uint64_t addr, const void *input, size_t n);
 
 	void insert(uint64_t addr);
 	void remove(uint64_t addr);

@@ -86,9 +86,9 @@ measurement valgrind_count(const count_request &request)
 	std::string why;
 	if (!valgrind_ready(why))
 		fail(exit_code::no_engine, "%s", why.c_str());
-	if (!request.entry.is_mark && request.to.kind != boundary::at_return)
+	if (!request.entry.is_mark && request.end.kind != boundary::at_return)
 		fail(exit_code::usage, "engine valgrind sees whole calls only, not the boundary '%s'",
-		     request.to.text().c_str());
+		     request.end.text().c_str());
 	entry_facts facts = step_probe(request);
 	if (!facts.found)
 		fail(exit_code::no_symbol, "no image of %s has %s %s", request.argv[0].c_str(),

@@ -311,7 +311,7 @@ bool has(const std::string &text, const std::string &part)
 size_t times(const std::string &text, const std::string &part)
 {
 	size_t n = 0;
-	for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+	for (size_t pos = text.find(part); pos != std::string::npos; pos = text.find(part, pos + 1))
 		n++;
 	return n;
 }

@@ -58,21 +58,21 @@ static UInt used[TABLE_SIZE], n_used;
 
 static UInt slot_of(Addr pc)
 {
-	UInt at = (UInt)((pc >> 2) * 2654435761u) & (TABLE_SIZE - 1);
-	while (keys[at] != 0 && keys[at] != pc)
-		at = (at + 1) & (TABLE_SIZE - 1);
-	return at;
+	UInt index = (UInt)((pc >> 2) * 2654435761u) & (TABLE_SIZE - 1);
+	while (keys[index] != 0 && keys[index] != pc)
+		index = (index + 1) & (TABLE_SIZE - 1);
+	return index;
 }
 
 static void count(Addr pc)
 {
-	UInt at = slot_of(pc);
-	if (keys[at] == 0) {
+	UInt index = slot_of(pc);
+	if (keys[index] == 0) {
 		tl_assert(n_used < TABLE_SIZE / 2);
-		keys[at] = pc;
-		used[n_used++] = at;
+		keys[index] = pc;
+		used[n_used++] = index;
 	}
-	counts[at]++;
+	counts[index]++;
 	total++;
 }
 
@@ -166,12 +166,12 @@ static UWord flags_at(Addr pc)
 	return flags;
 }
 
-static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
+static IRSB *instrument(VgCallbackClosure *closure, IRSB *original, const VexGuestLayout *layout,
 			const VexGuestExtents *extents, const VexArchInfo *host, IRType guest_word, IRType host_word)
 {
-	IRSB *out = deepCopyIRSBExceptStmts(in);
-	for (Int i = 0; i < in->stmts_used; i++) {
-		IRStmt *stmt = in->stmts[i];
+	IRSB *out = deepCopyIRSBExceptStmts(original);
+	for (Int i = 0; i < original->stmts_used; i++) {
+		IRStmt *stmt = original->stmts[i];
 		if (stmt != NULL && stmt->tag == Ist_IMark) {
 			addStmtToIRSB(out, stmt);
 			Addr pc = stmt->Ist.IMark.addr;

@@ -48,29 +48,29 @@ std::string random_text(rng &random, size_t most)
 }
 
 // Flips, overwrites, cuts, doubles and inserts. `times`: as often at most.
-void change(std::string &text, rng &random, uint32_t times)
+void mutate(std::string &text, rng &random, uint32_t times)
 {
 	for (uint32_t n = below(random, times + 1); n > 0 && !text.empty(); n--) {
-		const uint32_t size = static_cast<uint32_t>(text.size()), at = below(random, size);
+		const uint32_t size = static_cast<uint32_t>(text.size()), pos = below(random, size);
 		const int value = odd_number(random);
 		switch (below(random, 6)) {
 		case 0:
-			text[at] = static_cast<char>(text[at] ^ (1 << below(random, 8)));
+			text[pos] = static_cast<char>(text[pos] ^ (1 << below(random, 8)));
 			break;
 		case 1:
-			text[at] = static_cast<char>(random());
+			text[pos] = static_cast<char>(random());
 			break;
 		case 2: // a number
-			text.replace(at, sizeof value, reinterpret_cast<const char *>(&value), sizeof value);
+			text.replace(pos, sizeof value, reinterpret_cast<const char *>(&value), sizeof value);
 			break;
 		case 3:
-			text.resize(at);
+			text.resize(pos);
 			break;
 		case 4:
-			text.insert(at, text.substr(below(random, size), below(random, 64)));
+			text.insert(pos, text.substr(below(random, size), below(random, 64)));
 			break;
 		default:
-			text.erase(at, below(random, 32));
+			text.erase(pos, below(random, 32));
 		}
 	}
 }
@@ -93,7 +93,7 @@ std::string job_body(rng &random)
 	job.opts.apps.push_back(program);
 	job.opts.grace_s = 20; // so long a guard waits for an agent whose parent is gone before it kills it
 	job.opts.host_timeout_s = 5;
-	job.opts.pmix = pmix_mode::off;
+	job.opts.pmix = pmix_mode::disabled;
 	return pack_job(job);
 }
 
@@ -129,7 +129,7 @@ std::string any_stream(rng &random, uint32_t frames)
 	std::string text;
 	for (uint32_t n = below(random, frames + 1); n > 0; n--)
 		text += bytes_of(any_frame(random));
-	change(text, random, 3);
+	mutate(text, random, 3);
 	return text;
 }
 
@@ -155,10 +155,10 @@ void read_stream(const std::string &text, rng &random, exchange &board, stop_mar
 	channel link;
 	link.open(unique_fd(dup(way.ours.get())), std::move(way.ours));
 	frame what;
-	for (size_t at = 0; at < text.size() && link.broken().empty();) {
-		const size_t some = std::min<size_t>(1 + below(random, 5000), text.size() - at);
-		const ssize_t sent = write(way.theirs.get(), text.data() + at, some);
-		at += sent > 0 ? static_cast<size_t>(sent) : 0;
+	for (size_t pos = 0; pos < text.size() && link.broken().empty();) {
+		const size_t some = std::min<size_t>(1 + below(random, 5000), text.size() - pos);
+		const ssize_t sent = write(way.theirs.get(), text.data() + pos, some);
+		pos += sent > 0 ? static_cast<size_t>(sent) : 0;
 		std::vector<pollfd> polls;
 		double due = 0;
 		link.add_polls(polls, due);
@@ -224,10 +224,10 @@ void fuzz_here(unsigned seed)
 			_exit(99);
 		job_text job;
 		std::string body = job_body(random);
-		change(body, random, 3);
+		mutate(body, random, 3);
 		unpack_job(body, job);
 		std::string hello = hello_line();
-		change(hello, random, 2);
+		mutate(hello, random, 2);
 		check_hello(kHelloBegin + hello);
 	}
 }
@@ -236,11 +236,11 @@ void fuzz_here(unsigned seed)
 
 void write_all(int fd, const std::string &text)
 {
-	for (size_t at = 0; at < text.size();) {
-		const ssize_t sent = write(fd, text.data() + at, text.size() - at);
+	for (size_t pos = 0; pos < text.size();) {
+		const ssize_t sent = write(fd, text.data() + pos, text.size() - pos);
 		if (sent <= 0)
 			return;
-		at += static_cast<size_t>(sent);
+		pos += static_cast<size_t>(sent);
 	}
 }
 
@@ -278,18 +278,18 @@ double limit_s()
 
 struct command {
 	pid_t pid = -1;
-	unique_fd to, from;
+	unique_fd write_end, read_end;
 };
 
 command start(strings words)
 {
-	int in[2], out[2];
-	if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0)
+	int input[2], out[2];
+	if (pipe2(input, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0)
 		_exit(99);
 	command one;
-	one.to = unique_fd(in[1]);
-	one.from = unique_fd(out[0]);
-	unique_fd far_in(in[0]), far_out(out[1]), null(open("/dev/null", O_WRONLY | O_CLOEXEC));
+	one.write_end = unique_fd(input[1]);
+	one.read_end = unique_fd(out[0]);
+	unique_fd far_in(input[0]), far_out(out[1]), null(open("/dev/null", O_WRONLY | O_CLOEXEC));
 	one.pid = fork();
 	if (one.pid == 0) {
 		setpgid(0, 0);
@@ -311,11 +311,11 @@ std::string await(command &one)
 	const double end = now_s() + limit_s();
 	int status = 0;
 	char part[4096];
-	fcntl(one.from.get(), F_SETFL, O_NONBLOCK);
+	fcntl(one.read_end.get(), F_SETFL, O_NONBLOCK);
 	pid_t reaped = 0;
 	while ((reaped = waitpid(one.pid, &status, WNOHANG)) == 0 && now_s() < end) {
-		struct pollfd said = {one.from.get(), POLLIN, 0};
-		if (poll(&said, 1, 5) == 1 && read(one.from.get(), part, sizeof part) <= 0)
+		struct pollfd said = {one.read_end.get(), POLLIN, 0};
+		if (poll(&said, 1, 5) == 1 && read(one.read_end.get(), part, sizeof part) <= 0)
 			usleep(1000);
 	}
 	if (reaped == 0) {
@@ -341,7 +341,7 @@ std::string fuzz_head(const char *self, unsigned seed)
 				  " AGENT_FUZZ_SEED=" + std::to_string(seed) + " sh " + getenv("AGENT_FUZZ_COMMAND");
 	command one = start({launcher(), "--no-pmix", "--grace", "0.1", "--host-timeout", "5", "--launch-agent", agent,
 			     "-H", "honest:1,fuzz:1", "/bin/true"});
-	one.to.reset();
+	one.write_end.reset();
 	return await(one);
 }
 
@@ -351,15 +351,15 @@ std::string fuzz_agent(unsigned seed)
 	signal(SIGPIPE, SIG_IGN);
 	command one = start({launcher(), "--agent"});
 	std::string job = bytes_of({kind::job, 0, 1, job_body(random)});
-	change(job, random, 2);
+	mutate(job, random, 2);
 	std::string text = below(random, 8) ? job : "";
 	if (below(random, 2))
 		text += bytes_of({kind::start});
 	text += any_stream(random, 6);
-	write_all(one.to.get(), text);
+	write_all(one.write_end.get(), text);
 	if (below(random, 2))
 		usleep(below(random, 20000)); // PEs may have begun
-	one.to.reset();
+	one.write_end.reset();
 	return await(one);
 }
 

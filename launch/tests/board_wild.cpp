@@ -46,72 +46,72 @@ board map_board(const char *address)
 	return found;
 }
 
-void cut_names(const board &at)
+void cut_names(const board &shared)
 {
 	const char name[] = "/oshrun.";
 	for (size_t i = 0; i + sizeof name < sizeof(board_header); i++)
-		if (memcmp(at.base + i, name, sizeof name - 1) == 0)
-			at.base[i] = '\0';
+		if (memcmp(shared.base + i, name, sizeof name - 1) == 0)
+			shared.base[i] = '\0';
 }
 
 // Every aligned word of the header and the slots that is the number of this process, its launcher or a peer's.
-void put_pid(const board &at, size_t end, uint32_t pid)
+void put_pid(const board &shared, size_t end, uint32_t pid)
 {
 	for (size_t i = 0; i + sizeof pid <= end; i += sizeof pid) {
 		uint32_t have;
-		memcpy(&have, at.base + i, sizeof have);
+		memcpy(&have, shared.base + i, sizeof have);
 		char path[64];
 		snprintf(path, sizeof path, "/proc/%u", have);
 		if (have > 1 && have < (1u << 22) && access(path, F_OK) == 0)
-			memcpy(at.base + i, &pid, sizeof pid);
+			memcpy(shared.base + i, &pid, sizeof pid);
 	}
 }
 
-void say_hello(const board &at, int rank, int pid)
+void send_hello(const board &shared, int rank, int pid)
 {
 	pgas::boot::mail_record mail = {};
 	mail.kind = pgas::boot::kMailHello;
 	mail.rank = rank;
 	mail.status = pid;
-	const int fd = reinterpret_cast<const board_header *>(at.base)->plan.mail_fd;
+	const int fd = reinterpret_cast<const board_header *>(shared.base)->plan.mail_fd;
 	[[maybe_unused]] const ssize_t sent = write(fd, &mail, sizeof mail);
 }
 
-void scribble(const board &at, size_t from, size_t end, std::mt19937 &random)
+void scribble(const board &shared, size_t begin, size_t end, std::mt19937 &random)
 {
-	for (size_t i = from; i + 4 <= end; i += 4) {
+	for (size_t i = begin; i + 4 <= end; i += 4) {
 		const uint32_t word = static_cast<uint32_t>(random());
-		memcpy(at.base + i, &word, sizeof word);
+		memcpy(shared.base + i, &word, sizeof word);
 	}
 }
 
-bool attack(const std::string &what, const board &at, uint32_t size, unsigned seed)
+bool attack(const std::string &what, const board &shared, uint32_t size, unsigned seed)
 {
 	std::mt19937 random(seed);
 	const size_t slots = pgas::boot::page_up(sizeof(board_header));
 	const size_t keys = pgas::boot::page_up(slots + size * sizeof(board_slot));
 	const size_t cells = keys + size * pgas::boot::kKvBytes;
 	if (what == "names")
-		cut_names(at);
+		cut_names(shared);
 	else if (what.compare(0, 4, "pid=") == 0)
-		put_pid(at, keys, static_cast<uint32_t>(strtoul(what.c_str() + 4, nullptr, 10)));
+		put_pid(shared, keys, static_cast<uint32_t>(strtoul(what.c_str() + 4, nullptr, 10)));
 	else if (what.compare(0, 6, "hello=") == 0)
-		say_hello(at, pgas_boot_rank(), atoi(what.c_str() + 6));
+		send_hello(shared, pgas_boot_rank(), atoi(what.c_str() + 6));
 	else if (what == "shrink")
-		return ftruncate(at.fd, 4096) != 0; // it must not work
+		return ftruncate(shared.fd, 4096) != 0; // it must not work
 	else if (what == "whole")
-		scribble(at, 0, at.bytes, random);
+		scribble(shared, 0, shared.bytes, random);
 	else if (what == "head")
-		scribble(at, 0, sizeof(board_header), random);
+		scribble(shared, 0, sizeof(board_header), random);
 	else if (what == "slots")
-		scribble(at, slots, slots + size * sizeof(board_slot), random);
+		scribble(shared, slots, slots + size * sizeof(board_slot), random);
 	else if (what == "keys")
-		scribble(at, keys, cells, random);
+		scribble(shared, keys, cells, random);
 	else if (what == "cells")
-		scribble(at, cells, at.bytes, random);
+		scribble(shared, cells, shared.bytes, random);
 	else if (what == "byte") {
 		const size_t place = random() % (sizeof(board_header) + size * sizeof(board_slot));
-		at.base[place < sizeof(board_header) ? place : slots + place - sizeof(board_header)] =
+		shared.base[place < sizeof(board_header) ? place : slots + place - sizeof(board_header)] =
 			static_cast<char>(random());
 	} else
 		return what == "nothing";
@@ -119,11 +119,11 @@ bool attack(const std::string &what, const board &at, uint32_t size, unsigned se
 }
 
 // Until all PEs have left the barrier before, by the last words of their cells: one that is still inside would notice.
-void await_others(const board &at, int rank, int size)
+void await_others(const board &shared, int rank, int size)
 {
-	auto word = [&at](int peer) {
+	auto word = [&shared](int peer) {
 		return std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t *>(
-			at.base + at.bytes - (static_cast<size_t>(peer) + 1) * pgas::boot::kCellBytes));
+			shared.base + shared.bytes - (static_cast<size_t>(peer) + 1) * pgas::boot::kCellBytes));
 	};
 	word(rank).store(1);
 	for (int peer = 0; peer < size; peer++)
@@ -154,15 +154,15 @@ int main(int argc, char **argv)
 {
 	const std::string what = argc > 1 ? argv[1] : "";
 	const unsigned seed = argc > 2 ? static_cast<unsigned>(strtoul(argv[2], nullptr, 10)) : 0;
-	const board at = map_board(getenv(pgas::boot::kBoardEnv));
+	const board shared = map_board(getenv(pgas::boot::kBoardEnv));
 	const char *end = getenv("BOARD_WILD_END");
-	if (!at.base || pgas_boot_init() != 0 || pgas_boot_barrier() != 0)
+	if (!shared.base || pgas_boot_init() != 0 || pgas_boot_barrier() != 0)
 		return 98;
 	const int rank = pgas_boot_rank(), size = pgas_boot_size();
 	if (end)
-		await_others(at, rank, size);
+		await_others(shared, rank, size);
 	if (rank == static_cast<int>(seed % static_cast<unsigned>(size)) &&
-	    !attack(what, at, static_cast<uint32_t>(size), seed))
+	    !attack(what, shared, static_cast<uint32_t>(size), seed))
 		return 97;
 	if (end && strcmp(end, "hang") == 0) {
 		printf("hanging %d\n", getpid());

@@ -175,11 +175,11 @@ struct line {
 	{
 		int ends[2];
 		assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-		unique_fd in(ends[0]);
+		unique_fd input(ends[0]);
 		far_in = ends[1];
 		assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 		far_out = unique_fd(ends[0]);
-		near.open(std::move(in), unique_fd(ends[1]));
+		near.open(std::move(input), unique_fd(ends[1]));
 		near.set_ping(0);
 	}
 	~line() { hang_up(); }
@@ -220,8 +220,8 @@ void test_frames_in_pieces(void **)
 		line here;
 		std::vector<frame> got;
 		frame one;
-		for (size_t at = 0; at < text.size(); at += step) {
-			here.give(text.substr(at, step));
+		for (size_t pos = 0; pos < text.size(); pos += step) {
+			here.give(text.substr(pos, step));
 			while (here.near.next(one))
 				got.push_back(one);
 		}
@@ -241,12 +241,12 @@ void test_frames_that_are_wrong(void **)
 {
 	const std::string good = bytes_of({kind::say, 0, 0, "hello"});
 	struct {
-		size_t at;
+		size_t pos;
 		char byte;
 	} const wrongs[] = {{0, 0}, {0, 99}, {3, 1}, {13, 127}, {15, '\xff'}, {good.size() - 1, 'x'}, {12, 4}};
 	for (const auto &wrong : wrongs) {
 		std::string text = good;
-		text[wrong.at] = wrong.byte;
+		text[wrong.pos] = wrong.byte;
 		line here;
 		frame one;
 		here.give(text + good);

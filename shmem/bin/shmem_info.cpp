@@ -69,7 +69,7 @@ void print_json_pair(const char *lead, const char *key, const char *text)
 }
 
 struct json_entry {
-	const char *name, *value, *fallback, *from, *text;
+	const char *name, *value, *fallback, *source, *text;
 };
 
 void print_json_entry(const json_entry &e, bool &first)
@@ -77,7 +77,7 @@ void print_json_entry(const json_entry &e, bool &first)
 	print_json_pair(first ? "\n    {" : ",\n    {", "name", e.name);
 	print_json_pair(", ", "value", e.value);
 	print_json_pair(", ", "default", e.fallback);
-	print_json_pair(", ", "from", e.from);
+	print_json_pair(", ", "from", e.source);
 	print_json_pair(", ", "text", e.text);
 	std::putchar('}');
 	first = false;
@@ -108,9 +108,9 @@ void print_json_environment()
 		if (e.kind == shmem::env_kind::family)
 			print_json_family(e, first);
 		else if (e.kind == shmem::env_kind::set)
-			print_json_entry({e.name, e.from ? "on" : "off", "off", e.from, e.text}, first);
+			print_json_entry({e.name, e.source ? "on" : "off", "off", e.source, e.text}, first);
 		else
-			print_json_entry({e.name, e.value, e.fallback, e.from, e.text}, first);
+			print_json_entry({e.name, e.value, e.fallback, e.source, e.text}, first);
 	}
 	std::fputs("\n  ]", stdout);
 }

@@ -83,8 +83,8 @@ std::string checker::read(const char *path) const
 const char *mib(size_t bytes)
 {
 	static char text[4][32];
-	static unsigned at = 0;
-	char *t = text[at++ % 4];
+	static unsigned pos = 0;
+	char *t = text[pos++ % 4];
 	snprintf(t, sizeof text[0], "%zu MiB", bytes >> 20);
 	return t;
 }
@@ -259,9 +259,9 @@ void checker::provider_path()
 		return ok("provider path", "FI_PROVIDER_PATH is not set");
 	std::string missing;
 	bool found = false;
-	for (const char *at = path; *at;) {
-		const std::string dir(at, strcspn(at, ":"));
-		at += dir.size() + (at[dir.size()] == ':');
+	for (const char *pos = path; *pos;) {
+		const std::string dir(pos, strcspn(pos, ":"));
+		pos += dir.size() + (pos[dir.size()] == ':');
 		if (access(dir.c_str(), X_OK) != 0)
 			missing = dir;
 		found = found || access((dir + "/libpgas-fi.so").c_str(), R_OK) == 0;
@@ -279,9 +279,9 @@ void checker::provider_path()
 void checker::ssh()
 {
 	const char *path = getenv("PATH");
-	for (const char *at = path ? path : ""; *at;) {
-		const std::string dir(at, strcspn(at, ":"));
-		at += dir.size() + (at[dir.size()] == ':');
+	for (const char *pos = path ? path : ""; *pos;) {
+		const std::string dir(pos, strcspn(pos, ":"));
+		pos += dir.size() + (pos[dir.size()] == ':');
 		if (access((dir + "/ssh").c_str(), X_OK) == 0)
 			return ok("ssh", "%s/ssh", dir.c_str());
 	}

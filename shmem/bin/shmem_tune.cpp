@@ -63,8 +63,8 @@ struct buffers {
 void once(tuned what, const buffers &b, size_t bytes)
 {
 	const size_t part = std::max<size_t>(1, bytes / static_cast<size_t>(shmem_n_pes()));
-	auto *to = reinterpret_cast<float *>(b.dest);
-	const auto *from = reinterpret_cast<const float *>(b.source);
+	auto *dst = reinterpret_cast<float *>(b.dest);
+	const auto *src = reinterpret_cast<const float *>(b.source);
 	switch (what) {
 	case tuned::broadcast:
 		shmem_broadcastmem(SHMEM_TEAM_WORLD, b.dest, b.source, bytes, 0);
@@ -79,7 +79,7 @@ void once(tuned what, const buffers &b, size_t bytes)
 		shmem_alltoallmem(SHMEM_TEAM_WORLD, b.dest, b.source, part);
 		break;
 	case tuned::alltoalls: // every other element, on both sides
-		shmem_float_alltoalls(SHMEM_TEAM_WORLD, to, from, 2, 2,
+		shmem_float_alltoalls(SHMEM_TEAM_WORLD, dst, src, 2, 2,
 				      std::max<size_t>(1, part / (2 * sizeof(float))));
 		break;
 	case tuned::alltoallv: {
@@ -98,10 +98,10 @@ void once(tuned what, const buffers &b, size_t bytes)
 		shmemx_scattermem(SHMEM_TEAM_WORLD, b.dest, b.source, part, 0);
 		break;
 	case tuned::reduce:
-		shmem_float_sum_reduce(SHMEM_TEAM_WORLD, to, from, bytes / sizeof(float));
+		shmem_float_sum_reduce(SHMEM_TEAM_WORLD, dst, src, bytes / sizeof(float));
 		break;
 	default:
-		shmem_float_sum_inscan(SHMEM_TEAM_WORLD, to, from, bytes / sizeof(float));
+		shmem_float_sum_inscan(SHMEM_TEAM_WORLD, dst, src, bytes / sizeof(float));
 	}
 }
 
@@ -202,15 +202,15 @@ figures run(const options &o, int pes, bool staged)
 		_exit(127);
 	}
 	close(ends[1]);
-	FILE *in = fdopen(ends[0], "r");
+	FILE *input = fdopen(ends[0], "r");
 	figures all;
 	int what, status = -1;
 	size_t bytes;
 	double best;
-	while (in && fscanf(in, "%d %zu %lf", &what, &bytes, &best) == 3)
+	while (input && fscanf(input, "%d %zu %lf", &what, &bytes, &best) == 3)
 		all[{what, bytes}] = best;
-	if (in)
-		fclose(in);
+	if (input)
+		fclose(input);
 	waitpid(child, &status, 0);
 	unlink(file);
 	if (status != 0 || all.size() != static_cast<size_t>(tuned::count) * std::size(kSizes))
@@ -268,7 +268,7 @@ int tune(const options &o)
 	return 0;
 }
 
-void usage(FILE *to)
+void usage(FILE *dst)
 {
 	fputs("usage: shmem-tune --kind KIND [-n PES[,PES...]] --output FILE\n"
 	      "\n"
@@ -280,21 +280,21 @@ void usage(FILE *to)
 	      "  -o, --output FILE   what to write\n"
 	      "  -h, --help          this text\n"
 	      "  -V, --version       the version\n",
-	      to);
+	      dst);
 }
 
 std::vector<int> numbers(const char *text)
 {
 	std::vector<int> all;
-	for (const char *at = text;; at++) {
+	for (const char *pos = text;; pos++) {
 		char *end = nullptr;
-		const long one = strtol(at, &end, 10);
-		if (end == at || one < 1 || one > 1024 || (*end && *end != ','))
+		const long one = strtol(pos, &end, 10);
+		if (end == pos || one < 1 || one > 1024 || (*end && *end != ','))
 			give_up("-n %s: numbers of PEs from 1 to 1024, with commas between them", text);
 		all.push_back(static_cast<int>(one));
 		if (!*end)
 			return all;
-		at = end;
+		pos = end;
 	}
 }
 

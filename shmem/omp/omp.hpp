@@ -101,7 +101,7 @@ const allocator *chosen(int device, const void *base, const void *begin, size_t 
 const allocator *chosen_for_blocks(int device);
 void note_live(int more); // variables and blocks in partitions
 // A block, or null when there is no room; ends the job when the device cannot work on it.
-void *take_block(const allocator &from, size_t bytes, const char *what);
+void *take_block(const allocator &source, size_t bytes, const char *what);
 
 // --- omp_table.cpp: all with g_mutex held ----------------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ struct variable {
 	uintptr_t host = 0;
 	size_t bytes = 0;
 	void *block = nullptr;
-	allocator from;
+	allocator allocator_used;
 	int device = 0;
 	uint64_t maps = 0, holds = 0; // the runtime's two counts
 	bool busy = false;
@@ -118,7 +118,7 @@ struct variable {
 
 // Where the bytes are: in one variable, across the border of one, or in none.
 struct finding {
-	variable *of = nullptr;
+	variable *variable_found = nullptr;
 	bool inside = false;
 };
 finding find(int device, uintptr_t begin, size_t bytes);
@@ -138,9 +138,9 @@ struct row {
 	int part;                 // of the mapper's; -1: it has none
 	bool is_combined = false; // the next one is a member of it
 	bool is_counted = false;
-	int64_t add = 0;        // what the runtime shall see besides
-	variable *of = nullptr; // the one of ours
-	bool is_new = false;    // its data is not on the device yet
+	int64_t add = 0;                     // what the runtime shall see besides
+	variable *variable_mapped = nullptr; // the one of ours
+	bool is_new = false;                 // its data is not on the device yet
 };
 
 // From the list of a call to what the runtime is called with.
@@ -166,9 +166,9 @@ private:
 	void expand(int item);
 	void wait_until_free(std::unique_lock<std::mutex> &lock, bool to_begin);
 	bool must_wait_for(const row &r, bool to_begin) const;
-	bool may_place(const row &r, size_t at, const finding &there, uintptr_t &begin, size_t &bytes) const;
-	variable *place(const row &r, const allocator &from, uintptr_t begin, size_t bytes);
-	void begin_row(size_t at);
+	bool may_place(const row &r, size_t pos, const finding &there, uintptr_t &begin, size_t &bytes) const;
+	variable *place(const row &r, const allocator &source, uintptr_t begin, size_t bytes);
+	void begin_row(size_t pos);
 	void attach_row(row &r);
 	void end_row(row &r);
 	void note_pointer(const row &r) const;

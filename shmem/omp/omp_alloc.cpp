@@ -17,17 +17,17 @@ std::map<void *, allocator> &g_blocks = *new std::map<void *, allocator>; // g_m
 // Gives a block of ours back. False: it is not.
 bool release_block(void *ptr)
 {
-	allocator from;
+	allocator source;
 	{
 		const std::lock_guard<std::mutex> lock(g_mutex);
 		const auto it = g_blocks.find(ptr);
 		if (it == g_blocks.end())
 			return false;
-		from = it->second;
+		source = it->second;
 		g_blocks.erase(it);
 		note_live(-1);
 	}
-	from.release(ptr);
+	source.release(ptr);
 	return true;
 }
 
@@ -51,9 +51,9 @@ SHMEM_OMP_EXPORT void *llvm_omp_target_alloc_device(size_t size, int device)
 {
 	if (size && !is_idle() && offload_is_on()) {
 		const std::lock_guard<std::mutex> lock(g_mutex);
-		if (const allocator *from = chosen_for_blocks(device)) {
-			void *block = take_block(*from, size, "omp_alloc");
-			if (block && g_blocks.insert_or_assign(block, *from).second)
+		if (const allocator *src = chosen_for_blocks(device)) {
+			void *block = take_block(*src, size, "omp_alloc");
+			if (block && g_blocks.insert_or_assign(block, *src).second)
 				note_live(1);
 			return block;
 		}

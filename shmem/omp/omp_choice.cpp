@@ -21,7 +21,7 @@ std::mutex g_mutex;
 namespace {
 
 struct scope {
-	allocator from; // allocate is null: what OpenMP does
+	allocator allocator_used; // allocate is null: what OpenMP does
 	bool is_for_all = true;
 	std::vector<const void *> variables;
 	const scope *outer = nullptr;
@@ -65,18 +65,18 @@ void must_be_usable(const char *routine, int id)
 		     routine, id);
 }
 
-int set(const char *routine, int64_t device, const allocator &from)
+int set(const char *routine, int64_t device, const allocator &source)
 {
 	must_be_ready(routine);
-	if (!from.allocate || !from.release)
-		fail("%s: the function that %s is NULL", routine, from.allocate ? "releases" : "allocates");
+	if (!source.allocate || !source.release)
+		fail("%s: the function that %s is NULL", routine, source.allocate ? "releases" : "allocates");
 	if (device < 0 || device >= real().num_devices())
 		fail("%s: there is no device %lld; OpenMP has %d", routine, static_cast<long long>(device),
 		     real().num_devices());
-	if (from.allocate == &shmem_partition_malloc)
-		must_be_usable(routine, from.id);
+	if (source.allocate == &shmem_partition_malloc)
+		must_be_usable(routine, source.id);
 	const std::lock_guard<std::mutex> lock(g_mutex);
-	if (allocators().insert_or_assign(static_cast<int>(device), from).second)
+	if (allocators().insert_or_assign(static_cast<int>(device), source).second)
 		note_live(1);
 	return 0;
 }
@@ -86,7 +86,7 @@ void push(const char *routine, int id, scope s)
 	if (id != SHMEMX_OMP_NONE) {
 		must_be_ready(routine);
 		must_be_usable(routine, id);
-		s.from = {&shmem_partition_malloc, &shmem_partition_free, id};
+		s.allocator_used = {&shmem_partition_malloc, &shmem_partition_free, id};
 	}
 	s.outer = t_scope;
 	t_scope = new scope(std::move(s));
@@ -117,7 +117,8 @@ const allocator *chosen(int device, const void *base, const void *begin, size_t 
 {
 	if (t_scope && device == real().default_device()) {
 		const scope &s = *t_scope;
-		return s.from.allocate && (s.is_for_all || names(s, base, begin, bytes)) ? &s.from : nullptr;
+		return s.allocator_used.allocate && (s.is_for_all || names(s, base, begin, bytes)) ? &s.allocator_used
+												   : nullptr;
 	}
 	const auto it = allocators().find(device);
 	return it == allocators().end() ? nullptr : &it->second;
@@ -128,11 +129,11 @@ const allocator *chosen_for_blocks(int device)
 	return chosen(device, nullptr, nullptr, 0);
 }
 
-void *take_block(const allocator &from, size_t bytes, const char *what)
+void *take_block(const allocator &source, size_t bytes, const char *what)
 {
 	if (!shmem_is_running())
 		fail("%s: the partition of its memory is gone: shmem_finalize has been called", what);
-	void *block = from.allocate(bytes, from.id);
+	void *block = source.allocate(bytes, source.id);
 	const int id = block ? partition_of(block) : -1;
 	if (id >= 0 && strcmp(partition_kind(id), "emulated") == 0)
 		fail("%s: partition %d is of kind emulated, which no device of OpenMP can work on", what, id);

@@ -30,7 +30,7 @@ thread_local plan *t_plan;
 
 // What the runtime may be making just now, because a call brings it and it is not ours. g_mutex; never destroyed.
 struct foreign {
-	const plan *by;
+	const plan *owner;
 	int device;
 	uintptr_t begin;
 	size_t bytes;
@@ -77,13 +77,13 @@ std::string words_for(const row &r)
 {
 	std::string text = r.name ? static_cast<const char *>(r.name) : "";
 	std::string fields[3];
-	size_t at = 1;
+	size_t pos = 1;
 	for (std::string &field : fields) {
-		const size_t end = text.find(';', at);
+		const size_t end = text.find(';', pos);
 		if (end == std::string::npos)
 			break;
-		field = text.substr(at, end - at);
-		at = end + 1;
+		field = text.substr(pos, end - pos);
+		pos = end + 1;
 	}
 	if (fields[2].empty() || fields[0] == "unknown")
 		return "map";
@@ -157,7 +157,7 @@ bool plan::must_wait_for(const row &r, bool to_begin) const
 		return false;
 	const uintptr_t begin = number(r.begin);
 	const size_t bytes = bytes_of(r);
-	if (const variable *v = find(device_, begin, bytes).of)
+	if (const variable *v = find(device_, begin, bytes).variable_found)
 		return v->busy;
 	if (!to_begin || !chosen(device_, base_of(r), r.begin, bytes))
 		return false;
@@ -178,22 +178,23 @@ void plan::wait_until_free(std::unique_lock<std::mutex> &lock, bool to_begin)
 // --- begin -----------------------------------------------------------------------------------------------------------
 
 // Would the runtime make a new variable of it? Then begin and bytes are what it consists of.
-bool plan::may_place(const row &r, size_t at, const finding &there, uintptr_t &begin, size_t &bytes) const
+bool plan::may_place(const row &r, size_t pos, const finding &there, uintptr_t &begin, size_t &bytes) const
 {
-	if (there.of || r.size <= 0 || !r.begin || is_member(r.type) || (r.type & kPresent))
+	if (there.variable_found || r.size <= 0 || !r.begin || is_member(r.type) || (r.type & kPresent))
 		return false;
 	begin = number(r.begin);
 	bytes = bytes_of(r);
 	const int device = device_;
 	const auto is_there = [device](uintptr_t ptr) {
-		return find(device, ptr, 1).of || real().is_present(reinterpret_cast<const void *>(ptr), device);
+		return find(device, ptr, 1).variable_found ||
+		       real().is_present(reinterpret_cast<const void *>(ptr), device);
 	};
 	if (is_there(begin) || is_there(begin + bytes - 1))
 		return false;
 	// what earlier rows of the same call will make
-	for (size_t i = 0; i < at; i++) {
+	for (size_t i = 0; i < pos; i++) {
 		const row &e = rows_[i];
-		if (!e.of && !is_none(e) && !(e.type & kAttach) && number(e.begin) < begin + bytes &&
+		if (!e.variable_mapped && !is_none(e) && !(e.type & kAttach) && number(e.begin) < begin + bytes &&
 		    begin < number(e.begin) + bytes_of(e))
 			return false;
 	}
@@ -210,26 +211,26 @@ bool plan::may_place(const row &r, size_t at, const finding &there, uintptr_t &b
 }
 
 // Null: another thread, whose maps are not ours, was faster.
-variable *plan::place(const row &r, const allocator &from, uintptr_t begin, size_t bytes)
+variable *plan::place(const row &r, const allocator &source, uintptr_t begin, size_t bytes)
 {
 	const std::string what = words_for(r);
-	void *block = take_block(from, bytes, what.c_str());
+	void *block = take_block(source, bytes, what.c_str());
 	if (!block)
 		fail("%s: partition %d has no room for %zu bytes; use a larger SHMEM_SYMMETRIC_PARTITION%d",
-		     what.c_str(), from.id, bytes, from.id);
+		     what.c_str(), source.id, bytes, source.id);
 	const void *host = reinterpret_cast<const void *>(begin);
 	if (real().associate(host, block, bytes, 0, device_) != 0) {
 		if (!real().is_present(host, device_))
 			fail("%s: device %d refuses %zu bytes of partition %d as the place of a variable", what.c_str(),
-			     device_, bytes, from.id);
-		from.release(block);
+			     device_, bytes, source.id);
+		source.release(block);
 		return nullptr;
 	}
 	variable v;
 	v.host = begin;
 	v.bytes = bytes;
 	v.block = block;
-	v.from = from;
+	v.allocator_used = source;
 	v.device = device_;
 	(r.type & kHold ? v.holds : v.maps) = 1;
 	v.busy = true;
@@ -240,31 +241,31 @@ variable *plan::place(const row &r, const allocator &from, uintptr_t begin, size
 
 void plan::note_pointer(const row &r) const
 {
-	if (variable *v = find(device_, number(r.base), sizeof(void *)).of)
+	if (variable *v = find(device_, number(r.base), sizeof(void *)).variable_found)
 		v->pointer = r.base;
 }
 
-void plan::begin_row(size_t at)
+void plan::begin_row(size_t pos)
 {
-	row &r = rows_[at];
+	row &r = rows_[pos];
 	const finding there = find(device_, number(r.begin), bytes_of(r));
-	if (there.of && (there.inside || (r.type & kImplicit))) {
-		r.of = there.of;
+	if (there.variable_found && (there.inside || (r.type & kImplicit))) {
+		r.variable_mapped = there.variable_found;
 		if (r.is_counted)
-			(r.type & kHold ? r.of->holds : r.of->maps)++;
+			(r.type & kHold ? r.variable_mapped->holds : r.variable_mapped->maps)++;
 		else
-			r.is_new = r.of->maps + r.of->holds == 1;
+			r.is_new = r.variable_mapped->maps + r.variable_mapped->holds == 1;
 	} else {
 		uintptr_t begin = 0;
 		size_t bytes = 0;
-		const allocator *from = chosen(device_, base_of(r), r.begin, bytes_of(r));
-		if (from && may_place(r, at, there, begin, bytes))
-			r.of = place(r, *from, begin, bytes);
-		r.is_new = r.of != nullptr;
+		const allocator *src = chosen(device_, base_of(r), r.begin, bytes_of(r));
+		if (src && may_place(r, pos, there, begin, bytes))
+			r.variable_mapped = place(r, *src, begin, bytes);
+		r.is_new = r.variable_mapped != nullptr;
 	}
 	if (r.type & kPtrAndObj)
 		note_pointer(r);
-	if (!r.of) {
+	if (!r.variable_mapped) {
 		if (r.size > 0)
 			g_foreign.push_back({this, device_, number(r.begin), bytes_of(r)});
 		return;
@@ -279,7 +280,7 @@ void plan::begin_row(size_t at)
 void plan::attach_row(row &r)
 {
 	for (const row &e : rows_)
-		if (e.of && e.is_new &&
+		if (e.variable_mapped && e.is_new &&
 		    (number(r.base) - number(e.begin) < bytes_of(e) || number(r.begin) - number(e.begin) < bytes_of(e)))
 			r.add = kAlways;
 	if (r.add)
@@ -306,7 +307,7 @@ void plan::finish_begin()
 	for (variable *v : busy_)
 		v->busy = false;
 	busy_.clear();
-	std::erase_if(g_foreign, [this](const foreign &f) { return f.by == this; });
+	std::erase_if(g_foreign, [this](const foreign &f) { return f.owner == this; });
 	g_not_busy.notify_all();
 }
 
@@ -315,13 +316,13 @@ void plan::finish_begin()
 void plan::end_row(row &r)
 {
 	const finding there = find(device_, number(r.begin), bytes_of(r));
-	if (!there.of || !(there.inside || (r.type & kImplicit)))
+	if (!there.variable_found || !(there.inside || (r.type & kImplicit)))
 		return;
-	variable &v = *there.of;
+	variable &v = *there.variable_found;
 	uint64_t &mine = r.type & kHold ? v.holds : v.maps;
 	const uint64_t others = r.type & kHold ? v.maps : v.holds;
 	const bool is_last = others == 0 && (mine == 1 || (r.type & kDelete));
-	r.of = &v;
+	r.variable_mapped = &v;
 	ours_ = true;
 	if (is_last && (r.type & kFrom) && r.size > 0)
 		r.add = kAlways;
@@ -342,7 +343,7 @@ void plan::end()
 	ours_ = news_ = changes_ = false;
 	for (row &r : rows_) {
 		r.add = 0;
-		r.of = nullptr;
+		r.variable_mapped = nullptr;
 	}
 	wait_until_free(lock, false);
 	for (auto r = rows_.rbegin(); r != rows_.rend(); ++r) {
@@ -386,7 +387,7 @@ void plan::finish_end()
 		busy_.clear();
 	}
 	for (const variable &v : gone)
-		v.from.release(v.block);
+		v.allocator_used.release(v.block);
 }
 
 // --- the runtime's part ----------------------------------------------------------------------------------------------
@@ -447,8 +448,8 @@ int64_t plan::component_type(void *handle, int64_t type)
 			mapped_row_ = i > 0 ? i - 1 : count;
 		}
 	}
-	const size_t at = mapped_row_ + parts;
-	return at < rows_.size() && rows_[at].part == static_cast<int>(parts) ? type | rows_[at].add : type;
+	const size_t pos = mapped_row_ + parts;
+	return pos < rows_.size() && rows_[pos].part == static_cast<int>(parts) ? type | rows_[pos].add : type;
 }
 
 } // namespace shmem_omp

@@ -31,15 +31,15 @@ void *next(const char *name)
 namespace {
 
 template <class Function>
-void look_up(Function *&to, const char *name)
+void look_up(Function *&dst, const char *name)
 {
-	to = reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
+	dst = reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
 }
 // of a name that is ours, too
 template <class Function>
-void look_behind(Function *&to, const char *name)
+void look_behind(Function *&dst, const char *name)
 {
-	to = reinterpret_cast<Function *>(next(name));
+	dst = reinterpret_cast<Function *>(next(name));
 }
 
 real_calls look_up_all()
@@ -67,13 +67,13 @@ const real_calls &real()
 
 bool offload_is_on()
 {
-	static const bool on = [] {
+	static const bool enabled = [] {
 		const real_calls &r = real();
 		const char *wish = getenv("OMP_TARGET_OFFLOAD");
 		return r.data_begin && r.data_end && r.associate && r.disassociate && r.is_present &&
 		       r.default_device && r.num_devices && !(wish && strcasecmp(wish, "disabled") == 0);
 	}();
-	return on;
+	return enabled;
 }
 
 bool shmem_is_running()

@@ -49,8 +49,8 @@ constexpr uint32_t kFirstCollective = static_cast<uint32_t>(family::barrier);
 static_assert(kFirstCollective + (static_cast<uint32_t>(family::count) - kFirstCollective) * kAlgorithms <= kRows);
 constexpr uint32_t row_of(family f, uint32_t algorithm)
 {
-	const auto at = static_cast<uint32_t>(f);
-	return at < kFirstCollective ? at : kFirstCollective + (at - kFirstCollective) * kAlgorithms + algorithm;
+	const auto pos = static_cast<uint32_t>(f);
+	return pos < kFirstCollective ? pos : kFirstCollective + (pos - kFirstCollective) * kAlgorithms + algorithm;
 }
 constexpr family family_of_row(uint32_t row)
 {
@@ -65,14 +65,14 @@ constexpr size_t kRaceAt = size_t{64} << 20; // in the room, of the race check, 
 
 // A word by which PEs tell each other something: what is sent to it or, in a wait, what is expected there.
 struct signal_fact {
-	const void *at = nullptr;
+	const void *addr = nullptr;
 	uint64_t value = 0;
 	int how = 0; // SHMEM_SIGNAL_*, SHMEM_CMP_*
 };
 template <class T>
-signal_fact awaited(const void *at, int cmp, T value)
+signal_fact awaited(const void *addr, int cmp, T value)
 {
-	return {at, static_cast<uint64_t>(value), cmp};
+	return {addr, static_cast<uint64_t>(value), cmp};
 }
 
 // Stands in a call from its beginning to its end.
@@ -107,6 +107,6 @@ int world_pe(shmem_ctx_t ctx, int pe);
 // --- files -----------------------------------------------------------------------------------------------------------
 
 bool program_has_inlined_calls(); // tool_inlined.cpp
-void set_counting(bool on);       // tool_count.cpp
+void set_counting(bool enabled);  // tool_count.cpp
 
 } // namespace pgas_tools

@@ -54,7 +54,7 @@ void watch::enter(shmem_team_t team)
 	pgas_store_relaxed(&h.in_bytes, bytes_);
 	pgas_store_relaxed(&h.in_since_ns, start_);
 	if (g.wish.hang_after) {
-		pgas_store_relaxed(&h.in_place, signal_.at ? shmem_impl_tool_offset(signal_.at) + 1 : 0);
+		pgas_store_relaxed(&h.in_place, signal_.addr ? shmem_impl_tool_offset(signal_.addr) + 1 : 0);
 		pgas_store_relaxed(&h.in_value, signal_.value);
 		pgas_store_relaxed(&h.in_how, static_cast<uint32_t>(signal_.how));
 		pgas_store_relaxed(&h.in_team, reinterpret_cast<uint64_t>(team));
@@ -77,8 +77,8 @@ watch::~watch()
 	if (pe >= 0 && pe < g.n_pes)
 		count_message(pe, bytes_);
 	if (g.events)
-		trace_put({start_, ns, bytes_, signal_.at ? shmem_impl_tool_offset(signal_.at) + 1 : 0, signal_.value,
-			   pe, static_cast<uint16_t>(id_), 0, static_cast<uint8_t>(signal_.how)});
+		trace_put({start_, ns, bytes_, signal_.addr ? shmem_impl_tool_offset(signal_.addr) + 1 : 0,
+			   signal_.value, pe, static_cast<uint16_t>(id_), 0, static_cast<uint8_t>(signal_.how)});
 }
 
 int world_pe(shmem_ctx_t ctx, int pe)
@@ -101,9 +101,9 @@ shmem_team_t set_team(int start, int log_stride, int size)
 	return start == 0 && size == g.n_pes && (log_stride == 0 || size == 1) ? SHMEM_TEAM_WORLD : SHMEM_TEAM_INVALID;
 }
 
-void set_counting(bool on)
+void set_counting(bool enabled)
 {
-	g.counting = on && g.mine;
+	g.counting = enabled && g.mine;
 }
 
 namespace {
@@ -137,9 +137,9 @@ pe_place where_is(int pe)
 	return {where.with_tool != 0, where.host, where.name};
 }
 
-void read_room(int pe, size_t offset, void *to, size_t bytes)
+void read_room(int pe, size_t offset, void *dst, size_t bytes)
 {
-	pshmem_getmem(to, reinterpret_cast<const char *>(g.mine) + offset, bytes, pe);
+	pshmem_getmem(dst, reinterpret_cast<const char *>(g.mine) + offset, bytes, pe);
 }
 
 figures *mapped_room(int pe)

@@ -43,20 +43,20 @@ enum : uint8_t {
 };
 
 struct reader {
-	const uint8_t *at, *end;
+	const uint8_t *pos, *end;
 	bool bad = false;
 
 	uint64_t fixed(size_t bytes)
 	{
 		uint64_t value = 0;
-		if (bytes > 8 || bytes > static_cast<size_t>(end - at)) {
+		if (bytes > 8 || bytes > static_cast<size_t>(end - pos)) {
 			bad = true;
-			at = end;
+			pos = end;
 			return 0;
 		}
 		for (size_t i = 0; i < bytes; i++)
-			value |= uint64_t{at[i]} << 8 * i;
-		at += bytes;
+			value |= uint64_t{pos[i]} << 8 * i;
+		pos += bytes;
 		return value;
 	}
 	uint64_t uleb()
@@ -87,24 +87,24 @@ struct reader {
 	}
 	void skip(uint64_t bytes)
 	{
-		if (bytes > static_cast<uint64_t>(end - at)) {
+		if (bytes > static_cast<uint64_t>(end - pos)) {
 			bad = true;
-			at = end;
+			pos = end;
 		} else {
-			at += bytes;
+			pos += bytes;
 		}
 	}
 	const char *text()
 	{
-		const void *zero = at < end ? memchr(at, 0, static_cast<size_t>(end - at)) : nullptr;
+		const void *zero = pos < end ? memchr(pos, 0, static_cast<size_t>(end - pos)) : nullptr;
 		if (!zero) {
 			bad = true;
-			at = end;
+			pos = end;
 			return "";
 		}
-		const char *from = reinterpret_cast<const char *>(at);
-		at = static_cast<const uint8_t *>(zero) + 1;
-		return from;
+		const char *src = reinterpret_cast<const char *>(pos);
+		pos = static_cast<const uint8_t *>(zero) + 1;
+		return src;
 	}
 };
 
@@ -114,7 +114,7 @@ struct strings {
 
 const char *text_in(const image::bytes &s, uint64_t offset)
 {
-	reader r{s.from, s.to};
+	reader r{s.begin, s.end};
 	r.skip(offset);
 	return r.bad ? "" : r.text();
 }
@@ -207,11 +207,11 @@ std::vector<file_name> read_table(reader &r, const unit &u, const strings &s)
 void read_old_tables(reader &r, unit &u)
 {
 	u.directories.push_back("");
-	while (!r.bad && r.at < r.end && *r.at)
+	while (!r.bad && r.pos < r.end && *r.pos)
 		u.directories.push_back(r.text());
 	r.skip(1);
 	u.files.emplace_back();
-	while (!r.bad && r.at < r.end && *r.at) {
+	while (!r.bad && r.pos < r.end && *r.pos) {
 		file_name f;
 		f.name = r.text();
 		f.directory = r.uleb();
@@ -230,10 +230,10 @@ bool read_header(reader &r, unit &u, const strings &s)
 	if (u.version >= 5)
 		r.fixed(2); // sizes of addresses and selectors
 	const uint64_t header_bytes = r.fixed(u.offset_bytes);
-	if (r.bad || header_bytes > static_cast<uint64_t>(r.end - r.at))
+	if (r.bad || header_bytes > static_cast<uint64_t>(r.end - r.pos))
 		return false;
-	reader head{r.at, r.at + header_bytes};
-	r.at = head.end;
+	reader head{r.pos, r.pos + header_bytes};
+	r.pos = head.end;
 	u.minimum = static_cast<unsigned>(head.fixed(1));
 	if (u.version >= 4)
 		head.fixed(1); // operations of one instruction: 1 on the machines that we know
@@ -275,7 +275,7 @@ public:
 	machine(reader program, const unit &u, uint64_t wanted) : r_(program), u_(u), wanted_(wanted) {}
 	bool run(row &result)
 	{
-		while (r_.at < r_.end && !r_.bad) {
+		while (r_.pos < r_.end && !r_.bad) {
 			step();
 			if (is_found_) {
 				result = before_;
@@ -334,17 +334,17 @@ private:
 	void step_extended()
 	{
 		const uint64_t bytes = r_.uleb();
-		if (bytes == 0 || bytes > static_cast<uint64_t>(r_.end - r_.at)) {
+		if (bytes == 0 || bytes > static_cast<uint64_t>(r_.end - r_.pos)) {
 			r_.bad = true;
 			return;
 		}
-		reader in{r_.at, r_.at + bytes};
+		reader input{r_.pos, r_.pos + bytes};
 		r_.skip(bytes);
-		const auto op = static_cast<uint8_t>(in.fixed(1));
+		const auto op = static_cast<uint8_t>(input.fixed(1));
 		if (op == kEndSequence)
 			emit(true);
 		else if (op == kSetAddress)
-			now_.address = in.fixed(bytes - 1);
+			now_.address = input.fixed(bytes - 1);
 	}
 	reader r_;
 	const unit &u_;
@@ -360,17 +360,17 @@ std::string line_at(const char *path, uint64_t address)
 	const image file(path);
 	const image::bytes lines = file.section(".debug_line");
 	const strings s{file.section(".debug_str"), file.section(".debug_line_str")};
-	reader r{lines.from, lines.to};
-	while (r.at < r.end && !r.bad) {
+	reader r{lines.begin, lines.end};
+	while (r.pos < r.end && !r.bad) {
 		unit u;
 		uint64_t bytes = r.fixed(4);
 		if (bytes == 0xffffffff) {
 			bytes = r.fixed(8);
 			u.offset_bytes = 8;
 		}
-		if (r.bad || bytes > static_cast<uint64_t>(r.end - r.at))
+		if (r.bad || bytes > static_cast<uint64_t>(r.end - r.pos))
 			return {};
-		reader one{r.at, r.at + bytes};
+		reader one{r.pos, r.pos + bytes};
 		r.skip(bytes);
 		row found;
 		if (!read_header(one, u, s) || !machine(one, u, address).run(found))

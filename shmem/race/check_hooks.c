@@ -15,7 +15,7 @@
 #define HERE __builtin_return_address(0)
 
 enum { LOADS, STORES, LOADS_ATOMICALLY, STORES_ATOMICALLY };
-typedef void hook(const void *at, size_t bytes, int how, const void *where);
+typedef void hook(const void *addr, size_t bytes, int how, const void *where);
 static hook *g_hook;
 
 __attribute__((constructor)) static void find_hook(void)
@@ -23,10 +23,10 @@ __attribute__((constructor)) static void find_hook(void)
 	*(void **)&g_hook = dlsym(RTLD_DEFAULT, "shmem_impl_check_access");
 }
 
-static inline void tell(const void *at, size_t bytes, int how, const void *where)
+static inline void tell(const void *addr, size_t bytes, int how, const void *where)
 {
 	if (__builtin_expect(g_hook != NULL, 0))
-		g_hook(at, bytes, how, where);
+		g_hook(addr, bytes, how, where);
 }
 
 /* --- loads and stores --------------------------------------------------------------------------------------------- */
@@ -47,10 +47,10 @@ void __tsan_func_exit(void)
 
 /* clang-format off */
 #define ACCESS(name_arg, bytes_arg, how_arg) \
-	void name_arg(void *at); \
-	void name_arg(void *at) \
+	void name_arg(void *addr); \
+	void name_arg(void *addr) \
 	{ \
-		tell(at, bytes_arg, how_arg, HERE); \
+		tell(addr, bytes_arg, how_arg, HERE); \
 	}
 #define SIZE(n_arg) \
 	ACCESS(__tsan_read##n_arg, n_arg, LOADS) \
@@ -70,52 +70,52 @@ SIZE(8)
 SIZE(16)
 /* clang-format on */
 
-void __tsan_read_range(void *at, size_t bytes);
-void __tsan_write_range(void *at, size_t bytes);
-void __tsan_vptr_update(void **at, void *value);
-void __tsan_vptr_read(void **at);
-void __tsan_read_range(void *at, size_t bytes)
+void __tsan_read_range(void *addr, size_t bytes);
+void __tsan_write_range(void *addr, size_t bytes);
+void __tsan_vptr_update(void **addr, void *value);
+void __tsan_vptr_read(void **addr);
+void __tsan_read_range(void *addr, size_t bytes)
 {
-	tell(at, bytes, LOADS, HERE);
+	tell(addr, bytes, LOADS, HERE);
 }
-void __tsan_write_range(void *at, size_t bytes)
+void __tsan_write_range(void *addr, size_t bytes)
 {
-	tell(at, bytes, STORES, HERE);
+	tell(addr, bytes, STORES, HERE);
 }
-void __tsan_vptr_update(void **at, void *value)
+void __tsan_vptr_update(void **addr, void *value)
 {
 	(void)value;
-	tell(at, sizeof *at, STORES, HERE);
+	tell(addr, sizeof *addr, STORES, HERE);
 }
-void __tsan_vptr_read(void **at)
+void __tsan_vptr_read(void **addr)
 {
-	tell(at, sizeof *at, LOADS, HERE);
+	tell(addr, sizeof *addr, LOADS, HERE);
 }
 
 /* --- copies: the linker sends calls of these names here (--wrap) -------------------------------------------------- */
 
-void *__real_memcpy(void *to, const void *from, size_t bytes);
-void *__real_memmove(void *to, const void *from, size_t bytes);
-void *__real_memset(void *to, int value, size_t bytes);
-void *__wrap_memcpy(void *to, const void *from, size_t bytes);
-void *__wrap_memmove(void *to, const void *from, size_t bytes);
-void *__wrap_memset(void *to, int value, size_t bytes);
-void *__tsan_memcpy(void *to, const void *from, size_t bytes);
-void *__tsan_memmove(void *to, const void *from, size_t bytes);
-void *__tsan_memset(void *to, int value, size_t bytes);
+void *__real_memcpy(void *dst, const void *src, size_t bytes);
+void *__real_memmove(void *dst, const void *src, size_t bytes);
+void *__real_memset(void *dst, int value, size_t bytes);
+void *__wrap_memcpy(void *dst, const void *src, size_t bytes);
+void *__wrap_memmove(void *dst, const void *src, size_t bytes);
+void *__wrap_memset(void *dst, int value, size_t bytes);
+void *__tsan_memcpy(void *dst, const void *src, size_t bytes);
+void *__tsan_memmove(void *dst, const void *src, size_t bytes);
+void *__tsan_memset(void *dst, int value, size_t bytes);
 
 #define COPY(name_arg, real_arg)                                                                                       \
-	void *name_arg(void *to, const void *from, size_t bytes)                                                       \
+	void *name_arg(void *dst, const void *src, size_t bytes)                                                       \
 	{                                                                                                              \
-		tell(from, bytes, LOADS, HERE);                                                                        \
-		tell(to, bytes, STORES, HERE);                                                                         \
-		return real_arg(to, from, bytes);                                                                      \
+		tell(src, bytes, LOADS, HERE);                                                                         \
+		tell(dst, bytes, STORES, HERE);                                                                        \
+		return real_arg(dst, src, bytes);                                                                      \
 	}
 #define FILL(name_arg)                                                                                                 \
-	void *name_arg(void *to, int value, size_t bytes)                                                              \
+	void *name_arg(void *dst, int value, size_t bytes)                                                             \
 	{                                                                                                              \
-		tell(to, bytes, STORES, HERE);                                                                         \
-		return __real_memset(to, value, bytes);                                                                \
+		tell(dst, bytes, STORES, HERE);                                                                        \
+		return __real_memset(dst, value, bytes);                                                               \
 	}
 COPY(__wrap_memcpy, __real_memcpy)
 COPY(__wrap_memmove, __real_memmove)
@@ -131,46 +131,46 @@ FILL(__tsan_memset)
 
 /* clang-format off */
 #define FETCH(bits_arg, T, name_arg) \
-	T __tsan_atomic##bits_arg##_##name_arg(volatile T *at, T value, int order); \
-	T __tsan_atomic##bits_arg##_##name_arg(volatile T *at, T value, int order) \
+	T __tsan_atomic##bits_arg##_##name_arg(volatile T *addr, T value, int order); \
+	T __tsan_atomic##bits_arg##_##name_arg(volatile T *addr, T value, int order) \
 	{ \
 		(void)order; \
-		tell((const void *)at, sizeof *at, STORES_ATOMICALLY, HERE); \
-		return __atomic_##name_arg(at, value, __ATOMIC_SEQ_CST); \
+		tell((const void *)addr, sizeof *addr, STORES_ATOMICALLY, HERE); \
+		return __atomic_##name_arg(addr, value, __ATOMIC_SEQ_CST); \
 	}
 #define COMPARE(bits_arg, T, name_arg) \
-	bool __tsan_atomic##bits_arg##_compare_exchange_##name_arg(volatile T *at, T *expected, T value, int good, \
+	bool __tsan_atomic##bits_arg##_compare_exchange_##name_arg(volatile T *addr, T *expected, T value, int good, \
 								   int bad); \
-	bool __tsan_atomic##bits_arg##_compare_exchange_##name_arg(volatile T *at, T *expected, T value, int good, \
+	bool __tsan_atomic##bits_arg##_compare_exchange_##name_arg(volatile T *addr, T *expected, T value, int good, \
 								   int bad) \
 	{ \
 		(void)good; \
 		(void)bad; \
-		tell((const void *)at, sizeof *at, STORES_ATOMICALLY, HERE); \
-		return __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+		tell((const void *)addr, sizeof *addr, STORES_ATOMICALLY, HERE); \
+		return __atomic_compare_exchange_n(addr, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
 	}
 #define ATOMICS(bits_arg, T) \
-	T __tsan_atomic##bits_arg##_load(const volatile T *at, int order); \
-	T __tsan_atomic##bits_arg##_load(const volatile T *at, int order) \
+	T __tsan_atomic##bits_arg##_load(const volatile T *addr, int order); \
+	T __tsan_atomic##bits_arg##_load(const volatile T *addr, int order) \
 	{ \
 		(void)order; \
-		const T value = __atomic_load_n(at, __ATOMIC_SEQ_CST); \
-		tell((const void *)at, sizeof *at, LOADS_ATOMICALLY, HERE); \
+		const T value = __atomic_load_n(addr, __ATOMIC_SEQ_CST); \
+		tell((const void *)addr, sizeof *addr, LOADS_ATOMICALLY, HERE); \
 		return value; \
 	} \
-	void __tsan_atomic##bits_arg##_store(volatile T *at, T value, int order); \
-	void __tsan_atomic##bits_arg##_store(volatile T *at, T value, int order) \
+	void __tsan_atomic##bits_arg##_store(volatile T *addr, T value, int order); \
+	void __tsan_atomic##bits_arg##_store(volatile T *addr, T value, int order) \
 	{ \
 		(void)order; \
-		tell((const void *)at, sizeof *at, STORES_ATOMICALLY, HERE); \
-		__atomic_store_n(at, value, __ATOMIC_SEQ_CST); \
+		tell((const void *)addr, sizeof *addr, STORES_ATOMICALLY, HERE); \
+		__atomic_store_n(addr, value, __ATOMIC_SEQ_CST); \
 	} \
-	T __tsan_atomic##bits_arg##_exchange(volatile T *at, T value, int order); \
-	T __tsan_atomic##bits_arg##_exchange(volatile T *at, T value, int order) \
+	T __tsan_atomic##bits_arg##_exchange(volatile T *addr, T value, int order); \
+	T __tsan_atomic##bits_arg##_exchange(volatile T *addr, T value, int order) \
 	{ \
 		(void)order; \
-		tell((const void *)at, sizeof *at, STORES_ATOMICALLY, HERE); \
-		return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST); \
+		tell((const void *)addr, sizeof *addr, STORES_ATOMICALLY, HERE); \
+		return __atomic_exchange_n(addr, value, __ATOMIC_SEQ_CST); \
 	} \
 	FETCH(bits_arg, T, fetch_add) \
 	FETCH(bits_arg, T, fetch_sub) \
@@ -180,13 +180,13 @@ FILL(__tsan_memset)
 	FETCH(bits_arg, T, fetch_nand) \
 	COMPARE(bits_arg, T, strong) \
 	COMPARE(bits_arg, T, weak) \
-	T __tsan_atomic##bits_arg##_compare_exchange_val(volatile T *at, T expected, T value, int good, int bad); \
-	T __tsan_atomic##bits_arg##_compare_exchange_val(volatile T *at, T expected, T value, int good, int bad) \
+	T __tsan_atomic##bits_arg##_compare_exchange_val(volatile T *addr, T expected, T value, int good, int bad); \
+	T __tsan_atomic##bits_arg##_compare_exchange_val(volatile T *addr, T expected, T value, int good, int bad) \
 	{ \
 		(void)good; \
 		(void)bad; \
-		tell((const void *)at, sizeof *at, STORES_ATOMICALLY, HERE); \
-		__atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+		tell((const void *)addr, sizeof *addr, STORES_ATOMICALLY, HERE); \
+		__atomic_compare_exchange_n(addr, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
 		return expected; \
 	}
 ATOMICS(8, uint8_t)

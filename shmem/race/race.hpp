@@ -23,13 +23,13 @@ extern bool g_on __attribute__((visibility("hidden")));
 
 // Blocks of memory in equal distances; stride: bytes from one block to the next.
 struct span {
-	const void *at = nullptr;
+	const void *addr = nullptr;
 	size_t bytes = 0, count = 1;
 	ptrdiff_t stride = 0;
 };
-inline span strided(const void *at, size_t bytes, ptrdiff_t distance, size_t count, size_t element)
+inline span strided(const void *addr, size_t bytes, ptrdiff_t distance, size_t count, size_t element)
 {
-	return {at, bytes * element, count, distance * static_cast<ptrdiff_t>(element)};
+	return {addr, bytes * element, count, distance * static_cast<ptrdiff_t>(element)};
 }
 
 // Where in the program: which call, and where it returns to.
@@ -46,8 +46,8 @@ struct transfer { // puts and gets
 	span remote, local;
 	bool writes, in_flight; // in_flight: until quiet
 	const uint64_t *signal = nullptr;
-	void before(const origin &from);
-	void after(const origin &from, uint64_t result);
+	void before(const origin &caller);
+	void after(const origin &caller, uint64_t result);
 };
 
 struct atomic {
@@ -57,8 +57,8 @@ struct atomic {
 	size_t bytes;
 	bool writes, fetches;
 	const void *fetched = nullptr; // where the old value goes when quiet says so; null: it is returned
-	void before(const origin &from);
-	void after(const origin &from, uint64_t result);
+	void before(const origin &caller);
+	void after(const origin &caller, uint64_t result);
 };
 
 struct wait {
@@ -68,19 +68,19 @@ struct wait {
 		index,  // the one that the call returns
 		indices // so many as the call returns
 	};
-	const void *at;
+	const void *addr;
 	size_t bytes, count;
 	how when;
 	const int *status = nullptr;
 	const size_t *which = nullptr;
 	void before(const origin &) {}
-	void after(const origin &from, uint64_t result);
+	void after(const origin &caller, uint64_t result);
 };
 
 struct fence {
 	shmem_ctx_t ctx;
 	void before(const origin &) {}
-	void after(const origin &from, uint64_t result);
+	void after(const origin &caller, uint64_t result);
 };
 
 struct quiet {
@@ -88,15 +88,15 @@ struct quiet {
 	const int *pes = nullptr; // null: all
 	size_t count = 0;
 	void before(const origin &) {}
-	void after(const origin &from, uint64_t result);
+	void after(const origin &caller, uint64_t result);
 };
 
 struct lock {
 	enum how : uint8_t { set, test, clear };
-	const long *at;
+	const long *addr;
 	how what;
-	void before(const origin &from);
-	void after(const origin &from, uint64_t result);
+	void before(const origin &caller);
+	void after(const origin &caller, uint64_t result);
 };
 
 // The PEs of a collective call.
@@ -122,15 +122,15 @@ struct collective {
 	size_t part = 0; // of collect: what this PE brings, in bytes; dest is as long as all of them
 	uint32_t slot = 0, generation = 0;
 	uint64_t key = 0;
-	void before(const origin &from);
-	void after(const origin &from, uint64_t result);
+	void before(const origin &caller);
+	void after(const origin &caller, uint64_t result);
 };
 
 struct allocation { // the barrier is there when memory is
 	collective all;
 	explicit allocation();
-	void before(const origin &from) { all.before(from); }
-	void after(const origin &from, uint64_t result);
+	void before(const origin &caller) { all.before(caller); }
+	void after(const origin &caller, uint64_t result);
 };
 
 struct release {
@@ -138,22 +138,22 @@ struct release {
 	const void *block;
 	size_t bytes = 0;
 	explicit release(const void *ptr);
-	void before(const origin &from);
-	void after(const origin &from, uint64_t result);
+	void before(const origin &caller);
+	void after(const origin &caller, uint64_t result);
 };
 
 struct context {
 	shmem_ctx_t *made, gone;
 	void before(const origin &) {}
-	void after(const origin &from, uint64_t result);
+	void after(const origin &caller, uint64_t result);
 };
 
 struct team_end {
 	shmem_team_t team;
 	collective all;
 	explicit team_end(shmem_team_t gone);
-	void before(const origin &from);
-	void after(const origin &from, uint64_t result);
+	void before(const origin &caller);
+	void after(const origin &caller, uint64_t result);
 };
 
 struct nothing {
@@ -176,18 +176,18 @@ inline atomic amo(shmem_ctx_t ctx, int pe, const void *object, size_t bytes, boo
 {
 	return {ctx, pe, object, bytes, writes, fetches, fetched};
 }
-inline atomic signal(shmem_ctx_t ctx, int pe, const uint64_t *at)
+inline atomic signal(shmem_ctx_t ctx, int pe, const uint64_t *addr)
 {
-	return {ctx, pe, at, sizeof *at, true, false};
+	return {ctx, pe, addr, sizeof *addr, true, false};
 }
-inline wait until(const void *at, size_t bytes, wait::how when = wait::always)
+inline wait until(const void *addr, size_t bytes, wait::how when = wait::always)
 {
-	return {at, bytes, 1, when};
+	return {addr, bytes, 1, when};
 }
-inline wait until_set(const void *at, size_t bytes, size_t count, wait::how when, const int *status,
+inline wait until_set(const void *addr, size_t bytes, size_t count, wait::how when, const int *status,
 		      const size_t *which = nullptr)
 {
-	return {at, bytes, count, when, status, which};
+	return {addr, bytes, count, when, status, which};
 }
 inline collective meeting(group who, bool completes = false)
 {
@@ -209,21 +209,21 @@ collective alltoalls(group who, const void *dest, const void *source, ptrdiff_t 
 // --- around a call ---------------------------------------------------------------------------------------------------
 
 template <class What, class Call>
-auto around(What what, const origin &from, Call &&call_it) -> decltype(call_it())
+auto around(What what, const origin &caller, Call &&call_it) -> decltype(call_it())
 {
 	using result = decltype(call_it());
-	what.before(from);
+	what.before(caller);
 	if constexpr (std::is_void_v<result>) {
 		call_it();
-		what.after(from, 0);
+		what.after(caller, 0);
 	} else {
 		const result r = call_it();
 		if constexpr (std::is_integral_v<result>)
-			what.after(from, static_cast<uint64_t>(r));
+			what.after(caller, static_cast<uint64_t>(r));
 		else if constexpr (std::is_pointer_v<result>)
-			what.after(from, reinterpret_cast<uint64_t>(r));
+			what.after(caller, reinterpret_cast<uint64_t>(r));
 		else
-			what.after(from, 0);
+			what.after(caller, 0);
 		return r;
 	}
 }

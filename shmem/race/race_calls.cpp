@@ -14,7 +14,7 @@ bool g_on = false;
 namespace {
 
 struct lane_table {
-	std::unordered_map<shmem_ctx_t, uint32_t> of;
+	std::unordered_map<shmem_ctx_t, uint32_t> lanes;
 	uint32_t made = 0;
 };
 lane_table g_lanes;
@@ -36,20 +36,20 @@ size_t extent(const span &s)
 // The program's own buffer, against those of operations that are under way.
 void touch_local(const span &s, bool written, uint32_t lane, bool in_flight, uint32_t site_number)
 {
-	if (!s.at || !s.bytes || !s.count)
+	if (!s.addr || !s.bytes || !s.count)
 		return;
-	auto from = reinterpret_cast<uintptr_t>(s.at);
+	auto begin = reinterpret_cast<uintptr_t>(s.addr);
 	const size_t bytes = extent(s);
 	if (s.stride < 0)
-		from -= bytes - s.bytes;
+		begin -= bytes - s.bytes;
 	for (const local_buffer &b : c.locals) {
-		if (!(written || b.written) || b.to <= from || from + bytes <= b.from || s.count > 1)
+		if (!(written || b.written) || b.end <= begin || begin + bytes <= b.begin || s.count > 1)
 			continue;
 		cell other{};
 		other.pe = static_cast<uint32_t>(c.me) & 0xffff;
 		other.what = static_cast<uint32_t>(b.written ? kind::write : kind::read) & 7;
 		other.site = b.site;
-		const uintptr_t low = std::max(from, b.from), high = std::min(from + bytes, b.to);
+		const uintptr_t low = std::max(begin, b.begin), high = std::min(begin + bytes, b.end);
 		const bool known = shmem_impl_tool_symmetric(reinterpret_cast<const void *>(low), high - low);
 		found({written ? kind::write : kind::read, lane, 0, 0, site_number}, other, c.me,
 		      known ? shmem_impl_tool_offset(reinterpret_cast<const void *>(low)) : kPrivate, high - low);
@@ -58,7 +58,7 @@ void touch_local(const span &s, bool written, uint32_t lane, bool in_flight, uin
 		return;
 	if (c.locals.size() == kLocals)
 		c.locals.erase(c.locals.begin());
-	c.locals.push_back({from, from + bytes, written, lane, site_number});
+	c.locals.push_back({begin, begin + bytes, written, lane, site_number});
 }
 
 } // namespace
@@ -74,25 +74,25 @@ uint32_t lane_of(shmem_ctx_t ctx)
 {
 	if (ctx == SHMEM_CTX_DEFAULT)
 		return 1;
-	const auto it = g_lanes.of.find(ctx);
-	return it == g_lanes.of.end() ? 1 : it->second;
+	const auto it = g_lanes.lanes.find(ctx);
+	return it == g_lanes.lanes.end() ? 1 : it->second;
 }
 
 void lane_made(shmem_ctx_t ctx)
 {
-	g_lanes.of[ctx] = kFirstOther + g_lanes.made++ % (kLanes - kFirstOther);
+	g_lanes.lanes[ctx] = kFirstOther + g_lanes.made++ % (kLanes - kFirstOther);
 }
 
 uint32_t lane_gone(shmem_ctx_t ctx)
 {
 	const uint32_t lane = lane_of(ctx);
-	g_lanes.of.erase(ctx);
+	g_lanes.lanes.erase(ctx);
 	return lane;
 }
 
 void lanes_of_team(shmem_team_t gone)
 {
-	std::erase_if(g_lanes.of, [gone](const auto &entry) {
+	std::erase_if(g_lanes.lanes, [gone](const auto &entry) {
 		shmem_team_t team = SHMEM_TEAM_INVALID;
 		if (pshmem_ctx_get_team(entry.first, &team) != 0 || team != gone)
 			return false;
@@ -105,19 +105,19 @@ void lanes_of_team(shmem_team_t gone)
 
 bool touch(kind what, int target, const span &where, uint32_t lane, uint32_t version, uint32_t site_number, bool stay)
 {
-	if (!where.at || !where.bytes || !where.count || target == kNoPe)
+	if (!where.addr || !where.bytes || !where.count || target == kNoPe)
 		return false;
 	const access mine{what, lane, ++c.issued[lane], version, site_number};
 	std::vector<clash> clashes;
 	{
 		shadow s(target);
-		const auto *at = static_cast<const char *>(where.at);
+		const auto *pos = static_cast<const char *>(where.addr);
 		const bool dense = where.count > 1 && where.stride == static_cast<ptrdiff_t>(where.bytes);
 		const size_t count = dense ? 1 : where.count, bytes = dense ? where.bytes * where.count : where.bytes;
-		for (size_t i = 0; i < count; i++, at += where.stride) {
-			if (!shmem_impl_tool_symmetric(at, bytes))
+		for (size_t i = 0; i < count; i++, pos += where.stride) {
+			if (!shmem_impl_tool_symmetric(pos, bytes))
 				return false;
-			s.enter(mine, shmem_impl_tool_offset(at), bytes, clashes, stay);
+			s.enter(mine, shmem_impl_tool_offset(pos), bytes, clashes, stay);
 		}
 	}
 	c.checked++;
@@ -127,16 +127,16 @@ bool touch(kind what, int target, const span &where, uint32_t lane, uint32_t ver
 	return true;
 }
 
-void transfer::before(const origin &from)
+void transfer::before(const origin &caller)
 {
 	const holder one;
 	const int target = world_number(ctx, pe);
 	if (target == kNoPe || !remote.bytes || !remote.count)
 		return;
-	const uint32_t site_number = site_of(from), lane = lane_of(ctx);
+	const uint32_t site_number = site_of(caller), lane = lane_of(ctx);
 	const uint32_t own = in_flight ? lane : 0;
 	touch_local(local, !writes, own, in_flight, site_number);
-	if (local.at && shmem_impl_tool_symmetric(local.at, local.bytes))
+	if (local.addr && shmem_impl_tool_symmetric(local.addr, local.bytes))
 		touch(writes ? kind::read : kind::write, c.me, local, own, writes ? 0 : publish(), site_number);
 	if (!writes) {
 		touch(kind::read, target, remote, own, 0, site_number);
@@ -168,13 +168,13 @@ void transfer::after(const origin &, uint64_t)
 	finish_calls();
 }
 
-void atomic::before(const origin &from)
+void atomic::before(const origin &caller)
 {
 	const holder one;
 	const int target = world_number(ctx, pe);
 	if (target == kNoPe || !shmem_impl_tool_symmetric(object, bytes))
 		return;
-	const uint32_t site_number = site_of(from), lane = lane_of(ctx);
+	const uint32_t site_number = site_of(caller), lane = lane_of(ctx);
 	const uint32_t own = fetches && !fetched ? 0 : lane, version = publish();
 	if (fetched) {
 		touch_local({fetched, bytes}, true, lane, true, site_number);
@@ -207,7 +207,7 @@ void atomic::after(const origin &, uint64_t)
 void wait::after(const origin &, uint64_t result)
 {
 	const holder one;
-	const auto *first = static_cast<const char *>(at);
+	const auto *first = static_cast<const char *>(addr);
 	auto learn_of = [&](size_t i) {
 		const char *word = first + i * bytes;
 		if (shmem_impl_tool_symmetric(word, bytes))

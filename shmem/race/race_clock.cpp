@@ -13,7 +13,7 @@ namespace {
 
 size_t snapshot_at(uint32_t version)
 {
-	return c.at.snapshots + version % c.at.snapshots_count * c.at.snapshot_bytes;
+	return c.place.snapshots + version % c.place.snapshots_count * c.place.snapshot_bytes;
 }
 
 size_t own_lanes()
@@ -30,30 +30,31 @@ struct said {
 	signalled signals[kSignals];
 };
 
-void copy_words(int pe, size_t at, said &out)
+void copy_words(int pe, size_t pos, said &out)
 {
-	read_room(pe, at + offsetof(snapshot, fenced), out.fenced, sizeof out.fenced);
+	read_room(pe, pos + offsetof(snapshot, fenced), out.fenced, sizeof out.fenced);
 	uint32_t used[2];
-	read_room(pe, at + offsetof(snapshot, intervals_used), used, sizeof used);
+	read_room(pe, pos + offsetof(snapshot, intervals_used), used, sizeof used);
 	out.intervals_used = std::min(used[0], kIntervals); // it may be half written; then it is read again
 	out.signals_used = std::min(used[1], kSignals);
 	if (out.intervals_used)
-		read_room(pe, at + offsetof(snapshot, intervals), out.intervals, out.intervals_used * sizeof(interval));
+		read_room(pe, pos + offsetof(snapshot, intervals), out.intervals,
+			  out.intervals_used * sizeof(interval));
 	if (out.signals_used)
-		read_room(pe, at + offsetof(snapshot, signals), out.signals, out.signals_used * sizeof(signalled));
+		read_room(pe, pos + offsetof(snapshot, signals), out.signals, out.signals_used * sizeof(signalled));
 }
 
 // That snapshot, or a later one that has taken its place.
 void read_said(int pe, uint32_t version, said &out)
 {
-	const size_t at = snapshot_at(version);
+	const size_t pos = snapshot_at(version);
 	for (;;) {
 		uint32_t done, begun;
-		read_room(pe, at + offsetof(snapshot, done), &done, sizeof done);
+		read_room(pe, pos + offsetof(snapshot, done), &done, sizeof done);
 		pgas_fence_full();
-		copy_words(pe, at, out);
+		copy_words(pe, pos, out);
 		pgas_fence_full();
-		read_room(pe, at + offsetof(snapshot, begun), &begun, sizeof begun);
+		read_room(pe, pos + offsetof(snapshot, begun), &begun, sizeof begun);
 		out.version = done;
 		if (begun == done && done >= version)
 			return;
@@ -80,13 +81,13 @@ void prune()
 // Numbers only grow, so it does not matter when a newer snapshot is written meanwhile.
 void take_base(int pe, uint32_t version)
 {
-	const size_t at = snapshot_at(version) + sizeof(snapshot);
+	const size_t pos = snapshot_at(version) + sizeof(snapshot);
 	const size_t count = c.base.size();
 	if (const char *near = c.near[static_cast<size_t>(pe)]) {
-		raise_all(reinterpret_cast<const uint32_t *>(near + at), 0, count);
+		raise_all(reinterpret_cast<const uint32_t *>(near + pos), 0, count);
 	} else {
 		std::vector<uint32_t> there(count);
-		read_room(pe, at, there.data(), count * sizeof(uint32_t));
+		read_room(pe, pos, there.data(), count * sizeof(uint32_t));
 		raise_all(there.data(), 0, count);
 	}
 }
@@ -107,15 +108,15 @@ void take(int pe, uint32_t version, said &s)
 
 } // namespace
 
-void read_room(int pe, size_t offset, void *to, size_t bytes)
+void read_room(int pe, size_t offset, void *dst, size_t bytes)
 {
 	const char *near = c.near[static_cast<size_t>(pe)];
 	if (!near)
-		pshmem_ctx_getmem(c.ctx, to, c.mine + offset, bytes, pe);
+		pshmem_ctx_getmem(c.ctx, dst, c.mine + offset, bytes, pe);
 	else if (bytes == sizeof(uint32_t))
-		*static_cast<uint32_t *>(to) = pgas_load_acquire(reinterpret_cast<const uint32_t *>(near + offset));
+		*static_cast<uint32_t *>(dst) = pgas_load_acquire(reinterpret_cast<const uint32_t *>(near + offset));
 	else
-		memcpy(to, near + offset, bytes);
+		memcpy(dst, near + offset, bytes);
 }
 
 bool is_known(const cell &a, int target)
@@ -221,7 +222,7 @@ void learn_latest(int pe)
 	if (pe == c.me)
 		return;
 	uint32_t version;
-	read_room(pe, c.at.head + offsetof(room_head, version), &version, sizeof version);
+	read_room(pe, c.place.head + offsetof(room_head, version), &version, sizeof version);
 	learn(pe, version);
 }
 

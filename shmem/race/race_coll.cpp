@@ -28,7 +28,7 @@ uint64_t name_of(const group &who)
 
 size_t slot_at(uint32_t number, uint32_t generation)
 {
-	return c.at.head + offsetof(room_head, slots) + (number * kSlotRing + generation % kSlotRing) * sizeof(slot);
+	return c.place.head + offsetof(room_head, slots) + (number * kSlotRing + generation % kSlotRing) * sizeof(slot);
 }
 
 group world()
@@ -98,7 +98,7 @@ group::group(int start, int log_stride, int size)
 
 // --- collectives -----------------------------------------------------------------------------------------------------
 
-void collective::before(const origin &from)
+void collective::before(const origin &caller)
 {
 	const holder one;
 	if (who.me < 0)
@@ -117,14 +117,14 @@ void collective::before(const origin &from)
 	mine->part = part;
 	pgas_fence_full();
 	pgas_store_relaxed(&mine->generation, generation);
-	const uint32_t site_number = site_of(from);
-	if (source.at && shmem_impl_tool_symmetric(source.at, source.bytes))
+	const uint32_t site_number = site_of(caller);
+	if (source.addr && shmem_impl_tool_symmetric(source.addr, source.bytes))
 		touch(kind::read, c.me, source, 0, 0, site_number);
-	if (dest.at && shmem_impl_tool_symmetric(dest.at, dest.bytes))
+	if (dest.addr && shmem_impl_tool_symmetric(dest.addr, dest.bytes))
 		touch(kind::write, c.me, dest, 0, version, site_number);
 }
 
-void collective::after(const origin &from, uint64_t)
+void collective::after(const origin &caller, uint64_t)
 {
 	const holder one;
 	if (who.me < 0)
@@ -135,8 +135,8 @@ void collective::after(const origin &from, uint64_t)
 			total += part;
 		else if (is_awaited(*this, static_cast<int>(i)))
 			total += learn_from_slot(who.pes[i], *this);
-	if (part && dest.at && shmem_impl_tool_symmetric(dest.at, total))
-		touch(kind::write, c.me, {dest.at, total}, 0, c.version, site_of(from));
+	if (part && dest.addr && shmem_impl_tool_symmetric(dest.addr, total))
+		touch(kind::write, c.me, {dest.addr, total}, 0, c.version, site_of(caller));
 	finish_calls();
 }
 
@@ -183,30 +183,30 @@ allocation::allocation() : all(meeting(world(), true))
 {
 }
 
-void allocation::after(const origin &from, uint64_t result)
+void allocation::after(const origin &caller, uint64_t result)
 {
 	if (result)
-		all.after(from, 0);
+		all.after(caller, 0);
 }
 
 release::release(const void *ptr) : all(meeting(ptr ? world() : group(), true)), block(ptr)
 {
 }
 
-void release::before(const origin &from)
+void release::before(const origin &caller)
 {
 	bytes = block ? shmem_impl_tool_block_bytes(block) : 0;
-	all.before(from);
+	all.before(caller);
 }
 
 // Nobody gets this memory again before all PEs are in the next allocation.
-void release::after(const origin &from, uint64_t)
+void release::after(const origin &caller, uint64_t)
 {
-	all.after(from, 0);
+	all.after(caller, 0);
 	if (!bytes)
 		return;
 	const holder one;
-	touch(kind::write, c.me, {block, bytes}, 0, 0, site_of(from), false);
+	touch(kind::write, c.me, {block, bytes}, 0, 0, site_of(caller), false);
 	shadow s(c.me);
 	s.forget(shmem_impl_tool_offset(block), bytes);
 }
@@ -227,30 +227,30 @@ team_end::team_end(shmem_team_t gone) : team(gone), all(meeting(group(gone)))
 }
 
 // It ends the contexts of the team, and what they have under way.
-void team_end::before(const origin &from)
+void team_end::before(const origin &caller)
 {
 	{
 		const holder one;
 		lanes_of_team(team);
 	}
-	all.before(from);
+	all.before(caller);
 }
 
-void team_end::after(const origin &from, uint64_t)
+void team_end::after(const origin &caller, uint64_t)
 {
-	all.after(from, 0);
+	all.after(caller, 0);
 }
 
 namespace {
 
-uint64_t lock_key(const long *at)
+uint64_t lock_key(const long *addr)
 {
-	return shmem_impl_tool_offset(at) | kLockKey;
+	return shmem_impl_tool_offset(addr) | kLockKey;
 }
 
-int home_of(const long *at)
+int home_of(const long *addr)
 {
-	return static_cast<int>(shmem_impl_tool_offset(at) / sizeof *at % static_cast<uint64_t>(c.n_pes));
+	return static_cast<int>(shmem_impl_tool_offset(addr) / sizeof *addr % static_cast<uint64_t>(c.n_pes));
 }
 
 } // namespace
@@ -258,23 +258,23 @@ int home_of(const long *at)
 void lock::before(const origin &)
 {
 	const holder one;
-	if (what != clear || !shmem_impl_tool_symmetric(at, sizeof *at))
+	if (what != clear || !shmem_impl_tool_symmetric(addr, sizeof *addr))
 		return;
 	complete(1);
 	const uint32_t version = publish();
-	shadow s(home_of(at));
-	s.release(lock_key(at), uint64_t{version} * 16);
+	shadow s(home_of(addr));
+	s.release(lock_key(addr), uint64_t{version} * 16);
 }
 
 void lock::after(const origin &, uint64_t result)
 {
 	const holder one;
-	if (what == clear || (what == test && result != 0) || !shmem_impl_tool_symmetric(at, sizeof *at))
+	if (what == clear || (what == test && result != 0) || !shmem_impl_tool_symmetric(addr, sizeof *addr))
 		return;
 	std::vector<std::pair<int, uint64_t>> found;
 	{
-		shadow s(home_of(at));
-		s.releases(lock_key(at), found);
+		shadow s(home_of(addr));
+		s.releases(lock_key(addr), found);
 	}
 	for (const auto &[pe, stamp] : found)
 		learn(pe, static_cast<uint32_t>(stamp / 16));

@@ -23,10 +23,10 @@ layout plan(size_t room_bytes)
 	l.word_bytes = (1 + n) * sizeof(uint64_t);
 	l.snapshots_count = static_cast<uint32_t>(std::max<size_t>(kSnapshotBytes / l.snapshot_bytes, 16));
 	l.words_count = static_cast<uint32_t>(std::max<size_t>(kWordTableBytes / l.word_bytes, kWordTries));
-	size_t at = kRaceAt;
-	auto take = [&at](size_t bytes) {
-		const size_t mine = at;
-		at = aligned(at + bytes);
+	size_t pos = kRaceAt;
+	auto take = [&pos](size_t bytes) {
+		const size_t mine = pos;
+		pos = aligned(pos + bytes);
 		return mine;
 	};
 	l.head = take(sizeof(room_head));
@@ -37,7 +37,7 @@ layout plan(size_t room_bytes)
 	l.snapshots = take(l.snapshots_count * l.snapshot_bytes);
 	l.words = take(l.words_count * l.word_bytes);
 	l.pages = take(kPages * sizeof(page));
-	const size_t left = room_bytes > at ? room_bytes - at : 0;
+	const size_t left = room_bytes > pos ? room_bytes - pos : 0;
 	l.blocks_count = static_cast<uint32_t>(left / (kBlockBytes + 2 * sizeof(uint32_t) + 1));
 	l.owners = take(l.blocks_count * sizeof(uint32_t));
 	l.free_blocks = take(l.blocks_count * sizeof(uint32_t));
@@ -58,7 +58,7 @@ const char *obstacle(bool inlined_somewhere, size_t room_bytes)
 	}
 	if (inlined_somewhere)
 		return "the program has calls inlined by oshcc --inline, which cannot be seen; compile it without";
-	return c.at.end > room_bytes || c.at.blocks_count == 0 ? "there is no room for so many PEs" : nullptr;
+	return c.place.end > room_bytes || c.place.blocks_count == 0 ? "there is no room for so many PEs" : nullptr;
 }
 
 // Each PE tells all others, by a number in their rooms.
@@ -88,7 +88,7 @@ void joined()
 	c.me = g.my_pe;
 	c.n_pes = g.n_pes;
 	c.threads = g.threads;
-	c.at = plan(room_bytes);
+	c.place = plan(room_bytes);
 	c.near.assign(static_cast<size_t>(c.n_pes), nullptr);
 	for (int pe = 0; pe < c.n_pes; pe++)
 		c.near[static_cast<size_t>(pe)] = static_cast<char *>(pshmem_ptr(c.mine, pe));

@@ -12,7 +12,7 @@ namespace pgas_tools::race {
 namespace {
 
 struct entered {
-	uintptr_t at = 0;
+	uintptr_t addr = 0;
 	uint32_t number = 0, bytes_and_kind = 0;
 };
 constexpr size_t kRemembered = 4096;
@@ -20,22 +20,22 @@ thread_local entered t_entered[kRemembered];
 
 constexpr kind kKinds[] = {kind::read, kind::write, kind::atomic_read, kind::atomic_write};
 
-bool is_known_already(uintptr_t at, size_t bytes, int how, uint32_t number)
+bool is_known_already(uintptr_t addr, size_t bytes, int how, uint32_t number)
 {
-	entered &e = t_entered[(at >> 2 ^ at >> 14) % kRemembered];
+	entered &e = t_entered[(addr >> 2 ^ addr >> 14) % kRemembered];
 	const auto what = static_cast<uint32_t>(bytes << 2) | static_cast<uint32_t>(how);
-	if (e.at == at && e.number == number && e.bytes_and_kind == what)
+	if (e.addr == addr && e.number == number && e.bytes_and_kind == what)
 		return true;
-	e = {at, number, what};
+	e = {addr, number, what};
 	return false;
 }
 
 // The program's own atomics order nothing by the standard. But many rely on it, and to believe them accuses nobody.
-void release_by(const void *at)
+void release_by(const void *addr)
 {
 	const uint32_t version = publish();
 	shadow s(c.me);
-	s.release(shmem_impl_tool_offset(at) & ~uint64_t{3}, uint64_t{version} * 16 + kAnyLane);
+	s.release(shmem_impl_tool_offset(addr) & ~uint64_t{3}, uint64_t{version} * 16 + kAnyLane);
 }
 
 } // namespace
@@ -43,28 +43,28 @@ void release_by(const void *at)
 
 using namespace pgas_tools::race;
 
-extern "C" __attribute__((visibility("default"))) void shmem_impl_check_access(const void *at, size_t bytes, int how,
+extern "C" __attribute__((visibility("default"))) void shmem_impl_check_access(const void *addr, size_t bytes, int how,
 									       const void *where) noexcept
 {
-	if (!g_on || how < 0 || how > 3 || !bytes || !shmem_impl_tool_symmetric(at, bytes))
+	if (!g_on || how < 0 || how > 3 || !bytes || !shmem_impl_tool_symmetric(addr, bytes))
 		return;
 	const holder one;
 	const bool atomic = is_atomic(kKinds[how]);
 	const bool is_new = c.issued[0] == c.published || atomic;
 	const uint32_t number = c.issued[0] + (is_new ? 1 : 0);
-	if (!atomic && is_known_already(reinterpret_cast<uintptr_t>(at), bytes, how, number))
+	if (!atomic && is_known_already(reinterpret_cast<uintptr_t>(addr), bytes, how, number))
 		return;
 	if (!is_new)
 		c.issued[0]--; // touch() counts it
 	// who loads a flag in a loop knows of its put; who changes it does not, until it has
 	const bool learns = atomic && !is_write(kKinds[how]);
 	if (learns)
-		learn_of_word(c.me, shmem_impl_tool_offset(at), bytes, true);
+		learn_of_word(c.me, shmem_impl_tool_offset(addr), bytes, true);
 	else if (atomic)
-		release_by(at);
+		release_by(addr);
 	// nobody but this PE waits for its words, so the version is of no use
-	touch(kKinds[how], c.me, {at, bytes}, 0, c.version, site_of({pgas_tools::kMemoryAccess, where}));
+	touch(kKinds[how], c.me, {addr, bytes}, 0, c.version, site_of({pgas_tools::kMemoryAccess, where}));
 	finish_calls();
 	if (atomic && !learns)
-		learn_of_word(c.me, shmem_impl_tool_offset(at), bytes, false);
+		learn_of_word(c.me, shmem_impl_tool_offset(addr), bytes, false);
 }

@@ -24,7 +24,7 @@ namespace pgas_tools::race {
 void found(const access &mine, const cell &other, int target, uint64_t offset, uint64_t bytes)
 {
 	room_head *h = head_of_mine();
-	auto *list = reinterpret_cast<race_entry *>(c.mine + c.at.races);
+	auto *list = reinterpret_cast<race_entry *>(c.mine + c.place.races);
 	for (uint32_t i = 0; i < h->races_used; i++) {
 		race_entry &r = list[i];
 		if (r.my_site == mine.site && r.other_site == other.site && r.other_pe == other.pe &&
@@ -65,15 +65,15 @@ struct place {
 	auto operator<=>(const place &) const = default;
 };
 struct side {
-	place at;
+	place spot;
 	kind what;
 	int pe;
 	auto operator<=>(const side &o) const
 	{
-		const auto by_place = at <=> o.at;
+		const auto by_place = spot <=> o.spot;
 		return by_place != 0 ? by_place : what <=> o.what;
 	}
-	bool operator==(const side &o) const { return at == o.at && what == o.what; }
+	bool operator==(const side &o) const { return spot == o.spot && what == o.what; }
 };
 struct pair_of_places {
 	side a, b;
@@ -97,17 +97,17 @@ struct pe_tables {
 
 bool read_pe(int pe, pe_tables &t)
 {
-	read_room(pe, c.at.head, &t.head, sizeof t.head);
+	read_room(pe, c.place.head, &t.head, sizeof t.head);
 	if (t.head.magic != kRaceMagic)
 		return false;
 	t.sites.resize(std::min(t.head.sites_used, kSites));
 	t.modules.resize(size_t{kModules} * kModuleBytes);
 	t.races.resize(std::min(t.head.races_used, kRaces));
-	read_room(pe, c.at.modules, t.modules.data(), t.modules.size());
+	read_room(pe, c.place.modules, t.modules.data(), t.modules.size());
 	if (!t.sites.empty())
-		read_room(pe, c.at.sites, t.sites.data(), t.sites.size() * sizeof(site));
+		read_room(pe, c.place.sites, t.sites.data(), t.sites.size() * sizeof(site));
 	if (!t.races.empty())
-		read_room(pe, c.at.races, t.races.data(), t.races.size() * sizeof(race_entry));
+		read_room(pe, c.place.races, t.races.data(), t.races.size() * sizeof(race_entry));
 	return true;
 }
 
@@ -178,9 +178,9 @@ resolved resolve(const place &p)
 	uint64_t within = 0;
 	r.function = function_at(p.module.c_str(), 0, p.offset - 1, within);
 	r.line = line_at(p.module.c_str(), p.offset - 1);
-	char at[32];
-	snprintf(at, sizeof at, "+%#" PRIx64, p.offset - 1);
-	r.module = p.module.substr(p.module.rfind('/') + 1) + at;
+	char item[32];
+	snprintf(item, sizeof item, "+%#" PRIx64, p.offset - 1);
+	r.module = p.module.substr(p.module.rfind('/') + 1) + item;
 	return r;
 }
 
@@ -192,8 +192,8 @@ const char *word_of(kind k)
 
 void print_side(FILE *out, const side &s)
 {
-	const resolved r = resolve(s.at);
-	fprintf(out, "  PE %d %s: %s", s.pe, word_of(s.what), s.at.module.empty() ? "?" : call_text(s.at.call));
+	const resolved r = resolve(s.spot);
+	fprintf(out, "  PE %d %s: %s", s.pe, word_of(s.what), s.spot.module.empty() ? "?" : call_text(s.spot.call));
 	if (!r.function.empty())
 		fprintf(out, " in %s", r.function.c_str());
 	if (!r.line.empty())
@@ -233,10 +233,10 @@ void print_text(FILE *out, const summary &sum, const char *early)
 
 void write_side(FILE *out, const char *name, const side &s)
 {
-	const resolved r = resolve(s.at);
+	const resolved r = resolve(s.spot);
 	const size_t colon = r.line.rfind(':');
 	fprintf(out, "\"%s\": {\"pe\": %d, \"access\": \"%s\", \"call\": ", name, s.pe, word_of(s.what));
-	write_json_string(out, s.at.module.empty() ? "" : call_text(s.at.call));
+	write_json_string(out, s.spot.module.empty() ? "" : call_text(s.spot.call));
 	fputs(", \"function\": ", out);
 	write_json_string(out, r.function.c_str());
 	fputs(", \"file\": ", out);
@@ -311,7 +311,7 @@ void note_found()
 	for (int pe = 0; pe < c.n_pes; pe++)
 		if (pe != c.me && c.near[static_cast<size_t>(pe)])
 			g_others->push_back(static_cast<pid_t>(
-				reinterpret_cast<room_head *>(c.near[static_cast<size_t>(pe)] + c.at.head)->pid));
+				reinterpret_cast<room_head *>(c.near[static_cast<size_t>(pe)] + c.place.head)->pid));
 }
 
 const char *json_path()

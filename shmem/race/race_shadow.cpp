@@ -98,24 +98,24 @@ void shadow::drop_block(page &p)
 {
 	if (!p.block)
 		return;
-	auto *h = at<room_head>(c.at.head);
-	at<uint32_t>(c.at.free_blocks, c.at.blocks_count)[h->blocks_next++] = p.block - 1;
+	auto *h = at<room_head>(c.place.head);
+	at<uint32_t>(c.place.free_blocks, c.place.blocks_count)[h->blocks_next++] = p.block - 1;
 	p.block = 0;
 }
 
 uint32_t shadow::take_block(page &owner)
 {
-	auto *h = at<room_head>(c.at.head);
-	uint32_t *owners = at<uint32_t>(c.at.owners, c.at.blocks_count);
+	auto *h = at<room_head>(c.place.head);
+	uint32_t *owners = at<uint32_t>(c.place.owners, c.place.blocks_count);
 	uint32_t block;
 	if (h->blocks_next) { // given back
-		block = at<uint32_t>(c.at.free_blocks, c.at.blocks_count)[--h->blocks_next];
-	} else if (h->blocks_used < c.at.blocks_count) {
+		block = at<uint32_t>(c.place.free_blocks, c.place.blocks_count)[--h->blocks_next];
+	} else if (h->blocks_used < c.place.blocks_count) {
 		block = h->blocks_used++;
 	} else { // the one that was taken longest ago
-		block = static_cast<uint32_t>(h->pages_forgotten++ % c.at.blocks_count);
-		page *old = at<page>(c.at.pages + owners[block] * sizeof(page));
-		const cell *cells = at<cell>(c.at.blocks + block * kBlockBytes, kWordsPerPage * kCells);
+		block = static_cast<uint32_t>(h->pages_forgotten++ % c.place.blocks_count);
+		page *old = at<page>(c.place.pages + owners[block] * sizeof(page));
+		const cell *cells = at<cell>(c.place.blocks + block * kBlockBytes, kWordsPerPage * kCells);
 		for (size_t i = 0; i < kWordsPerPage * kCells; i++)
 			if (cells[i].what)
 				note_forgotten(cells[i]);
@@ -125,10 +125,10 @@ uint32_t shadow::take_block(page &owner)
 		hash(owner.key) % kPages); // where the search for it begins; it is within kPageTries from there
 	for (uint32_t i = 0; i < kPageTries; i++) {
 		const uint32_t index = (number + i) % kPages;
-		if (at<page>(c.at.pages + index * sizeof(page))->key == owner.key)
+		if (at<page>(c.place.pages + index * sizeof(page))->key == owner.key)
 			owners[block] = index;
 	}
-	memset(at<cell>(c.at.blocks + block * kBlockBytes, kWordsPerPage * kCells), 0, kBlockBytes);
+	memset(at<cell>(c.place.blocks + block * kBlockBytes, kWordsPerPage * kCells), 0, kBlockBytes);
 	return block + 1;
 }
 
@@ -137,7 +137,7 @@ page *shadow::find(uint64_t number, bool make)
 	const auto first = static_cast<uint32_t>(hash(number + 1) % kPages);
 	page *empty = nullptr;
 	for (uint32_t i = 0; i < kPageTries; i++) {
-		page *p = at<page>(c.at.pages + (first + i) % kPages * sizeof(page));
+		page *p = at<page>(c.place.pages + (first + i) % kPages * sizeof(page));
 		if (p->key == number + 1)
 			return p;
 		if (!p->key && !empty)
@@ -146,10 +146,10 @@ page *shadow::find(uint64_t number, bool make)
 	if (!make)
 		return nullptr;
 	if (!empty) {
-		empty = at<page>(c.at.pages + (first + number % kPageTries) % kPages * sizeof(page));
+		empty = at<page>(c.place.pages + (first + number % kPageTries) % kPages * sizeof(page));
 		if (empty->block) {
 			const cell *cells =
-				at<cell>(c.at.blocks + (empty->block - 1) * kBlockBytes, kWordsPerPage * kCells);
+				at<cell>(c.place.blocks + (empty->block - 1) * kBlockBytes, kWordsPerPage * kCells);
 			for (size_t i = 0; i < kWordsPerPage * kCells; i++)
 				if (cells[i].what)
 					note_forgotten(cells[i]);
@@ -158,7 +158,7 @@ page *shadow::find(uint64_t number, bool make)
 		for (const cell &k : empty->whole)
 			if (k.what)
 				note_forgotten(k);
-		at<room_head>(c.at.head)->pages_forgotten++;
+		at<room_head>(c.place.head)->pages_forgotten++;
 		*empty = {};
 	}
 	empty->key = number + 1;
@@ -167,7 +167,7 @@ page *shadow::find(uint64_t number, bool make)
 
 cell *shadow::words_of(page &p, size_t first, size_t count)
 {
-	return at<cell>(c.at.blocks + (p.block - 1) * kBlockBytes + first * kCells * sizeof(cell), count * kCells);
+	return at<cell>(c.place.blocks + (p.block - 1) * kBlockBytes + first * kCells * sizeof(cell), count * kCells);
 }
 
 // --- accesses --------------------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ void shadow::look(const cell *cells, const access &mine, uint32_t mask, uint64_t
 void shadow::leave_cell(cell *cells, const access &mine, uint32_t mask)
 {
 	const auto me = static_cast<uint32_t>(c.me);
-	cell *to = nullptr, *empty = nullptr;
+	cell *dst = nullptr, *empty = nullptr;
 	for (uint32_t i = 0; i < kCells; i++) {
 		cell &k = cells[i];
 		if (!k.what) {
@@ -212,28 +212,28 @@ void shadow::leave_cell(cell *cells, const access &mine, uint32_t mask)
 		const bool stronger = mine.what == kind::write || kind_of(k) == mine.what ||
 				      (mine.what == kind::atomic_write && kind_of(k) == kind::atomic_read);
 		if (covered && stronger && is_behind(mine, k, pe_)) {
-			if (to)
+			if (dst)
 				k = {};
 			else
-				to = &k;
+				dst = &k;
 		}
 	}
-	if (!to)
-		to = empty;
-	if (!to) { // one that is ordered behind nothing of ours; another one each time
-		to = &cells[mine.number % kCells];
-		if (!is_known(*to, pe_))
-			at<room_head>(c.at.head)->cells_forgotten++;
-		note_forgotten(*to);
+	if (!dst)
+		dst = empty;
+	if (!dst) { // one that is ordered behind nothing of ours; another one each time
+		dst = &cells[mine.number % kCells];
+		if (!is_known(*dst, pe_))
+			at<room_head>(c.place.head)->cells_forgotten++;
+		note_forgotten(*dst);
 	}
-	*to = {};
-	to->pe = me & 0xffff;
-	to->lane = mine.lane & 7;
-	to->what = static_cast<uint32_t>(mine.what) & 7;
-	to->mask = mask & kAllBytes;
-	to->number = mine.number;
-	to->version = mine.version;
-	to->site = mine.site;
+	*dst = {};
+	dst->pe = me & 0xffff;
+	dst->lane = mine.lane & 7;
+	dst->what = static_cast<uint32_t>(mine.what) & 7;
+	dst->mask = mask & kAllBytes;
+	dst->number = mine.number;
+	dst->version = mine.version;
+	dst->site = mine.site;
 }
 
 void shadow::enter_words(page &p, const access &mine, uint64_t offset, size_t bytes, std::vector<clash> &found,
@@ -245,16 +245,16 @@ void shadow::enter_words(page &p, const access &mine, uint64_t offset, size_t by
 			return;
 		p.block = take_block(p);
 	}
-	const uint64_t from = offset % kPageBytes, to = from + bytes;
-	const size_t first = from / kWordBytes, last = (to - 1) / kWordBytes;
+	const uint64_t begin = offset % kPageBytes, end = begin + bytes;
+	const size_t first = begin / kWordBytes, last = (end - 1) / kWordBytes;
 	cell *cells = words_of(p, first, last - first + 1);
 	for (size_t w = first; w <= last; w++, cells += kCells) {
 		uint32_t mask = kAllBytes;
 		if (w == first)
-			mask &= kAllBytes << from % kWordBytes;
-		if (w == last && to % kWordBytes)
-			mask &= kAllBytes >> (kWordBytes - to % kWordBytes);
-		look(cells, mine, mask, offset - from + w * kWordBytes, kWordBytes, found);
+			mask &= kAllBytes << begin % kWordBytes;
+		if (w == last && end % kWordBytes)
+			mask &= kAllBytes >> (kWordBytes - end % kWordBytes);
+		look(cells, mine, mask, offset - begin + w * kWordBytes, kWordBytes, found);
 		if (stay)
 			leave_cell(cells, mine, mask);
 	}

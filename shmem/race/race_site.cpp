@@ -56,7 +56,7 @@ in_file find_file(const void *address)
 uint32_t module_of(const std::string &path)
 {
 	room_head *h = head_of_mine();
-	auto *names = reinterpret_cast<char(*)[kModuleBytes]>(c.mine + c.at.modules);
+	auto *names = reinterpret_cast<char(*)[kModuleBytes]>(c.mine + c.place.modules);
 	for (uint32_t i = 0; i < h->modules_used; i++)
 		if (path == names[i])
 			return i;
@@ -73,19 +73,19 @@ void forget_places()
 	g_known.clear();
 }
 
-uint32_t site_of(const origin &from)
+uint32_t site_of(const origin &caller)
 {
-	const place_key key{from.returns_to, static_cast<uint32_t>(from.id)};
+	const place_key key{caller.returns_to, static_cast<uint32_t>(caller.id)};
 	if (const auto it = g_known.find(key); it != g_known.end())
 		return it->second;
 	room_head *h = head_of_mine();
-	auto *sites = reinterpret_cast<site *>(c.mine + c.at.sites);
+	auto *sites = reinterpret_cast<site *>(c.mine + c.place.sites);
 	if (h->sites_used == 0)
 		h->sites_used = 1; // 0: unknown
 	if (h->sites_used == kSites)
 		return 0;
 	const uint32_t number = h->sites_used;
-	const in_file where = find_file(from.returns_to);
+	const in_file where = find_file(caller.returns_to);
 	sites[number] = {where.address, module_of(where.path), key.call};
 	pgas_store_relaxed(&h->sites_used, number + 1); // read when all have left, or when the job ends early
 	return g_known[key] = number;

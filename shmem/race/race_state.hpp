@@ -140,7 +140,7 @@ constexpr size_t kBlockBytes = kWordsPerPage * kCells * sizeof(cell);
 // --- this PE ---------------------------------------------------------------------------------------------------------
 
 struct local_buffer { // of an operation that is under way
-	uintptr_t from, to;
+	uintptr_t begin, end;
 	bool written;
 	uint32_t lane, site;
 };
@@ -155,7 +155,7 @@ struct checker {
 	bool threads = false;
 	char *mine = nullptr;     // the room
 	std::vector<char *> near; // of each PE, as it is mapped here; or null
-	layout at{};
+	layout place{};
 	shmem_ctx_t ctx = SHMEM_CTX_DEFAULT; // of our own operations
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	// what this PE knows
@@ -175,7 +175,7 @@ extern checker c __attribute__((visibility("hidden")));
 
 inline room_head *head_of_mine()
 {
-	return reinterpret_cast<room_head *>(c.mine + c.at.head);
+	return reinterpret_cast<room_head *>(c.mine + c.place.head);
 }
 
 class holder { // threads of a PE come one after the other
@@ -196,7 +196,7 @@ void learn_by_word(int pe, uint64_t stamp, int target, uint64_t word);
 void learn_latest(int pe);
 void add_interval(const interval &what);
 void add_own_interval(uint32_t lane, uint32_t target); // what this PE has done to that one's memory is complete
-void read_room(int pe, size_t offset, void *to, size_t bytes);
+void read_room(int pe, size_t offset, void *dst, size_t bytes);
 
 // race_shadow.cpp
 struct access {
@@ -246,14 +246,14 @@ private:
 		  std::vector<clash> &found);
 	void leave_cell(cell *cells, const access &mine, uint32_t mask);
 	uint64_t *stamps_of(uint64_t key, bool make);
-	uint64_t *forgotten() { return at<uint64_t>(c.at.forgotten, static_cast<size_t>(c.n_pes)); }
+	uint64_t *forgotten() { return at<uint64_t>(c.place.forgotten, static_cast<size_t>(c.n_pes)); }
 	int pe_;
 	char *near_;
 	std::vector<copy> copies_; // of what is far
 };
 
 // race_site.cpp
-uint32_t site_of(const origin &from);
+uint32_t site_of(const origin &caller);
 void name_place(uint64_t offset, char (&text)[64]);
 // race_report.cpp; early: the job ends before its time, so only what is mapped here can be read
 void report(bool early);

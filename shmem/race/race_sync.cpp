@@ -16,7 +16,8 @@ uint64_t *shadow::stamps_of(uint64_t key, bool make)
 	const uint64_t first = (key + 1) * 0x9e3779b97f4a7c15ull >> 20;
 	uint64_t *empty = nullptr;
 	for (uint32_t i = 0; i < kWordTries; i++) {
-		auto *entry = at<uint64_t>(c.at.words + (first + i) % c.at.words_count * c.at.word_bytes, 1 + count);
+		auto *entry =
+			at<uint64_t>(c.place.words + (first + i) % c.place.words_count * c.place.word_bytes, 1 + count);
 		if (entry[0] == key + 1)
 			return entry + 1;
 		if (!entry[0] && !empty)
@@ -25,12 +26,13 @@ uint64_t *shadow::stamps_of(uint64_t key, bool make)
 	if (!make)
 		return nullptr;
 	if (!empty) {
-		empty = at<uint64_t>(c.at.words + (first + key % kWordTries) % c.at.words_count * c.at.word_bytes,
+		empty = at<uint64_t>(c.place.words +
+					     (first + key % kWordTries) % c.place.words_count * c.place.word_bytes,
 				     1 + count);
 		for (size_t pe = 0; pe < count; pe++)
 			if (empty[1 + pe])
 				forgotten()[pe] = std::max(forgotten()[pe], empty[1 + pe] | kAnyLane);
-		at<room_head>(c.at.head)->words_forgotten++;
+		at<room_head>(c.place.head)->words_forgotten++;
 		std::fill(empty, empty + 1 + count, 0);
 	}
 	empty[0] = key + 1;

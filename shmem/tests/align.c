@@ -71,16 +71,16 @@ static void gather_all(char *dest, char *source, size_t bytes)
 	CHECK(shmem_broadcastmem(SHMEM_TEAM_WORLD, dest, source, bytes, n - 1) == 0);
 	CHECK(dest[0] == 'a' + n - 1 && dest[bytes - 1] == 'a' + n - 1);
 	shmem_barrier_all();
-	long *in = (long *)(void *)source, *out = (long *)(void *)dest;
-	const size_t count = bytes / sizeof *in;
+	long *input = (long *)(void *)source, *out = (long *)(void *)dest;
+	const size_t count = bytes / sizeof *input;
 	for (size_t i = 0; i < count; i++)
-		in[i] = (long)i + me;
+		input[i] = (long)i + me;
 	shmem_barrier_all();
-	CHECK(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, out, in, count) == 0);
+	CHECK(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, out, input, count) == 0);
 	CHECK(out[0] == (long)n * (n - 1) / 2 && out[count - 1] == (long)n * (n - 1) / 2 + (long)(count - 1) * n);
 	/* an active set brings its own flags, which are static data here; then the longs lie in the heap */
 	shmem_barrier_all();
-	shmem_fcollect64(out, in, count, 0, 0, n, psync);
+	shmem_fcollect64(out, input, count, 0, 0, n, psync);
 	for (int pe = 0; pe < n; pe++)
 		CHECK(out[(size_t)pe * count] == pe);
 	shmem_barrier_all();
@@ -135,17 +135,17 @@ static void by_team(bool window)
 	const int start = n > 1 ? 1 : 0, members = n - start;
 	shmem_team_split_strided(SHMEM_TEAM_WORLD, start, 1, members, NULL, 0, &back);
 	if (back != SHMEM_TEAM_INVALID) {
-		const int at = shmem_team_my_pe(back), to = (at + 1) % members;
+		const int pos = shmem_team_my_pe(back), dest = (pos + 1) % members;
 		CHECK(shmem_team_create_ctx(back, SHMEM_CTX_PRIVATE, &ctx) == 0);
-		shmem_ctx_long_p(ctx, block, at, to);
-		shmem_ctx_long_p(ctx, words, at, to);
+		shmem_ctx_long_p(ctx, block, pos, dest);
+		shmem_ctx_long_p(ctx, words, pos, dest);
 		shmem_ctx_quiet(ctx);
-		long *there = shmem_team_ptr(back, block, to);
-		CHECK(to == at ? there == block : !there == !window);
-		CHECK(!there || *there == at);
+		long *there = shmem_team_ptr(back, block, dest);
+		CHECK(dest == pos ? there == block : !there == !window);
+		CHECK(!there || *there == pos);
 		shmem_ctx_destroy(ctx);
 		CHECK(shmem_team_sync(back) == 0);
-		CHECK(*block == (at + members - 1) % members && words[0] == *block);
+		CHECK(*block == (pos + members - 1) % members && words[0] == *block);
 		shmem_team_destroy(back);
 	}
 	shmem_free(block);

@@ -30,72 +30,72 @@ static void rest(unsigned *own)
 }
 
 /* One collective; what it was is in the two random numbers. */
-static void step(shmem_team_t team, int at, unsigned kind, unsigned draw)
+static void step(shmem_team_t team, int pos, unsigned kind, unsigned draw)
 {
 	static const size_t sizes[] = {1, 7, 8, 30, kWords};
 	const size_t n = sizes[draw % 5];
 	const int members = shmem_team_n_pes(team), mine = shmem_team_my_pe(team),
 		  root = (int)(draw / 5 % (unsigned)members);
-	long *dest = g_dest[at];
+	long *dest = g_dest[pos];
 	for (size_t i = 0; i < n * (size_t)members; i++)
-		g_source[i] = word(g_me, at, i);
+		g_source[i] = word(g_me, pos, i);
 	switch (kind % 11) {
 	case 0:
 	case 1:
 	case 2: /* often: nobody waits for the others in these */
 		CHECK(shmem_long_broadcast(team, dest, g_source, n, root) == 0);
 		for (size_t i = 0; i < n; i++)
-			CHECK(dest[i] == word(world_pe_of(team, root), at, i));
+			CHECK(dest[i] == word(world_pe_of(team, root), pos, i));
 		break;
 	case 3:
 		CHECK(shmem_long_sum_reduce(team, dest, g_source, n) == 0);
 		for (size_t i = 0; i < n; i++) {
 			long sum = 0;
 			for (int j = 0; j < members; j++)
-				sum += word(world_pe_of(team, j), at, i);
+				sum += word(world_pe_of(team, j), pos, i);
 			CHECK(dest[i] == sum);
 		}
 		break;
 	case 4:
 		CHECK(shmem_long_fcollect(team, dest, g_source, n) == 0);
 		for (size_t i = 0; i < n * (size_t)members; i++)
-			CHECK(dest[i] == word(world_pe_of(team, (int)(i / n)), at, i % n));
+			CHECK(dest[i] == word(world_pe_of(team, (int)(i / n)), pos, i % n));
 		break;
 	case 5:
 		CHECK(shmem_long_alltoall(team, dest, g_source, n) == 0);
 		for (size_t i = 0; i < n * (size_t)members; i++)
-			CHECK(dest[i] == word(world_pe_of(team, (int)(i / n)), at, (size_t)mine * n + i % n));
+			CHECK(dest[i] == word(world_pe_of(team, (int)(i / n)), pos, (size_t)mine * n + i % n));
 		break;
 	case 6: {
-		const size_t give = n / (1 + (size_t)(mine + at) % 3);
+		const size_t give = n / (1 + (size_t)(mine + pos) % 3);
 		CHECK(shmem_long_collect(team, dest, g_source, give) == 0);
-		size_t to = 0;
+		size_t end = 0;
 		for (int j = 0; j < members; j++)
-			for (size_t i = 0; i < n / (1 + (size_t)(j + at) % 3); i++, to++)
-				CHECK(dest[to] == word(world_pe_of(team, j), at, i));
+			for (size_t i = 0; i < n / (1 + (size_t)(j + pos) % 3); i++, end++)
+				CHECK(dest[end] == word(world_pe_of(team, j), pos, i));
 		break;
 	}
 	case 7:
 		CHECK(shmemx_long_gather(team, dest, g_source, n, root) == 0);
 		for (size_t i = 0; i < n * (size_t)members && mine == root; i++)
-			CHECK(dest[i] == word(world_pe_of(team, (int)(i / n)), at, i % n));
+			CHECK(dest[i] == word(world_pe_of(team, (int)(i / n)), pos, i % n));
 		break;
 	case 8:
 		CHECK(shmemx_long_scatter(team, dest, g_source, n, root) == 0);
 		for (size_t i = 0; i < n; i++)
-			CHECK(dest[i] == word(world_pe_of(team, root), at, (size_t)mine * n + i));
+			CHECK(dest[i] == word(world_pe_of(team, root), pos, (size_t)mine * n + i));
 		break;
 	case 9: { /* member i sends n / (1 + i) elements to each */
-		size_t to[kMostPes], from[kMostPes], displs[kMostPes];
+		size_t dst[kMostPes], src[kMostPes], displs[kMostPes];
 		for (int j = 0; j < members; j++) {
-			to[j] = n / (size_t)(1 + j);
-			from[j] = n / (size_t)(1 + mine);
+			dst[j] = n / (size_t)(1 + j);
+			src[j] = n / (size_t)(1 + mine);
 			displs[j] = (size_t)j * n;
 		}
-		CHECK(shmemx_long_alltoallv(team, dest, to, displs, g_source, from, displs) == 0);
+		CHECK(shmemx_long_alltoallv(team, dest, dst, displs, g_source, src, displs) == 0);
 		for (int j = 0; j < members; j++)
-			for (size_t i = 0; i < to[j]; i++)
-				CHECK(dest[displs[j] + i] == word(world_pe_of(team, j), at, (size_t)mine * n + i));
+			for (size_t i = 0; i < dst[j]; i++)
+				CHECK(dest[displs[j] + i] == word(world_pe_of(team, j), pos, (size_t)mine * n + i));
 		break;
 	}
 	default:
@@ -106,7 +106,7 @@ static void step(shmem_team_t team, int at, unsigned kind, unsigned draw)
 		for (size_t i = 0; i < n && draw % 2; i++) {
 			long sum = 0;
 			for (int j = 0; j < mine; j++)
-				sum += word(world_pe_of(team, j), at, i);
+				sum += word(world_pe_of(team, j), pos, i);
 			CHECK(dest[i] == sum);
 		}
 	}
@@ -178,12 +178,12 @@ int main(int argc, char **argv)
 	}
 	check_doing = "mixed collectives";
 	for (int b = 0; b < batches; b++) {
-		for (int at = 0; at < kBatch; at++) {
+		for (int pos = 0; pos < kBatch; pos++) {
 			const unsigned which = next_random(&shared), kind = next_random(&shared),
 				       draw = next_random(&shared);
 			rest(&own);
 			if (teams[which % kTeams] != SHMEM_TEAM_INVALID)
-				step(teams[which % kTeams], at, kind, draw);
+				step(teams[which % kTeams], pos, kind, draw);
 		}
 		shmem_barrier_all(); /* all dests have been looked at */
 	}

@@ -103,11 +103,11 @@ static const reduce_test kReduce[] = {SHMEM_TO_ALL_SUM_TYPES(LIST_SUMS, ) SHMEM_
 		SYNC(s);                                                                                               \
 		shmem_collect##S(dest, source, (size_t)((mine + 1) % 3) * n / 2, s->start, s->log_stride, s->size,     \
 				 psync());                                                                             \
-		size_t at = 0;                                                                                         \
+		size_t pos = 0;                                                                                        \
 		for (int j = 0; j < s->size; j++)                                                                      \
-			for (size_t i = 0; i < (size_t)((j + 1) % 3) * n / 2; i++, at++)                               \
-				CHECK(dest[at] == (T)value_of(pe_of(s, j), i));                                        \
-		CHECK(dest[at] == 0);                                                                                  \
+			for (size_t i = 0; i < (size_t)((j + 1) % 3) * n / 2; i++, pos++)                              \
+				CHECK(dest[pos] == (T)value_of(pe_of(s, j), i));                                       \
+		CHECK(dest[pos] == 0);                                                                                 \
 		check_doing = "shmem_alltoall" #S;                                                                     \
 		memset(g_dest, 0, sizeof g_dest);                                                                      \
 		SYNC(s);                                                                                               \
@@ -153,15 +153,15 @@ static void broadcasts_in_turn(const struct set *s)
 	memset(dest, 0, sizeof dest);
 	SYNC(s);
 	for (uint64_t round = 1; round <= kRounds; round++) {
-		uint64_t *from = source[round % 2], *to = dest[round % 2];
+		uint64_t *src = source[round % 2], *dst = dest[round % 2];
 		const size_t n = round % 4 < 2 ? kWords / 2 : kWords;
 		for (size_t i = 0; mine == root && i < n; i++)
-			from[i] = 100 * round + i;
-		shmem_broadcast64(to, from, n, root, s->start, s->log_stride, s->size, psync());
+			src[i] = 100 * round + i;
+		shmem_broadcast64(dst, src, n, root, s->start, s->log_stride, s->size, psync());
 		if (mine != root)
 			usleep(2000); /* the root is ahead now, if it can be */
 		for (size_t i = 0; mine != root && i < n; i++)
-			CHECK_EQ(to[i], 100 * round + i);
+			CHECK_EQ(dst[i], 100 * round + i);
 	}
 	SYNC(s);
 }

@@ -66,12 +66,12 @@ static int start(int level)
 	return provided;
 }
 
-static void zeros(const void *at, size_t bytes)
+static void zeros(const void *addr, size_t bytes)
 {
 	char got[64];
 	CHECK(bytes <= sizeof got);
 	memset(got, 1, sizeof got);
-	shmemx_partition_copy(got, at, bytes);
+	shmemx_partition_copy(got, addr, bytes);
 	for (size_t i = 0; i < bytes; i++)
 		CHECK(got[i] == 0);
 }
@@ -128,8 +128,8 @@ static void teams_and_contexts(void)
 	ctx = SHMEM_CTX_DEFAULT;
 	CHECK(shmem_team_create_ctx(SHMEM_DEVICE_TEAM_WORLD, SHMEM_DEVICE_CTX | SHMEM_CTX_PRIVATE, &ctx) != 0);
 	CHECK(ctx == SHMEM_CTX_INVALID && SHMEM_DEVICE_CTX_DEFAULT == SHMEM_CTX_INVALID);
-	shmem_team_t of = SHMEM_TEAM_WORLD;
-	CHECK(shmem_ctx_get_team(SHMEM_DEVICE_CTX_DEFAULT, &of) != 0 && of == SHMEM_TEAM_INVALID);
+	shmem_team_t owner = SHMEM_TEAM_WORLD;
+	CHECK(shmem_ctx_get_team(SHMEM_DEVICE_CTX_DEFAULT, &owner) != 0 && owner == SHMEM_TEAM_INVALID);
 	/* hints are hints */
 	long *h = shmem_malloc_with_hints(64, SHMEM_DEVICE_MALLOC_HOST_INIT | SHMEM_DEVICE_MALLOC_KERNEL_INIT);
 	use_host(h);

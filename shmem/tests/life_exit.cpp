@@ -23,14 +23,14 @@ bool running()
 	return yes == 1;
 }
 
-void must(bool held, int line)
+void require(bool held, int line)
 {
 	if (held)
 		return;
 	fprintf(stderr, "line %d: not so\n", line);
 	_exit(3);
 }
-#define MUST(cond_arg) must(cond_arg, __LINE__)
+#define MUST(cond_arg) require(cond_arg, __LINE__)
 
 // there before the library: destroyed after it
 struct before {
@@ -45,7 +45,7 @@ struct before {
 
 // a program that wraps the library in an object
 struct wrapper {
-	explicit wrapper(bool on) : on_(on)
+	explicit wrapper(bool enabled) : on_(enabled)
 	{
 		if (on_)
 			shmem_init();

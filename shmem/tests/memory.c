@@ -167,30 +167,30 @@ static void what_is_symmetric(void)
 static void huge(void)
 {
 	const size_t bytes = ((size_t)4 << 30) + 4096 + 5;
-	char *to = shmem_malloc(bytes), *from = me == 0 ? malloc(bytes) : NULL;
-	CHECK(to && (from || me != 0));
+	char *dst = shmem_malloc(bytes), *src = me == 0 ? malloc(bytes) : NULL;
+	CHECK(dst && (src || me != 0));
 	if (me == 0) {
 		for (size_t i = 0; i < bytes; i += 4096)
-			from[i] = (char)(i / 4096 + i / 1048576);
-		from[bytes - 1] = 99;
-		shmem_putmem(to, from, bytes, right);
+			src[i] = (char)(i / 4096 + i / 1048576);
+		src[bytes - 1] = 99;
+		shmem_putmem(dst, src, bytes, right);
 	}
 	shmem_barrier_all();
 	if (me == 1 % n) {
 		for (size_t i = 0; i < bytes - 4096; i += 4096)
-			CHECK(to[i] == (char)(i / 4096 + i / 1048576));
-		CHECK(to[bytes - 1] == 99);
+			CHECK(dst[i] == (char)(i / 4096 + i / 1048576));
+		CHECK(dst[bytes - 1] == 99);
 	}
 	shmem_barrier_all();
 	if (me == 0) {
-		memset(from, 0, bytes);
-		shmem_getmem(from, to, bytes, right);
+		memset(src, 0, bytes);
+		shmem_getmem(src, dst, bytes, right);
 		for (size_t i = 0; i < bytes - 4096; i += 4096)
-			CHECK(from[i] == (char)(i / 4096 + i / 1048576));
-		CHECK(from[bytes - 1] == 99);
+			CHECK(src[i] == (char)(i / 4096 + i / 1048576));
+		CHECK(src[bytes - 1] == 99);
 	}
-	free(from);
-	shmem_free(to);
+	free(src);
+	shmem_free(dst);
 }
 
 int main(int argc, char **argv)

@@ -83,10 +83,10 @@ void device_add(int *x, int n, int value)
 
 void *device_address(int *x)
 {
-	void *at = nullptr;
+	void *addr = nullptr;
 #pragma omp target data use_device_ptr(x)
-	at = x;
-	return at;
+	addr = x;
+	return addr;
 }
 
 // --- target data -----------------------------------------------------------------------------------------------------
@@ -230,21 +230,21 @@ void regions(int *x)
 {
 	g_case = "regions";
 	fill(x, kCount, 1);
-	int in = 4, out = -1, both = 10;
+	int input = 4, out = -1, both = 10;
 	double squares = 0;
-#pragma omp target map(tofrom : x [0:kCount]) map(to : in) map(from : out) map(tofrom : both)
+#pragma omp target map(tofrom : x [0:kCount]) map(to : input) map(from : out) map(tofrom : both)
 	{
 		for (int i = 0; i < kCount; i++)
-			x[i] += in;
+			x[i] += input;
 		out = both + 1;
 		both = x[0];
-		in = 99;
+		input = 99;
 	}
 	see("x", sum(x, kCount));
-	see("in", in);
+	see("in", input);
 	see("out", out);
 	see("both", both);
-	see("there", is_there(x) + is_there(&in) + is_there(&both));
+	see("there", is_there(x) + is_there(&input) + is_there(&both));
 	// only fetched, nothing brought
 	int y[50];
 	fill(y, 50, 3);

@@ -12,10 +12,10 @@
 
 static void *device_address(float *x)
 {
-	void *at = NULL;
+	void *addr = NULL;
 #pragma omp target data use_device_ptr(x)
-	at = x;
-	return at;
+	addr = x;
+	return addr;
 }
 
 int main(int argc, char **argv)

@@ -70,20 +70,20 @@ static void memory(void)
 	CHECK(shmemx_partition_of(&total) == -1);
 }
 
-/* What PE `from` writes into element i in round r. */
-static long mark(int from, int i, int r)
+/* What PE `source` writes into element i in round r. */
+static long mark(int source, int i, int r)
 {
-	return from * 1000000L + r * 10000L + i;
+	return source * 1000000L + r * 10000L + i;
 }
 
-static void expect(const long *p, int count, int from, int r, const char *what)
+static void expect(const long *p, int count, int source, int r, const char *what)
 {
 	long got[N];
 	shmemx_partition_copy(got, p, (size_t)count * sizeof *got);
 	for (int i = 0; i < count; i++)
-		if (got[i] != mark(from, i, r)) {
+		if (got[i] != mark(source, i, r)) {
 			fprintf(stderr, "PE %d: %s: element %d is %ld, not %ld\n", me, what, i, got[i],
-				mark(from, i, r));
+				mark(source, i, r));
 			abort();
 		}
 }
@@ -96,20 +96,20 @@ static void rma(void)
 	int r = 0;
 	/* from host memory, of several kinds */
 	const struct {
-		long *at;
+		long *addr;
 		const char *name;
-	} from[] = {{mine, "from the stack"},
-		    {host_buf, "from static data"},
-		    {host, "from the heap"},
-		    {y, "from the partition"}};
-	for (unsigned k = 0; k < sizeof from / sizeof *from; k++) {
+	} src[] = {{mine, "from the stack"},
+		   {host_buf, "from static data"},
+		   {host, "from the heap"},
+		   {y, "from the partition"}};
+	for (unsigned k = 0; k < sizeof src / sizeof *src; k++) {
 		r++;
 		for (int i = 0; i < N; i++)
 			got[i] = mark(me, i, r);
-		set(from[k].at, got, sizeof got);
-		shmem_long_put(x, from[k].at, N, right);
+		set(src[k].addr, got, sizeof got);
+		shmem_long_put(x, src[k].addr, N, right);
 		shmem_barrier_all();
-		expect(x, N, left, r, from[k].name);
+		expect(x, N, left, r, src[k].name);
 		memset(got, 0, sizeof got);
 		shmem_long_get(got, x, N, right);
 		for (int i = 0; i < N; i++)
@@ -118,11 +118,11 @@ static void rma(void)
 		r++;
 		for (int i = 0; i < N; i++)
 			got[i] = mark(me, i, r);
-		set(from[k].at, got, sizeof got);
-		shmem_long_put_nbi(x, from[k].at, N, right);
+		set(src[k].addr, got, sizeof got);
+		shmem_long_put_nbi(x, src[k].addr, N, right);
 		shmem_quiet();
 		shmem_barrier_all();
-		expect(x, N, left, r, from[k].name);
+		expect(x, N, left, r, src[k].name);
 		/* into host memory of the other, from the partition */
 		set(y, got, sizeof got);
 		shmem_long_put(host, y, N, right);
@@ -306,7 +306,7 @@ static void signals(void)
 }
 
 /* Member i sends (i + j) % block elements to member j, from block j of its source into block i of dest. */
-static void vector_of(shmem_team_t team, long *dest, const long *from, size_t block)
+static void vector_of(shmem_team_t team, long *dest, const long *src, size_t block)
 {
 	const size_t rank = (size_t)shmem_team_my_pe(team), size = (size_t)shmem_team_n_pes(team);
 	size_t *const counts = malloc(2 * size * sizeof *counts), *const displs = counts + size;
@@ -317,7 +317,7 @@ static void vector_of(shmem_team_t team, long *dest, const long *from, size_t bl
 	}
 	set(dest, none, size * block * sizeof *none);
 	shmem_team_sync(team);
-	CHECK(shmemx_long_alltoallv(team, dest, counts, displs, from, counts, displs) == 0);
+	CHECK(shmemx_long_alltoallv(team, dest, counts, displs, src, counts, displs) == 0);
 	shmemx_partition_copy(got, dest, size * block * sizeof *got);
 	for (size_t i = 0; i < size * block; i++)
 		CHECK(got[i] ==
@@ -344,58 +344,58 @@ static void colls_of(shmem_team_t team, const char *what)
 	set(dest, got, all * 2 * sizeof *got);
 	shmem_barrier_all();
 	for (int mixed = 0; mixed < 2; mixed++) { /* the source in host memory the second time */
-		const long *from = mixed ? host : source;
-		CHECK(shmem_long_broadcast(team, dest, from, BLOCK, size - 1) == 0);
+		const long *src = mixed ? host : source;
+		CHECK(shmem_long_broadcast(team, dest, src, BLOCK, size - 1) == 0);
 		shmemx_partition_copy(got, dest, BLOCK * sizeof *got);
 		for (int i = 0; i < BLOCK; i++)
 			CHECK(got[i] == (size - 1) * 1000L + i);
 		shmem_team_sync(team);
-		CHECK(shmem_long_fcollect(team, dest, from, BLOCK) == 0);
+		CHECK(shmem_long_fcollect(team, dest, src, BLOCK) == 0);
 		shmemx_partition_copy(got, dest, all * sizeof *got);
 		for (size_t i = 0; i < all; i++)
 			CHECK(got[i] == (long)(i / BLOCK) * 1000 + (long)(i % BLOCK));
 		shmem_team_sync(team);
-		CHECK(shmem_long_collect(team, dest, from, (size_t)rank + 1) == 0);
+		CHECK(shmem_long_collect(team, dest, src, (size_t)rank + 1) == 0);
 		shmemx_partition_copy(got, dest, (size_t)(size * (size + 1) / 2) * sizeof *got);
-		for (int r = 0, at = 0; r < size; r++)
-			for (int i = 0; i <= r; i++, at++)
-				CHECK(got[at] == r * 1000L + i);
+		for (int r = 0, pos = 0; r < size; r++)
+			for (int i = 0; i <= r; i++, pos++)
+				CHECK(got[pos] == r * 1000L + i);
 		shmem_team_sync(team);
-		CHECK(shmem_long_alltoall(team, dest, from, BLOCK) == 0);
+		CHECK(shmem_long_alltoall(team, dest, src, BLOCK) == 0);
 		shmemx_partition_copy(got, dest, all * sizeof *got);
 		for (size_t i = 0; i < all; i++)
 			CHECK(got[i] == (long)(i / BLOCK) * 1000 + rank * BLOCK + (long)(i % BLOCK));
 		shmem_team_sync(team);
-		CHECK(shmem_long_alltoalls(team, dest, from, 2, 1, BLOCK) == 0);
+		CHECK(shmem_long_alltoalls(team, dest, src, 2, 1, BLOCK) == 0);
 		shmemx_partition_copy(got, dest, all * 2 * sizeof *got);
 		for (size_t i = 0; i < all; i++)
 			CHECK(got[2 * i] == (long)(i / BLOCK) * 1000 + rank * BLOCK + (long)(i % BLOCK));
 		shmem_team_sync(team);
-		CHECK(shmemx_long_gather(team, dest, from, BLOCK, size - 1) == 0);
+		CHECK(shmemx_long_gather(team, dest, src, BLOCK, size - 1) == 0);
 		shmemx_partition_copy(got, dest, all * sizeof *got);
 		for (size_t i = 0; i < all && rank == size - 1; i++)
 			CHECK(got[i] == (long)(i / BLOCK) * 1000 + (long)(i % BLOCK));
 		shmem_team_sync(team);
-		CHECK(shmemx_long_scatter(team, dest, from, BLOCK, 0) == 0);
+		CHECK(shmemx_long_scatter(team, dest, src, BLOCK, 0) == 0);
 		shmemx_partition_copy(got, dest, BLOCK * sizeof *got);
 		for (int i = 0; i < BLOCK; i++)
 			CHECK(got[i] == rank * BLOCK + i);
 		shmem_team_sync(team);
-		vector_of(team, dest, from, BLOCK);
-		CHECK(shmem_long_sum_reduce(team, dest, from, all) == 0);
+		vector_of(team, dest, src, BLOCK);
+		CHECK(shmem_long_sum_reduce(team, dest, src, all) == 0);
 		shmemx_partition_copy(got, dest, all * sizeof *got);
 		for (size_t i = 0; i < all; i++)
 			CHECK(got[i] == (long)size * (long)i + 1000L * size * (size - 1) / 2);
 		shmem_team_sync(team);
-		CHECK(shmem_long_max_reduce(team, dest, from, 1) == 0);
+		CHECK(shmem_long_max_reduce(team, dest, src, 1) == 0);
 		CHECK(value_at(dest) == (size - 1) * 1000L);
 		shmem_team_sync(team);
-		CHECK(shmem_long_sum_inscan(team, dest, from, all) == 0);
+		CHECK(shmem_long_sum_inscan(team, dest, src, all) == 0);
 		shmemx_partition_copy(got, dest, all * sizeof *got);
 		for (size_t i = 0; i < all; i++)
 			CHECK(got[i] == (rank + 1L) * (long)i + 1000L * rank * (rank + 1) / 2);
 		shmem_team_sync(team);
-		CHECK(shmem_long_sum_exscan(team, dest, from, all) == 0);
+		CHECK(shmem_long_sum_exscan(team, dest, src, all) == 0);
 		shmemx_partition_copy(got, dest, all * sizeof *got);
 		for (size_t i = 0; i < all; i++)
 			CHECK(got[i] == rank * (long)i + 1000L * rank * (rank - 1) / 2);
@@ -470,9 +470,9 @@ static void sets(void)
 				CHECK(got[i] == i);
 		}
 		shmem_collect64(dest, source, (size_t)(me / 2 + 1), 0, 1, count, sync_more);
-		for (int r = 0, at = 0; r < count && at < 64; r++)
-			for (int i = 0; i <= r; i++, at++)
-				CHECK(value_at(dest + at) == r * 200L + i);
+		for (int r = 0, pos = 0; r < count && pos < 64; r++)
+			for (int i = 0; i <= r; i++, pos++)
+				CHECK(value_at(dest + pos) == r * 200L + i);
 		shmem_barrier(0, 1, count, sync_words);
 		shmem_long_sum_to_all(dest, source, 8, 0, 1, count, work, sync_more);
 		for (int i = 0; i < 8; i++)
@@ -522,17 +522,17 @@ static void long_ones(void)
 	const int right = (me + 1) % n, left = (me + n - 1) % n;
 	unsigned char *device = in(BYTES + SHIFT), *back = in(BYTES + SHIFT), *host = shmem_malloc(BYTES + SHIFT),
 		      *want = malloc(BYTES), *got = malloc(BYTES);
-	for (int on = 0; on < 4; on++) { /* ours, theirs */
-		unsigned char *dest = (on & 1 ? device : host) + SHIFT, *source = on >> 1 ? back : got;
+	for (int enable = 0; enable < 4; enable++) { /* ours, theirs */
+		unsigned char *dest = (enable & 1 ? device : host) + SHIFT, *source = enable >> 1 ? back : got;
 		for (int i = 0; i < BYTES; i++)
-			want[i] = (unsigned char)(i * 7 + i / 251 + 31 * on + me);
+			want[i] = (unsigned char)(i * 7 + i / 251 + 31 * enable + me);
 		set(source, want, BYTES);
 		shmem_barrier_all();
 		shmem_putmem(dest, source, BYTES, right);
 		shmem_barrier_all();
 		shmemx_partition_copy(got, dest, BYTES);
 		for (int i = 0; i < BYTES; i++)
-			CHECK(got[i] == (unsigned char)(i * 7 + i / 251 + 31 * on + left));
+			CHECK(got[i] == (unsigned char)(i * 7 + i / 251 + 31 * enable + left));
 		memset(got, 0, BYTES);
 		set(source, got, BYTES);
 		shmem_getmem(source, dest, BYTES, right);

@@ -33,17 +33,17 @@ static int value(int pe, int i)
 #define OR(a, b) ((a) | (b))
 #define XOR(a, b) ((a) ^ (b))
 
-#define FILL(T, at)                                                                                                    \
+#define FILL(T, addr)                                                                                                  \
 	do {                                                                                                           \
 		for (int i = 0; i < N; i++)                                                                            \
 			((T *)host)[i] = (T)value(me, i);                                                              \
-		shmemx_partition_copy(at, host, N * sizeof(T));                                                        \
+		shmemx_partition_copy(addr, host, N * sizeof(T));                                                      \
 	} while (0)
 
 /* The result on the first `members` PEs; none of them: zeros. */
-#define EXPECT(NAME, T, OP, at, members)                                                                               \
+#define EXPECT(NAME, T, OP, addr, members)                                                                             \
 	do {                                                                                                           \
-		shmemx_partition_copy(got, at, N * sizeof(T));                                                         \
+		shmemx_partition_copy(got, addr, N * sizeof(T));                                                       \
 		for (int i = 0; i < N; i++) {                                                                          \
 			T want = (members) ? (T)value(0, i) : (T)0;                                                    \
 			for (int pe = 1; pe < (members); pe++)                                                         \
@@ -58,11 +58,11 @@ static int value(int pe, int i)
 /* Apart and in place, from the beginning of the array and from its second element on. */
 #define TRY(CALL, T, OP, members)                                                                                      \
 	for (int k = 0; k < 4; k++) {                                                                                  \
-		T *from = (T *)source + k / 2, *to = k % 2 ? from : (T *)dest + k / 2;                                 \
-		FILL(T, from);                                                                                         \
+		T *src = (T *)source + k / 2, *dst = k % 2 ? src : (T *)dest + k / 2;                                  \
+		FILL(T, src);                                                                                          \
 		shmem_barrier_all();                                                                                   \
-		CHECK(CALL(SHMEM_TEAM_WORLD, to, from, N) == 0);                                                       \
-		EXPECT(#CALL, T, OP, to, members);                                                                     \
+		CHECK(CALL(SHMEM_TEAM_WORLD, dst, src, N) == 0);                                                       \
+		EXPECT(#CALL, T, OP, dst, members);                                                                    \
 		shmem_barrier_all();                                                                                   \
 	}
 

@@ -64,13 +64,13 @@ static void compare(const char *what)
 	} while (0)
 
 /* from, to: whichever of the two memories; at least one is the partition's */
-static void collect_of(const char *from, char *to)
+static void collect_of(const char *src, char *dst)
 {
 	size_t counts[MOST_PES];
 	for (int i = 0; i < n; i++)
 		counts[i] = chance(4) ? chance(ROOM / MOST_PES) : 0;
 	counts[chance((size_t)n)] += 1; /* of nothing at all there is nothing to wait for */
-	COUNTED(shmem_collectmem(SHMEM_TEAM_WORLD, to, from, counts[me]));
+	COUNTED(shmem_collectmem(SHMEM_TEAM_WORLD, dst, src, counts[me]));
 }
 
 static void collects(void)
@@ -114,47 +114,47 @@ struct blocks {
 
 static void place(struct blocks *b, int gaps)
 {
-	size_t at = gaps ? chance(20) : 0;
+	size_t pos = gaps ? chance(20) : 0;
 	const int first = gaps ? (int)chance((size_t)n) : 0;
 	for (int i = 0; i < n; i++) {
 		const int j = (first + i) % n;
-		b->displs[j] = at;
-		at += b->counts[j] + (gaps ? chance(10) : 0);
+		b->displs[j] = pos;
+		pos += b->counts[j] + (gaps ? chance(10) : 0);
 	}
-	CHECK(at <= ROOM / sizeof(short));
+	CHECK(pos <= ROOM / sizeof(short));
 }
 
 static void vectors(void)
 {
 	for (int k = 0; k < 8; k++) {
-		struct blocks to, from;
+		struct blocks target, sender;
 		/* all PEs go through all of it, and keep what is theirs */
 		for (int i = 0; i < n; i++)
 			for (int j = 0; j < n; j++) {
 				const size_t count = chance(3) ? chance(ROOM / MOST_PES / sizeof(short) - 10) : 0;
 				const size_t some = count + (i == 0 && j == n - 1);
 				if (i == me)
-					from.counts[j] = some;
+					sender.counts[j] = some;
 				if (j == me)
-					to.counts[i] = some;
+					target.counts[i] = some;
 			}
 		const uint64_t all = state;
 		state += (uint64_t)me; /* places are each PE's own affair */
-		place(&to, k % 2);
-		place(&from, k % 2);
+		place(&target, k % 2);
+		place(&sender, k % 2);
 		state = all;
 		fill();
-		COUNTED(shmemx_short_alltoallv(SHMEM_TEAM_WORLD, (short *)dest, to.counts, to.displs, (short *)source,
-					       from.counts, from.displs));
-		CHECK(shmemx_short_alltoallv(SHMEM_TEAM_WORLD, (short *)host_dest, to.counts, to.displs,
-					     (short *)host_source, from.counts, from.displs) == 0);
+		COUNTED(shmemx_short_alltoallv(SHMEM_TEAM_WORLD, (short *)dest, target.counts, target.displs,
+					       (short *)source, sender.counts, sender.displs));
+		CHECK(shmemx_short_alltoallv(SHMEM_TEAM_WORLD, (short *)host_dest, target.counts, target.displs,
+					     (short *)host_source, sender.counts, sender.displs) == 0);
 		compare("alltoallv");
 		/* host memory on either side */
 		fill();
-		CHECK(shmemx_short_alltoallv(SHMEM_TEAM_WORLD, (short *)dest, to.counts, to.displs,
-					     (short *)host_source, from.counts, from.displs) == 0);
-		CHECK(shmemx_short_alltoallv(SHMEM_TEAM_WORLD, (short *)host_dest, to.counts, to.displs,
-					     (short *)source, from.counts, from.displs) == 0);
+		CHECK(shmemx_short_alltoallv(SHMEM_TEAM_WORLD, (short *)dest, target.counts, target.displs,
+					     (short *)host_source, sender.counts, sender.displs) == 0);
+		CHECK(shmemx_short_alltoallv(SHMEM_TEAM_WORLD, (short *)host_dest, target.counts, target.displs,
+					     (short *)source, sender.counts, sender.displs) == 0);
 		compare("alltoallv with host memory");
 	}
 }

@@ -35,11 +35,11 @@ static void bulk(int me, int n)
 	shmem_int_put(heap, mine, count, (me + 1) % n);
 	shmem_int_put(g_static, mine, 64, (me + 1) % n);
 	shmem_barrier_all();
-	const int from = (me + n - 1) % n;
+	const int source = (me + n - 1) % n;
 	for (size_t i = 0; i < count; i++)
-		CHECK(heap[i] == (int)i * 7 + from);
+		CHECK(heap[i] == (int)i * 7 + source);
 	for (int i = 0; i < 64; i++)
-		CHECK(g_static[i] == i * 7 + from);
+		CHECK(g_static[i] == i * 7 + source);
 	memset(mine, 0, count * sizeof *mine);
 	shmem_int_get(mine, heap, count, (me + 1) % n);
 	for (size_t i = 0; i < count; i++)
@@ -48,7 +48,7 @@ static void bulk(int me, int n)
 	shmem_int_iput(heap, mine, 3, 1, 10, (me + 1) % n);
 	shmem_barrier_all();
 	for (int i = 0; i < 10; i++)
-		CHECK(heap[3 * i] == i * 7 + from);
+		CHECK(heap[3 * i] == i * 7 + source);
 	free(mine);
 	shmem_free(heap);
 }

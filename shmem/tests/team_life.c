@@ -40,13 +40,13 @@ static void strided(void)
 				shmem_team_t team = SHMEM_TEAM_WORLD;
 				CHECK((shmem_team_split_strided(SHMEM_TEAM_WORLD, start, stride, size, NULL, 0,
 								&team) == 0) == valid);
-				int in = 0, at = -1;
+				int input = 0, pos = -1;
 				for (int i = 0; valid && i < size; i++)
 					if (start + i * stride == g_me)
-						in = 1, at = i;
-				CHECK(in == (team != SHMEM_TEAM_INVALID));
-				CHECK(shmem_team_my_pe(team) == at);
-				if (in)
+						input = 1, pos = i;
+				CHECK(input == (team != SHMEM_TEAM_INVALID));
+				CHECK(shmem_team_my_pe(team) == pos);
+				if (input)
 					check_team(team, size);
 				shmem_team_destroy(team);
 			}
@@ -121,7 +121,7 @@ static void wrong(void)
 /* PE numbers of a context are its team's. */
 static void contexts(void)
 {
-	shmem_team_t back, of;
+	shmem_team_t back, owner;
 	shmem_team_config_t config = {3};
 	shmem_ctx_t ctx, again;
 	check_doing = "contexts of teams";
@@ -130,8 +130,8 @@ static void contexts(void)
 	CHECK(shmem_team_get_config(back, SHMEM_TEAM_NUM_CONTEXTS, &config) == 0 && config.num_contexts == 3);
 	const int mine = shmem_team_my_pe(back), members = shmem_team_n_pes(back), right = (mine + 1) % members;
 	CHECK(shmem_team_create_ctx(back, 0, &ctx) == 0 && shmem_team_create_ctx(back, SHMEM_CTX_PRIVATE, &again) == 0);
-	CHECK(shmem_ctx_get_team(ctx, &of) == 0 && of == back);
-	CHECK(shmem_ctx_get_team(SHMEM_CTX_DEFAULT, &of) == 0 && of == SHMEM_TEAM_WORLD);
+	CHECK(shmem_ctx_get_team(ctx, &owner) == 0 && owner == back);
+	CHECK(shmem_ctx_get_team(SHMEM_CTX_DEFAULT, &owner) == 0 && owner == SHMEM_TEAM_WORLD);
 	for (int round = 0; round < 2; round++) {
 		const shmem_ctx_t use = round ? again : ctx;
 		g_cell = -1;
@@ -301,10 +301,10 @@ static void reduce_on(int k, int round)
 	const shmem_team_t team = g_overlap[k];
 	if (team == SHMEM_TEAM_INVALID)
 		return;
-	long double *from = g_from + (size_t)k * kLong;
+	long double *src = g_from + (size_t)k * kLong;
 	for (size_t i = 0; i < kLong; i++)
-		from[i] = element(g_me, k, round, i);
-	CHECK(shmem_longdouble_sum_reduce(team, g_to[k], from, kLong) == 0);
+		src[i] = element(g_me, k, round, i);
+	CHECK(shmem_longdouble_sum_reduce(team, g_to[k], src, kLong) == 0);
 	for (size_t i = 0; i < kLong; i += 5) {
 		long double sum = 0;
 		for (int j = 0; j < shmem_team_n_pes(team); j++)

@@ -291,11 +291,11 @@ void test_heap_two_bases_same_offsets(void **)
 	for (int i = 0; i < 100000; i++) {
 		const size_t slot = rnd() % slots, bytes = rnd() % (300 * 1024), align = size_t{1} << rnd() % 20;
 		for (int h = 0; h < 2; h++) {
-			char *&at = live[h][slot];
-			if (at)
-				heaps[h]->release(at), at = nullptr;
+			char *&pos = live[h][slot];
+			if (pos)
+				heaps[h]->release(pos), pos = nullptr;
 			else
-				at = static_cast<char *>(heaps[h]->alloc(bytes, align));
+				pos = static_cast<char *>(heaps[h]->alloc(bytes, align));
 		}
 		if (!live[0][slot])
 			assert_null(live[1][slot]);
@@ -316,7 +316,7 @@ struct model {
 	char *pool;
 	size_t granules;
 	uint32_t *owner; // granule -> slot + 1
-	char **at;       // slot -> address, and what was asked for
+	char **addrs;    // slot -> address, and what was asked for
 	size_t *bytes;
 };
 model g_model;
@@ -348,15 +348,15 @@ bool model_fits(size_t bytes)
 
 void stamp(size_t slot)
 {
-	memset(g_model.at[slot], static_cast<int>(slot & 0xff), g_model.bytes[slot] < 64 ? g_model.bytes[slot] : 64);
-	g_model.at[slot][g_model.bytes[slot] - 1] = static_cast<char>(slot);
+	memset(g_model.addrs[slot], static_cast<int>(slot & 0xff), g_model.bytes[slot] < 64 ? g_model.bytes[slot] : 64);
+	g_model.addrs[slot][g_model.bytes[slot] - 1] = static_cast<char>(slot);
 }
 
 void check_stamp(size_t slot, size_t upto)
 {
-	if (upto > 0 && g_model.at[slot][0] != static_cast<char>(slot))
+	if (upto > 0 && g_model.addrs[slot][0] != static_cast<char>(slot))
 		fail_msg("block of slot %zu was overwritten at its start", slot);
-	if (upto >= g_model.bytes[slot] && g_model.at[slot][g_model.bytes[slot] - 1] != static_cast<char>(slot))
+	if (upto >= g_model.bytes[slot] && g_model.addrs[slot][g_model.bytes[slot] - 1] != static_cast<char>(slot))
 		fail_msg("block of slot %zu was overwritten at its end", slot);
 }
 
@@ -386,7 +386,7 @@ void model_alloc(heap *h, const shape &s, size_t slot, long op)
 	if (align)
 		assert_int_equal(reinterpret_cast<uintptr_t>(p) % align, 0);
 	model_set(p, bytes, static_cast<uint32_t>(slot + 1), 0);
-	g_model.at[slot] = p;
+	g_model.addrs[slot] = p;
 	g_model.bytes[slot] = bytes;
 	stamp(slot);
 }
@@ -394,14 +394,14 @@ void model_alloc(heap *h, const shape &s, size_t slot, long op)
 void model_resize(heap *h, const shape &s, size_t slot)
 {
 	const size_t bytes = random_bytes(s.max_bytes), had = g_model.bytes[slot];
-	char *p = static_cast<char *>(h->resize(g_model.at[slot], bytes));
+	char *p = static_cast<char *>(h->resize(g_model.addrs[slot], bytes));
 	if (!p) {
 		check_stamp(slot, had);
 		return;
 	}
-	model_set(g_model.at[slot], had, 0, static_cast<uint32_t>(slot + 1));
+	model_set(g_model.addrs[slot], had, 0, static_cast<uint32_t>(slot + 1));
 	model_set(p, bytes, static_cast<uint32_t>(slot + 1), 0);
-	g_model.at[slot] = p;
+	g_model.addrs[slot] = p;
 	check_stamp(slot, bytes < had ? 1 : had);
 	g_model.bytes[slot] = bytes;
 	stamp(slot);
@@ -414,16 +414,16 @@ void random_run(const shape &s)
 	g_seed = 0x9e3779b97f4a7c15u ^ s.pool_bytes;
 	for (long op = 0; op < ops; op++) {
 		const size_t slot = rnd() % s.slots;
-		if (!g_model.at[slot]) {
+		if (!g_model.addrs[slot]) {
 			model_alloc(g_heap, s, slot, op);
 		} else if (rnd() % 4 == 0) {
 			model_resize(g_heap, s, slot);
 		} else {
 			check_stamp(slot, g_model.bytes[slot]);
-			assert_true(g_heap->block_bytes(g_model.at[slot]) >= g_model.bytes[slot]);
-			model_set(g_model.at[slot], g_model.bytes[slot], 0, static_cast<uint32_t>(slot + 1));
-			assert_true(g_heap->release(g_model.at[slot]));
-			g_model.at[slot] = nullptr;
+			assert_true(g_heap->block_bytes(g_model.addrs[slot]) >= g_model.bytes[slot]);
+			model_set(g_model.addrs[slot], g_model.bytes[slot], 0, static_cast<uint32_t>(slot + 1));
+			assert_true(g_heap->release(g_model.addrs[slot]));
+			g_model.addrs[slot] = nullptr;
 		}
 		if (op % (ops / 50 + 1) == 0) {
 			const char *why = g_heap->check();
@@ -432,8 +432,8 @@ void random_run(const shape &s)
 		}
 	}
 	for (size_t slot = 0; slot < s.slots; slot++)
-		if (g_model.at[slot])
-			assert_true(g_heap->release(g_model.at[slot]));
+		if (g_model.addrs[slot])
+			assert_true(g_heap->release(g_model.addrs[slot]));
 	assert_null(g_heap->check());
 	assert_int_equal(g_heap->stats().largest_free_bytes, s.pool_bytes);
 	assert_int_equal(g_heap->stats().used_bytes, 0);
@@ -454,37 +454,37 @@ void test_heap_random_operations_match_model(void **)
 		assert_ptr_not_equal(g_model.pool, MAP_FAILED);
 		g_model.granules = s.pool_bytes / kGranule;
 		g_model.owner = static_cast<uint32_t *>(calloc(g_model.granules, sizeof(uint32_t)));
-		g_model.at = static_cast<char **>(calloc(s.slots, sizeof(char *)));
+		g_model.addrs = static_cast<char **>(calloc(s.slots, sizeof(char *)));
 		g_model.bytes = static_cast<size_t *>(calloc(s.slots, sizeof(size_t)));
 		random_run(s);
 		g_heap->fini();
 		munmap(g_model.pool, s.pool_bytes);
-		free(g_model.owner), free(g_model.at), free(g_model.bytes);
+		free(g_model.owner), free(g_model.addrs), free(g_model.bytes);
 	}
 }
 
 // --- times -----------------------------------------------------------------------------------------------------------
 
 // steady state: `live` blocks, each step releases one at random and allocates another; returns ns per single call
-double steady_ns(size_t live, size_t most, char **at)
+double steady_ns(size_t live, size_t most, char **pos)
 {
 	const long ops = test_ops(1000000);
 	open_heap(g_heap, kNowhere, 1024 * kGiB);
 	g_seed = 12345;
 	for (size_t i = 0; i < live; i++)
-		at[i] = static_cast<char *>(g_heap->alloc(random_bytes(most)));
+		pos[i] = static_cast<char *>(g_heap->alloc(random_bytes(most)));
 	for (size_t i = 0; i < live; i++) { // fragment
 		const size_t k = rnd() % live;
-		g_heap->release(at[k]);
-		at[k] = static_cast<char *>(g_heap->alloc(random_bytes(most)));
+		g_heap->release(pos[k]);
+		pos[k] = static_cast<char *>(g_heap->alloc(random_bytes(most)));
 	}
 	double best = 1e18;
 	for (int round = 0; round < 5; round++) {
 		const double t = now_ns();
 		for (long op = 0; op < ops / 5; op++) {
 			const size_t k = rnd() % live;
-			g_heap->release(at[k]);
-			at[k] = static_cast<char *>(g_heap->alloc(1 + rnd() % most));
+			g_heap->release(pos[k]);
+			pos[k] = static_cast<char *>(g_heap->alloc(1 + rnd() % most));
 		}
 		const double ns = (now_ns() - t) / (2.0 * static_cast<double>(ops / 5));
 		best = ns < best ? ns : best;
@@ -497,8 +497,8 @@ double steady_ns(size_t live, size_t most, char **at)
 void test_heap_times_printed(void **)
 {
 	constexpr size_t most_live = 1000000;
-	char **at = static_cast<char **>(calloc(most_live, sizeof(char *)));
-	assert_non_null(at);
+	char **pos = static_cast<char **>(calloc(most_live, sizeof(char *)));
+	assert_non_null(pos);
 	open_heap(g_heap, kNowhere, kGiB);
 	double best = 1e18;
 	for (int round = 0; round < 10; round++) {
@@ -514,8 +514,8 @@ void test_heap_times_printed(void **)
 	print_message("           alloc and free of one block: %.1f ns per call\n", best);
 	for (size_t live = 100; live <= most_live; live *= 10)
 		print_message("           %7zu live blocks: up to 1 KiB %.1f ns, up to 64 KiB %.1f ns per call\n", live,
-			      steady_ns(live, 1024, at), steady_ns(live, 65536, at));
-	free(at);
+			      steady_ns(live, 1024, pos), steady_ns(live, 65536, pos));
+	free(pos);
 }
 
 } // namespace

@@ -32,9 +32,9 @@ int clear(void **)
 	bool again = true;
 	while (again) {
 		again = false;
-		for (char **at = environ; *at && !again; at++) {
+		for (char **pos = environ; *pos && !again; pos++) {
 			char name[64] = "";
-			if (sscanf(*at, "%63[^=]", name) == 1 && strncmp(name, "SHMEM_", 6) == 0) {
+			if (sscanf(*pos, "%63[^=]", name) == 1 && strncmp(name, "SHMEM_", 6) == 0) {
 				unsetenv(name);
 				again = true;
 			}
@@ -407,8 +407,8 @@ void test_random_values(void **)
 		char value[256] = "";
 		if (i % 4 == 0) {
 			const size_t length = random(80);
-			for (size_t at = 0; at < length; at++)
-				value[at] = static_cast<char>(1 + random(255));
+			for (size_t pos = 0; pos < length; pos++)
+				value[pos] = static_cast<char>(1 + random(255));
 		} else {
 			for (size_t count = 1 + random(8); count > 0; count--)
 				strcat(value, words[random(sizeof words / sizeof words[0])]);

@@ -24,7 +24,7 @@ static void *work(void *argument)
 	shmem_ctx_t mine;
 	CHECK(shmem_ctx_create(SHMEM_CTX_PRIVATE, &mine) == 0);
 	long value[WORDS], back[WORDS];
-	long *to = block + self * WORDS;
+	long *dst = block + self * WORDS;
 	for (int i = 0; i < TIMES; i++) {
 		for (int k = 0; k < WORDS; k++)
 			value[k] = me * 1000000L + self * 10000 + i;
@@ -34,9 +34,9 @@ static void *work(void *argument)
 		pthread_mutex_lock(&turn);
 		shmem_ctx_long_atomic_fetch_add(serialized, &counter, 4, i % n);
 		pthread_mutex_unlock(&turn);
-		shmem_long_put(to, value, WORDS, right);
+		shmem_long_put(dst, value, WORDS, right);
 		shmem_quiet();
-		shmem_ctx_long_get(mine, back, to, WORDS, right);
+		shmem_ctx_long_get(mine, back, dst, WORDS, right);
 		for (int k = 0; k < WORDS; k++)
 			CHECK(back[k] == value[k]);
 		/* thread to thread: my counterpart on the right waits for this */

@@ -35,22 +35,22 @@ static long totals[2]; /* at PE 0: updates, sum of fetched values */
 #include "typed_each.inc"
 
 #define EXT_RUN(NAME, T, A)                                                                                            \
-	FN_OF(ext, first, NAME)((T *)at);                                                                              \
-	FN_OF(ext, second, NAME)((T *)at);
+	FN_OF(ext, first, NAME)((T *)addr);                                                                            \
+	FN_OF(ext, second, NAME)((T *)addr);
 #define STD_RUN(NAME, T, A)                                                                                            \
-	FN_OF(std, first, NAME)((T *)at);                                                                              \
-	FN_OF(std, second, NAME)((T *)at);                                                                             \
-	FN_OF(contention, first, NAME)((T *)at);
+	FN_OF(std, first, NAME)((T *)addr);                                                                            \
+	FN_OF(std, second, NAME)((T *)addr);                                                                           \
+	FN_OF(contention, first, NAME)((T *)addr);
 #define BIT_RUN(NAME, T, A)                                                                                            \
-	FN_OF(bit, first, NAME)((T *)at);                                                                              \
-	FN_OF(bit, second, NAME)((T *)at);                                                                             \
-	FN_OF(bit_contention, first, NAME)((T *)at);
+	FN_OF(bit, first, NAME)((T *)addr);                                                                            \
+	FN_OF(bit, second, NAME)((T *)addr);                                                                           \
+	FN_OF(bit_contention, first, NAME)((T *)addr);
 
 #ifndef TEST_GENERIC
 /* the names before 1.4 */
 #define OLD_STD(NAME, T, A)                                                                                            \
 	{                                                                                                              \
-		T *cell = (T *)at;                                                                                     \
+		T *cell = (T *)addr;                                                                                   \
 		check_doing = "old names: " #NAME;                                                                     \
 		shmem_barrier_all();                                                                                   \
 		cell[1] = 1;                                                                                           \
@@ -65,7 +65,7 @@ static long totals[2]; /* at PE 0: updates, sum of fetched values */
 	}
 #define OLD_EXT(NAME, T, A)                                                                                            \
 	{                                                                                                              \
-		T *cell = (T *)at;                                                                                     \
+		T *cell = (T *)addr;                                                                                   \
 		check_doing = "old names: " #NAME;                                                                     \
 		shmem_barrier_all();                                                                                   \
 		shmem_##NAME##_set(cell + 1, (T)3, right);                                                             \
@@ -73,24 +73,24 @@ static long totals[2]; /* at PE 0: updates, sum of fetched values */
 		CHECK(shmem_##NAME##_fetch(cell + 1, right) == (T)4);                                                  \
 		shmem_barrier_all();                                                                                   \
 	}
-static void old_names(void *at)
+static void old_names(void *addr)
 {
 	SHMEM_AMO_OLD_STD_TYPES(OLD_STD, )
 	SHMEM_AMO_OLD_EXT_TYPES(OLD_EXT, )
 }
 #else
-static void old_names(void *at)
+static void old_names(void *addr)
 {
-	(void)at;
+	(void)addr;
 }
 #endif
 
-static void all_on(void *at)
+static void all_on(void *addr)
 {
 	SHMEM_AMO_EXT_TYPES(EXT_RUN, )
 	SHMEM_AMO_STD_TYPES(STD_RUN, )
 	SHMEM_AMO_BIT_TYPES(BIT_RUN, )
-	old_names(at);
+	old_names(addr);
 }
 
 int main(void)

@@ -30,12 +30,12 @@ static const int none[K] = {1, 1, 1, 1, 1, 1}; /* of a set, when everything is m
 #define TYPED_BODY "typed_sync.inc"
 #include "typed_each.inc"
 
-#define ONE_RUN(NAME, T, A) FN_OF(one, first, NAME)((T *)at);
+#define ONE_RUN(NAME, T, A) FN_OF(one, first, NAME)((T *)addr);
 #define SET_RUN(NAME, T, A)                                                                                            \
-	FN_OF(set, first, NAME)((T *)at);                                                                              \
-	FN_OF(set, second, NAME)((T *)at);
+	FN_OF(set, first, NAME)((T *)addr);                                                                            \
+	FN_OF(set, second, NAME)((T *)addr);
 
-static void all_on(void *at)
+static void all_on(void *addr)
 {
 	SHMEM_SYNC_TYPES(ONE_RUN, )
 	SHMEM_AMO_STD_TYPES(SET_RUN, )
@@ -43,22 +43,22 @@ static void all_on(void *at)
 
 /* --- the names before 1.5 ----------------------------------------------------------------------------------------- */
 
-static void old_waits(long *at)
+static void old_waits(long *addr)
 {
 	check_doing = "the names before 1.5";
 	shmem_barrier_all();
-	at[0] = 1;
+	addr[0] = 1;
 	shmem_barrier_all();
-	shmem_long_p(at, 2, right);
-	shmem_wait(at, 1);
-	CHECK(at[0] == 2);
+	shmem_long_p(addr, 2, right);
+	shmem_wait(addr, 1);
+	CHECK(addr[0] == 2);
 	shmem_barrier_all();
-	shmem_long_p(at, 3, right);
-	shmem_wait_until(at, SHMEM_CMP_EQ, 3);
+	shmem_long_p(addr, 3, right);
+	shmem_wait_until(addr, SHMEM_CMP_EQ, 3);
 	shmem_barrier_all();
-	shmem_int_p((int *)at, 9, right);
-	shmem_int_wait((int *)at, 3);
-	CHECK(*(int *)at == 9);
+	shmem_int_p((int *)addr, 9, right);
+	shmem_int_wait((int *)addr, 3);
+	CHECK(*(int *)addr == 9);
 	shmem_barrier_all();
 }
 
@@ -135,34 +135,35 @@ static void data_then_flag(void)
 /* --- tests in loops ----------------------------------------------------------------------------------------------- */
 
 /* Nothing but tests while a value is on its way: they get it here, and give way to those who send. */
-static void tests_in_loops(uint64_t *at)
+static void tests_in_loops(uint64_t *addr)
 {
 	check_doing = "tests in loops";
 	size_t which[2];
-	at[0] = at[1] = 0;
+	addr[0] = addr[1] = 0;
 	shmem_barrier_all();
 	for (uint64_t k = 1; k <= 40; k++) {
-		shmem_uint64_p(at, k, right);
-		shmem_uint64_p(at + 1, k, right);
+		shmem_uint64_p(addr, k, right);
+		shmem_uint64_p(addr + 1, k, right);
 		switch (k % 4) {
 		case 0:
-			while (!shmem_uint64_test(at, SHMEM_CMP_EQ, k) || !shmem_uint64_test(at + 1, SHMEM_CMP_EQ, k))
+			while (!shmem_uint64_test(addr, SHMEM_CMP_EQ, k) ||
+			       !shmem_uint64_test(addr + 1, SHMEM_CMP_EQ, k))
 				;
 			break;
 		case 1:
-			while (!shmem_uint64_test_all(at, 2, NULL, SHMEM_CMP_EQ, k))
+			while (!shmem_uint64_test_all(addr, 2, NULL, SHMEM_CMP_EQ, k))
 				;
 			break;
 		case 2:
-			while (shmem_uint64_test_any(at, 1, NULL, SHMEM_CMP_EQ, k) != 0 ||
-			       shmem_uint64_test_any(at + 1, 1, NULL, SHMEM_CMP_EQ, k) != 0)
+			while (shmem_uint64_test_any(addr, 1, NULL, SHMEM_CMP_EQ, k) != 0 ||
+			       shmem_uint64_test_any(addr + 1, 1, NULL, SHMEM_CMP_EQ, k) != 0)
 				;
 			break;
 		default:
-			while (shmem_uint64_test_some(at, 2, which, NULL, SHMEM_CMP_EQ, k) != 2)
+			while (shmem_uint64_test_some(addr, 2, which, NULL, SHMEM_CMP_EQ, k) != 2)
 				;
 		}
-		CHECK(at[0] == k && at[1] == k);
+		CHECK(addr[0] == k && addr[1] == k);
 		shmem_barrier_all();
 	}
 }

@@ -41,15 +41,15 @@ static long kib(const char *name) /* of /proc/self/status */
 
 static long data_kib(void) /* memory behind the static data */
 {
-	char path[300], to[300];
+	char path[300], dst[300];
 	long blocks = -1;
 	DIR *d = opendir("/proc/self/fd");
 	for (struct dirent *e; (e = readdir(d));) {
 		struct stat info;
 		snprintf(path, sizeof path, "/proc/self/fd/%s", e->d_name);
-		const ssize_t length = readlink(path, to, sizeof to - 1);
-		to[length > 0 ? length : 0] = '\0';
-		if (strstr(to, "memfd:shmem-data") && stat(path, &info) == 0)
+		const ssize_t length = readlink(path, dst, sizeof dst - 1);
+		dst[length > 0 ? length : 0] = '\0';
+		if (strstr(dst, "memfd:shmem-data") && stat(path, &info) == 0)
 			blocks = (long)info.st_blocks / 2;
 	}
 	closedir(d);

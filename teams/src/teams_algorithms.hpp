@@ -36,7 +36,7 @@ void broadcast_hosts(team &t, bcast_algorithm how, char *dest, const char *sourc
 
 // What alltoall sends to a member; the algorithm decides in which order.
 struct alltoall_moves {
-	void (*send)(team &t, int to, const void *arg);
+	void (*send)(team &t, int dest, const void *arg);
 	const void *arg;
 };
 void alltoall_hosts(team &t, alltoall_algorithm how, const alltoall_moves &moves);

@@ -31,12 +31,12 @@ place place_of(const team &t, int root, int fan)
 		static_cast<int>(std::min<int64_t>(first + fan, n)), wrap((index - 1) / fan + root, n)};
 }
 
-// Where a member finds broadcast `number` when `from` tells it.
-line *told_line(const team &t, uint64_t number, int from, bool fits_note)
+// Where a member finds broadcast `number` when `source` tells it.
+line *told_line(const team &t, uint64_t number, int source, bool fits_note)
 {
 	if (fits_note)
 		return reinterpret_cast<line *>(&head_of(t.block)->notes[number % kNotes]);
-	return in_line(t, t.block, number, from);
+	return in_line(t, t.block, number, source);
 }
 
 // Until those below me have read what I am about to write over. Asks for half of the ring, so that it asks seldom.
@@ -69,9 +69,9 @@ void broadcast_direct(team &t, void *dest, const void *source, size_t bytes, int
 	}
 	if (p.first < p.end) {
 		await_below(t, p, number, fits_note ? kNotes : kRing);
-		line *at = told_line(t, number, t.me, fits_note);
+		line *item = told_line(t, number, t.me, fits_note);
 		for (int i = p.first; i < p.end; i++)
-			set_line(t, wrap(i + root, t.size), at, number, *told,
+			set_line(t, wrap(i + root, t.size), item, number, *told,
 				 fits_note ? sizeof(note::payload) : kInline);
 	}
 	if (p.index == 0) {
@@ -103,8 +103,8 @@ void broadcast(team &t, void *dest, const void *source, size_t bytes, int root, 
 	if (!t.block) { // a set
 		sync(t);
 		if (t.me != root) {
-			const void *from = view(t, root, source, bytes, dest);
-			copy_own(dest, from, bytes);
+			const void *src = view(t, root, source, bytes, dest);
+			copy_own(dest, src, bytes);
 		} else if (root_too) {
 			copy_own(dest, source, bytes);
 		}

@@ -121,34 +121,34 @@ inline bool may_send(const team &t, int channel, uint64_t number)
 	return out[number % kSlots] >= number - kSlots;
 }
 
-inline void send_message(team &t, int to, int channel, uint64_t number, const void *from, size_t bytes)
+inline void send_message(team &t, int dest, int channel, uint64_t number, const void *src, size_t bytes)
 {
-	line *at = message_line(t, channel, number);
+	line *item = message_line(t, channel, number);
 	if (!bytes)
-		return set_number(t, to, at, number);
+		return set_number(t, dest, item, number);
 	if (bytes > kInline) {
-		push(t, to, piece_of(t, to, channel, number), from, bytes);
-		return set_number(t, to, at, number);
+		push(t, dest, piece_of(t, dest, channel, number), src, bytes);
+		return set_number(t, dest, item, number);
 	}
 	line beside{};
-	memcpy(beside.payload, from, bytes);
-	set_line(t, to, at, number, beside, bytes);
+	memcpy(beside.payload, src, bytes);
+	set_line(t, dest, item, number, beside, bytes);
 }
 
 // Where message `number` of so many bytes is, or null: it is not there yet.
 inline char *message_here(const team &t, int channel, uint64_t number, size_t bytes)
 {
-	line *at = message_line(t, channel, number);
+	line *item = message_line(t, channel, number);
 	// pairs with store_release in set_number() and set_line(), or with the atomics of far members
-	if (pgas_load_acquire(&at->number) != number)
+	if (pgas_load_acquire(&item->number) != number)
 		return nullptr;
-	return bytes > kInline ? piece_of(t, t.me, channel, number) : at->payload;
+	return bytes > kInline ? piece_of(t, t.me, channel, number) : item->payload;
 }
 
 // I have it out.
-inline void message_taken(team &t, int from, int channel, uint64_t number)
+inline void message_taken(team &t, int source, int channel, uint64_t number)
 {
-	set_number(t, from, reinterpret_cast<line *>(taken_words(t, channel) + number % kSlots), number);
+	set_number(t, source, reinterpret_cast<line *>(taken_words(t, channel) + number % kSlots), number);
 }
 
 } // namespace pgas::teams

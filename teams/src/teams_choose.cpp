@@ -96,14 +96,14 @@ void walk(const team &t, Algorithm forced, const rule<Algorithm> (&table)[N], vo
 {
 	if (forced != Algorithm::automatic)
 		return each({0, kAny, static_cast<int>(forced), ""}, arg);
-	size_t from = 0;
+	size_t begin = 0;
 	for (const auto &r : table) {
 		if (!is_on(t, r.hosts))
 			continue;
-		each({from, r.up_to, static_cast<int>(r.algorithm), why_text(r.hosts)}, arg);
+		each({begin, r.up_to, static_cast<int>(r.algorithm), why_text(r.hosts)}, arg);
 		if (r.up_to == kAny)
 			return;
-		from = r.up_to + 1;
+		begin = r.up_to + 1;
 	}
 }
 
@@ -111,12 +111,12 @@ void walk(const team &t, Algorithm forced, const rule<Algorithm> (&table)[N], vo
 
 barrier_algorithm choose_sync(const team &t)
 {
-	using by = barrier_algorithm;
-	if (PGAS_UNLIKELY(g_job.forced.barrier != by::automatic))
+	using kind = barrier_algorithm;
+	if (PGAS_UNLIKELY(g_job.forced.barrier != kind::automatic))
 		return g_job.forced.barrier;
 	if (PGAS_UNLIKELY(t.hosts > 1))
-		return t.hosts < t.size ? by::two_level : by::dissemination;
-	return g_job.crowded ? by::central : by::dissemination;
+		return t.hosts < t.size ? kind::two_level : kind::dissemination;
+	return g_job.crowded ? kind::central : kind::dissemination;
 }
 
 reduce_algorithm choose_reduce(const team &t, size_t bytes)

@@ -10,11 +10,11 @@ namespace pgas::teams {
 // budget: 5 instructions per member, besides waiting
 void exchange_gather(team &t, uint64_t number)
 {
-	const line *in = in_line(t, t.block, number, 0);
+	const line *input = in_line(t, t.block, number, 0);
 	const int n = t.size;
 	for (int j = 0; j < n; j++) // relaxed loads: those of lines that are there already overlap
-		if (PGAS_UNLIKELY(pgas_load_relaxed(&in[j].number) != number))
-			await([=] { return pgas_load_relaxed(&in[j].number) == number; });
+		if (PGAS_UNLIKELY(pgas_load_relaxed(&input[j].number) != number))
+			await([=] { return pgas_load_relaxed(&input[j].number) == number; });
 	pgas_fence_acquire(); // pairs with store_release in set_line()
 	t.known = number - 1;
 }
@@ -36,12 +36,12 @@ uint64_t await_progress_of(team &t, int member, uint64_t number)
 {
 	uint64_t seen = 0;
 	if (is_near(t, member)) {
-		const line *at = &head_of(t.peer[member])->progress;
-		await([&] { return (seen = pgas_load_relaxed(&at->number)) >= number; });
+		const line *item = &head_of(t.peer[member])->progress;
+		await([&] { return (seen = pgas_load_relaxed(&item->number)) >= number; });
 	} else {
-		const uint64_t *at = &as_mine(t, member, &head_of(t.block)->progress)->number;
+		const uint64_t *addr = &as_mine(t, member, &head_of(t.block)->progress)->number;
 		unsigned polls = 0;
-		while ((seen = g_job.read(at, world_rank(t, member))) < number)
+		while ((seen = g_job.read(addr, world_rank(t, member))) < number)
 			g_job.pause(polls);
 	}
 	return seen;

@@ -19,12 +19,12 @@ struct blocks {
 	const size_t *offset;
 
 	// `count` blocks from `first` on, around the end, out of my dest into member's.
-	void push_run(int to, int first, int count) const
+	void push_run(int target, int first, int count) const
 	{
 		const int until_end = std::min(count, t.size - first);
-		push(t, to, dest + offset[first], dest + offset[first], offset[first + until_end] - offset[first]);
+		push(t, target, dest + offset[first], dest + offset[first], offset[first + until_end] - offset[first]);
 		if (count > until_end)
-			push(t, to, dest, dest, offset[count - until_end]);
+			push(t, target, dest, dest, offset[count - until_end]);
 	}
 
 	// Twice as many blocks in every round: those from mine on to the member that lacks them. Any number of members.
@@ -32,10 +32,10 @@ struct blocks {
 	{
 		const int n = t.size, me = t.me;
 		for (int step = 1; step < n; step *= 2) {
-			const int to = wrap(me - step, n), from = wrap(me + step, n);
-			push_run(to, me, std::min(step, n - step));
-			tell_member(t, to);
-			hear_member(t, from);
+			const int dest = wrap(me - step, n), source = wrap(me + step, n);
+			push_run(dest, me, std::min(step, n - step));
+			tell_member(t, dest);
+			hear_member(t, source);
 		}
 	}
 
@@ -61,11 +61,11 @@ struct blocks {
 			if (j != me && t.host[j] == host)
 				hear_member(t, j);
 		for (int d = 1; d < t.hosts; d++) {
-			const int to = t.leaders[wrap(host + d, t.hosts)];
+			const int target = t.leaders[wrap(host + d, t.hosts)];
 			for (int j = 0; j < n; j++)
 				if (t.host[j] == host)
-					push_run(to, j, 1);
-			tell_member(t, to);
+					push_run(target, j, 1);
+			tell_member(t, target);
 		}
 		for (int d = 1; d < t.hosts; d++)
 			hear_member(t, t.leaders[wrap(host + d, t.hosts)]);
@@ -77,9 +77,9 @@ struct blocks {
 
 // --- broadcast -------------------------------------------------------------------------------------------------------
 
-// A binomial tree over `count` takers, who(0) is the root: hears from the taker above, then passes `from` on.
+// A binomial tree over `count` takers, who(0) is the root: hears from the taker above, then passes `src` on.
 template <class Who>
-void pass_down(team &t, char *dest, const char *from, size_t bytes, int index, int count, Who &&who)
+void pass_down(team &t, char *dest, const char *src, size_t bytes, int index, int count, Who &&who)
 {
 	int above = 1; // lowest bit of my index: the one above me has it cleared
 	while (above < count && !(index & above))
@@ -88,7 +88,7 @@ void pass_down(team &t, char *dest, const char *from, size_t bytes, int index, i
 		hear_member(t, who(index - above));
 	for (int step = above / 2; step; step /= 2)
 		if (index + step < count)
-			push_and_tell(t, who(index + step), dest, from, bytes);
+			push_and_tell(t, who(index + step), dest, src, bytes);
 }
 
 struct spread {
@@ -106,13 +106,13 @@ struct spread {
 		pass_down(t, dest, have(), bytes, wrap(t.me - root, n), n, [&](int i) { return wrap(i + root, n); });
 	}
 
-	void push_piece(int to, int piece) const
+	void push_piece(int target, int piece) const
 	{
 		const auto n = static_cast<size_t>(t.size);
 		const size_t each = (bytes + n - 1) / n;
-		const size_t from = std::min(bytes, static_cast<size_t>(piece) * each),
-			     until = std::min(bytes, from + each);
-		push_and_tell(t, to, dest + from, have() + from, until - from);
+		const size_t begin = std::min(bytes, static_cast<size_t>(piece) * each),
+			     until = std::min(bytes, begin + each);
+		push_and_tell(t, target, dest + begin, have() + begin, until - begin);
 	}
 
 	// The root deals out the pieces, then they go around; nothing goes to the root.
@@ -183,9 +183,9 @@ void alltoall_hosts(team &t, alltoall_algorithm how, const alltoall_moves &moves
 	moves.send(t, me, moves.arg);
 	if (how == alltoall_algorithm::pairwise) {
 		for (int k = 1; k < n; k++) {
-			const int to = wrap(me + k, n);
-			moves.send(t, to, moves.arg);
-			tell_member(t, to);
+			const int dest = wrap(me + k, n);
+			moves.send(t, dest, moves.arg);
+			tell_member(t, dest);
 			hear_member(t, wrap(me - k, n));
 		}
 		return;
@@ -193,11 +193,11 @@ void alltoall_hosts(team &t, alltoall_algorithm how, const alltoall_moves &moves
 	for (int d = 0; d < t.hosts; d++) {
 		const int to_host = wrap(t.host[me] + d, t.hosts), from_host = wrap(t.host[me] - d, t.hosts);
 		for (int k = 1; k < n; k++) {
-			const int to = wrap(me + k, n);
-			if (t.host[to] != to_host)
+			const int dest = wrap(me + k, n);
+			if (t.host[dest] != to_host)
 				continue;
-			moves.send(t, to, moves.arg);
-			tell_member(t, to);
+			moves.send(t, dest, moves.arg);
+			tell_member(t, dest);
 		}
 		for (int j = 0; j < n; j++)
 			if (j != me && t.host[j] == from_host)

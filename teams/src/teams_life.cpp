@@ -44,10 +44,10 @@ bool team_arrays(team &t, int n)
 	// peer, reach, block_at, staging_at, rows; members, host, leaders
 	const size_t words = 5 * count, ints = 3 * count;
 	if (t.room < n) {
-		void *at = realloc(t.peer, words * sizeof(uint64_t) + ints * sizeof(int));
-		if (!at)
+		void *addr = realloc(t.peer, words * sizeof(uint64_t) + ints * sizeof(int));
+		if (!addr)
 			return false;
-		t.peer = static_cast<char **>(at);
+		t.peer = static_cast<char **>(addr);
 		t.room = n;
 	}
 	t.size = n;
@@ -109,10 +109,10 @@ public:
 		int *place = nullptr;
 		int h = 0;
 		if (places_) {
-			size_t at = hash_bytes(&host, sizeof host) & mask_; // never full: twice as many as members
-			while (places_[at] && host_of(t_.leaders[places_[at] - 1]) != host)
-				at = (at + 1) & mask_;
-			place = &places_[at];
+			size_t pos = hash_bytes(&host, sizeof host) & mask_; // never full: twice as many as members
+			while (places_[pos] && host_of(t_.leaders[places_[pos] - 1]) != host)
+				pos = (pos + 1) & mask_;
+			place = &places_[pos];
 			h = *place ? *place - 1 : t_.hosts;
 		} else {
 			while (h < t_.hosts && host_of(t_.leaders[h]) != host)
@@ -204,11 +204,11 @@ void team_release(team &t)
 {
 	g_job.team_ended(t);
 	if (t.block) {
-		const auto at = static_cast<uint32_t>((t.block - g_job.memory) / static_cast<ptrdiff_t>(kLine));
+		const auto pos = static_cast<uint32_t>((t.block - g_job.memory) / static_cast<ptrdiff_t>(kLine));
 		if (t.pool_slot >= 0)
 			pool_give(t.pool_slot, highest_number(t));
 		else
-			arena_give({at, highest_number(t)}, t.block_lines);
+			arena_give({pos, highest_number(t)}, t.block_lines);
 	}
 	if (t.staging_lines)
 		staging_give(
@@ -265,16 +265,16 @@ outcome predefine(team &t, const int *ranks, int count)
 	t.staging_lines = staging_lines(g_job.size, true);
 	t.pieces_at = kStagingBytes;
 	const slot s = arena_take(t.block_lines), staging = staging_take(t.staging_lines);
-	if (!s.at || !staging.at)
+	if (!s.line || !staging.line)
 		return outcome::no_room;
 	for (int i = 0; i < count; i++) {
 		t.members[i] = ranks[i];
-		t.block_at[i] = reinterpret_cast<uintptr_t>(arena_address(s.at));
-		t.staging_at[i] = reinterpret_cast<uintptr_t>(arena_address(staging.at));
+		t.block_at[i] = reinterpret_cast<uintptr_t>(arena_address(s.line));
+		t.staging_at[i] = reinterpret_cast<uintptr_t>(arena_address(staging.line));
 		if (ranks[i] == g_job.me)
 			t.me = i;
 	}
-	t.block = arena_address(s.at); // before derive: members' blocks are found there
+	t.block = arena_address(s.line); // before derive: members' blocks are found there
 	derive(t);
 	channels_open(t);
 	t.magic = kTeamLive;

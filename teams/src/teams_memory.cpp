@@ -39,9 +39,9 @@ uint32_t from_end(uint64_t lines)
 {
 	if ((g_here->end + lines) * kLine > g_job.memory_bytes)
 		return 0;
-	const uint64_t at = g_here->end;
+	const uint64_t pos = g_here->end;
 	g_here->end += lines;
-	return static_cast<uint32_t>(at);
+	return static_cast<uint32_t>(pos);
 }
 
 slot take(std::vector<slot> &given_back, uint64_t lines)
@@ -73,17 +73,17 @@ slot staging_take(uint32_t lines)
 	return take(g_here->staging[c], uint64_t{1} << c);
 }
 
-void staging_give(uint32_t at, uint32_t lines)
+void staging_give(uint32_t pos, uint32_t lines)
 {
-	if (!at)
+	if (!pos)
 		return;
 	const locked lock(g_here->mutex);
-	g_here->staging[class_of(lines)].push_back({at, 0});
+	g_here->staging[class_of(lines)].push_back({pos, 0});
 }
 
 void arena_give(slot s, uint32_t lines)
 {
-	if (!s.at)
+	if (!s.line)
 		return;
 	const locked lock(g_here->mutex);
 	g_here->given_back[class_of(lines)].push_back(s);

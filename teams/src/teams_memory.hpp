@@ -16,12 +16,12 @@ public:
 };
 
 struct slot {
-	uint32_t at = 0;   // in lines from g_job.memory; 0: none
+	uint32_t line = 0; // in lines from g_job.memory; 0: none
 	uint64_t last = 0; // highest number in it
 };
-inline char *arena_address(uint32_t at)
+inline char *arena_address(uint32_t pos)
 {
-	return g_job.memory + size_t{at} * kLine;
+	return g_job.memory + size_t{pos} * kLine;
 }
 
 bool arena_setup(); // false: out of memory
@@ -29,7 +29,7 @@ void arena_close();
 slot arena_take(uint32_t lines);
 void arena_give(slot s, uint32_t lines);
 slot staging_take(uint32_t lines); // kept apart from blocks: what is in it are no numbers
-void staging_give(uint32_t at, uint32_t lines);
+void staging_give(uint32_t pos, uint32_t lines);
 
 // agreement::bitmask
 void pool_setup(uint32_t lines);

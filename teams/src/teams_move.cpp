@@ -46,7 +46,7 @@ void fcollect(team &t, void *dest, const void *source, size_t bytes)
 {
 	if (!bytes)
 		return;
-	auto *to = static_cast<char *>(dest);
+	auto *dst = static_cast<char *>(dest);
 	const auto me = static_cast<size_t>(t.me), n = static_cast<size_t>(t.size);
 	if (t.size == 1)
 		return copy_own(dest, source, bytes);
@@ -57,18 +57,18 @@ void fcollect(team &t, void *dest, const void *source, size_t bytes)
 			fail("fcollect", "out of memory");
 		for (size_t j = 0; j <= n; j++)
 			offset[j] = j * bytes;
-		allgather_hosts(t, how, to, static_cast<const char *>(source), offset);
+		allgather_hosts(t, how, dst, static_cast<const char *>(source), offset);
 		free(offset);
 		return;
 	}
 	if (t.block && bytes <= kInline) {
 		exchange(t, source, bytes);
 		for (int j = 0; j < t.size; j++)
-			memcpy(to + static_cast<size_t>(j) * bytes, exchanged(t, j), bytes);
+			memcpy(dst + static_cast<size_t>(j) * bytes, exchanged(t, j), bytes);
 		return;
 	}
 	const copying how_to = copying_of(streamer::fcollect, n * (n + 1) * bytes);
-	send_to_all(t, [&](int j) { push(t, j, to + me * bytes, source, bytes, how_to); });
+	send_to_all(t, [&](int j) { push(t, j, dst + me * bytes, source, bytes, how_to); });
 }
 
 namespace {
@@ -76,15 +76,15 @@ namespace {
 // Lengths differ: where mine begins, for sets, handed on along the set (in the last flag, as 1 + offset).
 size_t offset_along_set(team &t, size_t bytes)
 {
-	uint64_t *at = t.flags + kSetFlags - 1;
+	uint64_t *addr = t.flags + kSetFlags - 1;
 	size_t mine = 0;
 	if (t.me > 0) {
-		await([=] { return pgas_load_relaxed(at) != 0; });
-		mine = static_cast<size_t>(pgas_load_relaxed(at)) - 1;
-		pgas_store_relaxed(at, uint64_t{0});
+		await([=] { return pgas_load_relaxed(addr) != 0; });
+		mine = static_cast<size_t>(pgas_load_relaxed(addr)) - 1;
+		pgas_store_relaxed(addr, uint64_t{0});
 	}
 	if (t.me + 1 < t.size)
-		set_word(t, t.me + 1, at, mine + bytes + 1);
+		set_word(t, t.me + 1, addr, mine + bytes + 1);
 	return mine;
 }
 
@@ -123,9 +123,9 @@ void collect_team(team &t, char *dest, const char *source, size_t bytes)
 	} else if (how != fcollect_algorithm::direct) {
 		allgather_hosts(t, how, dest, source, offset);
 	} else {
-		char *at = dest + offset[t.me];
+		char *pos = dest + offset[t.me];
 		const copying how_to = copying_of(streamer::collect, (n + 1) * offset[n]);
-		send_to_all(t, [&](int j) { push(t, j, at, source, bytes, how_to); });
+		send_to_all(t, [&](int j) { push(t, j, pos, source, bytes, how_to); });
 	}
 	free(offset);
 }
@@ -136,11 +136,11 @@ void collect(team &t, void *dest, const void *source, size_t bytes)
 {
 	if (t.size == 1)
 		return copy_own(dest, source, bytes);
-	auto *to = static_cast<char *>(dest);
+	auto *dst = static_cast<char *>(dest);
 	if (t.block)
-		return collect_team(t, to, static_cast<const char *>(source), bytes);
-	char *at = to + offset_along_set(t, bytes);
-	send_to_all(t, [&](int j) { push(t, j, at, source, bytes); });
+		return collect_team(t, dst, static_cast<const char *>(source), bytes);
+	char *pos = dst + offset_along_set(t, bytes);
+	send_to_all(t, [&](int j) { push(t, j, pos, source, bytes); });
 }
 
 // --- alltoall --------------------------------------------------------------------------------------------------------
@@ -168,12 +168,12 @@ struct strided {
 
 	void send(team &t, int j) const
 	{
-		char *to = dest + static_cast<ptrdiff_t>(t.me) * static_cast<ptrdiff_t>(count * size) * dst;
-		const char *from = source + static_cast<ptrdiff_t>(j) * static_cast<ptrdiff_t>(count * size) * sst;
+		char *target = dest + static_cast<ptrdiff_t>(t.me) * static_cast<ptrdiff_t>(count * size) * dst;
+		const char *src = source + static_cast<ptrdiff_t>(j) * static_cast<ptrdiff_t>(count * size) * sst;
 		const ptrdiff_t to_step = dst * static_cast<ptrdiff_t>(size),
 				from_step = sst * static_cast<ptrdiff_t>(size);
-		for (size_t i = 0; i < count; i++, to += to_step, from += from_step)
-			push(t, j, to, from, size);
+		for (size_t i = 0; i < count; i++, target += to_step, src += from_step)
+			push(t, j, target, src, size);
 	}
 };
 
@@ -183,7 +183,8 @@ void alltoall_by(team &t, const Moves &moves, size_t bytes)
 	const auto how = choose_alltoall(t, bytes);
 	if (PGAS_UNLIKELY(how != alltoall_algorithm::direct && t.size > 1)) {
 		const alltoall_moves m{
-			[](team &to, int j, const void *arg) { static_cast<const Moves *>(arg)->send(to, j); }, &moves};
+			[](team &dest, int j, const void *arg) { static_cast<const Moves *>(arg)->send(dest, j); },
+			&moves};
 		return alltoall_hosts(t, how, m);
 	}
 	if (t.size == 1)

@@ -64,19 +64,19 @@ size_t segment_bytes(const operation &op, const fiber &fib)
 	return std::min(op.segment, op.total - fib.segment * op.segment);
 }
 
-bool send(operation &op, fiber &fib, step &s, const char *from, size_t bytes)
+bool send(operation &op, fiber &fib, step &s, const char *src, size_t bytes)
 {
 	do {
 		if (!may_send(*op.t, s.channel, s.number))
 			return false;
 		const size_t n = std::min(op.unit, bytes - fib.done);
-		send_message(*op.t, s.peer, s.channel, s.number++, from + fib.done, n);
+		send_message(*op.t, s.peer, s.channel, s.number++, src + fib.done, n);
 		fib.done += n;
 	} while (fib.done < bytes);
 	return true;
 }
 
-bool receive(operation &op, fiber &fib, step &s, char *to, size_t bytes)
+bool receive(operation &op, fiber &fib, step &s, char *dst, size_t bytes)
 {
 	do {
 		const size_t n = std::min(op.unit, bytes - fib.done);
@@ -84,9 +84,9 @@ bool receive(operation &op, fiber &fib, step &s, char *to, size_t bytes)
 		if (!message)
 			return false;
 		if (s.what == act::fold)
-			fold_message(op.f, to + fib.done, base_of(op, fib, s.from) + fib.done, message, n);
+			fold_message(op.f, dst + fib.done, base_of(op, fib, s.source) + fib.done, message, n);
 		else if (n)
-			memcpy(to + fib.done, message, n);
+			memcpy(dst + fib.done, message, n);
 		message_taken(*op.t, s.peer, s.channel, s.number++);
 		// the next one may be there already; where it is not, its line is still here from the last time
 		__builtin_prefetch(message_line(*op.t, s.channel, s.number));
@@ -96,31 +96,31 @@ bool receive(operation &op, fiber &fib, step &s, char *to, size_t bytes)
 }
 
 // Blocks of all members, between the order of their numbers and that of distances from a place.
-void rearrange(const operation &op, const step &s, char *where, const char *from)
+void rearrange(const operation &op, const step &s, char *where, const char *src)
 {
 	const team &t = *op.t;
 	const lane &l = t.channel->lanes[0];
 	const int n = t.size;
 	for (int i = 0; i < n; i++) {
 		const int place = s.what == act::place_back ? s.peer - i : s.peer + i;
-		const auto member = static_cast<size_t>(member_at(l, (place + n) % n)), at = static_cast<size_t>(i);
-		const size_t to = s.what == act::pick ? at : member, of = s.what == act::pick ? member : at;
-		memcpy(where + to * s.bytes, from + of * s.bytes, s.bytes);
+		const auto member = static_cast<size_t>(member_at(l, (place + n) % n)), pos = static_cast<size_t>(i);
+		const size_t end = s.what == act::pick ? pos : member, count = s.what == act::pick ? member : pos;
+		memcpy(where + end * s.bytes, src + count * s.bytes, s.bytes);
 	}
 }
 
 // Blocks whose distance has a bit, to and from where they lie one behind the other.
-void sift(const operation &op, const step &s, char *where, const char *from)
+void sift(const operation &op, const step &s, char *where, const char *src)
 {
 	size_t packed = 0;
 	for (int i = 0; i < op.t->size; i++) {
 		if (!(i & s.peer))
 			continue;
-		const size_t at = static_cast<size_t>(i) * s.bytes;
+		const size_t pos = static_cast<size_t>(i) * s.bytes;
 		if (s.what == act::pack)
-			memcpy(where + packed, from + at, s.bytes);
+			memcpy(where + packed, src + pos, s.bytes);
 		else
-			memcpy(where + at, from + packed, s.bytes);
+			memcpy(where + pos, src + packed, s.bytes);
 		packed += s.bytes;
 	}
 }
@@ -138,21 +138,21 @@ bool run_step(operation &op, fiber &fib, step &s)
 	default:
 		break;
 	}
-	char *const from = base_of(op, fib, s.from) + s.from_offset;
+	char *const src = base_of(op, fib, s.source) + s.from_offset;
 	switch (s.what) {
 	case act::combine:
-		op.f.into(op.f, where, from, op.temp + op.segment, bytes / op.f.size);
+		op.f.into(op.f, where, src, op.temp + op.segment, bytes / op.f.size);
 		break;
 	case act::copy:
-		if (where != from && bytes)
-			memmove(where, from, bytes);
+		if (where != src && bytes)
+			memmove(where, src, bytes);
 		break;
 	case act::pack:
 	case act::unpack:
-		sift(op, s, where, from);
+		sift(op, s, where, src);
 		break;
 	default:
-		rearrange(op, s, where, from);
+		rearrange(op, s, where, src);
 	}
 	return true;
 }
@@ -171,16 +171,16 @@ bool run_fiber(operation &op, fiber &fib)
 	while (!ended(op, fib)) {
 		if (op.lag && &fib == &op.fibers[1] && fib.segment >= other.segment)
 			return moved;
-		step &s = op.steps[fib.at];
+		step &s = op.steps[fib.current];
 		const size_t before = fib.done;
-		if (s.needs > other.at && !ended(op, other))
+		if (s.needs > other.current && !ended(op, other))
 			return moved;
 		if (!run_step(op, fib, s))
 			return moved || fib.done > before;
 		moved = true;
 		fib.done = 0;
-		if (++fib.at == fib.end) {
-			fib.at = fib.first;
+		if (++fib.current == fib.end) {
+			fib.current = fib.first;
 			fib.segment++;
 		}
 	}
@@ -194,7 +194,7 @@ void note_awaited(operation &op)
 	if (op.over || !(ended(op, op.fibers[0]) || ended(op, op.fibers[1])))
 		return;
 	const fiber &fib = op.fibers[ended(op, op.fibers[0])];
-	const step &s = op.steps[fib.at];
+	const step &s = op.steps[fib.current];
 	if (s.what != act::receive && s.what != act::fold)
 		return;
 	op.awaits = &message_line(*op.t, s.channel, s.number)->number;
@@ -317,11 +317,11 @@ step &add(operation &op, act what, buffer where, size_t bytes)
 
 size_t messages(const operation &op, size_t bytes)
 {
-	const auto of = [&](size_t n) { return n ? (n + op.unit - 1) / op.unit : 1; };
+	const auto owner = [&](size_t n) { return n ? (n + op.unit - 1) / op.unit : 1; };
 	if (bytes != kSegment)
-		return of(bytes);
+		return owner(bytes);
 	const size_t rest = op.total % op.segment;
-	return op.total / op.segment * of(op.segment) + (rest ? of(rest) : 0);
+	return op.total / op.segment * owner(op.segment) + (rest ? owner(rest) : 0);
 }
 
 // The step's messages get the next numbers of its channel.
@@ -340,19 +340,19 @@ void through(operation &op, step &s, int lane, direction dir, int level, bool mi
 
 void second_fiber(operation &op)
 {
-	op.fibers[1].first = op.fibers[1].end = op.fibers[1].at = op.step_count;
+	op.fibers[1].first = op.fibers[1].end = op.fibers[1].current = op.step_count;
 }
 
-void add_send(operation &op, int lane, direction dir, int level, buffer from, size_t offset, size_t bytes)
+void add_send(operation &op, int lane, direction dir, int level, buffer src, size_t offset, size_t bytes)
 {
-	step &s = add(op, act::send, from, bytes);
+	step &s = add(op, act::send, src, bytes);
 	s.offset = offset;
 	through(op, s, lane, dir, level, true);
 }
 
-void add_receive(operation &op, int lane, direction dir, int level, buffer to, size_t offset, size_t bytes)
+void add_receive(operation &op, int lane, direction dir, int level, buffer dst, size_t offset, size_t bytes)
 {
-	step &s = add(op, act::receive, to, bytes);
+	step &s = add(op, act::receive, dst, bytes);
 	s.offset = offset;
 	through(op, s, lane, dir, level, false);
 }
@@ -360,14 +360,14 @@ void add_receive(operation &op, int lane, direction dir, int level, buffer to, s
 void add_fold(operation &op, int lane, direction dir, int level, buffer acc, buffer left)
 {
 	step &s = add(op, act::fold, acc, kSegment);
-	s.from = left;
+	s.source = left;
 	through(op, s, lane, dir, level, false);
 }
 
-void add_here(operation &op, act what, buffer where, buffer from, int base_or_bit, size_t bytes)
+void add_here(operation &op, act what, buffer where, buffer src, int base_or_bit, size_t bytes)
 {
 	step &s = add(op, what, where, bytes);
-	s.from = from;
+	s.source = src;
 	s.peer = base_or_bit;
 }
 

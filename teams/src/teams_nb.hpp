@@ -18,13 +18,13 @@ namespace pgas::teams {
 enum class act : uint8_t {
 	send,
 	receive,
-	fold,    // `from` and what arrives into `where`
-	combine, // `from` and the temporary memory's second half into `where`
+	fold,    // `source` and what arrives into `where`
+	combine, // `source` and the temporary memory's second half into `where`
 	copy,
-	pick,       // blocks of `from`, by member, into `where`, by distance from `base` onward
+	pick,       // blocks of `source`, by member, into `where`, by distance from `base` onward
 	place,      // the other way
 	place_back, // the same, where distances are backward
-	pack,       // blocks of `from` whose distance has a bit, into `where`
+	pack,       // blocks of `source` whose distance has a bit, into `where`
 	unpack
 };
 enum class buffer : uint8_t { source, dest, temp };
@@ -33,7 +33,7 @@ constexpr size_t kSegment = SIZE_MAX; // as the length of a step: what the segme
 
 struct step {
 	act what;
-	buffer where, from;
+	buffer where, source;
 	uint8_t channel;
 	uint8_t needs; // steps of the other fiber end before this one begins, up to this one; see operation.steps
 	int peer;      // or the base, or the bit
@@ -43,7 +43,7 @@ struct step {
 };
 
 struct fiber {
-	uint8_t first = 0, end = 0, at = 0; // steps
+	uint8_t first = 0, end = 0, current = 0; // steps
 	size_t segment = 0;
 	size_t done = 0; // bytes of the step
 };
@@ -89,10 +89,10 @@ void second_fiber(operation &op); // steps from here on
 
 size_t segments_of(const operation &op);
 
-void add_send(operation &op, int lane, direction dir, int level, buffer from, size_t offset, size_t bytes);
-void add_receive(operation &op, int lane, direction dir, int level, buffer to, size_t offset, size_t bytes);
+void add_send(operation &op, int lane, direction dir, int level, buffer src, size_t offset, size_t bytes);
+void add_receive(operation &op, int lane, direction dir, int level, buffer dst, size_t offset, size_t bytes);
 void add_fold(operation &op, int lane, direction dir, int level, buffer acc, buffer left);
-void add_here(operation &op, act what, buffer where, buffer from, int base_or_bit, size_t bytes);
+void add_here(operation &op, act what, buffer where, buffer src, int base_or_bit, size_t bytes);
 void add_barrier(operation &op);
 
 class engine_lock {

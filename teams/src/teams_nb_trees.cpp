@@ -44,100 +44,100 @@ int base_for(const team &t, int root)
 	return place_of(l, t.hosts > 1 ? t.leaders[t.host[root]] : root);
 }
 
-// Member q's memory goes to everybody's dest; q's own has its data in `from`.
-void add_broadcast(operation &op, const tree &at, int q, buffer from)
+// Member q's memory goes to everybody's dest; q's own has its data in `src`.
+void add_broadcast(operation &op, const tree &node, int q, buffer src)
 {
-	const bool on_way = at.holds(q), is_root = at.r == q;
-	const int toward = on_way && !is_root ? high_level(q - at.r) : -1; // the child on whose side the root is
-	const buffer mine = is_root ? from : buffer::dest;
+	const bool on_way = node.holds(q), is_root = node.r == q;
+	const int toward = on_way && !is_root ? high_level(q - node.r) : -1; // the child on whose side the root is
+	const buffer mine = is_root ? src : buffer::dest;
 	if (toward >= 0)
-		add_receive(op, at.lane, back, toward, buffer::dest, 0, kSegment);
+		add_receive(op, node.lane, back, toward, buffer::dest, 0, kSegment);
 	else if (!is_root)
-		add_receive(op, at.lane, onward, at.top, buffer::dest, 0, kSegment);
-	if (on_way && at.r)
-		add_send(op, at.lane, back, at.top, mine, 0, kSegment);
-	for (int level = at.top - 1; level >= 0; level--)
-		if (at.has_child(level) && level != toward)
-			add_send(op, at.lane, onward, level, mine, 0, kSegment);
+		add_receive(op, node.lane, onward, node.top, buffer::dest, 0, kSegment);
+	if (on_way && node.r)
+		add_send(op, node.lane, back, node.top, mine, 0, kSegment);
+	for (int level = node.top - 1; level >= 0; level--)
+		if (node.has_child(level) && level != toward)
+			add_send(op, node.lane, onward, level, mine, 0, kSegment);
 }
 
 // Everything from my part of the tree into acc, and to my parent. acc is not used when I have no children.
-void add_reduce(operation &op, const tree &at, buffer acc)
+void add_reduce(operation &op, const tree &node, buffer acc)
 {
-	if (at.is_leaf()) {
-		if (at.r)
-			add_send(op, at.lane, back, at.top, buffer::source, 0, kSegment);
+	if (node.is_leaf()) {
+		if (node.r)
+			add_send(op, node.lane, back, node.top, buffer::source, 0, kSegment);
 		return;
 	}
 	const bool whole = op.f.size <= op.unit; // messages consist of whole elements
 	buffer left = buffer::source; // then acc: what the first child sends meets our own operands on its way there
-	for (int level = 0; level < at.top; level++) {
-		if (!at.has_child(level))
+	for (int level = 0; level < node.top; level++) {
+		if (!node.has_child(level))
 			continue;
 		if (whole) {
-			add_fold(op, at.lane, back, level, acc, left);
+			add_fold(op, node.lane, back, level, acc, left);
 		} else {
-			add_receive(op, at.lane, back, level, buffer::temp, op.segment, kSegment);
+			add_receive(op, node.lane, back, level, buffer::temp, op.segment, kSegment);
 			add_here(op, act::combine, acc, left, 0, kSegment);
 		}
 		left = acc;
 	}
-	if (at.r)
-		add_send(op, at.lane, back, at.top, acc, 0, kSegment);
+	if (node.r)
+		add_send(op, node.lane, back, node.top, acc, 0, kSegment);
 }
 
 // The base's result, down to q alone.
-void add_hand_down(operation &op, const tree &at, int q, buffer acc)
+void add_hand_down(operation &op, const tree &node, int q, buffer acc)
 {
-	if (!q || !at.holds(q))
+	if (!q || !node.holds(q))
 		return;
-	const buffer mine = at.r == q ? buffer::dest : acc;
-	if (at.r)
-		add_receive(op, at.lane, onward, at.top, mine, 0, kSegment);
-	if (at.r != q)
-		add_send(op, at.lane, onward, high_level(q - at.r), mine, 0, kSegment);
+	const buffer mine = node.r == q ? buffer::dest : acc;
+	if (node.r)
+		add_receive(op, node.lane, onward, node.top, mine, 0, kSegment);
+	if (node.r != q)
+		add_send(op, node.lane, onward, high_level(q - node.r), mine, 0, kSegment);
 }
 
 // Is all of it there that this member needs to do its part of a reduction to the base? Of one message each; whoever is
 // between others has room for a line only.
-bool may_reduce_at_once(const team &t, const tree &at, size_t bytes)
+bool may_reduce_at_once(const team &t, const tree &node, size_t bytes)
 {
 	const channels &c = *t.channel;
-	if (bytes > (at.r && !at.is_leaf() ? kInline : kPieceBytes))
+	if (bytes > (node.r && !node.is_leaf() ? kInline : kPieceBytes))
 		return false;
-	const int up = channel_of(t, at.lane, back, at.top);
-	if (at.r && !may_send(t, up, c.sent[up] + 1))
+	const int up = channel_of(t, node.lane, back, node.top);
+	if (node.r && !may_send(t, up, c.sent[up] + 1))
 		return false;
-	for (int level = 0; level < at.top; level++) {
-		const int from = channel_of(t, at.lane, back, level);
-		if (at.has_child(level) && !message_here(t, from, c.received[from] + 1, bytes))
+	for (int level = 0; level < node.top; level++) {
+		const int source = channel_of(t, node.lane, back, level);
+		if (node.has_child(level) && !message_here(t, source, c.received[source] + 1, bytes))
 			return false;
 	}
 	return true;
 }
 
 // Members that follow one another mostly find it there: then no program is made. dest: of the base alone.
-void reduce_at_once(team &t, const tree &at, const folding &f, char *dest, const char *source, size_t bytes)
+void reduce_at_once(team &t, const tree &node, const folding &f, char *dest, const char *source, size_t bytes)
 {
 	constexpr uint64_t kAhead = 2; // messages: their lines travel while this one is folded
 	channels &c = *t.channel;
 	alignas(kLine) char own[kLine];
-	char *const acc = at.r ? own : dest;
+	char *const acc = node.r ? own : dest;
 	const char *left = source;
-	for (int level = 0; level < at.top; level++) {
-		if (!at.has_child(level))
+	for (int level = 0; level < node.top; level++) {
+		if (!node.has_child(level))
 			continue;
-		const int from = channel_of(t, at.lane, back, level);
-		const uint64_t number = ++c.received[from];
-		fold_message(f, acc, left, message_here(t, from, number, bytes), bytes);
-		message_taken(t, other_end(t, at.lane, back, level, false), from, number);
-		__builtin_prefetch(message_line(t, from, number + kAhead));
+		const int sender = channel_of(t, node.lane, back, level);
+		const uint64_t number = ++c.received[sender];
+		fold_message(f, acc, left, message_here(t, sender, number, bytes), bytes);
+		message_taken(t, other_end(t, node.lane, back, level, false), sender, number);
+		__builtin_prefetch(message_line(t, sender, number + kAhead));
 		left = acc;
 	}
-	if (!at.r)
+	if (!node.r)
 		return;
-	const int up = channel_of(t, at.lane, back, at.top);
-	send_message(t, other_end(t, at.lane, back, at.top, true), up, ++c.sent[up], left, bytes);
+	const int up = channel_of(t, node.lane, back, node.top);
+	send_message(t, other_end(t, node.lane, back, node.top, true), up, ++c.sent[up], left, bytes);
 }
 
 void fold_rows(const folding &f, void *out, const void *left, void *right, size_t elements)
@@ -184,10 +184,10 @@ operation *start_reduce(team &t, const folding &f, void *dest, const void *sourc
 	// without hosts that are out of order both lanes are in the order of members
 	const int lane = f.ordered && t.channel->lanes[0].member_at ? 1 : 0;
 	const int base = everywhere || f.ordered ? 0 : base_for(t, root);
-	const tree at(t, lane, base);
+	const tree node(t, lane, base);
 	const int q = everywhere ? 0 : (place_of(t.channel->lanes[lane], root) - base + t.size) % t.size;
-	if (!everywhere && !q && !b.all_in && !b.all_out && may_reduce_at_once(t, at, bytes)) {
-		reduce_at_once(t, at, f, static_cast<char *>(dest), static_cast<const char *>(source), bytes);
+	if (!everywhere && !q && !b.all_in && !b.all_out && may_reduce_at_once(t, node, bytes)) {
+		reduce_at_once(t, node, f, static_cast<char *>(dest), static_cast<const char *>(source), bytes);
 		return nullptr;
 	}
 	const bounded within(t, b);
@@ -199,16 +199,16 @@ operation *start_reduce(team &t, const folding &f, void *dest, const void *sourc
 	const size_t needed = std::min(segment, bytes);
 	if (f.size > unit)
 		want_temp(*op, segment + needed);
-	else if (acc == buffer::temp && !at.is_leaf())
+	else if (acc == buffer::temp && !node.is_leaf())
 		want_temp(*op, needed);
-	add_reduce(*op, at, acc);
+	add_reduce(*op, node, acc);
 	if (!everywhere) {
-		add_hand_down(*op, at, q, acc);
+		add_hand_down(*op, node, q, acc);
 		return within.launch(op);
 	}
 	second_fiber(*op);
 	op->lag = true;
-	add_broadcast(*op, at, 0, buffer::dest);
+	add_broadcast(*op, node, 0, buffer::dest);
 	return within.launch(op);
 }
 

@@ -14,8 +14,8 @@ uintptr_t resolve(team &t, int member)
 		const bool same_host = g_job.hosts[rank] == g_job.hosts[g_job.me];
 		if (rank == g_job.me)
 			reach = 0;
-		else if (void *at = same_host ? g_job.mapped(g_job.memory, rank) : nullptr)
-			reach = reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(g_job.memory);
+		else if (void *addr = same_host ? g_job.mapped(g_job.memory, rank) : nullptr)
+			reach = reinterpret_cast<uintptr_t>(addr) - reinterpret_cast<uintptr_t>(g_job.memory);
 		pgas_store_relaxed(&g_job.reach_of_rank[rank], reach);
 	}
 	if (reach != kReachNone && t.block)
@@ -26,11 +26,11 @@ uintptr_t resolve(team &t, int member)
 
 void set_far(team &t, int member, line *mine, uint64_t number, const void *payload, size_t bytes)
 {
-	line *at = as_mine(t, member, mine);
+	line *item = as_mine(t, member, mine);
 	const int rank = world_rank(t, member);
 	if (bytes)
-		g_job.put(at->payload, payload, bytes, rank);
-	g_job.set(&at->number, number, rank);
+		g_job.put(item->payload, payload, bytes, rank);
+	g_job.set(&item->number, number, rank);
 }
 
 void set_word(team &t, int member, uint64_t *mine, uint64_t value)
@@ -43,8 +43,8 @@ void set_word(team &t, int member, uint64_t *mine, uint64_t value)
 
 copying copying_of(streamer who, size_t bytes)
 {
-	return PGAS_UNLIKELY(bytes >= g_job.stream.of[static_cast<unsigned>(who)]) ? copying::streamed
-										   : copying::cached;
+	return PGAS_UNLIKELY(bytes >= g_job.stream.bytes[static_cast<unsigned>(who)]) ? copying::streamed
+										      : copying::cached;
 }
 
 void push(team &t, int member, void *dest, const void *source, size_t bytes, copying how)
@@ -55,12 +55,12 @@ void push(team &t, int member, void *dest, const void *source, size_t bytes, cop
 		g_job.put(dest, source, bytes, world_rank(t, member));
 		return;
 	}
-	void *at = there(t, member, dest);
-	if (at == source)
+	void *addr = there(t, member, dest);
+	if (addr == source)
 		return;
 	if (PGAS_UNLIKELY(how == copying::streamed))
-		return copy_streamed(at, source, bytes);
-	memmove(at, source, bytes);
+		return copy_streamed(addr, source, bytes);
+	memmove(addr, source, bytes);
 }
 
 const void *view(team &t, int member, const void *source, size_t bytes, void *room)

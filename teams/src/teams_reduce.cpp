@@ -27,7 +27,7 @@ void fold_lines(team &t, const reduction &op, void *dest, size_t elements, int c
 }
 
 struct range {
-	size_t from, to; // elements
+	size_t begin, end; // elements
 };
 
 // Whole cache lines each, as far as alignment of the array allows, so that members do not write into one line.
@@ -37,8 +37,8 @@ range share_of(const team &t, size_t elements, size_t size)
 	const size_t in_line = size < kLine ? kLine / size : 1;
 	size_t each = (elements + n - 1) / n;
 	each = (each + in_line - 1) / in_line * in_line;
-	const size_t from = std::min(elements, me * each);
-	return {from, std::min(elements, from + each)};
+	const size_t begin = std::min(elements, me * each);
+	return {begin, std::min(elements, begin + each)};
 }
 
 template <class Body>
@@ -46,8 +46,8 @@ void for_pieces(const team &t, const reduction &op, size_t elements, Body &&body
 {
 	const range mine = share_of(t, elements, op.size);
 	const size_t step = kPiece / op.size;
-	for (size_t at = mine.from; at < mine.to; at += step)
-		body(at * op.size, std::min(step, mine.to - at));
+	for (size_t pos = mine.begin; pos < mine.end; pos += step)
+		body(pos * op.size, std::min(step, mine.end - pos));
 }
 
 void push_to_all(team &t, char *dest, const char *result, size_t bytes, copying how)
@@ -66,20 +66,20 @@ void reduce_shares(team &t, const reduction &op, char *dest, const char *source,
 	for (int j = 0; in_place && j < t.size; j++)
 		in_place = is_near(t, j);
 	sync(t); // all sources are complete
-	for_pieces(t, op, elements, [&](size_t at, size_t count) {
+	for_pieces(t, op, elements, [&](size_t pos, size_t count) {
 		const size_t bytes = count * op.size;
 		if (in_place) {
 			for (int j = 0; j < t.size; j++)
-				t.rows[j] = view(t, j, source + at, bytes, nullptr);
+				t.rows[j] = view(t, j, source + pos, bytes, nullptr);
 			op.fold(result, t.rows, static_cast<size_t>(t.size), count);
 		} else {
-			memcpy(result, view(t, 0, source + at, bytes, room), bytes);
+			memcpy(result, view(t, 0, source + pos, bytes, room), bytes);
 			for (int j = 1; j < t.size; j++) {
-				const void *rows[] = {result, view(t, j, source + at, bytes, room)};
+				const void *rows[] = {result, view(t, j, source + pos, bytes, room)};
 				op.fold(result, rows, 2, count);
 			}
 		}
-		push_to_all(t, dest + at, result, bytes, how);
+		push_to_all(t, dest + pos, result, bytes, how);
 	});
 	settle();
 	sync(t);
@@ -129,15 +129,15 @@ void scan(team &t, const reduction &op, void *dest, const void *source, size_t e
 		return;
 	}
 	alignas(64) char sums[2][kPiece], room[kPiece];
-	const char *from = static_cast<const char *>(source);
-	char *to = static_cast<char *>(dest);
+	const char *src = static_cast<const char *>(source);
+	char *dst = static_cast<char *>(dest);
 	sync(t);
-	for_pieces(t, op, elements, [&](size_t at, size_t count) {
+	for_pieces(t, op, elements, [&](size_t pos, size_t count) {
 		const size_t bytes = count * op.size;
 		char *sum = sums[0], *next = sums[1];
 		memset(sum, 0, bytes);
 		for (int j = 0; j < t.size; j++) {
-			const void *row = view(t, j, from + at, bytes, room);
+			const void *row = view(t, j, src + pos, bytes, room);
 			if (j == 0) {
 				memcpy(next, row, bytes);
 			} else {
@@ -145,7 +145,7 @@ void scan(team &t, const reduction &op, void *dest, const void *source, size_t e
 				op.fold(next, rows, 2, count);
 			}
 			// after the row was read: it may be the same memory
-			push(t, j, to + at, exclusive ? sum : next, bytes);
+			push(t, j, dst + pos, exclusive ? sum : next, bytes);
 			std::swap(sum, next);
 		}
 	});

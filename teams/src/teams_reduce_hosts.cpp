@@ -33,9 +33,9 @@ char *staging(const team &t, int member, size_t off)
 }
 
 // To member's staging memory, which lies elsewhere than mine.
-void stage(team &t, int to, size_t off, const char *data, size_t bytes)
+void stage(team &t, int dest, size_t off, const char *data, size_t bytes)
 {
-	push_and_tell(t, to, staging(t, to, off), data, bytes);
+	push_and_tell(t, dest, staging(t, dest, off), data, bytes);
 }
 
 struct work {
@@ -90,11 +90,11 @@ struct work {
 	{
 		alignas(64) char acc[kPiece];
 		const size_t most = kPiece / op.size;
-		for (size_t at = 0; at < elements; at += most) {
-			const size_t count = std::min(most, elements - at);
-			memcpy(acc, source + at * op.size, count * op.size);
+		for (size_t pos = 0; pos < elements; pos += most) {
+			const size_t count = std::min(most, elements - pos);
+			memcpy(acc, source + pos * op.size, count * op.size);
 			doubling(acc, count, t.me, t.size, [](int i) { return i; });
-			memcpy(dest + at * op.size, acc, count * op.size);
+			memcpy(dest + pos * op.size, acc, count * op.size);
 		}
 	}
 
@@ -110,8 +110,9 @@ struct work {
 				hear_member(t, j);
 		alignas(64) char acc[kPiece], room[kPiece];
 		const size_t most = kPiece / op.size;
-		for (size_t at = 0; at < elements; at += most) {
-			const size_t count = std::min(most, elements - at), off = at * op.size, bytes = count * op.size;
+		for (size_t pos = 0; pos < elements; pos += most) {
+			const size_t count = std::min(most, elements - pos), off = pos * op.size,
+				     bytes = count * op.size;
 			memcpy(acc, source + off, bytes);
 			for (int j = me + 1; j < n; j++)
 				if (t.host[j] == host)
@@ -130,12 +131,12 @@ struct work {
 	{
 		const auto n = static_cast<size_t>(t.size);
 		const size_t most = kPiece / op.size * n;
-		for (size_t at = 0; at < elements; at += most)
-			ring_round(at, std::min(most, elements - at));
+		for (size_t pos = 0; pos < elements; pos += most)
+			ring_round(pos, std::min(most, elements - pos));
 	}
 
 	// Elements [at, at + count), at most a piece for each member.
-	void ring_round(size_t at, size_t count) const
+	void ring_round(size_t pos, size_t count) const
 	{
 		const int n = t.size, me = t.me, right = (me + 1) % n, left = (me + n - 1) % n;
 		const size_t each = (count + static_cast<size_t>(n) - 1) / static_cast<size_t>(n);
@@ -143,9 +144,9 @@ struct work {
 			size_t off, elements, bytes;
 		};
 		const auto segment_of = [&](int s) {
-			const size_t from = std::min(count, static_cast<size_t>((s % n + n) % n) * each);
-			const size_t many = std::min(count, from + each) - from;
-			return segment{(at + from) * op.size, many, many * op.size};
+			const size_t begin = std::min(count, static_cast<size_t>((s % n + n) % n) * each);
+			const size_t many = std::min(count, begin + each) - begin;
+			return segment{(pos + begin) * op.size, many, many * op.size};
 		};
 		alignas(64) char acc[kPiece];
 		const segment first = segment_of(me);

@@ -25,24 +25,24 @@ enum signal_kind { signal_data = 0, signal_ready = 1 };
 }
 
 // What I put to this member before is there when it sees the signal.
-inline void tell_member(team &t, int to, signal_kind kind = signal_data)
+inline void tell_member(team &t, int dest, signal_kind kind = signal_data)
 {
 	if (PGAS_UNLIKELY(!t.sent))
 		signals_setup(t);
-	set_number(t, to, signal_line(t, t.block, kind, t.me), ++t.sent[kind * t.size + to]);
+	set_number(t, dest, signal_line(t, t.block, kind, t.me), ++t.sent[kind * t.size + dest]);
 }
 
-inline void hear_member(team &t, int from, signal_kind kind = signal_data)
+inline void hear_member(team &t, int source, signal_kind kind = signal_data)
 {
 	if (PGAS_UNLIKELY(!t.sent))
 		signals_setup(t);
-	await_number(signal_line(t, t.block, kind, from), ++t.received[kind * t.size + from]);
+	await_number(signal_line(t, t.block, kind, source), ++t.received[kind * t.size + source]);
 }
 
-inline void push_and_tell(team &t, int to, void *dest, const void *source, size_t bytes)
+inline void push_and_tell(team &t, int target, void *dest, const void *source, size_t bytes)
 {
-	push(t, to, dest, source, bytes);
-	tell_member(t, to);
+	push(t, target, dest, source, bytes);
+	tell_member(t, target);
 }
 
 } // namespace pgas::teams

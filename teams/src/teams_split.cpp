@@ -67,12 +67,12 @@ offer make_offer(int most_members)
 	} else {
 		o.lines = block_lines(most_members);
 		const slot s = arena_take(o.lines);
-		o.block = s.at;
+		o.block = s.line;
 		o.last = s.last;
 	}
 	o.staging_lines = staging_lines(most_members, wants_staging(g_job.world_hosts));
 	if (o.block && o.staging_lines) {
-		o.staging = staging_take(o.staging_lines).at;
+		o.staging = staging_take(o.staging_lines).line;
 		if (!o.staging) {
 			withdraw(o);
 			o.block = 0;
@@ -101,7 +101,7 @@ uint64_t tell(team &parent, const offer *first, const offer *second, uint64_t ch
 	return number;
 }
 
-uint64_t told(const team &parent, int member)
+uint64_t told_word(const team &parent, int member)
 {
 	uint64_t v;
 	memcpy(&v, exchanged(parent, member) + offsetof(split_line, check_or_color), sizeof v);
@@ -112,7 +112,7 @@ bool all_alike(const team &parent, uint64_t check)
 {
 	bool same = true;
 	for (int j = 0; j < parent.size; j++)
-		same = same && told(parent, j) == check;
+		same = same && told_word(parent, j) == check;
 	return same;
 }
 
@@ -160,7 +160,7 @@ int finish_team(team *t, const team &parent, const int *list, const offer &mine,
 		t->pool_slot = __builtin_ctzll(places);
 		const slot s = pool_take(t->pool_slot);
 		for (int i = 0; i < n; i++)
-			t->block_at[i] = reinterpret_cast<uintptr_t>(arena_address(s.at));
+			t->block_at[i] = reinterpret_cast<uintptr_t>(arena_address(s.line));
 	}
 	for (int i = 0; i < n; i++)
 		if (t->reach[i] != kReachAsk && t->reach[i] != kReachNone)
@@ -179,19 +179,19 @@ int finish_team(team *t, const team &parent, const int *list, const offer &mine,
 // A list that every member of the parent knows; a member that is not in it takes part in the exchange only.
 int split_known(team &parent, const int *list, int n, uint64_t check, team **out)
 {
-	const bool in = std::find(list, list + n, parent.me) != list + n;
+	const bool input = std::find(list, list + n, parent.me) != list + n;
 	offer mine;
-	if (in)
+	if (input)
 		mine = make_offer(n);
-	const uint64_t number = tell(parent, in ? &mine : nullptr, nullptr, check);
-	team *t = in ? prepare_team(parent, list, n) : nullptr;
+	const uint64_t number = tell(parent, input ? &mine : nullptr, nullptr, check);
+	team *t = input ? prepare_team(parent, list, n) : nullptr;
 	exchange_gather(parent, number);
 	if (!all_alike(parent, check)) {
-		if (in)
+		if (input)
 			drop_team(t, mine);
 		return 1;
 	}
-	return in ? finish_team(t, parent, list, mine, 0, out) : 0;
+	return input ? finish_team(t, parent, list, mine, 0, out) : 0;
 }
 
 // --- check sums ------------------------------------------------------------------------------------------------------
@@ -246,11 +246,11 @@ struct grid_lists {
 };
 
 // Two places cannot be agreed on at a time: one after the other.
-int split_grid_by_mask(team &parent, const grid_lists &of, uint64_t check, team **row, team **column)
+int split_grid_by_mask(team &parent, const grid_lists &owner, uint64_t check, team **row, team **column)
 {
-	if (split_known(parent, of.row.data(), of.row_size, check, row))
+	if (split_known(parent, owner.row.data(), owner.row_size, check, row))
 		return -1;
-	const int rc = split_known(parent, of.column.data(), of.column_size, check, column);
+	const int rc = split_known(parent, owner.column.data(), owner.column_size, check, column);
 	if (rc) {
 		destroy(*row);
 		*row = nullptr;
@@ -264,14 +264,14 @@ int split_grid(team &parent, int wide, team **row, team **column)
 {
 	*row = *column = nullptr;
 	wide = std::min(wide, parent.size);
-	const grid_lists of(parent, wide);
+	const grid_lists owner(parent, wide);
 	const uint64_t check = mixed(kSeed, wide);
 	if (by_mask())
-		return split_grid_by_mask(parent, of, check, row, column);
-	const offer x = make_offer(of.row_size), y = make_offer(of.column_size);
+		return split_grid_by_mask(parent, owner, check, row, column);
+	const offer x = make_offer(owner.row_size), y = make_offer(owner.column_size);
 	const uint64_t number = tell(parent, &x, &y, check);
-	team *const along_x = prepare_team(parent, of.row.data(), of.row_size);
-	team *const along_y = prepare_team(parent, of.column.data(), of.column_size);
+	team *const along_x = prepare_team(parent, owner.row.data(), owner.row_size);
+	team *const along_y = prepare_team(parent, owner.column.data(), owner.column_size);
 	exchange_gather(parent, number);
 	bool ok = all_alike(parent, check);
 	for (int j = 0; j < parent.size; j++) // both or none, everywhere
@@ -281,8 +281,8 @@ int split_grid(team &parent, int wide, team **row, team **column)
 		drop_team(along_y, y);
 		return -1;
 	}
-	finish_team(along_x, parent, of.row.data(), x, 0, row);
-	finish_team(along_y, parent, of.column.data(), y, 1, column);
+	finish_team(along_x, parent, owner.row.data(), x, 0, row);
+	finish_team(along_y, parent, owner.column.data(), y, 1, column);
 	return 0;
 }
 
@@ -301,7 +301,7 @@ std::vector<int> alike_in_color(const team &parent, int color)
 	};
 	std::vector<entry> entries;
 	for (int j = 0; j < parent.size; j++) {
-		const uint64_t v = told(parent, j);
+		const uint64_t v = told_word(parent, j);
 		const int theirs = static_cast<int>(static_cast<uint32_t>(v >> 32));
 		if (theirs == kColorWrong)
 			return {};
@@ -320,14 +320,14 @@ std::vector<int> alike_in_color(const team &parent, int color)
 int split_color(team &parent, int color, int key, team **out)
 {
 	*out = nullptr;
-	const bool in = color >= 0;
+	const bool input = color >= 0;
 	offer mine;
-	if (in)
+	if (input)
 		mine = make_offer(parent.size);
-	exchange_gather(parent, tell(parent, in ? &mine : nullptr, nullptr, packed(color, key)));
+	exchange_gather(parent, tell(parent, input ? &mine : nullptr, nullptr, packed(color, key)));
 	const std::vector<int> list = alike_in_color(parent, color); // I am in it
-	if (list.empty() || !in) {
-		if (in)
+	if (list.empty() || !input) {
+		if (input)
 			withdraw(mine);
 		return list.empty() ? -1 : 0;
 	}

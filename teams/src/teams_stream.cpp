@@ -47,15 +47,15 @@ void remove_sharers(int cpu, cpu_set_t &cpus)
 	}
 	if (f)
 		fclose(f);
-	for (char *at = text; *at;) {
+	for (char *pos = text; *pos;) {
 		char *end;
-		const long first = strtol(at, &end, 10);
+		const long first = strtol(pos, &end, 10);
 		const long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
 		for (long i = first; i >= 0 && i <= last && i < CPU_SETSIZE; i++)
 			CPU_CLR(static_cast<size_t>(i), &cpus);
 		if (*end != ',')
 			return;
-		at = end + 1;
+		pos = end + 1;
 	}
 }
 } // namespace
@@ -78,18 +78,18 @@ stream_limits stream_limits_of(size_t asked, size_t last_level)
 {
 	stream_limits limits;
 	for (const share &s : kShares)
-		limits.of[static_cast<unsigned>(s.who)] = asked ? asked : last_level / 100 * s.percent;
+		limits.bytes[static_cast<unsigned>(s.who)] = asked ? asked : last_level / 100 * s.percent;
 	return limits;
 }
 
-void copy_streamed(void *to, const void *from, size_t bytes)
+void copy_streamed(void *dst, const void *src, size_t bytes)
 {
-	auto *d = static_cast<char *>(to);
-	auto *s = static_cast<const char *>(from);
+	auto *d = static_cast<char *>(dst);
+	auto *s = static_cast<const char *>(src);
 	const uintptr_t distance = reinterpret_cast<uintptr_t>(d) - reinterpret_cast<uintptr_t>(s);
 	const size_t head = -reinterpret_cast<uintptr_t>(d) % kStep;
 	if (distance < bytes || -distance < bytes || bytes < head + kStep) {
-		memmove(to, from, bytes);
+		memmove(dst, src, bytes);
 		return;
 	}
 	memcpy(d, s, head);
@@ -117,9 +117,9 @@ stream_limits stream_limits_of(size_t, size_t)
 	return {};
 }
 
-void copy_streamed(void *to, const void *from, size_t bytes)
+void copy_streamed(void *dst, const void *src, size_t bytes)
 {
-	memmove(to, from, bytes);
+	memmove(dst, src, bytes);
 }
 
 #endif

@@ -21,9 +21,9 @@ PGAS_HOT void disseminate(team &t, uint64_t number, int me, int count, int fan, 
 	line *hop = head_of(t.block)->hop;
 	for (int64_t distance = 1; distance < count; distance *= fan, hop += (kFan - 1) * kApart) {
 		for (int64_t j = 1; j < fan && j * distance < count; j++) {
-			int64_t to = me + j * distance;
-			to -= to >= count ? count : 0;
-			set_number(t, who(static_cast<int>(to)), &hop[(j - 1) * kApart], number);
+			int64_t dest = me + j * distance;
+			dest -= dest >= count ? count : 0;
+			set_number(t, who(static_cast<int>(dest)), &hop[(j - 1) * kApart], number);
 		}
 		for (int64_t j = 1; j < fan && j * distance < count; j++)
 			await_number(&hop[(j - 1) * kApart], number);
@@ -41,14 +41,14 @@ void sync_central(team &t, uint64_t number)
 	const auto count = static_cast<uint64_t>(t.size);
 	block_head *mine = head_of(t.block);
 	if (PGAS_LIKELY(is_near(t, 0))) {
-		block_head *at = head_of(t.peer[0]);
+		block_head *item = head_of(t.peer[0]);
 		// acq_rel: the last one has seen all, and hands it on with the release below
-		if (__atomic_fetch_add(&at->arrived.number, 1, __ATOMIC_ACQ_REL) + 1 == count) {
-			pgas_store_relaxed(&at->arrived.number, uint64_t{0});
+		if (__atomic_fetch_add(&item->arrived.number, 1, __ATOMIC_ACQ_REL) + 1 == count) {
+			pgas_store_relaxed(&item->arrived.number, uint64_t{0});
 			// pairs with await() in the others, and with the atomic read of far members
-			pgas_store_release(&at->released.number, number);
+			pgas_store_release(&item->released.number, number);
 		} else {
-			await_number(&at->released, number);
+			await_number(&item->released, number);
 		}
 		return;
 	}
@@ -110,11 +110,11 @@ void add_to_flag(team &t, int member, uint64_t *mine, uint64_t value)
 // everybody has left, and may be used again at once.
 void sync_set(team &t)
 {
-	uint64_t *at = t.flags;
-	for (int64_t step = 1; step < t.size; step *= 2, at++) {
-		add_to_flag(t, static_cast<int>((t.me + step) % t.size), at, 1);
-		await([=] { return pgas_load_relaxed(at) != 0; });
-		add_to_flag(t, t.me, at, ~uint64_t{0}); // minus one
+	uint64_t *addr = t.flags;
+	for (int64_t step = 1; step < t.size; step *= 2, addr++) {
+		add_to_flag(t, static_cast<int>((t.me + step) % t.size), addr, 1);
+		await([=] { return pgas_load_relaxed(addr) != 0; });
+		add_to_flag(t, t.me, addr, ~uint64_t{0}); // minus one
 	}
 }
 

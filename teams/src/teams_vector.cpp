@@ -28,44 +28,44 @@ void scatter(team &t, void *dest, const void *source, size_t bytes, int root)
 		return;
 	if (t.me != root)
 		return hear_member(t, root);
-	const char *from = static_cast<const char *>(source);
+	const char *src = static_cast<const char *>(source);
 	for (int i = 1; i < t.size; i++) {
 		const int j = wrap(root + i, t.size);
-		push_and_tell(t, j, dest, from + static_cast<size_t>(j) * bytes, bytes);
+		push_and_tell(t, j, dest, src + static_cast<size_t>(j) * bytes, bytes);
 	}
-	copy_own(dest, from + static_cast<size_t>(root) * bytes, bytes);
+	copy_own(dest, src + static_cast<size_t>(root) * bytes, bytes);
 }
 
-void check_expected(const team &t, const char *routine, int from, size_t sent, int to, size_t expected)
+void check_expected(const team &t, const char *routine, int source, size_t sent, int dest, size_t expected)
 {
 	if (PGAS_LIKELY(sent == expected))
 		return;
 	char text[128];
-	snprintf(text, sizeof text, "PE %d sends %zu elements to PE %d, which expects %zu", world_rank(t, from), sent,
-		 world_rank(t, to), expected);
+	snprintf(text, sizeof text, "PE %d sends %zu elements to PE %d, which expects %zu", world_rank(t, source), sent,
+		 world_rank(t, dest), expected);
 	fail(routine, text);
 }
 
-void alltoallv(team &t, const char *routine, void *dest, const block_list &to, const void *source,
-	       const block_list &from, size_t size)
+void alltoallv(team &t, const char *routine, void *dest, const block_list &dst, const void *source,
+	       const block_list &src, size_t size)
 {
 	struct place {
-		uint64_t at, count; // in elements, of the receiver's dest
+		uint64_t first, count; // in elements, of the receiver's dest
 	};
 	static_assert(sizeof(place) <= kInline);
-	const auto send = [&](int j, size_t at) {
+	const auto send = [&](int j, size_t pos) {
 		const auto i = static_cast<size_t>(j);
-		push(t, j, static_cast<char *>(dest) + at * size,
-		     static_cast<const char *>(source) + from.displs[i] * size, from.counts[i] * size);
+		push(t, j, static_cast<char *>(dest) + pos * size,
+		     static_cast<const char *>(source) + src.displs[i] * size, src.counts[i] * size);
 	};
 	if (t.size == 1) {
-		check_expected(t, routine, 0, from.counts[0], 0, to.counts[0]);
-		return send(0, to.displs[0]);
+		check_expected(t, routine, 0, src.counts[0], 0, dst.counts[0]);
+		return send(0, dst.displs[0]);
 	}
 	uint64_t number = exchange_begin(t);
 	for (int i = 1; i <= t.size; i++) {
 		const int j = wrap(t.me + i, t.size);
-		const place mine{to.displs[j], to.counts[j]};
+		const place mine{dst.displs[j], dst.counts[j]};
 		line one{};
 		memcpy(one.payload, &mine, sizeof mine);
 		exchange_post(t, number, j, one, sizeof mine);
@@ -78,8 +78,8 @@ void alltoallv(team &t, const char *routine, void *dest, const block_list &to, c
 		const int j = wrap(t.me + i, t.size);
 		place theirs;
 		memcpy(&theirs, in_line(t, t.block, places, j)->payload, sizeof theirs);
-		check_expected(t, routine, t.me, from.counts[j], j, theirs.count);
-		send(j, theirs.at);
+		check_expected(t, routine, t.me, src.counts[j], j, theirs.count);
+		send(j, theirs.first);
 		exchange_post(t, number, j, nothing, 0);
 	}
 	exchange_gather(t, number);

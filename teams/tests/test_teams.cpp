@@ -37,15 +37,15 @@ char *source()
 	return data() + kHalf;
 }
 template <class T>
-T *as(char *at)
+T *as(char *pos)
 {
-	return reinterpret_cast<T *>(at);
+	return reinterpret_cast<T *>(pos);
 }
 
-// What member `of` has at byte i.
-char byte_of(int of, size_t i)
+// What member `count` has at byte i.
+char byte_of(int count, size_t i)
 {
-	return static_cast<char>(of * 37 + static_cast<int>(i % 251) + 1);
+	return static_cast<char>(count * 37 + static_cast<int>(i % 251) + 1);
 }
 
 void fill_source(const team &t, size_t bytes)
@@ -83,12 +83,12 @@ void check_broadcast(team &t)
 	// many in a row, so that rings of lines and notes are used again; first of one root that runs ahead of the last
 	for (int k = 0; k < 60; k++) {
 		const int root = k < 40 ? 0 : k % t.size;
-		auto *at = as<int>(dest()) + k; // the one before may still be read
+		auto *item = as<int>(dest()) + k; // the one before may still be read
 		*as<int>(source()) = 1000 * t.me + k;
 		if (k == 0 && t.me == t.size - 1)
 			usleep(2000);
-		teams::broadcast(t, at, source(), sizeof(int), root, true);
-		EXPECT(*at == 1000 * root + k);
+		teams::broadcast(t, item, source(), sizeof(int), root, true);
+		EXPECT(*item == 1000 * root + k);
 	}
 	teams::sync(t);
 }
@@ -97,17 +97,17 @@ void check_reduce(team &t)
 {
 	const auto n = static_cast<int64_t>(t.size);
 	for (const size_t count : {size_t{1}, size_t{7}, size_t{1000}, size_t{20'003}}) {
-		auto *from = as<int64_t>(source()), *to = as<int64_t>(dest());
+		auto *src = as<int64_t>(source()), *dst = as<int64_t>(dest());
 		for (size_t i = 0; i < count; i++)
-			from[i] = static_cast<int64_t>(i) * (t.me + 1);
+			src[i] = static_cast<int64_t>(i) * (t.me + 1);
 		teams::sync(t);
-		teams::reduce(t, teams::reduction_of<teams::op_sum, int64_t>(), to, from, count);
+		teams::reduce(t, teams::reduction_of<teams::op_sum, int64_t>(), dst, src, count);
 		for (size_t i = 0; i < count; i++)
-			EXPECT(to[i] == static_cast<int64_t>(i) * n * (n + 1) / 2);
+			EXPECT(dst[i] == static_cast<int64_t>(i) * n * (n + 1) / 2);
 		teams::sync(t);
-		teams::reduce(t, teams::reduction_of<teams::op_max, int64_t>(), from, from, count); // in place
+		teams::reduce(t, teams::reduction_of<teams::op_max, int64_t>(), src, src, count); // in place
 		for (size_t i = 0; i < count; i++)
-			EXPECT(from[i] == static_cast<int64_t>(i) * n);
+			EXPECT(src[i] == static_cast<int64_t>(i) * n);
 		teams::sync(t);
 	}
 }
@@ -116,14 +116,14 @@ void check_scan(team &t)
 {
 	for (const size_t count : {size_t{2}, size_t{5000}})
 		for (const bool exclusive : {false, true}) {
-			auto *from = as<int32_t>(source()), *to = as<int32_t>(dest());
+			auto *src = as<int32_t>(source()), *dst = as<int32_t>(dest());
 			for (size_t i = 0; i < count; i++)
-				from[i] = static_cast<int32_t>(i) + t.me;
+				src[i] = static_cast<int32_t>(i) + t.me;
 			teams::sync(t);
-			teams::scan(t, teams::reduction_of<teams::op_sum, int32_t>(), to, from, count, exclusive);
+			teams::scan(t, teams::reduction_of<teams::op_sum, int32_t>(), dst, src, count, exclusive);
 			const int terms = exclusive ? t.me : t.me + 1;
 			for (size_t i = 0; i < count; i++)
-				EXPECT(to[i] == static_cast<int32_t>(i) * terms + terms * (terms - 1) / 2);
+				EXPECT(dst[i] == static_cast<int32_t>(i) * terms + terms * (terms - 1) / 2);
 			teams::sync(t);
 		}
 }
@@ -142,11 +142,11 @@ void check_collect(team &t)
 		fill_source(t, static_cast<size_t>(t.me) * bytes);
 		teams::sync(t);
 		teams::collect(t, dest(), source(), static_cast<size_t>(t.me) * bytes);
-		const char *at = dest();
+		const char *pos = dest();
 		for (int j = 0; j < t.size; j++)
 			for (size_t i = 0; i < static_cast<size_t>(j) * bytes; i++)
-				EXPECT(*at++ == byte_of(j, i));
-		EXPECT(*at == 0x5a);
+				EXPECT(*pos++ == byte_of(j, i));
+		EXPECT(*pos == 0x5a);
 		teams::sync(t);
 	}
 }
@@ -164,14 +164,14 @@ void check_alltoall(team &t)
 	}
 	// every second element out of my source, into every third of dest
 	constexpr size_t kCount = 5;
-	auto *from = as<int>(source()), *to = as<int>(dest());
+	auto *src = as<int>(source()), *dst = as<int>(dest());
 	for (size_t i = 0; i < 2 * n * kCount; i++)
-		from[i] = static_cast<int>(me * 1000 + i);
+		src[i] = static_cast<int>(me * 1000 + i);
 	teams::sync(t);
-	teams::alltoalls(t, to, from, 3, 2, kCount, sizeof(int));
+	teams::alltoalls(t, dst, src, 3, 2, kCount, sizeof(int));
 	for (size_t j = 0; j < n; j++)
 		for (size_t i = 0; i < kCount; i++)
-			EXPECT(to[3 * (j * kCount + i)] == static_cast<int>(j * 1000 + 2 * (me * kCount + i)));
+			EXPECT(dst[3 * (j * kCount + i)] == static_cast<int>(j * 1000 + 2 * (me * kCount + i)));
 	teams::sync(t);
 }
 

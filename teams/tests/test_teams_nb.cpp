@@ -65,7 +65,7 @@ struct shot {
 	bool in_place;
 	unsigned seed;
 	teams::bounds b;
-	std::vector<char> from, to;
+	std::vector<char> src, dst;
 	teams::folding f;
 	teams::operation *op = nullptr;
 	bool waited = false;
@@ -92,10 +92,10 @@ size_t some_bytes(dice &d, size_t most)
 
 void fill(shot &s, const team &t, size_t blocks_in, size_t blocks_out)
 {
-	s.from.resize(s.bytes * blocks_in);
-	s.to.assign(s.bytes * blocks_out + 1, 0x5a);
-	for (size_t i = 0; i < s.from.size(); i++)
-		s.from[i] = byte_at(s.seed, t.me, i);
+	s.src.resize(s.bytes * blocks_in);
+	s.dst.assign(s.bytes * blocks_out + 1, 0x5a);
+	for (size_t i = 0; i < s.src.size(); i++)
+		s.src[i] = byte_at(s.seed, t.me, i);
 }
 
 template <class T, class Value>
@@ -105,10 +105,10 @@ void fill_elements(shot &s, const team &t, Value &&value)
 	fill(s, t, 1, 1);
 	for (size_t i = 0; i < s.count; i++) {
 		const T v = value(s.seed, t.me, i);
-		memcpy(&s.from[i * s.size], &v, sizeof v);
+		memcpy(&s.src[i * s.size], &v, sizeof v);
 	}
 	if (s.in_place)
-		memcpy(s.to.data(), s.from.data(), s.bytes);
+		memcpy(s.dst.data(), s.src.data(), s.bytes);
 }
 
 void prepare(shot &s, dice &d, const team &t)
@@ -152,29 +152,29 @@ void prepare(shot &s, dice &d, const team &t)
 
 void start(shot &s, team &t)
 {
-	char *to = s.to.data();
-	const char *from = s.from.data();
+	char *dst = s.dst.data();
+	const char *src = s.src.data();
 	const int where = s.seed % 2 ? s.root : teams::kEverywhere;
 	switch (s.what) {
 	case broadcast:
-		s.op = teams::start_broadcast(t, to, from, s.bytes, s.root, s.b);
+		s.op = teams::start_broadcast(t, dst, src, s.bytes, s.root, s.b);
 		return;
 	case sum:
 	case highest:
 	case chained:
-		s.op = teams::start_reduce(t, s.f, to, s.in_place ? to : from, s.count, where);
+		s.op = teams::start_reduce(t, s.f, dst, s.in_place ? dst : src, s.count, where);
 		return;
 	case scatter:
-		s.op = teams::start_scatter(t, to, from, s.bytes, s.root, s.b);
+		s.op = teams::start_scatter(t, dst, src, s.bytes, s.root, s.b);
 		return;
 	case gather:
-		s.op = teams::start_gather(t, to, from, s.bytes, s.root, s.b);
+		s.op = teams::start_gather(t, dst, src, s.bytes, s.root, s.b);
 		return;
 	case gather_all:
-		s.op = teams::start_gather_all(t, to, from, s.bytes, s.b);
+		s.op = teams::start_gather_all(t, dst, src, s.bytes, s.b);
 		return;
 	case exchange:
-		s.op = teams::start_exchange(t, to, from, s.bytes, s.b);
+		s.op = teams::start_exchange(t, dst, src, s.bytes, s.b);
 		return;
 	default:
 		s.op = teams::start_barrier(t);
@@ -186,14 +186,14 @@ void check_reduction(const shot &s, const team &t)
 	if (s.seed % 2 && t.me != s.root)
 		return;
 	for (size_t i = 0; i < s.count; i++) {
-		const char *at = &s.to[i * s.size];
+		const char *pos = &s.dst[i * s.size];
 		if (s.what == chained) {
 			map_pair want = pair_at(s.seed, 0, i), got;
 			for (int j = 1; j < t.size; j++) {
 				const map_pair y = pair_at(s.seed, j, i);
 				want = {want.a * y.a, want.a * y.b + want.b};
 			}
-			memcpy(&got, at, sizeof got);
+			memcpy(&got, pos, sizeof got);
 			EXPECT(got.a == want.a && got.b == want.b);
 			continue;
 		}
@@ -204,19 +204,19 @@ void check_reduction(const shot &s, const team &t)
 			most = std::max(most, static_cast<double>(number_at(s.seed * 7919, j, i) % 1013));
 		}
 		int64_t whole;
-		memcpy(&whole, at, sizeof whole);
-		memcpy(&real, at, sizeof real);
+		memcpy(&whole, pos, sizeof whole);
+		memcpy(&real, pos, sizeof real);
 		EXPECT(s.what == sum ? whole == sum_of : real == most);
 	}
 }
 
 void check(const shot &s, const team &t)
 {
-	EXPECT(s.to.empty() || s.to.back() == 0x5a);
+	EXPECT(s.dst.empty() || s.dst.back() == 0x5a);
 	const auto me = static_cast<size_t>(t.me), n = static_cast<size_t>(t.size);
 	const auto equal = [&](size_t block, int member, size_t theirs) {
 		for (size_t i = 0; i < s.bytes; i++)
-			if (s.to[block * s.bytes + i] != byte_at(s.seed, member, theirs * s.bytes + i))
+			if (s.dst[block * s.bytes + i] != byte_at(s.seed, member, theirs * s.bytes + i))
 				return false;
 		return true;
 	};
@@ -330,10 +330,10 @@ void not_before_all()
 	teams::bounds b{true, true};
 	for (int k = 1; k < 50; k++) {
 		const int root = k % g_world.size, writer = (k + 1) % g_world.size;
-		uint64_t *from = came + 8, got = 0;
+		uint64_t *src = came + 8, got = 0;
 		if (g_rank == writer)
-			pgas_store_relaxed(reinterpret_cast<uint64_t *>(at_rank(from, root)), static_cast<uint64_t>(k));
-		await(teams::start_broadcast(g_world, &got, from, sizeof got, root, b));
+			pgas_store_relaxed(reinterpret_cast<uint64_t *>(at_rank(src, root)), static_cast<uint64_t>(k));
+		await(teams::start_broadcast(g_world, &got, src, sizeof got, root, b));
 		EXPECT(got == static_cast<uint64_t>(k));
 	}
 }

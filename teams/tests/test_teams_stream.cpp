@@ -23,7 +23,7 @@ constexpr size_t kMiB = size_t{1} << 20;
 
 size_t limit(const stream_limits &l, streamer who)
 {
-	return l.of[static_cast<unsigned>(who)];
+	return l.bytes[static_cast<unsigned>(who)];
 }
 
 // What members of a team read and write together, as the collectives count it.
@@ -57,8 +57,8 @@ void test_stream_more_than_the_cache_goes_around_it(void **)
 void test_stream_limit_of_the_user_counts_for_all(void **)
 {
 	const stream_limits asked = stream_limits_of(4096, 300 * kMiB);
-	for (const size_t from : asked.of)
-		assert_int_equal(from, 4096);
+	for (const size_t begin : asked.bytes)
+		assert_int_equal(begin, 4096);
 }
 
 void test_stream_last_level_is_counted_once_per_cache(void **)
@@ -77,16 +77,16 @@ void test_stream_last_level_is_counted_once_per_cache(void **)
 
 void test_stream_copies_at_every_alignment_and_length(void **)
 {
-	std::vector<char> from(4096), to(4096), want(4096);
-	for (size_t i = 0; i < from.size(); i++)
-		from[i] = static_cast<char>(i * 31 + i / 256);
+	std::vector<char> source(4096), dest(4096), want(4096);
+	for (size_t i = 0; i < source.size(); i++)
+		source[i] = static_cast<char>(i * 31 + i / 256);
 	for (size_t skip = 0; skip < 70; skip += 3)
 		for (size_t bytes = 0; bytes < 600; bytes += bytes < 70 ? 1 : 37) {
-			memset(to.data(), 0x55, to.size());
-			want = to;
-			memmove(want.data() + 64 + skip, from.data() + 5, bytes);
-			copy_streamed(to.data() + 64 + skip, from.data() + 5, bytes);
-			assert_memory_equal(to.data(), want.data(), to.size());
+			memset(dest.data(), 0x55, dest.size());
+			want = dest;
+			memmove(want.data() + 64 + skip, source.data() + 5, bytes);
+			copy_streamed(dest.data() + 64 + skip, source.data() + 5, bytes);
+			assert_memory_equal(dest.data(), want.data(), dest.size());
 		}
 }
 

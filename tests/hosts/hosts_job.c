@@ -36,8 +36,8 @@ static void say_running(void)
 static void shape(const char *hosts)
 {
 	int first = 0, mine = 0, before = 0;
-	for (const char *at = hosts; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-		const int pes = atoi(at);
+	for (const char *pos = hosts; pos; pos = strchr(pos, ',') ? strchr(pos, ',') + 1 : NULL) {
+		const int pes = atoi(pos);
 		CHECK(pes > 0);
 		if (g_me >= first && g_me < first + pes)
 			mine = pes, before = first;
@@ -53,15 +53,15 @@ static void shape(const char *hosts)
 
 static void ring(double length)
 {
-	const int to = (g_me + (g_n > 1 ? g_n / 2 : 0)) % g_n;
+	const int dest = (g_me + (g_n > 1 ? g_n / 2 : 0)) % g_n;
 	const double end = seconds() + length;
 	long rounds = 0;
 	do {
 		rounds++;
-		shmem_long_p(&g_slot, rounds, to);
+		shmem_long_p(&g_slot, rounds, dest);
 		shmem_quiet();
-		CHECK_EQ(shmem_long_g(&g_slot, to), rounds);
-		CHECK_EQ(shmem_long_atomic_fetch_add(&g_count, 1, to), rounds - 1);
+		CHECK_EQ(shmem_long_g(&g_slot, dest), rounds);
+		CHECK_EQ(shmem_long_atomic_fetch_add(&g_count, 1, dest), rounds - 1);
 		if (rounds == 1) {
 			shmem_barrier_all();
 			say_running();
@@ -74,18 +74,18 @@ static void ring(double length)
 
 static void late(double length)
 {
-	const int from = g_n / 2 - 1, to = g_n - 1;
-	CHECK(from >= 0);
+	const int source = g_n / 2 - 1, dest = g_n - 1;
+	CHECK(source >= 0);
 	shmem_barrier_all();
-	if (g_me == from) {
+	if (g_me == source) {
 		printf("running\n");
 		fflush(stdout);
 		for (const double end = seconds() + length; seconds() < end;)
 			usleep(1000);
-		shmem_long_p(&g_slot, 7, to);
+		shmem_long_p(&g_slot, 7, dest);
 		shmem_quiet();
-		CHECK_EQ(shmem_long_g(&g_slot, to), 7);
-	} else if (g_me == to)
+		CHECK_EQ(shmem_long_g(&g_slot, dest), 7);
+	} else if (g_me == dest)
 		shmem_long_wait_until(&g_slot, SHMEM_CMP_EQ, 7);
 	shmem_barrier_all();
 }
@@ -106,35 +106,35 @@ static void wait_for_end(double length)
 
 static void all_to_all(void)
 {
-	long *from = shmem_malloc((size_t)g_n * sizeof *from), *to = shmem_malloc((size_t)g_n * sizeof *to);
-	CHECK(from && to);
+	long *src = shmem_malloc((size_t)g_n * sizeof *src), *dst = shmem_malloc((size_t)g_n * sizeof *dst);
+	CHECK(src && dst);
 	for (long round = 0; round < 20; round++) {
 		for (int pe = 0; pe < g_n; pe++)
-			from[pe] = round * 1000000 + g_me * 1000 + pe, to[pe] = -1;
+			src[pe] = round * 1000000 + g_me * 1000 + pe, dst[pe] = -1;
 		shmem_barrier_all();
-		CHECK_EQ(shmem_long_alltoall(SHMEM_TEAM_WORLD, to, from, 1), 0);
+		CHECK_EQ(shmem_long_alltoall(SHMEM_TEAM_WORLD, dst, src, 1), 0);
 		for (int pe = 0; pe < g_n; pe++)
-			CHECK_EQ(to[pe], round * 1000000 + pe * 1000 + g_me);
+			CHECK_EQ(dst[pe], round * 1000000 + pe * 1000 + g_me);
 	}
-	shmem_free(to);
-	shmem_free(from);
+	shmem_free(dst);
+	shmem_free(src);
 }
 
 static void flood(long times)
 {
-	long *at = shmem_calloc((size_t)g_n, sizeof *at);
-	CHECK(at);
+	long *addr = shmem_calloc((size_t)g_n, sizeof *addr);
+	CHECK(addr);
 	for (long i = 1; i <= times; i++) {
-		shmem_long_p(&at[g_me], i, 0);
+		shmem_long_p(&addr[g_me], i, 0);
 		shmem_long_atomic_add(&g_word[0], g_me + 1, 0);
 	}
 	shmem_barrier_all();
 	if (g_me == 0) {
 		CHECK_EQ(g_word[0], times * g_n * (g_n + 1) / 2);
 		for (int pe = 0; pe < g_n; pe++)
-			CHECK_EQ(at[pe], times);
+			CHECK_EQ(addr[pe], times);
 	}
-	shmem_free(at);
+	shmem_free(addr);
 }
 
 int main(int argc, char **argv)

@@ -63,9 +63,9 @@ auto guard(Body &&body) noexcept -> decltype(body())
 constexpr uint64_t kHashSeed = 0xcbf29ce484222325u;
 inline uint64_t hash_bytes(const void *data, size_t bytes, uint64_t before = kHashSeed) noexcept
 {
-	const auto *at = static_cast<const unsigned char *>(data);
+	const auto *pos = static_cast<const unsigned char *>(data);
 	for (size_t i = 0; i < bytes; i++)
-		before = (before ^ at[i]) * 0x100000001b3u;
+		before = (before ^ pos[i]) * 0x100000001b3u;
 	return before;
 }
 

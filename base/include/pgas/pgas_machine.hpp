@@ -89,9 +89,9 @@ inline bool address_space_has(size_t bytes) noexcept
 }
 
 // Reserves these addresses, without memory behind them. False: something else is there.
-inline bool reserve_addresses(uintptr_t at, size_t bytes) noexcept
+inline bool reserve_addresses(uintptr_t addr, size_t bytes) noexcept
 {
-	void *want = reinterpret_cast<void *>(at);
+	void *want = reinterpret_cast<void *>(addr);
 	void *got =
 		mmap(want, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	if (got == want)

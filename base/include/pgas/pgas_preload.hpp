@@ -41,13 +41,13 @@ inline const link_map *loaded_as(const link_map *first, const char *soname)
 	return nullptr;
 }
 
-inline void add_needed(const link_map *first, const link_map *of, std::vector<const link_map *> &known)
+inline void add_needed(const link_map *first, const link_map *owner, std::vector<const link_map *> &known)
 {
 	const char *strings = nullptr;
-	for (const ElfW(Dyn) *d = of->l_ld; d && d->d_tag != DT_NULL; d++)
+	for (const ElfW(Dyn) *d = owner->l_ld; d && d->d_tag != DT_NULL; d++)
 		if (d->d_tag == DT_STRTAB)
 			strings = reinterpret_cast<const char *>(d->d_un.d_ptr);
-	for (const ElfW(Dyn) *d = of->l_ld; strings && d->d_tag != DT_NULL; d++) {
+	for (const ElfW(Dyn) *d = owner->l_ld; strings && d->d_tag != DT_NULL; d++) {
 		const link_map *m = d->d_tag == DT_NEEDED ? loaded_as(first, strings + d->d_un.d_val) : nullptr;
 		bool is_known = !m;
 		for (const link_map *k : known)
@@ -103,14 +103,14 @@ inline void forget(const preload_names &names)
 	unsetenv(names.again);
 	const char *old = getenv(kPreload);
 	std::string list = old ? old : "";
-	const size_t at = list.find(names.tool);
-	if (at == std::string::npos)
+	const size_t pos = list.find(names.tool);
+	if (pos == std::string::npos)
 		return;
-	size_t from = list.rfind(':', at), to = at + strlen(names.tool);
-	from = from == std::string::npos ? 0 : from;
-	if (from == 0 && list[to] == ':')
-		to++;
-	list.erase(from, to - from);
+	size_t begin = list.rfind(':', pos), end = pos + strlen(names.tool);
+	begin = begin == std::string::npos ? 0 : begin;
+	if (begin == 0 && list[end] == ':')
+		end++;
+	list.erase(begin, end - begin);
 	if (list.empty())
 		unsetenv(kPreload);
 	else

@@ -93,12 +93,12 @@ inline const char *meant_variable(const char *name) noexcept
 template <class Found>
 void misspelt_variables(Found &&found) noexcept
 {
-	for (char **at = environ; *at; at++) {
+	for (char **pos = environ; *pos; pos++) {
 		char name[variables::kLongest];
-		const size_t length = strcspn(*at, "=");
+		const size_t length = strcspn(*pos, "=");
 		if (length >= sizeof name)
 			continue;
-		memcpy(name, *at, length);
+		memcpy(name, *pos, length);
 		name[length] = '\0';
 		for (size_t end = length; end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9'; end--)
 			name[end - 1] = '\0'; // the number of one of many

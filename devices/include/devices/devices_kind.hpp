@@ -18,7 +18,7 @@
 namespace pgas::devices {
 
 struct region {
-	uintptr_t at = 0; // what programs and copies call it; no other memory of this process has this address
+	uintptr_t addr = 0; // what programs and copies call it; no other memory of this process has this address
 	size_t bytes = 0;
 	void *cpu = nullptr;      // where the CPU may load and store the same bytes, coherently; null: nowhere
 	uint64_t own[2] = {0, 0}; // the kind's
@@ -110,7 +110,7 @@ public:
 	virtual void release(region &r) = 0;
 
 	virtual int give(const region &r, handle &out) = 0;
-	virtual int take(const handle &from, region &out) = 0;
+	virtual int take(const handle &source, region &out) = 0;
 	virtual void drop(region &r) = 0; // of take
 
 	// Pieces of one call may run in any order and at the same time; those of later calls come behind them.

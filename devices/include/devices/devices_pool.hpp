@@ -75,7 +75,7 @@ private:
 
 	// Memory that grows and keeps its contents, at another place perhaps; new bytes are zero.
 	struct table {
-		void *at = nullptr;
+		void *memory = nullptr;
 		size_t bytes = 0;
 		bool grow(size_t wanted) noexcept;
 		void end() noexcept;

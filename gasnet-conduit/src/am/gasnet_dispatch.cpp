@@ -80,7 +80,7 @@ gex_Flags_t call_flags(uint64_t word)
 	return 1u << word_category(word) | GEX_FLAG_AM_REQUEST << reply;
 }
 
-[[gnu::always_inline]] inline bool fits(const handler_way &way, uint64_t word)
+[[gnu::always_inline]] inline bool takes_arguments(const handler_way &way, uint64_t word)
 {
 	const unsigned kind = word_kind(word) & (GASNETI_REPLY | GASNETI_CATEGORY);
 	return !((static_cast<uint32_t>(word) ^ way.args) & way.args_mask) && way.kinds >> kind & 1;
@@ -122,17 +122,17 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 [[gnu::cold]] gasneti_handler_fn through_pair(uint64_t word, gasneti_token &token)
 {
 	token.source = word_rank_of_pair(word);
-	token.from = static_cast<uint8_t>(word_from(word));
-	token.at = static_cast<uint8_t>(word_at(word));
-	if (token.source >= gasneti_front.nodes || token.from >= GASNET_MAXEPS || token.at >= GASNET_MAXEPS)
+	token.sender = static_cast<uint8_t>(word_from(word));
+	token.receiver = static_cast<uint8_t>(word_at(word));
+	if (token.source >= gasneti_front.nodes || token.sender >= GASNET_MAXEPS || token.receiver >= GASNET_MAXEPS)
 		return nullptr;
 	// pairs with store_release in gex_EP_Create()
-	const gasneti_endpoint *ep = pgas_load_acquire(&g_endpoints[token.at]);
+	const gasneti_endpoint *ep = pgas_load_acquire(&g_endpoints[token.receiver]);
 	if (!ep || !(ep->capabilities & GEX_EP_CAPABILITY_AM))
-		fail("message from node %u for endpoint %u, which %s", token.source, token.at,
+		fail("message from node %u for endpoint %u, which %s", token.source, token.receiver,
 		     ep ? "was made without GEX_EP_CAPABILITY_AM" : "does not exist");
 	const gex_AM_Entry_t &entry = handler_at(*ep, word);
-	if (!fits(way_to(entry), word))
+	if (!takes_arguments(way_to(entry), word))
 		wrong_handler(entry, word);
 	return entry.gex_fnptr;
 }
@@ -148,7 +148,7 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 	const gasneti_handler_fn fn = pgas_load_acquire(&way.fn); // pairs with store_release in enter()
 	if (PGAS_UNLIKELY(!fn))
 		library_message(word_handler(word), source, args, word_args(word));
-	if (PGAS_UNLIKELY(!fits(way, word)))
+	if (PGAS_UNLIKELY(!takes_arguments(way, word)))
 		wrong_handler(g_endpoint.entries[word_handler(word)], word);
 	return fn;
 }
@@ -166,10 +166,10 @@ const gex_AM_Entry_t &handler_at(const gasneti_endpoint &ep, uint64_t word)
 	t_in_handler = inside;
 }
 
-[[gnu::noinline]] void run_large(uint64_t word, const void *from, size_t nbytes, const arg *args)
+[[gnu::noinline]] void run_large(uint64_t word, const void *src, size_t nbytes, const arg *args)
 {
 	char *const room = allocate(nbytes);
-	memcpy(room, from, nbytes);
+	memcpy(room, src, nbytes);
 	run_medium_own(word, room, nbytes, args);
 	free(room);
 }
@@ -182,13 +182,13 @@ void run_medium_own(uint64_t word, void *payload, size_t nbytes, const arg *args
 }
 
 // A copy, because the handler may change the payload, and the caller of a reply may be about to send its own.
-void run_medium_here(uint64_t word, const void *from, size_t nbytes, const arg *args) noexcept
+void run_medium_here(uint64_t word, const void *src, size_t nbytes, const arg *args) noexcept
 {
 	alignas(16) char room[512];
 	if (PGAS_UNLIKELY(nbytes > sizeof room))
-		return run_large(word, from, nbytes, args);
+		return run_large(word, src, nbytes, args);
 	if (nbytes)
-		memcpy(room, from, nbytes);
+		memcpy(room, src, nbytes);
 	run_own(word, room, nbytes, args);
 }
 
@@ -210,20 +210,20 @@ bool dispatch(const char *head, const char *message, size_t bytes) noexcept
 	char *payload;
 	size_t nbytes;
 	if (const unsigned category = word_category(word); PGAS_LIKELY(category == GASNETI_MEDIUM)) {
-		const size_t at = word_payload(word);
-		if (at < 8 || at > bytes)
+		const size_t pos = word_payload(word);
+		if (pos < 8 || pos > bytes)
 			return false;
 		// the handler may write into it: it is the receiver's memory
-		payload = const_cast<char *>(message) + at;
-		nbytes = bytes - at;
+		payload = const_cast<char *>(message) + pos;
+		nbytes = bytes - pos;
 	} else if (category == GASNETI_SHORT) {
 		return run_short(fn, &token, args, n);
 	} else if (category == GASNETI_LONG) {
-		const size_t at = (8 + 4 * n + 7) / 8 * 8;
-		if (bytes < at + 16)
+		const size_t pos = (8 + 4 * n + 7) / 8 * 8;
+		if (bytes < pos + 16)
 			return false;
-		memcpy(&payload, head + at, 8);
-		memcpy(&nbytes, head + at + 8, 8);
+		memcpy(&payload, head + pos, 8);
+		memcpy(&nbytes, head + pos + 8, 8);
 	} else {
 		return false;
 	}

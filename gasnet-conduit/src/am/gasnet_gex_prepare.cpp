@@ -25,7 +25,7 @@ struct descriptor : gasneti_srcdesc {
 	gasnet_node_t node;
 	gasnet_token_t token; // of a reply
 	uint64_t fit;         // the message's word: arguments, kind and endpoints; of a slot all but the handler
-	size_t at;            // of the payload in the message
+	size_t offset;        // of the payload in the message
 	union {
 		struct pgas_hot_claim slot;
 		fi_pgas_place place;
@@ -60,24 +60,24 @@ thread_local kept_free t_kept_free;
 {
 	t_kept_free.at_end = true;
 	const size_t bytes = (size_t{gasneti_front.max_medium} + 63) / 64 * 64;
-	auto *at = static_cast<char *>(aligned_alloc(64, bytes));
-	if (!at)
+	auto *pos = static_cast<char *>(aligned_alloc(64, bytes));
+	if (!pos)
 		fail("out of memory for a message of %zu bytes", bytes);
-	return at;
+	return pos;
 }
 
 char *own_take()
 {
-	char *const at = std::exchange(t_kept, nullptr);
-	return PGAS_LIKELY(at) ? at : own_make();
+	char *const pos = std::exchange(t_kept, nullptr);
+	return PGAS_LIKELY(pos) ? pos : own_make();
 }
 
-void own_give(char *at)
+void own_give(char *pos)
 {
 	if (PGAS_UNLIKELY(t_kept))
-		free(at);
+		free(pos);
 	else
-		t_kept = at;
+		t_kept = pos;
 }
 
 // --- prepare ---------------------------------------------------------------------------------------------------------
@@ -116,14 +116,14 @@ int hold_place(descriptor &d, size_t args, size_t most)
 {
 	const size_t size = std::min<size_t>(most, gasneti_front.max_medium);
 	const size_t in_slot = slot_payload_at(args);
-	d.at = size <= PGAS_SLOT_PLAIN - in_slot ? in_slot : eager_payload_at(args);
-	const int rc = g.net.ops->message_claim(g.am, d.node, d.at + size, &d.place);
+	d.offset = size <= PGAS_SLOT_PLAIN - in_slot ? in_slot : eager_payload_at(args);
+	const int rc = g.net.ops->message_claim(g.am, d.node, d.offset + size, &d.place);
 	if (rc == -FI_EAGAIN || rc == -FI_EOPNOTSUPP)
 		return rc;
 	if (rc)
 		lost("message", d.node, rc);
 	d.what = holds::place;
-	d.addr = static_cast<char *>(d.place.buf) + d.at;
+	d.addr = static_cast<char *>(d.place.buf) + d.offset;
 	d.size = size;
 	return 0;
 }
@@ -148,7 +148,7 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 
 // A claimed slot; where its payload goes, the caller says.
 [[gnu::always_inline]] inline descriptor &hold_claim(holds what, struct pgas_slot *slot,
-						     const struct pgas_peer_hot *peer, uint64_t at, uint64_t word)
+						     const struct pgas_peer_hot *peer, uint64_t pos, uint64_t word)
 {
 	descriptor &d = t_descriptor;
 	if (PGAS_UNLIKELY(d.what != holds::nothing))
@@ -156,7 +156,7 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 	d.what = what;
 	d.slot.slot = slot;
 	d.slot.peer = peer;
-	d.slot.at = at;
+	d.slot.at = pos;
 	return d;
 }
 
@@ -165,8 +165,8 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 {
 	descriptor &d = hold_claim(holds::slot, c.slot, c.peer, c.at, word);
 	d.fit = gasneti_front.word + word;
-	d.at = word_payload(word);
-	d.addr = c.slot->plain + d.at;
+	d.offset = word_payload(word);
+	d.addr = c.slot->plain + d.offset;
 	d.size = most;
 	return d;
 }
@@ -175,9 +175,9 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 [[gnu::always_inline]] inline descriptor &hold_annex(const struct pgas_hot_claim &c, uint64_t word, size_t most)
 {
 	descriptor &d = hold_claim(holds::annex, c.slot, c.peer, c.at, word);
-	d.at = eager_payload_at(word_args(word));
-	d.fit = gasneti_front.word + word + word_with_payload(d.at);
-	d.addr = pgas_slot_annex(c.peer->ring, c.slot) + d.at;
+	d.offset = eager_payload_at(word_args(word));
+	d.fit = gasneti_front.word + word + word_with_payload(d.offset);
+	d.addr = pgas_slot_annex(c.peer->ring, c.slot) + d.offset;
 	d.size = most;
 	return d;
 }
@@ -186,14 +186,14 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 // has given up for that. False: there is no room, or nothing at hand.
 [[gnu::noinline]] bool prepare_near(gasnet_node_t dest, uint64_t word, size_t most)
 {
-	const size_t at = slot_payload_at(word_args(word));
+	const size_t pos = slot_payload_at(word_args(word));
 	if (most > GASNETI_ANNEX_PAYLOAD)
 		return false;
-	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads, at + most);
+	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads, pos + most);
 	if (!c.slot)
 		return false;
-	if (most <= PGAS_SLOT_PLAIN - at)
-		hold_slot(c, word + word_with_payload(at), most);
+	if (most <= PGAS_SLOT_PLAIN - pos)
+		hold_slot(c, word + word_with_payload(pos), most);
 	else
 		hold_annex(c, word, most);
 	return true;
@@ -243,19 +243,19 @@ bool hold_simple(descriptor &d, uint64_t word, const void *client_buf, size_t mo
 
 // --- commit ----------------------------------------------------------------------------------------------------------
 
-void write_head(char *to, uint64_t word, size_t at, const gasnet_handlerarg_t *args)
+void write_head(char *dst, uint64_t word, size_t pos, const gasnet_handlerarg_t *args)
 {
-	word += gasneti_front.word + word_with_payload(at);
-	memcpy(to, &word, sizeof word);
+	word += gasneti_front.word + word_with_payload(pos);
+	memcpy(dst, &word, sizeof word);
 	if (const size_t n = word_args(word))
-		pgas_copy_few(to + sizeof word, args, 4 * n);
+		pgas_copy_few(dst + sizeof word, args, 4 * n);
 }
 
 int commit_place(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handlerarg_t *args, bool now)
 {
 	auto *message = static_cast<char *>(d.place.buf);
-	const size_t head = 8 + 4 * word_args(word), total = d.at + nbytes;
-	write_head(message, word, d.at, args);
+	const size_t head = 8 + 4 * word_args(word), total = d.offset + nbytes;
+	write_head(message, word, d.offset, args);
 	pgas_backoff wait{};
 	for (;;) {
 		const int rc = g.net.ops->message_publish(g.am, &d.place, head, total);
@@ -287,15 +287,15 @@ int commit_place(descriptor &d, uint64_t word, size_t nbytes, const gasnet_handl
 	return GASNET_OK;
 }
 
-int commit_buffer(descriptor &d, uint64_t word, size_t nbytes, void *to, const gasnet_handlerarg_t *args, bool now)
+int commit_buffer(descriptor &d, uint64_t word, size_t nbytes, void *dst, const gasnet_handlerarg_t *args, bool now)
 {
 	if (word_category(word) == GASNETI_MEDIUM) {
 		return d.token ? gex_reply_medium(d.token, word, d.addr, nbytes, args, now)
 			       : gex_request_medium(d.node, word, d.addr, nbytes, args, now);
 	}
-	check_gex_payload(d.node, word, nbytes, to);
-	return d.token ? gex_reply_long(d.token, word, d.addr, nbytes, to, args, now)
-		       : gex_request_long(d.node, word, d.addr, nbytes, to, args, now);
+	check_gex_payload(d.node, word, nbytes, dst);
+	return d.token ? gex_reply_long(d.token, word, d.addr, nbytes, dst, args, now)
+		       : gex_request_long(d.node, word, d.addr, nbytes, dst, args, now);
 }
 
 // Without a loop over arguments where there are none.
@@ -306,7 +306,7 @@ template <bool has_args>
 	const struct pgas_hot_claim c = {d.slot.slot, d.slot.peer, d.slot.at};
 	const uint64_t whole = d.fit | word_handler(word);
 	d.what = holds::nothing;
-	pgas_hot_describe(&c, d.at + nbytes, PGAS_KIND_MSG, 0);
+	pgas_hot_describe(&c, d.offset + nbytes, PGAS_KIND_MSG, 0);
 	memcpy(c.slot->plain, &whole, sizeof whole);
 	if (has_args)
 		pgas_copy_few(c.slot->plain + sizeof whole, args, 4 * word_args(word));
@@ -339,7 +339,7 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 		fail("gex_AM_Commit%s: %zu bytes; prepared were %zu", name_of(word), nbytes, d.size);
 }
 
-[[gnu::noinline]] int commit_other(gasneti_srcdesc *sd, uint64_t word, size_t nbytes, void *to, gex_Flags_t flags,
+[[gnu::noinline]] int commit_other(gasneti_srcdesc *sd, uint64_t word, size_t nbytes, void *dst, gex_Flags_t flags,
 				   const gasnet_handlerarg_t *args) noexcept
 {
 	check_commit(sd, word, nbytes);
@@ -348,7 +348,7 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 	const bool now = flags & GEX_FLAG_IMMEDIATE;
 	word += d.fit & kEndBits;
 	const int rc = d.what == holds::place ? commit_place(d, word, nbytes, args, now)
-					      : commit_buffer(d, word, nbytes, to, args, now);
+					      : commit_buffer(d, word, nbytes, dst, args, now);
 	if (rc) {
 		t_descriptor = d;
 		return rc;
@@ -365,8 +365,8 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 [[gnu::noinline]] int commit_eager(descriptor &d, uint64_t word, size_t nbytes, gex_Flags_t flags,
 				   const gasnet_handlerarg_t *args) noexcept
 {
-	write_head(static_cast<char *>(d.place.buf), word + (d.fit & kEndBits), d.at, args);
-	const int rc = g.net.ops->message_publish(g.am, &d.place, 8 + 4 * word_args(word), d.at + nbytes);
+	write_head(static_cast<char *>(d.place.buf), word + (d.fit & kEndBits), d.offset, args);
+	const int rc = g.net.ops->message_publish(g.am, &d.place, 8 + 4 * word_args(word), d.offset + nbytes);
 	if (PGAS_UNLIKELY(rc == -FI_EAGAIN))
 		return commit_other(&d, word, nbytes, nullptr, flags, args);
 	if (PGAS_UNLIKELY(rc))
@@ -375,17 +375,17 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 	return GASNET_OK;
 }
 
-[[gnu::always_inline]] inline bool fits(const descriptor &d, uint64_t word, size_t nbytes)
+[[gnu::always_inline]] inline bool holds_message(const descriptor &d, uint64_t word, size_t nbytes)
 {
 	return !((word ^ d.fit) & kFitBits) && nbytes <= d.size;
 }
 
 // Apart from gasneti_commit, and with its arguments in the same order, so that it moves fewer of them.
-[[gnu::noinline]] int commit_elsewhere(gasneti_srcdesc *sd, uint64_t word, size_t nbytes, void *to, gex_Flags_t flags,
+[[gnu::noinline]] int commit_elsewhere(gasneti_srcdesc *sd, uint64_t word, size_t nbytes, void *dst, gex_Flags_t flags,
 				       const gasnet_handlerarg_t *args) noexcept
 {
 	auto &d = *static_cast<descriptor *>(sd);
-	if (PGAS_LIKELY(fits(d, word, nbytes))) {
+	if (PGAS_LIKELY(holds_message(d, word, nbytes))) {
 		if (PGAS_LIKELY(d.what == holds::annex))
 			return commit_annex(d, word, nbytes, args);
 		if (d.what == holds::own && is_here(d.node) && word_category(word) == GASNETI_MEDIUM)
@@ -393,7 +393,7 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 		if (d.what == holds::place && !d.token)
 			return commit_eager(d, word, nbytes, flags, args);
 	}
-	return commit_other(sd, word, nbytes, to, flags, args);
+	return commit_other(sd, word, nbytes, dst, flags, args);
 }
 
 } // namespace
@@ -401,16 +401,16 @@ void check_commit(const gasneti_srcdesc *sd, uint64_t word, size_t nbytes)
 
 using namespace gasnet;
 
-extern "C" gex_AM_SrcDesc_t gasneti_prepare_slot(struct pgas_slot *slot, const struct pgas_peer_hot *peer, uint64_t at,
+extern "C" gex_AM_SrcDesc_t gasneti_prepare_slot(struct pgas_slot *slot, const struct pgas_peer_hot *peer, uint64_t pos,
 						 uint64_t word, size_t most) noexcept
 {
-	return &hold_slot({slot, peer, at}, word, most);
+	return &hold_slot({slot, peer, pos}, word, most);
 }
 
-extern "C" gex_AM_SrcDesc_t gasneti_prepare_annex(struct pgas_slot *slot, const struct pgas_peer_hot *peer, uint64_t at,
-						  uint64_t word, size_t most) noexcept
+extern "C" gex_AM_SrcDesc_t gasneti_prepare_annex(struct pgas_slot *slot, const struct pgas_peer_hot *peer,
+						  uint64_t pos, uint64_t word, size_t most) noexcept
 {
-	return &hold_annex({slot, peer, at}, word, most);
+	return &hold_annex({slot, peer, pos}, word, most);
 }
 
 extern "C" gex_AM_SrcDesc_t gasneti_prepare_request(gasnet_node_t dest, uint64_t word, const void *client_buf,
@@ -441,12 +441,12 @@ extern "C" gex_AM_SrcDesc_t gasneti_prepare_reply(gex_Token_t token, uint64_t wo
 	return &d;
 }
 
-extern "C" int gasneti_commit(gex_AM_SrcDesc_t sd, uint64_t word, size_t nbytes, void *to, gex_Flags_t flags,
+extern "C" int gasneti_commit(gex_AM_SrcDesc_t sd, uint64_t word, size_t nbytes, void *dst, gex_Flags_t flags,
 			      const gex_AM_Arg_t *args) noexcept
 {
 	auto &d = *static_cast<descriptor *>(sd);
-	if (PGAS_UNLIKELY(d.what != holds::slot || !fits(d, word, nbytes)))
-		return commit_elsewhere(sd, word, nbytes, to, flags, args);
+	if (PGAS_UNLIKELY(d.what != holds::slot || !holds_message(d, word, nbytes)))
+		return commit_elsewhere(sd, word, nbytes, dst, flags, args);
 	if (word_args(word))
 		return commit_slot_args(d, word, nbytes, args);
 	return commit_slot_here<false>(d, word, nbytes, nullptr);

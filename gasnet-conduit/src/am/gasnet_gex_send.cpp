@@ -55,23 +55,23 @@ int send_gex_reply(gasnet_token_t token, const void *head, size_t head_bytes, co
 }
 
 // The payload goes to the segment of the endpoint that gets the message.
-void put_long(gasnet_node_t node, uint64_t word, void *to, const void *from, size_t nbytes)
+void put_long(gasnet_node_t node, uint64_t word, void *dst, const void *src, size_t nbytes)
 {
 	if (PGAS_LIKELY(!word_at(word)))
-		return put_payload(node, to, from, nbytes);
+		return put_payload(node, dst, src, nbytes);
 	const unsigned kind = word_kind(word);
 	put_payload_at(kind & GASNETI_REPLY ? reply_name(GASNETI_LONG) : request_name(GASNETI_LONG), node,
-		       word_at(word), to, from, nbytes);
+		       word_at(word), dst, src, nbytes);
 }
 
 // The payload of a long message must not be there when the message cannot follow: its slot is claimed first. Not where
 // the payload needs the target's help to get there, as on another host: that would wait with a slot in hand, so the
 // message waits for room behind its payload. GASNET_ERR_NOT_READY: no room, and nothing was done.
-int long_now(gasnet_node_t node, uint64_t word, const void *from, size_t nbytes, void *to,
+int long_now(gasnet_node_t node, uint64_t word, const void *src, size_t nbytes, void *dst,
 	     const gasnet_handlerarg_t *args, bool *done)
 {
 	message_head m;
-	const size_t head = long_head(m, word, args, to, nbytes);
+	const size_t head = long_head(m, word, args, dst, nbytes);
 	fi_pgas_place place;
 	*done = false;
 	if (is_here(node) || !g_windows[node] || is_outside(node) || word_at(word))
@@ -82,7 +82,7 @@ int long_now(gasnet_node_t node, uint64_t word, const void *from, size_t nbytes,
 	if (rc == -FI_EAGAIN)
 		return GASNET_ERR_NOT_READY;
 	if (rc == 0) {
-		put_payload(node, to, from, nbytes);
+		put_payload(node, dst, src, nbytes);
 		memcpy(place.buf, &m, head);
 		rc = g.net.ops->message_publish(g.am, &place, head, head);
 	}
@@ -112,76 +112,75 @@ void check_gex_reply(gasnet_token_t token, unsigned kind) noexcept
 }
 
 // Whether it fits where an endpoint beside the first has its segment, its transfer says.
-void check_gex_payload(gasnet_node_t node, uint64_t word, size_t nbytes, const void *to) noexcept
+void check_gex_payload(gasnet_node_t node, uint64_t word, size_t nbytes, const void *dst) noexcept
 {
 	const unsigned kind = word_kind(word), category = word_category(word);
 	const char *call = kind & GASNETI_REPLY ? reply_name(category) : request_name(category);
 	if (nbytes > (category == GASNETI_MEDIUM ? gasneti_front.max_medium : GASNETI_MAX_LONG))
 		fail("%s: %zu bytes of payload; the most is gex_AM_Max%s, %zu", call, nbytes, call + strlen("gex_AM_"),
 		     category == GASNETI_MEDIUM ? size_t{gasneti_front.max_medium} : GASNETI_MAX_LONG);
-	if (category == GASNETI_LONG && !word_at(word) && !long_ok(node, to, nbytes))
-		fail("%s: %zu bytes at %p are not in the segment of node %u", call, nbytes, to, node);
+	if (category == GASNETI_LONG && !word_at(word) && !long_ok(node, dst, nbytes))
+		fail("%s: %zu bytes at %p are not in the segment of node %u", call, nbytes, dst, node);
 }
 
-int gex_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+int gex_request_medium(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
 		       const gasnet_handlerarg_t *args, bool now) noexcept
 {
 	if (is_here(dest)) {
-		run_medium_here(word, from, nbytes, args);
+		run_medium_here(word, src, nbytes, args);
 		return GASNET_OK;
 	}
 	message_head m;
 	const size_t head = medium_head(m, word, args, nbytes);
-	return send_gex_request(dest, &m, head, from, nbytes, now);
+	return send_gex_request(dest, &m, head, src, nbytes, now);
 }
 
-int gex_request_long(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes, void *to,
+int gex_request_long(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes, void *dst,
 		     const gasnet_handlerarg_t *args, bool now) noexcept
 {
 	bool done = false;
 	if (now)
-		if (const int err = long_now(dest, word, from, nbytes, to, args, &done); err || done)
+		if (const int err = long_now(dest, word, src, nbytes, dst, args, &done); err || done)
 			return err;
 	// the payload first; the message's release orders it before the handler
-	put_long(dest, word, to, from, nbytes);
+	put_long(dest, word, dst, src, nbytes);
 	message_head m;
-	const size_t head = long_head(m, word, args, to, nbytes);
+	const size_t head = long_head(m, word, args, dst, nbytes);
 	return send_waiting(dest, &m, head, nullptr, 0);
 }
 
-int gex_reply_medium(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes,
+int gex_reply_medium(gasnet_token_t token, uint64_t word, const void *src, size_t nbytes,
 		     const gasnet_handlerarg_t *args, bool now) noexcept
 {
 	if (is_here(token->source)) {
 		token->replied = true;
-		run_medium_here(word, from, nbytes, args);
+		run_medium_here(word, src, nbytes, args);
 		return GASNET_OK;
 	}
-	if (post_medium(token->source, word, from, nbytes, args) ||
-	    post_annex(token->source, word, from, nbytes, args)) {
+	if (post_medium(token->source, word, src, nbytes, args) || post_annex(token->source, word, src, nbytes, args)) {
 		token->replied = true;
 		return GASNET_OK;
 	}
 	message_head m;
 	const size_t head = medium_head(m, word, args, nbytes);
-	return send_gex_reply(token, &m, head, from, nbytes, now);
+	return send_gex_reply(token, &m, head, src, nbytes, now);
 }
 
-int gex_reply_long(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes, void *to,
+int gex_reply_long(gasnet_token_t token, uint64_t word, const void *src, size_t nbytes, void *dst,
 		   const gasnet_handlerarg_t *args, bool now) noexcept
 {
 	bool done = false;
 	if (now) {
-		if (const int err = long_now(token->source, word, from, nbytes, to, args, &done))
+		if (const int err = long_now(token->source, word, src, nbytes, dst, args, &done))
 			return err;
 		if (done) {
 			token->replied = true;
 			return GASNET_OK;
 		}
 	}
-	put_long(token->source, word, to, from, nbytes);
+	put_long(token->source, word, dst, src, nbytes);
 	message_head m;
-	const size_t head = long_head(m, word, args, to, nbytes);
+	const size_t head = long_head(m, word, args, dst, nbytes);
 	return send_gex_reply(token, &m, head, nullptr, 0, false);
 }
 
@@ -198,38 +197,38 @@ extern "C" int gasneti_gex_request_short(gasnet_node_t dest, const void *message
 
 namespace {
 
-[[gnu::noinline]] int medium_other(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+[[gnu::noinline]] int medium_other(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
 				   const gasnet_handlerarg_t *args, gex_Flags_t flags)
 {
 	check_gex_request(GASNETI_MEDIUM);
 	check_gex_payload(dest, word, nbytes, nullptr);
-	if (post_annex(dest, word, from, nbytes, args))
+	if (post_annex(dest, word, src, nbytes, args))
 		return GASNET_OK;
-	return gex_request_medium(dest, word, from, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
+	return gex_request_medium(dest, word, src, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
 }
 
 } // namespace
 
-extern "C" int gasneti_gex_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+extern "C" int gasneti_gex_request_medium(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
 					  const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
 {
 	gasnet_AMPoll();
 	if (PGAS_UNLIKELY(is_here(dest)) && g.attached && !in_handler() && nbytes <= gasneti_front.max_medium) {
-		run_medium_here(word, from, nbytes, args);
+		run_medium_here(word, src, nbytes, args);
 		return GASNET_OK;
 	}
-	if (PGAS_LIKELY(!in_handler()) && PGAS_LIKELY(post_medium(dest, word, from, nbytes, args)))
+	if (PGAS_LIKELY(!in_handler()) && PGAS_LIKELY(post_medium(dest, word, src, nbytes, args)))
 		return GASNET_OK;
-	return medium_other(dest, word, from, nbytes, args, flags);
+	return medium_other(dest, word, src, nbytes, args, flags);
 }
 
-extern "C" int gasneti_gex_request_long(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes, void *to,
+extern "C" int gasneti_gex_request_long(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes, void *dst,
 					const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
 {
 	check_gex_request(GASNETI_LONG);
-	check_gex_payload(dest, word, nbytes, to);
+	check_gex_payload(dest, word, nbytes, dst);
 	gasnet_AMPoll();
-	return gex_request_long(dest, word, from, nbytes, to, args, flags & GEX_FLAG_IMMEDIATE);
+	return gex_request_long(dest, word, src, nbytes, dst, args, flags & GEX_FLAG_IMMEDIATE);
 }
 
 extern "C" int gasneti_gex_reply_short(gex_Token_t token, uint64_t word, const gex_AM_Arg_t *args,
@@ -241,22 +240,22 @@ extern "C" int gasneti_gex_reply_short(gex_Token_t token, uint64_t word, const g
 	return send_gex_reply(token, &m, head, nullptr, 0, flags & GEX_FLAG_IMMEDIATE);
 }
 
-extern "C" int gasneti_gex_reply_medium(gex_Token_t token, uint64_t word, const void *from, size_t nbytes,
+extern "C" int gasneti_gex_reply_medium(gex_Token_t token, uint64_t word, const void *src, size_t nbytes,
 					const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
 {
 	check_gex_reply(token, GASNETI_MEDIUM);
 	word += word_back(token);
 	check_gex_payload(token->source, word, nbytes, nullptr);
-	return gex_reply_medium(token, word, from, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
+	return gex_reply_medium(token, word, src, nbytes, args, flags & GEX_FLAG_IMMEDIATE);
 }
 
-extern "C" int gasneti_gex_reply_long(gex_Token_t token, uint64_t word, const void *from, size_t nbytes, void *to,
+extern "C" int gasneti_gex_reply_long(gex_Token_t token, uint64_t word, const void *src, size_t nbytes, void *dst,
 				      const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
 {
 	check_gex_reply(token, GASNETI_LONG);
 	word += word_back(token);
-	check_gex_payload(token->source, word, nbytes, to);
-	return gex_reply_long(token, word, from, nbytes, to, args, flags & GEX_FLAG_IMMEDIATE);
+	check_gex_payload(token->source, word, nbytes, dst);
+	return gex_reply_long(token, word, src, nbytes, dst, args, flags & GEX_FLAG_IMMEDIATE);
 }
 
 // --- through pairs of endpoints --------------------------------------------------------------------------------------
@@ -283,19 +282,19 @@ extern "C" int gasneti_pair_short(gex_TM_t tm, gex_Rank_t rank, const void *mess
 	return send_gex_request(rank, &m, bytes, nullptr, 0, flags & GEX_FLAG_IMMEDIATE);
 }
 
-extern "C" int gasneti_pair_medium(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *from, size_t nbytes,
+extern "C" int gasneti_pair_medium(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *src, size_t nbytes,
 				   const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
 {
 	word += ends_of(request_name(GASNETI_MEDIUM), tm, rank);
 	gasnet_AMPoll();
-	return medium_other(rank, word, from, nbytes, args, flags);
+	return medium_other(rank, word, src, nbytes, args, flags);
 }
 
-extern "C" int gasneti_pair_long(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *from, size_t nbytes, void *to,
+extern "C" int gasneti_pair_long(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *src, size_t nbytes, void *dst,
 				 const gex_AM_Arg_t *args, gex_Flags_t flags) noexcept
 {
 	word += ends_of(request_name(GASNETI_LONG), tm, rank);
-	return gasneti_gex_request_long(rank, word, from, nbytes, to, args, flags);
+	return gasneti_gex_request_long(rank, word, src, nbytes, dst, args, flags);
 }
 
 extern "C" gex_AM_SrcDesc_t gasneti_pair_prepare(gex_TM_t tm, gex_Rank_t rank, uint64_t word, const void *client_buf,

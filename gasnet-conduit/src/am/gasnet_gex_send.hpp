@@ -10,15 +10,15 @@ namespace gasnet {
 // These end the job when a client may not do what it does. kind: of the message's word, which names the endpoints, too.
 void check_gex_request(unsigned kind) noexcept;
 void check_gex_reply(gasnet_token_t token, unsigned kind) noexcept;
-void check_gex_payload(gasnet_node_t node, uint64_t word, size_t nbytes, const void *to) noexcept;
+void check_gex_payload(gasnet_node_t node, uint64_t word, size_t nbytes, const void *dst) noexcept;
 
-int gex_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+int gex_request_medium(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
 		       const gasnet_handlerarg_t *args, bool now) noexcept;
-int gex_request_long(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes, void *to,
+int gex_request_long(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes, void *dst,
 		     const gasnet_handlerarg_t *args, bool now) noexcept;
-int gex_reply_medium(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes,
+int gex_reply_medium(gasnet_token_t token, uint64_t word, const void *src, size_t nbytes,
 		     const gasnet_handlerarg_t *args, bool now) noexcept;
-int gex_reply_long(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes, void *to,
+int gex_reply_long(gasnet_token_t token, uint64_t word, const void *src, size_t nbytes, void *dst,
 		   const gasnet_handlerarg_t *args, bool now) noexcept;
 
 } // namespace gasnet

@@ -16,7 +16,7 @@ bool is_free(const gasneti_endpoint &ep, unsigned index)
 }
 
 // Whoever sends to it has heard of it in some way of its own.
-void enter(gasneti_endpoint &ep, const gex_AM_Entry_t &entry)
+void add_entry(gasneti_endpoint &ep, const gex_AM_Entry_t &entry)
 {
 	gex_AM_Entry_t &place = ep.entries[entry.gex_index];
 	gex_AM_Entry_t without = entry;
@@ -59,13 +59,13 @@ int enter_all(gasneti_endpoint &ep, size_t count, Entry &&entry, Tell &&tell)
 	}
 	for (size_t i = 0; i < count; i++)
 		if (entry(i).gex_index)
-			enter(ep, entry(i));
+			add_entry(ep, entry(i));
 	for (size_t i = 0; i < count; i++) {
 		gex_AM_Entry_t e = entry(i);
 		if (e.gex_index)
 			continue;
 		e.gex_index = static_cast<gex_AM_Index_t>(free_index(ep));
-		enter(ep, e);
+		add_entry(ep, e);
 		tell(i, e.gex_index);
 	}
 	return GASNET_OK;
@@ -129,7 +129,7 @@ extern "C" int gex_EP_RegisterHandlers(gex_EP_t ep, gex_AM_Entry_t *table, size_
 extern "C" gex_TI_t gex_Token_Info(gex_Token_t token, gex_Token_Info_t *info, gex_TI_t) noexcept
 {
 	info->gex_srcrank = token->source;
-	const gasneti_endpoint *ep = token->at ? g_endpoints[token->at] : &g_endpoint;
+	const gasneti_endpoint *ep = token->receiver ? g_endpoints[token->receiver] : &g_endpoint;
 	info->gex_ep = const_cast<gasneti_endpoint *>(ep);
 	if (!ep->entries[token->handler()].gex_fnptr)
 		ep = &g_endpoint; // it had none of its own

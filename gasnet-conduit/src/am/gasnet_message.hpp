@@ -49,22 +49,22 @@ inline gex_EP_Index_t word_at(uint64_t word)
 	return word >> GASNETI_WORD_AT & 0xff;
 }
 // Fields to be added to a word that does not have them yet.
-constexpr uint64_t word_with_payload(size_t at)
+constexpr uint64_t word_with_payload(size_t pos)
 {
-	return uint64_t{at} << GASNETI_WORD_PAYLOAD;
+	return uint64_t{pos} << GASNETI_WORD_PAYLOAD;
 }
 constexpr uint64_t word_with_rank(gasnet_node_t rank)
 {
 	return uint64_t{rank} << GASNETI_WORD_RANK;
 }
-constexpr uint64_t word_with_ends(gex_EP_Index_t from, gex_EP_Index_t at)
+constexpr uint64_t word_with_ends(gex_EP_Index_t sender, gex_EP_Index_t receiver)
 {
-	return uint64_t{from} << GASNETI_WORD_FROM | uint64_t{at} << GASNETI_WORD_AT;
+	return uint64_t{sender} << GASNETI_WORD_FROM | uint64_t{receiver} << GASNETI_WORD_AT;
 }
 // A reply goes back where its request came from.
 inline uint64_t word_back(gasnet_token_t token)
 {
-	return word_with_ends(token->at, token->from);
+	return word_with_ends(token->receiver, token->sender);
 }
 
 // Puts one message into a node's ring: 0, -FI_EAGAIN when there is no room, or what is wrong. Not to this node.

@@ -13,7 +13,7 @@ namespace gasnet {
 namespace {
 
 struct waiting_reply {
-	gasnet_node_t to;
+	gasnet_node_t dest;
 	std::vector<char> bytes;
 };
 
@@ -62,12 +62,13 @@ bool outbox_push_some() noexcept
 	std::vector<bool> full(gasneti_front.nodes);
 	std::deque<waiting_reply> left;
 	for (waiting_reply &r : g_outbox) {
-		const int rc = full[r.to] ? -FI_EAGAIN : message_try(r.to, r.bytes.data(), r.bytes.size(), nullptr, 0);
+		const int rc = full[r.dest] ? -FI_EAGAIN
+					    : message_try(r.dest, r.bytes.data(), r.bytes.size(), nullptr, 0);
 		if (rc == -FI_EAGAIN) {
-			full[r.to] = true;
+			full[r.dest] = true;
 			left.push_back(std::move(r));
 		} else if (rc != 0) {
-			lost("message", r.to, rc);
+			lost("message", r.dest, rc);
 		}
 	}
 	g_outbox.swap(left);

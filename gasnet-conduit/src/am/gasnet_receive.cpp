@@ -38,16 +38,16 @@ void run(const char *head, const char *message, size_t bytes)
 }
 
 // Senders place the payload so that it is aligned where it arrives; only what the provider had to move is not.
-[[gnu::cold, gnu::noinline]] void run_moved(const char *message, size_t bytes, size_t at)
+[[gnu::cold, gnu::noinline]] void run_moved(const char *message, size_t bytes, size_t pos)
 {
-	const size_t total = kCopiedHead + bytes - at;
+	const size_t total = kCopiedHead + bytes - pos;
 	char *copy = allocate(total);
-	memcpy(copy, message, at);
+	memcpy(copy, message, pos);
 	uint64_t word;
 	memcpy(&word, message, sizeof word);
 	word += word_with_payload(kCopiedHead) - word_with_payload(word_payload(word));
 	memcpy(copy, &word, sizeof word);
-	memcpy(copy + kCopiedHead, message + at, bytes - at);
+	memcpy(copy + kCopiedHead, message + pos, bytes - pos);
 	run(copy, copy, total);
 	free(copy);
 }
@@ -58,10 +58,10 @@ void handle(const fi_pgas_message &m)
 	const char *head = m.head ? static_cast<const char *>(m.head) : message;
 	uint64_t word;
 	memcpy(&word, head, sizeof word);
-	const size_t at = word_payload(word);
-	if (word_category(word) == GASNETI_MEDIUM && PGAS_UNLIKELY(reinterpret_cast<uintptr_t>(message + at) % 16) &&
-	    m.len >= at)
-		run_moved(message, m.len, at);
+	const size_t pos = word_payload(word);
+	if (word_category(word) == GASNETI_MEDIUM && PGAS_UNLIKELY(reinterpret_cast<uintptr_t>(message + pos) % 16) &&
+	    m.len >= pos)
+		run_moved(message, m.len, pos);
 	else
 		run(head, message, m.len);
 }
@@ -126,8 +126,8 @@ char *allocate(size_t bytes) noexcept
 
 void run_here(const void *message, size_t bytes) noexcept
 {
-	const auto *at = static_cast<const char *>(message);
-	run(at, at, bytes);
+	const auto *pos = static_cast<const char *>(message);
+	run(pos, pos, bytes);
 }
 
 // Whoever changes what is asked here calls it afterwards, so the last to get the mutex sees everything.

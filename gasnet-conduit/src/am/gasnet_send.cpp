@@ -12,11 +12,11 @@
 namespace gasnet {
 namespace {
 
-bool in_segment(gasnet_node_t node, const void *to, size_t nbytes)
+bool in_segment(gasnet_node_t node, const void *dst, size_t nbytes)
 {
 	const gasnet_seginfo_t &s = g.segments[node];
-	const auto at = reinterpret_cast<uintptr_t>(to), base = reinterpret_cast<uintptr_t>(s.addr);
-	return at >= base && nbytes <= s.size && at - base <= s.size - nbytes;
+	const auto addr = reinterpret_cast<uintptr_t>(dst), base = reinterpret_cast<uintptr_t>(s.addr);
+	return addr >= base && nbytes <= s.size && addr - base <= s.size - nbytes;
 }
 
 // A request may not come from a handler, and a reply only from the handler of a request, once.
@@ -64,33 +64,33 @@ void send_reply(gasnet_node_t node, const void *head, size_t head_bytes, const v
 }
 
 // The payload of a long message. To this node it may come from the place where it goes.
-void put_payload(gasnet_node_t node, void *to, const void *from, size_t nbytes) noexcept
+void put_payload(gasnet_node_t node, void *dst, const void *src, size_t nbytes) noexcept
 {
 	if (!nbytes)
 		return;
 	if (PGAS_UNLIKELY(is_here(node)))
-		memmove(to, from, nbytes);
+		memmove(dst, src, nbytes);
 	else
-		gasneti_put_some(node, to, from, nbytes, GASNETI_DONE, 0);
+		gasneti_put_some(node, dst, src, nbytes, GASNETI_DONE, 0);
 }
 
-bool long_ok(gasnet_node_t node, const void *to, size_t nbytes) noexcept
+bool long_ok(gasnet_node_t node, const void *dst, size_t nbytes) noexcept
 {
-	return node_ok(node) && nbytes <= GASNETI_MAX_LONG && (!nbytes || in_segment(node, to, nbytes));
+	return node_ok(node) && nbytes <= GASNETI_MAX_LONG && (!nbytes || in_segment(node, dst, nbytes));
 }
 
-bool post_annex(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+bool post_annex(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
 		const gasnet_handlerarg_t *args) noexcept
 {
-	const size_t at = eager_payload_at(word_args(word));
-	if (nbytes > PGAS_ANNEX_BYTES - at)
+	const size_t pos = eager_payload_at(word_args(word));
+	if (nbytes > PGAS_ANNEX_BYTES - pos)
 		return false;
 	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads, 1);
 	if (PGAS_UNLIKELY(!c.slot))
 		return false;
 	char *const annex = pgas_slot_annex(c.peer->ring, c.slot);
-	memcpy(annex + at, from, nbytes);
-	publish_annex(c, annex, word + gasneti_front.word + word_with_payload(at), nbytes, args);
+	memcpy(annex + pos, src, nbytes);
+	publish_annex(c, annex, word + gasneti_front.word + word_with_payload(pos), nbytes, args);
 	return true;
 }
 
@@ -107,7 +107,7 @@ extern "C" int gasneti_request_short(gasnet_node_t dest, const void *message, si
 
 namespace {
 
-[[gnu::noinline, gnu::flatten]] int request_medium_other(gasnet_node_t dest, uint64_t word, const void *from,
+[[gnu::noinline, gnu::flatten]] int request_medium_other(gasnet_node_t dest, uint64_t word, const void *src,
 							 size_t nbytes, const gasnet_handlerarg_t *args)
 {
 	if (const int err = check_request(dest))
@@ -115,39 +115,39 @@ namespace {
 	if (nbytes > gasnet_AMMaxMedium())
 		return GASNET_ERR_BAD_ARG;
 	if (is_here(dest)) {
-		run_medium_here(word, from, nbytes, args);
+		run_medium_here(word, src, nbytes, args);
 		return GASNET_OK;
 	}
-	if (post_annex(dest, word, from, nbytes, args))
+	if (post_annex(dest, word, src, nbytes, args))
 		return GASNET_OK;
 	message_head m;
 	const size_t head = medium_head(m, word, args, nbytes);
-	return send_waiting(dest, &m, head, from, nbytes);
+	return send_waiting(dest, &m, head, src, nbytes);
 }
 
 } // namespace
 
-extern "C" int gasneti_request_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+extern "C" int gasneti_request_medium(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
 				      const gasnet_handlerarg_t *args) noexcept
 {
 	gasnet_AMPoll(); // nothing happens before gasnet_attach, nor inside a handler
-	if (PGAS_LIKELY(!in_handler()) && PGAS_LIKELY(post_medium(dest, word, from, nbytes, args)))
+	if (PGAS_LIKELY(!in_handler()) && PGAS_LIKELY(post_medium(dest, word, src, nbytes, args)))
 		return GASNET_OK;
-	return request_medium_other(dest, word, from, nbytes, args);
+	return request_medium_other(dest, word, src, nbytes, args);
 }
 
-extern "C" int gasneti_request_long(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes, void *to,
+extern "C" int gasneti_request_long(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes, void *dst,
 				    const gasnet_handlerarg_t *args) noexcept
 {
 	if (const int err = check_request(dest))
 		return err;
-	if (!long_ok(dest, to, nbytes))
+	if (!long_ok(dest, dst, nbytes))
 		return GASNET_ERR_BAD_ARG;
 	gasnet_AMPoll();
 	// the payload first; the message's release orders it before the handler
-	put_payload(dest, to, from, nbytes);
+	put_payload(dest, dst, src, nbytes);
 	message_head m;
-	const size_t head = long_head(m, word, args, to, nbytes);
+	const size_t head = long_head(m, word, args, dst, nbytes);
 	return send_waiting(dest, &m, head, nullptr, 0);
 }
 
@@ -161,7 +161,7 @@ extern "C" int gasneti_reply_short(gasnet_token_t token, uint64_t word, const ga
 	return GASNET_OK;
 }
 
-extern "C" int gasneti_reply_medium(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes,
+extern "C" int gasneti_reply_medium(gasnet_token_t token, uint64_t word, const void *src, size_t nbytes,
 				    const gasnet_handlerarg_t *args) noexcept
 {
 	if (nbytes > gasnet_AMMaxMedium())
@@ -170,27 +170,27 @@ extern "C" int gasneti_reply_medium(gasnet_token_t token, uint64_t word, const v
 		return err;
 	word += word_back(token);
 	if (is_here(token->source)) {
-		run_medium_here(word, from, nbytes, args);
+		run_medium_here(word, src, nbytes, args);
 		return GASNET_OK;
 	}
-	if (post_medium(token->source, word, from, nbytes, args) || post_annex(token->source, word, from, nbytes, args))
+	if (post_medium(token->source, word, src, nbytes, args) || post_annex(token->source, word, src, nbytes, args))
 		return GASNET_OK;
 	message_head m;
 	const size_t head = medium_head(m, word, args, nbytes);
-	send_reply(token->source, &m, head, from, nbytes);
+	send_reply(token->source, &m, head, src, nbytes);
 	return GASNET_OK;
 }
 
-extern "C" int gasneti_reply_long(gasnet_token_t token, uint64_t word, const void *from, size_t nbytes, void *to,
+extern "C" int gasneti_reply_long(gasnet_token_t token, uint64_t word, const void *src, size_t nbytes, void *dst,
 				  const gasnet_handlerarg_t *args) noexcept
 {
-	if (token && (token->from || !long_ok(token->source, to, nbytes))) // GASNet-1 has one endpoint
+	if (token && (token->sender || !long_ok(token->source, dst, nbytes))) // GASNet-1 has one endpoint
 		return GASNET_ERR_BAD_ARG;
 	if (const int err = check_reply(token))
 		return err;
-	put_payload(token->source, to, from, nbytes);
+	put_payload(token->source, dst, src, nbytes);
 	message_head m;
-	const size_t head = long_head(m, word + word_back(token), args, to, nbytes);
+	const size_t head = long_head(m, word + word_back(token), args, dst, nbytes);
 	send_reply(token->source, &m, head, nullptr, 0);
 	return GASNET_OK;
 }

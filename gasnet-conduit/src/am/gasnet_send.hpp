@@ -22,9 +22,9 @@ int send_waiting(gasnet_node_t node, const void *head, size_t head_bytes, const 
 // The same: sends a reply, now or later.
 void send_reply(gasnet_node_t node, const void *head, size_t head_bytes, const void *data, size_t data_bytes) noexcept;
 // The same: the payload of a long message. To this node it may come from the place where it goes.
-void put_payload(gasnet_node_t node, void *to, const void *from, size_t nbytes) noexcept;
+void put_payload(gasnet_node_t node, void *dst, const void *src, size_t nbytes) noexcept;
 // The same: does the payload of a long message fit where it goes?
-bool long_ok(gasnet_node_t node, const void *to, size_t nbytes) noexcept;
+bool long_ok(gasnet_node_t node, const void *dst, size_t nbytes) noexcept;
 
 struct alignas(16) message_head {
 	uint64_t word;
@@ -57,11 +57,11 @@ static_assert(kLargestHead % 16 == 8 && kLargestHead <= PGAS_SLOT_INLINE);
 inline size_t medium_head(message_head &m, uint64_t word, const gasnet_handlerarg_t *args, size_t nbytes)
 {
 	put_args(m, word, args);
-	size_t at = slot_payload_at(word_args(word));
-	if (at + nbytes > PGAS_SLOT_PLAIN)
-		at = eager_payload_at(word_args(word));
-	m.word += word_with_payload(at);
-	return at;
+	size_t pos = slot_payload_at(word_args(word));
+	if (pos + nbytes > PGAS_SLOT_PLAIN)
+		pos = eager_payload_at(word_args(word));
+	m.word += word_with_payload(pos);
+	return pos;
 }
 
 // The message in a claimed slot's annex, whose payload is there already: what the handler is called with goes in front
@@ -82,36 +82,36 @@ inline void publish_annex(const struct pgas_hot_claim &c, char *annex, uint64_t 
 }
 
 // gasnet_send.cpp. A medium message that fits the annex of a slot. False: nothing was done.
-bool post_annex(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+bool post_annex(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
 		const gasnet_handlerarg_t *args) noexcept;
 
 // A medium message that fits one slot is written there, in pieces, and nowhere else before. False: nothing was done.
 // budget: with all around it 130 instructions for 64 bytes, 160 with threads (paths.def: gasnet_am_medium0_64)
-[[gnu::always_inline]] inline bool post_medium(gasnet_node_t dest, uint64_t word, const void *from, size_t nbytes,
+[[gnu::always_inline]] inline bool post_medium(gasnet_node_t dest, uint64_t word, const void *src, size_t nbytes,
 					       const gasnet_handlerarg_t *args)
 {
-	const size_t at = slot_payload_at(word_args(word));
-	if (nbytes > PGAS_SLOT_PLAIN - at)
+	const size_t pos = slot_payload_at(word_args(word));
+	if (nbytes > PGAS_SLOT_PLAIN - pos)
 		return false;
-	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads, at + nbytes);
+	const struct pgas_hot_claim c = pgas_hot_claim(gasneti_front.am, dest, kThreads, pos + nbytes);
 	if (PGAS_UNLIKELY(!c.slot))
 		return false;
-	pgas_hot_describe(&c, at + nbytes, PGAS_KIND_MSG, 0);
+	pgas_hot_describe(&c, pos + nbytes, PGAS_KIND_MSG, 0);
 	__asm__("" : "+r"(word)); // to count the arguments again is less than to keep their number over the claim
 	const size_t n = word_args(word);
-	word += gasneti_front.word + word_with_payload(at);
+	word += gasneti_front.word + word_with_payload(pos);
 	memcpy(c.slot->plain, &word, sizeof word);
 	if (n)
 		pgas_copy_few(c.slot->plain + 8, args, 4 * n);
-	pgas_copy_ends(c.slot->plain + at, from, nbytes);
+	pgas_copy_ends(c.slot->plain + pos, src, nbytes);
 	pgas_hot_publish(&c);
 	return true;
 }
 
-inline size_t long_head(message_head &m, uint64_t word, const gasnet_handlerarg_t *args, void *to, size_t nbytes)
+inline size_t long_head(message_head &m, uint64_t word, const gasnet_handlerarg_t *args, void *dst, size_t nbytes)
 {
 	const size_t used = (put_args(m, word, args) + 7) / 8 * 8;
-	const auto address = reinterpret_cast<uint64_t>(to);
+	const auto address = reinterpret_cast<uint64_t>(dst);
 	memcpy(reinterpret_cast<char *>(&m) + used, &address, 8);
 	memcpy(reinterpret_cast<char *>(&m) + used + 8, &nbytes, 8);
 	return used + 16;

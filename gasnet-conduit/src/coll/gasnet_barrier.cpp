@@ -49,11 +49,11 @@ internal_memory *own()
 }
 
 // Joins the next word into what the others said. False: it is not there yet.
-bool take(const uint64_t *from)
+bool take(const uint64_t *src)
 {
 	// pairs with store_release in gasnet_barrier_notify() and pass_on(), and with the atomics of other leaders:
 	// what the node wrote before is visible after
-	const uint64_t word = pgas_load_acquire(&from[g_barrier.number & 1]);
+	const uint64_t word = pgas_load_acquire(&src[g_barrier.number & 1]);
 	if (word >> kNumberAt != (g_barrier.number & kNumberMask))
 		return false;
 	const uint64_t k = word >> kKindAt & kKindMask;
@@ -88,9 +88,9 @@ bool is_leader()
 
 // While a barrier waits for a leader every poll of it does its part, whether or not messages came.
 bool g_waits_for_me;
-void polls_pass_on(bool on)
+void polls_pass_on(bool enabled)
 {
-	pgas_store_relaxed(&g_waits_for_me, on);
+	pgas_store_relaxed(&g_waits_for_me, enabled);
 	polls_update();
 }
 

@@ -217,8 +217,8 @@ extern "C" gex_Event_t gex_Coll_BroadcastNB(gex_TM_t tm, gex_Rank_t root, void *
 					    gex_Flags_t) noexcept
 {
 	teams::team &core = core_of("gex_Coll_BroadcastNB", tm);
-	const int from = coll_root("gex_Coll_BroadcastNB", tm, root);
-	return coll_event_of(teams::start_broadcast(core, dst, src, nbytes, from));
+	const int source = coll_root("gex_Coll_BroadcastNB", tm, root);
+	return coll_event_of(teams::start_broadcast(core, dst, src, nbytes, source));
 }
 
 extern "C" gex_Event_t gex_Coll_ReduceToOneNB(gex_TM_t tm, gex_Rank_t root, void *dst, const void *src, gex_DT_t dt,
@@ -227,9 +227,9 @@ extern "C" gex_Event_t gex_Coll_ReduceToOneNB(gex_TM_t tm, gex_Rank_t root, void
 {
 	constexpr char call[] = "gex_Coll_ReduceToOneNB";
 	teams::team &core = core_of(call, tm);
-	const int to = coll_root(call, tm, root);
+	const int dest = coll_root(call, tm, root);
 	return coll_event_of(
-		teams::start_reduce(core, folding(call, dt, dt_sz, op, user_op, user_cdata), dst, src, dt_cnt, to));
+		teams::start_reduce(core, folding(call, dt, dt_sz, op, user_op, user_cdata), dst, src, dt_cnt, dest));
 }
 
 extern "C" gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t tm, void *dst, const void *src, gex_DT_t dt, size_t dt_sz,

@@ -40,7 +40,7 @@ struct meeting {
 	gasnet_image_t arrived = 0, released = 0;
 	std::vector<void *> dst; // by image of this node
 	std::vector<const void *> src;
-	std::vector<char> in, out; // rows of blocks
+	std::vector<char> input, out; // rows of blocks
 	teams::operation *operation = nullptr;
 };
 
@@ -103,24 +103,24 @@ teams::operation *begin_scatter(meeting &m, int root, const void *source)
 	const size_t b = m.call.bytes, row = g_images.most * b;
 	if (source && !g_images.even) {
 		room(m.out, gasneti_front.nodes * row);
-		each_row(b, [&](size_t to, size_t from, size_t n) { memcpy(&m.out[to], at(source, from), n); });
+		each_row(b, [&](size_t end, size_t begin, size_t n) { memcpy(&m.out[end], at(source, begin), n); });
 		source = m.out.data();
 	}
-	return teams::start_scatter(*g_team, room(m.in, row), source, row, root);
+	return teams::start_scatter(*g_team, room(m.input, row), source, row, root);
 }
 
 teams::operation *begin_gather(meeting &m, int root, void *dest)
 {
 	const size_t row = g_images.most * m.call.bytes;
 	if (dest && !g_images.even)
-		dest = room(m.in, gasneti_front.nodes * row);
+		dest = room(m.input, gasneti_front.nodes * row);
 	return teams::start_gather(*g_team, dest, packed_sources(m), row, root);
 }
 
 teams::operation *begin_gather_all(meeting &m)
 {
 	const size_t row = g_images.most * m.call.bytes;
-	void *dest = g_images.even ? m.dst[0] : room(m.in, gasneti_front.nodes * row);
+	void *dest = g_images.even ? m.dst[0] : room(m.input, gasneti_front.nodes * row);
 	return teams::start_gather_all(*g_team, dest, packed_sources(m), row);
 }
 
@@ -133,7 +133,7 @@ teams::operation *begin_exchange(meeting &m)
 		for (size_t i = 0; i < m.src.size(); i++)
 			memcpy(&m.out[node * block + i * row], at(m.src[i], g_images.first[node] * b),
 			       g_images.of(node) * b);
-	return teams::start_exchange(*g_team, room(m.in, gasneti_front.nodes * block), m.out.data(), block);
+	return teams::start_exchange(*g_team, room(m.input, gasneti_front.nodes * block), m.out.data(), block);
 }
 
 teams::operation *begin_reduce(meeting &m, int root, void *dest)
@@ -189,18 +189,19 @@ void copy_to_others(meeting &m, size_t bytes)
 
 void unpack_rows(const meeting &m, void *dest)
 {
-	each_row(m.call.bytes,
-		 [&](size_t from, size_t to, size_t n) { memcpy(static_cast<char *>(dest) + to, &m.in[from], n); });
+	each_row(m.call.bytes, [&](size_t begin, size_t end, size_t n) {
+		memcpy(static_cast<char *>(dest) + end, &m.input[begin], n);
+	});
 }
 
 void hand_out_exchange(const meeting &m)
 {
 	const size_t b = m.call.bytes, row = g_images.most * b, block = g_images.most * row;
 	for (size_t node = 0; node < gasneti_front.nodes; node++)
-		for (size_t from = 0; from < g_images.of(node); from++)
+		for (size_t begin = 0; begin < g_images.of(node); begin++)
 			for (size_t i = 0; i < m.dst.size(); i++)
-				memcpy(static_cast<char *>(m.dst[i]) + (g_images.first[node] + from) * b,
-				       &m.in[node * block + from * row + i * b], b);
+				memcpy(static_cast<char *>(m.dst[i]) + (g_images.first[node] + begin) * b,
+				       &m.input[node * block + begin * row + i * b], b);
 }
 
 void hand_out(meeting &m)
@@ -213,14 +214,14 @@ void hand_out(meeting &m)
 		return copy_to_others(m, c.bytes);
 	case image_call::scatter:
 		for (size_t i = 0; i < m.dst.size(); i++)
-			memcpy(m.dst[i], &m.in[i * c.bytes], c.bytes);
+			memcpy(m.dst[i], &m.input[i * c.bytes], c.bytes);
 		return;
 	case image_call::gather:
-		if (!m.in.empty())
+		if (!m.input.empty())
 			unpack_rows(m, m.dst[c.root - g_images.first[gasneti_front.mynode]]);
 		return;
 	case image_call::gather_all:
-		if (!m.in.empty())
+		if (!m.input.empty())
 			unpack_rows(m, m.dst[0]);
 		return copy_to_others(m, g_images.first.back() * c.bytes);
 	case image_call::exchange:
@@ -308,7 +309,7 @@ void forget_old()
 // --- events ----------------------------------------------------------------------------------------------------------
 
 struct image_event : gasneti_op {
-	meeting *at;
+	meeting *place;
 };
 
 bool finish(gasneti_op *op, const char *)
@@ -319,11 +320,11 @@ bool finish(gasneti_op *op, const char *)
 	bool over = false;
 	{
 		const pgas::mutex_holder lock(g_mutex);
-		settle(*event->at);
+		settle(*event->place);
 		begin_more();
-		over = event->at->state == meeting::over;
+		over = event->place->state == meeting::over;
 		if (over) {
-			event->at->released++;
+			event->place->released++;
 			forget_old();
 		}
 	}
@@ -378,7 +379,7 @@ gex_Event_t image_start(const char *call, const image_call &c, void *dst, const 
 		m.dst[me] = dst;
 		m.src[me] = src;
 		m.arrived++;
-		event->at = &m;
+		event->place = &m;
 		begin_more();
 	}
 	polls_update();

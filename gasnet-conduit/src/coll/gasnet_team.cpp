@@ -30,10 +30,10 @@ constexpr gex_Flags_t kQueries = GEX_FLAG_TM_SCRATCH_SIZE_MIN | GEX_FLAG_TM_SCRA
 // One team for each color; a color below 0 is none.
 teams::team *split(const char *call, gex_TM_t parent, int color, int key)
 {
-	teams::team &from = core_of(call, parent);
+	teams::team &source = core_of(call, parent);
 	check_attached(call);
 	teams::team *made = nullptr;
-	if (teams::split_color(from, color, key, &made) != 0)
+	if (teams::split_color(source, color, key, &made) != 0)
 		fail("%s: no room for another team: there are too many that were not destroyed", call);
 	return made;
 }
@@ -49,27 +49,27 @@ void keep_scratch(gex_TM_t tm, void *address, size_t bytes, gex_Flags_t flags)
 }
 
 // The jobrank of an argument of gex_TM_Create.
-gex_Rank_t location_rank(gex_TM_t parent, const gex_EP_Location_t &at, gex_Flags_t flags)
+gex_Rank_t location_rank(gex_TM_t parent, const gex_EP_Location_t &location, gex_Flags_t flags)
 {
-	if (at.gex_ep_index)
-		fail("gex_TM_Create: endpoint %u of a process: teams are of first endpoints", at.gex_ep_index);
+	if (location.gex_ep_index)
+		fail("gex_TM_Create: endpoint %u of a process: teams are of first endpoints", location.gex_ep_index);
 	if (!(flags & GEX_FLAG_RANK_IS_JOBRANK))
-		return team_jobrank("gex_TM_Create", parent, at.gex_rank);
-	if (at.gex_rank >= gasneti_front.nodes)
-		fail("gex_TM_Create: jobrank %u of %u", at.gex_rank, gasneti_front.nodes);
-	return at.gex_rank;
+		return team_jobrank("gex_TM_Create", parent, location.gex_rank);
+	if (location.gex_rank >= gasneti_front.nodes)
+		fail("gex_TM_Create: jobrank %u of %u", location.gex_rank, gasneti_front.nodes);
+	return location.gex_rank;
 }
 
 void *scratch_of(const gex_Addr_t *addresses, size_t rank, gex_Flags_t flags)
 {
 	if (flags & GEX_FLAG_TM_NO_SCRATCH || !addresses)
 		return nullptr;
-	gex_Addr_t at = addresses[flags & GEX_FLAG_TM_GLOBAL_SCRATCH ? rank : 0];
+	gex_Addr_t place = addresses[flags & GEX_FLAG_TM_GLOBAL_SCRATCH ? rank : 0];
 	if (!(flags & GEX_FLAG_SCRATCH_SEG_OFFSET))
-		return at;
+		return place;
 	if (!g_endpoint.segment)
 		fail("gex_TM_Create: GEX_FLAG_SCRATCH_SEG_OFFSET, and the first endpoint has no segment");
-	return static_cast<char *>(g_endpoint.segment->address) + reinterpret_cast<uintptr_t>(at);
+	return static_cast<char *>(g_endpoint.segment->address) + reinterpret_cast<uintptr_t>(place);
 }
 
 } // namespace
@@ -107,13 +107,13 @@ extern "C" size_t gex_TM_Create(gex_TM_t *new_tms, size_t num_new_tms, gex_TM_t 
 	for (size_t i = 0; i < numargs && mine == numargs; i++)
 		if (location_rank(parent_tm, args[i], flags) == gasneti_front.mynode)
 			mine = i;
-	const bool in = mine < numargs;
-	if (numargs && num_new_tms != in)
+	const bool input = mine < numargs;
+	if (numargs && num_new_tms != input)
 		fail("gex_TM_Create: num_new_tms is %zu, and %d endpoint of this process is in the list", num_new_tms,
-		     static_cast<int>(in));
-	const int color = in ? static_cast<int>(location_rank(parent_tm, args[0], flags)) : teams::kColorNone;
+		     static_cast<int>(input));
+	const int color = input ? static_cast<int>(location_rank(parent_tm, args[0], flags)) : teams::kColorNone;
 	teams::team *made = split("gex_TM_Create", parent_tm, color, static_cast<int>(mine));
-	if (!in)
+	if (!input)
 		return 0;
 	bool same = static_cast<size_t>(made->size) == numargs;
 	for (size_t i = 0; same && i < numargs; i++)
@@ -152,9 +152,9 @@ extern "C" gex_Rank_t gex_TM_TranslateJobrankToRank(gex_TM_t tm, gex_Rank_t jobr
 		return rank < 0 ? GEX_RANK_INVALID : static_cast<gex_Rank_t>(rank);
 	}
 	const gex_Rank_t *const first = t->by_jobrank, *const end = first + tm->size;
-	const gex_Rank_t *at = std::lower_bound(
+	const gex_Rank_t *item = std::lower_bound(
 		first, end, jobrank, [&](gex_Rank_t rank, gex_Rank_t wanted) { return tm->jobranks[rank] < wanted; });
-	return at != end && tm->jobranks[*at] == jobrank ? *at : GEX_RANK_INVALID;
+	return item != end && tm->jobranks[*item] == jobrank ? *item : GEX_RANK_INVALID;
 }
 
 extern "C" gex_EP_Location_t gex_TM_TranslateRankToEP(gex_TM_t tm, gex_Rank_t rank, gex_Flags_t) noexcept

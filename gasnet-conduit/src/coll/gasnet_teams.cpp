@@ -81,7 +81,7 @@ void fail_in(const char *routine, const char *text)
 	fail("%s: %s", routine, text);
 }
 
-teams::client ourselves()
+teams::client self_client()
 {
 	teams::client c;
 	c.me = static_cast<int>(gasneti_front.mynode);
@@ -113,7 +113,7 @@ teams::client ourselves()
 void teams_setup()
 {
 	g_hosts.assign(g.host_of.begin(), g.host_of.end());
-	if (teams::open(ourselves(), g_world_core) != teams::outcome::done)
+	if (teams::open(self_client(), g_world_core) != teams::outcome::done)
 		fail("gasnet_init: no room for the memory of teams");
 	g_world->core = &g_world_core;
 }

@@ -26,7 +26,7 @@ void fail(const char *format, ...) noexcept
 	pgas_boot_abort(1, nullptr);
 }
 
-void must(const char *what, int rc) noexcept
+void require(const char *what, int rc) noexcept
 {
 	if (rc != 0)
 		fail("gasnet_init: %s: %s", what, pgas_strerror(rc < 0 ? -rc : rc));

@@ -20,7 +20,7 @@ constexpr size_t kEntry = 48; // an address and a length, or a number, with what
 // A text that grows up to the size of its buffer.
 class writer {
 public:
-	writer(char *to, size_t room) : to_(to), left_(room) {}
+	writer(char *dst, size_t room) : to_(dst), left_(room) {}
 	[[gnu::format(printf, 2, 3)]] void add(const char *format, ...)
 	{
 		va_list args;
@@ -39,13 +39,13 @@ private:
 
 struct bounds {
 	uintptr_t low = UINTPTR_MAX, high = 0;
-	void take(const void *at, size_t len)
+	void take(const void *addr, size_t len)
 	{
-		const auto from = reinterpret_cast<uintptr_t>(at);
+		const auto begin = reinterpret_cast<uintptr_t>(addr);
 		if (!len)
 			return;
-		low = from < low ? from : low;
-		high = from + len - 1 > high ? from + len - 1 : high;
+		low = begin < low ? begin : low;
+		high = begin + len - 1 > high ? begin + len - 1 : high;
 	}
 	void *first() const { return reinterpret_cast<void *>(high ? low : 0); }
 	void *last() const { return reinterpret_cast<void *>(high); }
@@ -187,11 +187,11 @@ extern "C" size_t gasnett_format_putvgetv(char *buf, gasnet_node_t node, size_t 
 					  gasnet_memvec_t const dstlist[], size_t srccount,
 					  gasnet_memvec_t const srclist[])
 {
-	char *at = buf + snprintf(buf, kHead, "with node %u, to ", node);
-	const size_t bytes = gasnett_format_memveclist(at, dstcount, dstlist).totalsz;
-	at += strlen(at);
-	at += snprintf(at, kHead / 2, ", from ");
-	gasnett_format_memveclist(at, srccount, srclist);
+	char *pos = buf + snprintf(buf, kHead, "with node %u, to ", node);
+	const size_t bytes = gasnett_format_memveclist(pos, dstcount, dstlist).totalsz;
+	pos += strlen(pos);
+	pos += snprintf(pos, kHead / 2, ", from ");
+	gasnett_format_memveclist(pos, srccount, srclist);
 	return bytes;
 }
 
@@ -203,11 +203,11 @@ extern "C" size_t gasnett_format_putigeti_bufsz(size_t dstcount, size_t srccount
 extern "C" size_t gasnett_format_putigeti(char *buf, gasnet_node_t node, size_t dstcount, void *const dstlist[],
 					  size_t dstlen, size_t srccount, void *const srclist[], size_t srclen)
 {
-	char *at = buf + snprintf(buf, kHead, "with node %u, to ", node);
-	gasnett_format_addrlist(at, dstcount, dstlist, dstlen);
-	at += strlen(at);
-	at += snprintf(at, kHead / 2, ", from ");
-	gasnett_format_addrlist(at, srccount, srclist, srclen);
+	char *pos = buf + snprintf(buf, kHead, "with node %u, to ", node);
+	gasnett_format_addrlist(pos, dstcount, dstlist, dstlen);
+	pos += strlen(pos);
+	pos += snprintf(pos, kHead / 2, ", from ");
+	gasnett_format_addrlist(pos, srccount, srclist, srclen);
 	return dstcount * dstlen;
 }
 

@@ -107,9 +107,9 @@ void open_endpoints(const unsigned char *secret)
 	// messages are taken from the endpoint; the queue says when to look, and what failed
 	cq.format = FI_CQ_FORMAT_CONTEXT;
 	cq.size = 4096;
-	must("fi_cq_open", fi_cq_open(g.net.domain, &cq, &g.cq, nullptr));
+	require("fi_cq_open", fi_cq_open(g.net.domain, &cq, &g.cq, nullptr));
 	fi_cntr_attr cntr{};
-	must("fi_cntr_open", fi_cntr_open(g.net.domain, &cntr, &g.cntr, nullptr));
+	require("fi_cntr_open", fi_cntr_open(g.net.domain, &cntr, &g.cntr, nullptr));
 	const size_t peers = gasneti_front.nodes;
 	pgas_opened_ep own;
 
@@ -118,7 +118,7 @@ void open_endpoints(const unsigned char *secret)
 	g.rma_av = own.av;
 	g.rma = g.rma_front = own.ep;
 	if (kThreads) // windows are read by all threads; the alias counts nothing, so that is all they share
-		must("fi_ep_alias", fi_ep_alias(g.rma, &g.rma_front, FI_TRANSMIT | FI_PGAS_PRIVATE));
+		require("fi_ep_alias", fi_ep_alias(g.rma, &g.rma_front, FI_TRANSMIT | FI_PGAS_PRIVATE));
 
 	const pgas_ep_wish am{FI_MSG, peers, &g.cq->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION};
 	pgas_open_ep(&g.net, &am, &own, cannot_open);
@@ -141,20 +141,21 @@ std::vector<uintptr_t> list_places(const std::vector<card> &cards)
 }
 
 // Maps and registers our region.
-void map_region(uintptr_t at, size_t span)
+void map_region(uintptr_t addr, size_t span)
 {
-	const int fd = memory_map(at, span);
+	const int fd = memory_map(addr, span);
 	if (fd < 0)
 		fail("gasnet_init: cannot map %zu bytes for the segment: %s (GASNET_MAX_SEGSIZE asks for less)", span,
 		     strerror(-fd));
-	g.base = at;
-	void *const base = reinterpret_cast<void *>(at);
+	g.base = addr;
+	void *const base = reinterpret_cast<void *>(addr);
 	const fi_pgas_part part = {0, span, fd, 0};
-	must("registering the segment",
-	     g.net.ops->mr_reg_parts(g.net.domain, base, span, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, &part, 1, &g.mr));
-	must("symmetric addressing", g.net.ops->symmetric(g.rma, base));
+	require("registering the segment",
+		g.net.ops->mr_reg_parts(g.net.domain, base, span, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, &part, 1,
+					&g.mr));
+	require("symmetric addressing", g.net.ops->symmetric(g.rma, base));
 	if (g.rma_front != g.rma)
-		must("symmetric addressing", g.net.ops->symmetric(g.rma_front, base));
+		require("symmetric addressing", g.net.ops->symmetric(g.rma_front, base));
 }
 
 // Every node proposes a place; the first of those that are free in all nodes is taken. What is free stays reserved
@@ -205,7 +206,7 @@ bool map_nodes(const std::vector<card> &cards)
 		void *base = nullptr;
 		if (cards[node].host != cards[gasneti_front.mynode].host)
 			continue;
-		must("connecting to a node", g.net.ops->window(g.rma, node, &base));
+		require("connecting to a node", g.net.ops->window(g.rma, node, &base));
 		g_windows[node] = base ? provider_window(static_cast<gasnet_node_t>(node)) : 0;
 		all = all && g_windows[node];
 	}
@@ -216,9 +217,9 @@ void number_machines(const std::vector<card> &cards)
 {
 	std::vector<uint64_t> known;
 	for (const card &c : cards) {
-		const auto at = std::find(known.begin(), known.end(), c.host);
-		g.machine_of.push_back(static_cast<gasnet_node_t>(at - known.begin()));
-		if (at == known.end())
+		const auto item = std::find(known.begin(), known.end(), c.host);
+		g.machine_of.push_back(static_cast<gasnet_node_t>(item - known.begin()));
+		if (item == known.end())
 			known.push_back(c.host);
 	}
 }
@@ -303,9 +304,9 @@ addresses own_addresses()
 {
 	addresses mine{};
 	size_t len = sizeof mine.rma;
-	must("fi_getname", fi_getname(&g.rma->fid, mine.rma, &len));
+	require("fi_getname", fi_getname(&g.rma->fid, mine.rma, &len));
 	len = sizeof mine.am;
-	must("fi_getname", fi_getname(&g.am->fid, mine.am, &len));
+	require("fi_getname", fi_getname(&g.am->fid, mine.am, &len));
 	mine.known = 1;
 	return mine;
 }

@@ -115,11 +115,11 @@ uintptr_t memory_propose(size_t span)
 	void *p = mmap(nullptr, span + kAlign, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return 0;
-	const auto from = reinterpret_cast<uintptr_t>(p), at = (from + kAlign - 1) / kAlign * kAlign;
-	if (at > from)
-		munmap(p, at - from);
-	munmap(reinterpret_cast<void *>(at + span), from + kAlign - at);
-	return at;
+	const auto begin = reinterpret_cast<uintptr_t>(p), addr = (begin + kAlign - 1) / kAlign * kAlign;
+	if (addr > begin)
+		munmap(p, addr - begin);
+	munmap(reinterpret_cast<void *>(addr + span), begin + kAlign - addr);
+	return addr;
 }
 
 uintptr_t memory_fixed_place(unsigned i)
@@ -132,17 +132,17 @@ uintptr_t memory_fixed_place(unsigned i)
 	return i < kPlaces ? (uintptr_t{1} << 44) + (uintptr_t{i} << 41) : 0;
 }
 
-void memory_release(uintptr_t at, size_t span)
+void memory_release(uintptr_t addr, size_t span)
 {
-	munmap(reinterpret_cast<void *>(at), span);
+	munmap(reinterpret_cast<void *>(addr), span);
 }
 
-int memory_map(uintptr_t at, size_t span)
+int memory_map(uintptr_t addr, size_t span)
 {
 	const int fd = memfd_create("gasnet-segment", MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	void *want = reinterpret_cast<void *>(at);
+	void *want = reinterpret_cast<void *>(addr);
 	if (ftruncate(fd, static_cast<off_t>(span)) != 0 ||
 	    mmap(want, span, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0) != want) {
 		const int err = errno;
@@ -167,11 +167,11 @@ void *memory_carve(size_t bytes) noexcept
 }
 
 // The last one that was carved; others leave a hole. The next owner finds zeros.
-void memory_uncarve(void *at, size_t bytes) noexcept
+void memory_uncarve(void *addr, size_t bytes) noexcept
 {
-	if (madvise(at, bytes, MADV_REMOVE) != 0)
-		memset(at, 0, bytes);
-	if (reinterpret_cast<uintptr_t>(at) == g.base + kInternalBytes + memory_for_attach())
+	if (madvise(addr, bytes, MADV_REMOVE) != 0)
+		memset(addr, 0, bytes);
+	if (reinterpret_cast<uintptr_t>(addr) == g.base + kInternalBytes + memory_for_attach())
 		g.carved -= bytes;
 }
 

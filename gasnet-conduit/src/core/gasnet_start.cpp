@@ -52,9 +52,9 @@ std::string find_launcher()
 	if (dladdr(reinterpret_cast<const void *>(&is_program), &here) && here.dli_fname) {
 		std::string folder = here.dli_fname;
 		folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
-		for (const char *to : {"/../bin/oshrun", "/../../bin/oshrun"})
-			if (!folder.empty() && is_program(folder + to))
-				return folder + to;
+		for (const char *dst : {"/../bin/oshrun", "/../../bin/oshrun"})
+			if (!folder.empty() && is_program(folder + dst))
+				return folder + dst;
 	}
 	const std::string installed = GASNETI_BINDIR "/oshrun";
 	return is_program(installed) ? installed : find_in_path();
@@ -65,8 +65,8 @@ std::vector<std::string> own_arguments()
 	std::ifstream file("/proc/self/cmdline", std::ios::binary);
 	const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 	std::vector<std::string> list;
-	for (size_t at = 0; at < text.size(); at += list.back().size() + 1)
-		list.emplace_back(text.c_str() + at);
+	for (size_t pos = 0; pos < text.size(); pos += list.back().size() + 1)
+		list.emplace_back(text.c_str() + pos);
 	return list;
 }
 

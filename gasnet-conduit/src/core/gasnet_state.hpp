@@ -132,7 +132,7 @@ inline uint64_t provider_window(gasnet_node_t node)
 // gasnet_fail.cpp. Prints one line "node n: text" and ends the job.
 [[noreturn, gnu::cold, gnu::format(printf, 1, 2)]] void fail(const char *format, ...) noexcept;
 // The same when rc is an error of libfabric, negative or positive: gasnet_init failed.
-void must(const char *what, int rc) noexcept;
+void require(const char *what, int rc) noexcept;
 // Fails in a call that must not happen before gasnet_attach.
 [[gnu::cold]] void check_attached(const char *call) noexcept;
 
@@ -154,7 +154,7 @@ int job_open_messages();
 size_t memory_for_attach() noexcept;
 // A part of the region, which other nodes reach by their windows; null: there is no room. A multiple of the page size.
 void *memory_carve(size_t bytes) noexcept;
-void memory_uncarve(void *at, size_t bytes) noexcept;
+void memory_uncarve(void *addr, size_t bytes) noexcept;
 // the same: gives every node's segment its size; collective. A wrong size is an error of this node alone.
 int job_attach_segment(uintptr_t bytes);
 
@@ -163,9 +163,9 @@ int job_attach_segment(uintptr_t bytes);
 // what one node may take of this host's memory, or what GASNET_MAX_SEGSIZE says
 size_t memory_default_segment(int nodes_here);
 uintptr_t memory_propose(size_t span); // reserves address space where the system likes; 0: there is none
-void memory_release(uintptr_t at, size_t span);
-int memory_map(uintptr_t at, size_t span); // the region's file, mapped over what was reserved there; -errno
-uintptr_t memory_fixed_place(unsigned i);  // places that are free in most processes; 0 behind the last
+void memory_release(uintptr_t addr, size_t span);
+int memory_map(uintptr_t addr, size_t span); // the region's file, mapped over what was reserved there; -errno
+uintptr_t memory_fixed_place(unsigned i);    // places that are free in most processes; 0 behind the last
 
 // --- messages --------------------------------------------------------------------------------------------------------
 
@@ -197,7 +197,7 @@ bool dispatch(const char *head, const char *message, size_t bytes) noexcept;
 // The same of a medium one of this node to itself, in pieces, whose payload is the handler's from now on, or to be
 // copied.
 void run_medium_own(uint64_t word, void *payload, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
-void run_medium_here(uint64_t word, const void *from, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
+void run_medium_here(uint64_t word, const void *src, size_t nbytes, const gasnet_handlerarg_t *args) noexcept;
 
 // --- nodes without a window (gasnet_far.cpp) -------------------------------------------------------------------------
 
@@ -272,7 +272,7 @@ struct gasneti_token {
 	gasnet_node_t source;
 	// together, because one store begins them, and a fourth byte that makes them a word
 	bool replied;
-	uint8_t from, at; // indexes of the endpoints that sent, and got it
+	uint8_t sender, receiver; // indexes of the endpoints that sent, and got it
 	uint8_t zero;
 	uint32_t word; // the lower half of the message's: its fields are taken out when somebody asks
 

@@ -15,17 +15,17 @@ int g_verbose = 1;
 // Nodes that have the same number as this one, in order; made once.
 struct group {
 	std::vector<rank_info> members;
-	gex_Rank_t mine = 0, of = 0; // this node's place among them; its group's among the groups
+	gex_Rank_t mine = 0, group_index = 0; // this node's place among them; its group's among the groups
 	gex_Rank_t groups = 0;
 
 	explicit group(const std::vector<gasnet_node_t> &number)
 	{
 		const gasnet_node_t me = gasneti_front.mynode;
-		of = number[me];
+		group_index = number[me];
 		for (gasnet_node_t i = 0; i < number.size(); i++) {
 			if (number[i] + 1 > groups)
 				groups = number[i] + 1;
-			if (number[i] != of)
+			if (number[i] != group_index)
 				continue;
 			if (i == me)
 				mine = static_cast<gex_Rank_t>(members.size());
@@ -87,11 +87,11 @@ extern "C" void gex_System_QueryMyPosition(gex_Rank_t *nbrhd_set_size_p, gex_Ran
 	if (nbrhd_set_size_p)
 		*nbrhd_set_size_p = neighbourhood().groups;
 	if (nbrhd_set_rank_p)
-		*nbrhd_set_rank_p = neighbourhood().of;
+		*nbrhd_set_rank_p = neighbourhood().group_index;
 	if (host_set_size_p)
 		*host_set_size_p = host().groups;
 	if (host_set_rank_p)
-		*host_set_rank_p = host().of;
+		*host_set_rank_p = host().group_index;
 }
 
 // There are none: handlers run in the client's threads, and the link's own thread runs none and starts by itself.

@@ -131,12 +131,12 @@ extern "C" void gasneti_tool_set(gasnet_node_t node, uint64_t *mine, uint64_t va
 	far_settle();
 }
 
-extern "C" void gasneti_tool_get(void *to, gasnet_node_t node, const void *mine, size_t bytes) noexcept
+extern "C" void gasneti_tool_get(void *dst, gasnet_node_t node, const void *mine, size_t bytes) noexcept
 {
 	if (g.attached)
-		gasneti_get_far(to, node, mine, bytes, GASNETI_DONE, 0);
+		gasneti_get_far(dst, node, mine, bytes, GASNETI_DONE, 0);
 	else
-		memset(to, 0, bytes);
+		memset(dst, 0, bytes);
 }
 
 extern "C" void gasneti_tool_progress(void) noexcept

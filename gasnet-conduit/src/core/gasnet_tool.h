@@ -43,7 +43,7 @@ PGAS_EXPORT int gasneti_tool_with(gasnet_node_t node) PGAS_NOEXCEPT; /* has it t
 PGAS_EXPORT gasnet_node_t gasneti_tool_host(gasnet_node_t node, const char **name) PGAS_NOEXCEPT;
 /* A word of another host's room, there when the call returns; and bytes of it: zeros before gasnet_attach. */
 PGAS_EXPORT void gasneti_tool_set(gasnet_node_t node, uint64_t *mine, uint64_t value) PGAS_NOEXCEPT;
-PGAS_EXPORT void gasneti_tool_get(void *to, gasnet_node_t node, const void *mine, size_t bytes) PGAS_NOEXCEPT;
+PGAS_EXPORT void gasneti_tool_get(void *dst, gasnet_node_t node, const void *mine, size_t bytes) PGAS_NOEXCEPT;
 /* Lets others reach our memory. */
 PGAS_EXPORT void gasneti_tool_progress(void) PGAS_NOEXCEPT;
 

@@ -178,9 +178,9 @@ extern "C" int gasnett_isLittleEndian(void)
 	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 }
 
-extern "C" uint64_t gasnett_checksum(const void *from, size_t n)
+extern "C" uint64_t gasnett_checksum(const void *src, size_t n)
 {
-	return pgas::hash_bytes(from, n);
+	return pgas::hash_bytes(src, n);
 }
 
 // "4096", "64K", "1.5 MB", "0x100", "4TB". In whole numbers all the way: a double has neither all 64 bits nor room for
@@ -212,7 +212,7 @@ extern "C" int64_t gasnett_parse_int(const char *text, uint64_t unit)
 	return static_cast<int64_t>(negative ? 0 - value : value);
 }
 
-extern "C" char *gasnett_format_number(int64_t value, char *to, size_t room, int is_memory)
+extern "C" char *gasnett_format_number(int64_t value, char *dst, size_t room, int is_memory)
 {
 	char unit[4] = "";
 	if (is_memory) {
@@ -226,8 +226,8 @@ extern "C" char *gasnett_format_number(int64_t value, char *to, size_t room, int
 			}
 		value /= static_cast<int64_t>(factor);
 	}
-	snprintf(to, room, "%lld%s%s", static_cast<long long>(value), is_memory ? " " : "", unit);
-	return to;
+	snprintf(dst, room, "%lld%s%s", static_cast<long long>(value), is_memory ? " " : "", unit);
+	return dst;
 }
 
 extern "C" const char *gasnett_performance_warning_str(void)

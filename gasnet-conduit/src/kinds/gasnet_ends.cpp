@@ -36,10 +36,10 @@ void publish(const gasneti_endpoint &ep)
 	published *p = own_place(ep.index);
 	if (!s || p->state == kPublished)
 		return;
-	p->of = s->kind ? s->kind->of : GEX_MK_CLASS_HOST;
+	p->memory_class = s->kind ? s->kind->memory_class : GEX_MK_CLASS_HOST;
 	p->address = reinterpret_cast<uintptr_t>(s->address);
 	p->bytes = s->bytes;
-	p->offset = s->kind ? p->address - s->region.at : 0;
+	p->offset = s->kind ? p->address - s->region.addr : 0;
 	p->handle = s->handle;
 	p->outside = !s->carved;
 	pgas_store_release(&p->state, kPublished); // pairs with load_acquire in read_place()
@@ -141,7 +141,7 @@ bool device_has_views(const device &d)
 {
 	for (const auto &[key, end] : g_ends)
 		for (const peer_end::view &v : end.views)
-			if (v.by == &d)
+			if (v.dev == &d)
 				return true;
 	return false;
 }

@@ -20,7 +20,7 @@ device *g_devices[kMostDevices];
 uint64_t g_device_count;
 
 constexpr struct {
-	gex_MK_Class_t of;
+	gex_MK_Class_t memory_class;
 	const char *name;
 } kClasses[] = {{GEX_MK_CLASS_CUDA_UVA, "cuda"},
 		{GEX_MK_CLASS_HIP, "hip"},
@@ -41,12 +41,12 @@ bool same(const devices::device_choice &a, const devices::device_choice &b)
 }
 
 // Under kinds_mutex. Null: `why` says what is missing.
-device *open_device(uint64_t of, const devices::device_choice &which, char *why, size_t room)
+device *open_device(uint64_t count, const devices::device_choice &which, char *why, size_t room)
 {
 	device *unused = nullptr;
 	for (size_t i = 0; i < g_device_count; i++) {
 		device &d = *g_devices[i];
-		if (d.of == of && d.kind && same(d.which, which))
+		if (d.memory_class == count && d.kind && same(d.which, which))
 			return &d;
 		if (!d.kind)
 			unused = &d;
@@ -55,13 +55,13 @@ device *open_device(uint64_t of, const devices::device_choice &which, char *why,
 		snprintf(why, room, "more than %zu devices", kMostDevices);
 		return nullptr;
 	}
-	devices::kind *kind = devices::make_kind(class_name(of));
+	devices::kind *kind = devices::make_kind(class_name(count));
 	if (kind->open_device(which, why, room) != 0) {
 		delete kind;
 		return nullptr;
 	}
 	device *d = unused ? unused : new device{};
-	d->of = static_cast<gex_MK_Class_t>(of);
+	d->memory_class = static_cast<gex_MK_Class_t>(count);
 	d->which = which;
 	d->kind = kind;
 	d->number = kind->number();
@@ -104,16 +104,16 @@ devices::device_choice choice_of(const gex_MK_Create_args_t &args)
 // The memory of a device segment: the client's, or new. Whoever shares the machine needs a handle.
 int get_device_memory(made_segment &s, gex_Addr_t address, uintptr_t length)
 {
-	device &d = *s.kind->on;
+	device &d = *s.kind->device;
 	if (address ? d.kind->join(address, length, s.region) : d.kind->allocate(length, 0, s.region))
 		return refuse(GASNET_ERR_RESOURCE, "gex_Segment_Create: %zu bytes of %s memory: %s", length,
-			      class_name(d.of), d.kind->last_error());
+			      class_name(d.memory_class), d.kind->last_error());
 	s.ours = !address;
-	s.address = address ? address : reinterpret_cast<void *>(s.region.at);
+	s.address = address ? address : reinterpret_cast<void *>(s.region.addr);
 	if (!others_on_this_machine() || d.kind->give(s.region, s.handle) == 0)
 		return GASNET_OK;
 	const int rc = refuse(GASNET_ERR_RESOURCE, "gex_Segment_Create: other processes cannot use this %s memory: %s",
-			      class_name(d.of), d.kind->last_error());
+			      class_name(d.memory_class), d.kind->last_error());
 	d.kind->release(s.region);
 	return rc;
 }
@@ -149,10 +149,10 @@ gasneti_kind *must_be_kind(const char *call, gex_MK_t kind)
 
 } // namespace
 
-const char *class_name(uint64_t of)
+const char *class_name(uint64_t count)
 {
 	for (const auto &one : kClasses)
-		if (one.of == of)
+		if (one.memory_class == count)
 			return one.name;
 	return "host";
 }
@@ -179,12 +179,12 @@ bool others_on_other_machines()
 	return any_other_node(false);
 }
 
-device &device_for(const char *call, uint64_t of, uint64_t number)
+device &device_for(const char *call, uint64_t count, uint64_t number)
 {
 	device *found = nullptr;
 	for (size_t i = 0; i < g_device_count; i++) {
 		device *d = g_devices[i];
-		if (d->of != of || !d->kind)
+		if (d->memory_class != count || !d->kind)
 			continue;
 		if (number && d->number == number)
 			return *d;
@@ -196,15 +196,15 @@ device &device_for(const char *call, uint64_t of, uint64_t number)
 	devices::device_choice which;
 	which.place = number;
 	char why[200] = "";
-	found = open_device(of, which, why, sizeof why);
+	found = open_device(count, which, why, sizeof why);
 	if (!found)
-		fail("%s: memory of kind %s of another node, and no way to it: %s", call, class_name(of), why);
+		fail("%s: memory of kind %s of another node, and no way to it: %s", call, class_name(count), why);
 	return *found;
 }
 
 void driver_failed(const char *call, const device &d)
 {
-	fail("%s: %s memory: %s", call, class_name(d.of), d.kind->last_error());
+	fail("%s: %s memory: %s", call, class_name(d.memory_class), d.kind->last_error());
 }
 
 void device_copy(const char *call, device &d, void *dest, const void *source, size_t bytes)
@@ -304,9 +304,9 @@ extern "C" void gex_MK_Destroy(gex_MK_t kind, gex_Flags_t flags) noexcept
 	const pgas::mutex_holder alone(kinds_mutex, kThreads);
 	if (k->segments)
 		fail("gex_MK_Destroy: %d of its segments are there; gex_Segment_Destroy comes first", k->segments);
-	k->on->users--;
-	if (!k->on->users && !device_has_views(*k->on))
-		close_device(*k->on);
+	k->device->users--;
+	if (!k->device->users && !device_has_views(*k->device))
+		close_device(*k->device);
 	delete k;
 }
 
@@ -329,7 +329,7 @@ extern "C" gex_Client_t gex_MK_QueryClient(gex_MK_t kind) noexcept
 }
 extern "C" gex_MK_Class_t gex_MK_QueryClass(gex_MK_t kind) noexcept
 {
-	return must_be_kind("gex_MK_QueryClass", kind)->of;
+	return must_be_kind("gex_MK_QueryClass", kind)->memory_class;
 }
 
 // --- segments --------------------------------------------------------------------------------------------------------
@@ -367,7 +367,7 @@ extern "C" void gex_Segment_Destroy(gex_Segment_t seg, gex_Flags_t flags) noexce
 	if (s->bound)
 		fail("gex_Segment_Destroy: the segment is bound to an endpoint, and stays bound");
 	if (s->kind) {
-		s->kind->on->kind->release(s->region);
+		s->kind->device->kind->release(s->region);
 		s->kind->segments--;
 	} else if (s->carved) {
 		memory_uncarve(s->address, in_pages(s->bytes));

@@ -36,7 +36,7 @@ constexpr uint64_t segment_key(gex_EP_Index_t index)
 static_assert(segment_key(GASNET_MAXEPS) < kOutsideKey);
 
 struct device {
-	gex_MK_Class_t of;
+	gex_MK_Class_t memory_class;
 	devices::device_choice which;
 	devices::kind *kind;
 	uint64_t number; // devices::handle::device
@@ -51,8 +51,8 @@ struct device {
 struct gasneti_kind {
 	void *cdata;
 	gex_Flags_t flags;
-	gex_MK_Class_t of;
-	gasnet::device *on;
+	gex_MK_Class_t memory_class;
+	gasnet::device *device;
 	int segments;
 };
 
@@ -74,8 +74,8 @@ inline const made_segment *made(const gasneti_segment *segment)
 
 // What a node tells of the segment of an endpoint.
 struct published {
-	uint64_t state; // kPublished, or nothing else is there
-	uint64_t of;    // gex_MK_Class_t
+	uint64_t state;        // kPublished, or nothing else is there
+	uint64_t memory_class; // gex_MK_Class_t
 	uint64_t address, bytes;
 	uint64_t offset; // in the region that the handle opens
 	devices::handle handle;
@@ -90,8 +90,8 @@ static_assert(GASNET_MAXEPS * sizeof(published) <= kKindsBytes);
 struct peer_end {
 	published what;
 	struct view { // of its memory, by one of our devices
-		device *by;
-		devices::region at;
+		device *dev;
+		devices::region region;
 	};
 	std::vector<view> views;
 };
@@ -99,12 +99,12 @@ struct peer_end {
 // --- gasnet_kinds.cpp ------------------------------------------------------------------------------------------------
 
 extern pthread_mutex_t kinds_mutex; // taken before those of devices
-const char *class_name(uint64_t of);
+const char *class_name(uint64_t count);
 // The line that says what is wrong, where the client wants lines; returns the code.
 [[gnu::format(printf, 2, 3)]] int refuse(int code, const char *format, ...);
 // A device of that class that may reach the one of that number best; opened if there is none. Ends the job when there
 // is no driver. Under kinds_mutex.
-device &device_for(const char *call, uint64_t of, uint64_t number);
+device &device_for(const char *call, uint64_t count, uint64_t number);
 [[noreturn, gnu::cold]] void driver_failed(const char *call, const device &d);
 // One copy; it is under way until device_finish.
 void device_copy(const char *call, device &d, void *dest, const void *source, size_t bytes);

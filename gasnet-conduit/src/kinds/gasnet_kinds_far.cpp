@@ -46,9 +46,9 @@ char *room(size_t turn)
 	return reinterpret_cast<char *>(g.base + kStagingAt) + (gasneti_front.mynode * 2 + turn % 2) * half();
 }
 
-uint64_t staged_at(const char *at)
+uint64_t staged_at(const char *pos)
 {
-	return reinterpret_cast<uintptr_t>(at) - g.base - kStagingAt;
+	return reinterpret_cast<uintptr_t>(pos) - g.base - kStagingAt;
 }
 
 // --- the owner -------------------------------------------------------------------------------------------------------
@@ -85,17 +85,17 @@ int serve(void *, const void *bytes, size_t len)
 	const made_segment *s = is_sound(o, len - sizeof o);
 	if (!s)
 		return -FI_EINVAL;
-	char *const at = static_cast<char *>(s->address) + o.offset;
+	char *const pos = static_cast<char *>(s->address) + o.offset;
 	char *const staged = reinterpret_cast<char *>(g.base + kStagingAt) + o.staged;
 	const char *const here = static_cast<const char *>(bytes) + sizeof o;
-	devices::piece one{at, o.what == request::put_here ? here : staged, o.bytes};
+	devices::piece one{pos, o.what == request::put_here ? here : staged, o.bytes};
 	if (o.what == request::get_staged)
-		one = {staged, at, o.bytes};
-	devices::kind *kind = s->kind->on->kind;
+		one = {staged, pos, o.bytes};
+	devices::kind *kind = s->kind->device->kind;
 	if (kind->copy(&one, 1) == 0 && kind->finish() == 0)
 		return 0;
 	fprintf(stderr, "node %u: endpoint %u, for a node on another host: %s memory: %s\n", gasneti_front.mynode,
-		o.index, class_name(s->kind->of), kind->last_error());
+		o.index, class_name(s->kind->memory_class), kind->last_error());
 	return -FI_EIO;
 }
 
@@ -114,22 +114,22 @@ void kinds_far_put(gasnet_node_t node, gex_EP_Index_t index, uint64_t offset, co
 		   gasneti_until until)
 {
 	const pgas::mutex_holder alone(g_slot_mutex, kThreads);
-	const auto *from = static_cast<const char *>(source);
+	const auto *src = static_cast<const char *>(source);
 	if (bytes <= kHereBytes) {
 		char message[sizeof(order) + kHereBytes];
 		const order o{request::put_here, index, offset, bytes, 0};
 		memcpy(message, &o, sizeof o);
-		memcpy(message + sizeof o, from, bytes);
+		memcpy(message + sizeof o, src, bytes);
 		far_order(node, kGateKey, message, sizeof o + bytes);
 	}
 	size_t turn = 0;
-	for (size_t at = 0; bytes > kHereBytes && at < bytes; at += half(), turn++) {
-		const size_t n = std::min(half(), bytes - at);
+	for (size_t pos = 0; bytes > kHereBytes && pos < bytes; pos += half(), turn++) {
+		const size_t n = std::min(half(), bytes - pos);
 		if (turn % 2 == 0)
 			far_settle(); // both halves are free
-		gasneti_put_far(node, room(turn), from + at, n, GASNETI_TAKEN, 0);
+		gasneti_put_far(node, room(turn), src + pos, n, GASNETI_TAKEN, 0);
 		far_fence();
-		const order o{request::put_staged, index, offset + at, n, staged_at(room(turn))};
+		const order o{request::put_staged, index, offset + pos, n, staged_at(room(turn))};
 		far_order(node, kGateKey, &o, sizeof o);
 	}
 	if (until == GASNETI_DONE || (until == GASNETI_REUSABLE && bytes > kHereBytes))
@@ -139,19 +139,19 @@ void kinds_far_put(gasnet_node_t node, gex_EP_Index_t index, uint64_t offset, co
 void kinds_far_get(gasnet_node_t node, gex_EP_Index_t index, uint64_t offset, void *dest, size_t bytes)
 {
 	const pgas::mutex_holder alone(g_slot_mutex, kThreads);
-	const auto ask = [&](size_t at, size_t turn) {
-		const order o{request::get_staged, index, offset + at, std::min(half(), bytes - at),
+	const auto ask = [&](size_t pos, size_t turn) {
+		const order o{request::get_staged, index, offset + pos, std::min(half(), bytes - pos),
 			      staged_at(room(turn))};
 		far_order(node, kGateKey, &o, sizeof o);
 	};
 	far_settle();
 	ask(0, 0);
 	size_t turn = 0;
-	for (size_t at = 0; at < bytes; at += half(), turn++) {
+	for (size_t pos = 0; pos < bytes; pos += half(), turn++) {
 		far_settle(); // this half is there
-		if (at + half() < bytes)
-			ask(at + half(), turn + 1); // the owner's device works while this half comes
-		gasneti_get_far(static_cast<char *>(dest) + at, node, room(turn), std::min(half(), bytes - at),
+		if (pos + half() < bytes)
+			ask(pos + half(), turn + 1); // the owner's device works while this half comes
+		gasneti_get_far(static_cast<char *>(dest) + pos, node, room(turn), std::min(half(), bytes - pos),
 				GASNETI_DONE, 0);
 	}
 }

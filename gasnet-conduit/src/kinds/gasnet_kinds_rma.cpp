@@ -32,55 +32,55 @@ struct job { // one transfer
 	size_t bytes;
 	gasneti_until until;
 	int implicit;
-	device *on; // our side's; null: host memory
+	device *dev; // our side's; null: host memory
 };
 
-bool within(const void *at, size_t bytes, uintptr_t start, size_t room)
+bool within(const void *addr, size_t bytes, uintptr_t start, size_t room)
 {
-	const uintptr_t off = reinterpret_cast<uintptr_t>(at) - start;
+	const uintptr_t off = reinterpret_cast<uintptr_t>(addr) - start;
 	return off <= room && bytes <= room - off;
 }
 
 // The device of our side. Memory of it must be in the endpoint's segment; host memory is anywhere.
-device *local_device(const char *call, const gasneti_endpoint &ep, const void *at, size_t bytes)
+device *local_device(const char *call, const gasneti_endpoint &ep, const void *addr, size_t bytes)
 {
 	const made_segment *s = made(ep.segment);
 	if (!s || !s->kind)
 		return nullptr;
-	if (!within(at, bytes, reinterpret_cast<uintptr_t>(s->address), s->bytes))
-		fail("%s: %zu bytes at %p are not in the segment of endpoint %u, %zu bytes at %p", call, bytes, at,
+	if (!within(addr, bytes, reinterpret_cast<uintptr_t>(s->address), s->bytes))
+		fail("%s: %zu bytes at %p are not in the segment of endpoint %u, %zu bytes at %p", call, bytes, addr,
 		     ep.index, s->bytes, s->address);
-	return s->kind->on;
+	return s->kind->device;
 }
 
 // A copy by that device. Where the other memory is unknown to it, in pieces through a buffer.
-gex_Event_t copy_by(const job &j, device &by, char *theirs)
+gex_Event_t copy_by(const job &j, device &driver, char *theirs)
 {
-	char *const to = j.put ? theirs : j.mine, *const from = j.put ? j.mine : theirs;
-	if (j.on && j.on != &by && !by.kind->owns(j.mine)) {
-		device &reads = j.put ? *j.on : by, &writes = j.put ? by : *j.on;
+	char *const dst = j.put ? theirs : j.mine, *const src = j.put ? j.mine : theirs;
+	if (j.dev && j.dev != &driver && !driver.kind->owns(j.mine)) {
+		device &reads = j.put ? *j.dev : driver, &writes = j.put ? driver : *j.dev;
 		const auto buffer = std::make_unique<char[]>(std::min(j.bytes, kBufferBytes));
-		for (size_t at = 0; at < j.bytes; at += kBufferBytes) {
-			const size_t n = std::min(kBufferBytes, j.bytes - at);
-			device_copy(j.call, reads, buffer.get(), from + at, n);
+		for (size_t pos = 0; pos < j.bytes; pos += kBufferBytes) {
+			const size_t n = std::min(kBufferBytes, j.bytes - pos);
+			device_copy(j.call, reads, buffer.get(), src + pos, n);
 			device_finish(j.call, reads);
-			device_copy(j.call, writes, to + at, buffer.get(), n);
+			device_copy(j.call, writes, dst + pos, buffer.get(), n);
 			device_finish(j.call, writes);
 		}
 		return GEX_EVENT_INVALID;
 	}
-	device_copy(j.call, by, to, from, j.bytes);
+	device_copy(j.call, driver, dst, src, j.bytes);
 	if (j.until == GASNETI_TAKEN)
 		return far_taken(j.implicit);
-	device_finish(j.call, by);
+	device_finish(j.call, driver);
 	return GEX_EVENT_INVALID;
 }
 
 // Host memory that the CPU reaches.
 gex_Event_t copy_here(const job &j, char *theirs)
 {
-	if (j.on)
-		return copy_by(j, *j.on, theirs);
+	if (j.dev)
+		return copy_by(j, *j.dev, theirs);
 	if (j.put)
 		gasneti_put_here(theirs, j.mine, j.bytes);
 	else
@@ -92,19 +92,19 @@ gex_Event_t copy_here(const job &j, char *theirs)
 template <class Move>
 gex_Event_t by_buffer(const job &j, Move &&move)
 {
-	if (!j.on)
+	if (!j.dev)
 		return move(size_t{0}, j.mine, j.bytes, j.until);
 	const auto buffer = std::make_unique<char[]>(std::min(j.bytes, kBufferBytes));
-	for (size_t at = 0; at < j.bytes; at += kBufferBytes) {
-		const size_t n = std::min(kBufferBytes, j.bytes - at);
+	for (size_t pos = 0; pos < j.bytes; pos += kBufferBytes) {
+		const size_t n = std::min(kBufferBytes, j.bytes - pos);
 		if (j.put) {
-			device_copy(j.call, *j.on, buffer.get(), j.mine + at, n);
-			device_finish(j.call, *j.on);
+			device_copy(j.call, *j.dev, buffer.get(), j.mine + pos, n);
+			device_finish(j.call, *j.dev);
 		}
-		move(at, buffer.get(), n, GASNETI_DONE);
+		move(pos, buffer.get(), n, GASNETI_DONE);
 		if (!j.put) {
-			device_copy(j.call, *j.on, j.mine + at, buffer.get(), n);
-			device_finish(j.call, *j.on);
+			device_copy(j.call, *j.dev, j.mine + pos, buffer.get(), n);
+			device_finish(j.call, *j.dev);
 		}
 	}
 	return GEX_EVENT_INVALID;
@@ -115,47 +115,47 @@ gex_Event_t with_first_segment(const job &j)
 	const uint64_t window = gasneti_windows[j.node];
 	if (window || j.node == gasneti_front.mynode)
 		return copy_here(j, j.theirs + window);
-	return by_buffer(j, [&](size_t at, char *mine, size_t n, gasneti_until until) {
-		return j.put ? gasneti_put_far(j.node, j.theirs + at, mine, n, until, j.implicit)
-			     : gasneti_get_far(mine, j.node, j.theirs + at, n, until, j.implicit);
+	return by_buffer(j, [&](size_t pos, char *mine, size_t n, gasneti_until until) {
+		return j.put ? gasneti_put_far(j.node, j.theirs + pos, mine, n, until, j.implicit)
+			     : gasneti_get_far(mine, j.node, j.theirs + pos, n, until, j.implicit);
 	});
 }
 
 gex_Event_t with_host_segment(const job &j, uint64_t start)
 {
 	const uint64_t offset = reinterpret_cast<uintptr_t>(j.theirs) - start, key = segment_key(j.index);
-	return by_buffer(j, [&](size_t at, char *mine, size_t n, gasneti_until until) {
-		return j.put ? far_put_key(j.node, key, offset + at, mine, n, until, j.implicit)
-			     : far_get_key(mine, j.node, key, offset + at, n, until, j.implicit);
+	return by_buffer(j, [&](size_t pos, char *mine, size_t n, gasneti_until until) {
+		return j.put ? far_put_key(j.node, key, offset + pos, mine, n, until, j.implicit)
+			     : far_get_key(mine, j.node, key, offset + pos, n, until, j.implicit);
 	});
 }
 
 gex_Event_t with_far_device(const job &j, uint64_t start)
 {
 	const uint64_t offset = reinterpret_cast<uintptr_t>(j.theirs) - start;
-	return by_buffer(j, [&](size_t at, char *mine, size_t n, gasneti_until until) -> gex_Event_t {
+	return by_buffer(j, [&](size_t pos, char *mine, size_t n, gasneti_until until) -> gex_Event_t {
 		if (!j.put) {
-			kinds_far_get(j.node, j.index, offset + at, mine, n);
+			kinds_far_get(j.node, j.index, offset + pos, mine, n);
 			return GEX_EVENT_INVALID;
 		}
-		kinds_far_put(j.node, j.index, offset + at, mine, n, until);
+		kinds_far_put(j.node, j.index, offset + pos, mine, n, until);
 		return until == GASNETI_DONE ? GEX_EVENT_INVALID : far_taken(j.implicit);
 	});
 }
 
 // Where a device of ours has the memory of that endpoint. Under kinds_mutex.
-char *open_view(const job &j, device &by, peer_end &end)
+char *open_view(const job &j, device &driver, peer_end &end)
 {
-	auto it =
-		std::find_if(end.views.begin(), end.views.end(), [&](const peer_end::view &v) { return v.by == &by; });
+	auto it = std::find_if(end.views.begin(), end.views.end(),
+			       [&](const peer_end::view &v) { return v.dev == &driver; });
 	if (it == end.views.end()) {
-		peer_end::view v{&by, {}};
-		if (by.kind->take(end.what.handle, v.at) != 0)
-			fail("%s: the %s memory of endpoint %u of node %u: %s", j.call, class_name(by.of), j.index,
-			     j.node, by.kind->last_error());
+		peer_end::view v{&driver, {}};
+		if (driver.kind->take(end.what.handle, v.region) != 0)
+			fail("%s: the %s memory of endpoint %u of node %u: %s", j.call, class_name(driver.memory_class),
+			     j.index, j.node, driver.kind->last_error());
 		it = end.views.insert(end.views.end(), v);
 	}
-	return reinterpret_cast<char *>(it->at.at + end.what.offset +
+	return reinterpret_cast<char *>(it->region.addr + end.what.offset +
 					(reinterpret_cast<uintptr_t>(j.theirs) - end.what.address));
 }
 
@@ -173,13 +173,13 @@ gex_Event_t with_own_node(const job &j)
 	if (!s)
 		fail("%s: endpoint %u of node %u does not exist, or has no segment", j.call, j.index, j.node);
 	check_bounds(j, reinterpret_cast<uintptr_t>(s->address), s->bytes);
-	return s->kind ? copy_by(j, *s->kind->on, j.theirs) : copy_here(j, j.theirs);
+	return s->kind ? copy_by(j, *s->kind->device, j.theirs) : copy_here(j, j.theirs);
 }
 
 gex_Event_t with_other_node(const job &j)
 {
 	peer_end *end;
-	device *by = nullptr;
+	device *driver = nullptr;
 	char *theirs = nullptr;
 	{
 		const pgas::mutex_holder alone(kinds_mutex, kThreads);
@@ -189,17 +189,17 @@ gex_Event_t with_other_node(const job &j)
 			     j.index, j.node);
 		check_bounds(j, end->what.address, end->what.bytes);
 		const bool near = g.machine_of[j.node] == g.machine_of[gasneti_front.mynode];
-		if (near && end->what.of != GEX_MK_CLASS_HOST) {
-			by = j.on && j.on->of == end->what.of
-				     ? j.on
-				     : &device_for(j.call, end->what.of, end->what.handle.device);
-			theirs = open_view(j, *by, *end);
+		if (near && end->what.memory_class != GEX_MK_CLASS_HOST) {
+			driver = j.dev && j.dev->memory_class == end->what.memory_class
+					 ? j.dev
+					 : &device_for(j.call, end->what.memory_class, end->what.handle.device);
+			theirs = open_view(j, *driver, *end);
 		}
 	}
-	if (by)
-		return copy_by(j, *by, theirs);
-	return end->what.of == GEX_MK_CLASS_HOST ? with_host_segment(j, end->what.address)
-						 : with_far_device(j, end->what.address);
+	if (driver)
+		return copy_by(j, *driver, theirs);
+	return end->what.memory_class == GEX_MK_CLASS_HOST ? with_host_segment(j, end->what.address)
+							   : with_far_device(j, end->what.address);
 }
 
 gex_Event_t run(const job &j)
@@ -242,12 +242,12 @@ gex_Event_t pair_move(const char *call, bool put, const team *p, gex_Rank_t rank
 }
 
 // To this node it may come from the place where it goes.
-void put_payload_at(const char *call, gasnet_node_t node, gex_EP_Index_t index, void *to, const void *from,
+void put_payload_at(const char *call, gasnet_node_t node, gex_EP_Index_t index, void *dst, const void *src,
 		    size_t nbytes) noexcept
 {
-	auto *mine = static_cast<char *>(const_cast<void *>(from));
-	if (node != gasneti_front.mynode || to != from)
-		run({call, true, node, index, static_cast<char *>(to), mine, nbytes, GASNETI_DONE, 0, nullptr});
+	auto *mine = static_cast<char *>(const_cast<void *>(src));
+	if (node != gasneti_front.mynode || dst != src)
+		run({call, true, node, index, static_cast<char *>(dst), mine, nbytes, GASNETI_DONE, 0, nullptr});
 }
 
 } // namespace gasnet

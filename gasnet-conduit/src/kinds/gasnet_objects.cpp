@@ -74,10 +74,10 @@ team *team_alloc(size_t windows, size_t behind)
 team *team_of_all_alloc()
 {
 	constexpr size_t kBytes = sizeof(team) + GASNET_MAXNODES * sizeof(uint64_t);
-	void *at = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (at == MAP_FAILED)
+	void *addr = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (addr == MAP_FAILED)
 		fail("gex_TM_t: no addresses for the windows of %d nodes", GASNET_MAXNODES);
-	return static_cast<team *>(at);
+	return static_cast<team *>(addr);
 }
 
 void objects_setup()

@@ -135,7 +135,7 @@ gex_Event_t pair_get(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, 
 gex_Event_t pair_move(const char *call, bool put, const team *p, gex_Rank_t rank, void *theirs, void *mine,
 		      size_t nbytes) noexcept;
 // the same: the payload of a long message, for the segment of an endpoint that is not the first
-void put_payload_at(const char *call, gasnet_node_t node, gex_EP_Index_t index, void *to, const void *from,
+void put_payload_at(const char *call, gasnet_node_t node, gex_EP_Index_t index, void *dst, const void *src,
 		    size_t nbytes) noexcept;
 
 // gasnet_teams.cpp

@@ -37,7 +37,7 @@ void check_rc(const char *call, gasnet_node_t node, ssize_t rc)
 
 // Whoever finds no room makes progress on everything; handlers do not run.
 template <class Call>
-ssize_t again(Call &&call)
+ssize_t retry(Call &&call)
 {
 	pgas_backoff wait{};
 	for (;;) {
@@ -51,17 +51,17 @@ ssize_t again(Call &&call)
 
 // Where an address of a node lies: in its region, or in memory of the client.
 struct place {
-	uint64_t at, key;
+	uint64_t addr, key;
 };
 place place_of(gasnet_node_t node, const void *address)
 {
-	const auto at = reinterpret_cast<uint64_t>(address);
+	const auto pos = reinterpret_cast<uint64_t>(address);
 	if (is_outside(node)) {
-		const uint64_t offset = at - reinterpret_cast<uint64_t>(g.segments[node].addr);
+		const uint64_t offset = pos - reinterpret_cast<uint64_t>(g.segments[node].addr);
 		if (offset < g.segments[node].size)
 			return {offset, kOutsideKey};
 	}
-	return {at, 0};
+	return {pos, 0};
 }
 bool is_own_memory(gasnet_node_t node)
 {
@@ -70,16 +70,16 @@ bool is_own_memory(gasnet_node_t node)
 
 struct transfer {
 	iovec iov;
-	fi_rma_iov at;
+	fi_rma_iov remote;
 	fi_msg_rma m{};
 
 	transfer(const void *mine, place theirs, size_t bytes, gasnet_node_t node)
-		: iov{const_cast<void *>(mine), bytes}, at{theirs.at, bytes, theirs.key}
+		: iov{const_cast<void *>(mine), bytes}, remote{theirs.addr, bytes, theirs.key}
 	{
 		m.msg_iov = &iov;
 		m.iov_count = 1;
 		m.addr = node;
-		m.rma_iov = &at;
+		m.rma_iov = &remote;
 		m.rma_iov_count = 1;
 	}
 	transfer(const transfer &) = delete;
@@ -105,7 +105,7 @@ PGAS_HOT gasnet_handle_t put(gasnet_node_t node, const transfer &t, gasneti_unti
 		return taken(implicit);
 	}
 	const uint64_t flags = copied ? FI_INJECT : 0;
-	check_rc("put", node, again([&] { return g.rma->rma->writemsg(g.rma, &t.m, flags); }));
+	check_rc("put", node, retry([&] { return g.rma->rma->writemsg(g.rma, &t.m, flags); }));
 	return taken(implicit);
 }
 
@@ -115,7 +115,7 @@ PGAS_HOT gasnet_handle_t get(gasnet_node_t node, const transfer &t, gasneti_unti
 		check_rc("get", node, g.rma->rma->readmsg(g.rma, &t.m, FI_PGAS_WAIT));
 		return GASNET_INVALID_HANDLE;
 	}
-	check_rc("get", node, again([&] { return g.rma->rma->readmsg(g.rma, &t.m, 0); }));
+	check_rc("get", node, retry([&] { return g.rma->rma->readmsg(g.rma, &t.m, 0); }));
 	return taken(implicit);
 }
 
@@ -137,19 +137,19 @@ void check_handle(gasnet_handle_t handle, const char *call)
 // One word at that node.
 struct atomic_word {
 	uint64_t value, compare;
-	fi_ioc in, out, with;
-	fi_rma_ioc at;
+	fi_ioc operand, out, with;
+	fi_rma_ioc remote;
 	fi_msg_atomic m{};
 
 	atomic_word(gasnet_node_t node, void *target, fi_datatype type, fi_op op, uint64_t v, uint64_t c, uint64_t *old)
-		: value(v), compare(c), in{&value, 1}, out{old, 1}, with{&compare, 1}
+		: value(v), compare(c), operand{&value, 1}, out{old, 1}, with{&compare, 1}
 	{
 		const place there = place_of(node, target);
-		at = {there.at, 1, there.key};
-		m.msg_iov = &in;
+		remote = {there.addr, 1, there.key};
+		m.msg_iov = &operand;
 		m.iov_count = 1;
 		m.addr = node;
-		m.rma_iov = &at;
+		m.rma_iov = &remote;
 		m.rma_iov_count = 1;
 		m.datatype = type;
 		m.op = op;
@@ -161,7 +161,7 @@ ssize_t send_word(gasnet_node_t node, uint64_t *mine, fi_op op, uint64_t value)
 {
 	const atomic_word w(node, mine, FI_UINT64, op, value, 0, nullptr);
 	pgas_fence_stores(); // what we wrote before
-	return again([&] { return g.rma->atomic->writemsg(g.rma, &w.m, FI_INJECT | FI_FENCE); });
+	return retry([&] { return g.rma->atomic->writemsg(g.rma, &w.m, FI_INJECT | FI_FENCE); });
 }
 
 } // namespace
@@ -180,10 +180,10 @@ gasnet_handle_t far_atomic(gasnet_node_t node, void *target, fi_datatype type, f
 	const fi_ops_atomic *amo = g.rma->atomic;
 	pgas_fence_stores(); // what we wrote before
 	if (!old && !swap) {
-		check_rc("atomic", node, again([&] { return amo->writemsg(g.rma, &w.m, FI_INJECT); }));
+		check_rc("atomic", node, retry([&] { return amo->writemsg(g.rma, &w.m, FI_INJECT); }));
 		return taken(implicit);
 	}
-	check_rc("atomic", node, again([&] {
+	check_rc("atomic", node, retry([&] {
 			 return swap ? amo->compwritemsg(g.rma, &w.m, &w.with, nullptr, 1, &w.out, nullptr, 1,
 							 FI_PGAS_WAIT)
 				     : amo->readwritemsg(g.rma, &w.m, &w.out, nullptr, 1, FI_PGAS_WAIT);
@@ -227,7 +227,7 @@ gasnet_handle_t far_get_key(void *dest, gasnet_node_t node, uint64_t key, uint64
 void far_order(gasnet_node_t node, uint64_t key, const void *bytes, size_t nbytes) noexcept
 {
 	check_rc("order for a device", node,
-		 again([&] { return g.rma->rma->inject(g.rma, bytes, nbytes, node, 0, key); }));
+		 retry([&] { return g.rma->rma->inject(g.rma, bytes, nbytes, node, 0, key); }));
 }
 
 void far_fence() noexcept
@@ -242,9 +242,9 @@ gasnet_handle_t far_taken(int implicit) noexcept
 
 void check_lost(const char *call) noexcept
 {
-	fi_addr_t to = 0;
-	if (const int err = g.net.ops->failed(g.rma, &to))
-		lost(call, static_cast<gasnet_node_t>(to), err);
+	fi_addr_t dest = 0;
+	if (const int err = g.net.ops->failed(g.rma, &dest))
+		lost(call, static_cast<gasnet_node_t>(dest), err);
 }
 
 } // namespace gasnet
@@ -281,9 +281,9 @@ extern "C" void gasneti_memset_far(gasnet_node_t node, void *dest, int val, size
 {
 	check_node("memset", node);
 	std::vector<char> piece(std::min(nbytes, size_t{65536}), static_cast<char>(val));
-	for (size_t at = 0; at < nbytes; at += piece.size())
-		gasneti_put_far(node, static_cast<char *>(dest) + at, piece.data(), std::min(piece.size(), nbytes - at),
-				GASNETI_DONE, 0);
+	for (size_t pos = 0; pos < nbytes; pos += piece.size())
+		gasneti_put_far(node, static_cast<char *>(dest) + pos, piece.data(),
+				std::min(piece.size(), nbytes - pos), GASNETI_DONE, 0);
 }
 
 // Takes away what it has waited for. Two at a time would take it away twice.
@@ -347,14 +347,14 @@ namespace {
 
 struct value_bytes { // its low bytes, whatever the machine's order
 	gex_RMA_Value_t value;
-	char *at;
+	char *pos;
 
-	value_bytes(gex_RMA_Value_t v, size_t nbytes) : value(v), at(reinterpret_cast<char *>(&value))
+	value_bytes(gex_RMA_Value_t v, size_t nbytes) : value(v), pos(reinterpret_cast<char *>(&value))
 	{
 		if (nbytes > sizeof value)
 			fail("put or get of a value: %zu bytes, at most %zu", nbytes, sizeof value);
 		if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
-			at += sizeof value - nbytes;
+			pos += sizeof value - nbytes;
 	}
 	value_bytes(const value_bytes &) = delete;
 };
@@ -383,7 +383,7 @@ extern "C" gex_Event_t gasneti_tm_put_odd(gex_TM_t tm, gex_Rank_t rank, void *de
 	if (PGAS_LIKELY(rank < tm->size))
 		return gasneti_put_odd(tm->jobranks[rank], dest, value, nbytes, until, implicit);
 	value_bytes bytes(value, nbytes);
-	return pair_put(tm, rank, dest, bytes.at, nbytes, until, implicit);
+	return pair_put(tm, rank, dest, bytes.pos, nbytes, until, implicit);
 }
 
 extern "C" gex_RMA_Value_t gasneti_tm_get_odd(gex_TM_t tm, gex_Rank_t rank, const void *src, size_t nbytes) noexcept
@@ -391,6 +391,6 @@ extern "C" gex_RMA_Value_t gasneti_tm_get_odd(gex_TM_t tm, gex_Rank_t rank, cons
 	if (PGAS_LIKELY(rank < tm->size))
 		return gasneti_get_odd(tm->jobranks[rank], src, nbytes);
 	value_bytes bytes(0, nbytes);
-	pair_get(tm, bytes.at, rank, src, nbytes, GASNETI_DONE, 0);
+	pair_get(tm, bytes.pos, rank, src, nbytes, GASNETI_DONE, 0);
 	return bytes.value;
 }

@@ -19,10 +19,10 @@ struct members {
 std::unordered_map<uint64_t *, members> g_tables; // of windows by rank: of teams, pairs and atomic domains
 pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-void close_window(uint64_t *windows, const members &of, gasnet_node_t node)
+void close_window(uint64_t *windows, const members &owner, gasnet_node_t node)
 {
-	for (size_t i = 0; i < of.count; i++)
-		if (of.jobranks[i] == node)
+	for (size_t i = 0; i < owner.count; i++)
+		if (owner.jobranks[i] == node)
 			pgas_store_relaxed(&windows[i], uint64_t{0});
 }
 
@@ -50,8 +50,8 @@ void node_is_outside(gasnet_node_t node)
 	const pgas::mutex_holder alone(g_mutex, kThreads);
 	pgas_store_relaxed(&g_outside[node], uint8_t{1}); // whoever sends there has heard of it in some way of its own
 	pgas_store_relaxed(&gasneti_windows[node], uint64_t{0});
-	for (const auto &[windows, of] : g_tables)
-		close_window(windows, of, node);
+	for (const auto &[windows, owner] : g_tables)
+		close_window(windows, owner, node);
 }
 
 } // namespace gasnet

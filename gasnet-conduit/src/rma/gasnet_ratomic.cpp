@@ -76,15 +76,15 @@ template <class T>
 using here_fn = int (*)(T *, T *, gex_OP_t, T, T);
 
 template <class T, class Here>
-void here(Here fn, void *at, void *result, gex_OP_t opcode, const void *operand1, const void *operand2)
+void here(Here fn, void *addr, void *result, gex_OP_t opcode, const void *operand1, const void *operand2)
 {
 	T a, b, unused;
 	memcpy(&a, operand1, sizeof a);
 	memcpy(&b, operand2, sizeof b);
-	fn(static_cast<T *>(at), result ? static_cast<T *>(result) : &unused, opcode, a, b);
+	fn(static_cast<T *>(addr), result ? static_cast<T *>(result) : &unused, opcode, a, b);
 }
 
-void op_here(gex_DT_t dt, void *at, void *result, gex_OP_t opcode, const void *a, const void *b)
+void op_here(gex_DT_t dt, void *addr, void *result, gex_OP_t opcode, const void *a, const void *b)
 {
 #define GASNETI_TYPE(name_arg, type_arg)                                                                               \
 	case GEX_DT_##name_arg:                                                                                        \
@@ -93,7 +93,7 @@ void op_here(gex_DT_t dt, void *at, void *result, gex_OP_t opcode, const void *a
 				gasneti_ad_at_once_##name_arg(p, r, o, x, y, 0) ||                                     \
 					gasneti_ad_in_loop_##name_arg(p, r, o, x, y, 0);                               \
 			},                                                                                             \
-			at, result, opcode, a, b);                                                                     \
+			addr, result, opcode, a, b);                                                                   \
 		break;
 	switch (dt) {
 		GASNETI_AD_TYPES(GASNETI_TYPE)
@@ -237,7 +237,7 @@ namespace gasnet {
 #define GASNETI_TYPE(name_arg, type_arg)                                                                               \
 	[[gnu::noinline]] gex_Event_t op_in_loop(GASNETI_AD_PARAMETERS(type_arg)) noexcept                             \
 	{                                                                                                              \
-		if (!gasneti_ad_in_loop_##name_arg(at, result, opcode, a, b, 0))                                       \
+		if (!gasneti_ad_in_loop_##name_arg(local, result, opcode, a, b, 0))                                    \
 			fail("gex_AD_Op: operation %#x is none of data type " #name_arg, opcode);                      \
 		return GEX_EVENT_INVALID;                                                                              \
 	}
@@ -249,14 +249,14 @@ GASNETI_AD_TYPES(GASNETI_TYPE)
 // Sums are found by a comparison: an atomic instruction waits for each branch before it, and one by a table for a load,
 // which waits for the last atomic. All others take the table.
 #define GASNETI_IS(op_arg, name_arg, loose_arg)                                                                        \
-	(opcode == GEX_OP_##op_arg && gasneti_ad_at_once_##name_arg(at, result, GEX_OP_##op_arg, a, b, loose_arg))
+	(opcode == GEX_OP_##op_arg && gasneti_ad_at_once_##name_arg(local, result, GEX_OP_##op_arg, a, b, loose_arg))
 #define GASNETI_ORDERED(call_arg, name_arg, type_arg, loose_arg)                                                       \
 	extern "C" gex_Event_t gasneti_ad_##call_arg##_##name_arg(GASNETI_AD_PARAMETERS(type_arg)) noexcept            \
 	{                                                                                                              \
 		if (PGAS_LIKELY(GASNETI_IS(FADD, name_arg, loose_arg) || GASNETI_IS(ADD, name_arg, loose_arg) ||       \
-				gasneti_ad_at_once_##name_arg(at, result, opcode, a, b, loose_arg)))                   \
+				gasneti_ad_at_once_##name_arg(local, result, opcode, a, b, loose_arg)))                \
 			return GEX_EVENT_INVALID;                                                                      \
-		return op_in_loop(GASNETI_AD_ARGUMENTS(at, result, rank, addr, opcode, a, b));                         \
+		return op_in_loop(GASNETI_AD_ARGUMENTS(local, result, rank, addr, opcode, a, b));                      \
 	}
 #define GASNETI_TYPE(name_arg, type_arg)                                                                               \
 	GASNETI_ORDERED(here, name_arg, type_arg, 0)                                                                   \

@@ -8,17 +8,17 @@
 
 using namespace gasnet;
 
-extern "C" void gasneti_copy_out_small(void *shared, const void *from, size_t nbytes) noexcept
+extern "C" void gasneti_copy_out_small(void *shared, const void *src, size_t nbytes) noexcept
 {
-	if (gasneti_put_word(shared, from, nbytes))
+	if (gasneti_put_word(shared, src, nbytes))
 		return;
 	pgas_fence_stores();
-	memcpy(shared, from, nbytes);
+	memcpy(shared, src, nbytes);
 }
 
-extern "C" void gasneti_copy_in_small(void *to, const void *shared, size_t nbytes) noexcept
+extern "C" void gasneti_copy_in_small(void *dst, const void *shared, size_t nbytes) noexcept
 {
-	memcpy(to, shared, nbytes); // words whole: libc moves 1, 2, 4 and 8 bytes at once
+	memcpy(dst, shared, nbytes); // words whole: libc moves 1, 2, 4 and 8 bytes at once
 	pgas_fence_acquire();
 }
 

@@ -46,15 +46,15 @@ private:
 
 // move(to, from, bytes) for each stretch that is contiguous on both sides. The sides have the same number of bytes.
 template <class Side, class Move>
-void walk(const char *call, const Side &to, const Side &from, Move &move)
+void walk(const char *call, const Side &dest, const Side &source, Move &move)
 {
 	size_t ti = 0, fi = 0, t_left = 0, f_left = 0;
 	char *t = nullptr, *f = nullptr;
 	for (;;) {
 		bool t_more = true, f_more = true;
-		while (!t_left && (t_more = to.at(ti++, &t, &t_left)))
+		while (!t_left && (t_more = dest.at(ti++, &t, &t_left)))
 			;
-		while (!f_left && (f_more = from.at(fi++, &f, &f_left)))
+		while (!f_left && (f_more = source.at(fi++, &f, &f_left)))
 			;
 		if (!t_more || !f_more) {
 			if (t_more != f_more)
@@ -69,17 +69,17 @@ void walk(const char *call, const Side &to, const Side &from, Move &move)
 
 // elemsz bytes, count[level - 1] times at strides[level - 1], and so on from the last level to the first.
 template <class Move>
-void walk_strides(char *to, const ptrdiff_t *to_strides, char *from, const ptrdiff_t *from_strides, size_t elemsz,
+void walk_strides(char *dst, const ptrdiff_t *to_strides, char *src, const ptrdiff_t *from_strides, size_t elemsz,
 		  const size_t *count, size_t level, Move &move)
 {
 	if (level == 0) {
-		move(to, from, elemsz);
+		move(dst, src, elemsz);
 		return;
 	}
 	for (size_t i = 0; i < count[level - 1]; i++) {
-		walk_strides(to, to_strides, from, from_strides, elemsz, count, level - 1, move);
-		to += to_strides[level - 1];
-		from += from_strides[level - 1];
+		walk_strides(dst, to_strides, src, from_strides, elemsz, count, level - 1, move);
+		dst += to_strides[level - 1];
+		src += from_strides[level - 1];
 	}
 }
 
@@ -91,17 +91,17 @@ struct mover {
 	const team *pair = nullptr; // of endpoints that are not both the first
 	gasnet_handle_t under_way = GASNET_INVALID_HANDLE;
 
-	gasnet_handle_t move(char *to, char *from, size_t n) const
+	gasnet_handle_t move(char *dst, char *src, size_t n) const
 	{
 		if (PGAS_UNLIKELY(pair))
-			return get ? pair_move(call, false, pair, node, from, to, n)
-				   : pair_move(call, true, pair, node, to, from, n);
-		return get ? gasneti_get_some(to, node, from, n, GASNETI_TAKEN, 0)
-			   : gasneti_put_some(node, to, from, n, GASNETI_TAKEN, 0);
+			return get ? pair_move(call, false, pair, node, src, dst, n)
+				   : pair_move(call, true, pair, node, dst, src, n);
+		return get ? gasneti_get_some(dst, node, src, n, GASNETI_TAKEN, 0)
+			   : gasneti_put_some(node, dst, src, n, GASNETI_TAKEN, 0);
 	}
-	void operator()(char *to, char *from, size_t n)
+	void operator()(char *dst, char *src, size_t n)
 	{
-		const gasnet_handle_t h = move(to, from, n);
+		const gasnet_handle_t h = move(dst, src, n);
 		if (h != GASNET_INVALID_HANDLE)
 			under_way = h;
 	}
@@ -153,7 +153,7 @@ const ptrdiff_t *strides(const size_t *list)
 
 struct peer_completion {
 	gex_AM_Index_t handler; // 0: none
-	const void *from;
+	const void *source;
 	size_t bytes;
 };
 thread_local peer_completion t_completion;
@@ -168,10 +168,10 @@ void tell_peer(const mover &m)
 	gasneti_token as_if{};
 	as_if.source = m.node; // all zeroes: of a request
 	if (m.pair) {          // as if the peer had asked
-		as_if.from = static_cast<uint8_t>(m.pair->remote);
-		as_if.at = static_cast<uint8_t>(m.pair->local->index);
+		as_if.sender = static_cast<uint8_t>(m.pair->remote);
+		as_if.receiver = static_cast<uint8_t>(m.pair->local->index);
 	}
-	gasneti_reply_medium(&as_if, GASNETI_WORD(c.handler, 0, GASNETI_MEDIUM | GASNETI_REPLY), c.from, c.bytes,
+	gasneti_reply_medium(&as_if, GASNETI_WORD(c.handler, 0, GASNETI_MEDIUM | GASNETI_REPLY), c.source, c.bytes,
 			     nullptr);
 }
 
@@ -200,9 +200,9 @@ extern "C" int gex_VIS_VectorGetBlocking(gex_TM_t tm, size_t dstcount, gex_Memve
 extern "C" int gex_VIS_VectorPutBlocking(gex_TM_t tm, gex_Rank_t dstrank, size_t dstcount, gex_Memvec_t const dstlist[],
 					 size_t srccount, gex_Memvec_t const srclist[], gex_Flags_t) noexcept
 {
-	const mover to = mover_to("gex_VIS_VectorPut", tm, dstrank, false);
-	vector(to, dstcount, memvec(dstlist), srccount, memvec(srclist));
-	tell_peer(to);
+	const mover dest = mover_to("gex_VIS_VectorPut", tm, dstrank, false);
+	vector(dest, dstcount, memvec(dstlist), srccount, memvec(srclist));
+	tell_peer(dest);
 	return 0;
 }
 
@@ -219,9 +219,9 @@ extern "C" int gex_VIS_IndexedPutBlocking(gex_TM_t tm, gex_Rank_t dstrank, size_
 					  size_t dstlen, size_t srccount, void *const srclist[], size_t srclen,
 					  gex_Flags_t) noexcept
 {
-	const mover to = mover_to("gex_VIS_IndexedPut", tm, dstrank, false);
-	indexed(to, dstcount, dstlist, dstlen, srccount, srclist, srclen);
-	tell_peer(to);
+	const mover dest = mover_to("gex_VIS_IndexedPut", tm, dstrank, false);
+	indexed(dest, dstcount, dstlist, dstlen, srccount, srclist, srclen);
+	tell_peer(dest);
 	return 0;
 }
 
@@ -251,10 +251,10 @@ extern "C" int gex_VIS_StridedPutBlocking(gex_TM_t tm, gex_Rank_t dstrank, void 
 	const bool empty = nothing(elemsz, count, stridelevels);
 	if (empty && !t_completion.handler)
 		return 0;
-	const mover to = mover_to("gex_VIS_StridedPut", tm, dstrank, false);
+	const mover dest = mover_to("gex_VIS_StridedPut", tm, dstrank, false);
 	if (!empty)
-		strided(to, dstaddr, dststrides, srcaddr, srcstrides, elemsz, count, stridelevels);
-	tell_peer(to);
+		strided(dest, dstaddr, dststrides, srcaddr, srcstrides, elemsz, count, stridelevels);
+	tell_peer(dest);
 	return 0;
 }
 

@@ -10,9 +10,9 @@
 #include "common.h"
 
 /* Returns false when the datatype does not have the operation. *out: the location afterwards. */
-typedef bool (*expect_fn)(enum fi_op op, const void *old, const void *in, const void *cmp, void *out);
+typedef bool (*expect_fn)(enum fi_op op, const void *old, const void *input, const void *cmp, void *out);
 typedef bool (*equal_fn)(const void *a, const void *b);
-typedef void (*make_fn)(void *to, int number); /* a small value, exact in every type */
+typedef void (*make_fn)(void *dst, int number); /* a small value, exact in every type */
 
 #define EXPECT_COMMON(T_arg)                                                                                           \
 	case FI_SUM:                                                                                                   \
@@ -78,11 +78,11 @@ typedef void (*make_fn)(void *to, int number); /* a small value, exact in every 
 		return true;
 
 #define EXPECT_TYPE(name_arg, T_arg, cases_arg)                                                                        \
-	static bool expect_##name_arg(enum fi_op op, const void *old, const void *in, const void *cmp, void *out)      \
+	static bool expect_##name_arg(enum fi_op op, const void *old, const void *operand, const void *cmp, void *out) \
 	{                                                                                                              \
 		T_arg a, b, c, *r = out;                                                                               \
 		memcpy(&a, old, sizeof a);                                                                             \
-		memcpy(&b, in, sizeof b);                                                                              \
+		memcpy(&b, operand, sizeof b);                                                                         \
 		memcpy(&c, cmp, sizeof c);                                                                             \
 		switch ((int)op) {                                                                                     \
 			EXPECT_COMMON(T_arg)                                                                           \
@@ -98,16 +98,16 @@ typedef void (*make_fn)(void *to, int number); /* a small value, exact in every 
 	}
 
 #define MAKE_REAL(name_arg, T_arg)                                                                                     \
-	static void make_##name_arg(void *to, int number)                                                              \
+	static void make_##name_arg(void *dst, int number)                                                             \
 	{                                                                                                              \
 		const T_arg v = (T_arg)number;                                                                         \
-		memcpy(to, &v, sizeof v);                                                                              \
+		memcpy(dst, &v, sizeof v);                                                                             \
 	}
 #define MAKE_COMPLEX(name_arg, T_arg)                                                                                  \
-	static void make_##name_arg(void *to, int number)                                                              \
+	static void make_##name_arg(void *dst, int number)                                                             \
 	{                                                                                                              \
 		const T_arg v = (T_arg)number + (T_arg)(number / 2) * (T_arg)I;                                        \
-		memcpy(to, &v, sizeof v);                                                                              \
+		memcpy(dst, &v, sizeof v);                                                                             \
 	}
 
 #define INTEGER_TYPE(name_arg, T_arg)                                                                                  \

@@ -27,7 +27,7 @@ std::map<void *, region> g_regions;
 	abort();
 }
 
-void must(int rc, const char *what)
+void require(int rc, const char *what)
 {
 	if (rc != 0)
 		give_up(what, g_kind->last_error());
@@ -42,11 +42,11 @@ int fake_left(const device_kind *k)
 	return ask ? reinterpret_cast<int (*)()>(ask)() : -1;
 }
 
-void copy(void *to, const void *from, size_t bytes)
+void copy(void *dst, const void *src, size_t bytes)
 {
-	const piece one = {to, from, bytes};
-	must(g_kind->copy(&one, 1), "copy");
-	must(g_kind->finish(), "finish");
+	const piece one = {dst, src, bytes};
+	require(g_kind->copy(&one, 1), "copy");
+	require(g_kind->finish(), "finish");
 }
 
 } // namespace
@@ -100,25 +100,25 @@ void *device_alloc(size_t bytes)
 {
 	const std::lock_guard lock(g_mutex);
 	region r;
-	must(g_kind->allocate(bytes, 0, r), "allocate");
-	void *at = reinterpret_cast<void *>(r.at);
-	g_regions[at] = r;
-	return at;
+	require(g_kind->allocate(bytes, 0, r), "allocate");
+	void *addr = reinterpret_cast<void *>(r.addr);
+	g_regions[addr] = r;
+	return addr;
 }
 
-void device_free(void *at)
+void device_free(void *addr)
 {
 	const std::lock_guard lock(g_mutex);
-	g_kind->release(g_regions[at]);
-	g_regions.erase(at);
+	g_kind->release(g_regions[addr]);
+	g_regions.erase(addr);
 }
 
-void device_put(void *to, const void *from, size_t bytes)
+void device_put(void *dst, const void *src, size_t bytes)
 {
-	copy(to, from, bytes);
+	copy(dst, src, bytes);
 }
 
-void device_get(void *to, const void *from, size_t bytes)
+void device_get(void *dst, const void *src, size_t bytes)
 {
-	copy(to, from, bytes);
+	copy(dst, src, bytes);
 }

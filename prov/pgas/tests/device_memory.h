@@ -31,9 +31,9 @@ void device_choose(const struct device_kind *k); /* sets the environment, for al
 void device_open(const struct device_kind *k);   /* once for each thread that is a rank */
 void device_close(const struct device_kind *k);  /* and fails when anything of a fake is left after the last */
 void *device_alloc(size_t bytes);                /* zeros */
-void device_free(void *at);
-void device_put(void *to, const void *from, size_t bytes);
-void device_get(void *to, const void *from, size_t bytes);
+void device_free(void *addr);
+void device_put(void *dst, const void *src, size_t bytes);
+void device_get(void *dst, const void *src, size_t bytes);
 
 #ifdef __cplusplus
 }

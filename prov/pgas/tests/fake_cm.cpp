@@ -33,16 +33,25 @@ int refuse_call(int err)
 
 message message_of(const fake_id &id, message_kind kind, int status = 0)
 {
-	return {kind,      id.at, id.to ? id.to : id.at, id.serial, id.peer, status, id.qpn, id.resources, id.depth,
-		id.number, {}};
+	return {kind,
+		id.machine,
+		id.dest ? id.dest : id.machine,
+		id.serial,
+		id.peer,
+		status,
+		id.qpn,
+		id.resources,
+		id.depth,
+		id.number,
+		{}};
 }
 
 void send(network &n, message m)
 {
 	if (n.change)
 		n.change(n, m);
-	if (!m.from->silent)
-		n.wire[{m.from, m.to}].push_back(std::move(m));
+	if (!m.sender->silent)
+		n.wire[{m.sender, m.dest}].push_back(std::move(m));
 }
 
 // Whom a message is for: by its number, or as the one that its sender called.
@@ -51,22 +60,22 @@ fake_id *receiver(network &n, const message &m)
 	if (m.id)
 		return n.id_at(m.id);
 	for (const auto &[serial, id] : n.ids)
-		if (id->peer == m.by && id->at == m.to)
+		if (id->peer == m.caller && id->machine == m.dest)
 			return id;
 	return nullptr;
 }
 
-fake_id *listener_at(network &n, const host &at, uint16_t number)
+fake_id *listener_at(network &n, const host &machine, uint16_t number)
 {
 	for (const auto &[serial, id] : n.ids)
-		if (id->state == id_state::listening && id->at == &at && id->number == number)
+		if (id->state == id_state::listening && id->machine == &machine && id->number == number)
 			return id;
 	return nullptr;
 }
 
 void back(network &n, const message &m, message_kind kind, int status)
 {
-	send(n, {kind, m.to, m.from, m.id, m.by, status, 0, 0, 0, 0, {}});
+	send(n, {kind, m.dest, m.sender, m.id, m.caller, status, 0, 0, 0, 0, {}});
 }
 
 fake_id *new_id(host &h, rdma_event_channel *channel, void *context)
@@ -74,7 +83,7 @@ fake_id *new_id(host &h, rdma_event_channel *channel, void *context)
 	auto *id = new fake_id{};
 	id->channel = channel;
 	id->context = context;
-	id->at = &h;
+	id->machine = &h;
 	id->serial = h.net->next_id++;
 	h.net->ids[id->serial] = id;
 	h.ids++;
@@ -100,10 +109,10 @@ void set_address(sockaddr_storage &out, const host &h, uint16_t number)
 
 void take_req(network &n, const message &m)
 {
-	fake_id *l = m.to->dead ? nullptr : listener_at(n, *m.to, m.number);
+	fake_id *l = m.dest->dead ? nullptr : listener_at(n, *m.dest, m.number);
 	n.calls++;
-	if (l && m.to->stale_calls) {
-		m.to->stale_calls--;
+	if (l && m.dest->stale_calls) {
+		m.dest->stale_calls--;
 		back(n, m, message_kind::rej, kStale);
 		return;
 	}
@@ -111,15 +120,15 @@ void take_req(network &n, const message &m)
 		back(n, m, message_kind::rej, kNobodyListens);
 		return;
 	}
-	fake_id *id = new_id(*m.to, l->channel, l->context);
+	fake_id *id = new_id(*m.dest, l->channel, l->context);
 	id->state = id_state::req_received;
-	id->verbs = &m.to->cm_context.context;
-	id->to = m.from;
-	id->peer = m.by;
+	id->verbs = &m.dest->cm_context.context;
+	id->dest = m.sender;
+	id->peer = m.caller;
 	id->peer_qpn = m.qpn;
 	id->resources = m.depth; // what one may ask for, the other must serve
 	id->depth = m.resources;
-	set_address(id->route.addr.dst_storage, *m.from, 0);
+	set_address(id->route.addr.dst_storage, *m.sender, 0);
 	cm_event(*l, *id, RDMA_CM_EVENT_CONNECT_REQUEST, 0, &m, kCallWords);
 }
 
@@ -140,7 +149,7 @@ void take_own(const message &m, fake_id &id)
 		cm_event(id, id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
 		break;
 	case message_kind::address:
-		id.verbs = m.to->other_adapter ? nullptr : &m.to->cm_context.context;
+		id.verbs = m.dest->other_adapter ? nullptr : &m.dest->cm_context.context;
 		id.state = id_state::resolved;
 		cm_event(id, id, m.status ? RDMA_CM_EVENT_ADDR_ERROR : RDMA_CM_EVENT_ADDR_RESOLVED, m.status);
 		break;
@@ -157,7 +166,7 @@ void take_rest(network &n, const message &m, fake_id &id)
 		if (id.state != id_state::req_sent)
 			break;
 		id.state = id_state::rep_received;
-		id.peer = m.by;
+		id.peer = m.caller;
 		id.peer_qpn = m.qpn;
 		id.resources = m.depth;
 		id.depth = m.resources;
@@ -190,10 +199,11 @@ void take_rest(network &n, const message &m, fake_id &id)
 
 void take(network &n, const message &m)
 {
-	if (m.from != m.to && (m.to->silent || m.to->cut || m.from->cut)) {
-		fake_id *by = n.id_at(m.by);
-		if (m.kind == message_kind::req && by) // after many tries
-			take_rest(n, {message_kind::unreachable, m.to, m.from, 0, m.by, 0, 0, 0, 0, 0, {}}, *by);
+	if (m.sender != m.dest && (m.dest->silent || m.dest->cut || m.sender->cut)) {
+		fake_id *actor = n.id_at(m.caller);
+		if (m.kind == message_kind::req && actor) // after many tries
+			take_rest(n, {message_kind::unreachable, m.dest, m.sender, 0, m.caller, 0, 0, 0, 0, 0, {}},
+				  *actor);
 		return;
 	}
 	if (m.kind == message_kind::req) {
@@ -201,7 +211,7 @@ void take(network &n, const message &m)
 		return;
 	}
 	if (fake_id *id = receiver(n, m)) {
-		if (!m.to->dead)
+		if (!m.dest->dead)
 			take_rest(n, m, *id);
 	} else if (m.kind == message_kind::rep) {
 		back(n, m, message_kind::rej, kNoSuchId);
@@ -240,14 +250,14 @@ int create_id(rdma_event_channel *channel, rdma_cm_id **out, void *context, rdma
 void drop(fake_id &id)
 {
 	cm_abandon(id);
-	id.at->net->ids.erase(id.serial);
-	id.at->ids--;
+	id.machine->net->ids.erase(id.serial);
+	id.machine->ids--;
 	delete &id;
 }
 
 void forget_events(fake_id &id)
 {
-	host &h = *id.at;
+	host &h = *id.machine;
 	std::vector<rdma_cm_id *> called;
 	std::erase_if(h.told, [&](const std::unique_ptr<fake_event> &e) {
 		if (e->id != &id && e->listen_id != &id)
@@ -273,8 +283,8 @@ int destroy_id(rdma_cm_id *which)
 int bind_addr(rdma_cm_id *which, sockaddr *)
 {
 	fake_id &id = of(which);
-	id.number = htons(id.at->listens_at ? id.at->listens_at : g_net->next_port++);
-	id.verbs = &id.at->cm_context.context;
+	id.number = htons(id.machine->listens_at ? id.machine->listens_at : g_net->next_port++);
+	id.verbs = &id.machine->cm_context.context;
 	return 0;
 }
 
@@ -285,11 +295,11 @@ int listen(rdma_cm_id *id, int)
 }
 
 // The host at an address whose process listens at that port; else any there, dead or alive.
-host *host_to(const sockaddr *to, uint16_t number)
+host *host_to(const sockaddr *dst, uint16_t number)
 {
-	const bool v6 = to->sa_family == AF_INET6;
-	const unsigned ip = v6 ? reinterpret_cast<const sockaddr_in6 *>(to)->sin6_addr.s6_addr[15]
-			       : ntohl(reinterpret_cast<const sockaddr_in *>(to)->sin_addr.s_addr) & 0xffffff;
+	const bool v6 = dst->sa_family == AF_INET6;
+	const unsigned ip = v6 ? reinterpret_cast<const sockaddr_in6 *>(dst)->sin6_addr.s6_addr[15]
+			       : ntohl(reinterpret_cast<const sockaddr_in *>(dst)->sin_addr.s_addr) & 0xffffff;
 	host *any = nullptr;
 	for (const auto &h : g_net->hosts) {
 		if (h->ip != ip)
@@ -301,18 +311,18 @@ host *host_to(const sockaddr *to, uint16_t number)
 	return any;
 }
 
-int resolve_addr(rdma_cm_id *which, sockaddr *from, sockaddr *to, int)
+int resolve_addr(rdma_cm_id *which, sockaddr *src, sockaddr *dst, int)
 {
 	fake_id &id = of(which);
-	if (id.at->dead)
+	if (id.machine->dead)
 		return refuse_call(ENODEV);
-	FAKE_CHECK(from->sa_family == to->sa_family, "addresses of different kinds");
-	id.number = reinterpret_cast<sockaddr_in *>(to)->sin_port;
-	id.to = host_to(to, id.number);
-	message m = message_of(id, message_kind::address, id.to ? 0 : -ENETUNREACH);
-	m.to = id.at;
+	FAKE_CHECK(src->sa_family == dst->sa_family, "addresses of different kinds");
+	id.number = reinterpret_cast<sockaddr_in *>(dst)->sin_port;
+	id.dest = host_to(dst, id.number);
+	message m = message_of(id, message_kind::address, id.dest ? 0 : -ENETUNREACH);
+	m.dest = id.machine;
 	m.id = id.serial;
-	send(*id.at->net, m);
+	send(*id.machine->net, m);
 	return 0;
 }
 
@@ -321,9 +331,9 @@ int resolve_route(rdma_cm_id *which, int)
 	fake_id &id = of(which);
 	FAKE_CHECK(id.state == id_state::resolved, "an address first");
 	message m = message_of(id, message_kind::route);
-	m.to = id.at;
+	m.dest = id.machine;
 	m.id = id.serial;
-	send(*id.at->net, m);
+	send(*id.machine->net, m);
 	return 0;
 }
 
@@ -339,26 +349,26 @@ message with_words(const fake_id &id, message_kind kind, const rdma_conn_param &
 int connect(rdma_cm_id *which, rdma_conn_param *c)
 {
 	fake_id &id = of(which);
-	if (c->private_data_len > kCallWords || id.at->dead || id.state != id_state::resolved)
+	if (c->private_data_len > kCallWords || id.machine->dead || id.state != id_state::resolved)
 		return refuse_call(EINVAL);
 	id.state = id_state::req_sent;
 	id.qpn = c->qp_num;
 	id.resources = c->responder_resources;
 	id.depth = c->initiator_depth;
-	send(*id.at->net, with_words(id, message_kind::req, *c));
+	send(*id.machine->net, with_words(id, message_kind::req, *c));
 	return 0;
 }
 
 int accept(rdma_cm_id *which, rdma_conn_param *c)
 {
 	fake_id &id = of(which);
-	if (c->private_data_len > kAnswerWords || id.at->dead || id.state != id_state::req_received)
+	if (c->private_data_len > kAnswerWords || id.machine->dead || id.state != id_state::req_received)
 		return refuse_call(EINVAL);
 	FAKE_CHECK(c->responder_resources <= id.resources && c->initiator_depth <= id.depth,
 		   "more reads than were offered");
 	id.state = id_state::rep_sent;
 	id.qpn = c->qp_num;
-	send(*id.at->net, with_words(id, message_kind::rep, *c));
+	send(*id.machine->net, with_words(id, message_kind::rep, *c));
 	return 0;
 }
 
@@ -368,7 +378,7 @@ int establish(rdma_cm_id *which)
 	if (id.state != id_state::rep_received)
 		return refuse_call(EINVAL);
 	id.state = id_state::up;
-	send(*id.at->net, message_of(id, message_kind::rtu));
+	send(*id.machine->net, message_of(id, message_kind::rtu));
 	return 0;
 }
 
@@ -380,7 +390,7 @@ int reject(rdma_cm_id *which, const void *words, uint8_t len)
 	id.state = id_state::over;
 	message m = message_of(id, message_kind::rej, kByConsumer);
 	m.words.assign(static_cast<const char *>(words), len);
-	send(*id.at->net, m);
+	send(*id.machine->net, m);
 	return 0;
 }
 
@@ -390,7 +400,7 @@ int disconnect(rdma_cm_id *which)
 	if (id.state != id_state::up)
 		return refuse_call(EINVAL);
 	id.state = id_state::over;
-	send(*id.at->net, message_of(id, message_kind::dreq));
+	send(*id.machine->net, message_of(id, message_kind::dreq));
 	return 0;
 }
 
@@ -466,28 +476,28 @@ void cm_event(fake_id &whose, fake_id &id, rdma_cm_event_type type, int status, 
 		e->param.conn.initiator_depth = static_cast<uint8_t>(id.depth);
 		e->param.conn.qp_num = m->qpn;
 	}
-	ring(whose.at->events.fd, 1);
-	whose.at->told.push_back(std::move(e));
+	ring(whose.machine->events.fd, 1);
+	whose.machine->told.push_back(std::move(e));
 }
 
 void cm_abandon(fake_id &id)
 {
-	if (id.at->dead || !(under_way(id.state) || id.state == id_state::up))
+	if (id.machine->dead || !(under_way(id.state) || id.state == id_state::up))
 		return;
 	const bool up = id.state == id_state::up;
 	const int why = id.state == id_state::req_received || id.state == id_state::rep_received ? kByConsumer
 												 : kTimeout;
 	id.state = id_state::over;
-	send(*id.at->net, message_of(id, up ? message_kind::dreq : message_kind::rej, why));
+	send(*id.machine->net, message_of(id, up ? message_kind::dreq : message_kind::rej, why));
 }
 
 void cm_time_out(network &n, const host &silent)
 {
 	for (const auto &[serial, id] : n.ids) {
-		if (id->to != &silent || !under_way(id->state))
+		if (id->dest != &silent || !under_way(id->state))
 			continue;
 		message m = message_of(*id, message_kind::unreachable);
-		m.to = id->at;
+		m.dest = id->machine;
 		m.id = serial;
 		send(n, m);
 	}

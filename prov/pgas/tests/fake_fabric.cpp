@@ -125,10 +125,10 @@ ssize_t ep_recv(fid_ep *f, void *buf, size_t len, void *, fi_addr_t, void *conte
 	return 0;
 }
 
-ssize_t ep_send(fid_ep *f, const void *buf, size_t len, void *, fi_addr_t to, void *context)
+ssize_t ep_send(fid_ep *f, const void *buf, size_t len, void *, fi_addr_t dest, void *context)
 {
 	fake_ep &ep = *as<fake_ep>(f);
-	const int rc = put_datagram(ep, ep.av->known[to], {what::message, 0, ep.self, 0, 0, 0, len, 0, 1}, buf, len);
+	const int rc = put_datagram(ep, ep.av->known[dest], {what::message, 0, ep.self, 0, 0, 0, len, 0, 1}, buf, len);
 	if (rc == -FI_EAGAIN)
 		return rc;
 	ep.cq->done.push_back({context, FI_MSG | FI_SEND, len, -rc});
@@ -157,10 +157,10 @@ ssize_t ep_writemsg(fid_ep *f, const fi_msg_rma *m, uint64_t flags)
 	return flags & FI_DELIVERY_COMPLETE ? start(f, m, what::write) : -FI_EINVAL;
 }
 
-int ep_getname(fid *f, void *to, size_t *len)
+int ep_getname(fid *f, void *dst, size_t *len)
 {
 	const size_t room = std::exchange(*len, sizeof(address));
-	memcpy(to, &as<fake_ep>(f)->self, std::min(room, sizeof(address)));
+	memcpy(dst, &as<fake_ep>(f)->self, std::min(room, sizeof(address)));
 	return room < sizeof(address) ? -FI_ETOOSMALL : 0;
 }
 
@@ -219,7 +219,7 @@ int ep_open(fid_domain *f, fi_info *, fid_ep **out, void *context)
 	ep->fid.cm = &cm;
 	ep->fid.msg = &msg;
 	ep->fid.rma = &rma;
-	ep->of = as<fake_domain>(f);
+	ep->dom = as<fake_domain>(f);
 	*out = &ep->fid;
 	return 0;
 }
@@ -290,7 +290,7 @@ int av_open(fid_domain *, fi_av_attr *, fid_av **out, void *context)
 int mr_close(fid *f)
 {
 	fake_mr *m = as<fake_mr>(f);
-	m->of->regions.erase(m->fid.key);
+	m->dom->regions.erase(m->fid.key);
 	g_counts.registered -= m->kind != nullptr;
 	driver_close(m->kind);
 	delete m;

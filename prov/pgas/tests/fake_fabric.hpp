@@ -37,7 +37,7 @@ enum class what : uint32_t { message, write, ask, answer, over };
 struct head {
 	what kind;
 	int32_t status; // answer, over
-	address from;
+	address sender;
 	uint64_t id; // of the initiator's transfer
 	uint64_t key, addr, len, offset;
 	uint32_t last;
@@ -46,7 +46,7 @@ struct head {
 struct fake_domain;
 struct fake_mr {
 	fid_mr fid{};
-	fake_domain *of;
+	fake_domain *dom;
 	char *base;
 	size_t len;
 	uint64_t access;
@@ -59,7 +59,7 @@ struct transfer {
 	char *base; // of ours; answer: not used
 	size_t len;
 	devices::kind *device;
-	address to;
+	address dest;
 	uint64_t addr, key, id;
 	size_t sent = 0, came = 0;
 	bool waits = false; // all is sent
@@ -91,7 +91,7 @@ struct fake_domain {
 };
 struct fake_ep {
 	fid_ep fid{};
-	fake_domain *of = nullptr;
+	fake_domain *dom = nullptr;
 	fake_cq *cq = nullptr;
 	fake_av *av = nullptr;
 	int socket = -1;
@@ -106,7 +106,7 @@ struct fake_ep {
 
 sockaddr_un name_of(const address &a, socklen_t *len);
 // 0, -FI_EAGAIN, or what is wrong with the peer.
-int put_datagram(const fake_ep &ep, const address &to, const head &h, const void *bytes, size_t len);
+int put_datagram(const fake_ep &ep, const address &dest, const head &h, const void *bytes, size_t len);
 void progress(fake_ep &ep);
 
 } // namespace fake_fabric

@@ -15,13 +15,13 @@ namespace fake_fabric {
 namespace {
 
 // One side is memory of the host, the other of that device; null: both are the host's.
-bool move(devices::kind *k, void *to, const void *from, size_t len)
+bool move(devices::kind *k, void *dst, const void *src, size_t len)
 {
 	if (!k) {
-		memcpy(to, from, len);
+		memcpy(dst, src, len);
 		return true;
 	}
-	const devices::piece one{to, from, len};
+	const devices::piece one{dst, src, len};
 	return k->copy(&one, 1) == 0 && k->finish() == 0;
 }
 
@@ -43,10 +43,10 @@ sockaddr_un name_of(const address &a, socklen_t *len)
 	return u;
 }
 
-int put_datagram(const fake_ep &ep, const address &to, const head &h, const void *bytes, size_t len)
+int put_datagram(const fake_ep &ep, const address &dest, const head &h, const void *bytes, size_t len)
 {
 	socklen_t name_len;
-	sockaddr_un name = name_of(to, &name_len);
+	sockaddr_un name = name_of(dest, &name_len);
 	iovec iov[2] = {{const_cast<head *>(&h), sizeof h}, {const_cast<void *>(bytes), len}};
 	msghdr m{};
 	m.msg_name = &name;
@@ -60,10 +60,10 @@ int put_datagram(const fake_ep &ep, const address &to, const head &h, const void
 
 namespace {
 
-void reply(fake_ep &ep, const address &to, const head &h)
+void reply(fake_ep &ep, const address &dest, const head &h)
 {
-	if (!ep.replies.empty() || put_datagram(ep, to, h, nullptr, 0) == -FI_EAGAIN)
-		ep.replies.emplace_back(to, h);
+	if (!ep.replies.empty() || put_datagram(ep, dest, h, nullptr, 0) == -FI_EAGAIN)
+		ep.replies.emplace_back(dest, h);
 }
 
 // --- transfers -------------------------------------------------------------------------------------------------------
@@ -71,8 +71,8 @@ void reply(fake_ep &ep, const address &to, const head &h)
 // The memory that a peer names; null: no. Addresses are offsets in the region.
 char *memory_of(const fake_ep &ep, const head &h, size_t len, uint64_t right, devices::kind **k)
 {
-	const auto it = ep.of->regions.find(h.key);
-	if (it == ep.of->regions.end() || !(it->second->access & right))
+	const auto it = ep.dom->regions.find(h.key);
+	if (it == ep.dom->regions.end() || !(it->second->access & right))
 		return nullptr;
 	const fake_mr &m = *it->second;
 	if (h.addr + h.offset > m.len || len > m.len - h.addr - h.offset)
@@ -98,11 +98,11 @@ auto find_transfer(fake_ep &ep, uint64_t id)
 void take_write(fake_ep &ep, const head &h, const char *bytes, size_t len)
 {
 	devices::kind *k = nullptr;
-	char *to = memory_of(ep, h, len, FI_REMOTE_WRITE, &k);
-	const bool good = to && move(k, to, bytes, len);
+	char *dst = memory_of(ep, h, len, FI_REMOTE_WRITE, &k);
+	const bool good = dst && move(k, dst, bytes, len);
 	count(k, len);
 	if (!good || h.last)
-		reply(ep, h.from, {what::over, good ? 0 : FI_EACCES, ep.self, h.id, 0, 0, 0, 0, 1});
+		reply(ep, h.sender, {what::over, good ? 0 : FI_EACCES, ep.self, h.id, 0, 0, 0, 0, 1});
 }
 
 void take_answer(fake_ep &ep, const head &h, const char *bytes, size_t len)
@@ -139,7 +139,7 @@ bool take(fake_ep &ep, size_t bytes)
 		take_write(ep, h, data, len);
 		break;
 	case what::ask:
-		ep.transfers.push_back({what::answer, nullptr, nullptr, h.len, nullptr, h.from, h.addr, h.key, h.id});
+		ep.transfers.push_back({what::answer, nullptr, nullptr, h.len, nullptr, h.sender, h.addr, h.key, h.id});
 		break;
 	case what::answer:
 		take_answer(ep, h, data, len);
@@ -157,20 +157,20 @@ int push_chunk(fake_ep &ep, transfer &t)
 {
 	head h{t.kind, 0, ep.self, t.id, t.key, t.addr, t.len, t.sent, 0};
 	if (t.kind == what::ask) {
-		const int rc = put_datagram(ep, t.to, h, nullptr, 0);
+		const int rc = put_datagram(ep, t.dest, h, nullptr, 0);
 		t.waits = rc == 0;
 		return rc;
 	}
 	const size_t n = std::min(kChunk, t.len - t.sent);
 	devices::kind *k = t.device;
-	const char *from = t.kind == what::answer ? memory_of(ep, h, n, FI_REMOTE_READ, &k) : t.base + t.sent;
+	const char *src = t.kind == what::answer ? memory_of(ep, h, n, FI_REMOTE_READ, &k) : t.base + t.sent;
 	h.last = t.sent + n == t.len;
-	if (!from || !move(k, ep.chunk.data(), from, n)) {
+	if (!src || !move(k, ep.chunk.data(), src, n)) {
 		h.status = FI_EACCES;
 		h.last = 1;
 		t.sent = t.len;
 	}
-	const int rc = put_datagram(ep, t.to, h, ep.chunk.data(), h.status ? 0 : n);
+	const int rc = put_datagram(ep, t.dest, h, ep.chunk.data(), h.status ? 0 : n);
 	if (rc == 0) {
 		count(k, n);
 		t.sent += h.status ? 0 : n;

@@ -30,13 +30,13 @@ struct arrival {
 	uint64_t line; // of the receiver
 	// of a put: what, where, by whom; a packet has no place
 	uint64_t *place = nullptr;
-	uint64_t value = 0, from = 0;
+	uint64_t value = 0, sender = 0;
 	uint32_t word = 0, owner = 0;
 };
 
 struct fake_put : port_put {
-	struct fake_port *at = nullptr;
-	uint64_t to = 0;
+	struct fake_port *port = nullptr;
+	uint64_t line = 0;
 };
 
 struct fake_port : port {
@@ -92,9 +92,9 @@ inline std::string port_show(const port &, const char *addr, size_t len)
 {
 	return len == 2 ? "fake:" + std::to_string(number_of(addr)) : "";
 }
-inline int port_insert(port &, const char *addr, size_t len, uint64_t *to)
+inline int port_insert(port &, const char *addr, size_t len, uint64_t *dst)
 {
-	*to = len == 2 ? number_of(addr) | kOurs : 0;
+	*dst = len == 2 ? number_of(addr) | kOurs : 0;
 	return len == 2 ? 0 : -22;
 }
 inline void port_remove(port &, uint64_t)
@@ -104,76 +104,77 @@ inline bool port_keep(port &, uint64_t)
 {
 	return true;
 }
-inline const std::string &port_peer(const port &at, uint64_t to)
+inline const std::string &port_peer(const port &base, uint64_t line)
 {
-	const auto number = static_cast<uint16_t>(to);
-	std::string &a = const_cast<fake_port &>(static_cast<const fake_port &>(at)).peers[to];
+	const auto number = static_cast<uint16_t>(line);
+	std::string &a = const_cast<fake_port &>(static_cast<const fake_port &>(base)).peers[line];
 	a.assign(reinterpret_cast<const char *>(&number), sizeof number);
 	return a;
 }
-inline void port_trust(port &at, uint64_t, const uint64_t *)
+inline void port_trust(port &base, uint64_t, const uint64_t *)
 {
-	of(at).trusted++;
+	of(base).trusted++;
 }
-inline void port_drop(port &at, uint64_t to, const char *)
+inline void port_drop(port &base, uint64_t line, const char *)
 {
-	of(at).dropped++;
+	of(base).dropped++;
 	port_event e{port_event_kind::lost, -104};
-	e.to = to;
-	of(at).events.push_back(e);
+	e.line = line;
+	of(base).events.push_back(e);
 }
 
-inline int port_send(port &from, uint64_t to, const void *bytes, size_t len, void *, port_work *work)
+inline int port_send(port &source, uint64_t end, const void *bytes, size_t len, void *, port_work *work)
 {
-	fake_port &p = of(from);
+	fake_port &p = of(source);
 	network &n = *p.net;
 	if (n.refuse_every && ++n.sends % n.refuse_every == 0)
 		return -11;
-	if (to >> kElse)
+	if (end >> kElse)
 		return 1;
-	const auto it = n.ports.find(static_cast<uint16_t>(to));
+	const auto it = n.ports.find(static_cast<uint16_t>(end));
 	if (it == n.ports.end()) {
 		p.events.push_back({port_event_kind::failed, -111, work});
 		return 0;
 	}
 	std::string copy(static_cast<const char *>(bytes), len);
-	const bool lost = n.cut[p.number] || n.cut[static_cast<uint16_t>(to)];
+	const bool lost = n.cut[p.number] || n.cut[static_cast<uint16_t>(end)];
 	if (!lost && (!n.change || n.change(n, copy)))
 		it->second->inbox.push_back(
-			{std::move(copy), n.below(n.delay_most + 1), p.number | (to & kOurs ? 0 : kOurs)});
+			{std::move(copy), n.below(n.delay_most + 1), p.number | (end & kOurs ? 0 : kOurs)});
 	if (n.below(4) == 0)
 		return 1;
 	p.events.push_back({port_event_kind::sent, 0, work});
 	return 0;
 }
 
-inline port_put *port_put_ready(port &at, uint64_t to, uint64_t)
+inline port_put *port_put_ready(port &base, uint64_t line, uint64_t)
 {
-	fake_port &p = of(at);
+	fake_port &p = of(base);
 	if (p.net->below(8) == 0)
 		return nullptr;
-	fake_put &s = p.puts[to];
+	fake_put &s = p.puts[line];
 	s.ready = true;
-	s.at = &p;
-	s.to = to;
+	s.port = &p;
+	s.line = line;
 	return &s;
 }
 inline int port_put_word(port_put &put, uint64_t addr, uint64_t value, size_t, uint32_t word)
 {
 	fake_put &s = static_cast<fake_put &>(put);
-	network &n = *s.at->net;
-	const auto it = n.ports.find(static_cast<uint16_t>(s.to));
+	network &n = *s.port->net;
+	const auto it = n.ports.find(static_cast<uint16_t>(s.line));
 	if (it == n.ports.end() || (n.refuse_every && ++n.sends % n.refuse_every == 0))
 		return -11;
-	if (!n.cut[s.at->number] && !n.cut[it->first])
-		it->second->inbox.push_back({"", n.below(n.delay_most + 1), s.at->number | (s.to & kOurs ? 0 : kOurs),
-					     reinterpret_cast<uint64_t *>(addr), value, s.at->number, word, s.owner});
+	if (!n.cut[s.port->number] && !n.cut[it->first])
+		it->second->inbox.push_back({"", n.below(n.delay_most + 1),
+					     s.port->number | (s.line & kOurs ? 0 : kOurs),
+					     reinterpret_cast<uint64_t *>(addr), value, s.port->number, word, s.owner});
 	return 0;
 }
 
-inline int port_poll(port &at, port_event *out, int most)
+inline int port_poll(port &base, port_event *out, int most)
 {
-	fake_port &p = of(at);
+	fake_port &p = of(base);
 	int n = 0;
 	while (n < most && !p.events.empty() && p.net->below(2)) {
 		const size_t i = p.net->below(static_cast<unsigned>(p.events.size()));
@@ -188,15 +189,15 @@ inline int port_poll(port &at, port_event *out, int most)
 		if (const arrival &a = p.inbox.front(); a.place) {
 			*a.place = a.value;
 			port_event e{port_event_kind::told};
-			e.to = a.line;
+			e.line = a.line;
 			e.word = a.word;
 			out[n++] = e;
-			if (const auto from = p.net->ports.find(static_cast<uint16_t>(a.from));
-			    from != p.net->ports.end()) {
+			if (const auto src = p.net->ports.find(static_cast<uint16_t>(a.sender));
+			    src != p.net->ports.end()) {
 				port_event done{port_event_kind::put_done};
-				done.to = p.number | (a.line & kOurs ? 0 : kOurs);
+				done.line = p.number | (a.line & kOurs ? 0 : kOurs);
 				done.word = a.owner;
-				from->second->events.push_back(done);
+				src->second->events.push_back(done);
 			}
 			p.inbox.pop_front();
 			continue;
@@ -215,18 +216,18 @@ inline void port_give_back(port &p, void *buffer)
 {
 	of(p).lent.erase(buffer);
 }
-inline int port_expose(port &at, void *base, size_t, port_rights, port_memory *out)
+inline int port_expose(port &base_port, void *base, size_t, port_rights, port_memory *out)
 {
-	*out = {reinterpret_cast<uint64_t>(base), of(at).next_key++, nullptr};
+	*out = {reinterpret_cast<uint64_t>(base), of(base_port).next_key++, nullptr};
 	return 0;
 }
 inline void port_conceal(port &, port_memory &m)
 {
 	m = {};
 }
-inline bool port_gone(port &at, uint64_t, const char *addr, size_t)
+inline bool port_gone(port &base, uint64_t, const char *addr, size_t)
 {
-	return !of(at).net->ports.count(number_of(addr));
+	return !of(base).net->ports.count(number_of(addr));
 }
 
 inline port *network::open(uint16_t number, size_t packet)

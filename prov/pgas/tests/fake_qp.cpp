@@ -35,10 +35,10 @@ bool covers(const fake_mr &m, uint64_t addr, uint64_t len)
 	return addr >= base && len <= m.length && addr - base <= m.length - len;
 }
 
-bool allowed(network &n, const host &at, uint32_t key, uint64_t addr, uint64_t len, int access)
+bool allowed(network &n, const host &machine, uint32_t key, uint64_t addr, uint64_t len, int access)
 {
 	const auto it = n.memories.find(key);
-	return it != n.memories.end() && it->second->at == &at && (it->second->access & access) == access &&
+	return it != n.memories.end() && it->second->machine == &machine && (it->second->access & access) == access &&
 	       covers(*it->second, addr, len);
 }
 
@@ -69,7 +69,7 @@ void push(fake_cq &cq, const ibv_wc &wc)
 int poll_cq(ibv_cq *queue, int most, ibv_wc *out)
 {
 	fake_cq &cq = of(queue);
-	network &n = *cq.at->net;
+	network &n = *cq.machine->net;
 	n.steps(n.below(n.steps_most + 1));
 	int got = 0;
 	// at least one, where there is one; now and then not all
@@ -114,17 +114,17 @@ int post_srq_recv(ibv_srq *queue, ibv_recv_wr *wr, ibv_recv_wr **bad)
 	fake_srq &q = of(queue);
 	for (; wr; wr = wr->next) {
 		FAKE_CHECK(wr->num_sge == 1, "one piece each");
-		if (q.posted.size() >= q.most || q.at->dead) {
+		if (q.posted.size() >= q.most || q.machine->dead) {
 			*bad = wr;
 			return ENOMEM;
 		}
-		FAKE_CHECK(allowed(*q.at->net, *q.at, wr->sg_list->lkey, wr->sg_list->addr, wr->sg_list->length,
-				   IBV_ACCESS_LOCAL_WRITE),
+		FAKE_CHECK(allowed(*q.machine->net, *q.machine, wr->sg_list->lkey, wr->sg_list->addr,
+				   wr->sg_list->length, IBV_ACCESS_LOCAL_WRITE),
 			   "a receive outside of registered memory");
 		q.posted.push_back(*wr);
 		q.places.push_back(*wr->sg_list);
 	}
-	check_room(*q.at);
+	check_room(*q.machine);
 	return 0;
 }
 
@@ -164,8 +164,8 @@ void flush_some(fake_qp &q, size_t most)
 fake_qp *reachable(network &n, const fake_qp &q)
 {
 	fake_qp *p = n.qp_at(q.dest);
-	return p && p->dest == q.qp_num && (p->state == IBV_QPS_RTR || p->state == IBV_QPS_RTS) && !p->at->dead &&
-			       !p->at->silent && !p->at->cut && !q.at->cut
+	return p && p->dest == q.qp_num && (p->state == IBV_QPS_RTR || p->state == IBV_QPS_RTS) && !p->machine->dead &&
+			       !p->machine->silent && !p->machine->cut && !q.machine->cut
 		       ? p
 		       : nullptr;
 }
@@ -208,9 +208,9 @@ void transfer(network &n, fake_qp &there, request &r)
 	const bool read = r.wr.opcode == IBV_WR_RDMA_READ;
 	const int right = read ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
 	if (!(there.access & static_cast<unsigned>(right)) ||
-	    !allowed(n, *there.at, r.wr.wr.rdma.rkey, r.wr.wr.rdma.remote_addr, r.sge.length, right)) {
+	    !allowed(n, *there.machine, r.wr.wr.rdma.rkey, r.wr.wr.rdma.remote_addr, r.sge.length, right)) {
 		r.status = IBV_WC_REM_ACCESS_ERR;
-		n.tell(*there.at, IBV_EVENT_QP_ACCESS_ERR, &there);
+		n.tell(*there.machine, IBV_EVENT_QP_ACCESS_ERR, &there);
 		fail_all(there, IBV_WC_WR_FLUSH_ERR);
 	} else if (!read) {
 		memcpy(reinterpret_cast<void *>(r.wr.wr.rdma.remote_addr), bytes_of(r), r.sge.length);
@@ -236,7 +236,7 @@ bool execute(network &n, fake_qp &q)
 			return false;
 		q.tries = 0;
 		if (r.inlined.empty() &&
-		    !allowed(n, *q.at, r.sge.lkey, r.sge.addr, r.sge.length, read ? IBV_ACCESS_LOCAL_WRITE : 0))
+		    !allowed(n, *q.machine, r.sge.lkey, r.sge.addr, r.sge.length, read ? IBV_ACCESS_LOCAL_WRITE : 0))
 			r.status = IBV_WC_LOC_PROT_ERR;
 		else if (r.wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM && of(there->srq).posted.empty())
 			return n.rnr++, false; // nothing is written before there is a receive
@@ -263,7 +263,7 @@ bool complete(network &n, fake_qp &q)
 		const fake_qp *there = reachable(n, q);
 		if (!there)
 			return false;
-		if (!allowed(n, *there->at, r.wr.wr.rdma.rkey, r.wr.wr.rdma.remote_addr, r.sge.length,
+		if (!allowed(n, *there->machine, r.wr.wr.rdma.rkey, r.wr.wr.rdma.remote_addr, r.sge.length,
 			     IBV_ACCESS_REMOTE_READ)) { // no more
 			fail_all(q, IBV_WC_REM_ACCESS_ERR);
 			return true;
@@ -284,7 +284,7 @@ bool complete(network &n, fake_qp &q)
 
 void qp_step(network &n, fake_qp &q)
 {
-	if (q.at->dead || q.at->silent)
+	if (q.machine->dead || q.machine->silent)
 		return;
 	if (!q.flushing.empty()) {
 		flush_some(q, 1 + n.below(8));
@@ -307,13 +307,13 @@ int post_send(ibv_qp *pair, ibv_send_wr *wr, ibv_send_wr **bad)
 	fake_qp &q = of(pair);
 	FAKE_CHECK(wr->num_sge == 1 && (wr->send_flags & IBV_SEND_SIGNALED || wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM),
 		   "what the port posts");
-	if (q.at->dead || (q.state != IBV_QPS_RTS && q.state != IBV_QPS_ERR)) {
+	if (q.machine->dead || (q.state != IBV_QPS_RTS && q.state != IBV_QPS_ERR)) {
 		*bad = wr;
 		return EINVAL;
 	}
-	if (q.at->post_error) {
+	if (q.machine->post_error) {
 		*bad = wr;
-		return q.at->post_error;
+		return q.machine->post_error;
 	}
 	FAKE_CHECK(q.held < q.depth, "the send queue is overrun");
 	request r{*wr, *wr->sg_list, {}};
@@ -328,7 +328,7 @@ int post_send(ibv_qp *pair, ibv_send_wr *wr, ibv_send_wr **bad)
 		q.flushing.push_back(completion(q, r, IBV_WC_WR_FLUSH_ERR));
 	else
 		q.queue.push_back(std::move(r));
-	check_room(*q.at);
+	check_room(*q.machine);
 	return wr->next ? post_send(pair, wr->next, bad) : 0;
 }
 
@@ -349,7 +349,7 @@ ibv_qp *create_qp(ibv_pd *pd, ibv_qp_init_attr *a)
 	q->srq = a->srq;
 	q->qp_num = h.net->next_qpn++;
 	q->state = IBV_QPS_RESET;
-	q->at = &h;
+	q->machine = &h;
 	q->depth = a->cap.max_send_wr;
 	q->inline_most = a->cap.max_inline_data;
 	h.net->qps[q->qp_num] = q;
@@ -359,7 +359,7 @@ ibv_qp *create_qp(ibv_pd *pd, ibv_qp_init_attr *a)
 int destroy_qp(ibv_qp *pair)
 {
 	fake_qp &q = of(pair);
-	host &h = *q.at;
+	host &h = *q.machine;
 	fake_cq &cq = of(q.send_cq);
 	std::erase_if(h.async, [&](const ibv_async_event &e) {
 		const bool its = e.element.qp == pair;
@@ -379,31 +379,31 @@ int destroy_qp(ibv_qp *pair)
 }
 
 // What each step of a queue pair's life needs to be told.
-int needed_for(ibv_qp_state from, ibv_qp_state to)
+int needed_for(ibv_qp_state source, ibv_qp_state dest)
 {
-	if (to == IBV_QPS_INIT && (from == IBV_QPS_RESET || from == IBV_QPS_INIT))
+	if (dest == IBV_QPS_INIT && (source == IBV_QPS_RESET || source == IBV_QPS_INIT))
 		return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
-	if (to == IBV_QPS_RTR && from == IBV_QPS_INIT)
+	if (dest == IBV_QPS_RTR && source == IBV_QPS_INIT)
 		return IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 		       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	if (to == IBV_QPS_RTS && from == IBV_QPS_RTR)
+	if (dest == IBV_QPS_RTS && source == IBV_QPS_RTR)
 		return IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
 		       IBV_QP_MAX_QP_RD_ATOMIC;
-	return to == IBV_QPS_ERR ? IBV_QP_STATE : -1;
+	return dest == IBV_QPS_ERR ? IBV_QP_STATE : -1;
 }
 
 int modify_qp(ibv_qp *pair, ibv_qp_attr *a, int mask)
 {
 	fake_qp &q = of(pair);
 	if (mask == IBV_QP_ACCESS_FLAGS) { // the rights alone
-		if (q.at->dead || q.state != IBV_QPS_RTS)
-			return q.at->dead ? EIO : EINVAL;
+		if (q.machine->dead || q.state != IBV_QPS_RTS)
+			return q.machine->dead ? EIO : EINVAL;
 		q.access = a->qp_access_flags;
 		return 0;
 	}
 	const int needed = needed_for(q.state, a->qp_state);
-	if (needed < 0 || (mask & needed) != needed || q.at->dead)
-		return q.at->dead ? EIO : EINVAL;
+	if (needed < 0 || (mask & needed) != needed || q.machine->dead)
+		return q.machine->dead ? EIO : EINVAL;
 	if (mask & IBV_QP_ACCESS_FLAGS)
 		q.access = a->qp_access_flags;
 	if (a->qp_state == IBV_QPS_RTR) {
@@ -453,15 +453,15 @@ void network::break_qp(fake_qp &q, unsigned delivered, ibv_wc_status status)
 	breaks++;
 	while (delivered-- && execute(*this, q)) {}
 	if (q.queue.empty() && below(2))
-		tell(*q.at, IBV_EVENT_QP_FATAL, &q);
+		tell(*q.machine, IBV_EVENT_QP_FATAL, &q);
 	fail_all(q, status);
 }
 
-std::vector<fake_qp *> network::qps_of(const host &h, const host *to)
+std::vector<fake_qp *> network::qps_of(const host &h, const host *dst)
 {
 	std::vector<fake_qp *> all;
 	for (const auto &[number, q] : qps)
-		if (q->at == &h && (!to || (qp_at(q->dest) && qp_at(q->dest)->at == to)))
+		if (q->machine == &h && (!dst || (qp_at(q->dest) && qp_at(q->dest)->machine == dst)))
 			all.push_back(q);
 	return all;
 }

@@ -18,10 +18,10 @@ namespace fake_rdma {
 
 network *g_net = nullptr;
 
-void ring(int fd, int by)
+void ring(int fd, int step)
 {
 	uint64_t one = 1;
-	const ssize_t n = by > 0 ? write(fd, &one, sizeof one) : read(fd, &one, sizeof one);
+	const ssize_t n = step > 0 ? write(fd, &one, sizeof one) : read(fd, &one, sizeof one);
 	FAKE_CHECK(n == sizeof one, "an event descriptor does not count");
 }
 
@@ -63,7 +63,7 @@ ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, int access)
 	m->addr = addr;
 	m->length = length;
 	m->lkey = m->rkey = h.net->next_key++;
-	m->at = &h;
+	m->machine = &h;
 	m->access = access;
 	h.net->memories[m->lkey] = m;
 	h.memories++;
@@ -73,8 +73,8 @@ ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, int access)
 int dereg_mr(ibv_mr *mr)
 {
 	auto *m = static_cast<fake_mr *>(mr);
-	m->at->memories--;
-	m->at->net->memories.erase(m->lkey);
+	m->machine->memories--;
+	m->machine->net->memories.erase(m->lkey);
 	delete m;
 	return 0;
 }
@@ -122,7 +122,7 @@ ibv_cq *create_cq(ibv_context *c, int cqe, void *context, ibv_comp_channel *chan
 	q->channel = channel;
 	q->cq_context = context;
 	q->cqe = cqe;
-	q->at = &h;
+	q->machine = &h;
 	h.cq = q;
 	h.cqs++;
 	return q;
@@ -132,8 +132,8 @@ int destroy_cq(ibv_cq *cq)
 {
 	fake_cq &q = of(cq);
 	FAKE_CHECK(!q.unacked, "an event of this queue was not given back: this would block");
-	q.at->cqs--;
-	q.at->cq = nullptr;
+	q.machine->cqs--;
+	q.machine->cq = nullptr;
 	delete &q;
 	return 0;
 }
@@ -144,7 +144,7 @@ ibv_srq *create_srq(ibv_pd *pd, ibv_srq_init_attr *a)
 	auto *q = new fake_srq{};
 	q->context = pd->context;
 	q->most = a->attr.max_wr;
-	q->at = &h;
+	q->machine = &h;
 	h.srq = q;
 	h.srqs++;
 	return q;
@@ -153,10 +153,10 @@ ibv_srq *create_srq(ibv_pd *pd, ibv_srq_init_attr *a)
 int destroy_srq(ibv_srq *srq)
 {
 	fake_srq &q = of(srq);
-	for (const auto &[number, pair] : q.at->net->qps)
+	for (const auto &[number, pair] : q.machine->net->qps)
 		FAKE_CHECK(pair->srq != srq, "queue pairs still use this receive queue");
-	q.at->srqs--;
-	q.at->srq = nullptr;
+	q.machine->srqs--;
+	q.machine->srq = nullptr;
 	delete &q;
 	return 0;
 }
@@ -166,15 +166,15 @@ ibv_comp_channel *create_channel(ibv_context *c)
 	auto *channel = new fake_channel{};
 	channel->context = c;
 	channel->fd = new_descriptor();
-	channel->at = &host_of(c);
-	channel->at->channels++;
+	channel->machine = &host_of(c);
+	channel->machine->channels++;
 	return channel;
 }
 
 int destroy_channel(ibv_comp_channel *c)
 {
 	auto *channel = static_cast<fake_channel *>(c);
-	channel->at->channels--;
+	channel->machine->channels--;
 	close(channel->fd);
 	delete channel;
 	return 0;
@@ -218,7 +218,7 @@ const char *wc_status_str(ibv_wc_status s)
 void init_device(host &h, fake_device &d, verbs_context &c, const std::string &name)
 {
 	snprintf(d.name, sizeof d.name, "%s", name.c_str());
-	d.at = &h;
+	d.machine = &h;
 	c.sz = sizeof c;
 	c.query_device_ex = query_device_ex;
 	c.context.device = &d;
@@ -296,7 +296,7 @@ pgas::port *network::open(host &h, size_t packet, std::string *why)
 void network::kill(host &h)
 {
 	for (const auto &[serial, id] : ids)
-		if (id->at == &h)
+		if (id->machine == &h)
 			cm_abandon(*id);
 	h.dead = true;
 }
@@ -310,7 +310,7 @@ void network::silence(host &h)
 void network::remove_device(host &h)
 {
 	for (const auto &[serial, id] : ids)
-		if (id->at == &h)
+		if (id->machine == &h)
 			cm_event(*id, *id, RDMA_CM_EVENT_DEVICE_REMOVAL);
 	h.dead = true;
 }

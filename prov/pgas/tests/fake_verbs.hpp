@@ -38,25 +38,25 @@ struct host;
 struct network;
 
 struct fake_device : ibv_device {
-	host *at;
+	host *machine;
 };
 struct fake_mr : ibv_mr {
-	host *at;
+	host *machine;
 	int access;
 };
 struct fake_channel : ibv_comp_channel {
-	host *at;
+	host *machine;
 	ibv_cq *rang = nullptr;
 	unsigned rings = 0; // in the descriptor
 };
 struct fake_cq : ibv_cq {
-	host *at;
+	host *machine;
 	std::deque<ibv_wc> done;
 	bool notify = false;
 	unsigned unacked = 0;
 };
 struct fake_srq : ibv_srq {
-	host *at;
+	host *machine;
 	unsigned most;
 	std::deque<ibv_recv_wr> posted;
 	std::deque<ibv_sge> places; // of those
@@ -70,7 +70,7 @@ struct request {
 	ibv_wc_status status = IBV_WC_SUCCESS;
 };
 struct fake_qp : ibv_qp {
-	host *at;
+	host *machine;
 	unsigned depth, inline_most;
 	std::deque<request> queue;   // not completed
 	std::deque<ibv_wc> flushing; // completions that are on their way
@@ -85,10 +85,10 @@ struct fake_qp : ibv_qp {
 enum class id_state : uint8_t { fresh, listening, resolved, req_sent, req_received, rep_sent, rep_received, up, over };
 
 struct fake_id : rdma_cm_id {
-	host *at;
+	host *machine;
 	id_state state = id_state::fresh;
 	uint64_t serial = 0, peer = 0;
-	host *to = nullptr;
+	host *dest = nullptr;
 	uint16_t number = 0; // where it listens, or calls; network order
 	uint32_t qpn = 0, peer_qpn = 0;
 	unsigned resources = 0, depth = 0;
@@ -101,8 +101,8 @@ struct fake_event : rdma_cm_event {
 enum class message_kind : uint8_t { address, route, req, rep, rtu, rej, dreq, unreachable };
 struct message {
 	message_kind kind;
-	host *from, *to;
-	uint64_t by, id; // id 0: the one that `by` is connected to
+	host *sender, *dest;
+	uint64_t caller, id; // id 0: the one that `by` is connected to
 	int status;
 	uint32_t qpn;
 	unsigned resources, depth;
@@ -172,7 +172,7 @@ struct network {
 	}
 	// Faults. delivered: how many of what is posted still reach the other side, without an acknowledgement.
 	void break_qp(fake_qp &q, unsigned delivered, ibv_wc_status status = IBV_WC_RETRY_EXC_ERR);
-	std::vector<fake_qp *> qps_of(const host &h, const host *to = nullptr);
+	std::vector<fake_qp *> qps_of(const host &h, const host *dst = nullptr);
 	void kill(host &h);    // its process: the kernel tells the peers
 	void silence(host &h); // the whole machine
 	void remove_device(host &h);
@@ -194,9 +194,9 @@ extern network *g_net;
 
 inline host &host_of(const ibv_context *c)
 {
-	return *static_cast<fake_device *>(c->device)->at;
+	return *static_cast<fake_device *>(c->device)->machine;
 }
-void ring(int fd, int by); // +1: readable once more; -1: once less
+void ring(int fd, int step); // +1: readable once more; -1: once less
 inline void expect_nonblocking(int fd)
 {
 	FAKE_CHECK(fcntl(fd, F_GETFL) & O_NONBLOCK, "this would block");
@@ -208,7 +208,7 @@ void qp_fill(pgas::verbs_api &api, ibv_context_ops *ops);
 // fake_cm.cpp
 void cm_fill(pgas::verbs_api &api);
 bool cm_step(network &n);
-void cm_event(fake_id &of, fake_id &id, rdma_cm_event_type type, int status = 0, const message *m = nullptr,
+void cm_event(fake_id &owner, fake_id &id, rdma_cm_event_type type, int status = 0, const message *m = nullptr,
 	      size_t padded = 0);
 void cm_time_out(network &n, const host &silent);
 void cm_abandon(fake_id &id); // tells its peer, as the kernel does for a process that ends

@@ -9,11 +9,11 @@ enum { WORD = 8 };
 static ssize_t run_rma(struct bench *b, uint64_t flags, bool write)
 {
 	static uint64_t word; /* may be read after the call */
-	static struct iovec from;
-	static struct fi_rma_iov to;
+	static struct iovec src;
+	static struct fi_rma_iov dst;
 	struct fi_msg_rma m;
 	word = 0x0102030405060708;
-	bench_rma(b, &m, &from, &to, &word);
+	bench_rma(b, &m, &src, &dst, &word);
 	return RETRY(&b->n, write ? fi_writemsg(b->n.ep, &m, flags) : fi_readmsg(b->n.ep, &m, flags));
 }
 
@@ -30,16 +30,16 @@ static ssize_t run_readmsg(struct bench *b, uint64_t flags)
 static ssize_t run_atomic(struct bench *b, uint64_t flags, int form)
 {
 	static uint64_t operand = 1, compare, result;
-	static struct fi_ioc in = {&operand, 1}, cmp = {&compare, 1}, res = {&result, 1};
-	const struct fi_rma_ioc to = {b->m.start, 1, b->m.key};
-	const struct fi_msg_atomic m = {.msg_iov = &in,
+	static struct fi_ioc operands = {&operand, 1}, cmp = {&compare, 1}, res = {&result, 1};
+	const struct fi_rma_ioc dest = {b->m.start, 1, b->m.key};
+	const struct fi_msg_atomic m = {.msg_iov = &operands,
 					.iov_count = 1,
 					.addr = b->n.self,
-					.rma_iov = &to,
+					.rma_iov = &dest,
 					.rma_iov_count = 1,
 					.datatype = FI_UINT64,
 					.op = form == 2 ? FI_CSWAP : FI_SUM,
-					.context = &in};
+					.context = &operands};
 	memcpy(&compare, b->before, sizeof compare);
 	return RETRY(&b->n, form == 0   ? fi_atomicmsg(b->n.ep, &m, flags)
 			    : form == 1 ? fi_fetch_atomicmsg(b->n.ep, &m, &res, NULL, 1, flags)
@@ -79,16 +79,16 @@ static ssize_t run_tsendmsg(struct bench *b, uint64_t flags)
 
 static ssize_t run_recvmsg(struct bench *b, uint64_t flags)
 {
-	struct iovec iov = {b->in, sizeof b->in};
-	const struct fi_msg m = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = b->in};
+	struct iovec iov = {b->received, sizeof b->received};
+	const struct fi_msg m = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = b->received};
 	return fi_recvmsg(b->n.ep, &m, flags);
 }
 
 static ssize_t run_trecvmsg(struct bench *b, uint64_t flags)
 {
-	struct iovec iov = {b->in, sizeof b->in};
+	struct iovec iov = {b->received, sizeof b->received};
 	const struct fi_msg_tagged m = {
-		.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .tag = 3, .context = b->in};
+		.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .tag = 3, .context = b->received};
 	return fi_trecvmsg(b->n.ep, &m, flags);
 }
 
@@ -308,15 +308,15 @@ static ssize_t run_poll_del(struct bench *b, uint64_t flags)
 	return poll_change(b, flags, true);
 }
 
-static ssize_t reg(struct bench *b, uint64_t flags, int by)
+static ssize_t reg(struct bench *b, uint64_t flags, int step)
 {
 	static char buf[WORD];
 	const struct iovec iov = {buf, sizeof buf};
 	const struct fi_mr_attr attr = {.mr_iov = &iov, .iov_count = 1, .access = FI_REMOTE_READ, .requested_key = 9};
 	struct fid_mr *mr;
-	const int rc = by == 0   ? fi_mr_reg(b->n.domain, buf, sizeof buf, FI_REMOTE_READ, 0, 9, flags, &mr, NULL)
-		       : by == 1 ? fi_mr_regv(b->n.domain, &iov, 1, FI_REMOTE_READ, 0, 9, flags, &mr, NULL)
-				 : fi_mr_regattr(b->n.domain, &attr, flags, &mr);
+	const int rc = step == 0   ? fi_mr_reg(b->n.domain, buf, sizeof buf, FI_REMOTE_READ, 0, 9, flags, &mr, NULL)
+		       : step == 1 ? fi_mr_regv(b->n.domain, &iov, 1, FI_REMOTE_READ, 0, 9, flags, &mr, NULL)
+				   : fi_mr_regattr(b->n.domain, &attr, flags, &mr);
 	if (rc == 0)
 		CHECK_OK(fi_close(&mr->fid));
 	return rc;
@@ -374,16 +374,16 @@ static ssize_t run_av_bind(struct bench *b, uint64_t flags)
 	return rc;
 }
 
-static ssize_t insert(struct bench *b, uint64_t flags, int by)
+static ssize_t insert(struct bench *b, uint64_t flags, int step)
 {
 	struct fi_av_attr attr = {0};
 	struct fid_av *av;
 	int errors[1];
 	fi_addr_t out = 5;
 	CHECK_OK(fi_av_open(b->n.domain, &attr, &av, NULL));
-	const int rc = by == 0   ? fi_av_insert(av, b->n.name, 1, &out, flags, errors)
-		       : by == 1 ? fi_av_insertsvc(av, "localhost", "nobody", &out, flags, errors)
-				 : fi_av_insertsym(av, "localhost", 1, "7", 1, &out, flags, errors);
+	const int rc = step == 0   ? fi_av_insert(av, b->n.name, 1, &out, flags, errors)
+		       : step == 1 ? fi_av_insertsvc(av, "localhost", "nobody", &out, flags, errors)
+				   : fi_av_insertsym(av, "localhost", 1, "7", 1, &out, flags, errors);
 	if (rc == -FI_EBADFLAGS)
 		CHECK_EQ(out, 5);
 	CHECK_OK(fi_close(&av->fid));

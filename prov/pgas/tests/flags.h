@@ -21,7 +21,7 @@ struct bench {
 	struct fid_eq *eq;
 	unsigned char *before;
 	uint64_t counts[6];
-	char in[64]; /* what is received */
+	char received[64]; /* what is received */
 };
 void bench_open(struct bench *b, const struct node_opts *o);
 void bench_close(struct bench *b);
@@ -29,7 +29,7 @@ void bench_close(struct bench *b);
  * all is as at the beginning again. */
 void bench_settle(struct bench *b, int effects);
 /* A write of one word into the memory. */
-void bench_rma(struct bench *b, struct fi_msg_rma *m, struct iovec *from, struct fi_rma_iov *to, uint64_t *word);
+void bench_rma(struct bench *b, struct fi_msg_rma *m, struct iovec *src, struct fi_rma_iov *dst, uint64_t *word);
 
 struct flagged {
 	/* The call; behind a colon the call of pgas_flags.def whose flags it has, where that is another one. */

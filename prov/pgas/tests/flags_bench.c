@@ -58,7 +58,7 @@ static int entries(struct bench *b)
 static void take_all(struct bench *b)
 {
 	char rest[64];
-	while (fi_cancel(&b->n.ep->fid, b->in) == 0)
+	while (fi_cancel(&b->n.ep->fid, b->received) == 0)
 		entries(b);
 	/* messages that nobody received */
 	for (int more = 1; more;) {
@@ -99,10 +99,10 @@ void bench_settle(struct bench *b, int effects)
 	counts_of(b, b->counts);
 }
 
-void bench_rma(struct bench *b, struct fi_msg_rma *m, struct iovec *from, struct fi_rma_iov *to, uint64_t *word)
+void bench_rma(struct bench *b, struct fi_msg_rma *m, struct iovec *src, struct fi_rma_iov *dst, uint64_t *word)
 {
-	*from = (struct iovec){word, WORD};
-	*to = (struct fi_rma_iov){b->m.start, WORD, b->m.key};
+	*src = (struct iovec){word, WORD};
+	*dst = (struct fi_rma_iov){b->m.start, WORD, b->m.key};
 	*m = (struct fi_msg_rma){
-		.msg_iov = from, .iov_count = 1, .addr = b->n.self, .rma_iov = to, .rma_iov_count = 1, .context = from};
+		.msg_iov = src, .iov_count = 1, .addr = b->n.self, .rma_iov = dst, .rma_iov_count = 1, .context = src};
 }

@@ -23,10 +23,10 @@ static inline struct node_opts hmem_opts(void)
 				  .mr_mode = FI_MR_HMEM};
 }
 
-static inline int box_register(struct box *b, void *at, size_t len, enum fi_hmem_iface iface, uint64_t key,
+static inline int box_register(struct box *b, void *addr, size_t len, enum fi_hmem_iface iface, uint64_t key,
 			       struct fid_mr **mr)
 {
-	const struct iovec iov = {at, len};
+	const struct iovec iov = {addr, len};
 	const struct fi_mr_attr attr = {
 		.mr_iov = &iov, .iov_count = 1, .access = ACCESS_ALL, .requested_key = key, .iface = iface};
 	return fi_mr_regattr(b->n.domain, &attr, 0, mr);
@@ -70,20 +70,20 @@ static inline void *box_desc(struct box *b, int on_device)
 	return fi_mr_desc(on_device ? b->mr_device : b->mr_host);
 }
 
-static inline void box_set(struct box *b, int on_device, size_t off, const void *from, size_t len)
+static inline void box_set(struct box *b, int on_device, size_t off, const void *src, size_t len)
 {
 	if (on_device)
-		device_put(b->device + off, from, len);
+		device_put(b->device + off, src, len);
 	else
-		memcpy(b->host + off, from, len);
+		memcpy(b->host + off, src, len);
 }
 
-static inline void box_get(struct box *b, int on_device, size_t off, void *to, size_t len)
+static inline void box_get(struct box *b, int on_device, size_t off, void *dst, size_t len)
 {
 	if (on_device)
-		device_get(to, b->device + off, len);
+		device_get(dst, b->device + off, len);
 	else
-		memcpy(to, b->host + off, len);
+		memcpy(dst, b->host + off, len);
 }
 
 static inline void box_fill(struct box *b, int on_device, size_t off, size_t len, uint64_t seed)

@@ -48,18 +48,18 @@ inline uint64_t number_in(const std::string &s)
 // One process: a link, and what it saw and was told.
 struct side {
 	uint16_t number;
-	std::unique_ptr<pgas::link> l;
+	std::unique_ptr<pgas::net_link> l;
 	std::string name, address;
 	std::map<uint16_t, uint64_t> ran;          // frames, by sender
 	std::map<uint16_t, uint64_t> told, failed; // operations, by receiver
 	std::map<uint16_t, uint64_t> sent, appended;
-	std::map<uint16_t, channel *> to;
-	std::map<uint16_t, word_run> runs; // by receiver
-	uint64_t words[16][kWords] = {};   // that others put straight, by sender: the number of a frame and 1
-	port_memory exposed;               // those
-	std::map<uint16_t, port_put *> by; // what such puts to a receiver need
-	uint64_t straight = 0, came = 0;   // out, in
-	uint32_t in_runs = 0, counted = 0; // what was appended to one, and what the link counted of it
+	std::map<uint16_t, channel *> channels;
+	std::map<uint16_t, word_run> runs;   // by receiver
+	uint64_t words[16][kWords] = {};     // that others put straight, by sender: the number of a frame and 1
+	port_memory exposed;                 // those
+	std::map<uint16_t, port_put *> puts; // what such puts to a receiver need
+	uint64_t straight = 0, came = 0;     // out, in
+	uint32_t in_runs = 0, counted = 0;   // what was appended to one, and what the link counted of it
 	uint64_t frames = 0;
 	int ended = 0;
 	bool refuse_odd = false;   // as bad frames
@@ -80,10 +80,10 @@ struct side {
 inline void on_written(void *self)
 {
 	side &s = *static_cast<side *>(self);
-	for (uint16_t from = 0; from < std::size(s.words); from++) {
-		uint64_t &ran = s.ran[from];
-		while (s.words[from][ran % kWords] == ran + 1) {
-			s.words[from][ran % kWords] = 0;
+	for (uint16_t source = 0; source < std::size(s.words); source++) {
+		uint64_t &ran = s.ran[source];
+		while (s.words[source][ran % kWords] == ran + 1) {
+			s.words[source][ran % kWords] = 0;
 			ran++;
 			s.came++;
 		}
@@ -124,11 +124,11 @@ inline bool on_frame(void *self, channel &c, const frame_head &h, const char *by
 	s.ran[h.src]++;
 	if (s.refuse_odd && n % 2) {
 		const failed_frame f{c.ran + 1, index, -FI_EACCES, 0};
-		char *at = frame_begin(c, sizeof f);
-		if (!at)
-			at = frame_begin_slow(c, sizeof f, true);
-		assert_non_null(at);
-		memcpy(at, &f, sizeof f);
+		char *pos = frame_begin(c, sizeof f);
+		if (!pos)
+			pos = frame_begin_slow(c, sizeof f, true);
+		assert_non_null(pos);
+		memcpy(pos, &f, sizeof f);
 		frame_end(c, frame_kind::failed, 0, 0, 0, sizeof f);
 		c.urgent = true;
 	}
@@ -140,8 +140,8 @@ inline void on_over(void *self, const notice &n, uint32_t good, uint32_t bad, in
 	side &s = *static_cast<side *>(self);
 	assert_int_equal(good + bad, n.operations);
 	assert_true(bad == 0 || status < 0);
-	s.told[static_cast<uint16_t>(n.to)] += good;
-	s.failed[static_cast<uint16_t>(n.to)] += bad;
+	s.told[static_cast<uint16_t>(n.line)] += good;
+	s.failed[static_cast<uint16_t>(n.line)] += bad;
 }
 
 inline side::side(port *over, uint16_t number_arg, link_settings set, bool with_secret) : number(number_arg)
@@ -175,23 +175,23 @@ inline side::side(port *over, uint16_t number_arg, link_settings set, bool with_
 inline side::~side()
 {
 	if (l)
-		l->at->ops->conceal(*l->at, exposed);
+		l->port->ops->conceal(*l->port, exposed);
 }
 
 // channel::again is the other side.
 inline void side::open_straight(channel &c)
 {
 	const side &other = *static_cast<side *>(c.again);
-	if (!l->at->ops->put_ready || c.run || !channel_idle(c) || !c.backlog.empty())
+	if (!l->port->ops->put_ready || c.run || !channel_idle(c) || !c.backlog.empty())
 		return;
-	by[other.number] = l->at->ops->put_ready(*l->at, c.to, other.exposed.key);
-	if (!by[other.number])
+	puts[other.number] = l->port->ops->put_ready(*l->port, c.line, other.exposed.key);
+	if (!puts[other.number])
 		return;
-	by[other.number]->owner = c.number;
+	puts[other.number]->owner = c.number;
 	notice about;
 	about.who = this;
 	about.operations = 1;
-	about.to = other.number;
+	about.line = other.number;
 	run_open_straight(c, runs[other.number], 1, about);
 }
 
@@ -200,7 +200,7 @@ inline bool side::post_straight(side &other)
 	if (!runs[other.number].span)
 		return false;
 	const uint64_t n = appended[other.number];
-	if (!straight_leave(*to[other.number], l->at->ops->put, *by[other.number],
+	if (!straight_leave(*channels[other.number], l->port->ops->put, *puts[other.number],
 			    other.exposed.addr + (number * kWords + n % kWords) * sizeof(uint64_t), n + 1,
 			    sizeof(uint64_t)))
 		return false;
@@ -209,10 +209,10 @@ inline bool side::post_straight(side &other)
 	return true;
 }
 
-inline void noise(char *at, uint64_t n, size_t from, size_t to)
+inline void noise(char *pos, uint64_t n, size_t begin, size_t end)
 {
-	for (size_t i = from; i < to; i++)
-		at[i - from] = static_cast<char>(n * 31 + i);
+	for (size_t i = begin; i < end; i++)
+		pos[i - begin] = static_cast<char>(n * 31 + i);
 }
 
 // A short frame behind one of 16 bytes, without a call; false: there is no run.
@@ -231,7 +231,7 @@ inline bool side::post_in_run(side &other, size_t bytes)
 
 inline void side::open_run(side &other)
 {
-	channel &c = *to[other.number];
+	channel &c = *channels[other.number];
 	const frame_head h{frame_kind::put, 0, number, 0, 2};
 	memcpy(&runs[other.number].head, &h, sizeof h);
 	run_open(c, runs[other.number], counted);
@@ -240,7 +240,7 @@ inline void side::open_run(side &other)
 // Appends the next frame to another side; false: not now.
 inline bool side::post(side &other, size_t bytes)
 {
-	channel *&c = to[other.number];
+	channel *&c = channels[other.number];
 	if (!c) {
 		c = link_call(*l, other.address, 0, other.name);
 		c->users++;
@@ -250,17 +250,17 @@ inline bool side::post(side &other, size_t bytes)
 		return false;
 	if (post_in_run(other, bytes) || (bytes < 12 && post_straight(other)))
 		return true;
-	char *at = frame_begin(*c, bytes);
-	if (!at)
+	char *pos = frame_begin(*c, bytes);
+	if (!pos)
 		return false;
 	const uint64_t n = appended[other.number]++;
-	memcpy(at, &n, 8);
-	noise(at + 8, n, 8, bytes);
+	memcpy(pos, &n, 8);
+	noise(pos + 8, n, 8, bytes);
 	frame_end(*c, frame_kind::put, 0, number, 0, bytes);
 	notice about;
 	about.who = this;
 	about.frames = about.operations = 1;
-	about.to = other.number;
+	about.line = other.number;
 	packet_notice(*c, about);
 	frame_push(*c);
 	if (bytes == 16 && c->filling)
@@ -313,9 +313,9 @@ void post_at_random(const std::vector<side *> &all, uint64_t most, Below &&below
 	const auto any = [&] { return all[below(static_cast<unsigned>(all.size()))]; };
 	while (posted < most) {
 		assert_true(pgas_now_ns() < end);
-		side &from = *any(), &to = *any();
-		if (&from != &to)
-			posted += from.post(to, 8 + below(below(8) ? 16 : 600));
+		side &source = *any(), &dest = *any();
+		if (&source != &dest)
+			posted += source.post(dest, 8 + below(below(8) ? 16 : 600));
 		if (below(8) == 0)
 			link_progress(*any()->l);
 		for (unsigned i = below(1000) == 0 ? 20 : 0; i; i--) // a lull, behind which puts go straight
@@ -334,8 +334,8 @@ void random_operations_run_once_and_in_order(const std::vector<side *> &all, uin
 	post_at_random(all, most, below, disturb);
 	const auto all_told = [&] {
 		for (side *s : all)
-			for (auto [to, n] : s->appended)
-				if (s->told[to] != n)
+			for (auto [dest, n] : s->appended)
+				if (s->told[dest] != n)
 					return false;
 		return true;
 	};
@@ -344,7 +344,7 @@ void random_operations_run_once_and_in_order(const std::vector<side *> &all, uin
 		for (side *t : all)
 			assert_int_equal(t->ran[s->number], s->appended[t->number]);
 	for (side *s : all)
-		for (auto [to, n] : s->failed)
+		for (auto [dest, n] : s->failed)
 			assert_int_equal(n, 0);
 	uint64_t straight = 0, came = 0;
 	for (side *s : all) {
@@ -353,7 +353,7 @@ void random_operations_run_once_and_in_order(const std::vector<side *> &all, uin
 		straight += s->straight;
 		came += s->came;
 	}
-	assert_true((straight > 0) == (all[0]->l->at->ops->put != nullptr));
+	assert_true((straight > 0) == (all[0]->l->port->ops->put != nullptr));
 	assert_int_equal(came, straight);
 	for (side *s : all)
 		for (const auto &of_sender : s->words)

@@ -43,7 +43,7 @@ struct pair_of_links {
 		const uint64_t before = a.told[2];
 		run_until({&a, &b}, [&] {
 			a.post(b, 40);
-			return a.told[2] > before || a.to[2]->state == channel_state::over;
+			return a.told[2] > before || a.channels[2]->state == channel_state::over;
 		});
 		return a.told[2] > before;
 	}

@@ -58,13 +58,13 @@ static void ring(void)
 static void reductions(void)
 {
 	for (int n = 1; n <= 1 << 17; n *= 16) {
-		double *in = malloc((size_t)n * sizeof *in), *out = malloc((size_t)n * sizeof *out);
+		double *received = malloc((size_t)n * sizeof *received), *out = malloc((size_t)n * sizeof *out);
 		for (int i = 0; i < n; i++)
-			in[i] = me + i;
-		MPI_Allreduce(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+			received[i] = me + i;
+		MPI_Allreduce(received, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 		for (int i = 0; i < n; i++)
 			CHECK(out[i] == (double)all * i + (double)all * (all - 1) / 2);
-		free(in);
+		free(received);
 		free(out);
 	}
 	passed("allreduce");
@@ -74,26 +74,26 @@ static void reductions(void)
 static void sizes(void)
 {
 	const size_t most = 8u << 20;
-	unsigned char *out = malloc(most), *in = malloc(most);
+	unsigned char *out = malloc(most), *received = malloc(most);
 	for (size_t n = 1; n <= most; n *= 8) {
 		for (int late = 0; late < 2; late++) {
 			MPI_Request r[2];
 			const int next = (me + 1) % all, before = (me + all - 1) % all;
 			fill(out, n, me + (int)n);
-			memset(in, 0, n);
+			memset(received, 0, n);
 			if (!late)
-				MPI_Irecv(in, (int)n, MPI_BYTE, before, 3, MPI_COMM_WORLD, &r[1]);
+				MPI_Irecv(received, (int)n, MPI_BYTE, before, 3, MPI_COMM_WORLD, &r[1]);
 			MPI_Isend(out, (int)n, MPI_BYTE, next, 3, MPI_COMM_WORLD, &r[0]);
 			if (late) {
 				MPI_Barrier(MPI_COMM_WORLD);
-				MPI_Irecv(in, (int)n, MPI_BYTE, before, 3, MPI_COMM_WORLD, &r[1]);
+				MPI_Irecv(received, (int)n, MPI_BYTE, before, 3, MPI_COMM_WORLD, &r[1]);
 			}
 			MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
-			CHECK(filled(in, n, before + (int)n));
+			CHECK(filled(received, n, before + (int)n));
 		}
 	}
 	free(out);
-	free(in);
+	free(received);
 	passed("sizes");
 }
 
@@ -127,7 +127,7 @@ static void one_sided(void)
 	int64_t *mem;
 	MPI_Win win;
 	MPI_Win_allocate((WORDS + 2) * sizeof *mem, sizeof *mem, MPI_INFO_NULL, MPI_COMM_WORLD, &mem, &win);
-	int64_t *out = malloc(WORDS * sizeof *out), *in = malloc(WORDS * sizeof *in);
+	int64_t *out = malloc(WORDS * sizeof *out), *received = malloc(WORDS * sizeof *received);
 	const int next = (me + 1) % all, before = (me + all - 1) % all;
 	memset(mem, 0, (WORDS + 2) * sizeof *mem);
 	for (int i = 0; i < WORDS; i++)
@@ -139,10 +139,10 @@ static void one_sided(void)
 		CHECK(mem[i] == ((int64_t)before << 32 | i));
 	passed("put");
 	MPI_Win_fence(0, win);
-	MPI_Get(in, WORDS, MPI_INT64_T, next, 0, WORDS, MPI_INT64_T, win);
+	MPI_Get(received, WORDS, MPI_INT64_T, next, 0, WORDS, MPI_INT64_T, win);
 	MPI_Win_fence(0, win);
 	for (int i = 0; i < WORDS; i++)
-		CHECK(in[i] == out[i]);
+		CHECK(received[i] == out[i]);
 	passed("get");
 	enum { ADDS = 300 };
 	const int64_t one = 1;
@@ -166,7 +166,7 @@ static void one_sided(void)
 	MPI_Win_unlock_all(win);
 	passed("atomics");
 	free(out);
-	free(in);
+	free(received);
 	MPI_Win_free(&win);
 }
 

@@ -29,9 +29,9 @@ int run_fuzz();       // likewise
 int run_tls_tests();  // test_port_socket_tls.cpp
 
 struct dice {
-	std::mt19937 from;
-	explicit dice(unsigned seed) : from(seed) {}
-	unsigned below(unsigned n) { return static_cast<unsigned>(from() % n); }
+	std::mt19937 engine;
+	explicit dice(unsigned seed) : engine(seed) {}
+	unsigned below(unsigned n) { return static_cast<unsigned>(engine() % n); }
 };
 
 enum class fate : uint8_t { under_way, good, bad };
@@ -44,20 +44,20 @@ struct work : port_work {
 
 inline socket_interface loopback(bool six)
 {
-	socket_interface at;
-	at.name = "lo";
+	socket_interface interface;
+	interface.name = "lo";
 	if (six) {
-		auto &a = reinterpret_cast<sockaddr_in6 &>(at.at);
+		auto &a = reinterpret_cast<sockaddr_in6 &>(interface.addr);
 		a.sin6_family = AF_INET6;
 		a.sin6_addr = in6addr_loopback;
-		at.len = sizeof a;
+		interface.len = sizeof a;
 	} else {
-		auto &a = reinterpret_cast<sockaddr_in &>(at.at);
+		auto &a = reinterpret_cast<sockaddr_in &>(interface.addr);
 		a.sin_family = AF_INET;
 		a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-		at.len = sizeof a;
+		interface.len = sizeof a;
 	}
-	return at;
+	return interface;
 }
 
 // Not every host has version 6.
@@ -167,21 +167,21 @@ struct node {
 		work *const raw = w.get();
 		return take(std::move(w), p->ops->send(*p, number, raw->bytes.data(), raw->bytes.size(), nullptr, raw));
 	}
-	work *write(uint64_t number, std::string bytes, const port_memory &there, size_t at = 0)
+	work *write(uint64_t number, std::string bytes, const port_memory &there, size_t pos = 0)
 	{
 		auto w = make(std::move(bytes));
 		work *const raw = w.get();
-		const int rc = p->ops->write(*p, number, raw->bytes.data(), raw->bytes.size(), nullptr, there.addr + at,
-					     there.key, raw);
+		const int rc = p->ops->write(*p, number, raw->bytes.data(), raw->bytes.size(), nullptr,
+					     there.addr + pos, there.key, raw);
 		assert_int_not_equal(rc, 1); // `done` tells
 		return take(std::move(w), rc);
 	}
-	work *read(uint64_t number, size_t len, const port_memory &there, size_t at = 0)
+	work *read(uint64_t number, size_t len, const port_memory &there, size_t pos = 0)
 	{
 		auto w = make(std::string(len, '?'));
 		work *const raw = w.get();
 		const int rc =
-			p->ops->read(*p, number, raw->bytes.data(), len, nullptr, there.addr + at, there.key, raw);
+			p->ops->read(*p, number, raw->bytes.data(), len, nullptr, there.addr + pos, there.key, raw);
 		assert_int_not_equal(rc, 1);
 		return take(std::move(w), rc);
 	}
@@ -218,11 +218,11 @@ private:
 			assert_int_equal(reinterpret_cast<uintptr_t>(e.bytes) % 8, 0);
 			came.emplace_back(e.bytes, e.len);
 			p->ops->give_back(*p, e.buffer);
-			if (line_of(e.to).unknown)
-				trust(e.to);
+			if (line_of(e.line).unknown)
+				trust(e.line);
 			break;
 		case port_event_kind::lost:
-			lost.push_back(e.to);
+			lost.push_back(e.line);
 			break;
 		default: {
 			work &w = *static_cast<work *>(e.work);
@@ -249,18 +249,19 @@ void look_until(std::vector<node *> nodes, Done &&done)
 }
 
 struct shared_memory {
-	node &of;
+	node &owner;
 	std::string bytes;
 	port_memory m;
 	explicit shared_memory(node &n, size_t len = 1 << 16, int rights = kPortRead | kPortWrite)
-		: of(n), bytes(len, '.')
+		: owner(n), bytes(len, '.')
 	{
-		assert_int_equal(of.p->ops->expose(*of.p, bytes.data(), len, static_cast<port_rights>(rights), &m), 0);
+		assert_int_equal(
+			owner.p->ops->expose(*owner.p, bytes.data(), len, static_cast<port_rights>(rights), &m), 0);
 	}
 	~shared_memory()
 	{
-		if (of.p)
-			of.p->ops->conceal(*of.p, m);
+		if (owner.p)
+			owner.p->ops->conceal(*owner.p, m);
 	}
 };
 
@@ -269,18 +270,18 @@ struct stranger {
 	unique_fd listener, fd;
 	std::string address;
 
-	explicit stranger(const node &to)
+	explicit stranger(const node &dest)
 		: listener(socket(AF_INET, SOCK_STREAM, 0)), fd(socket(AF_INET, SOCK_STREAM, 0))
 	{
-		socket_interface at = loopback(false);
-		auto *own = reinterpret_cast<sockaddr *>(&at.at);
-		assert_int_equal(bind(listener.get(), own, at.len), 0);
+		socket_interface interface = loopback(false);
+		auto *own = reinterpret_cast<sockaddr *>(&interface.addr);
+		assert_int_equal(bind(listener.get(), own, interface.len), 0);
 		assert_int_equal(listen(listener.get(), 1), 0);
-		assert_int_equal(getsockname(listener.get(), own, &at.len), 0);
+		assert_int_equal(getsockname(listener.get(), own, &interface.len), 0);
 		char packed[kLinkAddressMost];
-		address.assign(packed, address_pack(reinterpret_cast<const char *>(own), at.len, packed));
+		address.assign(packed, address_pack(reinterpret_cast<const char *>(own), interface.len, packed));
 		char raw[128];
-		assert_true(address_unpack(FI_SOCKADDR, to.address.data(), to.address.size(), raw, sizeof raw));
+		assert_true(address_unpack(FI_SOCKADDR, dest.address.data(), dest.address.size(), raw, sizeof raw));
 		assert_int_equal(connect(fd.get(), reinterpret_cast<sockaddr *>(raw), sizeof(sockaddr_in)), 0);
 	}
 	void say(const void *bytes, size_t len) { ::send(fd.get(), bytes, len, MSG_NOSIGNAL); }
@@ -298,12 +299,12 @@ struct stranger {
 	}
 	void hello() { hello(address); }
 	// The next bytes that the port sends; fewer where it closed the connection.
-	std::string hear(node &of, size_t len)
+	std::string hear(node &owner, size_t len)
 	{
 		std::string got;
 		const uint64_t end = link_model::hang_end();
 		while (got.size() < len) {
-			of.look();
+			owner.look();
 			pollfd f{fd.get(), POLLIN, 0};
 			if (poll(&f, 1, 0) != 1) {
 				assert_true(pgas_now_ns() < end);
@@ -317,11 +318,11 @@ struct stranger {
 		}
 		return got;
 	}
-	bool closed(node &of) { return hear(of, 1).empty(); }
-	bool welcome(node &of)
+	bool closed(node &owner) { return hear(owner, 1).empty(); }
+	bool welcome(node &owner)
 	{
 		const record_head want = head_of(record_kind::welcome, 0);
-		const std::string got = hear(of, sizeof(welcome_record));
+		const std::string got = hear(owner, sizeof(welcome_record));
 		return got.size() == sizeof(welcome_record) && memcmp(got.data(), &want, sizeof want) == 0;
 	}
 };

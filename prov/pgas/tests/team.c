@@ -281,8 +281,8 @@ static void child_of_threads(pid_t parent, int size, team_fn fn, void *arg, cons
 
 bool team_over_link(void)
 {
-	const char *on = getenv("FI_PGAS_TEST_HOSTS");
-	return on && strcmp(on, "1") == 0;
+	const char *target = getenv("FI_PGAS_TEST_HOSTS");
+	return target && strcmp(target, "1") == 0;
 }
 
 bool team_in_one_process(void)

@@ -74,9 +74,9 @@ void test_death_in_every_state_tells_everybody(void **)
 		b->l.reset(); // without a word
 		run_until({&a}, [&] {
 			a.post(*b, 64); // what is owed nothing notices nothing
-			return a.to[2]->state == channel_state::over;
+			return a.channels[2]->state == channel_state::over;
 		});
-		assert_true(a.to[2]->lost.load());
+		assert_true(a.channels[2]->lost.load());
 		assert_int_equal(a.told[2] + a.failed[2], a.appended[2]);
 	}
 }
@@ -88,15 +88,15 @@ void test_silence_is_noticed_and_a_bye_is_no_death(void **)
 	run_until({&a, &b, &c},
 		  [&] { return (a.told[2] || a.post(b, 8)) && (a.told[3] || a.post(c, 8)) && a.told[2] && a.told[3]; });
 	c.close();
-	run_until({&a}, [&] { return a.to[3]->state == channel_state::over; });
-	assert_false(a.to[3]->lost.load());
+	run_until({&a}, [&] { return a.channels[3]->state == channel_state::over; });
+	assert_false(a.channels[3]->lost.load());
 	a.l->set.timeout_ns = kSoon;
 	net.cut[2] = true;
 	const uint64_t before = pgas_now_ns();
 	while (!a.post(b, 8))
 		link_progress(*a.l);
-	run_until({&a}, [&] { return a.to[2]->state == channel_state::over; });
-	assert_true(a.to[2]->lost.load());
+	run_until({&a}, [&] { return a.channels[2]->state == channel_state::over; });
+	assert_true(a.channels[2]->lost.load());
 	assert_true(pgas_now_ns() - before >= kSoon);
 }
 
@@ -113,7 +113,7 @@ void test_peer_that_is_stopped_is_waited_for(void **)
 			a.says_stopped = says_so;
 			a.post(b, 8);
 			const uint64_t before = pgas_now_ns();
-			const channel &c = *a.to[2];
+			const channel &c = *a.channels[2];
 			run_until({&a}, [&] { // b does not run
 				return (says_so && pgas_now_ns() - before > 3'000'000'000) ||
 				       c.state == channel_state::over;
@@ -141,19 +141,19 @@ void test_who_takes_part_in_transfers_stays_awake(void **)
 	for (const bool unseen : {false, true}) {
 		fake::network net;
 		side a(net.open(1), 1, settings()), b(net.open(2), 2, settings());
-		a.l->at->limits.unseen = unseen;
+		a.l->port->limits.unseen = unseen;
 		run_until({&a, &b}, [&] { return a.told[2] || (a.post(b, 8), false); });
 		const uint64_t out = a.l->stats.packets_out;
-		channel_rouse(*a.to[2]);
+		channel_rouse(*a.channels[2]);
 		assert_int_equal(a.l->stats.packets_out - out, unseen);
-		channel_rouse(*a.to[2]); // once is enough for a while
+		channel_rouse(*a.channels[2]); // once is enough for a while
 		assert_int_equal(a.l->stats.packets_out - out, unseen);
 		if (unseen)
 			run_until({&b}, [&] { return b.l->awake_until != 0; });
 		b.l->awake_until = 0;
-		b.l->at->bulk_moved = true;
+		b.l->port->bulk_moved = true;
 		link_progress(*b.l);
-		assert_false(b.l->at->bulk_moved);
+		assert_false(b.l->port->bulk_moved);
 		assert_true(link_awake(*b.l));
 	}
 }
@@ -165,8 +165,8 @@ void test_without_the_secret_nothing_is_run(void **)
 	fake::network net;
 	side a(net.open(1), 1, settings()), stranger(net.open(2), 2, settings(), false);
 	stranger.post(a, 8);
-	run_until({&a, &stranger}, [&] { return stranger.to[1]->state == channel_state::over; });
-	assert_int_equal(stranger.to[1]->why, -FI_ECONNREFUSED);
+	run_until({&a, &stranger}, [&] { return stranger.channels[1]->state == channel_state::over; });
+	assert_int_equal(stranger.channels[1]->why, -FI_ECONNREFUSED);
 	assert_int_equal(a.frames, 0);
 	side guest(net.open(3), 3, settings()); // knows the secret, but not the address
 	channel *c = link_call(*guest.l, a.l->address, 0, "another address");
@@ -235,17 +235,17 @@ void test_nonsense_of_a_proven_peer_ends_its_channel(void **)
 		side a(net.open(1), 1, settings()), b(net.open(2), 2, settings());
 		run_until({&a, &b}, [&] { return a.told[2] || (a.post(b, 8) && false); });
 		net.change = [](fake::network &n, std::string &bytes) {
-			const size_t from = sizeof(packet_head);
-			if (bytes.size() > from + 8 && n.below(3) == 0) { // the first frame's head
-				bytes[from + n.below(8)] ^= static_cast<char>(1 << n.below(8));
+			const size_t begin = sizeof(packet_head);
+			if (bytes.size() > begin + 8 && n.below(3) == 0) { // the first frame's head
+				bytes[begin + n.below(8)] ^= static_cast<char>(1 << n.below(8));
 				uint64_t wrong = n.random();
-				memcpy(&bytes[from + 8], &wrong, std::min<size_t>(8, bytes.size() - from - 8));
-				bytes[from] = static_cast<char>(n.below(20) + 20); // no kind there is
+				memcpy(&bytes[begin + 8], &wrong, std::min<size_t>(8, bytes.size() - begin - 8));
+				bytes[begin] = static_cast<char>(n.below(20) + 20); // no kind there is
 			}
 			return true;
 		};
 		run_until({&a, &b}, [&] {
-			if (a.to[2]->open())
+			if (a.channels[2]->open())
 				a.post(b, 8);
 			bool over = false;
 			for (auto &c : b.l->channels)
@@ -300,8 +300,8 @@ uint64_t expected_signature(const secret &key, uint64_t number, const std::strin
 	std::string first, second;
 	for (uint64_t lane = 0; lane < 8; lane++) {
 		std::string text = word_text(kLane + lane) + word_text(number);
-		for (size_t at = 8 * lane; at < whole; at += 64)
-			text += packet.substr(at, 8);
+		for (size_t pos = 8 * lane; pos < whole; pos += 64)
+			text += packet.substr(pos, 8);
 		const secret mac = mac_of(key, text.data(), text.size());
 		first += word_text(mac[0]);
 		second += word_text(mac[1]);

@@ -38,23 +38,23 @@ void test_signed_operations_run_once_and_in_order(void **)
 	fake::network net;
 	side a(net.open(1), 1, signing()), b(net.open(2), 2, signing());
 	flood_of_all_to_all_ends({&a, &b}, 20'000, [] {});
-	assert_true(a.to[2]->signs && a.to[2]->signed_out > 100);
+	assert_true(a.channels[2]->signs && a.channels[2]->signed_out > 100);
 }
 
 // Any bit of any packet behind the greeting: nothing of it is run, and both hear of it.
 void test_changed_bit_ends_a_signed_channel(void **)
 {
 	for (unsigned seed = 0; seed < 400; seed++) {
-		pair_of_links on(signing());
-		on.net.random.seed(seed);
-		on.net.change = [](fake::network &n, std::string &bytes) {
+		pair_of_links target(signing());
+		target.net.random.seed(seed);
+		target.net.change = [](fake::network &n, std::string &bytes) {
 			bytes[n.below(static_cast<unsigned>(bytes.size()))] ^= static_cast<char>(1 << n.below(8));
 			return true;
 		};
-		const uint64_t ran = on.b.ran[1];
-		on.a.post(on.b, 40);
-		run_until({&on.a, &on.b}, [&] { return on.a.ended || on.b.ended; });
-		assert_int_equal(on.b.ran[1], ran);
+		const uint64_t ran = target.b.ran[1];
+		target.a.post(target.b, 40);
+		run_until({&target.a, &target.b}, [&] { return target.a.ended || target.b.ended; });
+		assert_int_equal(target.b.ran[1], ran);
 	}
 }
 
@@ -63,19 +63,19 @@ void test_signed_packet_is_good_once(void **)
 {
 	std::vector<std::string> seen;
 	g_seen = &seen;
-	pair_of_links on(signing());
-	on.net.change = remember;
-	assert_true(on.goes_on());
-	on.net.change = nullptr;
+	pair_of_links target(signing());
+	target.net.change = remember;
+	assert_true(target.goes_on());
+	target.net.change = nullptr;
 	std::string data;
 	for (const std::string &bytes : seen)
 		if (head_in(bytes).flags & kPacketData)
 			data = bytes;
-	channel *c = on.of_b();
+	channel *c = target.of_b();
 	packet_head h = head_in(data);
 	h.seq = c->ran + 1; // as if it were the next
-	packet_receive(*on.b.l, c->to, with_head(data, h).data(), data.size());
-	assert_true(on.b.ended == 1 && c->state == channel_state::over);
+	packet_receive(*target.b.l, c->line, with_head(data, h).data(), data.size());
+	assert_true(target.b.ended == 1 && c->state == channel_state::over);
 	assert_non_null(strstr(c->reason.c_str(), "signature"));
 }
 
@@ -84,9 +84,9 @@ void test_signing_is_agreed_on(void **)
 	fake::network net;
 	side a(net.open(1), 1, signing()), b(net.open(2), 2, settings());
 	a.post(b, 8);
-	run_until({&a, &b}, [&] { return a.to[2]->state == channel_state::over; });
-	assert_int_equal(a.to[2]->why, -FI_ECONNREFUSED);
-	assert_non_null(strstr(a.to[2]->reason.c_str(), "FI_PGAS_NET_SIGN"));
+	run_until({&a, &b}, [&] { return a.channels[2]->state == channel_state::over; });
+	assert_int_equal(a.channels[2]->why, -FI_ECONNREFUSED);
+	assert_non_null(strstr(a.channels[2]->reason.c_str(), "FI_PGAS_NET_SIGN"));
 }
 
 // --- lines -----------------------------------------------------------------------------------------------------------
@@ -96,23 +96,23 @@ void test_packet_by_another_line_is_not_run(void **)
 {
 	std::vector<std::string> seen;
 	g_seen = &seen;
-	pair_of_links on;
-	on.net.change = remember;
-	assert_true(on.goes_on());
-	on.net.change = nullptr;
-	const channel &c = *on.of_b();
-	const uint64_t ran = on.b.ran[1];
-	for (const uint64_t line : {uint64_t{7}, 7 | fake::kOurs, c.to ^ fake::kOurs})
+	pair_of_links target;
+	target.net.change = remember;
+	assert_true(target.goes_on());
+	target.net.change = nullptr;
+	const channel &c = *target.of_b();
+	const uint64_t ran = target.b.ran[1];
+	for (const uint64_t line : {uint64_t{7}, 7 | fake::kOurs, c.line ^ fake::kOurs})
 		for (const std::string &bytes : seen)
 			for (const uint32_t seq : {c.ran, c.ran + 1}) {
 				packet_head h = head_in(bytes);
 				h.seq = seq;
-				packet_receive(*on.b.l, line, with_head(bytes, h).data(), bytes.size());
+				packet_receive(*target.b.l, line, with_head(bytes, h).data(), bytes.size());
 			}
-	assert_int_equal(on.b.ran[1], ran);
-	assert_int_equal(on.b.ended, 0);
-	assert_true(fake::of(*on.b.l->at).dropped > 0);
-	assert_true(on.goes_on());
+	assert_int_equal(target.b.ran[1], ran);
+	assert_int_equal(target.b.ended, 0);
+	assert_true(fake::of(*target.b.l->port).dropped > 0);
+	assert_true(target.goes_on());
 }
 
 // One packet is lost: somebody notices, or it was an acknowledgement, and the next one says the same.
@@ -120,17 +120,17 @@ void test_hole_is_noticed(void **)
 {
 	unsigned ended = 0;
 	for (unsigned which = 0; which < 12; which++) {
-		pair_of_links on;
+		pair_of_links target;
 		static unsigned left;
 		left = which;
-		on.net.change = [](fake::network &, std::string &) { return left-- != 0; };
-		const uint64_t enough = on.a.appended[2] + 50;
-		run_until({&on.a, &on.b}, [&] {
-			if (on.a.to[2]->open() && on.a.appended[2] < enough)
-				on.a.post(on.b, 40);
-			return on.a.ended || on.b.ended || on.a.told[2] == enough;
+		target.net.change = [](fake::network &, std::string &) { return left-- != 0; };
+		const uint64_t enough = target.a.appended[2] + 50;
+		run_until({&target.a, &target.b}, [&] {
+			if (target.a.channels[2]->open() && target.a.appended[2] < enough)
+				target.a.post(target.b, 40);
+			return target.a.ended || target.b.ended || target.a.told[2] == enough;
 		});
-		ended += on.a.ended || on.b.ended;
+		ended += target.a.ended || target.b.ended;
 	}
 	assert_true(ended > 0);
 }
@@ -186,7 +186,7 @@ void test_claim_of_an_address_keeps_nobody_from_it(void **)
 			if (seed % 2 && !b.told[1])
 				b.post(a, 40);
 			for (channel *s : a.l->strangers) // two seconds pass for those who prove nothing
-				s->born_at = s->to >> fake::kElse ? 1 : s->born_at;
+				s->born_at = s->line >> fake::kElse ? 1 : s->born_at;
 			return a.told[2] && (seed % 2 == 0 || b.told[1]);
 		});
 		assert_int_equal(a.failed[2] + b.failed[1], 0);
@@ -239,11 +239,11 @@ void test_reflections_and_replays_open_nothing(void **)
 	fresh.post(b, 8);
 	for (const std::string &bytes : recorded) {
 		packet_head h = head_in(bytes);
-		h.channel = fresh.to[2]->number; // even if it knows these
-		h.session = fresh.to[2]->session_in;
-		packet_receive(*fresh.l, fresh.to[2]->to, with_head(bytes, h).data(), bytes.size());
+		h.channel = fresh.channels[2]->number; // even if it knows these
+		h.session = fresh.channels[2]->session_in;
+		packet_receive(*fresh.l, fresh.channels[2]->line, with_head(bytes, h).data(), bytes.size());
 	}
-	assert_true(!fresh.to[2]->open());
+	assert_true(!fresh.channels[2]->open());
 	assert_int_equal(fresh.frames, 0);
 }
 

@@ -38,7 +38,7 @@ struct answer_body {
 static_assert(sizeof(answer_body) == sizeof(hello) + sizeof(proof));
 
 // Of what one caller said: the answer to the other one, as if it were ours. With the last proof that anybody gave.
-std::string answer_from(const hello &said, const hello &to, const side &ours, const proof &p)
+std::string answer_from(const hello &said, const hello &dest, const side &ours, const proof &p)
 {
 	answer_body b{said, p};
 	b.h.role = link_role::callee;
@@ -46,8 +46,8 @@ std::string answer_from(const hello &said, const hello &to, const side &ours, co
 	memcpy(b.h.address, ours.address.data(), ours.address.size());
 	packet_head h{};
 	h.flags = kPacketHello | kPacketProof;
-	h.channel = to.channel;
-	h.session = to.session;
+	h.channel = dest.channel;
+	h.session = dest.session;
 	return packet_with(h, b);
 }
 
@@ -64,25 +64,25 @@ void test_relay_is_not_believed(void **)
 		b.post(gone, 8);
 		for (int turn = 0; turn < 8; turn++) {
 			go_on({&a, &b});
-			std::deque<fake::arrival> inbox = std::exchange(fake::of(*gone.l->at).inbox, {});
+			std::deque<fake::arrival> inbox = std::exchange(fake::of(*gone.l->port).inbox, {});
 			for (const fake::arrival &x : inbox) {
-				const unsigned from = x.line & 0xff, other = 3 - from;
+				const unsigned source = x.line & 0xff, other = 3 - source;
 				const packet_head h = head_in(x.bytes);
 				if (h.flags & kPacketHello)
-					memcpy(&said[from], x.bytes.data() + sizeof h, sizeof(hello));
+					memcpy(&said[source], x.bytes.data() + sizeof h, sizeof(hello));
 				if (h.flags & kPacketProof)
 					memcpy(&seen, x.bytes.data() + x.bytes.size() - sizeof seen, sizeof seen);
-				auto &to = fake::of(*(other == 1 ? a : b).l->at).inbox;
+				auto &dest = fake::of(*(other == 1 ? a : b).l->port).inbox;
 				if (said.contains(other))
-					to.push_back(
-						{answer_from(said[from], said[other], gone, seen), 0, 3 | fake::kOurs});
-				to.push_back({x.bytes, 0, uint64_t{3}});
-				to.push_back({x.bytes, 0, 3 | fake::kOurs});
+					dest.push_back({answer_from(said[source], said[other], gone, seen), 0,
+							3 | fake::kOurs});
+				dest.push_back({x.bytes, 0, uint64_t{3}});
+				dest.push_back({x.bytes, 0, 3 | fake::kOurs});
 			}
 		}
 		assert_int_equal(said.size(), 2);
 		for (const side *s : {&a, &b}) {
-			assert_false(s->to.at(3)->open());
+			assert_false(s->channels.at(3)->open());
 			assert_int_equal(s->frames, 0);
 			assert_int_equal(s->told.contains(3) ? s->told.at(3) : 0, 0);
 		}
@@ -115,7 +115,7 @@ void test_changed_hello_opens_nothing(void **)
 				a.post(b, 8);
 				go_on({&a, &b});
 				assert_int_not_equal(g_changed, 0);
-				assert_false(a.to[2]->open());
+				assert_false(a.channels[2]->open());
 				assert_int_equal(b.frames, 0);
 			}
 		}
@@ -127,25 +127,26 @@ void test_changed_hello_opens_nothing(void **)
 // Numbers of channels can be guessed, and where there are no lines nobody can tell who sent a packet. It ends nothing.
 void test_forged_packets_end_nothing(void **)
 {
-	pair_of_links on(settings(), world(false));
-	assert_true(on.of_b()->signs);
+	pair_of_links target(settings(), world(false));
+	assert_true(target.of_b()->signs);
 	for (unsigned flags = 0; flags < 128; flags++)
 		for (uint32_t channel = 0; channel < 4; channel++)
-			for (const uint64_t session : {uint64_t{0}, uint64_t{1}, on.of_b()->session_in}) {
+			for (const uint64_t session : {uint64_t{0}, uint64_t{1}, target.of_b()->session_in}) {
 				packet_head h{};
 				h.flags = static_cast<uint8_t>(flags);
 				h.channel = channel;
 				h.session = session;
-				h.seq = on.of_b()->ran + (flags & kPacketData ? 1 : 0);
+				h.seq = target.of_b()->ran + (flags & kPacketData ? 1 : 0);
 				for (const std::string &bytes :
 				     {packet_with(h, std::array<char, 0>{}), packet_with(h, proof{}),
 				      packet_with(h, hello{}), packet_with(h, answer_body{})})
-					packet_receive(*on.b.l, 0, bytes.data(), bytes.size());
+					packet_receive(*target.b.l, 0, bytes.data(), bytes.size());
 			}
-	go_on({&on.a, &on.b});
-	assert_int_equal(on.a.ended + on.b.ended, 0);
-	const uint64_t told = on.a.told[2];
-	run_until({&on.a, &on.b}, [&] { return on.a.told[2] > told + 20 || (on.a.post(on.b, 40), false); });
+	go_on({&target.a, &target.b});
+	assert_int_equal(target.a.ended + target.b.ended, 0);
+	const uint64_t told = target.a.told[2];
+	run_until({&target.a, &target.b},
+		  [&] { return target.a.told[2] > told + 20 || (target.a.post(target.b, 40), false); });
 }
 
 bool change_once(fake::network &, std::string &bytes)
@@ -158,17 +159,17 @@ bool change_once(fake::network &, std::string &bytes)
 // A byte that was changed on the way is not run, and its line in the end says so.
 void test_changed_packet_is_named_without_lines(void **)
 {
-	pair_of_links on(settings(4, 1024, 50'000'000), world(false));
-	const uint64_t ran = on.b.ran[1];
+	pair_of_links target(settings(4, 1024, 50'000'000), world(false));
+	const uint64_t ran = target.b.ran[1];
 	g_changed = 0;
-	on.net.change = change_once;
-	on.a.post(on.b, 40);
-	run_until({&on.a, &on.b}, [&] {
-		on.b.post(on.a, 40); // so that b waits, too
-		return on.b.ended > 0;
+	target.net.change = change_once;
+	target.a.post(target.b, 40);
+	run_until({&target.a, &target.b}, [&] {
+		target.b.post(target.a, 40); // so that b waits, too
+		return target.b.ended > 0;
 	});
-	assert_int_equal(on.b.ran[1], ran);
-	assert_non_null(strstr(on.b.to[1]->reason.c_str(), "signature"));
+	assert_int_equal(target.b.ran[1], ran);
+	assert_non_null(strstr(target.b.channels[1]->reason.c_str(), "signature"));
 }
 
 } // namespace

@@ -122,10 +122,10 @@ void test_only_one_calls(void **)
 {
 	dice d(1);
 	node a, b;
-	const uint64_t to = a.to(b);
+	const uint64_t line = a.to(b);
 	uint64_t sent = 0, got = 0;
 	look_until({&a, &b}, [&] {
-		sent += sent < 2000 && a.send(to, text(sent, 8 + d.below(kPacket - 8)));
+		sent += sent < 2000 && a.send(line, text(sent, 8 + d.below(kPacket - 8)));
 		for (; !b.came.empty(); b.came.pop_front())
 			assert_int_equal(number_in(b.came.front()), got++);
 		return got == 2000 && !a.open();
@@ -170,30 +170,30 @@ void transfers(unsigned seed, bool narrow)
 	uint64_t packets = 1;
 	for (int i = 0; i < 400; i++) {
 		const size_t len = 1 + d.below(d.below(4) ? 3000 : 60000),
-			     at = d.below(static_cast<unsigned>(kLen - len));
+			     pos = d.below(static_cast<unsigned>(kLen - len));
 		const std::string bytes(len, static_cast<char>('A' + i % 50));
-		look_until({&a, &b}, [&] { return a.write(t.to_b, bytes, of_b.m, at) != nullptr; });
-		want.replace(at, len, bytes);
+		look_until({&a, &b}, [&] { return a.write(t.to_b, bytes, of_b.m, pos) != nullptr; });
+		want.replace(pos, len, bytes);
 		look_until({&a, &b}, [&] { return a.send(t.to_b, text(packets, 1 + d.below(600))) != nullptr; });
-		told.emplace_back(at, len);
+		told.emplace_back(pos, len);
 		packets++;
 		if (d.below(2)) {
 			work *r = nullptr;
-			look_until({&a, &b}, [&] { return (r = a.read(t.to_b, len, source.m, at)) != nullptr; });
-			reads.emplace_back(r, at);
+			look_until({&a, &b}, [&] { return (r = a.read(t.to_b, len, source.m, pos)) != nullptr; });
+			reads.emplace_back(r, pos);
 		}
 		for (; !b.came.empty(); b.came.pop_front()) {
-			const auto [from, n] = told.front();
+			const auto [begin, n] = told.front();
 			told.pop_front();
 			number_in(b.came.front());
 			if (told.empty()) // nothing later has been there
-				assert_true(of_b.bytes.compare(from, n, want, from, n) == 0);
+				assert_true(of_b.bytes.compare(begin, n, want, begin, n) == 0);
 		}
 	}
 	look_until({&a, &b}, [&] { return !a.open() && told.size() == b.came.size(); });
 	assert_true(of_b.bytes == want);
-	for (const auto &[r, at] : reads)
-		assert_true(r->is == fate::good && source.bytes.compare(at, r->bytes.size(), r->bytes) == 0);
+	for (const auto &[r, pos] : reads)
+		assert_true(r->is == fate::good && source.bytes.compare(pos, r->bytes.size(), r->bytes) == 0);
 	assert_true(reads.size() > 50 && a.lost.empty() && b.lost.empty());
 }
 
@@ -264,17 +264,17 @@ void test_many_peers(void **)
 	node hub;
 	std::vector<std::unique_ptr<node>> others;
 	std::vector<node *> all{&hub};
-	std::vector<uint64_t> to, back;
+	std::vector<uint64_t> dest, back;
 	for (int i = 0; i < 12; i++) {
 		others.push_back(std::make_unique<node>());
 		all.push_back(others.back().get());
-		to.push_back(hub.to(*others.back()));
+		dest.push_back(hub.to(*others.back()));
 		back.push_back(others.back()->to(hub));
 	}
 	size_t sent = 0, answered = 0, came = 0;
 	look_until(all, [&] {
 		for (size_t i = 0; i < others.size(); i++) {
-			if (sent < 600 && hub.send(to[i], text(i, 50)))
+			if (sent < 600 && hub.send(dest[i], text(i, 50)))
 				sent++;
 			if (!others[i]->came.empty() && others[i]->send(back[i], others[i]->came.front())) {
 				assert_int_equal(number_in(others[i]->came.front()), i);
@@ -310,10 +310,10 @@ void flood_beside(size_t before, size_t behind)
 	const auto join = [&](node &n) {
 		const size_t had = hub.came.size();
 		all.push_back(&n);
-		const uint64_t to = n.to(hub);
-		look_until(all, [&] { return n.send(to, "here") != nullptr; });
+		const uint64_t line = n.to(hub);
+		look_until(all, [&] { return n.send(line, "here") != nullptr; });
 		look_until(all, [&] { return hub.came.size() == had + 1; });
-		return to;
+		return line;
 	};
 	uint64_t to_hub = 0;
 	for (size_t i = 0; i < before + 1 + behind; i++) {
@@ -430,21 +430,21 @@ void test_conceal_ends_transfers(void **)
 	make_narrow(b);
 	for (const bool reads : {false, true}) {
 		node c;
-		const uint64_t to = c.to(b);
-		look_until({&c, &b}, [&] { return c.send(to, "here") != nullptr; });
+		const uint64_t line = c.to(b);
+		look_until({&c, &b}, [&] { return c.send(line, "here") != nullptr; });
 		make_narrow(c);
 		make_narrow(b);
 		shared_memory of_b(b, 4 << 20);
 		if (reads)
-			c.read(to, of_b.bytes.size(), of_b.m);
+			c.read(line, of_b.bytes.size(), of_b.m);
 		else
-			c.write(to, std::string(of_b.bytes.size(), 'w'), of_b.m);
-		socket_line *in = nullptr;
+			c.write(line, std::string(of_b.bytes.size(), 'w'), of_b.m);
+		socket_line *input = nullptr;
 		look_until({&c, &b}, [&] {
 			for (socket_line *l : b.inner().up)
 				if (l->bulk.left || l->answers)
-					in = l;
-			return in != nullptr;
+					input = l;
+			return input != nullptr;
 		});
 		b.p->ops->conceal(*b.p, of_b.m);
 		const std::string before = of_b.bytes;
@@ -457,16 +457,16 @@ void test_conceal_ends_transfers(void **)
 void test_no_descriptors(void **)
 {
 	node a, b;
-	const uint64_t to = a.to(b);
+	const uint64_t line = a.to(b);
 	rlimit was, none;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
 	none = was;
 	none.rlim_cur = 0;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	assert_null(a.send(to, "x"));
+	assert_null(a.send(line, "x"));
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
 	assert_int_equal(a.last, -FI_ECONNRESET);
-	assert_true(a.why(to) == strerror(EMFILE));
+	assert_true(a.why(line) == strerror(EMFILE));
 	look_until({&a}, [&] { return a.lost.size() == 1; });
 	// a caller is refused, and may call again
 	stranger s(b);
@@ -558,8 +558,8 @@ void test_link_death_and_bye(void **)
 				b.close();
 		}
 		run_until({&a}, [&] { return a.ended > 0; });
-		assert_true(a.to[2]->lost.load() != orderly);
-		channel_release(*a.to[2]);
+		assert_true(a.channels[2]->lost.load() != orderly);
+		channel_release(*a.channels[2]);
 		a.close();
 	}
 }

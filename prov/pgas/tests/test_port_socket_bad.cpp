@@ -31,16 +31,16 @@ struct scene {
 
 // With a proof, or without one.
 template <class Say>
-void is_dropped(scene &on, Say &&say, bool proven = true)
+void is_dropped(scene &target, Say &&say, bool proven = true)
 {
-	stranger s(on.a);
+	stranger s(target.a);
 	s.hello();
-	assert_true(s.welcome(on.a));
+	assert_true(s.welcome(target.a));
 	if (proven)
-		assert_int_not_equal(on.a.back(s.address), 0);
+		assert_int_not_equal(target.a.back(s.address), 0);
 	say(s);
-	assert_true(s.closed(on.a));
-	on.check();
+	assert_true(s.closed(target.a));
+	target.check();
 }
 
 write_record write_of(size_t len, uint64_t key, uint64_t addr)
@@ -63,40 +63,42 @@ record_head bent(record_kind kind, size_t bytes, uint16_t magic, uint8_t version
 
 void test_heads_that_cannot_be(void **)
 {
-	scene on;
-	on.check();
+	scene target;
+	target.check();
 	for (const record_head h :
 	     {bent(record_kind::packet, 8, 0x1234, kRecordVersion), bent(record_kind::packet, 8, kRecordMagic, 99),
 	      head_of(record_kind{0}, 8), head_of(record_kind{200}, 8), head_of(record_kind::hello, 6),
 	      head_of(record_kind::welcome, 0), head_of(record_kind::refuse, 1), head_of(record_kind::packet, 0),
 	      head_of(record_kind::packet, kPacket + 1), head_of(record_kind::packet, 0xffffffff)})
-		is_dropped(on, [h](stranger &s) { s.say(h); });
+		is_dropped(target, [h](stranger &s) { s.say(h); });
 }
 
 void test_memory_that_is_not_for_it(void **)
 {
-	scene on;
-	on.check();
-	const uint64_t keys[] = {0, 1, on.open.m.key + 1, on.readable.m.key};
+	scene target;
+	target.check();
+	const uint64_t keys[] = {0, 1, target.open.m.key + 1, target.readable.m.key};
 	for (const uint64_t key : keys)
-		is_dropped(on, [key](stranger &s) {
+		is_dropped(target, [key](stranger &s) {
 			s.say(write_of(8, key, 0));
 			s.say("evil....", 8);
 		});
-	for (const uint64_t key : {uint64_t{0}, uint64_t{1}, on.open.m.key + 1, on.writable.m.key})
-		is_dropped(on, [key](stranger &s) { s.say(read_record{head_of(record_kind::read, 8), key, 0, 1}); });
+	for (const uint64_t key : {uint64_t{0}, uint64_t{1}, target.open.m.key + 1, target.writable.m.key})
+		is_dropped(target, [key](stranger &s) {
+			s.say(read_record{head_of(record_kind::read, 8), key, 0, 1});
+		});
 	struct {
 		uint64_t addr;
 		uint32_t len;
 	} const spans[] = {{4096, 1},          {4095, 2},       {0, 4097}, {uint64_t(-1), 1}, {uint64_t(-8), 16},
 			   {1ull << 63, 4096}, {0, 0xffffffff}, {0, 0},    {4097, 0}};
 	for (const auto span : spans) {
-		is_dropped(on, [&](stranger &s) {
-			s.say(write_of(span.len, on.open.m.key, span.addr));
+		is_dropped(target, [&](stranger &s) {
+			s.say(write_of(span.len, target.open.m.key, span.addr));
 			s.say("evil....", 8);
 		});
-		is_dropped(on, [&](stranger &s) {
-			s.say(read_record{head_of(record_kind::read, span.len), on.open.m.key, span.addr, 1});
+		is_dropped(target, [&](stranger &s) {
+			s.say(read_record{head_of(record_kind::read, span.len), target.open.m.key, span.addr, 1});
 		});
 	}
 }
@@ -104,30 +106,30 @@ void test_memory_that_is_not_for_it(void **)
 // Whoever sees packets knows keys: they are good for those alone that proved themselves.
 void test_keys_do_not_prove_anything(void **)
 {
-	scene on;
-	on.check();
+	scene target;
+	target.check();
 	is_dropped(
-		on,
+		target,
 		[&](stranger &s) {
-			s.say(write_of(8, on.open.m.key, 0));
+			s.say(write_of(8, target.open.m.key, 0));
 			s.say("evil....", 8);
 		},
 		false);
 	is_dropped(
-		on,
+		target,
 		[&](stranger &s) {
-			s.say(read_record{head_of(record_kind::read, 8), on.open.m.key, 0, 1});
+			s.say(read_record{head_of(record_kind::read, 8), target.open.m.key, 0, 1});
 		},
 		false);
 	is_dropped(
-		on, [&](stranger &s) { s.say(answer_of(8, 1)); }, false);
+		target, [&](stranger &s) { s.say(answer_of(8, 1)); }, false);
 	// nor where we call: whoever listens there may know them, too
 	node a;
 	stranger s(a);
 	shared_memory m(a, 4096);
-	const uint64_t to = a.insert(s.address);
-	a.send(to, "hello?");
-	look_until({&a}, [&] { return line_of(to).state == line_state::greeting; });
+	const uint64_t line = a.insert(s.address);
+	a.send(line, "hello?");
+	look_until({&a}, [&] { return line_of(line).state == line_state::greeting; });
 	s.fd = unique_fd(accept(s.listener.get(), nullptr, nullptr));
 	s.say(welcome_record{head_of(record_kind::welcome, 0), {}, 0});
 	s.say(write_of(8, m.m.key, 0));
@@ -139,89 +141,89 @@ void test_keys_do_not_prove_anything(void **)
 // One flipped bit must not make what follows part of it.
 void test_bulk_of_two_lengths(void **)
 {
-	scene on;
-	on.check();
+	scene target;
+	target.check();
 	for (const uint64_t len : {uint64_t{0}, uint64_t{7}, uint64_t{9}, uint64_t{1} << 32 | 8})
-		is_dropped(on, [&](stranger &s) {
-			s.say(write_record{head_of(record_kind::write, 8), on.open.m.key, 0, len});
+		is_dropped(target, [&](stranger &s) {
+			s.say(write_record{head_of(record_kind::write, 8), target.open.m.key, 0, len});
 			s.say("evil....", 8);
 		});
 }
 
 void test_memory_that_is_closed_while_it_is_written(void **)
 {
-	scene on;
-	on.check();
+	scene target;
+	target.check();
 	for (const bool closed : {false, true}) {
-		auto m = std::make_unique<shared_memory>(on.a, 4096);
-		stranger s(on.a);
+		auto m = std::make_unique<shared_memory>(target.a, 4096);
+		stranger s(target.a);
 		s.hello();
-		assert_true(s.welcome(on.a));
-		const uint64_t line = on.a.back(s.address);
+		assert_true(s.welcome(target.a));
+		const uint64_t line = target.a.back(s.address);
 		s.say(write_of(16, m->m.key, 0));
 		s.say("evil....", 8);
-		look_until({&on.a}, [&] { return line_of(line).bulk.left == 8; });
+		look_until({&target.a}, [&] { return line_of(line).bulk.left == 8; });
 		std::string bytes = m->bytes;
 		if (closed)
 			m.reset();
 		s.say("evil....", 8);
 		if (closed)
-			assert_true(s.closed(on.a));
+			assert_true(s.closed(target.a));
 		else
-			look_until({&on.a}, [&] { return m->bytes.starts_with("evil....evil...."); });
-		on.a.p->ops->remove(*on.a.p, line);
-		on.a.lost.clear();
-		on.check();
+			look_until({&target.a}, [&] { return m->bytes.starts_with("evil....evil...."); });
+		target.a.p->ops->remove(*target.a.p, line);
+		target.a.lost.clear();
+		target.check();
 	}
 }
 
 void test_answers_and_too_many_questions(void **)
 {
-	scene on;
-	on.check();
-	is_dropped(on, [](stranger &s) { s.say(answer_of(8, 1)); });
+	scene target;
+	target.check();
+	is_dropped(target, [](stranger &s) { s.say(answer_of(8, 1)); });
 	// asked by us, and answered with another length or number
 	for (const int what : {0, 1, 3, 2}) {
-		stranger s(on.a);
+		stranger s(target.a);
 		s.hello();
-		assert_true(s.welcome(on.a));
-		const uint64_t to = on.a.back(s.address);
-		work *const r = on.a.read(to, 8, port_memory{0, 5, nullptr});
+		assert_true(s.welcome(target.a));
+		const uint64_t line = target.a.back(s.address);
+		work *const r = target.a.read(line, 8, port_memory{0, 5, nullptr});
 		assert_non_null(r);
-		assert_int_equal(s.hear(on.a, sizeof(read_record)).size(), sizeof(read_record));
+		assert_int_equal(s.hear(target.a, sizeof(read_record)).size(), sizeof(read_record));
 		answer_record a = answer_of(what == 0 ? 9 : 8, what == 1 ? 2u : 1u);
 		a.len += what == 3;
 		s.say(a);
 		s.say("12345678", 8);
 		if (what != 2)
-			assert_true(s.closed(on.a));
+			assert_true(s.closed(target.a));
 		else
-			look_until({&on.a}, [&] { return r->is != fate::under_way; });
+			look_until({&target.a}, [&] { return r->is != fate::under_way; });
 		assert_true(what != 2 ? r->is == fate::bad && r->bytes == "????????"
 				      : r->is == fate::good && r->bytes == "12345678");
-		on.a.p->ops->remove(*on.a.p, to);
-		on.check();
+		target.a.p->ops->remove(*target.a.p, line);
+		target.check();
 	}
-	shared_memory large(on.a, 8 << 20);
-	stranger s(on.a);
+	shared_memory large(target.a, 8 << 20);
+	stranger s(target.a);
 	s.hello();
-	assert_true(s.welcome(on.a));
-	assert_int_not_equal(on.a.back(s.address), 0);
+	assert_true(s.welcome(target.a));
+	assert_int_not_equal(target.a.back(s.address), 0);
 	for (unsigned i = 0; i < kReadsMost + 2; i++) // and takes none of the answers
 		s.say(read_record{head_of(record_kind::read, large.bytes.size()), large.m.key, 0, i});
-	look_until({&on.a}, [&] { return !on.a.lost.empty(); });
-	on.check();
+	look_until({&target.a}, [&] { return !target.a.lost.empty(); });
+	target.check();
 }
 
 void test_greetings_that_cannot_be(void **)
 {
-	scene on;
-	on.check();
+	scene target;
+	target.check();
 	const auto is_turned_away = [&](auto &&say) {
-		stranger s(on.a);
+		stranger s(target.a);
 		say(s);
-		assert_true(s.closed(on.a));
-		on.check();
+		assert_true(s.closed(target.a));
+		target.check();
 	};
 	is_turned_away([](stranger &s) { s.say("GET / HTTP/1.1\r\nHost: somewhere\r\n\r\n", 35); });
 	is_turned_away([](stranger &s) { s.say(bent(record_kind::hello, 6, kRecordMagic, 99)); });
@@ -231,54 +233,54 @@ void test_greetings_that_cannot_be(void **)
 	is_turned_away([](stranger &s) { s.hello(std::string("\x0a\x01\x01\x01\x20\x20", 6)); }); // of another host
 	is_turned_away([](stranger &s) { s.hello(s.address.substr(0, 4) + std::string(2, '\0')); });
 	is_turned_away([](stranger &s) { s.hello(std::string(18, '\1')); });
-	is_turned_away([&](stranger &s) { s.hello(on.a.address); });
+	is_turned_away([&](stranger &s) { s.hello(target.a.address); });
 	is_turned_away([](stranger &s) {
 		s.say("sk", 2);
 		shutdown(s.fd.get(), SHUT_WR);
 	});
 	// byte by byte it is one
-	stranger slow(on.a);
+	stranger slow(target.a);
 	hello_record h{};
 	h.head = head_of(record_kind::hello, slow.address.size());
 	memcpy(h.address, slow.address.data(), slow.address.size());
 	for (size_t i = 0; i < sizeof h; i++) {
 		slow.say(reinterpret_cast<char *>(&h) + i, 1);
-		on.a.look();
+		target.a.look();
 	}
-	assert_true(slow.welcome(on.a));
-	on.check();
+	assert_true(slow.welcome(target.a));
+	target.check();
 }
 
 // As many as like to, of those who say nothing, and of those who say hello and nothing else.
 void test_crowds(void **)
 {
-	scene on;
-	on.check();
+	scene target;
+	target.check();
 	constexpr size_t kFew = 64; // as many as it takes would need more descriptors than a process has everywhere
-	on.a.inner().unknown_most = kFew;
+	target.a.inner().unknown_most = kFew;
 	std::vector<std::unique_ptr<stranger>> silent, polite;
 	for (size_t i = 0; i < 2 * kCallersMost; i++) {
-		silent.push_back(std::make_unique<stranger>(on.a));
+		silent.push_back(std::make_unique<stranger>(target.a));
 		for (int k = 0; k < 40; k++)
-			on.a.look();
-		polite.push_back(std::make_unique<stranger>(on.a));
+			target.a.look();
+		polite.push_back(std::make_unique<stranger>(target.a));
 		polite.back()->hello();
-		assert_true(polite.back()->welcome(on.a));
+		assert_true(polite.back()->welcome(target.a));
 	}
-	assert_true(on.a.inner().callers.size() <= kCallersMost);
-	assert_true(on.a.inner().unknown.size() <= kFew);
-	assert_true(on.a.inner().lines.size() <= kFew + 2);
-	on.check();
+	assert_true(target.a.inner().callers.size() <= kCallersMost);
+	assert_true(target.a.inner().unknown.size() <= kFew);
+	assert_true(target.a.inner().lines.size() <= kFew + 2);
+	target.check();
 	// and none of them stays
 	for (int i = 0; i < 2; i++) {
-		for (const auto &l : on.a.inner().unknown)
+		for (const auto &l : target.a.inner().unknown)
 			l->born_at = 1;
-		for (const auto &c : on.a.inner().callers)
+		for (const auto &c : target.a.inner().callers)
 			c->born_at = 1;
-		strangers_look(on.a.inner());
+		strangers_look(target.a.inner());
 	}
-	assert_true(on.a.inner().callers.empty() && on.a.inner().unknown.empty());
-	on.check();
+	assert_true(target.a.inner().callers.empty() && target.a.inner().unknown.empty());
+	target.check();
 }
 
 // What somebody else answers who listens where we call.
@@ -289,9 +291,9 @@ void test_bad_answers_to_our_greeting(void **)
 	      bent(record_kind::welcome, 0, kRecordMagic, 99), bent(record_kind::welcome, 0, 0, 0)}) {
 		node a, other;
 		stranger s(other); // for its listening socket
-		const uint64_t to = a.to(s.address);
-		a.send(to, "hello?");
-		look_until({&a}, [&] { return line_of(to).state == line_state::greeting; });
+		const uint64_t line = a.to(s.address);
+		a.send(line, "hello?");
+		look_until({&a}, [&] { return line_of(line).state == line_state::greeting; });
 		s.fd = unique_fd(accept(s.listener.get(), nullptr, nullptr));
 		s.say(h);
 		s.say(std::string(sizeof(welcome_record), '8').data(), sizeof(welcome_record) - sizeof h);
@@ -336,19 +338,19 @@ std::string stream_of(dice &d, uint64_t key, std::deque<std::pair<uint64_t, size
 void bend(dice &d, std::string &s)
 {
 	for (unsigned i = d.below(4); i && !s.empty(); i--) {
-		const size_t at = d.below(static_cast<unsigned>(s.size()));
+		const size_t pos = d.below(static_cast<unsigned>(s.size()));
 		switch (d.below(4)) {
 		case 0:
-			s[at] = static_cast<char>(d.below(256));
+			s[pos] = static_cast<char>(d.below(256));
 			break;
 		case 1:
-			s[at] = static_cast<char>(s[at] ^ (1 << d.below(8)));
+			s[pos] = static_cast<char>(s[pos] ^ (1 << d.below(8)));
 			break;
 		case 2:
-			s.erase(at, 1 + d.below(16));
+			s.erase(pos, 1 + d.below(16));
 			break;
 		default:
-			s.insert(at, std::string(1 + d.below(16), static_cast<char>(d.below(256))));
+			s.insert(pos, std::string(1 + d.below(16), static_cast<char>(d.below(256))));
 		}
 	}
 }
@@ -359,8 +361,8 @@ void one_stream(dice &d, node &a, uint64_t key)
 	int both[2];
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, both), 0);
 	const unique_fd mine(both[0]);
-	const uint64_t to = a.to(std::string("\x7f\0\0\1\x12\x34", 6));
-	socket_line &l = line_of(to);
+	const uint64_t line = a.to(std::string("\x7f\0\0\1\x12\x34", 6));
+	socket_line &l = line_of(line);
 	l.fd = unique_fd(both[1]);
 	line_watch(socket_of(*a.p), l, POLLIN);
 	line_answered(socket_of(*a.p), l, {head_of(record_kind::welcome, 0), {}, 0});
@@ -376,19 +378,20 @@ void one_stream(dice &d, node &a, uint64_t key)
 		g->len = 1 + d.below(2000);
 		g->room.assign(g->len + 16, '#');
 		questions.emplace_back(l.next_read, g->len);
-		assert_int_equal(a.p->ops->read(*a.p, to, g->room.data() + 8, g->len, nullptr, 0, 77, g.get()), 0);
+		assert_int_equal(a.p->ops->read(*a.p, line, g->room.data() + 8, g->len, nullptr, 0, 77, g.get()), 0);
 		asked.push_back(std::move(g));
 	}
 	std::string s = stream_of(d, key, questions);
 	const bool straight = d.below(8) == 0;
 	if (!straight)
 		bend(d, s);
-	for (size_t at = 0; at < s.size();) {
-		const ssize_t n = ::send(mine.get(), s.data() + at, std::min<size_t>(s.size() - at, 1 + d.below(6000)),
+	for (size_t pos = 0; pos < s.size();) {
+		const ssize_t n = ::send(mine.get(), s.data() + pos,
+					 std::min<size_t>(s.size() - pos, 1 + d.below(6000)),
 					 MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n < 0 && errno != EAGAIN)
 			break; // it was closed
-		at += n > 0 ? static_cast<size_t>(n) : 0;
+		pos += n > 0 ? static_cast<size_t>(n) : 0;
 		a.look(1 + static_cast<int>(d.below(16)));
 		char rest[65536];
 		while (recv(mine.get(), rest, sizeof rest, MSG_DONTWAIT) > 0)
@@ -407,7 +410,7 @@ void one_stream(dice &d, node &a, uint64_t key)
 	}
 	a.lost.clear();
 	a.came.clear();
-	a.p->ops->remove(*a.p, to);
+	a.p->ops->remove(*a.p, line);
 }
 
 } // namespace

@@ -100,7 +100,7 @@ void test_crowd_of_callers(void **)
 		all.push_back(callers.back().get());
 		callers.back()->post(hub, 100);
 	}
-	run_until({&hub}, [&] { return socket_of(*hub.l->at).dropped >= 20; });
+	run_until({&hub}, [&] { return socket_of(*hub.l->port).dropped >= 20; });
 	run_until(all, [&] {
 		size_t told = 0;
 		for (const auto &c : callers) {
@@ -133,7 +133,7 @@ void test_two_calls_make_one_channel(void **)
 			return a.told[2] >= 20 && b.told[1] >= 20;
 		});
 		run_until({&a, &b}, [&] {
-			return socket_of(*a.l->at).lines.size() == 1 && socket_of(*b.l->at).lines.size() == 1;
+			return socket_of(*a.l->port).lines.size() == 1 && socket_of(*b.l->port).lines.size() == 1;
 		});
 		assert_int_equal(a.failed[2] + b.failed[1], 0);
 		a.close();

@@ -16,17 +16,17 @@ namespace {
 
 int g_detour = 0; // the port on the loopback interface that connect() goes to instead; 0: none
 
-int plain_connect(int fd, const sockaddr *to, socklen_t len)
+int plain_connect(int fd, const sockaddr *dst, socklen_t len)
 {
-	return static_cast<int>(syscall(SYS_connect, fd, to, len));
+	return static_cast<int>(syscall(SYS_connect, fd, dst, len));
 }
 
 enum class deed : uint8_t { none, flip, leave_out, repeat };
 
-// Both directions of one connection. What the callee sends first, its welcome, is the plain one: `from` counts the
+// Both directions of one connection. What the callee sends first, its welcome, is the plain one: `source` counts the
 // bytes behind hello or welcome.
 struct direction {
-	unique_fd *from, *to;
+	unique_fd *source, *target;
 	size_t plain; // bytes that are not encrypted
 	deed does = deed::none;
 	size_t where = 0;   // behind the plain ones
@@ -40,10 +40,10 @@ struct middleman {
 	sockaddr_in real{};
 	direction ways[2] = {{&caller, &callee, sizeof(hello_record)}, {&callee, &caller, sizeof(welcome_record)}};
 
-	explicit middleman(const node &to)
+	explicit middleman(const node &dest)
 	{
 		char raw[128];
-		assert_true(address_unpack(FI_SOCKADDR, to.address.data(), to.address.size(), raw, sizeof raw));
+		assert_true(address_unpack(FI_SOCKADDR, dest.address.data(), dest.address.size(), raw, sizeof raw));
 		memcpy(&real, raw, sizeof real);
 		sockaddr_in own{};
 		socklen_t len = sizeof own;
@@ -72,17 +72,17 @@ struct middleman {
 	}
 
 private:
-	static void change(direction &way, std::string &bytes)
+	static void alter_bytes(direction &way, std::string &bytes)
 	{
-		const size_t first = way.seen.size(), at = way.plain + way.where;
-		if (way.does == deed::none || at < first || at >= first + bytes.size())
+		const size_t first = way.seen.size(), pos = way.plain + way.where;
+		if (way.does == deed::none || pos < first || pos >= first + bytes.size())
 			return;
 		switch (way.does) {
 		case deed::flip:
-			bytes[at - first] = static_cast<char>(bytes[at - first] ^ 1);
+			bytes[pos - first] = static_cast<char>(bytes[pos - first] ^ 1);
 			break;
 		case deed::leave_out:
-			bytes.erase(at - first, 1);
+			bytes.erase(pos - first, 1);
 			break;
 		default: // all that came so far behind what is plain, once more
 			bytes += (way.seen + bytes).substr(way.plain);
@@ -93,17 +93,17 @@ private:
 	{
 		char room[65536];
 		ssize_t n = 0;
-		while (way.waiting.size() < sizeof room && (n = recv(way.from->get(), room, sizeof room, 0)) > 0) {
+		while (way.waiting.size() < sizeof room && (n = recv(way.source->get(), room, sizeof room, 0)) > 0) {
 			std::string bytes(room, static_cast<size_t>(n)), changed = bytes;
-			change(way, changed);
+			alter_bytes(way, changed);
 			way.seen += bytes;
 			way.waiting += changed;
 		}
-		const ssize_t gone = ::send(way.to->get(), way.waiting.data(), way.waiting.size(), MSG_NOSIGNAL);
+		const ssize_t gone = ::send(way.target->get(), way.waiting.data(), way.waiting.size(), MSG_NOSIGNAL);
 		if (gone > 0)
 			way.waiting.erase(0, static_cast<size_t>(gone));
 		if (n == 0 && way.waiting.empty() && !std::exchange(way.closed, true))
-			shutdown(way.to->get(), SHUT_WR);
+			shutdown(way.target->get(), SHUT_WR);
 	}
 };
 
@@ -155,8 +155,8 @@ struct scene {
 	bool lost() const { return !a.lost.empty() || !b.lost.empty(); }
 	std::string why_of(const node &n) const
 	{
-		node &of = const_cast<node &>(n);
-		return of.lost.empty() ? "" : of.why(of.lost[0]);
+		node &owner = const_cast<node &>(n);
+		return owner.lost.empty() ? "" : owner.why(owner.lost[0]);
 	}
 
 private:
@@ -279,11 +279,11 @@ void test_tls_both_sides_must_want_it(void **)
 } // namespace
 
 // Instead of the C library's, for the port as well.
-extern "C" int connect(int fd, const sockaddr *to, socklen_t len)
+extern "C" int connect(int fd, const sockaddr *dst, socklen_t len)
 {
 	sockaddr_in detour{};
 	if (!g_detour)
-		return plain_connect(fd, to, len);
+		return plain_connect(fd, dst, len);
 	detour.sin_family = AF_INET;
 	detour.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	detour.sin_port = htons(static_cast<uint16_t>(g_detour));

@@ -74,10 +74,10 @@ void test_only_one_sends(void **)
 		network n;
 		n.seed(seed);
 		node a(n, 1), b(n, 2);
-		const uint64_t to = meet(a, b).to_b;
+		const uint64_t line = meet(a, b).to_b;
 		uint64_t sent = 0, got = 0;
 		look_until({&a, &b}, [&] {
-			sent += sent < 300 && a.send(to, text(sent, 8 + n.below(16000)));
+			sent += sent < 300 && a.send(line, text(sent, 8 + n.below(16000)));
 			for (; !b.came.empty(); b.came.pop_front())
 				assert_int_equal(number_in(b.came.front()), got++);
 			return got == 300 && !a.open();
@@ -86,14 +86,16 @@ void test_only_one_sends(void **)
 }
 
 struct shared_memory {
-	node &of;
+	node &owner;
 	std::vector<char> bytes;
 	port_memory m;
-	explicit shared_memory(node &n, size_t len = 1 << 16, int rights = kPortRead | kPortWrite) : of(n), bytes(len)
+	explicit shared_memory(node &n, size_t len = 1 << 16, int rights = kPortRead | kPortWrite)
+		: owner(n), bytes(len)
 	{
-		assert_int_equal(of.p->ops->expose(*of.p, bytes.data(), len, static_cast<port_rights>(rights), &m), 0);
+		assert_int_equal(
+			owner.p->ops->expose(*owner.p, bytes.data(), len, static_cast<port_rights>(rights), &m), 0);
 	}
-	~shared_memory() { of.p->ops->conceal(*of.p, m); }
+	~shared_memory() { owner.p->ops->conceal(*owner.p, m); }
 };
 
 // Both ways: who called must let itself be written to, too.
@@ -202,18 +204,18 @@ void test_no_rights_no_transfer(void **)
 		network n;
 		n.seed(which);
 		node a(n, 1), b(n, 2);
-		const uint64_t to = meet(a, b).to_b;
+		const uint64_t line = meet(a, b).to_b;
 		shared_memory m(b, 100, which == 0 ? kPortRead : which == 1 ? kPortWrite : kPortRead | kPortWrite);
 		work *w = nullptr;
 		look_until({&a, &b}, [&] {
-			w = which == 1 ? a.read(to, 50, m.m)
-				       : a.write(to, std::string(50, 'x'), m.m, which == 2 ? 80 : 0);
+			w = which == 1 ? a.read(line, 50, m.m)
+				       : a.write(line, std::string(50, 'x'), m.m, which == 2 ? 80 : 0);
 			return w;
 		});
 		look_until({&a, &b}, [&] { return !a.open() && (which == 3 || !a.lost.empty()); });
 		assert_true(w->is == (which == 3 ? fate::good : fate::bad));
 		if (which != 3)
-			assert_true(!a.why(to).empty());
+			assert_true(!a.why(line).empty());
 	}
 }
 
@@ -257,16 +259,16 @@ void test_completion_queue_is_never_overrun(void **)
 		node a(n, h);
 		std::deque<node> others;
 		std::vector<node *> all{&a};
-		std::vector<uint64_t> to;
+		std::vector<uint64_t> dest;
 		for (unsigned i = 0; i < 6; i++) {
 			others.emplace_back(n, 10 + i);
 			all.push_back(&others.back());
-			to.push_back(meet(a, others.back()).to_b);
+			dest.push_back(meet(a, others.back()).to_b);
 		}
 		uint64_t sent = 0;
 		unsigned breaks = 0;
 		look_until(all, [&] {
-			for (uint64_t one : to)
+			for (uint64_t one : dest)
 				while (sent < 6000 && a.send(one, text(sent, 300)))
 					sent++;
 			uint64_t came = 0;
@@ -443,12 +445,12 @@ void test_nonsense_is_refused(void **)
 		network n;
 		node a(n, 1), b(n, 2);
 		n.change = one.change;
-		const uint64_t to = a.to(b);
-		look_until({&a, &b}, [&] { return !a.send(to, "hello") && a.last != -FI_EAGAIN; });
-		assert_non_null(strstr(a.why(to).c_str(), one.why));
+		const uint64_t line = a.to(b);
+		look_until({&a, &b}, [&] { return !a.send(line, "hello") && a.last != -FI_EAGAIN; });
+		assert_non_null(strstr(a.why(line).c_str(), one.why));
 		look_until({&a, &b}, [&] { return !a.lost.empty(); });
 		n.change = nullptr;
-		a.p->ops->remove(*a.p, to);
+		a.p->ops->remove(*a.p, line);
 		for (unsigned i = 0; i < 300; i++)
 			b.look();
 		talk t{a, b}; // and then they understand each other
@@ -471,13 +473,13 @@ void test_random_calls_do_no_harm(void **)
 					c = static_cast<char>(net.random());
 		};
 		for (unsigned i = 0; i < 5; i++) {
-			const uint64_t to = a.to(b);
+			const uint64_t line = a.to(b);
 			for (unsigned k = 0; k < 30; k++) {
-				a.send(to, "hello");
+				a.send(line, "hello");
 				a.look();
 				b.look();
 			}
-			a.p->ops->remove(*a.p, to);
+			a.p->ops->remove(*a.p, line);
 		}
 		n.change = nullptr;
 		for (unsigned k = 0; k < 100; k++) {

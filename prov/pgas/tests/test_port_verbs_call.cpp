@@ -13,9 +13,9 @@ namespace {
 
 constexpr port_rights kAll = static_cast<port_rights>(kPortRead | kPortWrite);
 
-verbs_line &line(node &a, uint64_t to)
+verbs_line &line(node &a, uint64_t line)
 {
-	verbs_line *l = line_to(verbs_of(*a.p), to);
+	verbs_line *l = line_to(verbs_of(*a.p), line);
 	assert_non_null(l);
 	return *l;
 }
@@ -33,9 +33,9 @@ void look_for(std::vector<node *> nodes, unsigned looks)
 }
 
 // A packet by a line, which arrives.
-void say(node &a, node &b, uint64_t to, const std::string &what)
+void say(node &a, node &b, uint64_t line, const std::string &what)
 {
-	look_until({&a, &b}, [&] { return a.send(to, what); });
+	look_until({&a, &b}, [&] { return a.send(line, what); });
 	look_until({&a, &b}, [&] { return !a.open() && std::erase(b.came, what); });
 }
 
@@ -57,11 +57,11 @@ void test_many_strangers_get_there(void **)
 	node a(n, 1);
 	std::deque<node> others;
 	std::vector<node *> all{&a};
-	std::vector<uint64_t> to;
+	std::vector<uint64_t> dest;
 	for (unsigned i = 0; i < 90; i++) {
 		others.emplace_back(n, 10 + i, 1024);
 		all.push_back(&others.back());
-		to.push_back(others.back().to(a));
+		dest.push_back(others.back().to(a));
 	}
 	std::vector<char> sent(90);
 	uint64_t known = 0, again = 0;
@@ -71,18 +71,18 @@ void test_many_strangers_get_there(void **)
 			if (!o.lost.empty()) {
 				again++;
 				o.lost.clear();
-				o.let_go(to[i]);
-				to[i] = o.to(a);
+				o.let_go(dest[i]);
+				dest[i] = o.to(a);
 				sent[i] = false;
 			}
-			sent[i] = sent[i] || o.send(to[i], link_model::text(i, 8));
+			sent[i] = sent[i] || o.send(dest[i], link_model::text(i, 8));
 		}
 		for (; !a.came.empty(); a.came.pop_front()) {
 			const unsigned i = static_cast<unsigned>(link_model::number_in(a.came.front()));
-			if (!a.p->ops->keep(*a.p, a.came.front().by))
+			if (!a.p->ops->keep(*a.p, a.came.front().sender))
 				continue;
-			a.trust(a.came.front().by, {1, i});
-			others[i].trust(to[i], {1, i});
+			a.trust(a.came.front().sender, {1, i});
+			others[i].trust(dest[i], {1, i});
 			known++;
 		}
 		assert_true(verbs_of(*a.p).unknown.size() <= kStrangersMost);
@@ -99,11 +99,11 @@ void test_oldest_stranger_makes_room(void **)
 	node a(n, 1);
 	a.tick = 0;
 	std::deque<node> others;
-	std::vector<uint64_t> to;
+	std::vector<uint64_t> dest;
 	for (unsigned i = 0; i < kStrangersMost; i++) {
 		others.emplace_back(n, 10 + i, 1024);
-		to.push_back(others.back().to(a));
-		say(others.back(), a, to.back(), "hello");
+		dest.push_back(others.back().to(a));
+		say(others.back(), a, dest.back(), "hello");
 	}
 	assert_int_equal(n.qps_of(a.h).size(), kStrangersMost);
 	verbs_of(*a.p).clock = line(a, verbs_of(*a.p).unknown.front()->to()).born_at; // a slow machine
@@ -123,24 +123,24 @@ void test_stranger_goes_after_a_while(void **)
 	for (const bool kept : {false, true}) {
 		network n;
 		node a(n, 1), b(n, 2);
-		const uint64_t to = a.to(b);
-		look_until({&a, &b}, [&] { return a.send(to, "hello"); });
+		const uint64_t line = a.to(b);
+		look_until({&a, &b}, [&] { return a.send(line, "hello"); });
 		look_until({&a, &b}, [&] { return !b.came.empty(); });
-		const uint64_t by = b.came[0].by;
+		const uint64_t step = b.came[0].sender;
 		if (kept)
-			assert_true(b.p->ops->keep(*b.p, by));
+			assert_true(b.p->ops->keep(*b.p, step));
 		b.tick = 0;
 		for (unsigned i = 0; i < 8; i++) { // it was stopped for an hour, eight times
 			verbs_of(*b.p).looked_at = pgas_now_ns() - 3600 * kSecond;
 			look_for({&b}, 100);
 		}
-		assert_non_null(line_to(verbs_of(*b.p), by));
+		assert_non_null(line_to(verbs_of(*b.p), step));
 		b.tick = kMs;
 		look_for({&b}, 3100);
 		assert_int_equal(b.lost.size(), kept);
 		assert_int_equal(n.qps_of(b.h).size(), 0);
 		look_until({&a}, [&] { return !a.lost.empty(); });
-		assert_false(a.send(to, "x"));
+		assert_false(a.send(line, "x"));
 		assert_int_equal(a.last, -FI_ECONNRESET); // which the link takes for a reason to call again
 	}
 }
@@ -154,7 +154,7 @@ void test_stranger_claims_the_address_of_a_peer(void **)
 		n.seed(seed);
 		node a(n, 1 + 2 * (seed % 2)), b(n, 2), evil(n, 2);
 		n.change = [&](network &, message &m) {
-			if (call_in(m) && m.from == &evil.h)
+			if (call_in(m) && m.sender == &evil.h)
 				memcpy(call_in(m)->address, b.address.data(), b.address.size());
 		};
 		const bool up = seed % 4 < 2;
@@ -172,7 +172,7 @@ void test_stranger_claims_the_address_of_a_peer(void **)
 		}
 		look_until({&a, &b, &evil}, [&] { return evil.send(bad, "I am b"); });
 		look_until({&a, &b, &evil}, [&] { return !a.came.empty(); });
-		assert_true(a.came[0].by != to_b && a.p->ops->peer(*a.p, a.came[0].by) == b.address);
+		assert_true(a.came[0].sender != to_b && a.p->ops->peer(*a.p, a.came[0].sender) == b.address);
 		a.came.clear();
 		b.came.clear();
 		to_a = up ? to_a : greet(a, b, to_b);
@@ -199,8 +199,8 @@ void test_calls_that_cross_make_two_lines(void **)
 			by_b = by_b || b.send(to_a, "from b");
 			return !a.came.empty() && !b.came.empty() && !a.open() && !b.open();
 		});
-		assert_true(a.came[0] == "from b" && a.came[0].by != to_b);
-		assert_true(b.came[0] == "from a" && b.came[0].by != to_a);
+		assert_true(a.came[0] == "from b" && a.came[0].sender != to_b);
+		assert_true(b.came[0] == "from a" && b.came[0].sender != to_a);
 		assert_true(a.lost.empty() && b.lost.empty());
 		assert_int_equal(n.qps_of(a.h).size(), 2);
 	}
@@ -218,7 +218,7 @@ void test_no_rights_before_trust(void **)
 		node a(n, 1), b(n, 2);
 		char bytes[64] = "secret";
 		port_memory m;
-		node &victim = of_caller ? a : b, &by = of_caller ? b : a;
+		node &victim = of_caller ? a : b, &actor = of_caller ? b : a;
 		assert_int_equal(victim.p->ops->expose(*victim.p, bytes, sizeof bytes, kAll, &m), 0);
 		const uint64_t to_b = a.to(b);
 		say(a, b, to_b, "hello");
@@ -228,10 +228,11 @@ void test_no_rights_before_trust(void **)
 			victim.trust(of_caller ? to_b : to_a, {1, 2});
 		for (const fake_qp *q : n.qps_of(victim.h))
 			assert_int_equal(q->access, trusted ? IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ : 0);
-		const uint64_t to = of_caller ? to_a : to_b;
+		const uint64_t line = of_caller ? to_a : to_b;
 		work *w = nullptr;
-		look_until({&a, &b}, [&] { return (w = reads ? by.read(to, 6, m) : by.write(to, "gotcha", m)); });
-		look_until({&a, &b}, [&] { return !by.open() && (trusted || !victim.lost.empty()); });
+		look_until({&a, &b},
+			   [&] { return (w = reads ? actor.read(line, 6, m) : actor.write(line, "gotcha", m)); });
+		look_until({&a, &b}, [&] { return !actor.open() && (trusted || !victim.lost.empty()); });
 		assert_true(w->is == (trusted ? fate::good : fate::bad));
 		assert_string_equal(bytes, trusted && !reads ? "gotcha" : "secret");
 		assert_int_equal(memcmp(w->bytes.get(), "secret", 6) == 0, reads && trusted);
@@ -279,7 +280,7 @@ struct stopped_call {
 	{
 		talk(a, b, ends);
 		n.change = [this](network &, message &m) {
-			if (call_in(m) && call_in(m)->again && m.from == &a.h) {
+			if (call_in(m) && call_in(m)->again && m.sender == &a.h) {
 				words = m.words;
 				qpn = m.qpn;
 				a.h.cut = true;
@@ -303,7 +304,7 @@ struct stopped_call {
 		const ibv_qp *const qp = l.qp;
 		const line_state state = l.state;
 		n.change = [&](network &, message &m) {
-			if (call_in(m) && m.from == &evil.h) {
+			if (call_in(m) && m.sender == &evil.h) {
 				m.words = say;
 				m.qpn = as_qp ? as_qp : m.qpn;
 			}
@@ -324,11 +325,11 @@ void test_forged_call_again_is_refused(void **)
 {
 	stopped_call s;
 	s.expect_refused(s.words);
-	for (size_t at = offsetof(line_call, id); at < offsetof(line_call, address) + offsetof(line_proof, pad_);
-	     at++) {
+	for (size_t pos = offsetof(line_call, id); pos < offsetof(line_call, address) + offsetof(line_proof, pad_);
+	     pos++) {
 		std::string other = s.words;
-		other[at] = static_cast<char>(other[at] ^ 1);
-		if (at < offsetof(line_call, pad2_) || at >= offsetof(line_call, address))
+		other[pos] = static_cast<char>(other[pos] ^ 1);
+		if (pos < offsetof(line_call, pad2_) || pos >= offsetof(line_call, address))
 			s.expect_refused(other, s.qpn);
 	}
 	s.n.change = nullptr;
@@ -346,7 +347,7 @@ void test_replayed_call_again_is_refused(void **)
 		s.n.change = [&](network &, message &m) {
 			if (!call_in(m))
 				return;
-			assert_true(call_in(m)->again && (m.from == &s.b.h) == by_callee);
+			assert_true(call_in(m)->again && (m.sender == &s.b.h) == by_callee);
 			worked = m.words;
 			qpn = m.qpn;
 		};
@@ -371,7 +372,7 @@ void test_replayed_call_again_is_refused(void **)
 // Who answers a call that makes a line again must know the key, too. Until then it has no rights and gets no packet.
 void test_forged_answer_is_not_believed(void **)
 {
-	for (const size_t at :
+	for (const size_t pos :
 	     {offsetof(line_answer, received), offsetof(line_answer, counter), offsetof(line_answer, mac)}) {
 		network n;
 		node a(n, 1), b(n, 2);
@@ -379,7 +380,7 @@ void test_forged_answer_is_not_believed(void **)
 		unsigned answers = 0;
 		n.change = [&](network &, message &m) {
 			if (m.kind == message_kind::rep && ++answers <= 3)
-				m.words[at] = static_cast<char>(m.words[at] ^ 1);
+				m.words[pos] = static_cast<char>(m.words[pos] ^ 1);
 		};
 		n.break_qp(*n.qps_of(a.h)[0], 0);
 		n.tell(a.h, IBV_EVENT_QP_FATAL, n.qps_of(a.h)[0]);
@@ -400,8 +401,8 @@ void test_line_that_is_not_trusted_is_not_made_again(void **)
 		network n;
 		n.seed(seed);
 		node a(n, 1 + seed % 2), b(n, 2 - seed % 2);
-		const uint64_t to = a.to(b);
-		say(a, b, to, "who I am");
+		const uint64_t line = a.to(b);
+		say(a, b, line, "who I am");
 		host &h = seed % 4 < 2 ? a.h : b.h;
 		n.break_qp(*n.qps_of(h)[0], 0);
 		n.tell(h, IBV_EVENT_QP_FATAL, n.qps_of(h)[0]);
@@ -410,7 +411,7 @@ void test_line_that_is_not_trusted_is_not_made_again(void **)
 		look_for({&a, &b}, 2000);
 		assert_int_equal(n.calls, calls);
 		assert_int_equal(verbs_of(*b.p).unknown.size(), 0);
-		a.send(to, "x");
+		a.send(line, "x");
 		assert_int_equal(a.last, -FI_ECONNRESET);
 	}
 }
@@ -438,9 +439,9 @@ void test_trust_behind_a_break(void **)
 
 // --- outages ---------------------------------------------------------------------------------------------------------
 
-port_life life(node &a, uint64_t to)
+port_life life(node &a, uint64_t line)
 {
-	return a.p->ops->life(*a.p, to, 0, 30 * kSecond);
+	return a.p->ops->life(*a.p, line, 0, 30 * kSecond);
 }
 
 // The network is gone for so long, by the ports' clock.
@@ -495,14 +496,14 @@ void test_longer_outage_is_not(void **)
 		verbs_of(*a.p).patience_ns = verbs_of(*b.p).patience_ns = 5 * kSecond;
 		const both_ends ends = meet(a, b);
 		node &who = seed % 2 ? a : b;
-		const uint64_t to = seed % 2 ? ends.to_b : ends.to_a;
+		const uint64_t line = seed % 2 ? ends.to_b : ends.to_a;
 		const uint64_t since = verbs_of(*who.p).clock;
-		work *w = who.send(to, "into the dark");
+		work *w = who.send(line, "into the dark");
 		a.h.cut = true;
 		look_until({&a, &b}, [&] { return !who.lost.empty(); });
 		assert_in_range(verbs_of(*who.p).clock - since, 8 * kSecond, 12 * kSecond);
 		assert_true(w->is == fate::bad && w->status == -FI_ECONNRESET);
-		assert_non_null(strstr(who.why(to).c_str(), "FI_PGAS_PEER_TIMEOUT"));
+		assert_non_null(strstr(who.why(line).c_str(), "FI_PGAS_PEER_TIMEOUT"));
 		a.h.cut = false;
 		node &other = seed % 2 ? b : a;
 		look_until({&a, &b}, [&] {
@@ -533,27 +534,27 @@ void test_life_is_known(void **)
 {
 	network n;
 	node a(n, 1), b(n, 2);
-	const uint64_t to = a.to(b);
-	assert_true(life(a, to) == port_life::unknown);
-	assert_false(a.send(to, "x"));
-	assert_true(life(a, to) == port_life::retrying);
-	greet(a, b, to);
-	assert_true(life(a, to) == port_life::reachable);
+	const uint64_t line = a.to(b);
+	assert_true(life(a, line) == port_life::unknown);
+	assert_false(a.send(line, "x"));
+	assert_true(life(a, line) == port_life::retrying);
+	greet(a, b, line);
+	assert_true(life(a, line) == port_life::reachable);
 	a.tick = 20 * kMs;
 	look_for({&a}, 1600); // nothing was asked for half a minute
-	assert_true(life(a, to) == port_life::unknown);
-	say(a, b, to, "x");
-	assert_true(life(a, to) == port_life::reachable);
+	assert_true(life(a, line) == port_life::unknown);
+	say(a, b, line, "x");
+	assert_true(life(a, line) == port_life::reachable);
 	for (unsigned i = 0; i < 20000 && n.rnr < 10; i++) { // b is stopped: its adapter answers as long as it can
-		a.send(to, "x");
+		a.send(line, "x");
 		a.look();
 	}
 	look_for({&a}, 1600);
-	assert_true(n.rnr >= 10 && life(a, to) == port_life::reachable);
+	assert_true(n.rnr >= 10 && life(a, line) == port_life::reachable);
 	a.h.cut = true;
-	look_until({&a}, [&] { return life(a, to) == port_life::retrying; });
+	look_until({&a}, [&] { return life(a, line) == port_life::retrying; });
 	look_until({&a}, [&] { return !a.lost.empty(); });
-	assert_true(life(a, to) == port_life::lost);
+	assert_true(life(a, line) == port_life::lost);
 }
 
 } // namespace

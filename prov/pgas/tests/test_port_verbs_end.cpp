@@ -14,18 +14,18 @@ using namespace fake_rdma;
 namespace {
 
 // So many looks of both, while a sends.
-void talk_for(node &a, node &b, uint64_t to, unsigned looks)
+void talk_for(node &a, node &b, uint64_t line, unsigned looks)
 {
 	for (unsigned i = 0; i < looks; i++) {
-		a.send(to, std::string(1 + i % 300, 'x'));
+		a.send(line, std::string(1 + i % 300, 'x'));
 		a.look();
 		b.look();
 	}
 }
 
-void open_up(node &a, node &b, uint64_t to)
+void open_up(node &a, node &b, uint64_t line)
 {
-	look_until({&a, &b}, [&] { return a.send(to, "hello"); });
+	look_until({&a, &b}, [&] { return a.send(line, "hello"); });
 	look_until({&a, &b}, [&] { return !a.open() && !b.came.empty(); });
 }
 
@@ -40,24 +40,24 @@ void test_death_in_every_state(void **)
 		n.steps_most = 1;
 		node a(n, 1 + when % 2), b(n, 2 - when % 2);
 		a.tick = 20 * kMs;
-		const uint64_t to = a.to(b), from = when < 60 ? b.to(a) : greet(a, b, to); // a stranger, or not
+		const uint64_t end = a.to(b), begin = when < 60 ? b.to(a) : greet(a, b, end); // a stranger, or not
 		for (unsigned i = 0; i < when / 2; i++) {
-			talk_for(a, b, to, 1);
+			talk_for(a, b, end, 1);
 			if (when % 3 == 0)
-				b.send(from, "back");
+				b.send(begin, "back");
 		}
 		if (when % 5)
 			n.kill(b.h);
 		else
 			n.silence(b.h);
 		look_until({&a}, [&] {
-			a.send(to, "are you there?");
+			a.send(end, "are you there?");
 			return !a.lost.empty();
 		});
-		assert_int_equal(a.lost[0], to);
+		assert_int_equal(a.lost[0], end);
 		assert_int_equal(a.open(), 0);
-		assert_false(a.why(to).empty());
-		a.p->ops->remove(*a.p, to);
+		assert_false(a.why(end).empty());
+		a.p->ops->remove(*a.p, end);
 		look_until({&a}, [&] { return n.qps_of(a.h).empty(); }); // of the call of the other one, too
 	}
 }
@@ -67,13 +67,13 @@ void test_read_under_way_when_the_peer_goes(void **)
 {
 	network n;
 	node a(n, 1), b(n, 2);
-	const uint64_t to = meet(a, b).to_b;
+	const uint64_t line = meet(a, b).to_b;
 	std::vector<char> bytes(100, 'r');
 	port_memory m;
 	assert_int_equal(b.p->ops->expose(*b.p, bytes.data(), bytes.size(), kPortRead, &m), 0);
 	n.steps_most = 0;
-	work *r = a.read(to, 100, m);
-	work *s = a.send(to, "behind it");
+	work *r = a.read(line, 100, m);
+	work *s = a.send(line, "behind it");
 	assert_true(r && s);
 	n.kill(b.h);
 	n.steps_most = 3;
@@ -92,24 +92,24 @@ void test_lines_are_let_go_in_every_state(void **)
 		n.steps_most = 1 + n.below(3);
 		node a(n, 1 + seed % 2), b(n, 2 - seed % 2), c(n, 3);
 		for (unsigned round = 0; round < 6; round++) {
-			const uint64_t to = a.to(b), from = n.below(2) ? b.to(a) : greet(a, b, to);
+			const uint64_t end = a.to(b), begin = n.below(2) ? b.to(a) : greet(a, b, end);
 			const unsigned looks = n.below(30);
 			for (unsigned i = 0; i < looks; i++) {
-				talk_for(a, b, to, 1);
+				talk_for(a, b, end, 1);
 				if (n.below(2))
-					b.send(from, "back");
+					b.send(begin, "back");
 				if (n.below(20) == 0)
 					for (fake_qp *q : n.qps_of(a.h))
 						if (q->state == IBV_QPS_RTS)
 							n.break_qp(*q, n.below(3));
 			}
-			a.let_go(to);
+			a.let_go(end);
 			a.lost.clear();
 			const uint64_t other = a.to(c);
 			const unsigned more = n.below(10);
 			for (unsigned i = 0; i < more; i++)
 				talk_for(a, c, other, 1);
-			b.let_go(from);
+			b.let_go(begin);
 			a.let_go(other);
 		}
 		for (unsigned i = 0; i < 400; i++)
@@ -128,13 +128,13 @@ void test_called_anew(void **)
 		node a(n, 1 + seed % 2), b(n, 2 - seed % 2);
 		const bool turned = seed % 4 < 2; // who made the old line
 		const auto [one, other] = turned ? meet(b, a) : meet(a, b);
-		const uint64_t to = turned ? other : one, from = turned ? one : other;
-		open_up(a, b, to);
-		open_up(b, a, from);
+		const uint64_t end = turned ? other : one, begin = turned ? one : other;
+		open_up(a, b, end);
+		open_up(b, a, begin);
 		if (seed % 3)
 			for (fake_qp *q : n.qps_of(seed % 3 == 1 ? a.h : b.h))
 				n.break_qp(*q, 0);
-		b.let_go(from);
+		b.let_go(begin);
 		const unsigned looks = n.below(10);
 		for (unsigned i = 0; i < looks; i++)
 			a.look();
@@ -143,7 +143,7 @@ void test_called_anew(void **)
 		look_until({&a, &b}, [&] { return b.send(anew, "it is me"); });
 		look_until({&a, &b}, [&] { return !a.came.empty() && !a.lost.empty() && !b.open(); });
 		assert_int_equal(a.came.size(), 1);
-		assert_int_equal(a.lost[0], to);
+		assert_int_equal(a.lost[0], end);
 		assert_true(b.lost.empty());
 	}
 }
@@ -188,7 +188,7 @@ void test_old_loss_is_not_told_of_a_new_line(void **)
 		port_event e[16];
 		const int k = a.p->ops->poll(*a.p, e, 16);
 		for (int j = 0; j < k; j++)
-			assert_false(e[j].kind == port_event_kind::lost && e[j].to == to_c);
+			assert_false(e[j].kind == port_event_kind::lost && e[j].line == to_c);
 	}
 }
 
@@ -203,19 +203,19 @@ void test_another_process_at_the_same_address(void **)
 		host &first = n.add(2, 5000);
 		host &second = n.add(2, 5000);
 		node b(n, first);
-		const uint64_t to = meet(a, b).to_b;
+		const uint64_t line = meet(a, b).to_b;
 		n.silence(b.h);
 		node again(n, second);
 		const auto [back, anew] = meet(again, a);
-		assert_int_not_equal(anew, to);
+		assert_int_not_equal(anew, line);
 		assert_true(a.lost.empty());
 		open_up(a, again, anew);
 		assert_true(a.lost.empty());
 		look_until({&a, &again}, [&] {
-			a.send(to, "are you there?");
+			a.send(line, "are you there?");
 			return !a.lost.empty();
 		});
-		assert_int_equal(a.lost[0], to);
+		assert_int_equal(a.lost[0], line);
 		open_up(again, a, back);
 		assert_int_equal(a.lost.size(), 1);
 		assert_true(again.lost.empty());
@@ -251,9 +251,9 @@ void test_only_another_adapter_leads_there(void **)
 	network n;
 	node a(n, 1), b(n, 2);
 	a.h.other_adapter = true;
-	const uint64_t to = a.to(b);
-	look_until({&a, &b}, [&] { return !a.send(to, "x") && a.last == -EADDRNOTAVAIL; });
-	assert_non_null(strstr(a.why(to).c_str(), "another adapter"));
+	const uint64_t line = a.to(b);
+	look_until({&a, &b}, [&] { return !a.send(line, "x") && a.last == -EADDRNOTAVAIL; });
+	assert_non_null(strstr(a.why(line).c_str(), "another adapter"));
 }
 
 void test_no_more_queue_pairs(void **)
@@ -261,12 +261,12 @@ void test_no_more_queue_pairs(void **)
 	for (unsigned who = 0; who < 2; who++) {
 		network n;
 		node a(n, 1), b(n, 2);
-		const uint64_t to = a.to(b);
+		const uint64_t line = a.to(b);
 		host &poor = who ? b.h : a.h;
 		poor.queue_pairs_left = 0;
-		look_until({&a, &b}, [&] { return !a.send(to, "x") && a.last != -FI_EAGAIN; });
+		look_until({&a, &b}, [&] { return !a.send(line, "x") && a.last != -FI_EAGAIN; });
 		poor.queue_pairs_left = -1;
-		a.p->ops->remove(*a.p, to);
+		a.p->ops->remove(*a.p, line);
 		const uint64_t anew = a.to(b);
 		open_up(a, b, anew);
 	}
@@ -277,23 +277,23 @@ void test_postings_are_refused(void **)
 {
 	network n;
 	node a(n, 1), b(n, 2);
-	const uint64_t to = meet(a, b).to_b;
-	open_up(a, b, to);
+	const uint64_t line = meet(a, b).to_b;
+	open_up(a, b, line);
 	a.h.post_error = ENOMEM;
-	assert_null(a.send(to, "x"));
+	assert_null(a.send(line, "x"));
 	assert_int_equal(a.last, -FI_EAGAIN);
 	a.h.post_error = 0;
-	open_up(a, b, to);
+	open_up(a, b, line);
 	a.h.post_error = EIO; // the line breaks; it is made again
-	assert_null(a.send(to, "x"));
+	assert_null(a.send(line, "x"));
 	assert_int_equal(a.last, -FI_EAGAIN);
 	a.h.post_error = 0;
 	b.came.clear();
-	open_up(a, b, to);
+	open_up(a, b, line);
 	assert_true(a.lost.empty());
 	a.h.post_error = EIO; // and is not
-	look_until({&a, &b}, [&] { return !a.send(to, "x") && a.last == -FI_ECONNRESET; });
-	assert_non_null(strstr(a.why(to).c_str(), strerror(EIO)));
+	look_until({&a, &b}, [&] { return !a.send(line, "x") && a.last == -FI_ECONNRESET; });
+	assert_non_null(strstr(a.why(line).c_str(), strerror(EIO)));
 }
 
 // The kernel of the peer takes a call for one of the queue pair that broke: later it does not any more.
@@ -301,11 +301,11 @@ void test_stale_connection(void **)
 {
 	network n;
 	node a(n, 1), b(n, 2);
-	const uint64_t to = meet(a, b).to_b;
+	const uint64_t line = meet(a, b).to_b;
 	b.h.stale_calls = 2;
 	n.break_qp(*n.qps_of(a.h)[0], 0);
 	b.came.clear();
-	look_until({&a, &b}, [&] { return a.send(to, "still here"); });
+	look_until({&a, &b}, [&] { return a.send(line, "still here"); });
 	look_until({&a, &b}, [&] { return !b.came.empty() && !a.open(); });
 	assert_true(a.lost.empty());
 }
@@ -332,14 +332,14 @@ void test_nobody_has_that_address(void **)
 {
 	network n;
 	node a(n, 1);
-	uint64_t to = 0;
+	uint64_t line = 0;
 	const char nobody[6] = {10, 0, 0, 99, 1, 2};
-	assert_int_equal(a.p->ops->insert(*a.p, nobody, 6, &to), 0);
-	look_until({&a}, [&] { return !a.send(to, "x") && a.last == -FI_ENETUNREACH; });
-	assert_int_equal(a.p->ops->insert(*a.p, nobody, 5, &to), -FI_EINVAL);
+	assert_int_equal(a.p->ops->insert(*a.p, nobody, 6, &line), 0);
+	look_until({&a}, [&] { return !a.send(line, "x") && a.last == -FI_ENETUNREACH; });
+	assert_int_equal(a.p->ops->insert(*a.p, nobody, 5, &line), -FI_EINVAL);
 	const char no_port[6] = {10, 0, 0, 99, 0, 0};
-	assert_int_equal(a.p->ops->insert(*a.p, no_port, 6, &to), -FI_EINVAL);
-	assert_int_equal(a.p->ops->insert(*a.p, a.address.data(), 6, &to), -FI_EINVAL);
+	assert_int_equal(a.p->ops->insert(*a.p, no_port, 6, &line), -FI_EINVAL);
+	assert_int_equal(a.p->ops->insert(*a.p, a.address.data(), 6, &line), -FI_EINVAL);
 }
 
 // --- memory ----------------------------------------------------------------------------------------------------------
@@ -356,8 +356,8 @@ void test_memory_is_refused(void **)
 	assert_int_equal(h.ids, 0);
 	h.registrations_left = -1;
 	node a(n, h), b(n, 2);
-	const uint64_t to = a.to(b);
-	open_up(a, b, to);
+	const uint64_t line = a.to(b);
+	open_up(a, b, line);
 	h.registrations_left = 0;
 	port_memory m;
 	char bytes[100];
@@ -366,7 +366,7 @@ void test_memory_is_refused(void **)
 	h.registrations_left = -1;
 	assert_int_equal(a.p->ops->expose(*a.p, bytes, sizeof bytes, kPortRead, &m), 0);
 	a.p->ops->conceal(*a.p, m);
-	open_up(a, b, to);
+	open_up(a, b, line);
 }
 
 void test_on_demand_paging_needs_no_registration(void **)
@@ -376,8 +376,8 @@ void test_on_demand_paging_needs_no_registration(void **)
 	node a(n, 1), b(n, 2);
 	assert_false(a.p->limits.pins);
 	const unsigned before = a.h.memories;
-	const uint64_t to = a.to(b);
-	look_until({&a, &b}, [&] { return a.send(to, std::string(5000, 'x')); });
+	const uint64_t line = a.to(b);
+	look_until({&a, &b}, [&] { return a.send(line, std::string(5000, 'x')); });
 	assert_int_equal(a.h.memories, before);
 	look_until({&a, &b}, [&] { return !a.open(); });
 	assert_true(a.works[0]->is == fate::good);
@@ -418,22 +418,22 @@ void test_sleepers_are_woken(void **)
 	b.p->ops->ring(*b.p);
 	assert_false(asleep(b));
 	assert_true(asleep(b));
-	const uint64_t to = a.to(b);
+	const uint64_t line = a.to(b);
 	for (unsigned i = 0; i < 10; i++) { // the call
-		a.send(to, "x");
+		a.send(line, "x");
 		a.look();
 		n.steps(20);
 	}
 	assert_false(asleep(b));
 	n.steps_most = 3;
-	open_up(a, b, to);
+	open_up(a, b, line);
 	come_to_rest({&a, &b});
 	n.steps_most = 0;
 	for (unsigned round = 0; round < 5; round++) {
 		arm(b);
 		arm(a);
 		assert_true(asleep(b));
-		assert_non_null(a.send(to, "wake up"));
+		assert_non_null(a.send(line, "wake up"));
 		n.steps(200);
 		assert_false(asleep(b));
 		assert_false(asleep(a)); // it was sent

@@ -35,12 +35,12 @@ struct party {
 	{
 		for (size_t i = 0; i < sides.size(); i++)
 			if (!hosts[i]->dead)
-				verbs_of(*sides[i]->l->at).clock += kMs;
+				verbs_of(*sides[i]->l->port).clock += kMs;
 	}
-	void break_one(unsigned of)
+	void break_one(unsigned count)
 	{
 		hurry();
-		if (n.below(of) == 0)
+		if (n.below(count) == 0)
 			break_with_mercy(n, *hosts[n.below(static_cast<unsigned>(hosts.size()))]);
 	}
 };
@@ -83,7 +83,7 @@ void test_calls_that_cross_end_with_one_channel(void **)
 		});
 		run_until(p.all,
 			  [&] { return p.n.qps_of(*p.hosts[0]).size() == 1 && p.n.qps_of(*p.hosts[1]).size() == 1; });
-		assert_true(a.to[2]->open() && b.to[1]->open());
+		assert_true(a.channels[2]->open() && b.channels[1]->open());
 	}
 }
 
@@ -103,7 +103,7 @@ void test_random_operations_without_mercy(void **)
 			link_progress(*p.all[p.n.below(2)]->l);
 			if (p.n.below(300) == 0)
 				for (fake_qp *q : p.n.qps_of(*p.hosts[p.n.below(2)]))
-					if (q->state == IBV_QPS_RTS && a.to[2]->open() && b.to[1]->open())
+					if (q->state == IBV_QPS_RTS && a.channels[2]->open() && b.channels[1]->open())
 						p.n.break_qp(*q, p.n.below(6));
 		}
 		run_until(p.all, [&] {
@@ -112,7 +112,7 @@ void test_random_operations_without_mercy(void **)
 		});
 		assert_int_equal(b.ran[1], a.appended[2]);
 		assert_int_equal(a.ran[2], b.appended[1]);
-		assert_true(a.to[2]->open() && b.to[1]->open());
+		assert_true(a.channels[2]->open() && b.channels[1]->open());
 	}
 }
 
@@ -132,11 +132,11 @@ void test_death_in_every_state_tells_everybody(void **)
 		p.n.kill(*p.hosts[1]);
 		run_until({&a}, [&] {
 			a.post(b, 64);
-			return a.to[2]->state == channel_state::over;
+			return a.channels[2]->state == channel_state::over;
 		});
-		assert_true(a.to[2]->lost.load());
+		assert_true(a.channels[2]->lost.load());
 		assert_int_equal(a.told[2] + a.failed[2], a.appended[2]);
-		assert_false(a.to[2]->reason.empty());
+		assert_false(a.channels[2]->reason.empty());
 	}
 }
 

@@ -25,12 +25,12 @@ static bool form_allows(int form, enum fi_op op)
 
 struct call {
 	struct node *n;
-	fi_addr_t to;
-	uint64_t at, key;
+	fi_addr_t dest;
+	uint64_t addr, key;
 	const struct amo_type *t;
 	enum fi_op op;
 	size_t count;
-	char *in, *cmp, *res;
+	char *operand, *cmp, *res;
 };
 
 /* The vector forms split operands after the first element and the target after the second. */
@@ -39,41 +39,42 @@ static ssize_t issue(const struct call *c, int form)
 	const size_t b = c->t->bytes, n = c->count, two = n > 2 ? 2 : n;
 	const enum fi_datatype type = c->t->type;
 	struct fid_ep *ep = c->n->ep;
-	void *in = c->op == FI_ATOMIC_READ ? NULL : c->in;
-	struct fi_ioc iv[2] = {{c->in, 1}, {c->in + b, n - 1}}, cv[2] = {{c->cmp, 1}, {c->cmp + b, n - 1}};
+	void *input = c->op == FI_ATOMIC_READ ? NULL : c->operand;
+	struct fi_ioc iv[2] = {{c->operand, 1}, {c->operand + b, n - 1}}, cv[2] = {{c->cmp, 1}, {c->cmp + b, n - 1}};
 	struct fi_ioc rv[2] = {{c->res, 1}, {c->res + b, n - 1}};
-	struct fi_rma_ioc tv[2] = {{c->at, two, c->key}, {c->at + two * b, n - two, c->key}};
+	struct fi_rma_ioc tv[2] = {{c->addr, two, c->key}, {c->addr + two * b, n - two, c->key}};
 	const size_t pieces = n > 1 ? 2 : 1, targets = n > two ? 2 : 1;
 	struct fi_msg_atomic m = {.msg_iov = c->op == FI_ATOMIC_READ ? NULL : iv,
 				  .iov_count = c->op == FI_ATOMIC_READ ? 0 : pieces,
-				  .addr = c->to,
+				  .addr = c->dest,
 				  .rma_iov = tv,
 				  .rma_iov_count = targets,
 				  .datatype = type,
 				  .op = c->op,
-				  .context = c->in};
+				  .context = c->operand};
 	switch (form) {
 	case F_PLAIN:
-		return fi_atomic(ep, in, n, NULL, c->to, c->at, c->key, type, c->op, c->in);
+		return fi_atomic(ep, input, n, NULL, c->dest, c->addr, c->key, type, c->op, c->operand);
 	case F_PLAINV:
-		return fi_atomicv(ep, iv, NULL, pieces, c->to, c->at, c->key, type, c->op, c->in);
+		return fi_atomicv(ep, iv, NULL, pieces, c->dest, c->addr, c->key, type, c->op, c->operand);
 	case F_PLAINMSG:
 		return fi_atomicmsg(ep, &m, FI_COMPLETION);
 	case F_INJECT:
-		return fi_inject_atomic(ep, in, n, c->to, c->at, c->key, type, c->op);
+		return fi_inject_atomic(ep, input, n, c->dest, c->addr, c->key, type, c->op);
 	case F_FETCH:
-		return fi_fetch_atomic(ep, in, n, NULL, c->res, NULL, c->to, c->at, c->key, type, c->op, c->in);
+		return fi_fetch_atomic(ep, input, n, NULL, c->res, NULL, c->dest, c->addr, c->key, type, c->op,
+				       c->operand);
 	case F_FETCHV:
-		return fi_fetch_atomicv(ep, iv, NULL, pieces, rv, NULL, pieces, c->to, c->at, c->key, type, c->op,
-					c->in);
+		return fi_fetch_atomicv(ep, iv, NULL, pieces, rv, NULL, pieces, c->dest, c->addr, c->key, type, c->op,
+					c->operand);
 	case F_FETCHMSG:
 		return fi_fetch_atomicmsg(ep, &m, rv, NULL, pieces, FI_COMPLETION);
 	case F_COMP:
-		return fi_compare_atomic(ep, in, n, NULL, c->cmp, NULL, c->res, NULL, c->to, c->at, c->key, type, c->op,
-					 c->in);
+		return fi_compare_atomic(ep, input, n, NULL, c->cmp, NULL, c->res, NULL, c->dest, c->addr, c->key, type,
+					 c->op, c->operand);
 	case F_COMPV:
-		return fi_compare_atomicv(ep, iv, NULL, pieces, cv, NULL, pieces, rv, NULL, pieces, c->to, c->at,
-					  c->key, type, c->op, c->in);
+		return fi_compare_atomicv(ep, iv, NULL, pieces, cv, NULL, pieces, rv, NULL, pieces, c->dest, c->addr,
+					  c->key, type, c->op, c->operand);
 	default:
 		return fi_compare_atomicmsg(ep, &m, cv, NULL, pieces, rv, NULL, pieces, FI_COMPLETION);
 	}
@@ -94,33 +95,33 @@ static void completed(struct node *n, const struct style *st, int form, uint64_t
 		wait_cntr(n, n->c_read, reads);
 }
 
-static void one(struct node *n, const struct style *st, fi_addr_t to, const struct remote_mem *r,
+static void one(struct node *n, const struct style *st, fi_addr_t dest, const struct remote_mem *r,
 		const struct amo_type *t, enum fi_op op, int form, size_t count)
 {
-	char old[COUNT * MAX_BYTES], in[COUNT * MAX_BYTES], cmp[COUNT * MAX_BYTES], res[COUNT * MAX_BYTES];
+	char old[COUNT * MAX_BYTES], input[COUNT * MAX_BYTES], cmp[COUNT * MAX_BYTES], res[COUNT * MAX_BYTES];
 	char after[(COUNT + 2) * MAX_BYTES], around[(COUNT + 2) * MAX_BYTES];
-	const uint64_t at = r->start + 128;
-	const struct call c = {n, to, at, r->key, t, op, count, in, cmp, res};
+	const uint64_t pos = r->start + 128;
+	const struct call c = {n, dest, pos, r->key, t, op, count, input, cmp, res};
 	memset(around, 0x5A, sizeof around);
 	memset(res, 0x33, sizeof res);
 	for (size_t i = 0; i < COUNT; i++) {
 		t->make(old + i * t->bytes, olds[i]);
-		t->make(in + i * t->bytes, ins[i]);
+		t->make(input + i * t->bytes, ins[i]);
 		t->make(cmp + i * t->bytes, cmps[i]);
 	}
 	memcpy(around + t->bytes, old, count * t->bytes);
-	put(n, st, to, at - t->bytes, r->key, around, (count + 2) * t->bytes);
+	put(n, st, dest, pos - t->bytes, r->key, around, (count + 2) * t->bytes);
 	const uint64_t w = n->c_write ? fi_cntr_read(n->c_write) : 0, rd = n->c_read ? fi_cntr_read(n->c_read) : 0;
 	CHECK_OK(RETRY(n, issue(&c, form)));
 	if (form == F_INJECT)
-		memset(in, 0x22, sizeof in);
+		memset(input, 0x22, sizeof input);
 	completed(n, st, form, w + (form < F_FETCH), rd + (form >= F_FETCH));
 	for (size_t i = 0; i < COUNT; i++)
-		t->make(in + i * t->bytes, ins[i]);
-	get(n, st, to, at - t->bytes, r->key, after, (count + 2) * t->bytes);
+		t->make(input + i * t->bytes, ins[i]);
+	get(n, st, dest, pos - t->bytes, r->key, after, (count + 2) * t->bytes);
 	for (size_t i = 0; i < count; i++) {
 		char want[MAX_BYTES] __attribute__((aligned(16))) = {0};
-		CHECK(t->expect(op, old + i * t->bytes, in + i * t->bytes, cmp + i * t->bytes, want));
+		CHECK(t->expect(op, old + i * t->bytes, input + i * t->bytes, cmp + i * t->bytes, want));
 		if (!t->equal(after + (i + 1) * t->bytes, want) ||
 		    (form >= F_FETCH && !t->equal(res + i * t->bytes, old + i * t->bytes))) {
 			fprintf(stderr, "type %s, op %d, form %d, element %zu of %zu\n", t->name, op, form, i, count);
@@ -210,23 +211,23 @@ static void test_amo_virtual_addresses_every_type_op_form_is_right(void **state)
 	do {                                                                                                           \
 		const T_arg in_ = (T_arg)(in_arg);                                                                     \
 		T_arg res_ = 1, out_ = (T_arg)(old_arg);                                                               \
-		put(n, st, to, at, 0, &out_, sizeof out_);                                                             \
+		put(n, st, dest, pos, 0, &out_, sizeof out_);                                                          \
 		if (op_arg != FI_ATOMIC_READ) {                                                                        \
-			CHECK_OK(RETRY(n, fi_inject_atomic(n->ep, &in_, 1, to, at, 0, type_arg, op_arg)));             \
-			get(n, st, to, at, 0, &out_, sizeof out_);                                                     \
+			CHECK_OK(RETRY(n, fi_inject_atomic(n->ep, &in_, 1, dest, pos, 0, type_arg, op_arg)));          \
+			get(n, st, dest, pos, 0, &out_, sizeof out_);                                                  \
 			CHECK_EQ(out_, (T_arg)(new_arg));                                                              \
 			out_ = (T_arg)(old_arg);                                                                       \
-			put(n, st, to, at, 0, &out_, sizeof out_);                                                     \
-			CHECK_OK(RETRY(n, fi_atomic(n->ep, &in_, 1, NULL, to, at, 0, type_arg, op_arg, NULL)));        \
-			get(n, st, to, at, 0, &out_, sizeof out_);                                                     \
+			put(n, st, dest, pos, 0, &out_, sizeof out_);                                                  \
+			CHECK_OK(RETRY(n, fi_atomic(n->ep, &in_, 1, NULL, dest, pos, 0, type_arg, op_arg, NULL)));     \
+			get(n, st, dest, pos, 0, &out_, sizeof out_);                                                  \
 			CHECK_EQ(out_, (T_arg)(new_arg));                                                              \
 			out_ = (T_arg)(old_arg);                                                                       \
-			put(n, st, to, at, 0, &out_, sizeof out_);                                                     \
+			put(n, st, dest, pos, 0, &out_, sizeof out_);                                                  \
 		}                                                                                                      \
 		CHECK_OK(RETRY(n, fi_fetch_atomic(n->ep, op_arg == FI_ATOMIC_READ ? NULL : &in_, 1, NULL, &res_, NULL, \
-						  to, at, 0, type_arg, op_arg, NULL)));                                \
+						  dest, pos, 0, type_arg, op_arg, NULL)));                             \
 		CHECK_EQ(res_, (T_arg)(old_arg));                                                                      \
-		get(n, st, to, at, 0, &out_, sizeof out_);                                                             \
+		get(n, st, dest, pos, 0, &out_, sizeof out_);                                                          \
 		CHECK_EQ(out_, (T_arg)(new_arg));                                                                      \
 	} while (0)
 
@@ -241,18 +242,18 @@ static void test_amo_virtual_addresses_every_type_op_form_is_right(void **state)
 		CONSTANT_CASE(T_arg, type_arg, FI_MIN, 4, 3, 3);                                                       \
 		CONSTANT_CASE(T_arg, type_arg, FI_PROD, 4, 3, 12);                                                     \
 		T_arg cmp_ = 10, in_ = 20, res_ = 0, out_ = 10;                                                        \
-		put(n, st, to, at, 0, &out_, sizeof out_);                                                             \
-		CHECK_OK(RETRY(n, fi_compare_atomic(n->ep, &in_, 1, NULL, &cmp_, NULL, &res_, NULL, to, at, 0,         \
+		put(n, st, dest, pos, 0, &out_, sizeof out_);                                                          \
+		CHECK_OK(RETRY(n, fi_compare_atomic(n->ep, &in_, 1, NULL, &cmp_, NULL, &res_, NULL, dest, pos, 0,      \
 						    type_arg, FI_CSWAP, NULL)));                                       \
 		CHECK_EQ(res_, 10);                                                                                    \
-		CHECK_OK(RETRY(n, fi_compare_atomic(n->ep, &in_, 1, NULL, &cmp_, NULL, &res_, NULL, to, at, 0,         \
+		CHECK_OK(RETRY(n, fi_compare_atomic(n->ep, &in_, 1, NULL, &cmp_, NULL, &res_, NULL, dest, pos, 0,      \
 						    type_arg, FI_CSWAP, NULL)));                                       \
 		CHECK_EQ(res_, 20); /* the second one finds another value and says which */                            \
-		get(n, st, to, at, 0, &out_, sizeof out_);                                                             \
+		get(n, st, dest, pos, 0, &out_, sizeof out_);                                                          \
 		CHECK_EQ(out_, 20);                                                                                    \
 	} while (0)
 
-static void constants_to(struct node *n, const struct style *st, fi_addr_t to, uint64_t at)
+static void constants_to(struct node *n, const struct style *st, fi_addr_t dest, uint64_t pos)
 {
 	CONSTANT_TYPE(int32_t, FI_INT32);
 	CONSTANT_TYPE(uint32_t, FI_UINT32);

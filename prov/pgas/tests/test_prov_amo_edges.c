@@ -162,7 +162,7 @@ static void across_pieces(int rank, void *arg)
 	const struct iovec iov[2] = {{a, sizeof a}, {b, sizeof b}};
 	struct node n;
 	struct fid_mr *mr;
-	int64_t in[4] = {1, 2, 3, 4}, res[4] = {0};
+	int64_t input[4] = {1, 2, 3, 4}, res[4] = {0};
 	(void)arg;
 	node_open(&n, NULL);
 	for (int i = 0; i < 8; i++) {
@@ -173,7 +173,7 @@ static void across_pieces(int rank, void *arg)
 	node_connect(&n);
 	if (rank == 0) {
 		for (int target = 0; target < 2; target++) {
-			CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, in, 4, NULL, res, NULL, n.peer[target], 6 * 8, 8,
+			CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, input, 4, NULL, res, NULL, n.peer[target], 6 * 8, 8,
 							   FI_INT64, FI_SUM, NULL)));
 			wait_tx(&n, 1);
 			CHECK(res[0] == 16 && res[1] == 17 && res[2] == 20 && res[3] == 21);
@@ -200,7 +200,7 @@ static void overflows(int rank, void *arg)
 		enum fi_datatype type;
 		size_t bytes;
 		enum fi_op op;
-		uint64_t old, in, want;
+		uint64_t old, operand, want;
 	} cases[] = {
 		{FI_INT8, 1, FI_SUM, 0x7f, 1, 0x80},
 		{FI_INT8, 1, FI_PROD, 0x80, 0xff, 0x80},
@@ -222,11 +222,11 @@ static void overflows(int rank, void *arg)
 	mem_open(&n, &m, MEM_MEMFD, 4096, 9);
 	node_connect(&n);
 	for (size_t k = 0; k < ARRAY_SIZE(cases); k++) {
-		uint64_t seen = 0, in = cases[k].in, was = 0;
+		uint64_t seen = 0, input = cases[k].operand, was = 0;
 		uint64_t old = cases[k].old;
 		put(&n, &st, n.self, m.start, 9, &old, 8);
 		const uint64_t r = fi_cntr_read(n.c_read);
-		CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, &in, 1, NULL, &was, NULL, n.self, m.start, 9, cases[k].type,
+		CHECK_OK(RETRY(&n, fi_fetch_atomic(n.ep, &input, 1, NULL, &was, NULL, n.self, m.start, 9, cases[k].type,
 						   cases[k].op, NULL)));
 		wait_cntr(&n, n.c_read, r + 1);
 		get(&n, &st, n.self, m.start, 9, &seen, cases[k].bytes);

@@ -6,10 +6,10 @@
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* fi_av_bind: deprecated since libfabric 2, and served */
 
-static void fake_name(char *to, uint64_t i)
+static void fake_name(char *dst, uint64_t i)
 {
-	memset(to, 0, ADDR_BYTES);
-	snprintf(to, ADDR_BYTES, "fi_pgas://%016llx:%x:%x:%016llx", 0x1234ull, (unsigned)(i + 1), 5u,
+	memset(dst, 0, ADDR_BYTES);
+	snprintf(dst, ADDR_BYTES, "fi_pgas://%016llx:%x:%x:%016llx", 0x1234ull, (unsigned)(i + 1), 5u,
 		 (unsigned long long)i * 77);
 }
 
@@ -360,8 +360,8 @@ static void set_user_ids(int rank, void *arg)
 	struct fid_cq *cq;
 	char name[ADDR_BYTES];
 	size_t len = sizeof name;
-	fi_addr_t at = 77, src;
-	uint64_t v = 1, in;
+	fi_addr_t place = 77, src;
+	uint64_t v = 1, input;
 	struct fi_cq_tagged_entry e[2];
 	(void)rank;
 	(void)arg;
@@ -374,9 +374,9 @@ static void set_user_ids(int rank, void *arg)
 	CHECK_OK(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV));
 	CHECK_OK(fi_enable(ep));
 	CHECK_OK(fi_getname(&ep->fid, name, &len));
-	CHECK_EQ(fi_av_insert(av, name, 1, &at, FI_AV_USER_ID, NULL), -FI_EINVAL);
-	CHECK_EQ(fi_av_insert(av, name, 1, &at, 0, NULL), 1);
-	CHECK_EQ(at, 0);
+	CHECK_EQ(fi_av_insert(av, name, 1, &place, FI_AV_USER_ID, NULL), -FI_EINVAL);
+	CHECK_EQ(fi_av_insert(av, name, 1, &place, 0, NULL), 1);
+	CHECK_EQ(place, 0);
 	CHECK(av->ops->size >= 11 * sizeof(void *));
 	const set_fn set = ((const set_fn *)av->ops)[10];
 	CHECK_EQ(set(av, 1, 5, 0), -FI_EINVAL);
@@ -385,9 +385,9 @@ static void set_user_ids(int rank, void *arg)
 	static const fi_addr_t shown[] = {FI_ADDR_NOTAVAIL, 4711, 0};
 	for (size_t k = 0; k < ARRAY_SIZE(shown); k++) {
 		if (k)
-			CHECK_OK(set(av, at, shown[k], 0));
-		CHECK_OK(fi_recv(ep, &in, 8, NULL, FI_ADDR_UNSPEC, NULL));
-		CHECK_OK(fi_inject(ep, &v, 8, at));
+			CHECK_OK(set(av, place, shown[k], 0));
+		CHECK_OK(fi_recv(ep, &input, 8, NULL, FI_ADDR_UNSPEC, NULL));
+		CHECK_OK(fi_inject(ep, &v, 8, place));
 		const double end = now_s() + 60;
 		while (fi_cq_readfrom(cq, e, 1, &src) == -FI_EAGAIN)
 			CHECK(now_s() < end);

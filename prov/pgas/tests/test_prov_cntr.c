@@ -137,14 +137,14 @@ static void kinds(int rank, void *arg)
 	struct node n;
 	struct mem m;
 	struct remote_mem r[2];
-	uint64_t v = 1, res, in[4];
+	uint64_t v = 1, res, input[4];
 	node_open(&n, &o);
 	mem_open(&n, &m, *(enum mem_kind *)arg, 4096, 0);
 	node_connect(&n);
 	mem_exchange(&n, &m, r);
 	if (rank == 1)
 		for (int i = 0; i < 4; i++)
-			CHECK_OK(fi_recv(n.ep, &in[i], 8, NULL, FI_ADDR_UNSPEC, NULL));
+			CHECK_OK(fi_recv(n.ep, &input[i], 8, NULL, FI_ADDR_UNSPEC, NULL));
 	team_barrier(&n);
 	if (rank == 0) {
 		for (int i = 0; i < 3; i++)

@@ -108,7 +108,7 @@ static void selective(int rank, void *arg)
 	struct node n;
 	struct mem m;
 	struct fi_cq_tagged_entry e;
-	uint64_t v = 3, in[4] = {0};
+	uint64_t v = 3, input[4] = {0};
 	(void)rank;
 	(void)arg;
 	node_open(&n, &o);
@@ -122,18 +122,18 @@ static void selective(int rank, void *arg)
 	CHECK_OK(fi_writemsg(n.ep, &w, 0));
 	CHECK_OK(fi_read(n.ep, &v, 8, NULL, n.self, 0, 1, NULL));
 	CHECK_OK(fi_send(n.ep, &v, 8, NULL, n.self, NULL));
-	CHECK_OK(fi_recv(n.ep, &in[0], 8, NULL, FI_ADDR_UNSPEC, NULL));
+	CHECK_OK(fi_recv(n.ep, &input[0], 8, NULL, FI_ADDR_UNSPEC, NULL));
 	wait_cntr(&n, n.c_write, 2);
 	wait_cntr(&n, n.c_read, 1);
 	wait_cntr(&n, n.c_send, 1);
 	wait_cntr(&n, n.c_recv, 1);
-	CHECK_EQ(in[0], 3);
+	CHECK_EQ(input[0], 3);
 	CHECK_EQ(fi_cq_read(n.tx_cq, &e, 1), -FI_EAGAIN); /* nobody asked for an entry */
 	CHECK_EQ(fi_cq_read(n.rx_cq, &e, 1), -FI_EAGAIN);
 	CHECK_OK(fi_writemsg(n.ep, &w, FI_COMPLETION));
 	wait_cq(&n, n.tx_cq, &e);
 	CHECK(e.op_context == &w);
-	struct iovec riov = {&in[1], 8};
+	struct iovec riov = {&input[1], 8};
 	struct fi_msg r = {.msg_iov = &riov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = &r};
 	CHECK_OK(fi_recvmsg(n.ep, &r, FI_COMPLETION));
 	CHECK_OK(fi_inject(n.ep, &v, 8, n.self));
@@ -149,9 +149,9 @@ static void selective(int rank, void *arg)
 	/* the endpoint's default flags ask for entries */
 	uint64_t flags = FI_TRANSMIT | FI_COMPLETION;
 	CHECK_OK(fi_control(&n.ep->fid, FI_SETOPSFLAG, &flags));
-	CHECK_OK(fi_write(n.ep, &v, 8, NULL, n.self, 0, 1, &in[2]));
+	CHECK_OK(fi_write(n.ep, &v, 8, NULL, n.self, 0, 1, &input[2]));
 	wait_cq(&n, n.tx_cq, &e);
-	CHECK(e.op_context == &in[2]);
+	CHECK(e.op_context == &input[2]);
 	mem_close(&m);
 	node_close(&n);
 }
@@ -207,15 +207,15 @@ static void overrun(int rank, void *arg)
 			CHECK_OK(RETRY(&n, fi_inject(n.ep, &i, 8, n.peer[1])));
 		team_barrier(&n);
 	} else {
-		static uint64_t in[MANY];
+		static uint64_t input[MANY];
 		for (int i = 0; i < MANY; i++)
-			CHECK_OK(fi_recv(n.ep, &in[i], 8, NULL, FI_ADDR_UNSPEC, &in[i]));
+			CHECK_OK(fi_recv(n.ep, &input[i], 8, NULL, FI_ADDR_UNSPEC, &input[i]));
 		team_barrier(&n);
 		for (int i = 0; i < MANY; i++) {
 			struct fi_cq_tagged_entry e;
 			wait_cq(&n, n.rx_cq, &e);
-			CHECK(e.op_context == &in[i]);
-			CHECK_EQ(in[i], i);
+			CHECK(e.op_context == &input[i]);
+			CHECK_EQ(input[i], i);
 			CHECK_EQ(((uint64_t *)m.base)[i], (uint64_t)i + 1);
 		}
 	}
@@ -377,7 +377,7 @@ static void shared_queue(int rank, void *arg)
 	struct node n;
 	struct fid_ep *ep[EPS];
 	fi_addr_t addr[EPS];
-	uint64_t in[EPS] = {0}, next[EPS] = {0}, out[EPS] = {0};
+	uint64_t input[EPS] = {0}, next[EPS] = {0}, out[EPS] = {0};
 	(void)rank;
 	(void)arg;
 	node_open(&n, NULL);
@@ -392,7 +392,7 @@ static void shared_queue(int rank, void *arg)
 		CHECK_EQ(fi_av_insert(n.av, name, 1, &addr[i], 0, NULL), 1);
 	}
 	for (int i = 0; i < EPS; i++)
-		CHECK_OK(fi_recv(ep[i], &in[i], 8, NULL, FI_ADDR_UNSPEC, &in[i]));
+		CHECK_OK(fi_recv(ep[i], &input[i], 8, NULL, FI_ADDR_UNSPEC, &input[i]));
 	int sends = 0, recvs = 0;
 	while (recvs < EPS * EACH) {
 		struct fi_cq_tagged_entry e;
@@ -405,10 +405,10 @@ static void shared_queue(int rank, void *arg)
 			sends++;
 			continue;
 		}
-		const int at = (int)((uint64_t *)e.op_context - in);
-		CHECK_EQ(in[at], next[at]++);
+		const int pos = (int)((uint64_t *)e.op_context - input);
+		CHECK_EQ(input[pos], next[pos]++);
 		recvs++;
-		CHECK_OK(fi_recv(ep[at], &in[at], 8, NULL, FI_ADDR_UNSPEC, &in[at]));
+		CHECK_OK(fi_recv(ep[pos], &input[pos], 8, NULL, FI_ADDR_UNSPEC, &input[pos]));
 	}
 	while (sends < EPS * EACH) {
 		struct fi_cq_tagged_entry e;

@@ -332,20 +332,20 @@ static void test_death_of_a_put_target_is_noticed_by_the_short_way(void **state)
 
 /* --- again and again ---------------------------------------------------------------------------------------------- */
 
-static ssize_t random_call(struct node *n, const struct remote_mem *to_mem, fi_addr_t to, unsigned *seed)
+static ssize_t random_call(struct node *n, const struct remote_mem *to_mem, fi_addr_t dest, unsigned *seed)
 {
 	static unsigned char out[50000];
 	const size_t len = (size_t)rand_r(seed) % (rand_r(seed) % 8 ? 200 : 20000);
 	uint64_t v = 1;
 	switch (rand_r(seed) % 4) {
 	case 0:
-		return fi_send(n->ep, out, len, NULL, to, NULL);
+		return fi_send(n->ep, out, len, NULL, dest, NULL);
 	case 1:
-		return fi_inject_write(n->ep, out, len % 4096, to, to_mem->start, 0);
+		return fi_inject_write(n->ep, out, len % 4096, dest, to_mem->start, 0);
 	case 2:
-		return fi_inject_atomic(n->ep, &v, 1, to, to_mem->start + 60000, 0, FI_UINT64, FI_SUM);
+		return fi_inject_atomic(n->ep, &v, 1, dest, to_mem->start + 60000, 0, FI_UINT64, FI_SUM);
 	default:
-		return fi_inject(n->ep, out, len % 4096, to);
+		return fi_inject(n->ep, out, len % 4096, dest);
 	}
 }
 
@@ -405,11 +405,11 @@ static void decimation(int rank, void *arg)
 	int victim = 5;
 	CHECK_OK(fi_recv(n.ep, buf, 50000, NULL, FI_ADDR_UNSPEC, buf));
 	while (now_s() - start < 1.6) {
-		const int to = (int)(rand_r(&seed) % 6);
-		const ssize_t rc = random_call(&n, &r[to], n.peer[to], &seed);
+		const int dest = (int)(rand_r(&seed) % 6);
+		const ssize_t rc = random_call(&n, &r[dest], n.peer[dest], &seed);
 		CHECK(rc == 0 || rc == -FI_EAGAIN || rc == -FI_ECONNRESET || rc == -FI_EHOSTUNREACH);
 		if (rc == -FI_ECONNRESET || rc == -FI_EHOSTUNREACH)
-			CHECK(to >= 2); /* nobody takes the living for dead */
+			CHECK(dest >= 2); /* nobody takes the living for dead */
 		take_some(&n, buf);
 		if (rank == 0 && victim >= 2 && now_s() - start > next_kill) {
 			team_kill(victim--);

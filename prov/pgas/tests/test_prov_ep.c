@@ -82,7 +82,7 @@ static void transmit_contexts(int rank, void *arg)
 	const struct node_opts o = {0};
 	struct node n;
 	struct fid_stx *stx;
-	uint64_t out = 7, in = 0;
+	uint64_t out = 7, input = 0;
 	(void)rank;
 	(void)arg;
 	node_open(&n, &o);
@@ -91,11 +91,11 @@ static void transmit_contexts(int rank, void *arg)
 	CHECK(stx->fid.context == &n);
 	CHECK_OK(fi_ep_bind(n.ep, &stx->fid, 0));
 	CHECK_EQ(fi_ep_bind(n.ep, &n.av->fid, 0), -FI_EOPBADSTATE); /* all else is too late */
-	CHECK_OK(fi_recv(n.ep, &in, 8, NULL, FI_ADDR_UNSPEC, NULL));
+	CHECK_OK(fi_recv(n.ep, &input, 8, NULL, FI_ADDR_UNSPEC, NULL));
 	CHECK_OK(RETRY(&n, fi_inject(n.ep, &out, 8, n.self)));
 	struct fi_cq_tagged_entry e;
 	wait_cq(&n, n.rx_cq, &e);
-	CHECK_EQ(in, 7);
+	CHECK_EQ(input, 7);
 	CHECK_OK(fi_close(&stx->fid));
 	node_close(&n);
 }
@@ -295,16 +295,16 @@ static void several(int rank, void *arg)
 	int sends = 0;
 	for (uint64_t k = 0; k < EACH; k++) {
 		for (int i = 0; i < EPS; i++) {
-			uint64_t out = k * 10 + (uint64_t)i, in = 0;
+			uint64_t out = k * 10 + (uint64_t)i, input = 0;
 			struct fi_cq_data_entry e;
-			CHECK_OK(fi_recv(ep[i], &in, 8, NULL, FI_ADDR_UNSPEC, NULL));
+			CHECK_OK(fi_recv(ep[i], &input, 8, NULL, FI_ADDR_UNSPEC, NULL));
 			while (fi_senddata(ep[i], &out, 8, NULL, out + 5, peer[i], NULL) == -FI_EAGAIN)
 				fi_cq_read(tx, NULL, 0);
 			sends++;
 			const double end = hang_end();
 			while (fi_cq_read(rx[i], &e, 1) != 1)
 				CHECK(now_s() < end);
-			CHECK_EQ(in, out);
+			CHECK_EQ(input, out);
 			CHECK_EQ(e.data, out + 5);
 		}
 	}
@@ -402,14 +402,14 @@ static void again_and_again(int rank, void *arg)
 	node_close(&n);
 	const int fds = open_fds();
 	for (int i = 0; i < 30; i++) {
-		uint64_t v = (uint64_t)i, in = 0;
+		uint64_t v = (uint64_t)i, input = 0;
 		struct fi_cq_tagged_entry e;
 		node_open(&n, o);
 		CHECK_EQ(fi_av_insert(n.av, n.name, 1, &n.self, 0, NULL), 1);
-		CHECK_OK(fi_recv(n.ep, &in, 8, NULL, FI_ADDR_UNSPEC, NULL));
+		CHECK_OK(fi_recv(n.ep, &input, 8, NULL, FI_ADDR_UNSPEC, NULL));
 		CHECK_OK(RETRY(&n, fi_inject(n.ep, &v, 8, n.self)));
 		wait_cq(&n, n.rx_cq, &e);
-		CHECK_EQ(in, v);
+		CHECK_EQ(input, v);
 		node_close(&n);
 	}
 	CHECK_EQ(open_fds(), fds);

@@ -35,53 +35,53 @@ enum {
 
 static uint64_t g_buf[8], g_res[8], g_cmp[8];
 
-static ssize_t issue(struct node *n, int call, fi_addr_t to, uint64_t at, uint64_t key)
+static ssize_t issue(struct node *n, int call, fi_addr_t dest, uint64_t pos, uint64_t key)
 {
 	struct iovec iov = {g_buf, 8};
-	struct fi_rma_iov rma = {at, 8, key};
+	struct fi_rma_iov rma = {pos, 8, key};
 	struct fi_msg_rma m = {
-		.msg_iov = &iov, .iov_count = 1, .addr = to, .rma_iov = &rma, .rma_iov_count = 1, .context = g_buf};
+		.msg_iov = &iov, .iov_count = 1, .addr = dest, .rma_iov = &rma, .rma_iov_count = 1, .context = g_buf};
 	switch (call) {
 	case C_WRITE:
-		return fi_write(n->ep, g_buf, 8, NULL, to, at, key, g_buf);
+		return fi_write(n->ep, g_buf, 8, NULL, dest, pos, key, g_buf);
 	case C_WRITEV:
-		return fi_writev(n->ep, &iov, NULL, 1, to, at, key, g_buf);
+		return fi_writev(n->ep, &iov, NULL, 1, dest, pos, key, g_buf);
 	case C_WRITEMSG:
 		return fi_writemsg(n->ep, &m, FI_COMPLETION);
 	case C_WRITEDATA:
-		return fi_writedata(n->ep, g_buf, 8, NULL, 1, to, at, key, g_buf);
+		return fi_writedata(n->ep, g_buf, 8, NULL, 1, dest, pos, key, g_buf);
 	case C_READ:
-		return fi_read(n->ep, g_res, 8, NULL, to, at, key, g_buf);
+		return fi_read(n->ep, g_res, 8, NULL, dest, pos, key, g_buf);
 	case C_READV:
 		iov.iov_base = g_res;
-		return fi_readv(n->ep, &iov, NULL, 1, to, at, key, g_buf);
+		return fi_readv(n->ep, &iov, NULL, 1, dest, pos, key, g_buf);
 	case C_READMSG:
 		iov.iov_base = g_res;
 		return fi_readmsg(n->ep, &m, FI_COMPLETION);
 	case C_ATOMIC:
-		return fi_atomic(n->ep, g_buf, 1, NULL, to, at, key, FI_UINT64, FI_SUM, g_buf);
+		return fi_atomic(n->ep, g_buf, 1, NULL, dest, pos, key, FI_UINT64, FI_SUM, g_buf);
 	case C_FETCH:
-		return fi_fetch_atomic(n->ep, g_buf, 1, NULL, g_res, NULL, to, at, key, FI_UINT64, FI_SUM, g_buf);
+		return fi_fetch_atomic(n->ep, g_buf, 1, NULL, g_res, NULL, dest, pos, key, FI_UINT64, FI_SUM, g_buf);
 	case C_COMPARE:
-		return fi_compare_atomic(n->ep, g_buf, 1, NULL, g_cmp, NULL, g_res, NULL, to, at, key, FI_UINT64,
+		return fi_compare_atomic(n->ep, g_buf, 1, NULL, g_cmp, NULL, g_res, NULL, dest, pos, key, FI_UINT64,
 					 FI_CSWAP, g_buf);
 	case C_INJECT:
-		return fi_inject_write(n->ep, g_buf, 8, to, at, key);
+		return fi_inject_write(n->ep, g_buf, 8, dest, pos, key);
 	case C_INJECTDATA:
-		return fi_inject_writedata(n->ep, g_buf, 8, 1, to, at, key);
+		return fi_inject_writedata(n->ep, g_buf, 8, 1, dest, pos, key);
 	default:
-		return fi_inject_atomic(n->ep, g_buf, 1, to, at, key, FI_UINT64, FI_SUM);
+		return fi_inject_atomic(n->ep, g_buf, 1, dest, pos, key, FI_UINT64, FI_SUM);
 	}
 }
 
 /* Calls with a completion report there; an inject either answers itself or, found out later, leaves an entry too. */
-static void must_fail(struct node *n, fi_addr_t to, uint64_t at, uint64_t key, int want)
+static void must_fail(struct node *n, fi_addr_t dest, uint64_t pos, uint64_t key, int want)
 {
 	for (int c = 0; c < C_CALLS; c++) {
 		struct fi_cq_err_entry err;
 		memset(g_res, 0x77, sizeof g_res);
 		const uint64_t before = fi_cntr_readerr(n->c_write) + fi_cntr_readerr(n->c_read);
-		const ssize_t rc = RETRY(n, issue(n, c, to, at, key));
+		const ssize_t rc = RETRY(n, issue(n, c, dest, pos, key));
 		if (c >= C_ENTRIES && rc != 0) {
 			CHECK_EQ(rc, -want);
 			continue;
@@ -124,15 +124,15 @@ static void target_errors(int rank, void *arg)
 	team_barrier(&n);
 	if (rank == 0) {
 		for (int target = 1; target >= 0; target--) {
-			const fi_addr_t to = n.peer[target];
-			must_fail(&n, to, r[target].start, 999, FI_EKEYREJECTED);
-			must_fail(&n, to, r[target].start, 0x8000000000000000u, FI_EKEYREJECTED);
-			must_fail(&n, to, rr[target].start, 22, FI_EACCES);
+			const fi_addr_t dest = n.peer[target];
+			must_fail(&n, dest, r[target].start, 999, FI_EKEYREJECTED);
+			must_fail(&n, dest, r[target].start, 0x8000000000000000u, FI_EKEYREJECTED);
+			must_fail(&n, dest, rr[target].start, 22, FI_EACCES);
 			if (kind != MEM_WHOLE) {
-				must_fail(&n, to, r[target].start + 1000, 21, FI_EACCES);           /* behind the end */
-				must_fail(&n, to, r[target].start + 992 + 1, 21, FI_EACCES);        /* across it */
-				must_fail(&n, to, r[target].start + UINT64_MAX - 7, 21, FI_EACCES); /* wraps around */
-				must_fail(&n, to, 1ull << 40, 21, FI_EACCES);
+				must_fail(&n, dest, r[target].start + 1000, 21, FI_EACCES);    /* behind the end */
+				must_fail(&n, dest, r[target].start + 992 + 1, 21, FI_EACCES); /* across it */
+				must_fail(&n, dest, r[target].start + UINT64_MAX - 7, 21, FI_EACCES); /* wraps around */
+				must_fail(&n, dest, 1ull << 40, 21, FI_EACCES);
 			}
 		}
 		must_fail(&n, n.peer[1], rc[1].start, 23, FI_EKEYREJECTED);
@@ -182,11 +182,11 @@ static void unmapped_address(int rank, void *arg)
 	team_barrier(&n);
 	if (rank == 0) {
 		static const int calls[] = {C_WRITE, C_READ, C_ATOMIC, C_FETCH, C_COMPARE};
-		const uint64_t at[] = {0, 64, place[0]};
-		for (size_t a = 0; a < ARRAY_SIZE(at); a++) {
+		const uint64_t item[] = {0, 64, place[0]};
+		for (size_t a = 0; a < ARRAY_SIZE(item); a++) {
 			for (size_t c = 0; c < ARRAY_SIZE(calls); c++) {
 				struct fi_cq_err_entry err;
-				CHECK_OK(RETRY(&n, issue(&n, calls[c], n.peer[1], at[a], 6)));
+				CHECK_OK(RETRY(&n, issue(&n, calls[c], n.peer[1], item[a], 6)));
 				wait_cq_error(&n, n.tx_cq, &err);
 				CHECK_EQ(err.err, FI_EFAULT);
 			}

@@ -31,15 +31,15 @@ static struct parts take_apart(const char *name)
 static void refuse_name(struct node *n, const struct parts *p, int want)
 {
 	char name[ADDR_BYTES] = {0};
-	fi_addr_t to;
+	fi_addr_t dest;
 	uint64_t v = 1;
 	snprintf(name, sizeof name, "fi_pgas://%016llx:%x:%x:%016llx", p->host, p->pid, p->fd, p->nonce);
-	CHECK_EQ(fi_av_insert(n->av, name, 1, &to, 0, NULL), 1);
-	CHECK_EQ(fi_inject(n->ep, &v, 8, to), want);
-	CHECK_EQ(fi_inject_write(n->ep, &v, 8, to, 0, 31), want);
-	CHECK_EQ(fi_write(n->ep, &v, 8, NULL, to, 0, 31, NULL), want);
-	CHECK_EQ(fi_atomic(n->ep, &v, 1, NULL, to, 0, 31, FI_UINT64, FI_SUM, NULL), want);
-	CHECK_OK(fi_av_remove(n->av, &to, 1, 0));
+	CHECK_EQ(fi_av_insert(n->av, name, 1, &dest, 0, NULL), 1);
+	CHECK_EQ(fi_inject(n->ep, &v, 8, dest), want);
+	CHECK_EQ(fi_inject_write(n->ep, &v, 8, dest, 0, 31), want);
+	CHECK_EQ(fi_write(n->ep, &v, 8, NULL, dest, 0, 31, NULL), want);
+	CHECK_EQ(fi_atomic(n->ep, &v, 1, NULL, dest, 0, 31, FI_UINT64, FI_SUM, NULL), want);
+	CHECK_OK(fi_av_remove(n->av, &dest, 1, 0));
 }
 
 static void stale(int rank, void *arg)
@@ -80,11 +80,11 @@ static void stale(int rank, void *arg)
 		p = me; /* process 1 is not ours to open, or has no such file */
 		p.pid = 1;
 		char name[ADDR_BYTES] = {0};
-		fi_addr_t to;
+		fi_addr_t dest;
 		uint64_t v = 1;
 		snprintf(name, sizeof name, "fi_pgas://%016llx:%x:%x:%016llx", p.host, p.pid, p.fd, p.nonce);
-		CHECK_EQ(fi_av_insert(n.av, name, 1, &to, 0, NULL), 1);
-		const ssize_t rc = fi_inject(n.ep, &v, 8, to);
+		CHECK_EQ(fi_av_insert(n.av, name, 1, &dest, 0, NULL), 1);
+		const ssize_t rc = fi_inject(n.ep, &v, 8, dest);
 		CHECK(rc == -FI_EHOSTUNREACH || rc == -FI_EACCES);
 	}
 	team_barrier(&n);
@@ -153,11 +153,11 @@ static int spoilt(int original, int how)
 	const int fd = memfd_create("copy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	CHECK(fd >= 0);
 	CHECK_OK(ftruncate(fd, st.st_size));
-	char *from = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, original, 0);
-	char *to = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	CHECK(from != MAP_FAILED && to != MAP_FAILED);
-	memcpy(to, from, (size_t)st.st_size);
-	struct header *h = (struct header *)to;
+	char *src = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, original, 0);
+	char *dst = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(src != MAP_FAILED && dst != MAP_FAILED);
+	memcpy(dst, src, (size_t)st.st_size);
+	struct header *h = (struct header *)dst;
 	uint32_t *behind = (uint32_t *)(h + 1); /* dom_nonce, dom_fd, closed, eager_count, eager_bytes, slots */
 	switch (how) {
 	case S_MAGIC:
@@ -185,8 +185,8 @@ static int spoilt(int original, int how)
 		behind[4] = 0xffffffff;
 		break;
 	}
-	munmap(from, (size_t)st.st_size);
-	munmap(to, (size_t)st.st_size);
+	munmap(src, (size_t)st.st_size);
+	munmap(dst, (size_t)st.st_size);
 	if (how == S_SHORT)
 		CHECK_OK(ftruncate(fd, st.st_size / 2));
 	if (how == S_LONG)
@@ -227,13 +227,13 @@ static void segments(int rank, void *arg)
 		}
 		CHECK_EQ(open_fds(), before);
 		/* the proof that the copies were otherwise good: the faithful one is taken for an endpoint */
-		fi_addr_t to;
+		fi_addr_t dest;
 		uint64_t v = 1;
 		p.fd = (unsigned)fds[S_FAITHFUL];
 		memset(name, 0, sizeof name);
 		snprintf(name, sizeof name, "fi_pgas://%016llx:%x:%x:%016llx", p.host, p.pid, p.fd, p.nonce);
-		CHECK_EQ(fi_av_insert(n.av, name, 1, &to, 0, NULL), 1);
-		CHECK_OK(fi_inject(n.ep, &v, 8, to));
+		CHECK_EQ(fi_av_insert(n.av, name, 1, &dest, 0, NULL), 1);
+		CHECK_OK(fi_inject(n.ep, &v, 8, dest));
 		team_barrier(NULL);
 	}
 	node_close(&n);

@@ -243,7 +243,7 @@ static void poll_set(int rank, void *arg)
 	struct fi_cq_attr ca = {0};
 	struct fi_cntr_attr na = {.events = FI_CNTR_EVENTS_COMP};
 	void *ctx[4] = {0};
-	uint64_t v = 1, in;
+	uint64_t v = 1, input;
 	struct fi_cq_tagged_entry e;
 	int a, b;
 	(void)rank;
@@ -261,7 +261,7 @@ static void poll_set(int rank, void *arg)
 	CHECK_OK(fi_poll_add(set, &n.rx_cq->fid, 0));
 	CHECK_OK(fi_poll_add(set, &n.c_write->fid, 0));
 	CHECK_EQ(fi_poll(set, ctx, 4), 0);
-	CHECK_OK(fi_recv(n.ep, &in, 8, NULL, FI_ADDR_UNSPEC, NULL));
+	CHECK_OK(fi_recv(n.ep, &input, 8, NULL, FI_ADDR_UNSPEC, NULL));
 	CHECK_OK(RETRY(&n, fi_inject(n.ep, &v, 8, n.self)));
 	const double end = hang_end();
 	int rc;
@@ -307,7 +307,7 @@ static void trywait(int rank, void *arg)
 	struct node n;
 	struct fid_cq *none;
 	struct fi_cq_attr ca = {0};
-	uint64_t v = 1, in;
+	uint64_t v = 1, input;
 	struct fi_cq_tagged_entry e;
 	(void)rank;
 	(void)arg;
@@ -315,7 +315,7 @@ static void trywait(int rank, void *arg)
 	CHECK_EQ(fi_av_insert(n.av, n.name, 1, &n.self, 0, NULL), 1);
 	struct fid *both[] = {&n.rx_cq->fid, &n.c_recv->fid};
 	CHECK_OK(fi_trywait(n.fabric, both, 2));
-	CHECK_OK(fi_recv(n.ep, &in, 8, NULL, FI_ADDR_UNSPEC, NULL));
+	CHECK_OK(fi_recv(n.ep, &input, 8, NULL, FI_ADDR_UNSPEC, NULL));
 	CHECK_OK(RETRY(&n, fi_inject(n.ep, &v, 8, n.self)));
 	const double end = hang_end();
 	while (fi_trywait(n.fabric, both, 1) == 0) /* something came: do not sleep */

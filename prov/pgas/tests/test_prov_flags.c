@@ -56,13 +56,13 @@ static void trigger(int rank, void *arg)
 {
 	struct bench b;
 	struct fi_msg_rma m;
-	struct fi_rma_iov at;
-	struct iovec from;
+	struct fi_rma_iov place;
+	struct iovec src;
 	uint64_t word = 0x1234;
 	(void)rank;
 	(void)arg;
 	bench_open(&b, &(struct node_opts){.two_cqs = true, .counters = BENCH_COUNTERS});
-	bench_rma(&b, &m, &from, &at, &word);
+	bench_rma(&b, &m, &src, &place, &word);
 	CHECK_EQ(fi_writemsg(b.n.ep, &m, FI_TRIGGER), -FI_EBADFLAGS);
 	CHECK_EQ(fi_writemsg(b.n.ep, &m, FI_TRIGGER | FI_COMPLETION | FI_INJECT), -FI_EBADFLAGS);
 	bench_settle(&b, 0);

@@ -40,7 +40,7 @@ static uint64_t next(uint64_t *s) /* splitmix64 */
 /* --- the vandal --------------------------------------------------------------------------------------------------- */
 
 struct area {
-	char *at;
+	char *data;
 	size_t len;
 };
 
@@ -52,11 +52,11 @@ static int writable_areas(struct area *list, int room)
 	FILE *f = fopen("/proc/self/maps", "re");
 	CHECK(f != NULL);
 	while (n < room && fgets(line, sizeof line, f)) {
-		unsigned long from, to;
+		unsigned long source, dest;
 		char rights[8];
-		if (sscanf(line, "%lx-%lx %7s", &from, &to, rights) == 3 && strcmp(rights, "rw-s") == 0 &&
+		if (sscanf(line, "%lx-%lx %7s", &source, &dest, rights) == 3 && strcmp(rights, "rw-s") == 0 &&
 		    strstr(line, "memfd:pgas-"))
-			list[n++] = (struct area){(char *)from, to - from};
+			list[n++] = (struct area){(char *)source, dest - source};
 	}
 	fclose(f);
 	return n;
@@ -65,7 +65,7 @@ static int writable_areas(struct area *list, int room)
 static bool has_area(const struct area *list, int n, const struct area *a)
 {
 	for (int i = 0; i < n; i++)
-		if (list[i].at == a->at)
+		if (list[i].data == a->data)
 			return true;
 	return false;
 }
@@ -74,22 +74,22 @@ static bool has_area(const struct area *list, int n, const struct area *a)
 static char *place(const struct area *a, uint64_t *s, bool any)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = a->len / page;
-	const size_t at = next(s) % pages;
+	const size_t pos = next(s) % pages;
 	unsigned char *here = malloc(pages);
-	char *found = a->at + at * page;
-	if (!any && mincore(a->at, a->len, here) == 0)
+	char *found = a->data + pos * page;
+	if (!any && mincore(a->data, a->len, here) == 0)
 		for (size_t i = 0; i < pages; i++)
-			if (here[(at + i) % pages] & 1) {
-				found = a->at + (at + i) % pages * page;
+			if (here[(pos + i) % pages] & 1) {
+				found = a->data + (pos + i) % pages * page;
 				break;
 			}
 	free(here);
 	return found + next(s) % (page / 8) * 8;
 }
 
-static void spoil(char *at, uint64_t *s)
+static void spoil(char *pos, uint64_t *s)
 {
-	uint64_t *word = (uint64_t *)at;
+	uint64_t *word = (uint64_t *)pos;
 	const uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED), r = next(s);
 	uint64_t value;
 	switch (next(s) % 7) {
@@ -133,10 +133,10 @@ static void vandal(struct node *n, uint64_t *s, double end)
 	const uint64_t calm = next(s) % 3; /* 0: no pause, nobody gets much done */
 	while (now_s() < end) {
 		const struct area *a = &all[next(s) % (uint64_t)count];
-		char *at = place(a, s, next(s) % 16 == 0);
+		char *pos = place(a, s, next(s) % 16 == 0);
 		for (uint64_t i = next(s) % 24; i; i--) {
-			spoil(at, s);
-			at = next(s) % 3 ? (char *)((uintptr_t)at ^ (next(s) % 64 * 8)) : place(a, s, false);
+			spoil(pos, s);
+			pos = next(s) % 3 ? (char *)((uintptr_t)pos ^ (next(s) % 64 * 8)) : place(a, s, false);
 		}
 		if (next(s) % 4 < calm)
 			usleep((useconds_t)(next(s) % 3000));
@@ -148,7 +148,7 @@ static void vandal(struct node *n, uint64_t *s, double end)
 struct talker {
 	struct node n;
 	struct mem window, plain; /* key 0, and private memory under key 7 */
-	unsigned char *out, *in[RECEIVES];
+	unsigned char *out, *received[RECEIVES];
 	int waiting; /* operations whose completion is outstanding */
 	uint64_t calls, good, bad;
 	double slowest;
@@ -170,15 +170,16 @@ static void post(struct talker *t, int i)
 {
 	struct fid_ep *ep = t->n.ep;
 	if (i % 2)
-		TIMED(t, fi_recv(ep, t->in[i], LONG_MESSAGE, NULL, FI_ADDR_UNSPEC, t->in[i]));
+		TIMED(t, fi_recv(ep, t->received[i], LONG_MESSAGE, NULL, FI_ADDR_UNSPEC, t->received[i]));
 	else
-		TIMED(t, fi_trecv(ep, t->in[i], LONG_MESSAGE, NULL, FI_ADDR_UNSPEC, 0, UINT64_MAX, t->in[i]));
+		TIMED(t,
+		      fi_trecv(ep, t->received[i], LONG_MESSAGE, NULL, FI_ADDR_UNSPEC, 0, UINT64_MAX, t->received[i]));
 }
 
-static void again(struct talker *t, const void *context)
+static void repost(struct talker *t, const void *context)
 {
 	for (int i = 0; i < RECEIVES; i++)
-		if (context == t->in[i]) {
+		if (context == t->received[i]) {
 			post(t, i);
 			return;
 		}
@@ -194,11 +195,11 @@ static void take_completions(struct talker *t, bool sleep)
 		const ssize_t n =
 			TIMED(t, sleep ? fi_cq_sread(t->n.tx_cq, e, 8, NULL, 3) : fi_cq_read(t->n.tx_cq, e, 8));
 		for (ssize_t i = 0; i < n; i++)
-			again(t, e[i].op_context);
+			repost(t, e[i].op_context);
 		t->good += n > 0 ? (uint64_t)n : 0;
 		if (n == -FI_EAVAIL && TIMED(t, fi_cq_readerr(t->n.tx_cq, &err, 0)) == 1) {
 			t->bad++;
-			again(t, err.op_context);
+			repost(t, err.op_context);
 		} else if (n <= 0) {
 			return;
 		}
@@ -209,38 +210,38 @@ static void say_something(struct talker *t, uint64_t *s)
 {
 	struct fid_ep *ep = t->n.ep;
 	static const size_t sizes[] = {0, 8, 88, 89, 104, 105, 3000, 8192, LONG_MESSAGE};
-	const fi_addr_t to = t->n.peer[next(s) % TALKERS];
+	const fi_addr_t dest = t->n.peer[next(s) % TALKERS];
 	const size_t len = sizes[next(s) % ARRAY_SIZE(sizes)];
 	const uint64_t off = next(s) % (REGION - 4096) & ~15ull, key = next(s) % 2 * 7;
 	ssize_t rc;
 	switch (next(s) % 9) {
 	case 0:
-		TIMED(t, fi_inject(ep, t->out, 8, to));
+		TIMED(t, fi_inject(ep, t->out, 8, dest));
 		return;
 	case 1:
-		TIMED(t, fi_tinject(ep, t->out, 64, to, next(s)));
+		TIMED(t, fi_tinject(ep, t->out, 64, dest, next(s)));
 		return;
 	case 2:
-		rc = TIMED(t, fi_send(ep, t->out, len, NULL, to, NULL));
+		rc = TIMED(t, fi_send(ep, t->out, len, NULL, dest, NULL));
 		break;
 	case 3:
-		rc = TIMED(t, fi_tsend(ep, t->out, len, NULL, to, next(s), NULL));
+		rc = TIMED(t, fi_tsend(ep, t->out, len, NULL, dest, next(s), NULL));
 		break;
 	case 4:
-		rc = TIMED(t, fi_write(ep, t->out, 1 + next(s) % 4096, NULL, to, off, key, NULL));
+		rc = TIMED(t, fi_write(ep, t->out, 1 + next(s) % 4096, NULL, dest, off, key, NULL));
 		break;
 	case 5:
-		rc = TIMED(t, fi_read(ep, t->out, 1 + next(s) % 4096, NULL, to, off, key, NULL));
+		rc = TIMED(t, fi_read(ep, t->out, 1 + next(s) % 4096, NULL, dest, off, key, NULL));
 		break;
 	case 6: /* wider than a word: under the lock */
-		rc = TIMED(t, fi_atomic(ep, t->out, 4, NULL, to, off, key, FI_DOUBLE_COMPLEX, FI_SUM, NULL));
+		rc = TIMED(t, fi_atomic(ep, t->out, 4, NULL, dest, off, key, FI_DOUBLE_COMPLEX, FI_SUM, NULL));
 		break;
 	case 7:
-		rc = TIMED(t, fi_fetch_atomic(ep, t->out, 4, NULL, t->out + 4096, NULL, to, off, key, FI_UINT64, FI_SUM,
-					      NULL));
+		rc = TIMED(t, fi_fetch_atomic(ep, t->out, 4, NULL, t->out + 4096, NULL, dest, off, key, FI_UINT64,
+					      FI_SUM, NULL));
 		break;
 	default:
-		rc = TIMED(t, fi_writedata(ep, t->out, 16, NULL, 42, to, off, key, NULL));
+		rc = TIMED(t, fi_writedata(ep, t->out, 16, NULL, 42, dest, off, key, NULL));
 	}
 	t->waiting += rc == 0;
 }
@@ -248,7 +249,7 @@ static void say_something(struct talker *t, uint64_t *s)
 static void talk(struct talker *t, int rank, uint64_t *s, double end)
 {
 	for (int i = 0; i < RECEIVES; i++) {
-		t->in[i] = malloc(LONG_MESSAGE);
+		t->received[i] = malloc(LONG_MESSAGE);
 		post(t, i);
 	}
 	while (now_s() < end) {
@@ -282,7 +283,7 @@ static void talker_close(struct talker *t)
 	mem_close(&t->plain);
 	node_close(&t->n);
 	for (int i = 0; i < RECEIVES; i++)
-		free(t->in[i]);
+		free(t->received[i]);
 	free(t->out);
 }
 
@@ -291,18 +292,18 @@ static void afterwards(int rank)
 {
 	static const size_t sizes[] = {8, 3000, LONG_MESSAGE};
 	struct talker t;
-	unsigned char *in = malloc(LONG_MESSAGE);
+	unsigned char *input = malloc(LONG_MESSAGE);
 	const int left = (rank + RANKS - 1) % RANKS, right = (rank + 1) % RANKS;
 	talker_open(&t, rank);
 	node_connect(&t.n);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		struct fi_cq_tagged_entry e;
 		fill(t.out, sizes[i], (uint64_t)rank + i);
-		CHECK_OK(fi_trecv(t.n.ep, in, LONG_MESSAGE, NULL, FI_ADDR_UNSPEC, i, 0, in));
+		CHECK_OK(fi_trecv(t.n.ep, input, LONG_MESSAGE, NULL, FI_ADDR_UNSPEC, i, 0, input));
 		CHECK_OK(RETRY(&t.n, fi_tsend(t.n.ep, t.out, sizes[i], NULL, t.n.peer[right], i, t.out)));
 		wait_cq(&t.n, t.n.tx_cq, &e);
 		wait_cq(&t.n, t.n.tx_cq, &e);
-		CHECK(filled(in, sizes[i], (uint64_t)left + i));
+		CHECK(filled(input, sizes[i], (uint64_t)left + i));
 		CHECK_OK(RETRY(&t.n, fi_write(t.n.ep, t.out, 3000, NULL, t.n.peer[right], 4096 * i, i % 2 * 7, NULL)));
 		wait_cq(&t.n, t.n.tx_cq, &e);
 		team_barrier(&t.n);
@@ -311,7 +312,7 @@ static void afterwards(int rank)
 		team_barrier(&t.n);
 	}
 	talker_close(&t);
-	free(in);
+	free(input);
 }
 
 static void fuzz(int rank, void *arg)

@@ -312,17 +312,17 @@ static void wait_flags(struct fid_cq *cq, uint64_t flags)
 static void use(struct node *n)
 {
 	const uint64_t caps = n->info->caps, word = 7;
-	char *out = calloc(1, 4096), *in = calloc(1, 4096);
+	char *out = calloc(1, 4096), *input = calloc(1, 4096);
 	const size_t len = n->info->tx_attr->inject_size;
-	CHECK(out && in && len <= 4096);
+	CHECK(out && input && len <= 4096);
 	memset(out, 0x5c, 4096);
 	if ((caps & FI_MSG) && (caps & FI_SEND) && (caps & FI_RECV)) {
-		struct iovec iov = {in, 4096};
+		struct iovec iov = {input, 4096};
 		struct fi_msg m = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC};
 		CHECK_OK(fi_recvmsg(n->ep, &m, FI_COMPLETION));
 		CHECK_OK(RETRY(n, fi_inject(n->ep, out, len, n->self)));
 		wait_flags(n->rx_cq, FI_RECV | FI_MSG);
-		CHECK_MEM(in, out, len);
+		CHECK_MEM(input, out, len);
 	}
 	if ((caps & FI_RMA) && (caps & FI_WRITE) && (caps & FI_REMOTE_WRITE)) {
 		struct mem m;
@@ -348,7 +348,7 @@ static void use(struct node *n)
 		}
 		mem_close(&m);
 	}
-	free(in);
+	free(input);
 	free(out);
 }
 

@@ -130,19 +130,19 @@ static void test_getinfo_parameters_are_listed(void **state)
 }
 
 /* A value out of range is not taken: the endpoint works with the default. */
-static void nonsense(int rank, void *arg)
+static void refuse_nonsense(int rank, void *arg)
 {
 	struct node n;
-	uint64_t v = 3, in = 0;
+	uint64_t v = 3, input = 0;
 	struct fi_cq_tagged_entry e;
 	(void)rank;
 	(void)arg;
 	node_open(&n, NULL);
 	node_connect(&n);
-	CHECK_OK(fi_recv(n.ep, &in, 8, NULL, FI_ADDR_UNSPEC, NULL));
+	CHECK_OK(fi_recv(n.ep, &input, 8, NULL, FI_ADDR_UNSPEC, NULL));
 	CHECK_OK(RETRY(&n, fi_inject(n.ep, &v, 8, n.self)));
 	wait_cq(&n, n.rx_cq, &e);
-	CHECK_EQ(in, 3);
+	CHECK_EQ(input, 3);
 	node_close(&n);
 }
 
@@ -152,7 +152,7 @@ static void test_getinfo_parameters_out_of_range_are_ignored(void **state)
 					  "FI_PGAS_EAGER_COUNT=0", "FI_PGAS_MAX_PEERS=0",
 					  "FI_PGAS_CMA=7",         NULL};
 	(void)state;
-	team_run_env(1, nonsense, NULL, env);
+	team_run_env(1, refuse_nonsense, NULL, env);
 }
 
 /* --- other hosts -------------------------------------------------------------------------------------------------- */

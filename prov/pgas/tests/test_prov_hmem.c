@@ -188,19 +188,19 @@ static void one_sided(int rank, void *arg)
 	uint64_t seed = 1;
 	box_open(&b, arg, NULL);
 	for (int target = 0; target < 2; target++)
-		for (int on = 0; on < 4; on++)
+		for (int enable = 0; enable < 4; enable++)
 			for (size_t s = 0; s < ARRAY_SIZE(sizes); s++, seed++) {
 				/* what lies around it stays as it was */
-				box_fill(&b, on & 1, TARGET - 64, 64, 7);
-				box_fill(&b, on & 1, TARGET + sizes[s], 64, 8);
+				box_fill(&b, enable & 1, TARGET - 64, 64, 7);
+				box_fill(&b, enable & 1, TARGET + sizes[s], 64, 8);
 				team_barrier(&b.n);
 				if (rank == 0)
-					put_and_get(&b, target, on >> 1, on & 1, sizes[s], seed);
+					put_and_get(&b, target, enable >> 1, enable & 1, sizes[s], seed);
 				team_barrier(&b.n);
 				if (rank == target) {
-					box_check(&b, on & 1, TARGET, sizes[s], seed);
-					box_check(&b, on & 1, TARGET - 64, 64, 7);
-					box_check(&b, on & 1, TARGET + sizes[s], 64, 8);
+					box_check(&b, enable & 1, TARGET, sizes[s], seed);
+					box_check(&b, enable & 1, TARGET - 64, 64, 7);
+					box_check(&b, enable & 1, TARGET + sizes[s], 64, 8);
 				}
 			}
 	box_close(&b);
@@ -362,8 +362,8 @@ static void atomics(int rank, void *arg)
 	struct box b;
 	box_open(&b, arg, NULL);
 	struct node *n = &b.n;
-	for (int on = 0; on < 4; on++) { /* operands, target */
-		const int here = on >> 1, there = on & 1;
+	for (int enable = 0; enable < 4; enable++) { /* operands, target */
+		const int here = enable >> 1, there = enable & 1;
 		void *desc = box_desc(&b, here);
 		uint64_t word = 100, old;
 		if (rank == 1)

@@ -82,9 +82,9 @@ static void all_combinations(int rank, const struct device_kind *kind, int strai
 	uint64_t seed = 1;
 	box_open(&b, kind, NULL);
 	connect_first(&b);
-	for (int on = 0; on < 4; on++)
+	for (int enable = 0; enable < 4; enable++)
 		for (size_t s = 0; s < ARRAY_SIZE(sizes); s++, seed++) {
-			const int here = on >> 1, there = on & 1;
+			const int here = enable >> 1, there = enable & 1;
 			const size_t len = sizes[s];
 			const bool is_long = len >= LIMIT;
 			box_fill(&b, there, TARGET - 64, 64, 7);
@@ -113,7 +113,7 @@ static void all_combinations(int rank, const struct device_kind *kind, int strai
 	CHECK_EQ(counts().registered, 0);
 }
 
-static void straight(int rank, void *arg)
+static void run_straight(int rank, void *arg)
 {
 	all_combinations(rank, arg, 3);
 	CHECK_EQ(counts().asked, 1);
@@ -122,7 +122,7 @@ static void straight(int rank, void *arg)
 static void test_far_puts_and_gets_go_straight(void **state)
 {
 	(void)state;
-	run_far(straight, NULL);
+	run_far(run_straight, NULL);
 }
 
 /* Many transfers at a time, longer than what is handed over at once, and both ways. */
@@ -133,19 +133,19 @@ static void long_ones(int rank, void *arg)
 	struct fid_mr *mr;
 	box_open(&b, kind, NULL);
 	struct node *n = &b.n;
-	unsigned char *at = device_alloc(LONG_BYTES), *bytes = malloc(LONG_BYTES), *want = malloc(LONG_BYTES);
-	CHECK_OK(box_register(&b, at, LONG_BYTES, kind->iface, KEY_LONG, &mr));
+	unsigned char *pos = device_alloc(LONG_BYTES), *bytes = malloc(LONG_BYTES), *want = malloc(LONG_BYTES);
+	CHECK_OK(box_register(&b, pos, LONG_BYTES, kind->iface, KEY_LONG, &mr));
 	connect_first(&b);
 	/* the lower half of each goes to the upper half of the other, and comes back into the box */
 	enum { HALF = LONG_BYTES / 2, PART = BOX_BYTES };
 	fill(bytes, HALF, 40 + (uint64_t)rank);
-	device_put(at, bytes, HALF);
+	device_put(pos, bytes, HALF);
 	team_barrier(n);
-	CHECK_OK(RETRY(n, fi_write(n->ep, at, HALF - 3, fi_mr_desc(mr), n->peer[1 - rank], HALF + 1, KEY_LONG, NULL)));
+	CHECK_OK(RETRY(n, fi_write(n->ep, pos, HALF - 3, fi_mr_desc(mr), n->peer[1 - rank], HALF + 1, KEY_LONG, NULL)));
 	wait_tx(n, 1);
 	team_barrier(n);
 	fill(want, HALF, 41 - (uint64_t)rank);
-	device_get(bytes, at + HALF + 1, HALF - 3);
+	device_get(bytes, pos + HALF + 1, HALF - 3);
 	CHECK_MEM(bytes, want, HALF - 3);
 	CHECK_EQ(moved(), 2 * (HALF - 3));
 	team_barrier(n);
@@ -156,7 +156,7 @@ static void long_ones(int rank, void *arg)
 	team_barrier(n);
 	CHECK_OK(fi_close(&mr->fid));
 	box_close(&b);
-	device_free(at);
+	device_free(pos);
 	free(bytes);
 	free(want);
 }
@@ -229,14 +229,14 @@ static void closed(int rank, void *arg)
 	struct fi_cq_err_entry err;
 	box_open(&b, kind, NULL);
 	struct node *n = &b.n;
-	unsigned char *at = device_alloc(LONG_BYTES), *bytes = malloc(LONG_BYTES), *want = malloc(LONG_BYTES);
-	CHECK_OK(box_register(&b, at, LONG_BYTES, kind->iface, KEY_LONG, &mr));
+	unsigned char *pos = device_alloc(LONG_BYTES), *bytes = malloc(LONG_BYTES), *want = malloc(LONG_BYTES);
+	CHECK_OK(box_register(&b, pos, LONG_BYTES, kind->iface, KEY_LONG, &mr));
 	connect_first(&b);
 	/* the initiator's own: what is under way goes on, since the memory is still there */
 	fill(want, LONG_BYTES, 3);
 	if (rank == 0) {
-		device_put(at, want, LONG_BYTES);
-		CHECK_OK(RETRY(n, fi_write(n->ep, at, LONG_BYTES, fi_mr_desc(mr), n->peer[1], 0, KEY_LONG, NULL)));
+		device_put(pos, want, LONG_BYTES);
+		CHECK_OK(RETRY(n, fi_write(n->ep, pos, LONG_BYTES, fi_mr_desc(mr), n->peer[1], 0, KEY_LONG, NULL)));
 		CHECK_OK(fi_close(&mr->fid));
 		wait_tx(n, 1);
 		CHECK_EQ(moved(), LONG_BYTES);
@@ -244,7 +244,7 @@ static void closed(int rank, void *arg)
 	}
 	team_barrier(n);
 	if (rank == 1) {
-		device_get(bytes, at, LONG_BYTES);
+		device_get(bytes, pos, LONG_BYTES);
 		CHECK_MEM(bytes, want, LONG_BYTES);
 		CHECK_OK(fi_close(&mr->fid));
 		CHECK_EQ(counts().registered, 0);
@@ -261,12 +261,12 @@ static void closed(int rank, void *arg)
 	}
 	team_barrier(n);
 	/* and again, while somebody reads it: it ends, one way or the other */
-	CHECK_OK(box_register(&b, at, LONG_BYTES, kind->iface, KEY_LONG, &mr));
+	CHECK_OK(box_register(&b, pos, LONG_BYTES, kind->iface, KEY_LONG, &mr));
 	team_barrier(n);
 	if (rank == 0) {
 		struct fi_cq_tagged_entry e;
 		ssize_t rc;
-		CHECK_OK(RETRY(n, fi_read(n->ep, at, LONG_BYTES, fi_mr_desc(mr), n->peer[1], 0, KEY_LONG, NULL)));
+		CHECK_OK(RETRY(n, fi_read(n->ep, pos, LONG_BYTES, fi_mr_desc(mr), n->peer[1], 0, KEY_LONG, NULL)));
 		const double end = hang_end();
 		while ((rc = fi_cq_read(n->tx_cq, &e, 1)) == -FI_EAGAIN)
 			CHECK(now_s() < end);
@@ -284,7 +284,7 @@ static void closed(int rank, void *arg)
 	node_close(n);
 	CHECK_EQ(counts().registered, 0);
 	device_free(b.device);
-	device_free(at);
+	device_free(pos);
 	free(b.host);
 	free(bytes);
 	free(want);
@@ -307,7 +307,7 @@ static int warnings(int fd)
 	CHECK(n >= 0);
 	text[n] = 0;
 	int found = 0;
-	for (const char *at = text; (at = strstr(at, "does not register")); at++)
+	for (const char *pos = text; (pos = strstr(pos, "does not register")); pos++)
 		found++;
 	return found;
 }
@@ -389,22 +389,22 @@ static void not_asked(int rank, void *arg)
 static void plain(int rank, void *arg)
 {
 	struct node n;
-	char *at = calloc(1, 1 << 20);
+	char *pos = calloc(1, 1 << 20);
 	struct fid_mr *mr;
 	(void)arg;
 	node_open(&n, NULL);
-	CHECK_OK(fi_mr_reg(n.domain, at, 1 << 20, ACCESS_ALL, 0, KEY_HOST, 0, &mr, NULL));
+	CHECK_OK(fi_mr_reg(n.domain, pos, 1 << 20, ACCESS_ALL, 0, KEY_HOST, 0, &mr, NULL));
 	node_connect(&n);
 	team_barrier(&n);
 	if (rank == 0) {
-		CHECK_OK(RETRY(&n, fi_write(n.ep, at, 1 << 19, NULL, n.peer[1], 0, KEY_HOST, NULL)));
+		CHECK_OK(RETRY(&n, fi_write(n.ep, pos, 1 << 19, NULL, n.peer[1], 0, KEY_HOST, NULL)));
 		wait_tx(&n, 1);
 	}
 	team_barrier(&n);
 	CHECK_EQ(counts().hmem_hints, 0);
 	CHECK_OK(fi_close(&mr->fid));
 	node_close(&n);
-	free(at);
+	free(pos);
 }
 
 static void test_far_staged_where_it_is_not_offered_or_wanted(void **state)

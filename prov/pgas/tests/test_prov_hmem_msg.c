@@ -12,11 +12,11 @@ static const size_t sizes[] = {0, 1, 100, 4096, 20000, 1 << 20};
 static void receive(struct box *b, int on_device, size_t off, size_t room, bool tagged, uint64_t tag, void *context)
 {
 	struct node *n = &b->n;
-	unsigned char *at = box_at(b, on_device, off);
+	unsigned char *pos = box_at(b, on_device, off);
 	if (tagged)
-		CHECK_OK(fi_trecv(n->ep, at, room, box_desc(b, on_device), n->peer[0], tag, 0, context));
+		CHECK_OK(fi_trecv(n->ep, pos, room, box_desc(b, on_device), n->peer[0], tag, 0, context));
 	else
-		CHECK_OK(fi_recv(n->ep, at, room, box_desc(b, on_device), n->peer[0], context));
+		CHECK_OK(fi_recv(n->ep, pos, room, box_desc(b, on_device), n->peer[0], context));
 }
 
 static void messages(int rank, void *arg)
@@ -27,36 +27,36 @@ static void messages(int rank, void *arg)
 	box_open(&b, arg, NULL);
 	struct node *n = &b.n;
 	for (int how = 0; how < 16; how++) { /* from, to, tagged, posted before it comes */
-		const int from = how & 1, to = how >> 1 & 1;
+		const int source = how & 1, dest = how >> 1 & 1;
 		const bool tagged = how & 4, early = how & 8;
 		for (size_t s = 0; s < ARRAY_SIZE(sizes); s++, seed++) {
 			const size_t len = sizes[s];
 			if (rank == 1) {
-				box_fill(&b, to, 1 << 20, 64, 9);
+				box_fill(&b, dest, 1 << 20, 64, 9);
 				if (early)
-					receive(&b, to, 0, 1 << 20, tagged, seed, &e);
+					receive(&b, dest, 0, 1 << 20, tagged, seed, &e);
 			}
 			team_barrier(n);
 			if (rank == 0) {
-				box_fill(&b, from, 0, len, seed);
+				box_fill(&b, source, 0, len, seed);
 				if (tagged)
-					CHECK_OK(RETRY(n, fi_tsend(n->ep, box_at(&b, from, 0), len, box_desc(&b, from),
-								   n->peer[1], seed, NULL)));
+					CHECK_OK(RETRY(n, fi_tsend(n->ep, box_at(&b, source, 0), len,
+								   box_desc(&b, source), n->peer[1], seed, NULL)));
 				else
-					CHECK_OK(RETRY(n, fi_send(n->ep, box_at(&b, from, 0), len, box_desc(&b, from),
-								  n->peer[1], NULL)));
+					CHECK_OK(RETRY(n, fi_send(n->ep, box_at(&b, source, 0), len,
+								  box_desc(&b, source), n->peer[1], NULL)));
 			}
 			if (rank == 1) {
 				if (!early) {
 					for (int i = 0; i < 100; i++)
 						node_poll(n);
-					receive(&b, to, 0, 1 << 20, tagged, seed, &e);
+					receive(&b, dest, 0, 1 << 20, tagged, seed, &e);
 				}
 				wait_cq(n, n->rx_cq, &e);
 				CHECK(e.op_context == &e);
 				CHECK_EQ(e.len, len);
-				box_check(&b, to, 0, len, seed);
-				box_check(&b, to, 1 << 20, 64, 9); /* behind the buffer */
+				box_check(&b, dest, 0, len, seed);
+				box_check(&b, dest, 1 << 20, 64, 9); /* behind the buffer */
 			}
 			if (rank == 0)
 				wait_tx(n, 1);

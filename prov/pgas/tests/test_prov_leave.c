@@ -133,15 +133,15 @@ static void bring_clients(const struct visit *v)
 /* Both ends and the state of a socket, as /proc shows them; "" for any other descriptor. */
 static void describe_socket(const char *target, char *text, size_t room)
 {
-	unsigned long inode, at;
+	unsigned long inode, addr;
 	char line[256], local[64], remote[64], state[8];
 	text[0] = 0;
 	if (sscanf(target, "socket:[%lu]", &inode) != 1)
 		return;
 	FILE *f = fopen("/proc/self/net/tcp", "r");
 	while (f && fgets(line, sizeof line, f))
-		if (sscanf(line, " %*s %63s %63s %7s %*s %*s %*s %*s %*s %lu", local, remote, state, &at) == 4 &&
-		    at == inode)
+		if (sscanf(line, " %*s %63s %63s %7s %*s %*s %*s %*s %*s %lu", local, remote, state, &addr) == 4 &&
+		    addr == inode)
 			snprintf(text, room, " %s -> %s state %s", local, remote, state);
 	if (f)
 		fclose(f);
@@ -149,15 +149,15 @@ static void describe_socket(const char *target, char *text, size_t room)
 
 static void show_descriptors(void)
 {
-	char path[64], to[256], more[200];
+	char path[64], dst[256], more[200];
 	for (int fd = 0; fd < 1024; fd++) {
 		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-		const ssize_t len = readlink(path, to, sizeof to - 1);
+		const ssize_t len = readlink(path, dst, sizeof dst - 1);
 		if (len <= 0)
 			continue;
-		to[len] = 0;
-		describe_socket(to, more, sizeof more);
-		fprintf(stderr, "  %d %s%s\n", fd, to, more);
+		dst[len] = 0;
+		describe_socket(dst, more, sizeof more);
+		fprintf(stderr, "  %d %s%s\n", fd, dst, more);
 	}
 }
 

@@ -131,22 +131,22 @@ static void closes(int rank, void *arg)
 	const struct node_opts o = {.two_cqs = true};
 	struct node a, b;
 	struct fi_cq_err_entry err;
-	fi_addr_t to;
+	fi_addr_t dest;
 	enum { LEN = 1 << 20 };
 	char *buf = calloc(1, LEN);
 	(void)rank;
 	(void)arg;
 	node_open(&a, &o);
 	node_open(&b, &o);
-	CHECK_EQ(fi_av_insert(a.av, b.name, 1, &to, 0, NULL), 1);
-	CHECK_OK(RETRY(&a, fi_send(a.ep, buf, LEN, NULL, to, buf)));
+	CHECK_EQ(fi_av_insert(a.av, b.name, 1, &dest, 0, NULL), 1);
+	CHECK_OK(RETRY(&a, fi_send(a.ep, buf, LEN, NULL, dest, buf)));
 	for (int i = 0; i < 50; i++)
 		node_poll(&b);
 	node_close(&b);
 	wait_cq_error(&a, a.tx_cq, &err);
 	CHECK_EQ(err.err, FI_ECONNRESET);
 	CHECK(err.op_context == buf);
-	CHECK_EQ(RETRY(&a, fi_inject(a.ep, buf, 8, to)), -FI_ECONNRESET);
+	CHECK_EQ(RETRY(&a, fi_inject(a.ep, buf, 8, dest)), -FI_ECONNRESET);
 	node_close(&a);
 	free(buf);
 }

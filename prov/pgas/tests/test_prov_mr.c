@@ -12,25 +12,25 @@
 
 static const char *const env_no_cma[] = {"FI_PGAS_CMA=0", NULL};
 
-static void put8(struct node *n, fi_addr_t to, uint64_t at, uint64_t key, uint64_t v)
+static void put8(struct node *n, fi_addr_t dest, uint64_t pos, uint64_t key, uint64_t v)
 {
-	CHECK_OK(RETRY(n, fi_write(n->ep, &v, 8, NULL, to, at, key, NULL)));
+	CHECK_OK(RETRY(n, fi_write(n->ep, &v, 8, NULL, dest, pos, key, NULL)));
 	wait_tx(n, 1);
 }
 
-static uint64_t get8(struct node *n, fi_addr_t from, uint64_t at, uint64_t key)
+static uint64_t get8(struct node *n, fi_addr_t source, uint64_t pos, uint64_t key)
 {
 	uint64_t v = 0;
-	CHECK_OK(RETRY(n, fi_read(n->ep, &v, 8, NULL, from, at, key, NULL)));
+	CHECK_OK(RETRY(n, fi_read(n->ep, &v, 8, NULL, source, pos, key, NULL)));
 	wait_tx(n, 1);
 	return v;
 }
 
-static void rejected(struct node *n, fi_addr_t to, uint64_t at, uint64_t key, size_t len, int want)
+static void rejected(struct node *n, fi_addr_t dest, uint64_t pos, uint64_t key, size_t len, int want)
 {
 	struct fi_cq_err_entry err;
 	char buf[64] = {0};
-	CHECK_OK(RETRY(n, fi_write(n->ep, buf, len, NULL, to, at, key, buf)));
+	CHECK_OK(RETRY(n, fi_write(n->ep, buf, len, NULL, dest, pos, key, buf)));
 	wait_cq_error(n, n->tx_cq, &err);
 	CHECK_EQ(err.err, want);
 	CHECK(err.op_context == buf);

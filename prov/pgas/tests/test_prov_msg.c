@@ -31,53 +31,53 @@ static uint64_t number_of(int call, int s)
 	return 0x1122334455660000u + (uint64_t)(call * 64 + s);
 }
 
-static ssize_t send_form(struct node *n, bool tagged, int call, void *buf, size_t len, fi_addr_t to, uint64_t number)
+static ssize_t send_form(struct node *n, bool tagged, int call, void *buf, size_t len, fi_addr_t dest, uint64_t number)
 {
 	const size_t first = len / 3;
 	struct iovec iov[2] = {{buf, first}, {(char *)buf + first, len - first}};
-	struct fi_msg m = {.msg_iov = iov, .iov_count = 2, .addr = to, .context = buf, .data = number};
+	struct fi_msg m = {.msg_iov = iov, .iov_count = 2, .addr = dest, .context = buf, .data = number};
 	struct fi_msg_tagged t = {
-		.msg_iov = iov, .iov_count = 2, .addr = to, .tag = number, .context = buf, .data = number};
+		.msg_iov = iov, .iov_count = 2, .addr = dest, .tag = number, .context = buf, .data = number};
 	switch (call) {
 	case S_SEND:
-		return tagged ? fi_tsend(n->ep, buf, len, NULL, to, number, buf)
-			      : fi_send(n->ep, buf, len, NULL, to, buf);
+		return tagged ? fi_tsend(n->ep, buf, len, NULL, dest, number, buf)
+			      : fi_send(n->ep, buf, len, NULL, dest, buf);
 	case S_SENDV:
-		return tagged ? fi_tsendv(n->ep, iov, NULL, 2, to, number, buf)
-			      : fi_sendv(n->ep, iov, NULL, 2, to, buf);
+		return tagged ? fi_tsendv(n->ep, iov, NULL, 2, dest, number, buf)
+			      : fi_sendv(n->ep, iov, NULL, 2, dest, buf);
 	case S_SENDMSG:
 		return tagged ? fi_tsendmsg(n->ep, &t, FI_REMOTE_CQ_DATA | FI_COMPLETION)
 			      : fi_sendmsg(n->ep, &m, FI_REMOTE_CQ_DATA | FI_COMPLETION);
 	case S_SENDDATA:
-		return tagged ? fi_tsenddata(n->ep, buf, len, NULL, number, to, number, buf)
-			      : fi_senddata(n->ep, buf, len, NULL, number, to, buf);
+		return tagged ? fi_tsenddata(n->ep, buf, len, NULL, number, dest, number, buf)
+			      : fi_senddata(n->ep, buf, len, NULL, number, dest, buf);
 	case S_INJECT:
 		if (len == 8) /* constant for the direct build */
-			return tagged ? fi_tinject(n->ep, buf, 8, to, number) : fi_inject(n->ep, buf, 8, to);
-		return tagged ? fi_tinject(n->ep, buf, len, to, number) : fi_inject(n->ep, buf, len, to);
+			return tagged ? fi_tinject(n->ep, buf, 8, dest, number) : fi_inject(n->ep, buf, 8, dest);
+		return tagged ? fi_tinject(n->ep, buf, len, dest, number) : fi_inject(n->ep, buf, len, dest);
 	case S_INJECTDATA:
-		return tagged ? fi_tinjectdata(n->ep, buf, len, number, to, number)
-			      : fi_injectdata(n->ep, buf, len, number, to);
+		return tagged ? fi_tinjectdata(n->ep, buf, len, number, dest, number)
+			      : fi_injectdata(n->ep, buf, len, number, dest);
 	default:
 		return tagged ? fi_tsendmsg(n->ep, &t, FI_INJECT | FI_COMPLETION)
 			      : fi_sendmsg(n->ep, &m, FI_INJECT | FI_COMPLETION);
 	}
 }
 
-static ssize_t recv_form(struct node *n, bool tagged, int call, void *buf, size_t len, fi_addr_t from, uint64_t number,
-			 void *ctx)
+static ssize_t recv_form(struct node *n, bool tagged, int call, void *buf, size_t len, fi_addr_t source,
+			 uint64_t number, void *ctx)
 {
 	const size_t first = len / 4;
 	struct iovec iov[3] = {{buf, first}, {(char *)buf + first, 0}, {(char *)buf + first, len - first}};
-	struct fi_msg m = {.msg_iov = iov, .iov_count = 3, .addr = from, .context = ctx};
-	struct fi_msg_tagged t = {.msg_iov = iov, .iov_count = 3, .addr = from, .tag = number, .context = ctx};
+	struct fi_msg m = {.msg_iov = iov, .iov_count = 3, .addr = source, .context = ctx};
+	struct fi_msg_tagged t = {.msg_iov = iov, .iov_count = 3, .addr = source, .tag = number, .context = ctx};
 	switch (call) {
 	case R_RECV:
-		return tagged ? fi_trecv(n->ep, buf, len, NULL, from, number, 0, ctx)
-			      : fi_recv(n->ep, buf, len, NULL, from, ctx);
+		return tagged ? fi_trecv(n->ep, buf, len, NULL, source, number, 0, ctx)
+			      : fi_recv(n->ep, buf, len, NULL, source, ctx);
 	case R_RECVV:
-		return tagged ? fi_trecvv(n->ep, iov, NULL, 3, from, number, 0, ctx)
-			      : fi_recvv(n->ep, iov, NULL, 3, from, ctx);
+		return tagged ? fi_trecvv(n->ep, iov, NULL, 3, source, number, 0, ctx)
+			      : fi_recvv(n->ep, iov, NULL, 3, source, ctx);
 	default:
 		return tagged ? fi_trecvmsg(n->ep, &t, FI_COMPLETION) : fi_recvmsg(n->ep, &m, FI_COMPLETION);
 	}
@@ -113,7 +113,7 @@ static void post_all(struct node *n, const struct forms *f, struct letter *l)
 	}
 }
 
-static void send_all(struct node *n, const struct forms *f, fi_addr_t to)
+static void send_all(struct node *n, const struct forms *f, fi_addr_t dest)
 {
 	for (int c = 0; c < S_CALLS; c++) {
 		for (int s = 0; s < SIZES; s++) {
@@ -123,7 +123,7 @@ static void send_all(struct node *n, const struct forms *f, fi_addr_t to)
 			 * own */
 			unsigned char *buf = malloc(sizes[s] + 1);
 			fill(buf, sizes[s], number_of(c, s));
-			CHECK_OK(RETRY(n, send_form(n, f->tagged, c, buf, sizes[s], to, number_of(c, s))));
+			CHECK_OK(RETRY(n, send_form(n, f->tagged, c, buf, sizes[s], dest, number_of(c, s))));
 			if (c == S_INJECT || c == S_INJECTDATA || c == S_MSGINJECT)
 				memset(buf, 0x11, sizes[s]);
 			if (c == S_INJECT || c == S_INJECTDATA)
@@ -151,7 +151,7 @@ static void take_sent(struct node *n, const struct forms *f)
 	}
 }
 
-static void take_received(struct node *n, const struct forms *f, fi_addr_t from)
+static void take_received(struct node *n, const struct forms *f, fi_addr_t source)
 {
 	for (int i = letters(false); i > 0; i--) {
 		struct fi_cq_tagged_entry e = {0};
@@ -165,7 +165,7 @@ static void take_received(struct node *n, const struct forms *f, fi_addr_t from)
 		CHECK_EQ(rc, 1);
 		const struct letter *l = e.op_context;
 		const size_t len = sizes[l->s];
-		CHECK_EQ(src, from);
+		CHECK_EQ(src, source);
 		CHECK_EQ(e.len, len);
 		CHECK_EQ(e.flags,
 			 FI_RECV | (f->tagged ? FI_TAGGED : FI_MSG) | (has_data(l->call) ? FI_REMOTE_CQ_DATA : 0));

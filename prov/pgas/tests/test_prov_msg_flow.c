@@ -73,7 +73,7 @@ struct posted {
 static void stream_take(struct node *n, const struct stream *st)
 {
 	const uint64_t senders = (uint64_t)team_size() - 1, all = senders * (uint64_t)st->count;
-	uint64_t *at = calloc((senders + 1) * (uint64_t)st->count, sizeof *at), posts = 0;
+	uint64_t *addr = calloc((senders + 1) * (uint64_t)st->count, sizeof *addr), posts = 0;
 	struct posted *buf[32];
 	for (int i = 0; i < 32; i++) {
 		buf[i] = malloc(sizeof *buf[i]);
@@ -86,10 +86,10 @@ static void stream_take(struct node *n, const struct stream *st)
 		struct posted *p = e.op_context;
 		uint64_t head;
 		memcpy(&head, p->bytes, sizeof head);
-		const uint64_t from = head >> 32, i = head & 0xffffffff;
-		CHECK(from >= 1 && from <= senders && i < (uint64_t)st->count);
-		CHECK_EQ(at[from * (uint64_t)st->count + i], 0); /* not twice */
-		at[from * (uint64_t)st->count + i] = p->number;
+		const uint64_t begin = head >> 32, i = head & 0xffffffff;
+		CHECK(begin >= 1 && begin <= senders && i < (uint64_t)st->count);
+		CHECK_EQ(addr[begin * (uint64_t)st->count + i], 0); /* not twice */
+		addr[begin * (uint64_t)st->count + i] = p->number;
 		CHECK_EQ(e.len, st->inject ? 16 : mixed_size(i));
 		unsigned char want[20000];
 		fill(want, e.len, i);
@@ -97,10 +97,10 @@ static void stream_take(struct node *n, const struct stream *st)
 		p->number = ++posts;
 		CHECK_OK(fi_recv(n->ep, p->bytes, sizeof p->bytes, NULL, FI_ADDR_UNSPEC, p));
 	}
-	for (uint64_t from = 1; from <= senders; from++)
+	for (uint64_t begin = 1; begin <= senders; begin++)
 		for (uint64_t i = 1; i < (uint64_t)st->count; i++)
-			CHECK(at[from * (uint64_t)st->count + i] > at[from * (uint64_t)st->count + i - 1]);
-	free(at);
+			CHECK(addr[begin * (uint64_t)st->count + i] > addr[begin * (uint64_t)st->count + i - 1]);
+	free(addr);
 	for (int i = 0; i < 32; i++) {
 		struct fi_cq_err_entry err;
 		CHECK_OK(fi_cancel(&n->ep->fid, buf[i]));
@@ -169,13 +169,13 @@ static void all_to_all(int rank, void *arg)
 	node_connect(&n);
 	while (left > 0) {
 		bool moved = false;
-		for (int to = 0; to < size; to++) {
-			const uint64_t v[2] = {(uint64_t)rank, (uint64_t)sent[to]};
-			if (sent[to] == count)
+		for (int dest = 0; dest < size; dest++) {
+			const uint64_t v[2] = {(uint64_t)rank, (uint64_t)sent[dest]};
+			if (sent[dest] == count)
 				continue;
-			const ssize_t rc = fi_inject(n.ep, v, sizeof v, n.peer[to]);
+			const ssize_t rc = fi_inject(n.ep, v, sizeof v, n.peer[dest]);
 			if (rc == 0) {
-				sent[to]++;
+				sent[dest]++;
 				left--;
 				moved = true;
 			} else {

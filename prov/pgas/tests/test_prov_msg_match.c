@@ -235,8 +235,8 @@ static void directed(int rank, void *arg)
 		if (late)
 			team_barrier(&n);
 		/* asked for in another order than they come */
-		for (int from = 3; from >= 1; from--)
-			CHECK_OK(fi_recv(n.ep, &buf[from], 8, NULL, n.peer[from], &buf[from]));
+		for (int source = 3; source >= 1; source--)
+			CHECK_OK(fi_recv(n.ep, &buf[source], 8, NULL, n.peer[source], &buf[source]));
 		if (!late)
 			team_barrier(&n);
 		for (int i = 0; i < 3; i++) {
@@ -245,9 +245,9 @@ static void directed(int rank, void *arg)
 			const double end = hang_end();
 			while (fi_cq_readfrom(n.rx_cq, &e, 1, &src) == -FI_EAGAIN)
 				CHECK(now_s() < end);
-			const uint64_t from = *(uint64_t *)e.op_context - 1000;
-			CHECK(e.op_context == &buf[from]);
-			CHECK_EQ(src, n.peer[from]);
+			const uint64_t begin = *(uint64_t *)e.op_context - 1000;
+			CHECK(e.op_context == &buf[begin]);
+			CHECK_EQ(src, n.peer[begin]);
 		}
 	} else {
 		const uint64_t v = 1000 + (uint64_t)rank;
@@ -282,7 +282,7 @@ static void unknown_source(int rank, void *arg)
 	team_barrier(&n);
 	if (rank == 0) {
 		struct fi_cq_tagged_entry e;
-		fi_addr_t src, to;
+		fi_addr_t src, dest;
 		uint64_t v;
 		for (int i = 0; i < 2; i++) {
 			CHECK_OK(fi_recv(n.ep, &v, 8, NULL, FI_ADDR_UNSPEC, NULL));
@@ -292,14 +292,14 @@ static void unknown_source(int rank, void *arg)
 			CHECK_EQ(src, i ? 0 : FI_ADDR_NOTAVAIL);
 			CHECK_EQ(v, i);
 			if (i == 0)
-				CHECK_EQ(fi_av_insert(n.av, names[1], 1, &to, 0, NULL), 1);
+				CHECK_EQ(fi_av_insert(n.av, names[1], 1, &dest, 0, NULL), 1);
 			team_barrier(&n);
 		}
 	} else {
-		fi_addr_t to;
-		CHECK_EQ(fi_av_insert(n.av, names[0], 1, &to, 0, NULL), 1);
+		fi_addr_t dest;
+		CHECK_EQ(fi_av_insert(n.av, names[0], 1, &dest, 0, NULL), 1);
 		for (uint64_t i = 0; i < 2; i++) {
-			CHECK_OK(RETRY(&n, fi_inject(n.ep, &i, 8, to)));
+			CHECK_OK(RETRY(&n, fi_inject(n.ep, &i, 8, dest)));
 			team_barrier(&n);
 		}
 	}
@@ -333,15 +333,15 @@ static void outlived(int rank, void *arg)
 	if (rank == 2)
 		CHECK_OK(RETRY(&n, fi_inject(n.ep, &word, 8, n.peer[0])));
 	team_barrier(&n);
-	for (int from = 1; rank == 0 && from <= 2; from++) {
+	for (int source = 1; rank == 0 && source <= 2; source++) {
 		struct fi_cq_tagged_entry e;
 		fi_addr_t src = FI_ADDR_NOTAVAIL;
 		const double end = hang_end();
-		CHECK_OK(fi_recv(n.ep, &word, 8, NULL, n.peer[from], NULL));
+		CHECK_OK(fi_recv(n.ep, &word, 8, NULL, n.peer[source], NULL));
 		while (fi_cq_readfrom(n.rx_cq, &e, 1, &src) == -FI_EAGAIN)
 			CHECK(now_s() < end);
-		CHECK_EQ(word, (uint64_t)from);
-		CHECK_EQ(src, n.peer[from]);
+		CHECK_EQ(word, (uint64_t)source);
+		CHECK_EQ(src, n.peer[source]);
 	}
 	node_close(&n);
 }

@@ -25,14 +25,14 @@ static void sleeping_target(int rank, void *arg)
 	struct node n;
 	struct mem m;
 	struct remote_mem r[2];
-	static uint64_t in[50];
+	static uint64_t input[50];
 	node_open(&n, &o);
 	mem_open(&n, &m, kind, 1 << 20, 0);
 	node_connect(&n);
 	mem_exchange(&n, &m, r);
 	if (rank == 1)
 		for (int i = 0; i < 50; i++)
-			CHECK_OK(fi_recv(n.ep, &in[i], 8, NULL, FI_ADDR_UNSPEC, &in[i]));
+			CHECK_OK(fi_recv(n.ep, &input[i], 8, NULL, FI_ADDR_UNSPEC, &input[i]));
 	team_barrier(NULL);
 	if (rank == 0) {
 		unsigned char *buf = malloc(100000);
@@ -78,8 +78,8 @@ static void sleeping_target(int rank, void *arg)
 		for (uint64_t i = 0; i < 50; i++) {
 			struct fi_cq_tagged_entry e;
 			wait_cq(&n, n.rx_cq, &e);
-			CHECK(e.op_context == &in[i]);
-			CHECK_EQ(in[i], i);
+			CHECK(e.op_context == &input[i]);
+			CHECK_EQ(input[i], i);
 		}
 		unsigned char *buf = malloc(100000);
 		struct fi_cq_tagged_entry e;

@@ -32,15 +32,15 @@ static uint64_t data_of(int call, int s)
 /* Aligned for call 0, odd for others: unaligned puts are legal. */
 static size_t place(int call, int s)
 {
-	size_t at = 0;
+	size_t pos = 0;
 	for (int c = 0; c < W_CALLS; c++) {
 		for (int i = 0; i < SIZES; i++) {
 			if (c == call && i == s)
-				return at + (size_t)call % 3;
-			at += (sizes[i] + GAP + 15) / 16 * 16;
+				return pos + (size_t)call % 3;
+			pos += (sizes[i] + GAP + 15) / 16 * 16;
 		}
 	}
-	return at;
+	return pos;
 }
 
 static size_t write_bytes(void)
@@ -61,13 +61,13 @@ static void expected_image(unsigned char *img)
 		for (int s = 0; s < SIZES; s++) {
 			if (!fits(c, sizes[s]))
 				continue;
-			unsigned char *at = img + place(c, s);
-			fill(at, sizes[s], seed_of(c, s));
+			unsigned char *pos = img + place(c, s);
+			fill(pos, sizes[s], seed_of(c, s));
 			if (c == W_WRITEMSG) {
 				const size_t first = sizes[s] / 3;
-				memmove(at + first + HOLE, at + first, sizes[s] - first);
-				memset(at + first, BLANK, HOLE < sizes[s] - first ? HOLE : sizes[s] - first);
-				memset(at + first, BLANK, HOLE);
+				memmove(pos + first + HOLE, pos + first, sizes[s] - first);
+				memset(pos + first, BLANK, HOLE < sizes[s] - first ? HOLE : sizes[s] - first);
+				memset(pos + first, BLANK, HOLE);
 			}
 		}
 	}
@@ -80,32 +80,32 @@ struct style {
 	uint64_t key;
 };
 
-static ssize_t issue_write(struct node *n, int call, int s, unsigned char *buf, fi_addr_t to,
+static ssize_t issue_write(struct node *n, int call, int s, unsigned char *buf, fi_addr_t dest,
 			   const struct remote_mem *r)
 {
 	const size_t len = sizes[s], first = len / 3;
-	const uint64_t at = r->start + place(call, s);
+	const uint64_t pos = r->start + place(call, s);
 	struct iovec iov[2] = {{buf, first}, {buf + first, len - first}};
-	struct fi_rma_iov rma[2] = {{at, first, r->key}, {at + first + HOLE, len - first, r->key}};
+	struct fi_rma_iov rma[2] = {{pos, first, r->key}, {pos + first + HOLE, len - first, r->key}};
 	struct fi_msg_rma m = {
-		.msg_iov = iov, .iov_count = 2, .addr = to, .rma_iov = rma, .rma_iov_count = 2, .context = buf};
+		.msg_iov = iov, .iov_count = 2, .addr = dest, .rma_iov = rma, .rma_iov_count = 2, .context = buf};
 	switch (call) {
 	case W_WRITE:
 		if (len == 8) /* a constant length takes another way in the direct build */
-			return fi_write(n->ep, buf, 8, NULL, to, at, r->key, buf);
-		return fi_write(n->ep, buf, len, NULL, to, at, r->key, buf);
+			return fi_write(n->ep, buf, 8, NULL, dest, pos, r->key, buf);
+		return fi_write(n->ep, buf, len, NULL, dest, pos, r->key, buf);
 	case W_WRITEV:
-		return fi_writev(n->ep, iov, NULL, 2, to, at, r->key, buf);
+		return fi_writev(n->ep, iov, NULL, 2, dest, pos, r->key, buf);
 	case W_WRITEMSG:
 		return fi_writemsg(n->ep, &m, FI_COMPLETION);
 	case W_INJECT:
 		if (len == 4)
-			return fi_inject_write(n->ep, buf, 4, to, at, r->key);
-		return fi_inject_write(n->ep, buf, len, to, at, r->key);
+			return fi_inject_write(n->ep, buf, 4, dest, pos, r->key);
+		return fi_inject_write(n->ep, buf, len, dest, pos, r->key);
 	case W_DATA:
-		return fi_writedata(n->ep, buf, len, NULL, data_of(call, s), to, at, r->key, buf);
+		return fi_writedata(n->ep, buf, len, NULL, data_of(call, s), dest, pos, r->key, buf);
 	case W_INJECTDATA:
-		return fi_inject_writedata(n->ep, buf, len, data_of(call, s), to, at, r->key);
+		return fi_inject_writedata(n->ep, buf, len, data_of(call, s), dest, pos, r->key);
 	default: /* W_MSGINJECT: one target piece, two of ours */
 		rma[0].len = len;
 		m.rma_iov_count = 1;
@@ -121,7 +121,7 @@ static bool has_entry(const struct style *st, int call)
 	return !st->opts.selective || call == W_WRITEMSG || call == W_MSGINJECT;
 }
 
-static void write_all(struct node *n, const struct style *st, fi_addr_t to, const struct remote_mem *r)
+static void write_all(struct node *n, const struct style *st, fi_addr_t dest, const struct remote_mem *r)
 {
 	uint64_t done = n->c_write ? fi_cntr_read(n->c_write) : 0;
 	unsigned char *buf = malloc(1 << 20);
@@ -130,7 +130,7 @@ static void write_all(struct node *n, const struct style *st, fi_addr_t to, cons
 			if (!fits(c, sizes[s]))
 				continue;
 			fill(buf, sizes[s], seed_of(c, s));
-			CHECK_OK(RETRY(n, issue_write(n, c, s, buf, to, r)));
+			CHECK_OK(RETRY(n, issue_write(n, c, s, buf, dest, r)));
 			if (c == W_INJECT || c == W_INJECTDATA || c == W_MSGINJECT)
 				memset(buf, 0x11, sizes[s]); /* ours again as soon as the call returned */
 			if (has_entry(st, c)) {
@@ -149,7 +149,7 @@ static void write_all(struct node *n, const struct style *st, fi_addr_t to, cons
 	free(buf);
 }
 
-static void read_all(struct node *n, const struct style *st, fi_addr_t from, const struct remote_mem *r)
+static void read_all(struct node *n, const struct style *st, fi_addr_t source, const struct remote_mem *r)
 {
 	uint64_t done = n->c_read ? fi_cntr_read(n->c_read) : 0;
 	unsigned char *buf = malloc((1 << 20) + 2 * GAP), *want = malloc(READ_BYTES);
@@ -157,23 +157,23 @@ static void read_all(struct node *n, const struct style *st, fi_addr_t from, con
 	for (int c = 0; c < R_CALLS; c++) {
 		for (int s = 0; s < SIZES; s++) {
 			const size_t len = sizes[s], first = len / 3, off = (size_t)(s * 16 + c);
-			const uint64_t at = r->start + write_bytes() + off;
-			unsigned char *to = buf + GAP;
-			struct iovec iov[2] = {{to, first}, {to + first, len - first}};
-			struct fi_rma_iov rma[2] = {{at, first, r->key}, {at + first + HOLE, len - first, r->key}};
+			const uint64_t pos = r->start + write_bytes() + off;
+			unsigned char *dst = buf + GAP;
+			struct iovec iov[2] = {{dst, first}, {dst + first, len - first}};
+			struct fi_rma_iov rma[2] = {{pos, first, r->key}, {pos + first + HOLE, len - first, r->key}};
 			struct fi_msg_rma m = {.msg_iov = iov,
 					       .iov_count = 2,
-					       .addr = from,
+					       .addr = source,
 					       .rma_iov = rma,
 					       .rma_iov_count = 2,
 					       .context = buf};
 			memset(buf, BLANK, len + 2 * GAP);
 			if (c == R_READ && len == 8)
-				CHECK_OK(RETRY(n, fi_read(n->ep, to, 8, NULL, from, at, r->key, buf)));
+				CHECK_OK(RETRY(n, fi_read(n->ep, dst, 8, NULL, source, pos, r->key, buf)));
 			else if (c == R_READ)
-				CHECK_OK(RETRY(n, fi_read(n->ep, to, len, NULL, from, at, r->key, buf)));
+				CHECK_OK(RETRY(n, fi_read(n->ep, dst, len, NULL, source, pos, r->key, buf)));
 			else if (c == R_READV)
-				CHECK_OK(RETRY(n, fi_readv(n->ep, iov, NULL, 2, from, at, r->key, buf)));
+				CHECK_OK(RETRY(n, fi_readv(n->ep, iov, NULL, 2, source, pos, r->key, buf)));
 			else
 				CHECK_OK(RETRY(n, fi_readmsg(n->ep, &m, FI_COMPLETION)));
 			done++;
@@ -185,11 +185,11 @@ static void read_all(struct node *n, const struct style *st, fi_addr_t from, con
 			}
 			if (n->c_read)
 				wait_cntr(n, n->c_read, done);
-			CHECK_MEM(to, want + off, c == R_READMSG ? first : len);
+			CHECK_MEM(dst, want + off, c == R_READMSG ? first : len);
 			if (c == R_READMSG)
-				CHECK_MEM(to + first, want + off + first + HOLE, len - first);
+				CHECK_MEM(dst + first, want + off + first + HOLE, len - first);
 			for (int i = 0; i < GAP; i++)
-				CHECK(buf[i] == BLANK && to[len + (size_t)i] == BLANK);
+				CHECK(buf[i] == BLANK && dst[len + (size_t)i] == BLANK);
 		}
 	}
 	free(buf);

@@ -34,32 +34,32 @@ static uint32_t next_random(uint32_t *s)
 	return *s >> 8;
 }
 
-static size_t message_len(int from, int to, uint64_t i)
+static size_t message_len(int source, int dest, uint64_t i)
 {
 	static const size_t lens[] = {8, 64, 96, 700, 4000, 9000, MOST};
-	return lens[(i * 5 + (uint64_t)from * 3 + (uint64_t)to) % ARRAY_SIZE(lens)];
+	return lens[(i * 5 + (uint64_t)source * 3 + (uint64_t)dest) % ARRAY_SIZE(lens)];
 }
 
 struct talk {
 	struct node n;
 	struct mem m;
 	struct remote_mem r[RANKS];
-	unsigned char *in[BUFFERS]; /* posted receives */
-	unsigned char *out[RANKS];  /* one message to each peer at a time */
+	unsigned char *landing[BUFFERS]; /* posted receives */
+	unsigned char *out[RANKS];       /* one message to each peer at a time */
 	bool busy[RANKS];
 	uint64_t sent[RANKS], received[RANKS], expected;
 	uint64_t got;
 };
 
-static uint64_t seed_of(int from, int to, uint64_t i)
+static uint64_t seed_of(int source, int dest, uint64_t i)
 {
-	return (uint64_t)from << 40 | (uint64_t)to << 32 | i;
+	return (uint64_t)source << 40 | (uint64_t)dest << 32 | i;
 }
 
 static void post(struct talk *t, int b)
 {
-	struct iovec iov = {t->in[b], MOST};
-	struct fi_msg m = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = t->in[b]};
+	struct iovec iov = {t->landing[b], MOST};
+	struct fi_msg m = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = t->landing[b]};
 	CHECK_OK(fi_recvmsg(t->n.ep, &m, FI_COMPLETION));
 }
 
@@ -67,15 +67,15 @@ static void post(struct talk *t, int b)
 static void take(struct talk *t, int rank, const struct fi_cq_tagged_entry *e)
 {
 	unsigned char *buf = e->op_context;
-	uint32_t from;
-	memcpy(&from, buf, sizeof from);
-	CHECK(from < RANKS);
-	const uint64_t i = t->received[from]++;
-	CHECK_EQ(e->len, message_len((int)from, rank, i));
-	CHECK(filled(buf + 4, e->len - 4, seed_of((int)from, rank, i)));
+	uint32_t source;
+	memcpy(&source, buf, sizeof source);
+	CHECK(source < RANKS);
+	const uint64_t i = t->received[source]++;
+	CHECK_EQ(e->len, message_len((int)source, rank, i));
+	CHECK(filled(buf + 4, e->len - 4, seed_of((int)source, rank, i)));
 	t->got++;
 	for (int b = 0; b < BUFFERS; b++)
-		if (t->in[b] == buf && t->got + BUFFERS <= t->expected)
+		if (t->landing[b] == buf && t->got + BUFFERS <= t->expected)
 			post(t, b);
 }
 
@@ -106,7 +106,7 @@ static void all_to_all(int rank, void *arg)
 	mem_exchange(&t.n, &t.m, t.r);
 	t.expected = (uint64_t)(RANKS - 1) * (uint64_t)rounds;
 	for (int b = 0; b < BUFFERS; b++) {
-		t.in[b] = malloc(MOST);
+		t.landing[b] = malloc(MOST);
 		post(&t, b);
 	}
 	team_barrier(&t.n);
@@ -122,7 +122,7 @@ static void all_to_all(int rank, void *arg)
 			continue;
 		}
 		const uint64_t i = t.sent[p], one = 1;
-		const uint64_t to = t.r[p].start, key = s->key;
+		const uint64_t dest = t.r[p].start, key = s->key;
 		const size_t len = message_len(rank, p, i);
 		const uint32_t me = (uint32_t)rank;
 		memcpy(t.out[p], &me, 4);
@@ -143,16 +143,16 @@ static void all_to_all(int rank, void *arg)
 			left--;
 		const uint64_t value = seed_of(rank, p, i);
 		CHECK_OK(RETRY(&t.n, fi_inject_write(t.n.ep, &value, 8, t.n.peer[p],
-						     to + OFF_LANE(rank) + 8 * (i % (LANE / 8)), key)));
+						     dest + OFF_LANE(rank) + 8 * (i % (LANE / 8)), key)));
 		CHECK_OK(RETRY(&t.n,
-			       fi_inject_atomic(t.n.ep, &one, 1, t.n.peer[p], to + OFF_ALL, key, FI_UINT64, FI_SUM)));
-		CHECK_OK(RETRY(&t.n, fi_inject_atomic(t.n.ep, &one, 1, t.n.peer[p], to + OFF_OWN(rank), key, FI_UINT64,
-						      FI_SUM)));
+			       fi_inject_atomic(t.n.ep, &one, 1, t.n.peer[p], dest + OFF_ALL, key, FI_UINT64, FI_SUM)));
+		CHECK_OK(RETRY(&t.n, fi_inject_atomic(t.n.ep, &one, 1, t.n.peer[p], dest + OFF_OWN(rank), key,
+						      FI_UINT64, FI_SUM)));
 		writes += 3;
 		if (i % 8 == 0) { /* only this rank adds to that word, so it reads what it added */
 			wait_cntr(&t.n, t.n.c_write, writes);
 			CHECK_OK(RETRY(&t.n,
-				       fi_read(t.n.ep, &word, 8, NULL, t.n.peer[p], to + OFF_OWN(rank), key, NULL)));
+				       fi_read(t.n.ep, &word, 8, NULL, t.n.peer[p], dest + OFF_OWN(rank), key, NULL)));
 			wait_cntr(&t.n, t.n.c_read, ++reads);
 			CHECK_EQ(word, i + 1);
 		}
@@ -186,7 +186,7 @@ static void all_to_all(int rank, void *arg)
 	mem_close(&t.m);
 	node_close(&t.n);
 	for (int b = 0; b < BUFFERS; b++)
-		free(t.in[b]);
+		free(t.landing[b]);
 }
 
 static void test_stress_mapped_memory_is_exact(void **state)

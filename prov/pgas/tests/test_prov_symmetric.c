@@ -23,7 +23,7 @@ struct region {
 	struct node n;
 	struct fi_pgas_ops *ops;
 	struct fid_mr *mr;
-	char *space, *base, *at[PIECES];
+	char *space, *base, *addr[PIECES];
 	int fd[PIECES];
 };
 
@@ -41,14 +41,15 @@ static void lay_out(struct region *r, int rank, struct fi_pgas_piece *pieces)
 	r->base = NULL;
 	for (int i = 0; i < PIECES; i++) {
 		const int order = rank == 1 ? PIECES - 1 - i : i;
-		r->at[i] = r->space + UNIT * (size_t)(10 + order * (200 + 77 * rank) + rank);
+		r->addr[i] = r->space + UNIT * (size_t)(10 + order * (200 + 77 * rank) + rank);
 		r->fd[i] = memfd_create("piece", MFD_CLOEXEC);
 		CHECK(r->fd[i] >= 0);
 		CHECK_OK(ftruncate(r->fd[i], (off_t)len[i]));
-		CHECK(mmap(r->at[i], len[i], PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, r->fd[i], 0) == r->at[i]);
-		if (!r->base || r->at[i] < r->base)
-			r->base = r->at[i];
-		pieces[i] = (struct fi_pgas_piece){r->at[i], off[i], len[i]};
+		CHECK(mmap(r->addr[i], len[i], PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, r->fd[i], 0) ==
+		      r->addr[i]);
+		if (!r->base || r->addr[i] < r->base)
+			r->base = r->addr[i];
+		pieces[i] = (struct fi_pgas_piece){r->addr[i], off[i], len[i]};
 	}
 }
 
@@ -86,30 +87,30 @@ static uint64_t drained(struct region *r, struct fid_ep *ep, ssize_t rc)
 
 /* Every call that takes an address, at the beginning and at the end of a piece; the peer's first words are what it was
  * told. */
-static void touch(struct region *r, struct fid_ep *ep, int me, int to, int i)
+static void touch(struct region *r, struct fid_ep *ep, int me, int dest, int i)
 {
-	const fi_addr_t peer = r->n.peer[to];
-	const uint64_t at = (uintptr_t)r->at[i], mark = 1000 * (uint64_t)(me + 1) + 10 * (uint64_t)i;
+	const fi_addr_t peer = r->n.peer[dest];
+	const uint64_t pos = (uintptr_t)r->addr[i], mark = 1000 * (uint64_t)(me + 1) + 10 * (uint64_t)i;
 	const size_t mine = 64 * (size_t)(me + 1); /* where I write, so that ranks do not meet */
 	char block[256], back[256];
 	uint64_t v = mark, one = 1, old = 77;
-	drained(r, ep, RETRY(&r->n, fi_inject_write(ep, &v, 8, peer, at + mine, 0)));
+	drained(r, ep, RETRY(&r->n, fi_inject_write(ep, &v, 8, peer, pos + mine, 0)));
 	v = 0;
-	drained(r, ep, RETRY(&r->n, fi_read(ep, &v, 8, NULL, peer, at + mine, 0, NULL)));
+	drained(r, ep, RETRY(&r->n, fi_read(ep, &v, 8, NULL, peer, pos + mine, 0, NULL)));
 	CHECK_EQ(v, mark);
-	drained(r, ep, RETRY(&r->n, fi_inject_atomic(ep, &one, 1, peer, at + mine, 0, FI_UINT64, FI_SUM)));
+	drained(r, ep, RETRY(&r->n, fi_inject_atomic(ep, &one, 1, peer, pos + mine, 0, FI_UINT64, FI_SUM)));
 	drained(r, ep,
 		RETRY(&r->n,
-		      fi_fetch_atomic(ep, &one, 1, NULL, &old, NULL, peer, at + mine, 0, FI_UINT64, FI_SUM, NULL)));
+		      fi_fetch_atomic(ep, &one, 1, NULL, &old, NULL, peer, pos + mine, 0, FI_UINT64, FI_SUM, NULL)));
 	CHECK_EQ(old, mark + 1);
-	const uint64_t end = at + len[i] - 256 * (uint64_t)(me + 1);
+	const uint64_t end = pos + len[i] - 256 * (uint64_t)(me + 1);
 	fill(block, sizeof block, mark);
 	drained(r, ep, RETRY(&r->n, fi_write(ep, block, sizeof block, NULL, peer, end, 0, NULL)));
 	drained(r, ep, RETRY(&r->n, fi_read(ep, back, sizeof back, NULL, peer, end, 0, NULL)));
 	CHECK_MEM(block, back, sizeof block);
 	/* by the engine, whatever is mapped */
 	struct iovec iov = {.iov_base = &v, .iov_len = 8};
-	struct fi_rma_iov rma = {.addr = at + mine + 8, .len = 8, .key = 0};
+	struct fi_rma_iov rma = {.addr = pos + mine + 8, .len = 8, .key = 0};
 	struct fi_msg_rma msg = {.msg_iov = &iov, .iov_count = 1, .addr = peer, .rma_iov = &rma, .rma_iov_count = 1};
 	v = mark + 5;
 	drained(r, ep, RETRY(&r->n, fi_writemsg(ep, &msg, 0)));
@@ -118,12 +119,12 @@ static void touch(struct region *r, struct fid_ep *ep, int me, int to, int i)
 static void check_pieces(const struct region *r, int size)
 {
 	for (int i = 0; i < PIECES; i++) {
-		for (int from = 0; from < size; from++) {
-			const uint64_t mark = 1000 * (uint64_t)(from + 1) + 10 * (uint64_t)i;
-			const uint64_t *words = (const void *)(r->at[i] + 64 * (from + 1));
+		for (int source = 0; source < size; source++) {
+			const uint64_t mark = 1000 * (uint64_t)(source + 1) + 10 * (uint64_t)i;
+			const uint64_t *words = (const void *)(r->addr[i] + 64 * (source + 1));
 			CHECK_EQ(words[0], mark + 2);
 			CHECK_EQ(words[1], mark + 5);
-			CHECK(filled(r->at[i] + len[i] - 256 * (size_t)(from + 1), 256, mark));
+			CHECK(filled(r->addr[i] + len[i] - 256 * (size_t)(source + 1), 256, mark));
 		}
 	}
 }
@@ -141,22 +142,23 @@ static void every_way(int rank, void *arg)
 	CHECK_OK(r.ops->symmetric(ep, r.base));
 	for (int turn = 0; turn < 2; turn++) { /* the second finds the windows open, and zeroes again */
 		for (int i = 0; i < PIECES; i++)
-			memset(r.at[i], 0, len[i]);
+			memset(r.addr[i], 0, len[i]);
 		team_barrier(&r.n);
-		for (int to = 0; to < size; to++)
+		for (int dest = 0; dest < size; dest++)
 			for (int i = 0; i < PIECES; i++)
-				touch(&r, ep, rank, (rank + to) % size, i);
+				touch(&r, ep, rank, (rank + dest) % size, i);
 		team_barrier(&r.n);
 		check_pieces(&r, size);
 		team_barrier(&r.n);
 	}
-	for (int to = 0; to < size; to++) {
+	for (int dest = 0; dest < size; dest++) {
 		void *window = NULL;
-		CHECK_OK(r.ops->window(ep, r.n.peer[to], &window));
-		CHECK(to == rank || !window == !way->window);
+		CHECK_OK(r.ops->window(ep, r.n.peer[dest], &window));
+		CHECK(dest == rank || !window == !way->window);
 		/* what the neighbour wrote, through the window, at our distances */
 		for (int i = 0; window && i < PIECES; i++)
-			CHECK_EQ(*(uint64_t *)((char *)window + (r.at[i] - r.base) + 64), 1000 + 10 * (uint64_t)i + 2);
+			CHECK_EQ(*(uint64_t *)((char *)window + (r.addr[i] - r.base) + 64),
+				 1000 + 10 * (uint64_t)i + 2);
 	}
 	team_barrier(&r.n);
 	if (ep != r.n.ep)
@@ -212,17 +214,17 @@ static void offsets_and_holes(int rank, void *arg)
 	void *window = &v;
 	(void)arg;
 	region_open(&r, rank, &way);
-	memset(r.at[1], 0, len[1]);
+	memset(r.addr[1], 0, len[1]);
 	team_barrier(&r.n);
 	CHECK_OK(fi_inject_write(r.n.ep, &v, 8, r.n.peer[right], off[1] + 8, 0));
 	CHECK_OK(r.ops->window(r.n.ep, r.n.peer[right], &window));
 	CHECK(!window);
 	CHECK_OK(r.ops->symmetric(r.n.ep, r.base));
-	CHECK_OK(fi_inject_write(r.n.ep, &v, 8, r.n.peer[right], (uintptr_t)r.at[1] + 16, 0));
+	CHECK_OK(fi_inject_write(r.n.ep, &v, 8, r.n.peer[right], (uintptr_t)r.addr[1] + 16, 0));
 	CHECK_OK(r.ops->window(r.n.ep, r.n.peer[right], &window));
 	CHECK(window);
 	struct iovec iov = {.iov_base = &v, .iov_len = 8};
-	struct fi_rma_iov rma = {.addr = (uintptr_t)r.at[1] - 8, .len = 8, .key = 0};
+	struct fi_rma_iov rma = {.addr = (uintptr_t)r.addr[1] - 8, .len = 8, .key = 0};
 	struct fi_msg_rma msg = {
 		.msg_iov = &iov, .iov_count = 1, .addr = r.n.peer[right], .rma_iov = &rma, .rma_iov_count = 1};
 	struct fi_cq_err_entry error = {0};
@@ -232,7 +234,8 @@ static void offsets_and_holes(int rank, void *arg)
 	CHECK_OK(r.ops->symmetric(r.n.ep, NULL));
 	CHECK_OK(fi_inject_write(r.n.ep, &v, 8, r.n.peer[right], off[1] + 24, 0));
 	team_barrier(&r.n);
-	const uint64_t *words = (const void *)r.at[1], left = 100 + (uint64_t)((rank + team_size() - 1) % team_size());
+	const uint64_t *words = (const void *)r.addr[1],
+		       left = 100 + (uint64_t)((rank + team_size() - 1) % team_size());
 	CHECK_EQ(words[0], 0);
 	for (int i = 1; i < 4; i++)
 		CHECK_EQ(words[i], left);
@@ -250,16 +253,16 @@ static void wrong_layouts(int rank, void *arg)
 {
 	struct region r;
 	const struct way way = {.window = true};
-	char *at = (char *)(100 * UNIT);
+	char *pos = (char *)(100 * UNIT);
 	const struct fi_pgas_piece wrong[][2] = {
-		{{at, 0, UNIT}, {at, 8 * UNIT, UNIT}}, /* addresses overlap */
-		{{at, 0, 4 * UNIT}, {at + 2 * UNIT, 8 * UNIT, UNIT}},
-		{{at, 0, 4 * UNIT}, {at + 8 * UNIT, 3 * UNIT, UNIT}}, /* offsets overlap */
-		{{at + 8, 0, UNIT}, {at + 8 * UNIT, 3 * UNIT, UNIT}}, /* not on a page */
-		{{at, 0, UNIT}, {at + 8 * UNIT, 3 * UNIT, 100}},
-		{{at, 0, UNIT}, {at + 8 * UNIT, 3 * UNIT, 0}},
-		{{at, 0, UNIT}, {at + 8 * UNIT, 0 - UNIT, 2 * UNIT}}, /* wraps */
-		{{at, 0, UNIT}, {(char *)(0 - UNIT), 3 * UNIT, 2 * UNIT}},
+		{{pos, 0, UNIT}, {pos, 8 * UNIT, UNIT}}, /* addresses overlap */
+		{{pos, 0, 4 * UNIT}, {pos + 2 * UNIT, 8 * UNIT, UNIT}},
+		{{pos, 0, 4 * UNIT}, {pos + 8 * UNIT, 3 * UNIT, UNIT}}, /* offsets overlap */
+		{{pos + 8, 0, UNIT}, {pos + 8 * UNIT, 3 * UNIT, UNIT}}, /* not on a page */
+		{{pos, 0, UNIT}, {pos + 8 * UNIT, 3 * UNIT, 100}},
+		{{pos, 0, UNIT}, {pos + 8 * UNIT, 3 * UNIT, 0}},
+		{{pos, 0, UNIT}, {pos + 8 * UNIT, 0 - UNIT, 2 * UNIT}}, /* wraps */
+		{{pos, 0, UNIT}, {(char *)(0 - UNIT), 3 * UNIT, 2 * UNIT}},
 	};
 	(void)arg;
 	struct node n;
@@ -268,10 +271,10 @@ static void wrong_layouts(int rank, void *arg)
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		CHECK_EQ(r.ops->symmetric_layout(n.domain, wrong[i], 2), -FI_EINVAL);
 	CHECK_EQ(r.ops->symmetric_layout(n.domain, NULL, 0), -FI_EINVAL);
-	CHECK_OK(r.ops->symmetric(n.ep, at + UNIT)); /* another base than the layout's */
-	const struct fi_pgas_piece good = {at, 0, UNIT};
+	CHECK_OK(r.ops->symmetric(n.ep, pos + UNIT)); /* another base than the layout's */
+	const struct fi_pgas_piece good = {pos, 0, UNIT};
 	CHECK_EQ(r.ops->symmetric_layout(n.domain, &good, 1), -FI_EINVAL);
-	CHECK_OK(r.ops->symmetric(n.ep, at));
+	CHECK_OK(r.ops->symmetric(n.ep, pos));
 	CHECK_OK(r.ops->symmetric_layout(n.domain, &good, 1));
 	node_close(&n);
 	region_open(&r, rank, &way);

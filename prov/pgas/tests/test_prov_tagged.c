@@ -113,9 +113,9 @@ static void test_tagged_messages_of_one_tag_keep_order(void **state)
 
 /* --- peek, claim, discard ----------------------------------------------------------------------------------------- */
 
-static ssize_t peek(struct node *n, uint64_t tag, uint64_t ignore, fi_addr_t from, void *context, uint64_t flags)
+static ssize_t peek(struct node *n, uint64_t tag, uint64_t ignore, fi_addr_t source, void *context, uint64_t flags)
 {
-	struct fi_msg_tagged m = {.addr = from, .tag = tag, .ignore = ignore, .context = context};
+	struct fi_msg_tagged m = {.addr = source, .tag = tag, .ignore = ignore, .context = context};
 	return fi_trecvmsg(n->ep, &m, flags | FI_COMPLETION);
 }
 
@@ -161,10 +161,10 @@ static void send_for_peeks(struct node *n, size_t len)
 }
 
 /* A peek that finds nothing is an error entry. */
-static void peek_finds_nothing(struct node *n, uint64_t tag, fi_addr_t from, struct fi_context *ctx)
+static void peek_finds_nothing(struct node *n, uint64_t tag, fi_addr_t source, struct fi_context *ctx)
 {
 	struct fi_cq_err_entry err;
-	CHECK_OK(peek(n, tag, 0, from, ctx, FI_PEEK));
+	CHECK_OK(peek(n, tag, 0, source, ctx, FI_PEEK));
 	wait_cq_error(n, n->rx_cq, &err);
 	CHECK_EQ(err.err, FI_ENOMSG);
 	CHECK(err.op_context == ctx);

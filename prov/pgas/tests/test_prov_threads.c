@@ -421,13 +421,13 @@ static void *lane_work(void *arg)
 	struct fi_cq_tagged_entry e;
 	for (uint64_t i = 0; i < (uint64_t)g_rounds; i++) {
 		const uint64_t v = (uint64_t)l->id << 32 | i,
-			       at = l->r->start + 8 * ((uint64_t)l->id * (uint64_t)g_rounds + i);
-		uint64_t in = 0;
+			       pos = l->r->start + 8 * ((uint64_t)l->id * (uint64_t)g_rounds + i);
+		uint64_t input = 0;
 		ssize_t rc;
-		while ((rc = fi_inject_write(l->ep, &v, 8, l->peer, at, l->key)) == -FI_EAGAIN)
+		while ((rc = fi_inject_write(l->ep, &v, 8, l->peer, pos, l->key)) == -FI_EAGAIN)
 			fi_cq_read(l->cq, &e, 0);
 		CHECK_OK(rc);
-		struct iovec iov = {&in, 8};
+		struct iovec iov = {&input, 8};
 		struct fi_msg m = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC};
 		CHECK_OK(fi_recvmsg(l->ep, &m, FI_COMPLETION));
 		while ((rc = fi_inject(l->ep, &v, 8, l->peer)) == -FI_EAGAIN)
@@ -439,10 +439,11 @@ static void *lane_work(void *arg)
 			CHECK(now_s() < end);
 		}
 		CHECK_EQ(rc, 1);
-		CHECK_EQ(in, v);   /* the lane of the same number over there does the same */
-		if (i % 50 == 0) { /* registering is a call on the domain, from any thread */
+		CHECK_EQ(input, v); /* the lane of the same number over there does the same */
+		if (i % 50 == 0) {  /* registering is a call on the domain, from any thread */
 			struct fid_mr *mr;
-			CHECK_OK(fi_mr_reg(l->n->domain, &in, 8, ACCESS_ALL, 0, 1000 + (uint64_t)l->id, 0, &mr, NULL));
+			CHECK_OK(fi_mr_reg(l->n->domain, &input, 8, ACCESS_ALL, 0, 1000 + (uint64_t)l->id, 0, &mr,
+					   NULL));
 			CHECK_OK(fi_close(&mr->fid));
 		}
 	}

@@ -73,25 +73,25 @@ static void ping_pong(int rank)
 	char *buf = malloc(LONG);
 	node_open(&n, &o);
 	node_connect(&n);
-	for (uint64_t i = 0, in = 0; i < ROUNDS; i++) {
+	for (uint64_t i = 0, input = 0; i < ROUNDS; i++) {
 		if (rank == 0) {
 			sleep_ms(10); /* in all, some of the looks that are taken at processes */
 			CHECK_OK(RETRY(&n, fi_inject(n.ep, &i, 8, n.peer[1])));
 		}
-		take(&n, &in, 8);
-		CHECK_EQ(in, i);
+		take(&n, &input, 8);
+		CHECK_EQ(input, i);
 		if (rank == 1)
 			CHECK_OK(RETRY(&n, fi_inject(n.ep, &i, 8, n.peer[0])));
 	}
 	fill(buf, LONG, 4 + (uint64_t)rank);
 	CHECK_OK(RETRY(&n, fi_send(n.ep, buf, LONG, NULL, n.peer[1 - rank], buf)));
-	char *in = calloc(1, LONG);
-	take(&n, in, LONG);
-	CHECK(filled(in, LONG, 5 - (uint64_t)rank));
+	char *input = calloc(1, LONG);
+	take(&n, input, LONG);
+	CHECK(filled(input, LONG, 5 - (uint64_t)rank));
 	wait_tx(&n, 1);
 	team_barrier(&n);
 	node_close(&n);
-	free(in);
+	free(input);
 	free(buf);
 }
 

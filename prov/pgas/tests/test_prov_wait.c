@@ -35,20 +35,20 @@ static void close_all(struct wait_node *w)
 static ssize_t move_and_wait(struct wait_node *w, int rank, bool write, void *buf, size_t len, uint64_t off)
 {
 	struct iovec iov = {buf, len};
-	struct fi_rma_iov at = {w->r[rank].start + off, len, 0};
+	struct fi_rma_iov place = {w->r[rank].start + off, len, 0};
 	const struct fi_msg_rma m = {
-		.msg_iov = &iov, .iov_count = 1, .addr = w->n.peer[rank], .rma_iov = &at, .rma_iov_count = 1};
+		.msg_iov = &iov, .iov_count = 1, .addr = w->n.peer[rank], .rma_iov = &place, .rma_iov_count = 1};
 	return write ? fi_writemsg(w->n.ep, &m, FI_PGAS_WAIT) : fi_readmsg(w->n.ep, &m, FI_PGAS_WAIT);
 }
 
 static ssize_t add_and_wait(struct wait_node *w, int rank, uint64_t value, uint64_t *old, uint64_t off)
 {
-	struct fi_ioc in = {&value, 1}, out = {old, 1};
-	struct fi_rma_ioc at = {w->r[rank].start + off, 1, 0};
-	const struct fi_msg_atomic m = {.msg_iov = &in,
+	struct fi_ioc operand = {&value, 1}, out = {old, 1};
+	struct fi_rma_ioc place = {w->r[rank].start + off, 1, 0};
+	const struct fi_msg_atomic m = {.msg_iov = &operand,
 					.iov_count = 1,
 					.addr = w->n.peer[rank],
-					.rma_iov = &at,
+					.rma_iov = &place,
 					.rma_iov_count = 1,
 					.datatype = FI_UINT64,
 					.op = FI_SUM};
@@ -59,12 +59,12 @@ static ssize_t add_and_wait(struct wait_node *w, int rank, uint64_t value, uint6
 static ssize_t swap_and_wait(struct wait_node *w, int rank, uint64_t value, uint64_t compare, uint64_t *old,
 			     uint64_t off)
 {
-	struct fi_ioc in = {&value, 1}, cmp = {&compare, 1}, out = {old, 1};
-	struct fi_rma_ioc at = {w->r[rank].start + off, 1, 0};
-	const struct fi_msg_atomic m = {.msg_iov = &in,
+	struct fi_ioc operand = {&value, 1}, cmp = {&compare, 1}, out = {old, 1};
+	struct fi_rma_ioc place = {w->r[rank].start + off, 1, 0};
+	const struct fi_msg_atomic m = {.msg_iov = &operand,
 					.iov_count = 1,
 					.addr = w->n.peer[rank],
-					.rma_iov = &at,
+					.rma_iov = &place,
 					.rma_iov_count = 1,
 					.datatype = FI_UINT64,
 					.op = FI_CSWAP};
@@ -77,17 +77,17 @@ static void waits(int rank, void *arg)
 	const struct node_opts o = {.counters = FI_READ | FI_WRITE};
 	const int other = !rank;
 	struct wait_node w;
-	unsigned char *out = malloc(300000), *in = malloc(300000);
+	unsigned char *out = malloc(300000), *input = malloc(300000);
 	open_all(&w, *(enum mem_kind *)arg, &o);
 	if (rank == 1)
 		sleep_ms(50); /* the first of them waits for a target that does not call */
 	for (uint64_t i = 0; i < 20; i++) {
 		uint64_t old = 0;
 		fill(out, 300000, i);
-		memset(in, 0, 300000);
+		memset(input, 0, 300000);
 		CHECK_OK(move_and_wait(&w, other, true, out, 300000, 4096));
-		CHECK_OK(move_and_wait(&w, other, false, in, 300000, 4096));
-		CHECK(filled(in, 300000, i));
+		CHECK_OK(move_and_wait(&w, other, false, input, 300000, 4096));
+		CHECK(filled(input, 300000, i));
 		CHECK_OK(add_and_wait(&w, other, 2, NULL, 0));
 		CHECK_OK(add_and_wait(&w, other, 1, &old, 0));
 		CHECK_EQ(old, 3 * i + 2);
@@ -103,7 +103,7 @@ static void waits(int rank, void *arg)
 	CHECK(filled(w.m.base + 4096, 300000, 19));
 	team_barrier(&w.n);
 	free(out);
-	free(in);
+	free(input);
 	close_all(&w);
 }
 
@@ -249,9 +249,9 @@ static void no_wait(int rank, void *arg)
 	open_all(&w, MEM_MEMFD, &o);
 	if (rank == 0) {
 		struct iovec iov = {&v, 8};
-		struct fi_rma_iov at = {w.r[1].start + 8, 8, 0};
+		struct fi_rma_iov place = {w.r[1].start + 8, 8, 0};
 		const struct fi_msg_rma m = {
-			.msg_iov = &iov, .iov_count = 1, .addr = w.n.peer[1], .rma_iov = &at, .rma_iov_count = 1};
+			.msg_iov = &iov, .iov_count = 1, .addr = w.n.peer[1], .rma_iov = &place, .rma_iov_count = 1};
 		CHECK_OK(RETRY(&w.n, fi_inject_write(w.n.ep, &v, 8, w.n.peer[1], w.r[1].start, 0)));
 		CHECK_OK(w.ops->fence(w.n.ep));
 		CHECK_OK(RETRY(&w.n, fi_writemsg(w.n.ep, &m, FI_FENCE | FI_INJECT)));

@@ -50,14 +50,14 @@ static void wait_both(struct node *a, struct node *b, struct fid_cq *of_a, struc
 
 static void send_long(struct node *a, struct node *b, fi_addr_t to_a)
 {
-	char *out = malloc(LONG), *in = calloc(1, LONG);
+	char *out = malloc(LONG), *input = calloc(1, LONG);
 	fill(out, LONG, 7);
-	CHECK_OK(fi_recv(a->ep, in, LONG, NULL, FI_ADDR_UNSPEC, in));
+	CHECK_OK(fi_recv(a->ep, input, LONG, NULL, FI_ADDR_UNSPEC, input));
 	CHECK_OK(RETRY_BOTH(b, a, fi_send(b->ep, out, LONG, NULL, to_a, out)));
 	wait_both(a, b, a->rx_cq, b->tx_cq);
-	CHECK(filled(in, LONG, 7));
+	CHECK(filled(input, LONG, 7));
 	/* one that nobody wants: its sender hears that, too */
-	struct fi_msg_tagged m = {.addr = FI_ADDR_UNSPEC, .tag = 5, .context = in};
+	struct fi_msg_tagged m = {.addr = FI_ADDR_UNSPEC, .tag = 5, .context = input};
 	struct fi_cq_tagged_entry e;
 	CHECK_OK(RETRY_BOTH(b, a, fi_tsend(b->ep, out, LONG, NULL, to_a, 5, out)));
 	ssize_t rc = -FI_EAVAIL;
@@ -73,7 +73,7 @@ static void send_long(struct node *a, struct node *b, fi_addr_t to_a)
 	}
 	wait_both(a, b, NULL, b->tx_cq);
 	free(out);
-	free(in);
+	free(input);
 }
 
 static void one_sided(struct node *a, struct node *b, fi_addr_t to_a)

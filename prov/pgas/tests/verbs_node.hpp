@@ -26,8 +26,8 @@ struct work : port_work {
 
 // What came, and by which line.
 struct letter : std::string {
-	uint64_t by;
-	letter(const char *bytes, size_t len, uint64_t by_arg) : std::string(bytes, len), by(by_arg) {}
+	uint64_t sender;
+	letter(const char *bytes, size_t len, uint64_t by_arg) : std::string(bytes, len), sender(by_arg) {}
 };
 
 inline constexpr uint64_t kMs = 1'000'000, kSecond = 1000 * kMs;
@@ -45,7 +45,7 @@ struct node {
 	uint32_t room = verbs_of(*p).completions_left;
 
 	explicit node(network &n, unsigned ip, size_t packet = 16384) : node(n, n.add(ip), packet) {}
-	node(network &n, host &at, size_t packet = 16384) : h(at), p(n.open(at, packet))
+	node(network &n, host &machine, size_t packet = 16384) : h(machine), p(n.open(machine, packet))
 	{
 		assert_non_null(p);
 		char packed[kLinkAddressMost];
@@ -118,18 +118,18 @@ struct node {
 		memcpy(w.bytes.get(), bytes.data(), bytes.size());
 		return take(p->ops->send(*p, number, w.bytes.get(), bytes.size(), w.memory.handle, &w));
 	}
-	work *write(uint64_t number, const std::string &bytes, const port_memory &there, size_t at = 0)
+	work *write(uint64_t number, const std::string &bytes, const port_memory &there, size_t pos = 0)
 	{
 		work &w = make(bytes.size());
 		memcpy(w.bytes.get(), bytes.data(), bytes.size());
-		return take(p->ops->write(*p, number, w.bytes.get(), bytes.size(), w.memory.handle, there.addr + at,
+		return take(p->ops->write(*p, number, w.bytes.get(), bytes.size(), w.memory.handle, there.addr + pos,
 					  there.key, &w));
 	}
-	work *read(uint64_t number, size_t len, const port_memory &there, size_t at = 0)
+	work *read(uint64_t number, size_t len, const port_memory &there, size_t pos = 0)
 	{
 		work &w = make(len);
 		return take(
-			p->ops->read(*p, number, w.bytes.get(), len, w.memory.handle, there.addr + at, there.key, &w));
+			p->ops->read(*p, number, w.bytes.get(), len, w.memory.handle, there.addr + pos, there.key, &w));
 	}
 	void look(int most = 16)
 	{
@@ -166,14 +166,14 @@ private:
 	{
 		switch (e.kind) {
 		case port_event_kind::received:
-			came.emplace_back(e.bytes, e.len, e.to);
+			came.emplace_back(e.bytes, e.len, e.line);
 			if (keeps)
 				kept.push_back(e.buffer);
 			else
 				p->ops->give_back(*p, e.buffer);
 			break;
 		case port_event_kind::lost:
-			lost.push_back(e.to);
+			lost.push_back(e.line);
 			break;
 		default: {
 			work &w = *static_cast<work *>(e.work);
@@ -207,7 +207,7 @@ inline uint64_t greet(node &a, node &b, uint64_t to_b)
 	const auto is_hello = [](const letter &l) { return l == "hello"; };
 	look_until({&a, &b}, [&] { return !a.open() && std::ranges::any_of(b.came, is_hello); });
 	const auto it = std::ranges::find_if(b.came, is_hello);
-	const uint64_t to_a = it->by;
+	const uint64_t to_a = it->sender;
 	b.came.erase(it);
 	assert_true(b.p->ops->keep(*b.p, to_a));
 	assert_true(b.p->ops->peer(*b.p, to_a) == a.address);

@@ -66,17 +66,17 @@ void wait_entry(struct node *n, struct fid_cq *cq, const void *context)
 	}
 }
 
-void converse(struct node *n, int rank, int from, int to, int count, size_t len)
+void converse(struct node *n, int rank, int source, int dest, int count, size_t len)
 {
 	unsigned char *buf = malloc(len + 8);
 	for (int i = 0; i < count; i++) {
-		if (rank == from) {
+		if (rank == source) {
 			fill(buf, len, (uint64_t)i);
-			CHECK_OK(RETRY(n, fi_tsend(n->ep, buf, len, NULL, n->peer[to], 4321, buf)));
+			CHECK_OK(RETRY(n, fi_tsend(n->ep, buf, len, NULL, n->peer[dest], 4321, buf)));
 			wait_entry(n, n->tx_cq, buf);
-		} else if (rank == to) {
+		} else if (rank == dest) {
 			memset(buf, 0, len);
-			CHECK_OK(fi_trecv(n->ep, buf, len, NULL, n->peer[from], 4321, 0, buf));
+			CHECK_OK(fi_trecv(n->ep, buf, len, NULL, n->peer[source], 4321, 0, buf));
 			wait_entry(n, n->rx_cq, buf);
 			CHECK(filled(buf, len, (uint64_t)i));
 		}
@@ -96,12 +96,12 @@ int leftovers(void)
 	return n;
 }
 
-void expect_reset(struct node *n, fi_addr_t to)
+void expect_reset(struct node *n, fi_addr_t dest)
 {
 	const double end = now_s() + LIMIT_S;
 	uint64_t v = 1;
 	ssize_t rc;
-	while ((rc = fi_inject(n->ep, &v, 8, to)) == 0 || rc == -FI_EAGAIN) {
+	while ((rc = fi_inject(n->ep, &v, 8, dest)) == 0 || rc == -FI_EAGAIN) {
 		node_poll(n);
 		sleep_ms(2);
 		CHECK(now_s() < end);

@@ -24,11 +24,11 @@ void wait_for_death(void) __attribute__((noreturn));
 
 /* Waits for the entry of one operation; entries of what was under way before go by. */
 void wait_entry(struct node *n, struct fid_cq *cq, const void *context);
-/* Rank `from` sends `count` numbered messages of len bytes to rank `to`, which checks them. */
-void converse(struct node *n, int rank, int from, int to, int count, size_t len);
+/* Rank `source` sends `count` numbered messages of len bytes to rank `dest`, which checks them. */
+void converse(struct node *n, int rank, int source, int dest, int count, size_t len);
 /* How much shared memory has a name; what the provider makes has none. */
 int leftovers(void);
 /* Returns when a call to the dead peer returns its error. */
-void expect_reset(struct node *n, fi_addr_t to);
+void expect_reset(struct node *n, fi_addr_t dest);
 
 #endif /* TESTS_VICTIM_H */

@@ -14,18 +14,18 @@ static double parts[8], sums[8];
 
 static void calls(int next)
 {
-	int from[64] = {0};
+	int src[64] = {0};
 	for (int i = 0; i < 3; i++)
-		shmem_int_put(words, from, 10, next); /* 40 bytes each */
+		shmem_int_put(words, src, 10, next); /* 40 bytes each */
 	shmem_int_p(words, 1, next);
 	for (int i = 0; i < 5; i++)
 		(void)shmem_long_g(&counter, next);
-	shmem_put64_nbi(words, from, 4, next); /* 32 bytes */
+	shmem_put64_nbi(words, src, 4, next); /* 32 bytes */
 	shmem_quiet();
 	shmem_long_atomic_inc(&counter, next);
 	shmem_long_atomic_fetch_add(&counter, 2, next);
 	shmem_barrier_all();
-	shmem_int_put_signal(more, from, 2, &told, 1, SHMEM_SIGNAL_ADD, next); /* 8 bytes */
+	shmem_int_put_signal(more, src, 2, &told, 1, SHMEM_SIGNAL_ADD, next); /* 8 bytes */
 	shmem_signal_wait_until(&told, SHMEM_CMP_GE, 1);
 	for (int i = 0; i < 8; i++)
 		parts[i] = i;

@@ -60,20 +60,20 @@ static void blocks_overlap(const struct race_job *job)
 static void same_byte(const struct race_job *job)
 {
 	const char letter = 'x';
-	char *at = (char *)data + (job->fixed ? job->me : 0);
+	char *pos = (char *)data + (job->fixed ? job->me : 0);
 	if (job->me < 2)
-		shmem_char_put(at, &letter, 1, 2); /* same_byte: one, same_byte: two */
+		shmem_char_put(pos, &letter, 1, 2); /* same_byte: one, same_byte: two */
 }
 
 /* Large transfers that share their last long. */
 static void long_overlap(const struct race_job *job)
 {
 	enum { kCount = 4096 };
-	static long from[kCount], to[2 * kCount];
+	static long src[kCount], dst[2 * kCount];
 	if (job->me == 0)
-		shmem_long_put(to, from, kCount, 2); /* long_overlap: one */
+		shmem_long_put(dst, src, kCount, 2); /* long_overlap: one */
 	if (job->me == 1)
-		shmem_long_put(to + kCount - !job->fixed, from, kCount, 2); /* long_overlap: two */
+		shmem_long_put(dst + kCount - !job->fixed, src, kCount, 2); /* long_overlap: two */
 }
 
 /* Atomics are atomic among themselves only. */

@@ -29,7 +29,7 @@ namespace {
 // the loader, so what it has loaded is noted when the handler is installed, and once more before a message of the cold
 // path.
 struct library {
-	uintptr_t from, to;
+	uintptr_t begin, end;
 	char name[48];
 };
 library g_libraries[512];
@@ -44,10 +44,10 @@ void note_library(const dl_phdr_info *info, const ElfW(Phdr) & segment)
 	library &l = g_libraries[g_library_count];
 	const char *slash = strrchr(info->dlpi_name, '/');
 	snprintf(l.name, sizeof l.name, "%s", slash ? slash + 1 : info->dlpi_name);
-	l.from = info->dlpi_addr + segment.p_vaddr;
-	l.to = l.from + segment.p_memsz;
+	l.begin = info->dlpi_addr + segment.p_vaddr;
+	l.end = l.begin + segment.p_memsz;
 	const auto own = reinterpret_cast<uintptr_t>(&g);
-	if (own < l.from || own >= l.to) // what points into our own data is no argument of the program
+	if (own < l.begin || own >= l.end) // what points into our own data is no argument of the program
 		g_library_count++;
 }
 
@@ -57,10 +57,10 @@ int note_object(dl_phdr_info *info, size_t, void *first)
 	const auto here = reinterpret_cast<uintptr_t>(&note_object);
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const auto &segment = info->dlpi_phdr[i];
-		const uintptr_t from = info->dlpi_addr + segment.p_vaddr;
+		const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
 		if (!is_program)
 			note_library(info, segment);
-		else if (segment.p_type == PT_LOAD && here >= from && here < from + segment.p_memsz)
+		else if (segment.p_type == PT_LOAD && here >= begin && here < begin + segment.p_memsz)
 			g_in_program = true;
 	}
 	is_program = false; // the first object is the program, the others are libraries
@@ -74,10 +74,10 @@ void note_libraries()
 	dl_iterate_phdr(note_object, &first);
 }
 
-const char *library_at(uintptr_t at)
+const char *library_at(uintptr_t addr)
 {
 	for (int i = 0; i < g_library_count; i++)
-		if (at >= g_libraries[i].from && at < g_libraries[i].to)
+		if (addr >= g_libraries[i].begin && addr < g_libraries[i].end)
 			return g_libraries[i].name;
 	return nullptr;
 }
@@ -255,14 +255,14 @@ uintptr_t window_of(int pe)
 	return reinterpret_cast<const pgas_ep *>(g_default.ep)->window[pe];
 }
 
-int window_owner(uintptr_t at)
+int window_owner(uintptr_t addr)
 {
 	constexpr uintptr_t around = uintptr_t{4} << 30;
 	for (int pe = 0; pe < g.n_pes; pe++) {
 		if (!window_of(pe))
 			continue;
-		const uintptr_t from = window_of(pe) + g.base;
-		if (at + around >= from && at < from + g.span + around)
+		const uintptr_t begin = window_of(pe) + g.base;
+		if (addr + around >= begin && addr < begin + g.span + around)
 			return pe;
 	}
 	return -1;
@@ -277,10 +277,10 @@ struct fault {
 };
 
 // What faulted is the address that the program gave plus a window.
-bool is_library(uintptr_t at, fault &f)
+bool is_library(uintptr_t addr, fault &f)
 {
 	for (int pe = 0; pe < g.n_pes; pe++) {
-		f.given = at - window_of(pe);
+		f.given = addr - window_of(pe);
 		f.library = window_of(pe) ? library_at(f.given) : nullptr;
 		if (f.library)
 			return true;
@@ -289,12 +289,12 @@ bool is_library(uintptr_t at, fault &f)
 }
 
 // One of the registers that make the address is a window: the other is what the program gave, wherever that is.
-void find_window_in(const uintptr_t (&parts)[2], uintptr_t at, fault &f)
+void find_window_in(const uintptr_t (&parts)[2], uintptr_t addr, fault &f)
 {
 	for (int pe = 0; pe < g.n_pes; pe++)
 		if (window_of(pe) && (parts[0] == window_of(pe) || parts[1] == window_of(pe))) {
 			f.owner = pe;
-			f.given = at - window_of(pe);
+			f.given = addr - window_of(pe);
 			return;
 		}
 }
@@ -303,43 +303,43 @@ void find_window_in(const uintptr_t (&parts)[2], uintptr_t at, fault &f)
 void find_given_by_registers(const ucontext_t &u, fault &f)
 {
 	uintptr_t parts[2] = {0, 0};
-	const uintptr_t at = operand_address(u, parts);
-	if (is_library(at, f))
+	const uintptr_t addr = operand_address(u, parts);
+	if (is_library(addr, f))
 		return;
 	for (const int number : kRegisters) // string and vector instructions: their registers have the whole address
 		if (is_library(static_cast<uintptr_t>(u.uc_mcontext.gregs[number]), f))
 			return;
-	find_window_in(parts, at, f);
+	find_window_in(parts, addr, f);
 }
 #endif
 
 void find_given(const siginfo_t *info, const ucontext_t &u, fault &f)
 {
-	const auto at = reinterpret_cast<uintptr_t>(info->si_addr);
+	const auto addr = reinterpret_cast<uintptr_t>(info->si_addr);
 #if defined(__x86_64__)
 	if (info->si_code == SI_KERNEL)
 		return find_given_by_registers(u, f);
 #endif
-	if (is_library(at, f))
+	if (is_library(addr, f))
 		return;
-	f.owner = window_owner(at);
+	f.owner = window_owner(addr);
 	if (f.owner >= 0) {
-		f.given = at - window_of(f.owner);
+		f.given = addr - window_of(f.owner);
 		return;
 	}
-	if (at == program_counter(u))
+	if (addr == program_counter(u))
 		return; // there is no instruction to be read
 	uintptr_t parts[2] = {0, 0};
 	operand_address(u, parts);
-	find_window_in(parts, at, f);
+	find_window_in(parts, addr, f);
 }
 
-void explain(const fault &f, uintptr_t at, char *text, size_t room)
+void explain(const fault &f, uintptr_t addr, char *text, size_t room)
 {
 	const char *routine = f.routine ? f.routine : "a put, get or atomic";
 	if (f.misaligned)
 		snprintf(text, room, "%s: the address %p is not aligned to the size of its object", routine,
-			 reinterpret_cast<void *>(at));
+			 reinterpret_cast<void *>(addr));
 	else if (f.library)
 		snprintf(text, room,
 			 "%s: the address %p is static data of %s: only the program's own static data is symmetric",
@@ -354,16 +354,16 @@ void explain(const fault &f, uintptr_t at, char *text, size_t room)
 }
 
 // The program, or a call of ours with a pointer that is none of SHMEM's, touched memory that only a device may.
-void touched_device(uintptr_t at)
+void touched_device(uintptr_t addr)
 {
-	const partition *p = g.devices ? device_of(reinterpret_cast<void *>(at)) : nullptr;
+	const partition *p = g.devices ? device_of(reinterpret_cast<void *>(addr)) : nullptr;
 	if (!p)
 		return;
 	char text[160];
 	snprintf(text, sizeof text,
 		 "the address %p is in partition %d, which is device memory: the CPU cannot touch it; "
 		 "shmemx_partition_copy does",
-		 reinterpret_cast<void *>(at), p->wish.id);
+		 reinterpret_cast<void *>(addr), p->wish.id);
 	pgas_boot_abort(1, text);
 }
 
@@ -373,12 +373,12 @@ void on_fault(int sig, siginfo_t *info, void *where)
 {
 	const struct sigaction &old = sig == SIGBUS ? g_old_bus : g_old_segv;
 	const bool theirs = (old.sa_flags & SA_SIGINFO) || (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN);
-	const auto at = reinterpret_cast<uintptr_t>(info->si_addr);
+	const auto addr = reinterpret_cast<uintptr_t>(info->si_addr);
 	const auto &context = *static_cast<const ucontext_t *>(where);
 	fault f{nullptr, nullptr, -1, 0, sig == SIGBUS && info->si_code == BUS_ADRALN};
 	const bool sent = info->si_code <= 0; // by kill() and the like: there is no fault, and no address
 	if (g.initialized && !sent) {
-		touched_device(at);
+		touched_device(addr);
 		f.routine = our_routine(program_counter(context));
 		find_given(info, context, f);
 	}
@@ -386,7 +386,7 @@ void on_fault(int sig, siginfo_t *info, void *where)
 		backtrace_print();
 	if (f.routine || f.library || f.owner >= 0) {
 		char text[224];
-		explain(f, at, text, sizeof text);
+		explain(f, addr, text, sizeof text);
 		const bool no_memory = sig == SIGBUS && info->si_code == BUS_ADRERR;
 		if (!no_memory && (!theirs || f.library || f.owner >= 0))
 			pgas_boot_abort(1, text);

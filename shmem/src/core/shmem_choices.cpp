@@ -52,16 +52,16 @@ template <class Is>
 std::string ranges(int count, Is &&is)
 {
 	std::string text;
-	for (int from = 0; from < count; from++) {
-		if (!is(from))
+	for (int source = 0; source < count; source++) {
+		if (!is(source))
 			continue;
-		int to = from;
-		while (to + 1 < count && is(to + 1))
-			to++;
-		text += (text.empty() ? "" : ",") + std::to_string(from);
-		if (to > from)
-			text += "-" + std::to_string(to);
-		from = to;
+		int dest = source;
+		while (dest + 1 < count && is(dest + 1))
+			dest++;
+		text += (text.empty() ? "" : ",") + std::to_string(source);
+		if (dest > source)
+			text += "-" + std::to_string(dest);
+		source = dest;
 	}
 	return text;
 }
@@ -86,16 +86,16 @@ void print_cores()
 }
 
 // What the kernel says of the pages at an address.
-size_t kernel_page_bytes(uintptr_t at)
+size_t kernel_page_bytes(uintptr_t addr)
 {
 	FILE *maps = fopen("/proc/self/smaps", "re");
 	char line[512];
 	bool here = false;
 	size_t kib = 0;
 	while (maps && !kib && fgets(line, sizeof line, maps)) {
-		uintptr_t from, to;
-		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &from, &to) == 2)
-			here = at >= from && at < to;
+		uintptr_t begin, end;
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2)
+			here = addr >= begin && addr < end;
 		else if (here)
 			(void)!sscanf(line, "KernelPageSize: %zu kB", &kib);
 	}
@@ -107,7 +107,7 @@ size_t kernel_page_bytes(uintptr_t at)
 void print_pages()
 {
 	static const char *const how[] = {"usual", "usual, huge ones advised", "reserved huge"};
-	const size_t bytes = kernel_page_bytes(g.heap_part.at + kInternalBytes);
+	const size_t bytes = kernel_page_bytes(g.heap_part.addr + kInternalBytes);
 	printf("memory: symmetric heap %s per PE, in %s pages of %s; static data %s\n",
 	       bytes_text(g.heap_part.bytes - kInternalBytes).c_str(), how[static_cast<int>(g.env.huge_pages)],
 	       bytes_text(bytes ? bytes : pgas::page_bytes()).c_str(), bytes_text(g.data.bytes).c_str());
@@ -175,12 +175,12 @@ void print_thresholds()
 	       bytes_text(g.copy_limit).c_str());
 	printf("  collectives: up to %zu bytes travel beside the number that tells of them\n", teams::kInline);
 	for (unsigned i = 0; i < static_cast<unsigned>(teams::streamer::count); i++)
-		if (g.stream.of[i] != SIZE_MAX)
+		if (g.stream.bytes[i] != SIZE_MAX)
 			printf("  %s: around the caches from %s on, of all PEs of a host together%s\n", streams[i],
-			       bytes_text(g.stream.of[i]).c_str(), g.env.stream_from ? " (SHMEM_STREAM_FROM)" : "");
-	for (char **at = environ; *at; at++)
-		if (strncmp(*at, "FI_PGAS_", 8) == 0)
-			printf("  set: %s\n", *at);
+			       bytes_text(g.stream.bytes[i]).c_str(), g.env.stream_from ? " (SHMEM_STREAM_FROM)" : "");
+	for (char **pos = environ; *pos; pos++)
+		if (strncmp(*pos, "FI_PGAS_", 8) == 0)
+			printf("  set: %s\n", *pos);
 }
 
 // --- teams -----------------------------------------------------------------------------------------------------------
@@ -188,22 +188,22 @@ void print_thresholds()
 struct line_of {
 	const named *what;
 	bool first;
-	std::string *to;
+	std::string *text;
 };
 
 void add_choice(const choice &c, void *arg)
 {
 	auto &line = *static_cast<line_of *>(arg);
 	std::string sizes = "any size";
-	if (c.to != SIZE_MAX)
-		sizes = "up to " + bytes_text(c.to);
-	else if (c.from)
+	if (c.end != SIZE_MAX)
+		sizes = "up to " + bytes_text(c.end);
+	else if (c.begin)
 		sizes = "more";
 	char text[256];
 	snprintf(text, sizeof text, "    %-18s %-14s %-14s %s%s\n", line.first ? line.what->text : "", sizes.c_str(),
 		 shmem_impl_tool_algorithm_name(line.what->words, c.algorithm), *c.why ? "" : "asked for by ",
 		 *c.why ? c.why : line.what->variable);
-	*line.to += text;
+	*line.text += text;
 	line.first = false;
 }
 

@@ -65,7 +65,7 @@ void finish_taken(context *c, ssize_t rc, const char *what, int pe)
 
 // Whoever finds no room makes progress on everything meanwhile: those that should make room may wait for us.
 template <class Call>
-ssize_t again(Call &&call)
+ssize_t retry(Call &&call)
 {
 	unsigned polls = 0;
 	for (;;) {
@@ -96,16 +96,16 @@ void check_member(const char *what, const context *c, int pe)
 // A put or get for the calls that take flags.
 struct transfer {
 	iovec iov;
-	fi_rma_iov at;
+	fi_rma_iov remote;
 	fi_msg_rma m{};
 
 	transfer(const void *mine, const void *theirs, size_t bytes, int pe)
-		: iov{const_cast<void *>(mine), bytes}, at{reinterpret_cast<uintptr_t>(theirs), bytes, 0}
+		: iov{const_cast<void *>(mine), bytes}, remote{reinterpret_cast<uintptr_t>(theirs), bytes, 0}
 	{
 		m.msg_iov = &iov;
 		m.iov_count = 1;
 		m.addr = static_cast<fi_addr_t>(pe);
-		m.rma_iov = &at;
+		m.rma_iov = &remote;
 		m.rma_iov_count = 1;
 	}
 	transfer(const transfer &) = delete;
@@ -113,18 +113,18 @@ struct transfer {
 
 // The same of an atomic.
 struct atomic_word {
-	fi_ioc in, with, out;
-	fi_rma_ioc at;
+	fi_ioc operand, with, out;
+	fi_rma_ioc remote;
 	fi_msg_atomic m{};
 
 	atomic_word(uint64_t *value, uint64_t *compare, uint64_t *old, const void *target, int pe, fi_datatype type,
 		    fi_op op)
-		: in{value, 1}, with{compare, 1}, out{old, 1}, at{reinterpret_cast<uintptr_t>(target), 1, 0}
+		: operand{value, 1}, with{compare, 1}, out{old, 1}, remote{reinterpret_cast<uintptr_t>(target), 1, 0}
 	{
-		m.msg_iov = &in;
+		m.msg_iov = &operand;
 		m.iov_count = 1;
 		m.addr = static_cast<fi_addr_t>(pe);
-		m.rma_iov = &at;
+		m.rma_iov = &remote;
 		m.rma_iov_count = 1;
 		m.datatype = type;
 		m.op = op;
@@ -134,7 +134,7 @@ struct atomic_word {
 
 void put_mapped(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name)
 {
-	finish_mapped(c, again([&] {
+	finish_mapped(c, retry([&] {
 			      return c->ep->rma->write(c->ep, source, bytes, nullptr, static_cast<fi_addr_t>(pe),
 						       reinterpret_cast<uintptr_t>(dest), 0, nullptr);
 		      }),
@@ -145,7 +145,7 @@ void put_far(context *c, void *dest, const void *source, size_t bytes, int pe, c
 	     uint64_t more)
 {
 	if (PGAS_LIKELY(bytes <= g.copy_limit && !more)) {
-		finish_taken(c, again([&] {
+		finish_taken(c, retry([&] {
 				     return c->ep->rma->inject(c->ep, source, bytes, static_cast<fi_addr_t>(pe),
 							       reinterpret_cast<uintptr_t>(dest), 0);
 			     }),
@@ -158,12 +158,12 @@ void put_far(context *c, void *dest, const void *source, size_t bytes, int pe, c
 		finish_taken(c, c->ep->rma->writemsg(c->ep, &t.m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE | more), name,
 			     pe);
 	else
-		finish_taken(c, again([&] { return c->ep->rma->writemsg(c->ep, &t.m, copied | more); }), name, pe);
+		finish_taken(c, retry([&] { return c->ep->rma->writemsg(c->ep, &t.m, copied | more); }), name, pe);
 }
 
 // more: FI_MORE, or 0
-void put_cold(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when,
-	      uint64_t more)
+void put_checked(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when,
+		 uint64_t more)
 {
 	check_context(c, name);
 	check_member(name, c, pe);
@@ -187,12 +187,12 @@ void put_cold(context *c, void *dest, const void *source, size_t bytes, int pe, 
 
 void cold_put(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when)
 {
-	put_cold(c, dest, source, bytes, pe, name, when, 0);
+	put_checked(c, dest, source, bytes, pe, name, when, 0);
 }
 
 void cold_put_before(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when)
 {
-	put_cold(c, dest, source, bytes, pe, name, when, FI_MORE);
+	put_checked(c, dest, source, bytes, pe, name, when, FI_MORE);
 }
 
 void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, const char *name, until when)
@@ -211,13 +211,13 @@ void cold_get(context *c, void *dest, const void *source, size_t bytes, int pe, 
 		return;
 	const transfer t(dest, source, bytes, pe);
 	if (mapped(c, pe))
-		finish_mapped(c, again([&] {
+		finish_mapped(c, retry([&] {
 				      return c->ep->rma->read(c->ep, dest, bytes, nullptr, static_cast<fi_addr_t>(pe),
 							      reinterpret_cast<uintptr_t>(source), 0, nullptr);
 			      }),
 			      name, pe);
 	else if (when == until::taken)
-		finish_taken(c, again([&] { return c->ep->rma->readmsg(c->ep, &t.m, 0); }), name, pe);
+		finish_taken(c, retry([&] { return c->ep->rma->readmsg(c->ep, &t.m, 0); }), name, pe);
 	else
 		finish_far(c, c->ep->rma->readmsg(c->ep, &t.m, FI_PGAS_WAIT), name, pe);
 }
@@ -281,14 +281,15 @@ ssize_t amo_mapped(context *c, atomic_word &w, uint64_t *old, bool fetch)
 {
 	const fi_ops_atomic *amo = c->ep->atomic;
 	const fi_msg_atomic &m = w.m;
-	return again([&] {
+	return retry([&] {
 		if (m.op == FI_CSWAP)
-			return amo->compwrite(c->ep, w.in.addr, 1, nullptr, w.with.addr, nullptr, old, nullptr, m.addr,
-					      w.at.addr, 0, m.datatype, m.op, nullptr);
+			return amo->compwrite(c->ep, w.operand.addr, 1, nullptr, w.with.addr, nullptr, old, nullptr,
+					      m.addr, w.remote.addr, 0, m.datatype, m.op, nullptr);
 		if (fetch)
-			return amo->readwrite(c->ep, w.in.addr, 1, nullptr, old, nullptr, m.addr, w.at.addr, 0,
+			return amo->readwrite(c->ep, w.operand.addr, 1, nullptr, old, nullptr, m.addr, w.remote.addr, 0,
 					      m.datatype, m.op, nullptr);
-		return amo->write(c->ep, w.in.addr, 1, nullptr, m.addr, w.at.addr, 0, m.datatype, m.op, nullptr);
+		return amo->write(c->ep, w.operand.addr, 1, nullptr, m.addr, w.remote.addr, 0, m.datatype, m.op,
+				  nullptr);
 	});
 }
 
@@ -326,7 +327,7 @@ uint64_t cold_amo(context *c, void *target, int pe, fi_datatype type, fi_op op, 
 	else if (fetch)
 		finish_far(c, amo->readwritemsg(c->ep, &w.m, &w.out, nullptr, 1, FI_PGAS_WAIT), name, pe);
 	else
-		finish_taken(c, again([&] {
+		finish_taken(c, retry([&] {
 				     return amo->inject(c->ep, &value, 1, static_cast<fi_addr_t>(pe),
 							reinterpret_cast<uintptr_t>(target), 0, type, op);
 			     }),
@@ -348,7 +349,7 @@ void cold_amo_behind(context *c, uint64_t *target, int pe, fi_op op, uint64_t va
 	if (mapped(c, pe))
 		finish_mapped(c, amo_mapped(c, w, nullptr, false), name, pe);
 	else
-		finish_taken(c, again([&] { return c->ep->atomic->writemsg(c->ep, &w.m, FI_INJECT | FI_FENCE); }), name,
+		finish_taken(c, retry([&] { return c->ep->atomic->writemsg(c->ep, &w.m, FI_INJECT | FI_FENCE); }), name,
 			     pe);
 }
 
@@ -356,13 +357,13 @@ void cold_amo_behind(context *c, uint64_t *target, int pe, fi_op op, uint64_t va
 
 void check_lost(const context *c, const char *name)
 {
-	fi_addr_t to = 0;
-	const int err = g.net.ops->failed(c->ep, &to);
+	fi_addr_t dest = 0;
+	const int err = g.net.ops->failed(c->ep, &dest);
 	if (PGAS_LIKELY(!err))
 		return;
-	if (to >= static_cast<fi_addr_t>(c->owner->size))
+	if (dest >= static_cast<fi_addr_t>(c->owner->size))
 		fail(name, "%s", pgas_strerror(-err));
-	failed_to(c, static_cast<int>(to), err, name);
+	failed_to(c, static_cast<int>(dest), err, name);
 }
 
 // Takes away what it has waited for. Two at a time would take it away twice.

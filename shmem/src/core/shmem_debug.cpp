@@ -17,7 +17,7 @@ void debug_remote(const char *name, const char *argument, const void *ptr, size_
 {
 	const pgas::mutex_holder lock(g.heap_mutex);
 	if (const partition *p = partition_of(ptr);
-	    p && !p->pool.covers(reinterpret_cast<uintptr_t>(ptr) - p->mine.at, bytes))
+	    p && !p->pool.covers(reinterpret_cast<uintptr_t>(ptr) - p->mine.addr, bytes))
 		fail(name, "%s %p (%zu bytes) is in partition %d, but not within one allocated block", argument, ptr,
 		     bytes, p->wish.id);
 	if (g.heap_.contains(ptr) && !g.heap_.covers(ptr, bytes))
@@ -27,8 +27,8 @@ void debug_remote(const char *name, const char *argument, const void *ptr, size_
 
 void debug_overlap(const char *name, const void *dest, const void *source, size_t bytes, int pe)
 {
-	const auto to = reinterpret_cast<uintptr_t>(dest), from = reinterpret_cast<uintptr_t>(source);
-	if (pe == g.my_pe && to < from + bytes && from < to + bytes)
+	const auto end = reinterpret_cast<uintptr_t>(dest), begin = reinterpret_cast<uintptr_t>(source);
+	if (pe == g.my_pe && end < begin + bytes && begin < end + bytes)
 		fail(name, "source %p and dest %p overlap (%zu bytes, both at PE %d)", source, dest, bytes, pe);
 }
 
@@ -48,8 +48,8 @@ void debug_same(const char *name, const char *argument, uint64_t value)
 void debug_hello()
 {
 	fprintf(stderr, "PE %d of %d: static data %p, %zu bytes; symmetric heap %p, %zu bytes; thread level %d\n",
-		g.my_pe, g.n_pes, reinterpret_cast<void *>(g.data.at), g.data.bytes,
-		reinterpret_cast<void *>(g.heap_part.at + kInternalBytes), g.heap_part.bytes - kInternalBytes,
+		g.my_pe, g.n_pes, reinterpret_cast<void *>(g.data.addr), g.data.bytes,
+		reinterpret_cast<void *>(g.heap_part.addr + kInternalBytes), g.heap_part.bytes - kInternalBytes,
 		g.thread_level);
 }
 

@@ -48,16 +48,16 @@ size_t words_length(const char *words) noexcept
 	return n < 2 ? 0 : n - 2;
 }
 
-const char *value_of(const variable &v, const char **from) noexcept
+const char *value_of(const variable &v, const char **src) noexcept
 {
 	for (const char *name : {v.name, v.old_name}) {
 		const char *value = name ? std::getenv(name) : nullptr;
 		if (value) {
-			*from = name;
+			*src = name;
 			return value;
 		}
 	}
-	*from = nullptr;
+	*src = nullptr;
 	return v.fallback;
 }
 
@@ -79,10 +79,10 @@ bool parse_bool(const char *text, bool &value) noexcept
 bool parse_count(const char *text, unsigned most, unsigned &value) noexcept
 {
 	unsigned long sum = 0;
-	const char *at = text;
-	for (; *at >= '0' && *at <= '9' && sum <= most; at++)
-		sum = sum * 10 + static_cast<unsigned long>(*at - '0');
-	if (*at != '\0' || at == text || sum == 0 || sum > most)
+	const char *pos = text;
+	for (; *pos >= '0' && *pos <= '9' && sum <= most; pos++)
+		sum = sum * 10 + static_cast<unsigned long>(*pos - '0');
+	if (*pos != '\0' || pos == text || sum == 0 || sum > most)
 		return false;
 	value = static_cast<unsigned>(sum);
 	return true;
@@ -114,11 +114,11 @@ bool parse_grid(const char *text, env_grid &value) noexcept
 bool parse_choice(const char *words, const char *text, int &value) noexcept
 {
 	const size_t length = std::strlen(text);
-	int at = 0;
-	for (const char *word = words; *word != '\0'; at++) {
+	int pos = 0;
+	for (const char *word = words; *word != '\0'; pos++) {
 		const char *end = std::strchr(word, ',');
 		if (length == static_cast<size_t>(end - word) && strncasecmp(word, text, length) == 0)
-			return value = at, true;
+			return value = pos, true;
 		word = end + 2;
 	}
 	return false;
@@ -274,38 +274,38 @@ const char *env_parse_text(const char *text) noexcept
 int env_load(env_values &values, char (&message)[kEnvMessage]) noexcept
 {
 	const variable *v = kVariables;
-	const char *from, *text;
+	const char *src, *text;
 	message[0] = '\0';
 #define ENV_SET(member, NAME, old, about)                                                                              \
-	text = value_of(*v++, &from);                                                                                  \
-	values.member = from != nullptr;
+	text = value_of(*v++, &src);                                                                                   \
+	values.member = src != nullptr;
 #define ENV_BOOL(member, NAME, def, about)                                                                             \
-	text = value_of(*v++, &from);                                                                                  \
+	text = value_of(*v++, &src);                                                                                   \
 	if (!parse_bool(text, values.member))                                                                          \
-		return fail(message, from, text, "yes or no");
+		return fail(message, src, text, "yes or no");
 #define ENV_SIZE(member, NAME, old, def, about)                                                                        \
-	text = value_of(*v++, &from);                                                                                  \
+	text = value_of(*v++, &src);                                                                                   \
 	if (!env_parse_size(text, values.member))                                                                      \
-		return fail(message, from, text, kSizeExpected);
+		return fail(message, src, text, kSizeExpected);
 #define ENV_COUNT(member, NAME, def, most, about)                                                                      \
-	text = value_of(*v++, &from);                                                                                  \
+	text = value_of(*v++, &src);                                                                                   \
 	if (!parse_count(text, most, values.member))                                                                   \
-		return fail_count(message, from, text, most);
+		return fail_count(message, src, text, most);
 #define ENV_FAMILY(member, NAME, about) v++;
 #define ENV_GRID(member, NAME, about)                                                                                  \
-	text = value_of(*v++, &from);                                                                                  \
+	text = value_of(*v++, &src);                                                                                   \
 	if (!parse_grid(text, values.member))                                                                          \
-		return fail(message, from, text, "hosts x PEs per host (example: 2x4)");
+		return fail(message, src, text, "hosts x PEs per host (example: 2x4)");
 #define ENV_TEXT(member, NAME, about)                                                                                  \
-	text = value_of(*v++, &from);                                                                                  \
+	text = value_of(*v++, &src);                                                                                   \
 	values.member = env_parse_text(text);
 #define ENV_CHOICE(member, NAME, def, about, list)                                                                     \
-	text = value_of(*v, &from);                                                                                    \
+	text = value_of(*v, &src);                                                                                     \
 	{                                                                                                              \
-		int at = 0;                                                                                            \
-		if (!parse_choice(v->words, text, at))                                                                 \
-			return fail_choice(message, from, text, v->words);                                             \
-		values.member = static_cast<member##_kind>(at);                                                        \
+		int index = 0;                                                                                         \
+		if (!parse_choice(v->words, text, index))                                                              \
+			return fail_choice(message, src, text, v->words);                                              \
+		values.member = static_cast<member##_kind>(index);                                                     \
 		v++;                                                                                                   \
 	}
 #include "shmem_env.def"
@@ -323,7 +323,7 @@ env_entry env_get(size_t i) noexcept
 {
 	const variable &v = kVariables[i];
 	env_entry e{v.name, v.old_name, v.kind, v.fallback, v.text, v.words, nullptr, nullptr};
-	e.value = value_of(v, &e.from);
+	e.value = value_of(v, &e.source);
 	return e;
 }
 
@@ -367,13 +367,13 @@ void print_entry(FILE *out, const env_entry &e) noexcept
 	if (e.kind == env_kind::family)
 		return print_family(out, e);
 	if (e.kind == env_kind::set)
-		std::fprintf(out, "  %s: %s", e.name, e.from ? "on" : "off");
+		std::fprintf(out, "  %s: %s", e.name, e.source ? "on" : "off");
 	else
 		std::fprintf(out, "  %s=%s", e.name, e.value);
-	if (!e.from)
+	if (!e.source)
 		std::fputs(" (default)", out);
-	else if (std::strcmp(e.from, e.name) != 0)
-		std::fprintf(out, " (from %s, deprecated)", e.from);
+	else if (std::strcmp(e.source, e.name) != 0)
+		std::fprintf(out, " (from %s, deprecated)", e.source);
 	std::fprintf(out, "\n        %s", e.text);
 	switch (e.kind) {
 	case env_kind::set:
@@ -399,7 +399,7 @@ void print_entry(FILE *out, const env_entry &e) noexcept
 		std::fprintf(out, "; one of: %.*s", static_cast<int>(words_length(e.words)), e.words);
 		break;
 	}
-	if (e.from && e.kind != env_kind::set && *e.fallback)
+	if (e.source && e.kind != env_kind::set && *e.fallback)
 		std::fprintf(out, "; default %s", e.fallback);
 	std::fputc('\n', out);
 }
@@ -422,24 +422,24 @@ void env_print(FILE *out) noexcept
 
 void env_family(const char *name, void (*found)(const char *name, const char *value, void *arg), void *arg) noexcept
 {
-	for (char **at = environ; *at; at++) {
-		const char *end = std::strchr(*at, '=');
-		if (!end || !in_family(name, *at, static_cast<size_t>(end - *at)))
+	for (char **pos = environ; *pos; pos++) {
+		const char *end = std::strchr(*pos, '=');
+		if (!end || !in_family(name, *pos, static_cast<size_t>(end - *pos)))
 			continue;
 		char member[128];
-		std::snprintf(member, sizeof(member), "%.*s", static_cast<int>(end - *at), *at);
+		std::snprintf(member, sizeof(member), "%.*s", static_cast<int>(end - *pos), *pos);
 		found(member, end + 1, arg);
 	}
 }
 
 void env_unknown(void (*found)(const char *name, void *arg), void *arg) noexcept
 {
-	for (char **at = environ; *at; at++) {
-		const char *end = std::strchr(*at, '=');
-		if (!end || (std::strncmp(*at, "SHMEM_", 6) != 0 && std::strncmp(*at, "SMA_", 4) != 0))
+	for (char **pos = environ; *pos; pos++) {
+		const char *end = std::strchr(*pos, '=');
+		if (!end || (std::strncmp(*pos, "SHMEM_", 6) != 0 && std::strncmp(*pos, "SMA_", 4) != 0))
 			continue;
 		char name[128];
-		std::snprintf(name, sizeof(name), "%.*s", static_cast<int>(end - *at), *at);
+		std::snprintf(name, sizeof(name), "%.*s", static_cast<int>(end - *pos), *pos);
 		bool known = false;
 		for (const variable &v : kVariables)
 			known = known || std::strcmp(name, v.name) == 0 ||

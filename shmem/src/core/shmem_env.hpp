@@ -42,9 +42,9 @@ struct env_entry {
 	env_kind kind;
 	const char *fallback; // value when not set; "" for none
 	const char *text;
-	const char *words; // choices, "a, b, c"; "" for other kinds
-	const char *value; // text in effect: of the environment, or fallback
-	const char *from;  // name of the variable that gave the value; nullptr when the default holds
+	const char *words;  // choices, "a, b, c"; "" for other kinds
+	const char *value;  // text in effect: of the environment, or fallback
+	const char *source; // name of the variable that gave the value; nullptr when the default holds
 };
 
 constexpr size_t kEnvMessage = 256;

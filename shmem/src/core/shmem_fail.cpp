@@ -39,7 +39,7 @@ void fail(const char *routine, const char *format, ...)
 	_exit(1);
 }
 
-void must(const char *routine, const char *what, int rc)
+void require(const char *routine, const char *what, int rc)
 {
 	if (rc != 0)
 		fail(routine, "%s: %s", what, pgas_strerror(rc < 0 ? -rc : rc));

@@ -114,19 +114,19 @@ void open_endpoint(const unsigned char *secret)
 		g.net.ops->peers_stopped(g.net.domain, is_stopped, nullptr);
 	g.copy_limit = g.net.info->tx_attr->inject_size;
 	fi_cntr_attr cntr{};
-	must(kRoutine, "fi_cntr_open", fi_cntr_open(g.net.domain, &cntr, &g.cntr, nullptr));
+	require(kRoutine, "fi_cntr_open", fi_cntr_open(g.net.domain, &cntr, &g.cntr, nullptr));
 	const pgas_ep_wish wish{0, static_cast<size_t>(g.n_pes), &g.cntr->fid, FI_WRITE | FI_READ};
 	pgas_opened_ep own;
 	pgas_open_ep(&g.net, &wish, &own, cannot_open);
 	g.av = own.av;
-	must(kRoutine, "symmetric addressing", g.net.ops->symmetric(own.ep, reinterpret_cast<void *>(g.base)));
+	require(kRoutine, "symmetric addressing", g.net.ops->symmetric(own.ep, reinterpret_cast<void *>(g.base)));
 	set_default(own.ep);
 }
 
 void close_endpoint()
 {
 	pgas_opened_ep own{g.av, g_default.ep};
-	set_default(nowhere());
+	set_default(closed_endpoint());
 	pgas_close_ep(&own);
 	if (g.mr)
 		fi_close(&g.mr->fid);
@@ -139,7 +139,7 @@ address own_address()
 {
 	address mine{};
 	size_t len = sizeof mine.text;
-	must(kRoutine, "fi_getname", fi_getname(&g_default.ep->fid, mine.text, &len));
+	require(kRoutine, "fi_getname", fi_getname(&g_default.ep->fid, mine.text, &len));
 	mine.bytes = static_cast<uint32_t>(len);
 	return mine;
 }
@@ -230,10 +230,10 @@ void register_memory()
 	const uint64_t heap_off = heap_offset();
 	const size_t heap_bytes = h.bytes + g.behind_heap;
 	const fi_pgas_piece pieces[] = {
-		{reinterpret_cast<void *>(d.at), 0, d.bytes},
-		{reinterpret_cast<void *>(h.at), heap_off, heap_bytes},
+		{reinterpret_cast<void *>(d.addr), 0, d.bytes},
+		{reinterpret_cast<void *>(h.addr), heap_off, heap_bytes},
 	};
-	must(kRoutine, "symmetric addressing", g.net.ops->symmetric_layout(g.net.domain, pieces, 2));
+	require(kRoutine, "symmetric addressing", g.net.ops->symmetric_layout(g.net.domain, pieces, 2));
 	std::vector<fi_pgas_part> parts{{0, d.bytes, d.fd, 0}, {heap_off, h.bytes, h.fd, 0}};
 	if (const int huge = memory_huge_file(); huge >= 0) {
 		parts.back().len = kInternalBytes;
@@ -241,25 +241,25 @@ void register_memory()
 	}
 	for (int i = 0; i < g_partitions.count; i++)
 		if (const partition &p = g_partitions.all[i]; p.fd >= 0)
-			parts.push_back({heap_off + (p.mine.at - h.at), p.mine.bytes, p.fd, 0});
-	must(kRoutine, "registering symmetric memory",
-	     g.net.ops->mr_reg_parts(g.net.domain, reinterpret_cast<void *>(g.base), heap_off + heap_bytes,
-				     FI_REMOTE_READ | FI_REMOTE_WRITE, 0, parts.data(), parts.size(), &g.mr));
+			parts.push_back({heap_off + (p.mine.addr - h.addr), p.mine.bytes, p.fd, 0});
+	require(kRoutine, "registering symmetric memory",
+		g.net.ops->mr_reg_parts(g.net.domain, reinterpret_cast<void *>(g.base), heap_off + heap_bytes,
+					FI_REMOTE_READ | FI_REMOTE_WRITE, 0, parts.data(), parts.size(), &g.mr));
 }
 
 void start_heap(const cards_of_all &cards)
 {
 	heap_config config;
-	g.internal = reinterpret_cast<char *>(g.heap_part.at);
+	g.internal = reinterpret_cast<char *>(g.heap_part.addr);
 	config.base = g.internal + kInternalBytes;
 	config.bytes = g.heap_part.bytes - kInternalBytes;
 	uint64_t differ = 0; // bits in which the PEs' addresses of a block of the heap differ
 	for (const card &c : cards)
-		differ |= c.heap_at ^ g.heap_part.at;
+		differ |= c.heap_at ^ g.heap_part.addr;
 	// they agree in the bits below the lowest one that differs; place_heap sees to it that these are enough
 	if (differ)
 		config.max_align = size_t{1} << __builtin_ctzll(differ);
-	must(kRoutine, "symmetric heap", g.heap_.init(config));
+	require(kRoutine, "symmetric heap", g.heap_.init(config));
 }
 
 int rank_on_host(const cards_of_all &cards)
@@ -360,7 +360,7 @@ void complete_all()
 			g.net.ops->drain(ep);
 }
 
-void say_hello()
+void send_hello()
 {
 	if (g.my_pe != 0)
 		return;
@@ -393,7 +393,7 @@ void join(int thread_level, bool device_asked)
 	g.short_ways = g.env.debug ? &g_no_short_ways : g.net.ops;
 	g.finalized = false;
 	connect_neighbours();
-	say_hello();
+	send_hello();
 	if (g.env.proto_info && g.my_pe == 0)
 		proto_print();
 	if (g.env.debug)

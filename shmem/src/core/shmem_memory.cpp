@@ -35,7 +35,7 @@ uintptr_t up(uintptr_t v)
 }
 
 struct range {
-	uintptr_t from = 0, to = 0;
+	uintptr_t begin = 0, end = 0;
 };
 
 // The writable segment of the executable, without what the loader makes read-only after relocation.
@@ -52,15 +52,15 @@ int find_data(dl_phdr_info *info, size_t, void *out)
 		const auto &p = info->dlpi_phdr[i];
 		if (p.p_type != PT_LOAD || !(p.p_flags & PF_W))
 			continue;
-		uintptr_t from = info->dlpi_addr + p.p_vaddr;
-		const uintptr_t to = up(from + p.p_memsz);
-		if (relro_end > from && relro_end <= to)
-			from = relro_end;
+		uintptr_t begin = info->dlpi_addr + p.p_vaddr;
+		const uintptr_t end = up(begin + p.p_memsz);
+		if (relro_end > begin && relro_end <= end)
+			begin = relro_end;
 		// a page that RELRO shares is read-only anyway; what precedes the first whole page stays private
-		r->from = up(from);
-		if (from % pgas::page_bytes() && !(relro_end > info->dlpi_addr + p.p_vaddr))
-			r->from = from / pgas::page_bytes() * pgas::page_bytes();
-		r->to = to;
+		r->begin = up(begin);
+		if (begin % pgas::page_bytes() && !(relro_end > info->dlpi_addr + p.p_vaddr))
+			r->begin = begin / pgas::page_bytes() * pgas::page_bytes();
+		r->end = end;
 	}
 	return 1; // the first object is the program; the others are libraries
 }
@@ -91,10 +91,10 @@ huge_pool look_at_pool()
 // refuses: without that the first access to a page that there is not would be a SIGBUS. What the library has in front
 // of the
 // heap stays in usual pages, because most of it is never touched.
-bool map_huge(uintptr_t at, size_t bytes, char *why, size_t room)
+bool map_huge(uintptr_t addr, size_t bytes, char *why, size_t room)
 {
 	const int fd = memfd_create("shmem-heap", MFD_CLOEXEC | MFD_HUGETLB);
-	void *want = reinterpret_cast<void *>(at);
+	void *want = reinterpret_cast<void *>(addr);
 	if (fd >= 0 && ftruncate(fd, static_cast<off_t>(bytes)) == 0 &&
 	    mmap(want, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == want) {
 		g_huge_fd = fd;
@@ -118,7 +118,7 @@ bool map_huge(uintptr_t at, size_t bytes, char *why, size_t room)
 // Once in a process: what has moved stays there after shmem_finalize, and the next shmem_init finds it.
 bool move_data(const range &r, int *out, char *why, size_t room)
 {
-	const size_t bytes = r.to - r.from;
+	const size_t bytes = r.end - r.begin;
 	if (g.data.fd >= 0) {
 		*out = g.data.fd;
 		return true;
@@ -129,12 +129,12 @@ bool move_data(const range &r, int *out, char *why, size_t room)
 			 strerror(errno));
 		return false;
 	}
-	if (const int err = pages_to_file(r.from, bytes, fd)) {
+	if (const int err = pages_to_file(r.begin, bytes, fd)) {
 		snprintf(why, room, "cannot copy %zu bytes of static data: %s", bytes, strerror(err));
 		close(fd);
 		return false;
 	}
-	if (mmap(reinterpret_cast<void *>(r.from), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
+	if (mmap(reinterpret_cast<void *>(r.begin), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
 	    MAP_FAILED) {
 		snprintf(why, room, "cannot map %zu bytes of static data: %s", bytes, strerror(errno));
 		close(fd);
@@ -152,20 +152,22 @@ void child_after_fork()
 	if (d.fd < 0)
 		return;
 	void *copy = mmap(nullptr, d.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (copy == MAP_FAILED || pages_from_file(d.fd, d.at, d.bytes, static_cast<char *>(copy)) != 0)
+	if (copy == MAP_FAILED || pages_from_file(d.fd, d.addr, d.bytes, static_cast<char *>(copy)) != 0)
 		_exit(127);
-	if (mremap(copy, d.bytes, d.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void *>(d.at)) == MAP_FAILED)
+	if (mremap(copy, d.bytes, d.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void *>(d.addr)) ==
+	    MAP_FAILED)
 		_exit(127);
 	constexpr int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
 	const part &h = g.heap_part;
 	if (h.bytes)
-		mmap(reinterpret_cast<void *>(h.at), h.bytes, PROT_READ | PROT_WRITE, flags, h.fd, 0);
+		mmap(reinterpret_cast<void *>(h.addr), h.bytes, PROT_READ | PROT_WRITE, flags, h.fd, 0);
 	if (g_huge_fd >= 0)
-		mmap(reinterpret_cast<void *>(h.at + kInternalBytes), h.bytes - kInternalBytes, PROT_READ | PROT_WRITE,
-		     flags, g_huge_fd, 0);
+		mmap(reinterpret_cast<void *>(h.addr + kInternalBytes), h.bytes - kInternalBytes,
+		     PROT_READ | PROT_WRITE, flags, g_huge_fd, 0);
 	for (int i = 0; i < g_partitions.count; i++)
 		if (const partition &p = g_partitions.all[i]; p.fd >= 0)
-			mmap(reinterpret_cast<void *>(p.mine.at), p.mine.bytes, PROT_READ | PROT_WRITE, flags, p.fd, 0);
+			mmap(reinterpret_cast<void *>(p.mine.addr), p.mine.bytes, PROT_READ | PROT_WRITE, flags, p.fd,
+			     0);
 	g.data.fd = -1; // children of this child find private memory, which fork() copies by itself
 }
 
@@ -175,12 +177,12 @@ bool memory_find(size_t own_bytes, size_t heap_bytes, size_t behind_bytes, memor
 {
 	range r;
 	dl_iterate_phdr(find_data, &r);
-	if (r.to <= r.from) {
+	if (r.end <= r.begin) {
 		snprintf(why, room, "cannot find the program's static data");
 		return false;
 	}
-	plan.data_at = r.from;
-	plan.data_bytes = r.to - r.from;
+	plan.data_at = r.begin;
+	plan.data_bytes = r.end - r.begin;
 	const pgas::memory_amount host = pgas::host_memory();
 	const size_t most = host.ram + host.swap;
 	if (host.ram && heap_bytes > most) {
@@ -234,7 +236,7 @@ bool memory_map(const memory_plan &plan, char *why, size_t room)
 	g.behind_heap = plan.behind_bytes;
 	g.base = plan.base();
 	g.span = plan.span();
-	partitions_map(g.heap_part.at + g.heap_part.bytes);
+	partitions_map(g.heap_part.addr + g.heap_part.bytes);
 	static bool registered = false;
 	if (!registered)
 		registered = pthread_atfork(nullptr, nullptr, child_after_fork) == 0;
@@ -249,11 +251,12 @@ uint64_t heap_offset()
 
 uint64_t symmetric_offset(const void *ptr)
 {
-	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	const auto addr = reinterpret_cast<uintptr_t>(ptr);
 	const part &h = g.heap_part;
 	if (const partition *p = device_of(ptr)) // above all offsets of the region
-		return (uint64_t{1} << 63) + (static_cast<uint64_t>(p->index) << 48) + (at - p->mine.at);
-	return at >= h.at && at - h.at < h.bytes + g.behind_heap ? heap_offset() + (at - h.at) : at - g.data.at;
+		return (uint64_t{1} << 63) + (static_cast<uint64_t>(p->index) << 48) + (addr - p->mine.addr);
+	return addr >= h.addr && addr - h.addr < h.bytes + g.behind_heap ? heap_offset() + (addr - h.addr)
+									 : addr - g.data.addr;
 }
 
 // The static data stays where it is: the program uses it.
@@ -262,7 +265,7 @@ void memory_release()
 	const part h = g.heap_part;
 	g.heap_part = {};
 	if (h.bytes) {
-		munmap(reinterpret_cast<void *>(h.at), h.bytes + g.behind_heap);
+		munmap(reinterpret_cast<void *>(h.addr), h.bytes + g.behind_heap);
 		close(h.fd);
 	}
 	if (g_huge_fd >= 0)
@@ -277,12 +280,12 @@ int memory_huge_file()
 
 bool is_symmetric(const void *ptr, size_t bytes)
 {
-	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	const auto addr = reinterpret_cast<uintptr_t>(ptr);
 	for (const part &p : {g.data, g.heap_part})
-		if (p.bytes && at >= p.at && bytes <= p.bytes && at - p.at <= p.bytes - bytes)
+		if (p.bytes && addr >= p.addr && bytes <= p.bytes && addr - p.addr <= p.bytes - bytes)
 			return true;
 	const partition *p = PGAS_UNLIKELY(g_partitions.count) ? partition_of(ptr) : nullptr;
-	return p && bytes <= p->mine.bytes && at - p->mine.at <= p->mine.bytes - bytes;
+	return p && bytes <= p->mine.bytes && addr - p->mine.addr <= p->mine.bytes - bytes;
 }
 
 // Asking the provider about a PE of another host would connect to it. Made-up hosts are one host.

@@ -34,9 +34,9 @@ constexpr uint64_t kScanPresent = 1u << 3, kScanSwapped = 1u << 4;
 constexpr uint64_t kTablePresent = uint64_t{1} << 63, kTableSwapped = uint64_t{1} << 62;
 
 // Not instrumented, and not memcmp: address sanitizers object to the gaps between the program's objects.
-__attribute__((no_sanitize("address", "thread"))) bool is_zero(uintptr_t at)
+__attribute__((no_sanitize("address", "thread"))) bool is_zero(uintptr_t addr)
 {
-	const auto *words = reinterpret_cast<const uint64_t *>(at);
+	const auto *words = reinterpret_cast<const uint64_t *>(addr);
 	uint64_t any = 0;
 	for (size_t i = 0; i < page_bytes() / sizeof *words && !any; i += 8)
 		for (size_t k = 0; k < 8; k++)
@@ -44,48 +44,48 @@ __attribute__((no_sanitize("address", "thread"))) bool is_zero(uintptr_t at)
 	return any == 0;
 }
 
-__attribute__((no_sanitize("address", "thread"))) void copy_page(char *to, uintptr_t from)
+__attribute__((no_sanitize("address", "thread"))) void copy_page(char *dst, uintptr_t begin)
 {
 	// volatile: no compiler makes a memcpy of it
-	const auto *words = reinterpret_cast<const volatile uint64_t *>(from);
-	auto *out = reinterpret_cast<uint64_t *>(to);
+	const auto *words = reinterpret_cast<const volatile uint64_t *>(begin);
+	auto *out = reinterpret_cast<uint64_t *>(dst);
 	for (size_t i = 0; i < page_bytes() / sizeof *words; i++)
 		out[i] = words[i];
 }
 
-// Ends at `to`, or earlier when the pages change their kind.
-uintptr_t stretch_end(uintptr_t at, uintptr_t to, bool zero)
+// Ends at `end`, or earlier when the pages change their kind.
+uintptr_t stretch_end(uintptr_t addr, uintptr_t end, bool zero)
 {
 	do
-		at += page_bytes();
-	while (at < to && is_zero(at) == zero);
-	return at;
+		addr += page_bytes();
+	while (addr < end && is_zero(addr) == zero);
+	return addr;
 }
 
 struct copier { // to a file, from the memory that begins at base
 	int fd;
 	uintptr_t base;
 
-	int write_all(uintptr_t at, uintptr_t to) const
+	int write_all(uintptr_t addr, uintptr_t end) const
 	{
-		while (at < to) {
+		while (addr < end) {
 			// the bare call: see is_zero
-			const ssize_t n = syscall(SYS_pwrite64, fd, at, to - at, static_cast<off_t>(at - base));
+			const ssize_t n = syscall(SYS_pwrite64, fd, addr, end - addr, static_cast<off_t>(addr - base));
 			if (n <= 0)
 				return n < 0 ? errno : ENOSPC;
-			at += static_cast<uintptr_t>(n);
+			addr += static_cast<uintptr_t>(n);
 		}
 		return 0;
 	}
 
-	int operator()(uintptr_t at, uintptr_t to) const
+	int operator()(uintptr_t addr, uintptr_t limit) const
 	{
-		while (at < to) {
-			const bool zero = is_zero(at);
-			const uintptr_t end = stretch_end(at, to, zero);
-			if (const int err = zero ? 0 : write_all(at, end))
+		while (addr < limit) {
+			const bool zero = is_zero(addr);
+			const uintptr_t end = stretch_end(addr, limit, zero);
+			if (const int err = zero ? 0 : write_all(addr, end))
 				return err;
-			at = end;
+			addr = end;
 		}
 		return 0;
 	}
@@ -113,12 +113,12 @@ public:
 	page_map(const page_map &) = delete;
 	page_map &operator=(const page_map &) = delete;
 
-	int copy_used(uintptr_t at, uintptr_t to, const copier &copy) const
+	int copy_used(uintptr_t addr, uintptr_t end, const copier &copy) const
 	{
-		int err = fd_ < 0 ? 0 : by_ranges(at, to, copy);
+		int err = fd_ < 0 ? 0 : by_ranges(addr, end, copy);
 		if (!err && fd_ >= 0)
-			err = by_table(at, to, copy);
-		return err ? err : copy(at, to);
+			err = by_table(addr, end, copy);
+		return err ? err : copy(addr, end);
 	}
 
 private:
@@ -129,39 +129,39 @@ private:
 		return got > 0 ? static_cast<size_t>(got) / sizeof *entries : 0;
 	}
 
-	int by_ranges(uintptr_t &at, uintptr_t to, const copier &copy) const
+	int by_ranges(uintptr_t &addr, uintptr_t end, const copier &copy) const
 	{
 		scan_region found[64];
-		while (at < to) {
+		while (addr < end) {
 			scan_arg ask{};
 			ask.size = sizeof ask;
-			ask.start = at;
-			ask.end = to;
+			ask.start = addr;
+			ask.end = end;
 			ask.vec = reinterpret_cast<uintptr_t>(found);
 			ask.vec_len = sizeof found / sizeof *found;
 			ask.category_anyof_mask = ask.return_mask = kScanPresent | kScanSwapped;
 			const int count = ioctl(fd_, kScan, &ask);
-			if (count < 0 || ask.walk_end <= at)
+			if (count < 0 || ask.walk_end <= addr)
 				return 0;
 			for (int i = 0; i < count; i++)
 				if (const int err = copy(found[i].start, found[i].end))
 					return err;
-			at = ask.walk_end;
+			addr = ask.walk_end;
 		}
 		return 0;
 	}
 
-	int by_table(uintptr_t &at, uintptr_t to, const copier &copy) const
+	int by_table(uintptr_t &addr, uintptr_t end, const copier &copy) const
 	{
 		uint64_t entries[2048];
-		while (at < to) {
-			const size_t left = (to - at) / page_bytes(), most = sizeof entries / sizeof *entries;
-			const size_t got = read_table(at / page_bytes(), entries, left < most ? left : most);
+		while (addr < end) {
+			const size_t left = (end - addr) / page_bytes(), most = sizeof entries / sizeof *entries;
+			const size_t got = read_table(addr / page_bytes(), entries, left < most ? left : most);
 			if (!got)
 				return 0;
-			for (size_t i = 0; i < got; i++, at += page_bytes())
+			for (size_t i = 0; i < got; i++, addr += page_bytes())
 				if (entries[i] & (kTablePresent | kTableSwapped))
-					if (const int err = copy(at, at + page_bytes()))
+					if (const int err = copy(addr, addr + page_bytes()))
 						return err;
 		}
 		return 0;
@@ -172,46 +172,46 @@ private:
 
 } // namespace
 
-int pages_to_file(uintptr_t from, size_t bytes, int fd)
+int pages_to_file(uintptr_t begin, size_t bytes, int fd)
 {
-	const uintptr_t to = from + bytes;
-	const copier copy{fd, from};
+	const uintptr_t limit = begin + bytes;
+	const copier copy{fd, begin};
 	const page_map map;
-	uintptr_t at = from; // all below is copied
+	uintptr_t addr = begin; // all below is copied
 	int err = 0;
 	FILE *maps = fopen("/proc/self/maps", "re");
 	char line[512];
-	while (maps && !err && at < to && fgets(line, sizeof line, maps)) {
+	while (maps && !err && addr < limit && fgets(line, sizeof line, maps)) {
 		uintptr_t start, end;
 		unsigned long inode;
-		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %lu", &start, &end, &inode) != 3 || end <= at)
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %lu", &start, &end, &inode) != 3 || end <= addr)
 			continue;
-		if (start > at) // a gap, or an emulator's idea of the map: reading tells
+		if (start > addr) // a gap, or an emulator's idea of the map: reading tells
 			break;
-		end = end < to ? end : to;
-		err = inode ? copy(at, end) : map.copy_used(at, end, copy);
-		at = end;
+		end = end < limit ? end : limit;
+		err = inode ? copy(addr, end) : map.copy_used(addr, end, copy);
+		addr = end;
 	}
 	if (maps)
 		fclose(maps);
-	return err ? err : copy(at, to);
+	return err ? err : copy(addr, limit);
 }
 
-int pages_from_file(int fd, uintptr_t from, size_t bytes, char *to)
+int pages_from_file(int fd, uintptr_t begin, size_t bytes, char *dst)
 {
 	const auto size = static_cast<off_t>(bytes);
-	for (off_t at = 0; at < size;) {
+	for (off_t place = 0; place < size;) {
 		// where the file has pages; the position that this moves is nobody's
-		const off_t data = lseek(fd, at, SEEK_DATA);
+		const off_t data = lseek(fd, place, SEEK_DATA);
 		if (data < 0)
 			return errno == ENXIO ? 0 : errno;
 		const off_t hole = lseek(fd, data, SEEK_HOLE);
 		if (hole < 0)
 			return errno;
-		at = hole < size ? hole : size;
-		for (off_t p = data; p < at; p += static_cast<off_t>(page_bytes()))
-			if (!is_zero(from + static_cast<uintptr_t>(p)))
-				copy_page(to + p, from + static_cast<uintptr_t>(p));
+		place = hole < size ? hole : size;
+		for (off_t p = data; p < place; p += static_cast<off_t>(page_bytes()))
+			if (!is_zero(begin + static_cast<uintptr_t>(p)))
+				copy_page(dst + p, begin + static_cast<uintptr_t>(p));
 	}
 	return 0;
 }

@@ -11,10 +11,10 @@ namespace shmem {
 
 // Writes what lies in [from, from + bytes) to the same offsets of an empty file; pages that are zero stay holes. 0 or
 // errno.
-int pages_to_file(uintptr_t from, size_t bytes, int fd);
+int pages_to_file(uintptr_t begin, size_t bytes, int fd);
 
-// Copies the pages that the file has, from where it is mapped to `to`, which is zeroed memory. Calls nothing but the
+// Copies the pages that the file has, from where it is mapped to `dst`, which is zeroed memory. Calls nothing but the
 // kernel: for a child of fork(). 0 or errno.
-int pages_from_file(int fd, uintptr_t from, size_t bytes, char *to);
+int pages_from_file(int fd, uintptr_t begin, size_t bytes, char *dst);
 
 } // namespace shmem

@@ -43,8 +43,8 @@ uintptr_t candidate(const memory_plan &plan, unsigned i, uint64_t align)
 {
 	const uint64_t distance = kDistances[i % kCount];
 	if (i < kCount) { // data and heap may not meet
-		const uintptr_t at = (plan.data_at + distance + align - 1) / align * align;
-		return distance <= plan.data_bytes || at + plan.reserved() - plan.data_at > kFarthest ? 0 : at;
+		const uintptr_t addr = (plan.data_at + distance + align - 1) / align * align;
+		return distance <= plan.data_bytes || addr + plan.reserved() - plan.data_at > kFarthest ? 0 : addr;
 	}
 	const uint64_t below = distance + plan.reserved();
 	return plan.data_at < below || kFarthest < UINT64_MAX ? 0 : (plan.data_at - below) / align * align;

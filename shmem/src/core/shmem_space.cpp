@@ -36,7 +36,7 @@ size_t common_alignment(const partition &p)
 {
 	if (g_partitions.device_heap_align)
 		return g_partitions.device_heap_align;
-	const uint64_t mine = p.mine.at;
+	const uint64_t mine = p.mine.addr;
 	teams::exchange(g_teams[0], &mine, sizeof mine);
 	uint64_t bits = 0;
 	for (int pe = 0; pe < g.n_pes; pe++) {
@@ -85,7 +85,7 @@ void *device_heap_allocate_zeros(const char *routine, size_t count, size_t size)
 void device_heap_release(const char *routine, void *ptr)
 {
 	partition &p = must_have(routine);
-	const uintptr_t offset = reinterpret_cast<uintptr_t>(ptr) - p.mine.at;
+	const uintptr_t offset = reinterpret_cast<uintptr_t>(ptr) - p.mine.addr;
 	if (g.env.debug)
 		debug_same(routine, "the block", ptr ? offset : UINT64_MAX);
 	if (!ptr)
@@ -105,7 +105,7 @@ void *device_heap_resize(const char *routine, void *ptr, size_t size)
 		device_heap_release(routine, ptr);
 		return nullptr;
 	}
-	const uintptr_t offset = reinterpret_cast<uintptr_t>(ptr) - p.mine.at;
+	const uintptr_t offset = reinterpret_cast<uintptr_t>(ptr) - p.mine.addr;
 	size_t before;
 	{
 		const pgas::mutex_holder lock(g.heap_mutex);

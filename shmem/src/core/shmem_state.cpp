@@ -16,7 +16,7 @@ alignas(64) char g_nowhere[sizeof(pgas_ep) + kEmptyRanks * sizeof(uint64_t)];
 
 } // namespace
 
-fid_ep *nowhere()
+fid_ep *closed_endpoint()
 {
 	auto *ep = reinterpret_cast<pgas_ep *>(g_nowhere);
 	ep->wr_cntr = ep->rd_cntr = ep->tx_cntr = &ep->unbound_;
@@ -25,7 +25,7 @@ fid_ep *nowhere()
 
 namespace {
 
-const bool g_nowhere_ready = nowhere() != nullptr;
+const bool g_nowhere_ready = closed_endpoint() != nullptr;
 
 } // namespace
 
@@ -48,7 +48,7 @@ context g_own = SHMEM_NOWHERE;
 
 pgas_ep *front_for(fid_ep *ep)
 {
-	return reinterpret_cast<pgas_ep *>(g.env.debug || g.devices ? nowhere() : ep);
+	return reinterpret_cast<pgas_ep *>(g.env.debug || g.devices ? closed_endpoint() : ep);
 }
 
 // Inlined calls (shmem_inline.h) and ours go to the same windows.
@@ -56,7 +56,7 @@ void set_default(fid_ep *ep)
 {
 	g_default.ep = ep;
 	g_default.front = front_for(ep);
-	g_default.plain = ep != nowhere() && !g.devices;
+	g_default.plain = ep != closed_endpoint() && !g.devices;
 	g_own.ep = ep;
 	g_own.plain = g_default.plain;
 	g_own.front = g_default.front;

@@ -68,7 +68,7 @@ struct alignas(SHMEM_IMPL_TEAM_STRIDE) team : teams::team {
 static_assert(sizeof(team) == SHMEM_IMPL_TEAM_STRIDE);
 
 struct part { // one of the two parts of the symmetric region: static data or heap
-	uintptr_t at = 0;
+	uintptr_t addr = 0;
 	size_t bytes = 0;
 	int fd = -1;
 };
@@ -167,14 +167,14 @@ inline pgas_ep *front_of(const context *c)
 // shall come to the cold path.
 pgas_ep *front_for(fid_ep *ep);
 void set_default(fid_ep *ep); // from now on the default context's endpoint
-fid_ep *nowhere();            // an endpoint without windows
+fid_ep *closed_endpoint();    // an endpoint without windows
 
 // --- errors ----------------------------------------------------------------------------------------------------------
 
 // Prints one line "PE n: routine: text" and ends the job (shmem_fail.cpp).
 [[noreturn, gnu::cold, gnu::format(printf, 2, 3)]] void fail(const char *routine, const char *format, ...);
 // The same when rc is an error of libfabric, negative or positive.
-void must(const char *routine, const char *what, int rc);
+void require(const char *routine, const char *what, int rc);
 void backtrace_print();
 // The checks of every cold path. They return only when the arguments are right.
 void check_running(const char *routine);
@@ -209,7 +209,7 @@ uint64_t symmetric_offset(const void *ptr); // what a symmetric address is calle
 bool is_symmetric(const void *ptr, size_t bytes);
 void *peer_pointer(const void *ptr, int pe); // where pe's copy is mapped here, or null
 bool on_other_host(int pe);
-void device_read(void *to, const void *from, size_t bytes); // our own memory of any kind, now (shmem_device.cpp)
+void device_read(void *dst, const void *src, size_t bytes); // our own memory of any kind, now (shmem_device.cpp)
 
 // --- cold exits of the data path; name: the routine, for messages ----------------------------------------------------
 

@@ -56,9 +56,9 @@ team *team_for(shmem_team_t handle)
 #include "shmem_env.def"
 
 template <size_t Count>
-const char *word(const char *const (&words)[Count], int at)
+const char *word(const char *const (&words)[Count], int pos)
 {
-	return at >= 0 && static_cast<size_t>(at) < Count ? words[at] : "";
+	return pos >= 0 && static_cast<size_t>(pos) < Count ? words[pos] : "";
 }
 
 } // namespace
@@ -171,12 +171,12 @@ extern "C" SHMEM_EXPORT uint64_t shmem_impl_tool_offset(const void *symmetric) n
 extern "C" SHMEM_EXPORT void *shmem_impl_tool_address(uint64_t offset) noexcept
 {
 	const uint64_t heap = heap_offset();
-	return reinterpret_cast<void *>(offset >= heap ? g.heap_part.at + (offset - heap) : g.data.at + offset);
+	return reinterpret_cast<void *>(offset >= heap ? g.heap_part.addr + (offset - heap) : g.data.addr + offset);
 }
 
-extern "C" SHMEM_EXPORT int shmem_impl_tool_symmetric(const void *at, size_t bytes) noexcept
+extern "C" SHMEM_EXPORT int shmem_impl_tool_symmetric(const void *addr, size_t bytes) noexcept
 {
-	return is_symmetric(at, bytes);
+	return is_symmetric(addr, bytes);
 }
 
 extern "C" SHMEM_EXPORT size_t shmem_impl_tool_block_bytes(const void *block) noexcept
@@ -185,10 +185,10 @@ extern "C" SHMEM_EXPORT size_t shmem_impl_tool_block_bytes(const void *block) no
 	return g.heap_.block_bytes(block);
 }
 
-extern "C" SHMEM_EXPORT const void *shmem_impl_tool_block_around(const void *at, size_t *bytes) noexcept
+extern "C" SHMEM_EXPORT const void *shmem_impl_tool_block_around(const void *addr, size_t *bytes) noexcept
 {
 	const pgas::mutex_holder lock(g.heap_mutex);
-	return g.heap_.block_around(at, *bytes);
+	return g.heap_.block_around(addr, *bytes);
 }
 
 extern "C" SHMEM_EXPORT void shmem_impl_tool_wish(struct shmem_impl_tool_wish *out) noexcept

@@ -64,10 +64,10 @@ uint64_t shmem_impl_tool_offset(const void *symmetric) SHMEM_IMPL_NOEXCEPT;
 
 /* The other way round: where it is in this PE. */
 void *shmem_impl_tool_address(uint64_t offset) SHMEM_IMPL_NOEXCEPT;
-int shmem_impl_tool_symmetric(const void *at, size_t bytes) SHMEM_IMPL_NOEXCEPT;
+int shmem_impl_tool_symmetric(const void *addr, size_t bytes) SHMEM_IMPL_NOEXCEPT;
 /* Of a block of the symmetric heap; 0 when it does not begin there.  The block that has an address, or null. */
 size_t shmem_impl_tool_block_bytes(const void *block) SHMEM_IMPL_NOEXCEPT;
-const void *shmem_impl_tool_block_around(const void *at, size_t *bytes) SHMEM_IMPL_NOEXCEPT;
+const void *shmem_impl_tool_block_around(const void *addr, size_t *bytes) SHMEM_IMPL_NOEXCEPT;
 
 /*
  * The values of SHMEM_STATS, SHMEM_TRACE, SHMEM_HANG_AFTER and SHMEM_CHECK, or null; so many events may a PE record.

@@ -43,10 +43,10 @@ void finish_one(devices::kind &k, const char *name)
 // Memory of the stack and the symmetric heap is the host's, and nobody needs to ask a driver about it.
 bool surely_host(const void *ptr)
 {
-	const auto at = reinterpret_cast<uintptr_t>(ptr), here = reinterpret_cast<uintptr_t>(&at);
+	const auto addr = reinterpret_cast<uintptr_t>(ptr), here = reinterpret_cast<uintptr_t>(&addr);
 	constexpr size_t kStack = size_t{1} << 16;
-	return at - here + kStack / 2 < kStack || at - g.heap_part.at < g.heap_part.bytes ||
-	       at - g.data.at < g.data.bytes;
+	return addr - here + kStack / 2 < kStack || addr - g.heap_part.addr < g.heap_part.bytes ||
+	       addr - g.data.addr < g.data.bytes;
 }
 
 // The kind of local memory: of a partition, or of what the program itself got from the driver. Null: the host's.
@@ -68,7 +68,7 @@ devices::kind *kind_of(const void *ptr)
 void *by_cpu(const partition *p, const void *ptr, int pe)
 {
 	const devices::region &r = pe == g.my_pe ? p->mine : p->peers[pe];
-	return r.cpu ? static_cast<char *>(r.cpu) + (reinterpret_cast<uintptr_t>(ptr) - p->mine.at) : nullptr;
+	return r.cpu ? static_cast<char *>(r.cpu) + (reinterpret_cast<uintptr_t>(ptr) - p->mine.addr) : nullptr;
 }
 
 // Up to how many bytes the CPU's own copy is faster than the driver's: how long one of 8 bytes takes there, and how
@@ -82,7 +82,7 @@ size_t measure_cpu_limit(partition &p, const char *name)
 	uint64_t driver = UINT64_MAX, cpu = UINT64_MAX;
 	for (int i = 0; i < kTimes; i++) {
 		const uint64_t t0 = pgas_now_ns();
-		const devices::piece one{room.get(), reinterpret_cast<void *>(p.mine.at), 8};
+		const devices::piece one{room.get(), reinterpret_cast<void *>(p.mine.addr), 8};
 		submit(*p.kind, &one, 1, name);
 		finish_one(*p.kind, name);
 		const uint64_t t1 = pgas_now_ns();
@@ -130,26 +130,26 @@ template <class Far>
 void bounce(const transfer &t, devices::kind &here, Far &&far)
 {
 	const std::unique_ptr<char[]> room(new char[std::min(t.bytes, kBounceBytes)]);
-	for (size_t at = 0; at < t.bytes; at += kBounceBytes) {
-		const size_t n = std::min(kBounceBytes, t.bytes - at);
-		char *mine = static_cast<char *>(t.local) + at;
-		const devices::piece out{room.get(), mine, n}, in{mine, room.get(), n};
+	for (size_t pos = 0; pos < t.bytes; pos += kBounceBytes) {
+		const size_t n = std::min(kBounceBytes, t.bytes - pos);
+		char *mine = static_cast<char *>(t.local) + pos;
+		const devices::piece out{room.get(), mine, n}, input{mine, room.get(), n};
 		if (!t.is_put)
-			far(room.get(), at, n);
-		submit(here, t.is_put ? &out : &in, 1, t.name);
+			far(room.get(), pos, n);
+		submit(here, t.is_put ? &out : &input, 1, t.name);
 		finish_one(here, t.name);
 		if (t.is_put)
-			far(room.get(), at, n);
+			far(room.get(), pos, n);
 	}
 }
 
 // Both are devices, of different kinds.
 void between_kinds(const transfer &t, devices::kind &there_kind, void *there, devices::kind &here_kind)
 {
-	bounce(t, here_kind, [&](char *room, size_t at, size_t n) {
-		const devices::piece out{static_cast<char *>(there) + at, room, n},
-			in{room, static_cast<char *>(there) + at, n};
-		submit(there_kind, t.is_put ? &out : &in, 1, t.name);
+	bounce(t, here_kind, [&](char *room, size_t pos, size_t n) {
+		const devices::piece out{static_cast<char *>(there) + pos, room, n},
+			input{room, static_cast<char *>(there) + pos, n};
+		submit(there_kind, t.is_put ? &out : &input, 1, t.name);
 		finish_one(there_kind, t.name);
 	});
 }
@@ -176,8 +176,8 @@ void with_host(const transfer &t, devices::kind &here)
 	}
 	if (direct(t, &here))
 		return;
-	bounce(t, here, [&](char *room, size_t at, size_t n) {
-		char *there = static_cast<char *>(t.remote) + at;
+	bounce(t, here, [&](char *room, size_t pos, size_t n) {
+		char *there = static_cast<char *>(t.remote) + pos;
 		if (t.is_put)
 			cold_put(t.c, there, room, n, t.pe, t.name);
 		else
@@ -190,8 +190,8 @@ void with_far(const transfer &t, partition &p, devices::kind *here)
 {
 	if (direct(t, here))
 		return;
-	const auto far = [&](char *host, size_t at, size_t n) {
-		char *there = static_cast<char *>(t.remote) + at;
+	const auto far = [&](char *host, size_t pos, size_t n) {
+		char *there = static_cast<char *>(t.remote) + pos;
 		if (device_far_direct(there, host, true, n, t.world, t.is_put, t.name))
 			return;
 		if (t.is_put)
@@ -323,18 +323,18 @@ void device_finish(const char *name)
 
 void device_copy(void *dest, const void *source, size_t bytes, const char *name)
 {
-	devices::kind *to = kind_of(dest), *from = kind_of(source);
-	if (!to && !from) {
+	devices::kind *dst = kind_of(dest), *src = kind_of(source);
+	if (!dst && !src) {
 		memmove(dest, source, bytes);
 		return;
 	}
-	if (to && from && to != from) {
+	if (dst && src && dst != src) {
 		const transfer t{&g_default,      dest, const_cast<void *>(source), bytes, 0, g.my_pe, true,
 				 until::reusable, name};
-		between_kinds(t, *to, dest, *from);
+		between_kinds(t, *dst, dest, *src);
 		return;
 	}
-	devices::kind &k = to ? *to : *from;
+	devices::kind &k = dst ? *dst : *src;
 	const devices::piece one{dest, source, bytes};
 	submit(k, &one, 1, name);
 	finish_one(k, name);
@@ -354,14 +354,14 @@ void device_copy(void *dest, const void *source, size_t bytes, const char *name)
 // shmem_long_p_devices)
 void device_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, const char *name) noexcept
 {
-	const auto at = reinterpret_cast<uintptr_t>(dest);
-	if (PGAS_UNLIKELY(at - g_partitions.from < g_partitions.span || g.env.debug ||
+	const auto addr = reinterpret_cast<uintptr_t>(dest);
+	if (PGAS_UNLIKELY(addr - g_partitions.begin < g_partitions.span || g.env.debug ||
 			  static_cast<unsigned>(pe) >= static_cast<unsigned>(c->owner->size)))
 		return p_by_address(c, dest, value, bytes, pe, name);
 	const uint64_t window = pgas_load_word(&reinterpret_cast<const pgas_ep *>(c->ep)->window[pe]);
 	if (PGAS_UNLIKELY(!window))
 		return p_by_address(c, dest, value, bytes, pe, name);
-	void *there = reinterpret_cast<void *>(window + at);
+	void *there = reinterpret_cast<void *>(window + addr);
 	if (PGAS_LIKELY(bytes == 8))
 		pgas_copy_out(there, &value, 8);
 	else if (bytes == 4)
@@ -372,20 +372,20 @@ void device_p(context *c, void *dest, uint64_t value, size_t bytes, int pe, cons
 		pgas_copy_out(there, &value, 1);
 }
 
-void device_read(void *to, const void *from, size_t bytes)
+void device_read(void *dst, const void *src, size_t bytes)
 {
-	partition *p = device_of(from);
+	partition *p = device_of(src);
 	if (!p) {
-		pgas_copy_in(to, from, bytes);
+		pgas_copy_in(dst, src, bytes);
 		pgas_fence_acquire();
 		return;
 	}
-	if (const void *cpu = by_cpu(p, from, g.my_pe)) {
-		pgas_copy_in(to, cpu, bytes);
+	if (const void *cpu = by_cpu(p, src, g.my_pe)) {
+		pgas_copy_in(dst, cpu, bytes);
 		pgas_fence_acquire();
 		return;
 	}
-	const devices::piece one{to, from, bytes};
+	const devices::piece one{dst, src, bytes};
 	submit(*p->kind, &one, 1, "waiting");
 	finish_one(*p->kind, "waiting");
 }
@@ -402,13 +402,13 @@ bool device_strided(context *c, const char *name, void *dest, const void *source
 		return false; // the elements one by one find their way
 	check_strided(c, name, remote, (count - 1) * (is_put ? dest_step : source_step) + block, pe);
 	const int world = teams::world_rank(*c->owner, pe);
-	auto *to = static_cast<char *>(is_put ? device_peer(*p, dest, world, name) : dest);
-	const auto *from = static_cast<const char *>(is_put ? source : device_peer(*p, source, world, name));
+	auto *dst = static_cast<char *>(is_put ? device_peer(*p, dest, world, name) : dest);
+	const auto *src = static_cast<const char *>(is_put ? source : device_peer(*p, source, world, name));
 	constexpr size_t kAtOnce = 1024;
 	std::vector<devices::piece> pieces;
 	pieces.reserve(std::min(count, kAtOnce));
 	for (size_t i = 0; i < count; i++) {
-		pieces.push_back({to + i * dest_step, from + i * source_step, block});
+		pieces.push_back({dst + i * dest_step, src + i * source_step, block});
 		if (pieces.size() == kAtOnce || i + 1 == count) {
 			submit(*p->kind, pieces.data(), pieces.size(), name);
 			pieces.clear();

@@ -88,8 +88,8 @@ void device_collect(teams::team &t, void *dest, const void *source, size_t bytes
 	const actor me(t, source, name);
 	batch copies(t, driver_of(dest, source, name), name);
 	me.each([&](int i) {
-		const auto at = static_cast<size_t>(i);
-		each_member(t, [&](int j) { copies.pass(i, source, 0, j, dest, before[at], lengths[at]); });
+		const auto pos = static_cast<size_t>(i);
+		each_member(t, [&](int j) { copies.pass(i, source, 0, j, dest, before[pos], lengths[pos]); });
 	});
 	copies.run();
 	teams::sync(t);
@@ -127,10 +127,10 @@ void device_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t 
 	me.begin();
 	me.each([&](int i) {
 		each_member(t, [&](int j) {
-			const size_t to = static_cast<size_t>(i) * count * to_step;
-			const size_t from = static_cast<size_t>(j) * count * from_step;
+			const size_t end = static_cast<size_t>(i) * count * to_step;
+			const size_t begin = static_cast<size_t>(j) * count * from_step;
 			for (size_t e = 0; e < count; e++)
-				copies.pass(i, source, from + e * from_step, j, dest, to + e * to_step, size);
+				copies.pass(i, source, begin + e * from_step, j, dest, end + e * to_step, size);
 		});
 	});
 	copies.run();
@@ -164,13 +164,13 @@ void device_scatter(teams::team &t, void *dest, const void *source, size_t bytes
 }
 
 // Who acts for others must know what they were called with: all learn all of it, block by block.
-block_table::block_table(teams::team &t, const teams::block_list &to, const teams::block_list &from, const char *name)
+block_table::block_table(teams::team &t, const teams::block_list &dst, const teams::block_list &src, const char *name)
 	: n_(static_cast<size_t>(t.size)), all_(n_ * n_)
 {
 	static_assert(sizeof(block) <= teams::kInline);
 	for (int r = 0; r < t.size; r++) {
 		const auto peer = static_cast<size_t>(r);
-		const block mine{from.counts[peer], from.displs[peer], to.counts[peer], to.displs[peer]};
+		const block mine{src.counts[peer], src.displs[peer], dst.counts[peer], dst.displs[peer]};
 		teams::exchange(t, &mine, sizeof mine);
 		for (int i = 0; i < t.size; i++)
 			memcpy(&all_[index(i, r)], teams::exchanged(t, i), sizeof mine);
@@ -180,17 +180,17 @@ block_table::block_table(teams::team &t, const teams::block_list &to, const team
 			teams::check_expected(t, name, i, at(i, j).sent, j, at(j, i).expected);
 }
 
-void device_alltoallv(teams::team &t, void *dest, const teams::block_list &to, const void *source,
-		      const teams::block_list &from, size_t size, const char *name)
+void device_alltoallv(teams::team &t, void *dest, const teams::block_list &dst, const void *source,
+		      const teams::block_list &src, size_t size, const char *name)
 {
-	const block_table all(t, to, from, name);
+	const block_table all(t, dst, src, name);
 	if (staged_alltoallv(t, dest, source, all, size, name))
 		return;
 	const actor me(t, source, name);
 	batch copies(t, driver_of(dest, source, name), name);
 	me.each([&](int i) {
 		each_member(t, [&](int j) {
-			copies.pass(i, source, all.at(i, j).from * size, j, dest, all.at(j, i).to * size,
+			copies.pass(i, source, all.at(i, j).received * size, j, dest, all.at(j, i).granted * size,
 				    all.at(i, j).sent * size);
 		});
 	});

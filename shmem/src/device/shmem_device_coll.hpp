@@ -50,9 +50,9 @@ public:
 			far_.push_back({j, true, shifted(dest, offset), const_cast<void *>(source), bytes});
 	}
 	// the same, of member i's source, for which I act
-	void pass(int i, const void *source, size_t from, int j, const void *dest, size_t offset, size_t bytes)
+	void pass(int i, const void *source, size_t begin, int j, const void *dest, size_t offset, size_t bytes)
 	{
-		push(j, dest, offset, static_cast<const char *>(i == team_.me ? source : at_member(i, source)) + from,
+		push(j, dest, offset, static_cast<const char *>(i == team_.me ? source : at_member(i, source)) + begin,
 		     bytes);
 	}
 	void pull(int j, void *dest, const void *source, size_t offset, size_t bytes)
@@ -176,7 +176,7 @@ private:
 };
 
 struct share {
-	size_t from, count;
+	size_t first, count;
 };
 inline share share_of(size_t elements, int member, int members)
 {
@@ -189,9 +189,9 @@ inline share share_of(size_t elements, int member, int members)
 class block_table {
 public:
 	struct block {
-		uint64_t sent, from, expected, to;
+		uint64_t sent, received, expected, granted;
 	};
-	block_table(teams::team &t, const teams::block_list &to, const teams::block_list &from, const char *name);
+	block_table(teams::team &t, const teams::block_list &dst, const teams::block_list &src, const char *name);
 	const block &at(int member, int peer) const { return all_[index(member, peer)]; }
 
 private:

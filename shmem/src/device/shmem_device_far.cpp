@@ -69,18 +69,18 @@ size_t staging_bytes()
 
 int execute(const far_order &o, partition &p, const char *here, char *room)
 {
-	void *at = reinterpret_cast<void *>(p.mine.at + o.offset);
+	void *addr = reinterpret_cast<void *>(p.mine.addr + o.offset);
 	if (o.what == request::amo) {
 		uint64_t old = 0;
-		if (const int rc = p.kind->amo(o.op, at, o.bytes, o.value, o.compare, &old))
+		if (const int rc = p.kind->amo(o.op, addr, o.bytes, o.value, o.compare, &old))
 			return rc;
 		if (room)
 			memcpy(room, &old, sizeof old);
 		return 0;
 	}
-	devices::piece one{at, o.what == request::put_here ? here : room, o.bytes};
+	devices::piece one{addr, o.what == request::put_here ? here : room, o.bytes};
 	if (o.what == request::get_staged)
-		one = {room, at, o.bytes};
+		one = {room, addr, o.bytes};
 	const int rc = p.kind->copy(&one, 1);
 	return rc ? rc : p.kind->finish();
 }
@@ -136,9 +136,9 @@ char *slot()
 	return g_far.staging + static_cast<size_t>(g.my_pe) * g_far.slot;
 }
 
-uint64_t staged_at(const char *at)
+uint64_t staged_at(const char *pos)
 {
-	return static_cast<uint64_t>(at - g_far.staging);
+	return static_cast<uint64_t>(pos - g_far.staging);
 }
 
 void wait_for_orders(const char *name)
@@ -173,7 +173,7 @@ far_order order_for(request what, const partition &p, const void *remote, size_t
 	far_order o{};
 	o.what = what;
 	o.partition = static_cast<uint32_t>(p.index);
-	o.offset = reinterpret_cast<uintptr_t>(remote) - p.mine.at;
+	o.offset = reinterpret_cast<uintptr_t>(remote) - p.mine.addr;
 	o.bytes = bytes;
 	o.staged = kNowhere;
 	return o;
@@ -192,7 +192,7 @@ fi_hmem_iface interface_of(const char *kind)
 // Null: the network does not reach it.
 fid_mr *register_partition(const partition &p)
 {
-	const iovec all{reinterpret_cast<void *>(p.mine.at), p.mine.bytes};
+	const iovec all{reinterpret_cast<void *>(p.mine.addr), p.mine.bytes};
 	const int number = p.kind->device_of(all.iov_base);
 	fi_mr_attr a{};
 	a.mr_iov = &all;
@@ -266,19 +266,19 @@ bool device_far_direct(void *remote, void *local, bool local_is_host, size_t byt
 	const iovec iov{local, bytes};
 	void *desc = mine ? fi_mr_desc(mine) : nullptr;
 	const auto addr = reinterpret_cast<uintptr_t>(remote);
-	const fi_rma_iov at = there ? fi_rma_iov{addr - there->mine.at, bytes,
-						 kFirstPartitionKey + static_cast<uint64_t>(there->index)}
-				    : fi_rma_iov{addr, bytes, 0};
+	const fi_rma_iov place = there ? fi_rma_iov{addr - there->mine.addr, bytes,
+						    kFirstPartitionKey + static_cast<uint64_t>(there->index)}
+				       : fi_rma_iov{addr, bytes, 0};
 	fi_msg_rma m{};
 	m.msg_iov = &iov;
 	m.desc = &desc;
 	m.iov_count = 1;
 	m.addr = static_cast<fi_addr_t>(pe);
-	m.rma_iov = &at;
+	m.rma_iov = &place;
 	m.rma_iov_count = 1;
-	const fi_ops_rma &by = *g.net.ops->device_rma;
-	const ssize_t rc = is_put ? by.writemsg(g_own.ep, &m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE)
-				  : by.readmsg(g_own.ep, &m, FI_PGAS_WAIT);
+	const fi_ops_rma &actor = *g.net.ops->device_rma;
+	const ssize_t rc = is_put ? actor.writemsg(g_own.ep, &m, FI_PGAS_WAIT | FI_TRANSMIT_COMPLETE)
+				  : actor.readmsg(g_own.ep, &m, FI_PGAS_WAIT);
 	if (rc != 0)
 		fail(name, "to PE %d: %s", pe, pgas_strerror(static_cast<int>(-rc)));
 	g_far.sent = g_far.sent || is_put;
@@ -299,8 +299,8 @@ void device_far_open(const char *name)
 		     "an eighth of the symmetric heap is too small to stage device memory for %d PEs; use a larger "
 		     "SHMEM_SYMMETRIC_SIZE",
 		     g.n_pes);
-	must(name, "the gate for device memory",
-	     g.net.ops->mr_reg_gate(g.net.domain, FI_PGAS_GATE_BYTES, kGateKey, serve, nullptr, &g_far.gate));
+	require(name, "the gate for device memory",
+		g.net.ops->mr_reg_gate(g.net.domain, FI_PGAS_GATE_BYTES, kGateKey, serve, nullptr, &g_far.gate));
 }
 
 void device_far_close()
@@ -335,14 +335,14 @@ void device_far_put(partition &p, void *remote, const void *source, size_t bytes
 		return send(order_for(request::put_here, p, remote, bytes), source, pe, name);
 	const size_t half = (g_far.slot - kResultBytes) / 2;
 	size_t turn = 0;
-	for (size_t at = 0; at < bytes; at += half, turn++) {
-		const size_t n = std::min(half, bytes - at);
+	for (size_t pos = 0; pos < bytes; pos += half, turn++) {
+		const size_t n = std::min(half, bytes - pos);
 		if (turn % 2 == 0)
 			wait_for_orders(name); // both halves are free
 		char *room = slot() + kResultBytes + turn % 2 * half;
-		cold_put(&g_own, room, static_cast<const char *>(source) + at, n, pe, name);
+		cold_put(&g_own, room, static_cast<const char *>(source) + pos, n, pe, name);
 		g.net.ops->fence(g_own.ep);
-		far_order o = order_for(request::put_staged, p, static_cast<char *>(remote) + at, n);
+		far_order o = order_for(request::put_staged, p, static_cast<char *>(remote) + pos, n);
 		o.staged = staged_at(room);
 		send(o, nullptr, pe, name);
 	}
@@ -353,20 +353,21 @@ void device_far_get(partition &p, void *dest, const void *remote, size_t bytes, 
 	const pgas::mutex_holder alone(g_far.mutex);
 	const size_t half = (g_far.slot - kResultBytes) / 2;
 	char *const rooms[] = {slot() + kResultBytes, slot() + kResultBytes + half};
-	const auto ask = [&](size_t at, const char *room) {
-		far_order o = order_for(request::get_staged, p, static_cast<const char *>(remote) + at,
-					std::min(half, bytes - at));
+	const auto ask = [&](size_t pos, const char *room) {
+		far_order o = order_for(request::get_staged, p, static_cast<const char *>(remote) + pos,
+					std::min(half, bytes - pos));
 		o.staged = staged_at(room);
 		send(o, nullptr, pe, name);
 	};
 	wait_for_orders(name);
 	ask(0, rooms[0]);
 	size_t turn = 0;
-	for (size_t at = 0; at < bytes; at += half, turn++) {
+	for (size_t pos = 0; pos < bytes; pos += half, turn++) {
 		wait_for_orders(name); // of this half
-		if (at + half < bytes)
-			ask(at + half, rooms[(turn + 1) % 2]); // the owner's device works while this half comes
-		cold_get(&g_own, static_cast<char *>(dest) + at, rooms[turn % 2], std::min(half, bytes - at), pe, name);
+		if (pos + half < bytes)
+			ask(pos + half, rooms[(turn + 1) % 2]); // the owner's device works while this half comes
+		cold_get(&g_own, static_cast<char *>(dest) + pos, rooms[turn % 2], std::min(half, bytes - pos), pe,
+			 name);
 	}
 }
 

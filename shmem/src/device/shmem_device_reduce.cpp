@@ -111,16 +111,16 @@ bool by_kernels(teams::team &t, devices::fold_form form, const teams::reduction 
 	if (me.acts()) {
 		devices::kind &k = driver_of(dest, source, name);
 		const share units = share_of((elements + kUnit - 1) / kUnit, me.turn(), me.heads());
-		const size_t from = units.from * kUnit, end = std::min(elements, (units.from + units.count) * kUnit);
+		const size_t begin = units.first * kUnit, end = std::min(elements, (units.first + units.count) * kUnit);
 		const void *rows[devices::kMostRows];
 		void *outs[devices::kMostRows];
 		for (int j = 0; j < t.size; j++) {
-			rows[j] = static_cast<const char *>(place_at(t, j, source, name)) + from * op.size;
-			outs[j] = static_cast<char *>(place_at(t, j, dest, name)) + from * op.size;
+			rows[j] = static_cast<const char *>(place_at(t, j, source, name)) + begin * op.size;
+			outs[j] = static_cast<char *>(place_at(t, j, dest, name)) + begin * op.size;
 		}
 		const auto n = static_cast<size_t>(t.size);
 		const devices::fold f{form, what.op, what.type, rows,
-				      outs, n,       n,         end > from ? (end - from) * what.per_element : 0};
+				      outs, n,       n,         end > begin ? (end - begin) * what.per_element : 0};
 		if (k.submit_fold(f) != 0 || k.finish() != 0)
 			driver_failed(k, name);
 	}
@@ -132,14 +132,14 @@ bool by_kernels(teams::team &t, devices::fold_form form, const teams::reduction 
 
 // Rows of a fold on the host: one for each member.
 struct rows {
-	rows(size_t members, size_t bytes) : room(new char[members * bytes]), at(members)
+	rows(size_t members, size_t bytes) : room(new char[members * bytes]), addrs(members)
 	{
 		for (size_t j = 0; j < members; j++)
-			at[j] = room.get() + j * bytes;
+			addrs[j] = room.get() + j * bytes;
 	}
 	std::unique_ptr<char[]> room;
-	std::vector<const void *> at;
-	char *row(int j) { return const_cast<char *>(static_cast<const char *>(at[static_cast<size_t>(j)])); }
+	std::vector<const void *> addrs;
+	char *row(int j) { return const_cast<char *>(static_cast<const char *>(addrs[static_cast<size_t>(j)])); }
 };
 
 // Which elements are mine: a share of them, or all or nothing of a few when a device is shared.
@@ -162,10 +162,10 @@ void on_my_part(teams::team &t, size_t size, void *dest, const void *source, siz
 	rows host(static_cast<size_t>(t.size), std::min(mine.count, at_once) * size);
 	teams::sync(t); // the others' sources are what they shall be
 	for (size_t done = 0; done < mine.count; done += at_once) {
-		const size_t count = std::min(at_once, mine.count - done), offset = (mine.from + done) * size;
-		batch in(t, k, name), out(t, k, name);
-		each_member(t, [&](int j) { in.pull(j, host.row(j), source, offset, count * size); });
-		in.run();
+		const size_t count = std::min(at_once, mine.count - done), offset = (mine.first + done) * size;
+		batch input(t, k, name), out(t, k, name);
+		each_member(t, [&](int j) { input.pull(j, host.row(j), source, offset, count * size); });
+		input.run();
 		const auto row_of = fold(host, count);
 		each_member(t, [&](int j) { out.push(j, dest, offset, row_of(j), count * size); });
 		out.run();
@@ -182,7 +182,7 @@ void device_reduce(teams::team &t, const teams::reduction &op, void *dest, const
 	    by_kernels(t, devices::fold_form::all, op, dest, source, elements, name))
 		return;
 	on_my_part(t, op.size, dest, source, elements, name, [&](rows &host, size_t count) {
-		op.fold(host.row(0), host.at.data(), host.at.size(), count);
+		op.fold(host.row(0), host.addrs.data(), host.addrs.size(), count);
 		return [&host](int) { return host.row(0); };
 	});
 }

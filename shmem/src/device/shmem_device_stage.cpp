@@ -155,11 +155,11 @@ bool staged_broadcast(teams::team &t, void *dest, const void *source, size_t byt
 			.in_only = root,
 			.out_not = root_too ? -1 : root,
 			.name = name};
-	s.run([&](void *to, const void *from) {
+	s.run([&](void *dst, const void *src) {
 		if (in_turn)
-			teams::broadcast_in_turn(t, to, from, bytes, root, root_too);
+			teams::broadcast_in_turn(t, dst, src, bytes, root, root_too);
 		else
-			teams::broadcast(t, to, from, bytes, root, root_too);
+			teams::broadcast(t, dst, src, bytes, root, root_too);
 	});
 	return true;
 }
@@ -170,7 +170,7 @@ bool staged_fcollect(teams::team &t, void *dest, const void *source, size_t byte
 	if (!is_staged(t, tuned::fcollect, all, dest, source, name))
 		return false;
 	const staging s{.t = t, .dest = dest, .source = source, .out_bytes = all, .in_bytes = bytes, .name = name};
-	s.run([&](void *to, const void *from) { teams::fcollect(t, to, from, bytes); });
+	s.run([&](void *dst, const void *src) { teams::fcollect(t, dst, src, bytes); });
 	return true;
 }
 
@@ -189,7 +189,7 @@ bool staged_collect(teams::team &t, void *dest, const void *source, const std::v
 			if (length(i))
 				copies.pass(i, source, 0, i, g_stage.source, 0, length(i));
 		},
-		[&](void *to, const void *from) { teams::collect(t, to, from, length(t.me)); },
+		[&](void *dst, const void *src) { teams::collect(t, dst, src, length(t.me)); },
 		[&](batch &copies, int i) { copies.pull(i, place_at(t, i, dest, name), g_stage.dest, 0, all); });
 	return true;
 }
@@ -200,7 +200,7 @@ bool staged_alltoall(teams::team &t, void *dest, const void *source, size_t byte
 	if (!is_staged(t, tuned::alltoall, all, dest, source, name))
 		return false;
 	const staging s{.t = t, .dest = dest, .source = source, .out_bytes = all, .in_bytes = all, .name = name};
-	s.run([&](void *to, const void *from) { teams::alltoall(t, to, from, bytes); });
+	s.run([&](void *dst, const void *src) { teams::alltoall(t, dst, src, bytes); });
 	return true;
 }
 
@@ -220,15 +220,15 @@ bool staged_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t 
 		[&](batch &copies, int i) {
 			copies.pass(i, source, 0, i, g_stage.source, 0, (elements - 1) * from_step + size);
 		},
-		[&](void *to, const void *from) {
-			teams::alltoalls(t, to, from, device_of(dest) ? 1 : dst, sst, count, size);
+		[&](void *target, const void *src) {
+			teams::alltoalls(t, target, src, device_of(dest) ? 1 : dst, sst, count, size);
 		},
 		[&](batch &copies, int i) {
-			auto *to = static_cast<char *>(place_at(t, i, dest, name));
+			auto *target = static_cast<char *>(place_at(t, i, dest, name));
 			if (dst == 1)
-				copies.pull(i, to, g_stage.dest, 0, elements * size);
+				copies.pull(i, target, g_stage.dest, 0, elements * size);
 			for (size_t e = 0; e < elements && dst > 1; e++)
-				copies.pull(i, to + e * to_step, g_stage.dest, e * size, size);
+				copies.pull(i, target + e * to_step, g_stage.dest, e * size, size);
 		});
 	return true;
 }
@@ -256,8 +256,8 @@ bool staged_alltoallv(teams::team &t, void *dest, const void *source, const bloc
 		const block_table::block &b = blocks.at(t.me, static_cast<int>(j));
 		counts_to[j] = b.expected;
 		counts_from[j] = b.sent;
-		displs_to[j] = device_of(dest) ? to_here : b.to;
-		displs_from[j] = device_of(source) ? from_here : b.from;
+		displs_to[j] = device_of(dest) ? to_here : b.granted;
+		displs_from[j] = device_of(source) ? from_here : b.received;
 		to_here += b.expected;
 		from_here += b.sent;
 	}
@@ -270,22 +270,22 @@ bool staged_alltoallv(teams::team &t, void *dest, const void *source, const bloc
 			packer p;
 			for (int j = 0; j < t.size; j++)
 				if (const auto &b = blocks.at(i, j); b.sent)
-					p.add(b.from * size, b.sent * size, copy);
+					p.add(b.received * size, b.sent * size, copy);
 			p.flush(copy);
 		},
-		[&](void *to, const void *from) {
-			teams::alltoallv(t, name, to, {counts_to.data(), displs_to.data()}, from,
+		[&](void *dst, const void *src) {
+			teams::alltoallv(t, name, dst, {counts_to.data(), displs_to.data()}, src,
 					 {counts_from.data(), displs_from.data()}, size);
 		},
 		[&](batch &copies, int i) {
-			auto *to = static_cast<char *>(place_at(t, i, dest, name));
+			auto *dst = static_cast<char *>(place_at(t, i, dest, name));
 			const auto copy = [&](size_t outside, size_t inside, size_t bytes) {
-				copies.pull(i, to + outside, g_stage.dest, inside, bytes);
+				copies.pull(i, dst + outside, g_stage.dest, inside, bytes);
 			};
 			packer p;
 			for (int j = 0; j < t.size; j++)
 				if (const auto &b = blocks.at(i, j); b.expected)
-					p.add(b.to * size, b.expected * size, copy);
+					p.add(b.granted * size, b.expected * size, copy);
 			p.flush(copy);
 		});
 	return true;
@@ -303,7 +303,7 @@ bool staged_gather(teams::team &t, void *dest, const void *source, size_t bytes,
 			.in_bytes = bytes,
 			.out_only = root,
 			.name = name};
-	s.run([&](void *to, const void *from) { teams::gather(t, to, from, bytes, root); });
+	s.run([&](void *dst, const void *src) { teams::gather(t, dst, src, bytes, root); });
 	return true;
 }
 
@@ -319,7 +319,7 @@ bool staged_scatter(teams::team &t, void *dest, const void *source, size_t bytes
 			.in_bytes = all,
 			.in_only = root,
 			.name = name};
-	s.run([&](void *to, const void *from) { teams::scatter(t, to, from, bytes, root); });
+	s.run([&](void *dst, const void *src) { teams::scatter(t, dst, src, bytes, root); });
 	return true;
 }
 
@@ -330,7 +330,7 @@ bool staged_reduce(teams::team &t, const teams::reduction &op, void *dest, const
 	if (!is_staged(t, tuned::reduce, bytes, dest, source, name))
 		return false;
 	const staging s{.t = t, .dest = dest, .source = source, .out_bytes = bytes, .in_bytes = bytes, .name = name};
-	s.run([&](void *to, const void *from) { teams::reduce(t, op, to, from, elements); });
+	s.run([&](void *dst, const void *src) { teams::reduce(t, op, dst, src, elements); });
 	return true;
 }
 
@@ -341,7 +341,7 @@ bool staged_scan(teams::team &t, const teams::reduction &op, void *dest, const v
 	if (!is_staged(t, tuned::scan, bytes, dest, source, name))
 		return false;
 	const staging s{.t = t, .dest = dest, .source = source, .out_bytes = bytes, .in_bytes = bytes, .name = name};
-	s.run([&](void *to, const void *from) { teams::scan(t, op, to, from, elements, exclusive); });
+	s.run([&](void *dst, const void *src) { teams::scan(t, op, dst, src, elements, exclusive); });
 	return true;
 }
 

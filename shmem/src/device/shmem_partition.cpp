@@ -53,7 +53,7 @@ void *partition_allocate(partition &p, size_t bytes, size_t align)
 	order_note(p, 1, bytes, align);
 	if (offset == devices::pool::kNone)
 		return nullptr;
-	return reinterpret_cast<void *>(p.mine.at + offset);
+	return reinterpret_cast<void *>(p.mine.addr + offset);
 }
 
 void *partition_allocate_zeros(const char *routine, partition &p, size_t count, size_t size)
@@ -70,7 +70,7 @@ void *partition_allocate_zeros(const char *routine, partition &p, size_t count, 
 bool partition_release(partition &p, void *ptr)
 {
 	const pgas::mutex_holder lock(g.heap_mutex);
-	const uint64_t offset = reinterpret_cast<uintptr_t>(ptr) - p.mine.at;
+	const uint64_t offset = reinterpret_cast<uintptr_t>(ptr) - p.mine.addr;
 	if (offset >= p.mine.bytes || !p.pool.release(offset))
 		return false;
 	order_note(p, 2, offset, 0);

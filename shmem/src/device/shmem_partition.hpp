@@ -45,7 +45,7 @@ struct partition_table {
 	partition *all = nullptr;
 	int count = 0;
 	// all device partitions lie within; 0 bytes: there are none
-	uintptr_t from = 0;
+	uintptr_t begin = 0;
 	size_t span = 0;
 	devices::handle *handles = nullptr; // symmetric, one for each partition
 	uint64_t *lengths = nullptr;        // symmetric, one for each PE: see lengths_of_all()
@@ -65,7 +65,7 @@ bool partitions_can();                 // false: there is no device for a partit
 void partitions_agree(bool all_can);   // that partition ends, unless all PEs can have it
 size_t partitions_host_bytes();        // of the address space behind the heap
 uint64_t partitions_fingerprint();     // the same on all PEs, or init fails
-void partitions_map(uintptr_t at);     // host memory; `at`: behind the heap
+void partitions_map(uintptr_t addr);   // host memory; `addr`: behind the heap
 void partitions_open(int local_rank);  // device memory
 void partitions_publish(bool threads); // handles, into the symmetric heap; threads: any PE has several
 void partitions_close();
@@ -85,11 +85,11 @@ void order_compare(const char *name, const void *ptr, int pe);                  
 // --- whose is an address? --------------------------------------------------------------------------------------------
 
 // Null: no device partition's. The first test is all that host addresses cost, as a rule.
-partition *device_search(uintptr_t at);
+partition *device_search(uintptr_t addr);
 inline partition *device_of(const void *ptr)
 {
-	const auto at = reinterpret_cast<uintptr_t>(ptr);
-	return PGAS_LIKELY(at - g_partitions.from >= g_partitions.span) ? nullptr : device_search(at);
+	const auto addr = reinterpret_cast<uintptr_t>(ptr);
+	return PGAS_LIKELY(addr - g_partitions.begin >= g_partitions.span) ? nullptr : device_search(addr);
 }
 partition *partition_of(const void *ptr); // host partitions too
 
@@ -149,8 +149,8 @@ void device_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t 
 		      size_t size, const char *name);
 void device_gather(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name);
 void device_scatter(teams::team &t, void *dest, const void *source, size_t bytes, int root, const char *name);
-void device_alltoallv(teams::team &t, void *dest, const teams::block_list &to, const void *source,
-		      const teams::block_list &from, size_t size, const char *name);
+void device_alltoallv(teams::team &t, void *dest, const teams::block_list &dst, const void *source,
+		      const teams::block_list &src, size_t size, const char *name);
 void device_reduce(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,
 		   const char *name);
 void device_scan(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t elements,

@@ -61,18 +61,18 @@ void set_policy(const partition &p)
 	if (q.mode == numa_mode::interleave && !nodes)
 		nodes = ~uint64_t{0}; // the kernel takes those that there are
 	const bool none = q.mode == numa_mode::local;
-	if (syscall(SYS_mbind, p.mine.at, p.mine.bytes, mode, none ? nullptr : &nodes, none ? 0 : 64, 0) != 0)
+	if (syscall(SYS_mbind, p.mine.addr, p.mine.bytes, mode, none ? nullptr : &nodes, none ? 0 : 64, 0) != 0)
 		fail(kRoutine, "partition %d: the system refuses its POLICY: %s", p.wish.id, strerror(errno));
 }
 
-void map_host(partition &p, uintptr_t at)
+void map_host(partition &p, uintptr_t addr)
 {
-	p.mine.at = at;
+	p.mine.addr = addr;
 	p.mine.bytes = pgas::round_up(p.wish.bytes, page_of(p));
 	p.fd = host_file(p, p.mine.bytes);
 	const bool huge = page_of(p) != pgas::page_bytes();
 	const int flags = MAP_SHARED | MAP_FIXED | (huge ? 0 : MAP_NORESERVE);
-	void *want = reinterpret_cast<void *>(at);
+	void *want = reinterpret_cast<void *>(addr);
 	if (p.fd < 0 || mmap(want, p.mine.bytes, PROT_READ | PROT_WRITE, flags, p.fd, 0) != want)
 		fail(kRoutine, "partition %d: the system refuses %zu bytes in pages of %zu: %s%s", p.wish.id,
 		     p.mine.bytes, page_of(p), strerror(errno),
@@ -139,17 +139,17 @@ void close_device(partition &p)
 
 void note_range()
 {
-	uintptr_t from = UINTPTR_MAX, to = 0;
+	uintptr_t begin = UINTPTR_MAX, end = 0;
 	for (int i = 0; i < g_partitions.count; i++) {
 		const partition &p = g_partitions.all[i];
 		if (!p.kind)
 			continue;
-		from = std::min(from, p.mine.at);
-		to = std::max(to, p.mine.at + p.mine.bytes);
+		begin = std::min(begin, p.mine.addr);
+		end = std::max(end, p.mine.addr + p.mine.bytes);
 	}
-	if (to) {
-		g_partitions.from = from;
-		g_partitions.span = to - from;
+	if (end) {
+		g_partitions.begin = begin;
+		g_partitions.span = end - begin;
 	}
 }
 
@@ -222,11 +222,11 @@ void partitions_agree(bool all_can)
 // A partition begins at a multiple of its page size, and so does the first behind the heap.
 size_t partitions_host_bytes()
 {
-	size_t at = 0;
+	size_t pos = 0;
 	for (int i = 0; i < g_partitions.count; i++)
 		if (const partition &p = g_partitions.all[i]; is_host(p))
-			at = pgas::round_up(at, page_of(p)) + pgas::round_up(p.wish.bytes, page_of(p)) + page_of(p);
-	return at;
+			pos = pgas::round_up(pos, page_of(p)) + pgas::round_up(p.wish.bytes, page_of(p)) + page_of(p);
+	return pos;
 }
 
 uint64_t partitions_fingerprint()
@@ -242,13 +242,13 @@ uint64_t partitions_fingerprint()
 	return sum;
 }
 
-void partitions_map(uintptr_t at)
+void partitions_map(uintptr_t addr)
 {
 	for (int i = 0; i < g_partitions.count; i++)
 		if (partition &p = g_partitions.all[i]; is_host(p)) {
-			at = pgas::round_up(at, page_of(p));
-			map_host(p, at);
-			at += p.mine.bytes;
+			addr = pgas::round_up(addr, page_of(p));
+			map_host(p, addr);
+			addr += p.mine.bytes;
 		}
 }
 
@@ -314,19 +314,19 @@ void partitions_close()
 
 // --- addresses -------------------------------------------------------------------------------------------------------
 
-partition *device_search(uintptr_t at)
+partition *device_search(uintptr_t addr)
 {
 	for (int i = 0; i < g_partitions.count; i++)
-		if (partition &p = g_partitions.all[i]; p.kind && at - p.mine.at < p.mine.bytes)
+		if (partition &p = g_partitions.all[i]; p.kind && addr - p.mine.addr < p.mine.bytes)
 			return &p;
 	return nullptr;
 }
 
 partition *partition_of(const void *ptr)
 {
-	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	const auto addr = reinterpret_cast<uintptr_t>(ptr);
 	for (int i = 0; i < g_partitions.count; i++)
-		if (partition &p = g_partitions.all[i]; at - p.mine.at < p.mine.bytes)
+		if (partition &p = g_partitions.all[i]; addr - p.mine.addr < p.mine.bytes)
 			return &p;
 	return nullptr;
 }
@@ -358,12 +358,12 @@ pthread_mutex_t g_open_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 void *device_peer(partition &p, const void *ptr, int pe, const char *name)
 {
-	const uintptr_t offset = reinterpret_cast<uintptr_t>(ptr) - p.mine.at;
+	const uintptr_t offset = reinterpret_cast<uintptr_t>(ptr) - p.mine.addr;
 	if (pe == g.my_pe)
 		return const_cast<void *>(ptr);
 	if (PGAS_UNLIKELY(!pgas_load_acquire(&p.peers[pe].bytes))) // pairs with store_release in open_peer()
 		open_peer(p, pe, name);
-	return reinterpret_cast<void *>(p.peers[pe].at + offset);
+	return reinterpret_cast<void *>(p.peers[pe].addr + offset);
 }
 
 // Asked once. Kinds that cannot tell have a device for each PE.

@@ -123,15 +123,15 @@ bool reader::take_size(string_view text, partition_wish &wish)
 bool reader::take_kind(string_view text, partition_wish &wish)
 {
 	const string names = string("host, auto, ") + pgas::devices::kind_names();
-	for (size_t at = 0; at < names.size();) {
-		const size_t end = std::min(names.find(", ", at), names.size());
-		const string_view name = string_view(names).substr(at, end - at);
+	for (size_t pos = 0; pos < names.size();) {
+		const size_t end = std::min(names.find(", ", pos), names.size());
+		const string_view name = string_view(names).substr(pos, end - pos);
 		if (same_word(name, text) && name.size() < sizeof wish.kind) {
 			memset(wish.kind, 0, sizeof wish.kind);
 			name.copy(wish.kind, sizeof wish.kind - 1);
 			return true;
 		}
-		at = end + 2;
+		pos = end + 2;
 	}
 	return refuse("KIND is not one of: %s", names.c_str());
 }
@@ -154,15 +154,15 @@ bool reader::nodes_of(string_view list, uint64_t &nodes)
 		const size_t comma = list.find(',');
 		const string_view part = list.substr(0, comma);
 		const size_t dash = part.find('-');
-		unsigned from, to;
-		if (!small_number(part.substr(0, dash), kNodes - 1, from))
+		unsigned source, dest;
+		if (!small_number(part.substr(0, dash), kNodes - 1, source))
 			return false;
-		to = from;
-		if (dash != string_view::npos && !small_number(part.substr(dash + 1), kNodes - 1, to))
+		dest = source;
+		if (dash != string_view::npos && !small_number(part.substr(dash + 1), kNodes - 1, dest))
 			return false;
-		if (to < from)
+		if (dest < source)
 			return false;
-		for (unsigned node = from; node <= to; node++)
+		for (unsigned node = source; node <= dest; node++)
 			bits |= uint64_t{1} << node;
 		if (comma == string_view::npos)
 			break;
@@ -269,11 +269,11 @@ bool has_id(const std::vector<partition_wish> &wishes, int id)
 bool read_named(std::vector<partition_wish> &out, unsigned limit, char (&why)[kEnvMessage])
 {
 	constexpr size_t kLength = sizeof kPrefix - 1;
-	for (char **at = environ; *at; at++) {
-		const char *equals = strchr(*at, '=');
-		if (!equals || strncmp(*at, kPrefix, kLength) != 0 || equals < *at + kLength)
+	for (char **pos = environ; *pos; pos++) {
+		const char *equals = strchr(*pos, '=');
+		if (!equals || strncmp(*pos, kPrefix, kLength) != 0 || equals < *pos + kLength)
 			continue;
-		const string name(*at, static_cast<size_t>(equals - *at));
+		const string name(*pos, static_cast<size_t>(equals - *pos));
 		const string_view digits = string_view(name).substr(kLength);
 		// another word begins like this: shmem-info says that nobody knows it
 		if (!digits.empty() && isalpha(static_cast<unsigned char>(digits[0])))

@@ -65,15 +65,15 @@ tune_table tune_defaults()
 
 bool tune_read(const char *path, tune_table &table, std::string &why)
 {
-	FILE *in = fopen(path, "re");
-	if (!in) {
+	FILE *input = fopen(path, "re");
+	if (!input) {
 		why = std::string(path) + ": " + strerror(errno);
 		return false;
 	}
 	char *text = nullptr;
 	size_t room = 0;
 	tune_table rows;
-	for (int line = 1; why.empty() && getline(&text, &room, in) >= 0; line++) {
+	for (int line = 1; why.empty() && getline(&text, &room, input) >= 0; line++) {
 		text[strcspn(text, "#\n")] = '\0';
 		std::vector<std::string> all;
 		char *rest = nullptr;
@@ -86,10 +86,10 @@ bool tune_read(const char *path, tune_table &table, std::string &why)
 			why = std::string(path) + ":" + std::to_string(line) + ": " + wrong;
 		rows.push_back(row);
 	}
-	if (ferror(in) && why.empty())
+	if (ferror(input) && why.empty())
 		why = std::string(path) + ": " + strerror(errno);
 	free(text);
-	fclose(in);
+	fclose(input);
 	if (!why.empty())
 		return false;
 	std::erase_if(table, [&](const tune_row &old) {

@@ -25,8 +25,8 @@ namespace {
 // Address space without memory behind it; PROT_NONE keeps it out of the kernel's commit limit until it is needed.
 void *reserve_pages(size_t bytes) noexcept
 {
-	void *at = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return at == MAP_FAILED ? nullptr : at;
+	void *addr = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return addr == MAP_FAILED ? nullptr : addr;
 }
 
 size_t round_to_pages(size_t bytes) noexcept
@@ -138,10 +138,10 @@ void heap::split_bucket() noexcept
 {
 	if (bucket_count_ > bucket_mask_)
 		bucket_mask_ = bucket_mask_ * 2 + 1;
-	const uint64_t from = bucket_count_ & (bucket_mask_ >> 1);
-	index n = buckets_[from];
+	const uint64_t begin = bucket_count_ & (bucket_mask_ >> 1);
+	index n = buckets_[begin];
 	bucket_count_++;
-	buckets_[from] = 0;
+	buckets_[begin] = 0;
 	while (n != 0) {
 		const index next = records_[n].child[0];
 		index &head = buckets_[bucket_of(records_[n].start)];

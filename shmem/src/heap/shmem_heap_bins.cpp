@@ -19,45 +19,45 @@ void heap::insert_free(index n) noexcept
 	r.used = 0;
 	r.ring_prev = r.ring_next = n;
 	r.child[0] = r.child[1] = 0;
-	index at = roots_[bin];
-	if (at == 0) {
+	index pos = roots_[bin];
+	if (pos == 0) {
 		roots_[bin] = n;
 		r.parent = kRoot | bin;
 		bin_bits_[bin / 64] |= uint64_t{1} << (bin % 64);
 		words_ |= uint64_t{1} << (bin / 64);
 		return;
 	}
-	for (uint64_t key = key_of(r.count); records_[at].count != r.count; key <<= 1) {
-		index &child = records_[at].child[key >> 63];
+	for (uint64_t key = key_of(r.count); records_[pos].count != r.count; key <<= 1) {
+		index &child = records_[pos].child[key >> 63];
 		if (child == 0) {
 			child = n;
-			r.parent = at;
+			r.parent = pos;
 			return;
 		}
-		at = child;
+		pos = child;
 	}
-	record &head = records_[at];
+	record &head = records_[pos];
 	r.parent = 0;
-	r.ring_prev = at;
+	r.ring_prev = pos;
 	r.ring_next = head.ring_next;
 	records_[head.ring_next].ring_prev = n;
 	head.ring_next = n;
 }
 
-// `by` (0: nothing) takes the place of n below n's parent
-void heap::replace_in_trie(index n, index by) noexcept
+// `step` (0: nothing) takes the place of n below n's parent
+void heap::replace_in_trie(index n, index step) noexcept
 {
 	const index parent = records_[n].parent;
-	if (by != 0)
-		records_[by].parent = parent;
+	if (step != 0)
+		records_[step].parent = parent;
 	if ((parent & kRoot) == 0) {
 		index *child = records_[parent].child;
-		child[child[1] == n] = by;
+		child[child[1] == n] = step;
 		return;
 	}
 	const unsigned bin = parent & ~kRoot;
-	roots_[bin] = by;
-	if (by != 0)
+	roots_[bin] = step;
+	if (step != 0)
 		return;
 	bin_bits_[bin / 64] &= ~(uint64_t{1} << (bin % 64));
 	if (bin_bits_[bin / 64] == 0)
@@ -68,28 +68,28 @@ void heap::remove_free(index n) noexcept
 {
 	record &r = records_[n];
 	free_blocks_--;
-	index by = 0;
+	index step = 0;
 	if (r.ring_next != n) {
-		by = r.ring_next;
+		step = r.ring_next;
 		records_[r.ring_prev].ring_next = r.ring_next;
 		records_[r.ring_next].ring_prev = r.ring_prev;
 		if (r.parent == 0)
 			return;
 	} else if ((r.child[0] | r.child[1]) != 0) {
 		// any leaf below n may stand in n's place: all counts below share n's path
-		by = n;
-		while (const index down = records_[by].child[1] ? records_[by].child[1] : records_[by].child[0])
-			by = down;
-		replace_in_trie(by, 0);
+		step = n;
+		while (const index down = records_[step].child[1] ? records_[step].child[1] : records_[step].child[0])
+			step = down;
+		replace_in_trie(step, 0);
 	}
-	replace_in_trie(n, by);
-	if (by == 0)
+	replace_in_trie(n, step);
+	if (step == 0)
 		return;
 	for (int side = 0; side < 2; side++) {
 		const index child = r.child[side];
-		records_[by].child[side] = child;
+		records_[step].child[side] = child;
 		if (child != 0)
-			records_[child].parent = by;
+			records_[child].parent = step;
 	}
 }
 
@@ -121,17 +121,17 @@ heap::index heap::find_fit(uint64_t count) const noexcept
 	const unsigned bin = bin_of(count);
 	index best = 0, larger = 0;
 	uint64_t key = key_of(count);
-	for (index at = roots_[bin]; at != 0; key <<= 1) {
-		const record &r = records_[at];
+	for (index pos = roots_[bin]; pos != 0; key <<= 1) {
+		const record &r = records_[pos];
 		if (r.count >= count && (best == 0 || r.count < records_[best].count)) {
-			best = at;
+			best = pos;
 			if (r.count == count)
 				return r.ring_next;
 		}
 		const auto side = static_cast<unsigned>(key >> 63);
 		if (side == 0 && r.child[1] != 0)
 			larger = r.child[1]; // all of it exceeds count; the last such subtree is the nearest
-		at = r.child[side];
+		pos = r.child[side];
 	}
 	best = smallest_in(larger, best);
 	if (best == 0) {

@@ -7,12 +7,12 @@ namespace shmem {
 
 const char *heap::check_address_order(tally &sum) const noexcept
 {
-	uint64_t at = 0;
+	uint64_t pos = 0;
 	index prev = 0;
 	bool prev_free = false;
 	for (index n = first_; n != 0; prev = n, n = records_[n].next) {
 		const record &r = records_[n];
-		if (r.start != at || r.count == 0)
+		if (r.start != pos || r.count == 0)
 			return "blocks do not tile the heap";
 		if (r.prev != prev)
 			return "backward link is wrong";
@@ -23,9 +23,9 @@ const char *heap::check_address_order(tally &sum) const noexcept
 		(r.used ? sum.used_blocks : sum.free_blocks)++;
 		sum.used += r.used ? r.count : 0;
 		prev_free = !r.used;
-		at += r.count;
+		pos += r.count;
 	}
-	return at == granules_ ? nullptr : "blocks do not cover the heap";
+	return pos == granules_ ? nullptr : "blocks do not cover the heap";
 }
 
 // prefix: the `depth` key bits that lead to n, at the top of a word
@@ -97,26 +97,26 @@ const char *heap::check_buckets() const noexcept
 
 bool heap::covers(const void *ptr, size_t bytes) const noexcept
 {
-	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	const auto addr = reinterpret_cast<uintptr_t>(ptr);
 	for (index n = first_; n != 0; n = records_[n].next) {
 		const record &r = records_[n];
-		const uintptr_t from = base_ + (r.start << shift_), to = from + (r.count << shift_);
-		if (at >= from && at < to)
-			return r.used && bytes <= to - at;
+		const uintptr_t begin = base_ + (r.start << shift_), end = begin + (r.count << shift_);
+		if (addr >= begin && addr < end)
+			return r.used && bytes <= end - addr;
 	}
 	return false;
 }
 
 const void *heap::block_around(const void *ptr, size_t &bytes) const noexcept
 {
-	const auto at = reinterpret_cast<uintptr_t>(ptr);
+	const auto addr = reinterpret_cast<uintptr_t>(ptr);
 	for (index n = first_; n != 0; n = records_[n].next) {
 		const record &r = records_[n];
-		const uintptr_t from = base_ + (r.start << shift_), to = from + (r.count << shift_);
-		if (at < from || at >= to)
+		const uintptr_t begin = base_ + (r.start << shift_), end = begin + (r.count << shift_);
+		if (addr < begin || addr >= end)
 			continue;
-		bytes = to - from;
-		return r.used ? reinterpret_cast<const void *>(from) : nullptr;
+		bytes = end - begin;
+		return r.used ? reinterpret_cast<const void *>(begin) : nullptr;
 	}
 	return nullptr;
 }

@@ -61,13 +61,13 @@ inline void scatter_on(teams::team &t, void *dest, const void *source, size_t by
 	else
 		teams::scatter(t, dest, source, bytes, root);
 }
-inline void alltoallv_on(teams::team &t, void *dest, const teams::block_list &to, const void *source,
-			 const teams::block_list &from, size_t size, const char *name)
+inline void alltoallv_on(teams::team &t, void *dest, const teams::block_list &dst, const void *source,
+			 const teams::block_list &src, size_t size, const char *name)
 {
 	if (any_device(dest, source))
-		device_alltoallv(t, dest, to, source, from, size, name);
+		device_alltoallv(t, dest, dst, source, src, size, name);
 	else
-		teams::alltoallv(t, name, dest, to, source, from, size);
+		teams::alltoallv(t, name, dest, dst, source, src, size);
 }
 inline void reduce_on(teams::team &t, const teams::reduction &op, void *dest, const void *source, size_t count,
 		      const char *name)

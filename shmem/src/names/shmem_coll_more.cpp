@@ -72,21 +72,21 @@ void check_apart(const char *routine, const teams::block_list &b, int n)
 	}
 }
 
-int do_alltoallv(const char *routine, shmem_team_t handle, void *dest, const teams::block_list &to, const void *source,
-		 const teams::block_list &from, size_t size)
+int do_alltoallv(const char *routine, shmem_team_t handle, void *dest, const teams::block_list &dst, const void *source,
+		 const teams::block_list &src, size_t size)
 {
 	team *t = enter(routine, handle, dest, source, 0, 0, size);
 	if (!t)
 		return -1;
-	const size_t written = span_of(routine, "dest_counts", "dest_displs", to, t->size);
-	const size_t read = span_of(routine, "source_counts", "source_displs", from, t->size);
+	const size_t written = span_of(routine, "dest_counts", "dest_displs", dst, t->size);
+	const size_t read = span_of(routine, "source_counts", "source_displs", src, t->size);
 	// who receives nothing and sends has a dest, too: by its address the others' are reached
 	enter(routine, handle, dest, source, written || !read ? written : 1, read, size);
 	if (PGAS_UNLIKELY(g.env.debug)) {
-		check_apart(routine, to, t->size);
+		check_apart(routine, dst, t->size);
 		check_alike(*t, routine, size, 0, dest, source);
 	}
-	alltoallv_on(*t, dest, to, source, from, size, routine);
+	alltoallv_on(*t, dest, dst, source, src, size, routine);
 	return 0;
 }
 

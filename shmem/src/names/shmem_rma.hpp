@@ -165,11 +165,11 @@ PGAS_HOT bool signal_hot(uint64_t window, uint64_t *sig_addr, uint64_t signal, i
 {
 	if (PGAS_UNLIKELY(!window || (reinterpret_cast<uintptr_t>(sig_addr) & 7)))
 		return false;
-	uint64_t *at = copy_at(window, sig_addr);
+	uint64_t *addr = copy_at(window, sig_addr);
 	if (sig_op == SHMEM_SIGNAL_SET)
-		pgas_store_release(at, signal);
+		pgas_store_release(addr, signal);
 	else if (PGAS_LIKELY(sig_op == SHMEM_SIGNAL_ADD))
-		pgas_add_release(at, signal);
+		pgas_add_release(addr, signal);
 	else
 		return false;
 	return true;

@@ -122,7 +122,7 @@ constexpr auto meaning(Word word)
 #define C(enumerator, text) static_assert(meaning(word::enumerator) == meant<word>::type::enumerator);
 #include "core/shmem_env.def"
 
-teams::client ourselves()
+teams::client self_client()
 {
 	teams::client c;
 	c.me = g.my_pe;
@@ -154,7 +154,7 @@ teams::client ourselves()
 	return c;
 }
 
-void must(teams::outcome got)
+void require_outcome(teams::outcome got)
 {
 	if (got == teams::outcome::out_of_memory)
 		fail("shmem_init", "out of memory");
@@ -170,7 +170,7 @@ void teams_setup()
 {
 	if (g.n_pes > teams::kMostRanks)
 		fail("shmem_init", "%d PEs are more than teams are made for", g.n_pes);
-	must(teams::open(ourselves(), g_teams[0]));
+	require_outcome(teams::open(self_client(), g_teams[0]));
 	auto *list = static_cast<int *>(malloc(static_cast<size_t>(g.n_pes) * sizeof(int)));
 	if (!list)
 		fail("shmem_init", "out of memory");
@@ -178,7 +178,7 @@ void teams_setup()
 	for (int pe = 0; pe < g.n_pes; pe++)
 		if (g.hosts[pe] == g.hosts[g.my_pe])
 			list[local++] = pe;
-	must(teams::predefine(g_teams[1], list, local));
+	require_outcome(teams::predefine(g_teams[1], list, local));
 	free(list);
 }
 
@@ -245,10 +245,10 @@ SHMEM_NAME(int, shmem_team_get_config, (shmem_team_t team, long config_mask, shm
 SHMEM_NAME(int, shmem_team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_team_t dest_team))
 {
 	check_running("shmem_team_translate_pe");
-	const struct team *from = live_team(src_team), *to = live_team(dest_team);
-	if (!from || !to || src_pe < 0 || src_pe >= from->size)
+	const struct team *src = live_team(src_team), *dst = live_team(dest_team);
+	if (!src || !dst || src_pe < 0 || src_pe >= src->size)
 		return -1;
-	return teams::member_of(*to, teams::world_rank(*from, src_pe));
+	return teams::member_of(*dst, teams::world_rank(*src, src_pe));
 }
 SHMEM_NAME(void *, shmem_team_ptr, (shmem_team_t team, const void *dest, int pe))
 {

@@ -29,7 +29,7 @@ alltoall_algorithm choose_alltoall(const team &t, size_t bytes); // from one mem
 // The same for all sizes, and why: calls each(), with arg, for one stretch of sizes after the other.
 enum class collective { sync, reduce, bcast, fcollect, alltoall };
 struct choice {
-	size_t from, to; // bytes
+	size_t begin, end; // bytes
 	int algorithm;
 	const char *why; // "" when the user has said so
 };
@@ -67,9 +67,9 @@ void scatter(team &t, void *dest, const void *source, size_t bytes, int root);
 struct block_list {
 	const size_t *counts, *displs;
 };
-void alltoallv(team &t, const char *routine, void *dest, const block_list &to, const void *source,
-	       const block_list &from, size_t size);
+void alltoallv(team &t, const char *routine, void *dest, const block_list &dst, const void *source,
+	       const block_list &src, size_t size);
 // Ends the job when members differ about a block.
-void check_expected(const team &t, const char *routine, int from, size_t sent, int to, size_t expected);
+void check_expected(const team &t, const char *routine, int source, size_t sent, int dest, size_t expected);
 
 } // namespace pgas::teams

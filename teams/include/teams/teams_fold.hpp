@@ -71,21 +71,21 @@ struct four {
 	using vec [[gnu::vector_size(16)]] = T;
 	vec a, b, c, d;
 
-	static four load(const T *from)
+	static four load(const T *src)
 	{
 		four f;
-		memcpy(&f.a, from, 16);
-		memcpy(&f.b, from + 16 / sizeof(T), 16);
-		memcpy(&f.c, from + 32 / sizeof(T), 16);
-		memcpy(&f.d, from + 48 / sizeof(T), 16);
+		memcpy(&f.a, src, 16);
+		memcpy(&f.b, src + 16 / sizeof(T), 16);
+		memcpy(&f.c, src + 32 / sizeof(T), 16);
+		memcpy(&f.d, src + 48 / sizeof(T), 16);
 		return f;
 	}
-	void store(T *to) const
+	void store(T *dst) const
 	{
-		memcpy(to, &a, 16);
-		memcpy(to + 16 / sizeof(T), &b, 16);
-		memcpy(to + 32 / sizeof(T), &c, 16);
-		memcpy(to + 48 / sizeof(T), &d, 16);
+		memcpy(dst, &a, 16);
+		memcpy(dst + 16 / sizeof(T), &b, 16);
+		memcpy(dst + 32 / sizeof(T), &c, 16);
+		memcpy(dst + 48 / sizeof(T), &d, 16);
 	}
 };
 
@@ -103,19 +103,19 @@ size_t fold_lines_of(T *out, const void *const *rows, size_t row_count, size_t e
 	constexpr size_t kCount = 64 / sizeof(T);
 	const T *const first = static_cast<const T *>(rows[0]), *const second =
 									static_cast<const T *>(rows[row_count > 1]);
-	size_t at = 0;
+	size_t pos = 0;
 	if (row_count == 2) {
-		for (; at + kCount <= elements; at += kCount)
-			combined<Op>(four<T>::load(first + at), four<T>::load(second + at)).store(out + at);
-		return at;
+		for (; pos + kCount <= elements; pos += kCount)
+			combined<Op>(four<T>::load(first + pos), four<T>::load(second + pos)).store(out + pos);
+		return pos;
 	}
-	for (; at + kCount <= elements; at += kCount) {
-		four<T> acc = four<T>::load(first + at);
+	for (; pos + kCount <= elements; pos += kCount) {
+		four<T> acc = four<T>::load(first + pos);
 		for (size_t r = 1; r < row_count; r++)
-			acc = combined<Op>(acc, four<T>::load(static_cast<const T *>(rows[r]) + at));
-		acc.store(out + at);
+			acc = combined<Op>(acc, four<T>::load(static_cast<const T *>(rows[r]) + pos));
+		acc.store(out + pos);
 	}
-	return at;
+	return pos;
 }
 
 template <class T>
@@ -124,15 +124,15 @@ constexpr bool kHasVectors = std::is_arithmetic_v<T> && sizeof(T) <= 8;
 template <class Op, class T>
 void fold(void *out, const void *const *rows, size_t row_count, size_t elements)
 {
-	auto *to = static_cast<T *>(out);
-	size_t at = 0;
+	auto *dst = static_cast<T *>(out);
+	size_t pos = 0;
 	if constexpr (kHasVectors<T>)
-		at = fold_lines_of<Op, T>(to, rows, row_count, elements);
-	for (; at < elements; at++) {
-		T acc = static_cast<const T *>(rows[0])[at];
+		pos = fold_lines_of<Op, T>(dst, rows, row_count, elements);
+	for (; pos < elements; pos++) {
+		T acc = static_cast<const T *>(rows[0])[pos];
 		for (size_t r = 1; r < row_count; r++)
-			acc = Op::of(acc, static_cast<const T *>(rows[r])[at]);
-		to[at] = acc;
+			acc = Op::of(acc, static_cast<const T *>(rows[r])[pos]);
+		dst[pos] = acc;
 	}
 }
 

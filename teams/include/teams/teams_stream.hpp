@@ -18,13 +18,13 @@ enum class streamer : unsigned { fcollect, collect, alltoall, reduce, count };
 // From how many bytes on a collective goes around the caches; the bytes are what all its members on this host read and
 // write.
 struct stream_limits {
-	size_t of[static_cast<unsigned>(streamer::count)] = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
+	size_t bytes[static_cast<unsigned>(streamer::count)] = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
 };
 // asked: by the user, for all; 0 when not. last_level: bytes of the last-level caches of the CPUs that the members run
 // on.
 stream_limits stream_limits_of(size_t asked, size_t last_level);
 size_t last_level_bytes(const cpu_set_t &cpus);
 // As memmove. Ordered before later stores like any other store.
-void copy_streamed(void *to, const void *from, size_t bytes);
+void copy_streamed(void *dst, const void *src, size_t bytes);
 
 } // namespace pgas::teams

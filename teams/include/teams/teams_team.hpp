@@ -131,17 +131,18 @@ inline line *lines_behind_head(char *block)
 {
 	return reinterpret_cast<line *>(block + sizeof(block_head));
 }
-inline line *in_line(const team &t, char *block, uint64_t number, int from)
+inline line *in_line(const team &t, char *block, uint64_t number, int source)
 {
-	return lines_behind_head(block) + number % kRing * static_cast<size_t>(t.size) + from;
+	return lines_behind_head(block) + number % kRing * static_cast<size_t>(t.size) + source;
 }
-inline line *local_up_line(const team &t, char *block, int from)
+inline line *local_up_line(const team &t, char *block, int source)
 {
-	return lines_behind_head(block) + kRing * static_cast<size_t>(t.size) + from;
+	return lines_behind_head(block) + kRing * static_cast<size_t>(t.size) + source;
 }
-inline line *signal_line(const team &t, char *block, int kind, int from)
+inline line *signal_line(const team &t, char *block, int kind, int source)
 {
-	return lines_behind_head(block) + (kRing + 1 + static_cast<size_t>(kind)) * static_cast<size_t>(t.size) + from;
+	return lines_behind_head(block) + (kRing + 1 + static_cast<size_t>(kind)) * static_cast<size_t>(t.size) +
+	       source;
 }
 inline block_head *head_of(char *block)
 {
@@ -161,8 +162,8 @@ inline int member_of(const team &t, int rank)
 {
 	if (t.stride) {
 		const int away = rank - t.start;
-		const int at = away / t.stride;
-		return away % t.stride == 0 && at >= 0 && at < t.size ? at : -1;
+		const int pos = away / t.stride;
+		return away % t.stride == 0 && pos >= 0 && pos < t.size ? pos : -1;
 	}
 	for (int j = 0; j < t.size; j++)
 		if (t.members[j] == rank)
@@ -207,26 +208,26 @@ inline T *as_mine(const team &t, int member, const T *in_my_block)
 PGAS_HOT void set_number(team &t, int member, line *mine, uint64_t number)
 {
 	if (PGAS_LIKELY(is_near(t, member))) {
-		char *at = t.peer[member] + (reinterpret_cast<char *>(mine) - t.block);
-		pgas_store_release(&reinterpret_cast<line *>(at)->number, number); // pairs with await() in the member
+		char *pos = t.peer[member] + (reinterpret_cast<char *>(mine) - t.block);
+		pgas_store_release(&reinterpret_cast<line *>(pos)->number, number); // pairs with await() in the member
 		return;
 	}
 	set_far(t, member, mine, number, nullptr, 0);
 }
 
 // The same with up to kInline bytes beside it. budget: 12 instructions for a mapped member and 8 bytes
-PGAS_HOT void set_line(team &t, int member, line *mine, uint64_t number, const line &from, size_t bytes)
+PGAS_HOT void set_line(team &t, int member, line *mine, uint64_t number, const line &source, size_t bytes)
 {
 	if (PGAS_LIKELY(is_near(t, member))) {
-		line *at = reinterpret_cast<line *>(t.peer[member] + (reinterpret_cast<char *>(mine) - t.block));
+		line *item = reinterpret_cast<line *>(t.peer[member] + (reinterpret_cast<char *>(mine) - t.block));
 		if (bytes <= 8)
-			memcpy(at->payload, from.payload, 8);
+			memcpy(item->payload, source.payload, 8);
 		else
-			memcpy(at->payload, from.payload, kInline);
-		pgas_store_release(&at->number, number); // pairs with await() in the member
+			memcpy(item->payload, source.payload, kInline);
+		pgas_store_release(&item->number, number); // pairs with await() in the member
 		return;
 	}
-	set_far(t, member, mine, number, from.payload, bytes <= 8 ? 8 : kInline);
+	set_far(t, member, mine, number, source.payload, bytes <= 8 ? 8 : kInline);
 }
 
 // One word of symmetric memory at a member; everything written before is seen by whoever acquires it.
@@ -287,15 +288,15 @@ inline uint64_t exchange_begin(team &t)
 		await_progress(t, number - kRing);
 	return number;
 }
-inline void exchange_post(team &t, uint64_t number, int member, const line &from, size_t bytes)
+inline void exchange_post(team &t, uint64_t number, int member, const line &source, size_t bytes)
 {
-	set_line(t, member, in_line(t, t.block, number, t.me), number, from, bytes);
+	set_line(t, member, in_line(t, t.block, number, t.me), number, source, bytes);
 }
 void exchange_gather(team &t, uint64_t number);
 void exchange(team &t, const void *payload, size_t bytes); // the same bytes for everybody
-inline const char *exchanged(const team &t, int from)
+inline const char *exchanged(const team &t, int source)
 {
-	return in_line(t, t.block, t.exchanges, from)->payload;
+	return in_line(t, t.block, t.exchanges, source)->payload;
 }
 void completed(team &t); // says to a later root that I am through with collective t.exchanges
 

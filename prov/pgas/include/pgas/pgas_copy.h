@@ -32,28 +32,28 @@ typedef uint64_t __attribute__((may_alias)) pgas_u64_alias;
 #define PGAS_STORE_SHARED(p_arg, v_arg, type_arg) pgas_store_relaxed((type_arg *)(p_arg), (v_arg))
 
 /* Private buffer -> shared memory. budget: 2 instructions for a constant 1, 2, 4, 8 */
-PGAS_HOT void pgas_copy_out(void *shared, const void *from, size_t len)
+PGAS_HOT void pgas_copy_out(void *shared, const void *src, size_t len)
 {
 	switch (len) {
 	case 8:
-		PGAS_MOVE(pgas_u64_alias, shared, from, PGAS_LOAD_PRIVATE, PGAS_STORE_SHARED);
+		PGAS_MOVE(pgas_u64_alias, shared, src, PGAS_LOAD_PRIVATE, PGAS_STORE_SHARED);
 		return;
 	case 4:
-		PGAS_MOVE(pgas_u32_alias, shared, from, PGAS_LOAD_PRIVATE, PGAS_STORE_SHARED);
+		PGAS_MOVE(pgas_u32_alias, shared, src, PGAS_LOAD_PRIVATE, PGAS_STORE_SHARED);
 		return;
 	case 2:
-		PGAS_MOVE(pgas_u16_alias, shared, from, PGAS_LOAD_PRIVATE, PGAS_STORE_SHARED);
+		PGAS_MOVE(pgas_u16_alias, shared, src, PGAS_LOAD_PRIVATE, PGAS_STORE_SHARED);
 		return;
 	case 1:
-		PGAS_MOVE(uint8_t, shared, from, PGAS_LOAD_PRIVATE, PGAS_STORE_SHARED);
+		PGAS_MOVE(uint8_t, shared, src, PGAS_LOAD_PRIVATE, PGAS_STORE_SHARED);
 		return;
 	case 16:
-		PGAS_MOVE(pgas_u64_alias, shared, from, PGAS_LOAD_PRIVATE, PGAS_STORE_SHARED);
-		PGAS_MOVE(pgas_u64_alias, (char *)shared + 8, (const char *)from + 8, PGAS_LOAD_PRIVATE,
+		PGAS_MOVE(pgas_u64_alias, shared, src, PGAS_LOAD_PRIVATE, PGAS_STORE_SHARED);
+		PGAS_MOVE(pgas_u64_alias, (char *)shared + 8, (const char *)src + 8, PGAS_LOAD_PRIVATE,
 			  PGAS_STORE_SHARED);
 		return;
 	default:
-		__builtin_memcpy(shared, from, len);
+		__builtin_memcpy(shared, src, len);
 	}
 }
 
@@ -61,11 +61,11 @@ PGAS_HOT void pgas_copy_out(void *shared, const void *from, size_t len)
  * Few bytes, as many as turn out: at most a slot's. Of memcpy, compilers that know the bound make "rep movs" on x86_64,
  * whose start alone takes as long as claiming the slot. Elsewhere they call it, which is shorter than the moves here.
  */
-PGAS_HOT void pgas_copy_few(void *to, const void *from, size_t len)
+PGAS_HOT void pgas_copy_few(void *dst, const void *src, size_t len)
 {
 #if defined(__x86_64__)
-	char *t = (char *)to;
-	const char *f = (const char *)from;
+	char *t = (char *)dst;
+	const char *f = (const char *)src;
 	for (; len >= 16; len -= 16, t += 16, f += 16) {
 		__builtin_memcpy(t, f, 16);
 		__asm__("" : "+r"(t)); /* or this loop becomes a memcpy again */
@@ -85,7 +85,7 @@ PGAS_HOT void pgas_copy_few(void *to, const void *from, size_t len)
 	if (len & 1)
 		*t = *f;
 #else
-	__builtin_memcpy(to, from, len);
+	__builtin_memcpy(dst, src, len);
 #endif
 }
 
@@ -93,10 +93,10 @@ PGAS_HOT void pgas_copy_few(void *to, const void *from, size_t len)
  * Up to 96 bytes, as many as turn out: a piece from the beginning and one from the end, which may overlap. Fewer
  * instructions than memcpy's with its call, and the same number whichever memcpy libc picks for the processor.
  */
-PGAS_HOT void pgas_copy_ends(void *to, const void *from, size_t len)
+PGAS_HOT void pgas_copy_ends(void *dst, const void *src, size_t len)
 {
-	char *t = (char *)to;
-	const char *f = (const char *)from;
+	char *t = (char *)dst;
+	const char *f = (const char *)src;
 	if (len > 64)
 		__builtin_memcpy(t + 32, f + 32, 32);
 	if (len > 32) {
@@ -119,28 +119,28 @@ PGAS_HOT void pgas_copy_ends(void *to, const void *from, size_t len)
 }
 
 /* Shared memory -> private buffer. budget: 2 instructions for a constant 1, 2, 4, 8 */
-PGAS_HOT void pgas_copy_in(void *to, const void *shared, size_t len)
+PGAS_HOT void pgas_copy_in(void *dst, const void *shared, size_t len)
 {
 	switch (len) {
 	case 8:
-		PGAS_MOVE(pgas_u64_alias, to, shared, PGAS_LOAD_SHARED, PGAS_STORE_PRIVATE);
+		PGAS_MOVE(pgas_u64_alias, dst, shared, PGAS_LOAD_SHARED, PGAS_STORE_PRIVATE);
 		return;
 	case 4:
-		PGAS_MOVE(pgas_u32_alias, to, shared, PGAS_LOAD_SHARED, PGAS_STORE_PRIVATE);
+		PGAS_MOVE(pgas_u32_alias, dst, shared, PGAS_LOAD_SHARED, PGAS_STORE_PRIVATE);
 		return;
 	case 2:
-		PGAS_MOVE(pgas_u16_alias, to, shared, PGAS_LOAD_SHARED, PGAS_STORE_PRIVATE);
+		PGAS_MOVE(pgas_u16_alias, dst, shared, PGAS_LOAD_SHARED, PGAS_STORE_PRIVATE);
 		return;
 	case 1:
-		PGAS_MOVE(uint8_t, to, shared, PGAS_LOAD_SHARED, PGAS_STORE_PRIVATE);
+		PGAS_MOVE(uint8_t, dst, shared, PGAS_LOAD_SHARED, PGAS_STORE_PRIVATE);
 		return;
 	case 16:
-		PGAS_MOVE(pgas_u64_alias, to, shared, PGAS_LOAD_SHARED, PGAS_STORE_PRIVATE);
-		PGAS_MOVE(pgas_u64_alias, (char *)to + 8, (const char *)shared + 8, PGAS_LOAD_SHARED,
+		PGAS_MOVE(pgas_u64_alias, dst, shared, PGAS_LOAD_SHARED, PGAS_STORE_PRIVATE);
+		PGAS_MOVE(pgas_u64_alias, (char *)dst + 8, (const char *)shared + 8, PGAS_LOAD_SHARED,
 			  PGAS_STORE_PRIVATE);
 		return;
 	default:
-		__builtin_memcpy(to, shared, len);
+		__builtin_memcpy(dst, shared, len);
 	}
 }
 

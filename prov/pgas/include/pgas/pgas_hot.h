@@ -331,19 +331,19 @@ PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, ui
 }
 
 /*
- * A message of two pieces, the second from offset `at` of the message on; at + len <= PGAS_SLOT_PLAIN. Counts nothing,
+ * A message of two pieces, the second from offset `pos` of the message on; at + len <= PGAS_SLOT_PLAIN. Counts nothing,
  * so that threads may share the endpoint. Returns as pgas_hot_send.
  */
-PGAS_HOT int pgas_hot_post(const struct pgas_ep *ep, const void *head, uint64_t head_len, uint64_t at, const void *data,
-			   uint64_t len, uint64_t rank, int shared)
+PGAS_HOT int pgas_hot_post(const struct pgas_ep *ep, const void *head, uint64_t head_len, uint64_t pos,
+			   const void *data, uint64_t len, uint64_t rank, int shared)
 {
-	const struct pgas_hot_claim c = pgas_hot_claim(ep, rank, shared, at + len);
+	const struct pgas_hot_claim c = pgas_hot_claim(ep, rank, shared, pos + len);
 	if (PGAS_UNLIKELY(!c.slot))
 		return 0;
-	pgas_hot_describe(&c, at + len, PGAS_KIND_MSG, 0);
+	pgas_hot_describe(&c, pos + len, PGAS_KIND_MSG, 0);
 	__builtin_memcpy(c.slot->plain, head, head_len); /* nobody else is there before it is published */
 	if (len)
-		__builtin_memcpy(c.slot->plain + at, data, len);
+		__builtin_memcpy(c.slot->plain + pos, data, len);
 	pgas_hot_publish(&c);
 	return 1;
 }

@@ -125,8 +125,8 @@ struct pgas_ring {
  */
 static inline char *pgas_slot_annex(struct pgas_ring *ring, const struct pgas_slot *slot)
 {
-	const uint64_t from = (uint64_t)((const char *)slot - (const char *)ring) - PGAS_RING_SLOTS_OFF;
-	return (char *)ring - (from / PGAS_SLOT_BYTES + 1) * PGAS_ANNEX_BYTES;
+	const uint64_t begin = (uint64_t)((const char *)slot - (const char *)ring) - PGAS_RING_SLOTS_OFF;
+	return (char *)ring - (begin / PGAS_SLOT_BYTES + 1) * PGAS_ANNEX_BYTES;
 }
 
 /* Doorbell of a process's domain, in shared memory: who sleeps sets sleepers, who wakes bumps seq and calls futex. */

@@ -31,12 +31,12 @@ int valid(fi_datatype type, fi_op op, size_t *count, amo_form form)
 	return 0;
 }
 
-bool to_iov(const fi_ioc *from, size_t count, size_t bytes, iovec *to, size_t total)
+bool to_iov(const fi_ioc *src, size_t count, size_t bytes, iovec *dst, size_t total)
 {
 	size_t sum = 0;
 	for (size_t i = 0; i < count; i++) {
-		to[i] = {from[i].addr, from[i].count * bytes};
-		sum += to[i].iov_len;
+		dst[i] = {src[i].addr, src[i].count * bytes};
+		sum += dst[i].iov_len;
 	}
 	return sum == total;
 }
@@ -71,7 +71,7 @@ int amo_make(op &o, fid_ep *fid, fi_datatype type, fi_op op_code, const amo_args
 	o.iov_count = reads_only ? 0 : a.in_count;
 	o.cmp_count = a.form == kAmoCompare ? a.cmp_count : 0;
 	o.res_count = a.form ? a.res_count : 0;
-	if ((!reads_only && (!a.in_count || !to_iov(a.in, a.in_count, bytes, o.iov, o.len))) ||
+	if ((!reads_only && (!a.in_count || !to_iov(a.operand, a.in_count, bytes, o.iov, o.len))) ||
 	    (o.cmp_count && !to_iov(a.cmp, a.cmp_count, bytes, o.cmp, o.len)) ||
 	    (o.res_count && !to_iov(a.res, a.res_count, bytes, o.res, o.len)))
 		return -FI_EINVAL;
@@ -82,7 +82,7 @@ int amo_make(op &o, fid_ep *fid, fi_datatype type, fi_op op_code, const amo_args
 
 namespace {
 
-ssize_t general(fid_ep *fid, fi_addr_t dest, fi_datatype type, fi_op op_code, const amo_args &a)
+ssize_t submit_amo(fid_ep *fid, fi_addr_t dest, fi_datatype type, fi_op op_code, const amo_args &a)
 {
 	return guard([&]() -> int {
 		op o;
@@ -95,47 +95,47 @@ ssize_t general(fid_ep *fid, fi_addr_t dest, fi_datatype type, fi_op op_code, co
 ssize_t write(fid_ep *f, const void *buf, size_t count, void *, fi_addr_t dest, uint64_t addr, uint64_t key,
 	      fi_datatype type, fi_op op_code, void *context) noexcept
 {
-	const fi_ioc in{const_cast<void *>(buf), count};
+	const fi_ioc operand{const_cast<void *>(buf), count};
 	const fi_rma_ioc rma{addr, count, key};
-	return general(f, dest, type, op_code,
-		       {.in = &in,
-			.in_count = 1,
-			.rma = &rma,
-			.rma_count = 1,
-			.flags = front_of(f)->op_flags,
-			.context = context});
+	return submit_amo(f, dest, type, op_code,
+			  {.operand = &operand,
+			   .in_count = 1,
+			   .rma = &rma,
+			   .rma_count = 1,
+			   .flags = front_of(f)->op_flags,
+			   .context = context});
 }
 
 ssize_t writev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
 	       fi_datatype type, fi_op op_code, void *context) noexcept
 {
 	const fi_rma_ioc rma{addr, ioc_total(iov, count), key};
-	return general(f, dest, type, op_code,
-		       {.in = iov,
-			.in_count = count,
-			.rma = &rma,
-			.rma_count = 1,
-			.flags = front_of(f)->op_flags,
-			.context = context});
+	return submit_amo(f, dest, type, op_code,
+			  {.operand = iov,
+			   .in_count = count,
+			   .rma = &rma,
+			   .rma_count = 1,
+			   .flags = front_of(f)->op_flags,
+			   .context = context});
 }
 
 ssize_t writemsg(fid_ep *f, const fi_msg_atomic *m, uint64_t flags) noexcept
 {
 	if (const int err = flags_check<flags_of::atomicmsg>(flags))
 		return err;
-	return general(f, m->addr, m->datatype, m->op,
-		       {.in = m->msg_iov,
-			.in_count = m->iov_count,
-			.rma = m->rma_iov,
-			.rma_count = m->rma_iov_count,
-			.flags = flags,
-			.context = m->context});
+	return submit_amo(f, m->addr, m->datatype, m->op,
+			  {.operand = m->msg_iov,
+			   .in_count = m->iov_count,
+			   .rma = m->rma_iov,
+			   .rma_count = m->rma_iov_count,
+			   .flags = flags,
+			   .context = m->context});
 }
 
 // The one-instruction operations of pgas_hot.h, by operation; the rest is general.
 template <bool Fetch>
-bool straight(pgas_ep *ep, uint32_t hot, const void *buf, void *result, size_t count, fi_addr_t dest, uint64_t addr,
-	      uint64_t key, fi_datatype type, fi_op op_code)
+bool try_hot_amo(pgas_ep *ep, uint32_t hot, const void *buf, void *result, size_t count, fi_addr_t dest, uint64_t addr,
+		 uint64_t key, fi_datatype type, fi_op op_code)
 {
 	if (count != 1)
 		return false;
@@ -165,7 +165,7 @@ bool straight(pgas_ep *ep, uint32_t hot, const void *buf, void *result, size_t c
 }
 
 // One sum of 8 bytes of key 0 comes first (paths.def: *_table); the rest is out of line, behind the same arguments.
-bool smallest(size_t count, fi_datatype type, fi_op op_code, uint64_t key)
+bool is_sum_of_8(size_t count, fi_datatype type, fi_op op_code, uint64_t key)
 {
 	return PGAS_LIKELY(op_code == FI_SUM) && PGAS_LIKELY(type == FI_INT64) && PGAS_LIKELY(((count - 1) | key) == 0);
 }
@@ -174,16 +174,17 @@ PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t count, fi_addr
 			       fi_datatype type, fi_op op_code) noexcept
 {
 	pgas_ep *ep = front_of(f);
-	if (straight<false>(ep, pgas_load_relaxed(&ep->hot_inject), buf, nullptr, count, dest, addr, key, type,
-			    op_code))
+	if (try_hot_amo<false>(ep, pgas_load_relaxed(&ep->hot_inject), buf, nullptr, count, dest, addr, key, type,
+			       op_code))
 		return 0;
 	if (count == 1 && amo_valid(type, op_code, kAmoPlain))
 		if (const int rc = inject_short_amo(ep, dest, buf, type, op_code, addr, key); rc != kNoShortWay)
 			return rc;
-	const fi_ioc in{const_cast<void *>(buf), count};
+	const fi_ioc operand{const_cast<void *>(buf), count};
 	const fi_rma_ioc rma{addr, count, key};
-	return general(f, dest, type, op_code,
-		       {.in = &in, .in_count = 1, .rma = &rma, .rma_count = 1, .flags = FI_INJECT, .quiet = true});
+	return submit_amo(
+		f, dest, type, op_code,
+		{.operand = &operand, .in_count = 1, .rma = &rma, .rma_count = 1, .flags = FI_INJECT, .quiet = true});
 }
 
 PGAS_COLD ssize_t readwrite_other(fid_ep *f, const void *buf, size_t count, void *, void *result, void *,
@@ -191,20 +192,20 @@ PGAS_COLD ssize_t readwrite_other(fid_ep *f, const void *buf, size_t count, void
 				  void *context) noexcept
 {
 	pgas_ep *ep = front_of(f);
-	if (straight<true>(ep, pgas_load_relaxed(&ep->hot_rma), buf, result, count, dest, addr, key, type, op_code))
+	if (try_hot_amo<true>(ep, pgas_load_relaxed(&ep->hot_rma), buf, result, count, dest, addr, key, type, op_code))
 		return 0;
-	const fi_ioc in{const_cast<void *>(buf), count}, res{result, count};
+	const fi_ioc operand{const_cast<void *>(buf), count}, res{result, count};
 	const fi_rma_ioc rma{addr, count, key};
-	return general(f, dest, type, op_code,
-		       {.in = &in,
-			.in_count = 1,
-			.res = &res,
-			.res_count = 1,
-			.rma = &rma,
-			.rma_count = 1,
-			.flags = ep->op_flags,
-			.context = context,
-			.form = kAmoFetch});
+	return submit_amo(f, dest, type, op_code,
+			  {.operand = &operand,
+			   .in_count = 1,
+			   .res = &res,
+			   .res_count = 1,
+			   .rma = &rma,
+			   .rma_count = 1,
+			   .flags = ep->op_flags,
+			   .context = context,
+			   .form = kAmoFetch});
 }
 
 // In the table of endpoints whose injects are MAGIC_HOT only.
@@ -213,7 +214,7 @@ ssize_t inject(fid_ep *f, const void *buf, size_t count, fi_addr_t dest, uint64_
 {
 	pgas_ep *ep = front_of(f);
 	const uint64_t off = pgas_hot_offset(ep, addr);
-	if (smallest(count, type, op_code, key) &&
+	if (is_sum_of_8(count, type, op_code, key) &&
 	    PGAS_LIKELY(pgas_hot_amo(ep, PGAS_MAGIC_HOT, 0, buf, nullptr, nullptr, 8, dest, off, 0, PGAS_OP_SUM,
 				     PGAS_CHECKED)))
 		return 0;
@@ -225,7 +226,7 @@ ssize_t readwrite(fid_ep *f, const void *buf, size_t count, void *desc, void *re
 {
 	pgas_ep *ep = front_of(f);
 	const uint64_t off = pgas_hot_offset(ep, addr);
-	if (smallest(count, type, op_code, key) && ep->hot_rma == PGAS_MAGIC_HOT &&
+	if (is_sum_of_8(count, type, op_code, key) && ep->hot_rma == PGAS_MAGIC_HOT &&
 	    PGAS_LIKELY(pgas_hot_amo(ep, PGAS_MAGIC_HOT, 1, buf, nullptr, result, 8, dest, off, 0, PGAS_OP_SUM,
 				     PGAS_CHECKED)))
 		return 0;
@@ -237,32 +238,32 @@ ssize_t readwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, fi_ioc *
 		   fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code, void *context) noexcept
 {
 	const fi_rma_ioc rma{addr, ioc_total(res, res_count), key};
-	return general(f, dest, type, op_code,
-		       {.in = iov,
-			.in_count = count,
-			.res = res,
-			.res_count = res_count,
-			.rma = &rma,
-			.rma_count = 1,
-			.flags = front_of(f)->op_flags,
-			.context = context,
-			.form = kAmoFetch});
+	return submit_amo(f, dest, type, op_code,
+			  {.operand = iov,
+			   .in_count = count,
+			   .res = res,
+			   .res_count = res_count,
+			   .rma = &rma,
+			   .rma_count = 1,
+			   .flags = front_of(f)->op_flags,
+			   .context = context,
+			   .form = kAmoFetch});
 }
 
 ssize_t readwritemsg(fid_ep *f, const fi_msg_atomic *m, fi_ioc *res, void **, size_t res_count, uint64_t flags) noexcept
 {
 	if (const int err = flags_check<flags_of::fetch_atomicmsg>(flags))
 		return err;
-	return general(f, m->addr, m->datatype, m->op,
-		       {.in = m->msg_iov,
-			.in_count = m->iov_count,
-			.res = res,
-			.res_count = res_count,
-			.rma = m->rma_iov,
-			.rma_count = m->rma_iov_count,
-			.flags = flags,
-			.context = m->context,
-			.form = kAmoFetch});
+	return submit_amo(f, m->addr, m->datatype, m->op,
+			  {.operand = m->msg_iov,
+			   .in_count = m->iov_count,
+			   .res = res,
+			   .res_count = res_count,
+			   .rma = m->rma_iov,
+			   .rma_count = m->rma_iov_count,
+			   .flags = flags,
+			   .context = m->context,
+			   .form = kAmoFetch});
 }
 
 ssize_t compwrite(fid_ep *f, const void *buf, size_t count, void *, const void *cmp, void *, void *result, void *,
@@ -279,20 +280,20 @@ ssize_t compwrite(fid_ep *f, const void *buf, size_t count, void *, const void *
 		if (done)
 			return 0;
 	}
-	const fi_ioc in{const_cast<void *>(buf), count}, with{const_cast<void *>(cmp), count}, res{result, count};
+	const fi_ioc operand{const_cast<void *>(buf), count}, with{const_cast<void *>(cmp), count}, res{result, count};
 	const fi_rma_ioc rma{addr, count, key};
-	return general(f, dest, type, op_code,
-		       {.in = &in,
-			.in_count = 1,
-			.cmp = &with,
-			.cmp_count = 1,
-			.res = &res,
-			.res_count = 1,
-			.rma = &rma,
-			.rma_count = 1,
-			.flags = ep->op_flags,
-			.context = context,
-			.form = kAmoCompare});
+	return submit_amo(f, dest, type, op_code,
+			  {.operand = &operand,
+			   .in_count = 1,
+			   .cmp = &with,
+			   .cmp_count = 1,
+			   .res = &res,
+			   .res_count = 1,
+			   .rma = &rma,
+			   .rma_count = 1,
+			   .flags = ep->op_flags,
+			   .context = context,
+			   .form = kAmoCompare});
 }
 
 ssize_t compwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, const fi_ioc *cmp, void **, size_t cmp_count,
@@ -300,18 +301,18 @@ ssize_t compwritev(fid_ep *f, const fi_ioc *iov, void **, size_t count, const fi
 		   fi_datatype type, fi_op op_code, void *context) noexcept
 {
 	const fi_rma_ioc rma{addr, ioc_total(res, res_count), key};
-	return general(f, dest, type, op_code,
-		       {.in = iov,
-			.in_count = count,
-			.cmp = cmp,
-			.cmp_count = cmp_count,
-			.res = res,
-			.res_count = res_count,
-			.rma = &rma,
-			.rma_count = 1,
-			.flags = front_of(f)->op_flags,
-			.context = context,
-			.form = kAmoCompare});
+	return submit_amo(f, dest, type, op_code,
+			  {.operand = iov,
+			   .in_count = count,
+			   .cmp = cmp,
+			   .cmp_count = cmp_count,
+			   .res = res,
+			   .res_count = res_count,
+			   .rma = &rma,
+			   .rma_count = 1,
+			   .flags = front_of(f)->op_flags,
+			   .context = context,
+			   .form = kAmoCompare});
 }
 
 ssize_t compwritemsg(fid_ep *f, const fi_msg_atomic *m, const fi_ioc *cmp, void **, size_t cmp_count, fi_ioc *res,
@@ -319,18 +320,18 @@ ssize_t compwritemsg(fid_ep *f, const fi_msg_atomic *m, const fi_ioc *cmp, void 
 {
 	if (const int err = flags_check<flags_of::compare_atomicmsg>(flags))
 		return err;
-	return general(f, m->addr, m->datatype, m->op,
-		       {.in = m->msg_iov,
-			.in_count = m->iov_count,
-			.cmp = cmp,
-			.cmp_count = cmp_count,
-			.res = res,
-			.res_count = res_count,
-			.rma = m->rma_iov,
-			.rma_count = m->rma_iov_count,
-			.flags = flags,
-			.context = m->context,
-			.form = kAmoCompare});
+	return submit_amo(f, m->addr, m->datatype, m->op,
+			  {.operand = m->msg_iov,
+			   .in_count = m->iov_count,
+			   .cmp = cmp,
+			   .cmp_count = cmp_count,
+			   .res = res,
+			   .res_count = res_count,
+			   .rma = m->rma_iov,
+			   .rma_count = m->rma_iov_count,
+			   .flags = flags,
+			   .context = m->context,
+			   .form = kAmoCompare});
 }
 
 int writevalid(fid_ep *, fi_datatype type, fi_op op_code, size_t *count) noexcept

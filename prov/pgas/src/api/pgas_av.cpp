@@ -40,34 +40,34 @@ int check_flags(const av *v, uint64_t flags, const fi_addr_t *out)
 // by index; in a vector opened with FI_AV_USER_ID as FI_ADDR_NOTAVAIL until they get one.
 int add(av *v, const ep_name &name, uint64_t flags, fi_addr_t *out)
 {
-	uint32_t at;
+	uint32_t pos;
 	if (!v->holes.empty()) {
-		at = v->holes.back();
+		pos = v->holes.back();
 		v->holes.pop_back();
 	} else {
-		at = static_cast<uint32_t>(v->entries.size());
-		if (at >= parameters().max_peers) {
-			PGAS_WARN(FI_LOG_AV, "address vector is full (%u entries; see FI_PGAS_MAX_PEERS)\n", at);
+		pos = static_cast<uint32_t>(v->entries.size());
+		if (pos >= parameters().max_peers) {
+			PGAS_WARN(FI_LOG_AV, "address vector is full (%u entries; see FI_PGAS_MAX_PEERS)\n", pos);
 			return -FI_ENOMEM;
 		}
 		v->entries.emplace_back();
 	}
-	const fi_addr_t shown = flags & FI_AV_USER_ID ? *out : v->flags & FI_AV_USER_ID ? FI_ADDR_NOTAVAIL : at;
-	v->entries[at] = {true, name, shown};
-	v->by_name.emplace(name.text, at);
+	const fi_addr_t shown = flags & FI_AV_USER_ID ? *out : v->flags & FI_AV_USER_ID ? FI_ADDR_NOTAVAIL : pos;
+	v->entries[pos] = {true, name, shown};
+	v->by_name.emplace(name.text, pos);
 	v->changes++;
-	*out = at;
+	*out = pos;
 	return 0;
 }
 
 // err: why there is no name to add, or 0. out: may be NULL.
 int insert_one(av *v, int err, const ep_name &name, uint64_t flags, fi_addr_t *out)
 {
-	fi_addr_t at = out ? *out : FI_ADDR_NOTAVAIL;
+	fi_addr_t place = out ? *out : FI_ADDR_NOTAVAIL;
 	if (!err)
-		err = add(v, name, flags, &at);
+		err = add(v, name, flags, &place);
 	if (out)
-		*out = err ? FI_ADDR_NOTAVAIL : at;
+		*out = err ? FI_ADDR_NOTAVAIL : place;
 	return err;
 }
 

@@ -23,22 +23,22 @@ domain *domain_of(fid *f)
 void close_wires(domain *dom)
 {
 	for (size_t i = kWiresMost; i-- > 0;) { // the first last: threads of the others sleep and wake by it
-		if (dom->on[i])
-			dom->on[i]->ops->domain_close(dom->on[i]);
-		dom->on[i] = nullptr;
+		if (dom->wires[i])
+			dom->wires[i]->ops->domain_close(dom->wires[i]);
+		dom->wires[i] = nullptr;
 	}
 }
 
 int open_wires(domain *dom)
 {
-	size_t at = 0;
+	size_t pos = 0;
 	for (const wire_ops *w : wires()) {
-		const int err = w->domain_open(*dom, &dom->on[at]);
+		const int err = w->domain_open(*dom, &dom->wires[pos]);
 		if (err && err != -FI_ENODATA) {
 			close_wires(dom);
 			return err;
 		}
-		at += !err;
+		pos += !err;
 	}
 	return 0;
 }

@@ -38,28 +38,29 @@ void unbind_cq(ep_core *ep, cq_core *cq)
 	cq_update_poll(cq);
 }
 
-void close_wires(ep_core *ep, size_t from = 0)
+void close_wires(ep_core *ep, size_t begin = 0)
 {
 	watch_barrier lock_watcher;
-	for (size_t i = from; i < kWiresMost && ep->on[i]; i++)
-		ep->on[i]->ops->ep_close(std::exchange(ep->on[i], nullptr));
+	for (size_t i = begin; i < kWiresMost && ep->wire_eps[i]; i++)
+		ep->wire_eps[i]->ops->ep_close(std::exchange(ep->wire_eps[i], nullptr));
 }
 
 // The peers hear that the endpoint closes. Whoever was received wants to hear of it before; but not for long, because
 // there may never be room for that.
 void leave(ep_core *ep)
 {
-	for (wire_ep *on : ep->wires_on()) {
+	for (wire_ep *base_ep : ep->wires_on()) {
 		pgas_backoff wait{};
-		for (replies_push(*on); !on->replies.empty() && pgas_backoff_awake(&wait); replies_push(*on))
+		for (replies_push(*base_ep); !base_ep->replies.empty() && pgas_backoff_awake(&wait);
+		     replies_push(*base_ep))
 			pgas_backoff_pause(&wait);
-		on->ops->ep_leave(*on);
+		base_ep->ops->ep_leave(*base_ep);
 	}
 	for (auto &p : ep->peers)
 		if (p)
 			peer_disconnect(p.get());
-	for (wire_ep *on : ep->wires_on())
-		for (auto &s : on->strangers)
+	for (wire_ep *base_ep : ep->wires_on())
+		for (auto &s : base_ep->strangers)
 			peer_disconnect(s.second.get());
 }
 
@@ -216,9 +217,9 @@ int ep_bind(fid *f, fid *b, uint64_t flags) noexcept
 int open_wires(ep_core *ep)
 {
 	watch_barrier lock_watcher; // a wire's thread sees the endpoint with all of it or with nothing
-	for (size_t i = 0; i < kWiresMost && ep->dom->on[i]; i++) {
-		wire_domain &d = *ep->dom->on[i];
-		if (const int err = d.ops->ep_open(d, *ep, &ep->on[i])) {
+	for (size_t i = 0; i < kWiresMost && ep->dom->wires[i]; i++) {
+		wire_domain &d = *ep->dom->wires[i];
+		if (const int err = d.ops->ep_open(d, *ep, &ep->wire_eps[i])) {
 			close_wires(ep);
 			return err;
 		}
@@ -230,12 +231,12 @@ int open_wires(ep_core *ep)
 size_t write_parts(const ep_core *ep, ep_address &a, size_t room, bool tight)
 {
 	size_t used = 0, i = 0;
-	for (; i < kWiresMost && ep->on[i]; i++) {
-		const wire_ep &on = *ep->on[i];
+	for (; i < kWiresMost && ep->wire_eps[i]; i++) {
+		const wire_ep &base_ep = *ep->wire_eps[i];
 		char part[kNameBytes];
-		on.ops->address(on, part, sizeof part, tight);
-		const int n = snprintf(a.parts + used, sizeof a.parts - used, "%s%s%s%s", used ? "+" : "", on.ops->name,
-				       on.ops->name[0] ? "/" : "", part);
+		base_ep.ops->address(base_ep, part, sizeof part, tight);
+		const int n = snprintf(a.parts + used, sizeof a.parts - used, "%s%s%s%s", used ? "+" : "",
+				       base_ep.ops->name, base_ep.ops->name[0] ? "/" : "", part);
 		if (used + static_cast<size_t>(n) + kSchemeBytes >= room) {
 			a.parts[used] = 0;
 			break;
@@ -256,7 +257,7 @@ ep_name name_of(ep_core *ep)
 		const size_t written = write_parts(ep, a, most, true);
 		if (written < all) {
 			PGAS_INFO(FI_LOG_EP_CTRL, "address: no room for the part of wire %s\n",
-				  ep->on[written]->ops->name);
+				  ep->wire_eps[written]->ops->name);
 			close_wires(ep, written);
 		}
 	}
@@ -304,9 +305,9 @@ int enable(ep_core *ep)
 		return err;
 	}
 	ep->enabled = true;
-	for (wire_ep *on : ep->wires_on())
-		if (on->ops->ep_ready)
-			on->ops->ep_ready(*on);
+	for (wire_ep *base_ep : ep->wires_on())
+		if (base_ep->ops->ep_ready)
+			base_ep->ops->ep_ready(*base_ep);
 	ep_update_hot(ep);
 	ep_update_polls(ep);
 	return 0;
@@ -321,14 +322,14 @@ void set_tables(pgas_ep *front)
 	fid->collective = &g_collective_ops;
 }
 
-int make_alias(ep_core *ep, pgas_ep *of, struct fi_alias *a)
+int make_alias(ep_core *ep, pgas_ep *owner, struct fi_alias *a)
 {
 	if (const int err = flags_check<flags_of::ep_alias>(a->flags))
 		return err;
 	pgas_ep *front;
 	const uint64_t flags = a->flags & FI_TRANSMIT ? a->flags & ~(FI_TRANSMIT | FI_RECV | FI_MULTI_RECV)
-						      : of->op_flags;
-	if (const int err = front_create(ep, reinterpret_cast<fid_ep *>(of)->fid.context, flags, &front))
+						      : owner->op_flags;
+	if (const int err = front_create(ep, reinterpret_cast<fid_ep *>(owner)->fid.context, flags, &front))
 		return err;
 	set_tables(front);
 	ep_update_hot(ep);

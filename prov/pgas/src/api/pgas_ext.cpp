@@ -75,7 +75,7 @@ int mr_direct(fid_mr *f) noexcept
 	return guard([&] {
 		const auto *m = reinterpret_cast<mr *>(f);
 		const scoped_lock lock(m->dom->mutex);
-		for (wire_domain *d : m->dom->on)
+		for (wire_domain *d : m->dom->wires)
 			if (d && m->kind && d->ops->mr_direct && d->ops->mr_direct(*d, *m))
 				return 1;
 		return 0;
@@ -91,7 +91,7 @@ int window(fid_ep *fid, fi_addr_t addr, void **base) noexcept
 		if (const int err = peer_get(ep, addr, &p))
 			return err;
 		if (p->wire->window)
-			p->wire->window(*p->on, *p);
+			p->wire->window(*p->owner, *p);
 		const pgas_ep *front = front_of(fid);
 		*base = front->check[addr].bound8 ? reinterpret_cast<void *>(front->check[addr].base) : nullptr;
 		return 0;
@@ -110,9 +110,9 @@ int symmetric(fid_ep *fid, const void *base) noexcept
 		const key0_layout &layout = ep->dom->layout;
 		if (layout.given() && bias && bias != layout.base)
 			return -FI_EINVAL;
-		for (wire_ep *on : ep->wires_on())
-			if (on->ops->windows_rebias)
-				on->ops->windows_rebias(*on, front, bias);
+		for (wire_ep *base_ep : ep->wires_on())
+			if (base_ep->ops->windows_rebias)
+				base_ep->ops->windows_rebias(*base_ep, front, bias);
 		front->bias = bias;
 		return 0;
 	});
@@ -127,9 +127,9 @@ int symmetric_layout(fid_domain *f, const fi_pgas_piece *pieces, size_t count) n
 // not count.
 bool flushed(ep_core *ep, uint64_t mark)
 {
-	for (wire_ep *on : ep->wires_on()) {
-		const bool waits = !on->pending.empty() && on->pending.begin()->first < mark;
-		if (waits || (on->ops->flush && on->ops->flush(*on) != 0))
+	for (wire_ep *base_ep : ep->wires_on()) {
+		const bool waits = !base_ep->pending.empty() && base_ep->pending.begin()->first < mark;
+		if (waits || (base_ep->ops->flush && base_ep->ops->flush(*base_ep) != 0))
 			return false;
 	}
 	return true;
@@ -164,7 +164,7 @@ int settled(fid_ep *fid) noexcept
 // Nothing of this endpoint can be overtaken by what comes next.
 bool all_in_order(const ep_core *ep)
 {
-	const auto keeps_all = [](const wire_ep *on) { return !on->ops->flush; };
+	const auto keeps_all = [](const wire_ep *base_ep) { return !base_ep->ops->flush; };
 	if (!ep->one_sided && std::ranges::all_of(ep->wires_on(), keeps_all))
 		return true;
 	return std::ranges::all_of(ep->peers, [](const auto &p) { return !p || !p->line || peer_in_order(*p); });
@@ -185,13 +185,13 @@ int fence(fid_ep *fid) noexcept
 	});
 }
 
-int failed(fid_ep *fid, fi_addr_t *to) noexcept
+int failed(fid_ep *fid, fi_addr_t *dest) noexcept
 {
 	ep_core *ep = core_of(fid);
 	scoped_lock lock(ep->dom->mutex);
 	const auto first = std::exchange(ep->failed, {});
 	if (first.status)
-		*to = first.to;
+		*dest = first.dst;
 	return first.status;
 }
 
@@ -263,10 +263,10 @@ bool surely_nothing(const ep_core *ep)
 }
 
 // After messages were taken from the first wire.
-void look_on(ep_core *ep)
+void update_poll_heads(ep_core *ep)
 {
 	const bool one_queue = ep->rx_cq && (!ep->tx_cq || ep->tx_cq == ep->rx_cq);
-	if (!one_queue || !cq_step_poll(ep->rx_cq, *ep->on[0]))
+	if (!one_queue || !cq_step_poll(ep->rx_cq, *ep->wire_eps[0]))
 		ep_update_heads(ep);
 }
 
@@ -285,9 +285,9 @@ int messages_take(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
 			ep_progress(ep);
 		size_t taken = 0;
 		if (PGAS_LIKELY(ep->msg.waiting.empty()))
-			taken = ep->on[0]->ops->take(*ep->on[0], m, count);
+			taken = ep->wire_eps[0]->ops->take(*ep->wire_eps[0], m, count);
 		if (PGAS_LIKELY(taken)) {
-			look_on(ep);
+			update_poll_heads(ep);
 			return static_cast<int>(taken);
 		}
 		if (ep->msg.waiting.empty())
@@ -309,7 +309,7 @@ int message_take(fid_ep *fid, fi_pgas_message *m) noexcept
 void message_release(fid_ep *fid, fi_pgas_message *m) noexcept
 {
 	if (PGAS_LIKELY(m->state_))
-		core_of(fid)->on[0]->ops->give_back(m, 1);
+		core_of(fid)->wire_eps[0]->ops->give_back(m, 1);
 	else
 		delete static_cast<unexpected *>(m->place_);
 }
@@ -321,7 +321,7 @@ void messages_release(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
 	while (in_place < count && PGAS_LIKELY(m[in_place].state_))
 		in_place++;
 	if (PGAS_LIKELY(in_place))
-		core_of(fid)->on[0]->ops->give_back(m, in_place);
+		core_of(fid)->wire_eps[0]->ops->give_back(m, in_place);
 	for (size_t i = in_place; i < count; i++)
 		message_release(fid, &m[i]);
 }

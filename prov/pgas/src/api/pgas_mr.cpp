@@ -105,19 +105,19 @@ int use_file(domain *dom, mr *m, uint64_t dev, uint64_t ino, uint64_t start, uin
 void find_backing(domain *dom, mr *m, uint64_t base, uint64_t len, uint64_t off)
 {
 	const size_t first = m->parts.size();
-	uint64_t at = base;
+	uint64_t pos = base;
 	FILE *f = parameters().map && len ? fopen("/proc/self/maps", "re") : nullptr;
 	bool ok = f != nullptr;
 	char line[4352];
-	while (ok && at < base + len && fgets(line, sizeof line, f)) {
+	while (ok && pos < base + len && fgets(line, sizeof line, f)) {
 		uint64_t start, end, foff, ino;
 		unsigned major, minor;
 		char perms[8];
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64, &start, &end, perms, &foff,
 			   &major, &minor, &ino) != 7 ||
-		    end <= at)
+		    end <= pos)
 			continue;
-		if (start > at || perms[3] != 's' || !ino) {
+		if (start > pos || perms[3] != 's' || !ino) {
 			ok = false;
 			break;
 		}
@@ -129,12 +129,12 @@ void find_backing(domain *dom, mr *m, uint64_t base, uint64_t len, uint64_t off)
 			break;
 		}
 		const uint64_t stop = end < base + len ? end : base + len;
-		m->parts.push_back({off + (at - base), stop - at, at, foff + (at - start), fd, dev, ino});
-		at = stop;
+		m->parts.push_back({off + (pos - base), stop - pos, pos, foff + (pos - start), fd, dev, ino});
+		pos = stop;
 	}
 	if (f)
 		fclose(f);
-	if (ok && at == base + len)
+	if (ok && pos == base + len)
 		return;
 	m->parts.resize(first);
 	m->parts.push_back({off, len, base, 0, -1, 0, 0});
@@ -144,21 +144,21 @@ void find_backing(domain *dom, mr *m, uint64_t base, uint64_t len, uint64_t off)
 void show(mr *m)
 {
 	m->open = true;
-	for (wire_domain *d : m->dom->on)
+	for (wire_domain *d : m->dom->wires)
 		if (d && d->ops->mr_show)
 			d->ops->mr_show(*d, *m);
 }
 
 void close_on_wires(mr *m)
 {
-	for (wire_domain *d : m->dom->on)
+	for (wire_domain *d : m->dom->wires)
 		if (d && d->ops->mr_close)
 			d->ops->mr_close(*d, *m);
 }
 
 int open_on_wires(mr *m)
 {
-	for (wire_domain *d : m->dom->on) {
+	for (wire_domain *d : m->dom->wires) {
 		if (!d || !d->ops->mr_open)
 			continue;
 		if (const int err = d->ops->mr_open(*d, *m)) {
@@ -259,7 +259,7 @@ fi_ops g_fid_ops = {
 	PGAS_NOSYS(fi_ops, ops_set),
 };
 
-int enter(domain *dom, std::unique_ptr<mr> m, uint64_t wanted_key, bool deferred, fid_mr **out)
+int publish_region(domain *dom, std::unique_ptr<mr> m, uint64_t wanted_key, bool deferred, fid_mr **out)
 {
 	m->key = wanted_key;
 	if (dom->mr_mode & FI_MR_PROV_KEY) {
@@ -288,7 +288,7 @@ int enter(domain *dom, std::unique_ptr<mr> m, uint64_t wanted_key, bool deferred
 	return 0;
 }
 
-std::unique_ptr<mr> fresh(domain *dom, uint64_t access, void *context)
+std::unique_ptr<mr> make_region(domain *dom, uint64_t access, void *context)
 {
 	auto m = std::make_unique<mr>();
 	m->fid.fid = {FI_CLASS_MR, context, &g_fid_ops};
@@ -335,7 +335,7 @@ int reg_attr(fid *f, const fi_mr_attr *attr, uint64_t flags, fid_mr **out) noexc
 			return -FI_ENOSYS;
 		}
 		scoped_lock lock(dom->mutex);
-		auto m = fresh(dom, attr->access, attr->context);
+		auto m = make_region(dom, attr->access, attr->context);
 		if (const int err = set_kind(dom, *attr, flags, *m))
 			return err;
 		const auto *iov = attr->mr_iov;
@@ -360,7 +360,7 @@ int reg_attr(fid *f, const fi_mr_attr *attr, uint64_t flags, fid_mr **out) noexc
 			}
 		}
 		const bool deferred = (flags & FI_RMA_EVENT) || (dom->mr_mode & FI_MR_ENDPOINT);
-		return enter(dom, std::move(m), attr->requested_key, deferred, out);
+		return publish_region(dom, std::move(m), attr->requested_key, deferred, out);
 	});
 }
 
@@ -398,7 +398,7 @@ int mr_register_parts(domain *dom, void *base, size_t span, uint64_t access, uin
 {
 	const size_t page = page_bytes();
 	scoped_lock lock(dom->mutex);
-	auto m = fresh(dom, access, nullptr);
+	auto m = make_region(dom, access, nullptr);
 	m->base = reinterpret_cast<uintptr_t>(base);
 	m->len = span;
 	const bool laid_out = key == 0 && dom->layout.given();
@@ -406,10 +406,10 @@ int mr_register_parts(domain *dom, void *base, size_t span, uint64_t access, uin
 		return -FI_EINVAL;
 	for (size_t i = 0; i < count; i++) {
 		const fi_pgas_part &p = parts[i];
-		uint64_t dev = 0, ino = 0, at = m->base + p.off;
+		uint64_t dev = 0, ino = 0, pos = m->base + p.off;
 		const uint64_t id = file_id(p.fd, &dev, &ino);
 		if (!id || p.off % page || p.len % page || p.fd_off % page || p.len > span || p.off > span - p.len ||
-		    (laid_out && !dom->layout.to_address(p.off, p.len, at))) {
+		    (laid_out && !dom->layout.to_address(p.off, p.len, pos))) {
 			PGAS_WARN(FI_LOG_MR, "part %zu: not a file, not page aligned, or outside the region\n", i);
 			forget(m.get());
 			return -FI_EINVAL;
@@ -426,9 +426,9 @@ int mr_register_parts(domain *dom, void *base, size_t span, uint64_t access, uin
 		}
 		it->second.users++;
 		m->files.push_back(id);
-		m->parts.push_back({p.off, p.len, at, p.fd_off, it->second.fd.get(), dev, ino});
+		m->parts.push_back({p.off, p.len, pos, p.fd_off, it->second.fd.get(), dev, ino});
 	}
-	return enter(dom, std::move(m), key, false, out);
+	return publish_region(dom, std::move(m), key, false, out);
 }
 
 int mr_register_gate(domain *dom, size_t len, uint64_t key, int (*serve)(void *, const void *, size_t), void *arg,
@@ -437,7 +437,7 @@ int mr_register_gate(domain *dom, size_t len, uint64_t key, int (*serve)(void *,
 	if (!len || len > FI_PGAS_GATE_BYTES || !key || !serve)
 		return -FI_EINVAL; // key 0 is what windows are for
 	scoped_lock lock(dom->mutex);
-	auto m = fresh(dom, FI_REMOTE_WRITE, nullptr);
+	auto m = make_region(dom, FI_REMOTE_WRITE, nullptr);
 	m->behind_gate = std::make_unique<char[]>(len);
 	m->flags = 0; // offsets, whatever the domain's addresses are
 	m->base = reinterpret_cast<uintptr_t>(m->behind_gate.get());
@@ -445,7 +445,7 @@ int mr_register_gate(domain *dom, size_t len, uint64_t key, int (*serve)(void *,
 	m->parts.push_back({0, len, m->base, 0, -1, 0, 0});
 	m->serve = serve;
 	m->serve_arg = arg;
-	return enter(dom, std::move(m), key, false, out);
+	return publish_region(dom, std::move(m), key, false, out);
 }
 
 } // namespace pgas

@@ -35,7 +35,7 @@ int send_make(op &o, fid_ep *fid, const iovec *iov, size_t count, const send_arg
 
 namespace {
 
-ssize_t general(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t dest, const send_args &a)
+ssize_t submit_send_list(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t dest, const send_args &a)
 {
 	return guard([&]() -> int {
 		op o;
@@ -45,10 +45,10 @@ ssize_t general(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t dest, con
 	});
 }
 
-PGAS_COLD ssize_t general1(fid_ep *fid, const void *buf, size_t len, fi_addr_t dest, const send_args &a)
+PGAS_COLD ssize_t submit_send(fid_ep *fid, const void *buf, size_t len, fi_addr_t dest, const send_args &a)
 {
 	const iovec iov{const_cast<void *>(buf), len};
-	return general(fid, &iov, 1, dest, a);
+	return submit_send_list(fid, &iov, 1, dest, a);
 }
 
 // A send may take the inline path too, unless it counts only when it was received, or waits for what is before it. Its
@@ -84,14 +84,14 @@ ssize_t send_one(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_
 		return err;
 	if (sent)
 		return 0;
-	return general1(f, buf, len, dest, {tag, Kind == PGAS_KIND_TAGGED, data, flags, context, false});
+	return submit_send(f, buf, len, dest, {tag, Kind == PGAS_KIND_TAGGED, data, flags, context, false});
 }
 
 template <uint8_t Kind>
 PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t tag, uint64_t data,
 			       bool has_data)
 {
-	return general1(
+	return submit_send(
 		f, buf, len, dest,
 		{tag, Kind == PGAS_KIND_TAGGED, data, FI_INJECT | (has_data ? FI_REMOTE_CQ_DATA : 0), nullptr, true});
 }
@@ -136,14 +136,15 @@ ssize_t send(fid_ep *f, const void *buf, size_t len, void *, fi_addr_t dest, voi
 
 ssize_t sendv(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t dest, void *context) noexcept
 {
-	return general(f, iov, count, dest, {.flags = front_of(f)->op_flags, .context = context});
+	return submit_send_list(f, iov, count, dest, {.flags = front_of(f)->op_flags, .context = context});
 }
 
 ssize_t sendmsg(fid_ep *f, const fi_msg *m, uint64_t flags) noexcept
 {
 	if (const int err = flags_check<flags_of::sendmsg>(flags))
 		return err;
-	return general(f, m->msg_iov, m->iov_count, m->addr, {.data = m->data, .flags = flags, .context = m->context});
+	return submit_send_list(f, m->msg_iov, m->iov_count, m->addr,
+				{.data = m->data, .flags = flags, .context = m->context});
 }
 
 ssize_t inject(fid_ep *f, const void *buf, size_t len, fi_addr_t dest) noexcept
@@ -190,16 +191,17 @@ ssize_t tsend(fid_ep *f, const void *buf, size_t len, void *, fi_addr_t dest, ui
 
 ssize_t tsendv(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t dest, uint64_t tag, void *context) noexcept
 {
-	return general(f, iov, count, dest,
-		       {.tag = tag, .tagged = true, .flags = front_of(f)->op_flags, .context = context});
+	return submit_send_list(f, iov, count, dest,
+				{.tag = tag, .tagged = true, .flags = front_of(f)->op_flags, .context = context});
 }
 
 ssize_t tsendmsg(fid_ep *f, const fi_msg_tagged *m, uint64_t flags) noexcept
 {
 	if (const int err = flags_check<flags_of::tsendmsg>(flags))
 		return err;
-	return general(f, m->msg_iov, m->iov_count, m->addr,
-		       {.tag = m->tag, .tagged = true, .data = m->data, .flags = flags, .context = m->context});
+	return submit_send_list(
+		f, m->msg_iov, m->iov_count, m->addr,
+		{.tag = m->tag, .tagged = true, .data = m->data, .flags = flags, .context = m->context});
 }
 
 ssize_t tinject(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t tag) noexcept

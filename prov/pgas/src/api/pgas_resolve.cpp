@@ -129,12 +129,12 @@ constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 void bytes_to_text(const void *bytes, size_t len, char *out, size_t room)
 {
-	const auto *at = static_cast<const unsigned char *>(bytes);
+	const auto *pos = static_cast<const unsigned char *>(bytes);
 	size_t n = 0;
 	uint32_t bits = 0, held = 0;
 	for (size_t i = 0; i < len || held;) {
 		if (held < 6 && i < len) {
-			bits = bits << 8 | at[i++];
+			bits = bits << 8 | pos[i++];
 			held += 8;
 		}
 		const uint32_t take = std::min(held, 6u);
@@ -148,7 +148,7 @@ void bytes_to_text(const void *bytes, size_t len, char *out, size_t room)
 
 size_t text_to_bytes(std::string_view text, void *out, size_t room)
 {
-	auto *to = static_cast<unsigned char *>(out);
+	auto *dst = static_cast<unsigned char *>(out);
 	size_t n = 0;
 	uint32_t bits = 0, held = 0;
 	for (const char c : text) {
@@ -162,7 +162,7 @@ size_t text_to_bytes(std::string_view text, void *out, size_t room)
 		if (n == room)
 			return 0;
 		held -= 8;
-		to[n++] = static_cast<unsigned char>(bits >> held);
+		dst[n++] = static_cast<unsigned char>(bits >> held);
 	}
 	return held < 6 && (bits & ((1u << held) - 1)) == 0 ? n : 0;
 }
@@ -229,13 +229,13 @@ int service_lookup(const char *service, ep_address &out)
 	char line[512];
 	int err = -FI_EHOSTUNREACH;
 	while (err && fgets(line, sizeof line, f)) {
-		const char *at = strstr(line, prefix);
-		if (!at)
+		const char *pos = strstr(line, prefix);
+		if (!pos)
 			continue;
-		at += prefix_len;
+		pos += prefix_len;
 		char text[kSchemeBytes + 20 + sizeof line];
-		snprintf(text, sizeof text, "%s%.*s%.*s", kScheme, *at == ':' ? static_cast<int>(kHostChars) : 0,
-			 host_text().text, static_cast<int>(strcspn(at, "\n")), at);
+		snprintf(text, sizeof text, "%s%.*s%.*s", kScheme, *pos == ':' ? static_cast<int>(kHostChars) : 0,
+			 host_text().text, static_cast<int>(strcspn(pos, "\n")), pos);
 		if (address_parse(text, out) && !out.named && !out.any)
 			err = 0;
 	}

@@ -42,8 +42,9 @@ int rma_make(op &o, fid_ep *fid, op_kind kind, const iovec *iov, size_t count, c
 
 namespace {
 
-ssize_t general(fid_ep *fid, op_kind kind, const iovec *iov, size_t count, fi_addr_t addr, const fi_rma_iov *rma,
-		size_t rma_count, void *context, uint64_t data, uint64_t flags, bool quiet)
+ssize_t submit_rma_list(fid_ep *fid, op_kind kind, const iovec *iov, size_t count, fi_addr_t addr,
+			const fi_rma_iov *rma, size_t rma_count, void *context, uint64_t data, uint64_t flags,
+			bool quiet)
 {
 	return guard([&]() -> int {
 		op o;
@@ -53,17 +54,17 @@ ssize_t general(fid_ep *fid, op_kind kind, const iovec *iov, size_t count, fi_ad
 	});
 }
 
-PGAS_COLD ssize_t general1(fid_ep *fid, op_kind kind, const void *buf, size_t len, fi_addr_t addr, uint64_t off,
-			   uint64_t key, void *context, uint64_t data, uint64_t flags, bool quiet)
+PGAS_COLD ssize_t submit_rma(fid_ep *fid, op_kind kind, const void *buf, size_t len, fi_addr_t addr, uint64_t off,
+			     uint64_t key, void *context, uint64_t data, uint64_t flags, bool quiet)
 {
 	const iovec iov{const_cast<void *>(buf), len};
 	const fi_rma_iov rma{off, len, key};
-	return general(fid, kind, &iov, 1, addr, &rma, 1, context, data, flags, quiet);
+	return submit_rma_list(fid, kind, &iov, 1, addr, &rma, 1, context, data, flags, quiet);
 }
 
 // Eight bytes of key 0 come first; everything else is one test away, out of line, in a function with the same
 // arguments, so that they stay where they are. This keeps the table within its budget (paths.def: *_table).
-bool smallest(size_t len, uint64_t key)
+bool is_8_bytes(size_t len, uint64_t key)
 {
 	return PGAS_LIKELY(((len - 8) | key) == 0);
 }
@@ -75,7 +76,7 @@ PGAS_COLD ssize_t read_other(fid_ep *f, void *buf, size_t len, void *, fi_addr_t
 	if (pgas_hot_get(ep, pgas_load_relaxed(&ep->hot_rma), buf, len, src, pgas_hot_offset(ep, addr), key,
 			 PGAS_CHECKED))
 		return 0;
-	return general1(f, op_kind::read, buf, len, src, addr, key, context, 0, ep->op_flags, false);
+	return submit_rma(f, op_kind::read, buf, len, src, addr, key, context, 0, ep->op_flags, false);
 }
 
 PGAS_COLD ssize_t write_other(fid_ep *f, const void *buf, size_t len, void *, fi_addr_t dest, uint64_t addr,
@@ -85,7 +86,7 @@ PGAS_COLD ssize_t write_other(fid_ep *f, const void *buf, size_t len, void *, fi
 	if (pgas_hot_put(ep, pgas_load_relaxed(&ep->hot_rma), buf, len, dest, pgas_hot_offset(ep, addr), key,
 			 PGAS_CHECKED))
 		return 0;
-	return general1(f, op_kind::write, buf, len, dest, addr, key, context, 0, ep->op_flags, false);
+	return submit_rma(f, op_kind::write, buf, len, dest, addr, key, context, 0, ep->op_flags, false);
 }
 
 PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t addr,
@@ -98,7 +99,7 @@ PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t
 	if (len <= PGAS_INJECT_BYTES)
 		if (const int rc = inject_short(ep, dest, buf, len, addr, key); rc != kNoShortWay)
 			return rc;
-	return general1(f, op_kind::write, buf, len, dest, addr, key, nullptr, 0, FI_INJECT, true);
+	return submit_rma(f, op_kind::write, buf, len, dest, addr, key, nullptr, 0, FI_INJECT, true);
 }
 
 [[gnu::noinline]] int refused(maybe_mutex &held)
@@ -118,8 +119,8 @@ template <bool kMayGoStraight>
 	if (PGAS_UNLIKELY(!dom->mutex.lock_if_free()))
 		return -FI_EAGAIN;
 	peer *p = peer_known(ep, dest);
-	if (kMayGoStraight && p && addr - p->run.from < p->run.span) {
-		if (PGAS_UNLIKELY(p->run.straight(p->run.self, addr - p->run.from, value, len) != 0))
+	if (kMayGoStraight && p && addr - p->run.base < p->run.span) {
+		if (PGAS_UNLIKELY(p->run.straight(p->run.self, addr - p->run.base, value, len) != 0))
 			return refused(dom->mutex);
 		return dom->mutex.unlock_once();
 	}
@@ -135,7 +136,7 @@ template <bool kMayGoStraight>
 [[gnu::noinline]] ssize_t inject_word(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t addr,
 				      uint64_t key) noexcept
 {
-	if (PGAS_LIKELY(smallest(len, key))) {
+	if (PGAS_LIKELY(is_8_bytes(len, key))) {
 		uint64_t value;
 		memcpy(&value, buf, sizeof value);
 		if (PGAS_LIKELY(append_word<false>(front_of(f), addr, value, sizeof value, dest) == 0))
@@ -149,7 +150,7 @@ ssize_t read(fid_ep *f, void *buf, size_t len, void *desc, fi_addr_t src, uint64
 {
 	pgas_ep *ep = front_of(f);
 	const uint64_t off = pgas_hot_offset(ep, addr);
-	if (smallest(len, key) && ep->hot_rma == PGAS_MAGIC_HOT &&
+	if (is_8_bytes(len, key) && ep->hot_rma == PGAS_MAGIC_HOT &&
 	    PGAS_LIKELY(pgas_hot_get(ep, PGAS_MAGIC_HOT, buf, 8, src, off, 0, PGAS_CHECKED)))
 		return 0;
 	return pgas_hot_exit(read_other(f, buf, len, desc, src, pgas_hot_addr(ep, off), key, context));
@@ -159,15 +160,15 @@ ssize_t readv(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t src,
 	      void *context) noexcept
 {
 	const fi_rma_iov rma{addr, iov_total(iov, count), key};
-	return general(f, op_kind::read, iov, count, src, &rma, 1, context, 0, front_of(f)->op_flags, false);
+	return submit_rma_list(f, op_kind::read, iov, count, src, &rma, 1, context, 0, front_of(f)->op_flags, false);
 }
 
 ssize_t readmsg(fid_ep *f, const fi_msg_rma *m, uint64_t flags) noexcept
 {
 	if (const int err = flags_check<flags_of::readmsg>(flags))
 		return err;
-	return general(f, op_kind::read, m->msg_iov, m->iov_count, m->addr, m->rma_iov, m->rma_iov_count, m->context, 0,
-		       flags, false);
+	return submit_rma_list(f, op_kind::read, m->msg_iov, m->iov_count, m->addr, m->rma_iov, m->rma_iov_count,
+			       m->context, 0, flags, false);
 }
 
 ssize_t write(fid_ep *f, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t addr, uint64_t key,
@@ -175,7 +176,7 @@ ssize_t write(fid_ep *f, const void *buf, size_t len, void *desc, fi_addr_t dest
 {
 	pgas_ep *ep = front_of(f);
 	const uint64_t off = pgas_hot_offset(ep, addr);
-	if (smallest(len, key) && ep->hot_rma == PGAS_MAGIC_HOT &&
+	if (is_8_bytes(len, key) && ep->hot_rma == PGAS_MAGIC_HOT &&
 	    PGAS_LIKELY(pgas_hot_put(ep, PGAS_MAGIC_HOT, buf, 8, dest, off, 0, PGAS_CHECKED)))
 		return 0;
 	return pgas_hot_exit(write_other(f, buf, len, desc, dest, pgas_hot_addr(ep, off), key, context));
@@ -185,15 +186,15 @@ ssize_t writev(fid_ep *f, const iovec *iov, void **, size_t count, fi_addr_t des
 	       void *context) noexcept
 {
 	const fi_rma_iov rma{addr, iov_total(iov, count), key};
-	return general(f, op_kind::write, iov, count, dest, &rma, 1, context, 0, front_of(f)->op_flags, false);
+	return submit_rma_list(f, op_kind::write, iov, count, dest, &rma, 1, context, 0, front_of(f)->op_flags, false);
 }
 
 ssize_t writemsg(fid_ep *f, const fi_msg_rma *m, uint64_t flags) noexcept
 {
 	if (const int err = flags_check<flags_of::writemsg>(flags))
 		return err;
-	return general(f, op_kind::write, m->msg_iov, m->iov_count, m->addr, m->rma_iov, m->rma_iov_count, m->context,
-		       m->data, flags, false);
+	return submit_rma_list(f, op_kind::write, m->msg_iov, m->iov_count, m->addr, m->rma_iov, m->rma_iov_count,
+			       m->context, m->data, flags, false);
 }
 
 // pgas_hot_window() for 8 bytes in two steps, for the most frequent entry, which has no register and no instruction to
@@ -235,7 +236,7 @@ ssize_t inject(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t 
 {
 	pgas_ep *ep = front_of(f);
 	const uint64_t off = pgas_hot_offset(ep, addr);
-	if (smallest(len, key) && PGAS_LIKELY(dest < ep->rank_limit)) {
+	if (is_8_bytes(len, key) && PGAS_LIKELY(dest < ep->rank_limit)) {
 		const pgas_window_check *there = entry_of(ep, dest);
 		uint64_t zero;
 		if (PGAS_LIKELY(may_touch8(there, off, zero))) {
@@ -251,15 +252,15 @@ ssize_t inject(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t 
 ssize_t writedata(fid_ep *f, const void *buf, size_t len, void *, uint64_t data, fi_addr_t dest, uint64_t addr,
 		  uint64_t key, void *context) noexcept
 {
-	return general1(f, op_kind::write, buf, len, dest, addr, key, context, data,
-			front_of(f)->op_flags | FI_REMOTE_CQ_DATA, false);
+	return submit_rma(f, op_kind::write, buf, len, dest, addr, key, context, data,
+			  front_of(f)->op_flags | FI_REMOTE_CQ_DATA, false);
 }
 
 ssize_t injectdata(fid_ep *f, const void *buf, size_t len, uint64_t data, fi_addr_t dest, uint64_t addr,
 		   uint64_t key) noexcept
 {
-	return general1(f, op_kind::write, buf, len, dest, addr, key, nullptr, data, FI_INJECT | FI_REMOTE_CQ_DATA,
-			true);
+	return submit_rma(f, op_kind::write, buf, len, dest, addr, key, nullptr, data, FI_INJECT | FI_REMOTE_CQ_DATA,
+			  true);
 }
 
 } // namespace

@@ -36,7 +36,8 @@ void cq_update_hot(cq_core *cq)
 // Nothing arrives without notice: inline code need not make progress.
 bool noticed(const ep_core *ep)
 {
-	return std::ranges::all_of(ep->wires_on(), [](const wire_ep *on) { return on->ops->noticed(*on); });
+	return std::ranges::all_of(ep->wires_on(),
+				   [](const wire_ep *base_ep) { return base_ep->ops->noticed(*base_ep); });
 }
 
 } // namespace
@@ -65,7 +66,7 @@ void cq_update_poll(cq_core *cq)
 		const ep_core *ep = cq->eps[0];
 		const bool to_take = !ep->msg.waiting.empty() && (ep->in_place || !ep->msg.first); // by message_take
 		const bool waits = ep_keeps(ep) || to_take;
-		poll = waits || !noticed(ep) ? nullptr : ep->on[0]->ops->poll_word(*ep->on[0], &ready);
+		poll = waits || !noticed(ep) ? nullptr : ep->wire_eps[0]->ops->poll_word(*ep->wire_eps[0], &ready);
 		if (!poll) {
 			poll = &g_always;
 			ready = g_always;
@@ -77,13 +78,13 @@ void cq_update_poll(cq_core *cq)
 }
 
 // The rest of what cq_update_poll() looks at is as it was: a queue that looked at the wire's word looks at its next.
-bool cq_step_poll(cq_core *cq, const wire_ep &on)
+bool cq_step_poll(cq_core *cq, const wire_ep &ep)
 {
 	pgas_cq *front = cq->front;
 	if (front->poll == &g_always || front->poll == &g_never)
 		return false;
 	uint64_t ready = 1;
-	const uint64_t *poll = on.ops->poll_word(on, &ready);
+	const uint64_t *poll = ep.ops->poll_word(ep, &ready);
 	if (!poll)
 		return false;
 	pgas_store_relaxed(&front->poll_ready, ready);
@@ -136,9 +137,9 @@ int cntr_need_remote(cntr_core *c)
 		if (used[i])
 			continue;
 		used[i] = true;
-		remote_counter &at = c->dom->counters[i];
-		pgas_store_relaxed(&at.value, uint64_t{0});
-		pgas_store_relaxed(&at.error, uint64_t{0});
+		remote_counter &place = c->dom->counters[i];
+		pgas_store_relaxed(&place.value, uint64_t{0});
+		pgas_store_relaxed(&place.error, uint64_t{0});
 		c->remote = static_cast<uint16_t>(i);
 		cntr_update_hot(c);
 		return 0;

@@ -52,7 +52,7 @@ void cq_update_queued(cq_core *cq); // after entries came or went
 void cq_update_poll(cq_core *cq);   // after what an endpoint of it polls changed
 // The same after a message was taken from the first wire of its one endpoint, and nothing else happened. False: it does
 // not look at that wire alone, and nothing was done.
-bool cq_step_poll(cq_core *cq, const wire_ep &on);
+bool cq_step_poll(cq_core *cq, const wire_ep &ep);
 void cq_force_look(cq_core *cq); // from a thread of a wire: the next read takes the long way
 
 // A counter that peers add to by themselves. It lies where they can reach it (domain::counters).

@@ -35,7 +35,7 @@ struct domain {
 	uint64_t caps;
 	std::array<uint64_t, 2> secret_key{}; // of the job, from domain_attr->auth_key; 0: none
 	size_t name_bytes = kNameShort;       // of an address, as fi_getname and fi_av_insert have it
-	wire_domain *on[kWiresMost] = {};     // what each wire in use keeps for this domain, in the order of wires()
+	wire_domain *wires[kWiresMost] = {};  // what each wire in use keeps for this domain, in the order of wires()
 	std::unordered_map<uint64_t, mr *> regions; // by key
 	key0_layout layout;
 	remote_counter *counters = nullptr; // kRemoteCounters of them, given by the first wire

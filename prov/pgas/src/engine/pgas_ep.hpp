@@ -37,7 +37,7 @@ struct ep_core {
 	std::string service;
 	service_binding binding;
 
-	wire_ep *on[kWiresMost] = {};             // in the order of wires(); set when it is enabled
+	wire_ep *wire_eps[kWiresMost] = {};       // in the order of wires(); set when it is enabled
 	std::vector<std::unique_ptr<peer>> peers; // by rank
 	mapping open_peers;                       // the same as an array, of those that fronts show a ring of
 	rx_queue msg, tagged;
@@ -47,7 +47,7 @@ struct ep_core {
 	uint64_t next_op = 1;
 	struct {
 		int status = 0;
-		fi_addr_t to = FI_ADDR_NOTAVAIL;
+		fi_addr_t dst = FI_ADDR_NOTAVAIL;
 	} failed; // the first operation that failed after its call, until somebody asks (fi_pgas_ops::failed)
 	uint32_t attended = 0; // dom->attention when this endpoint last looked
 
@@ -55,9 +55,9 @@ struct ep_core {
 	std::span<wire_ep *const> wires_on() const
 	{
 		size_t n = 0;
-		while (n < kWiresMost && on[n])
+		while (n < kWiresMost && wire_eps[n])
 			n++;
-		return {on, n};
+		return {wire_eps, n};
 	}
 	pgas_ep *front() const { return fronts[0]; }
 	// Relaxed: attend() loads it again, with all that was told by it. An acquire here waits for earlier releases.

@@ -100,7 +100,7 @@ namespace {
 
 // Other threads read these fields while an alias of theirs is made: what stays the same is not written.
 template <class T>
-void change(T &field, std::type_identity_t<T> value)
+void set_field(T &field, std::type_identity_t<T> value)
 {
 	if (field != value)
 		field = value;
@@ -123,24 +123,24 @@ void ep_update_hot(ep_core *ep)
 		const auto word = [&](bool open) {
 			return !open ? PGAS_MAGIC_OWN : alone ? PGAS_MAGIC_HOT : PGAS_MAGIC_SHARED;
 		};
-		change(front->hot_inject, word(rma));
-		change(front->hot_rma, word(rma && !entry));
-		change(front->hot_send, word(ep->enabled && !hmem && !behind && (ep->caps & (FI_MSG | FI_TAGGED))));
+		set_field(front->hot_inject, word(rma));
+		set_field(front->hot_rma, word(rma && !entry));
+		set_field(front->hot_send, word(ep->enabled && !hmem && !behind && (ep->caps & (FI_MSG | FI_TAGGED))));
 		auto *fid = reinterpret_cast<fid_ep *>(front);
 		if (!hmem) {
-			change(fid->rma, front->hot_inject == PGAS_MAGIC_HOT ? &g_rma_ops_hot : &g_rma_ops);
-			change(fid->atomic, front->hot_inject == PGAS_MAGIC_HOT ? &g_amo_ops_hot : &g_amo_ops);
+			set_field(fid->rma, front->hot_inject == PGAS_MAGIC_HOT ? &g_rma_ops_hot : &g_rma_ops);
+			set_field(fid->atomic, front->hot_inject == PGAS_MAGIC_HOT ? &g_amo_ops_hot : &g_amo_ops);
 		}
 		// the invariant of pgas_types.h: windows only on fronts that may go straight
 		if (front->hot_inject != PGAS_MAGIC_HOT)
-			for (wire_ep *on : ep->wires_on())
-				if (on->ops->windows_close)
-					on->ops->windows_close(*on, front);
+			for (wire_ep *base_ep : ep->wires_on())
+				if (base_ep->ops->windows_close)
+					base_ep->ops->windows_close(*base_ep, front);
 		const bool own = front->op_flags & FI_PGAS_PRIVATE;
 		const auto counter = [&](cntr_core *c) { return c && !own ? &c->front->count : &front->unbound_; };
-		change(front->wr_cntr, counter(ep->c_write));
-		change(front->rd_cntr, counter(ep->c_read));
-		change(front->tx_cntr, counter(ep->c_send));
+		set_field(front->wr_cntr, counter(ep->c_write));
+		set_field(front->rd_cntr, counter(ep->c_read));
+		set_field(front->tx_cntr, counter(ep->c_send));
 	}
 	for (cntr_core *c : {ep->c_send, ep->c_recv, ep->c_read, ep->c_write, ep->c_rem_read, ep->c_rem_write})
 		if (c)
@@ -149,7 +149,7 @@ void ep_update_hot(ep_core *ep)
 
 bool ep_keeps(const ep_core *ep)
 {
-	return std::ranges::any_of(ep->wires_on(), [](const wire_ep *on) { return on->keeps(); });
+	return std::ranges::any_of(ep->wires_on(), [](const wire_ep *base_ep) { return base_ep->keeps(); });
 }
 
 void ep_update_heads(ep_core *ep)

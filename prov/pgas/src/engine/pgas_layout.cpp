@@ -28,10 +28,11 @@ bool sane(const std::vector<key0_piece> &pieces)
 {
 	const uint64_t page = page_bytes();
 	for (const key0_piece &p : pieces) {
-		if (!p.len || (p.at | p.off | p.len) % page || p.len > UINT64_MAX - p.at || p.len > UINT64_MAX - p.off)
+		if (!p.len || (p.addr | p.off | p.len) % page || p.len > UINT64_MAX - p.addr ||
+		    p.len > UINT64_MAX - p.off)
 			return false;
 		for (const key0_piece &q : pieces)
-			if (&q != &p && !((apart(p.at, q.at, p.len) || apart(q.at, p.at, q.len)) &&
+			if (&q != &p && !((apart(p.addr, q.addr, p.len) || apart(q.addr, p.addr, q.len)) &&
 					  (apart(p.off, q.off, p.len) || apart(q.off, p.off, q.len))))
 				return false;
 	}
@@ -40,12 +41,12 @@ bool sane(const std::vector<key0_piece> &pieces)
 
 } // namespace
 
-bool key0_layout::to_address(uint64_t off, uint64_t len, uint64_t &at) const
+bool key0_layout::to_address(uint64_t off, uint64_t len, uint64_t &pos) const
 {
 	for (const key0_piece &p : pieces) {
 		if (off < p.off || len > p.len || off - p.off > p.len - len)
 			continue;
-		at = p.at + (off - p.off);
+		pos = p.addr + (off - p.off);
 		return true;
 	}
 	return false;
@@ -59,13 +60,13 @@ int key0_layout_set(domain *dom, const fi_pgas_piece *list, size_t count)
 	for (size_t i = 0; i < count; i++)
 		fresh.pieces.push_back({reinterpret_cast<uintptr_t>(list[i].addr), list[i].off, list[i].len});
 	std::sort(fresh.pieces.begin(), fresh.pieces.end(),
-		  [](const key0_piece &a, const key0_piece &b) { return a.at < b.at; });
+		  [](const key0_piece &a, const key0_piece &b) { return a.addr < b.addr; });
 	if (!sane(fresh.pieces)) {
 		PGAS_WARN(FI_LOG_MR, "symmetric layout: pieces overlap or are not page aligned\n");
 		return -FI_EINVAL;
 	}
-	fresh.base = fresh.pieces.front().at;
-	fresh.span = fresh.pieces.back().at + fresh.pieces.back().len - fresh.base;
+	fresh.base = fresh.pieces.front().addr;
+	fresh.span = fresh.pieces.back().addr + fresh.pieces.back().len - fresh.base;
 	scoped_lock lock(dom->mutex);
 	// windows are laid out when they are made, so it must be known before the first
 	if (dom->regions.count(0) || dom->connected)

@@ -21,12 +21,12 @@ bool tag_fits(const rx_entry &rx, uint64_t tag)
 // The sender of a waiting message is gone, and its number is another's.
 bool sender_replaced(const unexpected &u)
 {
-	return u.on->ops->sender(*u.on, u.src, nullptr) != u.serial;
+	return u.ep->ops->sender(*u.ep, u.src, nullptr) != u.serial;
 }
 
 // src is looked up only when a posted buffer asks for one: most do not.
 struct lazy_source {
-	wire_ep *on;
+	wire_ep *ep;
 	uint32_t src;
 	const unexpected *waited = nullptr; // null: the message just came
 	bool known = false;
@@ -34,8 +34,8 @@ struct lazy_source {
 	fi_addr_t get()
 	{
 		if (!known) {
-			addr = waited && sender_replaced(*waited) ? name_address(on->ep, waited->sender)
-								  : sender_address(*on, src);
+			addr = waited && sender_replaced(*waited) ? name_address(ep->ep, waited->sender)
+								  : sender_address(*ep, src);
 			known = true;
 		}
 		return addr;
@@ -128,7 +128,7 @@ void deliver_bytes(ep_core *ep, rx_entry *rx, completion &c, const char *bytes, 
 	rx_finish(ep, rx, c);
 }
 
-void deliver_long(rx_entry *rx, completion &c, wire_ep &on, uint32_t src, const char *bytes, uint64_t len,
+void deliver_long(rx_entry *rx, completion &c, wire_ep &ep, uint32_t src, const char *bytes, uint64_t len,
 		  const unexpected *waited = nullptr)
 {
 	c.len = len < rx->room ? len : rx->room;
@@ -137,22 +137,22 @@ void deliver_long(rx_entry *rx, completion &c, wire_ep &on, uint32_t src, const 
 		c.err = FI_ETRUNC;
 		c.olen = len - rx->room;
 	}
-	peer *from;
-	if ((waited && sender_replaced(*waited)) || peer_of_sender(on, src, &from) != 0) {
+	peer *sender;
+	if ((waited && sender_replaced(*waited)) || peer_of_sender(ep, src, &sender) != 0) {
 		c.err = FI_ECONNRESET;
 		c.len = 0;
-	} else if (peer_pull(*from, rx, bytes, c) == kKept) {
+	} else if (peer_pull(*sender, rx, bytes, c) == kKept) {
 		return;
 	}
-	rx_finish(on.ep, rx, c);
+	rx_finish(ep.ep, rx, c);
 }
 
 void deliver_waiting(ep_core *ep, rx_entry *rx, unexpected &u, bool tagged)
 {
-	lazy_source source{u.on, u.src, &u};
+	lazy_source source{u.ep, u.src, &u};
 	completion c = describe(ep, tagged, u.has_data, u.tag, u.data, source);
 	if (u.is_long)
-		deliver_long(rx, c, *u.on, u.src, u.bytes.data(), u.len, &u);
+		deliver_long(rx, c, *u.ep, u.src, u.bytes.data(), u.len, &u);
 	else
 		deliver_bytes(ep, rx, c, u.bytes.data(), u.len);
 }
@@ -160,16 +160,16 @@ void deliver_waiting(ep_core *ep, rx_entry *rx, unexpected &u, bool tagged)
 // A long message that nobody wants any more: its sender must hear that it is over.
 void discard(unexpected &u)
 {
-	peer *from;
-	if (u.is_long && !sender_replaced(u) && peer_of_sender(*u.on, u.src, &from) == 0)
-		peer_discard(*from, u.bytes.data());
+	peer *sender;
+	if (u.is_long && !sender_replaced(u) && peer_of_sender(*u.ep, u.src, &sender) == 0)
+		peer_discard(*sender, u.bytes.data());
 }
 
 ssize_t peek(ep_core *ep, rx_queue &q, const rx_entry &want, bool tagged)
 {
 	ep_progress(ep);
 	for (auto it = q.waiting.begin(); it != q.waiting.end(); ++it) {
-		lazy_source source{it->on, it->src, &*it};
+		lazy_source source{it->ep, it->src, &*it};
 		if ((tagged && !tag_fits(want, it->tag)) || !source_fits(ep, want, source))
 			continue;
 		completion c = describe(ep, tagged, it->has_data, it->tag, it->data, source);
@@ -206,7 +206,7 @@ ssize_t claim(ep_core *ep, rx_entry *rx, bool tagged)
 	ep->claimed.erase(it);
 	if (rx->flags & FI_DISCARD) {
 		discard(*u);
-		lazy_source source{u->on, u->src, u.get()};
+		lazy_source source{u->ep, u->src, u.get()};
 		completion c = describe(ep, tagged, u->has_data, u->tag, u->data, source);
 		c.len = u->len;
 		rx_finish(ep, rx, c);
@@ -220,7 +220,7 @@ ssize_t claim(ep_core *ep, rx_entry *rx, bool tagged)
 bool feed(ep_core *ep, rx_queue &q, rx_entry *rx, bool tagged)
 {
 	for (auto it = q.waiting.begin(); it != q.waiting.end();) {
-		lazy_source source{it->on, it->src, &*it};
+		lazy_source source{it->ep, it->src, &*it};
 		if ((tagged && !tag_fits(*rx, it->tag)) || !source_fits(ep, *rx, source)) {
 			++it;
 			continue;
@@ -252,16 +252,16 @@ bool feed(ep_core *ep, rx_queue &q, rx_entry *rx, bool tagged)
 
 void rx_deliver(const arrival &a)
 {
-	ep_core *ep = a.on->ep;
+	ep_core *ep = a.ep->ep;
 	rx_queue &q = a.tagged ? ep->tagged : ep->msg;
 	const uint64_t tag = a.tagged ? a.tag : 0;
-	lazy_source source{a.on, a.src};
+	lazy_source source{a.ep, a.src};
 	rx_entry *rx = match(ep, q, a.tagged, tag, a.len, source);
 	if (!rx) {
 		unexpected u;
-		u.on = a.on;
+		u.ep = a.ep;
 		u.src = a.src;
-		u.serial = a.on->ops->sender(*a.on, a.src, &u.sender);
+		u.serial = a.ep->ops->sender(*a.ep, a.src, &u.sender);
 		u.is_long = a.is_long;
 		u.has_data = a.has_data;
 		u.len = a.len;
@@ -273,20 +273,20 @@ void rx_deliver(const arrival &a)
 	}
 	completion c = describe(ep, a.tagged, a.has_data, tag, a.data, source);
 	if (a.is_long)
-		deliver_long(rx, c, *a.on, a.src, a.bytes, a.len);
+		deliver_long(rx, c, *a.ep, a.src, a.bytes, a.len);
 	else
 		deliver_bytes(ep, rx, c, a.bytes, a.len);
 }
 
-void rx_deliver_data(wire_ep &on, uint32_t src, uint64_t len, uint64_t data)
+void rx_deliver_data(wire_ep &ep, uint32_t src, uint64_t len, uint64_t data)
 {
 	completion c;
 	c.flags = FI_REMOTE_WRITE | FI_RMA | FI_REMOTE_CQ_DATA;
 	c.len = len;
 	c.data = data;
-	if (on.ep->caps & FI_SOURCE)
-		c.src = source_shown(on.ep, sender_address(on, src));
-	rx_report(on.ep, c);
+	if (ep.ep->caps & FI_SOURCE)
+		c.src = source_shown(ep.ep, sender_address(ep, src));
+	rx_report(ep.ep, c);
 }
 
 ssize_t rx_post(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore,

@@ -64,7 +64,7 @@ int mr_register_gate(domain *dom, size_t len, uint64_t key, int (*serve)(void *,
 
 // Where our own key 0 lies (pgas_layout.cpp). Written once, before the first transfer.
 struct key0_piece {
-	uint64_t at, off, len;
+	uint64_t addr, off, len;
 };
 struct key0_layout {
 	uint64_t base = 0, span = 0;    // of the addresses; offsets begin at 0
@@ -76,11 +76,11 @@ struct key0_layout {
 	uint64_t to_offset(uint64_t addr, uint64_t bytes = 1) const
 	{
 		for (const key0_piece &p : pieces)
-			if (addr - p.at <= p.len - bytes)
-				return p.off + (addr - p.at);
+			if (addr - p.addr <= p.len - bytes)
+				return p.off + (addr - p.addr);
 		return UINT64_MAX;
 	}
-	bool to_address(uint64_t off, uint64_t len, uint64_t &at) const; // false when it is not within one piece
+	bool to_address(uint64_t off, uint64_t len, uint64_t &pos) const; // false when it is not within one piece
 };
 int key0_layout_set(domain *dom, const fi_pgas_piece *list, size_t count);
 

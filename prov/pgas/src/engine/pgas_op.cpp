@@ -17,16 +17,16 @@ bool one_sided(const op &o)
 	return o.kind != op_kind::send && o.kind != op_kind::pull;
 }
 
-void begin_one_sided(ep_core *ep, peer *to)
+void begin_one_sided(ep_core *ep, peer *dest)
 {
-	to->one_sided++;
+	dest->one_sided++;
 	if (ep->one_sided++ == 0 && (ep->order & kStrictOneSided))
 		ep_update_hot(ep); // what comes behind it may not overtake it by the short way
 }
 
-void end_one_sided(ep_core *ep, peer *to)
+void end_one_sided(ep_core *ep, peer *dest)
 {
-	to->one_sided--;
+	dest->one_sided--;
 	if (--ep->one_sided == 0 && (ep->order & kStrictOneSided))
 		ep_update_hot(ep);
 }
@@ -35,11 +35,11 @@ void end_one_sided(ep_core *ep, peer *to)
 void own_source(op &o)
 {
 	o.copy.resize(o.cmp_count ? 2 * o.len : o.len);
-	const auto own = [&](iovec *iov, size_t &count, char *to) {
+	const auto own = [&](iovec *iov, size_t &count, char *dst) {
 		if (!count)
 			return;
-		iov_gather(iov, count, 0, to, o.len);
-		iov[0] = {to, o.len};
+		iov_gather(iov, count, 0, dst, o.len);
+		iov[0] = {dst, o.len};
 		count = 1;
 	};
 	own(o.iov, o.iov_count, o.copy.data());
@@ -62,15 +62,15 @@ bool op_wants_entry(const ep_core *ep, const op &o)
 	return ep->tx_cq && !o.quiet && (!ep->tx_selective || (o.flags & FI_COMPLETION));
 }
 
-size_t op_remote_at(const op &o, uint64_t at, uint64_t *addr, uint64_t *key)
+size_t op_remote_at(const op &o, uint64_t pos, uint64_t *addr, uint64_t *key)
 {
 	for (size_t i = 0; i < o.rma_count; i++) {
-		if (at < o.rma[i].len) {
-			*addr = o.rma[i].addr + at;
+		if (pos < o.rma[i].len) {
+			*addr = o.rma[i].addr + pos;
 			*key = o.rma[i].key;
-			return o.rma[i].len - at;
+			return o.rma[i].len - pos;
 		}
-		at -= o.rma[i].len;
+		pos -= o.rma[i].len;
 	}
 	*addr = o.rma[0].addr;
 	*key = o.rma[0].key;
@@ -89,8 +89,8 @@ void op_complete(ep_core *ep, op &o)
 		if (tell_waiter(ep, o))
 			return;
 	}
-	if (o.status && o.to && !ep->failed.status)
-		ep->failed = {o.status, o.to->rank};
+	if (o.status && o.dest && !ep->failed.status)
+		ep->failed = {o.status, o.dest->rank};
 	cntr_core *counter = ep->c_send;
 	if (o.kind == op_kind::write || (o.kind == op_kind::amo && o.form == kAmoPlain))
 		counter = ep->c_write;
@@ -110,78 +110,78 @@ void op_complete(ep_core *ep, op &o)
 	cq_push(ep->tx_cq, c);
 }
 
-op *op_keep(wire_ep &on, op &&o, peer *to)
+op *op_keep(wire_ep &base_ep, op &&o, peer *dest)
 {
-	ep_core *ep = on.ep;
-	if (PGAS_UNLIKELY(to->on != &on)) {
-		PGAS_WARN(FI_LOG_EP_DATA, "operation to %s refused: wire \"%s\" does not lead there\n", to->name.text,
-			  on.ops->name);
+	ep_core *ep = base_ep.ep;
+	if (PGAS_UNLIKELY(dest->owner != &base_ep)) {
+		PGAS_WARN(FI_LOG_EP_DATA, "operation to %s refused: wire \"%s\" does not lead there\n", dest->name.text,
+			  base_ep.ops->name);
 		return nullptr;
 	}
 	auto kept = std::make_unique<op>(std::move(o));
 	op *p = kept.get();
 	p->id = ep->next_op++;
-	p->to = to;
+	p->dest = dest;
 	if (one_sided(*p))
-		begin_one_sided(ep, to);
+		begin_one_sided(ep, dest);
 	if ((p->flags & FI_INJECT) && p->kind != op_kind::read && p->kind != op_kind::pull)
 		own_source(*p);
-	on.pending.emplace(p->id, std::move(kept));
+	base_ep.pending.emplace(p->id, std::move(kept));
 	ep_update_polls(ep);
 	return p;
 }
 
-void op_take_back(wire_ep &on, op *kept, op &out)
+void op_take_back(wire_ep &ep, op *kept, op &out)
 {
 	out = std::move(*kept);
-	out.to->bulk -= out.bulk && !out.bulk_passed;
-	on.bulk -= out.bulk;
+	out.dest->bulk -= out.bulk && !out.bulk_passed;
+	ep.bulk -= out.bulk;
 	if (one_sided(out))
-		end_one_sided(on.ep, out.to);
-	on.pending.erase(out.id);
-	ep_update_polls(on.ep);
+		end_one_sided(ep.ep, out.dest);
+	ep.pending.erase(out.id);
+	ep_update_polls(ep.ep);
 }
 
-void op_finish(wire_ep &on, op &o)
+void op_finish(wire_ep &ep, op &o)
 {
 	const uint64_t id = o.id;
-	o.to->unsent -= o.unsent;
-	o.to->late -= o.late_data;
-	o.to->bulk -= o.bulk && !o.bulk_passed;
-	on.bulk -= o.bulk;
+	o.dest->unsent -= o.unsent;
+	o.dest->late -= o.late_data;
+	o.dest->bulk -= o.bulk && !o.bulk_passed;
+	ep.bulk -= o.bulk;
 	if (one_sided(o))
-		end_one_sided(on.ep, o.to);
+		end_one_sided(ep.ep, o.dest);
 	if (o.kind == op_kind::pull) {
-		on.pieces -= o.in_flight;
+		ep.pieces -= o.in_flight;
 		completion c = o.rx_result;
 		if (o.status) {
 			c.err = -o.status;
 			c.len = 0;
 		}
-		o.to->wire->pull_over(*o.to, o.peer_op, o.status);
-		rx_finish(on.ep, o.rx, c);
+		o.dest->wire->pull_over(*o.dest, o.peer_op, o.status);
+		rx_finish(ep.ep, o.rx, c);
 		o.rx = nullptr;
 	} else {
-		op_complete(on.ep, o);
+		op_complete(ep.ep, o);
 	}
-	on.pending.erase(id);
+	ep.pending.erase(id);
 }
 
 void op_fail_peer(peer *p, int status)
 {
-	if (!p->on)
+	if (!p->owner)
 		return;
-	wire_ep &on = *p->on;
+	wire_ep &ep = *p->owner;
 	std::vector<op *> over;
-	for (auto &[id, o] : on.pending)
-		if (o->to == p)
+	for (auto &[id, o] : ep.pending)
+		if (o->dest == p)
 			over.push_back(o.get());
 	for (op *o : over) {
 		o->status = status;
-		op_finish(on, *o);
+		op_finish(ep, *o);
 	}
 	// also those that op_finish() just added
-	std::erase_if(on.replies, [&](const reply &r) { return r.to == p; });
+	std::erase_if(ep.replies, [&](const reply &r) { return r.dest == p; });
 	p->replies = 0;
 }
 

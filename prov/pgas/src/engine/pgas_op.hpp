@@ -63,7 +63,7 @@ struct op {
 	const pgas_ep *front = nullptr; // the endpoint or alias it was called on
 	// while kept
 	uint64_t id = 0;
-	peer *to = nullptr;
+	peer *dest = nullptr;
 	uint64_t sent = 0, acked = 0; // bytes (or 1/0 for atomics)
 	uint32_t in_flight = 0;       // pieces that are asked for and not answered
 	int status = 0;
@@ -92,7 +92,7 @@ enum submitted : int { kDone = 0, kKept = 1, kNoShortWay = 2 };
 int rma_make(op &o, fid_ep *fid, op_kind kind, const iovec *iov, size_t count, const fi_rma_iov *rma, size_t rma_count,
 	     void *context, uint64_t data, uint64_t flags, bool quiet);
 struct amo_args {
-	const fi_ioc *in = nullptr;
+	const fi_ioc *operand = nullptr;
 	size_t in_count = 0;
 	const fi_ioc *cmp = nullptr;
 	size_t cmp_count = 0;
@@ -120,8 +120,8 @@ int send_make(op &o, fid_ep *fid, const iovec *iov, size_t count, const send_arg
 // when this returns.
 ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o);
 // An injected write, or plain atomic of one element, by the short way of its peer's wire: 0, an error, or kNoShortWay.
-int inject_short(pgas_ep *front, fi_addr_t addr, const void *buf, size_t len, uint64_t at, uint64_t key);
-int inject_short_amo(pgas_ep *front, fi_addr_t addr, const void *value, fi_datatype type, fi_op op, uint64_t at,
+int inject_short(pgas_ep *front, fi_addr_t addr, const void *buf, size_t len, uint64_t pos, uint64_t key);
+int inject_short_amo(pgas_ep *front, fi_addr_t addr, const void *value, fi_datatype type, fi_op op, uint64_t pos,
 		     uint64_t key);
 // get_word and fetch_word of fi_ext_pgas.h
 int get_word(fid_ep *f, uint64_t addr, size_t len, fi_addr_t dest, uint64_t *value) noexcept;
@@ -130,15 +130,16 @@ int fetch_word(fid_ep *f, uint64_t addr, fi_datatype type, fi_op op, uint64_t op
 int put_word(fid_ep *f, uint64_t addr, uint64_t value, size_t len, fi_addr_t dest); // of fi_ext_pgas.h
 // Whether it gets a completion entry when it ends well.
 bool op_wants_entry(const ep_core *ep, const op &o);
-// Byte `at` of a one-sided operation: its address and key at the target. Returns how many bytes follow there.
-size_t op_remote_at(const op &o, uint64_t at, uint64_t *addr, uint64_t *key);
+// Byte `pos` of a one-sided operation: its address and key at the target. Returns how many bytes follow there.
+size_t op_remote_at(const op &o, uint64_t pos, uint64_t *addr, uint64_t *key);
 // Counters and completion entry (or error entry) of an operation that is over; o.status decides.
 void op_complete(ep_core *ep, op &o);
-// For wires: keeps an operation, takes one back that could not be sent after all, ends one that was kept. op_keep
-// returns null when `to` is not a peer of this wire, whose calls would take it for one of theirs: the operation fails.
-[[nodiscard]] op *op_keep(wire_ep &on, op &&o, peer *to);
-void op_take_back(wire_ep &on, op *kept, op &out);
-void op_finish(wire_ep &on, op &o);
+// For wires: keeps an operation, takes one back that could not be sent after all, ends one that was kept.
+// op_keep returns null when `dest` is not a peer of this wire, whose calls would take it for one of theirs: the
+// operation fails.
+[[nodiscard]] op *op_keep(wire_ep &ep, op &&o, peer *dest);
+void op_take_back(wire_ep &ep, op *kept, op &out);
+void op_finish(wire_ep &ep, op &o);
 void op_fail_peer(peer *p, int status); // ends everything that waits for it
 
 extern fi_ops_rma g_rma_ops, g_rma_ops_hot; // hot: for fronts whose hot_inject is MAGIC_HOT

@@ -41,20 +41,20 @@ int peer_connect(peer *p)
 			return err;
 	std::string_view part;
 	int cost = 0;
-	wire_ep *on = wire_to(*p->ep, a.parts, part, &cost, p->only);
-	if (p->on != on)
+	wire_ep *ep = wire_to(*p->ep, a.parts, part, &cost, p->only);
+	if (p->owner != ep)
 		drop_line(p); // another wire was on the way to it
-	p->on = on;
-	if (!on) {
+	p->owner = ep;
+	if (!ep) {
 		p->why = wire_obstacle(*p->ep, a.parts);
 		PGAS_WARN(FI_LOG_AV, "address %s is on another host%s%s\n", p->name.text, p->why.empty() ? "" : ": ",
 			  p->why.c_str());
 		return -FI_EHOSTUNREACH;
 	}
-	p->wire = on->ops;
+	p->wire = ep->ops;
 	p->part = part;
 	p->real_name = address_format(a); // a wire may want to know
-	if (const int err = p->wire->connect(*on, *p, part)) {
+	if (const int err = p->wire->connect(*ep, *p, part)) {
 		if (err != -FI_EAGAIN)
 			drop_line(p);
 		return err;
@@ -154,19 +154,19 @@ fi_addr_t name_address(const ep_core *ep, const ep_name &name)
 	return found;
 }
 
-fi_addr_t sender_address(wire_ep &on, uint32_t src)
+fi_addr_t sender_address(wire_ep &base_ep, uint32_t src)
 {
-	ep_core *ep = on.ep;
-	if (src >= on.ops->limits.sources)
+	ep_core *ep = base_ep.ep;
+	if (src >= base_ep.ops->limits.sources)
 		return FI_ADDR_NOTAVAIL;
-	if (src >= on.senders.size())
-		on.senders.resize(src + 1);
-	auto &cached = on.senders[src];
-	const uint64_t serial = on.ops->sender(on, src, nullptr);
+	if (src >= base_ep.senders.size())
+		base_ep.senders.resize(src + 1);
+	auto &cached = base_ep.senders[src];
+	const uint64_t serial = base_ep.ops->sender(base_ep, src, nullptr);
 	if (cached.changes == ep->vector->changes && cached.serial == serial)
 		return cached.addr;
 	ep_name name;
-	on.ops->sender(on, src, &name);
+	base_ep.ops->sender(base_ep, src, &name);
 	cached = {name_address(ep, name), ep->vector->changes, serial};
 	return cached.addr;
 }
@@ -189,46 +189,46 @@ namespace {
 
 using stranger_at = std::unordered_map<uint32_t, std::unique_ptr<peer>>::iterator;
 
-stranger_at stranger_end(wire_ep &on, stranger_at at, int status)
+stranger_at stranger_end(wire_ep &ep, stranger_at entry, int status)
 {
-	op_fail_peer(at->second.get(), status);
-	peer_disconnect(at->second.get());
-	return on.strangers.erase(at);
+	op_fail_peer(entry->second.get(), status);
+	peer_disconnect(entry->second.get());
+	return ep.strangers.erase(entry);
 }
 
 // Something waits for its answer, or is to be answered to it.
-bool in_use(const wire_ep &on, const peer *p)
+bool in_use(const wire_ep &ep, const peer *p)
 {
-	for (const auto &[id, o] : on.pending)
-		if (o->to == p)
+	for (const auto &[id, o] : ep.pending)
+		if (o->dest == p)
 			return true;
-	for (const reply &r : on.replies)
-		if (r.to == p)
+	for (const reply &r : ep.replies)
+		if (r.dest == p)
 			return true;
 	return false;
 }
 
 // It has an address by now, and that leads over this wire or was not used yet.
-bool addressed(wire_ep &on, uint32_t src)
+bool addressed(wire_ep &ep, uint32_t src)
 {
-	const fi_addr_t addr = sender_address(on, src);
-	const peer *p = peer_known(on.ep, addr);
-	return addr != FI_ADDR_NOTAVAIL && (!p || p->on == &on);
+	const fi_addr_t addr = sender_address(ep, src);
+	const peer *p = peer_known(ep.ep, addr);
+	return addr != FI_ADDR_NOTAVAIL && (!p || p->owner == &ep);
 }
 
 // The dead, those who closed their endpoint, and those whose address was inserted meanwhile.
-void strangers_release(wire_ep &on)
+void strangers_release(wire_ep &ep)
 {
-	for (auto it = on.strangers.begin(); it != on.strangers.end();) {
+	for (auto it = ep.strangers.begin(); it != ep.strangers.end();) {
 		peer *p = it->second.get();
 		const bool over = p->dead() || p->state == peer_state::failed || peer_departed(*p) ||
-				  addressed(on, it->first);
-		if (p->dead() || (over && !in_use(on, p)))
-			it = stranger_end(on, it, -FI_ECONNRESET);
+				  addressed(ep, it->first);
+		if (p->dead() || (over && !in_use(ep, p)))
+			it = stranger_end(ep, it, -FI_ECONNRESET);
 		else
 			++it;
 	}
-	on.strangers_sweep = 2 * on.strangers.size() + 8;
+	ep.strangers_sweep = 2 * ep.strangers.size() + 8;
 }
 
 } // namespace
@@ -238,16 +238,16 @@ void peers_fail_dead(ep_core *ep)
 	for (auto &p : ep->peers)
 		if (p && p->dead())
 			op_fail_peer(p.get(), -FI_ECONNRESET);
-	for (wire_ep *on : ep->wires_on())
-		for (auto &[src, p] : on->strangers)
+	for (wire_ep *base_ep : ep->wires_on())
+		for (auto &[src, p] : base_ep->strangers)
 			if (p && p->dead())
 				op_fail_peer(p.get(), -FI_ECONNRESET);
 }
 
 void peers_release(ep_core *ep)
 {
-	for (wire_ep *on : ep->wires_on())
-		strangers_release(*on);
+	for (wire_ep *base_ep : ep->wires_on())
+		strangers_release(*base_ep);
 	for (auto &p : ep->peers) {
 		if (!p || p->state != peer_state::connected || !p->dead() || !p->wire->bury(*p))
 			continue;
@@ -261,10 +261,10 @@ void peer_forget(ep_core *ep, fi_addr_t addr)
 	peer *p = peer_known(ep, addr);
 	const bool led = p && p->real_name.text[0]; // strangers have real names, addresses may be those of services
 	const ep_name name = led ? p->real_name : ep->vector->entries[addr].name;
-	for (wire_ep *on : ep->wires_on()) {
-		for (auto it = on->strangers.begin(); it != on->strangers.end();) {
+	for (wire_ep *base_ep : ep->wires_on()) {
+		for (auto it = base_ep->strangers.begin(); it != base_ep->strangers.end();) {
 			if (it->second->name == name)
-				it = stranger_end(*on, it, -FI_ECANCELED);
+				it = stranger_end(*base_ep, it, -FI_ECANCELED);
 			else
 				++it;
 		}
@@ -277,41 +277,41 @@ void peer_forget(ep_core *ep, fi_addr_t addr)
 }
 
 // Whoever has no address, or one that leads over another wire.
-static int stranger_of_sender(wire_ep &on, uint32_t src, peer **out)
+static int stranger_of_sender(wire_ep &ep, uint32_t src, peer **out)
 {
 	ep_name name; // a copy: the sender may change what it says
-	on.ops->sender(on, src, &name);
-	const auto known = on.strangers.find(src);
-	if (known != on.strangers.end() && known->second->name == name) {
+	ep.ops->sender(ep, src, &name);
+	const auto known = ep.strangers.find(src);
+	if (known != ep.strangers.end() && known->second->name == name) {
 		*out = known->second.get();
 		return known->second->dead() || known->second->state == peer_state::failed ? -FI_ECONNRESET : 0;
 	}
-	if (known != on.strangers.end())
-		stranger_end(on, known, -FI_ECONNRESET); // the number went to another sender
-	if (on.strangers.size() >= on.strangers_sweep)
-		strangers_release(on);
+	if (known != ep.strangers.end())
+		stranger_end(ep, known, -FI_ECONNRESET); // the number went to another sender
+	if (ep.strangers.size() >= ep.strangers_sweep)
+		strangers_release(ep);
 	auto fresh = std::make_unique<peer>();
-	fresh->ep = on.ep;
+	fresh->ep = ep.ep;
 	fresh->name = name;
-	fresh->only = &on;
+	fresh->only = &ep;
 	const int err = peer_connect(fresh.get());
 	if (err && err != -FI_EAGAIN)
 		return err;
 	if (err)
 		fresh->state = peer_state::connecting;
-	*out = (on.strangers[src] = std::move(fresh)).get();
+	*out = (ep.strangers[src] = std::move(fresh)).get();
 	return (*out)->dead() ? -FI_ECONNRESET : 0;
 }
 
-int peer_of_sender(wire_ep &on, uint32_t src, peer **out)
+int peer_of_sender(wire_ep &ep, uint32_t src, peer **out)
 {
-	const fi_addr_t addr = sender_address(on, src);
+	const fi_addr_t addr = sender_address(ep, src);
 	if (addr == FI_ADDR_NOTAVAIL)
-		return stranger_of_sender(on, src, out);
-	const int err = peer_get(on.ep, addr, out);
-	peer *p = peer_known(on.ep, addr);
-	if (!p || p->on != &on)
-		return stranger_of_sender(on, src, out);
+		return stranger_of_sender(ep, src, out);
+	const int err = peer_get(ep.ep, addr, out);
+	peer *p = peer_known(ep.ep, addr);
+	if (!p || p->owner != &ep)
+		return stranger_of_sender(ep, src, out);
 	*out = p;
 	return err == -FI_EAGAIN ? 0 : err;
 }

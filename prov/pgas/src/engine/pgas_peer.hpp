@@ -21,7 +21,7 @@ struct peer {
 	fi_addr_t rank = FI_ADDR_NOTAVAIL; // NOTAVAIL: a sender that is not in our address vector
 	// The wire it is reached by, which is handed this peer and no other wire is: the calls below see to that.
 	const wire_ops *wire = nullptr;
-	wire_ep *on = nullptr;
+	wire_ep *owner = nullptr;
 	wire_ep *only = nullptr;   // of a stranger: it came by this wire and is answered by no other
 	std::string part;          // of its address: what `wire` connects to
 	wire_peer *line = nullptr; // what the wire keeps
@@ -67,15 +67,15 @@ inline bool peer_departed(const peer &p)
 }
 inline bool peer_silent(const peer &p)
 {
-	return p.wire->silent(*p.on, p);
+	return p.wire->silent(*p.owner, p);
 }
-inline int peer_pull(peer &from, rx_entry *rx, const char *bytes, completion &c)
+inline int peer_pull(peer &sender, rx_entry *rx, const char *bytes, completion &c)
 {
-	return from.wire->pull(*from.on, from, rx, bytes, c);
+	return sender.wire->pull(*sender.owner, sender, rx, bytes, c);
 }
-inline void peer_discard(peer &from, const char *bytes)
+inline void peer_discard(peer &sender, const char *bytes)
 {
-	from.wire->discard(from, bytes);
+	sender.wire->discard(sender, bytes);
 }
 // What is submitted next runs at the peer behind everything before it.
 inline bool peer_in_order(const peer &p)
@@ -95,8 +95,8 @@ void peer_forget(ep_core *ep, fi_addr_t addr);
 int peer_control(peer &p, const control &m);
 // The peer behind source `src` of a wire, as that wire reaches it: an answer goes back the way the question came, even
 // where the peer's address leads over another wire. The connection to it may still be under way.
-int peer_of_sender(wire_ep &on, uint32_t src, peer **out);
-fi_addr_t sender_address(wire_ep &on, uint32_t src);
+int peer_of_sender(wire_ep &ep, uint32_t src, peer **out);
+fi_addr_t sender_address(wire_ep &ep, uint32_t src);
 fi_addr_t name_address(const ep_core *ep, const ep_name &name); // NOTAVAIL: it is not in the vector
 fi_addr_t source_shown(const ep_core *ep, fi_addr_t addr);      // as completions name it: FI_AV_USER_ID
 

@@ -17,8 +17,8 @@ void attend(ep_core *ep)
 	const uint32_t asked = ep->dom->attention.load();
 	// first what the dead sent us: an answer among it ends its operation well
 	bool settled = true;
-	for (wire_ep *on : ep->wires_on())
-		settled = on->ops->settle(*on) && settled;
+	for (wire_ep *base_ep : ep->wires_on())
+		settled = base_ep->ops->settle(*base_ep) && settled;
 	if (settled)
 		pgas_store_relaxed(&ep->attended, asked);
 	peers_fail_dead(ep);
@@ -35,9 +35,9 @@ bool ep_progress(ep_core *ep)
 	if (ep->must_look())
 		attend(ep);
 	bool kept = false, moved = false;
-	for (size_t i = 0; i < kWiresMost && ep->on[i]; i++) {
-		kept = kept || ep->on[i]->keeps();
-		moved |= ep->on[i]->ops->progress(*ep->on[i]);
+	for (size_t i = 0; i < kWiresMost && ep->wire_eps[i]; i++) {
+		kept = kept || ep->wire_eps[i]->keeps();
+		moved |= ep->wire_eps[i]->ops->progress(*ep->wire_eps[i]);
 	}
 	if (moved && (kept || ep_keeps(ep)))
 		ep_update_polls(ep);
@@ -56,7 +56,7 @@ bool domain_progress(domain *dom)
 
 bool domain_must_retry(const domain *dom)
 {
-	const auto waits = [](const wire_ep *on) { return on->ops->retries(*on); };
+	const auto waits = [](const wire_ep *base_ep) { return base_ep->ops->retries(*base_ep); };
 	return std::ranges::any_of(dom->eps,
 				   [&](const ep_core *ep) { return std::ranges::any_of(ep->wires_on(), waits); });
 }

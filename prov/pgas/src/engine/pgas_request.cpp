@@ -73,7 +73,7 @@ request_head next_piece(const op &o)
 	request_head h{};
 	h.op_id = o.id;
 	h.off = o.sent;
-	size_t n = o.len - o.sent, here = n, room = piece_room(o.to);
+	size_t n = o.len - o.sent, here = n, room = piece_room(o.dest);
 	if (o.kind == op_kind::pull) {
 		h.key = o.peer_op;
 	} else {
@@ -107,17 +107,17 @@ int send_piece(const op &o, const request_head &h)
 	} else if (o.kind == op_kind::amo) {
 		packed.resize(sizeof h + h.len * ((o.iov_count ? 1 : 0) + (o.cmp_count ? 1 : 0)));
 		memcpy(packed.data(), &h, sizeof h);
-		size_t at = sizeof h;
+		size_t pos = sizeof h;
 		if (o.iov_count) {
-			iov_gather(o.iov, o.iov_count, o.sent, packed.data() + at, h.len);
-			at += h.len;
+			iov_gather(o.iov, o.iov_count, o.sent, packed.data() + pos, h.len);
+			pos += h.len;
 		}
 		if (o.cmp_count)
-			iov_gather(o.cmp, o.cmp_count, o.sent, packed.data() + at, h.len);
+			iov_gather(o.cmp, o.cmp_count, o.sent, packed.data() + pos, h.len);
 		m.head = packed.data();
 		m.head_len = packed.size();
 	}
-	return peer_control(*o.to, m);
+	return peer_control(*o.dest, m);
 }
 
 bool wants_to_send(const op &o)
@@ -134,10 +134,10 @@ bool wholly_sent(const op &o)
 }
 
 // Asks for what may be asked for of a kept operation.
-void ask(wire_ep &on, op &o)
+void ask(wire_ep &ep, op &o)
 {
 	while (wants_to_send(o)) {
-		if (o.kind == op_kind::pull && on.pieces >= kPiecesInFlight)
+		if (o.kind == op_kind::pull && ep.pieces >= kPiecesInFlight)
 			return; // pulls share what one operation may have: the buffers are ours
 		const request_head h = next_piece(o);
 		const int err = send_piece(o, h);
@@ -150,38 +150,38 @@ void ask(wire_ep &on, op &o)
 		o.sent += h.len;
 		o.in_flight++;
 		if (o.kind == op_kind::pull)
-			on.pieces++;
+			ep.pieces++;
 		if (o.len == 0)
 			return;
 	}
 }
 
-void push(wire_ep &on, op &o)
+void push(wire_ep &ep, op &o)
 {
-	ask(on, o);
+	ask(ep, o);
 	if (o.unsent && (wholly_sent(o) || o.status)) {
 		o.unsent = false;
-		o.to->unsent--;
+		o.dest->unsent--;
 	}
 }
 
 } // namespace
 
 // One-sided operations to one peer are asked for in the order they were started.
-int request_submit(wire_ep &on, peer &p, op &&o)
+int request_submit(wire_ep &ep, peer &p, op &&o)
 {
-	if (on.pending.size() >= kKeptMost)
+	if (ep.pending.size() >= kKeptMost)
 		return -FI_EAGAIN;
-	op *kept = op_keep(on, std::move(o), &p);
+	op *kept = op_keep(ep, std::move(o), &p);
 	if (!kept)
 		return -FI_EIO;
 	kept->unsent = true;
 	if (p.unsent++ == 0)
-		push(on, *kept);
+		push(ep, *kept);
 	return kKept;
 }
 
-int request_pull(wire_ep &on, peer &from, rx_entry *rx, uint64_t sender_op, completion &c)
+int request_pull(wire_ep &ep, peer &sender, rx_entry *rx, uint64_t sender_op, completion &c)
 {
 	op o;
 	o.kind = op_kind::pull;
@@ -189,15 +189,15 @@ int request_pull(wire_ep &on, peer &from, rx_entry *rx, uint64_t sender_op, comp
 	o.rx = rx;
 	o.rx_result = c;
 	o.peer_op = sender_op;
-	op *kept = op_keep(on, std::move(o), &from);
+	op *kept = op_keep(ep, std::move(o), &sender);
 	if (!kept) {
 		c.err = FI_EIO;
 		c.len = 0;
 		return kDone;
 	}
-	push(on, *kept);
+	push(ep, *kept);
 	if (kept->status)
-		op_finish(on, *kept);
+		op_finish(ep, *kept);
 	return kKept;
 }
 
@@ -218,11 +218,11 @@ void reply_send(peer *p, const response_head &head, const iovec *iov, size_t iov
 	if (!p->replies && peer_control(*p, m) != -FI_EAGAIN)
 		return;
 	reply r;
-	r.to = p;
+	r.dest = p;
 	r.bytes.resize(sizeof head + len);
 	memcpy(r.bytes.data(), &head, sizeof head);
 	iov_gather(iov, iov_count, skip, r.bytes.data() + sizeof head, len);
-	p->on->replies.push_back(std::move(r));
+	p->owner->replies.push_back(std::move(r));
 	p->replies++;
 }
 
@@ -234,29 +234,29 @@ void count_remote(ep_core *ep, const mr &region, remote_effect what, uint8_t las
 
 int run_write(ep_core *ep, const request_head &h, const char *data, size_t data_len)
 {
-	target_memory at;
+	target_memory memory;
 	if (data_len != h.len)
 		return -FI_EINVAL;
-	if (const int err = target_find(ep->dom, h.key, h.addr, h.len, FI_REMOTE_WRITE, at))
+	if (const int err = target_find(ep->dom, h.key, h.addr, h.len, FI_REMOTE_WRITE, memory))
 		return err;
 	pgas_fence_store_store(); // whoever waits for one of these bytes sees what was written before it
-	if (const int err = target_store(at, data, h.len))
+	if (const int err = target_store(memory, data, h.len))
 		return err;
-	count_remote(ep, *at.region, remote_effect::write, h.last);
+	count_remote(ep, *memory.region, remote_effect::write, h.last);
 	return 0;
 }
 
 int run_read(ep_core *ep, const request_head &h, size_t room, std::vector<char> &out)
 {
-	target_memory at;
+	target_memory memory;
 	if (h.len > room)
 		return -FI_EINVAL;
-	if (const int err = target_find(ep->dom, h.key, h.addr, h.len, FI_REMOTE_READ, at))
+	if (const int err = target_find(ep->dom, h.key, h.addr, h.len, FI_REMOTE_READ, memory))
 		return err;
 	out.resize(h.len);
-	if (const int err = target_load(at, out.data(), h.len))
+	if (const int err = target_load(memory, out.data(), h.len))
 		return err;
-	count_remote(ep, *at.region, remote_effect::read, h.last);
+	count_remote(ep, *memory.region, remote_effect::read, h.last);
 	return 0;
 }
 
@@ -270,10 +270,10 @@ int run_amo(ep_core *ep, const request_head &h, const char *data, size_t data_le
 			   data_len};
 	if (h.form <= kAmoCompare && h.count * amo_type_bytes(a.type) > room)
 		return -FI_EINVAL;
-	target_memory at;
-	if (const int err = target_amo_run(ep->dom, h.key, h.addr, a, out, at))
+	target_memory memory;
+	if (const int err = target_amo_run(ep->dom, h.key, h.addr, a, out, memory))
 		return err;
-	count_remote(ep, *at.region, amo_effect(a.form, a.op), h.last);
+	count_remote(ep, *memory.region, amo_effect(a.form, a.op), h.last);
 	return 0;
 }
 
@@ -285,26 +285,26 @@ uint64_t announced(const char *bytes)
 }
 
 // The send whose bytes a receiver asks for, when that is what it may have.
-const op *pulled(const wire_ep &on, const peer *from, const request_head &h, size_t room)
+const op *pulled(const wire_ep &ep, const peer *sender, const request_head &h, size_t room)
 {
-	const auto it = on.pending.find(h.key);
-	if (it == on.pending.end())
+	const auto it = ep.pending.find(h.key);
+	if (it == ep.pending.end())
 		return nullptr;
 	const op &o = *it->second;
-	const bool its = o.kind == op_kind::send && o.to->on == from->on && o.to->part == from->part;
+	const bool its = o.kind == op_kind::send && o.dest->owner == sender->owner && o.dest->part == sender->part;
 	return its && h.off <= o.len && h.len <= o.len - h.off && h.len <= room ? &o : nullptr;
 }
 
 } // namespace
 
-int request_pull_announced(wire_ep &on, peer &from, rx_entry *rx, const char *bytes, completion &c)
+int request_pull_announced(wire_ep &ep, peer &sender, rx_entry *rx, const char *bytes, completion &c)
 {
-	return request_pull(on, from, rx, announced(bytes), c);
+	return request_pull(ep, sender, rx, announced(bytes), c);
 }
 
-void request_discard_announced(peer &from, const char *bytes)
+void request_discard_announced(peer &sender, const char *bytes)
 {
-	request_long_done(from, announced(bytes), 0);
+	request_long_done(sender, announced(bytes), 0);
 }
 
 void request_long_done(peer &p, uint64_t sender_op, int status)
@@ -312,24 +312,24 @@ void request_long_done(peer &p, uint64_t sender_op, int status)
 	reply_send(&p, {.op_id = sender_op, .off = 0, .len = 0, .status = status, .long_done = 1}, nullptr, 0, 0, 0);
 }
 
-bool request_run(wire_ep &on, uint32_t src, uint16_t code, const char *payload, size_t payload_len)
+bool request_run(wire_ep &base_ep, uint32_t src, uint16_t code, const char *payload, size_t payload_len)
 {
-	ep_core *ep = on.ep;
+	ep_core *ep = base_ep.ep;
 	if (payload_len < sizeof(request_head))
 		return false;
 	request_head h;
 	memcpy(&h, payload, sizeof h);
 	const char *data = payload + sizeof h;
 	const size_t data_len = payload_len - sizeof h;
-	peer *from;
-	if (peer_of_sender(on, src, &from) != 0)
+	peer *sender;
+	if (peer_of_sender(base_ep, src, &sender) != 0)
 		return false; // it died after it asked
 	// a pull has a pending send, which keeps the counters cold as long as needed
-	if (!ep->serves && !on.served && code != kReqPull) {
+	if (!ep->serves && !base_ep.served && code != kReqPull) {
 		ep->serves = true;
 		ep_update_polls(ep); // reading a counter makes progress from now on
 	}
-	const size_t room = from->wire->control_room(*from) -
+	const size_t room = sender->wire->control_room(*sender) -
 			    sizeof(response_head); // no requester wants more at a time
 	response_head r{h.op_id, h.off, h.len, 0, 0};
 	std::vector<char> out;
@@ -344,8 +344,8 @@ bool request_run(wire_ep &on, uint32_t src, uint16_t code, const char *payload, 
 		r.status = run_amo(ep, h, data, data_len, room, out);
 		break;
 	case kReqPull:
-		if (const op *o = pulled(on, from, h, room)) { // straight out of the caller's buffer
-			reply_send(from, r, o->iov, o->iov_count, h.off, h.len);
+		if (const op *o = pulled(base_ep, sender, h, room)) { // straight out of the caller's buffer
+			reply_send(sender, r, o->iov, o->iov_count, h.off, h.len);
 			return true;
 		}
 		r.status = -FI_EINVAL;
@@ -356,7 +356,7 @@ bool request_run(wire_ep &on, uint32_t src, uint16_t code, const char *payload, 
 	if (r.status)
 		out.clear();
 	const iovec answer{out.data(), out.size()};
-	reply_send(from, r, &answer, 1, 0, out.size());
+	reply_send(sender, r, &answer, 1, 0, out.size());
 	return true;
 }
 
@@ -381,19 +381,19 @@ void take_data(op &o, uint64_t off, const char *data, size_t len)
 
 int send_cq_data(const op &o)
 {
-	return peer_control(*o.to, {.kind = control_kind::cq_data, .len = o.len, .data = o.data});
+	return peer_control(*o.dest, {.kind = control_kind::cq_data, .len = o.len, .data = o.data});
 }
 
 } // namespace
 
-void response_take(wire_ep &on, const char *payload, size_t payload_len)
+void response_take(wire_ep &ep, const char *payload, size_t payload_len)
 {
 	if (payload_len < sizeof(response_head))
 		return;
 	response_head r;
 	memcpy(&r, payload, sizeof r);
-	const auto it = on.pending.find(r.op_id);
-	if (it == on.pending.end())
+	const auto it = ep.pending.find(r.op_id);
+	if (it == ep.pending.end())
 		return; // failed meanwhile
 	op &o = *it->second;
 	if (r.status > 0 || r.status < -kErrnoMost)
@@ -402,7 +402,7 @@ void response_take(wire_ep &on, const char *payload, size_t payload_len)
 		if (o.kind != op_kind::send)
 			return;
 		o.status = r.status;
-		op_finish(on, o);
+		op_finish(ep, o);
 		return;
 	}
 	if (o.kind == op_kind::send || !o.in_flight || o.late_data || o.bulk)
@@ -411,7 +411,7 @@ void response_take(wire_ep &on, const char *payload, size_t payload_len)
 	const size_t data_len = payload_len - sizeof r;
 	o.in_flight--;
 	if (o.kind == op_kind::pull)
-		on.pieces--;
+		ep.pieces--;
 	if (!r.status && (r.off > o.len || r.len > o.len - r.off || data_len != (answer_has_data(o) ? r.len : 0)))
 		r.status = -FI_EIO; // not an answer to what was asked
 	if (r.status && !o.status)
@@ -422,49 +422,49 @@ void response_take(wire_ep &on, const char *payload, size_t payload_len)
 	if (!o.status && o.sent >= o.len && !o.in_flight && o.acked < o.len)
 		o.status = -FI_EIO; // all answered, and less than was asked
 	if ((!o.status && o.acked < o.len) || o.in_flight) {
-		push(on, o);
+		push(ep, o);
 		return;
 	}
-	if (!o.status && o.carries_data && (o.to->late || send_cq_data(o) == -FI_EAGAIN)) {
+	if (!o.status && o.carries_data && (o.dest->late || send_cq_data(o) == -FI_EAGAIN)) {
 		o.late_data = true; // request_push_all() tries again
-		o.to->late++;
+		o.dest->late++;
 		return;
 	}
-	op_finish(on, o);
+	op_finish(ep, o);
 }
 
 // --- what waits ------------------------------------------------------------------------------------------------------
 
-bool replies_push(wire_ep &on)
+bool replies_push(wire_ep &ep)
 {
-	const size_t before = on.replies.size();
+	const size_t before = ep.replies.size();
 	std::vector<const peer *> full; // theirs wait; those of others do not
-	auto it = on.replies.begin();
-	for (int n = 0; n < kRepliesAtOnce && it != on.replies.end(); n++) {
+	auto it = ep.replies.begin();
+	for (int n = 0; n < kRepliesAtOnce && it != ep.replies.end(); n++) {
 		const control m{.kind = control_kind::response, .head = it->bytes.data(), .head_len = it->bytes.size()};
-		if (std::find(full.begin(), full.end(), it->to) != full.end()) {
+		if (std::find(full.begin(), full.end(), it->dest) != full.end()) {
 			++it;
-		} else if (peer_control(*it->to, m) == -FI_EAGAIN) {
-			full.push_back(it->to);
+		} else if (peer_control(*it->dest, m) == -FI_EAGAIN) {
+			full.push_back(it->dest);
 			++it;
 		} else {
-			it->to->replies--;
-			it = on.replies.erase(it);
+			it->dest->replies--;
+			it = ep.replies.erase(it);
 		}
 	}
-	return on.replies.size() != before;
+	return ep.replies.size() != before;
 }
 
-bool request_push_all(wire_ep &on)
+bool request_push_all(wire_ep &ep)
 {
-	bool moved = replies_push(on);
+	bool moved = replies_push(ep);
 	std::vector<op *> over;
 	std::vector<const peer *> asking, telling; // that something of an earlier operation is still to be sent to
 	const auto behind = [](const std::vector<const peer *> &list, const peer *p) {
 		return std::find(list.begin(), list.end(), p) != list.end();
 	};
-	for (auto &[id, o] : on.pending) {
-		if (peer_silent(*o->to)) {
+	for (auto &[id, o] : ep.pending) {
+		if (peer_silent(*o->dest)) {
 			o->status = -FI_ECONNRESET;
 			over.push_back(o.get());
 			continue;
@@ -472,32 +472,32 @@ bool request_push_all(wire_ep &on)
 		if (o->bulk)
 			continue; // its wire moves it
 		if (o->late_data) {
-			if (!behind(telling, o->to) && send_cq_data(*o) != -FI_EAGAIN)
+			if (!behind(telling, o->dest) && send_cq_data(*o) != -FI_EAGAIN)
 				over.push_back(o.get());
 			else
-				telling.push_back(o->to);
+				telling.push_back(o->dest);
 			continue;
 		}
 		const uint32_t in_flight = o->in_flight;
-		if (!o->unsent || !behind(asking, o->to))
-			push(on, *o);
+		if (!o->unsent || !behind(asking, o->dest))
+			push(ep, *o);
 		if (o->unsent)
-			asking.push_back(o->to);
+			asking.push_back(o->dest);
 		moved = moved || o->in_flight != in_flight;
 		if (o->status && o->in_flight == 0)
 			over.push_back(o.get());
 	}
 	for (op *o : over)
-		op_finish(on, *o);
+		op_finish(ep, *o);
 	return moved || !over.empty();
 }
 
 // What nobody's answer will move: it must be tried again. The rest sleeps until a message comes.
-bool request_retries(const wire_ep &on)
+bool request_retries(const wire_ep &ep)
 {
-	if (!on.replies.empty())
+	if (!ep.replies.empty())
 		return true;
-	for (const auto &[id, o] : on.pending)
+	for (const auto &[id, o] : ep.pending)
 		if (o->late_data || (o->kind != op_kind::send && o->in_flight == 0))
 			return true;
 	return false;

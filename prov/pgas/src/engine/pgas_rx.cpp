@@ -60,8 +60,8 @@ void rx_finish(ep_core *ep, rx_entry *rx, completion &c)
 
 void rx_drop_all(ep_core *ep)
 {
-	for (wire_ep *on : ep->wires_on()) {
-		for (auto &[id, o] : on->pending) {
+	for (wire_ep *base_ep : ep->wires_on()) {
+		for (auto &[id, o] : base_ep->pending) {
 			if (!o->rx)
 				continue;
 			rx_drop_landing(o->rx);

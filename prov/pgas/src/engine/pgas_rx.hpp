@@ -49,7 +49,7 @@ struct rx_entry {
 };
 
 struct unexpected {
-	wire_ep *on = nullptr;
+	wire_ep *ep = nullptr;
 	uint32_t src = 0;
 	uint64_t serial = 0; // of the sender; when src has another, that number went to somebody else
 	ep_name sender{};
@@ -77,7 +77,7 @@ struct rx_queue {
 
 // For wires: a message that arrived, and the cq data of a write whose bytes are in place.
 void rx_deliver(const arrival &a);
-void rx_deliver_data(wire_ep &on, uint32_t src, uint64_t len, uint64_t data);
+void rx_deliver_data(wire_ep &ep, uint32_t src, uint64_t len, uint64_t data);
 
 ssize_t rx_post(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore,
 		void *context, uint64_t flags, bool tagged, rx_entry *landing = nullptr);

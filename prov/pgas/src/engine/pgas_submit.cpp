@@ -18,7 +18,7 @@ bool target_error(int err) // found out about the target, as opposed to wrong ar
 }
 
 // What is submitted next runs behind what is under way. A message overtakes requests that found no room yet.
-bool follows(const peer &p, const op &o)
+bool keeps_order(const peer &p, const op &o)
 {
 	return peer_in_order(p) && !(o.kind == op_kind::send && p.unsent);
 }
@@ -34,9 +34,9 @@ int submit_once(ep_core *ep, fi_addr_t addr, op &o)
 	}
 	if (ep->tx_cq && !o.quiet && ep->tx_cq->full())
 		return -FI_EAGAIN;
-	if (((o.flags & FI_FENCE) || (ep->order & kStrictOneSided)) && !follows(*p, o)) {
+	if (((o.flags & FI_FENCE) || (ep->order & kStrictOneSided)) && !keeps_order(*p, o)) {
 		ep_progress(ep); // what was promised in order waits for what is still under way
-		if (!follows(*p, o))
+		if (!keeps_order(*p, o))
 			return -FI_EAGAIN;
 		if (const int err = peer_get(ep, addr, &p)) // it may have died meanwhile, and be let go
 			return err;
@@ -46,7 +46,7 @@ int submit_once(ep_core *ep, fi_addr_t addr, op &o)
 	const auto submit = o.kind == op_kind::send  ? p->wire->send
 			    : o.kind == op_kind::amo ? p->wire->amo
 						     : p->wire->rma;
-	const int rc = submit(*p->on, *p, o);
+	const int rc = submit(*p->owner, *p, o);
 	if (rc == -FI_EAGAIN) {
 		ep_progress(ep); // both sides full: somebody must take messages out
 		return rc;
@@ -91,14 +91,14 @@ namespace {
 
 // send(p, offset) by the short way of the peer's wire, where it has one and is connected.
 template <class Send>
-int by_short_way(const pgas_ep *front, fi_addr_t addr, uint64_t at, uint64_t key, Send &&send)
+int by_short_way(const pgas_ep *front, fi_addr_t addr, uint64_t pos, uint64_t key, Send &&send)
 {
 	auto *ep = reinterpret_cast<ep_core *>(front->core);
 	scoped_lock lock(ep->dom->mutex);
 	peer *p = peer_connected(ep, addr);
 	if (!p || !p->wire->put)
 		return kNoShortWay;
-	const int rc = send(*p, key ? at : key0_offset(front, ep->dom->layout, at));
+	const int rc = send(*p, key ? pos : key0_offset(front, ep->dom->layout, pos));
 	if (PGAS_UNLIKELY(rc == -FI_EAGAIN))
 		ep_progress(ep);
 	return rc == kKept ? 0 : rc;
@@ -106,17 +106,18 @@ int by_short_way(const pgas_ep *front, fi_addr_t addr, uint64_t at, uint64_t key
 
 } // namespace
 
-int inject_short(pgas_ep *front, fi_addr_t addr, const void *buf, size_t len, uint64_t at, uint64_t key)
+int inject_short(pgas_ep *front, fi_addr_t addr, const void *buf, size_t len, uint64_t pos, uint64_t key)
 {
-	return by_short_way(front, addr, at, key,
-			    [&](peer &p, uint64_t to) { return p.wire->put(*p.on, p, buf, len, to, key); });
+	return by_short_way(front, addr, pos, key,
+			    [&](peer &p, uint64_t dest) { return p.wire->put(*p.owner, p, buf, len, dest, key); });
 }
 
-int inject_short_amo(pgas_ep *front, fi_addr_t addr, const void *value, fi_datatype type, fi_op op, uint64_t at,
+int inject_short_amo(pgas_ep *front, fi_addr_t addr, const void *value, fi_datatype type, fi_op op, uint64_t pos,
 		     uint64_t key)
 {
-	return by_short_way(front, addr, at, key,
-			    [&](peer &p, uint64_t to) { return p.wire->add(*p.on, p, value, type, op, to, key); });
+	return by_short_way(front, addr, pos, key, [&](peer &p, uint64_t dest) {
+		return p.wire->add(*p.owner, p, value, type, op, dest, key);
+	});
 }
 
 // Asks and waits. -FI_EAGAIN: nothing was done, this is not for the short way.
@@ -130,7 +131,7 @@ static int ask_word(fid_ep *fid, fi_addr_t dest, uint64_t addr, word_question &q
 	await(ep, [&] {
 		if (rc == -FI_EAGAIN) {
 			peer *p = peer_connected(ep, dest);
-			rc = p && p->wire->ask ? p->wire->ask(*p->on, *p, q) : int{kNoShortWay};
+			rc = p && p->wire->ask ? p->wire->ask(*p->owner, *p, q) : int{kNoShortWay};
 		}
 		return rc == kKept ? q.over : rc != -FI_EAGAIN;
 	});

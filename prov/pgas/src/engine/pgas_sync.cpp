@@ -12,20 +12,20 @@ namespace pgas {
 
 uint32_t sleep_announce(domain *dom)
 {
-	for (size_t i = 0; i < kWiresMost && dom->on[i]; i++)
-		if (dom->on[i]->ops->asleep)
-			dom->on[i]->ops->asleep(*dom->on[i]);
-	return dom->on[0]->ops->announce(*dom->on[0]);
+	for (size_t i = 0; i < kWiresMost && dom->wires[i]; i++)
+		if (dom->wires[i]->ops->asleep)
+			dom->wires[i]->ops->asleep(*dom->wires[i]);
+	return dom->wires[0]->ops->announce(*dom->wires[0]);
 }
 
 void sleep_until_woken(domain *dom, uint32_t ticket, uint64_t max_ns)
 {
-	dom->on[0]->ops->sleep(*dom->on[0], ticket, max_ns);
+	dom->wires[0]->ops->sleep(*dom->wires[0], ticket, max_ns);
 }
 
 void domain_wake(domain *dom)
 {
-	dom->on[0]->ops->wake(*dom->on[0]);
+	dom->wires[0]->ops->wake(*dom->wires[0]);
 }
 
 // --- the lock of lists -----------------------------------------------------------------------------------------------

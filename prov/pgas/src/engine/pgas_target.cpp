@@ -32,13 +32,13 @@ bool offset_of(const mr &m, uint64_t addr, size_t bytes, uint64_t &off)
 
 // Whoever registers the whole address space says nothing about which addresses are mapped: ask the kernel before
 // touching what a peer names, as it would do by itself for reads from outside. Kernels before 5.14 cannot tell.
-int mapped(const target_memory &at, bool write)
+int mapped(const target_memory &memory, bool write)
 {
-	if (!(at.region->flags & kKeyWhole))
+	if (!(memory.region->flags & kKeyWhole))
 		return 0;
 	char here = 0;
 	static const bool kernel_can = pages_ready(&here, 1, false);
-	for (const iovec &p : at.pieces)
+	for (const iovec &p : memory.pieces)
 		if (kernel_can && !pages_ready(p.iov_base, p.iov_len, write))
 			return -FI_EFAULT;
 	return 0;
@@ -97,41 +97,42 @@ int target_find(domain *dom, uint64_t key, uint64_t addr, size_t bytes, uint64_t
 	return mapped(out, right & FI_REMOTE_WRITE);
 }
 
-int target_store(const target_memory &at, const void *from, size_t len)
+int target_store(const target_memory &memory, const void *src, size_t len)
 {
-	if (PGAS_UNLIKELY(at.region->kind))
-		return hmem_store(*at.region->kind, at.pieces.data(), at.pieces.size(), from, len);
-	iov_scatter(at.pieces.data(), at.pieces.size(), 0, from, len);
+	if (PGAS_UNLIKELY(memory.region->kind))
+		return hmem_store(*memory.region->kind, memory.pieces.data(), memory.pieces.size(), src, len);
+	iov_scatter(memory.pieces.data(), memory.pieces.size(), 0, src, len);
 	return 0;
 }
 
-int target_load(const target_memory &at, void *to, size_t len)
+int target_load(const target_memory &memory, void *dst, size_t len)
 {
-	if (PGAS_UNLIKELY(at.region->kind))
-		return hmem_load(*at.region->kind, at.pieces.data(), at.pieces.size(), to, len);
-	iov_gather(at.pieces.data(), at.pieces.size(), 0, to, len);
+	if (PGAS_UNLIKELY(memory.region->kind))
+		return hmem_load(*memory.region->kind, memory.pieces.data(), memory.pieces.size(), dst, len);
+	iov_gather(memory.pieces.data(), memory.pieces.size(), 0, dst, len);
 	return 0;
 }
 
 namespace {
 
 // The lock that is held makes it atomic: nobody but us reaches this memory by way of the provider.
-int amo_on_device(domain *dom, const target_amo &a, size_t bytes, std::vector<char> &result, const target_memory &at)
+int amo_on_device(domain *dom, const target_amo &a, size_t bytes, std::vector<char> &result,
+		  const target_memory &memory)
 {
 	const bool has_operand = a.op != FI_ATOMIC_READ;
 	const size_t unit = amo_type_bytes(a.type);
 	std::vector<char> words(bytes);
-	if (const int err = target_load(at, words.data(), bytes))
+	if (const int err = target_load(memory, words.data(), bytes))
 		return err;
 	amo_apply(a.type, a.op, words.data(), bytes / unit, has_operand ? a.data : nullptr,
 		  a.form == kAmoCompare ? a.data + bytes : nullptr, a.form ? result.data() : nullptr, dom->wide);
-	return has_operand ? target_store(at, words.data(), bytes) : 0;
+	return has_operand ? target_store(memory, words.data(), bytes) : 0;
 }
 
 } // namespace
 
 int target_amo_run(domain *dom, uint64_t key, uint64_t addr, const target_amo &a, std::vector<char> &result,
-		   target_memory &at)
+		   target_memory &memory)
 {
 	if (a.form > kAmoCompare || !amo_valid(a.type, a.op, a.form))
 		return -FI_EOPNOTSUPP;
@@ -140,17 +141,17 @@ int target_amo_run(domain *dom, uint64_t key, uint64_t addr, const target_amo &a
 	if (a.data_len != bytes * ((has_operand ? 1 : 0) + (a.form == kAmoCompare ? 1 : 0)))
 		return -FI_EINVAL;
 	const uint64_t right = (has_operand ? FI_REMOTE_WRITE : 0) | (a.form ? FI_REMOTE_READ : 0);
-	if (const int err = target_find(dom, key, addr, bytes, right, at))
+	if (const int err = target_find(dom, key, addr, bytes, right, memory))
 		return err;
-	for (const iovec &piece : at.pieces)
+	for (const iovec &piece : memory.pieces)
 		if (reinterpret_cast<uintptr_t>(piece.iov_base) % amo_type_align(a.type) || piece.iov_len % unit)
 			return -FI_EINVAL;
 	if (a.form)
 		result.resize(bytes);
-	if (PGAS_UNLIKELY(at.region->kind))
-		return amo_on_device(dom, a, bytes, result, at);
+	if (PGAS_UNLIKELY(memory.region->kind))
+		return amo_on_device(dom, a, bytes, result, memory);
 	size_t done = 0;
-	for (const iovec &piece : at.pieces) {
+	for (const iovec &piece : memory.pieces) {
 		amo_apply(a.type, a.op, piece.iov_base, piece.iov_len / unit, has_operand ? a.data + done : nullptr,
 			  a.form == kAmoCompare ? a.data + bytes + done : nullptr,
 			  a.form ? result.data() + done : nullptr, dom->wide);

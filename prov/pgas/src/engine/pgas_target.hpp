@@ -43,8 +43,8 @@ void target_count(ep_core *ep, const mr &region, remote_effect what, bool of_ran
 int target_find(domain *dom, uint64_t key, uint64_t addr, size_t bytes, uint64_t right, target_memory &out);
 
 // Bytes into that memory, and out of it.
-int target_store(const target_memory &at, const void *from, size_t len);
-int target_load(const target_memory &at, void *to, size_t len);
+int target_store(const target_memory &memory, const void *src, size_t len);
+int target_load(const target_memory &memory, void *dst, size_t len);
 
 struct target_amo {
 	fi_datatype type;
@@ -55,6 +55,6 @@ struct target_amo {
 	size_t data_len;
 };
 int target_amo_run(domain *dom, uint64_t key, uint64_t addr, const target_amo &a, std::vector<char> &result,
-		   target_memory &at);
+		   target_memory &memory);
 
 } // namespace pgas

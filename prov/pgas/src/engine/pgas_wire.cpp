@@ -18,7 +18,7 @@ const wire_list &wires()
 		wire_list l{};
 		for (const wire_ops *w : kAllWires)
 			if (w != &g_loop_wire || parameters().loop)
-				l.at[l.count++] = w;
+				l.items[l.count++] = w;
 		return l;
 	}();
 	return list;
@@ -67,13 +67,13 @@ wire_ep *wire_to(const ep_core &ep, std::string_view parts, std::string_view &pa
 	for (std::string_view p = address_next_part(parts); !p.empty(); p = address_next_part(parts)) {
 		std::string_view rest;
 		const wire_ops *w = wire_of_part(p, rest);
-		for (wire_ep *on : ep.wires_on()) {
-			if (on->ops != w || (only && on != only))
+		for (wire_ep *base_ep : ep.wires_on()) {
+			if (base_ep->ops != w || (only && base_ep != only))
 				continue;
-			const int c = w->cost(*on, rest);
+			const int c = w->cost(*base_ep, rest);
 			if (c < 0 || (best && c >= *cost))
 				continue;
-			best = on;
+			best = base_ep;
 			part = rest;
 			*cost = c;
 		}
@@ -87,9 +87,9 @@ std::string wire_obstacle(const ep_core &ep, std::string_view parts)
 	for (std::string_view p = address_next_part(parts); why.empty() && !p.empty(); p = address_next_part(parts)) {
 		std::string_view rest;
 		const wire_ops *w = wire_of_part(p, rest);
-		for (const wire_ep *on : ep.wires_on())
-			if (on->ops == w && w->obstacle && why.empty())
-				why = w->obstacle(*on, rest);
+		for (const wire_ep *base_ep : ep.wires_on())
+			if (base_ep->ops == w && w->obstacle && why.empty())
+				why = w->obstacle(*base_ep, rest);
 	}
 	return why;
 }

@@ -32,7 +32,7 @@ struct wire_domain {
 };
 
 struct reply { // an answer that found no room at the peer
-	peer *to;
+	peer *dest;
 	std::vector<char> bytes;
 };
 
@@ -66,7 +66,7 @@ struct wire_peer {};
 
 // A message as its receiver sees it. src is the wire's number of the sender, below limits.sources.
 struct arrival {
-	wire_ep *on;
+	wire_ep *ep;
 	uint32_t src;
 	bool tagged, is_long, has_data;
 	uint64_t len, tag, data;
@@ -133,19 +133,19 @@ struct wire_ops {
 	int (*domain_open)(domain &dom, wire_domain **out);
 	void (*domain_close)(wire_domain *d);
 	int (*ep_open)(wire_domain &d, ep_core &ep, wire_ep **out);
-	void (*ep_ready)(wire_ep &on); // the endpoint has its name and is enabled (may be null)
-	void (*ep_leave)(wire_ep &on);
-	void (*ep_close)(wire_ep *on);
+	void (*ep_ready)(wire_ep &ep); // the endpoint has its name and is enabled (may be null)
+	void (*ep_leave)(wire_ep &ep);
+	void (*ep_close)(wire_ep *ep);
 
 	// Address. address writes the endpoint's part, tight: in as few characters as it can; canonical rewrites one as
 	// address() would, false: it is none; show is for people (fi_av_straddr), empty: it is none; cost is negative
 	// when this endpoint cannot reach it; obstacle says why, for people, where more is known than that (may be
 	// null).
-	void (*address)(const wire_ep &on, char *part, size_t room, bool tight);
+	void (*address)(const wire_ep &ep, char *part, size_t room, bool tight);
 	bool (*canonical)(std::string_view part, char *out, size_t room);
 	std::string (*show)(std::string_view part);
-	int (*cost)(const wire_ep &on, std::string_view part);
-	std::string (*obstacle)(const wire_ep &on, std::string_view part);
+	int (*cost)(const wire_ep &ep, std::string_view part);
+	std::string (*obstacle)(const wire_ep &ep, std::string_view part);
 
 	// Memory (may be null, all three). mr_show also when the counters of a region that is shown changed.
 	int (*mr_open)(wire_domain &d, mr &m);
@@ -157,36 +157,36 @@ struct wire_ops {
 	// peer::dead_flag. departed: the peer closed its endpoint. silent: it will answer nothing any more, and what it
 	// answered was taken. bury: the peer is dead; true when it may be disconnected, false when somebody may still
 	// be in its memory, which was given back as far as possible.
-	int (*connect)(wire_ep &on, peer &p, std::string_view part);
+	int (*connect)(wire_ep &ep, peer &p, std::string_view part);
 	void (*disconnect)(peer &p); // frees peer::line, whose owner then forgets it
 	bool (*departed)(const peer &p);
-	bool (*silent)(const wire_ep &on, const peer &p);
+	bool (*silent)(const wire_ep &ep, const peer &p);
 	bool (*bury)(peer &p);
 	const std::string &(*reason)(const peer &p); // why it is lost, for people; empty: it is not (may be null)
 
 	// Transfer: submitted or -FI_E*.
 	// put and add are the short ways of an injected write and plain atomic of one element, which need no op (may be
 	// null): kKept, -FI_EAGAIN, another error, or kNoShortWay: make an op.
-	int (*put)(wire_ep &on, peer &p, const void *buf, size_t len, uint64_t addr, uint64_t key);
-	int (*add)(wire_ep &on, peer &p, const void *value, fi_datatype type, fi_op op, uint64_t addr, uint64_t key);
+	int (*put)(wire_ep &ep, peer &p, const void *buf, size_t len, uint64_t addr, uint64_t key);
+	int (*add)(wire_ep &ep, peer &p, const void *value, fi_datatype type, fi_op op, uint64_t addr, uint64_t key);
 	// ask: likewise a read or fetching atomic of one word (may be null); kKept: q.over will tell.
-	int (*ask)(wire_ep &on, peer &p, word_question &q);
-	int (*rma)(wire_ep &on, peer &p, op &o);
+	int (*ask)(wire_ep &ep, peer &p, word_question &q);
+	int (*rma)(wire_ep &ep, peer &p, op &o);
 	// Would rma take this one with its buffers of devices as they are (op::direct)? Null: no.
-	bool (*rma_direct)(wire_ep &on, peer &p, const op &o, const hmem_list &buffers);
-	int (*amo)(wire_ep &on, peer &p, op &o);
+	bool (*rma_direct)(wire_ep &ep, peer &p, const op &o, const hmem_list &buffers);
+	int (*amo)(wire_ep &ep, peer &p, op &o);
 
 	// Messages. send_pieces: message_send of fi_ext_pgas.h. pull fetches a long message into a receive, kDone: c
-	// says how it ended, kKept: op_finish() will; the connection to `from` may still be under way. discard: nobody
-	// wants it, and pull_over: it was pulled; its sender must hear.
-	int (*send)(wire_ep &on, peer &p, op &o);
+	// says how it ended, kKept: op_finish() will; the connection to `sender` may still be in progress. discard:
+	// nobody wants the message, and pull_over: it was pulled; its sender must hear.
+	int (*send)(wire_ep &ep, peer &p, op &o);
 	int (*send_pieces)(peer &p, const void *head, size_t head_len, const void *data, size_t len);
-	int (*pull)(wire_ep &on, peer &from, rx_entry *rx, const char *bytes, completion &c);
-	void (*discard)(peer &from, const char *bytes);
-	void (*pull_over)(peer &from, uint64_t sender_op, int status);
+	int (*pull)(wire_ep &ep, peer &sender, rx_entry *rx, const char *bytes, completion &c);
+	void (*discard)(peer &sender, const char *bytes);
+	void (*pull_over)(peer &sender, uint64_t sender_op, int status);
 	// In place (of the first wire; may be null in others): the next messages where they lie, up to count, and
 	// giving their places back from any thread.
-	size_t (*take)(wire_ep &on, fi_pgas_message *m, size_t count);
+	size_t (*take)(wire_ep &ep, fi_pgas_message *m, size_t count);
 	void (*give_back)(const fi_pgas_message *m, size_t count);
 	// Sending in place (may be null, all three): message_claim and its companions of fi_ext_pgas.h.
 	int (*claim)(peer &p, size_t len, fi_pgas_place *place);
@@ -194,7 +194,7 @@ struct wire_ops {
 	void (*abandon)(peer &p, fi_pgas_place *place);
 	// Who a source is: its serial, which changes when the number goes to another sender, and its name (may be
 	// null).
-	uint64_t (*sender)(const wire_ep &on, uint32_t src, ep_name *name);
+	uint64_t (*sender)(const wire_ep &ep, uint32_t src, ep_name *name);
 
 	// Control: 0, -FI_EAGAIN, -FI_ECONNRESET. control_room: what head and iov may have in all.
 	int (*control)(peer &p, const control &m);
@@ -204,15 +204,15 @@ struct wire_ops {
 	// something moved. retries: something waits that only a retry can move. poll_word: the word that changes to
 	// *ready when something arrives, null: look always. noticed: whatever arrives is told of by that word or by
 	// domain_ask_to_look().
-	bool (*settle)(wire_ep &on);
-	bool (*progress)(wire_ep &on);
-	bool (*retries)(const wire_ep &on);
-	const uint64_t *(*poll_word)(const wire_ep &on, uint64_t *ready);
-	bool (*noticed)(const wire_ep &on);
+	bool (*settle)(wire_ep &ep);
+	bool (*progress)(wire_ep &ep);
+	bool (*retries)(const wire_ep &ep);
+	const uint64_t *(*poll_word)(const wire_ep &ep, uint64_t *ready);
+	bool (*noticed)(const wire_ep &ep);
 
 	// Flush (may be null): 0 when everything that was sent and is not in wire_ep::pending is at its target,
 	// -FI_EAGAIN.
-	int (*flush)(wire_ep &on);
+	int (*flush)(wire_ep &ep);
 
 	// Wake-up (of the first wire; may be null in others, which then call domain_wake()). See pgas_domain.hpp.
 	void (*asleep)(wire_domain &d); // a thread of the application is about to sleep (of all wires; may be null)
@@ -227,9 +227,9 @@ struct wire_ops {
 	// Windows: memory of peers that inline code reaches by itself (may be null, all three). windows_close: none on
 	// this front any more. windows_rebias: the front takes addresses with another bias. window: opens that of one
 	// peer and says that the application will keep addresses in it.
-	void (*windows_close)(wire_ep &on, pgas_ep *front);
-	void (*windows_rebias)(wire_ep &on, pgas_ep *front, uint64_t bias);
-	void (*window)(wire_ep &on, peer &p);
+	void (*windows_close)(wire_ep &ep, pgas_ep *front);
+	void (*windows_rebias)(wire_ep &ep, pgas_ep *front, uint64_t bias);
+	void (*window)(wire_ep &ep, peer &p);
 };
 
 // --- the wires there are ---------------------------------------------------------------------------------------------
@@ -240,10 +240,10 @@ extern const wire_ops g_net_wire;  // net/
 
 // Those in use in this process; the first is always shm, which keeps what the domain's own threads sleep on.
 struct wire_list {
-	const wire_ops *at[kWiresMost];
+	const wire_ops *items[kWiresMost];
 	size_t count;
-	const wire_ops *const *begin() const { return at; }
-	const wire_ops *const *end() const { return at + count; }
+	const wire_ops *const *begin() const { return items; }
+	const wire_ops *const *end() const { return items + count; }
 };
 const wire_list &wires();
 bool wires_reach_others(bool ask); // wire_ops::possible, of any of them

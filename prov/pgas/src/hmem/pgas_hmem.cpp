@@ -119,16 +119,16 @@ void hmem_close(domain *dom)
 	}
 }
 
-bool hmem_owns(const devices::kind &k, const void *at, size_t len)
+bool hmem_owns(const devices::kind &k, const void *addr, size_t len)
 {
-	return !len || (k.owns(at) && k.owns(static_cast<const char *>(at) + len - 1));
+	return !len || (k.owns(addr) && k.owns(static_cast<const char *>(addr) + len - 1));
 }
 
-devices::kind *hmem_kind_of(const domain *dom, const void *at, size_t len)
+devices::kind *hmem_kind_of(const domain *dom, const void *addr, size_t len)
 {
 	for (size_t i = 0; i < kInterfaceCount && len; i++)
 		if (dom->hmem_used[i])
-			if (devices::kind *k = devices::find_kind(kInterfaces[i].kind); hmem_owns(*k, at, len))
+			if (devices::kind *k = devices::find_kind(kInterfaces[i].kind); hmem_owns(*k, addr, len))
 				return k;
 	return nullptr;
 }
@@ -139,7 +139,7 @@ namespace {
 
 // Both ways: [at, at + len) of the host, and a list of device memory. Who frees memory that is registered must hear of
 // it: the driver would take its address for the host's, and crash us.
-int move(devices::kind &k, const iovec *list, size_t count, char *at, size_t len, bool load)
+int move(devices::kind &k, const iovec *list, size_t count, char *pos, size_t len, bool load)
 {
 	std::vector<devices::piece> pieces;
 	for (size_t i = 0; i < count && len; i++) {
@@ -150,10 +150,10 @@ int move(devices::kind &k, const iovec *list, size_t count, char *at, size_t len
 			return -FI_EFAULT;
 		}
 		if (n && load)
-			pieces.push_back({at, list[i].iov_base, n});
+			pieces.push_back({pos, list[i].iov_base, n});
 		else if (n)
-			pieces.push_back({list[i].iov_base, at, n});
-		at += n;
+			pieces.push_back({list[i].iov_base, pos, n});
+		pos += n;
 		len -= n;
 	}
 	if (pieces.empty() || (k.copy(pieces.data(), pieces.size()) == 0 && k.finish() == 0))
@@ -164,14 +164,14 @@ int move(devices::kind &k, const iovec *list, size_t count, char *at, size_t len
 
 } // namespace
 
-int hmem_load(devices::kind &k, const iovec *from, size_t count, void *to, size_t len)
+int hmem_load(devices::kind &k, const iovec *src, size_t count, void *dst, size_t len)
 {
-	return move(k, from, count, static_cast<char *>(to), len, true);
+	return move(k, src, count, static_cast<char *>(dst), len, true);
 }
 
-int hmem_store(devices::kind &k, const iovec *to, size_t count, const void *from, size_t len)
+int hmem_store(devices::kind &k, const iovec *dst, size_t count, const void *src, size_t len)
 {
-	return move(k, to, count, const_cast<char *>(static_cast<const char *>(from)), len, false);
+	return move(k, dst, count, const_cast<char *>(static_cast<const char *>(src)), len, false);
 }
 
 // --- buffers of the caller -------------------------------------------------------------------------------------------
@@ -180,9 +180,9 @@ namespace {
 
 bool within(const mr &m, const iovec &v)
 {
-	const auto at = reinterpret_cast<uintptr_t>(v.iov_base);
+	const auto addr = reinterpret_cast<uintptr_t>(v.iov_base);
 	return std::any_of(m.parts.begin(), m.parts.end(), [&](const mem_part &p) {
-		return at >= p.va && at - p.va <= p.len && v.iov_len <= p.len - (at - p.va);
+		return addr >= p.va && addr - p.va <= p.len && v.iov_len <= p.len - (addr - p.va);
 	});
 }
 
@@ -194,7 +194,7 @@ int hmem_describe(const iovec *iov, void *const *desc, size_t count, hmem_list &
 	out.count = count;
 	for (size_t i = 0; i < count; i++) {
 		const auto *m = desc ? static_cast<const mr *>(desc[i]) : nullptr;
-		out.at[i] = iov[i];
+		out.iov[i] = iov[i];
 		out.kinds[i] = m && iov[i].iov_len ? m->kind : nullptr;
 		out.numbers[i] = out.kinds[i] ? m->device : 0;
 		if (!out.kinds[i])
@@ -209,29 +209,29 @@ int hmem_describe(const iovec *iov, void *const *desc, size_t count, hmem_list &
 	return 0;
 }
 
-int hmem_gather(const hmem_list &from, char *to, size_t len)
+int hmem_gather(const hmem_list &src, char *dst, size_t len)
 {
-	for (size_t i = 0; i < from.count && len; i++) {
-		const size_t n = std::min(from.at[i].iov_len, len);
-		if (!from.kinds[i])
-			memcpy(to, from.at[i].iov_base, n);
-		else if (const int err = hmem_load(*from.kinds[i], &from.at[i], 1, to, n))
+	for (size_t i = 0; i < src.count && len; i++) {
+		const size_t n = std::min(src.iov[i].iov_len, len);
+		if (!src.kinds[i])
+			memcpy(dst, src.iov[i].iov_base, n);
+		else if (const int err = hmem_load(*src.kinds[i], &src.iov[i], 1, dst, n))
 			return err;
-		to += n;
+		dst += n;
 		len -= n;
 	}
 	return 0;
 }
 
-int hmem_scatter(const hmem_list &to, const char *from, size_t len)
+int hmem_scatter(const hmem_list &dst, const char *src, size_t len)
 {
-	for (size_t i = 0; i < to.count && len; i++) {
-		const size_t n = std::min(to.at[i].iov_len, len);
-		if (!to.kinds[i])
-			memcpy(to.at[i].iov_base, from, n);
-		else if (const int err = hmem_store(*to.kinds[i], &to.at[i], 1, from, n))
+	for (size_t i = 0; i < dst.count && len; i++) {
+		const size_t n = std::min(dst.iov[i].iov_len, len);
+		if (!dst.kinds[i])
+			memcpy(dst.iov[i].iov_base, src, n);
+		else if (const int err = hmem_store(*dst.kinds[i], &dst.iov[i], 1, src, n))
 			return err;
-		from += n;
+		src += n;
 		len -= n;
 	}
 	return 0;
@@ -239,14 +239,14 @@ int hmem_scatter(const hmem_list &to, const char *from, size_t len)
 
 int hmem_land(const hmem_landing &l)
 {
-	return hmem_scatter(l.to, l.bytes, l.len);
+	return hmem_scatter(l.list, l.bytes, l.len);
 }
 
 void hmem_land(rx_entry *parent, completion &c)
 {
 	const std::unique_ptr<rx_landing> l(static_cast<rx_landing *>(parent));
-	c.buf = l->to.count ? l->to.at[0].iov_base : nullptr;
-	if (const int err = hmem_scatter(l->to, l->bytes.data(), std::min(c.len, l->bytes.size())); err && !c.err) {
+	c.buf = l->list.count ? l->list.iov[0].iov_base : nullptr;
+	if (const int err = hmem_scatter(l->list, l->bytes.data(), std::min(c.len, l->bytes.size())); err && !c.err) {
 		c.err = -err;
 		c.len = 0;
 	}

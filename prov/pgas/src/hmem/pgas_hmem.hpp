@@ -42,34 +42,34 @@ int hmem_ordinal(const fi_mr_attr &attr); // which device a registration names
 fi_hmem_iface hmem_interface(const devices::kind &k);
 void hmem_close(domain *dom);
 // Is all of it memory of that device?
-bool hmem_owns(const devices::kind &k, const void *at, size_t len);
+bool hmem_owns(const devices::kind &k, const void *addr, size_t len);
 // Of a buffer without a descriptor: the device that has it, of those that the domain has open. Null: it is the host's.
-devices::kind *hmem_kind_of(const domain *dom, const void *at, size_t len);
+devices::kind *hmem_kind_of(const domain *dom, const void *addr, size_t len);
 
 // --- copies ----------------------------------------------------------------------------------------------------------
 
 // Complete when they return. -FI_EIO; -FI_EFAULT: it is no device memory any more.
-int hmem_load(devices::kind &k, const iovec *from, size_t count, void *to, size_t len);
-int hmem_store(devices::kind &k, const iovec *to, size_t count, const void *from, size_t len);
+int hmem_load(devices::kind &k, const iovec *src, size_t count, void *dst, size_t len);
+int hmem_store(devices::kind &k, const iovec *dst, size_t count, const void *src, size_t len);
 
 // --- buffers of the caller -------------------------------------------------------------------------------------------
 
 struct hmem_list {
 	size_t count = 0;
 	bool any = false; // of it is device memory
-	iovec at[kIovLimit];
+	iovec iov[kIovLimit];
 	devices::kind *kinds[kIovLimit]; // null: host memory
 	int numbers[kIovLimit];          // of their devices
 };
 // Of buffers and their descriptors (null: none). -FI_EINVAL: a buffer reaches beyond the region of its descriptor.
 int hmem_describe(const iovec *iov, void *const *desc, size_t count, hmem_list &out);
-int hmem_gather(const hmem_list &from, char *to, size_t len);
-int hmem_scatter(const hmem_list &to, const char *from, size_t len);
+int hmem_gather(const hmem_list &src, char *dst, size_t len);
+int hmem_scatter(const hmem_list &dst, const char *src, size_t len);
 
 // Where the result of an operation goes when it is over; it lies in op::copy, before the bytes.
 struct hmem_landing {
 	op_waiter waiter; // op::waiter leads here
-	hmem_list to;
+	hmem_list list;
 	const char *bytes;
 	size_t len;
 };
@@ -87,7 +87,7 @@ int hmem_stage(op &o); // after all it must go by copies in memory of the host
 
 // A received message likewise: the parent of an entry whose buffer is `bytes`. Unlike other parents it is not `multi`.
 struct rx_landing : rx_entry {
-	hmem_list to;
+	hmem_list list;
 	std::vector<char> bytes;
 };
 inline bool is_landing(const rx_entry *parent)

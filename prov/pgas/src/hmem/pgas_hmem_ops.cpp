@@ -15,7 +15,7 @@ namespace {
 // --- operations ------------------------------------------------------------------------------------------------------
 
 struct descriptors {
-	void *const *in = nullptr, *const *cmp = nullptr, *const *res = nullptr; // in: also of a read
+	void *const *operand = nullptr, *const *cmp = nullptr, *const *res = nullptr; // in: also of a read
 };
 
 constexpr size_t kAlign = 16; // of elements, whatever their type
@@ -23,14 +23,14 @@ constexpr size_t kAlign = 16; // of elements, whatever their type
 // Room for a result in op::copy, and what leads from there to its place.
 char *make_landing(op &o, const hmem_list &result)
 {
-	char *at = o.copy.data() + round_up(sizeof(hmem_landing), kAlign);
-	auto *l = new (o.copy.data()) hmem_landing{{}, result, at, o.len};
+	char *pos = o.copy.data() + round_up(sizeof(hmem_landing), kAlign);
+	auto *l = new (o.copy.data()) hmem_landing{{}, result, pos, o.len};
 	l->waiter.landing = l;
 	if (o.waiter)
 		o.waiter->landing = l;
 	else
 		o.waiter = &l->waiter;
-	return at;
+	return pos;
 }
 
 // Replaces the buffers of an operation that are device memory by copies that it owns. result: where what it fetches
@@ -38,35 +38,35 @@ char *make_landing(op &o, const hmem_list &result)
 int stage(op &o, const descriptors &d, hmem_list &result)
 {
 	const bool reads = o.kind == op_kind::read;
-	hmem_list in, cmp;
-	int err = reads ? 0 : hmem_describe(o.iov, d.in, o.iov_count, in);
+	hmem_list input, cmp;
+	int err = reads ? 0 : hmem_describe(o.iov, d.operand, o.iov_count, input);
 	if (!err)
 		err = hmem_describe(o.cmp, d.cmp, o.cmp_count, cmp);
 	if (!err)
-		err = reads ? hmem_describe(o.iov, d.in, o.iov_count, result)
+		err = reads ? hmem_describe(o.iov, d.operand, o.iov_count, result)
 			    : hmem_describe(o.res, d.res, o.res_count, result);
-	if (err || !(in.any || cmp.any || result.any))
+	if (err || !(input.any || cmp.any || result.any))
 		return err;
 	if (o.flags & FI_INJECT) { // all sources become its own here
-		in.any = in.count;
+		input.any = input.count;
 		cmp.any = cmp.count;
 		o.flags &= ~FI_INJECT;
 	}
 	const size_t room = round_up(o.len, kAlign), before = result.any ? round_up(sizeof(hmem_landing), kAlign) : 0;
-	o.copy.resize(before + room * ((result.any ? 1 : 0) + (in.any ? 1 : 0) + (cmp.any ? 1 : 0)));
-	char *at = o.copy.data() + before;
+	o.copy.resize(before + room * ((result.any ? 1 : 0) + (input.any ? 1 : 0) + (cmp.any ? 1 : 0)));
+	char *pos = o.copy.data() + before;
 	const auto take = [&](const hmem_list &list, iovec *iov, size_t &count) {
-		iov[0] = {at, o.len};
+		iov[0] = {pos, o.len};
 		count = 1;
-		at += room;
+		pos += room;
 		return &list == &result ? 0 : hmem_gather(list, static_cast<char *>(iov[0].iov_base), o.len);
 	};
 	if (result.any) {
 		make_landing(o, result);
 		err = take(result, reads ? o.iov : o.res, reads ? o.iov_count : o.res_count);
 	}
-	if (in.any)
-		err = take(in, o.iov, o.iov_count);
+	if (input.any)
+		err = take(input, o.iov, o.iov_count);
 	if (cmp.any && !err)
 		err = take(cmp, o.cmp, o.cmp_count);
 	return err;
@@ -90,7 +90,7 @@ int make_direct(fid_ep *f, fi_addr_t addr, op &o, void *const *desc)
 		ep_progress(ep); // a connection is under way: which wire it will be is not known yet
 		return err;
 	}
-	if (err || !p->wire->rma_direct || !p->wire->rma_direct(*p->on, *p, o, buffers))
+	if (err || !p->wire->rma_direct || !p->wire->rma_direct(*p->owner, *p, o, buffers))
 		return 0;
 	o.copy.resize(sizeof(hmem_direct));
 	new (o.copy.data()) hmem_direct{buffers};
@@ -100,7 +100,7 @@ int make_direct(fid_ep *f, fi_addr_t addr, op &o, void *const *desc)
 
 int submit(fid_ep *f, fi_addr_t addr, op &o, const descriptors &d)
 {
-	if (const int err = make_direct(f, addr, o, d.in))
+	if (const int err = make_direct(f, addr, o, d.operand))
 		return err;
 	if (o.direct)
 		return static_cast<int>(op_submit(f, addr, o));
@@ -126,10 +126,10 @@ int hmem_stage(op &o)
 	const bool reads = o.kind == op_kind::read;
 	o.direct = false;
 	o.copy.resize((reads ? round_up(sizeof(hmem_landing), kAlign) : 0) + o.len);
-	char *at = reads ? make_landing(o, buffers) : o.copy.data();
-	o.iov[0] = {at, o.len};
+	char *pos = reads ? make_landing(o, buffers) : o.copy.data();
+	o.iov[0] = {pos, o.len};
 	o.iov_count = 1;
-	return reads ? 0 : hmem_gather(buffers, at, o.len);
+	return reads ? 0 : hmem_gather(buffers, pos, o.len);
 }
 
 namespace {
@@ -139,12 +139,12 @@ struct injected {
 	const void *buf;
 	int err = 0;
 	char copy[kInjectBytes];
-	injected(fid_ep *f, const void *from, size_t len) : buf(from)
+	injected(fid_ep *f, const void *src, size_t len) : buf(src)
 	{
 		const ep_core *ep = core_of(f);
 		const scoped_lock lock(ep->dom->mutex);
-		devices::kind *k = len <= sizeof copy ? hmem_kind_of(ep->dom, from, len) : nullptr;
-		const iovec iov{const_cast<void *>(from), len};
+		devices::kind *k = len <= sizeof copy ? hmem_kind_of(ep->dom, src, len) : nullptr;
+		const iovec iov{const_cast<void *>(src), len};
 		if (!k)
 			return;
 		err = static_cast<int>(guard([&] { return hmem_load(*k, &iov, 1, copy, len); }));
@@ -161,7 +161,7 @@ ssize_t one_sided(fid_ep *f, op_kind kind, const fi_msg_rma &m, uint64_t flags)
 		if (const int err = rma_make(o, f, kind, m.msg_iov, m.iov_count, m.rma_iov, m.rma_iov_count, m.context,
 					     m.data, flags, false))
 			return err;
-		return submit(f, m.addr, o, {.in = m.desc});
+		return submit(f, m.addr, o, {.operand = m.desc});
 	});
 }
 
@@ -226,15 +226,15 @@ ssize_t writedata(fid_ep *f, const void *buf, size_t len, void *desc, uint64_t d
 
 ssize_t inject(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t addr, uint64_t key) noexcept
 {
-	const injected in(f, buf, len);
-	return in.err ? in.err : g_rma_ops.inject(f, in.buf, len, dest, addr, key);
+	const injected input(f, buf, len);
+	return input.err ? input.err : g_rma_ops.inject(f, input.buf, len, dest, addr, key);
 }
 
 ssize_t injectdata(fid_ep *f, const void *buf, size_t len, uint64_t data, fi_addr_t dest, uint64_t addr,
 		   uint64_t key) noexcept
 {
-	const injected in(f, buf, len);
-	return in.err ? in.err : g_rma_ops.injectdata(f, in.buf, len, data, dest, addr, key);
+	const injected input(f, buf, len);
+	return input.err ? input.err : g_rma_ops.injectdata(f, input.buf, len, data, dest, addr, key);
 }
 
 // --- atomics ---------------------------------------------------------------------------------------------------------
@@ -254,13 +254,13 @@ ssize_t amo_writemsg(fid_ep *f, const fi_msg_atomic *m, uint64_t flags) noexcept
 	if (const int err = flags_check<flags_of::atomicmsg>(flags))
 		return err;
 	return atomic(f, m->addr, m->datatype, m->op,
-		      {.in = m->msg_iov,
+		      {.operand = m->msg_iov,
 		       .in_count = m->iov_count,
 		       .rma = m->rma_iov,
 		       .rma_count = m->rma_iov_count,
 		       .flags = flags,
 		       .context = m->context},
-		      {.in = m->desc});
+		      {.operand = m->desc});
 }
 
 ssize_t amo_writev(fid_ep *f, const fi_ioc *iov, void **desc, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
@@ -274,15 +274,15 @@ ssize_t amo_writev(fid_ep *f, const fi_ioc *iov, void **desc, size_t count, fi_a
 ssize_t amo_write(fid_ep *f, const void *buf, size_t count, void *desc, fi_addr_t dest, uint64_t addr, uint64_t key,
 		  fi_datatype type, fi_op op_code, void *context) noexcept
 {
-	const fi_ioc in{const_cast<void *>(buf), count};
-	return amo_writev(f, &in, &desc, 1, dest, addr, key, type, op_code, context);
+	const fi_ioc operand{const_cast<void *>(buf), count};
+	return amo_writev(f, &operand, &desc, 1, dest, addr, key, type, op_code, context);
 }
 
 ssize_t amo_inject(fid_ep *f, const void *buf, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key,
 		   fi_datatype type, fi_op op_code) noexcept
 {
-	const injected in(f, buf, count * amo_type_bytes(type));
-	return in.err ? in.err : g_amo_ops.inject(f, in.buf, count, dest, addr, key, type, op_code);
+	const injected input(f, buf, count * amo_type_bytes(type));
+	return input.err ? input.err : g_amo_ops.inject(f, input.buf, count, dest, addr, key, type, op_code);
 }
 
 ssize_t amo_readwritemsg(fid_ep *f, const fi_msg_atomic *m, fi_ioc *res, void **res_desc, size_t res_count,
@@ -291,7 +291,7 @@ ssize_t amo_readwritemsg(fid_ep *f, const fi_msg_atomic *m, fi_ioc *res, void **
 	if (const int err = flags_check<flags_of::fetch_atomicmsg>(flags))
 		return err;
 	return atomic(f, m->addr, m->datatype, m->op,
-		      {.in = m->msg_iov,
+		      {.operand = m->msg_iov,
 		       .in_count = m->iov_count,
 		       .res = res,
 		       .res_count = res_count,
@@ -300,7 +300,7 @@ ssize_t amo_readwritemsg(fid_ep *f, const fi_msg_atomic *m, fi_ioc *res, void **
 		       .flags = flags,
 		       .context = m->context,
 		       .form = kAmoFetch},
-		      {.in = m->desc, .res = res_desc});
+		      {.operand = m->desc, .res = res_desc});
 }
 
 ssize_t amo_readwritev(fid_ep *f, const fi_ioc *iov, void **desc, size_t count, fi_ioc *res, void **res_desc,
@@ -316,9 +316,9 @@ ssize_t amo_readwrite(fid_ep *f, const void *buf, size_t count, void *desc, void
 		      fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type, fi_op op_code,
 		      void *context) noexcept
 {
-	const fi_ioc in{const_cast<void *>(buf), count};
+	const fi_ioc operand{const_cast<void *>(buf), count};
 	fi_ioc res{result, count};
-	return amo_readwritev(f, &in, &desc, 1, &res, &res_desc, 1, dest, addr, key, type, op_code, context);
+	return amo_readwritev(f, &operand, &desc, 1, &res, &res_desc, 1, dest, addr, key, type, op_code, context);
 }
 
 ssize_t amo_compwritemsg(fid_ep *f, const fi_msg_atomic *m, const fi_ioc *cmp, void **cmp_desc, size_t cmp_count,
@@ -327,7 +327,7 @@ ssize_t amo_compwritemsg(fid_ep *f, const fi_msg_atomic *m, const fi_ioc *cmp, v
 	if (const int err = flags_check<flags_of::compare_atomicmsg>(flags))
 		return err;
 	return atomic(f, m->addr, m->datatype, m->op,
-		      {.in = m->msg_iov,
+		      {.operand = m->msg_iov,
 		       .in_count = m->iov_count,
 		       .cmp = cmp,
 		       .cmp_count = cmp_count,
@@ -338,7 +338,7 @@ ssize_t amo_compwritemsg(fid_ep *f, const fi_msg_atomic *m, const fi_ioc *cmp, v
 		       .flags = flags,
 		       .context = m->context,
 		       .form = kAmoCompare},
-		      {.in = m->desc, .cmp = cmp_desc, .res = res_desc});
+		      {.operand = m->desc, .cmp = cmp_desc, .res = res_desc});
 }
 
 ssize_t amo_compwritev(fid_ep *f, const fi_ioc *iov, void **desc, size_t count, const fi_ioc *cmp, void **cmp_desc,
@@ -354,10 +354,10 @@ ssize_t amo_compwrite(fid_ep *f, const void *buf, size_t count, void *desc, cons
 		      void *result, void *res_desc, fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type,
 		      fi_op op_code, void *context) noexcept
 {
-	const fi_ioc in{const_cast<void *>(buf), count}, with{const_cast<void *>(cmp), count};
+	const fi_ioc operand{const_cast<void *>(buf), count}, with{const_cast<void *>(cmp), count};
 	fi_ioc res{result, count};
-	return amo_compwritev(f, &in, &desc, 1, &with, &cmp_desc, 1, &res, &res_desc, 1, dest, addr, key, type, op_code,
-			      context);
+	return amo_compwritev(f, &operand, &desc, 1, &with, &cmp_desc, 1, &res, &res_desc, 1, dest, addr, key, type,
+			      op_code, context);
 }
 
 int amo_writevalid(fid_ep *f, fi_datatype type, fi_op op_code, size_t *count) noexcept
@@ -383,7 +383,7 @@ ssize_t send_message(fid_ep *f, const iovec *iov, void *const *desc, size_t coun
 		op o;
 		if (const int err = send_make(o, f, iov, count, a))
 			return err;
-		return submit(f, dest, o, {.in = desc});
+		return submit(f, dest, o, {.operand = desc});
 	});
 }
 
@@ -394,9 +394,9 @@ ssize_t receive(fid_ep *f, const iovec *iov, void *const *desc, size_t count, fi
 		auto l = std::make_unique<rx_landing>();
 		if (count > kIovLimit)
 			return -FI_EINVAL;
-		if (const int err = hmem_describe(iov, desc, count, l->to))
+		if (const int err = hmem_describe(iov, desc, count, l->list))
 			return err;
-		if (!l->to.any || (flags & (FI_PEEK | FI_DISCARD)))
+		if (!l->list.any || (flags & (FI_PEEK | FI_DISCARD)))
 			return static_cast<int>(rx_post(f, iov, count, src, tag, ignore, context, flags, tagged));
 		if (flags & FI_MULTI_RECV) {
 			PGAS_WARN(FI_LOG_EP_DATA, "a buffer for several messages must be host memory\n");
@@ -459,14 +459,14 @@ ssize_t senddata(fid_ep *f, const void *buf, size_t len, void *desc, uint64_t da
 
 ssize_t msg_inject(fid_ep *f, const void *buf, size_t len, fi_addr_t dest) noexcept
 {
-	const injected in(f, buf, len);
-	return in.err ? in.err : g_msg_ops.inject(f, in.buf, len, dest);
+	const injected input(f, buf, len);
+	return input.err ? input.err : g_msg_ops.inject(f, input.buf, len, dest);
 }
 
 ssize_t msg_injectdata(fid_ep *f, const void *buf, size_t len, uint64_t data, fi_addr_t dest) noexcept
 {
-	const injected in(f, buf, len);
-	return in.err ? in.err : g_msg_ops.injectdata(f, in.buf, len, data, dest);
+	const injected input(f, buf, len);
+	return input.err ? input.err : g_msg_ops.injectdata(f, input.buf, len, data, dest);
 }
 
 // --- tagged ----------------------------------------------------------------------------------------------------------
@@ -526,14 +526,14 @@ ssize_t tsenddata(fid_ep *f, const void *buf, size_t len, void *desc, uint64_t d
 
 ssize_t tinject(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t tag) noexcept
 {
-	const injected in(f, buf, len);
-	return in.err ? in.err : g_tagged_ops.inject(f, in.buf, len, dest, tag);
+	const injected input(f, buf, len);
+	return input.err ? input.err : g_tagged_ops.inject(f, input.buf, len, dest, tag);
 }
 
 ssize_t tinjectdata(fid_ep *f, const void *buf, size_t len, uint64_t data, fi_addr_t dest, uint64_t tag) noexcept
 {
-	const injected in(f, buf, len);
-	return in.err ? in.err : g_tagged_ops.injectdata(f, in.buf, len, data, dest, tag);
+	const injected input(f, buf, len);
+	return input.err ? input.err : g_tagged_ops.injectdata(f, input.buf, len, data, dest, tag);
 }
 
 } // namespace

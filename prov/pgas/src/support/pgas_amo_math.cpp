@@ -130,22 +130,22 @@ void apply_word(T *target, size_t count, const T *operand, const T *cmp, T *resu
 {
 	using W = typename word<sizeof(T)>::type; // the library is built with -fno-strict-aliasing
 	for (size_t i = 0; i < count; i++) {
-		W *at = reinterpret_cast<W *>(target + i);
-		T in{}, with{};
+		W *item = reinterpret_cast<W *>(target + i);
+		T input{}, with{};
 		if (operand)
-			memcpy(static_cast<void *>(&in), operand + i, sizeof in);
+			memcpy(static_cast<void *>(&input), operand + i, sizeof input);
 		if (cmp)
 			memcpy(static_cast<void *>(&with), cmp + i, sizeof with);
-		W seen = pgas_load_acquire(at);
+		W seen = pgas_load_acquire(item);
 		T old;
 		for (;;) {
 			memcpy(static_cast<void *>(&old), &seen, sizeof old);
 			T next{};
-			if (!step<T, Op>(old, in, with, next))
+			if (!step<T, Op>(old, input, with, next))
 				break;
 			W put;
 			memcpy(&put, &next, sizeof put);
-			if (pgas_claim(at, &seen, put))
+			if (pgas_claim(item, &seen, put))
 				break;
 		}
 		if (result)
@@ -156,20 +156,20 @@ void apply_word(T *target, size_t count, const T *operand, const T *cmp, T *resu
 template <class T, fi_op Op>
 void apply_locked(T *target, size_t count, const T *operand, const T *cmp, T *result, const wide_lock &lock)
 {
-	lock.take(lock.at);
+	lock.take(lock.addr);
 	for (size_t i = 0; i < count; i++) {
-		T old, in{}, with{}, next{};
+		T old, input{}, with{}, next{};
 		memcpy(static_cast<void *>(&old), target + i, sizeof old);
 		if (operand)
-			memcpy(static_cast<void *>(&in), operand + i, sizeof in);
+			memcpy(static_cast<void *>(&input), operand + i, sizeof input);
 		if (cmp)
 			memcpy(static_cast<void *>(&with), cmp + i, sizeof with);
-		if (step<T, Op>(old, in, with, next))
+		if (step<T, Op>(old, input, with, next))
 			memcpy(static_cast<void *>(target + i), &next, sizeof next);
 		if (result)
 			memcpy(static_cast<void *>(result + i), &old, sizeof old);
 	}
-	lock.drop(lock.at);
+	lock.drop(lock.addr);
 }
 
 using apply_fn = void (*)(void *, size_t, const void *, const void *, void *, const wide_lock &);

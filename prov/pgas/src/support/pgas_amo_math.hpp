@@ -15,9 +15,9 @@ enum amo_form : uint8_t { kAmoPlain = 0, kAmoFetch = 1, kAmoCompare = 2 };
 
 // What everybody takes who changes an element of more than 8 bytes of one process's memory.
 struct wide_lock {
-	void (*take)(void *at);
-	void (*drop)(void *at);
-	void *at;
+	void (*take)(void *addr);
+	void (*drop)(void *addr);
+	void *addr;
 };
 
 bool amo_valid(fi_datatype type, fi_op op, int form);

@@ -15,84 +15,85 @@ constexpr size_t kRoomToGrow = 256;
 
 // In hints these sizes are the caller's. A failed part ends the whole copy.
 template <class T>
-bool copy_bytes(T *&to, const T *from, size_t bytes)
+bool copy_bytes(T *&dst, const T *src, size_t bytes)
 {
-	to = nullptr;
-	if (!from || !bytes)
+	dst = nullptr;
+	if (!src || !bytes)
 		return true;
 	void *copy = malloc(bytes);
 	if (!copy)
 		return false;
-	memcpy(copy, from, bytes);
-	to = static_cast<T *>(copy);
+	memcpy(copy, src, bytes);
+	dst = static_cast<T *>(copy);
 	return true;
 }
 
-bool copy_text(char *&to, const char *from)
+bool copy_text(char *&dst, const char *src)
 {
-	return copy_bytes<char>(to, const_cast<char *>(from), from ? strlen(from) + 1 : 0);
+	return copy_bytes<char>(dst, const_cast<char *>(src), src ? strlen(src) + 1 : 0);
 }
 
 template <class T>
-T *make(const T *from)
+T *make(const T *src)
 {
 	auto *made = static_cast<T *>(calloc(1, sizeof(T) + kRoomToGrow));
-	if (made && from)
-		memcpy(made, from, sizeof(T));
+	if (made && src)
+		memcpy(made, src, sizeof(T));
 	return made;
 }
 
 // Pointers of the copy are the original's until they are replaced; what is not must not be freed with it.
-bool copy_endpoint(fi_ep_attr &to, const fi_ep_attr &from)
+bool copy_endpoint(fi_ep_attr &dest, const fi_ep_attr &source)
 {
-	return copy_bytes(to.auth_key, from.auth_key, from.auth_key_size);
+	return copy_bytes(dest.auth_key, source.auth_key, source.auth_key_size);
 }
 
-bool copy_domain(fi_domain_attr &to, const fi_domain_attr &from)
+bool copy_domain(fi_domain_attr &dest, const fi_domain_attr &source)
 {
-	to.name = nullptr;
-	return copy_bytes(to.auth_key, from.auth_key, from.auth_key_size) && copy_text(to.name, from.name);
+	dest.name = nullptr;
+	return copy_bytes(dest.auth_key, source.auth_key, source.auth_key_size) && copy_text(dest.name, source.name);
 }
 
-bool copy_fabric(fi_fabric_attr &to, const fi_fabric_attr &from)
+bool copy_fabric(fi_fabric_attr &dest, const fi_fabric_attr &source)
 {
-	to.prov_name = nullptr;
-	return copy_text(to.name, from.name) && copy_text(to.prov_name, from.prov_name);
+	dest.prov_name = nullptr;
+	return copy_text(dest.name, source.name) && copy_text(dest.prov_name, source.prov_name);
 }
 
-bool copy_nic(fid_nic *&to, fid_nic *from)
+bool copy_nic(fid_nic *&dst, fid_nic *src)
 {
-	return !from || from->fid.ops->control(&from->fid, FI_DUP, &to) == 0;
+	return !src || src->fid.ops->control(&src->fid, FI_DUP, &dst) == 0;
 }
 
-bool copy_parts(fi_info &to, const fi_info &from)
+bool copy_parts(fi_info &dest, const fi_info &source)
 {
-	if (!copy_bytes(to.src_addr, from.src_addr, from.src_addrlen) ||
-	    !copy_bytes(to.dest_addr, from.dest_addr, from.dest_addrlen))
+	if (!copy_bytes(dest.src_addr, source.src_addr, source.src_addrlen) ||
+	    !copy_bytes(dest.dest_addr, source.dest_addr, source.dest_addrlen))
 		return false;
-	if (from.tx_attr && !(to.tx_attr = make(from.tx_attr)))
+	if (source.tx_attr && !(dest.tx_attr = make(source.tx_attr)))
 		return false;
-	if (from.rx_attr && !(to.rx_attr = make(from.rx_attr)))
+	if (source.rx_attr && !(dest.rx_attr = make(source.rx_attr)))
 		return false;
-	if (from.ep_attr && (!(to.ep_attr = make(from.ep_attr)) || !copy_endpoint(*to.ep_attr, *from.ep_attr)))
+	if (source.ep_attr &&
+	    (!(dest.ep_attr = make(source.ep_attr)) || !copy_endpoint(*dest.ep_attr, *source.ep_attr)))
 		return false;
-	if (from.domain_attr &&
-	    (!(to.domain_attr = make(from.domain_attr)) || !copy_domain(*to.domain_attr, *from.domain_attr)))
+	if (source.domain_attr &&
+	    (!(dest.domain_attr = make(source.domain_attr)) || !copy_domain(*dest.domain_attr, *source.domain_attr)))
 		return false;
-	if (from.fabric_attr &&
-	    (!(to.fabric_attr = make(from.fabric_attr)) || !copy_fabric(*to.fabric_attr, *from.fabric_attr)))
+	if (source.fabric_attr &&
+	    (!(dest.fabric_attr = make(source.fabric_attr)) || !copy_fabric(*dest.fabric_attr, *source.fabric_attr)))
 		return false;
-	return copy_nic(to.nic, from.nic);
+	return copy_nic(dest.nic, source.nic);
 }
 
-bool add_empty_parts(fi_info &to)
+bool add_empty_parts(fi_info &dest)
 {
-	to.tx_attr = make<fi_tx_attr>(nullptr);
-	to.rx_attr = make<fi_rx_attr>(nullptr);
-	to.ep_attr = make<fi_ep_attr>(nullptr);
-	to.domain_attr = make<fi_domain_attr>(nullptr);
-	to.fabric_attr = make<fi_fabric_attr>(nullptr);
-	return to.tx_attr && to.rx_attr && to.ep_attr && to.domain_attr && to.fabric_attr;
+	dest.tx_attr = make<fi_tx_attr>(nullptr);
+	dest.rx_attr = make<fi_rx_attr>(nullptr);
+	dest.ep_attr = make<fi_ep_attr>(nullptr);
+	dest.domain_attr = make<fi_domain_attr>(nullptr);
+	dest.fabric_attr = make<fi_fabric_attr>(nullptr);
+	return dest.tx_attr && dest.rx_attr && dest.ep_attr && dest.domain_attr && dest.fabric_attr;
 }
 
 void forget_parts(fi_info &i)

@@ -50,16 +50,16 @@ size_t iov_part(const iovec *iov, size_t count, size_t skip, size_t len, iovec *
 	return n;
 }
 
-void iov_gather(const iovec *iov, size_t count, size_t skip, void *to, size_t len)
+void iov_gather(const iovec *iov, size_t count, size_t skip, void *dst, size_t len)
 {
 	iov_walk(iov, count, skip, len,
-		 [&](char *p, size_t at, size_t n) { pgas_copy_out(static_cast<char *>(to) + at, p, n); });
+		 [&](char *p, size_t pos, size_t n) { pgas_copy_out(static_cast<char *>(dst) + pos, p, n); });
 }
 
-void iov_scatter(const iovec *iov, size_t count, size_t skip, const void *from, size_t len)
+void iov_scatter(const iovec *iov, size_t count, size_t skip, const void *src, size_t len)
 {
 	iov_walk(iov, count, skip, len,
-		 [&](char *p, size_t at, size_t n) { pgas_copy_in(p, static_cast<const char *>(from) + at, n); });
+		 [&](char *p, size_t pos, size_t n) { pgas_copy_in(p, static_cast<const char *>(src) + pos, n); });
 }
 
 } // namespace pgas

@@ -64,11 +64,11 @@ secret finish(sip &s, const unsigned char *tail, size_t len)
 	return {first, s.sum()};
 }
 
-void add_words(sip &s, const unsigned char *from, size_t bytes)
+void add_words(sip &s, const unsigned char *src, size_t bytes)
 {
-	for (; bytes >= 8; bytes -= 8, from += 8) {
+	for (; bytes >= 8; bytes -= 8, src += 8) {
 		uint64_t word;
-		memcpy(&word, from, 8);
+		memcpy(&word, src, 8);
 		s.add(word);
 	}
 }

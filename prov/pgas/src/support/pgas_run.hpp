@@ -16,13 +16,13 @@
 namespace pgas {
 
 struct word_run {
-	char *at = nullptr, *end = nullptr;
+	char *pos = nullptr, *end = nullptr;
 	uint64_t head = 0; // of a put of eight bytes; the low bits of its second byte are those that are missing
-	bool open() const { return at != end; }
+	bool open() const { return pos != end; }
 
-	// Addresses of key 0, as put_word() takes them: up to eight bytes at one that is less than `span` behind `from`
+	// Addresses of key 0, as put_word() takes them: up to eight bytes at one that is less than `span` behind `base`
 	// go straight. 0, or nothing was done.
-	uint64_t from = 0, span = 0;
+	uint64_t base = 0, span = 0;
 	int (*straight)(void *self, uint64_t behind, uint64_t value, size_t len) = nullptr;
 	void *self = nullptr;
 };
@@ -31,11 +31,11 @@ inline constexpr size_t kRunStep = 24; // bytes of one put
 inline void run_append(word_run &run, uint64_t offset, uint64_t value, size_t len)
 {
 	const uint64_t head = run.head + ((8 - len) << 8);
-	char *at = run.at;
-	run.at = at + kRunStep;
-	memcpy(at, &head, 8);
-	memcpy(at + 8, &offset, 8);
-	memcpy(at + 16, &value, 8);
+	char *pos = run.pos;
+	run.pos = pos + kRunStep;
+	memcpy(pos, &head, 8);
+	memcpy(pos + 8, &offset, 8);
+	memcpy(pos + 16, &value, 8);
 }
 
 } // namespace pgas

@@ -34,19 +34,20 @@ extern fi_provider g_provider;
 #define PGAS_WARN(subsys_arg, ...) PGAS_LOG(FI_LOG_WARN, subsys_arg, __VA_ARGS__)
 #define PGAS_INFO(subsys_arg, ...) PGAS_LOG(FI_LOG_INFO, subsys_arg, __VA_ARGS__)
 
-inline void hollow_out(void *at, size_t bytes)
+inline void hollow_out(void *addr, size_t bytes)
 {
-	if (at)
-		mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	if (addr)
+		mmap(addr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+		     0);
 }
 
 // Maps the pages of [at, at + bytes), so that nobody waits for them later. False: there is nothing to be mapped, or the
 // kernel is older than 5.14 and cannot.
-inline bool pages_ready(const void *at, size_t bytes, bool write)
+inline bool pages_ready(const void *addr, size_t bytes, bool write)
 {
 	constexpr int kPopulateRead = 22, kPopulateWrite = 23; // MADV_POPULATE_*, which older headers lack
-	const uintptr_t page = page_bytes(), from = reinterpret_cast<uintptr_t>(at), first = from & ~(page - 1);
-	return bytes == 0 || madvise(reinterpret_cast<void *>(first), round_up(from + bytes, page) - first,
+	const uintptr_t page = page_bytes(), begin = reinterpret_cast<uintptr_t>(addr), first = begin & ~(page - 1);
+	return bytes == 0 || madvise(reinterpret_cast<void *>(first), round_up(begin + bytes, page) - first,
 				     write ? kPopulateWrite : kPopulateRead) == 0;
 }
 

@@ -100,10 +100,10 @@ struct place {
 inline place place_of(const std::string &name)
 {
 	place p{name, "", 0};
-	const size_t at = name.find("n/s");
-	if (at == std::string::npos)
+	const size_t pos = name.find("n/s");
+	if (pos == std::string::npos)
 		return p;
-	const std::string bytes = from_base64(name.substr(at + 3, name.find('+', at) - at - 3));
+	const std::string bytes = from_base64(name.substr(pos + 3, name.find('+', pos) - pos - 3));
 	p.address = bytes.substr(0, 6);
 	memcpy(&p.endpoint, bytes.data() + 6, 2);
 	return p;
@@ -176,14 +176,14 @@ struct listener {
 	unique_fd fd;
 	std::string address; // packed; empty: it could not be taken
 
-	explicit listener(sockaddr_in at = loopback(0)) : fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
+	explicit listener(sockaddr_in place = loopback(0)) : fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
 	{
-		const int on = 1;
-		socklen_t len = sizeof at;
-		setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-		if (bind(fd.get(), reinterpret_cast<sockaddr *>(&at), len) == 0 && listen(fd.get(), 64) == 0 &&
-		    getsockname(fd.get(), reinterpret_cast<sockaddr *>(&at), &len) == 0)
-			address = pack(at);
+		const int enable = 1;
+		socklen_t len = sizeof place;
+		setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &enable, sizeof enable);
+		if (bind(fd.get(), reinterpret_cast<sockaddr *>(&place), len) == 0 && listen(fd.get(), 64) == 0 &&
+		    getsockname(fd.get(), reinterpret_cast<sockaddr *>(&place), &len) == 0)
+			address = pack(place);
 	}
 };
 
@@ -201,12 +201,12 @@ struct line {
 
 	bool say(const void *bytes, size_t len) const
 	{
-		const auto *at = static_cast<const char *>(bytes);
+		const auto *pos = static_cast<const char *>(bytes);
 		while (len) {
-			const ssize_t n = ::send(fd.get(), at, len, MSG_NOSIGNAL);
+			const ssize_t n = ::send(fd.get(), pos, len, MSG_NOSIGNAL);
 			if (n <= 0)
 				return false;
-			at += n;
+			pos += n;
 			len -= static_cast<size_t>(n);
 		}
 		return true;
@@ -266,31 +266,32 @@ inline hello_record hello_record_of(const std::string &address, uint64_t feature
 	return h;
 }
 
-inline unique_fd connect_to(const std::string &address, uint8_t from = 1)
+inline unique_fd connect_to(const std::string &address, uint8_t source = 1)
 {
 	unique_fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-	sockaddr_in own = loopback(0, from), to = unpack(address);
-	if (!fd || (from != 1 && bind(fd.get(), reinterpret_cast<sockaddr *>(&own), sizeof own) != 0) ||
-	    connect(fd.get(), reinterpret_cast<sockaddr *>(&to), sizeof to) != 0)
+	sockaddr_in own = loopback(0, source), dest = unpack(address);
+	if (!fd || (source != 1 && bind(fd.get(), reinterpret_cast<sockaddr *>(&own), sizeof own) != 0) ||
+	    connect(fd.get(), reinterpret_cast<sockaddr *>(&dest), sizeof dest) != 0)
 		return {};
 	return fd;
 }
 
 // Calls a port and says that it is `claim`. from: 127.0.0.FROM.
-inline bool line_call(line &l, const std::string &to, const std::string &claim, uint64_t features = 0, uint8_t from = 1)
+inline bool line_call(line &l, const std::string &dest, const std::string &claim, uint64_t features = 0,
+		      uint8_t source = 1)
 {
-	l.fd = connect_to(to, from);
+	l.fd = connect_to(dest, source);
 	l.asked = hello_record_of(claim, features);
 	return l.fd && l.say(&l.asked, sizeof l.asked) && l.hear_record(l.welcomed) &&
 	       l.welcomed.head.kind == record_kind::welcome;
 }
 
 // Takes the next caller of a listener, and welcomes it.
-inline bool line_accept(line &l, const listener &at, uint64_t features = 0, int ms = kSoonMs)
+inline bool line_accept(line &l, const listener &server, uint64_t features = 0, int ms = kSoonMs)
 {
-	if (!readable(at.fd.get(), ms))
+	if (!readable(server.fd.get(), ms))
 		return false;
-	l.fd = unique_fd(accept4(at.fd.get(), nullptr, nullptr, SOCK_CLOEXEC));
+	l.fd = unique_fd(accept4(server.fd.get(), nullptr, nullptr, SOCK_CLOEXEC));
 	if (!l.fd || !l.hear_record(l.asked) || l.asked.head.bytes > kLinkAddressMost)
 		return false;
 	l.theirs.assign(l.asked.address, l.asked.head.bytes);
@@ -323,12 +324,12 @@ inline packet_head head_in(const std::string &packet)
 	return h;
 }
 template <class T>
-T body_in(const std::string &packet, size_t at = 0)
+T body_in(const std::string &packet, size_t pos = 0)
 {
 	T t{};
-	const size_t from = sizeof(packet_head) + at;
-	if (packet.size() >= from + sizeof t)
-		memcpy(&t, packet.data() + from, sizeof t);
+	const size_t begin = sizeof(packet_head) + pos;
+	if (packet.size() >= begin + sizeof t)
+		memcpy(&t, packet.data() + begin, sizeof t);
 	return t;
 }
 
@@ -339,17 +340,17 @@ inline std::string frame_of(frame_kind kind, uint8_t flags, uint16_t src, uint16
 	return bytes_of(h) + body + std::string(tail, 0);
 }
 // A word to the first of key 1, or to another one.
-inline std::string put_of(uint64_t value, uint64_t at = 0)
+inline std::string put_of(uint64_t value, uint64_t pos = 0)
 {
 	return frame_of(frame_kind::put, kFrameKey | kFrameLast, 0, 0,
-			bytes_of(at) + bytes_of(uint64_t{1}) + bytes_of(value));
+			bytes_of(pos) + bytes_of(uint64_t{1}) + bytes_of(value));
 }
 
 // --- greeting --------------------------------------------------------------------------------------------------------
 
 struct transcript {
 	char label[20];
-	uint16_t protocol, by;
+	uint16_t protocol, role;
 	hello caller, callee;
 };
 static_assert(sizeof(transcript) == 184);
@@ -364,7 +365,7 @@ struct greeting {
 		transcript t{};
 		memcpy(t.label, label, strlen(label));
 		t.protocol = kProtocol;
-		t.by = static_cast<uint16_t>(r);
+		t.role = static_cast<uint16_t>(r);
 		t.caller = caller;
 		t.callee = callee;
 		const secret mac = mac_of(mac_of(key, name.data(), name.size()), &t, sizeof t);
@@ -398,7 +399,7 @@ inline hello hello_as(link_role role, const std::string &address, uint16_t looks
 
 // A channel that is open, from the attacker's side.
 struct session {
-	line on;
+	line conn;
 	greeting said;
 	link_role role = link_role::caller;
 	uint32_t sent = 0, ran = 0;
@@ -412,15 +413,15 @@ struct session {
 	bool say_frames(const std::string &frames)
 	{
 		sent++;
-		return on.say_packet(packet(kPacketData, frames));
+		return conn.say_packet(packet(kPacketData, frames));
 	}
 	// An answer to a ping comes from whom the channel is open with, and from nobody else.
 	bool answers()
 	{
-		if (!on.say_packet(packet(kPacketPing, "")))
+		if (!conn.say_packet(packet(kPacketPing, "")))
 			return false;
 		for (;;) {
-			const std::string p = on.hear_packet(1000);
+			const std::string p = conn.hear_packet(1000);
 			const packet_head h = head_in(p);
 			if (p.empty() || (h.flags & (kPacketRefuse | kPacketBye)))
 				return false;
@@ -432,15 +433,15 @@ struct session {
 
 // Says hello to a victim as if from `claim`; the victim's answer is in s.said.callee. False: it gave none. its: the
 // proof that came with it.
-inline bool hello_to(session &s, const place &to, const std::string &claim, proof *its = nullptr)
+inline bool hello_to(session &s, const place &dest, const std::string &claim, proof *its = nullptr)
 {
 	s.role = link_role::caller;
-	s.said.name = to.name;
-	s.said.caller = hello_as(link_role::caller, claim, to.endpoint, 0);
-	if (!line_call(s.on, to.address, claim) ||
-	    !s.on.say_packet(packet_of(kPacketHello, 0, 0, bytes_of(s.said.caller))))
+	s.said.name = dest.name;
+	s.said.caller = hello_as(link_role::caller, claim, dest.endpoint, 0);
+	if (!line_call(s.conn, dest.address, claim) ||
+	    !s.conn.say_packet(packet_of(kPacketHello, 0, 0, bytes_of(s.said.caller))))
 		return false;
-	const std::string answer = s.on.hear_packet();
+	const std::string answer = s.conn.hear_packet();
 	if (!(head_in(answer).flags & kPacketHello))
 		return false;
 	s.said.callee = body_in<hello>(answer);
@@ -451,37 +452,37 @@ inline bool hello_to(session &s, const place &to, const std::string &claim, proo
 
 inline bool prove_as_caller(session &s)
 {
-	return s.on.say_packet(s.packet(kPacketProof, bytes_of(s.said.by(link_role::caller))));
+	return s.conn.say_packet(s.packet(kPacketProof, bytes_of(s.said.by(link_role::caller))));
 }
 
 // The whole of a call, with what s.said.key is.
-inline bool open_to(session &s, const place &to, const std::string &claim)
+inline bool open_to(session &s, const place &dest, const std::string &claim)
 {
 	proof its{};
-	if (!hello_to(s, to, claim, &its))
+	if (!hello_to(s, dest, claim, &its))
 		return false;
 	const proof want = s.said.by(link_role::callee);
 	return memcmp(&want, &its, sizeof its) == 0 && prove_as_caller(s) && s.answers();
 }
 
 // Takes the next caller of a listener, and its hello; nothing is answered yet.
-inline bool called_by(session &s, const listener &at, int ms = kSoonMs)
+inline bool called_by(session &s, const listener &server, int ms = kSoonMs)
 {
 	s.role = link_role::callee;
-	if (!line_accept(s.on, at, 0, ms))
+	if (!line_accept(s.conn, server, 0, ms))
 		return false;
-	const std::string p = s.on.hear_packet();
+	const std::string p = s.conn.hear_packet();
 	if (!(head_in(p).flags & kPacketHello))
 		return false;
 	s.said.caller = body_in<hello>(p);
-	s.said.callee = hello_as(link_role::callee, at.address, kNoEndpoint, s.said.caller.looks_for);
+	s.said.callee = hello_as(link_role::callee, server.address, kNoEndpoint, s.said.caller.looks_for);
 	return true;
 }
 
 inline bool answer_call(session &s, const hello &said, const proof &p)
 {
-	return s.on.say_packet(packet_of(kPacketHello | kPacketProof, s.said.caller.channel, s.said.caller.session,
-					 bytes_of(said) + bytes_of(p)));
+	return s.conn.say_packet(packet_of(kPacketHello | kPacketProof, s.said.caller.channel, s.said.caller.session,
+					   bytes_of(said) + bytes_of(p)));
 }
 
 } // namespace attack

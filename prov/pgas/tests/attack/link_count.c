@@ -43,9 +43,9 @@ ssize_t readv(int fd, const struct iovec *parts, int count)
 	return real(fd, parts, count);
 }
 
-int accept4(int fd, struct sockaddr *from, socklen_t *room, int flags)
+int accept4(int fd, struct sockaddr *src, socklen_t *room, int flags)
 {
 	int (*real)(int, struct sockaddr *, socklen_t *, int) =
 		(int (*)(int, struct sockaddr *, socklen_t *, int))next("accept4");
-	return real(fd, from, room, flags);
+	return real(fd, src, room, flags);
 }

@@ -27,7 +27,7 @@ struct record_head {
 /* Where in the records of a connection its next byte is. */
 struct stream {
 	unsigned char head[sizeof(struct record_head)];
-	uint64_t at;     /* in the record */
+	uint64_t pos;    /* in the record */
 	uint64_t length; /* of the record, once its head is known; else 0 */
 	uint64_t number; /* of the record */
 	uint64_t place;  /* among those of its kind, once its head is known; else 0 */
@@ -76,26 +76,26 @@ static uint64_t length_of(const unsigned char *bytes)
 static void walk(struct stream *s, unsigned char *bytes, size_t len, bool flips)
 {
 	for (size_t i = 0; i < len; i++) {
-		if (s->at == 0) {
+		if (s->pos == 0) {
 			s->number = ++g_records;
 			s->place = 0;
 		}
-		if (s->at < sizeof s->head)
-			s->head[s->at] = bytes[i];
-		if (s->at == 2) /* the kind: where it was asked for, no bit before it is flipped */
+		if (s->pos < sizeof s->head)
+			s->head[s->pos] = bytes[i];
+		if (s->pos == 2) /* the kind: where it was asked for, no bit before it is flipped */
 			s->place = ++g_of_kind[bytes[i]];
 		if (flips && (g_kind ? s->place == g_want && s->head[2] == g_kind : s->number == g_want) &&
-		    s->at == g_bit / 8) {
+		    s->pos == g_bit / 8) {
 			bytes[i] ^= (unsigned char)(1 << g_bit % 8);
 			if (!g_told)
 				dprintf(2, "link_flip: flipped\n");
 			g_told = true;
 		}
-		s->at++;
-		if (s->at == sizeof s->head)
+		s->pos++;
+		if (s->pos == sizeof s->head)
 			s->length = length_of(s->head);
-		if (s->at >= sizeof s->head && s->at == s->length)
-			s->at = s->length = 0;
+		if (s->pos >= sizeof s->head && s->pos == s->length)
+			s->pos = s->length = 0;
 	}
 }
 
@@ -140,11 +140,11 @@ static ssize_t send_changed(int fd, unsigned char *bytes, size_t len, int flags)
 	return n;
 }
 
-ssize_t send(int fd, const void *from, size_t len, int flags)
+ssize_t send(int fd, const void *src, size_t len, int flags)
 {
 	unsigned char *copy = malloc(len ? len : 1);
 	ssize_t n;
-	memcpy(copy, from, len);
+	memcpy(copy, src, len);
 	n = send_changed(fd, copy, len, flags);
 	free(copy);
 	return n;
@@ -152,15 +152,15 @@ ssize_t send(int fd, const void *from, size_t len, int flags)
 
 ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 {
-	size_t len = 0, at = 0;
+	size_t len = 0, pos = 0;
 	unsigned char *copy;
 	ssize_t n;
 	for (size_t i = 0; i < m->msg_iovlen; i++)
 		len += m->msg_iov[i].iov_len;
 	copy = malloc(len ? len : 1);
 	for (size_t i = 0; i < m->msg_iovlen; i++) {
-		memcpy(copy + at, m->msg_iov[i].iov_base, m->msg_iov[i].iov_len);
-		at += m->msg_iov[i].iov_len;
+		memcpy(copy + pos, m->msg_iov[i].iov_base, m->msg_iov[i].iov_len);
+		pos += m->msg_iov[i].iov_len;
 	}
 	n = send_changed(fd, copy, len, flags);
 	free(copy);

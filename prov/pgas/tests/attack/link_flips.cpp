@@ -112,9 +112,9 @@ private:
 bool run_all(const std::vector<flip> &flips)
 {
 	tally t;
-	for (size_t from = 0; from < flips.size(); from += kAtOnce) {
+	for (size_t begin = 0; begin < flips.size(); begin += kAtOnce) {
 		std::vector<std::unique_ptr<trial>> now;
-		for (size_t i = from; i < std::min(from + kAtOnce, flips.size()); i++)
+		for (size_t i = begin; i < std::min(begin + kAtOnce, flips.size()); i++)
 			now.push_back(std::make_unique<trial>(flips[i]));
 		for (const auto &one : now)
 			one->begin();
@@ -129,9 +129,9 @@ bool run_all(const std::vector<flip> &flips)
 
 std::vector<flip> g_flips;
 
-void add(unsigned record, unsigned from, unsigned to, bool is_signed)
+void add(unsigned record, unsigned source, unsigned dest, bool is_signed)
 {
-	for (unsigned bit = from; bit < to; bit++)
+	for (unsigned bit = source; bit < dest; bit++)
 		g_flips.push_back({record, bit, is_signed});
 }
 

@@ -63,17 +63,17 @@ std::string saying(unsigned kind)
 }
 
 // Connects and says so, and holds some of them open. kinds: those, in turn.
-void flood(const std::vector<std::string> &to, const std::vector<unsigned> &kinds, size_t hold, uint64_t most)
+void flood(const std::vector<std::string> &dest, const std::vector<unsigned> &kinds, size_t hold, uint64_t most)
 {
 	std::vector<unique_fd> open;
 	for (uint64_t i = 0; i < most; i++) {
 		line l;
-		l.fd = connect_to(to[i % to.size()]);
+		l.fd = connect_to(dest[i % dest.size()]);
 		if (!l.fd) {
 			usleep(1000);
 			continue;
 		}
-		l.say(saying(kinds[i / to.size() % kinds.size()]));
+		l.say(saying(kinds[i / dest.size() % kinds.size()]));
 		if (i % 7 == 3) { // gone at once, and rudely
 			const linger none{1, 0};
 			setsockopt(l.fd.get(), SOL_SOCKET, SO_LINGER, &none, sizeof none);
@@ -168,13 +168,13 @@ void floods_of_hellos_during_the_first_calls()
 	constexpr int kAtOnce = 5;
 	for (int left = tries(100); left > 0; left -= kAtOnce) {
 		std::vector<std::unique_ptr<job>> jobs;
-		std::vector<std::string> to;
+		std::vector<std::string> dest;
 		for (int i = 0; i < kAtOnce; i++)
 			jobs.push_back(std::make_unique<job>());
 		for (const auto &j : jobs)
 			for (const auto &v : j->all)
-				to.push_back(v->at().address);
-		const attacker by([&] { flood(to, {0}, 600, ~0ull); });
+				dest.push_back(v->at().address);
+		const attacker actor([&] { flood(dest, {0}, 600, ~0ull); });
 		usleep(20000);
 		for (const auto &j : jobs)
 			j->begin(20);
@@ -189,11 +189,11 @@ void floods_of_everything_during_the_first_calls()
 {
 	for (int i = 0; i < tries(4); i++) {
 		job j(3);
-		std::vector<std::string> to;
+		std::vector<std::string> dest;
 		for (const auto &v : j.all)
-			to.push_back(v->at().address);
-		const attacker one([&] { flood(to, all_kinds(), 600, ~0ull); });
-		const attacker two([&] { flood(to, {4, 2, 1}, 600, ~0ull); });
+			dest.push_back(v->at().address);
+		const attacker one([&] { flood(dest, all_kinds(), 600, ~0ull); });
+		const attacker two([&] { flood(dest, {4, 2, 1}, 600, ~0ull); });
 		usleep(30000);
 		j.begin(20);
 		CHECK_WELL(j.result());

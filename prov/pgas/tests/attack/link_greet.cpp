@@ -13,11 +13,11 @@ using namespace attack;
 namespace {
 
 // Calls of victims that are gone may still wait there.
-bool called_by_it(session &s, const listener &at, victim &v)
+bool called_by_it(session &s, const listener &server, victim &v)
 {
 	for (int i = 0; i < 20; i++) {
 		s = session();
-		if (called_by(s, at) && s.on.theirs == v.at().address)
+		if (called_by(s, server) && s.conn.theirs == v.at().address)
 			return true;
 	}
 	return false;
@@ -45,14 +45,14 @@ void who_knows_the_secret_is_believed_when_it_is_called()
 {
 	victim a(quick());
 	const place c = place_of_dead();
-	listener at(unpack(c.address));
+	listener server(unpack(c.address));
 	a.at();
 	a.tell("put " + c.name + " 77");
 	session s;
-	CHECK(called_by(s, at));
+	CHECK(called_by(s, server));
 	s.said.name = c.name;
 	CHECK(answer_call(s, s.said.callee, s.said.by(link_role::callee)));
-	CHECK(head_in(s.on.hear_packet()).flags & kPacketProof);
+	CHECK(head_in(s.conn.hear_packet()).flags & kPacketProof);
 	CHECK(s.say_frames(put_of(0xdead)));
 	std::string said;
 	CHECK(serve(s, a, said) > 0);
@@ -86,25 +86,25 @@ void relay(Strategy &&strategy)
 {
 	victim a(quick()), b(quick());
 	const place c = place_of_dead();
-	listener at(unpack(c.address));
-	CHECK_EQ(at.address.size(), 6);
+	listener server(unpack(c.address));
+	CHECK_EQ(server.address.size(), 6);
 	for (victim *v : {&a, &b}) {
 		v->at();
 		v->tell("put " + c.name + " 4711");
 	}
 	std::string said[2];
-	std::unique_ptr<session> of[2];
+	std::unique_ptr<session> owner[2];
 	int rounds = 0, data = 0;
 	while (said[0].empty() || said[1].empty()) {
 		auto s = std::make_unique<session>();
-		if (called_by(*s, at, 20))
-			of[s->on.theirs == b.at().address] = std::move(s);
-		if (of[0] && of[1]) {
+		if (called_by(*s, server, 20))
+			owner[s->conn.theirs == b.at().address] = std::move(s);
+		if (owner[0] && owner[1]) {
 			rounds++;
-			strategy(*of[0], *of[1], a.at(), b.at(), c);
-			for (auto &one : of) {
+			strategy(*owner[0], *owner[1], a.at(), b.at(), c);
+			for (auto &one : owner) {
 				std::string p;
-				while (!(p = one->on.hear_packet(300)).empty())
+				while (!(p = one->conn.hear_packet(300)).empty())
 					data += (head_in(p).flags & (kPacketData | kPacketProof)) != 0;
 				one.reset();
 			}
@@ -151,23 +151,23 @@ template <bool Changed>
 void hello_and_proof_of_the_other_are_passed_on()
 {
 	relay([](session &a, session &b, const place &at_a, const place &at_b, const place &c) {
-		const auto pass_on = [&](session &from, session &to, const place &p_from, const place &p_to) {
+		const auto pass_on = [&](session &source, session &dest, const place &p_from, const place &p_to) {
 			session call;
 			proof its{};
-			if (!line_call(call.on, p_to.address, p_from.address))
+			if (!line_call(call.conn, p_to.address, p_from.address))
 				return;
-			call.on.say_packet(packet_of(kPacketHello, 0, 0, bytes_of(from.said.caller)));
-			const std::string answer = call.on.hear_packet(500);
-			(void)to;
+			call.conn.say_packet(packet_of(kPacketHello, 0, 0, bytes_of(source.said.caller)));
+			const std::string answer = call.conn.hear_packet(500);
+			(void)dest;
 			if (!(head_in(answer).flags & kPacketHello))
 				return;
 			auto h = body_in<hello>(answer);
 			its = body_in<proof>(answer, sizeof h);
 			if (Changed)
 				memcpy(h.address, c.address.data(), c.address.size());
-			answer_call(from, h, its);
+			answer_call(source, h, its);
 			// and its proof to where a caller's is wanted
-			call.on.say_packet(packet_of(kPacketProof, h.channel, h.session, bytes_of(its)));
+			call.conn.say_packet(packet_of(kPacketProof, h.channel, h.session, bytes_of(its)));
 		};
 		pass_on(a, b, at_a, at_b);
 		pass_on(b, a, at_b, at_a);
@@ -184,18 +184,18 @@ void its_own_hello_and_proof_come_back()
 		const place c = dead->at();
 		dead.reset();
 		victim &a = *own;
-		listener at(unpack(c.address));
+		listener server(unpack(c.address));
 		a.tell("put " + c.name + " 4711");
 		session s, call;
-		CHECK(called_by(s, at));
+		CHECK(called_by(s, server));
 		// a proof of its own, made for a call that it got from the address that it calls
 		s.said.name = c.name;
-		CHECK(line_call(call.on, a.at().address, c.address));
+		CHECK(line_call(call.conn, a.at().address, c.address));
 		hello mine = s.said.caller;
 		mine.id ^= 1; // its own id would give it away
 		memcpy(mine.address, c.address.data(), c.address.size());
-		call.on.say_packet(packet_of(kPacketHello, 0, 0, bytes_of(mine)));
-		const std::string answer = call.on.hear_packet();
+		call.conn.say_packet(packet_of(kPacketHello, 0, 0, bytes_of(mine)));
+		const std::string answer = call.conn.hear_packet();
 		CHECK(head_in(answer).flags & kPacketHello);
 		hello h = body_in<hello>(answer);
 		const auto its = body_in<proof>(answer, sizeof h);
@@ -206,8 +206,8 @@ void its_own_hello_and_proof_come_back()
 		answer_call(s, h, its);
 		std::string said;
 		CHECK_EQ(serve(s, a, said), 0);
-		call.on.say_packet(packet_of(kPacketProof, h.channel, h.session, bytes_of(its)));
-		CHECK(call.on.closed());
+		call.conn.say_packet(packet_of(kPacketProof, h.channel, h.session, bytes_of(its)));
+		CHECK(call.conn.closed());
 		if (said.empty())
 			said = a.hear();
 		CHECK(is_error(said));
@@ -222,19 +222,19 @@ void proof_of_a_caller_does_not_fit_a_callee()
 	for (const bool flipped : {false, true}) {
 		victim a(quick());
 		const place c = place_of_dead();
-		listener at(unpack(c.address));
+		listener server(unpack(c.address));
 		a.at();
 		a.tell("put " + c.name + " 4711");
 		session s;
-		CHECK(called_by(s, at));
+		CHECK(called_by(s, server));
 		s.said.name = c.name;
 		if (flipped)
 			s.said.callee.role = link_role::caller;
 		answer_call(s, s.said.callee, s.said.by(flipped ? link_role::callee : link_role::caller));
 		std::string said;
 		CHECK_EQ(serve(s, a, said), 0);
-		s.on.fd.reset();
-		at.fd.reset();
+		s.conn.fd.reset();
+		server.fd.reset();
 		if (said.empty())
 			said = a.hear();
 		CHECK(is_error(said));
@@ -248,15 +248,15 @@ void proof_of_a_callee_does_not_fit_a_caller()
 	session s;
 	proof its{};
 	CHECK(hello_to(s, a.at(), own.address, &its));
-	s.on.say_packet(s.packet(kPacketProof, bytes_of(its)));
+	s.conn.say_packet(s.packet(kPacketProof, bytes_of(its)));
 	CHECK(!s.answers());
 	session t;
 	listener other;
-	CHECK(line_call(t.on, a.at().address, other.address));
+	CHECK(line_call(t.conn, a.at().address, other.address));
 	t.said.name = a.at().name;
 	t.said.caller = hello_as(link_role::callee, other.address, a.at().endpoint, 0);
-	t.on.say_packet(packet_of(kPacketHello, 0, 0, bytes_of(t.said.caller)));
-	CHECK(t.on.closed());
+	t.conn.say_packet(packet_of(kPacketHello, 0, 0, bytes_of(t.said.caller)));
+	CHECK(t.conn.closed());
 }
 
 // --- replays ---------------------------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ void recorded_calls_are_not_believed_again()
 	CHECK(s.say_frames(put_of(0)) && s.answers());
 	for (const bool still_open : {true, false}) {
 		if (!still_open)
-			s.on.fd.reset();
+			s.conn.fd.reset();
 		for (const bool at_once : {false, true}) {
 			line l;
 			CHECK(line_call(l, a.at().address, own.address));
@@ -298,22 +298,22 @@ void recorded_data_is_not_run_again()
 	session s, t;
 	CHECK(open_to(s, a.at(), own.address));
 	const std::string first = (s.sent = 1, s.packet(kPacketData, put_of(0x1)));
-	CHECK(s.on.say_packet(first) && s.answers());
+	CHECK(s.conn.say_packet(first) && s.answers());
 	CHECK(s.say_frames(put_of(0)) && s.answers());
 	CHECK(open_to(t, a.at(), other.address));
-	t.on.say_packet(first); // by a line that is another's
-	CHECK(t.on.closed());
+	t.conn.say_packet(first); // by a line that is another's
+	CHECK(t.conn.closed());
 	CHECK_SAYS(a.ask("word"), "0");
 	CHECK(s.answers());
-	s.on.say_packet(first); // by its own, once more
-	CHECK(s.on.closed());
+	s.conn.say_packet(first); // by its own, once more
+	CHECK(s.conn.closed());
 	CHECK_SAYS(a.ask("word"), "0");
 }
 
 void recorded_answers_are_not_believed_again()
 {
 	const place c = place_of_dead();
-	listener at(unpack(c.address));
+	listener server(unpack(c.address));
 	hello said{};
 	proof its{};
 	for (int i = 0; i < 2; i++) {
@@ -321,14 +321,14 @@ void recorded_answers_are_not_believed_again()
 		a.at();
 		a.tell("put " + c.name + " 1");
 		session s;
-		CHECK(called_by_it(s, at, a));
+		CHECK(called_by_it(s, server, a));
 		s.said.name = c.name;
 		if (i == 0) {
 			said = s.said.callee;
 			its = s.said.by(link_role::callee);
 		}
 		answer_call(s, said, its);
-		const uint8_t flags = head_in(s.on.hear_packet()).flags;
+		const uint8_t flags = head_in(s.conn.hear_packet()).flags;
 		CHECK_EQ((flags & kPacketProof) != 0, i == 0);
 		CHECK_EQ((flags & kPacketRefuse) != 0, i == 1);
 	}
@@ -347,9 +347,9 @@ void every_bit_of_a_callers_hello_counts()
 		s.said.caller = hello_as(link_role::caller, own.address, a.at().endpoint, 0);
 		hello changed = s.said.caller;
 		reinterpret_cast<unsigned char *>(&changed)[bit / 8] ^= static_cast<unsigned char>(1 << bit % 8);
-		CHECK(line_call(s.on, a.at().address, own.address));
-		s.on.say_packet(packet_of(kPacketHello, 0, 0, bytes_of(changed)));
-		const std::string answer = s.on.hear_packet();
+		CHECK(line_call(s.conn, a.at().address, own.address));
+		s.conn.say_packet(packet_of(kPacketHello, 0, 0, bytes_of(changed)));
+		const std::string answer = s.conn.hear_packet();
 		if (!(head_in(answer).flags & kPacketHello))
 			continue;
 		s.said.callee = body_in<hello>(answer);
@@ -366,18 +366,18 @@ void every_bit_of_a_callers_hello_counts()
 void every_field_of_a_callees_hello_counts()
 {
 	const place c = place_of_dead();
-	listener at(unpack(c.address));
+	listener server(unpack(c.address));
 	for (const size_t byte : {0, 4, 6, 7, 8, 16, 24, 32, 37, 41, 43, 44, 45, 46, 47, 48, 52, 60, 79}) {
 		victim a(quick());
 		a.at();
 		a.tell("put " + c.name + " 1");
 		session s;
-		CHECK(called_by_it(s, at, a));
+		CHECK(called_by_it(s, server, a));
 		s.said.name = c.name;
 		hello changed = s.said.callee;
 		reinterpret_cast<unsigned char *>(&changed)[byte] ^= 1;
 		answer_call(s, changed, s.said.by(link_role::callee));
-		const std::string p = s.on.hear_packet();
+		const std::string p = s.conn.hear_packet();
 		CHECK(p.empty() || (head_in(p).flags & kPacketRefuse));
 	}
 }
@@ -398,9 +398,9 @@ void other_versions_are_refused_in_their_own()
 	}
 	session s; // of another version from the proof on
 	CHECK(hello_to(s, a.at(), own.address));
-	s.on.say_packet(packet_of(kPacketProof, s.said.callee.channel, s.said.callee.session,
-				  bytes_of(s.said.by(link_role::caller)), 0, 0, 1));
-	CHECK(s.on.closed());
+	s.conn.say_packet(packet_of(kPacketProof, s.said.callee.channel, s.said.callee.session,
+				    bytes_of(s.said.by(link_role::caller)), 0, 0, 1));
+	CHECK(s.conn.closed());
 }
 
 // A line belongs to one channel. Whoever says hello twice, the first time such that it is refused, once made two of
@@ -438,27 +438,27 @@ void who_is_refused_and_says_hello_again()
 void who_answers_in_another_version()
 {
 	const place c = place_of_dead();
-	listener at(unpack(c.address));
+	listener server(unpack(c.address));
 	for (int i = 0; i < 8; i++) {
 		victim a(quick());
 		a.at();
 		a.tell("put " + c.name + " 1");
 		session s;
-		CHECK(called_by_it(s, at, a));
+		CHECK(called_by_it(s, server, a));
 		const hello &h = s.said.callee;
 		std::string all;
 		for (int n = 0; n <= i % 3; n++)
 			all += record_of(packet_of(kPacketHello | (i & 1 ? kPacketProof : 0),
 						   i & 4 ? 0 : s.said.caller.channel, s.said.caller.session,
 						   bytes_of(h), 0, 0, 1));
-		s.on.say(all);
-		s.on.closed(100);
-		s.on.fd.reset();
+		s.conn.say(all);
+		s.conn.closed(100);
+		s.conn.fd.reset();
 		const uint64_t end = now_ms() + 60'000 * slowness();
 		std::string said;
 		while ((said = a.hear(1)).empty() && now_ms() < end) { // until it gives up
 			session again;
-			called_by(again, at, 10);
+			called_by(again, server, 10);
 		}
 		CHECK(is_error(said));
 		CHECK_EQ(a.end(), 0);
@@ -471,11 +471,11 @@ void signing_cannot_be_talked_away()
 		victim a(quick({signs ? "FI_PGAS_NET_SIGN=1" : "FI_PGAS_NET_SIGN=0"}));
 		listener own;
 		session s;
-		CHECK(line_call(s.on, a.at().address, own.address));
+		CHECK(line_call(s.conn, a.at().address, own.address));
 		hello h = hello_as(link_role::caller, own.address, a.at().endpoint, 0);
 		h.features = signs ? 0 : kFeatureSigned;
-		s.on.say_packet(packet_of(kPacketHello, 0, 0, bytes_of(h)));
-		CHECK(head_in(s.on.hear_packet()).flags & kPacketRefuse);
+		s.conn.say_packet(packet_of(kPacketHello, 0, 0, bytes_of(h)));
+		CHECK(head_in(s.conn.hear_packet()).flags & kPacketRefuse);
 		if (!signs)
 			continue;
 		// it signs, and its peer does not sign what it says afterwards
@@ -484,12 +484,12 @@ void signing_cannot_be_talked_away()
 		t.said.name = a.at().name;
 		t.said.caller = hello_as(link_role::caller, other.address, a.at().endpoint, 0);
 		t.said.caller.features = kFeatureSigned;
-		CHECK(line_call(t.on, a.at().address, other.address));
-		t.on.say_packet(packet_of(kPacketHello, 0, 0, bytes_of(t.said.caller)));
-		t.said.callee = body_in<hello>(t.on.hear_packet());
+		CHECK(line_call(t.conn, a.at().address, other.address));
+		t.conn.say_packet(packet_of(kPacketHello, 0, 0, bytes_of(t.said.caller)));
+		t.said.callee = body_in<hello>(t.conn.hear_packet());
 		CHECK(prove_as_caller(t));
 		CHECK(t.say_frames(put_of(0xbad)));
-		CHECK(t.on.closed());
+		CHECK(t.conn.closed());
 		CHECK_SAYS(a.ask("word"), "0");
 	}
 }
@@ -505,12 +505,12 @@ void encryption_cannot_be_talked_into_or_away()
 		CHECK(l.closed());
 	}
 	const place c = place_of_dead();
-	listener at(unpack(c.address));
+	listener server(unpack(c.address));
 	a.tell("put " + c.name + " 1");
 	line l;
-	CHECK(line_accept(l, at, kRecordTls));
+	CHECK(line_accept(l, server, kRecordTls));
 	CHECK(l.hear_packet().empty()); // not a word to whom speaks otherwise
-	at.fd.reset();
+	server.fd.reset();
 	CHECK(is_error(a.hear()));
 }
 

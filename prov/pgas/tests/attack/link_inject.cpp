@@ -50,13 +50,13 @@ std::vector<std::string> injections(const seen &s)
 }
 
 // By connections of its own: under its own name, under the name of the peer, and without a hello.
-void inject_all(const std::string &to, const std::string &peer, const seen &s)
+void inject_all(const std::string &dest, const std::string &peer, const seen &s)
 {
 	listener own;
 	for (const std::string &p : injections(s))
 		for (const std::string &claim : {own.address, peer, std::string()}) {
 			line l;
-			l.fd = connect_to(to);
+			l.fd = connect_to(dest);
 			if (!l.fd)
 				continue;
 			std::string all = claim.empty() ? "" : bytes_of(hello_record_of(claim));
@@ -76,7 +76,7 @@ void the_same_packet_is_run_when_it_comes_by_the_right_connection()
 	session s;
 	CHECK(open_to(s, a.at(), own.address));
 	const seen known{s.theirs().channel, 0, 0, s.theirs().session, ""};
-	CHECK(s.on.say_packet(injections(known)[0]));
+	CHECK(s.conn.say_packet(injections(known)[0]));
 	s.sent++;
 	CHECK(s.answers());
 	CHECK_SAYS(a.ask("last"), "bad");
@@ -108,7 +108,7 @@ key_frame ask_for_key(session &s)
 	k.write = 1;
 	CHECK(s.say_frames(frame_of(frame_kind::key_ask, 0, 0, 0, bytes_of(k))));
 	for (;;) {
-		const std::string p = s.on.hear_packet();
+		const std::string p = s.conn.hear_packet();
 		CHECK(!p.empty());
 		if (!(head_in(p).flags & kPacketData))
 			continue;
@@ -148,7 +148,7 @@ void keys_that_passed_by_prove_nothing()
 			CHECK(l.closed());
 			CHECK_SAYS(a.ask("word"), "0");
 		}
-	CHECK(s.on.say(write_of(k, 0xbeef)) && s.answers());
+	CHECK(s.conn.say(write_of(k, 0xbeef)) && s.answers());
 	CHECK_SAYS(a.ask("word"), "beef");
 	CHECK_EQ(a.end(), 0);
 }
@@ -164,8 +164,8 @@ void another_peer_is_not_believed_either()
 	for (const std::string &p : injections(known)) {
 		session t;
 		CHECK(open_to(t, a.at(), other.address));
-		t.on.say_packet(p);
-		CHECK(p.empty() || t.on.closed());
+		t.conn.say_packet(p);
+		CHECK(p.empty() || t.conn.closed());
 	}
 	CHECK_SAYS(a.ask("last"), "0");
 	CHECK(s.answers());
@@ -179,49 +179,49 @@ class tap {
 public:
 	tap() : fd_(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_IP)))
 	{
-		sockaddr_ll at{};
-		at.sll_family = AF_PACKET;
-		at.sll_protocol = htons(ETH_P_IP);
-		at.sll_ifindex = static_cast<int>(if_nametoindex("lo"));
-		good_ = fd_ && bind(fd_.get(), reinterpret_cast<sockaddr *>(&at), sizeof at) == 0;
+		sockaddr_ll place{};
+		place.sll_family = AF_PACKET;
+		place.sll_protocol = htons(ETH_P_IP);
+		place.sll_ifindex = static_cast<int>(if_nametoindex("lo"));
+		good_ = fd_ && bind(fd_.get(), reinterpret_cast<sockaddr *>(&place), sizeof place) == 0;
 	}
 	bool good() const { return good_; }
 	// The last packet of data so far that went to one who listens at that address.
-	bool last(const std::string &to, seen &out) const
+	bool last(const std::string &dest, seen &out) const
 	{
 		bool found = false;
 		static char room[65536 * 2];
 		while (readable(fd_.get(), 20)) {
 			const ssize_t n = recv(fd_.get(), room, sizeof room, 0);
-			found |= n > 0 && is_data(room, static_cast<size_t>(n), to, out);
+			found |= n > 0 && is_data(room, static_cast<size_t>(n), dest, out);
 		}
 		return found;
 	}
 
 private:
-	static bool is_data(const char *at, size_t n, const std::string &to, seen &out)
+	static bool is_data(const char *pos, size_t n, const std::string &dest, seen &out)
 	{
 		const size_t ip_at = sizeof(ether_header);
 		iphdr ip;
 		tcphdr tcp;
 		if (n < ip_at + sizeof ip + sizeof tcp)
 			return false;
-		memcpy(&ip, at + ip_at, sizeof ip);
+		memcpy(&ip, pos + ip_at, sizeof ip);
 		const size_t tcp_at = ip_at + ip.ihl * 4u;
 		if (ip.protocol != IPPROTO_TCP || n < tcp_at + sizeof tcp)
 			return false;
-		memcpy(&tcp, at + tcp_at, sizeof tcp);
-		const size_t from = tcp_at + tcp.doff * 4u;
+		memcpy(&tcp, pos + tcp_at, sizeof tcp);
+		const size_t begin = tcp_at + tcp.doff * 4u;
 		record_head r;
 		packet_head h;
-		if (memcmp(&tcp.dest, to.data() + 4, 2) != 0 || n < from + sizeof r + sizeof h)
+		if (memcmp(&tcp.dest, dest.data() + 4, 2) != 0 || n < begin + sizeof r + sizeof h)
 			return false;
-		memcpy(&r, at + from, sizeof r);
-		memcpy(&h, at + from + sizeof r, sizeof h);
+		memcpy(&r, pos + begin, sizeof r);
+		memcpy(&h, pos + begin + sizeof r, sizeof h);
 		if (r.magic != kRecordMagic || r.kind != record_kind::packet || h.magic != kPacketMagic ||
-		    !(h.flags & kPacketData) || n < from + sizeof r + r.bytes)
+		    !(h.flags & kPacketData) || n < begin + sizeof r + r.bytes)
 			return false;
-		out = {h.channel, h.seq, h.ack, h.session, {at + from + sizeof r, r.bytes}};
+		out = {h.channel, h.seq, h.ack, h.session, {pos + begin + sizeof r, r.bytes}};
 		return true;
 	}
 	unique_fd fd_;
@@ -243,15 +243,15 @@ void packets_that_passed_by_are_not_run_again()
 		j.begin(5000);
 		for (size_t k = 0; k < 6; k++) {
 			// one of the two called the other, and is not called itself
-			const size_t of = k % 2;
+			const size_t count = k % 2;
 			seen s{};
 			usleep(20000);
-			kill(j[1 - of].pid(), SIGSTOP); // so that nothing of its own comes first
-			if (t.last(j[of].at().address, s)) {
+			kill(j[1 - count].pid(), SIGSTOP); // so that nothing of its own comes first
+			if (t.last(j[count].at().address, s)) {
 				injected++;
-				inject_all(j[of].at().address, j[1 - of].at().address, s);
+				inject_all(j[count].at().address, j[1 - count].at().address, s);
 			}
-			kill(j[1 - of].pid(), SIGCONT);
+			kill(j[1 - count].pid(), SIGCONT);
 		}
 		CHECK_WELL(j.result());
 		for (const auto &v : j.all)

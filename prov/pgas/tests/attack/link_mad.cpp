@@ -48,28 +48,28 @@ std::string message_of(uint64_t len, uint64_t sender_op, uint8_t flags)
 int take_in(session &s, frame_kind wanted, std::vector<key_frame> *keys = nullptr, int ms = 0)
 {
 	int n = 0;
-	while (readable(s.on.fd.get(), ms)) {
+	while (readable(s.conn.fd.get(), ms)) {
 		record_head r{};
-		if (!s.on.hear_record(r, 200) || r.bytes > 1 << 20)
+		if (!s.conn.hear_record(r, 200) || r.bytes > 1 << 20)
 			return n;
 		if (r.kind != record_kind::packet) { // a transfer: its bytes go by
-			s.on.hear(r.kind == record_kind::write  ? 24 + r.bytes
-				  : r.kind == record_kind::read ? 24
-								: 16 + r.bytes,
-				  200);
+			s.conn.hear(r.kind == record_kind::write  ? 24 + r.bytes
+				    : r.kind == record_kind::read ? 24
+								  : 16 + r.bytes,
+				    200);
 			continue;
 		}
-		const std::string p = s.on.hear((r.bytes + 7) / 8 * 8, 200);
+		const std::string p = s.conn.hear((r.bytes + 7) / 8 * 8, 200);
 		const packet_head h = head_in(p);
 		if (h.flags & kPacketData)
 			s.ran = h.seq;
-		for (size_t at = sizeof h; at + sizeof(frame_head) <= p.size() && (h.flags & kPacketData);) {
+		for (size_t pos = sizeof h; pos + sizeof(frame_head) <= p.size() && (h.flags & kPacketData);) {
 			frame_head f;
-			memcpy(&f, p.data() + at, sizeof f);
+			memcpy(&f, p.data() + pos, sizeof f);
 			n += f.kind == wanted;
 			if (keys && (f.kind == frame_kind::key_answer || f.kind == frame_kind::key_ask))
-				keys->push_back(body_in<key_frame>(p, at + sizeof f - sizeof h));
-			at += sizeof f + size_t{f.words} * 8;
+				keys->push_back(body_in<key_frame>(p, pos + sizeof f - sizeof h));
+			pos += sizeof f + size_t{f.words} * 8;
 		}
 	}
 	return n;
@@ -116,7 +116,7 @@ void a_peer_with_the_victims_own_name()
 		take_in(s, frame_kind::request, nullptr, 20);
 		if (i % 2)
 			s.say_frames(frame_of(frame_kind::leave, 0, 0, 0, ""));
-		s.on.fd.reset();
+		s.conn.fd.reset();
 		usleep(5000);
 		a.tell("check");
 		CHECK_WELL(answer_of(a, "sound"));
@@ -147,13 +147,13 @@ void key_answers_of_no_length()
 			if (frames.size() > 8192)
 				break;
 		}
-		if (!(frames.empty() ? s.on.say_packet(s.packet(0, "")) : s.say_frames(frames)))
+		if (!(frames.empty() ? s.conn.say_packet(s.packet(0, "")) : s.say_frames(frames)))
 			break;
 	}
 	printf("# asked %d times\n", asked);
 	CHECK(asked > 0 && asked < 100);
 	CHECK_SAYS(a.hear(), "bothered");
-	s.on.fd.reset();
+	s.conn.fd.reset();
 	CHECK_EQ(a.end(), 0);
 }
 
@@ -177,7 +177,7 @@ private:
 	std::string memory_frame();
 	std::string request();
 	std::string transfer();
-	void bend(std::string &bytes, size_t from);
+	void bend(std::string &bytes, size_t begin);
 
 	std::mt19937_64 from_;
 	std::vector<key_frame> keys_;
@@ -323,10 +323,10 @@ std::string madman::own_frame()
 	}
 }
 
-void madman::bend(std::string &bytes, size_t from)
+void madman::bend(std::string &bytes, size_t begin)
 {
-	if (bytes.size() > from)
-		bytes[from + below(static_cast<unsigned>(bytes.size() - from))] ^= static_cast<char>(1u << below(8));
+	if (bytes.size() > begin)
+		bytes[begin + below(static_cast<unsigned>(bytes.size() - begin))] ^= static_cast<char>(1u << below(8));
 }
 
 // Mostly one that can be: who sends what cannot be is not listened to any more.
@@ -385,7 +385,7 @@ void madman::rave(victim &v, session &s)
 		std::string p = s.packet(kPacketData, all);
 		if (below(50) == 0)
 			bend(p, 0);
-		if (!s.on.say_packet(p) || (below(12) == 0 && !s.on.say(transfer())))
+		if (!s.conn.say_packet(p) || (below(12) == 0 && !s.conn.say(transfer())))
 			return;
 		take_in(s, frame_kind::put, &keys_);
 		if (keys_.size() > 64)
@@ -417,7 +417,7 @@ void nothing_that_it_says_does_harm()
 			m.rave(v, s);
 			if (bothers)
 				CHECK_WELL(answer_of(v, "bothered"));
-			s.on.fd.reset();
+			s.conn.fd.reset();
 			if (i % 10 == 0)
 				CHECK_SAYS(v.ask("check"), "sound");
 		}

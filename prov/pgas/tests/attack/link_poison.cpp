@@ -29,10 +29,10 @@ tally *shared_tally()
 }
 
 // Says hello to one in the name of another, all at once, and stays there.
-unique_fd shout(const std::string &to, const std::string &as, tally &count)
+unique_fd shout(const std::string &dest, const std::string &as, tally &count)
 {
 	line l;
-	l.fd = connect_to(to);
+	l.fd = connect_to(dest);
 	const hello h = hello_as(link_role::caller, as, 0, 0);
 	const std::string all = bytes_of(hello_record_of(as)) + record_of(packet_of(kPacketHello, 0, 0, bytes_of(h)));
 	if (l.fd && l.say(all))
@@ -48,11 +48,11 @@ void poison(const std::vector<std::string> &targets, tally &count, useconds_t re
 	std::vector<unique_fd> open;
 	for (;;) {
 		const std::vector<std::string> all = g_alone ? listeners() : targets;
-		for (const std::string &to : all)
+		for (const std::string &dest : all)
 			for (const std::string &as : all) {
-				if (to == as)
+				if (dest == as)
 					continue;
-				open.push_back(shout(to, as, count));
+				open.push_back(shout(dest, as, count));
 				if (open.size() > 800)
 					open.erase(open.begin(), open.begin() + 400);
 				usleep(rest);
@@ -72,13 +72,13 @@ void poisoned_jobs(size_t n, bool before)
 		for (const auto &v : j->all)
 			targets.push_back(v->at().address);
 	tally &count = *shared_tally();
-	std::unique_ptr<attacker> by;
+	std::unique_ptr<attacker> actor;
 	const auto begin_attack = [&] {
-		by = std::make_unique<attacker>([&] { poison(targets, count, before ? 200 : 0); }, kNobody);
+		actor = std::make_unique<attacker>([&] { poison(targets, count, before ? 200 : 0); }, kNobody);
 	};
 	const auto await = [&](uint64_t hellos) {
 		const uint64_t end = now_ms() + 20'000 * slowness();
-		for (const uint64_t from = count.said; count.said < from + hellos && now_ms() < end;)
+		for (const uint64_t begin = count.said; count.said < begin + hellos && now_ms() < end;)
 			usleep(1000);
 	};
 	if (before) {

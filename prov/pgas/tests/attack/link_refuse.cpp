@@ -35,19 +35,19 @@ struct scratch_file {
 // What is refused to victims that are started by options(), and what they say on their standard error.
 struct kernel {
 	scratch_file page, log;
-	link_refuse *at;
+	link_refuse *refusal;
 
 	explicit kernel(uint32_t what = 0)
 	{
 		const unique_fd fd(open(page.name.c_str(), O_RDWR | O_CLOEXEC));
-		CHECK(ftruncate(fd.get(), sizeof *at) == 0);
-		at = static_cast<link_refuse *>(
-			mmap(nullptr, sizeof *at, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0));
-		CHECK(at != MAP_FAILED);
+		CHECK(ftruncate(fd.get(), sizeof *refusal) == 0);
+		refusal = static_cast<link_refuse *>(
+			mmap(nullptr, sizeof *refusal, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0));
+		CHECK(refusal != MAP_FAILED);
 		refuse(what);
 	}
-	void refuse(uint32_t what) const { std::atomic_ref<uint32_t>(at->refused).store(what); }
-	uint32_t count() const { return std::atomic_ref<uint32_t>(at->count).load(); }
+	void refuse(uint32_t what) const { std::atomic_ref<uint32_t>(refusal->refused).store(what); }
+	uint32_t count() const { return std::atomic_ref<uint32_t>(refusal->count).load(); }
 	victim_options options() const
 	{
 		victim_options o;

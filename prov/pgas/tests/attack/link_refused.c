@@ -24,10 +24,10 @@ __attribute__((constructor)) static void open_page(void)
 {
 	const char *path = getenv("LINK_REFUSE");
 	const int fd = path ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC) : -1;
-	void *at = mmap(NULL, sizeof *g_page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (at == MAP_FAILED)
+	void *addr = mmap(NULL, sizeof *g_page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (addr == MAP_FAILED)
 		abort();
-	g_page = at;
+	g_page = addr;
 	close(fd);
 }
 
@@ -41,11 +41,11 @@ static int refused(enum link_refusal what)
 	return 1;
 }
 
-int accept4(int fd, struct sockaddr *from, socklen_t *room, int flags)
+int accept4(int fd, struct sockaddr *src, socklen_t *room, int flags)
 {
 	int (*real)(int, struct sockaddr *, socklen_t *, int) =
 		(int (*)(int, struct sockaddr *, socklen_t *, int))dlsym(RTLD_NEXT, "accept4");
-	return refused(LINK_REFUSE_ACCEPT) ? -1 : real(fd, from, room, flags);
+	return refused(LINK_REFUSE_ACCEPT) ? -1 : real(fd, src, room, flags);
 }
 
 ssize_t getrandom(void *into, size_t len, unsigned flags)

@@ -100,12 +100,12 @@ private:
 
 inline victim::victim(const victim_options &o)
 {
-	int in[2], out[2];
-	CHECK(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
+	int input[2], out[2];
+	CHECK(pipe2(input, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
 	pid_ = fork();
 	CHECK(pid_ >= 0);
 	if (pid_ == 0) {
-		dup2(in[0], 0);
+		dup2(input[0], 0);
 		dup2(out[1], 1);
 		const int log = o.log.empty() ? -1 : open(o.log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
 		if (log >= 0)
@@ -123,9 +123,9 @@ inline victim::victim(const victim_options &o)
 		execl(LINK_VICTIM, LINK_VICTIM, key, nullptr);
 		_exit(127);
 	}
-	in_ = unique_fd(in[1]);
+	in_ = unique_fd(input[1]);
 	out_ = unique_fd(out[0]);
-	close(in[0]);
+	close(input[0]);
 	close(out[1]);
 }
 
@@ -133,10 +133,10 @@ inline std::string victim::hear(int ms)
 {
 	const uint64_t end = now_ms() + (ms ? static_cast<uint64_t>(ms) : 60'000 * slowness());
 	for (;;) {
-		const size_t at = waiting_.find('\n');
-		if (at != std::string::npos) {
-			const std::string said = waiting_.substr(0, at);
-			waiting_.erase(0, at + 1);
+		const size_t pos = waiting_.find('\n');
+		if (pos != std::string::npos) {
+			const std::string said = waiting_.substr(0, pos);
+			waiting_.erase(0, pos + 1);
 			return said;
 		}
 		const uint64_t now = now_ms();
@@ -318,16 +318,16 @@ inline int serve(session &s, victim &v, std::string &said)
 {
 	int data = 0;
 	while ((said = v.hear(1)).empty()) {
-		const std::string p = s.on.hear_packet(20);
+		const std::string p = s.conn.hear_packet(20);
 		const packet_head h = head_in(p);
-		if (p.empty() && s.on.closed(0))
+		if (p.empty() && s.conn.closed(0))
 			break;
 		if (!p.empty() && (h.flags & kPacketData)) {
 			data++;
 			s.ran = h.seq;
 		}
 		if (!p.empty() && (h.flags & (kPacketData | kPacketPing)))
-			s.on.say_packet(s.packet(0, ""));
+			s.conn.say_packet(s.packet(0, ""));
 	}
 	return data;
 }

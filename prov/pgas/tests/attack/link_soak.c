@@ -68,14 +68,14 @@ static void fill_long(unsigned char seed)
 
 static void do_words(int pe)
 {
-	const unsigned at = below(WORDS);
-	long *const expected = &g_expected[pe][at];
+	const unsigned pos = below(WORDS);
+	long *const expected = &g_expected[pe][pos];
 	switch (below(4)) {
 	case 0:
 		*expected = (long)below(1u << 30);
-		shmem_long_p(&g_words[g_me][at], *expected, pe);
+		shmem_long_p(&g_words[g_me][pos], *expected, pe);
 		shmem_quiet();
-		CHECK_EQ(shmem_long_g(&g_words[g_me][at], pe), *expected);
+		CHECK_EQ(shmem_long_g(&g_words[g_me][pos], pe), *expected);
 		break;
 	case 1:
 		for (unsigned i = 0; i < WORDS; i++) {
@@ -85,16 +85,16 @@ static void do_words(int pe)
 		shmem_quiet();
 		break;
 	case 2:
-		CHECK_EQ(shmem_long_atomic_fetch_add(&g_words[g_me][at], 3, pe), *expected);
+		CHECK_EQ(shmem_long_atomic_fetch_add(&g_words[g_me][pos], 3, pe), *expected);
 		*expected += 3;
 		break;
 	default:
-		CHECK_EQ(shmem_long_atomic_compare_swap(&g_words[g_me][at], *expected, *expected + 1, pe), *expected);
+		CHECK_EQ(shmem_long_atomic_compare_swap(&g_words[g_me][pos], *expected, *expected + 1, pe), *expected);
 		*expected += 1;
 	}
 	shmem_long_atomic_add(&g_sums[g_me], 1, pe);
 	g_added[pe]++;
-	CHECK_EQ(shmem_long_g(&g_words[g_me][at], pe), *expected);
+	CHECK_EQ(shmem_long_g(&g_words[g_me][pos], pe), *expected);
 }
 
 static void do_long(int pe)

@@ -91,11 +91,11 @@ private:
 	fi_addr_t peer(const std::string &name);
 	template <class Post>
 	trouble run(const char *what, Post &&post);
-	trouble exchange(fi_addr_t to, size_t from, uint64_t round);
-	trouble exchange_long(fi_addr_t to, size_t from);
+	trouble exchange(fi_addr_t dest, size_t begin, uint64_t round);
+	trouble exchange_long(fi_addr_t dest, size_t begin);
 	trouble job(std::istringstream &words);
 	trouble await(size_t me, size_t all, uint64_t rounds);
-	void bother(fi_addr_t to);
+	void bother(fi_addr_t dest);
 	trouble check() const;
 	std::string poll_many(unsigned long n);
 
@@ -218,40 +218,41 @@ trouble victim::run(const char *what, Post &&post)
 	return "";
 }
 
-uint64_t word_of(size_t from, uint64_t round)
+uint64_t word_of(size_t begin, uint64_t round)
 {
-	return (static_cast<uint64_t>(from) << 32 | round) * 0x9e3779b97f4a7c15;
+	return (static_cast<uint64_t>(begin) << 32 | round) * 0x9e3779b97f4a7c15;
 }
 
 // A word there and back, and one more in the peer's sum, told by what it was before.
-trouble victim::exchange(fi_addr_t to, size_t from, uint64_t round)
+trouble victim::exchange(fi_addr_t dest, size_t begin, uint64_t round)
 {
-	uint64_t value = word_of(from, round), back = 0, one = 1, before = 0;
-	const uint64_t at = from * 8, sum = 8192 + from * 8;
-	trouble t = run("put", [&] { return fi_write(own_.ep, &value, 8, nullptr, to, at, 1, nullptr); });
+	uint64_t value = word_of(begin, round), back = 0, one = 1, before = 0;
+	const uint64_t pos = begin * 8, sum = 8192 + begin * 8;
+	trouble t = run("put", [&] { return fi_write(own_.ep, &value, 8, nullptr, dest, pos, 1, nullptr); });
 	if (t.empty())
-		t = run("get", [&] { return fi_read(own_.ep, &back, 8, nullptr, to, at, 1, nullptr); });
+		t = run("get", [&] { return fi_read(own_.ep, &back, 8, nullptr, dest, pos, 1, nullptr); });
 	if (t.empty() && back != value)
 		return "wrong word";
 	if (t.empty())
 		t = run("fetch", [&] {
-			return fi_fetch_atomic(own_.ep, &one, 1, nullptr, &before, nullptr, to, sum, 0, FI_UINT64,
+			return fi_fetch_atomic(own_.ep, &one, 1, nullptr, &before, nullptr, dest, sum, 0, FI_UINT64,
 					       FI_SUM, nullptr);
 		});
 	return t.empty() && before != round - 1 ? "wrong sum" : t;
 }
 
-trouble victim::exchange_long(fi_addr_t to, size_t from)
+trouble victim::exchange_long(fi_addr_t dest, size_t begin)
 {
 	std::string there(kLong, 0), back(kLong, 0);
 	for (size_t i = 0; i < kLong; i++)
-		there[i] = static_cast<char>(i * 7 + from);
+		there[i] = static_cast<char>(i * 7 + begin);
 	trouble t = run("long put", [&] {
-		return fi_write(own_.ep, there.data(), kLong, nullptr, to, kLongAt, from & 1, nullptr);
+		return fi_write(own_.ep, there.data(), kLong, nullptr, dest, kLongAt, begin & 1, nullptr);
 	});
 	if (t.empty())
-		t = run("long get",
-			[&] { return fi_read(own_.ep, back.data(), kLong, nullptr, to, kLongAt, from & 1, nullptr); });
+		t = run("long get", [&] {
+			return fi_read(own_.ep, back.data(), kLong, nullptr, dest, kLongAt, begin & 1, nullptr);
+		});
 	return t.empty() && back != there ? "wrong long bytes" : t;
 }
 
@@ -259,12 +260,12 @@ trouble victim::exchange_long(fi_addr_t to, size_t from)
 trouble victim::await(size_t me, size_t all, uint64_t rounds)
 {
 	const double end = now() + limit("LINK_VICTIM_AWAIT", patience_);
-	for (size_t from = 0; from < all; from++) {
-		const auto *word = reinterpret_cast<volatile uint64_t *>(key(1) + from * 8);
-		const auto *sum = reinterpret_cast<volatile uint64_t *>(key(0) + 8192 + from * 8);
-		while (from != me && (*word != word_of(from, rounds) || *sum != rounds)) {
+	for (size_t begin = 0; begin < all; begin++) {
+		const auto *word = reinterpret_cast<volatile uint64_t *>(key(1) + begin * 8);
+		const auto *sum = reinterpret_cast<volatile uint64_t *>(key(0) + 8192 + begin * 8);
+		while (begin != me && (*word != word_of(begin, rounds) || *sum != rounds)) {
 			if (now() > end)
-				return "absent word of " + std::to_string(from);
+				return "absent word of " + std::to_string(begin);
 			progress();
 		}
 	}
@@ -295,7 +296,7 @@ trouble victim::job(std::istringstream &words)
 }
 
 // Nobody waits for these; their buffers live as long as the process.
-void victim::bother(fi_addr_t to)
+void victim::bother(fi_addr_t dest)
 {
 	static uint64_t value = 1, back, compare;
 	static char bytes[kLong];
@@ -304,23 +305,23 @@ void victim::bother(fi_addr_t to)
 		const auto post = [&]() -> ssize_t {
 			switch (i) {
 			case 0:
-				return fi_write(own_.ep, &value, 8, nullptr, to, 0, 1, nullptr);
+				return fi_write(own_.ep, &value, 8, nullptr, dest, 0, 1, nullptr);
 			case 1:
-				return fi_read(own_.ep, &back, 8, nullptr, to, 0, 0, nullptr);
+				return fi_read(own_.ep, &back, 8, nullptr, dest, 0, 0, nullptr);
 			case 2:
-				return fi_atomic(own_.ep, &value, 1, nullptr, to, 0, 0, FI_UINT64, FI_SUM, nullptr);
+				return fi_atomic(own_.ep, &value, 1, nullptr, dest, 0, 0, FI_UINT64, FI_SUM, nullptr);
 			case 3:
-				return fi_fetch_atomic(own_.ep, &value, 1, nullptr, &back, nullptr, to, 0, 0, FI_UINT64,
-						       FI_SUM, nullptr);
+				return fi_fetch_atomic(own_.ep, &value, 1, nullptr, &back, nullptr, dest, 0, 0,
+						       FI_UINT64, FI_SUM, nullptr);
 			case 4:
 				return fi_compare_atomic(own_.ep, &value, 1, nullptr, &compare, nullptr, &back, nullptr,
-							 to, 0, 0, FI_UINT64, FI_CSWAP, nullptr);
+							 dest, 0, 0, FI_UINT64, FI_CSWAP, nullptr);
 			case 5:
-				return fi_write(own_.ep, bytes, kLong, nullptr, to, 0, 1, nullptr);
+				return fi_write(own_.ep, bytes, kLong, nullptr, dest, 0, 1, nullptr);
 			case 6:
-				return fi_read(own_.ep, bytes, kLong, nullptr, to, 0, 1, nullptr);
+				return fi_read(own_.ep, bytes, kLong, nullptr, dest, 0, 1, nullptr);
 			default:
-				return fi_send(own_.ep, bytes, kLong, nullptr, to, nullptr);
+				return fi_send(own_.ep, bytes, kLong, nullptr, dest, nullptr);
 			}
 		};
 		ssize_t rc;
@@ -372,8 +373,8 @@ bool victim::answer(const std::string &line)
 		said = "bothered";
 	} else if (word == "word" || word == "last") {
 		char text[24];
-		const auto *at = reinterpret_cast<volatile uint64_t *>(key(1) + (word == "word" ? 0 : kPage - 8));
-		snprintf(text, sizeof text, "%llx", static_cast<unsigned long long>(*at));
+		const auto *addr = reinterpret_cast<volatile uint64_t *>(key(1) + (word == "word" ? 0 : kPage - 8));
+		snprintf(text, sizeof text, "%llx", static_cast<unsigned long long>(*addr));
 		said = text;
 	} else if (word == "check") {
 		said = check();
@@ -398,8 +399,8 @@ void victim::serve()
 {
 	std::string waiting;
 	for (;;) {
-		pollfd in{0, POLLIN, 0};
-		if (poll(&in, 1, 1) == 1) {
+		pollfd input{0, POLLIN, 0};
+		if (poll(&input, 1, 1) == 1) {
 			char bytes[4096];
 			const ssize_t n = read(0, bytes, sizeof bytes);
 			if (n <= 0)

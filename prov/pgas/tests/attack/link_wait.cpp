@@ -14,20 +14,20 @@ void a_call_that_was_given_up_is_made_again()
 {
 	victim a(quick());
 	const place c = place_of_dead();
-	listener at(unpack(c.address));
+	listener server(unpack(c.address));
 	a.at();
 	a.tell("put " + c.name + " 77");
 	for (int i = 0; i < 4; i++) {
 		session s;
-		CHECK(called_by(s, at));
+		CHECK(called_by(s, server));
 		s.said.name = c.name;
 		if (i == 2)
 			continue; // before it was answered
 		CHECK(answer_call(s, s.said.callee, s.said.by(link_role::callee)));
-		CHECK(head_in(s.on.hear_packet()).flags & kPacketProof);
+		CHECK(head_in(s.conn.hear_packet()).flags & kPacketProof);
 		if (i < 3)
 			continue; // before it was believed
-		CHECK(s.on.say_packet(s.packet(0, "")));
+		CHECK(s.conn.say_packet(s.packet(0, "")));
 		std::string said;
 		CHECK(serve(s, a, said) > 0);
 		CHECK_STR(said.c_str(), "done");

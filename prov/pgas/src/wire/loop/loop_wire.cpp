@@ -73,14 +73,14 @@ directory &the_directory()
 	return *d;
 }
 
-loop_ep &loop_of(wire_ep &on)
+loop_ep &loop_of(wire_ep &ep)
 {
-	return static_cast<loop_ep &>(on);
+	return static_cast<loop_ep &>(ep);
 }
 
-const loop_ep &loop_of(const wire_ep &on)
+const loop_ep &loop_of(const wire_ep &ep)
 {
-	return static_cast<const loop_ep &>(on);
+	return static_cast<const loop_ep &>(ep);
 }
 
 loop_peer &loop_of(const peer &p)
@@ -109,53 +109,53 @@ void loop_domain_close(wire_domain *d)
 
 int loop_ep_open(wire_domain &, ep_core &ep, wire_ep **out)
 {
-	auto on = std::make_unique<loop_ep>();
-	on->ops = &g_loop_wire;
-	on->ep = &ep;
+	auto target = std::make_unique<loop_ep>();
+	target->ops = &g_loop_wire;
+	target->ep = &ep;
 	directory &d = the_directory();
 	const std::lock_guard lock(d.mutex);
 	if (d.names.size() == kSources) {
 		PGAS_WARN(FI_LOG_EP_CTRL, "loop: this process opened %u endpoints already\n", kSources);
 		return -FI_ENOSPC;
 	}
-	on->number = static_cast<uint32_t>(d.names.size());
+	target->number = static_cast<uint32_t>(d.names.size());
 	d.names.push_back({});
-	while (!on->token || d.eps.count(on->token)) {
-		if (getrandom(&on->token, sizeof on->token, 0) < 0)
+	while (!target->token || d.eps.count(target->token)) {
+		if (getrandom(&target->token, sizeof target->token, 0) < 0)
 			return -errno;
-		on->token &= kTokenMask;
+		target->token &= kTokenMask;
 	}
-	d.eps[on->token] = on.get();
-	*out = on.release();
+	d.eps[target->token] = target.get();
+	*out = target.release();
 	return 0;
 }
 
-void loop_ep_ready(wire_ep &on)
+void loop_ep_ready(wire_ep &ep)
 {
 	directory &d = the_directory();
 	const std::lock_guard lock(d.mutex);
-	d.names[loop_of(on).number] = on.ep->name;
+	d.names[loop_of(ep).number] = ep.ep->name;
 }
 
-void loop_ep_leave(wire_ep &on)
+void loop_ep_leave(wire_ep &ep)
 {
 	const std::lock_guard lock(the_directory().mutex);
-	loop_of(on).leaving = true;
+	loop_of(ep).leaving = true;
 }
 
-void loop_ep_close(wire_ep *on)
+void loop_ep_close(wire_ep *ep)
 {
 	directory &d = the_directory();
 	{
 		const std::lock_guard lock(d.mutex);
-		d.eps.erase(loop_of(*on).token);
+		d.eps.erase(loop_of(*ep).token);
 	}
-	delete static_cast<loop_ep *>(on);
+	delete static_cast<loop_ep *>(ep);
 }
 
-void loop_address(const wire_ep &on, char *part, size_t room, bool)
+void loop_address(const wire_ep &ep, char *part, size_t room, bool)
 {
-	snprintf(part, room, "%x", loop_of(on).token);
+	snprintf(part, room, "%x", loop_of(ep).token);
 }
 
 bool loop_canonical(std::string_view part, char *out, size_t room)
@@ -183,17 +183,17 @@ int loop_cost(const wire_ep &, std::string_view part)
 
 // --- connections -----------------------------------------------------------------------------------------------------
 
-int loop_connect(wire_ep &, peer &to, std::string_view part)
+int loop_connect(wire_ep &, peer &dest, std::string_view part)
 {
 	uint32_t token;
 	if (!read_token(part, token))
 		return -FI_EINVAL;
-	if (!to.line) {
+	if (!dest.line) {
 		auto *p = new loop_peer;
 		p->token = token;
-		to.line = p;
+		dest.line = p;
 	}
-	return ++loop_of(to).tries < kConnectTries ? -FI_EAGAIN : 0;
+	return ++loop_of(dest).tries < kConnectTries ? -FI_EAGAIN : 0;
 }
 
 void loop_disconnect(peer &p)
@@ -209,12 +209,12 @@ bool loop_departed(const peer &p)
 	return p.line && (it == d.eps.end() || it->second->leaving);
 }
 
-bool loop_silent(const wire_ep &on, const peer &p)
+bool loop_silent(const wire_ep &ep, const peer &p)
 {
 	if (!loop_departed(p))
 		return false;
 	const std::lock_guard lock(the_directory().mutex);
-	return loop_of(on).inbox.empty();
+	return loop_of(ep).inbox.empty();
 }
 
 bool loop_bury(peer &)
@@ -233,25 +233,25 @@ uint64_t loop_sender(const wire_ep &, uint32_t src, ep_name *name)
 
 // --- sending ---------------------------------------------------------------------------------------------------------
 
-int post(peer &to, packet &&p)
+int post(peer &dest, packet &&p)
 {
-	loop_ep &from = loop_of(*to.on);
+	loop_ep &source = loop_of(*dest.owner);
 	directory &d = the_directory();
 	const std::lock_guard lock(d.mutex);
-	const auto it = d.eps.find(loop_of(to).token);
+	const auto it = d.eps.find(loop_of(dest).token);
 	if (it == d.eps.end() || it->second->leaving)
 		return -FI_ECONNRESET;
-	if (++from.posted % kRefuseEvery == 0 || it->second->inbox.size() >= kQueueMost)
+	if (++source.posted % kRefuseEvery == 0 || it->second->inbox.size() >= kQueueMost)
 		return -FI_EAGAIN;
-	p.src = from.number;
+	p.src = source.number;
 	it->second->inbox.push_back(std::move(p));
 	domain_wake_sleepers(it->second->ep->dom); // under the mutex: the domain cannot close meanwhile
 	return 0;
 }
 
-int loop_one_sided(wire_ep &on, peer &p, op &o)
+int loop_one_sided(wire_ep &ep, peer &p, op &o)
 {
-	return request_submit(on, p, std::move(o));
+	return request_submit(ep, p, std::move(o));
 }
 
 packet message_of(const op &o)
@@ -265,28 +265,28 @@ packet message_of(const op &o)
 	return m;
 }
 
-int loop_send(wire_ep &on, peer &to, op &o)
+int loop_send(wire_ep &ep, peer &dest, op &o)
 {
 	packet m = message_of(o);
 	if (o.len <= kShortBytes && !(o.flags & FI_DELIVERY_COMPLETE)) {
 		m.bytes.resize(o.len);
 		iov_gather(o.iov, o.iov_count, 0, m.bytes.data(), o.len);
-		return post(to, std::move(m));
+		return post(dest, std::move(m));
 	}
-	op *kept = op_keep(on, std::move(o), &to);
+	op *kept = op_keep(ep, std::move(o), &dest);
 	if (!kept)
 		return -FI_EIO;
 	m.is_long = true;
 	m.bytes.resize(sizeof kept->id);
 	memcpy(m.bytes.data(), &kept->id, sizeof kept->id);
-	if (const int err = post(to, std::move(m))) {
-		op_take_back(on, kept, o);
+	if (const int err = post(dest, std::move(m))) {
+		op_take_back(ep, kept, o);
 		return err;
 	}
 	return kKept;
 }
 
-int loop_send_pieces(peer &to, const void *head, size_t head_len, const void *data, size_t len)
+int loop_send_pieces(peer &dest, const void *head, size_t head_len, const void *data, size_t len)
 {
 	packet m;
 	m.len = head_len + len;
@@ -294,10 +294,10 @@ int loop_send_pieces(peer &to, const void *head, size_t head_len, const void *da
 	memcpy(m.bytes.data(), head, head_len);
 	if (len)
 		memcpy(m.bytes.data() + head_len, data, len);
-	return post(to, std::move(m));
+	return post(dest, std::move(m));
 }
 
-int loop_control(peer &to, const control &c)
+int loop_control(peer &dest, const control &c)
 {
 	packet m;
 	m.what = packet_kind::control;
@@ -309,7 +309,7 @@ int loop_control(peer &to, const control &c)
 	if (c.head_len)
 		memcpy(m.bytes.data(), c.head, c.head_len);
 	iov_gather(c.iov, c.iov_count, c.skip, m.bytes.data() + c.head_len, c.iov_len);
-	return post(to, std::move(m));
+	return post(dest, std::move(m));
 }
 
 size_t loop_control_room(const peer &)
@@ -320,24 +320,24 @@ size_t loop_control_room(const peer &)
 // --- receiving -------------------------------------------------------------------------------------------------------
 
 // The first packet, when it has waited long enough: they arrive in order.
-bool next_packet(loop_ep &on, packet &out)
+bool next_packet(loop_ep &ep, packet &out)
 {
 	const std::lock_guard lock(the_directory().mutex);
-	if (on.inbox.empty())
+	if (ep.inbox.empty())
 		return false;
-	if (on.inbox.front().wait) {
-		on.inbox.front().wait--;
+	if (ep.inbox.front().wait) {
+		ep.inbox.front().wait--;
 		return false;
 	}
-	out = std::move(on.inbox.front());
-	on.inbox.pop_front();
+	out = std::move(ep.inbox.front());
+	ep.inbox.pop_front();
 	return true;
 }
 
-void handle(loop_ep &on, const packet &p)
+void handle(loop_ep &ep, const packet &p)
 {
 	if (p.what == packet_kind::message) {
-		rx_deliver({.on = &on,
+		rx_deliver({.ep = &ep,
 			    .src = p.src,
 			    .tagged = p.tagged,
 			    .is_long = p.is_long,
@@ -351,38 +351,38 @@ void handle(loop_ep &on, const packet &p)
 	}
 	switch (p.control) {
 	case control_kind::request:
-		request_run(on, p.src, p.code, p.bytes.data(), p.bytes.size());
+		request_run(ep, p.src, p.code, p.bytes.data(), p.bytes.size());
 		break;
 	case control_kind::response:
-		response_take(on, p.bytes.data(), p.bytes.size());
+		response_take(ep, p.bytes.data(), p.bytes.size());
 		break;
 	case control_kind::cq_data:
-		rx_deliver_data(on, p.src, p.len, p.data);
+		rx_deliver_data(ep, p.src, p.len, p.data);
 		break;
 	}
 }
 
-bool loop_progress(wire_ep &of)
+bool loop_progress(wire_ep &base_ep)
 {
-	loop_ep &on = loop_of(of);
+	loop_ep &ep = loop_of(base_ep);
 	bool moved = false;
 	packet p;
-	while (next_packet(on, p)) {
-		handle(on, p);
+	while (next_packet(ep, p)) {
+		handle(ep, p);
 		moved = true;
 	}
-	if (on.keeps())
-		moved |= request_push_all(on);
+	if (ep.keeps())
+		moved |= request_push_all(ep);
 	return moved;
 }
 
 // A packet that is late must be looked for again; no word tells of it.
-bool loop_retries(const wire_ep &on)
+bool loop_retries(const wire_ep &ep)
 {
-	if (request_retries(on))
+	if (request_retries(ep))
 		return true;
 	const std::lock_guard lock(the_directory().mutex);
-	return !loop_of(on).inbox.empty();
+	return !loop_of(ep).inbox.empty();
 }
 
 // Everything is a request, and requests run in the order in which they were asked for.

@@ -45,7 +45,7 @@ struct far_piece {
 
 // A piece of one of our regions that the port knows: peers asked for it, or our own transfers use it.
 struct near_piece {
-	const mr *of;      // null: the region closed, and transfers still use it
+	const mr *region;  // null: the region closed, and transfers still use it
 	uint64_t off, len; // of the region
 	port_memory memory;
 	uint32_t transfers = 0; // of ours
@@ -54,12 +54,12 @@ struct near_piece {
 
 // A piece of a bulk operation that the port has. Not part of the operation, which may be given up before.
 struct bulk_transfer : port_work {
-	net_ep *on = nullptr; // null: it closed
+	net_ep *ep = nullptr; // null: it closed
 	channel *c = nullptr;
 	uint64_t op_id = 0;
 	size_t len = 0;
-	near_piece *in = nullptr; // that our own buffer lies in
-	port_memory local;        // else: of the buffer alone, where the port wants that
+	near_piece *piece = nullptr; // that our own buffer lies in
+	port_memory local;           // else: of the buffer alone, where the port wants that
 };
 
 // What we keep for a channel.
@@ -89,7 +89,7 @@ struct net_stop {
 };
 
 struct net_domain : wire_domain {
-	std::unique_ptr<link> l;
+	std::unique_ptr<net_link> l;
 	std::vector<net_ep *> eps; // by number
 	std::vector<net_source> sources;
 	std::vector<uint32_t> source_holes;
@@ -117,7 +117,7 @@ struct net_domain : wire_domain {
 };
 
 struct net_ep : wire_ep {
-	net_domain *of = nullptr;
+	net_domain *dom = nullptr;
 	uint16_t number = 0;
 	uint32_t outstanding = 0; // operations that wait for an acknowledgement
 	// Bulk operations (net_bulk.cpp): to look at; that all left, but for the frames behind them.
@@ -127,13 +127,13 @@ struct net_ep : wire_ep {
 
 // How words go straight to a peer (net_straight.cpp).
 struct net_straight {
-	net_ep *on = nullptr;
+	net_ep *ep = nullptr;
 	channel *c = nullptr;
-	peer *to = nullptr;
+	peer *dest = nullptr;
 	uint64_t key = 0, addr = 0;  // of the peer's memory, for the port
-	uint64_t from = 0, span = 0; // the same for callers: word_run
+	uint64_t base = 0, span = 0; // the same for callers: word_run
 	uint64_t era = 0;            // of what the peer told
-	port_put *by = nullptr;
+	port_put *put_state = nullptr;
 	decltype(port_ops::put) put = nullptr;
 };
 
@@ -144,13 +144,13 @@ struct net_peer : wire_peer {
 	std::unique_ptr<net_straight> straight;
 };
 
-inline net_ep &net_of(wire_ep &on)
+inline net_ep &net_of(wire_ep &ep)
 {
-	return static_cast<net_ep &>(on);
+	return static_cast<net_ep &>(ep);
 }
-inline const net_ep &net_of(const wire_ep &on)
+inline const net_ep &net_of(const wire_ep &ep)
 {
-	return static_cast<const net_ep &>(on);
+	return static_cast<const net_ep &>(ep);
 }
 inline net_peer &net_of(const peer &p)
 {
@@ -162,34 +162,34 @@ inline net_side &side_of(const channel &c)
 }
 
 // May the one who makes progress now complete what belongs to this endpoint?
-inline bool may_touch(const net_ep &on)
+inline bool may_touch(const net_ep &ep)
 {
-	const domain &dom = *on.of->dom;
+	const domain &dom = *ep.dom->dom;
 	return dom.shared_by_threads ||
-	       (on.of->executor && (on.of->executor == &on || dom.threading != FI_THREAD_COMPLETION));
+	       (ep.dom->executor && (ep.dom->executor == &ep || dom.threading != FI_THREAD_COMPLETION));
 }
 
 // Completes it now, or later: what waits already comes first.
-inline bool may_complete(const net_ep &on)
+inline bool may_complete(const net_ep &ep)
 {
-	return may_touch(on) && on.later.empty();
+	return may_touch(ep) && ep.later.empty();
 }
-inline void complete_later(net_ep &on, net_later &&l)
+inline void complete_later(net_ep &ep, net_later &&l)
 {
-	on.later.push_back(std::move(l));
-	on.of->put_aside = true;
+	ep.later.push_back(std::move(l));
+	ep.dom->put_aside = true;
 }
 
 // A frame that is no more than a structure. must: beyond the window, too. False: no room, or the channel is over.
 template <class Frame>
 bool frame_send(channel &c, frame_kind kind, uint16_t src, uint16_t dst, const Frame &f, bool must)
 {
-	char *at = frame_begin(c, sizeof f);
-	if (!at && must)
-		at = frame_begin_slow(c, sizeof f, true);
-	if (!at)
+	char *pos = frame_begin(c, sizeof f);
+	if (!pos && must)
+		pos = frame_begin_slow(c, sizeof f, true);
+	if (!pos)
 		return false;
-	memcpy(at, &f, sizeof f);
+	memcpy(pos, &f, sizeof f);
 	frame_end(c, kind, 0, src, dst, sizeof f);
 	return true;
 }
@@ -210,25 +210,25 @@ enum : uint32_t { kNoticeQuiet, kNoticeEntry, kNoticeBulk };
 bool net_name_is_of(const ep_address &name, const channel &c, uint16_t endpoint);
 
 // net_submit.cpp
-int net_put(wire_ep &on, peer &p, const void *buf, size_t len, uint64_t addr, uint64_t key);
-int net_add(wire_ep &on, peer &p, const void *value, fi_datatype type, fi_op op, uint64_t addr, uint64_t key);
-int net_rma(wire_ep &on, peer &p, op &o);
-int net_amo(wire_ep &on, peer &p, op &o);
-int net_send(wire_ep &on, peer &p, op &o);
+int net_put(wire_ep &ep, peer &p, const void *buf, size_t len, uint64_t addr, uint64_t key);
+int net_add(wire_ep &ep, peer &p, const void *value, fi_datatype type, fi_op op, uint64_t addr, uint64_t key);
+int net_rma(wire_ep &ep, peer &p, op &o);
+int net_amo(wire_ep &ep, peer &p, op &o);
+int net_send(wire_ep &ep, peer &p, op &o);
 int net_send_pieces(peer &p, const void *head, size_t head_len, const void *data, size_t len);
 int net_control(peer &p, const control &m);
 size_t net_control_room(const peer &p);
-bool introduce(net_ep &on, channel &c); // false: no room now
+bool introduce(net_ep &ep, channel &c); // false: no room now
 
 // net_word.cpp
-int net_ask(wire_ep &on, peer &p, word_question &q);
+int net_ask(wire_ep &ep, peer &p, word_question &q);
 bool word_asked(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len);
 bool word_answered(net_domain &d, channel &c, const char *bytes, size_t len);
 void words_end(net_domain &d, const channel &c); // what was asked there has no answer
 
 // net_straight.cpp
 // A put of key 0. kNoShortWay: it must go as a frame.
-int straight_first(net_ep &on, peer &p, const void *buf, size_t len, uint64_t offset);
+int straight_first(net_ep &ep, peer &p, const void *buf, size_t len, uint64_t offset);
 void straight_again(void *self, channel &c);
 void straight_forget(channel &c, const net_straight *s);
 
@@ -236,37 +236,37 @@ void straight_forget(channel &c, const net_straight *s);
 const far_piece *known_piece(const channel &c, uint64_t key, uint64_t addr, bool write);
 near_piece *known_near(const net_domain &d, const mr &m, uint64_t va); // null: the port does not know that address
 port_rights rights_of(const mr &m);                                    // of peers
-int net_bulk(net_ep &on, peer &p, op &o);
-inline bool bulk_waits(const net_ep &on)
+int net_bulk(net_ep &ep, peer &p, op &o);
+inline bool bulk_waits(const net_ep &ep)
 {
-	return !on.bulk_todo.empty() || !on.bulk_untold.empty();
+	return !ep.bulk_todo.empty() || !ep.bulk_untold.empty();
 }
-bool bulk_push_all(net_ep &on, bool may_finish, bool idle); // idle: nothing better to send
+bool bulk_push_all(net_ep &ep, bool may_finish, bool idle); // idle: nothing better to send
 void bulk_transfer_over(void *self, port_work *work, int status);
-void bulk_piece_over(net_ep &on, uint64_t op_id, size_t len, int status);
-void bulk_arrived(net_ep &on, uint64_t op_id, int status);
+void bulk_piece_over(net_ep &ep, uint64_t op_id, size_t len, int status);
+void bulk_arrived(net_ep &ep, uint64_t op_id, int status);
 void bulk_look_again(net_domain &d, const channel &c); // something about the peer changed
 bool net_departed(const peer &p);
 bool key_asked(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len);
 bool key_answered(net_domain &d, channel &c, const char *bytes, size_t len);
 bool key_gone(channel &c, const char *bytes, size_t len);
-bool bulk_counted(net_ep &on, const char *bytes, size_t len);
+bool bulk_counted(net_ep &ep, const char *bytes, size_t len);
 void bulk_mr_close(wire_domain &d, mr &m);
 
 // net_device.cpp
 int expose_device_around(net_domain &d, const mr &m, uint64_t va, near_piece **out);
 bool expose_direct(net_domain &d, bulk_transfer &t, const op &o, void *base, size_t len, void **handle, int *err);
 bool net_mr_direct(wire_domain &d, const mr &m);
-bool net_rma_direct(wire_ep &on, peer &p, const op &o, const hmem_list &buffers);
+bool net_rma_direct(wire_ep &ep, peer &p, const op &o, const hmem_list &buffers);
 
 // net_run.cpp
 bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, size_t len, uint32_t index);
 void net_over(void *self, const notice &n, uint32_t good, uint32_t bad, int status);
-bool net_run_later(net_ep &on);
+bool net_run_later(net_ep &ep);
 void source_free(net_domain &d, uint32_t index);
 net_ep *target_of(const net_domain &d, const frame_head &h);
 // Memory that an operation names, where that is easily said: one part, addressed by offset, and nothing counts it.
-char *plain_memory(net_ep &on, uint64_t key, uint64_t addr, size_t len, uint64_t right);
+char *plain_memory(net_ep &ep, uint64_t key, uint64_t addr, size_t len, uint64_t right);
 
 // net_thread.cpp
 int net_thread_start(net_domain &d);

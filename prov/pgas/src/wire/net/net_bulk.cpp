@@ -45,26 +45,26 @@ void forget_refusals(channel &c)
 
 // --- transfers -------------------------------------------------------------------------------------------------------
 
-void look_at_it(net_ep &on, op &o)
+void schedule_poll(net_ep &ep, op &o)
 {
 	if (!std::exchange(o.bulk_listed, true))
-		on.bulk_todo.push_back(o.id);
+		ep.bulk_todo.push_back(o.id);
 }
 
-void tell_of_it_later(net_ep &on, op &o)
+void schedule_notice(net_ep &ep, op &o)
 {
 	if (!std::exchange(o.bulk_listed, true))
-		on.bulk_untold.push_back(o.id);
+		ep.bulk_untold.push_back(o.id);
 }
 
 bool streams(const channel &c)
 {
-	return c.of->at->limits.stream;
+	return c.link->port->limits.stream;
 }
 
 bool write_on_stream(const op &o)
 {
-	return o.kind == op_kind::write && streams(*net_of(*o.to).c);
+	return o.kind == op_kind::write && streams(*net_of(*o.dest).c);
 }
 
 bulk_transfer *transfer_take(net_domain &d)
@@ -82,21 +82,21 @@ bulk_transfer *transfer_take(net_domain &d)
 void near_sweep(net_domain &d)
 {
 	std::erase_if(d.near, [&d](auto &p) {
-		if (p->of || p->transfers)
+		if (p->region || p->transfers)
 			return false;
-		d.l->at->ops->conceal(*d.l->at, p->memory);
+		d.l->port->ops->conceal(*d.l->port, p->memory);
 		return true;
 	});
 }
 
 void transfer_spare(net_domain &d, bulk_transfer *t)
 {
-	if (near_piece *in = std::exchange(t->in, nullptr)) {
-		if (--in->transfers == 0 && !in->of)
+	if (near_piece *input = std::exchange(t->piece, nullptr)) {
+		if (--input->transfers == 0 && !input->region)
 			near_sweep(d);
 	}
-	d.l->at->ops->conceal(*d.l->at, t->local);
-	t->on = nullptr;
+	d.l->port->ops->conceal(*d.l->port, t->local);
+	t->ep = nullptr;
 	t->c = nullptr;
 	d.spare_transfers.push_back(t);
 }
@@ -104,7 +104,7 @@ void transfer_spare(net_domain &d, bulk_transfer *t)
 // The part of a region that holds an address, as a piece that the port knows. len: that it is wanted for.
 int expose_around(net_domain &d, const mr &m, uint64_t va, uint64_t len, near_piece **out)
 {
-	port &at = *d.l->at;
+	port &base = *d.l->port;
 	if (m.flags & kKeyDevice)
 		return expose_device_around(d, m, va, out);
 	if (near_piece *known = known_near(d, m, va)) {
@@ -115,13 +115,13 @@ int expose_around(net_domain &d, const mr &m, uint64_t va, uint64_t len, near_pi
 		if (va < part.va || va - part.va >= part.len)
 			continue;
 		near_piece p{&m, part.va, part.len, {}};
-		if (at.limits.pins) {
+		if (base.limits.pins) {
 			const uint64_t piece = len > sizeof(uint64_t) ? kPinnedPiece : kPinnedForWord;
 			p.off = std::max(part.va, va & ~(piece - 1));
 			p.len = std::min(part.va + part.len, (va | (piece - 1)) + 1) - p.off;
 		}
 		if (const int err =
-			    at.ops->expose(at, reinterpret_cast<void *>(p.off), p.len, rights_of(m), &p.memory)) {
+			    base.ops->expose(base, reinterpret_cast<void *>(p.off), p.len, rights_of(m), &p.memory)) {
 			PGAS_INFO(FI_LOG_MR, "link: %llu bytes cannot be registered for bulk: %s\n",
 				  static_cast<unsigned long long>(p.len), pgas_strerror(-err));
 			return -FI_EOPNOTSUPP;
@@ -147,24 +147,24 @@ near_piece *piece_around(net_domain &d, uint64_t va, size_t len)
 
 int expose_local(net_domain &d, bulk_transfer &t, void *base, size_t len, void **handle)
 {
-	port &at = *d.l->at;
-	t.in = at.limits.pins ? piece_around(d, reinterpret_cast<uint64_t>(base), len) : nullptr;
-	if (t.in) {
-		t.in->transfers++;
-		*handle = t.in->memory.handle;
+	port &base_port = *d.l->port;
+	t.piece = base_port.limits.pins ? piece_around(d, reinterpret_cast<uint64_t>(base), len) : nullptr;
+	if (t.piece) {
+		t.piece->transfers++;
+		*handle = t.piece->memory.handle;
 		return 0;
 	}
-	const int rc = at.ops->expose(at, base, len, kPortLocal, &t.local);
+	const int rc = base_port.ops->expose(base_port, base, len, kPortLocal, &t.local);
 	*handle = t.local.handle;
 	return rc;
 }
 
 // Hands one piece to the port. -FI_EAGAIN: not now.
-int start_piece(net_ep &on, op &o, const far_piece &p, uint64_t addr, size_t most)
+int start_piece(net_ep &ep, op &o, const far_piece &p, uint64_t addr, size_t most)
 {
-	net_domain &d = *on.of;
-	port &at = *d.l->at;
-	channel &c = *net_of(*o.to).c;
+	net_domain &d = *ep.dom;
+	port &base_port = *d.l->port;
+	channel &c = *net_of(*o.dest).c;
 	iovec local[kIovLimit];
 	size_t n = std::min({most, static_cast<size_t>(p.addr + p.len - addr), kPieceMost});
 	iov_part(o.iov, o.iov_count, o.sent, n, local);
@@ -177,16 +177,16 @@ int start_piece(net_ep &on, op &o, const far_piece &p, uint64_t addr, size_t mos
 		rc = expose_local(d, *t, local[0].iov_base, n, &handle);
 	if (!rc) {
 		const auto move = [&](auto call, auto base) {
-			return call(at, c.to, base, n, handle, p.port_addr + (addr - p.addr), p.port_key, t);
+			return call(base_port, c.line, base, n, handle, p.port_addr + (addr - p.addr), p.port_key, t);
 		};
-		rc = o.kind == op_kind::write ? move(at.ops->write, local[0].iov_base)
-					      : move(at.ops->read, local[0].iov_base);
+		rc = o.kind == op_kind::write ? move(base_port.ops->write, local[0].iov_base)
+					      : move(base_port.ops->read, local[0].iov_base);
 	}
 	if (rc) {
 		transfer_spare(d, t);
 		return rc;
 	}
-	t->on = &on;
+	t->ep = &ep;
 	t->c = &c;
 	c.bulk++;
 	t->op_id = o.id;
@@ -197,24 +197,24 @@ int start_piece(net_ep &on, op &o, const far_piece &p, uint64_t addr, size_t mos
 }
 
 // On a stream these frames tell of the arrival, too, when they are acknowledged.
-void expect_arrival(net_ep &on, op &o, channel &c, uint32_t frames)
+void expect_arrival(net_ep &ep, op &o, channel &c, uint32_t frames)
 {
 	notice n;
-	n.who = &on;
+	n.who = &ep;
 	n.context = reinterpret_cast<void *>(static_cast<uintptr_t>(o.id));
 	n.frames = frames;
 	n.operations = 1;
 	n.kind = kNoticeBulk;
 	packet_notice(c, n);
-	on.outstanding++;
+	ep.outstanding++;
 	o.bulk_passed = true;
-	o.to->bulk--;
+	o.dest->bulk--;
 }
 
 // The counters that are bound at the target, and cq data. False: no room now.
-bool tell_target(net_ep &on, op &o)
+bool tell_target(net_ep &ep, op &o)
 {
-	peer &p = *o.to;
+	peer &p = *o.dest;
 	channel &c = *net_of(p).c;
 	const bool write = o.kind == op_kind::write, arrival = write_on_stream(o);
 	bool counts = arrival;
@@ -225,46 +225,46 @@ bool tell_target(net_ep &on, op &o)
 	if (!counts && !o.carries_data)
 		return true;
 	// all of them in one packet, or none
-	if (!introduce(on, c) || !frame_begin(c, (o.rma_count + 1) * (sizeof(count_frame) + sizeof(frame_head) + 32)))
+	if (!introduce(ep, c) || !frame_begin(c, (o.rma_count + 1) * (sizeof(count_frame) + sizeof(frame_head) + 32)))
 		return !c.open();
 	const uint16_t dst = net_of(p).dst;
 	for (size_t i = 0; counts && i < o.rma_count; i++)
-		frame_send(c, frame_kind::count, on.number, dst,
+		frame_send(c, frame_kind::count, ep.number, dst,
 			   count_frame{o.rma[i].key, !write, 1, i + 1 == o.rma_count, {}}, false);
 	if (o.carries_data)
-		frame_send(c, frame_kind::cq_data, on.number, dst, message_frame{o.len, 0, o.data}, false);
+		frame_send(c, frame_kind::cq_data, ep.number, dst, message_frame{o.len, 0, o.data}, false);
 	if (arrival)
-		expect_arrival(on, o, c, static_cast<uint32_t>(o.rma_count + o.carries_data));
+		expect_arrival(ep, o, c, static_cast<uint32_t>(o.rma_count + o.carries_data));
 	frame_push(c);
 	return true;
 }
 
 // A bulk operation whose memory the port cannot reach goes by requests, from its beginning.
-void by_requests(net_ep &on, op &o)
+void by_requests(net_ep &ep, op &o)
 {
-	peer &p = *o.to;
+	peer &p = *o.dest;
 	if (o.direct)
 		if (const int err = hmem_stage(o)) {
 			o.status = err;
-			op_finish(on, o);
+			op_finish(ep, o);
 			return;
 		}
 	op again;
-	op_take_back(on, &o, again);
+	op_take_back(ep, &o, again);
 	again.bulk = false;
 	again.sent = again.acked = 0;
 	again.status = 0;
-	request_submit(on, p, std::move(again));
+	request_submit(ep, p, std::move(again));
 }
 
-void ask_for(net_ep &on, op &o, uint64_t key, uint64_t addr, size_t len)
+void ask_for(net_ep &ep, op &o, uint64_t key, uint64_t addr, size_t len)
 {
-	channel &c = *net_of(*o.to).c;
+	channel &c = *net_of(*o.dest).c;
 	const uint64_t era = side_of(c).era;
 	if (o.bulk_asked == addr + 1 && o.bulk_asked_era == era)
 		return; // the answer is on its way
 	const key_frame f{key, addr, len, 0, 0, 0, o.kind == op_kind::write, 0, 0, 0};
-	if (!frame_send(c, frame_kind::key_ask, on.number, net_of(*o.to).dst, f, false))
+	if (!frame_send(c, frame_kind::key_ask, ep.number, net_of(*o.dest).dst, f, false))
 		return;
 	frame_push(c);
 	o.bulk_asked = addr + 1;
@@ -282,19 +282,19 @@ bool may_begin(const channel &c, const op &o)
 }
 
 // Hands over what can be. False: there is no more to do for now; o.status may say why.
-bool push_pieces(net_ep &on, op &o)
+bool push_pieces(net_ep &ep, op &o)
 {
-	const channel &c = *net_of(*o.to).c;
+	const channel &c = *net_of(*o.dest).c;
 	while (o.sent < o.len && o.in_flight < kTransfersMost) {
 		uint64_t addr, key;
 		const size_t left = op_remote_at(o, o.sent, &addr, &key);
 		const far_piece *p = known_piece(c, key, addr, o.kind == op_kind::write);
 		if (!p) {
-			ask_for(on, o, key, addr, left);
+			ask_for(ep, o, key, addr, left);
 			return false;
 		}
 		o.bulk_asked = 0; // that address may be asked for again, with another key
-		const int rc = p->status ? p->status : start_piece(on, o, *p, addr, left);
+		const int rc = p->status ? p->status : start_piece(ep, o, *p, addr, left);
 		if (rc) {
 			o.status = rc == -FI_EAGAIN ? 0 : rc;
 			return false;
@@ -304,13 +304,13 @@ bool push_pieces(net_ep &on, op &o)
 }
 
 // tell: now is the time for frames behind the pieces. One packet that tells of many is cheaper.
-outcome push_one(net_ep &on, op &o, bool tell)
+outcome push_one(net_ep &ep, op &o, bool tell)
 {
-	const channel &c = *net_of(*o.to).c;
-	if (net_departed(*o.to))
+	const channel &c = *net_of(*o.dest).c;
+	if (net_departed(*o.dest))
 		o.status = o.status ? o.status : -FI_ECONNRESET;
 	const bool more = !o.status && o.sent < o.len; // else only its end is awaited, whatever waits to be sent now
-	if (more && (!may_begin(c, o) || !push_pieces(on, o)) && !o.status)
+	if (more && (!may_begin(c, o) || !push_pieces(ep, o)) && !o.status)
 		return outcome::waits;
 	if (o.status)
 		return o.in_flight ? outcome::waits : outcome::over;
@@ -319,14 +319,14 @@ outcome push_one(net_ep &on, op &o, bool tell)
 		return outcome::waits;
 	if (stream && !tell && !o.bulk_told && !o.carries_data)
 		return outcome::untold;
-	o.bulk_told = o.bulk_told || tell_target(on, o);
+	o.bulk_told = o.bulk_told || tell_target(ep, o);
 	if (!o.bulk_told || (stream && (!o.bulk_arrived || o.in_flight)))
 		return outcome::waits;
 	return outcome::over;
 }
 
 // Nothing else will ask for it to be looked at.
-bool needs_another_look(const op &o)
+bool needs_poll(const op &o)
 {
 	if (o.status || o.bulk_told)
 		return false;
@@ -346,7 +346,7 @@ const far_piece *known_piece(const channel &c, uint64_t key, uint64_t addr, bool
 near_piece *known_near(const net_domain &d, const mr &m, uint64_t va)
 {
 	const auto it = std::find_if(d.near.begin(), d.near.end(), [&](const auto &p) {
-		return p->of == &m && va >= p->off && va - p->off < p->len;
+		return p->region == &m && va >= p->off && va - p->off < p->len;
 	});
 	return it == d.near.end() ? nullptr : it->get();
 }
@@ -357,69 +357,69 @@ port_rights rights_of(const mr &m)
 					(m.access & FI_REMOTE_WRITE ? kPortWrite : 0));
 }
 
-int net_bulk(net_ep &on, peer &p, op &o)
+int net_bulk(net_ep &ep, peer &p, op &o)
 {
 	channel &c = *net_of(p).c;
 	if (p.unsent)
 		return -FI_EAGAIN; // requests before it are still to be sent
-	op *kept = op_keep(on, std::move(o), &p);
+	op *kept = op_keep(ep, std::move(o), &p);
 	if (!kept)
 		return -FI_EIO;
 	kept->bulk = true;
-	on.bulk++;
+	ep.bulk++;
 	p.bulk++;
 	forget_refusals(c);
-	if (c.filling && c.filling->frames && c.unacked.size() < c.of->set.window)
+	if (c.filling && c.filling->frames && c.unacked.size() < c.link->set.window)
 		packet_leave(c);
 	kept->bulk_after = c.filling && c.filling->frames ? c.sent + 1 : c.sent;
-	const outcome now = push_one(on, *kept, false);
+	const outcome now = push_one(ep, *kept, false);
 	if (now == outcome::untold)
-		tell_of_it_later(on, *kept);
-	else if (now == outcome::over || needs_another_look(*kept))
-		look_at_it(on, *kept); // finished, if at all, by progress
+		schedule_notice(ep, *kept);
+	else if (now == outcome::over || needs_poll(*kept))
+		schedule_poll(ep, *kept); // finished, if at all, by progress
 	return kKept;
 }
 
-bool bulk_push_all(net_ep &on, bool may_finish, bool idle)
+bool bulk_push_all(net_ep &ep, bool may_finish, bool idle)
 {
-	const bool tell = idle || on.bulk_untold.size() >= kTellMost;
-	if (on.bulk_todo.empty() && (!tell || on.bulk_untold.empty()))
+	const bool tell = idle || ep.bulk_untold.size() >= kTellMost;
+	if (ep.bulk_todo.empty() && (!tell || ep.bulk_untold.empty()))
 		return false;
 	bool moved = false;
 	std::vector<uint64_t> todo;
 	if (tell)
-		todo.swap(on.bulk_untold);
-	todo.insert(todo.end(), on.bulk_todo.begin(), on.bulk_todo.end());
-	on.bulk_todo.clear();
+		todo.swap(ep.bulk_untold);
+	todo.insert(todo.end(), ep.bulk_todo.begin(), ep.bulk_todo.end());
+	ep.bulk_todo.clear();
 	for (const uint64_t id : todo) {
-		const auto it = on.pending.find(id);
-		if (it == on.pending.end())
+		const auto it = ep.pending.find(id);
+		if (it == ep.pending.end())
 			continue;
 		op &o = *it->second;
 		o.bulk_listed = false;
 		const size_t sent = o.sent;
-		const outcome now = push_one(on, o, tell);
+		const outcome now = push_one(ep, o, tell);
 		moved = moved || o.sent != sent || now == outcome::over;
 		if (now == outcome::untold)
-			tell_of_it_later(on, o);
-		else if (now != outcome::over && needs_another_look(o))
-			look_at_it(on, o);
+			schedule_notice(ep, o);
+		else if (now != outcome::over && needs_poll(o))
+			schedule_poll(ep, o);
 		if (now != outcome::over)
 			continue;
 		if (!may_finish)
-			look_at_it(on, o);
+			schedule_poll(ep, o);
 		else if (o.status == -FI_EOPNOTSUPP && !o.sent)
-			by_requests(on, o);
+			by_requests(ep, o);
 		else
-			op_finish(on, o);
+			op_finish(ep, o);
 	}
 	return moved;
 }
 
-void bulk_piece_over(net_ep &on, uint64_t op_id, size_t len, int status)
+void bulk_piece_over(net_ep &ep, uint64_t op_id, size_t len, int status)
 {
-	const auto it = on.pending.find(op_id);
-	if (it == on.pending.end())
+	const auto it = ep.pending.find(op_id);
+	if (it == ep.pending.end())
 		return; // given up meanwhile
 	op &o = *it->second;
 	o.in_flight--;
@@ -428,46 +428,46 @@ void bulk_piece_over(net_ep &on, uint64_t op_id, size_t len, int status)
 		o.status = -FI_ECONNRESET;
 	if (o.waiter && o.waiter->reusable && o.acked == o.len && !o.status) {
 		std::exchange(o.waiter, nullptr)->over = true;
-		domain_wake_sleepers(on.ep->dom);
+		domain_wake_sleepers(ep.ep->dom);
 	}
-	look_at_it(on, o);
+	schedule_poll(ep, o);
 }
 
-void bulk_arrived(net_ep &on, uint64_t op_id, int status)
+void bulk_arrived(net_ep &ep, uint64_t op_id, int status)
 {
-	const auto it = on.pending.find(op_id);
-	if (it == on.pending.end())
+	const auto it = ep.pending.find(op_id);
+	if (it == ep.pending.end())
 		return;
 	op &o = *it->second;
 	o.bulk_arrived = true;
 	if (status && !o.status)
 		o.status = status;
-	look_at_it(on, o);
+	schedule_poll(ep, o);
 }
 
 void bulk_look_again(net_domain &d, const channel &c)
 {
-	for (net_ep *on : d.eps)
-		if (on && on->bulk)
-			for (auto &[id, o] : on->pending)
-				if (o->bulk && o->to->line && net_of(*o->to).c == &c)
-					look_at_it(*on, *o);
+	for (net_ep *ep : d.eps)
+		if (ep && ep->bulk)
+			for (auto &[id, o] : ep->pending)
+				if (o->bulk && o->dest->line && net_of(*o->dest).c == &c)
+					schedule_poll(*ep, *o);
 }
 
 void bulk_transfer_over(void *self, port_work *work, int status)
 {
 	auto &d = *static_cast<net_domain *>(self);
 	auto *t = static_cast<bulk_transfer *>(work);
-	net_ep *on = t->on;
+	net_ep *ep = t->ep;
 	channel *c = t->c;
-	if (on && may_complete(*on)) {
-		bulk_piece_over(*on, t->op_id, t->len, status);
-	} else if (on) {
+	if (ep && may_complete(*ep)) {
+		bulk_piece_over(*ep, t->op_id, t->len, status);
+	} else if (ep) {
 		net_later l;
 		l.transfer_op = t->op_id;
 		l.transfer_len = t->len;
 		l.status = status;
-		complete_later(*on, std::move(l));
+		complete_later(*ep, std::move(l));
 	}
 	transfer_spare(d, t);
 	c->bulk--;
@@ -479,15 +479,16 @@ void bulk_transfer_over(void *self, port_work *work, int status)
 
 namespace {
 
-int answer(net_domain &d, const net_ep &on, key_frame &f)
+int answer(net_domain &d, const net_ep &ep, key_frame &f)
 {
-	target_memory at;
-	if (const int err = target_find(d.dom, f.key, f.addr, f.len, f.write ? FI_REMOTE_WRITE : FI_REMOTE_READ, at))
+	target_memory memory;
+	if (const int err =
+		    target_find(d.dom, f.key, f.addr, f.len, f.write ? FI_REMOTE_WRITE : FI_REMOTE_READ, memory))
 		return err;
-	const mr &m = *at.region;
-	if (m.flags & kKeyWhole || at.pieces.empty())
+	const mr &m = *memory.region;
+	if (m.flags & kKeyWhole || memory.pieces.empty())
 		return -FI_EOPNOTSUPP; // the whole address space cannot be registered
-	const auto va = reinterpret_cast<uint64_t>(at.pieces[0].iov_base);
+	const auto va = reinterpret_cast<uint64_t>(memory.pieces[0].iov_base);
 	near_piece *p = nullptr;
 	if (const int err = expose_around(d, m, va, f.len, &p))
 		return err;
@@ -496,7 +497,7 @@ int answer(net_domain &d, const net_ep &on, key_frame &f)
 	f.port_addr = p->memory.addr;
 	f.port_key = p->memory.key;
 	f.reads = (m.access & FI_REMOTE_READ) != 0;
-	f.counts = m.rem_wr || m.rem_rd || on.ep->c_rem_write || on.ep->c_rem_read;
+	f.counts = m.rem_wr || m.rem_rd || ep.ep->c_rem_write || ep.ep->c_rem_read;
 	return 0;
 }
 
@@ -507,10 +508,10 @@ bool key_asked(net_domain &d, channel &c, const frame_head &h, const char *bytes
 	key_frame f;
 	if (!frame_read(bytes, len, f))
 		return false;
-	const net_ep *on = target_of(d, h);
-	f.status = !on                           ? -FI_ECONNRESET
-		   : !c.of->at->limits.bulk_from ? -FI_EOPNOTSUPP // no memory is shown where packets are signed
-						 : answer(d, *on, f);
+	const net_ep *ep = target_of(d, h);
+	f.status = !ep                               ? -FI_ECONNRESET
+		   : !c.link->port->limits.bulk_from ? -FI_EOPNOTSUPP // no memory is shown where packets are signed
+						     : answer(d, *ep, f);
 	return frame_send(c, frame_kind::key_answer, h.dst, h.src, f, true) || c.open();
 }
 
@@ -544,27 +545,27 @@ bool key_gone(channel &c, const char *bytes, size_t len)
 	return true;
 }
 
-bool bulk_counted(net_ep &on, const char *bytes, size_t len)
+bool bulk_counted(net_ep &ep, const char *bytes, size_t len)
 {
 	count_frame f;
 	if (!frame_read(bytes, len, f))
 		return false;
-	const auto it = on.ep->dom->regions.find(f.key);
-	if (it != on.ep->dom->regions.end() && it->second->open)
-		target_count(on.ep, *it->second, f.read ? remote_effect::read : remote_effect::write, f.of_range,
+	const auto it = ep.ep->dom->regions.find(f.key);
+	if (it != ep.ep->dom->regions.end() && it->second->open)
+		target_count(ep.ep, *it->second, f.read ? remote_effect::read : remote_effect::write, f.of_range,
 			     f.of_operation);
 	return true;
 }
 
-void bulk_mr_close(wire_domain &of, mr &m)
+void bulk_mr_close(wire_domain &base, mr &m)
 {
-	auto &d = static_cast<net_domain &>(of);
+	auto &d = static_cast<net_domain &>(base);
 	d.last_region = nullptr;
 	bool given = false;
 	for (const auto &p : d.near) {
-		given = given || p->of == &m;
-		if (p->of == &m)
-			p->of = nullptr;
+		given = given || p->region == &m;
+		if (p->region == &m)
+			p->region = nullptr;
 	}
 	if (!given)
 		return;

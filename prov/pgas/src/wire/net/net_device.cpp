@@ -42,12 +42,12 @@ near_piece *device_piece_around(net_domain &d, uint64_t va, size_t len, int *err
 	return nullptr;
 }
 
-// Which of its buffers byte `at` of an operation is in.
-size_t buffer_at(const op &o, uint64_t at)
+// Which of its buffers byte `pos` of an operation is in.
+size_t buffer_at(const op &o, uint64_t pos)
 {
 	size_t i = 0;
-	while (i + 1 < o.iov_count && at >= o.iov[i].iov_len)
-		at -= o.iov[i++].iov_len;
+	while (i + 1 < o.iov_count && pos >= o.iov[i].iov_len)
+		pos -= o.iov[i++].iov_len;
 	return i;
 }
 
@@ -57,24 +57,24 @@ size_t buffer_at(const op &o, uint64_t at)
 // the provider is asked once, and says so once. -FI_EACCES: the region does not have that address.
 int expose_device_around(net_domain &d, const mr &m, uint64_t va, near_piece **out)
 {
-	port &at = *d.l->at;
-	if (!at.limits.devices)
+	port &base = *d.l->port;
+	if (!base.limits.devices)
 		return -FI_EOPNOTSUPP;
 	near_piece *known = known_near(d, m, va);
 	for (const mem_part &part : m.parts) {
 		if (known || va < part.va || va - part.va >= part.len)
 			continue;
 		near_piece p{&m, part.va, part.len, {}};
-		const port_device of = device_for(*m.kind, m.device);
-		const int err =
-			at.ops->expose_device(at, reinterpret_cast<void *>(p.off), p.len, of, rights_of(m), &p.memory);
+		const port_device owner = device_for(*m.kind, m.device);
+		const int err = base.ops->expose_device(base, reinterpret_cast<void *>(p.off), p.len, owner,
+							rights_of(m), &p.memory);
 		p.refused = err != 0;
 		if (err)
 			PGAS_WARN(
 				FI_LOG_MR,
 				"link: %s does not register %zu bytes of %s memory (%s): they go through memory of the "
 				"host\n",
-				at.name.c_str(), static_cast<size_t>(p.len), m.kind->name(), pgas_strerror(-err));
+				base.name.c_str(), static_cast<size_t>(p.len), m.kind->name(), pgas_strerror(-err));
 		d.near.push_back(std::make_unique<near_piece>(p));
 		known = d.near.back().get();
 	}
@@ -92,33 +92,33 @@ bool expose_direct(net_domain &d, bulk_transfer &t, const op &o, void *base, siz
 	const size_t i = buffer_at(o, o.sent);
 	if (!b.kinds[i])
 		return false;
-	t.in = device_piece_around(d, reinterpret_cast<uint64_t>(base), len, err);
-	if (t.in) {
-		t.in->transfers++;
-		*handle = t.in->memory.handle;
+	t.piece = device_piece_around(d, reinterpret_cast<uint64_t>(base), len, err);
+	if (t.piece) {
+		t.piece->transfers++;
+		*handle = t.piece->memory.handle;
 		return true;
 	}
-	port &at = *d.l->at;
+	port &base_port = *d.l->port;
 	if (!*err)
-		*err = at.ops->expose_device(at, base, len, device_for(*b.kinds[i], b.numbers[i]), kPortLocal,
-					     &t.local);
+		*err = base_port.ops->expose_device(base_port, base, len, device_for(*b.kinds[i], b.numbers[i]),
+						    kPortLocal, &t.local);
 	*handle = t.local.handle;
 	return true;
 }
 
-bool net_mr_direct(wire_domain &of, const mr &m)
+bool net_mr_direct(wire_domain &base, const mr &m)
 {
-	auto &d = static_cast<net_domain &>(of);
+	auto &d = static_cast<net_domain &>(base);
 	near_piece *p = nullptr;
 	return std::ranges::all_of(m.parts, [&](const mem_part &part) {
 		return !part.len || expose_device_around(d, m, part.va, &p) == 0;
 	});
 }
 
-bool net_rma_direct(wire_ep &of, peer &p, const op &o, const hmem_list &buffers)
+bool net_rma_direct(wire_ep &ep, peer &p, const op &o, const hmem_list &buffers)
 {
-	net_domain &d = *net_of(of).of;
-	const port_limits &can = d.l->at->limits;
+	net_domain &d = *net_of(ep).dom;
+	const port_limits &can = d.l->port->limits;
 	if (!can.devices || !can.bulk_from || o.len < parameters().net_bulk || !net_of(p).c->open())
 		return false;
 	for (size_t i = 0; i < buffers.count; i++) {
@@ -126,9 +126,9 @@ bool net_rma_direct(wire_ep &of, peer &p, const op &o, const hmem_list &buffers)
 		if (!buffers.kinds[i])
 			continue;
 		// what was freed while it is registered is for the staged way to complain of
-		if (!hmem_owns(*buffers.kinds[i], buffers.at[i].iov_base, buffers.at[i].iov_len))
+		if (!hmem_owns(*buffers.kinds[i], buffers.iov[i].iov_base, buffers.iov[i].iov_len))
 			return false;
-		if (!device_piece_around(d, reinterpret_cast<uint64_t>(buffers.at[i].iov_base), buffers.at[i].iov_len,
+		if (!device_piece_around(d, reinterpret_cast<uint64_t>(buffers.iov[i].iov_base), buffers.iov[i].iov_len,
 					 &err))
 			return false;
 	}

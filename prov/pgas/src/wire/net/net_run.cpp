@@ -13,13 +13,13 @@ namespace pgas {
 
 net_ep *target_of(const net_domain &d, const frame_head &h)
 {
-	net_ep *on = h.dst < d.eps.size() ? d.eps[h.dst] : nullptr;
-	return on && on->ep->enabled ? on : nullptr;
+	net_ep *ep = h.dst < d.eps.size() ? d.eps[h.dst] : nullptr;
+	return ep && ep->ep->enabled ? ep : nullptr;
 }
 
-char *plain_memory(net_ep &on, uint64_t key, uint64_t addr, size_t len, uint64_t right)
+char *plain_memory(net_ep &ep, uint64_t key, uint64_t addr, size_t len, uint64_t right)
 {
-	net_domain &d = *on.of;
+	net_domain &d = *ep.dom;
 	const mr *m = d.last_region;
 	if (!m || m->key != key) {
 		const auto it = d.dom->regions.find(key);
@@ -28,7 +28,7 @@ char *plain_memory(net_ep &on, uint64_t key, uint64_t addr, size_t len, uint64_t
 		m = d.last_region = it->second;
 	}
 	if (!m->open || m->flags || m->serve || (m->access & right) != right || m->rem_wr || m->rem_rd ||
-	    on.ep->c_rem_write || on.ep->c_rem_read)
+	    ep.ep->c_rem_write || ep.ep->c_rem_read)
 		return nullptr;
 	for (const mem_part &p : m->parts)
 		if (addr >= p.off && addr - p.off < p.len && len <= p.len - (addr - p.off))
@@ -88,7 +88,7 @@ bool take_leave(net_domain &d, channel &c, const frame_head &h)
 
 // --- what peers do to our memory -------------------------------------------------------------------------------------
 
-void complain(channel &c, uint32_t index, int status)
+void queue_refusal(channel &c, uint32_t index, int status)
 {
 	const failed_frame f{c.ran + 1, index, status, 0};
 	if (!frame_send(c, frame_kind::failed, 0, 0, f, true))
@@ -99,46 +99,46 @@ void complain(channel &c, uint32_t index, int status)
 }
 
 // Whoever waits for a word sees all of it, and everything that was put before it.
-void store(char *at, const char *from, size_t len)
+void store(char *pos, const char *src, size_t len)
 {
 	const auto whole = [&](auto word) {
-		memcpy(&word, from, sizeof word);
-		pgas_store_release(reinterpret_cast<decltype(word) *>(at), word);
+		memcpy(&word, src, sizeof word);
+		pgas_store_release(reinterpret_cast<decltype(word) *>(pos), word);
 	};
-	if (len == 8 && reinterpret_cast<uintptr_t>(at) % 8 == 0) {
+	if (len == 8 && reinterpret_cast<uintptr_t>(pos) % 8 == 0) {
 		whole(uint64_t{});
-	} else if (len == 4 && reinterpret_cast<uintptr_t>(at) % 4 == 0) {
+	} else if (len == 4 && reinterpret_cast<uintptr_t>(pos) % 4 == 0) {
 		whole(uint32_t{});
 	} else {
 		pgas_fence_store_store();
-		memcpy(at, from, len);
+		memcpy(pos, src, len);
 	}
 }
 
-int run_put(net_ep &on, const frame_head &h, const char *bytes, size_t len)
+int run_put(net_ep &ep, const frame_head &h, const char *bytes, size_t len)
 {
 	uint64_t addr, key = 0;
 	memcpy(&addr, bytes, 8);
 	const size_t head = h.flags & kFrameKey ? 16 : 8;
 	if (h.flags & kFrameKey)
 		memcpy(&key, bytes + 8, 8);
-	if (char *plain = plain_memory(on, key, addr, len - head, FI_REMOTE_WRITE)) {
+	if (char *plain = plain_memory(ep, key, addr, len - head, FI_REMOTE_WRITE)) {
 		store(plain, bytes + head, len - head);
 		return 0;
 	}
-	target_memory at;
-	if (const int err = target_find(on.ep->dom, key, addr, len - head, FI_REMOTE_WRITE, at))
+	target_memory memory;
+	if (const int err = target_find(ep.ep->dom, key, addr, len - head, FI_REMOTE_WRITE, memory))
 		return err;
-	if (at.region->serve)
-		return at.region->serve(at.region->serve_arg, bytes + head, len - head);
+	if (memory.region->serve)
+		return memory.region->serve(memory.region->serve_arg, bytes + head, len - head);
 	pgas_fence_store_store(); // as in store()
-	if (const int err = target_store(at, bytes + head, len - head))
+	if (const int err = target_store(memory, bytes + head, len - head))
 		return err;
-	target_count(on.ep, *at.region, remote_effect::write, true, h.flags & kFrameLast);
+	target_count(ep.ep, *memory.region, remote_effect::write, true, h.flags & kFrameLast);
 	return 0;
 }
 
-int run_amo(net_ep &on, const frame_head &h, const char *bytes, size_t len)
+int run_amo(net_ep &ep, const frame_head &h, const char *bytes, size_t len)
 {
 	amo_frame f;
 	memcpy(&f, bytes, sizeof f);
@@ -150,17 +150,17 @@ int run_amo(net_ep &on, const frame_head &h, const char *bytes, size_t len)
 			   len - sizeof f};
 	const size_t unit = a.op != FI_ATOMIC_READ && amo_valid(a.type, a.op, kAmoPlain) ? amo_type_bytes(a.type) : 0;
 	char *plain = unit && unit == a.data_len && a.count == 1
-			      ? plain_memory(on, f.key, f.addr, unit, FI_REMOTE_WRITE)
+			      ? plain_memory(ep, f.key, f.addr, unit, FI_REMOTE_WRITE)
 			      : nullptr;
 	if (plain && reinterpret_cast<uintptr_t>(plain) % amo_type_align(a.type) == 0) {
-		amo_apply(a.type, a.op, plain, 1, a.data, nullptr, nullptr, on.ep->dom->wide);
+		amo_apply(a.type, a.op, plain, 1, a.data, nullptr, nullptr, ep.ep->dom->wide);
 		return 0;
 	}
 	std::vector<char> none;
-	target_memory at;
-	if (const int err = target_amo_run(on.ep->dom, f.key, f.addr, a, none, at))
+	target_memory memory;
+	if (const int err = target_amo_run(ep.ep->dom, f.key, f.addr, a, none, memory))
 		return err;
-	target_count(on.ep, *at.region, amo_effect(a.form, a.op), true, h.flags & kFrameLast);
+	target_count(ep.ep, *memory.region, amo_effect(a.form, a.op), true, h.flags & kFrameLast);
 	return 0;
 }
 
@@ -169,27 +169,27 @@ bool take_effect(net_domain &d, channel &c, const frame_head &h, const char *byt
 	const bool put = h.kind == frame_kind::put;
 	if (len < (put ? h.flags & kFrameKey ? 16 : 8 : sizeof(amo_frame)))
 		return false;
-	net_ep *on = target_of(d, h);
-	const int err = !on ? -FI_ECONNRESET : put ? run_put(*on, h, bytes, len) : run_amo(*on, h, bytes, len);
+	net_ep *ep = target_of(d, h);
+	const int err = !ep ? -FI_ECONNRESET : put ? run_put(*ep, h, bytes, len) : run_amo(*ep, h, bytes, len);
 	if (err)
-		complain(c, index, err);
+		queue_refusal(c, index, err);
 	d.ran = true;
 	return true;
 }
 
 // --- what completes something of ours --------------------------------------------------------------------------------
 
-void run_own(net_ep &on, const frame_head &h, uint32_t src, const char *bytes, size_t len)
+void run_own(net_ep &ep, const frame_head &h, uint32_t src, const char *bytes, size_t len)
 {
 	message_frame m{};
 	if (h.kind != frame_kind::response)
 		memcpy(&m, bytes, sizeof m);
 	if (h.kind == frame_kind::response)
-		response_take(on, bytes + 8, len - 8);
+		response_take(ep, bytes + 8, len - 8);
 	else if (h.kind == frame_kind::cq_data)
-		rx_deliver_data(on, src, m.len, m.data);
+		rx_deliver_data(ep, src, m.len, m.data);
 	else
-		rx_deliver({.on = &on,
+		rx_deliver({.ep = &ep,
 			    .src = src,
 			    .tagged = (h.flags & kFrameTagged) != 0,
 			    .is_long = (h.flags & kFrameLong) != 0,
@@ -231,18 +231,18 @@ bool take_own(net_domain &d, channel &c, const frame_head &h, const char *bytes,
 		return false;
 	if (of_failed_write(c, h, bytes, index))
 		return true;
-	net_ep *on = target_of(d, h);
-	if (!on)
+	net_ep *ep = target_of(d, h);
+	if (!ep)
 		return true; // it closed
-	if (may_complete(*on)) {
-		run_own(*on, h, src, bytes, len);
+	if (may_complete(*ep)) {
+		run_own(*ep, h, src, bytes, len);
 		return true;
 	}
 	net_later l;
 	l.head = h;
 	l.src = src;
 	l.bytes.assign(bytes, bytes + len);
-	complete_later(*on, std::move(l));
+	complete_later(*ep, std::move(l));
 	return true;
 }
 
@@ -253,9 +253,9 @@ bool take_request(net_domain &d, channel &c, const frame_head &h, const char *by
 		return false;
 	uint64_t code;
 	memcpy(&code, bytes, sizeof code);
-	net_ep *on = target_of(d, h);
+	net_ep *ep = target_of(d, h);
 	d.ran = true;
-	return !on || request_run(*on, src, static_cast<uint16_t>(code), bytes + 8, len - 8);
+	return !ep || request_run(*ep, src, static_cast<uint16_t>(code), bytes + 8, len - 8);
 }
 
 bool take_failed(channel &c, const char *bytes, size_t len)
@@ -298,8 +298,8 @@ bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, s
 	case frame_kind::key_gone:
 		return key_gone(c, bytes, len);
 	case frame_kind::count: {
-		net_ep *on = target_of(d, h);
-		return on ? bulk_counted(*on, bytes, len) : h.dst < d.eps.size(); // it closed
+		net_ep *ep = target_of(d, h);
+		return ep ? bulk_counted(*ep, bytes, len) : h.dst < d.eps.size(); // it closed
 	}
 	case frame_kind::word_ask:
 		return word_asked(d, c, h, bytes, len);
@@ -320,18 +320,18 @@ bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, s
 
 namespace {
 
-void tell(net_ep &on, const notice &n, uint32_t good, uint32_t bad, int status)
+void tell(net_ep &own_ep, const notice &n, uint32_t good, uint32_t bad, int status)
 {
-	ep_core *ep = on.ep;
-	on.outstanding -= good + bad;
+	ep_core *ep = own_ep.ep;
+	own_ep.outstanding -= good + bad;
 	if (n.kind == kNoticeBulk)
-		return bulk_arrived(on, reinterpret_cast<uintptr_t>(n.context), status);
+		return bulk_arrived(own_ep, reinterpret_cast<uintptr_t>(n.context), status);
 	for (uint32_t i = 0; i < good; i++)
 		cntr_count(ep->c_write, false);
 	for (uint32_t i = 0; i < bad; i++)
 		cntr_count(ep->c_write, true);
 	if (bad && !ep->failed.status)
-		ep->failed = {status, n.to};
+		ep->failed = {status, n.line};
 	completion c;
 	c.context = n.context;
 	c.flags = n.flags;
@@ -346,9 +346,9 @@ void tell(net_ep &on, const notice &n, uint32_t good, uint32_t bad, int status)
 
 void net_over(void *, const notice &n, uint32_t good, uint32_t bad, int status)
 {
-	net_ep &on = *static_cast<net_ep *>(n.who);
-	if (may_complete(on)) {
-		tell(on, n, good, bad, status);
+	net_ep &ep = *static_cast<net_ep *>(n.who);
+	if (may_complete(ep)) {
+		tell(ep, n, good, bad, status);
 		return;
 	}
 	net_later l;
@@ -356,22 +356,22 @@ void net_over(void *, const notice &n, uint32_t good, uint32_t bad, int status)
 	l.good = good;
 	l.bad = bad;
 	l.status = status;
-	complete_later(on, std::move(l));
+	complete_later(ep, std::move(l));
 }
 
-bool net_run_later(net_ep &on)
+bool net_run_later(net_ep &ep)
 {
-	if (on.later.empty() || !may_touch(on))
+	if (ep.later.empty() || !may_touch(ep))
 		return false;
 	std::deque<net_later> now;
-	now.swap(on.later);
+	now.swap(ep.later);
 	for (const net_later &l : now) {
 		if (l.transfer_op)
-			bulk_piece_over(on, l.transfer_op, l.transfer_len, l.status);
+			bulk_piece_over(ep, l.transfer_op, l.transfer_len, l.status);
 		else if (l.src != kNoSource)
-			run_own(on, l.head, l.src, l.bytes.data(), l.bytes.size());
+			run_own(ep, l.head, l.src, l.bytes.data(), l.bytes.size());
 		else
-			tell(on, l.told, l.good, l.bad, l.status);
+			tell(ep, l.told, l.good, l.bad, l.status);
 	}
 	return true;
 }

@@ -24,9 +24,9 @@ constexpr uint32_t kWordsToLearn = 16; // as frames, before the peer is asked; a
 int put_straight(void *self, uint64_t behind, uint64_t value, size_t len)
 {
 	auto &s = *static_cast<net_straight *>(self);
-	if (!straight_leave(*s.c, s.put, *s.by, s.addr + behind, value, len)) [[unlikely]]
+	if (!straight_leave(*s.c, s.put, *s.put_state, s.addr + behind, value, len)) [[unlikely]]
 		return -FI_EAGAIN;
-	s.on->outstanding++;
+	s.ep->outstanding++;
 	return 0;
 }
 
@@ -36,57 +36,58 @@ bool nothing_under_way(const peer &p, const channel &c)
 }
 
 // The piece of our own layout that an offset of key 0 lies in, and with it where callers see it.
-const key0_piece *piece_of(const net_ep &on, uint64_t offset)
+const key0_piece *piece_of(const net_ep &ep, uint64_t offset)
 {
-	const auto &pieces = on.ep->dom->layout.pieces;
+	const auto &pieces = ep.ep->dom->layout.pieces;
 	const auto it = std::ranges::find_if(pieces, [&](const key0_piece &k) { return offset - k.off < k.len; });
 	return it == pieces.end() ? nullptr : &*it;
 }
 
 // May words to this peer go straight at all?
-bool possible(const net_ep &on, const peer &p)
+bool possible(const net_ep &ep, const peer &p)
 {
 	const channel &c = *net_of(p).c;
-	return c.open() && c.of->at->ops->put && !c.signs && parameters().net_straight && on.ep->dom->layout.given() &&
-	       c.number_out <= kStraightNumberMost && c.of->set.window <= kStraightWindowMost &&
-	       std::ranges::all_of(on.ep->fronts, [](const pgas_ep *f) { return f->bias != 0; });
+	return c.open() && c.link->port->ops->put && !c.signs && parameters().net_straight &&
+	       ep.ep->dom->layout.given() && c.number_out <= kStraightNumberMost &&
+	       c.link->set.window <= kStraightWindowMost &&
+	       std::ranges::all_of(ep.ep->fronts, [](const pgas_ep *f) { return f->bias != 0; });
 }
 
-void learn(net_ep &on, peer &p, uint64_t offset)
+void learn(net_ep &ep, peer &p, uint64_t offset)
 {
 	net_peer &line = net_of(p);
 	if (++line.words % kWordsToLearn)
 		return;
 	const key_frame f{0, offset, sizeof(uint64_t), 0, 0, 0, 1, 0, 0, 0};
-	frame_send(*line.c, frame_kind::key_ask, on.number, line.dst, f, false);
+	frame_send(*line.c, frame_kind::key_ask, ep.number, line.dst, f, false);
 }
 
 // Of the memory around an offset of key 0. False: not now.
-bool open_around(net_ep &on, peer &p, uint64_t offset)
+bool open_around(net_ep &ep, peer &p, uint64_t offset)
 {
 	net_peer &line = net_of(p);
 	channel &c = *line.c;
 	const far_piece *far = known_piece(c, 0, offset, true);
-	const key0_piece *near = piece_of(on, offset);
+	const key0_piece *near = piece_of(ep, offset);
 	if (!far && near)
-		learn(on, p, offset);
+		learn(ep, p, offset);
 	if (!far || !near || far->status || far->counts || !far->reads || !nothing_under_way(p, c))
 		return false;
-	const uint64_t from = std::max(near->off, far->addr),
-		       to = std::min(near->off + near->len, far->addr + far->len);
-	if (to - from < sizeof(uint64_t) || offset - from > to - from - sizeof(uint64_t))
+	const uint64_t begin = std::max(near->off, far->addr),
+		       end = std::min(near->off + near->len, far->addr + far->len);
+	if (end - begin < sizeof(uint64_t) || offset - begin > end - begin - sizeof(uint64_t))
 		return false;
 	run_close(c); // it may be open elsewhere
 	if (!line.straight)
 		line.straight = std::make_unique<net_straight>();
 	net_straight &s = *line.straight;
-	s = {&on, &c, &p};
+	s = {&ep, &c, &p};
 	s.key = far->port_key;
-	s.addr = far->port_addr + (from - far->addr);
-	s.from = near->at + (from - near->off);
-	s.span = to - from - sizeof(uint64_t) + 1;
+	s.addr = far->port_addr + (begin - far->addr);
+	s.base = near->addr + (begin - near->off);
+	s.span = end - begin - sizeof(uint64_t) + 1;
 	s.era = side_of(c).era;
-	s.put = c.of->at->ops->put;
+	s.put = c.link->port->ops->put;
 	c.again = &s;
 	straight_again(nullptr, c);
 	return c.run == &p.run;
@@ -97,35 +98,35 @@ bool open_around(net_ep &on, peer &p, uint64_t offset)
 void straight_again(void *, channel &c)
 {
 	auto &s = *static_cast<net_straight *>(c.again);
-	port &at = *c.of->at;
-	if (c.run || s.on->of->watched || s.era != side_of(c).era || !nothing_under_way(*s.to, c))
+	port &base = *c.link->port;
+	if (c.run || s.ep->dom->watched || s.era != side_of(c).era || !nothing_under_way(*s.dest, c))
 		return;
-	s.by = at.ops->put_ready(at, c.to, s.key);
-	if (!s.by)
+	s.put_state = base.ops->put_ready(base, c.line, s.key);
+	if (!s.put_state)
 		return;
-	s.by->owner = c.number;
-	word_run &run = s.to->run;
-	run.from = s.from;
+	s.put_state->owner = c.number;
+	word_run &run = s.dest->run;
+	run.base = s.base;
 	run.straight = put_straight;
 	run.self = &s;
 	notice about;
-	about.who = s.on;
+	about.who = s.ep;
 	about.flags = FI_RMA | FI_WRITE;
 	about.operations = 1;
-	about.to = s.to->rank;
+	about.line = s.dest->rank;
 	run_open_straight(c, run, s.span, about);
 }
 
-int straight_first(net_ep &on, peer &p, const void *buf, size_t len, uint64_t offset)
+int straight_first(net_ep &ep, peer &p, const void *buf, size_t len, uint64_t offset)
 {
-	if (len > sizeof(uint64_t) || !len || !possible(on, p))
+	if (len > sizeof(uint64_t) || !len || !possible(ep, p))
 		return kNoShortWay;
-	net_unwatch(*on.of);
-	uint64_t at, value = 0;
-	if (!on.ep->dom->layout.to_address(offset, len, at) || !open_around(on, p, offset))
+	net_unwatch(*ep.dom);
+	uint64_t pos, value = 0;
+	if (!ep.ep->dom->layout.to_address(offset, len, pos) || !open_around(ep, p, offset))
 		return kNoShortWay;
 	memcpy(&value, buf, len);
-	return p.run.straight(p.run.self, at - p.run.from, value, len) == 0 ? int{kKept} : int{kNoShortWay};
+	return p.run.straight(p.run.self, pos - p.run.base, value, len) == 0 ? int{kKept} : int{kNoShortWay};
 }
 
 void straight_forget(channel &c, const net_straight *s)

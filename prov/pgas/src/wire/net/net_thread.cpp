@@ -38,12 +38,12 @@ bool serve(net_domain &d, int *timeout)
 	scoped_lock lock(d.dom->mutex);
 	link_read_clock(*d.l); // it may have slept since the last
 	const bool moved = link_progress(*d.l);
-	for (net_ep *on : d.eps)
-		if (on && !on->replies.empty())
-			replies_push(*on);
-	for (net_ep *on : d.eps)
-		if (on && bulk_waits(*on))
-			bulk_push_all(*on, may_touch(*on), !moved);
+	for (net_ep *ep : d.eps)
+		if (ep && !ep->replies.empty())
+			replies_push(*ep);
+	for (net_ep *ep : d.eps)
+		if (ep && bulk_waits(*ep))
+			bulk_push_all(*ep, may_touch(*ep), !moved);
 	// where threads share everything it was completed here, and nothing is put aside: polls must look again
 	const bool completed = moved && d.dom->shared_by_threads;
 	if (completed)
@@ -57,8 +57,8 @@ bool serve(net_domain &d, int *timeout)
 	const bool waits = std::ranges::any_of(
 		d.l->channels, [](const auto &c) { return c && (c->asked_at || c->state == channel_state::greeting); });
 	*timeout = !d.l->busy.empty() || !d.l->callers.empty() ? kFullMs : waits ? kAskMs : kIdleMs;
-	port &at = *d.l->at;
-	return !at.ops->arm || at.ops->arm(at);
+	port &base = *d.l->port;
+	return !base.ops->arm || base.ops->arm(base);
 }
 
 // Short, so that peers are served soon after the application stops polling, and longer the longer it goes on polling:
@@ -115,7 +115,7 @@ void *run(void *arg)
 			nap_ns = kNapLeastNs;
 		int timeout = 0;
 		if (serve(d, &timeout))
-			d.l->at->ops->wait(*d.l->at, timeout);
+			d.l->port->ops->wait(*d.l->port, timeout);
 	}
 	return nullptr;
 }
@@ -128,9 +128,9 @@ static void ring(net_domain &d)
 	[[maybe_unused]] const ssize_t n = write(d.wake_fd.get(), &one, sizeof one);
 }
 
-void net_asleep(wire_domain &of)
+void net_asleep(wire_domain &base)
 {
-	auto &d = static_cast<net_domain &>(of);
+	auto &d = static_cast<net_domain &>(base);
 	if (!d.thread_runs)
 		return;
 	d.asleep.store(true);
@@ -146,16 +146,16 @@ static bool nothing_awaited(const net_domain &d)
 		return !c || c->state == channel_state::over || c->stranger ||
 		       (c->open() && channel_idle(*c) && !c->asked_at);
 	};
-	const auto quiet_ep = [](const net_ep *on) {
-		return !on || (!on->keeps() && !on->outstanding && on->later.empty() && !bulk_waits(*on));
+	const auto quiet_ep = [](const net_ep *ep) {
+		return !ep || (!ep->keeps() && !ep->outstanding && ep->later.empty() && !bulk_waits(*ep));
 	};
 	return d.l->busy.empty() && !link_awake(*d.l) && std::ranges::all_of(d.l->channels, quiet_channel) &&
 	       std::ranges::all_of(d.eps, quiet_ep);
 }
 
-static void watch(net_domain &d, bool on)
+static void watch(net_domain &d, bool enabled)
 {
-	d.watched = on;
+	d.watched = enabled;
 	d.idle_looks = 0;
 	for (ep_core *ep : d.dom->eps)
 		if (ep->enabled)
@@ -203,7 +203,7 @@ void net_thread_stop(net_domain &d)
 		return;
 	d.thread_stop = true;
 	ring(d);
-	d.l->at->ops->ring(*d.l->at);
+	d.l->port->ops->ring(*d.l->port);
 	pthread_join(d.thread, nullptr);
 	d.thread_runs = false;
 }

@@ -49,8 +49,8 @@ void ended(void *self, channel &c)
 const char *name_of(void *self, uint16_t endpoint)
 {
 	const auto &d = *static_cast<net_domain *>(self);
-	const net_ep *on = endpoint < d.eps.size() ? d.eps[endpoint] : nullptr;
-	return on && on->ep->enabled ? on->ep->name.text : nullptr;
+	const net_ep *ep = endpoint < d.eps.size() ? d.eps[endpoint] : nullptr;
+	return ep && ep->ep->enabled ? ep->ep->name.text : nullptr;
 }
 
 bool expects(void *self, const channel &c)
@@ -59,10 +59,10 @@ bool expects(void *self, const channel &c)
 	for (const word_question *q : d.questions)
 		if (q && q->asked == &c)
 			return true;
-	for (const net_ep *on : d.eps)
-		if (on)
-			for (const auto &[id, o] : on->pending)
-				if (o->to->line && net_of(*o->to).c == &c)
+	for (const net_ep *ep : d.eps)
+		if (ep)
+			for (const auto &[id, o] : ep->pending)
+				if (o->dest->line && net_of(*o->dest).c == &c)
 					return true;
 	return false;
 }
@@ -82,14 +82,14 @@ bool client_knows_stopped(const net_domain &d, const channel &c)
 	const auto says = [&d](fi_addr_t peer) {
 		return peer != FI_ADDR_NOTAVAIL && d.dom->peer_stopped(d.dom->peer_stopped_context, peer);
 	};
-	for (net_ep *on : d.eps) {
-		if (!on)
+	for (net_ep *ep : d.eps) {
+		if (!ep)
 			continue;
 		if (c.client)
 			for (const auto &[number, index] : side_of(c).sources)
-				if (says(sender_address(*on, index)))
+				if (says(sender_address(*ep, index)))
 					return true;
-		for (const auto &p : on->ep->peers)
+		for (const auto &p : ep->ep->peers)
 			if (p && p->line && p->wire == &g_net_wire && net_of(*p).c == &c && says(p->rank))
 				return true;
 	}
@@ -206,53 +206,53 @@ int net_domain_open(domain &dom, wire_domain **out)
 	return 0;
 }
 
-void net_domain_close(wire_domain *of)
+void net_domain_close(wire_domain *base)
 {
-	net_domain &d = net_of(*of);
+	net_domain &d = net_of(*base);
 	net_thread_stop(d);
 	link_close(*d.l);
 	delete &d;
 }
 
-int net_ep_open(wire_domain &of, ep_core &ep, wire_ep **out)
+int net_ep_open(wire_domain &base, ep_core &ep, wire_ep **out)
 {
-	net_domain &d = net_of(of);
+	net_domain &d = net_of(base);
 	// numbers are used again as late as possible: a peer may still mean the endpoint that had it
 	size_t number = d.eps.size();
 	if (number == kNoEndpoint)
 		number = static_cast<size_t>(std::find(d.eps.begin(), d.eps.end(), nullptr) - d.eps.begin());
 	if (number == kNoEndpoint)
 		return -FI_ENOSPC;
-	auto on = std::make_unique<net_ep>();
-	on->ops = &g_net_wire;
-	on->ep = &ep;
-	on->of = &d;
-	on->served = d.thread_runs;
-	on->number = static_cast<uint16_t>(number);
+	auto target = std::make_unique<net_ep>();
+	target->ops = &g_net_wire;
+	target->ep = &ep;
+	target->dom = &d;
+	target->served = d.thread_runs;
+	target->number = static_cast<uint16_t>(number);
 	if (number == d.eps.size())
 		d.eps.push_back(nullptr);
-	d.eps[number] = on.get();
-	*out = on.release();
+	d.eps[number] = target.get();
+	*out = target.release();
 	return 0;
 }
 
 // The peers that know us hear that we leave; what they were sent before is run first.
-void net_ep_leave(wire_ep &of)
+void net_ep_leave(wire_ep &base_ep)
 {
-	net_ep &on = net_of(of);
-	net_domain &d = *on.of;
-	d.executor = &on;
+	net_ep &ep = net_of(base_ep);
+	net_domain &d = *ep.dom;
+	d.executor = &ep;
 	const uint64_t until = pgas_now_ns() + 1'000'000'000;
-	while (on.outstanding && pgas_now_ns() < until) {
+	while (ep.outstanding && pgas_now_ns() < until) {
 		link_progress(*d.l);
-		net_run_later(on);
+		net_run_later(ep);
 	}
 	for (auto &c : d.l->channels) {
-		if (!c || !c->open() || on.number >= side_of(*c).introduced.size() ||
-		    !side_of(*c).introduced[on.number])
+		if (!c || !c->open() || ep.number >= side_of(*c).introduced.size() ||
+		    !side_of(*c).introduced[ep.number])
 			continue;
 		if (frame_begin(*c, 0)) {
-			frame_end(*c, frame_kind::leave, 0, on.number, 0, 0);
+			frame_end(*c, frame_kind::leave, 0, ep.number, 0, 0);
 			frame_push(*c);
 		}
 	}
@@ -260,23 +260,23 @@ void net_ep_leave(wire_ep &of)
 	d.executor = nullptr;
 }
 
-void net_ep_close(wire_ep *of)
+void net_ep_close(wire_ep *base_ep)
 {
-	net_ep *on = &net_of(*of);
-	net_domain &d = *on->of;
-	d.eps[on->number] = nullptr;
+	net_ep *ep = &net_of(*base_ep);
+	net_domain &d = *ep->dom;
+	d.eps[ep->number] = nullptr;
 	for (auto &c : d.l->channels)
-		if (c && c->client && on->number < side_of(*c).introduced.size())
-			side_of(*c).introduced[on->number] = false;
+		if (c && c->client && ep->number < side_of(*c).introduced.size())
+			side_of(*c).introduced[ep->number] = false;
 	for (auto &p : d.l->packets)
-		std::erase_if(p->notices, [on](const notice &n) { return n.who == on; });
+		std::erase_if(p->notices, [ep](const notice &n) { return n.who == ep; });
 	for (auto &c : d.l->channels)
-		if (c && c->straight.who == on)
+		if (c && c->straight.who == ep)
 			c->straight.who = nullptr;
 	for (auto &t : d.transfers)
-		if (t->on == on)
-			t->on = nullptr;
-	delete on;
+		if (t->ep == ep)
+			t->ep = nullptr;
+	delete ep;
 }
 
 // --- addresses: the letter of the port, then its address and the endpoint's number in base64 -------------------------
@@ -310,23 +310,23 @@ bool net_name_is_of(const ep_address &name, const channel &c, uint16_t endpoint)
 		const std::string_view part = address_next_part(parts);
 		net_address a;
 		if (part.starts_with("n/") && read_part(part.substr(2), a))
-			return a.kind == c.of->at->kind && a.link == c.address && a.endpoint == endpoint;
+			return a.kind == c.link->port->kind && a.link == c.address && a.endpoint == endpoint;
 	}
 	return false;
 }
 
 namespace {
 
-void net_address_of(const wire_ep &of, char *part, size_t room, bool)
+void net_address_of(const wire_ep &base_ep, char *part, size_t room, bool)
 {
-	const net_ep &on = net_of(of);
-	const link &l = *on.of->l;
+	const net_ep &ep = net_of(base_ep);
+	const net_link &l = *ep.dom->l;
 	char bytes[kLinkAddressMost + 2];
 	memcpy(bytes, l.address.data(), l.address.size());
-	memcpy(bytes + l.address.size(), &on.number, 2);
+	memcpy(bytes + l.address.size(), &ep.number, 2);
 	char text[kNameBytes];
 	bytes_to_text(bytes, l.address.size() + 2, text, sizeof text);
-	snprintf(part, room, "%c%s", l.at->kind, text);
+	snprintf(part, room, "%c%s", l.port->kind, text);
 }
 
 bool net_canonical(std::string_view part, char *out, size_t room)
@@ -349,22 +349,22 @@ std::string net_show(std::string_view part)
 	return std::string(port_kind_name(a.kind)) + "=" + where + "/" + std::to_string(a.endpoint);
 }
 
-int net_cost(const wire_ep &of, std::string_view part)
+int net_cost(const wire_ep &base_ep, std::string_view part)
 {
 	net_address a;
-	const net_ep &on = net_of(of);
+	const net_ep &ep = net_of(base_ep);
 	if (!read_part(part, a))
 		return -1;
-	const port &p = *on.of->l->at;
-	return a.kind != p.kind || link_show(*on.of->l, a.link).empty() ? -1 : kCostOtherHost;
+	const port &p = *ep.dom->l->port;
+	return a.kind != p.kind || link_show(*ep.dom->l, a.link).empty() ? -1 : kCostOtherHost;
 }
 
-std::string net_obstacle(const wire_ep &of, std::string_view part)
+std::string net_obstacle(const wire_ep &ep, std::string_view part)
 {
 	net_address a;
 	if (!read_part(part, a))
 		return "";
-	const char kind = net_of(of).of->l->at->kind;
+	const char kind = net_of(ep).dom->l->port->kind;
 	if (a.kind != kind)
 		return std::string("its link is over ") + port_kind_name(a.kind) + ", ours over " +
 		       port_kind_name(kind) + ": set FI_PGAS_NET to the same on all hosts";
@@ -387,15 +387,15 @@ bool net_departed(const peer &p)
 
 namespace {
 
-int net_connect(wire_ep &of, peer &to, std::string_view part)
+int net_connect(wire_ep &base_ep, peer &dest, std::string_view part)
 {
-	net_ep &on = net_of(of);
-	net_domain &d = *on.of;
-	if (!to.line) {
+	net_ep &own_ep = net_of(base_ep);
+	net_domain &d = *own_ep.dom;
+	if (!dest.line) {
 		net_address a;
 		if (!read_part(part, a))
 			return -FI_EINVAL;
-		channel *c = link_call(*d.l, a.link, a.endpoint, to.real_name.text, on.number);
+		channel *c = link_call(*d.l, a.link, a.endpoint, dest.real_name.text, own_ep.number);
 		if (!c)
 			return -FI_EHOSTUNREACH;
 		c->users++;
@@ -403,19 +403,19 @@ int net_connect(wire_ep &of, peer &to, std::string_view part)
 		auto *p = new net_peer;
 		p->c = c;
 		p->dst = a.endpoint;
-		to.line = p;
+		dest.line = p;
 		for (ep_core *ep : d.dom->eps)
 			if (ep->enabled)
 				ep_update_polls(ep); // from now on something may arrive by the link
 	}
-	const channel &c = *net_of(to).c;
+	const channel &c = *net_of(dest).c;
 	if (c.state == channel_state::greeting)
 		return -FI_EAGAIN;
 	if (c.state == channel_state::over) {
-		PGAS_WARN(FI_LOG_AV, "%s: %s\n", to.name.text, c.reason.c_str());
+		PGAS_WARN(FI_LOG_AV, "%s: %s\n", dest.name.text, c.reason.c_str());
 		return c.why;
 	}
-	to.dead_flag = &c.lost;
+	dest.dead_flag = &c.lost;
 	return 0;
 }
 
@@ -429,9 +429,9 @@ void net_disconnect(peer &p)
 	delete line;
 }
 
-bool net_silent(const wire_ep &on, const peer &p)
+bool net_silent(const wire_ep &ep, const peer &p)
 {
-	return net_departed(p) && net_of(on).later.empty();
+	return net_departed(p) && net_of(ep).later.empty();
 }
 
 bool net_bury(peer &)
@@ -444,9 +444,9 @@ const std::string &net_reason(const peer &p)
 	return net_of(p).c->reason; // set when the channel is over
 }
 
-uint64_t net_sender(const wire_ep &of, uint32_t src, ep_name *name)
+uint64_t net_sender(const wire_ep &ep, uint32_t src, ep_name *name)
 {
-	const net_source &s = net_of(of).of->sources[src];
+	const net_source &s = net_of(ep).dom->sources[src];
 	if (name)
 		*name = s.name;
 	return s.serial;
@@ -454,17 +454,17 @@ uint64_t net_sender(const wire_ep &of, uint32_t src, ep_name *name)
 
 // --- progress --------------------------------------------------------------------------------------------------------
 
-bool net_progress(wire_ep &of)
+bool net_progress(wire_ep &base_ep)
 {
-	net_ep &on = net_of(of);
-	net_domain &d = *on.of;
-	net_ep *const before = std::exchange(d.executor, &on);
+	net_ep &ep = net_of(base_ep);
+	net_domain &d = *ep.dom;
+	net_ep *const before = std::exchange(d.executor, &ep);
 	const bool came = link_progress(*d.l);
-	bool moved = net_run_later(on) || came || link_awake(*d.l);
-	if (on.pending.size() > on.bulk || !on.replies.empty())
-		moved |= request_push_all(on);
-	if (bulk_waits(on))
-		moved |= bulk_push_all(on, may_touch(on), !came);
+	bool moved = net_run_later(ep) || came || link_awake(*d.l);
+	if (ep.pending.size() > ep.bulk || !ep.replies.empty())
+		moved |= request_push_all(ep);
+	if (bulk_waits(ep))
+		moved |= bulk_push_all(ep, may_touch(ep), !came);
 	d.executor = before;
 	if (std::exchange(d.put_aside, false))
 		domain_ask_to_look(d.dom);
@@ -473,10 +473,10 @@ bool net_progress(wire_ep &of)
 	return moved;
 }
 
-bool net_retries(const wire_ep &of)
+bool net_retries(const wire_ep &base_ep)
 {
-	const net_ep &on = net_of(of);
-	return request_retries(on) || !on.later.empty();
+	const net_ep &ep = net_of(base_ep);
+	return request_retries(ep) || !ep.later.empty();
 }
 
 bool net_settle(wire_ep &)
@@ -484,18 +484,18 @@ bool net_settle(wire_ep &)
 	return true; // what came was run in order, and what did not come never will
 }
 
-bool net_noticed(const wire_ep &of)
+bool net_noticed(const wire_ep &ep)
 {
-	const net_domain &d = *net_of(of).of;
+	const net_domain &d = *net_of(ep).dom;
 	return d.thread_runs && (d.l->channels.size() == 1 || d.watched);
 }
 
-int net_flush(wire_ep &of)
+int net_flush(wire_ep &base_ep)
 {
-	net_ep &on = net_of(of);
-	if (on.outstanding)
-		link_flush(*on.of->l);
-	return on.outstanding ? -FI_EAGAIN : 0;
+	net_ep &ep = net_of(base_ep);
+	if (ep.outstanding)
+		link_flush(*ep.dom->l);
+	return ep.outstanding ? -FI_EAGAIN : 0;
 }
 
 // Frames run in the order in which they were sent; bulk begins when all frames before it were run (net_bulk.cpp).

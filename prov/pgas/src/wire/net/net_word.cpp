@@ -26,36 +26,36 @@ uint32_t question_number(net_domain &d)
 }
 
 // All of an aligned word, whoever changes it meanwhile.
-uint64_t load(const char *at, size_t len)
+uint64_t load(const char *pos, size_t len)
 {
-	const auto address = reinterpret_cast<uintptr_t>(at);
+	const auto address = reinterpret_cast<uintptr_t>(pos);
 	uint64_t value = 0;
 	if (len == 8 && address % 8 == 0)
-		return pgas_load_acquire(reinterpret_cast<const uint64_t *>(at));
+		return pgas_load_acquire(reinterpret_cast<const uint64_t *>(pos));
 	if (len == 4 && address % 4 == 0)
-		return pgas_load_acquire(reinterpret_cast<const uint32_t *>(at));
-	memcpy(&value, at, len);
+		return pgas_load_acquire(reinterpret_cast<const uint32_t *>(pos));
+	memcpy(&value, pos, len);
 	return value;
 }
 
-int run_read(net_ep &on, const word_frame &f, uint64_t &value)
+int run_read(net_ep &ep, const word_frame &f, uint64_t &value)
 {
 	if (!f.len || f.len > 8)
 		return -FI_EINVAL;
-	if (const char *plain = plain_memory(on, 0, f.addr, f.len, FI_REMOTE_READ)) {
+	if (const char *plain = plain_memory(ep, 0, f.addr, f.len, FI_REMOTE_READ)) {
 		value = load(plain, f.len);
 		return 0;
 	}
-	target_memory at;
-	if (const int err = target_find(on.ep->dom, 0, f.addr, f.len, FI_REMOTE_READ, at))
+	target_memory memory;
+	if (const int err = target_find(ep.ep->dom, 0, f.addr, f.len, FI_REMOTE_READ, memory))
 		return err;
-	if (const int err = target_load(at, &value, f.len))
+	if (const int err = target_load(memory, &value, f.len))
 		return err;
-	target_count(on.ep, *at.region, remote_effect::read, true, true);
+	target_count(ep.ep, *memory.region, remote_effect::read, true, true);
 	return 0;
 }
 
-int run_fetch(net_ep &on, const word_frame &f, uint64_t &value)
+int run_fetch(net_ep &ep, const word_frame &f, uint64_t &value)
 {
 	const auto type = static_cast<fi_datatype>(f.type);
 	const auto op = static_cast<fi_op>(f.op);
@@ -64,9 +64,9 @@ int run_fetch(net_ep &on, const word_frame &f, uint64_t &value)
 	const size_t unit = amo_type_bytes(type);
 	if (unit > sizeof value)
 		return -FI_EOPNOTSUPP;
-	char *plain = plain_memory(on, 0, f.addr, unit, FI_REMOTE_READ | FI_REMOTE_WRITE);
+	char *plain = plain_memory(ep, 0, f.addr, unit, FI_REMOTE_READ | FI_REMOTE_WRITE);
 	if (plain && reinterpret_cast<uintptr_t>(plain) % amo_type_align(type) == 0) {
-		amo_apply(type, op, plain, 1, &f.operand, &f.compare, &value, on.ep->dom->wide);
+		amo_apply(type, op, plain, 1, &f.operand, &f.compare, &value, ep.ep->dom->wide);
 		return 0;
 	}
 	char data[2 * sizeof value];
@@ -75,27 +75,27 @@ int run_fetch(net_ep &on, const word_frame &f, uint64_t &value)
 	memcpy(data + operand, &f.compare, compare);
 	const target_amo a{type, op, static_cast<amo_form>(f.form), 1, data, operand + compare};
 	std::vector<char> result;
-	target_memory at;
-	if (const int err = target_amo_run(on.ep->dom, 0, f.addr, a, result, at))
+	target_memory memory;
+	if (const int err = target_amo_run(ep.ep->dom, 0, f.addr, a, result, memory))
 		return err;
 	memcpy(&value, result.data(), unit);
-	target_count(on.ep, *at.region, amo_effect(a.form, op), true, true);
+	target_count(ep.ep, *memory.region, amo_effect(a.form, op), true, true);
 	return 0;
 }
 
 } // namespace
 
-int net_ask(wire_ep &of, peer &p, word_question &q)
+int net_ask(wire_ep &base_ep, peer &p, word_question &q)
 {
-	net_ep &on = net_of(of);
-	net_domain &d = *on.of;
+	net_ep &ep = net_of(base_ep);
+	net_domain &d = *ep.dom;
 	channel &c = *net_of(p).c;
 	if (p.unsent || p.bulk || !c.open())
 		return kNoShortWay;
 	net_unwatch(d);
 	const uint32_t number = question_number(d);
 	const word_frame f{q.addr, q.operand, q.compare, number, q.form, q.type, q.op, q.len};
-	if (number == kQuestionsMost || !frame_send(c, frame_kind::word_ask, on.number, net_of(p).dst, f, false))
+	if (number == kQuestionsMost || !frame_send(c, frame_kind::word_ask, ep.number, net_of(p).dst, f, false))
 		return -FI_EAGAIN;
 	d.questions[number] = &q;
 	q.asked = &c;
@@ -109,8 +109,8 @@ bool word_asked(net_domain &d, channel &c, const frame_head &h, const char *byte
 	if (!frame_read(bytes, len, f))
 		return false;
 	word_answer_frame answer{0, f.question, -FI_ECONNRESET};
-	if (net_ep *on = target_of(d, h))
-		answer.status = f.form == kWordRead ? run_read(*on, f, answer.value) : run_fetch(*on, f, answer.value);
+	if (net_ep *ep = target_of(d, h))
+		answer.status = f.form == kWordRead ? run_read(*ep, f, answer.value) : run_fetch(*ep, f, answer.value);
 	frame_send(c, frame_kind::word_answer, h.dst, h.src, answer, true);
 	d.ran = true;
 	return true;

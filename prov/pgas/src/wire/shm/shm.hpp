@@ -55,7 +55,7 @@ struct shm_domain : wire_domain {
 };
 inline shm_domain &shm_of(const domain *dom) // shm is the first wire, always
 {
-	return *static_cast<shm_domain *>(dom->on[0]);
+	return *static_cast<shm_domain *>(dom->wires[0]);
 }
 
 struct shm_ep : wire_ep {
@@ -76,17 +76,17 @@ struct shm_ep : wire_ep {
 	uint64_t head_state() const { return pgas_load_acquire(&slots[head & mask].state); }
 	bool head_is_free() const { return slot_state_of(head_state(), head) == slot_state::free; }
 };
-inline shm_ep &shm_of(wire_ep &on)
+inline shm_ep &shm_of(wire_ep &ep)
 {
-	return static_cast<shm_ep &>(on);
+	return static_cast<shm_ep &>(ep);
 }
-inline const shm_ep &shm_of(const wire_ep &on)
+inline const shm_ep &shm_of(const wire_ep &ep)
 {
-	return static_cast<const shm_ep &>(on);
+	return static_cast<const shm_ep &>(ep);
 }
 inline shm_ep *shm_of(const ep_core *ep) // null before it is enabled
 {
-	return static_cast<shm_ep *>(ep->on[0]);
+	return static_cast<shm_ep *>(ep->wire_eps[0]);
 }
 
 // --- other processes -------------------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ int remote_translate(remote_domain *r, uint64_t key, xlate **out);
 inline constexpr uint32_t kTurns = 8; // threads that each have eager buffers of their own to go round
 
 struct shm_peer : wire_peer {
-	peer *of = nullptr;
+	peer *engine_peer = nullptr;
 	remote_domain *rdom = nullptr;
 	segment seg; // its endpoint segment
 	ep_shared *shared = nullptr;
@@ -165,7 +165,7 @@ struct shm_peer : wire_peer {
 	uint32_t *returns_seen = nullptr; // in returns_room, at a line's beginning as those are
 	std::vector<uint32_t> returns_room;
 	struct alignas(PGAS_CACHE_LINE) turn {
-		uint32_t at; // the buffer to try first
+		uint32_t buffer; // the buffer to try first
 	};
 	turn turns[kTurns];  // by thread; the first is for who holds the lock
 	uint32_t attach = 0; // our index in its attach table
@@ -190,9 +190,9 @@ void shm_detach(shm_peer *p);
 
 // --- windows (shm_window.cpp) ----------------------------------------------------------------------------------------
 
-void open_to_inline_code(shm_ep *on, shm_peer *p);
-void close_to_inline_code(shm_ep *on, const peer *p);
-void publish_window(shm_ep *on, shm_peer *p);
+void open_to_inline_code(shm_ep *ep, shm_peer *p);
+void close_to_inline_code(shm_ep *ep, const peer *p);
+void publish_window(shm_ep *ep, shm_peer *p);
 // Key 0 was used and has no window yet, or one of an earlier registration.
 bool wants_window(const peer *p, const op &o, const xlate &x);
 // Has the application addresses of its own in the windows, by the window call or symmetric addressing? It may read what
@@ -201,26 +201,26 @@ bool windows_given_out(const remote_domain *r);
 // Is every window of this domain surely left, once the fronts do not show it any more? Domain's lock held.
 bool windows_quiet(const remote_domain *r);
 void windows_close_all(const remote_domain *r, bool messages_too); // on all fronts
-void shm_windows_close(wire_ep &on, pgas_ep *front);
-void shm_windows_rebias(wire_ep &on, pgas_ep *front, uint64_t bias);
-void shm_window(wire_ep &on, peer &p);
+void shm_windows_close(wire_ep &ep, pgas_ep *front);
+void shm_windows_rebias(wire_ep &ep, pgas_ep *front, uint64_t bias);
+void shm_window(wire_ep &ep, peer &p);
 
 // --- one-sided, messages ---------------------------------------------------------------------------------------------
 
-int shm_rma(wire_ep &on, peer &p, op &o);
-int shm_amo(wire_ep &on, peer &p, op &o);
-wide_lock shm_wide_lock(amo_lock *at);
+int shm_rma(wire_ep &ep, peer &p, op &o);
+int shm_amo(wire_ep &ep, peer &p, op &o);
+wide_lock shm_wide_lock(amo_lock *addr);
 
-int shm_send(wire_ep &on, peer &p, op &o);
+int shm_send(wire_ep &ep, peer &p, op &o);
 int shm_send_pieces(peer &p, const void *head, size_t head_len, const void *data, size_t len);
-int shm_pull(wire_ep &on, peer &from, rx_entry *rx, const char *bytes, completion &c);
-void shm_discard(peer &from, const char *bytes);
+int shm_pull(wire_ep &ep, peer &sender, rx_entry *rx, const char *bytes, completion &c);
+void shm_discard(peer &sender, const char *bytes);
 int shm_control(peer &p, const control &m);
 size_t shm_control_room(const peer &p);
 int shm_claim(peer &p, size_t len, fi_pgas_place *place);
 int shm_publish(peer &p, fi_pgas_place *place, size_t head_len, size_t len);
 void shm_abandon(peer &p, fi_pgas_place *place);
-size_t shm_take(wire_ep &on, fi_pgas_message *m, size_t count);
+size_t shm_take(wire_ep &ep, fi_pgas_message *m, size_t count);
 void shm_give_back(const fi_pgas_message *m, size_t count);
 
 // What a sender puts into one slot; payload is gathered from a head and an iov (from `skip` on).
@@ -279,13 +279,13 @@ struct slot_message {
 	uint16_t aux;
 	uint64_t len, word, data;
 	const char *bytes;
-	bool read(const shm_ep *on, const pgas_slot *s);
+	bool read(const shm_ep *ep, const pgas_slot *s);
 };
 // Something in shared memory that none of us writes: said once per endpoint.
-void garbage_found(shm_ep *on, const char *what);
+void garbage_found(shm_ep *ep, const char *what);
 
-bool shm_settle(wire_ep &on);
-bool shm_progress(wire_ep &on);
+bool shm_settle(wire_ep &ep);
+bool shm_progress(wire_ep &ep);
 
 // --- sleeping, dying -------------------------------------------------------------------------------------------------
 
@@ -294,7 +294,7 @@ uint32_t shm_announce(wire_domain &d);
 void shm_sleep(wire_domain &d, uint32_t ticket, uint64_t max_ns);
 void shm_wake(wire_domain &d);
 
-bool sender_gone(const shm_ep *on, uint32_t attach); // the process behind an attach entry of ours
+bool sender_gone(const shm_ep *ep, uint32_t attach); // the process behind an attach entry of ours
 bool watch_start();                                  // false: its thread cannot be started, and nobody closes counters
 void watch_domain(domain *dom);
 void unwatch_domain(domain *dom);

@@ -53,34 +53,34 @@ int shm_attach(const ep_core *ep, shm_peer *p)
 	auto *table = p->seg.at<attach_entry>(kAttachOff);
 	auto *hint = p->seg.at<uint32_t>(kAttachHintOff);
 	const auto me = static_cast<uint32_t>(getpid());
-	uint32_t at = kAttachMax;
+	uint32_t pos = kAttachMax;
 	bool soon = false;
 	const auto try_entry = [&](uint32_t i) {
 		const takeover t = take_over(p, table[i], me);
 		if (t == takeover::taken)
-			at = i;
+			pos = i;
 		soon = soon || t == takeover::soon;
 	};
 	const uint32_t used = pgas_load_relaxed(hint);
-	for (uint64_t i = 0; at == kAttachMax && i < kUsedLooks && used >= kUsedEnough; i++)
+	for (uint64_t i = 0; pos == kAttachMax && i < kUsedLooks && used >= kUsedEnough; i++)
 		try_entry(static_cast<uint32_t>((pgas_now_ns() * 0x9E3779B97F4A7C15u) >> 40) %
 			  (used < kAttachMax ? used : kAttachMax));
-	const uint32_t first = at == kAttachMax ? pgas_add_relaxed(hint, 1u) : 0;
-	for (uint32_t i = 0; at == kAttachMax && i < kAttachMax; i++)
+	const uint32_t first = pos == kAttachMax ? pgas_add_relaxed(hint, 1u) : 0;
+	for (uint32_t i = 0; pos == kAttachMax && i < kAttachMax; i++)
 		try_entry((first + i) % kAttachMax);
-	if (at == kAttachMax && soon)
+	if (pos == kAttachMax && soon)
 		return -FI_EAGAIN;
-	if (at == kAttachMax) {
-		PGAS_WARN(FI_LOG_AV, "peer %s knows %u senders already and can take no more\n", p->of->name.text,
-			  kAttachMax);
+	if (pos == kAttachMax) {
+		PGAS_WARN(FI_LOG_AV, "peer %s knows %u senders already and can take no more\n",
+			  p->engine_peer->name.text, kAttachMax);
 		return -FI_ENOSPC;
 	}
-	attach_entry &e = table[at];
+	attach_entry &e = table[pos];
 	e.start_time = process_start_time(me);
 	memcpy(e.name, ep->name.text, kNameBytes);
 	pgas_add_relaxed(&e.serial, uint64_t{1});
 	pgas_store_release(&e.state, me); // pairs with load_acquire in sender_gone(); messages carry the rest
-	p->attach = at;
+	p->attach = pos;
 	return 0;
 }
 

@@ -10,9 +10,9 @@
 namespace pgas {
 namespace {
 
-long futex(uint32_t *at, int op, uint32_t value, const timespec *timeout)
+long futex(uint32_t *addr, int op, uint32_t value, const timespec *timeout)
 {
-	return syscall(SYS_futex, at, op, value, timeout, nullptr, 0);
+	return syscall(SYS_futex, addr, op, value, timeout, nullptr, 0);
 }
 
 // Senders check `sleepers` behind a compiler fence only; this makes every running thread of the registered processes

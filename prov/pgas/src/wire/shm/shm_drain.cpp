@@ -5,7 +5,7 @@
 
 namespace pgas {
 
-bool slot_message::read(const shm_ep *on, const pgas_slot *s)
+bool slot_message::read(const shm_ep *ep, const pgas_slot *s)
 {
 	const uint64_t meta = pgas_load_relaxed(&s->meta);
 	src = static_cast<uint32_t>(meta);
@@ -19,12 +19,12 @@ bool slot_message::read(const shm_ep *on, const pgas_slot *s)
 	bytes = reinterpret_cast<const char *>(plain ? s->plain : s->payload);
 	size_t room = plain ? PGAS_SLOT_PLAIN : PGAS_SLOT_INLINE;
 	if (flags & PGAS_SLOT_EAGER) {
-		if (PGAS_UNLIKELY(aux >= on->eager.count))
+		if (PGAS_UNLIKELY(aux >= ep->eager.count))
 			return false;
-		bytes = on->eager.buffer(aux);
-		room = on->eager.bytes;
+		bytes = ep->eager.buffer(aux);
+		room = ep->eager.bytes;
 	} else if (flags & PGAS_SLOT_ANNEX) {
-		bytes = pgas_slot_annex(on->ring, s);
+		bytes = pgas_slot_annex(ep->ring, s);
 		room = PGAS_ANNEX_BYTES;
 	}
 	const bool message = kind == PGAS_KIND_MSG || kind == PGAS_KIND_TAGGED;
@@ -32,11 +32,11 @@ bool slot_message::read(const shm_ep *on, const pgas_slot *s)
 	return PGAS_LIKELY(src < kAttachMax && kind >= PGAS_KIND_MSG && kind <= PGAS_KIND_NOTHING && whole);
 }
 
-void garbage_found(shm_ep *on, const char *what)
+void garbage_found(shm_ep *ep, const char *what)
 {
-	if (on->told_garbage)
+	if (ep->told_garbage)
 		return;
-	on->told_garbage = true;
+	ep->told_garbage = true;
 	PGAS_WARN(FI_LOG_EP_DATA,
 		  "%s in our shared memory is nothing that this provider writes: dropped; more will not be reported\n",
 		  what);
@@ -47,18 +47,18 @@ namespace {
 constexpr int kDrainAtOnce = 256;
 constexpr size_t kQueueSlack = 65536; // completions beyond a queue's size before arrivals stay in the ring
 
-void handle(shm_ep &on, const pgas_slot *slot)
+void handle(shm_ep &ep, const pgas_slot *slot)
 {
 	slot_message s;
-	if (PGAS_UNLIKELY(!s.read(&on, slot))) {
-		garbage_found(&on, "a message");
+	if (PGAS_UNLIKELY(!s.read(&ep, slot))) {
+		garbage_found(&ep, "a message");
 		return;
 	}
 	switch (s.kind) {
 	case PGAS_KIND_MSG:
 	case PGAS_KIND_TAGGED: {
 		const bool is_long = s.flags & PGAS_SLOT_LONG;
-		rx_deliver({.on = &on,
+		rx_deliver({.ep = &ep,
 			    .src = s.src,
 			    .tagged = s.kind == PGAS_KIND_TAGGED,
 			    .is_long = is_long,
@@ -71,87 +71,87 @@ void handle(shm_ep &on, const pgas_slot *slot)
 		break;
 	}
 	case PGAS_KIND_RMA_DATA:
-		rx_deliver_data(on, s.src, s.len, s.data);
+		rx_deliver_data(ep, s.src, s.len, s.data);
 		break;
 	case PGAS_KIND_REQUEST:
-		request_run(on, s.src, static_cast<uint16_t>(s.word), s.bytes, s.len);
+		request_run(ep, s.src, static_cast<uint16_t>(s.word), s.bytes, s.len);
 		break;
 	case PGAS_KIND_RESPONSE:
-		response_take(on, s.bytes, s.len);
+		response_take(ep, s.bytes, s.len);
 		break;
 	default:
 		break;
 	}
 	if (s.flags & PGAS_SLOT_EAGER)
-		eager_return(&on.eager.returns[s.aux], eager_holder(&on.eager.returns[s.aux]));
+		eager_return(&ep.eager.returns[s.aux], eager_holder(&ep.eager.returns[s.aux]));
 }
 
-uint64_t free_word(const shm_ep *on) // of the slot at the head, for the next time round
+uint64_t free_word(const shm_ep *ep) // of the slot at the head, for the next time round
 {
-	return slot_word(on->head + on->mask + 1, PGAS_SLOT_FREE);
+	return slot_word(ep->head + ep->mask + 1, PGAS_SLOT_FREE);
 }
 
 // The slot at the head is in no state that it can have: it is used again, and what was in it is lost. A sender that
 // still fills it makes it wrong once more. Not when it was taken a round ago and not given back (message_take).
-bool step_over_garbage(shm_ep *on, pgas_slot *slot, uint64_t state)
+bool step_over_garbage(shm_ep *ep, pgas_slot *slot, uint64_t state)
 {
-	if (slot_state_of(state, on->head) != slot_state::wrong ||
-	    (on->ep->in_place && slot_state_of(state, on->head - on->mask - 1) == slot_state::ready))
+	if (slot_state_of(state, ep->head) != slot_state::wrong ||
+	    (ep->ep->in_place && slot_state_of(state, ep->head - ep->mask - 1) == slot_state::ready))
 		return false;
-	garbage_found(on, "a slot");
-	pgas_store_release(&slot->state, free_word(on));
-	pgas_store_relaxed(&on->head, on->head + 1);
+	garbage_found(ep, "a slot");
+	pgas_store_release(&slot->state, free_word(ep));
+	pgas_store_relaxed(&ep->head, ep->head + 1);
 	return true;
 }
 
-bool drain(shm_ep *on)
+bool drain(shm_ep *ep)
 {
-	pgas_ring *ring = on->ring;
-	pgas_slot *const slots = on->slots;
-	const uint64_t before = on->head;
+	pgas_ring *ring = ep->ring;
+	pgas_slot *const slots = ep->slots;
+	const uint64_t before = ep->head;
 	for (int n = 0; n < kDrainAtOnce; n++) {
-		pgas_slot *slot = &slots[on->head & on->mask];
+		pgas_slot *slot = &slots[ep->head & ep->mask];
 		// pairs with store_release of READY in pgas_hot_publish() and hand_over()
 		const uint64_t state = pgas_load_acquire(&slot->state);
-		if (state != slot_word(on->head, PGAS_SLOT_READY)) {
-			if (step_over_garbage(on, slot, state))
+		if (state != slot_word(ep->head, PGAS_SLOT_READY)) {
+			if (step_over_garbage(ep, slot, state))
 				continue;
 			break;
 		}
-		if (on->ep->rx_cq && on->ep->rx_cq->entries.size() > on->ep->rx_cq->room + kQueueSlack)
+		if (ep->ep->rx_cq && ep->ep->rx_cq->entries.size() > ep->ep->rx_cq->room + kQueueSlack)
 			break;
-		handle(*on, slot);
+		handle(*ep, slot);
 		// pairs with load_acquire in claim_from(): the bytes were read before the slot may be filled again
-		pgas_store_release(&slot->state, free_word(on));
-		pgas_store_relaxed(&on->head, on->head + 1);
+		pgas_store_release(&slot->state, free_word(ep));
+		pgas_store_relaxed(&ep->head, ep->head + 1);
 	}
-	if (on->head == before)
+	if (ep->head == before)
 		return false;
-	pgas_store_release(&ring->head, on->head);
+	pgas_store_release(&ring->head, ep->head);
 	return true;
 }
 
 // The slot at the head is free. A hint above it is nothing that a sender wrote; whoever believed it has filled slots
 // further on, before which we would wait for ever: step to the first of them.
-void close_gap(shm_ep *on)
+void close_gap(shm_ep *ep)
 {
-	uint64_t hint = pgas_load_relaxed(&on->ring->tail_hint);
-	if (static_cast<int64_t>(hint - on->head) <= 0)
+	uint64_t hint = pgas_load_relaxed(&ep->ring->tail_hint);
+	if (static_cast<int64_t>(hint - ep->head) <= 0)
 		return;
-	uint64_t first = on->head + 1, end = on->head + on->mask + 1;
+	uint64_t first = ep->head + 1, end = ep->head + ep->mask + 1;
 	while (first < end &&
-	       slot_state_of(pgas_load_acquire(&on->slots[first & on->mask].state), first) == slot_state::free)
+	       slot_state_of(pgas_load_acquire(&ep->slots[first & ep->mask].state), first) == slot_state::free)
 		first++;
 	if (first == end) { // nobody did
-		pgas_claim(&on->ring->tail_hint, &hint, on->head);
+		pgas_claim(&ep->ring->tail_hint, &hint, ep->head);
 		return;
 	}
-	while (on->head < first) {
-		uint64_t free = slot_word(on->head, PGAS_SLOT_FREE);
-		if (!pgas_claim(&on->slots[on->head & on->mask].state, &free, free_word(on)))
+	while (ep->head < first) {
+		uint64_t free = slot_word(ep->head, PGAS_SLOT_FREE);
+		if (!pgas_claim(&ep->slots[ep->head & ep->mask].state, &free, free_word(ep)))
 			return; // a sender did
-		garbage_found(on, "the hint");
-		pgas_store_relaxed(&on->head, on->head + 1);
+		garbage_found(ep, "the hint");
+		pgas_store_relaxed(&ep->head, ep->head + 1);
 	}
 }
 
@@ -159,41 +159,41 @@ void close_gap(shm_ep *on)
 
 // Steps over slots whose sender died while filling them, and takes back eager buffers nobody will send. Returns false
 // when the ring could not be emptied for that: look again.
-bool shm_settle(wire_ep &of)
+bool shm_settle(wire_ep &base_ep)
 {
-	shm_ep *on = &shm_of(of);
-	pgas_slot *const slots = on->slots;
-	for (uint64_t n = 0; n <= on->mask; n++) {
-		drain(on);
-		pgas_slot *slot = &slots[on->head & on->mask];
+	shm_ep *ep = &shm_of(base_ep);
+	pgas_slot *const slots = ep->slots;
+	for (uint64_t n = 0; n <= ep->mask; n++) {
+		drain(ep);
+		pgas_slot *slot = &slots[ep->head & ep->mask];
 		const uint64_t state = pgas_load_acquire(&slot->state);
-		if (slot_state_of(state, on->head) != slot_state::busy || !sender_gone(on, slot_owner(state)))
+		if (slot_state_of(state, ep->head) != slot_state::busy || !sender_gone(ep, slot_owner(state)))
 			break;
-		pgas_store_release(&slot->state, free_word(on));
-		pgas_store_relaxed(&on->head, on->head + 1);
+		pgas_store_release(&slot->state, free_word(ep));
+		pgas_store_relaxed(&ep->head, ep->head + 1);
 	}
-	if (on->head_is_free())
-		close_gap(on);
-	pgas_store_release(&on->ring->head, on->head); // also when another wrote there
+	if (ep->head_is_free())
+		close_gap(ep);
+	pgas_store_release(&ep->ring->head, ep->head); // also when another wrote there
 	// The ring is drained up to a living sender's slot: a claimed buffer of a dead one is in no slot before it.
-	if (!on->head_is_free())
+	if (!ep->head_is_free())
 		return false;
-	for (uint32_t i = 0; i < on->eager.count; i++) {
-		const uint64_t claim = pgas_load_acquire(&on->eager.heads[i].claim);
-		if (eager_head::count(claim) != pgas_load_relaxed(&on->eager.returns[i]) &&
-		    sender_gone(on, eager_head::sender(claim)))
-			eager_return(&on->eager.returns[i], eager_head::count(claim));
+	for (uint32_t i = 0; i < ep->eager.count; i++) {
+		const uint64_t claim = pgas_load_acquire(&ep->eager.heads[i].claim);
+		if (eager_head::count(claim) != pgas_load_relaxed(&ep->eager.returns[i]) &&
+		    sender_gone(ep, eager_head::sender(claim)))
+			eager_return(&ep->eager.returns[i], eager_head::count(claim));
 	}
 	return true;
 }
 
-bool shm_progress(wire_ep &of)
+bool shm_progress(wire_ep &base_ep)
 {
-	shm_ep *on = &shm_of(of);
-	const bool kept = on->keeps();
-	bool moved = drain(on);
-	if (kept || on->keeps())
-		moved |= request_push_all(*on);
+	shm_ep *ep = &shm_of(base_ep);
+	const bool kept = ep->keeps();
+	bool moved = drain(ep);
+	if (kept || ep->keeps())
+		moved |= request_push_all(*ep);
 	return moved;
 }
 

@@ -11,38 +11,38 @@ constexpr size_t kFetchedEarly = 1280; // what follows is left to the processor,
 namespace {
 
 // How many of the next slots hold something, up to count. What they hold may be read then.
-size_t ready_slots(const shm_ep *on, size_t count)
+size_t ready_slots(const shm_ep *ep, size_t count)
 {
-	const auto state_of = [on](uint64_t at) { return &on->slots[at & on->mask].state; };
-	const auto ready = [&](uint64_t at) {
-		return pgas_load_before_fence(state_of(at)) == slot_word(at, PGAS_SLOT_READY);
+	const auto state_of = [ep](uint64_t pos) { return &ep->slots[pos & ep->mask].state; };
+	const auto ready = [&](uint64_t pos) {
+		return pgas_load_before_fence(state_of(pos)) == slot_word(pos, PGAS_SLOT_READY);
 	};
-	if (!ready(on->head))
+	if (!ready(ep->head))
 		return 0;
-	const pgas_slot *first = &on->slots[on->head & on->mask];
+	const pgas_slot *first = &ep->slots[ep->head & ep->mask];
 	if (PGAS_SLOT_ON_SECOND(pgas_load_relaxed(&first->len)))
 		__builtin_prefetch(reinterpret_cast<const char *>(first) + PGAS_CACHE_LINE);
 	size_t n = 1;
-	while (n < count && ready(on->head + n))
+	while (n < count && ready(ep->head + n))
 		n++;
 	pgas_fence_acquire(); // pairs with store_release of READY in pgas_hot_publish() and hand_over()
 	return n;
 }
 
 // The slot at a position, when it holds a message that came whole. false: look further.
-bool read_slot(const shm_ep *on, uint64_t at, fi_pgas_message *m)
+bool read_slot(const shm_ep *ep, uint64_t pos, fi_pgas_message *m)
 {
-	pgas_slot *slot = &on->slots[at & on->mask];
+	pgas_slot *slot = &ep->slots[pos & ep->mask];
 	slot_message s;
-	if (!s.read(on, slot) || s.kind != PGAS_KIND_MSG || (s.flags & PGAS_SLOT_LONG))
+	if (!s.read(ep, slot) || s.kind != PGAS_KIND_MSG || (s.flags & PGAS_SLOT_LONG))
 		return false; // for drain(), which drops what is nothing
 	m->eager_ = nullptr;
 	m->head = nullptr;
 	m->buf = const_cast<char *>(s.bytes);
 	m->len = s.len;
 	if (s.flags & PGAS_SLOT_EAGER) {
-		m->eager_ = &on->eager.returns[s.aux];
-		m->claim_ = eager_holder(&on->eager.returns[s.aux]);
+		m->eager_ = &ep->eager.returns[s.aux];
+		m->claim_ = eager_holder(&ep->eager.returns[s.aux]);
 	}
 	if (s.flags & (PGAS_SLOT_EAGER | PGAS_SLOT_ANNEX)) {
 		// the lines of several messages that are taken together travel at the same time
@@ -52,23 +52,23 @@ bool read_slot(const shm_ep *on, uint64_t at, fi_pgas_message *m)
 			m->head = slot->payload;
 	}
 	m->place_ = &slot->state;
-	m->state_ = slot_word(at + on->mask + 1, PGAS_SLOT_FREE);
+	m->state_ = slot_word(pos + ep->mask + 1, PGAS_SLOT_FREE);
 	return true;
 }
 
 } // namespace
 
-size_t shm_take(wire_ep &of, fi_pgas_message *m, size_t count)
+size_t shm_take(wire_ep &base_ep, fi_pgas_message *m, size_t count)
 {
-	shm_ep *on = &shm_of(of);
-	const size_t ready = ready_slots(on, count);
+	shm_ep *ep = &shm_of(base_ep);
+	const size_t ready = ready_slots(ep, count);
 	size_t taken = 0;
-	while (taken < ready && read_slot(on, on->head + taken, &m[taken]))
+	while (taken < ready && read_slot(ep, ep->head + taken, &m[taken]))
 		taken++;
 	if (!taken)
 		return 0;
-	pgas_store_relaxed(&on->head, on->head + taken);
-	pgas_store_release(&on->ring->head, on->head); // pairs with load_acquire in take_over() and claim_beside_hint()
+	pgas_store_relaxed(&ep->head, ep->head + taken);
+	pgas_store_release(&ep->ring->head, ep->head); // pairs with load_acquire in take_over() and claim_beside_hint()
 	return taken;
 }
 

@@ -31,8 +31,8 @@ bool key_read(const key_entry *table, uint64_t key, key_entry &copy, const key_e
 		const uint64_t live = pgas_load_acquire(&e->live);
 		return (live & 1) && try_entry(e, live);
 	}
-	for (uint32_t i = 0, at = first_probe(key); i < kHashedKeys; i++, at = (at + 1) & (kHashedKeys - 1)) {
-		const key_entry *e = &table[kDirectKeys + at];
+	for (uint32_t i = 0, pos = first_probe(key); i < kHashedKeys; i++, pos = (pos + 1) & (kHashedKeys - 1)) {
+		const key_entry *e = &table[kDirectKeys + pos];
 		const uint64_t live = pgas_load_acquire(&e->live);
 		if (live == 0)
 			return false;
@@ -47,15 +47,15 @@ int key_table::open(const mr &m)
 	const uint64_t key = m.key;
 	uint32_t slot = static_cast<uint32_t>(key);
 	if (key >= kDirectKeys) {
-		uint32_t at = first_probe(key), tries = 0;
-		while (entries[kDirectKeys + at].live & 1) {
-			at = (at + 1) & (kHashedKeys - 1);
+		uint32_t pos = first_probe(key), tries = 0;
+		while (entries[kDirectKeys + pos].live & 1) {
+			pos = (pos + 1) & (kHashedKeys - 1);
 			if (++tries == kHashedKeys / 4 * 3) {
 				PGAS_WARN(FI_LOG_MR, "key table is full (%zu keys)\n", index.size());
 				return -FI_ENOSPC;
 			}
 		}
-		slot = kDirectKeys + at;
+		slot = kDirectKeys + pos;
 	}
 	const auto count = static_cast<uint32_t>(m.parts.size());
 	uint32_t first = kParts;

@@ -27,9 +27,9 @@ bool lock_abandoned(uint64_t holder)
 constexpr uint64_t kLockMostNs = 10'000'000'000; // nobody holds it that long, but a process that is stopped
 
 // Others can write the word: who is named there may not have it. Then nobody would ever give it back.
-void lock_take(void *at)
+void lock_take(void *addr)
 {
-	auto *l = static_cast<amo_lock *>(at);
+	auto *l = static_cast<amo_lock *>(addr);
 	const uint64_t me = lock_name();
 	pgas_backoff wait{};
 	uint64_t seen = 0, since = 0;
@@ -52,18 +52,18 @@ void lock_take(void *at)
 	}
 }
 
-void lock_drop(void *at)
+void lock_drop(void *addr)
 {
-	auto *l = static_cast<amo_lock *>(at);
+	auto *l = static_cast<amo_lock *>(addr);
 	uint64_t mine = lock_name();
 	pgas_claim(&l->holder, &mine, uint64_t{0}); // pairs with claim in lock_take(); it may have been taken over
 }
 
 } // namespace
 
-wide_lock shm_wide_lock(amo_lock *at)
+wide_lock shm_wide_lock(amo_lock *addr)
 {
-	return {lock_take, lock_drop, at};
+	return {lock_take, lock_drop, addr};
 }
 
 } // namespace pgas

@@ -63,10 +63,10 @@ bool place_in_window(const key0_layout *layout, const part_entry &p, uint64_t &o
 		off = p.off;
 		return true;
 	}
-	uint64_t at;
-	if (!layout->to_address(p.off, p.len, at))
+	uint64_t pos;
+	if (!layout->to_address(p.off, p.len, pos))
 		return false;
-	off = at - layout->base;
+	off = pos - layout->base;
 	return true;
 }
 

@@ -27,7 +27,7 @@ uint64_t busy_word(const shm_peer *p)
 // The first free position from pos on. Every position in between was seen taken, so pos may be any that is not above
 // the first free one. Two rings' lengths are more than a hint that lags needs; whoever is overtaken by others all the
 // time comes again.
-pgas_slot *claim_from(shm_peer *p, uint64_t pos, uint64_t *at)
+pgas_slot *claim_from(shm_peer *p, uint64_t pos, uint64_t *addr)
 {
 	pgas_slot *const slots = slots_of(p->ring);
 	for (uint64_t steps = 0; steps <= 2 * (p->mask + 1); steps++) {
@@ -40,8 +40,8 @@ pgas_slot *claim_from(shm_peer *p, uint64_t pos, uint64_t *at)
 			pos++;
 			continue;
 		}
-		*at = pos << PGAS_SLOT_POS_SHIFT;
-		if (!pgas_claim_to_write(&slot->state, &state, *at | busy_word(p)))
+		*addr = pos << PGAS_SLOT_POS_SHIFT;
+		if (!pgas_claim_to_write(&slot->state, &state, *addr | busy_word(p)))
 			continue;
 		pgas_store_release(&p->ring->tail_hint, pos + 1);
 		return slot;
@@ -52,34 +52,34 @@ pgas_slot *claim_from(shm_peer *p, uint64_t pos, uint64_t *at)
 // The ring is full, or the hint is nothing that a sender wrote. Then the owner's head tells: the position there is
 // free, or behind the hint by more than a ring. A hint that leads has left free positions behind it, and the owner
 // waits at the first.
-PGAS_COLD pgas_slot *claim_beside_hint(shm_peer *p, uint64_t *at)
+PGAS_COLD pgas_slot *claim_beside_hint(shm_peer *p, uint64_t *addr)
 {
 	const uint64_t head = pgas_load_acquire(&p->ring->head), hint = pgas_load_relaxed(&p->ring->tail_hint);
 	const uint64_t state = pgas_load_acquire(&slots_of(p->ring)[head & p->mask].state);
 	if (slot_state_of(state, head) != slot_state::free && hint - head <= p->mask + 1)
 		return nullptr;
-	return claim_from(p, head, at);
+	return claim_from(p, head, addr);
 }
 
-pgas_slot *claim_slot(shm_peer *p, uint64_t *at)
+pgas_slot *claim_slot(shm_peer *p, uint64_t *addr)
 {
 	const uint64_t pos = pgas_load_relaxed(&p->ring->tail_hint);
 	// The slot behind the hint is free as a rule: claimed unseen, because a look first would fetch its line twice.
 	pgas_slot *slot = &slots_of(p->ring)[pos & p->mask];
-	*at = pos << PGAS_SLOT_POS_SHIFT;
-	uint64_t expected = *at | PGAS_SLOT_FREE;
-	if (PGAS_LIKELY(pgas_claim_to_write(&slot->state, &expected, *at | busy_word(p)))) {
+	*addr = pos << PGAS_SLOT_POS_SHIFT;
+	uint64_t expected = *addr | PGAS_SLOT_FREE;
+	if (PGAS_LIKELY(pgas_claim_to_write(&slot->state, &expected, *addr | busy_word(p)))) {
 		pgas_store_release(&p->ring->tail_hint, pos + 1);
 		return slot;
 	}
-	slot = claim_from(p, pos, at);
-	return slot ? slot : claim_beside_hint(p, at);
+	slot = claim_from(p, pos, addr);
+	return slot ? slot : claim_beside_hint(p, addr);
 }
 
-// What the owner gave back since we looked last, of the buffers whose numbers stand on one line with that of `at`.
-void look_at_returns(shm_peer *p, uint32_t at)
+// What the owner gave back since we looked last, of the buffers whose numbers stand on one line with that of `pos`.
+void look_at_returns(shm_peer *p, uint32_t pos)
 {
-	const uint32_t first = at - at % kReturnsPerLine;
+	const uint32_t first = pos - pos % kReturnsPerLine;
 	const uint32_t end = first + kReturnsPerLine < p->eager.count ? first + kReturnsPerLine : p->eager.count;
 	for (uint32_t i = first; i < end; i++)
 		// the load pairs with store_release in eager_return(); what it tells goes to other threads, too
@@ -91,22 +91,22 @@ struct eager_claim {
 	uint32_t index, number;
 };
 
-// Claims buffer `at`, where we know it to be free. It is the turn of the one behind it then, within a few: what was
+// Claims buffer `pos`, where we know it to be free. It is the turn of the one behind it then, within a few: what was
 // used last is still in the caches, and the other pages are never touched.
-[[gnu::always_inline]] inline bool claim_buffer(shm_peer *p, shm_peer::turn *turn, size_t bytes, uint32_t at,
+[[gnu::always_inline]] inline bool claim_buffer(shm_peer *p, shm_peer::turn *turn, size_t bytes, uint32_t pos,
 						eager_claim *out)
 {
-	uint64_t claim = pgas_load_relaxed(&p->eager.heads[at].claim);
+	uint64_t claim = pgas_load_relaxed(&p->eager.heads[pos].claim);
 	// pairs with store_release in look_at_returns()
-	if (pgas_load_acquire(&p->returns_seen[at]) != eager_head::count(claim))
+	if (pgas_load_acquire(&p->returns_seen[pos]) != eager_head::count(claim))
 		return false;
 	const uint32_t number = eager_head::count(claim) + 1;
-	if (!pgas_claim_to_write(&p->eager.heads[at].claim, &claim, uint64_t{number} << 32 | (p->attach + 1)))
+	if (!pgas_claim_to_write(&p->eager.heads[pos].claim, &claim, uint64_t{number} << 32 | (p->attach + 1)))
 		return false;
 	const uint32_t round = bytes <= 16384 ? kReturnsPerLine - 1 : 3;
-	const uint32_t next = (at & ~round) | ((at + 1) & round);
-	pgas_store_relaxed(&turn->at, next < p->eager.count ? next : 0);
-	*out = {at, number};
+	const uint32_t next = (pos & ~round) | ((pos + 1) & round);
+	pgas_store_relaxed(&turn->buffer, next < p->eager.count ? next : 0);
+	*out = {pos, number};
 	return true;
 }
 
@@ -114,15 +114,15 @@ struct eager_claim {
 [[gnu::noinline]] bool claim_other(shm_peer *p, shm_peer::turn *turn, size_t bytes, eager_claim *out)
 {
 	const uint32_t n = p->eager.count;
-	uint32_t at = pgas_load_relaxed(&turn->at), looked = UINT32_MAX;
-	for (uint32_t i = 0; i < n; i++, at = at + 1 < n ? at + 1 : 0) {
-		if (claim_buffer(p, turn, bytes, at, out))
+	uint32_t pos = pgas_load_relaxed(&turn->buffer), looked = UINT32_MAX;
+	for (uint32_t i = 0; i < n; i++, pos = pos + 1 < n ? pos + 1 : 0) {
+		if (claim_buffer(p, turn, bytes, pos, out))
 			return true;
-		if (looked == at / kReturnsPerLine)
+		if (looked == pos / kReturnsPerLine)
 			continue;
-		looked = at / kReturnsPerLine;
-		look_at_returns(p, at);
-		if (claim_buffer(p, turn, bytes, at, out))
+		looked = pos / kReturnsPerLine;
+		look_at_returns(p, pos);
+		if (claim_buffer(p, turn, bytes, pos, out))
 			return true;
 	}
 	return false;
@@ -131,7 +131,7 @@ struct eager_claim {
 // Threads may do so at the same time. False: none is free.
 [[gnu::always_inline]] inline bool claim_eager(shm_peer *p, shm_peer::turn *turn, size_t bytes, eager_claim *out)
 {
-	return PGAS_LIKELY(claim_buffer(p, turn, bytes, pgas_load_relaxed(&turn->at), out)) ||
+	return PGAS_LIKELY(claim_buffer(p, turn, bytes, pgas_load_relaxed(&turn->buffer), out)) ||
 	       claim_other(p, turn, bytes, out);
 }
 
@@ -144,12 +144,12 @@ void buffer_left([[maybe_unused]] const shm_peer *p, [[maybe_unused]] uint32_t i
 #endif
 }
 
-void gather(const ring_message &m, char *to)
+void gather(const ring_message &m, char *dst)
 {
 	if (m.head_len)
-		memcpy(to, m.head, m.head_len);
+		memcpy(dst, m.head, m.head_len);
 	if (m.iov_len)
-		iov_gather(m.iov, m.iov_count, m.skip, to + m.head_len, m.iov_len);
+		iov_gather(m.iov, m.iov_count, m.skip, dst + m.head_len, m.iov_len);
 }
 
 int no_room(const shm_peer *p)
@@ -157,10 +157,10 @@ int no_room(const shm_peer *p)
 	return p->dead() || pgas_load_acquire(&p->shared->closed) ? -FI_ECONNRESET : -FI_EAGAIN;
 }
 
-void hand_over(const shm_peer *p, pgas_slot *slot, uint64_t at)
+void hand_over(const shm_peer *p, pgas_slot *slot, uint64_t pos)
 {
-	pgas_store_release(&slot->state, at | PGAS_SLOT_READY); // pairs with load_acquire in drain()
-	pgas_fence_compiler();                                  // see pgas_hot_send()
+	pgas_store_release(&slot->state, pos | PGAS_SLOT_READY); // pairs with load_acquire in drain()
+	pgas_fence_compiler();                                   // see pgas_hot_send()
 	pgas_door *door = p->rdom->door();
 	if (PGAS_UNLIKELY(pgas_load_relaxed(&door->sleepers)))
 		pgas_door_ring(door);
@@ -202,8 +202,8 @@ template <class Fill>
 		buffer_left(p, claim.index);
 		meta |= with_buffer(claim.index);
 	}
-	uint64_t at;
-	pgas_slot *slot = claim_slot(p, &at);
+	uint64_t pos;
+	pgas_slot *slot = claim_slot(p, &pos);
 	if (PGAS_UNLIKELY(!slot)) {
 		if (eager)
 			eager_return(&p->eager.returns[claim.index], claim.number);
@@ -223,7 +223,7 @@ template <class Fill>
 		fill(inside ? bytes_inside(slot, plain) : pgas_slot_annex(p->ring, slot));
 	if (!inside && twice_len)
 		pgas_copy_few(slot->payload, twice, twice_len);
-	hand_over(p, slot, at);
+	hand_over(p, slot, pos);
 	return 0;
 }
 
@@ -231,17 +231,17 @@ template <class Fill>
 
 int ring_send(shm_peer *p, const ring_message &m)
 {
-	return send_filled(p, m, m.head_len + m.iov_len, nullptr, 0, [&m](char *to) { gather(m, to); });
+	return send_filled(p, m, m.head_len + m.iov_len, nullptr, 0, [&m](char *dst) { gather(m, dst); });
 }
 
 int ring_send_pieces(shm_peer *p, const void *head, size_t head_len, const void *data, size_t len)
 {
 	const size_t total = head_len + len, twice = head_len <= PGAS_SLOT_INLINE ? head_len : 0;
 	const ring_message m{.kind = PGAS_KIND_MSG, .len = total, .word = twice};
-	return send_filled(p, m, total, head, twice, [=](char *to) {
-		pgas_copy_out(to, head, head_len);
+	return send_filled(p, m, total, head, twice, [=](char *dst) {
+		pgas_copy_out(dst, head, head_len);
 		if (len)
-			memcpy(to + head_len, data, len);
+			memcpy(dst + head_len, data, len);
 	});
 }
 
@@ -269,9 +269,9 @@ shm_peer::turn *turn_of_thread(shm_peer *p)
 
 } // namespace
 
-int shm_claim(peer &of, size_t len, fi_pgas_place *place)
+int shm_claim(peer &dest, size_t len, fi_pgas_place *place)
 {
-	shm_peer *p = &shm_of(of);
+	shm_peer *p = &shm_of(dest);
 	if (pgas_load_relaxed(&p->shared->closed))
 		return -FI_ECONNRESET;
 	if (len > p->eager.bytes)
@@ -299,14 +299,14 @@ int shm_claim(peer &of, size_t len, fi_pgas_place *place)
 	return 0;
 }
 
-int shm_publish(peer &of, fi_pgas_place *place, size_t head_len, size_t len)
+int shm_publish(peer &dest, fi_pgas_place *place, size_t head_len, size_t len)
 {
-	shm_peer *p = &shm_of(of);
-	uint64_t meta = p->attach | uint64_t{PGAS_KIND_MSG} << PGAS_META_KIND_SHIFT, at = place->at_;
+	shm_peer *p = &shm_of(dest);
+	uint64_t meta = p->attach | uint64_t{PGAS_KIND_MSG} << PGAS_META_KIND_SHIFT, pos = place->at_;
 	auto *slot = static_cast<pgas_slot *>(place->slot_);
 	const size_t twice = head_len <= PGAS_SLOT_INLINE ? head_len : 0;
 	if (!slot) {
-		slot = claim_slot(p, &at);
+		slot = claim_slot(p, &pos);
 		if (!slot)
 			return no_room(p);
 		meta |= with_buffer(place->index_);
@@ -322,15 +322,15 @@ int shm_publish(peer &of, fi_pgas_place *place, size_t head_len, size_t len)
 		buffer_left(p, place->index_); // nobody reads there any more
 	slot->meta = meta;
 	slot->len = len;
-	hand_over(p, slot, at);
+	hand_over(p, slot, pos);
 	if (place->line_)
 		p->places--;
 	return 0;
 }
 
-void shm_abandon(peer &of, fi_pgas_place *place)
+void shm_abandon(peer &dest, fi_pgas_place *place)
 {
-	shm_peer *p = &shm_of(of);
+	shm_peer *p = &shm_of(dest);
 	if (auto *slot = static_cast<pgas_slot *>(place->slot_)) {
 		slot->meta = p->attach | uint64_t{PGAS_KIND_NOTHING} << PGAS_META_KIND_SHIFT;
 		slot->len = 0;

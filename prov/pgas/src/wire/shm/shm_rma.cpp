@@ -74,11 +74,11 @@ int move(remote_domain *r, const xlate &x, uint64_t off, size_t len, op &o, size
 			return -FI_EACCES; // a hole between the parts
 		size_t n = std::min<uint64_t>(part->len - (off - part->off), len);
 		if (part->how == reach::here) {
-			char *at = part->local + (off - part->off);
+			char *pos = part->local + (off - part->off);
 			if (write)
-				iov_gather(o.iov, o.iov_count, done, at, n);
+				iov_gather(o.iov, o.iov_count, done, pos, n);
 			else
-				iov_scatter(o.iov, o.iov_count, done, at, n);
+				iov_scatter(o.iov, o.iov_count, done, pos, n);
 		} else if (const int rc = move_far(r, part->va + (off - part->off), n, o, done, write)) {
 			return rc;
 		}
@@ -118,9 +118,9 @@ int send_cq_data(shm_peer *p, const op &o)
 
 } // namespace
 
-int shm_rma(wire_ep &on, peer &to, op &o)
+int shm_rma(wire_ep &ep, peer &dest, op &o)
 {
-	shm_peer *p = &shm_of(to);
+	shm_peer *p = &shm_of(dest);
 	const bool write = o.kind == op_kind::write;
 	xlate *x[kRmaIovLimit];
 	uint64_t off[kRmaIovLimit];
@@ -129,14 +129,14 @@ int shm_rma(wire_ep &on, peer &to, op &o)
 	if (write)
 		pgas_fence_stores(); // writes come after what was before them (FI_ORDER_WAW, WAR); nothing on x86
 	else
-		fence_before_read(on.ep);
+		fence_before_read(ep.ep);
 	size_t done = 0;
 	for (size_t i = 0; i < o.rma_count; i++) {
 		const int rc = move(p->rdom, *x[i], off[i], o.rma[i].len, o, done, write);
 		if (rc < 0)
 			return rc;
 		if (rc == kNeedsHelp) // once more from the start, by request: repeating bytes is harmless
-			return request_submit(on, to, std::move(o));
+			return request_submit(ep, dest, std::move(o));
 		done += o.rma[i].len;
 	}
 	if (o.carries_data)
@@ -146,8 +146,8 @@ int shm_rma(wire_ep &on, peer &to, op &o)
 		pgas_fence_full();
 	for (size_t i = 0; i < o.rma_count; i++)
 		count_at(p, x[i], write ? remote_effect::write : remote_effect::read, i == 0);
-	if (wants_window(&to, o, *x[0]))
-		publish_window(&shm_of(on), p);
+	if (wants_window(&dest, o, *x[0]))
+		publish_window(&shm_of(ep), p);
 	return kDone;
 }
 
@@ -156,16 +156,16 @@ int shm_rma(wire_ep &on, peer &to, op &o)
 namespace {
 
 // One piece of the target's memory for each remote segment. Returns false when one is not mapped, or across two parts.
-bool find_targets(const op &o, xlate *const *x, const uint64_t *off, char **at)
+bool find_targets(const op &o, xlate *const *x, const uint64_t *off, char **pos)
 {
 	bool here = true;
 	for (size_t i = 0; i < o.rma_count; i++) {
-		at[i] = nullptr;
+		pos[i] = nullptr;
 		for (const xlate_part &c : x[i]->parts)
 			if (c.how == reach::here && off[i] >= c.off && o.rma[i].len <= c.len &&
 			    off[i] - c.off <= c.len - o.rma[i].len)
-				at[i] = c.local + (off[i] - c.off);
-		here = here && at[i];
+				pos[i] = c.local + (off[i] - c.off);
+		here = here && pos[i];
 	}
 	return here;
 }
@@ -184,35 +184,35 @@ const char *pack(const iovec *iov, size_t count, size_t len, std::vector<char> &
 
 } // namespace
 
-int shm_amo(wire_ep &on, peer &to, op &o)
+int shm_amo(wire_ep &ep, peer &dest, op &o)
 {
-	shm_peer *p = &shm_of(to);
+	shm_peer *p = &shm_of(dest);
 	const size_t bytes = amo_type_bytes(o.type), align = amo_type_align(o.type);
 	const uint64_t right = (o.amo == FI_ATOMIC_READ ? 0 : FI_REMOTE_WRITE) | (o.form ? FI_REMOTE_READ : 0);
 	xlate *x[kRmaIovLimit];
 	uint64_t off[kRmaIovLimit];
-	char *at[kRmaIovLimit];
+	char *item[kRmaIovLimit];
 	if (const int err = check_segments(p, o, right, x, off))
 		return err;
-	const bool here = find_targets(o, x, off, at);
+	const bool here = find_targets(o, x, off, item);
 	for (size_t i = 0; i < o.rma_count; i++)
-		if (at[i] && reinterpret_cast<uintptr_t>(at[i]) % align)
+		if (item[i] && reinterpret_cast<uintptr_t>(item[i]) % align)
 			return -FI_EINVAL; // not aligned for the type
 	if (!here)
-		return request_submit(on, to, std::move(o));
+		return request_submit(ep, dest, std::move(o));
 	std::vector<char> operand, compare, result;
-	const char *in = pack(o.iov, o.iov_count, o.len, operand);
+	const char *input = pack(o.iov, o.iov_count, o.len, operand);
 	const char *cmp = pack(o.cmp, o.cmp_count, o.len, compare);
 	char *res = o.res_count == 1 ? static_cast<char *>(o.res[0].iov_base) : nullptr;
 	if (o.res_count > 1) {
 		result.resize(o.len);
 		res = result.data();
 	}
-	fence_before_read(on.ep);
+	fence_before_read(ep.ep);
 	const wide_lock lock = shm_wide_lock(p->rdom->lock());
 	size_t done = 0;
 	for (size_t i = 0; i < o.rma_count; i++) {
-		amo_apply(o.type, o.amo, at[i], o.rma[i].len / bytes, in ? in + done : nullptr,
+		amo_apply(o.type, o.amo, item[i], o.rma[i].len / bytes, input ? input + done : nullptr,
 			  cmp ? cmp + done : nullptr, res ? res + done : nullptr, lock);
 		done += o.rma[i].len;
 	}
@@ -222,8 +222,8 @@ int shm_amo(wire_ep &on, peer &to, op &o)
 		pgas_fence_full();
 	for (size_t i = 0; i < o.rma_count; i++)
 		count_at(p, x[i], amo_effect(o.form, o.amo), i == 0);
-	if (wants_window(&to, o, *x[0]))
-		publish_window(&shm_of(on), p);
+	if (wants_window(&dest, o, *x[0]))
+		publish_window(&shm_of(ep), p);
 	return kDone;
 }
 

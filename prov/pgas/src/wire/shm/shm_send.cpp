@@ -10,9 +10,9 @@
 
 namespace pgas {
 
-int shm_send(wire_ep &on, peer &to, op &o)
+int shm_send(wire_ep &ep, peer &dest, op &o)
 {
-	shm_peer *p = &shm_of(to);
+	shm_peer *p = &shm_of(dest);
 	ring_message m{.kind = static_cast<uint8_t>(o.tagged ? PGAS_KIND_TAGGED : PGAS_KIND_MSG),
 		       .flags = static_cast<uint8_t>(o.carries_data ? PGAS_SLOT_CQ_DATA : 0),
 		       .len = o.len,
@@ -25,7 +25,7 @@ int shm_send(wire_ep &on, peer &to, op &o)
 		m.iov_len = o.len;
 		return ring_send(p, m);
 	}
-	op *kept = op_keep(on, std::move(o), &to);
+	op *kept = op_keep(ep, std::move(o), &dest);
 	if (!kept)
 		return -FI_EIO;
 	long_message l{};
@@ -37,7 +37,7 @@ int shm_send(wire_ep &on, peer &to, op &o)
 	m.head = &l;
 	m.head_len = sizeof l;
 	if (const int err = ring_send(p, m)) {
-		op_take_back(on, kept, o);
+		op_take_back(ep, kept, o);
 		return err;
 	}
 	return kKept;
@@ -73,7 +73,7 @@ int shm_control(peer &p, const control &c)
 // One of the peer's eager buffers; and the answer must fit one of ours, which may be smaller.
 size_t shm_control_room(const peer &p)
 {
-	return std::min(shm_of(p).eager.bytes, shm_of(*p.on).eager.bytes);
+	return std::min(shm_of(p).eager.bytes, shm_of(*p.owner).eager.bytes);
 }
 
 // --- long messages ---------------------------------------------------------------------------------------------------
@@ -88,21 +88,21 @@ int fetch(const remote_domain *r, const rx_entry *rx, const long_message &m, siz
 	size_t done = 0;
 	const size_t pieces = std::min<size_t>(m.iov_count, kIovLimit);
 	for (size_t i = 0; i < pieces && done < len; i++) {
-		uint64_t at = m.iov[i].addr;
+		uint64_t pos = m.iov[i].addr;
 		size_t n = std::min<uint64_t>(m.iov[i].len, len - done);
 		while (n) {
 			// ourselves, too: the address came through memory that others can write, and the kernel checks
 			// it
 			iovec local[kIovLimit];
 			const size_t count = iov_part(rx->iov, rx->iov_count, done, n, local);
-			const iovec remote{reinterpret_cast<void *>(at), n};
+			const iovec remote{reinterpret_cast<void *>(pos), n};
 			const ssize_t got = process_vm_readv(static_cast<pid_t>(r->pid), local, count, &remote, 1, 0);
 			if (got <= 0)
 				return errno == EPERM || errno == ENOSYS ? kNotPermitted
 				       : errno == ESRCH                  ? -FI_ECONNRESET
 									 : -FI_EFAULT;
 			const auto moved = static_cast<size_t>(got);
-			at += moved;
+			pos += moved;
 			done += moved;
 			n -= moved;
 		}
@@ -112,32 +112,32 @@ int fetch(const remote_domain *r, const rx_entry *rx, const long_message &m, siz
 
 } // namespace
 
-int shm_pull(wire_ep &on, peer &from, rx_entry *rx, const char *bytes, completion &c)
+int shm_pull(wire_ep &ep, peer &sender, rx_entry *rx, const char *bytes, completion &c)
 {
 	long_message m;
 	memcpy(&m, bytes, sizeof m);
-	remote_domain *r = from.line ? shm_line(from).rdom : nullptr;
+	remote_domain *r = sender.line ? shm_line(sender).rdom : nullptr;
 	if (!r || !r->cma)
-		return request_pull(on, from, rx, m.op_id, c);
+		return request_pull(ep, sender, rx, m.op_id, c);
 	// one copy by the kernel beats two through the eager buffers from 8 KiB on
 	const int status = fetch(r, rx, m, c.len);
 	if (status == kNotPermitted) {
 		r->cma = false;
-		return request_pull(on, from, rx, m.op_id, c);
+		return request_pull(ep, sender, rx, m.op_id, c);
 	}
 	if (status) {
 		c.err = -status;
 		c.len = 0;
 	}
-	request_long_done(from, m.op_id, status);
+	request_long_done(sender, m.op_id, status);
 	return kDone;
 }
 
-void shm_discard(peer &from, const char *bytes)
+void shm_discard(peer &sender, const char *bytes)
 {
 	long_message m;
 	memcpy(&m, bytes, sizeof m);
-	request_long_done(from, m.op_id, 0);
+	request_long_done(sender, m.op_id, 0);
 }
 
 } // namespace pgas

@@ -78,15 +78,15 @@ void check_process(uint32_t pid, watched &w)
 }
 
 // An eager buffer that a sender holds for a whole scan, and the sender is gone: nobody will send or free it.
-void check_eager(shm_ep *on)
+void check_eager(shm_ep *ep)
 {
-	auto &seen = on->watch_eager;
-	seen.resize(on->eager.count);
+	auto &seen = ep->watch_eager;
+	seen.resize(ep->eager.count);
 	for (uint32_t i = 0; i < seen.size(); i++) {
-		const uint64_t claim = pgas_load_acquire(&on->eager.heads[i].claim);
-		if (claim == seen[i] && eager_head::count(claim) != pgas_load_acquire(&on->eager.returns[i]) &&
-		    sender_gone(on, eager_head::sender(claim))) {
-			domain_ask_to_look(on->ep->dom);
+		const uint64_t claim = pgas_load_acquire(&ep->eager.heads[i].claim);
+		if (claim == seen[i] && eager_head::count(claim) != pgas_load_acquire(&ep->eager.returns[i]) &&
+		    sender_gone(ep, eager_head::sender(claim))) {
+			domain_ask_to_look(ep->ep->dom);
 			return;
 		}
 		seen[i] = claim;
@@ -96,24 +96,24 @@ void check_eager(shm_ep *on)
 // A slot that stays busy at the head of a ring for a whole scan, and whose sender is gone, blocks what comes behind it.
 // One that stays ready waits for a process that reads its counters inline and does not look. What no slot can say, and
 // a hint that leads a free slot, is garbage to be put right; by who owns the ring, too.
-void check_ring(shm_ep *on)
+void check_ring(shm_ep *ep)
 {
-	const pgas_ring *ring = on->ring;
-	const uint64_t pos = pgas_load_relaxed(&on->head);
-	const uint64_t state = pgas_load_acquire(&on->slots[pos & on->mask].state);
+	const pgas_ring *ring = ep->ring;
+	const uint64_t pos = pgas_load_relaxed(&ep->head);
+	const uint64_t state = pgas_load_acquire(&ep->slots[pos & ep->mask].state);
 	const bool leads = static_cast<int64_t>(pgas_load_relaxed(&ring->tail_hint) - pos) > 0;
 	const slot_state kind = slot_state_of(state, pos);
-	check_eager(on);
+	check_eager(ep);
 	if (kind == slot_state::free && !leads && pgas_load_relaxed(&ring->head) == pos) {
-		on->watch_state = 0;
+		ep->watch_state = 0;
 		return;
 	}
-	if (on->watch_state != state) {
-		on->watch_state = state;
+	if (ep->watch_state != state) {
+		ep->watch_state = state;
 		return;
 	}
-	if (kind != slot_state::busy || sender_gone(on, slot_owner(state)))
-		domain_ask_to_look(on->ep->dom);
+	if (kind != slot_state::busy || sender_gone(ep, slot_owner(state)))
+		domain_ask_to_look(ep->ep->dom);
 }
 
 void *run(void *arg)
@@ -137,16 +137,16 @@ void *run(void *arg)
 				check_process(pid, p);
 		for (domain *dom : w.domains)
 			for (ep_core *ep : dom->eps)
-				if (shm_ep *on = shm_of(ep))
-					check_ring(on);
+				if (shm_ep *own_ep = shm_of(ep))
+					check_ring(own_ep);
 	}
 }
 
 } // namespace
 
-bool sender_gone(const shm_ep *on, uint32_t attach)
+bool sender_gone(const shm_ep *ep, uint32_t attach)
 {
-	const attach_entry &a = on->attaches()[attach & (kAttachMax - 1)];
+	const attach_entry &a = ep->attaches()[attach & (kAttachMax - 1)];
 	return !process_alive(pgas_load_acquire(&a.state), a.start_time);
 }
 

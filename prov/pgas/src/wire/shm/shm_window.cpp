@@ -29,17 +29,17 @@ bool may_be_window(const xlate &x)
 
 } // namespace
 
-void open_to_inline_code(shm_ep *on, shm_peer *p)
+void open_to_inline_code(shm_ep *ep, shm_peer *p)
 {
-	const fi_addr_t rank = p->of->rank;
+	const fi_addr_t rank = p->engine_peer->rank;
 	if (rank == FI_ADDR_NOTAVAIL)
 		return;
 	watch_barrier lock;
 	if (p->dead())
 		return;
-	on->open_windows[rank] = p->rdom;
-	open_peers_of(on->ep)[rank] = p->of;
-	for (pgas_ep *front : on->ep->fronts) {
+	ep->open_windows[rank] = p->rdom;
+	open_peers_of(ep->ep)[rank] = p->engine_peer;
+	for (pgas_ep *front : ep->ep->fronts) {
 		pgas_peer_hot &hot = front->peer[rank];
 		hot.door = p->rdom->door();
 		hot.mask = static_cast<uint32_t>(p->mask);
@@ -49,20 +49,20 @@ void open_to_inline_code(shm_ep *on, shm_peer *p)
 	}
 }
 
-void close_to_inline_code(shm_ep *on, const peer *p)
+void close_to_inline_code(shm_ep *ep, const peer *p)
 {
 	if (p->rank == FI_ADDR_NOTAVAIL)
 		return;
 	watch_barrier lock;
-	on->open_windows.erase(p->rank);
-	for (pgas_ep *front : on->ep->fronts)
+	ep->open_windows.erase(p->rank);
+	for (pgas_ep *front : ep->ep->fronts)
 		close_on(front, p->rank, true);
 }
 
 // Sets window[rank] when the peer's key 0 can be stored to directly.
-void publish_window(shm_ep *on, shm_peer *p)
+void publish_window(shm_ep *ep, shm_peer *p)
 {
-	const fi_addr_t rank = p->of->rank;
+	const fi_addr_t rank = p->engine_peer->rank;
 	if (rank == FI_ADDR_NOTAVAIL || p->dead() || p->shared->rem_wr_cntr || p->shared->rem_rd_cntr)
 		return;
 	xlate *x;
@@ -73,7 +73,7 @@ void publish_window(shm_ep *on, shm_peer *p)
 		return;
 	x->shown = true;
 	const auto base = reinterpret_cast<uint64_t>(x->window);
-	for (pgas_ep *front : on->ep->fronts) {
+	for (pgas_ep *front : ep->ep->fronts) {
 		if (x->laid_out && !front->bias)
 			continue; // takes offsets, and this window has the distances of addresses
 		pgas_window_check &c = front->check[rank];
@@ -123,28 +123,28 @@ void windows_close_all(const remote_domain *r, bool messages_too)
 {
 	watch_barrier lock;
 	for (const ep_core *ep : r->dom->eps) {
-		const shm_ep *on = shm_of(ep);
-		if (!on)
+		const shm_ep *own_ep = shm_of(ep);
+		if (!own_ep)
 			continue;
-		for (const auto &[rank, rdom] : on->open_windows)
+		for (const auto &[rank, rdom] : own_ep->open_windows)
 			for (pgas_ep *front : ep->fronts)
 				if (rdom == r)
 					close_on(front, rank, messages_too);
 	}
 }
 
-void shm_windows_close(wire_ep &on, pgas_ep *front)
+void shm_windows_close(wire_ep &ep, pgas_ep *front)
 {
 	watch_barrier lock;
-	for (const auto &[rank, rdom] : shm_of(on).open_windows)
+	for (const auto &[rank, rdom] : shm_of(ep).open_windows)
 		pgas_store_relaxed(&front->window[rank], uint64_t{0});
 }
 
-void shm_windows_rebias(wire_ep &on, pgas_ep *front, uint64_t bias)
+void shm_windows_rebias(wire_ep &ep, pgas_ep *front, uint64_t bias)
 {
 	watch_barrier lock;
-	const bool other_distances = on.ep->dom->layout.given() && bias != front->bias;
-	for (const auto &[rank, rdom] : shm_of(on).open_windows) {
+	const bool other_distances = ep.ep->dom->layout.given() && bias != front->bias;
+	for (const auto &[rank, rdom] : shm_of(ep).open_windows) {
 		// offsets and addresses have different windows: open anew
 		if (other_distances)
 			close_on(front, rank, false);
@@ -153,9 +153,9 @@ void shm_windows_rebias(wire_ep &on, pgas_ep *front, uint64_t bias)
 	}
 }
 
-void shm_window(wire_ep &on, peer &p)
+void shm_window(wire_ep &ep, peer &p)
 {
-	publish_window(&shm_of(on), &shm_of(p));
+	publish_window(&shm_of(ep), &shm_of(p));
 	shm_of(p).rdom->given_out = true; // addresses in it are the application's now
 }
 

@@ -41,32 +41,32 @@ void shm_domain_close(wire_domain *d)
 	delete static_cast<shm_domain *>(d);
 }
 
-void make_ring(shm_ep *on, const ep_shape &shape)
+void make_ring(shm_ep *ep, const ep_shape &shape)
 {
 	const uint64_t slots = shape.slots;
-	on->ring = ring_of(on->seg, shape);
-	on->slots = slots_of(on->ring);
-	on->mask = slots - 1;
+	ep->ring = ring_of(ep->seg, shape);
+	ep->slots = slots_of(ep->ring);
+	ep->mask = slots - 1;
 	// position 0 is never used: state 0 of fresh memory must not look like a claimable slot
-	on->head = slots;
-	on->ring->head = on->ring->tail_hint = slots;
+	ep->head = slots;
+	ep->ring->head = ep->ring->tail_hint = slots;
 	for (uint64_t i = 0; i < slots; i++)
-		on->slots[i].state = slot_word(slots + i, PGAS_SLOT_FREE);
+		ep->slots[i].state = slot_word(slots + i, PGAS_SLOT_FREE);
 }
 
 int shm_ep_open(wire_domain &d, ep_core &ep, wire_ep **out)
 {
-	auto on = std::make_unique<shm_ep>();
-	on->ops = &g_shm_wire;
-	on->ep = &ep;
+	auto target = std::make_unique<shm_ep>();
+	target->ops = &g_shm_wire;
+	target->ep = &ep;
 	const params &par = parameters();
 	const ep_shape shape{static_cast<uint32_t>(std::bit_ceil(par.rx_slots)), static_cast<uint32_t>(par.eager_count),
 			     static_cast<uint32_t>(round_up(par.eager_bytes, kPage))};
 	const ep_layout l = ep_layout::of(shape.slots, shape.eager_count, shape.eager_bytes);
-	if (const int err = segment_create("endpoint", segment_kind::endpoint, l.bytes, on->seg))
+	if (const int err = segment_create("endpoint", segment_kind::endpoint, l.bytes, target->seg))
 		return err;
 	const segment &dom_seg = static_cast<shm_domain &>(d).shared;
-	ep_shared *shared = on->shared = on->seg.at<ep_shared>(0);
+	ep_shared *shared = target->shared = target->seg.at<ep_shared>(0);
 	shared->dom_nonce = dom_seg.at<segment_header>(0)->nonce;
 	shared->dom_fd = dom_seg.fd.get();
 	shared->slots = shape.slots;
@@ -75,30 +75,30 @@ int shm_ep_open(wire_domain &d, ep_core &ep, wire_ep **out)
 	// initiators look these up when they connect
 	shared->rem_wr_cntr = ep.c_rem_write ? ep.c_rem_write->remote : kNoCounter;
 	shared->rem_rd_cntr = ep.c_rem_read ? ep.c_rem_read->remote : kNoCounter;
-	on->eager = eager_area_of(on->seg, shape);
-	ring_make_ready(on->seg, shape);
-	make_ring(on.get(), shape);
-	*out = on.release();
+	target->eager = eager_area_of(target->seg, shape);
+	ring_make_ready(target->seg, shape);
+	make_ring(target.get(), shape);
+	*out = target.release();
 	return 0;
 }
 
-void shm_ep_ready(wire_ep &on)
+void shm_ep_ready(wire_ep &ep)
 {
-	domain *dom = on.ep->dom;
+	domain *dom = ep.ep->dom;
 	if (!dom->peers_watched && !watch_start())
 		domain_without_watcher(dom);
 }
 
-void shm_ep_leave(wire_ep &on)
+void shm_ep_leave(wire_ep &ep)
 {
-	ep_shared *shared = shm_of(on).shared;
+	ep_shared *shared = shm_of(ep).shared;
 	pgas_store_release(&shared->closed, 1u); // pairs with load_acquire in no_room() and shm_departed()
 	shared->rem_wr_cntr = shared->rem_rd_cntr = kNoCounter; // their places may go to others now
 }
 
-void shm_ep_close(wire_ep *on)
+void shm_ep_close(wire_ep *ep)
 {
-	delete static_cast<shm_ep *>(on);
+	delete static_cast<shm_ep *>(ep);
 }
 
 // --- addresses: host:pid:fd:nonce ------------------------------------------------------------------------------------
@@ -166,9 +166,9 @@ void write_part(const shm_address &a, char *out, size_t room)
 		 static_cast<unsigned long long>(a.nonce));
 }
 
-void shm_address_of(const wire_ep &on, char *part, size_t room, bool tight)
+void shm_address_of(const wire_ep &ep, char *part, size_t room, bool tight)
 {
-	const segment &seg = shm_of(on).seg;
+	const segment &seg = shm_of(ep).seg;
 	const auto *h = seg.at<segment_header>(0);
 	const shm_address a{host_identity(), h->pid, seg.fd.get(), h->nonce};
 	if (!tight || !write_tight(a, part, room))
@@ -204,19 +204,19 @@ std::string shm_show(std::string_view part)
 bool in_domain(const domain &dom, uint64_t nonce)
 {
 	for (const ep_core *ep : dom.eps)
-		if (ep->on[0] && shm_of(*ep->on[0]).seg.at<segment_header>(0)->nonce == nonce)
+		if (ep->wire_eps[0] && shm_of(*ep->wire_eps[0]).seg.at<segment_header>(0)->nonce == nonce)
 			return true;
 	return false;
 }
 
-int shm_cost(const wire_ep &on, std::string_view part)
+int shm_cost(const wire_ep &ep, std::string_view part)
 {
 	shm_address a;
 	if (!read_part(part, a) || a.host != host_identity() || a.host == 0)
 		return -1;
-	if (parameters().test_hosts == 1 && !in_domain(*on.ep->dom, a.nonce))
+	if (parameters().test_hosts == 1 && !in_domain(*ep.ep->dom, a.nonce))
 		return -1;
-	return a.pid == shm_of(on).seg.at<segment_header>(0)->pid ? kCostOwnProcess : kCostOwnHost;
+	return a.pid == shm_of(ep).seg.at<segment_header>(0)->pid ? kCostOwnProcess : kCostOwnHost;
 }
 
 static_assert(kRegionsMost <= kHashedKeys / 2, "linear probing wants half of the table free");
@@ -241,13 +241,13 @@ void shm_mr_close(wire_domain &d, mr &m)
 
 // --- connections -----------------------------------------------------------------------------------------------------
 
-int shm_connect(wire_ep &on, peer &to, std::string_view part)
+int shm_connect(wire_ep &ep, peer &dest, std::string_view part)
 {
 	shm_address a;
 	if (!read_part(part, a))
 		return -FI_EINVAL;
 	auto p = std::make_unique<shm_peer>();
-	p->of = &to;
+	p->engine_peer = &dest;
 	if (const int err = segment_open(a.pid, a.fd, a.nonce, segment_kind::endpoint, kHeaderBytes, p->seg))
 		return err;
 	p->shared = p->seg.at<ep_shared>(0);
@@ -255,7 +255,7 @@ int shm_connect(wire_ep &on, peer &to, std::string_view part)
 	if (!shape.fits(p->seg.map.size()) ||
 	    pgas_load_acquire(&p->shared->closed)) // pairs with store_release in shm_ep_leave()
 		return -FI_EHOSTUNREACH;
-	if (const int err = remote_domain_get(on.ep->dom, a.pid, p->shared->dom_fd, p->shared->dom_nonce, &p->rdom))
+	if (const int err = remote_domain_get(ep.ep->dom, a.pid, p->shared->dom_fd, p->shared->dom_nonce, &p->rdom))
 		return err;
 	p->ring = ring_of(p->seg, shape);
 	p->mask = shape.slots - 1;
@@ -264,23 +264,23 @@ int shm_connect(wire_ep &on, peer &to, std::string_view part)
 	p->returns_seen = reinterpret_cast<uint32_t *>(
 		round_up(reinterpret_cast<uintptr_t>(p->returns_room.data()), PGAS_CACHE_LINE));
 	for (uint32_t i = 0; i < kTurns; i++)
-		p->turns[i].at = i * kReturnsPerLine % p->eager.count;
-	if (const int err = shm_attach(on.ep, p.get())) {
+		p->turns[i].buffer = i * kReturnsPerLine % p->eager.count;
+	if (const int err = shm_attach(ep.ep, p.get())) {
 		remote_domain_put(p->rdom);
 		return err;
 	}
-	to.dead_flag = &p->rdom->dead;
-	to.line = p.get();
-	open_to_inline_code(&shm_of(on), p.release());
+	dest.dead_flag = &p->rdom->dead;
+	dest.line = p.get();
+	open_to_inline_code(&shm_of(ep), p.release());
 	return 0;
 }
 
-void shm_disconnect(peer &of)
+void shm_disconnect(peer &dest)
 {
-	shm_peer *p = &shm_line(of);
-	close_to_inline_code(&shm_of(*of.on), &of);
+	shm_peer *p = &shm_line(dest);
+	close_to_inline_code(&shm_of(*dest.owner), &dest);
 	shm_detach(p);
-	of.dead_flag = &g_nobody_dead;
+	dest.dead_flag = &g_nobody_dead;
 	remote_domain_put(p->rdom);
 	delete p;
 }
@@ -291,14 +291,14 @@ bool shm_departed(const peer &p)
 }
 
 // What the peer answered before it closed is in our ring, so it is only over when that is empty.
-bool shm_silent(const wire_ep &on, const peer &p)
+bool shm_silent(const wire_ep &ep, const peer &p)
 {
-	return p.line && shm_departed(p) && shm_of(on).head_is_free();
+	return p.line && shm_departed(p) && shm_of(ep).head_is_free();
 }
 
-bool shm_bury(peer &of)
+bool shm_bury(peer &dest)
 {
-	shm_peer *p = &shm_line(of);
+	shm_peer *p = &shm_line(dest);
 	if (windows_given_out(p->rdom))
 		return false;
 	if (windows_quiet(p->rdom) && !p->places)
@@ -313,9 +313,9 @@ bool shm_bury(peer &of)
 
 // --- senders ---------------------------------------------------------------------------------------------------------
 
-uint64_t shm_sender(const wire_ep &on, uint32_t src, ep_name *name)
+uint64_t shm_sender(const wire_ep &ep, uint32_t src, ep_name *name)
 {
-	const attach_entry &e = shm_of(on).attaches()[src];
+	const attach_entry &e = shm_of(ep).attaches()[src];
 	if (name) {
 		memcpy(name->text, e.name, kNameBytes);
 		name->text[kNameBytes - 1] = 0;
@@ -329,9 +329,9 @@ bool shm_in_order(const peer &p)
 	return !p.one_sided || (!parameters().map && !shm_of(p).rdom->cma && !shm_of(p).rdom->self);
 }
 
-const uint64_t *shm_poll_word(const wire_ep &on, uint64_t *ready)
+const uint64_t *shm_poll_word(const wire_ep &ep, uint64_t *ready)
 {
-	const shm_ep &s = shm_of(on);
+	const shm_ep &s = shm_of(ep);
 	*ready = slot_word(s.head, PGAS_SLOT_READY);
 	return &s.slots[s.head & s.mask].state;
 }

@@ -31,10 +31,10 @@ constexpr size_t kStrangersMost = 256;
 constexpr uint64_t kStrangerNs = 2'000'000'000;
 constexpr uint64_t kRestLeastNs = 1'000'000, kRestMostNs = 128'000'000; // between two calls; doubled each time
 
-channel *channel_new(link &l, const std::string &address)
+channel *channel_new(net_link &l, const std::string &address)
 {
 	auto c = std::make_unique<channel>();
-	c->of = &l;
+	c->link = &l;
 	c->address = address;
 	c->session_in = random_word();
 	c->heard_at = c->born_at = pgas_now_ns();
@@ -53,7 +53,7 @@ channel *channel_new(link &l, const std::string &address)
 
 channel *channel_discard(channel &c)
 {
-	link &l = *c.of;
+	net_link &l = *c.link;
 	l.holes.push_back(c.number);
 	l.channels[c.number].reset();
 	return nullptr;
@@ -61,8 +61,8 @@ channel *channel_discard(channel &c)
 
 bool insert_line(channel &c)
 {
-	const port &p = *c.of->at;
-	return p.ops->insert(*c.of->at, c.address.data(), c.address.size(), &c.to) == 0;
+	const port &p = *c.link->port;
+	return p.ops->insert(*c.link->port, c.address.data(), c.address.size(), &c.line) == 0;
 }
 
 bool call(channel &c)
@@ -76,7 +76,7 @@ bool call(channel &c)
 void call_later(channel &c, uint64_t when)
 {
 	c.call_at = when;
-	c.of->callers.push_back(&c);
+	c.link->callers.push_back(&c);
 }
 
 void end_stranger(channel &c, const char *why)
@@ -107,14 +107,14 @@ bool may_help(int status)
 	}
 }
 
-bool is_answered(const link &l, const std::string &address)
+bool is_answered(const net_link &l, const std::string &address)
 {
 	return std::ranges::any_of(l.strangers, [&](const channel *s) { return s->greeted && s->address == address; });
 }
 
 } // namespace
 
-channel *channel_to(link &l, const std::string &address)
+channel *channel_to(net_link &l, const std::string &address)
 {
 	for (const auto &c : l.channels)
 		if (c && c->address == address && c->state != channel_state::over && (c->called || c->open()))
@@ -122,7 +122,7 @@ channel *channel_to(link &l, const std::string &address)
 	return nullptr;
 }
 
-channel *link_call(link &l, const std::string &address, uint16_t endpoint, const std::string &name, uint16_t by)
+channel *link_call(net_link &l, const std::string &address, uint16_t endpoint, const std::string &name, uint16_t step)
 {
 	if (channel *c = channel_to(l, address))
 		return c;
@@ -131,7 +131,7 @@ channel *link_call(link &l, const std::string &address, uint16_t endpoint, const
 	g.role = link_role::caller;
 	g.name = name;
 	g.ours.looks_for = endpoint;
-	g.ours.endpoint = by;
+	g.ours.endpoint = step;
 	c->called = true;
 	c->asked_at = c->born_at;
 	if (is_answered(l, address))
@@ -143,12 +143,12 @@ channel *link_call(link &l, const std::string &address, uint16_t endpoint, const
 
 bool call_again(channel &c, int status, const std::string &why)
 {
-	link &l = *c.of;
+	net_link &l = *c.link;
 	if (!c.called || c.state != channel_state::greeting || !may_help(status))
 		return false;
 	c.trouble = why;
 	packets_forget(c);
-	l.at->ops->remove(*l.at, std::exchange(c.to, 0));
+	l.port->ops->remove(*l.port, std::exchange(c.line, 0));
 	c.greeted = c.greeting->proven = c.signs = false;
 	c.signed_out = c.signed_in = 0;
 	c.id = 0;
@@ -158,7 +158,7 @@ bool call_again(channel &c, int status, const std::string &why)
 	return true;
 }
 
-void calls_look(link &l, uint64_t now)
+void calls_look(net_link &l, uint64_t now)
 {
 	for (size_t i = l.callers.size(); i-- > 0;) {
 		channel &c = *l.callers[i];
@@ -175,15 +175,15 @@ void calls_look(link &l, uint64_t now)
 
 // --- strangers -------------------------------------------------------------------------------------------------------
 
-channel *stranger_new(link &l, uint64_t to, const std::string &address)
+channel *stranger_new(net_link &l, uint64_t line, const std::string &address)
 {
 	if (l.strangers.size() >= kStrangersMost)
 		end_stranger(*l.strangers.front(), "others want its place");
 	channel *c = channel_new(l, address);
-	if (l.at->ops->keep ? !l.at->ops->keep(*l.at, to) : !insert_line(*c))
+	if (l.port->ops->keep ? !l.port->ops->keep(*l.port, line) : !insert_line(*c))
 		return channel_discard(*c);
-	if (l.at->ops->keep)
-		c->to = to;
+	if (l.port->ops->keep)
+		c->line = line;
 	c->stranger = true;
 	c->asked_at = c->born_at;
 	l.strangers.push_back(c);
@@ -192,7 +192,7 @@ channel *stranger_new(link &l, uint64_t to, const std::string &address)
 
 void stranger_known(channel &c)
 {
-	link &l = *c.of;
+	net_link &l = *c.link;
 	if (!std::exchange(c.stranger, false))
 		return;
 	std::erase(l.strangers, &c);
@@ -205,8 +205,8 @@ void stranger_known(channel &c)
 // Both sides must choose the same: the call of the lower address.
 bool stranger_yields(channel &c)
 {
-	const channel *own = channel_to(*c.of, c.address);
-	if (!own || own->state != channel_state::greeting || !own->greeting->proven || !(c.of->address < c.address))
+	const channel *own = channel_to(*c.link, c.address);
+	if (!own || own->state != channel_state::greeting || !own->greeting->proven || !(c.link->address < c.address))
 		return false;
 	end_stranger(c, "our own call stays");
 	return true;
@@ -214,7 +214,7 @@ bool stranger_yields(channel &c)
 
 void call_settled(channel &c)
 {
-	const std::vector<channel *> strangers = c.of->strangers;
+	const std::vector<channel *> strangers = c.link->strangers;
 	for (channel *s : strangers)
 		if (s->address == c.address)
 			end_stranger(*s, "it is here already");
@@ -222,7 +222,7 @@ void call_settled(channel &c)
 
 void call_failed(channel &c)
 {
-	link &l = *c.of;
+	net_link &l = *c.link;
 	if (c.call_at || !c.greeted)
 		std::erase(l.callers, &c);
 	const std::vector<channel *> strangers = l.strangers;
@@ -234,7 +234,7 @@ void call_failed(channel &c)
 // The two change what a greeting makes: their numbers, lines, sessions and keys. Nothing else was sent by either.
 channel &take_place(channel &opened)
 {
-	link &l = *opened.of;
+	net_link &l = *opened.link;
 	const auto it = std::ranges::find_if(l.channels, [&](const auto &c) {
 		return c && c->called && c->state == channel_state::greeting && c->address == opened.address;
 	});
@@ -243,7 +243,7 @@ channel &take_place(channel &opened)
 	channel &own = **it;
 	std::swap(l.channels[own.number], l.channels[opened.number]);
 	std::swap(own.number, opened.number);
-	std::swap(own.to, opened.to);
+	std::swap(own.line, opened.line);
 	std::swap(own.id, opened.id);
 	std::swap(own.session_in, opened.session_in);
 	std::swap(own.session_out, opened.session_out);
@@ -255,8 +255,8 @@ channel &take_place(channel &opened)
 	std::swap(own.greeting, opened.greeting);
 	std::swap(own.backlog, opened.backlog);
 	for (const auto &p : l.packets)
-		if (p->to == &own || p->to == &opened)
-			p->to = p->to == &own ? &opened : &own;
+		if (p->dest == &own || p->dest == &opened)
+			p->dest = p->dest == &own ? &opened : &own;
 	std::erase(l.callers, &own);
 	own.call_at = 0;
 	own.heard_at = opened.heard_at;

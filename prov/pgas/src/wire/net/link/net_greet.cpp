@@ -36,7 +36,7 @@ std::string address_of(const hello &h)
 
 hello hello_of(const channel &c, link_role role, uint16_t looks_for, uint16_t endpoint)
 {
-	const link &l = *c.of;
+	const net_link &l = *c.link;
 	hello h{};
 	h.machine = l.machine;
 	h.id = l.id;
@@ -46,7 +46,7 @@ hello hello_of(const channel &c, link_role role, uint16_t looks_for, uint16_t en
 	h.packet = static_cast<uint32_t>(l.set.packet);
 	h.looks_for = looks_for;
 	h.endpoint = endpoint;
-	h.kind = static_cast<uint8_t>(l.at->kind);
+	h.kind = static_cast<uint8_t>(l.port->kind);
 	h.role = role;
 	h.features = l.signs ? kFeatureSigned : 0;
 	h.address_len = static_cast<uint8_t>(l.address.size());
@@ -60,21 +60,21 @@ hello hello_of(const channel &c, link_role role, uint16_t looks_for, uint16_t en
 struct transcript {
 	char label[20];
 	uint16_t protocol;
-	uint16_t by; // link_role of whom it is about
+	uint16_t role; // link_role of whom it is about
 	hello caller, callee;
 };
 static_assert(sizeof(transcript) == 184 && offsetof(transcript, caller) == 24, "no padding");
 
-secret hash_greeting(const channel &c, const char *label, link_role by)
+secret hash_greeting(const channel &c, const char *label, link_role role)
 {
 	const handshake &g = *c.greeting;
 	transcript t{};
 	memcpy(t.label, label, std::min(strlen(label), sizeof t.label));
 	t.protocol = kProtocol;
-	t.by = static_cast<uint16_t>(by);
+	t.role = static_cast<uint16_t>(role);
 	t.caller = g.role == link_role::caller ? g.ours : g.theirs;
 	t.callee = g.role == link_role::caller ? g.theirs : g.ours;
-	const secret key = mac_of(c.of->set.key, g.name.data(), g.name.size());
+	const secret key = mac_of(c.link->set.key, g.name.data(), g.name.size());
 	return mac_of(key, &t, sizeof t);
 }
 
@@ -102,7 +102,7 @@ bool proves(const channel &c, const proof &p)
 void send_with(channel &c, uint8_t flags, const void *a, size_t a_len, const void *b = nullptr, size_t b_len = 0,
 	       uint8_t protocol = kProtocol)
 {
-	packet *p = packet_take(*c.of);
+	packet *p = packet_take(*c.link);
 	if (!p)
 		return; // the silence is noticed
 	memcpy(p->bytes + p->used, a, a_len);
@@ -117,7 +117,7 @@ void send_with(channel &c, uint8_t flags, const void *a, size_t a_len, const voi
 // protocol: as the peer speaks it, so that it understands why.
 void refuse(channel &c, const std::string &why, uint8_t protocol = kProtocol)
 {
-	link &l = *c.of;
+	net_link &l = *c.link;
 	if (worth_a_line(l.refused_greetings))
 		PGAS_WARN(FI_LOG_EP_CTRL, "link: %s was refused: %s (%llu so far)\n", link_show(l, c.address).c_str(),
 			  why.c_str(), static_cast<unsigned long long>(l.refused_greetings));
@@ -126,7 +126,7 @@ void refuse(channel &c, const std::string &why, uint8_t protocol = kProtocol)
 }
 
 // Why we cannot talk to it; empty: we can.
-std::string objection(const link &l, const packet_head &p, const hello &h)
+std::string objection(const net_link &l, const packet_head &p, const hello &h)
 {
 	char text[kRefusalMost];
 	if (p.protocol != kProtocol)
@@ -151,7 +151,7 @@ void hello_take(channel &c, const hello &h)
 	c.id = h.id;
 	c.session_out = h.session;
 	c.number_out = h.channel;
-	c.longest = static_cast<uint32_t>(std::min<size_t>(h.packet, c.of->set.packet)) & ~7u;
+	c.longest = static_cast<uint32_t>(std::min<size_t>(h.packet, c.link->set.packet)) & ~7u;
 	c.heard_at = pgas_now_ns();
 }
 
@@ -161,21 +161,21 @@ void sign_from_now(channel &c)
 	const link_role mine = c.greeting->role;
 	c.key_out = hash_greeting(c, "pgas link sign", mine);
 	c.key_in = hash_greeting(c, "pgas link sign", other(mine));
-	c.signs = c.of->signs;
+	c.signs = c.link->signs;
 }
 
 } // namespace
 
 channel &open_channel(channel &proven)
 {
-	link &l = *proven.of;
+	net_link &l = *proven.link;
 	const secret line_key = hash_greeting(proven, "pgas line", link_role::caller);
 	for (auto &old : l.channels) // another process had that address before
 		if (old && old.get() != &proven && old->open() && old->address == proven.address)
 			channel_end(*old, -FI_ECONNRESET, "another process has its address now", false);
 	proven.state = channel_state::open;
-	if (l.at->ops->trust)
-		l.at->ops->trust(*l.at, proven.to, line_key.data());
+	if (l.port->ops->trust)
+		l.port->ops->trust(*l.port, proven.line, line_key.data());
 	stranger_known(proven);
 	channel &c = proven.called ? proven : take_place(proven);
 	c.greeting.reset();
@@ -190,31 +190,32 @@ namespace {
 // --- hellos ----------------------------------------------------------------------------------------------------------
 
 // Is it well-formed, and of the peer whose line it came by?
-bool plausible(const link &l, uint64_t to, const hello &h, link_role role)
+bool plausible(const net_link &l, uint64_t line, const hello &h, link_role role)
 {
-	if (!h.address_len || h.address_len > kLinkAddressMost || h.kind != l.at->kind || h.packet < kPacketLeast ||
+	if (!h.address_len || h.address_len > kLinkAddressMost || h.kind != l.port->kind || h.packet < kPacketLeast ||
 	    !h.id || h.id == l.id || h.role != role || link_show(l, address_of(h)).empty())
 		return false;
-	return !l.at->ops->peer || l.at->ops->peer(*l.at, to) == address_of(h);
+	return !l.port->ops->peer || l.port->ops->peer(*l.port, line) == address_of(h);
 }
 
 // Whose line it is, also when it is over and not gone yet; null: nobody's, or the port has none.
-channel *channel_by(const link &l, uint64_t to)
+channel *channel_by(const net_link &l, uint64_t line)
 {
-	const auto it = std::ranges::find_if(l.channels, [to](const auto &c) { return c && to && c->to == to; });
+	const auto it =
+		std::ranges::find_if(l.channels, [line](const auto &c) { return c && line && c->line == line; });
 	return it == l.channels.end() ? nullptr : it->get();
 }
 
 // Somebody calls us.
-bool called(link &l, uint64_t to, const packet_head &p, const hello &h)
+bool called(net_link &l, uint64_t line, const packet_head &p, const hello &h)
 {
 	const std::string address = address_of(h);
-	if (channel_by(l, to))
+	if (channel_by(l, line))
 		return false; // one call a line
 	const channel *own = channel_to(l, address);
 	if (own && own->open() && own->id == h.id)
 		return false; // it is here already
-	channel *c = stranger_new(l, to, address);
+	channel *c = stranger_new(l, line, address);
 	if (!c)
 		return false;
 	c->greeting->role = link_role::callee;
@@ -232,11 +233,11 @@ bool called(link &l, uint64_t to, const packet_head &p, const hello &h)
 }
 
 // Somebody answers our call.
-bool answered(link &l, uint64_t to, const packet_head &p, const hello &h, const proof &its)
+bool answered(net_link &l, uint64_t line, const packet_head &p, const hello &h, const proof &its)
 {
 	channel *c = p.channel < l.channels.size() ? l.channels[p.channel].get() : nullptr;
 	if (!c || c->state != channel_state::greeting || !c->greeted || c->session_in != p.session || c->id ||
-	    (to && c->to != to) || c->address != address_of(h) || c->greeting->role != link_role::caller)
+	    (line && c->line != line) || c->address != address_of(h) || c->greeting->role != link_role::caller)
 		return false;
 	hello_take(*c, h);
 	if (const std::string why = objection(l, p, h); !why.empty()) {
@@ -257,16 +258,16 @@ bool answered(link &l, uint64_t to, const packet_head &p, const hello &h, const 
 }
 
 // The first fields of a hello are the same in every version. Who answers a call of ours is refused by that.
-bool refuse_version(link &l, uint64_t to, const packet_head &p, const char *bytes, size_t len)
+bool refuse_version(net_link &l, uint64_t line, const packet_head &p, const char *bytes, size_t len)
 {
 	hello h{};
 	if (len < offsetof(hello, packet))
 		return false;
 	memcpy(&h, bytes, offsetof(hello, packet));
-	const std::string address = to && l.at->ops->peer ? l.at->ops->peer(*l.at, to) : "";
-	channel *c = channel_by(l, to);
+	const std::string address = line && l.port->ops->peer ? l.port->ops->peer(*l.port, line) : "";
+	channel *c = channel_by(l, line);
 	if (!c && !address.empty())
-		c = stranger_new(l, to, address);
+		c = stranger_new(l, line, address);
 	if (!c || c->state != channel_state::greeting || c->id)
 		return false;
 	c->session_out = h.session;
@@ -296,10 +297,10 @@ void answer(channel &c)
 	send_with(c, kPacketHello | kPacketProof, &g.ours, sizeof g.ours, &p, sizeof p);
 }
 
-bool greeted_by(link &l, uint64_t to, const packet_head &p, const char *bytes, size_t len)
+bool greeted_by(net_link &l, uint64_t line, const packet_head &p, const char *bytes, size_t len)
 {
 	if (p.protocol != kProtocol)
-		return refuse_version(l, to, p, bytes, len);
+		return refuse_version(l, line, p, bytes, len);
 	hello h;
 	proof its{};
 	const bool answers = p.channel != 0;
@@ -308,9 +309,9 @@ bool greeted_by(link &l, uint64_t to, const packet_head &p, const char *bytes, s
 	memcpy(&h, bytes, sizeof h);
 	if (answers)
 		memcpy(&its, bytes + sizeof h, sizeof its);
-	if (!plausible(l, to, h, answers ? link_role::callee : link_role::caller))
+	if (!plausible(l, line, h, answers ? link_role::callee : link_role::caller))
 		return false;
-	return answers ? answered(l, to, p, h, its) : called(l, to, p, h);
+	return answers ? answered(l, line, p, h, its) : called(l, line, p, h);
 }
 
 // Of a caller, whose hello was answered.
@@ -328,7 +329,7 @@ void proof_take(channel &c, const proof &p)
 	send_bare(open_channel(c), 0);
 }
 
-void refusal_take(link &l, const packet_head &h, const char *bytes, size_t len)
+void refusal_take(net_link &l, const packet_head &h, const char *bytes, size_t len)
 {
 	channel &c = *l.channels[h.channel];
 	if (c.state != channel_state::greeting)

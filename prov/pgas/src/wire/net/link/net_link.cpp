@@ -33,12 +33,12 @@ machine_kind this_machine()
 }
 
 // Packets come in slabs, because some ports want their memory registered.
-bool slab_add(link &l)
+bool slab_add(net_link &l)
 {
 	const size_t each = round_up(l.set.packet, 64);
 	auto memory = std::make_unique<char[]>(each * kSlabPackets);
 	port_memory exposed;
-	if (l.at->ops->expose(*l.at, memory.get(), each * kSlabPackets, kPortLocal, &exposed) != 0)
+	if (l.port->ops->expose(*l.port, memory.get(), each * kSlabPackets, kPortLocal, &exposed) != 0)
 		return false;
 	for (size_t i = 0; i < kSlabPackets; i++) {
 		auto p = std::make_unique<packet>();
@@ -55,10 +55,10 @@ bool slab_add(link &l)
 
 } // namespace
 
-std::unique_ptr<link> link_open(port *p, const link_client &client, const link_settings &set)
+std::unique_ptr<net_link> link_open(port *p, const link_client &client, const link_settings &set)
 {
-	auto l = std::make_unique<link>();
-	l->at = {p, p->ops->close};
+	auto l = std::make_unique<net_link>();
+	l->port = {p, p->ops->close};
 	l->client = client;
 	l->set = set;
 	l->set.packet = std::clamp(set.packet, kPacketLeast, std::min(p->limits.packet, kFrameMost)) & ~size_t{7};
@@ -72,9 +72,9 @@ std::unique_ptr<link> link_open(port *p, const link_client &client, const link_s
 	return l;
 }
 
-std::string link_show(const link &l, const std::string &address)
+std::string link_show(const net_link &l, const std::string &address)
 {
-	return l.at->ops->show(*l.at, address.data(), address.size());
+	return l.port->ops->show(*l.port, address.data(), address.size());
 }
 
 // --- channels --------------------------------------------------------------------------------------------------------
@@ -82,14 +82,14 @@ std::string link_show(const link &l, const std::string &address)
 // Frees a channel that is over and that nobody refers to: the port may still have packets of it.
 void channel_free(channel &c)
 {
-	link &l = *c.of;
+	net_link &l = *c.link;
 	if (c.users || c.state != channel_state::over || c.bulk || c.listed)
 		return;
 	for (const auto &p : l.packets)
-		if (p->to == &c && p->under_way)
+		if (p->dest == &c && p->under_way)
 			return;
-	if (c.to)
-		l.at->ops->remove(*l.at, c.to);
+	if (c.line)
+		l.port->ops->remove(*l.port, c.line);
 	l.holes.push_back(c.number);
 	l.channels[c.number].reset();
 }
@@ -104,7 +104,7 @@ void channel_end(channel &c, int why, const std::string &reason, bool orderly)
 {
 	if (c.state == channel_state::over)
 		return;
-	link &l = *c.of;
+	net_link &l = *c.link;
 	const bool called = c.called && c.state == channel_state::greeting, stranger = c.stranger;
 	c.state = channel_state::over;
 	c.why = why;
@@ -137,14 +137,14 @@ void channel_end(channel &c, int why, const std::string &reason, bool orderly)
 // Of a channel that greets: those that wait go, and what the port still tells of the others is nobody's.
 void packets_forget(channel &c)
 {
-	link &l = *c.of;
+	net_link &l = *c.link;
 	for (packet *p : std::exchange(c.backlog, {})) {
 		p->under_way = false;
 		packet_spare(l, p);
 	}
 	for (const auto &p : l.packets)
-		if (p->to == &c)
-			p->to = nullptr;
+		if (p->dest == &c)
+			p->dest = nullptr;
 }
 
 bool channel_idle(const channel &c)
@@ -154,7 +154,7 @@ bool channel_idle(const channel &c)
 
 void channel_rouse(channel &c)
 {
-	if (!c.of->at->limits.unseen)
+	if (!c.link->port->limits.unseen)
 		return;
 	const uint64_t now = pgas_now_ns();
 	if (now - c.roused_at < kRouseNs || !c.open() || !c.backlog.empty())
@@ -163,7 +163,7 @@ void channel_rouse(channel &c)
 	send_bare(c, kPacketWake);
 }
 
-void link_stay_awake(link &l)
+void link_stay_awake(net_link &l)
 {
 	l.awake_until = pgas_now_ns() + kAwakeNs;
 }
@@ -173,12 +173,12 @@ void channel_busy(channel &c)
 	if (c.listed)
 		return;
 	c.listed = true;
-	c.of->busy.push_back(&c);
+	c.link->busy.push_back(&c);
 }
 
 // --- packets ---------------------------------------------------------------------------------------------------------
 
-packet *packet_take(link &l)
+packet *packet_take(net_link &l)
 {
 	if (!l.spare && !slab_add(l))
 		return nullptr;
@@ -190,11 +190,11 @@ packet *packet_take(link &l)
 	return p;
 }
 
-void packet_spare(link &l, packet *p)
+void packet_spare(net_link &l, packet *p)
 {
 	if (p->under_way || p->waits)
 		return; // one of the two is still to come
-	p->to = nullptr;
+	p->dest = nullptr;
 	p->notices.clear();
 	p->failures.clear();
 	p->next = l.spare;
@@ -202,7 +202,7 @@ void packet_spare(link &l, packet *p)
 }
 
 // Tells everybody who wants to hear of a packet, run (0) or lost.
-void packet_over(link &l, packet *p, int status)
+void packet_over(net_link &l, packet *p, int status)
 {
 	for (const notice &n : p->notices) {
 		uint32_t bad = 0;
@@ -243,15 +243,15 @@ void packet_head_write(channel &c, packet *p, uint8_t flags)
 	if (c.signs) [[unlikely]]
 		packet_sign(c, p);
 	if (c.owes())
-		c.of->stats.acks_out++;
+		c.link->stats.acks_out++;
 	c.told = c.ran;
 }
 
 // Why the port has no way to the peer any more, for people.
 static std::string trouble_with(const channel &c, int status)
 {
-	const port &p = *c.of->at;
-	const std::string why = p.ops->trouble ? p.ops->trouble(p, c.to) : "";
+	const port &p = *c.link->port;
+	const std::string why = p.ops->trouble ? p.ops->trouble(p, c.line) : "";
 	return why.empty() ? pgas_strerror(-status) : why;
 }
 
@@ -266,17 +266,17 @@ static void line_gone(channel &c, int status, const char *what)
 [[gnu::cold]] static void send_failed(channel &c, packet *p, int status)
 {
 	p->under_way = false;
-	packet_spare(*c.of, p);
+	packet_spare(*c.link, p);
 	line_gone(c, status, "cannot send to it: ");
 }
 
 // Hands a packet to the port, which is the first that waits. False: it has no room now.
 static bool port_takes(channel &c, packet *p)
 {
-	link &l = *c.of;
-	if (!c.to) [[unlikely]]
+	net_link &l = *c.link;
+	if (!c.line) [[unlikely]]
 		return false; // it calls later
-	const int rc = l.at->ops->send(*l.at, c.to, p->bytes, p->used, p->handle, p);
+	const int rc = l.port->ops->send(*l.port, c.line, p->bytes, p->used, p->handle, p);
 	if (rc == -FI_EAGAIN)
 		return false;
 	if (!c.backlog.empty())
@@ -300,7 +300,7 @@ void backlog_push(channel &c)
 
 void packet_post(channel &c, packet *p)
 {
-	p->to = &c;
+	p->dest = &c;
 	p->under_way = true; // until the port says otherwise: nobody may take it meanwhile
 	const bool first = c.backlog.empty();
 	if (first && port_takes(c, p)) [[likely]]
@@ -319,16 +319,16 @@ void packet_leave(channel &c)
 	p->seq = ++c.sent;
 	p->waits = true;
 	if (c.clear() && !c.asked_at)
-		c.asked_at = c.of->clock; // too early, if at all: watch_silence() forgives what nobody looked at
+		c.asked_at = c.link->clock; // too early, if at all: watch_silence() forgives what nobody looked at
 	c.unacked.push_back(p);
 	packet_head_write(c, p, kPacketData);
-	c.of->stats.frames_out += p->frames;
+	c.link->stats.frames_out += p->frames;
 	packet_post(c, p);
 }
 
 bool send_bare(channel &c, uint8_t flags)
 {
-	packet *p = packet_take(*c.of);
+	packet *p = packet_take(*c.link);
 	if (!p)
 		return false;
 	packet_head_write(c, p, flags);
@@ -344,8 +344,8 @@ void run_open(channel &c, word_run &run, uint32_t &count)
 	const size_t places = (c.longest - p->used) / kRunStep;
 	c.run = &run;
 	c.run_count = &count;
-	c.run_from = run.at = p->bytes + p->used;
-	run.end = run.at + places * kRunStep;
+	c.run_from = run.pos = p->bytes + p->used;
+	run.end = run.pos + places * kRunStep;
 }
 
 void run_open_straight(channel &c, word_run &run, uint64_t span, const notice &about)
@@ -360,7 +360,7 @@ void straight_over(channel &c, int status)
 {
 	c.straight_out = false;
 	if (c.straight.who)
-		c.of->client.over(c.of->client.self, c.straight, status ? 0 : 1, status ? 1 : 0, status);
+		c.link->client.over(c.link->client.self, c.straight, status ? 0 : 1, status ? 1 : 0, status);
 }
 
 void run_close_slow(channel &c)
@@ -369,18 +369,18 @@ void run_close_slow(channel &c)
 	if (std::exchange(run.span, 0))
 		return; // nothing was appended
 	packet *p = c.filling;
-	const auto bytes = static_cast<uint32_t>(run.at - c.run_from), frames = bytes / uint32_t{kRunStep};
+	const auto bytes = static_cast<uint32_t>(run.pos - c.run_from), frames = bytes / uint32_t{kRunStep};
 	p->used += bytes;
 	p->frames += frames;
 	p->notices.back().frames += frames;
 	p->notices.back().operations += frames;
 	*c.run_count += frames;
-	run.at = run.end = nullptr;
+	run.pos = run.end = nullptr;
 }
 
 char *frame_begin_slow(channel &c, size_t bytes, bool must)
 {
-	link &l = *c.of;
+	net_link &l = *c.link;
 	if (sizeof(packet_head) + sizeof(frame_head) + bytes + 7 > c.longest || !c.open())
 		return nullptr;
 	if (c.filling) {
@@ -393,7 +393,7 @@ char *frame_begin_slow(channel &c, size_t bytes, bool must)
 	c.filling = packet_take(l);
 	if (!c.filling)
 		return nullptr;
-	c.filling->to = &c;
+	c.filling->dest = &c;
 	channel_busy(c);
 	return c.filling->bytes + c.filling->used + sizeof(frame_head);
 }
@@ -405,7 +405,7 @@ void packet_notice(channel &c, const notice &about)
 	if (!about.context && about.frames == 1 && !p->notices.empty()) {
 		notice &n = p->notices.back();
 		if (n.who == about.who && n.kind == about.kind && !n.context && n.flags == about.flags &&
-		    n.to == about.to && n.first + n.frames == first && n.operations == n.frames) {
+		    n.line == about.line && n.first + n.frames == first && n.operations == n.frames) {
 			n.frames++;
 			n.operations++;
 			return;
@@ -417,7 +417,7 @@ void packet_notice(channel &c, const notice &about)
 
 // --- progress --------------------------------------------------------------------------------------------------------
 
-void link_flush(link &l)
+void link_flush(net_link &l)
 {
 	// a packet that leaves may end its channel, but the list changes at its end only
 	for (size_t i = 0; i < l.busy.size(); i++) {
@@ -429,7 +429,7 @@ void link_flush(link &l)
 }
 
 // Drops from the list who has nothing to send any more.
-static void busy_sweep(link &l)
+static void busy_sweep(net_link &l)
 {
 	for (size_t i = 0; i < l.busy.size();) {
 		channel &c = *l.busy[i];
@@ -448,21 +448,21 @@ static void busy_sweep(link &l)
 
 constexpr const char *kConnectionLost = "connection lost: ";
 
-static void work_failed(link &l, const port_event &e)
+static void work_failed(net_link &l, const port_event &e)
 {
 	if (!e.work->of_link) {
 		l.client.transfer(l.client.self, e.work, e.status);
 		return;
 	}
 	auto *p = static_cast<packet *>(e.work);
-	channel *c = p->to;
+	channel *c = p->dest;
 	p->under_way = false;
 	packet_spare(l, p);
 	if (c)
 		line_gone(*c, e.status, kConnectionLost);
 }
 
-static bool take_in(link &l)
+static bool take_in(net_link &l)
 {
 	constexpr int kAtOnce = 16, kRounds = 16; // then others get their turn
 	bool moved = false;
@@ -470,13 +470,13 @@ static bool take_in(link &l)
 		std::byte room[kAtOnce * sizeof(port_event)]; // as it is: poll() writes those that it returns
 	auto *const e = reinterpret_cast<port_event *>(room);
 	for (int round = 0, n = kAtOnce; round < kRounds && n == kAtOnce; round++) {
-		n = l.at->ops->poll(*l.at, e, kAtOnce);
+		n = l.port->ops->poll(*l.port, e, kAtOnce);
 		for (int i = 0; i < n; i++) {
 			auto *p = static_cast<packet *>(e[i].work);
 			switch (e[i].kind) {
 			case port_event_kind::received:
-				packet_receive(l, e[i].to, e[i].bytes, e[i].len);
-				l.at->ops->give_back(*l.at, e[i].buffer);
+				packet_receive(l, e[i].line, e[i].bytes, e[i].len);
+				l.port->ops->give_back(*l.port, e[i].buffer);
 				break;
 			case port_event_kind::sent:
 				p->under_way = false;
@@ -489,26 +489,26 @@ static bool take_in(link &l)
 				work_failed(l, e[i]);
 				break;
 			case port_event_kind::told:
-				put_receive(l, e[i].to, e[i].word);
+				put_receive(l, e[i].line, e[i].word);
 				break;
 			case port_event_kind::put_done:
-				straight_done(l, e[i].to, e[i].word);
+				straight_done(l, e[i].line, e[i].word);
 				break;
 			case port_event_kind::lost:
 				for (size_t k = 1; k < l.channels.size(); k++)
-					if (l.channels[k] && l.channels[k]->to == e[i].to)
+					if (l.channels[k] && l.channels[k]->line == e[i].line)
 						line_gone(*l.channels[k], e[i].status, kConnectionLost);
 				break;
 			}
 		}
 		moved = moved || n > 0;
 	}
-	if (std::exchange(l.at->bulk_moved, false))
+	if (std::exchange(l.port->bulk_moved, false))
 		link_stay_awake(l);
 	return moved;
 }
 
-bool link_progress(link &l)
+bool link_progress(net_link &l)
 {
 	if (!l.busy.empty())
 		link_flush(l); // before looking, which takes longer
@@ -531,7 +531,7 @@ bool link_progress(link &l)
 	return moved;
 }
 
-void link_close(link &l)
+void link_close(net_link &l)
 {
 	const uint64_t until = pgas_now_ns() + kFarewellNs;
 	const auto under_way = [&l] {
@@ -554,7 +554,7 @@ void link_close(link &l)
 		if (l.channels[i])
 			channel_end(*l.channels[i], -FI_ECONNRESET, "this side closed", true);
 	for (auto &slab : l.slabs)
-		l.at->ops->conceal(*l.at, slab.second);
+		l.port->ops->conceal(*l.port, slab.second);
 }
 
 } // namespace pgas

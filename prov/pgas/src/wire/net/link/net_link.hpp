@@ -35,7 +35,7 @@
 namespace pgas {
 
 struct channel;
-struct link;
+struct net_link;
 inline constexpr size_t kPacketLeast = 1024;
 // Reading the clock takes as long as everything else of a look that finds nothing, but for the port's own part.
 inline constexpr uint32_t kLooksPerClock = 8;
@@ -48,7 +48,7 @@ struct notice {
 	uint32_t first = 0, frames = 0; // of the packet
 	uint32_t operations = 0;        // more than one: each of one frame
 	uint32_t kind = 0;              // the client's
-	uint64_t to = 0;                // likewise
+	uint64_t line = 0;              // likewise
 };
 struct failure {
 	uint32_t frame;
@@ -57,7 +57,7 @@ struct failure {
 
 struct packet : port_work {
 	packet *next = nullptr;
-	channel *to = nullptr;
+	channel *dest = nullptr;
 	void *handle = nullptr; // of its memory, where the port wants one
 	char *bytes = nullptr;
 	uint32_t used = 0, frames = 0, seq = 0;
@@ -79,12 +79,12 @@ struct handshake {
 };
 
 struct channel {
-	struct link *of = nullptr;
+	struct net_link *link = nullptr;
 	uint32_t number = 0;
 	channel_state state = channel_state::greeting;
 	std::atomic<bool> lost{false}; // over without a BYE
 	std::string address;           // of the peer, packed
-	uint64_t to = 0;               // the port's line; 0: it has none
+	uint64_t line = 0;             // the port's line; 0: it has none
 	bool called = false;           // the client's operations use it
 	bool stranger = false;         // a peer began it, and did not prove itself yet: in link::strangers
 	bool held = false;             // a stranger that is not answered while we call the same address
@@ -158,8 +158,8 @@ struct link_settings {
 	bool sign = false; // every packet; where the port does not tell lines apart they always are
 };
 
-struct link {
-	std::unique_ptr<port, void (*)(port *)> at;
+struct net_link {
+	std::unique_ptr<pgas::port, void (*)(pgas::port *)> port{nullptr, [](pgas::port *) {}};
 	link_client client{};
 	link_settings set;
 	machine_kind machine{};
@@ -181,16 +181,15 @@ struct link {
 	} stats{};
 	uint64_t refused_greetings = 0;
 	bool signs = false;
-
-	link() : at(nullptr, [](port *) {}) {}
 };
 
-std::unique_ptr<link> link_open(port *p, const link_client &client, const link_settings &set);
-void link_close(link &l); // tells the peers, for a moment at most
+std::unique_ptr<net_link> link_open(port *p, const link_client &client, const link_settings &set);
+void link_close(net_link &l); // tells the peers, for a moment at most
 
 // The channel to an address; begins one at need. name: the address as a whole, endpoint: which of the peer's it names;
 // by: our endpoint that calls.
-channel *link_call(link &l, const std::string &address, uint16_t endpoint, const std::string &name, uint16_t by = 0);
+channel *link_call(net_link &l, const std::string &address, uint16_t endpoint, const std::string &name,
+		   uint16_t step = 0);
 void channel_release(channel &c); // one user less
 
 void packet_leave(channel &c); // the packet that is being filled
@@ -202,7 +201,7 @@ void run_close_slow(channel &c);
 // tell when it was run.
 void run_open_straight(channel &c, word_run &run, uint64_t span, const notice &about);
 void straight_over(channel &c, int status); // it is done, or never will be
-void straight_done(link &l, uint64_t to, uint32_t number);
+void straight_done(net_link &l, uint64_t line, uint32_t number);
 inline void run_close(channel &c)
 {
 	if (c.run)
@@ -211,15 +210,15 @@ inline void run_close(channel &c)
 // The word that goes with it: the peer's number of the channel, and the low half of our acknowledgement.
 inline constexpr uint32_t kStraightNumberMost = 0xffff, kStraightWindowMost = 0x4000;
 // That put. False: nothing was done.
-inline bool straight_leave(channel &c, decltype(port_ops::put) put, port_put &by, uint64_t addr, uint64_t value,
+inline bool straight_leave(channel &c, decltype(port_ops::put) put, port_put &way, uint64_t addr, uint64_t value,
 			   size_t len)
 {
-	if (put(by, addr, value, len, c.straight_word | (c.ran & 0xffff))) [[unlikely]]
+	if (put(way, addr, value, len, c.straight_word | (c.ran & 0xffff))) [[unlikely]]
 		return false;
 	std::exchange(c.run, nullptr)->span = 0;
 	c.told = c.ran;
 	c.straight_out = true;
-	c.of->stats.packets_out++;
+	c.link->stats.packets_out++;
 	return true;
 }
 // Room for a frame of `bytes` behind its head; null: none now, try again after progress. Then finish it. must: beyond
@@ -253,54 +252,54 @@ inline void frame_push(channel &c)
 // join.
 void packet_notice(channel &c, const notice &about);
 
-bool link_progress(link &l); // takes in, acknowledges, sends what waits; true when something moved
+bool link_progress(net_link &l); // takes in, acknowledges, sends what waits; true when something moved
 // Of one who does not poll all the time: the next progress reads the clock.
-inline void link_read_clock(link &l)
+inline void link_read_clock(net_link &l)
 {
 	l.looks = kLooksPerClock;
 }
 // Transfers may be under way that only polling moves, and that nobody sees: do not sleep.
-inline bool link_awake(const link &l)
+inline bool link_awake(const net_link &l)
 {
 	return l.clock < l.awake_until;
 }
-void link_stay_awake(link &l);       // for a moment
+void link_stay_awake(net_link &l);   // for a moment
 void channel_rouse(channel &c);      // before a transfer that only moves while the peer polls
-void link_flush(link &l);            // sends what is being filled
+void link_flush(net_link &l);        // sends what is being filled
 bool channel_idle(const channel &c); // everything sent was run
-std::string link_show(const link &l, const std::string &address); // for people; empty: it is none
+std::string link_show(const net_link &l, const std::string &address); // for people; empty: it is none
 void channel_end(channel &c, int why, const std::string &reason, bool orderly);
 
 // --- between the files of the link -----------------------------------------------------------------------------------
 
-packet *packet_take(link &l);
-void packet_spare(link &l, packet *p);
+packet *packet_take(net_link &l);
+void packet_spare(net_link &l, packet *p);
 void packet_post(channel &c, packet *p);
 void packet_head_write(channel &c, packet *p, uint8_t flags);
 bool send_bare(channel &c, uint8_t flags); // a packet without frames: acknowledgement, ping, bye
 void backlog_push(channel &c);
 void channel_busy(channel &c);
-void packet_over(link &l, packet *p, int status);
+void packet_over(net_link &l, packet *p, int status);
 void channel_free(channel &c);   // when it is over and nobody refers to it
 void packets_forget(channel &c); // those that greet: nobody hears of them any more
 
 // net_receive.cpp. to: the line that it came by, 0 where the port has none
-void packet_receive(link &l, uint64_t to, const char *bytes, size_t len);
-void put_receive(link &l, uint64_t to, uint32_t word); // a peer's put went straight to our memory
+void packet_receive(net_link &l, uint64_t line, const char *bytes, size_t len);
+void put_receive(net_link &l, uint64_t line, uint32_t word); // a peer's put went straight to our memory
 
 // net_greet.cpp
 void greet(channel &c); // we call: a new hello
-bool greeted_by(link &l, uint64_t to, const packet_head &h, const char *bytes, size_t len);
+bool greeted_by(net_link &l, uint64_t line, const packet_head &h, const char *bytes, size_t len);
 void answer(channel &c); // the hello of a caller
 void proof_take(channel &c, const proof &p);
 // Both proved themselves, and know it of each other. Returns the channel that is open then.
 channel &open_channel(channel &proven);
-void refusal_take(link &l, const packet_head &h, const char *bytes, size_t len);
+void refusal_take(net_link &l, const packet_head &h, const char *bytes, size_t len);
 
 // net_call.cpp
-channel *stranger_new(link &l, uint64_t to, const std::string &address); // null: it cannot be kept
-void stranger_known(channel &c);                                         // it proved itself, or is over
-channel *channel_to(link &l, const std::string &address);                // that operations of ours use; null: none
+channel *stranger_new(net_link &l, uint64_t line, const std::string &address); // null: it cannot be kept
+void stranger_known(channel &c);                                               // it proved itself, or is over
+channel *channel_to(net_link &l, const std::string &address); // that operations of ours use; null: none
 // A call of ours lost its line, and why, for people; false: there is no use.
 bool call_again(channel &c, int status, const std::string &why);
 // A stranger proved itself whose peer believes a call of ours at the same time; true: that call stays, and it is over.
@@ -308,8 +307,8 @@ bool stranger_yields(channel &c);
 void call_settled(channel &c);        // it is open: strangers at that address are not needed
 void call_failed(channel &c);         // it is over: who was held because of it is answered
 channel &take_place(channel &opened); // of our own call to that address; the channel that is open then
-void calls_look(link &l, uint64_t now);
+void calls_look(net_link &l, uint64_t now);
 
-void watch_silence(link &l, uint64_t now);
+void watch_silence(net_link &l, uint64_t now);
 
 } // namespace pgas

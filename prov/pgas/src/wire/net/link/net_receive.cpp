@@ -16,32 +16,32 @@ namespace {
 
 // Packets arrive whole and in order, so that a line by which one came that cannot be is of no use: whoever sent it
 // would wait for ever for the acknowledgement of what was dropped.
-void drop(link &l, uint64_t to, const char *why)
+void drop(net_link &l, uint64_t line, const char *why)
 {
 	if (worth_a_line(l.stats.refused))
 		PGAS_WARN(FI_LOG_EP_DATA, "link: a packet was dropped: %s (%llu so far)\n", why,
 			  static_cast<unsigned long long>(l.stats.refused));
-	if (to && l.at->ops->drop)
-		l.at->ops->drop(*l.at, to, why);
+	if (line && l.port->ops->drop)
+		l.port->ops->drop(*l.port, line, why);
 }
 
 // Runs the frames of a packet; false: they make no sense.
-bool run_frames(channel &c, const char *at, const char *end)
+bool run_frames(channel &c, const char *pos, const char *end)
 {
-	link &l = *c.of;
-	for (uint32_t index = 0; at < end; index++) {
+	net_link &l = *c.link;
+	for (uint32_t index = 0; pos < end; index++) {
 		frame_head h;
-		if (static_cast<size_t>(end - at) < sizeof h)
+		if (static_cast<size_t>(end - pos) < sizeof h)
 			return false;
-		memcpy(&h, at, sizeof h);
-		at += sizeof h;
+		memcpy(&h, pos, sizeof h);
+		pos += sizeof h;
 		const size_t bytes = size_t{h.words} * 8, tail = h.flags & kFrameTail;
-		if (bytes > static_cast<size_t>(end - at) || tail > bytes)
+		if (bytes > static_cast<size_t>(end - pos) || tail > bytes)
 			return false;
 		l.stats.frames_in++;
-		if (!l.client.frame(l.client.self, c, h, at, bytes - tail, index) || !c.open())
+		if (!l.client.frame(l.client.self, c, h, pos, bytes - tail, index) || !c.open())
 			return false;
-		at += bytes;
+		pos += bytes;
 	}
 	return true;
 }
@@ -52,12 +52,12 @@ void look_if_clear(channel &c)
 		return;
 	c.asked_at = 0;
 	if (c.again && c.open())
-		c.of->client.cleared(c.of->client.self, c);
+		c.link->client.cleared(c.link->client.self, c);
 }
 
 void take_ack(channel &c, uint32_t ack)
 {
-	link &l = *c.of;
+	net_link &l = *c.link;
 	while (!c.unacked.empty() && static_cast<int32_t>(ack - c.unacked.front()->seq) >= 0) {
 		packet *p = c.unacked.front();
 		c.unacked.pop_front();
@@ -72,7 +72,7 @@ bool plausible_ack(const channel &c, uint32_t ack)
 	return static_cast<int32_t>(ack - c.acked) >= 0 && static_cast<int32_t>(c.sent - ack) >= 0;
 }
 
-void nonsense(channel &c, const char *what)
+void reject_frame(channel &c, const char *what)
 {
 	PGAS_WARN(FI_LOG_EP_DATA, "link: channel %u: %s\n", c.number, what);
 	channel_end(c, -FI_ECONNRESET, std::string("it sent nonsense: ") + what, false);
@@ -92,15 +92,15 @@ void acknowledged(channel &c, uint32_t ack)
 void run_packet(channel &c, const packet_head &h, const char *bytes)
 {
 	if (!plausible_ack(c, h.ack))
-		return nonsense(c, kNeverSent);
+		return reject_frame(c, kNeverSent);
 	if ((h.flags & kPacketBye) && (h.flags & kPacketData))
-		return nonsense(c, "an end that is none");
+		return reject_frame(c, "an end that is none");
 	if (h.flags & kPacketData) {
 		if (h.seq != c.ran + 1)
-			return nonsense(c, "a packet out of turn");
+			return reject_frame(c, "a packet out of turn");
 		if (!run_frames(c, bytes + sizeof h, bytes + h.bytes)) {
 			if (c.open())
-				nonsense(c, "a frame that cannot be");
+				reject_frame(c, "a frame that cannot be");
 			return;
 		}
 		if (std::exchange(c.urgent, false) && c.filling)
@@ -108,16 +108,16 @@ void run_packet(channel &c, const packet_head &h, const char *bytes)
 		c.ran = h.seq;
 		channel_busy(c); // an acknowledgement is owed
 	} else if (h.bytes != sizeof h) {
-		return nonsense(c, "bytes behind a packet without frames");
+		return reject_frame(c, "bytes behind a packet without frames");
 	} else if (h.seq != c.ran) {
-		return nonsense(c, "a packet is missing");
+		return reject_frame(c, "a packet is missing");
 	}
 	acknowledged(c, h.ack);
 	if (h.flags & kPacketWake)
-		link_stay_awake(*c.of);
+		link_stay_awake(*c.link);
 	if (h.flags & kPacketPing)
 		send_bare(c, 0);
-	else if (c.ran - c.told > c.of->set.window / 4)
+	else if (c.ran - c.told > c.link->set.window / 4)
 		send_bare(c, 0);
 	if (h.flags & kPacketBye) {
 		c.said_bye = true;
@@ -128,10 +128,10 @@ void run_packet(channel &c, const packet_head &h, const char *bytes)
 } // namespace
 
 // The channel that a packet is for; null: there is none by that line.
-static channel *channel_of(const link &l, uint64_t to, const packet_head &h)
+static channel *channel_of(const net_link &l, uint64_t line, const packet_head &h)
 {
 	channel *c = h.channel < l.channels.size() ? l.channels[h.channel].get() : nullptr;
-	return c && (!to || c->to == to) && (c->signs || h.session == c->session_in) ? c : nullptr;
+	return c && (!line || c->line == line) && (c->signs || h.session == c->session_in) ? c : nullptr;
 }
 
 [[gnu::cold]] static bool signature_fits(channel &c, const packet_head &h, const char *bytes)
@@ -143,67 +143,67 @@ static channel *channel_of(const link &l, uint64_t to, const packet_head &h)
 		return true;
 	}
 	constexpr const char *kWhat = "a packet whose signature is wrong: it was changed, or is not of this peer";
-	if (c.of->at->ops->keep) {
-		nonsense(c, kWhat);
+	if (c.link->port->ops->keep) {
+		reject_frame(c, kWhat);
 	} else { // without lines anybody may have sent it, which must not end the channel
-		drop(*c.of, 0, kWhat);
+		drop(*c.link, 0, kWhat);
 		c.trouble = kWhat;
 	}
 	return false;
 }
 
-static void greeting_receive(link &l, uint64_t to, const packet_head &h, const char *bytes)
+static void greeting_receive(net_link &l, uint64_t line, const packet_head &h, const char *bytes)
 {
 	const char *const body = bytes + sizeof h;
 	const size_t len = h.bytes - sizeof h;
 	if (h.flags & kPacketHello) {
-		if (!greeted_by(l, to, h, body, len))
-			drop(l, to, "a greeting that cannot be");
+		if (!greeted_by(l, line, h, body, len))
+			drop(l, line, "a greeting that cannot be");
 		return;
 	}
-	channel *c = channel_of(l, to, h);
+	channel *c = channel_of(l, line, h);
 	if (!c || h.session != c->session_in) // these are never signed
-		return drop(l, to, "for nobody");
+		return drop(l, line, "for nobody");
 	if (c->state == channel_state::over)
 		return; // it could not know yet
 	if (c->state != channel_state::greeting)
-		return drop(l, to, "a greeting after the greeting");
+		return drop(l, line, "a greeting after the greeting");
 	if (h.flags & kPacketRefuse)
 		return refusal_take(l, h, body, len);
 	proof p;
 	if (h.protocol != kProtocol || len != sizeof p)
-		return drop(l, to, "a proof that cannot be");
+		return drop(l, line, "a proof that cannot be");
 	c->heard_at = l.clock;
 	memcpy(&p, body, sizeof p);
 	proof_take(*c, p);
 }
 
-void packet_receive(link &l, uint64_t to, const char *bytes, size_t len)
+void packet_receive(net_link &l, uint64_t line, const char *bytes, size_t len)
 {
 	packet_head h;
 	if (len < sizeof h)
-		return drop(l, to, "shorter than a head");
+		return drop(l, line, "shorter than a head");
 	memcpy(&h, bytes, sizeof h);
 	if (h.magic != kPacketMagic)
-		return drop(l, to, "not one of ours");
+		return drop(l, line, "not one of ours");
 	if (h.bytes != len)
-		return drop(l, to, "its length is not what it says");
+		return drop(l, line, "its length is not what it says");
 	l.stats.packets_in++;
 	if (h.flags & (kPacketHello | kPacketRefuse | kPacketProof)) [[unlikely]]
-		return greeting_receive(l, to, h, bytes);
+		return greeting_receive(l, line, h, bytes);
 	if (h.protocol != kProtocol)
-		return drop(l, to, "another version of the protocol");
-	channel *c = channel_of(l, to, h);
+		return drop(l, line, "another version of the protocol");
+	channel *c = channel_of(l, line, h);
 	if (!c)
-		return drop(l, to, "for nobody");
+		return drop(l, line, "for nobody");
 	if (c->state == channel_state::over) {
 		if (c->said_bye || c->lost.load(std::memory_order_relaxed))
-			drop(l, to, "more, though it is over"); // it must hear so: it may wait for an acknowledgement
-		return;                                         // else it could not know yet
+			drop(l, line, "more, though it is over"); // it must hear so: it may wait for an acknowledgement
+		return;                                           // else it could not know yet
 	}
 	const bool confirms = !c->open();
 	if (confirms && !c->greeting->proven) [[unlikely]]
-		return drop(l, to, "from somebody who proved nothing");
+		return drop(l, line, "from somebody who proved nothing");
 	if (c->signs && !signature_fits(*c, h, bytes)) [[unlikely]]
 		return;
 	c->heard_at = l.clock;
@@ -216,30 +216,30 @@ void packet_receive(link &l, uint64_t to, const char *bytes, size_t len)
 }
 
 // The word is our number of the channel and the low half of the acknowledgement. The port's address says who it is.
-void put_receive(link &l, uint64_t to, uint32_t word)
+void put_receive(net_link &l, uint64_t line, uint32_t word)
 {
 	channel *c = word >> 16 < l.channels.size() ? l.channels[word >> 16].get() : nullptr;
 	l.stats.packets_in++;
-	if (!c || c->to != to || c->state == channel_state::greeting)
-		return drop(l, to, "a put for nobody");
+	if (!c || c->line != line || c->state == channel_state::greeting)
+		return drop(l, line, "a put for nobody");
 	if (!c->open())
 		return; // it could not know yet
 	if (c->signs)
-		return nonsense(*c, "a put without a signature");
+		return reject_frame(*c, "a put without a signature");
 	c->heard_at = l.clock;
 	const auto behind = static_cast<int16_t>(static_cast<uint16_t>(word) - static_cast<uint16_t>(c->acked));
 	const uint32_t ack = c->acked + static_cast<uint32_t>(int32_t{behind});
 	if (!plausible_ack(*c, ack))
-		return nonsense(*c, kNeverSent);
+		return reject_frame(*c, kNeverSent);
 	l.client.written(l.client.self);
 	acknowledged(*c, ack);
 }
 
 // The adapters say so, not the peer: it may be stopped, so this is no sign of it.
-void straight_done(link &l, uint64_t to, uint32_t number)
+void straight_done(net_link &l, uint64_t line, uint32_t number)
 {
 	channel *c = number < l.channels.size() ? l.channels[number].get() : nullptr;
-	if (!c || c->to != to || !c->straight_out)
+	if (!c || c->line != line || !c->straight_out)
 		return; // the channel ended before
 	straight_over(*c, 0);
 	look_if_clear(*c);

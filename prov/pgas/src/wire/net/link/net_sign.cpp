@@ -46,10 +46,10 @@ struct sip_lanes {
 			all.part[k] = vec{} + word;
 		return all;
 	}
-	[[gnu::always_inline]] static words read(const void *from)
+	[[gnu::always_inline]] static words read(const void *src)
 	{
 		words w;
-		memcpy(&w, from, sizeof w);
+		memcpy(&w, src, sizeof w);
 		return w;
 	}
 	[[gnu::always_inline]] static void mix(words &into, const words &with)
@@ -58,9 +58,9 @@ struct sip_lanes {
 		for (size_t k = 0; k < kVectors; k++)
 			into.part[k] ^= with.part[k];
 	}
-	[[gnu::always_inline]] static void rotate(vec &v, int by)
+	[[gnu::always_inline]] static void rotate(vec &v, int step)
 	{
-		v = v << by | v >> (64 - by);
+		v = v << step | v >> (64 - step);
 	}
 	[[gnu::always_inline]] static void round_of(vec &a, vec &b, vec &c, vec &d)
 	{
@@ -120,14 +120,14 @@ template <size_t kWide>
 	sip s(key);
 	s.add(sip::read(group));
 	s.add(sip::all_of(text.number));
-	for (size_t at = 0; at < text.len; at += kGroup) {
-		const char *from = text.bytes + at;
-		if (at == text.hole / kGroup * kGroup) [[unlikely]] {
-			memcpy(group, from, sizeof group);
+	for (size_t pos = 0; pos < text.len; pos += kGroup) {
+		const char *src = text.bytes + pos;
+		if (pos == text.hole / kGroup * kGroup) [[unlikely]] {
+			memcpy(group, src, sizeof group);
 			group[text.hole % kGroup / 8] = text.filling;
-			from = reinterpret_cast<const char *>(group);
+			src = reinterpret_cast<const char *>(group);
 		}
-		s.add(sip::read(from));
+		s.add(sip::read(src));
 	}
 	s.add(sip::all_of(static_cast<uint64_t>(16 + text.len / kLanes) << 56)); // the length, as SipHash ends a text
 	sip::mix(s.v2, sip::all_of(0xee));

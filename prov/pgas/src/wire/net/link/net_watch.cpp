@@ -35,26 +35,27 @@ void give_up(channel &c, uint64_t silent)
 	channel_end(c, -FI_ECONNRESET, c.trouble.empty() ? text : text + ("; before that: " + c.trouble), false);
 }
 
-void ask(link &l, channel &c, uint64_t now)
+void ask(net_link &l, channel &c, uint64_t now)
 {
 	c.pinged_at = now;
 	if (c.open() && c.backlog.empty())
 		send_bare(c, kPacketPing);
-	else if (!c.open() && c.greeted && c.called && !l.at->ops->keep && now - c.greeted_at > kCallAgainNs)
+	else if (!c.open() && c.greeted && c.called && !l.port->ops->keep && now - c.greeted_at > kCallAgainNs)
 		call_again(c, -FI_ECONNRESET, "no answer");
-	else if (!c.backlog.empty() && c.to && l.at->ops->gone(*l.at, c.to, c.address.data(), c.address.size()))
+	else if (!c.backlog.empty() && c.line && l.port->ops->gone(*l.port, c.line, c.address.data(), c.address.size()))
 		channel_end(c, -FI_ECONNRESET, "its process ended", false);
 }
 
 // Nothing came for longer than it may be. Is there still hope?
-bool may_return(const link &l, const channel &c, uint64_t silent)
+bool may_return(const net_link &l, const channel &c, uint64_t silent)
 {
 	if (l.client.stopped && l.client.stopped(l.client.self, c))
 		return true;
 	const uint64_t patience = l.set.timeout_ns;
-	if (!c.to) // between two calls, of which each takes three seconds where nobody is there
+	if (!c.line) // between two calls, of which each takes three seconds where nobody is there
 		return silent < patience + 2 * kGraceNs;
-	const port_life life = l.at->ops->life ? l.at->ops->life(*l.at, c.to, silent, patience) : port_life::unknown;
+	const port_life life = l.port->ops->life ? l.port->ops->life(*l.port, c.line, silent, patience)
+						 : port_life::unknown;
 	if (life == port_life::reachable && c.open())
 		return true;
 	return life != port_life::lost && silent < 2 * patience + kGraceNs;
@@ -62,12 +63,12 @@ bool may_return(const link &l, const channel &c, uint64_t silent)
 
 // Who does not answer is asked less and less often: what is asked lies in its memory until it does. But often enough
 // that its host's last acknowledgement is never as old as our patience.
-uint64_t ask_interval(const link &l, uint64_t silent)
+uint64_t ask_interval(const net_link &l, uint64_t silent)
 {
 	return std::clamp(silent / 4, kAskNs, std::max(kAskNs, std::min(kAskMostNs, l.set.timeout_ns / 4)));
 }
 
-void look_at(link &l, channel &c, uint64_t now)
+void look_at(net_link &l, channel &c, uint64_t now)
 {
 	if (c.state == channel_state::over) {
 		channel_free(c);
@@ -100,7 +101,7 @@ void forgive(channel &c, uint64_t missed)
 
 } // namespace
 
-void watch_silence(link &l, uint64_t now)
+void watch_silence(net_link &l, uint64_t now)
 {
 	const uint64_t since = now - l.looked_at;
 	if (since < kLookNs)

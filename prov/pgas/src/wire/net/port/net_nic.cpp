@@ -80,14 +80,15 @@ int nic_show(const fid *f, char *buf, size_t len)
 	const nic_texts &t = n.texts;
 	const size_t used = strnlen(buf, len);
 	const fi_pci_attr &pci = n.bus.attr.pci;
-	char at[40] = "(not on a PCI bus)";
+	char item[40] = "(not on a PCI bus)";
 	if (n.bus.bus_type == FI_BUS_PCI)
-		snprintf(at, sizeof at, "%04x:%02x:%02x.%x", pci.domain_id, pci.bus_id, pci.device_id, pci.function_id);
+		snprintf(item, sizeof item, "%04x:%02x:%02x.%x", pci.domain_id, pci.bus_id, pci.device_id,
+			 pci.function_id);
 	snprintf(buf + used, len - used,
 		 "    nic:\n        device: %s (vendor %s, device %s, version %s)\n        driver: %s, firmware: %s\n"
 		 "        bus: %s\n        link: %s, %s, %zu bit/s, mtu %zu, %s\n",
 		 text_of(t.name), text_of(t.vendor_id), text_of(t.device_id), text_of(t.device_version),
-		 text_of(t.driver), text_of(t.firmware), at, text_of(t.network), text_of(t.address), n.link.speed,
+		 text_of(t.driver), text_of(t.firmware), item, text_of(t.network), text_of(t.address), n.link.speed,
 		 n.link.mtu, n.link.state == FI_LINK_UP ? "up" : "down");
 	return 0;
 }
@@ -119,13 +120,13 @@ void point(nic &n)
 // The last part of what a link points to; empty: it is none.
 std::string target_of_link(const std::string &path)
 {
-	char to[512];
-	const ssize_t n = readlink(path.c_str(), to, sizeof to - 1);
+	char dst[512];
+	const ssize_t n = readlink(path.c_str(), dst, sizeof dst - 1);
 	if (n <= 0)
 		return "";
-	to[n] = 0;
-	const char *slash = strrchr(to, '/');
-	return slash ? slash + 1 : to;
+	dst[n] = 0;
+	const char *slash = strrchr(dst, '/');
+	return slash ? slash + 1 : dst;
 }
 
 // "100 Gb/sec (4X EDR)"
@@ -185,19 +186,19 @@ std::string first_line(const std::string &file)
 
 fid_nic *nic_open(const std::string &device, const std::string &port)
 {
-	const std::string at = std::string(kAdapters) + "/" + device, there = at + "/ports/" + port;
+	const std::string place = std::string(kAdapters) + "/" + device, there = place + "/ports/" + port;
 	auto n = std::make_unique<nic>();
 	nic_texts &t = n->texts;
 	t.name = device;
-	t.device_id = first_line(at + "/device/device");
-	t.device_version = first_line(at + "/hw_rev");
-	t.vendor_id = first_line(at + "/device/vendor");
-	t.driver = target_of_link(at + "/device/driver");
-	t.firmware = first_line(at + "/fw_ver");
+	t.device_id = first_line(place + "/device/device");
+	t.device_version = first_line(place + "/hw_rev");
+	t.vendor_id = first_line(place + "/device/vendor");
+	t.driver = target_of_link(place + "/device/driver");
+	t.firmware = first_line(place + "/fw_ver");
 	t.address = first_line(there + "/gids/0");
 	t.network = first_line(there + "/link_layer");
 	unsigned domain, bus, dev, function;
-	if (sscanf(target_of_link(at + "/device").c_str(), "%x:%x:%x.%x", &domain, &bus, &dev, &function) == 4) {
+	if (sscanf(target_of_link(place + "/device").c_str(), "%x:%x:%x.%x", &domain, &bus, &dev, &function) == 4) {
 		n->bus.bus_type = FI_BUS_PCI;
 		n->bus.attr.pci = {static_cast<uint16_t>(domain), static_cast<uint8_t>(bus), static_cast<uint8_t>(dev),
 				   static_cast<uint8_t>(function)};

@@ -5,7 +5,7 @@
 // the target (written; but see port_limits::stream) or here (read). It promises nothing else, and knows nothing of what
 // it carries.
 //
-// A *line* is the way to one peer, named by a number (`to`): insert() makes one of our own, which calls the peer. A
+// A *line* is the way to one peer, named by a number (`line`): insert() makes one of our own, which calls the peer. A
 // peer that calls us makes one that the port alone knows until the link keeps it. Two lines may claim one address: only
 // the link finds out who is who, and says so by trust(). What the port tells is told of a line.
 //
@@ -47,7 +47,7 @@ struct port_event {
 	const char *bytes = nullptr;
 	size_t len = 0;
 	void *buffer = nullptr;
-	uint64_t to = 0;
+	uint64_t line = 0;
 	uint32_t word = 0;
 };
 
@@ -117,43 +117,43 @@ struct port_ops {
 	size_t (*address)(const port &p, char *out); // up to kLinkAddressMost bytes
 	// The text of a packed address, for people; empty: it is none of this port.
 	std::string (*show)(const port &p, const char *addr, size_t len);
-	int (*insert)(port &p, const char *addr, size_t len, uint64_t *to);
-	void (*remove)(port &p, uint64_t to);
+	int (*insert)(port &p, const char *addr, size_t len, uint64_t *dst);
+	void (*remove)(port &p, uint64_t line);
 	// A line that a peer began stays from now on until remove(). False: it is over. Null, and the three that
 	// follow: the port has no lines, packets may come from anybody.
-	bool (*keep)(port &p, uint64_t to);
+	bool (*keep)(port &p, uint64_t line);
 	// The packed address that the peer of a line says it listens at, and that its host may have.
-	const std::string &(*peer)(const port &p, uint64_t to);
+	const std::string &(*peer)(const port &p, uint64_t line);
 	// The peer proved itself. key: two words that this line's two ends know, and nobody else.
-	void (*trust)(port &p, uint64_t to, const uint64_t *key);
-	void (*drop)(port &p, uint64_t to, const char *what); // it sent what cannot be: `lost` follows if it is kept
+	void (*trust)(port &p, uint64_t line, const uint64_t *key);
+	void (*drop)(port &p, uint64_t line, const char *what); // it sent what cannot be: `lost` follows if it is kept
 	// 0: `sent` or `failed` will tell; 1: the bytes may be reused at once; -FI_EAGAIN.
-	int (*send)(port &p, uint64_t to, const void *bytes, size_t len, void *handle, port_work *work);
+	int (*send)(port &p, uint64_t line, const void *bytes, size_t len, void *handle, port_work *work);
 	int (*poll)(port &p, port_event *events, int most);
 	void (*give_back)(port &p, void *buffer);
 	// `done` or `failed` will tell, or -FI_EAGAIN.
-	int (*write)(port &p, uint64_t to, const void *from, size_t len, void *handle, uint64_t addr, uint64_t key,
+	int (*write)(port &p, uint64_t line, const void *src, size_t len, void *handle, uint64_t addr, uint64_t key,
 		     port_work *work);
-	int (*read)(port &p, uint64_t to, void *into, size_t len, void *handle, uint64_t addr, uint64_t key,
+	int (*read)(port &p, uint64_t line, void *into, size_t len, void *handle, uint64_t addr, uint64_t key,
 		    port_work *work);
 	// Up to eight bytes into the peer's memory, and a word that its poll() tells: in order with packets, and like
 	// them there once or not at all; put_done tells when. put_ready: null: not now. It is good until `ready` says
 	// otherwise, for one put() after the other, each when the one before it is done; reads eight bytes there, too.
 	// put: 0, or nothing was done. Null, both: no.
-	port_put *(*put_ready)(port &p, uint64_t to, uint64_t key);
+	port_put *(*put_ready)(port &p, uint64_t line, uint64_t key);
 	int (*put)(port_put &s, uint64_t addr, uint64_t value, size_t len, uint32_t word);
 	// For peers as far as `rights` say; none: for our own write() and read(), where the port wants that at all.
 	int (*expose)(port &p, void *base, size_t len, port_rights rights, port_memory *out);
 	// Likewise memory of a device, also for our own write() and read(). Null: no.
-	int (*expose_device)(port &p, void *base, size_t len, port_device of, port_rights rights, port_memory *out);
+	int (*expose_device)(port &p, void *base, size_t len, port_device owner, port_rights rights, port_memory *out);
 	void (*conceal)(port &p, port_memory &m);
 	// For an address that takes no packets: true when its process is surely gone. May take some milliseconds.
-	bool (*gone)(port &p, uint64_t to, const char *addr, size_t len);
+	bool (*gone)(port &p, uint64_t line, const char *addr, size_t len);
 	// Nothing came by the line for silent_ns; a host that acknowledged nothing for patience_ns may be lost. Null:
 	// unknown.
-	port_life (*life)(const port &p, uint64_t to, uint64_t silent_ns, uint64_t patience_ns);
+	port_life (*life)(const port &p, uint64_t line, uint64_t silent_ns, uint64_t patience_ns);
 	// Why an address was lost, for people; empty: no more is known than the status. Null: likewise.
-	std::string (*trouble)(const port &p, uint64_t to);
+	std::string (*trouble)(const port &p, uint64_t line);
 	// Before wait(): from now on it sees what comes. False: something came already, poll. Null: nothing to do.
 	bool (*arm)(port &p);
 	// The only two that are called without the lock: sleeps until poll() would find something, ring() is called, or
@@ -183,7 +183,7 @@ const char *port_kind_name(char kind); // of an address, for people
 
 // The three kinds. device: empty, or "DEVICE[:PORT]"; interface: empty, or its name.
 enum class ofi_kinds : bool { all, adapters };
-port *port_ofi_open(const char *wish, ofi_kinds of, const port_options &options, std::string &why);
+port *port_ofi_open(const char *wish, ofi_kinds owner, const port_options &options, std::string &why);
 port *port_verbs_open(const std::string &device, const port_options &options, std::string &why);
 // There is an adapter; opening it may still fail. nic: what there is to know about it, where that is asked for.
 bool verbs_usable(const std::string &device, std::string &why, fid_nic **nic = nullptr);

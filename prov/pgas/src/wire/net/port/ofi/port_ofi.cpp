@@ -85,9 +85,9 @@ void ofi_close(port *p)
 	delete o;
 }
 
-size_t ofi_address(const port &of, char *out)
+size_t ofi_address(const port &base, char *out)
 {
-	const ofi_port &p = ofi_of(of);
+	const ofi_port &p = ofi_of(base);
 	char raw[128];
 	size_t len = sizeof raw;
 	if (fi_getname(&p.ep->fid, raw, &len) != 0)
@@ -100,22 +100,22 @@ std::string ofi_show(const port &p, const char *addr, size_t len)
 	return address_show(ofi_of(p).info->addr_format, addr, len);
 }
 
-int ofi_insert(port &of, const char *addr, size_t len, uint64_t *to)
+int ofi_insert(port &base, const char *addr, size_t len, uint64_t *dst)
 {
-	ofi_port &p = ofi_of(of);
+	ofi_port &p = ofi_of(base);
 	char raw[128];
 	if (!address_unpack(p.info->addr_format, addr, len, raw, sizeof raw))
 		return -FI_EINVAL;
-	fi_addr_t at = FI_ADDR_NOTAVAIL;
-	const int n = fi_av_insert(p.av.get(), raw, 1, &at, 0, nullptr);
-	*to = at + 1; // 0 is none
+	fi_addr_t place = FI_ADDR_NOTAVAIL;
+	const int n = fi_av_insert(p.av.get(), raw, 1, &place, 0, nullptr);
+	*dst = place + 1; // 0 is none
 	return n == 1 ? 0 : n < 0 ? n : -FI_EINVAL;
 }
 
-void ofi_remove(port &p, uint64_t to)
+void ofi_remove(port &p, uint64_t line)
 {
-	fi_addr_t at = to - 1;
-	fi_av_remove(ofi_of(p).av.get(), &at, 1, 0);
+	fi_addr_t place = line - 1;
+	fi_av_remove(ofi_of(p).av.get(), &place, 1, 0);
 }
 
 void *desc_of(void *handle)
@@ -123,9 +123,9 @@ void *desc_of(void *handle)
 	return handle ? fi_mr_desc(static_cast<fid_mr *>(handle)) : nullptr;
 }
 
-int ofi_send(port &p, uint64_t to, const void *bytes, size_t len, void *handle, port_work *work)
+int ofi_send(port &p, uint64_t line, const void *bytes, size_t len, void *handle, port_work *work)
 {
-	return static_cast<int>(fi_send(ofi_of(p).ep.get(), bytes, len, desc_of(handle), to - 1, work->scratch));
+	return static_cast<int>(fi_send(ofi_of(p).ep.get(), bytes, len, desc_of(handle), line - 1, work->scratch));
 }
 
 port_work *work_of(void *context)
@@ -150,9 +150,9 @@ int read_error(ofi_port &p, port_event *e)
 	return 1;
 }
 
-int ofi_poll(port &of, port_event *events, int most)
+int ofi_poll(port &base, port_event *events, int most)
 {
-	ofi_port &p = ofi_of(of);
+	ofi_port &p = ofi_of(base);
 	if (!p.unposted.empty())
 		post(p);
 	fi_cq_msg_entry entries[16];
@@ -172,43 +172,43 @@ int ofi_poll(port &of, port_event *events, int most)
 	return n > 0 ? static_cast<int>(n) : 0;
 }
 
-void ofi_give_back(port &of, void *buffer)
+void ofi_give_back(port &base, void *buffer)
 {
-	ofi_port &p = ofi_of(of);
+	ofi_port &p = ofi_of(base);
 	p.unposted.push_back(static_cast<receive *>(buffer));
 	post(p);
 }
 
-fi_msg_rma transfer(const iovec *iov, void **desc, const fi_rma_iov *rma, uint64_t to, port_work *work)
+fi_msg_rma transfer(const iovec *iov, void **desc, const fi_rma_iov *rma, uint64_t line, port_work *work)
 {
 	fi_msg_rma m{};
 	m.msg_iov = iov;
 	m.desc = desc;
 	m.iov_count = 1;
-	m.addr = to - 1;
+	m.addr = line - 1;
 	m.rma_iov = rma;
 	m.rma_iov_count = 1;
 	m.context = work->scratch;
 	return m;
 }
 
-int ofi_write(port &p, uint64_t to, const void *from, size_t len, void *handle, uint64_t addr, uint64_t key,
+int ofi_write(port &p, uint64_t end, const void *src, size_t len, void *handle, uint64_t addr, uint64_t key,
 	      port_work *work)
 {
-	const iovec iov{const_cast<void *>(from), len};
+	const iovec iov{const_cast<void *>(src), len};
 	const fi_rma_iov rma{addr, len, key};
 	void *desc = desc_of(handle);
-	const fi_msg_rma m = transfer(&iov, &desc, &rma, to, work);
+	const fi_msg_rma m = transfer(&iov, &desc, &rma, end, work);
 	const uint64_t until = p.limits.stream ? FI_INJECT_COMPLETE : FI_DELIVERY_COMPLETE;
 	return static_cast<int>(fi_writemsg(ofi_of(p).ep.get(), &m, FI_COMPLETION | until));
 }
 
-int ofi_read(port &p, uint64_t to, void *into, size_t len, void *handle, uint64_t addr, uint64_t key, port_work *work)
+int ofi_read(port &p, uint64_t line, void *into, size_t len, void *handle, uint64_t addr, uint64_t key, port_work *work)
 {
 	const iovec iov{into, len};
 	const fi_rma_iov rma{addr, len, key};
 	void *desc = desc_of(handle);
-	const fi_msg_rma m = transfer(&iov, &desc, &rma, to, work);
+	const fi_msg_rma m = transfer(&iov, &desc, &rma, line, work);
 	return static_cast<int>(fi_readmsg(ofi_of(p).ep.get(), &m, FI_COMPLETION));
 }
 
@@ -236,7 +236,7 @@ fi_hmem_iface interface_of(port_device_kind kind)
 	return FI_HMEM_SYSTEM;
 }
 
-int register_memory(ofi_port &p, void *base, size_t len, port_device of, port_rights rights, port_memory *out)
+int register_memory(ofi_port &p, void *base, size_t len, port_device owner, port_rights rights, port_memory *out)
 {
 	fid_mr *mr = nullptr;
 	const iovec iov{base, len};
@@ -245,11 +245,11 @@ int register_memory(ofi_port &p, void *base, size_t len, port_device of, port_ri
 	a.iov_count = 1;
 	a.access = FI_SEND | FI_RECV | FI_READ | FI_WRITE | (rights & kPortRead ? FI_REMOTE_READ : 0) |
 		   (rights & kPortWrite ? FI_REMOTE_WRITE : 0);
-	a.iface = interface_of(of.kind);
-	if (of.kind == port_device_kind::cuda)
-		a.device.cuda = of.number;
-	else if (of.kind == port_device_kind::ze)
-		a.device.ze = of.number;
+	a.iface = interface_of(owner.kind);
+	if (owner.kind == port_device_kind::cuda)
+		a.device.cuda = owner.number;
+	else if (owner.kind == port_device_kind::ze)
+		a.device.ze = owner.number;
 	int err = -FI_ENOKEY;
 	for (int tries = 0; err == -FI_ENOKEY && tries < 4; tries++) {
 		a.requested_key = wanted_key(p);
@@ -272,9 +272,9 @@ int register_memory(ofi_port &p, void *base, size_t len, port_device of, port_ri
 	return 0;
 }
 
-int ofi_expose(port &of, void *base, size_t len, port_rights rights, port_memory *out)
+int ofi_expose(port &base_port, void *base, size_t len, port_rights rights, port_memory *out)
 {
-	ofi_port &p = ofi_of(of);
+	ofi_port &p = ofi_of(base_port);
 	*out = {};
 	if (!rights && !(p.mr_mode() & FI_MR_LOCAL))
 		return 0;
@@ -282,10 +282,10 @@ int ofi_expose(port &of, void *base, size_t len, port_rights rights, port_memory
 }
 
 // Whether the provider was built for this kind of device, and can reach that one, nobody says before.
-int ofi_expose_device(port &of, void *base, size_t len, port_device device, port_rights rights, port_memory *out)
+int ofi_expose_device(port &base_port, void *base, size_t len, port_device device, port_rights rights, port_memory *out)
 {
 	*out = {};
-	return register_memory(ofi_of(of), base, len, device, rights, out);
+	return register_memory(ofi_of(base_port), base, len, device, rights, out);
 }
 
 void ofi_conceal(port &, port_memory &m)
@@ -308,9 +308,9 @@ bool ofi_gone(port &p, uint64_t, const char *addr, size_t len)
 
 // Asked for no entry, fi_cq_sread leaves them all for poll(). Its descriptor would do as well, were it not for the tcp
 // providers, whose fi_trywait never takes the signal back, so that the descriptor is ready for ever.
-void ofi_wait(port &of, int ms)
+void ofi_wait(port &base, int ms)
 {
-	ofi_port &p = ofi_of(of);
+	ofi_port &p = ofi_of(base);
 	constexpr timespec kNap{0, 200'000};
 	fi_cq_msg_entry none;
 	if (!p.sleeps || fi_cq_sread(p.cq.get(), &none, 0, nullptr, ms) == -FI_ENOSYS)
@@ -416,10 +416,10 @@ int post_receives(ofi_port &p)
 
 } // namespace
 
-port *port_ofi_open(const char *wish, ofi_kinds of, const port_options &options, std::string &why)
+port *port_ofi_open(const char *wish, ofi_kinds owner, const port_options &options, std::string &why)
 {
 	auto p = std::make_unique<ofi_port>();
-	p->info = choose_provider(wish, of, options.devices, &p->kind, why);
+	p->info = choose_provider(wish, owner, options.devices, &p->kind, why);
 	if (!p->info)
 		return nullptr;
 	p->ops = &kOfiPort;

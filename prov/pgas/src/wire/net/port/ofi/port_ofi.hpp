@@ -23,7 +23,7 @@ using ofi_info = std::unique_ptr<fi_info, ofi_info_free>;
 
 // The network that FI_PGAS_NET names, or the best; null, and why. kind: its letter in addresses. devices: with FI_HMEM
 // where that network has it.
-ofi_info choose_provider(const char *wish, ofi_kinds of, bool devices, char *kind, std::string &why);
+ofi_info choose_provider(const char *wish, ofi_kinds owner, bool devices, char *kind, std::string &why);
 const char *ofi_kind_name(char kind); // null: it is none of these
 // True while this thread asks libfabric for other providers: ours must not answer then.
 bool choosing_provider();

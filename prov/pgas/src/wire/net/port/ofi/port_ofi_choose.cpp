@@ -142,10 +142,10 @@ std::string default_interface()
 	if (!f)
 		return "";
 	char line[256], name[64];
-	unsigned long to, mask;
+	unsigned long dest, mask;
 	std::string found;
 	while (found.empty() && fgets(line, sizeof line, f))
-		if (sscanf(line, "%63s %lx %*x %*x %*d %*d %*d %lx", name, &to, &mask) == 3 && !to && !mask)
+		if (sscanf(line, "%63s %lx %*x %*x %*d %*d %*d %lx", name, &dest, &mask) == 3 && !dest && !mask)
 			found = name;
 	fclose(f);
 	return found;
@@ -169,7 +169,7 @@ bool choosing_provider()
 	return t_choosing;
 }
 
-ofi_info choose_provider(const char *wish, ofi_kinds of, bool devices, char *kind, std::string &why)
+ofi_info choose_provider(const char *wish, ofi_kinds owner, bool devices, char *kind, std::string &why)
 {
 	std::string name = wish, domain;
 	if (const size_t colon = name.find(':'); colon != name.npos) {
@@ -184,7 +184,7 @@ ofi_info choose_provider(const char *wish, ofi_kinds of, bool devices, char *kin
 		if (name != "libfabric" && name != c.name)
 			continue;
 		known = true;
-		if (of == ofi_kinds::adapters && !c.adapter)
+		if (owner == ofi_kinds::adapters && !c.adapter)
 			continue;
 		ofi_info found = devices ? best_of(*libfabric, c, domain, true) : nullptr;
 		if (!found) // most networks know no device

@@ -22,9 +22,9 @@ constexpr uint32_t kLooksAside = 32; // polls between two looks at who calls, wh
 constexpr uint32_t kToldAlone = 4;   // polls that find something told already, and one of them looks, too
 constexpr int kReadyAtOnce = 32;
 
-void socket_close(port *of)
+void socket_close(port *base)
 {
-	std::unique_ptr<socket_port> p(&socket_of(*of));
+	std::unique_ptr<socket_port> p(&socket_of(*base));
 	for (const auto &l : p->lines) {
 		line_leave(*l);
 		if (l->state != line_state::up)
@@ -44,48 +44,48 @@ size_t socket_address(const port &p, char *out)
 	return a.size();
 }
 
-std::string socket_show(const port &of, const char *addr, size_t len)
+std::string socket_show(const port &base, const char *addr, size_t len)
 {
-	return len == socket_of(of).address.size() ? address_show(FI_SOCKADDR, addr, len) : "";
+	return len == socket_of(base).address.size() ? address_show(FI_SOCKADDR, addr, len) : "";
 }
 
-int socket_insert(port &of, const char *addr, size_t len, uint64_t *to)
+int socket_insert(port &base, const char *addr, size_t len, uint64_t *dst)
 {
-	socket_port &p = socket_of(of);
+	socket_port &p = socket_of(base);
 	const std::string address(addr, len);
 	if (socket_show(p, addr, len).empty() || address == p.address)
 		return -FI_EINVAL;
 	socket_line &l = line_new(p, address);
 	l.kept = true;
-	*to = number_of(l);
+	*dst = number_of(l);
 	return 0;
 }
 
-void socket_remove(port &p, uint64_t to)
+void socket_remove(port &p, uint64_t line)
 {
-	line_remove(socket_of(p), line_of(to));
+	line_remove(socket_of(p), line_of(line));
 }
 
-bool socket_keep(port &, uint64_t to)
+bool socket_keep(port &, uint64_t line)
 {
-	socket_line &l = line_of(to);
+	socket_line &l = line_of(line);
 	l.kept = l.kept || l.state == line_state::up;
 	return l.state == line_state::up;
 }
 
-const std::string &socket_peer(const port &, uint64_t to)
+const std::string &socket_peer(const port &, uint64_t line)
 {
-	return line_of(to).address;
+	return line_of(line).address;
 }
 
-void socket_trust(port &p, uint64_t to, const uint64_t *)
+void socket_trust(port &p, uint64_t line, const uint64_t *)
 {
-	line_trust(socket_of(p), line_of(to));
+	line_trust(socket_of(p), line_of(line));
 }
 
-void socket_drop(port &p, uint64_t to, const char *what)
+void socket_drop(port &p, uint64_t line, const char *what)
 {
-	line_drop(socket_of(p), line_of(to), what);
+	line_drop(socket_of(p), line_of(line), what);
 }
 
 // May something be sent now? 0, -FI_EAGAIN, or why never.
@@ -112,10 +112,10 @@ void begin_record(record_out &r, const Record &head, const void *bytes, size_t l
 	r.key = 0;
 }
 
-int socket_send(port &of, uint64_t to, const void *bytes, size_t len, void *, port_work *work)
+int socket_send(port &base, uint64_t line, const void *bytes, size_t len, void *, port_work *work)
 {
-	socket_port &p = socket_of(of);
-	socket_line &l = line_of(to);
+	socket_port &p = socket_of(base);
+	socket_line &l = line_of(line);
 	if (const int rc = ready(p, l)) [[unlikely]]
 		return rc;
 	record_out r;
@@ -125,17 +125,17 @@ int socket_send(port &of, uint64_t to, const void *bytes, size_t len, void *, po
 	return line_send(p, l, r);
 }
 
-int socket_write(port &of, uint64_t to, const void *from, size_t len, void *, uint64_t addr, uint64_t key,
+int socket_write(port &base, uint64_t end, const void *src, size_t len, void *, uint64_t addr, uint64_t key,
 		 port_work *work)
 {
-	socket_port &p = socket_of(of);
-	socket_line &l = line_of(to);
+	socket_port &p = socket_of(base);
+	socket_line &l = line_of(end);
 	if (len > kRecordBulkMost || !len)
 		return -FI_EINVAL;
 	if (const int rc = ready(p, l))
 		return rc;
 	record_out r;
-	begin_record(r, write_record{head_of(record_kind::write, len), key, addr, len}, from, len);
+	begin_record(r, write_record{head_of(record_kind::write, len), key, addr, len}, src, len);
 	r.work = work;
 	r.of_transfer = true;
 	const int rc = line_send(p, l, r);
@@ -144,10 +144,10 @@ int socket_write(port &of, uint64_t to, const void *from, size_t len, void *, ui
 	return rc < 0 ? rc : 0;
 }
 
-int socket_read(port &of, uint64_t to, void *into, size_t len, void *, uint64_t addr, uint64_t key, port_work *work)
+int socket_read(port &base, uint64_t line, void *into, size_t len, void *, uint64_t addr, uint64_t key, port_work *work)
 {
-	socket_port &p = socket_of(of);
-	socket_line &l = line_of(to);
+	socket_port &p = socket_of(base);
+	socket_line &l = line_of(line);
 	if (len > kRecordBulkMost || !len)
 		return -FI_EINVAL;
 	if (const int rc = ready(p, l))
@@ -166,9 +166,9 @@ int socket_read(port &of, uint64_t to, void *into, size_t len, void *, uint64_t 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
 // Peers name it by its key, and bytes from its beginning on.
-int socket_expose(port &of, void *base, size_t len, port_rights rights, port_memory *out)
+int socket_expose(port &base_port, void *base, size_t len, port_rights rights, port_memory *out)
 {
-	socket_port &p = socket_of(of);
+	socket_port &p = socket_of(base_port);
 	*out = {};
 	if (!rights)
 		return 0;
@@ -181,9 +181,9 @@ int socket_expose(port &of, void *base, size_t len, port_rights rights, port_mem
 	return 0;
 }
 
-void socket_conceal(port &of, port_memory &m)
+void socket_conceal(port &base, port_memory &m)
 {
-	socket_port &p = socket_of(of);
+	socket_port &p = socket_of(base);
 	const uint64_t key = std::exchange(m, {}).key;
 	if (!key || !p.memory.erase(key))
 		return;
@@ -278,9 +278,9 @@ void bury(socket_port &p)
 }
 
 // Whoever never stops sending must not keep out the others, or those who call: they take turns at being the first.
-int socket_poll(port &of, port_event *events, int most)
+int socket_poll(port &base, port_event *events, int most)
 {
-	socket_port &p = socket_of(of);
+	socket_port &p = socket_of(base);
 	if (!p.dead_lines.empty() || !p.dead_callers.empty()) [[unlikely]]
 		bury(p);
 	int n = p.told.empty() ? 0 : take_told(p, events, most);
@@ -312,26 +312,26 @@ void socket_give_back(port &p, void *buffer)
 	chunk_release(socket_of(p), static_cast<in_chunk *>(buffer));
 }
 
-bool socket_gone(port &, uint64_t to, const char *, size_t)
+bool socket_gone(port &, uint64_t line, const char *, size_t)
 {
-	return line_of(to).state == line_state::failed;
+	return line_of(line).state == line_state::failed;
 }
 
-port_life socket_life(const port &, uint64_t to, uint64_t silent_ns, uint64_t patience_ns)
+port_life socket_life(const port &, uint64_t line, uint64_t silent_ns, uint64_t patience_ns)
 {
-	return line_life(line_of(to), silent_ns, patience_ns);
+	return line_life(line_of(line), silent_ns, patience_ns);
 }
 
-std::string socket_trouble(const port &, uint64_t to)
+std::string socket_trouble(const port &, uint64_t line)
 {
-	return line_of(to).trouble;
+	return line_of(line).trouble;
 }
 
 // --- waiting ---------------------------------------------------------------------------------------------------------
 
-bool socket_arm(port &of)
+bool socket_arm(port &base)
 {
-	socket_port &p = socket_of(of);
+	socket_port &p = socket_of(base);
 	for (socket_line *l : p.pending) {
 		if (l->has_more)
 			return false;
@@ -341,9 +341,9 @@ bool socket_arm(port &of)
 	return p.told.empty();
 }
 
-void socket_wait(port &of, int ms)
+void socket_wait(port &base, int ms)
 {
-	socket_port &p = socket_of(of);
+	socket_port &p = socket_of(base);
 	epoll_event e;
 	// nobody holds the lock here: a line that has something may be gone by now
 	const int found = epoll_wait(p.epoll.get(), &e, 1, ms);
@@ -390,18 +390,19 @@ constexpr port_ops kSocketPort = {
 
 // --- opening ---------------------------------------------------------------------------------------------------------
 
-bool listen_on(socket_port &p, const socket_interface &at)
+bool listen_on(socket_port &p, const socket_interface &interface)
 {
-	p.own = at.at;
-	p.own_len = at.len;
+	p.own = interface.addr;
+	p.own_len = interface.len;
 	auto *const own = reinterpret_cast<sockaddr *>(&p.own);
 	p.listener.fd = unique_fd(socket(own->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 	p.epoll = unique_fd(epoll_create1(EPOLL_CLOEXEC));
 	p.bell.fd = unique_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	p.reserve = unique_fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
-	socklen_t len = at.len;
-	if (!p.listener.fd || !p.epoll || !p.bell.fd || !p.reserve || bind(p.listener.fd.get(), own, at.len) != 0 ||
-	    listen(p.listener.fd.get(), SOMAXCONN) != 0 || getsockname(p.listener.fd.get(), own, &len) != 0)
+	socklen_t len = interface.len;
+	if (!p.listener.fd || !p.epoll || !p.bell.fd || !p.reserve ||
+	    bind(p.listener.fd.get(), own, interface.len) != 0 || listen(p.listener.fd.get(), SOMAXCONN) != 0 ||
+	    getsockname(p.listener.fd.get(), own, &len) != 0)
 		return false;
 	char packed[kLinkAddressMost];
 	p.address.assign(packed, address_pack(reinterpret_cast<const char *>(own), len, packed));
@@ -419,7 +420,7 @@ static void bound_strangers(socket_port &p)
 	p.unknown_most = std::clamp<size_t>(all / 4 - all / 16, 4, kUnknownMost);
 }
 
-port *port_socket_at(const socket_interface &at, const port_options &options, std::string &why)
+port *port_socket_at(const socket_interface &interface, const port_options &options, std::string &why)
 {
 	if (options.tls && !tls_usable(why))
 		return nullptr;
@@ -430,9 +431,9 @@ port *port_socket_at(const socket_interface &at, const port_options &options, st
 	bound_strangers(*p);
 	p->ops = &kSocketPort;
 	p->kind = kSocketKind;
-	p->name = (options.tls ? "encrypted socket on " : "socket on ") + at.name;
+	p->name = (options.tls ? "encrypted socket on " : "socket on ") + interface.name;
 	p->limits = {options.packet, kBulkFrom, false, true, true, false};
-	if (!listen_on(*p, at)) {
+	if (!listen_on(*p, interface)) {
 		why = p->name + ": " + strerror(errno);
 		return nullptr;
 	}
@@ -441,14 +442,14 @@ port *port_socket_at(const socket_interface &at, const port_options &options, st
 
 port *port_socket_open(const std::string &interface, const port_options &options, std::string &why)
 {
-	socket_interface at;
-	return choose_interface(interface, at, why) ? port_socket_at(at, options, why) : nullptr;
+	socket_interface listener;
+	return choose_interface(interface, listener, why) ? port_socket_at(listener, options, why) : nullptr;
 }
 
 bool socket_usable(const std::string &interface, std::string &why)
 {
-	socket_interface at;
-	return choose_interface(interface, at, why);
+	socket_interface listener;
+	return choose_interface(interface, listener, why);
 }
 
 } // namespace pgas

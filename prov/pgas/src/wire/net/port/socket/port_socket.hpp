@@ -235,9 +235,9 @@ inline const socket_port &socket_of(const port &p)
 {
 	return static_cast<const socket_port &>(p);
 }
-inline socket_line &line_of(uint64_t to)
+inline socket_line &line_of(uint64_t line)
 {
-	return *reinterpret_cast<socket_line *>(to);
+	return *reinterpret_cast<socket_line *>(line);
 }
 inline uint64_t number_of(const socket_line &l)
 {
@@ -303,10 +303,10 @@ void chunk_release(socket_port &p, in_chunk *c);
 // port_socket_choose.cpp: where to listen
 struct socket_interface {
 	std::string name;
-	sockaddr_storage at{};
+	sockaddr_storage addr{};
 	socklen_t len = 0;
 };
-port *port_socket_at(const socket_interface &at, const port_options &options, std::string &why);
+port *port_socket_at(const socket_interface &interface, const port_options &options, std::string &why);
 bool choose_interface(const std::string &asked, socket_interface &out, std::string &why);
 
 } // namespace pgas

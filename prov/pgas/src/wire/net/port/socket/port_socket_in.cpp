@@ -107,8 +107,8 @@ cut take_read(socket_port &p, socket_line &l)
 	read_record r;
 	if (!whole(l, r))
 		return cut::more;
-	const char *const from = memory_at(p, r.key, r.addr, r.head.bytes, kPortRead);
-	if (!from || !r.head.bytes || r.head.bytes > kRecordBulkMost)
+	const char *const src = memory_at(p, r.key, r.addr, r.head.bytes, kPortRead);
+	if (!src || !r.head.bytes || r.head.bytes > kRecordBulkMost)
 		return bad(p, l, "a read of memory that is not for it");
 	if (l.answers == kReadsMost)
 		return bad(p, l, "more reads at a time than there may be");
@@ -117,7 +117,7 @@ cut take_read(socket_port &p, socket_line &l)
 	const answer_record a{head_of(record_kind::answer, r.head.bytes), r.number, r.head.bytes};
 	memcpy(out.head, &a, sizeof a);
 	out.head_len = sizeof a;
-	out.bytes = from;
+	out.bytes = src;
 	out.len = r.head.bytes;
 	out.key = r.key;
 	l.answers++;
@@ -157,8 +157,8 @@ cut take_bulk(socket_port &p, socket_line &l, port_event *e)
 	if (l.bulk.left)
 		return cut::more;
 	if (const size_t odd = l.begin % 8; odd && bytes_there(l)) { // packets want to lie aligned
-		char *const at = l.chunk->bytes.get() + l.begin;
-		memmove(at - odd, at, bytes_there(l));
+		char *const pos = l.chunk->bytes.get() + l.begin;
+		memmove(pos - odd, pos, bytes_there(l));
 		l.end -= odd;
 		l.begin -= odd;
 	}

@@ -27,13 +27,13 @@ constexpr int kLeaveMs = 5000; // what was sent may be acknowledged that long af
 constexpr uint64_t kMs = 1'000'000;
 constexpr uint64_t kAnswerMs = 1000; // that an acknowledgement may take
 
-void move_to(socket_port &p, socket_line &l, line_state to)
+void move_to(socket_port &p, socket_line &l, line_state dest)
 {
 	const auto unsettled = [](line_state s) { return s == line_state::calling || s == line_state::greeting; };
-	p.unsettled += unsettled(to);
+	p.unsettled += unsettled(dest);
 	p.unsettled -= unsettled(l.state);
-	l.state = to;
-	const bool up = to == line_state::up && !l.unknown;
+	l.state = dest;
+	const bool up = dest == line_state::up && !l.unknown;
 	if (l.listed_up == up)
 		return;
 	l.listed_up = up;
@@ -78,19 +78,19 @@ bool begin_call(const socket_port &p, socket_line &l, int fd)
 {
 	char raw[128];
 	address_unpack(FI_SOCKADDR, l.address.data(), l.address.size(), raw, sizeof raw);
-	auto *const to = reinterpret_cast<sockaddr *>(raw);
-	sockaddr_storage from = p.own;
-	if (from.ss_family == AF_INET6) {
-		reinterpret_cast<sockaddr_in6 &>(from).sin6_port = 0;
-		reinterpret_cast<sockaddr_in6 *>(to)->sin6_scope_id =
-			reinterpret_cast<sockaddr_in6 &>(from).sin6_scope_id;
+	auto *const dst = reinterpret_cast<sockaddr *>(raw);
+	sockaddr_storage source = p.own;
+	if (source.ss_family == AF_INET6) {
+		reinterpret_cast<sockaddr_in6 &>(source).sin6_port = 0;
+		reinterpret_cast<sockaddr_in6 *>(dst)->sin6_scope_id =
+			reinterpret_cast<sockaddr_in6 &>(source).sin6_scope_id;
 	} else {
-		reinterpret_cast<sockaddr_in &>(from).sin_port = 0;
+		reinterpret_cast<sockaddr_in &>(source).sin_port = 0;
 	}
-	const int on = 1;
-	return setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on) == 0 &&
-	       bind(fd, reinterpret_cast<sockaddr *>(&from), p.own_len) == 0 &&
-	       (connect(fd, to, p.own_len) == 0 || errno == EINPROGRESS);
+	const int enable = 1;
+	return setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &enable, sizeof enable) == 0 &&
+	       bind(fd, reinterpret_cast<sockaddr *>(&source), p.own_len) == 0 &&
+	       (connect(fd, dst, p.own_len) == 0 || errno == EINPROGRESS);
 }
 
 } // namespace
@@ -100,14 +100,14 @@ bool begin_call(const socket_port &p, socket_line &l, int fd)
 // left alone it counts its tries, which are then over after 15 s.
 bool prepare_socket(const socket_port &p, int fd)
 {
-	const int on = 1, ask = ask_seconds(p.patience_ns);
-	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+	const int enable = 1, ask = ask_seconds(p.patience_ns);
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &enable, sizeof enable);
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &ask, sizeof ask);
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &ask, sizeof ask);
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &kKeepAliveTries, sizeof kKeepAliveTries);
 	setsockopt(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, &kRepeatMostMs, sizeof kRepeatMostMs);
 	set_user_timeout(fd, static_cast<int>(std::min<uint64_t>(3 * p.patience_ns / kMs + 30'000, kNeverMs)));
-	return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0;
+	return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &enable, sizeof enable) == 0;
 }
 
 // Else the kernel goes on for as long as the link would, for a host that may be gone.
@@ -139,14 +139,14 @@ void line_remove(socket_port &p, socket_line &l)
 	l.kept = false;
 	let_go(p, l);
 	std::erase_if(p.told,
-		      [&l](const port_event &e) { return e.kind == port_event_kind::lost && e.to == number_of(l); });
+		      [&l](const port_event &e) { return e.kind == port_event_kind::lost && e.line == number_of(l); });
 	if (std::exchange(l.listed_pending, false))
 		std::erase(p.pending, &l);
-	const auto at = std::ranges::find_if(p.lines, [&l](const auto &mine) { return mine.get() == &l; });
-	if (at == p.lines.end())
+	const auto place = std::ranges::find_if(p.lines, [&l](const auto &mine) { return mine.get() == &l; });
+	if (place == p.lines.end())
 		return;
-	p.dead_lines.push_back(std::move(*at));
-	p.lines.erase(at);
+	p.dead_lines.push_back(std::move(*place));
+	p.lines.erase(place);
 }
 
 bool watch(socket_port &p, socket_watched &w)
@@ -193,7 +193,7 @@ void line_lost(socket_port &p, socket_line &l, int status, const std::string &wh
 	}
 	no_longer_unknown(p, l);
 	port_event e{port_event_kind::lost, status};
-	e.to = number_of(l);
+	e.line = number_of(l);
 	p.told.push_back(e);
 }
 

@@ -183,11 +183,11 @@ void caller_read(socket_port &p, socket_caller *c)
 	if (n <= 0)
 		return; // it let go
 	const std::string address(h.address, h.head.bytes);
-	sockaddr_storage from{};
-	socklen_t room = sizeof from;
-	if (getpeername(fd.get(), reinterpret_cast<sockaddr *>(&from), &room) != 0)
+	sockaddr_storage source{};
+	socklen_t room = sizeof source;
+	if (getpeername(fd.get(), reinterpret_cast<sockaddr *>(&source), &room) != 0)
 		return; // likewise
-	if (!same_host(from, address) || address == p.address) {
+	if (!same_host(source, address) || address == p.address) {
 		log_dropped(p, address_claimed(address), "it said hello from another host");
 		return;
 	}

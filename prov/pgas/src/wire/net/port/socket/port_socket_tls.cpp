@@ -128,11 +128,11 @@ bool loopback_pair(unique_fd &a, unique_fd &b)
 {
 	const unique_fd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
 	a = unique_fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-	sockaddr_in at{};
-	socklen_t len = sizeof at;
-	at.sin_family = AF_INET;
-	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	auto *const where = reinterpret_cast<sockaddr *>(&at);
+	sockaddr_in place{};
+	socklen_t len = sizeof place;
+	place.sin_family = AF_INET;
+	place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	auto *const where = reinterpret_cast<sockaddr *>(&place);
 	if (!listener || !a || bind(listener.get(), where, len) != 0 || listen(listener.get(), 1) != 0 ||
 	    getsockname(listener.get(), where, &len) != 0 || connect(a.get(), where, len) != 0)
 		return false;

@@ -100,7 +100,7 @@ void take_receive(verbs_port &p, const ibv_wc &wc)
 	it->second->stalled = false; // something went through
 	if (wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
 		port_event e{port_event_kind::told};
-		e.to = it->second->to();
+		e.line = it->second->to();
 		e.word = wc.imm_data; // of a machine like ours: the link talks to no others
 		p.found.push_back(e);
 		receive_back(p, r);
@@ -110,7 +110,7 @@ void take_receive(verbs_port &p, const ibv_wc &wc)
 	e.bytes = reinterpret_cast<const char *>(r->sge.addr);
 	e.len = wc.byte_len;
 	e.buffer = r;
-	e.to = it->second->to();
+	e.line = it->second->to();
 	p.found.push_back(e);
 }
 
@@ -166,7 +166,7 @@ void posting_over(verbs_port &p, verbs_line &l, const posting &what, int status)
 		return; // its flush tells, or the loss of the line
 	if (what.kind == posting_kind::flush) {
 		port_event e{port_event_kind::put_done};
-		e.to = l.to();
+		e.line = l.to();
 		e.word = l.put.owner;
 		p.found.push_back(e);
 		return;
@@ -223,9 +223,9 @@ namespace {
 
 // --- the table -------------------------------------------------------------------------------------------------------
 
-int post_new(verbs_port &p, uint64_t to, const posting &what, uint32_t keep_free)
+int post_new(verbs_port &p, uint64_t line, const posting &what, uint32_t keep_free)
 {
-	verbs_line *l = line_to(p, to);
+	verbs_line *l = line_to(p, line);
 	if (!l)
 		return -FI_ECONNRESET;
 	if (l->state == line_state::idle)
@@ -249,37 +249,38 @@ uint32_t lkey_of(const verbs_port &p, void *handle)
 	return mr ? mr->lkey : 0;
 }
 
-int verbs_send(port &of, uint64_t to, const void *bytes, size_t len, void *handle, port_work *work)
+int verbs_send(port &base, uint64_t line, const void *bytes, size_t len, void *handle, port_work *work)
 {
-	verbs_port &p = verbs_of(of);
-	return post_new(p, to, {work, bytes, 0, static_cast<uint32_t>(len), lkey_of(p, handle), 0, posting_kind::send},
-			0);
+	verbs_port &p = verbs_of(base);
+	return post_new(p, line,
+			{work, bytes, 0, static_cast<uint32_t>(len), lkey_of(p, handle), 0, posting_kind::send}, 0);
 }
 
-int transfer(port &of, uint64_t to, const void *local, size_t len, void *handle, uint64_t addr, uint64_t key,
+int transfer(port &base, uint64_t line, const void *local, size_t len, void *handle, uint64_t addr, uint64_t key,
 	     port_work *work, posting_kind kind)
 {
-	verbs_port &p = verbs_of(of);
+	verbs_port &p = verbs_of(base);
 	return post_new(
-		p, to,
+		p, line,
 		{work, local, addr, static_cast<uint32_t>(len), lkey_of(p, handle), static_cast<uint32_t>(key), kind},
 		kKeptForPackets);
 }
 
-int verbs_write(port &p, uint64_t to, const void *from, size_t len, void *handle, uint64_t addr, uint64_t key,
+int verbs_write(port &p, uint64_t end, const void *src, size_t len, void *handle, uint64_t addr, uint64_t key,
 		port_work *work)
 {
-	return transfer(p, to, from, len, handle, addr, key, work, posting_kind::write);
+	return transfer(p, end, src, len, handle, addr, key, work, posting_kind::write);
 }
 
-int verbs_read(port &p, uint64_t to, void *into, size_t len, void *handle, uint64_t addr, uint64_t key, port_work *work)
+int verbs_read(port &p, uint64_t line, void *into, size_t len, void *handle, uint64_t addr, uint64_t key,
+	       port_work *work)
 {
-	return transfer(p, to, into, len, handle, addr, key, work, posting_kind::read);
+	return transfer(p, line, into, len, handle, addr, key, work, posting_kind::read);
 }
 
-int verbs_poll(port &of, port_event *events, int most)
+int verbs_poll(port &base, port_event *events, int most)
 {
-	verbs_port &p = verbs_of(of);
+	verbs_port &p = verbs_of(base);
 	if (p.unposted_count >= kRepostAtOnce)
 		repost(p);
 	if (p.unsettled || ++p.looks >= kLooksBetween) {
@@ -298,17 +299,17 @@ int verbs_poll(port &of, port_event *events, int most)
 	return n;
 }
 
-void verbs_give_back(port &of, void *buffer)
+void verbs_give_back(port &base, void *buffer)
 {
-	verbs_port &p = verbs_of(of);
+	verbs_port &p = verbs_of(base);
 	receive_back(p, static_cast<verbs_receive *>(buffer));
 	if (p.unposted_count >= kRepostAtOnce)
 		repost(p);
 }
 
-size_t verbs_address(const port &of, char *out)
+size_t verbs_address(const port &base, char *out)
 {
-	const verbs_port &p = verbs_of(of);
+	const verbs_port &p = verbs_of(base);
 	memcpy(out, p.address.data(), p.address.size());
 	return p.address.size();
 }
@@ -318,36 +319,36 @@ std::string verbs_show(const port &, const char *addr, size_t len)
 	return len == 6 || len == 18 ? address_show(FI_SOCKADDR, addr, len) : "";
 }
 
-int verbs_insert(port &of, const char *addr, size_t len, uint64_t *to)
+int verbs_insert(port &base, const char *addr, size_t len, uint64_t *dst)
 {
-	verbs_port &p = verbs_of(of);
+	verbs_port &p = verbs_of(base);
 	const std::string address(addr, len);
-	if (verbs_show(of, addr, len).empty() || address == p.address)
+	if (verbs_show(base, addr, len).empty() || address == p.address)
 		return -FI_EINVAL;
 	verbs_line &l = line_new(p, address);
 	l.ours = l.kept = true;
-	*to = l.to();
+	*dst = l.to();
 	return 0;
 }
 
-void verbs_remove(port &of, uint64_t to)
+void verbs_remove(port &base, uint64_t line)
 {
-	verbs_port &p = verbs_of(of);
-	if (verbs_line *l = line_to(p, to))
+	verbs_port &p = verbs_of(base);
+	if (verbs_line *l = line_to(p, line))
 		line_free(p, *l);
 }
 
-std::string verbs_trouble(const port &p, uint64_t to)
+std::string verbs_trouble(const port &p, uint64_t line)
 {
-	const verbs_line *l = line_to(verbs_of(p), to);
+	const verbs_line *l = line_to(verbs_of(p), line);
 	return l ? l->why : "";
 }
 
 // --- sleeping --------------------------------------------------------------------------------------------------------
 
-bool verbs_arm(port &of)
+bool verbs_arm(port &base)
 {
-	verbs_port &p = verbs_of(of);
+	verbs_port &p = verbs_of(base);
 	repost(p);
 	if (!p.armed.exchange(true) && ibv_req_notify_cq(p.cq, 0) != 0)
 		p.armed = false;
@@ -357,9 +358,9 @@ bool verbs_arm(port &of)
 	return p.found.empty() && p.broken.empty();
 }
 
-void verbs_wait(port &of, int ms)
+void verbs_wait(port &base, int ms)
 {
-	verbs_port &p = verbs_of(of);
+	verbs_port &p = verbs_of(base);
 	pollfd fds[] = {{p.channel->fd, POLLIN, 0},
 			{p.events->fd, POLLIN, 0},
 			{p.device->async_fd, POLLIN, 0},
@@ -382,17 +383,17 @@ void verbs_wait(port &of, int ms)
 	}
 }
 
-void verbs_ring(port &of)
+void verbs_ring(port &base)
 {
 	const uint64_t one = 1;
-	[[maybe_unused]] const ssize_t n = write(verbs_of(of).ring_fd.get(), &one, sizeof one);
+	[[maybe_unused]] const ssize_t n = write(verbs_of(base).ring_fd.get(), &one, sizeof one);
 }
 
 // --- opening and closing ---------------------------------------------------------------------------------------------
 
-void verbs_close(port *of)
+void verbs_close(port *base)
 {
-	verbs_port *p = &verbs_of(*of);
+	verbs_port *p = &verbs_of(*base);
 	const verbs_api &api = *p->api;
 	lines_close(*p);
 	if (p->srq)
@@ -451,20 +452,21 @@ bool nonblocking(int fd)
 
 bool listen_at(verbs_port &p, const verbs_device &d)
 {
-	sockaddr_storage at = d.address;
+	sockaddr_storage place = d.address;
 	p.events = p.api->rdma_create_event_channel();
 	if (!p.events || !nonblocking(p.events->fd) ||
 	    p.api->rdma_create_id(p.events, &p.listener, nullptr, RDMA_PS_TCP) != 0 ||
-	    p.api->rdma_bind_addr(p.listener, reinterpret_cast<sockaddr *>(&at)) != 0 ||
+	    p.api->rdma_bind_addr(p.listener, reinterpret_cast<sockaddr *>(&place)) != 0 ||
 	    p.api->rdma_listen(p.listener, 256) != 0)
 		return false;
 	p.device_name = d.name;
 	p.device = verbs_open_device(*p.api, d.name.c_str());
 	const uint16_t number = p.api->rdma_get_src_port(p.listener);
-	const bool v4 = at.ss_family == AF_INET;
-	(v4 ? reinterpret_cast<sockaddr_in &>(at).sin_port : reinterpret_cast<sockaddr_in6 &>(at).sin6_port) = number;
+	const bool v4 = place.ss_family == AF_INET;
+	(v4 ? reinterpret_cast<sockaddr_in &>(place).sin_port : reinterpret_cast<sockaddr_in6 &>(place).sin6_port) =
+		number;
 	char packed[kLinkAddressMost];
-	p.address.assign(packed, address_pack(reinterpret_cast<const char *>(&at),
+	p.address.assign(packed, address_pack(reinterpret_cast<const char *>(&place),
 					      v4 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6), packed));
 	return p.device && number && nonblocking(p.device->async_fd);
 }

@@ -253,12 +253,12 @@ void line_broke(verbs_port &p, verbs_line &l, const std::string &why, bool hard)
 void line_call_failed(verbs_port &p, verbs_line &l, const std::string &why, int status);
 void line_fail(verbs_port &p, verbs_line &l, const std::string &why, int status = -ECONNRESET);
 void line_free(verbs_port &p, verbs_line &l);
-bool verbs_keep(port &of, uint64_t to);
-const std::string &verbs_peer(const port &of, uint64_t to);
-void verbs_trust(port &of, uint64_t to, const uint64_t *key);
-void verbs_drop(port &of, uint64_t to, const char *what);
-bool verbs_gone(port &of, uint64_t to, const char *addr, size_t len);
-port_life verbs_life(const port &of, uint64_t to, uint64_t silent_ns, uint64_t patience_ns);
+bool verbs_keep(port &base, uint64_t line);
+const std::string &verbs_peer(const port &base, uint64_t line);
+void verbs_trust(port &base, uint64_t line, const uint64_t *key);
+void verbs_drop(port &base, uint64_t line, const char *what);
+bool verbs_gone(port &base, uint64_t line, const char *addr, size_t len);
+port_life verbs_life(const port &base, uint64_t line, uint64_t silent_ns, uint64_t patience_ns);
 void lines_look(verbs_port &p);                  // at what librdmacm and the device have to tell, and at the clock
 void lines_fail(verbs_port &p, const char *why); // the adapter did
 void lines_close(verbs_port &p);
@@ -276,15 +276,15 @@ inline verbs_line *line_at(const verbs_port &p, uint32_t number)
 {
 	return number < p.lines.size() ? p.lines[number].get() : nullptr;
 }
-inline verbs_line *line_to(const verbs_port &p, uint64_t to)
+inline verbs_line *line_to(const verbs_port &p, uint64_t line)
 {
-	verbs_line *l = line_at(p, static_cast<uint32_t>(to));
-	return l && l->serial == to >> 32 ? l : nullptr;
+	verbs_line *l = line_at(p, static_cast<uint32_t>(line));
+	return l && l->serial == line >> 32 ? l : nullptr;
 }
 
 // port_verbs_put.cpp
-port_put *verbs_put_ready(port &of, uint64_t to, uint64_t key);
-int verbs_put_word(port_put &of, uint64_t addr, uint64_t value, size_t len, uint32_t word);
+port_put *verbs_put_ready(port &base, uint64_t line, uint64_t key);
+int verbs_put_word(port_put &owner, uint64_t addr, uint64_t value, size_t len, uint32_t word);
 int put_again(verbs_line &l, uint32_t i); // posting i: a put or its flush
 
 // port_verbs.cpp
@@ -294,8 +294,8 @@ void verbs_drain(verbs_port &p);                                     // takes al
 void posting_over(verbs_port &p, verbs_line &l, const posting &what, int status);
 
 // port_verbs_memory.cpp
-int verbs_expose(port &of, void *base, size_t len, port_rights rights, port_memory *out);
-void verbs_conceal(port &of, port_memory &m);
+int verbs_expose(port &base_port, void *base, size_t len, port_rights rights, port_memory *out);
+void verbs_conceal(port &base, port_memory &m);
 ibv_mr *verbs_register(verbs_port &p, void *base, size_t len, int access);
 void verbs_memory_open(verbs_port &p);
 

@@ -38,11 +38,11 @@ bool on_our_adapter(const verbs_port &p, const rdma_cm_id *id)
 // Whoever calls may say its port, but not that it is another host.
 bool from_host_of(const rdma_cm_id *id, const std::string &address)
 {
-	const auto &from = id->route.addr.dst_addr;
+	const auto &src = id->route.addr.dst_addr;
 	const bool v4 = address.size() == 6;
-	const void *ip = v4 ? static_cast<const void *>(&reinterpret_cast<const sockaddr_in &>(from).sin_addr)
-			    : &reinterpret_cast<const sockaddr_in6 &>(from).sin6_addr;
-	return from.sa_family == (v4 ? AF_INET : AF_INET6) && memcmp(ip, address.data(), v4 ? 4 : 16) == 0;
+	const void *ip = v4 ? static_cast<const void *>(&reinterpret_cast<const sockaddr_in &>(src).sin_addr)
+			    : &reinterpret_cast<const sockaddr_in6 &>(src).sin6_addr;
+	return src.sa_family == (v4 ? AF_INET : AF_INET6) && memcmp(ip, address.data(), v4 ? 4 : 16) == 0;
 }
 
 rdma_conn_param parameters_of(const verbs_port &p, const verbs_line &l, const void *words, size_t len)
@@ -75,11 +75,11 @@ static_assert(sizeof(again_text) == 56, "no padding");
 enum class sender : bool { us, peer };
 
 // mine, its: the number of the last call of ours, and of the peer's; 0 in a call, whose sender knows one only.
-secret again_mac(const verbs_line &l, sender by, bool answers, uint64_t mine, uint64_t its, uint32_t received,
+secret again_mac(const verbs_line &l, sender actor, bool answers, uint64_t mine, uint64_t its, uint32_t received,
 		 uint32_t qp)
 {
 	again_text t{"pgas line again", l.name, l.ours ? mine : its, l.ours ? its : mine, received, qp, 0, answers};
-	t.by_maker = l.ours == (by == sender::us);
+	t.by_maker = l.ours == (actor == sender::us);
 	return mac_of(l.key, &t, sizeof t);
 }
 
@@ -363,10 +363,10 @@ void line_call_up(verbs_port &p, verbs_line &l)
 		l.name = random_word();
 	l.tried_at = p.clock;
 	line_enter(p, l, line_state::resolving);
-	sockaddr_storage to = unpacked(l.address), from = unpacked(p.address);
-	reinterpret_cast<sockaddr_in &>(from).sin_port = 0; // at the same place in both kinds
+	sockaddr_storage dest = unpacked(l.address), source = unpacked(p.address);
+	reinterpret_cast<sockaddr_in &>(source).sin_port = 0; // at the same place in both kinds
 	if (p.api->rdma_create_id(p.events, &l.id, &l, RDMA_PS_TCP) != 0 ||
-	    p.api->rdma_resolve_addr(l.id, reinterpret_cast<sockaddr *>(&from), reinterpret_cast<sockaddr *>(&to),
+	    p.api->rdma_resolve_addr(l.id, reinterpret_cast<sockaddr *>(&source), reinterpret_cast<sockaddr *>(&dest),
 				     kResolveMs) != 0)
 		call_failed(p, l, "cannot look for it", errno);
 }

@@ -335,7 +335,7 @@ void line_fail(verbs_port &p, verbs_line &l, const std::string &why, int status)
 		return;
 	}
 	port_event e{port_event_kind::lost, l.status};
-	e.to = l.to();
+	e.line = l.to();
 	p.found.push_back(e);
 }
 
@@ -365,46 +365,46 @@ static port_life line_life(const verbs_port &p, const verbs_line &l, uint64_t pa
 
 // --- of the port's table ---------------------------------------------------------------------------------------------
 
-bool verbs_keep(port &of, uint64_t to)
+bool verbs_keep(port &base, uint64_t line)
 {
-	verbs_line *l = line_to(verbs_of(of), to);
+	verbs_line *l = line_to(verbs_of(base), line);
 	const bool good = l && l->state != line_state::failed;
 	if (good)
 		l->kept = true;
 	return good;
 }
 
-const std::string &verbs_peer(const port &of, uint64_t to)
+const std::string &verbs_peer(const port &base, uint64_t line)
 {
 	static const std::string none;
-	const verbs_line *l = line_to(verbs_of(of), to);
+	const verbs_line *l = line_to(verbs_of(base), line);
 	return l ? l->address : none;
 }
 
-void verbs_trust(port &of, uint64_t to, const uint64_t *key)
+void verbs_trust(port &base, uint64_t line, const uint64_t *key)
 {
-	verbs_port &p = verbs_of(of);
-	if (verbs_line *l = line_to(p, to))
+	verbs_port &p = verbs_of(base);
+	if (verbs_line *l = line_to(p, line))
 		line_trust(p, *l, key);
 }
 
-void verbs_drop(port &of, uint64_t to, const char *what)
+void verbs_drop(port &base, uint64_t line, const char *what)
 {
-	verbs_port &p = verbs_of(of);
-	if (verbs_line *l = line_to(p, to))
+	verbs_port &p = verbs_of(base);
+	if (verbs_line *l = line_to(p, line))
 		line_drop(p, *l, what);
 }
 
-bool verbs_gone(port &of, uint64_t to, const char *, size_t)
+bool verbs_gone(port &base, uint64_t line, const char *, size_t)
 {
-	const verbs_line *l = line_to(verbs_of(of), to);
+	const verbs_line *l = line_to(verbs_of(base), line);
 	return !l || l->state == line_state::failed;
 }
 
-port_life verbs_life(const port &of, uint64_t to, uint64_t, uint64_t patience_ns)
+port_life verbs_life(const port &base, uint64_t line, uint64_t, uint64_t patience_ns)
 {
-	const verbs_port &p = verbs_of(of);
-	const verbs_line *l = line_to(p, to);
+	const verbs_port &p = verbs_of(base);
+	const verbs_line *l = line_to(p, line);
 	return l ? line_life(p, *l, patience_ns) : port_life::lost;
 }
 

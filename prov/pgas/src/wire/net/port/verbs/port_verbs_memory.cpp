@@ -13,7 +13,7 @@
 namespace pgas {
 namespace {
 
-void complain(verbs_port &p, size_t len, int err)
+void warn_of_limit(verbs_port &p, size_t len, int err)
 {
 	if (std::exchange(p.complained_of_memory, true))
 		return;
@@ -48,7 +48,7 @@ ibv_mr *verbs_register(verbs_port &p, void *base, size_t len, int access)
 	// in brackets: verbs.h has a macro of that name
 	ibv_mr *mr = (p.api->ibv_reg_mr)(p.pd, base, len, access);
 	if (!mr)
-		complain(p, len, errno);
+		warn_of_limit(p, len, errno);
 	return mr;
 }
 
@@ -61,9 +61,9 @@ void verbs_memory_open(verbs_port &p)
 			(p.api->ibv_reg_mr)(p.pd, nullptr, SIZE_MAX, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
 }
 
-int verbs_expose(port &of, void *base, size_t len, port_rights rights, port_memory *out)
+int verbs_expose(port &base_port, void *base, size_t len, port_rights rights, port_memory *out)
 {
-	verbs_port &p = verbs_of(of);
+	verbs_port &p = verbs_of(base_port);
 	*out = {};
 	if (!rights && p.everything)
 		return 0;
@@ -77,10 +77,10 @@ int verbs_expose(port &of, void *base, size_t len, port_rights rights, port_memo
 	return 0;
 }
 
-void verbs_conceal(port &of, port_memory &m)
+void verbs_conceal(port &base, port_memory &m)
 {
 	if (m.handle)
-		verbs_of(of).api->ibv_dereg_mr(static_cast<ibv_mr *>(m.handle));
+		verbs_of(base).api->ibv_dereg_mr(static_cast<ibv_mr *>(m.handle));
 	m = {};
 }
 

@@ -31,10 +31,10 @@ int put_again(verbs_line &l, uint32_t i)
 }
 
 // All that does not change from put to put. A read that is not over would want a fence.
-port_put *verbs_put_ready(port &of, uint64_t to, uint64_t key)
+port_put *verbs_put_ready(port &base, uint64_t line, uint64_t key)
 {
-	verbs_port &p = verbs_of(of);
-	verbs_line *l = line_to(p, to);
+	verbs_port &p = verbs_of(base);
+	verbs_line *l = line_to(p, line);
 	if (!l || l->state != line_state::up || l->reads || p.inline_most < sizeof(uint64_t))
 		return nullptr;
 	verbs_put &s = l->put;
@@ -60,9 +60,9 @@ port_put *verbs_put_ready(port &of, uint64_t to, uint64_t key)
 }
 
 // To the doorbell in few instructions: paths.def, shmem_long_p_verbs.
-int verbs_put_word(port_put &of, uint64_t addr, uint64_t value, size_t len, uint32_t word)
+int verbs_put_word(port_put &owner, uint64_t addr, uint64_t value, size_t len, uint32_t word)
 {
-	auto &s = static_cast<verbs_put &>(of);
+	auto &s = static_cast<verbs_put &>(owner);
 	verbs_line &l = *s.line;
 	if (!s.ready || l.room() < 2 || s.port->completions_left < 2) [[unlikely]]
 		return -FI_EAGAIN;
