@@ -79,9 +79,12 @@ static void *storm(void *way)
 }
 
 /* One thread of the first node leaves and is held up; the others leave, and another thread still sends to them. */
+static volatile sig_atomic_t leaver_runs, leaver_held;
+
 static void *leaves(void *unused)
 {
 	(void)unused;
+	leaver_runs = 1;
 	gasnet_exit(0); /* another code would end this node by the launcher, when it hears of the others */
 	return NULL;
 }
@@ -89,20 +92,27 @@ static void *leaves(void *unused)
 static void hold_up(int sig)
 {
 	(void)sig;
+	leaver_held = 1;
 	usleep(1500000);
 }
 
 static void slow_to_leave(void)
 {
 	if (gasnet_mynode()) {
-		usleep(400000); /* they come when the first node's thread is held up */
+		/* the first node says when its thread is held up */
+		GASNET_BLOCKUNTIL(__atomic_load_n(&nodes_out, __ATOMIC_RELAXED) > 0);
 		gasnet_exit(0);
 	}
 	pthread_t leaver;
 	signal(SIGUSR1, hold_up);
 	CHECK(pthread_create(&leaver, NULL, leaves, NULL) == 0);
-	usleep(200000);
+	while (!leaver_runs)
+		usleep(1000);
 	CHECK(pthread_kill(leaver, SIGUSR1) == 0);
+	while (!leaver_held)
+		usleep(1000);
+	for (gasnet_node_t i = 1; i < gasnet_nodes(); i++)
+		CHECK_OK(gasnet_AMRequestShort0(i, 202));
 	for (;;)
 		gasnet_AMRequestShort0(gasnet_nodes() - 1, 202);
 }

@@ -34,8 +34,8 @@ frozen() {
 	at_exit "kill -9 $_pid 2>/dev/null"
 	within 300 grep -q "frozen for debugger: host=.* pid=$_pid\$" "$work/frozen"
 	check "$_variable=1 gasnet_end $_way: says that it is frozen"
-	sleep 0.3
-	kill -0 $_pid 2>/dev/null
+	asleep() { [ "$(cut -d' ' -f3 "/proc/$_pid/stat")" = S ]; }
+	within 50 asleep
 	check "and waits"
 	kill -CONT $_pid
 	wait $_pid

@@ -110,9 +110,10 @@ kill -TERM "$(of agent b)"
 ends 143 'host b: ended by signal 15 .*' "SIGTERM to an agent"
 
 start --launch-agent "$agent" --grace 100 -H a:2,b:2 "$PROBE" stubborn 9
-joined() { [ "$(marked | wc -l)" -eq 9 ]; } # head, two agents, two guards, four PEs
-within 100 joined
-sleep 1
+# the four PEs ignore SIGTERM: bit 14 of the mask
+ignoring() { for p in $(marked); do grep -l '^SigIgn:.*[4-7c-f]...$' "/proc/$p/status"; done 2>/dev/null | wc -l; }
+deaf() { [ "$(ignoring)" -ge 4 ]; }
+within 100 deaf
 kill -TERM "$runner"
 ending() { grep -q 'ended by signal 15' "$work/err"; }
 within 50 ending

@@ -258,7 +258,7 @@ bool wait_crowded() noexcept; // nodes share cores
 
 } // namespace gasnet
 
-// An event that is not over (gasnet_event.cpp).
+// An event that is not over.
 struct gasneti_op {
 	uint32_t magic; // kEvent, or the client gives us something else
 	// Does what can be done without waiting, and runs no handler. True: it is over, and no longer there.

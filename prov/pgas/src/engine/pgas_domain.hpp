@@ -3,7 +3,8 @@
 // The domain: everything below it, its lock, its thread, and how threads of this process sleep and wake.
 //
 // Locking: one maybe_mutex per domain guards everything cold of that domain. It is off for FI_THREAD_DOMAIN with manual
-// progress, on otherwise. Hot calls never take it.
+// progress as long as the domain has no link to other hosts, and on otherwise. Calls that stay in mapped memory never
+// take it; a word for another host is appended to a packet under it (put_word).
 #pragma once
 
 #include <array>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The link: channels to the links of other processes over one port. It packs frames into packets, numbers and
-// acknowledges them, greets and proves, notices who is gone. It knows nothing of endpoints and operations (net_wire.cpp
-// does), nor of libfabric (the port does).
+// acknowledges them, greets and proves, notices who is gone. It knows nothing of endpoints and does not know the
+// operations that its frames carry (net_wire.cpp does), but for the run of words that callers append to by themselves
+// (pgas_run.hpp). Errors are libfabric's codes; libfabric itself is used by a port only.
 //
 // A channel: greeting (a hello is out, or theirs came) -> open (both proved that they know the secret) -> over (a BYE
 // came or went, or the peer is lost; `why` tells). Whatever was not acknowledged then fails. A channel that is over
