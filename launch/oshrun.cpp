@@ -10,7 +10,7 @@
 // and for several hosts (the design is in oshrun_agent.hpp):
 //
 //   oshrun_hosts  which hosts, which PE   oshrun_head    streams and verdict    oshrun_agent   the oshrun of one host
-//   oshrun_branch agents that one started oshrun_wire    frames between them    oshrun_jobtext what agents are told
+//   oshrun_branch agents that one started oshrun_protocol frames between them   oshrun_jobtext what agents are told
 //   oshrun_relay  streams by frames       oshrun_exchange a barrier over hosts  oshrun_pmix_link PMIx over hosts
 //   oshrun_rankfile hosts and CPUs by rank oshrun_stops   who is stopped
 #include "oshrun.hpp"

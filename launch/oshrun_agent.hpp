@@ -30,7 +30,7 @@
 #pragma once
 
 #include "oshrun_job.hpp"
-#include "oshrun_wire.hpp"
+#include "oshrun_protocol.hpp"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 // clients is under way at a time; others wait here for their turn.
 #pragma once
 
-#include "oshrun_wire.hpp"
+#include "oshrun_protocol.hpp"
 
 #include <functional>
 #include <map>

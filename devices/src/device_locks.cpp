@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device_locks.hpp"
 
-#include "device_door.hpp"
+#include "device_fd_server.hpp"
 #include "device_error.hpp"
 
 #include <pthread.h>

@@ -3,7 +3,7 @@
 // device_queue_memory.cpp: the memory that a queue may copy to and from: its own, a program's, and that of peers.
 #include "device_queue.hpp"
 
-#include "device_door.hpp"
+#include "device_fd_server.hpp"
 #include "device_locks.hpp"
 
 #include <unistd.h>

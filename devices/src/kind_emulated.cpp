@@ -7,7 +7,7 @@
 // and =mapped makes it a device whose memory the CPU can reach too.
 //
 // A region is a memfd; own[0] is the descriptor, own[1] the address of the driver's mapping.
-#include "device_door.hpp"
+#include "device_fd_server.hpp"
 #include "device_error.hpp"
 #include "device_kinds.hpp"
 #include "device_word.hpp"

@@ -9,7 +9,7 @@
 //                             whole pages inside the block are replaced by those of a file in memory, which other
 //                             processes can map. Before the block goes back, it gets pages of its own again.
 // Of a region own[0] is the block, own[1] the descriptor of the file.
-#include "device_door.hpp"
+#include "device_fd_server.hpp"
 #include "device_error.hpp"
 #include "device_kinds.hpp"
 #include "device_word.hpp"

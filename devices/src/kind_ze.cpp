@@ -9,7 +9,7 @@
 // as long as the region.
 //
 // Atomics are by locks: a kernel would have to be there as SPIR-V.
-#include "device_door.hpp"
+#include "device_fd_server.hpp"
 #include "device_kinds.hpp"
 #include "device_locks.hpp"
 #include "device_queue.hpp"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// libgasnet-pgas-tools.so: statistics, timelines and hang reports of GASNet programs (tools/). It takes over the
-// exported names that calls end in, counts, and goes on with the library's; gasnet_tool.h says what it knows besides,
-// and why inline code of the client comes here, too. Nothing of it is loaded unless SHMEM_STATS, SHMEM_TRACE or
+// libgasnet-pgas-tools.so: statistics, timelines and hang reports of GASNet programs (profile/). It takes over the
+// exported names that calls end in, counts, and calls the library's; gasnet_profile.h says what else it knows, and why
+// inline code of the client comes here, too. Nothing of it is loaded unless SHMEM_STATS, SHMEM_TRACE or
 // SHMEM_HANG_AFTER is set.
 //
 //   gasnet_look_calls  the names, and what inline code would have done
 //   gasnet_look_job    when the job begins and ends; what tools/ asks for
 #pragma once
 
-#include "core/gasnet_tool.h"
+#include "core/gasnet_profile.h"
 #include "tool_figures.hpp"
 
 #include <type_traits>

@@ -28,15 +28,15 @@ for nodes in 1 2 4; do
 	run $nodes gex_coll_threads
 done
 for nodes in 1 2 3 8; do
-	run $nodes gasnet_coll1 1 3
+	run $nodes gasnet_coll_legacy 1 3
 done
 for images in 1 2 0; do # on each node; 0: 1 to 3
-	run 2 gasnet_coll1_par $images 3
-	run 4 gasnet_coll1_par $images 2
+	run 2 gasnet_coll_legacy_par $images 3
+	run 4 gasnet_coll_legacy_par $images 2
 done
 for case in 'root=root 4 of 4 images' 'function=function 2 of the 2' 'layout=src_blksz 1' 'again=called again by' \
 	'other=another image of this node'; do
-	expect 1 "gasnet_coll_.*${case#*=}" "$launcher" -n 2 "$top/gasnet-conduit/tests/gasnet_coll1_par" 2 1 \
+	expect 1 "gasnet_coll_.*${case#*=}" "$launcher" -n 2 "$top/gasnet-conduit/tests/gasnet_coll_legacy_par" 2 1 \
 		"${case%%=*}"
 done
 expect 137 'signal 9' "$launcher" -n 3 "$top/gasnet-conduit/tests/gex_coll" die
@@ -46,7 +46,7 @@ export FI_PGAS_MAP=0 FI_PGAS_CMA=0
 run 2 gex_team 30
 run 3 gex_coll
 run 3 gex_coll_random 15
-run 3 gasnet_coll1_par 0 1
+run 3 gasnet_coll_legacy_par 0 1
 unset FI_PGAS_MAP FI_PGAS_CMA
 
 launcher=$top/launch/oshrun # one machine plays the hosts
@@ -56,8 +56,8 @@ run 3 gex_coll
 run 4 gex_coll_random 15
 run 3 gex_coll_random_par 15
 run 2 gex_coll_threads 20
-run 3 gasnet_coll1 1 1
-run 3 gasnet_coll1_par 0 1
+run 3 gasnet_coll_legacy 1 1
+run 3 gasnet_coll_legacy_par 0 1
 expect 137 'signal 9' "$launcher" -n 3 "$top/gasnet-conduit/tests/gex_coll" die
 # hosts of 3 and 2 nodes; then of 2 and 3 that take turns
 # shellcheck disable=SC2016  # the shells of the nodes expand it

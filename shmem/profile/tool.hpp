@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // libsma-tools.so: statistics and timelines of OpenSHMEM programs (tools/), and what finds mistakes. It takes over
-// the shmem_* names, counts, and goes on with pshmem_*; shmem_tool.h says what it knows besides. Nothing of it is
+// the shmem_* names, counts, and goes on with pshmem_*; shmem_profile.h says what it knows besides. Nothing of it is
 // loaded unless SHMEM_STATS, SHMEM_TRACE,
 // SHMEM_HANG_AFTER or SHMEM_CHECK is set.
 //
@@ -13,7 +13,7 @@
 #include <pshmem.h>
 #include <shmemx.h>
 
-#include "core/shmem_tool.h"
+#include "core/shmem_profile.h"
 #include "tool_figures.hpp"
 
 namespace pgas_tools {

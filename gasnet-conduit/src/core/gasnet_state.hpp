@@ -44,7 +44,7 @@ constexpr size_t kInternalBytes = size_t{1} << 30;
 #endif
 constexpr size_t kKindsBytes = 16384, kKindsAt = kTeamsAt - kKindsBytes; // see gasnet_kinds.hpp
 constexpr size_t kStagingAt = kInternalBytes / 4 * 3;
-constexpr size_t kToolAt = kInternalBytes - kInternalBytes / 8; // gasnet_tool.h
+constexpr size_t kToolAt = kInternalBytes - kInternalBytes / 8; // gasnet_profile.h
 constexpr bool kThreads = GASNETI_THREADS;
 
 // Handlers 1 to 127 belong to the library.
@@ -234,7 +234,7 @@ bool barrier_wants_polls() noexcept;
 // gasnet_coll.cpp: collectives under way go on; true when something moved
 bool coll_progress() noexcept;
 
-// --- a tool that looks on (gasnet_tool.cpp) --------------------------------------------------------------------------
+// --- the statistics tool (gasnet_profile.cpp) ------------------------------------------------------------------------
 
 bool tool_here() noexcept; // one is loaded
 // The same by node, when all have told. Then the job begins, and ends: this node leaves; all have left or, without

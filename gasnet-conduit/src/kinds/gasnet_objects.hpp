@@ -138,7 +138,7 @@ gex_Event_t pair_move(const char *call, bool put, const team *p, gex_Rank_t rank
 void put_payload_at(const char *call, gasnet_node_t node, gex_EP_Index_t index, void *dst, const void *src,
 		    size_t nbytes) noexcept;
 
-// gasnet_teams.cpp
+// gasnet_team_client.cpp
 void teams_setup();                          // by gasnet_init: everybody's memory can be reached
 gex_TM_t team_face(pgas::teams::team *core); // of one that was made: what clients see of it
 // gasnet_team.cpp: fills ranks[0..n) with 0 to n - 1, in the order of jobranks

@@ -36,7 +36,7 @@
 #include <shmem_face.h>
 #include <teams/teams_team.hpp>
 
-#include "shmem_tool.h"
+#include "shmem_profile.h"
 
 namespace shmem {
 
@@ -75,7 +75,7 @@ struct part { // one of the two parts of the symmetric region: static data or he
 
 // Address space for the library itself at the start of the heap. Only what teams use of it becomes memory.
 constexpr size_t kInternalBytes = size_t{4} << 30;
-constexpr size_t kToolBytes = size_t{256} << 20; // of it, at its end: the room of a tool (shmem_tool.h)
+constexpr size_t kToolBytes = size_t{256} << 20; // of it, at its end: the room of a tool (shmem_profile.h)
 constexpr size_t kAddressBytes = 160;            // most of an endpoint's address
 constexpr size_t kHostNameBytes = 32;            // of a host's name in messages
 
@@ -195,7 +195,7 @@ void fault_handler_remove();
 void proto_print();                   // by PE 0, when it has joined
 void proto_print_team(const team &t); // by its first member, when it is made
 
-// --- a tool that looks on: shmem_tool.cpp ----------------------------------------------------------------------------
+// --- the statistics tool: shmem_profile.cpp --------------------------------------------------------------------------
 
 void tool_joined();
 void tool_leaving();

@@ -2,7 +2,7 @@
 //
 // The wire to other hosts: what the provider keeps on top of a link (net_link.hpp).
 //
-// net_wire.cpp (table, life, addresses, connections), net_submit.cpp (operations out), net_run.cpp (frames in),
+// net_wire.cpp (table, life, addresses, connections), net_submit.cpp (operations out), net_execute.cpp (frames in),
 // net_word.cpp (questions about one word), net_straight.cpp (puts of one word that need no frame), net_bulk.cpp (long
 // transfers), net_device.cpp (those of device memory), net_thread.cpp (the thread that serves peers while the
 // application computes).
@@ -259,7 +259,7 @@ bool expose_direct(net_domain &d, bulk_transfer &t, const op &o, void *base, siz
 bool net_mr_direct(wire_domain &d, const mr &m);
 bool net_rma_direct(wire_ep &ep, peer &p, const op &o, const hmem_list &buffers);
 
-// net_run.cpp
+// net_execute.cpp
 bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, size_t len, uint32_t index);
 void net_over(void *self, const notice &n, uint32_t good, uint32_t bad, int status);
 bool net_run_later(net_ep &ep);

@@ -4,7 +4,7 @@
 //
 // A packet is one message of the port. Data packets are numbered from 1 on, per channel and direction, and run in
 // order; `ack` says up to which number the sender ran ours. Whatever arrives is bad input until it is checked: the
-// packet here and in net_receive.cpp, each frame in net_run.cpp.
+// packet here and in net_receive.cpp, each frame in net_execute.cpp.
 //
 //   packet = packet_head, then for HELLO: hello [+ proof]; for PROOF: proof; for REFUSE: a text; for DATA: frames
 //   frame  = frame_head, then what its kind says, padded to 8 bytes

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmem_tool.h: between libsma and a tool of its own that looks on (shmem/profile/). Not installed; both sides come
+ * shmem_profile.h: between libsma and a tool of its own that looks on (shmem/profile/). Not installed; both sides come
  * from one build, and a tool of another version is refused.
  *
  * The tool takes over shmem_* names and goes on with pshmem_*.  Here is what these names do not tell it: when the job

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gasnet_tool.h: between the GASNet libraries and a tool of our own that looks on (gasnet-conduit/profile/).  Not
+ * gasnet_profile.h: between the GASNet libraries and a tool of our own that looks on (gasnet-conduit/profile/).  Not
  * installed; both sides come from one build, and a tool of another version is refused.
  *
  * The tool takes over exported names and goes on with the next ones of the same name.  Where it is loaded, the windows

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "device_door.hpp"
+#include "device_fd_server.hpp"
 
 #include "device_error.hpp"
 #include "device_fd.hpp"

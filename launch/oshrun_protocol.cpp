@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_wire.cpp: see oshrun_wire.hpp. Nothing here blocks but flush() and wait_end().
+// oshrun_protocol.cpp: see oshrun_protocol.hpp. Nothing here blocks but flush() and wait_end().
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include "oshrun_wire.hpp"
+#include "oshrun_protocol.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// test_devices_door.cpp: descriptors by the socket of their owner: who gets which, and that nothing stays behind.
+// test_devices_fd_server.cpp: descriptors by the socket of their owner: who gets which, and that nothing stays behind.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ extern "C" { // cmocka.h has no linkage of its own
 #include <thread>
 #include <vector>
 
-#include "device_door.hpp"
+#include "device_fd_server.hpp"
 #include "device_error.hpp"
 
 using namespace pgas::devices;

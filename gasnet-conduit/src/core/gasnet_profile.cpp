@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A tool that looks on: what it is told and what it may ask (gasnet_tool.h), and how it comes into the process: where
-// SHMEM_STATS, SHMEM_TRACE or SHMEM_HANG_AFTER asks for it (pgas_preload.hpp), which oshrun --stats, --trace and
-// --hang-after set. Without them all of this is three looks into the environment.
-#include "gasnet_tool.h"
+// The statistics tool: what it is notified of and what it may ask (gasnet_profile.h), and how it comes into the
+// process: where SHMEM_STATS, SHMEM_TRACE or SHMEM_HANG_AFTER asks for it (pgas_preload.hpp), which oshrun --stats,
+// --trace and --hang-after set. Without them all of this reads three variables of the environment.
+#include "gasnet_profile.h"
 #include "gasnet_state.hpp"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A tool that looks on: what it is told and what it may ask (shmem_tool.h), and how it comes into the process: where
+// A tool that looks on: what it is told and what it may ask (shmem_profile.h), and how it comes into the process: where
 // SHMEM_STATS, SHMEM_TRACE, SHMEM_HANG_AFTER or SHMEM_CHECK asks for it (pgas_preload.hpp). Without them all of this is
 // a few looks into the environment.
 #include "names/shmem_team.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oshrun_wire.hpp: frames between the oshrun processes of a job, over the standard streams of the command that started
-// an agent.
+// oshrun_protocol.hpp: frames between the oshrun processes of a job, over the standard streams of the command that
+// started an agent.
 //
 // An agent first writes one line, "oshrun-agent <protocol> <version> <architecture>"; whatever a login shell printed
 // before it is skipped. All else, both ways, is frames: 16 bytes of head, the body, and a newline, because some agent
