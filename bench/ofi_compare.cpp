@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kUsage[] =
 	"usage: ofi_compare [options] [A [B]]\n"
-	"Measures libfabric provider A (default pgas) beside provider B (default shm) between two processes of this "
+	"Measures libfabric provider A (default pgas) against provider B (default shm) between two processes of this "
 	"host.\n"
 	"  --rounds N       rounds; each runs every row on every provider (default 5)\n"
 	"  --samples N      samples of a row in a round (default 5)\n"

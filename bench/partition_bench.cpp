@@ -215,7 +215,8 @@ int main(int argc, char **argv)
 	if (repetitions == 0 || repetitions > 100000) {
 		const bool asked = argc == 2 && strcmp(argv[1], "--help") == 0;
 		fputs("usage: partition_bench [--repetitions N]\n\n"
-		      "What a block of a partition costs, beside the symmetric heap's allocator and malloc; N: 40.\n",
+		      "What a block of a partition costs, compared with the symmetric heap's allocator and malloc; N: "
+		      "40.\n",
 		      asked ? stdout : stderr);
 		return asked ? 0 : 2;
 	}

@@ -28,8 +28,8 @@ const struct raw_row raw_rows[] = {
 	{"tcp_4096", "raw", "MB/s", "stream, writes of 4 KiB", STREAM, 4096},
 	{"tcp_65536", "raw", "MB/s", "stream, writes of 64 KiB", STREAM, 65536},
 	{"tcp_1048576", "raw", "MB/s", "stream, writes of 1 MiB", STREAM, 1 << 20},
-	{"tcp_answer_65536", "raw", "MB/s", "answers of 64 KiB to 8 B, one by one", ANSWER, 65536},
-	{"tcp_answer_1048576", "raw", "MB/s", "answers of 1 MiB to 8 B, one by one", ANSWER, 1 << 20},
+	{"tcp_answer_65536", "raw", "MB/s", "replies of 64 KiB to 8 B, one by one", ANSWER, 65536},
+	{"tcp_answer_1048576", "raw", "MB/s", "replies of 1 MiB to 8 B, one by one", ANSWER, 1 << 20},
 };
 const size_t raw_row_count = sizeof raw_rows / sizeof raw_rows[0];
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kUsage[] =
 	"usage: shmem_compare [options]\n"
-	"Measures this OpenSHMEM library beside Open MPI's between two PEs of this host, or collectives of more.\n"
+	"Measures this OpenSHMEM library against Open MPI's between two PEs of this host, or collectives of more.\n"
 	"  --pes N          so many PEs; when not 2, only the rows of collectives and teams (default 2)\n"
 	"  --pes N,M,...    collectives and teams with each of these: a table and plot of how they grow\n"
 	"  --rounds N       rounds; each runs every row on every library (default 5)\n"

@@ -86,7 +86,7 @@ int ask(const std::string &question, const char *expect, std::string &answer)
 	}
 	std::string text;
 	if (!field(answer, "cmd", text) || text != expect) {
-		print_error("PMI: asked for %s, launcher answered \"%.80s\"", expect, answer.c_str());
+		print_error("PMI: asked for %s, the launcher replied \"%.80s\"", expect, answer.c_str());
 		return -EPROTO;
 	}
 	return field(answer, "rc", text) && atoi(text.c_str()) != 0 ? 1 : 0;

@@ -131,7 +131,8 @@ bool head::prepare()
 	for (const host &one : opts_.hosts)
 		others |= !one.here;
 	if (others && resolve(command) != 0) {
-		say("--launch-agent %s: this is how hosts are reached", opts_.launch_agent.c_str());
+		say("--launch-agent %s: command not found; oshrun needs it to reach other hosts",
+		    opts_.launch_agent.c_str());
 		return false;
 	}
 	return true;

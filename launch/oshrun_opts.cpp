@@ -56,7 +56,7 @@ constexpr const char *kHelp =
 	"  --trace FILE             write a timeline of all PEs, for ui.perfetto.dev\n"
 	"  --hang-after SECONDS     when a PE is in one call for so long, and at SIGUSR1: say\n"
 	"                           where all PEs are, with backtraces\n"
-	"  --check race[:FILE]      look for accesses to symmetric memory that nothing orders, say\n"
+	"  --check race[:FILE]      search for accesses to symmetric memory that nothing orders, say\n"
 	"                           where they are, in FILE as JSON; exit status 66 if there are any\n"
 	"  --attach PE              that PE waits at its start until a debugger is attached\n"
 	"  --xterm                  each PE in an xterm; with --gdb: gdb in it, to work with\n"

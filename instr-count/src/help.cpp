@@ -17,7 +17,7 @@ constexpr const char *kGeneral =
 	"\n"
 	"  list                   paths of paths.def and whether their drivers are built\n"
 	"  run [PATH...]          count paths\n"
-	"  report                 the paper's figures beside ours, text, HTML, SVG, CSV or JSON\n"
+	"  report                 the paper's figures next to ours, text, HTML, SVG, CSV or JSON\n"
 	"  explain PATH           the executed instructions of one call, with source lines\n"
 	"  check [PATH...]        fail when a path exceeds its budget\n"
 	"  diff OLD NEW           compare two result files\n"

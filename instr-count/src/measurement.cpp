@@ -23,7 +23,7 @@ boundary boundary::parse(const std::string &text)
 		return {at_image, text.substr(6)};
 	if (text.starts_with("symbol:") && text.size() > 7)
 		return {at_symbol, text.substr(7)};
-	fail(exit_code::usage, "boundary '%s' is none of return, syscall, image:PATTERN, symbol:NAME", text.c_str());
+	fail(exit_code::usage, "boundary '%s' is not one of return, syscall, image:PATTERN, symbol:NAME", text.c_str());
 }
 
 std::string boundary::text() const

@@ -28,7 +28,7 @@ static constexpr unsigned kTimedCalls = 20000;
 void require_engine_name(const std::string &engine)
 {
 	if (engine != "step" && engine != "valgrind" && engine != "callgrind" && engine != "pin")
-		fail(exit_code::usage, "engine '%s' is none of step, valgrind, callgrind, pin", engine.c_str());
+		fail(exit_code::usage, "engine '%s' is not one of step, valgrind, callgrind, pin", engine.c_str());
 }
 
 namespace {

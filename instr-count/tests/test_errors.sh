@@ -9,7 +9,7 @@ expect 2 "no command 'nonsense'" "$IC" nonsense
 expect 2 "has no option --nonsense" "$IC" run --nonsense
 expect 2 "needs a value" "$IC" run --engine
 expect 2 "takes no value" "$IC" run --native-libc=1
-expect 2 "is none of step" "$IC" run --engine perf
+expect 2 "is not one of step" "$IC" run --engine perf
 expect 2 "no path 'nonsense'" "$IC" run nonsense
 expect 2 "not a number" "$IC" run --calls many hand_leaf
 expect 2 "at least 1" "$IC" run --calls 0 hand_leaf

@@ -135,10 +135,10 @@ void checker::huge_pages()
 	const bool taken = setting.find("[never]") == std::string::npos && setting.find("[deny]") == std::string::npos;
 	if (wish_.huge_pages == 1 && (setting.empty() || !taken))
 		return hurts("huge pages", "echo advise > /sys/kernel/mm/transparent_hugepage/shmem_enabled, as root",
-			     "SHMEM_HUGE_PAGES=advise is not heard: shmem_enabled is %s",
+			     "SHMEM_HUGE_PAGES=advise has no effect: shmem_enabled is %s",
 			     setting.empty() ? "not there" : setting.c_str());
 	if (wish_.huge_pages != 2)
-		return ok("huge pages", "%s", wish_.huge_pages ? "advised, and heard" : "not asked for");
+		return ok("huge pages", "%s", wish_.huge_pages ? "advised, and in effect" : "not asked for");
 	size_t free_pages = 0, page_kib = 0;
 	if (FILE *f = fopen((std::string(wish_.root) + "/proc/meminfo").c_str(), "re")) {
 		char line[128];
@@ -271,7 +271,7 @@ void checker::provider_path()
 		      "FI_PROVIDER_PATH: no such folder: %s; libfabric finds no provider there", missing.c_str());
 	else if (!found)
 		hurts("provider path", "add the folder of libpgas-fi.so to FI_PROVIDER_PATH, or unset it",
-		      "libpgas-fi.so is not in FI_PROVIDER_PATH, and libfabric looks nowhere else");
+		      "libpgas-fi.so is not in FI_PROVIDER_PATH, and libfabric searches no other folder");
 	else
 		ok("provider path", "%s", path);
 }

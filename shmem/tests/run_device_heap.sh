@@ -59,7 +59,7 @@ program=$tests/device_heap_wrong
 pes=2
 wrong before shmemg_malloc "called before shmem_init"
 wrong space-before shmemx_space "called before shmem_init"
-wrong level shmem_init_thread "thread level 7 is none of"
+wrong level shmem_init_thread "thread level 7 is not one of"
 wrong free-twice shmemg_free "freed before"
 wrong free-inside shmemg_free "inside a block"
 wrong free-host shmemg_free "not a block of the device heap"
@@ -74,8 +74,8 @@ for call in malloc calloc align free; do
 	wrong space-$call shmem_space_$call "0x4d is no memory space"
 done
 wrong space-available shmem_space_is_available "0x4d is no memory space"
-wrong which shmemx_space "3 is none of"
-wrong which-team shmemx_space_team "-1 is none of"
+wrong which shmemx_space "3 is not one of"
+wrong which-team shmemx_space_team "-1 is not one of"
 wrong ctx shmem_ctx_long_p "SHMEM_CTX_INVALID"
 wrong after shmemg_malloc "after shmem_finalize"
 SHMEM_DEBUG=1

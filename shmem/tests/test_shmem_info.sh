@@ -56,9 +56,9 @@ host_says sys/fs/cgroup/cpu.max '400000 100000'
 looks 1 '^hurts  memory ' SHMEM_SYMMETRIC_SIZE=1000t
 grep -q 'set SHMEM_SYMMETRIC_SIZE' "$work/out"
 check "the remedy of memory"
-looks 0 '^ok  *huge pages  *advised, and heard' SHMEM_HUGE_PAGES=advise
+looks 0 '^ok  *huge pages  *advised, and in effect' SHMEM_HUGE_PAGES=advise
 host_says sys/kernel/mm/transparent_hugepage/shmem_enabled 'always within_size advise [never] deny force'
-looks 1 '^hurts  huge pages .*is not heard' SHMEM_HUGE_PAGES=advise
+looks 1 '^hurts  huge pages .*has no effect' SHMEM_HUGE_PAGES=advise
 remedy 'echo advise'
 looks 0 'huge pages  *512 reserved' SHMEM_HUGE_PAGES=reserved SHMEM_SYMMETRIC_SIZE=1g
 printf 'HugePages_Free: 511\nHugepagesize: 2048 kB\n' >"$root/proc/meminfo"

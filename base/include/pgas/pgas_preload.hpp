@@ -94,7 +94,8 @@ inline std::string no_tool(const preload_names &names, const void *in_this_libra
 	path = info.dli_fname;
 	path.resize(path.rfind('/') + 1); // 0 when there is none
 	path += tool;
-	return access(path.c_str(), R_OK) == 0 ? "" : tool + " is not beside " + library + ".so; install it there";
+	return access(path.c_str(), R_OK) == 0 ? ""
+					       : tool + " is not in the folder of " + library + ".so; install it there";
 }
 
 // Programs that this one starts are not to have it.

@@ -210,7 +210,7 @@ extern "C" int gex_EP_Create(gex_EP_t *ep_p, gex_Client_t client, gex_EP_Capabil
 						    GEX_EP_CAPABILITY_VIS;
 	if (!capabilities || capabilities & ~kPossible)
 		return refuse(GASNET_ERR_BAD_ARG,
-			      "gex_EP_Create: capabilities 0x%x; endpoints beside the first may have "
+			      "gex_EP_Create: capabilities 0x%x; endpoints other than the first may have "
 			      "GEX_EP_CAPABILITY_RMA, _AM and _VIS",
 			      capabilities);
 	const pgas::mutex_holder alone(kinds_mutex, kThreads);

@@ -142,7 +142,7 @@ int get_host_memory(made_segment &s, gex_Addr_t address, uintptr_t length)
 gasneti_kind *must_be_kind(const char *call, gex_MK_t kind)
 {
 	if (kind == GEX_MK_INVALID || kind == GEX_MK_HOST)
-		fail("%s: %s is no kind of gex_MK_Create", call,
+		fail("%s: %s is not a memory kind of gex_MK_Create", call,
 		     kind == GEX_MK_HOST ? "GEX_MK_HOST" : "GEX_MK_INVALID");
 	return kind;
 }

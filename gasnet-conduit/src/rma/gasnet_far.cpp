@@ -131,7 +131,7 @@ bool settle(gasneti_op *, const char *call)
 void check_handle(gasnet_handle_t handle, const char *call)
 {
 	if (handle == GEX_EVENT_NO_OP || handle->magic != kEvent)
-		fail("%s: a handle that no call answered", call);
+		fail("%s: a handle that no call returned", call);
 }
 
 // One word at that node.

@@ -238,7 +238,7 @@ namespace gasnet {
 	[[gnu::noinline]] gex_Event_t op_in_loop(GASNETI_AD_PARAMETERS(type_arg)) noexcept                             \
 	{                                                                                                              \
 		if (!gasneti_ad_in_loop_##name_arg(local, result, opcode, a, b, 0))                                    \
-			fail("gex_AD_Op: operation %#x is none of data type " #name_arg, opcode);                      \
+			fail("gex_AD_Op: operation %#x is not valid for data type " #name_arg, opcode);                \
 		return GEX_EVENT_INVALID;                                                                              \
 	}
 GASNETI_AD_TYPES(GASNETI_TYPE)
@@ -272,7 +272,7 @@ extern "C" void gex_AD_Create(gex_AD_t *ad_p, gex_TM_t tm, gex_DT_t dt, gex_OP_t
 	if (!ad_p || tm == GEX_TM_INVALID || team_of(tm)->pair)
 		fail("gex_AD_Create: needs a team, and a place for the domain");
 	if (!datatype_of(dt).bytes)
-		fail("gex_AD_Create: data type %#x is none of atomics", dt);
+		fail("gex_AD_Create: data type %#x is not valid for atomics", dt);
 	if (!ops || (ops & ~kAll) || (is_float(dt) && (ops & kBits)))
 		fail("gex_AD_Create: operations %#x are not all for data type %#x", ops, dt);
 	auto *d = static_cast<domain *>(calloc(1, sizeof(domain) + sizeof(uint64_t) * (tm->size + kNoWindows)));

@@ -81,8 +81,8 @@ void print_cores()
 	const bool bound = CPU_COUNT(&mine) < CPU_COUNT(&g.cpus);
 	printf("cores: PE 0 %s CPU %s; the %d PEs of this host may use CPU %s\n", bound ? "is bound to" : "may use",
 	       cpu_list(mine).c_str(), g.local_count, cpu_list(g.cpus).c_str());
-	printf("       %s\n", g.oversubscribed ? "more PEs than cores: a wait gives its core away at the first look"
-					       : "a core for each PE: a wait looks for a while before it sleeps");
+	printf("       %s\n", g.oversubscribed ? "more PEs than cores: a wait yields its core after the first poll"
+					       : "a core for each PE: a wait polls for a while before it sleeps");
 }
 
 // What the kernel says of the pages at an address.
@@ -173,7 +173,7 @@ void print_thresholds()
 	printf("  put elsewhere: up to %s are copied and the call returns; more: it returns when source is free "
 	       "again\n",
 	       bytes_text(g.copy_limit).c_str());
-	printf("  collectives: up to %zu bytes travel beside the number that tells of them\n", teams::kInline);
+	printf("  collectives: up to %zu bytes travel together with the number that announces them\n", teams::kInline);
 	for (unsigned i = 0; i < static_cast<unsigned>(teams::streamer::count); i++)
 		if (g.stream.bytes[i] != SIZE_MAX)
 			printf("  %s: around the caches from %s on, of all PEs of a host together%s\n", streams[i],

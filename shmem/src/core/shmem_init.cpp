@@ -90,7 +90,7 @@ SHMEM_NAME(int, shmem_init_thread, (int requested, int *provided))
 	const int level = requested & ~kDevice;
 	if (level < SHMEM_THREAD_SINGLE || level > SHMEM_THREAD_MULTIPLE)
 		fail("shmem_init_thread",
-		     "thread level %d is none of SHMEM_THREAD_SINGLE to SHMEM_THREAD_MULTIPLE, alone or with "
+		     "thread level %d is not one of SHMEM_THREAD_SINGLE to SHMEM_THREAD_MULTIPLE, alone or with "
 		     "SHMEM_DEVICE_HOST_INIT and SHMEM_DEVICE_KERNEL_INIT",
 		     level);
 	const bool host = requested & SHMEM_DEVICE_HOST_INIT;

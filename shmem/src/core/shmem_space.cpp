@@ -153,7 +153,7 @@ space named(const char *routine, int which)
 {
 	check_running(routine);
 	if (which < SHMEMX_SPACE_DEFAULT || which > SHMEMX_SPACE_GPU)
-		fail(routine, "%d is none of SHMEMX_SPACE_DEFAULT, SHMEMX_SPACE_CPU and SHMEMX_SPACE_GPU", which);
+		fail(routine, "%d is not one of SHMEMX_SPACE_DEFAULT, SHMEMX_SPACE_CPU and SHMEMX_SPACE_GPU", which);
 	if (which == SHMEMX_SPACE_DEFAULT)
 		return device_heap_is_default() ? space::gpu : space::cpu;
 	const space s = which == SHMEMX_SPACE_CPU ? space::cpu : space::gpu;

@@ -23,7 +23,7 @@ team *enter(const char *routine, shmem_team_t handle, T *dest, const T *source, 
 		return nullptr;
 	if (PGAS_UNLIKELY(__builtin_mul_overflow(dest_count, size, &dest_count) ||
 			  __builtin_mul_overflow(source_count, size, &source_count)))
-		fail(routine, "so many elements do not fit in memory");
+		fail(routine, "element count too large: the size in bytes overflows");
 	check_symmetric(routine, "dest", dest, dest_count);
 	check_symmetric(routine, "source", source, source_count);
 	return t;
@@ -34,7 +34,7 @@ inline size_t times(const char *routine, shmem_team_t handle, size_t count)
 	const team *t = live_team(handle);
 	size_t all;
 	if (__builtin_mul_overflow(count, static_cast<size_t>(t ? t->size : 0), &all))
-		fail(routine, "so many elements do not fit in memory");
+		fail(routine, "element count too large: the size in bytes overflows");
 	return all;
 }
 

@@ -26,7 +26,7 @@ PGAS_HOT bool compare(T now, int cmp, T value)
 	case SHMEM_CMP_LE:
 		return now <= value;
 	default:
-		fail("wait_until or test", "comparison operator %d is none of SHMEM_CMP_*", cmp);
+		fail("wait_until or test", "comparison operator %d is not one of SHMEM_CMP_*", cmp);
 	}
 }
 

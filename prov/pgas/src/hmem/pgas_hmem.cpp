@@ -43,7 +43,7 @@ int open_driver(domain *dom, fi_hmem_iface iface, int ordinal, devices::kind **o
 		i++;
 	devices::kind *k = i < kInterfaceCount ? devices::find_kind(kInterfaces[i].kind) : nullptr;
 	if (!k) {
-		PGAS_WARN(FI_LOG_MR, "registration: memory interface %d is none of cuda, rocr and ze\n",
+		PGAS_WARN(FI_LOG_MR, "registration: memory interface %d is not one of cuda, rocr and ze\n",
 			  static_cast<int>(iface));
 		return -FI_ENOSYS;
 	}

@@ -94,13 +94,13 @@ void run_packet(channel &c, const packet_head &h, const char *bytes)
 	if (!plausible_ack(c, h.ack))
 		return reject_frame(c, kNeverSent);
 	if ((h.flags & kPacketBye) && (h.flags & kPacketData))
-		return reject_frame(c, "an end that is none");
+		return reject_frame(c, "a malformed end of a packet");
 	if (h.flags & kPacketData) {
 		if (h.seq != c.ran + 1)
 			return reject_frame(c, "a packet out of turn");
 		if (!run_frames(c, bytes + sizeof h, bytes + h.bytes)) {
 			if (c.open())
-				reject_frame(c, "a frame that cannot be");
+				reject_frame(c, "a malformed frame");
 			return;
 		}
 		if (std::exchange(c.urgent, false) && c.filling)
@@ -108,7 +108,7 @@ void run_packet(channel &c, const packet_head &h, const char *bytes)
 		c.ran = h.seq;
 		channel_busy(c); // an acknowledgement is owed
 	} else if (h.bytes != sizeof h) {
-		return reject_frame(c, "bytes behind a packet without frames");
+		return reject_frame(c, "bytes after a packet without frames");
 	} else if (h.seq != c.ran) {
 		return reject_frame(c, "a packet is missing");
 	}
@@ -185,7 +185,7 @@ void packet_receive(net_link &l, uint64_t line, const char *bytes, size_t len)
 		return drop(l, line, "shorter than a head");
 	memcpy(&h, bytes, sizeof h);
 	if (h.magic != kPacketMagic)
-		return drop(l, line, "not one of ours");
+		return drop(l, line, "not a packet of the link");
 	if (h.bytes != len)
 		return drop(l, line, "its length is not what it says");
 	l.stats.packets_in++;
@@ -203,7 +203,7 @@ void packet_receive(net_link &l, uint64_t line, const char *bytes, size_t len)
 	}
 	const bool confirms = !c->open();
 	if (confirms && !c->greeting->proven) [[unlikely]]
-		return drop(l, line, "from somebody who proved nothing");
+		return drop(l, line, "from a peer that has not proved itself");
 	if (c->signs && !signature_fits(*c, h, bytes)) [[unlikely]]
 		return;
 	c->heard_at = l.clock;

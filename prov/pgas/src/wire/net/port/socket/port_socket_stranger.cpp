@@ -212,7 +212,7 @@ void strangers_look(socket_port &p)
 	while (!p.unknown.empty() && now > p.unknown.front()->born_at + kStrangerNs)
 		line_lost(p, *p.unknown.front(), -FI_ECONNRESET, "it did not prove itself");
 	while (!p.callers.empty() && now > p.callers.front()->born_at + kCallerNs) {
-		log_dropped(p, "a caller", "it did not say who it is");
+		log_dropped(p, "a caller", "it did not identify itself");
 		caller_take_out(p, p.callers.front().get());
 	}
 }

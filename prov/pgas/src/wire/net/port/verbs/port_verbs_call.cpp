@@ -149,7 +149,7 @@ void answered(verbs_port &p, verbs_line &l, const rdma_conn_param &c)
 {
 	line_answer a;
 	if (!read_answer(l, c, a)) {
-		line_call_failed(p, l, "it answered our call with nonsense", -ECONNREFUSED);
+		line_call_failed(p, l, "its reply to our call is malformed", -ECONNREFUSED);
 		return;
 	}
 	l.calls_seen = std::max(l.calls_seen, a.counter);
@@ -236,7 +236,7 @@ verbs_line *line_again(verbs_port &p, const rdma_cm_id *id, const rdma_conn_para
 		return l.get();
 	}
 	if (why == line_refusal::unknown)
-		log_dropped(p, "a caller", "it wants to make a line again that is none, or without its key");
+		log_dropped(p, "a caller", "it wants to resume a connection that does not exist, or without its key");
 	return nullptr;
 }
 
