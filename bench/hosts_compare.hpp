@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the files of hosts_compare share: the goals, and what they are measured against. R is the round trip of raw TCP,
-// spinning; B its stream in writes of the same size.
+// Shared by the files of hosts_compare: the goals, and what they are relative to. R is the polling round trip of raw
+// TCP; B its stream in writes of the same size.
 #pragma once
 
 #include "compare_tools.hpp"
@@ -13,8 +13,8 @@ enum class against { nothing, round_trip, blocking, inner, stream };
 
 struct goal {
 	const char *row;
-	against measured;
-	double limit; // 0: none, the ratio is shown
+	against divisor;
+	double limit; // 0: no goal, only the ratio is shown
 };
 constexpr goal kGoals[] = {
 	{"p_quiet", against::round_trip, 1.5},
@@ -43,10 +43,10 @@ constexpr goal kGoals[] = {
 	{"launch", against::nothing, 0},
 	{"init", against::nothing, 0},
 };
-// The goal of a row is in inner round trips; without libfabric's own measurement, in those of raw TCP.
+// Goals are in inner round trips; without libfabric's own measurement, in those of raw TCP.
 constexpr double kInnerInRoundTrips = 1.4;
 
-// A column of ours that was measured with one variable more than another.
+// A column of ours that was measured with one more variable set than another column.
 struct variant {
 	size_t column, plain;
 	std::string setting;
@@ -64,12 +64,12 @@ struct results {
 };
 
 const goal *goal_of(const row &r);
-// What the goal's row is measured against, 0 when that was not measured; its name for people. By bests or medians.
+// The value that the goal of a row is relative to, 0 if not measured; and its name for display. By bests or medians.
 using value_of = double (results::*)(size_t, const std::string &) const;
 double reference(const results &all, const row &r, const goal &g, value_of value = &results::best_of);
 std::string reference_name(const results &all, const row &r, const goal &g);
 double limit_of(const results &all, const goal &g);
-// How many times better than the goal a column is, by the medians: from 1 on it is reached. 0: not known.
+// How many times better than the goal a column is, by the medians: 1 or more reaches the goal. 0: not known.
 double margin(const results &all, const row &r, const goal &g, const column &owner);
 
 void write_hosts_table(std::FILE *out, const results &all);

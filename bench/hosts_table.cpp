@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The results of hosts_compare beside the goals: for people, for programs, and as a plot.
+// The results of hosts_compare next to the goals: a human-readable table, CSV, and a plot.
 #include "hosts_compare.hpp"
 
 #include <algorithm>
@@ -44,8 +44,8 @@ void libraries_head(std::FILE *out, const results &all, int label)
 	fputc('\n', out);
 }
 
-// What a get that blocks cannot outdo: the bytes leave when the question is there, and the next question when they are
-// here. By the medians.
+// The bound for a blocking get: the bytes leave when the request has arrived, and the next request leaves when they
+// have arrived. By the medians.
 void write_sums(std::FILE *out, const results &all)
 {
 	const double trip = all.median_of(results::kRaw, "tcp_spin") / 1000;
@@ -71,11 +71,11 @@ void write_sums(std::FILE *out, const results &all)
 	}
 }
 
-// Signed packets have a goal.
+// Only signed packets have a goal.
 constexpr char kSigned[] = "FI_PGAS_NET_SIGN=1", kSignedRow[] = "p_1000";
 constexpr double kSignedGoal = 0.85;
 
-// What a setting costs: each row with it, as a share of the speed without. By the medians.
+// The cost of a setting: each row with it, as a share of the speed without it. By the medians.
 void write_variants(std::FILE *out, const results &all)
 {
 	for (const variant &v : all.variants) {
@@ -131,7 +131,7 @@ const goal *goal_of(const row &r)
 
 double reference(const results &all, const row &r, const goal &g, value_of value)
 {
-	switch (g.measured) {
+	switch (g.divisor) {
 	case against::round_trip:
 		return (all.*value)(results::kRaw, "tcp_spin");
 	case against::blocking:
@@ -149,7 +149,7 @@ double reference(const results &all, const row &r, const goal &g, value_of value
 
 std::string reference_name(const results &all, const row &r, const goal &g)
 {
-	switch (g.measured) {
+	switch (g.divisor) {
 	case against::round_trip:
 		return "R";
 	case against::blocking:
@@ -165,7 +165,7 @@ std::string reference_name(const results &all, const row &r, const goal &g)
 
 double limit_of(const results &all, const goal &g)
 {
-	const bool guess = g.measured == against::inner && all.best_of(results::kInner, "inner_spin") == 0;
+	const bool guess = g.divisor == against::inner && all.best_of(results::kInner, "inner_spin") == 0;
 	return guess ? g.limit * kInnerInRoundTrips : g.limit;
 }
 
@@ -199,7 +199,7 @@ void write_hosts_table(std::FILE *out, const results &all)
 			continue;
 		const double limit = limit_of(all, *g), base = reference(all, r, *g),
 			     middle = reference(all, r, *g, &results::median_of);
-		const bool pure = g->measured == against::nothing;
+		const bool pure = g->divisor == against::nothing;
 		fprintf(out, "%-*s  %-5s  %-16s %-13s", label, r.label.c_str(), r.unit.c_str(),
 			reference_name(all, r, *g).c_str(),
 			limit > 0 ? ((r.more_is_better() ? ">= " : "<= ") + number(limit)).c_str() : "");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fft2d: the Fourier transform of a square matrix of complex numbers whose rows are dealt to the PEs. Every PE
- * transforms its rows, all PEs transpose the matrix by one alltoall, and every PE transforms what are now its rows. The
- * result is transposed. Each PE compares some places of its rows with the sum that defines them, over the whole matrix.
+ * fft2d: the Fourier transform of a square matrix of complex numbers whose rows are distributed over the PEs. Every PE
+ * transforms its rows, all PEs transpose the matrix by one alltoall, and every PE transforms its new rows. The result
+ * is transposed. Each PE compares some elements of its rows with the sum that defines them, over the whole matrix.
  *
  *	oshrun -n 4 ./fft2d [--variant host|staged|partition] [--partition ID] [SIZE]
  *
@@ -22,7 +22,7 @@ struct number {
 struct fft {
 	struct app app;
 	long size, rows;             /* of the matrix; of this PE */
-	struct array received, sent; /* the blocks that go to each PE, one behind the other; and those that come */
+	struct array sent, received; /* sent: contiguous blocks to send to each PE; received: those that arrive */
 	struct number *roots;        /* e^(-2 pi i k / size) */
 };
 
@@ -63,7 +63,7 @@ static void transform(const struct fft *f, struct number *row)
 			}
 }
 
-/* The block for each PE, turned: its rows will be my columns. */
+/* The block for each PE, transposed: its rows will be my columns. */
 static void pack(const struct fft *f, const struct number *matrix, struct number *blocks)
 {
 	for (int pe = 0; pe < f->app.n; pe++)
@@ -84,11 +84,11 @@ static void transpose(struct fft *f)
 {
 	const size_t block = (size_t)f->rows * (size_t)f->rows * sizeof(struct number);
 	const double begin = seconds();
-	array_send(&f->received, 0, f->received.bytes);
-	/* nobody's place for the blocks may still be in use, nor its blocks unfinished: others begin at once */
+	array_send(&f->sent, 0, f->sent.bytes);
+	/* before any PE begins, the destinations of all PEs must be unused and their blocks complete */
 	shmem_barrier_all();
-	shmem_alltoallmem(SHMEM_TEAM_WORLD, f->sent.wire, f->received.wire, block);
-	array_received(&f->sent, 0, f->sent.bytes);
+	shmem_alltoallmem(SHMEM_TEAM_WORLD, f->received.wire, f->sent.wire, block);
+	array_received(&f->received, 0, f->received.bytes);
 	f->app.exchange += seconds() - begin;
 }
 
@@ -96,16 +96,16 @@ static void fft2d(struct fft *f, struct number *matrix)
 {
 	for (long r = 0; r < f->rows; r++)
 		transform(f, matrix + r * f->size);
-	pack(f, matrix, (struct number *)f->received.host);
-	array_write(&f->received, 0, f->received.bytes);
+	pack(f, matrix, (struct number *)f->sent.host);
+	array_write(&f->sent, 0, f->sent.bytes);
 	transpose(f);
-	array_read(&f->sent, 0, f->sent.bytes);
-	unpack(f, (const struct number *)f->sent.host, matrix);
+	array_read(&f->received, 0, f->received.bytes);
+	unpack(f, (const struct number *)f->received.host, matrix);
 	for (long r = 0; r < f->rows; r++)
 		transform(f, matrix + r * f->size);
 }
 
-/* Places spread over the rows of this PE; each sum has size * size terms. */
+/* Elements spread over the rows of this PE; each sum has size * size terms. */
 static double check(const struct fft *f, const struct number *matrix)
 {
 	double wrong = 0;
@@ -135,8 +135,8 @@ int main(int argc, char **argv)
 		app_usage(&f.app, usage);
 	f.rows = f.size / f.app.n;
 	const size_t cells = (size_t)f.rows * (size_t)f.size, bytes = cells * sizeof(struct number);
-	array_open(&f.app, &f.received, bytes);
 	array_open(&f.app, &f.sent, bytes);
+	array_open(&f.app, &f.received, bytes);
 	struct number *matrix = app_memory(malloc(bytes), bytes);
 	f.roots = app_memory(malloc((size_t)f.size * sizeof *f.roots), (size_t)f.size * sizeof *f.roots);
 	for (long k = 0; k < f.size; k++) {
@@ -157,8 +157,8 @@ int main(int argc, char **argv)
 	shmem_barrier_all();
 	free(f.roots);
 	free(matrix);
-	array_close(&f.app, &f.sent);
 	array_close(&f.app, &f.received);
+	array_close(&f.app, &f.sent);
 	char sizes[32];
 	snprintf(sizes, sizeof sizes, "size=%ld", f.size);
 	const double n = (double)f.size;

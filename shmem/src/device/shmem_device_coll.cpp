@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collectives on device memory. Handles are exchanged once in the life of a partition
-// (shmem_partition_join.cpp), so a collective needs no exchange of its own: each member pushes what is the others' into
-// their memory, all of it in one submission, waits for its own device, and meets the others. dest is ready everywhere
-// before anybody calls, as the standard wants, so nothing is asked before. Members on other hosts get theirs by puts.
+// Collectives on device memory. Handles are exchanged once in the lifetime of a partition (shmem_partition_join.cpp),
+// so a collective needs no exchange of its own: each member pushes its data into the others' memory, all in one
+// submission, waits for its own device, and synchronises with the others. The standard requires dest to be ready
+// everywhere before any PE calls, so no synchronisation precedes the copies. Members on other hosts receive theirs by
+// puts.
 //
-// Processes that share a device and use it at the same time make it switch between them, for a third of a millisecond
-// each time on an H200. So the first member of each device acts for all that share it, and the others leave it alone.
+// Processes that share a device and use it at the same time make it switch between them, which takes a third of a
+// millisecond each time on an H200. Therefore the first member of each device acts for all that share it, and the
+// others leave it alone.
 #include "shmem_device_coll.hpp"
 
 #include <cstring>
@@ -78,7 +80,7 @@ void device_fcollect(teams::team &t, void *dest, const void *source, size_t byte
 
 void device_collect(teams::team &t, void *dest, const void *source, size_t bytes, const char *name)
 {
-	const std::vector<size_t> lengths = lengths_of_all(t, bytes, name); // all have come
+	const std::vector<size_t> lengths = lengths_of_all(t, bytes, name); // all members have arrived
 	std::vector<size_t> before(1, 0);
 	for (const size_t one : lengths)
 		before.push_back(before.back() + one);
@@ -117,7 +119,7 @@ void device_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t 
 {
 	if (staged_alltoalls(t, dest, source, dst, sst, count, size, name))
 		return;
-	if (dst == 1 && sst == 1) { // blocks in one piece each
+	if (dst == 1 && sst == 1) { // each block is contiguous
 		size *= count;
 		count = 1;
 	}
@@ -163,7 +165,7 @@ void device_scatter(teams::team &t, void *dest, const void *source, size_t bytes
 	teams::sync(t);
 }
 
-// Who acts for others must know what they were called with: all learn all of it, block by block.
+// A member that acts for others must know their arguments: all of them exchange everything, block by block.
 block_table::block_table(teams::team &t, const teams::block_list &dst, const teams::block_list &src, const char *name)
 	: n_(static_cast<size_t>(t.size)), all_(n_ * n_)
 {
@@ -190,7 +192,7 @@ void device_alltoallv(teams::team &t, void *dest, const teams::block_list &dst, 
 	batch copies(t, driver_of(dest, source, name), name);
 	me.each([&](int i) {
 		each_member(t, [&](int j) {
-			copies.pass(i, source, all.at(i, j).received * size, j, dest, all.at(j, i).granted * size,
+			copies.pass(i, source, all.at(i, j).send_displ * size, j, dest, all.at(j, i).recv_displ * size,
 				    all.at(i, j).sent * size);
 		});
 	});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What collectives on device memory are made of: what a member submits, for whom it acts, which share is its own.
+// Components of collectives on device memory: what a member submits, for which members it acts, and which share is its
+// own.
 #pragma once
 
 #include "shmem_partition.hpp"
@@ -23,7 +24,7 @@ inline devices::kind &driver_of(const void *dest, const void *source, const char
 	return d ? *d->kind : *s->kind;
 }
 
-// Where member j has what is `ptr` here; null: it cannot be reached directly.
+// The address of member j's copy of `ptr`; null if it cannot be accessed directly.
 inline void *place_at(const teams::team &t, int j, const void *ptr, const char *name)
 {
 	const int pe = teams::world_rank(t, j);
@@ -36,8 +37,8 @@ inline void *place_at(const teams::team &t, int j, const void *ptr, const char *
 	return peer_pointer(ptr, pe);
 }
 
-// What a member submits together. The other side is a member's copy of an object of ours, in device memory or in host
-// memory; host memory that is not mapped here goes the way of puts and gets, one by one.
+// The copies that a member submits together. The other side is a member's copy of a symmetric object, in device memory
+// or in host memory; host memory that is not mapped here is transferred by puts and gets, one by one.
 class batch {
 public:
 	static constexpr size_t kAtOnce = 1024; // pieces of one submission
@@ -49,7 +50,7 @@ public:
 		else
 			far_.push_back({j, true, shifted(dest, offset), const_cast<void *>(source), bytes});
 	}
-	// the same, of member i's source, for which I act
+	// the same from member i's source, for a member that I act for
 	void pass(int i, const void *source, size_t begin, int j, const void *dest, size_t offset, size_t bytes)
 	{
 		push(j, dest, offset, static_cast<const char *>(i == team_.me ? source : at_member(i, source)) + begin,
@@ -62,7 +63,7 @@ public:
 		else
 			far_.push_back({j, false, shifted(source, offset), dest, bytes});
 	}
-	void run() // and wait
+	void run() // and waits
 	{
 		submit();
 		for (const far_one &f : far_)
@@ -115,7 +116,7 @@ private:
 	std::vector<far_one> far_;
 };
 
-// Members begin with their neighbour, so that they do not all write to the same one.
+// Members start with their neighbour, so that they do not all write to the same one.
 template <class Body>
 void each_member(const teams::team &t, Body &&body)
 {
@@ -123,7 +124,8 @@ void each_member(const teams::team &t, Body &&body)
 		body((t.me + i) % t.size);
 }
 
-// Whom I act for. Sources of others must be device memory that is open here; host memory may be out of reach.
+// The members that I act for. Sources of others must be device memory that is open here; host memory may be
+// unreachable.
 class actor {
 public:
 	actor(teams::team &t, const void *source, const char *name) : team_(t)
@@ -150,12 +152,12 @@ public:
 				for_.push_back(j);
 		}
 	}
-	bool shared() const { return shared_; } // any device; the same on all members
-	// Of the members that act for one device each, how many there are, and which I am if I am one.
+	bool shared() const { return shared_; } // for any device; the same on all members
+	// The number of members that act for a device, and my index among them if I am one.
 	int heads() const { return heads_; }
 	int turn() const { return turn_; }
 	bool acts() const { return !for_.empty(); }
-	// Those that are acted for have come before anything is read.
+	// All members that others act for have arrived before anything is read.
 	void begin() const
 	{
 		if (shared_)
@@ -185,11 +187,11 @@ inline share share_of(size_t elements, int member, int members)
 	return {m * each + std::min(m, more), each + (m < more ? 1 : 0)};
 }
 
-// What all members of an alltoallv were called with, in elements. Row i: member i's, for and from each member.
+// The arguments of all members of an alltoallv, in elements. Row i: member i's, for and from each member.
 class block_table {
 public:
 	struct block {
-		uint64_t sent, received, expected, granted;
+		uint64_t sent, send_displ, expected, recv_displ; // counts and displacements
 	};
 	block_table(teams::team &t, const teams::block_list &dst, const teams::block_list &src, const char *name);
 	const block &at(int member, int peer) const { return all_[index(member, peer)]; }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collectives on device memory that are staged: sources are copied into staging memory, the host's collective runs
-// there, and its results are copied to dest. Two copies for each member instead of one for each pair, and the host's
-// algorithms and wires between hosts; for short ones, as the table of shmem_tune_text.hpp says. Staging memory lies in
-// the symmetric heap since init, so nothing is exchanged.
+// Staged collectives on device memory: sources are copied into staging memory, the host's collective runs there, and
+// its results are copied to dest. This takes two copies for each member instead of one for each pair, and uses the
+// host's algorithms and the wires between hosts. It is for short messages, as specified by the table of
+// shmem_tune_text.hpp. Staging memory is allocated in the symmetric heap at init, so nothing is exchanged.
 //
-// It is one for all teams of a PE, so members meet before they touch it and before they leave. Threads that are in
-// collectives of several teams at a time would share it: jobs with SHMEM_THREAD_MULTIPLE do not stage.
+// All teams of a PE share one staging memory, so members synchronise before they touch it and before they return.
+// Threads that are in collectives of several teams at the same time would share it: jobs with SHMEM_THREAD_MULTIPLE do
+// not stage.
 #include "shmem_device_coll.hpp"
 
 #include <string>
@@ -59,8 +60,8 @@ bool is_staged(const teams::team &t, tuned what, size_t bytes, const void *dest,
 	       bytes <= std::min(kMostStaged, staged_up_to(g_tune, driver_of(dest, source, name).name(), what, t.size));
 }
 
-// read(copies, i) brings what member i sends from its source into its staging memory; write(copies, i) brings what it
-// has got from there into its dest; both for all members that I act for.
+// read(copies, i) copies what member i sends from its source into its staging memory; write(copies, i) copies what it
+// received from there into its dest; both for all members that I act for.
 template <class Read, class Collective, class Write>
 void stage(teams::team &t, void *dest, const void *source, const char *name, Read &&read, Collective &&collective,
 	   Write &&write)
@@ -68,18 +69,18 @@ void stage(teams::team &t, void *dest, const void *source, const char *name, Rea
 	const bool from_device = device_of(source), to_device = device_of(dest);
 	const actor me(t, from_device ? source : dest, name);
 	devices::kind &k = driver_of(dest, source, name);
-	teams::sync(t); // sources are what they shall be, and nobody is in staging memory
+	teams::sync(t); // all sources are ready, and no member uses staging memory
 	if (from_device) {
 		batch copies(t, k, name);
 		me.each([&](int i) { read(copies, i); });
 		copies.run();
 		if (me.shared())
-			teams::sync(t); // mine may have been copied by another
+			teams::sync(t); // another member may have copied mine
 	}
 	collective(to_device ? g_stage.dest : dest, from_device ? g_stage.source : source);
 	if (to_device) {
 		if (me.shared())
-			teams::sync(t); // all of those that are to be copied are complete
+			teams::sync(t); // all results that are to be copied are complete
 		batch copies(t, k, name);
 		me.each([&](int i) { write(copies, i); });
 		copies.run();
@@ -87,7 +88,8 @@ void stage(teams::team &t, void *dest, const void *source, const char *name, Rea
 	teams::sync(t);
 }
 
-// in, out: which members have a source to be read, and a dest to be written; of so many bytes each.
+// in_only, out_only, out_not: the members whose source is read, and whose dest is written; in_bytes, out_bytes: of
+// each.
 struct staging {
 	teams::team &t;
 	void *dest;
@@ -113,7 +115,8 @@ struct staging {
 	}
 };
 
-// Blocks of an alltoallv in a row in staging memory, those that lie in a row outside of it, too, in one piece.
+// Packs the blocks of an alltoallv contiguously in staging memory; blocks that are also contiguous outside are copied
+// as one piece.
 class packer {
 public:
 	template <class Copy>
@@ -204,8 +207,8 @@ bool staged_alltoall(teams::team &t, void *dest, const void *source, size_t byte
 	return true;
 }
 
-// Sources come with their gaps, in one piece. What lies between the elements of dest is not ours to write: results are
-// packed, and go to their places one by one, in one submission.
+// Sources are copied in one piece, including their gaps. The gaps of dest must not be written: results are packed, and
+// copied to their places element by element, in one submission.
 bool staged_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t count,
 		      size_t size, const char *name)
 {
@@ -233,7 +236,7 @@ bool staged_alltoalls(teams::team &t, void *dest, const void *source, ptrdiff_t 
 	return true;
 }
 
-// All members find the same longest one.
+// All members compute the same maximum.
 bool staged_alltoallv(teams::team &t, void *dest, const void *source, const block_table &blocks, size_t size,
 		      const char *name)
 {
@@ -248,7 +251,7 @@ bool staged_alltoallv(teams::team &t, void *dest, const void *source, const bloc
 	}
 	if (!is_staged(t, tuned::alltoallv, longest, dest, source, name))
 		return false;
-	// as the host's alltoallv is called: mine, packed where they are staged
+	// arguments of the host's alltoallv for this member, packed where they are staged
 	const auto n = static_cast<size_t>(t.size);
 	std::vector<size_t> counts_to(n), displs_to(n), counts_from(n), displs_from(n);
 	size_t to_here = 0, from_here = 0;
@@ -256,8 +259,8 @@ bool staged_alltoallv(teams::team &t, void *dest, const void *source, const bloc
 		const block_table::block &b = blocks.at(t.me, static_cast<int>(j));
 		counts_to[j] = b.expected;
 		counts_from[j] = b.sent;
-		displs_to[j] = device_of(dest) ? to_here : b.granted;
-		displs_from[j] = device_of(source) ? from_here : b.received;
+		displs_to[j] = device_of(dest) ? to_here : b.recv_displ;
+		displs_from[j] = device_of(source) ? from_here : b.send_displ;
 		to_here += b.expected;
 		from_here += b.sent;
 	}
@@ -270,7 +273,7 @@ bool staged_alltoallv(teams::team &t, void *dest, const void *source, const bloc
 			packer p;
 			for (int j = 0; j < t.size; j++)
 				if (const auto &b = blocks.at(i, j); b.sent)
-					p.add(b.received * size, b.sent * size, copy);
+					p.add(b.send_displ * size, b.sent * size, copy);
 			p.flush(copy);
 		},
 		[&](void *dst, const void *src) {
@@ -285,7 +288,7 @@ bool staged_alltoallv(teams::team &t, void *dest, const void *source, const bloc
 			packer p;
 			for (int j = 0; j < t.size; j++)
 				if (const auto &b = blocks.at(i, j); b.expected)
-					p.add(b.granted * size, b.expected * size, copy);
+					p.add(b.recv_displ * size, b.expected * size, copy);
 			p.flush(copy);
 		});
 	return true;
