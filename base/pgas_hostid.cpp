@@ -23,7 +23,7 @@ int refuse(char *why, size_t room, const char *path, const char *reason, int err
 	return -err;
 }
 
-// Returns how many bytes it read from the file's beginning, or a negative errno.
+// Returns the number of bytes read from the beginning of the file, or a negative errno.
 ssize_t first_bytes(const char *path, char *dst, size_t room)
 {
 	const pgas::unique_fd file(open(path, O_RDONLY | O_CLOEXEC));
@@ -35,7 +35,8 @@ ssize_t first_bytes(const char *path, char *dst, size_t room)
 	return got > 0 ? got : -ENODATA;
 }
 
-// FI_PGAS_TEST_HOSTS: processes of one machine play several hosts. 1: each is one; else those with one number are.
+// FI_PGAS_TEST_HOSTS: processes of one machine act as several hosts. 1: each process is a host; otherwise all those
+// with the same number are one.
 uint64_t pretended(uint64_t host)
 {
 	const char *text = getenv("FI_PGAS_TEST_HOSTS");
@@ -57,19 +58,19 @@ extern "C" int pgas_host_id_in(const char *proc, uint64_t *id, char *why, size_t
 		return refuse(why, room, path, strerror(static_cast<int>(-got)), static_cast<int>(-got));
 	uint64_t hash = pgas::hash_bytes(text, static_cast<size_t>(got));
 	struct utsname names;
-	if (uname(&names) == 0) // machines restored from one snapshot have one boot id
+	if (uname(&names) == 0) // machines restored from one snapshot share a boot id
 		hash = pgas::hash_bytes(names.nodename, strlen(names.nodename), hash);
 	for (const char *ns : {"pid", "net", "uts", "ipc", "user", "time"}) {
 		struct stat info;
 		snprintf(path, sizeof path, "%s/self/ns/%s", proc, ns);
 		if (stat(path, &info) != 0) {
 			if (errno == ENOENT && strcmp(ns, "time") == 0)
-				continue; // Linux before 5.6 has one time for all
+				continue; // Linux before 5.6 has no time namespaces
 			return refuse(why, room, path, strerror(errno), errno);
 		}
 		hash = pgas::hash_bytes(&info.st_ino, sizeof info.st_ino, hash);
 	}
-	// In a /proc of another PID namespace (unshare --pid without a new mount) our pid belongs to somebody else.
+	// In the /proc of another PID namespace (unshare --pid without a new mount) our PID belongs to another process.
 	snprintf(path, sizeof path, "%s/self", proc);
 	const ssize_t length = readlink(path, text, sizeof text - 1);
 	if (length < 0)

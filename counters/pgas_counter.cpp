@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The cold side of the counters: waiting without burning a core that somebody else needs, and the clock for timeouts.
+// The cold part of the counters: waiting without occupying a core that another process needs, and the clock for
+// timeouts.
 #include "pgas/pgas_counter.h"
 
 #include <sched.h>
@@ -8,8 +9,8 @@
 
 namespace {
 
-// Spinning pays while the peer runs on another core; with more processes than cores a yield hands the core over at
-// once.
+// Spinning is worthwhile while the peer runs on another core; with more processes than cores a yield hands the core
+// over at once.
 constexpr pgas_backoff_rule kProviderRule{0, PGAS_BACKOFF_SPINS, PGAS_BACKOFF_YIELDS, 50'000, nullptr, 1};
 
 } // namespace
@@ -23,7 +24,7 @@ extern "C" uint64_t pgas_backoff_yield(struct pgas_backoff *b, const struct pgas
 	if (!tired)
 		b->polls++;
 	else
-		b->polls = rule->spins + rule->yields; // it stays in the last phase, whatever the caller put there
+		b->polls = rule->spins + rule->yields; // it stays in the last phase, whatever value the caller set
 	if (!tired || rule->nap_ns == 0) {
 		sched_yield();
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pgas_hostid.h: one identity per host; every namespace that shared memory needs is in it; without /proc, or with a
- * /proc that shows other processes, there is none, and fi_domain refuses.
+ * pgas_hostid.h: one identity per host, which includes every namespace that shared memory needs; without /proc, or with
+ * a /proc that shows other processes, there is no identity, and fi_domain fails.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* unshare */
@@ -44,7 +44,7 @@ static void write_file(const char *what, const char *text)
 	close(fd);
 }
 
-/* a new file while the old one is still there has another inode */
+/* a new file created while the old one still exists has another inode */
 static void other_inode(const char *ns)
 {
 	char name[64], old[256];
@@ -205,7 +205,7 @@ static void test_hostid_of_foreign_proc_is_refused(void **state)
 	refused(-ENOTSUP, "PID namespace");
 }
 
-/* What a child in other namespaces answers: 0 to 9 from `check`, 99 when the kernel does not let it try. */
+/* The result of a child in other namespaces: 0 to 9 from `check`, 99 when the kernel does not allow the attempt. */
 static int in_namespace(int flags, int (*check)(uint64_t), uint64_t outside)
 {
 	pid_t pid = fork();
@@ -244,7 +244,7 @@ static void test_hostid_in_other_namespaces_differs(void **state)
 		print_message("no namespaces to be had here: not tried\n");
 }
 
-/* 0: fi_domain refused as it should */
+/* 0: fi_domain failed, as it should */
 static int domain_without_proc(uint64_t outside)
 {
 	struct fi_info *hints = fi_allocinfo(), *info = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pgas_counter.h: sums are exact for one and for many writers, comparing survives wrap-around, waiting gives way. */
+/* pgas_counter.h: sums are exact for one and for many writers, comparison survives wrap-around, waiting yields. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ static void test_counter_shared_adds_from_processes_give_exact_sum(void **state)
 	munmap(c, sizeof *c);
 }
 
-/* What is counted was done before: the reader that sees count n sees the n values. */
+/* Counted work is complete: a reader that sees count n sees the n values. */
 struct published {
 	struct pgas_counter count;
 	uint64_t value[1000];

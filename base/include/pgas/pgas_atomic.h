@@ -2,9 +2,9 @@
 /*
  * Named memory accesses and barriers, for C11 and C++20 alike.
  *
- * The memory order is in the name of the call, so a reader sees it at the place of use, and a use that needs another
- * order needs another name. Plain integers only: shared memory holds fixed-width fields, no _Atomic objects.
- * Owns no state and calls nothing.
+ * The memory order is part of the name, so a reader sees it at the place of use, and a use that needs another order
+ * needs another name. Plain integers only: shared memory holds fixed-width fields, no _Atomic objects. Owns no state
+ * and calls nothing.
  */
 #ifndef PGAS_ATOMIC_H
 #define PGAS_ATOMIC_H
@@ -24,33 +24,32 @@
 #define PGAS_NOEXCEPT
 #endif
 
-/* One access, no order: for a value that only has to be whole (a hint, a statistic, a pointer set before threads
- * start). */
+/* One access, no order: for a value that only must not tear (a hint, a statistic, a pointer set before threads run). */
 #define pgas_load_relaxed(p_arg) __atomic_load_n((p_arg), __ATOMIC_RELAXED)
 #define pgas_store_relaxed(p_arg, v_arg) __atomic_store_n((p_arg), (v_arg), __ATOMIC_RELAXED)
 
-/* As load_relaxed, for an aligned word in the hot path: lets gcc use the machine's full addressing modes. */
+/* Like load_relaxed, for an aligned word in the hot path: lets gcc use all addressing modes of the machine. */
 #if defined(__SANITIZE_THREAD__)
 #define pgas_load_word(p_arg) pgas_load_relaxed(p_arg)
 #else
 #define pgas_load_word(p_arg) (*(p_arg))
 #endif
 
-/* As load_acquire, where those addressing modes matter: x86 keeps loads in order by itself. */
+/* Like load_acquire, where those addressing modes matter: x86 keeps loads in order anyway. */
 #if (defined(__x86_64__) || defined(__i386__)) && !defined(__SANITIZE_THREAD__)
 #define pgas_load_word_acquire(p_arg) (*(p_arg))
 #else
 #define pgas_load_word_acquire(p_arg) pgas_load_acquire(p_arg)
 #endif
 
-/* Publication: what was written before store_release is seen after the load_acquire that reads the stored value. */
+/* Publication: everything written before store_release is visible after the load_acquire that reads its value. */
 #define pgas_load_acquire(p_arg) __atomic_load_n((p_arg), __ATOMIC_ACQUIRE)
 #define pgas_store_release(p_arg, v_arg) __atomic_store_n((p_arg), (v_arg), __ATOMIC_RELEASE)
 
 /*
- * As load_acquire, where what was published is reached through one pointer: ready = load_to_depend(&x->ready);
- * x = depends_on(x, ready); use *x. The address of what is read behind it is made of the value then, and aarch64 keeps
- * that in order without waiting for the releases that this thread stored before, as its acquires do.
+ * Like load_acquire, where the published data is accessed through one pointer: ready = load_to_depend(&x->ready); x =
+ * depends_on(x, ready); use *x. The address of the later load then depends on the value, and aarch64 keeps dependent
+ * loads in order without waiting for this thread's earlier releases, as its acquires do.
  */
 #if defined(__aarch64__) && !defined(__SANITIZE_THREAD__)
 #define pgas_load_to_depend(p_arg) pgas_load_relaxed(p_arg)
@@ -69,14 +68,14 @@ PGAS_INLINE const void *pgas_depends_on(const void *address, const void *value)
 }
 #endif
 
-/* Claim a thing that others compete for; on failure *e_arg holds what was there. */
+/* Claim something that others compete for; on failure *e_arg holds the value found. */
 #define pgas_claim(p_arg, e_arg, v_arg)                                                                                \
 	__atomic_compare_exchange_n((p_arg), (e_arg), (v_arg), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 
 /*
- * The same for a thing that is only written to, and published later by a release: the branch on success orders the
- * stores behind it, for compilers and machines (neither stores before it knows that it may). On aarch64 it does not
- * wait for earlier releases, as acquires do, nor for earlier stores.
+ * The same for something that is only written to, and published later by a release: the branch on success orders the
+ * stores after it, for compilers and machines (neither stores before it knows that it may). On aarch64 it waits neither
+ * for earlier releases, as acquires do, nor for earlier stores.
  */
 #if defined(__SANITIZE_THREAD__)
 #define pgas_claim_to_write pgas_claim
@@ -85,7 +84,7 @@ PGAS_INLINE const void *pgas_depends_on(const void *address, const void *value)
 	__atomic_compare_exchange_n((p_arg), (e_arg), (v_arg), 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 #endif
 
-/* Count with several writers. release: whoever sees the count sees the event that is counted. */
+/* Count with several writers. release: a reader that sees the count sees the counted event. */
 #define pgas_add_release(p_arg, v_arg) __atomic_fetch_add((p_arg), (v_arg), __ATOMIC_RELEASE)
 #define pgas_add_relaxed(p_arg, v_arg) __atomic_fetch_add((p_arg), (v_arg), __ATOMIC_RELAXED)
 #define pgas_swap_acq_rel(p_arg, v_arg) __atomic_exchange_n((p_arg), (v_arg), __ATOMIC_ACQ_REL)
@@ -102,8 +101,10 @@ PGAS_INLINE void pgas_fence_stores(void)
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
-/* As fence_stores, where no earlier load matters. It costs half of that on aarch64, where fence_stores waits for loads
- * too. */
+/*
+ * Like fence_stores, where no earlier load matters. It costs half as much on aarch64, where fence_stores waits for
+ * loads too.
+ */
 PGAS_INLINE void pgas_fence_store_store(void)
 {
 #if defined(__aarch64__) && !defined(__SANITIZE_THREAD__)
@@ -120,11 +121,11 @@ PGAS_INLINE void pgas_fence_acquire(void)
 }
 
 /*
- * Several words at once, each of which publishes or takes something: one fence for all of them, and the words travel
- * at the same time. On aarch64 a load_acquire lets nothing behind it begin, and waits for earlier store_releases, which
- * wait for one another. ThreadSanitizer knows no fences.
- *   ready = load_before_fence(&a) && load_before_fence(&b); fence_acquire(); use what a and b tell of
- *   done with what a and b tell of; fence_stores(); store_after_fence(&a, free); store_after_fence(&b, free)
+ * Several words at once, each of which publishes or takes something: one fence for all of them, and the accesses
+ * overlap. On aarch64 a load_acquire lets no later access begin, and waits for earlier store_releases, which wait for
+ * one another. ThreadSanitizer does not support fences.
+ *   ready = load_before_fence(&a) && load_before_fence(&b); fence_acquire(); use what a and b publish
+ *   done with what a and b publish; fence_stores(); store_after_fence(&a, free); store_after_fence(&b, free)
  */
 #if defined(__SANITIZE_THREAD__)
 #define pgas_load_before_fence(p_arg) pgas_load_acquire(p_arg)

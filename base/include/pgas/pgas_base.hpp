@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Small things that every library of the project needs: an owner of a descriptor, the guard around calls from C, a
+// Small helpers that every library of the project needs: an owner of a descriptor, the guard around calls from C, a
 // hash, a lock that may be off. For our own libraries: C++, inline, not installed.
 #pragma once
 
@@ -43,8 +43,8 @@ private:
 	int fd_ = -1;
 };
 
-// The body of every extern "C" call that may allocate: we throw nothing, but the standard library may, and nothing is
-// thrown across the border to C. The body returns a count, 0 or a negative errno.
+// Wraps the body of every extern "C" call that may allocate: we throw nothing, but the standard library may, and no
+// exception may reach a C caller. The body returns a count, 0 or a negative errno.
 template <class Body>
 auto guard(Body &&body) noexcept -> decltype(body())
 {
@@ -59,7 +59,8 @@ auto guard(Body &&body) noexcept -> decltype(body())
 	}
 }
 
-// FNV-1a: there is no secret to keep, there are only accidents to avoid. Goes on from the hash of what came before.
+// FNV-1a: guards against accidental collisions only, not against attacks. Continues from the hash of the preceding
+// bytes.
 constexpr uint64_t kHashSeed = 0xcbf29ce484222325u;
 inline uint64_t hash_bytes(const void *data, size_t bytes, uint64_t before = kHashSeed) noexcept
 {
@@ -69,7 +70,7 @@ inline uint64_t hash_bytes(const void *data, size_t bytes, uint64_t before = kHa
 	return before;
 }
 
-// Holds a mutex while it lives. needed: false where there is one thread only, which costs a test and nothing else.
+// Holds a mutex during its lifetime. needed: false where there is only one thread, which costs a test and nothing else.
 class mutex_holder {
 public:
 	explicit mutex_holder(pthread_mutex_t &mutex, bool needed = true) : mutex_(needed ? &mutex : nullptr)

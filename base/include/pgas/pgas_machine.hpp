@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the machine under us has: cores, pages, memory, address space. For our own libraries: C++, inline, not
-// installed. Nothing here is for a data path.
+// Properties of the machine: cores, pages, memory, address space. For our own libraries: C++, inline, not installed.
+// Nothing here is for a data path.
 #pragma once
 
 #include <sched.h>
@@ -17,7 +17,7 @@ namespace pgas {
 
 // --- cores -----------------------------------------------------------------------------------------------------------
 
-// The cores that this process may run on; empty when the system does not tell.
+// The cores that this process may run on; empty when the system does not report them.
 inline cpu_set_t usable_cores() noexcept
 {
 	cpu_set_t cores;
@@ -26,9 +26,10 @@ inline cpu_set_t usable_cores() noexcept
 	return cores;
 }
 
-// Is there a core for each of `processes` processes of this host? `cores` is the union of what they may run on: a
-// launcher that binds gives each its own, and what the system has may be more than we may use. When it is empty, the
-// number that the system has decides. Whoever has no core to itself must not spin: the one it waits for may need it.
+// Is there a core for each of `processes` processes on this host? `cores` is the union of the cores they may run on: a
+// launcher that binds gives each process its own, and the system may have more cores than we may use. When it is empty,
+// the system's number of cores decides. A process without a core of its own must not spin: the process it waits for may
+// need that core.
 inline bool cores_suffice(const cpu_set_t &cores, int processes) noexcept
 {
 	const int known = CPU_COUNT(&cores);
@@ -49,12 +50,12 @@ constexpr uint64_t round_up(uint64_t v, uint64_t unit)
 }
 
 struct memory_amount {
-	size_t ram = 0; // 0: the system does not tell
+	size_t ram = 0; // 0: the system does not report it
 	size_t swap = 0;
 };
 
-// What the host has. The limit of our control group is not asked: whoever takes more than that meets it as a SIGBUS, or
-// is killed, when the pages are touched.
+// The host's memory. The limit of our control group is not considered: a process that exceeds it gets a SIGBUS, or is
+// killed, when it touches the pages.
 inline memory_amount host_memory() noexcept
 {
 	memory_amount m;
@@ -79,7 +80,7 @@ inline memory_amount host_memory() noexcept
 
 // --- address space ---------------------------------------------------------------------------------------------------
 
-// Would a reservation of so many bytes succeed now?
+// Would a reservation of this many bytes succeed now?
 inline bool address_space_has(size_t bytes) noexcept
 {
 	void *all = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -88,7 +89,7 @@ inline bool address_space_has(size_t bytes) noexcept
 	return all != MAP_FAILED;
 }
 
-// Reserves these addresses, without memory behind them. False: something else is there.
+// Reserves these addresses without committing memory. False: something else is mapped there.
 inline bool reserve_addresses(uintptr_t addr, size_t bytes) noexcept
 {
 	void *want = reinterpret_cast<void *>(addr);
@@ -96,7 +97,7 @@ inline bool reserve_addresses(uintptr_t addr, size_t bytes) noexcept
 		mmap(want, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	if (got == want)
 		return true;
-	if (got != MAP_FAILED) // a kernel that does not know the flag takes the address for a hint
+	if (got != MAP_FAILED) // a kernel that does not know the flag treats the address as a hint
 		munmap(got, bytes);
 	return false;
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How a tool that takes over names comes into a process. Names can be taken over only by a library that the loader
-// knows from the start. So a library of ours that finds, as it is loaded, that a tool is wanted starts the program
-// anew with
-// the tool preloaded: before main, in the same process, and thus under every launcher alike. C++, inline, not
-// installed.
+// Brings a tool that interposes symbols into a process. Only a library that the loader knows from the start can
+// interpose symbols. So when one of our libraries finds, while it is loaded, that a tool is wanted, it re-executes the
+// program with the tool preloaded: before main, in the same process, and therefore under every launcher alike. C++,
+// inline, not installed.
 #pragma once
 
 #include <dlfcn.h>
@@ -21,10 +20,10 @@
 namespace pgas {
 
 struct preload_names {
-	const char *tool;    // the file, which lies beside the library's
+	const char *tool;    // the file, in the same folder as the library
 	const char *library; // without its suffix
-	const char *is_here; // a name that the tool has
-	const char *again;   // a variable: this process has started itself anew
+	const char *is_here; // a symbol that the tool defines
+	const char *again;   // a variable: this process has re-executed itself
 };
 
 namespace preload_detail {
@@ -57,7 +56,7 @@ inline void add_needed(const link_map *first, const link_map *owner, std::vector
 	}
 }
 
-// Did the program ask for this library, or did something load it while the program ran already?
+// Is this library a dependency of the program, or did something load it while the program was running?
 inline bool loaded_at_start(const void *in_this_library)
 {
 	const link_map *self = nullptr;
@@ -77,7 +76,7 @@ inline bool loaded_at_start(const void *in_this_library)
 	return false;
 }
 
-// Empty when it can be had, else why not.
+// Empty when the tool can be preloaded, else the reason why not.
 inline std::string no_tool(const preload_names &names, const void *in_this_library, std::string &path)
 {
 	Dl_info info{};
@@ -98,7 +97,7 @@ inline std::string no_tool(const preload_names &names, const void *in_this_libra
 					       : tool + " is not in the folder of " + library + ".so; install it there";
 }
 
-// Programs that this one starts are not to have it.
+// Programs that this one starts should not get the tool.
 inline void forget(const preload_names &names)
 {
 	unsetenv(names.again);
@@ -120,14 +119,14 @@ inline void forget(const preload_names &names)
 
 } // namespace preload_detail
 
-// For a constructor, with an address in its library and what main gets. Returns "" when the tool is here, else why it
+// For a constructor, with an address in its library and main's argv. Returns "" when the tool is loaded, else why it
 // cannot be; or does not return.
 inline std::string preload(const preload_names &names, const void *in_this_library, char **argv)
 {
 	using namespace preload_detail;
 	const bool again = getenv(names.again) != nullptr;
 	if (dlsym(RTLD_DEFAULT, names.is_here)) {
-		if (again) // else the user has asked for it, and programs that this one starts may want it
+		if (again) // otherwise the user preloaded it, and programs that this one starts may need it
 			forget(names);
 		return "";
 	}

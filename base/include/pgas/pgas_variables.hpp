@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Misspelt environment variables: one that begins as ours do, is none of ours, and is nearly one of them. Variables
-// that are like none of ours belong to others and are left alone. The names are made at build time, from the tables of
-// those who read them (base/gen_variables.sh).
+// Detects misspelt environment variables: one that begins like ours, is not one of ours, but is similar to one.
+// Variables that are similar to none of ours belong to others and are left alone. The names are generated at build
+// time, from the tables of the code that reads them (base/gen_variables.sh).
 #pragma once
 
 #include <unistd.h>
@@ -30,9 +30,9 @@ constexpr const char *kTheirs[] = {
 #undef THEIRS
 };
 constexpr const char *kPrefixes[] = {"SHMEM_", "SMA_", "FI_PGAS_", "PGAS_"};
-constexpr size_t kLongest = 64; // what is longer is like none of ours
+constexpr size_t kLongest = 64; // a longer name is similar to none of ours
 
-// How many letters are missing, too many, other ones, or two in the wrong order.
+// The number of letters that are missing, superfluous, different, or swapped with the next one.
 inline size_t distance(const char *a, const char *b) noexcept
 {
 	const size_t n = strlen(a), m = strlen(b);
@@ -59,7 +59,7 @@ inline size_t distance(const char *a, const char *b) noexcept
 
 } // namespace variables
 
-// The variable of ours that was meant by this name, or null: it is one, or like none.
+// The variable of ours that was probably meant by this name; null: it is one of ours, or similar to none.
 inline const char *meant_variable(const char *name) noexcept
 {
 	const char *prefix = nullptr;
@@ -83,7 +83,7 @@ inline const char *meant_variable(const char *name) noexcept
 			nearest = ours;
 		}
 	}
-	// a letter in four may be wrong; but nobody else has variables that begin with FI_PGAS_
+	// one letter in four may be wrong; but all variables that begin with FI_PGAS_ are ours
 	const size_t letters = strlen(name) - strlen(prefix);
 	const size_t may = std::clamp<size_t>(letters / 4, 1, 3);
 	return least <= may || strcmp(prefix, "FI_PGAS_") == 0 ? nearest : nullptr;
@@ -101,7 +101,7 @@ void misspelt_variables(Found &&found) noexcept
 		memcpy(name, *pos, length);
 		name[length] = '\0';
 		for (size_t end = length; end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9'; end--)
-			name[end - 1] = '\0'; // the number of one of many
+			name[end - 1] = '\0'; // the index of a numbered variable
 		if (const char *meant = meant_variable(name))
 			found(name, meant);
 	}

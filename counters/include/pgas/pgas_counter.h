@@ -2,10 +2,10 @@
 /*
  * The completion counter that provider, SHMEM and conduit share: a value and an error value.
  *
- * A counter counts events that are over: the event's data is visible before the count moves. Who writes: one owner
- * (pgas_counter_add_owner, no locked instruction) or many (pgas_counter_add_shared). The choice is made once, when the
- * counter is bound, never per call. value and error are each a running sum modulo 2^64; a reader compares differences.
- * Waiting is cold and lives in pgas_counter.cpp.
+ * A counter counts completed events: the event's data is visible before the count is incremented. A counter has either
+ * one writer, its owner (pgas_counter_add_owner, no locked instruction), or many (pgas_counter_add_shared). The choice
+ * is made once, when the counter is bound, never per call. value and error are each a running sum modulo 2^64; a reader
+ * compares differences. Waiting is cold and lives in pgas_counter.cpp.
  */
 #ifndef PGAS_COUNTER_H
 #define PGAS_COUNTER_H
@@ -17,7 +17,9 @@
 extern "C" {
 #endif
 
-/* Written by the owner (or by all, shared form); value and error lie on one line because they are read together. */
+/*
+ * Written by the owner (or by all, in the shared form); value and error lie on one line because they are read together.
+ */
 struct pgas_counter {
 	uint64_t value;
 	uint64_t error;
@@ -52,31 +54,31 @@ PGAS_HOT uint64_t pgas_counter_read_error(const struct pgas_counter *c)
 	return pgas_load_acquire(&c->error);
 }
 
-/* At least threshold events counted; correct across wrap-around of the sum. */
+/* True when at least threshold events are counted; correct across wrap-around of the sum. */
 PGAS_HOT int pgas_counter_reached(uint64_t value, uint64_t threshold)
 {
 	return (int64_t)(value - threshold) >= 0;
 }
 
 /*
- * The way every waiting loop of the project waits, because users run more processes than cores: look without a pause,
- * spin, give the core to others, then nap. A loop starts with a pgas_backoff of {0} and calls pgas_backoff_turn() once
- * for each look that found nothing. How long each phase lasts is up to the loop's rule.
+ * How every waiting loop of the project waits, because users run more processes than cores: poll without a pause, spin,
+ * yield the core, then nap. A loop starts with a pgas_backoff of {0} and calls pgas_backoff_turn() once for each poll
+ * that found nothing. The loop's rule sets the length of each phase.
  */
 struct pgas_backoff {
-	uint32_t polls; /* looks so far; stands still once the loop naps */
+	uint32_t polls; /* polls so far; no longer incremented once the loop naps */
 };
 
 struct pgas_backoff_rule {
-	uint32_t eager;      /* looks without a pause: more of them take the line from whoever is about to write it */
-	uint32_t spins;      /* looks before the core is given away, the eager ones included; 0: no core to spare */
-	uint32_t yields;     /* looks that give the core away, before the loop naps */
-	uint32_t nap_ns;     /* length of a nap; 0: the loop never naps and goes on yielding */
+	uint32_t eager;      /* polls without a pause: more would take the cache line from its next writer */
+	uint32_t spins;      /* polls before the loop yields, the eager ones included; 0: no core to spare */
+	uint32_t yields;     /* polls that yield the core, before the loop naps */
+	uint32_t nap_ns;     /* length of a nap; 0: the loop never naps and keeps yielding */
 	void (*help)(void);  /* called in every help_every-th yield and in every nap; may be null */
-	uint32_t help_every; /* at least 1 where there is a help */
+	uint32_t help_every; /* at least 1 if help is set */
 };
 
-/* The phases in which the core is given away. Returns the nanoseconds it slept (0: it yielded). */
+/* The phases that give up the core. Returns the nanoseconds it slept (0: it yielded). */
 PGAS_EXPORT uint64_t pgas_backoff_yield(struct pgas_backoff *b, const struct pgas_backoff_rule *rule) PGAS_NOEXCEPT;
 
 PGAS_INLINE uint64_t pgas_backoff_turn(struct pgas_backoff *b, const struct pgas_backoff_rule *rule)
@@ -88,12 +90,12 @@ PGAS_INLINE uint64_t pgas_backoff_turn(struct pgas_backoff *b, const struct pgas
 	return 0;
 }
 
-/* pgas_backoff_turn() by the provider's rule: no core to spare is assumed, so it spins for a short time only. */
+/* pgas_backoff_turn() with the provider's rule, which assumes that there is no core to spare and spins only briefly. */
 #define PGAS_BACKOFF_SPINS 200
 #define PGAS_BACKOFF_YIELDS 2000
 PGAS_EXPORT uint64_t pgas_backoff_pause(struct pgas_backoff *b) PGAS_NOEXCEPT;
 
-/* The next pgas_backoff_pause() does not sleep: for loops that sleep in a better way, or end when it comes to it. */
+/* True while the next pgas_backoff_pause() does not sleep: for loops that sleep in a better way, or end instead. */
 PGAS_INLINE int pgas_backoff_awake(const struct pgas_backoff *b)
 {
 	return b->polls < PGAS_BACKOFF_SPINS + PGAS_BACKOFF_YIELDS;

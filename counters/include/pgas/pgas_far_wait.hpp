@@ -2,22 +2,22 @@
 //
 // How calls wait while peers are on other hosts. For our own libraries: C++, inline, not installed.
 //
-// Every look takes in what arrived, and what arrives ends a sleep; what peers of this host store does not, so sleeps
-// are short. Where processes share cores they grow with the time that was waited: a hundred that wake up all the time
-// would leave no core to the one they wait for.
+// Every poll processes arrivals, and arrivals end a sleep; stores by peers on this host do not, so sleeps are short.
+// Where processes share cores, sleeps grow with the time waited: a hundred processes that keep waking up would leave no
+// core to the one they wait for.
 #pragma once
 
 #include <cstdint>
 
 namespace pgas {
 
-// Looks before the first sleep; a counter of looks goes on from there with the sleeps.
+// Polls before the first sleep; beyond it, the counter of polls counts sleeps.
 constexpr uint32_t far_looks(bool crowded)
 {
 	return crowded ? 20 : 500;
 }
 
-// One sleep of a loop that looked often enough. sleep(ns) is true when something arrived.
+// One sleep of a loop that has done all its polls. sleep(ns) returns true when something arrived.
 template <class Sleep>
 void far_nap(uint32_t &polls, bool crowded, Sleep &&sleep)
 {

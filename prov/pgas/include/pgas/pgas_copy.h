@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies by size class, for memory that another process may be looking at.
+ * Copies by size class, for memory that another process may be reading.
  *
  * 1, 2, 4 and 8 bytes move as one access (never torn when aligned, never split by the compiler), 16 as two; the rest is
- * memcpy, whose large sizes libc already tunes per machine. Nothing here orders anything: the caller does.
+ * memcpy, whose large sizes libc already tunes per machine. Nothing here implies ordering: the caller provides it.
  */
 #ifndef PGAS_COPY_H
 #define PGAS_COPY_H
@@ -17,8 +17,8 @@ typedef uint32_t __attribute__((may_alias)) pgas_u32_alias;
 typedef uint64_t __attribute__((may_alias)) pgas_u64_alias;
 
 /*
- * memcpy from a private buffer of any alignment into a register, then one store. The store is a relaxed atomic: same
- * instruction as a plain one, but whole.
+ * memcpy from a private buffer of any alignment into a register, then one store. The store is a relaxed atomic: the
+ * same instruction as a plain store, but never torn.
  */
 #define PGAS_MOVE(type_arg, dst_arg, src_arg, load_arg, store_arg)                                                     \
 	do {                                                                                                           \
@@ -58,8 +58,9 @@ PGAS_HOT void pgas_copy_out(void *shared, const void *src, size_t len)
 }
 
 /*
- * Few bytes, as many as turn out: at most a slot's. Of memcpy, compilers that know the bound make "rep movs" on x86_64,
- * whose start alone takes as long as claiming the slot. Elsewhere they call it, which is shorter than the moves here.
+ * Copies a small, variable number of bytes: at most a slot. On x86_64, compilers that know the bound turn memcpy into
+ * "rep movs", whose startup alone takes as long as claiming the slot. On other machines they call memcpy, which is
+ * shorter than the moves here.
  */
 PGAS_HOT void pgas_copy_few(void *dst, const void *src, size_t len)
 {
@@ -90,8 +91,8 @@ PGAS_HOT void pgas_copy_few(void *dst, const void *src, size_t len)
 }
 
 /*
- * Up to 96 bytes, as many as turn out: a piece from the beginning and one from the end, which may overlap. Fewer
- * instructions than memcpy's with its call, and the same number whichever memcpy libc picks for the processor.
+ * Copies a variable number of bytes, up to 96: a piece from the beginning and one from the end, which may overlap.
+ * Needs fewer instructions than a call of memcpy, and the same number whichever memcpy libc picks for the processor.
  */
 PGAS_HOT void pgas_copy_ends(void *dst, const void *src, size_t len)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hot path: put, get, atomics, inject, counter and queue reads to a peer on this host. Nothing else.
+ * The hot path: put, get, atomics and inject to a peer on this host, and counter and queue reads. Nothing else.
  *
  * Each body exists once. fi_direct_*.h inlines it into the application; the ops tables (src/api/pgas_rma.cpp, ...) wrap
  * it with check = PGAS_CHECKED. Every function returns 1 when it did the whole operation and 0 when it did nothing, so
- * the caller has one cold exit: the ops table (direct) or the general engine (table).
+ * the caller has a single cold exit: the ops table (direct) or the general engine (table).
  *
- * PGAS_UNCHECKED leans on the window's guard pages and on the caller's promise that key 0 stays registered while it is
- * used; PGAS_CHECKED compares rank, bounds, rights and liveness first and never touches memory outside a registration.
+ * PGAS_UNCHECKED relies on the window's guard pages and on the caller's promise that key 0 stays registered while it is
+ * used; PGAS_CHECKED checks rank, bounds, rights and liveness first and never accesses memory outside a registration.
  * No system call, lock, allocation, division or indirect call.
  */
 #ifndef PGAS_HOT_H
@@ -19,8 +19,8 @@
 enum { PGAS_UNCHECKED = 0, PGAS_CHECKED = 1 };
 
 /*
- * Where rank's key-0 region lies here, or 0. Invariant: window[rank] != 0 implies the region's mapping stays until the
- * endpoint is closed. budget: 3 instructions unchecked, test and branch included
+ * Local address of rank's key-0 region, or 0. Invariant: window[rank] != 0 implies that the region's mapping stays
+ * until the endpoint is closed. budget: 3 instructions unchecked, test and branch included
  */
 PGAS_HOT uint64_t pgas_hot_window(const struct pgas_ep *ep, uint64_t rank, uint64_t off, uint64_t len, int check)
 {
@@ -33,7 +33,7 @@ PGAS_HOT uint64_t pgas_hot_window(const struct pgas_ep *ep, uint64_t rank, uint6
 		if (len == 8 ? PGAS_UNLIKELY(off >= bound)
 			     : PGAS_UNLIKELY(!bound || len > bound + 7 || off > bound + 7 - len))
 			return 0;
-		/* pairs with store_release in key_table::close(): a closed region shows another value */
+		/* pairs with store_release in key_table::close(): a closed region has another value */
 		if (PGAS_UNLIKELY(pgas_load_acquire(c->live) != c->live_value))
 			return 0;
 		const uint64_t base = c->base;
@@ -42,15 +42,16 @@ PGAS_HOT uint64_t pgas_hot_window(const struct pgas_ep *ep, uint64_t rank, uint6
 		return base;
 	}
 	/*
-	 * pairs with store_release in publish_window(): the mapping is complete before its address shows. A plain load
-	 * of an aligned word, because gcc folds base, index and constant into one address for those only.
+	 * pairs with store_release in publish_window(): the mapping is complete before its address is visible. A plain
+	 * load of an aligned word, because only for plain loads does gcc fold base, index and constant into one
+	 * address.
 	 */
 	return pgas_load_word(&ep->window[rank]);
 }
 
 /*
- * May this call go straight? Inline code only on MAGIC_HOT; the table also where threads share the endpoint. The table
- * of an endpoint whose injects are MAGIC_HOT passes the constant instead of the field, and the test is gone.
+ * May this call take the fast path? Inline code only on MAGIC_HOT; the table also where threads share the endpoint. The
+ * table of an endpoint whose injects are MAGIC_HOT passes the constant instead of the field, which removes the test.
  */
 PGAS_HOT int pgas_hot_open(uint32_t hot, int check)
 {
@@ -66,9 +67,9 @@ PGAS_HOT void pgas_hot_count(struct pgas_counter *counter, uint32_t hot, int che
 }
 
 /*
- * For the tables' entries. A key-0 address becomes the offset that the checked path compares and adds to the base; the
- * way back is for the cold exit. The compiler must not see that the two cancel out, or it keeps both values in
- * registers.
+ * For the tables' entries. Converts a key-0 address to the offset that the checked path compares and adds to the base;
+ * pgas_hot_addr() converts it back for the cold exit. The compiler must not see that the two cancel out, or it keeps
+ * both values in registers.
  */
 PGAS_HOT uint64_t pgas_hot_offset(const struct pgas_ep *ep, uint64_t addr)
 {
@@ -84,7 +85,7 @@ PGAS_HOT uint64_t pgas_hot_addr(const struct pgas_ep *ep, uint64_t off)
 
 /*
  * Makes the cold exit of an entry with arguments on the stack an ordinary call. A tail call would rebuild them in
- * place, and gcc for that keeps all of them in saved registers, on the hot path too.
+ * place, for which gcc keeps all of them in saved registers, on the hot path too.
  */
 PGAS_HOT intptr_t pgas_hot_exit(intptr_t ret)
 {
@@ -93,8 +94,9 @@ PGAS_HOT intptr_t pgas_hot_exit(intptr_t ret)
 }
 
 /*
- * Put len bytes. off: what pgas_hot_offset() gives (checked), or the address itself (unchecked). The count moves after
- * the bytes: same thread, program order; another process learns of the count only through a later release of ours.
+ * Put len bytes. off: the result of pgas_hot_offset() (checked), or the address itself (unchecked). The count is
+ * incremented after the bytes are stored: in the same thread that is program order; another process learns the count
+ * only through a later release of ours.
  * budget: 9 instructions for a constant 8 bytes, unchecked (paths.def: fi_inject_write_direct)
  */
 PGAS_HOT int pgas_hot_put(struct pgas_ep *ep, uint32_t hot, const void *buf, uint64_t len, uint64_t rank, uint64_t off,
@@ -125,9 +127,9 @@ PGAS_HOT int pgas_hot_get(struct pgas_ep *ep, uint32_t hot, void *buf, uint64_t 
 }
 
 /*
- * Atomics that are one instruction of the machine: integer sum, bitwise, write, read, swap and compare-and-swap of 4
- * and 8 bytes, one element. op and size are constants at every inline call; what is not listed returns 0. The operation
- * is acquire-release: it is how programs build locks.
+ * Atomics that are one machine instruction: integer sum, bitwise, write, read, swap and compare-and-swap of 4 and 8
+ * bytes, one element. op and size are constants at every inline call; any other operation returns 0. The operations are
+ * acquire-release, because programs build locks from them.
  */
 enum pgas_hot_op {
 	PGAS_OP_SUM,
@@ -168,8 +170,8 @@ enum pgas_hot_op {
 	} while (0)
 
 /*
- * One atomic on size (4 or 8) bytes; fetch: the old value goes to *result. A misaligned offset leaves by the cold exit
- * (window bases are aligned). Without fetch it counts as a write, with it as a read.
+ * One atomic on size (4 or 8) bytes; fetch: the old value goes to *result. A misaligned offset takes the cold exit
+ * (window bases are aligned). Without fetch it counts as a write, with fetch as a read.
  * budget: 11 instructions for int64 sum without result, 12 with (paths.def: fi_inject_atomic_direct, ...)
  */
 PGAS_HOT int pgas_hot_amo(struct pgas_ep *ep, uint32_t hot, int fetch, const void *buf, const void *compare,
@@ -191,7 +193,7 @@ PGAS_HOT int pgas_hot_amo(struct pgas_ep *ep, uint32_t hot, int fetch, const voi
 	return 1;
 }
 
-/* Numbers of libfabric's ABI: its header with the names includes this one. pgas_amo.cpp compares them. */
+/* Values from libfabric's ABI: the header that names them includes this one. pgas_amo.cpp checks that they agree. */
 enum {
 	PGAS_FI_INT32 = 4,
 	PGAS_FI_UINT64 = 7,
@@ -203,7 +205,7 @@ enum {
 	PGAS_FI_WRITE = 11,
 };
 
-/* Which one-instruction operation an fi_op on an fi_datatype is; PGAS_OP_NONE when it is none. Constant-folds. */
+/* The one-instruction operation for an fi_op on an fi_datatype, or PGAS_OP_NONE. Constant-folds. */
 PGAS_HOT enum pgas_hot_op pgas_hot_op_of(int datatype, int op, int fetch)
 {
 	if (datatype < PGAS_FI_INT32 || datatype > PGAS_FI_UINT64)
@@ -226,34 +228,34 @@ PGAS_HOT enum pgas_hot_op pgas_hot_op_of(int datatype, int op, int fetch)
 	}
 }
 
-/* Who else may be in the same call on the same object: nobody, or other threads of this process. */
+/* Concurrent callers on the same object: none, or other threads of this process. */
 enum { PGAS_ALONE = 0, PGAS_SHARED = 1 };
 
 /* A claimed slot of a peer's ring, to be filled and published. */
 struct pgas_hot_claim {
-	struct pgas_slot *slot; /* NULL: no room, somebody else was faster, or the peer is not connected */
+	struct pgas_slot *slot; /* NULL: no room, another sender was faster, or the peer is not connected */
 	const struct pgas_peer_hot *peer;
 	uint64_t at;
 };
 
 /*
- * Claims the slot of the next position of rank's ring with one compare-exchange. Threads may share the endpoint: what
- * they read of it is written once, before the ring's address, and a position has one claimant, whoever it is. plain:
- * bytes of a plain message that will be in the slot. The receiver has read its second line, if it had one; where one
- * instruction asks for that line back, it comes together with the first.
+ * Claims the slot of the next position of rank's ring with one compare-exchange. Threads may share the endpoint: the
+ * fields that they read are written once, before the ring's address, and only one thread or process can claim a
+ * position. plain: bytes of a plain message to be placed in the slot. The receiver has read the slot's second line if
+ * an earlier message used it; where one instruction requests that line back, it arrives together with the first.
  */
 PGAS_HOT struct pgas_hot_claim pgas_hot_claim(const struct pgas_ep *ep, uint64_t rank, int shared, uint64_t plain)
 {
 	struct pgas_hot_claim c = {NULL, NULL, 0};
 	if (PGAS_UNLIKELY(ep->hot_send != (shared ? PGAS_MAGIC_SHARED : PGAS_MAGIC_HOT)))
 		return c;
-	/* one cold exit for an unknown rank in both builds: peer[] has no guard element as window[] has */
+	/* one cold exit for an unknown rank in both builds: unlike window[], peer[] has no guard element */
 	if (PGAS_UNLIKELY(rank >= ep->rank_limit))
 		return c;
 	c.peer = &ep->peer[rank];
 	/*
-	 * pairs with store_release in open_to_inline_code(). When that was by this thread, as it is when there is no
-	 * other, no acquire is needed.
+	 * pairs with store_release in open_to_inline_code(). Without other threads this thread did that store itself,
+	 * so no acquire is needed.
 	 */
 	struct pgas_ring *ring = shared ? pgas_load_to_depend(&c.peer->ring) : pgas_load_relaxed(&c.peer->ring);
 	if (PGAS_UNLIKELY(!ring))
@@ -267,8 +269,8 @@ PGAS_HOT struct pgas_hot_claim pgas_hot_claim(const struct pgas_ep *ep, uint64_t
 	uint64_t expected = c.at | PGAS_SLOT_FREE;
 #ifdef __aarch64__
 	/*
-	 * Only that line: what is asked for just before it is claimed is slower to claim. A message that goes into the
-	 * annex may ask for it in vain, which costs less than to find out.
+	 * Only that line: prefetching the line that is about to be claimed makes the claim slower. A message that goes
+	 * into the annex may prefetch in vain, which costs less than a test.
 	 */
 	if (PGAS_LIKELY((offsetof(struct pgas_slot, plain) + plain - 1) & PGAS_CACHE_LINE))
 		__builtin_prefetch((char *)slot + PGAS_CACHE_LINE, 1);
@@ -282,13 +284,13 @@ PGAS_HOT struct pgas_hot_claim pgas_hot_claim(const struct pgas_ep *ep, uint64_t
 	return c;
 }
 
-/* The fields of a claimed slot in front of what the message is made of. */
+/* Fills the fields of a claimed slot that precede the message itself. */
 PGAS_HOT void pgas_hot_describe(const struct pgas_hot_claim *c, uint64_t len, uint8_t kind, uint8_t flags)
 {
 	const uint32_t what = (uint32_t)kind << (PGAS_META_KIND_SHIFT - 32) | (uint32_t)flags
 										      << (PGAS_META_FLAGS_SHIFT - 32);
 #ifdef __x86_64__
-	c->slot->meta_half[0] = c->peer->meta; /* in halves: the constant needs no register there */
+	c->slot->meta_half[0] = c->peer->meta; /* in halves: the constant needs no register here */
 	c->slot->meta_half[1] = what;
 #else
 	c->slot->meta = c->peer->meta | (uint64_t)what << 32;
@@ -300,15 +302,15 @@ PGAS_HOT void pgas_hot_describe(const struct pgas_hot_claim *c, uint64_t len, ui
 PGAS_HOT void pgas_hot_publish(const struct pgas_hot_claim *c)
 {
 	pgas_store_release(&c->slot->state, c->at | PGAS_SLOT_READY); /* pairs with load_acquire in drain() */
-	/* The sleeper runs membarrier() after it set sleepers, so that a compiler fence is enough on this side. */
+	/* The sleeper runs membarrier() after setting sleepers, so a compiler fence is enough on this side. */
 	pgas_fence_compiler();
 	if (PGAS_UNLIKELY(pgas_load_relaxed(&c->peer->door->sleepers)))
 		pgas_door_ring(c->peer->door);
 }
 
 /*
- * One message of len <= PGAS_SLOT_INLINE bytes into the peer's ring: claimed, filled, published, counted. Returns 0
- * when nothing was done: the cold path sorts it out.
+ * Sends one message of len <= PGAS_SLOT_INLINE bytes through the peer's ring: claims, fills, publishes, counts. Returns
+ * 0 when nothing was done: the cold path then handles it.
  * budget: 45 instructions for a constant 8 bytes (paths.def: fi_inject_direct)
  */
 PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, uint64_t rank, uint64_t tag,
@@ -331,8 +333,8 @@ PGAS_HOT int pgas_hot_send(struct pgas_ep *ep, const void *buf, uint64_t len, ui
 }
 
 /*
- * A message of two pieces, the second from offset `pos` of the message on; at + len <= PGAS_SLOT_PLAIN. Counts nothing,
- * so that threads may share the endpoint. Returns as pgas_hot_send.
+ * Sends a message of two pieces, the second at offset `pos` of the message; pos + len <= PGAS_SLOT_PLAIN. Counts
+ * nothing, so that threads may share the endpoint. Returns the same as pgas_hot_send.
  */
 PGAS_HOT int pgas_hot_post(const struct pgas_ep *ep, const void *head, uint64_t head_len, uint64_t pos,
 			   const void *data, uint64_t len, uint64_t rank, int shared)
@@ -341,7 +343,7 @@ PGAS_HOT int pgas_hot_post(const struct pgas_ep *ep, const void *head, uint64_t 
 	if (PGAS_UNLIKELY(!c.slot))
 		return 0;
 	pgas_hot_describe(&c, pos + len, PGAS_KIND_MSG, 0);
-	__builtin_memcpy(c.slot->plain, head, head_len); /* nobody else is there before it is published */
+	__builtin_memcpy(c.slot->plain, head, head_len); /* not shared before it is published */
 	if (len)
 		__builtin_memcpy(c.slot->plain + pos, data, len);
 	pgas_hot_publish(&c);
@@ -358,21 +360,21 @@ PGAS_HOT int pgas_hot_cntr_read(const struct pgas_cntr *cntr, uint64_t *value)
 }
 
 /*
- * Is this queue empty for sure? 1: nothing queued and nothing arrived. 0: ask the table.
+ * Is this queue certainly empty? 1: nothing queued and nothing arrived. 0: call the table.
  * budget: 10 instructions with the -FI_EAGAIN (paths.def: fi_cq_read_direct)
  */
 PGAS_HOT int pgas_hot_cq_empty(const struct pgas_cq *cq)
 {
 	return PGAS_LIKELY(pgas_load_word(&cq->hot_read) == PGAS_MAGIC_HOT) &&
 	       PGAS_LIKELY(pgas_load_word(&cq->queued) == 0) &&
-	       /* acquire is not needed: nothing behind *poll is read here */
+	       /* acquire is not needed: nothing that *poll publishes is read here */
 	       PGAS_LIKELY(pgas_load_relaxed(pgas_load_word(&cq->poll)) != pgas_load_word(&cq->poll_ready));
 }
 
 /*
- * The same where threads share the domain. Another thread may change the words between two loads: they are loaded
- * anew each time, and whoever has one of an old pair and one of a new one finds nothing now and something at its next
- * look. budget: 12 instructions (paths.def: gasnet_ampoll_par)
+ * The same where threads share the domain. Another thread may change the words between two loads. They are loaded anew
+ * each time, so a reader that combines an old word with a new one finds nothing now and something at its next poll.
+ * budget: 12 instructions (paths.def: gasnet_ampoll_par)
  */
 PGAS_HOT int pgas_hot_cq_empty_shared(const struct pgas_cq *cq)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pgas_open.h: the provider for programs that are linked with libpgas, and the one way in which SHMEM and GASNet bring
- * it up: fabric, domain, address vector, endpoint.
+ * pgas_open.h: the provider for programs that are linked with libpgas, and the common code with which SHMEM and GASNet
+ * open it: fabric, domain, address vector, endpoint.
  *
- * The provider is asked directly. That spares the search for other providers, which costs more than the rest of a
- * program's start and loads libraries with signal handlers of their own, and nobody has to set FI_PROVIDER_PATH.
- * Everything here is for the start of a program; nothing belongs on a data path.
+ * The provider is called directly. That avoids the search for other providers, which takes longer than the rest of a
+ * program's start and loads libraries with signal handlers of their own; nor does FI_PROVIDER_PATH have to be set.
+ * Everything here is for program start; nothing belongs on a data path.
  */
 #ifndef PGAS_OPEN_H
 #define PGAS_OPEN_H
@@ -24,21 +24,21 @@
 extern "C" {
 #endif
 
-/* What libfabric gets from fi_prov_ini() when it loads the module. */
+/* What fi_prov_ini() returns to libfabric when libfabric loads the module. */
 PGAS_EXPORT struct fi_provider *pgas_provider(void) PGAS_NOEXCEPT;
 
 /*
- * As fi_dupinfo(), fi_freeinfo() and fi_strerror(), of libfabric where it has loaded the provider. A program that calls
- * these is not linked with libfabric, and does not load it unless it talks to other hosts.
+ * fi_dupinfo(), fi_freeinfo() and fi_strerror(): libfabric's own where libfabric has loaded the provider. A program
+ * that calls these is not linked with libfabric, and does not load it unless it communicates with other hosts.
  */
 PGAS_EXPORT struct fi_info *pgas_info_dup(const struct fi_info *info) PGAS_NOEXCEPT; /* NULL: an empty one */
 PGAS_EXPORT void pgas_info_free(struct fi_info *info) PGAS_NOEXCEPT;
 PGAS_EXPORT const char *pgas_strerror(int error) PGAS_NOEXCEPT;
 
-/* Why this thread could not open its last domain, for people; "": no more is known than the error. */
+/* Readable text why this thread could not open its last domain; "": nothing is known beyond the error. */
 PGAS_EXPORT const char *pgas_open_reason(void) PGAS_NOEXCEPT;
 
-/* Told which call failed and why, as a positive error number, before the function that called it returns. */
+/* Called with the call that failed and the reason, a positive error number, before the failing function returns. */
 typedef void (*pgas_open_report)(const char *call, int error);
 
 struct pgas_opened {
@@ -53,12 +53,12 @@ struct pgas_opened_ep {
 	struct fid_ep *ep;
 };
 
-/* What an endpoint is to be. */
+/* Properties of an endpoint to open. */
 struct pgas_ep_wish {
-	uint64_t caps;      /* part of those that the domain was opened with; 0: all of them but FI_HMEM */
-	size_t peers;       /* places in its address vector, which is a table: ranks are addresses */
+	uint64_t caps;      /* a subset of the domain's; 0: all of them except FI_HMEM */
+	size_t peers;       /* entries in its address vector, which is a table: ranks are addresses */
 	struct fid *events; /* the counter or queue that it is bound to */
-	uint64_t flags;     /* of that fi_ep_bind: which events */
+	uint64_t flags;     /* flags of that fi_ep_bind: which events */
 };
 
 static inline int pgas_open_check(pgas_open_report report, const char *call, int rc)
@@ -104,7 +104,9 @@ static inline int pgas_open_ops(struct pgas_opened *o, pgas_open_report report)
 	return pgas_open_check(report, "libpgas.so is older than what uses it", -FI_ENOSYS);
 }
 
-/* The secret by which the processes of a job on several hosts know each other: info gets a copy, which it frees. */
+/*
+ * The secret by which the processes of a job on several hosts authenticate each other: info owns a copy, freed with it.
+ */
 static inline int pgas_open_key(struct fi_info *info, const void *key, size_t key_len)
 {
 	if (!key_len)
@@ -118,8 +120,9 @@ static inline int pgas_open_key(struct fi_info *info, const void *key, size_t ke
 }
 
 /*
- * Fabric and domain for endpoints of type FI_EP_RDM with manual progress. 0, or -FI_E* and nothing is open. caps have
- * FI_LOCAL_COMM alone, or FI_REMOTE_COMM too when processes are on other hosts; key: see fi_pgas(7), 0 bytes: none.
+ * Opens fabric and domain for endpoints of type FI_EP_RDM with manual progress. 0, or -FI_E* with nothing left open.
+ * caps contain FI_LOCAL_COMM alone, or FI_REMOTE_COMM too when there are processes on other hosts; key: see fi_pgas(7),
+ * 0 bytes: none.
  */
 static inline int pgas_open(struct pgas_opened *o, uint64_t caps, enum fi_threading threading, const void *key,
 			    size_t key_len, pgas_open_report report)
@@ -134,7 +137,7 @@ static inline int pgas_open(struct pgas_opened *o, uint64_t caps, enum fi_thread
 	if (!hints)
 		return pgas_open_check(report, "fi_allocinfo", -FI_ENOMEM);
 	hints->caps = caps;
-	hints->fabric_attr->prov_name = __builtin_strdup(provider->name); /* FI_HMEM is for who names us */
+	hints->fabric_attr->prov_name = __builtin_strdup(provider->name); /* FI_HMEM requires naming us */
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->domain_attr->threading = threading;
 	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
@@ -156,7 +159,7 @@ static inline int pgas_open(struct pgas_opened *o, uint64_t caps, enum fi_thread
 	return rc;
 }
 
-/* An endpoint with an address vector of its own, enabled. 0, or -FI_E* and nothing is open. */
+/* Opens and enables an endpoint with its own address vector. 0, or -FI_E* with nothing left open. */
 static inline int pgas_open_ep(const struct pgas_opened *o, const struct pgas_ep_wish *wish, struct pgas_opened_ep *e,
 			       pgas_open_report report)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Layout of what the inline data path reads: the fronts of endpoint, counter and completion queue (private to the
- * process), and the message ring (shared between processes).
+ * Layout of the structures that the inline data path reads: the fronts of endpoint, counter and completion queue
+ * (private to the process), and the message ring (shared between processes).
  *
- * A program compiled with FABRIC_DIRECT carries these offsets in its own code. Every front therefore begins, behind
+ * A program compiled with FABRIC_DIRECT contains these offsets in its own code. Every front therefore begins, after
  * libfabric's own fid, with a magic word that contains PGAS_LAYOUT_VERSION. A program built against another layout, an
- * object of another provider, or one of ours that may not take the short way (threads, ordering, a completion wanted)
- * shows another word, and the call goes through the ops table. Change anything here -> raise PGAS_LAYOUT_VERSION;
- * prov/pgas/tests/test_prov_layout.c fails otherwise.
+ * object of another provider, and one of our objects that may not take the fast path (threads, ordering, a completion
+ * wanted) all show another word, and the call goes through the ops table. If you change anything here, raise
+ * PGAS_LAYOUT_VERSION; otherwise prov/pgas/tests/test_prov_layout.c fails.
  */
 #ifndef PGAS_TYPES_H
 #define PGAS_TYPES_H
@@ -19,17 +19,17 @@
 #include <pgas/pgas_counter.h>
 
 #define PGAS_LAYOUT_VERSION 6u
-#define PGAS_MAGIC_HOT (0x50474800u | PGAS_LAYOUT_VERSION) /* "PGH": the short way is open */
-/* "PGS": through the table, which counts with atomics; or inline by those who know of other threads (PGAS_SHARED) */
+#define PGAS_MAGIC_HOT (0x50474800u | PGAS_LAYOUT_VERSION) /* "PGH": the fast path is open */
+/* "PGS": through the table, which counts with atomics, or inline by callers that allow for threads (PGAS_SHARED) */
 #define PGAS_MAGIC_SHARED (0x50475300u | PGAS_LAYOUT_VERSION)
-#define PGAS_MAGIC_OWN (0x50474f00u | PGAS_LAYOUT_VERSION) /* "PGO": ours, through the table and its general engine */
+#define PGAS_MAGIC_OWN (0x50474f00u | PGAS_LAYOUT_VERSION) /* "PGO": ours, but only through the general engine */
 
 /*
- * Where our part of an object begins. It must lie behind libfabric's own structure, with a little room because that may
- * grow at its end (80 bytes of fid_ep, 32 of fid_cq and fid_cntr), and the magic words must lie inside the smallest
- * object that another provider puts in the same place, because they are looked for there too: the objects of
- * libfabric's hooks, 104 bytes for an endpoint and 48 for a counter. What stands there is the half of a pointer, which
- * no magic word looks like.
+ * Where our part of an object begins. It must lie after libfabric's own structure, with some room because that may grow
+ * at its end (80 bytes of fid_ep, 32 of fid_cq and fid_cntr). The magic words must also lie inside the smallest object
+ * that another provider returns in the same place, because callers read them there too: the objects of libfabric's
+ * hooks, 104 bytes for an endpoint and 48 for a counter. Those hold half of a pointer at that offset, which never looks
+ * like a magic word.
  */
 #define PGAS_FRONT_EP_OFF 88
 #define PGAS_FRONT_OFF 40
@@ -46,8 +46,8 @@
 #define PGAS_INJECT_BYTES 4096 /* largest fi_inject of any kind */
 #define PGAS_SLOT_BYTES 128
 #define PGAS_SLOT_INLINE 88
-#define PGAS_SLOT_PLAIN 104   /* of a plain message, whose bytes begin earlier */
-#define PGAS_ANNEX_BYTES 2240 /* beside each slot: 35 lines, so that annexes begin in all sets of a cache */
+#define PGAS_SLOT_PLAIN 104   /* for a plain message, whose bytes begin earlier */
+#define PGAS_ANNEX_BYTES 2240 /* one per slot: 35 lines, so that annexes begin in all sets of a cache */
 #define PGAS_SLOT_POS_SHIFT 24
 #define PGAS_SLOT_OWNER_SHIFT 4
 #define PGAS_SLOT_FREE 1u
@@ -59,16 +59,16 @@ enum {
 	PGAS_KIND_MSG = 1,      /* fi_send family */
 	PGAS_KIND_TAGGED = 2,   /* fi_tsend family */
 	PGAS_KIND_RMA_DATA = 3, /* remote CQ data of a write whose bytes are already in place */
-	PGAS_KIND_REQUEST = 4,  /* work for the target's progress (memory that cannot be reached directly) */
-	PGAS_KIND_RESPONSE = 5, /* its answer, or "your long message was read" */
-	PGAS_KIND_NOTHING = 6,  /* a place that was claimed and not used */
+	PGAS_KIND_REQUEST = 4,  /* work for the target's progress (memory that cannot be accessed directly) */
+	PGAS_KIND_RESPONSE = 5, /* its response, or "your long message was read" */
+	PGAS_KIND_NOTHING = 6,  /* a slot that was claimed and not used */
 };
 
 /* flags, in slot.meta */
 enum {
 	PGAS_SLOT_CQ_DATA = 1, /* slot.data is the sender's cq data */
 	PGAS_SLOT_EAGER = 2,   /* payload is in the receiver's eager buffer */
-	PGAS_SLOT_LONG = 4,    /* payload stays at the sender: inline part says where */
+	PGAS_SLOT_LONG = 4,    /* payload stays at the sender: the inline part locates it */
 	PGAS_SLOT_ANNEX = 8,   /* payload is in the slot's annex */
 };
 
@@ -76,32 +76,32 @@ struct pgas_slot {
 	uint64_t state;
 	__extension__ union {
 		uint64_t meta;         /* sender's attach index | kind << 32 | flags << 40 | eager buffer << 48 */
-		uint32_t meta_half[2]; /* the same: lower half first, as on all processors that this runs on */
+		uint32_t meta_half[2]; /* the same: lower half first, as on all supported processors */
 	};
-	uint64_t len; /* bytes of the message, wherever they are */
+	uint64_t len; /* bytes of the message, wherever they lie */
 	__extension__ union {
 		struct {
-			__extension__ union {  /* by kind; else not written */
+			__extension__ union {  /* by kind; otherwise not written */
 				uint64_t tag;  /* PGAS_KIND_TAGGED */
-				uint64_t code; /* PGAS_KIND_REQUEST: what is asked for */
-				/* PGAS_KIND_MSG with PGAS_SLOT_EAGER, _ANNEX: so much of it is in payload, too */
+				uint64_t code; /* PGAS_KIND_REQUEST: request code */
+				/* PGAS_KIND_MSG with PGAS_SLOT_EAGER, _ANNEX: payload holds this much of it too */
 				uint64_t head_bytes;
 			};
-			uint64_t data; /* with PGAS_SLOT_CQ_DATA; else not written */
+			uint64_t data; /* with PGAS_SLOT_CQ_DATA; otherwise not written */
 			uint8_t payload[PGAS_SLOT_INLINE];
 		};
-		/* PGAS_KIND_MSG without flags, which has neither tag nor data: 40 bytes of it lie on the first line */
+		/* PGAS_KIND_MSG without flags, which has no tag and no data: 40 bytes of it lie on the first line */
 		uint8_t plain[PGAS_SLOT_PLAIN];
 	};
 };
-/* Is a message that lies in its slot a plain one? */
+/* Is a message that lies in its slot plain? */
 #define PGAS_IS_PLAIN(kind_arg, flags_arg) ((kind_arg) == PGAS_KIND_MSG && !(flags_arg))
-/* Does a plain message of so many bytes go on on the slot's second line? Longer ones are in the annex or a buffer. */
+/* Does a plain message of this size extend to the slot's second line? Longer ones are in the annex or a buffer. */
 #define PGAS_SLOT_PLAIN_FIRST (PGAS_CACHE_LINE - (PGAS_SLOT_BYTES - PGAS_SLOT_PLAIN))
 #define PGAS_SLOT_ON_SECOND(bytes_arg)                                                                                 \
 	((uint64_t)(bytes_arg) - (PGAS_SLOT_PLAIN_FIRST + 1) < PGAS_SLOT_PLAIN - PGAS_SLOT_PLAIN_FIRST)
 
-/* What of it callers of the inline send must know (pgas_hot_send). */
+/* The constants that callers of pgas_hot_send need. */
 #define PGAS_HOT_SEND_BYTES PGAS_SLOT_INLINE
 #define PGAS_HOT_CQ_DATA PGAS_SLOT_CQ_DATA
 
@@ -109,8 +109,10 @@ struct pgas_slot {
 #define PGAS_META_FLAGS_SHIFT 40
 #define PGAS_META_AUX_SHIFT 48
 
-/* First line: written by producers. Slots follow at PGAS_RING_SLOTS_OFF; how many is in no memory that peers can
- * write. */
+/*
+ * First line: written by producers. Slots follow at PGAS_RING_SLOTS_OFF; their number is kept out of memory that peers
+ * can write.
+ */
 struct pgas_ring {
 	uint64_t tail_hint; /* every position below it is claimed; may lag, never leads */
 	uint64_t pad_[7];
@@ -120,8 +122,8 @@ struct pgas_ring {
 #define PGAS_RING_SLOTS_OFF 128
 
 /*
- * Who has a slot has its annex, too: what is longer than a slot needs nothing else to be claimed and given back. They
- * stand in front of the ring, the first slot's last, so that nobody has to know how many there are.
+ * The owner of a slot owns its annex too, so a payload longer than a slot needs no second claim and release. Annexes
+ * lie before the ring, with the first slot's last, so that finding one does not require their number.
  */
 static inline char *pgas_slot_annex(struct pgas_ring *ring, const struct pgas_slot *slot)
 {
@@ -129,34 +131,34 @@ static inline char *pgas_slot_annex(struct pgas_ring *ring, const struct pgas_sl
 	return (char *)ring - (begin / PGAS_SLOT_BYTES + 1) * PGAS_ANNEX_BYTES;
 }
 
-/* Doorbell of a process's domain, in shared memory: who sleeps sets sleepers, who wakes bumps seq and calls futex. */
+/* Doorbell of a process's domain, in shared memory: a sleeper sets sleepers, a waker increments seq and calls futex. */
 struct pgas_door {
 	uint32_t sleepers;
 	uint32_t seq;
 	uint64_t pad_[7];
 };
 
-/* What a sender needs of one peer, private to the sender's endpoint. ring == NULL: take the cold way. */
+/* What a sender needs to know about one peer, private to the sender's endpoint. ring == NULL: take the cold path. */
 struct pgas_peer_hot {
 	struct pgas_ring *ring;
 	struct pgas_door *door;
 	uint64_t owner; /* my attach index << PGAS_SLOT_OWNER_SHIFT | BUSY */
-	uint32_t mask;  /* of the ring: slots - 1, as checked at connect */
+	uint32_t mask;  /* of the ring: slots - 1, checked at connect */
 	uint32_t meta;  /* my attach index, as it goes into slot.meta */
 };
 
 /*
- * What the checked (table) path compares before it goes to a peer's key-0 region; private to the endpoint. Only regions
- * that grant reading and writing are entered here.
+ * What the checked (table) path compares before it accesses a peer's key-0 region; private to the endpoint. Only
+ * regions that grant both reading and writing are entered here.
  */
 struct pgas_window_check {
-	uint64_t bound8;      /* offsets below it may start 8 bytes: region's bytes - 7; 0: take the cold way */
-	uint64_t base;        /* as window[rank], but also on endpoints that threads share */
+	uint64_t bound8;      /* an 8-byte access may start below it: region's bytes - 7; 0: take the cold path */
+	uint64_t base;        /* like window[rank], but also set on endpoints that threads share */
 	const uint64_t *live; /* in the target's key table: changes when the region is closed */
 	uint64_t live_value;
 };
 
-/* Wakes the owner of a doorbell; the one cold call of the inline send. */
+/* Wakes the owner of a doorbell; the only cold call of the inline send. */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -166,11 +168,11 @@ PGAS_EXPORT void pgas_door_ring(struct pgas_door *door) PGAS_NOEXCEPT;
 #endif
 
 /*
- * Endpoint front. Allocated in one mapping with the window table behind it, so that window[rank] is one load from the
- * endpoint's address. window[rank] is the address here of rank's key-0 region, 0 where it cannot be stored to directly;
- * it is written when a peer is connected, and cleared by the watcher when it dies. window[-1] is always 0:
+ * Endpoint front. Allocated in one mapping, with the window table after it, so that window[rank] is one load from the
+ * endpoint's address. window[rank] is the local address of rank's key-0 region, 0 where it cannot be accessed directly;
+ * it is written when a peer is connected, and cleared by the watcher when the peer dies. window[-1] is always 0:
  * FI_ADDR_UNSPEC leads to the cold path. Invariant: a window is set only while hot_inject is MAGIC_HOT, so a caller
- * that knows the endpoint to be ours may leave out the test of the magic word for injects.
+ * that knows the endpoint to be ours may omit the test of the magic word for injects.
  */
 struct pgas_ep_core;
 
@@ -178,10 +180,10 @@ struct pgas_ep {
 	union {
 		uint8_t room_[PGAS_FRONT_EP_OFF];
 	} fid_;
-	/* one line: everything a put, get or atomic touches besides the window */
-	uint32_t hot_inject; /* MAGIC_HOT: inject_write/inject_atomic may go straight */
+	/* one line: everything that a put, get or atomic accesses besides the window */
+	uint32_t hot_inject; /* MAGIC_HOT: inject_write/inject_atomic may take the fast path */
 	uint32_t hot_rma;    /* MAGIC_HOT: write/read/atomics too, because no completion entry is wanted */
-	uint32_t hot_send;   /* MAGIC_HOT: inject may go straight; MAGIC_SHARED: where it counts nothing */
+	uint32_t hot_send;   /* MAGIC_HOT: inject may take it; MAGIC_SHARED: only where it counts nothing */
 	uint32_t reserved_;
 	struct pgas_counter *wr_cntr; /* never NULL: points at unbound_ when no counter is bound */
 	struct pgas_counter *rd_cntr;
@@ -195,7 +197,7 @@ struct pgas_ep {
 	uint64_t bias; /* subtracted from key-0 addresses; window[] has it subtracted already */
 	uint64_t pad_[23];
 	uint64_t window_guard_; /* window[-1] */
-/* An array without a length is an extension in C++, and clang says so in spite of __extension__. */
+/* An array without a length is an extension in C++, and clang warns about it in spite of __extension__. */
 #if defined(__clang__) && defined(__cplusplus)
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wc99-extensions"
@@ -206,7 +208,7 @@ struct pgas_ep {
 #endif
 };
 
-/* Counter front: read is one load. value is local completions; a counter with a remote side is never MAGIC_HOT. */
+/* Counter front: a read is one load. value is local completions; a counter with a remote part is never MAGIC_HOT. */
 struct pgas_cntr_core;
 struct pgas_cntr {
 	union {
@@ -218,7 +220,7 @@ struct pgas_cntr {
 	struct pgas_cntr_core *core;
 };
 
-/* Completion queue front: an empty read is three compares. */
+/* Completion queue front: an empty read takes three compares. */
 struct pgas_cq_core;
 struct pgas_cq {
 	union {

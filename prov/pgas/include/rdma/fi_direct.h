@@ -4,9 +4,9 @@
  * "C", when a program is compiled with -DFABRIC_DIRECT and our include folder. struct fi_context keeps libfabric's
  * definition.
  *
- * A program built this way has the data path of pgas_hot.h in its own code; it links libpgas.so. Which objects may take
- * that path is decided per object by a magic word that contains the layout version (pgas_types.h): everything else,
- * also objects of other providers, goes through the ops table. See fi_pgas_direct(7).
+ * A program built this way has the data path of pgas_hot.h in its own code; it links libpgas.so. A magic word that
+ * contains the layout version (pgas_types.h) decides per object whether it may take that path: everything else,
+ * including objects of other providers, goes through the ops table. See fi_pgas_direct(7).
  */
 #ifndef FI_DIRECT_H
 #define FI_DIRECT_H

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomic calls of a FABRIC_DIRECT program. One element of 4 or 8 bytes with an operation the CPU has is inline when
- * datatype, operation and count are constants; everything else forwards to the ops table.
+ * Atomic calls of a FABRIC_DIRECT program. One element of 4 or 8 bytes with an operation that the CPU has is inline
+ * when datatype, operation and count are constants; everything else forwards to the ops table.
  */
 #ifndef FI_DIRECT_ATOMIC_H
 #define FI_DIRECT_ATOMIC_H
 
 #define FABRIC_DIRECT_ATOMIC 1
 
-#include <rdma/fi_atomic.h> /* for who includes this alone; libfabric comes from there */
+#include <rdma/fi_atomic.h> /* for direct includes; libfabric includes this file from there */
 #include <pgas/pgas_hot.h>
 
 /*
- * The inline code is worth its place only where the compiler can choose the instruction. "Likely", because gcc lays out
- * the code by what it guessed before it folded these.
+ * The inline code is worth its size only where the compiler can choose the instruction. "Likely", because gcc lays out
+ * the code according to its guess before it folds these.
  */
 #define PGAS_AMO_CONSTANT(count_arg, datatype_arg, op_arg)                                                             \
 	(PGAS_LIKELY(__builtin_constant_p(count_arg)) && PGAS_LIKELY(__builtin_constant_p(datatype_arg)) &&            \

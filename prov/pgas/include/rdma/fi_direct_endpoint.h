@@ -7,7 +7,7 @@
 
 #define FABRIC_DIRECT_ENDPOINT 1
 
-#include <rdma/fi_endpoint.h> /* for who includes this alone; libfabric comes from there */
+#include <rdma/fi_endpoint.h> /* for direct includes; libfabric includes this file from there */
 #include <pgas/pgas_hot.h>
 
 static inline int fi_passive_ep(struct fid_fabric *fabric, struct fi_info *info, struct fid_pep **pep, void *context)

@@ -8,7 +8,7 @@
 
 #define FABRIC_DIRECT_EQ 1
 
-#include <rdma/fi_eq.h> /* for who includes this alone; libfabric comes from there */
+#include <rdma/fi_eq.h> /* for direct includes; libfabric includes this file from there */
 #include <pgas/pgas_hot.h>
 
 static inline int fi_trywait(struct fid_fabric *fabric, struct fid **fids, int count)
@@ -86,7 +86,7 @@ static inline ssize_t fi_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *b
 {
 #if FI_MAJOR_VERSION > 1 || FI_MINOR_VERSION >= 20
 	if (buf)
-		/* the provider writes it when fi_getinfo was asked for 1.20 or newer */
+		/* the provider writes it when fi_getinfo was called with API 1.20 or newer */
 		buf->src_addr = FI_ADDR_NOTAVAIL;
 #endif
 	return cq->ops->readerr(cq, buf, flags);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RMA calls of a FABRIC_DIRECT program. fi_inject_write, fi_write and fi_read are inline to the store; the others
- * forward to the ops table. One cold exit each: the table.
+ * RMA calls of a FABRIC_DIRECT program. fi_inject_write, fi_write and fi_read are inline down to the memory access; the
+ * others forward to the ops table. Each has one cold exit: the table.
  */
 #ifndef FI_DIRECT_RMA_H
 #define FI_DIRECT_RMA_H
 
 #define FABRIC_DIRECT_RMA 1
 
-#include <rdma/fi_rma.h> /* for who includes this alone; libfabric comes from there */
+#include <rdma/fi_rma.h> /* for direct includes; libfabric includes this file from there */
 #include <pgas/pgas_hot.h>
 
 /* budget: 14 instructions for a constant 8 bytes, key 0, no completion entry wanted (paths.def: fi_read_direct) */

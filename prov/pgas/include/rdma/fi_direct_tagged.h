@@ -7,7 +7,7 @@
 
 #define FABRIC_DIRECT_TAGGED 1
 
-#include <rdma/fi_tagged.h> /* for who includes this alone; libfabric comes from there */
+#include <rdma/fi_tagged.h> /* for direct includes; libfabric includes this file from there */
 #include <pgas/pgas_hot.h>
 
 static inline ssize_t fi_trecv(struct fid_ep *ep, void *buf, size_t len, void *desc, fi_addr_t src_addr, uint64_t tag,

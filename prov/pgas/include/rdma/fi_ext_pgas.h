@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the pgas provider offers beyond libfabric's own calls: memory that peers can map, and one region made of several
- * mapped parts with holes between them. See fi_pgas(7).
+ * Extensions of the pgas provider beyond libfabric's own calls, among them memory that peers can map, and one region
+ * made of several mapped parts with holes between them. See fi_pgas(7).
  *
  *	struct fi_pgas_ops *ops;
  *	fi_open_ops(&domain->fid, FI_PGAS_OPS, 0, (void **) &ops, NULL);
@@ -22,22 +22,25 @@ extern "C" {
 #define FI_PGAS_OPS "pgas_ops_v1"
 
 /*
- * Flag of fi_ep_alias: this alias is used by one thread at a time, whatever the domain's threading says. Its puts, gets
- * and atomics to mapped memory go straight, execute no locked instruction for bookkeeping, and move no bound counter.
+ * Flag of fi_ep_alias: one thread at a time uses this alias, whatever the domain's threading model. Its puts, gets and
+ * atomics to mapped memory take the fast path, execute no locked instruction for bookkeeping, and do not change bound
+ * counters.
  */
 #define FI_PGAS_PRIVATE (1ULL << 60)
 
 /*
  * Flag of fi_readmsg, fi_writemsg, fi_atomicmsg, fi_fetch_atomicmsg and fi_compare_atomicmsg: the call returns when
- * this one operation is complete, a write at its target, and returns how it ended. It waits where others return
+ * this one operation is complete (a write: at its target), and returns its result. It waits where others return
  * -FI_EAGAIN, makes progress on the whole domain meanwhile, and writes no completion entry. Bound counters count its
- * success. A write with FI_TRANSMIT_COMPLETE as well may return as soon as its source can be reused; a failure after
- * that is counted and told by failed().
+ * success. A write that has FI_TRANSMIT_COMPLETE too may return as soon as its source can be reused; a later failure is
+ * counted and reported by failed().
  */
 #define FI_PGAS_WAIT (1ULL << 61)
 
-/* len bytes at offset off of a region are file fd from fd_off on. off, fd_off and len are multiples of the page
- * size. */
+/*
+ * len bytes at offset off of a region are backed by file fd from fd_off on. off, fd_off and len are multiples of the
+ * page size.
+ */
 struct fi_pgas_part {
 	uint64_t off;
 	uint64_t len;
@@ -52,11 +55,11 @@ struct fi_pgas_piece {
 	uint64_t len;
 };
 
-/* A message that was taken and not given back yet. */
+/* A message that was taken and not released yet. */
 struct fi_pgas_message {
 	void *buf; /* the receiver's own memory, which it may change */
 	size_t len;
-	/* the first piece of message_send once more, where reading it costs less; NULL: it is in buf only */
+	/* a second copy of the first piece of message_send, where reading it is cheaper; NULL: it is in buf only */
 	const void *head;
 	void *place_;
 	uint64_t state_;
@@ -66,9 +69,9 @@ struct fi_pgas_message {
 
 /* A place at a peer for one message, to be filled. */
 struct fi_pgas_place {
-	/* a place of up to PGAS_SLOT_PLAIN bytes begins 8 behind a multiple of 16, a larger one at one of 64 */
+	/* a place of up to PGAS_SLOT_PLAIN bytes begins 8 bytes after a multiple of 16, a larger one at one of 64 */
 	void *buf;
-	size_t room; /* at least what was asked for */
+	size_t room; /* at least the requested size */
 	fi_addr_t peer_;
 	void *line_;
 	void *slot_;
@@ -82,46 +85,46 @@ struct fi_pgas_ops {
 	size_t size;
 
 	/*
-	 * Registers [base, base + span) under key, of which only the parts exist. Peers see it at one base address,
+	 * Registers [base, base + span) under key, of which only the parts exist. Peers map it at one base address,
 	 * with guard pages in the holes, so that one subtraction turns an address into an offset.
 	 */
 	int (*mr_reg_parts)(struct fid_domain *domain, void *base, size_t span, uint64_t access, uint64_t key,
 			    const struct fi_pgas_part *parts, size_t count, struct fid_mr **mr);
 
-	/* Memory backed by a descriptor of this process, so that a registration of it can be mapped by peers. */
+	/* Memory backed by a descriptor of this process, so that peers can map a registration of it. */
 	int (*mem_alloc)(struct fid_domain *domain, size_t len, void **ptr);
 	int (*mem_free)(struct fid_domain *domain, void *ptr, size_t len);
 
 	/*
 	 * Connects to a peer now instead of at the first transfer, and returns the address at which its key-0 region is
-	 * mapped here (NULL: it is not mapped).
+	 * mapped in this process (NULL: it is not mapped).
 	 */
 	int (*window)(struct fid_ep *ep, fi_addr_t addr, void **base);
 
 	/*
 	 * Symmetric addressing: from now on key-0 addresses given to this endpoint (or alias) are addresses of this
-	 * process's own key-0 region, which begins at base; a multiple of the page size. Saves the caller the
+	 * process's own key-0 region, which begins at base, a multiple of the page size. Saves the caller the
 	 * subtraction.
 	 */
 	int (*symmetric)(struct fid_ep *ep, const void *base);
 
-	/* Makes progress until everything this endpoint started before is complete. */
+	/* Makes progress until every operation that this endpoint started before is complete. */
 	int (*drain)(struct fid_ep *ep);
 
 	/*
-	 * Receiving without posted buffers: the next message of fi_send's kind where it arrived, or -FI_EAGAIN. It
-	 * stays there until message_release, in any order and from any thread; places are few, so that should be soon.
-	 * An endpoint that takes messages posts no receives, and its messages are not longer than FI_PGAS_EAGER_SIZE. A
-	 * message of up to PGAS_SLOT_PLAIN bytes begins 8 bytes behind a multiple of 16, a longer one at a multiple of
-	 * 64; but one that the provider had to move begins at a multiple of 16. fi_cq_read of the queue bound with
-	 * FI_RECV returns -FI_EAGAIN at once, inline, as long as nothing is to be taken.
+	 * Receiving without posted buffers: returns the next fi_send message where it arrived, or -FI_EAGAIN. It stays
+	 * there until message_release, which may be called in any order and from any thread; places are few, so release
+	 * soon. An endpoint that takes messages posts no receives, and its messages are at most FI_PGAS_EAGER_SIZE
+	 * long. A message of up to PGAS_SLOT_PLAIN bytes begins 8 bytes after a multiple of 16, a longer one at a
+	 * multiple of 64; one that the provider had to move begins at a multiple of 16. fi_cq_read of the queue bound
+	 * with FI_RECV returns -FI_EAGAIN at once, inline, as long as there is no message to take.
 	 */
 	int (*message_take)(struct fid_ep *ep, struct fi_pgas_message *message);
 	void (*message_release)(struct fid_ep *ep, struct fi_pgas_message *message);
 
 	/*
-	 * One message of two pieces, up to FI_PGAS_EAGER_SIZE bytes; the pieces may be reused when it returns. No
-	 * completion, no count, no progress: -FI_EAGAIN leaves the caller to take its own messages first.
+	 * Sends one message of two pieces, up to FI_PGAS_EAGER_SIZE bytes; the pieces may be reused when it returns. No
+	 * completion, no count, no progress: after -FI_EAGAIN the caller should take its own messages first.
 	 */
 	ssize_t (*message_send)(struct fid_ep *ep, fi_addr_t addr, const void *head, size_t head_len, const void *data,
 				size_t len);
@@ -130,113 +133,114 @@ struct fi_pgas_ops {
 	 * Symmetric addressing of a key-0 region in pieces, whose distances differ from process to process: offsets are
 	 * the same everywhere, addresses need not be. mr_reg_parts of key 0 then finds its parts at the addresses given
 	 * here (base: the lowest of them), symmetric takes that base, and windows on peers have the distances of our
-	 * own pieces. To be called before key 0 is registered and before the first transfer: -FI_EBUSY later.
+	 * own pieces. Call it before key 0 is registered and before the first transfer; later it returns -FI_EBUSY.
 	 */
 	int (*symmetric_layout)(struct fid_domain *domain, const struct fi_pgas_piece *pieces, size_t count);
 
 	/*
-	 * Order: one-sided operations that are submitted to a peer from now on run there behind all that were submitted
-	 * to it before. Where the way to the peer keeps order by itself that is so already and nothing is waited for.
+	 * Order: one-sided operations submitted to a peer from now on run there after all those submitted to it before.
+	 * Where the connection to the peer keeps order anyway, there is no wait.
 	 */
 	int (*fence)(struct fid_ep *ep);
 
 	/*
-	 * The first one-sided operation of this endpoint that failed after its call had returned, since the last time
-	 * this was asked: -FI_E*, and *addr is its peer (FI_ADDR_NOTAVAIL: one that is in no address vector). 0: none.
+	 * The first one-sided operation of this endpoint that failed after its call had returned, since the last call
+	 * of this function: -FI_E*, and *addr is its peer (FI_ADDR_NOTAVAIL: a peer in no address vector). 0: none.
 	 */
 	int (*failed)(struct fid_ep *ep, fi_addr_t *addr);
 
 	/*
 	 * Progress of everything in the domain: 1 when something moved, 0 when not. wait sleeps when nothing moved,
-	 * until something arrives or max_ns have passed; what peers store into our memory does not end it. Not with
-	 * FI_THREAD_COMPLETION, where endpoints belong to different threads: -FI_EOPNOTSUPP.
+	 * until something arrives or max_ns have passed; peers' stores into our memory do not end the sleep.
+	 * -FI_EOPNOTSUPP with FI_THREAD_COMPLETION, where endpoints belong to different threads.
 	 */
 	int (*progress)(struct fid_domain *domain);
 	int (*wait)(struct fid_domain *domain, uint64_t max_ns);
 
-	/* Progress, and then: 1 when everything that this endpoint started is complete, else 0. */
+	/* Makes progress, then returns 1 when everything that this endpoint started is complete, else 0. */
 	int (*settled)(struct fid_ep *ep);
 
 	/*
-	 * The shortest way of an injected write to another host: the first len bytes (1 to 8) of value, little endian,
-	 * to key 0. 0: they are in a packet that is being filled, or on their way. -FI_EAGAIN: not now, and nothing was
-	 * done, be it that there is no such packet or that something is wrong; fi_inject_write then does it, or says
-	 * what.
+	 * The fastest form of an injected write to another host: the first len bytes (1 to 8) of value, little endian,
+	 * to key 0. 0: they are in a packet that is being filled, or in flight. -FI_EAGAIN: not possible now, and
+	 * nothing was done, whether there is no such packet or there is an error; fi_inject_write then does it, or
+	 * returns the error.
 	 */
 	int (*put_word)(struct fid_ep *ep, uint64_t addr, uint64_t value, size_t len, fi_addr_t dest);
 
 	/*
-	 * Likewise for a read of len bytes (1 to 8), and a fetching or comparing atomic on one element of up to 8
-	 * bytes, whose operands are in the first bytes of the words. These wait for their answer, as with FI_PGAS_WAIT,
-	 * but move no counter. -FI_EAGAIN as above; any other error is the operation's.
+	 * The same for a read of len bytes (1 to 8), and for a fetching or comparing atomic on one element of up to 8
+	 * bytes, whose operands are in the first bytes of the words. These wait for their result, as with FI_PGAS_WAIT,
+	 * but increment no counter. -FI_EAGAIN as above; any other error is the operation's.
 	 */
 	int (*get_word)(struct fid_ep *ep, uint64_t addr, size_t len, fi_addr_t dest, uint64_t *value);
 	int (*fetch_word)(struct fid_ep *ep, uint64_t addr, enum fi_datatype datatype, enum fi_op op, uint64_t operand,
 			  uint64_t compare, fi_addr_t dest, uint64_t *old);
 
 	/*
-	 * Why a peer is lost, for people: a text of at most room bytes with its end, and its length; 0 when no more is
-	 * known than the error of the operations to it.
+	 * Why a peer is lost, as readable text: at most room bytes with the terminating zero. Returns its length; 0
+	 * when nothing is known beyond the error of the operations to it.
 	 */
 	size_t (*reason)(struct fid_ep *ep, fi_addr_t peer, char *text, size_t room);
 
 	/*
-	 * Registers a gate under key: a peer of another host that puts up to len bytes (FI_PGAS_GATE_BYTES at most) at
-	 * offset 0 of it has serve called here with them, in whichever thread makes progress, before the put counts as
-	 * complete. serve returns 0 or -FI_E*, which the peer's operation ends with. It must check what it is given,
-	 * and call nothing of this domain. The region is no memory: other operations on it are refused or without
-	 * effect, and peers of this host get no call.
+	 * Registers a gate under key: when a peer on another host puts up to len bytes (FI_PGAS_GATE_BYTES at most) at
+	 * offset 0 of it, serve is called here with them, by whichever thread makes progress, before the put counts as
+	 * complete. serve returns 0 or -FI_E*, which becomes the result of the peer's operation. It must check its
+	 * input, and call nothing of this domain. The region is not memory: other operations on it are refused or have
+	 * no effect, and puts by peers on this host do not call serve.
 	 */
 	int (*mr_reg_gate)(struct fid_domain *domain, size_t len, uint64_t key,
 			   int (*serve)(void *arg, const void *bytes, size_t len), void *arg, struct fid_mr **mr);
 
 	/*
-	 * message_take for up to count messages, at the cost of locking once where threads share the domain: how many
-	 * they are, at least one, or -FI_EAGAIN. count is at most half of FI_PGAS_RX_SLOTS.
+	 * message_take for up to count messages, locking only once where threads share the domain. Returns their
+	 * number, at least one, or -FI_EAGAIN. count is at most half of FI_PGAS_RX_SLOTS.
 	 */
 	int (*messages_take)(struct fid_ep *ep, struct fi_pgas_message *messages, size_t count);
 
 	/*
-	 * Sending without a copy, to peers of this host: a place for a message of up to len bytes where it will arrive.
-	 * The caller writes it there and publishes the len bytes it has, of which the receiver reads the first head_len
-	 * first; or abandons the place. Both by the thread that claimed it, and soon: what others send to the peer may
-	 * wait behind it, until this process ends. A peer with a claimed place may die, but must not be removed.
-	 * message_claim: -FI_EAGAIN: none is free; -FI_EOPNOTSUPP: this peer has none to give. message_publish:
-	 * -FI_EAGAIN: not now, and the place stays claimed; with any other error it is given back.
+	 * Sending without a copy, to peers on this host: claims a place for a message of up to len bytes where it will
+	 * arrive. The caller writes the message there and publishes its len bytes, of which the receiver reads the
+	 * first head_len first; or abandons the place. Both must be done by the thread that claimed it, and soon:
+	 * messages from other senders to the peer may wait for it, until this process ends. A peer with a claimed place
+	 * may die, but must not be removed. message_claim: -FI_EAGAIN: no place is free; -FI_EOPNOTSUPP: this peer does
+	 * not offer places. message_publish: -FI_EAGAIN: not now, and the place stays claimed; with any other error the
+	 * place is released.
 	 */
 	int (*message_claim)(struct fid_ep *ep, fi_addr_t addr, size_t len, struct fi_pgas_place *place);
 	int (*message_publish)(struct fid_ep *ep, struct fi_pgas_place *place, size_t head_len, size_t len);
 	void (*message_abandon)(struct fid_ep *ep, struct fi_pgas_place *place);
 
 	/*
-	 * Device memory of a domain with FI_HMEM. mr_direct: 1 when the network to other hosts reaches this region by
-	 * itself, so that long puts and gets go straight there; it is registered with that network now. Else 0: they
-	 * go through memory of the host, on the owner's side. device_rma: write, read and their like that look at
-	 * descriptors, for endpoints whose own calls do not because they were opened without FI_HMEM.
+	 * Device memory of a domain with FI_HMEM. mr_direct: 1 when the network to other hosts accesses this region
+	 * directly, so that long puts and gets bypass host memory; the region is registered with that network now.
+	 * Otherwise 0: they are staged in host memory, on the owner's side. device_rma: write, read and their variants
+	 * that check descriptors, for endpoints whose own calls do not because they were opened without FI_HMEM.
 	 */
 	int (*mr_direct)(struct fid_mr *mr);
 	const struct fi_ops_rma *device_rma;
 
 	/*
-	 * Somebody else ends this process when a peer on this host dies, as a launcher does that watches the whole job:
-	 * the provider starts no thread to notice it, and a program without threads keeps an allocator without locks.
-	 * Operations to such a peer do not fail then, and what it held is not given back. That thread also notices
-	 * requests of peers that lie in front of a program that reads nothing but hot counters; without it fi_cntr_read
-	 * makes progress each time, through the table. To be called before the first endpoint of the domain is opened:
-	 * -FI_EBUSY later.
+	 * Another party ends this process when a peer on this host dies, such as a launcher that watches the whole job:
+	 * the provider starts no thread to detect it, and a program without threads keeps an allocator without locks.
+	 * Operations to such a peer then do not fail, and its resources are not released. That thread also detects
+	 * requests of peers that are pending at a program that reads nothing but hot counters; without it every
+	 * fi_cntr_read makes progress, through the table. Call it before the first endpoint of the domain is opened;
+	 * later it returns -FI_EBUSY.
 	 */
 	int (*peers_watched)(struct fid_domain *domain);
 
-	/* message_release of messages that were taken together, behind one fence. */
+	/* message_release of messages that were taken together, with one fence. */
 	void (*messages_release)(struct fid_ep *ep, struct fi_pgas_message *messages, size_t count);
 
 	/*
-	 * A question, asked before a peer of another host is given up because nothing came from it for
-	 * FI_PGAS_PEER_TIMEOUT: is its process known to be stopped, or held by a debugger? While the answer is true,
-	 * and for the same time after that, the peer is waited for. peer: its address in the vector of an endpoint of
-	 * this domain. stopped is called with the domain's lock held, by whichever thread makes progress, the
-	 * provider's own included: it must answer at once and call nothing of this domain. NULL: nobody knows, as at
-	 * the beginning.
+	 * A callback, called before a peer on another host is given up because nothing arrived from it for
+	 * FI_PGAS_PEER_TIMEOUT: is its process known to be stopped, or held by a debugger? While it returns true, and
+	 * for the same time after that, the provider keeps waiting for the peer. peer: its address in the vector of an
+	 * endpoint of this domain. stopped is called with the domain's lock held, by whichever thread makes progress,
+	 * including the provider's own: it must return at once and call nothing of this domain. NULL, the initial
+	 * state: no callback.
 	 */
 	int (*peers_stopped)(struct fid_domain *domain, bool (*stopped)(void *context, fi_addr_t peer), void *context);
 };

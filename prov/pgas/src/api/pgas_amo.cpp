@@ -67,7 +67,7 @@ int amo_make(op &o, fid_ep *fid, fi_datatype type, fi_op op_code, const amo_args
 	o.rma_count = a.rma_count;
 	if (o.len == 0 || o.len > kMaxBytes)
 		return -FI_EINVAL;
-	const bool reads_only = op_code == FI_ATOMIC_READ; // its operand may be NULL and is not looked at
+	const bool reads_only = op_code == FI_ATOMIC_READ; // its operand may be NULL and is not read
 	o.iov_count = reads_only ? 0 : a.in_count;
 	o.cmp_count = a.form == kAmoCompare ? a.cmp_count : 0;
 	o.res_count = a.form ? a.res_count : 0;
@@ -132,7 +132,7 @@ ssize_t writemsg(fid_ep *f, const fi_msg_atomic *m, uint64_t flags) noexcept
 			   .context = m->context});
 }
 
-// The one-instruction operations of pgas_hot.h, by operation; the rest is general.
+// The one-instruction operations of pgas_hot.h, by operation; all others take the general path.
 template <bool Fetch>
 bool try_hot_amo(pgas_ep *ep, uint32_t hot, const void *buf, void *result, size_t count, fi_addr_t dest, uint64_t addr,
 		 uint64_t key, fi_datatype type, fi_op op_code)
@@ -164,7 +164,7 @@ bool try_hot_amo(pgas_ep *ep, uint32_t hot, const void *buf, void *result, size_
 	}
 }
 
-// One sum of 8 bytes of key 0 comes first (paths.def: *_table); the rest is out of line, behind the same arguments.
+// One sum of 8 bytes of key 0 comes first (paths.def: *_table); the rest is out of line, with the same arguments.
 bool is_sum_of_8(size_t count, fi_datatype type, fi_op op_code, uint64_t key)
 {
 	return PGAS_LIKELY(op_code == FI_SUM) && PGAS_LIKELY(type == FI_INT64) && PGAS_LIKELY(((count - 1) | key) == 0);
@@ -208,7 +208,7 @@ PGAS_COLD ssize_t readwrite_other(fid_ep *f, const void *buf, size_t count, void
 			   .form = kAmoFetch});
 }
 
-// In the table of endpoints whose injects are MAGIC_HOT only.
+// Only in the table of endpoints whose injects are MAGIC_HOT.
 ssize_t inject(fid_ep *f, const void *buf, size_t count, fi_addr_t dest, uint64_t addr, uint64_t key, fi_datatype type,
 	       fi_op op_code) noexcept
 {

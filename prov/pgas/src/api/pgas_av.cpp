@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Address vectors. Both types hand out the index: it is the rank, and what window[] is indexed by. Inserting an address
+// Address vectors. Both types return the index, which is the rank and the index into window[]. Inserting an address
 // checks its form only; the peer is contacted at the first transfer, so peers may be inserted before they exist.
 #include "engine/pgas_av.hpp"
 #include "support/pgas_flags.hpp"
@@ -22,13 +22,13 @@ av *av_of(fid_av *f)
 	return reinterpret_cast<av *>(f);
 }
 
-// What a caller may give insertions as flags, and the identifiers that come with FI_AV_USER_ID: in the array that
-// receives the addresses.
+// Checks the flags of an insertion. With FI_AV_USER_ID the caller passes the identifiers in the array that receives the
+// addresses.
 int check_flags(const av *v, uint64_t flags, const fi_addr_t *out)
 {
 	if (const int err = flags_check<flags_of::av_insert>(flags))
 		return err;
-	// a vector opened with FI_AV_USER_ID gets them by fi_av_set_user_id only
+	// a vector opened with FI_AV_USER_ID takes them from fi_av_set_user_id only
 	if ((flags & FI_AV_USER_ID) && (!out || (v->flags & FI_AV_USER_ID)))
 		return -FI_EINVAL;
 	if ((v->flags & FI_EVENT) && !v->bound_eq)
@@ -36,8 +36,9 @@ int check_flags(const av *v, uint64_t flags, const fi_addr_t *out)
 	return 0;
 }
 
-// *out: where the index goes; before that, the identifier when flags have FI_AV_USER_ID. Without one, sources are shown
-// by index; in a vector opened with FI_AV_USER_ID as FI_ADDR_NOTAVAIL until they get one.
+// *out receives the index; on entry it holds the identifier when flags have FI_AV_USER_ID. Without an identifier,
+// completions report a source by its index, or, in a vector opened with FI_AV_USER_ID, as FI_ADDR_NOTAVAIL until it
+// gets one.
 int add(av *v, const ep_name &name, uint64_t flags, fi_addr_t *out)
 {
 	uint32_t pos;
@@ -60,7 +61,7 @@ int add(av *v, const ep_name &name, uint64_t flags, fi_addr_t *out)
 	return 0;
 }
 
-// err: why there is no name to add, or 0. out: may be NULL.
+// err: the error when there is no name to add, or 0. out may be NULL.
 int insert_one(av *v, int err, const ep_name &name, uint64_t flags, fi_addr_t *out)
 {
 	fi_addr_t place = out ? *out : FI_ADDR_NOTAVAIL;
@@ -71,7 +72,7 @@ int insert_one(av *v, int err, const ep_name &name, uint64_t flags, fi_addr_t *o
 	return err;
 }
 
-// What one insert call found out about its addresses; told now, or through the event queue.
+// Collects the results of one insert call; reports them on return, or through the event queue.
 struct insertion {
 	av *v;
 	uint64_t flags;
@@ -209,7 +210,7 @@ int lookup(fid_av *f, fi_addr_t addr, void *buf, size_t *len) noexcept
 	return 0;
 }
 
-// Messages that arrive from now on show it; entries already in a queue keep what they had.
+// Messages that arrive from now on report it; entries already in a queue keep the old value.
 int set_user_id(fid_av *f, fi_addr_t addr, fi_addr_t user_id, uint64_t flags) noexcept
 {
 	av *v = av_of(f);
@@ -222,7 +223,7 @@ int set_user_id(fid_av *f, fi_addr_t addr, fi_addr_t user_id, uint64_t flags) no
 	return 0;
 }
 
-// As much as there is room for, with a zero byte behind it; len becomes what the whole needs.
+// Copies as much as there is room for, with a terminating zero; len becomes the size of the whole.
 const char *straddr(fid_av *f, const void *addr, char *buf, size_t *len) noexcept
 {
 	guard([&] {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Counters. A counter that only counts one-sided operations of its own process is read inline. One that counts
-// messages, or what peers do to us (FI_REMOTE_WRITE, FI_REMOTE_READ), goes through the table: reading it makes
-// progress, and its value is the local count plus the remote counter that initiators add to.
+// messages, or peers' accesses to our memory (FI_REMOTE_WRITE, FI_REMOTE_READ), goes through the table: reading it
+// makes progress, and its value is the local count plus the remote counter that initiators increment.
 #include "engine/pgas_ep.hpp"
 #include "support/pgas_flags.hpp"
 #include "support/pgas_nosys.hpp"
@@ -17,8 +17,8 @@ cntr_core *core_of_cntr(fid_cntr *f)
 	return reinterpret_cast<cntr_core *>(reinterpret_cast<pgas_cntr *>(f)->core);
 }
 
-// A counter of a region's remote events has no endpoint of its own; any of the domain may have to run the operation
-// that it waits for. With FI_THREAD_COMPLETION they are other threads' to look at.
+// A counter of a region's remote events has no endpoint of its own; any endpoint of the domain may have to run the
+// operation that it counts. With FI_THREAD_COMPLETION other threads must make that progress.
 void progress(cntr_core *c)
 {
 	const bool any = c->eps.empty() && c->remote && c->dom->threading != FI_THREAD_COMPLETION;
@@ -43,7 +43,7 @@ uint64_t read(fid_cntr *f) noexcept
 		return 0;
 	});
 	value = cntr_value(c);
-	pgas_fence_full(); // what was counted is visible to everybody before the caller goes on
+	pgas_fence_full(); // what was counted is visible to all threads before the caller continues
 	return value;
 }
 
@@ -73,7 +73,7 @@ int adderr(fid_cntr *f, uint64_t n) noexcept
 	return 0;
 }
 
-// The remote counter belongs to the initiators, so a set value is stored as the difference to it.
+// The remote counter belongs to the initiators, so a value is set by storing its difference from it.
 int set(fid_cntr *f, uint64_t n) noexcept
 {
 	cntr_core *c = core_of_cntr(f);
@@ -99,7 +99,7 @@ int wait(fid_cntr *f, uint64_t threshold, int timeout) noexcept
 		PGAS_INFO(FI_LOG_CNTR, "waiting on a counter that nothing is bound to\n");
 	return guard([&] {
 		const uint64_t errors = cntr_error(c);
-		uint64_t deadline = 0; // the clock is read only when there is something to wait for
+		uint64_t deadline = 0; // the clock is read only when the call has to wait
 		pgas_backoff pause{};
 		for (;;) {
 			progress(c);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Completion queues. An empty read is inline (pgas_hot_cq_empty); everything else makes progress on the endpoints bound
-// to the queue, under the domain's lock, and copies entries out in the format asked for. A full queue holds back new
-// operations (-FI_EAGAIN) and leaves arrivals where they are; what was started before still finds its place.
+// to the queue, under the domain's lock, and copies entries out in the requested format. A full queue holds back new
+// operations (-FI_EAGAIN) and leaves arrivals where they are; operations started before still get their entries.
 #include "support/pgas_api.hpp"
 #include "support/pgas_flags.hpp"
 #include "engine/pgas_ep.hpp"
@@ -21,7 +21,7 @@ cq_core *core_of_cq(fid_cq *f)
 	return reinterpret_cast<cq_core *>(reinterpret_cast<pgas_cq *>(f)->core);
 }
 
-// The formats are prefixes of one another, and of what is queued. Sizes are constants: the copy is a few moves.
+// The formats are prefixes of one another, and of the queued entry. Sizes are constants: the copy is a few moves.
 static_assert(offsetof(completion, flags) == offsetof(fi_cq_tagged_entry, flags) &&
 	      offsetof(completion, len) == offsetof(fi_cq_tagged_entry, len) &&
 	      offsetof(completion, buf) == offsetof(fi_cq_tagged_entry, buf) &&
@@ -53,7 +53,7 @@ void progress(cq_core *cq)
 		ep_progress(ep);
 }
 
-// Lock held. Entries up to the first error; -FI_EAVAIL when that comes first.
+// Lock held. Copies entries up to the first error; -FI_EAVAIL when an error is next.
 ssize_t take(cq_core *cq, void *buf, size_t count, fi_addr_t *src)
 {
 	size_t n = 0;
@@ -117,10 +117,10 @@ ssize_t readerr(fid_cq *f, fi_cq_err_entry *buf, uint64_t flags) noexcept
 	buf->olen = c.olen;
 	buf->err = c.err;
 	buf->prov_errno = c.prov_errno;
-	// the structure grew with the API: who asked for an older one has no room for the rest
+	// the structure grew with the API: a caller of an older API has no room for the rest
 	const uint32_t api = cq->dom->fab->fid.api_version;
 	if (FI_VERSION_GE(api, FI_VERSION(1, 5)))
-		buf->err_data_size = 0; // nothing beyond prov_errno; err_data stays the caller's
+		buf->err_data_size = 0; // no data beyond prov_errno; err_data stays the caller's
 	if (FI_VERSION_GE(api, FI_VERSION(1, 20)))
 		*api_error_source(buf) = c.src;
 	cq->entries.pop_front();
@@ -150,7 +150,7 @@ ssize_t sread_from(fid_cq *f, void *buf, size_t count, fi_addr_t *src, const voi
 				pgas_backoff_pause(&wait);
 				continue;
 			}
-			// long wait: looking once more after the announcement closes the race
+			// long wait: polling once more after the announcement closes the race
 			const uint32_t ticket = sleep_announce(cq->dom);
 			const auto again = static_cast<int>(read_from(f, buf, count, src));
 			const bool stay = again == -FI_EAGAIN && !cq->signalled.load();
@@ -260,7 +260,7 @@ int cq_open(fid_domain *d, fi_cq_attr *attr, fid_cq **out, void *context) noexce
 		if (const int err = cq->waiters.open(wait))
 			return err;
 		if (cq->waiters.outside())
-			if (const int err = domain_start_thread(dom)) // somebody must turn arrivals into signals
+			if (const int err = domain_start_thread(dom)) // a thread must turn arrivals into signals
 				return err;
 		auto *fid = reinterpret_cast<fid_cq *>(front.get());
 		fid->fid = {FI_CLASS_CQ, context, &g_fid_ops};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The domain: opens everything below it, and the wires.
+// The domain: opens its objects and the wires.
 #include "hmem/pgas_hmem.hpp"
 #include "support/pgas_flags.hpp"
 #include "support/pgas_api.hpp"
@@ -22,7 +22,7 @@ domain *domain_of(fid *f)
 
 void close_wires(domain *dom)
 {
-	for (size_t i = kWiresMost; i-- > 0;) { // the first last: threads of the others sleep and wake by it
+	for (size_t i = kWiresMost; i-- > 0;) { // the first one last: the others' threads sleep and wake through it
 		if (dom->wires[i])
 			dom->wires[i]->ops->domain_close(dom->wires[i]);
 		dom->wires[i] = nullptr;
@@ -131,8 +131,8 @@ int domain_open(fid_fabric *f, fi_info *info, fid_domain **out, void *context) n
 		if (a && a->auth_key && a->auth_key_size)
 			dom->secret_key = secret_from(a->auth_key, a->auth_key_size);
 		// FI_THREAD_COMPLETION: queues and counters belong to one thread each, but connecting, translating and
-		// progress touch what the domain shares, so the cold path locks while the hot one does not count with
-		// atomics
+		// progress access state that the domain shares, so the cold path locks, while the hot path counts
+		// without atomics
 		dom->has_threads = dom->threading != FI_THREAD_DOMAIN;
 		if (dom->has_threads)
 			dom->mutex.enable();

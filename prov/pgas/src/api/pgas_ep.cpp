@@ -45,8 +45,8 @@ void close_wires(ep_core *ep, size_t begin = 0)
 		ep->wire_eps[i]->ops->ep_close(std::exchange(ep->wire_eps[i], nullptr));
 }
 
-// The peers hear that the endpoint closes. Whoever was received wants to hear of it before; but not for long, because
-// there may never be room for that.
+// Notifies the peers that the endpoint closes. Before that it sends the remaining replies, which senders of received
+// messages wait for, but only for a short time, because there may never be room for them.
 void leave(ep_core *ep)
 {
 	for (wire_ep *base_ep : ep->wires_on()) {
@@ -82,7 +82,7 @@ void core_destroy(ep_core *ep)
 	}
 	if (ep->bound_eq)
 		ep->bound_eq->users--;
-	close_wires(ep); // no queue polls a word of theirs any more
+	close_wires(ep); // no queue polls any of their words now
 	dom->users--;
 	delete ep;
 }
@@ -94,7 +94,7 @@ int ep_close(fid *f) noexcept
 		ep_core *ep = core_of(reinterpret_cast<fid_ep *>(f));
 		domain *dom = ep->dom;
 		scoped_lock lock(dom->mutex);
-		watch_barrier lock_watcher; // the watcher writes into windows: not while one goes away
+		watch_barrier lock_watcher; // the watcher writes into windows: not while a front is destroyed
 		std::erase(ep->fronts, front);
 		if (ep->fronts.empty())
 			core_destroy(ep);
@@ -171,8 +171,7 @@ int ep_bind(fid *f, fid *b, uint64_t flags) noexcept
 	return guard([&] {
 		ep_core *ep = core_of(reinterpret_cast<fid_ep *>(f));
 		scoped_lock lock(ep->dom->mutex);
-		// counters and transmit contexts are also bound late by real clients (Sandia OpenSHMEM with one
-		// endpoint)
+		// some clients also bind counters and transmit contexts late (Sandia OpenSHMEM with one endpoint)
 		if (ep->enabled && b->fclass != FI_CLASS_CNTR && b->fclass != FI_CLASS_STX_CTX)
 			return -FI_EOPBADSTATE;
 		if (b->fclass != FI_CLASS_CQ && b->fclass != FI_CLASS_CNTR)
@@ -206,7 +205,8 @@ int ep_bind(fid *f, fid *b, uint64_t flags) noexcept
 			ep->bound_eq->users++;
 			return 0;
 		case FI_CLASS_STX_CTX:
-			// nothing of ours is scarce enough to be shared; accepted so that callers need no second way
+			// none of our resources are scarce enough to share; accepted so that callers need no special
+			// case
 			return 0;
 		default:
 			return -FI_EINVAL;
@@ -216,7 +216,7 @@ int ep_bind(fid *f, fid *b, uint64_t flags) noexcept
 
 int open_wires(ep_core *ep)
 {
-	watch_barrier lock_watcher; // a wire's thread sees the endpoint with all of it or with nothing
+	watch_barrier lock_watcher; // a wire's thread sees the endpoint with all its wires or with none
 	for (size_t i = 0; i < kWiresMost && ep->dom->wires[i]; i++) {
 		wire_domain &d = *ep->dom->wires[i];
 		if (const int err = d.ops->ep_open(d, *ep, &ep->wire_eps[i])) {
@@ -227,7 +227,7 @@ int open_wires(ep_core *ep)
 	return 0;
 }
 
-// Writes the parts of its wires; returns how many there was room for.
+// Writes the address parts of the endpoint's wires; returns how many of them had room.
 size_t write_parts(const ep_core *ep, ep_address &a, size_t room, bool tight)
 {
 	size_t used = 0, i = 0;
@@ -246,8 +246,8 @@ size_t write_parts(const ep_core *ep, ep_address &a, size_t room, bool tight)
 	return i;
 }
 
-// The shortest address that has room for all, since some clients have no more than kNameShort for one. A wire without
-// room is closed: peers could not answer on it.
+// The shortest address that has room for all parts, since some clients provide only kNameShort bytes for it. A wire
+// without room is closed: peers could not respond over it.
 ep_name name_of(ep_core *ep)
 {
 	ep_address a;
@@ -408,7 +408,7 @@ int setname(fid_t f, void *addr, size_t len) noexcept
 		if (ep->enabled)
 			return -FI_EOPBADSTATE;
 		if (!address_parse(name.text, a) || !a.named)
-			return -FI_EINVAL; // processes have the addresses they have; a service name can be chosen
+			return -FI_EINVAL; // addresses cannot be chosen; a service name can
 		ep->service = a.service;
 		return 0;
 	});

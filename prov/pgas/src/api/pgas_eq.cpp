@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Event queues: asynchronous address vector insertions, and whatever the application writes itself. Always thread safe.
+// Event queues: asynchronous address vector insertions, and events that the application writes itself. Always thread
+// safe.
 #include "engine/pgas_fabric.hpp"
 #include "support/pgas_flags.hpp"
 #include "support/pgas_nosys.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// fi_ext_pgas.h: memory that peers can map, windows, symmetric addressing, completion, order and progress, and
-// messages without buffers.
+// fi_ext_pgas.h: memory that peers can map, windows, symmetric addressing, completion, order and progress, and messages
+// without posted buffers.
 #include "pgas_ext.hpp"
 #include "engine/pgas_await.hpp"
 #include "hmem/pgas_hmem.hpp"
@@ -32,7 +32,7 @@ int mem_alloc(fid_domain *f, size_t len, void **ptr) noexcept
 		void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
 		if (p == MAP_FAILED)
 			return -errno;
-		// the registration finds the descriptor by the mapped file; this keeps it open until mem_free
+		// registration finds the descriptor through the mapped file; this keeps it open until mem_free
 		scoped_lock lock(dom->mutex);
 		const uint64_t id = file_id(fd.get(), nullptr, nullptr);
 		shared_file &file = dom->files[id];
@@ -123,8 +123,8 @@ int symmetric_layout(fid_domain *f, const fi_pgas_piece *pieces, size_t count) n
 	return guard([&] { return key0_layout_set(domain_of(&f->fid), pieces, count); });
 }
 
-// Everything this endpoint started before its operation number `mark` is complete. Answers that it owes to others do
-// not count.
+// True when everything that this endpoint started before operation number `mark` is complete. Replies that it owes to
+// peers do not count.
 bool flushed(ep_core *ep, uint64_t mark)
 {
 	for (wire_ep *base_ep : ep->wires_on()) {
@@ -135,7 +135,7 @@ bool flushed(ep_core *ep, uint64_t mark)
 	return true;
 }
 
-// What other threads start meanwhile is not waited for, so that they cannot keep us here for ever.
+// Does not wait for operations that other threads start meanwhile, so that they cannot keep us here for ever.
 int drain(fid_ep *fid) noexcept
 {
 	return guard([&] {
@@ -161,7 +161,7 @@ int settled(fid_ep *fid) noexcept
 	});
 }
 
-// Nothing of this endpoint can be overtaken by what comes next.
+// True when no later operation can overtake an earlier one of this endpoint.
 bool all_in_order(const ep_core *ep)
 {
 	const auto keeps_all = [](const wire_ep *base_ep) { return !base_ep->ops->flush; };
@@ -174,7 +174,7 @@ int fence(fid_ep *fid) noexcept
 {
 	return guard([&] {
 		ep_core *ep = core_of(fid);
-		pgas_fence_stores(); // what went to mapped memory
+		pgas_fence_stores(); // orders stores to mapped memory
 		uint64_t mark;
 		{
 			scoped_lock lock(ep->dom->mutex);
@@ -209,7 +209,7 @@ size_t reason(fid_ep *fid, fi_addr_t addr, char *text, size_t room) noexcept
 	return len;
 }
 
-// With FI_THREAD_COMPLETION the endpoints are different threads'.
+// With FI_THREAD_COMPLETION the endpoints belong to different threads.
 bool one_owner(const domain *dom)
 {
 	return dom->threading != FI_THREAD_COMPLETION;
@@ -231,12 +231,12 @@ int wait(fid_domain *f, uint64_t max_ns) noexcept
 	});
 }
 
-// --- messages without buffers and completions ------------------------------------------------------------------------
+// --- messages without posted buffers and completions -----------------------------------------------------------------
 //
-// A receiver that handles each message at once reads it where it arrived and gives the place back; a sender passes head
-// and payload in two pieces. What progress took in on the way (attention, requests between the messages), or what came
-// by a wire that has no places to give, waits in ep_core::msg.waiting. That is older than anything still to be taken,
-// so it comes first. cq_update_poll() keeps the queue's poll word at "look" then.
+// A receiver that handles each message at once reads it where it arrived and releases the place; a sender passes head
+// and payload in two pieces. Messages that progress took out meanwhile (attention, requests between the messages), or
+// that arrived over a wire that cannot deliver in place, wait in ep_core::msg.waiting. They are older than anything
+// still to be taken, so they come first. cq_update_poll() keeps the queue's poll word ready meanwhile.
 
 void take_waiting(ep_core *ep, fi_pgas_message *m)
 {
@@ -251,8 +251,9 @@ void take_waiting(ep_core *ep, fi_pgas_message *m)
 	m->eager_ = nullptr;
 }
 
-// Threads that poll when nothing is there do not take the lock for that. The two words of the queue's front change
-// under the lock one after the other: whoever reads one old and one new finds nothing, and something at its next look.
+// A thread that polls when there is nothing to take does not take the lock. The two words of the queue's front change
+// under the lock one after the other: a thread that reads one old and one new word finds nothing now, and something at
+// its next poll.
 bool surely_nothing(const ep_core *ep)
 {
 	if (!ep->dom->mutex.enabled() || !pgas_load_relaxed(&ep->in_place) || !ep->rx_cq || ep->must_look())
@@ -262,7 +263,7 @@ bool surely_nothing(const ep_core *ep)
 	       pgas_load_relaxed(pgas_load_relaxed(&front->poll)) != pgas_load_relaxed(&front->poll_ready);
 }
 
-// After messages were taken from the first wire.
+// Updates the poll words after messages were taken from the first wire.
 void update_poll_heads(ep_core *ep)
 {
 	const bool one_queue = ep->rx_cq && (!ep->tx_cq || ep->tx_cq == ep->rx_cq);
@@ -270,7 +271,7 @@ void update_poll_heads(ep_core *ep)
 		ep_update_heads(ep);
 }
 
-// Of the wires only the first has places to give.
+// Only the first wire delivers messages in place.
 int messages_take(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
 {
 	ep_core *ep = core_of(fid);
@@ -291,7 +292,7 @@ int messages_take(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
 			return static_cast<int>(taken);
 		}
 		if (ep->msg.waiting.empty())
-			ep_progress(ep); // something else arrived, or something of ours waits
+			ep_progress(ep); // something else arrived, or our own work is pending
 		if (ep->msg.waiting.empty())
 			return -FI_EAGAIN;
 		take_waiting(ep, m);
@@ -314,7 +315,7 @@ void message_release(fid_ep *fid, fi_pgas_message *m) noexcept
 		delete static_cast<unexpected *>(m->place_);
 }
 
-// Messages of one messages_take are in place, or one that is not.
+// One messages_take returns messages in place, or a single one that is not.
 void messages_release(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
 {
 	size_t in_place = 0;
@@ -326,16 +327,16 @@ void messages_release(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
 		message_release(fid, &m[i]);
 }
 
-// As peer_get(), quicker where there is nothing to do. Peers that can be known are of endpoints that are enabled.
+// Like peer_get(), but faster for a connected peer. Only enabled endpoints have connected peers.
 [[gnu::always_inline]] inline int peer_for_message(ep_core *ep, fi_addr_t addr, peer **out)
 {
 	*out = peer_connected(ep, addr);
 	return PGAS_LIKELY(*out) ? 0 : peer_get(ep, addr, out);
 }
 
-// Threads that share the endpoint claim places at a peer of this host and publish them at the same time, without the
-// lock: what they change is changed by atomics, and the peer stays where it is until the address is removed. Null: the
-// lock is needed, or nobody else is there.
+// Threads that share the endpoint claim and publish places at a peer on this host concurrently, without the lock: they
+// change shared state by atomics only, and the peer object stays in place until the address is removed. Null: the lock
+// is needed, or no other thread shares the endpoint.
 [[gnu::always_inline]] inline peer *peer_for_threads(fid_ep *fid, fi_addr_t addr)
 {
 	const pgas_ep *front = front_of(fid);
@@ -348,11 +349,11 @@ void messages_release(fid_ep *fid, fi_pgas_message *m, size_t count) noexcept
 int claim_as_thread(peer &p, fi_addr_t addr, size_t len, fi_pgas_place *place)
 {
 	place->peer_ = addr;
-	place->line_ = nullptr; // tells publish and abandon
+	place->line_ = nullptr; // marks the place for publish and abandon
 	return p.wire->claim(p, len, place);
 }
 
-// The caller still has the place when there is no room for it in the ring.
+// The caller keeps the place when there is no room for it in the ring (-FI_EAGAIN).
 int publish_as_thread(peer &p, fi_pgas_place *place, size_t head_len, size_t len)
 {
 	const int rc = len <= place->room && head_len <= len ? p.wire->publish(p, place, head_len, len) : -FI_EINVAL;
@@ -409,7 +410,7 @@ int message_claim(fid_ep *fid, fi_addr_t addr, size_t len, fi_pgas_place *place)
 	});
 }
 
-// The peer that a place belongs to, be it dead; null: it is another one by now.
+// The peer that a place belongs to, even if it is dead; null: the address has another peer or connection by now.
 peer *place_holder(ep_core *ep, const fi_pgas_place *place)
 {
 	peer *p = place->peer_ < ep->peers.size() ? ep->peers[place->peer_].get() : nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// fi_getinfo: what we can do, narrowed to what the caller asks. An external provider gets none of libfabric's helpers
-// for this, so every field of the hints is checked here: a hint we cannot satisfy gives -FI_ENODATA and one INFO line
-// that names the field.
+// fi_getinfo: our capabilities, narrowed to the caller's request. An external provider cannot use libfabric's helpers
+// for this, so every field of the hints is checked here: a hint that we cannot satisfy returns -FI_ENODATA and logs one
+// INFO line that names the field.
 #include "pgas_info.hpp"
 
 #include <cstdlib>
@@ -19,12 +19,12 @@ namespace {
 constexpr char kFabricName[] = "pgas";
 constexpr char kDomainName[] = "pgas";
 constexpr uint32_t kProtocol = kApiProviderSpecific | 0x7067;
-// What libfabric says to itself by these flags is about other providers (OFI_GETINFO_INTERNAL, OFI_CORE_PROV_ONLY,
+// The flags that libfabric uses internally concern other providers (OFI_GETINFO_INTERNAL, OFI_CORE_PROV_ONLY,
 // OFI_GETINFO_HIDDEN, OFI_OFFLOAD_PROV_ONLY).
 constexpr uint64_t kGetinfoFlags = flags_of::getinfo.honoured | uint64_t{15} << 58;
 constexpr int kMrBits = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT | FI_MR_RMA_EVENT;
 constexpr size_t kManyObjects = 65536;
-constexpr size_t kCounters = kRemoteCounters - 1; // each may be bound to remote events; 0 stands for none
+constexpr size_t kCounters = kRemoteCounters - 1; // each may be bound to remote events; 0 means none
 constexpr size_t kQueueDepth = 1 << 20;
 constexpr size_t kAuthKeyMost = 256; // bytes of a job's secret
 
@@ -55,8 +55,8 @@ uint64_t expand_caps(uint64_t asked, uint64_t all)
 	return asked & kFreeCaps ? caps : caps | (kFreeCaps & all);
 }
 
-// Of a transmit or receive context: what its own hints ask, or what of the endpoint's capabilities concerns it. Never
-// more than the endpoint has. The domain's bits are accepted here too, and then answered.
+// Capabilities of a transmit or receive context: those that its own hints request, or else those of the endpoint that
+// apply to it; never more than the endpoint has. The domain's bits are accepted in these hints too, and then returned.
 uint64_t context_caps(uint64_t asked, uint64_t asked_of_endpoint, uint64_t all, uint64_t endpoint)
 {
 	const uint64_t caps = expand_caps(asked ? asked : asked_of_endpoint, all);
@@ -190,10 +190,10 @@ bool hints_fit(const fi_info &h)
 	return true;
 }
 
-// What can be offered here and now: without a network to other hosts no FI_REMOTE_COMM. Whoever asks for that alone
-// gets the truth, which takes time; for all others a look at the interfaces must do, so that who stays on this host
-// waits for nothing. Whoever asks for both, as Open MPI always does, gets what there is: where there is no network,
-// there is nobody else.
+// The capabilities that can be offered here and now: without a network to other hosts, no FI_REMOTE_COMM. A caller that
+// asks for FI_REMOTE_COMM alone gets a reliable result, which takes time. A caller that asks for neither gets the
+// result of a quick check of the interfaces, so that a program that stays on this host does not wait. A caller that
+// asks for both, as Open MPI always does, gets both: without a network there are simply no peers on other hosts.
 uint64_t offered_caps(const fi_info *h)
 {
 	uint64_t asked = h ? h->caps : 0;
@@ -211,7 +211,7 @@ uint64_t offered_caps(const fi_info *h)
 
 fi_info *full_info(uint64_t all)
 {
-	fi_info *i = pgas_info_dup(nullptr); // by libfabric, when it asks: its structures may be larger than ours
+	fi_info *i = pgas_info_dup(nullptr); // by libfabric if it loaded us: its structures may be larger than ours
 	if (!i)
 		return nullptr;
 	i->caps = all;
@@ -245,7 +245,7 @@ fi_info *full_info(uint64_t all)
 	d.control_progress = FI_PROGRESS_AUTO;
 	d.data_progress = FI_PROGRESS_MANUAL;
 	d.resource_mgmt = FI_RM_ENABLED;
-	d.av_type = FI_AV_UNSPEC; // either; both hand out the index
+	d.av_type = FI_AV_UNSPEC; // either; both return the index
 	d.mr_mode = 0;
 	d.mr_key_size = sizeof(uint64_t);
 	d.cq_data_size = sizeof(uint64_t);
@@ -261,10 +261,10 @@ fi_info *full_info(uint64_t all)
 	return i;
 }
 
-// The hints pass hints_fit(): take over what the caller chose.
+// Applies the caller's choices from hints that passed hints_fit().
 void narrow(fi_info *i, const fi_info &h, uint64_t all)
 {
-	// device memory only for who asks: it closes the short ways
+	// device memory only on request: it closes the fast paths
 	i->caps = expand_caps(h.caps, all | (h.caps & FI_HMEM));
 	i->tx_attr->caps = context_caps(h.tx_attr ? h.tx_attr->caps : 0, h.caps, kTxCaps | FI_HMEM, i->caps);
 	i->rx_attr->caps = context_caps(h.rx_attr ? h.rx_attr->caps : 0, h.caps, kRxCaps | FI_HMEM, i->caps);
@@ -283,7 +283,7 @@ void narrow(fi_info *i, const fi_info &h, uint64_t all)
 		i->rx_attr->op_flags = h.rx_attr->op_flags;
 		if (h.rx_attr->size)
 			i->rx_attr->size = h.rx_attr->size;
-		// messages without a buffer wait in our heap, which has no size of its own
+		// messages without a buffer wait in our heap, which has no fixed size
 		i->rx_attr->total_buffered_recv = h.rx_attr->total_buffered_recv;
 		i->rx_attr->msg_order = h.rx_attr->msg_order ? h.rx_attr->msg_order : uint64_t{FI_ORDER_SAS};
 	}
@@ -314,7 +314,7 @@ void narrow(fi_info *i, const fi_info &h, uint64_t all)
 		i->fabric_attr->fabric = h.fabric_attr->fabric;
 }
 
-// mr_mode: we need none of the bits. Callers before API 1.5 choose between BASIC and SCALABLE.
+// mr_mode: we require none of the bits. Callers before API 1.5 choose between BASIC and SCALABLE.
 bool choose_mr_mode(fi_info *i, uint32_t version, const fi_info *hints, int &offered)
 {
 	offered = 0;
@@ -323,7 +323,7 @@ bool choose_mr_mode(fi_info *i, uint32_t version, const fi_info *hints, int &off
 	if (old_style || (asked & (kApiMrBasic | kApiMrScalable))) {
 		if (i->caps & FI_HMEM)
 			return refuse("domain_attr->mr_mode with FI_HMEM");
-		if (asked && asked != kApiMrBasic && asked != kApiMrScalable) // the two stand alone
+		if (asked && asked != kApiMrBasic && asked != kApiMrScalable) // both exclude other bits
 			return refuse("domain_attr->mr_mode");
 		i->domain_attr->mr_mode = asked == kApiMrBasic ? kApiMrBasic : kApiMrScalable;
 		return true;
@@ -377,7 +377,7 @@ int add_addresses(fi_info *i, const char *node, const char *service, uint64_t fl
 	const bool source = flags & FI_SOURCE;
 	const bool is_address = node && strchr(node, '/');
 	if (!is_address && (!service || (!source && !node)))
-		return 0; // half a name names nobody
+		return 0; // an incomplete name identifies no endpoint
 	if (source && i->src_addr) {
 		free(i->src_addr);
 		i->src_addr = nullptr;
@@ -394,7 +394,7 @@ int info_get(uint32_t version, const char *node, const char *service, uint64_t f
 {
 	return guard([&] {
 		if (wires_ask_libfabric())
-			return -FI_ENODATA; // we ask for somebody else
+			return -FI_ENODATA; // we are asking libfabric for another provider
 		if ((flags & ~kGetinfoFlags) && !refuse("flags of fi_getinfo"))
 			return -FI_EBADFLAGS;
 		if (flags & FI_PROV_ATTR_ONLY) {
@@ -421,7 +421,7 @@ int info_get(uint32_t version, const char *node, const char *service, uint64_t f
 			pgas_info_free(first);
 			return err;
 		}
-		// Clients that cannot live without provider keys or virtual addresses find them in a second entry.
+		// Clients that require provider keys or virtual addresses find them in a second entry.
 		if (offered & (FI_MR_PROV_KEY | FI_MR_VIRT_ADDR)) {
 			first->next = pgas_info_dup(first);
 			if (first->next)

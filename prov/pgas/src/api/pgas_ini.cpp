@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The module that libfabric loads: exports fi_prov_ini and nothing else. All code and state live in libpgas.so, so that
-// a program linked with it for FABRIC_DIRECT shares them. The module is linked with libfabric, libpgas.so is not: it
-// gets libfabric's calls from here.
+// a program linked with it for FABRIC_DIRECT shares them. The module is linked with libfabric, libpgas.so is not: the
+// module passes it libfabric's calls.
 #include "support/pgas_libfabric.hpp"
 
 extern "C" __attribute__((visibility("default"))) struct fi_provider *fi_prov_ini(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The entries: of libfabric's module, and of programs that are linked with us. They give the provider object its calls.
-// libfabric may not be called while it loads us beyond fi_param_define, so the parameters are read at the first
+// The entry points for libfabric's module and for programs that are linked with us. They set the calls of the provider
+// object. While libfabric loads us we may call only its fi_param_define, so the parameters are read at the first
 // fi_getinfo or fi_fabric (pgas_params.cpp).
 #include "engine/pgas_fabric.hpp"
 #include "pgas_info.hpp"
@@ -41,7 +41,7 @@ __attribute__((visibility("default"))) struct fi_provider *pgas_provider(void) n
 struct fi_provider *pgas_provider_loaded(const pgas::libfabric_calls *calls) noexcept
 {
 	fi_provider *provider = pgas_provider();
-	if (calls->size >= sizeof(*calls)) { // an older module: ours do as well
+	if (calls->size >= sizeof(*calls)) { // otherwise an older module: our own calls serve as well
 		pgas::libfabric_take(*calls);
 		define_parameters(*calls);
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Memory registration. A registration finds out which file backs the memory (a shared mapping of a memfd or of any
+// Memory registration. A registration determines which file backs the memory (a shared mapping of a memfd or of any
 // other file) and lists the file, so that peers can map it; private memory is listed by address only, and wires reach
-// it by the kernel's help or through our progress.
+// it with the kernel's help or through our progress.
 #include "engine/pgas_ep.hpp"
 #include "support/pgas_flags.hpp"
 #include "hmem/pgas_hmem.hpp"
@@ -60,7 +60,7 @@ mr *mr_of(fid *f)
 	return reinterpret_cast<mr *>(f);
 }
 
-// A descriptor of ours that is open for writing on the file behind a mapping; -1 when there is none to be had.
+// Returns a descriptor, open for reading and writing, of the file behind a mapping; empty when none can be had.
 unique_fd descriptor_of(uint64_t dev, uint64_t ino, uint64_t start, uint64_t end)
 {
 	if (DIR *d = opendir("/proc/self/fd")) {
@@ -101,7 +101,7 @@ int use_file(domain *dom, mr *m, uint64_t dev, uint64_t ino, uint64_t start, uin
 	return it->second.fd.get();
 }
 
-// The shared mappings behind [base, base + len), as parts. Anything private in it: one part without a file.
+// Adds the shared mappings behind [base, base + len) as parts; one part without a file if any of it is private.
 void find_backing(domain *dom, mr *m, uint64_t base, uint64_t len, uint64_t off)
 {
 	const size_t first = m->parts.size();
@@ -140,7 +140,7 @@ void find_backing(domain *dom, mr *m, uint64_t base, uint64_t len, uint64_t off)
 	m->parts.push_back({off, len, base, 0, -1, 0, 0});
 }
 
-// Peers may use it from now on; or once more, because its counters changed.
+// Publishes the region to peers; called again when its counters change.
 void show(mr *m)
 {
 	m->open = true;
@@ -183,7 +183,7 @@ int mr_close(fid *f) noexcept
 		scoped_lock lock(m->dom->mutex);
 		close_on_wires(m);
 		m->dom->regions.erase(m->key);
-		// peers keep what they mapped until they look again; the file stays alive through their mappings
+		// peers keep their mappings until they check again; the mappings keep the file alive
 		forget(m);
 		for (cntr_core *c : {m->rem_wr, m->rem_rd})
 			if (c)
@@ -215,7 +215,7 @@ int mr_bind(fid *f, fid *b, uint64_t flags) noexcept
 		if (flags & FI_REMOTE_READ)
 			m->rem_rd = c, c->users++;
 		if (m->open)
-			show(m); // peers must look again to see the counter
+			show(m); // peers must check again to see the counter
 		return 0;
 	});
 }
@@ -298,7 +298,7 @@ std::unique_ptr<mr> make_region(domain *dom, uint64_t access, void *context)
 	return m;
 }
 
-// Memory that a device's interface gave but that is the host's (FI_HMEM_HOST_ALLOC) is used as any other.
+// Host memory that a device interface allocated (FI_HMEM_HOST_ALLOC) is treated like any other host memory.
 int set_kind(domain *dom, const fi_mr_attr &attr, uint64_t flags, mr &m)
 {
 	if (attr.iface == FI_HMEM_SYSTEM || (flags & FI_HMEM_HOST_ALLOC))
@@ -349,7 +349,7 @@ int reg_attr(fid *f, const fi_mr_attr *attr, uint64_t flags, fid_mr **out) noexc
 				off += iov[i].iov_len;
 			}
 		} else if (attr->iov_count == 1 && (m->len > UINT64_MAX - m->base || m->len >= uint64_t{1} << 56)) {
-			m->flags |= kKeyWhole; // "the whole address space", however the caller spells it
+			m->flags |= kKeyWhole; // "the whole address space", however the caller expresses it
 			m->parts.push_back({0, m->len, m->base, 0, -1, 0, 0});
 		} else {
 			uint64_t off = 0;
@@ -435,11 +435,11 @@ int mr_register_gate(domain *dom, size_t len, uint64_t key, int (*serve)(void *,
 		     fid_mr **out)
 {
 	if (!len || len > FI_PGAS_GATE_BYTES || !key || !serve)
-		return -FI_EINVAL; // key 0 is what windows are for
+		return -FI_EINVAL; // key 0 is for windows
 	scoped_lock lock(dom->mutex);
 	auto m = make_region(dom, FI_REMOTE_WRITE, nullptr);
 	m->behind_gate = std::make_unique<char[]>(len);
-	m->flags = 0; // offsets, whatever the domain's addresses are
+	m->flags = 0; // offsets, whatever addressing the domain uses
 	m->base = reinterpret_cast<uintptr_t>(m->behind_gate.get());
 	m->len = len;
 	m->parts.push_back({0, len, m->base, 0, -1, 0, 0});

@@ -51,8 +51,8 @@ PGAS_COLD ssize_t submit_send(fid_ep *fid, const void *buf, size_t len, fi_addr_
 	return submit_send_list(fid, &iov, 1, dest, a);
 }
 
-// A send may take the inline path too, unless it counts only when it was received, or waits for what is before it. Its
-// bytes are then at the receiver, and the entry it may want can be written at once.
+// A send may also take the inline path, unless it completes only on delivery or must wait for earlier operations. Its
+// bytes are then at the receiver, and a completion entry, if wanted, can be written at once.
 template <uint8_t Kind>
 bool send_inline(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t tag, uint64_t data, uint64_t flags,
 		 void *context)

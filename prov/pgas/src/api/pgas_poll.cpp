@@ -137,7 +137,7 @@ int poll_open(fid_domain *d, fi_poll_attr *attr, fid_poll **out) noexcept
 	});
 }
 
-// The signal is taken back first and the queue looked at second, so that an event in between raises the signal again.
+// Clears the signal first and checks the queue second, so that an event in between raises the signal again.
 int fabric_trywait(fid_fabric *, fid **fids, int count) noexcept
 {
 	return guard([&] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Names: the text form of an address, service names of this host (abstract sockets, gone with their process), and host
-// names as far as they mean this host.
+// Names: the text form of an address, service names of this host (abstract sockets, which end with their process), and
+// host names as far as they refer to this host.
 #include "support/pgas_addr.hpp"
 #include "support/pgas_host.hpp"
 #include "engine/pgas_wire.hpp"
@@ -21,8 +21,8 @@ namespace {
 
 constexpr char kPartChars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:.-_/";
 
-// Parts of wires that are not in use here may be anything printable: the peer's other parts lead to it, or nothing
-// does.
+// Parts of wires that are not in use here may be any printable text: the peer is reached through its other parts, or
+// not at all.
 bool part_canonical(std::string_view part, char *out, size_t room)
 {
 	std::string_view rest;
@@ -170,8 +170,9 @@ size_t text_to_bytes(std::string_view text, void *out, size_t room)
 // --- service names ---------------------------------------------------------------------------------------------------
 //
 // Two abstract sockets: "pgas/UID/SERVICE" is taken once (bind fails for the second), and "pgas/UID/SERVICE/PARTS"
-// tells who has it. Abstract sockets end with their process, live in the network namespace, and /proc/net/unix lists
-// them. Such a name is short: what begins with the identity of this host is written from the ':' behind it on.
+// names its owner. Abstract sockets end with their process, live in the network namespace, and /proc/net/unix lists
+// them. Their names must be short: a part that begins with the identity of this host is written from the following ':'
+// on.
 namespace {
 
 constexpr size_t kHostChars = 16;

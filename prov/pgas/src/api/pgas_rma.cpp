@@ -63,7 +63,7 @@ PGAS_COLD ssize_t submit_rma(fid_ep *fid, op_kind kind, const void *buf, size_t 
 }
 
 // Eight bytes of key 0 come first; everything else is one test away, out of line, in a function with the same
-// arguments, so that they stay where they are. This keeps the table within its budget (paths.def: *_table).
+// arguments, so that they stay in their registers. This keeps the table within its budget (paths.def: *_table).
 bool is_8_bytes(size_t len, uint64_t key)
 {
 	return PGAS_LIKELY(((len - 8) | key) == 0);
@@ -108,8 +108,8 @@ PGAS_COLD ssize_t inject_other(fid_ep *f, const void *buf, size_t len, fi_addr_t
 	return -FI_EAGAIN;
 }
 
-// Puts a short word into the packet that is being filled. No peer, a dead one, and one that something else waits for
-// have no open run.
+// Appends a short word to the packet that is being filled. An unknown or dead peer, and one with other operations
+// waiting, has no open run.
 template <bool kMayGoStraight>
 [[gnu::always_inline]] inline int append_word(const pgas_ep *front, uint64_t addr, uint64_t value, size_t len,
 					      fi_addr_t dest)
@@ -131,8 +131,8 @@ template <bool kMayGoStraight>
 	return dom->mutex.unlock_once();
 }
 
-// What hot_put could not store, because no window reaches it, goes into the packet to its host. paths.def:
-// fi_inject_write_far
+// A put that hot_put could not store, because no window reaches its target, goes into the packet to that host.
+// paths.def: fi_inject_write_far
 [[gnu::noinline]] ssize_t inject_word(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t addr,
 				      uint64_t key) noexcept
 {
@@ -198,8 +198,8 @@ ssize_t writemsg(fid_ep *f, const fi_msg_rma *m, uint64_t flags) noexcept
 }
 
 // pgas_hot_window() for 8 bytes in two steps, for the most frequent entry, which has no register and no instruction to
-// spare. First the entry of a rank below rank_limit: the compiler must not see where it comes from, or it keeps the
-// rank, too. rank_of() is the way back, for the cold exit.
+// spare. First the entry of a rank below rank_limit: the compiler must not see how it is computed, or it keeps the rank
+// as well. rank_of() converts it back for the cold exit.
 [[gnu::always_inline]] inline const pgas_window_check *entry_of(const pgas_ep *ep, fi_addr_t rank)
 {
 	const pgas_window_check *c = &ep->check[rank];
@@ -212,13 +212,13 @@ fi_addr_t rank_of(const pgas_ep *ep, const pgas_window_check *c)
 	return static_cast<fi_addr_t>(c - pgas_load_relaxed(&ep->check));
 }
 
-// May 8 bytes be touched at off? Then zero is 0, in a register that need not be cleared for the caller's return.
+// May 8 bytes be accessed at off? If so, zero is 0, in a register that need not be cleared for the caller's return.
 [[gnu::always_inline]] inline bool may_touch8(const pgas_window_check *c, uint64_t off, uint64_t &zero)
 {
 	// pairs with store_release in publish_window(): bound8 is written last, so the rest is complete
 	if (PGAS_UNLIKELY(off >= pgas_load_word_acquire(&c->bound8)))
 		return false;
-	// pairs with store_release in key_table::close(): a closed region shows another value
+	// pairs with store_release in key_table::close(): a closed region has another value
 	zero = pgas_load_acquire(c->live);
 #if defined(__x86_64__) && defined(__GCC_ASM_FLAG_OUTPUTS__)
 	bool differs;
@@ -230,8 +230,8 @@ fi_addr_t rank_of(const pgas_ep *ep, const pgas_window_check *c)
 #endif
 }
 
-// In the table of endpoints whose injects are MAGIC_HOT only: needs no test of the word. budget: 22 instructions with
-// the call through the table (paths.def: fi_inject_write_table)
+// Only in the table of endpoints whose injects are MAGIC_HOT: needs no test of the word.
+// budget: 22 instructions with the call through the table (paths.def: fi_inject_write_table)
 ssize_t inject(fid_ep *f, const void *buf, size_t len, fi_addr_t dest, uint64_t addr, uint64_t key) noexcept
 {
 	pgas_ep *ep = front_of(f);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Shared transmit contexts: accepted, nothing to share.
+// Shared transmit contexts: accepted, although there is nothing to share.
 #include "engine/pgas_ep.hpp"
 #include "support/pgas_flags.hpp"
 #include "support/pgas_nosys.hpp"

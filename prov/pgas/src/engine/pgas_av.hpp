@@ -21,7 +21,7 @@ struct eq;
 struct av_entry {
 	bool used = false;
 	ep_name name;
-	fi_addr_t user_id = FI_ADDR_NOTAVAIL; // as completions show it
+	fi_addr_t user_id = FI_ADDR_NOTAVAIL; // as completions report it
 };
 
 struct av {

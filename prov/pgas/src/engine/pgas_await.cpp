@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How a call waits for what others do: progress, pauses, sleep.
+// How a call waits for peers: progress, pauses, sleep.
 #include "pgas_await.hpp"
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 namespace pgas {
 namespace {
 
-constexpr uint64_t kNapNs = 1'000'000;    // of a call that waits; what arrives ends it
-constexpr uint64_t kRetryNapNs = 100'000; // while something waits that only a retry can move
+constexpr uint64_t kNapNs = 1'000'000;    // of a waiting call; arrivals end it
+constexpr uint64_t kRetryNapNs = 100'000; // while something is waiting that only a retry can move
 
-// With FI_THREAD_COMPLETION other endpoints are other threads'.
+// With FI_THREAD_COMPLETION other endpoints belong to other threads.
 bool may_touch_all(const domain *dom)
 {
 	return dom->threading != FI_THREAD_COMPLETION;

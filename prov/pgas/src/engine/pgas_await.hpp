@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Waiting inside a call for what others do. Whoever waits makes progress on everything of the domain, since those it
-// waits for may wait for it, on another endpoint; and never holds the domain's lock while it pauses.
+// Waiting inside a call for peers. A waiting thread makes progress on the whole domain, because the peers it waits for
+// may be waiting for it on another endpoint, and never holds the domain's lock while it pauses.
 #pragma once
 
 #include "pgas_ep.hpp"
@@ -9,17 +9,17 @@
 namespace pgas {
 
 // Progress without and with a sleep: true when something moved. The sleep ends when something arrives, or after max_ns;
-// there is none when something moved before. Lock not held.
+// it is skipped when something moved before. Lock not held.
 bool domain_look(domain *dom);
 bool domain_look_or_sleep(domain *dom, uint64_t max_ns);
 
-// One turn of a loop that waits: spins, then yields, then sleeps for short times. Lock not held.
+// One turn of a waiting loop: spins, then yields, then sleeps for short times. Lock not held.
 void await_pause(domain *dom, pgas_backoff &wait);
 
 // Lock held.
 void await_progress(ep_core *ep);
 
-// Returns when done() is true, which is called under the domain's lock.
+// Returns when done() is true; done() is called under the domain's lock.
 template <class Done>
 void await(ep_core *ep, Done &&done)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Queues and counters as the rest of the provider sees them: entries and counts go in, sleepers wake, and the words
-// that inline code reads are kept true.
+// Queues and counters as the rest of the provider sees them: entries and counts are added, sleepers are woken, and the
+// words that inline code reads are kept up to date.
 #include "pgas_completion.hpp"
 #include "pgas_ep.hpp"
 #include "pgas_wire.hpp"
@@ -11,12 +11,13 @@
 namespace pgas {
 namespace {
 
-// Where a queue with nothing to poll looks, and where one looks that must always take the long way.
+// The poll words of a queue that has nothing to poll, and of one that must always take the cold path.
 const uint64_t g_never = 0;
 const uint64_t g_always = 1;
 
-// The short way is closed while a wire wants a look; while threads share the domain it is open to those who know of it.
-// Written only when it changes: a thread of the wire closes it, and a rewrite of the same value could undo that.
+// The fast path is closed while a wire asks for attention; while threads share the domain it is open only to callers
+// that allow for threads. Written only when it changes: a thread of the wire closes it, and rewriting the same value
+// could undo that.
 void cq_update_hot(cq_core *cq)
 {
 	pgas_cq *front = cq->front;
@@ -26,14 +27,14 @@ void cq_update_hot(cq_core *cq)
 		return;
 	if (!must_look()) {
 		pgas_store_relaxed(&front->hot_read, open);
-		pgas_fence_full(); // pairs with fence_full in domain_ask_to_look(): one of us sees the other's store
+		pgas_fence_full(); // pairs with fence_full in domain_ask_to_look(): one side sees the other's store
 		if (!must_look())
 			return;
 	}
 	pgas_store_relaxed(&front->hot_read, PGAS_MAGIC_OWN);
 }
 
-// Nothing arrives without notice: inline code need not make progress.
+// Every arrival is signalled: inline code need not make progress.
 bool noticed(const ep_core *ep)
 {
 	return std::ranges::all_of(ep->wires_on(),
@@ -55,8 +56,8 @@ void cq_push(cq_core *cq, const completion &c)
 	domain_wake_sleepers(cq->dom); // another thread of this process may sleep in sread
 }
 
-// The hot read may look at one word only. One idle endpoint: the word that its one busy wire names. None: a word that
-// never changes. Several endpoints, or work that waits in our own lists: a word that always says "look".
+// The hot read polls one word only. One idle endpoint: the word that its first wire names. None: a word that never
+// changes. Several endpoints, or work waiting in our own lists: a word that always reads as ready.
 void cq_update_poll(cq_core *cq)
 {
 	pgas_cq *front = cq->front;
@@ -77,7 +78,7 @@ void cq_update_poll(cq_core *cq)
 	cq_update_hot(cq);
 }
 
-// The rest of what cq_update_poll() looks at is as it was: a queue that looked at the wire's word looks at its next.
+// Nothing else that cq_update_poll() checks has changed: a queue that polled the wire's word polls its next word.
 bool cq_step_poll(cq_core *cq, const wire_ep &ep)
 {
 	pgas_cq *front = cq->front;
@@ -148,8 +149,9 @@ int cntr_need_remote(cntr_core *c)
 	return -FI_ENOSPC;
 }
 
-// A hot read looks at the count alone, at nothing that arrives: a peer's request would wait for ever. The watcher
-// closes the counters of a process that leaves one lying (check_ring()); where none runs every read looks by itself.
+// A hot read loads only the count and processes no arrivals: a peer's request would wait for ever. The watcher closes
+// the counters of a process that leaves a request unprocessed (check_ring()); where no watcher runs, every read makes
+// progress itself.
 void cntr_update_hot(cntr_core *c)
 {
 	constexpr uint64_t one_sided = FI_WRITE | FI_READ;
@@ -157,7 +159,7 @@ void cntr_update_hot(cntr_core *c)
 		   !c->waiters.outside();
 	for (const ep_core *ep : c->eps)
 		hot = hot && !ep_keeps(ep) && !ep->serves && noticed(ep) && !(ep->tx_op_flags & FI_DELIVERY_COMPLETE);
-	// as cq_update_hot(): a thread of a wire may close it
+	// as in cq_update_hot(): a thread of a wire may close it
 	const auto must_look = [c] { return std::ranges::any_of(c->eps, &ep_core::must_look); };
 	if (!hot || must_look()) {
 		pgas_store_relaxed(&c->front->hot_read, PGAS_MAGIC_OWN);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What tells the application that something is complete: queues and counters. The fid calls are in pgas_cq.cpp and
-// pgas_cntr.cpp; what the rest of the provider calls is in pgas_completion.cpp.
+// Completion queues and counters. The fid calls are in pgas_cq.cpp and pgas_cntr.cpp; the functions that the rest of
+// the provider calls are in pgas_completion.cpp.
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,7 @@ struct cq_core {
 	uint64_t flags;
 	size_t room;
 	fifo<completion> entries;
-	std::vector<ep_core *> eps; // whose arrivals a read of this queue takes in
+	std::vector<ep_core *> eps; // whose arrivals a read of this queue processes
 	std::atomic<int> users{0};  // poll sets
 	std::atomic<bool> signalled{false};
 	wait_object waiters;
@@ -48,14 +48,14 @@ struct cq_core {
 };
 int cq_open(fid_domain *dom, fi_cq_attr *attr, fid_cq **out, void *context) noexcept;
 void cq_push(cq_core *cq, const completion &c);
-void cq_update_queued(cq_core *cq); // after entries came or went
-void cq_update_poll(cq_core *cq);   // after what an endpoint of it polls changed
-// The same after a message was taken from the first wire of its one endpoint, and nothing else happened. False: it does
-// not look at that wire alone, and nothing was done.
+void cq_update_queued(cq_core *cq); // after entries were added or removed
+void cq_update_poll(cq_core *cq);   // after the word that one of its endpoints polls changed
+// The same after a message was taken from the first wire of its only endpoint, and nothing else happened. False: it
+// does not poll that wire alone, and nothing was done.
 bool cq_step_poll(cq_core *cq, const wire_ep &ep);
-void cq_force_look(cq_core *cq); // from a thread of a wire: the next read takes the long way
+void cq_force_look(cq_core *cq); // called by a wire's thread: the next read takes the cold path
 
-// A counter that peers add to by themselves. It lies where they can reach it (domain::counters).
+// A counter that peers increment directly. It lies in memory that they can reach (domain::counters).
 struct remote_counter {
 	uint64_t value;
 	uint64_t error;
@@ -82,7 +82,7 @@ void cntr_update_hot(cntr_core *c);
 void cntr_force_look(cntr_core *c); // as cq_force_look()
 uint64_t cntr_value(const cntr_core *c);
 uint64_t cntr_error(const cntr_core *c);
-void cntr_count(cntr_core *c, bool failed); // one more, and whoever waits hears of it; c may be null
+void cntr_count(cntr_core *c, bool failed); // counts one event and notifies waiters; c may be null
 void cntr_signal(cntr_core *c);
 
 int poll_open(fid_domain *dom, fi_poll_attr *attr, fid_poll **out) noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Endpoints. The front (pgas_types.h) is what applications hold and inline code reads; ep_core is everything else,
-// shared by the endpoint and its aliases.
+// Endpoints. The front (pgas_types.h) is the part that applications hold and inline code reads; ep_core is everything
+// else, shared by the endpoint and its aliases.
 #pragma once
 
 #include <memory>
@@ -32,14 +32,14 @@ struct ep_core {
 	size_t inject_limit = kInjectBytes;
 	bool enabled = false;
 	bool in_place = false; // messages are taken where they arrived (pgas_ext.cpp)
-	bool serves = false;   // peers asked for our progress: reading a counter must make some
+	bool serves = false;   // peers need our progress: reading a counter must make progress
 	ep_name name{};
 	std::string service;
 	service_binding binding;
 
-	wire_ep *wire_eps[kWiresMost] = {};       // in the order of wires(); set when it is enabled
+	wire_ep *wire_eps[kWiresMost] = {};       // in the order of wires(); set when the endpoint is enabled
 	std::vector<std::unique_ptr<peer>> peers; // by rank
-	mapping open_peers;                       // the same as an array, of those that fronts show a ring of
+	mapping open_peers;                       // the same as an array, for peers whose ring is in the fronts
 	rx_queue msg, tagged;
 	std::vector<rx_entry *> rx_spare;
 	std::unordered_map<void *, std::unique_ptr<unexpected>> claimed;
@@ -48,10 +48,10 @@ struct ep_core {
 	struct {
 		int status = 0;
 		fi_addr_t dst = FI_ADDR_NOTAVAIL;
-	} failed; // the first operation that failed after its call, until somebody asks (fi_pgas_ops::failed)
-	uint32_t attended = 0; // dom->attention when this endpoint last looked
+	} failed; // the first operation that failed after its call returned, until fi_pgas_ops::failed takes it
+	uint32_t attended = 0; // dom->attention when this endpoint last attended to it
 
-	// Its wires: all that are in use once it is enabled, none before.
+	// Its wires: all those in use once it is enabled, none before.
 	std::span<wire_ep *const> wires_on() const
 	{
 		size_t n = 0;
@@ -60,7 +60,7 @@ struct ep_core {
 		return {wire_eps, n};
 	}
 	pgas_ep *front() const { return fronts[0]; }
-	// Relaxed: attend() loads it again, with all that was told by it. An acquire here waits for earlier releases.
+	// Relaxed: attend() loads it again, with the order it needs. An acquire here would wait for earlier releases.
 	bool must_look() const
 	{
 		return dom->attention.load(std::memory_order_relaxed) != pgas_load_relaxed(&attended);
@@ -69,12 +69,12 @@ struct ep_core {
 
 int ep_open(fid_domain *dom, fi_info *info, fid_ep **out, void *context) noexcept;
 int stx_open(fid_domain *dom, fi_tx_attr *attr, fid_stx **out, void *context) noexcept;
-// Takes in what arrived and pushes what waits; true when something moved. Lock held.
+// Processes arrivals and pushes pending work; true when something moved. Lock held.
 bool ep_progress(ep_core *ep);
 bool ep_keeps(const ep_core *ep);  // operations or replies wait in its wires
-void ep_update_hot(ep_core *ep);   // opens or closes the short ways of every front
-void ep_update_polls(ep_core *ep); // after something was kept or ended
-void ep_update_heads(ep_core *ep); // after only something arrived or was taken
+void ep_update_hot(ep_core *ep);   // opens or closes the fast paths of every front
+void ep_update_polls(ep_core *ep); // after an operation was kept or finished
+void ep_update_heads(ep_core *ep); // after nothing but arrivals or takes
 
 inline peer **open_peers_of(const ep_core *ep)
 {
@@ -88,7 +88,7 @@ inline ep_core *core_of(fid_ep *fid)
 {
 	return reinterpret_cast<ep_core *>(reinterpret_cast<pgas_ep *>(fid)->core);
 }
-// Of calls that take none. What is said of an alias is not for one transfer.
+// Default flags of calls without a flags argument. FI_PGAS_PRIVATE describes an alias, not a transfer.
 inline uint64_t tx_flags(fid_ep *fid)
 {
 	return reinterpret_cast<pgas_ep *>(fid)->op_flags & ~FI_PGAS_PRIVATE;
@@ -98,7 +98,7 @@ inline uint64_t rx_flags(fid_ep *fid)
 	const ep_core *ep = core_of(fid);
 	return ep->rx_op_flags | (ep->rx_selective ? 0 : FI_COMPLETION);
 }
-inline uint64_t tagged_rx_flags(fid_ep *fid) // multi-receive is for messages without a tag
+inline uint64_t tagged_rx_flags(fid_ep *fid) // multi-receive is for untagged messages only
 {
 	return rx_flags(fid) & ~FI_MULTI_RECV;
 }
@@ -106,7 +106,7 @@ inline pgas_ep *front_of(fid_ep *fid)
 {
 	return reinterpret_cast<pgas_ep *>(fid);
 }
-// The offset in the target's key 0 that an address given to this endpoint means.
+// The offset in the target's key 0 of an address given to this endpoint.
 inline uint64_t key0_offset(const pgas_ep *front, const key0_layout &layout, uint64_t addr, uint64_t bytes = 1)
 {
 	return front->bias && layout.given() ? layout.to_offset(addr, bytes) : addr - front->bias;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Fronts: what applications hold of an endpoint and inline code reads (pgas_types.h), and the policy of their words.
+// Fronts: the part of an endpoint that applications hold and inline code reads (pgas_types.h), and the policy that sets
+// its words.
 #include "pgas_ep.hpp"
 #include "hmem/pgas_hmem.hpp"
 #include "pgas_order.hpp"
@@ -25,7 +26,8 @@ static_assert(offsetof(pgas_ep, rd_cntr) + 8 <= 128, "what a put or get touches 
 
 namespace {
 
-// One mapping: front and windows; peers and checks behind it. Address space only, pages come when ranks are used.
+// One mapping: front and windows, then peers and checks. It is address space only; pages are allocated when ranks are
+// used.
 struct front_layout {
 	size_t peer_off, check_off, bytes;
 	static front_layout of(size_t ranks)
@@ -42,7 +44,7 @@ struct front_layout {
 
 namespace {
 
-// Memory where it is touched; null, and what to do about it is said: there is no room.
+// Reserves address space without committing memory. Returns null, after logging how to fix it, when there is none.
 void *reserve(size_t bytes)
 {
 	void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -98,7 +100,7 @@ void front_destroy(pgas_ep *front)
 
 namespace {
 
-// Other threads read these fields while an alias of theirs is made: what stays the same is not written.
+// Other threads may read these fields while an alias of the endpoint is created, so unchanged fields are not written.
 template <class T>
 void set_field(T &field, std::type_identity_t<T> value)
 {
@@ -108,13 +110,13 @@ void set_field(T &field, std::type_identity_t<T> value)
 
 } // namespace
 
-// Opens or closes the short ways of every front, from what is bound and what the threading model allows.
+// Opens or closes the fast paths of every front, depending on what is bound and what the threading model allows.
 void ep_update_hot(ep_core *ep)
 {
-	// the short ways have no fences, and would overtake what is still under way at a target
+	// the fast paths have no fences, and would overtake operations in flight to a target
 	const bool behind = ep->one_sided && (ep->order & kStrictOneSided);
 	const bool ordered = (ep->order & kNeedsFence) || behind;
-	const bool hmem = ep->caps & FI_HMEM; // the short ways look at no descriptor
+	const bool hmem = ep->caps & FI_HMEM; // the fast paths check no descriptors
 	for (pgas_ep *front : ep->fronts) {
 		const bool entry = ep->tx_cq && (!ep->tx_selective || (front->op_flags & FI_COMPLETION));
 		const bool delivery = front->op_flags & FI_DELIVERY_COMPLETE;
@@ -131,7 +133,7 @@ void ep_update_hot(ep_core *ep)
 			set_field(fid->rma, front->hot_inject == PGAS_MAGIC_HOT ? &g_rma_ops_hot : &g_rma_ops);
 			set_field(fid->atomic, front->hot_inject == PGAS_MAGIC_HOT ? &g_amo_ops_hot : &g_amo_ops);
 		}
-		// the invariant of pgas_types.h: windows only on fronts that may go straight
+		// the invariant of pgas_types.h: windows only on fronts that may take the fast path
 		if (front->hot_inject != PGAS_MAGIC_HOT)
 			for (wire_ep *base_ep : ep->wires_on())
 				if (base_ep->ops->windows_close)

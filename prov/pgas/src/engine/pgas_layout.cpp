@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Symmetric addressing of a key-0 region in pieces (symmetric_layout of fi_ext_pgas.h). Offsets are the same in all
-// processes and are what crosses between them; the addresses of the pieces, and so their distances, are each process's
-// own.
+// processes, and only offsets are exchanged; the addresses of the pieces, and so their distances, differ between
+// processes.
 //
 //   in process A   base  |-- piece 0 --|........ hole ........|-- piece 1 --|
 //   in process B   base  |-- piece 0 --|.... hole ....|-- piece 1 --|
 //
-// A window on a peer has the peer's pieces at the distances that our own have, so that one addition still leads from an
-// address of ours to the peer's copy.
+// A window maps the peer's pieces at the distances of our own pieces, so that one addition still converts one of our
+// addresses to the address of the peer's copy.
 #include "pgas_ep.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ bool apart(uint64_t a, uint64_t b, uint64_t a_len) // [a, a + a_len) ends before
 	return a <= b && a_len <= b - a;
 }
 
-// Sorted by address; page aligned, without overlap in addresses and in offsets, and ends do not wrap.
+// Page aligned, no overlap in addresses or in offsets, and ends do not wrap.
 bool sane(const std::vector<key0_piece> &pieces)
 {
 	const uint64_t page = page_bytes();
@@ -68,7 +68,7 @@ int key0_layout_set(domain *dom, const fi_pgas_piece *list, size_t count)
 	fresh.base = fresh.pieces.front().addr;
 	fresh.span = fresh.pieces.back().addr + fresh.pieces.back().len - fresh.base;
 	scoped_lock lock(dom->mutex);
-	// windows are laid out when they are made, so it must be known before the first
+	// windows are laid out when they are created, so the layout must be known before the first
 	if (dom->regions.count(0) || dom->connected)
 		return -FI_EBUSY;
 	for (const ep_core *ep : dom->eps)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Receiving: posted buffers, messages that came before their buffer, matching by source and tag, multi-receive buffers,
-// peek/claim/discard, cancel. Messages match in the order they were sent; a buffer matches in the order it was posted.
+// Receiving: posted buffers, messages that arrived before their buffer, matching by source and tag, multi-receive
+// buffers, peek/claim/discard, cancel. Messages match in the order they were sent, buffers in the order they were
+// posted.
 #include "pgas_ep.hpp"
 #include "support/pgas_iov.hpp"
 #include "pgas_peer.hpp"
@@ -18,17 +19,17 @@ bool tag_fits(const rx_entry &rx, uint64_t tag)
 	return ((rx.tag ^ tag) & ~rx.ignore) == 0;
 }
 
-// The sender of a waiting message is gone, and its number is another's.
+// The sender of a waiting message is gone, and its number belongs to another sender now.
 bool sender_replaced(const unexpected &u)
 {
 	return u.ep->ops->sender(*u.ep, u.src, nullptr) != u.serial;
 }
 
-// src is looked up only when a posted buffer asks for one: most do not.
+// The address of src is looked up only when a posted buffer requires a source: most do not.
 struct lazy_source {
 	wire_ep *ep;
 	uint32_t src;
-	const unexpected *waited = nullptr; // null: the message just came
+	const unexpected *waited = nullptr; // null: the message has just arrived
 	bool known = false;
 	fi_addr_t addr = FI_ADDR_NOTAVAIL;
 	fi_addr_t get()
@@ -66,7 +67,7 @@ void retire_if_spent(ep_core *ep, rx_queue &q, rx_entry *rx)
 	}
 }
 
-// The buffer a message goes to: a posted one, or a piece of a multi-receive buffer. nullptr: nothing fits.
+// The buffer for a message: a posted one, or a piece of a multi-receive buffer. nullptr: none matches.
 rx_entry *match(ep_core *ep, rx_queue &q, bool tagged, uint64_t tag, uint64_t len, lazy_source &source)
 {
 	for (rx_entry *rx = q.first, *next; rx; rx = next) {
@@ -78,7 +79,7 @@ rx_entry *match(ep_core *ep, rx_queue &q, bool tagged, uint64_t tag, uint64_t le
 			return rx;
 		}
 		if (len > rx->room - rx->used && rx->used) {
-			// what is left is too small for this message: give the buffer back and look on
+			// the rest is too small for this message: give the buffer back and try the next one
 			rx->retired = true;
 			q.take(rx);
 			if (!rx->children) {
@@ -157,7 +158,7 @@ void deliver_waiting(ep_core *ep, rx_entry *rx, unexpected &u, bool tagged)
 		deliver_bytes(ep, rx, c, u.bytes.data(), u.len);
 }
 
-// A long message that nobody wants any more: its sender must hear that it is over.
+// Drops a long message that is no longer wanted: its sender must be told that it is over.
 void discard(unexpected &u)
 {
 	peer *sender;
@@ -216,7 +217,7 @@ ssize_t claim(ep_core *ep, rx_entry *rx, bool tagged)
 	return 0;
 }
 
-// Gives waiting messages to a buffer that was just posted. True when the buffer is used up.
+// Delivers waiting messages to a buffer that was just posted. True when the buffer is used up.
 bool feed(ep_core *ep, rx_queue &q, rx_entry *rx, bool tagged)
 {
 	for (auto it = q.waiting.begin(); it != q.waiting.end();) {
@@ -232,7 +233,7 @@ bool feed(ep_core *ep, rx_queue &q, rx_entry *rx, bool tagged)
 			deliver_waiting(ep, rx, u, tagged);
 			return true;
 		}
-		// multi-receive: post it for the moment so that match() carves a piece out of it
+		// multi-receive: post it for now, so that match() carves a piece out of it
 		rx_queue only;
 		only.append(rx);
 		rx_entry *piece = match(ep, only, tagged, u.tag, u.len, source);
@@ -330,7 +331,7 @@ ssize_t rx_post(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t src, uint
 		if (!waited || !feed(ep, q, rx, tagged))
 			q.append(rx);
 		if (waited)
-			ep_update_heads(ep); // that messages wait for somebody to take them may have been what they say
+			ep_update_heads(ep); // the queues may have been ready because messages were waiting
 		return 0;
 	});
 }
@@ -348,11 +349,11 @@ ssize_t rx_cancel(ep_core *ep, void *context)
 			c.tag = rx->tag;
 			c.err = c.prov_errno = FI_ECANCELED;
 			if (rx->multi && rx->children) {
-				rx->retired = true; // pieces under way still finish; the last one releases it
+				rx->retired = true; // pieces in progress still finish; the last one releases it
 				rx_report(ep, c);
 			} else {
 				if (rx->multi)
-					c.flags |= FI_MULTI_RECV; // this entry gives the buffer back
+					c.flags |= FI_MULTI_RECV; // this entry returns the buffer to the application
 				rx_drop_landing(rx);
 				rx_release(ep, rx);
 				rx_report(ep, c);

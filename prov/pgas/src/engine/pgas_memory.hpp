@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Registered memory of this process: regions, the files behind them, and how key 0 is laid out.
+// Registered memory of this process: regions, the files backing them, and the layout of key 0.
 #pragma once
 
 #include <memory>
@@ -19,18 +19,18 @@ namespace devices {
 class kind;
 }
 
-// A piece of a region, and the file behind it where there is one.
+// A piece of a region, and the file that backs it, if any.
 struct mem_part {
 	uint64_t off, len, va, file_off;
 	int fd = -1; // borrowed from domain::files; -1: private memory
 	uint64_t dev = 0, ino = 0;
 };
 
-struct shared_file { // a file that backs registered memory; one descriptor however many registrations
+struct shared_file { // a file that backs registered memory; one descriptor for all its registrations
 	unique_fd fd;
 	uint32_t users = 0;
 };
-uint64_t file_id(int fd, uint64_t *dev, uint64_t *ino); // one number per file, 0 when it is no regular file
+uint64_t file_id(int fd, uint64_t *dev, uint64_t *ino); // one number per file, 0 when it is not a regular file
 void domain_file_release(domain *dom, uint64_t id);
 
 inline constexpr uint32_t kKeyVirtual = 1; // addresses are the owner's virtual addresses, not offsets
@@ -40,7 +40,7 @@ inline constexpr uint32_t kKeyDevice = 4;  // device memory: only its owner's dr
 struct mr {
 	fid_mr fid{};
 	domain *dom;
-	bool open = false; // peers may use it: not before fi_mr_enable where that is asked for
+	bool open = false; // peers may use it: not before fi_mr_enable where that is required
 	std::vector<mem_part> parts;
 	uint64_t base, len;
 	uint64_t access;
@@ -48,9 +48,10 @@ struct mr {
 	uint64_t key;
 	cntr_core *rem_wr = nullptr, *rem_rd = nullptr;
 	std::vector<uint64_t> files;
-	devices::kind *kind = nullptr; // of device memory; null: host memory
-	int device = 0;                // its number, as the registration had it
-	// A gate (fi_ext_pgas.h): who is called instead of a copy; the memory is there for what is not called only.
+	devices::kind *kind = nullptr; // the kind of device; null: host memory
+	int device = 0;                // device number from the registration
+	// A gate (fi_ext_pgas.h): the function called instead of copying. The memory serves only accesses that do not
+	// call it.
 	int (*serve)(void *arg, const void *bytes, size_t len) = nullptr;
 	void *serve_arg = nullptr;
 	std::unique_ptr<char[]> behind_gate;
@@ -67,12 +68,12 @@ struct key0_piece {
 	uint64_t addr, off, len;
 };
 struct key0_layout {
-	uint64_t base = 0, span = 0;    // of the addresses; offsets begin at 0
-	std::vector<key0_piece> pieces; // by address; none: addresses are the base and an offset
+	uint64_t base = 0, span = 0;    // range of the addresses; offsets begin at 0
+	std::vector<key0_piece> pieces; // sorted by address; empty: an address is base plus offset
 
 	bool given() const { return !pieces.empty(); }
-	// Of `bytes` (at most a page) at an address; UINT64_MAX when they are in no piece: whoever checks it finds that
-	// out.
+	// Offset of `bytes` (at most a page) at an address; UINT64_MAX when they are in no piece: later bounds checks
+	// reject it.
 	uint64_t to_offset(uint64_t addr, uint64_t bytes = 1) const
 	{
 		for (const key0_piece &p : pieces)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The engine's lower half: operations that are kept, finished or failed. The one place that moves counters and writes
-// completion entries for what we initiate. Submitting is in pgas_submit.cpp.
+// The engine's lower half: operations that are kept, finished or failed. The only place that increments counters and
+// writes completion entries for operations that we initiate. Submission is in pgas_submit.cpp.
 #include "pgas_op.hpp"
 #include "pgas_ep.hpp"
 #include "hmem/pgas_hmem.hpp"
@@ -21,7 +21,7 @@ void begin_one_sided(ep_core *ep, peer *dest)
 {
 	dest->one_sided++;
 	if (ep->one_sided++ == 0 && (ep->order & kStrictOneSided))
-		ep_update_hot(ep); // what comes behind it may not overtake it by the short way
+		ep_update_hot(ep); // later operations must not overtake it on the fast path
 }
 
 void end_one_sided(ep_core *ep, peer *dest)
@@ -31,7 +31,7 @@ void end_one_sided(ep_core *ep, peer *dest)
 		ep_update_hot(ep);
 }
 
-// The caller of an inject may reuse its buffers as soon as the call returns.
+// Copies the source: the caller of an inject may reuse its buffers as soon as the call returns.
 void own_source(op &o)
 {
 	o.copy.resize(o.cmp_count ? 2 * o.len : o.len);
@@ -46,12 +46,12 @@ void own_source(op &o)
 	own(o.cmp, o.cmp_count, o.copy.data() + o.len);
 }
 
-// True: it failed. The call says so, and nobody else need hear of it.
+// True: it failed. The call returns the error, and nothing else has to report it.
 bool tell_waiter(ep_core *ep, const op &o)
 {
 	o.waiter->status = o.status;
 	o.waiter->over = true;
-	domain_wake_sleepers(ep->dom); // it may sleep while another thread makes the progress
+	domain_wake_sleepers(ep->dom); // it may sleep while another thread makes progress
 	return o.status != 0;
 }
 
@@ -97,7 +97,7 @@ void op_complete(ep_core *ep, op &o)
 	else if (o.kind == op_kind::read || o.kind == op_kind::amo)
 		counter = ep->c_read;
 	cntr_count(counter, o.status);
-	// an inject that fails later has nowhere else to say so
+	// for an inject that fails later there is no other way to report it
 	if (!(o.status && ep->tx_cq) && !op_wants_entry(ep, o))
 		return;
 	completion c;
@@ -180,7 +180,7 @@ void op_fail_peer(peer *p, int status)
 		o->status = status;
 		op_finish(ep, *o);
 	}
-	// also those that op_finish() just added
+	// including those that op_finish() just added
 	std::erase_if(ep.replies, [&](const reply &r) { return r.dest == p; });
 	p->replies = 0;
 }

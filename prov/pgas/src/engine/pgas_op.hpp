@@ -6,7 +6,7 @@
 //   submitted -> kept            op_keep(): it lives in wire_ep::pending until op_finish()
 //   kept      -> finished        op_finish(), from its wire's progress; or op_fail_peer(), when the peer is given up
 //
-// Who waits for one operation (FI_PGAS_WAIT) hears of its end by an op_waiter instead of a completion entry.
+// A call that waits for one operation (FI_PGAS_WAIT) is notified through an op_waiter instead of a completion entry.
 #pragma once
 
 #include <sys/uio.h>
@@ -28,13 +28,13 @@ struct wire_ep;
 
 enum class op_kind : uint8_t { write, read, amo, send, pull };
 
-// On the stack of a call that waits; changed under the domain's lock.
+// On the stack of the waiting call; changed under the domain's lock.
 struct hmem_landing;
 struct op_waiter {
-	bool reusable = false; // of a write: waits for its source only; how it ends is told as of any other
+	bool reusable = false; // a write that waits for its source only; its result is reported as usual
 	bool over = false;
 	int status = 0;
-	// The result goes to device memory first (pgas_hmem.hpp). Nobody waits when this is the landing's own.
+	// The result goes to device memory first (pgas_hmem.hpp). No call waits when this waiter is the landing's own.
 	const hmem_landing *landing = nullptr;
 };
 
@@ -60,35 +60,35 @@ struct op {
 	amo_form form = kAmoPlain;
 	size_t cmp_count = 0, res_count = 0;
 	iovec cmp[kIovLimit], res[kIovLimit];
-	const pgas_ep *front = nullptr; // the endpoint or alias it was called on
+	const pgas_ep *front = nullptr; // the endpoint or alias that the call was made on
 	// while kept
 	uint64_t id = 0;
 	peer *dest = nullptr;
 	uint64_t sent = 0, acked = 0; // bytes (or 1/0 for atomics)
-	uint32_t in_flight = 0;       // pieces that are asked for and not answered
+	uint32_t in_flight = 0;       // pieces requested and not answered yet
 	int status = 0;
 	std::vector<char> copy; // source bytes of an injected operation that must wait
-	// of one that its wire moves by itself, not by requests (wire/net/net_bulk.cpp); counted in wire_ep and peer
+	// The wire moves the operation by itself, not by requests (wire/net/net_bulk.cpp); counted in wire_ep and peer.
 	bool bulk = false;
-	bool bulk_told = false;                      // the target heard of it, or will by a packet that is on its way
-	bool bulk_passed = false;                    // nothing overtakes it any more: not counted in peer
-	bool bulk_arrived = false;                   // told, and acknowledged
-	bool bulk_listed = false;                    // in its wire's list of what to push
+	bool bulk_told = false;                      // the target was told of it, or a packet in flight will tell it
+	bool bulk_passed = false;                    // nothing can overtake it any more: not counted in peer
+	bool bulk_arrived = false;                   // the target was told and acknowledged
+	bool bulk_listed = false;                    // in its wire's list of operations to push
 	bool direct = false;                         // `copy` begins with hmem_direct (pgas_hmem.hpp)
-	uint32_t bulk_after = 0;                     // it begins when this packet was run
-	uint64_t bulk_asked = 0, bulk_asked_era = 0; // the address that was asked for and 1, and when
-	bool unsent = false;                         // counted in peer::unsent: pieces of it are still to be asked for
-	bool late_data = false; // done but for the cq data, which found no room at the target; counted in peer::late
+	uint32_t bulk_after = 0;                     // it begins after this packet
+	uint64_t bulk_asked = 0, bulk_asked_era = 0; // the requested address plus 1, and when
+	bool unsent = false;                         // counted in peer::unsent: some pieces are not requested yet
+	bool late_data = false; // done except for the cq data, for which the target had no room; counted in peer::late
 	rx_entry *rx = nullptr; // pull: the receive that waits for the bytes
 	completion rx_result;   // pull: what the receive will report
 	uint64_t peer_op = 0;   // pull: the sender's operation
 	op_waiter *waiter = nullptr;
 };
 
-// What became of an operation that a wire was given; or a negative -FI_E*. -FI_EAGAIN: nothing was done, try again.
+// The result of submitting an operation to a wire, or -FI_E*. -FI_EAGAIN: nothing was done, try again.
 enum submitted : int { kDone = 0, kKept = 1, kNoShortWay = 2 };
 
-// Of calls that make an operation: what they are given, checked and noted. 0 or -FI_E*.
+// Check the arguments of a call and fill in its operation. 0 or -FI_E*.
 int rma_make(op &o, fid_ep *fid, op_kind kind, const iovec *iov, size_t count, const fi_rma_iov *rma, size_t rma_count,
 	     void *context, uint64_t data, uint64_t flags, bool quiet);
 struct amo_args {
@@ -116,10 +116,10 @@ struct send_args {
 };
 int send_make(op &o, fid_ep *fid, const iovec *iov, size_t count, const send_args &a);
 
-// Submits: completes at once, keeps it pending, or returns -FI_EAGAIN or another error. With FI_PGAS_WAIT it is over
-// when this returns.
+// Submits: the operation completes at once, is kept pending, or fails with -FI_EAGAIN or another error. With
+// FI_PGAS_WAIT it is over when this returns.
 ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o);
-// An injected write, or plain atomic of one element, by the short way of its peer's wire: 0, an error, or kNoShortWay.
+// An injected write, or plain atomic of one element, by the fast path of the peer's wire: 0, an error, or kNoShortWay.
 int inject_short(pgas_ep *front, fi_addr_t addr, const void *buf, size_t len, uint64_t pos, uint64_t key);
 int inject_short_amo(pgas_ep *front, fi_addr_t addr, const void *value, fi_datatype type, fi_op op, uint64_t pos,
 		     uint64_t key);
@@ -128,19 +128,19 @@ int get_word(fid_ep *f, uint64_t addr, size_t len, fi_addr_t dest, uint64_t *val
 int fetch_word(fid_ep *f, uint64_t addr, fi_datatype type, fi_op op, uint64_t operand, uint64_t compare, fi_addr_t dest,
 	       uint64_t *old) noexcept;
 int put_word(fid_ep *f, uint64_t addr, uint64_t value, size_t len, fi_addr_t dest); // of fi_ext_pgas.h
-// Whether it gets a completion entry when it ends well.
+// Whether it gets a completion entry on success.
 bool op_wants_entry(const ep_core *ep, const op &o);
-// Byte `pos` of a one-sided operation: its address and key at the target. Returns how many bytes follow there.
+// Address and key at the target of byte `pos` of a one-sided operation. Returns how many bytes follow contiguously
+// there.
 size_t op_remote_at(const op &o, uint64_t pos, uint64_t *addr, uint64_t *key);
-// Counters and completion entry (or error entry) of an operation that is over; o.status decides.
+// Updates counters and writes the completion or error entry of an operation that is over, depending on o.status.
 void op_complete(ep_core *ep, op &o);
-// For wires: keeps an operation, takes one back that could not be sent after all, ends one that was kept.
-// op_keep returns null when `dest` is not a peer of this wire, whose calls would take it for one of theirs: the
-// operation fails.
+// For wires: keep an operation, take back one that could not be sent after all, finish a kept one. op_keep returns null
+// when `dest` is not a peer of this wire, whose calls would misinterpret it: the operation fails.
 [[nodiscard]] op *op_keep(wire_ep &ep, op &&o, peer *dest);
 void op_take_back(wire_ep &ep, op *kept, op &out);
 void op_finish(wire_ep &ep, op &o);
-void op_fail_peer(peer *p, int status); // ends everything that waits for it
+void op_fail_peer(peer *p, int status); // fails everything that is pending to it
 
 extern fi_ops_rma g_rma_ops, g_rma_ops_hot; // hot: for fronts whose hot_inject is MAGIC_HOT
 extern fi_ops_atomic g_amo_ops, g_amo_ops_hot;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Promises of order (FI_ORDER_*), and what each costs on this machine.
+// Ordering guarantees (FI_ORDER_*), and which of them cost a barrier on this machine.
 #pragma once
 
 #include "support/pgas_api.hpp"
@@ -10,8 +10,8 @@ namespace pgas {
 inline constexpr uint64_t kOrderAll = kApiOrderStrict | FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR |
 				      FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW |
 				      FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW;
-// What an endpoint with one of these was promised about one-sided operations, and what of it costs a barrier here: a
-// load may pass an earlier store on every machine; x86 keeps all else.
+// kStrictOneSided: guarantees about one-sided operations. kNeedsFence: those that cost a barrier here. A load may pass
+// an earlier store on every machine; x86 keeps all other order.
 inline constexpr uint64_t kStrictOneSided = kOrderAll & ~FI_ORDER_SAS;
 inline constexpr uint64_t kLoadAfterStore = FI_ORDER_RAW | FI_ORDER_RAS | FI_ORDER_RMA_RAW | FI_ORDER_ATOMIC_RAW;
 inline constexpr uint64_t kLoadAfterLoad = FI_ORDER_RAR | FI_ORDER_RMA_RAR | FI_ORDER_ATOMIC_RAR;

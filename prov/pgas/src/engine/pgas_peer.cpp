@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Peers: an address becomes a connected peer at its first use, through the wire that reaches it; and the other way
-// round, a wire's source becomes an address or somebody to answer to.
+// Peers: an address becomes a connected peer on its first use, through the wire that reaches it. Conversely, a wire's
+// source becomes an address or a peer that can be replied to.
 #include "pgas_peer.hpp"
 #include "pgas_ep.hpp"
 
@@ -18,9 +18,9 @@ void peer_of_another_wire(const peer &p, const wire_ops &wire)
 
 namespace {
 
-constexpr uint64_t kRetryNs = 50'000'000; // a peer that was not there yet is looked for again after this
+constexpr uint64_t kRetryNs = 50'000'000; // after this time, try again to reach a peer that was not there
 
-// Gives back what a wire keeps for a peer, connected or on the way.
+// Releases the wire's state for a peer, connected or connecting.
 void drop_line(peer *p)
 {
 	if (p->line && p->wire->reason)
@@ -43,7 +43,7 @@ int peer_connect(peer *p)
 	int cost = 0;
 	wire_ep *ep = wire_to(*p->ep, a.parts, part, &cost, p->only);
 	if (p->owner != ep)
-		drop_line(p); // another wire was on the way to it
+		drop_line(p); // another wire was connecting to it
 	p->owner = ep;
 	if (!ep) {
 		p->why = wire_obstacle(*p->ep, a.parts);
@@ -53,7 +53,7 @@ int peer_connect(peer *p)
 	}
 	p->wire = ep->ops;
 	p->part = part;
-	p->real_name = address_format(a); // a wire may want to know
+	p->real_name = address_format(a); // a wire may need it
 	if (const int err = p->wire->connect(*ep, *p, part)) {
 		if (err != -FI_EAGAIN)
 			drop_line(p);
@@ -62,7 +62,7 @@ int peer_connect(peer *p)
 	p->state = peer_state::connected;
 	p->ep->dom->connected++;
 	if (p->name != p->real_name)
-		p->ep->vector->changes++; // a service name has a real one now: sources may be recognised
+		p->ep->vector->changes++; // the service name has been resolved: sources may be recognised now
 	return 0;
 }
 
@@ -126,7 +126,7 @@ int peer_control(peer &p, const control &m)
 {
 	if (p.state == peer_state::connecting) {
 		const int err = peer_connect(&p);
-		if (err && err != -FI_EAGAIN) { // its wire keeps nothing for it any more
+		if (err && err != -FI_EAGAIN) { // its wire has no state for it any more
 			p.state = peer_state::failed;
 			p.error = err;
 			p.failed_at = pgas_now_ns();
@@ -137,16 +137,16 @@ int peer_control(peer &p, const control &m)
 	return p.state == peer_state::connected ? p.wire->control(p, m) : -FI_ECONNRESET;
 }
 
-// --- who sent that ---------------------------------------------------------------------------------------------------
+// --- identifying senders ---------------------------------------------------------------------------------------------
 
 fi_addr_t name_address(const ep_core *ep, const ep_name &name)
 {
-	fi_addr_t found = FI_ADDR_NOTAVAIL; // inserted several times: the first entry that is still there
+	fi_addr_t found = FI_ADDR_NOTAVAIL; // inserted several times: the first entry still in use
 	const auto [first, last] = ep->vector->by_name.equal_range(name.text);
 	for (auto it = first; it != last; ++it)
 		found = it->second < found ? it->second : found;
 	if (found == FI_ADDR_NOTAVAIL) {
-		// the peer may stand in the vector under a service name; that is resolved once it is connected
+		// the vector may list the peer under a service name, which is resolved once the peer is connected
 		for (const auto &p : ep->peers)
 			if (p && p->state == peer_state::connected && p->real_name == name)
 				found = p->rank;
@@ -176,14 +176,14 @@ fi_addr_t source_shown(const ep_core *ep, fi_addr_t addr)
 	return addr == FI_ADDR_NOTAVAIL ? addr : ep->vector->entries[addr].user_id;
 }
 
-// --- letting go ------------------------------------------------------------------------------------------------------
+// --- releasing peers -------------------------------------------------------------------------------------------------
 //
-// Who may still touch what is mapped of a peer: the general path, under the domain's lock, which asks the peer's state
-// first; inline code and the tables' short ways, which have no lock and need the fronts' words alone; and the
-// application with an address that fi_pgas_ops::window returned. A stranger has no rank, so that the general path is
-// all it has. A peer with a rank is disconnected when its wire says that nobody can be inside any more (bury); else its
-// memory is given back and its addresses stay, with private memory behind them, until fi_av_remove (then nobody may use
-// the address) or the end.
+// Three kinds of code may still access a peer's mapped memory: the general path, under the domain's lock, which checks
+// the peer's state first; inline code and the tables' fast paths, which take no lock and depend on the fronts' words
+// alone; and the application, with an address that fi_pgas_ops::window returned. A stranger has no rank, so only the
+// general path reaches it. A peer with a rank is disconnected when its wire reports that no thread can be inside any
+// more (bury). Otherwise its memory is given back and its addresses stay, backed by private memory, until fi_av_remove
+// (after which the address must not be used) or until the end.
 
 namespace {
 
@@ -196,7 +196,7 @@ stranger_at stranger_end(wire_ep &ep, stranger_at entry, int status)
 	return ep.strangers.erase(entry);
 }
 
-// Something waits for its answer, or is to be answered to it.
+// An operation waits for this peer's response, or a reply to it is still to be sent.
 bool in_use(const wire_ep &ep, const peer *p)
 {
 	for (const auto &[id, o] : ep.pending)
@@ -208,7 +208,7 @@ bool in_use(const wire_ep &ep, const peer *p)
 	return false;
 }
 
-// It has an address by now, and that leads over this wire or was not used yet.
+// The sender has an address by now, which uses this wire or was not used yet.
 bool addressed(wire_ep &ep, uint32_t src)
 {
 	const fi_addr_t addr = sender_address(ep, src);
@@ -216,7 +216,7 @@ bool addressed(wire_ep &ep, uint32_t src)
 	return addr != FI_ADDR_NOTAVAIL && (!p || p->owner == &ep);
 }
 
-// The dead, those who closed their endpoint, and those whose address was inserted meanwhile.
+// Releases strangers that died, closed their endpoint, or whose address was inserted meanwhile.
 void strangers_release(wire_ep &ep)
 {
 	for (auto it = ep.strangers.begin(); it != ep.strangers.end();) {
@@ -259,7 +259,7 @@ void peers_release(ep_core *ep)
 void peer_forget(ep_core *ep, fi_addr_t addr)
 {
 	peer *p = peer_known(ep, addr);
-	const bool led = p && p->real_name.text[0]; // strangers have real names, addresses may be those of services
+	const bool led = p && p->real_name.text[0]; // strangers have real names, addresses may be service names
 	const ep_name name = led ? p->real_name : ep->vector->entries[addr].name;
 	for (wire_ep *base_ep : ep->wires_on()) {
 		for (auto it = base_ep->strangers.begin(); it != base_ep->strangers.end();) {
@@ -276,10 +276,10 @@ void peer_forget(ep_core *ep, fi_addr_t addr)
 	ep->peers[addr].reset();
 }
 
-// Whoever has no address, or one that leads over another wire.
+// For a sender that has no address, or one that uses another wire.
 static int stranger_of_sender(wire_ep &ep, uint32_t src, peer **out)
 {
-	ep_name name; // a copy: the sender may change what it says
+	ep_name name; // a copy: the sender may change its text
 	ep.ops->sender(ep, src, &name);
 	const auto known = ep.strangers.find(src);
 	if (known != ep.strangers.end() && known->second->name == name) {
@@ -287,7 +287,7 @@ static int stranger_of_sender(wire_ep &ep, uint32_t src, peer **out)
 		return known->second->dead() || known->second->state == peer_state::failed ? -FI_ECONNRESET : 0;
 	}
 	if (known != ep.strangers.end())
-		stranger_end(ep, known, -FI_ECONNRESET); // the number went to another sender
+		stranger_end(ep, known, -FI_ECONNRESET); // the number was given to another sender
 	if (ep.strangers.size() >= ep.strangers_sweep)
 		strangers_release(ep);
 	auto fresh = std::make_unique<peer>();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Progress: every wire takes in what arrived and pushes what waits; the dead are looked after. And the domain's
-// thread for FI_PROGRESS_AUTO and for wait objects, which sleeps when nothing happens.
+// Progress: every wire processes arrivals and pushes pending work; dead peers are cleaned up. Also the domain's thread
+// for FI_PROGRESS_AUTO and for wait objects, which sleeps when nothing happens.
 #include "pgas_ep.hpp"
 #include "pgas_peer.hpp"
 
@@ -11,11 +11,11 @@
 namespace pgas {
 namespace {
 
-// Each endpoint looks for itself: with FI_THREAD_COMPLETION another one is another thread's.
+// Each endpoint attends for itself: with FI_THREAD_COMPLETION another endpoint belongs to another thread.
 void attend(ep_core *ep)
 {
 	const uint32_t asked = ep->dom->attention.load();
-	// first what the dead sent us: an answer among it ends its operation well
+	// first process what dead peers sent: a response among it completes its operation successfully
 	bool settled = true;
 	for (wire_ep *base_ep : ep->wires_on())
 		settled = base_ep->ops->settle(*base_ep) && settled;
@@ -76,14 +76,14 @@ void domain_ask_to_look(domain *dom)
 
 namespace {
 
-constexpr uint32_t kIdleLooks = 20;       // without anything, then the thread sleeps
+constexpr uint32_t kIdleLooks = 20;       // polls without an event before the thread sleeps
 constexpr long kPolledNapNs = 200'000;    // while the application polls by itself
-constexpr uint64_t kRetryNapNs = 100'000; // while something waits that only a retry can move
+constexpr uint64_t kRetryNapNs = 100'000; // while something is waiting that only a retry can move
 constexpr uint64_t kIdleNapNs = 1'000'000'000;
 
 void signal_waiters(domain *dom)
 {
-	for (cntr_core *c : dom->cntrs) { // remote counters move without any message
+	for (cntr_core *c : dom->cntrs) { // remote counters change without any message
 		if (!c->remote || !c->waiters.outside())
 			continue;
 		const uint64_t now = cntr_value(c);
@@ -111,7 +111,7 @@ void *run(void *arg)
 		}
 		const uint32_t now = dom->polled.load(std::memory_order_relaxed);
 		if (now != polled) {
-			// the application polls itself: stay out of its way, and keep senders from paying for a wake-up
+			// the application polls itself: stay out of its way, and spare senders the cost of a wake-up
 			polled = now;
 			idle = 0;
 			const timespec nap{0, kPolledNapNs};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Requests: one-sided operations that a wire cannot do by itself (run by the target's progress), and the bytes of long
-// messages (asked for by the receiver). They travel as control messages of any wire.
+// Requests: one-sided operations that a wire cannot do by itself (the target's progress runs them), and the bytes of
+// long messages (the receiver requests them). They travel as control messages of any wire.
 //
-// A reply that finds no room waits in wire_ep::replies; arrivals are always taken in (messages without a buffer move to
-// the heap), so replies always get through and nothing can deadlock.
+// A reply for which the peer has no room waits in wire_ep::replies. Arrivals are always processed (messages without a
+// buffer move to the heap), so replies always get through and nothing can deadlock.
 #include "pgas_request.hpp"
 #include "pgas_ep.hpp"
 #include "support/pgas_iov.hpp"
@@ -18,19 +18,19 @@ namespace pgas {
 namespace {
 
 constexpr uint32_t kPiecesInFlight = 8;
-constexpr int32_t kErrnoMost = 4095; // of what a response may say
-constexpr int kRepliesAtOnce = 256;  // that replies_push() looks at
-constexpr size_t kKeptMost = 1024;   // each progress looks at all of them
+constexpr int32_t kErrnoMost = 4095; // of a response's status
+constexpr int kRepliesAtOnce = 256;  // that replies_push() tries
+constexpr size_t kKeptMost = 1024;   // pending operations: each progress call visits them all
 
 enum request_code : uint16_t { kReqWrite = 1, kReqRead, kReqAmo, kReqPull };
-// Of request_head::last: this is the last piece of its remote range, or of the whole operation.
+// request_head::last: this is the last piece of its remote range, or of the whole operation.
 enum piece_last : uint8_t { kLastOfRange = 1, kLastOfOperation = 2 };
 
 struct request_head {
 	uint64_t op_id;
 	uint64_t addr;
 	uint64_t key;   // pull: the sender's operation id
-	uint64_t len;   // bytes of payload or wanted
+	uint64_t len;   // bytes of payload, or bytes requested
 	uint64_t off;   // where in the operation this piece belongs
 	uint32_t count; // atomics: elements
 	uint8_t type, amo, form, pad_;
@@ -42,10 +42,10 @@ struct response_head {
 	uint64_t off;
 	uint64_t len;
 	int32_t status;
-	uint32_t long_done; // answers a long message, not a request
+	uint32_t long_done; // ends a long message, does not answer a request
 };
 
-// What goes into one control message, and comes back in one.
+// Bytes of payload that fit into one control message, in both directions.
 size_t piece_room(const peer *p)
 {
 	return p->wire->control_room(*p) - sizeof(request_head) - sizeof(response_head);
@@ -65,9 +65,9 @@ uint16_t code_of(const op &o)
 	}
 }
 
-// --- asking ----------------------------------------------------------------------------------------------------------
+// --- sending requests ------------------------------------------------------------------------------------------------
 
-// The next piece of an operation: where it lies, and how much of it goes into one message.
+// The next piece of an operation: where it lies, and how many bytes one message can carry.
 request_head next_piece(const op &o)
 {
 	request_head h{};
@@ -122,7 +122,7 @@ int send_piece(const op &o, const request_head &h)
 
 bool wants_to_send(const op &o)
 {
-	// of a send, the receiver pulls
+	// the receiver pulls the bytes of a send
 	if (o.status || o.in_flight >= kPiecesInFlight || o.kind == op_kind::send || o.bulk)
 		return false;
 	return o.sent < o.len || (o.len == 0 && o.in_flight == 0 && !o.acked);
@@ -133,12 +133,12 @@ bool wholly_sent(const op &o)
 	return o.len ? o.sent == o.len : o.in_flight || o.acked;
 }
 
-// Asks for what may be asked for of a kept operation.
+// Sends the requests of a kept operation, as many as its limit allows.
 void ask(wire_ep &ep, op &o)
 {
 	while (wants_to_send(o)) {
 		if (o.kind == op_kind::pull && ep.pieces >= kPiecesInFlight)
-			return; // pulls share what one operation may have: the buffers are ours
+			return; // all pulls share the limit of one operation: the buffers are ours
 		const request_head h = next_piece(o);
 		const int err = send_piece(o, h);
 		if (err == -FI_EAGAIN)
@@ -167,7 +167,7 @@ void push(wire_ep &ep, op &o)
 
 } // namespace
 
-// One-sided operations to one peer are asked for in the order they were started.
+// One-sided operations to one peer are requested in the order in which they were started.
 int request_submit(wire_ep &ep, peer &p, op &&o)
 {
 	if (ep.pending.size() >= kKeptMost)
@@ -214,7 +214,7 @@ void reply_send(peer *p, const response_head &head, const iovec *iov, size_t iov
 			.iov_count = iov_count,
 			.skip = skip,
 			.iov_len = len};
-	// a peer's replies keep their order, so a waiting one holds back those behind it
+	// a peer's replies keep their order, so a waiting one holds back later ones
 	if (!p->replies && peer_control(*p, m) != -FI_EAGAIN)
 		return;
 	reply r;
@@ -226,7 +226,7 @@ void reply_send(peer *p, const response_head &head, const iovec *iov, size_t iov
 	p->replies++;
 }
 
-// For operations that come as requests: each region once, the endpoint once per operation.
+// For operations that arrive as requests: counts each region once, and the endpoint once per operation.
 void count_remote(ep_core *ep, const mr &region, remote_effect what, uint8_t last)
 {
 	target_count(ep, region, what, last & kLastOfRange, last & kLastOfOperation);
@@ -239,7 +239,7 @@ int run_write(ep_core *ep, const request_head &h, const char *data, size_t data_
 		return -FI_EINVAL;
 	if (const int err = target_find(ep->dom, h.key, h.addr, h.len, FI_REMOTE_WRITE, memory))
 		return err;
-	pgas_fence_store_store(); // whoever waits for one of these bytes sees what was written before it
+	pgas_fence_store_store(); // a thread that polls one of these bytes sees what was written before it
 	if (const int err = target_store(memory, data, h.len))
 		return err;
 	count_remote(ep, *memory.region, remote_effect::write, h.last);
@@ -284,7 +284,7 @@ uint64_t announced(const char *bytes)
 	return sender_op;
 }
 
-// The send whose bytes a receiver asks for, when that is what it may have.
+// The send whose bytes a receiver requests, or null when it may not have them.
 const op *pulled(const wire_ep &ep, const peer *sender, const request_head &h, size_t room)
 {
 	const auto it = ep.pending.find(h.key);
@@ -323,14 +323,14 @@ bool request_run(wire_ep &base_ep, uint32_t src, uint16_t code, const char *payl
 	const size_t data_len = payload_len - sizeof h;
 	peer *sender;
 	if (peer_of_sender(base_ep, src, &sender) != 0)
-		return false; // it died after it asked
+		return false; // it died after sending the request
 	// a pull has a pending send, which keeps the counters cold as long as needed
 	if (!ep->serves && !base_ep.served && code != kReqPull) {
 		ep->serves = true;
 		ep_update_polls(ep); // reading a counter makes progress from now on
 	}
 	const size_t room = sender->wire->control_room(*sender) -
-			    sizeof(response_head); // no requester wants more at a time
+			    sizeof(response_head); // no requester asks for more in one request
 	response_head r{h.op_id, h.off, h.len, 0, 0};
 	std::vector<char> out;
 	switch (code) {
@@ -360,7 +360,7 @@ bool request_run(wire_ep &base_ep, uint32_t src, uint16_t code, const char *payl
 	return true;
 }
 
-// --- the answer ------------------------------------------------------------------------------------------------------
+// --- receiving responses ---------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -406,21 +406,21 @@ void response_take(wire_ep &ep, const char *payload, size_t payload_len)
 		return;
 	}
 	if (o.kind == op_kind::send || !o.in_flight || o.late_data || o.bulk)
-		return; // it asked for nothing
+		return; // it requested nothing
 	const char *data = payload + sizeof r;
 	const size_t data_len = payload_len - sizeof r;
 	o.in_flight--;
 	if (o.kind == op_kind::pull)
 		ep.pieces--;
 	if (!r.status && (r.off > o.len || r.len > o.len - r.off || data_len != (answer_has_data(o) ? r.len : 0)))
-		r.status = -FI_EIO; // not an answer to what was asked
+		r.status = -FI_EIO; // not a response to what was requested
 	if (r.status && !o.status)
 		o.status = r.status;
 	if (!r.status && data_len)
 		take_data(o, r.off, data, data_len);
 	o.acked += r.len ? r.len : 1;
 	if (!o.status && o.sent >= o.len && !o.in_flight && o.acked < o.len)
-		o.status = -FI_EIO; // all answered, and less than was asked
+		o.status = -FI_EIO; // all pieces answered, but fewer bytes than requested
 	if ((!o.status && o.acked < o.len) || o.in_flight) {
 		push(ep, o);
 		return;
@@ -433,12 +433,12 @@ void response_take(wire_ep &ep, const char *payload, size_t payload_len)
 	op_finish(ep, o);
 }
 
-// --- what waits ------------------------------------------------------------------------------------------------------
+// --- pending work ----------------------------------------------------------------------------------------------------
 
 bool replies_push(wire_ep &ep)
 {
 	const size_t before = ep.replies.size();
-	std::vector<const peer *> full; // theirs wait; those of others do not
+	std::vector<const peer *> full; // their replies wait; those to other peers do not
 	auto it = ep.replies.begin();
 	for (int n = 0; n < kRepliesAtOnce && it != ep.replies.end(); n++) {
 		const control m{.kind = control_kind::response, .head = it->bytes.data(), .head_len = it->bytes.size()};
@@ -459,7 +459,7 @@ bool request_push_all(wire_ep &ep)
 {
 	bool moved = replies_push(ep);
 	std::vector<op *> over;
-	std::vector<const peer *> asking, telling; // that something of an earlier operation is still to be sent to
+	std::vector<const peer *> asking, telling; // peers to which an earlier operation still has something to send
 	const auto behind = [](const std::vector<const peer *> &list, const peer *p) {
 		return std::find(list.begin(), list.end(), p) != list.end();
 	};
@@ -492,7 +492,8 @@ bool request_push_all(wire_ep &ep)
 	return moved || !over.empty();
 }
 
-// What nobody's answer will move: it must be tried again. The rest sleeps until a message comes.
+// True when something can only be moved by a retry, not by a response. Everything else can sleep until a message
+// arrives.
 bool request_retries(const wire_ep &ep)
 {
 	if (!ep.replies.empty())

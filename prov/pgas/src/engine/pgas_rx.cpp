@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The life of a posted buffer: made, finished with a report, dropped. Matching is in pgas_match.cpp.
+// The life of a posted buffer: created, finished with a report, dropped. Matching is in pgas_match.cpp.
 #include "pgas_rx.hpp"
 #include "pgas_ep.hpp"
 #include "hmem/pgas_hmem.hpp"
@@ -66,7 +66,7 @@ void rx_drop_all(ep_core *ep)
 				continue;
 			rx_drop_landing(o->rx);
 			if (rx_entry *parent = o->rx->parent; parent && --parent->children == 0 && parent->retired)
-				delete parent; // else it is still posted
+				delete parent; // otherwise it is still posted
 			delete o->rx;
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Receiving: posted buffers, and messages that came before their buffer.
+// Receiving: posted buffers, and messages that arrived before their buffer was posted.
 #pragma once
 
 #include <sys/uio.h>
@@ -29,13 +29,13 @@ struct rx_entry {
 	size_t iov_count = 0;
 	iovec iov[kIovLimit];
 	size_t room = 0;
-	// FI_MULTI_RECV: buffers carved out of it are children
+	// FI_MULTI_RECV: buffers carved out of this one are its children
 	bool multi = false;
 	size_t used = 0;
 	uint32_t children = 0;
 	bool retired = false;
 	rx_entry *parent = nullptr;
-	// Clears everything but the links and the iov, which whoever posts it fills.
+	// Clears everything but the links and the iov, which the poster fills.
 	void clear()
 	{
 		flags = tag = ignore = 0;
@@ -51,7 +51,7 @@ struct rx_entry {
 struct unexpected {
 	wire_ep *ep = nullptr;
 	uint32_t src = 0;
-	uint64_t serial = 0; // of the sender; when src has another, that number went to somebody else
+	uint64_t serial = 0; // of the sender; if src has another serial now, that number belongs to another sender
 	ep_name sender{};
 	bool is_long = false, has_data = false;
 	uint64_t len = 0, tag = 0, data = 0;
@@ -75,7 +75,7 @@ struct rx_queue {
 	}
 };
 
-// For wires: a message that arrived, and the cq data of a write whose bytes are in place.
+// For wires: deliver a message that arrived, or the cq data of a write whose bytes are in place.
 void rx_deliver(const arrival &a);
 void rx_deliver_data(wire_ep &ep, uint32_t src, uint64_t len, uint64_t data);
 
@@ -84,9 +84,9 @@ ssize_t rx_post(fid_ep *fid, const iovec *iov, size_t count, fi_addr_t src, uint
 ssize_t rx_cancel(ep_core *ep, void *context);
 rx_entry *rx_alloc(ep_core *ep);
 void rx_release(ep_core *ep, rx_entry *e);
-void rx_drop_landing(rx_entry *e); // nothing, unless its bytes were to go to device memory
+void rx_drop_landing(rx_entry *e); // no effect unless its bytes were to go to device memory
 void rx_report(ep_core *ep, const completion &c);
-void rx_finish(ep_core *ep, rx_entry *rx, completion &c); // adds what only the buffer knows to c
+void rx_finish(ep_core *ep, rx_entry *rx, completion &c); // adds to c what only the buffer knows
 void rx_drop_all(ep_core *ep);
 
 extern fi_ops_msg g_msg_ops;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The engine's upper half: an operation goes to its peer's wire.
+// The engine's upper half: passes an operation to its peer's wire.
 #include "pgas_await.hpp"
 #include "pgas_order.hpp"
 #include "pgas_op.hpp"
@@ -9,15 +9,15 @@
 namespace pgas {
 namespace {
 
-constexpr size_t kLookFrom = 16384; // bytes of an operation that is worth a look at what arrived
+constexpr size_t kLookFrom = 16384; // an operation of this many bytes is worth a progress call
 
-bool target_error(int err) // found out about the target, as opposed to wrong arguments of the caller
+bool target_error(int err) // detected at the target, as opposed to wrong arguments of the caller
 {
 	return err == -FI_EKEYREJECTED || err == -FI_EACCES || err == -FI_EFAULT || err == -FI_ECONNRESET ||
 	       err == -FI_EIO;
 }
 
-// What is submitted next runs behind what is under way. A message overtakes requests that found no room yet.
+// The next operation runs after those in flight. A message overtakes requests that could not be sent yet.
 bool keeps_order(const peer &p, const op &o)
 {
 	return peer_in_order(p) && !(o.kind == op_kind::send && p.unsent);
@@ -29,16 +29,16 @@ int submit_once(ep_core *ep, fi_addr_t addr, op &o)
 	peer *p;
 	if (const int err = peer_get(ep, addr, &p)) {
 		if (err == -FI_EAGAIN)
-			ep_progress(ep); // a connection is under way
+			ep_progress(ep); // a connection is in progress
 		return err;
 	}
 	if (ep->tx_cq && !o.quiet && ep->tx_cq->full())
 		return -FI_EAGAIN;
 	if (((o.flags & FI_FENCE) || (ep->order & kStrictOneSided)) && !keeps_order(*p, o)) {
-		ep_progress(ep); // what was promised in order waits for what is still under way
+		ep_progress(ep); // an ordered operation waits for those still in flight
 		if (!keeps_order(*p, o))
 			return -FI_EAGAIN;
-		if (const int err = peer_get(ep, addr, &p)) // it may have died meanwhile, and be let go
+		if (const int err = peer_get(ep, addr, &p)) // it may have died and been released meanwhile
 			return err;
 	}
 	if (o.flags & FI_FENCE)
@@ -48,27 +48,27 @@ int submit_once(ep_core *ep, fi_addr_t addr, op &o)
 						     : p->wire->rma;
 	const int rc = submit(*p->owner, *p, o);
 	if (rc == -FI_EAGAIN) {
-		ep_progress(ep); // both sides full: somebody must take messages out
+		ep_progress(ep); // both sides may be full: one of them must take messages out
 		return rc;
 	}
 	if (rc < 0) {
 		PGAS_WARN(FI_LOG_EP_DATA, "operation to %s: %s\n", p->name.text, pgas_strerror(-rc));
 		if (!target_error(rc) || o.quiet || !ep->tx_cq)
 			return rc;
-		o.status = rc; // the completion queue says so
+		o.status = rc; // the completion queue reports it
 		return kDone;
 	}
 	return rc;
 }
 
-// FI_PGAS_WAIT: nothing else tells the caller how it ended; but for a write whose source alone it waits for.
+// FI_PGAS_WAIT: only the return value reports the result, except for a write of which only the source is waited for.
 int submit_and_wait(ep_core *ep, fi_addr_t addr, op &o)
 {
 	op_waiter waiter;
 	waiter.reusable = o.kind == op_kind::write && (o.flags & FI_TRANSMIT_COMPLETE);
 	o.waiter = &waiter;
 	o.quiet = true;
-	o.flags &= ~(FI_COMPLETION | FI_INJECT); // its buffers are there until we return
+	o.flags &= ~(FI_COMPLETION | FI_INJECT); // its buffers stay valid until we return
 	o.flags |= o.kind == op_kind::read || waiter.reusable ? 0 : FI_DELIVERY_COMPLETE;
 	int rc = -FI_EAGAIN;
 	await(ep, [&] {
@@ -89,7 +89,7 @@ int submit_and_wait(ep_core *ep, fi_addr_t addr, op &o)
 
 namespace {
 
-// send(p, offset) by the short way of the peer's wire, where it has one and is connected.
+// Calls send(p, offset), the fast path of the peer's wire, if there is one and the peer is connected.
 template <class Send>
 int by_short_way(const pgas_ep *front, fi_addr_t addr, uint64_t pos, uint64_t key, Send &&send)
 {
@@ -120,7 +120,7 @@ int inject_short_amo(pgas_ep *front, fi_addr_t addr, const void *value, fi_datat
 	});
 }
 
-// Asks and waits. -FI_EAGAIN: nothing was done, this is not for the short way.
+// Submits and waits. -FI_EAGAIN: nothing was done, the fast path cannot do this.
 static int ask_word(fid_ep *fid, fi_addr_t dest, uint64_t addr, word_question &q)
 {
 	ep_core *ep = core_of(fid);
@@ -181,7 +181,7 @@ ssize_t op_submit(fid_ep *fid, fi_addr_t addr, op &o)
 	if (rc == kDone)
 		op_complete(ep, o);
 	else if (rc == kKept && o.len >= kLookFrom)
-		await_progress(ep); // who starts many of them takes in what comes meanwhile
+		await_progress(ep); // a caller that starts many of them processes arrivals meanwhile
 	return rc < 0 ? rc : 0;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Threads of this process: how they sleep and wake, and the lock that keeps lists whole for the threads of wires.
+// Threads of this process: how they sleep and wake, and the lock that keeps lists consistent for the threads of wires.
 #include "pgas_domain.hpp"
 #include "pgas_wire.hpp"
 
@@ -8,7 +8,7 @@
 
 namespace pgas {
 
-// --- sleeping: the first wire keeps what peers wake us by ------------------------------------------------------------
+// --- sleeping: the first wire owns the doorbell that wakes us --------------------------------------------------------
 
 uint32_t sleep_announce(domain *dom)
 {
@@ -28,13 +28,13 @@ void domain_wake(domain *dom)
 	dom->wires[0]->ops->wake(*dom->wires[0]);
 }
 
-// --- the lock of lists -----------------------------------------------------------------------------------------------
+// --- the lock that protects lists ------------------------------------------------------------------------------------
 
 namespace {
 
 std::recursive_mutex *g_lists = nullptr;
 
-// In a child of fork() another thread may have held it, and will never give it back.
+// In a child of fork() a thread that does not exist there may have held it, so the child gets a new one.
 std::recursive_mutex *lists()
 {
 	static const bool made = [] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a peer's operation does here: finding the memory that it names, running atomics, counting. Whatever the peer
-// says is bad input until it is checked against our own registrations.
+// Applies a peer's operation here: finds the memory that it names, runs atomics, counts. All input from the peer is
+// untrusted until it is checked against our own registrations.
 #include "pgas_target.hpp"
 #include "pgas_ep.hpp"
 #include "hmem/pgas_hmem.hpp"
@@ -15,7 +15,7 @@
 namespace pgas {
 namespace {
 
-// The offset in a region of an address that a peer gave.
+// Converts an address from a peer to an offset in a region.
 bool offset_of(const mr &m, uint64_t addr, size_t bytes, uint64_t &off)
 {
 	off = addr;
@@ -30,8 +30,8 @@ bool offset_of(const mr &m, uint64_t addr, size_t bytes, uint64_t &off)
 	return false;
 }
 
-// Whoever registers the whole address space says nothing about which addresses are mapped: ask the kernel before
-// touching what a peer names, as it would do by itself for reads from outside. Kernels before 5.14 cannot tell.
+// A registration of the whole address space does not say which addresses are mapped: ask the kernel before accessing
+// what a peer names, as the kernel itself does for reads from another process. Kernels before 5.14 cannot tell.
 int mapped(const target_memory &memory, bool write)
 {
 	if (!(memory.region->flags & kKeyWhole))
@@ -56,7 +56,7 @@ bool remote_count(remote_counter *counters, remote_effect what, remote_counter_i
 		const uint16_t id = ids[i];
 		if (!id || id >= kRemoteCounters || std::find(ids, ids + i, id) != ids + i)
 			continue;
-		// pairs with load_acquire in cntr_value(): whoever reads the count sees the data
+		// pairs with load_acquire in cntr_value(): a reader of the count sees the data
 		pgas_add_release(&counters[id].value, uint64_t{1});
 		any = true;
 	}
@@ -69,7 +69,7 @@ void target_count(ep_core *ep, const mr &region, remote_effect what, bool of_ran
 	const remote_counter_ids none{kNoCounter, kNoCounter}, range{id(region.rem_wr), id(region.rem_rd)};
 	const remote_counter_ids whole{id(ep->c_rem_write), id(ep->c_rem_read)};
 	if (remote_count(ep->dom->counters, what, of_range ? range : none, of_operation ? whole : none))
-		domain_wake_sleepers(ep->dom); // a thread of ours may wait for it
+		domain_wake_sleepers(ep->dom); // a thread of this process may wait for it
 }
 
 int target_find(domain *dom, uint64_t key, uint64_t addr, size_t bytes, uint64_t right, target_memory &out)
@@ -115,7 +115,7 @@ int target_load(const target_memory &memory, void *dst, size_t len)
 
 namespace {
 
-// The lock that is held makes it atomic: nobody but us reaches this memory by way of the provider.
+// The domain's lock, which is held, makes it atomic: the provider has no other access to this memory.
 int amo_on_device(domain *dom, const target_amo &a, size_t bytes, std::vector<char> &result,
 		  const target_memory &memory)
 {

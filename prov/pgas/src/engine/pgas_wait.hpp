@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The wait object of a completion queue, a counter or an event queue: a descriptor, or a mutex with a condition, that
-// an application blocks on by itself (FI_GETWAIT).
+// The wait object of a completion queue, a counter or an event queue: a descriptor, or a mutex with a condition, on
+// which an application blocks by itself (FI_GETWAIT).
 #pragma once
 
 #include <pthread.h>
@@ -33,8 +33,8 @@ struct wait_object {
 		if (PGAS_UNLIKELY(outside()))
 			raise_outside();
 	}
-	void raise_held(); // the same, by a caller that holds the mutex
-	void lower();      // takes a raised descriptor back
+	void raise_held(); // the same, for a caller that holds the mutex
+	void lower();      // clears a raised descriptor
 
 private:
 	void raise_outside();

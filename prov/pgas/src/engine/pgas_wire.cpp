@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The list of wires, and the choice between them. A new wire is one line here (docs/ADDING.md).
+// The list of wires, and the choice between them. A new wire adds one entry here (docs/ADDING.md).
 #include "pgas_wire.hpp"
 #include "pgas_ep.hpp"
 
@@ -24,8 +24,8 @@ const wire_list &wires()
 	return list;
 }
 
-// The next three serve fi_getinfo, also where a program asks for another provider. They do not call wires(), because
-// that reads the parameters, which count from the first domain on: a program may still change its environment.
+// The next three serve fi_getinfo, even when a program asks for another provider. They do not call wires(), because
+// that reads the parameters, which are fixed only by the first domain: until then a program may change its environment.
 bool wires_reach_others(bool ask)
 {
 	for (const wire_ops *w : kAllWires)

@@ -28,7 +28,7 @@ constexpr interface_of_driver kInterfaces[] = {
 constexpr size_t kInterfaceCount = sizeof kInterfaces / sizeof *kInterfaces;
 static_assert(kInterfaceCount == kHmemKinds);
 
-// A driver is opened once in a process, however many domains use it.
+// A driver is opened once per process, however many domains use it.
 pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
 uint32_t g_users[kInterfaceCount];
 
@@ -137,8 +137,8 @@ devices::kind *hmem_kind_of(const domain *dom, const void *addr, size_t len)
 
 namespace {
 
-// Both ways: [at, at + len) of the host, and a list of device memory. Who frees memory that is registered must hear of
-// it: the driver would take its address for the host's, and crash us.
+// Both directions: between host memory [pos, pos + len) and a list of device memory. Memory that was freed while
+// registered must be reported: the driver would treat its address as host memory and crash us.
 int move(devices::kind &k, const iovec *list, size_t count, char *pos, size_t len, bool load)
 {
 	std::vector<devices::piece> pieces;

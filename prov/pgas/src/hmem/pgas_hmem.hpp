@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Device memory (FI_HMEM), by the kinds of devices/. Domains that were not opened with it know nothing of this: their
+// Device memory (FI_HMEM), through the kinds of devices/. Domains opened without FI_HMEM use none of this: their
 // endpoints have other tables (pgas_front.cpp).
 //
-//   a region of ours   only its owner's driver copies it, and no wire reaches it by itself. Every operation on it comes
-//                      as a request, or in a packet, and is run under the domain's lock (pgas_target.cpp), which makes
-//                      atomics atomic among all that go through the provider
-//   a buffer of ours   is copied to or from memory of the host: a source when the call is made, a result or a received
-//                      message before its completion is told (pgas_hmem_ops.cpp)
+//   our own regions   only their owner's driver copies them, and no wire accesses them directly. Every operation on
+//                     them arrives as a request, or in a packet, and runs under the domain's lock (pgas_target.cpp),
+//                     which makes atomics atomic with respect to all accesses through the provider
+//   our own buffers   are copied to or from host memory: a source when the call is made, a result or a received message
+//                     before its completion is reported (pgas_hmem_ops.cpp)
 //
-// But long puts and gets of a peer on another host are the network's, on both sides, where it can register that memory
-// (wire_ops::rma_direct, wire/net/net_device.cpp).
+// Exception: the network itself does long puts and gets with a peer on another host, on both sides, where it can
+// register that memory (wire_ops::rma_direct, wire/net/net_device.cpp).
 #pragma once
 
 #include <sys/uio.h>
@@ -33,22 +33,23 @@ struct mr;
 
 // --- drivers ---------------------------------------------------------------------------------------------------------
 
-// Some driver's library can be loaded. Asked once in a process.
+// True when the library of any driver can be loaded. Determined once per process.
 bool hmem_possible();
-// The driver that a registration names, open until hmem_close() of the domain, when all pieces are memory of its
-// device. -FI_ENOSYS: there is no such driver here; -FI_EINVAL: they are not; and the log says why. Lock held.
+// Returns the driver that a registration names, open until hmem_close() of the domain. -FI_ENOSYS: there is no such
+// driver here; -FI_EINVAL: a piece is not memory of its device; the log says why. Lock held.
 int hmem_open(domain *dom, const fi_mr_attr &attr, devices::kind **out);
-int hmem_ordinal(const fi_mr_attr &attr); // which device a registration names
+int hmem_ordinal(const fi_mr_attr &attr); // the device number that a registration names
 fi_hmem_iface hmem_interface(const devices::kind &k);
 void hmem_close(domain *dom);
-// Is all of it memory of that device?
+// Is all of it memory of that kind of device?
 bool hmem_owns(const devices::kind &k, const void *addr, size_t len);
-// Of a buffer without a descriptor: the device that has it, of those that the domain has open. Null: it is the host's.
+// For a buffer without a descriptor: the kind of device that owns it, among those that the domain has open. Null: host
+// memory.
 devices::kind *hmem_kind_of(const domain *dom, const void *addr, size_t len);
 
 // --- copies ----------------------------------------------------------------------------------------------------------
 
-// Complete when they return. -FI_EIO; -FI_EFAULT: it is no device memory any more.
+// Complete when they return. -FI_EIO; -FI_EFAULT: it is not device memory any more.
 int hmem_load(devices::kind &k, const iovec *src, size_t count, void *dst, size_t len);
 int hmem_store(devices::kind &k, const iovec *dst, size_t count, const void *src, size_t len);
 
@@ -56,26 +57,27 @@ int hmem_store(devices::kind &k, const iovec *dst, size_t count, const void *src
 
 struct hmem_list {
 	size_t count = 0;
-	bool any = false; // of it is device memory
+	bool any = false; // any of it is device memory
 	iovec iov[kIovLimit];
 	devices::kind *kinds[kIovLimit]; // null: host memory
-	int numbers[kIovLimit];          // of their devices
+	int numbers[kIovLimit];          // their device numbers
 };
-// Of buffers and their descriptors (null: none). -FI_EINVAL: a buffer reaches beyond the region of its descriptor.
+// Fills `out` from buffers and their descriptors (null: none). -FI_EINVAL: a buffer extends beyond the region of its
+// descriptor.
 int hmem_describe(const iovec *iov, void *const *desc, size_t count, hmem_list &out);
 int hmem_gather(const hmem_list &src, char *dst, size_t len);
 int hmem_scatter(const hmem_list &dst, const char *src, size_t len);
 
-// Where the result of an operation goes when it is over; it lies in op::copy, before the bytes.
+// Destination of an operation's result once it is complete; it lies in op::copy, before the bytes.
 struct hmem_landing {
-	op_waiter waiter; // op::waiter leads here
+	op_waiter waiter; // op::waiter points here
 	hmem_list list;
 	const char *bytes;
 	size_t len;
 };
 int hmem_land(const hmem_landing &l);
 
-// An operation whose wire was to take its buffers as they are: what they are, at the begin of op::copy.
+// For an operation whose wire transfers its device buffers directly: the buffers, at the beginning of op::copy.
 struct hmem_direct {
 	hmem_list buffers;
 };
@@ -83,9 +85,10 @@ inline const hmem_direct &direct_of(const op &o)
 {
 	return *reinterpret_cast<const hmem_direct *>(o.copy.data());
 }
-int hmem_stage(op &o); // after all it must go by copies in memory of the host
+int hmem_stage(op &o); // it must use copies in host memory after all
 
-// A received message likewise: the parent of an entry whose buffer is `bytes`. Unlike other parents it is not `multi`.
+// The same for a received message: the parent of an entry whose buffer is `bytes`. Unlike other parents it is not
+// `multi`.
 struct rx_landing : rx_entry {
 	hmem_list list;
 	std::vector<char> bytes;
@@ -94,7 +97,7 @@ inline bool is_landing(const rx_entry *parent)
 {
 	return parent && !parent->multi;
 }
-void hmem_land(rx_entry *parent, completion &c); // and ends it
+void hmem_land(rx_entry *parent, completion &c); // and frees the parent
 
 extern fi_ops_rma g_rma_ops_hmem;
 extern fi_ops_atomic g_amo_ops_hmem;

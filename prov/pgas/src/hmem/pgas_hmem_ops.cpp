@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The tables of endpoints with FI_HMEM: the calls of pgas_rma.cpp, pgas_amo.cpp and pgas_msg.cpp, but they look at
-// descriptors. What a descriptor says is device memory goes by a copy in host memory (pgas_hmem.hpp). Of injected
-// buffers, which have none, the driver is asked.
+// The tables of endpoints with FI_HMEM: the calls of pgas_rma.cpp, pgas_amo.cpp and pgas_msg.cpp, but with a check of
+// descriptors. Buffers whose descriptor names device memory go through a copy in host memory (pgas_hmem.hpp). Injected
+// buffers have no descriptor, so the driver is queried.
 #include "engine/pgas_ep.hpp"
 #include "support/pgas_flags.hpp"
 #include "pgas_hmem.hpp"
@@ -15,12 +15,12 @@ namespace {
 // --- operations ------------------------------------------------------------------------------------------------------
 
 struct descriptors {
-	void *const *operand = nullptr, *const *cmp = nullptr, *const *res = nullptr; // in: also of a read
+	void *const *operand = nullptr, *const *cmp = nullptr, *const *res = nullptr; // operand: also a read's
 };
 
-constexpr size_t kAlign = 16; // of elements, whatever their type
+constexpr size_t kAlign = 16; // of elements of any type
 
-// Room for a result in op::copy, and what leads from there to its place.
+// Creates the hmem_landing in op::copy and returns the room for the result after it.
 char *make_landing(op &o, const hmem_list &result)
 {
 	char *pos = o.copy.data() + round_up(sizeof(hmem_landing), kAlign);
@@ -33,8 +33,8 @@ char *make_landing(op &o, const hmem_list &result)
 	return pos;
 }
 
-// Replaces the buffers of an operation that are device memory by copies that it owns. result: where what it fetches
-// must go in the end.
+// Replaces the device memory buffers of an operation by copies that it owns. result: the final destination of the bytes
+// that it fetches.
 int stage(op &o, const descriptors &d, hmem_list &result)
 {
 	const bool reads = o.kind == op_kind::read;
@@ -47,7 +47,7 @@ int stage(op &o, const descriptors &d, hmem_list &result)
 			    : hmem_describe(o.res, d.res, o.res_count, result);
 	if (err || !(input.any || cmp.any || result.any))
 		return err;
-	if (o.flags & FI_INJECT) { // all sources become its own here
+	if (o.flags & FI_INJECT) { // it owns copies of all sources from here on
 		input.any = input.count;
 		cmp.any = cmp.count;
 		o.flags &= ~FI_INJECT;
@@ -72,7 +72,7 @@ int stage(op &o, const descriptors &d, hmem_list &result)
 	return err;
 }
 
-// Puts and gets that are long enough go with their buffers as they are, where the peer's wire takes them so.
+// Puts and gets that are long enough use their device buffers directly, where the peer's wire supports it.
 int make_direct(fid_ep *f, fi_addr_t addr, op &o, void *const *desc)
 {
 	hmem_list buffers;
@@ -87,7 +87,7 @@ int make_direct(fid_ep *f, fi_addr_t addr, op &o, void *const *desc)
 	peer *p;
 	const int err = peer_get(ep, addr, &p);
 	if (err == -FI_EAGAIN && !(o.flags & FI_PGAS_WAIT)) {
-		ep_progress(ep); // a connection is under way: which wire it will be is not known yet
+		ep_progress(ep); // a connection is in progress: the wire is not known yet
 		return err;
 	}
 	if (err || !p->wire->rma_direct || !p->wire->rma_direct(*p->owner, *p, o, buffers))
@@ -109,7 +109,7 @@ int submit(fid_ep *f, fi_addr_t addr, op &o, const descriptors &d)
 		return err;
 	if (!result.any || !(o.flags & FI_PGAS_WAIT))
 		return static_cast<int>(op_submit(f, addr, o));
-	// who waits has the copy here, and needs no landing
+	// a waiting call keeps the copy here, and needs no landing
 	const size_t len = o.len;
 	std::vector<char> bytes(len);
 	(o.kind == op_kind::read ? o.iov : o.res)[0] = iovec{bytes.data(), len};
@@ -134,7 +134,7 @@ int hmem_stage(op &o)
 
 namespace {
 
-// A buffer that is injected, as memory of the host. Too long ones are left as they are: the call refuses them.
+// An injected buffer, as host memory. Buffers that are too long are left as they are: the call refuses them.
 struct injected {
 	const void *buf;
 	int err = 0;
@@ -407,7 +407,7 @@ ssize_t receive(fid_ep *f, const iovec *iov, void *const *desc, size_t count, fi
 		const auto rc =
 			static_cast<int>(rx_post(f, &host, 1, src, tag, ignore, context, flags, tagged, l.get()));
 		if (rc == 0)
-			l.release(); // hmem_land() or rx_drop_all() ends it
+			l.release(); // hmem_land() or rx_drop_all() frees it
 		return rc;
 	});
 }

@@ -2,7 +2,7 @@
 //
 // The arithmetic of atomics: every operation on every datatype that allows it, one template per operation, chosen by a
 // table that is built at compile time. Types of up to 8 bytes use the CPU's compare-exchange; wider ones take the lock
-// that the target's owner gave out for them.
+// that the target process provides for them.
 #include "pgas_amo_math.hpp"
 
 #include <array>
@@ -22,7 +22,7 @@ template <class T>
 inline constexpr bool kInteger = std::is_integral_v<T> || std::is_same_v<T, __int128> ||
 				 std::is_same_v<T, unsigned __int128>;
 
-// Integers wrap around: sums and products are computed without a sign, and not in the int that short types become.
+// Integers wrap around: sums and products are computed unsigned, and not in the int that short types are promoted to.
 template <class T>
 auto wrapping(const T &v)
 {
@@ -36,7 +36,7 @@ auto wrapping(const T &v)
 		return static_cast<unsigned __int128>(v);
 }
 
-// The new value of a location, and whether it is to be written.
+// Computes the new value of a location; returns whether to write it.
 template <class T, fi_op Op>
 bool step(const T &old, const T &operand, const T &cmp, T &out)
 {
@@ -124,7 +124,7 @@ struct word<8> {
 	using type = uint64_t;
 };
 
-// The bit pattern is what the CPU compares: a float's NaN or negative zero cannot loop for ever.
+// The CPU compares bit patterns, so a NaN or a negative zero cannot cause an endless loop.
 template <class T, fi_op Op>
 void apply_word(T *target, size_t count, const T *operand, const T *cmp, T *result)
 {
@@ -177,7 +177,7 @@ using apply_fn = void (*)(void *, size_t, const void *, const void *, void *, co
 template <class T, fi_op Op>
 void apply(void *target, size_t count, const void *operand, const void *cmp, void *result, const wide_lock &lock)
 {
-	// a float complex is 8 bytes wide, but C aligns it to 4: who finds it across two words takes the lock
+	// a float complex is 8 bytes wide, but C aligns it to 4: one that straddles two words takes the lock
 	bool whole = sizeof(T) <= 8;
 	if constexpr (kComplex<T>)
 		whole = whole && reinterpret_cast<uintptr_t>(target) % sizeof(T) == 0;

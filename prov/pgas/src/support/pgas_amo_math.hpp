@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Atomics on memory of this address space, whoever asked for them.
+// Atomics on memory of this address space, both our own and those requested by peers.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace pgas {
 // fi_atomic, fi_fetch_atomic, fi_compare_atomic. All but the first have a result.
 enum amo_form : uint8_t { kAmoPlain = 0, kAmoFetch = 1, kAmoCompare = 2 };
 
-// What everybody takes who changes an element of more than 8 bytes of one process's memory.
+// The lock that every writer of an element of more than 8 bytes in one process's memory takes.
 struct wide_lock {
 	void (*take)(void *addr);
 	void (*drop)(void *addr);

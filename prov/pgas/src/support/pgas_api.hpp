@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What libfabric's headers have only in some versions. libfabric 2 took names away and deprecated others, whose values
-// stay part of the ABI; and structures grew at their ends, so that a module built on 1.17 meets larger ones than its
-// headers know.
+// Definitions that libfabric's headers have only in some versions. libfabric 2 removed some names and deprecated
+// others, whose values stay part of the ABI. Structures grew at their ends, so a module built on 1.17 may be given
+// larger ones than its headers define.
 #pragma once
 
 #include "pgas_libfabric.hpp"
@@ -23,7 +23,7 @@ inline constexpr int kApiMrScalable = 1 << 1;              // FI_MR_SCALABLE
 inline constexpr uint64_t kApiRegMr = uint64_t{1} << 59;   // FI_REG_MR
 inline constexpr int kApiProgressUnified = 3;              // FI_PROGRESS_CONTROL_UNIFIED
 
-// fi_ops_av as of 1.20. Callers look at size before they use the last three.
+// fi_ops_av as of 1.20. Callers check size before they use the last three.
 struct api_av_ops {
 	size_t size;
 	decltype(fi_ops_av::insert) insert;
@@ -39,7 +39,7 @@ struct api_av_ops {
 };
 static_assert(offsetof(api_av_ops, av_set) == offsetof(fi_ops_av, av_set));
 
-// A field that stands behind what the oldest headers know, at the same place in all newer ones.
+// A field beyond those in the oldest headers, at the same offset in all newer ones.
 template <class Field, class Object>
 Field *api_field(Object *object, size_t off)
 {
@@ -52,8 +52,8 @@ inline fi_addr_t *api_error_source(fi_cq_err_entry *e)
 	return api_field<fi_addr_t>(e, offsetof(fi_cq_err_entry, err_data_size) + sizeof(size_t));
 }
 
-// The last fields of fi_domain_attr in hints. libfabric hands hints over in its own, largest form, whatever the
-// caller's was; without libfabric they are not looked at.
+// The last fields of fi_domain_attr in hints. libfabric passes hints in its own, largest form, whatever form the caller
+// used; without libfabric they are not read.
 inline size_t api_max_ep_auth_key(const fi_domain_attr &a)
 {
 	return FI_VERSION_GE(libfabric_version(), FI_VERSION(1, 20))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The flags that each call honours (pgas_flags.def), and the one check of them. A flag that is not honoured is one that
-// the caller counts on (FI_TRIGGER: not yet; FI_COMMIT_COMPLETE: durable), so the call is refused and does nothing.
+// The flags that each call honours (pgas_flags.def), and the one check of them. The caller relies on its flags
+// (FI_TRIGGER: not yet; FI_COMMIT_COMPLETE: durable), so a call with a flag that is not honoured is refused and does
+// nothing.
 #pragma once
 
 #include <rdma/fi_atomic.h>

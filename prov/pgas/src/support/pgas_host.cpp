@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The identity of this host: decided in counters/, kept here.
+// The identity of this host: determined in base/, stored here.
 #include "pgas_host.hpp"
 
 #include <atomic>
@@ -11,7 +11,7 @@
 namespace pgas {
 namespace {
 
-std::atomic<uint64_t> g_identity{0}; // 0: not asked yet, or cannot be told
+std::atomic<uint64_t> g_identity{0}; // 0: not determined yet, or unknown
 
 } // namespace
 

@@ -7,9 +7,9 @@
 
 namespace pgas {
 
-// What pgas_hostid.h says, asked again at every fi_domain: a process that forked may be in other namespaces than its
-// parent. 0 or -FI_EOPNOTSUPP after a warning: without an identity every host would be ours.
+// The result of pgas_hostid.h, determined anew at every fi_domain: a forked process may be in other namespaces than its
+// parent. 0, or -FI_EOPNOTSUPP after a warning: without an identity every host would count as ours.
 int host_identity_find();
-uint64_t host_identity(); // 0, which is nobody's, when it cannot be told
+uint64_t host_identity(); // 0, which no host has, when it is not known
 
 } // namespace pgas

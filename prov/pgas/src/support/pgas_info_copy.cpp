@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// fi_info without libfabric: copies and their end. Made of malloc() throughout, as libfabric's are, so that either may
-// free what the other has made. Structures grow at their ends from one libfabric to the next; room behind each, all
-// zero, is what a newer one finds there.
+// fi_info without libfabric: copying and freeing. Everything is allocated with malloc(), as in libfabric, so that each
+// can free what the other allocated. Structures grow at their ends between versions of libfabric; zeroed room after
+// each one is what a newer libfabric reads there.
 #include "pgas_libfabric.hpp"
 
 #include <cstdlib>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kRoomToGrow = 256;
 
-// In hints these sizes are the caller's. A failed part ends the whole copy.
+// In hints the caller sets these sizes. If one part fails, the whole copy fails.
 template <class T>
 bool copy_bytes(T *&dst, const T *src, size_t bytes)
 {
@@ -42,7 +42,7 @@ T *make(const T *src)
 	return made;
 }
 
-// Pointers of the copy are the original's until they are replaced; what is not must not be freed with it.
+// Pointers in the copy are the original's until they are replaced; those not replaced must not be freed with the copy.
 bool copy_endpoint(fi_ep_attr &dest, const fi_ep_attr &source)
 {
 	return copy_bytes(dest.auth_key, source.auth_key, source.auth_key_size);

@@ -13,7 +13,7 @@ namespace pgas {
 
 size_t iov_total(const iovec *iov, size_t count);
 size_t ioc_total(const fi_ioc *list, size_t count); // elements
-// Writes bytes [skip, skip + len) of the list as a list of their own; returns how many entries that has.
+// Writes bytes [skip, skip + len) of the list as a list of their own; returns its number of entries.
 size_t iov_part(const iovec *iov, size_t count, size_t skip, size_t len, iovec *out);
 void iov_gather(const iovec *iov, size_t count, size_t skip, void *dst, size_t len);
 void iov_scatter(const iovec *iov, size_t count, size_t skip, const void *src, size_t len);

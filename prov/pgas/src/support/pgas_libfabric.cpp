@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Whose functions we use, and the loading of libfabric for a link.
+// The choice between libfabric's functions and ours, and loading libfabric for a link.
 #include "pgas_libfabric.hpp"
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 namespace pgas {
 namespace {
 
-// Every set of calls that we were given stays: another thread may be about to use it.
+// Every set of calls that we were given is kept: another thread may be about to use it.
 struct given {
 	libfabric_calls calls;
 	given *older;
@@ -20,7 +20,7 @@ struct given {
 constinit std::atomic<given *> g_given{nullptr};
 constinit std::atomic<const libfabric_calls *> g_calls{nullptr};
 
-// We stay when libfabric lets go of its modules, and call it until it says that it ends.
+// We stay loaded when libfabric unloads its modules, and call it until libfabric_leave(), so libfabric must stay too.
 void keep_loaded(const libfabric_calls &calls)
 {
 	Dl_info where;
@@ -51,7 +51,7 @@ void libfabric_take(const libfabric_calls &calls)
 	if (!g) {
 		auto *added = new (std::nothrow) given{calls, g_given.load(std::memory_order_relaxed)};
 		if (!added)
-			return; // ours do as well
+			return; // our own calls serve as well
 		g_given.store(added, std::memory_order_release);
 		keep_loaded(calls);
 		g = added;
@@ -70,11 +70,11 @@ namespace {
 
 struct loaded {
 	libfabric_network network;
-	std::string why; // empty: all is there
+	std::string why; // empty: everything was found
 };
 
-// By the name that every version has had since the first, so that a copy in the process is found. Local: its names
-// are for whoever is linked with it.
+// Loads it by the soname that every version has had, so that a copy already in the process is found. RTLD_LOCAL: its
+// symbols are only for libraries linked with it.
 void load(loaded &into)
 {
 	void *const library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The domain's lock, but for its shortest form.
+// The domain's lock, except for its shortest form.
 #include "pgas_lock.hpp"
 
 #include <pthread.h>
@@ -9,12 +9,12 @@ namespace pgas {
 
 namespace {
 
-// A number of the calling thread that no other living thread has, and that is never 0.
+// A number that identifies the calling thread among all living threads; never 0.
 uintptr_t this_thread()
 {
 #if defined(__x86_64__)
 	uintptr_t self;
-	asm("mov %%fs:0, %0" : "=r"(self)); // the thread's own block begins with its address
+	asm("mov %%fs:0, %0" : "=r"(self)); // the thread control block begins with its own address
 	return self;
 #elif defined(__aarch64__)
 	uintptr_t self;
@@ -30,7 +30,7 @@ uintptr_t this_thread()
 void maybe_mutex::take()
 {
 	const uintptr_t self = this_thread();
-	if (owner_.load(std::memory_order_relaxed) == self) { // nobody else ever writes our number there
+	if (owner_.load(std::memory_order_relaxed) == self) { // no other thread ever writes our number there
 		depth_++;
 		return;
 	}
@@ -53,7 +53,7 @@ void maybe_mutex::unlock()
 
 void maybe_mutex::take_slow()
 {
-	// who slept may not be the last who wants it, so whoever got it this way wakes another one when it lets go
+	// other threads may still be waiting, so a thread that gets the lock here wakes another one when it releases it
 	while (state_.exchange(kWanted, std::memory_order_acquire) != kFree)
 		state_.wait(kWanted, std::memory_order_relaxed);
 }

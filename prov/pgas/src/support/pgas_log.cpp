@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Log lines and error texts, by libfabric where it has loaded us, and otherwise by ourselves: FI_LOG_LEVEL, FI_LOG_PROV
+// Log lines and error texts, through libfabric where it has loaded us, and our own otherwise: FI_LOG_LEVEL, FI_LOG_PROV
 // and FI_LOG_SUBSYS mean the same, and a line looks the same.
 #include "pgas_libfabric.hpp"
 #include "pgas_util.hpp"
@@ -32,7 +32,7 @@ bool same(std::string_view a, const char *b)
 	return a.size() == strlen(b) && strncasecmp(a.data(), b, a.size()) == 0;
 }
 
-// A list with commas; one that begins with ^ is of what is left out. No list: everything.
+// A comma-separated list; one that begins with ^ lists exclusions. No list: everything.
 bool listed(const char *list, const char *name)
 {
 	if (!list || !*list)
@@ -47,7 +47,7 @@ bool listed(const char *list, const char *name)
 	return found != others;
 }
 
-// The levels that are shown, as bits; with a subsystem each.
+// The highest level that is logged, and the subsystems.
 struct wishes {
 	int level = -1; // none
 	bool subsystem[std::size(kSubsystems)] = {};

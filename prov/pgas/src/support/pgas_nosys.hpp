@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Entries for calls that fi_pgas(7) lists as unsupported. libfabric's inlines call through the tables without looking,
-// so every table is complete; one template makes the answer for any signature.
+// Entries for calls that fi_pgas(7) lists as unsupported. libfabric's inline functions call through the tables without
+// a check, so every table is complete; one template makes the function for any signature.
 #pragma once
 
 #include <rdma/fi_errno.h>

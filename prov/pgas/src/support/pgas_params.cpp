@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The provider object, which every log line names, and its parameters. pgas_init.cpp gives the object its calls.
+// The provider object, which every log line names, and its parameters. pgas_init.cpp sets the object's calls.
 #include "pgas_params.hpp"
 #include "pgas_libfabric.hpp"
 #include "pgas_util.hpp"
@@ -16,8 +16,8 @@
 
 namespace pgas {
 
-// fi_version says up to which API libfabric may ask us: libfabric skips a provider whose fi_version is below what the
-// caller wants, and the structures we use have only grown at their ends since 1.17.
+// fi_version is the highest API version that we serve: libfabric skips a provider whose fi_version is lower than what
+// the caller wants, and the structures we use have only grown at their ends since 1.17.
 fi_provider g_provider = {
 	.version = FI_VERSION(PGAS_VERSION_MAJOR, PGAS_VERSION_MINOR),
 	.fi_version = FI_VERSION(2, 9),
@@ -30,7 +30,7 @@ fi_provider g_provider = {
 
 namespace {
 
-// Without libfabric, or before its own start, at which it forgets what was defined.
+// Used without libfabric, or before its initialization, at which it forgets what was defined.
 const char *from_environment(const char *name)
 {
 	std::string variable = "FI_PGAS_";
@@ -45,7 +45,7 @@ int from_libfabric(const char *name, void *value)
 	return l ? l->param_get(&g_provider, name, value) : -FI_ENOENT;
 }
 
-// One line for what is not a number; strtoul would take its beginning, or 0.
+// Logs one line for text that is not a number; strtoul would accept its beginning, or return 0.
 bool read_number(const char *name, const char *text, size_t &value)
 {
 	char *end;
@@ -59,8 +59,8 @@ bool read_number(const char *name, const char *text, size_t &value)
 	return false;
 }
 
-// What a parameter is whose value is wrong: the default; but nobody shall believe that packets are signed or encrypted
-// because a word that is not known was written there.
+// The value of a parameter that is set wrongly: the default, except where a misspelt value would make the user believe
+// that packets are signed or encrypted.
 size_t unless_secret(const char *name, size_t field)
 {
 	return strcmp(name, "net_sign") == 0 || strcmp(name, "net_tls") == 0 ? kWrongValue : field;
@@ -68,7 +68,7 @@ size_t unless_secret(const char *name, size_t field)
 
 } // namespace
 
-// As it is now: fi_getinfo asks long before a link is opened. Not to be kept.
+// Its current value, not to be cached: fi_getinfo asks long before a link is opened.
 const char *parameters_net()
 {
 	char *defined = nullptr;

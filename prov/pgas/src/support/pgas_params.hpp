@@ -15,7 +15,7 @@ struct params {
 #include "pgas_params.def"
 #undef PGAS_PARAM
 };
-// Of a parameter that must not have its default where its value is wrong: net_sign and net_tls.
+// The value of a parameter that must not fall back to its default when it is set wrongly: net_sign and net_tls.
 inline constexpr size_t kWrongValue = SIZE_MAX;
 const params &parameters();
 // FI_PGAS_NET: "auto", "off", or the network that carries the link to other hosts, with an interface if wanted.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// SipHash-2-4 (Aumasson and Bernstein) with 128 bits of result, and random words.
+// SipHash-2-4 (Aumasson and Bernstein) with a 128-bit result, and random words.
 #include "pgas_proof.hpp"
 #include "pgas_random.hpp"
 
@@ -50,7 +50,7 @@ static_assert(std::endian::native == std::endian::little, "words are read as the
 
 namespace {
 
-// The last word of a text of `len` bytes, of which those behind the last multiple of eight are at `tail`; and the rest.
+// Adds the last word of a text of `len` bytes, of which the last `len` % 8 are at `tail`, and finalizes.
 secret finish(sip &s, const unsigned char *tail, size_t len)
 {
 	uint64_t last = static_cast<uint64_t>(len) << 56;

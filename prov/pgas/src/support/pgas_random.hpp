@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Random numbers that nobody can guess, from the kernel.
+// Unpredictable random numbers, from the kernel.
 #pragma once
 
 #include "pgas_util.hpp"
@@ -14,7 +14,7 @@
 
 namespace pgas {
 
-// Where the kernel's call is refused (seccomp), its file may still be there. False: neither is.
+// Where the system call is refused (seccomp), the device file may still work. False: neither does.
 inline bool random_fill(void *out, size_t len)
 {
 	ssize_t n;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Small owners and helpers that every file of the provider uses: mappings, threads, logging; and those of pgas_base.hpp
-// and pgas_lock.hpp. No provider state.
+// Small RAII owners and helpers that every file of the provider uses: mappings, threads, logging, and those of
+// pgas_base.hpp and pgas_lock.hpp. No provider state.
 #pragma once
 
 #include <pthread.h>
@@ -41,7 +41,7 @@ inline void hollow_out(void *addr, size_t bytes)
 		     0);
 }
 
-// Maps the pages of [at, at + bytes), so that nobody waits for them later. False: there is nothing to be mapped, or the
+// Populates the pages of [addr, addr + bytes), so that no access faults later. False: nothing is mapped there, or the
 // kernel is older than 5.14 and cannot.
 inline bool pages_ready(const void *addr, size_t bytes, bool write)
 {
@@ -73,7 +73,7 @@ public:
 		ptr_ = nullptr;
 		bytes_ = 0;
 	}
-	// Private memory in its place, in one step: who stores or loads there meanwhile meets the old or the new.
+	// Replaces it by private memory in one step: concurrent loads and stores see the old or the new memory.
 	void hollow() { hollow_out(ptr_, bytes_); }
 	char *get() const { return static_cast<char *>(ptr_); }
 	size_t size() const { return bytes_; }
@@ -84,7 +84,7 @@ private:
 	size_t bytes_ = 0;
 };
 
-// A thread of ours: the application's signals are not for it. 0 or an errno, as pthread_create.
+// Starts one of our own threads, with all signals blocked. Returns 0 or an errno, like pthread_create.
 inline int start_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
 {
 	sigset_t all, old;

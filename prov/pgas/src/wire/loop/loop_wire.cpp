@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The loopback wire, for tests (FI_PGAS_LOOP=1): endpoints of one process. It knows nothing of shared memory and offers
-// a minimum: a connection that is under way for a while, and packets that arrive late and are refused now and then. So
-// it shows that the table of pgas_wire.hpp is enough, and that the rest of the provider lives with a wire that can do
-// little: writes, reads and atomics are requests that the target's progress runs, and so are the bytes of long
-// messages.
+// a minimum: connections take several tries, and packets arrive late and are refused now and then. So it shows that the
+// table of pgas_wire.hpp is enough, and that the rest of the provider works with a wire of few abilities: writes, reads
+// and atomics are requests that the target's progress runs, and so are the bytes of long messages.
 //
-// Everything lies in one directory of the process, under one mutex, because endpoints of several domains (and so of
-// several threads) meet there. A packet belongs to its receiver's queue from the moment it is sent.
+// Everything is in one directory of the process, under one mutex, because endpoints of several domains (and thus of
+// several threads) meet there. A packet belongs to its receiver's queue as soon as it is sent.
 #include "engine/pgas_ep.hpp"
 #include "support/pgas_iov.hpp"
 #include "engine/pgas_peer.hpp"
@@ -24,13 +23,13 @@
 namespace pgas {
 namespace {
 
-constexpr uint32_t kSources = 1 << 20; // endpoints that one process may open, ever
+constexpr uint32_t kSources = 1 << 20; // endpoints that one process may open in total
 constexpr size_t kPacketBytes = 2048;  // of a control message
 constexpr size_t kShortBytes = 1024;   // longer messages are fetched by the receiver
-constexpr size_t kQueueMost = 32;      // packets that wait for one receiver; then senders must try again
+constexpr size_t kQueueMost = 32;      // packets that wait for one receiver; beyond that, senders must try again
 constexpr uint32_t kConnectTries = 3;  // that a connection takes
-constexpr uint32_t kRefuseEvery = 7;   // of the packets; the next try goes through
-constexpr uint32_t kDelay = 2;         // looks of the receiver before it sees a packet
+constexpr uint32_t kRefuseEvery = 7;   // packets: one of them is refused; the next try succeeds
+constexpr uint32_t kDelay = 2;         // polls of the receiver before it sees a packet
 
 constexpr uint32_t kTokenMask = 0xffffff; // of tokens: addresses have little room for them
 
@@ -43,24 +42,24 @@ struct packet {
 	uint32_t src = 0;
 	bool tagged = false, is_long = false, has_data = false;
 	uint64_t len = 0, tag = 0, data = 0;
-	std::vector<char> bytes; // the message or control message; of a long one, the sender's operation
+	std::vector<char> bytes; // of the message or control message; for a long one, the id of the sender's operation
 	uint32_t wait = kDelay;
 };
 
 struct loop_ep : wire_ep {
-	uint32_t number = 0;      // what receivers know us by
-	uint32_t token = 0;       // what our address says: random, so that no other process has one like it
+	uint32_t number = 0;      // the number by which receivers know us
+	uint32_t token = 0;       // in our address: random, so that no other process has the same
 	uint32_t posted = 0;      // packets that we tried to send
-	std::deque<packet> inbox; // under the directory's mutex, as is `leaving`
+	std::deque<packet> inbox; // under the directory's mutex, like `leaving`
 	bool leaving = false;
 };
 
 struct loop_peer : wire_peer {
 	uint32_t token = 0;
-	uint32_t tries = 0; // of connecting
+	uint32_t tries = 0; // tries to connect
 };
 
-// Endpoints by token, and the names of all that ever were by number: a message may outlive its sender.
+// Endpoints by token, and the names of all past and present ones by number: a message may outlive its sender.
 struct directory {
 	std::mutex mutex;
 	std::map<uint32_t, loop_ep *> eps;
@@ -219,7 +218,7 @@ bool loop_silent(const wire_ep &ep, const peer &p)
 
 bool loop_bury(peer &)
 {
-	return true; // nothing of it is mapped
+	return true; // nothing of the peer is mapped
 }
 
 uint64_t loop_sender(const wire_ep &, uint32_t src, ep_name *name)
@@ -228,7 +227,7 @@ uint64_t loop_sender(const wire_ep &, uint32_t src, ep_name *name)
 	const std::lock_guard lock(d.mutex);
 	if (name)
 		*name = d.names[src];
-	return src; // numbers are never used twice
+	return src; // numbers are never reused
 }
 
 // --- sending ---------------------------------------------------------------------------------------------------------
@@ -319,7 +318,7 @@ size_t loop_control_room(const peer &)
 
 // --- receiving -------------------------------------------------------------------------------------------------------
 
-// The first packet, when it has waited long enough: they arrive in order.
+// Takes the first packet if it has waited long enough: they arrive in order.
 bool next_packet(loop_ep &ep, packet &out)
 {
 	const std::lock_guard lock(the_directory().mutex);
@@ -376,7 +375,7 @@ bool loop_progress(wire_ep &base_ep)
 	return moved;
 }
 
-// A packet that is late must be looked for again; no word tells of it.
+// A delayed packet must be polled for again; no poll word signals it.
 bool loop_retries(const wire_ep &ep)
 {
 	if (request_retries(ep))
@@ -385,7 +384,7 @@ bool loop_retries(const wire_ep &ep)
 	return !loop_of(ep).inbox.empty();
 }
 
-// Everything is a request, and requests run in the order in which they were asked for.
+// Everything is a request, and requests run in the order of submission.
 bool loop_in_order(const peer &)
 {
 	return true;
@@ -393,7 +392,7 @@ bool loop_in_order(const peer &)
 
 bool loop_settle(wire_ep &)
 {
-	return true; // nobody of this process dies alone
+	return true; // no endpoint of this process dies alone
 }
 
 } // namespace

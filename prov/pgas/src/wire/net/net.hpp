@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The wire to other hosts: what the provider keeps on top of a link (net_link.hpp).
+// The wire to other hosts: the provider's state on top of a link (net_link.hpp).
 //
-// net_wire.cpp (table, life, addresses, connections), net_submit.cpp (operations out), net_execute.cpp (frames in),
-// net_word.cpp (questions about one word), net_straight.cpp (puts of one word that need no frame), net_bulk.cpp (long
-// transfers), net_device.cpp (those of device memory), net_thread.cpp (the thread that serves peers while the
-// application computes).
+// net_wire.cpp (table, life, addresses, connections), net_submit.cpp (outgoing operations), net_execute.cpp (incoming
+// frames), net_word.cpp (questions about one word), net_straight.cpp (puts of one word that need no frame),
+// net_bulk.cpp (long transfers), net_device.cpp (transfers of device memory), net_thread.cpp (the thread that serves
+// peers while the application computes).
 //
-// Who may complete an operation: a counter of ours is added to plainly by inline code, so only the thread that owns an
-// endpoint's completions may move it. Progress therefore knows its executor: an endpoint of the application's, or
-// nobody, the service thread. What belongs to others is put aside (net_ep::later) until they make progress themselves.
+// Which thread may complete an operation: inline code adds to our counters with plain stores, so only the thread that
+// owns an endpoint's completions may change them. Progress therefore knows its executor: one of the application's
+// endpoints, or null for the service thread. Completions for other endpoints are put aside (net_ep::later) until those
+// endpoints make progress themselves.
 #pragma once
 
 #include <pthread.h>
@@ -35,57 +36,58 @@ struct net_source {
 	ep_name name{};
 };
 
-// Where a piece of a peer's region lies for the port.
+// Where a piece of a peer's region is for the port.
 struct far_piece {
 	uint64_t key, addr, len;
 	uint64_t port_addr, port_key;
-	bool write, counts, reads; // reads: may be read, too
-	int status;                // it cannot be reached by bulk, and why
+	bool write, counts, reads; // reads: may also be read
+	int status;                // error if bulk cannot reach it
 };
 
-// A piece of one of our regions that the port knows: peers asked for it, or our own transfers use it.
+// A piece of one of our regions that is registered with the port: peers asked for it, or our own transfers use it.
 struct near_piece {
-	const mr *region;  // null: the region closed, and transfers still use it
-	uint64_t off, len; // of the region
+	const mr *region;  // null: the region closed, but transfers still use it
+	uint64_t off, len; // relative to the region
 	port_memory memory;
-	uint32_t transfers = 0; // of ours
-	bool refused = false;   // a device's memory that the port does not register
+	uint32_t transfers = 0; // our own
+	bool refused = false;   // device memory that the port does not register
 };
 
-// A piece of a bulk operation that the port has. Not part of the operation, which may be given up before.
+// A piece of a bulk operation that the port works on. Not part of the operation, which may be given up earlier.
 struct bulk_transfer : port_work {
-	net_ep *ep = nullptr; // null: it closed
+	net_ep *ep = nullptr; // null: the endpoint closed
 	channel *c = nullptr;
 	uint64_t op_id = 0;
 	size_t len = 0;
-	near_piece *piece = nullptr; // that our own buffer lies in
-	port_memory local;           // else: of the buffer alone, where the port wants that
+	near_piece *piece = nullptr; // that contains our own buffer
+	port_memory local;           // otherwise: of the buffer alone, if the port needs that
 };
 
-// What we keep for a channel.
+// The state that the wire keeps for a channel.
 struct net_side {
-	std::unordered_map<uint16_t, uint32_t> sources; // by the peer's number of its endpoint
+	std::unordered_map<uint16_t, uint32_t> sources; // by the peer's endpoint number
 	std::vector<bool> introduced;                   // our endpoints, by number
 	std::vector<bool> left;                         // the peer's endpoints that closed, by number
-	uint32_t failed_seq = 0, failed_frame = 0;      // the last that could not be run
-	uint64_t era = 1;                               // of the next: grows when some are forgotten
-	std::vector<far_piece> pieces;                  // keys that the peer told us
+	uint32_t failed_seq = 0, failed_frame = 0;      // the last frame that could not be run
+	uint64_t era = 1;                               // of the next piece: incremented when some are forgotten
+	std::vector<far_piece> pieces;                  // keys that the peer sent us
 };
 
 struct net_later {
-	frame_head head{}; // kind 0: it is a notice
+	frame_head head{}; // kind 0: a notice
 	uint32_t src = kNoSource;
 	std::vector<char> bytes;
 	notice told;
-	uint64_t transfer_op = 0; // of a piece that is over, good bytes
+	uint64_t transfer_op = 0; // of a completed piece of transfer_len bytes
 	size_t transfer_len = 0;
 	uint32_t good = 0, bad = 0;
 	int status = 0;
 };
 
-// The questions whether a silent peer is stopped, by how long it was silent then: that stands still while we do.
+// Questions to the client whether a silent peer is stopped. Times are the silence at that moment, which does not
+// advance while this process is stopped itself.
 struct net_stop {
-	uint64_t asked_ns = 0, seen_ns = 0; // at the last question, and at the last that was answered with yes; 0: none
+	uint64_t asked_ns = 0, seen_ns = 0; // at the last question, and at the last one answered with yes; 0: none
 };
 
 struct net_domain : wire_domain {
@@ -95,11 +97,11 @@ struct net_domain : wire_domain {
 	std::vector<uint32_t> source_holes;
 	uint64_t next_serial = 1;
 	net_ep *executor = nullptr;
-	bool put_aside = false;                 // something waits for somebody else since the last look
-	bool ran = false;                       // something of a peer was run
+	bool put_aside = false;                 // something waits for another endpoint since the last check
+	bool ran = false;                       // an operation of a peer was run
 	std::vector<word_question *> questions; // by number; null: free
 	std::vector<std::unique_ptr<near_piece>> near;
-	const mr *last_region = nullptr; // that a frame named
+	const mr *last_region = nullptr; // named by the last frame
 	std::vector<std::unique_ptr<bulk_transfer>> transfers;
 	std::vector<bulk_transfer *> spare_transfers;
 	std::unordered_map<const channel *, net_stop> stops;
@@ -109,9 +111,10 @@ struct net_domain : wire_domain {
 	bool thread_runs = false;
 	std::atomic<bool> thread_stop{false};
 	unique_fd wake_fd;
-	std::atomic<bool> naps{false}, asleep{false}; // asleep: a thread of the application is
-	// Nothing came and nothing is awaited for so many looks of the application; watched: so many that the thread
-	// alone looks until something happens, and polls within the host cost what they do without a link.
+	std::atomic<bool> naps{false}, asleep{false}; // asleep: an application thread sleeps
+	// idle_looks: polls of the application in a row that found nothing; watched: there were many of them and
+	// nothing is pending, so only the thread polls until something happens, and polls within the host cost as much
+	// as without a link.
 	uint32_t idle_looks = 0;
 	bool watched = false;
 };
@@ -120,19 +123,20 @@ struct net_ep : wire_ep {
 	net_domain *dom = nullptr;
 	uint16_t number = 0;
 	uint32_t outstanding = 0; // operations that wait for an acknowledgement
-	// Bulk operations (net_bulk.cpp): to look at; that all left, but for the frames behind them.
+	// Bulk operations (net_bulk.cpp): to be polled; and those that were sent completely, except for their closing
+	// frames.
 	std::vector<uint64_t> bulk_todo, bulk_untold;
 	std::deque<net_later> later;
 };
 
-// How words go straight to a peer (net_straight.cpp).
+// State of direct puts of single words to a peer (net_straight.cpp).
 struct net_straight {
 	net_ep *ep = nullptr;
 	channel *c = nullptr;
 	peer *dest = nullptr;
 	uint64_t key = 0, addr = 0;  // of the peer's memory, for the port
-	uint64_t base = 0, span = 0; // the same for callers: word_run
-	uint64_t era = 0;            // of what the peer told
+	uint64_t base = 0, span = 0; // the same range as callers see it: word_run
+	uint64_t era = 0;            // of the peer's keys
 	port_put *put_state = nullptr;
 	decltype(port_ops::put) put = nullptr;
 };
@@ -140,7 +144,7 @@ struct net_straight {
 struct net_peer : wire_peer {
 	channel *c = nullptr;
 	uint16_t dst = 0;
-	uint32_t words = 0; // that might have gone straight
+	uint32_t words = 0; // that could have gone directly
 	std::unique_ptr<net_straight> straight;
 };
 
@@ -161,7 +165,7 @@ inline net_side &side_of(const channel &c)
 	return *static_cast<net_side *>(c.client);
 }
 
-// May the one who makes progress now complete what belongs to this endpoint?
+// May the current executor complete operations of this endpoint?
 inline bool may_touch(const net_ep &ep)
 {
 	const domain &dom = *ep.dom->dom;
@@ -169,7 +173,7 @@ inline bool may_touch(const net_ep &ep)
 	       (ep.dom->executor && (ep.dom->executor == &ep || dom.threading != FI_THREAD_COMPLETION));
 }
 
-// Completes it now, or later: what waits already comes first.
+// May it complete them now, or only later? Completions that already wait come first.
 inline bool may_complete(const net_ep &ep)
 {
 	return may_touch(ep) && ep.later.empty();
@@ -180,7 +184,8 @@ inline void complete_later(net_ep &ep, net_later &&l)
 	ep.dom->put_aside = true;
 }
 
-// A frame that is no more than a structure. must: beyond the window, too. False: no room, or the channel is over.
+// Sends a frame that consists of just a structure. must: even beyond the window. Returns false if there is no room or
+// the channel is over.
 template <class Frame>
 bool frame_send(channel &c, frame_kind kind, uint16_t src, uint16_t dst, const Frame &f, bool must)
 {
@@ -202,11 +207,12 @@ bool frame_read(const char *bytes, size_t len, Frame &f)
 	return true;
 }
 
-// What a notice is about (notice::kind): an operation without and with an entry, or a bulk operation's arrival.
+// The subject of a notice (notice::kind): an operation without or with a completion entry, or the arrival of a bulk
+// operation.
 enum : uint32_t { kNoticeQuiet, kNoticeEntry, kNoticeBulk };
 
 // net_wire.cpp
-// Is this the name of that endpoint of the channel's own peer? Nobody speaks for another process.
+// Is this the name of that endpoint of the channel's own peer? No peer may speak for another process.
 bool net_name_is_of(const ep_address &name, const channel &c, uint16_t endpoint);
 
 // net_submit.cpp
@@ -224,7 +230,7 @@ bool introduce(net_ep &ep, channel &c); // false: no room now
 int net_ask(wire_ep &ep, peer &p, word_question &q);
 bool word_asked(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len);
 bool word_answered(net_domain &d, channel &c, const char *bytes, size_t len);
-void words_end(net_domain &d, const channel &c); // what was asked there has no answer
+void words_end(net_domain &d, const channel &c); // questions asked there get no answer
 
 // net_straight.cpp
 // A put of key 0. kNoShortWay: it must go as a frame.
@@ -235,7 +241,7 @@ void straight_forget(channel &c, const net_straight *s);
 // net_bulk.cpp
 const far_piece *known_piece(const channel &c, uint64_t key, uint64_t addr, bool write);
 near_piece *known_near(const net_domain &d, const mr &m, uint64_t va); // null: the port does not know that address
-port_rights rights_of(const mr &m);                                    // of peers
+port_rights rights_of(const mr &m);                                    // for peers
 int net_bulk(net_ep &ep, peer &p, op &o);
 inline bool bulk_waits(const net_ep &ep)
 {
@@ -245,7 +251,7 @@ bool bulk_push_all(net_ep &ep, bool may_finish, bool idle); // idle: nothing bet
 void bulk_transfer_over(void *self, port_work *work, int status);
 void bulk_piece_over(net_ep &ep, uint64_t op_id, size_t len, int status);
 void bulk_arrived(net_ep &ep, uint64_t op_id, int status);
-void bulk_look_again(net_domain &d, const channel &c); // something about the peer changed
+void bulk_look_again(net_domain &d, const channel &c); // the peer's state changed
 bool net_departed(const peer &p);
 bool key_asked(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len);
 bool key_answered(net_domain &d, channel &c, const char *bytes, size_t len);
@@ -265,16 +271,17 @@ void net_over(void *self, const notice &n, uint32_t good, uint32_t bad, int stat
 bool net_run_later(net_ep &ep);
 void source_free(net_domain &d, uint32_t index);
 net_ep *target_of(const net_domain &d, const frame_head &h);
-// Memory that an operation names, where that is easily said: one part, addressed by offset, and nothing counts it.
+// Returns the memory that an operation names in the simple case: one part, addressed by offset, with no counters. Null
+// otherwise.
 char *plain_memory(net_ep &ep, uint64_t key, uint64_t addr, size_t len, uint64_t right);
 
 // net_thread.cpp
 int net_thread_start(net_domain &d);
 void net_thread_stop(net_domain &d);
 void net_asleep(wire_domain &d);
-void net_looked(net_domain &d, bool moved); // the application did; lock held
+void net_looked(net_domain &d, bool moved); // after the application polled; lock held
 void net_unwatch_slow(net_domain &d);
-inline void net_unwatch(net_domain &d) // before something is asked of a peer
+inline void net_unwatch(net_domain &d) // before a request to a peer
 {
 	if (d.watched)
 		net_unwatch_slow(d);

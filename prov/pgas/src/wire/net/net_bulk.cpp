@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Long puts and gets: the port writes and reads them straight between the two memories.
+// Long puts and gets: the port writes and reads them directly between the two memories.
 //
-//   kept -> (the frames before it were run) -> where does that memory lie? asked for once per piece and remembered
-//        -> pieces under way -> all done: counters and cq data at the target by frames -> finished
+//   kept -> (the earlier frames were run) -> where is that memory? asked once per piece and remembered
+//        -> pieces in flight -> all done: frames update counters and deliver cq data at the target -> finished
 //
 // On a port that is a stream nothing overtakes anything, so a write waits less:
 //
-//   kept -> (the frames before it left) -> pieces under way, frames behind them -> all reusable: who waits for that
-//   goes on; the frames are acknowledged: it arrived -> finished
+//   kept -> (the earlier frames left) -> pieces in flight, frames after them -> buffers reusable: callers that wait
+//   for that continue -> frames acknowledged: it arrived -> finished
 //
-// An operation is looked at again (net_ep::bulk_todo) after every event that may move it, and as long as it waits for
-// room. One that only waits for the frames behind it lies in net_ep::bulk_untold until it is time for them: whoever
-// puts one piece after the other must not look at all of those before it each time.
+// An operation is polled again (net_ep::bulk_todo) after every event that may advance it, and as long as it waits for
+// room. An operation that only waits for its closing frames is in net_ep::bulk_untold until it is time for them: a
+// caller that puts one piece after the other must not poll all earlier ones each time.
 //
-// The owner registers with the port what is asked for, and no more: a port that pins memory would make the reserved
-// part of a heap real. When it closes the region, it says so to everybody it gave a key.
+// The owner registers with the port what is requested, and no more: a port that pins memory would make the reserved
+// part of a heap real. When the owner closes the region, it tells all peers to which it gave a key.
 #include "net.hpp"
 #include "hmem/pgas_hmem.hpp"
 #include "support/pgas_iov.hpp"
@@ -30,13 +30,13 @@ namespace {
 
 constexpr size_t kPieceMost = 8 << 20; // of one transfer
 constexpr uint32_t kTransfersMost = 4; // of one operation at a time
-constexpr size_t kTellMost = 32;       // operations whose arrival is asked for by one packet
-// What a port that pins registers at a time; less for those who want a word, whom it must not make wait.
+constexpr size_t kTellMost = 32;       // operations whose arrival one packet asks for
+// What a port that pins registers at a time; less for requests about a word, which must not wait long.
 constexpr uint64_t kPinnedPiece = 64 << 20, kPinnedForWord = 2 << 20;
 
 // --- asking for keys -------------------------------------------------------------------------------------------------
 
-// A refusal is for those who wait for it: who comes later asks again, and so do they if it is gone.
+// A refusal applies only to operations that already wait for it; later operations ask again.
 void forget_refusals(channel &c)
 {
 	if (std::erase_if(side_of(c).pieces, [](const far_piece &p) { return p.status; }))
@@ -78,7 +78,7 @@ bulk_transfer *transfer_take(net_domain &d)
 	return t;
 }
 
-// Those that nobody needs any more: their region closed, and no transfer uses them.
+// Frees the pieces that are no longer used: their region closed, and no transfer uses them.
 void near_sweep(net_domain &d)
 {
 	std::erase_if(d.near, [&d](auto &p) {
@@ -101,7 +101,7 @@ void transfer_spare(net_domain &d, bulk_transfer *t)
 	d.spare_transfers.push_back(t);
 }
 
-// The part of a region that holds an address, as a piece that the port knows. len: that it is wanted for.
+// The part of a region that holds an address, as a piece registered with the port. len: of the access.
 int expose_around(net_domain &d, const mr &m, uint64_t va, uint64_t len, near_piece **out)
 {
 	port &base = *d.l->port;
@@ -133,8 +133,8 @@ int expose_around(net_domain &d, const mr &m, uint64_t va, uint64_t len, near_pi
 	return -FI_EACCES;
 }
 
-// The piece of a region of ours that holds a buffer: registered once. Null: there is none. Other memory is registered
-// for each transfer: it may be unmapped, and mapped anew, without a word to us.
+// Returns the piece of one of our regions that holds a buffer, registered once; null: none. Other memory is registered
+// for each transfer: it may be unmapped and mapped anew without our knowledge.
 near_piece *piece_around(net_domain &d, uint64_t va, size_t len)
 {
 	for (const auto &[key, m] : d.dom->regions) {
@@ -196,7 +196,7 @@ int start_piece(net_ep &ep, op &o, const far_piece &p, uint64_t addr, size_t mos
 	return 0;
 }
 
-// On a stream these frames tell of the arrival, too, when they are acknowledged.
+// On a stream, these frames also report the arrival, when they are acknowledged.
 void expect_arrival(net_ep &ep, op &o, channel &c, uint32_t frames)
 {
 	notice n;
@@ -211,7 +211,7 @@ void expect_arrival(net_ep &ep, op &o, channel &c, uint32_t frames)
 	o.dest->bulk--;
 }
 
-// The counters that are bound at the target, and cq data. False: no room now.
+// Updates the counters that are bound at the target, and sends cq data. Returns false if there is no room now.
 bool tell_target(net_ep &ep, op &o)
 {
 	peer &p = *o.dest;
@@ -239,7 +239,7 @@ bool tell_target(net_ep &ep, op &o)
 	return true;
 }
 
-// A bulk operation whose memory the port cannot reach goes by requests, from its beginning.
+// A bulk operation whose memory the port cannot reach is submitted as requests, from its beginning.
 void by_requests(net_ep &ep, op &o)
 {
 	peer &p = *o.dest;
@@ -262,7 +262,7 @@ void ask_for(net_ep &ep, op &o, uint64_t key, uint64_t addr, size_t len)
 	channel &c = *net_of(*o.dest).c;
 	const uint64_t era = side_of(c).era;
 	if (o.bulk_asked == addr + 1 && o.bulk_asked_era == era)
-		return; // the answer is on its way
+		return; // already asked, the answer is pending
 	const key_frame f{key, addr, len, 0, 0, 0, o.kind == op_kind::write, 0, 0, 0};
 	if (!frame_send(c, frame_kind::key_ask, ep.number, net_of(*o.dest).dst, f, false))
 		return;
@@ -271,9 +271,9 @@ void ask_for(net_ep &ep, op &o, uint64_t key, uint64_t addr, size_t len)
 	o.bulk_asked_era = era;
 }
 
-enum class outcome : uint8_t { waits, untold, over }; // untold: all of it left, and nothing tells of it yet
+enum class outcome : uint8_t { waits, untold, over }; // untold: sent completely, its closing frames are due
 
-// What was sent to the peer before it cannot be overtaken any more.
+// Nothing that was sent to the peer earlier can be overtaken any more.
 bool may_begin(const channel &c, const op &o)
 {
 	if (!streams(c))
@@ -281,7 +281,7 @@ bool may_begin(const channel &c, const op &o)
 	return static_cast<int32_t>(c.sent - o.bulk_after) >= 0 && c.backlog.empty();
 }
 
-// Hands over what can be. False: there is no more to do for now; o.status may say why.
+// Hands the pieces over as far as possible. Returns false if no more can be done for now; o.status may have the reason.
 bool push_pieces(net_ep &ep, op &o)
 {
 	const channel &c = *net_of(*o.dest).c;
@@ -303,13 +303,13 @@ bool push_pieces(net_ep &ep, op &o)
 	return o.sent == o.len;
 }
 
-// tell: now is the time for frames behind the pieces. One packet that tells of many is cheaper.
+// tell: it is time for the frames after the pieces. One packet with the frames of many operations is cheaper.
 outcome push_one(net_ep &ep, op &o, bool tell)
 {
 	const channel &c = *net_of(*o.dest).c;
 	if (net_departed(*o.dest))
 		o.status = o.status ? o.status : -FI_ECONNRESET;
-	const bool more = !o.status && o.sent < o.len; // else only its end is awaited, whatever waits to be sent now
+	const bool more = !o.status && o.sent < o.len; // otherwise only its end is pending
 	if (more && (!may_begin(c, o) || !push_pieces(ep, o)) && !o.status)
 		return outcome::waits;
 	if (o.status)
@@ -325,7 +325,7 @@ outcome push_one(net_ep &ep, op &o, bool tell)
 	return outcome::over;
 }
 
-// Nothing else will ask for it to be looked at.
+// No other event will cause it to be polled.
 bool needs_poll(const op &o)
 {
 	if (o.status || o.bulk_told)
@@ -376,7 +376,7 @@ int net_bulk(net_ep &ep, peer &p, op &o)
 	if (now == outcome::untold)
 		schedule_notice(ep, *kept);
 	else if (now == outcome::over || needs_poll(*kept))
-		schedule_poll(ep, *kept); // finished, if at all, by progress
+		schedule_poll(ep, *kept); // progress finishes it, if it is complete
 	return kKept;
 }
 
@@ -475,7 +475,7 @@ void bulk_transfer_over(void *self, port_work *work, int status)
 		channel_end(*c, -FI_ECONNRESET, std::string("a transfer failed: ") + pgas_strerror(-status), false);
 }
 
-// --- answering -------------------------------------------------------------------------------------------------------
+// --- answering keys --------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -492,7 +492,7 @@ int answer(net_domain &d, const net_ep &ep, key_frame &f)
 	near_piece *p = nullptr;
 	if (const int err = expose_around(d, m, va, f.len, &p))
 		return err;
-	f.addr -= va - p->off; // the piece as a whole, in the peer's way of addressing it
+	f.addr -= va - p->off; // the whole piece, in the peer's way of addressing it
 	f.len = p->len;
 	f.port_addr = p->memory.addr;
 	f.port_key = p->memory.key;
@@ -510,17 +510,17 @@ bool key_asked(net_domain &d, channel &c, const frame_head &h, const char *bytes
 		return false;
 	const net_ep *ep = target_of(d, h);
 	f.status = !ep                               ? -FI_ECONNRESET
-		   : !c.link->port->limits.bulk_from ? -FI_EOPNOTSUPP // no memory is shown where packets are signed
+		   : !c.link->port->limits.bulk_from ? -FI_EOPNOTSUPP // signed links expose no memory
 						     : answer(d, *ep, f);
 	return frame_send(c, frame_kind::key_answer, h.dst, h.src, f, true) || c.open();
 }
 
 bool key_answered(net_domain &d, channel &c, const char *bytes, size_t len)
 {
-	constexpr size_t kPiecesMost = 4096; // remembered; a peer with more is asked again
+	constexpr size_t kPiecesMost = 4096; // remembered; beyond that, the peer is asked again
 	key_frame f;
 	if (!frame_read(bytes, len, f) || !f.len || f.addr + f.len < f.addr)
-		return false; // of nothing, which was not asked for
+		return false; // an answer about nothing, which was not asked for
 	auto &known = side_of(c).pieces;
 	if (known.size() >= kPiecesMost) {
 		known.clear();
@@ -541,7 +541,7 @@ bool key_gone(channel &c, const char *bytes, size_t len)
 		return false;
 	std::erase_if(side_of(c).pieces, [&f](const far_piece &p) { return p.key == f.key; });
 	side_of(c).era++;
-	run_close(c); // no put goes straight there any more
+	run_close(c); // no direct puts there any more
 	return true;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Memory of devices that the port reaches by itself (port_limits::devices): it is registered there at the first
-// transfer that wants it, on either side, and then bulk goes as between memories of the host. What the port refuses is
-// staged: our own buffer when the call is made, and a peer's region by requests, whose bytes its owner's driver copies.
+// Device memory that the port reaches by itself (port_limits::devices): it is registered there at the first transfer
+// that needs it, on either side, and then bulk works as between host memories. What the port refuses is staged: our own
+// buffer when the call is made, and a peer's region by requests, whose bytes its owner's driver copies.
 #include "net.hpp"
 #include "hmem/pgas_hmem.hpp"
 
@@ -27,7 +27,7 @@ port_device device_for(const devices::kind &k, int number)
 	}
 }
 
-// The region of ours that a buffer lies in, as the port knows it; null: there is none.
+// Returns the piece of one of our regions that holds a buffer, as the port knows it; null: none.
 near_piece *device_piece_around(net_domain &d, uint64_t va, size_t len, int *err)
 {
 	for (const auto &[key, m] : d.dom->regions) {
@@ -42,7 +42,7 @@ near_piece *device_piece_around(net_domain &d, uint64_t va, size_t len, int *err
 	return nullptr;
 }
 
-// Which of its buffers byte `pos` of an operation is in.
+// Returns the buffer of an operation that contains its byte `pos`.
 size_t buffer_at(const op &o, uint64_t pos)
 {
 	size_t i = 0;
@@ -53,8 +53,8 @@ size_t buffer_at(const op &o, uint64_t pos)
 
 } // namespace
 
-// A part of a region is registered as a whole: a device's memory is real already. A refusal is kept as well, so that
-// the provider is asked once, and says so once. -FI_EACCES: the region does not have that address.
+// A part of a region is registered as a whole: device memory is always backed. A refusal is remembered as well, so that
+// the provider is asked, and the warning logged, only once. -FI_EACCES: the address is not in the region.
 int expose_device_around(net_domain &d, const mr &m, uint64_t va, near_piece **out)
 {
 	port &base = *d.l->port;
@@ -84,8 +84,8 @@ int expose_device_around(net_domain &d, const mr &m, uint64_t va, near_piece **o
 	return known->refused ? -FI_EOPNOTSUPP : 0;
 }
 
-// Of an operation with `direct`: the registration of the buffer that its next bytes are in. False: that is the host's.
-// A region that closed meanwhile had the buffer's lifetime for us: its memory is registered for the one transfer.
+// For an operation with `direct`: registers the buffer that holds its next bytes. Returns false if that is host memory.
+// If a region guaranteed the buffer's lifetime and closed meanwhile, the memory is registered for this one transfer.
 bool expose_direct(net_domain &d, bulk_transfer &t, const op &o, void *base, size_t len, void **handle, int *err)
 {
 	const hmem_list &b = direct_of(o).buffers;
@@ -125,7 +125,7 @@ bool net_rma_direct(wire_ep &ep, peer &p, const op &o, const hmem_list &buffers)
 		int err = 0;
 		if (!buffers.kinds[i])
 			continue;
-		// what was freed while it is registered is for the staged way to complain of
+		// memory freed while registered: the staged path reports it
 		if (!hmem_owns(*buffers.kinds[i], buffers.iov[i].iov_base, buffers.iov[i].iov_len))
 			return false;
 		if (!device_piece_around(d, reinterpret_cast<uint64_t>(buffers.iov[i].iov_base), buffers.iov[i].iov_len,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Frames in. What a peer does to our memory is run at once, by whoever makes progress; what completes something of ours
-// waits for the one whose it is (may_touch).
+// Incoming frames. What a peer does to our memory is run at once, by whichever thread makes progress; what completes at
+// one of our endpoints waits until that endpoint makes progress (may_touch).
 #include "net.hpp"
 #include "support/pgas_iov.hpp"
 #include "engine/pgas_request.hpp"
@@ -44,7 +44,7 @@ uint32_t source_of(const channel &c, uint16_t number)
 	return it == side_of(c).sources.end() ? kNoSource : it->second;
 }
 
-// --- who is there ----------------------------------------------------------------------------------------------------
+// --- introductions ---------------------------------------------------------------------------------------------------
 
 bool take_intro(net_domain &d, channel &c, const frame_head &h, const char *bytes, size_t len)
 {
@@ -57,7 +57,7 @@ bool take_intro(net_domain &d, channel &c, const frame_head &h, const char *byte
 	if (!address_parse(text, a) || a.named || a.any || !net_name_is_of(a, c, h.src))
 		return false;
 	if (const uint32_t old = source_of(c, h.src); old != kNoSource)
-		source_free(d, old); // the number went to another endpoint
+		source_free(d, old); // the number belongs to another endpoint now
 	uint32_t index = static_cast<uint32_t>(d.sources.size());
 	if (!d.source_holes.empty()) {
 		index = d.source_holes.back();
@@ -82,7 +82,7 @@ bool take_leave(net_domain &d, channel &c, const frame_head &h)
 	side.left[h.src] = true;
 	run_close(c); // as in key_gone()
 	bulk_look_again(d, c);
-	d.put_aside = true; // operations that wait for it end
+	d.put_aside = true; // operations that wait for the peer end
 	return true;
 }
 
@@ -98,7 +98,7 @@ void queue_refusal(channel &c, uint32_t index, int status)
 	side_of(c).failed_frame = index;
 }
 
-// Whoever waits for a word sees all of it, and everything that was put before it.
+// A thread that waits for a word sees all of it, and everything that was put before it.
 void store(char *pos, const char *src, size_t len)
 {
 	const auto whole = [&](auto word) {
@@ -177,7 +177,7 @@ bool take_effect(net_domain &d, channel &c, const frame_head &h, const char *byt
 	return true;
 }
 
-// --- what completes something of ours --------------------------------------------------------------------------------
+// --- frames that complete at one of our endpoints --------------------------------------------------------------------
 
 void run_own(net_ep &ep, const frame_head &h, uint32_t src, const char *bytes, size_t len)
 {
@@ -214,7 +214,7 @@ bool sound_message(const frame_head &h, const char *bytes, size_t len)
 	return h.flags & kFrameLong ? len == sizeof m + sizeof(uint64_t) : m.len == len - sizeof m;
 }
 
-// The cq data of a write that could not be run is not told: it comes right behind the frames of that write.
+// The cq data of a write that could not be run is not delivered: it directly follows the frames of that write.
 bool of_failed_write(const channel &c, const frame_head &h, const char *bytes, uint32_t index)
 {
 	message_frame m;
@@ -233,7 +233,7 @@ bool take_own(net_domain &d, channel &c, const frame_head &h, const char *bytes,
 		return true;
 	net_ep *ep = target_of(d, h);
 	if (!ep)
-		return true; // it closed
+		return true; // the endpoint closed
 	if (may_complete(*ep)) {
 		run_own(*ep, h, src, bytes, len);
 		return true;
@@ -299,7 +299,7 @@ bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, s
 		return key_gone(c, bytes, len);
 	case frame_kind::count: {
 		net_ep *ep = target_of(d, h);
-		return ep ? bulk_counted(*ep, bytes, len) : h.dst < d.eps.size(); // it closed
+		return ep ? bulk_counted(*ep, bytes, len) : h.dst < d.eps.size(); // the endpoint closed
 	}
 	case frame_kind::word_ask:
 		return word_asked(d, c, h, bytes, len);
@@ -316,7 +316,7 @@ bool net_frame(void *self, channel &c, const frame_head &h, const char *bytes, s
 	}
 }
 
-// --- our own operations that were run --------------------------------------------------------------------------------
+// --- our own operations that the peer ran ----------------------------------------------------------------------------
 
 namespace {
 

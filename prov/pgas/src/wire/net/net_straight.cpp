@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A single word to a peer may go straight into its memory, by the port's put(), instead of as a frame that the peer's
-// CPU runs. It is less work there and here, but one at a time: many words go better as frames in one packet. So a word
-// goes straight when nothing else is under way to the peer (which is also what keeps the order: nothing can be
-// overtaken, and whatever follows it arrives behind it), and those behind it gather in a packet until it is done.
+// A single word can be written directly into the peer's memory, by the port's put(), instead of as a frame that the
+// peer's CPU runs. It is less work on both sides, but only one at a time: many words are better sent as frames in one
+// packet. So a word goes directly when nothing else is in flight to the peer (which also keeps the order: nothing can
+// be overtaken, and everything later arrives after it), and the following words gather in a packet until it is done.
 //
-//   closed -> (some words went as frames, and the peer said where its memory lies) open -> (a put) out, closed
-//          -> (done, and nothing else is under way) open
-//   open   -> (anything else goes to the peer, or the thread alone looks at the link) closed
+//   closed -> (some words went as frames, and the peer answered where its memory is) open -> (a put) out, closed
+//          -> (done, and nothing else in flight) open
+//   open   -> (anything else goes to the peer, or only the service thread polls the link) closed
 //
-// Only for clients that said where key 0 lies (fi_ext_pgas.h): it stays there as long as they do. A put to memory that
-// is no more would cost the connection, not only the put.
+// Only for clients that declared where key 0 is (fi_ext_pgas.h): it stays there as long as they do. A put to memory
+// that no longer exists would cost the connection, not only the put.
 #include "net.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace pgas {
 namespace {
 
-constexpr uint32_t kWordsToLearn = 16; // as frames, before the peer is asked; and between two questions
+constexpr uint32_t kWordsToLearn = 16; // sent as frames, before the peer is asked; and between two questions
 
 // Of put_word(): nothing is under way on the channel. paths.def: shmem_long_p_verbs
 int put_straight(void *self, uint64_t behind, uint64_t value, size_t len)
@@ -35,7 +35,7 @@ bool nothing_under_way(const peer &p, const channel &c)
 	return c.open() && channel_idle(c) && c.backlog.empty() && !p.unsent && !p.bulk && !net_departed(p);
 }
 
-// The piece of our own layout that an offset of key 0 lies in, and with it where callers see it.
+// Returns the piece of our own layout that contains an offset of key 0, which also has the address that callers see.
 const key0_piece *piece_of(const net_ep &ep, uint64_t offset)
 {
 	const auto &pieces = ep.ep->dom->layout.pieces;
@@ -43,7 +43,7 @@ const key0_piece *piece_of(const net_ep &ep, uint64_t offset)
 	return it == pieces.end() ? nullptr : &*it;
 }
 
-// May words to this peer go straight at all?
+// Can words go directly to this peer at all?
 bool possible(const net_ep &ep, const peer &p)
 {
 	const channel &c = *net_of(p).c;
@@ -62,7 +62,7 @@ void learn(net_ep &ep, peer &p, uint64_t offset)
 	frame_send(*line.c, frame_kind::key_ask, ep.number, line.dst, f, false);
 }
 
-// Of the memory around an offset of key 0. False: not now.
+// Opens the range around an offset of key 0. Returns false if not now.
 bool open_around(net_ep &ep, peer &p, uint64_t offset)
 {
 	net_peer &line = net_of(p);

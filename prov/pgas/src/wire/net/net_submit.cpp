@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Operations out. A short write or plain atomic is a frame and needs no answer: it is complete when its packet is
-// acknowledged, which means that it was run. Everything that wants an answer goes as a request (pgas_request.cpp).
+// Outgoing operations. A short write or plain atomic is a frame and needs no answer: it is complete when its packet is
+// acknowledged, which means that it was run. Operations that need an answer are sent as requests (pgas_request.cpp).
 #include "net.hpp"
 #include "support/pgas_iov.hpp"
 #include "engine/pgas_request.hpp"
@@ -18,7 +18,7 @@ size_t frame_room(const channel &c)
 	return c.longest - sizeof(packet_head) - 2 * kFrameCost - sizeof(message_frame);
 }
 
-// An operation that will be told of when the packet that carries its last `frames` frames was run.
+// Registers an operation to be completed when the packet that carries its last `frames` frames was run.
 int submitted_frames(net_ep &ep, peer &p, const op &o, uint32_t frames)
 {
 	channel &c = *net_of(p).c;
@@ -55,7 +55,7 @@ void put_frame(net_ep &ep, channel &c, uint16_t dst, const op &o, size_t i, size
 
 void data_frame(net_ep &ep, channel &c, uint16_t dst, const op &o)
 {
-	const message_frame m{o.len, o.rma_count, o.data}; // tag: how many frames it belongs to
+	const message_frame m{o.len, o.rma_count, o.data}; // tag: the number of frames that it belongs to
 	char *pos = frame_begin(c, sizeof m);
 	memcpy(pos, &m, sizeof m);
 	frame_end(c, frame_kind::cq_data, 0, ep.number, dst, sizeof m);
@@ -66,7 +66,7 @@ int write_short(net_ep &ep, peer &p, op &o)
 	channel &c = *net_of(p).c;
 	if (o.carries_data && !introduce(ep, c))
 		return -FI_EAGAIN;
-	// all of its frames in one packet: it is told of as one
+	// all of its frames in one packet: one notice covers them
 	if (!frame_begin(c, o.len + kFrameCost * o.rma_count + kFrameCost + sizeof(message_frame)))
 		return c.open() ? -FI_EAGAIN : -FI_ECONNRESET;
 	size_t skip = 0;
@@ -105,7 +105,7 @@ bool introduce(net_ep &ep, channel &c)
 	input.notices.push_back({&ep, nullptr, flags, input.frames - 1, 1, 1, 0, p.rank});
 }
 
-// One more operation of one frame that nobody wants an entry of; those before it in the packet join it.
+// Adds an operation of one frame without a completion entry; it joins the earlier ones in the packet.
 [[gnu::always_inline]] static inline void count_quietly(net_ep &ep, channel &c, const peer &p, uint64_t flags)
 {
 	packet &input = *c.filling;
@@ -145,7 +145,7 @@ bool introduce(net_ep &ep, channel &c)
 	return kKept;
 }
 
-// The first of a packet; those that follow append themselves.
+// The first put of a packet; callers append the following ones directly.
 int net_put(wire_ep &base_ep, peer &p, const void *buf, size_t len, uint64_t addr, uint64_t key)
 {
 	net_ep &ep = net_of(base_ep);
@@ -192,7 +192,7 @@ int net_rma(wire_ep &base_ep, peer &p, op &o)
 	channel &c = *net_of(p).c;
 	if (!c.open())
 		return -FI_ECONNRESET;
-	run_close(c); // what is kept may have to come before the puts behind it
+	run_close(c); // a kept operation may have to precede the puts after it
 	net_unwatch(*ep.dom);
 	if (o.len >= parameters().net_bulk && ep.dom->l->port->limits.bulk_from)
 		return net_bulk(ep, p, o);
@@ -200,7 +200,7 @@ int net_rma(wire_ep &base_ep, peer &p, op &o)
 	if (o.kind != op_kind::write || !fits || (o.waiter && !o.waiter->reusable))
 		return request_submit(ep, p, std::move(o));
 	if (p.unsent)
-		return -FI_EAGAIN; // requests before it are still to be sent
+		return -FI_EAGAIN; // earlier requests are still to be sent
 	return write_short(ep, p, o);
 }
 
@@ -311,7 +311,7 @@ int net_control(peer &p, const control &m)
 	return 0;
 }
 
-// Of a peer that could not be connected anything fits: peer_control() refuses it.
+// For a peer that could not be connected, any size fits: peer_control() refuses it.
 size_t net_control_room(const peer &p)
 {
 	return p.line ? frame_room(*net_of(p).c) : kPacketLeast / 2;

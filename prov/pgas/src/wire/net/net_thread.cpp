@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The service thread: it sleeps on the port's descriptor, and serves gets, atomics and puts of peers while the
-// application computes. While the application polls it stays away: two threads that take turns at one queue cost each
-// other a wake-up per packet.
+// application computes. While the application polls, the thread stays away: two threads that take turns at one queue
+// cost each other a wake-up per packet.
 //
-//   asleep on the port -> something came: makes progress -> asleep again
-//   the application polled since the last look -> naps, until a thread of this process goes to sleep, and so polls no
-//   more
+//   asleep on the port -> an event: makes progress -> asleep again
+//   the application polled since the last check -> naps until a thread of this process goes to sleep and thus stops
+//   polling
 //
-// When the application looked many times for nothing, the thread watches alone (net_domain::watched): what it finds for
-// the application it tells by domain_ask_to_look().
+// After many polls of the application without result, only the thread watches the link (net_domain::watched):
+// domain_ask_to_look() tells the application what it finds.
 #include "net.hpp"
 #include "engine/pgas_request.hpp"
 
@@ -27,16 +27,16 @@ namespace {
 
 constexpr uint64_t kNapLeastNs = 250'000, kNapLongNs = 1'000'000, kNapMostNs = 10'000'000;
 constexpr uint32_t kLooksForNothing = 1000; // about a millisecond
-constexpr int kFullMs = 1;                  // what waits to be sent mostly leaves when something comes, but not always
-constexpr int kAskMs = 100;                 // while something is awaited: silence must be noticed
-constexpr int kIdleMs = 1000;               // nothing is: only the stop matters, which rings
+constexpr int kFullMs = 1;                  // what waits to be sent mostly leaves on an incoming event, but not always
+constexpr int kAskMs = 100;                 // while an answer is pending: silence must be detected
+constexpr int kIdleMs = 1000;               // otherwise: only stopping matters, and it rings
 constexpr uint64_t kSliceNs = 100'000;      // the shortest that Linux grants
 
-// Progress on behalf of nobody. True when it may sleep on the port; timeout: how long at most.
+// Makes progress with no executor. Returns true if the thread may sleep on the port; timeout: how long at most.
 bool serve(net_domain &d, int *timeout)
 {
 	scoped_lock lock(d.dom->mutex);
-	link_read_clock(*d.l); // it may have slept since the last
+	link_read_clock(*d.l); // the thread may have slept since the last call
 	const bool moved = link_progress(*d.l);
 	for (net_ep *ep : d.eps)
 		if (ep && !ep->replies.empty())
@@ -44,7 +44,7 @@ bool serve(net_domain &d, int *timeout)
 	for (net_ep *ep : d.eps)
 		if (ep && bulk_waits(*ep))
 			bulk_push_all(*ep, may_touch(*ep), !moved);
-	// where threads share everything it was completed here, and nothing is put aside: polls must look again
+	// if all threads share everything, it was completed here and nothing is put aside: polls must check again
 	const bool completed = moved && d.dom->shared_by_threads;
 	if (completed)
 		net_unwatch(d);
@@ -61,9 +61,9 @@ bool serve(net_domain &d, int *timeout)
 	return !base.ops->arm || base.ops->arm(base);
 }
 
-// Short, so that peers are served soon after the application stops polling, and longer the longer it goes on polling:
-// where it has but one core each look costs it some microseconds. Where that wakes up late there are more threads than
-// cores: then more rarely, or hundreds of such threads would keep the cores busy.
+// Naps are short, so that peers are served soon after the application stops polling, and longer the longer it goes on
+// polling: with a single core, each check costs it some microseconds. Late wake-ups mean more threads than cores: then
+// naps are longer still, or hundreds of such threads would keep the cores busy.
 void nap(net_domain &d, uint64_t &length)
 {
 	pollfd f{d.wake_fd.get(), POLLIN, 0};
@@ -79,11 +79,11 @@ void nap(net_domain &d, uint64_t &length)
 	length = std::clamp(4 * late, std::min(2 * length, kNapLongNs), kNapMostNs);
 }
 
-// Whoever computes on this core shall make room when something comes, and not at the end of his slice: Linux from 6.12
-// on lets those go first that ask for a shorter one. Older ones, and whoever refuses, leave everything as it was.
+// A thread that computes on this core should yield when something arrives, and not only at the end of its slice: Linux
+// from 6.12 on prefers threads that ask for a shorter slice. If the kernel is older or refuses, nothing changes.
 void ask_for_short_slices()
 {
-	struct { // struct sched_attr, which headers have in different places
+	struct { // struct sched_attr, which is in different headers on different systems
 		uint32_t size, policy;
 		uint64_t flags;
 		int32_t nice;
@@ -138,7 +138,7 @@ void net_asleep(wire_domain &base)
 		ring(d);
 }
 
-// --- who looks -------------------------------------------------------------------------------------------------------
+// --- which thread polls ----------------------------------------------------------------------------------------------
 
 static bool nothing_awaited(const net_domain &d)
 {
@@ -177,9 +177,9 @@ void net_looked(net_domain &d, bool moved)
 		if (nothing_awaited(d)) {
 			for (const auto &c : d.l->channels)
 				if (c)
-					run_close(*c); // whoever puts again says so first (net_unwatch)
+					run_close(*c); // the next put calls net_unwatch() first
 			watch(d, true);
-			net_asleep(d); // the thread looks at once, so nothing is missed
+			net_asleep(d); // the thread polls at once, so nothing is missed
 		}
 	}
 }

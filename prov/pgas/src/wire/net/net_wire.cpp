@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The table of the wire to other hosts, and what makes it up: life, addresses, connections, progress.
+// The table of the wire to other hosts and its parts: life, addresses, connections, progress.
 #include "net.hpp"
 #include "engine/pgas_request.hpp"
 #include "wire/net/port/ofi/port_ofi.hpp"
@@ -17,7 +17,7 @@ net_domain &net_of(wire_domain &d)
 	return static_cast<net_domain &>(d);
 }
 
-// --- what the link tells ---------------------------------------------------------------------------------------------
+// --- callbacks of the link -------------------------------------------------------------------------------------------
 
 void opened(void *self, channel &c)
 {
@@ -25,7 +25,7 @@ void opened(void *self, channel &c)
 	PGAS_INFO(FI_LOG_EP_CTRL, "link: channel %u to %s is open\n", c.number, link_show(*d.l, c.address).c_str());
 	if (!c.client)
 		c.client = new net_side;
-	d.put_aside = true; // poll words change: everybody looks once
+	d.put_aside = true; // poll words change: every endpoint polls once
 }
 
 void ended(void *self, channel &c)
@@ -76,7 +76,8 @@ void written(void *self)
 
 constexpr uint64_t kStopAskNs = 100'000'000; // between two questions about a channel
 
-// By any address: that of who introduced itself, for those that we only answer, or that which we call.
+// Asks about any known address of the peer: that of a sender that introduced itself, if we only answer it, or the one
+// that we call.
 bool client_knows_stopped(const net_domain &d, const channel &c)
 {
 	const auto says = [&d](fi_addr_t peer) {
@@ -96,7 +97,8 @@ bool client_knows_stopped(const net_domain &d, const channel &c)
 	return false;
 }
 
-// Who goes on after a stop has as much time to answer as anybody: the news of that may be here before the answer.
+// A peer that continues after a stop has as much time to answer as any other: the news of that may be here before the
+// answer.
 bool stopped(void *self, const channel &c)
 {
 	auto &d = *static_cast<net_domain *>(self);
@@ -105,7 +107,7 @@ bool stopped(void *self, const channel &c)
 	const uint64_t silent = d.l->looked_at - std::max(c.asked_at, c.heard_at);
 	net_stop &s = d.stops[&c];
 	if (silent < s.asked_ns)
-		s = {}; // it spoke meanwhile
+		s = {}; // it sent something meanwhile
 	if (!s.asked_ns || silent - s.asked_ns >= kStopAskNs) {
 		s.asked_ns = silent;
 		if (client_knows_stopped(d, c))
@@ -122,7 +124,7 @@ link_client client_of(net_domain &d)
 
 // --- life ------------------------------------------------------------------------------------------------------------
 
-// An address with the tight part of shared memory, and ours.
+// An address with the shortest form of shared memory's part, and the link's part.
 constexpr bool name_fits_short(size_t link_bytes)
 {
 	constexpr size_t kShmChars = 30;
@@ -130,8 +132,8 @@ constexpr bool name_fits_short(size_t link_bytes)
 }
 static_assert(name_fits_short(6) && !name_fits_short(18), "IP version 4 and 6");
 
-// Random numbers, without which nothing can be proven; and a secret where packets are signed or encrypted: without one
-// the keys would be made of what everybody can know.
+// Checks for random numbers, without which nothing can be proven; and for a secret if packets are signed or encrypted:
+// without a secret the keys would be derived from public data.
 int fit_for_secrets(const domain &dom, const params &par)
 {
 	char why[200];
@@ -154,7 +156,7 @@ int fit_for_secrets(const domain &dom, const params &par)
 	return -FI_EINVAL;
 }
 
-// No link for a domain whose client wants its own host only, or where FI_PGAS_NET says so: -FI_ENODATA.
+// Opens no link if the domain's client only wants its own host, or if FI_PGAS_NET is off: -FI_ENODATA.
 int net_domain_open(domain &dom, wire_domain **out)
 {
 	const char *wish = parameters_net();
@@ -187,7 +189,7 @@ int net_domain_open(domain &dom, wire_domain **out)
 	set.key = dom.secret_key;
 	set.sign = par.net_sign;
 	if (set.sign)
-		p->limits.bulk_from = 0; // what an adapter or the port moves by itself has no signature
+		p->limits.bulk_from = 0; // transfers by an adapter or the port itself have no signature
 	d->l = link_open(p, client_of(*d), set);
 	if (d->l->address.empty()) {
 		PGAS_WARN(FI_LOG_DOMAIN, "%s: its addresses are longer than %zu bytes\n", p->name.c_str(),
@@ -196,7 +198,7 @@ int net_domain_open(domain &dom, wire_domain **out)
 	}
 	PGAS_INFO(FI_LOG_DOMAIN, "link to other hosts over %s, packets of %zu bytes%s\n", p->name.c_str(),
 		  d->l->set.packet, p->limits.devices ? ", device memory too" : "");
-	dom.mutex.enable(); // the service thread
+	dom.mutex.enable(); // for the service thread
 	dom.looks_long = p->limits.by_cpu;
 	dom.name_bytes = name_fits_short(d->l->address.size()) ? kNameShort : kNameBytes;
 	if (par.net_thread)
@@ -217,7 +219,7 @@ void net_domain_close(wire_domain *base)
 int net_ep_open(wire_domain &base, ep_core &ep, wire_ep **out)
 {
 	net_domain &d = net_of(base);
-	// numbers are used again as late as possible: a peer may still mean the endpoint that had it
+	// numbers are reused as late as possible: a peer may still mean the previous endpoint with that number
 	size_t number = d.eps.size();
 	if (number == kNoEndpoint)
 		number = static_cast<size_t>(std::find(d.eps.begin(), d.eps.end(), nullptr) - d.eps.begin());
@@ -236,7 +238,7 @@ int net_ep_open(wire_domain &base, ep_core &ep, wire_ep **out)
 	return 0;
 }
 
-// The peers that know us hear that we leave; what they were sent before is run first.
+// Tells the peers that know us that we leave; what was sent to them before is run first.
 void net_ep_leave(wire_ep &base_ep)
 {
 	net_ep &ep = net_of(base_ep);
@@ -406,7 +408,7 @@ int net_connect(wire_ep &base_ep, peer &dest, std::string_view part)
 		dest.line = p;
 		for (ep_core *ep : d.dom->eps)
 			if (ep->enabled)
-				ep_update_polls(ep); // from now on something may arrive by the link
+				ep_update_polls(ep); // from now on the link may deliver something
 	}
 	const channel &c = *net_of(dest).c;
 	if (c.state == channel_state::greeting)
@@ -436,7 +438,7 @@ bool net_silent(const wire_ep &ep, const peer &p)
 
 bool net_bury(peer &)
 {
-	return true; // nothing of it is mapped
+	return true; // nothing of the peer is mapped
 }
 
 const std::string &net_reason(const peer &p)
@@ -481,7 +483,7 @@ bool net_retries(const wire_ep &base_ep)
 
 bool net_settle(wire_ep &)
 {
-	return true; // what came was run in order, and what did not come never will
+	return true; // received frames were run in order, and the others never will be
 }
 
 bool net_noticed(const wire_ep &ep)
@@ -498,7 +500,7 @@ int net_flush(wire_ep &base_ep)
 	return ep.outstanding ? -FI_EAGAIN : 0;
 }
 
-// Frames run in the order in which they were sent; bulk begins when all frames before it were run (net_bulk.cpp).
+// Frames run in the order in which they were sent; bulk begins when all earlier frames were run (net_bulk.cpp).
 bool net_in_order(const peer &p)
 {
 	return p.bulk == 0 && p.unsent == 0;

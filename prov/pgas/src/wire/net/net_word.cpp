@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Questions about one word: a read or a fetching atomic whose caller waits for nothing else. One frame asks, one
-// answers, and the answer goes straight into the caller's word_question: no operation, no completion, no counter of the
-// asker's. Nothing of it belongs to an endpoint's owner, so whoever makes progress may take it.
+// answers, and the answer goes directly into the caller's word_question: no operation, no completion, no counter of the
+// asker. None of it belongs to an endpoint's owner, so whichever thread makes progress may receive it.
 #include "net.hpp"
 #include "support/pgas_iov.hpp"
 #include "engine/pgas_target.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kQuestionsMost = 1024; // at a time; one per thread that asks
 
-// A number for it, or kQuestionsMost.
+// Returns a number for a question, or kQuestionsMost.
 uint32_t question_number(net_domain &d)
 {
 	const auto free = std::find(d.questions.begin(), d.questions.end(), nullptr);
@@ -25,7 +25,7 @@ uint32_t question_number(net_domain &d)
 	return number;
 }
 
-// All of an aligned word, whoever changes it meanwhile.
+// Reads an aligned word whole, even if it changes meanwhile.
 uint64_t load(const char *pos, size_t len)
 {
 	const auto address = reinterpret_cast<uintptr_t>(pos);
@@ -99,7 +99,7 @@ int net_ask(wire_ep &base_ep, peer &p, word_question &q)
 		return -FI_EAGAIN;
 	d.questions[number] = &q;
 	q.asked = &c;
-	frame_push(c); // which may end the channel, and with it the question
+	frame_push(c); // which may end the channel, and thus the question
 	return kKept;
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The shared-memory wire: peers on this host. What it keeps per domain, endpoint and peer, and the calls between its
-// files. Nothing outside this folder includes this.
+// The shared-memory wire: peers on this host. Its state per domain, endpoint and peer, and the calls between its files.
+// Nothing outside this folder includes this.
 //
 //   shm_wire    the table; life, addresses, connections       shm_ring     sending into a peer's ring
-//   shm_attach  our entry in a peer's list of senders          shm_drain    taking out of our own ring
-//   shm_rma     writes, reads and atomics by the initiator     shm_inplace  messages that are read where they lie
-//   shm_send    messages, and long ones out of the sender      shm_remote   memory of peers, mapped here
-//   shm_key     regions that peers can look up                 shm_window   memory of peers that inline code reaches
+//   shm_attach  our entry in a peer's list of senders          shm_drain    receiving from our own ring
+//   shm_rma     writes, reads and atomics by the initiator     shm_inplace  messages that are read in place
+//   shm_send    messages; long ones read from the sender       shm_remote   memory of peers, mapped here
+//   shm_key     regions that peers can look up                 shm_window   memory of peers for inline code
 //   shm_door    sleeping and waking                            shm_watch    the death of peers and senders
 //   shm_lock    the lock for wide atomics                      shm_segment, shm_process
 #pragma once
@@ -37,13 +37,13 @@ struct key_table {
 	std::vector<std::pair<uint32_t, uint32_t>> free_parts; // first, count
 	uint32_t parts_used = 0;
 
-	// Fills an entry; publish() makes it live. -FI_ENOSPC when there is no room.
+	// Fills an entry; publish() makes it live. -FI_ENOSPC if there is no room.
 	int open(const mr &m);
 	void publish(uint64_t key, uint16_t wr_cntr, uint16_t rd_cntr);
 	void close(uint64_t key);
 	key_entry *find(uint64_t key);
 };
-// Reads an entry of a table that its owner may change meanwhile. Returns false when the key is not live.
+// Reads an entry of a table that its owner may change meanwhile. Returns false if the key is not live.
 bool key_read(const key_entry *table, uint64_t key, key_entry &copy, const key_entry **where);
 
 struct shm_domain : wire_domain {
@@ -53,7 +53,7 @@ struct shm_domain : wire_domain {
 
 	pgas_door *door() const { return shared.at<pgas_door>(kDoorOff); }
 };
-inline shm_domain &shm_of(const domain *dom) // shm is the first wire, always
+inline shm_domain &shm_of(const domain *dom) // shm is always the first wire
 {
 	return *static_cast<shm_domain *>(dom->wires[0]);
 }
@@ -66,9 +66,9 @@ struct shm_ep : wire_ep {
 	uint64_t mask = 0;
 	pgas_slot *slots = nullptr;
 	eager_area eager;
-	bool told_garbage = false;         // once is enough
-	uint64_t watch_state = 0;          // watcher: what it saw at the head of the ring
-	std::vector<uint64_t> watch_eager; // watcher: who held the eager buffers at its last look
+	bool told_garbage = false;         // report only once
+	uint64_t watch_state = 0;          // watcher: the state that it saw at the head of the ring
+	std::vector<uint64_t> watch_eager; // watcher: the claims of the eager buffers at its last check
 	std::unordered_map<uint64_t, remote_domain *>
 		open_windows; // ranks that inline code reaches; under watch_barrier
 
@@ -114,17 +114,17 @@ struct xlate {
 	uint16_t wr_cntr = kNoCounter, rd_cntr = kNoCounter;
 	mapping reserve; // guard pages around a contiguous window
 	std::vector<xlate_part> parts;
-	char *window = nullptr; // whole region here, at its offsets, or as our own lies (laid_out: domain::layout)
+	char *window = nullptr; // the whole region here, by its offsets or as our own is (laid_out: domain::layout)
 	uint64_t window_len = 0;
 	bool laid_out = false;
-	bool shown = false; // fronts have or had the window: inline code may be inside it
+	bool shown = false; // fronts have or had the window: inline code may be using it
 	uint64_t to_offset(uint64_t addr, bool &ok) const;
 };
 
 // A domain of another process on this host (or our own), shared by all endpoints that talk to it.
 struct remote_domain {
 	domain *dom; // ours
-	segment seg; // peer's, when not self
+	segment seg; // the peer's, unless self
 	char *shared = nullptr;
 	bool self = false;
 	bool cma = false; // process_vm works for it
@@ -135,7 +135,7 @@ struct remote_domain {
 	uint32_t users = 0;
 	bool given_out = false; // the application has addresses in its windows (fi_pgas_ops::window)
 	std::unordered_map<uint64_t, std::unique_ptr<xlate>> cache; // by key
-	std::vector<std::unique_ptr<xlate>> retired;                // windows of closed regions whose place must stay
+	std::vector<std::unique_ptr<xlate>> retired; // windows of closed regions whose address range must stay
 	pgas_door *door() const { return reinterpret_cast<pgas_door *>(shared + kDoorOff); }
 	remote_counter *counters() const { return reinterpret_cast<remote_counter *>(shared + kCountersOff); }
 	amo_lock *lock() const { return reinterpret_cast<amo_lock *>(shared + kLockOff); }
@@ -145,13 +145,12 @@ struct remote_domain {
 };
 int remote_domain_get(domain *dom, uint32_t pid, int fd, uint64_t nonce, remote_domain **out);
 void remote_domain_put(remote_domain *r);
-// Gives the memory behind everything mapped of it back, and leaves private memory in its place: threads may still be
-// inside.
+// Frees the memory behind all of its mappings and replaces it by private memory: threads may still be using it.
 void remote_domain_hollow(remote_domain *r);
-// The translation of a key, made or renewed as needed. -FI_EKEYREJECTED when the key is not registered.
+// Returns the translation of a key, made or renewed as needed. -FI_EKEYREJECTED if the key is not registered.
 int remote_translate(remote_domain *r, uint64_t key, xlate **out);
 
-inline constexpr uint32_t kTurns = 8; // threads that each have eager buffers of their own to go round
+inline constexpr uint32_t kTurns = 8; // threads that each rotate through eager buffers of their own
 
 struct shm_peer : wire_peer {
 	peer *engine_peer = nullptr;
@@ -159,18 +158,18 @@ struct shm_peer : wire_peer {
 	segment seg; // its endpoint segment
 	ep_shared *shared = nullptr;
 	pgas_ring *ring = nullptr;
-	uint64_t mask = 0; // of the ring, and eager: what its owner wrote, checked at connect
+	uint64_t mask = 0; // of the ring; it and eager are what the owner wrote, checked at connect
 	eager_area eager;
-	// eager.returns, as we saw them last: 32 bits that only grow, so old ones do not mislead
-	uint32_t *returns_seen = nullptr; // in returns_room, at a line's beginning as those are
+	// eager.returns as we last saw them: 32-bit counts that only grow, so old values do not mislead
+	uint32_t *returns_seen = nullptr; // in returns_room, starting at a cache line as those do
 	std::vector<uint32_t> returns_room;
 	struct alignas(PGAS_CACHE_LINE) turn {
 		uint32_t buffer; // the buffer to try first
 	};
-	turn turns[kTurns];  // by thread; the first is for who holds the lock
+	turn turns[kTurns];  // by thread; the first is for the thread that holds the lock
 	uint32_t attach = 0; // our index in its attach table
-	uint32_t places = 0; // claimed under the lock and not published: somebody writes there
-	bool hollow = false; // dead, and its memory is given back; the addresses stay
+	uint32_t places = 0; // claimed under the lock and not published: a thread writes there
+	bool hollow = false; // dead, and its memory was freed; the addresses stay
 
 	bool dead() const { return rdom->dead.load(std::memory_order_acquire); }
 };
@@ -178,14 +177,14 @@ inline shm_peer &shm_line(const peer &p)
 {
 	return peer_line<shm_peer>(p, g_shm_wire);
 }
-inline shm_peer &shm_of(const peer &p) // of a peer whose own table was called: transfers have no instruction to spare
+inline shm_peer &shm_of(const peer &p) // for a peer whose own table was called: transfers have no instruction to spare
 {
 	return *static_cast<shm_peer *>(p.line);
 }
 
 // --- connections -----------------------------------------------------------------------------------------------------
 
-int shm_attach(const ep_core *ep, shm_peer *p); // enters us in the peer's attach table; -FI_EAGAIN: soon
+int shm_attach(const ep_core *ep, shm_peer *p); // enters us in the peer's attach table; -FI_EAGAIN: try again soon
 void shm_detach(shm_peer *p);
 
 // --- windows (shm_window.cpp) ----------------------------------------------------------------------------------------
@@ -193,12 +192,12 @@ void shm_detach(shm_peer *p);
 void open_to_inline_code(shm_ep *ep, shm_peer *p);
 void close_to_inline_code(shm_ep *ep, const peer *p);
 void publish_window(shm_ep *ep, shm_peer *p);
-// Key 0 was used and has no window yet, or one of an earlier registration.
+// Was key 0 used without a window yet, or with one of an earlier registration?
 bool wants_window(const peer *p, const op &o, const xlate &x);
-// Has the application addresses of its own in the windows, by the window call or symmetric addressing? It may read what
-// the dead left, and store, whenever it likes: nothing changes there before fi_av_remove.
+// Does the application have addresses in the windows, from the window call or symmetric addressing? It may read what
+// the dead peer left, and store, at any time: nothing changes there before fi_av_remove.
 bool windows_given_out(const remote_domain *r);
-// Is every window of this domain surely left, once the fronts do not show it any more? Domain's lock held.
+// Has inline code certainly left all windows of this domain, once the fronts no longer show them? Domain's lock held.
 bool windows_quiet(const remote_domain *r);
 void windows_close_all(const remote_domain *r, bool messages_too); // on all fronts
 void shm_windows_close(wire_ep &ep, pgas_ep *front);
@@ -223,7 +222,7 @@ void shm_abandon(peer &p, fi_pgas_place *place);
 size_t shm_take(wire_ep &ep, fi_pgas_message *m, size_t count);
 void shm_give_back(const fi_pgas_message *m, size_t count);
 
-// What a sender puts into one slot; payload is gathered from a head and an iov (from `skip` on).
+// The contents of one slot; the payload is gathered from a head and an iov (from `skip` on).
 struct ring_message {
 	uint8_t kind;
 	uint8_t flags = 0;
@@ -237,17 +236,16 @@ struct ring_message {
 	size_t skip = 0;
 	size_t iov_len = 0;
 };
-// Puts it inline or through an eager buffer. -FI_EAGAIN when there is no room, -FI_ECONNRESET when nobody will make
-// any,
-// -FI_EMSGSIZE when it fits neither.
+// Sends it inline or through an eager buffer. -FI_EAGAIN if there is no room, -FI_ECONNRESET if there never will be,
+// -FI_EMSGSIZE if it fits neither.
 int ring_send(shm_peer *p, const ring_message &m);
-// The same for a message of fi_send's kind in two pieces, the first of which the slot has too (message_send of
+// The same for an fi_send message in two pieces; the slot also gets a copy of the first one (message_send of
 // fi_ext_pgas.h).
 int ring_send_pieces(shm_peer *p, const void *head, size_t head_len, const void *data, size_t len);
 
-// The claim that a message just taken out of the ring has on its buffer, and giving that back: by number, so that doing
-// it twice (a sender that died while its message was handled) is doing it once, even when another has claimed it in
-// between.
+// The claim that a message just received from the ring has on its buffer, and returning that claim: by number, so that
+// returning it twice (a sender that died while its message was handled) has no further effect, even if another sender
+// has claimed the buffer in between.
 inline uint32_t eager_holder(const uint32_t *returns)
 {
 	return pgas_load_relaxed(returns) + 1;
@@ -259,7 +257,7 @@ inline void eager_return(uint32_t *returns, uint32_t claim)
 				   claim); // pairs with load_acquire in look_at_returns(): we have read the bytes
 }
 
-// What travels when the bytes stay at the sender.
+// What is sent if the bytes stay at the sender.
 struct long_message {
 	uint64_t op_id;
 	uint32_t iov_count;
@@ -270,9 +268,9 @@ struct long_message {
 };
 static_assert(sizeof(long_message) <= PGAS_SLOT_INLINE);
 
-// A slot as the receiver reads it: copied out once, because the sender's process could still scribble on it, and
-// checked. Valid: src is an index of the attach table, kind a kind, aux (with PGAS_SLOT_EAGER) a buffer, and bytes has
-// the len bytes, or the head of a long message. What the bytes say is for whoever reads them.
+// A slot as the receiver reads it: copied once, because the sender's process could still write to it, and checked.
+// Valid: src is an index of the attach table, kind a kind, aux (with PGAS_SLOT_EAGER) a buffer, and bytes has the len
+// bytes, or the head of a long message. The bytes themselves are checked by the code that reads them.
 struct slot_message {
 	uint32_t src;
 	uint8_t kind, flags;
@@ -281,21 +279,21 @@ struct slot_message {
 	const char *bytes;
 	bool read(const shm_ep *ep, const pgas_slot *s);
 };
-// Something in shared memory that none of us writes: said once per endpoint.
+// Reports something in shared memory that this provider never writes, once per endpoint.
 void garbage_found(shm_ep *ep, const char *what);
 
 bool shm_settle(wire_ep &ep);
 bool shm_progress(wire_ep &ep);
 
-// --- sleeping, dying -------------------------------------------------------------------------------------------------
+// --- sleeping, death of peers ----------------------------------------------------------------------------------------
 
 void door_register(); // once per process that may ring doors
 uint32_t shm_announce(wire_domain &d);
 void shm_sleep(wire_domain &d, uint32_t ticket, uint64_t max_ns);
 void shm_wake(wire_domain &d);
 
-bool sender_gone(const shm_ep *ep, uint32_t attach); // the process behind an attach entry of ours
-bool watch_start();                                  // false: its thread cannot be started, and nobody closes counters
+bool sender_gone(const shm_ep *ep, uint32_t attach); // the process of one of our attach entries
+bool watch_start();                                  // false: its thread cannot be started, and nothing closes counters
 void watch_domain(domain *dom);
 void unwatch_domain(domain *dom);
 void watch_remote(remote_domain *r);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The attach table of an endpoint: who may send to it. A sender takes an entry of the peer's table when it connects,
-// and its messages carry the number of the entry.
+// The attach table of an endpoint: its senders. A sender takes an entry of the peer's table when it connects, and its
+// messages carry the number of the entry.
 #include "shm.hpp"
 #include "shm_process.hpp"
 
@@ -10,12 +10,12 @@
 namespace pgas {
 namespace {
 
-// In attach_entry::state, with the pid of whoever is filling the entry in.
+// In attach_entry::state, with the pid of the process that is filling in the entry.
 constexpr uint32_t kEntering = 1u << 31;
-constexpr uint32_t kUsedEnough = 16, kUsedLooks = 4; // entries before used ones are looked at, and how many are
+constexpr uint32_t kUsedEnough = 16, kUsedLooks = 4; // entries before used ones are tried, and number of tries
 
 // Takes an entry whose sender left or died, once all of its messages are consumed: they carry the number of the entry.
-// The state word decides between several who want it.
+// The state word decides between several takers.
 enum class takeover : uint8_t { taken, busy, soon };
 
 takeover take_over(const shm_peer *p, attach_entry &e, uint32_t me)
@@ -28,14 +28,14 @@ takeover take_over(const shm_peer *p, attach_entry &e, uint32_t me)
 					     : !process_alive(holder, e.start_time);
 	if (!left && !gone)
 		return takeover::busy;
-	if (!left) { // it died without a word: none of its messages is behind this
+	if (!left) { // it died without detaching: none of its messages is after the tail
 		const uint64_t tail = pgas_load_acquire(&p->ring->tail_hint);
 		pgas_claim(&e.left, &left, tail ? tail : 1);
 		left = pgas_load_acquire(&e.left);
 	}
 	if (!left || pgas_load_acquire(&p->ring->head) < left)
 		return takeover::soon;
-	// left is cleared only by whoever has the state word, so what was read above still holds when the claim
+	// left is cleared only by the owner of the state word, so the values read above are still valid when the claim
 	// succeeds
 	if ((holder & kEntering && !gone) || !pgas_claim(&e.state, &holder, me | kEntering))
 		return takeover::busy;
@@ -43,11 +43,11 @@ takeover take_over(const shm_peer *p, attach_entry &e, uint32_t me)
 	return takeover::taken;
 }
 
-// Enters us in the peer's attach table. A few looks for an entry that nobody needs any more, so that the table grows
-// with those who are there and not with all who ever were; then the next fresh one, which the hint knows; then any. The
-// hint may be anything: an entry is taken by its state alone.
 } // namespace
 
+// Enters us in the peer's attach table. First tries a few used entries that may be free again, so that the table grows
+// with the current senders and not with all that ever existed; then the next fresh one, given by the hint; then any.
+// The hint may be wrong: only the entry's state decides.
 int shm_attach(const ep_core *ep, shm_peer *p)
 {
 	auto *table = p->seg.at<attach_entry>(kAttachOff);

@@ -15,8 +15,8 @@ long futex(uint32_t *addr, int op, uint32_t value, const timespec *timeout)
 	return syscall(SYS_futex, addr, op, value, timeout, nullptr, 0);
 }
 
-// Senders check `sleepers` behind a compiler fence only; this makes every running thread of the registered processes
-// pass a full barrier, after which either they see our announcement or we see their message.
+// Senders check `sleepers` after only a compiler fence; this makes every running thread of the registered processes
+// execute a full barrier, after which either they see our announcement or we see their message.
 bool barrier_everywhere()
 {
 	static const bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;

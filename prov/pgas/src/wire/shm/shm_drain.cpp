@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Taking out of our own ring what peers sent, and putting right what the dead and the mad left in it.
+// Receives what peers sent into our own ring, and repairs what dead or faulty peers left in it.
 #include "shm.hpp"
 
 namespace pgas {
@@ -86,13 +86,13 @@ void handle(shm_ep &ep, const pgas_slot *slot)
 		eager_return(&ep.eager.returns[s.aux], eager_holder(&ep.eager.returns[s.aux]));
 }
 
-uint64_t free_word(const shm_ep *ep) // of the slot at the head, for the next time round
+uint64_t free_word(const shm_ep *ep) // of the slot at the head, for the next round
 {
 	return slot_word(ep->head + ep->mask + 1, PGAS_SLOT_FREE);
 }
 
-// The slot at the head is in no state that it can have: it is used again, and what was in it is lost. A sender that
-// still fills it makes it wrong once more. Not when it was taken a round ago and not given back (message_take).
+// The slot at the head is in an impossible state: it is reused, and its contents are lost. A sender that still fills it
+// makes it wrong once more. Not if it was taken a round ago and not given back (message_take).
 bool step_over_garbage(shm_ep *ep, pgas_slot *slot, uint64_t state)
 {
 	if (slot_state_of(state, ep->head) != slot_state::wrong ||
@@ -131,8 +131,8 @@ bool drain(shm_ep *ep)
 	return true;
 }
 
-// The slot at the head is free. A hint above it is nothing that a sender wrote; whoever believed it has filled slots
-// further on, before which we would wait for ever: step to the first of them.
+// The slot at the head is free. No sender wrote a hint above it; senders that trusted it have filled slots further on,
+// before which we would wait forever: advance to the first of them.
 void close_gap(shm_ep *ep)
 {
 	uint64_t hint = pgas_load_relaxed(&ep->ring->tail_hint);
@@ -142,14 +142,14 @@ void close_gap(shm_ep *ep)
 	while (first < end &&
 	       slot_state_of(pgas_load_acquire(&ep->slots[first & ep->mask].state), first) == slot_state::free)
 		first++;
-	if (first == end) { // nobody did
+	if (first == end) { // no sender did
 		pgas_claim(&ep->ring->tail_hint, &hint, ep->head);
 		return;
 	}
 	while (ep->head < first) {
 		uint64_t free = slot_word(ep->head, PGAS_SLOT_FREE);
 		if (!pgas_claim(&ep->slots[ep->head & ep->mask].state, &free, free_word(ep)))
-			return; // a sender did
+			return; // a sender filled it
 		garbage_found(ep, "the hint");
 		pgas_store_relaxed(&ep->head, ep->head + 1);
 	}
@@ -157,8 +157,8 @@ void close_gap(shm_ep *ep)
 
 } // namespace
 
-// Steps over slots whose sender died while filling them, and takes back eager buffers nobody will send. Returns false
-// when the ring could not be emptied for that: look again.
+// Steps over slots whose sender died while filling them, and takes back eager buffers that nobody will send. Returns
+// false if that could not empty the ring: try again.
 bool shm_settle(wire_ep &base_ep)
 {
 	shm_ep *ep = &shm_of(base_ep);
@@ -174,7 +174,7 @@ bool shm_settle(wire_ep &base_ep)
 	}
 	if (ep->head_is_free())
 		close_gap(ep);
-	pgas_store_release(&ep->ring->head, ep->head); // also when another wrote there
+	pgas_store_release(&ep->ring->head, ep->head); // also if another process wrote there
 	// The ring is drained up to a living sender's slot: a claimed buffer of a dead one is in no slot before it.
 	if (!ep->head_is_free())
 		return false;

@@ -6,11 +6,11 @@
 
 namespace pgas {
 
-constexpr size_t kFetchedEarly = 1280; // what follows is left to the processor, which has seen a stream by then
+constexpr size_t kFetchedEarly = 1280; // the rest is left to the processor, which has detected a stream by then
 
 namespace {
 
-// How many of the next slots hold something, up to count. What they hold may be read then.
+// Returns how many of the next slots are ready, up to count. Their contents may then be read.
 size_t ready_slots(const shm_ep *ep, size_t count)
 {
 	const auto state_of = [ep](uint64_t pos) { return &ep->slots[pos & ep->mask].state; };
@@ -29,13 +29,13 @@ size_t ready_slots(const shm_ep *ep, size_t count)
 	return n;
 }
 
-// The slot at a position, when it holds a message that came whole. false: look further.
+// Reads the slot at a position if it holds a complete message. Returns false otherwise.
 bool read_slot(const shm_ep *ep, uint64_t pos, fi_pgas_message *m)
 {
 	pgas_slot *slot = &ep->slots[pos & ep->mask];
 	slot_message s;
 	if (!s.read(ep, slot) || s.kind != PGAS_KIND_MSG || (s.flags & PGAS_SLOT_LONG))
-		return false; // for drain(), which drops what is nothing
+		return false; // for drain(), which drops invalid ones
 	m->eager_ = nullptr;
 	m->head = nullptr;
 	m->buf = const_cast<char *>(s.bytes);
@@ -45,7 +45,7 @@ bool read_slot(const shm_ep *ep, uint64_t pos, fi_pgas_message *m)
 		m->claim_ = eager_holder(&ep->eager.returns[s.aux]);
 	}
 	if (s.flags & (PGAS_SLOT_EAGER | PGAS_SLOT_ANNEX)) {
-		// the lines of several messages that are taken together travel at the same time
+		// the lines of several messages that are taken together are fetched concurrently
 		for (size_t byte = 0; byte < s.len && byte < kFetchedEarly; byte += PGAS_CACHE_LINE)
 			__builtin_prefetch(s.bytes + byte);
 		if (s.word && s.word <= PGAS_SLOT_INLINE) // ring_send_pieces() left that much of it in the slot
@@ -72,8 +72,8 @@ size_t shm_take(wire_ep &base_ep, fi_pgas_message *m, size_t count)
 	return taken;
 }
 
-// The bytes were read, and what the receiver wrote there is there, before the slots may be filled again. Pairs with
-// load_acquire in claim_from().
+// The bytes were read, and the receiver's own writes to them are visible, before the slots may be filled again.
+// Pairs with load_acquire in claim_from().
 void shm_give_back(const fi_pgas_message *m, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

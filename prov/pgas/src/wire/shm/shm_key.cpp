@@ -2,9 +2,9 @@
 //
 // The key table in shared memory: written by its owner, read by peers at any time.
 //
-// An entry is registered or closed by one store of `live` (odd: registered), so a reader copies the entry and believes
-// the copy when live was odd and did not change meanwhile. Keys below kDirectKeys index; the others probe linearly and
-// stop at an entry that was never used (live == 0).
+// An entry is registered or closed by one store of `live` (odd: registered), so a reader copies the entry and trusts
+// the copy if live was odd and did not change meanwhile. Keys below kDirectKeys are indices; the others probe linearly
+// and stop at an entry that was never used (live == 0).
 #include "shm.hpp"
 
 namespace pgas {
@@ -93,8 +93,8 @@ int key_table::open(const mr &m)
 	return 0;
 }
 
-// What else refers to the entry changes under the reader's live check, so it is complete before it is live. One that is
-// live already is closed first: peers must translate again to see what changed.
+// The other data of the entry changes under the reader's live check, so it is complete before it is live. An entry that
+// is live already is closed first: peers must translate again to see the change.
 void key_table::publish(uint64_t key, uint16_t wr_cntr, uint16_t rd_cntr)
 {
 	key_entry *e = find(key);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The lock for atomics on wide types: one word in the domain's segment that names its holder, so that whoever waits can
-// pass by a dead holder.
+// The lock for atomics on wide types: one word in the domain's segment that names its holder, so that waiters can take
+// it over from a dead holder.
 #include "shm.hpp"
 #include "shm_process.hpp"
 
 namespace pgas {
 namespace {
 
-// The name of this process, also after fork(): its pid and the low bits of its start time, so that a reused pid shows.
+// The name of this process, also after fork(): its pid and the low bits of its start time, which reveal a reused pid.
 uint64_t lock_name()
 {
 	static thread_local uint64_t name = 0;
@@ -24,9 +24,9 @@ bool lock_abandoned(uint64_t holder)
 	return !start || static_cast<uint32_t>(start) != static_cast<uint32_t>(holder);
 }
 
-constexpr uint64_t kLockMostNs = 10'000'000'000; // nobody holds it that long, but a process that is stopped
+constexpr uint64_t kLockMostNs = 10'000'000'000; // only a stopped process holds it that long
 
-// Others can write the word: who is named there may not have it. Then nobody would ever give it back.
+// Other processes can write the word: the named holder may not have the lock. Then nobody would ever release it.
 void lock_take(void *addr)
 {
 	auto *l = static_cast<amo_lock *>(addr);

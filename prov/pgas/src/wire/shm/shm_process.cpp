@@ -40,7 +40,7 @@ uint64_t process_start_time(uint32_t pid)
 	snprintf(path, sizeof path, "/proc/%u/stat", pid);
 	if (!read_file(path, buf, sizeof buf))
 		return 0;
-	// the command name may hold spaces and parentheses: fields are counted from the last ')'
+	// the command name may contain spaces and parentheses: fields are counted from the last ')'
 	const char *p = strrchr(buf, ')');
 	if (!p || !p[1])
 		return 0;
@@ -61,10 +61,10 @@ bool cross_memory_allowed()
 	static const bool allowed = [] {
 		char buf[16];
 		if (!read_file("/proc/sys/kernel/yama/ptrace_scope", buf, sizeof buf))
-			return true; // no Yama: same user is enough
+			return true; // no Yama: the same user is enough
 		const int scope = atoi(buf);
 		if (scope == 1 && prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0) == 0)
-			return true; // we let our peers in; they do the same for us
+			return true; // we permit our peers; they do the same for us
 		return scope == 0 || geteuid() == 0;
 	}();
 	return allowed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Domains of other processes on this host: opening their segment, and translating their keys to addresses here. A
+// Domains of other processes on this host: opening their segments, and translating their keys to local addresses. A
 // translation is made once per (peer, key) and checked by one compare afterwards.
 #include "shm.hpp"
 #include "shm_process.hpp"
@@ -15,13 +15,13 @@
 namespace pgas {
 namespace {
 
-// bytes of a region that is mapped: what the owner wrote is checked by it
+// bytes of a region that is mapped: a bound for what the owner wrote
 constexpr uint64_t kRegionMost = uint64_t{1} << 46;
-constexpr size_t kWindowParts = 1024;               // of a window: each is compared with each
+constexpr size_t kWindowParts = 1024;               // of a window: each is compared with each other
 constexpr uint64_t kGuardBytes = uint64_t{1} << 32; // on both sides of a window: a small overrun faults, never hits us
-constexpr uint64_t kHugeBytes = uint64_t{2} << 20;  // laid out windows are congruent with our region: huge pages fit
+constexpr uint64_t kHugeBytes = uint64_t{2} << 20;  // laid-out windows are congruent with our region, so huge pages fit
 
-// Whether the kernel lets us is asked of its settings here; a refusal of the call itself turns it off for good.
+// Only checks whether the kernel's settings permit it; if the call itself is refused, it is turned off permanently.
 bool cma_possible(const remote_domain *r)
 {
 	return parameters().cma && (r->self || cross_memory_allowed());
@@ -49,14 +49,15 @@ int map_part(remote_domain *r, const part_entry &p, xlate_part &out, char *fixed
 	return 0;
 }
 
-// How the windows on this region are laid out: as our own key 0 (pgas_layout.cpp), or null, by its offsets.
+// Returns the layout for windows on this region: that of our own key 0 (pgas_layout.cpp), or null, by the region's
+// offsets.
 const key0_layout *layout_for(const remote_domain *r, const key_entry &e)
 {
 	const bool ours = e.key == 0 && !(e.flags & (kKeyVirtual | kKeyWhole | kKeyDevice)) && r->dom->layout.given();
 	return ours ? &r->dom->layout : nullptr;
 }
 
-// Where a part goes, from the window's base on. False: our region has nothing that corresponds to it.
+// Computes a part's offset from the window's base. Returns false if nothing in our region corresponds to it.
 bool place_in_window(const key0_layout *layout, const part_entry &p, uint64_t &off)
 {
 	if (!layout) {
@@ -79,17 +80,18 @@ void set_window(xlate &x, char *base, const key0_layout *layout)
 
 // --- windows whose region was closed ---------------------------------------------------------------------------------
 //
-//   built -> shown (publish_window)                   fronts have it, inline code may be inside
-//   built -> gone                                     nobody saw it but the general path, which holds the lock
-//   shown -> gone                                     windows_quiet(): fronts are cleared first, then nobody is inside
-//   shown -> retired, hollow -> shown                 else: the memory is given back, and the place serves the next
-//                                                     registration, at the same base: what is late for the closed
-//                                                     region lands at its offset of the next one under the same key,
-//                                                     as by any wire
-// A place that is too small stays, and the next is twice as large: a handful per page offset, however often key 0
-// comes.
+//   built -> shown (publish_window)                   fronts have it, inline code may be using it
+//   built -> gone                                     only the general path saw it, which holds the lock
+//   shown -> gone                                     windows_quiet(): fronts are cleared first, then inline code
+//                                                     has left
+//   shown -> retired, hollow -> shown                 otherwise: the memory is freed, and the address range serves
+//                                                     the next registration, at the same base: late accesses to
+//                                                     the closed region reach the same offset of the next one
+//                                                     under the same key, as with any wire
+// A range that is too small stays, and the next one is twice as large: a handful per page offset, however often key 0
+// is registered.
 
-// Private memory where the parts were. Holes and guards stay as they are.
+// Replaces the parts by private memory. Holes and guards stay as they are.
 void hollow_parts(const xlate &x)
 {
 	const uintptr_t page = page_bytes();
@@ -135,7 +137,8 @@ bool reserve_window(remote_domain *r, size_t span, uint64_t skew, xlate &x)
 	return true;
 }
 
-// A part could not be mapped. Always false. A place that was shown before goes back to the others.
+// A part could not be mapped. Always returns false. An address range that was shown before goes back to the retired
+// ones.
 bool give_up_window(remote_domain *r, xlate &x)
 {
 	if (x.shown) {
@@ -151,7 +154,8 @@ bool give_up_window(remote_domain *r, xlate &x)
 	return false;
 }
 
-// All parts at one base, holes and both ends guarded. Works when the parts' file offsets fit the region's page grid.
+// Maps all parts at one base, with holes and both ends guarded. Works if the parts' file offsets fit the region's page
+// grid.
 bool map_window(remote_domain *r, const std::vector<part_entry> &parts, const key0_layout *layout, xlate &x)
 {
 	const uint64_t page = page_bytes();
@@ -161,7 +165,7 @@ bool map_window(remote_domain *r, const std::vector<part_entry> &parts, const ke
 	for (const part_entry &p : parts) {
 		if (p.fd < 0 || (p.file_off - p.off) % page != skew)
 			return false;
-		// neighbours may not share a page unless they are the same file's consecutive bytes
+		// neighbours must not share a page unless they are the same file's consecutive bytes
 		for (const part_entry &q : parts)
 			if (&q != &p && q.off >= p.off + p.len &&
 			    (q.off + skew) / page == (p.off + p.len - 1 + skew) / page)
@@ -183,7 +187,7 @@ bool map_window(remote_domain *r, const std::vector<part_entry> &parts, const ke
 	return true;
 }
 
-// Our own memory needs no mapping; it is a window when it lies as windows do.
+// Our own memory needs no mapping; it is a window if it is laid out as one.
 void window_on_self(const std::vector<part_entry> &parts, const key0_layout *layout, xlate &x)
 {
 	const uint64_t base = layout ? layout->base : parts[0].va - parts[0].off;
@@ -211,10 +215,10 @@ int build(remote_domain *r, const key_entry &e, const key_entry *where, xlate &x
 	std::vector<part_entry> parts(r->parts() + e.part_first, r->parts() + e.part_first + e.part_count);
 	pgas_fence_acquire();
 	if (pgas_load_relaxed(&where->live) != e.live)
-		return -FI_EAGAIN; // closed while we copied: look again
+		return -FI_EAGAIN; // closed while we copied: try again
 	for (const part_entry &p : parts)
 		if (p.len > e.len || p.off > e.len - p.len)
-			return -FI_EKEYREJECTED; // not something key_table::open() writes
+			return -FI_EKEYREJECTED; // not something that key_table::open() writes
 	const key0_layout *layout = layout_for(r, e);
 	const bool here = r->self && !(e.flags & kKeyDevice);
 	for (const part_entry &p : parts)
@@ -226,8 +230,8 @@ int build(remote_domain *r, const key_entry &e, const key_entry *where, xlate &x
 				   {}});
 	if (e.flags & kKeyDevice)
 		return 0; // nothing to map; its owner is asked
-	// Our own key 0 is mapped a second time where it can be: with symmetric addressing an identity would be window
-	// 0, which means "not here".
+	// Our own key 0 is mapped a second time if possible: with symmetric addressing an identity would be window 0,
+	// which means "not here".
 	if (r->self && e.key == 0 && parts[0].fd >= 0 && !(x.flags & (kKeyVirtual | kKeyWhole)) &&
 	    map_window(r, parts, layout, x))
 		return 0;
@@ -261,7 +265,7 @@ uint64_t xlate::to_offset(uint64_t addr, bool &ok) const
 			return p.off + (addr - p.va);
 	const xlate_part &last = parts.back();
 	if (addr == last.va + last.len)
-		return last.off + last.len; // nothing may be accessed there, but zero bytes may
+		return last.off + last.len; // nothing may be accessed there, except zero bytes
 	ok = false;
 	return 0;
 }

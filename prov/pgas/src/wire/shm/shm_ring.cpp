@@ -5,10 +5,10 @@
 // Why nothing is lost, torn or taken twice:
 // - A position is claimed by one compare-exchange of its slot's state from FREE(pos), a value that exists once: the
 //   consumer writes FREE(pos) when it frees position pos - slots. (no ABA: positions only grow)
-// - tail_hint never leads the claims: it is stored as pos + 1 only by whoever claimed pos, and has seen every position
-//   from the hint up to pos taken. A late store may move the hint back; producers then walk forward again.
-//   A hint that nobody of us wrote is found out by the owner's head, which is a lower bound as well.
-// - Hence positions are claimed in order without gaps, and a sender's messages stand in the order it sent them.
+// - tail_hint never leads the claims: only the sender that claimed pos stores it, as pos + 1, after it has seen every
+//   position from the hint up to pos taken. A late store may move the hint back; producers then walk forward again.
+//   A corrupted hint is detected by comparing it with the owner's head, which is a lower bound as well.
+// - Hence positions are claimed in order without gaps, and a sender's messages are in the order in which it sent them.
 // - A producer that dies leaves BUSY(pos, owner): the owner's process is known and the consumer skips the slot.
 // - Full: the slot of pos still belongs to position pos - slots. Nothing was changed: -FI_EAGAIN.
 #include "shm.hpp"
@@ -24,9 +24,9 @@ uint64_t busy_word(const shm_peer *p)
 	return uint64_t{p->attach} << PGAS_SLOT_OWNER_SHIFT | PGAS_SLOT_BUSY;
 }
 
-// The first free position from pos on. Every position in between was seen taken, so pos may be any that is not above
-// the first free one. Two rings' lengths are more than a hint that lags needs; whoever is overtaken by others all the
-// time comes again.
+// Claims the first free position from pos on. Every position in between was seen taken, so pos may be any that is not
+// above the first free one. Two rings' lengths are more than a lagging hint needs; a sender that others overtake all
+// the time tries again later.
 pgas_slot *claim_from(shm_peer *p, uint64_t pos, uint64_t *addr)
 {
 	pgas_slot *const slots = slots_of(p->ring);
@@ -49,9 +49,8 @@ pgas_slot *claim_from(shm_peer *p, uint64_t pos, uint64_t *addr)
 	return nullptr;
 }
 
-// The ring is full, or the hint is nothing that a sender wrote. Then the owner's head tells: the position there is
-// free, or behind the hint by more than a ring. A hint that leads has left free positions behind it, and the owner
-// waits at the first.
+// The ring is full, or no sender wrote the hint. Then the owner's head decides: the position there is free, or the hint
+// is more than a ring ahead of it. A hint that leads has skipped free positions, and the owner waits at the first.
 PGAS_COLD pgas_slot *claim_beside_hint(shm_peer *p, uint64_t *addr)
 {
 	const uint64_t head = pgas_load_acquire(&p->ring->head), hint = pgas_load_relaxed(&p->ring->tail_hint);
@@ -64,7 +63,7 @@ PGAS_COLD pgas_slot *claim_beside_hint(shm_peer *p, uint64_t *addr)
 pgas_slot *claim_slot(shm_peer *p, uint64_t *addr)
 {
 	const uint64_t pos = pgas_load_relaxed(&p->ring->tail_hint);
-	// The slot behind the hint is free as a rule: claimed unseen, because a look first would fetch its line twice.
+	// The slot at the hint is usually free: claimed without reading it first, which would fetch its line twice.
 	pgas_slot *slot = &slots_of(p->ring)[pos & p->mask];
 	*addr = pos << PGAS_SLOT_POS_SHIFT;
 	uint64_t expected = *addr | PGAS_SLOT_FREE;
@@ -76,7 +75,8 @@ pgas_slot *claim_slot(shm_peer *p, uint64_t *addr)
 	return slot ? slot : claim_beside_hint(p, addr);
 }
 
-// What the owner gave back since we looked last, of the buffers whose numbers stand on one line with that of `pos`.
+// Updates what the owner has returned since our last check, for the buffers whose counts share a line with that of
+// `pos`.
 void look_at_returns(shm_peer *p, uint32_t pos)
 {
 	const uint32_t first = pos - pos % kReturnsPerLine;
@@ -86,13 +86,13 @@ void look_at_returns(shm_peer *p, uint32_t pos)
 		pgas_store_release(&p->returns_seen[i], pgas_load_acquire(&p->eager.returns[i]));
 }
 
-// What a sender has when it has claimed an eager buffer.
+// A claimed eager buffer.
 struct eager_claim {
 	uint32_t index, number;
 };
 
-// Claims buffer `pos`, where we know it to be free. It is the turn of the one behind it then, within a few: what was
-// used last is still in the caches, and the other pages are never touched.
+// Claims buffer `pos` if we know it to be free. The next one is tried next, within a small group: recently used buffers
+// are still in the caches, and the other pages are never touched.
 [[gnu::always_inline]] inline bool claim_buffer(shm_peer *p, shm_peer::turn *turn, size_t bytes, uint32_t pos,
 						eager_claim *out)
 {
@@ -110,7 +110,7 @@ struct eager_claim {
 	return true;
 }
 
-// The buffer whose turn it is was not free.
+// The buffer whose turn it was is not free.
 [[gnu::noinline]] bool claim_other(shm_peer *p, shm_peer::turn *turn, size_t bytes, eager_claim *out)
 {
 	const uint32_t n = p->eager.count;
@@ -128,15 +128,15 @@ struct eager_claim {
 	return false;
 }
 
-// Threads may do so at the same time. False: none is free.
+// Several threads may do this at the same time. False: none is free.
 [[gnu::always_inline]] inline bool claim_eager(shm_peer *p, shm_peer::turn *turn, size_t bytes, eager_claim *out)
 {
 	return PGAS_LIKELY(claim_buffer(p, turn, bytes, pgas_load_relaxed(&turn->buffer), out)) ||
 	       claim_other(p, turn, bytes, out);
 }
 
-// A buffer goes from thread to thread through its receiver, which gives it back: another process, so ThreadSanitizer
-// does not see it happen. There the claim tells, too.
+// A buffer passes from thread to thread through its receiver, which returns it: that is another process, so
+// ThreadSanitizer does not see it. For ThreadSanitizer, the claim is a release as well.
 void buffer_left([[maybe_unused]] const shm_peer *p, [[maybe_unused]] uint32_t index)
 {
 #ifdef __SANITIZE_THREAD__
@@ -180,13 +180,13 @@ uint64_t with_buffer(uint32_t index)
 	return with_flag(PGAS_SLOT_EAGER) | uint64_t{index} << PGAS_META_AUX_SHIFT;
 }
 
-// One message of `total` bytes that fill() writes where it is told. twice: what of it the slot has too when the rest is
-// in its annex or an eager buffer, because the receiver reads the slot's line anyway.
+// Sends one message of `total` bytes, which fill() writes to the given place. twice: a part that the slot contains as
+// well if the rest is in its annex or an eager buffer, because the receiver reads the slot's line anyway.
 template <class Fill>
 [[gnu::always_inline]] inline int send_filled(shm_peer *p, const ring_message &m, size_t total, const void *twice,
 					      size_t twice_len, Fill &&fill)
 {
-	if (pgas_load_relaxed(&p->shared->closed)) // nobody will take it out
+	if (pgas_load_relaxed(&p->shared->closed)) // no receiver any more
 		return -FI_ECONNRESET;
 	uint64_t meta = p->attach | uint64_t{m.kind} << PGAS_META_KIND_SHIFT |
 			uint64_t{m.flags} << PGAS_META_FLAGS_SHIFT;
@@ -247,16 +247,16 @@ int ring_send_pieces(shm_peer *p, const void *head, size_t head_len, const void 
 
 // --- places that the caller fills ------------------------------------------------------------------------------------
 //
-// A short message is written into its slot or the annex of that, which holds up what others send behind it until it is
-// published. A longer one goes into an eager buffer, which holds up nobody; its slot is claimed when it is published.
-// What the dead have claimed is given back as if they had died in ring_send().
+// A short message is written into its slot or the slot's annex, which blocks later messages of other senders until it
+// is published. A longer one is written into an eager buffer, which blocks nobody; its slot is claimed when it is
+// published. Claims of dead senders are returned as if they had died in ring_send().
 //
-// Without the lock (place->line_ is null) they count no places: where there are threads, memory stays anyway
+// Without the lock (place->line_ is null), places are not counted: with several threads, memory stays anyway
 // (windows_quiet()).
 
 namespace {
 
-// Each thread begins with other buffers, so that their lines stay in the caches of one core.
+// Each thread starts with different buffers, so that their lines stay in the caches of one core.
 __thread uint32_t t_turn __attribute__((tls_model("initial-exec")));
 
 shm_peer::turn *turn_of_thread(shm_peer *p)
@@ -319,7 +319,7 @@ int shm_publish(peer &dest, fi_pgas_place *place, size_t head_len, size_t len)
 			pgas_copy_few(slot->payload, place->buf, twice);
 	}
 	if (!place->slot_)
-		buffer_left(p, place->index_); // nobody reads there any more
+		buffer_left(p, place->index_); // our process does not access it any more
 	slot->meta = meta;
 	slot->len = len;
 	hand_over(p, slot, pos);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // One-sided operations by the initiator: copies and CPU atomics on mapped memory, process_vm_readv and writev on memory
-// that is not mapped; what neither reaches becomes a request that the target's progress runs (pgas_request.cpp).
+// that is not mapped; if neither is possible, a request that the target's progress runs (pgas_request.cpp).
 #include "shm.hpp"
 #include "engine/pgas_order.hpp"
 
@@ -10,7 +10,7 @@
 namespace pgas {
 namespace {
 
-// The translation and offset of every remote segment. Segments of one key share one translation: looking it up twice
+// Finds the translation and offset of every remote segment. Segments of one key share one translation: a second lookup
 // could find another registration and free the first.
 int check_segments(shm_peer *p, const op &o, uint64_t right, xlate **out, uint64_t *off)
 {
@@ -34,11 +34,11 @@ int check_segments(shm_peer *p, const op &o, uint64_t right, xlate **out, uint64
 	return 0;
 }
 
-// What became of a piece that was to be moved; or -FI_E*.
+// The result of moving a piece; otherwise -FI_E*.
 enum moved : int { kMoved = 0, kNeedsHelp = 1 };
 
-// Moves n bytes between the local list at `done` and address va of the peer. Sets n to what the kernel moved, at most 2
-// GiB at a time.
+// Moves n bytes between the local list at `done` and address va of the peer. Sets n to the bytes that the kernel moved,
+// at most 2 GiB at a time.
 int move_far(remote_domain *r, uint64_t va, size_t &n, const op &o, size_t done, bool write)
 {
 	if (!r->cma)
@@ -127,7 +127,7 @@ int shm_rma(wire_ep &ep, peer &dest, op &o)
 	if (const int err = check_segments(p, o, write ? FI_REMOTE_WRITE : FI_REMOTE_READ, x, off))
 		return err;
 	if (write)
-		pgas_fence_stores(); // writes come after what was before them (FI_ORDER_WAW, WAR); nothing on x86
+		pgas_fence_stores(); // writes follow earlier accesses (FI_ORDER_WAW, WAR); nothing on x86
 	else
 		fence_before_read(ep.ep);
 	size_t done = 0;
@@ -135,7 +135,7 @@ int shm_rma(wire_ep &ep, peer &dest, op &o)
 		const int rc = move(p->rdom, *x[i], off[i], o.rma[i].len, o, done, write);
 		if (rc < 0)
 			return rc;
-		if (rc == kNeedsHelp) // once more from the start, by request: repeating bytes is harmless
+		if (rc == kNeedsHelp) // again from the start, by request: repeating bytes is harmless
 			return request_submit(ep, dest, std::move(o));
 		done += o.rma[i].len;
 	}
@@ -155,7 +155,8 @@ int shm_rma(wire_ep &ep, peer &dest, op &o)
 
 namespace {
 
-// One piece of the target's memory for each remote segment. Returns false when one is not mapped, or across two parts.
+// Finds one piece of the target's memory for each remote segment. Returns false if one is not mapped, or spans two
+// parts.
 bool find_targets(const op &o, xlate *const *x, const uint64_t *off, char **pos)
 {
 	bool here = true;
@@ -170,7 +171,7 @@ bool find_targets(const op &o, xlate *const *x, const uint64_t *off, char **pos)
 	return here;
 }
 
-// The operands as one array: the usual single buffer as it is, others copied.
+// Returns the operands as one array: a single buffer, the usual case, as it is, others copied.
 const char *pack(const iovec *iov, size_t count, size_t len, std::vector<char> &copy)
 {
 	if (count == 0)

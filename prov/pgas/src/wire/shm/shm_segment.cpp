@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Creating our memfds and opening those of peers, with every check made before a byte is believed.
+// Creates our memfds and opens those of peers, with all checks before a byte is trusted.
 #include "shm_segment.hpp"
 
 #include <fcntl.h>
@@ -36,7 +36,7 @@ eager_area eager_area_of(const segment &seg, const ep_shape &shape)
 
 namespace {
 
-// 0: the kernel gives none.
+// 0: the kernel provides none.
 uint64_t random_nonce()
 {
 	uint64_t v = 0;
@@ -46,7 +46,7 @@ uint64_t random_nonce()
 	return v;
 }
 
-// A file of that size that nobody can make smaller, mapped.
+// Creates and maps a file of that size that nobody can shrink.
 int make_file(const char *what, size_t bytes, segment &out)
 {
 	char name[64];
@@ -62,7 +62,7 @@ int make_file(const char *what, size_t bytes, segment &out)
 		PGAS_WARN(FI_LOG_CORE, "cannot size the %s segment to %zu bytes: %s\n", what, bytes, strerror(err));
 		return -err;
 	}
-	// a peer that makes the file smaller would end us by SIGBUS
+	// a peer that shrinks the file would kill us by SIGBUS
 	if (fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
 		const int err = errno;
 		PGAS_WARN(FI_LOG_CORE, "cannot seal the %s segment: %s\n", what, strerror(err));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What lies in shared memory: one segment per domain (keys, doorbell, remote counters) and one per endpoint (attach
-// table, message ring, eager buffers). Both are memfds that peers open through /proc/PID/fd, so nothing has a name that
-// could be left behind, and only the same user gets in. Fixed-width fields and offsets only, no pointers.
+// The layout of shared memory: one segment per domain (keys, doorbell, remote counters) and one per endpoint (attach
+// table, message ring, eager buffers). Both are memfds that peers open through /proc/PID/fd, so no name can be left
+// behind, and only processes of the same user get in. Fixed-width fields and offsets only, no pointers.
 //
 //   domain segment                                   endpoint segment
 //   0        segment_header               owner      0        ep_shared (header)        owner
@@ -14,9 +14,9 @@
 //   lock     amo_lock                     anyone
 //   counters remote_counter[]             initiators
 //
-// Whatever a peer can write is bad input: indices and lengths are checked after they were copied (slot_message),
-// constants are copied once at connect (ep_shape), loops over shared memory are bounded. The files cannot shrink under
-// a mapping: sealed.
+// Everything that a peer can write is untrusted: indices and lengths are checked after they were copied (slot_message),
+// constants are copied once at connect (ep_shape), loops over shared memory are bounded. The files are sealed, so they
+// cannot shrink under a mapping.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct segment_header {
 	uint32_t version;
 	uint32_t kind;
 	uint64_t bytes;
-	uint64_t nonce;      // random; an address carries it, so a reused pid or fd number is noticed
+	uint64_t nonce;      // random; addresses contain it, so a reused pid or fd number is detected
 	uint64_t start_time; // of the process, in clock ticks since boot
 	uint32_t pid;
 	uint32_t uid;
@@ -51,7 +51,7 @@ inline constexpr uint32_t kHashedKeys = 1 << 17; // the others probe linearly
 inline constexpr uint32_t kParts = 1 << 17;
 
 // live: odd while registered; every registration and every close adds one, so a cached translation can be checked by
-// one compare. Written by the owner only; readers copy and re-check live (see shm_key.cpp).
+// one compare. Only the owner writes it; readers copy and re-check live (see shm_key.cpp).
 struct key_entry {
 	uint64_t live;
 	uint64_t key;
@@ -75,14 +75,14 @@ struct part_entry {
 	uint64_t file_off;
 	uint64_t ino;
 	uint64_t dev;
-	int32_t fd; // in the owner, -1: cannot be mapped by others
+	int32_t fd; // in the owner; -1: other processes cannot map it
 	uint32_t pad_;
 	uint64_t pad2_;
 };
 static_assert(sizeof(part_entry) == 64);
 
 struct amo_lock {
-	uint64_t holder; // 0 free, else pid << 32 | low bits of start time
+	uint64_t holder; // 0: free; otherwise pid << 32 | low bits of start time
 	uint64_t pad_[7];
 };
 
@@ -99,20 +99,20 @@ static_assert(sizeof(segment_header) <= kPage);
 
 inline constexpr uint32_t kAttachMax = 1 << 16; // senders that one endpoint can know at a time
 
-// state: 0 free, else pid of the sender; left: ring position at which it detached (0: still there).
+// state: 0 free, otherwise the sender's pid; left: ring position at which it detached (0: still attached).
 struct attach_entry {
 	uint32_t state;
 	uint32_t pad_;
 	uint64_t start_time;
 	uint64_t left;
-	uint64_t serial; // changes when the entry goes to another sender
+	uint64_t serial; // changes when another sender gets the entry
 	char name[kNameBytes];
 };
 static_assert(sizeof(attach_entry) == 128);
 
-// claim: how often the buffer was claimed << 32 | attach index + 1 of who did last. The buffer is free when it was
-// given back that often (eager_area::returns). Senders write claims, one line each, and the owner writes returns, many
-// to a line: so a sender's claim stays in its cache, and one look at a line of returns tells it of 16 buffers.
+// claim: number of claims so far << 32 | attach index + 1 of the last claimer. The buffer is free if it was returned as
+// often (eager_area::returns). Senders write claims, one per line, and the owner writes returns, many per line: so a
+// sender's claim stays in its cache, and reading one line of returns covers 16 buffers.
 struct eager_head {
 	uint64_t claim;
 	uint64_t pad_[7];
@@ -136,7 +136,7 @@ struct ep_shared {
 inline constexpr size_t kHeaderBytes = 65536; // whole pages on every machine: senders map them read-only
 static_assert(sizeof(ep_shared) <= kHeaderBytes);
 
-inline constexpr size_t kAttachHintOff = kHeaderBytes; // uint32_t: where a sender looks for a free entry first
+inline constexpr size_t kAttachHintOff = kHeaderBytes; // uint32_t: where a sender first tries to find a free entry
 inline constexpr size_t kAttachOff = kAttachHintOff + kPage;
 inline constexpr size_t kAnnexesOff = kAttachOff + sizeof(attach_entry) * kAttachMax;
 
@@ -158,7 +158,7 @@ struct ep_layout {
 	}
 };
 
-// The sizes of an endpoint segment, as its owner wrote them: copied once, then checked, then believed.
+// The sizes of an endpoint segment, as its owner wrote them: copied once, checked, and then trusted.
 struct ep_shape {
 	uint32_t slots, eager_count, eager_bytes;
 	static ep_shape of(const ep_shared *s)
@@ -174,7 +174,7 @@ struct ep_shape {
 	}
 };
 
-// What the state of position pos's slot says. wrong: nobody of ours writes that there.
+// The meaning of the state in position pos's slot. wrong: this provider never writes that there.
 enum class slot_state : uint8_t { free, busy, ready, wrong };
 inline uint64_t slot_word(uint64_t pos, uint64_t state)
 {
@@ -190,7 +190,7 @@ inline slot_state slot_state_of(uint64_t word, uint64_t pos)
 	const bool here = (word ^ slot_word(pos, 0)) >> PGAS_SLOT_POS_SHIFT == 0;
 	return here && (word & kStateMask) == PGAS_SLOT_BUSY ? slot_state::busy : slot_state::wrong;
 }
-inline uint32_t slot_owner(uint64_t word) // attach index of whoever made it busy
+inline uint32_t slot_owner(uint64_t word) // attach index of the sender that made it busy
 {
 	constexpr uint64_t kOwnerMask = (1u << (PGAS_SLOT_POS_SHIFT - PGAS_SLOT_OWNER_SHIFT)) - 1;
 	return static_cast<uint32_t>(word >> PGAS_SLOT_OWNER_SHIFT & kOwnerMask);
@@ -201,10 +201,10 @@ inline int64_t slot_distance(uint64_t word, uint64_t pos) // of the slot's posit
 	return static_cast<int64_t>(position - slot_word(pos, 0)) >> PGAS_SLOT_POS_SHIFT;
 }
 
-// Where an endpoint segment has its eager buffers. A private copy.
+// The location of an endpoint segment's eager buffers. A private copy.
 struct eager_area {
 	eager_head *heads = nullptr;
-	uint32_t *returns = nullptr; // how often each was given back
+	uint32_t *returns = nullptr; // how often each was returned
 	char *first = nullptr;
 	uint32_t count = 0;
 	uint32_t bytes = 0; // of each
@@ -237,16 +237,16 @@ struct segment {
 
 pgas_ring *ring_of(const segment &seg, const ep_shape &shape);
 eager_area eager_area_of(const segment &seg, const ep_shape &shape);
-// For the owner. A ring that lives on messages has few slots, and their annexes are used in turn: the first to write to
-// one would wait until its page is made. Up to a MiB is made at once.
+// For the owner. A ring that carries messages has few slots, whose annexes are used in turn: the first write to each
+// would wait until its page is allocated. Up to one MiB is allocated at once.
 void ring_make_ready(const segment &seg, const ep_shape &shape);
 
 // Creates, sizes and maps a segment of this process and fills its header. 0 or -FI_E*.
 int segment_create(const char *what, segment_kind kind, size_t bytes, segment &out);
 
-// Opens fd number `fd` of process pid, checks owner, magic, version, kind, nonce and size, maps it. The first
-// read_only bytes are mapped without write permission. -FI_EHOSTUNREACH when the process or segment is not the one
-// meant.
+// Opens fd number `fd` of process pid, checks owner, magic, version, kind, nonce and size, and maps it. The first
+// read_only bytes are mapped without write permission. -FI_EHOSTUNREACH if the process or segment is not the expected
+// one.
 int segment_open(uint32_t pid, int fd, uint64_t nonce, segment_kind kind, size_t read_only, segment &out);
 
 // Opens fd number `fd` of process pid and checks that it is the file (dev, ino) and has that many bytes; for mapping a

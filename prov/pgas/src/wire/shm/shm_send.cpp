@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Messages: short ones through the peer's ring and eager buffers; of long ones the ring carries where the bytes lie,
-// and the receiver fetches them with process_vm_readv, or by requests where the kernel does not permit that.
+// Messages: short ones go through the peer's ring and eager buffers; for long ones the ring carries the location of the
+// bytes, and the receiver fetches them with process_vm_readv, or by requests if the kernel does not permit that.
 #include "shm.hpp"
 
 #include <sys/uio.h>
@@ -18,7 +18,7 @@ int shm_send(wire_ep &ep, peer &dest, op &o)
 		       .len = o.len,
 		       .word = o.tag,
 		       .data = o.data};
-	// FI_DELIVERY_COMPLETE: the receiver takes it as a long message, whose sender hears when it is in its buffer
+	// FI_DELIVERY_COMPLETE: sent as a long message, whose sender is notified when it is in the receiver's buffer
 	if (o.len <= p->eager.bytes && !(o.flags & FI_DELIVERY_COMPLETE)) {
 		m.iov = o.iov;
 		m.iov_count = o.iov_count;
@@ -70,7 +70,7 @@ int shm_control(peer &p, const control &c)
 	return ring_send(&shm_of(p), m);
 }
 
-// One of the peer's eager buffers; and the answer must fit one of ours, which may be smaller.
+// One of the peer's eager buffers; the answer must also fit one of ours, which may be smaller.
 size_t shm_control_room(const peer &p)
 {
 	return std::min(shm_of(p).eager.bytes, shm_of(*p.owner).eager.bytes);
@@ -80,7 +80,7 @@ size_t shm_control_room(const peer &p)
 
 namespace {
 
-// What became of an attempt to read the sender's memory; or -FI_E*.
+// The result of an attempt to read the sender's memory; otherwise -FI_E*.
 enum fetched : int { kFetched = 0, kNotPermitted = 1 };
 
 int fetch(const remote_domain *r, const rx_entry *rx, const long_message &m, size_t len)
@@ -91,8 +91,8 @@ int fetch(const remote_domain *r, const rx_entry *rx, const long_message &m, siz
 		uint64_t pos = m.iov[i].addr;
 		size_t n = std::min<uint64_t>(m.iov[i].len, len - done);
 		while (n) {
-			// ourselves, too: the address came through memory that others can write, and the kernel checks
-			// it
+			// also for our own process: the address came through memory that others can write, and the
+			// kernel checks it
 			iovec local[kIovLimit];
 			const size_t count = iov_part(rx->iov, rx->iov_count, done, n, local);
 			const iovec remote{reinterpret_cast<void *>(pos), n};
@@ -119,7 +119,7 @@ int shm_pull(wire_ep &ep, peer &sender, rx_entry *rx, const char *bytes, complet
 	remote_domain *r = sender.line ? shm_line(sender).rdom : nullptr;
 	if (!r || !r->cma)
 		return request_pull(ep, sender, rx, m.op_id, c);
-	// one copy by the kernel beats two through the eager buffers from 8 KiB on
+	// from 8 KiB on, one copy by the kernel is faster than two through the eager buffers
 	const int status = fetch(r, rx, m, c.len);
 	if (status == kNotPermitted) {
 		r->cma = false;

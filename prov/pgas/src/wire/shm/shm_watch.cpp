@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The watcher: one sleeping thread per process that learns of the death of peers (pidfd) and of senders that died while
+// The watcher: one sleeping thread per process that detects the death of peers (pidfd) and of senders that died while
 // they held a ring slot. It closes windows at once, so that stores to a dead peer leave the inline path, and asks the
-// domains to look (attention); all reporting is done by the application's own progress.
+// domains to check (attention); the application's own progress does all reporting.
 //
-// It takes no domain lock. What it touches is guarded by the watch_barrier or is a relaxed atomic store.
+// It takes no domain lock. Everything that it touches is guarded by the watch_barrier or is a relaxed atomic store.
 #include "shm.hpp"
 #include "shm_process.hpp"
 
@@ -16,17 +16,17 @@
 namespace pgas {
 namespace {
 
-constexpr int kScanMs = 250; // how soon a slot held by a dead sender is noticed
+constexpr int kScanMs = 250; // how soon a slot held by a dead sender is detected
 
 struct watched {
-	unique_fd pidfd;   // none: the process is looked at every scan instead
-	bool over = false; // it is dead, and everybody knows
+	unique_fd pidfd;   // none: the process is checked in every scan instead
+	bool over = false; // it is dead, and all users have been told
 	std::vector<remote_domain *> users;
 	uint64_t start_time;
 };
 
-// One life of the thread, from the first enabled endpoint to the last domain. Who ends it takes it out of the watcher
-// and waits, so that nothing of it is left when fi_close returns; meanwhile another may begin.
+// One run of the thread, from the first enabled endpoint to the last domain. The thread that ends it removes it from
+// the watcher and waits, so that nothing of it is left when fi_close returns; meanwhile another run may begin.
 struct watch_life {
 	pthread_t thread{};
 	unique_fd epoll, wake;
@@ -41,8 +41,7 @@ struct watcher {
 
 watcher *g_watcher = nullptr;
 
-// The thread does not exist in a child of fork(): the child starts afresh. What the parent opened is not for the child
-// to watch.
+// The thread does not exist in a child of fork(): the child starts afresh. It does not watch what the parent opened.
 void forget_after_fork()
 {
 	g_watcher->life.reset();
@@ -71,13 +70,13 @@ void check_process(uint32_t pid, watched &w)
 	if (w.over || process_alive(pid, w.start_time))
 		return;
 	w.over = true;
-	w.pidfd.reset(); // leaves the epoll set with it
+	w.pidfd.reset(); // and thus leaves the epoll set
 	for (remote_domain *r : w.users)
 		if (!r->dead.load())
 			declare_dead(r);
 }
 
-// An eager buffer that a sender holds for a whole scan, and the sender is gone: nobody will send or free it.
+// Checks for an eager buffer that a dead sender has held for a whole scan: nobody will send or free it.
 void check_eager(shm_ep *ep)
 {
 	auto &seen = ep->watch_eager;
@@ -93,9 +92,9 @@ void check_eager(shm_ep *ep)
 	}
 }
 
-// A slot that stays busy at the head of a ring for a whole scan, and whose sender is gone, blocks what comes behind it.
-// One that stays ready waits for a process that reads its counters inline and does not look. What no slot can say, and
-// a hint that leads a free slot, is garbage to be put right; by who owns the ring, too.
+// A slot that stays busy at the head of a ring for a whole scan, and whose sender is gone, blocks all later ones. One
+// that stays ready waits for a process that reads its counters inline and does not poll. An impossible state, or a hint
+// that leads a free slot, is garbage; the owner of the ring repairs that, too.
 void check_ring(shm_ep *ep)
 {
 	const pgas_ring *ring = ep->ring;
@@ -213,7 +212,7 @@ void watch_remote(remote_domain *r)
 	p.over = false;
 #ifdef SYS_pidfd_open
 	p.pidfd = unique_fd(static_cast<int>(syscall(SYS_pidfd_open, r->pid, 0)));
-	// the pid could have changed hands between the address check and this line: then it is dead already
+	// the pid could have been reused between the address check and this line: then the process is dead already
 	if (p.pidfd && process_alive(r->pid, r->start_time) && w.life) {
 		epoll_event e{};
 		e.events = EPOLLIN;
@@ -234,7 +233,7 @@ void unwatch_remote(remote_domain *r)
 		return;
 	std::erase(it->second.users, r);
 	if (it->second.users.empty())
-		w.processes.erase(it); // closes the pidfd, which leaves the epoll set with it
+		w.processes.erase(it); // closes the pidfd, which thus leaves the epoll set
 }
 
 } // namespace pgas

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Windows: memory of peers that inline code stores to by itself. Fronts show them (pgas_types.h); this file is the only
-// one that opens, moves and closes them, and the rings that inline sends go to.
+// Windows: memory of peers that inline code stores to directly. Fronts show them (pgas_types.h); only this file opens,
+// moves and closes them, and the rings that inline sends use.
 #include "shm.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ void close_on(pgas_ep *front, uint64_t rank, bool messages_too)
 }
 
 // Readable and writable, addressed by offset, contiguous here and aligned for every atomic, and without counters at the
-// target that every access must move.
+// target that every access must increment.
 bool may_be_window(const xlate &x)
 {
 	constexpr uint32_t both = FI_REMOTE_READ | FI_REMOTE_WRITE;
@@ -59,7 +59,7 @@ void close_to_inline_code(shm_ep *ep, const peer *p)
 		close_on(front, p->rank, true);
 }
 
-// Sets window[rank] when the peer's key 0 can be stored to directly.
+// Sets window[rank] if the peer's key 0 can be stored to directly.
 void publish_window(shm_ep *ep, shm_peer *p)
 {
 	const fi_addr_t rank = p->engine_peer->rank;
@@ -75,9 +75,9 @@ void publish_window(shm_ep *ep, shm_peer *p)
 	const auto base = reinterpret_cast<uint64_t>(x->window);
 	for (pgas_ep *front : ep->ep->fronts) {
 		if (x->laid_out && !front->bias)
-			continue; // takes offsets, and this window has the distances of addresses
+			continue; // this front takes offsets, but the window is laid out by addresses
 		pgas_window_check &c = front->check[rank];
-		pgas_store_relaxed(&c.bound8, uint64_t{0}); // another thread may look meanwhile: nothing fits then
+		pgas_store_relaxed(&c.bound8, uint64_t{0}); // another thread may read it meanwhile: nothing fits then
 		pgas_store_release(&c.live, &x->entry->live);
 		pgas_store_relaxed(&c.live_value, x->live);
 		pgas_store_relaxed(&c.base, base);
@@ -88,7 +88,7 @@ void publish_window(shm_ep *ep, shm_peer *p)
 	}
 }
 
-// A window of an earlier registration stays closed on a front that threads share: they may be looking at its check.
+// A window of an earlier registration stays closed on a front that threads share: they may be reading its check.
 bool wants_window(const peer *p, const op &o, const xlate &x)
 {
 	if (p->rank == FI_ADDR_NOTAVAIL || o.rma[0].key != 0)
@@ -106,8 +106,8 @@ bool windows_given_out(const remote_domain *r)
 	return r->given_out || std::ranges::any_of(r->dom->eps, symmetric);
 }
 
-// FI_THREAD_DOMAIN: the application lets one thread at a time into the domain, inline code included, and that one is in
-// this call. A progress thread is a second one, and an alias with FI_PGAS_PRIVATE is free to be.
+// FI_THREAD_DOMAIN: the application lets one thread at a time into the domain, including inline code, and that thread
+// is in this call. A progress thread is a second one, and an alias with FI_PGAS_PRIVATE may have another.
 bool windows_quiet(const remote_domain *r)
 {
 	if (windows_given_out(r) || r->dom->threading != FI_THREAD_DOMAIN || r->dom->thread_running)
@@ -145,7 +145,7 @@ void shm_windows_rebias(wire_ep &ep, pgas_ep *front, uint64_t bias)
 	watch_barrier lock;
 	const bool other_distances = ep.ep->dom->layout.given() && bias != front->bias;
 	for (const auto &[rank, rdom] : shm_of(ep).open_windows) {
-		// offsets and addresses have different windows: open anew
+		// offsets and addresses need different windows: open again
 		if (other_distances)
 			close_on(front, rank, false);
 		else if (front->window[rank])
@@ -156,7 +156,7 @@ void shm_windows_rebias(wire_ep &ep, pgas_ep *front, uint64_t bias)
 void shm_window(wire_ep &ep, peer &p)
 {
 	publish_window(&shm_of(ep), &shm_of(p));
-	shm_of(p).rdom->given_out = true; // addresses in it are the application's now
+	shm_of(p).rdom->given_out = true; // the application has addresses in it now
 }
 
 } // namespace pgas

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The table of the shared-memory wire, and what makes it up: life, addresses, regions, connections.
+// The table of the shared-memory wire and its parts: life, addresses, regions, connections.
 #include "shm.hpp"
 #include "support/pgas_host.hpp"
 #include "shm_process.hpp"
@@ -29,7 +29,7 @@ int shm_domain_open(domain &dom, wire_domain **out)
 	dom.wide = shm_wide_lock(d->shared.at<amo_lock>(kLockOff));
 	dom.sleepers = &d->door()->sleepers;
 	door_register();
-	cross_memory_allowed(); // also lets our peers in where the kernel asks for it
+	cross_memory_allowed(); // also permits our peers' access if the kernel requires it
 	watch_domain(&dom);
 	*out = d.release();
 	return 0;
@@ -72,7 +72,7 @@ int shm_ep_open(wire_domain &d, ep_core &ep, wire_ep **out)
 	shared->slots = shape.slots;
 	shared->eager_count = shape.eager_count;
 	shared->eager_bytes = shape.eager_bytes;
-	// initiators look these up when they connect
+	// initiators read these when they connect
 	shared->rem_wr_cntr = ep.c_rem_write ? ep.c_rem_write->remote : kNoCounter;
 	shared->rem_rd_cntr = ep.c_rem_read ? ep.c_rem_read->remote : kNoCounter;
 	target->eager = eager_area_of(target->seg, shape);
@@ -93,7 +93,7 @@ void shm_ep_leave(wire_ep &ep)
 {
 	ep_shared *shared = shm_of(ep).shared;
 	pgas_store_release(&shared->closed, 1u); // pairs with load_acquire in no_room() and shm_departed()
-	shared->rem_wr_cntr = shared->rem_rd_cntr = kNoCounter; // their places may go to others now
+	shared->rem_wr_cntr = shared->rem_rd_cntr = kNoCounter; // their places may be reused now
 }
 
 void shm_ep_close(wire_ep *ep)
@@ -110,7 +110,7 @@ struct shm_address {
 	uint64_t nonce = 0;
 };
 
-// The tight form: the same in base64, 22 bits of pid and 20 of fd.
+// The short form: the same in base64, 22 bits of pid and 20 of fd.
 constexpr unsigned kPidBits = 22, kFdBits = 20;
 constexpr size_t kTightBytes = 22;
 
@@ -189,7 +189,7 @@ bool shm_canonical(std::string_view part, char *out, size_t room)
 	return true;
 }
 
-// Host, process and endpoint: enough to tell it from others at a glance.
+// Host, process and endpoint: enough to distinguish it from others at a glance.
 std::string shm_show(std::string_view part)
 {
 	shm_address a;
@@ -290,7 +290,7 @@ bool shm_departed(const peer &p)
 	return pgas_load_acquire(&shm_line(p).shared->closed); // pairs with store_release in shm_ep_leave()
 }
 
-// What the peer answered before it closed is in our ring, so it is only over when that is empty.
+// The peer's last answers may still be in our ring, so it is silent only when the ring is empty.
 bool shm_silent(const wire_ep &ep, const peer &p)
 {
 	return p.line && shm_departed(p) && shm_of(ep).head_is_free();
@@ -323,7 +323,7 @@ uint64_t shm_sender(const wire_ep &ep, uint32_t src, ep_name *name)
 	return pgas_load_relaxed(&e.serial);
 }
 
-// Requests run in the order in which they were asked for; what we do by ourselves would overtake them.
+// Requests run in the order of submission; our own direct accesses would overtake them.
 bool shm_in_order(const peer &p)
 {
 	return !p.one_sided || (!parameters().map && !shm_of(p).rdom->cma && !shm_of(p).rdom->self);
@@ -389,7 +389,7 @@ const wire_ops g_shm_wire = {
 	.retries = request_retries,
 	.poll_word = shm_poll_word,
 	.noticed = [](const wire_ep &) { return true; },
-	.flush = nullptr, // what is not kept is at its target
+	.flush = nullptr, // operations that are not kept are at their target
 	.asleep = nullptr,
 	.announce = shm_announce,
 	.sleep = shm_sleep,

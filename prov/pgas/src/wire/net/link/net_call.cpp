@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Calls: which of two stays, who calls again, and what strangers may cost.
+// Calls: which of two stays, when a call is repeated, and what strangers may cost.
 //
-// A channel that the client's operations use begins with a call of our own, on a line of its own. A channel that a peer
-// begins is a *stranger* until its proof, and is never handed to an operation before: whoever says that it is at some
-// address keeps nobody from calling there. When a stranger proves itself while we call the same address, it takes that
-// call's place (take_place). So that two that call each other at once end with one channel:
+// A channel that the client's operations use begins with a call of our own, on its own line. A channel that a peer
+// begins is a *stranger* until its proof, and no operation uses it before: a process that merely claims to be at some
+// address cannot keep us from calling there. When a stranger proves itself while we call the same address, it takes
+// that call's place (take_place). To leave exactly one channel between two links that call each other at once:
 //
-//   each has called           the lower address holds the other's hello back unanswered; the other one answers, and the
-//                             channel takes its own call's place. The held one goes when the call is open, and is
-//                             answered when it fails
+//   each has called           the lower address holds the other's hello back unanswered; the other one answers, and
+//                             the channel takes the place of its own call. The held stranger ends when the call
+//                             is open, and is answered when the call fails
 //   a stranger was answered   a call to its address waits until the stranger is proven or gone, two seconds at most
-//   both proved themselves    by two calls at once, since one of them waited so long: that of the lower address stays
+//   both proved themselves    by two calls at once, because one of them waited so long: the lower address's call stays
 //
-// A stranger may keep its place for two seconds, and at most kStrangersMost have one; then the oldest goes. A call that
-// loses its line before it is open calls again, until FI_PGAS_PEER_TIMEOUT is over (net_watch.cpp), unless nobody
-// listens there any more.
+// A stranger may keep its place for two seconds, and at most kStrangersMost have one; then the oldest is ended. A call
+// that loses its line before it is open is repeated until FI_PGAS_PEER_TIMEOUT is over (net_watch.cpp), unless no
+// process listens there any more.
 #include "net_link.hpp"
 #include "support/pgas_util.hpp"
 
@@ -85,7 +85,8 @@ void end_stranger(channel &c, const char *why)
 	channel_free(c);
 }
 
-// The peer let the call go (it has too many at once), or the network did. Elsewhere nobody listens, or not our kind.
+// The peer dropped the call (it has too many at once), or the network did. With other errors, no process listens there,
+// or not one of our kind.
 bool may_help(int status)
 {
 	switch (-status) {
@@ -97,8 +98,8 @@ bool may_help(int status)
 	case ENETUNREACH:
 	case ENETDOWN:
 	case ETIMEDOUT:
-	case EADDRNOTAVAIL: // an interface that is down has no addresses of version 6
-	case EPERM:         // so says a firewall
+	case EADDRNOTAVAIL: // an interface that is down has no IPv6 addresses
+	case EPERM:         // reported by a firewall
 	case ENOBUFS:
 	case ENOMEM:
 		return true;
@@ -152,9 +153,9 @@ bool call_again(channel &c, int status, const std::string &why)
 	c.greeted = c.greeting->proven = c.signs = false;
 	c.signed_out = c.signed_in = 0;
 	c.id = 0;
-	c.session_in = random_word(); // what was meant for the lost call is not for this one
+	c.session_in = random_word(); // packets meant for the lost call are not for this one
 	const uint64_t rest = std::min(kRestLeastNs << std::min(c.calls++, 10u), kRestMostNs);
-	call_later(c, pgas_now_ns() + rest / 2 + random_word() % rest); // not all that were let go at the same moment
+	call_later(c, pgas_now_ns() + rest / 2 + random_word() % rest); // spreads calls dropped at the same moment
 	return true;
 }
 
@@ -202,7 +203,7 @@ void stranger_known(channel &c)
 				waiting->call_at = 0;
 }
 
-// Both sides must choose the same: the call of the lower address.
+// Both sides must choose the same one: the call of the lower address.
 bool stranger_yields(channel &c)
 {
 	const channel *own = channel_to(*c.link, c.address);
@@ -231,7 +232,7 @@ void call_failed(channel &c)
 			answer(*s);
 }
 
-// The two change what a greeting makes: their numbers, lines, sessions and keys. Nothing else was sent by either.
+// Swaps what a greeting produces: numbers, lines, sessions and keys. Neither channel has sent anything else.
 channel &take_place(channel &opened)
 {
 	net_link &l = *opened.link;

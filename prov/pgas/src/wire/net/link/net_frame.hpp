@@ -2,15 +2,15 @@
 //
 // What crosses a link: packets, and the frames inside them.
 //
-// A packet is one message of the port. Data packets are numbered from 1 on, per channel and direction, and run in
-// order; `ack` says up to which number the sender ran ours. Whatever arrives is bad input until it is checked: the
-// packet here and in net_receive.cpp, each frame in net_execute.cpp.
+// A packet is one message of the port. Data packets are numbered from 1, per channel and direction, and run in that
+// order; `ack` is the number of the last of our packets that the sender ran. All input is untrusted until checked:
+// packets here and in net_receive.cpp, each frame in net_execute.cpp.
 //
 //   packet = packet_head, then for HELLO: hello [+ proof]; for PROOF: proof; for REFUSE: a text; for DATA: frames
-//   frame  = frame_head, then what its kind says, padded to 8 bytes
+//   frame  = frame_head, then what its kind defines, padded to 8 bytes
 //
-// Where packets are signed (FI_PGAS_NET_SIGN), every packet of an open channel carries a signature in place of the
-// session: a keyed hash over the number of the packet in its direction and the whole packet with the session in it.
+// If packets are signed (FI_PGAS_NET_SIGN), every packet of an open channel carries a signature in place of the
+// session: a keyed hash over the packet's number in its direction and the whole packet with the session in it.
 #pragma once
 
 #include <cstddef>
@@ -25,12 +25,12 @@ inline constexpr uint8_t kProtocol = 3;
 
 enum packet_flag : uint8_t {
 	kPacketHello = 1,  // who I am; not proven
-	kPacketProof = 2,  // that I know what only the job knows
+	kPacketProof = 2,  // proof that I know what only the job knows
 	kPacketRefuse = 4, // we cannot talk, and why
 	kPacketBye = 8,    // an orderly end: nothing follows
-	kPacketPing = 16,  // answer soon, be it with an acknowledgement alone
-	kPacketData = 32,  // counted: has a number of its own
-	kPacketWake = 64,  // transfers come that only polling moves: do not sleep for a moment
+	kPacketPing = 16,  // answer soon, even if only with an acknowledgement
+	kPacketData = 32,  // counted: has its own number
+	kPacketWake = 64,  // transfers are coming that only polling moves: do not sleep for a moment
 };
 
 struct packet_head {
@@ -38,17 +38,17 @@ struct packet_head {
 	uint8_t protocol;
 	uint8_t flags;    // packet_flag
 	uint32_t bytes;   // of the whole packet
-	uint32_t channel; // the receiver's number of the channel; a hello to a stranger has none
-	uint32_t seq;     // of data: its number; else: of the last data before it
+	uint32_t channel; // the receiver's number of the channel; 0 in a hello to a stranger
+	uint32_t seq;     // data: its number; otherwise the number of the last data packet before it
 	uint32_t ack;
 	uint32_t pad_;
-	uint64_t session; // what the receiver gave to this sender alone, or the signature
+	uint64_t session; // assigned by the receiver to this sender alone, or the signature
 };
 static_assert(sizeof(packet_head) == 32);
 
-// What must be equal on both sides for memory to mean the same.
+// What must be equal on both sides so that memory has the same meaning.
 struct machine_kind {
-	uint32_t byte_order; // 0x01020304 as it lies in memory
+	uint32_t byte_order; // 0x01020304 as stored in memory
 	uint16_t page_kib;
 	uint8_t word_bytes;
 	uint8_t architecture; // 1 x86_64, 2 aarch64
@@ -61,16 +61,16 @@ inline constexpr uint16_t kNoEndpoint = 0xffff;
 enum class link_role : uint8_t { caller = 1, callee };
 enum link_feature : uint8_t { kFeatureSigned = 1 }; // every packet of an open channel is signed
 
-// All of it goes into the proofs (net_greet.cpp), so that nobody changes any of it on the way.
+// All of it is covered by the proofs (net_greet.cpp), so nobody can change any of it on the way.
 struct hello {
 	machine_kind machine;
 	uint64_t id;        // of the sender's link: random
 	uint64_t nonce;     // random, new for every call
 	uint64_t session;   // to be put into packets to the sender
-	uint32_t channel;   // likewise
-	uint32_t packet;    // bytes of the longest that it takes
+	uint32_t channel;   // the sender's number, for the same purpose
+	uint32_t packet;    // bytes of the longest packet that the sender accepts
 	uint16_t looks_for; // caller: the callee's endpoint whose address led here; callee: kNoEndpoint
-	uint16_t endpoint;  // the sender's: caller: that calls; callee: that was looked for
+	uint16_t endpoint;  // the sender's: the calling one (caller), or the one looked for (callee)
 	uint8_t kind;       // letter of the port
 	uint8_t address_len;
 	link_role role;
@@ -85,8 +85,8 @@ struct proof {
 static_assert(sizeof(proof) == 16);
 inline constexpr size_t kRefusalMost = 160;
 
-// Any two codes differ in two bits or more, so that one flipped bit never makes one kind of another: a request that
-// arrived as a response would be dropped in silence, and its asker would wait without end.
+// Any two codes differ in at least two bits, so that one flipped bit never turns one kind into another: a request that
+// arrived as a response would be dropped silently, and its sender would wait forever.
 enum class frame_kind : uint8_t {
 	intro = 3,        // src is an endpoint with this name
 	leave = 5,        // src closed
@@ -94,20 +94,20 @@ enum class frame_kind : uint8_t {
 	amo = 9,          // amo_frame, operands
 	message = 10,     // message_frame, bytes
 	request = 12,     // of pgas_request.cpp
-	response = 15,    // likewise
-	cq_data = 17,     // message_frame: of a write whose bytes are in place
+	response = 15,    // of pgas_request.cpp
+	cq_data = 17,     // message_frame: for a write whose bytes are in place
 	failed = 18,      // failed_frame
-	key_ask = 20,     // key_frame: where does this memory lie for bulk transfers?
+	key_ask = 20,     // key_frame: where is this memory for bulk transfers?
 	key_answer = 23,  // key_frame
 	key_gone = 24,    // key_frame: that region was closed
-	count = 27,       // count_frame: a bulk transfer is over, move the counters that are bound to its region
-	word_ask = 29,    // word_frame: a word of key 0, read or fetched and changed
+	count = 27,       // count_frame: a bulk transfer completed, add to the counters bound to its region
+	word_ask = 29,    // word_frame: a word of key 0, read or fetched and modified
 	word_answer = 30, // word_answer_frame
 };
 
 enum frame_flag : uint8_t {
 	kFrameTail = 7,    // bytes of padding at the end
-	kFrameKey = 8,     // put: a key follows the address; else it is 0
+	kFrameKey = 8,     // put: a key follows the address; otherwise it is 0
 	kFrameTagged = 16, // message
 	kFrameLong = 32,   // message: the receiver fetches the bytes
 	kFrameData = 64,   // message: carries cq data
@@ -119,10 +119,10 @@ struct frame_head {
 	uint8_t flags;  // frame_flag
 	uint16_t src;   // the sender's endpoint
 	uint16_t dst;   // the receiver's
-	uint16_t words; // 8 bytes each, behind this head, the padding included
+	uint16_t words; // in units of 8 bytes, after this head, padding included
 };
 static_assert(sizeof(frame_head) == 8);
-inline constexpr size_t kFrameMost = 0xffff * 8; // behind its head
+inline constexpr size_t kFrameMost = 0xffff * 8; // after its head
 
 struct amo_frame {
 	uint64_t addr, key;
@@ -133,15 +133,15 @@ struct amo_frame {
 struct message_frame {
 	uint64_t len, tag, data;
 };
-// Frame number `frame` (from 0 on) of packet `seq` could not be run.
+// Frame number `frame` (counted from 0) of packet `seq` could not be run.
 struct failed_frame {
 	uint32_t seq, frame;
 	int32_t status;
 	uint32_t pad_;
 };
-// A question: may I write to (read from) [addr, addr + len) of your region `key` by bulk? The answer: `len` bytes from
-// `addr` on are `port_addr` and `port_key` to the port; counts: say so by a count_frame when it is done; reads: may be
-// read, whatever was asked for. Or why not.
+// The question: may I write to (read from) [addr, addr + len) of your region `key` by bulk? The answer: `len` bytes
+// from `addr` on are `port_addr` and `port_key` to the port. counts: send a count_frame when done. reads: reading is
+// allowed, whatever the question was. Otherwise `status` says why not.
 struct key_frame {
 	uint64_t key, addr, len;
 	uint64_t port_addr, port_key;
@@ -156,7 +156,7 @@ struct count_frame {
 };
 struct word_frame {
 	uint64_t addr, operand, compare;
-	uint32_t question; // the asker's number of it
+	uint32_t question; // the asker's number for it
 	uint8_t form;      // amo_form, or kWordRead
 	uint8_t type, op;
 	uint8_t len; // kWordRead: 1 to 8

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Greeting: how two links find out that they belong together.
+// Greeting: how two links establish that they belong together.
 //
 //   A calls B:  A -> B  HELLO          who I am, where I can be reached, a nonce, the endpoint I look for
-//               B -> A  HELLO + PROOF  likewise; the proof of the callee
-//               A -> B  PROOF          of the caller, who sends it only after the callee's was right
-//               B -> A  any packet     of the open channel: the callee believes the caller. One without frames, at
-//                                      least
+//               B -> A  HELLO + PROOF  the same about B; the callee's proof
+//               A -> B  PROOF          the caller's proof, sent only after the callee's was right
+//               B -> A  any packet     of the open channel: the callee accepts the caller. At least one, without frames
 //
 // The caller's channel opens with that packet and not before: a callee waits two seconds for a proof, and a caller that
-// was stopped meanwhile, or cut off, calls again. Nothing of its client's is under way yet that could be lost.
+// was stopped or cut off meanwhile calls again. None of its client's operations is in flight yet, so none can be lost.
 //
 // A proof is a keyed hash over a label, the protocol's version, the role of its sender, and both hellos as they were
-// sent: both addresses, endpoints, ids, nonces, sessions and features. Its key is the job's secret and the address of
-// the endpoint that the caller looks for; so in a job without a secret, whoever has no address of the job cannot prove
-// anything either. Nothing of a channel is run before its proof. docs/architecture/link.md has the picture, and why
-// relays, reflections, replays and downgrades fail.
+// sent: both addresses, endpoints, ids, nonces, sessions and features. Its key is made from the job's secret and the
+// address of the endpoint that the caller looks for; so even in a job without a secret, a process that has no address
+// of the job cannot prove anything. Nothing of a channel is run before its proof. docs/architecture/link.md has the
+// picture, and explains why relays, reflections, replays and downgrades fail.
 #include "net_link.hpp"
 #include "support/pgas_util.hpp"
 
@@ -56,11 +55,11 @@ hello hello_of(const channel &c, link_role role, uint16_t looks_for, uint16_t en
 
 // --- proofs ----------------------------------------------------------------------------------------------------------
 
-// What is hashed, for each purpose with another label.
+// The hashed text, with a different label for each purpose.
 struct transcript {
 	char label[20];
 	uint16_t protocol;
-	uint16_t role; // link_role of whom it is about
+	uint16_t role; // link_role of the side it is about
 	hello caller, callee;
 };
 static_assert(sizeof(transcript) == 184 && offsetof(transcript, caller) == 24, "no padding");
@@ -104,7 +103,7 @@ void send_with(channel &c, uint8_t flags, const void *a, size_t a_len, const voi
 {
 	packet *p = packet_take(*c.link);
 	if (!p)
-		return; // the silence is noticed
+		return; // the silence is detected
 	memcpy(p->bytes + p->used, a, a_len);
 	if (b_len)
 		memcpy(p->bytes + p->used + a_len, b, b_len);
@@ -114,7 +113,7 @@ void send_with(channel &c, uint8_t flags, const void *a, size_t a_len, const voi
 	packet_post(c, p);
 }
 
-// protocol: as the peer speaks it, so that it understands why.
+// protocol: the peer's version, so that it understands the reason.
 void refuse(channel &c, const std::string &why, uint8_t protocol = kProtocol)
 {
 	net_link &l = *c.link;
@@ -125,7 +124,7 @@ void refuse(channel &c, const std::string &why, uint8_t protocol = kProtocol)
 	channel_end(c, -FI_ECONNREFUSED, why, false);
 }
 
-// Why we cannot talk to it; empty: we can.
+// Returns why we cannot talk to the peer; empty: we can.
 std::string objection(const net_link &l, const packet_head &p, const hello &h)
 {
 	char text[kRefusalMost];
@@ -155,7 +154,7 @@ void hello_take(channel &c, const hello &h)
 	c.heard_at = pgas_now_ns();
 }
 
-// The peer's proof was right, and what follows ours is signed. The keys are as fresh as the nonces.
+// The peer's proof was right, and everything after ours is signed. The keys are as fresh as the nonces.
 void sign_from_now(channel &c)
 {
 	const link_role mine = c.greeting->role;
@@ -189,7 +188,7 @@ namespace {
 
 // --- hellos ----------------------------------------------------------------------------------------------------------
 
-// Is it well-formed, and of the peer whose line it came by?
+// Is it well-formed, and does it name the peer whose line it came by?
 bool plausible(const net_link &l, uint64_t line, const hello &h, link_role role)
 {
 	if (!h.address_len || h.address_len > kLinkAddressMost || h.kind != l.port->kind || h.packet < kPacketLeast ||
@@ -198,7 +197,8 @@ bool plausible(const net_link &l, uint64_t line, const hello &h, link_role role)
 	return !l.port->ops->peer || l.port->ops->peer(*l.port, line) == address_of(h);
 }
 
-// Whose line it is, also when it is over and not gone yet; null: nobody's, or the port has none.
+// Returns the channel that has this line, even one that is over but not freed yet; null: none, or the port has no
+// lines.
 channel *channel_by(const net_link &l, uint64_t line)
 {
 	const auto it =
@@ -206,15 +206,15 @@ channel *channel_by(const net_link &l, uint64_t line)
 	return it == l.channels.end() ? nullptr : it->get();
 }
 
-// Somebody calls us.
+// A peer calls us.
 bool called(net_link &l, uint64_t line, const packet_head &p, const hello &h)
 {
 	const std::string address = address_of(h);
 	if (channel_by(l, line))
-		return false; // one call a line
+		return false; // one call per line
 	const channel *own = channel_to(l, address);
 	if (own && own->open() && own->id == h.id)
-		return false; // it is here already
+		return false; // the peer has an open channel already
 	channel *c = stranger_new(l, line, address);
 	if (!c)
 		return false;
@@ -225,14 +225,14 @@ bool called(net_link &l, uint64_t line, const packet_head &p, const hello &h)
 		return true;
 	}
 	c->greeting->name = l.client.name_of(l.client.self, h.looks_for);
-	// both call at once: that of the lower address stays
+	// both call at once: the call of the lower address stays
 	c->held = own && own->greeted && own->state == channel_state::greeting && l.address < address;
 	if (!c->held)
 		answer(*c);
 	return true;
 }
 
-// Somebody answers our call.
+// A peer answers our call.
 bool answered(net_link &l, uint64_t line, const packet_head &p, const hello &h, const proof &its)
 {
 	channel *c = p.channel < l.channels.size() ? l.channels[p.channel].get() : nullptr;
@@ -257,7 +257,8 @@ bool answered(net_link &l, uint64_t line, const packet_head &p, const hello &h, 
 	return true;
 }
 
-// The first fields of a hello are the same in every version. Who answers a call of ours is refused by that.
+// The first fields of a hello are the same in every version. A peer that answers our call in another version is
+// refused.
 bool refuse_version(net_link &l, uint64_t line, const packet_head &p, const char *bytes, size_t len)
 {
 	hello h{};
@@ -314,7 +315,7 @@ bool greeted_by(net_link &l, uint64_t line, const packet_head &p, const char *by
 	return answers ? answered(l, line, p, h, its) : called(l, line, p, h);
 }
 
-// Of a caller, whose hello was answered.
+// The proof of a caller whose hello was answered.
 void proof_take(channel &c, const proof &p)
 {
 	if (c.state != channel_state::greeting || !c.id || !c.greeted || c.greeting->role != link_role::callee)
@@ -335,7 +336,7 @@ void refusal_take(net_link &l, const packet_head &h, const char *bytes, size_t l
 	if (c.state != channel_state::greeting)
 		return;
 	std::string why(bytes, std::min(len, kRefusalMost));
-	for (char &ch : why) // it may be anything: keep terminals safe
+	for (char &ch : why) // untrusted text: keep terminals safe
 		if (ch < ' ' || ch > '~')
 			ch = '?';
 	channel_end(c, -FI_ECONNREFUSED, "it refused us: " + why, false);

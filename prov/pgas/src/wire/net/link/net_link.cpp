@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The link: life of links and channels, and packets on their way out.
+// The link: the life of links and channels, and outgoing packets.
 #include "net_link.hpp"
 #include "support/pgas_util.hpp"
 
@@ -14,9 +14,9 @@ namespace pgas {
 namespace {
 
 constexpr size_t kSlabPackets = 8;
-constexpr uint64_t kFarewellNs = 200'000'000; // that closing waits for what is still under way
-constexpr uint64_t kRouseNs = 100'000;        // how often a peer is told that transfers come
-constexpr uint64_t kAwakeNs = 300'000;        // longer than between two that say so
+constexpr uint64_t kFarewellNs = 200'000'000; // how long closing waits for what is still in flight
+constexpr uint64_t kRouseNs = 100'000;        // how often a peer is told to expect transfers
+constexpr uint64_t kAwakeNs = 300'000;        // longer than the interval between two such messages
 
 machine_kind this_machine()
 {
@@ -64,7 +64,7 @@ std::unique_ptr<net_link> link_open(port *p, const link_client &client, const li
 	l->set.packet = std::clamp(set.packet, kPacketLeast, std::min(p->limits.packet, kFrameMost)) & ~size_t{7};
 	l->machine = this_machine();
 	l->id = random_word();
-	l->signs = set.sign || !p->ops->keep; // else whoever sees a packet could send another from anywhere
+	l->signs = set.sign || !p->ops->keep; // otherwise anybody who sees a packet could send another from anywhere
 	char address[kLinkAddressMost];
 	l->address.assign(address, p->ops->address(*p, address));
 	l->channels.push_back(nullptr);
@@ -79,7 +79,7 @@ std::string link_show(const net_link &l, const std::string &address)
 
 // --- channels --------------------------------------------------------------------------------------------------------
 
-// Frees a channel that is over and that nobody refers to: the port may still have packets of it.
+// Frees a channel that is over and has no references, unless the port still has packets of it.
 void channel_free(channel &c)
 {
 	net_link &l = *c.link;
@@ -116,7 +116,7 @@ void channel_end(channel &c, int why, const std::string &reason, bool orderly)
 		packet_over(l, p, why);
 	for (packet *p : std::exchange(c.backlog, {})) {
 		p->under_way = false;
-		packet_spare(l, p); // those that wait for an acknowledgement are in the other list, too
+		packet_spare(l, p); // packets that wait for an acknowledgement are in the other list, too
 	}
 	if (c.straight_out)
 		straight_over(c, why);
@@ -134,7 +134,7 @@ void channel_end(channel &c, int why, const std::string &reason, bool orderly)
 		l.client.ended(l.client.self, c);
 }
 
-// Of a channel that greets: those that wait go, and what the port still tells of the others is nobody's.
+// For a greeting channel: drops its waiting packets and detaches those in the port, whose completions are then ignored.
 void packets_forget(channel &c)
 {
 	net_link &l = *c.link;
@@ -193,7 +193,7 @@ packet *packet_take(net_link &l)
 void packet_spare(net_link &l, packet *p)
 {
 	if (p->under_way || p->waits)
-		return; // one of the two is still to come
+		return; // the other of the two events is still to come
 	p->dest = nullptr;
 	p->notices.clear();
 	p->failures.clear();
@@ -201,7 +201,7 @@ void packet_spare(net_link &l, packet *p)
 	l.spare = p;
 }
 
-// Tells everybody who wants to hear of a packet, run (0) or lost.
+// Delivers the notices of a packet that was run (0) or lost.
 void packet_over(net_link &l, packet *p, int status)
 {
 	for (const notice &n : p->notices) {
@@ -236,7 +236,7 @@ void packet_head_write(channel &c, packet *p, uint8_t flags)
 	h.flags = flags;
 	h.bytes = p->used;
 	h.channel = c.number_out;
-	h.seq = flags & kPacketData ? p->seq : c.sent; // what was lost before it is noticed
+	h.seq = flags & kPacketData ? p->seq : c.sent; // reveals a lost packet before it
 	h.ack = c.ran;
 	h.session = c.session_out;
 	memcpy(p->bytes, &h, sizeof h);
@@ -247,7 +247,7 @@ void packet_head_write(channel &c, packet *p, uint8_t flags)
 	c.told = c.ran;
 }
 
-// Why the port has no way to the peer any more, for people.
+// Returns why the port has no way to the peer any more, for log messages.
 static std::string trouble_with(const channel &c, int status)
 {
 	const port &p = *c.link->port;
@@ -255,7 +255,7 @@ static std::string trouble_with(const channel &c, int status)
 	return why.empty() ? pgas_strerror(-status) : why;
 }
 
-// Calls again where that may help.
+// Calls again if that may help, otherwise ends the channel.
 static void line_gone(channel &c, int status, const char *what)
 {
 	const std::string why = trouble_with(c, status);
@@ -270,7 +270,7 @@ static void line_gone(channel &c, int status, const char *what)
 	line_gone(c, status, "cannot send to it: ");
 }
 
-// Hands a packet to the port, which is the first that waits. False: it has no room now.
+// Hands a packet to the port: the first one of the backlog, if there is one. Returns false if the port has no room now.
 static bool port_takes(channel &c, packet *p)
 {
 	net_link &l = *c.link;
@@ -301,7 +301,7 @@ void backlog_push(channel &c)
 void packet_post(channel &c, packet *p)
 {
 	p->dest = &c;
-	p->under_way = true; // until the port says otherwise: nobody may take it meanwhile
+	p->under_way = true; // until the port reports otherwise: nobody may take it meanwhile
 	const bool first = c.backlog.empty();
 	if (first && port_takes(c, p)) [[likely]]
 		return;
@@ -319,7 +319,7 @@ void packet_leave(channel &c)
 	p->seq = ++c.sent;
 	p->waits = true;
 	if (c.clear() && !c.asked_at)
-		c.asked_at = c.link->clock; // too early, if at all: watch_silence() forgives what nobody looked at
+		c.asked_at = c.link->clock; // possibly too early: watch_silence() forgives time in which nobody polled
 	c.unacked.push_back(p);
 	packet_head_write(c, p, kPacketData);
 	c.link->stats.frames_out += p->frames;
@@ -419,7 +419,7 @@ void packet_notice(channel &c, const notice &about)
 
 void link_flush(net_link &l)
 {
-	// a packet that leaves may end its channel, but the list changes at its end only
+	// sending a packet may end its channel, but the list only changes at its end
 	for (size_t i = 0; i < l.busy.size(); i++) {
 		channel &c = *l.busy[i];
 		backlog_push(c);
@@ -428,12 +428,12 @@ void link_flush(net_link &l)
 	}
 }
 
-// Drops from the list who has nothing to send any more.
+// Removes the channels that have nothing to send any more.
 static void busy_sweep(net_link &l)
 {
 	for (size_t i = 0; i < l.busy.size();) {
 		channel &c = *l.busy[i];
-		if (c.filling && !c.filling->frames) // room was asked for, and then not used
+		if (c.filling && !c.filling->frames) // room was requested but not used
 			packet_spare(l, std::exchange(c.filling, nullptr));
 		if (c.state != channel_state::over && (c.filling || c.owes() || !c.backlog.empty())) {
 			i++;
@@ -467,7 +467,7 @@ static bool take_in(net_link &l)
 	constexpr int kAtOnce = 16, kRounds = 16; // then others get their turn
 	bool moved = false;
 	alignas(port_event)
-		std::byte room[kAtOnce * sizeof(port_event)]; // as it is: poll() writes those that it returns
+		std::byte room[kAtOnce * sizeof(port_event)]; // uninitialized: poll() writes what it returns
 	auto *const e = reinterpret_cast<port_event *>(room);
 	for (int round = 0, n = kAtOnce; round < kRounds && n == kAtOnce; round++) {
 		n = l.port->ops->poll(*l.port, e, kAtOnce);
@@ -511,11 +511,11 @@ static bool take_in(net_link &l)
 bool link_progress(net_link &l)
 {
 	if (!l.busy.empty())
-		link_flush(l); // before looking, which takes longer
+		link_flush(l); // before polling, which takes longer
 	const bool moved = take_in(l);
 	if (!l.busy.empty()) {
 		link_flush(l);
-		if (!moved) // nothing new to run: whoever waits for an acknowledgement shall have it
+		if (!moved) // nothing new to run: peers that wait for an acknowledgement get it now
 			for (size_t i = 0; i < l.busy.size(); i++)
 				if (l.busy[i]->open() && l.busy[i]->owes() && l.busy[i]->backlog.empty())
 					send_bare(*l.busy[i], 0);

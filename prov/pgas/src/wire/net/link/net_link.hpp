@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The link: channels to the links of other processes over one port. It packs frames into packets, numbers and
-// acknowledges them, greets and proves, notices who is gone. It knows nothing of endpoints and does not know the
-// operations that its frames carry (net_wire.cpp does), but for the run of words that callers append to by themselves
-// (pgas_run.hpp). Errors are libfabric's codes; libfabric itself is used by a port only.
+// acknowledges them, does the greeting and its proofs, and detects peers that are gone. It knows nothing of endpoints
+// or of the operations that its frames carry (net_wire.cpp does), except for the run of words to which callers append
+// directly (pgas_run.hpp). Errors are libfabric's codes; only a port uses libfabric itself.
 //
-// A channel: greeting (a hello is out, or theirs came) -> open (both proved that they know the secret) -> over (a BYE
-// came or went, or the peer is lost; `why` tells). Whatever was not acknowledged then fails. A channel that is over
-// stays until nobody refers to it. net_call.cpp: which of two calls stays, who calls again, what strangers may cost.
+// A channel: greeting (our hello is sent, or the peer's has arrived) -> open (both sides proved that they know the
+// secret) -> over (a BYE was received or sent, or the peer is lost; `why` has the error). Whatever was not acknowledged
+// then fails. A channel that is over stays until nothing refers to it. net_call.cpp: which of two simultaneous calls
+// stays, when a call is repeated, what strangers may cost.
 //
 // A packet: filling -> under way (the port has its bytes) and unacknowledged, which end in any order -> spare. It
-// leaves when it is full, when nothing of ours is unacknowledged on its channel, and whenever somebody makes progress.
-// An acknowledgement rides on any packet; alone it leaves when progress finds nothing new to run, so that an answer of
-// the application takes it along.
+// leaves when it is full, when its channel has no other unacknowledged packet of ours, and whenever some thread makes
+// progress. Any packet carries an acknowledgement; an acknowledgement is sent alone only when progress finds nothing
+// new to run, so that an answer from the application can carry it.
 //
-// A packet belongs to the line that it came by (net_port.hpp): a channel runs what comes by its own line only.
+// A packet belongs to the line that it arrived on (net_port.hpp): a channel runs only packets from its own line.
 //
 // Files: net_link.cpp (life, packets out), net_receive.cpp (packets in, acknowledgements), net_greet.cpp (hello, proof,
-// refusal), net_call.cpp (calls and strangers), net_watch.cpp (who is silent).
+// refusal), net_call.cpp (calls and strangers), net_watch.cpp (detection of silent peers).
 #pragma once
 
 #include <atomic>
@@ -38,18 +39,18 @@ namespace pgas {
 struct channel;
 struct net_link;
 inline constexpr size_t kPacketLeast = 1024;
-// Reading the clock takes as long as everything else of a look that finds nothing, but for the port's own part.
+// Reading the clock takes as long as the rest of a poll that finds nothing, the port's own part excluded.
 inline constexpr uint32_t kLooksPerClock = 8;
 
-// Something to tell when the packet that carries it was run by the peer, or never will be.
+// A notification for the client, delivered when the peer has run the packet that carries it, or never will.
 struct notice {
-	void *who = nullptr; // the client's
+	void *who = nullptr; // for the client
 	void *context = nullptr;
 	uint64_t flags = 0;
 	uint32_t first = 0, frames = 0; // of the packet
-	uint32_t operations = 0;        // more than one: each of one frame
-	uint32_t kind = 0;              // the client's
-	uint64_t line = 0;              // likewise
+	uint32_t operations = 0;        // if more than one: one frame each
+	uint32_t kind = 0;              // for the client
+	uint64_t line = 0;              // for the client
 };
 struct failure {
 	uint32_t frame;
@@ -59,7 +60,7 @@ struct failure {
 struct packet : port_work {
 	packet *next = nullptr;
 	channel *dest = nullptr;
-	void *handle = nullptr; // of its memory, where the port wants one
+	void *handle = nullptr; // of its memory, if the port needs one
 	char *bytes = nullptr;
 	uint32_t used = 0, frames = 0, seq = 0;
 	bool under_way = false; // the port has its bytes
@@ -70,13 +71,13 @@ struct packet : port_work {
 
 enum class channel_state : uint8_t { greeting, open, over };
 
-// What both say of themselves while a channel greets, and what only those who belong together know: the address of the
-// callee's endpoint (and the job's secret).
+// What both sides state about themselves while a channel greets, and the callee endpoint's address (`name`), which only
+// members of the job know, as they know the job's secret.
 struct handshake {
-	link_role role{}; // ours
+	link_role role{}; // our role
 	hello ours{}, theirs{};
 	std::string name;
-	bool proven = false; // of a call of ours: both proofs went, and the peer's next packet says that it believes us
+	bool proven = false; // in a call of ours: both proofs were sent; the peer's next packet confirms ours
 };
 
 struct channel {
@@ -85,78 +86,79 @@ struct channel {
 	channel_state state = channel_state::greeting;
 	std::atomic<bool> lost{false}; // over without a BYE
 	std::string address;           // of the peer, packed
-	uint64_t line = 0;             // the port's line; 0: it has none
+	uint64_t line = 0;             // the port's line; 0: none
 	bool called = false;           // the client's operations use it
-	bool stranger = false;         // a peer began it, and did not prove itself yet: in link::strangers
-	bool held = false;             // a stranger that is not answered while we call the same address
-	bool greeted = false;          // our hello is out
-	uint64_t greeted_at = 0;       // ns; of a call of ours
-	uint64_t call_at = 0;          // ns: when it calls (again); 0: it does
-	uint32_t calls = 0;            // that were lost
-	std::string trouble;           // of the last of them, or what was dropped since; for people
-	uint64_t born_at = 0;          // ns; a stranger's
-	uint64_t id = 0;               // of the peer's link, once it said hello
+	bool stranger = false;         // a peer began it and has not proven itself yet: in net_link::strangers
+	bool held = false;             // a stranger left unanswered while we call the same address
+	bool greeted = false;          // our hello was sent
+	uint64_t greeted_at = 0;       // ns; for a call of ours
+	uint64_t call_at = 0;          // ns: when the next call is due; 0: at once, or already calling
+	uint32_t calls = 0;            // lost calls so far
+	std::string trouble;           // of the last lost call, or what was dropped since; for log messages
+	uint64_t born_at = 0;          // ns; for a stranger
+	uint64_t id = 0;               // of the peer's link, known from its hello
 	uint64_t session_in = 0, session_out = 0;
 	uint32_t number_out = 0;
-	uint32_t longest = kPacketLeast;     // bytes of a packet: what both can
+	uint32_t longest = kPacketLeast;     // bytes of a packet: the smaller of both limits
 	std::unique_ptr<handshake> greeting; // until it is open
-	bool signs = false;                  // when it is open
-	secret key_out{}, key_in{};          // of signatures
+	bool signs = false;                  // valid when it is open
+	secret key_out{}, key_in{};          // for signatures
 	uint64_t signed_out = 0, signed_in = 0;
 
 	packet *filling = nullptr;
-	word_run *run = nullptr; // open behind the frames of that packet, and where it began
+	word_run *run = nullptr; // open after the frames of the filling packet; run_from: where it began
 	char *run_from = nullptr;
-	uint32_t *run_count = nullptr; // counts the operations of the run
-	// A put that went straight (net_straight.cpp) and is not done. It goes only when nothing else is under way;
-	// `again` is the client's, who hears when that is so.
+	uint32_t *run_count = nullptr; // receives the number of operations of the run
+	// A direct put (net_straight.cpp) that is not complete yet. It is issued only when nothing else is in flight;
+	// `again` belongs to the client, which is called (`cleared`) when that is the case.
 	bool straight_out = false;
-	uint32_t straight_word = 0; // that goes with it, without the acknowledgement
+	uint32_t straight_word = 0; // sent with it, without the acknowledgement
 	notice straight;
 	void *again = nullptr;
-	std::deque<packet *> unacked;        // by number
+	std::deque<packet *> unacked;        // in order of their numbers
 	std::deque<packet *> backlog;        // ready, but the port had no room
-	uint32_t sent = 0, acked = 0;        // of ours
-	uint32_t ran = 0, told = 0;          // of theirs: run, and acknowledged
-	uint32_t bulk = 0;                   // transfers under way
+	uint32_t sent = 0, acked = 0;        // our packets
+	uint32_t ran = 0, told = 0;          // the peer's packets: run, and acknowledged
+	uint32_t bulk = 0;                   // transfers in flight
 	uint64_t heard_at = 0, asked_at = 0; // ns; asked_at: since when something is unanswered, 0: nothing is
 	uint64_t pinged_at = 0;
-	uint64_t roused_at = 0; // ns: when it was last told that transfers come
-	bool urgent = false;    // the packet that is being filled must be there before the next acknowledgement
-	bool listed = false;    // in link::busy
-	bool said_bye = false;  // the peer did, so that nothing may follow
+	uint64_t roused_at = 0; // ns: when the peer was last told to expect transfers
+	bool urgent = false;    // the filling packet must arrive before the next acknowledgement
+	bool listed = false;    // in net_link::busy
+	bool said_bye = false;  // the peer did, so nothing may follow
 	uint32_t users = 0;     // the client's references
 	int why = 0;            // -FI_E*, when it is over
-	std::string reason;     // for people
+	std::string reason;     // for log messages
 	void *client = nullptr;
 
 	bool open() const { return state == channel_state::open; }
-	bool clear() const { return unacked.empty() && !straight_out; } // everything that left was run
+	bool clear() const { return unacked.empty() && !straight_out; } // everything sent was run
 	bool owes() const { return ran != told; }
 };
 
 struct link_client {
 	void *self;
-	// A frame of an open channel; false: it makes no sense, the peer is given up.
+	// A frame of an open channel. Returns false if it is malformed, which ends the channel.
 	bool (*frame)(void *self, channel &c, const frame_head &h, const char *bytes, size_t len, uint32_t index);
 	void (*over)(void *self, const notice &n, uint32_t good, uint32_t bad, int status);
-	void (*transfer)(void *self, port_work *work, int status); // of bulk
+	void (*transfer)(void *self, port_work *work, int status); // for bulk
 	void (*opened)(void *self, channel &c);
 	void (*ended)(void *self, channel &c);
-	const char *(*name_of)(void *self, uint16_t endpoint); // our endpoint's address, null: there is none
-	bool (*expects)(void *self, const channel &c);         // an answer is awaited beyond acknowledgements
-	void (*written)(void *self);                           // a put of the peer went straight to our memory
+	const char *(*name_of)(void *self, uint16_t endpoint); // our endpoint's address; null: no such endpoint
+	bool (*expects)(void *self, const channel &c);         // an answer is pending beyond acknowledgements
+	void (*written)(void *self);                           // the peer wrote directly to our memory
 	void (*cleared)(void *self, channel &c);               // a channel with `again` is clear
-	// The peer, silent for longer than it may be, is known to be stopped: it is waited for. Null: nobody knows.
+	// Returns true if the peer, silent for longer than allowed, is known to be stopped: the link keeps waiting for
+	// it. Null: not known.
 	bool (*stopped)(void *self, const channel &c);
 };
 
 struct link_settings {
-	size_t packet = 16384; // bytes; the port may want less
+	size_t packet = 16384; // bytes; the port may require less
 	uint32_t window = 64;  // packets that may be unacknowledged on a channel
 	uint64_t timeout_ns = 30'000'000'000;
 	secret key{};
-	bool sign = false; // every packet; where the port does not tell lines apart they always are
+	bool sign = false; // every packet; always on if the port does not distinguish lines
 };
 
 struct net_link {
@@ -172,11 +174,11 @@ struct net_link {
 	packet *spare = nullptr;
 	std::vector<std::pair<std::unique_ptr<char[]>, port_memory>> slabs;
 	std::vector<std::unique_ptr<packet>> packets;
-	std::vector<channel *> strangers;    // that others began and did not prove yet; the oldest first
-	std::vector<channel *> callers;      // of ours, that call later
-	uint64_t looked_at = 0;              // ns, for who is silent
-	uint64_t clock = 0, awake_until = 0; // ns; clock: as it was read last, not more than kLooksPerClock looks ago
-	uint32_t looks = 0;                  // since then
+	std::vector<channel *> strangers;    // channels that peers began and have not proven yet, oldest first
+	std::vector<channel *> callers;      // our own, with a later call
+	uint64_t looked_at = 0;              // ns, for watch_silence()
+	uint64_t clock = 0, awake_until = 0; // ns; clock: last reading, at most kLooksPerClock polls old
+	uint32_t looks = 0;                  // polls since that reading
 	struct {
 		uint64_t packets_out, packets_in, frames_out, frames_in, acks_out, refused;
 	} stats{};
@@ -185,32 +187,32 @@ struct net_link {
 };
 
 std::unique_ptr<net_link> link_open(port *p, const link_client &client, const link_settings &set);
-void link_close(net_link &l); // tells the peers, for a moment at most
+void link_close(net_link &l); // sends BYE to the peers; takes a moment at most
 
-// The channel to an address; begins one at need. name: the address as a whole, endpoint: which of the peer's it names;
-// by: our endpoint that calls.
+// Returns the channel to an address; begins one if necessary. name: the whole address, endpoint: which endpoint of the
+// peer it names, step: our endpoint that calls.
 channel *link_call(net_link &l, const std::string &address, uint16_t endpoint, const std::string &name,
 		   uint16_t step = 0);
-void channel_release(channel &c); // one user less
+void channel_release(channel &c); // drops one user
 
-void packet_leave(channel &c); // the packet that is being filled
-// Puts behind the last frame that append themselves (word_run), until anybody else touches the packet. Each is one more
-// frame and operation of the packet's last notice, and one more in `count`.
+void packet_leave(channel &c); // sends the filling packet
+// After the last frame, callers append puts directly (word_run) until other code touches the packet. Each adds one
+// frame and one operation to the packet's last notice, and one to `count`.
 void run_open(channel &c, word_run &run, uint32_t &count);
 void run_close_slow(channel &c);
-// Or one put goes straight, less than `span` bytes behind run.from; nothing is under way on the channel. about: what to
-// tell when it was run.
+// Alternatively, one put goes directly, less than `span` bytes past run.base; nothing else is in flight on the channel.
+// about: the notice for its completion.
 void run_open_straight(channel &c, word_run &run, uint64_t span, const notice &about);
-void straight_over(channel &c, int status); // it is done, or never will be
+void straight_over(channel &c, int status); // it is complete, or never will be
 void straight_done(net_link &l, uint64_t line, uint32_t number);
 inline void run_close(channel &c)
 {
 	if (c.run)
 		run_close_slow(c);
 }
-// The word that goes with it: the peer's number of the channel, and the low half of our acknowledgement.
+// The word sent with it: the peer's number of the channel, and the low half of our acknowledgement.
 inline constexpr uint32_t kStraightNumberMost = 0xffff, kStraightWindowMost = 0x4000;
-// That put. False: nothing was done.
+// Issues that put. Returns false if nothing was done.
 inline bool straight_leave(channel &c, decltype(port_ops::put) put, port_put &way, uint64_t addr, uint64_t value,
 			   size_t len)
 {
@@ -222,8 +224,8 @@ inline bool straight_leave(channel &c, decltype(port_ops::put) put, port_put &wa
 	c.link->stats.packets_out++;
 	return true;
 }
-// Room for a frame of `bytes` behind its head; null: none now, try again after progress. Then finish it. must: beyond
-// the window, too.
+// Returns room for a frame of `bytes` after its head, to be finished by frame_end(). Null: no room now, try again after
+// progress. must: even beyond the window.
 char *frame_begin_slow(channel &c, size_t bytes, bool must = false);
 inline char *frame_begin(channel &c, size_t bytes)
 {
@@ -243,32 +245,31 @@ inline void frame_end(channel &c, frame_kind kind, uint8_t flags, uint16_t src, 
 	p->used += static_cast<uint32_t>(sizeof h + words * 8);
 	p->frames++;
 }
-// Behind the last frame of an operation: the packet leaves when nothing else of ours is unacknowledged.
+// To be called after the last frame of an operation: the packet leaves if no other packet of ours is unacknowledged.
 inline void frame_push(channel &c)
 {
 	if (c.clear() && c.filling)
 		packet_leave(c);
 }
-// What to tell about the last about.frames frames of the packet that is being filled. Equal ones without a context
-// join.
+// Adds a notice about the last about.frames frames of the filling packet. Equal notices without a context are merged.
 void packet_notice(channel &c, const notice &about);
 
-bool link_progress(net_link &l); // takes in, acknowledges, sends what waits; true when something moved
-// Of one who does not poll all the time: the next progress reads the clock.
+bool link_progress(net_link &l); // receives, acknowledges, sends what waits; true if anything moved
+// For a caller that does not poll continuously: makes the next progress read the clock.
 inline void link_read_clock(net_link &l)
 {
 	l.looks = kLooksPerClock;
 }
-// Transfers may be under way that only polling moves, and that nobody sees: do not sleep.
+// Transfers may be in flight that only polling moves, and that this side cannot see: do not sleep.
 inline bool link_awake(const net_link &l)
 {
 	return l.clock < l.awake_until;
 }
 void link_stay_awake(net_link &l);   // for a moment
 void channel_rouse(channel &c);      // before a transfer that only moves while the peer polls
-void link_flush(net_link &l);        // sends what is being filled
+void link_flush(net_link &l);        // sends the filling packets
 bool channel_idle(const channel &c); // everything sent was run
-std::string link_show(const net_link &l, const std::string &address); // for people; empty: it is none
+std::string link_show(const net_link &l, const std::string &address); // for log messages; empty: invalid
 void channel_end(channel &c, int why, const std::string &reason, bool orderly);
 
 // --- between the files of the link -----------------------------------------------------------------------------------
@@ -281,33 +282,34 @@ bool send_bare(channel &c, uint8_t flags); // a packet without frames: acknowled
 void backlog_push(channel &c);
 void channel_busy(channel &c);
 void packet_over(net_link &l, packet *p, int status);
-void channel_free(channel &c);   // when it is over and nobody refers to it
-void packets_forget(channel &c); // those that greet: nobody hears of them any more
+void channel_free(channel &c);   // if it is over and has no references
+void packets_forget(channel &c); // for a greeting channel: their completions are ignored
 
-// net_receive.cpp. to: the line that it came by, 0 where the port has none
+// net_receive.cpp. line: the line it arrived on, 0 if the port has none
 void packet_receive(net_link &l, uint64_t line, const char *bytes, size_t len);
-void put_receive(net_link &l, uint64_t line, uint32_t word); // a peer's put went straight to our memory
+void put_receive(net_link &l, uint64_t line, uint32_t word); // a peer's put went directly to our memory
 
 // net_greet.cpp
-void greet(channel &c); // we call: a new hello
+void greet(channel &c); // we call: sends a new hello
 bool greeted_by(net_link &l, uint64_t line, const packet_head &h, const char *bytes, size_t len);
-void answer(channel &c); // the hello of a caller
+void answer(channel &c); // answers a caller's hello
 void proof_take(channel &c, const proof &p);
-// Both proved themselves, and know it of each other. Returns the channel that is open then.
+// Both sides proved themselves and know that of each other. Returns the channel that is then open.
 channel &open_channel(channel &proven);
 void refusal_take(net_link &l, const packet_head &h, const char *bytes, size_t len);
 
 // net_call.cpp
 channel *stranger_new(net_link &l, uint64_t line, const std::string &address); // null: it cannot be kept
 void stranger_known(channel &c);                                               // it proved itself, or is over
-channel *channel_to(net_link &l, const std::string &address); // that operations of ours use; null: none
-// A call of ours lost its line, and why, for people; false: there is no use.
+channel *channel_to(net_link &l, const std::string &address); // the one for our own operations; null: none
+// A call of ours lost its line; `why` is for log messages. Returns false if calling again is of no use.
 bool call_again(channel &c, int status, const std::string &why);
-// A stranger proved itself whose peer believes a call of ours at the same time; true: that call stays, and it is over.
+// A stranger proved itself, and its peer accepted a call of ours at the same time. Returns true if that call stays and
+// the stranger has ended.
 bool stranger_yields(channel &c);
 void call_settled(channel &c);        // it is open: strangers at that address are not needed
-void call_failed(channel &c);         // it is over: who was held because of it is answered
-channel &take_place(channel &opened); // of our own call to that address; the channel that is open then
+void call_failed(channel &c);         // it is over: strangers held back because of it are answered
+channel &take_place(channel &opened); // of our own call to that address; returns the open channel
 void calls_look(net_link &l, uint64_t now);
 
 void watch_silence(net_link &l, uint64_t now);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Packets in: checked, run frame by frame, acknowledged. What makes no sense is dropped with a line in the log, and
-// touches nothing; a peer that proved itself and then makes no sense is given up.
+// Incoming packets: checked, run frame by frame, acknowledged. A malformed packet is dropped with a line in the log,
+// without side effects; a peer that proved itself and then sends one is given up.
 #include "net_link.hpp"
 #include "support/pgas_util.hpp"
 
@@ -14,8 +14,8 @@
 namespace pgas {
 namespace {
 
-// Packets arrive whole and in order, so that a line by which one came that cannot be is of no use: whoever sent it
-// would wait for ever for the acknowledgement of what was dropped.
+// Packets arrive whole and in order, so a line that delivered an impossible packet is useless: its sender would wait
+// forever for the acknowledgement of the dropped packet.
 void drop(net_link &l, uint64_t line, const char *why)
 {
 	if (worth_a_line(l.stats.refused))
@@ -25,7 +25,7 @@ void drop(net_link &l, uint64_t line, const char *why)
 		l.port->ops->drop(*l.port, line, why);
 }
 
-// Runs the frames of a packet; false: they make no sense.
+// Runs the frames of a packet; false: they are malformed.
 bool run_frames(channel &c, const char *pos, const char *end)
 {
 	net_link &l = *c.link;
@@ -80,8 +80,8 @@ void reject_frame(channel &c, const char *what)
 
 constexpr const char *kNeverSent = "an acknowledgement of what was never sent";
 
-// Behind the frames: they may tell of a failure in what is acknowledged. Answers leave before the port gets its buffer
-// back.
+// To be called after the frames, because they may report a failure in what is acknowledged. Answers leave before the
+// port gets its buffer back.
 void acknowledged(channel &c, uint32_t ack)
 {
 	take_ack(c, ack);
@@ -127,7 +127,7 @@ void run_packet(channel &c, const packet_head &h, const char *bytes)
 
 } // namespace
 
-// The channel that a packet is for; null: there is none by that line.
+// Returns the channel that a packet is for; null: that line has none.
 static channel *channel_of(const net_link &l, uint64_t line, const packet_head &h)
 {
 	channel *c = h.channel < l.channels.size() ? l.channels[h.channel].get() : nullptr;
@@ -145,7 +145,7 @@ static channel *channel_of(const net_link &l, uint64_t line, const packet_head &
 	constexpr const char *kWhat = "a packet whose signature is wrong: it was changed, or is not of this peer";
 	if (c.link->port->ops->keep) {
 		reject_frame(c, kWhat);
-	} else { // without lines anybody may have sent it, which must not end the channel
+	} else { // without lines anybody may have sent it, so it must not end the channel
 		drop(*c.link, 0, kWhat);
 		c.trouble = kWhat;
 	}
@@ -165,7 +165,7 @@ static void greeting_receive(net_link &l, uint64_t line, const packet_head &h, c
 	if (!c || h.session != c->session_in) // these are never signed
 		return drop(l, line, "for nobody");
 	if (c->state == channel_state::over)
-		return; // it could not know yet
+		return; // the peer could not know yet
 	if (c->state != channel_state::greeting)
 		return drop(l, line, "a greeting after the greeting");
 	if (h.flags & kPacketRefuse)
@@ -198,8 +198,8 @@ void packet_receive(net_link &l, uint64_t line, const char *bytes, size_t len)
 		return drop(l, line, "for nobody");
 	if (c->state == channel_state::over) {
 		if (c->said_bye || c->lost.load(std::memory_order_relaxed))
-			drop(l, line, "more, though it is over"); // it must hear so: it may wait for an acknowledgement
-		return;                                           // else it could not know yet
+			drop(l, line, "more, though it is over"); // the peer may wait for an acknowledgement
+		return;                                           // otherwise it could not know yet
 	}
 	const bool confirms = !c->open();
 	if (confirms && !c->greeting->proven) [[unlikely]]
@@ -215,7 +215,7 @@ void packet_receive(net_link &l, uint64_t line, const char *bytes, size_t len)
 	run_packet(*c, h, bytes);
 }
 
-// The word is our number of the channel and the low half of the acknowledgement. The port's address says who it is.
+// The word is our number of the channel and the low half of the acknowledgement. The port's line identifies the peer.
 void put_receive(net_link &l, uint64_t line, uint32_t word)
 {
 	channel *c = word >> 16 < l.channels.size() ? l.channels[word >> 16].get() : nullptr;
@@ -223,7 +223,7 @@ void put_receive(net_link &l, uint64_t line, uint32_t word)
 	if (!c || c->line != line || c->state == channel_state::greeting)
 		return drop(l, line, "a put for nobody");
 	if (!c->open())
-		return; // it could not know yet
+		return; // the peer could not know yet
 	if (c->signs)
 		return reject_frame(*c, "a put without a signature");
 	c->heard_at = l.clock;
@@ -235,7 +235,7 @@ void put_receive(net_link &l, uint64_t line, uint32_t word)
 	acknowledged(*c, ack);
 }
 
-// The adapters say so, not the peer: it may be stopped, so this is no sign of it.
+// Reported by the adapters, not by the peer, which may be stopped: no sign of life.
 void straight_done(net_link &l, uint64_t line, uint32_t number)
 {
 	channel *c = number < l.channels.size() ? l.channels[number].get() : nullptr;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Signatures of packets: SipHash-2-4 with 128 bits of result, as in pgas_proof.cpp. Each step of a SipHash waits for
-// the one before, so that it reads eight bytes in eleven cycles. A long packet goes through eight of them at once:
+// Signatures of packets: SipHash-2-4 with a 128-bit result, as in pgas_proof.cpp. Each step of a SipHash depends on the
+// one before, so that it reads eight bytes in eleven cycles. A long packet is split over eight of them at once:
 //
 //   lane i (0 to 7)   SipHash(key, kLane + i, number, words i, i + 8, i + 16 ... of the packet)
 //   signature         SipHash(key, kLane + 8, number, bytes of the packet, the results of the lanes, what is left over)
 //   a short packet    SipHash(key, number, the packet)
 //
-// The first word says which of them it is, and no packet has such a number. Each is the plain function, so that tests
-// compare the whole with mac_of().
+// The first word tells these apart, and no packet has such a number. Each is the plain function, so tests can compare
+// the whole with mac_of().
 #include "net_sign.hpp"
 
 #include <cstring>
@@ -20,7 +20,7 @@ constexpr uint64_t kLane = ~uint64_t{0xff};
 constexpr size_t kLanes = 8, kGroup = 8 * kLanes;
 constexpr size_t kLongFrom = 512; // bytes of a packet
 
-// Text for the lanes: whole groups, of which the eight bytes at `hole` are read as `filling`.
+// Text for the lanes: whole groups, in which the eight bytes at `hole` are read as `filling`.
 struct lane_text {
 	uint64_t number;
 	const char *bytes;
@@ -109,7 +109,7 @@ struct sip_lanes {
 	}
 };
 
-// The first words of all results, then the second ones.
+// Writes the first words of all results, then the second ones.
 template <size_t kWide>
 [[gnu::always_inline]] inline void run_lanes(const secret &key, const lane_text &text, uint64_t *out)
 {
@@ -146,7 +146,7 @@ void run_plain(const secret &key, const lane_text &text, uint64_t *out)
 }
 
 #if defined(__x86_64__)
-// Wider vectors, and the last ones rotate with one instruction.
+// Wider vectors; the last ones rotate with one instruction.
 [[gnu::target("avx2")]] void run_avx2(const secret &key, const lane_text &text, uint64_t *out)
 {
 	run_lanes<4>(key, text, out);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who is silent: a peer that owes us something is asked now and then. Where its process ended, sending fails; where the
-// network lost it without a word nothing comes (TCP needs a quarter of an hour to notice), and it is given up.
+// Detection of silent peers: a peer that owes us something is pinged now and then. If its process ended, sending fails;
+// if the network lost it without notice, nothing arrives (TCP needs a quarter of an hour to notice), and it is given
+// up.
 //
-// FI_PGAS_PEER_TIMEOUT is a promise: an outage that is shorter ends nothing. What was lost in it is repeated by the
-// kernel at intervals that double, so the try that gets through may come as late as twice that time: a port that knows
-// says so (port_life), and where nobody knows it is assumed. The port also knows whether the peer's host still
-// acknowledges what reaches it: then the process is there and does not run, because it is stopped, or in a debugger,
-// and is waited for however long that takes. That holds for a peer that proved itself: before its proof anybody may be
-// at its address.
+// FI_PGAS_PEER_TIMEOUT is a promise: a shorter outage ends nothing. The kernel repeats what was lost in an outage at
+// intervals that double, so the try that gets through may come as late as twice that time: the port reports it if it
+// knows (port_life), otherwise it is assumed. The port also knows whether the peer's host still acknowledges what
+// reaches it: then the process exists but does not run, because it is stopped or in a debugger, and the link waits
+// however long that takes. That holds for a peer that proved itself: before its proof, any process may be at its
+// address.
 #include "net_link.hpp"
 #include "support/pgas_util.hpp"
 
@@ -23,7 +24,7 @@ namespace {
 constexpr uint64_t kLookNs = 20'000'000;
 constexpr uint64_t kAskNs = 200'000'000, kAskMostNs = 5'000'000'000;
 constexpr uint64_t kGraceNs = 2'000'000'000;
-// Where the port has no lines nobody says that a callee gave up waiting for our proof: call again.
+// If the port has no lines, nothing reports that a callee gave up waiting for our proof: call again.
 constexpr uint64_t kCallAgainNs = 5'000'000'000;
 
 void give_up(channel &c, uint64_t silent)
@@ -46,13 +47,13 @@ void ask(net_link &l, channel &c, uint64_t now)
 		channel_end(c, -FI_ECONNRESET, "its process ended", false);
 }
 
-// Nothing came for longer than it may be. Is there still hope?
+// Nothing arrived for longer than allowed. Is there still hope?
 bool may_return(const net_link &l, const channel &c, uint64_t silent)
 {
 	if (l.client.stopped && l.client.stopped(l.client.self, c))
 		return true;
 	const uint64_t patience = l.set.timeout_ns;
-	if (!c.line) // between two calls, of which each takes three seconds where nobody is there
+	if (!c.line) // between two calls, each of which takes three seconds if no host answers
 		return silent < patience + 2 * kGraceNs;
 	const port_life life = l.port->ops->life ? l.port->ops->life(*l.port, c.line, silent, patience)
 						 : port_life::unknown;
@@ -61,8 +62,8 @@ bool may_return(const net_link &l, const channel &c, uint64_t silent)
 	return life != port_life::lost && silent < 2 * patience + kGraceNs;
 }
 
-// Who does not answer is asked less and less often: what is asked lies in its memory until it does. But often enough
-// that its host's last acknowledgement is never as old as our patience.
+// A peer that does not answer is pinged less and less often, because the pings stay in its memory until it does; but
+// often enough that its host's last acknowledgement is never as old as our patience.
 uint64_t ask_interval(const net_link &l, uint64_t silent)
 {
 	return std::clamp(silent / 4, kAskNs, std::max(kAskNs, std::min(kAskMostNs, l.set.timeout_ns / 4)));
@@ -89,14 +90,14 @@ void look_at(net_link &l, channel &c, uint64_t now)
 		ask(l, c, now);
 }
 
-// While nobody of this process looked, because it was stopped, or the cores were busy, no peer was silent: what it sent
-// may be there, and those that it waits for may be as late as we are.
+// While no thread of this process polled, because the process was stopped or the cores were busy, no peer counts as
+// silent: what it sent may be here unread, and the peers that it waits for may be as late as we are.
 void forgive(channel &c, uint64_t missed)
 {
 	if (c.asked_at)
 		c.asked_at += missed;
 	c.heard_at += missed;
-	c.born_at += missed; // a stranger's proof may lie here unread
+	c.born_at += missed; // a stranger's proof may be here unread
 }
 
 } // namespace

@@ -25,7 +25,7 @@ struct nic_texts {
 	std::string name, device_id, device_version, vendor_id, driver, firmware, address, network;
 };
 
-// The public structure and what it points to, in one.
+// The public structure and everything it points to, in one allocation.
 struct nic {
 	fid_nic front{};
 	fi_device_attr device{};
@@ -73,7 +73,7 @@ const char *text_of(const std::string &s)
 	return s.empty() ? "(null)" : s.c_str();
 }
 
-// Behind what is in the text already, as fi_tostr() wants it.
+// Appends to the text, as fi_tostr() expects.
 int nic_show(const fid *f, char *buf, size_t len)
 {
 	const nic &n = *nic_of(f);
@@ -117,7 +117,7 @@ void point(nic &n)
 	n.link.network_type = text_or_null(t.network);
 }
 
-// The last part of what a link points to; empty: it is none.
+// Returns the last part of a symbolic link's target; empty: not a link.
 std::string target_of_link(const std::string &path)
 {
 	char dst[512];
@@ -138,7 +138,7 @@ size_t bits_per_second(const std::string &rate)
 		       : 0;
 }
 
-// Of the network interface behind it, where there is one.
+// Returns the MTU of the network interface of the adapter; 0: none.
 size_t mtu_of(const std::string &device)
 {
 	for (const std::string &net : names_in(std::string(kAdapters) + "/" + device + "/device/net")) {

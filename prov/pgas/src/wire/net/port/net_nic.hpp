@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the system shows of networks: interfaces, adapters in its folders, and fi_nic of an RDMA adapter, for fi_info.
+// Networks as the system shows them: interfaces, adapters in sysfs, and fi_nic of an RDMA adapter, for fi_info.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -16,8 +16,8 @@ inline constexpr char kAdapters[] = "/sys/class/infiniband";
 
 bool may_be_reached(const ifaddrs &i); // from other hosts, by IP
 std::vector<std::string> names_in(const std::string &folder);
-std::string first_line(const std::string &file); // empty: there is none
-// Null: no memory. Ends with fi_close(), as fi_freeinfo() does it.
+std::string first_line(const std::string &file); // empty: not there
+// Returns null if there is no memory. fi_close() frees it, as fi_freeinfo() does.
 fid_nic *nic_open(const std::string &device, const std::string &port);
 
 } // namespace pgas

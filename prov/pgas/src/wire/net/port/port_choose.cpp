@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which port carries the link: an RDMA adapter by itself, a network provider of libfabric, or TCP by itself.
+// Which port carries the link: our own on an RDMA adapter, a network provider of libfabric, or our own on TCP.
 #include "net_nic.hpp"
 #include "net_port.hpp"
 #include "wire/net/port/ofi/port_ofi.hpp"
@@ -34,7 +34,7 @@ bool has_adapter()
 	return !names_in(kAdapters).empty() || !names_in("/sys/class/cxi").empty();
 }
 
-// FI_PGAS_NET in its two parts; "verbs;ofi_rxm" is libfabric's, not "verbs".
+// The two parts of FI_PGAS_NET; "verbs;ofi_rxm" is libfabric's, not "verbs".
 struct wanted {
 	std::string name, where;
 	explicit wanted(const char *wish) : name(wish)
@@ -50,16 +50,16 @@ struct wanted {
 	bool libfabric() const { return name != "verbs" && name != "socket"; }
 };
 
-// libfabric takes 0.2 s to look around, so it is asked for adapters only where there is one, and for the rest of what
-// it has only where nothing else is left.
+// libfabric takes 0.2 s to discover its providers, so it is asked for adapters only if there is one, and for its other
+// providers only if nothing else is left.
 const char *ofi_wish(const wanted &w, const char *wish, std::string &room)
 {
 	room = "libfabric" + (w.where.empty() ? "" : ":" + w.where);
 	return w.any() ? room.c_str() : wish;
 }
 
-// What it asks for; or by preference an adapter by itself, an adapter of libfabric's, TCP by itself, and then whatever
-// else libfabric has.
+// Opens the port that it asks for; or by preference our own on an adapter, an adapter of libfabric's, our own on TCP,
+// and then any other provider of libfabric.
 port *open_best(const wanted &w, const char *wish, const port_options &options, std::string &why)
 {
 	std::string room;
@@ -116,7 +116,7 @@ const char *port_kind_name(char kind)
 
 bool link_possible(bool ask)
 {
-	static std::atomic<bool> found{false}; // what was there once is believed
+	static std::atomic<bool> found{false}; // a network found once is assumed to stay
 	const char *wish = parameters_net();
 	if (strcmp(wish, "off") == 0)
 		return false;

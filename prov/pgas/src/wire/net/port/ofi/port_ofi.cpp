@@ -2,10 +2,10 @@
 //
 // The port over a network provider of libfabric: which one, opening it, packets by messages, bulk by RMA.
 //
-// Of the provider only this is relied on: messages to one address arrive in order (FI_ORDER_SAS), and a write with
-// FI_DELIVERY_COMPLETE is reported when its bytes are at the target. Nothing runs by itself: whoever polls moves it.
-// Those that promise the order of messages, writes and reads too (the tcp providers: one connection per peer) spare a
-// write its answer.
+// Of the provider, only this is required: messages to one address arrive in order (FI_ORDER_SAS), and a write with
+// FI_DELIVERY_COMPLETE is reported when its bytes are at the target. Nothing runs by itself: only polling makes
+// progress. With providers that also guarantee the order of messages, writes and reads (the tcp providers: one
+// connection per peer), a write needs no answer.
 #include "wire/net/port/net_port.hpp"
 #include "support/pgas_proof.hpp"
 #include "port_ofi.hpp"
@@ -48,9 +48,9 @@ struct ofi_port : port {
 	std::vector<char> memory; // of the receives
 	port_memory exposed;
 	std::vector<receive> receives;
-	std::vector<receive *> unposted; // the provider had no room for them
+	std::vector<receive *> unposted; // because the provider had no room
 	fid_ptr<fid_ep> ep;              // closed first
-	bool sleeps = false;             // its queue can be slept on
+	bool sleeps = false;             // the completion queue supports sleeping
 
 	int mr_mode() const { return info->domain_attr->mr_mode; }
 };
@@ -108,7 +108,7 @@ int ofi_insert(port &base, const char *addr, size_t len, uint64_t *dst)
 		return -FI_EINVAL;
 	fi_addr_t place = FI_ADDR_NOTAVAIL;
 	const int n = fi_av_insert(p.av.get(), raw, 1, &place, 0, nullptr);
-	*dst = place + 1; // 0 is none
+	*dst = place + 1; // 0 means none
 	return n == 1 ? 0 : n < 0 ? n : -FI_EINVAL;
 }
 
@@ -218,7 +218,7 @@ uint64_t wanted_key(const ofi_port &p)
 	uint64_t key = random_word();
 	if (bytes && bytes < 8)
 		key &= (uint64_t{1} << (8 * bytes)) - 1;
-	return key < 2 ? key + 2 : key; // a stray 0 or 1 must never be one
+	return key < 2 ? key + 2 : key; // a stray 0 or 1 must never be a valid key
 }
 
 fi_hmem_iface interface_of(port_device_kind kind)
@@ -281,7 +281,7 @@ int ofi_expose(port &base_port, void *base, size_t len, port_rights rights, port
 	return register_memory(p, base, len, {}, rights, out);
 }
 
-// Whether the provider was built for this kind of device, and can reach that one, nobody says before.
+// Nothing reports in advance whether the provider was built for this kind of device and can reach this one.
 int ofi_expose_device(port &base_port, void *base, size_t len, port_device device, port_rights rights, port_memory *out)
 {
 	*out = {};
@@ -295,7 +295,7 @@ void ofi_conceal(port &, port_memory &m)
 	m = {};
 }
 
-// An IP address of another provider names a port that the kernel's TCP knows nothing of, and refuses.
+// An IP address of another provider names a port that the kernel's TCP does not know, and refuses.
 bool over_tcp(const port &p)
 {
 	return p.kind == 't' || p.kind == 'n' || p.kind == 'r';
@@ -306,8 +306,8 @@ bool ofi_gone(port &p, uint64_t, const char *addr, size_t len)
 	return over_tcp(p) && address_refuses(ofi_of(p).info->addr_format, addr, len);
 }
 
-// Asked for no entry, fi_cq_sread leaves them all for poll(). Its descriptor would do as well, were it not for the tcp
-// providers, whose fi_trywait never takes the signal back, so that the descriptor is ready for ever.
+// With no entry requested, fi_cq_sread leaves them all for poll(). The queue's descriptor would do as well, but
+// fi_trywait of the tcp providers never takes the signal back, so the descriptor stays ready forever.
 void ofi_wait(port &base, int ms)
 {
 	ofi_port &p = ofi_of(base);
@@ -329,7 +329,7 @@ constexpr port_ops kOfiPort = {
 	.show = ofi_show,
 	.insert = ofi_insert,
 	.remove = ofi_remove,
-	.keep = nullptr, // it does not tell who sent what: the link signs packets
+	.keep = nullptr, // it does not report which peer sent a packet: the link signs packets
 	.peer = nullptr,
 	.trust = nullptr,
 	.drop = nullptr,

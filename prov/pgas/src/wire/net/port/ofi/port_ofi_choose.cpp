@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which network provider carries the link, and on which interface. Adapters come before TCP, and providers of one layer
-// before those of two: a second layer costs a round trip 5 to 10 us.
+// Which network provider carries the link, and on which interface. Adapters are preferred to TCP, and providers of one
+// layer to those of two: a second layer costs 5 to 10 us per round trip.
 #include "port_ofi.hpp"
 #include "wire/net/port/net_port.hpp"
 #include "support/pgas_params.hpp"
@@ -22,8 +22,8 @@ namespace pgas {
 namespace {
 
 struct candidate {
-	const char *name;  // for people and FI_PGAS_NET
-	const char *asked; // of libfabric: without ofi_rxm where a single layer is meant
+	const char *name;  // for messages and FI_PGAS_NET
+	const char *asked; // of libfabric: without ofi_rxm if a single layer is meant
 	char kind;
 	bool adapter;
 };
@@ -37,7 +37,7 @@ constexpr candidate kCandidates[] = {
 	{"net", "net;^ofi_rxm", 'n', false},
 	{"tcp;ofi_rxm", "tcp;ofi_rxm", 'r', false},
 };
-constexpr uint64_t kHidden = 1ULL << 60; // of fi_getinfo: also providers that FI_PROVIDER leaves out
+constexpr uint64_t kHidden = 1ULL << 60; // for fi_getinfo: include providers that FI_PROVIDER excludes
 
 thread_local bool t_choosing = false;
 
@@ -187,7 +187,7 @@ ofi_info choose_provider(const char *wish, ofi_kinds owner, bool devices, char *
 		if (owner == ofi_kinds::adapters && !c.adapter)
 			continue;
 		ofi_info found = devices ? best_of(*libfabric, c, domain, true) : nullptr;
-		if (!found) // most networks know no device
+		if (!found) // most networks do not support devices
 			found = best_of(*libfabric, c, domain, false);
 		if (found) {
 			*kind = c.kind;
@@ -259,8 +259,8 @@ bool address_unpack(uint32_t format, const char *packed, size_t len, char *raw, 
 	return true;
 }
 
-// The tcp providers answer -FI_EAGAIN for ever when the other process is gone: they try to connect again and again, and
-// keep to themselves that this is refused.
+// The tcp providers return -FI_EAGAIN forever if the other process is gone: they try to connect again and again, and do
+// not report that this is refused.
 bool address_refuses(uint32_t format, const char *packed, size_t len)
 {
 	constexpr int kPatienceMs = 5;

@@ -17,9 +17,9 @@ namespace pgas {
 namespace {
 
 constexpr size_t kBulkFrom = 16384;
-constexpr size_t kLookedAt = 2;      // so many lines are read without asking which have something
-constexpr uint32_t kLooksAside = 32; // polls between two looks at who calls, while lines are read without asking
-constexpr uint32_t kToldAlone = 4;   // polls that find something told already, and one of them looks, too
+constexpr size_t kLookedAt = 2;      // up to this many lines are read without asking epoll which have something
+constexpr uint32_t kLooksAside = 32; // polls between checks for callers, while lines are read without asking epoll
+constexpr uint32_t kToldAlone = 4;   // one in so many polls that had events waiting also checks for new ones
 constexpr int kReadyAtOnce = 32;
 
 void socket_close(port *base)
@@ -29,7 +29,7 @@ void socket_close(port *base)
 		line_leave(*l);
 		if (l->state != line_state::up)
 			continue;
-		// a socket that is closed with something unread throws away what it still has to send
+		// closing a socket with unread data discards what it still has to send
 		char rest[4096];
 		shutdown(l->fd.get(), SHUT_WR);
 		for (int i = 0; i < 64 && recv(l->fd.get(), rest, sizeof rest, MSG_DONTWAIT) > 0; i++)
@@ -88,7 +88,7 @@ void socket_drop(port &p, uint64_t line, const char *what)
 	line_drop(socket_of(p), line_of(line), what);
 }
 
-// May something be sent now? 0, -FI_EAGAIN, or why never.
+// Can something be sent now? Returns 0, -FI_EAGAIN, or a permanent error.
 int ready(socket_port &p, socket_line &l)
 {
 	if (l.state == line_state::up) [[likely]]
@@ -165,7 +165,7 @@ int socket_read(port &base, uint64_t line, void *into, size_t len, void *, uint6
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
-// Peers name it by its key, and bytes from its beginning on.
+// Peers name the memory by its key, and bytes by their offset.
 int socket_expose(port &base_port, void *base, size_t len, port_rights rights, port_memory *out)
 {
 	socket_port &p = socket_of(base_port);
@@ -175,7 +175,7 @@ int socket_expose(port &base_port, void *base, size_t len, port_rights rights, p
 	uint64_t key;
 	do {
 		key = random_word();
-	} while (key < 2 || p.memory.contains(key)); // a stray 0 or 1 must never be one
+	} while (key < 2 || p.memory.contains(key)); // a stray 0 or 1 must never be a valid key
 	p.memory[key] = {static_cast<char *>(base), len, rights};
 	out->key = key;
 	return 0;
@@ -224,8 +224,8 @@ int serve_watched(socket_port &p, socket_watched &w, port_event *events, int mos
 	return most > 0 && (and_lines || !l.listed_up) ? line_receive(p, l, events, most) : 0;
 }
 
-// Those that epoll says something is to do for. It names them in the same order each time. Half: where there are many
-// lines this is the first in every second poll only, and each of them shall be the first here.
+// Serves what epoll reports. It reports in the same order each time, so the start rotates. polls / 2: with many lines
+// this comes first only in every second poll, and each of them shall be the first here.
 int serve_ready(socket_port &p, port_event *events, int most, bool and_lines)
 {
 	epoll_event ready[kReadyAtOnce];
@@ -240,7 +240,7 @@ int serve_ready(socket_port &p, port_event *events, int most, bool and_lines)
 	return n;
 }
 
-// What the kernel did not take. Lines without that, and without something to tell, leave the list.
+// Sends what the kernel did not accept before. Lines with nothing left to send or report leave the list.
 void flush_pending(socket_port &p)
 {
 	for (socket_line *l : p.pending)
@@ -252,7 +252,7 @@ void flush_pending(socket_port &p)
 	});
 }
 
-// What came and was not told.
+// Reports records that were received but not reported.
 int tell_pending(socket_port &p, port_event *events, int most)
 {
 	int n = 0;
@@ -262,7 +262,7 @@ int tell_pending(socket_port &p, port_event *events, int most)
 	return n;
 }
 
-// Few lines are read without asking which have something.
+// Reads few lines without asking epoll which have something.
 int read_all(socket_port &p, port_event *events, int most)
 {
 	int n = 0;
@@ -277,7 +277,7 @@ void bury(socket_port &p)
 	p.dead_callers.clear();
 }
 
-// Whoever never stops sending must not keep out the others, or those who call: they take turns at being the first.
+// A peer that never stops sending must not keep out other lines or callers: they take turns at being first.
 int socket_poll(port &base, port_event *events, int most)
 {
 	socket_port &p = socket_of(base);
@@ -287,7 +287,7 @@ int socket_poll(port &base, port_event *events, int most)
 	if (!p.pending.empty())
 		flush_pending(p);
 	else if (n && ++p.told_alone % kToldAlone)
-		return n; // one long put after the other: most of them need no look, which costs as much as a short one
+		return n; // one long put after the other: most need no check, which costs as much as a short put
 	p.polls++;
 	if (p.up.size() <= kLookedAt) {
 		if (p.unsettled || p.polls % kLooksAside == 0 || p.woken.exchange(false, std::memory_order_relaxed))
@@ -345,9 +345,9 @@ void socket_wait(port &base, int ms)
 {
 	socket_port &p = socket_of(base);
 	epoll_event e;
-	// nobody holds the lock here: a line that has something may be gone by now
+	// the lock is not held here: a line that epoll reports may be gone by now
 	const int found = epoll_wait(p.epoll.get(), &e, 1, ms);
-	p.woken.store(true, std::memory_order_relaxed); // strangers grow old while nothing comes
+	p.woken.store(true, std::memory_order_relaxed); // strangers age while nothing arrives
 	if (found == 1 && e.data.ptr == &p.bell) {
 		uint64_t rings;
 		[[maybe_unused]] const ssize_t n = read(p.bell.fd.get(), &rings, sizeof rings);
@@ -378,7 +378,7 @@ constexpr port_ops kSocketPort = {
 	.put_ready = nullptr,
 	.put = nullptr,
 	.expose = socket_expose,
-	.expose_device = nullptr, // the kernel's copies know memory of the host only
+	.expose_device = nullptr, // the kernel's copies only know host memory
 	.conceal = socket_conceal,
 	.gone = socket_gone,
 	.life = socket_life,
@@ -411,7 +411,7 @@ bool listen_on(socket_port &p, const socket_interface &interface)
 
 } // namespace
 
-// A quarter of the descriptors at most is for strangers: a quarter of that for those that did not say hello yet.
+// At most a quarter of the descriptors is for strangers; a quarter of that for callers without a hello.
 static void bound_strangers(socket_port &p)
 {
 	rlimit files{};

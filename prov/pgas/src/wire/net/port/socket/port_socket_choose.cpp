@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which interface the port over sockets listens on: the one that was asked for, or that of the default route before
-// others, version 4 before 6, bridges of containers last; never loopback by itself.
+// Which interface the port over sockets listens on: the one that was asked for; otherwise that of the default route
+// before others, IPv4 before IPv6, container bridges last; never loopback by default.
 #include "wire/net/port/net_nic.hpp"
 #include "wire/net/port/ofi/port_ofi.hpp"
 #include "port_socket.hpp"

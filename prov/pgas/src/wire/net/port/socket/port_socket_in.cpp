@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Records as they come: cut where they lie, checked, told or answered.
+// Incoming records: parsed in place, checked, reported or answered.
 #include "wire/net/link/net_frame.hpp"
 #include "port_socket.hpp"
 
@@ -12,7 +12,7 @@
 namespace pgas {
 namespace {
 
-constexpr size_t kBeyondBulk = 1024; // read behind bulk, or where bulk is expected: most of it would be copied
+constexpr size_t kBeyondBulk = 1024; // read after bulk, or where bulk is expected: most of it would be copied
 constexpr uint32_t kBulkMemory = 8;  // records
 constexpr int kRounds = 16;          // then others get their turn
 
@@ -38,7 +38,7 @@ cut bad(socket_port &p, socket_line &l, const char *what, int status = -ECONNRES
 	return cut::bad;
 }
 
-// Memory that a peer names, when it may do that there.
+// Returns the memory that a peer names, if it has that right there.
 char *memory_at(const socket_port &p, uint64_t key, uint64_t addr, size_t len, port_rights right)
 {
 	const auto it = p.memory.find(key);
@@ -48,7 +48,7 @@ char *memory_at(const socket_port &p, uint64_t key, uint64_t addr, size_t len, p
 	return addr <= m.len && len <= m.len - addr ? m.base + addr : nullptr;
 }
 
-// Of a packet that is not all there: its own head says that there is no more. Else both would wait, we for the rest,
+// For an incomplete packet: does its own head state a shorter length? Otherwise both sides would wait: we for the rest,
 // and the peer, whose host acknowledges what we send, for an answer.
 bool says_less(const socket_line &l, const record_head &h)
 {
@@ -121,7 +121,7 @@ cut take_read(socket_port &p, socket_line &l)
 	out.len = r.head.bytes;
 	out.key = r.key;
 	l.answers++;
-	p.bulk_moved = true; // who reads goes on doing so
+	p.bulk_moved = true; // a peer that reads continues to do so
 	const int rc = line_send(p, l, out);
 	if (rc == 1)
 		l.answers--;
@@ -143,7 +143,7 @@ cut take_answer(socket_port &p, socket_line &l)
 	return cut::quiet;
 }
 
-// Of the bulk that is being received, what lies in the chunk. told: it was the last of an answer.
+// Takes the part of the current bulk that is in the chunk. told: it was the last part of an answer.
 cut take_bulk(socket_port &p, socket_line &l, port_event *e)
 {
 	p.bulk_moved = true;
@@ -156,7 +156,7 @@ cut take_bulk(socket_port &p, socket_line &l, port_event *e)
 	}
 	if (l.bulk.left)
 		return cut::more;
-	if (const size_t odd = l.begin % 8; odd && bytes_there(l)) { // packets want to lie aligned
+	if (const size_t odd = l.begin % 8; odd && bytes_there(l)) { // packets must be aligned
 		char *const pos = l.chunk->bytes.get() + l.begin;
 		memmove(pos - odd, pos, bytes_there(l));
 		l.end -= odd;
@@ -169,7 +169,7 @@ cut take_bulk(socket_port &p, socket_line &l, port_event *e)
 	return cut::told;
 }
 
-// Of whom we called; nothing was read beyond it.
+// The answer to our call; nothing was read beyond it.
 cut take_welcome(socket_port &p, socket_line &l)
 {
 	welcome_record r;
@@ -211,7 +211,7 @@ cut take_one(socket_port &p, socket_line &l, port_event *e)
 	}
 }
 
-// Room for what follows what is there. False: no memory.
+// Makes room after the unparsed bytes. Returns false if there is no memory.
 bool make_room(socket_port &p, socket_line &l)
 {
 	if (!l.chunk)
@@ -229,7 +229,7 @@ bool make_room(socket_port &p, socket_line &l)
 	return true;
 }
 
-// One look at the socket. full: there may be more. Bytes, 0: the peer closed it, or -errno.
+// Reads from the socket once. full: there may be more. Returns the bytes, 0: the peer closed it, or -errno.
 ssize_t look(socket_port &p, socket_line &l, bool *full)
 {
 	if (!make_room(p, l))
@@ -237,7 +237,7 @@ ssize_t look(socket_port &p, socket_line &l, bool *full)
 	size_t room = p.chunk_bytes() - l.end;
 	if (l.bulk.left || (l.bulk_lately && l.begin == l.end))
 		room = std::min(room, kBeyondBulk);
-	if (l.state == line_state::greeting) // what follows the welcome may be encrypted
+	if (l.state == line_state::greeting) // the bytes after the welcome may be encrypted
 		room = std::min(room, sizeof(welcome_record) - bytes_there(l));
 	const iovec parts[] = {{l.bulk.into, l.bulk.left}, {l.chunk->bytes.get() + l.end, room}};
 	const size_t first = l.bulk.left ? 0 : 1, asked = l.bulk.left + room;
@@ -259,7 +259,7 @@ ssize_t look(socket_port &p, socket_line &l, bool *full)
 
 } // namespace
 
-// The kernel's words for a record of TLS that was changed on the way are those of other things.
+// The kernel reports a TLS record that was changed on the way with errors that also have other meanings.
 std::string error_text(const socket_port &p, int err)
 {
 	if (p.tls && (err == EBADMSG || err == EINVAL || err == EIO || err == EMSGSIZE))
@@ -330,7 +330,7 @@ int line_receive(socket_port &p, socket_line &l, port_event *events, int most)
 		}
 		n += records_take(p, l, events + n, most - n);
 	}
-	if (l.chunk && l.begin == l.end && !l.bulk.left) { // an empty look
+	if (l.chunk && l.begin == l.end && !l.bulk.left) { // nothing was read
 		chunk_release(p, std::exchange(l.chunk, nullptr));
 		l.begin = l.end = 0;
 	}

@@ -16,16 +16,16 @@
 namespace pgas {
 namespace {
 
-constexpr int kAskMostSeconds = 5;   // a silent host is asked so often by the kernel
+constexpr int kAskMostSeconds = 5;   // the kernel asks a silent host at least this often
 constexpr int kKeepAliveTries = 127; // the link's patience decides, not the kernel's
 #ifndef TCP_RTO_MAX_MS
 constexpr int TCP_RTO_MAX_MS = 44; // Linux 6.15
 #endif
 constexpr int kRepeatMostMs = 1000;
 constexpr int kNeverMs = 86'400'000;
-constexpr int kLeaveMs = 5000; // what was sent may be acknowledged that long after we let go
+constexpr int kLeaveMs = 5000; // time for acknowledgements after we close
 constexpr uint64_t kMs = 1'000'000;
-constexpr uint64_t kAnswerMs = 1000; // that an acknowledgement may take
+constexpr uint64_t kAnswerMs = 1000; // how long an acknowledgement may take
 
 void move_to(socket_port &p, socket_line &l, line_state dest)
 {
@@ -43,13 +43,13 @@ void move_to(socket_port &p, socket_line &l, line_state dest)
 		std::erase(p.up, &l);
 }
 
-// How long the kernel goes on without an acknowledgement.
+// Sets how long the kernel continues without an acknowledgement.
 void set_user_timeout(int fd, int ms)
 {
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
 }
 
-// Seconds between two questions of the kernel: less than patience, so that the last answer is never as old.
+// Seconds between two keepalive questions: less than patience, so that the last answer is never as old.
 int ask_seconds(uint64_t patience_ns)
 {
 	return static_cast<int>(std::clamp<uint64_t>(patience_ns / 4'000'000'000, 1, kAskMostSeconds));
@@ -73,7 +73,7 @@ void no_longer_unknown(socket_port &p, socket_line &l)
 		std::erase(p.unknown, &l);
 }
 
-// From the interface whose address the peer was told, so that it can see that it is us.
+// Calls from the interface whose address the peer was told, so that it can recognize us.
 bool begin_call(const socket_port &p, socket_line &l, int fd)
 {
 	char raw[128];
@@ -95,9 +95,9 @@ bool begin_call(const socket_port &p, socket_line &l, int fd)
 
 } // namespace
 
-// Without delay, and such that the kernel asks a silent host now and then whether it is there. Where it can, it repeats
-// what was lost every second, instead of doubling the time between two tries. It must not give up before the link does:
-// left alone it counts its tries, which are then over after 15 s.
+// Sends without delay, and makes the kernel ask a silent host now and then whether it is there. If the kernel can, it
+// repeats lost data every second instead of at intervals that double. It must not give up before the link does: by
+// default it counts its tries, which are then over after 15 s.
 bool prepare_socket(const socket_port &p, int fd)
 {
 	const int enable = 1, ask = ask_seconds(p.patience_ns);
@@ -110,14 +110,14 @@ bool prepare_socket(const socket_port &p, int fd)
 	return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &enable, sizeof enable) == 0;
 }
 
-// Else the kernel goes on for as long as the link would, for a host that may be gone.
+// Otherwise the kernel would continue for as long as the link would, for a host that may be gone.
 void line_leave(const socket_line &l)
 {
 	if (l.fd)
 		set_user_timeout(l.fd.get(), kLeaveMs);
 }
 
-// It is of the first bytes of a connection, which always fit.
+// For the first bytes of a connection, which always fit.
 bool send_head(int fd, const void *bytes, size_t len)
 {
 	return send(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(len);
@@ -131,7 +131,7 @@ socket_line &line_new(socket_port &p, const std::string &address)
 	return l;
 }
 
-// It lives on until the next poll(), failed: what was told may still name it.
+// The line stays allocated, as failed, until the next poll(): reported events may still name it.
 void line_remove(socket_port &p, socket_line &l)
 {
 	move_to(p, l, line_state::failed);
@@ -275,11 +275,12 @@ void line_adopt(socket_port &p, socket_line &l, unique_fd fd)
 
 // --- silence ---------------------------------------------------------------------------------------------------------
 
-// Of a connection that has not failed. The peer's kernel acknowledges what it gets, asked for or not (the keepalive),
-// as long as the process has the connection, be it stopped: where an acknowledgement came lately the peer is there.
-// Where its memory is full, and it takes nothing, it is asked more and more rarely; two questions without an answer
-// tell that it is gone. For the kernel such a host is one that acknowledged nothing, so its own patience has no end
-// from then on. Else something of ours is repeated: what was sent since the time is over must be acknowledged soon.
+// For a connection that has not failed. The peer's kernel acknowledges what it gets, asked for or not (the keepalive),
+// as long as the process has the connection, even if it is stopped: after a recent acknowledgement, the peer is there.
+// If its memory is full and it accepts nothing, it is asked more and more rarely; two questions without an answer mean
+// that it is gone. Our kernel sees such a host acknowledge nothing, so its own timeout is practically removed from then
+// on. Otherwise something of ours is being repeated: what was sent after the patience was over must be acknowledged
+// soon.
 port_life line_life(const socket_line &l, uint64_t silent_ns, uint64_t patience_ns)
 {
 	tcp_info i{};

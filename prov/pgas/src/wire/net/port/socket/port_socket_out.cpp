@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Records on their way out: straight from where their bytes lie, as many as wait with one call.
+// Outgoing records: sent directly from where their bytes are, as many as wait with one call.
 #include "port_socket.hpp"
 
 #include <sys/epoll.h>
@@ -12,11 +12,11 @@
 namespace pgas {
 namespace {
 
-constexpr size_t kPartsMost = 24;  // of one sendmsg(): three for a record
-constexpr size_t kShortMost = 256; // bytes of a record that is copied together
+constexpr size_t kPartsMost = 24;  // of one sendmsg(): three per record
+constexpr size_t kShortMost = 256; // bytes of a record that is copied into one piece
 constexpr char kZeros[8] = {};
 
-// What is left of a record, in parts. The number of them.
+// Fills in the remaining parts of a record. Returns their number.
 size_t parts_of(const record_out &r, iovec *out)
 {
 	const iovec all[] = {{const_cast<char *>(r.head), r.head_len},
@@ -32,7 +32,7 @@ size_t parts_of(const record_out &r, iovec *out)
 	return n;
 }
 
-// Bytes that the kernel took; 0: it has no room; negative: an error number.
+// Returns the bytes that the kernel accepted; 0: it has no room; negative: an error number.
 template <class Call>
 ssize_t push(const Call &call)
 {
@@ -55,7 +55,7 @@ ssize_t push_parts(const socket_line &l, iovec *parts, size_t n)
 	return push([&](int how) { return sendmsg(l.fd.get(), &m, how); });
 }
 
-// A short record in one piece: the kernel takes longer to look at a list of parts than this copy does.
+// Sends a short record in one piece: the kernel takes longer for a list of parts than this copy does.
 ssize_t push_short(const socket_line &l, const record_out &r)
 {
 	char all[kShortMost];

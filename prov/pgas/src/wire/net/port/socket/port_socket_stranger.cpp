@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Whoever calls this process: callers, who connected and did not say who they are, and unknown lines, whose hello came
-// and whom the link does not trust yet. Anybody may be either, so there are bounds to how many there are, how long they
-// stay, and how many lines of the log they are worth.
+// Processes that call this one: callers, which connected and did not say who they are, and unknown lines, whose hello
+// arrived but which the link does not trust yet. Anybody may be either, so their number, their lifetime and their log
+// lines are bounded.
 #include "support/pgas_proof.hpp"
 #include "wire/net/port/ofi/port_ofi.hpp"
 #include "port_socket.hpp"
@@ -19,8 +19,8 @@ namespace pgas {
 namespace {
 
 constexpr uint64_t kCallerNs = 2'000'000'000;
-constexpr uint64_t kLookNs = 1'500'000'000; // who sleeps looks that often; else nobody looked at all
-constexpr uint64_t kDeafNs = 100'000'000;   // without callers, where they cannot be accepted
+constexpr uint64_t kLookNs = 1'500'000'000; // between checks by a sleeping process; longer: no thread polled
+constexpr uint64_t kDeafNs = 100'000'000;   // pause if callers cannot be accepted
 
 bool same_host(const sockaddr_storage &a, const std::string &address)
 {
@@ -40,7 +40,7 @@ void forget_oldest(socket_port &p)
 	line_lost(p, *p.unknown.front(), -FI_ECONNRESET, "others want its place");
 }
 
-// A hello that can be. Its welcome goes out in plain text, what follows it may be encrypted.
+// Takes a valid hello. The welcome is sent in plain text, the bytes after it may be encrypted.
 void caller_known(socket_port &p, unique_fd fd, const hello_record &h)
 {
 	const std::string address(h.address, h.head.bytes);
@@ -56,7 +56,7 @@ void caller_known(socket_port &p, unique_fd fd, const hello_record &h)
 		return;
 	}
 	if (!send_head(fd.get(), &w, sizeof w))
-		return; // it let go
+		return; // the caller closed
 	std::string why;
 	if (p.tls && !tls_begin(fd.get(), p, {tls_side::callee, h.nonce, w.nonce, address, p.address}, why)) {
 		log_dropped(p, address_claimed(address), why.c_str());
@@ -80,8 +80,8 @@ unique_fd caller_take_out(socket_port &p, socket_caller *c)
 	return fd;
 }
 
-// Where there is no descriptor for a caller, a stranger makes room; else the caller shall hear so, and not be asked for
-// ever.
+// If there is no descriptor for a caller, a stranger makes room; otherwise the caller is closed at once, so that epoll
+// does not report it forever.
 bool make_room(socket_port &p)
 {
 	if (!p.unknown.empty()) {
@@ -100,7 +100,8 @@ bool make_room(socket_port &p)
 	return refused;
 }
 
-// Callers cannot be accepted, and the kernel says why. They would be told of again and again at once.
+// Callers cannot be accepted, for the kernel's reason `err`. Stops watching the listener, because epoll would report
+// them again and again.
 void be_deaf(socket_port &p, int err)
 {
 	log_dropped(p, "a caller", strerror(err));
@@ -181,12 +182,12 @@ void caller_read(socket_port &p, socket_caller *c)
 		return;
 	}
 	if (n <= 0)
-		return; // it let go
+		return; // the caller closed
 	const std::string address(h.address, h.head.bytes);
 	sockaddr_storage source{};
 	socklen_t room = sizeof source;
 	if (getpeername(fd.get(), reinterpret_cast<sockaddr *>(&source), &room) != 0)
-		return; // likewise
+		return; // the caller closed
 	if (!same_host(source, address) || address == p.address) {
 		log_dropped(p, address_claimed(address), "it said hello from another host");
 		return;
@@ -195,7 +196,7 @@ void caller_read(socket_port &p, socket_caller *c)
 	caller_known(p, std::move(fd), h);
 }
 
-// While nobody of this process looked nobody was too late: what they sent may lie here unread.
+// Time in which no thread of this process polled does not count: what strangers sent may be here unread.
 void strangers_look(socket_port &p)
 {
 	const uint64_t now = pgas_now_ns(), since = now - p.looked_at;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Encryption of a line by the kernel (TLS 1.3 records, AES-128-GCM): the kernel gets the keys, and everything else
-// stays as it is. There is no cryptography here: the keys come from HKDF-SHA256 of libcrypto, which is opened at run
-// time, out of the job's secret, both nonces and both addresses; one key for each direction. Both nonces go in, so no
-// key is ever used twice; who has no secret has no key, and its first record ends the line. There is no forward
-// secrecy: who learns the job's secret can read what was recorded.
+// stays the same. There is no cryptography here: HKDF-SHA256 of libcrypto, which is opened at run time, derives the
+// keys from the job's secret, both nonces and both addresses; one key per direction. Both nonces are included, so no
+// key is ever used twice; a process without the secret has no key, and its first record ends the line. There is no
+// forward secrecy: anybody who learns the job's secret can read recorded traffic.
 #include "port_socket.hpp"
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ constexpr char kNoKernel[] = "FI_PGAS_NET_TLS=1: the kernel has no TLS here (mod
 
 // --- libcrypto -------------------------------------------------------------------------------------------------------
 
-// As <openssl/core.h> has it, which not every system has that runs this.
+// As in <openssl/core.h>, which not every system that runs this has.
 struct crypto_param {
 	const char *key;
 	unsigned type;
@@ -51,7 +51,7 @@ bool find(void *library, const char *name, Function &out)
 	return out != nullptr;
 }
 
-// Null: it is not there, or too old.
+// Null: not installed, or too old.
 const crypto_api *crypto()
 {
 	static const crypto_api *const found = []() -> const crypto_api * {
@@ -77,7 +77,7 @@ struct line_key {
 };
 static_assert(sizeof(line_key) == 28);
 
-// Of what the caller writes, or the callee.
+// Derives the key of what the caller writes, or the callee.
 bool derive_key(const socket_port &p, const tls_parties &who, tls_side writer, line_key &out)
 {
 	const crypto_api *const api = crypto();
@@ -123,7 +123,7 @@ bool attach_tls(int fd)
 	return setsockopt(fd, IPPROTO_TCP, TCP_ULP, "tls", sizeof "tls") == 0;
 }
 
-// Two ends of a connection within this process, to try what the kernel can.
+// Connects two sockets within this process, to try what the kernel supports.
 bool loopback_pair(unique_fd &a, unique_fd &b)
 {
 	const unique_fd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

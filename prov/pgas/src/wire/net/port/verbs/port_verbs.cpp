@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The port over an RDMA adapter: its table, packets by SEND into a receive queue that all lines share, transfers by
-// WRITE and READ, and what the completion queue says. Single words: port_verbs_put.cpp.
+// WRITE and READ, and the completion queue. Single words: port_verbs_put.cpp.
 //
-// What the adapter promises: postings on one queue pair are executed in order, and a completion means that the other
-// adapter has taken the bytes; not that its CPU can see them. What we add: the acknowledgement of a packet behind a
-// write (port_limits::stream). The other adapter delivers that packet behind the write's bytes, so when its CPU has
-// seen the packet, it sees the bytes, too. A READ answers with bytes that are here. Only what follows a READ may
-// overtake it at the target, so it waits there (IBV_SEND_FENCE) while one is not over.
+// The adapter guarantees: postings on one queue pair are executed in order, and a completion means that the other
+// adapter has accepted the bytes, not that its CPU can see them. We add the acknowledgement of a packet after a write
+// (port_limits::stream). The other adapter delivers that packet after the write's bytes, so when its CPU has seen the
+// packet, it sees the bytes, too. A READ completes when its bytes are here. Only operations after a READ may overtake
+// it at the target, so they wait (IBV_SEND_FENCE) while one is pending.
 //
-// Room: a posting takes a place of its line's send queue and one of the completion queue, which all lines share, until
-// it is over, however often it is posted. Adapters do not refuse posts beyond either, or only late, so both are counted
-// here.
+// Room: a posting takes a place in its line's send queue and one in the completion queue, which all lines share, until
+// it completes, however often it is posted. Adapters do not refuse posts beyond either, or only late, so both are
+// counted here.
 #include "port_verbs.hpp"
 #include "wire/net/port/ofi/port_ofi.hpp"
 
@@ -33,15 +33,15 @@ namespace {
 
 constexpr uint32_t kKeptForPackets = 16; // places of a line that transfers leave free
 constexpr uint32_t kCompletions = 8192;
-constexpr uint32_t kLooksBetween = 64; // of poll(), at what else may have happened: a system call
+constexpr uint32_t kLooksBetween = 64; // polls between checks for other events, which are a system call
 constexpr uint32_t kRepostAtOnce = 16; // receives
 constexpr size_t kVerbsBulkFrom = 4096;
-constexpr int kSleepMostMs = 50; // while a line is made again, or strangers are here: the clock matters
+constexpr int kSleepMostMs = 50; // while a line is re-established, or there are strangers: the clock matters
 constexpr uint64_t kReceiveMark = 1ull << 63;
 
-// --- completions: their numbers say whose they are -------------------------------------------------------------------
+// --- completions: their numbers identify their owners ----------------------------------------------------------------
 
-// Null: of a queue pair that is no more.
+// Null: the queue pair no longer exists.
 verbs_line *line_of_number(const verbs_port &p, uint64_t number)
 {
 	verbs_line *l = line_at(p, static_cast<uint32_t>(number >> 16));
@@ -68,14 +68,14 @@ void repost(verbs_port &p)
 		p.unposted_count++;
 }
 
-// An outage does that; anything else is an error of one of the two sides.
+// Does an outage cause it? Anything else is an error of one of the two sides.
 bool of_outage(ibv_wc_status s)
 {
 	return s == IBV_WC_RETRY_EXC_ERR || s == IBV_WC_RNR_RETRY_EXC_ERR || s == IBV_WC_RESP_TIMEOUT_ERR ||
 	       s == IBV_WC_WR_FLUSH_ERR;
 }
 
-// The first completion says why; all others are only flushed.
+// The first completion has the reason; all others are only flushed.
 void breaks(verbs_port &p, verbs_line &l, const ibv_wc &wc)
 {
 	if (std::none_of(p.broken.begin(), p.broken.end(), [&l](const line_break &b) { return b.line == &l; }))
@@ -92,7 +92,7 @@ void take_receive(verbs_port &p, const ibv_wc &wc)
 		receive_back(p, r);
 		return;
 	}
-	if (it == p.by_qp.end()) { // nobody counted it: it comes again, or its line is lost
+	if (it == p.by_qp.end()) { // nobody counted it: it is sent again, or its line is lost
 		receive_back(p, r);
 		return;
 	}
@@ -101,7 +101,7 @@ void take_receive(verbs_port &p, const ibv_wc &wc)
 	if (wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
 		port_event e{port_event_kind::told};
 		e.line = it->second->to();
-		e.word = wc.imm_data; // of a machine like ours: the link talks to no others
+		e.word = wc.imm_data; // same byte order: the link accepts only machines like ours
 		p.found.push_back(e);
 		receive_back(p, r);
 		return;
@@ -144,7 +144,7 @@ bool take_some(verbs_port &p)
 	return n > 0;
 }
 
-// Lines that completions found broken. Their completions are taken here, which may find others broken.
+// Repairs the lines that completions reported as broken. That takes their completions, which may report others.
 void mend_broken(verbs_port &p)
 {
 	while (!p.broken.empty()) {
@@ -163,7 +163,7 @@ void posting_over(verbs_port &p, verbs_line &l, const posting &what, int status)
 		l.reads--;
 	p.completions_left++;
 	if (what.kind == posting_kind::put || (what.kind == posting_kind::flush && status))
-		return; // its flush tells, or the loss of the line
+		return; // its flush reports completion, or the loss of the line does
 	if (what.kind == posting_kind::flush) {
 		port_event e{port_event_kind::put_done};
 		e.line = l.to();
@@ -353,7 +353,7 @@ bool verbs_arm(port &base)
 	if (!p.armed.exchange(true) && ibv_req_notify_cq(p.cq, 0) != 0)
 		p.armed = false;
 	lines_look(p);
-	take_some(p); // what came before
+	take_some(p); // completions that arrived before
 	p.wait_most = p.unsettled || !p.unknown.empty() ? kSleepMostMs : -1;
 	return p.found.empty() && p.broken.empty();
 }
@@ -434,7 +434,7 @@ constexpr port_ops kVerbsPort = {
 	.put_ready = verbs_put_ready,
 	.put = verbs_put_word,
 	.expose = verbs_expose,
-	.expose_device = nullptr, // would want dma-buf descriptors of the drivers (ibv_reg_dmabuf_mr)
+	.expose_device = nullptr, // would need dma-buf descriptors from the drivers (ibv_reg_dmabuf_mr)
 	.conceal = verbs_conceal,
 	.gone = verbs_gone,
 	.life = verbs_life,
@@ -471,8 +471,8 @@ bool listen_at(verbs_port &p, const verbs_device &d)
 	return p.device && number && nonblocking(p.device->async_fd);
 }
 
-// The most that a queue pair takes inline is not told, only tried. More than this makes each line's queue longer, and
-// packets of more bytes gain little.
+// The maximum that a queue pair takes inline cannot be queried, only tried. A larger value makes each line's queue
+// longer, and longer packets gain little.
 uint32_t find_inline_most(const verbs_port &p)
 {
 	for (const uint32_t most : {256u, 220u, 128u, 64u}) {
@@ -549,7 +549,7 @@ port *port_verbs_open(const std::string &device, const port_options &options, st
 	p->looked_at = pgas_now_ns();
 	p->patience_ns = options.patience_ns;
 	p->limits = {options.packet, kVerbsBulkFrom, true, true, false};
-	// does nothing where the kernel copies pinned pages at fork(); elsewhere it must come before any registration
+	// does nothing if the kernel copies pinned pages at fork(); otherwise it must precede any registration
 	api->ibv_fork_init();
 	errno = 0;
 	bool good = listen_at(*p, d) && open_queues(*p);

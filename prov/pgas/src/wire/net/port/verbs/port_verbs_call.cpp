@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Calls of the port over an RDMA adapter: ours, those of strangers, and those that make a broken line again.
+// Calls of the port over an RDMA adapter: ours, those of strangers, and those that re-establish a broken line.
 #include "port_verbs.hpp"
 #include "wire/net/port/ofi/port_ofi.hpp"
 
@@ -15,9 +15,9 @@ namespace pgas {
 namespace {
 
 constexpr int kResolveMs = 2000;
-// Of the status of a refusal:
+// Status of a refusal:
 constexpr int kNobodyListens = 8;
-constexpr int kRefusedByPeer = 28; // the peer's word says why
+constexpr int kRefusedByPeer = 28; // its private data says why
 
 sockaddr_storage unpacked(const std::string &address)
 {
@@ -35,7 +35,7 @@ bool on_our_adapter(const verbs_port &p, const rdma_cm_id *id)
 	return id->verbs && p.device_name == p.api->ibv_get_device_name(id->verbs->device);
 }
 
-// Whoever calls may say its port, but not that it is another host.
+// A caller may claim any port, but not that it is on another host.
 bool from_host_of(const rdma_cm_id *id, const std::string &address)
 {
 	const auto &src = id->route.addr.dst_addr;
@@ -58,23 +58,23 @@ rdma_conn_param parameters_of(const verbs_port &p, const verbs_line &l, const vo
 	return c;
 }
 
-// --- who makes a line again ------------------------------------------------------------------------------------------
+// --- proofs of calls that re-establish a line ------------------------------------------------------------------------
 
-// What is hashed. Both sides may call: each counts its own calls.
+// The hashed text. Both sides may call: each counts its own calls.
 struct again_text {
 	char label[16];
 	uint64_t id;
-	uint64_t of_maker, of_other; // calls: of whose first call made the line, and of the other side
-	uint32_t received;           // packets, by the sender
+	uint64_t of_maker, of_other; // calls: by the side whose first call made the line, and by the other side
+	uint32_t received;           // packets that the sender received
 	uint32_t qp;                 // of the sender
-	uint32_t by_maker;           // the sender is
-	uint32_t answers;            // else it calls
+	uint32_t by_maker;           // whether the sender made the line
+	uint32_t answers;            // otherwise it calls
 };
 static_assert(sizeof(again_text) == 56, "no padding");
 
 enum class sender : bool { us, peer };
 
-// mine, its: the number of the last call of ours, and of the peer's; 0 in a call, whose sender knows one only.
+// mine, its: the number of our last call, and of the peer's; 0 in a call, whose sender knows only its own.
 secret again_mac(const verbs_line &l, sender actor, bool answers, uint64_t mine, uint64_t its, uint32_t received,
 		 uint32_t qp)
 {
@@ -172,13 +172,13 @@ void refused(verbs_port &p, verbs_line &l, int status, const rdma_conn_param &c)
 		line_fail(p, l, "it speaks another version of the port's protocol", -ECONNREFUSED);
 	else if (why == line_refusal::later)
 		line_call_failed(p, l, "it calls us", -ECONNRESET);
-	else // its kernel, mostly
+	else // mostly by its kernel
 		line_call_failed(p, l, "it refused the call, reason " + std::to_string(status), -ECONNRESET);
 }
 
 // --- answering -------------------------------------------------------------------------------------------------------
 
-// The words of a call, from anybody. False: nonsense.
+// Reads the private data of a call, from any sender. Returns false if it is malformed.
 bool read_call(const rdma_conn_param &c, line_call &call)
 {
 	if (c.private_data_len < sizeof call || !c.private_data)
@@ -193,7 +193,7 @@ void refuse(verbs_port &p, rdma_cm_id *id, line_refusal why)
 	p.api->rdma_destroy_id(id);
 }
 
-// A line of its own, whatever lines to that address there are. Null: it is refused.
+// Makes a new line, whatever lines to that address there are. Null: the call is refused.
 verbs_line *line_of_stranger(verbs_port &p, const rdma_cm_id *id, const line_call &call, line_refusal &why)
 {
 	why = line_refusal::protocol;
@@ -211,7 +211,8 @@ verbs_line *line_of_stranger(verbs_port &p, const rdma_cm_id *id, const line_cal
 	return &l;
 }
 
-// The line that a call wants to make again, and may. Null: it is refused, and why; nothing is touched then.
+// Returns the line that a call wants to re-establish, if it may. Null: the call is refused for the reason in `why`, and
+// nothing has changed.
 verbs_line *line_again(verbs_port &p, const rdma_cm_id *id, const rdma_conn_param &c, const line_call &call,
 		       line_refusal &why)
 {
@@ -221,14 +222,14 @@ verbs_line *line_again(verbs_port &p, const rdma_cm_id *id, const rdma_conn_para
 	for (const auto &l : p.lines) {
 		if (!l || l->name != call.id || l->state == line_state::failed || !from_host_of(id, l->address))
 			continue;
-		if (!l->trusted) { // its proof may lie here unread
+		if (!l->trusted) { // the peer's proof may be here unread
 			why = line_refusal::later;
 			continue;
 		}
 		const secret mac = again_mac(*l, sender::peer, false, 0, proof.counter, call.received, c.qp_num);
 		if (proof.counter <= l->calls_seen || !same_mac(mac.data(), proof.mac))
 			continue;
-		if (l->ours && l->state == line_state::calling) { // both did: our call stays
+		if (l->ours && l->state == line_state::calling) { // both called: our call stays
 			why = line_refusal::later;
 			return nullptr;
 		}
@@ -262,7 +263,7 @@ void called(verbs_port &p, rdma_cm_id *id, const rdma_conn_param &c)
 		return;
 	}
 	if (call.again)
-		line_stop(p, *l, "the peer made it again"); // whatever came by it is counted
+		line_stop(p, *l, "the peer made it again"); // everything that arrived on it is counted
 	l->id = id;
 	id->context = l;
 	l->arrived = call.received;
@@ -274,7 +275,7 @@ void called(verbs_port &p, rdma_cm_id *id, const rdma_conn_param &c)
 	}
 	const line_answer a = words_of_answer(*l);
 	rdma_conn_param mine = parameters_of(p, *l, &a, sizeof a);
-	// of an arrived call, librdmacm shows what the caller wants of us and offers us
+	// for a received call, librdmacm shows what the caller wants of us and offers us
 	mine.responder_resources = std::min(mine.responder_resources, c.responder_resources);
 	mine.initiator_depth = std::min(mine.initiator_depth, c.initiator_depth);
 	if (p.api->rdma_accept(id, &mine) != 0)
@@ -312,7 +313,7 @@ void handle_line(verbs_port &p, verbs_line &l, const rdma_cm_event &e)
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		if (may_break(l)) {
-			verbs_drain(p); // what it said before it went
+			verbs_drain(p); // completions from before it closed
 			line_broke(p, l, "it let the connection go", false);
 		}
 		break;
@@ -338,7 +339,7 @@ void handle(verbs_port &p, const rdma_cm_event &e)
 		handle_line(p, *l, e);
 }
 
-// Events are given back before they are handled: an identifier with events that are not cannot be destroyed.
+// Events are acknowledged before they are handled: an identifier with unacknowledged events cannot be destroyed.
 bool next_event(verbs_port &p, rdma_cm_event &e, char *words, size_t room)
 {
 	rdma_cm_event *got = nullptr;
@@ -364,7 +365,7 @@ void line_call_up(verbs_port &p, verbs_line &l)
 	l.tried_at = p.clock;
 	line_enter(p, l, line_state::resolving);
 	sockaddr_storage dest = unpacked(l.address), source = unpacked(p.address);
-	reinterpret_cast<sockaddr_in &>(source).sin_port = 0; // at the same place in both kinds
+	reinterpret_cast<sockaddr_in &>(source).sin_port = 0; // at the same offset in both kinds
 	if (p.api->rdma_create_id(p.events, &l.id, &l, RDMA_PS_TCP) != 0 ||
 	    p.api->rdma_resolve_addr(l.id, reinterpret_cast<sockaddr *>(&source), reinterpret_cast<sockaddr *>(&dest),
 				     kResolveMs) != 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which adapter the port takes: one with an active port and an IP address, since that is how librdmacm finds peers.
+// Which adapter the port uses: one with an active port and an IP address, because librdmacm finds peers that way.
 #include "wire/net/port/net_nic.hpp"
 #include "port_verbs.hpp"
 #include "wire/net/port/ofi/port_ofi.hpp"
@@ -14,7 +14,7 @@
 namespace pgas {
 namespace {
 
-// Those have providers of their own, which serve them better, or make no reliable connections.
+// These have providers of their own, which serve them better, or do not support reliable connections.
 bool better_by_others(const char *device)
 {
 	for (const char *prefix : {"hfi1_", "opa", "efa_", "rdmap"})
@@ -40,7 +40,7 @@ std::string none_found(const std::string &wanted)
 	       (wanted.empty() ? std::string() : " is " + wanted) + " (ibv_devinfo shows the adapters)";
 }
 
-// The adapter behind an address of ours; false: none.
+// Finds the adapter that has one of our addresses; false: none.
 bool adapter_of(const verbs_api &api, rdma_event_channel *events, const ifaddrs &i, verbs_device &out)
 {
 	rdma_cm_id *id = nullptr;
@@ -100,7 +100,8 @@ ibv_context *verbs_open_device(const verbs_api &api, const char *name)
 	return opened;
 }
 
-// Asks the system alone: a process that only looked, and then forks, must not leave its children half-open libraries.
+// Asks the system and loads the libraries, but opens no device: a process that only checks, and then forks, must not
+// leave its children half-open libraries.
 bool verbs_usable(const std::string &wanted, std::string &why, fid_nic **nic)
 {
 	const std::string all = kAdapters;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Lines of the port over an RDMA adapter: how a queue pair comes up, breaks, is made again, and goes. Who calls whom is
-// in port_verbs_call.cpp.
+// Lines of the port over an RDMA adapter: how a queue pair comes up, breaks, is re-established, and ends.
+// port_verbs_call.cpp decides which side calls.
 #include "port_verbs.hpp"
 #include "wire/net/port/ofi/port_ofi.hpp"
 
@@ -16,9 +16,9 @@
 namespace pgas {
 namespace {
 
-constexpr uint64_t kLookNs = 200'000'000; // lines are looked at so often, or nobody looked at all
+constexpr uint64_t kLookNs = 200'000'000; // between checks of the lines; longer: no thread polled
 
-// Those that are not are looked at by every poll(); strangers shall not cost that.
+// Every poll() checks the unsettled lines; strangers must not cost that.
 bool settled(const verbs_line &l)
 {
 	return l.unknown || l.state == line_state::idle || l.state == line_state::up || l.state == line_state::failed;
@@ -34,7 +34,7 @@ void line_known(verbs_port &p, verbs_line &l)
 
 // --- queue pairs -----------------------------------------------------------------------------------------------------
 
-// librdmacm knows what the next state needs, but for our patience. It would also give rights: too early.
+// librdmacm knows what the next state needs, except our patience. It would also grant rights: too early.
 bool move_to(verbs_port &p, verbs_line &l, ibv_qp_state state)
 {
 	ibv_qp_attr a{};
@@ -42,7 +42,7 @@ bool move_to(verbs_port &p, verbs_line &l, ibv_qp_state state)
 	a.qp_state = state;
 	if (p.api->rdma_init_qp_attr(l.id, &a, &mask) != 0)
 		return false;
-	// each where the mask says so
+	// each is used only if the mask includes it
 	a.qp_access_flags = 0;
 	a.timeout = kAckTimeout;
 	a.retry_cnt = kRetries;
@@ -52,7 +52,7 @@ bool move_to(verbs_port &p, verbs_line &l, ibv_qp_state state)
 	return err == 0;
 }
 
-// To a queue pair that is ready to send, whoever is at its other end.
+// For a queue pair that is ready to send, whatever peer is at its other end.
 bool give_rights(verbs_port &p, verbs_line &l)
 {
 	ibv_qp_attr a{};
@@ -62,7 +62,7 @@ bool give_rights(verbs_port &p, verbs_line &l)
 	return err == 0;
 }
 
-// --- again -----------------------------------------------------------------------------------------------------------
+// --- re-establishing lines -------------------------------------------------------------------------------------------
 
 bool patience_is_over(const verbs_port &p, const verbs_line &l)
 {
@@ -77,7 +77,7 @@ void give_up(verbs_port &p, verbs_line &l)
 	line_fail(p, l, l.last_try.empty() ? text : text + ("; the last try: " + l.last_try));
 }
 
-// Who made the line calls at once, the other side lets it; the next time both wait for their turn.
+// The side that made the line calls at once, the other side lets it; from the second try on both wait for their turn.
 void mend(verbs_port &p, verbs_line &l)
 {
 	const uint64_t turn = l.tried_at ? l.tried_at + kPaceNs : 0;
@@ -87,7 +87,7 @@ void mend(verbs_port &p, verbs_line &l)
 		line_call_up(p, l);
 }
 
-// Only trusted lines are made again. Before that, the link has patience with its calls, and the port with strangers.
+// Only trusted lines are re-established. Before that, the link is patient with its calls, and the port with strangers.
 void look_at_line(verbs_port &p, verbs_line &l)
 {
 	if (!l.trusted)
@@ -129,7 +129,7 @@ void look_at_device(verbs_port &p)
 					    : 0;
 		p.api->ibv_ack_async_event(&e);
 		const auto it = qp ? p.by_qp.find(qp) : p.by_qp.end();
-		// where it was the peer's fault, that side knows when to give up
+		// if it was the peer's fault, the peer knows when to give up
 		if (it != p.by_qp.end())
 			p.broken.push_back({it->second, p.api->ibv_event_type_str(type), false});
 		else if (type == IBV_EVENT_DEVICE_FATAL || type == IBV_EVENT_CQ_ERR || type == IBV_EVENT_SRQ_ERR)
@@ -159,14 +159,14 @@ bool connect_queue_pair(verbs_port &p, verbs_line &l)
 	return move_to(p, l, IBV_QPS_RTR) && move_to(p, l, IBV_QPS_RTS) && (!l.trusted || give_rights(p, l));
 }
 
-// Lets the queue pair go; what it had posted stays, for the next one.
+// Destroys the queue pair; its pending postings stay for the next one.
 void line_hang_up(verbs_port &p, verbs_line &l)
 {
 	if (l.qp) {
 		ibv_qp_attr a{};
 		a.qp_state = IBV_QPS_ERR;
 		p.api->ibv_modify_qp(l.qp, &a, IBV_QP_STATE);
-		verbs_drain(p); // from now on nothing goes through any more: what did is counted
+		verbs_drain(p); // nothing goes through any more: what did is counted
 	}
 	if (l.id) {
 		p.api->rdma_disconnect(l.id);
@@ -175,7 +175,7 @@ void line_hang_up(verbs_port &p, verbs_line &l)
 	if (l.qp) {
 		const uint32_t number = l.qp->qp_num;
 		p.api->ibv_destroy_qp(l.qp);
-		verbs_drain(p); // nothing of it comes behind that: the completion queue has room for the next one
+		verbs_drain(p); // no completion follows: the completion queue has room for the next one
 		p.by_qp.erase(number);
 	}
 	l.id = nullptr;
@@ -187,7 +187,8 @@ void line_hang_up(verbs_port &p, verbs_line &l)
 	std::erase_if(p.broken, [&l](const line_break &b) { return b.line == &l; });
 }
 
-// What is not over is posted again, but for what the peer has: the packets that it counted, and the writes before them.
+// Posts pending operations again, except those that the peer has: the packets that it counted, and the writes before
+// them.
 void line_resume(verbs_port &p, verbs_line &l, uint32_t arrived)
 {
 	std::vector<posting> all;
@@ -206,7 +207,7 @@ void line_resume(verbs_port &p, verbs_line &l, uint32_t arrived)
 		return;
 	}
 	l.reads = 0;
-	uint32_t had = sends - missing; // of the packets in the list
+	uint32_t had = sends - missing; // packets in the list that it received
 	bool put_had = false;
 	for (const posting &one : all) {
 		// a put that the peer counted is in its memory, and needs no flush
@@ -264,7 +265,7 @@ void line_free(verbs_port &p, verbs_line &l)
 	p.lines[l.number].reset();
 }
 
-// What it sent before may still lie here, the proof among it: a line that broke meanwhile waits for that.
+// What the peer sent before may still be here, including its proof: a line that broke meanwhile waits for that.
 static void line_trust(verbs_port &p, verbs_line &l, const uint64_t *key)
 {
 	if (l.state == line_state::failed)
@@ -326,7 +327,7 @@ void line_fail(verbs_port &p, verbs_line &l, const std::string &why, int status)
 		log_dropped(p, address_claimed(l.address), why.c_str());
 	line_known(p, l);
 	l.why = !l.stalled || l.why == why ? why : l.why + "; " + why;
-	l.status = l.trusted ? -ECONNRESET : status; // before that the link may call again, where it helps
+	l.status = l.trusted ? -ECONNRESET : status; // before that, the link may call again if it helps
 	line_enter(p, l, line_state::failed);
 	for (; l.first != l.next; l.first++)
 		posting_over(p, l, l.at(l.first), l.status);
@@ -346,8 +347,9 @@ static void line_drop(verbs_port &p, verbs_line &l, const char *what)
 	line_fail(p, l, std::string("it sent ") + what);
 }
 
-// An adapter that hears nothing from the other one breaks the queue pair within a second or two. So what is under way
-// for long is refused all the time, by an adapter whose process takes nothing in: it is stopped, and still there.
+// An adapter that receives nothing from the other one breaks the queue pair within a second or two. So a posting that
+// is pending for long is being refused all the time, by an adapter whose process receives nothing: it is stopped, but
+// exists.
 static port_life line_life(const verbs_port &p, const verbs_line &l, uint64_t patience_ns)
 {
 	switch (l.state) {
@@ -363,7 +365,7 @@ static port_life line_life(const verbs_port &p, const verbs_line &l, uint64_t pa
 	}
 }
 
-// --- of the port's table ---------------------------------------------------------------------------------------------
+// --- functions of the port's table -----------------------------------------------------------------------------------
 
 bool verbs_keep(port &base, uint64_t line)
 {
@@ -408,7 +410,7 @@ port_life verbs_life(const port &base, uint64_t line, uint64_t, uint64_t patienc
 	return l ? line_life(p, *l, patience_ns) : port_life::lost;
 }
 
-// --- all of them -----------------------------------------------------------------------------------------------------
+// --- all lines -------------------------------------------------------------------------------------------------------
 
 void lines_fail(verbs_port &p, const char *why)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Memory of the port over an RDMA adapter. Registered memory is locked, unless the adapter pages on demand; then our
-// own buffers need no registration at all, and regions are registered as a whole.
+// Memory of the port over an RDMA adapter. Registered memory is locked, unless the adapter supports on-demand paging;
+// then our own buffers need no registration at all, and regions are registered as a whole.
 #include "port_verbs.hpp"
 
 #include <rdma/fi_errno.h>
@@ -56,7 +56,7 @@ void verbs_memory_open(verbs_port &p)
 {
 	bool implicit = false;
 	p.on_demand = pages_on_demand(p, &implicit);
-	if (p.on_demand && implicit) // where that fails, buffers are registered
+	if (p.on_demand && implicit) // if that fails, buffers are registered
 		p.everything =
 			(p.api->ibv_reg_mr)(p.pd, nullptr, SIZE_MAX, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
 }

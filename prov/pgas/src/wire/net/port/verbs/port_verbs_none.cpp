@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// In place of the port over RDMA adapters, where rdma-core's headers were not found.
+// Replaces the port over RDMA adapters if rdma-core's headers were not found.
 #include "wire/net/port/net_port.hpp"
 
 namespace pgas {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Single words of the port over an RDMA adapter: a WRITE of up to eight bytes, inline, with an immediate word, and
-// behind it, by the same doorbell, a READ of those bytes. The WRITE's own completion would say that the other adapter
-// has them; the answer to the READ says that they are in memory, since neither adapters nor the bus let a read overtake
-// a write. No CPU of the peer is needed for that. The immediate word takes a receive of the peer, as packets do, and is
-// counted with them: when a line is made again, the put is posted again only if the peer did not count it.
+// Single words of the port over an RDMA adapter: a WRITE of up to eight bytes, inline, with an immediate word,
+// followed, with the same doorbell, by a READ of those bytes. The WRITE's own completion would mean that the other
+// adapter has them; the answer to the READ means that they are in memory, because neither adapters nor the bus let a
+// read overtake a write. It needs no CPU of the peer. The immediate word consumes a receive of the peer, as packets do,
+// and is counted with them: when a line is re-established, the put is posted again only if the peer did not count it.
 #include "port_verbs.hpp"
 
 #include <rdma/fi_errno.h>
@@ -16,12 +16,12 @@ namespace pgas {
 int put_again(verbs_line &l, uint32_t i)
 {
 	ibv_send_wr &wr = l.at(i).kind == posting_kind::put ? l.put.wr : l.put.flush, *refused;
-	l.put.wr.next = nullptr; // its flush is a posting of its own
+	l.put.wr.next = nullptr; // its flush is a separate posting
 	wr.wr_id = number_of(l, i);
 	return ibv_post_send(l.qp, &wr, &refused);
 }
 
-// The put may be out without its flush: then the line is made anew, which posts what is missing.
+// The put may have been posted without its flush: then the line is re-established, which posts the missing flush.
 [[gnu::cold, gnu::noinline]] static bool put_is_out(verbs_put &s, const ibv_send_wr *refused, int err)
 {
 	if (refused != &s.flush)
@@ -30,7 +30,7 @@ int put_again(verbs_line &l, uint32_t i)
 	return true;
 }
 
-// All that does not change from put to put. A read that is not over would want a fence.
+// Prepares everything that does not change from put to put. A pending read would require a fence.
 port_put *verbs_put_ready(port &base, uint64_t line, uint64_t key)
 {
 	verbs_port &p = verbs_of(base);
@@ -50,7 +50,7 @@ port_put *verbs_put_ready(port &base, uint64_t line, uint64_t key)
 	s.flush.send_flags = IBV_SEND_SIGNALED;
 	s.flush.wr.rdma.rkey = static_cast<uint32_t>(key);
 	s.wr = s.flush;
-	s.wr.wr_id = s.numbers; // only a failure tells of it
+	s.wr.wr_id = s.numbers; // reported only on failure
 	s.wr.next = &s.flush;
 	s.wr.sg_list = &s.sge;
 	s.wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;

@@ -12,10 +12,10 @@ namespace {
 
 struct loaded {
 	verbs_api api;
-	std::string why; // empty: all is there
+	std::string why; // empty: complete
 };
 
-// Global names are not wanted: another libibverbs may be in the process. Each library finds its own.
+// Not RTLD_GLOBAL: another libibverbs may be in the process. Each library finds its own.
 void *open_library(const char *name, loaded &into)
 {
 	void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // libibverbs and librdmacm, loaded when a port over them is opened: machines without rdma-core load this library, too,
-// and tests put functions of their own here. What verbs.h has as inline functions (post, poll) goes through the
-// device's own table and needs no entry.
+// and tests put functions of their own here. The inline functions of verbs.h (post, poll) use the device's own table
+// and need no entry.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -63,7 +63,7 @@ struct verbs_api {
 #undef PGAS_VERBS_FUNCTION
 };
 
-// Null, and why: rdma-core is not installed. The libraries stay loaded.
+// Returns null, with the reason in `why`, if rdma-core is not installed. The libraries stay loaded.
 const verbs_api *verbs_load(std::string &why);
 
 } // namespace pgas
